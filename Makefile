@@ -2,7 +2,12 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks test-cuda gpu gpu-many api race-all
+# SHORT=1 takes the selection that CI has time for, of the targets that know it: race, arm64 (in check), test-python, test-pjrt, test-cuda and
+# test-paths. CONTRIBUTING.md says what it leaves to the night.
+SHORT ?=
+export SHORT
+
+.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks test-cuda gpu gpu-many api race-all ci nightly platforms walkthroughs
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -31,11 +36,8 @@ gpu: ## what a machine with an NVIDIA GPU needs to test and time kernels/cuda, i
 gpu-many: ## make gpu for a machine with several NVIDIA GPUs: replicas, and the bandwidth of all-reduces
 	./internal/gpu.sh build/gpu-many TestHardwareMany
 
-PATHS ?= portable avx2
-test-paths: ## the tests of everything that computes, once for each lower family of kernels
-	@# the variable is read before the tests begin, where go test does not see it: results of another family must not count
-	for path in $(PATHS); do echo "GOKERAS_CPU=$$path"; \
-	  GOKERAS_CPU=$$path $(GO) test -count=1 -vet=off -timeout 30m ./kernels/cpu/... ./kernels/exec ./kernels/kernelstest/... ./keras ./keras/ops/... ./layers/... ./losses/... ./metrics/... ./optimizers/... || exit 1; done
+test-paths: ## the tests of everything that computes, once for each lower family of kernels; PATHS names families
+	./internal/test-paths.sh $(PATHS)
 
 test-exhaustive: ## the elementwise functions of one operand with all 2^32 float32, for hours; EVERY=64 takes one of 64
 	$(GO) test -count=1 -timeout 24h ./kernels/cpu/internal/vec -run 'TestFunctions$$' -v -args -every $(or $(EVERY),1)
@@ -51,12 +53,11 @@ vet:
 staticcheck:
 	$(GO) tool staticcheck ./...
 
-RACE_FOLDERS = data distribute keras callbacks kernels/cpu kernels/exec
 race: ## the tests that run goroutines, under the race detector (needs gcc)
-	CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 30m $$(./internal/race-packages.sh $(RACE_FOLDERS))
+	./internal/test-race.sh
 
-race-all: ## the same of all packages in these folders, for the night
-	CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 60m $(RACE_FOLDERS:%=./%/...)
+race-all: ## the same of all packages below data, distribute, keras, callbacks, kernels/cpu and kernels/exec, for the night
+	./internal/test-race.sh all
 
 api: ## write docs/api.txt, the list of all that programs can name, which make check compares with the code
 	$(GO) run ./internal/api > docs/api.txt
@@ -68,8 +69,26 @@ generated: ## regenerate what is generated and fail when it differs from what is
 rooms: ## the rule of who may import whom
 	$(GO) test ./internal/rooms
 
-arm64: ## build for other platforms, and run the kernels for arm64 in an emulator (needs qemu-user-static)
+arm64: ## check the sources for other platforms, and run the kernels for arm64 in an emulator (needs qemu-user-static)
 	./internal/check-platforms.sh
+
+platforms: ## compile everything for other platforms
+	./internal/check-platforms.sh compile
+
+ci: ## what CI runs, in 15 minutes on two processors: make check and make test, and a selection of each of the suites below
+	$(MAKE) check SHORT=1
+	$(MAKE) test TESTFLAGS='$(TESTFLAGS) -vet=off -p 4' # make check has vetted the tests; many of them wait
+	$(MAKE) bench-ops-copies
+	SHORT=1 ./internal/test-outside.sh
+	$(MAKE) test-paths SHORT=1
+
+nightly: ## everything that checks the library by itself, whole: hours
+	$(MAKE) check test bench-ops-copies race-all platforms walkthroughs test-paths SHORT=
+	SHORT= ./internal/test-outside.sh
+	$(MAKE) chaos chaos-ps fuzz
+
+walkthroughs: ## compile the worked examples of CONTRIBUTING.md and run their tests
+	$(GO) test -count=1 ./internal/walkthroughs -args -whole
 
 static: ## the programs must be static
 	./internal/check-static.sh

@@ -3,6 +3,7 @@ module github.com/gokeras/gokeras
 go 1.26.0
 
 require (
+	github.com/NVIDIA/go-nvml v0.13.1-0
 	github.com/cockroachdb/pebble/v2 v2.1.4
 	github.com/ebitengine/purego v0.11.3
 	github.com/olekukonko/tablewriter v1.1.0
@@ -20,7 +21,7 @@ require (
 )
 
 require (
-	codeberg.org/go-fonts/liberation v0.5.0 // indirect
+	codeberg.org/go-fonts/liberation v0.5.0
 	codeberg.org/go-latex/latex v0.1.0 // indirect
 	codeberg.org/go-pdf/fpdf v0.10.0 // indirect
 	git.sr.ht/~sbinet/gg v0.6.0 // indirect

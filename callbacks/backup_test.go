@@ -24,7 +24,7 @@ import (
 func TestBackupAndRestoreInFit(t *testing.T) {
 	fresh := func() *keras.Model { return mlp(t, &optimizers.Adam{LearningRate: 0.01}) }
 	run := func(m *keras.Model, list ...callbacks.Callback) (*keras.History, error) {
-		return m.Fit(t.Context(), examples(50), keras.Epochs(6), keras.BatchSize(8), keras.Output(io.Discard), keras.Callbacks(list...))
+		return m.Fit(t.Context(), examples(50), keras.Epochs(6), keras.BatchSize(8), keras.ProgressOutput(io.Discard), keras.Callbacks(list...))
 	}
 	whole := fresh()
 	unbroken, err := run(whole)
@@ -81,11 +81,12 @@ func TestBackupOfAnotherModelIsRefused(t *testing.T) {
 	require.Equal(t, []int{0}, history.Epoch, "what was trained before")
 }
 
-// What callbacks remember goes on with a run: early stopping waits on where it was, though it stands behind the backup in the list.
+// What callbacks remember goes on with a run: early stopping waits on where it was, though it stands behind the backup
+// in the list.
 func TestBackupKeepsWhatCallbacksRemember(t *testing.T) {
 	run := func(dir string, crash int) (*keras.History, error) {
 		stop := &callbacks.EarlyStopping{Monitor: "loss", Patience: 4, MinDelta: 100}
-		return mlp(t, &optimizers.Adam{LearningRate: 0.01}).Fit(t.Context(), examples(50), keras.Epochs(30), keras.Output(io.Discard), keras.Callbacks(
+		return mlp(t, &optimizers.Adam{LearningRate: 0.01}).Fit(t.Context(), examples(50), keras.Epochs(30), keras.ProgressOutput(io.Discard), keras.Callbacks(
 			&callbacks.BackupAndRestore{BackupDir: dir}, stop,
 			&callbacks.LambdaCallback{EpochBegin: func(epoch int) error {
 				if epoch == crash {
@@ -105,7 +106,7 @@ func TestBackupKeepsWhatCallbacksRemember(t *testing.T) {
 	require.Equal(t, want.Logs, got.Logs)
 }
 
-// A backup of a run on other batches or data is told of; in the midst of an epoch it is refused.
+// A backup of a run on other batches or data is reported; in the middle of an epoch it is refused.
 func TestBackupOfAnotherRun(t *testing.T) {
 	killed := errors.New("killed")
 	for _, c := range []struct {
@@ -129,7 +130,7 @@ func TestBackupOfAnotherRun(t *testing.T) {
 				m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}}, keras.InputShape(2))
 				require.NoError(t, err)
 				require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: &optimizers.Adam{}, Loss: "mse"}))
-				_, err = m.Fit(t.Context(), data.Arrays(x, y), keras.BatchSize(batch), keras.Epochs(3), keras.Output(&out), keras.Callbacks(
+				_, err = m.Fit(t.Context(), data.Arrays(x, y), keras.BatchSize(batch), keras.Epochs(3), keras.ProgressOutput(&out), keras.Callbacks(
 					&callbacks.BackupAndRestore{BackupDir: dir, SaveFreq: frequency}, &callbacks.LambdaCallback{EpochBegin: func(epoch int) error {
 						if crash && epoch == 2 {
 							return killed
@@ -154,7 +155,8 @@ func TestBackupOfAnotherRun(t *testing.T) {
 	}
 }
 
-// A run that goes on from a backup which has all its epochs says that it trains nothing; one that has some left does not.
+// A run that goes on from a backup which has all its epochs says that it trains nothing; one that has some left does
+// not.
 func TestBackupOfAFinishedRun(t *testing.T) {
 	dir := t.TempDir()
 	killed := errors.New("killed")
@@ -163,7 +165,7 @@ func TestBackupOfAFinishedRun(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: &optimizers.SGD{}, Loss: "mse"}))
 		var out bytes.Buffer
-		h, err := m.Fit(t.Context(), data.Arrays([][]float32{{1}, {2}}, [][]float32{{1}, {2}}), keras.Epochs(epochs), keras.Verbose(verbose), keras.Output(&out), keras.Callbacks(
+		h, err := m.Fit(t.Context(), data.Arrays([][]float32{{1}, {2}}, [][]float32{{1}, {2}}), keras.Epochs(epochs), keras.Verbose(verbose), keras.ProgressOutput(&out), keras.Callbacks(
 			&callbacks.BackupAndRestore{BackupDir: dir, KeepCheckpoint: true}, &callbacks.LambdaCallback{EpochBegin: func(epoch int) error {
 				if epoch == crashAt {
 					return killed

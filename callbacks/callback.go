@@ -8,11 +8,12 @@ import (
 
 // Callback is told what happens during Fit, Evaluate and Predict. Embed [Base] to implement it.
 //
-// Epochs and batches count from 0. Logs passed at the end of a batch are running means over the epoch so far, as in Keras.
-// With steps per execution k, batch hooks come once for k batches, with the index of the first (begin) and of the last (end).
+// Epochs and batches count from 0. Logs passed at the end of a batch are running means over the epoch so far, as in
+// Keras. With steps per execution k, batch hooks come once for k batches, with the index of the first (begin) and of
+// the last (end).
 //
-// The end hooks of training, evaluation and prediction are called also when the run fails, so that they can close what the begin
-// hooks opened; Params.Err then says why it fails, and the logs may be nil (which reads as empty).
+// The end hooks of training, evaluation and prediction are called also when the run fails, so that they can close what
+// the begin hooks opened; Params.Err then says why it fails, and the logs may be nil (which reads as empty).
 type Callback interface {
 	SetModel(m Model)
 	SetParams(p Params)
@@ -35,8 +36,8 @@ type Callback interface {
 	OnPredictBatchEnd(batch int) error
 }
 
-// BatchCallback is implemented by callbacks that can tell whether they use the batch hooks. Where none does, the training loop
-// leaves them out. A callback without this method is taken to use them.
+// BatchCallback is implemented by callbacks that can tell whether they use the batch hooks. Where none does, the
+// training loop leaves them out. A callback without this method is taken to use them.
 type BatchCallback interface{ WantsBatches() bool }
 
 // Params describe the run.
@@ -47,8 +48,8 @@ type Params struct {
 	Epochs int
 	// Steps is the number of steps in an epoch, -1 while unknown.
 	Steps int
-	// Err is why the run ends too early: an error of a hook, of the data or of a step, or that of the context. It is nil up to the
-	// end hooks.
+	// Err is why the run ends too early: an error of a hook, of the data or of a step, or that of the context. It is
+	// nil up to the end hooks.
 	Err error
 }
 
@@ -76,14 +77,15 @@ type Model interface {
 	// LearningRate returns the rate of the current step; SetLearningRate fails where a schedule drives it.
 	LearningRate() (float64, error)
 	SetLearningRate(rate float64) error
-	// Direction says whether a logged value is better when larger ("max") or smaller ("min"); "" where that is not known.
+	// Direction says whether a logged value is better when larger ("max") or smaller ("min"); "" where that is not
+	// known.
 	Direction(name string) string
 	// SwapEMA exchanges the weights with the optimizer's moving averages; it fails without UseEMA.
 	SwapEMA() error
 	// SaveWeights writes all weights to a file; the extension says in which format.
 	SaveWeights(path string) error
-	// SaveBackup writes what a run needs to go on after a crash: weights, optimizer variables, the count of steps and at. The
-	// file is replaced at once or not at all. LoadBackup puts all of it back, or changes nothing.
+	// SaveBackup writes what a run needs to go on after a crash: weights, optimizer variables, the count of steps and
+	// at. The file is replaced at once or not at all. LoadBackup puts all of it back, or changes nothing.
 	SaveBackup(path string, at Progress) error
 	LoadBackup(path string) (Progress, error)
 	// SetInitialEpoch makes the run begin with the given epoch. It has an effect in OnTrainBegin only.

@@ -12,26 +12,27 @@ import (
 	"unicode/utf8"
 )
 
-// CSVLogger writes the values of each epoch to a file: a header with "epoch" and the names in alphabetical order, and one line an
-// epoch, which is on disk when the next epoch begins. Epochs count from 0. Lines end in "\r\n".
+// CSVLogger writes the values of each epoch to a file: a header with "epoch" and the names in alphabetical order, and
+// one line an epoch, which is on disk when the next epoch begins. Epochs count from 0. Lines end in "\r\n".
 //
-// The columns are those of the first epoch of the run. Where it has no validation values, a column with "val_" is added for each
-// of its names. A value that is missing is "NA"; a metric with several numbers is a list.
+// The columns are those of the first epoch of the run. Where it has no validation values, a column with "val_" is added
+// for each of its names. A value that is missing is "NA"; a metric with several numbers is a list.
 //
-// Of several workers the chief alone has the file open. Where the chief is lost and the job goes on, the next one adds what is missing. A run that
-// goes on from a backup keeps the lines of the epochs before, with Append or without, and drops those of epochs that it trains again.
+// Of several workers the chief alone has the file open. Where the chief is lost and the job goes on, the next one adds
+// what is missing. A run that goes on from a backup keeps the lines of the epochs before, with Append or without, and
+// drops those of epochs that it trains again.
 type CSVLogger struct {
 	Base
 	// Filename is the file; its folder must exist.
 	Filename string `keras:"filename"`
 	// Separator stands between columns; "" is a comma. It must be one character.
 	Separator string `keras:"separator,default=\",\""`
-	// Append adds to a file that is there instead of writing it anew; a file with content gets no second header.
+	// Append adds to a file that is there instead of overwriting it; a file with content gets no second header.
 	Append bool `keras:"append"`
 
 	begun  bool
 	start  int64    // where the lines of this run begin in the file
-	fresh  bool     // the file is to be written anew, and has not been yet
+	fresh  bool     // the file is to be overwritten, and has not been yet
 	file   *os.File // nil: another process writes
 	keys   []string
 	header bool
@@ -45,7 +46,8 @@ type csvLine struct {
 	Text  string
 }
 
-// maxRecent bounds the lines that are kept for the case that this process becomes the chief. Workers are at most one epoch apart.
+// maxRecent bounds the lines that are kept for the case that this process becomes the chief. Workers are at most one
+// epoch apart.
 const maxRecent = 4
 
 // OnTrainBegin opens the file.
@@ -86,7 +88,7 @@ func (c *CSVLogger) open() error {
 	return nil
 }
 
-// begin empties a file that is written anew. That waits until it is known whether the run goes on from a backup.
+// begin empties a file that is overwritten. That waits until it is known whether the run goes on from a backup.
 func (c *CSVLogger) begin() error {
 	if !c.fresh || !writesFiles(c.Model()) {
 		c.fresh = false
@@ -108,7 +110,7 @@ func (c *CSVLogger) cut(size int) error {
 	return nil
 }
 
-// OnEpochBegin empties the file where it is written anew.
+// OnEpochBegin empties the file where it is overwritten.
 func (c *CSVLogger) OnEpochBegin(int) error {
 	if !c.begun {
 		return nil
@@ -116,8 +118,8 @@ func (c *CSVLogger) OnEpochBegin(int) error {
 	return c.begin()
 }
 
-// takeOver brings a file that another process wrote until now to the last lines: it drops what stands behind the newest of them that is there (of
-// epochs that were trained again, or half a line), and adds the others.
+// takeOver brings a file that another process wrote until now to the last lines: it drops what stands behind the newest
+// of them that is there (of epochs that were trained again, or half a line), and adds the others.
 func (c *CSVLogger) takeOver() error {
 	if c.file == nil {
 		if err := c.open(); err != nil {
@@ -217,7 +219,7 @@ func (c *CSVLogger) OnEpochEnd(epoch int, logs *Logs) error {
 	if !c.begun {
 		return errors.New("callbacks: CSVLogger: OnEpochEnd was called without OnTrainBegin")
 	}
-	if err := c.begin(); err != nil { // where nobody has told of the epoch's begin
+	if err := c.begin(); err != nil { // where nobody has announced the epoch
 		return err
 	}
 	first := c.keys == nil

@@ -8,13 +8,13 @@ import (
 
 // EarlyStopping ends training when a value has stopped improving.
 //
-// After each epoch from StartFromEpoch on, a counter goes up by one. The value improves when it is better than the best so far by
-// more than MinDelta; the first value always does. An improvement becomes the best value, and sets the counter to 0 if it is
-// better than Baseline too (or there is none). Without an improvement, training stops once the counter has reached Patience. An
-// epoch whose logs lack the value counts for nothing and is warned about once.
+// After each epoch from StartFromEpoch on, a counter goes up by one. The value improves when it is better than the best
+// so far by more than MinDelta; the first value always does. An improvement becomes the best value, and sets the
+// counter to 0 if it is better than Baseline too (or there is none). Without an improvement, training stops once the
+// counter has reached Patience. An epoch whose logs lack the value counts for nothing and is warned about once.
 //
-// With RestoreBestWeights the weights of the best epoch are put back at the end of every run, whether it was stopped early or
-// not, but not when it fails: the weights are then those of the last step.
+// With RestoreBestWeights the weights of the best epoch are put back at the end of every run, whether it was stopped
+// early or not, but not when it fails: the weights are then those of the last step.
 type EarlyStopping struct {
 	Base
 	// Monitor is the name of the value to look at; "" is "val_loss".
@@ -26,12 +26,12 @@ type EarlyStopping struct {
 	// Verbose 1 prints when training is stopped and weights are restored.
 	Verbose int `keras:"verbose"`
 	// Mode says what is better: "min", "max", or "auto" (or ""), which goes by the metric.
-	Mode string `keras:"mode,default=auto"`
+	Mode MonitorMode `keras:"mode,default=auto"`
 	// Baseline is a value that must be beaten within Patience epochs; nil for none.
 	Baseline *float64 `keras:"baseline"`
 	// RestoreBestWeights puts the weights of the best epoch back at the end.
 	RestoreBestWeights bool `keras:"restore_best_weights"`
-	// StartFromEpoch is the first epoch, from 0, that is looked at.
+	// StartFromEpoch is the first epoch, from 0, that counts.
 	StartFromEpoch int `keras:"start_from_epoch"`
 
 	monitor      monitor
@@ -43,7 +43,7 @@ type EarlyStopping struct {
 
 // OnTrainBegin forgets the run before.
 func (c *EarlyStopping) OnTrainBegin() error {
-	c.monitor.start("EarlyStopping", c.Monitor, c.Mode, c.MinDelta, c.Model())
+	c.monitor.start("EarlyStopping", c.Monitor, string(c.Mode), c.MinDelta, c.Model())
 	c.wait, c.stoppedEpoch, c.bestEpoch, c.bestWeights = 0, 0, 0, nil
 	return nil
 }

@@ -38,7 +38,7 @@ func line(optimizer any) (*keras.Model, data.Dataset) {
 func ExampleEarlyStopping() {
 	model, examples := line(&optimizers.SGD{LearningRate: 0.5})
 	stop := &callbacks.EarlyStopping{Monitor: "loss", MinDelta: 1e-6, Patience: 2, RestoreBestWeights: true, Verbose: 1}
-	history, err := model.Fit(context.Background(), examples, keras.Epochs(1000), keras.Callbacks(stop), keras.Output(io.Discard))
+	history, err := model.Fit(context.Background(), examples, keras.Epochs(1000), keras.Callbacks(stop), keras.ProgressOutput(io.Discard))
 	check(err)
 	fmt.Println("stopped early:", len(history.Epoch) < 1000)
 	fmt.Println("epochs after the best:", stop.StoppedEpoch()-stop.BestEpoch())
@@ -226,7 +226,7 @@ func ExampleProgbar() {
 
 func ExampleProgbarLogger() {
 	model, examples := line("sgd")
-	// What keras.Verbose(2) and keras.Output(w) do:
+	// What keras.Verbose(2) and keras.ProgressOutput(w) do:
 	logger := callbacks.NewProgbarLogger(2, io.Discard)
 	_, err := model.Fit(context.Background(), examples, keras.Callbacks(logger))
 	fmt.Println(err)

@@ -131,7 +131,7 @@ func (m *fakeModel) WeightArrays() ([]kernels.Array, error) {
 }
 
 func (m *fakeModel) SetWeightArrays(weights []kernels.Array) error {
-	m.weight = weights[0].At(0)
+	m.weight = weights[0].Element(0)
 	return nil
 }
 

@@ -7,8 +7,8 @@ type History struct {
 	Base
 	// Epoch lists the epochs that were run, from 0.
 	Epoch []int
-	// Logs maps each name to its values. Names that are not there in every epoch (validation with a frequency) have fewer.
-	// Of a metric with a vector result this holds the first number; Vectors has all.
+	// Logs maps each name to its values. Names that are not there in every epoch (validation with a frequency) have
+	// fewer. Of a metric with a vector result this holds the first number; Vectors has all.
 	Logs map[string][]float64
 	// Vectors maps the name of each metric with a vector result to its values.
 	Vectors map[string][][]float64

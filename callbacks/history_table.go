@@ -6,48 +6,46 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/renderer"
-	"github.com/olekukonko/tablewriter/tw"
+	"unicode/utf8"
 )
 
-// String returns the record as a table: a line for each epoch, counted from 1 as in the progress bar, and a column for each name, in the order in which
-// the progress bar shows them. What an epoch did not measure is left empty.
+// String returns the record as a table: a line for each epoch, counted from 1 as in the progress bar, and a column for
+// each name, in the order in which the progress bar shows them. What an epoch did not measure is left empty.
 func (h *History) String() string {
 	if h == nil || len(h.Epoch) == 0 {
 		return "no epochs"
 	}
 	names := h.columns()
-	var b strings.Builder
-	config := tw.CellConfig{
-		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
-		Alignment:  tw.CellAlignment{PerColumn: slices.Repeat([]tw.Align{tw.AlignRight}, len(names)+1)},
-		Padding:    tw.CellPadding{Global: tw.Padding{Left: " ", Right: " "}},
-	}
-	t := tablewriter.NewTable(&b,
-		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
-			Borders:  tw.Border{Left: tw.Off, Right: tw.Off, Top: tw.Off, Bottom: tw.Off},
-			Symbols:  tw.NewSymbols(tw.StyleLight),
-			Settings: tw.Settings{Separators: tw.Separators{BetweenRows: tw.Off, BetweenColumns: tw.Off}},
-		})),
-		tablewriter.WithHeaderConfig(config), tablewriter.WithRowConfig(config))
-	t.Header(append([]string{"epoch"}, names...))
+	table := [][]string{append([]string{"epoch"}, names...)}
 	for row, epoch := range h.Epoch {
 		cells := []string{strconv.Itoa(epoch + 1)}
 		for _, name := range names {
 			cells = append(cells, h.cell(name, row))
 		}
-		if err := t.Append(cells); err != nil {
-			return err.Error()
+		table = append(table, cells)
+	}
+	return aligned(table)
+}
+
+// aligned lays cells out in columns, to the right, with a line below the first row.
+func aligned(table [][]string) string {
+	widths, total := make([]int, len(table[0])), 0
+	for i := range widths {
+		for _, row := range table {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
 		}
+		total += widths[i] + 2
 	}
-	if err := t.Render(); err != nil {
-		return err.Error()
-	}
-	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
-	for i, line := range lines {
-		lines[i] = strings.TrimRight(line, " ")
+	var lines []string
+	for r, row := range table {
+		var line strings.Builder
+		for i, cell := range row {
+			line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+1) + cell + " ")
+		}
+		lines = append(lines, strings.TrimRight(line.String(), " "))
+		if r == 0 {
+			lines = append(lines, strings.Repeat("─", total))
+		}
 	}
 	return strings.Join(lines, "\n")
 }

@@ -1,6 +1,7 @@
 package callbacks
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -14,6 +15,25 @@ type List struct {
 	names   []string // for traces
 	params  Params
 	batches bool
+
+	recording *tracing.Slot // of the run, or nil
+}
+
+// watcher is a callback that looks at what happens under the run's context.
+type watcher interface {
+	watch(ctx context.Context) context.Context
+}
+
+// Context returns the context for the run, through which callbacks such as [Trace] and [Profile] see what is done. It
+// is called before the first hook.
+func (l *List) Context(ctx context.Context) context.Context {
+	for _, c := range l.all {
+		if w, ok := c.(watcher); ok {
+			ctx = w.watch(ctx)
+		}
+	}
+	l.recording = tracing.SlotOf(ctx)
+	return ctx
 }
 
 // NewList prepares callbacks for a run.
@@ -54,7 +74,7 @@ func (l *List) WantsBatches() bool { return l.batches }
 // Each calls f for every callback and returns the first error.
 func (l *List) Each(f func(Callback) error) error {
 	for i, c := range l.all {
-		rec, begin := tracing.Active(), time.Time{}
+		rec, begin := l.recording.Active(), time.Time{}
 		if rec != nil {
 			begin = time.Now()
 		}
@@ -69,8 +89,8 @@ func (l *List) Each(f func(Callback) error) error {
 	return nil
 }
 
-// EachAlways calls f for every callback, also after an error, and returns all errors joined. It is for the end hooks, which
-// close what the begin hooks opened.
+// EachAlways calls f for every callback, also after an error, and returns all errors joined. It is for the end hooks,
+// which close what the begin hooks opened.
 func (l *List) EachAlways(f func(Callback) error) error {
 	var errs []error
 	for _, c := range l.all {

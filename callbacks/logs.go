@@ -59,8 +59,8 @@ func (l *Logs) Set(name string, values ...float64) {
 	l.sorted++
 }
 
-// Append is Set for a callback that contributes to the logs (the learning rate): a new name comes after all others, as in Keras.
-// Later callbacks, among them History and the progress bar, see it.
+// Append is Set for a callback that contributes to the logs (the learning rate): a new name comes after all others, as
+// in Keras. Later callbacks, among them History and the progress bar, see it.
 func (l *Logs) Append(name string, values ...float64) {
 	if l.replace(name, values) {
 		return

@@ -5,14 +5,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// What follows is implemented by models that can do more than a [Model] must; *keras.Model implements all of it. A callback goes without what its
-// model cannot do.
+// What follows is implemented by models that can do more than a [Model] must; *keras.Model implements all of it. A
+// callback goes without what its model cannot do.
 
 // WorkerModel is a model that several processes may train.
 type WorkerModel interface {
-	// WritesFiles reports whether this process writes what a run leaves behind: of several workers the chief does. Who that is may change.
+	// WritesFiles reports whether this process writes what a run leaves behind: of several workers the chief does. Who
+	// that is may change.
 	WritesFiles() bool
-	// JoinsRunningJob reports whether other workers have trained before this process came, so that files of the run are there already.
+	// JoinsRunningJob reports whether other workers have trained before this process came, so that files of the run are
+	// there already.
 	JoinsRunningJob() bool
 }
 
@@ -26,7 +28,8 @@ type ShardedModel interface {
 type ResumableModel interface {
 	// Progress is how far the run has come.
 	Progress() Progress
-	// SetInitialBatch makes the run begin with the given batch of its first epoch. It has an effect in OnTrainBegin only.
+	// SetInitialBatch makes the run begin with the given batch of its first epoch. It has an effect in OnTrainBegin
+	// only.
 	SetInitialBatch(batch int)
 }
 

@@ -17,20 +17,20 @@ type ModelSaver interface {
 
 // ModelCheckpoint saves the model or its weights at the end of each epoch or after a number of batches.
 //
-// FilePath may hold fields of Python's str.format, which stand for the epoch and batch (counted from 1) and for the values in the
-// logs: "weights-{epoch:02d}-{val_loss:.2f}.weights.npz". A field that is not there is an error. Missing folders are made. Without
-// fields each file replaces the one before.
+// FilePath may hold fields of Python's str.format, which stand for the epoch and batch (counted from 1) and for the
+// values in the logs: "weights-{epoch:02d}-{val_loss:.2f}.weights.npz". A field that is not there is an error. Missing
+// folders are made. Without fields each file replaces the one before.
 //
 // With SaveBestOnly a file is written only when the monitored value is better than at the last file (or than
-// InitialValueThreshold). Where the logs lack the value, a file is written all the same, with a warning; the same goes for values
-// with several numbers.
+// InitialValueThreshold). Where the logs lack the value, a file is written all the same, with a warning; the same goes
+// for values with several numbers.
 //
-// Files of the whole model end in ".keras": configuration, weights and what the model was compiled with. Files of weights end in
-// ".weights.h5" (Keras's form, with the optimizer's state), ".weights.json" (the same in several files), ".safetensors" or
-// ".weights.npz".
+// Files of the whole model end in ".keras": configuration, weights and what the model was compiled with. Files of
+// weights end in ".weights.h5" (Keras's form, with the optimizer's state), ".weights.json" (the same in several files),
+// ".safetensors" or ".weights.npz".
 //
-// Each run starts anew with the best value. For one that goes on where another ended set InitialValueThreshold to Best; Keras
-// keeps the best value of the object.
+// Each run starts over with the best value. For one that goes on where another ended set InitialValueThreshold to Best;
+// Keras keeps the best value of the object.
 type ModelCheckpoint struct {
 	Base
 	// FilePath names the files; it must be set.
@@ -44,7 +44,7 @@ type ModelCheckpoint struct {
 	// SaveWeightsOnly saves weights instead of the whole model.
 	SaveWeightsOnly bool `keras:"save_weights_only"`
 	// Mode says what is better: "min", "max", or "auto" (or ""), which goes by the metric.
-	Mode string `keras:"mode,default=auto"`
+	Mode MonitorMode `keras:"mode,default=auto"`
 	// SaveFreq is the number of batches between two files, counted on across epochs; 0 saves after each epoch.
 	SaveFreq int `keras:"save_freq,default=epoch"`
 	// InitialValueThreshold is the value that the first file must beat with SaveBestOnly; nil for none.
@@ -78,7 +78,7 @@ func (c *ModelCheckpoint) OnTrainBegin() error {
 	if folder := filepath.Dir(c.FilePath); writesFiles(c.Model()) && !strings.ContainsRune(folder, '{') {
 		atomicfile.Sweep(folder)
 	}
-	c.monitor.start("ModelCheckpoint", c.Monitor, c.Mode, 0, c.Model())
+	c.monitor.start("ModelCheckpoint", c.Monitor, string(c.Mode), 0, c.Model())
 	if c.InitialValueThreshold != nil {
 		c.monitor.keep(*c.InitialValueThreshold)
 	}

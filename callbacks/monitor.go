@@ -9,8 +9,8 @@ import (
 // defaultMonitor is what callbacks look at unless told otherwise.
 const defaultMonitor = "val_loss"
 
-// monitor is the part that EarlyStopping, ModelCheckpoint and ReduceLROnPlateau share: the value they look at, its direction,
-// and the best one so far.
+// monitor is the part that EarlyStopping, ModelCheckpoint and ReduceLROnPlateau share: the value they look at, its
+// direction, and the best one so far.
 type monitor struct {
 	owner    string // the callback's name, for messages
 	name     string
@@ -74,8 +74,9 @@ func (m *monitor) value(logs *Logs) (v float64, ok bool, err error) {
 	return numbers[0], true, nil
 }
 
-// improves reports whether v is better than reference by more than delta. Keras compares in single precision, whatever the
-// precision of the model, and so does this: differences that float32 cannot hold are none. A comparison with NaN is false.
+// improves reports whether v is better than reference by more than delta. Keras compares in single precision, whatever
+// the precision of the model, and so does this: differences that float32 cannot hold are none. A comparison with NaN is
+// false.
 func (m *monitor) improves(v, reference float64) bool {
 	if m.larger {
 		return float32(v-m.delta) > float32(reference)

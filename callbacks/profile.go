@@ -1,6 +1,7 @@
 package callbacks
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,12 +15,13 @@ import (
 // DefaultProfileSteps is how many steps a [Profile] measures unless it says otherwise.
 const DefaultProfileSteps = 20
 
-// Profile shows where the time of training goes: for each operation of the programs that ran on CPUs its time in a step, the memory that it reads and
-// writes, and its arithmetic against the peak of this machine, the operation with the most time first. It measures a number of steps of a run and prints
-// the table, see [ProfileTable], when the run ends, also if it fails. With several replicas the rows of all are added up.
+// Profile shows where the time of training goes: for each operation of the programs that ran on CPUs its time in a
+// step, the memory that it reads and writes, and its arithmetic against the peak of this machine, the operation with
+// the most time first. It measures a number of steps of a run and prints the table, see [ProfileTable], when the run
+// ends, also if it fails. With several replicas the rows of all are added up.
 //
-// Measuring takes below a microsecond for each operation. Whatever else runs on CPUs in the process at that time is in the table, too. One profile
-// can be taken in a process at a time.
+// Measuring takes below a microsecond for each operation. What other models do at that time is not in the table. One
+// profile can be taken of a run at a time.
 type Profile struct {
 	Base
 	// First is the step to begin with, from 0 over the whole run. The caches are cold in the first ones.
@@ -34,6 +36,7 @@ type Profile struct {
 	// Table is what was measured, after the run.
 	Table ProfileTable
 
+	run         context.Context // that is measured
 	measurement *cpu.Measurement
 	step        int // trained so far
 	batch       int // the first of those under way
@@ -44,6 +47,11 @@ type Profile struct {
 
 // WantsBatches is true.
 func (c *Profile) WantsBatches() bool { return true }
+
+func (c *Profile) watch(ctx context.Context) context.Context {
+	c.run = cpu.Measurable(ctx)
+	return c.run
+}
 
 // OnTrainBegin checks the fields.
 func (c *Profile) OnTrainBegin() error {
@@ -60,7 +68,10 @@ func (c *Profile) OnTrainBatchBegin(batch int) error {
 	if c.measurement != nil || c.measured > 0 || c.step < c.First {
 		return nil
 	}
-	m, err := cpu.StartMeasurement()
+	if c.run == nil { // the hooks are called by hand
+		c.run = cpu.Measurable(context.Background())
+	}
+	m, err := cpu.StartMeasurement(c.run)
 	if err != nil {
 		return fmt.Errorf("Profile: %w", err)
 	}

@@ -27,8 +27,8 @@ type ProfileRow struct {
 // ProfileTable lists the operations of a step, the one with the most time first.
 type ProfileTable []ProfileRow
 
-// NewProfileTable makes the table of a number of steps; peak is the floating-point operations a second that are 100 %, see [cpu.MeasurePeak]. Rows
-// of programs of the same name, as replicas run them, are added up.
+// NewProfileTable makes the table of a number of steps; peak is the floating-point operations a second that are 100 %,
+// see [cpu.MeasurePeak]. Rows of programs of the same name, as replicas run them, are added up.
 func NewProfileTable(profiles []cpu.ProgramProfile, steps int, peak float64) ProfileTable {
 	sums, total := joined(profiles), time.Duration(0)
 	for _, op := range sums {
@@ -49,8 +49,8 @@ func NewProfileTable(profiles []cpu.ProgramProfile, steps int, peak float64) Pro
 	return table
 }
 
-// joined lists the operations of all programs, with the bytes and the arithmetic of all calls. Where several programs have one name, the operations
-// with the same name and layer become one.
+// joined lists the operations of all programs, with the bytes and the arithmetic of all calls. Where several programs
+// have one name, the operations with the same name and layer become one.
 func joined(profiles []cpu.ProgramProfile) []cpu.OpProfile {
 	programs := map[string]int{}
 	for _, p := range profiles {
@@ -123,7 +123,8 @@ const layerWidth = 20
 // nameWidth is how much of the name of a long chain the table shows.
 const nameWidth = 20
 
-// shortened returns the name of a chain of operations, a+b+b+c, with runs of one operation counted and the end left out where it is long.
+// shortened returns the name of a chain of operations, a+b+b+c, with runs of one operation counted and the end left out
+// where it is long.
 func shortened(chain string) string {
 	var short []string
 	parts := strings.Split(chain, "+")

@@ -48,8 +48,8 @@ func products(table callbacks.ProfileTable) (calls float64) {
 	return calls
 }
 
-// A step has five products: two forward, two for the gradients of weights, one for that of the hidden layer. They are found in a model that
-// has been compiled before, too, and in one step for several.
+// A step has five products: two forward, two for the gradients of weights, one for that of the hidden layer. They are
+// found in a model that has been compiled before, too, and in one step for several.
 func TestProfile(t *testing.T) {
 	m := profileModel(t)
 	for _, options := range [][]keras.FitOption{nil, nil, {keras.Epochs(1), keras.StepsPerEpoch(5)}} {
@@ -94,14 +94,48 @@ func TestProfileOfShortRuns(t *testing.T) {
 	assert.Equal(t, "Profile: nothing was measured: the run ended after 16 steps, the profile begins with step 100\n", b.String())
 }
 
+// Two models that are profiled and traced at once do not see each other: the second trains within a step of the first.
+func TestModelsAreApart(t *testing.T) {
+	folder := t.TempDir()
+	model := func(name string) *keras.Model {
+		m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Name: name, Units: 32, Activation: "relu"}, &layers.Dense{Units: 1}}, keras.InputShape(8), keras.Name(name+"_model"))
+		require.NoError(t, err)
+		require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "sgd", Loss: "mse"}))
+		return m
+	}
+	outer, inner := model("outer"), model("inner")
+	var profiles [2]callbacks.Profile
+	var traces [2]callbacks.Trace
+	for i, name := range []string{"outer", "inner"} {
+		profiles[i] = callbacks.Profile{Steps: 6, Output: io.Discard}
+		traces[i] = callbacks.Trace{Path: filepath.Join(folder, name), Steps: 6}
+	}
+	nested := &callbacks.LambdaCallback{TrainBatchEnd: func(batch int, _ *callbacks.Logs) error {
+		if batch != 2 {
+			return nil
+		}
+		return profiled(t, inner, &profiles[1], keras.Callbacks(&traces[1]))
+	}}
+	require.NoError(t, profiled(t, outer, &profiles[0], keras.Callbacks(&traces[0], nested)))
+	for i, names := range [][2]string{{"outer", "inner"}, {"inner", "outer"}} {
+		assert.Equal(t, 5.0, products(profiles[i].Table), names[0])
+		text, err := json.Marshal(profiles[i].Table)
+		require.NoError(t, err)
+		trace, err := os.ReadFile(traces[i].Path)
+		require.NoError(t, err)
+		for _, s := range []string{string(text), string(trace)} {
+			assert.True(t, strings.Contains(s, names[0]+"_model"), names[0])
+			assert.False(t, strings.Contains(s, names[1]+"_model"), names[0])
+		}
+	}
+}
+
 func TestProfileMistakes(t *testing.T) {
 	m := profileModel(t)
 	require.ErrorContains(t, profiled(t, m, &callbacks.Profile{First: -1, Output: io.Discard}), "received First -1, Steps 0")
 	require.ErrorContains(t, profiled(t, m, &callbacks.Profile{Steps: -2, Output: io.Discard}), "Steps -2")
-	other, err := cpu.StartMeasurement()
-	require.NoError(t, err)
-	require.ErrorIs(t, profiled(t, m, &callbacks.Profile{Output: io.Discard}), cpu.ErrMeasuring)
-	other.Stop()
+	two := keras.Callbacks(&callbacks.Profile{Output: io.Discard})
+	require.ErrorIs(t, profiled(t, m, &callbacks.Profile{Output: io.Discard}, two), cpu.ErrMeasuring)
 	require.Error(t, profiled(t, m, &callbacks.Profile{Path: filepath.Join(t.TempDir(), "none", "x.json"), Output: io.Discard}), "no such folder")
 	require.NoError(t, profiled(t, m, &callbacks.Profile{Output: io.Discard}), "nothing is left under way")
 }

@@ -11,12 +11,13 @@ import (
 	"golang.org/x/term"
 )
 
-// Progbar prints the progress of a loop as Keras does: on a terminal one line that is drawn over and over, in Keras's colours,
+// Progbar prints the progress of a loop as Keras does: on a terminal one line that is drawn over and over, in Keras's
+// colours,
 //
 //	10/32 ━━━━━━━━━━━━━━━━━━━━ 1s 52ms/step - accuracy: 0.7734 - loss: 0.8512
 //
-// Elsewhere (a file, a pipe, a log) each update is such a line of its own, without colours, and there are fewer of them: one every ten
-// seconds and one at the end. Keras writes its colours there too, and twenty lines a second.
+// Elsewhere (a file, a pipe, a log) each update is such a line of its own, without colours, and there are fewer of
+// them: one every ten seconds and one at the end. Keras writes its colours there too, and twenty lines a second.
 type Progbar struct {
 	// Width is the length of the bar.
 	Width int
@@ -24,8 +25,8 @@ type Progbar struct {
 	Interval time.Duration
 	// Unit names what is counted: "step".
 	Unit string
-	// Averaged says which values are shown as their mean over the steps so far instead of as they are; nil for none. A value given
-	// at step n counts for all steps since the update before.
+	// Averaged says which values are shown as their mean over the steps so far instead of as they are; nil for none. A
+	// value given at step n counts for all steps since the update before.
 	Averaged func(name string) bool
 
 	w        io.Writer
@@ -46,8 +47,8 @@ type Progbar struct {
 // weighted is a sum and what it is to be divided by.
 type weighted struct{ sum, count float64 }
 
-// NewProgbar returns a bar for target steps (-1 for unknown) with the given verbosity: 0 prints nothing, 1 draws the bar, 2 prints
-// a line at the end.
+// NewProgbar returns a bar for target steps (-1 for unknown) with the given verbosity: 0 prints nothing, 1 draws the
+// bar, 2 prints a line at the end.
 func NewProgbar(w io.Writer, target, verbose int) *Progbar {
 	p := newBar(w, target, verbose, onTerminal(w), time.Now)
 	if p.terminal {
@@ -86,7 +87,7 @@ func newProgbar(w io.Writer, target, verbose int, terminal bool, now func() time
 
 // Update shows that current steps are done. finalize ends the line; it replaces means by the values given.
 //
-// Logs that are worked out when they are looked at are looked at only if they are shown or averaged.
+// Logs that are worked out when they are looked at are computed only if they are shown or averaged.
 func (p *Progbar) Update(current int, logs *Logs, finalize bool) {
 	steps := max(current-p.seen, 1)
 	p.seen = current
@@ -222,8 +223,8 @@ func (p *Progbar) draw(current int, finalize bool, now time.Time, perStep float6
 	p.drawn = visible
 }
 
-// cut shortens the end of a line that is to be drawn over again, of which visible characters stand already: one that goes on in the next
-// line of the terminal could not be.
+// cut shortens the end of a line that is to be drawn over again, of which visible characters stand already: one that
+// goes on in the next line of the terminal could not be.
 func (p *Progbar) cut(rest string, visible int) string {
 	if p.columns == nil {
 		return rest
@@ -247,8 +248,8 @@ func (p *Progbar) rest() string {
 	return "─"
 }
 
-// metrics lists the values. As in Keras the bar writes a number with an exponent if its magnitude is small, and the line of
-// verbosity 2 also if it is negative.
+// metrics lists the values. As in Keras the bar writes a number with an exponent if its magnitude is small, and the
+// line of verbosity 2 also if it is negative.
 func (p *Progbar) metrics() string {
 	var b strings.Builder
 	for _, name := range p.names {

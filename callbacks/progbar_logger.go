@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ProgbarLogger shows a [Progbar] for each epoch of Fit, and for Evaluate and Predict on their own. Fit adds it when verbose.
-// Validation prints nothing of its own; its values are in the last line of the epoch.
+// ProgbarLogger shows a [Progbar] for each epoch of Fit, and for Evaluate and Predict on their own. Fit adds it when
+// verbose. Validation prints nothing of its own; its values are in the last line of the epoch.
 type ProgbarLogger struct {
 	Base
 	verbose int
@@ -19,7 +19,8 @@ type ProgbarLogger struct {
 	inFit   bool
 }
 
-// NewProgbarLogger returns a logger that prints to w with the given verbosity: 1 draws a bar, 2 prints a line for each epoch.
+// NewProgbarLogger returns a logger that prints to w with the given verbosity: 1 draws a bar, 2 prints a line for each
+// epoch.
 func NewProgbarLogger(verbose int, w io.Writer) *ProgbarLogger {
 	return &ProgbarLogger{verbose: verbose, w: w, newBar: func(target int) *Progbar { return NewProgbar(w, target, verbose) }}
 }
@@ -121,8 +122,8 @@ func (l *ProgbarLogger) OnPredictBatchEnd(batch int) error { return l.update(bat
 // OnPredictEnd completes the bar of Predict.
 func (l *ProgbarLogger) OnPredictEnd() error { return l.end(nil) }
 
-// WantsBatches reports that the bar moves with the batches. The line of verbosity 2 needs them only to count the steps where
-// their number is not known.
+// WantsBatches reports that the bar moves with the batches. The line of verbosity 2 needs them only to count the steps
+// where their number is not known.
 func (l *ProgbarLogger) WantsBatches() bool {
 	return l.verbose == 1 || l.verbose == 2 && l.Params().Steps < 0
 }

@@ -108,8 +108,8 @@ var (
 	undone  = regexp.MustCompile("\x1b\\[37m(━*)\x1b\\[0m")
 )
 
-// printed is what stands for a text of Keras: on a terminal that text, elsewhere its lines without colours, each ended at once instead of
-// begun with an end of line, and with another sign for what is left to do.
+// printed is what stands for a text of Keras: on a terminal that text, elsewhere its lines without colours, each ended
+// at once instead of begun with an end of line, and with another sign for what is left to do.
 func printed(text string, terminal bool, verbose int) string {
 	if terminal || verbose != 1 {
 		return text
@@ -250,7 +250,8 @@ func TestProgbarLeavesLogsAlone(t *testing.T) {
 	require.Equal(t, 2, looked)
 }
 
-// TestProgbarFitsTheTerminal: a line that is drawn over has to fit into one line of the terminal; the last one need not.
+// TestProgbarFitsTheTerminal: a line that is drawn over has to fit into one line of the terminal; the last one need
+// not.
 func TestProgbarFitsTheTerminal(t *testing.T) {
 	logs := func() *callbacks.Logs {
 		return callbacks.NewLogs(func(l *callbacks.Logs) error {

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// formatTemplate is Python's str.format for templates whose fields are named numbers: "{epoch:02d}-{val_loss:.2f}". A value is
-// an int, a float64 or a []float64, of which {name[0]} is the first number. "{{" and "}}" stand for braces; the conversions !s
-// and !r and fields inside a format specification ("{loss:.{places}f}") work as in Python.
+// formatTemplate is Python's str.format for templates whose fields are named numbers: "{epoch:02d}-{val_loss:.2f}". A
+// value is an int, a float64 or a []float64, of which {name[0]} is the first number. "{{" and "}}" stand for braces;
+// the conversions !s and !r and fields inside a format specification ("{loss:.{places}f}") work as in Python.
 func formatTemplate(template string, value func(name string) (any, bool)) (string, error) {
 	return expand(template, value, 2)
 }
@@ -341,7 +341,8 @@ func (f formatSpec) signOf(negative bool) string {
 	return string(f.sign)
 }
 
-// number puts sign, whole part (grouped by size digits) and the rest together and pads. Zeros that fill are grouped too.
+// number puts sign, whole part (grouped by size digits) and the rest together and pads. Zeros that fill are grouped
+// too.
 func (f formatSpec) number(sign, whole, rest string, size int) string {
 	zeros := f.fill == "0" && f.align == '='
 	grouped := f.group(whole, size)

@@ -4,27 +4,29 @@ import "fmt"
 
 // ReduceLROnPlateau lowers the learning rate when a value has stopped improving.
 //
-// After each epoch: during a cooldown, the cooldown counts down and the wait begins anew. A value better than the best by more
-// than MinDelta becomes the best, and the wait begins anew. Otherwise, outside of a cooldown, the wait goes up by one, and when it
-// has reached Patience and the rate is above MinLR, the rate becomes
+// After each epoch: during a cooldown, the cooldown counts down and the wait starts over. A value better than the best
+// by more than MinDelta becomes the best, and the wait starts over. Otherwise, outside of a cooldown, the wait goes up
+// by one, and when it has reached Patience and the rate is above MinLR, the rate becomes
 //
 //	max(rate * Factor, MinLR)
 //
-// and a cooldown begins. The rate of each epoch, before a reduction, is added to the logs as "learning_rate". An epoch without the
-// value is warned about once. An optimizer whose rate is driven by a schedule gives an error at the first reduction.
+// and a cooldown begins. The rate of each epoch, before a reduction, is added to the logs as "learning_rate". An epoch
+// without the value is warned about once. An optimizer whose rate is driven by a schedule gives an error at the first
+// reduction.
 type ReduceLROnPlateau struct {
 	Base
 	// Monitor is the name of the value to look at; "" is "val_loss".
 	Monitor string `keras:"monitor,default=val_loss"`
-	// Factor multiplies the rate; it must be below 1. 0 stands for the default of 0.1; a negative factor goes to MinLR at once.
+	// Factor multiplies the rate; it must be below 1. 0 stands for the default of 0.1; a negative factor goes to MinLR
+	// at once.
 	Factor float64 `keras:"factor,default=0.1"`
-	// Patience is the number of epochs without an improvement before a reduction; 0 stands for the default of 10. Keras's 0 is
-	// the same as 1.
+	// Patience is the number of epochs without an improvement before a reduction; 0 stands for the default of 10.
+	// Keras's 0 is the same as 1.
 	Patience int `keras:"patience,default=10"`
 	// Verbose 1 prints each reduction.
 	Verbose int `keras:"verbose"`
 	// Mode says what is better: "min", "max", or "auto" (or ""), which goes by the metric.
-	Mode string `keras:"mode,default=auto"`
+	Mode MonitorMode `keras:"mode,default=auto"`
 	// MinDelta is the least change that counts as an improvement; nil stands for 1e-4. Its sign does not matter.
 	MinDelta *float64 `keras:"min_delta,default=0.0001"`
 	// Cooldown is the number of epochs to wait after a reduction before looking again.
@@ -46,7 +48,7 @@ func (c *ReduceLROnPlateau) OnTrainBegin() error {
 	if c.MinDelta != nil {
 		delta = *c.MinDelta
 	}
-	c.monitor.start("ReduceLROnPlateau", c.Monitor, c.Mode, delta, c.Model())
+	c.monitor.start("ReduceLROnPlateau", c.Monitor, string(c.Mode), delta, c.Model())
 	c.wait, c.cooldown = 0, 0
 	return nil
 }

@@ -4,21 +4,25 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/gokeras/gokeras/internal/httppost"
 )
 
-// RemoteMonitor sends the values of each epoch to a server: a POST request to Root + Path with a JSON object, {"epoch": 0,
-// "loss": 0.5, ...}, epochs from 0. Usually the object is the value of a form's field named Field; with SendAsJSON it is the body. A
-// server that cannot be reached is warned about once a run, and training goes on; what the server answers is not looked at.
+// RemoteMonitor sends the values of each epoch to a server: a POST request to Root + Path with a JSON object, {"epoch":
+// 0, "loss": 0.5, ...}, epochs from 0. Usually the object is the value of a form's field named Field; with SendAsJSON
+// it is the body. A server that cannot be reached is warned about once a run, and training goes on; what the server
+// answers is not looked at.
 //
 // Of several workers the chief alone sends.
 //
-// JSON has no NaN and infinity: in a form they are written NaN and Infinity as Python does, in a JSON body they become null.
+// The program must import callbacks/remote for its effect, which has the client of HTTP; most programs do without one.
+//
+// JSON has no NaN and infinity: in a form they are written NaN and Infinity as Python does, in a JSON body they become
+// null.
 type RemoteMonitor struct {
 	Base
 	// Root is the address of the server; "" is "http://localhost:9000".
@@ -55,6 +59,9 @@ func (c *RemoteMonitor) address() string {
 // OnTrainBegin checks the address.
 func (c *RemoteMonitor) OnTrainBegin() error {
 	c.warned = false
+	if httppost.Send == nil {
+		return fmt.Errorf(`callbacks: RemoteMonitor: the program has no client of HTTP; import _ "github.com/gokeras/gokeras/callbacks/remote"`)
+	}
 	u, err := url.Parse(c.address())
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("callbacks: RemoteMonitor: Root and Path give %q; expected an address such as \"http://localhost:9000/publish/epoch/end/\"", c.address())
@@ -87,29 +94,11 @@ func (c *RemoteMonitor) OnEpochEnd(epoch int, logs *Logs) error {
 }
 
 func (c *RemoteMonitor) post(body, kind string) error {
-	request, err := http.NewRequest(http.MethodPost, c.address(), strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", kind)
-	for name, value := range c.Headers {
-		request.Header.Set(name, value)
-	}
 	timeout := c.Timeout
 	if timeout == 0 {
 		timeout = 10 * time.Second
 	}
-	// A transport of its own, without connections kept open, leaves nothing behind.
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
-	response, err := (&http.Client{Transport: transport, Timeout: timeout}).Do(request)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<20))
-	if closed := response.Body.Close(); err == nil {
-		err = closed
-	}
-	return err
+	return httppost.Send(httppost.Request{Address: c.address(), ContentType: kind, Body: body, Headers: c.Headers, Timeout: timeout})
 }
 
 // object writes the values as Python's json.dumps does.

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/callbacks"
+	_ "github.com/gokeras/gokeras/callbacks/remote"
+	"github.com/gokeras/gokeras/internal/httppost"
 )
 
 // listen starts a server on this machine and returns its address; each request's header and body go to seen.
@@ -106,4 +108,11 @@ func TestRemoteMonitorRefusesAddresses(t *testing.T) {
 		c.SetModel(newFakeModel())
 		require.ErrorContains(t, c.OnTrainBegin(), "expected an address", root)
 	}
+}
+
+// Without a client of HTTP the monitor says what to import.
+func TestRemoteMonitorNeedsAClient(t *testing.T) {
+	defer func(send func(httppost.Request) error) { httppost.Send = send }(httppost.Send)
+	httppost.Send = nil
+	require.ErrorContains(t, (&callbacks.RemoteMonitor{}).OnTrainBegin(), `import _ "github.com/gokeras/gokeras/callbacks/remote"`)
 }

@@ -32,7 +32,8 @@ type restartRun struct {
 	Events  map[string]string // of TensorBoard: tag and step, and the value
 }
 
-// restartable trains with a callback of each kind that remembers something, until crash says that it dies, or with stop that it is asked to stop.
+// restartable trains with a callback of each kind that remembers something, until crash says that it dies, or with stop
+// that it is asked to stop.
 func restartable(t *testing.T, dir string, saveFreq int, stop bool, crash func(epoch, batch int) bool) (restartRun, error) {
 	t.Helper()
 	epoch := 0
@@ -53,7 +54,7 @@ func restartable(t *testing.T, dir string, saveFreq int, stop bool, crash func(e
 		require.NoError(t, os.WriteFile(path("log.csv"), []byte("what a run before has left\r\n"), 0o666))
 	}
 	m := mlp(t, &optimizers.Adam{LearningRate: 0.01, Options: optimizers.Options{UseEMA: true, EMAMomentum: new(0.8)}})
-	history, err := m.Fit(ctx, examples(50), keras.BatchSize(8), keras.Epochs(8), keras.Output(io.Discard), keras.Callbacks(
+	history, err := m.Fit(ctx, examples(50), keras.BatchSize(8), keras.Epochs(8), keras.ProgressOutput(io.Discard), keras.Callbacks(
 		&callbacks.BackupAndRestore{BackupDir: path("backup"), SaveFreq: saveFreq},
 		&callbacks.LambdaCallback{
 			EpochBegin:    func(e int) error { epoch = e; return kill(-1) },
@@ -101,8 +102,8 @@ func restartable(t *testing.T, dir string, saveFreq int, stop bool, crash func(e
 	return r, nil
 }
 
-// A job that dies and starts again leaves what an unbroken one leaves: every callback goes on with what it remembers and with the files that it has
-// written.
+// A job that dies and starts again leaves what an unbroken one leaves: every callback goes on with what it remembers
+// and with the files that it has written.
 func TestCallbacksAfterRestart(t *testing.T) {
 	want, err := restartable(t, t.TempDir(), 0, false, func(int, int) bool { return false })
 	require.NoError(t, err)

@@ -191,7 +191,7 @@ func TestTerminateOnNaNInFit(t *testing.T) {
 	bad := data.Arrays([][1]float64{{1}, {1}, {math.NaN()}, {1}}, [][1]float64{{0}, {0}, {0}, {0}})
 	var out bytes.Buffer
 	m := zeroModel(t, 1)
-	history, err := m.Fit(t.Context(), bad, keras.Epochs(5), keras.BatchSize(1), keras.Shuffle(false), keras.Output(&out), keras.Callbacks(&callbacks.TerminateOnNaN{}))
+	history, err := m.Fit(t.Context(), bad, keras.Epochs(5), keras.BatchSize(1), keras.Shuffle(false), keras.ProgressOutput(&out), keras.Callbacks(&callbacks.TerminateOnNaN{}))
 	require.NoError(t, err)
 	require.Equal(t, []int{0}, history.Epoch)
 	told, end, _ := strings.Cut(out.String(), "\n")

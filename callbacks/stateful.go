@@ -5,8 +5,9 @@ import (
 	"encoding/gob"
 )
 
-// Stateful is implemented by callbacks that remember something between epochs. A worker that joins a run of several workers takes over what
-// the callback of the same type remembers on another worker, and a run that goes on from a backup what it remembered then.
+// Stateful is implemented by callbacks that remember something between epochs. A worker that joins a run of several
+// workers takes over what the callback of the same type remembers on another worker, and a run that goes on from a
+// backup what it remembered then.
 type Stateful interface {
 	// State returns what the callback remembers, in a form of its own.
 	State() ([]byte, error)

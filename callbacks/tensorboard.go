@@ -22,14 +22,15 @@ import (
 //     shown as the op graph.
 //   - <path of a weight>/histogram and <path of a weight>/image where HistogramFreq asks for them.
 //
-// A metric with several numbers is written as <name>_0, <name>_1, and so on. Files are brought up to date after each epoch and each
-// evaluation. Where UpdateFreq is 0 and nothing is profiled, batches cost nothing.
+// A metric with several numbers is written as <name>_0, <name>_1, and so on. Files are brought up to date after each
+// epoch and each evaluation. Where UpdateFreq is 0 and nothing is profiled, batches cost nothing.
 //
-// With an UpdateFreq of 2 and more, Keras leaves out the values of epochs and evaluations that do not end with a batch whose number is
-// a multiple of it; here these are always written. ProfileBatch writes a CPU profile of the Go program (for "go tool pprof") and no
-// trace for TensorBoard's profile plugin.
+// With an UpdateFreq of 2 and more, Keras leaves out the values of epochs and evaluations that do not end with a batch
+// whose number is a multiple of it; here these are always written. ProfileBatch writes a CPU profile of the Go program
+// (for "go tool pprof") and no trace for TensorBoard's profile plugin.
 //
-// Of several workers the chief alone writes. (In TensorFlow the others write too, to folders beside it that are removed in the end.)
+// Of several workers the chief alone writes. (In TensorFlow the others write too, to folders beside it that are removed
+// in the end.)
 type TensorBoard struct {
 	Base
 	// LogDir is the folder of the run; "" is "logs". TensorBoard compares runs in folders beside each other.
@@ -47,8 +48,8 @@ type TensorBoard struct {
 	// ProfileBatch is the batch to profile, or the first and the last one, counted from 1; nil is none. The profile is
 	// LogDir/train/batches_<first>_<last>.pprof.
 	ProfileBatch []int `keras:"profile_batch,default=0"`
-	// EmbeddingsFreq is the number of epochs between two tables of embeddings (weights called "embeddings"), which TensorBoard's
-	// projector shows; 0 is none. Each table replaces the one before.
+	// EmbeddingsFreq is the number of epochs between two tables of embeddings (weights called "embeddings"), which
+	// TensorBoard's projector shows; 0 is none. Each table replaces the one before.
 	EmbeddingsFreq int `keras:"embeddings_freq"`
 	// EmbeddingsMetadata maps the names of embedding layers to the files that name their rows, seen from LogDir.
 	EmbeddingsMetadata map[string]string `keras:"embeddings_metadata,default=null"`
@@ -63,7 +64,8 @@ type TensorBoard struct {
 	graphed           bool // the graph of operations is written
 }
 
-// MigrateConfig reads Keras's update_freq "epoch" and "batch", profile_batch as a number or as a text, and embeddings_metadata null.
+// MigrateConfig reads Keras's update_freq "epoch" and "batch", profile_batch as a number or as a text, and
+// embeddings_metadata null.
 func (c *TensorBoard) MigrateConfig(keys map[string]json.RawMessage) error {
 	switch string(keys["update_freq"]) {
 	case `"epoch"`:
@@ -252,7 +254,8 @@ func (c *TensorBoard) iterations() int64 {
 	return n
 }
 
-// OnEpochEnd writes the values of the epoch, and what the weights are where HistogramFreq and EmbeddingsFreq ask for it.
+// OnEpochEnd writes the values of the epoch, and what the weights are where HistogramFreq and EmbeddingsFreq ask for
+// it.
 func (c *TensorBoard) OnEpochEnd(epoch int, logs *Logs) error {
 	if !writesFiles(c.Model()) {
 		return nil

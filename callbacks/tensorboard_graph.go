@@ -28,8 +28,8 @@ func (c *TensorBoard) graph() error {
 	return w.Graph(graphNodes(program))
 }
 
-// graphNodes draws a program: a node for each of its inputs, operations and outputs. A node stands in the box of its layer, a variable
-// too.
+// graphNodes draws a program: a node for each of its inputs, operations and outputs. A node stands in the box of its
+// layer, a variable too.
 func graphNodes(p *ir.Program) []tensorboard.GraphNode {
 	d := drawing{p: p, names: make([]string, p.NumValues()), taken: map[string]int{}}
 	for _, in := range p.Inputs {

@@ -27,7 +27,8 @@ func graphOf(t *testing.T, dir string) []tensorboard.GraphNode {
 	return found
 }
 
-// TestTensorBoardGraph: every operation stands in the box of its layer, beside the layer's variables, and edges go to nodes that exist.
+// TestTensorBoardGraph: every operation stands in the box of its layer, beside the layer's variables, and edges go to
+// nodes that exist.
 func TestTensorBoardGraph(t *testing.T) {
 	built, ds := board(t)
 	later, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 2, Name: "d"}, &layers.Dense{Units: 1, Name: "e"}}, keras.Name("model"))

@@ -14,8 +14,8 @@ type cpuProfile struct {
 	done bool
 }
 
-// startProfile begins to profile with the first batch that is asked for. Another profile that runs in the program is no reason to stop
-// training: then there is a message and none is written.
+// startProfile begins to profile with the first batch that is asked for. Another profile that runs in the program is no
+// reason to stop training: then there is a message and none is written.
 func (c *TensorBoard) startProfile() error {
 	if len(c.ProfileBatch) == 0 || c.profile.done || c.batch != int64(c.ProfileBatch[0]) {
 		return nil

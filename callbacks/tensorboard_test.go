@@ -46,7 +46,8 @@ type written struct {
 	Shape   []int
 }
 
-// UnmarshalJSON reads a value of Keras, where the paths of a Sequential model's weights begin with the name of the model.
+// UnmarshalJSON reads a value of Keras, where the paths of a Sequential model's weights begin with the name of the
+// model.
 func (w *written) UnmarshalJSON(text []byte) error {
 	err := tuple(text, &w.Step, &w.Tag, &w.Plugin, &w.Content, &w.DType, &w.Shape)
 	w.Tag = strings.TrimPrefix(w.Tag, "model/")
@@ -188,7 +189,7 @@ func TestTensorBoardProfile(t *testing.T) {
 	c := &callbacks.TensorBoard{LogDir: dir, ProfileBatch: []int{2, 3}}
 	fit := func() (string, error) {
 		var out bytes.Buffer
-		_, err := m.Fit(t.Context(), examples, keras.BatchSize(2), keras.Callbacks(c), keras.Output(&out))
+		_, err := m.Fit(t.Context(), examples, keras.BatchSize(2), keras.Callbacks(c), keras.ProgressOutput(&out))
 		return out.String(), err
 	}
 	_, err := fit()
@@ -254,7 +255,8 @@ func TestTensorBoardAtTheEdges(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(dir, "validation"))
 }
 
-// TensorBoard's own reader finds the same values. It needs Python with TensorBoard: GOKERAS_PYTHON names the interpreter.
+// TensorBoard's own reader finds the same values. It needs Python with TensorBoard: GOKERAS_PYTHON names the
+// interpreter.
 func TestTensorBoardReadsTheFiles(t *testing.T) {
 	python := os.Getenv("GOKERAS_PYTHON")
 	if python == "" {

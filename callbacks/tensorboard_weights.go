@@ -58,9 +58,9 @@ func (c *TensorBoard) weights(epoch int64) error {
 	return nil
 }
 
-// asPicture turns a weight into pictures (number, height, width, channels) as Keras does: a vector is a column; a matrix lies, with
-// the longer side along the width; of three axes the last counts the pictures; others, of four axes, are pictures if the last can be
-// channels. It returns a nil shape for what cannot be shown.
+// asPicture turns a weight into pictures (number, height, width, channels) as Keras does: a vector is a column; a
+// matrix lies, with the longer side along the width; of three axes the last counts the pictures; others, of four axes,
+// are pictures if the last can be channels. It returns a nil shape for what cannot be shown.
 func asPicture(v []float64, shape []int) ([]float64, []int) {
 	s := slices.DeleteFunc(slices.Clone(shape), func(d int) bool { return d == 1 })
 	switch len(s) {
@@ -105,7 +105,8 @@ func tableFile(path string) string {
 	return "embeddings/" + strings.NewReplacer("/", "_", ":", "_").Replace(path) + ".tsv"
 }
 
-// describeEmbeddings writes the configuration of the projector: where the table and the names of the rows of each layer are.
+// describeEmbeddings writes the configuration of the projector: where the table and the names of the rows of each layer
+// are.
 func (c *TensorBoard) describeEmbeddings() error {
 	paths, _, err := c.named()
 	if err != nil {

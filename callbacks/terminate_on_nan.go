@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// TerminateOnNaN ends training when the loss, the running mean of the epoch, is NaN or infinite after a batch. To see that, it
-// reads the loss after every batch, which costs a little time.
+// TerminateOnNaN ends training when the loss, the running mean of the epoch, is NaN or infinite after a batch. To see
+// that, it reads the loss after every batch, which costs a little time.
 type TerminateOnNaN struct {
 	Base
 	// RaiseError makes Fit fail with an error. By default training stops as if it had finished.

@@ -1,6 +1,7 @@
 package callbacks
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -11,17 +12,20 @@ import (
 // DefaultTraceSteps is how many steps a [Trace] holds unless it says otherwise.
 const DefaultTraceSteps = 20
 
-// maxTraceEvents bounds the memory and the file of a trace: some 150 bytes an event in the file. Later events are counted and left out.
+// maxTraceEvents bounds the memory and the file of a trace: some 150 bytes an event in the file. Later events are
+// counted and left out.
 const maxTraceEvents = 200_000
 
-// Trace writes a picture of the first steps of a training run for chrome://tracing or ui.perfetto.dev, in Chrome's trace event format:
-// {"traceEvents": [...]} with times in microseconds. There is a row for the training loop, with waiting for input (category "input"), steps
-// ("step") and callbacks ("callback"), and a row for each replica, with the operations of its program ("op", named by the fused operations,
-// with the layer) and its collectives ("collective"): an all-reduce of a bucket of gradients is an asynchronous pair that begins with its
-// start, where the last of its gradients exists, and ends with the wait, where the sums are needed. What lies between overlaps with it.
+// Trace writes a picture of the first steps of a training run for chrome://tracing or ui.perfetto.dev, in Chrome's
+// trace event format: {"traceEvents": [...]} with times in microseconds. There is a row for the training loop, with
+// waiting for input (category "input"), steps ("step") and callbacks ("callback"), and a row for each replica, with the
+// operations of its program ("op", named by the fused operations, with the layer) and its collectives ("collective"):
+// an all-reduce of a bucket of gradients is an asynchronous pair that begins with its start, where the last of its
+// gradients exists, and ends with the wait, where the sums are needed. What lies between overlaps with it.
 //
-// The first step includes compiling. Timing every operation takes some time itself, below a microsecond for each. One trace can be
-// recorded in a process at a time. The file is written after the last recorded step, or when the run ends, also if it fails.
+// The first step includes compiling. Timing every operation takes some time itself, below a microsecond for each. One
+// trace can be recorded of a run at a time. The file is written after the last recorded step, or when the run ends,
+// also if it fails.
 type Trace struct {
 	Base
 	// Path is the file to write, such as "trace.json".
@@ -33,6 +37,7 @@ type Trace struct {
 	// Process numbers the processes of a distributed run in a picture that joins their files: the rank of the worker.
 	Process int
 
+	slot     *tracing.Slot // of the run
 	recorder *tracing.Recorder
 	step     int // trained so far
 	batch    int // the first of those under way
@@ -41,6 +46,11 @@ type Trace struct {
 
 // WantsBatches is true.
 func (c *Trace) WantsBatches() bool { return true }
+
+func (c *Trace) watch(ctx context.Context) context.Context {
+	ctx, c.slot = tracing.Context(ctx)
+	return ctx
+}
 
 // OnTrainBegin checks the fields, and begins to record where the first step counts.
 func (c *Trace) OnTrainBegin() error {
@@ -56,7 +66,10 @@ func (c *Trace) begin() error {
 	if c.recorder != nil || c.done || c.step < c.First {
 		return nil
 	}
-	r, err := tracing.Start(maxTraceEvents)
+	if c.slot == nil { // the hooks are called by hand
+		c.slot = &tracing.Slot{}
+	}
+	r, err := c.slot.Start(maxTraceEvents)
 	if err != nil {
 		return fmt.Errorf("Trace: %w", err)
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
@@ -50,18 +49,18 @@ func TestTrainingPrintsWhatKerasPrints(t *testing.T) {
 			require.NoError(t, m.SetWeightArrays(arrays))
 
 			x, y := c.Input(t, "x"), c.Input(t, "y")
-			inputs := tensor.New(tensor.WithShape(x.Shape...), tensor.WithBacking(x.Float32()))
+			inputs := data.Must(data.ArrayOf(x.Float32(), x.Shape...))
 			var out bytes.Buffer
 			at := &clock{now: 1000, step: 0.25}
 			logger := callbacks.NewLoggerAt(verbose, &out, extra.DynamicDisplay, at.time)
-			shown := []keras.FitOption{keras.BatchSize(extra.Options.BatchSize), keras.Callbacks(logger)}
+			size, shown := keras.BatchSize(extra.Options.BatchSize), keras.Callbacks(logger)
 			switch c.Class {
 			case "fit":
 				_, err = m.Fit(t.Context(), data.Arrays(inputs, y.Ints()), append(extra.Options.fit(), keras.Callbacks(logger))...)
 			case "evaluate":
-				_, err = m.Evaluate(t.Context(), data.Arrays(inputs, y.Ints()), shown...)
+				_, err = m.Evaluate(t.Context(), data.Arrays(inputs, y.Ints()), size, shown)
 			case "predict":
-				_, err = m.Predict(t.Context(), data.Arrays(inputs, nil), shown...)
+				_, err = m.Predict(t.Context(), data.Arrays(inputs, nil), size, shown)
 			}
 			require.NoError(t, err)
 			require.Equal(t, printed(extra.Text, extra.DynamicDisplay, verbose), out.String())

@@ -7,9 +7,8 @@ import (
 	"iter"
 	"slices"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/kernels/cpu/rows"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // DefaultBatchSize is the number of examples in a batch where the user names none, as in Keras.
@@ -24,8 +23,8 @@ type arrayOption func(*arrayConfig)
 
 func (f arrayOption) applyArrays(c *arrayConfig) { f(c) }
 
-// SampleWeight gives each example a weight in the loss. w has shape (n), or (n, timesteps, ...) for weights in time; for
-// several outputs it is one array for all, or a list or map shaped like the targets. The default weight is 1.
+// SampleWeight gives each example a weight in the loss. w has shape (n), or (n, timesteps, ...) for weights in time;
+// for several outputs it is one array for all, or a list or map shaped like the targets. The default weight is 1.
 func SampleWeight(w any) ArrayOption { return arrayOption(func(c *arrayConfig) { c.sampleWeight = w }) }
 
 // ArraySource is a set of examples in memory, made by Arrays. It is immutable and safe for concurrent use.
@@ -37,13 +36,13 @@ type ArraySource struct {
 	err     error
 
 	// Memory for the inputs where they are one array, as they mostly are.
-	array  [1]*tensor.Dense
+	array  [1]Array
 	column [1]column
 }
 
 // column is what copying rows of one array needs.
 type column struct {
-	dtype tensor.Dtype
+	dtype ir.DType
 	raw   []byte
 	shape []int // of the whole array
 	row   int   // bytes of one example
@@ -51,11 +50,11 @@ type column struct {
 
 // Arrays makes the source of examples that Fit, Evaluate and Predict take for data in memory.
 //
-// x holds the inputs and y the targets (nil for prediction). Each is one array, a list of arrays ([]any, []*tensor.Dense,
-// ...) or a dictionary (map[string]any, sorted by name, or [Tensors] to set the order), and an array is anything that
-// [ToDense] accepts: *tensor.Dense, nested slices, gonum matrices; among the inputs also nested slices of strings, see
-// [Text]. Axis 0 counts the examples and must have the same length everywhere. Memory is shared with the arguments where
-// ToDense says so; do not change it while the source is used.
+// x holds the inputs and y the targets (nil for prediction). Each is one array, a list of arrays ([]any, []Array, ...)
+// or a dictionary (map[string]any, sorted by name, or [Tensors] to set the order), and an array is anything that
+// [ToArray] accepts: arrays, nested slices, images; among the inputs also nested slices of strings, see [Text]. Axis 0
+// counts the examples and must have the same length everywhere. Memory is shared with the arguments where ToArray says
+// so; do not change it while the source is used.
 //
 // What is wrong with the arguments is kept and returned by [ArraySource.Err] and by everything that uses the source, so
 // that a call such as model.Fit(ctx, data.Arrays(x, y)) stays one line.
@@ -73,9 +72,12 @@ func Arrays(x, y any, options ...ArrayOption) *ArraySource {
 	s := &ArraySource{}
 	for i, v := range [3]any{x, y, weight} {
 		var err error
-		if d, ok := v.(*tensor.Dense); ok && i == 0 {
+		if one, ok := v.(*Array); ok && one != nil && i == 0 {
 			s.batch.X.Arrays = s.array[:]
-			s.array[0], err = toDense(d, componentNames[0])
+			s.array[0], err = checked(*one, componentNames[0])
+		} else if one, ok := v.(Array); ok && i == 0 {
+			s.batch.X.Arrays = s.array[:]
+			s.array[0], err = checked(one, componentNames[0])
 		} else {
 			*s.batch.components()[i], err = toTensors(v, componentNames[i])
 		}
@@ -100,7 +102,7 @@ func (s *ArraySource) seal() *ArraySource {
 	s.columns[0] = s.column[:0]
 	for i, t := range s.batch.components() {
 		for _, a := range t.Arrays {
-			s.columns[i] = append(s.columns[i], column{dtype: a.Dtype(), raw: rawOf(a), shape: a.Shape(), row: len(rawOf(a)) / max(n, 1)})
+			s.columns[i] = append(s.columns[i], column{dtype: a.DType(), raw: a.Data, shape: a.Shape(), row: len(a.Data) / max(n, 1)})
 		}
 	}
 	return s
@@ -138,7 +140,7 @@ func (s *ArraySource) Slice(lo, hi int) *ArraySource {
 		out := part.batch.components()[i]
 		out.Names = t.Names
 		for _, a := range t.Arrays {
-			out.Arrays = append(out.Arrays, rowsOf(a, lo, hi))
+			out.Arrays = append(out.Arrays, a.Slice(lo, hi))
 		}
 	}
 	return part.seal()
@@ -179,18 +181,18 @@ func rowOfBatch(b *Batch, i int) (row Batch) {
 		out := row.components()[c]
 		out.Names = t.Names
 		if len(t.Arrays) > 0 {
-			out.Arrays = make([]*tensor.Dense, len(t.Arrays))
+			out.Arrays = make([]Array, len(t.Arrays))
 		}
 		for j, a := range t.Arrays {
-			out.Arrays[j] = rowOf(a, i)
+			out.Arrays[j] = a.Row(i)
 		}
 	}
 	return row
 }
 
-// Gather copies the examples of the given numbers, in their order and with repetitions, into a batch. Arrays of into that
-// have the right element type and shape are filled, others are replaced by new ones, so a batch that is passed in again and
-// again costs no allocation. Calls may run in parallel with different batches.
+// Gather copies the examples of the given numbers, in their order and with repetitions, into a batch. Arrays of into
+// that have the right element type and shape are filled, others are replaced by new ones, so a batch that is passed in
+// again and again costs no allocation. Calls may run in parallel with different batches.
 func (s *ArraySource) Gather(indices []int, into *Batch) error {
 	if s.err != nil {
 		return s.err
@@ -213,7 +215,7 @@ func (s *ArraySource) gather(indices []int, into *Batch) {
 	for i, t := range into.components() {
 		for j, c := range s.columns[i] {
 			if c.row > 0 {
-				rows.Copy(t.Arrays[j].Raw, c.raw, c.row, indices)
+				rows.Copy(t.Arrays[j].Data, c.raw, c.row, indices)
 			}
 		}
 	}
@@ -224,7 +226,7 @@ func (s *ArraySource) gatherRange(lo, hi int, into *Batch) {
 	s.shape(into, hi-lo)
 	for i, t := range into.components() {
 		for j, c := range s.columns[i] {
-			copy(rawOf(t.Arrays[j]), c.raw[lo*c.row:hi*c.row])
+			copy(t.Arrays[j].Data, c.raw[lo*c.row:hi*c.row])
 		}
 	}
 }
@@ -234,20 +236,17 @@ func (s *ArraySource) shape(into *Batch, n int) {
 	for i, t := range into.components() {
 		t.Names = s.batch.components()[i].Names
 		if len(t.Arrays) != len(s.columns[i]) {
-			t.Arrays = make([]*tensor.Dense, len(s.columns[i]))
+			t.Arrays = make([]Array, len(s.columns[i]))
 		}
 		for j, c := range s.columns[i] {
 			if !fits(t.Arrays[j], n, &c) {
-				t.Arrays[j] = newDense(c.dtype, append([]int{n}, c.shape[1:]...)...)
+				t.Arrays[j] = newArray(c.dtype, append([]int{n}, c.shape[1:]...)...)
 			}
 		}
 	}
 }
 
-func fits(d *tensor.Dense, n int, c *column) bool {
-	if d == nil || d.Dtype() != c.dtype || len(rawOf(d)) != n*c.row {
-		return false
-	}
-	shape := d.Shape()
-	return len(shape) == len(c.shape) && shape[0] == n && slices.Equal(shape[1:], c.shape[1:]) && rowMajor(d)
+func fits(d Array, n int, c *column) bool {
+	shape := d.Type.Shape
+	return d.DType() == c.dtype && len(d.Data) == n*c.row && len(shape) == len(c.shape) && shape[0] == n && slices.Equal(shape[1:], c.shape[1:])
 }

@@ -1,23 +1,20 @@
 package data
 
 import (
-	"errors"
 	"fmt"
 	"os"
-
-	"gorgonia.org/tensor"
 )
 
-// AudioSamplingRate converts the sounds of AudioDatasetFromDirectory to so many samples a second; Keras's sampling_rate. By default each keeps
-// its own.
-func AudioSamplingRate(hertz int) ImageOption {
-	return imageOption(func(c *imageConfig) { c.samplingRate = hertz })
+// AudioSamplingRate converts the sounds of AudioDatasetFromDirectory to so many samples a second; Keras's
+// sampling_rate. By default each keeps its own.
+func AudioSamplingRate(hertz int) AudioOption {
+	return audioOption(func(c *folderConfig) { c.samplingRate = hertz })
 }
 
-// OutputSequenceLength cuts the sounds of AudioDatasetFromDirectory to so many samples, and fills shorter ones up with silence; Keras's
-// output_sequence_length. By default the sounds of a batch have the length of its longest.
-func OutputSequenceLength(samples int) ImageOption {
-	return imageOption(func(c *imageConfig) { c.samples = samples })
+// OutputSequenceLength cuts the sounds of AudioDatasetFromDirectory to so many samples, and fills shorter ones up with
+// silence; Keras's output_sequence_length. By default the sounds of a batch have the length of its longest.
+func OutputSequenceLength(samples int) AudioOption {
+	return audioOption(func(c *folderConfig) { c.samples = samples })
 }
 
 // AudioDataset is a Pipeline of sounds in files.
@@ -33,18 +30,19 @@ type AudioDataset struct {
 //
 //	dir/yes/1.wav, dir/yes/more/2.wav, dir/no/3.wav, ...
 //
-// X is float32 of shape (batch, samples, channels) with values from -1 to 1, as [LoadWAV] reads them; Y is the class as Labels says. Files
-// ending in .wav count. The options are those of [ImageFolder] that are not about pixels, AudioSamplingRate and OutputSequenceLength; order,
-// shuffling and the choice of validation files are as there.
+// X is float32 of shape (batch, samples, channels) with values from -1 to 1, as [LoadWAV] reads them; Y is the class as
+// Labels says. Files ending in .wav count. The options are those of [ImageFolder] that are not about pixels,
+// AudioSamplingRate and OutputSequenceLength; order, shuffling and the choice of validation files are as there.
 //
-// Sounds of a batch that are shorter than its longest end in silence. In place of Keras's ragged=True, ImageBatchSize(0) yields them one
-// by one, each with its own length. All sounds of a batch must have the same number of channels (Keras adds silent channels).
-// Rates are converted before lengths are cut, so that all sounds have the length that was asked for; Keras cuts first.
-func AudioDatasetFromDirectory(dir string, options ...ImageOption) (*AudioDataset, error) {
-	c := imageConfig{labels: LabelInt, batchSize: DefaultBatchSize, suffixes: []string{".wav"}}
+// Sounds of a batch that are shorter than its longest end in silence. In place of Keras's ragged=True,
+// ImageBatchSize(0) yields them one by one, each with its own length. All sounds of a batch must have the same number
+// of channels (Keras adds silent channels). Rates are converted before lengths are cut, so that all sounds have the
+// length that was asked for; Keras cuts first.
+func AudioDatasetFromDirectory(dir string, options ...AudioOption) (*AudioDataset, error) {
+	c := folderConfig{labels: LabelInt, batchSize: DefaultBatchSize, suffixes: []string{".wav"}}
 	for _, o := range options {
 		if o != nil {
-			o.applyImages(&c)
+			o.applySounds(&c)
 		}
 	}
 	files, err := c.openSounds(dir)
@@ -55,13 +53,8 @@ func AudioDatasetFromDirectory(dir string, options ...ImageOption) (*AudioDatase
 	return &AudioDataset{Pipeline: pipeline, ClassNames: files.ClassNames, Paths: files.Paths, Classes: files.Classes}, nil
 }
 
-func (c *imageConfig) openSounds(dir string) (*ImageDataset, error) {
-	switch {
-	case c.colors != "" || c.interpolation != "" || c.fit != stretch:
-		return nil, errors.New("an option about the pixels of images was given; sounds have none")
-	case c.maxLength != 0:
-		return nil, errors.New("MaxLength was given, which is about texts; OutputSequenceLength cuts sounds")
-	case c.samplingRate < 0 || c.samples < 0:
+func (c *folderConfig) openSounds(dir string) (*ImageDataset, error) {
+	if c.samplingRate < 0 || c.samples < 0 {
 		return nil, fmt.Errorf("AudioSamplingRate %d and OutputSequenceLength %d; expected 1 or more, or 0 for those of the files", c.samplingRate, c.samples)
 	}
 	if err := c.check(1, 1); err != nil {
@@ -70,7 +63,7 @@ func (c *imageConfig) openSounds(dir string) (*ImageDataset, error) {
 	return c.files(dir)
 }
 
-func (c *imageConfig) readSounds(ds *ImageDataset, order []int) (Batch, error) {
+func (c *folderConfig) readSounds(ds *ImageDataset, order []int) (Batch, error) {
 	sounds, labels, longest := make([]*wave, len(order)), make([]Batch, len(order)), 0
 	for i, file := range order {
 		sound, err := c.readSound(ds.Paths[file])
@@ -90,7 +83,7 @@ func (c *imageConfig) readSounds(ds *ImageDataset, order []int) (Batch, error) {
 	if c.batchSize == 0 {
 		return Batch{X: List(sounds[0].dense()), Y: labels[0].Y}, nil
 	}
-	arrays := make([]*tensor.Dense, len(sounds))
+	arrays := make([]Array, len(sounds))
 	for i, s := range sounds {
 		s.fit(longest)
 		arrays[i] = s.dense()
@@ -100,7 +93,7 @@ func (c *imageConfig) readSounds(ds *ImageDataset, order []int) (Batch, error) {
 	return batch, nil
 }
 
-func (c *imageConfig) readSound(path string) (*wave, error) {
+func (c *folderConfig) readSound(path string) (*wave, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err

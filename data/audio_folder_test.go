@@ -26,7 +26,7 @@ func TestAudioDatasetIsThatOfKeras(t *testing.T) {
 		}
 	}
 	readJSON(t, "testdata/sounds.json", &keras)
-	cases := map[string][]data.ImageOption{
+	cases := map[string][]data.AudioOption{
 		"int":               nil,
 		"categorical":       {data.Labels(data.LabelCategorical)},
 		"none":              {data.Labels(data.LabelNone)},
@@ -44,7 +44,7 @@ func TestAudioDatasetIsThatOfKeras(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			want := keras.Cases[name]
 			shuffled := name == "training" || name == "validation"
-			options = append([]data.ImageOption{data.ImageBatchSize(3)}, options...)
+			options = append([]data.AudioOption{data.ImageBatchSize(3)}, options...)
 			if shuffled { // the order of a pass is not that of Keras, the choice of the files is
 				options = append(options, data.ImageBatchSize(0))
 			} else {
@@ -75,10 +75,10 @@ func TestAudioDatasetIsThatOfKeras(t *testing.T) {
 			}
 			require.Len(t, batches, len(want.X))
 			for i, b := range batches {
-				assert.JSONEq(t, string(want.X[i]), nested(b.X.Single().Data(), b.X.Single().Shape()))
+				assert.JSONEq(t, string(want.X[i]), nested(b.X.Single().Elements(), b.X.Single().Shape()))
 				y := "null"
 				if b.Y.Len() > 0 {
-					y = nested(b.Y.Single().Data(), b.Y.Single().Shape())
+					y = nested(b.Y.Single().Elements(), b.Y.Single().Shape())
 				}
 				assert.JSONEq(t, string(want.Y[i]), y)
 			}
@@ -90,7 +90,7 @@ func TestAudioDatasetIsThatOfKeras(t *testing.T) {
 func holds(t *testing.T, batch json.RawMessage, b data.Batch) bool {
 	var rows [][][]float32
 	require.NoError(t, json.Unmarshal(batch, &rows))
-	sound := b.X.Single().Data().([]float32)
+	sound := b.X.Single().Elements().([]float32)
 	return slices.ContainsFunc(rows, func(row [][]float32) bool {
 		for i, frame := range row {
 			if i < len(sound) && frame[0] != sound[i] || i >= len(sound) && frame[0] != 0 {
@@ -102,9 +102,7 @@ func holds(t *testing.T, batch json.RawMessage, b data.Batch) bool {
 }
 
 func TestAudioDatasetRejects(t *testing.T) {
-	for want, options := range map[string][]data.ImageOption{
-		"about the pixels of images":             {data.CropToAspectRatio()},
-		"OutputSequenceLength cuts sounds":       {data.MaxLength(3)},
+	for want, options := range map[string][]data.AudioOption{
 		"AudioSamplingRate -1":                   {data.AudioSamplingRate(-1)},
 		"OutputSequenceLength -2":                {data.OutputSequenceLength(-2)},
 		"2 labels in FileLabels for 7 files":     {data.FileLabels(1, 2)},
@@ -119,12 +117,6 @@ func TestAudioDatasetRejects(t *testing.T) {
 	}
 	_, err := data.AudioDatasetFromDirectory(t.TempDir())
 	assert.ErrorContains(t, err, "no files .wav below")
-	for _, option := range []data.ImageOption{data.AudioSamplingRate(8000), data.OutputSequenceLength(3)} {
-		_, err = data.ImageDatasetFromDirectory("testdata/images", 4, 4, option)
-		assert.ErrorContains(t, err, "which is about sounds")
-		_, err = data.TextDatasetFromDirectory("testdata/texts", option)
-		assert.ErrorContains(t, err, "which is about sounds")
-	}
 }
 
 // TestAudioDatasetOfMixedFiles: what Keras makes one shape of with silent channels, and files of no use.
@@ -192,5 +184,5 @@ func ExampleAudioDatasetFromDirectory() {
 	for b, err := range ds.Batches(context.Background(), 0) {
 		fmt.Println(ds.ClassNames, b.X.Single().Shape(), b.Y.Single().Shape(), err)
 	}
-	// Output: [no yes] (4, 12, 1) (4, 1) <nil>
+	// Output: [no yes] [4 12 1] [4 1] <nil>
 }

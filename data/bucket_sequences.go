@@ -8,27 +8,29 @@ import (
 	"math"
 	"slices"
 
-	"gorgonia.org/tensor"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// PadTargets makes [Pipeline.BucketBySequenceLength] pad the arrays of Y and SampleWeight too, with zeros: for models that say something of every step. A step
-// that is padding must not count there, which is for the mask to say; see BucketBySequenceLength.
+// PadTargets makes [Pipeline.BucketBySequenceLength] pad the arrays of Y and SampleWeight too, with zeros: for models
+// that say something of every step. A step that is padding must not count there, which is for the mask to say; see
+// BucketBySequenceLength.
 func PadTargets() PadOption { return padOption(func(c *padConfig) { c.targets = true }) }
 
-// PadInputs names the arrays of X, by number from 0, that are sequences for [Pipeline.BucketBySequenceLength]; by default all that are not single numbers.
+// PadInputs names the arrays of X, by number from 0, that are sequences for [Pipeline.BucketBySequenceLength]; by
+// default all that are not single numbers.
 func PadInputs(numbers ...int) PadOption {
 	return padOption(func(c *padConfig) { c.inputs = append([]int{}, numbers...) })
 }
 
-// FromRagged is [FromTensorSlices] for sequences of different lengths: element i has the X of sequence i, a vector, and the rows i of y, which may be nil.
-// Integers become int32, as in [PadSequences].
+// FromRagged is [FromTensorSlices] for sequences of different lengths: element i has the X of sequence i, a vector, and
+// the rows i of y, which may be nil. Integers become int32, as in [PadSequences].
 func FromRagged[T Number](sequences [][]T, y any, options ...ArrayOption) *Pipeline {
 	p := &Pipeline{stage: "FromRagged"}
 	if len(sequences) == 0 {
 		return p.fail("there are no sequences; expected at least one")
 	}
 	number := make([]int64, len(sequences))
-	arrays := make([]*tensor.Dense, len(sequences))
+	arrays := make([]Array, len(sequences))
 	for i, s := range sequences {
 		number[i] = int64(i)
 		if len(s) == 0 {
@@ -38,26 +40,29 @@ func FromRagged[T Number](sequences [][]T, y any, options ...ArrayOption) *Pipel
 		if err != nil {
 			return p.fail("sequence %d: %w", i, err)
 		}
-		arrays[i] = rowOf(a, 0)
+		arrays[i] = a.Row(0)
 	}
 	return FromTensorSlices(number, y, options...).Map(func(_ context.Context, element Batch) (Batch, error) {
-		i := element.X.Single().Raw
+		i := element.X.Single().Data
 		element.X = List(arrays[binary.LittleEndian.Uint64(i)])
 		return element, nil
 	})
 }
 
-// BucketBySequenceLength stacks examples of about the same length: each goes into the bucket of the first boundary that is not below its length, is padded to
-// that boundary, and a bucket that has batchSize examples is the next batch. So a model is compiled for a handful of lengths, one for each boundary, and computes
-// little padding. When the elements are over, what is left in a bucket moves on to the next longer one, so that at most one batch is smaller; dropping is for
+// BucketBySequenceLength stacks examples of about the same length: each goes into the bucket of the first boundary that
+// is not below its length, is padded to that boundary, and a bucket that has batchSize examples is the next batch. So a
+// model is compiled for a handful of lengths, one for each boundary, and computes little padding. When the elements are
+// over, what is left in a bucket moves on to the next longer one, so that at most one batch is smaller; dropping is for
 // Filter or Take. It is tf.data's bucket_by_sequence_length.
 //
-// Elements are examples (see [FromRagged], [FromGenerator], [FromTensorSlices]) whose X is (steps) or (steps, features...); the longest array of X says how long an example is. Padding is
-// put behind the steps, as in tf.data; Padding(Pre) puts it before them. PadValue sets its number, 0 by default. An example longer than the last boundary is
+// Elements are examples (see [FromRagged], [FromGenerator], [FromTensorSlices]) whose X is (steps) or (steps,
+// features...); the longest array of X says how long an example is. Padding is put behind the steps, as in tf.data;
+// Padding(Pre) puts it before them. PadValue sets its number, 0 by default. An example longer than the last boundary is
 // an error; Truncating says from which end steps are cut off instead.
 //
-// That padding counts for nothing is the business of the model's mask: an Embedding with MaskZero, or a Masking layer for the number of PadValue. With it, recurrent
-// layers, attention and losses see the steps of the example alone, and the loss of a padded batch is that of the examples without padding. Without it, padding is data.
+// That padding counts for nothing is the business of the model's mask: an Embedding with MaskZero, or a Masking layer
+// for the number of PadValue. With it, recurrent layers, attention and losses see the steps of the example alone, and
+// the loss of a padded batch is that of the examples without padding. Without it, padding is data.
 func (p *Pipeline) BucketBySequenceLength(boundaries []int, batchSize int, options ...PadOption) *Pipeline {
 	m := p.then("BucketBySequenceLength")
 	m.size = nil
@@ -137,7 +142,7 @@ func (b *sequenceBuckets) run(elements iter.Seq2[Batch, error], yield func(Batch
 }
 
 // sequences calls f with the arrays that are padded, and the number they are padded with.
-func (b *sequenceBuckets) sequences(element *Batch, f func(a **tensor.Dense, value float64) error) error {
+func (b *sequenceBuckets) sequences(element *Batch, f func(a *Array, value float64) error) error {
 	for i := range element.X.Arrays {
 		named := slices.Contains(b.pad.inputs, i)
 		if b.pad.inputs != nil && !named {
@@ -172,7 +177,7 @@ func (b *sequenceBuckets) sequences(element *Batch, f func(a **tensor.Dense, val
 // bucket says in which bucket an example belongs.
 func (b *sequenceBuckets) bucket(element *Batch) (int, error) {
 	length := -1
-	err := b.sequences(element, func(a **tensor.Dense, _ float64) error {
+	err := b.sequences(element, func(a *Array, _ float64) error {
 		length = max(length, (*a).Shape()[0])
 		return nil
 	})
@@ -199,7 +204,7 @@ func (b *sequenceBuckets) batch(elements []Batch, length int) (Batch, error) {
 		for _, t := range e.components() {
 			t.Arrays = slices.Clone(t.Arrays)
 		}
-		if err := b.sequences(e, func(a **tensor.Dense, value float64) (err error) {
+		if err := b.sequences(e, func(a *Array, value float64) (err error) {
 			*a, err = b.fit(*a, length, value)
 			return err
 		}); err != nil {
@@ -213,71 +218,33 @@ func (b *sequenceBuckets) batch(elements []Batch, length int) (Batch, error) {
 }
 
 // fit pads or cuts a sequence to the given number of steps.
-func (b *sequenceBuckets) fit(a *tensor.Dense, length int, value float64) (*tensor.Dense, error) {
+func (b *sequenceBuckets) fit(a Array, length int, value float64) (Array, error) {
 	steps := a.Shape()[0]
 	switch {
 	case steps == length:
 		return a, nil
 	case steps > length && b.pad.truncating == Pre:
-		return rowsOf(compact(a), steps-length, steps), nil
+		return a.Slice(steps-length, steps), nil
 	case steps > length:
-		return rowsOf(compact(a), 0, length), nil
+		return a.Slice(0, length), nil
 	}
-	out := newDense(a.Dtype(), append([]int{length}, a.Shape()[1:]...)...)
+	out := newArray(a.DType(), append([]int{length}, a.Shape()[1:]...)...)
 	if err := fillWith(out, value); err != nil {
-		return nil, err
+		return Array{}, err
 	}
-	raw, at := compact(a).Raw, 0
+	raw, at := a.Data, 0
 	if b.pad.padding == Pre {
-		at = len(out.Raw) - len(raw)
+		at = len(out.Data) - len(raw)
 	}
-	copy(out.Raw[at:], raw)
+	copy(out.Data[at:], raw)
 	return out, nil
 }
 
 // fillWith sets all elements.
-func fillWith(d *tensor.Dense, v float64) error {
-	switch s := d.Data().(type) {
-	case []float32:
-		fillSlice(s, float32(v))
-		return nil
-	case []float64:
-		fillSlice(s, v)
-		return nil
-	case []bool:
-		fillSlice(s, v != 0)
-		return nil
+func fillWith(d Array, v float64) error {
+	if t := d.DType(); v != math.Trunc(v) && !t.IsFloat() && t != ir.Bool {
+		return fmt.Errorf("PadValue is %g; expected a whole number for an array of %v", v, t)
 	}
-	if v != math.Trunc(v) {
-		return fmt.Errorf("PadValue is %g; expected a whole number for an array of %v", v, d.Dtype())
-	}
-	switch s := d.Data().(type) {
-	case []int:
-		fillSlice(s, int(v))
-	case []int8:
-		fillSlice(s, int8(v))
-	case []int16:
-		fillSlice(s, int16(v))
-	case []int32:
-		fillSlice(s, int32(v))
-	case []int64:
-		fillSlice(s, int64(v))
-	case []uint8:
-		fillSlice(s, uint8(v))
-	case []uint16:
-		fillSlice(s, uint16(v))
-	case []uint32:
-		fillSlice(s, uint32(v))
-	case []uint64:
-		fillSlice(s, uint64(v))
-	default:
-		return fmt.Errorf("arrays of %v cannot be padded", d.Dtype())
-	}
+	d.Fill(v)
 	return nil
-}
-
-func fillSlice[T any](s []T, v T) {
-	for i := range s {
-		s[i] = v
-	}
 }

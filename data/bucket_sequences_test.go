@@ -32,7 +32,8 @@ func bucketsOf(t *testing.T, p *data.Pipeline) []data.Batch {
 	return out
 }
 
-// Every example comes once, whole, in a batch of the first boundary that holds it, or of a longer one at the end; only the last batch is smaller.
+// Every example comes once, whole, in a batch of the first boundary that holds it, or of a longer one at the end; only
+// the last batch is smaller.
 func TestBucketBySequenceLength(t *testing.T) {
 	x, y := sentences(3, 9, 4, 1, 16, 5, 8, 2, 12, 4, 7, 3, 11, 6, 2, 16, 1)
 	boundaries := []int{4, 8, 16}
@@ -46,8 +47,8 @@ func TestBucketBySequenceLength(t *testing.T) {
 				short++
 				require.Equal(t, len(batches)-1, k)
 			}
-			values := b.X.Single().Data().([]int32)
-			for row, label := range b.Y.Single().Data().([]int32) {
+			values := b.X.Single().Elements().([]int32)
+			for row, label := range b.Y.Single().Elements().([]int32) {
 				require.False(t, seen[label])
 				seen[label] = true
 				for step, v := range values[row*shape[1] : (row+1)*shape[1]] {
@@ -70,9 +71,9 @@ func TestBucketsPadWhatTheyAreTold(t *testing.T) {
 		return data.Batch{Y: e.X, SampleWeight: e.X}, nil
 	}))
 	b := bucketsOf(t, steps.BucketBySequenceLength([]int{4}, 2, data.PadTargets(), data.Padding(data.Pre), data.PadValue(-1)))[0]
-	require.Equal(t, []int32{-1, -1, 100, 100, -1, 101, 101, 101}, b.X.Single().Data())
-	require.Equal(t, []float32{0, 0, 1, 2, 0, 3, 4, 5}, b.Y.Single().Data())
-	require.Equal(t, []float32{0, 0, 1, 2, 0, 3, 4, 5}, b.SampleWeight.Single().Data())
+	require.Equal(t, []int32{-1, -1, 100, 100, -1, 101, 101, 101}, b.X.Single().Elements())
+	require.Equal(t, []float32{0, 0, 1, 2, 0, 3, 4, 5}, b.Y.Single().Elements())
+	require.Equal(t, []float32{0, 0, 1, 2, 0, 3, 4, 5}, b.SampleWeight.Single().Elements())
 
 	two := data.FromRagged(x, nil).Zip(data.FromTensorSlices([][]float32{{1, 2, 3, 4, 5}, {6, 7, 8, 9, 10}}, nil))
 	b = bucketsOf(t, two.BucketBySequenceLength([]int{3}, 2, data.PadInputs(0)))[0]
@@ -81,8 +82,8 @@ func TestBucketsPadWhatTheyAreTold(t *testing.T) {
 
 	long, _ := sentences(6)
 	cut := data.FromRagged([][]int{{1, 2, 3, 4, 5}}, nil)
-	require.Equal(t, []int32{3, 4, 5}, bucketsOf(t, cut.BucketBySequenceLength([]int{3}, 1, data.Truncating(data.Pre)))[0].X.Single().Data())
-	require.Equal(t, []int32{1, 2, 3}, bucketsOf(t, cut.BucketBySequenceLength([]int{3}, 1, data.Truncating(data.Post)))[0].X.Single().Data())
+	require.Equal(t, []int32{3, 4, 5}, bucketsOf(t, cut.BucketBySequenceLength([]int{3}, 1, data.Truncating(data.Pre)))[0].X.Single().Elements())
+	require.Equal(t, []int32{1, 2, 3}, bucketsOf(t, cut.BucketBySequenceLength([]int{3}, 1, data.Truncating(data.Post)))[0].X.Single().Elements())
 	for _, err := range data.FromRagged(long, nil).BucketBySequenceLength([]int{2, 4}, 1).Batches(context.Background(), 0) {
 		require.ErrorContains(t, err, "element 0: it has 6 steps, and the last boundary is 4")
 	}
@@ -117,9 +118,9 @@ func ExamplePipeline_BucketBySequenceLength() {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Println(batch.X.Single().Shape(), batch.X.Single().Data(), batch.Y.Single().Data())
+		fmt.Println(batch.X.Single().Shape(), batch.X.Single().Elements(), batch.Y.Single().Elements())
 	}
 	// Output:
-	// (2, 4) [5 8 2 0 2 0 0 0] [0 0]
-	// (2, 8) [7 1 4 9 3 6 0 0 9 9 1 5 4 0 0 0] [1 1]
+	// [2 4] [5 8 2 0 2 0 0 0] [0 0]
+	// [2 8] [7 1 4 9 3 6 0 0 9 9 1 5 4 0 0 0] [1 1]
 }

@@ -40,17 +40,17 @@ func TestToCategoricalIsThatOfKeras(t *testing.T) {
 			d, err := data.ToCategorical(in, c.Classes)
 			require.NoError(t, err)
 			assert.Equal(t, wantShape, shapeOf(d))
-			for i, v := range d.Data().([]float32) {
+			for i, v := range d.Elements().([]float32) {
 				assert.Equal(t, want[i], float64(v))
 			}
 		}
 	}
 	d, err := data.ToCategorical([]bool{true, false}, 0)
 	require.NoError(t, err)
-	assert.Equal(t, []float32{0, 1, 1, 0}, d.Data())
+	assert.Equal(t, []float32{0, 1, 1, 0}, d.Elements())
 	d, err = data.ToCategorical(dense([]uint8{1}), 3)
 	require.NoError(t, err)
-	assert.Equal(t, []float32{0, 1, 0}, d.Data(), "a single label")
+	assert.Equal(t, []float32{0, 1, 0}, d.Elements(), "a single label")
 }
 
 func TestToCategoricalRejects(t *testing.T) {
@@ -75,6 +75,6 @@ func TestToCategoricalRejects(t *testing.T) {
 
 func ExampleToCategorical() {
 	d, err := data.ToCategorical([]int{0, 2, 1}, 3)
-	fmt.Println(d.Shape(), d.Data(), err)
-	// Output: (3, 3) [1 0 0 0 0 1 0 1 0] <nil>
+	fmt.Println(d.Shape(), d.Elements(), err)
+	// Output: [3 3] [1 0 0 0 0 1 0 1 0] <nil>
 }

@@ -3,11 +3,10 @@ package data
 import (
 	"fmt"
 	"slices"
-
-	"gorgonia.org/tensor"
 )
 
-// ClassLabels numbers the names of classes, so that a model which knows classes by number learns from names and answers in names.
+// ClassLabels numbers the names of classes, so that a model which knows classes by number learns from names and answers
+// in names.
 //
 //	labels := data.ClassLabelsOf(names)
 //	y, err := labels.Encode(names)
@@ -34,7 +33,8 @@ func NewClassLabels(names ...string) (*ClassLabels, error) {
 	return l, nil
 }
 
-// ClassLabelsOf returns the labels of the different names among values, in alphabetical order, as Keras numbers the folders of a dataset.
+// ClassLabelsOf returns the labels of the different names among values, in alphabetical order, as Keras numbers the
+// folders of a dataset.
 func ClassLabelsOf(values []string) *ClassLabels {
 	names := slices.Clone(values)
 	slices.Sort(names)
@@ -65,9 +65,9 @@ func (l *ClassLabels) Encode(values []string) ([]int32, error) {
 	return out, nil
 }
 
-// Decode returns the name of the most probable class of each row of predictions (examples, classes), the first of equals. With two labels
-// predictions may be (examples) or (examples, 1): above 0.5 is the second.
-func (l *ClassLabels) Decode(predictions *tensor.Dense) ([]string, error) {
+// Decode returns the name of the most probable class of each row of predictions (examples, classes), the first of
+// equals. With two labels predictions may be (examples) or (examples, 1): above 0.5 is the second.
+func (l *ClassLabels) Decode(predictions Array) ([]string, error) {
 	rows, err := Rows[float64](predictions)
 	if err != nil {
 		return nil, fmt.Errorf("data: ClassLabels.Decode: %w", err)

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 )
@@ -18,15 +17,15 @@ func TestClassLabels(t *testing.T) {
 	require.Equal(t, []int32{2, 0}, y)
 	_, err = l.Encode([]string{"dog", "cow"})
 	require.ErrorContains(t, err, `value 1 is "cow"`)
-	names, err := l.Decode(tensor.New(tensor.WithShape(2, 3), tensor.WithBacking([]float32{0.1, 0.7, 0.2, 0.5, 0, 0.5})))
+	names, err := l.Decode(data.Must(data.ArrayOf([]float32{0.1, 0.7, 0.2, 0.5, 0, 0.5}, 2, 3)))
 	require.NoError(t, err)
 	require.Equal(t, []string{"cat", "ape"}, names)
-	_, err = l.Decode(tensor.New(tensor.WithShape(2, 2), tensor.WithBacking([]float32{1, 2, 3, 4})))
+	_, err = l.Decode(data.Must(data.ArrayOf([]float32{1, 2, 3, 4}, 2, 2)))
 	require.ErrorContains(t, err, "2 numbers for each example")
 
 	two, err := data.NewClassLabels("no", "yes")
 	require.NoError(t, err)
-	names, err = two.Decode(tensor.New(tensor.WithShape(3, 1), tensor.WithBacking([]float64{0.5, 0.51, 0})))
+	names, err = two.Decode(data.Must(data.ArrayOf([]float64{0.5, 0.51, 0}, 3, 1)))
 	require.NoError(t, err)
 	require.Equal(t, []string{"no", "yes", "no"}, names)
 	_, err = data.NewClassLabels("a", "b", "a")
@@ -36,13 +35,13 @@ func TestClassLabels(t *testing.T) {
 }
 
 func TestRows(t *testing.T) {
-	rows, err := data.Rows[int](tensor.New(tensor.WithShape(2, 2, 2), tensor.WithBacking([]float32{1.9, -2, 3, 4, 5, 6, 7, 8})))
+	rows, err := data.Rows[int](data.Must(data.ArrayOf([]float32{1.9, -2, 3, 4, 5, 6, 7, 8}, 2, 2, 2)))
 	require.NoError(t, err)
 	require.Equal(t, [][]int{{1, -2, 3, 4}, {5, 6, 7, 8}}, rows)
-	flags, err := data.Rows[float64](tensor.New(tensor.WithShape(3), tensor.WithBacking([]bool{true, false, true})))
+	flags, err := data.Rows[float64](data.Must(data.ArrayOf([]bool{true, false, true}, 3)))
 	require.NoError(t, err)
 	require.Equal(t, [][]float64{{1}, {0}, {1}}, flags)
-	_, err = data.Rows[float64](nil)
+	_, err = data.Rows[float64](data.Array{})
 	require.Error(t, err)
 }
 
@@ -54,7 +53,7 @@ func ExampleClassLabels() {
 }
 
 func ExampleRows() {
-	rows, err := data.Rows[float64](tensor.New(tensor.WithShape(2, 2), tensor.WithBacking([]int32{1, 2, 3, 4})))
+	rows, err := data.Rows[float64](data.Must(data.ArrayOf([]int32{1, 2, 3, 4}, 2, 2)))
 	fmt.Println(rows, err)
 	// Output: [[1 2] [3 4]] <nil>
 }

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"gorgonia.org/tensor"
 )
 
 // CSVOption is an option of LoadCSV and ReadCSV.
@@ -37,7 +35,8 @@ func NoHeader() CSVOption { return csvOption(func(c *csvConfig) { c.noHeader = t
 // Comma sets the character between fields; the default is ','.
 func Comma(r rune) CSVOption { return csvOption(func(c *csvConfig) { c.comma = r }) }
 
-// Columns chooses the feature columns and their order by the names in the header. By default all but the label are features.
+// Columns chooses the feature columns and their order by the names in the header. By default all but the label are
+// features.
 func Columns(names ...string) CSVOption { return csvOption(func(c *csvConfig) { c.names = names }) }
 
 // ColumnIndices chooses the feature columns and their order by number, from 0; negative numbers count from the end.
@@ -58,25 +57,25 @@ func MissingValue(v float64) CSVOption { return csvOption(func(c *csvConfig) { c
 
 // CSV is what a file of comma-separated values holds.
 type CSV struct {
-	Columns []string      // names of the features
-	X       *tensor.Dense // features, float32, shape (rows, columns)
+	Columns []string // names of the features
+	X       Array    // features, float32, shape (rows, columns)
 
 	// Y holds the labels, shape (rows); nil without a label column. Labels that are all whole numbers are int64, other
 	// numbers are float32, and words are int64 positions in Classes.
-	Y       *tensor.Dense
+	Y       Array
 	Classes []string // the different words of the label column, sorted; nil where the labels are numbers
 }
 
 // Source returns the rows as examples for Fit, Evaluate and Predict.
 func (c *CSV) Source() *ArraySource {
-	if c.Y == nil {
+	if c.Y.IsZero() {
 		return Arrays(c.X, nil)
 	}
 	return Arrays(c.X, c.Y)
 }
 
-// LoadCSV reads a file of comma-separated values (RFC 4180) whose features are numbers. The first line names the columns
-// unless NoHeader is given. All rows must have the same number of fields.
+// LoadCSV reads a file of comma-separated values (RFC 4180) whose features are numbers. The first line names the
+// columns unless NoHeader is given. All rows must have the same number of fields.
 func LoadCSV(path string, options ...CSVOption) (*CSV, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -251,7 +250,7 @@ func (t *csvTable) finish() (*CSV, error) {
 	if rows == 0 {
 		return nil, errors.New("no row follows the header (NoHeader says that there is none)")
 	}
-	c := &CSV{X: denseOf(t.values, rows, len(t.features))}
+	c := &CSV{X: wrap(t.values, rows, len(t.features))}
 	for _, i := range t.features {
 		c.Columns = append(c.Columns, t.header[i])
 	}
@@ -262,7 +261,7 @@ func (t *csvTable) finish() (*CSV, error) {
 }
 
 // encodeLabels gives labels their type, as CSV.Y says.
-func encodeLabels(labels []string, words map[string]string) (y *tensor.Dense, classes []string) {
+func encodeLabels(labels []string, words map[string]string) (y Array, classes []string) {
 	whole, numbers := map[string]int64{}, map[string]float32{}
 	for w := range words {
 		if v, err := strconv.ParseInt(w, 10, 64); err == nil {
@@ -277,7 +276,7 @@ func encodeLabels(labels []string, words map[string]string) (y *tensor.Dense, cl
 		for i, w := range labels {
 			values[i] = numbers[w]
 		}
-		return denseOf(values, len(values)), nil
+		return wrap(values, len(values)), nil
 	}
 	if len(whole) < len(words) {
 		for w := range words {
@@ -292,5 +291,5 @@ func encodeLabels(labels []string, words map[string]string) (y *tensor.Dense, cl
 	for i, w := range labels {
 		values[i] = whole[w]
 	}
-	return denseOf(values, len(values)), classes
+	return wrap(values, len(values)), classes
 }

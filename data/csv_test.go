@@ -25,16 +25,16 @@ func TestReadCSV(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"length", "width", "colour"}, c.Columns)
 	assert.Equal(t, []int{3, 3}, shapeOf(c.X))
-	assert.Equal(t, []float32{5.1, 3.5, 0, 4.9, -1, 1, 6, 2.5, 0}, c.X.Data())
-	assert.Equal(t, []int64{0, 1, 0}, c.Y.Data())
+	assert.Equal(t, []float32{5.1, 3.5, 0, 4.9, -1, 1, 6, 2.5, 0}, c.X.Elements())
+	assert.Equal(t, []int64{0, 1, 0}, c.Y.Elements())
 	assert.Equal(t, []string{"setosa", "virginica"}, c.Classes)
 	assert.Equal(t, "x float32[3 3], y int64[3]", c.Source().All().String())
 
 	c, err = data.ReadCSV(strings.NewReader(irises), data.Columns("colour", "length"), data.LabelIndex(-2))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"colour", "length"}, c.Columns)
-	assert.Equal(t, []float32{0, 5.1, 1, 4.9, 0, 6}, c.X.Data())
-	assert.Equal(t, []int64{0, 1, 0}, c.Y.Data())
+	assert.Equal(t, []float32{0, 5.1, 1, 4.9, 0, 6}, c.X.Elements())
+	assert.Equal(t, []int64{0, 1, 0}, c.Y.Elements())
 	assert.Nil(t, c.Classes)
 }
 
@@ -42,14 +42,14 @@ func TestReadCSVDialects(t *testing.T) {
 	c, err := data.ReadCSV(strings.NewReader("1;2,5\n3;4,5\n"), data.NoHeader(), data.Comma(';'), data.ColumnIndices(0))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"0"}, c.Columns)
-	assert.Equal(t, []float32{1, 3}, c.X.Data())
-	assert.Nil(t, c.Y)
+	assert.Equal(t, []float32{1, 3}, c.X.Elements())
+	assert.True(t, c.Y.IsZero())
 	assert.Equal(t, "x float32[2 1]", c.Source().All().String())
 
 	c, err = data.ReadCSV(strings.NewReader("\ufeffa,b\r\n1,2.5\r\n-inf,1e99\r\n"), data.LabelIndex(1))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a"}, c.Columns, "the byte order mark is no part of the name")
-	assert.Equal(t, []float32{1, float32(math.Inf(-1))}, c.X.Data())
+	assert.Equal(t, []float32{1, float32(math.Inf(-1))}, c.X.Elements())
 	_, err = data.ReadCSV(strings.NewReader("a,b\n1,2\n"), data.LabelColumn("b"))
 	require.NoError(t, err)
 }
@@ -64,7 +64,7 @@ func TestCSVLabelTypes(t *testing.T) {
 	} {
 		c, err := data.ReadCSV(strings.NewReader(text), data.LabelColumn("y"))
 		require.NoError(t, err)
-		assert.Equal(t, want, c.Y.Data(), text)
+		assert.Equal(t, want, c.Y.Elements(), text)
 	}
 }
 
@@ -111,8 +111,8 @@ func ExampleReadCSV() {
 		return
 	}
 	fmt.Println(c.Columns, c.X.Shape())
-	fmt.Println(c.Classes, c.Y.Data())
+	fmt.Println(c.Classes, c.Y.Elements())
 	// Output:
-	// [height weight] (3, 2)
+	// [height weight] [3 2]
 	// [cat dog] [0 1 0]
 }

@@ -1,13 +1,12 @@
-// Package data feeds examples to a model: in-memory arrays, transformation pipelines, user-defined sequences, and readers of
-// the usual file formats.
+// Package data feeds examples to a model: in-memory arrays, transformation pipelines, user-defined sequences, and
+// readers of the usual file formats.
 //
 // # Words
 //
-// An example is one row of the data: one image with its label. An array is a *tensor.Dense of gorgonia.org/tensor,
-// row-major and contiguous. A [Batch] holds the arrays of some examples, stacked along a leading axis. An element is what a
-// [Pipeline] passes from stage to stage: a single example (a Batch whose arrays have no leading axis) before
-// [Pipeline.Batch], a stack of examples after it. A pass is one walk over a [Dataset] from its beginning; training makes one
-// pass in each epoch.
+// An example is one row of the data: one image with its label. An array is an [Array], row-major. A [Batch] holds the
+// arrays of some examples, stacked along a leading axis. An element is what a [Pipeline] passes from stage to stage: a
+// single example (a Batch whose arrays have no leading axis) before [Pipeline.Batch], a stack of examples after it. A
+// pass is one walk over a [Dataset] from its beginning; training makes one pass in each epoch.
 //
 // # Which source to use
 //
@@ -20,14 +19,15 @@
 //
 // # Ownership of memory
 //
-// A batch received from Batches may be read until the loop asks for the next one, and must not be written to: its arrays may
-// share memory with the source, with other elements or with a buffer that is filled again. [Batch.Clone] makes a copy to
-// keep or to change. Two sources promise more: elements of a Pipeline are never filled again and may be kept, and a batch
-// of a [Pass] belongs to its consumer until [Pass.Done].
+// A batch received from Batches may be read until the loop asks for the next one, and must not be written to: its
+// arrays may share memory with the source, with other elements or with a buffer that is filled again. [Batch.Clone]
+// makes a copy to keep or to change. Two sources promise more: elements of a Pipeline are never filled again and may be
+// kept, and a batch of a [Pass] belongs to its consumer until [Pass.Done].
 //
 // # Ending a pass
 //
-// Breaking out of a loop over Batches ends the pass: when the loop statement is left, every goroutine that served it has
-// returned and every file is closed. After yielding an error a dataset stops. A cancelled context ends a pass with the
-// context's error. Goroutines are joined, not abandoned, so a user's function that blocks must return when its context ends.
+// Breaking out of a loop over Batches ends the pass: when the loop statement is left, every goroutine that served it
+// has returned and every file is closed. After yielding an error a dataset stops. A cancelled context ends a pass with
+// the context's error. Goroutines are joined, not abandoned, so a user's function that blocks must return when its
+// context ends.
 package data

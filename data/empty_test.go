@@ -9,29 +9,27 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Arrays without elements, made here or by tensor.New, go through files, sources and loaders with their shape and type.
+// Arrays without elements, go through files, sources and loaders with their shape and type.
 func TestEmptyArrays(t *testing.T) {
 	shapes := [][]int{{0}, {0, 3}, {3, 0}, {2, 0, 4}, {0, 0}}
-	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64, tensor.Int32, tensor.Int64, tensor.Bool, tensor.Uint8} {
+	for _, dt := range []ir.DType{ir.Float32, ir.Float64, ir.Int32, ir.Int64, ir.Bool, ir.Uint8} {
 		for _, shape := range shapes {
-			same := func(d *tensor.Dense) {
+			same := func(d data.Array) {
 				t.Helper()
-				require.Equal(t, shape, []int(d.Shape()))
-				require.Equal(t, dt, d.Dtype())
+				require.Equal(t, shape, d.Shape())
+				require.Equal(t, dt, d.DType())
 				if dt.Size() > 1 {
-					require.Empty(t, d.Data())
+					require.Empty(t, d.Elements())
 				}
 			}
-			made, err := data.Empty(dt, shape...)
-			require.NoError(t, err)
-			same(made)
-			for _, d := range []*tensor.Dense{made, tensor.New(tensor.WithShape(shape...), tensor.Of(dt))} {
-				converted, err := data.ToDense(d)
+			for _, d := range []data.Array{kernels.NewArray(ir.Type{DType: dt, Shape: shape})} {
+				converted, err := data.ToArray(d)
 				require.NoError(t, err)
 				same(converted)
 				var file bytes.Buffer
@@ -40,7 +38,7 @@ func TestEmptyArrays(t *testing.T) {
 				require.NoError(t, err)
 				same(read)
 				path := filepath.Join(t.TempDir(), "a.npz")
-				require.NoError(t, data.SaveNPZ(path, data.Tensors{Names: []string{"a"}, Arrays: []*tensor.Dense{d}}))
+				require.NoError(t, data.SaveNPZ(path, data.Tensors{Names: []string{"a"}, Arrays: []data.Array{d}}))
 				all, err := data.LoadNPZ(path)
 				require.NoError(t, err)
 				same(all.Single())
@@ -73,16 +71,17 @@ func TestEmptyArrays(t *testing.T) {
 			}
 		}
 	}
-	_, err := data.Empty(tensor.Float32, 2, 3)
-	assert.ErrorContains(t, err, "received element type float32 and shape [2 3]")
-	_, err = data.Empty(tensor.Float32, 0, -1)
-	assert.ErrorContains(t, err, "not negative")
-	_, err = data.Empty(tensor.Complex64, 0)
-	assert.ErrorContains(t, err, "complex64")
+	none, err := data.Zeros[float32](0, 3)
+	require.NoError(t, err)
+	assert.Equal(t, []float32{}, none.Elements())
+	_, err = data.Zeros[float32](0, -1)
+	assert.ErrorContains(t, err, "expected lengths of 0 and more")
+	_, err = data.Zeros[float32](1<<40, 1<<40)
+	assert.Error(t, err)
 }
 
-func ExampleEmpty() {
-	none, err := data.Empty(tensor.Float32, 0, 3)
-	fmt.Println(none.Shape(), none.Data(), err)
-	// Output: (0, 3) [] <nil>
+func ExampleZeros() {
+	none, err := data.Zeros[float32](0, 3)
+	fmt.Println(none.Shape(), none.Elements(), err)
+	// Output: [0 3] [] <nil>
 }

@@ -18,7 +18,7 @@ func ExampleArraySource() {
 func ExampleLoader() {
 	loader := data.Arrays([]float32{0, 1, 2, 3, 4}, nil).Loader(2, false, 0)
 	for batch, err := range loader.Batches(context.Background(), 0) {
-		fmt.Println(batch.X.Single().Data(), err)
+		fmt.Println(batch.X.Single().Elements(), err)
 	}
 	// Output:
 	// [0 1] <nil>
@@ -32,8 +32,8 @@ func ExampleCSV() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(table.Columns, table.X.Shape(), table.Y.Data(), table.Classes)
-	// Output: [width height] (3, 2) [0 1 0] [cat dog]
+	fmt.Println(table.Columns, table.X.Shape(), table.Y.Elements(), table.Classes)
+	// Output: [width height] [3 2] [0 1 0] [cat dog]
 }
 
 func ExampleImageDataset() {
@@ -69,13 +69,13 @@ type powers struct{}
 func (powers) Len() int { return 3 }
 
 func (powers) At(_ context.Context, i int) (data.Batch, error) {
-	x, err := data.ToDense([]float32{float32(i), float32(i * i)})
+	x, err := data.ToArray([]float32{float32(i), float32(i * i)})
 	return data.Batch{X: data.List(x)}, err
 }
 
 func ExampleSequence() {
 	for batch, err := range data.FromSequence(powers{}, 2, 0).Batches(context.Background(), 0) {
-		fmt.Println(batch.X.Single().Data(), err)
+		fmt.Println(batch.X.Single().Elements(), err)
 	}
 	// Output:
 	// [0 0] <nil>
@@ -88,7 +88,7 @@ func ExamplePass() {
 	pass := data.Arrays([]float32{1, 2, 3}, nil).Loader(2, false, 0).Start(context.Background(), 0)
 	defer pass.Close()
 	batch, err := pass.Next()
-	fmt.Println(batch.X.Single().Data(), err)
+	fmt.Println(batch.X.Single().Elements(), err)
 	pass.Done(batch)
 	// Output: [1 2] <nil>
 }

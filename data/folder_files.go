@@ -12,7 +12,7 @@ import (
 )
 
 // indexLabels lists the files below a folder, whose classes FileLabels tells.
-func (c *imageConfig) indexLabels(dir string, ds *ImageDataset) (err error) {
+func (c *folderConfig) indexLabels(dir string, ds *ImageDataset) (err error) {
 	if ds.Paths, err = c.filesBelow(dir); err != nil {
 		return err
 	}
@@ -37,9 +37,9 @@ func (c *imageConfig) indexLabels(dir string, ds *ImageDataset) (err error) {
 	return nil
 }
 
-// filesBelow lists the files with the endings of the dataset in a folder and its subfolders: folders sorted by their path, files by
-// their name.
-func (c *imageConfig) filesBelow(dir string) ([]string, error) {
+// filesBelow lists the files with the endings of the dataset in a folder and its subfolders: folders sorted by their
+// path, files by their name.
+func (c *folderConfig) filesBelow(dir string) ([]string, error) {
 	w := folderWalk{suffixes: c.suffixes, followLinks: c.followLinks, byFolder: map[string][]string{}}
 	if err := w.visit(dir); err != nil {
 		return nil, err

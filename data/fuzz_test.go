@@ -6,20 +6,18 @@ import (
 	"reflect"
 	"testing"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/data"
 )
 
-// Whatever a reader accepts is a whole array that can be written and read again; everything else is an error, never a panic.
-// The seeds are small files of every kind; those that once failed are in testdata/fuzz.
+// Whatever a reader accepts is a whole array that can be written and read again; everything else is an error, never a
+// panic. The seeds are small files of every kind; those that once failed are in testdata/fuzz.
 
 // checkArray holds a decoded array to its promises.
-func checkArray(t *testing.T, d *tensor.Dense) {
+func checkArray(t *testing.T, d data.Array) {
 	t.Helper()
-	size := d.Shape().TotalSize()
-	if size < 1 || len(d.Raw) != size*int(d.Dtype().Size()) {
-		t.Fatalf("%d bytes for shape %v of %s", len(d.Raw), d.Shape(), d.Dtype())
+	size := d.Len()
+	if size < 1 || len(d.Data) != size*int(d.DType().Size()) {
+		t.Fatalf("%d bytes for shape %v of %s", len(d.Data), d.Shape(), d.DType())
 	}
 	var file bytes.Buffer
 	if err := data.WriteNPY(&file, d); err != nil {
@@ -29,8 +27,8 @@ func checkArray(t *testing.T, d *tensor.Dense) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(again.Raw, d.Raw) || !reflect.DeepEqual(again.Shape(), d.Shape()) || again.Dtype() != d.Dtype() {
-		t.Fatalf("%v of %s came back as %v of %s", d.Shape(), d.Dtype(), again.Shape(), again.Dtype())
+	if !bytes.Equal(again.Data, d.Data) || !reflect.DeepEqual(again.Shape(), d.Shape()) || again.DType() != d.DType() {
+		t.Fatalf("%v of %s came back as %v of %s", d.Shape(), d.DType(), again.Shape(), again.DType())
 	}
 }
 

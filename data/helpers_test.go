@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 )
@@ -52,7 +51,7 @@ func numbersOf(t *testing.T, ds data.Dataset, epoch int) []int64 {
 	return numbers
 }
 
-func number(element data.Batch) int64 { return element.X.Single().Data().(int64) }
+func number(element data.Batch) int64 { return element.X.Single().Elements().([]int64)[0] }
 
 // upTo is 0, 1, ..., n-1.
 func upTo(n int) []int64 {
@@ -73,8 +72,8 @@ func batchesOf(t *testing.T, ds data.Dataset, epoch int) (batches []data.Batch) 
 	return batches
 }
 
-// firstError runs a pass and returns the number of elements before its error, and that error. It fails if anything follows
-// the error.
+// firstError runs a pass and returns the number of elements before its error, and that error. It fails if anything
+// follows the error.
 func firstError(t *testing.T, ctx context.Context, ds data.Dataset) (elements int, failure error) {
 	t.Helper()
 	for _, err := range ds.Batches(ctx, 0) {
@@ -86,11 +85,12 @@ func firstError(t *testing.T, ctx context.Context, ds data.Dataset) (elements in
 	return elements, failure
 }
 
-func dense(backing any, shape ...int) *tensor.Dense {
-	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(backing))
+func dense(backing any, shape ...int) data.Array {
+	a := data.Must(data.ToArray(backing))
+	return data.Must(a.Reshape(shape...))
 }
 
-func shapeOf(d *tensor.Dense) []int { return append([]int{}, d.Shape()...) }
+func shapeOf(d data.Array) []int { return append([]int{}, d.Shape()...) }
 
 func readJSON(t *testing.T, path string, into any) {
 	t.Helper()

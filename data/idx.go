@@ -9,44 +9,44 @@ import (
 	"io"
 	"os"
 
-	"gorgonia.org/tensor"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // idxTypes maps the third byte of an IDX file to an element type. All numbers are big-endian.
-var idxTypes = map[byte]tensor.Dtype{
-	0x08: tensor.Uint8, 0x09: tensor.Int8, 0x0B: tensor.Int16, 0x0C: tensor.Int32, 0x0D: tensor.Float32, 0x0E: tensor.Float64,
+var idxTypes = map[byte]ir.DType{
+	0x08: ir.Uint8, 0x09: ir.Int8, 0x0B: ir.Int16, 0x0C: ir.Int32, 0x0D: ir.Float32, 0x0E: ir.Float64,
 }
 
 // ReadIDX reads an array in the IDX format of the MNIST files: two zero bytes, a type code, the rank, the dimensions as
 // big-endian 32-bit numbers, and the values in row-major order. Data after the values is an error.
 //
 // Source of the format: Y. LeCun, C. Cortes, C. J. C. Burges, "The MNIST database of handwritten digits".
-func ReadIDX(r io.Reader) (*tensor.Dense, error) {
+func ReadIDX(r io.Reader) (Array, error) {
 	d, err := readIDX(r, unknownSize)
 	if err != nil {
-		return nil, fmt.Errorf("data: ReadIDX: %w", err)
+		return Array{}, fmt.Errorf("data: ReadIDX: %w", err)
 	}
 	return d, nil
 }
 
 // LoadIDX reads an IDX file, plain or compressed with gzip whatever its name says.
-func LoadIDX(path string) (*tensor.Dense, error) {
+func LoadIDX(path string) (Array, error) {
 	d, err := loadIDX(path)
 	if err != nil {
-		return nil, fmt.Errorf("data: LoadIDX: %s: %w", path, err)
+		return Array{}, fmt.Errorf("data: LoadIDX: %s: %w", path, err)
 	}
 	return d, nil
 }
 
-func loadIDX(path string) (*tensor.Dense, error) {
+func loadIDX(path string) (Array, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return Array{}, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return Array{}, err
 	}
 	r := bufio.NewReaderSize(f, 1<<16)
 	hint := int(min(info.Size(), maxBytes/16))
@@ -55,54 +55,54 @@ func loadIDX(path string) (*tensor.Dense, error) {
 	}
 	z, err := gzip.NewReader(r)
 	if err != nil {
-		return nil, err
+		return Array{}, err
 	}
 	return readIDX(z, 8*hint) // images compress about five times
 }
 
-func readIDX(r io.Reader, hint int) (*tensor.Dense, error) {
+func readIDX(r io.Reader, hint int) (Array, error) {
 	if r == nil {
-		return nil, errNoReader
+		return Array{}, errNoReader
 	}
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return nil, fmt.Errorf("header: %w", noEOF(err))
+		return Array{}, fmt.Errorf("header: %w", noEOF(err))
 	}
 	dtype, ok := idxTypes[head[2]]
 	if head[0] != 0 || head[1] != 0 || !ok {
-		return nil, fmt.Errorf("header starts with % x; expected 00 00, then a type code 08, 09, 0b, 0c, 0d or 0e: not an IDX file", head[:3])
+		return Array{}, fmt.Errorf("header starts with % x; expected 00 00, then a type code 08, 09, 0b, 0c, 0d or 0e: not an IDX file", head[:3])
 	}
 	rank := int(head[3])
 	if rank == 0 || rank > maxRank {
-		return nil, fmt.Errorf("rank %d; expected 1 to %d", rank, maxRank)
+		return Array{}, fmt.Errorf("rank %d; expected 1 to %d", rank, maxRank)
 	}
 	dims := make([]byte, 4*rank)
 	if _, err := io.ReadFull(r, dims); err != nil {
-		return nil, fmt.Errorf("dimensions: %w", noEOF(err))
+		return Array{}, fmt.Errorf("dimensions: %w", noEOF(err))
 	}
 	shape := make([]int, rank)
 	for i := range shape {
 		shape[i] = int(binary.BigEndian.Uint32(dims[4*i:]))
 	}
-	item := int(dtype.Size())
+	item := dtype.Size()
 	n, ok := volume(shape, item)
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("shape %v is too large for memory", shape)
+		return Array{}, fmt.Errorf("shape %v is too large for memory", shape)
 	case n == 0:
-		return nil, fmt.Errorf("shape %v holds no values", shape)
+		return Array{}, fmt.Errorf("shape %v holds no values", shape)
 	}
 	raw, err := readPayload(r, n*item, hint)
 	if err != nil {
-		return nil, err
+		return Array{}, err
 	}
 	if err := expectEnd(r); err != nil {
-		return nil, err
+		return Array{}, err
 	}
 	if nativeIsLittle {
 		swapBytes(raw, item)
 	}
-	return denseOf(typedSlice(dtype, raw), shape...), nil
+	return fromNative(dtype, raw, shape...), nil
 }
 
 // noEOF turns the end of a file inside a header into the error that it is.

@@ -52,7 +52,7 @@ func TestReadIDX(t *testing.T) {
 	} {
 		d, err := data.ReadIDX(bytes.NewReader(c.file))
 		require.NoError(t, err)
-		assert.Equal(t, c.want, d.Data())
+		assert.Equal(t, c.want, d.Elements())
 		assert.Equal(t, c.shape, shapeOf(d))
 	}
 }
@@ -69,7 +69,7 @@ func TestLoadIDXRecognisesGzip(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, file, 0o600))
 		d, err := data.LoadIDX(path)
 		require.NoError(t, err, name)
-		assert.Equal(t, content, d.Data(), name)
+		assert.Equal(t, content, d.Elements(), name)
 	}
 }
 
@@ -132,6 +132,6 @@ func ExampleReadIDX() {
 		1, 2, 3, 4, 5, 6,
 	}
 	d, err := data.ReadIDX(bytes.NewReader(file))
-	fmt.Println(d.Shape(), d.Data(), err)
-	// Output: (2, 3) [1 2 3 4 5 6] <nil>
+	fmt.Println(d.Shape(), d.Elements(), err)
+	// Output: [2 3] [1 2 3 4 5 6] <nil>
 }

@@ -11,7 +11,6 @@ import (
 	"os"
 
 	_ "golang.org/x/image/bmp"
-	"gorgonia.org/tensor"
 )
 
 // ColorMode says which channels an image is read with.
@@ -36,54 +35,54 @@ func (m ColorMode) channels() (int, error) {
 	}
 }
 
-// LoadImage reads a PNG, JPEG, GIF (its first frame) or BMP file as a float32 array of shape (height, width, channels) with
-// values from 0 to 255. A height and width other than 0 resize it bilinearly, with half-pixel centres and without
+// LoadImage reads a PNG, JPEG, GIF (its first frame) or BMP file as a float32 array of shape (height, width, channels)
+// with values from 0 to 255. A height and width other than 0 resize it bilinearly, with half-pixel centres and without
 // antialiasing. Colours are not premultiplied by their transparency, and of 16-bit channels the upper byte is taken.
 //
 // Keras's load_img and img_to_array. JPEG values may differ from those of TensorFlow by a few units: it decodes with an
 // inexact transform, and colours are interpolated differently.
-func LoadImage(path string, height, width int, mode ColorMode) (*tensor.Dense, error) {
+func LoadImage(path string, height, width int, mode ColorMode) (Array, error) {
 	d, err := loadImage(path, height, width, mode, Bilinear, stretch)
 	if err != nil {
-		return nil, fmt.Errorf("data: LoadImage: %w", err)
+		return Array{}, fmt.Errorf("data: LoadImage: %w", err)
 	}
 	return d, nil
 }
 
-func loadImage(path string, height, width int, mode ColorMode, m Interpolation, fit fitMode) (*tensor.Dense, error) {
+func loadImage(path string, height, width int, mode ColorMode, m Interpolation, fit fitMode) (Array, error) {
 	channels, err := mode.channels()
 	if err != nil {
-		return nil, err
+		return Array{}, err
 	}
 	if height < 0 || width < 0 || (height == 0) != (width == 0) {
-		return nil, fmt.Errorf("size %d x %d; expected a positive height and width, or 0 x 0 to keep that of the image", height, width)
+		return Array{}, fmt.Errorf("size %d x %d; expected a positive height and width, or 0 x 0 to keep that of the image", height, width)
 	}
 	if _, ok := volume([]int{height, width, channels}, 4); !ok {
-		return nil, fmt.Errorf("size %d x %d is too large for memory", height, width)
+		return Array{}, fmt.Errorf("size %d x %d is too large for memory", height, width)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return Array{}, err
 	}
 	defer f.Close()
 	img, err := decodeImage(f)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return Array{}, fmt.Errorf("%s: %w", path, err)
 	}
 	if height == 0 {
 		size := img.Bounds().Size()
 		height, width = size.Y, size.X
 	}
-	return denseOf(resizeImage(img, channels, height, width, m, fit), height, width, channels), nil
+	return wrap(resizeImage(img, channels, height, width, m, fit), height, width, channels), nil
 }
 
 // maxPixels is the largest image that is read, whatever its file says; it is the limit of Pillow too.
 const maxPixels = 1 << 30 / 6
 
-// pixelsPerByte bounds how many pixels one byte of a file can stand for, so that a small file that promises a huge image is
-// refused before memory is allocated. PNG: DEFLATE expands at most 1032 times, to bytes of up to 8 pixels. GIF: an LZW code
-// of 12 bits stands for less than 4096 pixels. JPEG: a block of 64 pixels takes more than half a bit in each of its scans.
-// BMP: not compressed.
+// pixelsPerByte bounds how many pixels one byte of a file can stand for, so that a small file that promises a huge
+// image is refused before memory is allocated. PNG: DEFLATE expands at most 1032 times, to bytes of up to 8 pixels.
+// GIF: an LZW code of 12 bits stands for less than 4096 pixels. JPEG: a block of 64 pixels takes more than half a bit
+// in each of its scans. BMP: not compressed.
 var pixelsPerByte = map[string]int64{"png": 1032 * 8, "gif": 4096, "jpeg": 1024, "bmp": 8}
 
 func decodeImage(f *os.File) (image.Image, error) {
@@ -111,8 +110,8 @@ func decodeImage(f *os.File) (image.Image, error) {
 	return img, err
 }
 
-// pixelReader returns a function that reads one pixel without premultiplication. The usual kinds of image are read without
-// the allocation that img.At makes.
+// pixelReader returns a function that reads one pixel without premultiplication. The usual kinds of image are read
+// without the allocation that img.At makes.
 func pixelReader(img image.Image) func(x, y int) color.NRGBA {
 	convert := func(c color.Color) color.NRGBA { return color.NRGBAModel.Convert(c).(color.NRGBA) }
 	switch img := img.(type) {

@@ -32,10 +32,24 @@ const (
 	Validation Subset = "validation"
 )
 
-// ImageOption is an option of ImageFolder.
-type ImageOption interface{ applyImages(*imageConfig) }
+// ImageOption is an option of [ImageFolder].
+type ImageOption interface{ applyImages(*folderConfig) }
 
-type imageConfig struct {
+// TextOption is an option of [TextDatasetFromDirectory].
+type TextOption interface{ applyTexts(*folderConfig) }
+
+// AudioOption is an option of [AudioDatasetFromDirectory].
+type AudioOption interface{ applySounds(*folderConfig) }
+
+// FolderOption is an option of all functions that read a folder: [ImageFolder], [TextDatasetFromDirectory] and
+// [AudioDatasetFromDirectory].
+type FolderOption interface {
+	ImageOption
+	TextOption
+	AudioOption
+}
+
+type folderConfig struct {
 	labels     LabelMode
 	colors     ColorMode
 	batchSize  int
@@ -56,59 +70,82 @@ type imageConfig struct {
 	followLinks   bool
 }
 
-type imageOption func(*imageConfig)
+type (
+	imageOption  func(*folderConfig)
+	textOption   func(*folderConfig)
+	audioOption  func(*folderConfig)
+	folderOption func(*folderConfig)
+)
 
-func (f imageOption) applyImages(c *imageConfig) { f(c) }
+func (f imageOption) applyImages(c *folderConfig)  { f(c) }
+func (f textOption) applyTexts(c *folderConfig)    { f(c) }
+func (f audioOption) applySounds(c *folderConfig)  { f(c) }
+func (f folderOption) applyImages(c *folderConfig) { f(c) }
+func (f folderOption) applyTexts(c *folderConfig)  { f(c) }
+func (f folderOption) applySounds(c *folderConfig) { f(c) }
 
 // Labels sets the encoding of the classes; the default is LabelInt.
-func Labels(mode LabelMode) ImageOption { return imageOption(func(c *imageConfig) { c.labels = mode }) }
+func Labels(mode LabelMode) FolderOption {
+	return folderOption(func(c *folderConfig) { c.labels = mode })
+}
 
 // Colors sets the channels; the default is RGB.
-func Colors(mode ColorMode) ImageOption { return imageOption(func(c *imageConfig) { c.colors = mode }) }
+func Colors(mode ColorMode) ImageOption {
+	return imageOption(func(c *folderConfig) { c.colors = mode })
+}
 
 // ImageBatchSize sets the number of images in a batch; the default is 32, and 0 yields the images one by one.
-func ImageBatchSize(n int) ImageOption { return imageOption(func(c *imageConfig) { c.batchSize = n }) }
+func ImageBatchSize(n int) FolderOption {
+	return folderOption(func(c *folderConfig) { c.batchSize = n })
+}
 
 // ImagesInOrder keeps the alphabetical order of the files. By default every pass has a new random order.
-func ImagesInOrder() ImageOption { return imageOption(func(c *imageConfig) { c.inOrder = true }) }
+func ImagesInOrder() FolderOption { return folderOption(func(c *folderConfig) { c.inOrder = true }) }
 
 // ImageSeed seeds the order of the files and the choice of the validation files; the default is 0.
-func ImageSeed(seed uint32) ImageOption { return imageOption(func(c *imageConfig) { c.seed = seed }) }
-
-// ValidationSplit reserves a fraction of the files, 0 < fraction < 1, and yields only the named part. Two calls with the
-// same fraction and seed and the two parts share no file.
-func ValidationSplit(fraction float64, part Subset) ImageOption {
-	return imageOption(func(c *imageConfig) { c.split, c.subset = fraction, part })
+func ImageSeed(seed uint32) FolderOption {
+	return folderOption(func(c *folderConfig) { c.seed = seed })
 }
 
-// ClassNames chooses the subfolders that are classes, and their numbers: names[0] is class 0. By default all are, sorted.
-func ClassNames(names ...string) ImageOption {
-	return imageOption(func(c *imageConfig) { c.classNames = names })
+// ValidationSplit reserves a fraction of the files, 0 < fraction < 1, and yields only the named part. Two calls with
+// the same fraction and seed and the two parts share no file.
+func ValidationSplit(fraction float64, part Subset) FolderOption {
+	return folderOption(func(c *folderConfig) { c.split, c.subset = fraction, part })
 }
 
-// FileLabels gives the class of each file, in place of its folder; Keras's labels=[...]. The files are counted in alphabetical order: folder
-// by folder, those of the folder itself first. The class names are the different labels, sorted.
-func FileLabels(labels ...int) ImageOption {
-	return imageOption(func(c *imageConfig) { c.fileLabels = append([]int{}, labels...) })
+// ClassNames chooses the subfolders that are classes, and their numbers: names[0] is class 0. By default all are,
+// sorted.
+func ClassNames(names ...string) FolderOption {
+	return folderOption(func(c *folderConfig) { c.classNames = names })
 }
 
-// FollowLinks looks for files behind symbolic links to folders too; Keras's follow_links. A link to a folder that it lies in is an error.
-func FollowLinks() ImageOption { return imageOption(func(c *imageConfig) { c.followLinks = true }) }
+// FileLabels gives the class of each file, in place of its folder; Keras's labels=[...]. The files are counted in
+// alphabetical order: folder by folder, those of the folder itself first. The class names are the different labels,
+// sorted.
+func FileLabels(labels ...int) FolderOption {
+	return folderOption(func(c *folderConfig) { c.fileLabels = append([]int{}, labels...) })
+}
+
+// FollowLinks looks for files behind symbolic links to folders too; Keras's follow_links. A link to a folder that it
+// lies in is an error.
+func FollowLinks() FolderOption { return folderOption(func(c *folderConfig) { c.followLinks = true }) }
 
 // ImageWorkers sets how many images are read at the same time; the default 0 means one for each CPU.
-func ImageWorkers(n int) ImageOption { return imageOption(func(c *imageConfig) { c.workers = n }) }
+func ImageWorkers(n int) FolderOption { return folderOption(func(c *folderConfig) { c.workers = n }) }
 
 // ImageInterpolation sets how images are resized; the default is Bilinear.
 func ImageInterpolation(m Interpolation) ImageOption {
-	return imageOption(func(c *imageConfig) { c.interpolation = m })
+	return imageOption(func(c *folderConfig) { c.interpolation = m })
 }
 
-// CropToAspectRatio cuts the largest part with the proportions of the new size out of the middle of each image, before it is resized,
-// in place of stretching it.
-func CropToAspectRatio() ImageOption { return imageOption(func(c *imageConfig) { c.fit |= cropToFit }) }
+// CropToAspectRatio cuts the largest part with the proportions of the new size out of the middle of each image, before
+// it is resized, in place of stretching it.
+func CropToAspectRatio() ImageOption {
+	return imageOption(func(c *folderConfig) { c.fit |= cropToFit })
+}
 
 // PadToAspectRatio keeps the proportions of each image and fills the new size up with a black border.
-func PadToAspectRatio() ImageOption { return imageOption(func(c *imageConfig) { c.fit |= padToFit }) }
+func PadToAspectRatio() ImageOption { return imageOption(func(c *folderConfig) { c.fit |= padToFit }) }
 
 // ImageDataset is a Pipeline of images in files.
 type ImageDataset struct {
@@ -123,20 +160,21 @@ func ImageDatasetFromDirectory(dir string, height, width int, options ...ImageOp
 	return ImageFolder(dir, height, width, options...)
 }
 
-// ImageFolder reads the images below a folder that has one subfolder for each class, Keras's image_dataset_from_directory:
+// ImageFolder reads the images below a folder that has one subfolder for each class, Keras's
+// image_dataset_from_directory:
 //
 //	dir/cats/1.jpg, dir/cats/more/2.png, dir/dogs/3.jpg, ...
 //
 // X is float32 of shape (batch, height, width, channels) with values from 0 to 255, resized as LoadImage does or as the
-// options say; Y is the
-// class as Labels says. Files ending in .bmp, .gif, .jpeg, .jpg or .png count; folders with a leading dot and, without FollowLinks,
-// folders behind symbolic links inside a class do not. Files are read when they are needed, several at a time and ahead of the consumer.
+// options say; Y is the class as Labels says. Files ending in .bmp, .gif, .jpeg, .jpg or .png count; folders with a
+// leading dot and, without FollowLinks, folders behind symbolic links inside a class do not. Files are read when they
+// are needed, several at a time and ahead of the consumer.
 //
-// The files are put in alphabetical order and then, unless ImagesInOrder is given, shuffled by NumPy's legacy generator with
-// ImageSeed; the last int(fraction*n) are the validation files. So the same seed makes the same split as in Keras. The
-// order of each pass is drawn from stream epoch of the Philox generator; Keras's is not repeated.
+// The files are put in alphabetical order and then, unless ImagesInOrder is given, shuffled by NumPy's legacy generator
+// with ImageSeed; the last int(fraction*n) are the validation files. So the same seed makes the same split as in Keras.
+// The order of each pass is drawn from stream epoch of the Philox generator; Keras's is not repeated.
 func ImageFolder(dir string, height, width int, options ...ImageOption) (*ImageDataset, error) {
-	c := imageConfig{labels: LabelInt, colors: RGB, batchSize: DefaultBatchSize}
+	c := folderConfig{labels: LabelInt, colors: RGB, batchSize: DefaultBatchSize}
 	for _, o := range options {
 		if o != nil {
 			o.applyImages(&c)
@@ -149,15 +187,9 @@ func ImageFolder(dir string, height, width int, options ...ImageOption) (*ImageD
 	return ds, nil
 }
 
-func (c *imageConfig) open(dir string, height, width int) (*ImageDataset, error) {
+func (c *folderConfig) open(dir string, height, width int) (*ImageDataset, error) {
 	if err := c.check(height, width); err != nil {
 		return nil, err
-	}
-	if c.maxLength != 0 {
-		return nil, errors.New("MaxLength was given, which is about texts")
-	}
-	if c.samplingRate != 0 || c.samples != 0 {
-		return nil, errors.New("AudioSamplingRate or OutputSequenceLength was given, which is about sounds")
 	}
 	ds, err := c.files(dir)
 	if err != nil {
@@ -168,7 +200,7 @@ func (c *imageConfig) open(dir string, height, width int) (*ImageDataset, error)
 }
 
 // files lists the files of a folder in the order of the first pass, or of the part of a validation split.
-func (c *imageConfig) files(dir string) (*ImageDataset, error) {
+func (c *folderConfig) files(dir string) (*ImageDataset, error) {
 	if c.suffixes == nil {
 		c.suffixes = imageSuffixes
 	}
@@ -193,7 +225,7 @@ func (c *imageConfig) files(dir string) (*ImageDataset, error) {
 	return ds, c.cut(ds)
 }
 
-func (c *imageConfig) check(height, width int) error {
+func (c *folderConfig) check(height, width int) error {
 	if height < 1 || width < 1 {
 		return fmt.Errorf("size %d x %d; expected a positive height and width", height, width)
 	}
@@ -235,7 +267,7 @@ func (c *imageConfig) check(height, width int) error {
 }
 
 // cut keeps one part of a validation split.
-func (c *imageConfig) cut(ds *ImageDataset) error {
+func (c *folderConfig) cut(ds *ImageDataset) error {
 	if c.subset == "" {
 		return nil
 	}
@@ -255,7 +287,7 @@ func (c *imageConfig) cut(ds *ImageDataset) error {
 	return nil
 }
 
-func (c *imageConfig) pipeline(ds *ImageDataset, height, width int) *Pipeline {
+func (c *folderConfig) pipeline(ds *ImageDataset, height, width int) *Pipeline {
 	n := len(ds.Paths)
 	files := &Pipeline{stage: "ImageFolder", size: func() (int, bool) { return n, true }}
 	files.pass = func(ctx context.Context, epoch int) iter.Seq2[Batch, error] {
@@ -282,7 +314,7 @@ func (c *imageConfig) pipeline(ds *ImageDataset, height, width int) *Pipeline {
 	return files.Batch(c.batchSize, false).Prefetch(1)
 }
 
-func (c *imageConfig) read(ds *ImageDataset, i, height, width int) (element Batch, err error) {
+func (c *folderConfig) read(ds *ImageDataset, i, height, width int) (element Batch, err error) {
 	img, err := loadImage(ds.Paths[i], height, width, c.colors, c.interpolation, c.fit)
 	if err != nil {
 		return Batch{}, fmt.Errorf("data: ImageFolder: %w", err)
@@ -291,16 +323,16 @@ func (c *imageConfig) read(ds *ImageDataset, i, height, width int) (element Batc
 }
 
 // label encodes the class of a file.
-func (c *imageConfig) label(ds *ImageDataset, i int) Tensors {
+func (c *folderConfig) label(ds *ImageDataset, i int) Tensors {
 	switch c.labels {
 	case LabelInt:
-		return List(denseOf([]int32{int32(ds.Classes[i])}))
+		return List(wrap([]int32{int32(ds.Classes[i])}))
 	case LabelBinary:
-		return List(denseOf([]float32{float32(ds.Classes[i])}, 1))
+		return List(wrap([]float32{float32(ds.Classes[i])}, 1))
 	case LabelCategorical:
 		vector := make([]float32, len(ds.ClassNames))
 		vector[ds.Classes[i]] = 1
-		return List(denseOf(vector, len(vector)))
+		return List(wrap(vector, len(vector)))
 	}
 	return Tensors{}
 }
@@ -308,7 +340,7 @@ func (c *imageConfig) label(ds *ImageDataset, i int) Tensors {
 var imageSuffixes = []string{".bmp", ".gif", ".jpeg", ".jpg", ".png"}
 
 // index lists the files in alphabetical order, class by class.
-func (c *imageConfig) index(dir string, ds *ImageDataset) error {
+func (c *folderConfig) index(dir string, ds *ImageDataset) error {
 	if c.labels == LabelNone {
 		var err error
 		ds.Paths, err = c.filesBelow(dir)

@@ -58,8 +58,8 @@ func TestImageFolderIsThatOfKeras(t *testing.T) {
 		batch := batchesOf(t, ds, 0)[0]
 		x := want.Get(string(mode) + "_x")
 		assert.Equal(t, shapeOf(x), shapeOf(batch.X.Single()))
-		assert.Equal(t, want.Get(string(mode)+"_y").Data(), batch.Y.Single().Data())
-		values, expected := batch.X.Single().Data().([]float32), x.Data().([]float32)
+		assert.Equal(t, want.Get(string(mode)+"_y").Elements(), batch.Y.Single().Elements())
+		values, expected := batch.X.Single().Elements().([]float32), x.Elements().([]float32)
 		size := len(values) / len(ds.Paths)
 		for i, path := range ds.Paths {
 			tolerance := 1e-4
@@ -76,7 +76,7 @@ func TestImageFolderIsThatOfKeras(t *testing.T) {
 		ds, err := data.ImageFolder("testdata/images", 6, 4, append(options, data.ImagesInOrder())...)
 		require.NoError(t, err)
 		y := batchesOf(t, ds, 0)[0].Y.Single()
-		assert.Equal(t, want.Get(name+"_y").Data(), y.Data(), name)
+		assert.Equal(t, want.Get(name+"_y").Elements(), y.Elements(), name)
 		assert.Equal(t, shapeOf(want.Get(name+"_y")), shapeOf(y), name)
 	}
 	ds, err := data.ImageFolder("testdata/images", 6, 4, data.Labels(data.LabelNone), data.ImagesInOrder())
@@ -112,7 +112,7 @@ func TestImageFolderShufflesEachPass(t *testing.T) {
 	for epoch := range 3 {
 		var sums []float32
 		for _, b := range batchesOf(t, ds, epoch) {
-			values := b.X.Single().Data().([]float32)
+			values := b.X.Single().Elements().([]float32)
 			for i := range b.Size() {
 				sums = append(sums, values[12*i]+1000*values[12*i+1])
 			}

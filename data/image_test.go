@@ -66,15 +66,15 @@ func TestLoadImageFormats(t *testing.T) {
 		d, err := data.LoadImage(path, 0, 0, "")
 		require.NoError(t, err)
 		assert.Equal(t, []int{2, 3, 3}, shapeOf(d))
-		assert.Equal(t, want, d.Data(), name)
+		assert.Equal(t, want, d.Elements(), name)
 		d, err = data.LoadImage(path, 0, 0, data.Grayscale)
 		require.NoError(t, err)
 		assert.Equal(t, []int{2, 3, 1}, shapeOf(d))
-		assert.Equal(t, gray, d.Data(), name)
+		assert.Equal(t, gray, d.Elements(), name)
 		d, err = data.LoadImage(path, 1, 1, data.RGBA)
 		require.NoError(t, err)
 		assert.Equal(t, []int{1, 1, 4}, shapeOf(d))
-		assert.Equal(t, float32(255), d.Data().([]float32)[3])
+		assert.Equal(t, float32(255), d.Elements().([]float32)[3])
 	}
 	flat := image.NewGray(image.Rect(0, 0, 9, 9))
 	for i := range flat.Pix {
@@ -85,19 +85,19 @@ func TestLoadImageFormats(t *testing.T) {
 		saveImage(t, path, flat)
 		d, err := data.LoadImage(path, 4, 2, data.RGB)
 		require.NoError(t, err)
-		for _, v := range d.Data().([]float32) {
+		for _, v := range d.Elements().([]float32) {
 			assert.InDelta(t, 77, v, 1)
 		}
 	}
 }
 
-// The file was made of rows of grey 20, 34, ..., 230, and the exact decoding of libjpeg (dct_method INTEGER_ACCURATE) gives
-// just these.
+// The file was made of rows of grey 20, 34, ..., 230, and the exact decoding of libjpeg (dct_method INTEGER_ACCURATE)
+// gives just these.
 func TestLoadImageJPEG(t *testing.T) {
 	d, err := data.LoadImage("testdata/images/Zebras/i_jpeg.jpg", 0, 0, data.RGB)
 	require.NoError(t, err)
 	require.Equal(t, []int{16, 16, 3}, shapeOf(d))
-	for i, v := range d.Data().([]float32) {
+	for i, v := range d.Elements().([]float32) {
 		require.Equal(t, float32(20+14*(i/48)), v)
 	}
 }
@@ -110,7 +110,7 @@ func TestLoadImageIsNotPremultiplied(t *testing.T) {
 	saveImage(t, path, img)
 	d, err := data.LoadImage(path, 0, 0, data.RGBA)
 	require.NoError(t, err)
-	assert.Equal(t, []float32{200, 100, 50, 51}, d.Data())
+	assert.Equal(t, []float32{200, 100, 50, 51}, d.Elements())
 }
 
 func TestLoadImageRefusesHugeHeaders(t *testing.T) {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"image"
 	"reflect"
-
-	"gorgonia.org/tensor"
 )
 
 var imageType = reflect.TypeFor[image.Image]()
@@ -27,14 +25,14 @@ func imagesIn(v any) (images []image.Image, list bool) {
 }
 
 // fromImages makes an array (images, height, width, channels) of images of one size.
-func fromImages(images []image.Image, name string) (*tensor.Dense, error) {
+func fromImages(images []image.Image, name string) (Array, error) {
 	if len(images) == 0 {
-		return nil, fmt.Errorf("%s is an empty list of images", name)
+		return Array{}, fmt.Errorf("%s is an empty list of images", name)
 	}
 	channels := 1
 	for i, img := range images {
 		if img == nil || reflect.ValueOf(img).Kind() == reflect.Pointer && reflect.ValueOf(img).IsNil() {
-			return nil, fmt.Errorf("%s: image %d is nil", name, i)
+			return Array{}, fmt.Errorf("%s: image %d is nil", name, i)
 		}
 		switch img.(type) {
 		case *image.Gray, *image.Gray16:
@@ -45,17 +43,17 @@ func fromImages(images []image.Image, name string) (*tensor.Dense, error) {
 	size := images[0].Bounds().Size()
 	n := len(images)
 	if size.X < 1 || size.Y < 1 {
-		return nil, fmt.Errorf("%s: the images are %d by %d and have no pixels", name, size.X, size.Y)
+		return Array{}, fmt.Errorf("%s: the images are %d by %d and have no pixels", name, size.X, size.Y)
 	}
 	if _, ok := volume([]int{n, size.Y, size.X, channels}, 4); !ok {
-		return nil, fmt.Errorf("%s: %d images of %d by %d are too large for memory", name, n, size.X, size.Y)
+		return Array{}, fmt.Errorf("%s: %d images of %d by %d are too large for memory", name, n, size.X, size.Y)
 	}
 	values := make([]float32, 0, n*size.Y*size.X*channels)
 	for i, img := range images {
 		if s := img.Bounds().Size(); s != size {
-			return nil, fmt.Errorf("%s: image %d is %d by %d, the first one %d by %d; bring them to one size first, with LoadImage or layers.Resizing", name, i, s.X, s.Y, size.X, size.Y)
+			return Array{}, fmt.Errorf("%s: image %d is %d by %d, the first one %d by %d; bring them to one size first, with LoadImage or layers.Resizing", name, i, s.X, s.Y, size.X, size.Y)
 		}
 		values = append(values, resizeImage(img, channels, size.Y, size.X, Bilinear, stretch)...)
 	}
-	return denseOf(values, n, size.Y, size.X, channels), nil
+	return wrap(values, n, size.Y, size.X, channels), nil
 }

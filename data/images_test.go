@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 )
@@ -20,19 +19,19 @@ func TestImagesAsInput(t *testing.T) {
 			grey.SetGray(x, y, color.Gray{uint8(50*y + x)})
 		}
 	}
-	d, err := data.ToDense(image.Image(colour))
+	d, err := data.ToArray(image.Image(colour))
 	require.NoError(t, err)
-	require.Equal(t, tensor.Shape{1, 2, 3, 3}, d.Shape())
-	require.Equal(t, []float32{0, 100, 200, 1, 100, 200, 2, 100, 200, 10, 100, 200, 11, 100, 200, 12, 100, 200}, d.Data())
+	require.Equal(t, []int{1, 2, 3, 3}, d.Shape())
+	require.Equal(t, []float32{0, 100, 200, 1, 100, 200, 2, 100, 200, 10, 100, 200, 11, 100, 200, 12, 100, 200}, d.Elements())
 
 	s := data.Arrays([]*image.Gray{grey, grey}, []int32{0, 1})
 	require.NoError(t, s.Err())
-	require.Equal(t, tensor.Shape{2, 2, 3, 1}, s.All().X.Single().Shape())
-	require.Equal(t, []float32{0, 1, 2, 50, 51, 52, 0, 1, 2, 50, 51, 52}, s.All().X.Single().Data())
+	require.Equal(t, []int{2, 2, 3, 1}, s.All().X.Single().Shape())
+	require.Equal(t, []float32{0, 1, 2, 50, 51, 52, 0, 1, 2, 50, 51, 52}, s.All().X.Single().Elements())
 
 	s = data.Arrays(map[string]any{"photo": []image.Image{grey, colour}, "age": []float32{1, 2}}, nil)
 	require.NoError(t, s.Err())
-	require.Equal(t, tensor.Shape{2, 2, 3, 3}, s.All().X.Get("photo").Shape())
+	require.Equal(t, []int{2, 2, 3, 3}, s.All().X.Get("photo").Shape())
 
 	small := image.NewGray(image.Rect(0, 0, 2, 2))
 	require.ErrorContains(t, data.Arrays([]image.Image{grey, small}, nil).Err(), "image 1 is 2 by 2, the first one 3 by 2")

@@ -25,15 +25,15 @@ func DropRemainder() LoaderOption { return loaderOption(func(l *Loader) { l.drop
 // holds k batches at a time needs k + 1.
 func Buffers(n int) LoaderOption { return loaderOption(func(l *Loader) { l.buffers = n }) }
 
-// ShuffleInsideBatches lets a shuffling loader mix the examples of a batch only among themselves, Keras's shuffle="batch":
-// batch k still holds examples k*size up to (k+1)*size.
+// ShuffleInsideBatches lets a shuffling loader mix the examples of a batch only among themselves, Keras's
+// shuffle="batch": batch k still holds examples k*size up to (k+1)*size.
 func ShuffleInsideBatches() LoaderOption {
 	return loaderOption(func(l *Loader) { l.insideBatches = true })
 }
 
 // Loader cuts an ArraySource into batches, in buffers that it fills again and again. While a step works on one batch, a
-// goroutine of the pass copies the rows of the next. It is safe for concurrent use, but passes that overlap in time each
-// allocate their own buffers.
+// goroutine of the pass copies the rows of the next. It is safe for concurrent use, but passes that overlap in time
+// each allocate their own buffers.
 type Loader struct {
 	source        *ArraySource
 	batchSize     int
@@ -63,8 +63,8 @@ type buffer struct {
 
 // Loader returns a loader of batches of batchSize examples; the last one of a pass may be shorter.
 //
-// With shuffle, pass number epoch goes through the examples in the order that the algorithm of Fisher and Yates makes of
-// 0, 1, ..., n-1 with stream epoch of the Philox generator with key seed: every epoch has an order of its own, and a
+// With shuffle, pass number epoch goes through the examples in the order that the algorithm of Fisher and Yates makes
+// of 0, 1, ..., n-1 with stream epoch of the Philox generator with key seed: every epoch has an order of its own, and a
 // resumed run repeats it. Without shuffle the examples come in their order and seed is ignored.
 func (s *ArraySource) Loader(batchSize int, shuffle bool, seed uint64, options ...LoaderOption) *Loader {
 	l := &Loader{source: s, batchSize: batchSize, shuffle: shuffle, seed: seed, buffers: 2, err: s.err}
@@ -128,8 +128,8 @@ func (l *Loader) Batches(ctx context.Context, epoch int) iter.Seq2[Batch, error]
 	}
 }
 
-// Pass is one pass of a Loader under the control of its consumer, for loops that keep a batch longer than one iteration or
-// that continue a pass over the end of an epoch. Its methods must be called from one goroutine at a time.
+// Pass is one pass of a Loader under the control of its consumer, for loops that keep a batch longer than one iteration
+// or that continue a pass over the end of an epoch. Its methods must be called from one goroutine at a time.
 type Pass struct {
 	ctx     context.Context // of this pass alone: Start to Close
 	loader  *Loader
@@ -215,8 +215,8 @@ func (l *Loader) permute(order []int, epoch int) {
 	}
 }
 
-// Next returns the next batch, io.EOF after the last one, or the context's error. The batch belongs to the caller until it
-// is given back with Done.
+// Next returns the next batch, io.EOF after the last one, or the context's error. The batch belongs to the caller until
+// it is given back with Done.
 func (p *Pass) Next() (*Batch, error) {
 	if p.err != nil {
 		return nil, p.err
@@ -244,7 +244,8 @@ func (p *Pass) Next() (*Batch, error) {
 	}
 }
 
-// Done gives a batch of Next back, to be filled again. A batch that is not of this pass, or was given back before, is ignored.
+// Done gives a batch of Next back, to be filled again. A batch that is not of this pass, or was given back before, is
+// ignored.
 func (p *Pass) Done(batch *Batch) {
 	if p.held == 0 {
 		return

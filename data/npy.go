@@ -3,7 +3,6 @@ package data
 import (
 	"bufio"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -12,9 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/internal/atomicfile"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 const npyMagic = "\x93NUMPY"
@@ -23,58 +21,59 @@ const npyMagic = "\x93NUMPY"
 const maxNPYHeader = 1 << 16
 
 // npyTypes maps NumPy's type codes, without byte order, to element types. float16 ("f2") is widened to float32.
-var npyTypes = map[string]tensor.Dtype{
-	"b1": tensor.Bool,
-	"i1": tensor.Int8, "i2": tensor.Int16, "i4": tensor.Int32, "i8": tensor.Int64,
-	"u1": tensor.Uint8, "u2": tensor.Uint16, "u4": tensor.Uint32, "u8": tensor.Uint64,
-	"f4": tensor.Float32, "f8": tensor.Float64,
-	"c8": tensor.Complex64, "c16": tensor.Complex128,
+var npyTypes = map[string]ir.DType{
+	"b1": ir.Bool,
+	"i1": ir.Int8, "i2": ir.Int16, "i4": ir.Int32, "i8": ir.Int64,
+	"u1": ir.Uint8, "u2": ir.Uint16, "u4": ir.Uint32, "u8": ir.Uint64,
+	"f4": ir.Float32, "f8": ir.Float64,
 }
 
-// ReadNPY reads one array in NumPy's .npy format, versions 1.0 to 3.0, either byte order, C or Fortran order. The result is
-// row-major in this machine's byte order. float16 becomes float32, since Go has no such type; complex numbers are read but
-// no model takes them. Objects and records are errors, as are arrays of strings without values; other arrays without values are those of [Empty].
+// ReadNPY reads one array in NumPy's .npy format, versions 1.0 to 3.0, either byte order, C or Fortran order. The
+// result is row-major. float16 becomes float32, since Go has no such type; complex numbers get one more axis, the last,
+// of real and imaginary part. Objects and records are errors, as are arrays of strings without values; other arrays
+// without values have an axis of length 0.
 //
 // Source of the format: NumPy, module numpy.lib.format.
-func ReadNPY(r io.Reader) (*tensor.Dense, error) {
+func ReadNPY(r io.Reader) (Array, error) {
 	d, err := readNPY(r, unknownSize)
 	if err != nil {
-		return nil, fmt.Errorf("data: ReadNPY: %w", err)
+		return Array{}, fmt.Errorf("data: ReadNPY: %w", err)
 	}
 	return d, nil
 }
 
 // LoadNPY reads a .npy file; see ReadNPY.
-func LoadNPY(path string) (*tensor.Dense, error) {
+func LoadNPY(path string) (Array, error) {
 	d, err := loadNPY(path)
 	if err != nil {
-		return nil, fmt.Errorf("data: LoadNPY: %s: %w", path, err)
+		return Array{}, fmt.Errorf("data: LoadNPY: %s: %w", path, err)
 	}
 	return d, nil
 }
 
-func loadNPY(path string) (*tensor.Dense, error) {
+func loadNPY(path string) (Array, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return Array{}, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return Array{}, err
 	}
 	r := bufio.NewReaderSize(f, 1<<16)
 	d, err := readNPY(r, int(min(info.Size(), maxBytes/16)))
 	if err != nil {
-		return nil, err
+		return Array{}, err
 	}
 	return d, expectEnd(r)
 }
 
 // npyHeader is the dictionary at the beginning of a .npy file.
 type npyHeader struct {
-	dtype   tensor.Dtype
+	dtype   ir.DType
 	half    bool // the values are float16
+	complex bool // the values are pairs of dtype
 	swap    bool // the byte order is not this machine's
 	fortran bool
 	shape   []int
@@ -82,30 +81,32 @@ type npyHeader struct {
 	text    byte // 'S' for strings of bytes, 'U' for strings of Unicode characters, 0 for numbers
 }
 
-func readNPY(r io.Reader, hint int) (*tensor.Dense, error) {
+func readNPY(r io.Reader, hint int) (Array, error) {
 	if r == nil {
-		return nil, errNoReader
+		return Array{}, errNoReader
 	}
 	text, err := readNPYHeader(r)
 	if err != nil {
-		return nil, err
+		return Array{}, err
 	}
 	h, err := parseNPYHeader(text)
 	if err != nil {
-		return nil, fmt.Errorf("header %q: %w", abbreviate(text), err)
+		return Array{}, fmt.Errorf("header %q: %w", abbreviate(text), err)
 	}
 	n, ok := volume(h.shape, 2*max(h.item, 4)) // twice: widening and reordering make a copy
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("shape %v is too large for memory", h.shape)
+		return Array{}, fmt.Errorf("shape %v is too large for memory", h.shape)
 	case n == 0 && h.text != 0:
-		return nil, fmt.Errorf("shape %v holds no values, which arrays of text must", h.shape)
+		return Array{}, fmt.Errorf("shape %v holds no values, which arrays of text must", h.shape)
+	case n == 0 && h.complex:
+		return newArray(h.dtype, append(slices.Clone(h.shape), 2)...), nil
 	case n == 0:
-		return emptyDense(h.dtype, h.shape...), nil
+		return newArray(h.dtype, h.shape...), nil
 	}
 	raw, err := readPayload(r, n*h.item, hint)
 	if err != nil {
-		return nil, err
+		return Array{}, err
 	}
 	return h.decode(raw), nil
 }
@@ -142,13 +143,13 @@ func readNPYHeader(r io.Reader) (string, error) {
 }
 
 // decode turns the stored bytes into an array; it may use their memory.
-func (h *npyHeader) decode(raw []byte) *tensor.Dense {
+func (h *npyHeader) decode(raw []byte) Array {
 	if h.text != 0 {
 		return h.decodeText(raw)
 	}
 	if h.swap {
 		word := h.item
-		if h.dtype == tensor.Complex64 || h.dtype == tensor.Complex128 {
+		if h.complex {
 			word /= 2 // real and imaginary part are swapped each by itself
 		}
 		swapBytes(raw, word)
@@ -161,15 +162,24 @@ func (h *npyHeader) decode(raw []byte) *tensor.Dense {
 		}
 		raw = wide
 	}
-	values := typedSlice(h.dtype, raw)
+	a := fromNative(h.dtype, raw, h.shape...)
+	if h.complex {
+		a.Type.Shape = append(a.Type.Shape, 2)
+	}
 	if !h.fortran || len(h.shape) < 2 {
-		return denseOf(values, h.shape...)
+		return a
 	}
 	strides, step := make([]int, len(h.shape)), 1
 	for i, d := range h.shape {
 		strides[i], step = step, step*d
 	}
-	return packStrided(h.dtype, raw, h.shape, strides)
+	if h.complex {
+		for i := range strides {
+			strides[i] *= 2
+		}
+		strides = append(strides, 1)
+	}
+	return packStrided(h.dtype, a.Data, a.Shape(), strides)
 }
 
 // halfToFloat32 widens an IEEE 754 binary16 number, exactly.
@@ -186,8 +196,8 @@ func halfToFloat32(h uint16) float32 {
 	}
 }
 
-// WriteNPY writes an array in NumPy's .npy format, version 1.0, in C order and this machine's byte order.
-func WriteNPY(w io.Writer, d *tensor.Dense) error {
+// WriteNPY writes an array in NumPy's .npy format, version 1.0, in C order, little-endian.
+func WriteNPY(w io.Writer, d Array) error {
 	if err := writeNPY(w, d); err != nil {
 		return fmt.Errorf("data: WriteNPY: %w", err)
 	}
@@ -195,22 +205,22 @@ func WriteNPY(w io.Writer, d *tensor.Dense) error {
 }
 
 // SaveNPY writes a .npy file, replacing one that is there only when everything was written.
-func SaveNPY(path string, d *tensor.Dense) error {
+func SaveNPY(path string, d Array) error {
 	if err := atomicfile.Write(path, func(w io.Writer) error { return writeNPY(w, d) }); err != nil {
 		return fmt.Errorf("data: SaveNPY: %s: %w", path, err)
 	}
 	return nil
 }
 
-func writeNPY(w io.Writer, d *tensor.Dense) error {
-	if d == nil {
-		return errors.New("the array is nil")
+func writeNPY(w io.Writer, d Array) error {
+	if err := d.Check(); err != nil {
+		return err
 	}
-	code, err := npyCode(d.Dtype())
+	code, err := npyCode(d.DType())
 	if err != nil {
 		return err
 	}
-	dims := make([]string, d.Dims())
+	dims := make([]string, d.Rank())
 	for i, n := range d.Shape() {
 		dims[i] = strconv.Itoa(n)
 	}
@@ -227,40 +237,25 @@ func writeNPY(w io.Writer, d *tensor.Dense) error {
 	if _, err := w.Write(append(head, text...)); err != nil {
 		return err
 	}
-	_, err = w.Write(rawOf(compact(d)))
+	_, err = w.Write(d.Data)
 	return err
 }
 
-// npyCode gives NumPy's name of an element type in this machine's byte order.
-func npyCode(dt tensor.Dtype) (string, error) {
-	if dt.Type == nil {
-		return "", fmt.Errorf("the array is a zero tensor.Dense, without an element type; make it with tensor.New")
-	}
-	switch dt { // Go's own sizes
-	case tensor.Int:
-		dt = tensor.Int64
-		if strconv.IntSize == 32 {
-			dt = tensor.Int32
-		}
-	case tensor.Uint:
-		dt = tensor.Uint64
-		if strconv.IntSize == 32 {
-			dt = tensor.Uint32
-		}
-	}
-	order := ">"
-	if nativeIsLittle {
-		order = "<"
-	}
+// npyCode gives NumPy's name of an element type in the byte order of arrays.
+func npyCode(dt ir.DType) (string, error) {
+	order := "<"
 	if dt.Size() == 1 {
 		order = "|"
+	}
+	if dt == ir.Float16 {
+		return "<f2", nil
 	}
 	for code, candidate := range npyTypes {
 		if candidate == dt {
 			return order + code, nil
 		}
 	}
-	return "", fmt.Errorf("elements of type %s have no place in a .npy file; %s", dt, dtypeHint)
+	return "", fmt.Errorf("elements of type %v have no place in a .npy file; Convert them to float32", dt)
 }
 
 // abbreviate shortens a text for an error message.
@@ -283,15 +278,22 @@ func (h *npyHeader) setDescr(descr string) error {
 	}
 	h.swap = order == '<' && !nativeIsLittle || order == '>' && nativeIsLittle
 	if h.half = code == "f2"; h.half {
-		h.dtype, h.item = tensor.Float32, 2
+		h.dtype, h.item = ir.Float32, 2
 		return nil
 	}
 	if is, err := h.setText(code); is {
 		return err
 	}
+	if h.complex = code == "c8" || code == "c16"; h.complex {
+		h.dtype, h.item = ir.Float32, 8
+		if code == "c16" {
+			h.dtype, h.item = ir.Float64, 16
+		}
+		return nil
+	}
 	dt, ok := npyTypes[code]
 	if !ok {
-		codes := []string{"f2"}
+		codes := []string{"c16", "c8", "f2"}
 		for c := range npyTypes {
 			codes = append(codes, c)
 		}
@@ -299,6 +301,6 @@ func (h *npyHeader) setDescr(descr string) error {
 		return fmt.Errorf("element type %q cannot be read (objects are Python pickles, records are no numbers); expected one of %s",
 			descr, strings.Join(codes, ", "))
 	}
-	h.dtype, h.item = dt, int(dt.Size())
+	h.dtype, h.item = dt, dt.Size()
 	return nil
 }

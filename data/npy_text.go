@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"gorgonia.org/tensor"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // setText reads the types of strings, S5 (five bytes) and U5 (five characters of four bytes); false for others.
@@ -20,7 +20,7 @@ func (h *npyHeader) setText(code string) (bool, error) {
 	if err != nil || width < 1 {
 		return true, fmt.Errorf("element type %q is no type of strings with at least one character", code)
 	}
-	h.text, h.dtype, h.item = kind, tensor.Uint8, width
+	h.text, h.dtype, h.item = kind, ir.Uint8, width
 	if kind == 'U' {
 		h.item = 4 * width
 	}
@@ -28,7 +28,7 @@ func (h *npyHeader) setText(code string) (bool, error) {
 }
 
 // decodeText turns the stored characters into an array of text, see [Text].
-func (h *npyHeader) decodeText(raw []byte) *tensor.Dense {
+func (h *npyHeader) decodeText(raw []byte) Array {
 	n := len(raw) / h.item
 	texts := make([]string, n)
 	for i := range texts {
@@ -39,7 +39,7 @@ func (h *npyHeader) decodeText(raw []byte) *tensor.Dense {
 	}
 	d, err := packText(texts, h.shape, "the file")
 	if err != nil { // cannot be: sizes were checked, and strings end in no zeros
-		return denseOf(raw, append(append([]int{}, h.shape...), h.item)...)
+		return wrap(raw, append(append([]int{}, h.shape...), h.item)...)
 	}
 	return d
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/data"
 )
 
-// TestNPYText reads what numpy.save writes for np.array([["a", "é"], ["日本", ""]]) as U2 of either byte order, for its UTF-8 as S6,
-// and for its transpose, which is stored in Fortran's order.
+// TestNPYText reads what numpy.save writes for np.array([["a", "é"], ["日本", ""]]) as U2 of either byte order, for its
+// UTF-8 as S6, and for its transpose, which is stored in Fortran's order.
 func TestNPYText(t *testing.T) {
 	u2 := "a\x00\x00\x00\x00\x00\x00\x00\xe9\x00\x00\x00\x00\x00\x00\x00\xe5\x65\x00\x00\x2c\x67\x00\x00" + strings.Repeat("\x00", 8)
 	big := "\x00\x00\x00a\x00\x00\x00\x00\x00\x00\x00\xe9\x00\x00\x00\x00\x00\x00\x65\xe5\x00\x00\x67\x2c" + strings.Repeat("\x00", 8)

@@ -9,14 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/internal/atomicfile"
 )
 
-// LoadNPZ reads the arrays of a .npz file of NumPy (numpy.savez and savez_compressed) as a named set, in the order of the
-// file. Members that are not .npy files are left out. Every array is bounded by what its member really holds, and each
-// member's checksum is verified.
+// LoadNPZ reads the arrays of a .npz file of NumPy (numpy.savez and savez_compressed) as a named set, in the order of
+// the file. Members that are not .npy files are left out. Every array is bounded by what its member really holds, and
+// each member's checksum is verified.
 func LoadNPZ(path string) (Tensors, error) {
 	t, err := loadNPZ(path)
 	if err != nil {
@@ -76,23 +74,23 @@ func readNPZ(r io.ReaderAt, size int64) (Tensors, error) {
 	return t, nil
 }
 
-func readMember(member *zip.File, archiveSize int64) (*tensor.Dense, error) {
+func readMember(member *zip.File, archiveSize int64) (Array, error) {
 	r, err := member.Open()
 	if err != nil {
-		return nil, err
+		return Array{}, err
 	}
 	defer r.Close()
 	// What the directory says about sizes is as little to be trusted as the header; the size of the archive is.
 	stored := min(int64(min(member.CompressedSize64, maxBytes/16)), archiveSize)
 	d, err := readNPY(r, int(8*stored))
 	if err != nil {
-		return nil, err
+		return Array{}, err
 	}
 	return d, expectEnd(r) // reading to the end verifies the checksum
 }
 
-// SaveNPZ writes arrays as a .npz file without compression, as numpy.savez does; unnamed arrays become arr_0, arr_1, ... A
-// file that is there is replaced only when everything was written.
+// SaveNPZ writes arrays as a .npz file without compression, as numpy.savez does; unnamed arrays become arr_0, arr_1,
+// ... A file that is there is replaced only when everything was written.
 func SaveNPZ(path string, arrays Tensors) error {
 	err := arrays.check("arrays")
 	if err == nil {

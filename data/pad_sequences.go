@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-
-	"gorgonia.org/tensor"
 )
 
 // Side says at which end of a sequence PadSequences works.
@@ -43,16 +41,11 @@ func Truncating(side Side) PadOption { return padOption(func(c *padConfig) { c.t
 // PadValue sets the value to pad with; the default is 0.
 func PadValue(v float64) PadOption { return padOption(func(c *padConfig) { c.value = v }) }
 
-// Number is the element type of sequences to pad.
-type Number interface {
-	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
-}
-
 // PadSequences brings sequences to one length: the result has shape (len(sequences), MaxLen). Shorter sequences are
 // padded, longer ones cut. Integers give int32, Keras's default; float32 and float64 keep their type.
 //
 // Keras's behaviour, except that an integer that does not fit int32 is an error.
-func PadSequences[T Number](sequences [][]T, options ...PadOption) (*tensor.Dense, error) {
+func PadSequences[T Number](sequences [][]T, options ...PadOption) (Array, error) {
 	var c padConfig
 	for _, o := range options {
 		if o != nil {
@@ -60,7 +53,7 @@ func PadSequences[T Number](sequences [][]T, options ...PadOption) (*tensor.Dens
 		}
 	}
 	if err := c.check(len(sequences)); err != nil {
-		return nil, fmt.Errorf("data: PadSequences: %w", err)
+		return Array{}, fmt.Errorf("data: PadSequences: %w", err)
 	}
 	length := c.maxLen
 	if length == 0 {
@@ -69,7 +62,7 @@ func PadSequences[T Number](sequences [][]T, options ...PadOption) (*tensor.Dens
 		}
 	}
 	if length == 0 {
-		return nil, fmt.Errorf("data: PadSequences: all %d sequences are empty; give MaxLen", len(sequences))
+		return Array{}, fmt.Errorf("data: PadSequences: all %d sequences are empty; give MaxLen", len(sequences))
 	}
 	switch reflect.TypeFor[T]().Kind() {
 	case reflect.Float32:
@@ -101,10 +94,10 @@ func (c *padConfig) check(sequences int) error {
 	return nil
 }
 
-func pad[T Number, R int32 | float32 | float64](sequences [][]T, length int, c *padConfig, convert func(T) (R, bool)) (*tensor.Dense, error) {
+func pad[T Number, R int32 | float32 | float64](sequences [][]T, length int, c *padConfig, convert func(T) (R, bool)) (Array, error) {
 	n, ok := volume([]int{len(sequences), length}, 8)
 	if !ok {
-		return nil, fmt.Errorf("data: PadSequences: %d sequences of length %d are too large for memory", len(sequences), length)
+		return Array{}, fmt.Errorf("data: PadSequences: %d sequences of length %d are too large for memory", len(sequences), length)
 	}
 	out := make([]R, n)
 	for i := range out {
@@ -122,9 +115,9 @@ func pad[T Number, R int32 | float32 | float64](sequences [][]T, length int, c *
 		}
 		for j, v := range s {
 			if row[j], ok = convert(v); !ok {
-				return nil, fmt.Errorf("data: PadSequences: sequence %d holds %v, which does not fit int32; use float64 sequences", i, v)
+				return Array{}, fmt.Errorf("data: PadSequences: sequence %d holds %v, which does not fit int32; use float64 sequences", i, v)
 			}
 		}
 	}
-	return denseOf(out, len(sequences), length), nil
+	return wrap(out, len(sequences), length), nil
 }

@@ -19,9 +19,9 @@ func TestPadSequencesIsThatOfKeras(t *testing.T) {
 		a := c.Arguments
 		d, err := data.PadSequences(sequences, data.MaxLen(a.MaxLen), data.Padding(a.Padding), data.Truncating(a.Truncating), data.PadValue(a.Value))
 		require.NoError(t, err)
-		want, err := data.ToDense(c.Result)
+		want, err := data.ToArray(c.Result)
 		require.NoError(t, err)
-		assert.Equal(t, want.Data(), d.Data(), "%+v", a)
+		assert.Equal(t, want.Elements(), d.Elements(), "%+v", a)
 		assert.Equal(t, shapeOf(want), shapeOf(d))
 	}
 }
@@ -33,11 +33,14 @@ func TestPadSequencesTypes(t *testing.T) {
 		pad  func() (any, error)
 		want any
 	}{
-		{func() (any, error) { d, err := data.PadSequences([][]float32{{.5}, {}}); return d.Data(), err }, []float32{.5, 0}},
-		{func() (any, error) { d, err := data.PadSequences([][]degrees{{.5}, {}}); return d.Data(), err }, []float32{.5, 0}},
-		{func() (any, error) { d, err := data.PadSequences([][]float64{{.1}, {}}); return d.Data(), err }, []float64{.1, 0}},
-		{func() (any, error) { d, err := data.PadSequences([][]uint8{{200}, {}}); return d.Data(), err }, []int32{200, 0}},
-		{func() (any, error) { d, err := data.PadSequences([][]int64{{math.MinInt32}, {}}); return d.Data(), err }, []int32{math.MinInt32, 0}},
+		{func() (any, error) { d, err := data.PadSequences([][]float32{{.5}, {}}); return d.Elements(), err }, []float32{.5, 0}},
+		{func() (any, error) { d, err := data.PadSequences([][]degrees{{.5}, {}}); return d.Elements(), err }, []float32{.5, 0}},
+		{func() (any, error) { d, err := data.PadSequences([][]float64{{.1}, {}}); return d.Elements(), err }, []float64{.1, 0}},
+		{func() (any, error) { d, err := data.PadSequences([][]uint8{{200}, {}}); return d.Elements(), err }, []int32{200, 0}},
+		{func() (any, error) {
+			d, err := data.PadSequences([][]int64{{math.MinInt32}, {}})
+			return d.Elements(), err
+		}, []int32{math.MinInt32, 0}},
 	} {
 		got, err := c.pad()
 		require.NoError(t, err)
@@ -69,10 +72,10 @@ func TestPadSequencesRejects(t *testing.T) {
 func ExamplePadSequences() {
 	sequences := [][]int{{1}, {2, 3}, {4, 5, 6}}
 	d, err := data.PadSequences(sequences)
-	fmt.Println(d.Shape(), d.Data(), err)
+	fmt.Println(d.Shape(), d.Elements(), err)
 	d, err = data.PadSequences(sequences, data.MaxLen(2), data.Padding(data.Post))
-	fmt.Println(d.Shape(), d.Data(), err)
+	fmt.Println(d.Shape(), d.Elements(), err)
 	// Output:
-	// (3, 3) [0 0 1 0 2 3 4 5 6] <nil>
-	// (3, 2) [1 0 2 3 5 6] <nil>
+	// [3 3] [0 0 1 0 2 3 4 5 6] <nil>
+	// [3 2] [1 0 2 3 5 6] <nil>
 }

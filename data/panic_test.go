@@ -36,8 +36,8 @@ func example(i int) data.Batch {
 	return data.Batch{}
 }
 
-// A panic in a goroutine of a pass would end the process, whatever the caller does; it has to reach the caller's goroutine, after the
-// elements before it, and leave no goroutine behind.
+// A panic in a goroutine of a pass would end the process, whatever the caller does; it has to reach the caller's
+// goroutine, after the elements before it, and leave no goroutine behind.
 func TestPanicsReachTheConsumer(t *testing.T) {
 	broken := func() *data.Pipeline {
 		return data.FromGenerator(func(context.Context, int) iter.Seq2[data.Batch, error] {
@@ -48,7 +48,7 @@ func TestPanicsReachTheConsumer(t *testing.T) {
 		})
 	}
 	third := func(_ context.Context, b data.Batch) (data.Batch, error) {
-		if b.X.Single().ScalarValue() == int64(2) {
+		if b.X.Single().At() == 2 {
 			panic(errOfBug)
 		}
 		return b, nil

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"gorgonia.org/tensor"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // maxRank bounds the rank in a file header, NumPy's own limit.
@@ -17,9 +17,9 @@ const maxRank = 64
 // unknownSize is the size hint where nothing is known about how much data will come.
 const unknownSize = 1 << 16
 
-// readPayload reads exactly n bytes of array data. Memory grows with what really arrives: at first min(n, hint) bytes, then
-// at most twice what was read, so that a header that promises more than the file holds costs nothing. The result is
-// aligned for every element type.
+// readPayload reads exactly n bytes of array data. Memory grows with what really arrives: at first min(n, hint) bytes,
+// then at most twice what was read, so that a header that promises more than the file holds costs nothing. The result
+// is aligned for every element type.
 func readPayload(r io.Reader, n, hint int) ([]byte, error) {
 	buf := alignedBytes(min(n, max(hint, 512)))
 	for have := 0; ; {
@@ -59,39 +59,17 @@ func alignedBytes(n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))[:n:n]
 }
 
-// typedSlice views bytes of alignedBytes as a slice of a model's element type, without copying.
-func typedSlice(dt tensor.Dtype, raw []byte) any {
-	switch dt {
-	case tensor.Float32:
-		return viewAs[float32](raw)
-	case tensor.Float64:
-		return viewAs[float64](raw)
-	case tensor.Bool:
+// fromNative makes an array of bytes of alignedBytes that hold numbers in this machine's byte order, without copying.
+func fromNative(dt ir.DType, raw []byte, shape ...int) Array {
+	if dt == ir.Bool {
 		for i, b := range raw {
 			raw[i] = min(b, 1) // any other bit pattern would not be a Go bool
 		}
-		return viewAs[bool](raw)
-	case tensor.Int8:
-		return viewAs[int8](raw)
-	case tensor.Int16:
-		return viewAs[int16](raw)
-	case tensor.Int32:
-		return viewAs[int32](raw)
-	case tensor.Int64:
-		return viewAs[int64](raw)
-	case tensor.Uint8:
-		return raw
-	case tensor.Uint16:
-		return viewAs[uint16](raw)
-	case tensor.Uint32:
-		return viewAs[uint32](raw)
-	case tensor.Uint64:
-		return viewAs[uint64](raw)
-	case tensor.Complex64:
-		return viewAs[complex64](raw)
-	default: // the callers' tables hold no other type
-		return viewAs[complex128](raw)
 	}
+	if !nativeIsLittle {
+		swapBytes(raw, dt.Size())
+	}
+	return Array{Type: ir.Type{DType: dt, Shape: slices.Clone(ir.Shape(shape))}, Data: raw}
 }
 
 func viewAs[T any](raw []byte) []T {

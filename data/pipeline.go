@@ -5,18 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-
-	"gorgonia.org/tensor"
 )
 
 // Pipeline is a chain of transformations of elements, with the stages of tf.data. A Pipeline is immutable: each method
-// returns a new one that reads from this one, so a common beginning may be shared. Nothing happens until Batches is ranged
-// over, and every pass starts from the beginning.
+// returns a new one that reads from this one, so a common beginning may be shared. Nothing happens until Batches is
+// ranged over, and every pass starts from the beginning.
 //
-// The elements of a source such as FromTensorSlices are single examples; the Batch stage stacks them. Elements are never
-// filled again, so they may be kept, but they may share memory with each other and with the source: read only.
+// The elements of a source such as FromTensorSlices are single examples; the Batch stage stacks them. Elements are
+// never filled again, so they may be kept, but they may share memory with each other and with the source: read only.
 //
-// A stage that was given wrong arguments yields an error that names it, at the first pass; [Pipeline.Err] tells earlier.
+// A stage that was given wrong arguments yields an error that names it, at the first pass; [Pipeline.Err] tells
+// earlier.
 type Pipeline struct {
 	stage string // for errors
 	err   error  // wrong arguments, of this stage or one before
@@ -32,8 +31,8 @@ func (p *Pipeline) Err() error {
 	return p.err
 }
 
-// Cardinality implements Sized: the number of elements of a pass, [Infinite], or known = false after Filter, a generator, and
-// whatever else decides as it goes.
+// Cardinality implements Sized: the number of elements of a pass, [Infinite], or known = false after Filter, a
+// generator, and whatever else decides as it goes.
 func (p *Pipeline) Cardinality() (n int, known bool) {
 	if p.Err() != nil || p.size == nil {
 		return 0, false
@@ -84,7 +83,8 @@ func (p *Pipeline) then(stage string) *Pipeline {
 	return &Pipeline{stage: stage, err: p.err, size: p.size}
 }
 
-// MapFunc transforms an element. It must not write to the arrays it gets, and must return when ctx ends if it can block.
+// MapFunc transforms an element. It must not write to the arrays it gets, and must return when ctx ends if it can
+// block.
 type MapFunc func(ctx context.Context, element Batch) (Batch, error)
 
 // apply calls f and checks what it returned.
@@ -283,8 +283,8 @@ func (p *Pipeline) Concatenate(other *Pipeline) *Pipeline {
 //
 //	data.FromTensorSlices(images, nil).Zip(labels) // labels: elements that only have a Y
 //
-// Within a component the arrays must be named in all pipelines, with different names, or in none. The pass ends with the
-// shortest pipeline.
+// Within a component the arrays must be named in all pipelines, with different names, or in none. The pass ends with
+// the shortest pipeline.
 func (p *Pipeline) Zip(others ...*Pipeline) *Pipeline {
 	m := p.then("Zip")
 	all := append([]*Pipeline{p}, others...)
@@ -345,7 +345,7 @@ func (p *Pipeline) join(a, b Batch, i int) (out Batch, err error) {
 		if s.Len() > 0 && u.Len() > 0 && (s.Names == nil) != (u.Names == nil) {
 			return Batch{}, p.errorf("element %d: %s is named in one pipeline and not in another", i, componentNames[c])
 		}
-		t.Arrays = append(append([]*tensor.Dense(nil), s.Arrays...), u.Arrays...)
+		t.Arrays = append(append([]Array(nil), s.Arrays...), u.Arrays...)
 		if s.Names != nil || u.Names != nil {
 			t.Names = append(append([]string(nil), s.Names...), u.Names...)
 		}

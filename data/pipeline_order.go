@@ -24,9 +24,9 @@ func SameOrderEachEpoch() ShuffleOption {
 	return shuffleOption(func(c *shuffleConfig) { c.sameOrder = true })
 }
 
-// Shuffle mixes the order of elements: it keeps a buffer of bufferSize elements, yields a random one of them and puts the
-// next element in its place. A buffer as large as the pass gives every order the same chance; a smaller one mixes only over
-// about its own length, and a buffer of 1 changes nothing.
+// Shuffle mixes the order of elements: it keeps a buffer of bufferSize elements, yields a random one of them and puts
+// the next element in its place. A buffer as large as the pass gives every order the same chance; a smaller one mixes
+// only over about its own length, and a buffer of 1 changes nothing.
 //
 // The random numbers are stream epoch of the Philox generator with key seed, so passes differ and can be repeated.
 func (p *Pipeline) Shuffle(bufferSize int, seed uint64, options ...ShuffleOption) *Pipeline {
@@ -74,9 +74,9 @@ func (p *Pipeline) Shuffle(bufferSize int, seed uint64, options ...ShuffleOption
 	return m
 }
 
-// Repeat makes n passes over the stages before it in one; n = -1 repeats for ever. Each of them has a number of its own, so
-// a Shuffle before Repeat makes a new order each time: pass k of epoch e is number e*n + k, or e*2^20 + k for ever. It ends
-// early when the stages before yield nothing.
+// Repeat makes n passes over the stages before it in one; n = -1 repeats for ever. Each of them has a number of its
+// own, so a Shuffle before Repeat makes a new order each time: pass k of epoch e is number e*n + k, or e*2^20 + k for
+// ever. It ends early when the stages before yield nothing.
 func (p *Pipeline) Repeat(n int) *Pipeline {
 	m := p.then("Repeat")
 	if n < -1 {
@@ -116,8 +116,9 @@ func (p *Pipeline) Repeat(n int) *Pipeline {
 	return m
 }
 
-// Cache keeps the elements of the first pass that is completed in memory and yields them again in later passes, whatever
-// their epoch: put Shuffle and random augmentation after it. Until a pass is complete, passes read from the stages before.
+// Cache keeps the elements of the first pass that is completed in memory and yields them again in later passes,
+// whatever their epoch: put Shuffle and random augmentation after it. Until a pass is complete, passes read from the
+// stages before.
 func (p *Pipeline) Cache() *Pipeline {
 	m := p.then("Cache")
 	var (
@@ -154,8 +155,8 @@ func (p *Pipeline) Cache() *Pipeline {
 	return m
 }
 
-// Batch stacks every size elements along a new leading axis; all must have the same names, element types and shapes. The
-// elements that remain at the end make a smaller batch, or are left out with dropRemainder.
+// Batch stacks every size elements along a new leading axis; all must have the same names, element types and shapes.
+// The elements that remain at the end make a smaller batch, or are left out with dropRemainder.
 func (p *Pipeline) Batch(size int, dropRemainder bool) *Pipeline {
 	m := p.then("Batch")
 	if size < 1 {
@@ -215,7 +216,7 @@ func same(a, b *Batch) error {
 				return fmt.Errorf("%s is %s, then %s", name, s, t)
 			}
 			x, y := s.Arrays[i], t.Arrays[i]
-			if x.Dtype() != y.Dtype() || !slices.Equal(x.Shape(), y.Shape()) {
+			if x.DType() != y.DType() || !slices.Equal(x.Shape(), y.Shape()) {
 				return fmt.Errorf("%s is %s, then %s", s.label(name, i), describe(x), describe(y))
 			}
 		}

@@ -35,8 +35,8 @@ func TestShuffleIsBoundedByItsBuffer(t *testing.T) {
 	assert.True(t, moved, "the buffer is not used")
 }
 
-// With a buffer for all, every order of three elements comes equally often: chi-squared with 5 degrees of freedom is below
-// 20.5 except once in a thousand, and the sequence is fixed.
+// With a buffer for all, every order of three elements comes equally often: chi-squared with 5 degrees of freedom is
+// below 20.5 except once in a thousand, and the sequence is fixed.
 func TestShuffleIsUniform(t *testing.T) {
 	p, counts := data.Range(3).Shuffle(3, 11), map[string]float64{}
 	for epoch := range 1200 {
@@ -110,11 +110,11 @@ func TestBatchStacks(t *testing.T) {
 	require.Len(t, batches, 2)
 	b := batches[0]
 	assert.Equal(t, "x (a float32[2 1 2], b uint8[2]), y int64[2], sample_weight float32[2]", b.String())
-	assert.Equal(t, []float32{1, 2, 3, 4}, b.X.Get("a").Data())
-	assert.Equal(t, []uint8{7, 8}, b.X.Get("b").Data())
-	assert.Equal(t, []int64{0, 1}, b.Y.Single().Data())
+	assert.Equal(t, []float32{1, 2, 3, 4}, b.X.Get("a").Elements())
+	assert.Equal(t, []uint8{7, 8}, b.X.Get("b").Elements())
+	assert.Equal(t, []int64{0, 1}, b.Y.Single().Elements())
 	assert.Equal(t, []int{1, 1, 2}, shapeOf(batches[1].X.Get("a")))
-	assert.Equal(t, []float32{.3}, batches[1].SampleWeight.Single().Data())
+	assert.Equal(t, []float32{.3}, batches[1].SampleWeight.Single().Elements())
 
 	twice := batchesOf(t, p.Batch(1, true).Batch(3, true), 0)
 	assert.Equal(t, []int{3, 1, 1, 2}, shapeOf(twice[0].X.Get("a")), "batches of batches")
@@ -158,7 +158,7 @@ func ExamplePipeline_Shuffle() {
 	p := data.Range(5).Shuffle(5, 42)
 	order := func(epoch int) (numbers []any) {
 		for element := range p.Batches(context.Background(), epoch) {
-			numbers = append(numbers, element.X.Single().Data())
+			numbers = append(numbers, element.X.Single().Elements())
 		}
 		return numbers
 	}
@@ -169,7 +169,7 @@ func ExamplePipeline_Shuffle() {
 
 func ExamplePipeline_Batch() {
 	for batch := range data.Range(5).Batch(2, false).Batches(context.Background(), 0) {
-		fmt.Println(batch.X.Single().Data())
+		fmt.Println(batch.X.Single().Elements())
 	}
 	// Output:
 	// [0 1]

@@ -13,8 +13,8 @@ type result struct {
 	err     error
 }
 
-// Prefetch computes up to n elements ahead in a goroutine, so that the stages before it work while the consumer does. It
-// changes nothing else. When a pass is broken off, up to n elements have been computed in vain.
+// Prefetch computes up to n elements ahead in a goroutine, so that the stages before it work while the consumer does.
+// It changes nothing else. When a pass is broken off, up to n elements have been computed in vain.
 func (p *Pipeline) Prefetch(n int) *Pipeline {
 	m := p.then("Prefetch")
 	if n < 1 {
@@ -60,10 +60,9 @@ func yieldResults(ctx context.Context, results <-chan result, yield func(Batch, 
 	}
 }
 
-// ParallelMap is Map with up to the given number of calls of f at the same time; workers = 0 means one for each CPU. The
-// elements keep their order, and an error of f comes after the elements before it, so that the result is that of Map. f
-// must be safe for concurrent use. When a pass is broken off, up to workers + 2
-// elements have been read in vain.
+// ParallelMap is Map with up to the given number of calls of f at the same time; workers = 0 means one for each CPU.
+// The elements keep their order, and an error of f comes after the elements before it, so that the result is that of
+// Map. f must be safe for concurrent use. When a pass is broken off, up to workers + 2 elements have been read in vain.
 func (p *Pipeline) ParallelMap(workers int, f MapFunc) *Pipeline {
 	m := p.then("ParallelMap")
 	workers = workersOrCPUs(workers)
@@ -106,8 +105,8 @@ func workersOrCPUs(workers int) int {
 type task func(context.Context) (Batch, error)
 
 // inOrder runs the tasks that produce submits in worker goroutines and yields their results in the order of submission.
-// submit blocks while limit results are under way or wait, and returns false when the pass is over. inOrder returns after
-// every goroutine it started.
+// submit blocks while limit results are under way or wait, and returns false when the pass is over. inOrder returns
+// after every goroutine it started.
 func inOrder(ctx context.Context, workers, limit int, yield func(Batch, error) bool, produce func(ctx context.Context, submit func(task) bool)) {
 	type job struct {
 		run  task

@@ -14,7 +14,8 @@ import (
 	"github.com/gokeras/gokeras/data"
 )
 
-// The elements keep their order though the first ones take longest, and no more calls run at once than there are workers.
+// The elements keep their order though the first ones take longest, and no more calls run at once than there are
+// workers.
 func TestParallelMapKeepsOrderAndBound(t *testing.T) {
 	noLeak(t)
 	for _, workers := range []int{1, 2, 5} {
@@ -127,12 +128,12 @@ func ExamplePipeline_ParallelMap() {
 		return element, nil // decode an image, for example
 	}
 	for element, err := range data.Range(3).ParallelMap(2, slowly).Batches(context.Background(), 0) {
-		fmt.Println(element.X.Single().Data(), err)
+		fmt.Println(element.X.Single().Elements(), err)
 	}
 	// Output:
-	// 0 <nil>
-	// 1 <nil>
-	// 2 <nil>
+	// [0] <nil>
+	// [1] <nil>
+	// [2] <nil>
 }
 
 func BenchmarkPipeline(b *testing.B) {

@@ -5,8 +5,8 @@ import (
 	"iter"
 )
 
-// FromTensorSlices returns the examples of in-memory arrays one by one, without their leading axis. x, y and the options are
-// those of [Arrays].
+// FromTensorSlices returns the examples of in-memory arrays one by one, without their leading axis. x, y and the
+// options are those of [Arrays].
 func FromTensorSlices(x, y any, options ...ArrayOption) *Pipeline {
 	return Arrays(x, y, options...).Elements()
 }
@@ -20,7 +20,7 @@ func Range(n int) *Pipeline {
 	p.pass = func(context.Context, int) iter.Seq2[Batch, error] {
 		return func(yield func(Batch, error) bool) {
 			for i := range n {
-				if !yield(Batch{X: List(denseOf([]int64{int64(i)}))}, nil) {
+				if !yield(Batch{X: List(wrap([]int64{int64(i)}))}, nil) {
 					return
 				}
 			}
@@ -30,7 +30,8 @@ func Range(n int) *Pipeline {
 }
 
 // FromGenerator returns the elements that a function yields. generate is called once in each pass and must yield fresh
-// arrays each time; it should stop when ctx ends or yield returns false, and whatever it opens it closes before returning.
+// arrays each time; it should stop when ctx ends or yield returns false, and whatever it opens it closes before
+// returning.
 func FromGenerator(generate func(ctx context.Context, epoch int) iter.Seq2[Batch, error]) *Pipeline {
 	p := &Pipeline{stage: "FromGenerator"}
 	if generate == nil {
@@ -57,8 +58,8 @@ func FromGenerator(generate func(ctx context.Context, epoch int) iter.Seq2[Batch
 	return p
 }
 
-// FromDataset returns the batches of any dataset as the elements of a Pipeline, each of them a copy, since a dataset may
-// fill its batches again. [Pipeline.Unbatch] takes them apart.
+// FromDataset returns the batches of any dataset as the elements of a Pipeline, each of them a copy, since a dataset
+// may fill its batches again. [Pipeline.Unbatch] takes them apart.
 func FromDataset(ds Dataset) *Pipeline {
 	p := &Pipeline{stage: "FromDataset", size: func() (int, bool) { return Cardinality(ds) }}
 	if ds == nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 )
@@ -50,8 +49,8 @@ func double(_ context.Context, element data.Batch) (data.Batch, error) {
 
 func even(element data.Batch) bool { return number(element)%2 == 0 }
 
-// stages are pipelines over a source of single numbers; each is held to the rules of Dataset. want is what the stage makes of
-// 0, ..., 9, in sorted order where the stage mixes them.
+// stages are pipelines over a source of single numbers; each is held to the rules of Dataset. want is what the stage
+// makes of 0, ..., 9, in sorted order where the stage mixes them.
 var stages = []struct {
 	name  string
 	apply func(*data.Pipeline) *data.Pipeline
@@ -266,9 +265,11 @@ func TestMapErrorsNameStageAndElement(t *testing.T) {
 	empty := func(context.Context, data.Batch) (data.Batch, error) { return data.Batch{}, nil }
 	_, err := firstError(t, t.Context(), data.Range(2).Map(empty))
 	require.ErrorContains(t, err, "data: Map: element 0: the element holds no array")
-	holes := func(context.Context, data.Batch) (data.Batch, error) { return data.Batch{X: data.List(nil)}, nil }
+	holes := func(context.Context, data.Batch) (data.Batch, error) {
+		return data.Batch{X: data.List(data.Array{})}, nil
+	}
 	_, err = firstError(t, t.Context(), data.Range(2).Map(holes))
-	require.ErrorContains(t, err, "x is a nil array")
+	require.ErrorContains(t, err, "x is no array")
 }
 
 func TestInfiniteCardinality(t *testing.T) {
@@ -300,7 +301,7 @@ func TestZipJoinsComponents(t *testing.T) {
 	joined := batchesOf(t, x.Zip(y, x), 0)
 	require.Len(t, joined, 2)
 	assert.Equal(t, "x (float32[], float32[]), y int64[]", joined[1].String())
-	assert.Equal(t, int64(6), joined[1].Y.Single().Data())
+	assert.Equal(t, []int64{6}, joined[1].Y.Single().Elements())
 
 	named := func(name string) *data.Pipeline {
 		return data.FromTensorSlices(map[string]any{name: []float32{1, 2}}, nil)
@@ -368,8 +369,8 @@ func ExamplePipeline() {
 	x := [][]float32{{0}, {1}, {2}, {3}, {4}, {5}}
 	y := []int64{0, 1, 0, 1, 0, 1}
 	scale := func(_ context.Context, element data.Batch) (data.Batch, error) {
-		v := element.X.Single().Data().([]float32)
-		element.X = data.List(tensor.New(tensor.WithShape(1), tensor.WithBacking([]float32{v[0] / 2})))
+		v := element.X.Single().Elements().([]float32)
+		element.X = data.List(data.Must(data.ArrayOf([]float32{v[0] / 2}, 1)))
 		return element, nil
 	}
 	p := data.FromTensorSlices(x, y).Skip(1).ParallelMap(2, scale).Batch(2, false).Prefetch(1)
@@ -378,7 +379,7 @@ func ExamplePipeline() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println(batch.X.Single().Data(), batch.Y.Single().Data())
+		fmt.Println(batch.X.Single().Elements(), batch.Y.Single().Elements())
 	}
 	// Output:
 	// [0.5 1] [1 0]
@@ -387,21 +388,21 @@ func ExamplePipeline() {
 }
 
 func ExamplePipeline_Filter() {
-	odd := func(element data.Batch) bool { return element.X.Single().Data().(int64)%2 == 1 }
+	odd := func(element data.Batch) bool { return element.X.Single().Elements().([]int64)[0]%2 == 1 }
 	for element := range data.Range(6).Filter(odd).Batches(context.Background(), 0) {
-		fmt.Println(element.X.Single().Data())
+		fmt.Println(element.X.Single().Elements())
 	}
 	// Output:
-	// 1
-	// 3
-	// 5
+	// [1]
+	// [3]
+	// [5]
 }
 
 func ExampleFromGenerator() {
 	squares := data.FromGenerator(func(ctx context.Context, epoch int) iter.Seq2[data.Batch, error] {
 		return func(yield func(data.Batch, error) bool) {
 			for i := 0; ; i++ {
-				x := tensor.New(tensor.FromScalar(float32(i * i)))
+				x := data.Scalar(float32(i * i))
 				if !yield(data.Batch{X: data.List(x)}, nil) {
 					return // the consumer has enough
 				}
@@ -409,7 +410,7 @@ func ExampleFromGenerator() {
 		}
 	})
 	for batch := range squares.Batch(3, true).Take(2).Batches(context.Background(), 0) {
-		fmt.Println(batch.X.Single().Data())
+		fmt.Println(batch.X.Single().Elements())
 	}
 	// Output:
 	// [0 1 4]

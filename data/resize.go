@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Interpolation says how an image is resized: what a pixel of the new image is made of. Each lies at (i + 0.5) * in/out - 0.5
-// on an axis of the old one, and is the mean of the pixels around that place, weighted by their distance.
+// Interpolation says how an image is resized: what a pixel of the new image is made of. Each lies at (i + 0.5) * in/out
+// - 0.5 on an axis of the old one, and is the mean of the pixels around that place, weighted by their distance.
 type Interpolation string
 
 const (
@@ -22,8 +22,8 @@ const (
 	Area          Interpolation = "area"          // the mean over the area that the new pixel covers
 )
 
-// kernels are the weights at a distance, and the distance from which on they are 0.
-var kernels = map[Interpolation]struct {
+// weightings are the weights at a distance, and the distance from which on they are 0.
+var weightings = map[Interpolation]struct {
 	radius float64
 	weight func(d float64) float64
 }{
@@ -51,11 +51,11 @@ func sinc(d float64) float64 {
 }
 
 func (m Interpolation) check() error {
-	if _, ok := kernels[m]; ok || m == "" || m == Nearest || m == Area {
+	if _, ok := weightings[m]; ok || m == "" || m == Nearest || m == Area {
 		return nil
 	}
 	all := []Interpolation{Nearest, Area}
-	for k := range kernels {
+	for k := range weightings {
 		all = append(all, k)
 	}
 	slices.Sort(all)
@@ -71,7 +71,7 @@ type axisWeights struct {
 // weightsOf works an axis out.
 func (m Interpolation) weightsOf(in, out int) axisWeights {
 	w := axisWeights{make([]int, out), make([][]float64, out)}
-	kernel := kernels[m]
+	kernel := weightings[m]
 	for i := range out {
 		var first, last int
 		weight := func(int) float64 { return 1 }
@@ -183,7 +183,8 @@ func resizeImage(img image.Image, channels, height, width int, m Interpolation, 
 	return pixelsOf(img, channels, 0, 0, size.Y, size.X).resize(height, width, m).values
 }
 
-// padded fits an image into a size and puts it in the middle of zeros, as tf.image.resize_with_pad does, in the same precision.
+// padded fits an image into a size and puts it in the middle of zeros, as tf.image.resize_with_pad does, in the same
+// precision.
 func padded(p pixels, height, width int, m Interpolation) []float32 {
 	ratio := max(float32(p.width)/float32(width), float32(p.height)/float32(height))
 	fitHeight, fitWidth := float32(p.height)/ratio, float32(p.width)/ratio

@@ -9,7 +9,8 @@ import (
 
 // Sequence is random access to ready-made batches, the PyDataset of Keras: At(i) loads or computes batch i of Len.
 //
-// At may be called from several goroutines at once and returns fresh arrays each time. A Sequence may also have the methods
+// At may be called from several goroutines at once and returns fresh arrays each time. A Sequence may also have the
+// methods
 //
 //	OnEpochBegin(epoch int)
 //	OnEpochEnd(epoch int)
@@ -27,8 +28,8 @@ type sequenceOption func(*sequenceDataset)
 
 func (f sequenceOption) applySequence(s *sequenceDataset) { f(s) }
 
-// ShuffleSequence makes each pass ask for the batches in an order of its own, drawn from stream epoch of the Philox generator
-// with key seed. What is inside the batches stays together.
+// ShuffleSequence makes each pass ask for the batches in an order of its own, drawn from stream epoch of the Philox
+// generator with key seed. What is inside the batches stays together.
 func ShuffleSequence(seed uint64) SequenceOption {
 	return sequenceOption(func(s *sequenceDataset) { s.shuffle, s.seed = true, seed })
 }

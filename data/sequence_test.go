@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 )
@@ -45,7 +44,7 @@ func (s *tens) OnEpochEnd(epoch int)   { s.events = append(s.events, fmt.Sprint(
 func firsts(t *testing.T, ds data.Dataset, epoch int) (first []int64) {
 	t.Helper()
 	for _, b := range batchesOf(t, ds, epoch) {
-		first = append(first, b.X.Single().Data().([]int64)[0])
+		first = append(first, b.X.Single().Elements().([]int64)[0])
 	}
 	return first
 }
@@ -122,14 +121,14 @@ type squares struct{}
 func (squares) Len() int { return 3 }
 
 func (squares) At(_ context.Context, i int) (data.Batch, error) {
-	x := tensor.New(tensor.WithShape(1), tensor.WithBacking([]float32{float32(i)}))
-	y := tensor.New(tensor.WithShape(1), tensor.WithBacking([]float32{float32(i * i)}))
+	x := data.Must(data.ArrayOf([]float32{float32(i)}, 1))
+	y := data.Must(data.ArrayOf([]float32{float32(i * i)}, 1))
 	return data.Batch{X: data.List(x), Y: data.List(y)}, nil
 }
 
 func ExampleFromSequence() {
 	for batch, err := range data.FromSequence(squares{}, 2, 4).Batches(context.Background(), 0) {
-		fmt.Println(batch.X.Single().Data(), batch.Y.Single().Data(), err)
+		fmt.Println(batch.X.Single().Elements(), batch.Y.Single().Elements(), err)
 	}
 	// Output:
 	// [0] [0] <nil>

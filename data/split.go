@@ -80,8 +80,8 @@ func ShuffleBeforeSplit(seed uint64) SplitOption {
 	return splitOption(func(c *splitConfig) { c.shuffle, c.seed = true, seed })
 }
 
-// SplitDataset splits examples in two: the first left ones and the last right ones; one of the sizes may be [Rest]. Where the
-// sizes do not add up to all examples, those in the middle are in neither part. Keras's split_dataset.
+// SplitDataset splits examples in two: the first left ones and the last right ones; one of the sizes may be [Rest].
+// Where the sizes do not add up to all examples, those in the middle are in neither part. Keras's split_dataset.
 //
 // Without shuffling the parts share the memory of the source; with it they are copies.
 func SplitDataset(source *ArraySource, left, right SplitSize, options ...SplitOption) (*ArraySource, *ArraySource, error) {
@@ -134,8 +134,8 @@ func splitSizes(left, right SplitSize, n int) (l, r int, err error) {
 	return l, r, nil
 }
 
-// TrainTestSplit mixes the examples and cuts off the last testFraction of them (0 < testFraction < 1) for testing. It is
-// SplitDataset(source, Rest, Fraction(testFraction), ShuffleBeforeSplit(seed)).
+// TrainTestSplit mixes the examples and cuts off the last testFraction of them (0 < testFraction < 1) for testing. It
+// is SplitDataset(source, Rest, Fraction(testFraction), ShuffleBeforeSplit(seed)).
 func TrainTestSplit(source *ArraySource, testFraction float64, seed uint64) (train, test *ArraySource, err error) {
 	return SplitDataset(source, Rest, Fraction(testFraction), ShuffleBeforeSplit(seed))
 }

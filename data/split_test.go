@@ -30,8 +30,8 @@ func TestSplitDatasetIsThatOfKeras(t *testing.T) {
 	for _, c := range cases {
 		left, right, err := data.SplitDataset(data.Arrays(upTo(10), nil), size(c.LeftSize), size(c.RightSize))
 		require.NoError(t, err)
-		assert.Equal(t, c.Left, left.All().X.Single().Data())
-		assert.Equal(t, c.Right, right.All().X.Single().Data())
+		assert.Equal(t, c.Left, left.All().X.Single().Elements())
+		assert.Equal(t, c.Right, right.All().X.Single().Elements())
 	}
 }
 

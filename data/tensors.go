@@ -5,23 +5,21 @@ import (
 	"slices"
 	"sort"
 	"strings"
-
-	"gorgonia.org/tensor"
 )
 
-// Tensors is an ordered set of arrays: one array, a list of arrays (Names is nil), or a dictionary (Names[i] names Arrays[i]).
-// The zero value is the empty set, as for labels that are not there.
+// Tensors is an ordered set of arrays: one array, a list of arrays (Names is nil), or a dictionary (Names[i] names
+// Arrays[i]). The zero value is the empty set, as for labels that are not there.
 type Tensors struct {
 	Names  []string // nil: the arrays are identified by position; else as long as Arrays, without repetition
-	Arrays []*tensor.Dense
+	Arrays []Array
 }
 
 // List returns the unnamed set of the given arrays. List(x) is the set of one array.
-func List(arrays ...*tensor.Dense) Tensors { return Tensors{Arrays: arrays} }
+func List(arrays ...Array) Tensors { return Tensors{Arrays: arrays} }
 
 // Dict returns the named set of the given arrays, sorted by name.
-func Dict(arrays map[string]*tensor.Dense) Tensors {
-	t := Tensors{Names: make([]string, 0, len(arrays)), Arrays: make([]*tensor.Dense, 0, len(arrays))}
+func Dict(arrays map[string]Array) Tensors {
+	t := Tensors{Names: make([]string, 0, len(arrays)), Arrays: make([]Array, 0, len(arrays))}
 	for name := range arrays {
 		t.Names = append(t.Names, name)
 	}
@@ -36,29 +34,29 @@ func Dict(arrays map[string]*tensor.Dense) Tensors {
 func (t Tensors) Len() int { return len(t.Arrays) }
 
 // Single returns the only array of the set; nil where there is none or more than one.
-func (t Tensors) Single() *tensor.Dense {
+func (t Tensors) Single() Array {
 	if len(t.Arrays) != 1 {
-		return nil
+		return Array{}
 	}
 	return t.Arrays[0]
 }
 
 // Get returns the array of that name, or nil.
-func (t Tensors) Get(name string) *tensor.Dense {
+func (t Tensors) Get(name string) Array {
 	if i := slices.Index(t.Names, name); i >= 0 && i < len(t.Arrays) {
 		return t.Arrays[i]
 	}
-	return nil
+	return Array{}
 }
 
 // Clone returns a deep copy.
 func (t Tensors) Clone() Tensors {
 	c := Tensors{Names: slices.Clone(t.Names)}
 	if t.Arrays != nil {
-		c.Arrays = make([]*tensor.Dense, len(t.Arrays))
+		c.Arrays = make([]Array, len(t.Arrays))
 	}
 	for i, a := range t.Arrays {
-		c.Arrays[i] = cloneDense(a)
+		c.Arrays[i] = a.Clone()
 	}
 	return c
 }
@@ -95,8 +93,8 @@ func (t Tensors) check(component string) error {
 		return fmt.Errorf("%s has %d names for %d arrays", component, len(t.Names), len(t.Arrays))
 	}
 	for i, a := range t.Arrays {
-		if a == nil {
-			return fmt.Errorf("%s is a nil array", t.label(component, i))
+		if a.IsZero() {
+			return fmt.Errorf("%s is no array", t.label(component, i))
 		}
 		if i < len(t.Names) && slices.Contains(t.Names[:i], t.Names[i]) {
 			return fmt.Errorf("%s has two arrays named %q", component, t.Names[i])

@@ -5,22 +5,21 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 )
 
 func TestTensorsFindTheirArrays(t *testing.T) {
 	a, b := dense([]float32{1, 2}, 2), dense([]int64{3}, 1)
-	assert.Same(t, a, data.List(a).Single())
-	assert.Nil(t, data.List(a, b).Single())
-	assert.Nil(t, data.Tensors{}.Single())
-	assert.Nil(t, data.List(a).Get("a"))
+	assert.Same(t, &a.Data[0], &data.List(a).Single().Data[0])
+	assert.True(t, data.List(a, b).Single().IsZero())
+	assert.True(t, data.Tensors{}.Single().IsZero())
+	assert.True(t, data.List(a).Get("a").IsZero())
 
-	named := data.Dict(map[string]*tensor.Dense{"tags": b, "image": a})
+	named := data.Dict(map[string]data.Array{"tags": b, "image": a})
 	assert.Equal(t, []string{"image", "tags"}, named.Names)
-	assert.Same(t, b, named.Get("tags"))
-	assert.Nil(t, named.Get("none"))
+	assert.Same(t, &b.Data[0], &named.Get("tags").Data[0])
+	assert.True(t, named.Get("none").IsZero())
 	assert.Equal(t, 2, named.Len())
 	assert.Equal(t, "(image float32[2], tags int64[1])", named.String())
 	assert.Equal(t, "(float32[2], int64[1])", data.List(a, b).String())
@@ -29,12 +28,12 @@ func TestTensorsFindTheirArrays(t *testing.T) {
 
 func TestCloneSharesNothing(t *testing.T) {
 	values := []float32{1, 2}
-	original := data.Batch{X: data.Dict(map[string]*tensor.Dense{"a": dense(values, 2)}), Y: data.List(dense([]int64{7}))}
+	original := data.Batch{X: data.Dict(map[string]data.Array{"a": dense(values, 2)}), Y: data.List(dense([]int64{7}))}
 	c := original.Clone()
 	values[0] = 5
 	original.X.Names[0] = "changed"
-	assert.Equal(t, []float32{1, 2}, c.X.Get("a").Data())
-	assert.Equal(t, int64(7), c.Y.Single().Data())
+	assert.Equal(t, []float32{1, 2}, c.X.Get("a").Elements())
+	assert.Equal(t, []int64{7}, c.Y.Single().Elements())
 	assert.Nil(t, c.SampleWeight.Arrays)
 }
 
@@ -46,20 +45,20 @@ func TestBatchSize(t *testing.T) {
 }
 
 func ExampleTensors() {
-	image := tensor.New(tensor.WithShape(2, 28, 28), tensor.Of(tensor.Float32))
-	tags := tensor.New(tensor.WithShape(2, 16), tensor.Of(tensor.Int32))
-	x := data.Dict(map[string]*tensor.Dense{"tags": tags, "image": image})
+	image := data.Must(data.Zeros[float32](2, 28, 28))
+	tags := data.Must(data.Zeros[int32](2, 16))
+	x := data.Dict(map[string]data.Array{"tags": tags, "image": image})
 	fmt.Println(x)
 	fmt.Println(x.Get("tags").Shape())
 	// Output:
 	// (image float32[2 28 28], tags int32[2 16])
-	// (2, 16)
+	// [2 16]
 }
 
 func ExampleBatch() {
 	batch := data.Batch{
-		X: data.List(tensor.New(tensor.WithShape(2, 3), tensor.WithBacking([]float32{1, 2, 3, 4, 5, 6}))),
-		Y: data.List(tensor.New(tensor.WithShape(2), tensor.WithBacking([]int64{0, 1}))),
+		X: data.List(data.Must(data.ArrayOf([]float32{1, 2, 3, 4, 5, 6}, 2, 3))),
+		Y: data.List(data.Must(data.ArrayOf([]int64{0, 1}, 2))),
 	}
 	fmt.Println(batch.Size(), "examples:", batch)
 	// Output: 2 examples: x float32[2 3], y int64[2]

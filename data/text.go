@@ -6,86 +6,51 @@ import (
 	"slices"
 	"strings"
 
-	"gorgonia.org/tensor"
+	"github.com/gokeras/gokeras/kernels"
 )
 
-// Text makes an array of strings of the given shape, a vector without one. An array of text is one of bytes with one more axis, the
-// last: the UTF-8 of each string, filled with zeros to the length of the longest, as in NumPy's type S. So texts batch, shuffle and
-// travel like any array, and a model whose input is text takes them. A string must not end in a zero byte.
-func Text(values []string, shape ...int) (*tensor.Dense, error) {
-	if shape == nil {
-		shape = []int{len(values)}
-	}
-	d, err := packText(values, shape, "value")
+// Text makes an array of strings of the given shape, a vector without one. An array of text is one of bytes with one
+// more axis, the last: the UTF-8 of each string, filled with zeros to the length of the longest, as in NumPy's type S.
+// So texts batch, shuffle and travel like any array, and a model whose input is text takes them. A string must not end
+// in a zero byte.
+func Text(values []string, shape ...int) (Array, error) {
+	d, err := kernels.TextArray(values, shape...)
 	if err != nil {
-		return nil, fmt.Errorf("data: Text: %w", err)
+		return Array{}, fmt.Errorf("data: Text: %w", err)
 	}
 	return d, nil
 }
 
-func packText(values []string, shape []int, name string) (*tensor.Dense, error) {
-	width, n := 1, 1
-	for _, length := range shape {
-		n *= length
+func packText(values []string, shape []int, name string) (Array, error) {
+	d, err := kernels.TextArray(values, append([]int{}, shape...)...)
+	if err != nil {
+		return Array{}, fmt.Errorf("%s: %w", name, err)
 	}
-	if n != len(values) || n == 0 {
-		return nil, fmt.Errorf("%s has %d strings for the shape %v; expected as many as that has places, and at least one", name, len(values), shape)
-	}
-	for i, s := range values {
-		if strings.HasSuffix(s, "\x00") {
-			return nil, fmt.Errorf("%s: string %d ends in a zero byte, which marks the end of a text; cut it off", name, i)
-		}
-		width = max(width, len(s))
-	}
-	full := append(slices.Clone(shape), width)
-	if _, ok := volume(full, 1); !ok {
-		return nil, fmt.Errorf("%s has %d strings of up to %d bytes, too large for memory", name, n, width)
-	}
-	bytes := make([]byte, n*width)
-	for i, s := range values {
-		copy(bytes[i*width:], s)
-	}
-	return denseOf(bytes, full...), nil
+	return d, nil
 }
 
 // Strings returns the strings of an array that [Text] made, row-major, and their shape.
-func Strings(d *tensor.Dense) (values []string, shape []int, err error) {
-	if d == nil || d.Dtype() != tensor.Uint8 || len(d.Shape()) == 0 {
-		return nil, nil, fmt.Errorf("data: Strings: received %s; expected an array of text, which is one of bytes (uint8) with the characters on the last axis", kindOf(d))
-	}
-	if d, err = ToDense(d); err != nil {
+func Strings(d Array) (values []string, shape []int, err error) {
+	if values, err = d.Strings(); err != nil {
 		return nil, nil, fmt.Errorf("data: Strings: %w", err)
 	}
-	full := d.Shape()
-	width := full[len(full)-1]
-	shape = slices.Clone([]int(full[:len(full)-1]))
-	bytes := d.Data().([]byte)
-	for at := 0; at+width <= len(bytes) && width > 0; at += width {
-		values = append(values, strings.TrimRight(string(bytes[at:at+width]), "\x00"))
-	}
-	return values, shape, nil
-}
-
-func kindOf(d *tensor.Dense) string {
-	if d == nil {
-		return "nil"
-	}
-	return fmt.Sprintf("an array of %s of shape %v", d.Dtype(), d.Shape())
+	return values, slices.Clone(d.Shape()[:d.Rank()-1]), nil
 }
 
 // toArray is toDense that takes nested slices of strings, too, where name is that of an input.
-func toArray(v any, name string) (*tensor.Dense, error) {
+func toArray(v any, name string) (Array, error) {
 	if rv := reflect.ValueOf(v); rv.IsValid() && strings.HasPrefix(name, componentNames[0]) {
 		if d, ok, err := textOf(rv, name); ok {
 			return d, err
 		}
 	}
-	return toDense(v, name)
+	return numericArray(v, name)
 }
 
 // textType returns the type of the first strings among inputs; "" where there are none.
 func textType(x any) string {
-	if _, ok := x.(*tensor.Dense); ok {
+	switch x.(type) {
+	case Array, *Array:
 		return ""
 	}
 	v := reflect.ValueOf(x)
@@ -116,18 +81,18 @@ func textType(x any) string {
 }
 
 // textOf turns nested slices of strings into an array of text; false where v holds none.
-func textOf(v reflect.Value, name string) (d *tensor.Dense, ok bool, err error) {
+func textOf(v reflect.Value, name string) (d Array, ok bool, err error) {
 	element := v.Type()
 	for isList(element.Kind()) {
 		element = element.Elem()
 	}
 	if element.Kind() != reflect.String || !isList(v.Kind()) {
-		return nil, false, nil
+		return Array{}, false, nil
 	}
 	var shape []int
 	for probe := v; isList(probe.Kind()); probe = probe.Index(0) {
 		if probe.Len() == 0 {
-			return nil, true, fmt.Errorf("%s is an empty %s; expected at least one value", name, probe.Type())
+			return Array{}, true, fmt.Errorf("%s is an empty %s; expected at least one value", name, probe.Type())
 		}
 		shape = append(shape, probe.Len())
 	}
@@ -149,7 +114,7 @@ func textOf(v reflect.Value, name string) (d *tensor.Dense, ok bool, err error) 
 		return nil
 	}
 	if err := walk(v, 0); err != nil {
-		return nil, true, err
+		return Array{}, true, err
 	}
 	d, err = packText(values, shape, name)
 	return d, true, err

@@ -2,7 +2,6 @@ package data
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -11,8 +10,8 @@ import (
 )
 
 // MaxLength cuts texts of TextDatasetFromDirectory to so many bytes; 0, the default, keeps them.
-func MaxLength(bytes int) ImageOption {
-	return imageOption(func(c *imageConfig) { c.maxLength = bytes })
+func MaxLength(bytes int) TextOption {
+	return textOption(func(c *folderConfig) { c.maxLength = bytes })
 }
 
 // TextDataset is a Pipeline of texts in files.
@@ -28,15 +27,15 @@ type TextDataset struct {
 //
 //	dir/good/1.txt, dir/good/more/2.txt, dir/bad/3.txt, ...
 //
-// X are the contents of the files as an array of text of shape (batch), see [Text]; a model whose input has the type "string" takes
-// them. Y is the class as Labels says. Files ending in .txt count. The options are those of [ImageFolder] that are not about pixels,
-// and MaxLength; order, shuffling and the choice of validation files are as there. Files are read when they are needed, several
-// batches at a time and ahead of the consumer.
-func TextDatasetFromDirectory(dir string, options ...ImageOption) (*TextDataset, error) {
-	c := imageConfig{labels: LabelInt, batchSize: DefaultBatchSize, suffixes: []string{".txt"}}
+// X are the contents of the files as an array of text of shape (batch), see [Text]; a model whose input has the type
+// "string" takes them. Y is the class as Labels says. Files ending in .txt count. The options are those of
+// [ImageFolder] that are not about pixels, and MaxLength; order, shuffling and the choice of validation files are as
+// there. Files are read when they are needed, several batches at a time and ahead of the consumer.
+func TextDatasetFromDirectory(dir string, options ...TextOption) (*TextDataset, error) {
+	c := folderConfig{labels: LabelInt, batchSize: DefaultBatchSize, suffixes: []string{".txt"}}
 	for _, o := range options {
 		if o != nil {
-			o.applyImages(&c)
+			o.applyTexts(&c)
 		}
 	}
 	files, err := c.openTexts(dir)
@@ -46,13 +45,7 @@ func TextDatasetFromDirectory(dir string, options ...ImageOption) (*TextDataset,
 	return &TextDataset{Pipeline: c.texts(files), ClassNames: files.ClassNames, Paths: files.Paths, Classes: files.Classes}, nil
 }
 
-func (c *imageConfig) openTexts(dir string) (*ImageDataset, error) {
-	if c.colors != "" || c.interpolation != "" || c.fit != stretch {
-		return nil, errors.New("an option about the pixels of images was given; texts have none")
-	}
-	if c.samplingRate != 0 || c.samples != 0 {
-		return nil, errors.New("AudioSamplingRate or OutputSequenceLength was given, which is about sounds")
-	}
+func (c *folderConfig) openTexts(dir string) (*ImageDataset, error) {
 	if c.maxLength < 0 {
 		return nil, fmt.Errorf("MaxLength %d; expected 0 or more", c.maxLength)
 	}
@@ -63,12 +56,12 @@ func (c *imageConfig) openTexts(dir string) (*ImageDataset, error) {
 }
 
 // texts reads whole batches: texts of one batch have the width of the longest.
-func (c *imageConfig) texts(ds *ImageDataset) *Pipeline {
+func (c *folderConfig) texts(ds *ImageDataset) *Pipeline {
 	return c.wholeBatches("TextDatasetFromDirectory", ds, c.readTexts)
 }
 
 // wholeBatches is the pipeline of files that are read batch by batch.
-func (c *imageConfig) wholeBatches(stage string, ds *ImageDataset, read func(ds *ImageDataset, order []int) (Batch, error)) *Pipeline {
+func (c *folderConfig) wholeBatches(stage string, ds *ImageDataset, read func(ds *ImageDataset, order []int) (Batch, error)) *Pipeline {
 	n := len(ds.Paths)
 	size := max(c.batchSize, 1)
 	p := &Pipeline{stage: stage, size: func() (int, bool) { return (n-1)/size + 1, true }}
@@ -95,7 +88,7 @@ func (c *imageConfig) wholeBatches(stage string, ds *ImageDataset, read func(ds 
 	return p.Prefetch(1)
 }
 
-func (c *imageConfig) readTexts(ds *ImageDataset, order []int) (Batch, error) {
+func (c *folderConfig) readTexts(ds *ImageDataset, order []int) (Batch, error) {
 	texts, labels := make([]string, len(order)), make([]Batch, len(order))
 	for i, file := range order {
 		content, err := os.ReadFile(ds.Paths[file])

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 )
@@ -15,7 +14,7 @@ func TestTextRoundTrip(t *testing.T) {
 	words := [][]string{{"a", "日本", ""}, {"\x00b", "word", " "}}
 	d, err := data.Text(append(append([]string{}, words[0]...), words[1]...), 2, 3)
 	require.NoError(t, err)
-	assert.Equal(t, tensor.Shape{2, 3, 6}, d.Shape())
+	assert.Equal(t, []int{2, 3, 6}, d.Shape())
 	values, shape, err := data.Strings(d)
 	require.NoError(t, err)
 	assert.Equal(t, []int{2, 3}, shape)
@@ -49,22 +48,22 @@ func TestTextErrors(t *testing.T) {
 	} {
 		assert.ErrorContains(t, data.Arrays(c.v, nil).Err(), c.want)
 	}
-	_, _, err := data.Strings(nil)
-	assert.ErrorContains(t, err, "received nil; expected an array of text")
-	numbers, err := data.ToDense([]float32{1})
+	_, _, err := data.Strings(data.Array{})
+	assert.ErrorContains(t, err, "zero Array")
+	numbers, err := data.ToArray([]float32{1})
 	require.NoError(t, err)
 	_, _, err = data.Strings(numbers)
-	assert.ErrorContains(t, err, "an array of float32 of shape (1); expected an array of text")
+	assert.ErrorContains(t, err, "an array of float32 of shape [1]; expected an array of text")
 	_, err = data.Text([]string{"a", "b"}, 3)
-	assert.ErrorContains(t, err, "has 2 strings for the shape [3]")
+	assert.ErrorContains(t, err, "received 2 strings for the shape [3]")
 }
 
 func ExampleText() {
 	d, err := data.Text([]string{"cat", "horse"}, 2, 1)
-	fmt.Println(d.Shape(), d.Dtype(), err)
+	fmt.Println(d.Shape(), d.DType(), err)
 	values, shape, err := data.Strings(d)
 	fmt.Printf("%q %v %v\n", values, shape, err)
 	// Output:
-	// (2, 1, 5) uint8 <nil>
+	// [2 1 5] uint8 <nil>
 	// ["cat" "horse"] [2 1] <nil>
 }

@@ -6,8 +6,6 @@ import (
 	"iter"
 	"slices"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/internal/philox"
 )
 
@@ -40,7 +38,8 @@ func TimeseriesBatchSize(n int) TimeseriesOption {
 	return timeseriesOption(func(c *timeseriesConfig) { c.batchSize = n })
 }
 
-// ShuffleWindows gives the windows a new order in each pass, drawn from stream epoch of the Philox generator with key seed.
+// ShuffleWindows gives the windows a new order in each pass, drawn from stream epoch of the Philox generator with key
+// seed.
 func ShuffleWindows(seed uint64) TimeseriesOption {
 	return timeseriesOption(func(c *timeseriesConfig) { c.shuffle, c.seed = true, seed })
 }
@@ -50,7 +49,8 @@ func TimeRange(start, end int) TimeseriesOption {
 	return timeseriesOption(func(c *timeseriesConfig) { c.start, c.end = start, end })
 }
 
-// TimeseriesDatasetFromArray makes a dataset of sliding windows over a time series, Keras's timeseries_dataset_from_array.
+// TimeseriesDatasetFromArray makes a dataset of sliding windows over a time series, Keras's
+// timeseries_dataset_from_array.
 //
 // data has shape (timesteps, ...) and window i is made of its steps
 //
@@ -66,13 +66,13 @@ func TimeseriesDatasetFromArray(data, targets any, sequenceLength int, options .
 		}
 	}
 	p := &Pipeline{stage: "TimeseriesDatasetFromArray"}
-	series, err := toDense(data, "data")
+	series, err := numericArray(data, "data")
 	if err != nil {
 		return p.fail("%w", err)
 	}
-	var labels *tensor.Dense
+	var labels Array
 	if targets != nil {
-		if labels, err = toDense(targets, "targets"); err != nil {
+		if labels, err = numericArray(targets, "targets"); err != nil {
 			return p.fail("%w", err)
 		}
 	}
@@ -93,8 +93,8 @@ func TimeseriesDatasetFromArray(data, targets any, sequenceLength int, options .
 			for _, i := range order {
 				s := c.start + i*c.stride
 				element := Batch{X: List(window(series, s, sequenceLength, c.rate))}
-				if labels != nil {
-					element.Y = List(rowOf(labels, s))
+				if !labels.IsZero() {
+					element.Y = List(labels.Row(s))
 				}
 				if !yield(element, nil) {
 					return
@@ -109,8 +109,8 @@ func TimeseriesDatasetFromArray(data, targets any, sequenceLength int, options .
 }
 
 // windows checks the arguments and counts the windows.
-func (c *timeseriesConfig) windows(series, labels *tensor.Dense, length int) (int, error) {
-	if series.Dims() == 0 {
+func (c *timeseriesConfig) windows(series, labels Array, length int) (int, error) {
+	if series.Rank() == 0 {
 		return 0, fmt.Errorf("data is a scalar; expected a leading axis of time steps")
 	}
 	steps := series.Shape()[0]
@@ -130,8 +130,8 @@ func (c *timeseriesConfig) windows(series, labels *tensor.Dense, length int) (in
 		return 0, fmt.Errorf("a window of %d steps at SamplingRate %d does not fit into %d time steps", length, c.rate, c.end-c.start)
 	}
 	starts := c.end - c.start - (length-1)*c.rate
-	if labels != nil {
-		if labels.Dims() == 0 {
+	if !labels.IsZero() {
+		if labels.Rank() == 0 {
 			return 0, fmt.Errorf("targets is a scalar; expected a leading axis of time steps")
 		}
 		starts = min(starts, labels.Shape()[0]-c.start)
@@ -143,20 +143,20 @@ func (c *timeseriesConfig) windows(series, labels *tensor.Dense, length int) (in
 }
 
 // window copies steps s, s+rate, ... of a series.
-func window(series *tensor.Dense, s, length, rate int) *tensor.Dense {
-	shape := slices.Clone([]int(series.Shape()))
-	row := len(rawOf(series)) / shape[0]
+func window(series Array, s, length, rate int) Array {
+	shape := slices.Clone(series.Shape())
+	row := len(series.Data) / shape[0]
 	shape[0] = length
 	if rate == 1 {
-		return rowsOf(series, s, s+length)
+		return series.Slice(s, s+length)
 	}
-	out := newDense(series.Dtype(), shape...)
+	out := newArray(series.DType(), shape...)
 	if row == 0 {
 		return out
 	}
 	for i := range length {
 		at := (s + i*rate) * row
-		copy(out.Raw[i*row:(i+1)*row], series.Raw[at:at+row])
+		copy(out.Data[i*row:(i+1)*row], series.Data[at:at+row])
 	}
 	return out
 }

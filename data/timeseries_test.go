@@ -42,14 +42,14 @@ func TestTimeseriesIsThatOfKeras(t *testing.T) {
 		assert.True(t, known)
 		assert.Equal(t, len(c.Batches), n)
 		for i, want := range c.Batches {
-			wantX, err := data.ToDense(want.X)
+			wantX, err := data.ToArray(want.X)
 			require.NoError(t, err)
-			assert.Equal(t, wantX.Data(), batches[i].X.Single().Data())
+			assert.Equal(t, wantX.Elements(), batches[i].X.Single().Elements())
 			assert.Equal(t, shapeOf(wantX), shapeOf(batches[i].X.Single()))
 			if targets == nil {
 				assert.Zero(t, batches[i].Y.Len())
 			} else {
-				assert.Equal(t, want.Y, batches[i].Y.Single().Data())
+				assert.Equal(t, want.Y, batches[i].Y.Single().Elements())
 			}
 		}
 	}
@@ -59,8 +59,8 @@ func TestTimeseriesShuffles(t *testing.T) {
 	p := data.TimeseriesDatasetFromArray(upTo(30), upTo(30), 3, data.ShuffleWindows(4), data.TimeseriesBatchSize(0))
 	order := func(epoch int) (starts []int64) {
 		for _, b := range batchesOf(t, p, epoch) {
-			starts = append(starts, b.Y.Single().Data().(int64))
-			assert.Equal(t, []int64{starts[len(starts)-1], starts[len(starts)-1] + 1, starts[len(starts)-1] + 2}, b.X.Single().Data())
+			starts = append(starts, b.Y.Single().Elements().([]int64)[0])
+			assert.Equal(t, []int64{starts[len(starts)-1], starts[len(starts)-1] + 1, starts[len(starts)-1] + 2}, b.X.Single().Elements())
 		}
 		return starts
 	}
@@ -96,7 +96,7 @@ func ExampleTimeseriesDatasetFromArray() {
 	past, next := temperature[:5], temperature[2:]
 	p := data.TimeseriesDatasetFromArray(past, next, 2, data.TimeseriesBatchSize(3))
 	for batch, err := range p.Batches(context.Background(), 0) {
-		fmt.Println(batch.X.Single().Data(), batch.Y.Single().Data(), err)
+		fmt.Println(batch.X.Single().Elements(), batch.Y.Single().Elements(), err)
 	}
 	// Output:
 	// [10 11 11 12 12 13] [12 13 14] <nil>

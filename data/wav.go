@@ -6,25 +6,23 @@ import (
 	"fmt"
 	"math"
 	"os"
-
-	"gorgonia.org/tensor"
 )
 
-// LoadWAV reads a .wav file, as tf.audio.decode_wav does, into float32 of shape (samples, channels) with values from -1 to 1, and says
-// how many samples a second it holds. Integers of 8, 16, 24 and 32 bits are divided by the largest power of two of their type (8 bits are
-// unsigned, around 128); floating-point numbers of 32 and 64 bits are taken as they are. Compressed sound (A-law, ADPCM, MP3 in a .wav
-// file) is an error.
-func LoadWAV(path string) (sound *tensor.Dense, samplingRate int, err error) {
+// LoadWAV reads a .wav file, as tf.audio.decode_wav does, into float32 of shape (samples, channels) with values from -1
+// to 1, and says how many samples a second it holds. Integers of 8, 16, 24 and 32 bits are divided by the largest power
+// of two of their type (8 bits are unsigned, around 128); floating-point numbers of 32 and 64 bits are taken as they
+// are. Compressed sound (A-law, ADPCM, MP3 in a .wav file) is an error.
+func LoadWAV(path string) (sound Array, samplingRate int, err error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return nil, 0, fmt.Errorf("data: LoadWAV: %w", err)
+		return Array{}, 0, fmt.Errorf("data: LoadWAV: %w", err)
 	}
 	w, err := decodeWAV(content)
 	if err != nil {
-		return nil, 0, fmt.Errorf("data: LoadWAV: %s: %w", path, err)
+		return Array{}, 0, fmt.Errorf("data: LoadWAV: %s: %w", path, err)
 	}
 	if w.samples() == 0 {
-		return nil, 0, fmt.Errorf("data: LoadWAV: %s: %w", path, errNoSound)
+		return Array{}, 0, fmt.Errorf("data: LoadWAV: %s: %w", path, errNoSound)
 	}
 	return w.dense(), w.rate, nil
 }
@@ -38,8 +36,8 @@ type wave struct {
 	rate     int
 }
 
-func (w *wave) samples() int         { return len(w.values) / w.channels }
-func (w *wave) dense() *tensor.Dense { return denseOf(w.values, w.samples(), w.channels) }
+func (w *wave) samples() int { return len(w.values) / w.channels }
+func (w *wave) dense() Array { return wrap(w.values, w.samples(), w.channels) }
 
 // fit cuts the sound to so many samples, or fills it up with silence.
 func (w *wave) fit(samples int) {

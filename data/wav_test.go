@@ -48,7 +48,7 @@ func loadWAV(t *testing.T, content []byte) ([]float32, []int, int, error) {
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	return d.Data().([]float32), d.Shape(), rate, nil
+	return d.Elements().([]float32), d.Shape(), rate, nil
 }
 
 // TestLoadWAV: the values by the definition of each encoding.
@@ -132,8 +132,8 @@ func TestAudioSamplingRate(t *testing.T) {
 		require.NoError(t, err)
 		x := batchesOf(t, ds, 0)[0].X.Single()
 		n := (4001*c.to + c.from - 1) / c.from
-		require.Equal(t, []int{1, n, 2}, []int(x.Shape()), "%v", c)
-		values, worst := x.Data().([]float32), 0.0
+		require.Equal(t, []int{1, n, 2}, x.Shape(), "%v", c)
+		values, worst := x.Elements().([]float32), 0.0
 		edge := 80 * max(1, c.to/c.from)
 		for i := edge; i < n-edge; i++ {
 			want := c.left * 0.5 * math.Sin(2*math.Pi*c.hertz*float64(i)/float64(c.to))
@@ -161,8 +161,8 @@ func FuzzLoadWAV(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if rate < 1 || len(d.Data().([]float32)) != d.Shape().TotalSize() {
-			t.Fatalf("%d values for shape %v at rate %d", len(d.Data().([]float32)), d.Shape(), rate)
+		if rate < 1 || len(d.Elements().([]float32)) != d.Len() {
+			t.Fatalf("%d values for shape %v at rate %d", len(d.Elements().([]float32)), d.Shape(), rate)
 		}
 	})
 }
@@ -173,5 +173,5 @@ func ExampleLoadWAV() {
 		panic(err)
 	}
 	fmt.Println(sound.Shape(), rate)
-	// Output: (4, 2) 44100
+	// Output: [4 2] 44100
 }

@@ -72,14 +72,14 @@ func (d *ArrayDataset) check(n int) error {
 // rows returns the examples of the batch that begins at from.
 func (d *ArrayDataset) rows(a kernels.Array, from, n int) kernels.Array {
 	if !d.Repeat {
-		return a.Rows(from, min(from+d.BatchSize, n))
+		return a.Slice(from, min(from+d.BatchSize, n))
 	}
-	t := a.Rows(0, 0).Type
+	t := a.Slice(0, 0).Type
 	t.Shape[0] = d.BatchSize
 	out := kernels.Array{Type: t, Data: make([]byte, 0, t.Bytes())}
 	for i := range d.BatchSize {
 		k := (from + i) % n
-		out.Data = append(out.Data, a.Rows(k, k+1).Data...)
+		out.Data = append(out.Data, a.Slice(k, k+1).Data...)
 	}
 	return out
 }

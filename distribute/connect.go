@@ -17,15 +17,17 @@ type meeting struct {
 	narrow  ir.DType      // the type in which large sums of float32 travel between devices; Invalid: their own
 }
 
-// EndingGroup is a [WorkerGroup] that tells when it has ended. Devices that wait for those of other processes learn from it that a worker is gone.
+// EndingGroup is a [WorkerGroup] that tells when it has ended. Devices that wait for those of other processes learn
+// from it that a worker is gone.
 type EndingGroup interface {
 	WorkerGroup
 	// Ended returns a channel that is closed when the group as it is now has ended, and a function that tells why.
 	Ended() (over <-chan struct{}, why func() error)
 }
 
-// connect makes communicators of the backend for the replicas of this process, or with a group for those of all processes. They are nil without an
-// error where the backend cannot do the latter. When the group ends they are aborted.
+// connect makes communicators of the backend for the replicas of this process, or with a group for those of all
+// processes. They are nil without an error where the backend cannot do the latter. When the group ends they are
+// aborted.
 func (s *local) connect(ctx context.Context, group WorkerGroup) ([]kernels.Communicator, error) {
 	backend, err := kernels.Lookup(s.at.Devices[0].Kind)
 	if err != nil {

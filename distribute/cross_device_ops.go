@@ -3,6 +3,7 @@ package distribute
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/gokeras/gokeras/kernels"
 )
@@ -34,9 +35,11 @@ func checkedOps(o CrossDeviceOps, devices []kernels.Device) (CrossDeviceOps, err
 	return o, nil
 }
 
-// ReductionToOneDevice copies all values to one device, combines them there in replica order and copies the result back.
+// ReductionToOneDevice copies all values to one device, combines them there in replica order and copies the result
+// back.
 type ReductionToOneDevice struct {
-	// Device combines; "" is the first replica's. It must be one of the replicas' devices, or any device of host memory.
+	// Device combines; "" is the first replica's. It must be one of the replicas' devices, or any device of host
+	// memory.
 	Device string
 }
 
@@ -73,8 +76,9 @@ func (o ReductionToOneDevice) communicators(devices []kernels.Device) ([]kernels
 	return newHostGroup(devices, 0, func(c *hostCommunicator, p *pack) { c.reduceAt(root, p) })
 }
 
-// HierarchicalCopyAllReduce combines values in two levels: within groups of four replicas, then over the groups. It suits machines in which
-// devices are linked in groups, such as the eight GPUs of a DGX-1.
+// HierarchicalCopyAllReduce combines values in two levels: within groups of replicas, then over the groups. It suits
+// machines in which devices are linked in groups, such as the eight GPUs of a DGX-1. GPUs are grouped as NVLink and
+// PCIe connect them; where that is not known, and on CPUs, groups are of four replicas in order.
 type HierarchicalCopyAllReduce struct {
 	// NumPacks says in how many packs the values of one call are combined; 0 is each value on its own.
 	NumPacks int
@@ -87,11 +91,44 @@ func (o HierarchicalCopyAllReduce) check([]kernels.Device) error {
 }
 
 func (o HierarchicalCopyAllReduce) communicators(devices []kernels.Device) ([]kernels.Communicator, error) {
-	return newHostGroup(devices, o.NumPacks, (*hostCommunicator).reduceInGroups)
+	all, err := newHostGroup(devices, o.NumPacks, (*hostCommunicator).reduceInGroups)
+	if err != nil {
+		return nil, err
+	}
+	for _, members := range groupsOf(devices) {
+		for _, i := range members {
+			all[i].(*hostCommunicator).near = members
+		}
+	}
+	return all, nil
 }
 
-// RingAllReduce passes parts of the values around a ring of replicas: n-1 steps to combine, n-1 to hand the results round. Each replica
-// sends and receives 2·(n-1)/n of the data, whatever n. The order of summation is that of the ring, the same on every run.
+// groupsOf splits replicas into groups of near ones. The first of a group leads it.
+func groupsOf(devices []kernels.Device) [][]int {
+	if b, err := kernels.Lookup(devices[0].Kind); err == nil {
+		if g, ok := b.(kernels.Grouper); ok && sameKind(devices) {
+			if groups := g.Groups(devices); groups != nil {
+				return groups
+			}
+		}
+	}
+	var groups [][]int
+	for i := range devices {
+		if i%hierarchyGroup == 0 {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], i)
+	}
+	return groups
+}
+
+func sameKind(devices []kernels.Device) bool {
+	return !slices.ContainsFunc(devices, func(d kernels.Device) bool { return d.Kind != devices[0].Kind })
+}
+
+// RingAllReduce passes parts of the values around a ring of replicas: n-1 steps to combine, n-1 to hand the results
+// round. Each replica sends and receives 2·(n-1)/n of the data, whatever n. The order of summation is that of the ring,
+// the same on every run.
 type RingAllReduce struct {
 	// NumPacks says in how many packs the values of one call are combined; 0 is each value on its own.
 	NumPacks int
@@ -116,12 +153,14 @@ func haveLibrary(devices []kernels.Device, name string) (able bool, err error) {
 	return true, checker.CheckLibrary(name)
 }
 
-// NcclAllReduce combines values by NVIDIA's NCCL, which needs GPUs and the library libnccl.so.2. Without them it is an error, unless Fallback is set. Proved on a
-// library for tests; not run on hardware.
+// NcclAllReduce combines values by NVIDIA's NCCL, which needs GPUs and the library libnccl.so.2. Without them it is an
+// error, unless Fallback is set. Proved on a library for tests; not run on hardware.
 type NcclAllReduce struct {
-	// NumPacks is checked and has no other meaning here: NCCL takes all values of one call as one group. (TensorFlow's default is 1.)
+	// NumPacks is checked and has no other meaning here: NCCL takes all values of one call as one group. (TensorFlow's
+	// default is 1.)
 	NumPacks int
-	// Fallback uses the GPUs' own way where there is no NCCL, and ReductionToOneDevice where there are no GPUs, as TensorFlow does.
+	// Fallback uses the GPUs' own way where there is no NCCL, and ReductionToOneDevice where there are no GPUs, as
+	// TensorFlow does.
 	Fallback bool
 }
 
@@ -158,7 +197,8 @@ func checkPacks(what string, n int) error {
 
 // CommunicationOptions say in what portions replicas exchange gradients.
 type CommunicationOptions struct {
-	// BytesPerPack is the size of the buckets in which gradients are summed; 0 is 4 MiB. A bucket holds whole gradients, at least one.
+	// BytesPerPack is the size of the buckets in which gradients are summed; 0 is 4 MiB. A bucket holds whole
+	// gradients, at least one.
 	BytesPerPack int
 }
 

@@ -50,7 +50,8 @@ func settled(t testing.TB, before int) {
 	t.Fatalf("%d goroutines are left, %d before:\n%s", runtime.NumGoroutine(), before, buf[:runtime.Stack(buf, true)])
 }
 
-// All algorithms give sums, means, maxima and minima of values of all sizes, equal on all replicas and the same on every run.
+// All algorithms give sums, means, maxima and minima of values of all sizes, equal on all replicas and the same on
+// every run.
 func TestCrossDeviceOps(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for name, o := range crossDeviceCases() {
@@ -117,14 +118,14 @@ func checkAllReduce(t *testing.T, s distribute.Strategy, n int, dtype ir.DType, 
 					require.Equal(t, p[0].Data, p[r].Data, "the same bits on all replicas")
 				}
 				for j := range shape.Size() {
-					want := values[i][0].At(j)
+					want := values[i][0].Element(j)
 					for r := 1; r < n; r++ {
-						want = combine(want, values[i][r].At(j))
+						want = combine(want, values[i][r].Element(j))
 					}
 					if kind == ir.Mean {
 						want /= float64(n)
 					}
-					if g := p[0].At(j); !(math.Abs(g-want) <= tolerance*math.Max(1, math.Abs(want))) {
+					if g := p[0].Element(j); !(math.Abs(g-want) <= tolerance*math.Max(1, math.Abs(want))) {
 						t.Fatalf("%s of %v, element %d of %v: %v, expected %v", kind, dtype, j, shape, g, want)
 					}
 				}
@@ -163,7 +164,8 @@ func TestCrossDeviceAbort(t *testing.T) {
 	settled(t, before)
 }
 
-// Communicators of all kinds gather, broadcast, and report disagreement, foreign roots and the end of a context, on every replica.
+// Communicators of all kinds gather, broadcast, and report disagreement, foreign roots and the end of a context, on
+// every replica.
 func TestCommunicators(t *testing.T) {
 	for name, o := range crossDeviceCases() {
 		t.Run(name, func(t *testing.T) {

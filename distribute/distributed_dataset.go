@@ -69,8 +69,9 @@ func isNil(ds Dataset) bool {
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// Batches goes through the data once; epoch seeds a shuffle. A batch is valid until the next one is asked for. The pass ends when no replica has
-// data left; until then replicas without data get batches of 0 examples. Inside a step function it is an error.
+// Batches goes through the data once; epoch seeds a shuffle. A batch is valid until the next one is asked for. The pass
+// ends when no replica has data left; until then replicas without data get batches of 0 examples. Inside a step
+// function it is an error.
 func (d *DistributedDataset) Batches(ctx context.Context, epoch int) iter.Seq2[PerReplicaBatch, error] {
 	if err := exec.OutsideTrace(); err != nil {
 		return func(yield func(PerReplicaBatch, error) bool) { yield(nil, err) }
@@ -167,7 +168,7 @@ func withoutExamples(b HostBatch) HostBatch {
 		if len(a.Type.Shape) == 0 {
 			return a
 		}
-		return a.Rows(0, 0)
+		return a.Slice(0, 0)
 	})
 }
 
@@ -182,7 +183,8 @@ func mapArrays(b HostBatch, f func(kernels.Array) kernels.Array) HostBatch {
 	return HostBatch{X: all(b.X), Y: all(b.Y), SampleWeight: all(b.SampleWeight)}
 }
 
-// PerReplicaSpec describes one array of a batch: its type on each replica. The length of the first axis is -1 where batches may differ.
+// PerReplicaSpec describes one array of a batch: its type on each replica. The length of the first axis is -1 where
+// batches may differ.
 type PerReplicaSpec struct {
 	Replicas int
 	DType    ir.DType
@@ -212,8 +214,8 @@ func (d *DistributedDataset) ElementSpec(ctx context.Context) (x, y, weights []P
 	return nil, nil, nil, errors.New("distribute: ElementSpec: the dataset has no batch to describe")
 }
 
-// Iterator goes through the data once, batch by batch. It must be closed unless it was read to the end. It belongs to one goroutine, and outside
-// of step functions: these are traced once and would see one batch for ever.
+// Iterator goes through the data once, batch by batch. It must be closed unless it was read to the end. It belongs to
+// one goroutine, and outside of step functions: these are traced once and would see one batch for ever.
 func (d *DistributedDataset) Iterator(ctx context.Context, epoch int) *DistributedIterator {
 	next, stop := iter.Pull2(d.Batches(ctx, epoch))
 	return &DistributedIterator{strategy: d.strategy, next: next, stop: stop}
@@ -226,7 +228,8 @@ type DistributedIterator struct {
 	stop     func()
 }
 
-// Next returns the next batch, valid until the call after; io.EOF when no replica has data left. Inside a step function it is an error.
+// Next returns the next batch, valid until the call after; io.EOF when no replica has data left. Inside a step function
+// it is an error.
 func (it *DistributedIterator) Next() (PerReplicaBatch, error) {
 	if err := exec.OutsideTrace(); err != nil {
 		return nil, err
@@ -264,7 +267,8 @@ func (it *DistributedIterator) GetNextAsOptional() (Optional, error) {
 	return Optional{b, err == nil}, err
 }
 
-// Run runs f on up to steps batches, and returns the results of the last one and how many there were: fewer where the data end.
+// Run runs f on up to steps batches, and returns the results of the last one and how many there were: fewer where the
+// data end.
 func (it *DistributedIterator) Run(ctx context.Context, f *Function, steps int) (last PerReplica, done int, err error) {
 	for done < steps {
 		b, err := it.Next()

@@ -1,5 +1,5 @@
-// Package distribute decides on which devices the replicas of a program run, where each variable lives, and how values are
-// combined across replicas: the tf.distribute.Strategy family.
+// Package distribute decides on which devices the replicas of a program run, where each variable lives, and how values
+// are combined across replicas: the tf.distribute.Strategy family.
 //
 // # Glossary
 //
@@ -10,6 +10,6 @@
 //   - sync-on-read variable: each replica updates its own copy; reading adds the copies up (metrics).
 //
 // A step runs the same program on every replica. The loss of a replica is divided by the size of the global batch and
-// gradients are summed over the replicas, so N replicas compute what one replica computes on the joined batch, also when
-// the local batches differ in size or are empty.
+// gradients are summed over the replicas, so N replicas compute what one replica computes on the joined batch, also
+// when the local batches differ in size or are empty.
 package distribute

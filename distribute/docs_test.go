@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The guide's table has a row for every public symbol of tf.distribute (TensorFlow 2.21; the list is what dir() gives for the module, its
-// submodules and the classes that users call).
+// The guide's table has a row for every public symbol of tf.distribute (TensorFlow 2.21; the list is what dir() gives
+// for the module, its submodules and the classes that users call).
 func TestGuideNamesEverySymbol(t *testing.T) {
 	guide, err := os.ReadFile("../docs/distribute.md")
 	require.NoError(t, err)

@@ -12,7 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Whatever goes wrong in replica code is an error of the run; nothing hangs, nothing is left running, and the strategy goes on working.
+// Whatever goes wrong in replica code is an error of the run; nothing hangs, nothing is left running, and the strategy
+// goes on working.
 func TestMistakesInReplicaCode(t *testing.T) {
 	before := runtime.NumGoroutine()
 	s := mirrored(t, 3)

@@ -6,7 +6,8 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 )
 
-// Without a group the strategy is that of one worker. Programs call multiworker.NewStrategy, which finds and joins the others.
+// Without a group the strategy is that of one worker. Programs call multiworker.NewStrategy, which finds and joins the
+// others.
 func ExampleMultiWorkerMirroredStrategy() {
 	s, err := distribute.NewMultiWorkerMirroredStrategyOver(distribute.MultiWorkerOptions{
 		MirroredOptions: distribute.MirroredOptions{Devices: []string{"cpu:0", "cpu:1"}},

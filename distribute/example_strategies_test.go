@@ -54,7 +54,7 @@ func withCrossDeviceOps(o distribute.CrossDeviceOps) {
 	f := distribute.NewNestFunction(s, func(r *distribute.Replica, args ...any) any { return r.AllReduce(ir.Sum, args[0].(*ops.Tensor))[0] })
 	got, err := f.Run(context.Background(), distribute.PerReplica{scalar(1), scalar(2)})
 	check(err)
-	fmt.Println(got.(distribute.PerReplica)[1].At(0))
+	fmt.Println(got.(distribute.PerReplica)[1].Element(0))
 }
 
 func ExampleCrossDeviceOps() {
@@ -96,7 +96,7 @@ func ExampleReduceOp() {
 	// The mean over axis 0 counts every element once, also where replicas have different numbers of them.
 	mean, err := twoReplicas().Reduce(op, distribute.PerReplica{vector(5, 6), vector(7)}, 0)
 	check(err)
-	fmt.Println(op, mean.At(0))
+	fmt.Println(op, mean.Element(0))
 	// Output: mean 6
 }
 
@@ -119,7 +119,7 @@ func ExampleNestFunction() {
 	got, err := f.Run(context.Background(), distribute.PerReplica{vector(1, 2), vector(3)})
 	check(err)
 	result := got.(map[string]any)
-	fmt.Println(result["name"], result["sum"].(distribute.PerReplica)[1].At(0))
+	fmt.Println(result["name"], result["sum"].(distribute.PerReplica)[1].Element(0))
 	// Output: x 3
 }
 
@@ -150,7 +150,7 @@ func ExampleCrossReplica() {
 	})
 	got, err := f.Run(context.Background(), distribute.PerReplica{scalar(1), scalar(2)})
 	check(err)
-	fmt.Println(got.(distribute.PerReplica)[0].At(0), got.(distribute.PerReplica)[1].At(0))
+	fmt.Println(got.(distribute.PerReplica)[0].Element(0), got.(distribute.PerReplica)[1].Element(0))
 	// Output: 1.5 1.5
 }
 
@@ -166,7 +166,7 @@ func ExampleComponent() {
 	check(err)
 	copies, err := v.Components()
 	check(err)
-	fmt.Println(copies[0].At(0), copies[1].At(0), distribute.Variables{v}.CheckMirrored() != nil)
+	fmt.Println(copies[0].Element(0), copies[1].Element(0), distribute.Variables{v}.CheckMirrored() != nil)
 	// Output: 1 2 true
 }
 
@@ -181,7 +181,7 @@ func ExampleExtended() {
 func ExampleDestination() {
 	sums, err := twoReplicas().Extended().ReduceTo(distribute.Sum, distribute.PerReplica{scalar(1), scalar(2)}, distribute.ToDevices("cpu:0"))
 	check(err)
-	fmt.Println(len(sums), sums[0].At(0))
+	fmt.Println(len(sums), sums[0].Element(0))
 	// Output: 1 3
 }
 
@@ -189,7 +189,7 @@ func ExampleValueDestination() {
 	x := distribute.PerReplica{scalar(1), scalar(2)}
 	out, err := twoReplicas().Extended().BatchReduceTo(distribute.Mean, []distribute.ValueDestination{{Value: x, To: distribute.ToDevices("cpu:0", "cpu:1")}})
 	check(err)
-	fmt.Println(out[0][0].At(0), out[0][1].At(0))
+	fmt.Println(out[0][0].Element(0), out[0][1].Element(0))
 	// Output: 1.5 1.5
 }
 
@@ -278,7 +278,7 @@ func ExampleDistributedIterator() {
 	check(err)
 	value, err := total.Value()
 	check(err)
-	fmt.Println(steps, value.At(0))
+	fmt.Println(steps, value.Element(0))
 	// Output: 3 15
 }
 
@@ -328,20 +328,4 @@ func ExampleInputReplicationMode() {
 	// distribute.InputContext(input pipeline id 0, total: 2)
 	// distribute.InputContext(input pipeline id 1, total: 2)
 	// [0 1] [0 1]
-}
-
-// The older spelling of Strategy.Run.
-func ExampleExperimentalRunV2() {
-	s := twoReplicas()
-	f := s.Function(func(_ *distribute.Replica, in distribute.Batch) *ops.Tensor { return ops.Sum(in.X) })
-	batch, err := distribute.SplitBatch(s, numbersUpTo(4))
-	check(err)
-	out, err := distribute.ExperimentalRunV2(context.Background(), s, f, batch)
-	check(err)
-	for _, a := range distribute.ExperimentalLocalResults(s, out) {
-		fmt.Println(a.At(0))
-	}
-	// Output:
-	// 1
-	// 5
 }

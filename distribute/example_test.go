@@ -40,7 +40,7 @@ func ExampleStrategy() {
 	check(err)
 	total, err := s.Reduce(distribute.Sum, perReplica)
 	check(err)
-	fmt.Println(s, s.Split(3), perReplica[0].At(0), "+", perReplica[1].At(0), "=", total.At(0))
+	fmt.Println(s, s.Split(3), perReplica[0].Element(0), "+", perReplica[1].Element(0), "=", total.Element(0))
 	// Output: Mirrored(cpu:0, cpu:1) [2 1] 5 + 9 = 14
 }
 
@@ -132,7 +132,7 @@ func ExampleVariableAggregation() {
 	check(err)
 	value, err := v.Value()
 	check(err)
-	fmt.Println(value.At(0))
+	fmt.Println(value.Element(0))
 	// Output: 2
 }
 
@@ -155,7 +155,7 @@ func ExampleVariableSynchronization() {
 	}
 	value, err := seen.Value()
 	check(err)
-	fmt.Println(value.At(0))
+	fmt.Println(value.Element(0))
 	// Output: 6
 }
 
@@ -168,7 +168,8 @@ func ExampleVariables() {
 	// Output: 15
 }
 
-// One step of gradient descent for w·x = y, written out: the loss is divided by the size of the global batch, gradients are summed.
+// One step of gradient descent for w·x = y, written out: the loss is divided by the size of the global batch, gradients
+// are summed.
 func ExampleStepFunction() {
 	s := twoReplicas()
 	w := distribute.NewVariable(distribute.VariableSpec{Name: "w", DType: ir.Float32})
@@ -191,7 +192,7 @@ func ExampleStepFunction() {
 		check(err)
 		value, err := w.Value()
 		check(err)
-		fmt.Println(total.At(0), value.At(0))
+		fmt.Println(total.Element(0), value.Element(0))
 	}
 	// Output:
 	// 18 1.5
@@ -208,7 +209,7 @@ func ExampleReplica() {
 	check(err)
 	ids, err := s.Run(context.Background(), f, batch)
 	check(err)
-	fmt.Println(ids[0].At(0), ids[1].At(0))
+	fmt.Println(ids[0].Element(0), ids[1].Element(0))
 	// Output:
 	// traced for 1 of 2 examples on 2 replicas
 	// 0 1
@@ -235,7 +236,7 @@ func ExampleBatch() {
 	})
 	out, err := s.Run(context.Background(), f, distribute.PerReplicaBatch{{X: []kernels.Array{vector(1, 2), vector(3, 4)}}})
 	check(err)
-	fmt.Println(out[0].At(0))
+	fmt.Println(out[0].Element(0))
 	// Output:
 	// 2 inputs, 0 targets, weights: false
 	// 11
@@ -266,7 +267,7 @@ func ExampleFunction() {
 	f := distribute.NewFunction(s, "sum", trace)
 	out, err := s.Run(context.Background(), f, distribute.PerReplicaBatch{{X: []kernels.Array{vector(1, 2, 3)}}})
 	check(err)
-	fmt.Println(out[0].At(0), f.Strategy())
+	fmt.Println(out[0].Element(0), f.Strategy())
 	// Output: 6 Default(cpu:0)
 }
 

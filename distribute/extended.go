@@ -55,7 +55,8 @@ func (e *Extended) ShouldCheckpoint() bool { return e.isChief() }
 // ShouldSaveSummary reports whether this process writes summaries.
 func (e *Extended) ShouldSaveSummary() bool { return e.isChief() }
 
-// ShouldInit reports whether this process initializes variables. Every process does: the initial values follow from seed and path.
+// ShouldInit reports whether this process initializes variables. Every process does: the initial values follow from
+// seed and path.
 func (e *Extended) ShouldInit() bool { return true }
 
 func (e *Extended) isChief() bool {
@@ -69,14 +70,14 @@ func (e *Extended) isChief() bool {
 	return b == nil || b.at.First == 0
 }
 
-// ExperimentalBetweenGraph reports whether the replicas of several processes run programs of their own.
-func (e *Extended) ExperimentalBetweenGraph() bool {
+// BetweenGraph reports whether the replicas of several processes run programs of their own.
+func (e *Extended) BetweenGraph() bool {
 	return e.strategy.NumReplicasInSync() > len(e.strategy.Devices())
 }
 
-// ExperimentalRequireStaticShapes reports whether all batches need one shape. A shape that comes for the first time is compiled; none is
-// refused.
-func (e *Extended) ExperimentalRequireStaticShapes() bool { return false }
+// RequireStaticShapes reports whether all batches need one shape. A shape that comes for the first time is compiled;
+// none is refused.
+func (e *Extended) RequireStaticShapes() bool { return false }
 
 // VariableCreatedInScope reports whether the variable belongs to the strategy.
 func (e *Extended) VariableCreatedInScope(v *Variable) bool { return v.Strategy() == e.strategy }
@@ -162,9 +163,10 @@ func (e *Extended) BroadcastTo(a kernels.Array, to Destination) (PerReplica, err
 	return copies(a, len(to.devices)), nil
 }
 
-// Update calls f for each copy of the variable, in cross-replica context: what it assigns goes to that copy alone. args are unwrapped, a
-// PerReplica gives each copy the value of its replica (a value of length 1 serves all). It returns the results, nil where f returns nil. The
-// function is traced and compiled at each call; in a step use [CrossReplica.Update].
+// Update calls f for each copy of the variable, in cross-replica context: what it assigns goes to that copy alone. args
+// are unwrapped, a PerReplica gives each copy the value of its replica (a value of length 1 serves all). It returns the
+// results, nil where f returns nil. The function is traced and compiled at each call; in a step use
+// [CrossReplica.Update].
 func (e *Extended) Update(ctx context.Context, v *Variable, f func(u *Component, args ...*ops.Tensor) *ops.Tensor, args ...PerReplica) (PerReplica, error) {
 	if v.Strategy() != nil && !e.VariableCreatedInScope(v) {
 		return nil, v.Place(e.strategy, 0)

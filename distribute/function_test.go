@@ -31,7 +31,8 @@ func array(t testing.TB, dtype ir.DType, shape ir.Shape, values ...float64) kern
 	return a
 }
 
-// A step on a linear model, written as a custom loop: the weights after it do not depend on how many replicas share the batch.
+// A step on a linear model, written as a custom loop: the weights after it do not depend on how many replicas share the
+// batch.
 func TestStepEqualsOneReplica(t *testing.T) {
 	x := array(t, ir.Float64, ir.Shape{5, 2}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 	y := array(t, ir.Float64, ir.Shape{5, 1}, 1, 0, 2, 1, 3)
@@ -41,9 +42,9 @@ func TestStepEqualsOneReplica(t *testing.T) {
 		w := []float64{0.1, 0.1}
 		g := []float64{0, 0}
 		for i := range 5 {
-			e := x.At(2*i)*w[0] + x.At(2*i+1)*w[1] - y.At(i)
+			e := x.Element(2*i)*w[0] + x.Element(2*i+1)*w[1] - y.Element(i)
 			for j := range 2 {
-				g[j] += 2.0 / 5 * e * x.At(2*i+j)
+				g[j] += 2.0 / 5 * e * x.Element(2*i+j)
 			}
 		}
 		want = []float64{w[0] - 0.01*g[0], w[1] - 0.01*g[1]}
@@ -68,7 +69,7 @@ func TestStepEqualsOneReplica(t *testing.T) {
 			require.Len(t, losses, n)
 			total, err := s.Reduce(distribute.Sum, losses)
 			require.NoError(t, err)
-			require.InDelta(t, 0.65, total.At(0), 1e-12) // errors -0.7 0.7 -0.9 0.5 -1.1
+			require.InDelta(t, 0.65, total.Element(0), 1e-12) // errors -0.7 0.7 -0.9 0.5 -1.1
 			got, err := w.Value()
 			require.NoError(t, err)
 			require.InDeltaSlice(t, want, got.Float64s(), 1e-12)
@@ -76,8 +77,8 @@ func TestStepEqualsOneReplica(t *testing.T) {
 	}
 }
 
-// No gradient flows through an assignment, as with TensorFlow's tapes: of v = 3·w and the loss v², the gradient of v is 2v at the new v, and w has
-// none. That holds for what a loop reads, too.
+// No gradient flows through an assignment, as with TensorFlow's tapes: of v = 3·w and the loss v², the gradient of v is
+// 2v at the new v, and w has none. That holds for what a loop reads, too.
 func TestNoGradientThroughAssignments(t *testing.T) {
 	for _, inLoop := range []bool{false, true} {
 		s := mirrored(t, 2)
@@ -113,12 +114,12 @@ func TestNoGradientThroughAssignments(t *testing.T) {
 		if inLoop {
 			want = 60
 		}
-		require.Equal(t, want, total.At(0))
+		require.Equal(t, want, total.Element(0))
 	}
 }
 
-// TestGradientOfAllReads: of a variable that is assigned in between, the reads before and after count, as on TensorFlow's tape, and the assignment
-// itself passes nothing on.
+// TestGradientOfAllReads: of a variable that is assigned in between, the reads before and after count, as on
+// TensorFlow's tape, and the assignment itself passes nothing on.
 func TestGradientOfAllReads(t *testing.T) {
 	s := mirrored(t, 2)
 	v := distribute.NewVariable(distribute.VariableSpec{Name: "v", DType: ir.Float64})
@@ -138,5 +139,5 @@ func TestGradientOfAllReads(t *testing.T) {
 	require.NoError(t, err)
 	total, err := s.Reduce(distribute.Mean, got)
 	require.NoError(t, err)
-	require.Equal(t, 77.0, total.At(0))
+	require.Equal(t, 77.0, total.Element(0))
 }

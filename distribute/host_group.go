@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// hostGroup connects replicas whose values lie in host memory, and combines them by one of several algorithms. A call is: everybody
-// publishes what it brought, all meet, work, and meet again. It allocates nothing while nothing fails.
+// hostGroup connects replicas whose values lie in host memory, and combines them by one of several algorithms. A call
+// is: everybody publishes what it brought, all meet, work, and meet again. It allocates nothing while nothing fails.
 type hostGroup struct {
 	members []*hostCommunicator
 	packs   int // packs of one call; 0: each value on its own
@@ -28,6 +28,7 @@ type hostGroup struct {
 type hostCommunicator struct {
 	group   *hostGroup
 	replica int
+	near    []int           // the replicas of the same group, where values are combined in groups
 	ctx     context.Context // of the call
 
 	what   string
@@ -152,7 +153,8 @@ func (c *hostCommunicator) await(w *watch) error {
 	return g.err
 }
 
-// abandon ends a wait for all. It may come late, when the wait is over and the group is used for something else: then it does nothing.
+// abandon ends a wait for all. It may come late, when the wait is over and the group is used for something else: then
+// it does nothing.
 func (c *hostCommunicator) abandon(w *watch, cause error) {
 	g := c.group
 	g.mu.Lock()

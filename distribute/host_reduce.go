@@ -28,28 +28,29 @@ func (c *hostCommunicator) reduceAt(root int, p *pack) {
 	c.then(p, c.replica != 0, func(c *hostCommunicator, p *pack) { c.copyFrom(0, p.first, p.limit) })
 }
 
-// reduceInGroups combines within groups of replicas, then over the groups, and hands the result down the same way.
+// reduceInGroups combines within groups of replicas, then over the groups, and hands the result down the same way. The
+// first of a group leads it, replica 0 all of them.
 func (c *hostCommunicator) reduceInGroups(p *pack) {
-	leader := c.replica / hierarchyGroup * hierarchyGroup
+	leader := c.near[0]
 	c.then(p, c.replica == leader, func(c *hostCommunicator, p *pack) {
-		for r := c.replica + 1; r < min(c.replica+hierarchyGroup, c.Replicas()); r++ {
+		for _, r := range c.near[1:] {
 			c.combine(c.replica, r, p.first, p.limit)
 		}
 	})
 	c.then(p, c.replica == 0, func(c *hostCommunicator, p *pack) {
-		for r := hierarchyGroup; r < c.Replicas(); r += hierarchyGroup {
-			c.combine(0, r, p.first, p.limit)
+		for r, m := range c.group.members {
+			if r > 0 && m.near[0] == r {
+				c.combine(0, r, p.first, p.limit)
+			}
 		}
 		c.finish(0, p.first, p.limit)
 	})
 	c.then(p, c.replica == leader && leader != 0, func(c *hostCommunicator, p *pack) { c.copyFrom(0, p.first, p.limit) })
-	c.then(p, c.replica != leader, func(c *hostCommunicator, p *pack) {
-		c.copyFrom(c.replica/hierarchyGroup*hierarchyGroup, p.first, p.limit)
-	})
+	c.then(p, c.replica != leader, func(c *hostCommunicator, p *pack) { c.copyFrom(c.near[0], p.first, p.limit) })
 }
 
-// reduceInRing sends parts of the pack round the ring of replicas. In step s replica i adds part i-1-s of its predecessor to its own; after
-// n-1 steps it holds the whole sum of part i+1, and the sums go round once more.
+// reduceInRing sends parts of the pack round the ring of replicas. In step s replica i adds part i-1-s of its
+// predecessor to its own; after n-1 steps it holds the whole sum of part i+1, and the sums go round once more.
 func (c *hostCommunicator) reduceInRing(p *pack) {
 	n := c.Replicas()
 	before := (c.replica + n - 1) % n

@@ -17,16 +17,18 @@ type MultiWorkerOptions struct {
 	MirroredOptions // of the replicas of this process
 	// Group connects the processes; nil is a job of this process alone. It is closed with the strategy.
 	Group WorkerGroup
-	// Elastic lets Fit go on when workers are lost; the group must be an [ElasticGroup]. nil: Fit fails then, unless a BackupAndRestore callback
-	// asks for it.
+	// Elastic lets Fit go on when workers are lost; the group must be an [ElasticGroup]. nil: Fit fails then, unless a
+	// BackupAndRestore callback asks for it.
 	Elastic *Elastic
-	// Implementation says how the replicas of all processes meet: "RING" is through host memory and the group; "NCCL" by NVIDIA's library, which needs GPUs
-	// and libnccl.so.2 on every worker, and does without Elastic; "", or "AUTO", is NCCL where the devices are GPUs and all workers have the same version of it, without
-	// Elastic, else RING.
+	// Implementation says how the replicas of all processes meet: "RING" is through host memory and the group; "NCCL"
+	// by NVIDIA's library, which needs GPUs and libnccl.so.2 on every worker, and does without Elastic; "", or "AUTO",
+	// is NCCL where the devices are GPUs and all workers have the same version of it, without Elastic, else RING.
 	Implementation string
-	// Timeout is the longest wait of devices for those of other workers, in NCCL; 0 is 10 minutes. A worker that is lost is found sooner, by the group.
+	// Timeout is the longest wait of devices for those of other workers, in NCCL; 0 is 10 minutes. A worker that is
+	// lost is found sooner, by the group.
 	Timeout time.Duration
-	// Wire is the type in which sums of more than 16 KiB of float32 travel between GPUs, [ir.BFloat16] or [ir.Float16]; sums are formed in float32. 0: float32
+	// Wire is the type in which sums of more than 16 KiB of float32 travel between GPUs, [ir.BFloat16] or [ir.Float16];
+	// sums are formed in float32. 0: float32
 	Wire ir.DType
 }
 
@@ -61,16 +63,19 @@ func (o MultiWorkerOptions) devices() ([]kernels.Device, error) {
 	return list, nil
 }
 
-// MultiWorkerMirroredStrategy trains one model with several processes ("workers"), usually on several machines, each with one or several
-// replicas: tf.distribute.MultiWorkerMirroredStrategy. All run the same program. Every step sums the gradients of all replicas, so all hold
-// the same weights. Replica i of the worker with rank r is number r·n + i of all, with n replicas on each worker.
+// MultiWorkerMirroredStrategy trains one model with several processes ("workers"), usually on several machines, each
+// with one or several replicas: tf.distribute.MultiWorkerMirroredStrategy. All run the same program. Every step sums
+// the gradients of all replicas, so all hold the same weights. Replica i of the worker with rank r is number r·n + i of
+// all, with n replicas on each worker.
 //
-// With Fit, Evaluate and DistributeDataset every worker reads the whole data and trains on its part of each global batch (TensorFlow's
-// AutoShardPolicy DATA), cut by the rule of [Strategy].Split. So k workers compute what one replica computes on the joined batch.
+// With Fit, Evaluate and DistributeDataset every worker reads the whole data and trains on its part of each global
+// batch (TensorFlow's AutoShardPolicy DATA), cut by the rule of [Strategy].Split. So k workers compute what one replica
+// computes on the joined batch.
 //
-// What all workers must call, in the same order: Run, Reduce, Gather, passes over distributed datasets, [Variable].Value of variables that are
-// synchronized on read, Fit and Evaluate. What a worker may do alone: Predict, reading and saving weights, batch logs. With ShardOptimizerState, saving the
-// model with its optimizer (Model.Save) is a call that all must make; the chief writes the file.
+// What all workers must call, in the same order: Run, Reduce, Gather, passes over distributed datasets,
+// [Variable].Value of variables that are synchronized on read, Fit and Evaluate. What a worker may do alone: Predict,
+// reading and saving weights, batch logs. With ShardOptimizerState, saving the model with its optimizer (Model.Save) is
+// a call that all must make; the chief writes the file.
 type MultiWorkerMirroredStrategy struct {
 	*local
 	elastic elastic
@@ -78,8 +83,8 @@ type MultiWorkerMirroredStrategy struct {
 
 var _ Strategy = (*MultiWorkerMirroredStrategy)(nil)
 
-// NewMultiWorkerMirroredStrategyOver makes the strategy over a group that has been joined. Most programs call multiworker.NewStrategy, which
-// finds the cluster and joins it.
+// NewMultiWorkerMirroredStrategyOver makes the strategy over a group that has been joined. Most programs call
+// multiworker.NewStrategy, which finds the cluster and joins it.
 func NewMultiWorkerMirroredStrategyOver(o MultiWorkerOptions) (*MultiWorkerMirroredStrategy, error) {
 	list, err := o.devices()
 	if err != nil {
@@ -156,15 +161,16 @@ func (o MultiWorkerOptions) meeting(ops CrossDeviceOps, devices []kernels.Device
 	return m, nil
 }
 
-// Rank is the place of this worker, from 0. With [Elastic] it and what follows from it change inside Fit, between two steps; ask in callbacks or
-// between calls, not in other goroutines.
+// Rank is the place of this worker, from 0. With [Elastic] it and what follows from it change inside Fit, between two
+// steps; ask in callbacks or between calls, not in other goroutines.
 func (s *MultiWorkerMirroredStrategy) Rank() int { return s.at.First / len(s.at.Devices) }
 
 // Workers is the number of workers.
 func (s *MultiWorkerMirroredStrategy) Workers() int { return s.at.Total / len(s.at.Devices) }
 
-// IsChief reports whether this is the worker with rank 0, which saves checkpoints and writes summaries. When the group has ended and no other
-// one came about, it is the first of those that are left, so that what was reached is saved although the chief is lost.
+// IsChief reports whether this is the worker with rank 0, which saves checkpoints and writes summaries. When the group
+// has ended and no other one came about, it is the first of those that are left, so that what was reached is saved
+// although the chief is lost.
 func (s *MultiWorkerMirroredStrategy) IsChief() bool {
 	if s.elastic.ended {
 		return s.elastic.first
@@ -185,8 +191,8 @@ func (s *MultiWorkerMirroredStrategy) Close() error {
 	return s.at.Group.Close()
 }
 
-// Communicators connects the local replicas with each other and with those of the other workers: by what the devices have, or else through host
-// memory and the group.
+// Communicators connects the local replicas with each other and with those of the other workers: by what the devices
+// have, or else through host memory and the group.
 func (s *MultiWorkerMirroredStrategy) Communicators() ([]kernels.Communicator, error) {
 	if s.at.Group != nil && s.crossOps == nil && !s.meeting.hosted && !s.at.Elastic { // a group that outlives lost workers must know of every wait
 		if all, err := s.connect(context.Background(), s.at.Group); all != nil || err != nil {
@@ -264,9 +270,10 @@ func anyWorker(ctx context.Context, g WorkerGroup, yes bool) (bool, error) {
 	return flag[0] != 0, err
 }
 
-// FailTogether tells the other workers that this one has failed and will not make the calls that they wait for, so that they fail too instead of
-// waiting. It does nothing for a nil error, for one that the others know of already, and for strategies of one process. Fit, Evaluate, Run,
-// Reduce and Gather call it; a custom loop calls it where code between these fails.
+// FailTogether tells the other workers that this one has failed and will not make the calls that they wait for, so that
+// they fail too instead of waiting. It does nothing for a nil error, for one that the others know of already, and for
+// strategies of one process. Fit, Evaluate, Run, Reduce and Gather call it; a custom loop calls it where code between
+// these fails.
 func FailTogether(s Strategy, err error) {
 	if b := baseOf(s); err != nil && b != nil && b.at.Group != nil {
 		b.at.Group.Fail(err)
@@ -281,8 +288,8 @@ func WorkersOf(s Strategy) WorkerGroup {
 	return nil
 }
 
-// BroadcastVariables gives all workers the values that the variables have on the chief. Variables that are synchronized on read keep theirs. All
-// workers must call it with the same variables; with one process it does nothing.
+// BroadcastVariables gives all workers the values that the variables have on the chief. Variables that are synchronized
+// on read keep theirs. All workers must call it with the same variables; with one process it does nothing.
 func BroadcastVariables(ctx context.Context, s Strategy, vars Variables) error {
 	g := WorkersOf(s)
 	if g == nil {
@@ -303,8 +310,8 @@ func BroadcastVariables(ctx context.Context, s Strategy, vars Variables) error {
 	return nil
 }
 
-// ReceiveVariables returns the values that the variables have on the worker root, without those that are synchronized on read, and changes none. All
-// workers must call it with the same variables.
+// ReceiveVariables returns the values that the variables have on the worker root, without those that are synchronized
+// on read, and changes none. All workers must call it with the same variables.
 func ReceiveVariables(ctx context.Context, s Strategy, vars Variables, root int) (mirrored Variables, values []kernels.Array, err error) {
 	var shards Variables
 	var wholes []kernels.Array

@@ -14,8 +14,9 @@ type workerLink struct {
 	values []kernels.Array // of the call under way, used again
 }
 
-// workerCommunicator combines values in three steps: over the replicas of this process, over the processes (the first local replica
-// does that), and back to the local replicas. With one replica a process it is the second alone. Steps allocate nothing.
+// workerCommunicator combines values in three steps: over the replicas of this process, over the processes (the first
+// local replica does that), and back to the local replicas. With one replica a process it is the second alone. Steps
+// allocate nothing.
 type workerCommunicator struct {
 	link      *workerLink
 	inner     kernels.Communicator // nil: one replica in this process
@@ -214,7 +215,8 @@ func (c *workerCommunicator) Broadcast(ctx context.Context, root int, value kern
 	return c.inner.Broadcast(ctx, 0, value)
 }
 
-// Abort makes current and later calls of the local replicas return err, for good. Other processes learn it from [FailTogether].
+// Abort makes current and later calls of the local replicas return err, for good. Other processes learn it from
+// [FailTogether].
 func (c *workerCommunicator) Abort(err error) {
 	if c.inner != nil {
 		c.inner.Abort(err)

@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// Elastic says how training goes on when workers are lost and come back. The zero value keeps the number of workers: training waits for the
-// return of a lost one. With a smaller Min it goes on with those who are left, and takes a worker that comes back in at the next border of a
-// step. Each global batch is then cut for the workers that are there, so that every example still counts once and the loss is that of the whole
-// batch.
+// Elastic says how training goes on when workers are lost and come back. The zero value keeps the number of workers:
+// training waits for the return of a lost one. With a smaller Min it goes on with those who are left, and takes a
+// worker that comes back in at the next border of a step. Each global batch is then cut for the workers that are there,
+// so that every example still counts once and the loss is that of the whole batch.
 type Elastic struct {
-	// Min and Max are the fewest and most workers that train; 0 is all of the cluster. With a Min below a majority, both halves of a network
-	// that broke apart go on; when they meet again, the one with fewer steps gives up what it did. Workers beyond Max wait in
-	// multiworker.NewStrategy, up to the join timeout, for one that is lost.
+	// Min and Max are the fewest and most workers that train; 0 is all of the cluster. With a Min below a majority,
+	// both halves of a network that broke apart go on; when they meet again, the one with fewer steps gives up what it
+	// did. Workers beyond Max wait in multiworker.NewStrategy, up to the join timeout, for one that is lost.
 	Min, Max int
-	// Patience is how long the others wait for a lost worker before they go on with fewer; 0 is 1 s, negative not at all. It has no meaning
-	// where Min is all: then the wait ends with an error after the join timeout of the group (5 min).
+	// Patience is how long the others wait for a lost worker before they go on with fewer; 0 is 1 s, negative not at
+	// all. It has no meaning where Min is all: then the wait ends with an error after the join timeout of the group (5
+	// min).
 	Patience time.Duration
 }
 
@@ -67,20 +68,23 @@ type Roster struct {
 	Behind     []int  // ranks of those that need it
 }
 
-// ErrLeft is in the error of [ElasticGroup].Regroup where workers have left the job in good order, so that there are too few for a group.
+// ErrLeft is in the error of [ElasticGroup].Regroup where workers have left the job in good order, so that there are
+// too few for a group.
 var ErrLeft = errors.New("it has left the job in good order")
 
 // ElasticGroup is a [WorkerGroup] that can be formed anew when workers are lost.
 type ElasticGroup interface {
 	WorkerGroup
-	// Lost reports whether err says that the group has ended because workers are gone, or that this one was expelled. Regroup then forms the
-	// next one.
+	// Lost reports whether err says that the group has ended because workers are gone, or that this one was expelled.
+	// Regroup then forms the next one.
 	Lost(err error) bool
-	// Regroup forms the next group, of those who call it and of workers that wait. Rank and Size may be others afterwards.
+	// Regroup forms the next group, of those who call it and of workers that wait. Rank and Size may be others
+	// afterwards.
 	Regroup(ctx context.Context, own Standing) error
 	// Roster describes the group.
 	Roster() Roster
-	// First reports, where Regroup has failed, whether this worker is the first one of the last group that is still there.
+	// First reports, where Regroup has failed, whether this worker is the first one of the last group that is still
+	// there.
 	First() bool
 	// Pending reports whether workers wait to be taken in, and there is room for them.
 	Pending() bool
@@ -112,18 +116,21 @@ func (s *MultiWorkerMirroredStrategy) Joining() bool { return s.elastic.joining 
 // Joined says that it has got the state.
 func (s *MultiWorkerMirroredStrategy) Joined() { s.elastic.joining = false }
 
-// Recovers reports whether Fit goes on when workers are lost: the strategy was made with [Elastic], or Recover was called.
+// Recovers reports whether Fit goes on when workers are lost: the strategy was made with [Elastic], or Recover was
+// called.
 func (s *MultiWorkerMirroredStrategy) Recovers() bool { return s.at.Elastic }
 
-// Recover makes Fit go on when workers are lost, as with an [Elastic] of the zero value. It reports false where there is one process only. Fit
-// calls it where it has a BackupAndRestore callback. All workers must. With ShardOptimizerState it reports false: a lost worker takes its piece of the
-// optimizer's state along, and the job is restarted from its backup; so it is where the implementation NCCL was asked for.
+// Recover makes Fit go on when workers are lost, as with an [Elastic] of the zero value. It reports false where there
+// is one process only. Fit calls it where it has a BackupAndRestore callback. All workers must. With
+// ShardOptimizerState it reports false: a lost worker takes its piece of the optimizer's state along, and the job is
+// restarted from its backup; so it is where the implementation NCCL was asked for.
 func (s *MultiWorkerMirroredStrategy) Recover() bool {
 	s.at.Elastic = s.at.Elastic || s.Elastic() != nil && !s.at.ShardOptimizerState && s.meeting.library == ""
 	return s.at.Elastic
 }
 
-// Rejoin is Regroup for a worker that has no state: it enters a running job, or begins one with others that have none either.
+// Rejoin is Regroup for a worker that has no state: it enters a running job, or begins one with others that have none
+// either.
 func (s *MultiWorkerMirroredStrategy) Rejoin(ctx context.Context) error {
 	s.elastic.standing, s.elastic.joining = Standing{}, false
 	if err := s.Regroup(ctx); err != nil {
@@ -132,8 +139,8 @@ func (s *MultiWorkerMirroredStrategy) Rejoin(ctx context.Context) error {
 	return s.meet(ctx)
 }
 
-// Regroup forms the next group and gives this worker its place in it. Programs are traced again where the number of replicas is another one.
-// Fit calls it between two steps.
+// Regroup forms the next group and gives this worker its place in it. Programs are traced again where the number of
+// replicas is another one. Fit calls it between two steps.
 func (s *MultiWorkerMirroredStrategy) Regroup(ctx context.Context) error {
 	g := s.Elastic()
 	if g == nil {
@@ -154,8 +161,8 @@ func (s *MultiWorkerMirroredStrategy) place(g WorkerGroup) {
 	s.at.Renew() // they connect the replicas of the group before
 }
 
-// meet makes sure that all workers have as many replicas. A worker that a running job takes in finds the others in the midst of Fit, where
-// that is done.
+// meet makes sure that all workers have as many replicas. A worker that a running job takes in finds the others in the
+// midst of Fit, where that is done.
 func (s *MultiWorkerMirroredStrategy) meet(ctx context.Context) error {
 	g := s.Elastic()
 	call := WorkerCall{Name: fmt.Sprintf("MultiWorkerMirroredStrategy with %d replicas on each worker", len(s.at.Devices))}

@@ -11,9 +11,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// overlappedCommunicator is a workerCommunicator, of the one replica in this process, whose all-reduces go on while the replica computes. A
-// goroutine makes them in the order of their starts; it ends when none is left. Calls that wait for their results let those under way
-// finish first, so that all workers make the same calls in the same order.
+// overlappedCommunicator is a workerCommunicator, of the one replica in this process, whose all-reduces go on while the
+// replica computes. A goroutine makes them in the order of their starts; it ends when none is left. Calls that wait for
+// their results let those under way finish first, so that all workers make the same calls in the same order.
 type overlappedCommunicator struct {
 	*workerCommunicator
 
@@ -86,7 +86,7 @@ func (c *overlappedCommunicator) work() {
 func (c *overlappedCommunicator) transmit(j job) error {
 	c.mu.Unlock()
 	defer c.mu.Lock()
-	if rec := tracing.Active(); rec != nil {
+	if rec := tracing.Active(j.ctx); rec != nil {
 		size := 0
 		for _, v := range j.values {
 			size += v.Type().Bytes()
@@ -147,8 +147,8 @@ func (c *overlappedCommunicator) Broadcast(ctx context.Context, root int, value 
 	return c.workerCommunicator.Broadcast(ctx, root, value)
 }
 
-// Abort makes current and later calls return err, for good. It returns when the call over the network is over, which may still use the
-// replica's memory: the other workers make that one too.
+// Abort makes current and later calls return err, for good. It returns when the call over the network is over, which
+// may still use the replica's memory: the other workers make that one too.
 func (c *overlappedCommunicator) Abort(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -107,8 +107,8 @@ func onBoth(ends []*overlappedCommunicator, f func(c *overlappedCommunicator) er
 	return errors.Join(errs...)
 }
 
-// Starts return while the network is slow, more of them than fit, and waits find the sums in the order of the starts; calls that wait for
-// their results come in between in order.
+// Starts return while the network is slow, more of them than fit, and waits find the sums in the order of the starts;
+// calls that wait for their results come in between in order.
 func TestWorkersOverlap(t *testing.T) {
 	before := runtime.NumGoroutine()
 	_, ends := workerPair(t, func() {

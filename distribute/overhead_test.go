@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
@@ -24,7 +23,8 @@ import (
 	"github.com/gokeras/gokeras/losses"
 )
 
-// processorTime is the time that all threads of the process have computed. On a machine that is shared it says more than the clock.
+// processorTime is the time that all threads of the process have computed. On a machine that is shared it says more
+// than the clock.
 func processorTime(t testing.TB) time.Duration {
 	var u syscall.Rusage
 	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
@@ -44,9 +44,9 @@ func newBlock() *block {
 }
 
 func (b *block) call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
-	h := b.Norm1.Call(c, x)
-	x = ops.Add(x, b.Attention.Call(c, h, h))
-	return ops.Add(x, b.Narrow.Call(c, b.Wide.Call(c, b.Norm2.Call(c, x))))
+	h := layers.Invoke(b.Norm1, c, x)
+	x = ops.Add(x, layers.Invoke(b.Attention, c, h, h))
+	return ops.Add(x, layers.Invoke(b.Narrow, c, layers.Invoke(b.Wide, c, layers.Invoke(b.Norm2, c, x))))
 }
 
 // gpt is a small language model: 400,000 weights, 64 tokens of context.
@@ -57,18 +57,19 @@ type gpt struct {
 }
 
 func (m *gpt) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
-	x = m.Tokens.Call(c, x)
+	x = layers.Invoke(m.Tokens, c, x)
 	for _, b := range m.Blocks {
 		x = b.call(c, x)
 	}
-	return m.Out.Call(c, x)
+	return layers.Invoke(m.Out, c, x)
 }
 
-// BenchmarkReplicaOverheadOfModels compares the processor time of steps on two replicas with that of twice as many on one, in turn, with the
-// same number of examples for each replica and one processor for each. Two trainings that know nothing of each other take longer than two in turn
-// when they run side by side, since they share memory and caches and since the second processor may be slower: a second process
-// that trains one replica tells how much. The metrics are medians: the time of a step of one replica alone; in percent, what
-// a neighbour adds to it, what the second replica adds to it, and what two replicas take more than two neighbours, which is what the strategy itself costs.
+// BenchmarkReplicaOverheadOfModels compares the processor time of steps on two replicas with that of twice as many on
+// one, in turn, with the same number of examples for each replica and one processor for each. Two trainings that know
+// nothing of each other take longer than two in turn when they run side by side, since they share memory and caches and
+// since the second processor may be slower: a second process that trains one replica tells how much. The metrics are
+// medians: the time of a step of one replica alone; in percent, what a neighbour adds to it, what the second replica
+// adds to it, and what two replicas take more than two neighbours, which is what the strategy itself costs.
 func BenchmarkReplicaOverheadOfModels(b *testing.B) {
 	for _, name := range []string{"mlp", "cnn", "gpt"} {
 		b.Run(name, func(b *testing.B) {
@@ -130,8 +131,8 @@ const (
 	neighbourSteps = 4                        // that it makes when it is told to
 )
 
-// startNeighbour starts a process that trains the model on one processor. The result tells it to make its steps, and returns what waits for
-// them and returns their processor time in nanoseconds.
+// startNeighbour starts a process that trains the model on one processor. The result tells it to make its steps, and
+// returns what waits for them and returns their processor time in nanoseconds.
 func startNeighbour(t testing.TB, name string) func() func() float64 {
 	t.Helper()
 	c := exec.Command(os.Args[0], "-test.run", "^TestNeighbour$")
@@ -206,10 +207,10 @@ func benchmarkModel(t testing.TB, name string, s distribute.Strategy, batch int)
 		for i := range tokens {
 			tokens[i] = int32(i * 31 % 256)
 		}
-		return m, data.Arrays(tensor.New(tensor.WithShape(batch, size), tensor.WithBacking(tokens)), tensor.New(tensor.WithShape(batch, size), tensor.WithBacking(slices.Clone(tokens))))
+		return m, data.Arrays(data.Must(data.ArrayOf(tokens, batch, size)), data.Must(data.ArrayOf(slices.Clone(tokens), batch, size)))
 	}
 	for i := range y {
 		y[i] = int32(i % classes)
 	}
-	return m, data.Arrays(tensor.New(tensor.WithShape(append([]int{batch}, shape...)...), tensor.WithBacking(x)), tensor.New(tensor.WithShape(labels...), tensor.WithBacking(y)))
+	return m, data.Arrays(data.Must(data.ArrayOf(x, append([]int{batch}, shape...)...)), data.Must(data.ArrayOf(y, labels...)))
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/gokeras/gokeras/distribute/parameters"
 )
 
-// ParameterServerStrategy trains with variables on servers: tf.distribute.ParameterServerStrategy. One process coordinates, workers compute
-// gradients of their own batches, and servers apply them, each as it comes. All processes run the same program. Package
-// distribute/parameterserver makes it.
+// ParameterServerStrategy trains with variables on servers: tf.distribute.ParameterServerStrategy. One process
+// coordinates, workers compute gradients of their own batches, and servers apply them, each as it comes. All processes
+// run the same program. Package distribute/parameterserver makes it.
 //
-// Fit needs StepsPerEpoch. Every worker reads data of its own: batches are local ones, and an epoch has StepsPerEpoch of them over all workers.
-// Outside of Fit a model computes with copies of the variables, which Fit brings up to date at the end of each epoch. So it predicts, and writes
-// files that any other strategy reads.
+// Fit needs StepsPerEpoch. Every worker reads data of its own: batches are local ones, and an epoch has StepsPerEpoch
+// of them over all workers. Outside of Fit a model computes with copies of the variables, which Fit brings up to date
+// at the end of each epoch. So it predicts, and writes files that any other strategy reads.
 type ParameterServerStrategy struct {
 	*local
 	job   parameters.Job
@@ -27,8 +27,8 @@ type ParameterServerStrategy struct {
 
 var _ Strategy = (*ParameterServerStrategy)(nil)
 
-// NewParameterServerStrategyOver makes the strategy over a job that has been joined, with computations on the given device, or else the CPU. Most
-// programs call parameterserver.NewStrategy or Run. The strategy's Close closes the job.
+// NewParameterServerStrategyOver makes the strategy over a job that has been joined, with computations on the given
+// device, or else the CPU. Most programs call parameterserver.NewStrategy or Run. The strategy's Close closes the job.
 func NewParameterServerStrategyOver(job parameters.Job, devices []string) (*ParameterServerStrategy, error) {
 	if job == nil {
 		return nil, errors.New("distribute: ParameterServerStrategy: the job is nil; call parameterserver.NewStrategy")
@@ -64,7 +64,8 @@ func (s *ParameterServerStrategy) Worker() int { return s.job.Worker() }
 // NextCall numbers the calls that all processes make in the same order, from 1.
 func (s *ParameterServerStrategy) NextCall() int { return int(s.calls.Add(1)) }
 
-// Companion returns what the first call's function made. Package coordinator keeps its ClusterCoordinator here, of which a strategy has one.
+// Companion returns what the first call's function made. Package coordinator keeps its ClusterCoordinator here, of
+// which a strategy has one.
 func (s *ParameterServerStrategy) Companion(first func() any) any {
 	s.companionOnce.Do(func() { s.companion = first() })
 	return s.companion

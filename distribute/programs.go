@@ -78,8 +78,8 @@ const (
 	NoSynchronization = exec.NoSynchronization // exists to be refused, as in TensorFlow
 )
 
-// The aggregations. The zero value is None: each replica writes its own copy, so the replicas must compute alike, or their copies
-// will differ.
+// The aggregations. The zero value is None: each replica writes its own copy, so the replicas must compute alike, or
+// their copies will differ.
 const (
 	None             = exec.None
 	Sum              = exec.Sum
@@ -87,7 +87,8 @@ const (
 	OnlyFirstReplica = exec.OnlyFirstReplica
 )
 
-// NewVariable returns a variable that belongs to no strategy yet. Where it is used before it was given to one, it belongs to [Default].
+// NewVariable returns a variable that belongs to no strategy yet. Where it is used before it was given to one, it
+// belongs to [Default].
 func NewVariable(spec VariableSpec) *Variable {
 	return exec.NewVariable(spec, func() exec.Strategy { return Default() })
 }
@@ -95,8 +96,8 @@ func NewVariable(spec VariableSpec) *Variable {
 // NewFunction prepares f for a strategy. Nothing is traced before the first run.
 func NewFunction(s Strategy, name string, f TraceFunc) *Function { return exec.NewFunction(s, name, f) }
 
-// NewProcessFunction is NewFunction for code in which only the replicas of this process take part, also where the strategy spans several:
-// its sums are those of this process, and other processes need not run it.
+// NewProcessFunction is NewFunction for code in which only the replicas of this process take part, also where the
+// strategy spans several: its sums are those of this process, and other processes need not run it.
 func NewProcessFunction(s Strategy, name string, f TraceFunc) *Function {
 	return exec.NewProcessFunction(s, name, f)
 }
@@ -106,8 +107,8 @@ func NewNestFunction(s Strategy, f func(r *Replica, args ...any) any) *NestFunct
 	return exec.NewNestFunction(s, f)
 }
 
-// NewReplica starts a trace for one of n replicas that no strategy makes: it works out shapes. The batch sizes are local examples on this replica and
-// global ones on all.
+// NewReplica starts a trace for one of n replicas that no strategy makes: it works out shapes. The batch sizes are
+// local examples on this replica and global ones on all.
 func NewReplica(name string, n, local, global int) *Replica {
 	return exec.NewReplica(name, n, local, global)
 }
@@ -115,8 +116,8 @@ func NewReplica(name string, n, local, global int) *Replica {
 // ReplicaOf returns the replica whose trace g belongs to.
 func ReplicaOf(g *ops.Graph) *Replica { return exec.ReplicaOf(g) }
 
-// MapStructure returns the structure, of map[string]any and []any, with f applied to each leaf. Maps are gone through in the order of their keys;
-// path names the place.
+// MapStructure returns the structure, of map[string]any and []any, with f applied to each leaf. Maps are gone through
+// in the order of their keys; path names the place.
 func MapStructure(v any, f func(path string, leaf any) (any, error)) (any, error) {
 	return exec.MapStructure(v, f)
 }

@@ -18,8 +18,8 @@ func (s *local) Run(ctx context.Context, f *Function, batch PerReplicaBatch) (Pe
 	return f.RunBatch(ctx, batch)
 }
 
-// SplitBatch cuts a global batch into one part a replica along axis 0, which all of its arrays need, with one length. The parts
-// share the batch's memory.
+// SplitBatch cuts a global batch into one part a replica along axis 0, which all of its arrays need, with one length.
+// The parts share the batch's memory.
 func SplitBatch(s Strategy, global HostBatch) (PerReplicaBatch, error) {
 	if s == nil {
 		return nil, errNoStrategy
@@ -41,7 +41,7 @@ func SplitBatch(s Strategy, global HostBatch) (PerReplicaBatch, error) {
 		cut := func(arrays []kernels.Array) []kernels.Array {
 			parts := make([]kernels.Array, len(arrays))
 			for j, a := range arrays {
-				parts[j] = a.Rows(from, from+n)
+				parts[j] = a.Slice(from, from+n)
 			}
 			return parts
 		}

@@ -28,7 +28,8 @@ func (e *endsAfter) Err() error {
 	return nil
 }
 
-// counter returns a function that adds the sum of a batch over all replicas to a variable, after another sum over the replicas.
+// counter returns a function that adds the sum of a batch over all replicas to a variable, after another sum over the
+// replicas.
 func counter(t *testing.T, s distribute.Strategy) (*distribute.Variable, *distribute.Function) {
 	t.Helper()
 	v := distribute.NewVariable(distribute.VariableSpec{Name: "total", DType: ir.Float32})
@@ -138,7 +139,7 @@ func TestErrorOnOneReplica(t *testing.T) {
 		require.NotContains(t, err.Error(), "another replica failed")
 		out, err := run(0, 1, 2)
 		require.NoError(t, err)
-		require.Equal(t, 6.0, out[2].At(0))
+		require.Equal(t, 6.0, out[2].Element(0))
 	}
 }
 

@@ -8,12 +8,15 @@ import (
 // ScopeOption carries a strategy to a model: keras.NewSequential(layers, distribute.Scope(strategy)).
 type ScopeOption struct{ strategy Strategy }
 
-// Scope makes a model create its variables under the strategy. There is no scope that code is "inside" of: the strategy is a value
-// that goes where it is needed.
+// Scope makes a model create its variables under the strategy. There is no scope that code is "inside" of: the strategy
+// is a value that goes where it is needed.
 func Scope(s Strategy) ScopeOption { return ScopeOption{inside(s)} }
 
 // ScopeStrategy returns the strategy of the scope.
 func (o ScopeOption) ScopeStrategy() Strategy { return o.strategy }
+
+// LoadScope is ScopeStrategy for functions that read models.
+func (o ScopeOption) LoadScope() Strategy { return o.strategy }
 
 // NewVariable makes a variable that belongs to the strategy.
 func (o ScopeOption) NewVariable(spec VariableSpec) (*Variable, error) {
@@ -27,8 +30,8 @@ func (o ScopeOption) NewVariable(spec VariableSpec) (*Variable, error) {
 	return v, nil
 }
 
-// Nest combines the strategies of two scopes that apply to the same thing: the same strategy twice is fine, different ones are an
-// error, and so is the default strategy inside another. nil stands for no scope.
+// Nest combines the strategies of two scopes that apply to the same thing: the same strategy twice is fine, different
+// ones are an error, and so is the default strategy inside another. nil stands for no scope.
 func Nest(outer, inner Strategy) (Strategy, error) {
 	outer, inner = inside(outer), inside(inner)
 	switch {

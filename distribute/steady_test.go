@@ -15,7 +15,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// work returns a loaded instance of a step with some matrix products and a sum over the replicas, each replica with the same batch.
+// work returns a loaded instance of a step with some matrix products and a sum over the replicas, each replica with the
+// same batch.
 func work(t testing.TB, s distribute.Strategy, rows int) *distribute.Instance {
 	t.Helper()
 	w, err := distribute.Scope(s).NewVariable(distribute.VariableSpec{Name: "w", Shape: ir.Shape{256, 256}, DType: ir.Float32, Initializer: small{}})
@@ -85,8 +86,8 @@ func TestSteadyStepDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkReplicaOverhead compares a step on two replicas with two steps on one replica of the same local batch: on two cores the difference is
-// what replicas cost. The metric is in percent.
+// BenchmarkReplicaOverhead compares a step on two replicas with two steps on one replica of the same local batch: on
+// two cores the difference is what replicas cost. The metric is in percent.
 func BenchmarkReplicaOverhead(b *testing.B) {
 	for _, rows := range []int{64, 512} {
 		b.Run(fmt.Sprint("batch of ", rows), func(b *testing.B) {

@@ -13,29 +13,31 @@ import (
 
 // Strategy decides where replicas run. Models take it through [Scope]; custom loops call it directly.
 //
-// Its methods are those of tf.distribute.Strategy that are called in cross-replica context, that is from ordinary Go code. What
-// replica code may do is in [Replica].
+// Its methods are those of tf.distribute.Strategy that are called in cross-replica context, that is from ordinary Go
+// code. What replica code may do is in [Replica].
 //
-// The strategies are those of this package and its subfolders: the interface cannot be implemented elsewhere. A value that embeds one, to give it
-// another String say, stands for it: variables, functions, scopes and models belong to the strategy inside.
+// The strategies are those of this package and its subfolders: the interface cannot be implemented elsewhere. A value
+// that embeds one, to give it another String say, stands for it: variables, functions, scopes and models belong to the
+// strategy inside.
 type Strategy interface {
 	// NumReplicasInSync is the number of replicas that share one step.
 	NumReplicasInSync() int
 	// Devices lists the device of each replica in this process, in replica order.
 	Devices() []kernels.Device
-	// Communicators connects the replicas: it makes a set of communicators, one for each replica of this process; nil for a single replica.
+	// Communicators connects the replicas: it makes a set of communicators, one for each replica of this process; nil
+	// for a single replica.
 	Communicators() ([]kernels.Communicator, error)
 	// Function prepares code to be traced once and replayed on every replica.
 	Function(f StepFunction) *Function
 	// Run runs a function on every replica, each with its part of the batch.
 	Run(ctx context.Context, f *Function, batch PerReplicaBatch) (PerReplica, error)
-	// Reduce combines the replicas' values into one by Sum or Mean: without axes elementwise, with axes also over these axes of
-	// each value, so that Mean counts every element once, also where the replicas' values differ in length. Negative axes count
-	// from the end. The sum of a value that is not distributed ([PerReplica] of length 1) is an error with several replicas; its
-	// mean is the value. The mean of integers is a float64. Bools cannot be reduced.
+	// Reduce combines the replicas' values into one by Sum or Mean: without axes elementwise, with axes also over these
+	// axes of each value, so that Mean counts every element once, also where the replicas' values differ in length.
+	// Negative axes count from the end. The sum of a value that is not distributed ([PerReplica] of length 1) is an
+	// error with several replicas; its mean is the value. The mean of integers is a float64. Bools cannot be reduced.
 	Reduce(op ReduceOp, value PerReplica, axes ...int) (kernels.Array, error)
-	// Gather joins the replicas' values along axis, in replica order. They need at least one axis, and may differ only in the
-	// length of axis. Negative axes are an error, as in TensorFlow.
+	// Gather joins the replicas' values along axis, in replica order. They need at least one axis, and may differ only
+	// in the length of axis. Negative axes are an error, as in TensorFlow.
 	Gather(value PerReplica, axis int) (kernels.Array, error)
 	// LocalResults lists the values of the replicas in this process, in replica order.
 	LocalResults(value PerReplica) []kernels.Array
@@ -43,11 +45,12 @@ type Strategy interface {
 	DistributeValuesFromFunction(f func(ValueContext) (kernels.Array, error)) (PerReplica, error)
 	// DistributeDataset cuts each batch of ds in one part for each replica. Its batches are global ones.
 	DistributeDataset(ds Dataset, options ...InputOptions) (*DistributedDataset, error)
-	// DistributeDatasetsFromFunction hands out the batches of the dataset that f makes, one to each replica: they are local
-	// batches. f is called once, or once for each replica with [PerReplicaInput].
+	// DistributeDatasetsFromFunction hands out the batches of the dataset that f makes, one to each replica: they are
+	// local batches. f is called once, or once for each replica with [PerReplicaInput].
 	DistributeDatasetsFromFunction(f func(InputContext) (Dataset, error), options ...InputOptions) (*DistributedDataset, error)
-	// Split cuts a number of examples into one part a replica: pieces of ⌈examples / replicas⌉, so that the last parts may be
-	// short or empty. This is TensorFlow's rule. It returns the parts of the replicas of this process; [SplitOverWorkers] all.
+	// Split cuts a number of examples into one part a replica: pieces of ⌈examples / replicas⌉, so that the last parts
+	// may be short or empty. This is TensorFlow's rule. It returns the parts of the replicas of this process;
+	// [SplitOverWorkers] all.
 	Split(examples int) []int
 	// Extended holds what libraries need and users rarely do.
 	Extended() *Extended
@@ -59,8 +62,8 @@ type Strategy interface {
 	base() *local
 }
 
-// local is a strategy whose replicas all live in this process. Strategies over several processes embed it, call is, set the numbers of at, and have
-// Communicators, Reduce and Gather of their own.
+// local is a strategy whose replicas all live in this process. Strategies over several processes embed it, call is, set
+// the numbers of at, and have Communicators, Reduce and Gather of their own.
 type local struct {
 	name     string
 	self     Strategy // what variables and functions belong to
@@ -146,8 +149,9 @@ func (s *local) Split(examples int) []int {
 	return s.at.Split(examples)[s.at.First : s.at.First+len(s.at.Devices)]
 }
 
-// SplitOverWorkers cuts a number of examples into one part for each replica of all processes, by the rule of [Strategy].Split, and
-// returns the parts with the number of the first replica of this process. In a single process that is Split and 0.
+// SplitOverWorkers cuts a number of examples into one part for each replica of all processes, by the rule of
+// [Strategy].Split, and returns the parts with the number of the first replica of this process. In a single process
+// that is Split and 0.
 func SplitOverWorkers(s Strategy, examples int) (parts []int, first int) {
 	if b := baseOf(s); b != nil {
 		return b.at.Split(examples), b.at.First

@@ -24,8 +24,8 @@ func GatherStructure(s Strategy, structure any, axis int) (any, error) {
 	})
 }
 
-// LocalResultsOf turns a structure of values into one structure for each replica of this process. Leaves that are not distributed are the same
-// for all; a structure without any PerReplica gives one result.
+// LocalResultsOf turns a structure of values into one structure for each replica of this process. Leaves that are not
+// distributed are the same for all; a structure without any PerReplica gives one result.
 func LocalResultsOf(s Strategy, structure any) []any {
 	n, distributed := len(s.Devices()), false
 	out := make([]any, n)

@@ -89,7 +89,8 @@ func contextErrors(t *testing.T, c *tfvectors.Case) {
 		"duplicate_devices":         {func() error { return first(distribute.NewMirroredStrategy("cpu:0", "cpu:0")) }, "device cpu:0 is listed twice"},
 		"duplicate_after_canonical": {func() error { return first(distribute.NewMirroredStrategy("/cpu:0", "/device:CPU:0")) }, "device cpu:0 is listed twice"},
 		"worker_devices_default":    {func() error { return first(distribute.Default().Extended().WorkerDevices()) }, "not supported by the default strategy"},
-		// In the function of a MergeCall the methods of replica context are refused, and outside of it those of cross-replica context.
+		// In the function of a MergeCall the methods of replica context are refused, and outside of it those of
+		// cross-replica context.
 		"reduce_in_replica": {nested(func(r *distribute.Replica) {
 			var kept *distribute.CrossReplica
 			r.MergeCall(func(c *distribute.CrossReplica, _ ...*ops.Tensor) []*ops.Tensor { kept = c; return nil })

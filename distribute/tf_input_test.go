@@ -99,7 +99,8 @@ func splitBatches(t *testing.T, c *tfvectors.Case) {
 	}
 }
 
-// fromFunctionUneven: the cases of 3 and more replicas were recorded after TensorFlow had kept the option PER_REPLICA of another call.
+// fromFunctionUneven: the cases of 3 and more replicas were recorded after TensorFlow had kept the option PER_REPLICA
+// of another call.
 func fromFunctionUneven(t *testing.T, c *tfvectors.Case) {
 	s := strategyOf(t, c)
 	for name, want := range c.Map(t) {
@@ -153,7 +154,7 @@ func fromFunctionInfinite(t *testing.T, c *tfvectors.Case) {
 		require.NoError(t, err)
 		total, err := s.Reduce(distribute.Sum, local)
 		require.NoError(t, err)
-		sums = append(sums, total.At(0))
+		sums = append(sums, total.Element(0))
 	}
 	c.Close(t, "sums", c.Map(t)["sums"], sums)
 }
@@ -332,7 +333,8 @@ func rebatchTable(t *testing.T, c *tfvectors.Case) {
 	require.ErrorContains(t, err, "worker 2 of 2")
 }
 
-// nextInReplica reads data inside a step function, where that is an error, and in another goroutine meanwhile, where it is none.
+// nextInReplica reads data inside a step function, where that is an error, and in another goroutine meanwhile, where it
+// is none.
 func nextInReplica(t *testing.T, s distribute.Strategy) {
 	t.Helper()
 	d, err := s.DistributeDataset(rangeDataset(t, 0, 8).Batch(4))

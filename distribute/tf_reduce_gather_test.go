@@ -258,7 +258,7 @@ func gatherUneven(t *testing.T, c *tfvectors.Case) {
 	c.Close(t, "axis0", c.Map(t)["axis0"], got.Float64s())
 	_, err = s.Gather(d, 1)
 	require.ErrorContains(t, err, "only the length of axis 1 may differ")
-	d[0] = d[0].Rows(0, 0)
+	d[0] = d[0].Slice(0, 0)
 	got, err = s.Gather(d, 0)
 	require.NoError(t, err)
 	c.Close(t, "empty_and_rows", c.Map(t)["empty_and_rows"], got.Float64s())
@@ -291,7 +291,7 @@ func gatherErrors(t *testing.T, c *tfvectors.Case) {
 	require.ErrorContains(t, err, "replicas run different programs: collective call 0 is all_reduce [float32[1]] by sum on replica 0")
 	got, err := onReplicas(t, s, sum, repeat(vector, vector))
 	require.NoError(t, err)
-	require.Equal(t, float64(n), got[n-1].At(0))
+	require.Equal(t, float64(n), got[n-1].Element(0))
 
 	_, err = onReplicas(t, s, func(r *distribute.Replica, x *ops.Tensor) *ops.Tensor {
 		if x.Dim(0) == 1 {
@@ -383,7 +383,8 @@ func assignSubSum(t *testing.T, c *tfvectors.Case) {
 	c.Close(t, "components", c.Expected, components(t, v))
 }
 
-// crossDevice reduces through the ops of the case. NcclAllReduce says that it needs GPUs; with Fallback it does what TensorFlow does here.
+// crossDevice reduces through the ops of the case. NcclAllReduce says that it needs GPUs; with Fallback it does what
+// TensorFlow does here.
 func crossDevice(t *testing.T, c *tfvectors.Case) {
 	known, name := map[string]distribute.CrossDeviceOps{
 		"ReductionToOneDevice":             distribute.ReductionToOneDevice{},

@@ -293,8 +293,8 @@ func createdInRun(t *testing.T, c *tfvectors.Case) {
 	require.True(t, s.Extended().VariableCreatedInScope(holder))
 }
 
-// A variable that belongs to another strategy is not quietly shared (TensorFlow lets every replica write it, one after the other): it is
-// an error that names it and both places.
+// A variable that belongs to another strategy is not quietly shared (TensorFlow lets every replica write it, one after
+// the other): it is an error that names it and both places.
 func outsideScope(t *testing.T, c *tfvectors.Case) {
 	s := strategyOf(t, c)
 	v := distribute.NewVariable(distribute.VariableSpec{Name: "outsider", DType: ir.Float32})

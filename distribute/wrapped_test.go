@@ -57,5 +57,5 @@ func TestWrappedStrategyStandsForTheOneInside(t *testing.T) {
 	require.NoError(t, err)
 	got, err := outer.Run(t.Context(), step, PerReplicaBatch{{X: []kernels.Array{one}}, {X: []kernels.Array{one}}})
 	require.NoError(t, err)
-	require.Equal(t, 6.0, got[1].At(0))
+	require.Equal(t, 6.0, got[1].Element(0))
 }

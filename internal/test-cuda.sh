@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests of kernels/cuda with NVIDIA's assembler, which compiles the kernels of the suite for all architectures. No GPU is needed. GOKERAS_PTXAS
 # names the assembler; without it, the Python package that holds one is downloaded into a cache folder (CUDA_TEST_DIR) and unpacked there.
-# "test-cuda.sh assembler" only does that and prints the file; other arguments go to go test.
+# "test-cuda.sh assembler" only does that and prints the file; other arguments go to go test. SHORT=1 takes a part of the kernels.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,4 +27,4 @@ if [ "${1:-}" = assembler ]; then
 fi
 GOKERAS_PTXAS=${GOKERAS_PTXAS:-$(assembler)}
 export GOKERAS_PTXAS
-go test -count=1 -timeout 40m "$@" ./kernels/cuda/internal/lower
+go test -count=1 -vet=off ${SHORT:+-short} -timeout 40m "$@" ./kernels/cuda/internal/lower

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests of kernels/pjrt and keras/distribution on XLA's plugin for CPUs, and those that compile for TPUs with libtpu, and fails when one of them does not run.
 # GOKERAS_PJRT_CPU and GOKERAS_LIBTPU name the libraries; without them, the Python packages that hold them are downloaded into a cache folder
-# (PJRT_TEST_DIR) and unpacked there. "test-pjrt.sh plugin" and "test-pjrt.sh libtpu" only do that and print the file.
+# (PJRT_TEST_DIR) and unpacked there. SHORT=1 takes a program or two of each op and one of each kind of device. "test-pjrt.sh plugin" and "test-pjrt.sh libtpu" only do that and print the file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -33,6 +33,7 @@ GOKERAS_LIBTPU=${GOKERAS_LIBTPU-$(libtpu)} # set but empty: there is none, and w
 export GOKERAS_PJRT_CPU GOKERAS_LIBTPU
 leave=()
 [ -n "$GOKERAS_LIBTPU" ] || leave=(-skip '^TestTarget')
+[ -z "${SHORT:-}" ] || leave+=(-short)
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 status=0

@@ -6,22 +6,22 @@ import (
 	"iter"
 	"reflect"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Adapt lets a preprocessing layer learn from data before a model is trained, as layer.adapt(data) does in Keras: Normalization the mean and
-// variance, Discretization its boundaries, StringLookup, IntegerLookup and TextVectorization their vocabulary. It reads the inputs of ds
-// once, one array of numbers or text; targets are passed over, and what the layer knew before is replaced.
+// Adapt lets a preprocessing layer learn from data before a model is trained, as layer.adapt(data) does in Keras:
+// Normalization the mean and variance, Discretization its boundaries, StringLookup, IntegerLookup and TextVectorization
+// their vocabulary. It reads the inputs of ds once, one array of numbers or text; targets are passed over, and what the
+// layer knew before is replaced.
 //
 //	words := &layers.TextVectorization{MaxTokens: 20000}
 //	err := keras.Adapt(ctx, words, data.Arrays(texts, nil))
 //
-// Examples in memory (data.Arrays) are taken as one batch, which matters to Discretization alone; a dataset is read batch by batch and need
-// not fit into memory. An error, or a context that ends, leaves the layer as it was.
+// Examples in memory (data.Arrays) are taken as one batch, which matters to Discretization alone; a dataset is read
+// batch by batch and need not fit into memory. An error, or a context that ends, leaves the layer as it was.
 func Adapt(ctx context.Context, l layers.Layer, ds data.Dataset) error {
 	if err := learn(ctx, l, ds); err != nil {
 		return fmt.Errorf("keras: Adapt: %w", err)
@@ -46,7 +46,7 @@ func learn(ctx context.Context, l layers.Layer, ds data.Dataset) error {
 		if s, inMemory := ds.(*data.ArraySource); inMemory && s.TextType() != "" {
 			return fmt.Errorf("%s %q takes numbers, the data are a %s", layers.ClassName(l), layers.Name(l), s.TextType())
 		}
-		return l.AdaptBatches(inputsOf(ctx, ds, fromDense))
+		return l.AdaptBatches(inputsOf(ctx, ds, func(a data.Array) (kernels.Array, error) { return a, a.Check() }))
 	case layers.TextAdapter:
 		return l.AdaptBatches(inputsOf(ctx, ds, textOf))
 	}
@@ -60,7 +60,7 @@ func isNilDataset(ds data.Dataset) bool {
 }
 
 // inputsOf gives the inputs of a dataset batch by batch, in the form that a layer takes.
-func inputsOf[T layers.HostArray | kernels.Array](ctx context.Context, ds data.Dataset, form func(*tensor.Dense) (T, error)) iter.Seq2[T, error] {
+func inputsOf[T layers.HostArray | kernels.Array](ctx context.Context, ds data.Dataset, form func(data.Array) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		for b, err := range batchesOf(ctx, ds) {
@@ -94,9 +94,9 @@ func batchesOf(ctx context.Context, ds data.Dataset) iter.Seq2[data.Batch, error
 	}
 }
 
-func textOf(d *tensor.Dense) (a layers.HostArray, err error) {
-	if d.Dtype() != tensor.Uint8 { // see data.Text
-		return a, fmt.Errorf("takes text, received an array of %v of shape %v; give it a []string", d.Dtype(), d.Shape())
+func textOf(d data.Array) (a layers.HostArray, err error) {
+	if d.DType() != ir.Uint8 { // see data.Text
+		return a, fmt.Errorf("takes text, received an array of %v of shape %v; give it a []string", d.DType(), layers.ShapeString(d.Shape()))
 	}
 	a.Strings, a.Shape, err = data.Strings(d)
 	return a, err

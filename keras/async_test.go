@@ -35,7 +35,8 @@ var asyncStrategies = map[string]func(kind string) (distribute.Strategy, error){
 	},
 }
 
-// asyncModel has what makes a step hard to repeat: random numbers, moving averages, a metric and an optimizer with state. Its classes are 0 to 4.
+// asyncModel has what makes a step hard to repeat: random numbers, moving averages, a metric and an optimizer with
+// state. Its classes are 0 to 4.
 func asyncModel(t testing.TB, s distribute.Strategy, c keras.CompileConfig) *keras.Model {
 	t.Helper()
 	m, err := keras.NewSequential([]layers.Layer{
@@ -129,7 +130,8 @@ func asyncRun(t *testing.T, make func(kind string) (distribute.Strategy, error),
 	return o
 }
 
-// On devices that work by themselves, all comes out as on the CPU, bit by bit: also what a step that fails leaves, though the host is ahead.
+// On devices that work by themselves, all comes out as on the CPU, bit by bit: also what a step that fails leaves,
+// though the host is ahead.
 func TestAsynchronousDevicesTrainAsTheCPU(t *testing.T) {
 	b := async.Shared()
 	for name, make := range asyncStrategies {

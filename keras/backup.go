@@ -5,12 +5,11 @@ import (
 	"math"
 	"slices"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // Members of a backup beside the weights, which have their paths as names.
@@ -20,8 +19,9 @@ const (
 	backupMetrics   = "training/metrics"  // (replicas, bytes) the metrics of the epoch so far
 )
 
-// SaveBackup writes what a run needs to go on after a crash to a NumPy archive: all weights, the optimizer's variables, the count
-// of steps (random layers draw from it), and how far the run has come. The file is written beside and renamed.
+// SaveBackup writes what a run needs to go on after a crash to a NumPy archive: all weights, the optimizer's variables,
+// the count of steps (random layers draw from it), and how far the run has come. The file is written beside and
+// renamed.
 func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 	names, vars, err := m.backupVariables()
 	if err == nil {
@@ -39,14 +39,17 @@ func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 	if known {
 		progress = append(progress, int64(m.at.PassEpoch), int64(m.at.PassDone))
 	}
-	t := data.Tensors{Names: []string{backupProgress}, Arrays: []*tensor.Dense{tensor.New(tensor.WithShape(len(progress)), tensor.WithBacking(progress))}}
+	t := data.Tensors{Names: []string{backupProgress}, Arrays: []data.Array{data.Must(data.ArrayOf(progress, len(progress)))}}
 	for i, a := range values {
 		if a.Type.Shape.Size() == 0 {
 			continue // nothing to keep, and the arrays of the archive cannot be empty
 		}
-		d, err := toDense(a)
-		if err != nil {
-			return fmt.Errorf("keras: SaveBackup: %s: %w", names[i], err)
+		d := a
+		if t := a.DType(); t == ir.Float16 || t == ir.BFloat16 { // which files of NumPy have no type for, or no exact one
+			var err error
+			if d, err = a.Convert(ir.Float32); err != nil {
+				return fmt.Errorf("keras: SaveBackup: %s: %w", names[i], err)
+			}
 		}
 		t.Names, t.Arrays = append(t.Names, names[i]), append(t.Arrays, d)
 	}
@@ -56,7 +59,7 @@ func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 			return fmt.Errorf("keras: SaveBackup: %w", err)
 		}
 		if len(measured.data) > 0 {
-			d := tensor.New(tensor.WithShape(measured.replicas, len(measured.data)/measured.replicas), tensor.WithBacking(measured.data))
+			d := data.Must(data.ArrayOf(measured.data, measured.replicas, len(measured.data)/measured.replicas))
 			t.Names, t.Arrays = append(t.Names, backupMetrics), append(t.Arrays, d)
 		}
 	}
@@ -68,8 +71,8 @@ func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 	return data.SaveNPZ(path, t)
 }
 
-// TakePartInBackup is SaveBackup for a worker that writes no files, where the state of the optimizer is sharded over the workers, so that the one
-// that does needs the pieces of all.
+// TakePartInBackup is SaveBackup for a worker that writes no files, where the state of the optimizer is sharded over
+// the workers, so that the one that does needs the pieces of all.
 func (m *Model) TakePartInBackup() error {
 	if !m.readingMeets() {
 		return nil
@@ -89,7 +92,8 @@ func (m *Model) TakePartInBackup() error {
 	return nil
 }
 
-// readingMeets reports whether the optimizer has state that is sharded over several processes, which must read it together.
+// readingMeets reports whether the optimizer has state that is sharded over several processes, which must read it
+// together.
 func (m *Model) readingMeets() bool {
 	if distribute.WorkersOf(m.strategy) == nil || m.compiled == nil {
 		return false
@@ -98,7 +102,8 @@ func (m *Model) readingMeets() bool {
 	return err == nil && slices.ContainsFunc(vars, func(v *distribute.Variable) bool { return v.Sharded() && v.ReadingMeets() })
 }
 
-// LoadBackup puts back what SaveBackup wrote for the same model and optimizer. Where something does not fit, nothing is changed.
+// LoadBackup puts back what SaveBackup wrote for the same model and optimizer. Where something does not fit, nothing is
+// changed.
 func (m *Model) LoadBackup(path string) (callbacks.Progress, error) {
 	t, err := data.LoadNPZ(path)
 	if err != nil {
@@ -107,16 +112,16 @@ func (m *Model) LoadBackup(path string) (callbacks.Progress, error) {
 	fail := func(err error) (callbacks.Progress, error) {
 		return callbacks.Progress{}, fmt.Errorf("keras: LoadBackup: %s: %w", path, err)
 	}
-	var progress []int64
-	if d := t.Get(backupProgress); d != nil {
-		progress, _ = d.Data().([]int64)
+	var numbers []int64
+	if d := t.Get(backupProgress); !d.IsZero() {
+		numbers, _ = d.Elements().([]int64)
 	}
-	if len(progress) != 4 && len(progress) != 6 {
+	if len(numbers) != 4 && len(numbers) != 6 {
 		return fail(fmt.Errorf("the file has no member %q with four or six numbers; expected a file of SaveBackup", backupProgress))
 	}
-	for _, n := range progress {
-		if n < 0 || n > math.MaxInt32 && n != progress[2] || n > math.MaxUint32 {
-			return fail(fmt.Errorf("the member %q holds %d, which is no count; expected a file of SaveBackup", backupProgress, progress))
+	for _, n := range numbers {
+		if n < 0 || n > math.MaxInt32 && n != numbers[2] || n > math.MaxUint32 {
+			return fail(fmt.Errorf("the member %q holds %d, which is no count; expected a file of SaveBackup", backupProgress, numbers))
 		}
 	}
 	names, vars, err := m.backupVariables()
@@ -140,7 +145,7 @@ func (m *Model) LoadBackup(path string) (callbacks.Progress, error) {
 	} else if found {
 		extra++
 	}
-	at := callbacks.Progress{Epoch: int(progress[0]), Batch: int(progress[1]), Done: int(progress[3])}
+	at := callbacks.Progress{Epoch: int(numbers[0]), Batch: int(numbers[1]), Done: int(numbers[3])}
 	var run runOf
 	if found, err = readMember(t, backupRun, &run); err != nil {
 		return fail(err)
@@ -159,10 +164,10 @@ func (m *Model) LoadBackup(path string) (callbacks.Progress, error) {
 		return fail(err)
 	}
 	m.remembered = states
-	m.steps = uint32(progress[2])
+	m.steps = uint32(numbers[2])
 	m.restored, m.measures = nil, measured
-	if len(progress) == 6 {
-		m.restored = &place{Epoch: int(progress[0]), Done: int(progress[3]), PassEpoch: int(progress[4]), PassDone: int(progress[5]), HasPass: true,
+	if len(numbers) == 6 {
+		m.restored = &progress{Epoch: int(numbers[0]), Done: int(numbers[3]), PassEpoch: int(numbers[4]), PassDone: int(numbers[5]), HasPass: true,
 			Measured: measured.replicas > 0}
 	}
 	return at, nil
@@ -193,10 +198,10 @@ func (m *Model) backupVariables() ([]string, distribute.Variables, error) {
 // backupMeasures returns the metrics of a backup where they are those of this model, and whether the backup has any.
 func (m *Model) backupMeasures(t data.Tensors) (out measures, found bool) {
 	d := t.Get(backupMetrics)
-	if d == nil {
+	if d.IsZero() {
 		return out, false
 	}
-	bytes, ok := d.Data().([]uint8)
+	bytes, ok := d.Elements().([]uint8)
 	if shape := d.Shape(); ok && len(shape) == 2 && shape[0] > 0 && len(bytes) == shape[0]*bytesOf(m.metricVariables()) {
 		out = measures{shape[0], bytes}
 	}
@@ -208,10 +213,10 @@ func backupValue(t data.Tensors, name string, v *distribute.Variable) (kernels.A
 		return kernels.NewArray(v.Type()), nil
 	}
 	d := t.Get(name)
-	if d == nil {
+	if d.IsZero() {
 		return kernels.Array{}, fmt.Errorf("the file has no %q; expected a backup of the same model and optimizer", name)
 	}
-	a, err := fromDense(d)
+	a, err := d, d.Check()
 	if err == nil && len(v.Type().Shape) == 0 && a.Type.Shape.Size() == 1 {
 		a.Type.Shape = nil // a scalar is stored as a list of one
 	}

@@ -14,8 +14,9 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// A run that goes on from a backup in the middle of an epoch ends with the bits of one that was not interrupted: data in a new order each
-// epoch, dropout, and all batches trained on once. The logs of the epoch are those of all of its batches.
+// A run that goes on from a backup in the middle of an epoch ends with the bits of one that was not interrupted: data
+// in a new order each epoch, dropout, and all batches trained on once. The logs of the epoch are those of all of its
+// batches.
 func TestBackupInTheMiddleOfAnEpoch(t *testing.T) {
 	for name, options := range map[string][]keras.FitOption{
 		"all": nil, "steps of an epoch": {keras.StepsPerEpoch(3), keras.Epochs(5)}, "more steps than batches in memory": {keras.StepsPerEpoch(4)},

@@ -1,13 +1,9 @@
 package keras
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
-	"reflect"
-
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
@@ -56,18 +52,14 @@ func sampleOf(s *data.ArraySource) uint64 {
 	h, b := fnv.New64a(), s.All()
 	for _, part := range []data.Tensors{b.X, b.Y, b.SampleWeight} {
 		for _, a := range part.Arrays {
-			fmt.Fprintln(h, a.Dtype(), a.Shape())
-			values := reflect.ValueOf(a.Data())
-			if values.Kind() != reflect.Slice || s.N() == 0 {
+			fmt.Fprintln(h, a.DType(), a.Shape())
+			if s.N() == 0 {
 				continue
 			}
-			row := values.Len() / s.N()
+			row := len(a.Data) / s.N()
 			for i := range min(sampledRows, s.N()) {
 				at := i * s.N() / min(sampledRows, s.N()) * row
-				list := values.Slice(at, at+row).Interface()
-				if binary.Write(h, binary.LittleEndian, list) != nil { // no numbers of a fixed size
-					fmt.Fprint(h, list)
-				}
+				h.Write(a.Data[at : at+row])
 			}
 		}
 	}
@@ -89,7 +81,7 @@ func (t *trainer) addRun(to *data.Tensors) error {
 			return err
 		}
 		to.Names = append(to.Names, member.name)
-		to.Arrays = append(to.Arrays, tensor.New(tensor.WithShape(len(text)), tensor.WithBacking(text)))
+		to.Arrays = append(to.Arrays, data.Must(data.ArrayOf(text, len(text))))
 	}
 	return nil
 }
@@ -97,10 +89,10 @@ func (t *trainer) addRun(to *data.Tensors) error {
 // readMember decodes a member of JSON, and reports whether the backup has it.
 func readMember(t data.Tensors, name string, to any) (bool, error) {
 	d := t.Get(name)
-	if d == nil {
+	if d.IsZero() {
 		return false, nil
 	}
-	text, ok := d.Data().([]uint8)
+	text, ok := d.Elements().([]uint8)
 	if !ok {
 		return true, fmt.Errorf("the member %q is no text", name)
 	}
@@ -110,8 +102,8 @@ func readMember(t data.Tensors, name string, to any) (bool, error) {
 	return true, nil
 }
 
-// checkRun compares what a backup was trained on with what this run trains on. In the midst of an epoch it must be the same, as the rest of the
-// epoch would be other examples; at its end it is said.
+// checkRun compares what a backup was trained on with what this run trains on. In the midst of an epoch it must be the
+// same, as the rest of the epoch would be other examples; at its end it is said.
 func (t *trainer) checkRun(was runOf, at callbacks.Progress) error {
 	is := t.runOf()
 	if was.Steps < 0 || is.Steps < 0 { // one of them has not come to the end of its data yet
@@ -141,8 +133,8 @@ func (t *trainer) sayIfDone() error {
 	return err
 }
 
-// restoreCallbacks gives callbacks what they remembered when a backup was made that one of them has loaded. Several workers take that from the chief
-// (takeCallbacks), whatever each has found itself: another backup, or none.
+// restoreCallbacks gives callbacks what they remembered when a backup was made that one of them has loaded. Several
+// workers take that from the chief (takeCallbacks), whatever each has found itself: another backup, or none.
 func (t *trainer) restoreCallbacks() error {
 	if t.m.resume == nil {
 		t.m.remembered = nil // nobody goes on from what was loaded
@@ -155,7 +147,8 @@ func (t *trainer) restoreCallbacks() error {
 	return setCallbackStates(t.all, states)
 }
 
-// backupsLast puts callbacks that make backups behind the others, so that these have done what they do at the end of an epoch.
+// backupsLast puts callbacks that make backups behind the others, so that these have done what they do at the end of an
+// epoch.
 func backupsLast(list []callbacks.Callback) []callbacks.Callback {
 	var others, backups []callbacks.Callback
 	for _, c := range list {

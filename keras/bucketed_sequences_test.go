@@ -15,7 +15,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// wordModels take sequences of numbers up to 20, 0 for padding: one says one thing of a sequence, the other one of each step.
+// wordModels take sequences of numbers up to 20, 0 for padding: one says one thing of a sequence, the other one of each
+// step.
 func wordModels() map[string]func() []layers.Layer {
 	return map[string]func() []layers.Layer{
 		"sequence": func() []layers.Layer {
@@ -58,7 +59,7 @@ func words(steps bool, lengths ...int) *data.Pipeline {
 		for i := range rows {
 			rows[i] = []float32{float32(i), float32(i % 3), 1 / float32(i+1)}
 		}
-		target, err := data.ToDense(rows)
+		target, err := data.ToArray(rows)
 		e.Y = data.List(target)
 		return e, err
 	})
@@ -110,7 +111,8 @@ func requireClose(t *testing.T, a, b *keras.Model) {
 	}
 }
 
-// Two replicas train on buckets as one does, though the sequences of their parts are of different lengths, and every boundary costs one program.
+// Two replicas train on buckets as one does, though the sequences of their parts are of different lengths, and every
+// boundary costs one program.
 func TestReplicasTrainOnBuckets(t *testing.T) {
 	lengths := []int{3, 9, 4, 1, 15, 5, 8, 2, 12, 4, 7, 3, 11, 6, 2, 16, 5, 9, 13, 8}
 	for name, stack := range wordModels() {

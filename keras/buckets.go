@@ -8,16 +8,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Predictions, and evaluations, of many batch sizes share programs: where the examples of a batch do not influence each other, a batch is filled up with
-// copies of its first example to one of a few sizes, and what is computed for those is left out. Whether examples are independent is
-// decided on the program, see [ir.RowWise]. The first size that a model sees, and small ones, for which other kernels are faster, have
-// programs of their own.
+// Predictions, and evaluations, of many batch sizes share programs: where the examples of a batch do not influence each
+// other, a batch is filled up with copies of its first example to one of a few sizes, and what is computed for those is
+// left out. Whether examples are independent is decided on the program, see [ir.RowWise]. The first size that a model
+// sees, and small ones, for which other kernels are faster, have programs of their own.
 
-// leastBucket is the smallest batch that is filled up. The kernels for fewer rows form sums in other orders than those for many.
+// leastBucket is the smallest batch that is filled up. The kernels for fewer rows form sums in other orders than those
+// for many.
 const leastBucket = 8
 
-// bucketRows is the number of examples that n are filled up to: powers of two, above 64 the multiples of 64, above 256 quarters of a power
-// of two.
+// bucketRows is the number of examples that n are filled up to: powers of two, above 64 the multiples of 64, above 256
+// quarters of a power of two.
 func bucketRows(n int) int {
 	if n < leastBucket {
 		return n
@@ -61,9 +62,10 @@ func (m *Model) rowWise(inputs []ir.Type) bool {
 	return ir.RowWise(p.Trace, "batch") == nil
 }
 
-// filling says which batches of Evaluate share programs. Their losses and metrics bring the examples of a batch together, so the programs are told how
-// many of the rows are examples, and leave the others out; whether they can is decided on the program, see [ir.FillRows]. As with predictions, the first
-// size and small ones have programs of their own.
+// filling says which batches of Evaluate share programs. Their losses and metrics bring the examples of a batch
+// together, so the programs are told how many of the rows are examples, and leave the others out; whether they can is
+// decided on the program, see [ir.FillRows]. As with predictions, the first size and small ones have programs of their
+// own.
 type filling struct {
 	first int  // examples of the first batch
 	never bool // the program cannot leave rows out
@@ -81,14 +83,15 @@ func (f *filling) wants(n int) bool {
 }
 
 // tellRows tells the program how many rows are examples.
-func (f *feeder) tellRows(n int) error {
+func (f *binder) tellRows(n int) error {
 	binary.LittleEndian.PutUint32(f.count[:], uint32(n))
 	return f.inst.Input(0, len(f.columns)).Write(f.count[:])
 }
 
-// newTestFeeder returns a feeder for test steps. What a step of the user's own does with a batch, its code decides, which may look at the size.
-func (m *Model) newTestFeeder() *feeder {
-	f := newFeeder(m.compiled.test, m.policy.Float())
+// newTestBinder returns a binder for test steps. What a step of the user's own does with a batch, its code decides,
+// which may look at the size.
+func (m *Model) newTestBinder() *binder {
+	f := newBinder(m.compiled.test, m.policy.Float())
 	if m.compiled.testStep == nil && m.compiled.trainStep == nil {
 		f.filling = &m.compiled.filling
 	}
@@ -96,7 +99,7 @@ func (m *Model) newTestFeeder() *feeder {
 }
 
 // fill returns memory with the given examples of column i and copies of the first one behind them.
-func (f *feeder) fill(i int, examples []byte) []byte {
+func (f *binder) fill(i int, examples []byte) []byte {
 	row := f.columns[i].row
 	if f.staged[i] == nil {
 		f.staged[i] = make([]byte, f.rows*row)
@@ -112,9 +115,9 @@ func (f *feeder) fill(i int, examples []byte) []byte {
 	return all
 }
 
-// fillPart is a replica's part of column i with as many rows as the other replicas have; like begins with an example of the batch, of which the
-// rows that are none are copies.
-func (f *feeder) fillPart(i, replica int, part, like []byte) []byte {
+// fillPart is a replica's part of column i with as many rows as the other replicas have; like begins with an example of
+// the batch, of which the rows that are none are copies.
+func (f *binder) fillPart(i, replica int, part, like []byte) []byte {
 	row := f.columns[i].row
 	size := f.part * row
 	if f.staged[i] == nil {

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/layers/regularizers"
 	"github.com/gokeras/gokeras/losses"
@@ -22,28 +22,28 @@ import (
 type evaluation struct {
 	network  rowNetwork
 	compile  func() keras.CompileConfig
-	labels   func(r *rand.Rand, n int) *tensor.Dense
+	labels   func(r *rand.Rand, n int) data.Array
 	weighted bool
 	exact    bool // the model has a program for each size
 }
 
-func classNumbers(classes int) func(r *rand.Rand, n int) *tensor.Dense {
-	return func(r *rand.Rand, n int) *tensor.Dense {
+func classNumbers(classes int) func(r *rand.Rand, n int) data.Array {
+	return func(r *rand.Rand, n int) data.Array {
 		y := make([]int32, n)
 		for i := range y {
 			y[i] = int32(r.IntN(classes))
 		}
-		return tensor.New(tensor.WithShape(n), tensor.WithBacking(y))
+		return data.Must(data.ArrayOf(y, n))
 	}
 }
 
-func randomNumbers(of func(r *rand.Rand) float32, shape ...int) func(r *rand.Rand, n int) *tensor.Dense {
-	return func(r *rand.Rand, n int) *tensor.Dense {
-		y := make([]float32, n*tensor.Shape(shape).TotalSize())
+func randomNumbers(of func(r *rand.Rand) float32, shape ...int) func(r *rand.Rand, n int) data.Array {
+	return func(r *rand.Rand, n int) data.Array {
+		y := make([]float32, n*ir.Shape(shape).Size())
 		for i := range y {
 			y[i] = of(r)
 		}
-		return tensor.New(tensor.WithShape(append([]int{n}, shape...)...), tensor.WithBacking(y))
+		return data.Must(data.ArrayOf(y, append([]int{n}, shape...)...))
 	}
 }
 
@@ -111,8 +111,8 @@ func (e evaluation) data(n int) *data.ArraySource {
 	return data.Arrays(e.network.rows(n), e.labels(r, n), data.SampleWeight(w))
 }
 
-// Batches that are filled up have the losses and metrics of a program of their own size; the order of sums over the examples may differ, by which the
-// last digits of a float32 do.
+// Batches that are filled up have the losses and metrics of a program of their own size; the order of sums over the
+// examples may differ, by which the last digits of a float32 do.
 func TestEvaluationsOfManySizes(t *testing.T) {
 	sizes := []int{20, 8, 9, 15, 16, 17, 3, 30, 33, 50, 64, 65, 100, 129, 20}
 	for name, e := range evaluations() {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
@@ -85,7 +84,7 @@ func (n rowNetwork) model(t testing.TB) *keras.Model {
 	return m
 }
 
-func (n rowNetwork) rows(count int) *tensor.Dense {
+func (n rowNetwork) rows(count int) data.Array {
 	row := 1
 	for _, d := range n.shape {
 		row *= d
@@ -95,7 +94,7 @@ func (n rowNetwork) rows(count int) *tensor.Dense {
 	for i := range x {
 		x[i] = float32(r.NormFloat64())
 	}
-	return tensor.New(tensor.WithShape(append([]int{count}, n.shape...)...), tensor.WithBacking(x))
+	return data.Must(data.ArrayOf(x, append([]int{count}, n.shape...)...))
 }
 
 // Batches that are filled up give the bits of a program of their own size, and models that mix examples are left alone.
@@ -124,7 +123,7 @@ func (n rowNetwork) compare(t *testing.T, shared bool) {
 		alone, err := n.model(t).PredictOnBatch(context.Background(), data.Arrays(x, nil))
 		require.NoError(t, err)
 		require.Equal(t, alone.Shape(), got.Shape())
-		a, b := alone.Data().([]float32), got.Data().([]float32)
+		a, b := alone.Elements().([]float32), got.Elements().([]float32)
 		for i := range a {
 			require.Equal(t, math.Float32bits(a[i]), math.Float32bits(b[i]), "size %d, element %d", size, i)
 		}
@@ -149,7 +148,7 @@ func TestPredictionsOfAllSizes(t *testing.T) {
 		require.NoError(t, err)
 		alone, err := n.model(t).PredictOnBatch(context.Background(), data.Arrays(x, nil))
 		require.NoError(t, err)
-		require.Equal(t, alone.Data(), got.Data(), "size %d", size)
+		require.Equal(t, alone.Elements(), got.Elements(), "size %d", size)
 	}
 	require.LessOrEqual(t, keras.PredictPrograms(many), 16)
 }

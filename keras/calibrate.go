@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -15,25 +13,31 @@ import (
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
-// Calibration is what the modes gptq and awq take beside their configuration: examples, and the order in which layers are quantized.
+// Calibration is what the modes gptq and awq take beside their configuration: examples, and the order in which layers
+// are quantized.
 type Calibration struct {
-	// Tokens is a text in numbers. Examples of the configuration's SequenceLength are cut out of it, evenly spread; a short one is repeated.
+	// Tokens is a text in numbers. Examples of the configuration's SequenceLength are cut out of it, evenly spread; a
+	// short one is repeated.
 	Tokens []int32
-	// Data gives the examples where there are no Tokens: the inputs of the model, or of the first layer of Before or Blocks. Targets are ignored.
+	// Data gives the examples where there are no Tokens: the inputs of the model, or of the first layer of Before or
+	// Blocks. Targets are ignored.
 	Data data.Dataset
-	// Before are the layers before the first block, each applied to what the one before it gives, such as embeddings. They are not quantized.
+	// Before are the layers before the first block, each applied to what the one before it gives, such as embeddings.
+	// They are not quantized.
 	Before []layers.Layer
-	// Blocks are layers, or models, each applied to what the one before it gives. A block is calibrated with what the blocks before it give after they
-	// were quantized. Layers that are in none are not quantized. nil is each layer of a Sequential model, and one block for another model.
+	// Blocks are layers, or models, each applied to what the one before it gives. A block is calibrated with what the
+	// blocks before it give after they were quantized. Layers that are in none are not quantized. nil is each layer of
+	// a Sequential model, and one block for another model.
 	Blocks []layers.Layer
 }
 
-// QuantizeWith quantizes Dense and EinsumDense layers in the model to the mode gptq or awq. how is a *quantizers.GPTQConfig or *quantizers.AWQConfig;
-// filters that return false leave layers out. What [Model.Quantize] says of training, of models that are compiled and of errors is true here as well,
-// but blocks that were quantized before an error stay quantized.
+// QuantizeWith quantizes Dense and EinsumDense layers in the model to the mode gptq or awq. how is a
+// *quantizers.GPTQConfig or *quantizers.AWQConfig; filters that return false leave layers out. What [Model.Quantize]
+// says of training, of models that are compiled and of errors is true here as well, but blocks that were quantized
+// before an error stay quantized.
 //
-// Behaviour of keras.Model.quantize, whose configurations hold data and structure; examples are cut out of Tokens as by its strategy "strided" from
-// the beginning.
+// Behaviour of keras.Model.quantize, whose configurations hold data and structure; examples are cut out of Tokens as by
+// its strategy "strided" from the beginning.
 func (m *Model) QuantizeWith(ctx context.Context, how quantizers.Calibrator, c Calibration, filters ...func(l layers.Layer) bool) error {
 	return prefixed("QuantizeWith", m.quantizeWith(ctx, how, c, filters))
 }
@@ -156,7 +160,7 @@ func windows(tokens []int32, samples, length int) (*data.ArraySource, error) {
 		start := i * stride % (last + 1)
 		out = append(out, tokens[start:start+length]...)
 	}
-	return data.Arrays(tensor.New(tensor.WithShape(samples, length), tensor.WithBacking(out)), nil), nil
+	return data.Arrays(data.Must(data.ArrayOf(out, samples, length)), nil), nil
 }
 
 // firstExamples collects examples of a dataset.
@@ -188,9 +192,9 @@ func firstExamples(ctx context.Context, ds data.Dataset, n int) (*data.ArraySour
 	if len(parts) == 0 {
 		return nil, fmt.Errorf("there is nothing to calibrate with: the data have no examples")
 	}
-	all := data.Tensors{Names: parts[0].Names, Arrays: make([]*tensor.Dense, len(parts[0].Arrays))}
+	all := data.Tensors{Names: parts[0].Names, Arrays: make([]data.Array, len(parts[0].Arrays))}
 	for i := range all.Arrays {
-		var one []*tensor.Dense
+		var one []data.Array
 		for _, p := range parts {
 			if len(p.Arrays) != len(all.Arrays) {
 				return nil, fmt.Errorf("batches of the data have %d inputs and %d", len(all.Arrays), len(p.Arrays))
@@ -207,15 +211,21 @@ func firstExamples(ctx context.Context, ds data.Dataset, n int) (*data.ArraySour
 }
 
 // joined puts arrays one after the other along axis 0.
-func joined(parts []*tensor.Dense) (*tensor.Dense, error) {
+func joined(parts []data.Array) (data.Array, error) {
 	if len(parts) == 1 {
 		return parts[0], nil
 	}
-	out, err := parts[0].Concat(0, parts[1:]...)
-	if err != nil {
-		return nil, fmt.Errorf("examples of several shapes, such as %v and %v, cannot be calibrated with: %w; pad them", parts[0].Shape(), parts[len(parts)-1].Shape(), err)
+	first := parts[0]
+	all := data.Array{Type: ir.Type{DType: first.DType(), Shape: first.Type.Shape.Clone()}}
+	all.Type.Shape[0] = 0
+	for _, p := range parts {
+		if p.DType() != first.DType() || !p.Type.Shape[1:].Equal(first.Type.Shape[1:]) {
+			return data.Array{}, fmt.Errorf("examples of several shapes, such as %v and %v, cannot be calibrated with; pad them", first.Type, p.Type)
+		}
+		all.Type.Shape[0] += p.Type.Shape[0]
+		all.Data = append(all.Data, p.Data...)
 	}
-	return out, nil
+	return all, nil
 }
 
 // around is a model that computes a layer for single examples such as those.
@@ -229,9 +239,9 @@ func around(l layers.Layer, examples *data.ArraySource) (*Model, error) {
 		x := examples.All().X
 		for _, a := range x.Arrays {
 			dtype := "float32"
-			switch a.Dtype() {
-			case tensor.Int32, tensor.Int64, tensor.Float64:
-				dtype = a.Dtype().String()
+			switch a.DType() {
+			case ir.Int32, ir.Int64, ir.Float64:
+				dtype = a.DType().String()
 			}
 			inputs = append(inputs, Input(Shape(a.Shape()[1:]...), DType(dtype), FixedBatch(1)))
 		}
@@ -247,7 +257,7 @@ func applied(ctx context.Context, l layers.Layer, examples *data.ArraySource) (*
 	if err != nil {
 		return nil, err
 	}
-	var parts []*tensor.Dense
+	var parts []data.Array
 	for i := range examples.N() {
 		y, err := m.PredictOnBatch(ctx, examples.Slice(i, i+1))
 		if err != nil {
@@ -296,11 +306,11 @@ func (m *Model) calibrateBlock(ctx context.Context, how quantizers.Calibrator, b
 }
 
 // add adds what was seen in one example.
-func add(s *quantizers.Statistics, rows, values *tensor.Dense, products bool) error {
-	n, ok := rows.Data().([]float32)
-	v, also := values.Data().([]float32)
+func add(s *quantizers.Statistics, rows, values data.Array, products bool) error {
+	n, ok := rows.Elements().([]float32)
+	v, also := values.Elements().([]float32)
 	if !ok || !also {
-		return fmt.Errorf("statistics are of type %v", values.Dtype())
+		return fmt.Errorf("statistics are of type %v", values.DType())
 	}
 	s.Rows += int(n[0])
 	into := &s.Magnitudes
@@ -320,8 +330,8 @@ func add(s *quantizers.Statistics, rows, values *tensor.Dense, products bool) er
 	return nil
 }
 
-// observer computes a block, and in place of its results what is to be known of the inputs of layers in it: for each the number of rows, and sums of
-// products (1, features, features) or largest magnitudes (1, features).
+// observer computes a block, and in place of its results what is to be known of the inputs of layers in it: for each
+// the number of rows, and sums of products (1, features, features) or largest magnitudes (1, features).
 type observer struct {
 	layers.Base
 
@@ -381,9 +391,4 @@ func (o *observer) statistics(x *ops.Tensor, features int) (rows, sum *ops.Tenso
 		return rows, ops.ExpandDims(ops.Matmul(ops.Transpose(x), x), 0)
 	}
 	return rows, ops.ExpandDims(ops.Max(ops.Abs(x), 0), 0)
-}
-
-// Call applies the layer inside a trace.
-func (o *observer) Call(c *layers.Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return layers.Invoke(o, c, inputs...)
 }

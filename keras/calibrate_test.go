@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/internal/recorded"
@@ -41,7 +40,8 @@ func calibratedModels(t *testing.T) []calibratedModel {
 	return cases
 }
 
-// TestCalibratedModelsAreThoseOfKeras opens what Keras calibrated, calibrates the same model, and compares weights, predictions and files.
+// TestCalibratedModelsAreThoseOfKeras opens what Keras calibrated, calibrates the same model, and compares weights,
+// predictions and files.
 func TestCalibratedModelsAreThoseOfKeras(t *testing.T) {
 	for _, c := range calibratedModels(t) {
 		t.Run(c.Name, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestCalibratedModelsAreThoseOfKeras(t *testing.T) {
 			requireGrids(t, c.Weights, arrays, names)
 			y, err := m.Predict(t.Context(), data.Arrays(c.X.dense(), nil))
 			require.NoError(t, err)
-			for i, v := range y.Data().([]float32) {
+			for i, v := range y.Elements().([]float32) {
 				require.InDelta(t, c.Predicted.Values[i], v, 0.02*(1+math.Abs(c.Predicted.Values[i])), "[%d]", i)
 			}
 
@@ -94,7 +94,8 @@ func TestCalibratedModelsAreThoseOfKeras(t *testing.T) {
 	}
 }
 
-// requireGrids compares weights with those of Keras, of which few numbers may be neighbours: errors of float32 decide about values in the middle.
+// requireGrids compares weights with those of Keras, of which few numbers may be neighbours: errors of float32 decide
+// about values in the middle.
 func requireGrids(t *testing.T, want []recordedArray, got []kernels.Array, names []string) {
 	t.Helper()
 	for i, w := range want {
@@ -122,13 +123,9 @@ type projection struct {
 
 func (p *projection) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	if in[0].Rank() == 7 {
-		return []*ops.Tensor{p.Never.Call(c, in[0])}
+		return []*ops.Tensor{layers.Invoke(p.Never, c, in[0])}
 	}
-	return []*ops.Tensor{ops.Add(p.Twice.Call(c, in[0]), p.Twice.Call(c, ops.MultiplyScalar(in[0], 10)))}
-}
-
-func (p *projection) Call(c *layers.Context, in ...*ops.Tensor) *ops.Tensor {
-	return layers.Invoke(p, c, in...)
+	return []*ops.Tensor{ops.Add(layers.Invoke(p.Twice, c, in[0]), layers.Invoke(p.Twice, c, ops.MultiplyScalar(in[0], 10)))}
 }
 
 // denseCell computes each step with a Dense layer.
@@ -137,11 +134,15 @@ type denseCell struct {
 	Dense *layers.Dense
 }
 
+func (d *denseCell) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
+	return layers.ForwardCell(c, d, in)
+}
+
 func (d *denseCell) StateSizes() []int { return []int{d.Dense.Units} }
 func (d *denseCell) OutputSize() int   { return d.Dense.Units }
 func (d *denseCell) Start(c *layers.Context, _ int) layers.CellRun {
 	return layers.CellRun{Step: func(x *ops.Tensor, states []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
-		y := ops.Add(d.Dense.Call(c, x), states[0])
+		y := ops.Add(layers.Invoke(d.Dense, c, x), states[0])
 		return y, []*ops.Tensor{y}
 	}}
 }
@@ -149,15 +150,13 @@ func (d *denseCell) Build(b *layers.Builder, in []ir.Shape) {
 	b.Adopt(d.Dense)
 	b.BuildMember(d.Dense, in[0])
 }
-func (d *denseCell) Call(c *layers.Context, in ...*ops.Tensor) *ops.Tensor {
-	return layers.Invoke(d, c, in...)
-}
 
-// TestCalibrationOfWholeModels: without blocks a Sequential model is calibrated layer by layer, and another model as one.
+// TestCalibrationOfWholeModels: without blocks a Sequential model is calibrated layer by layer, and another model as
+// one.
 func TestCalibrationOfWholeModels(t *testing.T) {
-	x := tensor.New(tensor.WithShape(60, 8), tensor.Of(tensor.Float32))
-	for i := range x.Data().([]float32) {
-		x.Data().([]float32)[i] = float32(math.Sin(float64(i * i % 61)))
+	x := data.Must(data.Zeros[float32](60, 8))
+	for i := range x.Elements().([]float32) {
+		x.Elements().([]float32)[i] = float32(math.Sin(float64(i * i % 61)))
 	}
 	functional := func() *keras.Model {
 		a, b := keras.Input(keras.Shape(8)), keras.Input(keras.Shape(8))
@@ -176,7 +175,7 @@ func TestCalibrationOfWholeModels(t *testing.T) {
 		x any
 	}{
 		"sequential":    {stack(&layers.Dense{Units: 16, Activation: "relu"}, &layers.Dropout{Rate: 0.5}, &layers.Dense{Units: 3}), x},
-		"functional":    {functional(), []*tensor.Dense{x, x}},
+		"functional":    {functional(), []data.Array{x, x}},
 		"called twice":  {stack(&projection{Twice: &layers.Dense{Units: 5}}), x},
 		"normalization": {stack(&layers.BatchNormalization{}, &layers.Dense{Units: 5}), x},
 	} {
@@ -190,16 +189,16 @@ func TestCalibrationOfWholeModels(t *testing.T) {
 			require.NoError(t, err)
 			for i := range want {
 				requireNear(t, want[i], got[i], 0.1)
-				require.NotEqual(t, want[i].Data(), got[i].Data())
+				require.NotEqual(t, want[i].Elements(), got[i].Elements())
 			}
 		})
 	}
 }
 
-func requireNear(t *testing.T, want, got *tensor.Dense, slack float64) {
+func requireNear(t *testing.T, want, got data.Array, slack float64) {
 	t.Helper()
-	for i, v := range want.Data().([]float32) {
-		require.InDelta(t, v, got.Data().([]float32)[i], slack)
+	for i, v := range want.Elements().([]float32) {
+		require.InDelta(t, v, got.Elements().([]float32)[i], slack)
 	}
 }
 
@@ -210,7 +209,7 @@ func TestModelsThatCannotBeCalibrated(t *testing.T) {
 		return m
 	}
 	dense := func() *keras.Model { return made(&layers.Dense{Units: 3}) }
-	x := data.Arrays(tensor.New(tensor.WithShape(5, 3, 4), tensor.WithBacking(slices.Repeat([]float32{1, 2, 3}, 20))), nil)
+	x := data.Arrays(data.Must(data.ArrayOf(slices.Repeat([]float32{1, 2, 3}, 20), 5, 3, 4)), nil)
 	refused := func(want string, m *keras.Model, c keras.Calibration, filters ...func(layers.Layer) bool) {
 		t.Helper()
 		require.ErrorContains(t, m.QuantizeWith(t.Context(), &quantizers.AWQConfig{}, c, filters...), want)

@@ -98,7 +98,8 @@ func checkReplicas(t *testing.T, m *keras.Model) {
 	}
 }
 
-// A run that is cancelled in the middle of an epoch ends after the step, keeps its weights and history, and another goes on.
+// A run that is cancelled in the middle of an epoch ends after the step, keeps its weights and history, and another
+// goes on.
 func TestCancelInEpoch(t *testing.T) {
 	x, y := grid(64, 4), cycle(64, 3)
 	for _, replicas := range []int{1, 2} {
@@ -211,7 +212,8 @@ func TestCancelWaitingForData(t *testing.T) {
 	}
 }
 
-// Runs that are cancelled at any moment leave equal, finite weights on all replicas, no goroutine, and a model that can be used.
+// Runs that are cancelled at any moment leave equal, finite weights on all replicas, no goroutine, and a model that can
+// be used.
 func TestCancelAnywhere(t *testing.T) {
 	noNewGoroutines(t)
 	x, y := grid(64, 4), cycle(64, 3)
@@ -292,7 +294,7 @@ func TestPredictConcurrently(t *testing.T) {
 			for i := range x {
 				y, err := reference.Predict(context.Background(), data.Arrays(x[i:i+1], nil))
 				require.NoError(t, err)
-				want[i] = y.Data().([]float32)
+				want[i] = y.Elements().([]float32)
 			}
 			var group sync.WaitGroup
 			for g := range 16 {
@@ -305,7 +307,7 @@ func TestPredictConcurrently(t *testing.T) {
 						if !assert.NoError(t, err) {
 							return
 						}
-						got := y.Data().([]float32)
+						got := y.Elements().([]float32)
 						for i := range got {
 							if !assert.InDelta(t, want[from+i/3][i%3], got[i], 1e-5) {
 								return
@@ -339,10 +341,10 @@ func TestPredictDuringFit(t *testing.T) {
 			group.Go(func() {
 				for n := 0; n < 100 || trained.Load() == 0 && time.Since(began) < time.Minute; n++ { // until training has begun
 					out, err := m.PredictAll(context.Background(), data.Arrays(x, nil))
-					if !assert.NoError(t, err) || !assert.Equal(t, out[0].Data(), out[1].Data()) {
+					if !assert.NoError(t, err) || !assert.Equal(t, out[0].Elements(), out[1].Elements()) {
 						break
 					}
-					if v := out[0].Data().([]float32)[5]; v != 0 {
+					if v := out[0].Elements().([]float32)[5]; v != 0 {
 						trained.Add(1)
 					}
 				}

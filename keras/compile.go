@@ -13,24 +13,31 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// CompileConfig says how a model is trained. Names and values are resolved as Keras does; for a model with several outputs,
-// losses, weights and metrics are given as a list in the order of the outputs or as a map by output name.
+// CompileConfig says how a model is trained. Names and values are resolved as Keras does; for a model with several
+// outputs, losses, weights and metrics are given as a list in the order of the outputs or as a map by output name.
 type CompileConfig struct {
 	// Optimizer is a name ("adam") or an optimizer; nil is "rmsprop".
 	Optimizer any
-	// Loss is a name ("mse"), a losses.Loss, a []any or map[string]any of these (nil entries leave an output out), or nil.
+	// Loss is a name ("mse"), a losses.Loss, a []any or map[string]any of these (nil entries leave an output out), or
+	// nil.
 	Loss any
 	// LossWeights multiply the losses of the outputs: []float64 or map[string]float64; nil is 1 for each.
 	LossWeights any
-	// Metrics are shown but not trained on; they ignore sample weights. []metrics.Metric, []string, []any, or for several
-	// outputs a [][]any or map[string]any. "accuracy" picks the kind that fits the shapes.
+	// Metrics are shown but not trained on; they ignore sample weights. []metrics.Metric, []string, []any, or for
+	// several outputs a [][]any or map[string]any. "accuracy" picks the kind that fits the shapes.
 	Metrics any
 	// WeightedMetrics are metrics that use sample and class weights.
 	WeightedMetrics any
 	// StepsPerExecution is the number of batches run between two rounds of batch callbacks; 0 is 1.
 	StepsPerExecution int
-	// TrainStep takes the place of what a step of training is otherwise: see [Step]. nil is the method TrainStep of the value that NewModel was
-	// given, if it has one. Files do not keep it.
+	// CheckNumerics makes Fit and Evaluate fail at the first step in which the result of a layer, the loss, or the
+	// gradient of either or of a weight is NaN or infinite, with an [*ops.NotFiniteError] that names the layer and the
+	// element. The failed step changes no variable. It is for finding out where such numbers come from: it makes steps
+	// slower. Gradients of losses that are scaled are infinite on purpose at times, and not looked at. As
+	// tf.debugging.enable_check_numerics, for one model. Files do not keep it.
+	CheckNumerics bool
+	// TrainStep takes the place of what a step of training is otherwise: see [Step]. nil is the method TrainStep of the
+	// value that NewModel was given, if it has one. Files do not keep it.
 	TrainStep StepFunc
 	// TestStep does so for Evaluate and validation; nil is the method TestStep of the value that NewModel was given.
 	TestStep StepFunc
@@ -80,8 +87,8 @@ type namedMetric struct {
 	tracker  bool // a running mean of what a step of the user's own returned
 }
 
-// Compile sets optimizer, loss and metrics. It can be called again; the state of an optimizer given by name starts anew then. It is
-// an error while the model trains.
+// Compile sets optimizer, loss and metrics. It can be called again; the state of an optimizer given by name starts anew
+// then. It is an error while the model trains.
 func (m *Model) Compile(config CompileConfig) error {
 	if !m.training.TryLock() {
 		return fmt.Errorf("keras: Compile: model %q is training or evaluating; wait for it to end", m.Name())

@@ -75,7 +75,8 @@ func (c *counting) since() [3]int64 {
 	return [3]int64{c.compiled.Swap(0), c.sessions.Swap(0), c.connected.Swap(0)}
 }
 
-// A program is compiled once, however many replicas and goroutines run it, and replicas are connected once for all programs.
+// A program is compiled once, however many replicas and goroutines run it, and replicas are connected once for all
+// programs.
 func TestProgramsAreCompiledOnce(t *testing.T) {
 	c := counted()
 	for _, replicas := range []int64{1, 2} {

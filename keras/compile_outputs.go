@@ -8,8 +8,9 @@ import (
 	"github.com/gokeras/gokeras/metrics"
 )
 
-// resolveLosses makes the loss of each output. named says whether the names are the model's own; the losses of outputs without names
-// are shown under the names of the losses, as in Keras. dict says whether the outputs are a dict, of which some may go without a loss.
+// resolveLosses makes the loss of each output. named says whether the names are the model's own; the losses of outputs
+// without names are shown under the names of the losses, as in Keras. dict says whether the outputs are a dict, of
+// which some may go without a loss.
 func (c *compiled) resolveLosses(names []string, named, dict bool, targets, outputs []ir.Type) error {
 	specs, err := c.lossSpecs(names, len(outputs), dict)
 	if err != nil {
@@ -78,8 +79,8 @@ func (c *compiled) lossSpecs(names []string, n int, dict bool) ([]any, error) {
 	return specs, nil
 }
 
-// placeTargets finds the position of each output's targets in a batch, -1 for none: there are targets for every output, or for
-// those with a loss, in their order.
+// placeTargets finds the position of each output's targets in a batch, -1 for none: there are targets for every output,
+// or for those with a loss, in their order.
 func placeTargets(specs []any, names []string, targets int) ([]int, error) {
 	places := make([]int, len(specs))
 	var trained []string
@@ -228,7 +229,8 @@ func (c *compiled) buildMetrics(m *Model, targets, outputs []ir.Type) error {
 	return nil
 }
 
-// compiledMetrics lists the trackers of losses (output -1) and the metrics, in the order of Keras's evaluate list; nil before they are resolved.
+// compiledMetrics lists the trackers of losses (output -1) and the metrics, in the order of Keras's evaluate list; nil
+// before they are resolved.
 func (c *compiled) compiledMetrics() []*namedMetric {
 	if c.lossTracker == nil {
 		return nil

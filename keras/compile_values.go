@@ -118,8 +118,8 @@ func perOutput(what string, v any, names []string, n int, shared bool) ([]any, e
 	return out, nil
 }
 
-// metricOf reads a function as a metric in the way of Keras, which looks for its name among the losses first: as a function
-// cosine_similarity is the loss, which is negative, and not the metric of that name.
+// metricOf reads a function as a metric in the way of Keras, which looks for its name among the losses first: as a
+// function cosine_similarity is the loss, which is negative, and not the metric of that name.
 func metricOf(v any) any {
 	o, ok := v.(config.Object)
 	if !ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// compileObject returns the compile_config of a Keras document, nil for a model that is not compiled: what was given to Compile,
-// with the optimizer's present learning rate.
+// compileObject returns the compile_config of a Keras document, nil for a model that is not compiled: what was given to
+// Compile, with the optimizer's present learning rate.
 func (m *Model) compileObject() (map[string]any, error) {
 	if m.compiled == nil {
 		return nil, nil
@@ -47,8 +47,8 @@ func (m *Model) compileObject() (map[string]any, error) {
 	}, nil
 }
 
-// optimizerObject describes the optimizer. One that was wrapped for the sake of half precision is written without the wrapper, which
-// compiling puts around it again.
+// optimizerObject describes the optimizer. One that was wrapped for the sake of half precision is written without the
+// wrapper, which compiling puts around it again.
 func (m *Model) optimizerObject() (map[string]any, error) {
 	o := m.compiled.optimizer
 	if scaled, ok := o.(*optimizers.LossScaleOptimizer); ok && !givenScaled(m.compiled.config.Optimizer) {
@@ -74,7 +74,9 @@ func describeOptimizer(o optimizers.Optimizer) (map[string]any, error) {
 		return nil, err
 	}
 	c := object["config"].(map[string]any)
-	c["name"] = optimizerName(o)
+	if config.RegisteredName(o) == "" || config.HasKey(o, "name") { // a type of the caller's own may have none
+		c["name"] = optimizerName(o)
+	}
 	if scaled, ok := o.(*optimizers.LossScaleOptimizer); ok {
 		c["inner_optimizer"], err = describeOptimizer(scaled.Inner)
 		return object, err

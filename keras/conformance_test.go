@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/internal/vectors"
@@ -105,8 +104,8 @@ func flat(v any) []float64 {
 	return []float64{math.NaN()}
 }
 
-// TestConformance opens models that Keras saved, with their weights and optimizer state, and compares predictions, evaluations,
-// histories and trained weights with what Keras computed from the same inputs.
+// TestConformance opens models that Keras saved, with their weights and optimizer state, and compares predictions,
+// evaluations, histories and trained weights with what Keras computed from the same inputs.
 func TestConformance(t *testing.T) {
 	file := vectors.Load(t, "conformance")
 	for _, c := range file.Cases {
@@ -116,7 +115,7 @@ func TestConformance(t *testing.T) {
 			m := conformanceModel(t, &c)
 			switch extra.Command {
 			case "evaluate":
-				logs, err := m.EvaluateLogs(context.Background(), conformanceData(t, &c, extra, ""), batchSize(extra)...)
+				logs, err := m.EvaluateLogs(context.Background(), conformanceData(t, &c, extra, ""), batchSize(extra))
 				require.NoError(t, err)
 				names, want := orderedNumbers(t, extra.Expected.Evaluate)
 				require.ElementsMatch(t, names, logs.Names())
@@ -133,11 +132,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-func batchSize(extra conformanceCase) []keras.FitOption {
-	if extra.Args.BatchSize == 0 {
-		return nil
-	}
-	return []keras.FitOption{keras.BatchSize(extra.Args.BatchSize)}
+func batchSize(extra conformanceCase) keras.LoopOption {
+	return keras.BatchSize(extra.Args.BatchSize) // 0 is the default
 }
 
 func conformanceModel(t *testing.T, c *vectors.Case) *keras.Model {
@@ -161,7 +157,8 @@ func conformanceModel(t *testing.T, c *vectors.Case) *keras.Model {
 		state = append(state, a)
 	}
 	require.NoError(t, m.SetWeightArrays(weights))
-	// Keras forgets on loading that a mixed_float16 model scales its loss, and trains without; so there is no state to compare.
+	// Keras forgets on loading that a mixed_float16 model scales its loss, and trains without; so there is no state to
+	// compare.
 	if state != nil && !strings.HasPrefix(c.Name, "dtype_fit/mixed_float16") {
 		require.NoError(t, m.SetOptimizerArrays(state))
 	}
@@ -177,7 +174,7 @@ func conformanceData(t *testing.T, c *vectors.Case, extra conformanceCase, prefi
 		}
 		out := data.Tensors{}
 		for _, name := range names {
-			if a := s.Get(name); a != nil {
+			if a := s.Get(name); !a.IsZero() {
 				out.Names, out.Arrays = append(out.Names, name), append(out.Arrays, a)
 			}
 		}
@@ -194,7 +191,7 @@ func conformanceData(t *testing.T, c *vectors.Case, extra conformanceCase, prefi
 
 func conformanceFit(t *testing.T, m *keras.Model, c *vectors.Case, extra conformanceCase) {
 	t.Helper()
-	options := append(batchSize(extra), keras.Shuffle(false), keras.Epochs(max(extra.Args.Epochs, 1)), keras.ValidationSplit(extra.Args.ValidationSplit))
+	options := []keras.FitOption{batchSize(extra), keras.Shuffle(false), keras.Epochs(max(extra.Args.Epochs, 1)), keras.ValidationSplit(extra.Args.ValidationSplit)}
 	if extra.Args.ClassWeight != nil {
 		options = append(options, keras.ClassWeight(intKeys(t, extra.Args.ClassWeight)))
 	}
@@ -239,7 +236,7 @@ func conformanceFit(t *testing.T, m *keras.Model, c *vectors.Case, extra conform
 func conformancePredict(t *testing.T, m *keras.Model, c *vectors.Case, extra conformanceCase) {
 	t.Helper()
 	x := conformanceData(t, c, extra, "")
-	out, err := m.PredictAll(context.Background(), data.Arrays(x.All().X, nil), batchSize(extra)...)
+	out, err := m.PredictAll(context.Background(), data.Arrays(x.All().X, nil), batchSize(extra))
 	require.NoError(t, err)
 	checked := 0
 	for _, w := range c.Outputs {
@@ -248,7 +245,7 @@ func conformancePredict(t *testing.T, m *keras.Model, c *vectors.Case, extra con
 			continue
 		}
 		i := max(slices.Index(m.OutputNames(), name), 0)
-		require.Equal(t, tensor.Shape(w.Shape), out[i].Shape(), w.Name)
+		require.Equal(t, w.Shape, out[i].Shape(), w.Name)
 		extra.close(t, w.Name, floats(out[i]), w.Data)
 		checked++
 	}

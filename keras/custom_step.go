@@ -13,8 +13,9 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// Step is what a TrainStep or TestStep of one's own works with: the batch, and the trace of one replica, in which the step describes what is
-// computed. It stands for the argument data of Keras's train_step and test_step, and for what these take from self.
+// Step is what a TrainStep or TestStep of one's own works with: the batch, and the trace of one replica, in which the
+// step describes what is computed. It stands for the argument data of Keras's train_step and test_step, and for what
+// these take from self.
 //
 //	func (g *GAN) TrainStep(s *keras.Step) keras.StepLogs {
 //		real := s.X[0]
@@ -26,26 +27,29 @@ import (
 //		return keras.StepLogs{"d_loss": dLoss, "g_loss": gLoss}
 //	}
 //
-// The step is traced, like Keras's own: it runs once for each shape of the batch (and once before, to see what it uses) and describes a program
-// that every replica replays. So Go values in it are constants, and a branch or loop of Go is decided when it is traced.
+// The step is traced, like Keras's own: it runs once for each shape of the batch (and once before, to see what it uses)
+// and describes a program that every replica replays. So Go values in it are constants, and a branch or loop of Go is
+// decided when it is traced.
 //
 // # Replicas
 //
-// A step computes one replica's part. What it hands to Minimize, and every tensor that it returns, is a part such that the sum over the replicas is
-// the loss of the joined batch; then N replicas train as one does. [losses.Compute], [Step.ComputeLoss], [Step.Mean] and [losses.ComputeAverage]
-// give such parts: they divide by the size of the global batch. ops.Mean does not.
+// A step computes one replica's part. What it hands to Minimize, and every tensor that it returns, is a part such that
+// the sum over the replicas is the loss of the joined batch; then N replicas train as one does. [losses.Compute],
+// [Step.ComputeLoss], [Step.Mean] and [losses.ComputeAverage] give such parts: they divide by the size of the global
+// batch. ops.Mean does not.
 //
-// Optimizers sum the gradients over the replicas. Metrics are sums over all replicas. Random numbers differ from one replica to the next.
+// Optimizers sum the gradients over the replicas. Metrics are sums over all replicas. Random numbers differ from one
+// replica to the next.
 //
 // # Order
 //
-// What is read after an update sees the new weights, as in Keras. The rows of dynamic embeddings are updated after the step, by what
-// [Step.Minimize] with the optimizer of Compile has found. So the gradient of a loss must be taken before the weights that it was computed
-// with are updated.
+// What is read after an update sees the new weights, as in Keras. The rows of dynamic embeddings are updated after the
+// step, by what [Step.Minimize] with the optimizer of Compile has found. So the gradient of a loss must be taken before
+// the weights that it was computed with are updated.
 type Step struct {
 	*distribute.Replica
-	// X, Y and SampleWeight are this replica's part of the batch, (examples, ...) each: the inputs of the model, and the targets and weights that the
-	// data have. Class weights have become sample weights.
+	// X, Y and SampleWeight are this replica's part of the batch, (examples, ...) each: the inputs of the model, and
+	// the targets and weights that the data have. Class weights have become sample weights.
 	X, Y, SampleWeight []*ops.Tensor
 
 	m        *Model
@@ -64,19 +68,21 @@ type Step struct {
 //     by its number of examples, as Keras does with the loss of Compile. (Keras shows the last batch's value for a tensor; its examples keep a Mean
 //     metric beside it for the purpose.)
 //
-// They appear in Fit's history, in callbacks, in the progress bar and in what Evaluate returns, in alphabetical order, as in Keras.
+// They appear in Fit's history, in callbacks, in the progress bar and in what Evaluate returns, in alphabetical order,
+// as in Keras.
 type StepLogs map[string]any
 
 // StepFunc is one step of training or testing.
 type StepFunc func(s *Step) StepLogs
 
-// TrainStepper is implemented by values for [NewModel] that say themselves what a step of training is. It is Keras's Model.train_step.
+// TrainStepper is implemented by values for [NewModel] that say themselves what a step of training is. It is Keras's
+// Model.train_step.
 type TrainStepper interface {
 	TrainStep(s *Step) StepLogs
 }
 
-// TestStepper is implemented by values for [NewModel] that say themselves what a step of Evaluate and validation is. It is Keras's
-// Model.test_step. Without it, that is Call, with the loss and metrics of Compile.
+// TestStepper is implemented by values for [NewModel] that say themselves what a step of Evaluate and validation is. It
+// is Keras's Model.test_step. Without it, that is Call, with the loss and metrics of Compile.
 type TestStepper interface {
 	TestStep(s *Step) StepLogs
 }
@@ -112,11 +118,17 @@ func (m *Model) customSteps(config CompileConfig) (train, test *customStep) {
 // checkSteps refuses methods that look like steps and are not.
 func checkSteps(value any) error {
 	v := reflect.ValueOf(value)
-	for _, name := range []string{"TrainStep", "TestStep"} {
-		if method := v.MethodByName(name); method.IsValid() {
-			if _, ok := method.Interface().(func(*Step) StepLogs); !ok {
-				return fmt.Errorf("keras: NewModel: %T: method %s has the form %v; expected func(*keras.Step) keras.StepLogs", value, name, method.Type())
-			}
+	// Names that are constants: for one that is not, the linker would have to keep every exported method of the whole
+	// program.
+	for _, step := range []struct {
+		name   string
+		method reflect.Value
+	}{{"TrainStep", v.MethodByName("TrainStep")}, {"TestStep", v.MethodByName("TestStep")}} {
+		if !step.method.IsValid() {
+			continue
+		}
+		if _, ok := step.method.Interface().(func(*Step) StepLogs); !ok {
+			return fmt.Errorf("keras: NewModel: %T: method %s has the form %v; expected func(*keras.Step) keras.StepLogs", value, step.name, step.method.Type())
 		}
 	}
 	return nil
@@ -126,17 +138,18 @@ func checkSteps(value any) error {
 func (s *Step) Model() *Model { return s.m }
 
 // Training returns the context for calling the model, or models and layers in it, as in training: dropout drops.
-func (s *Step) Training() *layers.Context { return s.m.context(s.Replica, true) }
+func (s *Step) Training() *layers.Context { return s.m.stepContext(s.Replica, true) }
 
 // Inference returns the context for calling them as in prediction.
-func (s *Step) Inference() *layers.Context { return s.m.context(s.Replica, false) }
+func (s *Step) Inference() *layers.Context { return s.m.stepContext(s.Replica, false) }
 
 // Optimizer returns the optimizer that Compile was given.
 func (s *Step) Optimizer() optimizers.Optimizer { return s.m.compiled.optimizer }
 
-// ComputeLoss returns this replica's part of the loss that Compile describes, for the model's outputs and the targets of the batch, with sample
-// weights, loss weights, regularization and what layers added. It keeps track of it as "loss", with the losses of the outputs where there are
-// several; [Step.ComputeMetrics] reports them. It is Keras's Model.compute_loss.
+// ComputeLoss returns this replica's part of the loss that Compile describes, for the model's outputs and the targets
+// of the batch, with sample weights, loss weights, regularization and what layers added. It keeps track of it as
+// "loss", with the losses of the outputs where there are several; [Step.ComputeMetrics] reports them. It is Keras's
+// Model.compute_loss.
 func (s *Step) ComputeLoss(yPred ...*ops.Tensor) *ops.Tensor {
 	s.resolve("ComputeLoss", yPred)
 	s.measured = true
@@ -147,9 +160,9 @@ func (s *Step) ComputeLoss(yPred ...*ops.Tensor) *ops.Tensor {
 	return loss
 }
 
-// OutputLosses returns this replica's part of the loss of each output alone, as Compile names them: without sample weights and the weights of the
-// outputs, regularization, and what layers added. nil stands for an output that has no loss. It is for steps that put their loss together themselves,
-// and tracks nothing.
+// OutputLosses returns this replica's part of the loss of each output alone, as Compile names them: without sample
+// weights and the weights of the outputs, regularization, and what layers added. nil stands for an output that has no
+// loss. It is for steps that put their loss together themselves, and tracks nothing.
 func (s *Step) OutputLosses(yPred ...*ops.Tensor) []*ops.Tensor {
 	s.resolve("OutputLosses", yPred)
 	float := s.m.policy.Float()
@@ -163,8 +176,8 @@ func (s *Step) OutputLosses(yPred ...*ops.Tensor) []*ops.Tensor {
 	return parts
 }
 
-// ComputeMetrics shows the batch to the metrics that Compile was given and returns the logs of them, and of the losses where ComputeLoss was called
-// before. It is Keras's Model.compute_metrics.
+// ComputeMetrics shows the batch to the metrics that Compile was given and returns the logs of them, and of the losses
+// where ComputeLoss was called before. It is Keras's Model.compute_metrics.
 func (s *Step) ComputeMetrics(yPred ...*ops.Tensor) StepLogs {
 	s.resolve("ComputeMetrics", yPred)
 	c := s.m.compiled
@@ -210,8 +223,9 @@ func (s *Step) resolve(what string, yPred []*ops.Tensor) {
 //
 //	Σ values / (values of one example · global batch size)
 //
-// so that the parts of all replicas add up to the mean, also where some have fewer examples or none. It takes the place of ops.Mean in a loss that
-// is computed by hand. Where values have several rows for each example, as for real and generated images joined, all count.
+// so that the parts of all replicas add up to the mean, also where some have fewer examples or none. It takes the place
+// of ops.Mean in a loss that is computed by hand. Where values have several rows for each example, as for real and
+// generated images joined, all count.
 func (s *Step) Mean(values *ops.Tensor) *ops.Tensor {
 	if values == nil || values.Rank() == 0 {
 		ops.Failf(s.Graph(), "Mean needs the values of the examples, (batch, ...); received a scalar or nil")
@@ -230,6 +244,6 @@ func (s *Step) Mean(values *ops.Tensor) *ops.Tensor {
 	return ops.DivideScalar(ops.Sum(values), n*float64(s.GlobalBatchSize())/float64(local))
 }
 
-// AddedLosses returns this replica's part of regularization and of what the layers that were called so far have added with AddLoss. It is
-// sum(model.losses) of Keras; ComputeLoss has it in it.
+// AddedLosses returns this replica's part of regularization and of what the layers that were called so far have added
+// with AddLoss. It is sum(model.losses) of Keras; ComputeLoss has it in it.
 func (s *Step) AddedLosses() *ops.Tensor { return s.m.penalties(s.Replica, s.m.policy.Float()) }

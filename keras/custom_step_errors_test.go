@@ -28,15 +28,17 @@ type mistaken struct {
 	step         func(v *mistaken, s *keras.Step) keras.StepLogs
 }
 
-func (v *mistaken) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor { return v.Known.Call(c, x) }
+func (v *mistaken) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
+	return layers.Invoke(v.Known, c, x)
+}
 
 func (v *mistaken) TrainStep(s *keras.Step) keras.StepLogs { return v.step(v, s) }
 
 // Every mistake is one clear error.
 func TestStepErrors(t *testing.T) {
 	loss := func(v *mistaken, s *keras.Step) *ops.Tensor {
-		v.Other.Call(s.Training(), s.X[0])
-		return s.Mean(ops.Square(v.Known.Call(s.Training(), s.X[0])))
+		layers.Invoke(v.Other, s.Training(), s.X[0])
+		return s.Mean(ops.Square(layers.Invoke(v.Known, s.Training(), s.X[0])))
 	}
 	for _, c := range []struct {
 		want string
@@ -61,12 +63,12 @@ func TestStepErrors(t *testing.T) {
 			return keras.StepLogs{"loss": l}
 		}},
 		{"does not belong to model \"mistaken\"", func(v *mistaken, s *keras.Step) keras.StepLogs {
-			l := s.Mean(v.hidden.Call(s.Training(), s.X[0]))
+			l := s.Mean(layers.Invoke(v.hidden, s.Training(), s.X[0]))
 			s.Minimize(v.Optimizer, l, layers.TrainableWeights(v.hidden))
 			return keras.StepLogs{"loss": l}
 		}},
 		{"uses the variable dense/kernel, which is neither the model's", func(v *mistaken, s *keras.Step) keras.StepLogs {
-			l := ops.Add(loss(v, s), s.Mean(v.hidden.Call(s.Training(), s.X[0])))
+			l := ops.Add(loss(v, s), s.Mean(layers.Invoke(v.hidden, s.Training(), s.X[0])))
 			s.Minimize(v.Optimizer, l, layers.TrainableWeights(v.Known))
 			return keras.StepLogs{"loss": l}
 		}},
@@ -93,13 +95,13 @@ func TestStepErrors(t *testing.T) {
 			return nil
 		}},
 		{"an optimizer serves only the 2 weights", func(v *mistaken, s *keras.Step) keras.StepLogs {
-			l := ops.Add(loss(v, s), s.Mean(v.Other.Call(s.Training(), s.X[0])))
+			l := ops.Add(loss(v, s), s.Mean(layers.Invoke(v.Other, s.Training(), s.X[0])))
 			s.Minimize(v.Optimizer, l, layers.TrainableWeights(v.Known))
 			s.Minimize(v.Optimizer, l, layers.TrainableWeights(v.Other))
 			return nil
 		}},
 		{"ComputeLoss: there is no loss", func(v *mistaken, s *keras.Step) keras.StepLogs {
-			s.ComputeLoss(v.Known.Call(s.Training(), s.X[0]))
+			s.ComputeLoss(layers.Invoke(v.Known, s.Training(), s.X[0]))
 			return nil
 		}},
 		{"ComputeLoss: there are no outputs", func(v *mistaken, s *keras.Step) keras.StepLogs { s.ComputeLoss(); return nil }},
@@ -128,14 +130,14 @@ func TestStepErrors(t *testing.T) {
 	require.ErrorContains(t, err, "Minimize: a TestStep only measures")
 }
 
-// TestMinimizeTwice: a loss that was computed before an update has the gradients that it had, as those of TensorFlow's tape, so that a second update with it is
-// as large as the first.
+// TestMinimizeTwice: a loss that was computed before an update has the gradients that it had, as those of TensorFlow's
+// tape, so that a second update with it is as large as the first.
 func TestMinimizeTwice(t *testing.T) {
 	x := data.Arrays(grid(6, 3), nil)
 	after := func(rate float64, times int) []float32 {
 		v := &mistaken{Known: &layers.Dense{Units: 2}, Other: &layers.Dense{Units: 2}, Optimizer: &optimizers.SGD{LearningRate: rate}}
 		v.step = func(v *mistaken, s *keras.Step) keras.StepLogs {
-			l := s.Mean(ops.Square(v.Known.Call(s.Training(), s.X[0])))
+			l := s.Mean(ops.Square(layers.Invoke(v.Known, s.Training(), s.X[0])))
 			for range times {
 				s.Minimize(v.Optimizer, l, layers.TrainableWeights(v.Known))
 			}
@@ -150,7 +152,7 @@ func TestMinimizeTwice(t *testing.T) {
 		require.NoError(t, err)
 		out := make([]float32, kernel.Type.Shape.Size())
 		for i := range out {
-			out[i] = float32(kernel.At(i))
+			out[i] = float32(kernel.Element(i))
 		}
 		return out
 	}

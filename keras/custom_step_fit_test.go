@@ -20,7 +20,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// Every strategy trains every step as one replica does on the joined batch, also where the last batch leaves replicas with nothing.
+// Every strategy trains every step as one replica does on the joined batch, also where the last batch leaves replicas
+// with nothing.
 func TestStepsOnReplicas(t *testing.T) {
 	f := loadSteps(t)
 	central, err := distribute.NewCentralStorageStrategy("cpu:0", "cpu:1")
@@ -63,7 +64,8 @@ func plain(s *keras.Step) keras.StepLogs {
 	return s.ComputeMetrics(yPred)
 }
 
-// A step that does what Fit does by itself gives the same bits: with dropout, class weights, validation, and through TrainOnBatch and Evaluate.
+// A step that does what Fit does by itself gives the same bits: with dropout, class weights, validation, and through
+// TrainOnBatch and Evaluate.
 func TestPlainStep(t *testing.T) {
 	run := func(custom bool, policy string) ([]float64, map[string]float64, map[string]float64, any) {
 		m := sequential(t, []keras.Option{keras.Seed(3), distribute.Scope(mirrored(t, "cpu:0", "cpu:1")), keras.DTypePolicy(policy)},
@@ -179,7 +181,8 @@ func newNoisy(t testing.TB, options ...keras.Option) (*noisy, *keras.Model) {
 	return n, m
 }
 
-// A run that a backup continues ends with the same bits as one without a break: weights and the state of both optimizers, random numbers too.
+// A run that a backup continues ends with the same bits as one without a break: weights and the state of both
+// optimizers, random numbers too.
 func TestStepBackup(t *testing.T) {
 	ds := data.Arrays(grid(20, 5), nil)
 	fit := func(m *keras.Model, epochs int, list ...callbacks.Callback) *keras.History {
@@ -275,7 +278,7 @@ func TestStepIsInterrupted(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	o, err := m.OptimizerArrays()
 	require.NoError(t, err)
-	require.Equal(t, 2.0, o[0].At(0))
+	require.Equal(t, 2.0, o[0].Element(0))
 }
 
 // Callbacks watch the logs of a step, and one optimizer of its own is the model's.

@@ -84,10 +84,6 @@ func (g *wgan) TrainStep(s *keras.Step) keras.StepLogs {
 // sampling adds the divergence of a normal distribution to the loss.
 type sampling struct{ layers.Base }
 
-func (l *sampling) Call(c *layers.Context, in ...*ops.Tensor) *ops.Tensor {
-	return layers.Invoke(l, c, in...)
-}
-
 func (l *sampling) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	mean, logVar, eps := in[0], in[1], in[2]
 	d := ops.Subtract(ops.Subtract(ops.AddScalar(logVar, 1), ops.Square(mean)), ops.Exp(logVar))
@@ -116,7 +112,7 @@ func newVAE() *vae {
 
 func (v *vae) Call(c *layers.Context, x, eps *ops.Tensor) *ops.Tensor {
 	h := v.Encoder.Call(c, x)
-	return v.Decoder.Call(c, v.Sampling.Call(c, v.Mean.Call(c, h), v.LogVar.Call(c, h), eps))
+	return v.Decoder.Call(c, layers.Invoke(v.Sampling, c, layers.Invoke(v.Mean, c, h), layers.Invoke(v.LogVar, c, h), eps))
 }
 
 // measure returns the loss and the logs with it.

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/internal/recorded"
@@ -51,8 +50,8 @@ func (f *stepFile) find(t testing.TB, name string) *stepCase {
 
 // data returns the real examples and the noise, of the first n examples.
 func (f *stepFile) data(n int, options ...data.ArrayOption) *data.ArraySource {
-	of := func(values []float64, width int) *tensor.Dense {
-		return tensor.New(tensor.WithShape(n, width), tensor.WithBacking(values[:n*width]))
+	of := func(values []float64, width int) data.Array {
+		return data.Must(data.ArrayOf(values[:n*width], n, width))
 	}
 	return data.Arrays(of(f.Real, ganFeatures), of(f.Noise, ganLatent), options...)
 }
@@ -148,8 +147,9 @@ func (f *stepFile) train(t testing.TB, c *stepCase, m *keras.Model) (*keras.Hist
 	return history, scores
 }
 
-// A GAN with two optimizers, one with several critic steps and a penalty on a gradient, a variational autoencoder with AddLoss and a test step, and
-// the step of the guide with ComputeLoss have the numbers of Keras: logs, weights, and the state of all optimizers.
+// A GAN with two optimizers, one with several critic steps and a penalty on a gradient, a variational autoencoder with
+// AddLoss and a test step, and the step of the guide with ComputeLoss have the numbers of Keras: logs, weights, and the
+// state of all optimizers.
 func TestStepsOfKeras(t *testing.T) {
 	f := loadSteps(t)
 	for i := range f.Cases {

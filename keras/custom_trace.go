@@ -37,7 +37,8 @@ func (m *Model) trace(s *Step) *Step {
 	return s
 }
 
-// guard calls a function of the user's. A panic in it is the user's mistake, not ours, and becomes an error with the place where it happened.
+// guard calls a function of the user's. A panic in it is the user's mistake, not ours, and becomes an error with the
+// place where it happened.
 func guard(t ops.Traced, name string, f func()) {
 	defer func() {
 		switch r := recover().(type) {
@@ -116,13 +117,15 @@ func (c *customStep) names() []string {
 	return names
 }
 
-// stepBuilds reports whether the weights are made by calling a step of the user's own, and not by Call, which may take something else.
+// stepBuilds reports whether the weights are made by calling a step of the user's own, and not by Call, which may take
+// something else.
 func (m *Model) stepBuilds() bool {
 	_, ok := m.topology.(*subclass)
 	return ok
 }
 
-// explore traces steps once to see what they use: layers that are not built yet, optimizers, metrics. The caller holds m.mu.
+// explore traces steps once to see what they use: layers that are not built yet, optimizers, metrics. The caller holds
+// m.mu.
 func (m *Model) explore(steps []*customStep, p *parts) error {
 	for _, step := range steps {
 		if step.explored {
@@ -139,7 +142,7 @@ func (m *Model) explore(steps []*customStep, p *parts) error {
 		if err != nil {
 			return err
 		}
-		if err := m.place(m.strategy); err != nil {
+		if err := m.assignStorage(m.strategy); err != nil {
 			return err
 		}
 		for _, log := range step.logs {

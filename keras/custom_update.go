@@ -10,9 +10,10 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// Minimize updates variables with the gradient of a loss: this replica's part of it, a scalar; the gradients are summed over the replicas. Loss
-// scaling is the optimizer's business (optimizers.WithLossScale). A step may use several optimizers, each for variables of its own, and one
-// optimizer several times. An optimizer is built for the variables that it gets first.
+// Minimize updates variables with the gradient of a loss: this replica's part of it, a scalar; the gradients are summed
+// over the replicas. Loss scaling is the optimizer's business (optimizers.WithLossScale). A step may use several
+// optimizers, each for variables of its own, and one optimizer several times. An optimizer is built for the variables
+// that it gets first.
 //
 // Where optimizer is that of Compile, the rows of dynamic embeddings are updated by it too.
 //
@@ -27,11 +28,11 @@ func (s *Step) Minimize(optimizer optimizers.Optimizer, loss *ops.Tensor, variab
 	}
 	var gradients ops.Gradients
 	if rows := s.m.rowsOf(s.X); len(rows) > 0 && optimizer == s.m.compiled.optimizer {
-		all := ops.NewTape(s).Gradients(loss, rowSources{variables, rows}).Values
+		all := s.m.compiled.checkGradients(s.Replica, variables, ops.NewTape(s).Gradients(loss, rowSources{variables, rows})).Values
 		gradients = ops.Gradients{Of: variables, Values: all[:len(variables)]}
 		s.addRows(all[len(variables):])
 	} else {
-		gradients = ops.NewTape(s).Gradients(optimizer.ScaleLoss(s.Replica, loss), variables)
+		gradients = s.m.compiled.checkGradients(s.Replica, variables, ops.NewTape(s).Gradients(optimizer.ScaleLoss(s.Replica, loss), variables))
 	}
 	var none []string
 	for i, g := range gradients.Values {
@@ -67,8 +68,8 @@ func (s *Step) addRows(grads []*ops.Tensor) {
 //
 //	gradients := ops.NewTape(s).Gradients(loss, model.TrainableVariables())
 //
-// which may be changed before. They are summed over the replicas. Variables without a gradient stay as they are. An optimizer that scales losses
-// needs the gradients of optimizer.ScaleLoss(s.Replica, loss), after Build.
+// which may be changed before. They are summed over the replicas. Variables without a gradient stay as they are. An
+// optimizer that scales losses needs the gradients of optimizer.ScaleLoss(s.Replica, loss), after Build.
 func (s *Step) Apply(optimizer optimizers.Optimizer, gradients ops.Gradients) {
 	variables, ok := gradients.Of.(distribute.Variables)
 	if !ok {

@@ -105,7 +105,8 @@ func exportedStructs(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// TestDefaultsOfAllStructs: every exported struct of the inventoried packages is compared by TestDefaults, or withoutDefaults says why not.
+// TestDefaultsOfAllStructs: every exported struct of the inventoried packages is compared by TestDefaults, or
+// withoutDefaults says why not.
 func TestDefaultsOfAllStructs(t *testing.T) {
 	compared := map[string]bool{}
 	for _, c := range vectors.Load(t, "defaults").Cases {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/internal/config"
@@ -69,14 +68,15 @@ func oneDense(t *testing.T, name string) *keras.Model {
 	return m
 }
 
-func predicted(t *testing.T, m *keras.Model, x *tensor.Dense) []float32 {
+func predicted(t *testing.T, m *keras.Model, x data.Array) []float32 {
 	t.Helper()
 	y, err := m.PredictAll(t.Context(), data.Arrays(x, nil))
 	require.NoError(t, err)
-	return y[0].Data().([]float32)
+	return y[0].Elements().([]float32)
 }
 
-// defaultQuantizer quantizes a model by a configuration without values, and by what Keras's constructor has for defaults.
+// defaultQuantizer quantizes a model by a configuration without values, and by what Keras's constructor has for
+// defaults.
 func defaultQuantizer(t *testing.T, c vectors.Case) {
 	var whole map[string]any
 	require.NoError(t, json.Unmarshal(c.Config, &whole))

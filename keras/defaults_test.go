@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
@@ -28,8 +27,9 @@ type defaultCase struct {
 	DType    string         `json:"dtype"`
 }
 
-// TestDefaults: what is given nothing but what it must be given is and does what Keras's default constructor makes: its configuration is the one that
-// Keras writes out in full, and in training and inference it computes the same bits as what is made of that.
+// TestDefaults: what is given nothing but what it must be given is and does what Keras's default constructor makes: its
+// configuration is the one that Keras writes out in full, and in training and inference it computes the same bits as
+// what is made of that.
 func TestDefaults(t *testing.T) {
 	seen := 0
 	for _, c := range vectors.Load(t, "defaults").Cases {
@@ -146,20 +146,20 @@ func layerRun(t *testing.T, class string, d defaultCase, config map[string]any) 
 	}
 	m, err := keras.NewFunctional(keras.Inputs(inputs...), keras.Outputs(layers.ApplyAll(l, inputs...)[0]))
 	require.NoError(t, err)
-	note := func(what string, values ...*tensor.Dense) {
+	note := func(what string, values ...data.Array) {
 		for _, v := range values {
-			numbers = append(numbers, fmt.Sprint(what, v.Shape(), v.Data()))
+			numbers = append(numbers, fmt.Sprint(what, v.Shape(), v.Elements()))
 		}
 	}
 	y, err := m.PredictAll(t.Context(), data.Arrays(x, nil))
 	require.NoError(t, err)
 	note("inference", y...)
-	if dtype != ir.Float32 || y[0].Dtype() != tensor.Float32 {
+	if dtype != ir.Float32 || y[0].DType() != ir.Float32 {
 		return numbers
 	}
 	require.NoError(t, m.Compile(keras.CompileConfig{Loss: "mse", Optimizer: "sgd"}))
 	for range 2 {
-		logs, err := m.TrainOnBatch(t.Context(), data.Arrays(x, spread(y[0].Shape().Clone(), 7, ir.Float32)))
+		logs, err := m.TrainOnBatch(t.Context(), data.Arrays(x, spread(y[0].Shape(), 7, ir.Float32)))
 		require.NoError(t, err)
 		numbers = append(numbers, fmt.Sprint(logs))
 	}
@@ -173,7 +173,7 @@ func layerRun(t *testing.T, class string, d defaultCase, config map[string]any) 
 }
 
 // spread fills an array with numbers from -1 to 2, or whole ones from 0 to 3, that do not repeat soon.
-func spread(shape []int, salt int, dtype ir.DType) *tensor.Dense {
+func spread(shape []int, salt int, dtype ir.DType) data.Array {
 	n := 1
 	for _, d := range shape {
 		n *= d
@@ -183,24 +183,25 @@ func spread(shape []int, salt int, dtype ir.DType) *tensor.Dense {
 		for i := range values {
 			values[i] = int32((i*7 + salt) % 4)
 		}
-		return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(values))
+		return data.Must(data.ArrayOf(values, shape...))
 	}
 	values := make([]float32, n)
 	for i := range values {
 		values[i] = float32((i*37+salt*11)%101)/101*3 - 1
 	}
-	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(values))
+	return data.Must(data.ArrayOf(values, shape...))
 }
 
-// defaultRun returns what three steps of a model give that is compiled with a thing, or has it as the initializer, regularizer or constraint of its layer.
+// defaultRun returns what three steps of a model give that is compiled with a thing, or has it as the initializer,
+// regularizer or constraint of its layer.
 func defaultRun(t *testing.T, kind, class string, config map[string]any) []string {
 	m, err := keras.ModelFromJSON(compiledWith(t, kind, class, config))
 	require.NoError(t, err)
 	x := spread([]int{8, 4}, 1, ir.Float32)
 	var out []string
 	for step := range 4 {
-		y := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(8, 3))
-		values := y.Data().([]float32)
+		y := data.Must(data.Zeros[float32](8, 3))
+		values := y.Elements().([]float32)
 		for i := range values {
 			values[i] = float32((i + step) % 3 / 2)
 		}
@@ -214,7 +215,7 @@ func defaultRun(t *testing.T, kind, class string, config map[string]any) []strin
 	weights, err := m.GetWeights()
 	require.NoError(t, err)
 	for _, w := range weights {
-		out = append(out, fmt.Sprint(w.Data()))
+		out = append(out, fmt.Sprint(w.Elements()))
 	}
 	if o := m.Optimizer(); o != nil {
 		for _, v := range o.Variables() {
@@ -226,7 +227,8 @@ func defaultRun(t *testing.T, kind, class string, config map[string]any) []strin
 	return out
 }
 
-// compiledWith is the document of a model that is compiled with a thing, or has it as the initializer, regularizer or constraint of its layer.
+// compiledWith is the document of a model that is compiled with a thing, or has it as the initializer, regularizer or
+// constraint of its layer.
 func compiledWith(t *testing.T, kind, class string, config map[string]any) []byte {
 	compile := map[string]any{"optimizer": "sgd", "loss": "mse"}
 	layer := map[string]any{"activation": "sigmoid", "use_bias": false}
@@ -251,19 +253,20 @@ func compiledWith(t *testing.T, kind, class string, config map[string]any) []byt
 }
 
 // labelsFor are classes for what takes them, and the labels as they are for the rest.
-func labelsFor(class string, y *tensor.Dense) any {
+func labelsFor(class string, y data.Array) any {
 	switch class {
 	case "SparseCategoricalCrossentropy", "SparseCategoricalAccuracy", "SparseTopKCategoricalAccuracy", "CategoricalGeneralizedCrossEntropy", "Circle":
 		classes := make([]int32, y.Shape()[0])
 		for i := range classes {
 			classes[i] = int32(i % 3)
 		}
-		return tensor.New(tensor.WithShape(len(classes)), tensor.WithBacking(classes))
+		return data.Must(data.ArrayOf(classes, len(classes)))
 	}
 	return y
 }
 
-// defaultTags compares what a callback or a quantizer has for a default, by the tags of its fields, with the defaults of Keras's constructor.
+// defaultTags compares what a callback or a quantizer has for a default, by the tags of its fields, with the defaults
+// of Keras's constructor.
 func defaultTags(t *testing.T, c vectors.Case, made any) {
 	require.NotNil(t, made)
 	encoded, err := config.EncodeObject(made)

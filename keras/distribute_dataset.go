@@ -7,8 +7,6 @@ import (
 	"iter"
 	"reflect"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/kernels"
@@ -94,11 +92,11 @@ func (h hostDataset) Batches(ctx context.Context, epoch int) iter.Seq2[distribut
 func hostBatch(b data.Batch, float ir.DType) (distribute.HostBatch, error) {
 	var out distribute.HostBatch
 	for _, part := range []struct {
-		from []*tensor.Dense
+		from []data.Array
 		to   *[]kernels.Array
 	}{{b.X.Arrays, &out.X}, {b.Y.Arrays, &out.Y}, {b.SampleWeight.Arrays, &out.SampleWeight}} {
 		for _, d := range part.from {
-			a, err := fromDense(d)
+			a, err := d, d.Check()
 			if err != nil {
 				return out, fmt.Errorf("keras: DistributeDataset: %w", err)
 			}

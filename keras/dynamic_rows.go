@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"gorgonia.org/tensor"
-
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/parameters"
 	"github.com/gokeras/gokeras/keras/ops"
@@ -15,8 +14,9 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// Dynamic embeddings are a part of the host stage: the program takes the rows of a batch as an input, and a step of training returns their gradient, by
-// which the table is updated when the step has run. So they work under every strategy of one process, and with rows on parameter servers.
+// Dynamic embeddings are a part of the host stage: the program takes the rows of a batch as an input, and a step of
+// training returns their gradient, by which the table is updated when the step has run. So they work under every
+// strategy of one process, and with rows on parameter servers.
 
 // rowInput is a call of a dynamic embedding: which inputs of the program have its rows, and its mask.
 type rowInput struct {
@@ -74,7 +74,7 @@ func (h *hostStage) masked(inputs []*ops.Tensor) []*ops.Tensor {
 }
 
 // lookUp fills in the rows of a batch and their masks.
-func (h *hostStage) lookUp(values map[*layers.KerasTensor]layers.HostArray, fed []*tensor.Dense, into *parts) error {
+func (h *hostStage) lookUp(values map[*layers.KerasTensor]layers.HostArray, fed []data.Array, into *parts) error {
 	into.keyed = into.keyed[:0]
 	for _, r := range h.rows {
 		keys, err := r.layer.Keys(values[r.node.Inputs[0]])
@@ -94,9 +94,9 @@ func (h *hostStage) lookUp(values map[*layers.KerasTensor]layers.HostArray, fed 
 	for i := range into.keyed {
 		b := &into.keyed[i]
 		shape := append(slices.Clone(b.keys.Shape), b.layer.OutputDim)
-		fed[b.at] = tensor.New(tensor.WithShape(shape...), tensor.WithBacking(b.keys.Gather(rows[i], b.layer.OutputDim)))
+		fed[b.at] = data.Must(data.ArrayOf(b.keys.Gather(rows[i], b.layer.OutputDim), shape...))
 		if b.mask >= 0 {
-			fed[b.mask] = tensor.New(tensor.WithShape(b.keys.Shape...), tensor.WithBacking(b.keys.Mask))
+			fed[b.mask] = data.Must(data.ArrayOf(b.keys.Mask, b.keys.Shape...))
 		}
 	}
 	return nil
@@ -227,7 +227,8 @@ type rowUpdate struct {
 	seen  []uint64
 }
 
-// rowUpdates sums the gradients that a step has returned, from output number first on: those of equal keys, of all calls of a layer.
+// rowUpdates sums the gradients that a step has returned, from output number first on: those of equal keys, of all
+// calls of a layer.
 func (m *Model) rowUpdates(inst *distribute.Instance, p *parts, first int, sizes []int) ([]rowUpdate, error) {
 	var out []rowUpdate
 	at := first
@@ -278,7 +279,7 @@ func (u *rowUpdate) merge(o *rowUpdate) {
 }
 
 // trainRows updates the tables of this process with what a step has returned.
-func (m *Model) trainRows(inst *distribute.Instance, p *parts, f *feeder) error {
+func (m *Model) trainRows(inst *distribute.Instance, p *parts, f *binder) error {
 	if len(m.rowInputs()) == 0 {
 		return nil
 	}

@@ -23,7 +23,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// trainRowsOnServers trains a model with an embedding under a strategy, in synchronous rounds, and returns the rows of the coordinator.
+// trainRowsOnServers trains a model with an embedding under a strategy, in synchronous rounds, and returns the rows of
+// the coordinator.
 func trainRowsOnServers(t *testing.T, o func() optimizers.Optimizer, dynamic bool, program func(run serverProgram) error, options ...keras.FitOption) ([]parameters.Row, []float64) {
 	t.Helper()
 	var rows []parameters.Row
@@ -68,8 +69,8 @@ func sameRows(t *testing.T, want []float64, got []parameters.Row) {
 	}
 }
 
-// TestDynamicRowsOnServersArePlain: under parameter servers, keys 0 to n-1 train to the weights of a plain embedding, bit for bit, whatever the number
-// of servers.
+// TestDynamicRowsOnServersArePlain: under parameter servers, keys 0 to n-1 train to the weights of a plain embedding,
+// bit for bit, whatever the number of servers.
 func TestDynamicRowsOnServersArePlain(t *testing.T) {
 	synchronous := func(o *parameterserver.Options) { o.Consistency.Synchronous = true }
 	servers := 0
@@ -86,7 +87,8 @@ func TestDynamicRowsOnServersArePlain(t *testing.T) {
 	}
 }
 
-// TestDynamicRowsSurviveServers: a server that is killed while rows are trained comes back with them, and the run ends with the bits of an unbroken one.
+// TestDynamicRowsSurviveServers: a server that is killed while rows are trained comes back with them, and the run ends
+// with the bits of an unbroken one.
 func TestDynamicRowsSurviveServers(t *testing.T) {
 	adam := func() optimizers.Optimizer { return &optimizers.Adam{LearningRate: 0.02} }
 	synchronous := func(o *parameterserver.Options) { o.Consistency.Synchronous = true }
@@ -183,8 +185,8 @@ func (k *killer) OnTrainBatchBegin(batch int) error {
 	return nil
 }
 
-// TestDynamicRowsOnTwoServers: with Options.Replicas 2 rows that grow lie on two servers. One after the other is killed, and the run ends with the bits of
-// an unbroken one, of one copy.
+// TestDynamicRowsOnTwoServers: with Options.Replicas 2 rows that grow lie on two servers. One after the other is
+// killed, and the run ends with the bits of an unbroken one, of one copy.
 func TestDynamicRowsOnTwoServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("several seconds; run without -short")

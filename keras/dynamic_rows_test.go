@@ -125,7 +125,8 @@ func dynamic0(t testing.TB) *layers.Embedding {
 	return e
 }
 
-// TestTextKeys: strings are keys, padding is masked, one table serves two inputs, and what was not trained has its first value.
+// TestTextKeys: strings are keys, padding is masked, one table serves two inputs, and what was not trained has its
+// first value.
 func TestTextKeysAreTrained(t *testing.T) {
 	x := [][]string{{"berlin", "paris"}, {"paris", ""}, {"rome", "berlin"}, {"oslo", ""}}
 	other := [][]string{{"rome"}, {"berlin"}, {"berlin"}, {"paris"}}

@@ -8,17 +8,18 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/losses"
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// Axes of length 0 within an example, as in Keras with torch and JAX: sums are 0, means NaN, and what keeps the axis has no elements.
+// Axes of length 0 within an example, as in Keras with torch and JAX: sums are 0, means NaN, and what keeps the axis
+// has no elements.
 func TestEmptyAxes(t *testing.T) {
 	lambda := func(f func(x *ops.Tensor) *ops.Tensor) func(x *layers.KerasTensor) *layers.KerasTensor {
 		return func(x *layers.KerasTensor) *layers.KerasTensor { return layers.Apply(&layers.Lambda{Function: f}, x) }
@@ -62,11 +63,11 @@ func TestEmptyAxes(t *testing.T) {
 			require.NoError(t, err)
 			check := func(m *keras.Model) {
 				for _, n := range []int{1, 2, 33, 0} {
-					var x *tensor.Dense
+					var x data.Array
 					if shape := append([]int{n}, c.in...); product(shape) == 0 {
-						x = emptyArray(t, tensor.Float32, shape...)
+						x = emptyArray(t, ir.Float32, shape...)
 					} else {
-						x = tensor.New(tensor.WithShape(shape...), tensor.Of(tensor.Float32))
+						x = data.Must(data.Zeros[float32](shape...))
 					}
 					y, err := m.Predict(context.Background(), data.Arrays(x, nil))
 					require.NoError(t, err)
@@ -75,7 +76,7 @@ func TestEmptyAxes(t *testing.T) {
 					for range n * product(c.out) {
 						want = append(want, c.value)
 					}
-					got := y.Data()
+					got := y.Elements()
 					if v, ok := got.(float32); ok {
 						got = []float32{v}
 					}
@@ -101,7 +102,8 @@ func TestEmptyAxes(t *testing.T) {
 	}
 }
 
-// Windows that do not fit into an axis without elements are refused, as by Keras; recurrent layers give the state they begin with.
+// Windows that do not fit into an axis without elements are refused, as by Keras; recurrent layers give the state they
+// begin with.
 func TestWindowsOverEmptyAxes(t *testing.T) {
 	for name, c := range map[string]struct {
 		in    []int
@@ -129,10 +131,10 @@ func TestWindowsOverEmptyAxes(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			y, err := m.Predict(context.Background(), data.Arrays(emptyArray(t, tensor.Float32, append([]int{2}, c.in...)...), nil))
+			y, err := m.Predict(context.Background(), data.Arrays(emptyArray(t, ir.Float32, append([]int{2}, c.in...)...), nil))
 			require.NoError(t, err)
 			require.Equal(t, c.out, []int(y.Shape()))
-			require.Equal(t, make([]float32, product(c.out)), y.Data())
+			require.Equal(t, make([]float32, product(c.out)), y.Elements())
 		})
 	}
 }
@@ -145,15 +147,16 @@ func product(shape []int) int {
 	return n
 }
 
-// As Keras does it: a kernel without elements, and a bias that learns. The loss of ones is 1, and 0.64 after a step of 0.2.
+// As Keras does it: a kernel without elements, and a bias that learns. The loss of ones is 1, and 0.64 after a step of
+// 0.2.
 func TestTrainingWithAnEmptyAxis(t *testing.T) {
 	in := keras.Input(keras.Shape(3, 0))
 	y := layers.Apply(&layers.Dense{Units: 2}, layers.Apply(&layers.Flatten{}, in))
 	m, err := keras.NewFunctional(keras.Inputs(in), keras.Outputs(y))
 	require.NoError(t, err)
 	require.NoError(t, m.Compile(keras.CompileConfig{Loss: &losses.MeanSquaredError{}, Optimizer: &optimizers.SGD{LearningRate: 0.2}}))
-	x := emptyArray(t, tensor.Float32, 4, 3, 0)
-	ones := tensor.New(tensor.WithShape(4, 2), tensor.WithBacking([]float32{1, 1, 1, 1, 1, 1, 1, 1}))
+	x := emptyArray(t, ir.Float32, 4, 3, 0)
+	ones := data.Must(data.ArrayOf([]float32{1, 1, 1, 1, 1, 1, 1, 1}, 4, 2))
 	h, err := m.Fit(context.Background(), data.Arrays(x, ones), keras.Epochs(2))
 	require.NoError(t, err)
 	require.InDeltaSlice(t, []float64{1, 0.64}, h.Logs["loss"], 1e-6)

@@ -6,25 +6,24 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/losses"
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-func emptyArray(t *testing.T, dt tensor.Dtype, shape ...int) *tensor.Dense {
+func emptyArray(t *testing.T, dt ir.DType, shape ...int) data.Array {
 	t.Helper()
-	d, err := data.Empty(dt, shape...)
-	require.NoError(t, err)
-	return d
+	return kernels.NewArray(ir.Type{DType: dt, Shape: shape})
 }
 
-// No examples have no predictions: an array of the right shape, without rows, as from predict_on_batch of Keras. What trains or evaluates
-// needs examples.
+// No examples have no predictions: an array of the right shape, without rows, as from predict_on_batch of Keras. What
+// trains or evaluates needs examples.
 func TestNoExamples(t *testing.T) {
 	networks := map[string]struct {
 		in     []int
@@ -52,12 +51,12 @@ func TestNoExamples(t *testing.T) {
 				require.NoError(t, err)
 				m, err := keras.NewSequential(n.layers(), keras.InputShape(n.in...), distribute.Scope(strategy))
 				require.NoError(t, err)
-				none := emptyArray(t, tensor.Float32, append([]int{0}, n.in...)...)
+				none := emptyArray(t, ir.Float32, append([]int{0}, n.in...)...)
 				for range 2 {
 					y, err := m.Predict(ctx, data.Arrays(none, nil))
 					require.NoError(t, err)
 					assert.Equal(t, n.out, []int(y.Shape()))
-					assert.Equal(t, []float32{}, y.Data())
+					assert.Equal(t, []float32{}, y.Elements())
 					y, err = m.PredictOnBatch(ctx, data.Arrays(none, nil))
 					require.NoError(t, err)
 					assert.Equal(t, n.out, []int(y.Shape()))
@@ -67,7 +66,7 @@ func TestNoExamples(t *testing.T) {
 				assert.Empty(t, rows)
 
 				require.NoError(t, m.Compile(keras.CompileConfig{Loss: &losses.MeanSquaredError{}, Optimizer: &optimizers.SGD{}}))
-				labels := emptyArray(t, tensor.Float32, n.out...)
+				labels := emptyArray(t, ir.Float32, n.out...)
 				_, err = m.Fit(ctx, data.Arrays(none, labels))
 				assert.ErrorContains(t, err, "no examples")
 				_, err = m.Evaluate(ctx, data.Arrays(none, labels))

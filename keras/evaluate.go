@@ -12,10 +12,11 @@ import (
 
 // Evaluate returns the loss and metrics of the model on data, by name: scores["loss"], scores["accuracy"].
 //
-// Batches of many sizes share programs, where losses and metrics can leave out the rows that fill a batch up to one of a few sizes: what belongs to an example has the
-// bits of a program of the batch's own size, and sums over the examples may be formed in another order, in which their last digits can differ. The first size that a model
-// evaluates, and sizes below 8, have programs of their own, and so have steps of the user's own.
-func (m *Model) Evaluate(ctx context.Context, ds data.Dataset, options ...FitOption) (map[string]float64, error) {
+// Batches of many sizes share programs, where losses and metrics can leave out the rows that fill a batch up to one of
+// a few sizes: what belongs to an example has the bits of a program of the batch's own size, and sums over the examples
+// may be formed in another order, in which their last digits can differ. The first size that a model evaluates, and
+// sizes below 8, have programs of their own, and so have steps of the user's own.
+func (m *Model) Evaluate(ctx context.Context, ds data.Dataset, options ...EvaluateOption) (map[string]float64, error) {
 	logs, err := m.EvaluateLogs(ctx, ds, options...)
 	if err != nil {
 		return nil, err
@@ -28,8 +29,8 @@ func (m *Model) Evaluate(ctx context.Context, ds data.Dataset, options ...FitOpt
 }
 
 // EvaluateLogs is Evaluate with the full results of metrics that have several numbers.
-func (m *Model) EvaluateLogs(ctx context.Context, ds data.Dataset, options ...FitOption) (*callbacks.Logs, error) {
-	c, err := newFitConfig("Evaluate", options)
+func (m *Model) EvaluateLogs(ctx context.Context, ds data.Dataset, options ...EvaluateOption) (*callbacks.Logs, error) {
+	c, err := newFitConfig("Evaluate", options, EvaluateOption.applyEvaluate)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +50,7 @@ func (m *Model) EvaluateLogs(ctx context.Context, ds data.Dataset, options ...Fi
 		all = append(all, callbacks.NewProgbarLogger(c.verbose, c.output))
 	}
 	e.list = callbacks.NewList(all, m, callbacks.Params{Verbose: c.verbose, Epochs: 1, Steps: src.steps()})
-	logs, err := e.run(ctx)
+	logs, err := e.run(e.list.Context(ctx))
 	if err != nil {
 		m.failTogether(err)
 		return nil, fmt.Errorf("keras: Evaluate: %w", interrupted(ctx, err))
@@ -62,7 +63,7 @@ type evaluator struct {
 	m       *Model
 	source  source
 	list    *callbacks.List
-	feed    *feeder
+	binder  *binder
 	parts   parts
 	results *resultReader
 	inFit   bool // validation: the functions are Fit's
@@ -71,8 +72,8 @@ type evaluator struct {
 
 func (e *evaluator) close() {
 	e.source.close()
-	if e.feed != nil {
-		e.feed.release()
+	if e.binder != nil {
+		e.binder.release()
 	}
 }
 
@@ -144,7 +145,7 @@ func (e *evaluator) batch(ctx context.Context, b *data.Batch, index int) error {
 			return err
 		}
 	}
-	inst, err := e.feed.load(&e.parts)
+	inst, err := e.binder.load(&e.parts)
 	if err != nil {
 		return err
 	}
@@ -184,8 +185,8 @@ func (e *evaluator) prepare() error {
 			return err
 		}
 	}
-	if e.feed == nil || e.feed.fn != c.test {
-		e.feed = e.m.newTestFeeder()
+	if e.binder == nil || e.binder.fn != c.test {
+		e.binder = e.m.newTestBinder()
 	}
 	if e.results == nil {
 		e.results = newResultReader(e.m, false)

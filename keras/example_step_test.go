@@ -68,10 +68,10 @@ func ExampleTrainStepper() {
 	fmt.Println(history.Names(), len(history.Epoch), "epochs")
 	forged, err := model.Predict(context.Background(), data.Arrays([][]float32{{0, 0}}, nil))
 	check(err)
-	fmt.Println(forged.Shape(), "positive:", forged.Data().([]float32)[2] > 0)
+	fmt.Println(forged.Shape(), "positive:", forged.Elements().([]float32)[2] > 0)
 	// Output:
 	// [d_loss g_loss] 60 epochs
-	// (1, 3) positive: true
+	// [1 3] positive: true
 }
 
 // Rebuilder is an autoencoder with its own idea of how good it is.
@@ -81,7 +81,7 @@ type Rebuilder struct {
 }
 
 func (b *Rebuilder) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
-	return b.Decoder.Call(c, b.Encoder.Call(c, x))
+	return layers.Invoke(b.Decoder, c, layers.Invoke(b.Encoder, c, x))
 }
 
 func (b *Rebuilder) TrainStep(s *keras.Step) keras.StepLogs {
@@ -114,7 +114,8 @@ func ExampleTestStepper() {
 	// off by 0.00
 }
 
-// What Fit does by itself, written out, with the gradients turned into their signs: the losses, weights and metrics of Compile hold.
+// What Fit does by itself, written out, with the gradients turned into their signs: the losses, weights and metrics of
+// Compile hold.
 func ExampleStep() {
 	model, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}})
 	check(err)

@@ -42,7 +42,7 @@ func Example() {
 	fmt.Printf("loss %.4f\n", loss)
 	y, err := model.Predict(context.Background(), data.Arrays([][]float32{{10}}, nil))
 	check(err)
-	fmt.Printf("y(10) = %.2f\n", y.Data())
+	fmt.Printf("y(10) = %.2f\n", y.Elements())
 	// Output:
 	// loss 0.0000
 	// y(10) = [19.00]
@@ -86,7 +86,7 @@ func ExampleNewFunctional() {
 type twin struct{ Left, Right *layers.Dense }
 
 func (t *twin) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
-	return ops.Relu(ops.Add(t.Left.Call(c, x), t.Right.Call(c, x)))
+	return ops.Relu(ops.Add(layers.Invoke(t.Left, c, x), layers.Invoke(t.Right, c, x)))
 }
 
 func ExampleNewModel() {
@@ -104,10 +104,10 @@ func ExampleModel() {
 	check(err)
 	y, err := model.Predict(context.Background(), data.Arrays([][]float32{{1, 2, 3}, {10, 20, 30}}, nil))
 	check(err)
-	fmt.Println(y.Data())
+	fmt.Println(y.Elements())
 	weights, err := model.GetWeights()
 	check(err)
-	fmt.Println(len(weights), "weights, the first:", weights[0].Data())
+	fmt.Println(len(weights), "weights, the first:", weights[0].Elements())
 	// Output:
 	// [6 60]
 	// 2 weights, the first: [1 1 1]
@@ -208,7 +208,7 @@ func ExampleTensors() {
 	y, err := model.Predict(context.Background(), data.Arrays(map[string]any{"query": same, "document": same}, nil))
 	check(err)
 	fmt.Println(y.Shape(), len(model.Weights()), "shared weight")
-	// Output: (1, 1) 1 shared weight
+	// Output: [1 1] 1 shared weight
 }
 
 // broken has a mistake in its Call.
@@ -249,7 +249,7 @@ func ExampleDistributedDataset() {
 		check(err)
 		total, err := strategy.Reduce(distribute.Sum, perReplica)
 		check(err)
-		fmt.Println(batch[0].Examples(), "and", batch[1].Examples(), "examples, sum", total.At(0))
+		fmt.Println(batch[0].Examples(), "and", batch[1].Examples(), "examples, sum", total.Element(0))
 	}
 	// Output:
 	// 2 and 1 examples, sum 0
@@ -264,6 +264,6 @@ func ExampleModel_SetWeightArrays() {
 	check(model.SetWeightArrays([]kernels.Array{kernel}))
 	y, err := model.Predict(context.Background(), data.Arrays([][]float32{{4, 2}}, nil))
 	check(err)
-	fmt.Println(y.Data())
+	fmt.Println(y.Elements())
 	// Output: [42]
 }

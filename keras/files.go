@@ -1,10 +1,7 @@
 package keras
 
 import (
-	"fmt"
 	"io/fs"
-	"slices"
-	"strings"
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/saving"
@@ -13,80 +10,94 @@ import (
 // LoadReport tells what became of every tensor of a file and every variable of a model; see [Report].
 type LoadReport = saving.Report
 
-// LoadOption is an option of LoadModel and LoadWeights: one made for files, such as [SkipMismatch]. LoadModel also takes [Seed] and
-// distribute.Scope.
-type LoadOption = Option
+// LoadModelOption is an option of [LoadModel] and [ReadModel]: [WithoutCompile], [Report], [Seed] or distribute.Scope.
+type LoadModelOption interface {
+	LoadScope() distribute.Strategy // of distribute.Scope; nil for other options
+}
+
+// LoadWeightsOption is an option of [Model.LoadWeights].
+type LoadWeightsOption interface{ applyLoadWeights(*fileConfig) }
 
 // SaveOption is an option of [Model.Save].
 type SaveOption interface{ applySave(*fileConfig) }
 
-// FileOption is an option about files.
-type FileOption struct {
-	name string
-	set  func(*fileConfig)
+// CompileOption is an option of [LoadModel], [ReadModel] and [Model.Save].
+type CompileOption interface {
+	LoadModelOption
+	SaveOption
 }
+
+// ReportOption is an option of [LoadModel], [ReadModel] and [Model.LoadWeights].
+type ReportOption interface {
+	LoadModelOption
+	LoadWeightsOption
+}
+
+type (
+	saveOption        func(*fileConfig)
+	loadWeightsOption func(*fileConfig)
+	compileOption     struct{ loadModelOption }
+	reportOption      struct{ loadModelOption }
+)
+
+func (o saveOption) applySave(c *fileConfig)               { o(c) }
+func (o loadWeightsOption) applyLoadWeights(c *fileConfig) { o(c) }
+func (o compileOption) applySave(c *fileConfig)            { o.loadModelOption(c) }
+func (o reportOption) applyLoadWeights(c *fileConfig)      { o.loadModelOption(c) }
+
+// loadModelOption is an option of LoadModel that is about the file.
+type loadModelOption func(*fileConfig)
+
+// LoadScope returns nil: the option is not about a strategy.
+func (loadModelOption) LoadScope() distribute.Strategy { return nil }
+
+func (o loadModelOption) applyLoadModel(c *fileConfig) { o(c) }
 
 // fileConfig is what file options set.
 type fileConfig struct {
-	given          []string
 	withoutCompile bool
 	skipMismatch   bool
 	folder         bool
 	report         *LoadReport
 }
 
-// ScopeStrategy returns nil: the option is not about a strategy.
-func (FileOption) ScopeStrategy() distribute.Strategy { return nil }
-
-func (o FileOption) applySave(c *fileConfig) {
-	c.given = append(c.given, o.name)
-	o.set(c)
-}
-
-// WithoutCompile makes LoadModel leave out what the model was compiled with, and Save not write it: no optimizer, loss or metrics.
-// It is Keras's compile=False.
-func WithoutCompile() FileOption {
-	return FileOption{"WithoutCompile", func(c *fileConfig) { c.withoutCompile = true }}
+// WithoutCompile makes LoadModel leave out what the model was compiled with, and Save not write it: no optimizer, loss
+// or metrics. It is Keras's compile=False.
+func WithoutCompile() CompileOption {
+	return compileOption{func(c *fileConfig) { c.withoutCompile = true }}
 }
 
 // SkipMismatch makes LoadWeights pass over layers whose number or shapes of variables differ from the file, as Keras's
-// skip_mismatch=True does: the variables of such a layer before the first one that does not fit are loaded, the others keep their values. [Report]
-// tells which.
-func SkipMismatch() FileOption {
-	return FileOption{"SkipMismatch", func(c *fileConfig) { c.skipMismatch = true }}
+// skip_mismatch=True does: the variables of such a layer before the first one that does not fit are loaded, the others
+// keep their values. [Report] tells which.
+func SkipMismatch() LoadWeightsOption {
+	return loadWeightsOption(func(c *fileConfig) { c.skipMismatch = true })
 }
 
 // Report makes LoadModel and LoadWeights tell what was matched, skipped and not used.
-func Report(into *LoadReport) FileOption {
-	return FileOption{"Report", func(c *fileConfig) { c.report = into }}
+func Report(into *LoadReport) ReportOption {
+	return reportOption{func(c *fileConfig) { c.report = into }}
 }
 
 // AsFolder makes Save write a folder with the members of the archive as files, Keras's zipped=False.
-func AsFolder() FileOption {
-	return FileOption{"AsFolder", func(c *fileConfig) { c.folder = true }}
+func AsFolder() SaveOption {
+	return saveOption(func(c *fileConfig) { c.folder = true })
 }
 
-// fileOptions sets the file options apart from those that make a model, and refuses those that have no meaning for the function.
-func fileOptions(what string, options []Option, allowed ...string) (fileConfig, []Option, error) {
-	var c fileConfig
-	var rest []Option
+// loadModelOptions sets what is about the file apart from the options that make the model.
+func loadModelOptions(options []LoadModelOption) (c fileConfig, making []Option) {
 	for _, o := range options {
-		if f, ok := o.(FileOption); ok {
-			f.applySave(&c)
-		} else if o != nil {
-			rest = append(rest, o)
+		switch o := o.(type) {
+		case nil:
+		case interface{ applyLoadModel(*fileConfig) }:
+			o.applyLoadModel(&c)
+		case Option: // Seed and distribute.Scope
+			making = append(making, o)
+		default: // a scope of the caller's own type
+			making = append(making, distribute.Scope(o.LoadScope()))
 		}
 	}
-	return c, rest, c.check(what, allowed)
-}
-
-func (c *fileConfig) check(what string, allowed []string) error {
-	for _, name := range c.given {
-		if !slices.Contains(allowed, name) {
-			return fmt.Errorf("keras: %s: the option %s has no meaning here; it takes %s", what, name, strings.Join(allowed, ", "))
-		}
-	}
-	return nil
+	return c, making
 }
 
 func (c *fileConfig) done(report *LoadReport) {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
@@ -30,7 +29,8 @@ type written struct {
 	Expected string   `json:"expected"`
 }
 
-// TestKerasOpensFiles writes every model of the cases again and has real Keras compare the two. GOKERAS_PYTHON names the Python.
+// TestKerasOpensFiles writes every model of the cases again and has real Keras compare the two. GOKERAS_PYTHON names
+// the Python.
 func TestKerasOpensFiles(t *testing.T) {
 	python := os.Getenv("GOKERAS_PYTHON")
 	if python == "" {
@@ -71,10 +71,10 @@ type Subclassed struct {
 
 // Call applies all layers, one after the other.
 func (s *Subclassed) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
-	x = s.Conv1.Call(c, x)
-	x = s.Blocks[0].(layers.Layer).Call(c, x)
-	x = s.Blocks[1].([]layers.Layer)[0].Call(c, x)
-	return s.Out.Call(c, s.D["a"].Call(c, s.D["b"].Call(c, x)))
+	x = layers.Invoke(s.Conv1, c, x)
+	x = layers.Invoke(s.Blocks[0].(layers.Layer), c, x)
+	x = layers.Invoke(s.Blocks[1].([]layers.Layer)[0], c, x)
+	return layers.Invoke(s.Out, c, layers.Invoke(s.D["a"], c, layers.Invoke(s.D["b"], c, x)))
 }
 
 // TestKerasOpensWeights has real Keras load weights files of every form that it knows.
@@ -104,11 +104,11 @@ func TestKerasOpensWeights(t *testing.T) {
 			w.Written, shape = filepath.Join(dir, "m.keras"), []int{8, 5, 3}
 			require.NoError(t, m.Save(w.Written))
 		}
-		in := tensor.New(tensor.WithShape(shape...), tensor.WithBacking(x))
+		in := data.Must(data.ArrayOf(x, shape...))
 		out, err := m.Predict(t.Context(), data.Arrays(in, nil))
 		require.NoError(t, err)
-		require.NoError(t, data.SaveNPZ(w.Inputs, data.Tensors{Names: []string{"x"}, Arrays: []*tensor.Dense{in}}))
-		require.NoError(t, data.SaveNPZ(w.Expected, data.Tensors{Names: []string{"y"}, Arrays: []*tensor.Dense{out}}))
+		require.NoError(t, data.SaveNPZ(w.Inputs, data.Tensors{Names: []string{"x"}, Arrays: []data.Array{in}}))
+		require.NoError(t, data.SaveNPZ(w.Expected, data.Tensors{Names: []string{"y"}, Arrays: []data.Array{out}}))
 		w.Weights = []string{filepath.Join(dir, "a.weights.h5"), filepath.Join(dir, "b.weights.json")}
 		require.NoError(t, m.SaveWeights(w.Weights[0]))
 		require.NoError(t, m.SaveShardedWeights(w.Weights[1], 1000))

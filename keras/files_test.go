@@ -67,7 +67,7 @@ func (c *fileCase) runPredict(t *testing.T) {
 	}
 	again := saveAndLoad(t, m)
 	for i, d := range c.predict(t, again) {
-		require.Equal(t, got[i].Data(), d.Data(), "predictions of the model that was written")
+		require.Equal(t, got[i].Elements(), d.Elements(), "predictions of the model that was written")
 	}
 }
 
@@ -116,7 +116,7 @@ func (c *fileCase) runFit(t *testing.T) {
 	got, err := again.GetWeights()
 	require.NoError(t, err)
 	for i := range want {
-		require.Equal(t, want[i].Data(), got[i].Data(), "%s after a step more", m.Weights()[i].Path())
+		require.Equal(t, want[i].Elements(), got[i].Elements(), "%s after a step more", m.Weights()[i].Path())
 	}
 }
 

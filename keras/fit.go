@@ -11,20 +11,21 @@ import (
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/tracing"
 	"github.com/gokeras/gokeras/metrics"
 )
 
 // History is the record of a training run; see [callbacks.History].
 type History = callbacks.History
 
-// Fit trains the model on data in memory (data.Arrays) or on a dataset of batches, and returns the losses and metrics of each
-// epoch.
+// Fit trains the model on data in memory (data.Arrays) or on a dataset of batches, and returns the losses and metrics
+// of each epoch.
 //
-// Each global batch is split over the replicas of the model's strategy as evenly as it goes; the result is that of one replica
-// on the whole batch. The last batch of an epoch may be shorter. ctx is looked at between steps: when it ends, Fit returns its
-// error together with the history so far, and the model keeps the weights of the last finished step.
+// Each global batch is split over the replicas of the model's strategy as evenly as it goes; the result is that of one
+// replica on the whole batch. The last batch of an epoch may be shorter. ctx is looked at between steps: when it ends,
+// Fit returns its error together with the history so far, and the model keeps the weights of the last finished step.
 func (m *Model) Fit(ctx context.Context, ds data.Dataset, options ...FitOption) (*History, error) {
-	c, err := newFitConfig("Fit", options)
+	c, err := newFitConfig("Fit", options, FitOption.applyFit)
 	if err != nil {
 		return nil, err
 	}
@@ -78,24 +79,25 @@ func interrupted(ctx context.Context, err error) error {
 
 // trainer is one call of Fit.
 type trainer struct {
-	m        *Model
-	c        *fitConfig
-	source   source
-	feed     *feeder
-	parts    parts
-	list     *callbacks.List
-	all      []callbacks.Callback
-	history  *History
-	evaluate *evaluator
-	first    *data.Batch // read ahead to learn the shapes
-	results  *resultReader
-	trained  int
-	skipped  int        // batches of the first epoch that are left out
-	measured bool       // their metrics are in the model's measures
-	workers  together   // of a strategy over several processes
-	servers  *serverFit // of a ParameterServerStrategy; nil: another one
-	check    inputCheck
-	notes    []string // for the log, printed where they do not disturb the progress bar
+	m         *Model
+	c         *fitConfig
+	source    source
+	binder    *binder
+	parts     parts
+	list      *callbacks.List
+	recording *tracing.Slot // of the run, or nil
+	all       []callbacks.Callback
+	history   *History
+	evaluate  *evaluator
+	first     *data.Batch // read ahead to learn the shapes
+	results   *resultReader
+	trained   int
+	skipped   int        // batches of the first epoch that are left out
+	measured  bool       // their metrics are in the model's measures
+	workers   together   // of a strategy over several processes
+	servers   *serverFit // of a ParameterServerStrategy; nil: another one
+	check     inputCheck
+	notes     []string // for the log, printed where they do not disturb the progress bar
 }
 
 func (m *Model) newTrainer(ds data.Dataset, c *fitConfig) (*trainer, error) {
@@ -155,8 +157,8 @@ func splitValidation(ds data.Dataset, c *fitConfig) (data.Dataset, error) {
 
 func (t *trainer) close() {
 	t.source.close()
-	if t.feed != nil {
-		t.feed.release()
+	if t.binder != nil {
+		t.binder.release()
 	}
 	if t.evaluate != nil {
 		t.evaluate.close()
@@ -170,7 +172,7 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 	ctx, release := t.join(ctx)
 	defer release()
 	m.stopped.Store(false)
-	m.output, m.history, m.resume, m.restored, m.at = c.output, t.history, nil, nil, place{Epoch: c.initialEpoch}
+	m.output, m.history, m.resume, m.restored, m.at = c.output, t.history, nil, nil, progress{Epoch: c.initialEpoch}
 	if err := t.peek(ctx); err != nil {
 		return t.history, fmt.Errorf("keras: Fit: %w", interrupted(outer, err))
 	}
@@ -182,6 +184,8 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 	m.fitting, m.remembered = t, nil
 	defer func() { m.fitting = nil }()
 	t.all, t.list = all, callbacks.NewList(all, m, t.params())
+	ctx = t.list.Context(ctx)
+	t.recording = tracing.SlotOf(ctx)
 	if t.evaluate != nil {
 		t.evaluate.list = t.list
 	}
@@ -251,13 +255,13 @@ func (t *trainer) peek(ctx context.Context) error {
 		return err
 	}
 	t.results = newResultReader(t.m, true)
-	t.feed = newFeeder(t.m.compiled.train, t.m.policy.Float())
+	t.binder = newBinder(t.m.compiled.train, t.m.policy.Float())
 	if t.c.verbose > 0 {
-		t.feed.onCompile = func(inst *distribute.Instance) {
+		t.binder.onCompile = func(inst *distribute.Instance) {
 			if inst.CompileTime < slowCompile {
 				return
 			}
-			t.notes = append(t.notes, fmt.Sprintf("compiled the training step for batches of %d in %s", t.feed.rows, inst.CompileTime.Round(100*time.Millisecond)))
+			t.notes = append(t.notes, fmt.Sprintf("compiled the training step for batches of %d in %s", t.binder.rows, inst.CompileTime.Round(100*time.Millisecond)))
 		}
 	}
 	if len(t.m.compiled.trainable) == 0 && t.c.verbose > 0 {
@@ -359,7 +363,8 @@ func (m *Model) trainOn(ctx context.Context, inst *distribute.Instance) error {
 	return nil
 }
 
-// undo takes back the count of the steps that changed nothing because one of them failed, where the host was ahead of the devices.
+// undo takes back the count of the steps that changed nothing because one of them failed, where the host was ahead of
+// the devices.
 func (m *Model) undo(err error) error {
 	var late *distribute.LateError
 	if errors.As(err, &late) {

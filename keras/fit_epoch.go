@@ -52,7 +52,7 @@ func (t *trainer) epoch(ctx context.Context, epoch int) (*callbacks.Logs, error)
 	}
 	t.list.SetParams(t.params()) // the number of steps may be known by now
 	var logs *callbacks.Logs
-	how, err := t.persist(ctx, place{Epoch: epoch + 1}, func() (err error) {
+	how, err := t.persist(ctx, progress{Epoch: epoch + 1}, func() (err error) {
 		logs, err = t.measureEpoch(ctx, epoch)
 		return err
 	})
@@ -188,7 +188,7 @@ func (t *trainer) nextBatch() (*data.Batch, error) {
 		t.first = nil
 		return b, nil
 	}
-	if rec := tracing.Active(); rec != nil {
+	if rec := t.recording.Active(); rec != nil {
 		defer rec.Span(tracing.Loop, "input", "wait for input", "", 0, time.Now())
 	}
 	return t.source.next()
@@ -196,7 +196,7 @@ func (t *trainer) nextBatch() (*data.Batch, error) {
 
 // step trains on one batch. It allocates nothing when the batch has the shape of the one before.
 func (t *trainer) step(ctx context.Context, b *data.Batch) error {
-	if rec := tracing.Active(); rec != nil {
+	if rec := t.recording.Active(); rec != nil {
 		defer rec.Span(tracing.Loop, "step", "step", "", 0, time.Now())
 	}
 	if err := t.m.arrange(b, &t.parts); err != nil {
@@ -211,7 +211,7 @@ func (t *trainer) step(ctx context.Context, b *data.Batch) error {
 	if err := t.lookAtBatch(); err != nil {
 		return err
 	}
-	inst, err := t.feed.load(&t.parts)
+	inst, err := t.binder.load(&t.parts)
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (t *trainer) step(ctx context.Context, b *data.Batch) error {
 		err = t.m.trainOn(ctx, inst)
 	}
 	if err == nil {
-		err = t.m.trainRows(inst, &t.parts, t.feed)
+		err = t.m.trainRows(inst, &t.parts, t.binder)
 	}
 	if err != nil {
 		return err

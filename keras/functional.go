@@ -25,8 +25,8 @@ type functional struct {
 	fed     []*layers.KerasTensor         // what the program takes: the inputs, or what the host stage makes of them
 }
 
-// NewFunctional returns the model that computes outputs from inputs, through all layer calls between them. Weights are made
-// when the layers are applied, so the model is built at once. Applying one layer several times shares its weights.
+// NewFunctional returns the model that computes outputs from inputs, through all layer calls between them. Weights are
+// made when the layers are applied, so the model is built at once. Applying one layer several times shares its weights.
 func NewFunctional(inputs, outputs Tensors, options ...Option) (*Model, error) {
 	c := configure(options)
 	f := &functional{in: inputs, out: outputs}
@@ -141,8 +141,8 @@ func (f *functional) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Ten
 	return outputs
 }
 
-// adjustInputs is fitInputs, and gives what comes the declared element type, whatever was fed: floats for an integer input are cut, as
-// those of Keras are. An input that says nothing of its type does not cut the float64 of a policy.
+// adjustInputs is fitInputs, and gives what comes the declared element type, whatever was fed: floats for an integer
+// input are cut, as those of Keras are. An input that says nothing of its type does not cut the float64 of a policy.
 func adjustInputs(c *layers.Context, declared []*layers.KerasTensor, inputs []*ops.Tensor) []*ops.Tensor {
 	out := fitInputs(c, declared, inputs)
 	for i, x := range out {
@@ -153,8 +153,9 @@ func adjustInputs(c *layers.Context, declared []*layers.KerasTensor, inputs []*o
 	return out
 }
 
-// fitInputs checks the shapes of the inputs against the declared ones and, as Keras does, adds or drops a last axis of length 1. The length
-// of the batch is not compared, so that a model of a fixed batch can stand inside one of an open batch.
+// fitInputs checks the shapes of the inputs against the declared ones and, as Keras does, adds or drops a last axis of
+// length 1. The length of the batch is not compared, so that a model of a fixed batch can stand inside one of an open
+// batch.
 func fitInputs(c *layers.Context, declared []*layers.KerasTensor, inputs []*ops.Tensor) []*ops.Tensor {
 	if len(inputs) != len(declared) {
 		ops.Failf(c.Graph(), "the model has %d inputs, received %d", len(declared), len(inputs))

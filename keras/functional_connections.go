@@ -9,7 +9,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// isStack reports whether the graph is a plain chain, which Summary shows without connections. Any of its results may be outputs.
+// isStack reports whether the graph is a plain chain, which Summary shows without connections. Any of its results may
+// be outputs.
 func (f *functional) isStack() bool {
 	if len(f.in.list) != 1 || len(f.nodes) != len(f.layers) {
 		return false

@@ -16,7 +16,8 @@ type Tensors struct {
 	nested any  // of lists and dicts inside lists and dicts: []any and map[string]any with places in list; else nil
 }
 
-// Inputs lists the inputs of a Functional model. Data for it are one array, a list in this order, or a dict by input names.
+// Inputs lists the inputs of a Functional model. Data for it are one array, a list in this order, or a dict by input
+// names.
 func Inputs(tensors ...*layers.KerasTensor) Tensors { return Tensors{list: tensors} }
 
 // Outputs lists the outputs of a Functional model.
@@ -35,10 +36,11 @@ func Dict(tensors map[string]*layers.KerasTensor) Tensors {
 	return t
 }
 
-// PickInputs returns the inputs that a dict holds, in the order of the model's own, as a call of a Functional model with a dict picks
-// them. Keys that the model has no input for are left out. Where the model's inputs are a dict themselves, such a key is an error if it
-// stands before one of theirs in alphabetical order: there Keras goes by places, and values would get to the wrong inputs. Missing keys
-// are errors. Models that are no graph, and those whose inputs are lists and dicts inside each other, take the dict as it is.
+// PickInputs returns the inputs that a dict holds, in the order of the model's own, as a call of a Functional model
+// with a dict picks them. Keys that the model has no input for are left out. Where the model's inputs are a dict
+// themselves, such a key is an error if it stands before one of theirs in alphabetical order: there Keras goes by
+// places, and values would get to the wrong inputs. Missing keys are errors. Models that are no graph, and those whose
+// inputs are lists and dicts inside each other, take the dict as it is.
 func (m *Model) PickInputs(given map[string]any) (any, error) {
 	f, isGraph := m.topology.(*functional)
 	if !isGraph {
@@ -100,7 +102,8 @@ func Shape(shape ...int) InputOption {
 // InputName names the input; the default is "input_layer", with a count from the second on.
 func InputName(name string) InputOption { return inputOption(func(c *inputConfig) { c.name = name }) }
 
-// DType gives the element type; the default is "float32". "string" is text, which only layers such as TextVectorization take.
+// DType gives the element type; the default is "float32". "string" is text, which only layers such as TextVectorization
+// take.
 func DType(dtype string) InputOption { return inputOption(func(c *inputConfig) { c.dtype = dtype }) }
 
 // FixedBatch fixes the length of the batch axis, for stateful layers.

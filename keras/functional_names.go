@@ -33,8 +33,8 @@ func (f *functional) nameInputs() {
 	}
 }
 
-// checkNames refuses inputs that share their name with another input or with a layer: a file could not tell them apart, and Save would refuse a
-// model that was trained.
+// checkNames refuses inputs that share their name with another input or with a layer: a file could not tell them apart,
+// and Save would refuse a model that was trained.
 func (f *functional) checkNames() error {
 	of := map[string]string{}
 	for _, l := range f.layers {

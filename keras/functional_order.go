@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// visit walks from tensors back to the inputs. Calls are recorded in order, so there are no cycles; the walk keeps a list of its
-// own instead of recursing, so depth is no limit.
+// visit walks from tensors back to the inputs. Calls are recorded in order, so there are no cycles; the walk keeps a
+// list of its own instead of recursing, so depth is no limit.
 func (f *functional) visit(tensors []*layers.KerasTensor, given map[*layers.KerasTensor]bool, seen map[*layers.Node]bool) error {
 	pending := slices.Clone(tensors)
 	for len(pending) > 0 {
@@ -31,12 +31,13 @@ func (f *functional) visit(tensors []*layers.KerasTensor, given map[*layers.Kera
 	return nil
 }
 
-// sortByDepth orders inputs, layers and calls as Keras's Function does: by distance from the outputs, the farthest first. Where that is equal, inputs
-// and layers stand in the order in which a walk from the outputs meets them, and calls in the order in which distances become known on the way
-// back through it. Files name layers by the order of layers; the order of calls decides how the state of a layer changes that is called several times.
+// sortByDepth orders inputs, layers and calls as Keras's Function does: by distance from the outputs, the farthest
+// first. Where that is equal, inputs and layers stand in the order in which a walk from the outputs meets them, and
+// calls in the order in which distances become known on the way back through it. Files name layers by the order of
+// layers; the order of calls decides how the state of a layer changes that is called several times.
 //
-// A layer is as far away as the farthest of its calls that the way back has come to, and so is each call that it comes to later. With layers that
-// are called several times the distances depend on the way, so it must be Keras's.
+// A layer is as far away as the farthest of its calls that the way back has come to, and so is each call that it comes
+// to later. With layers that are called several times the distances depend on the way, so it must be Keras's.
 func (f *functional) sortByDepth() {
 	depth, layerDepth, inputDepth := map[*layers.Node]int{}, map[layers.Layer]int{}, map[*layers.KerasTensor]int{}
 	note := func(n *layers.Node, at int) {

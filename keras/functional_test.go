@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
@@ -15,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// twoByTwo has the inputs "left" (2) and "right" (1) and the outputs "sum" and "double": with all weights 1, sum is the sum of all
-// features and double twice the right one.
+// twoByTwo has the inputs "left" (2) and "right" (1) and the outputs "sum" and "double": with all weights 1, sum is the
+// sum of all features and double twice the right one.
 func twoByTwo(t testing.TB, options ...keras.Option) *keras.Model {
 	t.Helper()
 	left := keras.Input(keras.Shape(2), keras.InputName("left"))
@@ -64,8 +63,8 @@ func TestInputAndTargetForms(t *testing.T) {
 		require.Equal(t, map[string][]float64{"loss": {20 + 29}, "sum_loss": {20}, "double_loss": {29}}, h.Logs, name)
 		out, err := m.PredictAll(context.Background(), ds)
 		require.NoError(t, err, name)
-		require.Equal(t, []float64{13, 27}, out[0].Data(), name)
-		require.Equal(t, []float64{20, 40}, out[1].Data(), name)
+		require.Equal(t, []float64{13, 27}, out[0].Elements(), name)
+		require.Equal(t, []float64{20, 40}, out[1].Elements(), name)
 	}
 }
 
@@ -185,7 +184,7 @@ func TestSharedLayer(t *testing.T) {
 	compile(t, m, keras.CompileConfig{Optimizer: &optimizers.SGD{LearningRate: 0.1}, Loss: "mse"})
 	require.NoError(t, fit(m, data.Arrays([]any{[]float64{2}, []float64{3}}, []float64{4})))
 	// w = 1: error 1·2 + 1·3 - 4 = 1, gradient 2·1·(2 + 3) = 10.
-	require.InDelta(t, 0, weightsOf(t, m)[0].At(0), 1e-12)
+	require.InDelta(t, 0, weightsOf(t, m)[0].Element(0), 1e-12)
 }
 
 // Models are layers: of Sequential and Functional models, several times, frozen and thawed.
@@ -198,7 +197,7 @@ func TestNestedModels(t *testing.T) {
 	stacked := sequential(t, []keras.Option{keras.InputShape(2)}, inner, &layers.Activation{Activation: "linear"})
 	got, err := stacked.Predict(context.Background(), x)
 	require.NoError(t, err)
-	require.Equal(t, alone.Data(), got.Data())
+	require.Equal(t, alone.Elements(), got.Elements())
 	require.Len(t, stacked.Weights(), 4)
 	require.Same(t, inner.Weights()[0], stacked.Weights()[0])
 
@@ -208,7 +207,7 @@ func TestNestedModels(t *testing.T) {
 	require.Len(t, siamese.Weights(), 4)
 	zero, err := siamese.Predict(context.Background(), data.Arrays([]any{grid(6, 2), grid(6, 2)}, nil))
 	require.NoError(t, err)
-	require.Equal(t, make([]float32, 12), zero.Data())
+	require.Equal(t, make([]float32, 12), zero.Elements())
 
 	outer := sequential(t, []keras.Option{keras.InputShape(2)}, stacked, &layers.Dense{Units: 3})
 	require.Len(t, outer.Weights(), 6)
@@ -255,7 +254,7 @@ func TestPartsOfGraph(t *testing.T) {
 	both, err := keras.NewFunctional(keras.Inputs(in), keras.Outputs(hidden, out, in))
 	require.NoError(t, err)
 	x := denseFrom(t, grid(5, 2))
-	run := func(m *keras.Model, x *tensor.Dense) []*tensor.Dense {
+	run := func(m *keras.Model, x data.Array) []data.Array {
 		t.Helper()
 		y, err := m.PredictAll(context.Background(), data.Arrays(x, nil))
 		require.NoError(t, err)
@@ -263,8 +262,8 @@ func TestPartsOfGraph(t *testing.T) {
 	}
 	want := run(whole, x)[0]
 	middle := run(head, x)[0]
-	require.Equal(t, want.Data(), run(tail, middle)[0].Data())
-	require.Equal(t, []any{middle.Data(), want.Data(), x.Data()}, []any{run(both, x)[0].Data(), run(both, x)[1].Data(), run(both, x)[2].Data()})
+	require.Equal(t, want.Elements(), run(tail, middle)[0].Elements())
+	require.Equal(t, []any{middle.Elements(), want.Elements(), x.Elements()}, []any{run(both, x)[0].Elements(), run(both, x)[1].Elements(), run(both, x)[2].Elements()})
 	require.Equal(t, []string{"dense", "dense_1", "input_layer"}, both.OutputNames())
 }
 
@@ -275,7 +274,7 @@ func TestUnusedInput(t *testing.T) {
 	require.NoError(t, err)
 	y, err := m.Predict(context.Background(), data.Arrays([]any{grid(4, 2), grid(4, 3)}, nil))
 	require.NoError(t, err)
-	require.Equal(t, tensor.Shape{4, 1}, y.Shape())
+	require.Equal(t, []int{4, 1}, y.Shape())
 	compile(t, m, keras.CompileConfig{Loss: "mse"})
 	require.NoError(t, fit(m, data.Arrays([]any{grid(4, 2), grid(4, 3)}, ones(4))))
 }
@@ -304,7 +303,7 @@ func TestDictModel(t *testing.T) {
 	require.Equal(t, []string{"y", "z"}, m.OutputNames())
 	out, err := m.PredictAll(context.Background(), data.Arrays(map[string]any{"b": []float64{10}, "a": []float64{1}}, nil))
 	require.NoError(t, err)
-	require.Equal(t, []any{[]float64{30}, []float64{2}}, []any{out[0].Data(), out[1].Data()})
+	require.Equal(t, []any{[]float64{30}, []float64{2}}, []any{out[0].Elements(), out[1].Elements()})
 	compile(t, m, keras.CompileConfig{Optimizer: frozenRate(), Loss: map[string]any{"y": "mae", "z": "mse"}})
 	h, err := m.Fit(context.Background(), data.Arrays([]any{[]float64{1}, []float64{10}}, map[string]any{"z": []float64{0}, "y": []float64{0}}))
 	require.NoError(t, err)

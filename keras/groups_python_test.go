@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
 
@@ -74,8 +74,8 @@ func groups() []group {
 	return all
 }
 
-// TestKerasTrainsGroupsOn writes models of layers of all kinds, and has real Keras open them, predict, and train them further beside Go.
-// GOKERAS_PYTHON names the Python.
+// TestKerasTrainsGroupsOn writes models of layers of all kinds, and has real Keras open them, predict, and train them
+// further beside Go. GOKERAS_PYTHON names the Python.
 func TestKerasTrainsGroupsOn(t *testing.T) {
 	python := os.Getenv("GOKERAS_PYTHON")
 	if python == "" {
@@ -97,21 +97,21 @@ func TestKerasTrainsGroupsOn(t *testing.T) {
 		require.NoError(t, err, g.name)
 		require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "adam", Loss: "mse"}), g.name)
 		shape := append([]int{4}, g.shape...)
-		var x *tensor.Dense
+		var x data.Array
 		if g.ints > 0 {
-			values := make([]int32, tensor.Shape(shape).TotalSize())
+			values := make([]int32, ir.Shape(shape).Size())
 			for k := range values {
 				values[k] = int32(k * 5 % g.ints)
 			}
 			x = shaped(values, shape...)
 		} else {
-			values := make([]float32, tensor.Shape(shape).TotalSize())
+			values := make([]float32, ir.Shape(shape).Size())
 			for k := range values {
 				values[k] = float32(math.Sin(float64(3*k + i)))
 			}
 			x = shaped(values, shape...)
 		}
-		manifest = append(manifest, handOver(t, dir, g.name, m, []*tensor.Dense{x}, !g.random))
+		manifest = append(manifest, handOver(t, dir, g.name, m, []data.Array{x}, !g.random))
 	}
 	manifest = append(manifest, operationsForKeras(t, dir)...)
 	text, err := json.Marshal(manifest)
@@ -124,11 +124,11 @@ func TestKerasTrainsGroupsOn(t *testing.T) {
 }
 
 // handOver trains a model a little, writes it, and computes what real Keras must find.
-func handOver(t *testing.T, dir, name string, m *keras.Model, x []*tensor.Dense, train bool) map[string]any {
+func handOver(t *testing.T, dir, name string, m *keras.Model, x []data.Array, train bool) map[string]any {
 	t.Helper()
 	inputs := make([]any, len(x))
 	saved := data.Tensors{}
-	add := func(key string, a *tensor.Dense) {
+	add := func(key string, a data.Array) {
 		saved.Names, saved.Arrays = append(saved.Names, key), append(saved.Arrays, a)
 	}
 	for i, a := range x {
@@ -192,11 +192,11 @@ func operationsForKeras(t *testing.T, dir string) (manifest []map[string]any) {
 		in := keras.Input(keras.Shape(6, 6, 3), keras.InputName("images"))
 		m, err := keras.NewFunctional(keras.Inputs(in), keras.Outputs(build(in)...))
 		require.NoError(t, err, name)
-		manifest = append(manifest, handOver(t, dir, name, m, []*tensor.Dense{shaped(images, 4, 6, 6, 3)}, false))
+		manifest = append(manifest, handOver(t, dir, name, m, []data.Array{shaped(images, 4, 6, 6, 3)}, false))
 	}
 	in := keras.Input(keras.Shape(4, 3), keras.InputName("matrices"))
 	m, err := keras.NewFunctional(keras.Inputs(in), keras.Outputs(layers.OpAll("svd", in)[1], layers.Op("svd", in, false, false), layers.Op("pinv", in), layers.OpAll("lu_factor", in)[0],
 		layers.OpAll("eigh", layers.Op("matmul", layers.Op("transpose", in, []int{0, 2, 1}), in))[0]))
 	require.NoError(t, err)
-	return append(manifest, handOver(t, dir, "factors", m, []*tensor.Dense{shaped(matrices, 4, 4, 3)}, false))
+	return append(manifest, handOver(t, dir, "factors", m, []data.Array{shaped(matrices, 4, 4, 3)}, false))
 }

@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"slices"
 
-	"gorgonia.org/tensor"
-
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
 
-// A model that begins on the host may stand inside another one, right behind its inputs or behind its layers that work on the host. The host stage of the
-// outermost model then runs the layers of all of them, and the program of the inner model is called with what they make.
+// A model that begins on the host may stand inside another one, right behind its inputs or behind its layers that work
+// on the host. The host stage of the outermost model then runs the layers of all of them, and the program of the inner
+// model is called with what they make.
 
 // stageOf returns the host stage of a layer that is a model; nil where there is none.
 func stageOf(l layers.Layer) *hostStage {
@@ -107,8 +107,9 @@ func fittedShape(shape ir.Shape, declared *layers.KerasTensor) (ir.Shape, error)
 	return fitted, nil
 }
 
-// value reads what a layer takes that works on the host: an input of the model, in its declared rank, or a value in another one.
-func (h *hostStage) value(t *layers.KerasTensor, values map[*layers.KerasTensor]layers.HostArray, given map[*layers.KerasTensor]*tensor.Dense) (layers.HostArray, error) {
+// value reads what a layer takes that works on the host: an input of the model, in its declared rank, or a value in
+// another one.
+func (h *hostStage) value(t *layers.KerasTensor, values map[*layers.KerasTensor]layers.HostArray, given map[*layers.KerasTensor]data.Array) (layers.HostArray, error) {
 	of := h.fitted[t]
 	if of == nil {
 		return hostArray(t, given[t])
@@ -195,7 +196,8 @@ func (h *hostStage) callStaged(c *layers.Context, n *layers.Node, value func(*la
 	return layers.InvokeAll(n.Layer, c, in...)
 }
 
-// refuseUnstaged fails where a model that begins on the host is called within another layer or model that has not run its host stage.
+// refuseUnstaged fails where a model that begins on the host is called within another layer or model that has not run
+// its host stage.
 func (m *Model) refuseUnstaged(c *layers.Context) {
 	if h := m.stage(); h != nil && c.Depth() > 1 && c.Staged != any(m) {
 		ops.Failf(c.Graph(), "model %q begins with %q, which works on the host; inside another model it must stand right behind the inputs of a Functional or Sequential model, or behind layers that work on the host themselves",

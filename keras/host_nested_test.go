@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
@@ -15,7 +14,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestNestedPreprocessingOfKeras opens a model of Keras in which models begin with layers that work on the host: one within another, one called twice.
+// TestNestedPreprocessingOfKeras opens a model of Keras in which models begin with layers that work on the host: one
+// within another, one called twice.
 func TestNestedPreprocessingOfKeras(t *testing.T) {
 	var want struct {
 		Colors  []string
@@ -30,10 +30,10 @@ func TestNestedPreprocessingOfKeras(t *testing.T) {
 	n := len(want.Colors)
 	colors, err := data.Text(want.Colors, n, 1)
 	require.NoError(t, err)
-	x := data.Arrays(data.Tensors{Arrays: []*tensor.Dense{colors, tensor.New(tensor.WithShape(n, 3), tensor.WithBacking(want.Numbers))}}, nil)
+	x := data.Arrays(data.Tensors{Arrays: []data.Array{colors, data.Must(data.ArrayOf(want.Numbers, n, 3))}}, nil)
 	got, err := m.PredictOnBatch(t.Context(), x)
 	require.NoError(t, err)
-	require.InDeltaSlice(t, want.Output, got.Data().([]float32), 1e-5)
+	require.InDeltaSlice(t, want.Output, got.Elements().([]float32), 1e-5)
 
 	path := filepath.Join(t.TempDir(), "again.keras")
 	require.NoError(t, m.Save(path))
@@ -41,7 +41,7 @@ func TestNestedPreprocessingOfKeras(t *testing.T) {
 	require.NoError(t, err)
 	second, err := again.PredictOnBatch(t.Context(), x)
 	require.NoError(t, err)
-	require.Equal(t, got.Data(), second.Data())
+	require.Equal(t, got.Elements(), second.Elements())
 }
 
 // hashed makes a model of one layer that gives what it gets another value, in the same type and shape.
@@ -58,14 +58,14 @@ func hashed(t *testing.T, sequential bool) *keras.Model {
 	return m
 }
 
-// TestNestedHostStage: a model that works on the host gives the same numbers inside other models as alone. It was left out where its results had the type
-// of its inputs.
+// TestNestedHostStage: a model that works on the host gives the same numbers inside other models as alone. It was left
+// out where its results had the type of its inputs.
 func TestNestedHostStage(t *testing.T) {
 	numbers := []int64{10, 20, 30, 40, 50, 60, 70, 80, 90, 100}
-	x := data.Arrays(tensor.New(tensor.WithShape(2, 5), tensor.WithBacking(numbers)), nil)
+	x := data.Arrays(data.Must(data.ArrayOf(numbers, 2, 5)), nil)
 	alone, err := hashed(t, false).PredictOnBatch(t.Context(), x)
 	require.NoError(t, err)
-	require.NotEqual(t, numbers, alone.Data())
+	require.NotEqual(t, numbers, alone.Elements())
 	for _, inner := range []bool{false, true} {
 		for name, outer := range map[string]func() (*keras.Model, error){
 			"functional": func() (*keras.Model, error) {
@@ -91,21 +91,10 @@ func TestNestedHostStage(t *testing.T) {
 	}
 }
 
-func asFloats(t *testing.T, d *tensor.Dense) []float64 {
-	f, err := data.ToDense(d)
-	require.NoError(t, err)
-	out := make([]float64, f.Shape().TotalSize())
-	for i := range out {
-		switch v := f.Get(i).(type) {
-		case int64:
-			out[i] = float64(v)
-		case int32:
-			out[i] = float64(v)
-		case float32:
-			out[i] = float64(v)
-		}
-	}
-	return out
+func asFloats(t *testing.T, d data.Array) []float64 {
+	t.Helper()
+	require.NoError(t, d.Check())
+	return d.Float64s()
 }
 
 // hashedInside calls a model that begins on the host from a program.
@@ -123,7 +112,7 @@ func TestNestedHostStageInAProgram(t *testing.T) {
 	require.ErrorContains(t, err, `layer "hashing" works on the host, before the outermost model's program`)
 	m, err := keras.NewModel(&hashedInside{hashed(t, false)})
 	require.NoError(t, err)
-	_, err = m.PredictOnBatch(t.Context(), data.Arrays(tensor.New(tensor.WithShape(2, 5), tensor.WithBacking(make([]int64, 10))), nil))
+	_, err = m.PredictOnBatch(t.Context(), data.Arrays(data.Must(data.ArrayOf(make([]int64, 10), 2, 5)), nil))
 	require.ErrorContains(t, err, want)
 	_, err = keras.NewSequential([]layers.Layer{&layers.Activation{}, hashed(t, true)}, keras.InputShape(5), keras.InputDType("int64"))
 	require.ErrorContains(t, err, want)

@@ -4,15 +4,13 @@ import (
 	"fmt"
 	"slices"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
 
-// hostStage is the part of a model that works on the host: the layers right behind its inputs that take text, or make numbers of words
-// in other ways (layers.HostLayer). It runs on each batch, before the batch goes to the program.
+// hostStage is the part of a model that works on the host: the layers right behind its inputs that take text, or make
+// numbers of words in other ways (layers.HostLayer). It runs on each batch, before the batch goes to the program.
 type hostStage struct {
 	inputs []*layers.KerasTensor                       // of the model
 	nodes  []*layers.Node                              // calls of host layers, in order
@@ -23,7 +21,8 @@ type hostStage struct {
 	fitted map[*layers.KerasTensor]*layers.KerasTensor // tensors with a last axis of length 1 more or less: of which
 }
 
-// newHostStage finds the host layers among the calls that a model makes; nil where there are none, and no input of text that nothing reads.
+// newHostStage finds the host layers among the calls that a model makes; nil where there are none, and no input of text
+// that nothing reads.
 func newHostStage(inputs, outputs []*layers.KerasTensor, nodes []*layers.Node) (*hostStage, error) {
 	h := &hostStage{inputs: inputs, nested: map[*layers.Node][]*layers.KerasTensor{}, fitted: map[*layers.KerasTensor]*layers.KerasTensor{}}
 	used := map[*layers.KerasTensor]bool{}   // by the program
@@ -101,7 +100,8 @@ func (h *hostStage) textRead(t *layers.KerasTensor, outputs []*layers.KerasTenso
 	return fmt.Errorf("the model hands text %s on as it is, which a program cannot; put a layer such as StringLookup or TextVectorization behind it", layers.ShapeString(t.Shape()))
 }
 
-// beforeHost finds the calls of layers of the program that must work on the host, since layers that only do stand behind them.
+// beforeHost finds the calls of layers of the program that must work on the host, since layers that only do stand
+// behind them.
 func beforeHost(nodes []*layers.Node) map[*layers.Node]layers.HostLayer {
 	early := map[*layers.Node]layers.HostLayer{}
 	needed := map[*layers.KerasTensor]bool{}
@@ -156,12 +156,12 @@ func typesOf(tensors []*layers.KerasTensor) []ir.Type {
 }
 
 // transform makes the arrays for the program out of those for the model's inputs.
-func (h *hostStage) transform(arrays []*tensor.Dense, into *parts) ([]*tensor.Dense, error) {
+func (h *hostStage) transform(arrays []data.Array, into *parts) ([]data.Array, error) {
 	if len(arrays) != len(h.inputs) {
 		return nil, fmt.Errorf("the model has %d inputs, the batch %d", len(h.inputs), len(arrays))
 	}
 	values := map[*layers.KerasTensor]layers.HostArray{}
-	given := map[*layers.KerasTensor]*tensor.Dense{}
+	given := map[*layers.KerasTensor]data.Array{}
 	for i, t := range h.inputs {
 		given[t] = arrays[i]
 	}
@@ -187,40 +187,40 @@ func (h *hostStage) transform(arrays []*tensor.Dense, into *parts) ([]*tensor.De
 		}
 		values[n.Outputs[0]] = out
 	}
-	fed := make([]*tensor.Dense, len(h.fed))
+	fed := make([]data.Array, len(h.fed))
 	if err := h.lookUp(values, fed, into); err != nil {
 		return nil, err
 	}
 	for i, t := range h.fed {
-		if fed[i] != nil {
+		if !fed[i].IsZero() {
 			continue
 		}
-		if fed[i] = given[t]; fed[i] == nil {
-			fed[i] = denseOf(values[t])
+		if fed[i] = given[t]; fed[i].IsZero() {
+			fed[i] = arrayOfHost(values[t])
 		}
 	}
 	return fed, nil
 }
 
-// denseOf is an array of numbers as the program takes it.
-func denseOf(a layers.HostArray) *tensor.Dense {
+// arrayOfHost is an array of numbers as the program takes it.
+func arrayOfHost(a layers.HostArray) data.Array {
 	if a.Floats == nil {
-		return tensor.New(tensor.WithShape(a.Shape...), tensor.WithBacking(a.Ints))
+		return data.Must(data.ArrayOf(a.Ints, a.Shape...))
 	}
 	values := make([]float32, len(a.Floats))
 	for i, v := range a.Floats {
 		values[i] = float32(v)
 	}
-	return tensor.New(tensor.WithShape(a.Shape...), tensor.WithBacking(values))
+	return data.Must(data.ArrayOf(values, a.Shape...))
 }
 
 // hostArray reads an array of the batch for input t, in its declared rank.
-func hostArray(t *layers.KerasTensor, d *tensor.Dense) (layers.HostArray, error) {
+func hostArray(t *layers.KerasTensor, d data.Array) (layers.HostArray, error) {
 	var a layers.HostArray
 	var err error
 	if t.IsText() {
-		if d.Dtype() != tensor.Uint8 { // see data.Text
-			return a, fmt.Errorf("input %q takes text, received an array of %v of shape %v; give it a []string", t.Name(), d.Dtype(), d.Shape())
+		if d.DType() != ir.Uint8 { // see data.Text
+			return a, fmt.Errorf("input %q takes text, received an array of %v of shape %v; give it a []string", t.Name(), d.DType(), layers.ShapeString(d.Shape()))
 		}
 		if a.Strings, a.Shape, err = data.Strings(d); err != nil {
 			return a, fmt.Errorf("input %q takes text: %w", t.Name(), err)
@@ -246,47 +246,20 @@ func hostArray(t *layers.KerasTensor, d *tensor.Dense) (layers.HostArray, error)
 }
 
 // hostNumbers reads numbers for a host layer.
-func hostNumbers(d *tensor.Dense) (layers.HostArray, error) {
-	d, err := data.ToDense(d)
-	if err != nil {
+func hostNumbers(d data.Array) (layers.HostArray, error) {
+	if err := d.Check(); err != nil {
 		return layers.HostArray{}, err
 	}
-	a := layers.HostArray{Shape: slices.Clone([]int(d.Shape()))}
-	switch values := d.Data().(type) {
-	case []int64:
-		a.Ints = values
-	case []float32:
-		a.Floats = convert[float64](values)
-	case []float64:
-		a.Floats = values
-	case []int:
-		a.Ints = convert[int64](values)
-	case []int8:
-		a.Ints = convert[int64](values)
-	case []int16:
-		a.Ints = convert[int64](values)
-	case []int32:
-		a.Ints = convert[int64](values)
-	case []uint8:
-		a.Ints = convert[int64](values)
-	case []uint16:
-		a.Ints = convert[int64](values)
-	case []uint32:
-		a.Ints = convert[int64](values)
-	case []uint64:
-		a.Ints = convert[int64](values)
+	a := layers.HostArray{Shape: slices.Clone(d.Shape())}
+	switch t := d.DType(); {
+	case t.IsFloat():
+		a.Floats = d.Float64s()
+	case t.IsInteger():
+		a.Ints = d.Int64s()
 	default:
-		return a, fmt.Errorf("takes whole numbers or floats, received elements of type %s", d.Dtype())
+		return a, fmt.Errorf("takes whole numbers or floats, received elements of type %v", t)
 	}
 	return a, nil
-}
-
-func convert[R int64 | float64, T int | int8 | int16 | int32 | uint8 | uint16 | uint32 | uint64 | float32](values []T) []R {
-	out := make([]R, len(values))
-	for i, v := range values {
-		out[i] = R(v)
-	}
-	return out
 }
 
 // placeHostLayers makes the host stage of a stack: its first layers, as far as they work on the host.

@@ -24,7 +24,7 @@ var (
 )
 
 // vectorizer is a layer that knows the words of the reviews.
-func vectorizer(t testing.TB, mode string) *layers.TextVectorization {
+func vectorizer(t testing.TB, mode layers.OutputMode) *layers.TextVectorization {
 	l := &layers.TextVectorization{OutputMode: mode}
 	if mode == "" {
 		l.OutputSequenceLength = 4
@@ -62,8 +62,8 @@ func TestTextModelTrains(t *testing.T) {
 	require.NoError(t, err)
 	again, err := m.Predict(t.Context(), data.Arrays(columns, nil))
 	require.NoError(t, err)
-	assert.Equal(t, y.Data(), again.Data())
-	for i, p := range y.Data().([]float32) {
+	assert.Equal(t, y.Elements(), again.Elements())
+	for i, p := range y.Elements().([]float32) {
 		assert.Equal(t, praise[i] == 1, p > 0.5, "%s: %v", reviews[i], p)
 	}
 	scores, err := m.Evaluate(t.Context(), data.Arrays(reviews, praise))
@@ -71,7 +71,8 @@ func TestTextModelTrains(t *testing.T) {
 	assert.Less(t, scores["loss"], 0.3)
 }
 
-// TestHostStageEqualsItsParts: a model with text gives what its program gives for the numbers that its host layers make.
+// TestHostStageEqualsItsParts: a model with text gives what its program gives for the numbers that its host layers
+// make.
 func TestHostStageEqualsItsParts(t *testing.T) {
 	words, title := vectorizer(t, ""), &layers.StringLookup{Vocabulary: []string{"x", "y"}, OutputMode: layers.OneHotMode}
 	hash := &layers.Hashing{NumBins: 5}
@@ -113,7 +114,7 @@ func TestHostStageEqualsItsParts(t *testing.T) {
 	}
 	want, err := program.Predict(t.Context(), data.Arrays([]any{rows(a.Ints, 4), rows(b.Ints, 3), rows(c.Ints, 1), sizes}, nil))
 	require.NoError(t, err)
-	assert.Equal(t, want.Data(), got.Data())
+	assert.Equal(t, want.Elements(), got.Elements())
 }
 
 // TestTextModelFiles: a model with text is written and read with its vocabulary.
@@ -127,7 +128,7 @@ func TestTextModelFiles(t *testing.T) {
 	require.NoError(t, err)
 	got, err := again.Predict(t.Context(), data.Arrays(reviews, nil))
 	require.NoError(t, err)
-	assert.Equal(t, want.Data(), got.Data())
+	assert.Equal(t, want.Elements(), got.Elements())
 	weighted, err := keras.NewSequential([]layers.Layer{vectorizer(t, layers.TFIDFMode), &layers.Dense{Units: 2}}, keras.InputShape(1), keras.InputDType("string"))
 	require.NoError(t, err)
 	want, err = weighted.Predict(t.Context(), data.Arrays(reviews, nil))
@@ -137,7 +138,7 @@ func TestTextModelFiles(t *testing.T) {
 	require.NoError(t, err)
 	got, err = copied.Predict(t.Context(), data.Arrays(reviews, nil))
 	require.NoError(t, err)
-	assert.Equal(t, want.Data(), got.Data())
+	assert.Equal(t, want.Elements(), got.Elements())
 	l, err := again.GetLayer("text_vectorization")
 	require.NoError(t, err)
 	assert.Equal(t, m.Layers()[0].(*layers.TextVectorization).GetVocabulary(true), l.(*layers.TextVectorization).GetVocabulary(true))
@@ -166,7 +167,7 @@ func TestHostStageErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "works on the host and cannot be part of a program")
 	m := textModel(t)
 	_, err = m.Predict(t.Context(), data.Arrays([]float32{1, 2}, nil))
-	assert.ErrorContains(t, err, `input "input_layer" takes text, received an array of float32 of shape (2); give it a []string`)
+	assert.ErrorContains(t, err, `input "input_layer" takes text, received an array of float32 of shape (2,); give it a []string`)
 	_, err = m.Predict(t.Context(), data.Arrays([][]string{{"a", "b"}}, nil))
 	assert.ErrorContains(t, err, "expects shape (None, 1), received shape (1, 2)")
 }
@@ -179,7 +180,7 @@ func ExampleInput_text() {
 		panic(err)
 	}
 	y, err := m.Predict(context.Background(), data.Arrays([]string{"A cat!", "dog dog cat"}, nil))
-	fmt.Println(y.Data(), err)
+	fmt.Println(y.Elements(), err)
 	// Output: [1 2 0 3 3 2] <nil>
 }
 
@@ -198,7 +199,7 @@ func TestKerasTextModels(t *testing.T) {
 			require.NoError(t, err)
 			y, err := m.Predict(t.Context(), data.Arrays(want.Texts, nil))
 			require.NoError(t, err)
-			got := y.Data().([]float32)
+			got := y.Elements().([]float32)
 			require.Len(t, got, 2*len(rows))
 			for i, row := range rows {
 				for j, v := range row {

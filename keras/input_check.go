@@ -5,19 +5,19 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/losses"
 )
 
-// RefuseNaN makes Fit, Evaluate, Predict, TrainOnBatch and TestOnBatch fail at the first batch whose inputs, targets or sample weights
-// hold a NaN, with the number of the batch, the name of the array and the place in it. Without it they say so once a call, TrainOnBatch and
-// TestOnBatch once a model, on their Output, and Fit looks at the batches of its first epoch only.
-func RefuseNaN() FitOption {
-	return fitOption{"RefuseNaN", func(c *fitConfig) { c.refuseNaN = true }}
+// RefuseNaN makes Fit, Evaluate, Predict, TrainOnBatch and TestOnBatch fail at the first batch whose inputs, targets or
+// sample weights hold a NaN, with the number of the batch, the name of the array and the place in it. Without it they
+// say so once a call, TrainOnBatch and TestOnBatch once a model, on their ProgressOutput, and Fit looks at the batches
+// of its first epoch only.
+func RefuseNaN() CallOption {
+	return callOption(func(c *fitConfig) { c.refuseNaN = true })
 }
 
 // inputCheck is what Fit remembers of looking at its data.
@@ -38,8 +38,8 @@ type nanCheck struct {
 
 func (c *fitConfig) nanCheck() nanCheck { return nanCheck{refuse: c.refuseNaN, output: c.output} }
 
-// look finds the first NaN of a batch and makes an error of it, or one line: where says which batch it is, and then what comes of it. It
-// reads what is about to be copied, and allocates nothing unless there is one.
+// look finds the first NaN of a batch and makes an error of it, or one line: where says which batch it is, and then
+// what comes of it. It reads what is about to be copied, and allocates nothing unless there is one.
 func (k *nanCheck) look(m *Model, p *parts, where func() string, then string) error {
 	k.lookAtWeights(m, p, where)
 	if k.told && !k.refuse {
@@ -51,7 +51,7 @@ func (k *nanCheck) look(m *Model, p *parts, where func() string, then string) er
 			return fmt.Errorf("%s: %w", p.label(i), err)
 		}
 		if at >= 0 {
-			return k.tell(fmt.Sprintf("%s has a NaN (element %d of %v)", m.nameOf(p, i), at, p.at(i).Shape()), where(), then)
+			return k.tell(fmt.Sprintf("%s has a NaN (element %d of %v)", m.nameOf(p, i), at, layers.ShapeString(p.at(i).Shape())), where(), then)
 		}
 	}
 	return nil
@@ -62,12 +62,16 @@ func (k *nanCheck) tell(what, where, then string) error {
 		return fmt.Errorf("%s; leave such examples out, or put numbers in their place", what)
 	}
 	k.told = true
-	out := k.output
-	if out == nil {
-		out = os.Stdout
-	}
-	fmt.Fprintf(out, "%s: %s: %s; keras.RefuseNaN makes this an error\n", where, what, then)
+	fmt.Fprintf(k.lines(), "%s: %s: %s; keras.RefuseNaN makes this an error\n", where, what, then)
 	return nil
+}
+
+// lines is where notices are written.
+func (k *nanCheck) lines() io.Writer {
+	if k.output != nil {
+		return k.output
+	}
+	return os.Stdout
 }
 
 // What comes of a NaN.
@@ -111,31 +115,35 @@ func (m *Model) nameOf(p *parts, i int) string {
 }
 
 // firstNaN returns the number of the first element that is NaN, -1 for none.
-func firstNaN(a *tensor.Dense) (int, error) {
-	if a == nil || a.Dtype() != tensor.Float32 && a.Dtype() != tensor.Float64 {
+func firstNaN(a data.Array) (int, error) {
+	if a.IsZero() || a.DType() != ir.Float32 && a.DType() != ir.Float64 {
 		return -1, nil
 	}
-	if !rowMajor(a) {
-		var err error
-		if a, err = data.ToDense(a); err != nil {
-			return -1, err
-		}
-	}
-	raw := rawBytes(a)
-	if a.Dtype() == tensor.Float32 {
+	raw := a.Data
+	if a.DType() == ir.Float32 {
 		if !holdsNaN32(raw) {
 			return -1, nil
 		}
-		return slices.IndexFunc(a.Data().([]float32), func(v float32) bool { return v != v }), nil
+		return placeOfNaN(a), nil
 	}
 	if !holdsNaN64(raw) {
 		return -1, nil
 	}
-	return slices.IndexFunc(a.Data().([]float64), func(v float64) bool { return v != v }), nil
+	return placeOfNaN(a), nil
 }
 
-// holdsNaN32 looks at two numbers at a time: what is above the bits of infinity, sign aside, carries into the sign when the largest
-// fraction is added.
+// placeOfNaN is the number of the first element that differs from itself.
+func placeOfNaN(a data.Array) int {
+	for i := range a.Len() {
+		if v := a.Element(i); v != v {
+			return i
+		}
+	}
+	return -1
+}
+
+// holdsNaN32 looks at two numbers at a time: what is above the bits of infinity, sign aside, carries into the sign when
+// the largest fraction is added.
 func holdsNaN32(raw []byte) bool {
 	const size, fraction, sign = 0x7fffffff7fffffff, 0x007fffff007fffff, 0x8000000080000000
 	var found uint64
@@ -169,11 +177,11 @@ func (m *Model) checkLabels(p *parts) error {
 		default:
 			continue
 		}
-		if o.target < 0 || o.target >= len(p.y) || p.y[o.target] == nil {
+		if o.target < 0 || o.target >= len(p.y) || p.y[o.target].IsZero() {
 			continue
 		}
 		signs := false
-		switch y := p.y[o.target].Data().(type) {
+		switch y := p.y[o.target].Elements().(type) {
 		case []float32:
 			signs = areSigns(y)
 		case []float64:

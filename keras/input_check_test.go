@@ -22,7 +22,8 @@ func smallModel(t *testing.T, units int, loss any) *keras.Model {
 	return m
 }
 
-// TestNaNInputs checks that NaN in the data is told of once, with batch and name, wherever it stands, and is an error on request.
+// TestNaNInputs checks that NaN in the data is told of once, with batch and name, wherever it stands, and is an error
+// on request.
 func TestNaNInputs(t *testing.T) {
 	for _, place := range []int{0, 7, 30, 35} { // of 36, in batches of 12
 		x, y := make([][]float32, 12), make([]float64, 12)
@@ -32,7 +33,7 @@ func TestNaNInputs(t *testing.T) {
 		}
 		x[place/3][place%3] = float32(math.NaN())
 		var out bytes.Buffer
-		_, err := smallModel(t, 1, "mse").Fit(t.Context(), data.Arrays(x, y), keras.BatchSize(4), keras.Epochs(3), keras.Shuffle(false), keras.Output(&out))
+		_, err := smallModel(t, 1, "mse").Fit(t.Context(), data.Arrays(x, y), keras.BatchSize(4), keras.Epochs(3), keras.Shuffle(false), keras.ProgressOutput(&out))
 		require.NoError(t, err)
 		assert.Equal(t, 1, strings.Count(out.String(), "has a NaN"), out.String())
 		want := []string{"epoch 1: batch 0: input", "epoch 1: batch 1: input", "epoch 1: batch 2: input"}[place/12]
@@ -57,51 +58,51 @@ func TestNaNElsewhere(t *testing.T) {
 	m := smallModel(t, 1, "mse")
 	for _, row := range []struct {
 		name  string
-		run   func(options ...keras.FitOption) error
+		run   func(option keras.CallOption) error
 		want  string
 		wrong string // in the error on request
 	}{
-		{"Evaluate", func(o ...keras.FitOption) error {
-			_, err := m.Evaluate(t.Context(), bad, append(o, keras.BatchSize(4))...)
+		{"Evaluate", func(o keras.CallOption) error {
+			_, err := m.Evaluate(t.Context(), bad, o, keras.BatchSize(4))
 			return err
 		}, "Evaluate: batch 2: input", "batch 2: input"},
-		{"Predict", func(o ...keras.FitOption) error {
-			_, err := m.Predict(t.Context(), bad, append(o, keras.BatchSize(4))...)
+		{"Predict", func(o keras.CallOption) error {
+			_, err := m.Predict(t.Context(), bad, o, keras.BatchSize(4))
 			return err
 		}, "Predict: batch 2: input", "batch 2: input"},
-		{"Predict of a dataset", func(o ...keras.FitOption) error {
-			_, err := m.Predict(t.Context(), bad.Elements().Batch(4, false), o...)
+		{"Predict of a dataset", func(o keras.CallOption) error {
+			_, err := m.Predict(t.Context(), bad.Elements().Batch(4, false), o)
 			return err
 		}, "Predict: batch 2: input", "batch 2: input"},
-		{"validation", func(o ...keras.FitOption) error {
-			_, err := m.Fit(t.Context(), data.Arrays(x[:4], y[:4]), append(o, keras.ValidationData(bad), keras.BatchSize(4), keras.Epochs(2))...)
+		{"validation", func(o keras.CallOption) error {
+			_, err := m.Fit(t.Context(), data.Arrays(x[:4], y[:4]), o, keras.ValidationData(bad), keras.BatchSize(4), keras.Epochs(2))
 			return err
 		}, "validation: batch 2: input", "batch 2: input"},
-		{"TestOnBatch", func(o ...keras.FitOption) error {
-			_, err := m.TestOnBatch(t.Context(), one, o...)
+		{"TestOnBatch", func(o keras.CallOption) error {
+			_, err := m.TestOnBatch(t.Context(), one, o)
 			return err
 		}, "TestOnBatch: input", "TestOnBatch: input"},
-		{"TrainOnBatch", func(o ...keras.FitOption) error {
-			_, err := smallModel(t, 1, "mse").TrainOnBatch(t.Context(), one, o...)
+		{"TrainOnBatch", func(o keras.CallOption) error {
+			_, err := smallModel(t, 1, "mse").TrainOnBatch(t.Context(), one, o)
 			return err
 		}, "TrainOnBatch: input", "TrainOnBatch: input"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var out bytes.Buffer
-			require.NoError(t, row.run(keras.Output(&out)))
+			require.NoError(t, row.run(keras.ProgressOutput(&out)))
 			assert.Equal(t, 1, strings.Count(out.String(), "has a NaN (element "), out.String())
 			assert.Contains(t, out.String(), row.want)
 			require.ErrorContains(t, row.run(keras.RefuseNaN()), row.wrong)
 		})
 	}
 	var out bytes.Buffer
-	_, err := m.TestOnBatch(t.Context(), one, keras.Output(&out))
+	_, err := m.TestOnBatch(t.Context(), one, keras.ProgressOutput(&out))
 	require.NoError(t, err)
 	assert.Empty(t, out.String(), "a model tells once")
 	for _, x := range []data.Dataset{data.Arrays(x[:8], y[:8])} {
-		_, err := m.Predict(t.Context(), x, keras.Output(&out), keras.RefuseNaN())
+		_, err := m.Predict(t.Context(), x, keras.ProgressOutput(&out), keras.RefuseNaN())
 		require.NoError(t, err)
-		_, err = m.Evaluate(t.Context(), x, keras.Output(&out), keras.RefuseNaN())
+		_, err = m.Evaluate(t.Context(), x, keras.ProgressOutput(&out), keras.RefuseNaN())
 		require.NoError(t, err)
 		assert.Empty(t, out.String())
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// TestPredictAfterWeightsChange: whatever changes the weights between predictions, which keep them in the layout of the kernels, the next
-// prediction is that of a new model with the same weights.
+// TestPredictAfterWeightsChange: whatever changes the weights between predictions, which keep them in the layout of the
+// kernels, the next prediction is that of a new model with the same weights.
 func TestPredictAfterWeightsChange(t *testing.T) {
 	ctx := context.Background()
 	for _, replicas := range []int{1, 2} {
@@ -30,7 +30,7 @@ func TestPredictAfterWeightsChange(t *testing.T) {
 		predict := func(m *keras.Model, n int) any {
 			out, err := m.PredictOnBatch(ctx, data.Arrays(x[:n], nil))
 			require.NoError(t, err)
-			return out.Data()
+			return out.Elements()
 		}
 		last := any(nil)
 		check := func(what string) {
@@ -62,7 +62,7 @@ func TestPredictAfterWeightsChange(t *testing.T) {
 		check("LoadWeights")
 		weights, err := m.GetWeights()
 		require.NoError(t, err)
-		weights[0].Data().([]float32)[5] += 3
+		weights[0].Elements().([]float32)[5] += 3
 		require.NoError(t, m.SetWeights(weights))
 		check("SetWeights")
 		value, err := m.Weights()[2].Value()

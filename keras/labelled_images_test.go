@@ -8,23 +8,22 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestLabelledImagesModel: a Functional model of Keras whose layer takes images, boxes, labels and masks as a nested dict gives its results in
-// Keras's order, and the same model built here writes the same call. testdata/labelled_images.json is what to_json of Keras 3.15 wrote.
+// TestLabelledImagesModel: a Functional model of Keras whose layer takes images, boxes, labels and masks as a nested
+// dict gives its results in Keras's order, and the same model built here writes the same call.
+// testdata/labelled_images.json is what to_json of Keras 3.15 wrote.
 func TestLabelledImagesModel(t *testing.T) {
 	document, err := os.ReadFile("testdata/labelled_images.json")
 	require.NoError(t, err)
 	m, err := keras.ModelFromJSON(document)
 	require.NoError(t, err)
-	some := func(shape ...int) *tensor.Dense {
-		x := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(shape...))
-		for i, values := 0, x.Data().([]float32); i < len(values); i++ {
+	some := func(shape ...int) data.Array {
+		x := data.Must(data.Zeros[float32](shape...))
+		for i, values := 0, x.Elements().([]float32); i < len(values); i++ {
 			values[i] = float32(i % 5)
 		}
 		return x

@@ -13,21 +13,19 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// LoadModel reads a whole model: a .keras file of Keras 3 or 2, the folder that Keras writes with zipped=False, or a whole-model
-// .h5 file. The model is compiled as it was, and the optimizer goes on where it stopped, unless [WithoutCompile] is given.
+// LoadModel reads a whole model: a .keras file of Keras 3 or 2, the folder that Keras writes with zipped=False, or a
+// whole-model .h5 file. The model is compiled as it was, and the optimizer goes on where it stopped, unless
+// [WithoutCompile] is given.
 //
-// Custom layers must be registered with layers.Register under the name in the file. Python code in a file (Lambda layers) is never
-// run: such a file is refused. Either everything fits or there is an error that names all that does not; [Report] tells what became
-// of each tensor. [Seed] and distribute.Scope apply to the new model.
-func LoadModel(path string, options ...LoadOption) (*Model, error) {
-	c, rest, err := fileOptions("LoadModel", options, "WithoutCompile", "Report")
-	if err != nil {
-		return nil, err
-	}
+// Custom layers must be registered with layers.Register under the name in the file. Python code in a file (Lambda
+// layers) is never run: such a file is refused. Either everything fits or there is an error that names all that does
+// not; [Report] tells what became of each tensor. [Seed] and distribute.Scope apply to the new model.
+func LoadModel(path string, options ...LoadModelOption) (*Model, error) {
+	c, making := loadModelOptions(options)
 	if path == "" {
 		return nil, errors.New("keras: LoadModel: the path is empty; expected a file or folder that Keras saved")
 	}
-	m, err := loadModel(path, &c, rest)
+	m, err := loadModel(path, &c, making)
 	if err != nil {
 		return nil, fmt.Errorf("keras: LoadModel: %s: %w", path, withoutPath(path, err))
 	}
@@ -35,15 +33,12 @@ func LoadModel(path string, options ...LoadOption) (*Model, error) {
 }
 
 // ReadModel is [LoadModel] for a file that is held in memory or elsewhere, of the given size in bytes.
-func ReadModel(r io.ReaderAt, size int64, options ...LoadOption) (*Model, error) {
-	c, rest, err := fileOptions("ReadModel", options, "WithoutCompile", "Report")
-	if err != nil {
-		return nil, err
-	}
+func ReadModel(r io.ReaderAt, size int64, options ...LoadModelOption) (*Model, error) {
+	c, making := loadModelOptions(options)
 	if r == nil {
 		return nil, errors.New("keras: ReadModel: the reader is nil")
 	}
-	m, err := readModel(r, size, &c, rest)
+	m, err := readModel(r, size, &c, making)
 	if err != nil {
 		return nil, fmt.Errorf("keras: ReadModel: %w", err)
 	}
@@ -167,7 +162,7 @@ func (m *Model) resumeSteps(report *LoadReport) {
 			continue
 		}
 		if a, err := v.Value(); err == nil {
-			steps, found = max(steps, a.At(0)), true // a wrapped optimizer counts, the wrapper does not
+			steps, found = max(steps, a.Element(0)), true // a wrapped optimizer counts, the wrapper does not
 		}
 	}
 	if found {
@@ -240,8 +235,8 @@ func (m *Model) compileAs(raw json.RawMessage) error {
 	return nil
 }
 
-// compileInner compiles the models inside as the document says. Keras keeps what they are compiled with, and the state of their optimizers,
-// although training the whole uses neither.
+// compileInner compiles the models inside as the document says. Keras keeps what they are compiled with, and the state
+// of their optimizers, although training the whole uses neither.
 func (m *Model) compileInner() error {
 	for _, o := range saving.Objects(m) {
 		inner, ok := o.Layer.(*Model)

@@ -30,8 +30,8 @@ func lockstep(t *testing.T, n int) distribute.Strategy {
 	return s
 }
 
-// Replicas that run one program equal one replica too, with batches that do not divide: what fills them up counts nowhere. A batch of 3 leaves a
-// replica of 4 with nothing else.
+// Replicas that run one program equal one replica too, with batches that do not divide: what fills them up counts
+// nowhere. A batch of 3 leaves a replica of 4 with nothing else.
 func TestFilledBatchesEqualOneReplica(t *testing.T) {
 	for _, rc := range replicaCases() {
 		for _, batch := range []int{8, 3} {
@@ -51,7 +51,8 @@ func TestFilledBatchesEqualOneReplica(t *testing.T) {
 	}
 }
 
-// Batch normalization without synchronization follows the replicas that have examples, whether their batches are filled up or not.
+// Batch normalization without synchronization follows the replicas that have examples, whether their batches are filled
+// up or not.
 func TestFilledBatchNormalization(t *testing.T) {
 	train := func(s distribute.Strategy) []kernels.Array {
 		m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 4}, &layers.BatchNormalization{Momentum: new(0.5)}, &layers.Dense{Units: 1}},
@@ -98,7 +99,7 @@ func TestFilledMetrics(t *testing.T) {
 		p, err := m.Predict(t.Context(), data.Arrays(x, nil), keras.BatchSize(5))
 		require.NoError(t, err)
 		require.Equal(t, 13, p.Shape()[0])
-		return scores, p.Data().([]float64)
+		return scores, p.Elements().([]float64)
 	}
 	want, wantPredictions := run(one)
 	for _, n := range []int{2, 4} {
@@ -120,7 +121,7 @@ type joined struct {
 func (m *joined) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
 	s := x.Shape()
 	y := layers.Invoke(m.Inner, c, ops.Reshape(x, -1, 2))
-	return m.Out.Call(c, ops.Reshape(y, s[0], 6))
+	return layers.Invoke(m.Out, c, ops.Reshape(y, s[0], 6))
 }
 
 // A layer that sees several rows for each example cannot tell which of them fill the batch up.
@@ -195,10 +196,6 @@ type batchMean struct{ layers.Base }
 func (l *batchMean) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	c.AddLoss(ops.Mean(in[0]))
 	return in
-}
-
-func (l *batchMean) Call(c *layers.Context, in ...*ops.Tensor) *ops.Tensor {
-	return layers.Invoke(l, c, in...)
 }
 
 // What cannot leave rows out says so, and works with batches that divide evenly.

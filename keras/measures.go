@@ -36,7 +36,8 @@ func bytesArray(data []byte) kernels.Array {
 	return kernels.Array{Type: ir.Type{DType: ir.Uint8, Shape: ir.Shape{len(data)}}, Data: data}
 }
 
-// measuresSoFar returns the metrics as they are. Where other processes have their own, that is what was shared at the end of the last step.
+// measuresSoFar returns the metrics as they are. Where other processes have their own, that is what was shared at the
+// end of the last step.
 func (m *Model) measuresSoFar() (measures, error) {
 	vars := m.metricVariables()
 	size := bytesOf(vars)
@@ -69,8 +70,8 @@ func (m *Model) measuresSoFar() (measures, error) {
 	return out, nil
 }
 
-// setMeasures gives the metrics' variables of the replicas of this process the values they had. With another number of replicas their sums are
-// cut anew.
+// setMeasures gives the metrics' variables of the replicas of this process the values they had. With another number of
+// replicas their sums are cut anew.
 func (m *Model) setMeasures(from measures) error {
 	vars := m.metricVariables()
 	size := bytesOf(vars)
@@ -124,7 +125,7 @@ func setSum(v *distribute.Variable, n int, part func(i int) []byte) error {
 	for i := range n {
 		a := kernels.Array{Type: t, Data: part(i)}
 		for k := range sum {
-			sum[k] += a.At(k)
+			sum[k] += a.Element(k)
 		}
 	}
 	a, err := kernels.FromFloat64s(t.DType, t.Shape, sum)

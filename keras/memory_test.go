@@ -149,7 +149,7 @@ func (c steadyCase) start(t testing.TB, steps int) *trainer {
 	if _, ok := ds.(*data.ArraySource); ok {
 		options = append(options, BatchSize(steadyBatch))
 	}
-	f, err := newFitConfig("Fit", options)
+	f, err := newFitConfig("Fit", options, FitOption.applyFit)
 	require.NoError(t, err)
 	tr, err := m.newTrainer(ds, f)
 	require.NoError(t, err)
@@ -171,10 +171,10 @@ func (t *trainer) oneStep(tb testing.TB) {
 	}
 }
 
-// checkNoAllocations counts the allocations of the whole process during n calls. testing.AllocsPerRun would run them on one processor
-// and round down. The runtime makes a few of its own where several goroutines wait for each other on a busy machine (it caches
-// goroutines and waiters for each processor), so the best of four runs must stay below one in four steps: one allocation of the
-// step's own would be one in each.
+// checkNoAllocations counts the allocations of the whole process during n calls. testing.AllocsPerRun would run them on
+// one processor and round down. The runtime makes a few of its own where several goroutines wait for each other on a
+// busy machine (it caches goroutines and waiters for each processor), so the best of four runs must stay below one in
+// four steps: one allocation of the step's own would be one in each.
 func checkNoAllocations(t *testing.T, n int, f func()) {
 	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection throws finished goroutines away
@@ -223,7 +223,7 @@ func TestEvaluationStepAllocatesNothing(t *testing.T) {
 				}
 			}
 			one()
-			defer e.feed.release()
+			defer e.binder.release()
 			checkNoAllocations(t, runs, one)
 		})
 	}

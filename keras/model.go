@@ -17,8 +17,8 @@ import (
 
 // Model is a network with its weights, and, once compiled, what is needed to train it. It is a layer, so models nest.
 //
-// Predict may be called from many goroutines at once. Training and evaluation have the model for themselves: a second Fit or
-// Evaluate at the same time is an error.
+// Predict may be called from many goroutines at once. Training and evaluation have the model for themselves: a second
+// Fit or Evaluate at the same time is an error.
 type Model struct {
 	layers.Base
 
@@ -54,10 +54,10 @@ type Model struct {
 	history    *History
 	fitting    *trainer        // the run under way
 	remembered []callbackState // by callbacks, in the last backup that was loaded
-	resume     *place          // where to begin instead of at InitialEpoch, set by a callback when training begins
-	restored   *place          // what the last backup that was loaded said
+	resume     *progress       // where to begin instead of at InitialEpoch, set by a callback when training begins
+	restored   *progress       // what the last backup that was loaded said
 	measures   measures
-	at         place     // how far Fit has come
+	at         progress  // how far Fit has come
 	recovery   *recovery // of a job that outlives lost workers
 }
 
@@ -95,18 +95,31 @@ type modelOption func(*modelConfig)
 // ScopeStrategy returns nil: the option is not about a strategy.
 func (modelOption) ScopeStrategy() distribute.Strategy { return nil }
 
-// Name names the model; the default is made from its kind ("sequential"). Models inside it without a name are numbered as Keras does:
-// "sequential", "sequential_1", and then the model itself.
+// Name names the model; the default is made from its kind ("sequential"). Models inside it without a name are numbered
+// as Keras does: "sequential", "sequential_1", and then the model itself.
 func Name(name string) Option { return modelOption(func(c *modelConfig) { c.name = name }) }
 
-// Seed sets the seed of initial weights, dropout and shuffling; the default is 0. Equal seeds give equal runs, bit for bit.
-func Seed(seed uint64) Option { return modelOption(func(c *modelConfig) { c.seed = seed }) }
+// Seed sets the seed of initial weights, dropout and shuffling; the default is 0. Equal seeds give equal runs, bit for
+// bit.
+func Seed(seed uint64) SeedOption { return seedOption{func(c *modelConfig) { c.seed = seed }} }
+
+// SeedOption is an option for making a model and for reading one.
+type SeedOption interface {
+	Option
+	LoadModelOption
+}
+
+type seedOption struct{ modelOption }
+
+// LoadScope returns nil: the option is not about a strategy.
+func (seedOption) LoadScope() distribute.Strategy { return nil }
 
 // DTypePolicy sets the types of computation and variables for layers that have no policy of their own: "float32" (the
 // default), "float64", "bfloat16", "float16", "mixed_bfloat16", "mixed_float16" (with loss scaling).
 func DTypePolicy(name string) Option { return modelOption(func(c *modelConfig) { c.policy = name }) }
 
-// InputShape declares the shape of one example of a Sequential model, without the batch axis, so that it is built at once.
+// InputShape declares the shape of one example of a Sequential model, without the batch axis, so that it is built at
+// once.
 func InputShape(shape ...int) Option {
 	return modelOption(func(c *modelConfig) { c.inputShape = append([]int{}, shape...) })
 }
@@ -121,6 +134,8 @@ func configure(options []Option) modelConfig {
 	for _, o := range options {
 		switch o := o.(type) {
 		case nil:
+		case seedOption:
+			o.modelOption(&c)
 		case modelOption:
 			o(&c)
 		default:
@@ -163,8 +178,8 @@ func newModel(t topology, c modelConfig) (*Model, error) {
 	return m, nil
 }
 
-// nameItself gives a model without a name one made from its kind, behind those of the models inside it: these were there before. A model
-// that it becomes part of counts anew.
+// nameItself gives a model without a name one made from its kind, behind those of the models inside it: these were
+// there before. A model that it becomes part of counts anew.
 func (m *Model) nameItself() {
 	prefix := layers.SnakeCase(m.ClassName())
 	name, taken := prefix, map[string]bool{}
@@ -194,7 +209,8 @@ func (m *Model) Name() string { return layers.Name(m) }
 // ClassName returns "Sequential", "Functional" or the name of the subclass.
 func (m *Model) ClassName() string { return m.topology.className() }
 
-// String tells what the model is, as Keras prints it: <Sequential name=sequential, built=True>. Summary shows its layers.
+// String tells what the model is, as Keras prints it: <Sequential name=sequential, built=True>. Summary shows its
+// layers.
 func (m *Model) String() string {
 	built := "False"
 	if m.isBuilt() {
@@ -259,7 +275,8 @@ func (m *Model) ComputeMask(_ *layers.Context, _, outputs []*ops.Tensor) []*ops.
 	return masks
 }
 
-// Build makes the weights for inputs of the given shapes, one for each input, with the batch axis (layers.Unknown while open).
+// Build makes the weights for inputs of the given shapes, one for each input, with the batch axis (layers.Unknown while
+// open).
 func (m *Model) Build(shapes ...[]int) error {
 	types := make([]ir.Type, len(shapes))
 	for i, s := range shapes {
@@ -292,7 +309,7 @@ func (m *Model) build(types []ir.Type) error {
 	if m.part {
 		return nil
 	}
-	return m.place(m.strategy)
+	return m.assignStorage(m.strategy)
 }
 
 // fixedBatch reports whether the length of the batch axis of input i is declared.
@@ -301,8 +318,8 @@ func (m *Model) fixedBatch(i int) bool {
 	return i < len(declared) && declared[i].Shape().Rank() > 0 && declared[i].Shape()[0] != layers.Unknown
 }
 
-// place gives all variables to the strategy.
-func (m *Model) place(s distribute.Strategy) error {
+// assignStorage gives all variables to the strategy.
+func (m *Model) assignStorage(s distribute.Strategy) error {
 	for _, v := range layers.Weights(m) {
 		if err := v.Place(s, m.seed); err != nil {
 			return fmt.Errorf("model %q: %w", m.Name(), err)
@@ -350,7 +367,8 @@ func (m *Model) SetTrainable(trainable bool) { layers.SetTrainable(m, trainable)
 // CountParams returns the number of elements of all weights.
 func (m *Model) CountParams() int { return m.Weights().Count() }
 
-// WeightArrays returns copies of all weights in the order of Weights. While the model trains they are those between two steps.
+// WeightArrays returns copies of all weights in the order of Weights. While the model trains they are those between two
+// steps.
 func (m *Model) WeightArrays() ([]kernels.Array, error) {
 	m.values.RLock()
 	defer m.values.RUnlock()

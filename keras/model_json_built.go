@@ -24,8 +24,9 @@ func builtFrom(raw json.RawMessage) *builtObject {
 	return &b
 }
 
-// restore puts what the document said in the place of what was worked out here, where the two differ in nothing but the batch, of which
-// Keras knows less or more where constants are among the arguments of calls, or in whether one state stands in a list.
+// restore puts what the document said in the place of what was worked out here, where the two differ in nothing but the
+// batch, of which Keras knows less or more where constants are among the arguments of calls, or in whether one state
+// stands in a list.
 func (b *builtObject) restore(object map[string]any) {
 	if b == nil {
 		return
@@ -43,7 +44,8 @@ func (b *builtObject) restore(object map[string]any) {
 	}
 }
 
-// sameBut compares two memories of shapes, one of them worked out and the other read, but for the first axis of each shape.
+// sameBut compares two memories of shapes, one of them worked out and the other read, but for the first axis of each
+// shape.
 func sameBut(now, read any) bool {
 	if m, ok := now.(map[string]any); ok {
 		other, ok := read.(map[string]any)

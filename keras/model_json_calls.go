@@ -16,7 +16,8 @@ var takesState = []string{"RNN", "SimpleRNN", "LSTM", "GRU", "ConvLSTM1D", "Conv
 // takesQuery are the classes of layers whose call takes query, value and key.
 var takesQuery = []string{"MultiHeadAttention", "GroupQueryAttention", "GroupedQueryAttention"}
 
-// builtAtOnce are the classes of layers that Keras takes for built before they know their input; there is nothing to remember of it.
+// builtAtOnce are the classes of layers that Keras takes for built before they know their input; there is nothing to
+// remember of it.
 var builtAtOnce = []string{
 	"Activation", "ELU", "LeakyReLU", "ReLU", "Softmax", "Identity", "Masking", "UnitNormalization", "Reshape", "ActivityRegularization",
 	"Dropout", "AlphaDropout", "GaussianDropout", "GaussianNoise", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D",
@@ -30,7 +31,8 @@ var builtOnFirst = []string{"CategoryEncoding", "SimpleRNNCell", "LSTMCell", "GR
 // lookups are the classes of layers whose state does not depend on a shape.
 var lookups = []string{"IntegerLookup", "StringLookup"}
 
-// buildInner adds what Keras remembers of the layers that the layer of an object wraps, for an input of the given shape.
+// buildInner adds what Keras remembers of the layers that the layer of an object wraps, for an input of the given
+// shape.
 func buildInner(object map[string]any, input []any) {
 	c, _ := object["config"].(map[string]any)
 	inner := input

@@ -205,9 +205,9 @@ func (r *functionalReader) find(at tensorReference) (*layers.KerasTensor, error)
 	return calls[at.call][at.index], nil
 }
 
-// countsFromOne reports whether a layer is a Functional model: such a model has had one call before those of the document, the one
-// that describes it, and where Keras names results of a model it counts that one. In Keras 2 a Sequential model that knows its input is
-// one of these.
+// countsFromOne reports whether a layer is a Functional model: such a model has had one call before those of the
+// document, the one that describes it, and where Keras names results of a model it counts that one. In Keras 2 a
+// Sequential model that knows its input is one of these.
 func (r *functionalReader) countsFromOne(name string) bool {
 	m, ok := r.made[name].(*Model)
 	if !ok {
@@ -242,8 +242,8 @@ func (r *functionalReader) references(raw json.RawMessage) (Tensors, error) {
 	return t, nil
 }
 
-// structure reads nested lists and dicts of triples in the order in which Keras flattens them, dicts by the order of their keys, and
-// puts places of list in the place of triples.
+// structure reads nested lists and dicts of triples in the order in which Keras flattens them, dicts by the order of
+// their keys, and puts places of list in the place of triples.
 func (r *functionalReader) structure(raw json.RawMessage, list *[]*layers.KerasTensor) (any, error) {
 	var dict map[string]json.RawMessage
 	if json.Unmarshal(raw, &dict) == nil && dict != nil {

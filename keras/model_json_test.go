@@ -14,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/internal/vectors"
@@ -22,9 +21,9 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// documentDifferences compares a document with the one that Keras wrote. Left aside are the identities of objects, whether to compile
-// just in time, and a few shapes that Keras remembers and does not need. A float where Keras has a whole number is no difference, the
-// other way round it is: Keras refuses a momentum of 0.
+// documentDifferences compares a document with the one that Keras wrote. Left aside are the identities of objects,
+// whether to compile just in time, and a few shapes that Keras remembers and does not need. A float where Keras has a
+// whole number is no difference, the other way round it is: Keras refuses a momentum of 0.
 func documentDifferences(path string, want, got any, report func(string)) {
 	switch w := want.(type) {
 	case map[string]any:
@@ -102,8 +101,8 @@ func TestDocumentsReturn(t *testing.T) {
 	require.Greater(t, len(seen), 100)
 }
 
-// everything is a model with all that a graph can have: shared and nested models, a dict of inputs, operations with literals, masks,
-// states, several results and several outputs.
+// everything is a model with all that a graph can have: shared and nested models, a dict of inputs, operations with
+// literals, masks, states, several results and several outputs.
 func everything(t *testing.T) *keras.Model {
 	t.Helper()
 	words, image, wide := keras.Input(keras.Shape(5), keras.DType("int32"), keras.InputName("words")), keras.Input(keras.Shape(6, 6, 2), keras.InputName("image")), keras.Input(keras.Shape(4), keras.InputName("wide"))
@@ -138,14 +137,15 @@ func everyInput() *data.ArraySource {
 		}
 		return out
 	}
-	return data.Arrays(data.Tensors{Names: []string{"image", "wide", "words"}, Arrays: []*tensor.Dense{
-		tensor.New(tensor.WithShape(3, 6, 6, 2), tensor.WithBacking(numbers(216, func(i int) float64 { return math.Sin(float64(i)) }))),
-		tensor.New(tensor.WithShape(3, 4), tensor.WithBacking(numbers(12, func(i int) float64 { return math.Cos(float64(i)) }))),
-		tensor.New(tensor.WithShape(3, 5), tensor.WithBacking([]int32{1, 2, 0, 0, 0, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0})),
+	return data.Arrays(data.Tensors{Names: []string{"image", "wide", "words"}, Arrays: []data.Array{
+		data.Must(data.ArrayOf(numbers(216, func(i int) float64 { return math.Sin(float64(i)) }), 3, 6, 6, 2)),
+		data.Must(data.ArrayOf(numbers(12, func(i int) float64 { return math.Cos(float64(i)) }), 3, 4)),
+		data.Must(data.ArrayOf([]int32{1, 2, 0, 0, 0, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0}, 3, 5)),
 	}}, nil)
 }
 
-// TestGraphReturns writes a model made in Go and reads it again: the same document and, with the same weights, the same results.
+// TestGraphReturns writes a model made in Go and reads it again: the same document and, with the same weights, the same
+// results.
 func TestGraphReturns(t *testing.T) {
 	m := everything(t)
 	document, err := m.ToJSON()
@@ -174,8 +174,8 @@ func requireSamePredictions(t *testing.T, m, again *keras.Model) {
 	}
 }
 
-// TestKerasReadsDocuments has real Keras read the document of a model made in Go and write its own, which must come to the same.
-// GOKERAS_PYTHON names a Python that has Keras.
+// TestKerasReadsDocuments has real Keras read the document of a model made in Go and write its own, which must come to
+// the same. GOKERAS_PYTHON names a Python that has Keras.
 func TestKerasReadsDocuments(t *testing.T) {
 	python := os.Getenv("GOKERAS_PYTHON")
 	if python == "" {
@@ -194,7 +194,8 @@ func TestKerasReadsDocuments(t *testing.T) {
 	requireSamePredictions(t, m, again)
 }
 
-// TestExplicitMask has a mask that other tensors make than those that it goes with, in the form in which Keras writes it.
+// TestExplicitMask has a mask that other tensors make than those that it goes with, in the form in which Keras writes
+// it.
 func TestExplicitMask(t *testing.T) {
 	document := `{"class_name":"Functional","config":{"name":"f","layers":[
 		{"module":"keras.layers","class_name":"InputLayer","name":"x","config":{"batch_shape":[null,3,1],"dtype":"float32","name":"x"},"inbound_nodes":[]},
@@ -204,8 +205,8 @@ func TestExplicitMask(t *testing.T) {
 		"input_layers":[["x",0,0],["n",0,0]],"output_layers":["p",0,0]}}`
 	m, err := keras.ModelFromJSON([]byte(document))
 	require.NoError(t, err)
-	x := tensor.New(tensor.WithShape(1, 3, 1), tensor.WithBacking([]float32{1, 2, 6}))
-	n := tensor.New(tensor.WithShape(1, 3), tensor.WithBacking([]int32{1, 7, 2}))
+	x := data.Must(data.ArrayOf([]float32{1, 2, 6}, 1, 3, 1))
+	n := data.Must(data.ArrayOf([]int32{1, 7, 2}, 1, 3))
 	y, err := m.Predict(context.Background(), data.Arrays([]any{x, n}, nil))
 	require.NoError(t, err)
 	require.Equal(t, []float64{3.5}, floats(y))
@@ -229,7 +230,7 @@ func TestCallsOfNestedModels(t *testing.T) {
 	for _, document := range []string{modern, legacy} {
 		m, err := keras.ModelFromJSON([]byte(document))
 		require.NoError(t, err)
-		y, err := m.Predict(context.Background(), data.Arrays(tensor.New(tensor.WithShape(1, 2), tensor.WithBacking([]float32{1, -3})), nil))
+		y, err := m.Predict(context.Background(), data.Arrays(data.Must(data.ArrayOf([]float32{1, -3}, 1, 2)), nil))
 		require.NoError(t, err)
 		require.Equal(t, []float64{4, -12}, floats(y))
 	}
@@ -278,7 +279,7 @@ func TestNonFiniteLiterals(t *testing.T) {
 	require.Contains(t, string(document), `"x_min":-Infinity`)
 	again, err := keras.ModelFromJSON(document)
 	require.NoError(t, err)
-	y, err := again.Predict(context.Background(), data.Arrays(tensor.New(tensor.WithShape(1, 2), tensor.WithBacking([]float32{-1e30, 5})), nil))
+	y, err := again.Predict(context.Background(), data.Arrays(data.Must(data.ArrayOf([]float32{-1e30, 5}, 1, 2)), nil))
 	require.NoError(t, err)
 	require.InDeltaSlice(t, []float64{-1e30, 1}, floats(y), 1e23)
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// ToJSON returns the document that Keras's model.to_json writes: what the model is made of and what it is compiled with, without
-// weights. Python's keras.models.model_from_json and [ModelFromJSON] read it. Models of a user's own type have no such form.
+// ToJSON returns the document that Keras's model.to_json writes: what the model is made of and what it is compiled
+// with, without weights. Python's keras.models.model_from_json and [ModelFromJSON] read it. Models of a user's own type
+// have no such form.
 //
 // Masks that travel with tensors are not written, as Keras finds them again when it reads the document.
 func (m *Model) ToJSON() ([]byte, error) {
@@ -109,7 +110,8 @@ func fillPolicy(v any, policy string) {
 	}
 }
 
-// isLayerModule reports whether the classes of a Python module are layers: those of keras.layers, and some that belong to applications.
+// isLayerModule reports whether the classes of a Python module are layers: those of keras.layers, and some that belong
+// to applications.
 func isLayerModule(module any) bool {
 	name, _ := module.(string)
 	return name == "keras.layers" || strings.HasPrefix(name, "keras.src.applications.")

@@ -20,7 +20,8 @@ type optimized struct {
 	updated   distribute.Variables // those among them that the step updates
 }
 
-// prepareOptimizer makes the optimizer's variables. What is trained is fixed here, at the first training step after Compile.
+// prepareOptimizer makes the optimizer's variables. What is trained is fixed here, at the first training step after
+// Compile.
 func (m *Model) prepareOptimizer() error {
 	c := m.compiled
 	if c.trainable != nil {
@@ -82,8 +83,8 @@ func (m *Model) takeOptimizers(s *Step) error {
 	return nil
 }
 
-// fieldOf returns the name of the attribute that holds an optimizer in the user's own type, "" where there is none. Keras's weights files have
-// optimizers under such names.
+// fieldOf returns the name of the attribute that holds an optimizer in the user's own type, "" where there is none.
+// Keras's weights files have optimizers under such names.
 func (m *Model) fieldOf(o optimizers.Optimizer) (name string) {
 	if s, ok := m.topology.(*subclass); ok {
 		eachField(reflect.ValueOf(s.value), func(field string, value any) {
@@ -136,7 +137,8 @@ func (c *compiled) finalizeVariables() error {
 	return nil
 }
 
-// leading returns the optimizer whose learning rate and count of steps stand for the model's: that of Compile, or the only one of a TrainStep.
+// leading returns the optimizer whose learning rate and count of steps stand for the model's: that of Compile, or the
+// only one of a TrainStep.
 func (c *compiled) leading() (optimizers.Optimizer, error) {
 	if c.trainStep == nil || len(c.optimized) == 0 {
 		return c.optimizer, nil
@@ -200,8 +202,8 @@ func optimizerName(o optimizers.Optimizer) string {
 	return layers.SnakeCase(fmt.Sprintf("%T", o)[len("*optimizers."):])
 }
 
-// Optimizer returns the optimizer that Compile was given, or nil. For a TrainStep of one's own it is the only one that it uses, and nil where it
-// uses several others.
+// Optimizer returns the optimizer that Compile was given, or nil. For a TrainStep of one's own it is the only one that
+// it uses, and nil where it uses several others.
 func (m *Model) Optimizer() optimizers.Optimizer {
 	if m.compiled == nil {
 		return nil
@@ -213,8 +215,8 @@ func (m *Model) Optimizer() optimizers.Optimizer {
 	return o
 }
 
-// OptimizerArrays returns copies of the variables of the optimizer in Keras's file order; of several optimizers one after the other, in the order
-// in which the TrainStep applies them.
+// OptimizerArrays returns copies of the variables of the optimizer in Keras's file order; of several optimizers one
+// after the other, in the order in which the TrainStep applies them.
 func (m *Model) OptimizerArrays() ([]kernels.Array, error) {
 	if m.compiled == nil {
 		return nil, m.errNotCompiled("OptimizerArrays")

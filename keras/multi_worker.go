@@ -16,14 +16,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// ErrWorkerStopped is what Fit returns on the workers of a MultiWorkerMirrored strategy when the context of another worker has ended: all stop
-// after the same step.
+// ErrWorkerStopped is what Fit returns on the workers of a MultiWorkerMirrored strategy when the context of another
+// worker has ended: all stop after the same step.
 var ErrWorkerStopped = fmt.Errorf("the context of another worker has ended, so all workers stop after the same step: %w", callbacks.ErrStopped)
 
 // stopGrace is how long a worker whose context has ended goes on, so that all can stop after the same step.
 const stopGrace = 5 * time.Second
 
-// together is what a trainer under a strategy over several processes needs beside: the workers agree after each step whether to go on.
+// together is what a trainer under a strategy over several processes needs beside: the workers agree after each step
+// whether to go on.
 type together struct {
 	group  distribute.WorkerGroup // nil: one process
 	outer  context.Context        // Fit's
@@ -33,7 +34,8 @@ type together struct {
 	*recovery // nil: a lost worker ends Fit
 }
 
-// join makes a trainer one of several, and returns the context for its steps: the given one, which ends a little later here.
+// join makes a trainer one of several, and returns the context for its steps: the given one, which ends a little later
+// here.
 func (t *trainer) join(ctx context.Context) (context.Context, func()) {
 	g := distribute.WorkersOf(t.m.strategy)
 	if g == nil {
@@ -77,8 +79,8 @@ func (m *Model) describe(vars distribute.Variables) string {
 	return fmt.Sprintf("%q with %d weights and optimizer variables, seed %d", m.Name(), len(vars), m.seed)
 }
 
-// synchronize makes all workers begin with the chief's weights, optimizer state and place in the run, which may come from a backup that
-// only the chief has, and makes sure that they are about to do the same.
+// synchronize makes all workers begin with the chief's weights, optimizer state and place in the run, which may come
+// from a backup that only the chief has, and makes sure that they are about to do the same.
 func (t *trainer) synchronize(ctx context.Context) error {
 	if t.servers != nil {
 		return t.servers.place(ctx)
@@ -111,9 +113,9 @@ func (t *trainer) begin(ctx context.Context) error {
 		return err
 	}
 	if m.resume == nil {
-		m.resume = &place{Epoch: t.c.initialEpoch}
+		m.resume = &progress{Epoch: t.c.initialEpoch}
 	}
-	if err := m.takePlace(ctx); err != nil {
+	if err := m.takeProgress(ctx); err != nil {
 		return err
 	}
 	return t.takeCallbacks(ctx)
@@ -153,8 +155,8 @@ func (m *Model) takeVariables(ctx context.Context, vars distribute.Variables, ro
 	return m.writeAll(mirrored, values)
 }
 
-// takePlace gives all workers the chief's place in the run, and the metrics of a part of an epoch.
-func (m *Model) takePlace(ctx context.Context) error {
+// takeProgress gives all workers the chief's place in the run, and the metrics of a part of an epoch.
+func (m *Model) takeProgress(ctx context.Context) error {
 	p := m.resume
 	numbers := []int64{int64(m.steps), int64(p.Epoch), int64(p.Done), int64(p.PassEpoch), int64(p.PassDone), 0, 0}
 	if p.HasPass {
@@ -176,7 +178,7 @@ func (m *Model) takePlace(ctx context.Context) error {
 	}
 	n := func(i int) int { return int(numbers[i]) }
 	m.steps = uint32(numbers[0])
-	m.resume = &place{Epoch: n(1), Done: n(2), PassEpoch: n(3), PassDone: n(4), HasPass: n(5) != 0, Measured: n(6) != 0}
+	m.resume = &progress{Epoch: n(1), Done: n(2), PassEpoch: n(3), PassDone: n(4), HasPass: n(5) != 0, Measured: n(6) != 0}
 	if n(6) == 0 {
 		return nil
 	}
@@ -244,14 +246,14 @@ func (m *Model) failTogether(err error) {
 	}
 }
 
-// WritesFiles reports whether this process writes checkpoints and backups: with several workers only the chief does. A worker that came later writes
-// none in a Fit that was over by then.
+// WritesFiles reports whether this process writes checkpoints and backups: with several workers only the chief does. A
+// worker that came later writes none in a Fit that was over by then.
 func (m *Model) WritesFiles() bool {
 	return m.strategy.Extended().ShouldCheckpoint() && (m.recovery == nil || m.recovery.late == nil)
 }
 
-// JoinsRunningJob reports whether this process was taken in by workers that have trained before, and has not come to their Fit yet. Callbacks ask
-// it when a run begins, so as to add to files that are there.
+// JoinsRunningJob reports whether this process was taken in by workers that have trained before, and has not come to
+// their Fit yet. Callbacks ask it when a run begins, so as to add to files that are there.
 func (m *Model) JoinsRunningJob() bool {
 	s, ok := m.strategy.(*distribute.MultiWorkerMirroredStrategy)
 	return ok && s.Joining() || m.recovery != nil && m.recovery.late != nil

@@ -16,8 +16,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// fleet connects workers that come and go: a group is formed of those that are there, as with distribute.Elastic. What happens follows a schedule
-// that counts collectives, so that each run of it is the same.
+// fleet connects workers that come and go: a group is formed of those that are there, as with distribute.Elastic. What
+// happens follows a schedule that counts collectives, so that each run of it is the same.
 type fleet struct {
 	mu   sync.Mutex
 	cond *sync.Cond
@@ -230,8 +230,8 @@ func (f *fleet) strike(fault fleetFault) {
 	}
 }
 
-// keepingState changes a fault so that somebody who stays has all that any worker has: what is trained after a loss of that is another story. All
-// members wait in a collective. The lock is held.
+// keepingState changes a fault so that somebody who stays has all that any worker has: what is trained after a loss of
+// that is another story. All members wait in a collective. The lock is held.
 func (f *fleet) keepingState(fault fleetFault) fleetFault {
 	var latest uint64
 	has := false

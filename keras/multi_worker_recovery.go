@@ -10,11 +10,12 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// A job that outlives lost workers goes from position to position: the begin of Fit is one, each training step, each end of an epoch, and the
-// end of Fit. A step takes effect on a worker after its last collective, in which the workers also tell each other the state that each has for
-// itself (metrics). So where a collective fails, some workers are at one position and the others at the one before it, and what any has is
-// complete. The next group brings all to the later position: a worker that is behind gets the state from one that is not. Then all agree
-// again on whether to go on (boundary), which keeps their collectives in step.
+// A job that outlives lost workers goes from position to position: the begin of Fit is one, each training step, each
+// end of an epoch, and the end of Fit. A step takes effect on a worker after its last collective, in which the workers
+// also tell each other the state that each has for itself (metrics). So where a collective fails, some workers are at
+// one position and the others at the one before it, and what any has is complete. The next group brings all to the
+// later position: a worker that is behind gets the state from one that is not. Then all agree again on whether to go on
+// (boundary), which keeps their collectives in step.
 
 // recovery is what a worker of such a job keeps, also between two calls of Fit.
 type recovery struct {
@@ -77,9 +78,10 @@ var errMoved = errors.New("this worker was away and goes on where the others are
 // errStopped ends the steps of an epoch before the one that was about to run.
 var errStopped = errors.New("training is stopped")
 
-// recover forms the next group after cause (nil: workers wait to be taken in) and brings all of its workers to the latest position. next is the place
-// that what failed leads to; nil where nothing was under way, so that whoever is behind has missed what it has not even begun.
-func (t *trainer) recover(ctx context.Context, cause error, next *place) (move, error) {
+// recover forms the next group after cause (nil: workers wait to be taken in) and brings all of its workers to the
+// latest position. next is the place that what failed leads to; nil where nothing was under way, so that whoever is
+// behind has missed what it has not even begun.
+func (t *trainer) recover(ctx context.Context, cause error, next *progress) (move, error) {
 	r := t.workers.recovery
 	before := r.strategy.Standing().Step
 	taken, err := t.renew(ctx, cause)
@@ -90,15 +92,15 @@ func (t *trainer) recover(ctx context.Context, cause error, next *place) (move, 
 		return stayed, t.restoreMetrics()
 	}
 	s := r.got
-	if next != nil && s.Position == before+1 && s.Inside && r.inside && s.Fits == r.fits && s.Place.Epoch == next.Epoch && s.Place.Done == next.Done {
-		t.trained, t.m.at, r.again = s.Trained, s.Place, r.values
+	if next != nil && s.Position == before+1 && s.Inside && r.inside && s.Fits == r.fits && s.Progress.Epoch == next.Epoch && s.Progress.Done == next.Done {
+		t.trained, t.m.at, r.again = s.Trained, s.Progress, r.values
 		return advanced, t.restoreMetrics()
 	}
 	return moved, t.adopt(s)
 }
 
-// renew forms the next group and hands the latest state to those that are behind. It reports whether this worker was; the state is in
-// recovery.got then.
+// renew forms the next group and hands the latest state to those that are behind. It reports whether this worker was;
+// the state is in recovery.got then.
 func (t *trainer) renew(ctx context.Context, cause error) (taken bool, err error) {
 	r := t.workers.recovery
 	for {
@@ -115,7 +117,7 @@ func (t *trainer) renew(ctx context.Context, cause error) (taken bool, err error
 		}
 		cause = err
 	}
-	for _, f := range []*feeder{t.feed, t.validationFeed()} {
+	for _, f := range []*binder{t.binder, t.validationBinder()} {
 		if f != nil {
 			f.release() // the number of replicas may be another one
 		}
@@ -124,8 +126,8 @@ func (t *trainer) renew(ctx context.Context, cause error) (taken bool, err error
 	return taken, nil
 }
 
-// regroup waits for the next group, until Fit's own context ends: nothing is under way meanwhile. Where another worker stopped waiting because
-// its context has ended, so does this one.
+// regroup waits for the next group, until Fit's own context ends: nothing is under way meanwhile. Where another worker
+// stopped waiting because its context has ended, so does this one.
 func (t *trainer) regroup(ctx context.Context, wait func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -137,11 +139,11 @@ func (t *trainer) regroup(ctx context.Context, wait func(context.Context) error)
 	return err
 }
 
-func (t *trainer) validationFeed() *feeder {
+func (t *trainer) validationBinder() *binder {
 	if t.evaluate == nil {
 		return nil
 	}
-	return t.evaluate.feed
+	return t.evaluate.binder
 }
 
 // restoreMetrics brings the metrics back to what they were at the latest position.
@@ -156,18 +158,18 @@ func (t *trainer) restoreMetrics() error {
 	return t.m.setMeasures(r.share.metrics(bytesOf(t.m.metricVariables())))
 }
 
-// adopt goes to the place of a state, with what callbacks remember on the worker that it came from. Where the others are through with this Fit, so is
-// this worker; what they have in a later one is then kept until it comes there.
+// adopt goes to the place of a state, with what callbacks remember on the worker that it came from. Where the others
+// are through with this Fit, so is this worker; what they have in a later one is then kept until it comes there.
 func (t *trainer) adopt(s *runState) error {
 	r := t.workers.recovery
 	r.follow(s)
 	t.m.stopped.Store(s.Stopped)
 	if !r.inside {
-		t.m.resume = &place{Epoch: t.c.epochs}
+		t.m.resume = &progress{Epoch: t.c.epochs}
 		return nil
 	}
 	t.trained = s.Trained
-	at := s.Place
+	at := s.Progress
 	t.m.at, t.m.resume = at, &at
 	if err := t.meetLayers(); err != nil {
 		return err
@@ -187,15 +189,15 @@ func (r *recovery) follow(s *runState) {
 	}
 }
 
-// meetLayers gives layers that keep a state between batches theirs. A worker that has not trained yet traces its step for that, because layers
-// make what they keep when they are called.
+// meetLayers gives layers that keep a state between batches theirs. A worker that has not trained yet traces its step
+// for that, because layers make what they keep when they are called.
 func (t *trainer) meetLayers() error {
 	r := t.workers.recovery
 	if r.share.Size > r.share.Metrics && r.share.layers == nil {
-		if err := t.feed.acquire(&t.parts, t.parts.rows()); err != nil {
+		if err := t.binder.acquire(&t.parts, t.parts.rows()); err != nil {
 			return err
 		}
-		if err := r.share.bind(t.m, t.feed.inst); err != nil {
+		if err := r.share.bind(t.m, t.binder.inst); err != nil {
 			return err
 		}
 	}
@@ -210,8 +212,8 @@ func (t *trainer) goOn(ctx context.Context) error {
 	return t.boundary(ctx)
 }
 
-// enter is synchronize for a job that outlives lost workers. A worker that came later gets the state of the others first; where these
-// are in the midst of this Fit, it goes on there.
+// enter is synchronize for a job that outlives lost workers. A worker that came later gets the state of the others
+// first; where these are in the midst of this Fit, it goes on there.
 func (t *trainer) enter(ctx context.Context) error {
 	r := t.workers.recovery
 	r.calls++
@@ -298,8 +300,9 @@ func (t *trainer) settle(ctx context.Context) error {
 	return nil
 }
 
-// leave notes the end of Fit. With backups, which the chief has removed by then, the workers leave together: nobody shall find them when the next Fit
-// begins. What was trained stands, so an error here is none of Fit's; the next call of the group tells it.
+// leave notes the end of Fit. With backups, which the chief has removed by then, the workers leave together: nobody
+// shall find them when the next Fit begins. What was trained stands, so an error here is none of Fit's; the next call
+// of the group tells it.
 func (t *trainer) leave(ctx context.Context) {
 	r := t.workers.recovery
 	if r == nil {
@@ -314,10 +317,10 @@ func (t *trainer) leave(ctx context.Context) {
 	}
 }
 
-// OnChief runs f on the chief alone, for example to write the model, and returns on all workers when it is done; all must call it. Where the
-// chief is lost before, and the job outlives that, the next chief runs f. An error of f ends the others too. A worker that came later leaves out
-// what was done before. Where the optimizer's state is sharded over the workers (ShardOptimizerState), saving the model needs all of them: call Save
-// on all instead.
+// OnChief runs f on the chief alone, for example to write the model, and returns on all workers when it is done; all
+// must call it. Where the chief is lost before, and the job outlives that, the next chief runs f. An error of f ends
+// the others too. A worker that came later leaves out what was done before. Where the optimizer's state is sharded over
+// the workers (ShardOptimizerState), saving the model needs all of them: call Save on all instead.
 func (m *Model) OnChief(ctx context.Context, f func() error) error {
 	g := distribute.WorkersOf(m.strategy)
 	if g == nil {

@@ -22,7 +22,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// recoveryModel has all kinds of state: moving statistics, clipped and averaged updates, dropout, an embedding, metrics.
+// recoveryModel has all kinds of state: moving statistics, clipped and averaged updates, dropout, an embedding,
+// metrics.
 func recoveryModel(s distribute.Strategy) (*Model, error) {
 	m, err := NewSequential([]layers.Layer{
 		&layers.Embedding{InputDim: 20, OutputDim: 3}, &layers.Flatten{}, &layers.Dense{Units: 5, Activation: "relu"}, &layers.BatchNormalization{},
@@ -192,7 +193,8 @@ func TestFailedCollectiveChangesNothing(t *testing.T) {
 	}
 	wait.Wait()
 	require.Len(t, order, 9)
-	// The collectives between the ends of the first and the second batch are: the boundary, those of the step, and the exchange.
+	// The collectives between the ends of the first and the second batch are: the boundary, those of the step, and the
+	// exchange.
 	tried := 0
 	for call := at[0] + 1; call <= at[1]; call++ {
 		h := newHub(2)
@@ -236,8 +238,9 @@ type givesUp struct{ *hubWorker }
 
 func (*givesUp) Lost(error) bool { return false }
 
-// A worker is lost in each of the collectives of a run in turn, on one worker, on the others or on all; it comes back at once or as a new
-// process. The run ends as an unbroken one does: variables, counts, history and what callbacks were told.
+// A worker is lost in each of the collectives of a run in turn, on one worker, on the others or on all; it comes back
+// at once or as a new process. The run ends as an unbroken one does: variables, counts, history and what callbacks were
+// told.
 func TestRecoveryFromEachCollective(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains some hundred times: not with -short")
@@ -284,8 +287,8 @@ func TestRecoveryFromEachCollective(t *testing.T) {
 	}
 }
 
-// recoversAtEach lets a collective fail, every stepth one from the second on, on two of three workers; every other time one of them dies. It returns
-// the results of the run without faults, with which those of the others agree.
+// recoversAtEach lets a collective fail, every stepth one from the second on, on two of three workers; every other time
+// one of them dies. It returns the results of the run without faults, with which those of the others agree.
 func recoversAtEach(t *testing.T, step int, prepare func(*hub)) []recoveryRun {
 	t.Helper()
 	clean := newHub(3)
@@ -309,7 +312,8 @@ func recoversAtEach(t *testing.T, step int, prepare func(*hub)) []recoveryRun {
 	return want
 }
 
-// The same with layers that keep a state between batches, which each replica has for its own rows: others have it when the worker is gone.
+// The same with layers that keep a state between batches, which each replica has for its own rows: others have it when
+// the worker is gone.
 func TestRecoveryOfStatefulLayers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains some fifty times: not with -short")

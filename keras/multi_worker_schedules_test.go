@@ -80,7 +80,7 @@ func fleetLife(w *fleetWorker) error {
 		if w.f.dir != "" {
 			list = append(list, &callbacks.BackupAndRestore{BackupDir: w.f.dir})
 		}
-		h, err := m.Fit(context.Background(), fleetData(5*fleetSteps), BatchSize(5), Epochs(fleetEpochs), ValidationData(fleetData(7)), ValidationFrequency(2), Output(io.Discard),
+		h, err := m.Fit(context.Background(), fleetData(5*fleetSteps), BatchSize(5), Epochs(fleetEpochs), ValidationData(fleetData(7)), ValidationFrequency(2), ProgressOutput(io.Discard),
 			Callbacks(list...))
 		if err != nil {
 			return err
@@ -110,7 +110,8 @@ func newFleet(n, least int, seed uint64, plan ...fleetFault) *fleet {
 	return &fleet{n: n, min: least, rng: rand.New(rand.NewPCG(seed, 3)), life: fleetLife, plan: plan}
 }
 
-// requireTogether plays a schedule, after which all workers have the same bits, which are those of a run without faults but for the order of sums.
+// requireTogether plays a schedule, after which all workers have the same bits, which are those of a run without faults
+// but for the order of sums.
 func (f *fleet) requireTogether(t *testing.T, want []*fleetWorker) {
 	t.Helper()
 	got := f.run()
@@ -152,8 +153,9 @@ func unbroken(t *testing.T, n int) (*fleet, []*fleetWorker) {
 	return f, want
 }
 
-// Two of four workers die in each of the collectives of a run in turn and come back together, in the midst of an epoch, at its ends and in a
-// validation. While they catch up, one of them is left out for a moment, in which the others go on by some collectives, or dies again.
+// Two of four workers die in each of the collectives of a run in turn and come back together, in the midst of an epoch,
+// at its ends and in a validation. While they catch up, one of them is left out for a moment, in which the others go on
+// by some collectives, or dies again.
 func TestTwoNewcomers(t *testing.T) {
 	clean, want := unbroken(t, 4)
 	step := 1
@@ -184,8 +186,8 @@ func TestAllLostAtOnce(t *testing.T) {
 	}
 }
 
-// Workers are lost and come back by random schedules: as new processes or the same ones, one or two at once, in any collective, and again before
-// they have caught up.
+// Workers are lost and come back by random schedules: as new processes or the same ones, one or two at once, in any
+// collective, and again before they have caught up.
 func TestRandomSchedules(t *testing.T) {
 	clean := map[int]*fleet{}
 	want := map[int][]*fleetWorker{}

@@ -22,7 +22,7 @@ type runState struct {
 	Inside    bool
 	Asides    int
 	Config    string
-	Place     place
+	Progress  progress
 	Steps     uint32
 	Trained   int
 	Stopped   bool
@@ -56,8 +56,8 @@ func (t *trainer) callbackStates() ([]callbackState, error) {
 	return list, nil
 }
 
-// setCallbackStates hands states to the callbacks that they belong to: the k-th of a type on one worker is the k-th of that type on another,
-// which may have others beside.
+// setCallbackStates hands states to the callbacks that they belong to: the k-th of a type on one worker is the k-th of
+// that type on another, which may have others beside.
 func setCallbackStates(all []callbacks.Callback, states []callbackState) error {
 	for _, c := range all {
 		keeper, ok := c.(callbacks.Stateful)
@@ -79,7 +79,7 @@ func setCallbackStates(all []callbacks.Callback, states []callbackState) error {
 
 // state describes where this worker is.
 func (r *recovery) state(m *Model) ([]byte, error) {
-	s := runState{Position: r.strategy.Standing().Step, Fits: r.fits, Inside: r.inside, Asides: r.asides, Config: r.config, Place: m.at, Steps: m.steps, Trained: r.trained,
+	s := runState{Position: r.strategy.Standing().Step, Fits: r.fits, Inside: r.inside, Asides: r.asides, Config: r.config, Progress: m.at, Steps: m.steps, Trained: r.trained,
 		Stopped: m.stopped.Load(), Reset: r.reset, Last: r.last, Share: r.share}
 	var err error
 	if s.Callbacks, err = r.callbacks(); err != nil {
@@ -90,8 +90,9 @@ func (r *recovery) state(m *Model) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// transfer gives the state of a worker that is at the latest position to those that are not. All workers of a new group call it. It reports
-// whether this worker got it; the state is in r.got then, and where the transfer fails nothing has changed.
+// transfer gives the state of a worker that is at the latest position to those that are not. All workers of a new group
+// call it. It reports whether this worker got it; the state is in r.got then, and where the transfer fails nothing has
+// changed.
 func (m *Model) transfer(ctx context.Context, r *recovery) (bool, error) {
 	_, vars, err := m.backupVariables()
 	if err != nil {
@@ -158,8 +159,8 @@ func broadcastBytes(ctx context.Context, g distribute.WorkerGroup, root int, dat
 	return data, g.Broadcast(ctx, distribute.WorkerCall{Name: "state"}, root, []kernels.Array{bytesArray(data)})
 }
 
-// shared is the state that replicas have for themselves, of all replicas: metrics, and what layers keep between batches. Every worker has it
-// after each step, so it outlives those that it belongs to.
+// shared is the state that replicas have for themselves, of all replicas: metrics, and what layers keep between
+// batches. Every worker has it after each step, so it outlives those that it belongs to.
 type shared struct {
 	Replicas, Size int // Size bytes for each replica, the metrics first
 	Metrics        int // bytes of the metrics
@@ -247,7 +248,8 @@ func (s *shared) restoreLayers(m *Model) error {
 	return nil
 }
 
-// exchange tells the others what this worker's replicas have after the step that was computed, and learns theirs. It allocates nothing.
+// exchange tells the others what this worker's replicas have after the step that was computed, and learns theirs. It
+// allocates nothing.
 func (s *shared) exchange(ctx context.Context, g distribute.WorkerGroup, first int) error {
 	size := s.Metrics + bytesOf(s.layers)
 	n := g.Size() * len(s.next) * size

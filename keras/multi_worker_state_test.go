@@ -27,7 +27,8 @@ func (g *resizing) AllReduce(_ context.Context, _ distribute.WorkerCall, _ ir.Ki
 	return nil
 }
 
-// What replicas tell each other fits the group of the moment, whichever sizes the groups before had, and whether their steps were kept or not.
+// What replicas tell each other fits the group of the moment, whichever sizes the groups before had, and whether their
+// steps were kept or not.
 func TestSharedStateOfGroupsThatChange(t *testing.T) {
 	g := &resizing{t: t}
 	s := &shared{Metrics: 32, next: make([][]kernels.Buffer, 1)}

@@ -11,9 +11,10 @@ import (
 
 // This file is what a trainer does in a job that outlives lost workers.
 
-// persist does what has collectives and leads to the next place, again where workers were lost meanwhile. Where the others have done it already it
-// returns advanced, and errStopped where all have agreed that a step is not to be done any more.
-func (t *trainer) persist(ctx context.Context, next place, f func() error) (move, error) {
+// persist does what has collectives and leads to the next progress, again where workers were lost meanwhile. Where the
+// others have done it already it returns advanced, and errStopped where all have agreed that a step is not to be done
+// any more.
+func (t *trainer) persist(ctx context.Context, next progress, f func() error) (move, error) {
 	for {
 		err := f()
 		r := t.workers.recovery
@@ -39,7 +40,8 @@ func (t *trainer) persist(ctx context.Context, next place, f func() error) (move
 	}
 }
 
-// attempt trains on one batch. Where workers are lost meanwhile it does so again; it returns errStopped where training stops before.
+// attempt trains on one batch. Where workers are lost meanwhile it does so again; it returns errStopped where training
+// stops before.
 func (t *trainer) attempt(ctx context.Context, epoch, step int, batch *data.Batch) error {
 	r := t.workers.recovery
 	if r == nil {
@@ -53,7 +55,7 @@ func (t *trainer) attempt(ctx context.Context, epoch, step int, batch *data.Batc
 			return errStopped
 		}
 	}
-	_, err := t.persist(ctx, place{Epoch: epoch, Done: step + 1}, func() error { return t.step(ctx, batch) })
+	_, err := t.persist(ctx, progress{Epoch: epoch, Done: step + 1}, func() error { return t.step(ctx, batch) })
 	return err
 }
 
@@ -125,7 +127,8 @@ func (t *trainer) stopping() bool {
 	return t.m.stopped.Load()
 }
 
-// epochSleptThrough returns the logs of an epoch that has ended on the others, and brings back the variables from before their callbacks.
+// epochSleptThrough returns the logs of an epoch that has ended on the others, and brings back the variables from
+// before their callbacks.
 func (t *trainer) epochSleptThrough(epoch int) (*callbacks.Logs, error) {
 	r := t.workers.recovery
 	if r.last == nil || r.last.Epoch != epoch {
@@ -134,7 +137,8 @@ func (t *trainer) epochSleptThrough(epoch int) (*callbacks.Logs, error) {
 	return r.last.logs(), t.m.writeAll(r.vars, r.before)
 }
 
-// awake ends what a worker does that has slept through a position: callbacks that set variables have done so on the others too.
+// awake ends what a worker does that has slept through a position: callbacks that set variables have done so on the
+// others too.
 func (t *trainer) awake() error {
 	r := t.workers.recovery
 	if r == nil || r.again == nil {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
@@ -85,7 +84,7 @@ func TestInnerModelCalledWithDict(t *testing.T) {
 		for range 2 { // as made, and as read again
 			got, err := m.Predict(context.Background(), data.Arrays(values, nil))
 			require.NoError(t, err, row)
-			require.Equal(t, []float32{float32(row.want.(int))}, got.Data(), row)
+			require.Equal(t, []float32{float32(row.want.(int))}, got.Elements(), row)
 			text, err := m.ToJSON()
 			require.NoError(t, err)
 			m, err = keras.ModelFromJSON(text)
@@ -101,15 +100,15 @@ func TestDataInAnotherOrder(t *testing.T) {
 		m, err := keras.NewFunctional(ins, keras.Outputs(layers.Apply(&layers.Subtract{}, z, a)))
 		require.NoError(t, err)
 		require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "sgd", Loss: "mse"}))
-		five, two := tensor.New(tensor.WithShape(1, 1), tensor.WithBacking([]float32{5})), tensor.New(tensor.WithShape(1, 1), tensor.WithBacking([]float32{2}))
+		five, two := data.Must(data.ArrayOf([]float32{5}, 1, 1)), data.Must(data.ArrayOf([]float32{2}, 1, 1))
 		for _, x := range []any{
 			map[string]any{"a": two, "z": five},
-			data.Tensors{Names: []string{"z", "a"}, Arrays: []*tensor.Dense{five, two}},
-			data.Tensors{Names: []string{"a", "z"}, Arrays: []*tensor.Dense{two, five}},
+			data.Tensors{Names: []string{"z", "a"}, Arrays: []data.Array{five, two}},
+			data.Tensors{Names: []string{"a", "z"}, Arrays: []data.Array{two, five}},
 		} {
 			got, err := m.Predict(context.Background(), data.Arrays(x, nil))
 			require.NoError(t, err)
-			require.Equal(t, []float32{3}, got.Data())
+			require.Equal(t, []float32{3}, got.Elements())
 			history, err := m.Fit(context.Background(), data.Arrays(x, [][]float32{{0}}))
 			require.NoError(t, err)
 			require.Equal(t, 9.0, history.Logs["loss"][0])
@@ -179,7 +178,7 @@ func TestFixedBatchInsideOpenBatch(t *testing.T) {
 	setAll(t, m) // [[0.1 0.2] [0.3 0.4]] and [0.5 0.6]
 	got, err := m.Predict(context.Background(), data.Arrays([][]float32{{1, 0}, {0, 1}, {1, 1}}, nil))
 	require.NoError(t, err)
-	require.InDeltaSlice(t, []float32{0.6, 0.8, 0.8, 1, 0.9, 1.2}, got.Data(), 1e-6)
+	require.InDeltaSlice(t, []float32{0.6, 0.8, 0.8, 1, 0.9, 1.2}, got.Elements(), 1e-6)
 	_, err = m.Predict(context.Background(), data.Arrays([][]float32{{1, 0, 3}}, nil))
 	require.ErrorContains(t, err, "expects shape (None, 2), received shape (1, 3)")
 }
@@ -238,7 +237,7 @@ func TestInnerOptimizerSurvivesFile(t *testing.T) {
 	got, err := loaded.OptimizerArrays()
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	require.Equal(t, 3.0, got[0].At(0))
+	require.Equal(t, 3.0, got[0].Element(0))
 	_, err = loaded.Fit(context.Background(), data.Arrays(x, y)) // goes on
 	require.NoError(t, err)
 
@@ -251,8 +250,8 @@ func TestInnerOptimizerSurvivesFile(t *testing.T) {
 	require.Nil(t, bare.Layers()[0].(*keras.Model).Optimizer())
 }
 
-// The optimizer of a model without weights has a count of steps and a learning rate, and they have their places in the file, as Keras writes it: of
-// the model itself and of one inside.
+// The optimizer of a model without weights has a count of steps and a learning rate, and they have their places in the
+// file, as Keras writes it: of the model itself and of one inside.
 func TestOptimizerWithoutWeightsInFile(t *testing.T) {
 	inner := sequential(t, []keras.Option{keras.InputShape(2)}, &layers.Reshape{TargetShape: []int{1, 2}})
 	require.NoError(t, inner.Compile(keras.CompileConfig{Optimizer: "rmsprop", Loss: "mse"}))
@@ -279,7 +278,7 @@ func TestOptimizerWithoutWeightsInFile(t *testing.T) {
 		got, err := again.OptimizerArrays()
 		require.NoError(t, err)
 		require.Len(t, got, 2)
-		require.Equal(t, []float64{0, 0.25}, []float64{got[0].At(0), got[1].At(0)})
+		require.Equal(t, []float64{0, 0.25}, []float64{got[0].Element(0), got[1].Element(0)})
 	}
 }
 
@@ -302,12 +301,12 @@ func TestNestedOutputStructure(t *testing.T) {
 	m, err := keras.ModelFromJSON([]byte(document))
 	require.NoError(t, err)
 	setAll(t, m) // kernel [0.1 0.2], bias 0.3
-	got, err := m.PredictAll(context.Background(), data.Arrays(data.Tensors{Names: []string{"a", "b"}, Arrays: []*tensor.Dense{row(1, 0), row(0, 1)}}, nil))
+	got, err := m.PredictAll(context.Background(), data.Arrays(data.Tensors{Names: []string{"a", "b"}, Arrays: []data.Array{row(1, 0), row(0, 1)}}, nil))
 	require.NoError(t, err)
 	require.Len(t, got, 3)
-	require.InDeltaSlice(t, []float32{0.4}, got[0].Data(), 1e-6)
-	require.InDeltaSlice(t, []float32{0.5}, got[1].Data(), 1e-6)
-	require.InDeltaSlice(t, []float32{1, 1}, got[2].Data(), 1e-6)
+	require.InDeltaSlice(t, []float32{0.4}, got[0].Elements(), 1e-6)
+	require.InDeltaSlice(t, []float32{0.5}, got[1].Elements(), 1e-6)
+	require.InDeltaSlice(t, []float32{1, 1}, got[2].Elements(), 1e-6)
 	written, err := m.ToJSON()
 	require.NoError(t, err)
 	var o struct {
@@ -339,9 +338,9 @@ func TestNestedModelUnderStrategy(t *testing.T) {
 	require.NoError(t, err)
 	kernel, err := m.Weights()[2].Value()
 	require.NoError(t, err)
-	require.InDeltaSlice(t, kernel.Float64s()[:2], []float64{float64(got.Data().([]float32)[0]), float64(got.Data().([]float32)[1])}, 1e-6)
+	require.InDeltaSlice(t, kernel.Float64s()[:2], []float64{float64(got.Elements().([]float32)[0]), float64(got.Elements().([]float32)[1])}, 1e-6)
 }
 
-func row(values ...float32) *tensor.Dense {
-	return tensor.New(tensor.WithShape(1, len(values)), tensor.WithBacking(values))
+func row(values ...float32) data.Array {
+	return data.Must(data.ArrayOf(values, 1, len(values)))
 }

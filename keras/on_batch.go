@@ -4,37 +4,35 @@ import (
 	"context"
 	"fmt"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
 )
 
 // TrainOnBatch runs one training step on the examples of a and returns loss and metrics of this batch alone.
-//
-// Of the options ClassWeight, RefuseNaN and Output have a meaning here.
-func (m *Model) TrainOnBatch(ctx context.Context, a *data.ArraySource, options ...FitOption) (map[string]float64, error) {
-	c, err := newFitConfig("TrainOnBatch", options)
+// The options are ClassWeight, RefuseNaN and ProgressOutput.
+func (m *Model) TrainOnBatch(ctx context.Context, a *data.ArraySource, options ...TrainOnBatchOption) (map[string]float64, error) {
+	c, err := newFitConfig("TrainOnBatch", options, TrainOnBatchOption.applyTrainOnBatch)
 	if err != nil {
 		return nil, err
 	}
 	return m.onBatch(ctx, c, a, true)
 }
 
-// TestOnBatch returns loss and metrics of the examples of a, without training. Of the options RefuseNaN and Output have a meaning here.
-func (m *Model) TestOnBatch(ctx context.Context, a *data.ArraySource, options ...FitOption) (map[string]float64, error) {
-	c, err := newFitConfig("TestOnBatch", options)
+// TestOnBatch returns loss and metrics of the examples of a, without training. The options are RefuseNaN
+// and ProgressOutput.
+func (m *Model) TestOnBatch(ctx context.Context, a *data.ArraySource, options ...TestOnBatchOption) (map[string]float64, error) {
+	c, err := newFitConfig("TestOnBatch", options, TestOnBatchOption.applyTestOnBatch)
 	if err != nil {
 		return nil, err
 	}
 	return m.onBatch(ctx, c, a, false)
 }
 
-// PredictOnBatch returns the model's output for the examples of a, computed as one batch. It reads the arrays of a in place, so that
-// a call takes little more than the computation. It may be called from many goroutines at once.
-func (m *Model) PredictOnBatch(ctx context.Context, a *data.ArraySource) (*tensor.Dense, error) {
+// PredictOnBatch returns the model's output for the examples of a, computed as one batch. It reads the arrays of a in
+// place, so that a call takes little more than the computation. It may be called from many goroutines at once.
+func (m *Model) PredictOnBatch(ctx context.Context, a *data.ArraySource) (data.Array, error) {
 	if a == nil || a.Err() != nil {
-		return nil, fmt.Errorf("keras: PredictOnBatch: %w", sourceErr(a))
+		return data.Array{}, fmt.Errorf("keras: PredictOnBatch: %w", sourceErr(a))
 	}
 	if ctx == nil {
 		return m.Predict(ctx, a) // which knows what is wrong
@@ -42,19 +40,21 @@ func (m *Model) PredictOnBatch(ctx context.Context, a *data.ArraySource) (*tenso
 	p := m.newPrediction()
 	defer m.finish(p)
 	if err := p.onBatch(ctx, a); err != nil {
-		return nil, p.failed(ctx, "PredictOnBatch", err)
+		return data.Array{}, p.failed(ctx, "PredictOnBatch", err)
 	}
 	return p.single("PredictOnBatch")
 }
 
-// PredictOnBatchInto is [Model.PredictOnBatch] that writes each output into an array of the caller's, one for each output of the model in
-// order: of the output's element type (float32 for half precision), of its shape with the examples of a on axis 0, dense and row-major.
-// What PredictOnBatch returns once may be handed in again and again. After the first call with examples of one shape a call allocates
-// nothing on the heap, where the arrays of a are row-major and the model begins with no layer that works on the host (text).
+// PredictOnBatchInto is [Model.PredictOnBatch] that writes each output into an array of the caller's, one for each
+// output of the model in order: of the output's element type (float32 for half precision), of its shape with the
+// examples of a on axis 0, dense and row-major. What PredictOnBatch returns once may be handed in again and again.
+// After the first call with examples of one shape a call allocates nothing on the heap, where the arrays of a are
+// row-major and the model begins with no layer that works on the host (text).
 //
-// To predict new values without allocations, keep a and write the values into the arrays that it was made of. Calls from several
-// goroutines need arrays of their own. After an error the arrays hold old values, new ones, or some of both.
-func (m *Model) PredictOnBatchInto(ctx context.Context, a *data.ArraySource, into ...*tensor.Dense) error {
+// To predict new values without allocations, keep a and write the values into the arrays that it was made of. Calls
+// from several goroutines need arrays of their own. After an error the arrays hold old values, new ones, or some of
+// both.
+func (m *Model) PredictOnBatchInto(ctx context.Context, a *data.ArraySource, into ...data.Array) error {
 	if a == nil || a.Err() != nil {
 		return fmt.Errorf("keras: PredictOnBatchInto: %w", sourceErr(a))
 	}
@@ -139,12 +139,12 @@ func (m *Model) runBatch(ctx context.Context, c *fitConfig, a *data.ArraySource,
 	if err := m.resetMetrics(); err != nil {
 		return nil, err
 	}
-	feed := m.newTestFeeder()
+	b := m.newTestBinder()
 	if train {
-		feed = newFeeder(m.compiled.train, m.policy.Float())
+		b = newBinder(m.compiled.train, m.policy.Float())
 	}
-	defer feed.release()
-	inst, err := feed.load(p)
+	defer b.release()
+	inst, err := b.load(p)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (m *Model) runBatch(ctx context.Context, c *fitConfig, a *data.ArraySource,
 		return nil, err
 	}
 	if train {
-		if err := m.trainRows(inst, p, feed); err != nil {
+		if err := m.trainRows(inst, p, b); err != nil {
 			return nil, err
 		}
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
@@ -35,8 +34,8 @@ var notExported = []string{
 	"is float64, for which ONNX runtimes have no", "is bfloat16, for which ONNX runtimes have no", "is stateful",
 }
 
-// TestRuntimeRunsFileCases exports every model of the cases that predicts and has ONNX Runtime compute the same. GOKERAS_PYTHON names
-// a Python with onnxruntime.
+// TestRuntimeRunsFileCases exports every model of the cases that predicts and has ONNX Runtime compute the same.
+// GOKERAS_PYTHON names a Python with onnxruntime.
 func TestRuntimeRunsFileCases(t *testing.T) {
 	python := os.Getenv("GOKERAS_PYTHON")
 	if python == "" {
@@ -101,8 +100,8 @@ func TestRuntimeRunsFileCases(t *testing.T) {
 func asTensors(t *testing.T, x any) data.Tensors {
 	t.Helper()
 	switch x := x.(type) {
-	case *tensor.Dense:
-		return data.Tensors{Names: []string{"x"}, Arrays: []*tensor.Dense{x}}
+	case data.Array:
+		return data.Tensors{Names: []string{"x"}, Arrays: []data.Array{x}}
 	case data.Tensors:
 		return x
 	}

@@ -6,29 +6,13 @@ import (
 	"math"
 	"os"
 	"reflect"
-	"slices"
-	"strings"
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
 )
 
-// FitOption is an option of Fit; many also serve Evaluate and Predict.
-type FitOption interface{ applyFit(*fitConfig) }
-
-type fitOption struct {
-	name string
-	set  func(*fitConfig)
-}
-
-func (o fitOption) applyFit(c *fitConfig) {
-	c.given = append(c.given, o.name)
-	o.set(c)
-}
-
 type fitConfig struct {
 	what                string
-	given               []string // names of the options
 	epochs              int
 	initialEpoch        int
 	batchSize           int
@@ -49,120 +33,116 @@ type fitConfig struct {
 	seed                *uint64
 }
 
-// Epochs sets the index after the last epoch, which is the number of epochs where training begins at 0; the default is 1.
+// Epochs sets the index after the last epoch, which is the number of epochs where training begins at 0; the default is
+// 1.
 func Epochs(n int) FitOption {
-	return fitOption{"Epochs", func(c *fitConfig) { c.epochs = n }}
+	return fitOption(func(c *fitConfig) { c.epochs = n })
 }
 
 // InitialEpoch sets the epoch to begin with, for a run that continues another; the default is 0.
 func InitialEpoch(n int) FitOption {
-	return fitOption{"InitialEpoch", func(c *fitConfig) { c.initialEpoch = n }}
+	return fitOption(func(c *fitConfig) { c.initialEpoch = n })
 }
 
-// BatchSize sets the number of examples of a global batch for data in memory; 0 is the default, 32. Datasets bring their own.
-func BatchSize(n int) FitOption {
-	return fitOption{"BatchSize", func(c *fitConfig) { c.batchSize = n }}
+// BatchSize sets the number of examples of a global batch for data in memory; 0 is the default, 32. Datasets bring
+// their own.
+func BatchSize(n int) LoopOption {
+	return loopOption(func(c *fitConfig) { c.batchSize = n })
 }
 
-// StepsPerEpoch sets the number of batches of an epoch; the next epoch goes on in the data where the last one ended. 0 is the
-// default: one pass over the data.
+// StepsPerEpoch sets the number of batches of an epoch; the next epoch goes on in the data where the last one ended. 0
+// is the default: one pass over the data.
 func StepsPerEpoch(n int) FitOption {
-	return fitOption{"StepsPerEpoch", func(c *fitConfig) { c.steps = n }}
+	return fitOption(func(c *fitConfig) { c.steps = n })
 }
 
 // Steps limits the number of batches of Evaluate and Predict; 0 is the default: all.
-func Steps(n int) FitOption {
-	return fitOption{"Steps", func(c *fitConfig) { c.steps = n }}
+func Steps(n int) PassOption {
+	return passOption(func(c *fitConfig) { c.steps = n })
 }
 
-// Shuffle says whether data in memory are put in a new order for each epoch; the default is true. Datasets shuffle themselves.
+// Shuffle says whether data in memory are put in a new order for each epoch; the default is true. Datasets shuffle
+// themselves.
 func Shuffle(on bool) FitOption {
-	return fitOption{"Shuffle", func(c *fitConfig) { c.shuffle = on }}
+	return fitOption(func(c *fitConfig) { c.shuffle = on })
 }
 
 // ShuffleInsideBatches shuffles the examples of a batch only among themselves, Keras's shuffle="batch".
 func ShuffleInsideBatches() FitOption {
-	return fitOption{"ShuffleInsideBatches", func(c *fitConfig) { c.shuffle, c.shuffleInside = true, true }}
+	return fitOption(func(c *fitConfig) { c.shuffle, c.shuffleInside = true, true })
 }
 
-// Verbose sets what is printed: 0 nothing (the default), 1 a progress bar, 2 one line an epoch. Where the output is no terminal, the bar is
-// a plain line every ten seconds and at the end of an epoch. Notes come after the line of an epoch: that a step took a second or more to
-// compile, that the data ended early, that nothing is trained.
-func Verbose(level int) FitOption {
-	return fitOption{"Verbose", func(c *fitConfig) { c.verbose = level }}
+// Verbose sets what is printed: 0 nothing (the default), 1 a progress bar, 2 one line an epoch. Where the output is no
+// terminal, the bar is a plain line every ten seconds and at the end of an epoch. Notes come after the line of an
+// epoch: that a step took a second or more to compile, that the data ended early, that nothing is trained.
+func Verbose(level int) LoopOption {
+	return loopOption(func(c *fitConfig) { c.verbose = level })
 }
 
-// Output sets where progress is printed; the default, also for nil, is standard output. A writer around a terminal is known for one by its
-// method Fd() uintptr, as an *os.File is.
-func Output(w io.Writer) FitOption {
-	return fitOption{"Output", func(c *fitConfig) { c.output = w }}
+// ProgressOutput sets where progress and notes are printed; the default, also for nil, is standard output. A writer
+// around a terminal is known for one by its method Fd() uintptr, as an *os.File is.
+func ProgressOutput(w io.Writer) CallOption {
+	return callOption(func(c *fitConfig) { c.output = w })
 }
 
 // Callbacks adds callbacks, called in this order.
-func Callbacks(list ...callbacks.Callback) FitOption {
-	return fitOption{"Callbacks", func(c *fitConfig) { c.callbacks = append(c.callbacks, list...) }}
+func Callbacks(list ...callbacks.Callback) LoopOption {
+	return loopOption(func(c *fitConfig) { c.callbacks = append(c.callbacks, list...) })
 }
 
-// ValidationSplit keeps the last part of data in memory, before any shuffling, out of training and evaluates on it after each
-// epoch; 0.1 is the last tenth.
+// ValidationSplit keeps the last part of data in memory, before any shuffling, out of training and evaluates on it
+// after each epoch; 0.1 is the last tenth.
 func ValidationSplit(fraction float64) FitOption {
-	return fitOption{"ValidationSplit", func(c *fitConfig) { c.validationSplit = fraction }}
+	return fitOption(func(c *fitConfig) { c.validationSplit = fraction })
 }
 
 // ValidationData evaluates on the given data after each epoch. It takes precedence over ValidationSplit.
 func ValidationData(ds data.Dataset) FitOption {
-	return fitOption{"ValidationData", func(c *fitConfig) { c.validation = ds }}
+	return fitOption(func(c *fitConfig) { c.validation = ds })
 }
 
 // ValidationBatchSize sets the batch size of validation; 0 is the default: that of training.
 func ValidationBatchSize(n int) FitOption {
-	return fitOption{"ValidationBatchSize", func(c *fitConfig) { c.validationBatchSize = n }}
+	return fitOption(func(c *fitConfig) { c.validationBatchSize = n })
 }
 
 // ValidationSteps limits the number of validation batches; 0 is the default: all.
 func ValidationSteps(n int) FitOption {
-	return fitOption{"ValidationSteps", func(c *fitConfig) { c.validationSteps = n }}
+	return fitOption(func(c *fitConfig) { c.validationSteps = n })
 }
 
 // ValidationFrequency validates after every n-th epoch; the default is 1.
 func ValidationFrequency(n int) FitOption {
-	return fitOption{"ValidationFrequency", func(c *fitConfig) { c.validationEvery = n }}
+	return fitOption(func(c *fitConfig) { c.validationEvery = n })
 }
 
 // ValidationEpochs validates after the given epochs only, counted from 1.
 func ValidationEpochs(epochs ...int) FitOption {
-	return fitOption{"ValidationEpochs", func(c *fitConfig) {
+	return fitOption(func(c *fitConfig) {
 		c.validationEpochs = map[int]bool{}
 		for _, e := range epochs {
 			c.validationEpochs[e] = true
 		}
-	}}
+	})
 }
 
-// ClassWeight multiplies the loss of each example by the weight of its class; classes not listed have 1. It needs a model with
-// one output and cannot be combined with sample weights.
-func ClassWeight(weights map[int]float64) FitOption {
-	return fitOption{"ClassWeight", func(c *fitConfig) { c.classWeight = weights }}
+// ClassWeight multiplies the loss of each example by the weight of its class; classes not listed have 1. It needs a
+// model with one output and cannot be combined with sample weights.
+func ClassWeight(weights map[int]float64) TrainOption {
+	return trainOption(func(c *fitConfig) { c.classWeight = weights })
 }
 
 // ShuffleSeed sets the seed of shuffling for this call; the default is the model's.
 func ShuffleSeed(seed uint64) FitOption {
-	return fitOption{"ShuffleSeed", func(c *fitConfig) { c.seed = &seed }}
+	return fitOption(func(c *fitConfig) { c.seed = &seed })
 }
 
-// optionsOf lists the options that functions other than Fit take.
-var optionsOf = map[string][]string{
-	"Evaluate":     {"BatchSize", "Steps", "Verbose", "Output", "Callbacks", "RefuseNaN"},
-	"Predict":      {"BatchSize", "Steps", "Verbose", "Output", "Callbacks", "RefuseNaN"},
-	"TrainOnBatch": {"ClassWeight", "Output", "RefuseNaN"},
-	"TestOnBatch":  {"Output", "RefuseNaN"},
-}
-
-func newFitConfig(what string, options []FitOption) (*fitConfig, error) {
+// newFitConfig collects the options of a call; apply is how an option of its kind is applied.
+func newFitConfig[O any](what string, options []O, apply func(O, *fitConfig)) (*fitConfig, error) {
 	c := &fitConfig{what: what, epochs: 1, shuffle: what == "Fit", validationEvery: 1, output: os.Stdout}
 	for _, o := range options {
-		if o != nil {
-			o.applyFit(c)
+		if any(o) != nil {
+			apply(o, c)
 		}
 	}
 	if c.output == nil {
@@ -175,23 +155,15 @@ func (c *fitConfig) check() error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("keras: "+c.what+": "+format, args...)
 	}
-	allowed, limited := optionsOf[c.what]
-	for _, name := range c.given {
-		switch {
-		case limited && !slices.Contains(allowed, name):
-			return fail("the option %s has no meaning here; %s takes %s", name, c.what, strings.Join(allowed, ", "))
-		case c.what == "Fit" && name == "Steps":
-			return fail("Steps is an option of Evaluate and Predict; use StepsPerEpoch or ValidationSteps")
-		}
+	steps := "StepsPerEpoch"
+	if c.what != "Fit" {
+		steps = "Steps"
 	}
 	for _, o := range []struct {
 		name string
 		n    int
-	}{
-		{"BatchSize", c.batchSize}, {"ValidationBatchSize", c.validationBatchSize}, {"StepsPerEpoch", c.steps}, {"Steps", c.steps},
-		{"ValidationSteps", c.validationSteps},
-	} {
-		if slices.Contains(c.given, o.name) && o.n < 0 {
+	}{{"BatchSize", c.batchSize}, {"ValidationBatchSize", c.validationBatchSize}, {steps, c.steps}, {"ValidationSteps", c.validationSteps}} {
+		if o.n < 0 {
 			return fail("%s is %d; expected at least 1, or 0 for the default", o.name, o.n)
 		}
 	}

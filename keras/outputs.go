@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Outputs returns the symbolic outputs of a Functional model; nil for other models. From them and [Model.Inputs] the graph of layer
-// calls can be walked with [layers.KerasTensor.Node].
+// Outputs returns the symbolic outputs of a Functional model; nil for other models. From them and [Model.Inputs] the
+// graph of layer calls can be walked with [layers.KerasTensor.Node].
 func (m *Model) Outputs() []*layers.KerasTensor {
 	if f, ok := m.topology.(*functional); ok {
 		return f.out.list
@@ -15,7 +15,8 @@ func (m *Model) Outputs() []*layers.KerasTensor {
 	return nil
 }
 
-// Iterations returns how often the optimizer has updated the weights: once a step, or once in GradientAccumulationSteps steps.
+// Iterations returns how often the optimizer has updated the weights: once a step, or once in GradientAccumulationSteps
+// steps.
 func (m *Model) Iterations() (int64, error) {
 	if m.compiled == nil {
 		return 0, m.errNotCompiled("Iterations")

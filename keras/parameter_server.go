@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/callbacks"
@@ -145,8 +144,8 @@ func encoded(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// tell notes how the call went, for workers that wait for its end and for coordinators that come later. Where ctx has ended the servers may have
-// been told to end as well.
+// tell notes how the call went, for workers that wait for its end and for coordinators that come later. Where ctx has
+// ended the servers may have been told to end as well.
 func (f *serverFit) tell(ctx context.Context, failed error) error {
 	o := outcome{Epochs: f.record.rows}
 	if failed != nil {
@@ -156,13 +155,7 @@ func (f *serverFit) tell(ctx context.Context, failed error) error {
 	if err != nil {
 		return fmt.Errorf("keras: Fit: %w", err)
 	}
-	patience := 10 * time.Second
-	if ctx.Err() != nil {
-		patience = 2 * time.Second
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-	defer cancel()
-	return f.job.SetNote(ctx, f.name("end"), text)
+	return parameters.SetLastNote(ctx, f.job, f.name("end"), text)
 }
 
 // ended asks whether the call is over.
@@ -255,8 +248,8 @@ func (f *serverFit) remoteName(v *distribute.Variable) string {
 	return f.t.m.Name() + ":" + strconv.Itoa(f.t.m.compiled.serverCall) + "/" + v.Path()
 }
 
-// place puts the weights on the servers. Where they are there already, an earlier coordinator has trained them, or an earlier call; then what the
-// program has set since goes there.
+// assignStorage puts the weights on the servers. Where they are there already, an earlier coordinator has trained them,
+// or an earlier call; then what the program has set since goes there.
 func (f *serverFit) place(ctx context.Context) error {
 	if err := f.layout(); err != nil {
 		return err
@@ -370,7 +363,7 @@ func (f *serverFit) sendSlots(ctx context.Context, w *serverWeight) error {
 		return nil
 	}
 	n, err := o.Iterations().Value()
-	if err != nil || n.At(0) == 0 {
+	if err != nil || n.Element(0) == 0 {
 		return err
 	}
 	slots := map[string][]float32{}
@@ -381,7 +374,7 @@ func (f *serverFit) sendSlots(ctx context.Context, w *serverWeight) error {
 		}
 		slots[w.rule.SlotNames()[i]] = floats(a)
 	}
-	return f.job.SetSlots(ctx, w.remote, slots, uint64(n.At(0)))
+	return f.job.SetSlots(ctx, w.remote, slots, uint64(n.Element(0)))
 }
 
 func (f *serverFit) fetchSlots(ctx context.Context, w *serverWeight) error {

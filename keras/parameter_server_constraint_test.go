@@ -50,8 +50,8 @@ func trainsAlike(t *testing.T, fit func(ctx context.Context, s distribute.Strate
 	}
 }
 
-// TestParameterServerConstraints: servers apply constraints to the whole of a weight after each update, as one device does: to rows with and without a
-// gradient, along any axes, of weights in one shard and in two.
+// TestParameterServerConstraints: servers apply constraints to the whole of a weight after each update, as one device
+// does: to rows with and without a gradient, along any axes, of weights in one shard and in two.
 func TestParameterServerConstraints(t *testing.T) {
 	embedding := func(c any) []layers.Layer {
 		return []layers.Layer{&layers.Embedding{InputDim: 30, OutputDim: 3, EmbeddingsConstraint: c}, &layers.Flatten{}, &layers.Dense{Units: 1, KernelConstraint: "non_neg"}}

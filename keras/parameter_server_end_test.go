@@ -41,8 +41,8 @@ func (j *jobWithoutRows) Pull(ctx context.Context, reads ...*parameters.Read) er
 	return ctx.Err()
 }
 
-// TestFitOnServersEndsWithContext: a worker whose step waits for a server ends with Fit's context, not when the time is over in which the server might come
-// back; so does a coordinator whose servers are gone.
+// TestFitOnServersEndsWithContext: a worker whose step waits for a server ends with Fit's context, not when the time is
+// over in which the server might come back; so does a coordinator whose servers are gone.
 func TestFitOnServersEndsWithContext(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for timeouts: not with -short")
@@ -89,17 +89,10 @@ func TestFitOnServersEndsWithContext(t *testing.T) {
 	<-waiting
 	clock := fairclock.Start()
 	defer clock.Stop()
-	await := func(name string, ended chan error) {
-		t.Helper()
-		for began := clock.Elapsed(); len(ended) == 0; time.Sleep(10 * time.Millisecond) {
-			require.Less(t, clock.Elapsed()-began, time.Minute, "the %s does not end", name)
-		}
-		require.ErrorIs(t, <-ended, context.Canceled, name)
-	}
 	stopWorking()
-	await("worker", worker)
+	require.ErrorIs(t, fairclock.Receive(t, clock, time.Minute, worker, "the end of the worker"), context.Canceled)
 	stopServing()
-	await("server", server)
+	require.ErrorIs(t, fairclock.Receive(t, clock, time.Minute, server, "the end of the server"), context.Canceled)
 	stopTraining()
-	await("coordinator", coordinator)
+	require.ErrorIs(t, fairclock.Receive(t, clock, time.Minute, coordinator, "the end of the coordinator"), context.Canceled)
 }

@@ -94,7 +94,8 @@ type pendingStep struct {
 	step int // of the epoch
 }
 
-// batchEnd calls the hooks for the end of a batch, which is when the coordinator learns of it. Later ones have begun by then.
+// batchEnd calls the hooks for the end of a batch, which is when the coordinator learns of it. Later ones have begun by
+// then.
 func (f *serverFit) batchEnd(step int) error {
 	if !f.watched {
 		return nil

@@ -6,15 +6,15 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/parameters"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// tableLookups are the tables of which a step needs some rows only: those of embeddings that are read in no other way. What rows these are is computed
-// first, from the inputs alone; then the step runs with the rows, each fetched once, and gives gradients of them.
+// tableLookups are the tables of which a step needs some rows only: those of embeddings that are read in no other way.
+// What rows these are is computed first, from the inputs alone; then the step runs with the rows, each fetched once,
+// and gives gradients of them.
 type tableLookups struct {
 	w      *serverWorker
 	tables map[*distribute.Variable]*lookupTable
@@ -55,7 +55,7 @@ func (w *serverWorker) findLookups() (*tableLookups, error) {
 			l.found, ids = append(l.found, v), append(ids, ops.Cast(x, ir.Int64))
 			return ops.Zeros(r, ir.Float32, append(x.Shape().Clone(), v.Type().Shape[1])...)
 		})
-		m.outputs(r, false, in[:m.compiled.inputs])
+		m.outputs(m.context(r, false), in[:m.compiled.inputs])
 		for _, v := range r.Variables() {
 			read[v] = true
 		}
@@ -109,17 +109,11 @@ func (w *serverWorker) load(fn *distribute.Function, extras []extra) (*distribut
 	}
 	for i := range p.len() {
 		a := p.at(i)
-		if !rowMajor(a) {
-			if a, err = data.ToDense(a); err != nil {
-				fn.Release(inst)
-				return nil, fmt.Errorf("%s: %w", p.label(i), err)
-			}
-		}
-		c := column{host: hostTypes[a.Dtype()], types: types[i]}
+		c := column{host: a.DType(), types: types[i]}
 		if c.host == c.types.DType {
-			err = inst.Input(0, i).Write(rawBytes(a))
+			err = inst.Input(0, i).Write(a.Data)
 		} else {
-			err = c.write(inst.Input(0, i), rawBytes(a))
+			err = c.write(inst.Input(0, i), a.Data)
 		}
 		if err != nil {
 			fn.Release(inst)

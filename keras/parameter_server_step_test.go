@@ -24,8 +24,8 @@ func fitOwnStep(ctx context.Context, t *testing.T, s distribute.Strategy, o opti
 	return m, h, err
 }
 
-// TestParameterServerTrainStep: a TrainStep of the user's own trains weights on servers as on one device: with Minimize, and with gradients that are changed and
-// clipped before Apply; its logs are in the history.
+// TestParameterServerTrainStep: a TrainStep of the user's own trains weights on servers as on one device: with
+// Minimize, and with gradients that are changed and clipped before Apply; its logs are in the history.
 func TestParameterServerTrainStep(t *testing.T) {
 	for name, step := range map[string]keras.StepFunc{
 		"minimize": func(s *keras.Step) keras.StepLogs {

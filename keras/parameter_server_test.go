@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
@@ -26,13 +25,15 @@ import (
 
 type serverProgram func(ctx context.Context, s *distribute.ParameterServerStrategy) error
 
-// onParameterServers runs a program on all tasks of a job in this process, each a goroutine, and returns what the coordinator's gave.
+// onParameterServers runs a program on all tasks of a job in this process, each a goroutine, and returns what the
+// coordinator's gave.
 func onParameterServers(t *testing.T, workers, servers int, change func(*parameterserver.Options), program serverProgram) error {
 	t.Helper()
 	return withFaults(t, workers, servers, change, program, nil)
 }
 
-// withFaults is onParameterServers with workers that are lost: after each of the pauses the next worker ends as if it were killed, and is started again.
+// withFaults is onParameterServers with workers that are lost: after each of the pauses the next worker ends as if it
+// were killed, and is started again.
 func withFaults(t *testing.T, workers, servers int, change func(*parameterserver.Options), program serverProgram, pauses []time.Duration) error {
 	t.Helper()
 	spec := clustertest.Jobs(t, map[string]int{"worker": workers, "ps": servers})
@@ -103,7 +104,8 @@ func withFaults(t *testing.T, workers, servers int, change func(*parameterserver
 	return err
 }
 
-// serverModels are models with an embedding that is looked up, one whose table a layer reads as a whole too, and one with moving statistics.
+// serverModels are models with an embedding that is looked up, one whose table a layer reads as a whole too, and one
+// with moving statistics.
 func serverModel(t testing.TB, kind string, strategy distribute.Strategy) *keras.Model {
 	t.Helper()
 	stack := []layers.Layer{&layers.Embedding{InputDim: 11, OutputDim: 3}, &layers.Flatten{}, &layers.Dense{Units: 5, Activation: "tanh"}, &layers.Dense{Units: 1}}
@@ -126,7 +128,7 @@ func serverData() *data.ArraySource {
 		ids[2*i], ids[2*i+1] = int32(r.IntN(4)), int32(r.IntN(11))
 		y[i] = float32(ids[2*i]%2) + 0.1*float32(ids[2*i+1])
 	}
-	return data.Arrays(tensor.New(tensor.WithShape(serverRows, 2), tensor.WithBacking(ids)), tensor.New(tensor.WithShape(serverRows, 1), tensor.WithBacking(y)))
+	return data.Arrays(data.Must(data.ArrayOf(ids, serverRows, 2)), data.Must(data.ArrayOf(y, serverRows, 1)))
 }
 
 // serverOptimizers are all that servers know.
@@ -169,8 +171,9 @@ func valuesOfAll(t testing.TB, vars distribute.Variables) (out [][]float64) {
 	return out
 }
 
-// TestParameterServerFitIsFit: one worker with one closure at a time trains as Fit does on one device, with the rows of embeddings alone on the wire
-// and the optimizer on the servers, whatever the optimizer and the shards; the state of the optimizer comes back too.
+// TestParameterServerFitIsFit: one worker with one closure at a time trains as Fit does on one device, with the rows of
+// embeddings alone on the wire and the optimizer on the servers, whatever the optimizer and the shards; the state of
+// the optimizer comes back too.
 func TestParameterServerFitIsFit(t *testing.T) {
 	for name, optimizer := range serverOptimizers {
 		t.Run(name, func(t *testing.T) {
@@ -187,7 +190,8 @@ func TestParameterServerFitIsFit(t *testing.T) {
 			}
 			err = onParameterServers(t, 1, 2, change, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
 				m, remote := serverModel(t, kind, s), optimizer()
-				// All workers go through data in memory in the order of their seeds; without shuffling that is the order of the data.
+				// All workers go through data in memory in the order of their seeds; without shuffling that is the
+				// order of the data.
 				h, err := fitServerModel(ctx, m, remote)
 				if err != nil {
 					return err
@@ -241,8 +245,9 @@ func TestParameterServerFitGoesOn(t *testing.T) {
 	}))
 }
 
-// TestSynchronousRoundsKeepTheirBits: a round is the mean of the gradients of its batches, whoever computes them; so a run whose workers die and come
-// back, and one with another number of workers, end with the bits of one that nothing happened to.
+// TestSynchronousRoundsKeepTheirBits: a round is the mean of the gradients of its batches, whoever computes them; so a
+// run whose workers die and come back, and one with another number of workers, end with the bits of one that nothing
+// happened to.
 func TestSynchronousRoundsKeepTheirBits(t *testing.T) {
 	run := func(workers int, pauses []time.Duration) (weights [][]float64) {
 		change := func(o *parameterserver.Options) {
@@ -305,8 +310,8 @@ func TestAsynchronousFaults(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestRoundsOfEqualBatches: a round whose batches are equal is the step of one device on that batch: gradients, and what moving statistics move by,
-// are means. A second model of the same job trains like the first.
+// TestRoundsOfEqualBatches: a round whose batches are equal is the step of one device on that batch: gradients, and
+// what moving statistics move by, are means. A second model of the same job trains like the first.
 func TestRoundsOfEqualBatches(t *testing.T) {
 	const rows, batches = 8, 6
 	r := rand.New(rand.NewPCG(7, 7))
@@ -329,7 +334,7 @@ func TestRoundsOfEqualBatches(t *testing.T) {
 			if err := m.Compile(keras.CompileConfig{Optimizer: &optimizers.SGD{LearningRate: 0.1, Momentum: 0.9}, Loss: "mse"}); err != nil {
 				return nil, err
 			}
-			src := data.Arrays(tensor.New(tensor.WithShape(rows*batches, 2), tensor.WithBacking(x)), tensor.New(tensor.WithShape(rows*batches, 1), tensor.WithBacking(y)))
+			src := data.Arrays(data.Must(data.ArrayOf(x, rows*batches, 2)), data.Must(data.ArrayOf(y, rows*batches, 1)))
 			if _, err := m.Fit(ctx, src, keras.BatchSize(rows), keras.StepsPerEpoch(6), keras.Epochs(2), keras.Shuffle(false)); err != nil {
 				return nil, err
 			}
@@ -373,7 +378,8 @@ func (c *batchCounter) OnTrainBatchEnd(batch int, logs *callbacks.Logs) error {
 	return logs.Err()
 }
 
-// TestParameterServerBatchCallbacks: the hooks of batches are called on the coordinator, in order, with the metrics so far.
+// TestParameterServerBatchCallbacks: the hooks of batches are called on the coordinator, in order, with the metrics so
+// far.
 func TestParameterServerBatchCallbacks(t *testing.T) {
 	local := &batchCounter{}
 	_, err := fitServerModel(t.Context(), serverModel(t, "plain", distribute.Default()), &optimizers.SGD{LearningRate: 0.1}, keras.Callbacks(local))

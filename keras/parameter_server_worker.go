@@ -155,11 +155,11 @@ func (w *serverWorker) prepare() error {
 		if m.compiled.trainStep != nil {
 			return w.customGradients(r, x, y, weights)
 		}
-		total := m.measure(r, m.outputs(r, true, x), y, weights)
+		total := m.measure(r, m.outputs(m.stepContext(r, true), x), y, weights)
 		if !m.hasLoss(r) {
 			ops.Failf(r.Graph(), "there is no loss to train on: Compile was given none, and no layer adds one or regularizes; set CompileConfig.Loss")
 		}
-		grads := ops.NewTape(r).Gradients(total, w.sources(rows)).Values
+		grads := m.compiled.checkGradients(r, w.variables(), ops.NewTape(r).Gradients(total, w.sources(rows))).Values
 		for i, g := range grads {
 			if g != nil {
 				continue
@@ -197,6 +197,14 @@ func (s gradientSources) EarlierTensors(g *ops.Graph) [][]*ops.Tensor {
 		out = append(out, distribute.Variables{w.local}.EarlierTensors(g)...)
 	}
 	return out
+}
+
+// variables are the weights that gradients are computed of.
+func (w *serverWorker) variables() (all distribute.Variables) {
+	for _, t := range w.trained {
+		all = append(all, t.local)
+	}
+	return all
 }
 
 func (w *serverWorker) sources(rows []*ops.Tensor) ops.Sources {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
@@ -15,32 +13,33 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Predict returns the model's output for each example, batches joined along axis 0. It may be called from many goroutines at
-// once. Half precision outputs come back as float32. Models with several outputs have them all from PredictAll.
+// Predict returns the model's output for each example, batches joined along axis 0. It may be called from many
+// goroutines at once. Half precision outputs come back as float32. Models with several outputs have them all from
+// PredictAll.
 //
-// Once a shape of batch has been seen, examples in memory ([data.Arrays]) are predicted without a heap allocation but those of the
-// result itself; [Model.PredictOnBatchInto] does without these too.
-func (m *Model) Predict(ctx context.Context, ds data.Dataset, options ...FitOption) (*tensor.Dense, error) {
+// Once a shape of batch has been seen, examples in memory ([data.Arrays]) are predicted without a heap allocation but
+// those of the result itself; [Model.PredictOnBatchInto] does without these too.
+func (m *Model) Predict(ctx context.Context, ds data.Dataset, options ...PredictOption) (data.Array, error) {
 	if p := m.direct(ctx, ds, options); p != nil {
 		defer m.finish(p)
 		if err := p.run(ctx); err != nil {
-			return nil, p.failed(ctx, "Predict", err)
+			return data.Array{}, p.failed(ctx, "Predict", err)
 		}
 		return p.single("Predict")
 	}
 	all, err := m.PredictAll(ctx, ds, options...)
 	if err != nil {
-		return nil, err
+		return data.Array{}, err
 	}
 	if len(all) != 1 {
-		return nil, fmt.Errorf("keras: Predict: model %q has %d outputs; use PredictAll", m.Name(), len(all))
+		return data.Array{}, fmt.Errorf("keras: Predict: model %q has %d outputs; use PredictAll", m.Name(), len(all))
 	}
 	return all[0], nil
 }
 
-// PredictRows is Predict that returns plain Go: one row for each example, the rest of its axes row-major. For other types of numbers see
-// [data.Rows].
-func (m *Model) PredictRows(ctx context.Context, ds data.Dataset, options ...FitOption) ([][]float32, error) {
+// PredictRows is Predict that returns plain Go: one row for each example, the rest of its axes row-major. For other
+// types of numbers see [data.Rows].
+func (m *Model) PredictRows(ctx context.Context, ds data.Dataset, options ...PredictOption) ([][]float32, error) {
 	d, err := m.Predict(ctx, ds, options...)
 	if err != nil {
 		return nil, err
@@ -49,7 +48,7 @@ func (m *Model) PredictRows(ctx context.Context, ds data.Dataset, options ...Fit
 }
 
 // PredictAll is Predict for models with any number of outputs.
-func (m *Model) PredictAll(ctx context.Context, ds data.Dataset, options ...FitOption) ([]*tensor.Dense, error) {
+func (m *Model) PredictAll(ctx context.Context, ds data.Dataset, options ...PredictOption) ([]data.Array, error) {
 	if p := m.direct(ctx, ds, options); p != nil {
 		defer m.finish(p)
 		if err := p.run(ctx); err != nil {
@@ -58,7 +57,7 @@ func (m *Model) PredictAll(ctx context.Context, ds data.Dataset, options ...FitO
 		all, err := p.all()
 		return all, prefixed("Predict", err)
 	}
-	c, err := newFitConfig("Predict", options)
+	c, err := newFitConfig("Predict", options, PredictOption.applyPredict)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +75,7 @@ func (m *Model) PredictAll(ctx context.Context, ds data.Dataset, options ...FitO
 	}
 	p := &predictor{prediction: m.newPrediction(), nan: c.nanCheck(), list: callbacks.NewList(all, m, callbacks.Params{Verbose: c.verbose, Epochs: 1, Steps: src.steps()})}
 	defer m.finish(p.prediction)
-	out, err := p.run(ctx, src)
+	out, err := p.run(p.list.Context(ctx), src)
 	if err != nil {
 		return nil, p.failed(ctx, "Predict", err)
 	}
@@ -90,7 +89,7 @@ type predictor struct {
 	nan  nanCheck
 }
 
-func (p *predictor) run(ctx context.Context, src source) ([]*tensor.Dense, error) {
+func (p *predictor) run(ctx context.Context, src source) ([]data.Array, error) {
 	if err := src.begin(ctx, 0); err != nil {
 		return nil, err
 	}
@@ -160,7 +159,7 @@ func (m *Model) predictFunction(p *parts) (*distribute.Function, error) {
 	defer m.mu.Unlock()
 	if m.predict == nil {
 		m.predict = distribute.NewProcessFunction(m.strategy, "predict_step", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
-			outputs := m.outputs(r, false, in)
+			outputs := m.outputs(m.context(r, false), in)
 			for i, y := range outputs {
 				if d := y.DType(); d == ir.Float16 || d == ir.BFloat16 {
 					outputs[i] = ops.Cast(y, ir.Float32)

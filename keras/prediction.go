@@ -5,20 +5,19 @@ import (
 	"fmt"
 	"runtime"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// prediction is one call of Predict or PredictOnBatch. Those that ended are used again, with their memory, so that a call allocates
-// nothing but what it returns.
+// prediction is one call of Predict or PredictOnBatch. Those that ended are used again, with their memory, so that a
+// call allocates nothing but what it returns.
 type prediction struct {
 	m       *Model
 	parts   parts
 	batch   data.Batch
 	size    int // examples of a batch
-	feed    *feeder
+	binder  *binder
 	results []predictedOutput
 	given   bool // the results are arrays of the caller's
 	nan     nanCheck
@@ -26,10 +25,10 @@ type prediction struct {
 
 // predictions are what the predictions of a model leave behind for the next ones. It is guarded by Model.mu.
 type predictions struct {
-	idle  []*prediction
-	first int       // examples of the first batch
-	rows  *bool     // whether examples are independent; nil until a batch of another size comes
-	feeds []*feeder // with an instance of the forward function each; the one used last is at the end
+	idle    []*prediction
+	first   int       // examples of the first batch
+	rows    *bool     // whether examples are independent; nil until a batch of another size comes
+	binders []*binder // with an instance of the forward function each; the one used last is at the end
 }
 
 // predictionLimit bounds both lists: as many shapes and goroutines at a time do without allocations.
@@ -37,7 +36,8 @@ func predictionLimit() int { return max(leastPredictions, 2*runtime.GOMAXPROCS(0
 
 const leastPredictions = 16
 
-// full reports whether a list of n has reached the limit. It asks for GOMAXPROCS, which takes a lock, only where that matters.
+// full reports whether a list of n has reached the limit. It asks for GOMAXPROCS, which takes a lock, only where that
+// matters.
 func full(n int) bool { return n >= leastPredictions && n >= predictionLimit() }
 
 // newPrediction begins a call; finish ends it.
@@ -57,7 +57,7 @@ func (m *Model) newPrediction() *prediction {
 
 // finish lets go of all that belongs to the caller.
 func (m *Model) finish(p *prediction) {
-	p.putFeed()
+	p.putBinder()
 	clear(p.results)
 	for i := range p.parts.own {
 		clear(p.parts.own[i])
@@ -76,16 +76,16 @@ func (p *prediction) failed(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("keras: %s: %w", what, interrupted(ctx, err))
 }
 
-// direct returns the prediction of examples in memory, which are read where they are; nil for everything that needs more: a dataset,
-// options other than BatchSize, layers that work on the host, or arguments that are wrong.
-func (m *Model) direct(ctx context.Context, ds data.Dataset, options []FitOption) *prediction {
+// direct returns the prediction of examples in memory, which are read where they are; nil for everything that needs
+// more: a dataset, options other than BatchSize, layers that work on the host, or arguments that are wrong.
+func (m *Model) direct(ctx context.Context, ds data.Dataset, options []PredictOption) *prediction {
 	a, ok := ds.(*data.ArraySource)
 	if !ok || a == nil || a.Err() != nil || ctx == nil || a.TextType() != "" || m.stage() != nil {
 		return nil
 	}
 	size, nan := data.DefaultBatchSize, nanCheck{}
 	if len(options) > 0 {
-		c, err := newFitConfig("Predict", options)
+		c, err := newFitConfig("Predict", options, PredictOption.applyPredict)
 		if err != nil || c.steps != 0 || c.verbose != 0 || len(c.callbacks) > 0 {
 			return nil
 		}
@@ -134,7 +134,7 @@ func (p *prediction) look() error {
 		if at < 0 || len(a.Shape()) == 0 {
 			continue
 		}
-		row := a.Shape()[1:].TotalSize()
+		row := ir.Shape(a.Shape()[1:]).Size()
 		batch := at / row / p.size
 		where := fmt.Sprintf("Predict: batch %d", batch)
 		what := fmt.Sprintf("%s has a NaN (element %d of example %d)", p.m.nameOf(&p.parts, i), at%row, at/row)
@@ -166,10 +166,10 @@ func (p *prediction) onBatch(ctx context.Context, a *data.ArraySource) error {
 
 // compute predicts examples from to from+n-1 of the arrays at hand.
 func (p *prediction) compute(ctx context.Context, from, n int) error {
-	if err := p.takeFeed(n); err != nil {
+	if err := p.takeBinder(n); err != nil {
 		return err
 	}
-	inst, err := p.feed.loadRows(&p.parts, from, n)
+	inst, err := p.binder.loadRows(&p.parts, from, n)
 	if err != nil {
 		return err
 	}
@@ -184,52 +184,52 @@ func (p *prediction) compute(ctx context.Context, from, n int) error {
 	return p.collect(inst, n)
 }
 
-// takeFeed makes p.feed one that has an instance for n examples, if there is one that no other call uses.
-func (p *prediction) takeFeed(n int) error {
-	if p.feed != nil && p.feed.fits(&p.parts, n) {
+// takeBinder makes p.binder one that has an instance for n examples, if there is one that no other call uses.
+func (p *prediction) takeBinder(n int) error {
+	if p.binder != nil && p.binder.fits(&p.parts, n) {
 		return nil
 	}
-	p.putFeed()
-	if p.feed = p.m.idleFeed(&p.parts, n); p.feed != nil {
+	p.putBinder()
+	if p.binder = p.m.idleBinder(&p.parts, n); p.binder != nil {
 		return nil
 	}
 	fn, err := p.m.predictFunction(&p.parts)
 	if err != nil {
 		return err
 	}
-	p.feed = newFeeder(fn, p.m.policy.Float())
-	p.feed.pads = p.m.padsRows(n)
+	p.binder = newBinder(fn, p.m.policy.Float())
+	p.binder.pads = p.m.padsRows(n)
 	return nil
 }
 
-func (m *Model) idleFeed(p *parts, n int) *feeder {
+func (m *Model) idleBinder(p *parts, n int) *binder {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	list := m.predictions.feeds
+	list := m.predictions.binders
 	for i := len(list) - 1; i >= 0; i-- {
 		f := list[i]
 		f.pads = f.pads || n >= leastBucket && m.predictions.rows != nil && *m.predictions.rows
 		if f.fn == m.predict && f.fits(p, n) {
 			copy(list[i:], list[i+1:])
 			list[len(list)-1] = nil
-			m.predictions.feeds = list[:len(list)-1]
+			m.predictions.binders = list[:len(list)-1]
 			return f
 		}
 	}
 	return nil
 }
 
-// putFeed leaves the feeder to the next call. Where there are many, the one that was used the longest time ago goes.
-func (p *prediction) putFeed() {
-	f := p.feed
-	p.feed = nil
+// putBinder leaves the binder to the next call. Where there are many, the one that was used the longest time ago goes.
+func (p *prediction) putBinder() {
+	f := p.binder
+	p.binder = nil
 	if f == nil || f.inst == nil {
 		return
 	}
 	f.forget()
 	m := p.m
 	m.mu.Lock()
-	list := &m.predictions.feeds
+	list := &m.predictions.binders
 	crowded := full(len(*list))
 	*list = append(*list, f)
 	f = nil
@@ -247,7 +247,7 @@ func (p *prediction) putFeed() {
 
 // forgetPredictions frees what predictions left behind, because the model has changed. Model.mu is held.
 func (m *Model) forgetPredictions() {
-	for _, f := range m.predictions.feeds {
+	for _, f := range m.predictions.binders {
 		f.release()
 	}
 	m.predictions = predictions{}
@@ -255,20 +255,20 @@ func (m *Model) forgetPredictions() {
 }
 
 // single returns the result of a model with one output.
-func (p *prediction) single(what string) (*tensor.Dense, error) {
+func (p *prediction) single(what string) (data.Array, error) {
 	if n := len(p.results); n != 1 {
-		return nil, fmt.Errorf("keras: %s: model %q has %d outputs; use PredictAll", what, p.m.Name(), n)
+		return data.Array{}, fmt.Errorf("keras: %s: model %q has %d outputs; use PredictAll", what, p.m.Name(), n)
 	}
 	out, err := p.results[0].dense()
 	if err != nil {
-		return nil, fmt.Errorf("keras: %s: %w", what, err)
+		return data.Array{}, fmt.Errorf("keras: %s: %w", what, err)
 	}
 	return out, nil
 }
 
 // all returns the results in the order of the model's outputs.
-func (p *prediction) all() ([]*tensor.Dense, error) {
-	out := make([]*tensor.Dense, len(p.results))
+func (p *prediction) all() ([]data.Array, error) {
+	out := make([]data.Array, len(p.results))
 	for i := range out {
 		var err error
 		if out[i], err = p.results[i].dense(); err != nil {
@@ -291,12 +291,12 @@ func (p *prediction) collect(inst *distribute.Instance, n int) error {
 	}
 	total := max(n, p.parts.rows()) // a batch may be a part of the arrays at hand
 	for i := range p.results {
-		for replica := range p.feed.sizes {
+		for replica := range p.binder.sizes {
 			rows := -1
-			if p.feed.pads {
+			if p.binder.pads {
 				rows = n
-			} else if p.feed.part > 0 {
-				rows = p.feed.sizes[replica]
+			} else if p.binder.part > 0 {
+				rows = p.binder.sizes[replica]
 			}
 			if err := p.results[i].add(i, inst.Output(replica, i), rows, total); err != nil {
 				return err

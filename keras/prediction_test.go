@@ -9,12 +9,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
 
@@ -51,7 +52,7 @@ func TestPredictAllocatesNothing(t *testing.T) {
 			t.Run(fmt.Sprint(replicas, " replicas, names ", named), func(t *testing.T) {
 				m := twoByTwo(t, replicas)
 				many, few := twoInputs(77, named), twoInputs(4, named)
-				results := map[*data.ArraySource][]*tensor.Dense{}
+				results := map[*data.ArraySource][]data.Array{}
 				for _, x := range []*data.ArraySource{many, few} {
 					var err error
 					results[x], err = m.PredictAll(ctx, x, BatchSize(x.N()))
@@ -88,7 +89,7 @@ func TestPredictOneOutputAllocatesItsResult(t *testing.T) {
 	x := data.Arrays([][]float32{{1, 2}, {3, 4}, {5, 6}}, nil)
 	y, err := m.Predict(ctx, x)
 	require.NoError(t, err)
-	ofResults := testing.AllocsPerRun(200, func() { _ = newResults(t, []*tensor.Dense{y}) })
+	ofResults := testing.AllocsPerRun(200, func() { _ = newResults(t, []data.Array{y}) })
 	assert.LessOrEqual(t, testing.AllocsPerRun(200, func() { _, err = m.Predict(ctx, x) }), ofResults)
 	require.NoError(t, err)
 	assert.LessOrEqual(t, testing.AllocsPerRun(200, func() { _, err = m.PredictOnBatch(ctx, x) }), ofResults)
@@ -98,11 +99,11 @@ func TestPredictOneOutputAllocatesItsResult(t *testing.T) {
 }
 
 // newResults makes arrays like others: what no Predict can do without.
-func newResults(t *testing.T, like []*tensor.Dense) []*tensor.Dense {
-	out := make([]*tensor.Dense, len(like))
+func newResults(t *testing.T, like []data.Array) []data.Array {
+	out := make([]data.Array, len(like))
 	for i, a := range like {
 		var err error
-		if out[i], err = newResult(hostTypes[a.Dtype()], []int(a.Shape()[1:]), a.Shape()[0]); err != nil {
+		if out[i], err = newResult(a.DType(), a.Shape()[1:], a.Shape()[0]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -117,7 +118,7 @@ type countCalls struct {
 func (c *countCalls) OnPredictBatchEnd(int) error { c.n++; return nil }
 
 // viaDataset predicts the long way, which shares nothing with the direct one but the program.
-func viaDataset(t *testing.T, m *Model, x *data.ArraySource, batch int) []*tensor.Dense {
+func viaDataset(t *testing.T, m *Model, x *data.ArraySource, batch int) []data.Array {
 	t.Helper()
 	calls := countCalls{}
 	out, err := m.PredictAll(t.Context(), x, BatchSize(batch), Callbacks(&calls))
@@ -126,8 +127,8 @@ func viaDataset(t *testing.T, m *Model, x *data.ArraySource, batch int) []*tenso
 	return out
 }
 
-// TestPredictionsAreUsedAgain: what one call leaves behind serves the next one rightly, after changes of shape, of weights, of the
-// compiled losses and of the layers.
+// TestPredictionsAreUsedAgain: what one call leaves behind serves the next one rightly, after changes of shape, of
+// weights, of the compiled losses and of the layers.
 func TestPredictionsAreUsedAgain(t *testing.T) {
 	for replicas := 1; replicas <= 3; replicas++ {
 		m := twoByTwo(t, replicas)
@@ -140,8 +141,8 @@ func TestPredictionsAreUsedAgain(t *testing.T) {
 			require.NoError(t, m.PredictOnBatchInto(t.Context(), x, into...))
 			for i := range want {
 				require.Equal(t, want[i].Shape(), got[i].Shape())
-				require.Equal(t, want[i].Data(), got[i].Data())
-				require.InDeltaSlice(t, want[i].Data(), into[i].Data(), 1e-6, "output %d of %d", i, n)
+				require.Equal(t, want[i].Elements(), got[i].Elements())
+				require.InDeltaSlice(t, want[i].Elements(), into[i].Elements(), 1e-6, "output %d of %d", i, n)
 			}
 		}
 		for n := 1; n < 40; n += 3 {
@@ -150,15 +151,18 @@ func TestPredictionsAreUsedAgain(t *testing.T) {
 		weights, err := m.GetWeights()
 		require.NoError(t, err)
 		for _, w := range weights {
-			_, err = w.MulScalar(float32(-2), true, tensor.UseUnsafe())
+			values, err := data.View[float32](w)
 			require.NoError(t, err)
+			for i := range values {
+				values[i] *= -2
+			}
 		}
 		before, err := m.PredictAll(t.Context(), twoInputs(5, false))
 		require.NoError(t, err)
 		require.NoError(t, m.SetWeights(weights))
 		after, err := m.PredictAll(t.Context(), twoInputs(5, false))
 		require.NoError(t, err)
-		require.NotEqual(t, before[0].Data(), after[0].Data())
+		require.NotEqual(t, before[0].Elements(), after[0].Elements())
 		check(5, 8)
 		require.NoError(t, m.Compile(CompileConfig{Optimizer: "sgd", Loss: "mse"}))
 		y := []any{make([][2]float32, 5), make([][4]float32, 5)}
@@ -166,7 +170,7 @@ func TestPredictionsAreUsedAgain(t *testing.T) {
 		require.NoError(t, err)
 		trained, err := m.PredictAll(t.Context(), twoInputs(5, false))
 		require.NoError(t, err)
-		require.NotEqual(t, after[0].Data(), trained[0].Data())
+		require.NotEqual(t, after[0].Elements(), trained[0].Elements())
 		check(5, 8)
 	}
 }
@@ -178,15 +182,15 @@ func TestPredictAfterLayersChanged(t *testing.T) {
 	for range 2 {
 		y, err := m.PredictOnBatch(t.Context(), x)
 		require.NoError(t, err)
-		assert.Equal(t, []float32{3, 3}, y.Data())
+		assert.Equal(t, []float32{3, 3}, y.Elements())
 	}
 	require.NoError(t, m.Add(&layers.Dense{Units: 1, KernelInitializer: "ones"}))
 	for range 2 {
 		y, err := m.PredictOnBatch(t.Context(), x)
 		require.NoError(t, err)
-		assert.Equal(t, []float32{6}, y.Data())
+		assert.Equal(t, []float32{6}, y.Elements())
 	}
-	assert.Len(t, m.predictions.feeds, 1, "what belongs to the old layers is gone")
+	assert.Len(t, m.predictions.binders, 1, "what belongs to the old layers is gone")
 }
 
 // TestConcurrentPredictions: many goroutines, shapes that take turns, weights that change meanwhile.
@@ -206,11 +210,11 @@ func TestConcurrentPredictions(t *testing.T) {
 			}
 			into := newResults(t, want)
 			for range 30 {
-				if !assert.NoError(t, m.PredictOnBatchInto(t.Context(), x, into...)) || !assert.Equal(t, want[1].Data(), into[1].Data()) {
+				if !assert.NoError(t, m.PredictOnBatchInto(t.Context(), x, into...)) || !assert.Equal(t, want[1].Elements(), into[1].Elements()) {
 					return
 				}
 				got, err := m.PredictAll(t.Context(), x, BatchSize(2))
-				if !assert.NoError(t, err) || !assert.InDeltaSlice(t, want[0].Data(), got[0].Data(), 1e-6) {
+				if !assert.NoError(t, err) || !assert.InDeltaSlice(t, want[0].Elements(), got[0].Elements(), 1e-6) {
 					return
 				}
 			}
@@ -220,7 +224,7 @@ func TestConcurrentPredictions(t *testing.T) {
 		require.NoError(t, m.SetWeightArrays(weights))
 	}
 	group.Wait()
-	assert.LessOrEqual(t, len(m.predictions.feeds), predictionLimit())
+	assert.LessOrEqual(t, len(m.predictions.binders), predictionLimit())
 	assert.LessOrEqual(t, len(m.predictions.idle), predictionLimit())
 }
 
@@ -228,24 +232,24 @@ func TestPredictOnBatchIntoMistakes(t *testing.T) {
 	m, err := NewSequential([]layers.Layer{&layers.Dense{Units: 3}}, InputShape(2))
 	require.NoError(t, err)
 	x := data.Arrays([][]float32{{1, 2}, {3, 4}}, nil)
-	dense := func(dtype tensor.Dtype, shape ...int) *tensor.Dense {
-		return tensor.New(tensor.Of(dtype), tensor.WithShape(shape...))
+	dense := func(dtype ir.DType, shape ...int) data.Array {
+		return kernels.NewArray(ir.Type{DType: dtype, Shape: shape})
 	}
-	turned := dense(tensor.Float32, 3, 2)
-	require.NoError(t, turned.T())
-	for what, into := range map[string][]*tensor.Dense{
+	short := dense(ir.Float32, 2, 3)
+	short.Data = short.Data[:4]
+	for what, into := range map[string][]data.Array{
 		"no array":                  nil,
-		"is nil":                    {nil},
-		"2 arrays":                  {dense(tensor.Float32, 2, 3), dense(tensor.Float32, 2, 3)},
-		"float32 and shape (":       {dense(tensor.Float64, 2, 3)},
-		"shape (None, 3)":           {dense(tensor.Float32, 2, 4)},
-		"more than 1 rows":          {dense(tensor.Float32, 1, 3)},
-		"(3, 3), the output 2 rows": {dense(tensor.Float32, 3, 3)},
-		"row-major":                 {turned},
+		"is the zero Array":         {{}},
+		"2 arrays":                  {dense(ir.Float32, 2, 3), dense(ir.Float32, 2, 3)},
+		"float32 and shape (":       {dense(ir.Float64, 2, 3)},
+		"shape (None, 3)":           {dense(ir.Float32, 2, 4)},
+		"more than 1 rows":          {dense(ir.Float32, 1, 3)},
+		"(3, 3), the output 2 rows": {dense(ir.Float32, 3, 3)},
+		"has 4 bytes":               {short},
 	} {
 		assert.ErrorContains(t, m.PredictOnBatchInto(t.Context(), x, into...), what)
 	}
-	y := dense(tensor.Float32, 2, 3)
+	y := dense(ir.Float32, 2, 3)
 	var none context.Context
 	assert.ErrorContains(t, m.PredictOnBatchInto(none, x, y), "context is nil")
 	assert.ErrorContains(t, m.PredictOnBatchInto(t.Context(), nil, y), "data are nil")
@@ -276,8 +280,8 @@ func TestOutputsWithRowsOfTheirOwn(t *testing.T) {
 				want = append(want, sum)
 			}
 		}
-		assert.Equal(t, want, y.Data())
-		assert.Equal(t, tensor.Shape{3 * rows, 1}, y.Shape())
+		assert.Equal(t, want, y.Elements())
+		assert.Equal(t, []int{3 * rows, 1}, y.Shape())
 	}
 }
 

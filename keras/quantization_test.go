@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/internal/recorded"
@@ -28,7 +27,7 @@ type recordedArray struct {
 	Values []float64
 }
 
-func (a recordedArray) dense() *tensor.Dense {
+func (a recordedArray) dense() data.Array {
 	if a.DType == "int32" {
 		values := make([]int32, len(a.Values))
 		for i, v := range a.Values {
@@ -76,7 +75,8 @@ func readBase64(t *testing.T, text string) *keras.Model {
 	return m
 }
 
-// requireArrays compares weights with those of Keras: quantized ones by steps of their grid, because a value in the middle between two may be rounded to either.
+// requireArrays compares weights with those of Keras: quantized ones by steps of their grid, because a value in the
+// middle between two may be rounded to either.
 func requireArrays(t *testing.T, want []recordedArray, got []kernels.Array, names []string, slack float64) {
 	t.Helper()
 	require.Len(t, got, len(want))
@@ -93,7 +93,8 @@ func requireArrays(t *testing.T, want []recordedArray, got []kernels.Array, name
 	}
 }
 
-// TestChangedModelsAreThoseOfKeras does to models what Keras did, and compares weights, predictions, files and two steps of training.
+// TestChangedModelsAreThoseOfKeras does to models what Keras did, and compares weights, predictions, files and two
+// steps of training.
 func TestChangedModelsAreThoseOfKeras(t *testing.T) {
 	for _, c := range changedModels(t) {
 		t.Run(c.Name, func(t *testing.T) {
@@ -189,7 +190,7 @@ func requirePredictions(t *testing.T, c changedModel, m *keras.Model) {
 	y, err := m.Predict(t.Context(), data.Arrays(c.X.dense(), nil))
 	require.NoError(t, err)
 	require.Equal(t, c.Predicted.Shape, []int(y.Shape()))
-	for i, v := range y.Data().([]float32) {
+	for i, v := range y.Elements().([]float32) {
 		require.InDelta(t, c.Predicted.Values[i], float64(v), 1e-5+2e-5*math.Abs(c.Predicted.Values[i]), "[%d]", i)
 	}
 }
@@ -216,7 +217,8 @@ func requireSameFile(t *testing.T, want, got *keras.Model) {
 	require.JSONEq(t, string(first), string(second))
 }
 
-// TestModelsThatCannotBeQuantized: nothing changes where something is wrong, and programs made before are not used any more.
+// TestModelsThatCannotBeQuantized: nothing changes where something is wrong, and programs made before are not used any
+// more.
 func TestModelsThatCannotBeQuantized(t *testing.T) {
 	m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 3}, &layers.Dense{Units: 2}}, keras.InputShape(4))
 	require.NoError(t, err)
@@ -238,9 +240,9 @@ func TestModelsThatCannotBeQuantized(t *testing.T) {
 	require.NoError(t, m.Quantize("int4", func(l layers.Layer) bool { return layers.Name(l) == "dense_1" }))
 	after, err := m.Predict(t.Context(), data.Arrays(x, nil))
 	require.NoError(t, err)
-	require.NotEqual(t, before.Data(), after.Data())
-	for i, v := range before.Data().([]float32) {
-		require.InDelta(t, v, after.Data().([]float32)[i], 0.5)
+	require.NotEqual(t, before.Elements(), after.Elements())
+	for i, v := range before.Elements().([]float32) {
+		require.InDelta(t, v, after.Elements().([]float32)[i], 0.5)
 	}
 	require.ErrorContains(t, train(), "call Compile again")
 	require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "adam", Loss: "mse"}))

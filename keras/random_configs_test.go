@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/internal/vectors"
@@ -24,9 +23,10 @@ import (
 
 var randomConfigs = flag.Int("random-configs", 2, "how many random configurations of each class are saved and read again")
 
-// TestRandomConfigurationsSurvive: every class that Keras has a constructor of, with random values in the fields of its configuration, is trained, saved,
-// read again, and trained for one more step on both sides: the same numbers, weights and states, bit for bit. What the library refuses when the model is
-// made or trained for the first time says so there, and never in Save or LoadModel.
+// TestRandomConfigurationsSurvive: every class that Keras has a constructor of, with random values in the fields of its
+// configuration, is trained, saved, read again, and trained for one more step on both sides: the same numbers, weights
+// and states, bit for bit. What the library refuses when the model is made or trained for the first time says so there,
+// and never in Save or LoadModel.
 func TestRandomConfigurationsSurvive(t *testing.T) {
 	survived, refused := 0, 0
 	for _, c := range vectors.Load(t, "defaults").Cases {
@@ -122,7 +122,7 @@ func survives(t *testing.T, d defaultCase, class string, config map[string]any) 
 		y, err := m.PredictAll(t.Context(), examples(-1))
 		require.NoError(t, err)
 		for _, a := range y {
-			out += fmt.Sprint(a.Shape(), a.Data())
+			out += fmt.Sprint(a.Shape(), a.Elements())
 		}
 		return out
 	}
@@ -156,7 +156,7 @@ func state(t *testing.T, m *keras.Model) (out []string) {
 	weights, err := m.GetWeights()
 	require.NoError(t, err)
 	for i, v := range m.Weights() {
-		out = append(out, fmt.Sprint(v.Path(), weights[i].Data()))
+		out = append(out, fmt.Sprint(v.Path(), weights[i].Elements()))
 	}
 	for _, v := range m.Optimizer().Variables() {
 		a, err := v.Value()
@@ -166,8 +166,8 @@ func state(t *testing.T, m *keras.Model) (out []string) {
 	return out
 }
 
-// randomModel makes a model with the class in it, and says which examples it takes: with labels for a step, or, for -1, without. nil are those of a model
-// that cannot be trained.
+// randomModel makes a model with the class in it, and says which examples it takes: with labels for a step, or, for -1,
+// without. nil are those of a model that cannot be trained.
 func randomModel(t *testing.T, d defaultCase, class string, config map[string]any) (*keras.Model, func(step int) *data.ArraySource, error) {
 	if d.Kind == "layers" {
 		return randomLayer(t, d, class, config)
@@ -182,8 +182,8 @@ func randomModel(t *testing.T, d defaultCase, class string, config map[string]an
 		if step < 0 {
 			return data.Arrays(x, nil)
 		}
-		y := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(8, 3))
-		values := y.Data().([]float32)
+		y := data.Must(data.Zeros[float32](8, 3))
+		values := y.Elements().([]float32)
 		for i := range values {
 			values[i] = float32((i + step) % 3 / 2)
 		}
@@ -225,9 +225,9 @@ func randomLayer(t *testing.T, d defaultCase, class string, config map[string]an
 		switch {
 		case step < 0:
 			return data.Arrays(x, nil)
-		case dtype != ir.Float32 || y[0].Dtype() != tensor.Float32:
+		case dtype != ir.Float32 || y[0].DType() != ir.Float32:
 			return nil
 		}
-		return data.Arrays(x, spread(y[0].Shape().Clone(), 7+step, ir.Float32))
+		return data.Arrays(x, spread(y[0].Shape(), 7+step, ir.Float32))
 	}, err
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// refresh lets go of the programs that were made before layers changed, by EnableLora or Quantize. Model.mu is held. While nothing changes in the
-// whole process it is one comparison.
+// refresh lets go of the programs that were made before layers changed, by EnableLora or Quantize. Model.mu is held.
+// While nothing changes in the whole process it is one comparison.
 func (m *Model) refresh() {
 	now := layers.Revision()
 	if now == m.revision {

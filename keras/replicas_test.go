@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
@@ -102,7 +101,7 @@ func (rc replicaCase) trainUnder(t *testing.T, strategy distribute.Strategy, dty
 	for i := range values {
 		values[i] = rng.NormFloat64()
 	}
-	x := tensor.New(tensor.WithShape(append([]int{examples}, rc.input...)...), tensor.WithBacking(values))
+	x := data.Must(data.ArrayOf(values, append([]int{examples}, rc.input...)...))
 	var options []data.ArrayOption
 	if weighted {
 		w := make([]float64, examples)
@@ -138,8 +137,8 @@ func close64(t *testing.T, what string, want, got []float64, tolerance float64) 
 	}
 }
 
-// N replicas equal one replica on the joined batch: the central property. A batch of 8 over 37 examples ends with one of 5, so
-// parts are uneven; a batch of 3 leaves replicas without examples.
+// N replicas equal one replica on the joined batch: the central property. A batch of 8 over 37 examples ends with one
+// of 5, so parts are uneven; a batch of 3 leaves replicas without examples.
 func TestReplicasEqualOne(t *testing.T) {
 	for _, rc := range replicaCases() {
 		for _, dtype := range []string{"float32", "float64"} {

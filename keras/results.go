@@ -52,14 +52,14 @@ func newResultReader(m *Model, training bool) *resultReader {
 	return r
 }
 
-// logs returns the results, computed when they are first looked at. That must be before the next step: later they are no more to be had.
-// Under a strategy over several processes all must look.
+// logs returns the results, computed when they are first looked at. That must be before the next step: later they are
+// no more to be had. Under a strategy over several processes all must look.
 func (r *resultReader) logs(prefix string) *callbacks.Logs {
 	return r.logsOf(r.functions.all, prefix)
 }
 
-// batchLogs is logs for the hooks of a batch, at which callbacks may look on one worker and not on another: over several processes it is the
-// results of the examples of this one.
+// batchLogs is logs for the hooks of a batch, at which callbacks may look on one worker and not on another: over
+// several processes it is the results of the examples of this one.
 func (r *resultReader) batchLogs() *callbacks.Logs {
 	return r.logsOf(r.functions.own, "")
 }

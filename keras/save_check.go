@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// checkReadable reads a document in the way of LoadModel and compares what comes out with the model, so that no file is written that
-// cannot be read or that means something else. What has been found good is not read again.
+// checkReadable reads a document in the way of LoadModel and compares what comes out with the model, so that no file is
+// written that cannot be read or that means something else. What has been found good is not read again.
 func (m *Model) checkReadable(document []byte, objects []saving.Object) error {
 	sum := sha256.Sum256(document)
 	if m.readable == sum {
@@ -49,8 +49,8 @@ func checkRegistered(objects []saving.Object) error {
 	return nil
 }
 
-// memberOfModel reports whether the layer of an object is listed by a model and so described in the document; layers inside other
-// layers are made by those.
+// memberOfModel reports whether the layer of an object is listed by a model and so described in the document; layers
+// inside other layers are made by those.
 func memberOfModel(o saving.Object, objects []saving.Object) bool {
 	for _, other := range objects {
 		if m, ok := other.Layer.(*Model); ok {
@@ -99,7 +99,8 @@ func counted(o saving.Object, found bool) string {
 	return fmt.Sprintf("a %s with %d", layers.ClassName(o.Layer), len(o.Variables))
 }
 
-// sameLayer compares the configuration of two layers, and of those from elsewhere also the exported fields that are none.
+// sameLayer compares the configuration of two layers, and of those from elsewhere also the exported fields that are
+// none.
 func sameLayer(o, read saving.Object) error {
 	switch o.Layer.(type) {
 	case *Model, *layers.Operation:

@@ -22,10 +22,6 @@ type unknown struct{ layers.Base }
 
 func (l *unknown) Forward(_ *layers.Context, in []*ops.Tensor) []*ops.Tensor { return in[:1] }
 
-func (l *unknown) Call(c *layers.Context, in ...*ops.Tensor) *ops.Tensor {
-	return layers.Invoke(l, c, in...)
-}
-
 // Forgetful has a field that is no part of its configuration.
 type Forgetful struct {
 	layers.Base
@@ -36,11 +32,8 @@ func (l *Forgetful) Forward(_ *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.MultiplyScalar(in[0], 1+l.Factor)}
 }
 
-func (l *Forgetful) Call(c *layers.Context, in ...*ops.Tensor) *ops.Tensor {
-	return layers.Invoke(l, c, in...)
-}
-
-// Hidden makes layers of its own in three ways: adopted, built as members, and in fields that are no part of the configuration.
+// Hidden makes layers of its own in three ways: adopted, built as members, and in fields that are no part of the
+// configuration.
 type Hidden struct {
 	layers.Base
 	First  layers.Layer `keras:"-"`
@@ -64,10 +57,6 @@ func (l *Hidden) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 		x = layers.Invoke(inner, c, x)
 	}
 	return []*ops.Tensor{x}
-}
-
-func (l *Hidden) Call(c *layers.Context, in ...*ops.Tensor) *ops.Tensor {
-	return layers.Invoke(l, c, in...)
 }
 
 // strange is a loss that nobody registers.
@@ -116,8 +105,8 @@ func TestSaveChecks(t *testing.T) {
 	}
 }
 
-// TestNoWeightKeepsItsInitialValue changes all weights of models of every kind, writes them in each form and reads them into models
-// that are made anew: every weight must be there, and a tensor that a file lacks must be an error.
+// TestNoWeightKeepsItsInitialValue changes all weights of models of every kind, writes them in each form and reads them
+// into models that are made anew: every weight must be there, and a tensor that a file lacks must be an error.
 func TestNoWeightKeepsItsInitialValue(t *testing.T) {
 	hidden, err := keras.NewSequential([]layers.Layer{&Hidden{}, &Scale{}, &Residual{Units: 3}}, keras.InputShape(3))
 	require.NoError(t, err)

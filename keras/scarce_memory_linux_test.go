@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
@@ -17,8 +16,8 @@ import (
 
 const scarceMemory = "GOKERAS_TEST_SCARCE_MEMORY"
 
-// TestScarceMemory: a configuration of a few bytes that asks for more memory than the process can have is an error that names the layer, and not the end
-// of the process. It runs in a process of its own, whose address space is limited.
+// TestScarceMemory: a configuration of a few bytes that asks for more memory than the process can have is an error that
+// names the layer, and not the end of the process. It runs in a process of its own, whose address space is limited.
 func TestScarceMemory(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector reserves addresses of its own, which a limit would take from it")
@@ -73,7 +72,7 @@ func useScarceMemory(t *testing.T) {
 			{"module":"keras.layers","class_name":"InputLayer","config":{"batch_shape":%s,"dtype":"float32","name":"in"}},
 			{"module":"keras.layers","class_name":%s}]}}`, test.shape, test.layer))
 		require.NoError(t, err, name)
-		x := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(append([]int{2}, test.steps...)...))
+		x := data.Must(data.Zeros[float32](append([]int{2}, test.steps...)...))
 		_, err = m.Predict(context.Background(), data.Arrays(data.List(x), data.Tensors{}))
 		require.ErrorContains(t, err, "bytes of memory", name)
 		require.ErrorContains(t, err, "raise the limit", name)
@@ -88,12 +87,12 @@ func scarceMemoryOfManyBatches(t *testing.T) {
 		{"module":"keras.layers","class_name":"InputLayer","config":{"batch_shape":[null,1],"dtype":"float32","name":"in"}},
 		{"module":"keras.layers","class_name":"RepeatVector","config":{"name":"big","n":10000000}}]}}`))
 	require.NoError(t, err)
-	x := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(40, 1))
+	x := data.Must(data.Zeros[float32](40, 1))
 	_, err = m.Predict(context.Background(), data.Arrays(data.List(x), data.Tensors{}), keras.BatchSize(1))
 	require.ErrorContains(t, err, "output 0 of shape (40, 10000000, 1)")
 	_, err = m.Predict(context.Background(), data.FromTensorSlices(x, nil).Batch(1, false))
 	require.ErrorContains(t, err, "bytes of memory")
-	few := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(2, 1))
+	few := data.Must(data.Zeros[float32](2, 1))
 	_, err = m.Predict(context.Background(), data.Arrays(data.List(few), data.Tensors{}), keras.BatchSize(1))
 	require.NoError(t, err)
 }
@@ -105,8 +104,8 @@ func scarceMemoryOfTraining(t *testing.T) {
 		{"module":"keras.layers","class_name":"Embedding","config":{"name":"big","input_dim":10000000,"output_dim":8}}]}}`))
 	require.NoError(t, err)
 	require.NoError(t, m.Compile(keras.CompileConfig{Loss: "mse", Optimizer: "adam"}))
-	x := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(2, 1))
-	y := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(2, 1, 8))
+	x := data.Must(data.Zeros[float32](2, 1))
+	y := data.Must(data.Zeros[float32](2, 1, 8))
 	_, err = m.TrainOnBatch(context.Background(), data.Arrays(data.List(x), data.List(y)))
 	require.ErrorContains(t, err, "bytes of memory")
 	require.ErrorContains(t, err, "big") // the layer

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/internal/vectors"
@@ -48,7 +47,7 @@ func scenarioVectors(t *testing.T) (n scenarioNumbers) {
 // setFormula gives a built model the weights of scenarios.py.
 func setFormula(t *testing.T, m *keras.Model) {
 	t.Helper()
-	var weights []*tensor.Dense
+	var weights []data.Array
 	for _, v := range m.Weights() {
 		values := make([]float32, v.Type().Shape.Size())
 		for i := range values {
@@ -65,11 +64,12 @@ func assertWeights(t *testing.T, want [][]float32, m *keras.Model) {
 	require.NoError(t, err)
 	require.Len(t, got, len(want))
 	for i, w := range want {
-		assert.InDeltaSlice(t, w, got[i].Data(), 5e-6, "weight %d", i)
+		assert.InDeltaSlice(t, w, got[i].Elements(), 5e-6, "weight %d", i)
 	}
 }
 
-// TestTransferLearning: a frozen base stays as it is while the head is trained, and moves after it is thawed and compiled anew.
+// TestTransferLearning: a frozen base stays as it is while the head is trained, and moves after it is thawed and
+// compiled anew.
 func TestTransferLearning(t *testing.T) {
 	want := scenarioVectors(t).Transfer
 	base, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 5, Activation: "relu"}}, keras.InputShape(4))
@@ -98,10 +98,10 @@ type autoencoder struct {
 }
 
 func (a *autoencoder) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
-	mean, logVariance := a.Mean.Call(c, x), a.LogVariance.Call(c, x)
+	mean, logVariance := layers.Invoke(a.Mean, c, x), layers.Invoke(a.LogVariance, c, x)
 	inner := ops.Subtract(ops.Subtract(ops.AddScalar(logVariance, 1), ops.Square(mean)), ops.Exp(logVariance))
 	c.AddLoss(ops.MultiplyScalar(ops.Mean(inner), -0.05))
-	return a.Decoder.Call(c, mean)
+	return layers.Invoke(a.Decoder, c, mean)
 }
 
 // TestLossOfTheModel: what a model adds in Call is part of the loss and of the gradients, and of no metric.
@@ -123,8 +123,8 @@ func TestLossOfTheModel(t *testing.T) {
 	assert.InDeltaSlice(t, want.Evaluate, []float64{scores["loss"], scores["mse"]}, 1e-5)
 }
 
-// scenarios says where each conformance scenario of a Keras-style framework is tested: a test of this module, and a case in it where the
-// test runs recorded cases.
+// scenarios says where each conformance scenario of a Keras-style framework is tested: a test of this module, and a
+// case in it where the test runs recorded cases.
 var scenarios = map[int]string{
 	1: "TestFitVectors mlp_sgd", 2: "TestFitVectors mlp_adam_one_hot", 3: "TestFitVectors logistic_validation_split", 4: "TestFitVectors linear_rmsprop",
 	5: "TestAgainstKeras", 6: "TestAgainstKeras", 7: "TestFitVectors l1l2_max_norm", 8: "TestFitVectors class_weight", 9: "TestFitVectors sample_weight_nt",

@@ -22,8 +22,8 @@ type sequential struct {
 	dtype string       // policy that the document names which the model was read from; layers have their own
 }
 
-// NewSequential returns a model that is a stack of layers. Without InputShape the weights are made when the first batch (or
-// Build) tells the shape.
+// NewSequential returns a model that is a stack of layers. Without InputShape the weights are made when the first batch
+// (or Build) tells the shape.
 func NewSequential(stack []layers.Layer, options ...Option) (*Model, error) {
 	c := configure(options)
 	s := &sequential{stack: append([]layers.Layer{}, stack...)}
@@ -116,8 +116,8 @@ func (s *sequential) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Ten
 	return inputs
 }
 
-// anyOfRank stands for the inputs of a model that is built for x and was not told a shape: they need as many axes, as in Keras. Without
-// that, numbers could pass for the features of one example that are one of many examples each.
+// anyOfRank stands for the inputs of a model that is built for x and was not told a shape: they need as many axes, as
+// in Keras. Without that, numbers could pass for the features of one example that are one of many examples each.
 func anyOfRank(x *ops.Tensor) *layers.KerasTensor {
 	shape := make([]int, x.Rank())
 	for i := range shape {

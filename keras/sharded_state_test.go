@@ -43,7 +43,8 @@ func mustVariables(t testing.TB, m *Model) map[string][]float64 {
 	return all
 }
 
-// sharedOut counts the variables of the optimizer that are cut into pieces, and what all of its state takes on a replica, beside what it would take whole.
+// sharedOut counts the variables of the optimizer that are cut into pieces, and what all of its state takes on a
+// replica, beside what it would take whole.
 func sharedOut(t testing.TB, m *Model) (cut int, bytes, whole int) {
 	t.Helper()
 	for _, v := range m.compiled.optimizer.Variables() {
@@ -57,7 +58,8 @@ func sharedOut(t testing.TB, m *Model) (cut int, bytes, whole int) {
 	return cut, bytes, whole
 }
 
-// TestShardedStateTrainsAlike: Fit comes to the same bits with the optimizer's state in pieces, also where batches are uneven and parts of them empty.
+// TestShardedStateTrainsAlike: Fit comes to the same bits with the optimizer's state in pieces, also where batches are
+// uneven and parts of them empty.
 func TestShardedStateTrainsAlike(t *testing.T) {
 	for name, make := range map[string]func(distribute.Strategy) (*Model, error){"one optimizer": recoveryModel, "two optimizers": ownStepsModel} {
 		for _, n := range []int{1, 2, 3, 5} {
@@ -136,7 +138,8 @@ func onWorkers(t *testing.T, n int, options distribute.MirroredOptions, life fun
 	return errs
 }
 
-// TestShardedStateOverWorkers: pieces on the replicas of several processes. All save; the chief writes the files; another number of workers goes on.
+// TestShardedStateOverWorkers: pieces on the replicas of several processes. All save; the chief writes the files;
+// another number of workers goes on.
 func TestShardedStateOverWorkers(t *testing.T) {
 	dir := t.TempDir()
 	train := func(n int, shard bool, folder string, epochs int) []map[string][]float64 {
@@ -188,7 +191,8 @@ func TestShardedStateOverWorkers(t *testing.T) {
 	}
 }
 
-// TestShardedStateAndLostWorkers: a lost worker takes its piece along, so there is no job that outlives it; it ends, on all, and is restarted from the backup.
+// TestShardedStateAndLostWorkers: a lost worker takes its piece along, so there is no job that outlives it; it ends, on
+// all, and is restarted from the backup.
 func TestShardedStateAndLostWorkers(t *testing.T) {
 	_, err := distribute.NewMultiWorkerMirroredStrategyOver(distribute.MultiWorkerOptions{
 		MirroredOptions: distribute.MirroredOptions{ShardOptimizerState: true}, Group: &hubWorker{newHub(1), 0}, Elastic: &distribute.Elastic{}})

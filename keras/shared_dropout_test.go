@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
@@ -19,7 +18,8 @@ import (
 
 const sharedWidth = 256
 
-// sharedDropout is a model that calls one Dropout layer twice: drop(v·x) and drop(w·x), with weights element by element.
+// sharedDropout is a model that calls one Dropout layer twice: drop(v·x) and drop(w·x), with weights element by
+// element.
 func sharedDropout(t *testing.T, options ...keras.Option) *keras.Model {
 	t.Helper()
 	in := keras.Input(keras.Shape(sharedWidth), keras.InputName("x"))
@@ -33,23 +33,24 @@ func sharedDropout(t *testing.T, options ...keras.Option) *keras.Model {
 	return m
 }
 
-// sharedDropoutStep trains a step on examples of ones with the sum of the result for a loss. So the gradients are the masks over the part that is kept, summed over
-// the examples, and, as everything is linear, the loss is their product with the weights: if, and only if, the backward pass multiplies
-// each branch by the mask that the forward pass drew for it.
+// sharedDropoutStep trains a step on examples of ones with the sum of the result for a loss. So the gradients are the
+// masks over the part that is kept, summed over the examples, and, as everything is linear, the loss is their product
+// with the weights: if, and only if, the backward pass multiplies each branch by the mask that the forward pass drew
+// for it.
 func sharedDropoutStep(t *testing.T, m *keras.Model, examples int) (masks [2][]float64) {
 	t.Helper()
 	before, err := m.GetWeights()
 	require.NoError(t, err)
 	require.Len(t, before, 2)
-	ones := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(examples, sharedWidth))
-	require.NoError(t, ones.Memset(float32(1)))
-	logs, err := m.TrainOnBatch(t.Context(), data.Arrays(ones, tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(examples, sharedWidth))))
+	ones := data.Must(data.Zeros[float32](examples, sharedWidth))
+	ones.Fill(1)
+	logs, err := m.TrainOnBatch(t.Context(), data.Arrays(ones, data.Must(data.Zeros[float32](examples, sharedWidth))))
 	require.NoError(t, err)
 	after, err := m.GetWeights()
 	require.NoError(t, err)
 	product := 0.0
 	for i := range masks {
-		old, new := before[i].Data().([]float32), after[i].Data().([]float32)
+		old, new := before[i].Elements().([]float32), after[i].Elements().([]float32)
 		for j := range old {
 			gradient := float64(old[j]) - float64(new[j]) // the learning rate is 1
 			product += gradient * float64(old[j])
@@ -66,7 +67,8 @@ func compileSharedDropout(t *testing.T, m *keras.Model) {
 	require.NoError(t, m.Compile(keras.CompileConfig{Loss: sum, Optimizer: &optimizers.SGD{LearningRate: 1.0}}))
 }
 
-// twoMasks: values are 0 or 1 over the part that is kept, about as often as the rate says, and the two calls draw different ones.
+// twoMasks: values are 0 or 1 over the part that is kept, about as often as the rate says, and the two calls draw
+// different ones.
 func twoMasks(t *testing.T, masks [2][]float64) {
 	t.Helper()
 	differ := 0
@@ -88,8 +90,8 @@ func twoMasks(t *testing.T, masks [2][]float64) {
 	require.InDelta(t, sharedWidth*2*0.25*0.75, differ, 45, "independent masks differ in 2·p·(1-p) of the places")
 }
 
-// TestSharedDropout: a Dropout layer that is called twice in a model draws two different masks, new ones in each step, which the backward pass uses each where it
-// belongs; in a model that was read from a file as well.
+// TestSharedDropout: a Dropout layer that is called twice in a model draws two different masks, new ones in each step,
+// which the backward pass uses each where it belongs; in a model that was read from a file as well.
 func TestSharedDropout(t *testing.T) {
 	m := sharedDropout(t)
 	compileSharedDropout(t, m)
@@ -112,7 +114,8 @@ func TestSharedDropout(t *testing.T) {
 	}
 }
 
-// TestSharedDropoutOnReplicas: each of two replicas draws masks of its own, for each call of the layer, unless SameRandomNumbers asks for the same ones.
+// TestSharedDropoutOnReplicas: each of two replicas draws masks of its own, for each call of the layer, unless
+// SameRandomNumbers asks for the same ones.
 func TestSharedDropoutOnReplicas(t *testing.T) {
 	for _, same := range []bool{false, true} {
 		strategy, err := distribute.NewMirroredStrategyWith(distribute.MirroredOptions{Devices: tfDevices(2), SameRandomNumbers: same})

@@ -51,13 +51,14 @@ func (m *Model) context(r *distribute.Replica, training bool) *layers.Context {
 }
 
 // outputs calls the model. All variables that it reads must be its own: others would be neither trained nor saved.
-func (m *Model) outputs(r *distribute.Replica, training bool, x []*ops.Tensor) []*ops.Tensor {
-	out := m.CallAll(m.context(r, training), x...)
+func (m *Model) outputs(c *layers.Context, x []*ops.Tensor) []*ops.Tensor {
+	r, out := c.Replica, m.CallAll(c, x...)
 	m.checkOwn(r, nil, "model %q uses the variable %s of a layer that is not among its layers; make the layer before the model is made, and hold it in an exported field")
 	return out
 }
 
-// checkOwn fails where the trace uses variables that are neither the model's nor among others. The message is about the model and the variable.
+// checkOwn fails where the trace uses variables that are neither the model's nor among others. The message is about the
+// model and the variable.
 func (m *Model) checkOwn(r *distribute.Replica, others distribute.Variables, message string) {
 	own := map[*distribute.Variable]bool{}
 	for _, v := range slices.Concat(m.Weights(), others) {
@@ -71,31 +72,32 @@ func (m *Model) checkOwn(r *distribute.Replica, others distribute.Variables, mes
 	}
 }
 
-// trainStep is one step: forward, loss, gradients, update, metrics. It returns the gradients of the rows of dynamic embeddings.
+// trainStep is one step: forward, loss, gradients, update, metrics. It returns the gradients of the rows of dynamic
+// embeddings.
 func (m *Model) trainStep(r *distribute.Replica, x, y, w []*ops.Tensor) []*ops.Tensor {
 	c := m.compiled
-	outputs := m.outputs(r, true, x)
+	outputs := m.outputs(m.stepContext(r, true), x)
 	total := m.measure(r, outputs, y, w)
 	if !m.hasLoss(r) {
 		ops.Failf(r.Graph(), "there is no loss to train on: Compile was given none, and no layer adds one or regularizes; set CompileConfig.Loss")
 	}
 	rows := m.rowsOf(x)
 	if len(rows) > 0 {
-		grads := ops.NewTape(r).Gradients(total, rowSources{c.trainable, rows}).Values
+		grads := c.checkGradients(r, c.trainable, ops.NewTape(r).Gradients(total, rowSources{c.trainable, rows}))
 		if n := len(c.trainable); n > 0 {
-			c.optimizer.Apply(r, ops.Gradients{Of: c.trainable, Values: grads[:n]})
+			c.optimizer.Apply(r, ops.Gradients{Of: c.trainable, Values: grads.Values[:n]})
 		}
-		return rowGradients(rows, grads[len(c.trainable):])
+		return rowGradients(rows, grads.Values[len(c.trainable):])
 	}
 	if len(c.trainable) > 0 {
-		c.optimizer.Apply(r, ops.NewTape(r).Gradients(c.optimizer.ScaleLoss(r, total), c.trainable))
+		c.optimizer.Apply(r, c.checkGradients(r, c.trainable, ops.NewTape(r).Gradients(c.optimizer.ScaleLoss(r, total), c.trainable)))
 	}
 	return nil
 }
 
 // testStep is one step of evaluation: forward, loss, metrics.
 func (m *Model) testStep(r *distribute.Replica, x, y, w []*ops.Tensor) {
-	m.measure(r, m.outputs(r, false, x), y, w)
+	m.measure(r, m.outputs(m.stepContext(r, false), x), y, w)
 	if m.compiled.trainStep != nil && !m.hasLoss(r) {
 		ops.Failf(r.Graph(), "the model has a TrainStep of its own and no TestStep, and Compile was given no loss to measure; add a TestStep, or set CompileConfig.Loss")
 	}
@@ -118,8 +120,8 @@ func (m *Model) measure(r *distribute.Replica, outputs, y, w []*ops.Tensor) *ops
 
 // computeLoss computes this replica's part of the loss and keeps track of it.
 //
-// The parts of all replicas add up to the loss of the joined batch: losses divide by the global batch size, regularization is
-// split evenly, and what layers added counts by the share of examples.
+// The parts of all replicas add up to the loss of the joined batch: losses divide by the global batch size,
+// regularization is split evenly, and what layers added counts by the share of examples.
 func (m *Model) computeLoss(r *distribute.Replica, outputs, y, w []*ops.Tensor) *ops.Tensor {
 	c := m.compiled
 	float := m.policy.Float()
@@ -138,7 +140,7 @@ func (m *Model) computeLoss(r *distribute.Replica, outputs, y, w []*ops.Tensor) 
 	}
 	penalties := m.penalties(r, float)
 	total = ops.Add(total, penalties)
-	trackLoss(r, c.lossTracker, ops.Add(reported, penalties))
+	trackLoss(r, c.lossTracker, c.checkLoss(r, ops.Add(reported, penalties)))
 	return total
 }
 
@@ -218,8 +220,8 @@ func trackLoss(r *distribute.Replica, tracker interface {
 	r.AssignAdd(vars[1], count)
 }
 
-// applyClassWeights turns class weights into sample weights: the label of each example picks its weight; classes without one
-// have 1.
+// applyClassWeights turns class weights into sample weights: the label of each example picks its weight; classes
+// without one have 1.
 func (c *compiled) applyClassWeights(float ir.DType, y, w []*ops.Tensor) []*ops.Tensor {
 	if len(c.classWeight) == 0 {
 		return w

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
@@ -32,10 +31,10 @@ type transformer struct {
 }
 
 func (b *transformer) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
-	x = ops.Add(x, b.Attention.Call(c, x, x))
-	x = b.Norm1.Call(c, x)
-	x = ops.Add(x, b.Narrow.Call(c, b.Wide.Call(c, x)))
-	return b.Out.Call(c, b.Pool.Call(c, b.Norm2.Call(c, x)))
+	x = ops.Add(x, layers.Invoke(b.Attention, c, x, x))
+	x = layers.Invoke(b.Norm1, c, x)
+	x = ops.Add(x, layers.Invoke(b.Narrow, c, layers.Invoke(b.Wide, c, x)))
+	return layers.Invoke(b.Out, c, layers.Invoke(b.Pool, c, layers.Invoke(b.Norm2, c, x)))
 }
 
 // strategyCase is a kind of model that every strategy must train alike.
@@ -137,7 +136,7 @@ func (sc strategyCase) train100(t *testing.T, s distribute.Strategy, v variant, 
 	if v.sampleWeight {
 		options = append(options, data.SampleWeight(weights))
 	}
-	x := tensor.New(tensor.WithShape(append([]int{v.examples}, sc.input...)...), tensor.WithBacking(values))
+	x := data.Must(data.ArrayOf(values, append([]int{v.examples}, sc.input...)...))
 	m := sc.model(t, distribute.Scope(s), keras.DTypePolicy(dtype), keras.Seed(11))
 	require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: v.optimizer(), Loss: &losses.SparseCategoricalCrossentropy{FromLogits: true}, Metrics: []string{"accuracy"}}))
 	steps := (v.examples + v.batch - 1) / v.batch
@@ -190,8 +189,8 @@ func TestStrategiesEqualOne(t *testing.T) {
 	t.Errorf("%d goroutines are left, %d before", runtime.NumGoroutine(), before)
 }
 
-// A loop with two models and two optimizers, as for a generative adversarial network: the generator's numbers go through the critic, each has
-// its own loss, in one step.
+// A loop with two models and two optimizers, as for a generative adversarial network: the generator's numbers go
+// through the critic, each has its own loss, in one step.
 func TestTwoOptimizers(t *testing.T) {
 	for dtype, tolerance := range map[string]float64{"float32": 1e-5, "float64": 1e-10} {
 		t.Run(dtype, func(t *testing.T) { twoOptimizers(t, dtype, tolerance) })
@@ -237,7 +236,7 @@ func twoOptimizers(t *testing.T, dtype string, tolerance float64) {
 			require.Equal(t, 4, done)
 			total, err := s.Reduce(distribute.Sum, last)
 			require.NoError(t, err)
-			trace = append(trace, total.At(0))
+			trace = append(trace, total.Element(0))
 			it.Close()
 		}
 		a, err := generator.WeightArrays()
@@ -289,18 +288,18 @@ func TestEarlyBreak(t *testing.T) {
 func TestStatefulUnderStrategies(t *testing.T) {
 	predict := func(s distribute.Strategy) []float64 {
 		m := sequential(t, []keras.Option{distribute.Scope(s), keras.Seed(5)}, &layers.LSTM{Units: 3, Stateful: true}, &layers.Dense{Units: 1})
-		x := tensor.New(tensor.WithShape(6, 2, 2), tensor.WithBacking(func() []float32 {
+		x := data.Must(data.ArrayOf(func() []float32 {
 			v := make([]float32, 24)
 			for i := range v {
 				v[i] = float32(i%5) / 5
 			}
 			return v
-		}()))
+		}(), 6, 2, 2))
 		var out []float64
 		for range 3 {
 			y, err := m.Predict(context.Background(), data.Arrays(x, nil), keras.BatchSize(6))
 			require.NoError(t, err)
-			for _, v := range y.Data().([]float32) {
+			for _, v := range y.Elements().([]float32) {
 				out = append(out, float64(v))
 			}
 		}

@@ -22,8 +22,8 @@ type subclass struct {
 //	Call(c *layers.Context, x, y *ops.Tensor) (*ops.Tensor, *ops.Tensor)
 //	Call(c *layers.Context, xs ...*ops.Tensor) []*ops.Tensor
 //
-// Layers in its exported fields, also in slices, maps and nested structs, are found and tracked. Layers must be made before,
-// not inside Call.
+// Layers in its exported fields, also in slices, maps and nested structs, are found and tracked. Layers must be made
+// before, not inside Call.
 //
 // Where the value has a method TrainStep or TestStep, Fit and Evaluate use these; see [Step].
 func NewModel(value any, options ...Option) (*Model, error) {
@@ -49,7 +49,8 @@ func NewModel(value any, options ...Option) (*Model, error) {
 	return newModel(s, configure(options))
 }
 
-// callOf returns the method Call. A type with a TrainStep can do without one, as long as it is not called.
+// callOf returns the method Call. A layer is called as layers are, and a type with a TrainStep can do without the
+// method, as long as it is not called.
 func callOf(value any) (func(*layers.Context, []*ops.Tensor) []*ops.Tensor, error) {
 	method := reflect.ValueOf(value).MethodByName("Call")
 	if _, trains := value.(TrainStepper); !method.IsValid() && trains {
@@ -57,6 +58,9 @@ func callOf(value any) (func(*layers.Context, []*ops.Tensor) []*ops.Tensor, erro
 			ops.Failf(c.Graph(), "%T has no method Call, only a step of its own; add Call(c *layers.Context, x *ops.Tensor) *ops.Tensor to predict with it, and a TestStep to evaluate it", value)
 			return nil
 		}, nil
+	}
+	if l, ok := value.(layers.Layer); ok && !method.IsValid() {
+		return func(c *layers.Context, in []*ops.Tensor) []*ops.Tensor { return layers.InvokeAll(l, c, in...) }, nil
 	}
 	if !method.IsValid() {
 		return nil, fmt.Errorf("keras: NewModel: %T has no method Call; add Call(c *layers.Context, x *ops.Tensor) *ops.Tensor (and pass a pointer, if its receiver is one)", value)
@@ -158,8 +162,8 @@ func (s *subclass) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tenso
 	return outputs
 }
 
-// Attributes lists what a model of a user's own type is made of, by the names of its fields; false for other models. Weights files
-// address layers by them.
+// Attributes lists what a model of a user's own type is made of, by the names of its fields; false for other models.
+// Weights files address layers by them.
 func (m *Model) Attributes() ([]layers.Attribute, bool) {
 	s, ok := m.topology.(*subclass)
 	if !ok {

@@ -31,19 +31,19 @@ type branches struct {
 }
 
 func (b *branches) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
-	x = b.Stem.Call(c, x)
+	x = layers.Invoke(b.Stem, c, x)
 	for _, l := range b.Blocks {
-		x = l.Call(c, x)
+		x = layers.Invoke(l, c, x)
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.Heads)) {
-		x = b.Heads[name].Call(c, x)
+		x = layers.Invoke(b.Heads[name], c, x)
 	}
 	for _, level := range slices.Sorted(maps.Keys(b.Levels)) {
-		x = b.Levels[level].Call(c, x)
+		x = layers.Invoke(b.Levels[level], c, x)
 	}
-	x = b.Pair[1].Call(c, b.Pair[0].Call(c, x))
-	x = b.Nested.Inner.Call(c, x)
-	return b.Any.(layers.Layer).Call(c, b.Again.Call(c, x))
+	x = layers.Invoke(b.Pair[1], c, layers.Invoke(b.Pair[0], c, x))
+	x = layers.Invoke(b.Nested.Inner, c, x)
+	return layers.Invoke(b.Any.(layers.Layer), c, layers.Invoke(b.Again, c, x))
 }
 
 // Layers are found in fields, slices, arrays, maps (in the order of their keys) and structs; each counts once.
@@ -83,10 +83,12 @@ type (
 
 func (manyIn) Call(_ *layers.Context, x, y *ops.Tensor) *ops.Tensor { return ops.Subtract(x, y) }
 func (m *manyOut) Call(c *layers.Context, x *ops.Tensor) (*ops.Tensor, *ops.Tensor) {
-	return m.A.Call(c, x), m.B.Call(c, x)
+	return layers.Invoke(m.A, c, x), layers.Invoke(m.B, c, x)
 }
 func (variadic) Call(_ *layers.Context, xs ...*ops.Tensor) []*ops.Tensor { return xs }
-func (b byValue) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor      { return b.Head.Call(c, x) }
+func (b byValue) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
+	return layers.Invoke(b.Head, c, x)
+}
 
 func TestFormsOfCall(t *testing.T) {
 	ctx := context.Background()
@@ -99,16 +101,16 @@ func TestFormsOfCall(t *testing.T) {
 	three, one := [][]float64{{3}}, [][]float64{{1}}
 	y, err := model(manyIn{}).Predict(ctx, data.Arrays([]any{three, one}, nil))
 	require.NoError(t, err)
-	require.Equal(t, []float64{2}, y.Data())
+	require.Equal(t, []float64{2}, y.Elements())
 	require.ErrorContains(t, predict(model(manyIn{}), data.Arrays(three, nil)), "many_in: Call takes 2 tensors, received 1")
 	out, err := model(variadic{}).PredictAll(ctx, data.Arrays([]any{three, one, three}, nil))
 	require.NoError(t, err)
 	require.Len(t, out, 3)
-	require.Equal(t, []float64{1}, out[1].Data())
+	require.Equal(t, []float64{1}, out[1].Elements())
 	m := model(byValue{&layers.Dense{Units: 1, NoBias: true, KernelInitializer: "ones"}})
 	y, err = m.Predict(ctx, data.Arrays([][]float64{{3, 4}}, nil))
 	require.NoError(t, err)
-	require.Equal(t, []float64{7}, y.Data())
+	require.Equal(t, []float64{7}, y.Elements())
 	require.Len(t, m.Weights(), 1)
 }
 
@@ -137,7 +139,7 @@ type sampler struct {
 }
 
 func (s *sampler) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
-	y := s.Drop.Call(c, s.Head.Call(c, x))
+	y := layers.Invoke(s.Drop, c, layers.Invoke(s.Head, c, x))
 	if c.Training {
 		c.AddLoss(ops.MultiplyScalar(ops.Mean(ops.Square(y)), 0.5))
 	}
@@ -163,11 +165,11 @@ func TestSubclassTraining(t *testing.T) {
 	require.NoError(t, err)
 	again, err := a.Predict(context.Background(), x)
 	require.NoError(t, err)
-	require.Equal(t, p.Data(), again.Data(), "no dropout in inference")
+	require.Equal(t, p.Elements(), again.Elements(), "no dropout in inference")
 	one, err := a.TestOnBatch(context.Background(), x)
 	require.NoError(t, err)
 	mse := 0.0
-	for i, v := range p.Data().([]float32) {
+	for i, v := range p.Elements().([]float32) {
 		d := float64(v - grid(12, 3)[i/3][i%3])
 		mse += d * d / 36
 	}

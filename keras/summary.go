@@ -100,8 +100,8 @@ func (s *summary) print() error {
 	return err
 }
 
-// widths returns the width of each column, with a space on both sides. Keras asks for columns that add up to the line and then
-// lets what padding and lines take be subtracted from all columns alike.
+// widths returns the width of each column, with a space on both sides. Keras asks for columns that add up to the line
+// and then lets what padding and lines take be subtracted from all columns alike.
 func (s *summary) widths() ([]int, error) {
 	widths := make([]int, len(s.positions))
 	at, total := 0, len(widths)+1

@@ -59,8 +59,8 @@ func flatValue(v any) []float64 {
 	return out
 }
 
-// batchNormCase: outputs and gradients are TensorFlow's. The moving statistics are the mean over the replicas that have examples: Keras 2's
-// where none is empty; Keras 3 lets the copies diverge.
+// batchNormCase: outputs and gradients are TensorFlow's. The moving statistics are the mean over the replicas that have
+// examples: Keras 2's where none is empty; Keras 3 lets the copies diverge.
 func batchNormCase(t *testing.T, c *tfvectors.Case) {
 	parts := strings.Split(c.ID, ".")
 	s := tfStrategy(t, "Mirrored", c.Replicas())

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
@@ -46,8 +45,8 @@ func (b *batchNumbers) OnTrainBatchEnd(i int, _ *callbacks.Logs) error {
 	return nil
 }
 
-// stepsPerExecution fails in Keras 3 under a strategy; the right numbers are those of Keras 2. Data of unknown size need no number of steps
-// here.
+// stepsPerExecution fails in Keras 3 under a strategy; the right numbers are those of Keras 2. Data of unknown size
+// need no number of steps here.
 func stepsPerExecution(t *testing.T, c *tfvectors.Case) {
 	if strings.HasSuffix(c.ID, "keras3") {
 		for _, other := range tfvectors.Load(t, "testdata/tf_fit_loop.json.gz") {
@@ -80,8 +79,8 @@ func stepsPerExecution(t *testing.T, c *tfvectors.Case) {
 	}
 }
 
-// customStep is a step that returns one number a replica. How it is shown is the caller's choice of Reduce: Keras 2 sums by default, Keras 3
-// takes the mean.
+// customStep is a step that returns one number a replica. How it is shown is the caller's choice of Reduce: Keras 2
+// sums by default, Keras 3 takes the mean.
 func customStep(t *testing.T, c *tfvectors.Case) {
 	s := tfStrategy(t, "Mirrored", c.Replicas())
 	step := s.Function(func(_ *distribute.Replica, in distribute.Batch) *ops.Tensor {
@@ -100,9 +99,9 @@ func customStep(t *testing.T, c *tfvectors.Case) {
 	shown := func(op distribute.ReduceOp) float64 {
 		a, err := s.Reduce(op, last)
 		require.NoError(t, err)
-		return a.At(0)
+		return a.Element(0)
 	}
-	got := map[string]float64{"first": s.LocalResults(last)[0].At(0), "sum": shown(distribute.Sum), "mean": shown(distribute.Mean)}
+	got := map[string]float64{"first": s.LocalResults(last)[0].Element(0), "sum": shown(distribute.Sum), "mean": shown(distribute.Mean)}
 	for name, want := range c.Map(t) {
 		if tfvectors.IsError(want) {
 			continue
@@ -133,7 +132,7 @@ func predictOrder(t *testing.T, c *tfvectors.Case) {
 		y, err := m.Predict(context.Background(), data.Arrays(column(x), nil), keras.BatchSize(batch))
 		require.NoError(t, err)
 		var got []float64
-		for _, v := range y.Data().([]float32) {
+		for _, v := range y.Elements().([]float32) {
 			got = append(got, float64(v))
 		}
 		c.Close(t, name, want, got)
@@ -190,7 +189,7 @@ func scopeMistakes(t *testing.T, c *tfvectors.Case) {
 		case "call_model_in_cross_replica":
 			y, err := model().Predict(context.Background(), data.Arrays(column(ones(2)), nil))
 			require.NoError(t, err)
-			require.Equal(t, tensor.Shape{2, 1}, y.Shape())
+			require.Equal(t, []int{2, 1}, y.Shape())
 		default:
 			t.Errorf("no test for %s", name)
 		}
@@ -235,7 +234,8 @@ func TestRandomVectors(t *testing.T) {
 	tfHandlers{"dropout.masks": dropoutMasks, "generator.": generators}.run(t, "testdata/tf_random.json.gz")
 }
 
-// dropoutMasks: each replica draws its own masks, new ones in each call; SameRandomNumbers makes them coincide, as in Keras 3.
+// dropoutMasks: each replica draws its own masks, new ones in each call; SameRandomNumbers makes them coincide, as in
+// Keras 3.
 func dropoutMasks(t *testing.T, c *tfvectors.Case) {
 	for _, same := range []bool{false, true} {
 		s, err := distribute.NewMirroredStrategyWith(distribute.MirroredOptions{Devices: tfDevices(c.Replicas()), SameRandomNumbers: same})
@@ -246,7 +246,7 @@ func dropoutMasks(t *testing.T, c *tfvectors.Case) {
 		_ = m
 		f := distribute.NewNestFunction(s, func(r *distribute.Replica, _ ...any) any {
 			x := ops.Ones(r, ir.Float32, 4, 8)
-			return []any{seeded.Call(r.Training(), x), unseeded.Call(r.Training(), x)}
+			return []any{layers.Invoke(seeded, r.Training(), x), layers.Invoke(unseeded, r.Training(), x)}
 		})
 		right := c.Right()
 		if same && strings.HasSuffix(c.ID, "keras3") {

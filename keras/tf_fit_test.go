@@ -89,16 +89,16 @@ func tfData(t testing.TB, c *tfvectors.Case, kind string) *data.ArraySource {
 	return data.Arrays(tfDense(t, c.Inputs["x"], kind == "embed"), tfDense(t, c.Inputs["y"], kind != "seed"), options...)
 }
 
-// distributedFit trains as the case says and compares weights, losses, evaluation and predictions. Where TensorFlow weighs examples unevenly ours equals
-// one replica on the joined batch. With batch statistics of their own (convbn) replicas cannot equal one: there the trained weights
-// equal TensorFlow's where all local batches have one size.
+// distributedFit trains as the case says and compares weights, losses, evaluation and predictions. Where TensorFlow
+// weighs examples unevenly ours equals one replica on the joined batch. With batch statistics of their own (convbn)
+// replicas cannot equal one: there the trained weights equal TensorFlow's where all local batches have one size.
 func distributedFit(t *testing.T, c *tfvectors.Case) {
 	parts := strings.Split(c.ID, ".")
 	kind := parts[1]
 	want := c.Right()
 	if strings.HasPrefix(c.ID, "fit.embed.adam") && strings.HasSuffix(c.ID, "keras3") {
-		// Keras 3 on TensorFlow squares the gradients of a row that comes several times one by one, also with one replica. The right
-		// numbers are those of Keras 2 on the same data.
+		// Keras 3 on TensorFlow squares the gradients of a row that comes several times one by one, also with one
+		// replica. The right numbers are those of Keras 2 on the same data.
 		for _, other := range tfvectors.Load(t, "testdata/tf_fit.json.gz") {
 			if other.ID == strings.TrimSuffix(c.ID, "3")+"2" {
 				require.Equal(t, c.Inputs["x"], other.Inputs["x"])
@@ -107,7 +107,8 @@ func distributedFit(t *testing.T, c *tfvectors.Case) {
 			}
 		}
 	}
-	// Keras 2 keeps the unbiased variance of convolutions' batches, as its fused kernel gives it; Keras 3 and GoKeras the biased one.
+	// Keras 2 keeps the unbiased variance of convolutions' batches, as its fused kernel gives it; Keras 3 and GoKeras
+	// the biased one.
 	unbiased := strings.HasPrefix(c.ID, "fit.convbn") && strings.HasSuffix(c.ID, "keras2")
 	local := kind == "convbn"
 	if local {
@@ -187,7 +188,7 @@ func distributedFit(t *testing.T, c *tfvectors.Case) {
 	out, err := m.Predict(context.Background(), data.Arrays(tfDense(t, c.Inputs["x"], kind == "embed"), nil), keras.BatchSize(batch))
 	require.NoError(t, err)
 	var predicted []float64
-	for _, v := range out.Data().([]float32) {
+	for _, v := range out.Elements().([]float32) {
 		predicted = append(predicted, float64(v))
 	}
 	c.Close(t, "predict", tfvectors.Get(want, "predict"), predicted)

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/tfvectors"
 	"github.com/gokeras/gokeras/kernels"
@@ -70,7 +70,7 @@ func tfArray(t testing.TB, dtype ir.DType, v any) kernels.Array {
 }
 
 // tfDense makes a host array of recorded numbers: int32 where all of the name's values are whole and asked for.
-func tfDense(t testing.TB, v any, integers bool) *tensor.Dense {
+func tfDense(t testing.TB, v any, integers bool) data.Array {
 	t.Helper()
 	shape, values := tfvectors.Floats(t, v)
 	if integers {
@@ -78,13 +78,13 @@ func tfDense(t testing.TB, v any, integers bool) *tensor.Dense {
 		for i, f := range values {
 			x[i] = int32(f)
 		}
-		return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(x))
+		return data.Must(data.ArrayOf(x, shape...))
 	}
 	x := make([]float32, len(values))
 	for i, f := range values {
 		x[i] = float32(f)
 	}
-	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(x))
+	return data.Must(data.ArrayOf(x, shape...))
 }
 
 // tfArrays makes a list of weights.

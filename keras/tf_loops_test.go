@@ -80,7 +80,7 @@ func guideLoop(t *testing.T, c *tfvectors.Case) {
 		require.NoError(t, err)
 		total, err := s.Reduce(distribute.Sum, perReplica)
 		require.NoError(t, err)
-		got = append(got, total.At(0))
+		got = append(got, total.Element(0))
 	}
 	c.Close(t, "losses", c.Map(t)["losses"], got)
 	for i, w := range c.Map(t)["weights"].([]any) {
@@ -127,11 +127,11 @@ func unevenLoop(t *testing.T, c *tfvectors.Case) {
 		require.NoError(t, err)
 		total, err := s.Reduce(distribute.Sum, perReplica)
 		require.NoError(t, err)
-		got[0] = append(got[0], total.At(0))
+		got[0] = append(got[0], total.Element(0))
 		for i, metric := range []metrics.Metric{accuracy, mean} {
 			result, err := metrics.ResultOf(metric)
 			require.NoError(t, err)
-			got[1+i] = append(got[1+i], result.At(0))
+			got[1+i] = append(got[1+i], result.Element(0))
 		}
 		for i, v := range m.Weights() {
 			weights[i] = append(weights[i], tfValue(t, v)...)
@@ -282,8 +282,9 @@ func documentedAverage(t *testing.T, c *tfvectors.Case) {
 	c.Close(t, "sum", c.Map(t)["sum"], []float64{got[0] + got[1]})
 }
 
-// lossInReplica: every reduction may be used in replica code. Sums over the replicas are those of the joined batch; with reduction
-// MeanWithSampleWeight the divisor is the sum of all replicas' weights, where Keras 3 takes each replica's own.
+// lossInReplica: every reduction may be used in replica code. Sums over the replicas are those of the joined batch;
+// with reduction MeanWithSampleWeight the divisor is the sum of all replicas' weights, where Keras 3 takes each
+// replica's own.
 func lossInReplica(t *testing.T, c *tfvectors.Case) {
 	s := tfStrategy(t, "Mirrored", c.Replicas())
 	y, p, w := tfArray(t, ir.Float32, c.Inputs["y"]), tfPerReplica(t, c.Inputs["p"]), tfArray(t, ir.Float32, c.Inputs["sample_weight"])
@@ -357,11 +358,6 @@ func (l *shift) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 		c.AddLoss(ops.MultiplyScalar(c.Read(l.v), 2))
 	}
 	return []*ops.Tensor{ops.Add(in[0], c.Read(l.v))}
-}
-
-// Call applies the layer inside a trace.
-func (l *shift) Call(c *layers.Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return layers.Invoke(l, c, inputs...)
 }
 
 // valueOf is a regularizer: the value itself.

@@ -125,6 +125,6 @@ func metricOutside(t *testing.T, c *tfvectors.Case) {
 	result, err := metrics.ResultOf(m)
 	require.NoError(t, err)
 	want := tfvectors.Number(t, c.Expected)
-	require.False(t, math.IsNaN(result.At(0)))
-	require.InDelta(t, want, result.At(0), 1e-6)
+	require.False(t, math.IsNaN(result.Element(0)))
+	require.InDelta(t, want, result.Element(0), 1e-6)
 }

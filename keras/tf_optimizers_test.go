@@ -107,8 +107,9 @@ func optimizerSteps(t *testing.T, c *tfvectors.Case) {
 	}
 }
 
-// optimizerState compares all that is recorded of an optimizer besides the variable. Keras 3 tells slots by name. The names of Keras 2 are all "v:0",
-// so that the last slot is recorded; its SGD has a momentum without using it, which is not kept here.
+// optimizerState compares all that is recorded of an optimizer besides the variable. Keras 3 tells slots by name. The
+// names of Keras 2 are all "v:0", so that the last slot is recorded; its SGD has a momentum without using it, which is
+// not kept here.
 func optimizerState(t *testing.T, c *tfvectors.Case, strategy string, o optimizers.Optimizer) {
 	t.Helper()
 	var slots []*distribute.Variable
@@ -210,7 +211,8 @@ func optimizerRules(t *testing.T, c *tfvectors.Case) {
 			o := &optimizers.SGD{Options: optimizers.Options{ClipNorm: new(1.0), GlobalClipNorm: new(1.0)}}
 			require.ErrorContains(t, o.Build(distribute.Variables{v}), "ClipNorm")
 		},
-		// The gradients [1 1] and [2 2], alike on all replicas, each for a fresh variable: without aggregation each replica applies its own once.
+		// The gradients [1 1] and [2 2], alike on all replicas, each for a fresh variable: without aggregation each
+		// replica applies its own once.
 		"skip_aggregation": func(want any) {
 			require.Len(t, want, 2)
 			for k, gradient := range []float64{1, 2} {
@@ -281,8 +283,8 @@ func optimizerRules(t *testing.T, c *tfvectors.Case) {
 	}
 }
 
-// sparseSteps: replica i has gradients 1+i for the rows [i mod 5, 3] of a table. (Keras 3 on TensorFlow squares the parts of row 3 one by one; the
-// right numbers are those of Keras 2.)
+// sparseSteps: replica i has gradients 1+i for the rows [i mod 5, 3] of a table. (Keras 3 on TensorFlow squares the
+// parts of row 3 one by one; the right numbers are those of Keras 2.)
 func sparseSteps(t *testing.T, c *tfvectors.Case, name string, want any) {
 	o := map[string]optimizers.Optimizer{
 		"sparse_SGD": &optimizers.SGD{LearningRate: 0.1}, "sparse_Adam": &optimizers.Adam{LearningRate: 0.1}, "sparse_Adagrad": &optimizers.Adagrad{LearningRate: 0.1},

@@ -20,7 +20,8 @@ import (
 // referenceCases are cases of TensorFlow's and Keras's own tests that were not recorded; the others are in the files.
 var referenceCases = map[int]func(t *testing.T){17: noResolver, 47: inputSizes, 50: unequalInput, 60: epochIterator, 61: kerasThreeSteps}
 
-// TestReferenceCases runs the cases that no recorded one executes, and makes sure that every case of one machine is executed somewhere.
+// TestReferenceCases runs the cases that no recorded one executes, and makes sure that every case of one machine is
+// executed somewhere.
 func TestReferenceCases(t *testing.T) {
 	covered := map[int]bool{}
 	for _, file := range []string{"custom_loop", "loss_scaling", "random", "metrics", "optimizers", "batch_norm", "fit", "fit_loop", "checkpoint",
@@ -51,12 +52,13 @@ func TestReferenceCases(t *testing.T) {
 func noResolver(t *testing.T) {
 	for _, name := range []string{"Mirrored", "CentralStorage"} {
 		e := tfStrategy(t, name, 2).Extended()
-		require.False(t, e.ExperimentalBetweenGraph())
+		require.False(t, e.BetweenGraph())
 		require.True(t, e.ShouldInit() && e.ShouldCheckpoint() && e.ShouldSaveSummary())
 	}
 }
 
-// Case 47: the batch sizes that follow from examples and steps. (63 examples in 2 steps are 32 and 31; TensorFlow refuses what does not divide.)
+// Case 47: the batch sizes that follow from examples and steps. (63 examples in 2 steps are 32 and 31; TensorFlow
+// refuses what does not divide.)
 func inputSizes(t *testing.T) {
 	for _, c := range []struct{ examples, steps, batches int }{
 		{64, 0, 2}, {20, 0, 1}, {64, 2, 2}, {63, 3, 3}, {63, 2, 2},
@@ -75,7 +77,8 @@ func inputSizes(t *testing.T) {
 	}
 }
 
-// Case 50: gradients 0.5 and 1.0 of two replicas under central storage, Adam with both decays 0.2 and learning rate 0.01.
+// Case 50: gradients 0.5 and 1.0 of two replicas under central storage, Adam with both decays 0.2 and learning rate
+// 0.01.
 func unequalInput(t *testing.T) {
 	s := tfStrategy(t, "CentralStorage", 2)
 	v := tfVariable(t, s, "v", 2.0)

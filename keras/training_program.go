@@ -8,10 +8,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TrainingProgram returns what the first replica computes in a training step on the examples of a, a global batch, before any backend works on it: for
-// printing, counting, and compiling ahead of time. Only the types of the arrays matter. A node's Scope is the path of the layer that made it.
+// TrainingProgram returns what the first replica computes in a training step on the examples of a, a global batch,
+// before any backend works on it: for printing, counting, and compiling ahead of time. Only the types of the arrays
+// matter. A node's Scope is the path of the layer that made it.
 func (m *Model) TrainingProgram(ctx context.Context, a *data.ArraySource) (*ir.Program, error) {
-	c, err := newFitConfig("TrainingProgram", nil)
+	c, err := newFitConfig[FitOption]("TrainingProgram", nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -23,8 +24,8 @@ func (m *Model) TrainingProgram(ctx context.Context, a *data.ArraySource) (*ir.P
 	if err != nil {
 		return nil, fmt.Errorf("keras: TrainingProgram: %w", err)
 	}
-	feed := newFeeder(m.compiled.train, m.policy.Float())
-	l, err := feed.layout(p, p.rows())
+	b := newBinder(m.compiled.train, m.policy.Float())
+	l, err := b.layout(p, p.rows())
 	if err != nil {
 		return nil, fmt.Errorf("keras: TrainingProgram: %w", err)
 	}

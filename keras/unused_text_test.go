@@ -5,32 +5,32 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestUnusedText: a model may have an input of text that no layer reads, as in Keras, beside numbers or text that is read, and within another model.
+// TestUnusedText: a model may have an input of text that no layer reads, as in Keras, beside numbers or text that is
+// read, and within another model.
 func TestUnusedText(t *testing.T) {
 	numbers := keras.Input(keras.InputName("numbers"), keras.Shape(2))
 	note := keras.Input(keras.InputName("note"), keras.Shape(1), keras.DType("string"))
 	m, err := keras.NewFunctional(keras.Inputs(note, numbers), keras.Outputs(layers.Apply(&layers.Dense{Units: 1, KernelInitializer: "ones"}, numbers)))
 	require.NoError(t, err)
-	x := tensor.New(tensor.WithShape(2, 2), tensor.WithBacking([]float32{1, 2, 3, 4}))
+	x := data.Must(data.ArrayOf([]float32{1, 2, 3, 4}, 2, 2))
 	words, err := data.Text([]string{"a", "b"}, 2, 1)
 	require.NoError(t, err)
-	check := func(m *keras.Model, want []float32, arrays ...*tensor.Dense) {
+	check := func(m *keras.Model, want []float32, arrays ...data.Array) {
 		t.Helper()
 		y, err := m.Predict(t.Context(), data.Arrays(data.List(arrays...), nil))
 		require.NoError(t, err)
-		require.Equal(t, want, y.Data())
+		require.Equal(t, want, y.Elements())
 	}
 	check(m, []float32{3, 7}, words, x)
-	y, err := m.Predict(t.Context(), data.Arrays(data.Dict(map[string]*tensor.Dense{"note": words, "numbers": x}), nil))
+	y, err := m.Predict(t.Context(), data.Arrays(data.Dict(map[string]data.Array{"note": words, "numbers": x}), nil))
 	require.NoError(t, err)
-	require.Equal(t, []float32{3, 7}, y.Data())
+	require.Equal(t, []float32{3, 7}, y.Elements())
 
 	path := filepath.Join(t.TempDir(), "model.keras")
 	require.NoError(t, m.Save(path))

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/internal/vectors"
@@ -47,8 +46,8 @@ type fitCase struct {
 	} `json:"calls"`
 }
 
-// TestFitVectors trains small models and compares every number of the history, of evaluation and of the final weights with
-// real Keras.
+// TestFitVectors trains small models and compares every number of the history, of evaluation and of the final weights
+// with real Keras.
 func TestFitVectors(t *testing.T) {
 	for _, set := range []string{"fit"} {
 		file := vectors.Load(t, set)
@@ -116,7 +115,7 @@ func source(t *testing.T, c *vectors.Case, prefix string) any {
 	return named
 }
 
-func dense(t *testing.T, a vectors.Array) *tensor.Dense {
+func dense(t *testing.T, a vectors.Array) data.Array {
 	t.Helper()
 	switch {
 	case strings.HasPrefix(a.DType, "int"), strings.HasPrefix(a.DType, "uint"):
@@ -124,15 +123,15 @@ func dense(t *testing.T, a vectors.Array) *tensor.Dense {
 		for i, v := range a.Data {
 			values[i] = int32(v)
 		}
-		return tensor.New(tensor.WithShape(a.Shape...), tensor.WithBacking(values))
+		return data.Must(data.ArrayOf(values, a.Shape...))
 	case a.DType == "bool":
 		values := make([]bool, len(a.Data))
 		for i, v := range a.Data {
 			values[i] = v != 0
 		}
-		return tensor.New(tensor.WithShape(a.Shape...), tensor.WithBacking(values))
+		return data.Must(data.ArrayOf(values, a.Shape...))
 	}
-	return tensor.New(tensor.WithShape(a.Shape...), tensor.WithBacking(slices.Clone(a.Data)))
+	return data.Must(data.ArrayOf(slices.Clone(a.Data), a.Shape...))
 }
 
 func arraysOf(t *testing.T, c *vectors.Case, prefix string) *data.ArraySource {
@@ -265,8 +264,8 @@ func checkPredict(t *testing.T, m *keras.Model, c *vectors.Case) {
 	}
 }
 
-func floats(d *tensor.Dense) []float64 {
-	switch v := d.Data().(type) {
+func floats(d data.Array) []float64 {
+	switch v := d.Elements().(type) {
 	case []float32:
 		out := make([]float64, len(v))
 		for i, x := range v {
@@ -276,7 +275,7 @@ func floats(d *tensor.Dense) []float64 {
 	case []float64:
 		return v
 	}
-	panic(fmt.Sprintf("unexpected %T", d.Data()))
+	panic(fmt.Sprintf("unexpected %T", d.Elements()))
 }
 
 // checkCalls replays train_on_batch, test_on_batch and predict_on_batch.
@@ -284,10 +283,8 @@ func checkCalls(t *testing.T, m *keras.Model, c *vectors.Case, extra fitCase) {
 	t.Helper()
 	x, y, w := dense(t, c.Input(t, "x")), dense(t, c.Input(t, "y")), dense(t, c.Input(t, "sample_weight"))
 	for k, call := range extra.Calls {
-		cut := func(a *tensor.Dense) *tensor.Dense {
-			part, err := a.Slice(tensor.S(call.From, call.To))
-			require.NoError(t, err)
-			return part.Materialize().(*tensor.Dense)
+		cut := func(a data.Array) data.Array {
+			return a.Slice(call.From, call.To)
 		}
 		var options []data.ArrayOption
 		if call.Weighted {
@@ -302,7 +299,7 @@ func checkCalls(t *testing.T, m *keras.Model, c *vectors.Case, extra fitCase) {
 		case "test_on_batch":
 			got, err = m.TestOnBatch(context.Background(), batch)
 		case "predict_on_batch":
-			var p *tensor.Dense
+			var p data.Array
 			p, err = m.PredictOnBatch(context.Background(), batch)
 			require.NoError(t, err)
 			c.Close(t, "predict_on_batch", floats(p), p.Shape(), c.Output(t, fmt.Sprint("call_", k)))

@@ -25,7 +25,7 @@ var awkwardVocabularies = [][]string{
 func awkwardLayers(words []string) map[string]layers.Layer {
 	all := map[string]layers.Layer{}
 	weights := []float64{0.5, 0.25, 0.75}[:len(words)]
-	for _, mode := range []string{"int", "count", "tf_idf"} {
+	for _, mode := range []layers.OutputMode{"int", "count", "tf_idf"} {
 		l := &layers.StringLookup{OutputMode: mode}
 		v := &layers.TextVectorization{OutputMode: mode, Standardize: "none", Split: "none"}
 		var w []float64
@@ -33,17 +33,17 @@ func awkwardLayers(words []string) map[string]layers.Layer {
 			w = weights
 		}
 		if l.SetVocabulary(words, w...) == nil {
-			all["look-up "+mode] = l
+			all["look-up "+string(mode)] = l
 		}
 		if v.SetVocabulary(words, w...) == nil { // which refuses the empty word
-			all["text "+mode] = v
+			all["text "+string(mode)] = v
 		}
 	}
 	return all
 }
 
-// TestAwkwardWordsSurviveFiles saves models with such vocabularies and opens them again. Keras writes them so that the words are lost, and
-// opens ours with all words in it; GOKERAS_PYTHON names the Python for that part.
+// TestAwkwardWordsSurviveFiles saves models with such vocabularies and opens them again. Keras writes them so that the
+// words are lost, and opens ours with all words in it; GOKERAS_PYTHON names the Python for that part.
 func TestAwkwardWordsSurviveFiles(t *testing.T) {
 	dir := t.TempDir()
 	want := map[string][]string{}
@@ -63,7 +63,7 @@ func TestAwkwardWordsSurviveFiles(t *testing.T) {
 			require.NoError(t, err, "%s %q", name, words)
 			after, err := again.Predict(context.Background(), data.Arrays(texts, nil))
 			require.NoError(t, err)
-			require.Equal(t, before.Data(), after.Data(), "%s %q", name, words)
+			require.Equal(t, before.Elements(), after.Elements(), "%s %q", name, words)
 			vocabulary := l.(interface{ GetVocabulary(bool) []string }).GetVocabulary(true)
 			require.Equal(t, vocabulary, again.Layers()[0].(interface{ GetVocabulary(bool) []string }).GetVocabulary(true), "%s %q", name, words)
 			want[path] = vocabulary

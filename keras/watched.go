@@ -37,10 +37,12 @@ func (m *Model) Direction(name string) string {
 	return ""
 }
 
-// SetInitialEpoch makes the Fit that is about to begin start with the given epoch, from 0; callbacks call it in OnTrainBegin.
-func (m *Model) SetInitialEpoch(epoch int) { m.resume = &place{Epoch: epoch} }
+// SetInitialEpoch makes the Fit that is about to begin start with the given epoch, from 0; callbacks call it in
+// OnTrainBegin.
+func (m *Model) SetInitialEpoch(epoch int) { m.resume = &progress{Epoch: epoch} }
 
-// SetInitialBatch makes that Fit leave out the first batches of the epoch it begins with; callbacks call it in OnTrainBegin.
+// SetInitialBatch makes that Fit leave out the first batches of the epoch it begins with; callbacks call it in
+// OnTrainBegin.
 func (m *Model) SetInitialBatch(batch int) {
 	if m.resume == nil {
 		return

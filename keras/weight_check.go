@@ -3,16 +3,17 @@ package keras
 import (
 	"fmt"
 	"math"
-	"os"
+	"slices"
 	"strings"
 
-	"gorgonia.org/tensor"
-
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/metrics"
 )
 
-// lookAtWeights says once a call that sample weights are cut to whole numbers by a metric that counts in integers, as Keras's do: of an example with
-// the weight 0.5 such a metric knows nothing. It allocates nothing unless there is something to say.
+// lookAtWeights says once a call that sample weights are cut to whole numbers by a metric that counts in integers, as
+// Keras's do: of an example with the weight 0.5 such a metric knows nothing. It allocates nothing unless there is
+// something to say.
 func (k *nanCheck) lookAtWeights(m *Model, p *parts, where func() string) {
 	if k.toldCut || m.compiled == nil || len(p.w) == 0 && len(m.compiled.classWeight) == 0 {
 		return
@@ -26,11 +27,7 @@ func (k *nanCheck) lookAtWeights(m *Model, p *parts, where func() string) {
 			return
 		}
 		k.toldCut = true
-		out := k.output
-		if out == nil {
-			out = os.Stdout
-		}
-		fmt.Fprintf(out, "%s: %s is no whole number: metric %q counts in integers, to which it cuts weights; give it DType \"float32\" for weights like that\n", where(), what, n.name)
+		fmt.Fprintf(k.lines(), "%s: %s is no whole number: metric %q counts in integers, to which it cuts weights; give it DType \"float32\" for weights like that\n", where(), what, n.name)
 		return
 	}
 }
@@ -39,7 +36,7 @@ func (k *nanCheck) lookAtWeights(m *Model, p *parts, where func() string) {
 func (m *Model) fraction(p *parts) string {
 	for i, w := range p.w {
 		if at := firstFraction(w); at >= 0 {
-			return fmt.Sprintf("element %d of %s of shape %v", at, m.nameOf(p, len(p.x)+len(p.y)+i), w.Shape())
+			return fmt.Sprintf("element %d of %s of shape %v", at, m.nameOf(p, len(p.x)+len(p.y)+i), layers.ShapeString(w.Shape()))
 		}
 	}
 	for class, w := range m.compiled.classWeight {
@@ -71,23 +68,18 @@ func countsWhole(m metrics.Metric) bool {
 }
 
 // firstFraction returns the number of the first element that is not whole, -1 for none. NaN is told elsewhere.
-func firstFraction(a *tensor.Dense) int {
-	if a == nil {
+func firstFraction(a data.Array) int {
+	if a.IsZero() {
 		return -1
 	}
-	switch values := a.Data().(type) {
+	switch values := a.Elements().(type) {
 	case []float32:
-		for i, v := range values {
-			if v == v && v != float32(int64(v)) {
-				return i
-			}
-		}
+		return slices.IndexFunc(values, func(v float32) bool { return isFraction(float64(v)) })
 	case []float64:
-		for i, v := range values {
-			if v == v && v != float64(int64(v)) {
-				return i
-			}
-		}
+		return slices.IndexFunc(values, isFraction)
 	}
 	return -1
 }
+
+// isFraction is false for NaN and infinities.
+func isFraction(v float64) bool { return math.Abs(v-math.Trunc(v)) > 0 }

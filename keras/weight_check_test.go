@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/metrics"
 )
 
-// Metrics that count in integers cut sample weights, as Keras's do, and that is said once where a weight is not whole. The numbers are Keras's, from
-// keras.metrics.MeanIoU(2) and MeanIoU(2, dtype="float32").
+// Metrics that count in integers cut sample weights, as Keras's do, and that is said once where a weight is not whole.
+// The numbers are Keras's, from keras.metrics.MeanIoU(2) and MeanIoU(2, dtype="float32").
 func TestWeightsThatAreCut(t *testing.T) {
 	x, y := [][]float32{{0}, {1}, {1}, {1}}, [][]float32{{0}, {1}, {0}, {1}}
 	for _, c := range []struct {
@@ -25,17 +25,17 @@ func TestWeightsThatAreCut(t *testing.T) {
 		want    float64
 		said    string
 	}{
-		{"fractions", &metrics.MeanIoU{NumClasses: 2}, []float32{0.5, 1, 1.7, 2}, 0.375, `element 0 of sample weight 0 of shape (4) is no whole number: metric "mean_io_u" counts in integers`},
+		{"fractions", &metrics.MeanIoU{NumClasses: 2}, []float32{0.5, 1, 1.7, 2}, 0.375, `element 0 of sample weight 0 of shape (4,) is no whole number: metric "mean_io_u" counts in integers`},
 		{"float32", &metrics.MeanIoU{NumClasses: 2, DType: "float32"}, []float32{0.5, 1, 1.7, 2}, 0.4327853322, ""},
 		{"whole", &metrics.MeanIoU{NumClasses: 2}, []float32{0, 1, 1, 2}, 0.375, ""},
-		{"two classes", &metrics.BinaryIoU{}, []float32{0, 1, 1.7, 2}, 0.375, `element 2 of sample weight 0 of shape (4)`},
+		{"two classes", &metrics.BinaryIoU{}, []float32{0, 1, 1.7, 2}, 0.375, `element 2 of sample weight 0 of shape (4,)`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := sequential(t, []keras.Option{keras.InputShape(1)}, &layers.Identity{})
 			compile(t, m, keras.CompileConfig{Loss: "mse", Optimizer: "sgd", WeightedMetrics: []any{c.metric}})
 			set := data.Arrays(x, y, data.SampleWeight(c.weights))
 			var said bytes.Buffer
-			scores, err := m.Evaluate(context.Background(), set, keras.BatchSize(4), keras.Verbose(0), keras.Output(&said))
+			scores, err := m.Evaluate(context.Background(), set, keras.BatchSize(4), keras.Verbose(0), keras.ProgressOutput(&said))
 			require.NoError(t, err)
 			require.InDelta(t, c.want, scores[c.metric.MetricName()], 1e-6)
 			if c.said == "" {
@@ -46,4 +46,15 @@ func TestWeightsThatAreCut(t *testing.T) {
 			require.Equal(t, 1, strings.Count(said.String(), "\n"))
 		})
 	}
+}
+
+// TestLargeWholeWeights: numbers far above what an int64 holds are whole.
+func TestLargeWholeWeights(t *testing.T) {
+	m := sequential(t, []keras.Option{keras.InputShape(1)}, &layers.Identity{})
+	compile(t, m, keras.CompileConfig{Loss: "mse", Optimizer: "sgd", WeightedMetrics: []any{&metrics.MeanIoU{NumClasses: 2}}})
+	var said bytes.Buffer
+	set := data.Arrays([][]float32{{0}, {1}}, [][]float32{{0}, {1}}, data.SampleWeight([]float32{1e30, 1}))
+	_, err := m.Evaluate(context.Background(), set, keras.BatchSize(2), keras.Verbose(0), keras.ProgressOutput(&said))
+	require.NoError(t, err)
+	require.Empty(t, said.String())
 }

@@ -25,8 +25,9 @@ func (m *Model) SaveWeights(path string) error {
 	return prefixed("SaveWeights", m.saveWeights(path, saving.DefaultShardSize))
 }
 
-// SaveShardedWeights writes the weights in Keras's form as a set of files of at most maxShardSize bytes each, and their index at
-// path, which ends in .weights.json: model.weights.json has model_00000.weights.h5, model_00001.weights.h5, ... beside it.
+// SaveShardedWeights writes the weights in Keras's form as a set of files of at most maxShardSize bytes each, and their
+// index at path, which ends in .weights.json: model.weights.json has model_00000.weights.h5, model_00001.weights.h5,
+// ... beside it.
 func (m *Model) SaveShardedWeights(path string, maxShardSize int64) error {
 	if !strings.HasSuffix(path, ".weights.json") {
 		return fmt.Errorf("keras: SaveShardedWeights: the path %q must end in .weights.json", path)
@@ -75,19 +76,18 @@ func (m *Model) fileObjects() []saving.Object {
 	return append(objects, m.allOptimizers(objects)...)
 }
 
-// LoadWeights gives the weights in a file to the model: one that SaveWeights or Keras wrote (.weights.h5, .weights.json), a .keras file,
-// a .h5 file of Keras 2, .safetensors or .npz. The optimizer's variables are taken over where the file has them and the optimizer
-// has been built, that is, after a step of training, as in Keras.
+// LoadWeights gives the weights in a file to the model: one that SaveWeights or Keras wrote (.weights.h5,
+// .weights.json), a .keras file, a .h5 file of Keras 2, .safetensors or .npz. The optimizer's variables are taken over
+// where the file has them and the optimizer has been built, that is, after a step of training, as in Keras.
 //
-// Every weight must be there with its shape; otherwise nothing is changed and the error names all that does not fit. [SkipMismatch]
-// passes over what does not fit, and [Report] tells what became of each tensor.
-func (m *Model) LoadWeights(path string, options ...LoadOption) error {
-	c, rest, err := fileOptions("LoadWeights", options, "SkipMismatch", "Report")
-	if err != nil {
-		return err
-	}
-	if len(rest) > 0 {
-		return fmt.Errorf("keras: LoadWeights: received an option for making a model; it takes SkipMismatch and Report")
+// Every weight must be there with its shape; otherwise nothing is changed and the error names all that does not fit.
+// [SkipMismatch] passes over what does not fit, and [Report] tells what became of each tensor.
+func (m *Model) LoadWeights(path string, options ...LoadWeightsOption) error {
+	var c fileConfig
+	for _, o := range options {
+		if o != nil {
+			o.applyLoadWeights(&c)
+		}
 	}
 	if err := m.loadWeights(path, &c); err != nil {
 		return fmt.Errorf("keras: LoadWeights: %s: %w", path, withoutPath(path, err))

@@ -22,11 +22,11 @@ func (m *Model) loadNPZ(r io.ReaderAt, size int64, c *fileConfig) error {
 	if err != nil {
 		return err
 	}
-	return m.loadNamed(t.Names, func(i int) (kernels.Array, error) { return fromDense(t.Arrays[i]) }, c)
+	return m.loadNamed(t.Names, func(i int) (kernels.Array, error) { return t.Arrays[i], t.Arrays[i].Check() }, c)
 }
 
-// loadNamed gives values to the weights by the variables' paths. Where something does not fit, nothing is changed, unless the option
-// to skip is given.
+// loadNamed gives values to the weights by the variables' paths. Where something does not fit, nothing is changed,
+// unless the option to skip is given.
 func (m *Model) loadNamed(names []string, value func(i int) (kernels.Array, error), c *fileConfig) error {
 	report := &LoadReport{}
 	var vars distribute.Variables

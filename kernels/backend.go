@@ -8,8 +8,9 @@ import (
 
 // Backend compiles programs for its devices. All of its methods may be called by many goroutines.
 //
-// Work on a device is ordered by what it touches: whatever reads or writes the same buffer happens as if in the order of the calls. So a caller
-// may write an input, launch a program, copy a result and launch the next program without waiting for anything in between.
+// Work on a device is ordered by what it touches: whatever reads or writes the same buffer happens as if in the order
+// of the calls. So a caller may write an input, launch a program, copy a result and launch the next program without
+// waiting for anything in between.
 type Backend interface {
 	// Kind is the device kind it serves, "cpu".
 	Kind() string
@@ -23,8 +24,9 @@ type Backend interface {
 	Compile(p *ir.Program, o CompileOptions) (Executable, error)
 	// NewQueue opens a queue for launches on a device.
 	NewQueue(d Device) (Queue, error)
-	// NewCommunicators connects replicas and returns the ends of those in this process, in the order of their devices. It is an error that wraps
-	// [errors.ErrUnsupported] where the backend cannot connect several processes: who asks then combines values through host memory.
+	// NewCommunicators connects replicas and returns the ends of those in this process, in the order of their devices.
+	// It is an error that wraps [errors.ErrUnsupported] where the backend cannot connect several processes: who asks
+	// then combines values through host memory.
 	NewCommunicators(ctx context.Context, o CommunicatorOptions) ([]Communicator, error)
 }
 
@@ -32,17 +34,18 @@ type Backend interface {
 type CompileOptions struct {
 	// Device is one of those that will run the program: the others are of the same kind.
 	Device Device
-	// Replicas is how many take part, in all processes; 0 is 1. Collectives of the program must be made for that number.
+	// Replicas is how many take part, in all processes; 0 is 1. Collectives of the program must be made for that
+	// number.
 	Replicas int
 	// Overlap says that the communicators are [Overlapper]s.
 	Overlap bool
 }
 
-// Executable is a program that has been compiled for one kind of device and one number of replicas. It never changes: any replica of any strategy
-// may open sessions of it, from any goroutine.
+// Executable is a program that has been compiled for one kind of device and one number of replicas. It never changes:
+// any replica of any strategy may open sessions of it, from any goroutine.
 type Executable interface {
-	// NewSession makes the memory that one replica needs to run the program. A caller that runs the program several times at once has a
-	// session for each.
+	// NewSession makes the memory that one replica needs to run the program. A caller that runs the program several
+	// times at once has a session for each.
 	NewSession(o SessionOptions) (Session, error)
 	// Stats describes what was compiled.
 	Stats() Stats
@@ -64,16 +67,18 @@ type SessionOptions struct {
 	Replica int
 }
 
-// Session is the memory of one replica for one program: intermediate values, and whatever a backend keeps to repeat a launch quickly.
+// Session is the memory of one replica for one program: intermediate values, and whatever a backend keeps to repeat a
+// launch quickly.
 type Session interface {
-	// Launch puts a run of the program into a queue and returns what stands for its end. The slices may be used again when it returns, the
-	// buffers stay in use until the run is over. A launch with the buffers, the queue and the communicator of the one before can be a
-	// replay of what was captured then: callers keep inputs, results and variables in one place and write to them.
+	// Launch puts a run of the program into a queue and returns what stands for its end. The slices may be used again
+	// when it returns, the buffers stay in use until the run is over. A launch with the buffers, the queue and the
+	// communicator of the one before can be a replay of what was captured then: callers keep inputs, results and
+	// variables in one place and write to them.
 	//
-	// Mistakes in the arguments, failures of the computation such as an index out of range, and those of its collectives are errors of the
-	// event. A run that fails changes none of the buffers that it replaces; the other outputs are undefined then. ctx ends waiting for other
-	// replicas, not a computation that has begun. A launch that fails, or does not run because of its queue, aborts its communicator, so that the
-	// other replicas do not wait.
+	// Mistakes in the arguments, failures of the computation such as an index out of range, and those of its
+	// collectives are errors of the event. A run that fails changes none of the buffers that it replaces; the other
+	// outputs are undefined then. ctx ends waiting for other replicas, not a computation that has begun. A launch that
+	// fails, or does not run because of its queue, aborts its communicator, so that the other replicas do not wait.
 	//
 	// A session runs one launch at a time.
 	Launch(ctx context.Context, l Launch) Event
@@ -85,8 +90,9 @@ type Session interface {
 type Launch struct {
 	// Queue orders the run and remembers its failure; nil: a queue of its own.
 	Queue Queue
-	// Inputs holds a buffer for each input and Outputs one for each output, in program order, with the program's types. Where an output replaces
-	// an input and Outputs has nil, the input is donated: the result is where the input was. Otherwise the given buffer is written.
+	// Inputs holds a buffer for each input and Outputs one for each output, in program order, with the program's types.
+	// Where an output replaces an input and Outputs has nil, the input is donated: the result is where the input was.
+	// Otherwise the given buffer is written.
 	Inputs, Outputs []Buffer
 	// Communicator connects the replica with the others; nil where the program has no collectives.
 	Communicator Communicator

@@ -20,8 +20,8 @@ type Communicator interface {
 	AllGather(ctx context.Context, part, whole Buffer, axis int) error
 	// Broadcast copies the root's value to all.
 	Broadcast(ctx context.Context, root int, value Buffer) error
-	// Abort makes current and later calls of all replicas of this process return err, for good. It is called when one replica fails, so that the
-	// others do not wait for it. A set with an aborted end is closed, and another one made.
+	// Abort makes current and later calls of all replicas of this process return err, for good. It is called when one
+	// replica fails, so that the others do not wait for it. A set with an aborted end is closed, and another one made.
 	Abort(err error)
 	// Close gives back what the end holds. Calls under way fail.
 	Close()
@@ -31,15 +31,18 @@ type Communicator interface {
 type CommunicatorOptions struct {
 	// Devices are those of the replicas in this process, in replica order.
 	Devices []Device
-	// First is the number of the first of them among the replicas of all processes, and Replicas the number of these; 0 is len(Devices).
+	// First is the number of the first of them among the replicas of all processes, and Replicas the number of these; 0
+	// is len(Devices).
 	First, Replicas int
-	// Exchange gives every process the bytes of all, in the order of their replicas; all call it equally often. Backends send what a connection
-	// begins with, such as the unique id that the first process draws. nil where there is one process.
+	// Exchange gives every process the bytes of all, in the order of their replicas; all call it equally often.
+	// Backends send what a connection begins with, such as the unique id that the first process draws. nil where there
+	// is one process.
 	Exchange func(ctx context.Context, own []byte) ([][]byte, error)
-	// Library names what is to combine the values, [NCCL]; "" is the backend's choice. It is for backends that have one to choose.
+	// Library names what is to combine the values, [NCCL]; "" is the backend's choice. It is for backends that have one
+	// to choose.
 	Library string
-	// Timeout is the longest wait for other processes; 0 is the backend's. Narrow is the type in which large sums of float32 travel between devices,
-	// where the backend lets them; Invalid is their own.
+	// Timeout is the longest wait for other processes; 0 is the backend's. Narrow is the type in which large sums of
+	// float32 travel between devices, where the backend lets them; Invalid is their own.
 	Timeout time.Duration
 	Narrow  ir.DType
 }
@@ -61,13 +64,13 @@ func (o CommunicatorOptions) Total() int {
 	return o.Replicas
 }
 
-// Overlapper is implemented by communicators whose all-reduces go on while the replica computes. Backends use it to start the sum of a
-// bucket of gradients as soon as these exist, and to wait for it when the sums are needed.
+// Overlapper is implemented by communicators whose all-reduces go on while the replica computes. Backends use it to
+// start the sum of a bucket of gradients as soon as these exist, and to wait for it when the sums are needed.
 type Overlapper interface {
 	Communicator
-	// StartAllReduce begins what AllReduce does and returns without waiting for the other replicas. Until the wait for it has returned,
-	// the replica must leave values and their memory alone. It counts as a call where the order of calls matters. Where too many
-	// are under way, it waits for the oldest.
+	// StartAllReduce begins what AllReduce does and returns without waiting for the other replicas. Until the wait for
+	// it has returned, the replica must leave values and their memory alone. It counts as a call where the order of
+	// calls matters. Where too many are under way, it waits for the oldest.
 	StartAllReduce(ctx context.Context, kind ir.Kind, values []Buffer) error
 	// WaitAllReduce returns when the oldest all-reduce that was started and not waited for is complete.
 	WaitAllReduce(ctx context.Context) error

@@ -15,8 +15,8 @@ type Device struct {
 // String returns the usual spelling, "cpu:0".
 func (d Device) String() string { return d.Kind + ":" + strconv.Itoa(d.Index) }
 
-// ParseDevice reads "cpu:0", "CPU:0", "/cpu:0", "/device:CPU:0" and "cpu" (index 0). Names that a backend has as an alias,
-// such as "gpu" of package cuda, give the kind that they stand for.
+// ParseDevice reads "cpu:0", "CPU:0", "/cpu:0", "/device:CPU:0" and "cpu" (index 0). Names that a backend has as an
+// alias, such as "gpu" of package cuda, give the kind that they stand for.
 func ParseDevice(name string) (Device, error) {
 	s := strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(name), "/"), "device:")
 	kind, index, found := strings.Cut(s, ":")

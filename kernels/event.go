@@ -27,13 +27,14 @@ func (c *completed) Done() bool                 { return true }
 
 // Queue puts launches on one device in order and keeps what went wrong. One goroutine at a time uses it.
 //
-// A failure stays: launches that follow a failed one in its queue change nothing and fail with the same error, until Wait has returned it. So a
-// caller may be steps ahead of the device and still finds the variables as they were before the step that failed.
+// A failure stays: launches that follow a failed one in its queue change nothing and fail with the same error, until
+// Wait has returned it. So a caller may be steps ahead of the device and still finds the variables as they were before
+// the step that failed.
 type Queue interface {
 	Device() Device
-	// Inline reports that the queue is the caller itself: Launch returns when the run is over. Replicas that meet in collectives must then be
-	// launched by a goroutine each. Otherwise one goroutine launches all replicas in turn, and does so before anyone launches another program
-	// with collectives on these devices.
+	// Inline reports that the queue is the caller itself: Launch returns when the run is over. Replicas that meet in
+	// collectives must then be launched by a goroutine each. Otherwise one goroutine launches all replicas in turn, and
+	// does so before anyone launches another program with collectives on these devices.
 	Inline() bool
 	// Wait returns when all launches are over, with the first error since the last Wait.
 	Wait(ctx context.Context) error

@@ -23,8 +23,8 @@ func Register(b Backend) {
 	registry.backends[b.Kind()] = b
 }
 
-// RegisterAlias makes another name for the devices of a backend: with RegisterAlias("gpu", "cuda"), [ParseDevice] reads "/gpu:0" as "cuda:0".
-// Backends call it next to [Register]; the first one to take a name has it.
+// RegisterAlias makes another name for the devices of a backend: with RegisterAlias("gpu", "cuda"), [ParseDevice] reads
+// "/gpu:0" as "cuda:0". Backends call it next to [Register]; the first one to take a name has it.
 func RegisterAlias(alias, kind string) {
 	registry.Lock()
 	defer registry.Unlock()

@@ -1,11 +1,19 @@
 package kernels
 
-// Lockstep is implemented by backends whose replicas run one program together, such as XLA's: the program has the same shapes on all of them.
-// Strategies fill short batches up where the parts of the replicas would differ.
+// Lockstep is implemented by backends whose replicas run one program together, such as XLA's: the program has the same
+// shapes on all of them. Strategies fill short batches up where the parts of the replicas would differ.
 type Lockstep interface {
 	Backend
 	// Lockstep reports whether that is so.
 	Lockstep() bool
+}
+
+// Grouper is implemented by backends that know which of their devices are linked closely.
+type Grouper interface {
+	Backend
+	// Groups splits devices of the backend into groups whose members reach each other faster than those of other
+	// groups, by their places in the list, in its order; nil where nothing is known.
+	Groups(devices []Device) [][]int
 }
 
 // Surveyor is implemented by backends that know where their devices are in the machine.

@@ -22,11 +22,6 @@ func (l *Activation) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{activate(c, l.Activation, one(c, in))}
 }
 
-// Call applies the layer inside a trace.
-func (l *Activation) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // SupportsMasking reports that a mask passes through.
 func (l *Activation) SupportsMasking() bool { return true }
 

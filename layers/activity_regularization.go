@@ -32,11 +32,6 @@ func (l *ActivityRegularization) Forward(c *Context, in []*ops.Tensor) []*ops.Te
 	return []*ops.Tensor{one(c, in)}
 }
 
-// Call applies the layer inside a trace.
-func (l *ActivityRegularization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // SupportsMasking reports that a mask passes through.
 func (l *ActivityRegularization) SupportsMasking() bool { return true }
 

@@ -6,12 +6,12 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// NumberAdapter is a layer that learns from numbers before a model is trained: Normalization, Discretization, IntegerLookup. The function
-// Adapt of package keras feeds it from a dataset.
+// NumberAdapter is a layer that learns from numbers before a model is trained: Normalization, Discretization,
+// IntegerLookup. The function Adapt of package keras feeds it from a dataset.
 type NumberAdapter interface {
 	Layer
-	// AdaptBatches learns from batches that come one by one, replacing what was learned before. The first error among them ends it and is
-	// returned; the layer then keeps what it knew.
+	// AdaptBatches learns from batches that come one by one, replacing what was learned before. The first error among
+	// them ends it and is returned; the layer then keeps what it knew.
 	AdaptBatches(batches iter.Seq2[kernels.Array, error]) error
 }
 

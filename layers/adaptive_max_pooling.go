@@ -2,11 +2,11 @@ package layers
 
 import "github.com/gokeras/gokeras/keras/ops"
 
-// AdaptiveMaxPooling1D takes the largest element of windows that cover a sequence so that the result has a given size. Window i of
-// m over an axis of length n goes from floor(i·n/m) to ceil((i+1)·n/m) - 1.
+// AdaptiveMaxPooling1D takes the largest element of windows that cover a sequence so that the result has a given size.
+// Window i of m over an axis of length n goes from floor(i·n/m) to ceil((i+1)·n/m) - 1.
 //
-// Input shape: (batch, steps, channels), or with DataFormat ChannelsFirst (batch, channels, steps). Output shape: the same with
-// the lengths of OutputSize.
+// Input shape: (batch, steps, channels), or with DataFormat ChannelsFirst (batch, channels, steps). Output shape: the
+// same with the lengths of OutputSize.
 type AdaptiveMaxPooling1D struct {
 	Base
 
@@ -14,8 +14,8 @@ type AdaptiveMaxPooling1D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	OutputSize []int  `keras:"output_size,length=1"`              // lengths of the result; required, one number stands for all axes
-	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	OutputSize []int      `keras:"output_size,length=1"`              // lengths of the result; required, one number stands for all axes
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 }
 
 // Forward computes the layer.
@@ -23,16 +23,11 @@ func (l *AdaptiveMaxPooling1D) Forward(c *Context, in []*ops.Tensor) []*ops.Tens
 	return poolAdaptively(one(c, in), 1, l.OutputSize, l.DataFormat, ops.Max)
 }
 
-// Call applies the layer inside a trace.
-func (l *AdaptiveMaxPooling1D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
-// AdaptiveMaxPooling2D takes the largest element of windows that cover an image so that the result has a given size. Window i of m
-// over an axis of length n goes from floor(i·n/m) to ceil((i+1)·n/m) - 1.
+// AdaptiveMaxPooling2D takes the largest element of windows that cover an image so that the result has a given size.
+// Window i of m over an axis of length n goes from floor(i·n/m) to ceil((i+1)·n/m) - 1.
 //
-// Input shape: (batch, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, height, width). Output shape:
-// the same with the lengths of OutputSize.
+// Input shape: (batch, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, height, width).
+// Output shape: the same with the lengths of OutputSize.
 type AdaptiveMaxPooling2D struct {
 	Base
 
@@ -40,8 +35,8 @@ type AdaptiveMaxPooling2D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	OutputSize []int  `keras:"output_size,length=2"`              // lengths of the result; required, one number stands for all axes
-	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	OutputSize []int      `keras:"output_size,length=2"`              // lengths of the result; required, one number stands for all axes
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 }
 
 // Forward computes the layer.
@@ -49,16 +44,11 @@ func (l *AdaptiveMaxPooling2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tens
 	return poolAdaptively(one(c, in), 2, l.OutputSize, l.DataFormat, ops.Max)
 }
 
-// Call applies the layer inside a trace.
-func (l *AdaptiveMaxPooling2D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
-// AdaptiveMaxPooling3D takes the largest element of windows that cover a volume so that the result has a given size. Window i of m
-// over an axis of length n goes from floor(i·n/m) to ceil((i+1)·n/m) - 1.
+// AdaptiveMaxPooling3D takes the largest element of windows that cover a volume so that the result has a given size.
+// Window i of m over an axis of length n goes from floor(i·n/m) to ceil((i+1)·n/m) - 1.
 //
-// Input shape: (batch, depth, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, depth, height, width).
-// Output shape: the same with the lengths of OutputSize.
+// Input shape: (batch, depth, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, depth,
+// height, width). Output shape: the same with the lengths of OutputSize.
 type AdaptiveMaxPooling3D struct {
 	Base
 
@@ -66,18 +56,13 @@ type AdaptiveMaxPooling3D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	OutputSize []int  `keras:"output_size,length=3"`              // lengths of the result; required, one number stands for all axes
-	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	OutputSize []int      `keras:"output_size,length=3"`              // lengths of the result; required, one number stands for all axes
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 }
 
 // Forward computes the layer.
 func (l *AdaptiveMaxPooling3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return poolAdaptively(one(c, in), 3, l.OutputSize, l.DataFormat, ops.Max)
-}
-
-// Call applies the layer inside a trace.
-func (l *AdaptiveMaxPooling3D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 func init() {

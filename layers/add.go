@@ -4,8 +4,9 @@ import "github.com/gokeras/gokeras/keras/ops"
 
 // Add adds its inputs: y = x₁ + x₂ + …
 //
-// Input shapes: one or more that broadcast to each other, with equal batch sizes; axes that one lacks are put in after the batch.
-// Output shape: the shape that they broadcast to. The result's mask is true where any input's is, if all have one.
+// Input shapes: one or more that broadcast to each other, with equal batch sizes; axes that one lacks are put in after
+// the batch. Output shape: the shape that they broadcast to. The result's mask is true where any input's is, if all
+// have one.
 type Add struct {
 	Base
 
@@ -22,13 +23,11 @@ func (l *Add) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 // ComputeMask returns the steps that count in any input, if all have a mask.
 func (l *Add) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tensor { return anyMask(inputs) }
 
-// Call applies the layer inside a trace.
-func (l *Add) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
-
 // Multiply multiplies its inputs: y = x₁ · x₂ · …
 //
-// Input shapes: one or more that broadcast to each other, with equal batch sizes; axes that one lacks are put in after the batch.
-// Output shape: the shape that they broadcast to. Masked steps of an input count as 1; where all inputs are masked the result is
+// Input shapes: one or more that broadcast to each other, with equal batch sizes; axes that one lacks are put in after
+// the batch. Output shape: the shape that they broadcast to. Masked steps of an input count as 1; where all inputs are
+// masked the result is
 // 0. The result's mask is true where any input's is, if all have one.
 type Multiply struct {
 	Base
@@ -48,15 +47,11 @@ func (l *Multiply) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tenso
 	return anyMask(inputs)
 }
 
-// Call applies the layer inside a trace.
-func (l *Multiply) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // Average takes the mean of its inputs: y = (x₁ + x₂ + …) / n.
 //
-// Input shapes: one or more that broadcast to each other, with equal batch sizes; axes that one lacks are put in after the batch.
-// Output shape: the shape that they broadcast to. The result's mask is true where any input's is, if all have one.
+// Input shapes: one or more that broadcast to each other, with equal batch sizes; axes that one lacks are put in after
+// the batch. Output shape: the shape that they broadcast to. The result's mask is true where any input's is, if all
+// have one.
 type Average struct {
 	Base
 
@@ -75,14 +70,11 @@ func (l *Average) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tensor
 	return anyMask(inputs)
 }
 
-// Call applies the layer inside a trace.
-func (l *Average) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
-
 // Maximum takes the largest of its inputs, element by element: y = max(x₁, x₂, …).
 //
-// Input shapes: one or more that broadcast to each other, with equal batch sizes; axes that one lacks are put in after the batch.
-// Output shape: the shape that they broadcast to. Masked steps of an input leave the other inputs' values. The result's mask is
-// true where any input's is, if all have one.
+// Input shapes: one or more that broadcast to each other, with equal batch sizes; axes that one lacks are put in after
+// the batch. Output shape: the shape that they broadcast to. Masked steps of an input leave the other inputs' values.
+// The result's mask is true where any input's is, if all have one.
 type Maximum struct {
 	Base
 
@@ -101,14 +93,11 @@ func (l *Maximum) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tensor
 	return anyMask(inputs)
 }
 
-// Call applies the layer inside a trace.
-func (l *Maximum) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
-
 // Minimum takes the smallest of its inputs, element by element: y = min(x₁, x₂, …).
 //
-// Input shapes: one or more that broadcast to each other, with equal batch sizes; axes that one lacks are put in after the batch.
-// Output shape: the shape that they broadcast to. Masked steps of an input leave the other inputs' values. The result's mask is
-// true where any input's is, if all have one.
+// Input shapes: one or more that broadcast to each other, with equal batch sizes; axes that one lacks are put in after
+// the batch. Output shape: the shape that they broadcast to. Masked steps of an input leave the other inputs' values.
+// The result's mask is true where any input's is, if all have one.
 type Minimum struct {
 	Base
 
@@ -127,13 +116,10 @@ func (l *Minimum) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tensor
 	return anyMask(inputs)
 }
 
-// Call applies the layer inside a trace.
-func (l *Minimum) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
-
 // Subtract subtracts its second input from the first: y = x₁ - x₂.
 //
-// Input shapes: two that broadcast to each other, with equal batch sizes. Output shape: the shape that they broadcast to. The
-// result's mask is true where either input's is, if both have one.
+// Input shapes: two that broadcast to each other, with equal batch sizes. Output shape: the shape that they broadcast
+// to. The result's mask is true where either input's is, if both have one.
 type Subtract struct {
 	Base
 
@@ -153,11 +139,6 @@ func (l *Subtract) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 // ComputeMask returns the steps that count in any input, if all have a mask.
 func (l *Subtract) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tensor {
 	return anyMask(inputs)
-}
-
-// Call applies the layer inside a trace.
-func (l *Subtract) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // multiplyMasked multiplies the inputs; masked steps count as 1, and are 0 in the result where all inputs are masked.

@@ -61,7 +61,8 @@ func channelAxis(g *ops.Graph, axis int, shape ir.Shape) int {
 	return (axis + rank) % rank
 }
 
-// normalize returns gamma · (x - mean) / sqrt(variance + epsilon) + beta with all four along one axis; gamma and beta may be nil.
+// normalize returns gamma · (x - mean) / sqrt(variance + epsilon) + beta with all four along one axis; gamma and beta
+// may be nil.
 func normalize(x, mean, variance, gamma, beta *ops.Tensor, axis int, epsilon float64) *ops.Tensor {
 	scale := ops.Rsqrt(ops.AddScalar(variance, epsilon))
 	if gamma != nil {

@@ -12,11 +12,11 @@ import (
 //	y = a · x + b    with probability 1 - Rate
 //	y = a · α' + b   with probability Rate
 //
-// with α' = -1.7580993408473766, the least value of selu, a = ((1-Rate)(1 + Rate·α'²))^(-1/2) and b = -a·α'·Rate, which keep mean
-// 0 and variance 1. Otherwise y = x.
+// with α' = -1.7580993408473766, the least value of selu, a = ((1-Rate)(1 + Rate·α'²))^(-1/2) and b = -a·α'·Rate, which
+// keep mean 0 and variance 1. Otherwise y = x.
 //
-// Input shape: any. Output shape: that of the input. A mask passes through. Source: Klambauer et al., "Self-Normalizing Neural
-// Networks", NeurIPS 2017, section "New Dropout Technique".
+// Input shape: any. Output shape: that of the input. A mask passes through. Source: Klambauer et al., "Self-Normalizing
+// Neural Networks", NeurIPS 2017, section "New Dropout Technique".
 type AlphaDropout struct {
 	Base
 
@@ -48,11 +48,6 @@ func (l *AlphaDropout) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	kept := ops.CompareScalar(ir.Ge, drawn, l.Rate)
 	y := ops.Where(kept, x, ops.Scalar(x, least))
 	return []*ops.Tensor{ops.AddScalar(ops.MultiplyScalar(y, a), -a*least*l.Rate)}
-}
-
-// Call applies the layer inside a trace.
-func (l *AlphaDropout) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // SupportsMasking reports that a mask passes through.

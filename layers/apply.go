@@ -16,8 +16,8 @@ import (
 // Unknown is the length of an axis that is known only at run time, as None in Keras. Axis 0, the batch, usually is.
 const Unknown = -1
 
-// KerasTensor stands for the result of a layer in a Functional model that is being described. It has a shape and remembers the
-// call that makes it. A mistake travels along and is reported by keras.NewFunctional.
+// KerasTensor stands for the result of a layer in a Functional model that is being described. It has a shape and
+// remembers the call that makes it. A mistake travels along and is reported by keras.NewFunctional.
 type KerasTensor struct {
 	shape ir.Shape
 	dtype ir.DType
@@ -95,12 +95,12 @@ func ShapeString(s ir.Shape) string {
 	return "(" + strings.Join(parts, ", ") + ")"
 }
 
-// Apply records the call of a layer on symbolic tensors and returns its (first) result. A layer applied twice shares its
-// weights.
+// Apply records the call of a layer on symbolic tensors and returns its (first) result. A layer applied twice shares
+// its weights.
 func Apply(l Layer, inputs ...*KerasTensor) *KerasTensor { return ApplyAll(l, inputs...)[0] }
 
-// ApplyAll is Apply for layers with several results. After a mistake the list is longer than any layer's, so that picking a result
-// does not fail before the mistake is reported.
+// ApplyAll is Apply for layers with several results. After a mistake the list is longer than any layer's, so that
+// picking a result does not fail before the mistake is reported.
 func ApplyAll(l Layer, inputs ...*KerasTensor) []*KerasTensor {
 	if a, order, ok := dictOfImages(l, inputs); ok {
 		return inOrder(ApplyArguments(l, a), order)
@@ -185,8 +185,8 @@ func describe(l Layer) string {
 	return ClassName(l)
 }
 
-// InferTypes returns the types of a layer's results for inputs with open axes, building the layer on the way. After an error the
-// layers inside it that it has begun to build are as if untouched.
+// InferTypes returns the types of a layer's results for inputs with open axes, building the layer on the way. After an
+// error the layers inside it that it has begun to build are as if untouched.
 func InferTypes(l Layer, inputs []ir.Type) ([]ir.Type, error) {
 	return inferTypes(l, inputs, func(c *Context, in []*ops.Tensor) []*ops.Tensor { return InvokeAll(l, c, in...) })
 }
@@ -209,7 +209,8 @@ func inferTypes(l Layer, inputs []ir.Type, invoke func(*Context, []*ops.Tensor) 
 	return types, err
 }
 
-// traceTypes traces a layer once. Open axes are sizes of names: the batch, which all inputs share, and one for each other axis.
+// traceTypes traces a layer once. Open axes are sizes of names: the batch, which all inputs share, and one for each
+// other axis.
 func traceTypes(inputs []ir.Type, invoke func(*Context, []*ops.Tensor) []*ops.Tensor) (out []ir.Type, err error) {
 	defer ops.Catch(&err)
 	types := SymbolicTypes(inputs)
@@ -241,8 +242,8 @@ func catchOpenMemory(types []ir.Type) {
 	}
 }
 
-// SymbolicTypes returns types in which the sizes "batch", "axis_1", "axis_2", ... of package dim stand for open axes; from the second
-// input on they are named "input_1_axis_1".
+// SymbolicTypes returns types in which the sizes "batch", "axis_1", "axis_2", ... of package dim stand for open axes;
+// from the second input on they are named "input_1_axis_1".
 func SymbolicTypes(types []ir.Type) []ir.Type {
 	out := make([]ir.Type, len(types))
 	for i, t := range types {

@@ -12,13 +12,15 @@ import (
 //	scores = scale·query·keyᵀ                       (ScoreMode "dot")
 //	scores = w·Σ tanh(scale·(query + key))          (ScoreMode "concat"; the sum runs over the features)
 //
-// Inputs: query (batch, T, features), value (batch, S, features), optionally key (batch, S, features; the value where it is left
-// out). Results: y (batch, T, features), and with ReturnAttentionScores the probabilities (batch, T, S), after Dropout in training.
+// Inputs: query (batch, T, features), value (batch, S, features), optionally key (batch, S, features; the value where
+// it is left out). Results: y (batch, T, features), and with ReturnAttentionScores the probabilities (batch, T, S),
+// after Dropout in training.
 //
-// The mask of the value hides positions: 1e9 is taken off their scores (65504 in float16), so where all are hidden the scores
-// differ among themselves as before, as far as the type can tell. The mask of the query sets results to 0 and passes on. Weights:
-// scale () with UseScale, concat_score_weight () with "concat". Behaviour and defaults are those of keras.layers.Attention.
-// Source: Luong, Pham, Manning, "Effective Approaches to Attention-based Neural Machine Translation", EMNLP 2015.
+// The mask of the value hides positions: 1e9 is taken off their scores (65504 in float16), so where all are hidden the
+// scores differ among themselves as before, as far as the type can tell. The mask of the query sets results to 0 and
+// passes on. Weights: scale () with UseScale, concat_score_weight () with "concat". Behaviour and defaults are those of
+// keras.layers.Attention. Source: Luong, Pham, Manning, "Effective Approaches to Attention-based Neural Machine
+// Translation", EMNLP 2015.
 type Attention struct {
 	Base
 
@@ -86,18 +88,13 @@ func (l *Attention) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor
 	return queryMask(in, out)
 }
 
-// Call applies the layer inside a trace; [InvokeAll] returns the probabilities too.
-func (l *Attention) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // AdditiveAttention is attention whose scores are learned sums:
 //
 //	y = softmax(Σ scale·tanh(query + key))·value
 //
-// Inputs, results and masks are those of [Attention]. Weights: scale (features), unless NoScale. Behaviour and defaults are those
-// of keras.layers.AdditiveAttention. Source: Bahdanau, Cho, Bengio, "Neural Machine Translation by Jointly Learning to Align and
-// Translate", ICLR 2015.
+// Inputs, results and masks are those of [Attention]. Weights: scale (features), unless NoScale. Behaviour and defaults
+// are those of keras.layers.AdditiveAttention. Source: Bahdanau, Cho, Bengio, "Neural Machine Translation by Jointly
+// Learning to Align and Translate", ICLR 2015.
 type AdditiveAttention struct {
 	Base
 
@@ -143,11 +140,6 @@ func (l *AdditiveAttention) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor 
 // ComputeMask hands the mask of the query on.
 func (l *AdditiveAttention) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
 	return queryMask(in, out)
-}
-
-// Call applies the layer inside a trace; [InvokeAll] returns the probabilities too.
-func (l *AdditiveAttention) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 func init() {

@@ -8,26 +8,28 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// AugMix replaces, in training, images x by a mean of themselves and of several chains of steps applied to them. Otherwise y = x.
+// AugMix replaces, in training, images x by a mean of themselves and of several chains of steps applied to them.
+// Otherwise y = x.
 //
 //	y = cut(m·x + (1 - m)·Σ w[i]·chain[i](x))
 //
-// with the sum over NumChains chains, w of the symmetric Dirichlet distribution with parameter Alpha, and m of the beta distribution
-// with both parameters Alpha; both are the same for all images of a batch. cut brings numbers into ValueRange. A chain is ChainDepth
-// steps, one after the other, each drawn with equal chances from nothing and [RandomShear], [RandomTranslation], [RandomRotation],
-// [RandomPosterization], [Solarization], [AutoContrast], [Equalization] and, unless NoColorOps is set, [RandomBrightness],
-// [RandomColorDegeneration], [RandomContrast] and [RandomSharpness]. All images of a batch get the same steps, with numbers of their
-// own. Steps are drawn anew for each training step, and only those that were drawn are computed; Keras draws them when it traces the
-// function that calls the layer.
+// with the sum over NumChains chains, w of the symmetric Dirichlet distribution with parameter Alpha, and m of the beta
+// distribution with both parameters Alpha; both are the same for all images of a batch. cut brings numbers into
+// ValueRange. A chain is ChainDepth steps, one after the other, each drawn with equal chances from nothing and
+// [RandomShear], [RandomTranslation], [RandomRotation], [RandomPosterization], [Solarization], [AutoContrast],
+// [Equalization] and, unless NoColorOps is set, [RandomBrightness], [RandomColorDegeneration], [RandomContrast] and
+// [RandomSharpness]. All images of a batch get the same steps, with numbers of their own. Steps are drawn afresh for
+// each training step, and only those that were drawn are computed; Keras draws them when it traces the function that
+// calls the layer.
 //
 // Factor [low, high] is the factor of all steps that take one; posterization keeps up to max(1, floor(8·high)) bits.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. There are 1 or 3 channels, with NoColorOps any number. Output shape: that of the input, in the compute type. A
-// mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. There are 1 or 3 channels, with NoColorOps any number. Output shape: that of the
+// input, in the compute type. A mask does not pass through.
 //
-// Source: Hendrycks et al., "AugMix: A Simple Data Processing Method to Improve Robustness and Uncertainty", ICLR 2020; behaviour of
-// keras.layers.AugMix.
+// Source: Hendrycks et al., "AugMix: A Simple Data Processing Method to Improve Robustness and Uncertainty", ICLR 2020;
+// behaviour of keras.layers.AugMix.
 type AugMix struct {
 	Base
 
@@ -35,16 +37,16 @@ type AugMix struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	NumChains         int       `keras:"num_chains,default=3"`              // 0 is 3
-	ChainDepth        int       `keras:"chain_depth,default=3"`             // steps of a chain; 0 is 3
-	Factor            []float64 `keras:"factor"`                            // strength from 0 to 1, or one number f for {0, f}; nil is {0, 0.3}
-	Alpha             *float64  `keras:"alpha,default=1.0"`                 // see above, positive; nil is 1
-	NoColorOps        bool      `keras:"all_ops,not"`                       // without the last four of the steps above
-	Interpolation     string    `keras:"interpolation,default=bilinear"`    // "bilinear" or "nearest", between cells; "" is "bilinear"
-	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	NumChains         int               `keras:"num_chains,default=3"`              // 0 is 3
+	ChainDepth        int               `keras:"chain_depth,default=3"`             // steps of a chain; 0 is 3
+	Factor            []float64         `keras:"factor"`                            // strength from 0 to 1, or one number f for {0, f}; nil is {0, 0.3}
+	Alpha             *float64          `keras:"alpha,default=1.0"`                 // see above, positive; nil is 1
+	NoColorOps        bool              `keras:"all_ops,not"`                       // without the last four of the steps above
+	Interpolation     Interpolation     `keras:"interpolation,default=bilinear"`    // "bilinear" or "nearest", between cells; "" is "bilinear"
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -83,7 +85,8 @@ func (l *AugMix) drawSteps(c *Context, x *ops.Tensor, d drawn) {
 	}
 }
 
-// mixMasks is the mean of masks that transform makes of images: those that steps of the chains have moved. They are of a float type.
+// mixMasks is the mean of masks that transform makes of images: those that steps of the chains have moved. They are of
+// a float type.
 func (l *AugMix) mixMasks(masks, x *ops.Tensor, d drawn) *ops.Tensor {
 	return l.meanOfChains(masks, d, func(i, k int, s augmentationStep, before *ops.Tensor) *ops.Tensor {
 		return s.masks(before, x, d.of(fmt.Sprintf("%d/%d/%s", i, k, s.name)))
@@ -145,7 +148,8 @@ func (l *AugMix) draw(c *Context, _ *ops.Tensor) drawn {
 	}
 }
 
-// transform takes the numbers of steps from among the given ones: those of step k of chain i begin with "i/k/", followed by its name.
+// transform takes the numbers of steps from among the given ones: those of step k of chain i begin with "i/k/",
+// followed by its name.
 func (l *AugMix) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return l.mixChains(x, d, func(i, k int, s augmentationStep, _ *ops.Tensor) drawn {
 		return d.of(fmt.Sprintf("%d/%d/%s", i, k, s.name))
@@ -188,16 +192,13 @@ func (l *AugMix) meanOfChains(x *ops.Tensor, d drawn, apply func(chain, place in
 	return ops.Add(ops.Multiply(share, x), ops.Multiply(ops.Subtract(ops.Scalar(share, 1), share), sum))
 }
 
-// Call applies the layer inside a trace.
-func (l *AugMix) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // AmendConfig writes a factor of one number as the range that it stands for.
 func (l *AugMix) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.factor(), 0)
 }
 
-func (l *AugMix) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
+func (l *AugMix) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
+	return l.BoundingBoxFormat, l.DataFormat
+}
 
 func init() { Register[AugMix]() }

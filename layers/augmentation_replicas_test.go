@@ -13,12 +13,12 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestAugmentationOnReplicas: each replica mixes the images of its own part of a batch, others of the layers run there as well, and two
-// runs give the same bits.
+// TestAugmentationOnReplicas: each replica mixes the images of its own part of a batch, others of the layers run there
+// as well, and two runs give the same bits.
 func TestAugmentationOnReplicas(t *testing.T) {
 	const n = 16
 	images, labels := waves(n, 6, 5, 3), waves(n, n)
-	one := labels.Data().([]float32)
+	one := labels.Elements().([]float32)
 	for i := range one {
 		one[i] = 0
 		if i%n == i/n {
@@ -46,7 +46,7 @@ func TestAugmentationOnReplicas(t *testing.T) {
 		require.NoError(t, err)
 		y, err := m.Predict(t.Context(), data.Arrays(images, nil))
 		require.NoError(t, err)
-		return history.Logs, y.Data().([]float32)
+		return history.Logs, y.Elements().([]float32)
 	}
 	for name, mixer := range map[string]func() layers.Layer{
 		"mix up":  func() layers.Layer { return &layers.MixUp{Alpha: new(1.0)} },

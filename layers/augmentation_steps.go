@@ -37,9 +37,9 @@ func (s *contrastStep) transform(x *ops.Tensor, _ drawn) *ops.Tensor { return s.
 type stepOptions struct {
 	low, high     float64 // strength, from 0 to 1
 	valueRange    []float64
-	interpolation string
+	interpolation Interpolation
 	seed          *int
-	dataFormat    string
+	dataFormat    DataFormat
 }
 
 // geometricSteps move the cells of images.
@@ -74,8 +74,8 @@ func (o stepOptions) valueSteps() []augmentationStep {
 	}
 }
 
-// amongSteps computes apply(k) for the k that index, a whole number from 0 to below n, holds when the program runs, and nothing for the
-// others.
+// amongSteps computes apply(k) for the k that index, a whole number from 0 to below n, holds when the program runs, and
+// nothing for the others.
 func amongSteps(index *ops.Tensor, n int, apply func(k int) *ops.Tensor) *ops.Tensor {
 	var half func(from, to int) *ops.Tensor
 	half = func(from, to int) *ops.Tensor {

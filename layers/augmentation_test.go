@@ -31,8 +31,8 @@ func mixed(t *testing.T, l layers.Layer, n, step int) (images, labels, masks []f
 	return a.outputs[0].F, a.outputs[1].F, a.outputs[2].F
 }
 
-// partners returns the number j that the label of each example i is mixed with (i itself where there is none) and the weight of i. It
-// fails where labels are no mean of two, or the js are no order of the batch.
+// partners returns the number j that the label of each example i is mixed with (i itself where there is none) and the
+// weight of i. It fails where labels are no mean of two, or the js are no order of the batch.
 func partners(t *testing.T, labels []float64, n int) (order []int, weights []float64) {
 	t.Helper()
 	taken := make([]bool, n)
@@ -78,8 +78,8 @@ func TestMixUpMixesImagesLabelsAndMasksAlike(t *testing.T) {
 	assert.Greater(t, moved, 4*n)
 }
 
-// TestCutMixCutsImagesAndLabelsAlike: each image has cells of its own and of the one that its label names, in a rectangle whose area is
-// the share of the label, but for the cells that it cuts.
+// TestCutMixCutsImagesAndLabelsAlike: each image has cells of its own and of the one that its label names, in a
+// rectangle whose area is the share of the label, but for the cells that it cuts.
 func TestCutMixCutsImagesAndLabelsAlike(t *testing.T) {
 	const n = 12
 	both := 0
@@ -111,8 +111,8 @@ func TestCutMixCutsImagesAndLabelsAlike(t *testing.T) {
 	assert.Greater(t, both, 4*n)
 }
 
-// TestMixingWeights: weights are distributed as declared: mean and deviation of the beta distribution, within five standard errors;
-// orders are orders.
+// TestMixingWeights: weights are distributed as declared: mean and deviation of the beta distribution, within five
+// standard errors; orders are orders.
 func TestMixingWeights(t *testing.T) {
 	const n = 4000
 	for _, c := range []struct {
@@ -166,8 +166,8 @@ func TestChoicesOfPolicies(t *testing.T) {
 	assert.True(t, share[0] > 0 && share[0] < 1)
 }
 
-// TestCornersOfPerspectives: the share of changed images is the probability, and corners move by at most half of the scale of their
-// distance from the first one, which stays.
+// TestCornersOfPerspectives: the share of changed images is the probability, and corners move by at most half of the
+// scale of their distance from the first one, which stays.
 func TestCornersOfPerspectives(t *testing.T) {
 	const n = 3000
 	l := &layers.RandomPerspective{Factor: []float64{0.3, 0.5}, Scale: new(0.8)}
@@ -214,8 +214,8 @@ func TestElasticDraws(t *testing.T) {
 	assert.InDelta(t, 0, product, 5/math.Sqrt(float64(len(dx))))
 }
 
-// TestAugmentationThatChangesNothing: without strength, outside of training, and for one image that has none to be mixed with, images
-// stay as they are, bit for bit.
+// TestAugmentationThatChangesNothing: without strength, outside of training, and for one image that has none to be
+// mixed with, images stay as they are, bit for bit.
 func TestAugmentationThatChangesNothing(t *testing.T) {
 	batch, single := opstest.Random(3, 0, 255, 4, 5, 6, 3).As(ir.Float32), opstest.Random(3, 0, 255, 5, 6, 3).As(ir.Float32)
 	for _, l := range []layers.Layer{
@@ -306,11 +306,11 @@ func TestAugmentationErrors(t *testing.T) {
 	}
 }
 
-// TestPerspectivesStayFinite: corners that are moved so far that the map has no value in places leave numbers of the image, or the
-// fill value, and nothing else.
+// TestPerspectivesStayFinite: corners that are moved so far that the map has no value in places leave numbers of the
+// image, or the fill value, and nothing else.
 func TestPerspectivesStayFinite(t *testing.T) {
 	x := opstest.Random(3, 10, 20, 200, 6, 5, 1).As(ir.Float32)
-	for _, interpolation := range []string{"bilinear", "nearest"} {
+	for _, interpolation := range []layers.Interpolation{layers.Bilinear, layers.Nearest} {
 		l := &layers.RandomPerspective{Factor: []float64{1, 1}, FillValue: 12, Interpolation: interpolation}
 		for _, v := range invoke(t, l, true, x).outputs[0].F {
 			require.True(t, v >= 10-1e-3 && v <= 20+1e-3, fmt.Sprint(interpolation, v))

@@ -8,11 +8,11 @@ import (
 //
 //	y = (x - min) / (max - min)
 //
-// as a share of ValueRange, with min and max over the cells of the channel, those of axes 1 and 2 as Keras has it. A channel of
-// one value stays as it is.
+// as a share of ValueRange, with min and max over the cells of the channel, those of axes 1 and 2 as Keras has it. A
+// channel of one value stays as it is.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
 type AutoContrast struct {
 	Base
 
@@ -20,9 +20,9 @@ type AutoContrast struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	DataFormat        string    `keras:"data_format,default=channels_last"` // has no effect on the result
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // has no effect on the result
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -55,11 +55,8 @@ func (l *AutoContrast) stretch(x *ops.Tensor) *ops.Tensor {
 	return y
 }
 
-// Call applies the layer inside a trace.
-func (l *AutoContrast) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
+func (l *AutoContrast) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
+	return l.BoundingBoxFormat, l.DataFormat
 }
-
-func (l *AutoContrast) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[AutoContrast]() }

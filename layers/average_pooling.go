@@ -4,9 +4,9 @@ import "github.com/gokeras/gokeras/keras/ops"
 
 // AveragePooling1D takes the mean of the elements inside the input of each window of a sequence, channel by channel.
 //
-// Input shape: (batch, steps, channels). Output shape: (batch, steps', channels), where a length n becomes floor((n - window) /
-// stride) + 1 with Padding Valid and ceil(n / stride) with Same. Cells that Same adds do not count. With DataFormat ChannelsFirst
-// the channels come after the batch.
+// Input shape: (batch, steps, channels). Output shape: (batch, steps', channels), where a length n becomes floor((n -
+// window) / stride) + 1 with Padding Valid and ceil(n / stride) with Same. Cells that Same adds do not count. With
+// DataFormat ChannelsFirst the channels come after the batch.
 type AveragePooling1D struct {
 	Base
 
@@ -14,10 +14,10 @@ type AveragePooling1D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	PoolSize   []int  `keras:"pool_size,length=1"`                // length of the window; required, one number stands for all axes
-	Strides    []int  `keras:"strides,length=1"`                  // steps between windows; nil is PoolSize
-	Padding    string `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
-	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	PoolSize   []int      `keras:"pool_size,length=1"`                // length of the window; required, one number stands for all axes
+	Strides    []int      `keras:"strides,length=1"`                  // steps between windows; nil is PoolSize
+	Padding    Padding    `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 }
 
 // Forward computes the layer.
@@ -25,16 +25,11 @@ func (l *AveragePooling1D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return poolWindows(one(c, in), 1, poolFields{l.PoolSize, l.Strides, l.Padding, l.DataFormat}, ops.AveragePool)
 }
 
-// Call applies the layer inside a trace.
-func (l *AveragePooling1D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // AveragePooling2D takes the mean of the elements inside the input of each window of an image, channel by channel.
 //
-// Input shape: (batch, height, width, channels). Output shape: (batch, height', width', channels), where a length n becomes
-// floor((n - window) / stride) + 1 with Padding Valid and ceil(n / stride) with Same. Cells that Same adds do not count. With
-// DataFormat ChannelsFirst the channels come after the batch.
+// Input shape: (batch, height, width, channels). Output shape: (batch, height', width', channels), where a length n
+// becomes floor((n - window) / stride) + 1 with Padding Valid and ceil(n / stride) with Same. Cells that Same adds do
+// not count. With DataFormat ChannelsFirst the channels come after the batch.
 type AveragePooling2D struct {
 	Base
 
@@ -42,10 +37,10 @@ type AveragePooling2D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	PoolSize   []int  `keras:"pool_size,length=2"`                // length of the window; required, one number stands for all axes
-	Strides    []int  `keras:"strides,length=2"`                  // steps between windows; nil is PoolSize
-	Padding    string `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
-	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	PoolSize   []int      `keras:"pool_size,length=2"`                // length of the window; required, one number stands for all axes
+	Strides    []int      `keras:"strides,length=2"`                  // steps between windows; nil is PoolSize
+	Padding    Padding    `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 }
 
 // Forward computes the layer.
@@ -53,16 +48,11 @@ func (l *AveragePooling2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return poolWindows(one(c, in), 2, poolFields{l.PoolSize, l.Strides, l.Padding, l.DataFormat}, ops.AveragePool)
 }
 
-// Call applies the layer inside a trace.
-func (l *AveragePooling2D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // AveragePooling3D takes the mean of the elements inside the input of each window of a volume, channel by channel.
 //
-// Input shape: (batch, depth, height, width, channels). Output shape: (batch, depth', height', width', channels), where a length n
-// becomes floor((n - window) / stride) + 1 with Padding Valid and ceil(n / stride) with Same. Cells that Same adds do not count.
-// With DataFormat ChannelsFirst the channels come after the batch.
+// Input shape: (batch, depth, height, width, channels). Output shape: (batch, depth', height', width', channels), where
+// a length n becomes floor((n - window) / stride) + 1 with Padding Valid and ceil(n / stride) with Same. Cells that
+// Same adds do not count. With DataFormat ChannelsFirst the channels come after the batch.
 type AveragePooling3D struct {
 	Base
 
@@ -70,20 +60,15 @@ type AveragePooling3D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	PoolSize   []int  `keras:"pool_size,length=3"`                // length of the window; required, one number stands for all axes
-	Strides    []int  `keras:"strides,length=3"`                  // steps between windows; nil is PoolSize
-	Padding    string `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
-	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	PoolSize   []int      `keras:"pool_size,length=3"`                // length of the window; required, one number stands for all axes
+	Strides    []int      `keras:"strides,length=3"`                  // steps between windows; nil is PoolSize
+	Padding    Padding    `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 }
 
 // Forward computes the layer.
 func (l *AveragePooling3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return poolWindows(one(c, in), 3, poolFields{l.PoolSize, l.Strides, l.Padding, l.DataFormat}, ops.AveragePool)
-}
-
-// Call applies the layer inside a trace.
-func (l *AveragePooling3D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 func init() {

@@ -11,20 +11,22 @@ import (
 //
 //	y = gamma · (x - mean) / sqrt(variance + Epsilon) + beta
 //
-// In training mean and (biased) variance are those of the batch, over all axes but Axis, and the moving statistics follow:
+// In training mean and (biased) variance are those of the batch, over all axes but Axis, and the moving statistics
+// follow:
 //
 //	moving = moving · Momentum + batch · (1 - Momentum)
 //
-// Otherwise, and when the layer is frozen, the moving statistics take the place of the batch's. Masked steps are left out of the
-// statistics. Half precision is computed in float32.
+// Otherwise, and when the layer is frozen, the moving statistics take the place of the batch's. Masked steps are left
+// out of the statistics. Half precision is computed in float32.
 //
-// With several replicas each normalises with the statistics of its own part of the batch, as in Keras, and the new moving
-// statistics are the mean over the replicas whose part is not empty. With Synchronized the statistics are those of the global
-// batch, each example counting once: N replicas compute what one does on the joined batch.
+// With several replicas each normalises with the statistics of its own part of the batch, as in Keras, and the new
+// moving statistics are the mean over the replicas whose part is not empty. With Synchronized the statistics are those
+// of the global batch, each example counting once: N replicas compute what one does on the joined batch.
 //
-// Input shape: any; Output shape: that of the input. A mask passes through. Weights: gamma, beta, moving_mean, moving_variance
-// (channels), the latter two not trained; with Renorm also moving_stddev, renorm_mean, renorm_stddev. Source: Ioffe, Szegedy,
-// "Batch Normalization", ICML 2015; renormalization: Ioffe, "Batch Renormalization", NeurIPS 2017.
+// Input shape: any; Output shape: that of the input. A mask passes through. Weights: gamma, beta, moving_mean,
+// moving_variance (channels), the latter two not trained; with Renorm also moving_stddev, renorm_mean, renorm_stddev.
+// Source: Ioffe, Szegedy, "Batch Normalization", ICML 2015; renormalization: Ioffe, "Batch Renormalization", NeurIPS
+// 2017.
 type BatchNormalization struct {
 	Base
 
@@ -118,11 +120,6 @@ func (l *BatchNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor
 // moving returns the moving statistics in the type of x.
 func (l *BatchNormalization) moving(c *Context, x *ops.Tensor) (mean, variance *ops.Tensor) {
 	return ops.Cast(c.Read(l.movingMean), x.DType()), ops.Cast(c.Read(l.movingVariance), x.DType())
-}
-
-// Call applies the layer inside a trace.
-func (l *BatchNormalization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // SupportsMasking reports that a mask passes through.

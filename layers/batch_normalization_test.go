@@ -31,8 +31,8 @@ type replicaCase struct {
 	MovingVariance []float64   `json:"moving_variance"`
 }
 
-// TestBatchNormalizationReplicas compares two training steps on several logical CPUs with TensorFlow: results, gradients and moving
-// statistics, with parts of the batch that differ in size or are empty.
+// TestBatchNormalizationReplicas compares two training steps on several logical CPUs with TensorFlow: results,
+// gradients and moving statistics, with parts of the batch that differ in size or are empty.
 func TestBatchNormalizationReplicas(t *testing.T) {
 	text, err := os.ReadFile("testdata/batch_normalization_replicas.json")
 	require.NoError(t, err)
@@ -82,8 +82,8 @@ func sameOnAllReplicas(t *testing.T, v *distribute.Variable, replicas int) {
 	}
 }
 
-// trainReplicas calls the layer in training on one logical CPU for each part of the batch, steps times, and returns the results and
-// the gradients of L = Σ y³ of the last step: of x in replica order, and of gamma summed over the replicas.
+// trainReplicas calls the layer in training on one logical CPU for each part of the batch, steps times, and returns the
+// results and the gradients of L = Σ y³ of the last step: of x in replica order, and of gamma summed over the replicas.
 func trainReplicas(t *testing.T, l layers.Layer, parts [][][]float64, steps int) (y, dx, dGamma []float64) {
 	t.Helper()
 	devices := make([]string, len(parts))
@@ -95,7 +95,7 @@ func trainReplicas(t *testing.T, l layers.Layer, parts [][][]float64, steps int)
 	strategy, err := distribute.NewMirroredStrategy(devices...)
 	require.NoError(t, err)
 	f := distribute.NewFunction(strategy, "train", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
-		out := l.Call(r.Training(), in[0])
+		out := layers.Invoke(l, r.Training(), in[0])
 		objective := ops.Sum(ops.PowerScalar(out, 3))
 		gamma := r.Read(layers.TrainableWeights(l)[0])
 		return append([]*ops.Tensor{out}, ops.Grad(objective, in[0], gamma)...)
@@ -128,8 +128,8 @@ func trainReplicas(t *testing.T, l layers.Layer, parts [][][]float64, steps int)
 	return y, dx, dGamma
 }
 
-// TestBatchNormalizationJoinedBatch: synchronized replicas compute what one replica computes on the joined batch, also far from
-// zero, where the difference of E[x²] and mean² would lose most digits.
+// TestBatchNormalizationJoinedBatch: synchronized replicas compute what one replica computes on the joined batch, also
+// far from zero, where the difference of E[x²] and mean² would lose most digits.
 func TestBatchNormalizationJoinedBatch(t *testing.T) {
 	parts := [][][]float64{{{100.1, 1}, {100.3, -2}, {100.2, 5}}, {}, {{100.5, 3}}}
 	one, dxOne, dOne := trainReplicas(t, &layers.BatchNormalization{}, [][][]float64{slices.Concat(parts...)}, 1)

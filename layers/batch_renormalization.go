@@ -23,8 +23,8 @@ func (l *BatchNormalization) checkClipping(b *Builder) {
 	}
 }
 
-// renormalize replaces scale and offset by r·gamma and d·gamma + beta, where r and d lead from the batch's statistics to the
-// moving ones and count as constants.
+// renormalize replaces scale and offset by r·gamma and d·gamma + beta, where r and d lead from the batch's statistics
+// to the moving ones and count as constants.
 func (l *BatchNormalization) renormalize(c *Context, mean, variance, gamma, beta *ops.Tensor, epsilon float64) (scale, offset *ops.Tensor) {
 	dtype := mean.DType()
 	slow := ops.MaximumScalar(ops.Cast(c.Read(l.renormStddev), dtype), math.Sqrt(epsilon))

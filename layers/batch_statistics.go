@@ -62,12 +62,13 @@ func onlyKept(x, kept *ops.Tensor) *ops.Tensor {
 	return ops.Where(kept, x, ops.Scalar(x, 0))
 }
 
-// jointMoments combines the replicas' moments. From the counts n, means m and sums of squared deviations s of the replicas,
+// jointMoments combines the replicas' moments. From the counts n, means m and sums of squared deviations s of the
+// replicas,
 //
 //	mean = Σ n·m / Σ n        variance = (Σ s + Σ n·(m - mean)²) / Σ n
 //
-// (Chan et al., "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances", 1979), which unlike the difference of
-// E[x²] and mean² does not cancel. One gather carries all three.
+// (Chan et al., "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances", 1979), which unlike the
+// difference of E[x²] and mean² does not cancel. One gather carries all three.
 func jointMoments(c *Context, x *ops.Tensor, sum func(*ops.Tensor) *ops.Tensor, count *ops.Tensor, axis int) (mean, variance *ops.Tensor) {
 	local := ops.Divide(sum(x), ops.MaximumScalar(count, 1))
 	deviation := sum(ops.Square(ops.Subtract(x, along(local, x, axis))))

@@ -11,14 +11,15 @@ import (
 
 // Bidirectional runs a recurrent layer over a sequence in both directions and merges the results.
 //
-// Inputs: x (batch, steps, features), optionally initial states, the forward ones and then the backward ones, and last optionally
-// a bool mask (batch, steps). Results: the merged result, or with MergeMode "none" the forward and the backward one; with
-// ReturnState of the layer the last forward states and then the backward ones. Results with all steps are in the order of the
-// input.
+// Inputs: x (batch, steps, features), optionally initial states, the forward ones and then the backward ones, and last
+// optionally a bool mask (batch, steps). Results: the merged result, or with MergeMode "none" the forward and the
+// backward one; with ReturnState of the layer the last forward states and then the backward ones. Results with all
+// steps are in the order of the input.
 //
-// Layer becomes the forward layer, named "forward_" and its name. The backward layer is a copy of its configuration that runs
-// backwards, unless given. In results with all steps masked steps are zero, whatever ZeroOutputForMask of the layers says.
-// Behaviour is that of keras.layers.Bidirectional. Source: Schuster, Paliwal, "Bidirectional Recurrent Neural Networks", 1997.
+// Layer becomes the forward layer, named "forward_" and its name. The backward layer is a copy of its configuration
+// that runs backwards, unless given. In results with all steps masked steps are zero, whatever ZeroOutputForMask of the
+// layers says. Behaviour is that of keras.layers.Bidirectional. Source: Schuster, Paliwal, "Bidirectional Recurrent
+// Neural Networks", 1997.
 type Bidirectional struct {
 	Base
 
@@ -28,8 +29,9 @@ type Bidirectional struct {
 
 	Layer         Layer `keras:"layer"`          // SimpleRNN, LSTM, GRU or RNN; required
 	BackwardLayer Layer `keras:"backward_layer"` // nil: made from Layer
-	// MergeMode is "concat" (the default), "sum", "mul", "ave", or "none" (null in Keras), which leaves both results apart.
-	MergeMode string `keras:"merge_mode,default=concat"`
+	// MergeMode is "concat" (the default), "sum", "mul", "ave", or "none" (null in Keras), which leaves both results
+	// apart.
+	MergeMode MergeMode `keras:"merge_mode,default=concat"`
 
 	forward, backward Layer
 	settings          recurrentSettings
@@ -97,8 +99,8 @@ func (l *Bidirectional) turnAround(b *Builder, name string) Layer {
 	return backward
 }
 
-// copyConfig returns a new layer of the same type with the same exported fields and name, frozen as l is. Layers among the
-// fields are copied as well.
+// copyConfig returns a new layer of the same type with the same exported fields and name, frozen as l is. Layers among
+// the fields are copied as well.
 func copyConfig(l Layer) Layer {
 	from := reflect.ValueOf(l).Elem()
 	to := reflect.New(from.Type())
@@ -179,11 +181,6 @@ func (l *Bidirectional) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Te
 		}
 	}
 	return masks
-}
-
-// Call applies the layer inside a trace; [InvokeAll] returns all results.
-func (l *Bidirectional) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // ResetState sets the states that Stateful layers keep between batches to zero.

@@ -26,8 +26,8 @@ type Builder struct {
 	policy  ops.DTypePolicy
 }
 
-// WeightOptions describe a variable made with AddWeight. Initializer, Regularizer and Constraint are names or values, as in the
-// layers' fields; nil means glorot_uniform for floats and zeros for other types, none, and none.
+// WeightOptions describe a variable made with AddWeight. Initializer, Regularizer and Constraint are names or values,
+// as in the layers' fields; nil means glorot_uniform for floats and zeros for other types, none, and none.
 type WeightOptions struct {
 	Initializer     any
 	Regularizer     any
@@ -102,9 +102,9 @@ func (b *Builder) SetActivityRegularizer(regularizer any) {
 	}
 }
 
-// Adopt tells the layer that it consists of the given layers, for sub-layers made in Build and not held in exported fields. Their
-// weights are trained and saved with the layer's own: in Keras's files as the list "adopted" in the order of adoption, or under the
-// names that the layer gives them as an [AttributeNamer].
+// Adopt tells the layer that it consists of the given layers, for sub-layers made in Build and not held in exported
+// fields. Their weights are trained and saved with the layer's own: in Keras's files as the list "adopted" in the order
+// of adoption, or under the names that the layer gives them as an [AttributeNamer].
 func (b *Builder) Adopt(members ...Layer) {
 	for _, m := range members {
 		attach(m).parent = b.base
@@ -115,7 +115,8 @@ func (b *Builder) Adopt(members ...Layer) {
 	}
 }
 
-// tellApart names a member without a name whose class another member has: variables of equal path would begin with equal values.
+// tellApart names a member without a name whose class another member has: variables of equal path would begin with
+// equal values.
 func (b *Builder) tellApart(m Layer) {
 	if m.base().name != "" {
 		return
@@ -130,8 +131,8 @@ func (b *Builder) tellApart(m Layer) {
 	}
 }
 
-// BuildMember builds a layer that is part of this one for inputs of the given shapes, if it is not built yet. One that is neither in
-// an exported field nor adopted is adopted.
+// BuildMember builds a layer that is part of this one for inputs of the given shapes, if it is not built yet. One that
+// is neither in an exported field nor adopted is adopted.
 func (b *Builder) BuildMember(l Layer, inputs ...ir.Shape) {
 	m := attach(l)
 	if !m.insideOf(b.base) {
@@ -172,7 +173,8 @@ func (b *Base) readCommonFields() {
 
 var layerType = reflect.TypeFor[Layer]()
 
-// findSublayers looks for layers in the exported fields, also in slices, arrays, maps (by sorted key) and nested structs.
+// findSublayers looks for layers in the exported fields, also in slices, arrays, maps (by sorted key) and nested
+// structs.
 func (b *Base) findSublayers() {
 	v := reflect.ValueOf(b.self)
 	if v.Kind() == reflect.Pointer {
@@ -203,8 +205,8 @@ func (m *Base) insideOf(b *Base) (found bool) {
 	return found
 }
 
-// LayersIn returns the layers held by the exported fields of a struct, or by the members of a slice, array or map, in order. Maps are
-// gone through in the order of their keys.
+// LayersIn returns the layers held by the exported fields of a struct, or by the members of a slice, array or map, in
+// order. Maps are visited in the order of their keys.
 func LayersIn(v reflect.Value) []Layer { return finder{}.search(v) }
 
 // finder remembers what it has followed, so that it does not go round in circles.
@@ -328,8 +330,9 @@ func SnakeCase(name string) string {
 	return strings.ToLower(afterLower.ReplaceAllString(name, "${1}_$2"))
 }
 
-// AssignNames gives every layer inside root that has no name one made from its class and a count: dense, dense_1, ... The count
-// runs in the order of first use, through the whole model. A name given twice among direct members is an error.
+// AssignNames gives every layer inside root that has no name one made from its class and a count: dense, dense_1, ...
+// The count runs in the order of first use, through the whole model. A name given twice among direct members is an
+// error.
 func AssignNames(root Layer) error {
 	if IsNil(root) {
 		return errNilLayer

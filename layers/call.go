@@ -12,16 +12,17 @@ import (
 // Keywords are arguments given by name.
 type Keywords map[string]any
 
-// Arguments are those of one call, as Keras records them in the graph of a Functional model: by position and by name. A value is a
-// *KerasTensor, a number, a string, a bool, nil, a [Slice], [Ellipsis], a kernels.Array, a [ConstantTensor], or a []any of such values.
+// Arguments are those of one call, as Keras records them in the graph of a Functional model: by position and by name. A
+// value is a *KerasTensor, a number, a string, a bool, nil, a [Slice], [Ellipsis], a kernels.Array, a [ConstantTensor],
+// or a []any of such values.
 type Arguments struct {
 	Positional []any
 	Keywords   Keywords
 }
 
-// ConstantTensor is a constant that Keras holds as a tensor of its backend, where a plain kernels.Array is an array of NumPy. Both compute
-// the same. Files tell them apart. Functional models that are called with a list or dict take tensors only, so arrays in these become
-// tensors; elsewhere both stay what they are.
+// ConstantTensor is a constant that Keras holds as a tensor of its backend, where a plain kernels.Array is an array of
+// NumPy. Both compute the same. Files tell them apart. Functional models that are called with a list or dict take
+// tensors only, so arrays in these become tensors; elsewhere both stay what they are.
 type ConstantTensor struct{ kernels.Array }
 
 // tensors lists the symbolic tensors among the arguments, those by name last, in the order of the names.
@@ -51,7 +52,8 @@ func tensorsIn(out []*KerasTensor, v any) []*KerasTensor {
 	return out
 }
 
-// variedCaller is implemented by layers that compute different things in different calls, by arguments that are not tensors.
+// variedCaller is implemented by layers that compute different things in different calls, by arguments that are not
+// tensors.
 type variedCaller interface {
 	// argumentsOfCalls names those arguments.
 	argumentsOfCalls() []string
@@ -59,16 +61,17 @@ type variedCaller interface {
 	forwardWith(a Arguments) (func(c *Context, in []*ops.Tensor) []*ops.Tensor, error)
 }
 
-// IsCallArgument reports whether name is an argument of single calls of the layer, which may differ between them, as reverse of
-// [ReversibleEmbedding]. Others belong to the layer; see [SetCallArgument].
+// IsCallArgument reports whether name is an argument of single calls of the layer, which may differ between them, as
+// reverse of [ReversibleEmbedding]. Others belong to the layer; see [SetCallArgument].
 func IsCallArgument(l Layer, name string) bool {
 	v, ok := l.(variedCaller)
 	return ok && slices.Contains(v.argumentsOfCalls(), name)
 }
 
-// ApplyArguments records the call of a layer in the form in which Keras writes it, with arguments by position and by name as
-// [CallParameters] lists them. Tensors may be symbolic or constant (a kernels.Array, or nested lists of numbers). Masks given by name
-// ("mask", "query_mask") replace those that came with the inputs. An argument that the call does not have is an error.
+// ApplyArguments records the call of a layer in the form in which Keras writes it, with arguments by position and by
+// name as [CallParameters] lists them. Tensors may be symbolic or constant (a kernels.Array, or nested lists of
+// numbers). Masks given by name ("mask", "query_mask") replace those that came with the inputs. An argument that the
+// call does not have is an error.
 func ApplyArguments(l Layer, a Arguments) []*KerasTensor {
 	a, err := a.normal()
 	if err != nil {
@@ -145,7 +148,8 @@ func convertArrays(v any) any {
 	return v
 }
 
-// Arguments returns the arguments of the call, as far as they were given in the form of Keras; ok tells whether they were.
+// Arguments returns the arguments of the call, as far as they were given in the form of Keras; ok tells whether they
+// were.
 func (n *Node) Arguments() (a Arguments, ok bool) {
 	if n.arguments == nil {
 		return Arguments{}, false

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// CallArguments returns what Keras passes to each call of the layer and this package keeps in fields with the tag `call:"name"`, for
-// example use_causal_mask; fields of zero value are left out. Files hold them with the calls of a Functional model.
+// CallArguments returns what Keras passes to each call of the layer and this package keeps in fields with the tag
+// `call:"name"`, for example use_causal_mask; fields of zero value are left out. Files hold them with the calls of a
+// Functional model.
 func CallArguments(l Layer) map[string]any {
 	out := map[string]any{}
 	for _, f := range callFields(l) {
@@ -19,8 +20,8 @@ func CallArguments(l Layer) map[string]any {
 	return out
 }
 
-// SetCallArgument sets the field that stands for an argument of the call in Keras. A value of another type, or a name that the layer
-// does not have, is an error.
+// SetCallArgument sets the field that stands for an argument of the call in Keras. A value of another type, or a name
+// that the layer does not have, is an error.
 func SetCallArgument(l Layer, name string, value any) error {
 	if IsNil(l) {
 		return errNilLayer

@@ -77,7 +77,8 @@ func bind(l Layer, a Arguments) (binding, error) {
 
 // dictTaker is implemented by models that pick their inputs from a dict by name.
 type dictTaker interface {
-	// PickInputs returns the inputs that a dict holds, in the order of the model's own; an error names those that are missing.
+	// PickInputs returns the inputs that a dict holds, in the order of the model's own; an error names those that are
+	// missing.
 	PickInputs(given map[string]any) (any, error)
 }
 
@@ -100,8 +101,8 @@ func (n namedArguments) pick(l Layer) error {
 	return err
 }
 
-// inputNames are the names under which Keras hands tensors to calls that have no signature here, in the order in which layers take
-// them.
+// inputNames are the names under which Keras hands tensors to calls that have no signature here, in the order in which
+// layers take them.
 var inputNames = []string{"inputs", "sequences", "sequence", "x", "data", "query", "value", "key", "attention_mask", "initial_state", "states"}
 
 func (b *binding) takeInputs(l Layer, n namedArguments) error {
@@ -135,8 +136,8 @@ func (b *binding) takeInputs(l Layer, n namedArguments) error {
 	return nil
 }
 
-// checkRoles brings the inputs of layers that tell them by place to that form, and refuses types that would be taken for something
-// else.
+// checkRoles brings the inputs of layers that tell them by place to that form, and refuses types that would be taken
+// for something else.
 func checkRoles(l Layer, found map[string][]Operand) error {
 	switch l.(type) {
 	case *MultiHeadAttention, *GroupQueryAttention:
@@ -164,7 +165,8 @@ func checkRoles(l Layer, found map[string][]Operand) error {
 	return nil
 }
 
-// takeMasks finds the masks. Which one goes to which input is a matter of names: a "key_mask" goes to "key", and a "mask" to all inputs.
+// takeMasks finds the masks. Which one goes to which input is a matter of names: a "key_mask" goes to "key", and a
+// "mask" to all inputs.
 func (b *binding) takeMasks(l Layer, n namedArguments) error {
 	for _, name := range slices.Sorted(maps.Keys(n.values)) {
 		v := n.values[name]
@@ -354,8 +356,8 @@ func numbersIn(v any) (shape ir.Shape, values []float64, dtype ir.DType, err err
 	return nil, nil, 0, fmt.Errorf("received %v (%T); expected a tensor, an array, or nested lists of numbers", v, v)
 }
 
-// tensors computes the inputs and, where the results do not go by the masks of the inputs, the inputs with the masks that count
-// for the results.
+// tensors computes the inputs and, where the results do not go by the masks of the inputs, the inputs with the masks
+// that count for the results.
 func (b *binding) tensors(c *Context, value func(*KerasTensor) *ops.Tensor) (inputs, speaking []*ops.Tensor) {
 	var batch *ops.Tensor
 	for _, o := range b.inputs {
@@ -409,8 +411,8 @@ func (b *binding) boolean(mask *ops.Tensor) *ops.Tensor {
 	return ops.Cast(mask, ir.Bool)
 }
 
-// constantTensor makes a constant part of a program. While shapes are worked out with other lengths of the batch than the constant's,
-// its first row stands for all where spread says so.
+// constantTensor makes a constant part of a program. While shapes are worked out with other lengths of the batch than
+// the constant's, its first row stands for all where spread says so.
 func constantTensor(c ops.Traced, a kernels.Array, spread bool, batch *ops.Tensor) *ops.Tensor {
 	x := ops.Constant(c, a.Type.DType, a.Type.Shape, a.Float64s())
 	if !spread || batch == nil || x.Rank() == 0 || x.Dim(0) < 2 { //dim:known a constant's

@@ -16,7 +16,8 @@ func arrayOf(d ir.DType, shape ...int) kernels.Array {
 	return kernels.NewArray(ir.Type{DType: d, Shape: shape})
 }
 
-// TestArgumentsOfCalls checks what a call does with arguments that have no place in it: nothing is lost without an error.
+// TestArgumentsOfCalls checks what a call does with arguments that have no place in it: nothing is lost without an
+// error.
 func TestArgumentsOfCalls(t *testing.T) {
 	x := symbol(ir.Float32, layers.Unknown, 5, 6)
 	attend := func() layers.Layer { return &layers.MultiHeadAttention{NumHeads: 2, KeyDim: 3} }
@@ -44,7 +45,8 @@ func TestArgumentsOfCalls(t *testing.T) {
 	}
 }
 
-// TestConstantsOfABatch checks that a constant may have a row for each example: the batch can then have no other length.
+// TestConstantsOfABatch checks that a constant may have a row for each example: the batch can then have no other
+// length.
 func TestConstantsOfABatch(t *testing.T) {
 	x := symbol(ir.Float32, layers.Unknown, 5, 6)
 	rows := arrayOf(ir.Float32, 4, 5, 6)

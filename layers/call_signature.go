@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// callSignatures are the parameters of the calls of Keras's layers, in order, where there are more than the inputs and training.
-// Arguments are told by these names, never by what they look like. A layer that is not among them takes any number of inputs.
+// callSignatures are the parameters of the calls of Keras's layers, in order, where there are more than the inputs and
+// training. Arguments are told by these names, never by what they look like. A layer that is not among them takes any
+// number of inputs.
 var callSignatures = map[string]string{
 	"AdditiveAttention":      "inputs mask training return_attention_scores use_causal_mask",
 	"Attention":              "inputs mask training return_attention_scores use_causal_mask",
@@ -38,8 +39,8 @@ var callSignatures = map[string]string{
 // modelSignature is that of models inside models.
 const modelSignature = "inputs training mask"
 
-// CallParameters returns the names of the arguments of a layer's call in Keras, in the order in which they are given by position; nil
-// for layers that take inputs and nothing else.
+// CallParameters returns the names of the arguments of a layer's call in Keras, in the order in which they are given by
+// position; nil for layers that take inputs and nothing else.
 func CallParameters(l Layer) []string {
 	if _, ok := l.(Container); ok {
 		return strings.Fields(modelSignature)

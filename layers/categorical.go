@@ -5,13 +5,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The values of the fields called OutputMode. Which of them a layer knows, it says.
+// OutputMode is the form of categories in the results of preprocessing layers. Which of them a layer knows, and the
+// meaning of the zero value, it says.
+type OutputMode string
+
 const (
-	IntMode      = "int"       // the numbers themselves
-	OneHotMode   = "one_hot"   // each number as a row with a one at its place
-	MultiHotMode = "multi_hot" // each sample as one row, with ones at the places of its numbers
-	CountMode    = "count"     // each sample as one row that counts its numbers
-	TFIDFMode    = "tf_idf"    // CountMode times the weight of each token
+	IntMode      OutputMode = "int"       // the numbers themselves
+	OneHotMode   OutputMode = "one_hot"   // each number as a row with a one at its place
+	MultiHotMode OutputMode = "multi_hot" // each sample as one row, with ones at the places of its numbers
+	CountMode    OutputMode = "count"     // each sample as one row that counts its numbers
+	TFIDFMode    OutputMode = "tf_idf"    // CountMode times the weight of each token
 )
 
 // encodeCategories writes the numbers x in the form that mode names, as rows of the given depth:
@@ -21,7 +24,7 @@ const (
 //	count      the same with how often it occurs, or with the sum of its weights
 //
 // Numbers outside [0, depth) are left out. The two last modes reduce axis 1, or axis 0 of a vector, as Keras does.
-func encodeCategories(x, weights *ops.Tensor, mode string, depth int, dtype ir.DType) *ops.Tensor {
+func encodeCategories(x, weights *ops.Tensor, mode OutputMode, depth int, dtype ir.DType) *ops.Tensor {
 	if x.Rank() == 0 {
 		x = ops.ExpandDims(x, 0)
 	}
@@ -46,7 +49,7 @@ func encodeCategories(x, weights *ops.Tensor, mode string, depth int, dtype ir.D
 }
 
 // outputMode reads an OutputMode field: its default for "", and Keras's older names.
-func outputMode(mode, def string) string {
+func outputMode(mode, def OutputMode) OutputMode {
 	switch mode {
 	case "":
 		return def

@@ -12,11 +12,12 @@ import (
 //	"count"       [[0 1 2 0], [1 1 0 1]]     how often the sample holds it
 //	"one_hot"     each number as a row of its own: shape (2, 3, 4)
 //
-// Numbers outside the range are left out, as Keras's JAX backend does it; its TensorFlow backend reports them. With "count" a second
-// input of the shape of the first gives each number a weight, and the row holds sums of weights.
+// Numbers outside the range are left out, as Keras's JAX backend does it; its TensorFlow backend reports them. With
+// "count" a second input of the shape of the first gives each number a weight, and the row holds sums of weights.
 //
-// Input shape: (batch, samples), or any other. Output shape: (batch, NumTokens); more axes behind the samples stay between the two.
-// "one_hot": the input's shape with NumTokens in place of a last axis of 1, else behind the last axis. The type is the compute type.
+// Input shape: (batch, samples), or any other. Output shape: (batch, NumTokens); more axes behind the samples stay
+// between the two. "one_hot": the input's shape with NumTokens in place of a last axis of 1, else behind the last axis.
+// The type is the compute type.
 type CategoryEncoding struct {
 	Base
 
@@ -24,8 +25,8 @@ type CategoryEncoding struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	NumTokens  int    `keras:"num_tokens"`                    // length of the rows; required
-	OutputMode string `keras:"output_mode,default=multi_hot"` // see above; "" is "multi_hot"
+	NumTokens  int        `keras:"num_tokens"`                    // length of the rows; required
+	OutputMode OutputMode `keras:"output_mode,default=multi_hot"` // see above; "" is "multi_hot"
 }
 
 // Forward computes the layer.
@@ -49,11 +50,6 @@ func (l *CategoryEncoding) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		dtype = l.dtypePolicy(c).Variable
 	}
 	return []*ops.Tensor{encodeCategories(wholeNumbers(one(c, in)), weights, mode, l.NumTokens, dtype)}
-}
-
-// Call applies the layer inside a trace, to numbers and, with OutputMode "count", optionally their weights.
-func (l *CategoryEncoding) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // keepsInputType: numbers given as floats must not lose digits before they are cut to integers.

@@ -12,11 +12,12 @@ import (
 //
 //	y[i, j] = x[i + (height-Height)/2, j + (width-Width)/2]     rounded down
 //
-// Of images that are too low or too narrow it takes the largest piece of these proportions and resizes it, bilinearly as [Resizing]
-// does.
+// Of images that are too low or too narrow it takes the largest piece of these proportions and resizes it, bilinearly
+// as [Resizing] does.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: the same with Height and Width, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: the same with Height and Width, in the compute type. A mask does not
+// pass through.
 type CenterCrop struct {
 	Base
 
@@ -24,10 +25,10 @@ type CenterCrop struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Height            int    `keras:"height"`                            // required
-	Width             int    `keras:"width"`                             // required
-	DataFormat        string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	Height            int               `keras:"height"`                            // required
+	Width             int               `keras:"width"`                             // required
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -45,7 +46,7 @@ func (l *CenterCrop) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return t.tensors()
 }
 
-func (l *CenterCrop) cut(x *ops.Tensor, interpolation string) *ops.Tensor {
+func (l *CenterCrop) cut(x *ops.Tensor, interpolation Interpolation) *ops.Tensor {
 	axes, _ := imageAxes(x, l.DataFormat)
 	h, w := dim.Sub(x.Dim(axes[0]), l.Height), dim.Sub(x.Dim(axes[1]), l.Width)
 	if !dim.Known(h) || !dim.Known(w) {
@@ -72,11 +73,8 @@ func (l *CenterCrop) moveBoxes(boxes, x *ops.Tensor) *ops.Tensor {
 	return scaleBoxes(boundingboxes.Crop(boxes, top, left, piece), piece, want)
 }
 
-// Call applies the layer inside a trace.
-func (l *CenterCrop) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
+func (l *CenterCrop) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
+	return l.BoundingBoxFormat, l.DataFormat
 }
-
-func (l *CenterCrop) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[CenterCrop]() }

@@ -8,8 +8,8 @@ import (
 
 // Concatenate joins its inputs along an axis.
 //
-// Input shapes: one or more that agree on all axes but Axis. Output shape: the same with the sum of the lengths on Axis. Masks are
-// joined too, an input without one counting as not masked; the result has none if no input has.
+// Input shapes: one or more that agree on all axes but Axis. Output shape: the same with the sum of the lengths on
+// Axis. Masks are joined too, an input without one counting as not masked; the result has none if no input has.
 type Concatenate struct {
 	Base
 
@@ -58,11 +58,6 @@ func (l *Concatenate) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Te
 		return []*ops.Tensor{nil}
 	}
 	return []*ops.Tensor{ops.Any(ops.Concatenate(l.axis(), masks...), -1)}
-}
-
-// Call applies the layer inside a trace.
-func (l *Concatenate) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 func init() { Register[Concatenate]() }

@@ -11,7 +11,8 @@ import (
 	"github.com/gokeras/gokeras/internal/config"
 )
 
-// classAliases are other names under which Keras exports a class, and the layers with which a FeatureSpace joins its features and hands them on.
+// classAliases are other names under which Keras exports a class, and the layers with which a FeatureSpace joins its
+// features and hands them on.
 var classAliases = map[string]string{
 	"Convolution1D": "Conv1D", "Convolution2D": "Conv2D", "Convolution3D": "Conv3D",
 	"Convolution1DTranspose": "Conv1DTranspose", "Convolution2DTranspose": "Conv2DTranspose", "Convolution3DTranspose": "Conv3DTranspose",
@@ -23,13 +24,14 @@ var classAliases = map[string]string{
 	"GlobalAvgPool1D": "GlobalAveragePooling1D", "GlobalAvgPool2D": "GlobalAveragePooling2D", "GlobalAvgPool3D": "GlobalAveragePooling3D",
 }
 
-// IgnoredConfig lists the keys that Keras writes for features that this package leaves to others or does not have. They are
-// accepted where they have no value.
+// IgnoredConfig lists the keys that Keras writes for features that this package leaves to others or does not have. They
+// are accepted where they have no value.
 func (b *Base) IgnoredConfig() []string {
 	return []string{"activity_regularizer=null", "autocast=null", "quantization_config=null"}
 }
 
-// FromObject makes a layer from its object in a Keras file: {"class_name": ..., "config": {...}}. Keys in ignore are passed over.
+// FromObject makes a layer from its object in a Keras file: {"class_name": ..., "config": {...}}. Keys in ignore are
+// passed over.
 func FromObject(raw json.RawMessage, ignore ...string) (Layer, error) {
 	o, err := config.ParseObject(raw)
 	if err != nil {
@@ -42,7 +44,7 @@ func fromObject(o config.Object, ignore ...string) (Layer, error) {
 	if read, ok := modelReaders[o.ClassName]; ok && !strings.Contains(o.RegisteredName, ">") {
 		return read(o.Config)
 	}
-	l, err := newRegistered(o)
+	l, err := registry.Object(o, New)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +60,8 @@ func fromObject(o config.Object, ignore ...string) (Layer, error) {
 // commonKeys are in the configuration of every layer in a Keras file, and no business of the types of users.
 var commonKeys = []string{"name", "trainable", "dtype"}
 
-// decodeCustom reads the configuration of a layer from elsewhere. What all layers share goes to its Base where no field is tagged for
-// it, and to the fields Name, Frozen and DType that are there by convention.
+// decodeCustom reads the configuration of a layer from elsewhere. What all layers share goes to its Base where no field
+// is tagged for it, and to the fields Name, Frozen and DType that are there by convention.
 func decodeCustom(raw json.RawMessage, l Layer, ignore []string) error {
 	var missing []string
 	for _, key := range commonKeys {
@@ -148,9 +150,6 @@ func ToObject(l Layer) (map[string]any, error) {
 	o, err := config.EncodeObject(l)
 	if err != nil {
 		return nil, fmt.Errorf("layers: %s: %w", Name(l), err)
-	}
-	if registered := RegisteredName(l); registered != "" {
-		o["module"], o["registered_name"] = nil, registered
 	}
 	c := o["config"].(map[string]any)
 	if config.Module(l) == "" || RegisteredName(l) != "" {

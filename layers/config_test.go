@@ -62,7 +62,8 @@ func TestKerasConfigs(t *testing.T) {
 // writtenDifferently lists keys that are written in another form, which Keras reads as well.
 var writtenDifferently = map[string][]string{"LayerNormalization": {"rms_scaling"}}
 
-// What joins the features of a FeatureSpace in a file of Keras, and results that TensorFlow would hold as sparse tensors, which have the same numbers.
+// What joins the features of a FeatureSpace in a file of Keras, and results that TensorFlow would hold as sparse
+// tensors, which have the same numbers.
 func TestFeatureLayersOfKeras(t *testing.T) {
 	a, b := float32s([]int{1, 2}, 1, 2), float32s([]int{1, 1}, 3)
 	joined, err := layers.FromObject(json.RawMessage(`{"class_name":"TFDConcat","config":{"name":"tfd_concat","axis":-1,"trainable":true}}`))
@@ -83,7 +84,8 @@ func TestFeatureLayersOfKeras(t *testing.T) {
 	assert.Equal(t, []int64{2, 3, 3, 0}, padded.Ints)
 }
 
-// TestNamesInConfigs: an automatic name and a later freeze are written, and no name where the layer has none of its own yet.
+// TestNamesInConfigs: an automatic name and a later freeze are written, and no name where the layer has none of its own
+// yet.
 func TestNamesInConfigs(t *testing.T) {
 	l := &layers.Dense{Units: 2}
 	layers.SetTrainable(l, false)
@@ -111,8 +113,8 @@ func TestLayerAsActivation(t *testing.T) {
 	assert.ErrorContains(t, err, "unknown class")
 }
 
-// TestSharedWeight: the kernel that SpectralNormalization shares with its layer counts once, in Keras's order, and is trained as the
-// layer is.
+// TestSharedWeight: the kernel that SpectralNormalization shares with its layer counts once, in Keras's order, and is
+// trained as the layer is.
 func TestSharedWeight(t *testing.T) {
 	l := &layers.SpectralNormalization{Name: "s", Layer: &layers.Dense{Name: "d", Units: 2}}
 	invoke(t, l, true, constant(1, 2, 3))

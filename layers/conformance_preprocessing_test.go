@@ -9,7 +9,8 @@ import (
 // smallInts are whole numbers from 0 to 3.
 var smallInts = []opstest.Array{opstest.Ints([]int{2, 3}, 1, 0, 3, 2, 2, 0)}
 
-// repeats are layers that do the same in each training step, here or always; stepped are those with steps, which have no slope.
+// repeats are layers that do the same in each training step, here or always; stepped are those with steps, which have
+// no slope.
 var (
 	repeats = map[string]bool{"ContrastLimitedAdaptiveHistogramEqualization": true, "RandomCrop": true, "Equalization": true, "AutoContrast": true}
 	stepped = map[string]bool{"ContrastLimitedAdaptiveHistogramEqualization": true, "Equalization": true, "RandomPosterization": true, "RandAugment": true, "AugMix": true}

@@ -9,19 +9,20 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// ContrastLimitedAdaptiveHistogramEqualization (CLAHE) spreads the values of each channel by the histograms of the tiles around a cell, in
-// training and in inference. Images are brought from ValueRange to 0 ... 255 and back, and divided into TileGridSize tiles of equal size,
-// mirrored at the edges where that is needed. For each tile with N cells:
+// ContrastLimitedAdaptiveHistogramEqualization (CLAHE) spreads the values of each channel by the histograms of the
+// tiles around a cell, in training and in inference. Images are brought from ValueRange to 0 ... 255 and back, and
+// divided into TileGridSize tiles of equal size, mirrored at the edges where that is needed. For each tile with N
+// cells:
 //
 //	h'[v] = min(h[v], limit) + Σ_w max(h[w] - limit, 0) / 256     limit = ClipLimit·N/256
 //	m[v]  = 255·(cdf[v] - cdf[0]) / (N - cdf[0]), from 0 to 255    cdf the running sum of h'
 //
-// with h[v] the number of cells whose value, cut to an integer, is v. A cell of value v gets m[v], interpolated bilinearly between the four
-// tiles whose middles are around it; at the edges there are fewer.
+// with h[v] the number of cells whose value, cut to an integer, is v. A cell of value v gets m[v], interpolated
+// bilinearly between the four tiles whose middles are around it; at the edges there are fewer.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: that of the input. Floats are of the compute type, integers stay what they are. A mask does not pass
-// through. The gradient is zero.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: that of the input. Floats are of the compute type, integers stay what
+// they are. A mask does not pass through. The gradient is zero.
 type ContrastLimitedAdaptiveHistogramEqualization struct {
 	Base
 
@@ -29,11 +30,11 @@ type ContrastLimitedAdaptiveHistogramEqualization struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	ClipLimit         float64   `keras:"clip_limit,default=4"`              // of the histograms, see above; 0 is 4, below 0 is none
-	TileGridSize      []int     `keras:"tile_grid_size,default=[8,8]"`      // tiles down and across; nil is {8, 8}
-	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	ClipLimit         float64           `keras:"clip_limit,default=4"`              // of the histograms, see above; 0 is 4, below 0 is none
+	TileGridSize      []int             `keras:"tile_grid_size,default=[8,8]"`      // tiles down and across; nil is {8, 8}
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // maxTiles bounds the number of tiles along one axis.
@@ -146,7 +147,8 @@ func (t tiling) equalize(x *ops.Tensor, limit float64) *ops.Tensor {
 	return mix(top, bottom, wy)
 }
 
-// place is where the table of a tile begins, for each image and channel of x: ((image·rows + row)·columns + column)·channels + channel.
+// place is where the table of a tile begins, for each image and channel of x: ((image·rows + row)·columns +
+// column)·channels + channel.
 func (t tiling) place(x, row, column *ops.Tensor) *ops.Tensor {
 	batch, channels := x.Dim(0), x.Dim(-1)
 	image := ops.Iota(x, ir.Int32, 0, batch, 1, 1, 1)
@@ -186,11 +188,6 @@ func vector(x *ops.Tensor, dtype ir.DType, axis int, values []float64) *ops.Tens
 	return ops.Constant(x, dtype, shape, values)
 }
 
-// Call applies the layer inside a trace.
-func (l *ContrastLimitedAdaptiveHistogramEqualization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // MigrateConfig keeps a limit of 0, which is none in Keras.
 func (l *ContrastLimitedAdaptiveHistogramEqualization) MigrateConfig(keys map[string]json.RawMessage) error {
 	var limit float64
@@ -200,7 +197,7 @@ func (l *ContrastLimitedAdaptiveHistogramEqualization) MigrateConfig(keys map[st
 	return nil
 }
 
-func (l *ContrastLimitedAdaptiveHistogramEqualization) boxFormat() (boxes, images string) {
+func (l *ContrastLimitedAdaptiveHistogramEqualization) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
 	return l.BoundingBoxFormat, l.DataFormat
 }
 

@@ -9,12 +9,14 @@ import (
 //
 //	y[b, p, q, r, f] = activation(Σ x[b, p·stride + i·dilation, q·stride + j·dilation, r·stride + k·dilation, c] · kernel[i, j, k, c, f] + bias[f])
 //
-// summed over the window's cells (i, j, k) and the input channels c (of the group that f belongs to). The kernel is not flipped.
+// summed over the window's cells (i, j, k) and the input channels c (of the group that f belongs to). The kernel is not
+// flipped.
 //
-// Input shape: (batch, depth, height, width, channels). Output shape: (batch, depth', height', width', filters), where a length n
-// becomes floor((n - dilation·(window-1) - 1) / stride) + 1 with Padding Valid and ceil(n / stride) with Same; of an odd number of
-// zeros Same puts one more at the end. With DataFormat ChannelsFirst the channels come after the batch. Weights: kernel
-// (window..., channels/Groups, filters), bias (filters). Behaviour and defaults are those of keras.layers.Conv3D.
+// Input shape: (batch, depth, height, width, channels). Output shape: (batch, depth', height', width', filters), where
+// a length n becomes floor((n - dilation·(window-1) - 1) / stride) + 1 with Padding Valid and ceil(n / stride) with
+// Same; of an odd number of zeros Same puts one more at the end. With DataFormat ChannelsFirst the channels come after
+// the batch. Weights: kernel (window..., channels/Groups, filters), bias (filters). Behaviour and defaults are those of
+// keras.layers.Conv3D.
 type Conv3D struct {
 	Base
 
@@ -22,15 +24,15 @@ type Conv3D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Filters      int    `keras:"filters"`                           // number of output channels; required
-	KernelSize   []int  `keras:"kernel_size,length=3"`              // length of the window; required, one number stands for all axes
-	Strides      []int  `keras:"strides,length=3,default=1"`        // steps between windows; nil is 1
-	Padding      string `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
-	DataFormat   string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	DilationRate []int  `keras:"dilation_rate,length=3,default=1"`  // distance between the window's cells; nil is 1
-	Groups       int    `keras:"groups,default=1"`                  // groups of channels that do not see each other; 0 is 1
-	Activation   any    `keras:"activation,default=linear"`         // name or function; nil is linear
-	NoBias       bool   `keras:"use_bias,not"`                      // leave the bias out
+	Filters      int        `keras:"filters"`                           // number of output channels; required
+	KernelSize   []int      `keras:"kernel_size,length=3"`              // length of the window; required, one number stands for all axes
+	Strides      []int      `keras:"strides,length=3,default=1"`        // steps between windows; nil is 1
+	Padding      Padding    `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
+	DataFormat   DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	DilationRate []int      `keras:"dilation_rate,length=3,default=1"`  // distance between the window's cells; nil is 1
+	Groups       int        `keras:"groups,default=1"`                  // groups of channels that do not see each other; 0 is 1
+	Activation   any        `keras:"activation,default=linear"`         // name or function; nil is linear
+	NoBias       bool       `keras:"use_bias,not"`                      // leave the bias out
 
 	KernelInitializer   any `keras:"kernel_initializer,default=GlorotUniform"`
 	BiasInitializer     any `keras:"bias_initializer,default=Zeros"`
@@ -60,7 +62,8 @@ func (l *Conv3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return l.leave(c, l.forwardConv(c, one(c, in), max(l.Groups, 1)), l.Activation)
 }
 
-// EnableLora trains a change of low rank in place of the kernel; see [Dense.EnableLora]. With Groups above 1 the rows of A are those of one group.
+// EnableLora trains a change of low rank in place of the kernel; see [Dense.EnableLora]. With Groups above 1 the rows
+// of A are those of one group.
 func (l *Conv3D) EnableLora(rank int, options ...LoraOptions) error {
 	return l.enableLora(&l.lora, l.loraTarget, &l.LoraRank, &l.LoraAlpha, rank, options)
 }
@@ -72,8 +75,5 @@ func (l *Conv3D) loraTarget() loraTarget {
 func (l *Conv3D) weightsInFiles() *weightsInFiles {
 	return l.lora.inFiles(&l.Base, l.kernel)
 }
-
-// Call applies the layer inside a trace.
-func (l *Conv3D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
 
 func init() { Register[Conv3D]() }

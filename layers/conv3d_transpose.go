@@ -5,17 +5,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Conv3DTranspose is the transpose of a convolution, used to enlarge a volume: each input cell adds its value times the kernel to
-// a window of the result,
+// Conv3DTranspose is the transpose of a convolution, used to enlarge a volume: each input cell adds its value times the
+// kernel to a window of the result,
 //
 //	y[b, p·stride + i·dilation, q·stride + j·dilation, r·stride + k·dilation, f] += x[b, p, q, r, c] · kernel[i, j, k, f, c]
 //
 // to which bias and activation are applied.
 //
-// Input shape: (batch, depth, height, width, channels). Output shape: (batch, depth', height', width', filters), where a length n
-// becomes (n-1)·stride + max(window, stride) with Padding Valid and n·stride with Same. OutputPadding replaces what these add:
-// Valid gives (n-1)·stride + window + OutputPadding and Same (n-1)·stride + window mod 2 + OutputPadding. (A dilated window counts
-// with its full span.) With DataFormat ChannelsFirst the channels come after the batch.
+// Input shape: (batch, depth, height, width, channels). Output shape: (batch, depth', height', width', filters), where
+// a length n becomes (n-1)·stride + max(window, stride) with Padding Valid and n·stride with Same. OutputPadding
+// replaces what these add: Valid gives (n-1)·stride + window + OutputPadding and Same (n-1)·stride + window mod 2 +
+// OutputPadding. (A dilated window counts with its full span.) With DataFormat ChannelsFirst the channels come after
+// the batch.
 //
 // Weights: kernel (window..., filters, channels), bias (filters). Behaviour and defaults are those of
 // keras.layers.Conv3DTranspose.
@@ -26,15 +27,15 @@ type Conv3DTranspose struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Filters       int    `keras:"filters"`                           // number of output channels; required
-	KernelSize    []int  `keras:"kernel_size,length=3"`              // length of the window; required, one number stands for all axes
-	Strides       []int  `keras:"strides,length=3,default=1"`        // steps between windows; nil is 1
-	Padding       string `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
-	OutputPadding []int  `keras:"output_padding,length=3"`           // cells added at the end of the result, fewer than the stride; nil: worked out
-	DataFormat    string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	DilationRate  []int  `keras:"dilation_rate,length=3,default=1"`  // distance between the window's cells; nil is 1
-	Activation    any    `keras:"activation,default=linear"`         // name or function; nil is linear
-	NoBias        bool   `keras:"use_bias,not"`                      // leave the bias out
+	Filters       int        `keras:"filters"`                           // number of output channels; required
+	KernelSize    []int      `keras:"kernel_size,length=3"`              // length of the window; required, one number stands for all axes
+	Strides       []int      `keras:"strides,length=3,default=1"`        // steps between windows; nil is 1
+	Padding       Padding    `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
+	OutputPadding []int      `keras:"output_padding,length=3"`           // cells added at the end of the result, fewer than the stride; nil: worked out
+	DataFormat    DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	DilationRate  []int      `keras:"dilation_rate,length=3,default=1"`  // distance between the window's cells; nil is 1
+	Activation    any        `keras:"activation,default=linear"`         // name or function; nil is linear
+	NoBias        bool       `keras:"use_bias,not"`                      // leave the bias out
 
 	KernelInitializer   any `keras:"kernel_initializer,default=GlorotUniform"`
 	BiasInitializer     any `keras:"bias_initializer,default=Zeros"`
@@ -58,11 +59,6 @@ func (l *Conv3DTranspose) Build(b *Builder, in []ir.Shape) {
 // Forward computes the layer.
 func (l *Conv3DTranspose) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return l.leave(c, l.transposed(c, one(c, in)), l.Activation)
-}
-
-// Call applies the layer inside a trace.
-func (l *Conv3DTranspose) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 func init() { Register[Conv3DTranspose]() }

@@ -178,8 +178,8 @@ func (l *convLSTMCell) startShaped(c *Context, step ir.Shape) CellRun {
 	return CellRun{Project: project, Step: next, OutputIsState: true}
 }
 
-// convGates convolves x (..., batch, spatial..., channels) with the kernels of the four gates: at once, or where each gate has a
-// dropout mask of its own one after the other.
+// convGates convolves x (..., batch, spatial..., channels) with the kernels of the four gates: at once, or where each
+// gate has a dropout mask of its own one after the other.
 func convGates(x, kernel *ops.Tensor, masks []*ops.Tensor, conv func(x, kernel *ops.Tensor) *ops.Tensor) *ops.Tensor {
 	joined := func(x, kernel *ops.Tensor) *ops.Tensor {
 		if x.Rank() == kernel.Rank() {
@@ -203,9 +203,4 @@ func (l *convLSTMCell) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	run := startCell(c, l, in[0].Shape())
 	y, next := run.Step(run.Project(in[0]), in[1:])
 	return append([]*ops.Tensor{y}, next...)
-}
-
-// Call computes one step inside a trace.
-func (l *convLSTMCell) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }

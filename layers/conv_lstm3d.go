@@ -11,17 +11,18 @@ import (
 //	c' = sigmoid(f)·c + sigmoid(i)·tanh(g)
 //	h' = sigmoid(o)·tanh(c')
 //
-// with Activation in the place of tanh and RecurrentActivation in that of sigmoid. The convolution of the inputs has the given
-// Strides, Padding and DilationRate; that of the states has strides 1 and padding Same.
+// with Activation in the place of tanh and RecurrentActivation in that of sigmoid. The convolution of the inputs has
+// the given Strides, Padding and DilationRate; that of the states has strides 1 and padding Same.
 //
-// Inputs: x (batch, steps, depth, height, width, channels), or with ChannelsFirst (batch, steps, channels, depth, height, width),
-// optionally the initial states h and c (batch, depth', height', width', filters), zeros where left out, and last optionally a
-// bool mask (batch, steps). Results: the last h, or with ReturnSequences all (batch, steps, depth', height', width', filters);
-// with ReturnState the last h and c as well. Masks, GoBackwards and Stateful are those of [RNN]. In training Dropout and
-// RecurrentDropout draw one mask for each gate, the same at every step. Weights, of the member conv_lstm_cell: kernel (window...,
-// channels, 4·filters), recurrent_kernel (window..., filters, 4·filters), bias (4·filters), with the gates in the order input,
-// forget, cell, output. Behaviour and defaults are those of keras.layers.ConvLSTM3D. Source: Shi et al., "Convolutional LSTM
-// Network", NeurIPS 2015, without the peephole terms.
+// Inputs: x (batch, steps, depth, height, width, channels), or with ChannelsFirst (batch, steps, channels, depth,
+// height, width), optionally the initial states h and c (batch, depth', height', width', filters), zeros where left
+// out, and last optionally a bool mask (batch, steps). Results: the last h, or with ReturnSequences all (batch, steps,
+// depth', height', width', filters); with ReturnState the last h and c as well. Masks, GoBackwards and Stateful are
+// those of [RNN]. In training Dropout and RecurrentDropout draw one mask for each gate, the same at every step.
+// Weights, of the member conv_lstm_cell: kernel (window..., channels, 4·filters), recurrent_kernel (window..., filters,
+// 4·filters), bias (4·filters), with the gates in the order input, forget, cell, output. Behaviour and defaults are
+// those of keras.layers.ConvLSTM3D. Source: Shi et al., "Convolutional LSTM Network", NeurIPS 2015, without the
+// peephole terms.
 type ConvLSTM3D struct {
 	Base
 	convLSTM
@@ -30,12 +31,12 @@ type ConvLSTM3D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Filters      int    `keras:"filters"`                           // channels of the states; required
-	KernelSize   []int  `keras:"kernel_size,length=3"`              // length of the window; required, one number stands for all axes
-	Strides      []int  `keras:"strides,length=3,default=1"`        // steps between windows; nil is 1
-	Padding      string `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
-	DataFormat   string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	DilationRate []int  `keras:"dilation_rate,length=3,default=1"`  // distance between the window's cells; nil is 1
+	Filters      int        `keras:"filters"`                           // channels of the states; required
+	KernelSize   []int      `keras:"kernel_size,length=3"`              // length of the window; required, one number stands for all axes
+	Strides      []int      `keras:"strides,length=3,default=1"`        // steps between windows; nil is 1
+	Padding      Padding    `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
+	DataFormat   DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	DilationRate []int      `keras:"dilation_rate,length=3,default=1"`  // distance between the window's cells; nil is 1
 
 	Activation          any  `keras:"activation,default=tanh"`              // nil is "tanh"
 	RecurrentActivation any  `keras:"recurrent_activation,default=sigmoid"` // nil is "sigmoid"
@@ -81,11 +82,6 @@ func (l *ConvLSTM3D) Build(b *Builder, in []ir.Shape) {
 
 // Forward runs the steps.
 func (l *ConvLSTM3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return l.forward(c, in) }
-
-// Call applies the layer inside a trace; [InvokeAll] returns the states too.
-func (l *ConvLSTM3D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
 
 // IgnoredConfig adds keys of older versions.
 func (l *ConvLSTM3D) IgnoredConfig() []string { return recurrentIgnored(&l.Base) }

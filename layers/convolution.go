@@ -24,7 +24,8 @@ type convolution struct {
 // convFields are the fields that all convolution layers have, by name.
 type convFields struct {
 	KernelSize, Strides, DilationRate, OutputPadding []int
-	Padding, DataFormat                              string
+	Padding                                          Padding
+	DataFormat                                       DataFormat
 }
 
 // read checks the fields and the input's rank.
@@ -202,8 +203,8 @@ func (v *convolution) spread(x, kernel *ops.Tensor) *ops.Tensor {
 	return ops.ConvTranspose(x, kernel, shape, o)
 }
 
-// transposedPads returns the zeros before and after an axis that is spread out by its stride and then convolved, by Keras's
-// rule. outputPadding is -1 where it is not given.
+// transposedPads returns the zeros before and after an axis that is spread out by its stride and then convolved, by
+// Keras's rule. outputPadding is -1 where it is not given.
 //
 //dim:known windows are constants
 func transposedPads(window, stride, dilation, outputPadding int, same bool) (left, right int) {

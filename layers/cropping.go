@@ -4,8 +4,8 @@ import "github.com/gokeras/gokeras/keras/ops"
 
 // Cropping1D cuts cells from the beginning and the end of a sequence.
 //
-// Input shape: (batch, steps, channels). Output shape: the same with n - before - after for each length n. A mask does not pass
-// through.
+// Input shape: (batch, steps, channels). Output shape: the same with n - before - after for each length n. A mask does
+// not pass through.
 type Cropping1D struct {
 	Base
 
@@ -22,15 +22,10 @@ func (l *Cropping1D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return cropSpatial(x, "", firstAndLast(x, "Cropping", l.Cropping, 1))
 }
 
-// Call applies the layer inside a trace.
-func (l *Cropping1D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // Cropping2D cuts cells from the beginning and the end of the axes of an image.
 //
-// Input shape: (batch, height, width, channels). Output shape: the same with n - before - after for each length n. With DataFormat
-// ChannelsFirst the channels come after the batch. A mask does not pass through.
+// Input shape: (batch, height, width, channels). Output shape: the same with n - before - after for each length n. With
+// DataFormat ChannelsFirst the channels come after the batch. A mask does not pass through.
 type Cropping2D struct {
 	Base
 
@@ -38,21 +33,16 @@ type Cropping2D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	// Cropping has, for each axis, the amounts before and after, {{1, 2}, {0, 3}}, or one number for both, {{1}, {2}}; a single
-	// entry stands for all axes. nil is {{0}}.
-	Cropping   [][]int `keras:"cropping,default=[[0,0],[0,0]]"`
-	DataFormat string  `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	// Cropping has, for each axis, the amounts before and after, {{1, 2}, {0, 3}}, or one number for both, {{1}, {2}};
+	// a single entry stands for all axes. nil is {{0}}.
+	Cropping   [][]int    `keras:"cropping,default=[[0,0],[0,0]]"`
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 }
 
 // Forward computes the layer.
 func (l *Cropping2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
 	return cropSpatial(x, l.DataFormat, axisPairs(x, "Cropping", l.Cropping, 2, 0))
-}
-
-// Call applies the layer inside a trace.
-func (l *Cropping2D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // AmendConfig writes the amounts as pairs, the form that Keras reads in all versions.
@@ -62,8 +52,8 @@ func (l *Cropping2D) AmendConfig(keys map[string]any) error {
 
 // Cropping3D cuts cells from the beginning and the end of the axes of a volume.
 //
-// Input shape: (batch, depth, height, width, channels). Output shape: the same with n - before - after for each length n. With
-// DataFormat ChannelsFirst the channels come after the batch. A mask does not pass through.
+// Input shape: (batch, depth, height, width, channels). Output shape: the same with n - before - after for each length
+// n. With DataFormat ChannelsFirst the channels come after the batch. A mask does not pass through.
 type Cropping3D struct {
 	Base
 
@@ -71,21 +61,16 @@ type Cropping3D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	// Cropping has, for each axis, the amounts before and after, {{1, 2}, {0, 3}}, or one number for both, {{1}, {2}}; a single
-	// entry stands for all axes. nil is {{1}}.
-	Cropping   [][]int `keras:"cropping,default=[[1,1],[1,1],[1,1]]"`
-	DataFormat string  `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	// Cropping has, for each axis, the amounts before and after, {{1, 2}, {0, 3}}, or one number for both, {{1}, {2}};
+	// a single entry stands for all axes. nil is {{1}}.
+	Cropping   [][]int    `keras:"cropping,default=[[1,1],[1,1],[1,1]]"`
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 }
 
 // Forward computes the layer.
 func (l *Cropping3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
 	return cropSpatial(x, l.DataFormat, axisPairs(x, "Cropping", l.Cropping, 3, 1))
-}
-
-// Call applies the layer inside a trace.
-func (l *Cropping3D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // AmendConfig writes the amounts as pairs, the form that Keras reads in all versions.

@@ -5,28 +5,29 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// CutMix puts, in training, a rectangle of another image j of the batch onto each image i, at the same place, and mixes labels by
-// the areas:
+// CutMix puts, in training, a rectangle of another image j of the batch onto each image i, at the same place, and mixes
+// labels by the areas:
 //
 //	x'[i] = x[j] inside the rectangle, x[i] elsewhere,   y'[i] = w[i]·y[i] + (1 - w[i])·y[j]
 //
-// with j = order[i] for a random order of the batch. The rectangle is √(1-w) as high and wide as the image, at an even place; cells
-// belong to it whose upper left corner does. w[i] is of the beta distribution with both parameters a, and a, one for the batch, even
-// in [Factor[0], Factor[1]) plus 10^-6: a small one leaves nearly all images whole, either i's or j's. Otherwise the results are the
-// inputs. Each replica mixes the images of its own part of the batch.
+// with j = order[i] for a random order of the batch. The rectangle is √(1-w) as high and wide as the image, at an even
+// place; cells belong to it whose upper left corner does. w[i] is of the beta distribution with both parameters a, and
+// a, one for the batch, even in [Factor[0], Factor[1]) plus 10^-6: a small one leaves nearly all images whole, either
+// i's or j's. Otherwise the results are the inputs. Each replica mixes the images of its own part of the batch.
 //
-// Inputs: images (batch, height, width, channels), with DataFormat ChannelsFirst (batch, channels, height, width); after them, where
-// wanted, labels (batch, classes) such as one-hot vectors, and then segmentation masks (batch, height, width, classes), with axes in
-// the order of the images. Results have the same order and shapes, and [InvokeAll] returns all of them. Images come in the compute
-// type; labels keep theirs where it is a float type, others become float32; masks keep theirs. One image without the batch stays as it
-// is. Masks of Keras's kind do not pass through.
+// Inputs: images (batch, height, width, channels), with DataFormat ChannelsFirst (batch, channels, height, width);
+// after them, where wanted, labels (batch, classes) such as one-hot vectors, and then segmentation masks (batch,
+// height, width, classes), with axes in the order of the images. Results have the same order and shapes, and
+// [InvokeAll] returns all of them. Images come in the compute type; labels keep theirs where it is a float type, others
+// become float32; masks keep theirs. One image without the batch stays as it is. Masks of Keras's kind do not pass
+// through.
 //
-// In Fit, where the labels of a batch are no inputs of the model, a TrainStep calls the layer before the model; MixUp has an example. In a
-// Functional model the inputs are a dict with the keys images, labels and segmentation_masks, as in Keras's files. Boxes of [LabelledImages]
-// stay as they are in inference, and are an error in training, as in Keras.
+// In Fit, where the labels of a batch are no inputs of the model, a TrainStep calls the layer before the model; MixUp
+// has an example. In a Functional model the inputs are a dict with the keys images, labels and segmentation_masks, as
+// in Keras's files. Boxes of [LabelledImages] stay as they are in inference, and are an error in training, as in Keras.
 //
-// Source: Yun et al., "CutMix: Regularization Strategy to Train Strong Classifiers with Localizable Features", ICCV 2019; behaviour of
-// keras.layers.CutMix.
+// Source: Yun et al., "CutMix: Regularization Strategy to Train Strong Classifiers with Localizable Features", ICCV
+// 2019; behaviour of keras.layers.CutMix.
 type CutMix struct {
 	Base
 
@@ -34,10 +35,10 @@ type CutMix struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor            []float64 `keras:"factor"`                            // see above, from 0 to 1, or one number f for {0, f}; nil is {0, 1}
-	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	Factor            []float64         `keras:"factor"`                            // see above, from 0 to 1, or one number f for {0, f}; nil is {0, 1}
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -75,11 +76,6 @@ func (l *CutMix) mixBoxes(boxes, _ *ops.Tensor, _ drawn) (newBoxes, newLabels *o
 	return nil, nil
 }
 
-// Call applies the layer inside a trace and returns the images; [InvokeAll] returns all results.
-func (l *CutMix) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // keepsInputType: labels are not rounded to the compute type.
 func (l *CutMix) keepsInputType() {}
 
@@ -88,6 +84,8 @@ func (l *CutMix) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", orOne(l.Factor), 0)
 }
 
-func (l *CutMix) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
+func (l *CutMix) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
+	return l.BoundingBoxFormat, l.DataFormat
+}
 
 func init() { Register[CutMix]() }

@@ -14,8 +14,8 @@ import (
 //
 //	y = activation(x·kernel + bias)
 //
-// Input shape: (batch, ..., features). Output shape: (batch, ..., units). Weights: kernel (features, units), bias (units).
-// Behaviour and defaults are those of keras.layers.Dense.
+// Input shape: (batch, ..., features). Output shape: (batch, ..., units). Weights: kernel (features, units), bias
+// (units). Behaviour and defaults are those of keras.layers.Dense.
 type Dense struct {
 	Base
 
@@ -95,11 +95,13 @@ func (l *Dense) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 //
 //	y = activation(x·(W + alpha/rank·A·B) + bias)
 //
-// A (features, rank) and B (rank, units) are float32 and new; B begins with zeros, so that nothing changes before the first step of training. A
-// model that was compiled before has to be compiled again. Files hold W + alpha/rank·A·B as the kernel, and A and B of a loaded layer are zeros,
-// as in Keras. It is an error for a layer that is not built, has a KernelConstraint, or has LoRA already, and for a rank below 1.
+// A (features, rank) and B (rank, units) are float32 and new; B begins with zeros, so that nothing changes before the
+// first step of training. A model that was compiled before has to be compiled again. Files hold W + alpha/rank·A·B as
+// the kernel, and A and B of a loaded layer are zeros, as in Keras. It is an error for a layer that is not built, has a
+// KernelConstraint, or has LoRA already, and for a rank below 1.
 //
-// Source: Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", ICLR 2022; behaviour of keras.layers.Dense.enable_lora.
+// Source: Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", ICLR 2022; behaviour of
+// keras.layers.Dense.enable_lora.
 func (l *Dense) EnableLora(rank int, options ...LoraOptions) error {
 	return l.enableLora(&l.lora, l.loraTarget, &l.LoraRank, &l.LoraAlpha, rank, options)
 }
@@ -134,14 +136,16 @@ func (l *Dense) buildQuantized(b *Builder, features int) {
 		scale: ir.Shape{l.Units}, grouped: ir.Shape{groupsOf(features, l.whole.block), l.Units}, zero: ir.Int8, length: features})
 }
 
-// Quantize keeps the kernel of a built layer in whole numbers q of eight or four bits from now on, which are not trained; the bias is. how is
-// "int8", "int4", or a configuration such as &quantizers.Int4QuantizationConfig{BlockSize: 64}.
+// Quantize keeps the kernel of a built layer in whole numbers q of eight or four bits from now on, which are not
+// trained; the bias is. how is "int8", "int4", or a configuration such as &quantizers.Int4QuantizationConfig{BlockSize:
+// 64}.
 //
 //	int8: y = activation((round(x·t)·q) / (s·t) + bias),  q = round(kernel·s),  s = 127 / max|kernel[:, j]|,  t = 127 / max|x[i, :]|
 //	int4: y = activation(x·((q - zero)·s) + bias),  one s and zero for each block of 128 inputs and each unit
 //
-// The gradient of x is that of the product with the floats that q stands for. A model that was compiled before has to be compiled again. It is an
-// error for a layer that is not built or is quantized already. Behaviour of keras.layers.Dense.quantize.
+// The gradient of x is that of the product with the floats that q stands for. A model that was compiled before has to
+// be compiled again. It is an error for a layer that is not built or is quantized already. Behaviour of
+// keras.layers.Dense.quantize.
 func (l *Dense) Quantize(how any) error {
 	if !l.built {
 		return l.quantizeBase(how, nil, nil, nil, nil, nil, nil)
@@ -171,12 +175,13 @@ func (l *Dense) quantize(how any, convert func(quantizers.Config, kernels.Array)
 	return err
 }
 
-// QuantizeCalibrated quantizes the kernel of a built layer to the mode gptq or awq, after s of its inputs, see [quantizers.GPTQConfig] and
-// [quantizers.AWQConfig]; keras.Model.QuantizeWith does so for all layers of a model:
+// QuantizeCalibrated quantizes the kernel of a built layer to the mode gptq or awq, after s of its inputs, see
+// [quantizers.GPTQConfig] and [quantizers.AWQConfig]; keras.Model.QuantizeWith does so for all layers of a model:
 //
 //	y = activation(x·((q - zero)·scale / saliency) + bias),  one scale and zero for each group of inputs and each unit
 //
-// Saliency is 1 with gptq. It is an error for a layer that is not built, is quantized already, or has LoRA. Behaviour of keras.layers.Dense.
+// Saliency is 1 with gptq. It is an error for a layer that is not built, is quantized already, or has LoRA. Behaviour
+// of keras.layers.Dense.
 func (l *Dense) QuantizeCalibrated(c quantizers.Calibrator, s quantizers.Statistics) error {
 	if l.lora.a != nil {
 		return l.quantizeError("%s does not go with LoRA; save the model, which merges the change, and load it without LoraRank", c.Mode())
@@ -185,9 +190,6 @@ func (l *Dense) QuantizeCalibrated(c quantizers.Calibrator, s quantizers.Statist
 		return calibrate(c, kernel, s)
 	})
 }
-
-// Call applies the layer inside a trace.
-func (l *Dense) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
 
 // SupportsMasking reports that a mask passes through.
 func (l *Dense) SupportsMasking() bool { return true }
@@ -203,7 +205,7 @@ func one(c *Context, in []*ops.Tensor) *ops.Tensor {
 // activate applies an activation given by name or value, which may be a layer; nil is linear.
 func activate(c *Context, activation any, x *ops.Tensor) *ops.Tensor {
 	if l, ok := activation.(Layer); ok {
-		return l.Call(c, x)
+		return Invoke(l, c, x)
 	}
 	f, err := activations.Get(activation)
 	if err != nil {

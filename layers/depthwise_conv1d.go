@@ -11,8 +11,9 @@ import (
 //
 // summed over the window's cells (i), with M = DepthMultiplier results for each channel.
 //
-// Input shape: (batch, steps, channels). Output shape: (batch, steps', channels·M) with the lengths of [Conv1D]. Weights: kernel
-// (window..., channels, M), bias (channels·M). Behaviour and defaults are those of keras.layers.DepthwiseConv1D.
+// Input shape: (batch, steps, channels). Output shape: (batch, steps', channels·M) with the lengths of [Conv1D].
+// Weights: kernel (window..., channels, M), bias (channels·M). Behaviour and defaults are those of
+// keras.layers.DepthwiseConv1D.
 type DepthwiseConv1D struct {
 	Base
 
@@ -20,14 +21,14 @@ type DepthwiseConv1D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	KernelSize      []int  `keras:"kernel_size,length=1"`              // length of the window; required, one number stands for all axes
-	Strides         []int  `keras:"strides,length=1,default=1"`        // steps between windows; nil is 1
-	Padding         string `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
-	DepthMultiplier int    `keras:"depth_multiplier,default=1"`        // results for each channel; 0 is 1
-	DataFormat      string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	DilationRate    []int  `keras:"dilation_rate,length=1,default=1"`  // distance between the window's cells; nil is 1
-	Activation      any    `keras:"activation,default=linear"`         // name or function; nil is linear
-	NoBias          bool   `keras:"use_bias,not"`                      // leave the bias out
+	KernelSize      []int      `keras:"kernel_size,length=1"`              // length of the window; required, one number stands for all axes
+	Strides         []int      `keras:"strides,length=1,default=1"`        // steps between windows; nil is 1
+	Padding         Padding    `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
+	DepthMultiplier int        `keras:"depth_multiplier,default=1"`        // results for each channel; 0 is 1
+	DataFormat      DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	DilationRate    []int      `keras:"dilation_rate,length=1,default=1"`  // distance between the window's cells; nil is 1
+	Activation      any        `keras:"activation,default=linear"`         // name or function; nil is linear
+	NoBias          bool       `keras:"use_bias,not"`                      // leave the bias out
 
 	DepthwiseInitializer any `keras:"depthwise_initializer,default=GlorotUniform"`
 	BiasInitializer      any `keras:"bias_initializer,default=Zeros"`
@@ -51,11 +52,6 @@ func (l *DepthwiseConv1D) Build(b *Builder, in []ir.Shape) {
 // Forward computes the layer.
 func (l *DepthwiseConv1D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return l.leave(c, l.depthwise(c, one(c, in)), l.Activation)
-}
-
-// Call applies the layer inside a trace.
-func (l *DepthwiseConv1D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 func init() { Register[DepthwiseConv1D]() }

@@ -11,8 +11,9 @@ import (
 //
 // summed over the window's cells (i, j), with M = DepthMultiplier results for each channel.
 //
-// Input shape: (batch, height, width, channels). Output shape: (batch, height', width', channels·M) with the lengths of [Conv2D].
-// Weights: kernel (window..., channels, M), bias (channels·M). Behaviour and defaults are those of keras.layers.DepthwiseConv2D.
+// Input shape: (batch, height, width, channels). Output shape: (batch, height', width', channels·M) with the lengths of
+// [Conv2D]. Weights: kernel (window..., channels, M), bias (channels·M). Behaviour and defaults are those of
+// keras.layers.DepthwiseConv2D.
 type DepthwiseConv2D struct {
 	Base
 
@@ -20,14 +21,14 @@ type DepthwiseConv2D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	KernelSize      []int  `keras:"kernel_size,length=2"`              // length of the window; required, one number stands for all axes
-	Strides         []int  `keras:"strides,length=2,default=1"`        // steps between windows; nil is 1
-	Padding         string `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
-	DepthMultiplier int    `keras:"depth_multiplier,default=1"`        // results for each channel; 0 is 1
-	DataFormat      string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	DilationRate    []int  `keras:"dilation_rate,length=2,default=1"`  // distance between the window's cells; nil is 1
-	Activation      any    `keras:"activation,default=linear"`         // name or function; nil is linear
-	NoBias          bool   `keras:"use_bias,not"`                      // leave the bias out
+	KernelSize      []int      `keras:"kernel_size,length=2"`              // length of the window; required, one number stands for all axes
+	Strides         []int      `keras:"strides,length=2,default=1"`        // steps between windows; nil is 1
+	Padding         Padding    `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
+	DepthMultiplier int        `keras:"depth_multiplier,default=1"`        // results for each channel; 0 is 1
+	DataFormat      DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	DilationRate    []int      `keras:"dilation_rate,length=2,default=1"`  // distance between the window's cells; nil is 1
+	Activation      any        `keras:"activation,default=linear"`         // name or function; nil is linear
+	NoBias          bool       `keras:"use_bias,not"`                      // leave the bias out
 
 	DepthwiseInitializer any `keras:"depthwise_initializer,default=GlorotUniform"`
 	BiasInitializer      any `keras:"bias_initializer,default=Zeros"`
@@ -51,11 +52,6 @@ func (l *DepthwiseConv2D) Build(b *Builder, in []ir.Shape) {
 // Forward computes the layer.
 func (l *DepthwiseConv2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return l.leave(c, l.depthwise(c, one(c, in)), l.Activation)
-}
-
-// Call applies the layer inside a trace.
-func (l *DepthwiseConv2D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 func init() { Register[DepthwiseConv2D]() }

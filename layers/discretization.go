@@ -14,21 +14,22 @@ import (
 //
 //	y = number of boundaries b with b <= x
 //
-// Boundaries b1 < b2 < ... < bn make the n+1 bins (-inf, b1), [b1, b2), ..., [bn, inf); NaN comes to the last one. They are given in
-// BinBoundaries, or [Discretization.Adapt] finds such that each of NumBins bins holds the same share of some data. OutputMode
-// "one_hot", "multi_hot" and "count" write the bins as rows like [CategoryEncoding].
+// Boundaries b1 < b2 < ... < bn make the n+1 bins (-inf, b1), [b1, b2), ..., [bn, inf); NaN comes to the last one. They
+// are given in BinBoundaries, or [Discretization.Adapt] finds such that each of NumBins bins holds the same share of
+// some data. OutputMode "one_hot", "multi_hot" and "count" write the bins as rows like [CategoryEncoding].
 //
-// Input shape: any. Output shape: that of the input, int32; with the other modes that of CategoryEncoding, in the compute type.
+// Input shape: any. Output shape: that of the input, int32; with the other modes that of CategoryEncoding, in the
+// compute type.
 type Discretization struct {
 	Base
 
 	Name  string `keras:"name"`
 	DType string `keras:"dtype,plain"` // policy name; "" is the model's
 
-	BinBoundaries []float64 `keras:"bin_boundaries"`          // increasing; nil: see Adapt, which writes them here
-	NumBins       int       `keras:"num_bins"`                // bins for Adapt; 0 where BinBoundaries are given
-	Epsilon       float64   `keras:"epsilon,default=0.01"`    // error of Adapt, as a share of the data; 0 is 0.01
-	OutputMode    string    `keras:"output_mode,default=int"` // "int", "one_hot", "multi_hot" or "count"; "" is "int"
+	BinBoundaries []float64  `keras:"bin_boundaries"`          // increasing; nil: see Adapt, which writes them here
+	NumBins       int        `keras:"num_bins"`                // bins for Adapt; 0 where BinBoundaries are given
+	Epsilon       float64    `keras:"epsilon,default=0.01"`    // error of Adapt, as a share of the data; 0 is 0.01
+	OutputMode    OutputMode `keras:"output_mode,default=int"` // "int", "one_hot", "multi_hot" or "count"; "" is "int"
 }
 
 // Forward computes the layer.
@@ -71,18 +72,14 @@ func countBelow(x *ops.Tensor, sorted []float64) *ops.Tensor {
 	return ops.Subtract(ops.Full(x, ir.Int32, float64(n)), ops.Sum(ops.Cast(above, ir.Int32), -1))
 }
 
-// Call applies the layer inside a trace.
-func (l *Discretization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
-// Adapt finds the boundaries of NumBins bins with equal shares of the data, given as one array or as several batches, replacing those
-// of an earlier call. Memory does not grow with the data: a summary of about 1/Epsilon numbers is kept, whose ranks are right to
-// within a share of Epsilon. A model that has run keeps the bins that it was compiled with, until it is compiled again.
+// Adapt finds the boundaries of NumBins bins with equal shares of the data, given as one array or as several batches,
+// replacing those of an earlier call. Memory does not grow with the data: a summary of about 1/Epsilon numbers is kept,
+// whose ranks are right to within a share of Epsilon. A model that has run keeps the bins that it was compiled with,
+// until it is compiled again.
 //
-// The summary is that of Keras's layer: of each batch, in order, every max(Epsilon·n, 1)-th number with that weight; merged with the
-// summary so far and brought back to 1/Epsilon numbers by linear interpolation of the cumulative weights; at the end the same with
-// 1/NumBins.
+// The summary is that of Keras's layer: of each batch, in order, every max(Epsilon·n, 1)-th number with that weight;
+// merged with the summary so far and brought back to 1/Epsilon numbers by linear interpolation of the cumulative
+// weights; at the end the same with 1/NumBins.
 func (l *Discretization) Adapt(batches ...kernels.Array) error { return l.AdaptBatches(each(batches)) }
 
 // AdaptBatches is Adapt for batches that come one by one.
@@ -110,7 +107,7 @@ func (l *Discretization) AdaptBatches(batches iter.Seq2[kernels.Array, error]) e
 		}
 		values := make([]float32, b.Type.Shape.Size()) //dim:known data
 		for j := range values {
-			if values[j] = float32(b.At(j)); values[j] != values[j] {
+			if values[j] = float32(b.Element(j)); values[j] != values[j] {
 				return fmt.Errorf("layers: %s: Adapt: element %d of batch %d is NaN, which has no rank; leave such examples out", Name(l), j, i)
 			}
 		}

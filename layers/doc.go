@@ -1,16 +1,16 @@
 // Package layers holds the building blocks of models, under the names and with the defaults of keras.layers.
 //
-// A layer is a struct: exported fields are its configuration (the zero value of a field is Keras's default), unexported ones
-// its state. Fields are read when the layer is first used and must not change afterwards. Calling a layer inside a trace
-// builds its variables, if that has not happened, and adds its operations to the program:
+// A layer is a struct: exported fields are its configuration (the zero value of a field is Keras's default), unexported
+// ones its state. Fields are read when the layer is first used and must not change afterwards. Calling a layer inside a
+// trace builds its variables, if that has not happened, and adds its operations to the program:
 //
-//	y := dense.Call(c, x)
+//	y := layers.Invoke(dense, c, x)
 //
 // Outside a trace, [Apply] records the call of a layer on symbolic tensors, for a Functional model.
 //
 // # Writing a layer
 //
-// Embed [Base], implement Forward (and Build, if it has weights), and let Call invoke it:
+// Embed [Base], and implement Forward (and Build, if it has weights):
 //
 //	type Scale struct {
 //		layers.Base
@@ -26,22 +26,19 @@
 //		return []*ops.Tensor{ops.Multiply(in[0], c.Weight(l.gain))}
 //	}
 //
-//	func (l *Scale) Call(c *layers.Context, in ...*ops.Tensor) *ops.Tensor {
-//		return layers.Invoke(l, c, in...)
-//	}
-//
 //	func init() { layers.Register[Scale]() }
 //
-// Layers held in exported fields (also in slices and maps) are found and tracked; those made in Build are handed to [Builder.Adopt].
-// The type is registered so that files with it can be read again. Fields that are configuration have tags; see docs/custom_layers.md.
+// Layers held in exported fields (also in slices and maps) are found and tracked; those made in Build are handed to
+// [Builder.Adopt]. The type is registered so that files with it can be read again. Fields that are configuration have
+// tags; see docs/custom_layers.md.
 //
 // # Text and images
 //
-// A program has no strings. Layers that take words ([StringLookup], [TextVectorization], [Hashing], [HashedCrossing]) work on the
-// host: each is a [HostLayer], with Transform in place of Forward, and stands right behind the inputs of a model, or of a model inside it, which runs it
-// on every batch before its program.
+// A program has no strings. Layers that take words ([StringLookup], [TextVectorization], [Hashing], [HashedCrossing])
+// work on the host: each is a [HostLayer], with Transform in place of Forward, and stands right behind the inputs of a
+// model, or of a model inside it, which runs it on every batch before its program.
 //
-// The layers of image augmentation ([RandomFlip], [RandomRotation], ...) are part of the program. They change images in training
-// only, by numbers that are drawn anew in each step, for each image, on each replica. [MixUp] and [CutMix] take labels, and masks of
-// objects in the images, as further inputs, and change them alike.
+// The layers of image augmentation ([RandomFlip], [RandomRotation], ...) are part of the program. They change images in
+// training only, by numbers that are drawn afresh in each step, for each image, on each replica. [MixUp] and [CutMix]
+// take labels, and masks of objects in the images, as further inputs, and change them alike.
 package layers

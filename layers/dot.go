@@ -10,11 +10,11 @@ import (
 //
 //	y[b, i..., j...] = Σ x₁[b, ..k..] · x₂[b, ..k..]
 //
-// with k running along Axes[0] of the first and Axes[1] of the second input. Normalize first divides the vectors along these axes
-// by their lengths: then y is the cosine of the angle between them.
+// with k running along Axes[0] of the first and Axes[1] of the second input. Normalize first divides the vectors along
+// these axes by their lengths: then y is the cosine of the angle between them.
 //
-// Input shapes: two with equal batch sizes and equal lengths on the two axes. Output shape: the batch, then the other axes of the
-// first, then those of the second input; (batch, 1) where none are left. The result has no mask.
+// Input shapes: two with equal batch sizes and equal lengths on the two axes. Output shape: the batch, then the other
+// axes of the first, then those of the second input; (batch, 1) where none are left. The result has no mask.
 type Dot struct {
 	Base
 
@@ -48,8 +48,5 @@ func (l *Dot) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	}
 	return []*ops.Tensor{z}
 }
-
-// Call applies the layer inside a trace.
-func (l *Dot) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
 
 func init() { Register[Dot]() }

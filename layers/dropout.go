@@ -6,13 +6,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Dropout sets, in training, each element to 0 with probability Rate and multiplies the others by 1/(1-Rate), so that the expected
-// value stays. Otherwise y = x.
+// Dropout sets, in training, each element to 0 with probability Rate and multiplies the others by 1/(1-Rate), so that
+// the expected value stays. Otherwise y = x.
 //
-// With NoiseShape one draw serves several elements: it has the input's rank, and elements along an axis of length 1 share their
-// fate; Unknown stands for the input's own length.
+// With NoiseShape one draw serves several elements: it has the input's rank, and elements along an axis of length 1
+// share their fate; Unknown stands for the input's own length.
 //
-// Input shape: any. Output shape: that of the input. A mask passes through. Source: Srivastava et al., "Dropout", JMLR 2014.
+// Input shape: any. Output shape: that of the input. A mask passes through. Source: Srivastava et al., "Dropout", JMLR
+// 2014.
 type Dropout struct {
 	Base
 
@@ -71,11 +72,6 @@ func dropout(c *Context, x *ops.Tensor, rate float64, seed *int, noise ir.Shape)
 		return ops.Dropout(x, rate, seedOf(seed))
 	}
 	return ops.Multiply(x, ops.Dropout(ops.Ones(x, x.DType(), noise...), rate, seedOf(seed)))
-}
-
-// Call applies the layer inside a trace.
-func (l *Dropout) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // SupportsMasking reports that a mask passes through.

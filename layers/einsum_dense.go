@@ -17,9 +17,10 @@ import (
 //
 //	y = activation(einsum(Equation, x, kernel) + bias)
 //
-// The equation has the form "ab,bc->ac" and may leave leading axes open ("...x,xy->...y") or trailing ones ("ab...,bc->ac...").
-// OutputShape is the shape of the result without the batch; an axis of -1 is taken from the input. The kernel has one axis for
-// each letter of its part of the equation; the bias has the axes named in BiasAxes, and none are named by default: no bias.
+// The equation has the form "ab,bc->ac" and may leave leading axes open ("...x,xy->...y") or trailing ones
+// ("ab...,bc->ac..."). OutputShape is the shape of the result without the batch; an axis of -1 is taken from the input.
+// The kernel has one axis for each letter of its part of the equation; the bias has the axes named in BiasAxes, and
+// none are named by default: no bias.
 //
 // Input and output shape: as the equation says. A mask does not pass through.
 type EinsumDense struct {
@@ -94,8 +95,8 @@ func (l *EinsumDense) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{activate(c, l.Activation, y)}
 }
 
-// EnableLora trains a change of low rank in place of the kernel; see [Dense.EnableLora]. A has the axes of the kernel with the rank in place of the
-// last one, B is (rank, last axis).
+// EnableLora trains a change of low rank in place of the kernel; see [Dense.EnableLora]. A has the axes of the kernel
+// with the rank in place of the last one, B is (rank, last axis).
 func (l *EinsumDense) EnableLora(rank int, options ...LoraOptions) error {
 	return l.enableLora(&l.lora, l.loraTarget, &l.LoraRank, &l.LoraAlpha, rank, options)
 }
@@ -118,11 +119,6 @@ func (l *EinsumDense) hasFloat8() {}
 
 func (l *EinsumDense) hasCalibration() {}
 
-// Call applies the layer inside a trace.
-func (l *EinsumDense) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // AmendConfig writes the number of columns of a kernel of the mode gptq, as Keras does.
 func (l *EinsumDense) AmendConfig(keys map[string]any) error {
 	if l.whole.mode == "gptq" {
@@ -138,7 +134,8 @@ func (l *EinsumDense) IgnoredConfig() []string {
 
 func init() { Register[EinsumDense]() }
 
-// einsumDense is the equation of an EinsumDense with the lengths of its axes; Unknown where the layer need not know one.
+// einsumDense is the equation of an EinsumDense with the lengths of its axes; Unknown where the layer need not know
+// one.
 type einsumDense struct {
 	equation              string
 	input, weight, output string
@@ -191,7 +188,8 @@ func parseEinsumDense(b *Builder, equation string, x ir.Shape, outputShape []int
 	return e
 }
 
-// kernel returns the kernel's shape, and which of its axes are summed over (inputs of a unit) and which are the result's.
+// kernel returns the kernel's shape, and which of its axes are summed over (inputs of a unit) and which are the
+// result's.
 func (e einsumDense) kernel(b *Builder) (shape ir.Shape, inputAxes, outputAxes []int) {
 	inputAxes, outputAxes = []int{}, []int{}
 	for i, name := range e.weight {

@@ -6,8 +6,8 @@ import "github.com/gokeras/gokeras/keras/ops"
 //
 //	y = x where x > 0, Alpha · (e^x - 1) elsewhere
 //
-// Input shape: any. Output shape: that of the input. A mask passes through. Source: Clevert et al., "Fast and Accurate Deep
-// Network Learning by Exponential Linear Units", 2015.
+// Input shape: any. Output shape: that of the input. A mask passes through. Source: Clevert et al., "Fast and Accurate
+// Deep Network Learning by Exponential Linear Units", 2015.
 type ELU struct {
 	Base
 
@@ -22,9 +22,6 @@ type ELU struct {
 func (l *ELU) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.Elu(one(c, in), number(l.Alpha, 1))}
 }
-
-// Call applies the layer inside a trace.
-func (l *ELU) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
 
 // SupportsMasking reports that a mask passes through.
 func (l *ELU) SupportsMasking() bool { return true }

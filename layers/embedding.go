@@ -12,24 +12,26 @@ import (
 //
 //	y[..., :] = embeddings[x[...], :]
 //
-// Input shape: any, integers in [0, InputDim); a number outside is an error when the step runs. Output shape: that of the input
-// with OutputDim as a new last axis. Weights: embeddings (InputDim, OutputDim). With MaskZero number 0 stands for padding, and the
-// result carries the mask x ≠ 0.
+// Input shape: any, integers in [0, InputDim); a number outside is an error when the step runs. Output shape: that of
+// the input with OutputDim as a new last axis. Weights: embeddings (InputDim, OutputDim). With MaskZero number 0 stands
+// for padding, and the result carries the mask x ≠ 0.
 //
 // # Dynamic
 //
-// With Dynamic the input is keys: any int64, or strings. There is no InputDim: a row is made when a key is first trained, and begins with a value that
-// follows from the seed and the key alone, whatever the number of processes, and after a restart. Looking up makes no row: a key that was never
-// trained has its first value in prediction too. Rows live in a table in the memory of the process, on disk beyond MemoryBytes, or on parameter servers.
+// With Dynamic the input is keys: any int64, or strings. There is no InputDim: a row is made when a key is first
+// trained, and begins with a value that follows from the seed and the key alone, whatever the number of processes, and
+// after a restart. Looking up makes no row: a key that was never trained has its first value in prediction too. Rows
+// live in a table in the memory of the process, on disk beyond MemoryBytes, or on parameter servers.
 //
-// The layer works on the host, in front of the model's program, so its input must be an input of the model or made by other layers on the host. Each
-// distinct key of a batch is looked up once, and gradients of equal keys are summed before they are applied. The optimizer is that of Compile: SGD,
-// Adagrad, Adam, AdamW, RMSprop or Ftrl, without clipping; its state lies beside the rows. Rows that a batch does not have are left as they are, momentum
-// and all ("lazy"); with DenseUpdates the table is trained as a plain one, bit for bit, which takes time for each update that a row has missed.
-// With MaskZero key 0, or "", is padding.
+// The layer works on the host, in front of the model's program, so its input must be an input of the model or made by
+// other layers on the host. Each distinct key of a batch is looked up once, and gradients of equal keys are summed
+// before they are applied. The optimizer is that of Compile: SGD, Adagrad, Adam, AdamW, RMSprop or Ftrl, without
+// clipping; its state lies beside the rows. Rows that a batch does not have are left as they are, momentum and all
+// ("lazy"); with DenseUpdates the table is trained as a plain one, bit for bit, which takes time for each update that a
+// row has missed. With MaskZero key 0, or "", is padding.
 //
-// With MaxRows or MaxAge rows are evicted, by what they were updated with, not by look-ups. A row that was evicted is kept for 128 updates of the table,
-// so that none is lost while its gradient is computed.
+// With MaxRows or MaxAge rows are evicted, by what they were updated with, not by look-ups. A row that was evicted is
+// kept for 128 updates of the table, so that none is lost while its gradient is computed.
 type Embedding struct {
 	Base
 
@@ -106,7 +108,8 @@ func (l *Embedding) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tens
 	return []*ops.Tensor{ops.CompareScalar(ir.Ne, inputs[0], 0)}
 }
 
-// EnableLora trains a change of low rank in place of the embeddings, A (InputDim, rank) times B (rank, OutputDim); see [Dense.EnableLora].
+// EnableLora trains a change of low rank in place of the embeddings, A (InputDim, rank) times B (rank, OutputDim); see
+// [Dense.EnableLora].
 func (l *Embedding) EnableLora(rank int, options ...LoraOptions) error {
 	return l.enableLora(&l.lora, l.loraTarget, &l.LoraRank, &l.LoraAlpha, rank, options)
 }
@@ -126,8 +129,8 @@ func (l *Embedding) buildQuantized(b *Builder) {
 	l.embeddings = b.addMatrix(&l.whole, packedRows(l.InputDim, l.OutputDim, l.whole.block))
 }
 
-// Quantize keeps the embeddings of a built layer in whole numbers of eight or four bits from now on, with one scale for each vector, or one scale
-// and zero for each block of a vector; see [Dense.Quantize]. They are not trained.
+// Quantize keeps the embeddings of a built layer in whole numbers of eight or four bits from now on, with one scale for
+// each vector, or one scale and zero for each block of a vector; see [Dense.Quantize]. They are not trained.
 func (l *Embedding) Quantize(how any) error {
 	if !l.built {
 		return l.quantizeBase(how, nil, nil, nil, nil, nil, nil)
@@ -147,11 +150,6 @@ func (l *Embedding) Quantize(how any) error {
 		l.embeddings, l.whole = table, before
 	}
 	return err
-}
-
-// Call applies the layer inside a trace.
-func (l *Embedding) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // keepsInputType: numbers given as floats must not lose digits before they are cut to integers.

@@ -267,9 +267,11 @@ func (l *Embedding) Table() *tables.Table {
 	return l.dynamic.table
 }
 
-// PlainTable is a dynamic embedding with a fixed vocabulary: its keys at the time, in increasing order (texts in that of the alphabet).
+// PlainTable is a dynamic embedding with a fixed vocabulary: its keys at the time, in increasing order (texts in that
+// of the alphabet).
 type PlainTable struct {
-	// Lookup gives keys their indices: an [IntegerLookup], or a [StringLookup] for text keys. Unknown keys have index 0, or 1 with MaskZero.
+	// Lookup gives keys their indices: an [IntegerLookup], or a [StringLookup] for text keys. Unknown keys have index
+	// 0, or 1 with MaskZero.
 	Lookup Layer
 	// Embedding takes the indices. It is built, and has the rows; that of unknown keys has the mean of all.
 	Embedding *Embedding
@@ -278,8 +280,8 @@ type PlainTable struct {
 	First     int      // index of the first key
 }
 
-// Plain returns what a dynamic embedding knows now as a plain one, with the look-up layer that goes in front: a model that Keras and other tools read,
-// and that runs on every device as a whole. All rows must fit memory.
+// Plain returns what a dynamic embedding knows now as a plain one, with the look-up layer that goes in front: a model
+// that Keras and other tools read, and that runs on every device as a whole. All rows must fit memory.
 func (l *Embedding) Plain() (*PlainTable, error) {
 	table := l.Table()
 	if table == nil {

@@ -10,12 +10,12 @@ import (
 //
 //	y = round(255·(cdf(x) - cdf_min) / (N - cdf_min))
 //
-// with cdf the number of cells whose value lies in the bin of x or a lower one, out of all N of the channel in the whole batch,
-// and cdf_min that of the lowest bin that is not empty; on images brought from ValueRange to 0 ... 255 and back. A channel of
-// one bin stays as it is.
+// with cdf the number of cells whose value lies in the bin of x or a lower one, out of all N of the channel in the
+// whole batch, and cdf_min that of the lowest bin that is not empty; on images brought from ValueRange to 0 ... 255 and
+// back. A channel of one bin stays as it is.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
 type Equalization struct {
 	Base
 
@@ -23,10 +23,10 @@ type Equalization struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Bins              int       `keras:"bins,default=256"`                  // of the histogram; 0 is 256
-	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Bins              int               `keras:"bins,default=256"`                  // of the histogram; 0 is 256
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -69,11 +69,8 @@ func (l *Equalization) transform(x *ops.Tensor, _ drawn) *ops.Tensor {
 	return restore(ops.Cast(rescale(ops.Where(single, y, equal), 0, 255, low, high), x.DType()))
 }
 
-// Call applies the layer inside a trace.
-func (l *Equalization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
+func (l *Equalization) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
+	return l.BoundingBoxFormat, l.DataFormat
 }
-
-func (l *Equalization) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[Equalization]() }

@@ -13,7 +13,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestMistakes: wrong configurations and inputs are errors that name the layer, what was received and what to do; nothing panics.
+// TestMistakes: wrong configurations and inputs are errors that name the layer, what was received and what to do;
+// nothing panics.
 func TestMistakes(t *testing.T) {
 	sequence, image := opstest.Normal(1, 2, 5, 3), opstest.Normal(1, 2, 5, 4, 3)
 	vector := opstest.Normal(1, 2, 3)

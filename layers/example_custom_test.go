@@ -23,10 +23,6 @@ func (l *scale) Build(b *layers.Builder, inputs []ir.Shape) {
 	l.factor = b.AddWeight("factor", ir.Shape{features}, layers.WeightOptions{Initializer: l.Initializer})
 }
 
-func (l *scale) Call(c *layers.Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return layers.Invoke(l, c, inputs...)
-}
-
 func (l *scale) Forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.Multiply(inputs[0], c.Weight(l.factor))}
 }

@@ -83,6 +83,10 @@ func ExampleStackedRNNCells() {
 // largest is a cell that keeps the largest input seen.
 type largest struct{ layers.Base }
 
+func (l *largest) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
+	return layers.ForwardCell(c, l, in)
+}
+
 func (*largest) StateSizes() []int { return []int{1} }
 func (*largest) OutputSize() int   { return 1 }
 
@@ -94,10 +98,6 @@ func (*largest) Start(*layers.Context, int) layers.CellRun {
 	return layers.CellRun{Step: step, OutputIsState: true}
 }
 
-func (l *largest) Call(c *layers.Context, in ...*ops.Tensor) *ops.Tensor {
-	return layers.Invoke(l, c, in...)
-}
-
 // A cell of one's own.
 func ExampleRNNCell() {
 	show(&layers.RNN{Cell: &largest{}, ReturnSequences: true}, in(ir.Shape{1, 5, 1}, 2, 1, 5, 3, 4))
@@ -105,7 +105,8 @@ func ExampleRNNCell() {
 	// (1, 5, 1) [2 2 5 5 5]
 }
 
-// With kernels of zeros only the forget gate's bias counts: of a cell state of 1 the part σ(1) stays, and h = σ(0)·tanh of it.
+// With kernels of zeros only the forget gate's bias counts: of a cell state of 1 the part σ(1) stays, and h = σ(0)·tanh
+// of it.
 func ExampleConvLSTM1D() {
 	l := &layers.ConvLSTM1D{Filters: 1, KernelSize: []int{2}, KernelInitializer: "zeros", RecurrentInitializer: "zeros"}
 	show(l, in(ir.Shape{1, 1, 3, 1}), in(ir.Shape{1, 2, 1}, 0, 0), in(ir.Shape{1, 2, 1}, 1, 0))
@@ -236,8 +237,4 @@ type second struct {
 
 func (l *second) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return layers.InvokeAll(l.Inner, c, in...)[1:]
-}
-
-func (l *second) Call(c *layers.Context, in ...*ops.Tensor) *ops.Tensor {
-	return layers.Invoke(l, c, in...)
 }

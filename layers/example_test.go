@@ -67,7 +67,7 @@ func evaluateAs(l layers.Layer, training bool, dtype ir.DType, inputs []tensor) 
 		}
 		values = append(values, v)
 	}
-	out := l.Call(context, xs...)
+	out := layers.Invoke(l, context, xs...)
 	p := r.Graph().Program()
 	p.AddOutput("y", out.Value())
 	weights := map[string]*distribute.Variable{}

@@ -8,21 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The values of the fields called Padding. The zero value is Valid.
-const (
-	Valid  = "valid"  // no padding: windows lie inside the input
-	Same   = "same"   // zeros such that the result is ceil(length / stride) long; an odd one goes to the end
-	Causal = "causal" // Conv1D only: zeros before the input, so that no step sees a later one
-)
-
-// The values of the fields called DataFormat. The zero value is ChannelsLast.
-const (
-	ChannelsLast  = "channels_last"  // (batch, spatial..., channels)
-	ChannelsFirst = "channels_first" // (batch, channels, spatial...)
-)
-
-// tuple returns a field with one entry for each of n axes. A field of one entry stands for n equal ones, nil for the default;
-// entries below least are a mistake.
+// tuple returns a field with one entry for each of n axes. A field of one entry stands for n equal ones, nil for the
+// default; entries below least are a mistake.
 func tuple(g *ops.Graph, name string, values []int, n, def, least int) []int {
 	out := values
 	switch len(values) {
@@ -59,7 +46,7 @@ func spatialForm(n int, channelsFirst bool) string {
 }
 
 // isChannelsFirst reads a DataFormat field.
-func isChannelsFirst(g *ops.Graph, format string) bool {
+func isChannelsFirst(g *ops.Graph, format DataFormat) bool {
 	switch format {
 	case "", ChannelsLast:
 		return false
@@ -71,7 +58,7 @@ func isChannelsFirst(g *ops.Graph, format string) bool {
 }
 
 // isSame reads a Padding field.
-func isSame(g *ops.Graph, padding string) bool {
+func isSame(g *ops.Graph, padding Padding) bool {
 	switch padding {
 	case "", Valid:
 		return false
@@ -82,7 +69,8 @@ func isSame(g *ops.Graph, padding string) bool {
 	return false
 }
 
-// toLast moves the channels of (batch, channels, spatial...) to the end, where first says that they are not there already.
+// toLast moves the channels of (batch, channels, spatial...) to the end, where first says that they are not there
+// already.
 func toLast(x *ops.Tensor, first bool) *ops.Tensor {
 	if !first {
 		return x

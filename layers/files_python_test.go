@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	gorgonia "gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/optimizers"
 )
@@ -71,41 +71,41 @@ func boxesModel(t *testing.T) *keras.Model {
 }
 
 // waves is an array of numbers of order 1.
-func waves(shape ...int) *gorgonia.Dense {
-	values := make([]float32, gorgonia.Shape(shape).TotalSize())
+func waves(shape ...int) data.Array {
+	values := make([]float32, ir.Shape(shape).Size())
 	for i := range values {
 		values[i] = float32(math.Sin(float64(3*i + 1)))
 	}
-	return gorgonia.New(gorgonia.WithShape(shape...), gorgonia.WithBacking(values))
+	return data.Must(data.ArrayOf(values, shape...))
 }
 
-// TestKerasOpensNewLayers writes models, and has real Keras open them, compare their documents, predict, and train on beside Go.
-// GOKERAS_PYTHON names the Python.
+// TestKerasOpensNewLayers writes models, and has real Keras open them, compare their documents, predict, and train on
+// beside Go. GOKERAS_PYTHON names the Python.
 func TestKerasOpensNewLayers(t *testing.T) {
 	python := os.Getenv("GOKERAS_PYTHON")
 	if python == "" {
 		t.Skip("needs Keras: set GOKERAS_PYTHON to a Python that has it")
 	}
 	dir := t.TempDir()
-	ids := gorgonia.New(gorgonia.WithShape(4, 5), gorgonia.WithBacking([]int32{1, 2, 0, 3, 6, 6, 5, 4, 1, 1, 2, 2, 3, 0, 0, 5, 1, 0, 2, 4}))
+	ids := data.Must(data.ArrayOf([]int32{1, 2, 0, 3, 6, 6, 5, 4, 1, 1, 2, 2, 3, 0, 0, 5, 1, 0, 2, 4}, 4, 5))
 	images, labels, masks := waves(4, 6, 5, 3), waves(4, 4), waves(4, 6, 5, 1)
 	var manifest []map[string]any
 	for _, c := range []struct {
 		name   string
 		model  *keras.Model
-		inputs []*gorgonia.Dense
+		inputs []data.Array
 	}{
-		{"tied", languageModel(t, &layers.ReversibleEmbedding{InputDim: 7, OutputDim: 4, MaskZero: true}), []*gorgonia.Dense{ids}},
-		{"untied", languageModel(t, &layers.ReversibleEmbedding{InputDim: 7, OutputDim: 4, UntiedWeights: true, LogitSoftCap: new(0.5), ReverseDType: "float32", EmbeddingsRegularizer: "l2"}), []*gorgonia.Dense{ids}},
-		{"augmented", augmentedModel(t, &layers.MixUp{}, &layers.CutMix{}, &layers.RandAugment{}, &layers.AugMix{}, &layers.RandomPerspective{}, &layers.RandomElasticTransform{}), []*gorgonia.Dense{images}},
-		{"int8", quantizedModel(t, "int8"), []*gorgonia.Dense{waves(4, 5, 8)}},
-		{"int4", quantizedModel(t, "int4"), []*gorgonia.Dense{waves(4, 5, 8)}},
-		{"float8", quantizedModel(t, "float8"), []*gorgonia.Dense{waves(4, 5, 8)}},
-		{"boxes", boxesModel(t), []*gorgonia.Dense{images, waves(4, 2, 4), waves(4, 2), waves(4, 4), waves(4, 6, 5, 1)}},
+		{"tied", languageModel(t, &layers.ReversibleEmbedding{InputDim: 7, OutputDim: 4, MaskZero: true}), []data.Array{ids}},
+		{"untied", languageModel(t, &layers.ReversibleEmbedding{InputDim: 7, OutputDim: 4, UntiedWeights: true, LogitSoftCap: new(0.5), ReverseDType: "float32", EmbeddingsRegularizer: "l2"}), []data.Array{ids}},
+		{"augmented", augmentedModel(t, &layers.MixUp{}, &layers.CutMix{}, &layers.RandAugment{}, &layers.AugMix{}, &layers.RandomPerspective{}, &layers.RandomElasticTransform{}), []data.Array{images}},
+		{"int8", quantizedModel(t, "int8"), []data.Array{waves(4, 5, 8)}},
+		{"int4", quantizedModel(t, "int4"), []data.Array{waves(4, 5, 8)}},
+		{"float8", quantizedModel(t, "float8"), []data.Array{waves(4, 5, 8)}},
+		{"boxes", boxesModel(t), []data.Array{images, waves(4, 2, 4), waves(4, 2), waves(4, 4), waves(4, 6, 5, 1)}},
 		{"augmented otherwise", augmentedModel(t, &layers.MixUp{Alpha: new(0.5)}, &layers.CutMix{Factor: []float64{0.5}}, &layers.RandAugment{NumOps: 3, Factor: []float64{0.1, 0.9}, ValueRange: []float64{0, 1}, Seed: new(4)},
 			&layers.AugMix{NumChains: 1, ChainDepth: 2, NoColorOps: true, Alpha: new(2.0)}, &layers.RandomPerspective{Factor: []float64{0.5}, Scale: new(0.0), FillValue: 3, Interpolation: "nearest"},
-			&layers.RandomElasticTransform{Factor: []float64{0.3, 0.5}, Scale: []float64{0.2}, FillMode: "mirror", ValueRange: []float64{0, 1}}), []*gorgonia.Dense{images}},
-		{"mixing", mixingModel(t), []*gorgonia.Dense{images, labels, masks}},
+			&layers.RandomElasticTransform{Factor: []float64{0.3, 0.5}, Scale: []float64{0.2}, FillMode: "mirror", ValueRange: []float64{0, 1}}), []data.Array{images}},
+		{"mixing", mixingModel(t), []data.Array{images, labels, masks}},
 	} {
 		manifest = append(manifest, handOver(t, dir, c.name, c.model, c.inputs))
 	}
@@ -119,10 +119,10 @@ func TestKerasOpensNewLayers(t *testing.T) {
 }
 
 // handOver trains a compiled model a little, writes it, and computes what Keras must find.
-func handOver(t *testing.T, dir, name string, m *keras.Model, x []*gorgonia.Dense) map[string]any {
+func handOver(t *testing.T, dir, name string, m *keras.Model, x []data.Array) map[string]any {
 	t.Helper()
 	inputs, saved := make([]any, len(x)), data.Tensors{}
-	add := func(key string, a *gorgonia.Dense) {
+	add := func(key string, a data.Array) {
 		saved.Names, saved.Arrays = append(saved.Names, key), append(saved.Arrays, a)
 	}
 	for i, a := range x {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	gorgonia "gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/internal/recorded"
@@ -39,23 +38,23 @@ func fileCases(t *testing.T) map[string]fileCase {
 }
 
 // dense makes an array for Predict.
-func (a fileArray) dense() *gorgonia.Dense {
+func (a fileArray) dense() data.Array {
 	if a.DType == "int32" {
 		values := make([]int32, len(a.Data))
 		for i, v := range a.Data {
 			values[i] = int32(v)
 		}
-		return gorgonia.New(gorgonia.WithShape(a.Shape...), gorgonia.WithBacking(values))
+		return data.Must(data.ArrayOf(values, a.Shape...))
 	}
 	values := make([]float32, len(a.Data))
 	for i, v := range a.Data {
 		values[i] = float32(v)
 	}
-	return gorgonia.New(gorgonia.WithShape(a.Shape...), gorgonia.WithBacking(values))
+	return data.Must(data.ArrayOf(values, a.Shape...))
 }
 
-// TestFilesOfKeras: models that Keras wrote predict here what they predict there, also after they were written and read again; what
-// describes the layers and their calls is written as Keras wrote it.
+// TestFilesOfKeras: models that Keras wrote predict here what they predict there, also after they were written and read
+// again; what describes the layers and their calls is written as Keras wrote it.
 func TestFilesOfKeras(t *testing.T) {
 	for name, c := range fileCases(t) {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +90,7 @@ func (c fileCase) checkPredictions(t *testing.T, m *keras.Model, tolerance float
 	for i, want := range c.Outputs {
 		require.Equal(t, want.Shape, []int(got[i].Shape()))
 		for j, w := range want.Data {
-			v := float64(got[i].Data().([]float32)[j])
+			v := float64(got[i].Elements().([]float32)[j])
 			require.True(t, math.Abs(v-w) <= tolerance*max(1, math.Abs(w)), "output %d, element %d: %v, want %v", i, j, v, w)
 		}
 	}
@@ -126,8 +125,8 @@ func layersOf(t *testing.T, document []byte) map[string]map[string]any {
 	return out
 }
 
-// withoutIDs leaves out the numbers by which Keras tells objects of one file apart, whether a call is one of training, which whoever
-// calls the model decides, and types of tensors, which Keras writes without regard to reverse_dtype.
+// withoutIDs leaves out the numbers by which Keras tells objects of one file apart, whether a call is one of training,
+// which whoever calls the model decides, and types of tensors, which Keras writes without regard to reverse_dtype.
 func withoutIDs(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -4,9 +4,9 @@ import "github.com/gokeras/gokeras/keras/ops"
 
 // Flatten joins all axes of each example to one, in row-major order.
 //
-// Input shape: (batch, ...). Output shape: (batch, product of the other axes), with 1 for a vector of scalars. With DataFormat
-// ChannelsFirst the channels are first moved from axis 1 to the end, so that the result is that of channels last. A mask does not
-// pass through.
+// Input shape: (batch, ...). Output shape: (batch, product of the other axes), with 1 for a vector of scalars. With
+// DataFormat ChannelsFirst the channels are first moved from axis 1 to the end, so that the result is that of channels
+// last. A mask does not pass through.
 type Flatten struct {
 	Base
 
@@ -14,7 +14,7 @@ type Flatten struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 }
 
 // Forward computes the layer.
@@ -28,8 +28,5 @@ func (l *Flatten) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	}
 	return []*ops.Tensor{ops.Reshape(x, x.Dim(0), x.Shape()[1:].Size())}
 }
-
-// Call applies the layer inside a trace.
-func (l *Flatten) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
 
 func init() { Register[Flatten]() }

@@ -14,7 +14,8 @@ type float8 struct {
 	inputs, kernel, outputs float8Scale
 }
 
-// float8Scale is the scale of one operand and its largest values in the last steps. Training writes both; no optimizer does.
+// float8Scale is the scale of one operand and its largest values in the last steps. Training writes both; no optimizer
+// does.
 type float8Scale struct{ scale, history *distribute.Variable }
 
 func (f *float8) enabled() bool { return f.inputs.scale != nil }
@@ -47,7 +48,8 @@ func (s float8Scale) advance(c *Context, x *ops.Tensor, format quantizers.Float8
 	c.AssignMirrored(s.history, ops.StopGradient(quantizers.ComputeFloat8AmaxHistory(amax, history)))
 }
 
-// product is multiply of both operands in the precision of E4M3. The gradient of the result has that of E5M2; rounding itself has none.
+// product is multiply of both operands in the precision of E4M3. The gradient of the result has that of E5M2; rounding
+// itself has none.
 func (f *float8) product(c *Context, x, w *ops.Tensor, multiply func(x, w *ops.Tensor) *ops.Tensor) *ops.Tensor {
 	round := func(s float8Scale, x *ops.Tensor) *ops.Tensor {
 		return ops.CustomGradient(func(xs ...*ops.Tensor) ([]*ops.Tensor, func([]*ops.Tensor) []*ops.Tensor) {
@@ -79,7 +81,8 @@ func (f *float8) bias(c *Context, bias *distribute.Variable) *ops.Tensor {
 	return b
 }
 
-// inFiles is how the weights lie in files: kernel, bias, and what belongs to the format, in the order of the variables' names in Keras.
+// inFiles is how the weights lie in files: kernel, bias, and what belongs to the format, in the order of the variables'
+// names in Keras.
 func (f *float8) inFiles(kernel, bias *distribute.Variable) *weightsInFiles {
 	w := &weightsInFiles{variables: distribute.Variables{kernel}}
 	for _, v := range []*distribute.Variable{bias, f.inputs.scale, f.inputs.history, f.kernel.scale, f.kernel.history, f.outputs.scale, f.outputs.history} {

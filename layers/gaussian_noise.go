@@ -6,7 +6,8 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// GaussianNoise adds, in training, normally distributed numbers of mean 0 and standard deviation Stddev. Otherwise y = x.
+// GaussianNoise adds, in training, normally distributed numbers of mean 0 and standard deviation Stddev. Otherwise y =
+// x.
 //
 // Input shape: any. Output shape: that of the input. A mask passes through.
 type GaussianNoise struct {
@@ -32,19 +33,14 @@ func (l *GaussianNoise) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.Add(x, ops.RandomNormal(c, x.DType(), 0, l.Stddev, seedOf(l.Seed), x.Shape()...))}
 }
 
-// Call applies the layer inside a trace.
-func (l *GaussianNoise) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // SupportsMasking reports that a mask passes through.
 func (l *GaussianNoise) SupportsMasking() bool { return true }
 
-// GaussianDropout multiplies, in training, by normally distributed numbers of mean 1 and standard deviation sqrt(Rate/(1-Rate)),
-// the deviation that [Dropout] has. Otherwise y = x.
+// GaussianDropout multiplies, in training, by normally distributed numbers of mean 1 and standard deviation
+// sqrt(Rate/(1-Rate)), the deviation that [Dropout] has. Otherwise y = x.
 //
-// Input shape: any. Output shape: that of the input. A mask passes through. Source: Srivastava et al., "Dropout", JMLR 2014,
-// section 10.
+// Input shape: any. Output shape: that of the input. A mask passes through. Source: Srivastava et al., "Dropout", JMLR
+// 2014, section 10.
 type GaussianDropout struct {
 	Base
 
@@ -67,11 +63,6 @@ func (l *GaussianDropout) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	}
 	stddev := math.Sqrt(l.Rate / (1 - l.Rate))
 	return []*ops.Tensor{ops.Multiply(x, ops.RandomNormal(c, x.DType(), 1, stddev, seedOf(l.Seed), x.Shape()...))}
-}
-
-// Call applies the layer inside a trace.
-func (l *GaussianDropout) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // SupportsMasking reports that a mask passes through.

@@ -7,9 +7,9 @@ import (
 
 // GlobalAveragePooling1D takes the mean over all steps of a sequence, channel by channel.
 //
-// Input shape: (batch, steps, channels), or with DataFormat ChannelsFirst (batch, channels, steps). Output shape: (batch,
-// channels), or with KeepDims (batch, 1, channels). A mask (batch, steps) leaves steps out; a sequence without any gives NaN. The
-// mask ends here.
+// Input shape: (batch, steps, channels), or with DataFormat ChannelsFirst (batch, channels, steps). Output shape:
+// (batch, channels), or with KeepDims (batch, 1, channels). A mask (batch, steps) leaves steps out; a sequence without
+// any gives NaN. The mask ends here.
 type GlobalAveragePooling1D struct {
 	Base
 
@@ -17,8 +17,8 @@ type GlobalAveragePooling1D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	KeepDims   bool   `keras:"keepdims"`                          // keep the axes, with length 1
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	KeepDims   bool       `keras:"keepdims"`                          // keep the axes, with length 1
 }
 
 // Forward computes the layer.
@@ -42,15 +42,10 @@ func (l *GlobalAveragePooling1D) Forward(c *Context, in []*ops.Tensor) []*ops.Te
 	return []*ops.Tensor{y}
 }
 
-// Call applies the layer inside a trace.
-func (l *GlobalAveragePooling1D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // GlobalAveragePooling2D takes the mean over a whole image, channel by channel.
 //
-// Input shape: (batch, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, height, width). Output shape:
-// (batch, channels), or with KeepDims (batch, 1, 1, channels).
+// Input shape: (batch, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, height, width).
+// Output shape: (batch, channels), or with KeepDims (batch, 1, 1, channels).
 type GlobalAveragePooling2D struct {
 	Base
 
@@ -58,8 +53,8 @@ type GlobalAveragePooling2D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	KeepDims   bool   `keras:"keepdims"`                          // keep the axes, with length 1
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	KeepDims   bool       `keras:"keepdims"`                          // keep the axes, with length 1
 }
 
 // Forward computes the layer.
@@ -68,15 +63,10 @@ func (l *GlobalAveragePooling2D) Forward(c *Context, in []*ops.Tensor) []*ops.Te
 	return poolAll(x, spatialAxes(x, 2, l.DataFormat), l.KeepDims, ops.Mean)
 }
 
-// Call applies the layer inside a trace.
-func (l *GlobalAveragePooling2D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // GlobalAveragePooling3D takes the mean over a whole volume, channel by channel.
 //
-// Input shape: (batch, depth, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, depth, height, width).
-// Output shape: (batch, channels), or with KeepDims (batch, 1, 1, 1, channels).
+// Input shape: (batch, depth, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, depth,
+// height, width). Output shape: (batch, channels), or with KeepDims (batch, 1, 1, 1, channels).
 type GlobalAveragePooling3D struct {
 	Base
 
@@ -84,19 +74,14 @@ type GlobalAveragePooling3D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	KeepDims   bool   `keras:"keepdims"`                          // keep the axes, with length 1
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	KeepDims   bool       `keras:"keepdims"`                          // keep the axes, with length 1
 }
 
 // Forward computes the layer.
 func (l *GlobalAveragePooling3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
 	return poolAll(x, spatialAxes(x, 3, l.DataFormat), l.KeepDims, ops.Mean)
-}
-
-// Call applies the layer inside a trace.
-func (l *GlobalAveragePooling3D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 func init() {

@@ -4,8 +4,8 @@ import "github.com/gokeras/gokeras/keras/ops"
 
 // GlobalMaxPooling1D takes the largest element over all steps of a sequence, channel by channel.
 //
-// Input shape: (batch, steps, channels), or with DataFormat ChannelsFirst (batch, channels, steps). Output shape: (batch,
-// channels), or with KeepDims (batch, 1, channels).
+// Input shape: (batch, steps, channels), or with DataFormat ChannelsFirst (batch, channels, steps). Output shape:
+// (batch, channels), or with KeepDims (batch, 1, channels).
 type GlobalMaxPooling1D struct {
 	Base
 
@@ -13,8 +13,8 @@ type GlobalMaxPooling1D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	KeepDims   bool   `keras:"keepdims"`                          // keep the axes, with length 1
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	KeepDims   bool       `keras:"keepdims"`                          // keep the axes, with length 1
 }
 
 // Forward computes the layer.
@@ -23,15 +23,10 @@ func (l *GlobalMaxPooling1D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor
 	return poolAll(x, spatialAxes(x, 1, l.DataFormat), l.KeepDims, ops.Max)
 }
 
-// Call applies the layer inside a trace.
-func (l *GlobalMaxPooling1D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // GlobalMaxPooling2D takes the largest element over a whole image, channel by channel.
 //
-// Input shape: (batch, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, height, width). Output shape:
-// (batch, channels), or with KeepDims (batch, 1, 1, channels).
+// Input shape: (batch, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, height, width).
+// Output shape: (batch, channels), or with KeepDims (batch, 1, 1, channels).
 type GlobalMaxPooling2D struct {
 	Base
 
@@ -39,8 +34,8 @@ type GlobalMaxPooling2D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	KeepDims   bool   `keras:"keepdims"`                          // keep the axes, with length 1
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	KeepDims   bool       `keras:"keepdims"`                          // keep the axes, with length 1
 }
 
 // Forward computes the layer.
@@ -49,15 +44,10 @@ func (l *GlobalMaxPooling2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor
 	return poolAll(x, spatialAxes(x, 2, l.DataFormat), l.KeepDims, ops.Max)
 }
 
-// Call applies the layer inside a trace.
-func (l *GlobalMaxPooling2D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // GlobalMaxPooling3D takes the largest element over a whole volume, channel by channel.
 //
-// Input shape: (batch, depth, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, depth, height, width).
-// Output shape: (batch, channels), or with KeepDims (batch, 1, 1, 1, channels).
+// Input shape: (batch, depth, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, depth,
+// height, width). Output shape: (batch, channels), or with KeepDims (batch, 1, 1, 1, channels).
 type GlobalMaxPooling3D struct {
 	Base
 
@@ -65,19 +55,14 @@ type GlobalMaxPooling3D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	KeepDims   bool   `keras:"keepdims"`                          // keep the axes, with length 1
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	KeepDims   bool       `keras:"keepdims"`                          // keep the axes, with length 1
 }
 
 // Forward computes the layer.
 func (l *GlobalMaxPooling3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
 	return poolAll(x, spatialAxes(x, 3, l.DataFormat), l.KeepDims, ops.Max)
-}
-
-// Call applies the layer inside a trace.
-func (l *GlobalMaxPooling3D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 func init() {

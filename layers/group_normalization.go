@@ -8,17 +8,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// GroupNormalization cuts the channels of each example into groups and gives each group mean 0 and variance 1, then a learned
-// scale and offset for each channel:
+// GroupNormalization cuts the channels of each example into groups and gives each group mean 0 and variance 1, then a
+// learned scale and offset for each channel:
 //
 //	y = gamma · (x - mean) / sqrt(variance + Epsilon) + beta
 //
 // Mean and (biased) variance are taken over the group's channels and all other axes of the example. One group is layer
-// normalization over the whole example; as many groups as channels (Groups -1) are instance normalization. Half precision is
-// computed in float32.
+// normalization over the whole example; as many groups as channels (Groups -1) are instance normalization. Half
+// precision is computed in float32.
 //
-// Input shape: (batch, ..., channels), or with the channels on another Axis. Output shape: that of the input. A mask passes
-// through. Weights: gamma, beta (channels). Source: Wu, He, "Group Normalization", ECCV 2018.
+// Input shape: (batch, ..., channels), or with the channels on another Axis. Output shape: that of the input. A mask
+// passes through. Weights: gamma, beta (channels). Source: Wu, He, "Group Normalization", ECCV 2018.
 type GroupNormalization struct {
 	Base
 
@@ -103,11 +103,6 @@ func (l *GroupNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor
 	}
 	y := ops.Add(ops.Multiply(z, scale), offset)
 	return []*ops.Tensor{ops.Cast(ops.Reshape(y, x.Shape()...), c.ComputeDType())}
-}
-
-// Call applies the layer inside a trace.
-func (l *GroupNormalization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // SupportsMasking reports that a mask passes through.

@@ -7,18 +7,19 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// GroupQueryAttention is [MultiHeadAttention] in which several heads of the query share one head of key and value: head u of the
-// query looks through head u / (NumQueryHeads / NumKeyValueHeads) of the others. With NumKeyValueHeads 1 it is multi-query
-// attention.
+// GroupQueryAttention is [MultiHeadAttention] in which several heads of the query share one head of key and value: head
+// u of the query looks through head u / (NumQueryHeads / NumKeyValueHeads) of the others. With NumKeyValueHeads 1 it is
+// multi-query attention.
 //
-// Inputs: query (batch, T, features), value (batch, S, features), optionally key (batch, S, features), optionally last a bool mask
-// (batch, T, S) or (batch, heads, T, S). Results: y (batch, T, features of the query), and with ReturnAttentionScores the
-// probabilities (batch, heads of the query, T, S). Masks are treated as in MultiHeadAttention.
+// Inputs: query (batch, T, features), value (batch, S, features), optionally key (batch, S, features), optionally last
+// a bool mask (batch, T, S) or (batch, heads, T, S). Results: y (batch, T, features of the query), and with
+// ReturnAttentionScores the probabilities (batch, heads of the query, T, S). Masks are treated as in
+// MultiHeadAttention.
 //
-// Weights, as kernel and bias of the members query, key, gate (with UseGate), value, attention_output: (features, heads, HeadDim)
-// and (heads, HeadDim), and last (heads, HeadDim, features) and (features). Behaviour and defaults are those of
-// keras.layers.GroupQueryAttention. Source: Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models from
-// Multi-Head Checkpoints", EMNLP 2023.
+// Weights, as kernel and bias of the members query, key, gate (with UseGate), value, attention_output: (features,
+// heads, HeadDim) and (heads, HeadDim), and last (heads, HeadDim, features) and (features). Behaviour and defaults are
+// those of keras.layers.GroupQueryAttention. Source: Ainslie et al., "GQA: Training Generalized Multi-Query Transformer
+// Models from Multi-Head Checkpoints", EMNLP 2023.
 type GroupQueryAttention struct {
 	Base
 
@@ -104,11 +105,6 @@ func (l *GroupQueryAttention) Forward(c *Context, in []*ops.Tensor) []*ops.Tenso
 // ComputeMask hands the mask of the query on.
 func (l *GroupQueryAttention) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
 	return queryMask(in, out)
-}
-
-// Call applies the layer inside a trace; [InvokeAll] returns the probabilities too.
-func (l *GroupQueryAttention) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // ClassName returns the name that Keras makes layer names and file paths from; the class is exported, and written, as

@@ -13,12 +13,12 @@ import (
 //
 // with Activation in the place of tanh and RecurrentActivation in that of sigmoid.
 //
-// Inputs: x (batch, features) and the state h (batch, units). Results: h', and h' again as the new state. Weights: kernel
-// (features, 3·units), recurrent_kernel (units, 3·units), bias (2, 3·units) with b before b', or (3·units) with ResetBefore;
-// gates in the order update, reset, new. Formula and defaults are those of keras.layers.GRUCell. In training Dropout draws one
-// mask of the inputs for all gates, the same at every step; with RecurrentDropout inputs and state have one mask for each gate.
-// Source: Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder", arXiv 1406.1078: its first version has the
-// reset gate after the product, the third one before it.
+// Inputs: x (batch, features) and the state h (batch, units). Results: h', and h' again as the new state. Weights:
+// kernel (features, 3·units), recurrent_kernel (units, 3·units), bias (2, 3·units) with b before b', or (3·units) with
+// ResetBefore; gates in the order update, reset, new. Formula and defaults are those of keras.layers.GRUCell. In
+// training Dropout draws one mask of the inputs for all gates, the same at every step; with RecurrentDropout inputs and
+// state have one mask for each gate. Source: Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder",
+// arXiv 1406.1078: its first version has the reset gate after the product, the third one before it.
 type GRUCell struct {
 	Base
 	recurrent
@@ -124,19 +124,14 @@ func (l *GRUCell) resetBefore(c *Context, run *recurrentRun) cellStep {
 func (l *GRUCell) IgnoredConfig() []string { return recurrentIgnored(&l.Base) }
 
 // Forward computes one step.
-func (l *GRUCell) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return stepOf(c, l, in) }
-
-// Call computes one step inside a trace and returns the result; [InvokeAll] returns the states too.
-func (l *GRUCell) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
+func (l *GRUCell) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return ForwardCell(c, l, in) }
 
 // GRU runs a GRUCell over the steps of a sequence.
 //
-// Inputs: x (batch, steps, features), optionally the initial state (batch, units), zeros where left out, and last optionally a
-// bool mask (batch, steps). Results: the last h (batch, units), or with ReturnSequences all (batch, steps, units); with
-// ReturnState the last state as well. Masks, GoBackwards and Stateful are those of [RNN]. The formula and the weights are those
-// of GRUCell; behaviour and defaults are those of keras.layers.GRU.
+// Inputs: x (batch, steps, features), optionally the initial state (batch, units), zeros where left out, and last
+// optionally a bool mask (batch, steps). Results: the last h (batch, units), or with ReturnSequences all (batch, steps,
+// units); with ReturnState the last state as well. Masks, GoBackwards and Stateful are those of [RNN]. The formula and
+// the weights are those of GRUCell; behaviour and defaults are those of keras.layers.GRU.
 type GRU struct {
 	Base
 
@@ -212,9 +207,6 @@ func (l *GRU) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return l.loo
 func (l *GRU) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
 	return l.loop.masks(in, out)
 }
-
-// Call applies the layer inside a trace; [InvokeAll] returns the states too.
-func (l *GRU) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
 
 // ResetState sets the states that a Stateful layer keeps between batches to zero.
 func (l *GRU) ResetState() error { return l.loop.reset() }

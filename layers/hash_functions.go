@@ -19,8 +19,8 @@ func load32(s string, at int) uint64 {
 func rotateRight(v uint64, by int) uint64 { return bits.RotateLeft64(v, -by) }
 func shiftMix(v uint64) uint64            { return v ^ v>>47 }
 
-// fingerprint64 is FarmHash Fingerprint64 (farmhashna::Hash64), the hash of TensorFlow's string_to_hash_bucket_fast. Source: Pike and
-// Alakuijala, github.com/google/farmhash, 2014; it never changes.
+// fingerprint64 is FarmHash Fingerprint64 (farmhashna::Hash64), the hash of TensorFlow's string_to_hash_bucket_fast.
+// Source: Pike and Alakuijala, github.com/google/farmhash, 2014; it never changes.
 func fingerprint64(s string) uint64 {
 	n := len(s)
 	switch {
@@ -121,8 +121,8 @@ func joinFingerprints(a, b uint64) uint64 {
 	return shiftMix(shiftMix(r) * mul)
 }
 
-// sipHash is SipHash-2-4 with a key of two words, the hash of TensorFlow's string_to_hash_bucket_strong. Source: Aumasson and
-// Bernstein, "SipHash: a fast short-input PRF", 2012.
+// sipHash is SipHash-2-4 with a key of two words, the hash of TensorFlow's string_to_hash_bucket_strong. Source:
+// Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012.
 func sipHash(s string, key [2]uint64) uint64 {
 	v0, v1 := key[0]^0x736f6d6570736575, key[1]^0x646f72616e646f6d
 	v2, v3 := key[0]^0x6c7967656e657261, key[1]^0x7465646279746573

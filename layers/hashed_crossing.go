@@ -12,8 +12,8 @@ import (
 //
 //	h = 0xDECAFCAFFE;  for each feature x: h = join(h, f(x));  y = h mod NumBins
 //
-// with f(x) = FarmHash Fingerprint64 for words and x itself for whole numbers, and TensorFlow's FingerprintCat64 to join two
-// hashes. OutputMode "int" gives bins, "one_hot" writes them as rows like [CategoryEncoding].
+// with f(x) = FarmHash Fingerprint64 for words and x itself for whole numbers, and TensorFlow's FingerprintCat64 to
+// join two hashes. OutputMode "int" gives bins, "one_hot" writes them as rows like [CategoryEncoding].
 //
 // The layer works on the host ([HostLayer]): in a model it stands right behind inputs.
 //
@@ -25,8 +25,8 @@ type HashedCrossing struct {
 	Name  string `keras:"name"`
 	DType string `keras:"dtype,plain"` // policy name; has no effect
 
-	NumBins    int    `keras:"num_bins"`                // required
-	OutputMode string `keras:"output_mode,default=int"` // "int" or "one_hot"; "" is "int"
+	NumBins    int        `keras:"num_bins"`                // required
+	OutputMode OutputMode `keras:"output_mode,default=int"` // "int" or "one_hot"; "" is "int"
 }
 
 // crossKey is TensorFlow's default hash key of crossings.
@@ -99,12 +99,7 @@ func (l *HashedCrossing) HostType(inputs ...ir.Type) (ir.Type, error) {
 }
 
 // Forward reports that the layer cannot be part of a program.
-func (l *HashedCrossing) Forward(c *Context, _ []*ops.Tensor) []*ops.Tensor { return failHost(c) }
-
-// Call reports that the layer cannot be part of a program; see Transform.
-func (l *HashedCrossing) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
+func (l *HashedCrossing) Forward(c *Context, _ []*ops.Tensor) []*ops.Tensor { return ForwardHost(c) }
 
 // AmendConfig writes the type of the results, which Keras insists on.
 func (l *HashedCrossing) AmendConfig(keys map[string]any) error {

@@ -9,13 +9,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Hashing sorts words, or whole numbers by their decimal digits, into NumBins bins by a hash, so that no vocabulary is needed:
+// Hashing sorts words, or whole numbers by their decimal digits, into NumBins bins by a hash, so that no vocabulary is
+// needed:
 //
 //	y = hash(x) mod NumBins
 //
-// The hash is FarmHash Fingerprint64; with Salt it is SipHash-2-4 with the salt as its key, and others find it hard to aim at a bin.
-// With a MaskValue bin 0 is that value's own and the others take the rest: y = 1 + hash(x) mod (NumBins - 1). Floats are cut to whole
-// numbers.
+// The hash is FarmHash Fingerprint64; with Salt it is SipHash-2-4 with the salt as its key, and others find it hard to
+// aim at a bin. With a MaskValue bin 0 is that value's own and the others take the rest: y = 1 + hash(x) mod (NumBins -
+// 1). Floats are cut to whole numbers.
 //
 // OutputMode "int" gives bins; "one_hot", "multi_hot" and "count" write them as rows like [CategoryEncoding].
 //
@@ -29,10 +30,10 @@ type Hashing struct {
 	DType  string `keras:"dtype"`         // policy name; has no effect
 	Frozen bool   `keras:"trainable,not"` // has no effect
 
-	NumBins    int    `keras:"num_bins"`                // required
-	MaskValue  any    `keras:"mask_value"`              // a string, or an int for inputs of numbers; nil is none
-	Salt       []int  `keras:"salt"`                    // one or two numbers; nil is FarmHash
-	OutputMode string `keras:"output_mode,default=int"` // see above; "" is "int"
+	NumBins    int        `keras:"num_bins"`                // required
+	MaskValue  any        `keras:"mask_value"`              // a string, or an int for inputs of numbers; nil is none
+	Salt       []int      `keras:"salt"`                    // one or two numbers; nil is FarmHash
+	OutputMode OutputMode `keras:"output_mode,default=int"` // see above; "" is "int"
 }
 
 func (l *Hashing) check() error {
@@ -125,12 +126,7 @@ func (l *Hashing) HostType(inputs ...ir.Type) (ir.Type, error) {
 }
 
 // Forward reports that the layer cannot be part of a program.
-func (l *Hashing) Forward(c *Context, _ []*ops.Tensor) []*ops.Tensor { return failHost(c) }
-
-// Call reports that the layer cannot be part of a program; see Transform.
-func (l *Hashing) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
+func (l *Hashing) Forward(c *Context, _ []*ops.Tensor) []*ops.Tensor { return ForwardHost(c) }
 
 // MigrateConfig reads a salt of one number.
 func (l *Hashing) MigrateConfig(keys map[string]json.RawMessage) error {

@@ -8,8 +8,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// headAttention is what the attention layers with heads do between their projections. Projected tensors have the axes of the inputs
-// but the last, then heads and features; scores have the axes that are not attended over, heads, query positions, key positions.
+// headAttention is what the attention layers with heads do between their projections. Projected tensors have the axes
+// of the inputs but the last, then heads and features; scores have the axes that are not attended over, heads, query
+// positions, key positions.
 type headAttention struct {
 	scale   float64
 	dropout float64
@@ -64,11 +65,11 @@ func (a *headAttention) arrange(b *Builder, rank int, axes []int) {
 	a.leading, a.spread = len(lead), len(a.axes)
 }
 
-// attend returns the results of the heads, and the probabilities where they are asked for. mask is nil or has the rank of the
-// scores and broadcasts to them.
+// attend returns the results of the heads, and the probabilities where they are asked for. mask is nil or has the rank
+// of the scores and broadcasts to them.
 //
-// Keras has two ways: without dropout and probabilities a fused one, in which a query that sees no key sees all of them alike;
-// otherwise one in which it sees nothing and its result is zero.
+// Keras has two ways: without dropout and probabilities a fused one, in which a query that sees no key sees all of them
+// alike; otherwise one in which it sees nothing and its result is zero.
 func (a *headAttention) attend(c *Context, q, k, v, mask *ops.Tensor) (y, probabilities *ops.Tensor) {
 	if a.dropout == 0 && !a.scores && a.rank == 3 {
 		return a.fused(c, q, k, v, mask), nil
@@ -127,7 +128,8 @@ func and(a, b *ops.Tensor) *ops.Tensor {
 	return ops.LogicalAnd(a, b)
 }
 
-// maskedSoftmax is the softmax over the last n axes together. What is masked counts nothing; a row masked throughout is zero.
+// maskedSoftmax is the softmax over the last n axes together. What is masked counts nothing; a row masked throughout is
+// zero.
 func maskedSoftmax(x, mask *ops.Tensor, n int) *ops.Tensor {
 	rank := x.Rank()
 	axes := make([]int, n)
@@ -141,8 +143,8 @@ func maskedSoftmax(x, mask *ops.Tensor, n int) *ops.Tensor {
 	return ops.Where(mask, p, ops.Scalar(p, 0))
 }
 
-// mask combines the masks that came with query, value and key, the given one and the window; nil is none. The result has the rank of
-// the scores.
+// mask combines the masks that came with query, value and key, the given one and the window; nil is none. The result
+// has the rank of the scores.
 func (a *headAttention) mask(c *Context, query, value, key, given *ops.Tensor) *ops.Tensor {
 	var mask *ops.Tensor
 	if m := query.Mask(); m != nil {
@@ -167,8 +169,8 @@ func (a *headAttention) mask(c *Context, query, value, key, given *ops.Tensor) *
 	return mask
 }
 
-// positions gives a mask of the inputs' positions (the axes of the input but the last) the rank of the scores. Its attended axes
-// go to those of the queries (at 0) or of the keys (at a.spread).
+// positions gives a mask of the inputs' positions (the axes of the input but the last) the rank of the scores. Its
+// attended axes go to those of the queries (at 0) or of the keys (at a.spread).
 func (a *headAttention) positions(c *Context, what string, m *ops.Tensor, at int) *ops.Tensor {
 	if m.Rank() != a.rank-1 {
 		ops.Failf(c.Graph(), "the mask of the %s has shape %v; expected one of %d axes, those of the %s but the features", what, m.Shape(), a.rank-1, what)
@@ -191,7 +193,8 @@ func (a *headAttention) positions(c *Context, what string, m *ops.Tensor, at int
 	return ops.Reshape(ops.Transpose(ops.Cast(m, ir.Bool), perm...), shape...)
 }
 
-// explicit gives a mask (..., query positions, key positions) the rank of the scores; without a heads axis it holds for all heads.
+// explicit gives a mask (..., query positions, key positions) the rank of the scores; without a heads axis it holds for
+// all heads.
 func (a *headAttention) explicit(c *Context, m *ops.Tensor) *ops.Tensor {
 	rank := a.leading + 1 + 2*a.spread
 	if m.Rank() > rank || m.Rank() < 2*a.spread {
@@ -204,7 +207,8 @@ func (a *headAttention) explicit(c *Context, m *ops.Tensor) *ops.Tensor {
 	return m
 }
 
-// attentionInputs sorts query, value, key and mask out of the inputs. A bool tensor at the end, or a fourth one, is the mask.
+// attentionInputs sorts query, value, key and mask out of the inputs. A bool tensor at the end, or a fourth one, is the
+// mask.
 func attentionInputs(c *Context, in []*ops.Tensor) (query, value, key, mask *ops.Tensor) {
 	if n := len(in); n == 4 || n == 3 && in[2].DType() == ir.Bool {
 		mask, in = in[n-1], in[:n-1]

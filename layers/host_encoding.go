@@ -11,12 +11,9 @@ import (
 // maxHostElements bounds the size of what a host layer makes of one batch.
 const maxHostElements = 1 << 30
 
-// noticedRows is the size in bytes from which on it is worth looking whether there is memory.
-const noticedRows = 64 << 20
-
-// encodeHost is encodeCategories on the host: numbers of the given shape as rows of the given depth. Negative numbers are left out. The rows
-// are whole numbers, too.
-func encodeHost(numbers []int64, shape []int, mode string, depth int) (HostArray, error) {
+// encodeHost is encodeCategories on the host: numbers of the given shape as rows of the given depth. Negative numbers
+// are left out. The rows are whole numbers, too.
+func encodeHost(numbers []int64, shape []int, mode OutputMode, depth int) (HostArray, error) {
 	if mode == IntMode {
 		return HostInts(numbers, slices.Clone(shape)...), nil
 	}
@@ -30,7 +27,7 @@ func encodeHost(numbers []int64, shape []int, mode string, depth int) (HostArray
 	if n := float64(product(out[:len(out)-1])) * float64(depth); n > maxHostElements { //dim:known the shapes of data
 		return HostArray{}, fmt.Errorf("OutputMode %q makes rows of %d numbers, %.3g in all for an input of shape %v; at most %d fit into one batch", mode, depth, n, shape, maxHostElements)
 	}
-	if bytes := 8 * product(out); bytes >= noticedRows { //dim:known the shapes of data
+	if bytes := 8 * product(out); bytes >= memory.Noticed { //dim:known the shapes of data
 		if err := memory.Check(fmt.Sprintf("OutputMode %q for an input of shape %v, rows of %d numbers,", mode, shape, depth), bytes); err != nil {
 			return HostArray{}, err
 		}
@@ -59,7 +56,7 @@ func encodeHost(numbers []int64, shape []int, mode string, depth int) (HostArray
 }
 
 // encodedShape is the shape of what encodeHost returns; lengths may be Unknown.
-func encodedShape(shape []int, mode string, depth int) []int {
+func encodedShape(shape []int, mode OutputMode, depth int) []int {
 	out := slices.Clone(shape)
 	if len(out) == 0 {
 		out = []int{1}
@@ -78,7 +75,7 @@ func encodedShape(shape []int, mode string, depth int) []int {
 }
 
 // encodedType is the type that goes with encodedShape; rows are of the given type.
-func encodedType(shape ir.Shape, mode string, depth int, rows ir.DType) (ir.Type, error) {
+func encodedType(shape ir.Shape, mode OutputMode, depth int, rows ir.DType) (ir.Type, error) {
 	if mode == IntMode {
 		return ir.Type{DType: ir.Int64, Shape: shape.Clone()}, nil
 	}
@@ -97,7 +94,7 @@ func product(shape []int) int {
 }
 
 // lookupRows is the type of the rows that look-ups give: counts, unless they are weighed.
-func lookupRows(mode string) ir.DType {
+func lookupRows(mode OutputMode) ir.DType {
 	if mode == TFIDFMode {
 		return ir.Float32
 	}
@@ -122,7 +119,7 @@ func (a HostArray) floats() HostArray {
 }
 
 // hashed gives the bins of a hashing layer, or rows of the type that hashedRows says.
-func hashed(bins []int64, shape []int, mode string, depth int, policy string) (HostArray, error) {
+func hashed(bins []int64, shape []int, mode OutputMode, depth int, policy string) (HostArray, error) {
 	y, err := encodeHost(bins, shape, mode, depth)
 	if err == nil && mode != IntMode && hashedRows(policy).IsFloat() {
 		y = y.floats()

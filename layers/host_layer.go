@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// HostArray is an array in the memory of the host, row-major: of strings, of whole numbers or of floats. Exactly one of the three
-// lists is used; an array without elements has none.
+// HostArray is an array in the memory of the host, row-major: of strings, of whole numbers or of floats. Exactly one of
+// the three lists is used; an array without elements has none.
 type HostArray struct {
 	Shape   []int
 	Strings []string
@@ -47,19 +47,20 @@ func (a HostArray) check() error {
 	return nil
 }
 
-// HostLayer is implemented by layers that work on text. A program has no strings, so that a model runs these layers on the
-// host, on the data of its inputs, before its program; they cannot come later. Calling one inside a trace is a mistake.
+// HostLayer is implemented by layers that work on text. A program has no strings, so that a model runs these layers on
+// the host, on the data of its inputs, before its program; they cannot come later. Calling one inside a trace is a
+// mistake.
 type HostLayer interface {
 	Layer
 	// Transform computes the layer.
 	Transform(inputs ...HostArray) (HostArray, error)
-	// HostType returns shape and element type of the result for inputs of the given ones, with Unknown for open axes. Strings have the
-	// type ir.Invalid.
+	// HostType returns shape and element type of the result for inputs of the given ones, with Unknown for open axes.
+	// Strings have the type ir.Invalid.
 	HostType(inputs ...ir.Type) (ir.Type, error)
 }
 
-// AsHostLayer returns the layer as one that works on the host; false for layers of the program. An [IntegerLookup] is one or the other,
-// by its OOVMethod.
+// AsHostLayer returns the layer as one that works on the host; false for layers of the program. An [IntegerLookup] is
+// one or the other, by its OOVMethod.
 func AsHostLayer(l Layer) (HostLayer, bool) {
 	if i, ok := l.(*IntegerLookup); ok && i.hashes() {
 		return hashingLookup{i}, true
@@ -71,15 +72,17 @@ func AsHostLayer(l Layer) (HostLayer, bool) {
 	return h, ok
 }
 
-// Staged is implemented by models, which may begin with layers that work on the host: their program takes what those make of the inputs.
+// Staged is implemented by models, which may begin with layers that work on the host: their program takes what those
+// make of the inputs.
 type Staged interface {
 	Layer
-	// StagedTypes are the types of what the program takes for inputs of the given types; staged is false where no layer works on the host.
+	// StagedTypes are the types of what the program takes for inputs of the given types; staged is false where no layer
+	// works on the host.
 	StagedTypes(inputs []ir.Type) (types []ir.Type, staged bool, err error)
 }
 
-// ArrayKeeper is implemented by layers with numbers that a weights file holds under names of their own, beside variables, which
-// have numbers there: the weights of words in OutputMode "tf_idf".
+// ArrayKeeper is implemented by layers with numbers that a weights file holds under names of their own, beside
+// variables, which have numbers there: the weights of words in OutputMode "tf_idf".
 type ArrayKeeper interface {
 	// ArrayNames are the paths of the datasets below the layer's group, such as "vars/idf_weights".
 	ArrayNames() []string
@@ -89,12 +92,14 @@ type ArrayKeeper interface {
 	LoadArrays(arrays map[string][]float64) error
 }
 
-// NewTextInput returns a symbolic input of strings; only layers that are a [HostLayer] take it. shape includes the batch axis.
+// NewTextInput returns a symbolic input of strings; only layers that are a [HostLayer] take it. shape includes the
+// batch axis.
 func NewTextInput(name string, shape ...int) *KerasTensor {
 	return NewInput(name, ir.Invalid, shape...)
 }
 
-// ParseInputDType reads the element type of an input: that of numbers, or "string", which is ir.Invalid (see [NewTextInput]).
+// ParseInputDType reads the element type of an input: that of numbers, or "string", which is ir.Invalid (see
+// [NewTextInput]).
 func ParseInputDType(name string) (ir.DType, error) {
 	if name == "string" {
 		return ir.Invalid, nil

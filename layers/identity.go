@@ -32,9 +32,4 @@ func masksOf(xs []*ops.Tensor) []*ops.Tensor {
 	return masks
 }
 
-// Call applies the layer inside a trace.
-func (l *Identity) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 func init() { Register[Identity]() }

@@ -6,15 +6,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// affineMap says for each image where its cells come from: the cell in column x and row y of the result is sampled at column
-// a0·x + a1·y + a2 and row b0·x + b1·y + b2. Each entry is a vector with one number for each image.
+// affineMap says for each image where its cells come from: the cell in column x and row y of the result is sampled at
+// column a0·x + a1·y + a2 and row b0·x + b1·y + b2. Each entry is a vector with one number for each image.
 type affineMap struct{ a0, a1, a2, b0, b1, b2 *ops.Tensor }
 
 // sampling is how images are read between cells and outside of them.
 type sampling struct {
-	interpolation string  // "bilinear" or "nearest"
-	fillMode      string  // "reflect", "wrap", "nearest" or "constant"; "mirror", which few layers have
-	fillValue     float64 // of "constant"
+	interpolation Interpolation // "bilinear" or "nearest"
+	fillMode      FillMode      // "reflect", "wrap", "nearest" or "constant"; "mirror", which few layers have
+	fillValue     float64       // of "constant"
 }
 
 // check reports unknown names.
@@ -24,7 +24,7 @@ func (s sampling) check(g *ops.Graph) {
 }
 
 // samplingOf reads the three fields, whose defaults are "bilinear" and "reflect".
-func samplingOf(interpolation, fillMode string, fillValue float64) sampling {
+func samplingOf(interpolation Interpolation, fillMode FillMode, fillValue float64) sampling {
 	if interpolation == "" {
 		interpolation = "bilinear"
 	}
@@ -41,13 +41,13 @@ func (s sampling) nearest() sampling {
 }
 
 // transform samples images as a map says.
-func (s sampling) transform(x *ops.Tensor, dataFormat string, cells func(images *ops.Tensor) affineMap) *ops.Tensor {
+func (s sampling) transform(x *ops.Tensor, dataFormat DataFormat, cells func(images *ops.Tensor) affineMap) *ops.Tensor {
 	images, restore := batchImages(x, dataFormat)
 	return restore(s.affineImages(images, cells(images)))
 }
 
-// boxes returns the boxes around where the corners of boxes (batch, boxes, 4), which are left, top, right and bottom, come to lie: the map
-// the other way round.
+// boxes returns the boxes around where the corners of boxes (batch, boxes, 4), which are left, top, right and bottom,
+// come to lie: the map the other way round.
 func (m affineMap) boxes(boxes *ops.Tensor) *ops.Tensor {
 	each := func(v *ops.Tensor) *ops.Tensor { return ops.Reshape(ops.Cast(v, boxes.DType()), v.Dim(0), 1, 1) }
 	a0, a1, b0, b1 := each(m.a0), each(m.a1), each(m.b0), each(m.b1)
@@ -81,7 +81,7 @@ func (s sampling) read(x, rows, columns *ops.Tensor) *ops.Tensor {
 }
 
 func (s sampling) options() ops.ImageSampling {
-	return ops.ImageSampling{Interpolation: s.interpolation, FillMode: s.fillMode, FillValue: s.fillValue}
+	return ops.ImageSampling{Interpolation: string(s.interpolation), FillMode: string(s.fillMode), FillValue: s.fillValue}
 }
 
 // lengthNumber is the length of an axis as a number; of an open one see [ops.Number].

@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// mixing is implemented by the layers that mix the examples of a batch with each other, so that what belongs to the images changes
-// with them.
+// mixing is implemented by the layers that mix the examples of a batch with each other, so that what belongs to the
+// images changes with them.
 type mixing interface {
 	augmentation
 	// mixLabels changes labels (batch, classes) of a float type.

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// lookup is what StringLookup, IntegerLookup and TextVectorization share: a vocabulary, whose entries have numbers in this order:
+// lookup is what StringLookup, IntegerLookup and TextVectorization share: a vocabulary, whose entries have numbers in
+// this order:
 //
 //	[mask token]   number 0, only with a MaskToken and OutputMode "int"
 //	OOV buckets    one for each of NumOOVIndices, for tokens that the vocabulary does not have
@@ -22,7 +23,7 @@ type lookup[T cmp.Ordered] struct {
 	fixed       []T
 	fixedIDF    []float64
 	invert      bool
-	mode        string
+	mode        OutputMode
 	padToMax    bool
 	describe    func(T) string // of a token in messages
 	oovBucket   func(T) int64  // of a token among several buckets
@@ -39,7 +40,8 @@ type table[T cmp.Ordered] struct {
 // maxBuckets is the largest number of OOV buckets: vocabularies list each of them.
 const maxBuckets = 1 << 24
 
-// errNoVocabulary is the answer of a layer that was neither given words nor adapted: without it every word would pass for unknown.
+// errNoVocabulary is the answer of a layer that was neither given words nor adapted: without it every word would pass
+// for unknown.
 var errNoVocabulary = errors.New("has no vocabulary yet; call Adapt with data before the model runs, or set Vocabulary")
 
 // check reports settings that contradict each other.
@@ -53,7 +55,7 @@ func (l *lookup[T]) check() error {
 		return fmt.Errorf("NumOOVIndices must not be negative, received %d", l.oov)
 	case l.oov > maxBuckets:
 		return fmt.Errorf("NumOOVIndices must be at most %d, received %d", maxBuckets, l.oov)
-	case !slices.Contains([]string{IntMode, OneHotMode, MultiHotMode, CountMode, TFIDFMode}, l.mode):
+	case !slices.Contains([]OutputMode{IntMode, OneHotMode, MultiHotMode, CountMode, TFIDFMode}, l.mode):
 		return fmt.Errorf("unknown OutputMode %q; use %q, %q, %q, %q or %q", l.mode, IntMode, OneHotMode, MultiHotMode, CountMode, TFIDFMode)
 	case l.invert && l.mode != IntMode:
 		return fmt.Errorf("OutputMode must be %q with Invert, received %q", IntMode, l.mode)
@@ -178,9 +180,9 @@ func (c *counter[T]) add(example []T) {
 	}
 }
 
-// learn makes the table of the tokens that were counted: the most frequent ones first, equally frequent ones from the last in
-// the order of tokens to the first, at most as many as MaxTokens allows. The weight of a token that n of N examples have is
-// log(1 + N/(1+n)).
+// learn makes the table of the tokens that were counted: the most frequent ones first, equally frequent ones from the
+// last in the order of tokens to the first, at most as many as MaxTokens allows. The weight of a token that n of N
+// examples have is log(1 + N/(1+n)).
 func (l *lookup[T]) learn(c *counter[T]) (*table[T], error) {
 	if len(c.counts) == 0 {
 		return nil, fmt.Errorf("received no data; expected at least one example")
@@ -277,8 +279,8 @@ func vocabularyLines(content []byte) []string {
 	return lines
 }
 
-// fitsLines reports whether a vocabulary comes out of its file as it went in. A last word that is empty does not, nor does one with a line
-// break in it; such a vocabulary stands in the configuration, as one that was given to the layer.
+// fitsLines reports whether a vocabulary comes out of its file as it went in. A last word that is empty does not, nor
+// does one with a line break in it; such a vocabulary stands in the configuration, as one that was given to the layer.
 func fitsLines(words []string) bool {
 	return slices.Equal(vocabularyLines(vocabularyFile(words)), words)
 }

@@ -46,11 +46,6 @@ func (l *InputLayer) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{one(c, in)}
 }
 
-// Call applies the layer inside a trace.
-func (l *InputLayer) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // SupportsMasking reports that a mask passes through.
 func (l *InputLayer) SupportsMasking() bool { return true }
 

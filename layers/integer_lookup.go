@@ -22,15 +22,16 @@ import (
 //	                                   the hash of the number's decimal digits (FarmHash, or SipHash with Salt) mod NumOOVIndices
 //	        then                       the vocabulary
 //
-// The vocabulary is that of the field, of [IntegerLookup.SetVocabulary], or that of [IntegerLookup.Adapt]. OutputMode "int" gives
-// numbers; "one_hot", "multi_hot" and "count" write them as rows, see [CategoryEncoding]; "tf_idf" multiplies counts by a
-// weight for each number. With Invert places become numbers of the vocabulary.
+// The vocabulary is that of the field, of [IntegerLookup.SetVocabulary], or that of [IntegerLookup.Adapt]. OutputMode
+// "int" gives numbers; "one_hot", "multi_hot" and "count" write them as rows, see [CategoryEncoding]; "tf_idf"
+// multiplies counts by a weight for each number. With Invert places become numbers of the vocabulary.
 //
-// The layer is part of the program, unless it hashes, which it does on the host ([AsHostLayer]). It finds a number among V by log2(V) look-ups. With NumOOVIndices 0 an unknown number
-// becomes -1, which the next layer that takes indices reports, and no one in rows.
+// The layer is part of the program, unless it hashes, which it does on the host ([AsHostLayer]). It finds a number
+// among V by log2(V) look-ups. With NumOOVIndices 0 an unknown number becomes -1, which the next layer that takes
+// indices reports, and no one in rows.
 //
-// Input shape: any, whole numbers. Output shape: that of the input, int64; with the other modes that of CategoryEncoding, int64, and with
-// "tf_idf" float32.
+// Input shape: any, whole numbers. Output shape: that of the input, int64; with the other modes that of
+// CategoryEncoding, int64, and with "tf_idf" float32.
 type IntegerLookup struct {
 	Base
 
@@ -38,15 +39,15 @@ type IntegerLookup struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	MaxTokens      int       `keras:"max_tokens"`              // size of the vocabulary with special tokens; 0 is no limit
-	NumOOVIndices  *int      `keras:"num_oov_indices"`         // places for unknown numbers; nil is 1
-	MaskToken      *int      `keras:"mask_token"`              // number that gets place 0; nil is none
-	OOVToken       *int      `keras:"oov_token"`               // stands for unknown numbers; nil is -1
-	Vocabulary     []int     `keras:"vocabulary"`              // nil: see Adapt and SetVocabulary
-	IDFWeights     []float64 `keras:"idf_weights"`             // of Vocabulary, for "tf_idf"
-	Invert         bool      `keras:"invert"`                  // places become numbers
-	OutputMode     string    `keras:"output_mode,default=int"` // see above; "" is "int"
-	PadToMaxTokens bool      `keras:"pad_to_max_tokens"`       // rows have MaxTokens entries
+	MaxTokens      int        `keras:"max_tokens"`              // size of the vocabulary with special tokens; 0 is no limit
+	NumOOVIndices  *int       `keras:"num_oov_indices"`         // places for unknown numbers; nil is 1
+	MaskToken      *int       `keras:"mask_token"`              // number that gets place 0; nil is none
+	OOVToken       *int       `keras:"oov_token"`               // stands for unknown numbers; nil is -1
+	Vocabulary     []int      `keras:"vocabulary"`              // nil: see Adapt and SetVocabulary
+	IDFWeights     []float64  `keras:"idf_weights"`             // of Vocabulary, for "tf_idf"
+	Invert         bool       `keras:"invert"`                  // places become numbers
+	OutputMode     OutputMode `keras:"output_mode,default=int"` // see above; "" is "int"
+	PadToMaxTokens bool       `keras:"pad_to_max_tokens"`       // rows have MaxTokens entries
 
 	OOVMethod string `keras:"oov_method,default=floormod"` // "floormod" or "farmhash"; "" is "floormod"
 	Salt      []int  `keras:"salt"`                        // one or two numbers for SipHash, with "farmhash"; nil is FarmHash
@@ -172,7 +173,7 @@ func (l *IntegerLookup) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		ops.Fail(c.Graph(), err)
 	}
 	if l.hashes() {
-		return failHost(c)
+		return ForwardHost(c)
 	}
 	x := one(c, in)
 	if x.DType() != ir.Int64 {
@@ -228,7 +229,8 @@ func lookUpNumbers(k *lookup[int64], t *table[int64], x *ops.Tensor) *ops.Tensor
 	return place
 }
 
-// searchNumbers finds x among the tokens of a table, halving the range in each step: whether it is there, and its number.
+// searchNumbers finds x among the tokens of a table, halving the range in each step: whether it is there, and its
+// number.
 func searchNumbers(x *ops.Tensor, t *table[int64]) (found, number *ops.Tensor) {
 	sorted := slices.Sorted(slices.Values(t.tokens))
 	n := len(sorted)
@@ -281,18 +283,13 @@ func invertNumbers(k *lookup[int64], t *table[int64], x *ops.Tensor) *ops.Tensor
 	return ops.Where(inside, token, ops.Reshape(integers(x, []int64{k.unknown})))
 }
 
-// Call applies the layer inside a trace.
-func (l *IntegerLookup) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // keepsInputType: numbers given as floats must not lose digits before they are cut to integers.
 func (l *IntegerLookup) keepsInputType() {}
 
-// Adapt learns the vocabulary of some data, replacing what was learned before: all different numbers, the most frequent ones first,
-// equally frequent ones from the largest on, at most MaxTokens with the special tokens. For "tf_idf" it learns the weight
-// log(1 + N/(1+n)) of each number, which n of N examples have; an example is one entry of axis 0. A model that has run keeps the
-// vocabulary that it was compiled with, until it is compiled again.
+// Adapt learns the vocabulary of some data, replacing what was learned before: all different numbers, the most frequent
+// ones first, equally frequent ones from the largest on, at most MaxTokens with the special tokens. For "tf_idf" it
+// learns the weight log(1 + N/(1+n)) of each number, which n of N examples have; an example is one entry of axis 0. A
+// model that has run keeps the vocabulary that it was compiled with, until it is compiled again.
 func (l *IntegerLookup) Adapt(batches ...kernels.Array) error { return l.AdaptBatches(each(batches)) }
 
 // AdaptBatches is Adapt for batches that come one by one.
@@ -314,7 +311,7 @@ func (l *IntegerLookup) AdaptBatches(batches iter.Seq2[kernels.Array, error]) er
 			}
 			example := make([]int64, n/rows) //dim:known
 			for i := range n {               //dim:known
-				if example[i%len(example)] = int64(b.At(i)); i%len(example) == len(example)-1 {
+				if example[i%len(example)] = int64(b.Element(i)); i%len(example) == len(example)-1 {
 					c.add(example)
 				}
 			}
@@ -331,7 +328,8 @@ func (l *IntegerLookup) AdaptBatches(batches iter.Seq2[kernels.Array, error]) er
 	return nil
 }
 
-// SetVocabulary gives the layer its numbers, with the special ones at the beginning or without; for "tf_idf" also their weights.
+// SetVocabulary gives the layer its numbers, with the special ones at the beginning or without; for "tf_idf" also their
+// weights.
 func (l *IntegerLookup) SetVocabulary(numbers []int, idfWeights ...float64) error {
 	t, err := l.lookup().make(wide(numbers), idfWeights)
 	if err != nil {
@@ -360,7 +358,8 @@ func (l *IntegerLookup) VocabularySize() int {
 	return l.lookup().size(t)
 }
 
-// GetIDFWeights returns the weight of each place for "tf_idf"; nil in other modes. A Keras file has them as "idf_weights".
+// GetIDFWeights returns the weight of each place for "tf_idf"; nil in other modes. A Keras file has them as
+// "idf_weights".
 func (l *IntegerLookup) GetIDFWeights() []float64 {
 	if _, t, _ := l.ready(); t != nil {
 		return t.idf
@@ -417,8 +416,8 @@ func (l *IntegerLookup) Arrays() map[string][]float64 {
 	return nil
 }
 
-// LoadArrays takes the weights of "tf_idf" from a weights file. They belong to the vocabulary that LoadAssets reads, or to the
-// present one where there is one.
+// LoadArrays takes the weights of "tf_idf" from a weights file. They belong to the vocabulary that LoadAssets reads, or
+// to the present one where there is one.
 func (l *IntegerLookup) LoadArrays(arrays map[string][]float64) error {
 	l.stored = arrays[idfName]
 	if _, t, err := l.ready(); err == nil && t != nil && l.stored != nil && l.lookup().mode == TFIDFMode {

@@ -20,8 +20,9 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestKerasSequence runs the recurrent and attention layers with configurations, weights, inputs, states and masks from real Keras
-// and compares results, masks, losses, new statistics and all gradients: on the reference interpreter, and on the CPU.
+// TestKerasSequence runs the recurrent and attention layers with configurations, weights, inputs, states and masks from
+// real Keras and compares results, masks, losses, new statistics and all gradients: on the reference interpreter, and
+// on the CPU.
 func TestKerasSequence(t *testing.T) {
 	for _, set := range []string{"layers_sequence", "layers_rnn", "layers_attention"} {
 		if !slices.Contains(vectors.Sets(), set) {

@@ -9,24 +9,27 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// LabelledImages are images and what belongs to them. The layers that prepare and augment images change all of it together: what moves an
-// image moves its boxes and its segmentation masks, what changes colours leaves them as they are.
+// LabelledImages are images and what belongs to them. The layers that prepare and augment images change all of it
+// together: what moves an image moves its boxes and its segmentation masks, what changes colours leaves them as they
+// are.
 //
 //	e := layers.LabelledImages{Images: x, Boxes: boxes, BoxLabels: classes}.Through(flip, c)
 //
-// Such a layer has the field BoundingBoxFormat, which says what the numbers of boxes are; see package boundingboxes. Boxes come back
-// float32, in the same format, cut at the borders of the image; the labels of those that have no area left are -1. Masks are sampled at the
-// nearest cell, so that classes stay classes, and keep their type, except where masks are mixed with each other. In inference, random layers change
-// nothing.
+// Such a layer has the field BoundingBoxFormat, which says what the numbers of boxes are; see package boundingboxes.
+// Boxes come back float32, in the same format, cut at the borders of the image; the labels of those that have no area
+// left are -1. Masks are sampled at the nearest cell, so that classes stay classes, and keep their type, except where
+// masks are mixed with each other. In inference, random layers change nothing.
 //
-// Calls of a layer ([InvokeAll], [Apply]) take and return the tensors in this order, without those that are nil. A Functional model
-// writes them as Keras does, as a dict with the keys images, bounding_boxes (boxes and labels), labels and segmentation_masks.
+// Calls of a layer ([InvokeAll], [Apply]) take and return the tensors in this order, without those that are nil. A
+// Functional model writes them as Keras does, as a dict with the keys images, bounding_boxes (boxes and labels), labels
+// and segmentation_masks.
 //
-// Boxes are those of keras.layers, but for what contradicts itself there: Keras's RandomCrop subtracts rows from columns and does not cut at
-// the far borders, its RandomRotation takes boxes of any format for "xyxy", its RandomPerspective returns "xyxy" whatever the format is, its
-// RandomShear takes images for square, its MixUp joins the labels of boxes along the batch, and its RandAugment moves boxes in the order
-// of its list of steps and not in the order of the steps drawn. AugMix leaves boxes where they are, here as there: its images are a mean with the
-// unmoved one.
+// Boxes are those of keras.layers, but for what contradicts itself there: Keras's RandomCrop subtracts rows from
+// columns and does not cut at the far borders, its RandomRotation takes boxes of any format for "xyxy", its
+// RandomPerspective returns "xyxy" whatever the format is, its RandomShear takes images for square, its MixUp joins the
+// labels of boxes along the batch, and its RandAugment moves boxes in the order of its list of steps and not in the
+// order of the steps drawn. AugMix leaves boxes where they are, here as there: its images are a mean with the unmoved
+// one.
 type LabelledImages struct {
 	Images    *ops.Tensor // (batch, height, width, channels), channels first by the layer's DataFormat; or one without the batch
 	Boxes     *ops.Tensor // (batch, boxes, 4); nil where there are none
@@ -67,8 +70,8 @@ func (e *LabelledImages) at(r imageRole) **ops.Tensor {
 	return []**ops.Tensor{&e.Images, &e.Boxes, &e.BoxLabels, &e.Labels, &e.Masks}[r]
 }
 
-// rolesOf tells by numbers of axes what n inputs are; nil where they do not fit. Boxes and their labels may also come first, as in the
-// sorted dict of Keras.
+// rolesOf tells by numbers of axes what n inputs are; nil where they do not fit. Boxes and their labels may also come
+// first, as in the sorted dict of Keras.
 func rolesOf(n int, rank func(i int) int) []imageRole {
 	if n == 0 {
 		return nil
@@ -99,7 +102,7 @@ func rolesOf(n int, rank func(i int) int) []imageRole {
 type imageLayer interface {
 	Layer
 	// boxFormat returns the fields BoundingBoxFormat and DataFormat.
-	boxFormat() (boxes, images string)
+	boxFormat() (boxes BoundingBoxFormat, images DataFormat)
 }
 
 // together are the inputs of one call, and their order.
@@ -181,7 +184,8 @@ func (t *together) castBoxes() {
 	}
 }
 
-// moveBoxes replaces boxes by what move makes of them, from those in cells of the images before to those in cells of the images after.
+// moveBoxes replaces boxes by what move makes of them, from those in cells of the images before to those in cells of
+// the images after.
 func (t *together) moveBoxes(before, after *ops.Tensor, move func(boxes *ops.Tensor) *ops.Tensor) {
 	if t.Boxes == nil {
 		return
@@ -203,7 +207,7 @@ func (t *together) moveBoxes(before, after *ops.Tensor, move func(boxes *ops.Ten
 }
 
 // sizeOfImages is the height and width of images.
-func sizeOfImages(x *ops.Tensor, dataFormat string) boundingboxes.Size {
+func sizeOfImages(x *ops.Tensor, dataFormat DataFormat) boundingboxes.Size {
 	axes, _ := imageAxes(x, dataFormat)
 	return boundingboxes.Size{Height: max(1, lengthNumber(x, x.Dim(axes[0]))), Width: max(1, lengthNumber(x, x.Dim(axes[1])))}
 }
@@ -222,8 +226,8 @@ func isCompanion(l Layer, inputs []*ops.Tensor, i int) bool {
 	return roles == nil || roles[i] != imagesRole
 }
 
-// dictOfImages puts the inputs of a call into a dict, as Keras takes them, and says at which place of the sorted dict each of them is; ok is
-// false where they do not fit.
+// dictOfImages puts the inputs of a call into a dict, as Keras takes them, and says at which place of the sorted dict
+// each of them is; ok is false where they do not fit.
 func dictOfImages(l Layer, inputs []*KerasTensor) (a Arguments, order []int, ok bool) {
 	if _, images := l.(imageLayer); !images || len(inputs) < 2 {
 		return a, nil, false

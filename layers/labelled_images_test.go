@@ -20,8 +20,9 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// moved runs a layer on images and what belongs to them, with given numbers in place of random ones where it draws some. Inputs are "x",
-// "boxes", "box_labels", "masks" and "t/<key>"; results are "x", "boxes", "box_labels" and "masks".
+// moved runs a layer on images and what belongs to them, with given numbers in place of random ones where it draws
+// some. Inputs are "x", "boxes", "box_labels", "masks" and "t/<key>"; results are "x", "boxes", "box_labels" and
+// "masks".
 func moved(t *testing.T, l layers.Layer, inputs map[string]opstest.Array) map[string]opstest.Array {
 	t.Helper()
 	r := distribute.NewReplica("test", 1, 1, 1)
@@ -80,7 +81,8 @@ func moved(t *testing.T, l layers.Layer, inputs map[string]opstest.Array) map[st
 	return arrays
 }
 
-// TestKerasBoxesAndMasks compares what layers do to boxes and masks with real Keras, for given numbers in place of random ones.
+// TestKerasBoxesAndMasks compares what layers do to boxes and masks with real Keras, for given numbers in place of
+// random ones.
 func TestKerasBoxesAndMasks(t *testing.T) {
 	classes := map[string]int{}
 	for _, c := range vectors.Load(t, "bounding_boxes").Cases {
@@ -114,7 +116,7 @@ func TestKerasBoxesAndMasks(t *testing.T) {
 }
 
 // boxLayers are layers that move boxes, with numbers for two images of 24 × 40 cells.
-func boxLayers(format string) map[string]struct {
+func boxLayers(format layers.BoundingBoxFormat) map[string]struct {
 	layer   layers.Layer
 	numbers map[string]opstest.Array
 } {
@@ -148,7 +150,8 @@ func boxLayers(format string) map[string]struct {
 	return rows
 }
 
-// TestBoxesOfChosenSteps: RandAugment moves boxes as the layers that it chose do, one after the other, whichever order they were drawn in.
+// TestBoxesOfChosenSteps: RandAugment moves boxes as the layers that it chose do, one after the other, whichever order
+// they were drawn in.
 func TestBoxesOfChosenSteps(t *testing.T) {
 	_, boxes, labels, _ := scene()
 	images := opstest.Array{Shape: []int{2, 24, 40, 3}, DType: ir.Float32, F: make([]float64, 2*24*40*3)}
@@ -198,7 +201,8 @@ func TestBoxesOfChosenSteps(t *testing.T) {
 	}
 }
 
-// scene has in each of two images of 24 × 40 cells two objects, rectangles that the masks number 1 and 2, and their boxes.
+// scene has in each of two images of 24 × 40 cells two objects, rectangles that the masks number 1 and 2, and their
+// boxes.
 func scene() (images, boxes, labels, masks opstest.Array) {
 	sides := [][4]int{{9, 6, 17, 12}, {20, 11, 31, 19}}
 	images, masks = opstest.Array{Shape: []int{2, 24, 40, 3}, DType: ir.Float32, F: make([]float64, 2*24*40*3)}, opstest.Array{Shape: []int{2, 24, 40, 1}, DType: ir.Int32, F: make([]float64, 2*24*40)}
@@ -218,8 +222,9 @@ func scene() (images, boxes, labels, masks opstest.Array) {
 	return images, boxes, labels, masks
 }
 
-// TestBoxesStayAroundObjects: whatever moves an image moves boxes with what they are around, as the mask shows it, to a cell and a half: a
-// corner between cells, and the half cell by which Keras's box, which counts borders of cells, and its map, which counts middles, differ.
+// TestBoxesStayAroundObjects: whatever moves an image moves boxes with what they are around, as the mask shows it, to a
+// cell and a half: a corner between cells, and the half cell by which Keras's box, which counts borders of cells, and
+// its map, which counts middles, differ.
 func TestBoxesStayAroundObjects(t *testing.T) {
 	images, boxes, labels, masks := scene()
 	for name, row := range boxLayers("xyxy") {
@@ -273,7 +278,7 @@ func TestBoxesOfEveryFormat(t *testing.T) {
 	images, boxes, labels, _ := scene()
 	plain := boxLayers("xyxy")
 	for _, format := range boundingboxes.Formats() {
-		for name, row := range boxLayers(string(format)) {
+		for name, row := range boxLayers(format) {
 			t.Run(fmt.Sprint(format, " ", name), func(t *testing.T) {
 				run := func(l layers.Layer, given opstest.Array) map[string]opstest.Array {
 					inputs := map[string]opstest.Array{"x": images, "boxes": given, "box_labels": labels}
@@ -309,7 +314,9 @@ func converted(t *testing.T, boxes opstest.Array, from, to boundingboxes.Format,
 // TestLabelledImagesErrors: what does not fit together is said.
 func TestLabelledImagesErrors(t *testing.T) {
 	images, boxes, labels := opstest.Random(1, 0, 1, 2, 6, 7, 3), opstest.Random(2, 0, 5, 2, 3, 4), opstest.Ints([]int{2, 3}, 0, 1, 2, 3, 4, 5)
-	flip := func(format string) layers.Layer { return &layers.RandomFlip{BoundingBoxFormat: format} }
+	flip := func(format layers.BoundingBoxFormat) layers.Layer {
+		return &layers.RandomFlip{BoundingBoxFormat: format}
+	}
 	for _, c := range []struct {
 		layer  layers.Layer
 		inputs []opstest.Array
@@ -331,7 +338,8 @@ func TestLabelledImagesErrors(t *testing.T) {
 	}
 }
 
-// TestLabelledImagesOfOneImage: one image without the batch, and inputs in the order of Keras's sorted dict, give the same as a batch of one.
+// TestLabelledImagesOfOneImage: one image without the batch, and inputs in the order of Keras's sorted dict, give the
+// same as a batch of one.
 func TestLabelledImagesOfOneImage(t *testing.T) {
 	images, boxes, labels, masks := scene()
 	first := func(a opstest.Array) opstest.Array {

@@ -13,9 +13,10 @@ import (
 // LambdaFunc is the function of a [Lambda] layer. The context tells whether the model is training.
 type LambdaFunc func(c *Context, inputs []*ops.Tensor) *ops.Tensor
 
-// Lambda applies a Go function to its inputs. It has no weights; for those write a layer type. A model with a Lambda can be saved
-// only if the function is given by a name, made known with [RegisterLambda], or that of a function of keras.ops ("relu", see
-// [OperationNames]); a file from Keras that holds Python code cannot be read, but one that names such a function can.
+// Lambda applies a Go function to its inputs. It has no weights; for those write a layer type. A model with a Lambda
+// can be saved only if the function is given by a name, made known with [RegisterLambda], or that of a function of
+// keras.ops ("relu", see [OperationNames]); a file from Keras that holds Python code cannot be read, but one that names
+// such a function can.
 //
 // Input and output shape: what the function makes of them. A mask does not pass through.
 type Lambda struct {
@@ -25,8 +26,8 @@ type Lambda struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	// Function is a LambdaFunc, a func(x *ops.Tensor) *ops.Tensor, or the name of a registered LambdaFunc or of a function of keras.ops.
-	// Required.
+	// Function is a LambdaFunc, a func(x *ops.Tensor) *ops.Tensor, or the name of a registered LambdaFunc or of a
+	// function of keras.ops. Required.
 	Function any `keras:"function"`
 
 	arguments Keywords // of a function of keras.ops, from a file
@@ -34,12 +35,23 @@ type Lambda struct {
 
 var lambdas = map[string]LambdaFunc{}
 
-// RegisterLambda makes a function known by name to Lambda layers. It panics when the name is taken, and is called from init.
-func RegisterLambda(name string, f LambdaFunc) {
+// RegisterLambda makes a function known by name to Lambda layers. Files name it "Custom>name", or with another package
+// in place of Custom where one is given; the name alone finds it where one package has it. RegisterLambda panics when
+// the name is taken, and is called from init.
+func RegisterLambda(name string, f LambdaFunc, packageName ...string) {
+	name = config.FullName("layers: RegisterLambda", name, packageName)
 	if _, taken := lambdas[name]; taken {
 		panic("layers: RegisterLambda called twice for " + name)
 	}
 	lambdas[name] = f
+}
+
+// lambdaNamed finds a registered function.
+func lambdaNamed(name string) (full string, f LambdaFunc) {
+	if full, ok := config.FindName(lambdas, name); ok {
+		return full, lambdas[full]
+	}
+	return name, nil
 }
 
 // Forward calls the function.
@@ -64,8 +76,8 @@ func lambdaFunction(function any, arguments Keywords) (LambdaFunc, error) {
 	case func(*ops.Tensor) *ops.Tensor:
 		return func(c *Context, in []*ops.Tensor) *ops.Tensor { return f(one(c, in)) }, nil
 	case string:
-		if f, ok := lambdas[f]; ok {
-			return f, nil
+		if _, registered := lambdaNamed(f); registered != nil {
+			return registered, nil
 		}
 		if k := operationNames[f]; k != nil {
 			return func(c *Context, in []*ops.Tensor) *ops.Tensor { return k.onTensors(c, in, arguments) }, nil
@@ -103,22 +115,18 @@ func lambdaNames() []string {
 	return names
 }
 
-// Call applies the layer inside a trace.
-func (l *Lambda) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // IgnoredConfig lists what follows from the function.
 func (l *Lambda) IgnoredConfig() []string {
 	return append(l.Base.IgnoredConfig(), "output_shape", "mask=null")
 }
 
-// MigrateConfig reads the arguments of a function of keras.ops, and refuses those of others: a Go function has them built in.
+// MigrateConfig reads the arguments of a function of keras.ops, and refuses those of others: a Go function has them
+// built in.
 func (l *Lambda) MigrateConfig(keys map[string]json.RawMessage) error {
 	var arguments map[string]json.RawMessage
 	if raw, ok := keys["arguments"]; ok && json.Unmarshal(raw, &arguments) == nil && len(arguments) > 0 {
 		name := functionNamed(keys["function"])
-		if lambdas[name] != nil || operationNames[name] == nil {
+		if _, f := lambdaNamed(name); f != nil || operationNames[name] == nil {
 			return fmt.Errorf("the Lambda's function has arguments %s, which a registered Go function cannot take; register a function with these values built in and write {} instead", raw)
 		}
 		l.arguments = Keywords{}
@@ -167,6 +175,7 @@ func init() {
 		if !ok {
 			return nil, fmt.Errorf("the function of a Lambda has no name; register it with layers.RegisterLambda and set Function to the name, so that the model can be saved")
 		}
+		name, _ = lambdaNamed(name)
 		return map[string]any{"module": "builtins", "class_name": "function", "config": name, "registered_name": "function"}, nil
 	})
 }

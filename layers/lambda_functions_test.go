@@ -11,7 +11,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// A Lambda that names a function of keras.ops computes it, with the arguments of the file, and is written back as it was.
+// A Lambda that names a function of keras.ops computes it, with the arguments of the file, and is written back as it
+// was.
 func TestLambdaOfKerasFunctions(t *testing.T) {
 	for _, c := range []struct {
 		config string

@@ -18,22 +18,20 @@ import (
 // Context is what a layer gets to know when it is called; see [distribute.Context].
 type Context = distribute.Context
 
-// Layer maps tensors to a tensor and may own variables. Every type that embeds [Base] and has Call is one.
+// Layer maps tensors to tensors and may own variables. Every type that embeds [Base] and has Forward is one. Inside a
+// trace it is called with [Invoke]:
+//
+//	y := layers.Invoke(l.hidden, c, x)
 type Layer interface {
-	// Call applies the layer inside a trace, building its variables first if needed. It returns the first result; layers
-	// with several have them all from [InvokeAll].
-	Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor
+	// Forward is the computation itself, without the bookkeeping of a call: inputs are in the type in which the layer
+	// computes, and its variables are there.
+	Forward(c *Context, inputs []*ops.Tensor) []*ops.Tensor
 
 	base() *Base
 }
 
-// Forwarder is implemented by all layers of this package: the computation itself, without the bookkeeping of a call.
-type Forwarder interface {
-	Forward(c *Context, inputs []*ops.Tensor) []*ops.Tensor
-}
-
-// WeightBuilder is implemented by layers that own variables. Build is called once, with the shapes of the first inputs; axis 0
-// is the batch and must not decide the shape of a weight.
+// WeightBuilder is implemented by layers that own variables. Build is called once, with the shapes of the first inputs;
+// axis 0 is the batch and must not decide the shape of a weight.
 type WeightBuilder interface {
 	Build(b *Builder, inputs []ir.Shape)
 }
@@ -49,7 +47,8 @@ type MaskComputer interface {
 // Container is implemented by models: they hand their inputs to their members as they are, without casting them.
 type Container interface{ Layers() []Layer }
 
-// Base is the part that all layers share: name, variables, sub-layers and whether they are trained. The zero value is ready.
+// Base is the part that all layers share: name, variables, sub-layers and whether they are trained. The zero value is
+// ready.
 type Base struct {
 	self      Layer
 	parent    *Base
@@ -109,7 +108,8 @@ func SetName(l Layer, name string) {
 	}
 }
 
-// SetDefaultName names a layer that has no name yet for as long as it stands alone: a model that it becomes part of may number it.
+// SetDefaultName names a layer that has no name yet for as long as it stands alone: a model that it becomes part of may
+// number it.
 func SetDefaultName(l Layer, name string) {
 	if b := attach(l); b.name == "" {
 		b.name, b.named = name, true
@@ -140,7 +140,8 @@ func (b *Base) Trainable() bool {
 	return !b.frozen
 }
 
-// SetTrainable freezes or thaws the layer and its sub-layers. A compiled model must be compiled again for it to take effect.
+// SetTrainable freezes or thaws the layer and its sub-layers. A compiled model must be compiled again for it to take
+// effect.
 func SetTrainable(l Layer, trainable bool) {
 	b := attach(l)
 	b.frozen = !trainable
@@ -149,19 +150,19 @@ func SetTrainable(l Layer, trainable bool) {
 	}
 }
 
-// FreezeAlone freezes a layer and leaves the layers inside it as they are: variables of its own are not trained, those of the others may be. Files
-// describe frozen models so, because layers in them may have been thawed later.
+// FreezeAlone freezes a layer and leaves the layers inside it as they are: variables of its own are not trained, those
+// of the others may be. Files describe frozen models so, because layers in them may have been thawed later.
 func FreezeAlone(l Layer) { attach(l).frozen = true }
 
 // Sublayers returns the layers that l is directly made of, in field order.
 func Sublayers(l Layer) []Layer { return attach(l).sublayers }
 
-// SetSublayers replaces the list of layers that l is made of, for containers that know their members better than the fields
-// show.
+// SetSublayers replaces the list of layers that l is made of, for containers that know their members better than the
+// fields show.
 func SetSublayers(l Layer, members []Layer) { attach(l).sublayers = members }
 
-// Weights returns the variables of a layer and of its sub-layers: for each layer first the trained, then the other ones. A
-// layer or variable met twice counts once.
+// Weights returns the variables of a layer and of its sub-layers: for each layer first the trained, then the other
+// ones. A layer or variable met twice counts once.
 func Weights(l Layer) distribute.Variables {
 	return collect(l, func(*Base, *distribute.Variable) bool { return true })
 }
@@ -226,13 +227,13 @@ func Walk(l Layer, f func(l Layer)) {
 	walk(l)
 }
 
-// Invoke calls a layer that has one result; every Call method does.
+// Invoke calls a layer inside a trace and returns its first result, as l(x) does in Keras; see [InvokeAll].
 func Invoke(l Layer, c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 	return InvokeAll(l, c, inputs...)[0]
 }
 
-// InvokeAll calls a layer and returns all of its results. It gives names and errors the layer's path, casts float inputs to the
-// layer's compute type, builds the variables on first use, and carries masks.
+// InvokeAll calls a layer and returns all of its results. It gives names and errors the layer's path, casts float
+// inputs to the layer's compute type, builds the variables on first use, and carries masks.
 func InvokeAll(l Layer, c *Context, inputs ...*ops.Tensor) []*ops.Tensor {
 	return invoke(l, c, inputs, how{})
 }
@@ -249,9 +250,7 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 	if IsNil(l) {
 		ops.Fail(nil, errNilLayer)
 	}
-	if c == nil || c.Replica == nil {
-		ops.Failf(nil, "layers: %s is called without the context of a step; a model calls its layers, Apply and Invoke call one alone", Name(l))
-	}
+	needContext(c, Name(l))
 	if c.Depth() == maxDepth {
 		ops.Failf(c.Graph(), "layers are nested more than %d deep; does a layer or model contain itself?", maxDepth)
 	}
@@ -278,15 +277,17 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 	}
 	b.build(c, cast, policy)
 	if compute == nil {
-		forward, ok := l.(Forwarder)
-		if !ok {
-			ops.Failf(c.Graph(), "type %T has no Forward method; implement Forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor", l)
-		}
-		compute = func(in []*ops.Tensor) []*ops.Tensor { return forward.Forward(c, in) }
+		compute = func(in []*ops.Tensor) []*ops.Tensor { return l.Forward(c, in) }
 	}
 	outputs := compute(cast)
 	if len(outputs) == 0 || slices.Contains(outputs, nil) {
 		ops.Failf(c.Graph(), "Forward returned %d tensors, nil among them or none; expected at least one", len(outputs))
+	}
+	if c.Inspect != nil && container == nil {
+		outputs = slices.Clone(outputs)
+		for i, y := range outputs {
+			outputs[i] = c.Inspect(y)
+		}
 	}
 	if c.Probing && b.shapesIn != c.Graph() { // the first call of a shared layer stands for all
 		b.results, b.shapesIn = openTypes(outputTypes(outputs)), c.Graph()
@@ -310,7 +311,15 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 	return outputs
 }
 
-// maxDepth bounds how deep layers may be nested, so that a layer that contains itself is an error and not the end of the stack.
+// needContext fails where there is no step in which the layer, or the function, could be called.
+func needContext(c *Context, what string) {
+	if c == nil || c.Replica == nil {
+		ops.Failf(nil, "layers: %s is called without the context of a step; a model calls its layers, Apply and Invoke call one alone", what)
+	}
+}
+
+// maxDepth bounds how deep layers may be nested, so that a layer that contains itself is an error and not the end of
+// the stack.
 const maxDepth = 200
 
 // IsNil reports whether l is nil or a nil pointer.
@@ -330,8 +339,8 @@ func outputTypes(ts []*ops.Tensor) []ir.Type {
 	return types
 }
 
-// OutputTypes returns the types of a layer's results as they were when its model was built, with Unknown for open axes; nil
-// before that.
+// OutputTypes returns the types of a layer's results as they were when its model was built, with Unknown for open axes;
+// nil before that.
 func OutputTypes(l Layer) []ir.Type {
 	return attach(l).results
 }
@@ -400,7 +409,8 @@ func builtLayers(l Layer) map[*Base]bool {
 	return built
 }
 
-// unbuild undoes a building that failed half way: all layers inside l but the given ones are as before their first call.
+// unbuild undoes a building that failed half way: all layers inside l but the given ones are as before their first
+// call.
 func unbuild(l Layer, keep map[*Base]bool) {
 	Walk(l, func(l Layer) {
 		if b := l.base(); !keep[b] {

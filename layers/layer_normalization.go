@@ -11,13 +11,13 @@ import (
 //
 //	y = gamma · (x - mean) / sqrt(variance + Epsilon) + beta
 //
-// Mean and (biased) variance are taken over Axis. Half precision is computed in float32. With RMSScaling, which Keras keeps for old files
-// alone, the mean is not subtracted and there is no beta:
+// Mean and (biased) variance are taken over Axis. Half precision is computed in float32. With RMSScaling, which Keras
+// keeps for old files alone, the mean is not subtracted and there is no beta:
 //
 //	y = gamma · x / sqrt(variance + Epsilon)
 //
-// Input shape: any. Output shape: that of the input. A mask passes through. Weights: gamma and beta, of the lengths of Axis.
-// Source: Ba, Kiros, Hinton, "Layer Normalization", 2016.
+// Input shape: any. Output shape: that of the input. A mask passes through. Weights: gamma and beta, of the lengths of
+// Axis. Source: Ba, Kiros, Hinton, "Layer Normalization", 2016.
 type LayerNormalization struct {
 	Base
 
@@ -47,7 +47,8 @@ func (l *LayerNormalization) Build(b *Builder, in []ir.Shape) {
 	l.buildAffine(b, axesShape(b, l.Axis, in[0]), affineFields{l.NoScale && !l.RMSScaling, l.NoCenter || l.RMSScaling, l.GammaInitializer, l.BetaInitializer, l.GammaRegularizer, l.BetaRegularizer, l.GammaConstraint, l.BetaConstraint})
 }
 
-// axesShape returns the lengths of the given axes in the order in which Keras keeps the weights: sorted as they are written.
+// axesShape returns the lengths of the given axes in the order in which Keras keeps the weights: sorted as they are
+// written.
 func axesShape(b *Builder, axes []int, x ir.Shape) ir.Shape {
 	if axes == nil {
 		axes = []int{-1}
@@ -129,11 +130,6 @@ func alongAxes(t, x *ops.Tensor, axes []int) *ops.Tensor {
 		shape[a] = x.Dim(a)
 	}
 	return ops.Reshape(t, shape...)
-}
-
-// Call applies the layer inside a trace.
-func (l *LayerNormalization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // SupportsMasking reports that a mask passes through.

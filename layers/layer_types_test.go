@@ -47,7 +47,8 @@ const (
 	readAsFloat32 = "Keras writes float32, the type of variables, as the policy into the configuration: a layer that Keras reads from it computes in float32, too"
 )
 
-// TestLayerTypes compares the results of every layer, their types and their gradients with Keras under every policy of types, on the CPU.
+// TestLayerTypes compares the results of every layer, their types and their gradients with Keras under every policy of
+// types, on the CPU.
 func TestLayerTypes(t *testing.T) {
 	seen := map[string][]string{}
 	for _, c := range vectors.Load(t, "layer_types").Cases {

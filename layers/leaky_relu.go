@@ -10,8 +10,8 @@ import (
 //
 //	y = x where x >= 0, NegativeSlope · x elsewhere
 //
-// Input shape: any. Output shape: that of the input. A mask passes through. The default slope is that of keras.layers.LeakyReLU,
-// 0.3; the function "leaky_relu" has 0.2.
+// Input shape: any. Output shape: that of the input. A mask passes through. The default slope is that of
+// keras.layers.LeakyReLU, 0.3; the function "leaky_relu" has 0.2.
 type LeakyReLU struct {
 	Base
 
@@ -29,11 +29,6 @@ func (l *LeakyReLU) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		ops.Failf(c.Graph(), "NegativeSlope must be at least 0, received %v", slope)
 	}
 	return []*ops.Tensor{ops.LeakyRelu(one(c, in), slope)}
-}
-
-// Call applies the layer inside a trace.
-func (l *LeakyReLU) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // SupportsMasking reports that a mask passes through.

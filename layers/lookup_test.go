@@ -59,7 +59,8 @@ func TestLookupErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "Dense takes numbers and received text")
 }
 
-// TestLookupRelearns: a second Adapt replaces what the first one learned, and words that only the limit shut out are unknown.
+// TestLookupRelearns: a second Adapt replaces what the first one learned, and words that only the limit shut out are
+// unknown.
 func TestLookupRelearns(t *testing.T) {
 	l := &layers.StringLookup{MaxTokens: 3}
 	require.NoError(t, l.Adapt(layers.HostStrings([]string{"a", "a", "b", "c", "c", "c"})))

@@ -9,11 +9,11 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// The types of rows, as Keras 3.15.1 gives them with TensorFlow: look-ups count in int64, whatever their policy says; hashing layers and
-// those of the program follow their policy.
+// The types of rows, as Keras 3.15.1 gives them with TensorFlow: look-ups count in int64, whatever their policy says;
+// hashing layers and those of the program follow their policy.
 func TestTypesOfRows(t *testing.T) {
 	weights := []float64{0.5, 0.25}
-	for _, mode := range []string{"one_hot", "multi_hot", "count", "tf_idf"} {
+	for _, mode := range []layers.OutputMode{"one_hot", "multi_hot", "count", "tf_idf"} {
 		var idf []float64
 		rows, sample := ir.Int64, 2
 		if mode == "tf_idf" {

@@ -16,7 +16,8 @@ type LoraOptions struct {
 	BInitializer any     // of B; nil is "zeros", so that the layer computes at first what it did
 }
 
-// LoraEnabler is implemented by the layers that have LoRA: Dense, EinsumDense, Embedding, ReversibleEmbedding, Conv1D, Conv2D and Conv3D.
+// LoraEnabler is implemented by the layers that have LoRA: Dense, EinsumDense, Embedding, ReversibleEmbedding, Conv1D,
+// Conv2D and Conv3D.
 type LoraEnabler interface {
 	Layer
 	EnableLora(rank int, options ...LoraOptions) error
@@ -117,7 +118,8 @@ func (b *Base) enableLora(into *lora, target func() loraTarget, rankField *int, 
 	return nil
 }
 
-// extend gives a built layer more variables, which belong where the given one does. After an error it has those of before.
+// extend gives a built layer more variables, which belong where the given one does. After an error it has those of
+// before.
 func (b *Base) extend(f func(*Builder), like *distribute.Variable) (err error) {
 	before := len(b.weights)
 	defer func() {
@@ -138,8 +140,8 @@ func (b *Base) extend(f func(*Builder), like *distribute.Variable) (err error) {
 	return nil
 }
 
-// inFiles is how the weights of a layer lie in files: as Keras does it, the change is merged with the weight, and both matrices of a layer that
-// was loaded are zeros.
+// inFiles is how the weights of a layer lie in files: as Keras does it, the change is merged with the weight, and both
+// matrices of a layer that was loaded are zeros.
 func (r *lora) inFiles(b *Base, weight *distribute.Variable) *weightsInFiles {
 	if r.a == nil {
 		return nil

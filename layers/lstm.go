@@ -13,12 +13,12 @@ import (
 //
 // with Activation in the place of tanh and RecurrentActivation in that of sigmoid.
 //
-// Inputs: x (batch, features) and the states h and c (batch, units). Results: h' and the new states h' and c'. Weights: kernel
-// (features, 4·units), recurrent_kernel (units, 4·units), bias (4·units), with the gates in the order input, forget, cell,
-// output. Formula and defaults are those of keras.layers.LSTMCell. In training Dropout draws one mask of the inputs for all
-// gates, the same at every step; with RecurrentDropout inputs and state have one mask for each gate. Source: Hochreiter,
-// Schmidhuber, "Long Short-Term Memory", 1997; forget gate: Gers, Schmidhuber, Cummins, 2000; its bias of 1: Jozefowicz, Zaremba,
-// Sutskever, ICML 2015.
+// Inputs: x (batch, features) and the states h and c (batch, units). Results: h' and the new states h' and c'. Weights:
+// kernel (features, 4·units), recurrent_kernel (units, 4·units), bias (4·units), with the gates in the order input,
+// forget, cell, output. Formula and defaults are those of keras.layers.LSTMCell. In training Dropout draws one mask of
+// the inputs for all gates, the same at every step; with RecurrentDropout inputs and state have one mask for each gate.
+// Source: Hochreiter, Schmidhuber, "Long Short-Term Memory", 1997; forget gate: Gers, Schmidhuber, Cummins, 2000; its
+// bias of 1: Jozefowicz, Zaremba, Sutskever, ICML 2015.
 type LSTMCell struct {
 	Base
 	recurrent
@@ -97,19 +97,14 @@ func lstmStep(c *Context, activation, recurrentActivation any, z, carry *ops.Ten
 }
 
 // Forward computes one step.
-func (l *LSTMCell) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return stepOf(c, l, in) }
-
-// Call computes one step inside a trace and returns the result; [InvokeAll] returns the states too.
-func (l *LSTMCell) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
+func (l *LSTMCell) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return ForwardCell(c, l, in) }
 
 // LSTM runs an LSTMCell over the steps of a sequence.
 //
-// Inputs: x (batch, steps, features), optionally the initial states h and c (batch, units), zeros where left out, and last
-// optionally a bool mask (batch, steps). Results: the last h (batch, units), or with ReturnSequences all (batch, steps, units);
-// with ReturnState the last h and c as well. Masks, GoBackwards and Stateful are those of [RNN]. The formula and the weights are
-// those of LSTMCell; behaviour and defaults are those of keras.layers.LSTM.
+// Inputs: x (batch, steps, features), optionally the initial states h and c (batch, units), zeros where left out, and
+// last optionally a bool mask (batch, steps). Results: the last h (batch, units), or with ReturnSequences all (batch,
+// steps, units); with ReturnState the last h and c as well. Masks, GoBackwards and Stateful are those of [RNN]. The
+// formula and the weights are those of LSTMCell; behaviour and defaults are those of keras.layers.LSTM.
 type LSTM struct {
 	Base
 
@@ -185,9 +180,6 @@ func (l *LSTM) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return l.lo
 func (l *LSTM) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
 	return l.loop.masks(in, out)
 }
-
-// Call applies the layer inside a trace; [InvokeAll] returns the states too.
-func (l *LSTM) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
 
 // ResetState sets the states that a Stateful layer keeps between batches to zero.
 func (l *LSTM) ResetState() error { return l.loop.reset() }

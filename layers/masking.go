@@ -5,11 +5,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Masking marks the steps of a sequence that are padding: a step whose features all equal MaskValue is masked, and its features
-// are set to 0. Later layers that support masks leave masked steps out.
+// Masking marks the steps of a sequence that are padding: a step whose features all equal MaskValue is masked, and its
+// features are set to 0. Later layers that support masks leave masked steps out.
 //
-// Input shape: (batch, steps, features), or any with a last axis. Output shape: that of the input; the mask has all axes but the
-// last and is true where a step counts.
+// Input shape: (batch, steps, features), or any with a last axis. Output shape: that of the input; the mask has all
+// axes but the last and is true where a step counts.
 type Masking struct {
 	Base
 
@@ -34,11 +34,6 @@ func (l *Masking) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 // ComputeMask keeps the mask that Forward made.
 func (l *Masking) ComputeMask(_ *Context, _, outputs []*ops.Tensor) []*ops.Tensor {
 	return masksOf(outputs)
-}
-
-// Call applies the layer inside a trace.
-func (l *Masking) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 func init() { Register[Masking]() }

@@ -5,11 +5,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// MaxNumBoundingBoxes gives every image the same number of boxes, MaxNumber: of more boxes the first ones stay, fewer are filled up with
-// boxes and labels of FillValue. It changes nothing else.
+// MaxNumBoundingBoxes gives every image the same number of boxes, MaxNumber: of more boxes the first ones stay, fewer
+// are filled up with boxes and labels of FillValue. It changes nothing else.
 //
-// Inputs and results: images and what belongs to them, see [LabelledImages]; boxes (batch, boxes, 4) become (batch, MaxNumber, 4), and their
-// labels (batch, MaxNumber). A mask does not pass through.
+// Inputs and results: images and what belongs to them, see [LabelledImages]; boxes (batch, boxes, 4) become (batch,
+// MaxNumber, 4), and their labels (batch, MaxNumber). A mask does not pass through.
 type MaxNumBoundingBoxes struct {
 	Base
 
@@ -17,10 +17,10 @@ type MaxNumBoundingBoxes struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	MaxNumber         int    `keras:"max_number"`                        // required
-	FillValue         *int   `keras:"fill_value,omitempty"`              // nil is -1. Files of Keras do not hold it
-	DataFormat        string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string `keras:"bounding_box_format,omitempty"`     // of the boxes, see [LabelledImages]
+	MaxNumber         int               `keras:"max_number"`                        // required
+	FillValue         *int              `keras:"fill_value,omitempty"`              // nil is -1. Files of Keras do not hold it
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of the boxes, see [LabelledImages]
 }
 
 // maxBoxes bounds the boxes of an image.
@@ -59,12 +59,7 @@ func (l *MaxNumBoundingBoxes) fill(x *ops.Tensor, axis int) *ops.Tensor {
 	return ops.SliceAxis(x, axis, 0, l.MaxNumber)
 }
 
-// Call applies the layer inside a trace and returns the first result; [InvokeAll] returns all of them.
-func (l *MaxNumBoundingBoxes) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
-func (l *MaxNumBoundingBoxes) boxFormat() (boxes, images string) {
+func (l *MaxNumBoundingBoxes) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
 	return l.BoundingBoxFormat, l.DataFormat
 }
 

@@ -10,17 +10,18 @@ import (
 
 // MelSpectrogram turns sound into the loudness of bands of frequencies over time.
 //
-// Pieces of FFTLength samples, SequenceStride apart, around which the sound is mirrored by half a piece, are weighted with a window of
-// SequenceLength samples in their middle; of each the absolute values of the discrete Fourier transform, to the power MagExp, are summed in
-// NumMelBins triangles, whose corners lie at equal distances between MinFreq and MaxFreq on the mel scale 1127·ln(1 + f/700). Unless
-// NoPowerToDB is set the result is
+// Pieces of FFTLength samples, SequenceStride apart, around which the sound is mirrored by half a piece, are weighted
+// with a window of SequenceLength samples in their middle; of each the absolute values of the discrete Fourier
+// transform, to the power MagExp, are summed in NumMelBins triangles, whose corners lie at equal distances between
+// MinFreq and MaxFreq on the mel scale 1127·ln(1 + f/700). Unless NoPowerToDB is set the result is
 //
 //	10·log10(max(y, MinPower)) - 10·log10(max(|RefPower|, MinPower)), and at least its largest value less TopDB
 //
 // where the largest value is that of all examples of the batch, on all replicas.
 //
-// Input shape: (batch, samples) or (samples). Output shape: (batch, NumMelBins, time) or (NumMelBins, time), where time is 1 + samples /
-// SequenceStride for an even FFTLength. A mask does not pass through. The transform is a product with a matrix of FFTLength by FFTLength + 2.
+// Input shape: (batch, samples) or (samples). Output shape: (batch, NumMelBins, time) or (NumMelBins, time), where time
+// is 1 + samples / SequenceStride for an even FFTLength. A mask does not pass through. The transform is a product with
+// a matrix of FFTLength by FFTLength + 2.
 type MelSpectrogram struct {
 	Base
 
@@ -167,11 +168,6 @@ func (l *MelSpectrogram) decibels(c *Context, y *ops.Tensor) *ops.Tensor {
 	y = ops.AddScalar(y, -10*math.Log10(reference))
 	largest := c.AllReduce(ir.Max, ops.Max(y))[0]
 	return ops.Maximum(y, ops.AddScalar(largest, -orFloat(l.TopDB, 80)))
-}
-
-// Call applies the layer inside a trace.
-func (l *MelSpectrogram) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // AmendConfig writes what follows from other fields.

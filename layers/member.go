@@ -1,10 +1,10 @@
 package layers
 
-// AttributeNamer is implemented by layers that consist of others. Keras files call those by the attribute that holds them
-// ("lstm/cell", "bidirectional/forward_layer", "multi_head_attention/query_dense").
+// AttributeNamer is implemented by layers that consist of others. Keras files call those by the attribute that holds
+// them ("lstm/cell", "bidirectional/forward_layer", "multi_head_attention/query_dense").
 type AttributeNamer interface {
-	// MemberAttributes returns the attribute of each of the layer's [Sublayers], once it is built. Members of equal attribute are
-	// those of a list in order.
+	// MemberAttributes returns the attribute of each of the layer's [Sublayers], once it is built. Members of equal
+	// attribute are those of a list in order.
 	MemberAttributes() []string
 }
 

@@ -7,7 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// mergeInputs checks the inputs of a merging layer and gives them one rank: axes of length 1 are put in after the batch.
+// mergeInputs checks the inputs of a merging layer and gives them one rank: axes of length 1 are put in after the
+// batch.
 func mergeInputs(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	rank, batch := 0, 1
 	for _, x := range in {

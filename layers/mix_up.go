@@ -9,20 +9,22 @@ import (
 //
 //	x'[i] = w[i]·x[i] + (1 - w[i])·x[j],   y'[i] = w[i]·y[i] + (1 - w[i])·y[j]
 //
-// with w[i] of the beta distribution with both parameters Alpha, and j = order[i] for a random order of the batch. Otherwise the
-// results are the inputs. Each replica mixes the images of its own part of the batch.
+// with w[i] of the beta distribution with both parameters Alpha, and j = order[i] for a random order of the batch.
+// Otherwise the results are the inputs. Each replica mixes the images of its own part of the batch.
 //
-// Inputs: images (batch, height, width, channels), with DataFormat ChannelsFirst (batch, channels, height, width); after them, where
-// wanted, labels (batch, classes) such as one-hot vectors, and then segmentation masks with the axes of the images. Results have the
-// same order and shapes, and [InvokeAll] returns all of them. Images come in the compute type; labels and masks keep their type where
-// it is a float type, others become float32. One image without the batch stays as it is. Masks of Keras's kind do not pass through.
+// Inputs: images (batch, height, width, channels), with DataFormat ChannelsFirst (batch, channels, height, width);
+// after them, where wanted, labels (batch, classes) such as one-hot vectors, and then segmentation masks with the axes
+// of the images. Results have the same order and shapes, and [InvokeAll] returns all of them. Images come in the
+// compute type; labels and masks keep their type where it is a float type, others become float32. One image without the
+// batch stays as it is. Masks of Keras's kind do not pass through.
 //
-// In Fit, where the labels of a batch are no inputs of the model, a TrainStep calls the layer before the model; MixUp has an example. In a
-// Functional model the inputs are a dict with the keys images, labels and segmentation_masks, as in Keras's files. Of boxes, see
-// [LabelledImages], each image gets its own and those of the other one: twice as many in training as in inference.
+// In Fit, where the labels of a batch are no inputs of the model, a TrainStep calls the layer before the model; MixUp
+// has an example. In a Functional model the inputs are a dict with the keys images, labels and segmentation_masks, as
+// in Keras's files. Of boxes, see [LabelledImages], each image gets its own and those of the other one: twice as many
+// in training as in inference.
 //
-// Source: Zhang et al., "mixup: Beyond Empirical Risk Minimization", ICLR 2018; behaviour of keras.layers.MixUp, which takes the
-// elements of masks out of order.
+// Source: Zhang et al., "mixup: Beyond Empirical Risk Minimization", ICLR 2018; behaviour of keras.layers.MixUp, which
+// takes the elements of masks out of order.
 type MixUp struct {
 	Base
 
@@ -30,10 +32,10 @@ type MixUp struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Alpha             *float64 `keras:"alpha,default=0.2"`                 // see above; the larger, the closer is w to 1/2. 0 mixes nothing; nil is 0.2
-	Seed              *int     `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat        string   `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string   `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	Alpha             *float64          `keras:"alpha,default=0.2"`                 // see above; the larger, the closer is w to 1/2. 0 mixes nothing; nil is 0.2
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -73,14 +75,11 @@ func (l *MixUp) mixBoxes(boxes, labels *ops.Tensor, d drawn) (newBoxes, newLabel
 	return both(boxes), both(labels)
 }
 
-// Call applies the layer inside a trace and returns the images; [InvokeAll] returns all results.
-func (l *MixUp) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // keepsInputType: labels are not rounded to the compute type.
 func (l *MixUp) keepsInputType() {}
 
-func (l *MixUp) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
+func (l *MixUp) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
+	return l.BoundingBoxFormat, l.DataFormat
+}
 
 func init() { Register[MixUp]() }

@@ -13,18 +13,20 @@ import (
 //	q, k, v = query·W_q + b_q, key·W_k + b_k, value·W_v + b_v        split into heads
 //	y       = concat over heads of softmax(q·kᵀ/√KeyDim)·v, times W_o, plus b_o
 //
-// Inputs: query (batch, T, features), value (batch, S, features), optionally key (batch, S, features; the value where it is left
-// out), optionally last a bool mask (batch, T, S) or (batch, heads, T, S), true where the query may look. Results: y (batch, T,
-// features of the query, or OutputShape), and with ReturnAttentionScores the probabilities (batch, heads, T, S).
+// Inputs: query (batch, T, features), value (batch, S, features), optionally key (batch, S, features; the value where
+// it is left out), optionally last a bool mask (batch, T, S) or (batch, heads, T, S), true where the query may look.
+// Results: y (batch, T, features of the query, or OutputShape), and with ReturnAttentionScores the probabilities
+// (batch, heads, T, S).
 //
-// The masks that came with query, value and key are combined with the given one, the causal one and the window by "and". A query
-// position that may look at nothing gets the mean of all values, or, with Dropout or ReturnAttentionScores, nothing: both as in
-// Keras. The mask of the query passes on. Inputs may have further axes; AttentionAxes are those attended over.
+// The masks that came with query, value and key are combined with the given one, the causal one and the window by
+// "and". A query position that may look at nothing gets the mean of all values, or, with Dropout or
+// ReturnAttentionScores, nothing: both as in Keras. The mask of the query passes on. Inputs may have further axes;
+// AttentionAxes are those attended over.
 //
-// Weights, as kernel and bias of the members query, key, gate (with UseGate), value, attention_output: (features, heads, KeyDim or
-// ValueDim) and (heads, KeyDim or ValueDim), and last (heads, ValueDim, features) and (features). Behaviour and defaults are those
-// of keras.layers.MultiHeadAttention. Source: Vaswani et al., "Attention Is All You Need", NeurIPS 2017, section 3.2.2; gate: Qiu
-// et al., "Gated Attention for Large Language Models", 2025.
+// Weights, as kernel and bias of the members query, key, gate (with UseGate), value, attention_output: (features,
+// heads, KeyDim or ValueDim) and (heads, KeyDim or ValueDim), and last (heads, ValueDim, features) and (features).
+// Behaviour and defaults are those of keras.layers.MultiHeadAttention. Source: Vaswani et al., "Attention Is All You
+// Need", NeurIPS 2017, section 3.2.2; gate: Qiu et al., "Gated Attention for Large Language Models", 2025.
 type MultiHeadAttention struct {
 	Base
 
@@ -96,7 +98,8 @@ func (l *MultiHeadAttention) valueDim() int {
 	return l.KeyDim
 }
 
-// project makes a layer that maps the last axes of a tensor of a rank, as many as bound says, to others: "abc,cde->abde".
+// project makes a layer that maps the last axes of a tensor of a rank, as many as bound says, to others:
+// "abc,cde->abde".
 func (l *MultiHeadAttention) project(name string, rank, bound int, to []int) *EinsumDense {
 	free := letters[:rank-bound]
 	in, out := letters[rank-bound:rank], letters[rank:rank+len(to)]
@@ -121,11 +124,6 @@ func (l *MultiHeadAttention) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor
 // ComputeMask hands the mask of the query on.
 func (l *MultiHeadAttention) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
 	return queryMask(in, out)
-}
-
-// Call applies the layer inside a trace; [InvokeAll] returns the probabilities too.
-func (l *MultiHeadAttention) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // MemberAttributes names the projections as Keras files do.

@@ -17,11 +17,11 @@ import (
 //
 //	y = (x - mean) / max(sqrt(variance), 1e-7)
 //
-// Mean and variance are those of the data that [Normalization.Adapt] was given, one for each position on Axis, or those of the
-// fields Mean and Variance. Invert goes the other way: y = mean + x · max(sqrt(variance), 1e-7).
+// Mean and variance are those of the data that [Normalization.Adapt] was given, one for each position on Axis, or those
+// of the fields Mean and Variance. Invert goes the other way: y = mean + x · max(sqrt(variance), 1e-7).
 //
-// Input shape: any, also integers. Output shape: that of the input, in the layer's compute type. A mask passes through. Weights:
-// mean, variance (lengths of Axis) and count (), not trained; none where the fields are given.
+// Input shape: any, also integers. Output shape: that of the input, in the layer's compute type. A mask passes through.
+// Weights: mean, variance (lengths of Axis) and count (), not trained; none where the fields are given.
 type Normalization struct {
 	Base
 
@@ -105,8 +105,8 @@ func (l *Normalization) given(x *ops.Tensor, name string, values []float64, axes
 	return alongAxes(ops.Constant(x, x.DType(), ir.Shape{size}, values), x, axes)
 }
 
-// Adapt computes mean and variance of the data, given as one array or as several batches, and keeps them in the layer's weights,
-// replacing what was there. Axis 0 of the data is the batch.
+// Adapt computes mean and variance of the data, given as one array or as several batches, and keeps them in the layer's
+// weights, replacing what was there. Axis 0 of the data is the batch.
 func (l *Normalization) Adapt(batches ...kernels.Array) error { return l.AdaptBatches(each(batches)) }
 
 // AdaptBatches is Adapt for batches that come one by one.
@@ -162,8 +162,8 @@ func (l *Normalization) errNoData() error {
 	return fmt.Errorf("layers: %s: Adapt: received no data; expected at least one array with at least one example", Name(l))
 }
 
-// accumulateMoments takes a batch into running means and sums of squared deviations of n values each, and returns the new n
-// (Welford's method: no difference of large numbers).
+// accumulateMoments takes a batch into running means and sums of squared deviations of n values each, and returns the
+// new n (Welford's method: no difference of large numbers).
 //
 //dim:known data
 func accumulateMoments(b kernels.Array, axes []int, n float64, mean, square []float64) float64 {
@@ -178,7 +178,7 @@ func accumulateMoments(b kernels.Array, axes []int, n float64, mean, square []fl
 	index := make([]int, len(shape))
 	at := 0
 	for i := range shape.Size() {
-		x := b.At(i)
+		x := b.Element(i)
 		counts[at]++
 		d := x - mean[at]
 		mean[at] += d / (n + counts[at])
@@ -194,11 +194,6 @@ func accumulateMoments(b kernels.Array, axes []int, n float64, mean, square []fl
 		}
 	}
 	return n + counts[0]
-}
-
-// Call applies the layer inside a trace.
-func (l *Normalization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // SupportsMasking reports that a mask passes through.

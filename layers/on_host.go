@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// HostCapable is implemented by layers of the program that can work on the host as well. A model lets them do so where a [HostLayer]
-// stands behind them: IntegerLookup and Discretization before HashedCrossing.
+// HostCapable is implemented by layers of the program that can work on the host as well. A model lets them do so where
+// a [HostLayer] stands behind them: IntegerLookup and Discretization before HashedCrossing.
 type HostCapable interface {
 	Layer
 	// OnHost returns what computes the layer on the host, or nil where its settings do not allow it.

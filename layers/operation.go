@@ -13,8 +13,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Operation is one of the functions of keras.ops as a step of a Functional model: what x + y or ops.mean(x) is on the symbolic tensors
-// of Keras. [Op] makes and calls one. It has no weights and passes no mask on, and files hold it as Keras writes it.
+// Operation is one of the functions of keras.ops as a step of a Functional model: what x + y or ops.mean(x) is on the
+// symbolic tensors of Keras. [Op] makes and calls one. It has no weights and passes no mask on, and files hold it as
+// Keras writes it.
 type Operation struct {
 	Base
 
@@ -48,8 +49,8 @@ var (
 	operationNames   = map[string]*operationKind{}
 )
 
-// define makes an operation known. The signature is that of keras.ops, with a star before arguments that Keras keeps with the operation:
-// "mean(x, *axis=null, *keepdims=false)".
+// define makes an operation known. The signature is that of keras.ops, with a star before arguments that Keras keeps
+// with the operation: "mean(x, *axis=null, *keepdims=false)".
 func define(module, class, signature string, compute func(a *operands) []*ops.Tensor) {
 	name, list, _ := strings.Cut(strings.TrimSuffix(signature, ")"), "(")
 	k := &operationKind{module: module, class: class, name: name, compute: compute}
@@ -105,15 +106,15 @@ func OperationSignature(name string) (signature, class string, ok bool) {
 	return name + "(" + strings.Join(parts, ", ") + ")", k.class, true
 }
 
-// Op calls a function of keras.ops on symbolic tensors and returns its (first) result. The arguments are those of Keras in their order;
-// the last one may be [Keywords]:
+// Op calls a function of keras.ops on symbolic tensors and returns its (first) result. The arguments are those of Keras
+// in their order; the last one may be [Keywords]:
 //
 //	y := layers.Op("mean", x, layers.Keywords{"axis": -1, "keepdims": true})
 //	z := layers.Op("concatenate", []*layers.KerasTensor{x, y}, -1)
 //
-// An argument is a *KerasTensor, a Go number, string, bool, nil, a [Slice], [Ellipsis], a kernels.Array, or a slice of such values;
-// dtypes are strings. Numbers take the type of the tensor that they meet, as in Python. A mistake is reported where a model is made
-// of the result.
+// An argument is a *KerasTensor, a Go number, string, bool, nil, a [Slice], [Ellipsis], a kernels.Array, or a slice of
+// such values; dtypes are strings. Numbers take the type of the tensor that they meet, as in Python. A mistake is
+// reported where a model is made of the result.
 func Op(name string, args ...any) *KerasTensor { return OpAll(name, args...)[0] }
 
 // OpAll is Op for functions with several results, such as "split" and "top_k".
@@ -190,17 +191,22 @@ func (k *operationKind) arrange(args []any) (settings map[string]any, call Argum
 			}
 		}
 	}
-	for _, p := range slices.Backward(k.params) { // what has its default at the end is left out, as users do
+	k.dropDefaults(&call)
+	return settings, call, nil
+}
+
+// dropDefaults shortens a call by the arguments at its end that have their defaults, as users do.
+func (k *operationKind) dropDefaults(call *Arguments) {
+	for _, p := range slices.Backward(k.params) {
 		if p.setting || p.keywords {
 			continue
 		}
 		last := len(call.Positional) - 1
 		if p.variadic || p.required || last < 1 || !reflect.DeepEqual(call.Positional[last], p.def) {
-			break
+			return
 		}
 		call.Positional = call.Positional[:last]
 	}
-	return settings, call, nil
 }
 
 // has reports whether the function has an argument of that name.
@@ -208,8 +214,8 @@ func (k *operationKind) has(name string) bool {
 	return slices.ContainsFunc(k.params, func(p parameter) bool { return p.name == name && !p.keywords })
 }
 
-// NewOperation returns an operation of a class of Keras's files, with the settings that its configuration holds; [ApplyArguments] calls
-// it.
+// NewOperation returns an operation of a class of Keras's files, with the settings that its configuration holds;
+// [ApplyArguments] calls it.
 func NewOperation(class string, settings map[string]any) (*Operation, error) {
 	k := operationClasses[class]
 	if k == nil {
@@ -256,11 +262,6 @@ func (o *Operation) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		symbols[i], values[t] = t, x
 	}
 	return o.compute(c.Graph(), Arguments{Positional: symbols}, false, func(t *KerasTensor) *ops.Tensor { return values[t] })
-}
-
-// Call applies the operation inside a trace.
-func (o *Operation) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(o, c, inputs...)
 }
 
 // keepsInputType: operations compute in the type of their operands.
@@ -328,8 +329,8 @@ func (o *Operation) compute(g *ops.Graph, call Arguments, spread bool, value fun
 	return o.kind.compute(a)
 }
 
-// Compute calls a function of keras.ops inside a trace and returns all its results. The arguments are those of [Op], with *ops.Tensor in place of
-// symbolic tensors; mistakes end the trace.
+// Compute calls a function of keras.ops inside a trace and returns all its results. The arguments are those of [Op],
+// with *ops.Tensor in place of symbolic tensors; mistakes end the trace.
 func Compute(g *ops.Graph, name string, args ...any) []*ops.Tensor {
 	k := operationNames[name]
 	if k == nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Slice selects Start, Start+Step, ... before Stop along one axis, as in Python; nil is the end of the axis, or a step of 1, and
-// negative numbers count from the end. See [KerasTensor.At].
+// Slice selects Start, Start+Step, ... before Stop along one axis, as in Python; nil is the end of the axis, or a step
+// of 1, and negative numbers count from the end. See [KerasTensor.At].
 type Slice struct{ Start, Stop, Step *int }
 
 // Range is the Slice from start to before stop.
@@ -151,7 +151,8 @@ func (a *operands) fail(name, want string) {
 
 func (a *operands) given(name string) bool { return a.values[name] != nil }
 
-// tensor returns an argument as a tensor: numbers and lists of numbers become constants, whole ones int32, others float32.
+// tensor returns an argument as a tensor: numbers and lists of numbers become constants, whole ones int32, others
+// float32.
 func (a *operands) tensor(name string) *ops.Tensor { return a.asTensor(name, a.values[name]) }
 
 func (a *operands) asTensor(name string, v any) *ops.Tensor {
@@ -193,8 +194,8 @@ func (a *operands) optional(name string) *ops.Tensor {
 	return a.tensor(name)
 }
 
-// pair returns two arguments of a binary function. A number takes the type of the tensor that it meets, unless it is a fraction and the
-// tensor is not, or whole and the tensor a bool.
+// pair returns two arguments of a binary function. A number takes the type of the tensor that it meets, unless it is a
+// fraction and the tensor is not, or whole and the tensor a bool.
 func (a *operands) pair(x, y string) (*ops.Tensor, *ops.Tensor) {
 	u, uIsTensor := a.values[x].(*ops.Tensor)
 	v, vIsTensor := a.values[y].(*ops.Tensor)

@@ -5,11 +5,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// limbBits is how many bits of a whole number are convolved at a time: products of 32 bits add up without an error in float64 up to 2²¹ of them.
+// limbBits is how many bits of a whole number are convolved at a time: products of 32 bits add up without an error in
+// float64 up to 2²¹ of them.
 const limbBits = 16
 
-// bilinear computes f, a convolution of floats in either operand, of whole numbers too: in the type in which they meet, and beyond its limits they
-// wrap around, as in Keras. Of bools it is whether there is a pair of true ones.
+// bilinear computes f, a convolution of floats in either operand, of whole numbers too: in the type in which they meet,
+// and beyond its limits they wrap around, as in Keras. Of bools it is whether there is a pair of true ones.
 func bilinear(x, kernel *ops.Tensor, f func(x, kernel *ops.Tensor) *ops.Tensor) *ops.Tensor {
 	d := ops.Promote(x.DType(), kernel.DType())
 	switch {
@@ -18,7 +19,8 @@ func bilinear(x, kernel *ops.Tensor, f func(x, kernel *ops.Tensor) *ops.Tensor) 
 	case d == ir.Bool:
 		return ops.Cast(f(ops.Cast(x, ir.Float32), ops.Cast(kernel, ir.Float32)), ir.Bool)
 	}
-	// x is the sum of xᵢ·2^(16i), and so is the kernel: f(x, kernel) is that of f(xᵢ, kernelⱼ)·2^(16(i+j)), without those beyond the type.
+	// x is the sum of xᵢ·2^(16i), and so is the kernel: f(x, kernel) is that of f(xᵢ, kernelⱼ)·2^(16(i+j)), without
+	// those beyond the type.
 	var sum *ops.Tensor
 	left, right := limbs(ops.Cast(x, d)), limbs(ops.Cast(kernel, d))
 	for i, u := range left {

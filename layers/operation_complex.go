@@ -6,8 +6,9 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// Complex numbers in a Functional model are pairs of real ones: a tensor of them has a last axis of 2, the real and the imaginary part,
-// which the shape that Keras tells lacks. A list of the two parts serves as well, as for the operations of Fourier transforms. Polar and ViewAsComplex make such tensors; the operations below take them, and every other one
+// Complex numbers in a Functional model are pairs of real ones: a tensor of them has a last axis of 2, the real and the
+// imaginary part, which the shape that Keras tells lacks. A list of the two parts serves as well, as for the operations
+// of Fourier transforms. Polar and ViewAsComplex make such tensors; the operations below take them, and every other one
 // and every other layer refuses them. As results of a model they are what keras.ops.view_as_real makes of Keras's.
 var ofComplex = map[string]func(re, im *ops.Tensor) *ops.Tensor{
 	"Real":       func(re, _ *ops.Tensor) *ops.Tensor { return re },

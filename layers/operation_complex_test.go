@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestComplexOperations: what takes complex numbers computes with both parts, also after a round trip through a document, and what does not take
-// them says so.
+// TestComplexOperations: what takes complex numbers computes with both parts, also after a round trip through a
+// document, and what does not take them says so.
 func TestComplexOperations(t *testing.T) {
 	abs, angle := keras.Input(keras.Shape(2), keras.InputName("size")), keras.Input(keras.Shape(2), keras.InputName("turn"))
 	z := layers.Op("polar", abs, angle)
@@ -35,10 +35,10 @@ func TestComplexOperations(t *testing.T) {
 		for i := range 4 {
 			w := cmplx.Rect(float64(a[i/2][i%2]), float64(b[i/2][i%2]))
 			pair := func(k int) []float64 {
-				v := out[k].Data().([]float32)
+				v := out[k].Elements().([]float32)
 				return []float64{float64(v[2*i]), float64(v[2*i+1])}
 			}
-			one := func(k int) float64 { return float64(out[k].Data().([]float32)[i]) }
+			one := func(k int) float64 { return float64(out[k].Elements().([]float32)[i]) }
 			assert.InDeltaSlice(t, []float64{real(w), imag(w)}, pair(0), 1e-6)
 			assert.InDeltaSlice(t, []float64{real(w), imag(w)}, pair(8), 1e-6)
 			assert.InDeltaSlice(t, []float64{real(w), -imag(w)}, pair(1), 1e-6)

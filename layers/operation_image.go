@@ -49,7 +49,7 @@ func init() {
 	define("image", "Resize", `resize(images, *size, *interpolation="bilinear", *antialias=false, *crop_to_aspect_ratio=false, *pad_to_aspect_ratio=false, *fill_mode="constant", *fill_value=0.0, *data_format=null)`, oneResult(resizeOperation))
 	define("image", "RGBToGrayscale", "rgb_to_grayscale(images, *data_format=null)", oneResult(func(a *operands) *ops.Tensor {
 		x := a.tensor("images")
-		first := isChannelsFirst(a.graph, a.text("data_format"))
+		first := isChannelsFirst(a.graph, DataFormat(a.text("data_format")))
 		axis := -1
 		if first {
 			axis = -3
@@ -68,7 +68,7 @@ func init() {
 func poolBy(f func(*ops.Tensor, ops.PoolOptions) *ops.Tensor) func(a *operands) []*ops.Tensor {
 	return func(a *operands) []*ops.Tensor {
 		x := a.tensor("inputs")
-		return poolWindows(x, x.Rank()-2, poolFields{PoolSize: a.integers("pool_size"), Strides: a.integers("strides"), Padding: a.text("padding"), DataFormat: a.text("data_format")}, f)
+		return poolWindows(x, x.Rank()-2, poolFields{PoolSize: a.integers("pool_size"), Strides: a.integers("strides"), Padding: Padding(a.text("padding")), DataFormat: DataFormat(a.text("data_format"))}, f)
 	}
 }
 
@@ -78,14 +78,14 @@ func adaptivePoolBy(f func(*ops.Tensor, ...int) *ops.Tensor) func(a *operands) [
 		for _, n := range a.integers("output_size") {
 			a.bounded("output_size", n, maxParts)
 		}
-		return poolAdaptively(x, x.Rank()-2, a.integers("output_size"), a.text("data_format"), f)
+		return poolAdaptively(x, x.Rank()-2, a.integers("output_size"), DataFormat(a.text("data_format")), f)
 	}
 }
 
 // convolve reads the arguments that all convolutions share; f gets the input (batch, spatial..., channels).
 func (a *operands) convolve(x, kernel *ops.Tensor, f func(v *convolution, x *ops.Tensor) *ops.Tensor) *ops.Tensor {
 	n := x.Rank() - 2
-	first := isChannelsFirst(a.graph, a.text("data_format"))
+	first := isChannelsFirst(a.graph, DataFormat(a.text("data_format")))
 	if n < 1 || n > 3 || kernel.Rank() != n+2 {
 		ops.Failf(a.graph, "a convolution needs inputs %s and a kernel with as many axes, received %v and %v", spatialForm(2, first), x.Shape(), kernel.Shape())
 	}
@@ -94,7 +94,7 @@ func (a *operands) convolve(x, kernel *ops.Tensor, f func(v *convolution, x *ops
 			ops.Failf(a.graph, "a convolution needs a kernel that is not empty, received shape %v", kernel.Shape())
 		}
 	}
-	v := &convolution{rank: n, kernelSize: slices.Clone([]int(kernel.Shape()[:n])), channelsFirst: first, same: isSame(a.graph, a.text("padding"))}
+	v := &convolution{rank: n, kernelSize: slices.Clone([]int(kernel.Shape()[:n])), channelsFirst: first, same: isSame(a.graph, Padding(a.text("padding")))}
 	v.strides = tuple(a.graph, "strides", a.integers("strides"), n, 1, 1)
 	v.dilation = tuple(a.graph, "dilation_rate", a.integers("dilation_rate"), n, 1, 1)
 	return fromLast(f(v, toLast(x, first)), first)
@@ -102,7 +102,7 @@ func (a *operands) convolve(x, kernel *ops.Tensor, f func(v *convolution, x *ops
 
 func blocksBy(f func(x *ops.Tensor, block int) *ops.Tensor) func(a *operands) *ops.Tensor {
 	return func(a *operands) *ops.Tensor {
-		first := isChannelsFirst(a.graph, a.text("data_format"))
+		first := isChannelsFirst(a.graph, DataFormat(a.text("data_format")))
 		return fromLast(f(toLast(a.tensor("x"), first), a.integer("block_size")), first)
 	}
 }
@@ -112,7 +112,7 @@ func resizeOperation(a *operands) *ops.Tensor {
 	if len(size) == 1 {
 		size = append(size, size[0])
 	}
-	first := isChannelsFirst(a.graph, a.text("data_format"))
+	first := isChannelsFirst(a.graph, DataFormat(a.text("data_format")))
 	if len(size) != 2 || size[0] < 1 || size[1] < 1 || x.Rank() < 3 || x.Rank() > 4 {
 		ops.Failf(a.graph, "resize: needs images (height, width, channels) or (batch, height, width, channels) and two lengths, received %v and %v", x.Shape(), size)
 	}
@@ -130,7 +130,7 @@ func resizeOperation(a *operands) *ops.Tensor {
 		a.refuse("fill_mode", "constant")
 		x = padToAspectRatio(x, axes, size[0], size[1], a.number("fill_value"))
 	}
-	y := resizeImages(x, axes, size[0], size[1], a.text("interpolation"), a.boolean("antialias"))
+	y := resizeImages(x, axes, size[0], size[1], Interpolation(a.text("interpolation")), a.boolean("antialias"))
 	if x.DType().IsInteger() { // results between whole numbers are rounded, and those beyond the type are its limits
 		return ops.SaturateCast(ops.Round(y), x.DType())
 	}

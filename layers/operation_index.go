@@ -121,8 +121,8 @@ func oneHot(a *operands) *ops.Tensor {
 	return y
 }
 
-// getItem is x[key]: whole numbers take their axis out, slices keep a part of it, None puts an axis in, and a tensor of whole numbers
-// picks along its axis.
+// getItem is x[key]: whole numbers take their axis out, slices keep a part of it, None puts an axis in, and a tensor of
+// whole numbers picks along its axis.
 func getItem(a *operands) *ops.Tensor {
 	x := a.tensor("x")
 	keys, many := a.values["key"].([]any)

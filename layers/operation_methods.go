@@ -48,8 +48,8 @@ func (t *KerasTensor) Greater(y any) *KerasTensor { return Op("greater", t, y) }
 // GreaterEqual is x >= y.
 func (t *KerasTensor) GreaterEqual(y any) *KerasTensor { return Op("greater_equal", t, y) }
 
-// At is x[index...] of Python: for each axis a whole number, which takes the axis out, or a [Slice]; [Ellipsis] stands for the axes
-// that are not named, and nil for a new axis of length 1. The batch is axis 0:
+// At is x[index...] of Python: for each axis a whole number, which takes the axis out, or a [Slice]; [Ellipsis] stands
+// for the axes that are not named, and nil for a new axis of length 1. The batch is axis 0:
 //
 //	last := sequence.At(layers.Slice{}, -1) // (batch, steps, features) to (batch, features)
 func (t *KerasTensor) At(index ...any) *KerasTensor {

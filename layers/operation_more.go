@@ -52,7 +52,7 @@ func init() {
 	onColours := func(class, name string, f func(x *ops.Tensor, axis int) *ops.Tensor) {
 		define("image", class, name+"(images, *data_format=null)", oneResult(func(a *operands) *ops.Tensor {
 			axis := -1
-			if isChannelsFirst(a.graph, a.text("data_format")) {
+			if isChannelsFirst(a.graph, DataFormat(a.text("data_format"))) {
 				axis = -3
 			}
 			return f(a.tensor("images"), axis)
@@ -64,7 +64,7 @@ func init() {
 	define("image", "PadImages", "pad_images(images, *top_padding=null, *left_padding=null, *bottom_padding=null, *right_padding=null, *target_height=null, *target_width=null, *data_format=null)", oneResult(padImages))
 	define("image", "CropImages", "crop_images(images, *top_cropping=null, *left_cropping=null, *bottom_cropping=null, *right_cropping=null, *target_height=null, *target_width=null, *data_format=null)", oneResult(cropImages))
 	define("image", "SobelEdges", "sobel_edges(images, *data_format=null)", oneResult(func(a *operands) *ops.Tensor {
-		first := isChannelsFirst(a.graph, a.text("data_format"))
+		first := isChannelsFirst(a.graph, DataFormat(a.text("data_format")))
 		x := channelsToLast(a.tensor("images"), first)
 		if x.DType() == ir.Bool || x.DType().IsInteger() && !x.DType().IsSigned() {
 			ops.Failf(a.graph, "sobel_edges: %v holds no differences; cast the images to a float or to a signed type", x.DType())
@@ -76,7 +76,7 @@ func init() {
 		return y
 	}))
 	define("image", "GaussianBlur", "gaussian_blur(images, *kernel_size=[3,3], *sigma=[1.0,1.0], *data_format=null)", oneResult(func(a *operands) *ops.Tensor {
-		first := isChannelsFirst(a.graph, a.text("data_format"))
+		first := isChannelsFirst(a.graph, DataFormat(a.text("data_format")))
 		for _, n := range a.integers("kernel_size") {
 			a.bounded("kernel_size", n, maxParts)
 		}
@@ -141,7 +141,7 @@ func extractPatches(a *operands) *ops.Tensor {
 	if len(size) == 3 {
 		n = 3
 	}
-	first := isChannelsFirst(a.graph, a.text("data_format"))
+	first := isChannelsFirst(a.graph, DataFormat(a.text("data_format")))
 	size = tuple(a.graph, "size", size, n, 0, 1)
 	elements := 1
 	for _, k := range size {
@@ -159,7 +159,7 @@ func extractPatches(a *operands) *ops.Tensor {
 	if x.Rank() < n+1 {
 		ops.Failf(a.graph, "extract_patches: needs images with %d axes and channels, received shape %v", n, x.Shape())
 	}
-	v := &convolution{rank: n, kernelSize: size, strides: strides, same: isSame(a.graph, a.text("padding"))}
+	v := &convolution{rank: n, kernelSize: size, strides: strides, same: isSame(a.graph, Padding(a.text("padding")))}
 	v.dilation = tuple(a.graph, "dilation_rate", a.integers("dilation_rate"), n, 1, 1)
 	batch := x
 	if x.Rank() == n+1 {
@@ -197,7 +197,7 @@ func cropImages(a *operands) *ops.Tensor {
 
 // images reads images as (..., height, width, channels), and their height and width.
 func (a *operands) images(what string) (x *ops.Tensor, first bool, size [2]int) {
-	first = isChannelsFirst(a.graph, a.text("data_format"))
+	first = isChannelsFirst(a.graph, DataFormat(a.text("data_format")))
 	x = a.tensor("images")
 	if x.Rank() < 3 || x.Rank() > 4 {
 		ops.Failf(a.graph, "%s: needs images (height, width, channels), with or without a batch, received shape %v", what, x.Shape())
@@ -206,7 +206,8 @@ func (a *operands) images(what string) (x *ops.Tensor, first bool, size [2]int) 
 	return x, first, [2]int{x.Dim(-3), x.Dim(-2)}
 }
 
-// between reads two of the three arguments at one side, at the other, and in all; rest computes a side from the other two.
+// between reads two of the three arguments at one side, at the other, and in all; rest computes a side from the other
+// two.
 func (a *operands) between(names [3]string, rest func(total, known int) int) (low, high int) {
 	given := 0
 	for _, n := range names {

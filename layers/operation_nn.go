@@ -172,7 +172,8 @@ func binaryCrossentropy(a *operands) *ops.Tensor {
 	return ops.Negative(ops.Add(hit, miss))
 }
 
-// categoricalCrossentropy is -Σ t·ln p along the axis. Unlike those of a loss, labels of another float type are not brought to that of p.
+// categoricalCrossentropy is -Σ t·ln p along the axis. Unlike those of a loss, labels of another float type are not
+// brought to that of p.
 func categoricalCrossentropy(a *operands) *ops.Tensor {
 	t, p := a.tensor("target"), floating(a.tensor("output"))
 	fromLogits, axis := a.boolean("from_logits"), a.integer("axis")
@@ -182,7 +183,8 @@ func categoricalCrossentropy(a *operands) *ops.Tensor {
 	return ops.Negative(ops.Sum(ops.Multiply(t, objectives.LogProbabilities(p, fromLogits, axis)), axis))
 }
 
-// dotProductAttention takes (batch, length, heads, depth); the bias (batch, heads, queries, keys) is added to the logits.
+// dotProductAttention takes (batch, length, heads, depth); the bias (batch, heads, queries, keys) is added to the
+// logits.
 func dotProductAttention(a *operands) *ops.Tensor {
 	a.refuse("attn_logits_soft_cap", nil)
 	q, k, v := floating(a.tensor("query")), a.tensor("key"), a.tensor("value")

@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// reduceAxes applies a reduction over the argument axis, with the axes kept where keepdims says so. An empty list of axes reduces
-// nothing.
+// reduceAxes applies a reduction over the argument axis, with the axes kept where keepdims says so. An empty list of
+// axes reduces nothing.
 func (a *operands) reduceAxes(x *ops.Tensor, f func(x *ops.Tensor, axes ...int) *ops.Tensor) *ops.Tensor {
 	axes := a.axes("axis", x)
 	if len(axes) == 0 && x.Rank() > 0 {
@@ -151,7 +151,8 @@ func init() {
 	define("numpy", "Trace", "trace(x, *offset=0, *axis1=0, *axis2=1)", oneResult(func(a *operands) *ops.Tensor { return ops.Sum(inWord(diagonal(a)), -1) }))
 }
 
-// linearQuantile forgets the method, as Keras does in a Functional model, though neither outside of one nor in percentile.
+// linearQuantile forgets the method, as Keras does in a Functional model, though neither outside of one nor in
+// percentile.
 func linearQuantile(x *ops.Tensor, q float64, _ string, axis int) *ops.Tensor {
 	return ops.Quantile(x, q, axis)
 }

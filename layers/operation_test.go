@@ -209,8 +209,8 @@ func ExampleOperationSignature() {
 	// Output: mean(x, axis=None, keepdims=False) Mean
 }
 
-// TestOperationsAreInTheInventory checks that every operation is a function of keras.ops, and that those of the first tier that work on
-// tensors alone are there.
+// TestOperationsAreInTheInventory checks that every operation is a function of keras.ops, and that those of the first
+// tier that work on tensors alone are there.
 func TestOperationsAreInTheInventory(t *testing.T) {
 	known := map[string]int{}
 	for _, e := range ops.Inventory() {

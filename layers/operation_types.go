@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The functions here give operations the element types of Keras's, where those of package ops, which are chosen for layers and losses,
-// differ.
+// The functions here give operations the element types of Keras's, where those of package ops, which are chosen for
+// layers and losses, differ.
 
 // amongFloats computes where a float meets whole numbers in the type of the float, as Keras's weak promotion does.
 func amongFloats(f func(x, y *ops.Tensor) *ops.Tensor) func(x, y *ops.Tensor) *ops.Tensor {
@@ -134,7 +134,8 @@ func differences(a *operands) *ops.Tensor {
 	return x
 }
 
-// ofBools is a function that is another one where both operands are bools: the sum of two is whether one of them is true.
+// ofBools is a function that is another one where both operands are bools: the sum of two is whether one of them is
+// true.
 func ofBools(bools, others func(x, y *ops.Tensor) *ops.Tensor) func(x, y *ops.Tensor) *ops.Tensor {
 	return func(x, y *ops.Tensor) *ops.Tensor {
 		if x.DType() == ir.Bool && y.DType() == ir.Bool {

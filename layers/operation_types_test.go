@@ -12,7 +12,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// typesOfKeras are functions of keras.ops with the types of their operands and results, as operation_types.py records them.
+// typesOfKeras are functions of keras.ops with the types of their operands and results, as operation_types.py records
+// them.
 type typesOfKeras struct {
 	Extra map[string][]any
 	Rows  [][]any
@@ -21,8 +22,8 @@ type typesOfKeras struct {
 // otherTypes are functions whose results differ in type on purpose.
 var otherTypes = map[string]string{}
 
-// TestOperationTypesLikeKeras compares the element types of the results of operations with Keras's, for operands of every type. What
-// is refused for a type is no matter of this test.
+// TestOperationTypesLikeKeras compares the element types of the results of operations with Keras's, for operands of
+// every type. What is refused for a type is no matter of this test.
 func TestOperationTypesLikeKeras(t *testing.T) {
 	recorded := recorded.JSON[typesOfKeras](t, "testdata/operation_types.json.gz")
 	compared, functions := 0, map[string]bool{}

@@ -28,7 +28,8 @@ var otherResults = map[string]string{
 	"bincount/5fixed": "without minlength the length of the result depends on numbers",
 }
 
-// TestOperationsLikeKeras calls every function of keras.ops as an operation and compares results and gradients with Keras's.
+// TestOperationsLikeKeras calls every function of keras.ops as an operation and compares results and gradients with
+// Keras's.
 func TestOperationsLikeKeras(t *testing.T) {
 	called, withGradients := map[string]bool{}, 0
 	first, more := vectors.Load(t, "ops").Cases, vectors.Load(t, "ops_more").Cases
@@ -150,7 +151,8 @@ func runOperation(c *vectors.Case, r *distribute.Replica, node *layers.Node, sym
 	return outputs, nil
 }
 
-// checkDifferences compares the gradient of Σ result·weight, for fixed weights, with central differences along random directions.
+// checkDifferences compares the gradient of Σ result·weight, for fixed weights, with central differences along random
+// directions.
 func checkDifferences(t *testing.T, c *vectors.Case, node *layers.Node, symbols map[string]*layers.KerasTensor) {
 	t.Helper()
 	r := distribute.NewReplica("test", 1, 1, 1)

@@ -20,7 +20,7 @@ func init() {
 	// Images may have the channels first.
 	warp := func(f func(a *operands, x *ops.Tensor) *ops.Tensor) func(a *operands) []*ops.Tensor {
 		return oneResult(func(a *operands) *ops.Tensor {
-			first := isChannelsFirst(a.graph, a.text("data_format"))
+			first := isChannelsFirst(a.graph, DataFormat(a.text("data_format")))
 			return channelsFromLast(f(a, channelsToLast(a.tensor("images"), first)), first)
 		})
 	}
@@ -57,7 +57,7 @@ func init() {
 		return ops.ScaleAndTranslate(x, shape, a.tensor("scale"), a.tensor("translation"), a.integers("spatial_dims"), a.text("method"), a.boolean("antialias"))
 	}))
 	define("image", "SSIM", "ssim(image1, image2, *max_val=1.0, *filter_size=11, *filter_sigma=1.5, *k1=0.01, *k2=0.03, *data_format=null)", oneResult(func(a *operands) *ops.Tensor {
-		first := isChannelsFirst(a.graph, a.text("data_format"))
+		first := isChannelsFirst(a.graph, DataFormat(a.text("data_format")))
 		a.bounded("filter_size", a.integer("filter_size"), maxParts)
 		o := ops.SSIMOptions{MaxVal: a.number("max_val"), FilterSize: a.integer("filter_size"), FilterSigma: a.number("filter_sigma"), K1: a.number("k1"), K2: a.number("k2")}
 		return ops.SSIM(channelsToLast(a.tensor("image1"), first), channelsToLast(a.tensor("image2"), first), o)

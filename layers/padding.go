@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// axisPairs reads a field of amounts before and after each of n axes: one number for all, one number for each axis, or a pair for
-// each axis. nil stands for the default.
+// axisPairs reads a field of amounts before and after each of n axes: one number for all, one number for each axis, or
+// a pair for each axis. nil stands for the default.
 func axisPairs(x *ops.Tensor, name string, field [][]int, n, def int) [][2]int {
 	out := make([][2]int, n)
 	for i := range out {
@@ -42,7 +42,7 @@ func firstAndLast(x *ops.Tensor, name string, field []int, def int) [][2]int {
 }
 
 // padSpatial adds zeros around the spatial axes.
-func padSpatial(x *ops.Tensor, format string, padding [][2]int) []*ops.Tensor {
+func padSpatial(x *ops.Tensor, format DataFormat, padding [][2]int) []*ops.Tensor {
 	low, high := make([]int, x.Rank()), make([]int, x.Rank())
 	for i, axis := range spatialAxes(x, len(padding), format) {
 		low[axis], high[axis] = padding[i][0], padding[i][1]
@@ -51,7 +51,7 @@ func padSpatial(x *ops.Tensor, format string, padding [][2]int) []*ops.Tensor {
 }
 
 // cropSpatial cuts from the ends of the spatial axes.
-func cropSpatial(x *ops.Tensor, format string, cropping [][2]int) []*ops.Tensor {
+func cropSpatial(x *ops.Tensor, format DataFormat, cropping [][2]int) []*ops.Tensor {
 	start, limit := make([]int, x.Rank()), x.Shape().Clone()
 	for i, axis := range spatialAxes(x, len(cropping), format) {
 		start[axis] = cropping[i][0]

@@ -2,8 +2,8 @@ package layers
 
 import "github.com/gokeras/gokeras/keras/ops"
 
-// Permute reorders the axes of each example: axis i of the result is axis Dims[i-1] of the input, counted from 1 because the
-// batch, axis 0, stays.
+// Permute reorders the axes of each example: axis i of the result is axis Dims[i-1] of the input, counted from 1
+// because the batch, axis 0, stays.
 //
 // Input shape: (batch, ...). Output shape: the same lengths in the new order. A mask does not pass through.
 type Permute struct {
@@ -31,8 +31,5 @@ func (l *Permute) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	}
 	return []*ops.Tensor{ops.Transpose(x, append([]int{0}, l.Dims...)...)}
 }
-
-// Call applies the layer inside a trace.
-func (l *Permute) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
 
 func init() { Register[Permute]() }

@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Pipeline applies layers one after the other, mostly such as prepare images: the result of each is the input of the next. It is a plain
-// layer, not a model.
+// Pipeline applies layers one after the other, mostly such as prepare images: the result of each is the input of the
+// next. It is a plain layer, not a model.
 //
 // Input shape: that of the first layer. Output shape: that of the last one. Masks are those of the layers.
 type Pipeline struct {
@@ -39,11 +39,6 @@ func (l *Pipeline) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		x = Invoke(member, c, x)
 	}
 	return []*ops.Tensor{x}
-}
-
-// Call applies the layer inside a trace.
-func (l *Pipeline) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // MemberAttributes names the attribute of the layers in weights files.

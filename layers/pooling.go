@@ -9,8 +9,9 @@ import (
 
 // poolFields are the fields of the pooling layers.
 type poolFields struct {
-	PoolSize, Strides   []int
-	Padding, DataFormat string
+	PoolSize, Strides []int
+	Padding           Padding
+	DataFormat        DataFormat
 }
 
 // poolWindows applies a pooling op to an input with n spatial axes.
@@ -40,7 +41,7 @@ func poolWindows(x *ops.Tensor, n int, f poolFields, pool func(*ops.Tensor, ops.
 }
 
 // spatialAxes returns the n spatial axes of an input.
-func spatialAxes(x *ops.Tensor, n int, format string) []int {
+func spatialAxes(x *ops.Tensor, n int, format DataFormat) []int {
 	first := isChannelsFirst(x.Graph(), format)
 	needRank(x, n+2, spatialForm(n, first))
 	axes := make([]int, n)
@@ -62,7 +63,8 @@ func poolAll(x *ops.Tensor, axes []int, keepDims bool, reduce func(*ops.Tensor, 
 	return []*ops.Tensor{y}
 }
 
-// adaptiveBins returns the bounds of bin i of n over an axis of the given length: from floor(i·length/n) to ceil((i+1)·length/n).
+// adaptiveBins returns the bounds of bin i of n over an axis of the given length: from floor(i·length/n) to
+// ceil((i+1)·length/n).
 func adaptiveBins(i, n, length int) (from, until int) {
 	return dim.FloorDiv(dim.Mul(i, length), n), dim.CeilDiv(dim.Mul(i+1, length), n)
 }
@@ -71,7 +73,7 @@ func adaptiveBins(i, n, length int) (from, until int) {
 const maxBins = 1 << 16
 
 // poolAdaptively reduces each spatial axis to the given number of bins, one axis after the other.
-func poolAdaptively(x *ops.Tensor, n int, outputSize []int, format string, reduce func(*ops.Tensor, ...int) *ops.Tensor) []*ops.Tensor {
+func poolAdaptively(x *ops.Tensor, n int, outputSize []int, format DataFormat, reduce func(*ops.Tensor, ...int) *ops.Tensor) []*ops.Tensor {
 	axes := spatialAxes(x, n, format)
 	if len(outputSize) == 0 {
 		ops.Failf(x.Graph(), "OutputSize is missing; set it to the lengths of the result's spatial axes, for example []int{4}")

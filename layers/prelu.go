@@ -10,8 +10,8 @@ import (
 //
 //	y = max(x, 0) - alpha · max(-x, 0)
 //
-// Input shape: (batch, ...). Output shape: that of the input. Weights: alpha (...), of the shape of one example, with length 1 on
-// the shared axes. A mask passes through. Source: He et al., "Delving Deep into Rectifiers", ICCV 2015.
+// Input shape: (batch, ...). Output shape: that of the input. Weights: alpha (...), of the shape of one example, with
+// length 1 on the shared axes. A mask passes through. Source: He et al., "Delving Deep into Rectifiers", ICCV 2015.
 type PReLU struct {
 	Base
 
@@ -45,9 +45,6 @@ func (l *PReLU) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	negative := ops.Multiply(c.Weight(l.alpha), ops.Relu(ops.Negative(x)))
 	return []*ops.Tensor{ops.Subtract(ops.Relu(x), negative)}
 }
-
-// Call applies the layer inside a trace.
-func (l *PReLU) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
 
 // SupportsMasking reports that a mask passes through.
 func (l *PReLU) SupportsMasking() bool { return true }

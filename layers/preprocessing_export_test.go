@@ -2,7 +2,8 @@ package layers
 
 import "github.com/gokeras/gokeras/keras/ops"
 
-// TransformImages runs what a random layer does to images with given numbers, for tests; false where it has no such part.
+// TransformImages runs what a random layer does to images with given numbers, for tests; false where it has no such
+// part.
 func TransformImages(l Layer, x *ops.Tensor, numbers map[string]*ops.Tensor) (*ops.Tensor, bool) {
 	a, ok := l.(augmentation)
 	if !ok {

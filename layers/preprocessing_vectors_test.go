@@ -31,8 +31,8 @@ type adapter interface {
 	Adapt(batches ...kernels.Array) error
 }
 
-// TestKerasPreprocessing compares results of layers on numbers and images with those of real Keras; those of random layers for
-// given numbers in place of random ones.
+// TestKerasPreprocessing compares results of layers on numbers and images with those of real Keras; those of random
+// layers for given numbers in place of random ones.
 func TestKerasPreprocessing(t *testing.T) {
 	for _, c := range vectors.Load(t, "preprocessing").Cases {
 		t.Run(c.Name, func(t *testing.T) {

@@ -6,8 +6,9 @@ import (
 	"sort"
 )
 
-// quantileSketch is a summary of numbers from which quantiles are read: sorted values with weights. It is the one of Keras's
-// Discretization, in the same single precision, so that both find the same boundaries. NaN is not a number it knows.
+// quantileSketch is a summary of numbers from which quantiles are read: sorted values with weights. It is the one of
+// Keras's Discretization, in the same single precision, so that both find the same boundaries. NaN is not a number it
+// knows.
 type quantileSketch struct {
 	epsilon         float64
 	values, weights []float32
@@ -43,8 +44,8 @@ func (s *quantileSketch) boundaries(bins int) []float64 {
 	return out
 }
 
-// compress returns the sketch with its values at the shares epsilon, 2·epsilon, ... of the whole weight, between neighbours by linear
-// interpolation; a sketch of fewer than 1/epsilon values stays as it is.
+// compress returns the sketch with its values at the shares epsilon, 2·epsilon, ... of the whole weight, between
+// neighbours by linear interpolation; a sketch of fewer than 1/epsilon values stays as it is.
 func (s *quantileSketch) compress(epsilon float64) (values, weights []float32) {
 	if float64(len(s.values))*epsilon < 1 {
 		return s.values, s.weights
@@ -70,8 +71,8 @@ func (s *quantileSketch) compress(epsilon float64) (values, weights []float32) {
 	return values, weights
 }
 
-// interpolate returns the value at x of the function that has the values y at the increasing places xs, linear between them and
-// constant outside.
+// interpolate returns the value at x of the function that has the values y at the increasing places xs, linear between
+// them and constant outside.
 func interpolate(x float64, xs, y []float64) float64 {
 	n := len(xs)
 	j := sort.Search(n, func(i int) bool { return xs[i] > x }) - 1

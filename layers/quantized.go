@@ -14,11 +14,12 @@ import (
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
-// Quantizable is implemented by the layers that can be quantized: Dense, EinsumDense, Embedding and ReversibleEmbedding.
+// Quantizable is implemented by the layers that can be quantized: Dense, EinsumDense, Embedding and
+// ReversibleEmbedding.
 type Quantizable interface {
 	Layer
-	// Quantize keeps the weights of a built layer in whole numbers from now on. how is a mode ("int8", "int4") or a configuration of package
-	// quantizers. A model that was compiled before has to be compiled again.
+	// Quantize keeps the weights of a built layer in whole numbers from now on. how is a mode ("int8", "int4") or a
+	// configuration of package quantizers. A model that was compiled before has to be compiled again.
 	Quantize(how any) error
 }
 
@@ -46,8 +47,8 @@ type packing struct {
 	unindexed bool // no index of its own: that of the other matrix
 }
 
-// quantization reads policy and configuration of a layer that is being built; activations is the quantizer of those where the configuration says
-// nothing.
+// quantization reads policy and configuration of a layer that is being built; activations is the quantizer of those
+// where the configuration says nothing.
 func (b *Builder) quantization(c quantizers.Config, activations map[string]quantizers.Quantizer) quantized {
 	how := b.policy.Quantization
 	q := quantized{mode: how.Mode, bits: how.Bits, block: how.Block}
@@ -184,8 +185,8 @@ func (r *lora) beside(c *Context, x, y *ops.Tensor) *ops.Tensor {
 	return ops.Cast(ops.Add(y, change), c.ComputeDType())
 }
 
-// quantizeBase does what all layers do in Quantize: it checks, and replaces the old variables by those that build makes, with the values that
-// convert gives for them. The latter works on values only.
+// quantizeBase does what all layers do in Quantize: it checks, and replaces the old variables by those that build
+// makes, with the values that convert gives for them. The latter works on values only.
 func (b *Base) quantizeBase(how any, old []*distribute.Variable, dtype *string, setting *quantizers.Config,
 	build func(*Builder), convert func(quantizers.Config) ([]kernels.Array, error), built func() []*distribute.Variable) error {
 	fail := b.quantizeError
@@ -250,7 +251,8 @@ func (b *Base) quantizeError(format string, args ...any) error {
 	return fmt.Errorf("layers: Quantize: %s: %w", name, fmt.Errorf(format, args...))
 }
 
-// quantizeMatrix quantizes a matrix (rows, columns) with one scale for each column, or for each group of rows in each column, and packs columns.
+// quantizeMatrix quantizes a matrix (rows, columns) with one scale for each column, or for each group of rows in each
+// column, and packs columns.
 func quantizeMatrix(c quantizers.Config, m kernels.Array) ([]kernels.Array, error) {
 	return quantizePacked(c, m, 1)
 }
@@ -307,7 +309,7 @@ func (q *quantized) dequantizeMatrix(parts []kernels.Array) (kernels.Array, erro
 	return kernels.FromFloat64s(scale.Type.DType, w.Type.Shape, values)
 }
 
-// requantized is the configuration with which a changed matrix is quantized anew.
+// requantized is the configuration with which a changed matrix is quantized again.
 func (q *quantized) requantized() quantizers.Config {
 	if q.mode == "int4" {
 		block := q.block
@@ -345,8 +347,8 @@ func values(vs []*distribute.Variable) (out []kernels.Array, err error) {
 	return out, nil
 }
 
-// inFiles is how the weights lie in files: the matrix, the bias, and what belongs to the matrix. A change by LoRA is merged: the matrix is
-// dequantized, changed and quantized again. dequantize and quantize are those of the layer.
+// inFiles is how the weights lie in files: the matrix, the bias, and what belongs to the matrix. A change by LoRA is
+// merged: the matrix is dequantized, changed and quantized again. dequantize and quantize are those of the layer.
 func (q *quantized) inFiles(b *Base, r *lora, matrix, bias *distribute.Variable, dequantize func([]kernels.Array) (kernels.Array, error),
 	quantize func(quantizers.Config, kernels.Array) ([]kernels.Array, error)) *weightsInFiles {
 	if q.calibrated() {
@@ -420,7 +422,8 @@ func transposedArray(a kernels.Array) kernels.Array {
 //dim:known weights have fixed axes
 func groupsOf(n, block int) int { return int(math.Ceil(float64(n) / float64(max(block, 1)))) }
 
-// QuantizedBy returns the policy of a layer whose weights are kept in whole numbers, as in "int8_from_float32"; "" for others.
+// QuantizedBy returns the policy of a layer whose weights are kept in whole numbers, as in "int8_from_float32"; "" for
+// others.
 func QuantizedBy(l Layer) string {
 	if p := attach(l).resolved; p.Quantization.Mode != "" {
 		return p.Name

@@ -14,10 +14,11 @@ import (
 // Calibrated is implemented by the layers that have the modes gptq and awq: Dense and EinsumDense.
 type Calibrated interface {
 	Quantizable
-	// QuantizeCalibrated quantizes a built layer after what was seen of its inputs as rows, of which CalibratedFeatures tells the length.
+	// QuantizeCalibrated quantizes a built layer after what was seen of its inputs as rows, of which CalibratedFeatures
+	// tells the length.
 	QuantizeCalibrated(c quantizers.Calibrator, s quantizers.Statistics) error
-	// CalibratedFeatures is the number of features in each row that the layer's inputs are cut into: those that are summed over. It is an error for
-	// a layer that is not built, and for a kernel that the modes cannot quantize.
+	// CalibratedFeatures is the number of features in each row that the layer's inputs are cut into: those that are
+	// summed over. It is an error for a layer that is not built, and for a kernel that the modes cannot quantize.
 	CalibratedFeatures() (int, error)
 }
 
@@ -38,8 +39,8 @@ func (q *quantized) inputsOf(matrix *distribute.Variable) int {
 	return matrix.Type().Shape[0]
 }
 
-// addCalibrated makes the variables of a matrix (inputs, outputs) of the modes gptq and awq and returns the matrix itself, which has a row for each
-// output, or for two of four bits.
+// addCalibrated makes the variables of a matrix (inputs, outputs) of the modes gptq and awq and returns the matrix
+// itself, which has a row for each output, or for two of four bits.
 //
 //dim:known weights have fixed axes
 func (b *Builder) addCalibrated(q *quantized, m ir.Shape, zero string) *distribute.Variable {
@@ -65,7 +66,8 @@ func (b *Builder) addCalibrated(q *quantized, m ir.Shape, zero string) *distribu
 	return matrix
 }
 
-// calibratedFloats is the matrix (inputs, outputs) that whole numbers stand for, in the type in which the layer computes.
+// calibratedFloats is the matrix (inputs, outputs) that whole numbers stand for, in the type in which the layer
+// computes.
 func (q *quantized) calibratedFloats(c *Context, matrix *distribute.Variable) *ops.Tensor {
 	whole := c.Read(matrix)
 	if q.bits == 4 {
@@ -141,7 +143,8 @@ func (l *EinsumDense) CalibratedFeatures() (int, error) {
 	return m[0], nil
 }
 
-// calibratedMatrix is the kernel as inputs and outputs, as Keras divides it: of three axes the longest tells, which is that of the model.
+// calibratedMatrix is the kernel as inputs and outputs, as Keras divides it: of three axes the longest tells, which is
+// that of the model.
 //
 //dim:known weights have fixed axes
 func (a einsumAxes) calibratedMatrix() (ir.Shape, error) {

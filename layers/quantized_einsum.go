@@ -98,7 +98,8 @@ func (a einsumAxes) besideResult(scale *ops.Tensor) *ops.Tensor {
 	return scale
 }
 
-// kernelOrder tells for each axis of the kernel where its length stands in the scale beside the result; -1 for those summed over.
+// kernelOrder tells for each axis of the kernel where its length stands in the scale beside the result; -1 for those
+// summed over.
 func (a einsumAxes) kernelOrder() (at []int) {
 	for _, letter := range a.weight {
 		at = append(at, strings.IndexRune(a.output, letter))
@@ -259,8 +260,8 @@ func (l *EinsumDense) dequantize(parts []kernels.Array) (kernels.Array, error) {
 	return kernels.FromFloat64s(parts[1].Type.DType, l.axes.kernel, values)
 }
 
-// Quantize keeps the kernel of a built layer in whole numbers of eight or four bits from now on; see [Dense.Quantize]. Scales are shared along the axes
-// that are summed over. With int4 the kernel is a matrix of those axes and the others.
+// Quantize keeps the kernel of a built layer in whole numbers of eight or four bits from now on; see [Dense.Quantize].
+// Scales are shared along the axes that are summed over. With int4 the kernel is a matrix of those axes and the others.
 func (l *EinsumDense) Quantize(how any) error {
 	if !l.built {
 		return l.quantizeBase(how, nil, nil, nil, nil, nil, nil)
@@ -290,9 +291,10 @@ func (l *EinsumDense) quantizeKernel(how any, convert func(quantizers.Config, ke
 	return err
 }
 
-// QuantizeCalibrated quantizes the kernel of a built layer to the mode gptq or awq; see [Dense.QuantizeCalibrated]. The kernel has two axes or three,
-// the first of which, or the first two, are summed over and are the last of the input in the same order, as in the projections of attention:
-// "btd,dnh->btnh" with d not below n and h, and "btnh,nhd->btd" with d above them.
+// QuantizeCalibrated quantizes the kernel of a built layer to the mode gptq or awq; see [Dense.QuantizeCalibrated]. The
+// kernel has two axes or three, the first of which, or the first two, are summed over and are the last of the input in
+// the same order, as in the projections of attention: "btd,dnh->btnh" with d not below n and h, and "btnh,nhd->btd"
+// with d above them.
 func (l *EinsumDense) QuantizeCalibrated(c quantizers.Calibrator, s quantizers.Statistics) error {
 	if l.lora.a != nil {
 		return l.quantizeError("%s does not go with LoRA; save the model, which merges the change, and load it without LoraRank", c.Mode())

@@ -123,9 +123,10 @@ func (q *quantized) rounded(x *ops.Tensor) *ops.Tensor {
 	}, x)[0]
 }
 
-// Quantize keeps the embeddings of a built layer, and the matrix for the way back where it is another one, in whole numbers of eight or four bits
-// from now on; see [Dense.Quantize]. They are not trained. The gradient of vectors on their way back is that of the product with the floats that the
-// whole numbers stand for; Keras has none but through the scale.
+// Quantize keeps the embeddings of a built layer, and the matrix for the way back where it is another one, in whole
+// numbers of eight or four bits from now on; see [Dense.Quantize]. They are not trained. The gradient of vectors on
+// their way back is that of the product with the floats that the whole numbers stand for; Keras has none but through
+// the scale.
 func (l *ReversibleEmbedding) Quantize(how any) error {
 	if !l.built {
 		return l.quantizeBase(how, nil, nil, nil, nil, nil, nil)

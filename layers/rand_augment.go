@@ -9,19 +9,22 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// RandAugment applies, in training, NumOps steps to the images, one after the other, each drawn with equal chances from eleven:
-// [RandomShear], [RandomTranslation], [RandomRotation], [RandomBrightness], [RandomColorDegeneration], [RandomContrast],
-// [RandomSharpness], [RandomPosterization], [Solarization], [AutoContrast] and [Equalization]. All images of a batch get the same
-// steps, with numbers of their own; a step that is drawn twice has the same numbers both times. Otherwise y = x.
+// RandAugment applies, in training, NumOps steps to the images, one after the other, each drawn with equal chances from
+// eleven: [RandomShear], [RandomTranslation], [RandomRotation], [RandomBrightness], [RandomColorDegeneration],
+// [RandomContrast], [RandomSharpness], [RandomPosterization], [Solarization], [AutoContrast] and [Equalization]. All
+// images of a batch get the same steps, with numbers of their own; a step that is drawn twice has the same numbers both
+// times. Otherwise y = x.
 //
-// Factor [low, high] is the factor of all steps that take one; posterization keeps up to max(1, floor(8·high)) bits. Only the steps
-// that were drawn are computed. Steps without a factor, and posterization, change images also where Factor is 0.
+// Factor [low, high] is the factor of all steps that take one; posterization keeps up to max(1, floor(8·high)) bits.
+// Only the steps that were drawn are computed. Steps without a factor, and posterization, change images also where
+// Factor is 0.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. There are 1 or 3 channels. Output shape: that of the input, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. There are 1 or 3 channels. Output shape: that of the input, in the compute type. A
+// mask does not pass through.
 //
-// Source: Cubuk et al., "RandAugment: Practical automated data augmentation with a reduced search space", 2019; behaviour of
-// keras.layers.RandAugment.
+// Source: Cubuk et al., "RandAugment: Practical automated data augmentation with a reduced search space", 2019;
+// behaviour of keras.layers.RandAugment.
 type RandAugment struct {
 	Base
 
@@ -29,13 +32,13 @@ type RandAugment struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	NumOps            int       `keras:"num_ops,default=2"`                 // steps; 0 is 2
-	Factor            []float64 `keras:"factor"`                            // strength from 0 to 1, or one number f for {0, f}; nil is {0, 0.5}
-	Interpolation     string    `keras:"interpolation,default=bilinear"`    // "bilinear" or "nearest", between cells; "" is "bilinear"
-	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	NumOps            int               `keras:"num_ops,default=2"`                 // steps; 0 is 2
+	Factor            []float64         `keras:"factor"`                            // strength from 0 to 1, or one number f for {0, f}; nil is {0, 0.5}
+	Interpolation     Interpolation     `keras:"interpolation,default=bilinear"`    // "bilinear" or "nearest", between cells; "" is "bilinear"
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // maxSteps bounds the steps of one layer, each of which makes the program longer.
@@ -106,7 +109,8 @@ func (l *RandAugment) moveBoxes(boxes, x *ops.Tensor, d drawn) *ops.Tensor {
 	})
 }
 
-// insideOrPoint cuts boxes at the borders of the image. Of those without an area a point is left, which no further step gives one.
+// insideOrPoint cuts boxes at the borders of the image. Of those without an area a point is left, which no further step
+// gives one.
 func insideOrPoint(boxes *ops.Tensor, size boundingboxes.Size) *ops.Tensor {
 	boxes, _ = boundingboxes.ClipToImageSize(boxes, nil, boundingboxes.XYXY, size)
 	from, to := ops.SliceAxis(boxes, -1, 0, 2), ops.SliceAxis(boxes, -1, 2, 4)
@@ -135,16 +139,13 @@ func (d drawn) of(part string) drawn {
 	return own
 }
 
-// Call applies the layer inside a trace.
-func (l *RandAugment) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // AmendConfig writes a factor of one number as the range that it stands for.
 func (l *RandAugment) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.factor(), 0)
 }
 
-func (l *RandAugment) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
+func (l *RandAugment) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
+	return l.BoundingBoxFormat, l.DataFormat
+}
 
 func init() { Register[RandAugment]() }

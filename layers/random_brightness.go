@@ -8,8 +8,8 @@ import (
 //
 //	y = clip(x + f·(ValueRange[1] - ValueRange[0]), ValueRange)     f even in [Factor[0], Factor[1])
 //
-// Input shape: (batch, height, width, channels), or one image without the batch. Output shape: that of the input, in the compute type.
-// A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch. Output shape: that of the input, in
+// the compute type. A mask does not pass through.
 type RandomBrightness struct {
 	Base
 
@@ -17,11 +17,11 @@ type RandomBrightness struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor            []float64 `keras:"factor"`                            // range from -1 to 1, or one number f for {-f, f}; required
-	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat        string    `keras:"data_format,default=channels_last"` // has no effect on the result
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	Factor            []float64         `keras:"factor"`                            // range from -1 to 1, or one number f for {-f, f}; required
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // has no effect on the result
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -47,17 +47,12 @@ func (l *RandomBrightness) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return ops.Clip(ops.Add(x, perImage(d["rgb_delta"], x)), low, high)
 }
 
-// Call applies the layer inside a trace.
-func (l *RandomBrightness) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // AmendConfig writes a factor of one number as the range that it stands for.
 func (l *RandomBrightness) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.Factor, -1)
 }
 
-func (l *RandomBrightness) boxFormat() (boxes, images string) {
+func (l *RandomBrightness) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
 	return l.BoundingBoxFormat, l.DataFormat
 }
 

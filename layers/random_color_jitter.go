@@ -4,11 +4,11 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// RandomColorJitter applies, in training, [RandomBrightness], [RandomContrast], [RandomSaturation] and [RandomHue] one after
-// the other, each where its factor is given. Otherwise y = x.
+// RandomColorJitter applies, in training, [RandomBrightness], [RandomContrast], [RandomSaturation] and [RandomHue] one
+// after the other, each where its factor is given. Otherwise y = x.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
 type RandomColorJitter struct {
 	Base
 
@@ -16,14 +16,14 @@ type RandomColorJitter struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	BrightnessFactor  []float64 `keras:"brightness_factor,scalar"`          // of RandomBrightness; nil leaves it out
-	ContrastFactor    []float64 `keras:"contrast_factor,scalar"`            // of RandomContrast; nil leaves it out
-	SaturationFactor  []float64 `keras:"saturation_factor,scalar"`          // of RandomSaturation; nil leaves it out
-	HueFactor         []float64 `keras:"hue_factor,scalar"`                 // of RandomHue; nil leaves it out
-	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	BrightnessFactor  []float64         `keras:"brightness_factor,scalar"`          // of RandomBrightness; nil leaves it out
+	ContrastFactor    []float64         `keras:"contrast_factor,scalar"`            // of RandomContrast; nil leaves it out
+	SaturationFactor  []float64         `keras:"saturation_factor,scalar"`          // of RandomSaturation; nil leaves it out
+	HueFactor         []float64         `keras:"hue_factor,scalar"`                 // of RandomHue; nil leaves it out
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -72,12 +72,7 @@ func (l *RandomColorJitter) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return x
 }
 
-// Call applies the layer inside a trace.
-func (l *RandomColorJitter) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
-func (l *RandomColorJitter) boxFormat() (boxes, images string) {
+func (l *RandomColorJitter) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
 	return l.BoundingBoxFormat, l.DataFormat
 }
 

@@ -8,10 +8,11 @@ import (
 //
 //	y = clip((x - mean)·f + mean, ValueRange)     f even in [1 - Factor[0], 1 + Factor[1])
 //
-// A factor given as one number f stands for {0, f}, so that contrast grows only, as in Keras; {f, f} draws on both sides.
+// A factor given as one number f stands for {0, f}, so that contrast grows only, as in Keras; {f, f} draws on both
+// sides.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
 type RandomContrast struct {
 	Base
 
@@ -19,11 +20,11 @@ type RandomContrast struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor            []float64 `keras:"factor"`                            // see above, from 0 to 1; required
-	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	Factor            []float64         `keras:"factor"`                            // see above, from 0 to 1; required
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -49,16 +50,13 @@ func (l *RandomContrast) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return ops.Clip(ops.Add(ops.Multiply(ops.Subtract(x, mean), perImage(d["contrast_factor"], x)), mean), low, high)
 }
 
-// Call applies the layer inside a trace.
-func (l *RandomContrast) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // AmendConfig writes a factor of one number as the range that it stands for.
 func (l *RandomContrast) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.Factor, 0)
 }
 
-func (l *RandomContrast) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
+func (l *RandomContrast) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
+	return l.BoundingBoxFormat, l.DataFormat
+}
 
 func init() { Register[RandomContrast]() }

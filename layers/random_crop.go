@@ -6,17 +6,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// RandomCrop cuts, in training, a piece of Height × Width cells out of images, at a place that is drawn once for all images of
-// a batch:
+// RandomCrop cuts, in training, a piece of Height × Width cells out of images, at a place that is drawn once for all
+// images of a batch:
 //
 //	y[i, j] = x[i + top, j + left]     top even in 0 ... height-Height, left in 0 ... width-Width
 //
 // Images that are not both higher and wider than that are cut to at most Height × Width around their middle and resized
-// bilinearly, as [Resizing] does. In inference y = x: like Keras's, the layer then leaves the size alone, so that what follows
-// must take images of either size; put a [CenterCrop] behind it where that is not so.
+// bilinearly, as [Resizing] does. In inference y = x: like Keras's, the layer then leaves the size alone, so that what
+// follows must take images of either size; put a [CenterCrop] behind it where that is not so.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: in training the same with Height and Width, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: in training the same with Height and Width, in the compute type. A
+// mask does not pass through.
 type RandomCrop struct {
 	Base
 
@@ -24,11 +25,11 @@ type RandomCrop struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Height            int    `keras:"height"`                            // required
-	Width             int    `keras:"width"`                             // required
-	Seed              *int   `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat        string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	Height            int               `keras:"height"`                            // required
+	Width             int               `keras:"width"`                             // required
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer. Outside of training it returns images in the type in which they came, as Keras does.
@@ -72,7 +73,7 @@ func (l *RandomCrop) transformMasks(masks, _ *ops.Tensor, d drawn) *ops.Tensor {
 }
 
 //dim:known drawn in training, for the shapes of a step
-func (l *RandomCrop) cut(x *ops.Tensor, d drawn, interpolation string) *ops.Tensor {
+func (l *RandomCrop) cut(x *ops.Tensor, d drawn, interpolation Interpolation) *ops.Tensor {
 	axes, _ := imageAxes(x, l.DataFormat)
 	if d != nil {
 		starts, sizes := make([]*ops.Tensor, x.Rank()), append([]int{}, x.Shape()...)
@@ -117,11 +118,8 @@ func scaleBoxes(boxes *ops.Tensor, from, to boundingboxes.Size) *ops.Tensor {
 	return boundingboxes.ConvertFormat(relative, boundingboxes.RelXYXY, boundingboxes.XYXY, to)
 }
 
-// Call applies the layer inside a trace.
-func (l *RandomCrop) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
+func (l *RandomCrop) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
+	return l.BoundingBoxFormat, l.DataFormat
 }
-
-func (l *RandomCrop) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[RandomCrop]() }

@@ -6,24 +6,27 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// RandomElasticTransform distorts, in training, images as if they were drawn on rubber, with a probability that is itself even in
-// [Factor[0], Factor[1]). Otherwise y = x. The cell in column u and row v is sampled at
+// RandomElasticTransform distorts, in training, images as if they were drawn on rubber, with a probability that is
+// itself even in [Factor[0], Factor[1]). Otherwise y = x. The cell in column u and row v is sampled at
 //
 //	u + α·dx[v, u],   v + α·dy[v, u],   α = 0.1·f·max(height, width)
 //
-// with f even in [Scale[0], Scale[1]), one for the batch. dx and dy, for each image others, are normal noise times σ, blurred: summed
-// over the neighbours up to floor(3σ) cells away on either axis, with weights exp(-k²/2σ²), k the distance, divided by their sum over
-// all these neighbours; beyond the border is nothing. σ = 0.05·f·min(height, width). Results of all images are cut to ValueRange.
+// with f even in [Scale[0], Scale[1]), one for the batch. dx and dy, for each image others, are normal noise times σ,
+// blurred: summed over the neighbours up to floor(3σ) cells away on either axis, with weights exp(-k²/2σ²), k the
+// distance, divided by their sum over all these neighbours; beyond the border is nothing. σ = 0.05·f·min(height,
+// width). Results of all images are cut to ValueRange.
 //
-// Interpolation "bilinear" weighs the four cells around that place, "nearest" takes the nearest. Places outside of the image read by
-// FillMode: "reflect" (d c b a | a b c d | d c b a), "mirror" (d c b | a b c d | c b a), "wrap" (a b c d | a b c d | a b c d),
-// "nearest" (a a a a | a b c d | d d d d) or "constant", which is FillValue. Factors given as one number f stand for {0, f}.
+// Interpolation "bilinear" weighs the four cells around that place, "nearest" takes the nearest. Places outside of the
+// image read by FillMode: "reflect" (d c b a | a b c d | d c b a), "mirror" (d c b | a b c d | c b a), "wrap" (a b c d
+// | a b c d | a b c d), "nearest" (a a a a | a b c d | d d d d) or "constant", which is FillValue. Factors given as one
+// number f stand for {0, f}.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
 //
-// Source: Simard, Steinkraus and Platt, "Best Practices for Convolutional Neural Networks Applied to Visual Document Analysis",
-// ICDAR 2003; formulas of keras.layers.RandomElasticTransform, where however dx equals dy, so that images move along one diagonal.
+// Source: Simard, Steinkraus and Platt, "Best Practices for Convolutional Neural Networks Applied to Visual Document
+// Analysis", ICDAR 2003; formulas of keras.layers.RandomElasticTransform, where however dx equals dy, so that images
+// move along one diagonal.
 type RandomElasticTransform struct {
 	Base
 
@@ -31,15 +34,15 @@ type RandomElasticTransform struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor            []float64 `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
-	Scale             []float64 `keras:"scale"`                             // see above, from 0 to 1; nil is {0, 1}
-	Interpolation     string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
-	FillMode          string    `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
-	FillValue         float64   `keras:"fill_value"`                        // of FillMode "constant"
-	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	Factor            []float64         `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
+	Scale             []float64         `keras:"scale"`                             // see above, from 0 to 1; nil is {0, 1}
+	Interpolation     Interpolation     `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
+	FillMode          FillMode          `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
+	FillValue         float64           `keras:"fill_value"`                        // of FillMode "constant"
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -118,8 +121,9 @@ func (l *RandomElasticTransform) bend(x *ops.Tensor, d drawn, s sampling) *ops.T
 	return ops.Where(perImage(d["apply_transform"], x), restore(s.read(images, rows, columns)), x)
 }
 
-// blurMatrix is the matrix (length, length) that blurs along an axis: entry (i, j) is the weight of neighbour j in cell i, which
-// depends on i - j alone. A sum over neighbours as a product takes two steps for an image, however many neighbours there are.
+// blurMatrix is the matrix (length, length) that blurs along an axis: entry (i, j) is the weight of neighbour j in cell
+// i, which depends on i - j alone. A sum over neighbours as a product takes two steps for an image, however many
+// neighbours there are.
 //
 //dim:known drawn in training, for the shapes of a step
 func blurMatrix(sigma *ops.Tensor, length int) *ops.Tensor {
@@ -136,11 +140,6 @@ func blurMatrix(sigma *ops.Tensor, length int) *ops.Tensor {
 	return ops.Divide(weight(distance), ops.Sum(weight(all)))
 }
 
-// Call applies the layer inside a trace.
-func (l *RandomElasticTransform) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // AmendConfig writes factors of one number as the ranges that they stand for.
 func (l *RandomElasticTransform) AmendConfig(keys map[string]any) error {
 	if err := amendFactor(keys, "scale", orOne(l.Scale), 0); err != nil {
@@ -149,7 +148,7 @@ func (l *RandomElasticTransform) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", orOne(l.Factor), 0)
 }
 
-func (l *RandomElasticTransform) boxFormat() (boxes, images string) {
+func (l *RandomElasticTransform) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
 	return l.BoundingBoxFormat, l.DataFormat
 }
 

@@ -6,15 +6,15 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// RandomErasing fills, in training, a rectangle of each image, with a probability that is itself even in [Factor[0], Factor[1]).
-// Otherwise y = x. The rectangle is √a as high and √b as wide as the image, with a and b even in [Scale[0], Scale[1]), at an
-// even place.
+// RandomErasing fills, in training, a rectangle of each image, with a probability that is itself even in [Factor[0],
+// Factor[1]). Otherwise y = x. The rectangle is √a as high and √b as wide as the image, with a and b even in [Scale[0],
+// Scale[1]), at an even place.
 //
-// It is filled with FillValue, or with normal noise times ValueRange[1]; either is cut to ValueRange. A factor given as one
-// number f stands for {0, f}, as in Keras.
+// It is filled with FillValue, or with normal noise times ValueRange[1]; either is cut to ValueRange. A factor given as
+// one number f stands for {0, f}, as in Keras.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
 type RandomErasing struct {
 	Base
 
@@ -22,13 +22,13 @@ type RandomErasing struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor            []float64 `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
-	Scale             []float64 `keras:"scale,default=[0.02,0.33]"`         // see above, from 0 to 1; nil is {0.02, 0.33}
-	FillValue         []float64 `keras:"fill_value,scalar"`                 // one number, or one for each of three channels (last axis); nil is noise
-	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	Factor            []float64         `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
+	Scale             []float64         `keras:"scale,default=[0.02,0.33]"`         // see above, from 0 to 1; nil is {0.02, 0.33}
+	FillValue         []float64         `keras:"fill_value,scalar"`                 // one number, or one for each of three channels (last axis); nil is noise
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -99,11 +99,6 @@ func (l *RandomErasing) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return ops.Where(where, ops.Cast(d["fill_value"], x.DType()), x)
 }
 
-// Call applies the layer inside a trace.
-func (l *RandomErasing) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // AmendConfig writes factors of one number as the ranges that they stand for.
 func (l *RandomErasing) AmendConfig(keys map[string]any) error {
 	if err := amendFactor(keys, "scale", l.scale(), 0); err != nil {
@@ -112,6 +107,8 @@ func (l *RandomErasing) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.factor(), 0)
 }
 
-func (l *RandomErasing) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
+func (l *RandomErasing) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
+	return l.BoundingBoxFormat, l.DataFormat
+}
 
 func init() { Register[RandomErasing]() }

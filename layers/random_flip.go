@@ -7,11 +7,11 @@ import (
 
 // RandomFlip mirrors, in training, each image with probability ½. Otherwise y = x.
 //
-// Mode is "horizontal" (left and right), "vertical" (top and bottom) or "horizontal_and_vertical", the default: both at once, an image
-// that is chosen is turned by half a turn, as Keras does it. For independent choices use two layers.
+// Mode is "horizontal" (left and right), "vertical" (top and bottom) or "horizontal_and_vertical", the default: both at
+// once, an image that is chosen is turned by half a turn, as Keras does it. For independent choices use two layers.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
 type RandomFlip struct {
 	Base
 
@@ -19,10 +19,10 @@ type RandomFlip struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Mode              string `keras:"mode,default=horizontal_and_vertical"` // see above
-	Seed              *int   `keras:"seed"`                                 // sets the draws apart from those of other seeds
-	DataFormat        string `keras:"data_format,default=channels_last"`    // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string `keras:"bounding_box_format,omitempty"`        // of boxes that come with the images, see [LabelledImages]
+	Mode              string            `keras:"mode,default=horizontal_and_vertical"` // see above
+	Seed              *int              `keras:"seed"`                                 // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"`    // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`        // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -75,11 +75,8 @@ func (l *RandomFlip) moveBoxes(boxes, x *ops.Tensor, d drawn) *ops.Tensor {
 	return ops.Where(ops.BroadcastTo(flips, boxes.Shape()...), ops.Concatenate(-1, left, top, right, bottom), boxes)
 }
 
-// Call applies the layer inside a trace.
-func (l *RandomFlip) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
+func (l *RandomFlip) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
+	return l.BoundingBoxFormat, l.DataFormat
 }
-
-func (l *RandomFlip) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[RandomFlip]() }

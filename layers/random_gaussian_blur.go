@@ -4,17 +4,17 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// RandomGaussianBlur smooths, in training, each image with a probability that is itself even in [Factor[0], Factor[1]). Otherwise
-// y = x.
+// RandomGaussianBlur smooths, in training, each image with a probability that is itself even in [Factor[0], Factor[1]).
+// Otherwise y = x.
 //
 //	y = clip(Σ w(i)·w(j)·x[.. + j, .. + i], ValueRange)     w(i) ~ exp(-½·(i/σ)²), with sum 1
 //
-// over KernelSize[0] columns and KernelSize[1] rows around a cell, with zeros around the image. The σ of columns and that of
-// rows are even in [Sigma[0], Sigma[1]), drawn once for all images of a batch. Factor and Sigma given as one number f stand for
-// {0, f}, as in Keras.
+// over KernelSize[0] columns and KernelSize[1] rows around a cell, with zeros around the image. The σ of columns and
+// that of rows are even in [Sigma[0], Sigma[1]), drawn once for all images of a batch. Factor and Sigma given as one
+// number f stand for {0, f}, as in Keras.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
 type RandomGaussianBlur struct {
 	Base
 
@@ -22,13 +22,13 @@ type RandomGaussianBlur struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor            []float64 `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
-	KernelSize        []int     `keras:"kernel_size,length=2,default=3"`    // columns and rows, odd; one number is both; nil is 3
-	Sigma             []float64 `keras:"sigma"`                             // see above, in cells; nil is {0, 1}
-	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	Factor            []float64         `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
+	KernelSize        []int             `keras:"kernel_size,length=2,default=3"`    // columns and rows, odd; one number is both; nil is 3
+	Sigma             []float64         `keras:"sigma"`                             // see above, in cells; nil is {0, 1}
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -76,11 +76,6 @@ func (l *RandomGaussianBlur) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return ops.Clip(ops.Where(perImage(d["should_apply_blur"], x), y, x), low, high)
 }
 
-// Call applies the layer inside a trace.
-func (l *RandomGaussianBlur) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // AmendConfig writes factors of one number as the ranges that they stand for.
 func (l *RandomGaussianBlur) AmendConfig(keys map[string]any) error {
 	if err := amendFactor(keys, "sigma", l.sigma(), 0); err != nil {
@@ -89,7 +84,7 @@ func (l *RandomGaussianBlur) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.factor(), 0)
 }
 
-func (l *RandomGaussianBlur) boxFormat() (boxes, images string) {
+func (l *RandomGaussianBlur) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
 	return l.BoundingBoxFormat, l.DataFormat
 }
 

@@ -11,8 +11,8 @@ import (
 //
 // Images of one channel stay as they are.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
 type RandomGrayscale struct {
 	Base
 
@@ -20,10 +20,10 @@ type RandomGrayscale struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor            *float64 `keras:"factor"`                            // probability; nil is 0.5
-	Seed              *int     `keras:"seed,omitempty"`                    // sets the draws apart from those of other seeds
-	DataFormat        string   `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string   `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	Factor            *float64          `keras:"factor"`                            // probability; nil is 0.5
+	Seed              *int              `keras:"seed,omitempty"`                    // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -49,18 +49,13 @@ func (l *RandomGrayscale) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return ops.Where(perImage(d["should_apply"], x), ops.BroadcastTo(grayscale(x, channel), x.Shape()...), x)
 }
 
-// Call applies the layer inside a trace.
-func (l *RandomGrayscale) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // AmendConfig writes factors of one number as the ranges that they stand for.
 func (l *RandomGrayscale) AmendConfig(keys map[string]any) error {
 	keys["factor"] = number(l.Factor, 0.5)
 	return nil
 }
 
-func (l *RandomGrayscale) boxFormat() (boxes, images string) {
+func (l *RandomGrayscale) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
 	return l.BoundingBoxFormat, l.DataFormat
 }
 

@@ -11,8 +11,8 @@ import (
 //
 // Results are cut to ValueRange. A factor given as one number f stands for {0, f}.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
 type RandomHue struct {
 	Base
 
@@ -20,11 +20,11 @@ type RandomHue struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor            []float64 `keras:"factor"`                            // see above, from 0 to 1; required
-	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	Factor            []float64         `keras:"factor"`                            // see above, from 0 to 1; required
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -55,16 +55,13 @@ func (l *RandomHue) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return rescale(ops.Clip(fromHSV(hue, saturation, value, channel), 0, 1), 0, 1, low, high)
 }
 
-// Call applies the layer inside a trace.
-func (l *RandomHue) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // AmendConfig writes factors of one number as the ranges that they stand for.
 func (l *RandomHue) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.Factor, 0)
 }
 
-func (l *RandomHue) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
+func (l *RandomHue) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
+	return l.BoundingBoxFormat, l.DataFormat
+}
 
 func init() { Register[RandomHue]() }

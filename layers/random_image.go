@@ -11,8 +11,8 @@ import (
 // drawn are the random numbers that say what a layer does to images, by the names that they have in Keras.
 type drawn map[string]*ops.Tensor
 
-// augmentation is implemented by the layers that change images at random in training. What they do is a function of the images and
-// of a few numbers for each, so that it can be compared with Keras's, whose random numbers are others.
+// augmentation is implemented by the layers that change images at random in training. What they do is a function of the
+// images and of a few numbers for each, so that it can be compared with Keras's, whose random numbers are others.
 type augmentation interface {
 	imageLayer
 	// check reports fields that make no sense for images x.
@@ -25,7 +25,8 @@ type augmentation interface {
 
 // boxMover is implemented by the augmentations that move what is in images.
 type boxMover interface {
-	// moveBoxes returns where boxes (batch, boxes, 4) of images x lie afterwards. Boxes are left, top, right and bottom in cells.
+	// moveBoxes returns where boxes (batch, boxes, 4) of images x lie afterwards. Boxes are left, top, right and bottom
+	// in cells.
 	moveBoxes(boxes, x *ops.Tensor, d drawn) *ops.Tensor
 }
 
@@ -133,14 +134,14 @@ func valueRange(g *ops.Graph, values []float64) (low, high float64) {
 }
 
 // needChoice reports a field that is none of the names.
-func needChoice(g *ops.Graph, name, value string, choices ...string) {
+func needChoice[S ~string](g *ops.Graph, name string, value S, choices ...S) {
 	if !slices.Contains(choices, value) {
 		ops.Failf(g, "unknown %s %q; use one of %q", name, value, choices)
 	}
 }
 
 // batchImages gives images the form (batch, height, width, channels); restore undoes it.
-func batchImages(x *ops.Tensor, dataFormat string) (y *ops.Tensor, restore func(*ops.Tensor) *ops.Tensor) {
+func batchImages(x *ops.Tensor, dataFormat DataFormat) (y *ops.Tensor, restore func(*ops.Tensor) *ops.Tensor) {
 	first, single := isChannelsFirst(x.Graph(), dataFormat), x.Rank() == 3
 	if single {
 		x = ops.ExpandDims(x, 0)

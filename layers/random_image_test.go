@@ -23,8 +23,8 @@ func drawImages(t *testing.T, l layers.Layer, n int, key string) []float64 {
 	return c.run(t).more[0].F
 }
 
-// TestImageDraws: the numbers that random layers draw are even in the declared range: bounds, mean and deviation, within five
-// standard errors.
+// TestImageDraws: the numbers that random layers draw are even in the declared range: bounds, mean and deviation,
+// within five standard errors.
 func TestImageDraws(t *testing.T) {
 	const n = 5000
 	for name, c := range map[string]struct {
@@ -126,8 +126,8 @@ func TestPreprocessingErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "expected images of 4 axes (batch, height, width, channels), or one image of 3, received shape")
 }
 
-// TestImageChoices: the share of the images that something is done to is the probability, within five standard errors, and the area
-// of erased rectangles is as declared.
+// TestImageChoices: the share of the images that something is done to is the probability, within five standard errors,
+// and the area of erased rectangles is as declared.
 func TestImageChoices(t *testing.T) {
 	const n = 4000
 	for _, c := range []struct {

@@ -4,15 +4,15 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// RandomInvert replaces, in training, the values of an image by their complement, with a probability that is itself even in
-// [Factor[0], Factor[1]). Otherwise y = x.
+// RandomInvert replaces, in training, the values of an image by their complement, with a probability that is itself
+// even in [Factor[0], Factor[1]). Otherwise y = x.
 //
 //	y = ValueRange[1] - x
 //
 // A factor given as one number f stands for {0, f}, as in Keras; {f, f} is the probability f itself.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
 type RandomInvert struct {
 	Base
 
@@ -20,11 +20,11 @@ type RandomInvert struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor            []float64 `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
-	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	Factor            []float64         `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -48,16 +48,13 @@ func (l *RandomInvert) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return ops.Where(perImage(d["apply_inversion"], x), ops.Subtract(ops.Scalar(x, high), x), x)
 }
 
-// Call applies the layer inside a trace.
-func (l *RandomInvert) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // AmendConfig writes factors of one number as the ranges that they stand for.
 func (l *RandomInvert) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.factor(), 0)
 }
 
-func (l *RandomInvert) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
+func (l *RandomInvert) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
+	return l.BoundingBoxFormat, l.DataFormat
+}
 
 func init() { Register[RandomInvert]() }

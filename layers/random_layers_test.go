@@ -38,7 +38,8 @@ func TestDropoutRate(t *testing.T) {
 	}
 }
 
-// TestDropoutDraws: new numbers on each step and replica, the same ones for the same state, others for another seed or layer.
+// TestDropoutDraws: new numbers on each step and replica, the same ones for the same state, others for another seed or
+// layer.
 func TestDropoutDraws(t *testing.T) {
 	draw := func(l layers.Layer, random [4]float64) []float64 {
 		c := layerCall{layer: l, training: true, random: random}
@@ -109,8 +110,8 @@ func TestGaussianLayers(t *testing.T) {
 	}
 }
 
-// TestAlphaDropoutKeepsMoments: numbers of mean 0 and variance 1 stay such, and the two values that a constant becomes are those
-// of the formula.
+// TestAlphaDropoutKeepsMoments: numbers of mean 0 and variance 1 stay such, and the two values that a constant becomes
+// are those of the formula.
 func TestAlphaDropoutKeepsMoments(t *testing.T) {
 	const n = 40000
 	x := constant(0, 100, n/100)

@@ -6,24 +6,25 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// RandomPerspective shows, in training, images as from another place: it moves the corners of each image and what lies between them,
-// with a probability that is itself even in [Factor[0], Factor[1]). Otherwise y = x. Corner (u, v) moves to
+// RandomPerspective shows, in training, images as from another place: it moves the corners of each image and what lies
+// between them, with a probability that is itself even in [Factor[0], Factor[1]). Otherwise y = x. Corner (u, v) moves
+// to
 //
 //	u·(1 + p),   v·(1 + q)
 //
-// with p and q even in [-Scale/2, Scale/2), for each corner others; u is 0 or the width less 1, v is 0 or the height less 1. The cell
-// in column u and row v is sampled at
+// with p and q even in [-Scale/2, Scale/2), for each corner others; u is 0 or the width less 1, v is 0 or the height
+// less 1. The cell in column u and row v is sampled at
 //
 //	(h0·u + h1·v + h2)/d,   (h3·u + h4·v + h5)/d,   d = h6·u + h7·v + 1
 //
 // with the h that send the four moved corners to the four corners before.
 //
-// Interpolation "bilinear" weighs the four cells around that place, "nearest" takes the nearest. Outside of the image lies FillValue.
-// A factor given as one number f stands for {0, f}, as in Keras.
+// Interpolation "bilinear" weighs the four cells around that place, "nearest" takes the nearest. Outside of the image
+// lies FillValue. A factor given as one number f stands for {0, f}, as in Keras.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Height and width are at least 2. Output shape: that of the input, in the compute type. A mask does not pass
-// through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Height and width are at least 2. Output shape: that of the input, in the compute
+// type. A mask does not pass through.
 type RandomPerspective struct {
 	Base
 
@@ -31,13 +32,13 @@ type RandomPerspective struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor            []float64 `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
-	Scale             *float64  `keras:"scale,default=1.0"`                 // see above, from 0 to 1; nil is 1
-	Interpolation     string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
-	FillValue         float64   `keras:"fill_value"`                        // outside of the image
-	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	Factor            []float64         `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
+	Scale             *float64          `keras:"scale,default=1.0"`                 // see above, from 0 to 1; nil is 1
+	Interpolation     Interpolation     `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
+	FillValue         float64           `keras:"fill_value"`                        // outside of the image
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -98,9 +99,10 @@ func (l *RandomPerspective) moveBoxes(boxes, images *ops.Tensor, d drawn) *ops.T
 	return ops.Where(ops.BroadcastTo(apply, boxes.Shape()...), moved, boxes)
 }
 
-// perspectivePoints sends points with columns x and rows y (batch, points) to where the perspective maps that send the four points from
-// (batch, 4, column and row) to the points to send them. Lengths are counted in widths and heights, so that the equations are of the
-// order of 1; they are solved in float64, as corners that lie close together make them ill-conditioned.
+// perspectivePoints sends points with columns x and rows y (batch, points) to where the perspective maps that send the
+// four points from (batch, 4, column and row) to the points to send them. Lengths are counted in widths and heights, so
+// that the equations are of the order of 1; they are solved in float64, as corners that lie close together make them
+// ill-conditioned.
 func perspectivePoints(x, y, from, to *ops.Tensor, size boundingboxes.Size) (newX, newY *ops.Tensor) {
 	unit := ops.Constant(x, ir.Float64, ir.Shape{2}, []float64{size.Width, size.Height})
 	part := func(points *ops.Tensor, axis int) *ops.Tensor {
@@ -125,17 +127,12 @@ func perspectivePoints(x, y, from, to *ops.Tensor, size boundingboxes.Size) (new
 		ops.Cast(ops.MultiplyScalar(ops.Divide(sum(3, h(5)), depth), size.Height), dtype)
 }
 
-// Call applies the layer inside a trace.
-func (l *RandomPerspective) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // AmendConfig writes a factor of one number as the range that it stands for.
 func (l *RandomPerspective) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", orOne(l.Factor), 0)
 }
 
-func (l *RandomPerspective) boxFormat() (boxes, images string) {
+func (l *RandomPerspective) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
 	return l.BoundingBoxFormat, l.DataFormat
 }
 

@@ -9,11 +9,11 @@ import (
 //
 //	y = floor(x / 2^(8-b))·2^(8-b)     b even among Factor[0] ... Factor[1]-1
 //
-// on images brought from ValueRange to whole numbers from 0 to 255 and back. A factor given as one number f stands for {1, f};
-// {f, f} is f itself.
+// on images brought from ValueRange to whole numbers from 0 to 255 and back. A factor given as one number f stands for
+// {1, f}; {f, f} is f itself.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
 type RandomPosterization struct {
 	Base
 
@@ -21,11 +21,11 @@ type RandomPosterization struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor            []int     `keras:"factor"`                            // see above, from 1 to 8; required
-	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat        string    `keras:"data_format,default=channels_last"` // has no effect on the result
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	Factor            []int             `keras:"factor"`                            // see above, from 1 to 8; required
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // has no effect on the result
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -67,11 +67,6 @@ func (l *RandomPosterization) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return rescale(ops.Cast(ops.LeftShift(ops.RightShift(bits, shift), shift), x.DType()), 0, 255, low, high)
 }
 
-// Call applies the layer inside a trace.
-func (l *RandomPosterization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // AmendConfig writes factors of one number as the ranges that they stand for.
 func (l *RandomPosterization) AmendConfig(keys map[string]any) error {
 	if len(l.Factor) == 1 {
@@ -80,7 +75,7 @@ func (l *RandomPosterization) AmendConfig(keys map[string]any) error {
 	return nil
 }
 
-func (l *RandomPosterization) boxFormat() (boxes, images string) {
+func (l *RandomPosterization) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
 	return l.BoundingBoxFormat, l.DataFormat
 }
 

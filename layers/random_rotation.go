@@ -6,17 +6,18 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// RandomRotation turns, in training, each image around its centre by an angle even in [Factor[0], Factor[1]) turns, positive ones
-// counter-clockwise. Otherwise y = x. The cell in column u and row v is sampled, relative to the centre, at
+// RandomRotation turns, in training, each image around its centre by an angle even in [Factor[0], Factor[1]) turns,
+// positive ones counter-clockwise. Otherwise y = x. The cell in column u and row v is sampled, relative to the centre,
+// at
 //
 //	u·cos θ - v·sin θ,   u·sin θ + v·cos θ
 //
-// Interpolation "bilinear" weighs the four cells around that place, "nearest" takes the nearest. Places outside of the image read by
-// FillMode: "reflect" (d c b a | a b c d | d c b a), "wrap" (a b c d | a b c d | a b c d), "nearest" (a a a a | a b c d | d d d d) or
-// "constant", which is FillValue.
+// Interpolation "bilinear" weighs the four cells around that place, "nearest" takes the nearest. Places outside of the
+// image read by FillMode: "reflect" (d c b a | a b c d | d c b a), "wrap" (a b c d | a b c d | a b c d), "nearest" (a a
+// a a | a b c d | d d d d) or "constant", which is FillValue.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
 type RandomRotation struct {
 	Base
 
@@ -24,13 +25,13 @@ type RandomRotation struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor            []float64 `keras:"factor"`                            // range in turns, from -1 to 1, or one number f for {-f, f}; required
-	FillMode          string    `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
-	Interpolation     string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
-	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	FillValue         float64   `keras:"fill_value"`                        // of FillMode "constant"
-	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	Factor            []float64         `keras:"factor"`                            // range in turns, from -1 to 1, or one number f for {-f, f}; required
+	FillMode          FillMode          `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
+	Interpolation     Interpolation     `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	FillValue         float64           `keras:"fill_value"`                        // of FillMode "constant"
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -86,16 +87,13 @@ func aroundCentre(x, a0, a1, b0, b1 *ops.Tensor) affineMap {
 	return affineMap{a0, a1, shift(cx, a0, a1), b0, b1, shift(cy, b0, b1)}
 }
 
-// Call applies the layer inside a trace.
-func (l *RandomRotation) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // AmendConfig writes a factor of one number as the range that it stands for.
 func (l *RandomRotation) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.Factor, -1)
 }
 
-func (l *RandomRotation) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
+func (l *RandomRotation) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
+	return l.BoundingBoxFormat, l.DataFormat
+}
 
 func init() { Register[RandomRotation]() }

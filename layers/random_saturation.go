@@ -8,11 +8,11 @@ import (
 //
 //	s' = clip(s·f/(1-f), ValueRange)     f even in [Factor[0], Factor[1]), with (hue, s, value) the colour
 //
-// f = ½ leaves colours alone, below they fade, above they grow; 0 is gray. A factor given as one number f stands for {-f, f},
-// as in Keras.
+// f = ½ leaves colours alone, below they fade, above they grow; 0 is gray. A factor given as one number f stands for
+// {-f, f}, as in Keras.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
 type RandomSaturation struct {
 	Base
 
@@ -20,11 +20,11 @@ type RandomSaturation struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor            []float64 `keras:"factor"`                            // range, from -1 to 1; required
-	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	Factor            []float64         `keras:"factor"`                            // range, from -1 to 1; required
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -54,17 +54,12 @@ func (l *RandomSaturation) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return fromHSV(hue, saturation, value, channel)
 }
 
-// Call applies the layer inside a trace.
-func (l *RandomSaturation) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // AmendConfig writes factors of one number as the ranges that they stand for.
 func (l *RandomSaturation) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.Factor, -1)
 }
 
-func (l *RandomSaturation) boxFormat() (boxes, images string) {
+func (l *RandomSaturation) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
 	return l.BoundingBoxFormat, l.DataFormat
 }
 

@@ -8,11 +8,11 @@ import (
 //
 //	y = clip(x + (1-2·f)·(smooth(x)-x), ValueRange)     f even in [Factor[0], Factor[1])
 //
-// smooth weighs a cell by 5/13 and its eight neighbours by 1/13 each, with zeros around the image. f = ½ changes nothing, below
-// the image becomes smoother, above sharper. A factor given as one number f stands for {0, f}.
+// smooth weighs a cell by 5/13 and its eight neighbours by 1/13 each, with zeros around the image. f = ½ changes
+// nothing, below the image becomes smoother, above sharper. A factor given as one number f stands for {0, f}.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
 type RandomSharpness struct {
 	Base
 
@@ -20,11 +20,11 @@ type RandomSharpness struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor            []float64 `keras:"factor"`                            // see above, from 0 to 1; required
-	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	Factor            []float64         `keras:"factor"`                            // see above, from 0 to 1; required
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -53,17 +53,12 @@ func (l *RandomSharpness) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return ops.Clip(ops.Add(x, ops.Multiply(f, ops.Subtract(smooth, x))), low, high)
 }
 
-// Call applies the layer inside a trace.
-func (l *RandomSharpness) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // AmendConfig writes factors of one number as the ranges that they stand for.
 func (l *RandomSharpness) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.Factor, 0)
 }
 
-func (l *RandomSharpness) boxFormat() (boxes, images string) {
+func (l *RandomSharpness) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
 	return l.BoundingBoxFormat, l.DataFormat
 }
 

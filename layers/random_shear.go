@@ -11,12 +11,12 @@ import (
 //
 // with sx even in the range XFactor and sy in YFactor, and one sign for the two.
 //
-// Interpolation "bilinear" weighs the four cells around that place, "nearest" takes the nearest. Places outside of the image read by
-// FillMode: "reflect" (d c b a | a b c d | d c b a), "wrap" (a b c d | a b c d | a b c d), "nearest" (a a a a | a b c d | d d d d) or
-// "constant", which is FillValue.
+// Interpolation "bilinear" weighs the four cells around that place, "nearest" takes the nearest. Places outside of the
+// image read by FillMode: "reflect" (d c b a | a b c d | d c b a), "wrap" (a b c d | a b c d | a b c d), "nearest" (a a
+// a a | a b c d | d d d d) or "constant", which is FillValue.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
 type RandomShear struct {
 	Base
 
@@ -24,14 +24,14 @@ type RandomShear struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	XFactor           []float64 `keras:"x_factor,scalar,default=0.0"`       // range from -1 to 1, or one number f for {-f, f}; nil is 0
-	YFactor           []float64 `keras:"y_factor,scalar,default=0.0"`       // the same
-	FillMode          string    `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
-	Interpolation     string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
-	FillValue         float64   `keras:"fill_value"`                        // of FillMode "constant"
-	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	XFactor           []float64         `keras:"x_factor,scalar,default=0.0"`       // range from -1 to 1, or one number f for {-f, f}; nil is 0
+	YFactor           []float64         `keras:"y_factor,scalar,default=0.0"`       // the same
+	FillMode          FillMode          `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
+	Interpolation     Interpolation     `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
+	FillValue         float64           `keras:"fill_value"`                        // of FillMode "constant"
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -93,11 +93,8 @@ func (l *RandomShear) cells(x *ops.Tensor, d drawn) affineMap {
 	return affineMap{unit, sx, none, sy, unit, none}
 }
 
-// Call applies the layer inside a trace.
-func (l *RandomShear) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
+func (l *RandomShear) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
+	return l.BoundingBoxFormat, l.DataFormat
 }
-
-func (l *RandomShear) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[RandomShear]() }

@@ -4,17 +4,17 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// RandomTranslation shifts, in training, each image by h·height down and w·width to the right, with h even in the range HeightFactor
-// and w in WidthFactor. Otherwise y = x.
+// RandomTranslation shifts, in training, each image by h·height down and w·width to the right, with h even in the range
+// HeightFactor and w in WidthFactor. Otherwise y = x.
 //
 //	y[i, j] = x[i - h·height, j - w·width]
 //
-// Interpolation "bilinear" weighs the four cells around that place, "nearest" takes the nearest. Places outside of the image read by
-// FillMode: "reflect" (d c b a | a b c d | d c b a), "wrap" (a b c d | a b c d | a b c d), "nearest" (a a a a | a b c d | d d d d) or
-// "constant", which is FillValue.
+// Interpolation "bilinear" weighs the four cells around that place, "nearest" takes the nearest. Places outside of the
+// image read by FillMode: "reflect" (d c b a | a b c d | d c b a), "wrap" (a b c d | a b c d | a b c d), "nearest" (a a
+// a a | a b c d | d d d d) or "constant", which is FillValue.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
 type RandomTranslation struct {
 	Base
 
@@ -22,14 +22,14 @@ type RandomTranslation struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	HeightFactor      []float64 `keras:"height_factor,scalar"`              // range from -1 to 1, or one number f for {-f, f}; required
-	WidthFactor       []float64 `keras:"width_factor,scalar"`               // the same; required
-	FillMode          string    `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
-	Interpolation     string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
-	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	FillValue         float64   `keras:"fill_value"`                        // of FillMode "constant"
-	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	HeightFactor      []float64         `keras:"height_factor,scalar"`              // range from -1 to 1, or one number f for {-f, f}; required
+	WidthFactor       []float64         `keras:"width_factor,scalar"`               // the same; required
+	FillMode          FillMode          `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
+	Interpolation     Interpolation     `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	FillValue         float64           `keras:"fill_value"`                        // of FillMode "constant"
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -81,12 +81,7 @@ func (l *RandomTranslation) cells(x *ops.Tensor, d drawn) affineMap {
 	return affineMap{unit, none, ops.Negative(right), none, unit, ops.Negative(down)}
 }
 
-// Call applies the layer inside a trace.
-func (l *RandomTranslation) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
-func (l *RandomTranslation) boxFormat() (boxes, images string) {
+func (l *RandomTranslation) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
 	return l.BoundingBoxFormat, l.DataFormat
 }
 

@@ -4,16 +4,17 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// RandomZoom enlarges or reduces, in training, each image around its centre. Otherwise y = x. The cell in column u and row v is
-// sampled, relative to the centre, at column u·(1+w) and row v·(1+h), with h even in the range HeightFactor and w in WidthFactor:
-// negative numbers zoom in, positive ones zoom out. Without a WidthFactor w = h, which keeps the proportions.
+// RandomZoom enlarges or reduces, in training, each image around its centre. Otherwise y = x. The cell in column u and
+// row v is sampled, relative to the centre, at column u·(1+w) and row v·(1+h), with h even in the range HeightFactor
+// and w in WidthFactor: negative numbers zoom in, positive ones zoom out. Without a WidthFactor w = h, which keeps the
+// proportions.
 //
-// Interpolation "bilinear" weighs the four cells around that place, "nearest" takes the nearest. Places outside of the image read by
-// FillMode: "reflect" (d c b a | a b c d | d c b a), "wrap" (a b c d | a b c d | a b c d), "nearest" (a a a a | a b c d | d d d d) or
-// "constant", which is FillValue.
+// Interpolation "bilinear" weighs the four cells around that place, "nearest" takes the nearest. Places outside of the
+// image read by FillMode: "reflect" (d c b a | a b c d | d c b a), "wrap" (a b c d | a b c d | a b c d), "nearest" (a a
+// a a | a b c d | d d d d) or "constant", which is FillValue.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
 type RandomZoom struct {
 	Base
 
@@ -21,14 +22,14 @@ type RandomZoom struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	HeightFactor      []float64 `keras:"height_factor,scalar"`              // range above -1 up to 1, or one number f for {-f, f}; required
-	WidthFactor       []float64 `keras:"width_factor,scalar"`               // the same; nil takes the draw of HeightFactor
-	FillMode          string    `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
-	Interpolation     string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
-	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	FillValue         float64   `keras:"fill_value"`                        // of FillMode "constant"
-	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	HeightFactor      []float64         `keras:"height_factor,scalar"`              // range above -1 up to 1, or one number f for {-f, f}; required
+	WidthFactor       []float64         `keras:"width_factor,scalar"`               // the same; nil takes the draw of HeightFactor
+	FillMode          FillMode          `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
+	Interpolation     Interpolation     `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	FillValue         float64           `keras:"fill_value"`                        // of FillMode "constant"
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -88,11 +89,8 @@ func (l *RandomZoom) cells(x *ops.Tensor, d drawn) affineMap {
 	return affineMap{width, none, shift(width, x.Dim(2)), none, height, shift(height, x.Dim(1))}
 }
 
-// Call applies the layer inside a trace.
-func (l *RandomZoom) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
+func (l *RandomZoom) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
+	return l.BoundingBoxFormat, l.DataFormat
 }
-
-func (l *RandomZoom) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[RandomZoom]() }

@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// BenchmarkRecurrentTrainStep is one step of gradient descent on 64 texts of 100 words: embedding 5000 x 64, a recurrent layer of
-// 128 units over 100 steps, a dense layer of one unit.
+// BenchmarkRecurrentTrainStep is one step of gradient descent on 64 texts of 100 words: embedding 5000 x 64, a
+// recurrent layer of 128 units over 100 steps, a dense layer of one unit.
 func BenchmarkRecurrentTrainStep(b *testing.B) {
 	for name, l := range map[string]layers.Layer{
 		"LSTM":              &layers.LSTM{Units: 128},

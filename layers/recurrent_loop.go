@@ -44,8 +44,8 @@ func (l *recurrentLoop) build(b *Builder, in []ir.Shape) {
 	b.BuildMember(l.cell, slices.Concat(in[0][:1], in[0][2:]))
 }
 
-// recurrentInputs sorts the input, the initial states and the mask out of the inputs. A bool tensor at the end is the mask.
-// Without one the mask that came with x counts, unless there are states: then Keras does not look at it.
+// recurrentInputs sorts the input, the initial states and the mask out of the inputs. A bool tensor at the end is the
+// mask. Without one the mask that came with x counts, unless there are states: then Keras does not look at it.
 func recurrentInputs(in []*ops.Tensor) (x *ops.Tensor, states []*ops.Tensor, mask *ops.Tensor) {
 	x, states = in[0], in[1:]
 	if n := len(states); n > 0 && states[n-1].DType() == ir.Bool {
@@ -102,7 +102,8 @@ func (l *recurrentLoop) forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return out
 }
 
-// stepMask returns the mask of the steps (batch, steps), or nil. A mask with further axes masks a step where all of them do.
+// stepMask returns the mask of the steps (batch, steps), or nil. A mask with further axes masks a step where all of
+// them do.
 func stepMask(c *Context, x, mask *ops.Tensor) *ops.Tensor {
 	if mask == nil {
 		return nil
@@ -117,8 +118,8 @@ func stepMask(c *Context, x, mask *ops.Tensor) *ops.Tensor {
 	return mask
 }
 
-// initial returns the states to begin with: those handed over, those kept from the batch before, or zeros. kept are the variables
-// that the last states go to.
+// initial returns the states to begin with: those handed over, those kept from the batch before, or zeros. kept are the
+// variables that the last states go to.
 func (l *recurrentLoop) initial(c *Context, given []*ops.Tensor, step ir.Shape) (states []*ops.Tensor, kept distribute.Variables, zeros bool) {
 	shapes := stateShapes(c, l.cell, step)
 	compute := attach(l.cell).dtypePolicy(c).Compute
@@ -145,12 +146,12 @@ func (l *recurrentLoop) initial(c *Context, given []*ops.Tensor, step ir.Shape) 
 	return states, kept, false
 }
 
-// scan runs the loop over xs: projected inputs and, where there is one, the mask (steps, batch, 1...). zeros says that the initial
-// states are known to be zero.
+// scan runs the loop over xs: projected inputs and, where there is one, the mask (steps, batch, 1...). zeros says that
+// the initial states are known to be zero.
 func (l *recurrentLoop) scan(c *Context, run CellRun, xs, states []*ops.Tensor, zeros bool) (last, ys *ops.Tensor, final []*ops.Tensor) {
 	n, masked := len(states), len(xs) == 2
-	// The result of the step before is carried where it is read and is no state: masked steps repeat it, and without sequences
-	// the last one is the layer's result.
+	// The result of the step before is carried where it is read and is no state: masked steps repeat it, and without
+	// sequences the last one is the layer's result.
 	stateSpeaks := run.OutputIsState && (!masked || zeros && !l.zeros)
 	carried := !stateSpeaks && (!l.sequences || masked && !l.zeros)
 	carry := append([]*ops.Tensor{}, states...)
@@ -213,8 +214,8 @@ func (l *recurrentLoop) reset() error {
 	return l.kept.reset()
 }
 
-// keptStates are the states that a stateful layer keeps between batches. Replicas whose part of the batch has another length have
-// variables of their own; those of equal length share a variable, of which each replica has its own copy.
+// keptStates are the states that a stateful layer keeps between batches. Replicas whose part of the batch has another
+// length have variables of their own; those of equal length share a variable, of which each replica has its own copy.
 type keptStates struct {
 	mu     sync.Mutex
 	global int // size of the batches; 0 before the first

@@ -126,7 +126,8 @@ func count(p *ir.Program, op ir.Op) (outside, inside int) {
 	return outside, inside
 }
 
-// TestRecurrentDropoutMasks: the masks are drawn once for all steps: one for all gates, or with recurrent dropout one for each.
+// TestRecurrentDropoutMasks: the masks are drawn once for all steps: one for all gates, or with recurrent dropout one
+// for each.
 func TestRecurrentDropoutMasks(t *testing.T) {
 	for _, row := range []struct {
 		layer layers.Layer
@@ -149,7 +150,8 @@ func TestRecurrentDropoutMasks(t *testing.T) {
 	}
 }
 
-// TestRecurrentDropoutValues: the same elements are missing at every step, the others are scaled, and each example has its own.
+// TestRecurrentDropoutValues: the same elements are missing at every step, the others are scaled, and each example has
+// its own.
 func TestRecurrentDropoutValues(t *testing.T) {
 	const batch, steps, units = 3, 4, 16
 	l := &layers.SimpleRNN{Units: units, Activation: "linear", NoBias: true, Dropout: 0.25, ReturnSequences: true, KernelInitializer: "identity", RecurrentInitializer: "zeros"}
@@ -227,9 +229,6 @@ func (d *doubler) Start(*layers.Context, int) layers.CellRun {
 	}}
 }
 func (d *doubler) Forward(_ *layers.Context, in []*ops.Tensor) []*ops.Tensor { return in }
-func (d *doubler) Call(c *layers.Context, in ...*ops.Tensor) *ops.Tensor {
-	return layers.Invoke(d, c, in...)
-}
 
 // TestOwnCell: a cell whose result is no state, with the results of masked steps repeated or zero.
 func TestOwnCell(t *testing.T) {
@@ -357,7 +356,7 @@ func TestConvLSTMChannelsFirst(t *testing.T) {
 			return []*ops.Tensor{ops.Transpose(in[0], perm...)}
 		}, x)[0]
 	}
-	run := func(format string, x opstest.Array, mask opstest.Array) answer {
+	run := func(format layers.DataFormat, x opstest.Array, mask opstest.Array) answer {
 		l := &layers.ConvLSTM2D{Filters: 2, KernelSize: []int{2, 1}, DataFormat: format, ReturnSequences: true, ReturnState: true}
 		buildFor(t, l, x.Shape...)
 		fillWeights(t, l)

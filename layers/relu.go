@@ -7,7 +7,8 @@ import "github.com/gokeras/gokeras/keras/ops"
 //	y = min(x, MaxValue)   where x > t
 //	y = s · (x - t)        elsewhere
 //
-// Input shape: any. Output shape: that of the input. A mask passes through. Behaviour and defaults are those of keras.layers.ReLU.
+// Input shape: any. Output shape: that of the input. A mask passes through. Behaviour and defaults are those of
+// keras.layers.ReLU.
 type ReLU struct {
 	Base
 
@@ -28,9 +29,6 @@ func (l *ReLU) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	}
 	return []*ops.Tensor{ops.ReluWith(one(c, in), l.NegativeSlope, limit, l.Threshold)}
 }
-
-// Call applies the layer inside a trace.
-func (l *ReLU) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
 
 // SupportsMasking reports that a mask passes through.
 func (l *ReLU) SupportsMasking() bool { return true }

@@ -25,9 +25,4 @@ func (l *RepeatVector) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.Repeat(ops.ExpandDims(x, 1), l.N, 1)}
 }
 
-// Call applies the layer inside a trace.
-func (l *RepeatVector) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 func init() { Register[RepeatVector]() }

@@ -48,11 +48,6 @@ func perChannel(x *ops.Tensor, name string, values []float64) *ops.Tensor {
 	return ops.Constant(x, x.DType(), ir.Shape{len(values)}, values)
 }
 
-// Call applies the layer inside a trace.
-func (l *Rescaling) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // SupportsMasking reports that a mask passes through.
 func (l *Rescaling) SupportsMasking() bool { return true }
 

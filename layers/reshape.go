@@ -7,8 +7,8 @@ import (
 
 // Reshape gives each example another shape with the same elements in row-major order.
 //
-// Input shape: (batch, ...). Output shape: (batch, TargetShape...), where one entry may be -1 and is worked out. A mask does not
-// pass through.
+// Input shape: (batch, ...). Output shape: (batch, TargetShape...), where one entry may be -1 and is worked out. A mask
+// does not pass through.
 type Reshape struct {
 	Base
 
@@ -47,8 +47,5 @@ func (l *Reshape) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	}
 	return []*ops.Tensor{ops.Reshape(x, shape...)}
 }
-
-// Call applies the layer inside a trace.
-func (l *Reshape) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
 
 func init() { Register[Reshape]() }

@@ -8,9 +8,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// interpolations are the kernels of image resizing: the weight of a cell at a distance from the sampled point, and the distance
-// from which on it is 0.
-var interpolations = map[string]struct {
+// interpolations are the kernels of image resizing: the weight of a cell at a distance from the sampled point, and the
+// distance from which on it is 0.
+var interpolations = map[Interpolation]struct {
 	radius int
 	weight func(distance float64) float64
 }{
@@ -20,8 +20,8 @@ var interpolations = map[string]struct {
 	"lanczos5": {5, func(d float64) float64 { return lanczos(5, d) }},
 }
 
-// keysCubic is the cubic kernel with a = -1/2. Source: Keys, "Cubic Convolution Interpolation for Digital Image Processing",
-// IEEE Transactions on Acoustics, Speech, and Signal Processing 29(6), 1981.
+// keysCubic is the cubic kernel with a = -1/2. Source: Keys, "Cubic Convolution Interpolation for Digital Image
+// Processing", IEEE Transactions on Acoustics, Speech, and Signal Processing 29(6), 1981.
 func keysCubic(d float64) float64 {
 	if d < 1 {
 		return (1.5*d-2.5)*d*d + 1
@@ -37,12 +37,12 @@ func lanczos(radius, d float64) float64 {
 	return radius * math.Sin(math.Pi*d) * math.Sin(math.Pi*d/radius) / (math.Pi * math.Pi * d * d)
 }
 
-// resizeAxis gives one axis another length. Cell i of the result is sampled at (i + ½)·old/new - ½ of the input, from the 2·radius
-// nearest cells; the weights of those outside go to the ones inside. With antialias the kernel is old/new times as wide where the
-// axis becomes shorter, so that every cell of the input counts.
+// resizeAxis gives one axis another length. Cell i of the result is sampled at (i + ½)·old/new - ½ of the input, from
+// the 2·radius nearest cells; the weights of those outside go to the ones inside. With antialias the kernel is old/new
+// times as wide where the axis becomes shorter, so that every cell of the input counts.
 //
 //dim:known what is open is left at once
-func resizeAxis(x *ops.Tensor, axis, length int, interpolation string, antialias bool) *ops.Tensor {
+func resizeAxis(x *ops.Tensor, axis, length int, interpolation Interpolation, antialias bool) *ops.Tensor {
 	kernel, ok := interpolations[interpolation]
 	if !ok {
 		ops.Failf(x.Graph(), "unknown Interpolation %q; use \"nearest\", \"bilinear\", \"bicubic\", \"lanczos3\" or \"lanczos5\"", interpolation)
@@ -92,8 +92,9 @@ func resizeNearest(x *ops.Tensor, axis, length int) *ops.Tensor {
 	}, old), axis)
 }
 
-// resizeImages gives images a height and width; axes are those of the two. An axis that has its length already is left alone.
-func resizeImages(x *ops.Tensor, axes [2]int, height, width int, interpolation string, antialias bool) *ops.Tensor {
+// resizeImages gives images a height and width; axes are those of the two. An axis that has its length already is left
+// alone.
+func resizeImages(x *ops.Tensor, axes [2]int, height, width int, interpolation Interpolation, antialias bool) *ops.Tensor {
 	for i, length := range []int{height, width} {
 		switch {
 		case x.Dim(axes[i]) == length:
@@ -116,8 +117,8 @@ func cropToAspectRatio(x *ops.Tensor, axes [2]int, height, width int) *ops.Tenso
 	return ops.SliceAxis(x, axes[1], left, dim.Add(left, cropWidth))
 }
 
-// padToAspectRatio puts a border of the given value around images so that they get the ratio of height to width, less one cell where
-// the border would be odd. Keras pads along the height, or else along the width.
+// padToAspectRatio puts a border of the given value around images so that they get the ratio of height to width, less
+// one cell where the border would be odd. Keras pads along the height, or else along the width.
 func padToAspectRatio(x *ops.Tensor, axes [2]int, height, width int, value float64) *ops.Tensor {
 	h, w := x.Dim(axes[0]), x.Dim(axes[1])
 	if !dim.Known(h) || !dim.Known(w) {
@@ -134,9 +135,9 @@ func padToAspectRatio(x *ops.Tensor, axes [2]int, height, width int, value float
 	return ops.Pad(x, pads, pads, value)
 }
 
-// imageAxes returns the axes of height, width and channels of images (batch, height, width, channels), or of one image without the
-// batch.
-func imageAxes(x *ops.Tensor, dataFormat string) (spatial [2]int, channels int) {
+// imageAxes returns the axes of height, width and channels of images (batch, height, width, channels), or of one image
+// without the batch.
+func imageAxes(x *ops.Tensor, dataFormat DataFormat) (spatial [2]int, channels int) {
 	first := isChannelsFirst(x.Graph(), dataFormat)
 	if r := x.Rank(); r != 3 && r != 4 {
 		ops.Failf(x.Graph(), "expected images of 4 axes %s, or one image of 3, received shape %v; reshape it or add the missing axes",

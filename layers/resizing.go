@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Resizing gives images another height and width. Cell i of an axis of new length n is sampled at (i + ½)·old/n - ½ of the old
-// axis:
+// Resizing gives images another height and width. Cell i of an axis of new length n is sampled at (i + ½)·old/n - ½ of
+// the old axis:
 //
 //	y[i] = Σ_j w(|at - j|)·x[j] / Σ_j w(|at - j|)     at = (i + ½)·old/n - ½
 //
@@ -22,12 +22,12 @@ import (
 //
 // With Antialias distances count n/old-fold where the axis becomes shorter (n < old), so that no cell is passed over.
 //
-// CropToAspectRatio first cuts the largest piece of the new proportions out of the middle; PadToAspectRatio first adds a border of
-// FillValue. Otherwise the proportions change.
+// CropToAspectRatio first cuts the largest piece of the new proportions out of the middle; PadToAspectRatio first adds
+// a border of FillValue. Otherwise the proportions change.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: the same with Height and Width. Integers stay integers: they are rounded to the nearest, halves
-// to even, and kept in the range of their type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: the same with Height and Width. Integers stay integers: they are
+// rounded to the nearest, halves to even, and kept in the range of their type. A mask does not pass through.
 type Resizing struct {
 	Base
 
@@ -35,16 +35,16 @@ type Resizing struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Height            int     `keras:"height"`                            // required
-	Width             int     `keras:"width"`                             // required
-	Interpolation     string  `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
-	CropToAspectRatio bool    `keras:"crop_to_aspect_ratio"`              // see above
-	PadToAspectRatio  bool    `keras:"pad_to_aspect_ratio"`               // see above
-	FillMode          string  `keras:"fill_mode,default=constant"`        // "constant", the only one
-	FillValue         float64 `keras:"fill_value"`                        // of the border
-	Antialias         bool    `keras:"antialias"`                         // see above
-	DataFormat        string  `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	BoundingBoxFormat string  `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	Height            int               `keras:"height"`                            // required
+	Width             int               `keras:"width"`                             // required
+	Interpolation     Interpolation     `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
+	CropToAspectRatio bool              `keras:"crop_to_aspect_ratio"`              // see above
+	PadToAspectRatio  bool              `keras:"pad_to_aspect_ratio"`               // see above
+	FillMode          FillMode          `keras:"fill_mode,default=constant"`        // "constant", the only one
+	FillValue         float64           `keras:"fill_value"`                        // of the border
+	Antialias         bool              `keras:"antialias"`                         // see above
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -76,7 +76,7 @@ func (l *Resizing) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return t.tensors()
 }
 
-func (l *Resizing) resize(x *ops.Tensor, interpolation string) *ops.Tensor {
+func (l *Resizing) resize(x *ops.Tensor, interpolation Interpolation) *ops.Tensor {
 	axes, _ := imageAxes(x, l.DataFormat)
 	y := x
 	if l.CropToAspectRatio {
@@ -94,7 +94,8 @@ func (l *Resizing) resize(x *ops.Tensor, interpolation string) *ops.Tensor {
 	return y
 }
 
-// moveBoxes follows Keras, which reckons where the image lies in its border, or beyond the borders that cut it, in cells of the result.
+// moveBoxes follows Keras, which reckons where the image lies in its border, or beyond the borders that cut it, in
+// cells of the result.
 func (l *Resizing) moveBoxes(boxes, x *ops.Tensor) *ops.Tensor {
 	size := sizeOfImages(x, l.DataFormat)
 	height, width := float64(l.Height), float64(l.Width)
@@ -133,11 +134,8 @@ func needSize(x *ops.Tensor, height, width int) {
 	}
 }
 
-// Call applies the layer inside a trace.
-func (l *Resizing) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
+func (l *Resizing) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
+	return l.BoundingBoxFormat, l.DataFormat
 }
-
-func (l *Resizing) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[Resizing]() }

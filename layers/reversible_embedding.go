@@ -10,21 +10,22 @@ import (
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
-// ReversibleEmbedding looks up a vector for each number, as [Embedding] does, and turns vectors back into one score for each number,
-// as language models do before a softmax:
+// ReversibleEmbedding looks up a vector for each number, as [Embedding] does, and turns vectors back into one score for
+// each number, as language models do before a softmax:
 //
 //	Call:    y[..., :] = embeddings[x[...], :]
 //	Reverse: y = x · R,   R = embeddingsᵀ, or reverse_embeddings with UntiedWeights
 //
 // With LogitSoftCap s the scores are s·tanh(y/s), which lie between -s and s. There is no bias.
 //
-// Input shape: any, integers in [0, InputDim); a number outside is an error when the step runs. Output shape: that of the input
-// with OutputDim as a new last axis. In reverse: (..., OutputDim) to (..., InputDim). Weights: embeddings (InputDim, OutputDim),
-// and reverse_embeddings (OutputDim, InputDim) with UntiedWeights. With MaskZero number 0 stands for padding, and the looked up vectors
-// carry the mask x ≠ 0; scores carry none.
+// Input shape: any, integers in [0, InputDim); a number outside is an error when the step runs. Output shape: that of
+// the input with OutputDim as a new last axis. In reverse: (..., OutputDim) to (..., InputDim). Weights: embeddings
+// (InputDim, OutputDim), and reverse_embeddings (OutputDim, InputDim) with UntiedWeights. With MaskZero number 0 stands
+// for padding, and the looked up vectors carry the mask x ≠ 0; scores carry none.
 //
-// One layer is called in both ways: [ReversibleEmbedding.Call] and [ReversibleEmbedding.Reverse] inside a trace, [Apply] and
-// [ReversibleEmbedding.ApplyReverse] in a Functional model, whose files have the argument reverse=True for the latter.
+// One layer is called in both ways: [ReversibleEmbedding.Call] and [ReversibleEmbedding.Reverse] inside a trace,
+// [Apply] and [ReversibleEmbedding.ApplyReverse] in a Functional model, whose files have the argument reverse=True for
+// the latter.
 //
 // Source: Press and Wolf, "Using the Output Embedding to Improve Language Models", EACL 2017; behaviour of
 // keras.layers.ReversibleEmbedding.
@@ -154,7 +155,8 @@ func (l *ReversibleEmbedding) ComputeMask(_ *Context, _, outputs []*ops.Tensor) 
 	return []*ops.Tensor{outputs[0].Mask()}
 }
 
-// EnableLora trains a change of low rank in place of the embeddings, A (InputDim, rank) times B (rank, OutputDim); see [Dense.EnableLora].
+// EnableLora trains a change of low rank in place of the embeddings, A (InputDim, rank) times B (rank, OutputDim); see
+// [Dense.EnableLora].
 func (l *ReversibleEmbedding) EnableLora(rank int, options ...LoraOptions) error {
 	return l.enableLora(&l.lora, l.loraTarget, &l.LoraRank, &l.LoraAlpha, rank, options)
 }
@@ -168,11 +170,6 @@ func (l *ReversibleEmbedding) weightsInFiles() *weightsInFiles {
 		return l.whole.inFiles(&l.Base, &l.lora, l.embeddings, nil, l.whole.dequantizeRows, quantizeRows)
 	}
 	return l.lora.inFiles(&l.Base, l.embeddings)
-}
-
-// Call looks vectors up, inside a trace.
-func (l *ReversibleEmbedding) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // Reverse turns vectors (..., OutputDim) into scores (..., InputDim), inside a trace.

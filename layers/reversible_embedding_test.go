@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	gorgonia "gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
@@ -28,8 +27,8 @@ func reversed(l *layers.ReversibleEmbedding, policy string, x opstest.Array) (y 
 	return l.Reverse(c, r.Graph().Input("x", x.DType, x.Shape...)), nil
 }
 
-// TestReverseIsATranspose: scores of looked up vectors are products of rows of the table, bounded by the cap; the mask ends with the
-// vectors.
+// TestReverseIsATranspose: scores of looked up vectors are products of rows of the table, bounded by the cap; the mask
+// ends with the vectors.
 func TestReverseIsATranspose(t *testing.T) {
 	table := []float64{1, 2, 0, -1, 3, 0.5}
 	for _, limit := range []*float64{nil, new(2.0)} {
@@ -94,11 +93,11 @@ func TestReversibleEmbeddingErrors(t *testing.T) {
 	assert.False(t, layers.IsCallArgument(&layers.Embedding{}, "reverse"))
 }
 
-// TestWrongIndexNamesItsLayer: a number outside of a table is reported under the path of the layer whose table it is, also where several
-// layers look it up, one layer is called several times or in reverse, and inside other models.
+// TestWrongIndexNamesItsLayer: a number outside of a table is reported under the path of the layer whose table it is,
+// also where several layers look it up, one layer is called several times or in reverse, and inside other models.
 func TestWrongIndexNamesItsLayer(t *testing.T) {
-	ids := func(values ...int32) *gorgonia.Dense {
-		return gorgonia.New(gorgonia.WithShape(2, 3), gorgonia.WithBacking(values))
+	ids := func(values ...int32) data.Array {
+		return data.Must(data.ArrayOf(values, 2, 3))
 	}
 	good, bad := ids(0, 1, 2, 3, 4, 5), ids(0, 1, 2, 3, 4, 9)
 	input := func() *layers.KerasTensor { return keras.Input(keras.Shape(3), keras.DType("int32")) }

@@ -12,8 +12,8 @@ import (
 //
 // Half precision is computed in float32.
 //
-// Input shape: any. Output shape: that of the input. A mask does not pass through, as in Keras. Weights: scale, of the lengths of
-// Axis. Source: Zhang, Sennrich, "Root Mean Square Layer Normalization", NeurIPS 2019, equation 4.
+// Input shape: any. Output shape: that of the input. A mask does not pass through, as in Keras. Weights: scale, of the
+// lengths of Axis. Source: Zhang, Sennrich, "Root Mean Square Layer Normalization", NeurIPS 2019, equation 4.
 type RMSNormalization struct {
 	Base
 
@@ -40,11 +40,6 @@ func (l *RMSNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	square := ops.KeepDims(ops.Mean(ops.Square(x), axes...), x, axes...)
 	y := ops.Multiply(ops.Multiply(x, ops.Rsqrt(ops.AddScalar(square, number(l.Epsilon, 1e-6)))), scale)
 	return []*ops.Tensor{ops.Cast(y, c.ComputeDType())}
-}
-
-// Call applies the layer inside a trace.
-func (l *RMSNormalization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 func init() { Register[RMSNormalization]() }

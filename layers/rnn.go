@@ -7,17 +7,19 @@ import (
 
 // RNN runs a cell over the steps of a sequence.
 //
-// Inputs: x (batch, steps, features), optionally the initial states (batch, size), zeros where they are left out, and last
-// optionally a bool mask (batch, steps), true where a step counts. Results: the last output (batch, size), or with
+// Inputs: x (batch, steps, features), optionally the initial states (batch, size), zeros where they are left out, and
+// last optionally a bool mask (batch, steps), true where a step counts. Results: the last output (batch, size), or with
 // ReturnSequences all (batch, steps, size); with ReturnState the last states as well.
 //
-// The mask that came with x is used where none is given and there are no initial states: with states Keras does not look at it,
-// so give it as the last input there. Results with all steps carry the mask either way. A masked step keeps the states and
-// repeats the result of the step before it (zeros where there is none), or gives zeros with ZeroOutputForMask. With GoBackwards
-// the results come in the order they were computed in, from the last step to the first.
+// The mask that came with x is used where none is given and there are no initial states: with states Keras does not
+// look at it, so give it as the last input there. Results with all steps carry the mask either way. A masked step keeps
+// the states and repeats the result of the step before it (zeros where there is none), or gives zeros with
+// ZeroOutputForMask. With GoBackwards the results come in the order they were computed in, from the last step to the
+// first.
 //
-// A Stateful layer begins each batch with the states that the one before ended with, on each replica its own; ResetState sets them
-// to zero. All its batches must have one size; after ResetState another one may begin. Behaviour is that of keras.layers.RNN.
+// A Stateful layer begins each batch with the states that the one before ended with, on each replica its own;
+// ResetState sets them to zero. All its batches must have one size; after ResetState another one may begin. Behaviour
+// is that of keras.layers.RNN.
 type RNN struct {
 	Base
 
@@ -55,9 +57,6 @@ func (l *RNN) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return l.loo
 func (l *RNN) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
 	return l.loop.masks(in, out)
 }
-
-// Call applies the layer inside a trace; [InvokeAll] returns the states too.
-func (l *RNN) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
 
 // ResetState sets the states that a Stateful layer keeps between batches to zero.
 func (l *RNN) ResetState() error { return l.loop.reset() }

@@ -2,6 +2,7 @@ package layers
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
@@ -11,22 +12,23 @@ import (
 	"github.com/gokeras/gokeras/layers/initializers"
 )
 
-// RNNCell is one step of a recurrent layer: SimpleRNNCell, LSTMCell, GRUCell, StackedRNNCells, or one of your own for [RNN].
+// RNNCell is one step of a recurrent layer: SimpleRNNCell, LSTMCell, GRUCell, StackedRNNCells, or one of your own for
+// [RNN].
 type RNNCell interface {
 	Layer
 	// StateSizes returns the length of each state vector.
 	StateSizes() []int
 	// OutputSize returns the length of the result of a step.
 	OutputSize() int
-	// Start prepares the steps over one batch: it reads the weights and draws the dropout masks, which are the same at every
-	// step.
+	// Start prepares the steps over one batch: it reads the weights and draws the dropout masks, which are the same at
+	// every step.
 	Start(c *Context, batch int) CellRun
 }
 
 // CellRun computes the steps of a cell over one batch.
 type CellRun struct {
-	// Project maps inputs to what Step takes: of one step (batch, features), or of all at once (steps, batch, features), which is
-	// one large matrix product instead of many small ones. nil hands the inputs on as they are.
+	// Project maps inputs to what Step takes: of one step (batch, features), or of all at once (steps, batch,
+	// features), which is one large matrix product instead of many small ones. nil hands the inputs on as they are.
 	Project func(x *ops.Tensor) *ops.Tensor
 	// Step maps projected inputs (batch, ...) and states (batch, size) to the result (batch, size) and the new states.
 	Step func(x *ops.Tensor, states []*ops.Tensor) (y *ops.Tensor, next []*ops.Tensor)
@@ -53,8 +55,8 @@ func stateShapes(c *Context, cell RNNCell, step ir.Shape) []ir.Shape {
 	return shapes
 }
 
-// startCell starts a run for inputs of a shape, in the scope and the compute type of the cell, which may have a dtype policy of its
-// own.
+// startCell starts a run for inputs of a shape, in the scope and the compute type of the cell, which may have a dtype
+// policy of its own.
 func startCell(c *Context, cell RNNCell, step ir.Shape) CellRun {
 	b := attach(cell)
 	if !b.built {
@@ -148,8 +150,8 @@ type recurrentRun struct {
 	bias, stateBias *ops.Tensor   // of the inputs' and of the states' share; nil for none
 }
 
-// startRun reads the weights and draws the dropout masks. Keras draws one mask of the inputs for all gates as long as there is no
-// recurrent dropout, and otherwise one for each gate, of inputs and states.
+// startRun reads the weights and draws the dropout masks. Keras draws one mask of the inputs for all gates as long as
+// there is no recurrent dropout, and otherwise one for each gate, of inputs and states.
 func (r *recurrent) startRun(c *Context, batch int, cfg recurrentConfig) *recurrentRun {
 	run := &recurrentRun{c: c, cfg: cfg, kernel: c.Weight(r.kernel), matrix: c.Weight(r.recurrentKernel)}
 	if r.bias != nil {
@@ -211,8 +213,8 @@ func (r *recurrentRun) product(x, kernel *ops.Tensor, masks []*ops.Tensor, from,
 	return ops.Concatenate(-1, parts...)
 }
 
-// splitGates cuts the last axis into n parts. Its gradient joins the parts' gradients at once, where that of ops.Split would add up n
-// tensors of the full size, in every step of the loop.
+// splitGates cuts the last axis into n parts. Its gradient joins the parts' gradients at once, where that of ops.Split
+// would add up n tensors of the full size, in every step of the loop.
 func splitGates(x *ops.Tensor, n int) []*ops.Tensor {
 	return ops.CustomGradient(func(xs ...*ops.Tensor) ([]*ops.Tensor, func([]*ops.Tensor) []*ops.Tensor) {
 		return ops.Split(xs[0], n, -1), func(dys []*ops.Tensor) []*ops.Tensor {
@@ -228,10 +230,15 @@ func addBias(x, bias *ops.Tensor) *ops.Tensor {
 	return ops.Add(x, bias)
 }
 
-// stepOf calls a cell on its own: inputs are x (batch, features) and the states; results are y and the new states.
-func stepOf(c *Context, cell RNNCell, in []*ops.Tensor) []*ops.Tensor {
+// ForwardCell is the Forward of a cell: one step by itself. Inputs are x (batch, features) and the states, results y
+// and the new states.
+func ForwardCell(c *Context, cell RNNCell, in []*ops.Tensor) []*ops.Tensor {
+	needContext(c, "ForwardCell")
+	if IsNil(cell) {
+		ops.Fail(c.Graph(), errNilLayer)
+	}
 	sizes := cell.StateSizes()
-	if len(in) != 1+len(sizes) {
+	if len(in) != 1+len(sizes) || slices.Contains(in, nil) {
 		ops.Failf(c.Graph(), "takes an input (batch, features) and %d states (batch, size), received %d tensors", len(sizes), len(in))
 	}
 	needRank(in[0], 2, "(batch, features)")
@@ -268,13 +275,13 @@ func (f forgetBias) Initialize(into kernels.Array, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	if err := other.Initialize(into.Rows(0, f.units), seed); err != nil {
+	if err := other.Initialize(into.Slice(0, f.units), seed); err != nil {
 		return fmt.Errorf("bias of the input gate: %w", err)
 	}
-	if err := (initializers.Ones{}).Initialize(into.Rows(f.units, 2*f.units), seed); err != nil {
+	if err := (initializers.Ones{}).Initialize(into.Slice(f.units, 2*f.units), seed); err != nil {
 		return err
 	}
-	if err := other.Initialize(into.Rows(2*f.units, 4*f.units), seed+1); err != nil {
+	if err := other.Initialize(into.Slice(2*f.units, 4*f.units), seed+1); err != nil {
 		return fmt.Errorf("bias of the cell and output gates: %w", err)
 	}
 	return nil

@@ -10,15 +10,16 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// Attribute is what a layer or model holds under one name in a Keras weights file: a layer, or a list of layers and lists.
+// Attribute is what a layer or model holds under one name in a Keras weights file: a layer, or a list of layers and
+// lists.
 type Attribute struct {
 	Name  string
 	Layer Layer       // nil for a list
 	List  []Attribute // their names have no meaning
 }
 
-// OwnWeights returns the variables of the layer itself, without those of the layers inside it, in the order in which a Keras file
-// numbers them: first the trained, then the other ones.
+// OwnWeights returns the variables of the layer itself, without those of the layers inside it, in the order in which a
+// Keras file numbers them: first the trained, then the other ones.
 func OwnWeights(l Layer) distribute.Variables {
 	var out distribute.Variables
 	for _, frozen := range []bool{false, true} {
@@ -31,10 +32,10 @@ func OwnWeights(l Layer) distribute.Variables {
 	return out
 }
 
-// AttributesOf returns what a layer is made of, by the names that a Keras file uses: those of [AttributeNamer], or else those of the
-// layer's exported fields. A field is called by the key in its keras tag, or by its name in snake case ("Conv1" is "conv1"). Layers
-// that neither names, as those handed to [Builder.Adopt] and held in no exported field, are the list "adopted". Names are in
-// alphabetical order, those that begin with an underscore last.
+// AttributesOf returns what a layer is made of, by the names that a Keras file uses: those of [AttributeNamer], or else
+// those of the layer's exported fields. A field is called by the key in its keras tag, or by its name in snake case
+// ("Conv1" is "conv1"). Layers that neither names, as those handed to [Builder.Adopt] and held in no exported field,
+// are the list "adopted". Names are in alphabetical order, those that begin with an underscore last.
 func AttributesOf(l Layer) []Attribute {
 	var out []Attribute
 	if namer, named := l.(AttributeNamer); named {
@@ -100,8 +101,8 @@ func count(names []string, name string) int {
 	return n
 }
 
-// FieldAttributes returns the layers in the exported fields of a struct, or of what a pointer points to; see [AttributesOf]. The
-// fields of embedded structs count as the struct's own. It returns nil for other values.
+// FieldAttributes returns the layers in the exported fields of a struct, or of what a pointer points to; see
+// [AttributesOf]. The fields of embedded structs count as the struct's own. It returns nil for other values.
 func FieldAttributes(value any) []Attribute {
 	v := reflect.ValueOf(value)
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
@@ -196,7 +197,8 @@ func (f finder) attribute(v reflect.Value) (Attribute, bool) {
 	return a, len(a.List) > 0
 }
 
-// AssetKeeper is implemented by layers that keep files of their own in a model file, such as the vocabulary of a look-up layer.
+// AssetKeeper is implemented by layers that keep files of their own in a model file, such as the vocabulary of a
+// look-up layer.
 type AssetKeeper interface {
 	// Assets returns the files by name ("vocabulary.txt"); none where the configuration says everything.
 	Assets() (map[string][]byte, error)
@@ -222,8 +224,8 @@ func inFiles(l Layer) *weightsInFiles {
 	return nil
 }
 
-// FileWeights returns the variables of the layer itself that have datasets in a Keras file, in their order, and those whose values are merged with
-// others there.
+// FileWeights returns the variables of the layer itself that have datasets in a Keras file, in their order, and those
+// whose values are merged with others there.
 func FileWeights(l Layer) (filed, merged distribute.Variables) {
 	if w := inFiles(l); w != nil {
 		return w.variables, w.merged

@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// SeparableConv1D is a convolution in two parts: one of each channel by itself, as in [DepthwiseConv1D], and one of window 1 that
-// mixes the channels:
+// SeparableConv1D is a convolution in two parts: one of each channel by itself, as in [DepthwiseConv1D], and one of
+// window 1 that mixes the channels:
 //
 //	z[b, p, c·M + m] = Σ x[b, p·stride + i·dilation, c] · depthwise_kernel[i, c, m]
 //	y[b, p, f] = activation(Σ z[b, p, k] · pointwise_kernel[0, k, f] + bias[f])
@@ -14,8 +14,8 @@ import (
 // with M = DepthMultiplier. Strides, padding and dilation belong to the first part.
 //
 // Input shape: (batch, steps, channels). Output shape: (batch, steps', filters) with the lengths of [Conv1D]. Weights:
-// depthwise_kernel (window..., channels, M), pointwise_kernel (1, channels·M, filters), bias (filters). Behaviour and defaults are
-// those of keras.layers.SeparableConv1D.
+// depthwise_kernel (window..., channels, M), pointwise_kernel (1, channels·M, filters), bias (filters). Behaviour and
+// defaults are those of keras.layers.SeparableConv1D.
 type SeparableConv1D struct {
 	Base
 
@@ -23,15 +23,15 @@ type SeparableConv1D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Filters         int    `keras:"filters"`                           // number of output channels; required
-	KernelSize      []int  `keras:"kernel_size,length=1"`              // length of the window; required, one number stands for all axes
-	Strides         []int  `keras:"strides,length=1,default=1"`        // steps between windows; nil is 1
-	Padding         string `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
-	DepthMultiplier int    `keras:"depth_multiplier,default=1"`        // results of the first part for each channel; 0 is 1
-	DataFormat      string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	DilationRate    []int  `keras:"dilation_rate,length=1,default=1"`  // distance between the window's cells; nil is 1
-	Activation      any    `keras:"activation,default=linear"`         // name or function; nil is linear
-	NoBias          bool   `keras:"use_bias,not"`                      // leave the bias out
+	Filters         int        `keras:"filters"`                           // number of output channels; required
+	KernelSize      []int      `keras:"kernel_size,length=1"`              // length of the window; required, one number stands for all axes
+	Strides         []int      `keras:"strides,length=1,default=1"`        // steps between windows; nil is 1
+	Padding         Padding    `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
+	DepthMultiplier int        `keras:"depth_multiplier,default=1"`        // results of the first part for each channel; 0 is 1
+	DataFormat      DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	DilationRate    []int      `keras:"dilation_rate,length=1,default=1"`  // distance between the window's cells; nil is 1
+	Activation      any        `keras:"activation,default=linear"`         // name or function; nil is linear
+	NoBias          bool       `keras:"use_bias,not"`                      // leave the bias out
 
 	DepthwiseInitializer any `keras:"depthwise_initializer,default=GlorotUniform"`
 	PointwiseInitializer any `keras:"pointwise_initializer,default=GlorotUniform"`
@@ -60,11 +60,6 @@ func (l *SeparableConv1D) Build(b *Builder, in []ir.Shape) {
 func (l *SeparableConv1D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	z := l.depthwise(c, one(c, in))
 	return l.leave(c, ops.Conv(z, c.Weight(l.pointwise), ops.ConvOptions{}), l.Activation)
-}
-
-// Call applies the layer inside a trace.
-func (l *SeparableConv1D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 func init() { Register[SeparableConv1D]() }

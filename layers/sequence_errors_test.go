@@ -11,7 +11,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// TestSequenceMistakes: wrong configurations and inputs of recurrent and attention layers are errors that say what was received.
+// TestSequenceMistakes: wrong configurations and inputs of recurrent and attention layers are errors that say what was
+// received.
 func TestSequenceMistakes(t *testing.T) {
 	x, vector, state := opstest.Normal(1, 2, 3, 4), opstest.Normal(1, 2, 4), opstest.Normal(1, 2, 5)
 	deep := opstest.Normal(1, 2, 3, 2, 4)
@@ -112,7 +113,7 @@ func TestSequenceConfigMistakes(t *testing.T) {
 	assert.Equal(t, 2, l.(*layers.LSTM).Units)
 	l, err = layers.FromObject(json.RawMessage(`{"class_name":"Bidirectional","config":{"merge_mode":null,"layer":{"class_name":"GRU","config":{"units":2}}}}`))
 	require.NoError(t, err)
-	assert.Equal(t, "none", l.(*layers.Bidirectional).MergeMode)
+	assert.Equal(t, layers.MergeNone, l.(*layers.Bidirectional).MergeMode)
 }
 
 // TestCallArguments: fields that are arguments of the call in Keras.

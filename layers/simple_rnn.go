@@ -9,8 +9,9 @@ import (
 //
 //	h' = activation(x·kernel + h·recurrent_kernel + bias)
 //
-// Inputs: x (batch, features) and the state h (batch, units). Results: h', and h' again as the new state. Weights: kernel
-// (features, units), recurrent_kernel (units, units), bias (units). Formula and defaults are those of keras.layers.SimpleRNNCell.
+// Inputs: x (batch, features) and the state h (batch, units). Results: h', and h' again as the new state. Weights:
+// kernel (features, units), recurrent_kernel (units, units), bias (units). Formula and defaults are those of
+// keras.layers.SimpleRNNCell.
 type SimpleRNNCell struct {
 	Base
 	recurrent
@@ -71,19 +72,16 @@ func (l *SimpleRNNCell) Start(c *Context, batch int) CellRun {
 func (l *SimpleRNNCell) IgnoredConfig() []string { return recurrentIgnored(&l.Base) }
 
 // Forward computes one step.
-func (l *SimpleRNNCell) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return stepOf(c, l, in) }
-
-// Call computes one step inside a trace and returns the result; [InvokeAll] returns the states too.
-func (l *SimpleRNNCell) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
+func (l *SimpleRNNCell) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	return ForwardCell(c, l, in)
 }
 
 // SimpleRNN runs a SimpleRNNCell over the steps of a sequence.
 //
-// Inputs: x (batch, steps, features), optionally the initial state (batch, units), zeros where left out, and last optionally a
-// bool mask (batch, steps). Results: the last h (batch, units), or with ReturnSequences all (batch, steps, units); with
-// ReturnState the last state as well. Masks, GoBackwards and Stateful are those of [RNN]. The formula and the weights are those
-// of SimpleRNNCell; behaviour and defaults are those of keras.layers.SimpleRNN.
+// Inputs: x (batch, steps, features), optionally the initial state (batch, units), zeros where left out, and last
+// optionally a bool mask (batch, steps). Results: the last h (batch, units), or with ReturnSequences all (batch, steps,
+// units); with ReturnState the last state as well. Masks, GoBackwards and Stateful are those of [RNN]. The formula and
+// the weights are those of SimpleRNNCell; behaviour and defaults are those of keras.layers.SimpleRNN.
 type SimpleRNN struct {
 	Base
 
@@ -154,11 +152,6 @@ func (l *SimpleRNN) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return
 // ComputeMask hands the mask of the input on to a result with all steps.
 func (l *SimpleRNN) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
 	return l.loop.masks(in, out)
-}
-
-// Call applies the layer inside a trace; [InvokeAll] returns the states too.
-func (l *SimpleRNN) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // ResetState sets the states that a Stateful layer keeps between batches to zero.

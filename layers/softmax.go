@@ -9,8 +9,8 @@ import (
 //
 //	y = exp(x) / Σ exp(x)
 //
-// summed along Axis, or along several axes together. Where the input has a mask (of a shape that broadcasts to the input's),
-// masked elements take no part and their results are 0; a row that is masked throughout gives zeros.
+// summed along Axis, or along several axes together. Where the input has a mask (of a shape that broadcasts to the
+// input's), masked elements take no part and their results are 0; a row that is masked throughout gives zeros.
 //
 // Input shape: any. Output shape: that of the input. The mask passes through.
 type Softmax struct {
@@ -53,11 +53,6 @@ func softmaxOver(x *ops.Tensor, axes []int) *ops.Tensor {
 		return ops.Softmax(x, axes[0])
 	}
 	return ops.Exp(ops.Subtract(x, ops.KeepDims(ops.Logsumexp(x, axes...), x, axes...)))
-}
-
-// Call applies the layer inside a trace.
-func (l *Softmax) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // SupportsMasking reports that a mask passes through.

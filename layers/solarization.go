@@ -4,15 +4,16 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// Solarization adds, in training, a number to the values of each image and inverts those that reach a threshold. Otherwise y = x.
+// Solarization adds, in training, a number to the values of each image and inverts those that reach a threshold.
+// Otherwise y = x.
 //
 //	z = clip(x + a, 0, 255);  y = z below t, else 255 - z
 //
-// with a even in [AdditionFactor[0], 255·AdditionFactor[1]) and t in the same way of ThresholdFactor, on images brought from
-// ValueRange to 0 ... 255 and back. A factor given as one number f stands for {0, f}.
+// with a even in [AdditionFactor[0], 255·AdditionFactor[1]) and t in the same way of ThresholdFactor, on images brought
+// from ValueRange to 0 ... 255 and back. A factor given as one number f stands for {0, f}.
 //
-// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
-// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
+// channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
 type Solarization struct {
 	Base
 
@@ -20,12 +21,12 @@ type Solarization struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	AdditionFactor    []float64 `keras:"addition_factor"`                   // see above, from 0 to 1; nil is 0
-	ThresholdFactor   []float64 `keras:"threshold_factor"`                  // see above, from 0 to 1; nil is 0
-	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat        string    `keras:"data_format,default=channels_last"` // has no effect on the result
-	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
+	AdditionFactor    []float64         `keras:"addition_factor"`                   // see above, from 0 to 1; nil is 0
+	ThresholdFactor   []float64         `keras:"threshold_factor"`                  // see above, from 0 to 1; nil is 0
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // has no effect on the result
+	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -61,11 +62,6 @@ func (l *Solarization) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return rescale(z, 0, 255, low, high)
 }
 
-// Call applies the layer inside a trace.
-func (l *Solarization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // AmendConfig writes factors of one number as the ranges that they stand for.
 func (l *Solarization) AmendConfig(keys map[string]any) error {
 	if err := amendFactor(keys, "addition_factor", orZero(l.AdditionFactor), 0); err != nil {
@@ -74,6 +70,8 @@ func (l *Solarization) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "threshold_factor", orZero(l.ThresholdFactor), 0)
 }
 
-func (l *Solarization) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
+func (l *Solarization) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
+	return l.BoundingBoxFormat, l.DataFormat
+}
 
 func init() { Register[Solarization]() }

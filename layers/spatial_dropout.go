@@ -6,15 +6,15 @@ import (
 )
 
 // channelNoise returns the shape of one draw for each example and channel of an input with n spatial axes.
-func channelNoise(x *ops.Tensor, n int, format string) ir.Shape {
+func channelNoise(x *ops.Tensor, n int, format DataFormat) ir.Shape {
 	return x.Shape().WithOnes(spatialAxes(x, n, format)...)
 }
 
-// SpatialDropout1D is a [Dropout] that drops whole channels: all steps of a sequence share one draw for each channel, because
-// neighbours resemble each other too much to stand in for one another.
+// SpatialDropout1D is a [Dropout] that drops whole channels: all steps of a sequence share one draw for each channel,
+// because neighbours resemble each other too much to stand in for one another.
 //
-// Input shape: (batch, steps, channels). Output shape: that of the input. A mask passes through. Source: Tompson et al.,
-// "Efficient Object Localization Using Convolutional Networks", CVPR 2015.
+// Input shape: (batch, steps, channels). Output shape: that of the input. A mask passes through. Source: Tompson et
+// al., "Efficient Object Localization Using Convolutional Networks", CVPR 2015.
 type SpatialDropout1D struct {
 	Base
 
@@ -32,20 +32,15 @@ func (l *SpatialDropout1D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{dropout(c, x, l.Rate, l.Seed, channelNoise(x, 1, ""))}
 }
 
-// Call applies the layer inside a trace.
-func (l *SpatialDropout1D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // SupportsMasking reports that a mask passes through.
 func (l *SpatialDropout1D) SupportsMasking() bool { return true }
 
-// SpatialDropout2D is a [Dropout] that drops whole channels: all cells of an image share one draw for each channel, because
-// neighbours resemble each other too much to stand in for one another.
+// SpatialDropout2D is a [Dropout] that drops whole channels: all cells of an image share one draw for each channel,
+// because neighbours resemble each other too much to stand in for one another.
 //
-// Input shape: (batch, height, width, channels). Output shape: that of the input. With DataFormat ChannelsFirst the channels come
-// after the batch. A mask passes through. Source: Tompson et al., "Efficient Object Localization Using Convolutional Networks",
-// CVPR 2015.
+// Input shape: (batch, height, width, channels). Output shape: that of the input. With DataFormat ChannelsFirst the
+// channels come after the batch. A mask passes through. Source: Tompson et al., "Efficient Object Localization Using
+// Convolutional Networks", CVPR 2015.
 type SpatialDropout2D struct {
 	Base
 
@@ -53,9 +48,9 @@ type SpatialDropout2D struct {
 	DType  string `keras:"dtype,plain"`             // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not,omitempty"` // not trained
 
-	Rate       float64 `keras:"rate"`                              // from 0 to 1
-	DataFormat string  `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	Seed       *int    `keras:"seed"`                              // sets the draws apart from those of other seeds
+	Rate       float64    `keras:"rate"`                              // from 0 to 1
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	Seed       *int       `keras:"seed"`                              // sets the draws apart from those of other seeds
 }
 
 // Forward computes the layer.
@@ -64,20 +59,15 @@ func (l *SpatialDropout2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{dropout(c, x, l.Rate, l.Seed, channelNoise(x, 2, l.DataFormat))}
 }
 
-// Call applies the layer inside a trace.
-func (l *SpatialDropout2D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // SupportsMasking reports that a mask passes through.
 func (l *SpatialDropout2D) SupportsMasking() bool { return true }
 
-// SpatialDropout3D is a [Dropout] that drops whole channels: all cells of a volume share one draw for each channel, because
-// neighbours resemble each other too much to stand in for one another.
+// SpatialDropout3D is a [Dropout] that drops whole channels: all cells of a volume share one draw for each channel,
+// because neighbours resemble each other too much to stand in for one another.
 //
-// Input shape: (batch, depth, height, width, channels). Output shape: that of the input. With DataFormat ChannelsFirst the
-// channels come after the batch. A mask passes through. Source: Tompson et al., "Efficient Object Localization Using Convolutional
-// Networks", CVPR 2015.
+// Input shape: (batch, depth, height, width, channels). Output shape: that of the input. With DataFormat ChannelsFirst
+// the channels come after the batch. A mask passes through. Source: Tompson et al., "Efficient Object Localization
+// Using Convolutional Networks", CVPR 2015.
 type SpatialDropout3D struct {
 	Base
 
@@ -85,20 +75,15 @@ type SpatialDropout3D struct {
 	DType  string `keras:"dtype,plain"`             // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not,omitempty"` // not trained
 
-	Rate       float64 `keras:"rate"`                              // from 0 to 1
-	DataFormat string  `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	Seed       *int    `keras:"seed"`                              // sets the draws apart from those of other seeds
+	Rate       float64    `keras:"rate"`                              // from 0 to 1
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	Seed       *int       `keras:"seed"`                              // sets the draws apart from those of other seeds
 }
 
 // Forward computes the layer.
 func (l *SpatialDropout3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
 	return []*ops.Tensor{dropout(c, x, l.Rate, l.Seed, channelNoise(x, 3, l.DataFormat))}
-}
-
-// Call applies the layer inside a trace.
-func (l *SpatialDropout3D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // SupportsMasking reports that a mask passes through.

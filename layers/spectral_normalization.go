@@ -7,16 +7,16 @@ import (
 	"github.com/gokeras/gokeras/layers/initializers"
 )
 
-// SpectralNormalization wraps a layer and divides its kernel by (an estimate of) its largest singular value σ before each training
-// step, so that the layer cannot stretch its input by more than 1. With the kernel as a matrix W (all axes but the last, last
-// axis) and a vector u that is kept between steps, PowerIterations times
+// SpectralNormalization wraps a layer and divides its kernel by (an estimate of) its largest singular value σ before
+// each training step, so that the layer cannot stretch its input by more than 1. With the kernel as a matrix W (all
+// axes but the last, last axis) and a vector u that is kept between steps, PowerIterations times
 //
 //	v = u·Wᵀ / ‖u·Wᵀ‖,   u = v·W / ‖v·W‖
 //
 // then σ = v·W·uᵀ and kernel = kernel / σ. Outside training the layer's kernel is used as it is.
 //
-// Input and output shape: those of the layer. Weights: vector_u (1, last axis of the kernel), not trained. Source: Miyato et al.,
-// "Spectral Normalization for Generative Adversarial Networks", ICLR 2018.
+// Input and output shape: those of the layer. Weights: vector_u (1, last axis of the kernel), not trained. Source:
+// Miyato et al., "Spectral Normalization for Generative Adversarial Networks", ICLR 2018.
 type SpectralNormalization struct {
 	Base
 
@@ -58,7 +58,7 @@ func (l *SpectralNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Ten
 	if c.Training {
 		l.normalizeKernel(c)
 	}
-	y := l.Layer.Call(c, in...)
+	y := Invoke(l.Layer, c, in...)
 	if in[0].DType().IsFloat() {
 		y = ops.Cast(y, in[0].DType())
 	}
@@ -85,10 +85,5 @@ func (l *SpectralNormalization) normalizeKernel(c *Context) {
 
 // MemberAttributes names the layer as Keras files do.
 func (l *SpectralNormalization) MemberAttributes() []string { return []string{"layer"} }
-
-// Call applies the layer inside a trace.
-func (l *SpectralNormalization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
 
 func init() { Register[SpectralNormalization]() }

@@ -11,8 +11,9 @@ import (
 
 // StackedRNNCells is several cells as one: each feeds the next, at every step.
 //
-// Inputs: x (batch, features) and the states of all cells in order. Results: the result of the last cell, then the new states of
-// all cells. Behaviour is that of keras.layers.StackedRNNCells; keras.layers.RNN makes one from a list of cells.
+// Inputs: x (batch, features) and the states of all cells in order. Results: the result of the last cell, then the new
+// states of all cells. Behaviour is that of keras.layers.StackedRNNCells; keras.layers.RNN makes one from a list of
+// cells.
 type StackedRNNCells struct {
 	Base
 
@@ -79,12 +80,7 @@ func (l *StackedRNNCells) Start(c *Context, batch int) CellRun {
 
 // Forward computes one step.
 func (l *StackedRNNCells) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	return stepOf(c, l, in)
-}
-
-// Call computes one step inside a trace and returns the result; [InvokeAll] returns the states too.
-func (l *StackedRNNCells) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
+	return ForwardCell(c, l, in)
 }
 
 // MigrateConfig reads the cells, a list of objects.

@@ -72,7 +72,7 @@ func sequence(examples int) (whole, first, second opstest.Array) {
 	return whole, cut(0, 2), cut(2, 5)
 }
 
-// TestStatefulGoesOn: two batches give what one long one does, for any number of replicas; ResetState begins anew.
+// TestStatefulGoesOn: two batches give what one long one does, for any number of replicas; ResetState starts over.
 func TestStatefulGoesOn(t *testing.T) {
 	const examples = 5
 	whole, first, second := sequence(examples)

@@ -11,17 +11,18 @@ import (
 	"github.com/gokeras/gokeras/layers/initializers"
 )
 
-// STFTSpectrogram turns sound into the strength of frequencies over time, by a convolution whose kernels start as those of a short-time
-// Fourier transform ([initializers.STFT]) and are trained on, unless the layer is frozen. Every channel is treated alike. With the real part
-// r and the imaginary part i of a frame, Mode says what comes out:
+// STFTSpectrogram turns sound into the strength of frequencies over time, by a convolution whose kernels start as those
+// of a short-time Fourier transform ([initializers.STFT]) and are trained on, unless the layer is frozen. Every channel
+// is treated alike. With the real part r and the imaginary part i of a frame, Mode says what comes out:
 //
 //	"log"        ln of the magnitude, the default     "psd"    r² + i², twice that for bins other than the first and the last
 //	"magnitude"  sqrt(r² + i²), at least sqrt(1e-7)   "angle"  the angle of r + i·j
 //	"real", "imag"  one of the parts                  "stft"   the real parts and then the imaginary ones
 //
-// Input shape: (batch, samples, channels), with ChannelsFirst (batch, channels, samples). Output shape, with F = FFTLength/2 + 1 (twice that for
-// "stft"): (batch, time, channels·F), with ExpandDims (batch, time, F, channels); with ChannelsFirst (batch, channels·F, time) and (batch,
-// channels, time, F). Weights: real_kernel, imag_kernel (FrameLength, 1, FFTLength/2+1), where the mode needs them.
+// Input shape: (batch, samples, channels), with ChannelsFirst (batch, channels, samples). Output shape, with F =
+// FFTLength/2 + 1 (twice that for "stft"): (batch, time, channels·F), with ExpandDims (batch, time, F, channels); with
+// ChannelsFirst (batch, channels·F, time) and (batch, channels, time, F). Weights: real_kernel, imag_kernel
+// (FrameLength, 1, FFTLength/2+1), where the mode needs them.
 type STFTSpectrogram struct {
 	Base
 
@@ -29,16 +30,16 @@ type STFTSpectrogram struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Mode        string `keras:"mode,default=log"`                  // see above; "" is "log"
-	FrameLength int    `keras:"frame_length,default=256"`          // samples in a frame; 0 is 256
-	FrameStep   *int   `keras:"frame_step"`                        // samples between frames; nil is half of FrameLength
-	FFTLength   *int   `keras:"fft_length"`                        // length of the transform; nil is the next power of two
-	Window      string `keras:"window,default=hann"`               // see initializers.Window, or "none"; "" is "hann"
-	Periodic    bool   `keras:"periodic"`                          // the window goes on periodically
-	Scaling     string `keras:"scaling,default=density"`           // "density", "spectrum" or "none"; "" is "density"
-	Padding     string `keras:"padding,default=valid"`             // "valid" or "same"; "" is "valid"
-	ExpandDims  bool   `keras:"expand_dims"`                       // frequencies on an axis of their own
-	DataFormat  string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	Mode        string     `keras:"mode,default=log"`                  // see above; "" is "log"
+	FrameLength int        `keras:"frame_length,default=256"`          // samples in a frame; 0 is 256
+	FrameStep   *int       `keras:"frame_step"`                        // samples between frames; nil is half of FrameLength
+	FFTLength   *int       `keras:"fft_length"`                        // length of the transform; nil is the next power of two
+	Window      string     `keras:"window,default=hann"`               // see initializers.Window, or "none"; "" is "hann"
+	Periodic    bool       `keras:"periodic"`                          // the window goes on periodically
+	Scaling     string     `keras:"scaling,default=density"`           // "density", "spectrum" or "none"; "" is "density"
+	Padding     Padding    `keras:"padding,default=valid"`             // "valid" or "same"; "" is "valid"
+	ExpandDims  bool       `keras:"expand_dims"`                       // frequencies on an axis of their own
+	DataFormat  DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 
 	real, imag *distribute.Variable
 	weights    []float64 // a window of a file given as numbers
@@ -137,11 +138,6 @@ func (l *STFTSpectrogram) arrange(y *ops.Tensor, first bool) *ops.Tensor {
 		return ops.Transpose(y, 0, 2, 3, 1)
 	}
 	return ops.Reshape(ops.Transpose(y, 0, 2, 1, 3), batch, time, dim.Mul(channels, bins))
-}
-
-// Call applies the layer inside a trace.
-func (l *STFTSpectrogram) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // MigrateConfig reads what Keras writes as null, and windows given as numbers.

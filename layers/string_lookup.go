@@ -16,14 +16,14 @@ import (
 //	        next NumOOVIndices         words that the vocabulary does not have; of several by their hash (FarmHash, or SipHash with Salt)
 //	        then                       the vocabulary
 //
-// The vocabulary is that of the field, of [StringLookup.SetVocabulary], or that of [StringLookup.Adapt]. OutputMode "int" gives
-// numbers; "one_hot", "multi_hot" and "count" write them as rows, see [CategoryEncoding]; "tf_idf" multiplies counts by a
-// weight for each word. With Invert numbers become words.
+// The vocabulary is that of the field, of [StringLookup.SetVocabulary], or that of [StringLookup.Adapt]. OutputMode
+// "int" gives numbers; "one_hot", "multi_hot" and "count" write them as rows, see [CategoryEncoding]; "tf_idf"
+// multiplies counts by a weight for each word. With Invert numbers become words.
 //
 // The layer works on the host ([HostLayer]): in a model it stands right behind an input of strings.
 //
-// Input shape: any, strings. Output shape: that of the input, int64; with the other modes that of CategoryEncoding, int64, and with
-// "tf_idf" float32.
+// Input shape: any, strings. Output shape: that of the input, int64; with the other modes that of CategoryEncoding,
+// int64, and with "tf_idf" float32.
 type StringLookup struct {
 	Base
 
@@ -31,17 +31,17 @@ type StringLookup struct {
 	DType  string `keras:"dtype"`         // policy name; has no effect
 	Frozen bool   `keras:"trainable,not"` // has no effect
 
-	MaxTokens      int       `keras:"max_tokens"`              // size of the vocabulary with special tokens; 0 is no limit
-	NumOOVIndices  *int      `keras:"num_oov_indices"`         // numbers for unknown words; nil is 1
-	MaskToken      *string   `keras:"mask_token"`              // word that gets number 0; nil is none
-	OOVToken       *string   `keras:"oov_token"`               // stands for unknown words; nil is "[UNK]"
-	Vocabulary     []string  `keras:"vocabulary"`              // nil: see Adapt and SetVocabulary
-	IDFWeights     []float64 `keras:"idf_weights"`             // of Vocabulary, for "tf_idf"
-	Invert         bool      `keras:"invert"`                  // numbers become words
-	OutputMode     string    `keras:"output_mode,default=int"` // see above; "" is "int"
-	PadToMaxTokens bool      `keras:"pad_to_max_tokens"`       // rows have MaxTokens entries
-	Encoding       string    `keras:"encoding,default=utf-8"`  // "utf-8", the only one
-	Salt           []int     `keras:"salt"`                    // one or two numbers for SipHash; nil is FarmHash
+	MaxTokens      int        `keras:"max_tokens"`              // size of the vocabulary with special tokens; 0 is no limit
+	NumOOVIndices  *int       `keras:"num_oov_indices"`         // numbers for unknown words; nil is 1
+	MaskToken      *string    `keras:"mask_token"`              // word that gets number 0; nil is none
+	OOVToken       *string    `keras:"oov_token"`               // stands for unknown words; nil is "[UNK]"
+	Vocabulary     []string   `keras:"vocabulary"`              // nil: see Adapt and SetVocabulary
+	IDFWeights     []float64  `keras:"idf_weights"`             // of Vocabulary, for "tf_idf"
+	Invert         bool       `keras:"invert"`                  // numbers become words
+	OutputMode     OutputMode `keras:"output_mode,default=int"` // see above; "" is "int"
+	PadToMaxTokens bool       `keras:"pad_to_max_tokens"`       // rows have MaxTokens entries
+	Encoding       string     `keras:"encoding,default=utf-8"`  // "utf-8", the only one
+	Salt           []int      `keras:"salt"`                    // one or two numbers for SipHash; nil is FarmHash
 
 	table  *table[string]
 	frozen int       // size of the vocabulary, by a configuration
@@ -172,9 +172,9 @@ func (l *StringLookup) HostType(inputs ...ir.Type) (ir.Type, error) {
 	return encodedType(x.Shape, k.mode, k.depth(t), lookupRows(k.mode))
 }
 
-// Adapt learns the vocabulary of some data, replacing what was learned before: all different words, the most frequent ones
-// first, equally frequent ones in falling order, at most MaxTokens with the special tokens. For "tf_idf" it learns the weight
-// log(1 + N/(1+n)) of each word, which n of N examples have; an example is one entry of axis 0.
+// Adapt learns the vocabulary of some data, replacing what was learned before: all different words, the most frequent
+// ones first, equally frequent ones in falling order, at most MaxTokens with the special tokens. For "tf_idf" it learns
+// the weight log(1 + N/(1+n)) of each word, which n of N examples have; an example is one entry of axis 0.
 func (l *StringLookup) Adapt(batches ...HostArray) error { return l.AdaptBatches(each(batches)) }
 
 // AdaptBatches is Adapt for batches that come one by one.
@@ -218,7 +218,8 @@ func (l *StringLookup) adopt(c *counter[string]) error {
 	return nil
 }
 
-// SetVocabulary gives the layer its words, with the special ones at the beginning or without; for "tf_idf" also their weights.
+// SetVocabulary gives the layer its words, with the special ones at the beginning or without; for "tf_idf" also their
+// weights.
 func (l *StringLookup) SetVocabulary(words []string, idfWeights ...float64) error {
 	k := l.lookup()
 	t, err := k.make(words, idfWeights)
@@ -244,7 +245,8 @@ func (l *StringLookup) VocabularySize() int {
 	return l.lookup().size(t)
 }
 
-// GetIDFWeights returns the weight of each number for "tf_idf"; nil in other modes. A Keras file has them as "idf_weights".
+// GetIDFWeights returns the weight of each number for "tf_idf"; nil in other modes. A Keras file has them as
+// "idf_weights".
 func (l *StringLookup) GetIDFWeights() []float64 {
 	if _, t, _ := l.ready(); t != nil {
 		return t.idf
@@ -252,7 +254,8 @@ func (l *StringLookup) GetIDFWeights() []float64 {
 	return nil
 }
 
-// Assets returns the file with the vocabulary; nil where the configuration has it: that of the field, and one that lines of text cannot hold.
+// Assets returns the file with the vocabulary; nil where the configuration has it: that of the field, and one that
+// lines of text cannot hold.
 func (l *StringLookup) Assets() (map[string][]byte, error) {
 	if l.Vocabulary != nil || l.table == nil || !fitsLines(l.GetVocabulary(true)) {
 		return nil, nil
@@ -297,8 +300,8 @@ func (l *StringLookup) Arrays() map[string][]float64 {
 	return nil
 }
 
-// LoadArrays takes the weights of "tf_idf" from a weights file. They belong to the vocabulary that LoadAssets reads, or to the
-// present one where there is one.
+// LoadArrays takes the weights of "tf_idf" from a weights file. They belong to the vocabulary that LoadAssets reads, or
+// to the present one where there is one.
 func (l *StringLookup) LoadArrays(arrays map[string][]float64) error {
 	l.stored = arrays[idfName]
 	if _, t, err := l.ready(); err == nil && t != nil && l.stored != nil && l.lookup().mode == TFIDFMode {
@@ -319,17 +322,13 @@ func ones(n int) []float64 {
 }
 
 // Forward reports that the layer cannot be part of a program.
-func (l *StringLookup) Forward(c *Context, _ []*ops.Tensor) []*ops.Tensor { return failHost(c) }
+func (l *StringLookup) Forward(c *Context, _ []*ops.Tensor) []*ops.Tensor { return ForwardHost(c) }
 
-// failHost reports a host layer in a program.
-func failHost(c *Context) []*ops.Tensor {
+// ForwardHost is the Forward of a [HostLayer]: a mistake, because its result is not a tensor of a program.
+func ForwardHost(c *Context) []*ops.Tensor {
+	needContext(c, "ForwardHost")
 	ops.Failf(c.Graph(), "works on the host and cannot be part of a program; put it right behind an input of the model, or call its Transform method on the data")
 	return nil
-}
-
-// Call reports that the layer cannot be part of a program; see Transform.
-func (l *StringLookup) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // MigrateConfig keeps the size of the vocabulary, which decides shapes before the vocabulary is read.

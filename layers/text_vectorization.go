@@ -22,16 +22,15 @@ import (
 //  4. Look-up, as in [StringLookup] with the mask token "": number 0 fills, 1 stands for unknown words, the vocabulary begins with 2.
 //     Other modes than "int" know no filling, so that 0 stands for unknown words and the vocabulary begins with 1.
 //
-// The vocabulary is that of the field, of [TextVectorization.SetVocabulary], or that of [TextVectorization.Adapt]. OutputMode
-// "int" gives one row of numbers for each text, of OutputSequenceLength or of the longest text of the batch, cut or filled with
-// zeros; without a fixed length the model is compiled anew for every other one. "multi_hot", "count" and "tf_idf" give one row
-// for each text, see StringLookup; "one_hot" one for each word.
+// The vocabulary is that of the field, of [TextVectorization.SetVocabulary], or that of [TextVectorization.Adapt].
+// OutputMode "int" gives one row of numbers for each text, of OutputSequenceLength or of the longest text of the batch,
+// cut or filled with zeros; without a fixed length the model is recompiled for every other one. "multi_hot", "count"
+// and "tf_idf" give one row for each text, see StringLookup; "one_hot" one for each word.
 //
 // The layer works on the host ([HostLayer]): in a model it stands right behind an input of strings.
 //
-// Input shape: (batch) or (batch, 1), strings. Output shape: (batch, OutputSequenceLength), int64, or (batch) where texts (batch) are
-// not split; with rows (batch,
-// vocabulary), int64, and with "tf_idf" float32.
+// Input shape: (batch) or (batch, 1), strings. Output shape: (batch, OutputSequenceLength), int64, or (batch) where
+// texts (batch) are not split; with rows (batch, vocabulary), int64, and with "tf_idf" float32.
 type TextVectorization struct {
 	Base
 
@@ -39,16 +38,16 @@ type TextVectorization struct {
 	DType  string `keras:"dtype"`         // policy name; has no effect
 	Frozen bool   `keras:"trainable,not"` // has no effect
 
-	MaxTokens            int       `keras:"max_tokens"`                                      // size of the vocabulary with special tokens; 0 is no limit
-	Standardize          string    `keras:"standardize,default=lower_and_strip_punctuation"` // see above
-	Split                string    `keras:"split,default=whitespace"`                        // see above
-	NGrams               []int     `keras:"ngrams,scalar"`                                   // lengths; one number n stands for 1 ... n; nil is words alone
-	OutputMode           string    `keras:"output_mode,default=int"`                         // see above; "" is "int"
-	OutputSequenceLength int       `keras:"output_sequence_length"`                          // of "int"; 0 is the longest of the batch
-	PadToMaxTokens       bool      `keras:"pad_to_max_tokens"`                               // rows have MaxTokens entries
-	Vocabulary           []string  `keras:"vocabulary"`                                      // nil: see Adapt and SetVocabulary
-	IDFWeights           []float64 `keras:"idf_weights"`                                     // of Vocabulary, for "tf_idf"
-	Encoding             string    `keras:"encoding,default=utf-8"`                          // "utf-8", the only one
+	MaxTokens            int        `keras:"max_tokens"`                                      // size of the vocabulary with special tokens; 0 is no limit
+	Standardize          string     `keras:"standardize,default=lower_and_strip_punctuation"` // see above
+	Split                string     `keras:"split,default=whitespace"`                        // see above
+	NGrams               []int      `keras:"ngrams,scalar"`                                   // lengths; one number n stands for 1 ... n; nil is words alone
+	OutputMode           OutputMode `keras:"output_mode,default=int"`                         // see above; "" is "int"
+	OutputSequenceLength int        `keras:"output_sequence_length"`                          // of "int"; 0 is the longest of the batch
+	PadToMaxTokens       bool       `keras:"pad_to_max_tokens"`                               // rows have MaxTokens entries
+	Vocabulary           []string   `keras:"vocabulary"`                                      // nil: see Adapt and SetVocabulary
+	IDFWeights           []float64  `keras:"idf_weights"`                                     // of Vocabulary, for "tf_idf"
+	Encoding             string     `keras:"encoding,default=utf-8"`                          // "utf-8", the only one
 
 	inner  *StringLookup
 	frozen int
@@ -281,7 +280,8 @@ func (l *TextVectorization) AdaptBatches(batches iter.Seq2[HostArray, error]) er
 	return inner.adopt(&c)
 }
 
-// SetVocabulary gives the layer its words, with the special ones at the beginning or without; for "tf_idf" also their weights.
+// SetVocabulary gives the layer its words, with the special ones at the beginning or without; for "tf_idf" also their
+// weights.
 func (l *TextVectorization) SetVocabulary(words []string, idfWeights ...float64) error {
 	return l.words().SetVocabulary(words, idfWeights...)
 }
@@ -294,10 +294,12 @@ func (l *TextVectorization) GetVocabulary(special bool) []string {
 // VocabularySize returns the number of words with the special ones.
 func (l *TextVectorization) VocabularySize() int { return l.words().VocabularySize() }
 
-// GetIDFWeights returns the weight of each number for "tf_idf"; nil in other modes. A Keras file has them as "idf_weights".
+// GetIDFWeights returns the weight of each number for "tf_idf"; nil in other modes. A Keras file has them as
+// "idf_weights".
 func (l *TextVectorization) GetIDFWeights() []float64 { return l.words().GetIDFWeights() }
 
-// Assets returns the file with the vocabulary, at both places where Keras keeps it; nil where the configuration has it, see [StringLookup.Assets].
+// Assets returns the file with the vocabulary, at both places where Keras keeps it; nil where the configuration has it,
+// see [StringLookup.Assets].
 func (l *TextVectorization) Assets() (map[string][]byte, error) {
 	files, err := l.words().Assets()
 	if files != nil {
@@ -332,12 +334,7 @@ func (l *TextVectorization) LoadArrays(arrays map[string][]float64) error {
 }
 
 // Forward reports that the layer cannot be part of a program.
-func (l *TextVectorization) Forward(c *Context, _ []*ops.Tensor) []*ops.Tensor { return failHost(c) }
-
-// Call reports that the layer cannot be part of a program; see Transform.
-func (l *TextVectorization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
+func (l *TextVectorization) Forward(c *Context, _ []*ops.Tensor) []*ops.Tensor { return ForwardHost(c) }
 
 // MigrateConfig keeps the size of the vocabulary and reads what is switched off, which is null in files.
 func (l *TextVectorization) MigrateConfig(keys map[string]json.RawMessage) error {
@@ -378,7 +375,8 @@ func (l *TextVectorization) AmendConfig(keys map[string]any) error {
 	return nil
 }
 
-// IgnoredConfig adds results of other kinds, which do not exist here: sparse ones, and ragged ones, which Keras's predict pads with 0 as this layer does.
+// IgnoredConfig adds results of other kinds, which do not exist here: sparse ones, and ragged ones, which Keras's
+// predict pads with 0 as this layer does.
 func (l *TextVectorization) IgnoredConfig() []string {
 	return append(l.Base.IgnoredConfig(), "sparse", "ragged")
 }

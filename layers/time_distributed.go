@@ -12,14 +12,14 @@ import (
 //
 //	y[:, t] = Layer(x[:, t])    for each step t
 //
-// Input shape: (batch, steps, ...). Output shape: (batch, steps, ...) with what the layer makes of each (batch, ...). A mask
-// (batch, steps, ...) passes through, and the layer gets the part (batch, ...) of each step. Behaviour is that of
+// Input shape: (batch, steps, ...). Output shape: (batch, steps, ...) with what the layer makes of each (batch, ...). A
+// mask (batch, steps, ...) passes through, and the layer gets the part (batch, ...) of each step. Behaviour is that of
 // keras.layers.TimeDistributed.
 //
-// The steps are computed together, as one batch of batch·steps examples. A layer that keeps statistics or states instead sees
-// step after step, as in Keras: BatchNormalization normalizes each step with the statistics of that step. A layer of your own
-// that mixes the examples of a batch without keeping variables that are not trained sees all steps at once. An ActivityRegularizer
-// of the layer itself has no effect, as in Keras; those of layers inside it have.
+// The steps are computed together, as one batch of batch·steps examples. A layer that keeps statistics or states
+// instead sees step after step, as in Keras: BatchNormalization normalizes each step with the statistics of that step.
+// A layer of your own that mixes the examples of a batch without keeping variables that are not trained sees all steps
+// at once. An ActivityRegularizer of the layer itself has no effect, as in Keras; those of layers inside it have.
 type TimeDistributed struct {
 	Base
 
@@ -85,8 +85,8 @@ func (l *TimeDistributed) stepByStep(c *Context, x *ops.Tensor) *ops.Tensor {
 	return ops.Stack(1, ys...)
 }
 
-// keepsState reports whether a layer, or one inside it, owns variables that are not trained but written by its calls. Those known
-// to have some count before they are built, too.
+// keepsState reports whether a layer, or one inside it, owns variables that are not trained but written by its calls.
+// Those known to have some count before they are built, too.
 func keepsState(l Layer) (keeps bool) {
 	Walk(l, func(l Layer) {
 		switch l.(type) {
@@ -111,10 +111,5 @@ func (l *TimeDistributed) SupportsMasking() bool { return true }
 
 // MemberAttributes names the inner layer as Keras files do.
 func (l *TimeDistributed) MemberAttributes() []string { return []string{"layer"} }
-
-// Call applies the layer inside a trace.
-func (l *TimeDistributed) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
 
 func init() { Register[TimeDistributed]() }

@@ -33,11 +33,6 @@ func unitLength(x *ops.Tensor, axes []int, epsilon float64) *ops.Tensor {
 	return ops.Cast(y, x.DType())
 }
 
-// Call applies the layer inside a trace.
-func (l *UnitNormalization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // SupportsMasking reports that a mask passes through.
 func (l *UnitNormalization) SupportsMasking() bool { return true }
 

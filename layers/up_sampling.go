@@ -7,7 +7,8 @@ import (
 
 // UpSampling1D repeats each step of a sequence.
 //
-// Input shape: (batch, steps, channels). Output shape: the same with each length multiplied by Size. A mask does not pass through.
+// Input shape: (batch, steps, channels). Output shape: the same with each length multiplied by Size. A mask does not
+// pass through.
 type UpSampling1D struct {
 	Base
 
@@ -32,18 +33,14 @@ func (l *UpSampling1D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.Repeat(x, size, 1)}
 }
 
-// Call applies the layer inside a trace.
-func (l *UpSampling1D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // UpSampling2D repeats each cell of an image.
 //
-// Input shape: (batch, height, width, channels). Output shape: the same with each length multiplied by Size. With DataFormat
-// ChannelsFirst the channels come after the batch. A mask does not pass through.
+// Input shape: (batch, height, width, channels). Output shape: the same with each length multiplied by Size. With
+// DataFormat ChannelsFirst the channels come after the batch. A mask does not pass through.
 //
-// Interpolation "nearest" repeats; "bilinear", "bicubic" (Keys's kernel with a = -1/2) and "lanczos3", "lanczos5" weigh the
-// neighbours of each new cell, whose centre lies at (i + ½)/Size - ½ of the input; weights of cells outside go to those inside.
+// Interpolation "nearest" repeats; "bilinear", "bicubic" (Keys's kernel with a = -1/2) and "lanczos3", "lanczos5" weigh
+// the neighbours of each new cell, whose centre lies at (i + ½)/Size - ½ of the input; weights of cells outside go to
+// those inside.
 type UpSampling2D struct {
 	Base
 
@@ -51,9 +48,9 @@ type UpSampling2D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Size          []int  `keras:"size,length=2,default=2"`           // number of repetitions along each axis; nil is 2
-	Interpolation string `keras:"interpolation,default=nearest"`     // see above; "" is "nearest"
-	DataFormat    string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	Size          []int         `keras:"size,length=2,default=2"`           // number of repetitions along each axis; nil is 2
+	Interpolation Interpolation `keras:"interpolation,default=nearest"`     // see above; "" is "nearest"
+	DataFormat    DataFormat    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 }
 
 // Forward computes the layer.
@@ -71,15 +68,10 @@ func (l *UpSampling2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{x}
 }
 
-// Call applies the layer inside a trace.
-func (l *UpSampling2D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // UpSampling3D repeats each cell of a volume.
 //
-// Input shape: (batch, depth, height, width, channels). Output shape: the same with each length multiplied by Size. With
-// DataFormat ChannelsFirst the channels come after the batch. A mask does not pass through.
+// Input shape: (batch, depth, height, width, channels). Output shape: the same with each length multiplied by Size.
+// With DataFormat ChannelsFirst the channels come after the batch. A mask does not pass through.
 type UpSampling3D struct {
 	Base
 
@@ -87,8 +79,8 @@ type UpSampling3D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Size       []int  `keras:"size,length=3,default=2"`           // number of repetitions along each axis; nil is 2
-	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	Size       []int      `keras:"size,length=3,default=2"`           // number of repetitions along each axis; nil is 2
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 }
 
 // Forward computes the layer.
@@ -99,11 +91,6 @@ func (l *UpSampling3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		x = ops.Repeat(x, n, axes[i])
 	}
 	return []*ops.Tensor{x}
-}
-
-// Call applies the layer inside a trace.
-func (l *UpSampling3D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 func init() {

@@ -21,8 +21,8 @@ import (
 
 var kerasSets = []string{"layers_core", "layers_conv", "layers_pooling", "layers_normalization", "layers_reshaping_merging", "layers_regularization"}
 
-// TestKeras runs the layers with weights, inputs and configurations from real Keras and compares results, masks, losses, new
-// statistics and all gradients.
+// TestKeras runs the layers with weights, inputs and configurations from real Keras and compares results, masks,
+// losses, new statistics and all gradients.
 func TestKeras(t *testing.T) {
 	for _, set := range kerasSets {
 		t.Run(set, func(t *testing.T) {
@@ -195,8 +195,8 @@ func (k *kerasCase) outputName(i, n int) string {
 	return fmt.Sprintf("output_%d", i)
 }
 
-// trace calls the layer and returns its results, the objective that Keras's gradients are of, the losses, and the weights before
-// the call.
+// trace calls the layer and returns its results, the objective that Keras's gradients are of, the losses, and the
+// weights before the call.
 func (k *kerasCase) trace() (outputs []*ops.Tensor, objective *ops.Tensor, losses []*ops.Tensor, weights map[string]*ops.Tensor) {
 	var err error
 	func() {
@@ -227,8 +227,8 @@ func (k *kerasCase) trace() (outputs []*ops.Tensor, objective *ops.Tensor, losse
 		} else {
 			outputs = layers.InvokeAll(k.layer, context, in...)
 		}
-		// Keras's stateless_call, which the cases were made with, leaves out the penalty of activity regularizers and the casts of
-		// mixed precision; TestActivityRegularizers and layertest are there for those.
+		// Keras's stateless_call, which the cases were made with, leaves out the penalty of activity regularizers and
+		// the casts of mixed precision; TestActivityRegularizers and layertest are there for those.
 		for _, v := range layers.TrainableWeights(k.layer) {
 			if penalty := v.Spec().Regularizer; penalty != nil {
 				losses = append(losses, penalty(weights[v.Path()]))

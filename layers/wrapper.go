@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Wrapper hands its inputs to another layer and returns that layer's results: y = Layer(x). It is the plain form of layers that
-// augment another one, such as [TimeDistributed] and [Bidirectional].
+// Wrapper hands its inputs to another layer and returns that layer's results: y = Layer(x). It is the plain form of
+// layers that augment another one, such as [TimeDistributed] and [Bidirectional].
 //
 // Input shapes, output shapes and masks: those of the layer. Weights: those of the layer. Configuration is that of
 // keras.layers.Wrapper.
@@ -44,10 +44,5 @@ func (l *Wrapper) ComputeMask(_ *Context, _, out []*ops.Tensor) []*ops.Tensor {
 
 // MemberAttributes names the layer as Keras files do.
 func (l *Wrapper) MemberAttributes() []string { return []string{"layer"} }
-
-// Call applies the layer inside a trace; [InvokeAll] returns all results.
-func (l *Wrapper) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
 
 func init() { Register[Wrapper]() }

@@ -4,8 +4,8 @@ import "github.com/gokeras/gokeras/keras/ops"
 
 // ZeroPadding1D adds zeros before and after a sequence.
 //
-// Input shape: (batch, steps, channels). Output shape: the same with n + before + after for each length n. With DataFormat
-// ChannelsFirst the channels come after the batch. A mask does not pass through.
+// Input shape: (batch, steps, channels). Output shape: the same with n + before + after for each length n. With
+// DataFormat ChannelsFirst the channels come after the batch. A mask does not pass through.
 type ZeroPadding1D struct {
 	Base
 
@@ -13,8 +13,8 @@ type ZeroPadding1D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Padding    []int  `keras:"padding,length=2,default=1"`        // before and after, or one number for both; nil is 1
-	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	Padding    []int      `keras:"padding,length=2,default=1"`        // before and after, or one number for both; nil is 1
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 }
 
 // Forward computes the layer.
@@ -23,15 +23,10 @@ func (l *ZeroPadding1D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return padSpatial(x, l.DataFormat, firstAndLast(x, "Padding", l.Padding, 1))
 }
 
-// Call applies the layer inside a trace.
-func (l *ZeroPadding1D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
-}
-
 // ZeroPadding2D adds zeros before and after the axes of an image.
 //
-// Input shape: (batch, height, width, channels). Output shape: the same with n + before + after for each length n. With DataFormat
-// ChannelsFirst the channels come after the batch. A mask does not pass through.
+// Input shape: (batch, height, width, channels). Output shape: the same with n + before + after for each length n. With
+// DataFormat ChannelsFirst the channels come after the batch. A mask does not pass through.
 type ZeroPadding2D struct {
 	Base
 
@@ -39,21 +34,16 @@ type ZeroPadding2D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	// Padding has, for each axis, the amounts before and after, {{1, 2}, {0, 3}}, or one number for both, {{1}, {2}}; a single
-	// entry stands for all axes. nil is {{1}}.
-	Padding    [][]int `keras:"padding,default=[[1,1],[1,1]]"`
-	DataFormat string  `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	// Padding has, for each axis, the amounts before and after, {{1, 2}, {0, 3}}, or one number for both, {{1}, {2}}; a
+	// single entry stands for all axes. nil is {{1}}.
+	Padding    [][]int    `keras:"padding,default=[[1,1],[1,1]]"`
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 }
 
 // Forward computes the layer.
 func (l *ZeroPadding2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
 	return padSpatial(x, l.DataFormat, axisPairs(x, "Padding", l.Padding, 2, 1))
-}
-
-// Call applies the layer inside a trace.
-func (l *ZeroPadding2D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // AmendConfig writes the amounts as pairs, the form that Keras reads in all versions.
@@ -63,8 +53,8 @@ func (l *ZeroPadding2D) AmendConfig(keys map[string]any) error {
 
 // ZeroPadding3D adds zeros before and after the axes of a volume.
 //
-// Input shape: (batch, depth, height, width, channels). Output shape: the same with n + before + after for each length n. With
-// DataFormat ChannelsFirst the channels come after the batch. A mask does not pass through.
+// Input shape: (batch, depth, height, width, channels). Output shape: the same with n + before + after for each length
+// n. With DataFormat ChannelsFirst the channels come after the batch. A mask does not pass through.
 type ZeroPadding3D struct {
 	Base
 
@@ -72,21 +62,16 @@ type ZeroPadding3D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	// Padding has, for each axis, the amounts before and after, {{1, 2}, {0, 3}}, or one number for both, {{1}, {2}}; a single
-	// entry stands for all axes. nil is {{1}}.
-	Padding    [][]int `keras:"padding,default=[[1,1],[1,1],[1,1]]"`
-	DataFormat string  `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	// Padding has, for each axis, the amounts before and after, {{1, 2}, {0, 3}}, or one number for both, {{1}, {2}}; a
+	// single entry stands for all axes. nil is {{1}}.
+	Padding    [][]int    `keras:"padding,default=[[1,1],[1,1],[1,1]]"`
+	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 }
 
 // Forward computes the layer.
 func (l *ZeroPadding3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
 	return padSpatial(x, l.DataFormat, axisPairs(x, "Padding", l.Padding, 3, 1))
-}
-
-// Call applies the layer inside a trace.
-func (l *ZeroPadding3D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return Invoke(l, c, inputs...)
 }
 
 // AmendConfig writes the amounts as pairs, the form that Keras reads in all versions.

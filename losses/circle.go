@@ -5,14 +5,15 @@ import (
 	"github.com/gokeras/gokeras/keras/ops/objectives"
 )
 
-// Circle compares the embeddings of all examples of the global batch with each other and pulls those of one label together:
+// Circle compares the embeddings of all examples of the global batch with each other and pulls those of one label
+// together:
 //
 //	softplus(logsumexp_pos(-gamma·max(margin + d, 0)·(margin - d)) + logsumexp_neg(gamma·max(1 + margin - d, 0)·(1 - margin - d)))
 //
 // where d = max(1 - p·p', 0) is the cosine distance of an example to one of the same (pos) or of another (neg) label.
 // Embeddings should have length 1. Examples whose loss is 0 do not count in a mean. Name: "circle". Behaviour of
-// keras.losses.Circle. Source: Sun et al., "Circle Loss: A Unified Perspective of Pair Similarity Optimization", CVPR 2020,
-// equation 6.
+// keras.losses.Circle. Source: Sun et al., "Circle Loss: A Unified Perspective of Pair Similarity Optimization", CVPR
+// 2020, equation 6.
 //
 // Shapes: predictions (batch, features); labels, integers, (batch) or (batch, 1); result (batch).
 type Circle struct {

@@ -9,10 +9,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Compute returns this replica's part of the loss, a scalar: the parts of all replicas add up to the loss of the global batch.
+// Compute returns this replica's part of the loss, a scalar: the parts of all replicas add up to the loss of the global
+// batch.
 //
-// Values l of the examples are weighted with w = sampleWeight (nil for 1) and, where predictions or values carry a mask, with the
-// mask; then
+// Values l of the examples are weighted with w = sampleWeight (nil for 1) and, where predictions or values carry a
+// mask, with the mask; then
 //
 //	SumOverBatchSize, Mean: Σ w·l / number of values (with a mask: of values that it lets through)
 //	Sum, None:              Σ w·l
@@ -27,8 +28,9 @@ func Compute(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) *ops.Tensor {
 	return total
 }
 
-// ComputeAndReport returns what Compute does, and beside it this replica's part of the number that Keras reports for it. They differ for the
-// reduction None alone: a step follows the gradient of Σ w·l, and reports the mean Σ w·l / number of values.
+// ComputeAndReport returns what Compute does, and beside it this replica's part of the number that Keras reports for
+// it. They differ for the reduction None alone: a step follows the gradient of Σ w·l, and reports the mean Σ w·l /
+// number of values.
 func ComputeAndReport(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) (total, reported *ops.Tensor) {
 	g := yPred.Graph()
 	g.Enter(l.LossName())
@@ -44,7 +46,8 @@ func ComputeAndReport(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) (total, re
 	return total, ops.DivideScalar(total, max(w.count(w.values.Shape()), 1))
 }
 
-// Values returns the weighted values of the examples without reducing them: what Keras's losses return for the reduction "none".
+// Values returns the weighted values of the examples without reducing them: what Keras's losses return for the
+// reduction "none".
 func Values(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) *ops.Tensor {
 	g := yPred.Graph()
 	g.Enter(l.LossName())
@@ -117,8 +120,8 @@ func computeType(l Loss, yPred *ops.Tensor) ir.DType {
 	return ir.Float32
 }
 
-// maskWeights multiplies the weights with the mask: 1 and 0, or for an average total/valid and 0, so that dividing by the number of
-// all values leaves the mean of the valid ones.
+// maskWeights multiplies the weights with the mask: 1 and 0, or for an average total/valid and 0, so that dividing by
+// the number of all values leaves the mean of the valid ones.
 func (w weighted) maskWeights(mask *ops.Tensor, d ir.DType) *ops.Tensor {
 	weight := objectives.OnlyRows(w.batch, ops.Cast(mask, d))
 	if w.reduction.averages() {
@@ -155,7 +158,8 @@ func (w weighted) count(s ir.Shape) float64 {
 	return 1 // nothing here: the quotient is 0, whatever the divisor
 }
 
-// checkWeights makes sure that weights belong to the values in the same place. NumPy's rule would align (batch) with the steps.
+// checkWeights makes sure that weights belong to the values in the same place. NumPy's rule would align (batch) with
+// the steps.
 func checkWeights(values, weights *ops.Tensor) {
 	v, w := values.Shape(), weights.Shape()
 	ok := len(w) == 0 || len(v) == 0 || len(w) == len(v)
@@ -191,7 +195,8 @@ func reduce(w weighted) *ops.Tensor {
 	return w.divide(sum)
 }
 
-// share is x times the share that the local batch has in the global one. The mean of an empty batch is not a number; it counts 0.
+// share is x times the share that the local batch has in the global one. The mean of an empty batch is not a number; it
+// counts 0.
 //
 //dim:known losses are traced for the batch at hand
 func (w weighted) share(x *ops.Tensor) *ops.Tensor {

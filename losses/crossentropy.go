@@ -6,10 +6,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// BinaryCrossentropy is the mean along an axis of -[t·ln p + (1-t)·ln(1-p)], with labels t and probabilities p in [0, 1]; p is
-// limited to [1e-7, 1-1e-7] first, which also cuts the gradient outside. With FromLogits, p is sigmoid(x) of the predictions x,
-// and the loss is computed without overflow as t·softplus(-x) + (1-t)·softplus(x). Names: "binary_crossentropy", "bce", "BCE".
-// Behaviour of keras.losses.BinaryCrossentropy.
+// BinaryCrossentropy is the mean along an axis of -[t·ln p + (1-t)·ln(1-p)], with labels t and probabilities p in [0,
+// 1]; p is limited to [1e-7, 1-1e-7] first, which also cuts the gradient outside. With FromLogits, p is sigmoid(x) of
+// the predictions x, and the loss is computed without overflow as t·softplus(-x) + (1-t)·softplus(x). Names:
+// "binary_crossentropy", "bce", "BCE". Behaviour of keras.losses.BinaryCrossentropy.
 //
 // Shapes: labels and predictions (batch, ...); the result lacks the axis.
 type BinaryCrossentropy struct {
@@ -45,10 +45,11 @@ func checkSmoothing(yPred *ops.Tensor, s float64) {
 	}
 }
 
-// CategoricalCrossentropy is -Σ t·ln p along the axis of the C classes, with labels t that are distributions (one-hot, for
-// example) and probabilities p, which are divided by their sum and limited to [1e-7, 1-1e-7] first. With FromLogits, p is the
-// softmax of the predictions. Name: "categorical_crossentropy". Behaviour of keras.losses.CategoricalCrossentropy (with the JAX
-// backend; the TensorFlow backend looks behind a softmax layer for its logits).
+// CategoricalCrossentropy is -Σ t·ln p along the axis of the C classes, with labels t that are distributions (one-hot,
+// for example) and probabilities p, which are divided by their sum and limited to [1e-7, 1-1e-7] first. With
+// FromLogits, p is the softmax of the predictions. Name: "categorical_crossentropy". Behaviour of
+// keras.losses.CategoricalCrossentropy (with the JAX backend; the TensorFlow backend looks behind a softmax layer for
+// its logits).
 //
 // Shapes: labels and predictions (batch, ..., classes); result (batch, ...).
 type CategoricalCrossentropy struct {
@@ -78,8 +79,8 @@ func (l *CategoricalCrossentropy) LossName() string {
 func (l *CategoricalCrossentropy) dtype() string { return l.DType }
 
 // SparseCategoricalCrossentropy is -ln p[t] with integer class numbers t in place of one-hot labels; p is treated as in
-// [CategoricalCrossentropy]. A class number outside [0, classes) is an error when the program runs (Keras takes it for a label
-// of no class at all). Where t is IgnoreClass, the loss is 0 and the place does not count in a mean. Name:
+// [CategoricalCrossentropy]. A class number outside [0, classes) is an error when the program runs (Keras takes it for
+// a label of no class at all). Where t is IgnoreClass, the loss is 0 and the place does not count in a mean. Name:
 // "sparse_categorical_crossentropy". Behaviour of keras.losses.SparseCategoricalCrossentropy.
 //
 // Shapes: predictions (batch, ..., classes); labels (batch, ...) or (batch, ..., 1); result (batch, ...).
@@ -108,10 +109,11 @@ func (l *SparseCategoricalCrossentropy) LossName() string {
 
 func (l *SparseCategoricalCrossentropy) dtype() string { return l.DType }
 
-// CategoricalGeneralizedCrossEntropy is (1 - p[t]^q)/q with integer class numbers t and probabilities p: the cross-entropy for
-// q near 0, the absolute error for q near 1, between which q trades speed for robustness against wrong labels. Name:
-// "categorical_generalized_cross_entropy". Behaviour of keras.losses.CategoricalGeneralizedCrossEntropy. Source: Zhang,
-// Sabuncu, "Generalized Cross Entropy Loss for Training Deep Neural Networks with Noisy Labels", NeurIPS 2018, equation 6.
+// CategoricalGeneralizedCrossEntropy is (1 - p[t]^q)/q with integer class numbers t and probabilities p: the
+// cross-entropy for q near 0, the absolute error for q near 1, between which q trades speed for robustness against
+// wrong labels. Name: "categorical_generalized_cross_entropy". Behaviour of
+// keras.losses.CategoricalGeneralizedCrossEntropy. Source: Zhang, Sabuncu, "Generalized Cross Entropy Loss for Training
+// Deep Neural Networks with Noisy Labels", NeurIPS 2018, equation 6.
 //
 // Shapes: predictions (batch, ..., classes); labels (batch, ...) or (batch, ..., 1); result (batch, ...).
 type CategoricalGeneralizedCrossEntropy struct {

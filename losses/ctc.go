@@ -5,10 +5,10 @@ import (
 	"github.com/gokeras/gokeras/keras/ops/objectives"
 )
 
-// CTC is the connectionist temporal classification loss: minus the log-probability that a sequence of logits spells the labels,
-// over all alignments. Class 0 is the blank; labels end at the first 0; all time steps count. Name: "ctc". Behaviour of
-// keras.losses.CTC. Source: Graves et al., "Connectionist Temporal Classification", ICML 2006; the recursion is in package
-// objectives.
+// CTC is the connectionist temporal classification loss: minus the log-probability that a sequence of logits spells the
+// labels, over all alignments. Class 0 is the blank; labels end at the first 0; all time steps count. Name: "ctc".
+// Behaviour of keras.losses.CTC. Source: Graves et al., "Connectionist Temporal Classification", ICML 2006; the
+// recursion is in package objectives.
 //
 // Shapes: predictions (batch, time, classes), always logits; labels, integers, (batch, length); result (batch).
 type CTC struct {

@@ -8,12 +8,12 @@
 //
 // # From values to a scalar
 //
-// PerExample gives one value for each example, or for each step of an example: (batch, ...). [Compute] weights and reduces them.
-// It returns one replica's part, such that the sum over the replicas is the value that one replica gets for the joined batch,
-// whatever the sizes of the local batches; an empty one gives 0. Its gradients, summed over the replicas as optimizers do, are
-// those of the joined batch. (tf.distribute instead weights replicas equally, so that an example in a short local batch counts
-// for more.)
+// PerExample gives one value for each example, or for each step of an example: (batch, ...). [Compute] weights and
+// reduces them. It returns one replica's part, such that the sum over the replicas is the value that one replica gets
+// for the joined batch, whatever the sizes of the local batches; an empty one gives 0. Its gradients, summed over the
+// replicas as optimizers do, are those of the joined batch. (tf.distribute instead weights replicas equally, so that an
+// example in a short local batch counts for more.)
 //
-// Labels and predictions must agree in shape, up to a trailing axis of length 1; unlike in Keras, labels are not silently
-// broadcast. Losses are computed in float32, of float64 predictions in float64.
+// Labels and predictions must agree in shape, up to a trailing axis of length 1; unlike in Keras, labels are not
+// silently broadcast. Losses are computed in float32, of float64 predictions in float64.
 package losses

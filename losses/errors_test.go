@@ -153,5 +153,5 @@ func TestRegister(t *testing.T) {
 	got, err := losses.New("twice")
 	require.NoError(t, err)
 	require.IsType(t, &twice{}, got)
-	require.PanicsWithValue(t, "losses: Register called twice for twice", losses.Register[twice])
+	require.PanicsWithValue(t, "losses: Register called twice for Custom>twice", func() { losses.Register[twice]() })
 }

@@ -56,7 +56,7 @@ func show(l losses.Loss, yTrue, yPred any) {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%.4f\n", out[0].At(0))
+	fmt.Printf("%.4f\n", out[0].Element(0))
 }
 
 func ExampleMeanSquaredError() {
@@ -205,6 +205,6 @@ func ExampleComputeAverage() {
 	})
 	yTrue, yPred := host([][]float32{{0}, {0}}), host([][]float32{{1}, {3}})
 	out, err := s.Run(context.Background(), f, distribute.PerReplicaBatch{{X: []kernels.Array{yPred}, Y: []kernels.Array{yTrue}}})
-	fmt.Println(out[0].At(0), err)
+	fmt.Println(out[0].Element(0), err)
 	// Output: 5 <nil>
 }

@@ -11,9 +11,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// classes makes each class of loss with default configuration; functions gives Keras's names of the functions behind them.
+// classes makes each class of loss with default configuration; functions gives Keras's names of the functions behind
+// them.
 var (
-	classes   = map[string]func() Loss{}
+	classes   = config.NewRegistry[Loss]("losses")
 	functions = map[string]string{}
 )
 
@@ -22,10 +23,10 @@ func register[T any, P interface {
 	*T
 	Loss
 }](names ...string) {
-	class := reflect.TypeFor[T]().Name()
-	classes[class] = func() Loss { return P(new(T)) }
+	class := reflect.TypeFor[T]()
+	classes.Register(class, func() Loss { return P(new(T)) })
 	for _, n := range names {
-		functions[n] = class
+		functions[n] = class.Name()
 	}
 }
 
@@ -56,22 +57,20 @@ func init() {
 	config.RegisterKind("loss", func(v any) (any, error) { return Get(v) })
 }
 
-// Register makes a loss type of your own known by its class name, for models read from files. It panics when the name is taken,
-// and is called from init.
+// Register makes a loss type of your own known by its class name, for models read from files. It panics when the name
+// is taken, and is called from init. A type from outside of this module is written to files as "Custom>Name", or with
+// another package in place of Custom where one is given, as Python gives it with
+// @keras.saving.register_keras_serializable(package=...).
 func Register[T any, P interface {
 	*T
 	Loss
-}]() {
-	name := reflect.TypeFor[T]().Name()
-	if _, taken := classes[name]; taken {
-		panic("losses: Register called twice for " + name)
-	}
-	register[T, P]()
+}](packageName ...string) {
+	classes.Register(reflect.TypeFor[T](), func() Loss { return P(new(T)) }, packageName...)
 }
 
 // New returns a loss of the given class with default configuration.
 func New(className string) (Loss, error) {
-	if make, ok := classes[className]; ok {
+	if make, ok := classes.Find(className); ok {
 		return make(), nil
 	}
 	return nil, fmt.Errorf("losses: unknown class %q; %sknown: %s; register your own with losses.Register", className,
@@ -79,7 +78,7 @@ func New(className string) (Loss, error) {
 }
 
 // ClassNames lists the known classes in alphabetical order.
-func ClassNames() []string { return sortedKeys(classes) }
+func ClassNames() []string { return classes.Names() }
 
 func sortedKeys[V any](m map[string]V) []string {
 	names := make([]string, 0, len(m))
@@ -90,9 +89,9 @@ func sortedKeys[V any](m map[string]V) []string {
 	return names
 }
 
-// Get returns the loss that v stands for: a [Loss], a name of Keras ("mse", "MeanSquaredError"), a function of labels and
-// predictions (see [Func]) or a configuration object. A loss asked for by the name of a function has that name in logs. nil
-// gives nil.
+// Get returns the loss that v stands for: a [Loss], a name of Keras ("mse", "MeanSquaredError"), a function of labels
+// and predictions (see [Func]) or a configuration object. A loss asked for by the name of a function has that name in
+// logs. nil gives nil.
 //
 // The names "crossentropy" and "ce" need shapes to decide; see [Resolve].
 func Get(v any) (Loss, error) {
@@ -111,12 +110,18 @@ func Get(v any) (Loss, error) {
 	return nil, fmt.Errorf("losses: cannot make a loss of %T (%v); expected a losses.Loss, a name such as \"mse\", or a function of labels and predictions", v, v)
 }
 
+// builtIn makes a value of a class of this package.
+func builtIn(class string) Loss {
+	create, _ := classes.Find(class)
+	return create()
+}
+
 func byName(name string) (Loss, error) {
-	if make, ok := classes[name]; ok {
+	if make, ok := classes.Find(name); ok {
 		return make(), nil
 	}
 	if class, ok := functions[name]; ok {
-		l := classes[class]()
+		l := builtIn(class)
 		if f := reflect.ValueOf(l).Elem().FieldByName("Name"); f.IsValid() {
 			f.SetString(name)
 		}
@@ -130,16 +135,16 @@ func fromObject(o config.Object) (Loss, error) {
 	if name, ok := o.FunctionName(); ok {
 		return byName(name)
 	}
-	l, err := New(o.ClassName)
+	l, err := classes.Object(o, New)
 	if err != nil {
 		return nil, err
 	}
 	return l, config.Decode(o.Config, l)
 }
 
-// Resolve is [Get] for labels and predictions of the given shapes, which decide what "crossentropy" and "ce" mean: binary for
-// one prediction an example, sparse categorical for labels without the axis of the classes (or with one of length 1), otherwise
-// categorical.
+// Resolve is [Get] for labels and predictions of the given shapes, which decide what "crossentropy" and "ce" mean:
+// binary for one prediction an example, sparse categorical for labels without the axis of the classes (or with one of
+// length 1), otherwise categorical.
 func Resolve(v any, yTrue, yPred ir.Shape) (Loss, error) {
 	name, ok := v.(string)
 	if low := strings.ToLower(name); !ok || low != "crossentropy" && low != "ce" {
@@ -158,9 +163,9 @@ func Resolve(v any, yTrue, yPred ir.Shape) (Loss, error) {
 	return &CategoricalCrossentropy{Name: name}, nil
 }
 
-// Func makes a loss of a function that returns one value for each example, or for each step of an example: (batch, ...). A
-// function that returns a scalar gives one value for the local batch, which counts for its share of the global batch: it should
-// be a mean.
+// Func makes a loss of a function that returns one value for each example, or for each step of an example: (batch,
+// ...). A function that returns a scalar gives one value for the local batch, which counts for its share of the global
+// batch: it should be a mean.
 func Func(name string, f func(yTrue, yPred *ops.Tensor) *ops.Tensor) *FuncLoss {
 	return &FuncLoss{Name: name, F: f}
 }

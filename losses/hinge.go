@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/keras/ops/objectives"
 )
 
-// Hinge is the mean over the last axis of max(1 - t·p, 0) with labels -1 and 1. Labels that are all 0 or 1, throughout the global
-// batch, are taken for -1 and 1. Name: "hinge". Behaviour of keras.losses.Hinge.
+// Hinge is the mean over the last axis of max(1 - t·p, 0) with labels -1 and 1. Labels that are all 0 or 1, throughout
+// the global batch, are taken for -1 and 1. Name: "hinge". Behaviour of keras.losses.Hinge.
 //
 // Shapes: labels and predictions (batch, ..., d); result (batch, ...).
 type Hinge struct {
@@ -29,8 +29,8 @@ func (l *Hinge) LossName() string { return named(l.Name, "hinge") }
 
 func (l *Hinge) dtype() string { return l.DType }
 
-// SquaredHinge is the mean over the last axis of max(1 - t·p, 0)², with labels as for [Hinge]. Name: "squared_hinge". Behaviour of
-// keras.losses.SquaredHinge.
+// SquaredHinge is the mean over the last axis of max(1 - t·p, 0)², with labels as for [Hinge]. Name: "squared_hinge".
+// Behaviour of keras.losses.SquaredHinge.
 //
 // Shapes: labels and predictions (batch, ..., d); result (batch, ...).
 type SquaredHinge struct {
@@ -53,8 +53,8 @@ func (l *SquaredHinge) LossName() string { return named(l.Name, "squared_hinge")
 
 func (l *SquaredHinge) dtype() string { return l.DType }
 
-// CategoricalHinge is max(max((1-t)·p) - Σ t·p + 1, 0) over the last axis with one-hot labels t: how far the best wrong class
-// is from being beaten by 1. Name: "categorical_hinge". Behaviour of keras.losses.CategoricalHinge.
+// CategoricalHinge is max(max((1-t)·p) - Σ t·p + 1, 0) over the last axis with one-hot labels t: how far the best wrong
+// class is from being beaten by 1. Name: "categorical_hinge". Behaviour of keras.losses.CategoricalHinge.
 //
 // Shapes: labels and predictions (batch, ..., classes); result (batch, ...).
 type CategoricalHinge struct {

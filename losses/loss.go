@@ -11,8 +11,8 @@ import (
 
 // Loss measures how far predictions are from labels.
 type Loss interface {
-	// PerExample returns one value for each example, or for each step of an example: (batch, ...). A mask on the result says
-	// which of them count.
+	// PerExample returns one value for each example, or for each step of an example: (batch, ...). A mask on the result
+	// says which of them count.
 	PerExample(yTrue, yPred *ops.Tensor) *ops.Tensor
 	// ReductionKind says how [Compute] brings the values together.
 	ReductionKind() Reduction
@@ -52,8 +52,8 @@ func (k Reduction) known(g *ops.Graph) Reduction {
 // averages reports whether the reduction divides by the number of values.
 func (k Reduction) averages() bool { return k == SumOverBatchSize || k == Mean }
 
-// wholeBatch is implemented by losses that may compare examples with each other. It reports whether PerExample's result has no
-// batch axis and is the same on all replicas.
+// wholeBatch is implemented by losses that may compare examples with each other. It reports whether PerExample's result
+// has no batch axis and is the same on all replicas.
 type wholeBatch interface {
 	reducesBatch(yPred ir.Shape) bool
 }

@@ -27,7 +27,7 @@ func compute(t testing.TB, l losses.Loss, yTrue, yPred kernels.Array, weight ...
 		}
 		return []*ops.Tensor{losses.Compute(l, in[0], in[1], w)}
 	}, inputs...)
-	return out[0].At(0)
+	return out[0].Element(0)
 }
 
 // TestGolden holds what Keras printed for the labels and predictions below.
@@ -156,8 +156,8 @@ func TestCTCAgainstAllAlignments(t *testing.T) {
 	}
 }
 
-// pathProbability adds up the probabilities of all sequences of classes that collapse to labels: repeats are merged, then
-// blanks dropped.
+// pathProbability adds up the probabilities of all sequences of classes that collapse to labels: repeats are merged,
+// then blanks dropped.
 func pathProbability(logs, labels []float64, steps, classes int) float64 {
 	var want []int
 	for _, l := range labels {
@@ -184,8 +184,8 @@ func pathProbability(logs, labels []float64, steps, classes int) float64 {
 	return total
 }
 
-// TestReported: Keras follows the gradient of the sum of a loss that is not reduced, and its history holds the mean (Keras 3.15.1, JAX:
-// values 0.125, 4.25, 1.5).
+// TestReported: Keras follows the gradient of the sum of a loss that is not reduced, and its history holds the mean
+// (Keras 3.15.1, JAX: values 0.125, 4.25, 1.5).
 func TestReported(t *testing.T) {
 	y := array(t, ir.Float32, []int{3, 2}, 1, 2, 3, 4, 0, 1)
 	p := array(t, ir.Float32, []int{3, 2}, 1.5, 2, 1, 4.5, 0, 0)
@@ -195,8 +195,8 @@ func TestReported(t *testing.T) {
 			total, reported := losses.ComputeAndReport(&losses.MeanSquaredError{Reduction: reduction}, in[0], in[1], in[2])
 			return []*ops.Tensor{total, reported}
 		}, y, p, w)
-		require.InEpsilon(t, want[0], out[0].At(0), 1e-6, reduction)
-		require.InEpsilon(t, want[1], out[1].At(0), 1e-6, reduction)
+		require.InEpsilon(t, want[0], out[0].Element(0), 1e-6, reduction)
+		require.InEpsilon(t, want[1], out[1].Element(0), 1e-6, reduction)
 	}
 }
 

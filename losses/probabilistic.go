@@ -5,9 +5,9 @@ import (
 	"github.com/gokeras/gokeras/keras/ops/objectives"
 )
 
-// KLDivergence is Σ t·ln(t/p) over the last axis, with both limited to [1e-7, 1]: what it costs to describe t by p. Names:
-// "kl_divergence", "kld", "KLD". Behaviour of keras.losses.KLDivergence. Source: Kullback, Leibler, "On Information and
-// Sufficiency", 1951.
+// KLDivergence is Σ t·ln(t/p) over the last axis, with both limited to [1e-7, 1]: what it costs to describe t by p.
+// Names: "kl_divergence", "kld", "KLD". Behaviour of keras.losses.KLDivergence. Source: Kullback, Leibler, "On
+// Information and Sufficiency", 1951.
 //
 // Shapes: labels and predictions (batch, ..., d); result (batch, ...).
 type KLDivergence struct {
@@ -30,8 +30,8 @@ func (l *KLDivergence) LossName() string { return named(l.Name, "kl_divergence")
 
 func (l *KLDivergence) dtype() string { return l.DType }
 
-// Poisson is the mean over the last axis of p - t·ln(p + 1e-7): the negative log-likelihood of counts t for rates p, without
-// the part that does not depend on p. Name: "poisson". Behaviour of keras.losses.Poisson.
+// Poisson is the mean over the last axis of p - t·ln(p + 1e-7): the negative log-likelihood of counts t for rates p,
+// without the part that does not depend on p. Name: "poisson". Behaviour of keras.losses.Poisson.
 //
 // Shapes: labels and predictions (batch, ..., d); result (batch, ...).
 type Poisson struct {

@@ -106,9 +106,9 @@ func (l *MeanSquaredLogarithmicError) LossName() string {
 
 func (l *MeanSquaredLogarithmicError) dtype() string { return l.DType }
 
-// Huber is, with e = p - t, the mean over the last axis of e²/2 where |e| <= delta and of delta·|e| - delta²/2 elsewhere: quadratic
-// for small and linear for large errors. Name: "huber". Behaviour of keras.losses.Huber. Source: Huber, "Robust Estimation of a
-// Location Parameter", 1964.
+// Huber is, with e = p - t, the mean over the last axis of e²/2 where |e| <= delta and of delta·|e| - delta²/2
+// elsewhere: quadratic for small and linear for large errors. Name: "huber". Behaviour of keras.losses.Huber. Source:
+// Huber, "Robust Estimation of a Location Parameter", 1964.
 //
 // Shapes: labels and predictions (batch, ..., d); result (batch, ...).
 type Huber struct {
@@ -139,8 +139,8 @@ func (l *Huber) LossName() string { return named(l.Name, "huber_loss") }
 
 func (l *Huber) dtype() string { return l.DType }
 
-// LogCosh is the mean over the last axis of ln(cosh(p-t)), close to e²/2 for small and to |e| - ln 2 for large errors e. Name:
-// "log_cosh". Behaviour of keras.losses.LogCosh.
+// LogCosh is the mean over the last axis of ln(cosh(p-t)), close to e²/2 for small and to |e| - ln 2 for large errors
+// e. Name: "log_cosh". Behaviour of keras.losses.LogCosh.
 //
 // Shapes: labels and predictions (batch, ..., d); result (batch, ...).
 type LogCosh struct {
@@ -163,10 +163,12 @@ func (l *LogCosh) LossName() string { return named(l.Name, "log_cosh") }
 
 func (l *LogCosh) dtype() string { return l.DType }
 
-// CosineSimilarity is minus the cosine of the angle between labels and predictions, -Σ t/‖t‖ · p/‖p‖ along an axis: -1 for equal
-// directions. A vector of zeros gives 0. Name: "cosine_similarity". Behaviour of keras.losses.CosineSimilarity.
+// CosineSimilarity is minus the cosine of the angle between labels and predictions, -Σ t/‖t‖ · p/‖p‖ along an axis: -1
+// for equal directions. A vector of zeros gives 0. Name: "cosine_similarity". Behaviour of
+// keras.losses.CosineSimilarity.
 //
-// Shapes: labels and predictions (batch, ...); the result lacks the axis. With axis 0 it is one result for the global batch.
+// Shapes: labels and predictions (batch, ...); the result lacks the axis. With axis 0 it is one result for the global
+// batch.
 type CosineSimilarity struct {
 	common
 	Axis      *int      `keras:"axis,omitempty"` // nil is -1

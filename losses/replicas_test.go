@@ -14,7 +14,8 @@ import (
 	"github.com/gokeras/gokeras/losses"
 )
 
-// batchIsFirst reports whether all arrays of a case have the examples on axis 0, so that they can be spread over replicas.
+// batchIsFirst reports whether all arrays of a case have the examples on axis 0, so that they can be spread over
+// replicas.
 func batchIsFirst(inputs []kernels.Array) bool {
 	for _, a := range inputs {
 		if len(a.Type.Shape) == 0 || a.Type.Shape[0] != inputs[0].Type.Shape[0] {
@@ -24,8 +25,8 @@ func batchIsFirst(inputs []kernels.Array) bool {
 	return true
 }
 
-// TestReplicasEqualOne: for every case of real Keras, the parts of several replicas add up to the loss of one, and their
-// gradients join to its gradient, whether the local batches are even, uneven or empty.
+// TestReplicasEqualOne: for every case of real Keras, the parts of several replicas add up to the loss of one, and
+// their gradients join to its gradient, whether the local batches are even, uneven or empty.
 func TestReplicasEqualOne(t *testing.T) {
 	cases := 0
 	for _, c := range vectors.Load(t, "losses").Cases {
@@ -52,7 +53,7 @@ func TestReplicasEqualOne(t *testing.T) {
 				sum := 0.0
 				var grad []float64
 				for _, r := range out {
-					sum += r[0].At(0)
+					sum += r[0].Element(0)
 					grad = append(grad, r[1].Float64s()...)
 				}
 				want := vectors.Array{Data: one[0].Float64s()}
@@ -72,10 +73,11 @@ func TestComputeAverage(t *testing.T) {
 		return []*ops.Tensor{losses.ComputeAverage(in[0], r.GlobalBatchSize())}
 	}, split([]kernels.Array{values}, []int{2, 3, 0}))
 	require.NoError(t, err)
-	require.InDelta(t, 11, out[0][0].At(0)+out[1][0].At(0)+out[2][0].At(0), 1e-6)
+	require.InDelta(t, 11, out[0][0].Element(0)+out[1][0].Element(0)+out[2][0].Element(0), 1e-6)
 }
 
-// TestComputeAverageOfNothing: where no replica has an example the loss is 0 and not 0/0, as in tf.nn.compute_average_loss, and so are its gradients.
+// TestComputeAverageOfNothing: where no replica has an example the loss is 0 and not 0/0, as in
+// tf.nn.compute_average_loss, and so are its gradients.
 func TestComputeAverageOfNothing(t *testing.T) {
 	values := array(t, ir.Float32, []int{0, 2})
 	out, err := run(mirrored(t, 2), func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
@@ -84,7 +86,7 @@ func TestComputeAverageOfNothing(t *testing.T) {
 	}, split([]kernels.Array{values}, []int{0, 0}))
 	require.NoError(t, err)
 	for _, replica := range out {
-		require.Equal(t, 0.0, replica[0].At(0))
+		require.Equal(t, 0.0, replica[0].Element(0))
 		require.Equal(t, []int{0, 2}, []int(replica[1].Type.Shape))
 	}
 }
@@ -97,5 +99,5 @@ func TestScalarFunction(t *testing.T) {
 		return []*ops.Tensor{losses.Compute(l, in[0], in[1], nil)}
 	}, split(values, []int{3, 0, 1}))
 	require.NoError(t, err)
-	require.InDelta(t, 4, out[0][0].At(0)+out[1][0].At(0)+out[2][0].At(0), 1e-6)
+	require.InDelta(t, 4, out[0][0].Element(0)+out[1][0].Element(0)+out[2][0].Element(0), 1e-6)
 }

@@ -100,7 +100,7 @@ func split(inputs []kernels.Array, sizes []int) [][]kernels.Array {
 	from := 0
 	for i, n := range sizes {
 		for _, a := range inputs {
-			out[i] = append(out[i], a.Rows(from, from+n))
+			out[i] = append(out[i], a.Slice(from, from+n))
 		}
 		from += n
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Accuracy is how often predictions equal labels, elementwise. Names: "accuracy" outside of a model's metrics (there it picks
-// the kind that fits; see [Resolve]). Behaviour of keras.metrics.Accuracy.
+// Accuracy is how often predictions equal labels, elementwise. Names: "accuracy" outside of a model's metrics (there it
+// picks the kind that fits; see [Resolve]). Behaviour of keras.metrics.Accuracy.
 //
 // Shapes: labels and predictions (batch, ...).
 type Accuracy struct {
@@ -37,8 +37,8 @@ func (m *Accuracy) Direction() string { return better }
 // matches turns bools into ones and zeros.
 func (a *average) matches(x *ops.Tensor) *ops.Tensor { return ops.Cast(x, a.dtype) }
 
-// BinaryAccuracy is how often predictions, taken for 1 where they are greater than the threshold and for 0 elsewhere, equal binary
-// labels. Name: "binary_accuracy". Behaviour of keras.metrics.BinaryAccuracy.
+// BinaryAccuracy is how often predictions, taken for 1 where they are greater than the threshold and for 0 elsewhere,
+// equal binary labels. Name: "binary_accuracy". Behaviour of keras.metrics.BinaryAccuracy.
 //
 // Shapes: labels and predictions (batch, ...).
 type BinaryAccuracy struct {
@@ -66,8 +66,8 @@ func (m *BinaryAccuracy) MetricName() string { return m.NameOr(m.Name, "binary_a
 // Direction implements [Metric].
 func (m *BinaryAccuracy) Direction() string { return better }
 
-// CategoricalAccuracy is how often the largest prediction is at the place of the largest label; of equal ones the first counts.
-// Name: "categorical_accuracy". Behaviour of keras.metrics.CategoricalAccuracy.
+// CategoricalAccuracy is how often the largest prediction is at the place of the largest label; of equal ones the first
+// counts. Name: "categorical_accuracy". Behaviour of keras.metrics.CategoricalAccuracy.
 //
 // Shapes: labels and predictions (batch, ..., classes).
 type CategoricalAccuracy struct {
@@ -141,8 +141,8 @@ func (m *SparseCategoricalAccuracy) MetricName() string {
 // Direction implements [Metric].
 func (m *SparseCategoricalAccuracy) Direction() string { return better }
 
-// TopKCategoricalAccuracy is how often fewer than K predictions are greater than that at the place of the largest label. Name:
-// "top_k_categorical_accuracy". Behaviour of keras.metrics.TopKCategoricalAccuracy.
+// TopKCategoricalAccuracy is how often fewer than K predictions are greater than that at the place of the largest
+// label. Name: "top_k_categorical_accuracy". Behaviour of keras.metrics.TopKCategoricalAccuracy.
 //
 // Shapes: labels and predictions (batch, ..., classes).
 type TopKCategoricalAccuracy struct {
@@ -186,16 +186,17 @@ func kOf(p *ops.Tensor, k int) int {
 	return k
 }
 
-// topK reports for labels (batch, ...) and predictions (batch, ..., classes) whether fewer than k predictions beat the label's.
+// topK reports for labels (batch, ...) and predictions (batch, ..., classes) whether fewer than k predictions beat the
+// label's.
 func topK(t, p *ops.Tensor, k int) *ops.Tensor {
 	classes := p.Dim(-1)
 	rows := t.Shape().Size()
 	return ops.Reshape(ops.InTopK(ops.Reshape(t, rows), ops.Reshape(p, rows, classes), k), t.Shape()...)
 }
 
-// SparseTopKCategoricalAccuracy is how often fewer than K predictions are greater than that at the place that an integer label
-// names. With FromSortedIDs predictions are class numbers, best first, and the label must be among the first K. Name:
-// "sparse_top_k_categorical_accuracy". Behaviour of keras.metrics.SparseTopKCategoricalAccuracy.
+// SparseTopKCategoricalAccuracy is how often fewer than K predictions are greater than that at the place that an
+// integer label names. With FromSortedIDs predictions are class numbers, best first, and the label must be among the
+// first K. Name: "sparse_top_k_categorical_accuracy". Behaviour of keras.metrics.SparseTopKCategoricalAccuracy.
 //
 // Shapes: predictions (batch, ..., classes); labels (batch, ...) or (batch, ..., 1).
 type SparseTopKCategoricalAccuracy struct {

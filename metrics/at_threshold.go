@@ -54,7 +54,8 @@ func (m *atThreshold) update(owner Metric, yTrue, yPred, weight *ops.Tensor) {
 	})
 }
 
-// best returns the largest dependent value among the thresholds whose constrained value is at least limit; 0 where there is none.
+// best returns the largest dependent value among the thresholds whose constrained value is at least limit; 0 where
+// there is none.
 func (m *atThreshold) best(r *distribute.Replica, limit float64, f func(counts) (constrained, dependent *ops.Tensor)) *ops.Tensor {
 	if m.tp == nil {
 		return ops.Zeros(r, ir.Float32)
@@ -64,9 +65,9 @@ func (m *atThreshold) best(r *distribute.Replica, limit float64, f func(counts) 
 	return ops.MaximumScalar(ops.Max(ops.Where(feasible, dependent, ops.ZerosLike(dependent))), 0)
 }
 
-// SensitivityAtSpecificity is the best sensitivity TP/(TP+FN) among the thresholds whose specificity TN/(TN+FP) is at least the
-// given one; thresholds are NumThresholds evenly spaced ones. Name: "sensitivity_at_specificity". Behaviour of
-// keras.metrics.SensitivityAtSpecificity.
+// SensitivityAtSpecificity is the best sensitivity TP/(TP+FN) among the thresholds whose specificity TN/(TN+FP) is at
+// least the given one; thresholds are NumThresholds evenly spaced ones. Name: "sensitivity_at_specificity". Behaviour
+// of keras.metrics.SensitivityAtSpecificity.
 //
 // Shapes: labels, where not 0 counts as positive, and predictions in [0, 1], (batch, ...), all axes alike.
 type SensitivityAtSpecificity struct {
@@ -101,9 +102,9 @@ func (m *SensitivityAtSpecificity) MetricName() string {
 // Direction implements [Metric].
 func (m *SensitivityAtSpecificity) Direction() string { return better }
 
-// SpecificityAtSensitivity is the best specificity TN/(TN+FP) among the thresholds whose sensitivity TP/(TP+FN) is at least the
-// given one; thresholds are NumThresholds evenly spaced ones. Name: "specificity_at_sensitivity". Behaviour of
-// keras.metrics.SpecificityAtSensitivity.
+// SpecificityAtSensitivity is the best specificity TN/(TN+FP) among the thresholds whose sensitivity TP/(TP+FN) is at
+// least the given one; thresholds are NumThresholds evenly spaced ones. Name: "specificity_at_sensitivity". Behaviour
+// of keras.metrics.SpecificityAtSensitivity.
 //
 // Shapes: labels, where not 0 counts as positive, and predictions in [0, 1], (batch, ...), all axes alike.
 type SpecificityAtSensitivity struct {
@@ -138,8 +139,9 @@ func (m *SpecificityAtSensitivity) MetricName() string {
 // Direction implements [Metric].
 func (m *SpecificityAtSensitivity) Direction() string { return better }
 
-// PrecisionAtRecall is the best precision TP/(TP+FP) among the thresholds whose recall TP/(TP+FN) is at least the given one;
-// thresholds are NumThresholds evenly spaced ones. Name: "precision_at_recall". Behaviour of keras.metrics.PrecisionAtRecall.
+// PrecisionAtRecall is the best precision TP/(TP+FP) among the thresholds whose recall TP/(TP+FN) is at least the given
+// one; thresholds are NumThresholds evenly spaced ones. Name: "precision_at_recall". Behaviour of
+// keras.metrics.PrecisionAtRecall.
 //
 // Shapes: labels, where not 0 counts as positive, and predictions in [0, 1], (batch, ...), all axes alike.
 type PrecisionAtRecall struct {
@@ -172,8 +174,9 @@ func (m *PrecisionAtRecall) MetricName() string { return m.NameOr(m.Name, "preci
 // Direction implements [Metric].
 func (m *PrecisionAtRecall) Direction() string { return better }
 
-// RecallAtPrecision is the best recall TP/(TP+FN) among the thresholds whose precision TP/(TP+FP) is at least the given one;
-// thresholds are NumThresholds evenly spaced ones. Name: "recall_at_precision". Behaviour of keras.metrics.RecallAtPrecision.
+// RecallAtPrecision is the best recall TP/(TP+FN) among the thresholds whose precision TP/(TP+FP) is at least the given
+// one; thresholds are NumThresholds evenly spaced ones. Name: "recall_at_precision". Behaviour of
+// keras.metrics.RecallAtPrecision.
 //
 // Shapes: labels, where not 0 counts as positive, and predictions in [0, 1], (batch, ...), all axes alike.
 type RecallAtPrecision struct {

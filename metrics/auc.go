@@ -12,25 +12,26 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// AUC is the area under a curve that classification traces out as its threshold moves, approximated at NumThresholds thresholds
-// -1e-7, 1/(n-1), ..., (n-2)/(n-1), 1+1e-7, or at Thresholds with these two ends added. Curves:
+// AUC is the area under a curve that classification traces out as its threshold moves, approximated at NumThresholds
+// thresholds -1e-7, 1/(n-1), ..., (n-2)/(n-1), 1+1e-7, or at Thresholds with these two ends added. Curves:
 //
 //	ROC     x = FP/(FP+TN), y = TP/(TP+FN)
 //	PR      x = TP/(TP+FN), y = TP/(TP+FP)
 //	PRGAIN  x = max(1 - P/N·FN/TP, 0), y = 1 - P/N·FP/TP, with P and N the numbers of positive and negative labels
 //
-// Between thresholds the area has the mean (interpolation), the smaller (minoring) or the larger (majoring) of the two heights;
-// the PR curve is interpolated as Davis and Goadrich do, with TP as a linear function of TP+FP. MultiLabel computes one area
-// for each label and averages them, with LabelWeights if given; without it label weights count the predictions. Name: "auc".
-// Behaviour of keras.metrics.AUC. Sources: Davis, Goadrich, "The Relationship Between Precision-Recall and ROC Curves", ICML
-// 2006; Flach, Kull, "Precision-Recall-Gain Curves", NeurIPS 2015.
+// Between thresholds the area has the mean (interpolation), the smaller (minoring) or the larger (majoring) of the two
+// heights; the PR curve is interpolated as Davis and Goadrich do, with TP as a linear function of TP+FP. MultiLabel
+// computes one area for each label and averages them, with LabelWeights if given; without it label weights count the
+// predictions. Name: "auc". Behaviour of keras.metrics.AUC. Sources: Davis, Goadrich, "The Relationship Between
+// Precision-Recall and ROC Curves", ICML 2006; Flach, Kull, "Precision-Recall-Gain Curves", NeurIPS 2015.
 //
-// Shapes: labels, where not 0 counts as positive, and predictions in [0, 1], (batch, ...), with MultiLabel (batch, labels).
+// Shapes: labels, where not 0 counts as positive, and predictions in [0, 1], (batch, ...), with MultiLabel (batch,
+// labels).
 type AUC struct {
 	quadruple
 	NumThresholds   int       `keras:"num_thresholds,default=200"`             // at least 2; 0 is 200
-	Curve           string    `keras:"curve,default=ROC"`                      // "ROC", "PR" or "PRGAIN"; "" is ROC
-	SummationMethod string    `keras:"summation_method,default=interpolation"` // "interpolation", "minoring" or "majoring"
+	Curve           Curve     `keras:"curve,default=ROC"`                      // "ROC", "PR" or "PRGAIN"; "" is ROC
+	SummationMethod Summation `keras:"summation_method,default=interpolation"` // "interpolation", "minoring" or "majoring"
 	Thresholds      []float64 `keras:"thresholds,omitempty"`                   // in place of NumThresholds
 	MultiLabel      bool      `keras:"multi_label"`
 	NumLabels       int       `keras:"num_labels,default=null"` // 0: as many as predictions have
@@ -47,10 +48,10 @@ func (m *AUC) Build(d ir.DType, _, yPred ir.Type) error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("metric %q: %w", m.MetricName(), fmt.Errorf(format, args...))
 	}
-	if !slices.Contains([]string{"", "ROC", "PR", "PRGAIN"}, strings.ToUpper(m.Curve)) {
+	if !slices.Contains([]string{"", "ROC", "PR", "PRGAIN"}, strings.ToUpper(string(m.Curve))) {
 		return fail("unknown curve %q; known: ROC, PR, PRGAIN", m.Curve)
 	}
-	if !slices.Contains([]string{"", "interpolation", "minoring", "majoring"}, strings.ToLower(m.SummationMethod)) {
+	if !slices.Contains([]string{"", "interpolation", "minoring", "majoring"}, strings.ToLower(string(m.SummationMethod))) {
 		return fail("unknown summation method %q; known: interpolation, minoring, majoring", m.SummationMethod)
 	}
 	if m.NumThresholds == 1 || m.NumThresholds < 0 || m.NumThresholds > maxThresholds {
@@ -117,8 +118,8 @@ func (m *AUC) Result(r *distribute.Replica) *ops.Tensor {
 		return ops.Zeros(r, ir.Float32)
 	}
 	c := m.read(r)
-	method := strings.ToLower(m.SummationMethod)
-	curve := strings.ToUpper(m.Curve)
+	method := strings.ToLower(string(m.SummationMethod))
+	curve := strings.ToUpper(string(m.Curve))
 	if curve == "PR" && (method == "" || method == "interpolation") {
 		return m.average(davisGoadrich(c))
 	}
@@ -161,8 +162,9 @@ func neighbours(x *ops.Tensor) (from, to *ops.Tensor) {
 	return ops.SliceAxis(x, 0, 0, dim.Sub(n, 1)), ops.SliceAxis(x, 0, 1, n)
 }
 
-// davisGoadrich returns the area of the PR curve between neighbouring thresholds. With TP a linear function of the predicted
-// positives P = TP+FP, of slope s, the area is ∫ TP/P dTP / positives = s·(ΔTP + (TP - s·P)·ln(P_from/P_to)) / (TP+FN).
+// davisGoadrich returns the area of the PR curve between neighbouring thresholds. With TP a linear function of the
+// predicted positives P = TP+FP, of slope s, the area is ∫ TP/P dTP / positives = s·(ΔTP + (TP - s·P)·ln(P_from/P_to))
+// / (TP+FN).
 func davisGoadrich(c counts) *ops.Tensor {
 	tpFrom, tpTo := neighbours(c.tp)
 	pFrom, pTo := neighbours(ops.Add(c.tp, c.fp))
@@ -194,3 +196,21 @@ func (m *AUC) MetricName() string { return m.NameOr(m.Name, "auc") }
 
 // Direction implements [Metric].
 func (m *AUC) Direction() string { return better }
+
+// Curve is what AUC takes the area under. The zero value is ROC; lower case is read too.
+type Curve string
+
+const (
+	ROC    Curve = "ROC"    // true positive rate over false positive rate
+	PR     Curve = "PR"     // precision over recall
+	PRGAIN Curve = "PRGAIN" // their gains
+)
+
+// Summation is the height of the area between two thresholds. The zero value is Interpolating.
+type Summation string
+
+const (
+	Interpolating Summation = "interpolation" // the mean of the two heights
+	Minoring      Summation = "minoring"      // the smaller
+	Majoring      Summation = "majoring"      // the larger
+)

@@ -9,11 +9,11 @@ import (
 	"github.com/gokeras/gokeras/metrics"
 )
 
-// TestAUCEnds: predictions of exactly 0 and 1 lie between the outer thresholds, which are a little below 0 and above 1. The numbers are those of
-// keras.metrics.AUC(thresholds=[0.2, 0.9]).
+// TestAUCEnds: predictions of exactly 0 and 1 lie between the outer thresholds, which are a little below 0 and above 1.
+// The numbers are those of keras.metrics.AUC(thresholds=[0.2, 0.9]).
 func TestAUCEnds(t *testing.T) {
 	for _, c := range []struct {
-		curve              string
+		curve              metrics.Curve
 		labels, prediction []float64
 		want               float64
 	}{

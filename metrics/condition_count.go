@@ -45,8 +45,8 @@ func (m *conditionCount) Result(r *distribute.Replica) *ops.Tensor {
 	return only(read(r, m.accumulator))
 }
 
-// TruePositives is the (weighted) number of positive labels whose prediction is greater than the threshold. Thresholds nil is
-// one of 0.5; one threshold gives a scalar, several a vector. Behaviour of keras.metrics.TruePositives.
+// TruePositives is the (weighted) number of positive labels whose prediction is greater than the threshold. Thresholds
+// nil is one of 0.5; one threshold gives a scalar, several a vector. Behaviour of keras.metrics.TruePositives.
 //
 // Shapes: labels, where not 0 counts as positive, and predictions (batch, ...), all axes alike.
 type TruePositives struct {
@@ -72,8 +72,9 @@ func (m *TruePositives) MetricName() string { return m.NameOr(m.Name, "true_posi
 // Direction implements [Metric]: as in Keras it is not given.
 func (m *TruePositives) Direction() string { return "" }
 
-// TrueNegatives is the (weighted) number of negative labels whose prediction is not greater than the threshold. Thresholds nil
-// is one of 0.5; one threshold gives a scalar, several a vector. Behaviour of keras.metrics.TrueNegatives.
+// TrueNegatives is the (weighted) number of negative labels whose prediction is not greater than the threshold.
+// Thresholds nil is one of 0.5; one threshold gives a scalar, several a vector. Behaviour of
+// keras.metrics.TrueNegatives.
 //
 // Shapes: labels, where not 0 counts as positive, and predictions (batch, ...), all axes alike.
 type TrueNegatives struct {
@@ -99,8 +100,8 @@ func (m *TrueNegatives) MetricName() string { return m.NameOr(m.Name, "true_nega
 // Direction implements [Metric]: as in Keras it is not given.
 func (m *TrueNegatives) Direction() string { return "" }
 
-// FalsePositives is the (weighted) number of negative labels whose prediction is greater than the threshold. Thresholds nil is
-// one of 0.5; one threshold gives a scalar, several a vector. Behaviour of keras.metrics.FalsePositives.
+// FalsePositives is the (weighted) number of negative labels whose prediction is greater than the threshold. Thresholds
+// nil is one of 0.5; one threshold gives a scalar, several a vector. Behaviour of keras.metrics.FalsePositives.
 //
 // Shapes: labels, where not 0 counts as positive, and predictions (batch, ...), all axes alike.
 type FalsePositives struct {
@@ -126,8 +127,9 @@ func (m *FalsePositives) MetricName() string { return m.NameOr(m.Name, "false_po
 // Direction implements [Metric]: as in Keras it is not given.
 func (m *FalsePositives) Direction() string { return "" }
 
-// FalseNegatives is the (weighted) number of positive labels whose prediction is not greater than the threshold. Thresholds nil
-// is one of 0.5; one threshold gives a scalar, several a vector. Behaviour of keras.metrics.FalseNegatives.
+// FalseNegatives is the (weighted) number of positive labels whose prediction is not greater than the threshold.
+// Thresholds nil is one of 0.5; one threshold gives a scalar, several a vector. Behaviour of
+// keras.metrics.FalseNegatives.
 //
 // Shapes: labels, where not 0 counts as positive, and predictions (batch, ...), all axes alike.
 type FalseNegatives struct {

@@ -18,7 +18,8 @@ const never = -1e10
 // confusion counts true and false positives and negatives at thresholds.
 type confusion struct {
 	thresholds []float64 // increasing where even
-	// even says that thresholds are 0, 1/(n-1), ..., 1, give or take 1e-7 at the ends: predictions are then sorted into buckets.
+	// even says that thresholds are 0, 1/(n-1), ..., 1, give or take 1e-7 at the ends: predictions are then sorted into
+	// buckets.
 	even         bool
 	multiLabel   bool // count each label (the last axis) apart
 	labelWeights []float64
@@ -26,7 +27,8 @@ type confusion struct {
 	classID      *int // nil: all
 }
 
-// counts are the weighted numbers of this replica's predictions: (thresholds) or, for many labels, (thresholds, labels).
+// counts are the weighted numbers of this replica's predictions: (thresholds) or, for many labels, (thresholds,
+// labels).
 type counts struct{ tp, fp, tn, fn *ops.Tensor }
 
 // isEven reports whether thresholds are spaced evenly over [0, 1], by NumPy's allclose with the tolerance 1e-7.
@@ -128,8 +130,8 @@ func onlyTop(p *ops.Tensor, k int) *ops.Tensor {
 	return ops.Where(ops.CompareScalar(ir.Ne, top, 0), p, ops.FullLike(p, never))
 }
 
-// buckets counts by sorting predictions into the intervals between thresholds: those above threshold i are in bucket i or later. A
-// prediction that equals a threshold belongs below it.
+// buckets counts by sorting predictions into the intervals between thresholds: those above threshold i are in bucket i
+// or later. A prediction that equals a threshold belongs below it.
 func (c confusion) buckets(t, p, weight *ops.Tensor) counts {
 	n := len(c.thresholds)
 	labels := 1

@@ -7,8 +7,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// PearsonCorrelation is the mean of the correlation of labels and predictions, Σ (t-t̄)·(p-p̄)/(n·σ_t·σ_p) along the axes, in
-// [-1, 1]; it is NaN for a vector of equal numbers. Name: "pearson_correlation". Behaviour of keras.metrics.PearsonCorrelation.
+// PearsonCorrelation is the mean of the correlation of labels and predictions, Σ (t-t̄)·(p-p̄)/(n·σ_t·σ_p) along the
+// axes, in [-1, 1]; it is NaN for a vector of equal numbers. Name: "pearson_correlation". Behaviour of
+// keras.metrics.PearsonCorrelation.
 //
 // Shapes: labels and predictions (batch, ...). With axis 0 among the axes the vectors run through the global batch.
 type PearsonCorrelation struct {
@@ -38,10 +39,10 @@ func (m *PearsonCorrelation) Direction() string { return better }
 //
 //	2·(t-p̄)·(p-p̄) / (σ_t² + σ_p² + (t̄-p̄)² + 1e-7)
 //
-// along the axes: like [PearsonCorrelation], but 1 only where predictions equal labels. (The mean that is taken from t is that
-// of p, as in Keras; over the whole axis it makes no difference.) Name: "concordance_correlation". Behaviour of
-// keras.metrics.ConcordanceCorrelation. Source: Lin, "A Concordance Correlation Coefficient to Evaluate Reproducibility",
-// Biometrics 1989.
+// along the axes: like [PearsonCorrelation], but 1 only where predictions equal labels. (The mean that is taken from t
+// is that of p, as in Keras; over the whole axis it makes no difference.) Name: "concordance_correlation". Behaviour of
+// keras.metrics.ConcordanceCorrelation. Source: Lin, "A Concordance Correlation Coefficient to Evaluate
+// Reproducibility", Biometrics 1989.
 //
 // Shapes: labels and predictions (batch, ...). With axis 0 among the axes the vectors run through the global batch.
 type ConcordanceCorrelation struct {

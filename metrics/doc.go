@@ -4,16 +4,17 @@
 //
 //	Metrics: []metrics.Metric{&metrics.SparseCategoricalAccuracy{}, &metrics.AUC{Curve: "PR"}}
 //
-// [Get] and [Resolve] also know the names of Keras ("accuracy", "mse", "mean_io_u", ...), and [Func] makes a metric of a function.
+// [Get] and [Resolve] also know the names of Keras ("accuracy", "mse", "mean_io_u", ...), and [Func] makes a metric of
+// a function.
 //
 // # State
 //
-// A metric keeps sums over everything seen since it was last [Reset]. Each replica adds up its own part of a batch; the result is
-// worked out from the sums over all replicas, so that it is what one replica finds that sees all examples, however they were
-// distributed. Sums are kept in float32, in a float64 model in float64.
+// A metric keeps sums over everything seen since it was last [Reset]. Each replica adds up its own part of a batch; the
+// result is worked out from the sums over all replicas, so that it is what one replica finds that sees all examples,
+// however they were distributed. Sums are kept in float32, in a float64 model in float64.
 //
-// Mean-type metrics reduce each example to a number first (the mean over its steps), and weight it with the mean of its sample
-// weights.
+// Mean-type metrics reduce each example to a number first (the mean over its steps), and weight it with the mean of its
+// sample weights.
 //
 // Outside of a model, [UpdateState] and [ResultOf] feed and read a metric.
 package metrics

@@ -163,5 +163,5 @@ func TestOwnMetric(t *testing.T) {
 	metrics.Register[hits]()
 	_, err := metrics.New("hits")
 	require.NoError(t, err)
-	require.PanicsWithValue(t, "metrics: Register called twice for hits", metrics.Register[hits])
+	require.PanicsWithValue(t, "metrics: Register called twice for Custom>hits", func() { metrics.Register[hits]() })
 }

@@ -14,19 +14,19 @@ import (
 //
 //	(1 + β²)·P·R / (β²·P + R)
 //
-// with 1e-7 added to every denominator. Predictions count as 1 where they are greater than Threshold; without one, where they
-// are the largest of their row (all of equals do) and not 0. Average says what becomes of the classes: "" gives a vector,
-// "micro" counts all classes together, "macro" is their mean, "weighted" their mean weighted by the number of labels. Name:
-// "f_beta_score" ("fbeta_score" in logs). Behaviour of keras.metrics.FBetaScore.
+// with 1e-7 added to every denominator. Predictions count as 1 where they are greater than Threshold; without one,
+// where they are the largest of their row (all of equals do) and not 0. Average says what becomes of the classes: ""
+// gives a vector, "micro" counts all classes together, "macro" is their mean, "weighted" their mean weighted by the
+// number of labels. Name: "f_beta_score" ("fbeta_score" in logs). Behaviour of keras.metrics.FBetaScore.
 //
 // Shapes: labels, 0 or 1, and predictions (batch, classes); sample weights (batch).
 type FBetaScore struct {
 	fscore
-	Average   string   `keras:"average,default=null"` // "", "micro", "macro" or "weighted"
-	Beta      float64  `keras:"beta,default=1"`       // positive; 0 is 1
-	Threshold *float64 `keras:"threshold"`            // in (0, 1]
-	Name      string   `keras:"name,default=fbeta_score"`
-	DType     string   `keras:"dtype,plain,default=float32"`
+	Average   Averaging `keras:"average,default=null"` // "", "micro", "macro" or "weighted"
+	Beta      float64   `keras:"beta,default=1"`       // positive; 0 is 1
+	Threshold *float64  `keras:"threshold"`            // in (0, 1]
+	Name      string    `keras:"name,default=fbeta_score"`
+	DType     string    `keras:"dtype,plain,default=float32"`
 }
 
 // Build implements [Metric].
@@ -63,10 +63,10 @@ func (m *FBetaScore) Direction() string { return better }
 // Shapes: labels, 0 or 1, and predictions (batch, classes); sample weights (batch).
 type F1Score struct {
 	fscore
-	Average   string   `keras:"average,default=null"` // "", "micro", "macro" or "weighted"
-	Threshold *float64 `keras:"threshold"`            // in (0, 1]
-	Name      string   `keras:"name,default=f1_score"`
-	DType     string   `keras:"dtype,plain,default=float32"`
+	Average   Averaging `keras:"average,default=null"` // "", "micro", "macro" or "weighted"
+	Threshold *float64  `keras:"threshold"`            // in (0, 1]
+	Name      string    `keras:"name,default=f1_score"`
+	DType     string    `keras:"dtype,plain,default=float32"`
 }
 
 // Build implements [Metric].
@@ -94,8 +94,8 @@ type fscore struct {
 	tp, fp, fn, labels *distribute.Variable
 }
 
-func (f *fscore) build(m Metric, policy string, d ir.DType, yTrue, yPred ir.Type, average string, threshold *float64) error {
-	if !slices.Contains([]string{"", "micro", "macro", "weighted"}, average) {
+func (f *fscore) build(m Metric, policy string, d ir.DType, yTrue, yPred ir.Type, average Averaging, threshold *float64) error {
+	if !slices.Contains([]Averaging{"", "micro", "macro", "weighted"}, average) {
 		return fmt.Errorf("metric %q: unknown average %q; known: \"\" (one value for each class), micro, macro, weighted", m.MetricName(), average)
 	}
 	if threshold != nil && !(*threshold > 0 && *threshold <= 1) {
@@ -116,7 +116,7 @@ func (f *fscore) build(m Metric, policy string, d ir.DType, yTrue, yPred ir.Type
 	return err
 }
 
-func (f *fscore) update(m Metric, yTrue, yPred, weight *ops.Tensor, average string, threshold *float64) {
+func (f *fscore) update(m Metric, yTrue, yPred, weight *ops.Tensor, average Averaging, threshold *float64) {
 	inMetric(m, yPred, func() {
 		r := f.ready(m, yTrue, yPred)
 		if !yTrue.Shape().Equal(yPred.Shape()) {
@@ -157,7 +157,7 @@ func positives(p *ops.Tensor, threshold *float64) *ops.Tensor {
 	return ops.LogicalAnd(ops.GreaterEqual(p, top), ops.CompareScalar(ir.Gt, ops.Abs(p), 1e-9))
 }
 
-func (f *fscore) result(r *distribute.Replica, m Metric, average string, beta float64) *ops.Tensor {
+func (f *fscore) result(r *distribute.Replica, m Metric, average Averaging, beta float64) *ops.Tensor {
 	if f.tp == nil {
 		notBuilt(r, m)
 	}
@@ -174,3 +174,12 @@ func (f *fscore) result(r *distribute.Replica, m Metric, average string, beta fl
 	}
 	return ops.Mean(score)
 }
+
+// Averaging says what becomes of the values of the classes. The zero value leaves a vector of them.
+type Averaging string
+
+const (
+	Micro    Averaging = "micro"    // one value of the counts of all classes
+	Macro    Averaging = "macro"    // the mean
+	Weighted Averaging = "weighted" // the mean, by how many examples each class has
+)

@@ -13,7 +13,7 @@ import (
 
 // classes makes each class of metric with default configuration; names gives Keras's other spellings.
 var (
-	classes = map[string]func() Metric{}
+	classes = config.NewRegistry[Metric]("metrics")
 	names   = map[string]string{}
 )
 
@@ -22,10 +22,10 @@ func register[T any, P interface {
 	*T
 	Metric
 }](others ...string) {
-	class := reflect.TypeFor[T]().Name()
-	classes[class] = func() Metric { return P(new(T)) }
+	class := reflect.TypeFor[T]()
+	classes.Register(class, func() Metric { return P(new(T)) })
 	for _, n := range others {
-		names[n] = class
+		names[n] = class.Name()
 	}
 }
 
@@ -82,22 +82,20 @@ func init() {
 	config.RegisterKind("metric", func(v any) (any, error) { return Get(v) })
 }
 
-// Register makes a metric type of your own known by its class name, for models read from files. It panics when the name is
-// taken, and is called from init.
+// Register makes a metric type of your own known by its class name, for models read from files. It panics when the name
+// is taken, and is called from init. A type from outside of this module is written to files as "Custom>Name", or with
+// another package in place of Custom where one is given, as Python gives it with
+// @keras.saving.register_keras_serializable(package=...).
 func Register[T any, P interface {
 	*T
 	Metric
-}]() {
-	name := reflect.TypeFor[T]().Name()
-	if _, taken := classes[name]; taken {
-		panic("metrics: Register called twice for " + name)
-	}
-	register[T, P]()
+}](packageName ...string) {
+	classes.Register(reflect.TypeFor[T](), func() Metric { return P(new(T)) }, packageName...)
 }
 
 // New returns a metric of the given class with default configuration.
 func New(className string) (Metric, error) {
-	if make, ok := classes[className]; ok {
+	if make, ok := classes.Find(className); ok {
 		return make(), nil
 	}
 	return nil, fmt.Errorf("metrics: unknown class %q; %sknown: %s; register your own with metrics.Register", className,
@@ -105,7 +103,7 @@ func New(className string) (Metric, error) {
 }
 
 // ClassNames lists the known classes in alphabetical order.
-func ClassNames() []string { return sortedKeys(classes) }
+func ClassNames() []string { return classes.Names() }
 
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
@@ -122,9 +120,9 @@ type loss interface {
 	LossName() string
 }
 
-// Get returns the metric that v stands for: a [Metric], a name of Keras ("mse", "AUC"), a function of labels and predictions
-// (see [Func]), a loss (the mean of its values) or a configuration object. A metric asked for by name is shown under that name.
-// nil gives nil.
+// Get returns the metric that v stands for: a [Metric], a name of Keras ("mse", "AUC"), a function of labels and
+// predictions (see [Func]), a loss (the mean of its values) or a configuration object. A metric asked for by name is
+// shown under that name. nil gives nil.
 //
 // The names "accuracy" and "acc" need shapes to decide; see [Resolve].
 func Get(v any) (Metric, error) {
@@ -145,14 +143,20 @@ func Get(v any) (Metric, error) {
 	return nil, fmt.Errorf("metrics: cannot make a metric of %T (%v); expected a metrics.Metric, a name such as \"accuracy\", a loss, or a function of labels and predictions", v, v)
 }
 
+// builtIn makes a value of a class of this package.
+func builtIn(class string) Metric {
+	create, _ := classes.Find(class)
+	return create()
+}
+
 func byName(name string) (Metric, error) {
-	if make, ok := classes[name]; ok {
+	if make, ok := classes.Find(name); ok {
 		m := make()
 		m.SetName(name)
 		return m, nil
 	}
 	if class, ok := names[name]; ok {
-		m := classes[class]()
+		m := builtIn(class)
 		m.SetName(name)
 		return m, nil
 	}
@@ -164,16 +168,16 @@ func fromObject(o config.Object) (Metric, error) {
 	if name, ok := o.FunctionName(); ok {
 		return byName(name)
 	}
-	m, err := New(o.ClassName)
+	m, err := classes.Object(o, New)
 	if err != nil {
 		return nil, err
 	}
 	return m, config.Decode(o.Config, m)
 }
 
-// Resolve is [Get] for labels and predictions of the given shapes, which decide what "accuracy" and "acc" mean: binary accuracy
-// for one prediction an example, sparse categorical for labels without the axis of the classes (or with one of length 1),
-// otherwise categorical.
+// Resolve is [Get] for labels and predictions of the given shapes, which decide what "accuracy" and "acc" mean: binary
+// accuracy for one prediction an example, sparse categorical for labels without the axis of the classes (or with one of
+// length 1), otherwise categorical.
 func Resolve(v any, yTrue, yPred ir.Shape) (Metric, error) {
 	name, ok := v.(string)
 	if low := strings.ToLower(name); !ok || low != "accuracy" && low != "acc" {

@@ -68,7 +68,7 @@ func TestReset(t *testing.T) {
 	require.Equal(t, .5, scalarOf(t, m))
 	require.NoError(t, metrics.Reset(m))
 	require.Equal(t, 0.0, scalarOf(t, m))
-	require.NoError(t, metrics.UpdateState(m, y.Rows(3, 4), p.Rows(3, 4), nil))
+	require.NoError(t, metrics.UpdateState(m, y.Slice(3, 4), p.Slice(3, 4), nil))
 	require.Equal(t, 1.0, scalarOf(t, m))
 }
 

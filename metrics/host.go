@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// UpdateState takes in one batch from host memory. sampleWeight may be nil. The batch is spread over the replicas of the
-// strategy that the metric's state belongs to, by default one on the CPU.
+// UpdateState takes in one batch from host memory. sampleWeight may be nil. The batch is spread over the replicas of
+// the strategy that the metric's state belongs to, by default one on the CPU.
 func UpdateState(m Metric, yTrue, yPred kernels.Array, sampleWeight *kernels.Array) error {
 	if m == nil {
 		return errNilMetric

@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// overlap is the state of the intersection-over-union metrics: a confusion matrix, label by prediction. It counts in int64,
-// which no number of pixels overflows, unless the metric has a DType of floats.
+// overlap is the state of the intersection-over-union metrics: a confusion matrix, label by prediction. It counts in
+// int64, which no number of pixels overflows, unless the metric has a DType of floats.
 type overlap struct {
 	Base
 	matrix  *distribute.Variable
@@ -140,15 +140,16 @@ func (o *overlap) Result(r *distribute.Replica) *ops.Tensor {
 // Direction implements [Metric].
 func (o *overlap) Direction() string { return better }
 
-// IoU is the intersection over union TP/(TP+FP+FN) of classes, averaged over TargetClassIDs; classes that occur neither in the
-// labels nor in the predictions are left out. Class numbers outside [0, NumClasses), and labels equal to IgnoreClass, do not
-// count. Name: "io_u". Behaviour of keras.metrics.IoU.
+// IoU is the intersection over union TP/(TP+FP+FN) of classes, averaged over TargetClassIDs; classes that occur neither
+// in the labels nor in the predictions are left out. Class numbers outside [0, NumClasses), and labels equal to
+// IgnoreClass, do not count. Name: "io_u". Behaviour of keras.metrics.IoU.
 //
-// It counts in int64, unless DType says otherwise, and cuts sample weights that are floats to integers, as Keras does: an example of weight 0.5 does not
-// count at all. With DType "float32" it does. Fit, Evaluate, TrainOnBatch and TestOnBatch say so once, where a weight is not whole.
+// It counts in int64, unless DType says otherwise, and cuts sample weights that are floats to integers, as Keras does:
+// an example of weight 0.5 does not count at all. With DType "float32" it does. Fit, Evaluate, TrainOnBatch and
+// TestOnBatch say so once, where a weight is not whole.
 //
-// Shapes: class numbers (batch, ...); with DenseYTrue or DenseYPred scores (batch, ..., classes), of which the largest along
-// Axis counts.
+// Shapes: class numbers (batch, ...); with DenseYTrue or DenseYPred scores (batch, ..., classes), of which the largest
+// along Axis counts.
 type IoU struct {
 	overlap
 	NumClasses     int    `keras:"num_classes"`
@@ -183,8 +184,8 @@ func (m *IoU) MetricName() string { return m.NameOr(m.Name, "io_u") }
 
 // MeanIoU is [IoU] averaged over all classes. Name: "mean_io_u". Behaviour of keras.metrics.MeanIoU.
 //
-// Shapes: class numbers (batch, ...); with DenseYTrue or DenseYPred scores (batch, ..., classes), of which the largest along
-// Axis counts.
+// Shapes: class numbers (batch, ...); with DenseYTrue or DenseYPred scores (batch, ..., classes), of which the largest
+// along Axis counts.
 //
 // Sample weights that are not whole numbers need DType "float32", see [IoU].
 type MeanIoU struct {
@@ -213,8 +214,8 @@ func (m *MeanIoU) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
 // MetricName implements [Metric].
 func (m *MeanIoU) MetricName() string { return m.NameOr(m.Name, "mean_io_u") }
 
-// BinaryIoU is [IoU] for two classes: predictions count as 1 where they are at least Threshold. Name: "binary_io_u". Behaviour of
-// keras.metrics.BinaryIoU.
+// BinaryIoU is [IoU] for two classes: predictions count as 1 where they are at least Threshold. Name: "binary_io_u".
+// Behaviour of keras.metrics.BinaryIoU.
 //
 // Shapes: labels, 0 or 1, and predictions (batch, ...).
 //
@@ -246,8 +247,8 @@ func (m *BinaryIoU) MetricName() string { return m.NameOr(m.Name, "binary_io_u")
 // OneHotIoU is [IoU] for labels and predictions that are one-hot or scores. Name: "one_hot_io_u". Behaviour of
 // keras.metrics.OneHotIoU.
 //
-// Shapes: labels and predictions (batch, ..., classes), of which the largest along Axis counts; with SparseYPred predictions
-// are class numbers (batch, ...).
+// Shapes: labels and predictions (batch, ..., classes), of which the largest along Axis counts; with SparseYPred
+// predictions are class numbers (batch, ...).
 //
 // Sample weights that are not whole numbers need DType "float32", see [IoU].
 type OneHotIoU struct {
@@ -281,10 +282,11 @@ func (m *OneHotIoU) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
 // MetricName implements [Metric].
 func (m *OneHotIoU) MetricName() string { return m.NameOr(m.Name, "one_hot_io_u") }
 
-// OneHotMeanIoU is [OneHotIoU] averaged over all classes. Name: "one_hot_mean_io_u". Behaviour of keras.metrics.OneHotMeanIoU.
+// OneHotMeanIoU is [OneHotIoU] averaged over all classes. Name: "one_hot_mean_io_u". Behaviour of
+// keras.metrics.OneHotMeanIoU.
 //
-// Shapes: labels and predictions (batch, ..., classes), of which the largest along Axis counts; with SparseYPred predictions
-// are class numbers (batch, ...).
+// Shapes: labels and predictions (batch, ..., classes), of which the largest along Axis counts; with SparseYPred
+// predictions are class numbers (batch, ...).
 //
 // Sample weights that are not whole numbers need DType "float32", see [IoU].
 type OneHotMeanIoU struct {

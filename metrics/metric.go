@@ -14,9 +14,9 @@ import (
 
 // Metric measures predictions against labels over many batches. Metrics of your own embed [Base].
 type Metric interface {
-	// Build makes the state for labels and predictions of the given types; dtype is the type of its numbers where the metric has
-	// none of its own. Axis 0 is the batch, whose length must not matter. Building twice changes nothing. Update builds a metric
-	// that has not been.
+	// Build makes the state for labels and predictions of the given types; dtype is the type of its numbers where the
+	// metric has none of its own. Axis 0 is the batch, whose length must not matter. Building twice changes nothing.
+	// Update builds a metric that has not been.
 	Build(dtype ir.DType, yTrue, yPred ir.Type) error
 	// Update takes in one replica's part of a batch. sampleWeight may be nil.
 	Update(yTrue, yPred, sampleWeight *ops.Tensor)
@@ -65,8 +65,8 @@ func (b *Base) NameOr(names ...string) string {
 	return ""
 }
 
-// Begin starts to build metric m, in which b is embedded. It reports whether there is anything to do: a metric that has been built
-// stays as it is. policy is the metric's own dtype, or "" to use dtype.
+// Begin starts to build metric m, in which b is embedded. It reports whether there is anything to do: a metric that has
+// been built stays as it is. policy is the metric's own dtype, or "" to use dtype.
 func (b *Base) Begin(m Metric, policy string, dtype ir.DType) (bool, error) {
 	if b.owner != nil {
 		return false, nil

@@ -25,9 +25,9 @@ func pickConfusion(m Metric, thresholds []float64, topK int, classID *int) (conf
 	return confusion{thresholds: thresholds, even: isEven(thresholds), topK: topK, classID: classID}, nil
 }
 
-// Precision is the share of positive labels among the positive predictions, TP/(TP+FP), 0 where there are none. A prediction is
-// positive where it is greater than the threshold: 0.5 by default, with TopK any threshold. One threshold gives a scalar,
-// several a vector. Name: "precision". Behaviour of keras.metrics.Precision.
+// Precision is the share of positive labels among the positive predictions, TP/(TP+FP), 0 where there are none. A
+// prediction is positive where it is greater than the threshold: 0.5 by default, with TopK any threshold. One threshold
+// gives a scalar, several a vector. Name: "precision". Behaviour of keras.metrics.Precision.
 //
 // Shapes: labels, where not 0 counts as positive, and predictions (batch, ...), all axes alike.
 type Precision struct {
@@ -81,8 +81,8 @@ func (m *Precision) MetricName() string { return m.NameOr(m.Name, "precision") }
 // Direction implements [Metric].
 func (m *Precision) Direction() string { return better }
 
-// Recall is the share of positive predictions among the positive labels, TP/(TP+FN), 0 where there are none; otherwise as
-// [Precision]. Name: "recall". Behaviour of keras.metrics.Recall.
+// Recall is the share of positive predictions among the positive labels, TP/(TP+FN), 0 where there are none; otherwise
+// as [Precision]. Name: "recall". Behaviour of keras.metrics.Recall.
 //
 // Shapes: labels, where not 0 counts as positive, and predictions (batch, ...), all axes alike.
 type Recall struct {

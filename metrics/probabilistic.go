@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// KLDivergence is the mean of Σ t·ln(t/p) over the last axis, with both limited to [1e-7, 1]. Name: "kl_divergence". Behaviour of
-// keras.metrics.KLDivergence.
+// KLDivergence is the mean of Σ t·ln(t/p) over the last axis, with both limited to [1e-7, 1]. Name: "kl_divergence".
+// Behaviour of keras.metrics.KLDivergence.
 //
 // Shapes: labels and predictions (batch, ..., d).
 type KLDivergence struct {
@@ -58,8 +58,8 @@ func (m *Poisson) MetricName() string { return m.NameOr(m.Name, "poisson") }
 // Direction implements [Metric].
 func (m *Poisson) Direction() string { return worse }
 
-// BinaryCrossentropy is the mean of -[t·ln p + (1-t)·ln(1-p)], with p limited to [1e-7, 1-1e-7]; see the loss of that name. Names:
-// "binary_crossentropy", "bce", "BCE". Behaviour of keras.metrics.BinaryCrossentropy.
+// BinaryCrossentropy is the mean of -[t·ln p + (1-t)·ln(1-p)], with p limited to [1e-7, 1-1e-7]; see the loss of that
+// name. Names: "binary_crossentropy", "bce", "BCE". Behaviour of keras.metrics.BinaryCrossentropy.
 //
 // Shapes: labels and predictions (batch, ..., d).
 type BinaryCrossentropy struct {
@@ -86,8 +86,9 @@ func (m *BinaryCrossentropy) MetricName() string { return m.NameOr(m.Name, "bina
 // Direction implements [Metric].
 func (m *BinaryCrossentropy) Direction() string { return worse }
 
-// CategoricalCrossentropy is the mean of -Σ t·ln p over the C classes, with p divided by its sum and limited to [1e-7, 1-1e-7];
-// see the loss of that name. Name: "categorical_crossentropy". Behaviour of keras.metrics.CategoricalCrossentropy.
+// CategoricalCrossentropy is the mean of -Σ t·ln p over the C classes, with p divided by its sum and limited to [1e-7,
+// 1-1e-7]; see the loss of that name. Name: "categorical_crossentropy". Behaviour of
+// keras.metrics.CategoricalCrossentropy.
 //
 // Shapes: labels and predictions (batch, ..., classes).
 type CategoricalCrossentropy struct {
@@ -119,9 +120,9 @@ func (m *CategoricalCrossentropy) MetricName() string {
 // Direction implements [Metric].
 func (m *CategoricalCrossentropy) Direction() string { return worse }
 
-// SparseCategoricalCrossentropy is the mean of -ln p[t] with integer class numbers t; see the loss of that name. Labels equal
-// to IgnoreClass count 0; they are left out of the mean only where there are sample weights or a mask, as in Keras. Name:
-// "sparse_categorical_crossentropy". Behaviour of keras.metrics.SparseCategoricalCrossentropy.
+// SparseCategoricalCrossentropy is the mean of -ln p[t] with integer class numbers t; see the loss of that name. Labels
+// equal to IgnoreClass count 0; they are left out of the mean only where there are sample weights or a mask, as in
+// Keras. Name: "sparse_categorical_crossentropy". Behaviour of keras.metrics.SparseCategoricalCrossentropy.
 //
 // Shapes: predictions (batch, ..., classes); labels (batch, ...) or (batch, ..., 1).
 type SparseCategoricalCrossentropy struct {

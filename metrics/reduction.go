@@ -98,7 +98,8 @@ func alignWeights(values, weights *ops.Tensor) {
 	}
 }
 
-// add adds weighted values to total and their weights to count. Each example is reduced to the mean of its values and weights.
+// add adds weighted values to total and their weights to count. Each example is reduced to the mean of its values and
+// weights.
 func (a *average) add(r *distribute.Replica, v values, weight *ops.Tensor) {
 	x, weight := samples(ops.Cast(v.x, a.dtype).WithMask(nil), weight, ops.Mean)
 	total := ops.Sum(x)
@@ -142,10 +143,11 @@ func reduceOver(reduce func(*ops.Tensor, ...int) *ops.Tensor, x *ops.Tensor, axe
 	return reduce(x, axes...)
 }
 
-// Mean is the weighted mean of what it is given: Σ w·value / Σ w, where an example with several values counts with their mean.
-// Name: "mean". Behaviour of keras.metrics.Mean.
+// Mean is the weighted mean of what it is given: Σ w·value / Σ w, where an example with several values counts with
+// their mean. Name: "mean". Behaviour of keras.metrics.Mean.
 //
-// It averages values, not differences to labels: use UpdateValues. As one of a model's metrics it averages the predictions.
+// It averages values, not differences to labels: use UpdateValues. As one of a model's metrics it averages the
+// predictions.
 type Mean struct {
 	average
 	Name  string `keras:"name,default=mean"`
@@ -172,8 +174,8 @@ func (m *Mean) MetricName() string { return m.NameOr(m.Name, "mean") }
 // Direction implements [Metric]: it is not known.
 func (m *Mean) Direction() string { return "" }
 
-// Sum is the weighted sum of what it is given, Σ w·value over all values. Name: "sum". Behaviour of keras.metrics.Sum. As one of a
-// model's metrics it sums the predictions.
+// Sum is the weighted sum of what it is given, Σ w·value over all values. Name: "sum". Behaviour of keras.metrics.Sum.
+// As one of a model's metrics it sums the predictions.
 type Sum struct {
 	Base
 	Name  string `keras:"name,default=sum"`
@@ -217,13 +219,14 @@ func (m *Sum) MetricName() string { return m.NameOr(m.Name, "sum") }
 // Direction implements [Metric]: it is not known.
 func (m *Sum) Direction() string { return "" }
 
-// Func makes a metric of a function that returns one value for each example, or for each step of an example: the mean of the
-// values. Which direction is better is not known; set Better to "max" or "min" for callbacks that need it.
+// Func makes a metric of a function that returns one value for each example, or for each step of an example: the mean
+// of the values. Which direction is better is not known; set Better to "max" or "min" for callbacks that need it.
 func Func(name string, f func(yTrue, yPred *ops.Tensor) *ops.Tensor) *FuncMetric {
 	return &FuncMetric{Name: name, F: f}
 }
 
-// FuncMetric is the weighted mean of what a function gives for labels and predictions; see [Func]. It is Keras's MeanMetricWrapper.
+// FuncMetric is the weighted mean of what a function gives for labels and predictions; see [Func]. It is Keras's
+// MeanMetricWrapper.
 type FuncMetric struct {
 	average
 	F      func(yTrue, yPred *ops.Tensor) *ops.Tensor

@@ -7,7 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// MeanSquaredError is the mean of (t-p)². Names: "mean_squared_error", "mse", "MSE". Behaviour of keras.metrics.MeanSquaredError.
+// MeanSquaredError is the mean of (t-p)². Names: "mean_squared_error", "mse", "MSE". Behaviour of
+// keras.metrics.MeanSquaredError.
 //
 // Shapes: labels and predictions (batch, ..., d).
 type MeanSquaredError struct {
@@ -32,7 +33,8 @@ func (m *MeanSquaredError) MetricName() string { return m.NameOr(m.Name, "mean_s
 // Direction implements [Metric].
 func (m *MeanSquaredError) Direction() string { return worse }
 
-// MeanAbsoluteError is the mean of |t-p|. Names: "mean_absolute_error", "mae", "MAE". Behaviour of keras.metrics.MeanAbsoluteError.
+// MeanAbsoluteError is the mean of |t-p|. Names: "mean_absolute_error", "mae", "MAE". Behaviour of
+// keras.metrics.MeanAbsoluteError.
 //
 // Shapes: labels and predictions (batch, ..., d).
 type MeanAbsoluteError struct {
@@ -57,8 +59,8 @@ func (m *MeanAbsoluteError) MetricName() string { return m.NameOr(m.Name, "mean_
 // Direction implements [Metric].
 func (m *MeanAbsoluteError) Direction() string { return worse }
 
-// MeanAbsolutePercentageError is the mean of 100·|t-p|/max(|t|, 1e-7), in percent. Names: "mean_absolute_percentage_error",
-// "mape", "MAPE". Behaviour of keras.metrics.MeanAbsolutePercentageError.
+// MeanAbsolutePercentageError is the mean of 100·|t-p|/max(|t|, 1e-7), in percent. Names:
+// "mean_absolute_percentage_error", "mape", "MAPE". Behaviour of keras.metrics.MeanAbsolutePercentageError.
 //
 // Shapes: labels and predictions (batch, ..., d).
 type MeanAbsolutePercentageError struct {
@@ -117,7 +119,8 @@ func (m *MeanSquaredLogarithmicError) MetricName() string {
 // Direction implements [Metric].
 func (m *MeanSquaredLogarithmicError) Direction() string { return worse }
 
-// LogCoshError is the mean of ln(cosh(p-t)). Name: "log_cosh_error" ("logcosh" in logs). Behaviour of keras.metrics.LogCoshError.
+// LogCoshError is the mean of ln(cosh(p-t)). Name: "log_cosh_error" ("logcosh" in logs). Behaviour of
+// keras.metrics.LogCoshError.
 //
 // Shapes: labels and predictions (batch, ..., d).
 type LogCoshError struct {
@@ -142,8 +145,8 @@ func (m *LogCoshError) MetricName() string { return m.NameOr(m.Name, "logcosh") 
 // Direction implements [Metric].
 func (m *LogCoshError) Direction() string { return worse }
 
-// CosineSimilarity is the mean of the cosine of the angle between labels and predictions, Σ t/‖t‖ · p/‖p‖ along an axis: 1 for
-// equal directions (the loss of that name has the opposite sign). Name: "cosine_similarity". Behaviour of
+// CosineSimilarity is the mean of the cosine of the angle between labels and predictions, Σ t/‖t‖ · p/‖p‖ along an
+// axis: 1 for equal directions (the loss of that name has the opposite sign). Name: "cosine_similarity". Behaviour of
 // keras.metrics.CosineSimilarity.
 //
 // Shapes: labels and predictions (batch, ...). With axis 0 the vectors run through the global batch.
@@ -173,8 +176,8 @@ func (m *CosineSimilarity) Direction() string { return better }
 // isBatch reports whether an axis of predictions is that of the batch. Predictions (batch) count as (batch, 1).
 func isBatch(p *ops.Tensor, axis int) bool { return axis == 0 || axis == -max(p.Rank(), 2) }
 
-// RootMeanSquaredError is the square root of the mean of (t-p)² over everything seen. Name: "root_mean_squared_error". Behaviour of
-// keras.metrics.RootMeanSquaredError.
+// RootMeanSquaredError is the square root of the mean of (t-p)² over everything seen. Name: "root_mean_squared_error".
+// Behaviour of keras.metrics.RootMeanSquaredError.
 //
 // Shapes: labels and predictions (batch, ..., d).
 type RootMeanSquaredError struct {

@@ -41,7 +41,7 @@ func (r runner) update(arrays []kernels.Array, sizes []int) {
 	for i, n := range sizes {
 		var part []kernels.Array
 		for _, a := range arrays {
-			rows := a.Rows(at, at+n)
+			rows := a.Slice(at, at+n)
 			part, types[i] = append(part, rows), append(types[i], rows.Type)
 		}
 		parts, at = append(parts, part), at+n
@@ -82,8 +82,8 @@ func (r runner) result() []float64 {
 	return first
 }
 
-// TestReplicasEqualOne: for every case of real Keras, several replicas that share the batches find what one finds, whether
-// their parts are even, uneven or empty.
+// TestReplicasEqualOne: for every case of real Keras, several replicas that share the batches find what one finds,
+// whether their parts are even, uneven or empty.
 func TestReplicasEqualOne(t *testing.T) {
 	cases := 0
 	for _, c := range vectors.Load(t, "metrics").Cases {
@@ -118,7 +118,7 @@ func TestReplicasEqualOne(t *testing.T) {
 					}
 					var batch []kernels.Array
 					for _, a := range arrays {
-						batch = append(batch, a.Rows(at, at+n))
+						batch = append(batch, a.Slice(at, at+n))
 					}
 					at += n
 					r.update(batch, sizes)

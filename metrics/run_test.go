@@ -43,10 +43,10 @@ func mirrored(t testing.TB, n int) distribute.Strategy {
 // update feeds rows from to until-1.
 func update(m metrics.Metric, t, p kernels.Array, w *kernels.Array, from, until int) error {
 	if w != nil {
-		part := w.Rows(from, until)
+		part := w.Slice(from, until)
 		w = &part
 	}
-	return metrics.UpdateState(m, t.Rows(from, until), p.Rows(from, until), w)
+	return metrics.UpdateState(m, t.Slice(from, until), p.Slice(from, until), w)
 }
 
 // resultOf returns the result and its shape.

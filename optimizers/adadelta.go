@@ -12,8 +12,8 @@ import (
 //	D ← ρ·D + (1-ρ)·δ²
 //	w ← w + a·δ
 //
-// The paper has a = 1. Slots: accumulated_grad and accumulated_delta_var. Name: "adadelta". Behaviour of keras.optimizers.Adadelta.
-// Source: Zeiler, "ADADELTA: An Adaptive Learning Rate Method", 2012, algorithm 1.
+// The paper has a = 1. Slots: accumulated_grad and accumulated_delta_var. Name: "adadelta". Behaviour of
+// keras.optimizers.Adadelta. Source: Zeiler, "ADADELTA: An Adaptive Learning Rate Method", 2012, algorithm 1.
 type Adadelta struct {
 	Base
 	Options

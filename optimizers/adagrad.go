@@ -7,14 +7,14 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// Adagrad gives each element of a weight its own learning rate, the smaller the more its gradients g have added up to. With
-// learning rate a,
+// Adagrad gives each element of a weight its own learning rate, the smaller the more its gradients g have added up to.
+// With learning rate a,
 //
 //	s ← s + g²
 //	w ← w - a·g/√(s + ε)
 //
-// Slots: accumulator. Name: "adagrad". Behaviour of keras.optimizers.Adagrad. Source: Duchi et al., "Adaptive Subgradient
-// Methods for Online Learning and Stochastic Optimization", JMLR 2011.
+// Slots: accumulator. Name: "adagrad". Behaviour of keras.optimizers.Adagrad. Source: Duchi et al., "Adaptive
+// Subgradient Methods for Online Learning and Stochastic Optimization", JMLR 2011.
 type Adagrad struct {
 	Base
 	Options

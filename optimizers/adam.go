@@ -13,11 +13,11 @@ import (
 //	v ← v + (1-β2)·(g² - v)
 //	w ← w - a·√(1-β2^t)/(1-β1^t) · m/(√v + ε)
 //
-// so ε is added to the uncorrected √v: it is the ε̂ at the end of section 2 of the paper. AMSGrad divides by √v̂ + ε instead, where
-// v̂ ← max(v̂, v).
+// so ε is added to the uncorrected √v: it is the ε̂ at the end of section 2 of the paper. AMSGrad divides by √v̂ + ε
+// instead, where v̂ ← max(v̂, v).
 //
-// Slots: momentum and velocity of each weight, then velocity_hat. Name: "adam". Behaviour of keras.optimizers.Adam. Sources:
-// Kingma, Ba, "Adam", ICLR 2015; Reddi et al., "On the Convergence of Adam and Beyond", ICLR 2018.
+// Slots: momentum and velocity of each weight, then velocity_hat. Name: "adam". Behaviour of keras.optimizers.Adam.
+// Sources: Kingma, Ba, "Adam", ICLR 2015; Reddi et al., "On the Convergence of Adam and Beyond", ICLR 2018.
 type Adam struct {
 	Base
 	Options

@@ -5,14 +5,15 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// Adamax is [Adam] with the largest recent gradient in place of the mean square. In update t, with gradient g and learning rate a,
+// Adamax is [Adam] with the largest recent gradient in place of the mean square. In update t, with gradient g and
+// learning rate a,
 //
 //	m ← m + (1-β1)·(g - m)
 //	u ← max(β2·u, |g|)
 //	w ← w - a·m/((1-β1^t)·(u + ε))
 //
-// Slots: momentum and norm. Name: "adamax". Behaviour of keras.optimizers.Adamax. Source: Kingma, Ba, "Adam", ICLR 2015,
-// algorithm 2.
+// Slots: momentum and norm. Name: "adamax". Behaviour of keras.optimizers.Adamax. Source: Kingma, Ba, "Adam", ICLR
+// 2015, algorithm 2.
 type Adamax struct {
 	Base
 	Options

@@ -64,8 +64,8 @@ func withGradients(r *distribute.Replica, gradients ops.Gradients) (distribute.V
 	return weights, grads
 }
 
-// step updates weights and state from summed gradients. Where gate (a bool scalar, nil for true) is false, everything stays as
-// it is.
+// step updates weights and state from summed gradients. Where gate (a bool scalar, nil for true) is false, everything
+// stays as it is.
 func (b *Base) step(r *distribute.Replica, weights distribute.Variables, grads []*ops.Tensor, gate *ops.Tensor) {
 	o := b.settings.Options
 	for _, w := range weights {
@@ -93,8 +93,8 @@ func (b *Base) step(r *distribute.Replica, weights distribute.Variables, grads [
 	changes.commit(gate)
 }
 
-// accumulate adds the gradients up and lets every n-th step update the weights with their mean. The update is traced in every
-// step, and its results are taken only where it is due.
+// accumulate adds the gradients up and lets every n-th step update the weights with their mean. The update is traced in
+// every step, and its results are taken only where it is due.
 func (b *Base) accumulate(r *distribute.Replica, c *changes, weights distribute.Variables, grads []*ops.Tensor, iteration, updates *ops.Tensor) {
 	n := float64(b.settings.Options.GradientAccumulationSteps)
 	position := ops.Mod(ops.AddScalar(iteration, 1), ops.Scalar(iteration, n))
@@ -176,7 +176,8 @@ func (b *Base) update(r *distribute.Replica, c *changes, weights distribute.Vari
 	}
 }
 
-// updatesPieces reports whether each replica updates its piece of a weight: its state is sharded, and the rule works element by element.
+// updatesPieces reports whether each replica updates its piece of a weight: its state is sharded, and the rule works
+// element by element.
 func (b *Base) updatesPieces(r *distribute.Replica, w *distribute.Variable) bool {
 	rule, ok := b.rule.(interface {
 		Elementwise(weight *distribute.Variable) bool

@@ -296,8 +296,8 @@ func (b *Base) Averages() distribute.Variables { return b.averages }
 // Iterations is the variable that counts the steps, an int64 scalar; nil before Build.
 func (b *Base) Iterations() *distribute.Variable { return b.iteration }
 
-// Updates is the number of updates of the weights: the count of steps, divided by GradientAccumulationSteps where gradients are accumulated. It is what
-// Keras's optimizer.iterations gives. It is 0 before Build.
+// Updates is the number of updates of the weights: the count of steps, divided by GradientAccumulationSteps where
+// gradients are accumulated. It is what Keras's optimizer.iterations gives. It is 0 before Build.
 func (b *Base) Updates() (int64, error) {
 	if b.iteration == nil {
 		return 0, nil
@@ -306,7 +306,7 @@ func (b *Base) Updates() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return int64(a.At(0)) / int64(max(b.settings.Options.GradientAccumulationSteps, 1)), nil
+	return int64(a.Element(0)) / int64(max(b.settings.Options.GradientAccumulationSteps, 1)), nil
 }
 
 var errUnknownOptimizer = errors.New("optimizers: the learning rate is known only after Get, Compile or Build")
@@ -331,9 +331,9 @@ func (b *Base) Rate() (float64, error) {
 		return 0, err
 	}
 	if b.schedule != nil {
-		return b.schedule.At(int64(a.At(0))), nil
+		return b.schedule.At(int64(a.Element(0))), nil
 	}
-	return a.At(0), nil
+	return a.Element(0), nil
 }
 
 // SetLearningRate implements [Optimizer].
@@ -380,8 +380,8 @@ func (b *Base) ScaleLoss(r *distribute.Replica, loss *ops.Tensor) *ops.Tensor {
 	return loss
 }
 
-// ExcludeFromWeightDecay leaves weights out of weight decay: the given ones, and all whose name (the last part of the path, "bias")
-// matches one of the regular expressions. It replaces earlier exclusions and must come before Build.
+// ExcludeFromWeightDecay leaves weights out of weight decay: the given ones, and all whose name (the last part of the
+// path, "bias") matches one of the regular expressions. It replaces earlier exclusions and must come before Build.
 func (b *Base) ExcludeFromWeightDecay(weights distribute.Variables, names ...string) error {
 	if b.index != nil {
 		return fmt.Errorf("optimizers: %s: weights can be excluded from weight decay only before the optimizer is built", b.settings.Name)

@@ -5,7 +5,8 @@
 //	&optimizers.Adam{LearningRate: 1e-3}
 //	&optimizers.SGD{LearningRate: 0.1, Momentum: 0.9, Options: optimizers.Options{ClipNorm: new(1.0)}}
 //
-// [Get] also knows the names of Keras ("adam", "rmsprop", ...). An optimizer of your own embeds [Base] and implements [Rule].
+// [Get] also knows the names of Keras ("adam", "rmsprop", ...). An optimizer of your own embeds [Base] and implements
+// [Rule].
 //
 // # One step
 //

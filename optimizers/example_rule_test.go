@@ -6,7 +6,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// signMomentum moves each weight by the learning rate in the direction of the sign of a moving average of its gradients.
+// signMomentum moves each weight by the learning rate in the direction of the sign of a moving average of its
+// gradients.
 type signMomentum struct {
 	optimizers.Base
 	optimizers.Options

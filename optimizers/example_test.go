@@ -36,7 +36,7 @@ func train(o optimizers.Optimizer) {
 	}
 	value, _ := w.Value()
 	for i := range 4 {
-		fmt.Printf("%.4f ", value.At(i))
+		fmt.Printf("%.4f ", value.Element(i))
 	}
 	fmt.Println()
 }

@@ -3,7 +3,6 @@ package optimizers
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/gokeras/gokeras/internal/config"
@@ -11,19 +10,17 @@ import (
 )
 
 // classes makes each class of optimizer with default configuration.
-var classes = map[string]func() Optimizer{}
+var classes = config.NewRegistry[Optimizer]("optimizers")
 
-// Register makes an optimizer type known by its class name: to [Get], and for models read from files. It panics when the name
-// is taken, and is called from init.
+// Register makes an optimizer type of your own known by its class name, for models read from files. It panics when the
+// name is taken, and is called from init. A type from outside of this module is written to files as "Custom>Name", or
+// with another package in place of Custom where one is given, as Python gives it with
+// @keras.saving.register_keras_serializable(package=...).
 func Register[T any, P interface {
 	*T
 	Optimizer
-}]() {
-	name := reflect.TypeFor[T]().Name()
-	if _, taken := classes[name]; taken {
-		panic("optimizers: Register called twice for " + name)
-	}
-	classes[name] = func() Optimizer { return P(new(T)) }
+}](packageName ...string) {
+	classes.Register(reflect.TypeFor[T](), func() Optimizer { return P(new(T)) }, packageName...)
 }
 
 func init() {
@@ -59,30 +56,26 @@ func resolveRate(v any) (any, error) {
 	return v, nil
 }
 
-// New returns an optimizer of the given class with default configuration. Upper and lower case do not matter ("adam", "Adam"),
-// as in Keras.
+// New returns an optimizer of the given class with default configuration. Upper and lower case do not matter ("adam",
+// "Adam"), as in Keras.
 func New(className string) (Optimizer, error) {
-	for name, make := range classes {
+	for _, name := range classes.Names() {
 		if strings.EqualFold(name, className) {
-			return make(), nil
+			className = name
 		}
+	}
+	if make, ok := classes.Find(className); ok {
+		return make(), nil
 	}
 	return nil, fmt.Errorf("optimizers: unknown optimizer %q; %sknown: %s; register your own with optimizers.Register", className,
 		config.Guess(className, ClassNames()), strings.Join(ClassNames(), ", "))
 }
 
 // ClassNames lists the known classes in alphabetical order.
-func ClassNames() []string {
-	names := make([]string, 0, len(classes))
-	for name := range classes {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func ClassNames() []string { return classes.Names() }
 
-// Get returns the optimizer that v stands for: an [Optimizer], a name of Keras ("adam") or a configuration object. It reports
-// an optimizer that is configured wrongly.
+// Get returns the optimizer that v stands for: an [Optimizer], a name of Keras ("adam") or a configuration object. It
+// reports an optimizer that is configured wrongly.
 func Get(v any) (Optimizer, error) {
 	var o Optimizer
 	var err error
@@ -92,7 +85,7 @@ func Get(v any) (Optimizer, error) {
 	case string:
 		o, err = New(v)
 	case config.Object:
-		if o, err = New(lastPart(v.ClassName)); err == nil {
+		if o, err = classes.Object(v, func(class string) (Optimizer, error) { return New(lastPart(class)) }); err == nil {
 			err = config.Decode(v.Config, o)
 		}
 	default:

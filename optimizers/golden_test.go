@@ -67,8 +67,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestScheduleFreeStartsAtTheWeight: z takes the value that the weight has when training begins, also when it was loaded after
-// Build.
+// TestScheduleFreeStartsAtTheWeight: z takes the value that the weight has when training begins, also when it was
+// loaded after Build.
 func TestScheduleFreeStartsAtTheWeight(t *testing.T) {
 	o := &optimizers.ScheduleFreeAdamW{LearningRate: .1}
 	w := variable(t, "w", array(t, ir.Float32, []int{2}, 7, 7))

@@ -6,15 +6,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Lamb is [Adam] with a step for each weight in proportion to the weight's length, for very large batches. In update t, with
-// gradient g and learning rate a,
+// Lamb is [Adam] with a step for each weight in proportion to the weight's length, for very large batches. In update t,
+// with gradient g and learning rate a,
 //
 //	m ← m + (1-β1)·(g - m);  v ← v + (1-β2)·(g² - v)
 //	r = m/(1-β1^t) / (√(v/(1-β2^t)) + ε)
 //	w ← w - a·(‖w‖/‖r‖)·r, where the ratio is 1 if either length is 0
 //
-// Slots: momentum and velocity. Name: "lamb". Behaviour of keras.optimizers.Lamb. Source: You et al., "Large Batch Optimization
-// for Deep Learning", ICLR 2020, algorithm 2.
+// Slots: momentum and velocity. Name: "lamb". Behaviour of keras.optimizers.Lamb. Source: You et al., "Large Batch
+// Optimization for Deep Learning", ICLR 2020, algorithm 2.
 type Lamb struct {
 	Base
 	Options

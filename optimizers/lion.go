@@ -7,13 +7,14 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// Lion moves every element by the same distance, in the direction of a mean of gradients. With gradient g and learning rate a,
+// Lion moves every element by the same distance, in the direction of a mean of gradients. With gradient g and learning
+// rate a,
 //
 //	w ← w - a·sign(β1·m + (1-β1)·g)
 //	m ← β2·m + (1-β2)·g
 //
-// Slots: momentum. Name: "lion". Behaviour of keras.optimizers.Lion. Source: Chen et al., "Symbolic Discovery of Optimization
-// Algorithms", 2023, program 1.
+// Slots: momentum. Name: "lion". Behaviour of keras.optimizers.Lion. Source: Chen et al., "Symbolic Discovery of
+// Optimization Algorithms", 2023, program 1.
 type Lion struct {
 	Base
 	Options

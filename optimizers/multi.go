@@ -9,12 +9,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// MultiOptimizer trains different weights by different optimizers. Each has its own learning rate, options and iterations; global
-// norms are taken over its own weights. MultiOptimizer itself has no learning rate, and it cannot be wrapped in a
+// MultiOptimizer trains different weights by different optimizers. Each has its own learning rate, options and
+// iterations; global norms are taken over its own weights. MultiOptimizer itself has no learning rate, and it cannot be
+// wrapped in a
 // [LossScaleOptimizer]: with half precision set LossScaleFactor.
 //
-// Variables: iteration and learning_rate (unused), then those of the optimizers in the order of the map, its default last. Name:
-// "multioptimizer". Behaviour of keras.optimizers.MultiOptimizer.
+// Variables: iteration and learning_rate (unused), then those of the optimizers in the order of the map, its default
+// last. Name: "multioptimizer". Behaviour of keras.optimizers.MultiOptimizer.
 type MultiOptimizer struct {
 	Map             Chooser  `keras:"optimizer_map"`     // an *OptimizerMap, or a choice of your own
 	LossScaleFactor *float64 `keras:"loss_scale_factor"` // replaces those of the optimizers

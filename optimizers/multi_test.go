@@ -49,8 +49,8 @@ func TestMultiOptimizerErrors(t *testing.T) {
 	require.ErrorContains(t, o.Build(distribute.Variables{b}), "weight b is unknown")
 }
 
-// TestMultiOptimizerState: a literal path goes before patterns; an optimizer without weights still has its place in the file; averages are
-// in the order of the weights; the loss scale factor is that of the whole.
+// TestMultiOptimizerState: a literal path goes before patterns; an optimizer without weights still has its place in the
+// file; averages are in the order of the weights; the loss scale factor is that of the whole.
 func TestMultiOptimizerState(t *testing.T) {
 	ema := optimizers.Options{UseEMA: true, LossScaleFactor: new(1000.0)}
 	o := &optimizers.MultiOptimizer{LossScaleFactor: new(4.0), Map: &optimizers.OptimizerMap{

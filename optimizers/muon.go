@@ -12,21 +12,22 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// Muon moves matrices by orthogonalized momentum and everything else by [AdamW]. A matrix is a weight of rank 2 whose path
-// neither contains "embedding" (unless IncludeEmbeddings) nor matches one of ExcludeLayers. With gradient g, learning rate a
-// and momentum μ,
+// Muon moves matrices by orthogonalized momentum and everything else by [AdamW]. A matrix is a weight of rank 2 whose
+// path neither contains "embedding" (unless IncludeEmbeddings) nor matches one of ExcludeLayers. With gradient g,
+// learning rate a and momentum μ,
 //
 //	m ← μ·m + g;  x = g + μ·m (NoNesterov: x = m), divided by ‖x‖ + 1e-7
 //	NSSteps times: A = x·xᵀ;  x ← a₀·x + (b₀·A + c₀·A·A)·x, on the wide side
 //	w ← w - a·x·√max(rows, columns)·RMSRate
 //
-// with (a₀, b₀, c₀) = (3.4445, -4.775, 2.0315): five steps of a Newton-Schulz iteration, which brings all singular values near
+// with (a₀, b₀, c₀) = (3.4445, -4.775, 2.0315): five steps of a Newton-Schulz iteration, which brings all singular
+// values near
 // 1. The other weights have the learning rate a·AdamLRRatio. Weight decay is WeightDecay for matrices and AdamWeightDecay for
 // the others.
 //
-// Slots of each weight: momentum, and velocity where it is not a matrix. Name: "muon". Behaviour of keras.optimizers.Muon.
-// Sources: Jordan et al., "Muon: An optimizer for hidden layers in neural networks", 2024; Liu et al., "Muon is Scalable for
-// LLM Training", 2025.
+// Slots of each weight: momentum, and velocity where it is not a matrix. Name: "muon". Behaviour of
+// keras.optimizers.Muon. Sources: Jordan et al., "Muon: An optimizer for hidden layers in neural networks", 2024; Liu
+// et al., "Muon is Scalable for LLM Training", 2025.
 type Muon struct {
 	Base
 	Options

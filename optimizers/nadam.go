@@ -12,8 +12,8 @@ import (
 //	m̂ = u_(t+1)·m/(1 - P·u_(t+1)) + (1-u_t)·g/(1 - P)
 //	w ← w - a·m̂/(√(v/(1-β2^t)) + ε)
 //
-// Slots: momentum and velocity; the scalar P is the last variable. Name: "nadam". Behaviour of keras.optimizers.Nadam. Source:
-// Dozat, "Incorporating Nesterov Momentum into Adam", 2015.
+// Slots: momentum and velocity; the scalar P is the last variable. Name: "nadam". Behaviour of keras.optimizers.Nadam.
+// Source: Dozat, "Incorporating Nesterov Momentum into Adam", 2015.
 type Nadam struct {
 	Base
 	Options

@@ -10,7 +10,8 @@ import (
 	"github.com/gokeras/gokeras/internal/config"
 )
 
-// OptimizerMap chooses the optimizer of a weight by its path, for [MultiOptimizer]. Behaviour of keras.optimizers.OptimizerMap.
+// OptimizerMap chooses the optimizer of a weight by its path, for [MultiOptimizer]. Behaviour of
+// keras.optimizers.OptimizerMap.
 type OptimizerMap struct {
 	// Rules are tried in order. A path that matches several is an error, unless it is literally the pattern of one.
 	Rules []PathRule
@@ -71,7 +72,8 @@ func init() {
 	config.RegisterKindWith("optimizer_map", resolveMap, describeMap)
 }
 
-// resolveMap reads a map from a configuration. The order of the rules is that of the file, because it is that of the variables.
+// resolveMap reads a map from a configuration. The order of the rules is that of the file, because it is that of the
+// variables.
 func resolveMap(v any) (any, error) {
 	o, ok := v.(config.Object)
 	if !ok {

@@ -112,7 +112,8 @@ func TestLearningRate(t *testing.T) {
 	}
 }
 
-// An optimizer of no weights has its count of steps and its learning rate, as in Keras, and can be built for weights later.
+// An optimizer of no weights has its count of steps and its learning rate, as in Keras, and can be built for weights
+// later.
 func TestBuildWithoutWeights(t *testing.T) {
 	for _, c := range []struct {
 		o            optimizers.Optimizer
@@ -194,8 +195,8 @@ func TestExcludeFromWeightDecay(t *testing.T) {
 	}
 }
 
-// TestGlobalNormNotFinite: a gradient that is not finite makes all gradients NaN, as in Keras, instead of hiding among clipped
-// ones.
+// TestGlobalNormNotFinite: a gradient that is not finite makes all gradients NaN, as in Keras, instead of hiding among
+// clipped ones.
 func TestGlobalNormNotFinite(t *testing.T) {
 	for _, bad := range []float64{math.Inf(1), math.NaN()} {
 		a, b := variable(t, "a", array(t, ir.Float32, []int{1}, 1)), variable(t, "b", array(t, ir.Float32, []int{1}, 1))
@@ -317,7 +318,7 @@ func TestOwnOptimizer(t *testing.T) {
 	tr.step([]kernels.Array{array(t, ir.Float32, []int{1}, 1)})
 	require.Equal(t, []float64{.25}, valueOf(t, w))
 	require.Equal(t, []string{"halfway/iteration", "halfway/learning_rate", "halfway/w_mean"}, paths(o.Variables()))
-	require.PanicsWithValue(t, "optimizers: Register called twice for halfway", optimizers.Register[halfway])
+	require.PanicsWithValue(t, "optimizers: Register called twice for Custom>halfway", func() { optimizers.Register[halfway]() })
 }
 
 // TestSteadyStepAllocatesNothing: with all options on, a step takes no memory from the heap.

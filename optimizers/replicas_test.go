@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// TestReplicasEqualOne: for every case of real Keras, replicas whose gradients add up to those of the case end with the weights
-// and the state of one replica, all copies alike to the bit.
+// TestReplicasEqualOne: for every case of real Keras, replicas whose gradients add up to those of the case end with the
+// weights and the state of one replica, all copies alike to the bit.
 func TestReplicasEqualOne(t *testing.T) {
 	for i, c := range kerasCases(t) {
 		if c.DType != "float64" || c.Class == "LossScaleOptimizer" {

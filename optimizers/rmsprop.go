@@ -13,10 +13,10 @@ import (
 //	d = v + ε, centered: d = v - ḡ² + ε with ḡ ← ρ·ḡ + (1-ρ)·g
 //	m ← μ·m + a·g/√d;  w ← w - m
 //
-// where μ is Momentum; ε is inside the root. Slots: velocity of all weights, then momentum (if not 0), then average_gradient
-// (if centered). Name: "rm_sprop". Behaviour of keras.optimizers.RMSprop. Sources: Hinton, "Neural Networks for Machine
-// Learning", lecture 6e, 2012; Graves, "Generating Sequences With Recurrent Neural Networks", 2013, equations 38 to 41
-// (centered).
+// where μ is Momentum; ε is inside the root. Slots: velocity of all weights, then momentum (if not 0), then
+// average_gradient (if centered). Name: "rm_sprop". Behaviour of keras.optimizers.RMSprop. Sources: Hinton, "Neural
+// Networks for Machine Learning", lecture 6e, 2012; Graves, "Generating Sequences With Recurrent Neural Networks",
+// 2013, equations 38 to 41 (centered).
 type RMSprop struct {
 	Base
 	Options

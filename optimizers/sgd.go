@@ -13,8 +13,8 @@ import (
 //	else:     m ← μ·m - a·g;  w ← w + m
 //	Nesterov: m ← μ·m - a·g;  w ← w + μ·m - a·g
 //
-// Slots: momentum, unless Momentum is 0. Name: "sgd". Behaviour of keras.optimizers.SGD. Source: Sutskever et al., "On the
-// importance of initialization and momentum in deep learning", ICML 2013.
+// Slots: momentum, unless Momentum is 0. Name: "sgd". Behaviour of keras.optimizers.SGD. Source: Sutskever et al., "On
+// the importance of initialization and momentum in deep learning", ICML 2013.
 type SGD struct {
 	Base
 	Options

@@ -27,8 +27,8 @@ func sharded(t testing.TB, n int, ops distribute.CrossDeviceOps) distribute.Stra
 	return s
 }
 
-// TestShardedStateEqualsWhole: for every case of real Keras, replicas that hold pieces of the optimizer's state come to the bits of replicas that hold
-// all of it, and to Keras's numbers.
+// TestShardedStateEqualsWhole: for every case of real Keras, replicas that hold pieces of the optimizer's state come to
+// the bits of replicas that hold all of it, and to Keras's numbers.
 func TestShardedStateEqualsWhole(t *testing.T) {
 	for i, c := range kerasCases(t) {
 		n := []int{2, 3, 8}[i%3]
@@ -82,7 +82,8 @@ func TestShardedStateEqualsWhole(t *testing.T) {
 	}
 }
 
-// TestShardedStateCombined: options that look at all of a gradient, or at the state of the step before, with every way of combining.
+// TestShardedStateCombined: options that look at all of a gradient, or at the state of the step before, with every way
+// of combining.
 func TestShardedStateCombined(t *testing.T) {
 	adam := func(o optimizers.Options) func() optimizers.Optimizer {
 		return func() optimizers.Optimizer { return &optimizers.Adam{Options: o} }

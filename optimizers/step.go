@@ -52,8 +52,8 @@ func (s *Step) Number(w *ops.Tensor) *ops.Tensor {
 	return s.once("number", w.DType(), 0, func() *ops.Tensor { return ops.Cast(s.updates, w.DType()) })
 }
 
-// Decayed returns 1 - beta^t, the sum of the weights of a moving average after t updates, as a scalar of the element type of w.
-// It is computed as -expm1(t·ln(beta)): the difference would lose digits while beta^t is near 1.
+// Decayed returns 1 - beta^t, the sum of the weights of a moving average after t updates, as a scalar of the element
+// type of w. It is computed as -expm1(t·ln(beta)): the difference would lose digits while beta^t is near 1.
 func (s *Step) Decayed(w *ops.Tensor, beta float64) *ops.Tensor {
 	return s.once("decayed", w.DType(), beta, func() *ops.Tensor {
 		if beta == 0 {

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/data"
 )
 
@@ -25,7 +23,7 @@ func readArrays(path string) (data.Tensors, error) {
 			return data.Tensors{}, err
 		}
 		a := all.Get(key)
-		if a == nil {
+		if a.IsZero() {
 			return data.Tensors{}, fmt.Errorf("%s has no array %q; it has %s", archive, key, strings.Join(all.Names, ", "))
 		}
 		return data.List(a), nil
@@ -87,18 +85,19 @@ func hasHeader(path string) (bool, error) {
 	}), nil
 }
 
-// pick returns the arrays of a file that are meant for a role, or all that the model asks for by name where it asks for several: "x", "y" or "sample_weight". names are the model's inputs or outputs.
-// An archive that serves several roles has members "x" or "x.<name>"; any other names its members after the inputs or outputs, or
-// has as many as there are under names of its own. Names of which some are the model's and some are not are a mistake.
+// pick returns the arrays of a file that are meant for a role, or all that the model asks for by name where it asks for
+// several: "x", "y" or "sample_weight". names are the model's inputs or outputs. An archive that serves several roles
+// has members "x" or "x.<name>"; any other names its members after the inputs or outputs, or has as many as there are
+// under names of its own. Names of which some are the model's and some are not are a mistake.
 func pick(all data.Tensors, role, flag, file string, names []string) (data.Tensors, error) {
 	if all.Names == nil {
 		return all, nil
 	}
 	complete := func() bool {
-		return len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return all.Get(n) == nil })
+		return len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return all.Get(n).IsZero() })
 	}
 	whole := len(names) > 1 && complete() // inputs may have names such as "x" or "x.0" themselves
-	if a := all.Get(role); a != nil && !whole {
+	if a := all.Get(role); !a.IsZero() && !whole {
 		return data.List(a), nil
 	}
 	if part := withPrefix(all, role+"."); part.Len() > 0 && !whole {
@@ -114,7 +113,7 @@ func pick(all data.Tensors, role, flag, file string, names []string) (data.Tenso
 		}
 		return out, nil
 	}
-	ours := slices.ContainsFunc(names, func(n string) bool { return all.Get(n) != nil })
+	ours := slices.ContainsFunc(names, func(n string) bool { return !all.Get(n).IsZero() })
 	if len(names) == 0 || !ours && all.Len() == len(names) || all.Len() == 1 {
 		return data.List(all.Arrays...), nil
 	}
@@ -151,7 +150,7 @@ func read(path, role, flag string, names []string) (any, error) {
 }
 
 // writeArrays writes the outputs of a model to .npy or, with several outputs, .npz.
-func writeArrays(path string, names []string, arrays []*tensor.Dense) error {
+func writeArrays(path string, names []string, arrays []data.Array) error {
 	switch {
 	case strings.HasSuffix(path, ".csv"):
 		return writeCSV(path, names, arrays)
@@ -174,7 +173,8 @@ func checkOutput(path string) error {
 	return checkPlace("--output ", path)
 }
 
-// checkPlace refuses a file that could not be written, before hours of work for it are done. What begins the message is what.
+// checkPlace refuses a file that could not be written, before hours of work for it are done. What begins the message is
+// what.
 func checkPlace(what, path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return usagef("%s%s: is a folder; name a file", what, path)

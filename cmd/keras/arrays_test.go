@@ -4,15 +4,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 )
 
 // Inputs may be called like the parts of an archive that serves several roles.
 func TestPickByNamesOfTheModel(t *testing.T) {
-	array := func(v float32) *tensor.Dense {
-		return tensor.New(tensor.WithShape(1), tensor.WithBacking([]float32{v}))
+	array := func(v float32) data.Array {
+		return data.Must(data.ArrayOf([]float32{v}, 1))
 	}
 	archive := func(names ...string) (out data.Tensors) {
 		for i, name := range names {
@@ -36,7 +35,7 @@ func TestPickByNamesOfTheModel(t *testing.T) {
 		require.NoError(t, err)
 		var values []float32
 		for _, a := range got.Arrays {
-			values = append(values, a.Data().([]float32)[0])
+			values = append(values, a.Elements().([]float32)[0])
 		}
 		require.Equal(t, row.want, values, "%v for %v", row.archive.Names, row.names)
 	}

@@ -133,13 +133,15 @@ func (f *benchFlags) measure(ctx context.Context, m *keras.Model, path string) (
 	return b, nil
 }
 
-// count returns the floating-point operations of a step: it runs one step of a second copy of the model under the profiler.
+// count returns the floating-point operations of a step: it runs one step of a second copy of the model under the
+// profiler.
 func (f *benchFlags) count(ctx context.Context, path string, batch *synthetic) (float64, error) {
 	m, err := loadModel(path)
 	if err != nil {
 		return 0, err
 	}
-	measurement, err := cpu.StartMeasurement()
+	ctx = cpu.Measurable(ctx)
+	measurement, err := cpu.StartMeasurement(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -188,7 +188,8 @@ func (f *compileFlags) program(ctx context.Context, m *keras.Model, mode string,
 	return m.TrainingProgram(ctx, data.Arrays(made.batch.X, made.batch.Y))
 }
 
-// most finds the layer with the largest part of a sum over the nodes of a program. Layers are told apart by the first two names of their paths.
+// most finds the layer with the largest part of a sum over the nodes of a program. Layers are told apart by the first
+// two names of their paths.
 func most(p *ir.Program, of func(n *ir.Node) float64) layerPart {
 	total, parts := 0.0, map[string]float64{}
 	for i := range p.Nodes {

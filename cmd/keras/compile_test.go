@@ -22,7 +22,8 @@ func (c *fourCores) Compile(p *ir.Program) (analysis, error) {
 	return analysis{FLOPs: 2e9, Peak: 3e6, Arguments: 2e6, Aliased: 1e6, Temporary: 5e5, Code: 7e3}, nil
 }
 
-// A step is traced for all cores of the target together: each has its part of the batch, and their gradients are summed.
+// A step is traced for all cores of the target together: each has its part of the batch, and their gradients are
+// summed.
 func TestCompile(t *testing.T) {
 	model := filepath.Join(smallModel(t), "model.keras")
 	cores := &fourCores{}

@@ -10,7 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// onCores makes the strategy tpu: all cores of the TPU that the environment names, or of this machine, or the devices given.
+// onCores makes the strategy tpu: all cores of the TPU that the environment names, or of this machine, or the devices
+// given.
 func (f *modelFlags) onCores(ctx context.Context) (distribute.Strategy, error) {
 	if len(f.devices) == 0 {
 		if _, err := kernels.Lookup(tpu.Kind); err != nil {

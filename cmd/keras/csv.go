@@ -4,15 +4,16 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"reflect"
 	"strconv"
 
-	"gorgonia.org/tensor"
-
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/internal/atomicfile"
 )
 
-// writeCSV writes a line for each example, with the outputs beside each other; the first line names the columns, output_0, output_1, ...
-func writeCSV(path string, names []string, arrays []*tensor.Dense) error {
+// writeCSV writes a line for each example, with the outputs beside each other; the first line names the columns,
+// output_0, output_1, ...
+func writeCSV(path string, names []string, arrays []data.Array) error {
 	var header []string
 	widths := make([]int, len(arrays))
 	for i, a := range arrays {
@@ -46,11 +47,7 @@ func writeCSV(path string, names []string, arrays []*tensor.Dense) error {
 			line = line[:0]
 			for i, a := range arrays {
 				for k := range widths[i] {
-					word, err := csvWord(a, row*widths[i]+k)
-					if err != nil {
-						return err
-					}
-					line = append(line, word)
+					line = append(line, csvWord(a, row*widths[i]+k))
 				}
 			}
 			if err := lines.Write(line); err != nil {
@@ -63,28 +60,13 @@ func writeCSV(path string, names []string, arrays []*tensor.Dense) error {
 }
 
 // csvWord writes element i of an array with the digits that give the same number when it is read.
-func csvWord(a *tensor.Dense, i int) (string, error) {
-	switch values := a.Data().(type) {
+func csvWord(a data.Array, i int) string {
+	switch values := a.Elements().(type) {
 	case []float32:
-		return strconv.FormatFloat(float64(values[i]), 'g', -1, 32), nil
+		return strconv.FormatFloat(float64(values[i]), 'g', -1, 32)
 	case []float64:
-		return strconv.FormatFloat(values[i], 'g', -1, 64), nil
-	case []string:
-		return values[i], nil
-	case float32: // the package keeps a single element as a number
-		return strconv.FormatFloat(float64(values), 'g', -1, 32), nil
-	case float64:
-		return strconv.FormatFloat(values, 'g', -1, 64), nil
+		return strconv.FormatFloat(values[i], 'g', -1, 64)
+	default:
+		return fmt.Sprint(reflect.ValueOf(values).Index(i))
 	}
-	v, err := a.At(indices(a.Shape(), i)...)
-	return fmt.Sprint(v), err
-}
-
-// indices are those of element i in row-major order.
-func indices(shape tensor.Shape, i int) []int {
-	out := make([]int, len(shape))
-	for axis := len(shape) - 1; axis >= 0; axis-- {
-		out[axis], i = i%shape[axis], i/shape[axis]
-	}
-	return out
 }

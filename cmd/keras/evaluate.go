@@ -28,7 +28,7 @@ func newEvaluate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			logs, err := m.EvaluateLogs(c.Context(), source, f.fitOptions()...)
+			logs, err := m.EvaluateLogs(c.Context(), source, f.batchOption())
 			if err != nil {
 				return err
 			}

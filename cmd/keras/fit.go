@@ -131,8 +131,22 @@ func (f *fitFlags) run(c *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	options := append(append(metrics, f.fitOptions()...), keras.Epochs(f.epochs), keras.InitialEpoch(f.initialEpoch), keras.StepsPerEpoch(f.stepsPerEpoch),
-		keras.Shuffle(!f.noShuffle), keras.Output(chiefWriter{c.OutOrStdout(), isChief}))
+	options, err := f.runOptions(c, m, strategy, isChief)
+	if err != nil {
+		return err
+	}
+	if classWeight != nil {
+		options = append(options, keras.ClassWeight(classWeight))
+	}
+	return f.train(c, m, source, append(metrics, options...), isChief)
+}
+
+// runOptions are the options of Fit that the flags ask for, on one process of the job.
+func (f *fitFlags) runOptions(c *cobra.Command, m *keras.Model, strategy distribute.Strategy, isChief func() bool) ([]keras.FitOption, error) {
+	options := []keras.FitOption{
+		f.batchOption(), keras.Epochs(f.epochs), keras.InitialEpoch(f.initialEpoch), keras.StepsPerEpoch(f.stepsPerEpoch),
+		keras.Shuffle(!f.noShuffle), keras.ProgressOutput(chiefWriter{c.OutOrStdout(), isChief}),
+	}
 	if isChief() {
 		options = append(options, keras.Verbose(f.log))
 	} else {
@@ -144,24 +158,21 @@ func (f *fitFlags) run(c *cobra.Command, path string) error {
 	if f.trace != "" {
 		options = append(options, keras.Callbacks(f.tracer(strategy)))
 	}
-	if classWeight != nil {
-		options = append(options, keras.ClassWeight(classWeight))
-	}
 	if f.validationSplit != 0 {
 		options = append(options, keras.ValidationSplit(f.validationSplit))
 	}
 	if f.validationX != "" {
-		var validation *data.ArraySource
-		if validation, err = readSource(m, f.validationX, "validation-x", f.validationY, "validation-y", ""); err != nil {
-			return err
+		validation, err := readSource(m, f.validationX, "validation-x", f.validationY, "validation-y", "")
+		if err != nil {
+			return nil, err
 		}
 		options = append(options, keras.ValidationData(validation))
 	}
 	watching, err := f.callbackFlags.options(m, f.validationSplit != 0 || f.validationX != "")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return f.train(c, m, source, append(options, keras.Callbacks(watching...)), isChief)
+	return append(options, keras.Callbacks(watching...)), nil
 }
 
 // checkPlaces refuses files that could not be written in the end.

@@ -17,8 +17,8 @@ import (
 // restartsVariable tells a worker how often keras launch has started it again.
 const restartsVariable = "GOKERAS_RESTARTS"
 
-// serveMetrics begins to answer questions for metrics, where that was asked for, and returns the option that makes Fit measure its steps. It is
-// there while the worker waits for the others too.
+// serveMetrics begins to answer questions for metrics, where that was asked for, and returns the option that makes Fit
+// measure its steps. It is there while the worker waits for the others too.
 func (f *fitFlags) serveMetrics(c *cobra.Command) (options []keras.FitOption, closeServer func() error, err error) {
 	if f.metricsAddress == "" {
 		return nil, func() error { return nil }, nil

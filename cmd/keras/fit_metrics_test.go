@@ -38,7 +38,8 @@ func scrape(url string) (map[string]float64, error) {
 	return out, nil
 }
 
-// TestFitMetrics asks two workers for their metrics while they train, and again when one of them was lost and came back.
+// TestFitMetrics asks two workers for their metrics while they train, and again when one of them was lost and came
+// back.
 func TestFitMetrics(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")

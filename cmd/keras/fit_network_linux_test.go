@@ -16,8 +16,8 @@ import (
 	"github.com/gokeras/gokeras/internal/namespaces"
 )
 
-// TestFitOnHosts: keras fit on two hosts, beyond the loopback interface, with a shared secret in a file, over a slow network. Without a secret,
-// and with another one, it ends with an error.
+// TestFitOnHosts: keras fit on two hosts, beyond the loopback interface, with a shared secret in a file, over a slow
+// network. Without a secret, and with another one, it ends with an error.
 func TestFitOnHosts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")

@@ -11,7 +11,8 @@ import (
 	"github.com/gokeras/gokeras/distribute/collective"
 )
 
-// secretVariable holds a text that all workers share and prove to each other that they know. keras launch makes one for each job.
+// secretVariable holds a text that all workers share and prove to each other that they know. keras launch makes one for
+// each job.
 const secretVariable = "KERAS_SECRET"
 
 // securityFlags say how workers know each other.

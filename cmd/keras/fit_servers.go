@@ -29,7 +29,8 @@ func (f *fitFlags) serverOptions(c *cobra.Command) (parameterserver.Options, err
 	return parameterserver.Options{Devices: f.devices, Security: security, Observe: func(text string) { fmt.Fprintln(c.ErrOrStderr(), text) }}, err
 }
 
-// serveVariables is fit on a parameter server: it holds variables until the job is over. It reports whether this process is one.
+// serveVariables is fit on a parameter server: it holds variables until the job is over. It reports whether this
+// process is one.
 func (f *fitFlags) serveVariables(c *cobra.Command) (bool, error) {
 	if f.strategy != onServers {
 		return false, nil

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFitOnParameterServers: a coordinator, two workers and two servers, all keras fit, train the small model, and it opens everywhere.
+// TestFitOnParameterServers: a coordinator, two workers and two servers, all keras fit, train the small model, and it
+// opens everywhere.
 func TestFitOnParameterServers(t *testing.T) {
 	dir := smallModel(t)
 	path := func(name string) string { return filepath.Join(dir, name) }

@@ -17,8 +17,8 @@ import (
 	"github.com/gokeras/gokeras/distribute/multiworker"
 )
 
-// statusStopped is the exit status of a run that a signal has stopped and that the same command takes up again. It is EX_TEMPFAIL of
-// sysexits.h: try again later.
+// statusStopped is the exit status of a run that a signal has stopped and that the same command takes up again. It is
+// EX_TEMPFAIL of sysexits.h: try again later.
 const statusStopped = 75
 
 // statusError is an error with an exit status of its own.

@@ -11,15 +11,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/internal/hdf5"
 )
 
 // floats returns the elements of an array as float64.
-func floats(t *testing.T, a *tensor.Dense) []float64 {
+func floats(t *testing.T, a data.Array) []float64 {
 	t.Helper()
-	switch v := a.Data().(type) {
+	switch v := a.Elements().(type) {
 	case []float32:
 		return widen(v)
 	case []float64:
@@ -53,7 +53,7 @@ func floats(t *testing.T, a *tensor.Dense) []float64 {
 	case uint32:
 		return []float64{float64(v)}
 	}
-	t.Fatalf("an array of %v", a.Dtype())
+	t.Fatalf("an array of %v", a.DType())
 	return nil
 }
 
@@ -65,8 +65,8 @@ func widen[T float32 | int64 | int32 | uint32 | uint8 | int8](v []T) []float64 {
 	return out
 }
 
-// members returns the members of a JSON object in their order, each a number or a list (of lists) of numbers. NaN and Infinity are read as
-// Python writes them.
+// members returns the members of a JSON object in their order, each a number or a list (of lists) of numbers. NaN and
+// Infinity are read as Python writes them.
 func members(t *testing.T, text []byte) (names []string, values [][]float64) {
 	t.Helper()
 	quoted := strings.NewReplacer("-Infinity", `"-Infinity"`, "NaN", `"NaN"`, " Infinity", ` "Infinity"`).Replace(string(text))

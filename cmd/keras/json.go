@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// object is a JSON object whose members keep their order. Numbers are written as Python's json module does, with all digits, and with
-// NaN and Infinity, which JSON itself has no words for.
+// object is a JSON object whose members keep their order. Numbers are written as Python's json module does, with all
+// digits, and with NaN and Infinity, which JSON itself has no words for.
 type object struct {
 	names, values []string
 }

@@ -154,7 +154,8 @@ func (f *launchFlags) tasks() []cluster.Task {
 	return all
 }
 
-// localCluster returns a cluster of workers on free ports of this machine, with a coordinator and parameter servers if there are any.
+// localCluster returns a cluster of workers on free ports of this machine, with a coordinator and parameter servers if
+// there are any.
 func localCluster(workers, servers int) (*cluster.Spec, error) {
 	chiefs := min(servers, 1)
 	var addresses []string
@@ -262,6 +263,14 @@ func (l *launcher) start(i int) error {
 	return nil
 }
 
+// waiting is the state of wait.
+type waiting struct {
+	term, late, kill <-chan time.Time
+	failed           error
+	paused           bool // a worker was stopped and has saved what it reached
+	lost             int  // workers, of those that a job can do without
+}
+
 // wait returns when no worker is left.
 func (l *launcher) wait(ctx context.Context) error {
 	incoming := make(chan os.Signal, 4)
@@ -271,86 +280,89 @@ func (l *launcher) wait(ctx context.Context) error {
 	if ctx.Value(signals{}) != nil {
 		ends = nil // it ends with a signal, which comes by itself
 	}
-	var term, late, kill <-chan time.Time
-	var failed error
-	paused := false
-	stop := func(s os.Signal) {
-		if l.ending {
-			l.owed = nil
-			l.signal(s)
-			return
-		}
-		late, kill = time.After(l.grace/2), time.After(l.grace)
-		l.ending, l.owed = true, s
-		l.signalOthers(s)
-	}
-	lost := 0
+	w := &waiting{}
 	for l.left() > 0 {
-		if kill == nil && l.onlySilent() {
-			kill = time.After(settled)
+		if w.kill == nil && l.onlySilent() {
+			w.kill = time.After(settled)
 		}
 		if l.onlyServers() {
 			l.signalServers()
 		}
 		select {
-		case <-late:
+		case <-w.late:
 			l.signalServers()
 		case s := <-incoming:
-			stop(s)
+			l.stop(w, s)
 		case <-ends:
 			ends = nil
-			stop(os.Interrupt)
-		case <-term:
+			l.stop(w, os.Interrupt)
+		case <-w.term:
 			l.signal(syscall.SIGTERM)
-		case <-kill:
+		case <-w.kill:
 			l.signal(syscall.SIGKILL)
 		case r := <-l.told:
 			l.hear(r)
 		case e := <-l.ends:
-			l.running[e.worker] = nil
-			if e.err == nil {
-				if e.worker < l.workers {
-					l.finished++
-				}
-				continue
-			}
-			if isStatus(e.err, statusStopped) {
-				if paused = true; !l.ending { // a signal to one of them stops all, which need no other one
-					l.ending = true
-					term, kill = time.After(l.grace/2), time.After(l.grace)
-				}
-				continue
-			}
-			if l.ending {
-				failed = keep(failed, fmt.Errorf("launch: %s: %w", l.name(e.worker), e.err))
-				continue
-			}
-			if l.starts[e.worker] <= l.restarts {
-				fmt.Fprintf(l.err.prefixed("[launch] "), "%s ended: %v; starting it again (%d of %d)\n", l.name(e.worker), e.err, l.starts[e.worker], l.restarts)
-				if err := l.start(e.worker); err == nil {
-					continue
-				}
-			}
-			switch l.tasks[e.worker].Type {
-			case cluster.Chief, cluster.ParameterServer: // the others cannot do without it
-				failed = keep(failed, fmt.Errorf("launch: %s: %w; the job needs it, and no restart is left for it", l.name(e.worker), e.err))
-				stop(syscall.SIGTERM)
-				continue
-			case cluster.Evaluator: // the others can
-				failed = keep(failed, fmt.Errorf("launch: %s: %w", l.name(e.worker), e.err))
-				continue
-			}
-			lost++
-			if least := l.least(); l.workers-lost < least {
-				failed = keep(failed, fmt.Errorf("launch: worker %d: %w; %d of %d workers are left, %d are needed", e.worker, e.err, l.workers-lost, l.workers, least))
-				stop(syscall.SIGTERM)
-			}
+			l.workerEnded(w, e)
 		}
 	}
-	if failed == nil && paused {
+	if w.failed == nil && w.paused {
 		return statusError{errors.New("launch: the workers were stopped and have saved what they reached; the same command goes on there"), statusStopped}
 	}
-	return failed
+	return w.failed
+}
+
+// stop asks the workers to end, and the servers after them. A second signal goes to all at once.
+func (l *launcher) stop(w *waiting, s os.Signal) {
+	if l.ending {
+		l.owed = nil
+		l.signal(s)
+		return
+	}
+	w.late, w.kill = time.After(l.grace/2), time.After(l.grace)
+	l.ending, l.owed = true, s
+	l.signalOthers(s)
+}
+
+// workerEnded starts a worker again, or does without it, or ends the job.
+func (l *launcher) workerEnded(w *waiting, e ended) {
+	l.running[e.worker] = nil
+	switch {
+	case e.err == nil:
+		if e.worker < l.workers {
+			l.finished++
+		}
+		return
+	case isStatus(e.err, statusStopped):
+		if w.paused = true; !l.ending { // a signal to one of them stops all, which need no other one
+			l.ending = true
+			w.term, w.kill = time.After(l.grace/2), time.After(l.grace)
+		}
+		return
+	case l.ending:
+		w.failed = keep(w.failed, fmt.Errorf("launch: %s: %w", l.name(e.worker), e.err))
+		return
+	}
+	if l.starts[e.worker] <= l.restarts {
+		fmt.Fprintf(l.err.prefixed("[launch] "), "%s ended: %v; starting it again (%d of %d)\n", l.name(e.worker), e.err, l.starts[e.worker], l.restarts)
+		if err := l.start(e.worker); err == nil {
+			return
+		}
+	}
+	switch l.tasks[e.worker].Type {
+	case cluster.Chief, cluster.ParameterServer: // the others cannot do without it
+		w.failed = keep(w.failed, fmt.Errorf("launch: %s: %w; the job needs it, and no restart is left for it", l.name(e.worker), e.err))
+		l.stop(w, syscall.SIGTERM)
+		return
+	case cluster.Evaluator: // the others can
+		w.failed = keep(w.failed, fmt.Errorf("launch: %s: %w", l.name(e.worker), e.err))
+		return
+	}
+	w.lost++
+	if least := l.least(); l.workers-w.lost < least {
+		w.failed = keep(w.failed, fmt.Errorf("launch: worker %d: %w; %d of %d workers are left, %d are needed", e.worker, e.err, l.workers-w.lost, l.workers, least))
+		l.stop(w, syscall.SIGTERM)
+	}
 }
 
 // isStatus reports whether a process ended with an exit status.

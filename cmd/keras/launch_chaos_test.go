@@ -45,8 +45,9 @@ func (r *faultyRun) live(worker, not int) int {
 	return 0
 }
 
-// TestLaunchChaos: keras launch with workers that are killed, frozen for good, frozen soon after their start, and lost two at once. It replaces them;
-// no wait is longer than the deadline and two seconds, beside the time in which workers start; and the model is that of an unbroken run.
+// TestLaunchChaos: keras launch with workers that are killed, frozen for good, frozen soon after their start, and lost
+// two at once. It replaces them; no wait is longer than the deadline and two seconds, beside the time in which workers
+// start; and the model is that of an unbroken run.
 func TestLaunchChaos(t *testing.T) {
 	if *launchFaults == 0 || runtime.GOOS != "linux" {
 		t.Skip("on Linux, with -faults: see make chaos")

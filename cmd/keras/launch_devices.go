@@ -12,7 +12,8 @@ import (
 // devicesVariable says which GPUs a process sees, by their numbers or names; to the process they are those from 0 on.
 const devicesVariable = "CUDA_VISIBLE_DEVICES"
 
-// shareDevices gives each worker so many GPUs of its own: of those that the launcher sees, in order. Other processes of the job see none.
+// shareDevices gives each worker so many GPUs of its own: of those that the launcher sees, in order. Other processes of
+// the job see none.
 func (f *launchFlags) shareDevices() error {
 	if f.devices == 0 {
 		return nil

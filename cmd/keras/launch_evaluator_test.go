@@ -79,8 +79,9 @@ func slope(c *estimator.Context, features estimator.Features, labels *ops.Tensor
 	return spec, nil
 }
 
-// TestLaunchEvaluator: keras launch with parameter servers and an evaluator trains an Estimator, which the evaluator follows to the last step. What trains with
-// Fit has nothing for an evaluator to do: that is said, and the others train to the end.
+// TestLaunchEvaluator: keras launch with parameter servers and an evaluator trains an Estimator, which the evaluator
+// follows to the last step. What trains with Fit has nothing for an evaluator to do: that is said, and the others train
+// to the end.
 func TestLaunchEvaluator(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")

@@ -101,7 +101,8 @@ func sameModels(t *testing.T, want, got string) {
 	}
 }
 
-// wholeRun trains the small model without faults, as "whole", and returns the folder of all files with the path of one in it.
+// wholeRun trains the small model without faults, as "whole", and returns the folder of all files with the path of one
+// in it.
 func wholeRun(t *testing.T) (dir string, path func(name string) string) {
 	t.Helper()
 	dir = smallModel(t)
@@ -111,8 +112,8 @@ func wholeRun(t *testing.T) (dir string, path func(name string) string) {
 	return dir, path
 }
 
-// TestFitOutlivesWorkers kills a worker and the chief: the others keep the model, those that come back get it, and the result is that of an
-// unbroken run, bit for bit.
+// TestFitOutlivesWorkers kills a worker and the chief: the others keep the model, those that come back get it, and the
+// result is that of an unbroken run, bit for bit.
 func TestFitOutlivesWorkers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")
@@ -134,8 +135,8 @@ func TestFitOutlivesWorkers(t *testing.T) {
 	assert.Equal(t, want, got, "the worker that came back has the whole history")
 }
 
-// TestFitReplacesAFrozenWorker: one that is stopped for good, in the midst of training or soon after its start, is ended and replaced, and the job
-// ends with the numbers of an unbroken one, long before the others would give it up.
+// TestFitReplacesAFrozenWorker: one that is stopped for good, in the midst of training or soon after its start, is
+// ended and replaced, and the job ends with the numbers of an unbroken one, long before the others would give it up.
 func TestFitReplacesAFrozenWorker(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")
@@ -157,7 +158,8 @@ func TestFitReplacesAFrozenWorker(t *testing.T) {
 	sameModels(t, path("whole.keras"), path("frozen.keras"))
 }
 
-// TestFitLeavesAFrozenWorkerBehind: without a restart for it the others go on, where they may, and do not wait for it in the end.
+// TestFitLeavesAFrozenWorkerBehind: without a restart for it the others go on, where they may, and do not wait for it
+// in the end.
 func TestFitLeavesAFrozenWorkerBehind(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")
@@ -200,7 +202,8 @@ func TestFitElastic(t *testing.T) {
 	require.NotEmpty(t, storedArrays(t, path("elastic.keras")))
 }
 
-// TestFitStopped: SIGTERM to one worker stops all after the same step, with status 75, and the same command goes on there.
+// TestFitStopped: SIGTERM to one worker stops all after the same step, with status 75, and the same command goes on
+// there.
 func TestFitStopped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")

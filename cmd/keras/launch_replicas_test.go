@@ -51,7 +51,8 @@ func replaceFile(path, text string) error {
 	return os.Rename(path+".new", path)
 }
 
-// workOnServers is a task of a job with parameter servers that trains until it is told to end. It leaves its process number in dir.
+// workOnServers is a task of a job with parameter servers that trains until it is told to end. It leaves its process
+// number in dir.
 func workOnServers(dir string) int {
 	_, task, err := cluster.Resolve(&cluster.TFConfig{})
 	if err == nil {
@@ -139,8 +140,8 @@ func (l *launchedServers) doubled() {
 	})
 }
 
-// TestLaunchReplicas: keras launch --replicas 2 keeps each variable on two servers. Both are killed, one after the other, and a worker and the coordinator;
-// training goes on, and no step is lost or made twice.
+// TestLaunchReplicas: keras launch --replicas 2 keeps each variable on two servers. Both are killed, one after the
+// other, and a worker and the coordinator; training goes on, and no step is lost or made twice.
 func TestLaunchReplicas(t *testing.T) {
 	if testing.Short() || runtime.GOOS != "linux" {
 		t.Skip("starts and kills processes: on Linux, not with -short")

@@ -6,8 +6,9 @@ import (
 	"github.com/gokeras/gokeras/distribute/cluster"
 )
 
-// A job with parameter servers ends in order: the coordinator and the workers are told first, so that steps under way end and the coordinator can tell the
-// servers, which keep nobody waiting then. Servers that were told together with the others would leave these waiting for answers.
+// A job with parameter servers ends in order: the coordinator and the workers are told first, so that steps under way
+// end and the coordinator can tell the servers, which keep nobody waiting then. Servers that were told together with
+// the others would leave these waiting for answers.
 
 // signalOthers passes a signal on to all but the servers.
 func (l *launcher) signalOthers(s os.Signal) {

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLaunchEndsServersLast: a signal reaches the coordinator and the workers first, and the servers when those have ended, or after half of the grace.
+// TestLaunchEndsServersLast: a signal reaches the coordinator and the workers first, and the servers when those have
+// ended, or after half of the grace.
 func TestLaunchEndsServersLast(t *testing.T) {
 	const others = `trap 'sleep 1; echo ended; exit 0' INT; `
 	const servers = `case $TF_CONFIG in *'"type":"ps"'*) trap 'echo told; exit 0' INT;; *) `

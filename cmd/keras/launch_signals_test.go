@@ -29,7 +29,8 @@ func (r *faultyRun) process(worker int) int {
 	return id
 }
 
-// trainedAndLost trains on some workers, with a backup, until one is killed that does not come back: the others wait for it.
+// trainedAndLost trains on some workers, with a backup, until one is killed that does not come back: the others wait
+// for it.
 func trainedAndLost(t *testing.T, dir, name string, workers, victim int) *faultyRun {
 	t.Helper()
 	backup := filepath.Join(dir, "backup-"+name)
@@ -40,8 +41,9 @@ func trainedAndLost(t *testing.T, dir, name string, workers, victim int) *faulty
 	return r
 }
 
-// TestFitStoppedWhileWaiting: a signal that comes while the others wait for a lost worker, the chief or another one, stops all of them at once,
-// with status 75; the first of them writes what was reached, and the same command goes on there to the result of an unbroken run.
+// TestFitStoppedWhileWaiting: a signal that comes while the others wait for a lost worker, the chief or another one,
+// stops all of them at once, with status 75; the first of them writes what was reached, and the same command goes on
+// there to the result of an unbroken run.
 func TestFitStoppedWhileWaiting(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")
@@ -72,8 +74,8 @@ func TestFitStoppedWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestFitSecondSignal: while the first signal is being handled, which a frozen worker makes last, a second one ends the process at once. The
-// backup is as it was, and the same command goes on there.
+// TestFitSecondSignal: while the first signal is being handled, which a frozen worker makes last, a second one ends the
+// process at once. The backup is as it was, and the same command goes on there.
 func TestFitSecondSignal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")
@@ -103,7 +105,8 @@ func TestFitSecondSignal(t *testing.T) {
 	sameModels(t, path("whole.keras"), path("twice.keras"))
 }
 
-// TestLaunchPassesSecondSignalOn: the launcher as a process of its own passes both signals on and ends when its workers have.
+// TestLaunchPassesSecondSignalOn: the launcher as a process of its own passes both signals on and ends when its workers
+// have.
 func TestLaunchPassesSecondSignalOn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")
@@ -136,7 +139,8 @@ func TestLaunchPassesSecondSignalOn(t *testing.T) {
 	require.Contains(t, r.out.String(), "signal: terminated")
 }
 
-// TestFitStoppedBeforeItBegan: a worker that waits for the others ends at a signal, with status 75 where the job has a backup.
+// TestFitStoppedBeforeItBegan: a worker that waits for the others ends at a signal, with status 75 where the job has a
+// backup.
 func TestFitStoppedBeforeItBegan(t *testing.T) {
 	dir := smallModel(t)
 	spec, err := localCluster(2, 0)
@@ -159,8 +163,8 @@ func TestFitStoppedBeforeItBegan(t *testing.T) {
 	}
 }
 
-// TestFitLateWorker: a worker that comes back when the others have finished ends soon, and well: one that hears them leave, and one that is
-// told so by the launcher.
+// TestFitLateWorker: a worker that comes back when the others have finished ends soon, and well: one that hears them
+// leave, and one that is told so by the launcher.
 func TestFitLateWorker(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/internal/supervisor"
 )
 
-// A worker that is frozen does not end, and the others of a job with a fixed number of workers would wait for it. They tell the launcher whom they
-// miss, and the launcher ends that one, so that it is started again like any that fails.
+// A worker that is frozen does not end, and the others of a job with a fixed number of workers would wait for it. They
+// tell the launcher whom they miss, and the launcher ends that one, so that it is started again like any that fails.
 
 // report is what a worker has said in one of its lives.
 type report struct {
@@ -20,11 +20,12 @@ type report struct {
 	supervisor.Event
 }
 
-// settled is how long ago a worker must have begun to look for the others to be missed: at first they may not have heard it yet.
+// settled is how long ago a worker must have begun to look for the others to be missed: at first they may not have
+// heard it yet.
 const settled = 2 * time.Second
 
-// connect gives a worker, before it is started, a pipe to the launcher. listen is to be called after, and says whether it runs; what that
-// returns is to be called when it has ended.
+// connect gives a worker, before it is started, a pipe to the launcher. listen is to be called after, and says whether
+// it runs; what that returns is to be called when it has ended.
 func (l *launcher) connect(c *exec.Cmd, who report) (listen func(runs bool) (end func()), err error) {
 	if !passesFiles {
 		return func(bool) func() { return func() {} }, nil

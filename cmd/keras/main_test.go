@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
@@ -25,12 +24,12 @@ func smallModel(t *testing.T) (dir string) {
 	require.NoError(t, err)
 	require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "sgd", Loss: "mse", Metrics: []string{"mae"}}))
 	require.NoError(t, m.Save(filepath.Join(dir, "model.keras")))
-	x, err := data.ToDense([][]float32{{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {0, 0, 1}})
+	x, err := data.ToArray([][]float32{{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {0, 0, 1}})
 	require.NoError(t, err)
-	y, err := data.ToDense([][]float32{{6, 6}, {15, 15}, {24, 24}, {1, 2}})
+	y, err := data.ToArray([][]float32{{6, 6}, {15, 15}, {24, 24}, {1, 2}})
 	require.NoError(t, err)
 	require.NoError(t, data.SaveNPY(filepath.Join(dir, "x.npy"), x))
-	require.NoError(t, data.SaveNPZ(filepath.Join(dir, "both.npz"), data.Dict(map[string]*tensor.Dense{"x": x, "y": y})))
+	require.NoError(t, data.SaveNPZ(filepath.Join(dir, "both.npz"), data.Dict(map[string]data.Array{"x": x, "y": y})))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "x.csv"), []byte("a,b,c\n1,2,3\n4,5,6\n"), 0o644))
 	return dir
 }
@@ -207,7 +206,7 @@ func TestArraysOfOtherNames(t *testing.T) {
 	require.NoError(t, err)
 	model := filepath.Join(dir, "model.keras")
 	require.NoError(t, m.Save(model))
-	five, three := must(data.ToDense([][]float32{{5}})), must(data.ToDense([][]float32{{3}}))
+	five, three := must(data.ToArray([][]float32{{5}})), must(data.ToArray([][]float32{{3}}))
 	for _, c := range []struct {
 		names  [2]string
 		status int
@@ -218,7 +217,7 @@ func TestArraysOfOtherNames(t *testing.T) {
 		{[2]string{"x.b", "x.c"}, 1},
 	} {
 		in, out := filepath.Join(dir, "in.npz"), filepath.Join(dir, "out.npy")
-		require.NoError(t, data.SaveNPZ(in, data.Tensors{Names: c.names[:], Arrays: []*tensor.Dense{five, three}}))
+		require.NoError(t, data.SaveNPZ(in, data.Tensors{Names: c.names[:], Arrays: []data.Array{five, three}}))
 		status, _, stderr := execute(t, "predict", model, "--x", in, "--output", out)
 		assert.Equal(t, c.status, status, "%v: %s", c.names, stderr)
 		if status != 0 {
@@ -269,7 +268,8 @@ func TestPredictCSV(t *testing.T) {
 	assert.Equal(t, floats(t, want), floats(t, table.X))
 }
 
-// TestFitCallbacks: a rate of its own, a stop after epochs without a better loss, the best model and what TensorBoard reads.
+// TestFitCallbacks: a rate of its own, a stop after epochs without a better loss, the best model and what TensorBoard
+// reads.
 func TestFitCallbacks(t *testing.T) {
 	dir := smallModel(t)
 	path := func(name string) string { return filepath.Join(dir, name) }

@@ -34,7 +34,7 @@ func (f *modelFlags) register(s *pflag.FlagSet, targets bool) {
 }
 
 // load reads the model onto the devices.
-func (f *modelFlags) load(path string, options ...keras.Option) (*keras.Model, error) {
+func (f *modelFlags) load(path string, options ...keras.LoadModelOption) (*keras.Model, error) {
 	if f.batchSize < 0 {
 		return nil, usagef("--batch-size %d: expected a positive number", f.batchSize)
 	}
@@ -46,7 +46,7 @@ func (f *modelFlags) load(path string, options ...keras.Option) (*keras.Model, e
 }
 
 // loadOn reads the model onto the devices of a strategy.
-func (f *modelFlags) loadOn(s distribute.Strategy, path string, options ...keras.Option) (*keras.Model, error) {
+func (f *modelFlags) loadOn(s distribute.Strategy, path string, options ...keras.LoadModelOption) (*keras.Model, error) {
 	m, err := loadModel(path, append(options, distribute.Scope(s))...)
 	if err != nil {
 		return nil, err
@@ -111,13 +111,13 @@ func inputNames(m *keras.Model) []string {
 	return names
 }
 
-// fitOptions are those that all runs share.
-func (f *modelFlags) fitOptions() []keras.FitOption {
-	return []keras.FitOption{keras.BatchSize(f.batchSize)}
+// batchOption is the one that all runs share.
+func (f *modelFlags) batchOption() keras.LoopOption {
+	return keras.BatchSize(f.batchSize)
 }
 
 // loadModel reads a model: a file with weights, or the configuration alone, whose weights begin anew.
-func loadModel(path string, options ...keras.Option) (*keras.Model, error) {
+func loadModel(path string, options ...keras.LoadModelOption) (*keras.Model, error) {
 	switch {
 	case strings.HasSuffix(path, ".weights.json"), strings.HasSuffix(path, ".weights.h5"), strings.HasSuffix(path, ".safetensors"), strings.HasSuffix(path, ".npz"):
 		return nil, usagef("%s holds weights and no model; name the model, and the weights with --weights %s", path, path)
@@ -126,7 +126,13 @@ func loadModel(path string, options ...keras.Option) (*keras.Model, error) {
 		if err != nil {
 			return nil, err
 		}
-		m, err := keras.ModelFromJSON(text, options...)
+		var making []keras.Option
+		for _, o := range options {
+			if o, ok := o.(keras.Option); ok { // a scope or a seed
+				making = append(making, o)
+			}
+		}
+		m, err := keras.ModelFromJSON(text, making...)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}

@@ -31,7 +31,7 @@ func newPredict() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			results, err := m.PredictAll(c.Context(), source, f.fitOptions()...)
+			results, err := m.PredictAll(c.Context(), source, f.batchOption())
 			if err != nil {
 				return err
 			}

@@ -27,14 +27,15 @@ func newProfile() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			measurement, err := cpu.StartMeasurement()
+			ctx := cpu.Measurable(c.Context())
+			measurement, err := cpu.StartMeasurement(ctx)
 			if err != nil {
 				return err
 			}
 			defer measurement.Stop()
 			begin, steps := time.Now(), 0
 			for n := 1; time.Since(begin).Seconds() < f.seconds; n *= 2 {
-				if err := f.steps(c.Context(), m, batch, n); err != nil {
+				if err := f.steps(ctx, m, batch, n); err != nil {
 					return err
 				}
 				steps += n

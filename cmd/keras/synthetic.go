@@ -8,8 +8,6 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -43,8 +41,8 @@ func (s *synthetic) Batches(ctx context.Context, _ int) iter.Seq2[data.Batch, er
 // Cardinality implements data.Sized.
 func (s *synthetic) Cardinality() (int, bool) { return data.Infinite, true }
 
-// newSynthetic makes a batch that fits a model: random numbers for its inputs, integers below the vocabulary for embeddings, sentences of
-// made-up words for text, and with targets also labels that fit its loss.
+// newSynthetic makes a batch that fits a model: random numbers for its inputs, integers below the vocabulary for
+// embeddings, sentences of made-up words for text, and with targets also labels that fit its loss.
 func newSynthetic(ctx context.Context, m *keras.Model, batch int, targets bool) (*synthetic, error) {
 	if len(m.Inputs()) == 0 {
 		return nil, fmt.Errorf("model %q has no declared inputs, so data cannot be made up; declare its input shape", m.Name())
@@ -127,7 +125,7 @@ func vocabulary(m *keras.Model, in *layers.KerasTensor) int {
 	return smallest
 }
 
-func randomInput(r *rand.Rand, dtype ir.DType, shape []int, vocabulary int) *tensor.Dense {
+func randomInput(r *rand.Rand, dtype ir.DType, shape []int, vocabulary int) data.Array {
 	limit := vocabulary
 	if limit == 0 && !dtype.IsFloat() {
 		limit = 10
@@ -141,8 +139,8 @@ func randomInput(r *rand.Rand, dtype ir.DType, shape []int, vocabulary int) *ten
 }
 
 // randomText makes sentences of openAxis words.
-func randomText(r *rand.Rand, shape []int) (*tensor.Dense, error) {
-	sentences := make([]string, tensor.Shape(shape).TotalSize())
+func randomText(r *rand.Rand, shape []int) (data.Array, error) {
+	sentences := make([]string, ir.Shape(shape).Size())
 	for i := range sentences {
 		words := make([]string, openAxis)
 		for j := range words {
@@ -154,24 +152,24 @@ func randomText(r *rand.Rand, shape []int) (*tensor.Dense, error) {
 }
 
 // fill makes an array, of int32 or float32.
-func fill(shape []int, next func() float32, integers bool) *tensor.Dense {
-	n := tensor.Shape(shape).TotalSize()
+func fill(shape []int, next func() float32, integers bool) data.Array {
+	n := ir.Shape(shape).Size()
 	if integers {
 		values := make([]int32, n)
 		for i := range values {
 			values[i] = int32(next())
 		}
-		return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(values))
+		return data.Must(data.ArrayOf(values, shape...))
 	}
 	values := make([]float32, n)
 	for i := range values {
 		values[i] = next()
 	}
-	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(values))
+	return data.Must(data.ArrayOf(values, shape...))
 }
 
 // randomTarget makes labels for an output of the given shape and a loss, named as in Keras's files.
-func randomTarget(r *rand.Rand, shape []int, loss string) *tensor.Dense {
+func randomTarget(r *rand.Rand, shape []int, loss string) data.Array {
 	classes := shape[len(shape)-1]
 	switch name := strings.ToLower(strings.ReplaceAll(loss, "_", "")); {
 	case strings.HasPrefix(name, "sparse"):

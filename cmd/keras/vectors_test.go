@@ -20,14 +20,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 )
 
-// testdata/vectors.tar.gz holds small models saved by real Keras, inputs, and what Keras computes from them; case.json of each names the
-// versions, the seed and the tolerance. They are files and commands a user has: the tests run the command line on them.
-// testdata/differences.tar.gz holds more of them, in which this program once differed from Keras.
+// testdata/vectors.tar.gz holds small models saved by real Keras, inputs, and what Keras computes from them; case.json
+// of each names the versions, the seed and the tolerance. They are files and commands a user has: the tests run the
+// command line on them. testdata/differences.tar.gz holds more of them, in which this program once differed from Keras.
 
 // vectorCase is a case.json.
 type vectorCase struct {
@@ -205,7 +204,7 @@ func (c *vectorCase) commandLine(t *testing.T) []string {
 
 // writeRole writes the inputs of a role: "x" as .npy, "x.left" and "x.right" as .npz.
 func (c *vectorCase) writeRole(t *testing.T, role string) string {
-	if a := c.inputs.Get(role); a != nil {
+	if a := c.inputs.Get(role); !a.IsZero() {
 		require.NoError(t, data.SaveNPY(c.path(role+".npy"), a))
 		return c.path(role + ".npy")
 	}
@@ -225,7 +224,7 @@ func (c *vectorCase) outputFile() string {
 }
 
 func (c *vectorCase) checkOutputs(t *testing.T) {
-	if want := c.want.Get("output"); want != nil {
+	if want := c.want.Get("output"); !want.IsZero() {
 		got, err := data.LoadNPY(c.path("out.npy"))
 		require.NoError(t, err)
 		c.close(t, "output", got, want)
@@ -239,7 +238,7 @@ func (c *vectorCase) checkOutputs(t *testing.T) {
 	require.NoError(t, err)
 	assert.ElementsMatch(t, want.Names, got.Names)
 	for i, name := range want.Names {
-		if a := got.Get(name); a != nil {
+		if a := got.Get(name); !a.IsZero() {
 			c.close(t, "output."+name, a, want.Arrays[i])
 		}
 	}
@@ -247,7 +246,7 @@ func (c *vectorCase) checkOutputs(t *testing.T) {
 
 // checkTrained predicts with the model that fit wrote.
 func (c *vectorCase) checkTrained(t *testing.T) {
-	if c.want.Get("output") == nil && withPrefix(c.want, "output.").Len() == 0 {
+	if c.want.Get("output").IsZero() && withPrefix(c.want, "output.").Len() == 0 {
 		return
 	}
 	args := []string{"predict", c.path("trained.keras"), "--x", c.writeRole(t, "x"), "--output", c.outputFile()}
@@ -349,7 +348,7 @@ func (c *vectorCase) checkNamed(t *testing.T, member string, got []byte) {
 }
 
 // close compares arrays: |got - want| <= rtol·|want| + atol·max|want| + abs, element by element.
-func (c *vectorCase) close(t *testing.T, name string, got, want *tensor.Dense) {
+func (c *vectorCase) close(t *testing.T, name string, got, want data.Array) {
 	t.Helper()
 	if !assert.Equal(t, []int(want.Shape()), []int(got.Shape()), "shape of %s", name) {
 		return

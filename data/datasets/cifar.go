@@ -13,10 +13,11 @@ import (
 	"slices"
 	"sync"
 
-	"gorgonia.org/tensor"
+	"github.com/gokeras/gokeras/data"
 )
 
-// cifar describes the binary version of one of the two data sets: records of a few labels and the red, green and blue planes of an image.
+// cifar describes the binary version of one of the two data sets: records of a few labels and the red, green and blue
+// planes of an image.
 type cifar struct {
 	name        string
 	files       collection
@@ -44,12 +45,13 @@ const (
 	maxCIFAR = 100_000
 )
 
-// CIFAR10 loads A. Krizhevsky's small pictures of 10 classes: 50,000 to train with and 10,000 to test with, in colour, (n, 32, 32, 3), and
-// labels (n): 0 airplane, 1 automobile, 2 bird, 3 cat, 4 deer, 5 dog, 6 frog, 7 horse, 8 ship, 9 truck.
+// CIFAR10 loads A. Krizhevsky's small pictures of 10 classes: 50,000 to train with and 10,000 to test with, in colour,
+// (n, 32, 32, 3), and labels (n): 0 airplane, 1 automobile, 2 bird, 3 cat, 4 deer, 5 dog, 6 frog, 7 horse, 8 ship, 9
+// truck.
 //
-// The archive cifar-10-binary.tar.gz, or the files unpacked from it, come from the folder given with [Directory], from the cache folder
-// (gokeras/cifar-10 in the user's), or, with [Download], from the author's server (170 MB). Keras reads the version for Python, which holds
-// the same images in the same order, and gives labels the shape (n, 1).
+// The archive cifar-10-binary.tar.gz, or the files unpacked from it, come from the folder given with [Directory], from
+// the cache folder (gokeras/cifar-10 in the user's), or, with [Download], from the author's server (170 MB). Keras
+// reads the version for Python, which holds the same images in the same order, and gives labels the shape (n, 1).
 func CIFAR10(options ...Option) (*Images, error) { return cifar10.load(0, options) }
 
 // CIFAR100 is [CIFAR10] with 100 classes (the "fine" labels) in place of 10; see [CIFAR100Coarse].
@@ -67,7 +69,7 @@ func (s *cifar) load(label int, options []Option) (*Images, error) {
 }
 
 func (s *cifar) read(label int, options []Option) (*Images, error) {
-	c, err := configure(options, nil)
+	c, err := configure(options, Option.apply)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +214,7 @@ func join(parts map[string]*cifarPart, names []string) (Split, error) {
 		return Split{}, fmt.Errorf("%v hold no images", names)
 	}
 	return Split{
-		Images: tensor.New(tensor.WithShape(len(labels), cifarSide, cifarSide, 3), tensor.WithBacking(pixels)),
-		Labels: tensor.New(tensor.WithShape(len(labels)), tensor.WithBacking(labels)),
+		Images: data.Must(data.ArrayOf(pixels, len(labels), cifarSide, cifarSide, 3)),
+		Labels: data.Must(data.ArrayOf(labels, len(labels))),
 	}, nil
 }

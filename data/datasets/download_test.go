@@ -62,7 +62,7 @@ func TestDownload(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, datasets.FromDownload, mnist.Source)
 			assert.Equal(t, cache, mnist.Path)
-			assert.Equal(t, []uint8{14, 15}, mnist.Test.Labels.Data())
+			assert.Equal(t, []uint8{14, 15}, mnist.Test.Labels.Elements())
 			assert.Equal(t, int32(4), requests.Load())
 
 			mnist, err = datasets.MNIST(options...)

@@ -16,7 +16,7 @@ func ExampleBostonHousing() {
 	fmt.Println(d.Name, d.Train.X.Shape(), d.Test.X.Shape())
 	fmt.Println(d.Train.Arrays().All())
 	// Output:
-	// Boston housing (8, 3) (3, 3)
+	// Boston housing [8 3] [3 3]
 	// x float64[8 3], y float64[8]
 }
 

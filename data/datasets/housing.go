@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/data/internal/randomstate"
 )
 
-// Table is a set of examples with a row of numbers each and a number to predict, in a part to train with and a part to test with.
+// Table is a set of examples with a row of numbers each and a number to predict, in a part to train with and a part to
+// test with.
 type Table struct {
 	Name        string // "Boston housing"
 	Train, Test Rows
@@ -20,8 +19,8 @@ type Table struct {
 
 // Rows are examples of a Table.
 type Rows struct {
-	X *tensor.Dense // float32 or float64, (n, features)
-	Y *tensor.Dense // (n)
+	X data.Array // float32 or float64, (n, features)
+	Y data.Array // (n)
 }
 
 // Arrays returns rows and targets as the source of examples that Fit and Evaluate take.
@@ -31,42 +30,41 @@ var bostonFile = collection{"boston-housing", kerasFiles, []published{{name: "bo
 
 var californiaFile = collection{"california-housing", kerasFiles, []published{{name: "california_housing.npz", sha256: "1a2e3a52e0398de6463aebe6f4a8da34fb21fbb6b934cf88c3425e766f2a1a6f"}}}
 
-// BostonHousing loads 506 rows of 13 numbers about suburbs of Boston and the median price of a house in thousands of dollars (D. Harrison
-// and D. Rubinfeld, 1978), in the parts of Keras: put in the order of [ShuffleSeed] (113 by default) and cut after 1 - [TestSplit] (0.2 by
-// default) of them. One of the columns is about the share of Black residents; the set is for comparing methods, not for studying prices.
+// BostonHousing loads 506 rows of 13 numbers about suburbs of Boston and the median price of a house in thousands of
+// dollars (D. Harrison and D. Rubinfeld, 1978), in the parts of Keras: put in the order of [ShuffleSeed] (113 by
+// default) and cut after 1 - [TestSplit] (0.2 by default) of them. One of the columns is about the share of Black
+// residents; the set is for comparing methods, not for studying prices.
 //
-// The file boston_housing.npz comes from the folder given with [Directory], from the cache folder (gokeras/boston-housing in the user's), or,
-// with [Download], from the servers of Keras.
-func BostonHousing(options ...Option) (*Table, error) {
-	return loadTable("BostonHousing", "Boston housing", &bostonFile, options)
+// The file boston_housing.npz comes from the folder given with [Directory], from the cache folder
+// (gokeras/boston-housing in the user's), or, with [Download], from the servers of Keras.
+func BostonHousing(options ...BostonHousingOption) (*Table, error) {
+	c, err := configure(options, BostonHousingOption.applyBoston)
+	return loadTable("BostonHousing", "Boston housing", &bostonFile, c, err)
 }
 
-// CaliforniaHousing loads 20,640 rows of 8 numbers about districts of California (longitude, latitude, age of the houses, rooms, bedrooms,
-// population, households, income) and the median price of a house in dollars (R. Pace and R. Barry, 1997), in the parts of Keras; see
-// [BostonHousing]. With [Small] it is the first 600 rows.
-func CaliforniaHousing(options ...Option) (*Table, error) {
-	return loadTable("CaliforniaHousing", "California housing", &californiaFile, options)
+// CaliforniaHousing loads 20,640 rows of 8 numbers about districts of California (longitude, latitude, age of the
+// houses, rooms, bedrooms, population, households, income) and the median price of a house in dollars (R. Pace and R.
+// Barry, 1997), in the parts of Keras; see [BostonHousing]. With [Small] it is the first 600 rows.
+func CaliforniaHousing(options ...CaliforniaHousingOption) (*Table, error) {
+	c, err := configure(options, CaliforniaHousingOption.applyCalifornia)
+	return loadTable("CaliforniaHousing", "California housing", &californiaFile, c, err)
 }
 
 const smallTable = 600
 
-func loadTable(what, name string, s *collection, options []Option) (*Table, error) {
-	d, err := readTable(name, s, options)
+// loadTable reads a table; err is that of its options.
+func loadTable(what, name string, s *collection, c *config, err error) (*Table, error) {
+	var d *Table
+	if err == nil {
+		d, err = readTable(name, s, c)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("datasets: %s: %w", what, err)
 	}
 	return d, nil
 }
 
-func readTable(name string, s *collection, options []Option) (*Table, error) {
-	allowed := []string{"ShuffleSeed", "TestSplit"}
-	if s == &californiaFile {
-		allowed = append(allowed, "Small")
-	}
-	c, err := configure(options, allowed)
-	if err != nil {
-		return nil, err
-	}
+func readTable(name string, s *collection, c *config) (*Table, error) {
 	dir, source, err := s.locate(c)
 	if err != nil {
 		return nil, err
@@ -77,7 +75,7 @@ func readTable(name string, s *collection, options []Option) (*Table, error) {
 		return nil, err
 	}
 	x, y := arrays.Get("x"), arrays.Get("y")
-	if x == nil || y == nil || x.Dims() != 2 || y.Dims() != 1 || x.Shape()[0] != y.Shape()[0] {
+	if x.IsZero() || y.IsZero() || x.Rank() != 2 || y.Rank() != 1 || x.Shape()[0] != y.Shape()[0] {
 		return nil, fmt.Errorf("%s holds %v; expected x (n, features) and y (n)", file, arrays)
 	}
 	n := x.Shape()[0]
@@ -104,7 +102,8 @@ func readTable(name string, s *collection, options []Option) (*Table, error) {
 	return d, nil
 }
 
-// permutation is what shuffle of NumPy's RandomState makes of the numbers from 0 to n-1, so that parts are those of Keras.
+// permutation is what shuffle of NumPy's RandomState makes of the numbers from 0 to n-1, so that parts are those of
+// Keras.
 func permutation(r *randomstate.RandomState, n int) []int {
 	order := make([]int, n)
 	for i := range order {

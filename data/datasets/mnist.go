@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/data/datasets/internal/mnistsubset"
 )
@@ -35,13 +33,13 @@ type Images struct {
 
 // Split is one part of Images.
 type Split struct {
-	Images *tensor.Dense // uint8, shape (n, height, width), 0 is background; colours (n, height, width, 3)
-	Labels *tensor.Dense // uint8, shape (n)
+	Images data.Array // uint8, shape (n, height, width), 0 is background; colours (n, height, width, 3)
+	Labels data.Array // uint8, shape (n)
 }
 
 // Len returns the number of images.
 func (s Split) Len() int {
-	if s.Images == nil {
+	if s.Images.IsZero() {
 		return 0
 	}
 	return s.Images.Shape()[0]
@@ -50,7 +48,8 @@ func (s Split) Len() int {
 // Arrays returns images and labels as the source of examples that Fit and Evaluate take.
 func (s Split) Arrays() *data.ArraySource { return data.Arrays(s.Images, s.Labels) }
 
-// String tells what was loaded: "MNIST: 10000 training and 2000 test images of 28 x 28 pixels, from the embedded subset".
+// String tells what was loaded: "MNIST: 10000 training and 2000 test images of 28 x 28 pixels, from the embedded
+// subset".
 func (d *Images) String() string {
 	from := "the " + string(d.Source)
 	if d.Path != "" {
@@ -61,8 +60,14 @@ func (d *Images) String() string {
 		d.Name, d.Train.Len(), d.Test.Len(), shape[1], shape[2], from)
 }
 
-// Option is an option of MNIST and the other data sets.
-type Option interface{ apply(*config) }
+// Option is an option of MNIST and all other data sets, which says where the files are.
+type Option interface {
+	apply(*config)
+	BostonHousingOption
+	CaliforniaHousingOption
+	IMDBOption
+	ReutersOption
+}
 
 type config struct {
 	directory string
@@ -71,7 +76,6 @@ type config struct {
 	download  context.Context // of the call only
 	baseURL   string
 
-	given             []string // names of the options below
 	seed              uint32
 	testSplit         float64
 	small             bool
@@ -81,36 +85,40 @@ type config struct {
 
 type option func(*config)
 
-func (f option) apply(c *config) { f(c) }
+func (f option) apply(c *config)           { f(c) }
+func (f option) applyBoston(c *config)     { f(c) }
+func (f option) applyCalifornia(c *config) { f(c) }
+func (f option) applyIMDB(c *config)       { f(c) }
+func (f option) applyReuters(c *config)    { f(c) }
 
-// Directory reads the four IDX files in a folder, plain or compressed (.gz), and fails if one is not there. Other data sets in
-// the same four files, such as Fashion-MNIST, are read as well.
+// Directory reads the four IDX files in a folder, plain or compressed (.gz), and fails if one is not there. Other data
+// sets in the same four files, such as Fashion-MNIST, are read as well.
 func Directory(path string) Option { return option(func(c *config) { c.directory = path }) }
 
 // Embedded reads the subset inside the program, even if the cache has all images: the same on every machine.
 func Embedded() Option { return option(func(c *config) { c.embedded = true }) }
 
-// CacheDirectory sets the folder to look into and to download to. The default is, for MNIST, gokeras/mnist in the user's cache folder
-// (os.UserCacheDir).
+// CacheDirectory sets the folder to look into and to download to. The default is, for MNIST, gokeras/mnist in the
+// user's cache folder (os.UserCacheDir).
 func CacheDirectory(path string) Option { return option(func(c *config) { c.cache = path }) }
 
-// Download fetches the files (of MNIST 11 MB) to the cache folder if they are not there. Their SHA-256 checksums are verified.
-// The download ends when ctx does.
+// Download fetches the files (of MNIST 11 MB) to the cache folder if they are not there. Their SHA-256 checksums are
+// verified. The download ends when ctx does.
 func Download(ctx context.Context) Option { return option(func(c *config) { c.download = ctx }) }
 
-// BaseURL sets where Download finds the files; their names, such as train-images-idx3-ubyte.gz, are appended. The default of MNIST is
-// [DefaultBaseURL].
+// BaseURL sets where Download finds the files; their names, such as train-images-idx3-ubyte.gz, are appended. The
+// default of MNIST is [DefaultBaseURL].
 func BaseURL(url string) Option { return option(func(c *config) { c.baseURL = url }) }
 
-// MNIST loads the handwritten digits of Y. LeCun, C. Cortes and C. J. C. Burges: images of 28 x 28 pixels and the digits
-// 0 to 9 that they show.
+// MNIST loads the handwritten digits of Y. LeCun, C. Cortes and C. J. C. Burges: images of 28 x 28 pixels and the
+// digits 0 to 9 that they show.
 //
-// It takes the first of these that applies: the folder given with [Directory]; a download where [Download] asks for one;
-// the cache folder, if all four files are there; the subset inside the program, 10,000 training and 2,000 test images with
-// each digit equally often. The first three hold 60,000 and 10,000 images. Source and String of the result say which it
-// was. A folder that is chosen but cannot be read is an error; nothing falls back silently.
+// It takes the first of these that applies: the folder given with [Directory]; a download where [Download] asks for
+// one; the cache folder, if all four files are there; the subset inside the program, 10,000 training and 2,000 test
+// images with each digit equally often. The first three hold 60,000 and 10,000 images. Source and String of the result
+// say which it was. A folder that is chosen but cannot be read is an error; nothing falls back silently.
 func MNIST(options ...Option) (*Images, error) {
-	c, err := configure(options, nil)
+	c, err := configure(options, Option.apply)
 	var d *Images
 	if err == nil {
 		if c.baseURL == "" {
@@ -177,8 +185,8 @@ func readEmbedded() (*Images, error) {
 			return nil, err
 		}
 		n := len(labels)
-		part.split.Images = tensor.New(tensor.WithShape(n, 28, 28), tensor.WithBacking(pixels))
-		part.split.Labels = tensor.New(tensor.WithShape(n), tensor.WithBacking(labels))
+		part.split.Images = data.Must(data.ArrayOf(pixels, n, 28, 28))
+		part.split.Labels = data.Must(data.ArrayOf(labels, n))
 	}
 	return d, nil
 }

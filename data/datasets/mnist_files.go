@@ -9,9 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // mnistFile is one of the four files of the database.
@@ -45,7 +44,7 @@ func (f mnistFile) find(dir string) (string, error) {
 
 // readDirectory reads the four files at the same time, since unpacking takes a second otherwise.
 func readDirectory(dir string, source Source) (*Images, error) {
-	var arrays [4]*tensor.Dense
+	var arrays [4]data.Array
 	var failures [4]error
 	var reading sync.WaitGroup
 	for i, f := range mnistFiles {
@@ -72,10 +71,10 @@ func readDirectory(dir string, source Source) (*Images, error) {
 func (s Split) check() error {
 	images, labels := s.Images, s.Labels
 	switch {
-	case images.Dtype() != tensor.Uint8 || images.Dims() != 3:
-		return fmt.Errorf("images are %s with shape %v; expected uint8 with shape (n, height, width)", images.Dtype(), images.Shape())
-	case labels.Dtype() != tensor.Uint8 || labels.Dims() != 1:
-		return fmt.Errorf("labels are %s with shape %v; expected uint8 with shape (n)", labels.Dtype(), labels.Shape())
+	case images.DType() != ir.Uint8 || images.Rank() != 3:
+		return fmt.Errorf("images are %s with shape %v; expected uint8 with shape (n, height, width)", images.DType(), images.Shape())
+	case labels.DType() != ir.Uint8 || labels.Rank() != 1:
+		return fmt.Errorf("labels are %s with shape %v; expected uint8 with shape (n)", labels.DType(), labels.Shape())
 	case images.Shape()[0] != labels.Shape()[0]:
 		return fmt.Errorf("%d images but %d labels", images.Shape()[0], labels.Shape()[0])
 	}

@@ -24,9 +24,9 @@ func TestEmbeddedSubset(t *testing.T) {
 	assert.Equal(t, "x uint8[2000 28 28], y uint8[2000]", mnist.Test.Arrays().All().String())
 
 	// The first images of the original files are a 5 and a 7; sums and means by NumPy.
-	train, test := mnist.Train.Images.Data().([]uint8), mnist.Test.Images.Data().([]uint8)
-	assert.Equal(t, []uint8{5, 0, 4, 1, 9, 2, 3, 6, 7, 8, 1, 9}, mnist.Train.Labels.Data().([]uint8)[:12])
-	assert.Equal(t, []uint8{7, 2, 1, 0, 4, 9, 5, 6, 3, 4, 0, 1}, mnist.Test.Labels.Data().([]uint8)[:12])
+	train, test := mnist.Train.Images.Elements().([]uint8), mnist.Test.Images.Elements().([]uint8)
+	assert.Equal(t, []uint8{5, 0, 4, 1, 9, 2, 3, 6, 7, 8, 1, 9}, mnist.Train.Labels.Elements().([]uint8)[:12])
+	assert.Equal(t, []uint8{7, 2, 1, 0, 4, 9, 5, 6, 3, 4, 0, 1}, mnist.Test.Labels.Elements().([]uint8)[:12])
 	assert.Equal(t, 27525, sum(train[:784]))
 	assert.Equal(t, 20647, sum(test[len(test)-784:]))
 	assert.True(t, math.Abs(float64(sum(train))/float64(len(train))-33.61264948979592) < 1e-9)
@@ -34,7 +34,7 @@ func TestEmbeddedSubset(t *testing.T) {
 	other, err := datasets.MNIST(datasets.Embedded())
 	require.NoError(t, err)
 	train[0] = 99
-	assert.Zero(t, other.Train.Images.Data().([]uint8)[0], "each call has its own memory")
+	assert.Zero(t, other.Train.Images.Elements().([]uint8)[0], "each call has its own memory")
 	assert.Zero(t, datasets.Split{}.Len())
 }
 
@@ -45,7 +45,8 @@ func sum(pixels []uint8) (s int) {
 	return s
 }
 
-// The full database is not part of the repository. Where a copy is at hand, it must be what the checksums and the subset say.
+// The full database is not part of the repository. Where a copy is at hand, it must be what the checksums and the
+// subset say.
 func TestFullDatabase(t *testing.T) {
 	dir := os.Getenv("GOKERAS_MNIST")
 	if dir == "" {
@@ -59,13 +60,13 @@ func TestFullDatabase(t *testing.T) {
 	subset, err := datasets.MNIST(datasets.Embedded())
 	require.NoError(t, err)
 	for _, part := range []struct{ all, some datasets.Split }{{mnist.Train, subset.Train}, {mnist.Test, subset.Test}} {
-		images, labels := map[string]uint8{}, part.all.Labels.Data().([]uint8)
-		pixels := part.all.Images.Data().([]uint8)
+		images, labels := map[string]uint8{}, part.all.Labels.Elements().([]uint8)
+		pixels := part.all.Images.Elements().([]uint8)
 		for i, digit := range labels {
 			images[string(pixels[i*784:(i+1)*784])] = digit
 		}
-		pixels = part.some.Images.Data().([]uint8)
-		for i, digit := range part.some.Labels.Data().([]uint8) {
+		pixels = part.some.Images.Elements().([]uint8)
+		for i, digit := range part.some.Labels.Elements().([]uint8) {
 			got, ok := images[string(pixels[i*784:(i+1)*784])]
 			require.True(t, ok && got == digit, "image %d of the subset is not in the database", i)
 		}
@@ -130,10 +131,10 @@ func TestDirectory(t *testing.T) {
 		mnist, err := datasets.MNIST(datasets.Directory(dir))
 		require.NoError(t, err)
 		assert.Equal(t, "MNIST: 3 training and 2 test images of 2 x 1 pixels, from the directory "+dir, mnist.String())
-		assert.Equal(t, []uint8{1, 2, 3, 4, 5, 6}, mnist.Train.Images.Data())
-		assert.Equal(t, []uint8{7, 8, 9}, mnist.Train.Labels.Data())
-		assert.Equal(t, []uint8{10, 11, 12, 13}, mnist.Test.Images.Data())
-		assert.Equal(t, []uint8{14, 15}, mnist.Test.Labels.Data())
+		assert.Equal(t, []uint8{1, 2, 3, 4, 5, 6}, mnist.Train.Images.Elements())
+		assert.Equal(t, []uint8{7, 8, 9}, mnist.Train.Labels.Elements())
+		assert.Equal(t, []uint8{10, 11, 12, 13}, mnist.Test.Images.Elements())
+		assert.Equal(t, []uint8{14, 15}, mnist.Test.Labels.Elements())
 	}
 }
 
@@ -161,7 +162,7 @@ func TestDirectoryNeverFallsBack(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "t10k-labels-idx1-ubyte"), []byte("\x00\x00\x0d\x01\x00\x00\x00\x01\x00\x00\x00\x00"), 0o600))
 	writeFile(t, dir, "train-images-idx3-ubyte", trainImages, false)
 	_, err = datasets.MNIST(datasets.Directory(dir))
-	require.ErrorContains(t, err, "the t10k files: labels are float32 with shape (1)")
+	require.ErrorContains(t, err, "the t10k files: labels are float32 with shape [1]")
 }
 
 func TestOneSource(t *testing.T) {
@@ -182,10 +183,10 @@ func ExampleMNIST() {
 		return
 	}
 	fmt.Println(mnist)
-	fmt.Println(mnist.Train.Images.Shape(), mnist.Train.Labels.Data().([]uint8)[:5])
+	fmt.Println(mnist.Train.Images.Shape(), mnist.Train.Labels.Elements().([]uint8)[:5])
 	// Output:
 	// MNIST: 10000 training and 2000 test images of 28 x 28 pixels, from the embedded subset
-	// (10000, 28, 28) [5 0 4 1 9]
+	// [10000 28 28] [5 0 4 1 9]
 }
 
 func BenchmarkMNIST(b *testing.B) {

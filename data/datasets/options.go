@@ -1,51 +1,96 @@
 package datasets
 
-import (
-	"fmt"
-	"slices"
+import "fmt"
+
+// BostonHousingOption is an option of [BostonHousing].
+type BostonHousingOption interface{ applyBoston(*config) }
+
+// CaliforniaHousingOption is an option of [CaliforniaHousing].
+type CaliforniaHousingOption interface{ applyCalifornia(*config) }
+
+// IMDBOption is an option of [IMDB].
+type IMDBOption interface{ applyIMDB(*config) }
+
+// ReutersOption is an option of [Reuters].
+type ReutersOption interface{ applyReuters(*config) }
+
+// SplitOption is an option of the data sets that are cut into two parts when they are read.
+type SplitOption interface {
+	BostonHousingOption
+	CaliforniaHousingOption
+	ReutersOption
+}
+
+// TextsOption is an option of the data sets of texts.
+type TextsOption interface {
+	IMDBOption
+	ReutersOption
+}
+
+// SeedOption is an option of the data sets that are put in a new order when they are read.
+type SeedOption interface {
+	SplitOption
+	IMDBOption
+}
+
+type (
+	californiaOption func(*config)
+	splitOption      func(*config)
+	textsOption      func(*config)
+	seedOption       func(*config)
 )
 
+func (f californiaOption) applyCalifornia(c *config) { f(c) }
+
+func (f splitOption) applyBoston(c *config)     { f(c) }
+func (f splitOption) applyCalifornia(c *config) { f(c) }
+func (f splitOption) applyReuters(c *config)    { f(c) }
+
+func (f textsOption) applyIMDB(c *config)    { f(c) }
+func (f textsOption) applyReuters(c *config) { f(c) }
+
+func (f seedOption) applyBoston(c *config)     { f(c) }
+func (f seedOption) applyCalifornia(c *config) { f(c) }
+func (f seedOption) applyIMDB(c *config)       { f(c) }
+func (f seedOption) applyReuters(c *config)    { f(c) }
+
 // ShuffleSeed sets the order of the examples before they are cut into parts, as Keras's seed does; the default is 113.
-func ShuffleSeed(seed uint32) Option {
-	return option(func(c *config) { c.seed, c.given = seed, append(c.given, "ShuffleSeed") })
+func ShuffleSeed(seed uint32) SeedOption {
+	return seedOption(func(c *config) { c.seed = seed })
 }
 
 // TestSplit sets the share of the examples to test with; the default is 0.2.
-func TestSplit(share float64) Option {
-	return option(func(c *config) { c.testSplit, c.given = share, append(c.given, "TestSplit") })
+func TestSplit(share float64) SplitOption {
+	return splitOption(func(c *config) { c.testSplit = share })
 }
 
 // Small takes the first 600 rows of CaliforniaHousing, Keras's version "small".
-func Small() Option {
-	return option(func(c *config) { c.small, c.given = true, append(c.given, "Small") })
+func Small() CaliforniaHousingOption {
+	return californiaOption(func(c *config) { c.small = true })
 }
 
-// NumWords keeps only the n most frequent words of a text; others become 2, "not in the vocabulary". 0 is the default: all.
-func NumWords(n int) Option {
-	return option(func(c *config) { c.numWords, c.given = n, append(c.given, "NumWords") })
+// NumWords keeps only the n most frequent words of a text; others become 2, "not in the vocabulary". 0 is the default:
+// all.
+func NumWords(n int) TextsOption {
+	return textsOption(func(c *config) { c.numWords = n })
 }
 
 // SkipTop drops the n most frequent words of a text: they become 2. The default is 0.
-func SkipTop(n int) Option {
-	return option(func(c *config) { c.skipTop, c.given = n, append(c.given, "SkipTop") })
+func SkipTop(n int) TextsOption {
+	return textsOption(func(c *config) { c.skipTop = n })
 }
 
 // MaxLength leaves out texts of n words and more, as Keras's maxlen does. 0 is the default: all texts.
-func MaxLength(n int) Option {
-	return option(func(c *config) { c.maxLength, c.given = n, append(c.given, "MaxLength") })
+func MaxLength(n int) TextsOption {
+	return textsOption(func(c *config) { c.maxLength = n })
 }
 
-// configure collects options; allowed are those that not every data set has.
-func configure(options []Option, allowed []string) (*config, error) {
+// configure collects the options of a data set; apply is how an option of its kind is applied.
+func configure[O any](options []O, apply func(O, *config)) (*config, error) {
 	c := &config{seed: 113, testSplit: 0.2}
 	for _, o := range options {
-		if o != nil {
-			o.apply(c)
-		}
-	}
-	for _, name := range c.given {
-		if !slices.Contains(allowed, name) {
-			return nil, fmt.Errorf("the option %s has no meaning here; this data set takes %q beside those that say where it is", name, allowed)
+		if any(o) != nil {
+			apply(o, c)
 		}
 	}
 	if !(c.testSplit >= 0 && c.testSplit < 1) {

@@ -7,9 +7,9 @@ import (
 	"math"
 )
 
-// Lists of lists of different lengths have no form of their own in npy files: NumPy writes them as a program for Python's pickle. This
-// reads such programs as far as NumPy writes them for arrays of lists of whole numbers, and runs nothing: the only names that may
-// occur are those that make an array.
+// Lists of lists of different lengths have no form of their own in npy files: NumPy writes them as a program for
+// Python's pickle. This reads such programs as far as NumPy writes them for arrays of lists of whole numbers, and runs
+// nothing: the only names that may occur are those that make an array.
 
 // pickleMark begins a group of values on the stack.
 type pickleMark struct{}

@@ -33,7 +33,8 @@ type collection struct {
 // Google's copies of what keras.datasets downloads.
 const kerasFiles = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/"
 
-// locate returns the folder that holds the files: the one named, or the cache, to which missing files are downloaded where that is asked for.
+// locate returns the folder that holds the files: the one named, or the cache, to which missing files are downloaded
+// where that is asked for.
 func (s *collection) locate(c *config) (dir string, source Source, err error) {
 	if c.embedded {
 		return "", "", errors.New("nothing of this data set is embedded; name a folder with Directory, or use Download")

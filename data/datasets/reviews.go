@@ -23,7 +23,8 @@ type Texts struct {
 	Path        string // folder of the file
 }
 
-// Sequences are texts and their labels. Numbers of words begin at 4: 0 is for padding, 1 the begin of a text, 2 a word that is left out.
+// Sequences are texts and their labels. Numbers of words begin at 4: 0 is for padding, 1 the begin of a text, 2 a word
+// that is left out.
 type Sequences struct {
 	X [][]int
 	Y []int
@@ -33,21 +34,30 @@ var imdbFile = collection{"imdb", kerasFiles, []published{{name: "imdb.npz", sha
 
 var reutersFile = collection{"reuters", kerasFiles, []published{{name: "reuters.npz", sha256: "d6586e694ee56d7a4e65172e12b3e987c03096cb01eab99753921ef915959916"}}}
 
-// IMDB loads 25,000 film reviews to train with and 25,000 to test with, labelled 0 (negative) or 1 (positive; A. Maas et al., 2011), as
-// lists of words numbered by frequency, in the order of Keras. [NumWords], [SkipTop], [MaxLength] and [ShuffleSeed] have Keras's
-// meaning. data.PadSequences makes arrays of the lists.
+// IMDB loads 25,000 film reviews to train with and 25,000 to test with, labelled 0 (negative) or 1 (positive; A. Maas
+// et al., 2011), as lists of words numbered by frequency, in the order of Keras. [NumWords], [SkipTop], [MaxLength] and
+// [ShuffleSeed] have Keras's meaning. data.PadSequences makes arrays of the lists.
 //
-// The file imdb.npz comes from the folder given with [Directory], from the cache folder (gokeras/imdb in the user's), or, with [Download], from
-// the servers of Keras.
-func IMDB(options ...Option) (*Texts, error) {
-	d, err := readTexts("IMDB", &imdbFile, options, []string{"NumWords", "SkipTop", "MaxLength", "ShuffleSeed"})
+// The file imdb.npz comes from the folder given with [Directory], from the cache folder (gokeras/imdb in the user's),
+// or, with [Download], from the servers of Keras.
+func IMDB(options ...IMDBOption) (*Texts, error) {
+	c, err := configure(options, IMDBOption.applyIMDB)
+	if err != nil {
+		return nil, named("IMDB", err)
+	}
+	d, err := readTexts("IMDB", &imdbFile, c)
 	return d, named("IMDB", err)
 }
 
-// Reuters loads 11,228 newswires of 1987 with the numbers of their 46 topics, as lists of words numbered by frequency, in the parts of Keras:
-// put in order by [ShuffleSeed] (113 by default) and cut after 1 - [TestSplit] (0.2 by default) of them. See [IMDB].
-func Reuters(options ...Option) (*Texts, error) {
-	d, err := readTexts("Reuters", &reutersFile, options, []string{"NumWords", "SkipTop", "MaxLength", "ShuffleSeed", "TestSplit"})
+// Reuters loads 11,228 newswires of 1987 with the numbers of their 46 topics, as lists of words numbered by frequency,
+// in the parts of Keras: put in order by [ShuffleSeed] (113 by default) and cut after 1 - [TestSplit] (0.2 by default)
+// of them. See [IMDB].
+func Reuters(options ...ReutersOption) (*Texts, error) {
+	c, err := configure(options, ReutersOption.applyReuters)
+	if err != nil {
+		return nil, named("Reuters", err)
+	}
+	d, err := readTexts("Reuters", &reutersFile, c)
 	return d, named("Reuters", err)
 }
 
@@ -58,11 +68,7 @@ func named(what string, err error) error {
 	return fmt.Errorf("datasets: %s: %w", what, err)
 }
 
-func readTexts(name string, s *collection, options []Option, allowed []string) (*Texts, error) {
-	c, err := configure(options, allowed)
-	if err != nil {
-		return nil, err
-	}
+func readTexts(name string, s *collection, c *config) (*Texts, error) {
 	dir, source, err := s.locate(c)
 	if err != nil {
 		return nil, err
@@ -154,7 +160,8 @@ func (s Sequences) shorter(limit int) (kept Sequences) {
 	return kept
 }
 
-// words is the number that those of words must stay below: without NumWords the largest that occurs, which as in Keras is left out itself.
+// words is the number that those of words must stay below: without NumWords the largest that occurs, which as in Keras
+// is left out itself.
 func (c *config) words(parts ...Sequences) int {
 	if c.numWords > 0 {
 		return c.numWords
@@ -213,9 +220,9 @@ func readRagged(file, lists, numbers string) (x [][]int, y []int, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", numbers, err)
 	}
-	values, ok := d.Data().([]int64)
-	if !ok || d.Dims() != 1 || len(values) != len(x) {
-		return nil, nil, fmt.Errorf("%s is %v of shape %v for %d texts; expected int64 with one for each", numbers, d.Dtype(), d.Shape(), len(x))
+	values, ok := d.Elements().([]int64)
+	if !ok || d.Rank() != 1 || len(values) != len(x) {
+		return nil, nil, fmt.Errorf("%s is %v of shape %v for %d texts; expected int64 with one for each", numbers, d.DType(), d.Shape(), len(x))
 	}
 	y = make([]int, len(values))
 	for i, v := range values {
@@ -262,8 +269,8 @@ var imdbWords = collection{"imdb", kerasFiles, []published{{name: "imdb_word_ind
 
 var reutersWords = collection{"reuters", kerasFiles, []published{{name: "reuters_word_index.json"}}}
 
-// IMDBWordIndex reads imdb_word_index.json from a folder ([Directory], or the cache): the number of each word by frequency, from 1. In the
-// texts of [IMDB] words have numbers larger by 3.
+// IMDBWordIndex reads imdb_word_index.json from a folder ([Directory], or the cache): the number of each word by
+// frequency, from 1. In the texts of [IMDB] words have numbers larger by 3.
 func IMDBWordIndex(options ...Option) (map[string]int, error) {
 	m, err := readWords(&imdbWords, options)
 	return m, named("IMDBWordIndex", err)
@@ -276,7 +283,7 @@ func ReutersWordIndex(options ...Option) (map[string]int, error) {
 }
 
 func readWords(s *collection, options []Option) (map[string]int, error) {
-	c, err := configure(options, nil)
+	c, err := configure(options, Option.apply)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// Metadata asks Google Cloud's metadata server, which every virtual machine there reaches. The zero value is ready for use.
+// Metadata asks Google Cloud's metadata server, which every virtual machine there reaches. The zero value is ready for
+// use.
 type Metadata struct {
 	Host   string        // "": GCE_METADATA_HOST, else GCE_METADATA_IP, else metadata.google.internal
 	Client *http.Client  // nil: http.DefaultClient
@@ -74,8 +75,8 @@ func (m *Metadata) do(ctx context.Context, method, address string, body []byte, 
 	return text, nil
 }
 
-// GCE reads the cluster from an instance group of Google Compute Engine: the internal addresses of its running instances, sorted
-// as text, all with the same port. Which of them this process is must be given.
+// GCE reads the cluster from an instance group of Google Compute Engine: the internal addresses of its running
+// instances, sorted as text, all with the same port. Which of them this process is must be given.
 type GCE struct {
 	Project       string
 	Zone          string
@@ -196,7 +197,8 @@ func (r *GCE) Master(task Task, rpcLayer string) (string, error) { return lookup
 // NumAccelerators returns nil: the instance group does not say.
 func (r *GCE) NumAccelerators() (map[string]int, error) { return nil, nil }
 
-// TPU finds the hosts of a Cloud TPU. Name is tried first, then the environment, then the metadata server of a TPU virtual machine:
+// TPU finds the hosts of a Cloud TPU. Name is tried first, then the environment, then the metadata server of a TPU
+// virtual machine:
 //
 //   - Name, KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS or TPU_NAME as a list of addresses, "grpc://10.0.0.2:8470,10.0.0.3" (port 8470 if
 //     none is given); "local" is the TPU of this machine and gives an empty cluster;
@@ -307,8 +309,8 @@ func (r *TPU) Master(task Task, rpcLayer string) (string, error) {
 	return lookup(r, task, rpcLayer)
 }
 
-// NumAccelerators returns the number of TPU cores of a host by the accelerator type in the environment (TPU_ACCELERATOR_TYPE) or
-// in the metadata attribute tpu-env, and nil when neither is known.
+// NumAccelerators returns the number of TPU cores of a host by the accelerator type in the environment
+// (TPU_ACCELERATOR_TYPE) or in the metadata attribute tpu-env, and nil when neither is known.
 func (r *TPU) NumAccelerators() (map[string]int, error) {
 	kind := r.env("TPU_ACCELERATOR_TYPE")
 	if kind == "" {
@@ -348,8 +350,8 @@ func ParseTPUEndpoints(text string) ([]string, error) {
 	return addresses, nil
 }
 
-// ParseWorkerEndpoints reads the metadata attribute worker-network-endpoints of a TPU virtual machine: entries "name:id:ADDRESS",
-// separated by commas, in the order of the hosts. The port is 8470.
+// ParseWorkerEndpoints reads the metadata attribute worker-network-endpoints of a TPU virtual machine: entries
+// "name:id:ADDRESS", separated by commas, in the order of the hosts. The port is 8470.
 func ParseWorkerEndpoints(text string) ([]string, error) {
 	var hosts []string
 	for _, part := range strings.Split(strings.TrimSpace(text), ",") {

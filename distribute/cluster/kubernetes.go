@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Kubernetes derives the cluster from the environment of a pod and the names that a headless service gives to pods, without asking
-// the API server: no role or token is needed. Pod i of a StatefulSet (or of an Indexed Job with a subdomain) is called NAME-i and
-// has the DNS name
+// Kubernetes derives the cluster from the environment of a pod and the names that a headless service gives to pods,
+// without asking the API server: no role or token is needed. Pod i of a StatefulSet (or of an Indexed Job with a
+// subdomain) is called NAME-i and has the DNS name
 //
 //	NAME-i.SERVICE.NAMESPACE.svc.cluster.local
 //
-// With one job its name is NAME's; with several, the pod set of job J is NAME-J (so pod 1 of the parameter servers of "train" is
-// train-ps-1). Fields that are not set come from the environment of the pod:
+// With one job its name is NAME's; with several, the pod set of job J is NAME-J (so pod 1 of the parameter servers of
+// "train" is train-ps-1). Fields that are not set come from the environment of the pod:
 //
 //	KERAS_JOBS                                   worker=3,ps=1 (or KERAS_WORKERS: the number of workers)
 //	KERAS_SERVICE                                name of the headless service; default: the pod set's name

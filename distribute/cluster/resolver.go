@@ -18,15 +18,16 @@ type Resolver interface {
 	RPCLayer() (string, error)
 	// Environment returns a free text that names the surroundings, usually "".
 	Environment() string
-	// Master returns the address at which a task is reached, [RPCLAYER://]HOST:PORT. Unknown parts of the task and an empty
-	// layer stand for the resolver's own.
+	// Master returns the address at which a task is reached, [RPCLAYER://]HOST:PORT. Unknown parts of the task and an
+	// empty layer stand for the resolver's own.
 	Master(task Task, rpcLayer string) (string, error)
-	// NumAccelerators returns the number of accelerators of this task by kind ("GPU", "TPU"), or nil when it is not known.
+	// NumAccelerators returns the number of accelerators of this task by kind ("GPU", "TPU"), or nil when it is not
+	// known.
 	NumAccelerators() (map[string]int, error)
 }
 
-// Resolve asks a resolver for the cluster and this process's task, and checks them by the rules of [Validate]. A cluster without
-// a task is an error; an empty cluster comes back with an Unknown task.
+// Resolve asks a resolver for the cluster and this process's task, and checks them by the rules of [Validate]. A
+// cluster without a task is an error; an empty cluster comes back with an Unknown task.
 func Resolve(r Resolver) (*Spec, Task, error) {
 	if r == nil {
 		return nil, Unknown, errors.New("cluster: Resolve: the resolver is nil; make one, as with NewTFConfigResolver")
@@ -126,7 +127,8 @@ func (r *Simple) RPCLayer() (string, error) { return r.Layer, nil }
 // Environment returns the text given.
 func (r *Simple) Environment() string { return r.Env }
 
-// Master returns the address of task; without a task it returns MasterAddress, as TensorFlow does: its own task is not used.
+// Master returns the address of task; without a task it returns MasterAddress, as TensorFlow does: its own task is not
+// used.
 func (r *Simple) Master(task Task, rpcLayer string) (string, error) {
 	if rpcLayer == "" {
 		rpcLayer = r.Layer
@@ -144,9 +146,9 @@ func (r *Simple) Master(task Task, rpcLayer string) (string, error) {
 // NumAccelerators returns the numbers given.
 func (r *Simple) NumAccelerators() (map[string]int, error) { return maps.Clone(r.Accelerators), nil }
 
-// Union joins the clusters of several resolvers. Jobs of the same name are concatenated in the order of the resolvers; if any of
-// them has holes in its indices the tasks are merged by index instead, and an index that occurs twice is an error. Task, layer,
-// environment and accelerators are the first resolver's unless Task or Layer are set.
+// Union joins the clusters of several resolvers. Jobs of the same name are concatenated in the order of the resolvers;
+// if any of them has holes in its indices the tasks are merged by index instead, and an index that occurs twice is an
+// error. Task, layer, environment and accelerators are the first resolver's unless Task or Layer are set.
 type Union struct {
 	Resolvers []Resolver
 	Task      *Task

@@ -65,7 +65,8 @@ func TestSlurmWithoutGPUs(t *testing.T) {
 	require.ErrorContains(t, err, "SLURM_PROCID")
 }
 
-// What srun sets on clusters of several kinds: names with leading zeros, several racks, uneven tasks, full names, one node.
+// What srun sets on clusters of several kinds: names with leading zeros, several racks, uneven tasks, full names, one
+// node.
 func TestSlurmEnvironments(t *testing.T) {
 	for _, c := range []struct {
 		nodes, tasks, rank string

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// Slurm reads the cluster from the environment of a Slurm job step: SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_STEP_NODELIST and
-// SLURM_STEP_TASKS_PER_NODE. Tasks are laid out over the nodes in the order of their names, ports count up from PortBase on each
-// node, and jobs take tasks in the order of their names.
+// Slurm reads the cluster from the environment of a Slurm job step: SLURM_PROCID, SLURM_STEP_NUM_TASKS,
+// SLURM_STEP_NODELIST and SLURM_STEP_TASKS_PER_NODE. Tasks are laid out over the nodes in the order of their names,
+// ports count up from PortBase on each node, and jobs take tasks in the order of their names.
 //
-// Like TensorFlow's resolver it gives each task its share of the node's GPUs, and on Spec sets CUDA_VISIBLE_DEVICES to it. Unlike
-// TensorFlow's it also works where there are no GPUs: then GPUsPerNode and GPUsPerTask stay nil.
+// Like TensorFlow's resolver it gives each task its share of the node's GPUs, and on Spec sets CUDA_VISIBLE_DEVICES to
+// it. Unlike TensorFlow's it also works where there are no GPUs: then GPUsPerNode and GPUsPerTask stay nil.
 type Slurm struct {
 	Jobs         map[string]int // tasks of each job; nil: every task is a "worker"
 	PortBase     int            // first port on each node; 0: 8888
@@ -195,7 +195,8 @@ func (r *Slurm) gpus(most int) (perNode, perTask int, err error) {
 	return perNode, perTask, nil
 }
 
-// Spec returns the cluster and, unless KeepGPUs is set or there are no GPUs, sets CUDA_VISIBLE_DEVICES to this task's share.
+// Spec returns the cluster and, unless KeepGPUs is set or there are no GPUs, sets CUDA_VISIBLE_DEVICES to this task's
+// share.
 func (r *Slurm) Spec() (*Spec, error) {
 	a, err := r.resolve()
 	if err != nil {
@@ -258,8 +259,8 @@ func (r *Slurm) NumAccelerators() (map[string]int, error) {
 
 var hostPart = regexp.MustCompile(`^([^,[\]]*)(\[([^\]]+)\])?$`)
 
-// ExpandHostlist expands Slurm's short form of a list of hosts: "n[1-2],m5,o[3-4,6]" is n1, n2, m5, o3, o4, o6. Leading zeros
-// are kept. Order stays, duplicates too.
+// ExpandHostlist expands Slurm's short form of a list of hosts: "n[1-2],m5,o[3-4,6]" is n1, n2, m5, o3, o4, o6. Leading
+// zeros are kept. Order stays, duplicates too.
 func ExpandHostlist(text string) ([]string, error) {
 	var hosts []string
 	for _, part := range splitOutsideBrackets(text) {

@@ -10,11 +10,12 @@ import (
 	"strings"
 )
 
-// MaxTasks bounds the index of a task in a job, so that no text from outside can ask for an unreasonable amount of memory.
+// MaxTasks bounds the index of a task in a job, so that no text from outside can ask for an unreasonable amount of
+// memory.
 const MaxTasks = 1 << 16
 
-// Spec is a set of jobs, each a set of tasks with their addresses ("host:port"): TensorFlow's ClusterSpec. It is immutable; nil
-// is the empty cluster. The task indices of a job usually are 0..n-1 but may have holes.
+// Spec is a set of jobs, each a set of tasks with their addresses ("host:port"): TensorFlow's ClusterSpec. It is
+// immutable; nil is the empty cluster. The task indices of a job usually are 0..n-1 but may have holes.
 type Spec struct {
 	jobs map[string]map[int]string
 }
@@ -31,8 +32,8 @@ func NewSpec(jobs map[string][]string) (*Spec, error) {
 	return NewSparseSpec(sparse)
 }
 
-// NewSparseSpec returns the cluster with the given address of each task index of each job. An index below 0 or not below
-// [MaxTasks] is an error.
+// NewSparseSpec returns the cluster with the given address of each task index of each job. An index below 0 or not
+// below [MaxTasks] is an error.
 func NewSparseSpec(jobs map[string]map[int]string) (*Spec, error) {
 	s := &Spec{jobs: make(map[string]map[int]string, len(jobs))}
 	for job, tasks := range jobs {
@@ -123,7 +124,8 @@ func (s *Spec) Address(t Task) (string, error) {
 	return address, nil
 }
 
-// JobTasks lists the addresses of a job by task index, with "" for an index that has no task; an unknown job is an error.
+// JobTasks lists the addresses of a job by task index, with "" for an index that has no task; an unknown job is an
+// error.
 func (s *Spec) JobTasks(job string) ([]string, error) {
 	tasks, err := s.tasks(job)
 	if err != nil {
@@ -167,8 +169,8 @@ func (s *Spec) String() string {
 	return string(text)
 }
 
-// MarshalJSON writes the form that TF_CONFIG has under "cluster": a list of addresses for each job, or a map from index to
-// address where the indices have holes, and an empty map for a job without tasks, as TensorFlow does.
+// MarshalJSON writes the form that TF_CONFIG has under "cluster": a list of addresses for each job, or a map from index
+// to address where the indices have holes, and an empty map for a job without tasks, as TensorFlow does.
 func (s *Spec) MarshalJSON() ([]byte, error) {
 	out := make(map[string]any)
 	for _, job := range s.Jobs() {
@@ -199,7 +201,8 @@ func (s *Spec) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// ParseSpec reads a cluster from decoded JSON: an object of jobs, each a list of addresses or an object from index to address.
+// ParseSpec reads a cluster from decoded JSON: an object of jobs, each a list of addresses or an object from index to
+// address.
 func ParseSpec(value any) (*Spec, error) {
 	object, ok := value.(map[string]any)
 	if !ok {

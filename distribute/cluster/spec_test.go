@@ -9,7 +9,8 @@ import (
 	"github.com/gokeras/gokeras/distribute/cluster"
 )
 
-// TestJobWithoutTasks checks that a job without tasks is written as an object, as TensorFlow's ClusterSpec.as_dict gives it.
+// TestJobWithoutTasks checks that a job without tasks is written as an object, as TensorFlow's ClusterSpec.as_dict
+// gives it.
 func TestJobWithoutTasks(t *testing.T) {
 	for _, text := range []string{`{"worker":{}}`, `{"worker":[]}`} {
 		var s cluster.Spec

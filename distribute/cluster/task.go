@@ -53,9 +53,10 @@ func validType(name string) bool {
 	return name == Chief || name == Worker || name == ParameterServer || name == Evaluator
 }
 
-// Validate reports what is wrong with t as a task of s, by TensorFlow's rules: jobs and type must be among chief, worker, ps and
-// evaluator; the type must be a job of the cluster, except that an evaluator may stand outside; at most one chief and one
-// evaluator; the index must be below the number of tasks (and, which TensorFlow forgets, not below 0). An unknown type passes.
+// Validate reports what is wrong with t as a task of s, by TensorFlow's rules: jobs and type must be among chief,
+// worker, ps and evaluator; the type must be a job of the cluster, except that an evaluator may stand outside; at most
+// one chief and one evaluator; the index must be below the number of tasks (and, which TensorFlow forgets, not below
+// 0). An unknown type passes.
 func Validate(s *Spec, t Task) error {
 	for _, job := range s.Jobs() {
 		if !validType(job) {
@@ -79,8 +80,8 @@ func Validate(s *Spec, t Task) error {
 	return nil
 }
 
-// IsChief reports whether t writes checkpoints and summaries: the chief, else worker 0 where there is no chief; an evaluator is
-// chief of its own.
+// IsChief reports whether t writes checkpoints and summaries: the chief, else worker 0 where there is no chief; an
+// evaluator is chief of its own.
 func IsChief(s *Spec, t Task) (bool, error) {
 	if err := Validate(s, t); err != nil {
 		return false, err
@@ -88,8 +89,8 @@ func IsChief(s *Spec, t Task) (bool, error) {
 	return t.Type == Chief || t.Type == Evaluator || !s.Has(Chief) && t.Type == Worker && t.Index == 0, nil
 }
 
-// IDInCluster returns the number of t among the training tasks: the chief is 0, worker i is i plus the number of chiefs. An
-// evaluator is numbered among evaluators; a parameter server has no number.
+// IDInCluster returns the number of t among the training tasks: the chief is 0, worker i is i plus the number of
+// chiefs. An evaluator is numbered among evaluators; a parameter server has no number.
 func IDInCluster(s *Spec, t Task) (int, error) {
 	if err := Validate(s, t); err != nil {
 		return 0, err
@@ -105,8 +106,8 @@ func IDInCluster(s *Spec, t Task) (int, error) {
 	return 0, fmt.Errorf("cluster: there is no id for task type %q", t.Type)
 }
 
-// WorkerCount returns how many tasks train together with a task of the given type: chief and workers, or the evaluators for
-// an evaluator. It is an error for a parameter server.
+// WorkerCount returns how many tasks train together with a task of the given type: chief and workers, or the evaluators
+// for an evaluator. It is an error for a parameter server.
 func WorkerCount(s *Spec, taskType string) (int, error) {
 	t := Task{taskType, 0}
 	if err := Validate(s, t); err != nil {
@@ -123,8 +124,8 @@ func WorkerCount(s *Spec, taskType string) (int, error) {
 	return 0, fmt.Errorf("cluster: tasks of type %q do not train", taskType)
 }
 
-// CollectiveLeader names the first task of collectives in TensorFlow's device form, "/job:worker/replica:0/task:0"; it is "" for
-// an empty cluster and for an evaluator.
+// CollectiveLeader names the first task of collectives in TensorFlow's device form, "/job:worker/replica:0/task:0"; it
+// is "" for an empty cluster and for an evaluator.
 func CollectiveLeader(s *Spec, t Task) (string, error) {
 	if s.Empty() {
 		return "", nil
@@ -149,8 +150,8 @@ type Member struct {
 	Address string // "host:port"
 }
 
-// Members lists the training tasks in the order of [IDInCluster]. Indices with holes, an address that is not HOST:PORT and an
-// address used twice are errors, because the members could not talk to each other.
+// Members lists the training tasks in the order of [IDInCluster]. Indices with holes, an address that is not HOST:PORT
+// and an address used twice are errors, because the members could not talk to each other.
 func Members(s *Spec) ([]Member, error) {
 	var members []Member
 	seen := map[string]Task{}

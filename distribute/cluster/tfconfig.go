@@ -15,13 +15,13 @@ const TFConfigVariable = "TF_CONFIG"
 
 const maxTFConfig = 16 << 20 // bytes
 
-// TFConfig reads the cluster from the TF_CONFIG environment variable, anew at each call, as TensorFlow does:
+// TFConfig reads the cluster from the TF_CONFIG environment variable at each call, as TensorFlow does:
 //
 //	{"cluster": {"chief": ["host0:2222"], "worker": ["host1:2222", "host2:2222"]}, "task": {"type": "worker", "index": 1}}
 //
-// Further keys are "rpc_layer" and "session_master"; others are ignored. An unset variable and an object without "cluster" mean
-// an empty cluster. The index may be a number or text. Whether task and cluster fit together is checked by [Resolve], not here.
-// The zero value is ready for use; fields that are set override what the variable says.
+// Further keys are "rpc_layer" and "session_master"; others are ignored. An unset variable and an object without
+// "cluster" mean an empty cluster. The index may be a number or text. Whether task and cluster fit together is checked
+// by [Resolve], not here. The zero value is ready for use; fields that are set override what the variable says.
 type TFConfig struct {
 	Type  string // task type; "": from TF_CONFIG
 	Index *int   // task index; nil: from TF_CONFIG
@@ -159,7 +159,8 @@ func (r *TFConfig) RPCLayer() (string, error) {
 // Environment returns Env; TF_CONFIG's own "environment" is ignored, as in TensorFlow.
 func (r *TFConfig) Environment() string { return r.Env }
 
-// Master returns "session_master" if TF_CONFIG has it, "" if the cluster has at most one task, else the address of the task.
+// Master returns "session_master" if TF_CONFIG has it, "" if the cluster has at most one task, else the address of the
+// task.
 func (r *TFConfig) Master(task Task, rpcLayer string) (string, error) {
 	session, err := r.text("session_master")
 	if err != nil || session != "" {

@@ -131,7 +131,8 @@ func TestTFConfigOverrides(t *testing.T) {
 	}
 }
 
-// What the strategies say to a bad cluster; where TensorFlow hangs for want of a peer nothing is wrong with the text itself.
+// What the strategies say to a bad cluster; where TensorFlow hangs for want of a peer nothing is wrong with the text
+// itself.
 func TestResolveVectors(t *testing.T) {
 	configs := map[string]string{
 		"empty_object":        `{}`,

@@ -19,10 +19,10 @@ import (
 	"github.com/gokeras/gokeras/distribute/cluster"
 )
 
-// BenchmarkAllReduce measures the all-reduce between processes of this machine. For each size it reports the median time, the best,
-// the rate of the tensor's bytes at the median, and what a worker sends on the wire over the tensor's size (a ring needs 2(n-1)/n;
-// shared memory sends nothing). "raw" is the bar: two processes that only write the tensor to each other over TCP, and add what they
-// read, without any protocol.
+// BenchmarkAllReduce measures the all-reduce between processes of this machine. For each size it reports the median
+// time, the best, the rate of the tensor's bytes at the median, and what a worker sends on the wire over the tensor's
+// size (a ring needs 2(n-1)/n; shared memory sends nothing). "raw" is the bar: two processes that only write the tensor
+// to each other over TCP, and add what they read, without any protocol.
 func BenchmarkAllReduce(b *testing.B) {
 	for _, n := range []int{2, 4} {
 		for _, path := range []string{"shared", "tcp", "raw"} {

@@ -47,14 +47,15 @@ type callOption func(*call)
 
 func (f callOption) apply(c *call) { f(c) }
 
-// Name gives the collective a name, which must be the same on all workers and stands in errors: a variable, or a place in the program.
+// Name gives the collective a name, which must be the same on all workers and stands in errors: a variable, or a place
+// in the program.
 func Name(name string) CallOption { return callOption(func(c *call) { c.name = name }) }
 
 // Program gives the hash of the program that the collective belongs to, so that workers with different programs notice.
 func Program(hash uint64) CallOption { return callOption(func(c *call) { c.program = hash }) }
 
-// Wire sends float32 sums as another type; ir.BFloat16 halves the bytes. Each partial sum is rounded to that type, and so is the
-// result.
+// Wire sends float32 sums as another type; ir.BFloat16 halves the bytes. Each partial sum is rounded to that type, and
+// so is the result.
 func Wire(d ir.DType) CallOption { return callOption(func(c *call) { c.wire = d }) }
 
 // Within bounds the wait for members that are alive, instead of Options.Timeout.

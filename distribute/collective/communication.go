@@ -11,7 +11,8 @@ import (
 // Implementation says how gradients are reduced between workers.
 type Implementation string
 
-// The implementations. Auto is NCCL where the devices are GPUs and all workers have the same version of the library, without Elastic, else Ring.
+// The implementations. Auto is NCCL where the devices are GPUs and all workers have the same version of the library,
+// without Elastic, else Ring.
 const (
 	Auto Implementation = "AUTO"
 	Ring Implementation = "RING"
@@ -29,16 +30,17 @@ func ParseImplementation(name string) (Implementation, error) {
 	return "", fmt.Errorf("collective: %q is not a communication implementation; valid are AUTO, RING, NCCL", name)
 }
 
-// CommunicationOptions are the hints of tf.distribute.experimental.CommunicationOptions, for a strategy and, merged over them, for
-// one reduction.
+// CommunicationOptions are the hints of tf.distribute.experimental.CommunicationOptions, for a strategy and, merged
+// over them, for one reduction.
 type CommunicationOptions struct {
 	BytesPerPack   int            // tensors are reduced in packs of about this size, so that the first can go out early; 0: one pack
 	Timeout        time.Duration  // longest wait in one collective, see Within; 0: Options.Timeout of the group
 	Implementation Implementation // "": Auto
-	// Wire is the type in which float32 sums of more than 16 KiB in a program, which are those of gradients, travel between workers: ir.BFloat16
-	// halves the bytes. Partial sums are rounded to its 8 significant bits before each hop, and so is the result; so the gradient
-	// has a relative error of up to (n-1)·2^-8 with n workers, and training is no longer that of one worker to the last digits. All
-	// workers still get the same bits. Variables, metrics and short sums travel as they are. 0: float32
+	// Wire is the type in which float32 sums of more than 16 KiB in a program, which are those of gradients, travel
+	// between workers: ir.BFloat16 halves the bytes. Partial sums are rounded to its 8 significant bits before each
+	// hop, and so is the result; so the gradient has a relative error of up to (n-1)·2^-8 with n workers, and training
+	// is no longer that of one worker to the last digits. All workers still get the same bits. Variables, metrics and
+	// short sums travel as they are. 0: float32
 	Wire ir.DType
 }
 
@@ -74,8 +76,9 @@ func (o CommunicationOptions) Merge(override CommunicationOptions) Communication
 	return o
 }
 
-// Packs groups tensors for reduction as TensorFlow does: from the last to the first, because the last gradients are ready first; a
-// pack is closed when the next tensor would take it above BytesPerPack. The result lists the indices of each pack.
+// Packs groups tensors for reduction as TensorFlow does: from the last to the first, because the last gradients are
+// ready first; a pack is closed when the next tensor would take it above BytesPerPack. The result lists the indices of
+// each pack.
 func (o CommunicationOptions) Packs(tensors []Tensor) [][]int {
 	var packs [][]int
 	size := 0

@@ -33,7 +33,8 @@ func (l Lost) String() string {
 	return text
 }
 
-// MemberError says that the group has ended because members are gone. All survivors get the same one. Regroup forms the next group.
+// MemberError says that the group has ended because members are gone. All survivors get the same one. Regroup forms the
+// next group.
 type MemberError struct {
 	Generation uint64
 	Lost       []Lost
@@ -48,7 +49,8 @@ func (e *MemberError) Error() string {
 	return fmt.Sprintf("collective: group %d lost %s", e.Generation, strings.Join(lines, "; "))
 }
 
-// ExpelledError says that the others have removed this worker from the group, or that it left. Regroup asks to be taken back.
+// ExpelledError says that the others have removed this worker from the group, or that it left. Regroup asks to be taken
+// back.
 type ExpelledError struct {
 	Generation uint64
 	Own        Lost
@@ -59,8 +61,8 @@ func (e *ExpelledError) Error() string {
 	return fmt.Sprintf("collective: this worker, %v, is no longer in group %d; Regroup to be taken back", e.Own, e.Generation)
 }
 
-// OrderError says that two workers called different things as the same collective: another operation, type, shape, name or program.
-// All workers get the same one, and all can go on: the next collective forms the group anew.
+// OrderError says that two workers called different things as the same collective: another operation, type, shape, name
+// or program. All workers get the same one, and all can go on: the next collective forms the group again.
 type OrderError struct {
 	Generation uint64
 	Sequence   uint64 // which collective of the group, counted from 1
@@ -74,8 +76,8 @@ func (e *OrderError) Error() string {
 	return fmt.Sprintf("collective: workers disagree about collective %d: %v calls %s, but %v calls %s", e.Sequence, e.A, e.CallA, e.B, e.CallB)
 }
 
-// FailedError says that a worker could not go on and has told so: a full disk, bad data. All workers get it. It holds the *OrderError that it is
-// otherwise, as the others called something else.
+// FailedError says that a worker could not go on and has told so: a full disk, bad data. All workers get it. It holds
+// the *OrderError that it is otherwise, as the others called something else.
 type FailedError struct {
 	Task cluster.Task
 	Why  string

@@ -47,7 +47,8 @@ func (g *Group) update() {
 	}
 }
 
-// renew replaces connections over which nothing came for the deadline. Others may still carry the last word of a worker that leaves.
+// renew replaces connections over which nothing came for the deadline. Others may still carry the last word of a worker
+// that leaves.
 func (g *Group) renew(s *session, v *membership.Verdict) {
 	for _, a := range v.Removed {
 		switch {

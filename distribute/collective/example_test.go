@@ -104,7 +104,8 @@ func ExampleNewSecret() {
 func ExampleGroup_Regroup() {
 	ctx := context.Background()
 	pair(func(rank int, g *collective.Group) {
-		// After an error, or because StepEnd says that workers wait. Worker 1 is one step behind and takes over the state of worker 0.
+		// After an error, or because StepEnd says that workers wait. Worker 1 is one step behind and takes over the
+		// state of worker 0.
 		err := g.Regroup(ctx, collective.Terms{HasState: true, Step: uint64(10 - rank)})
 		v := g.View()
 		state := []float64{float64(10 - rank)}

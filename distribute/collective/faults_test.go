@@ -95,7 +95,8 @@ func TestOrderErrors(t *testing.T) {
 	}
 }
 
-// What is remembered of a call is described as the call was, also when the caller has used its memory for something else since.
+// What is remembered of a call is described as the call was, also when the caller has used its memory for something
+// else since.
 func TestRecord(t *testing.T) {
 	tensors := []Tensor{Of(make([]float32, 6), 2, 3), Of(make([]int8, 5))}
 	for range 20 {
@@ -435,7 +436,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 		noErrors(t, together(groups, func(_ int, g *Group) error {
 			return g.AllReduce(background(), Sum, []Tensor{Of(make([]float32, 100_000))})
 		}))
-		_ = together(groups, func(rank int, g *Group) error { // an order error, and a group formed anew
+		_ = together(groups, func(rank int, g *Group) error { // an order error, and a group formed again
 			return g.AllReduce(background(), Sum, []Tensor{Of(make([]float32, 10+rank))})
 		})
 		noErrors(t, together(groups, func(_ int, g *Group) error { return g.Barrier(background()) }))

@@ -11,10 +11,10 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// headerSize is the number of bytes before the payload of a frame. With the 5 bytes that gRPC puts before each message they are 32, and
-// gRPC cuts messages to pieces of 16 KiB: so elements are aligned where they arrive, and no piece ends within one. Before a payload of at least
-// longPayload bytes stand longHeader bytes, the last of them unused: then the pieces begin at multiples of 64 bytes in the tensor, too, and the kernel
-// copies them a quarter faster.
+// headerSize is the number of bytes before the payload of a frame. With the 5 bytes that gRPC puts before each message
+// they are 32, and gRPC cuts messages to pieces of 16 KiB: so elements are aligned where they arrive, and no piece ends
+// within one. Before a payload of at least longPayload bytes stand longHeader bytes, the last of them unused: then the
+// pieces begin at multiples of 64 bytes in the tensor, too, and the kernel copies them a quarter faster.
 const (
 	headerSize  = 27
 	longHeader  = 59
@@ -160,8 +160,8 @@ func (codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return fmt.Errorf("collective: cannot receive a %T", v)
 }
 
-// lending counts buffers of the caller that are on their way to the network. It stands where gRPC expects a pool to give
-// buffers back to.
+// lending counts buffers of the caller that are on their way to the network. It stands where gRPC expects a pool to
+// give buffers back to.
 type lending struct {
 	loans *loans
 	out   atomic.Int64

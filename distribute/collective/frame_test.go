@@ -95,8 +95,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// The machine of the ring, without data: whatever the order in which segments are taken, all n workers end with every chunk
-// complete, and each worker adds its part of a chunk exactly once, in ring order.
+// The machine of the ring, without data: whatever the order in which segments are taken, all n workers end with every
+// chunk complete, and each worker adds its part of a chunk exactly once, in ring order.
 func TestRingMachine(t *testing.T) {
 	type message struct {
 		to   int

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/distribute/collective/internal/membership"
 )
 
-// Group is this worker's membership in a group of workers. Its methods may be called from any goroutine; collectives run one at a
-// time, in an order that must be the same on all workers.
+// Group is this worker's membership in a group of workers. Its methods may be called from any goroutine; collectives
+// run one at a time, in an order that must be the same on all workers.
 type Group struct {
 	settings  *settings
 	transport *transport
@@ -41,9 +41,9 @@ type Group struct {
 	running sync.WaitGroup
 }
 
-// Join waits until a group has formed that this worker belongs to. It fails with a *JoinError that names who is missing when
-// that takes longer than Options.JoinTimeout, and with an ErrLeft when so many others have left a group that they were in that no group can come
-// about, and none of them has come back for two deadlines: the job is over.
+// Join waits until a group has formed that this worker belongs to. It fails with a *JoinError that names who is missing
+// when that takes longer than Options.JoinTimeout, and with an ErrLeft when so many others have left a group that they
+// were in that no group can come about, and none of them has come back for two deadlines: the job is over.
 func Join(ctx context.Context, o Options) (*Group, error) {
 	s, err := o.resolve()
 	if err != nil {
@@ -95,10 +95,8 @@ func (g *Group) tick() {
 	}
 }
 
-// form gathers and waits for the next view. g.opMu is not needed by Join, and held by others.
-func (g *Group) form(ctx context.Context, least, most int, patience time.Duration) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+// reset ends the session there is and prepares for the next one. It is called with g.mu locked.
+func (g *Group) reset(ctx context.Context) error {
 	if g.closed {
 		return ErrClosed
 	}
@@ -118,6 +116,16 @@ func (g *Group) form(ctx context.Context, least, most int, patience time.Duratio
 	g.mapped, g.tried = map[int]*mapping{}, map[int]string{}
 	if !g.settings.NoSharedMemory {
 		g.own, g.note, _ = newMapping() // without shared memory the network is used
+	}
+	return nil
+}
+
+// form gathers and waits for the next view. g.opMu is not needed by Join, and held by others.
+func (g *Group) form(ctx context.Context, least, most int, patience time.Duration) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.reset(ctx); err != nil {
+		return err
 	}
 	before := uint64(0)
 	if v := g.machine.View(); v != nil {
@@ -168,8 +176,8 @@ func (g *Group) form(ctx context.Context, least, most int, patience time.Duratio
 	}
 }
 
-// settle waits until the others have completed the collectives that this worker has, so that nothing they need is cut off. g.mu is
-// held, but not while waiting.
+// settle waits until the others have completed the collectives that this worker has, so that nothing they need is cut
+// off. g.mu is held, but not while waiting.
 func (g *Group) settle(ctx context.Context) {
 	s := g.session
 	if s == nil || s.ended() || s.n == 1 {
@@ -205,8 +213,9 @@ type Terms struct {
 	Patience time.Duration // how long to wait for more than Min, for example for the return of a worker; 0: go on at once
 }
 
-// Regroup forms the next group: after an error with the survivors, or at a step border to take in the workers of Pending. All
-// living members have to call it. It fails with a *JoinError when that takes longer than Options.JoinTimeout.
+// Regroup forms the next group: after an error with the survivors, or at a step border to take in the workers of
+// Pending. All living members have to call it. It fails with a *JoinError when that takes longer than
+// Options.JoinTimeout.
 func (g *Group) Regroup(ctx context.Context, t Terms) error {
 	g.opMu.Lock()
 	defer g.opMu.Unlock()
@@ -268,12 +277,13 @@ func (g *Group) Size() int { return len(g.View().Members) }
 // Rank is the place of this worker in the group, from 0. It may change when the group does.
 func (g *Group) Rank() int { return g.View().Rank }
 
-// IsChief reports whether this worker has rank 0: it saves checkpoints and writes summaries. When the chief is lost, the next
-// group has another.
+// IsChief reports whether this worker has rank 0: it saves checkpoints and writes summaries. When the chief is lost,
+// the next group has another.
 func (g *Group) IsChief() bool { return g.Rank() == 0 }
 
-// First reports whether this worker is the first of its last group that is still there. Those before it are gone, but not in good order, and
-// the others have not removed it. When a group has ended and no other is to come, this worker does what a chief does at the end.
+// First reports whether this worker is the first of its last group that is still there. Those before it are gone, but
+// not in good order, and the others have not removed it. When a group has ended and no other is to come, this worker
+// does what a chief does at the end.
 func (g *Group) First() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -318,8 +328,8 @@ func (g *Group) Err() error {
 	return nil
 }
 
-// Ended returns a channel that is closed when the group as it is now has ended, and a function that tells why then. It waits for no collective: programs that
-// wait for other workers by other means learn from it that one is gone.
+// Ended returns a channel that is closed when the group as it is now has ended, and a function that tells why then. It
+// waits for no collective: programs that wait for other workers by other means learn from it that one is gone.
 func (g *Group) Ended() (over <-chan struct{}, why func() error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -332,8 +342,8 @@ func (g *Group) Ended() (over <-chan struct{}, why func() error) {
 	return s.over, func() error { return s.err }
 }
 
-// Close leaves the group; the others learn that. Before, it waits for at most Options.Deadline until they have completed the
-// collectives that this worker has. When it returns, no goroutine, socket or memory of the group is left.
+// Close leaves the group; the others learn that. Before, it waits for at most Options.Deadline until they have
+// completed the collectives that this worker has. When it returns, no goroutine, socket or memory of the group is left.
 func (g *Group) Close() error {
 	g.mu.Lock()
 	if g.closed || g.closing {

@@ -101,7 +101,8 @@ func TestAllReduce(t *testing.T) {
 	}
 }
 
-// checkAllReduce compares an all-reduce of random float32 with the same in float64, and all workers' bits with each other's.
+// checkAllReduce compares an all-reduce of random float32 with the same in float64, and all workers' bits with each
+// other's.
 func checkAllReduce(t *testing.T, groups []*Group, op Reduction, size int) {
 	n := len(groups)
 	values := make([][]float32, n)

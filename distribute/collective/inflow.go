@@ -5,15 +5,16 @@ import (
 	"unsafe"
 )
 
-// inflow is the reading half of a socket: it has the kernel put payloads of HTTP/2 frames where gRPC, or even the collective, wants them.
+// inflow is the reading half of a socket: it has the kernel put payloads of HTTP/2 frames where gRPC, or even the
+// collective, wants them.
 //
-// gRPC reads the nine bytes of a frame's header, asks its pool for memory, and reads the payload to it. A message of tensors is a row
-// of frames with 16 KiB each, so what comes next can be foretold: one call to the kernel fills headers and payloads of many frames,
-// each payload in memory of its own, which the pool then hands to gRPC. When something else comes than was foretold, what was read is
-// sorted by copying.
+// gRPC reads the nine bytes of a frame's header, asks its pool for memory, and reads the payload to it. A message of
+// tensors is a row of frames with 16 KiB each, so what comes next can be foretold: one call to the kernel fills headers
+// and payloads of many frames, each payload in memory of its own, which the pool then hands to gRPC. When something
+// else comes than was foretold, what was read is sorted by copying.
 //
-// Where a collective has said what becomes of a message, its payload lands: it goes right into the tensor, or is added to it while it is in the processor's
-// cache, and gRPC gets the message without it, see passing.
+// Where a collective has said what becomes of a message, its payload lands: it goes right into the tensor, or is added
+// to it while it is in the processor's cache, and gRPC gets the message without it, see passing.
 type inflow struct {
 	socket *socket
 	reader vectorReader
@@ -127,7 +128,8 @@ func (in *inflow) next() {
 	in.handed = 0
 }
 
-// fill takes in more, of what was read before or from the kernel, and waits if there is nothing. At most one frame is there, in part.
+// fill takes in more, of what was read before or from the kernel, and waits if there is nothing. At most one frame is
+// there, in part.
 func (in *inflow) fill() error {
 	if in.first > 0 {
 		n := copy(in.frames, in.frames[in.first:])
@@ -278,7 +280,8 @@ func (in *inflow) cut(from int) {
 	in.frames = in.frames[:from]
 }
 
-// scatter collects what was read to frame i from an offset of its payload on, and the n bytes that were read to those after it.
+// scatter collects what was read to frame i from an offset of its payload on, and the n bytes that were read to those
+// after it.
 func (in *inflow) scatter(i, from, n int) {
 	a := &in.frames[i]
 	in.sorting = append(in.sorting[:0], a.memory()[from:a.got-frameHeader]...)

@@ -14,7 +14,8 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// readFrame does what gRPC does to read a frame: the header, memory from the pool for the payload of DATA, and the payload.
+// readFrame does what gRPC does to read a frame: the header, memory from the pool for the payload of DATA, and the
+// payload.
 func readFrame(s *socket) (head []byte, payload mem.Buffer, err error) {
 	head = make([]byte, frameHeader)
 	if _, err = io.ReadFull(s, head); err != nil {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// landing is where the messages of the ring under way belong: the sockets read results right into the tensor, and add partial sums to it
-// while they are in the processor's cache.
+// landing is where the messages of the ring under way belong: the sockets read results right into the tensor, and add
+// partial sums to it while they are in the processor's cache.
 type landing struct {
 	mu     sync.Mutex
 	serial uint64 // counts rings that began or ended

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/internal/namespaces"
 )
 
-// TestNetworks runs workers on hosts of their own, with mutual TLS: links are pulled, which leaves connections open and silent, work in one
-// direction only, and are made slow and lossy. It needs root and /dev/net/tun.
+// TestNetworks runs workers on hosts of their own, with mutual TLS: links are pulled, which leaves connections open and
+// silent, work in one direction only, and are made slow and lossy. It needs root and /dev/net/tun.
 func TestNetworks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")

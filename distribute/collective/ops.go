@@ -97,7 +97,8 @@ func (g *Group) run(ctx context.Context, c *call, options []CallOption, body fun
 	return nil
 }
 
-// ready returns the session for the next collective. After an OrderError it forms the group anew with the same members.
+// ready returns the session for the next collective. After an OrderError it forms the group again with the same
+// members.
 func (g *Group) ready(ctx context.Context) (*session, error) {
 	g.mu.Lock()
 	s, closed := g.session, g.closed
@@ -123,8 +124,8 @@ func (g *Group) ready(ctx context.Context) (*session, error) {
 	return g.session, nil
 }
 
-// AllReduce replaces the elements of the tensors, in place, by their reduction over all workers. The same bits come out on all
-// workers, on every run and over every transport. Tensors of several types are reduced type by type.
+// AllReduce replaces the elements of the tensors, in place, by their reduction over all workers. The same bits come out
+// on all workers, on every run and over every transport. Tensors of several types are reduced type by type.
 func (g *Group) AllReduce(ctx context.Context, op Reduction, tensors []Tensor, options ...CallOption) error {
 	c := newCall(call{kind: allReduce, op: op, tensors: tensors})
 	defer calls.Put(c)
@@ -179,8 +180,8 @@ func (g *Group) Barrier(ctx context.Context, options ...CallOption) error {
 // maxFailure bounds the text that Fail tells.
 const maxFailure = 1000
 
-// Fail tells all other workers that this one cannot go on, and why: the collective that they call ends with a *FailedError. All can go on after it
-// as after an *OrderError. It returns that error here too.
+// Fail tells all other workers that this one cannot go on, and why: the collective that they call ends with a
+// *FailedError. All can go on after it as after an *OrderError. It returns that error here too.
 func (g *Group) Fail(ctx context.Context, why string) error {
 	for len(why) > maxFailure || !utf8.ValidString(why) {
 		why = strings.ToValidUTF8(why[:min(len(why), maxFailure)], "")
@@ -211,8 +212,8 @@ func (g *Group) Broadcast(ctx context.Context, root int, tensors []Tensor, optio
 	})
 }
 
-// AllGather returns the tensors of all workers by rank. They may differ in the first axis; the type and the other axes must agree.
-// The own tensor's memory is the one given; that of the others is new.
+// AllGather returns the tensors of all workers by rank. They may differ in the first axis; the type and the other axes
+// must agree. The own tensor's memory is the one given; that of the others is new.
 func (g *Group) AllGather(ctx context.Context, t Tensor, options ...CallOption) ([]Tensor, error) {
 	c := &call{kind: allGather, tensors: []Tensor{t}}
 	if t.Shape != nil && len(t.Shape) == 0 {
@@ -270,8 +271,8 @@ type Boundary struct {
 	Pending bool   // workers wait to be taken in: call Regroup
 }
 
-// StepEnd tells the others that this worker has completed a step and joins the flags of all (for example: a signal asks to stop),
-// so that all act on them after the same step. Workers that are at different steps get an OrderError.
+// StepEnd tells the others that this worker has completed a step and joins the flags of all (for example: a signal asks
+// to stop), so that all act on them after the same step. Workers that are at different steps get an OrderError.
 func (g *Group) StepEnd(ctx context.Context, step uint64, flags uint32) (Boundary, error) {
 	var bits [33]uint8
 	for i := range 32 {

@@ -29,21 +29,22 @@ type Options struct {
 	Patience    time.Duration // how long Join waits for more than MinMembers; 0: 2 s
 	Timeout     time.Duration // longest wait in one collective for members that are alive; 0: 10 min
 
-	// Security is required when an address is not a loopback address. Without it any user of this machine can join: the job is told by Job and
-	// Cluster, which are no secret
+	// Security is required when an address is not a loopback address. Without it any user of this machine can join: the
+	// job is told by Job and Cluster, which are no secret
 	Security *Security
 	Listener net.Listener // takes connections for this worker; nil: listen on its address. Closed by Close
 
 	NoSharedMemory bool // use the network between workers of one host too
 	SegmentBytes   int  // size of one message of a ring, up to 16 KiB more; 0: 512 KiB
-	// SlowAfter is how long a collective waits before the workers that have not come to it are named to Observe, at least 200 ms; 0: 1 s
+	// SlowAfter is how long a collective waits before the workers that have not come to it are named to Observe, at
+	// least 200 ms; 0: 1 s
 	SlowAfter time.Duration
-	// Observe is told about groups that form and end, and about workers that keep the others waiting for longer than SlowAfter. It must return soon and
-	// must not call methods of the group. nil: nobody is told
+	// Observe is told about groups that form and end, and about workers that keep the others waiting for longer than
+	// SlowAfter. It must return soon and must not call methods of the group. nil: nobody is told
 	Observe func(text string)
 
-	// Unheard is told at each heartbeat from which workers, that have not left the job, nothing came for Deadline. It must return soon and must not
-	// call methods of the group. nil: nobody is told
+	// Unheard is told at each heartbeat from which workers, that have not left the job, nothing came for Deadline. It
+	// must return soon and must not call methods of the group. nil: nobody is told
 	Unheard func(tasks []cluster.Task)
 
 	version int // of the protocol that this worker claims to speak; 0: membership.Version. For tests

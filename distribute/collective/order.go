@@ -1,7 +1,7 @@
 package collective
 
-// treeReduce adds parts[1..] into parts[0] in the order of a binomial tree: rank r takes rank r+1, then r+2, r+4, ... So does a tree
-// of workers, and one worker that has all parts computes the same bits.
+// treeReduce adds parts[1..] into parts[0] in the order of a binomial tree: rank r takes rank r+1, then r+2, r+4, ...
+// So does a tree of workers, and one worker that has all parts computes the same bits.
 func treeReduce(p *plan, parts [][]byte) {
 	for mask := 1; mask < p.n; mask <<= 1 {
 		for rank := 0; rank+mask < p.n; rank += 2 * mask {

@@ -6,9 +6,10 @@ import (
 	"unsafe"
 )
 
-// passing is a message of which some frames have come. It lands if a collective has said where its payload belongs: then its
-// frames are not shown to gRPC, but dealt with as they come, and when the last one has come gRPC is shown a message with the header
-// alone, in which a mark stands for the payload. What gRPC has not seen it does not acknowledge to the sender: that, too, is done here.
+// passing is a message of which some frames have come. It lands if a collective has said where its payload belongs:
+// then its frames are not shown to gRPC, but dealt with as they come, and when the last one has come gRPC is shown a
+// message with the header alone, in which a mark stands for the payload. What gRPC has not seen it does not acknowledge
+// to the sender: that, too, is done here.
 type passing struct {
 	stream uint32
 	offset int // in it, of the next frame
@@ -27,7 +28,8 @@ type passing struct {
 
 func (m *passing) underway() bool { return m.offset < m.end }
 
-// landedMark stands in the header of a message that has landed, before the size of its payload. Nobody else can know it.
+// landedMark stands in the header of a message that has landed, before the size of its payload. Nobody else can know
+// it.
 var landedMark = func() (mark [8]byte) {
 	_, _ = rand.Read(mark[:]) // it cannot fail
 	return mark
@@ -39,7 +41,8 @@ func markLanded(header []byte, size int) {
 	binary.LittleEndian.PutUint64(header[headerSize+len(landedMark):], uint64(size))
 }
 
-// landedSize returns the size of the payload of a message that has landed, if these are all the bytes that gRPC has got of it.
+// landedSize returns the size of the payload of a message that has landed, if these are all the bytes that gRPC has got
+// of it.
 func landedSize(message []byte) (int, bool) {
 	if len(message) != longHeader || [8]byte(message[headerSize:]) != landedMark {
 		return 0, false

@@ -141,8 +141,8 @@ func TestLanding(t *testing.T) {
 	}
 }
 
-// What gRPC does not see is acknowledged to the sender all the same: once for the stream and once for the connection, between the
-// frames that gRPC writes meanwhile.
+// What gRPC does not see is acknowledged to the sender all the same: once for the stream and once for the connection,
+// between the frames that gRPC writes meanwhile.
 func TestLandingAcknowledges(t *testing.T) {
 	s, far := sockets(t)
 	r, _, _ := beginRing(s, 4<<20)

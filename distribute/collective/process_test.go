@@ -27,9 +27,9 @@ import (
 	"github.com/gokeras/gokeras/internal/fairclock"
 )
 
-// These tests run workers as processes: this test binary, started again with TF_CONFIG set. A worker "trains": in step s each worker
-// brings s, and the mean is added to its state. So after step s the state is s(s+1)/2 whoever took part, unless a step was lost or
-// applied twice.
+// These tests run workers as processes: this test binary, started again with TF_CONFIG set. A worker "trains": in step
+// s each worker brings s, and the mean is added to its state. So after step s the state is s(s+1)/2 whoever took part,
+// unless a step was lost or applied twice.
 
 const (
 	roleVariable = "COLLECTIVE_TEST_ROLE"
@@ -288,7 +288,8 @@ func (w *worker) count() int {
 	return len(w.lines)
 }
 
-// await waits until the given workers have trained another three steps in a group of the given size, and returns how long it took.
+// await waits until the given workers have trained another three steps in a group of the given size, and returns how
+// long it took.
 func (j *jobs) await(limit time.Duration, size int, which ...int) time.Duration {
 	j.t.Helper()
 	began, clock := time.Now(), fairclock.Start()

@@ -11,8 +11,8 @@ import (
 // Reduction says how the values of the workers become one.
 type Reduction uint8
 
-// The reductions. Mean is the sum divided by the number of workers, for floating point types only. Min and Max give NaN where any
-// value is NaN.
+// The reductions. Mean is the sum divided by the number of workers, for floating point types only. Min and Max give NaN
+// where any value is NaN.
 const (
 	Sum Reduction = iota
 	Mean
@@ -49,7 +49,8 @@ func bytesOf[T number](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&v[0])), len(v)*int(unsafe.Sizeof(v[0])))
 }
 
-// combine sets dst to a op b, element by element. dst may be a or b. The order of the operands matters where both are NaN only.
+// combine sets dst to a op b, element by element. dst may be a or b. The order of the operands matters where both are
+// NaN only.
 func combine[T number](op Reduction, dst, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	switch op {

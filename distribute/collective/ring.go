@@ -2,11 +2,12 @@ package collective
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// plan is what the algorithms need to know of an all-reduce. Chunk c of n is the part of the elements that rank c begins with in the
-// ring; chunk sizes differ by at most one element, of large data by one line of the processor's cache, where all but the last end.
+// plan is what the algorithms need to know of an all-reduce. Chunk c of n is the part of the elements that rank c
+// begins with in the ring; chunk sizes differ by at most one element, of large data by one line of the processor's
+// cache, where all but the last end.
 //
-// The order of additions of an element in chunk c is x[c] + x[c+1] + ... + x[c+n-1] (ranks modulo n), whatever the transport: so
-// the result has the same bits on all workers and on every run.
+// The order of additions of an element in chunk c is x[c] + x[c+1] + ... + x[c+n-1] (ranks modulo n), whatever the
+// transport: so the result has the same bits on all workers and on every run.
 type plan struct {
 	op     Reduction
 	dtype  ir.DType
@@ -16,7 +17,8 @@ type plan struct {
 	count  int // elements
 }
 
-// units returns the size in bytes of what chunks are whole numbers of, and how many there are; the last may be cut short.
+// units returns the size in bytes of what chunks are whole numbers of, and how many there are; the last may be cut
+// short.
 func (p *plan) units() (size, count int) {
 	size = p.dtype.Size()
 	bytes := p.count * size
@@ -67,9 +69,9 @@ type segment struct {
 	index int // of the segment in the chunk
 }
 
-// ring is the state machine of a pipelined ring all-reduce: reduce-scatter, then all-gather. It holds no data. Each worker sends
-// to the next rank and receives from the one before; a segment is sent on as soon as it has been received and added, without
-// waiting for the rest of its chunk. Segments may be taken in any order.
+// ring is the state machine of a pipelined ring all-reduce: reduce-scatter, then all-gather. It holds no data. Each
+// worker sends to the next rank and receives from the one before; a segment is sent on as soon as it has been received
+// and added, without waiting for the rest of its chunk. Segments may be taken in any order.
 type ring struct {
 	plan
 	segment int // bytes, a multiple of the element size
@@ -78,8 +80,9 @@ type ring struct {
 	total   int // segments to be received in all
 }
 
-// segmentBytes returns how many bytes of the data a message of about a size carries: so many that it fills frames of HTTP/2, the last one up to the brim.
-// It is a little more than the size, so that a chunk of a power of two leaves no crumb.
+// segmentBytes returns how many bytes of the data a message of about a size carries: so many that it fills frames of
+// HTTP/2, the last one up to the brim. It is a little more than the size, so that a chunk of a power of two leaves no
+// remainder.
 func (p *plan) segmentBytes(size int) int {
 	if size >= slotBytes {
 		size = (size/slotBytes+1)*slotBytes - prefixBytes - headerSize
@@ -151,8 +154,8 @@ func (r *ring) valid(s segment) bool {
 	return s.round >= 0 && s.round < 2*(r.n-1) && s.index >= 0 && s.index < r.segments(r.incoming(s.round))
 }
 
-// accept says what to do with a received segment: where it belongs, whether it is to be added (else copied), whether the sum is
-// then complete, and whether to send it on as segment onward.
+// accept says what to do with a received segment: where it belongs, whether it is to be added (else copied), whether
+// the sum is then complete, and whether to send it on as segment onward.
 func (r *ring) accept(s segment) (from, to int, add, complete, forward bool, onward segment) {
 	from, to = r.span(r.incoming(s.round), s.index)
 	add = s.round < r.n-1

@@ -11,7 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// However the workers of a ring take turns, what is on its way between two of them stays bounded: else all could wait for room.
+// However the workers of a ring take turns, what is on its way between two of them stays bounded: else all could wait
+// for room.
 func TestRingIsBounded(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 9))
 	for _, n := range []int{2, 3, 5, 8} {

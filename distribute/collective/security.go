@@ -18,17 +18,18 @@ import (
 	"time"
 )
 
-// Security makes workers prove to each other that they belong to the job, and encrypts what they say: mutual TLS 1.3. Either give
-// the three files, or a secret. It is required as soon as an address is not a loopback address.
+// Security makes workers prove to each other that they belong to the job, and encrypts what they say: mutual TLS 1.3.
+// Either give the three files, or a secret. It is required as soon as an address is not a loopback address.
 type Security struct {
-	// CAFile holds the certificates (PEM) that sign those of the workers; CertFile and KeyFile are this worker's. The name in the
-	// certificates must be ServerName.
+	// CAFile holds the certificates (PEM) that sign those of the workers; CertFile and KeyFile are this worker's. The
+	// name in the certificates must be ServerName.
 	CAFile, CertFile, KeyFile string
 	ServerName                string // "": gokeras
 
-	// Secret, the same on all workers, stands for files: the key of the authority is derived from it, and each worker signs a certificate for
-	// itself. It is 32 random bytes, as they are or as 64 hexadecimal digits: what [NewSecret] and the command keras secret make, or openssl rand
-	// -hex 32. Other texts are refused: whoever records a handshake could try out all that a person would think of.
+	// Secret, the same on all workers, stands for files: the key of the authority is derived from it, and each worker
+	// signs a certificate for itself. It is 32 random bytes, as they are or as 64 hexadecimal digits: what [NewSecret]
+	// and the command keras secret make, or openssl rand -hex 32. Other texts are refused: whoever records a handshake
+	// could try out all that a person would think of.
 	Secret []byte
 }
 
@@ -37,7 +38,8 @@ const defaultServerName = "gokeras"
 // secretBytes is how much of a secret is random.
 const secretBytes = 32
 
-// leastDistinct is how many different bytes a secret must have. Of 32 random ones fewer are different once in 10^12 times.
+// leastDistinct is how many different bytes a secret must have. Of 32 random ones fewer are different once in 10^12
+// times.
 const leastDistinct = 18
 
 // NewSecret makes a secret for the workers of a job, 64 hexadecimal digits.
@@ -158,8 +160,10 @@ func isLoopback(address string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// TLS returns the configuration of connections that both sides prove themselves on, for services beside those of this package.
+// TLS returns the configuration of connections that both sides prove themselves on, for services beside those of this
+// package.
 func (s *Security) TLS() (*tls.Config, error) { return s.config() }
 
-// IsLoopback reports whether an address, HOST:PORT, can be reached from this machine alone, so that it needs no [Security].
+// IsLoopback reports whether an address, HOST:PORT, can be reached from this machine alone, so that it needs no
+// [Security].
 func IsLoopback(address string) bool { return isLoopback(address) }

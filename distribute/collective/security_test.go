@@ -30,8 +30,8 @@ const (
 	otherSecret = "8ceba8f94074ef5d5d1e07dba1690f608820ce05203f1bde18d86fea51084fb0"
 )
 
-// Workers of another job, without the secret, with another secret or with certificates of another authority are refused, whoever
-// calls whom.
+// Workers of another job, without the secret, with another secret or with certificates of another authority are
+// refused, whoever calls whom.
 func TestStrangers(t *testing.T) {
 	secret := &Security{Secret: []byte(testSecret)}
 	cases := map[string]struct {
@@ -125,7 +125,8 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
-// A client without a certificate of the job gets no further than the handshake, even if it does not care who the server is.
+// A client without a certificate of the job gets no further than the handshake, even if it does not care who the server
+// is.
 func TestClientWithoutCertificate(t *testing.T) {
 	spec, list := listeners(t, 2)
 	ctx, cancel := context.WithCancel(background())

@@ -14,8 +14,9 @@ import (
 	"github.com/gokeras/gokeras/distribute/internal/recycle"
 )
 
-// accept serves the connections of other workers until the transport is closed. Each has a server of its own, because gRPC has one
-// pool of memory for a server, and what comes on a connection is to get memory of that connection; see inflow.
+// accept serves the connections of other workers until the transport is closed. Each has a server of its own, because
+// gRPC has one pool of memory for a server, and what comes on a connection is to get memory of that connection; see
+// inflow.
 func (t *transport) accept() {
 	defer t.running.Done()
 	pause := 5 * time.Millisecond

@@ -253,11 +253,13 @@ func (s *session) send(c *call, to int, round, index int, payload mem.Buffer) er
 	return nil
 }
 
-// reason is how long the end of a stream may come before the word why: a member that learns first that the group has ended ends its streams,
-// and is not to blame for it. Where a connection broke, the control stream on it says so at once.
+// reason is how long the end of a stream may come before the word why: a member that learns first that the group has
+// ended ends its streams, and is not to blame for it. Where a connection broke, the control stream on it says so at
+// once.
 const reason = 100 * time.Millisecond
 
-// broken handles a stream that cannot be used: the membership is told if it does not know why, and its verdict is the error.
+// broken handles a stream that cannot be used: the membership is told if it does not know why, and its verdict is the
+// error.
 func (s *session) broken(to int, err error) error {
 	select {
 	case <-s.over:

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A mapping is memory that workers of one host share. It belongs to one worker, who alone writes to it (but for the count of
-// those who sleep); the others read. It has no name in any file system: others open it through the owner's entry in /proc, so
-// nothing is left behind whatever happens to the owner.
+// A mapping is memory that workers of one host share. It belongs to one worker, who alone writes to it (but for the
+// count of those who sleep); the others read. It has no name in any file system: others open it through the owner's
+// entry in /proc, so nothing is left behind whatever happens to the owner.
 //
 //	0     a random number that proves that it is the right memory
 //	64    counter: how often the owner has published
@@ -53,8 +53,8 @@ func newMapping() (m *mapping, note string, err error) {
 	return m, fmt.Sprintf("%d %d %x", os.Getpid(), file, m.memory[:8]), nil
 }
 
-// openMapping maps the memory that another worker's note describes. It fails where that worker is on another host or in another
-// container.
+// openMapping maps the memory that another worker's note describes. It fails where that worker is on another host or in
+// another container.
 func openMapping(note string) (*mapping, error) {
 	var process, descriptor int
 	var secret []byte

@@ -5,12 +5,13 @@ import (
 	"fmt"
 )
 
-// The collectives over shared memory. Data moves in windows: each worker copies a window of its input to its own memory and
-// publishes it; when all have, each reduces its part of the window from all inputs and publishes the result; when all have, each
-// copies the other parts. Two slots alternate: a worker that has seen the others publish a window knows that they have read all of
-// the one before, so the slot of that one is free again.
+// The collectives over shared memory. Data moves in windows: each worker copies a window of its input to its own memory
+// and publishes it; when all have, each reduces its part of the window from all inputs and publishes the result; when
+// all have, each copies the other parts. Two slots alternate: a worker that has seen the others publish a window knows
+// that they have read all of the one before, so the slot of that one is free again.
 
-// enter publishes what was put in the slot and waits for the others. On the first window of a call it checks that all do the same.
+// enter publishes what was put in the slot and waits for the others. On the first window of a call it checks that all
+// do the same.
 func (s *session) enter(ctx context.Context, c *call, slot int, first bool) error {
 	s.publish()
 	if err := s.await(ctx, c); err != nil {

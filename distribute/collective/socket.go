@@ -9,13 +9,13 @@ import (
 	"unsafe"
 )
 
-// socket is a connection that counts what is written, and that moves HTTP/2 frames between gRPC and the kernel without copying them
-// through buffers. gRPC runs on it without buffers of its own, and so makes calls of two kinds: for the headers of frames, a few
-// bytes, and for their payload.
+// socket is a connection that counts what is written, and that moves HTTP/2 frames between gRPC and the kernel without
+// copying them through buffers. gRPC runs on it without buffers of its own, and so makes calls of two kinds: for the
+// headers of frames, a few bytes, and for their payload.
 //
-// What is written of a message, cut to frames of 16 KiB by gRPC, waits for its end and leaves in few calls: short pieces as a copy, long ones
-// where they are. A long piece can wait only if it is memory that a session has lent, which stays unchanged until gRPC lets go
-// of the message; other pieces leave at once. For the other direction see inflow.
+// What is written of a message, cut to frames of 16 KiB by gRPC, waits for its end and leaves in few calls: short
+// pieces as a copy, long ones where they are. A long piece can wait only if it is memory that a session has lent, which
+// stays unchanged until gRPC lets go of the message; other pieces leave at once. For the other direction see inflow.
 type socket struct {
 	net.Conn
 	t      *transport // counts bytes, and knows what is lent
@@ -54,8 +54,9 @@ const (
 	batchBytes  = 1 << 20 // wait at most, well below the window of a stream
 )
 
-// hostBuffer is how many bytes wait in the kernel between two processes of one host. Left alone, the kernel lets the queue grow to several MB, which
-// then lie in no cache when they are read. To another host the kernel decides: there, the queue has to fill a line with delay.
+// hostBuffer is how many bytes wait in the kernel between two processes of one host. Left alone, the kernel lets the
+// queue grow to several MB, which then lie in no cache when they are read. To another host the kernel decides: there,
+// the queue has to fill a line with delay.
 const hostBuffer = 400 << 10
 
 // sameHost reports whether both ends of a connection have the same address.
@@ -183,7 +184,8 @@ func (s *socket) owe(stream uint32, n int) {
 	}
 }
 
-// acknowledge gives the sender back the windows that what is owed has taken: that of the stream, and that of the connection.
+// acknowledge gives the sender back the windows that what is owed has taken: that of the stream, and that of the
+// connection.
 func (s *socket) acknowledge() {
 	if s.owed <= 0 {
 		return

@@ -58,8 +58,8 @@ func (v *vectorReader) try(fd uintptr) bool {
 	}
 }
 
-// read fills the buffers in turn, as far as there is data, and waits only if there is none. A guard's memory is read to while its
-// serial number stands; else the error is errLanded.
+// read fills the buffers in turn, as far as there is data, and waits only if there is none. A guard's memory is read to
+// while its serial number stands; else the error is errLanded.
 func (v *vectorReader) read(conn net.Conn, buffers [][]byte, guard *landing, serial uint64) (int, error) {
 	if v.raw == nil {
 		return v.plainReader.read(conn, buffers, guard, serial)

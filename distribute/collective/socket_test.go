@@ -33,8 +33,8 @@ func header(length int, kind byte, stream uint32) []byte {
 	return b
 }
 
-// Whatever pieces and frames gRPC cuts messages of several streams into, all bytes arrive in order, and a message that is complete does
-// not wait.
+// Whatever pieces and frames gRPC cuts messages of several streams into, all bytes arrive in order, and a message that
+// is complete does not wait.
 func TestSocketWrites(t *testing.T) {
 	s, far := sockets(t)
 	lent := &s.t.lent

@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The collectives over streams. Received frames are dealt with in the order of their arrival; what is done with them depends on
-// their round and index alone, so the result does not depend on that order.
+// The collectives over streams. Received frames are dealt with in the order of their arrival; what is done with them
+// depends on their round and index alone, so the result does not depend on that order.
 
 // grow returns a buffer of at least n bytes, reusing the old one, aligned for every type.
 func grow(buffer []byte, n int) []byte {
@@ -275,11 +275,10 @@ func (s *session) streamAllGather(ctx context.Context, c *call, own []byte) ([][
 	p := &plan{}
 	right, left := (s.rank+1)%s.n, (s.rank+s.n-1)%s.n
 	piece := s.group.settings.SegmentBytes
-	results := make([][]byte, s.n)
-	results[s.rank] = own
-	sizes, at := make([]int, s.n), make([]int, s.n)
-	for rank := range sizes {
-		sizes[rank] = -1
+	g := &gathering{results: make([][]byte, s.n), sizes: make([]int, s.n), at: make([]int, s.n)}
+	g.results[s.rank] = own
+	for rank := range g.sizes {
+		g.sizes[rank] = -1
 	}
 	header := binary.LittleEndian.AppendUint64(nil, uint64(len(own)))
 	if err := s.send(c, right, 0, gatherHeader, s.lent.lend(header)); err != nil {
@@ -303,36 +302,11 @@ func (s *session) streamAllGather(ctx context.Context, c *call, own []byte) ([][
 		}
 		received++
 		round, index := int(f.round), int(f.index)
-		origin := modulo(s.rank-1-round, s.n)
-		var data []byte
-		switch {
-		case round >= s.n-1:
-			f.free()
-			return nil, s.mismatch(c, left, "a part of an unknown round")
-		case index == gatherHeader:
-			data = make([]byte, 8)
-			if err := s.take(c, p, left, f, data); err != nil {
-				return nil, err
-			}
-			size := binary.LittleEndian.Uint64(data)
-			if size > MaxGather {
-				return nil, s.mismatch(c, left, fmt.Sprintf("an announcement of %d bytes, more than MaxGather", size))
-			}
-			sizes[origin] = int(size)
-			results[origin] = grow(nil, int(size))
-		default:
-			size := min(piece, sizes[origin]-at[origin])
-			if sizes[origin] < 0 || size <= 0 || index != at[origin]/piece {
-				f.free()
-				return nil, s.mismatch(c, left, "a part that is not the next one")
-			}
-			data = results[origin][at[origin] : at[origin]+size]
-			if err := s.take(c, p, left, f, data); err != nil {
-				return nil, err
-			}
-			at[origin] += size
+		data, complete, err := s.gather(c, p, g, f)
+		if err != nil {
+			return nil, err
 		}
-		if at[origin] == sizes[origin] {
+		if complete {
 			missing--
 		}
 		if round+1 < s.n-1 {
@@ -341,5 +315,48 @@ func (s *session) streamAllGather(ctx context.Context, c *call, own []byte) ([][
 			}
 		}
 	}
-	return results, nil
+	return g.results, nil
+}
+
+// gathering is how far each rank's contribution has come.
+type gathering struct {
+	results   [][]byte
+	sizes, at []int // sizes are -1 until they are announced
+}
+
+// gather takes one frame from the left: the size of a contribution or its next part. It returns the frame's content,
+// which travels on, and whether that contribution is complete.
+func (s *session) gather(c *call, p *plan, g *gathering, f *frame) (data []byte, complete bool, err error) {
+	left, piece := (s.rank+s.n-1)%s.n, s.group.settings.SegmentBytes
+	round, index := int(f.round), int(f.index)
+	origin := modulo(s.rank-1-round, s.n)
+	switch {
+	case round >= s.n-1:
+		f.free()
+		return nil, false, s.mismatch(c, left, "a part of an unknown round")
+	case index == gatherHeader:
+		data = make([]byte, 8)
+		if err := s.take(c, p, left, f, data); err != nil {
+			return nil, false, err
+		}
+		size := binary.LittleEndian.Uint64(data)
+		if size > MaxGather {
+			return nil, false, s.mismatch(c, left, fmt.Sprintf("an announcement of %d bytes, more than MaxGather", size))
+		}
+		g.sizes[origin] = int(size)
+		g.results[origin] = grow(nil, int(size))
+	default:
+		at := g.at[origin]
+		size := min(piece, g.sizes[origin]-at)
+		if g.sizes[origin] < 0 || size <= 0 || index != at/piece {
+			f.free()
+			return nil, false, s.mismatch(c, left, "a part that is not the next one")
+		}
+		data = g.results[origin][at : at+size]
+		if err := s.take(c, p, left, f, data); err != nil {
+			return nil, false, err
+		}
+		g.at[origin] += size
+	}
+	return data, g.at[origin] == g.sizes[origin], nil
 }

@@ -24,8 +24,8 @@ import (
 	"github.com/gokeras/gokeras/distribute/internal/recycle"
 )
 
-// The service has two streams, both from client to server: states of the membership protocol, and frames of collectives. Each
-// worker is client of all others for what it sends.
+// The service has two streams, both from client to server: states of the membership protocol, and frames of
+// collectives. Each worker is client of all others for what it sends.
 const (
 	serviceName   = "gokeras.collective.v1.Worker"
 	controlMethod = "/" + serviceName + "/Control"
@@ -127,7 +127,8 @@ const (
 	socketBuffer = 64 << 10
 )
 
-// buffer is the size of gRPC's buffers. Without encryption there are none, see socket; records of TLS should not be small.
+// buffer is the size of gRPC's buffers. Without encryption there are none, see socket; records of TLS should not be
+// small.
 func (t *transport) buffer() int {
 	if t.settings.Security == nil {
 		return 0
@@ -239,8 +240,8 @@ func (t *transport) control(task int, p *peerLink) {
 	}
 }
 
-// reset closes the connection to a task, so that a new one is made: after a broken network has healed, the old one would wait
-// for its next retransmission, which may be a long time off.
+// reset closes the connection to a task, so that a new one is made: after a broken network has healed, the old one
+// would wait for its next retransmission, which may be a long time off.
 func (t *transport) reset(task int) {
 	if p := t.peers[task]; p != nil {
 		if c := p.socket.Load(); c != nil {

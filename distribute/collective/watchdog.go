@@ -2,8 +2,9 @@ package collective
 
 import "time"
 
-// watchdog sees when nothing comes for this worker in a collective, whatever it waits for there, and says so to the membership. The others' signs
-// of life then tell whether it waits in vain; see [membership.Machine.Block]. A member that takes its time over something else is waited for.
+// watchdog sees when nothing comes for this worker in a collective, whatever it waits for there, and says so to the
+// membership. The others' signs of life then tell whether it waits in vain; see [membership.Machine.Block]. A member
+// that takes its time over something else is waited for.
 type watchdog struct {
 	session *session
 	moves   uint64        // of the session, when something came last

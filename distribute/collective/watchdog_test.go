@@ -18,7 +18,8 @@ func hurried(stream bool) func(int, *Options) {
 	}
 }
 
-// A worker that does not see what the others do, though all live, does not keep them: the group ends, and the next one works.
+// A worker that does not see what the others do, though all live, does not keep them: the group ends, and the next one
+// works.
 func TestNobodyWaitsInVain(t *testing.T) {
 	for name, stream := range map[string]bool{"shared": false, "stream": true} {
 		t.Run(name, func(t *testing.T) {

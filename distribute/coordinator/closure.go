@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Closure is a call of a function, as the function sees it on its worker. What it changes is applied when the function has returned; its own
-// reads see it before, except for gradients.
+// Closure is a call of a function, as the function sees it on its worker. What it changes is applied when the function
+// has returned; its own reads see it before, except for gradients.
 type Closure struct {
 	// Arguments are those of Schedule, with each dataset replaced by the worker's [Iterator].
 	Arguments []any
@@ -186,8 +186,9 @@ type PerWorkerDataset struct {
 	it Iterator
 }
 
-// CreatePerWorkerDataset registers a dataset under a name. f is called on each worker when a call first uses the dataset, and again in a worker that
-// was lost and came back; the input context tells which worker it is. An error of f is that of the calls that use the dataset.
+// CreatePerWorkerDataset registers a dataset under a name. f is called on each worker when a call first uses the
+// dataset, and again in a worker that was lost and came back; the input context tells which worker it is. An error of f
+// is that of the calls that use the dataset.
 func (c *ClusterCoordinator) CreatePerWorkerDataset(name string, f func(ctx context.Context, input distribute.InputContext) (Iterator, error)) *PerWorkerDataset {
 	d := &PerWorkerDataset{name: name, make: f}
 	c.mu.Lock()
@@ -260,8 +261,8 @@ type Weights struct {
 	remote []*Variable
 }
 
-// Weights puts the variables of a model on the servers, each with the rule by which gradients update it; see optimizers.ServerRule. Functions
-// compute with the local ones, after Pull. All processes call it alike.
+// Weights puts the variables of a model on the servers, each with the rule by which gradients update it; see
+// optimizers.ServerRule. Functions compute with the local ones, after Pull. All processes call it alike.
 func (c *ClusterCoordinator) Weights(ctx context.Context, name string, vars distribute.Variables, rule func(v *distribute.Variable) (parameters.Rule, error)) (*Weights, error) {
 	w := &Weights{local: vars}
 	for i, v := range vars {
@@ -330,7 +331,8 @@ func (w *Weights) pull(ctx context.Context) ([]*parameters.Read, error) {
 	return reads, nil
 }
 
-// Pull is Weights.Pull that remembers how old the values are. One call of a worker at a time may compute with them: see Options.InFlight.
+// Pull is Weights.Pull that remembers how old the values are. One call of a worker at a time may compute with them: see
+// Options.InFlight.
 func (cl *Closure) Pull(w *Weights) error {
 	reads, err := w.pull(cl.ctx)
 	for _, r := range reads {

@@ -20,7 +20,8 @@ type ClusterCoordinator struct {
 	datasets map[string]*PerWorkerDataset
 }
 
-// New returns the coordinator of a strategy: always the same one. On workers it is the place where functions are registered.
+// New returns the coordinator of a strategy: always the same one. On workers it is the place where functions are
+// registered.
 func New(s distribute.Strategy) (*ClusterCoordinator, error) {
 	p, ok := s.(*distribute.ParameterServerStrategy)
 	if !ok {
@@ -62,11 +63,12 @@ func (c *ClusterCoordinator) Function(name string, body FunctionBody) *Function 
 	return &Function{name: name, c: c}
 }
 
-// Schedule hands a call of a function to the workers and returns at once. Arguments are copied: numbers, texts, slices, maps and structs that
-// encoding/gob knows, and per-worker datasets, which stand for each worker's own.
+// Schedule hands a call of a function to the workers and returns at once. Arguments are copied: numbers, texts, slices,
+// maps and structs that encoding/gob knows, and per-worker datasets, which stand for each worker's own.
 //
-// When a function has failed, the next call of Schedule, Join or Done returns its error, once. Closures that waited are cancelled then: their Fetch
-// returns parameters.ErrCancelled, and they have to be scheduled again where they are still wanted.
+// When a function has failed, the next call of Schedule, Join or Done returns its error, once. Closures that waited are
+// cancelled then: their Fetch returns parameters.ErrCancelled, and they have to be scheduled again where they are still
+// wanted.
 func (c *ClusterCoordinator) Schedule(ctx context.Context, f *Function, arguments ...any) (*RemoteValue, error) {
 	return c.ScheduleOn(ctx, -1, f, arguments...)
 }
@@ -109,8 +111,8 @@ func (c *ClusterCoordinator) Done() (bool, error) { return c.job.Done() }
 // RemoteValue is the result of a closure.
 type RemoteValue struct{ pending parameters.Pending }
 
-// Fetch waits for the closure and returns its result, or its error. The result is here as soon as the closure has ended: the loss of the worker
-// does not matter any more.
+// Fetch waits for the closure and returns its result, or its error. The result is here as soon as the closure has
+// ended: the loss of the worker does not matter any more.
 func (v *RemoteValue) Fetch(ctx context.Context) (any, error) {
 	b, err := v.pending.Fetch(ctx)
 	if err != nil {
@@ -126,7 +128,8 @@ func (v *RemoteValue) Fetch(ctx context.Context) (any, error) {
 // Get is Fetch.
 func (v *RemoteValue) Get(ctx context.Context) (any, error) { return v.Fetch(ctx) }
 
-// Fetch replaces the remote values in a structure of []any, map[string]any and []*RemoteValue by their results; anything else stays.
+// Fetch replaces the remote values in a structure of []any, map[string]any and []*RemoteValue by their results;
+// anything else stays.
 func (c *ClusterCoordinator) Fetch(ctx context.Context, structure any) (any, error) {
 	switch s := structure.(type) {
 	case *RemoteValue:

@@ -1,7 +1,8 @@
-// Package coordinator schedules functions on the workers of a parameter server job: tf.distribute.experimental.coordinator.
+// Package coordinator schedules functions on the workers of a parameter server job:
+// tf.distribute.experimental.coordinator.
 //
-// All processes run the same program, and functions do not travel: every process registers them, in the same order or under the same names, and the
-// coordinator schedules calls of them with arguments that do travel.
+// All processes run the same program, and functions do not travel: every process registers them, in the same order or
+// under the same names, and the coordinator schedules calls of them with arguments that do travel.
 //
 //	c, err := coordinator.New(strategy)
 //	counter, err := c.Variable(ctx, coordinator.VariableSpec{Name: "counter"})
@@ -17,6 +18,7 @@
 //	}
 //	err = c.Join(ctx)
 //
-// What a closure changes is applied when its function has returned, exactly once on each server, although the closure may be run several times: when
-// its worker is lost, another one runs it again. A function should therefore have no other effects.
+// What a closure changes is applied when its function has returned, exactly once on each server, although the closure
+// may be run several times: when its worker is lost, another one runs it again. A function should therefore have no
+// other effects.
 package coordinator

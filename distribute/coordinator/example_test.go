@@ -10,7 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// All tasks of the job run this program. Each call adds a number to a counter on the servers, exactly once whatever is killed.
+// All tasks of the job run this program. Each call adds a number to a counter on the servers, exactly once whatever is
+// killed.
 func Example() {
 	ctx := context.Background()
 	err := parameterserver.RunStrategy(ctx, parameterserver.Options{}, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {

@@ -34,8 +34,8 @@ type Variable struct {
 	remote *parameters.Variable
 }
 
-// Variable makes a variable, or finds it where an earlier coordinator of this job has made it: then it keeps its value. On workers it stands for the
-// one that the coordinator makes. All processes call it alike.
+// Variable makes a variable, or finds it where an earlier coordinator of this job has made it: then it keeps its value.
+// On workers it stands for the one that the coordinator makes. All processes call it alike.
 func (c *ClusterCoordinator) Variable(ctx context.Context, spec VariableSpec) (*Variable, error) {
 	v := &Variable{c: c, spec: spec}
 	if !c.Coordinates() {
@@ -101,7 +101,8 @@ func (v *Variable) Lookup(ctx context.Context, ids []int64) ([]float32, error) {
 	return rows, err
 }
 
-// lookupPlan is which rows are meant by ids. The gradient of a look-up has the same ids, so that closures keep the last plan.
+// lookupPlan is which rows are meant by ids. The gradient of a look-up has the same ids, so that closures keep the last
+// plan.
 type lookupPlan struct {
 	ids []int64
 	parameters.Distinction
@@ -132,7 +133,8 @@ func lookup(ctx context.Context, job parameters.Job, v *parameters.Variable, pla
 	return out, r, nil
 }
 
-// scratch is memory of closures, which take turns in using it: large look-ups would otherwise ask the system for it anew each time.
+// scratch is memory of closures, which take turns in using it: large look-ups would otherwise ask the system for it
+// anew each time.
 type scratch struct {
 	plans       []*lookupPlan
 	floats      []*[]float32
@@ -169,8 +171,8 @@ func (v *Variable) Export(ctx context.Context) (keys []int64, rows []float32, er
 	return v.c.job.Export(ctx, remote)
 }
 
-// Assign replaces the value; AssignAdd and AssignSub add to it and take from it. One number stands for all elements. They are the coordinator's;
-// closures have methods of their own.
+// Assign replaces the value; AssignAdd and AssignSub add to it and take from it. One number stands for all elements.
+// They are the coordinator's; closures have methods of their own.
 func (v *Variable) Assign(ctx context.Context, values ...float32) error {
 	return v.change(ctx, parameters.Assign, 1, values)
 }

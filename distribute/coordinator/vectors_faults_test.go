@@ -13,9 +13,11 @@ import (
 	"github.com/gokeras/gokeras/internal/tfvectors"
 )
 
-// The recorded faults say what TensorFlow does. The goals are ours: nothing is lost or doubled, nobody waits longer than a deadline.
+// The recorded faults say what TensorFlow does. The goals are ours: nothing is lost or doubled, nobody waits longer
+// than a deadline.
 
-// batches runs batches of ten closures, with a fault in the middle, and returns the longest a batch took and how often the counter counted.
+// batches runs batches of ten closures, with a fault in the middle, and returns the longest a batch took and how often
+// the counter counted.
 func (k *counting) batches(t *testing.T, n int, fault func()) (longest time.Duration) {
 	t.Helper()
 	for i := range n {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
@@ -59,7 +58,7 @@ func everywhere(t *testing.T, j *testJob, program func(s *distribute.ParameterSe
 	wait.Wait()
 }
 
-func recordedData(t testing.TB, c *tfvectors.Case) (x, y *tensor.Dense) {
+func recordedData(t testing.TB, c *tfvectors.Case) (x, y data.Array) {
 	t.Helper()
 	shape, numbers := tfvectors.Floats(t, c.Inputs["x"])
 	values := make([]float32, len(numbers))
@@ -70,10 +69,11 @@ func recordedData(t testing.TB, c *tfvectors.Case) (x, y *tensor.Dense) {
 	for _, v := range tfvectors.Values(t, c.Inputs["y"]) {
 		labels = append(labels, int32(v))
 	}
-	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(values)), tensor.New(tensor.WithShape(len(labels)), tensor.WithBacking(labels))
+	return data.Must(data.ArrayOf(values, shape...)), data.Must(data.ArrayOf(labels, len(labels)))
 }
 
-// shardedModelWeights: here the shards are one weight to layers, so that there are as many as without servers. (TensorFlow lists each shard.)
+// shardedModelWeights: here the shards are one weight to layers, so that there are as many as without servers.
+// (TensorFlow lists each shard.)
 func shardedModelWeights(t *testing.T, c *tfvectors.Case) {
 	j := startJob(t, 1, 2, nil, nil)
 	m := mlp(t, j.coordinate().Strategy())
@@ -118,7 +118,7 @@ func fit(t *testing.T, c *tfvectors.Case) {
 // fitErrors: what TensorFlow refuses is refused, but for callbacks of batches, which work here.
 func fitErrors(t *testing.T, _ *tfvectors.Case) {
 	m := mlp(t, startJob(t, 1, 1, nil, nil).coordinate().Strategy())
-	x, y := tensor.New(tensor.WithShape(4, 4), tensor.Of(tensor.Float32)), tensor.New(tensor.WithShape(4), tensor.Of(tensor.Int32))
+	x, y := data.Must(data.Zeros[float32](4, 4)), data.Must(data.Zeros[int32](4))
 	fit := func(optimizer any, options ...keras.FitOption) error {
 		require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: optimizer, Loss: &losses.SparseCategoricalCrossentropy{FromLogits: true}}))
 		_, err := m.Fit(t.Context(), data.Arrays(x, y), options...)
@@ -129,7 +129,7 @@ func fitErrors(t *testing.T, _ *tfvectors.Case) {
 	require.ErrorContains(t, fit(&optimizers.Adam{AMSGrad: true}, keras.StepsPerEpoch(1)), "with AMSGrad")
 	p, err := m.Predict(t.Context(), data.Arrays(x, nil))
 	require.NoError(t, err)
-	require.Equal(t, tensor.Shape{4, 3}, p.Shape())
+	require.Equal(t, []int{4, 3}, p.Shape())
 }
 
 // customLoop: with one closure at a time a loop of one's own is plain gradient descent.
@@ -161,7 +161,7 @@ func customLoop(t *testing.T, c *tfvectors.Case) {
 				return nil, err
 			}
 			n := len(out) - 1
-			return out[n].At(0), cl.Apply(w, 0.1, out[:n])
+			return out[n].Element(0), cl.Apply(w, 0.1, out[:n])
 		})
 		return nil
 	})
@@ -185,14 +185,14 @@ func customLoop(t *testing.T, c *tfvectors.Case) {
 }
 
 // runFunction runs a function on the examples of x and y.
-func runFunction(ctx context.Context, f *distribute.Function, x, y *tensor.Dense) ([]kernels.Array, error) {
+func runFunction(ctx context.Context, f *distribute.Function, x, y data.Array) ([]kernels.Array, error) {
 	inst, err := f.Acquire([][]ir.Type{{{DType: ir.Float32, Shape: ir.Shape(x.Shape())}, {DType: ir.Int32, Shape: ir.Shape(y.Shape())}}}, []int{x.Shape()[0]})
 	if err != nil {
 		return nil, err
 	}
 	defer f.Release(inst)
-	for i, a := range []*tensor.Dense{x, y} {
-		if err := inst.Input(0, i).Write(a.Raw); err != nil {
+	for i, a := range []data.Array{x, y} {
+		if err := inst.Input(0, i).Write(a.Data); err != nil {
 			return nil, err
 		}
 	}
@@ -213,7 +213,11 @@ func runFunction(ctx context.Context, f *distribute.Function, x, y *tensor.Dense
 // shardedCheckpoint: a file of a model under servers is that of the same model elsewhere, both ways.
 func shardedCheckpoint(t *testing.T, _ *tfvectors.Case) {
 	path := filepath.Join(t.TempDir(), "m.weights.h5")
-	x, y := tensor.New(tensor.WithShape(8, 4), tensor.WithBacking(tensor.Range(tensor.Float32, 0, 32))), tensor.New(tensor.WithShape(8), tensor.Of(tensor.Int32))
+	numbers := make([]float32, 32)
+	for i := range numbers {
+		numbers[i] = float32(i)
+	}
+	x, y := data.Must(data.ArrayOf(numbers, 8, 4)), data.Must(data.Zeros[int32](8))
 	var want [][]float64
 	values := func(m *keras.Model) (out [][]float64) {
 		for _, v := range m.Weights() {

@@ -428,7 +428,7 @@ func runAndReduce(t *testing.T, c *tfvectors.Case) {
 			if err != nil {
 				return nil, err
 			}
-			return []any{sum.At(0), float64(s.NumReplicasInSync())}, nil
+			return []any{sum.Element(0), float64(s.NumReplicasInSync())}, nil
 		})
 		return nil
 	}).coordinate()

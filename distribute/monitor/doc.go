@@ -7,11 +7,13 @@
 //	communication  collectives while data moves or is added up
 //	waiting        collectives while there is nothing to do until other workers come
 //
-// The slowest worker waits least; the others wait for it. Training calls [Monitor.Begin] and [Monitor.End] around each step; package keras/monitoring
-// has the callback that does it in Fit, and keras fit --metrics-addr uses it. A [Source], which groups of workers are, tells the time in collectives, the traffic and the state of the group.
+// The slowest worker waits least; the others wait for it. Training calls [Monitor.Begin] and [Monitor.End] around each
+// step; package keras/monitoring has the callback that does it in Fit, and keras fit --metrics-addr uses it. A
+// [Source], which groups of workers are, tells the time in collectives, the traffic and the state of the group.
 //
-// [Monitor.Serve] answers on an address of the loopback interface unless another is given; the Monitor is an http.Handler too, for a server
-// that a program has already. The text has no secrets but the names of tasks, and is not encrypted.
+// [Monitor.Serve] answers on an address of the loopback interface unless another is given; the Monitor is an
+// http.Handler too, for a server that a program has already. The text has no secrets but the names of tasks, and is not
+// encrypted.
 //
 //	gokeras_steps_total                      counter  steps done
 //	gokeras_step_seconds_total{phase="..."}  counter  seconds of all steps, by phase

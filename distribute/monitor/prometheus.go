@@ -80,8 +80,8 @@ type Server struct {
 	done     chan error
 }
 
-// Serve starts to answer at address, HOST:PORT. Without a host it is the loopback interface; "" is any free port there, which
-// [Server.Address] tells.
+// Serve starts to answer at address, HOST:PORT. Without a host it is the loopback interface; "" is any free port there,
+// which [Server.Address] tells.
 func (m *Monitor) Serve(address string) (*Server, error) {
 	if address == "" {
 		address = ":0"

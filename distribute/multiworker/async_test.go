@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
@@ -16,8 +15,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/kernelstest/async"
 )
 
-// Two workers train on devices that work by themselves, on memory that the host cannot see, as on CPUs. Where they meet in host memory, by gRPC, they
-// come to the same bits; where their devices connect themselves, after an exchange by gRPC, sums of four have an order of their own.
+// Two workers train on devices that work by themselves, on memory that the host cannot see, as on CPUs. Where they meet
+// in host memory, by gRPC, they come to the same bits; where their devices connect themselves, after an exchange by
+// gRPC, sums of four have an order of their own.
 func TestWorkersOnAsynchronousDevices(t *testing.T) {
 	b := async.Shared()
 	for _, hosted := range []bool{true, false} {
@@ -63,8 +63,8 @@ type failure struct {
 	Weights [][]float64
 }
 
-// A worker whose step fails on its device ends the step of the other, and both keep the variables of the last whole step: those of training on the
-// batch before it alone.
+// A worker whose step fails on its device ends the step of the other, and both keep the variables of the last whole
+// step: those of training on the batch before it alone.
 func TestAsynchronousWorkersFailTogether(t *testing.T) {
 	async.Shared()
 	tr := trainings()[1]
@@ -88,7 +88,7 @@ func TestAsynchronousWorkersFailTogether(t *testing.T) {
 			if wrong >= 0 {
 				y[wrong] = 9 // none of the classes
 			}
-			if _, err := m.Fit(ctx, data.Arrays(tensor.New(tensor.WithShape(examples, 6, 5, 2), tensor.WithBacking(x)), y), keras.BatchSize(8), keras.Shuffle(false)); err != nil {
+			if _, err := m.Fit(ctx, data.Arrays(data.Must(data.ArrayOf(x, examples, 6, 5, 2)), y), keras.BatchSize(8), keras.Shuffle(false)); err != nil {
 				f.Error = err.Error()
 			}
 			weights, err := m.WeightArrays()

@@ -102,7 +102,8 @@ func startChaos(t *testing.T, addresses []string, run func(worker int, c *exec.C
 
 func (j *chaos) result(i int) string { return filepath.Join(j.dir, fmt.Sprint("result", i)) }
 
-// start begins a life of worker i. A worker that fails by itself is told of in the log, and started again as by a launcher.
+// start begins a life of worker i. A worker that fails by itself is told of in the log, and started again as by a
+// launcher.
 func (j *chaos) start(i int) {
 	config, err := cluster.FormatTFConfig(j.spec, cluster.Task{Type: cluster.Worker, Index: i})
 	require.NoError(j.t, err)
@@ -263,8 +264,8 @@ func (j *chaos) two(i int) time.Time {
 	return began
 }
 
-// replaced kills a worker, stops its replacement soon after its start, kills another one meanwhile, and lets the first go on after the others have
-// given it up. It returns the time from which all can go on.
+// replaced kills a worker, stops its replacement soon after its start, kills another one meanwhile, and lets the first
+// go on after the others have given it up. It returns the time from which all can go on.
 func (j *chaos) replaced(i int, deadline time.Duration) time.Time {
 	other := j.otherThan(i)
 	j.signal(i, syscall.SIGKILL)
@@ -295,8 +296,8 @@ func (j *chaos) otherThan(i int) int { return (i + 1 + j.rng.IntN(len(j.workers)
 // kinds of faults, in the order in which they are played.
 var kinds = []string{"killed", "replaced", "frozen", "two at once", "chief killed", "frozen for good", "killed twice"}
 
-// fault does something to workers and returns how long it took to the next step, from when there was all that the group needs for it, except that
-// it has to notice a freeze first.
+// fault does something to workers and returns how long it took to the next step, from when there was all that the group
+// needs for it, except that it has to notice a freeze first.
 func (j *chaos) fault(kind string, elastic bool, deadline time.Duration) time.Duration {
 	i := 0
 	if kind != "chief killed" {
@@ -381,8 +382,8 @@ func (j *chaos) end() []chaosResult {
 	return out
 }
 
-// Workers that are killed, frozen and started again, the chief among them, train what they train unharmed: the same bits where their number
-// is kept, and every step once where it is not.
+// Workers that are killed, frozen and started again, the chief among them, train what they train unharmed: the same
+// bits where their number is kept, and every step once where it is not.
 func TestChaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")
@@ -464,8 +465,9 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// requireLog checks that the file of a CSVLogger, which the chiefs of a run wrote, has each epoch, and twice only where a chief that was frozen
-// in the midst of writing woke up, or where two groups trained it side by side, as a Min below a majority lets them until they meet.
+// requireLog checks that the file of a CSVLogger, which the chiefs of a run wrote, has each epoch, and twice only where
+// a chief that was frozen in the midst of writing woke up, or where two groups trained it side by side, as a Min below
+// a majority lets them until they meet.
 func (j *chaos) requireLog(epochs int, elastic *distribute.Elastic) {
 	j.t.Helper()
 	text, err := os.ReadFile(filepath.Join(j.dir, chaosLog))
@@ -484,14 +486,15 @@ func (j *chaos) requireLog(epochs int, elastic *distribute.Elastic) {
 	require.LessOrEqual(j.t, doubled, 2, "lines are doubled:\n%s", text)
 }
 
-// trainedApart is the number of groups that trained the end of an epoch: more than one where groups worked side by side. The last step alone is no sign
-// of that: a worker may complete it, and be lost before the others have.
+// trainedApart is the number of groups that trained the end of an epoch: more than one where groups worked side by
+// side. The last step alone is no sign of that: a worker may complete it, and be lost before the others have.
 func trainedApart(told map[int][]string, epoch int) int {
 	last := (epoch + 1) * chaosSteps
 	return max(1, min(len(told[last]), max(len(told[last-1]), len(told[last+1]))))
 }
 
-// doubledLines counts the lines of a CSVLogger's file that are more than one for each group that trained their epoch, and those that other groups wrote.
+// doubledLines counts the lines of a CSVLogger's file that are more than one for each group that trained their epoch,
+// and those that other groups wrote.
 func doubledLines(text string, epochs int, groups func(epoch int) int) (doubled, apart int, err error) {
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil {

@@ -12,8 +12,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
@@ -82,7 +80,7 @@ func chaosData(n int, seed uint64) *data.ArraySource {
 	for i := range y {
 		y[i] = x[4*(i/2)+i%2] + rng.NormFloat64()/4
 	}
-	return data.Arrays(tensor.New(tensor.WithShape(n, 4), tensor.WithBacking(x)), tensor.New(tensor.WithShape(n, 2), tensor.WithBacking(y)))
+	return data.Arrays(data.Must(data.ArrayOf(x, n, 4)), data.Must(data.ArrayOf(y, n, 2)))
 }
 
 // chaosWorker trains and says after each step which one it was.
@@ -143,7 +141,7 @@ func chaosWorker() error {
 	if err != nil {
 		return err
 	}
-	result.Steps = slots[0].At(0)
+	result.Steps = slots[0].Element(0)
 	if text, err = json.Marshal(result); err != nil {
 		return err
 	}

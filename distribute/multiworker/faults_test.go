@@ -275,8 +275,8 @@ func restarted(crash bool) func(context.Context, *distribute.MultiWorkerMirrored
 	}
 }
 
-// A job of which all workers died in the middle of an epoch and that is started again ends with the same bits as one that was not
-// interrupted. Only the chief has a backup, and writes files.
+// A job of which all workers died in the middle of an epoch and that is started again ends with the same bits as one
+// that was not interrupted. Only the chief has a backup, and writes files.
 func TestRestart(t *testing.T) {
 	whole, dir := t.TempDir(), t.TempDir()
 	want := all[ending](start(t, 2, "train with backup", whole))
@@ -350,8 +350,8 @@ func diskFull(ctx context.Context, s *distribute.MultiWorkerMirroredStrategy) (a
 	return e, nil
 }
 
-// A backup for which the disk has no room ends training on all workers with an error that says so; the backup before it stays as it was,
-// and nothing else does.
+// A backup for which the disk has no room ends training on all workers with an error that says so; the backup before it
+// stays as it was, and nothing else does.
 func TestDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	endings := all[ending](start(t, 2, "disk full", dir))

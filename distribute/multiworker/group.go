@@ -53,7 +53,8 @@ func (w *group) look() {
 func (w *group) Rank() int { return int(w.rank.Load()) }
 func (w *group) Size() int { return int(w.size.Load()) }
 
-// Lost implements [distribute.ElasticGroup]. A group that broke without a word about who is gone can be formed anew too.
+// Lost implements [distribute.ElasticGroup]. A group that broke without a word about who is gone can be formed anew
+// too.
 func (w *group) Lost(err error) bool {
 	var member *collective.MemberError
 	var expelled *collective.ExpelledError
@@ -137,7 +138,8 @@ type optionKey struct {
 	narrow bool // sent as another type
 }
 
-// wideBytes is the largest sum that is never sent as another type: a short message gains nothing, and what is short is often not a gradient.
+// wideBytes is the largest sum that is never sent as another type: a short message gains nothing, and what is short is
+// often not a gradient.
 const wideBytes = 16 << 10
 
 // narrows reports whether a call sends another type than that of its values; see [collective.CommunicationOptions].

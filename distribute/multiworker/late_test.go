@@ -16,7 +16,8 @@ import (
 	"github.com/gokeras/gokeras/internal/fairclock"
 )
 
-// A worker that waits to be taken in while the others finish and leave hears that, and does not wait for the join timeout.
+// A worker that waits to be taken in while the others finish and leave hears that, and does not wait for the join
+// timeout.
 func TestOthersLeave(t *testing.T) {
 	const deadline = time.Second
 	var addresses []string

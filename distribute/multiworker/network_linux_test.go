@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/internal/namespaces"
 )
 
-// These tests run workers on hosts of their own, joined by a network that delays, loses and reorders packets and of which links are pulled:
-// connections then stay open and silent. They need root and /dev/net/tun.
+// These tests run workers on hosts of their own, joined by a network that delays, loses and reorders packets and of
+// which links are pulled: connections then stay open and silent. They need root and /dev/net/tun.
 
 const (
 	networkSecret   = "cd51d3c21dadf60a591dcef06bed7ff763bde112ab37be210a9fcf03111e0fc9"
@@ -111,7 +111,8 @@ func (j *chaos) stepOf(worker int) int {
 	return j.reached[worker]
 }
 
-// requireUnbroken checks what workers ended with against an unbroken run: the same bits, or close where the number of workers changed.
+// requireUnbroken checks what workers ended with against an unbroken run: the same bits, or close where the number of
+// workers changed.
 func requireUnbroken(t *testing.T, want chaosResult, results []chaosResult, sameBits bool) {
 	t.Helper()
 	for i, r := range results {
@@ -142,8 +143,8 @@ func TestNetworkSlow(t *testing.T) {
 	requireUnbroken(t, onLoopback(t, 3, config), results, true)
 }
 
-// Where nothing is to outlive a lost worker, a pulled link ends Fit on all: the others get the same error, which names the one that was cut
-// off, and that one gets an error too.
+// Where nothing is to outlive a lost worker, a pulled link ends Fit on all: the others get the same error, which names
+// the one that was cut off, and that one gets an error too.
 func TestNetworkPulled(t *testing.T) {
 	network, addresses, run := hosts(t, 3)
 	j := startAt(t, addresses, run, "endless over the network", "")
@@ -171,8 +172,8 @@ func TestNetworkPulled(t *testing.T) {
 	require.Empty(t, e.Left)
 }
 
-// With a fixed number of workers training waits for the one whose link was pulled, and goes on with the same numbers. So it does for the
-// chief.
+// With a fixed number of workers training waits for the one whose link was pulled, and goes on with the same numbers.
+// So it does for the chief.
 func TestNetworkLinkBack(t *testing.T) {
 	config := chaosConfig{Dropout: true, Deadline: networkDeadline, Epochs: 30}
 	network, j := apart(t, 3, config)
@@ -218,7 +219,8 @@ func TestNetworkElastic(t *testing.T) {
 	}
 }
 
-// A network that falls apart: the part with a majority goes on, the other waits and comes back. It does not train a model of its own.
+// A network that falls apart: the part with a majority goes on, the other waits and comes back. It does not train a
+// model of its own.
 func TestNetworkPartition(t *testing.T) {
 	for _, minority := range [][]int{{0}, {2}, {1, 2}} {
 		least := 2
@@ -248,7 +250,8 @@ func TestNetworkPartition(t *testing.T) {
 	}
 }
 
-// A link that works one way only is a broken one: one of the two workers at its ends goes, and comes back when it is whole.
+// A link that works one way only is a broken one: one of the two workers at its ends goes, and comes back when it is
+// whole.
 func TestNetworkOneWay(t *testing.T) {
 	config := chaosConfig{Elastic: &distribute.Elastic{Min: 2, Patience: 200 * time.Millisecond}, Deadline: networkDeadline, Epochs: partedEpochs}
 	network, j := apart(t, 3, config)

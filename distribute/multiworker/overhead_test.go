@@ -17,7 +17,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// sent trains a small model on the data and returns the bytes that a worker wrote to sockets in each of the last 100 steps.
+// sent trains a small model on the data and returns the bytes that a worker wrote to sockets in each of the last 100
+// steps.
 func sent(units int) func(context.Context, *distribute.MultiWorkerMirroredStrategy) (float64, error) {
 	return func(ctx context.Context, s *distribute.MultiWorkerMirroredStrategy) (float64, error) {
 		m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: units, Activation: "relu"}, &layers.Dense{Units: 2}}, distribute.Scope(s), keras.InputShape(4))
@@ -46,9 +47,9 @@ func sent(units int) func(context.Context, *distribute.MultiWorkerMirroredStrate
 	}
 }
 
-// What a step costs on the wire beside the gradients, of which each worker of n sends 2(n-1)/n at least, is small, also where the job outlives
-// lost workers and these tell each other their metrics. (TensorFlow: 2.2 KB and more; gloo 0.6 KB.) Long messages are cut, and each piece has a
-// header: that is a part of their size.
+// What a step costs on the wire beside the gradients, of which each worker of n sends 2(n-1)/n at least, is small, also
+// where the job outlives lost workers and these tell each other their metrics. (TensorFlow: 2.2 KB and more; gloo 0.6
+// KB.) Long messages are cut, and each piece has a header: that is a part of their size.
 func TestBytesOfAStep(t *testing.T) {
 	const fixedLimit, share = 300, 0.002
 	for _, n := range []int{2, 3} {

@@ -23,8 +23,8 @@ import (
 	"github.com/gokeras/gokeras/distribute/multiworker"
 )
 
-// These tests run workers as processes: this test binary, started again with TF_CONFIG set. A worker plays a role and writes what
-// it found to a file as JSON.
+// These tests run workers as processes: this test binary, started again with TF_CONFIG set. A worker plays a role and
+// writes what it found to a file as JSON.
 
 const (
 	roleVariable = "MULTIWORKER_TEST_ROLE"
@@ -45,8 +45,8 @@ type role struct {
 	run     func(ctx context.Context, s *distribute.MultiWorkerMirroredStrategy) (any, error)
 }
 
-// deadline is that of the roles in which workers are lost: short, so that the tests are. The others have the default, which a busy
-// machine does not reach.
+// deadline is that of the roles in which workers are lost: short, so that the tests are. The others have the default,
+// which a busy machine does not reach.
 const deadline = time.Second
 
 func TestMain(m *testing.M) {

@@ -13,30 +13,33 @@ import (
 	"github.com/gokeras/gokeras/internal/supervisor"
 )
 
-// Options configure [NewStrategy]. The zero value reads TF_CONFIG and runs one replica on each accelerator of an imported backend, or else one
-// on the CPU.
+// Options configure [NewStrategy]. The zero value reads TF_CONFIG and runs one replica on each accelerator of an
+// imported backend, or else one on the CPU.
 type Options struct {
 	// Resolver says who takes part and who this process is; nil is &cluster.TFConfig{}.
 	Resolver cluster.Resolver
-	// Devices of this worker, one for each replica; nil is every accelerator, or else the CPU. All workers need the same number.
+	// Devices of this worker, one for each replica; nil is every accelerator, or else the CPU. All workers need the
+	// same number.
 	Devices []string
 	// CrossDeviceOps combine values over the replicas of this worker; nil is the backend's own way.
 	CrossDeviceOps distribute.CrossDeviceOps
 	// SameRandomNumbers makes all replicas draw the same random numbers.
 	SameRandomNumbers bool
 
-	// Elastic lets Fit go on when workers are lost and take them in when they come back; nil: Fit fails then, unless it has a BackupAndRestore
-	// callback, which is as &distribute.Elastic{}.
+	// Elastic lets Fit go on when workers are lost and take them in when they come back; nil: Fit fails then, unless it
+	// has a BackupAndRestore callback, which is as &distribute.Elastic{}.
 	Elastic *distribute.Elastic
 
-	// Communication has the size of packs, the longest wait, the implementation, and the type in which sums of gradients travel. NCCL needs GPUs
-	// and the library on every worker, and is an error without; AUTO is NCCL where that is so, without Elastic, else RING.
+	// Communication has the size of packs, the longest wait, the implementation, and the type in which sums of
+	// gradients travel. NCCL needs GPUs and the library on every worker, and is an error without; AUTO is NCCL where
+	// that is so, without Elastic, else RING.
 	Communication collective.CommunicationOptions
 	// Security is required where an address is not a loopback address.
 	Security *collective.Security
 	// Deadline is the silence after which a worker counts as dead; 0 is 5 s.
 	Deadline time.Duration
-	// JoinTimeout is how long to wait for the others, at the start and where workers were lost and their return is needed; 0 is 5 min.
+	// JoinTimeout is how long to wait for the others, at the start and where workers were lost and their return is
+	// needed; 0 is 5 min.
 	JoinTimeout time.Duration
 	// Listener takes the connections of this worker; nil listens on its address. Close closes it.
 	Listener net.Listener
@@ -46,10 +49,11 @@ type Options struct {
 	Observe func(text string)
 }
 
-// NewStrategy joins the cluster and returns the strategy; it waits until all workers are there. A cluster that is empty (no TF_CONFIG) or has one
-// worker gives a strategy of this process alone. Evaluators and parameter servers take no part; for them it is an error. A worker that comes
-// when the others are leaving because the job has ended gets an error with distribute.ErrLeft after two deadlines; one that comes when they are
-// gone cannot know, and waits for JoinTimeout.
+// NewStrategy joins the cluster and returns the strategy; it waits until all workers are there. A cluster that is empty
+// (no TF_CONFIG) or has one worker gives a strategy of this process alone. Evaluators and parameter servers take no
+// part; for them it is an error. A worker that comes when the others are leaving because the job has ended gets an
+// error with distribute.ErrLeft after two deadlines; one that comes when they are gone cannot know, and waits for
+// JoinTimeout.
 //
 // Close the strategy when training is done.
 func NewStrategy(ctx context.Context, o Options) (*distribute.MultiWorkerMirroredStrategy, error) {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
@@ -102,7 +101,7 @@ func (tr training) arrays(weighted bool) *data.ArraySource {
 	if weighted {
 		options = append(options, data.SampleWeight(w))
 	}
-	return data.Arrays(tensor.New(tensor.WithShape(append([]int{examples}, tr.input...)...), tensor.WithBacking(x)), y, options...)
+	return data.Arrays(data.Must(data.ArrayOf(x, append([]int{examples}, tr.input...)...)), y, options...)
 }
 
 // variant is one way to train.
@@ -171,7 +170,7 @@ func (tr training) train(ctx context.Context, s distribute.Strategy, v variant) 
 	if err != nil {
 		return nil, err
 	}
-	switch values := labels.Data().(type) {
+	switch values := labels.Elements().(type) {
 	case []float32:
 		for _, x := range values {
 			out.Labels = append(out.Labels, float64(x))
@@ -214,8 +213,8 @@ func near(t *testing.T, what string, want, got []float64, tolerance float64) {
 	}
 }
 
-// k workers equal one replica on the joined batch: the central property. Batches of 8 over 37 examples end with one of 5, so that parts
-// are uneven; batches of 3 end with one of 1, so that workers have no example.
+// k workers equal one replica on the joined batch: the central property. Batches of 8 over 37 examples end with one of
+// 5, so that parts are uneven; batches of 3 end with one of 1, so that workers have no example.
 func TestWorkersEqualOneReplica(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")

@@ -153,7 +153,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// uneven reads data of its own on each worker: 2 batches on the first, 1 on the second, 3 on the third, of 2 rows each but for the last.
+// uneven reads data of its own on each worker: 2 batches on the first, 1 on the second, 3 on the third, of 2 rows each
+// but for the last.
 func uneven(ctx context.Context, s *distribute.MultiWorkerMirroredStrategy) (any, error) {
 	ds, err := s.DistributeDatasetsFromFunction(func(c distribute.InputContext) (distribute.Dataset, error) {
 		n := map[int]int{0: 4, 1: 1, 2: 5}[c.InputPipelineID]
@@ -174,7 +175,7 @@ func uneven(ctx context.Context, s *distribute.MultiWorkerMirroredStrategy) (any
 		if err != nil {
 			return nil, err
 		}
-		means = append(means, out[0].At(0))
+		means = append(means, out[0].Element(0))
 	}
 	return means, nil
 }

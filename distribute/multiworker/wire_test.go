@@ -56,7 +56,8 @@ func workers[T any](t *testing.T, n int, change func(rank int, o *multiworker.Op
 	return results, errs
 }
 
-// sums adds up vectors of 1 + 2^-10, which bfloat16 cannot hold, over the replicas of all workers: 100 of them, and 5000.
+// sums adds up vectors of 1 + 2^-10, which bfloat16 cannot hold, over the replicas of all workers: 100 of them, and
+// 5000.
 func sums(ctx context.Context, s *distribute.MultiWorkerMirroredStrategy) ([][]float64, error) {
 	batch, err := distribute.SplitBatch(s, distribute.HostBatch{})
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Distinct returns the different ids in increasing order, and for each id its place among them. So rows travel once, whatever the batch repeats.
+// Distinct returns the different ids in increasing order, and for each id its place among them. So rows travel once,
+// whatever the batch repeats.
 func Distinct(ids []int64) (distinct []int64, places []int32) {
 	var d Distinction
 	d.Of(ids)

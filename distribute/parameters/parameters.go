@@ -1,13 +1,15 @@
-// Package parameters is what a job with parameter servers offers to training loops: variables on servers, and closures that workers run. Package
-// distribute/parameterserver has the jobs themselves, which talk over networks; this one links no gRPC.
+// Package parameters is what a job with parameter servers offers to training loops: variables on servers, and closures
+// that workers run. Package distribute/parameterserver has the jobs themselves, which talk over networks; this one
+// links no gRPC.
 //
-// Most programs need neither: keras models train under the strategy that parameterserver.NewStrategy makes, and custom loops use package
-// distribute/coordinator.
+// Most programs need neither: keras models train under the strategy that parameterserver.NewStrategy makes, and custom
+// loops use package distribute/coordinator.
 package parameters
 
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -95,7 +97,8 @@ type Spec struct {
 	Shape ir.Shape // of float32
 	Rule  Rule     // the zero value: gradients are refused
 	Init  Init     // what it begins with where Value is nil
-	// Constraint follows each update from gradients. A variable with one along its first axis lies on one server as a whole, whatever the partitioner says.
+	// Constraint follows each update from gradients. A variable with one along its first axis lies on one server as a
+	// whole, whatever the partitioner says.
 	Constraint Constraint
 	// Value makes the first value; it is called only where the variable does not exist yet.
 	Value func() ([]float32, error)
@@ -172,21 +175,25 @@ type Closure struct {
 	Worker         int // that runs it
 }
 
-// Outcome is what a closure leaves. Its changes are applied exactly once on each server, however often the closure is run.
+// Outcome is what a closure leaves. Its changes are applied exactly once on each server, however often the closure is
+// run.
 type Outcome struct {
 	Value   []byte
 	Changes []Change
-	// Round is that of synchronous training which the closure computes a part of: what it changes waits on the servers until [Job.Settle]. 0: none.
+	// Round is that of synchronous training which the closure computes a part of: what it changes waits on the servers
+	// until [Job.Settle]. 0: none.
 	Round uint64
 	Part  int
-	// Release is called when the changes have been sent, or given up: their memory may be used again. nil: nothing waits for that.
+	// Release is called when the changes have been sent, or given up: their memory may be used again. nil: nothing
+	// waits for that.
 	Release func()
 }
 
 // Function is what workers run. Errors of its own end the closure; an error of ctx lets another worker try.
 type Function func(ctx context.Context, c *Closure) (Outcome, error)
 
-// Until returns a function whose closures end with another context too, that of the call which they belong to, and are left to another worker then.
+// Until returns a function whose closures end with another context too, that of the call which they belong to, and are
+// left to another worker then.
 func (f Function) Until(call context.Context) Function {
 	return func(ctx context.Context, c *Closure) (Outcome, error) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -208,12 +215,14 @@ type Pending interface {
 
 // Job is a job with parameter servers, as one of its processes sees it.
 type Job interface {
-	// Coordinates reports whether this process is the coordinator; Worker is its number if it is a worker, or -1. Workers counts all.
+	// Coordinates reports whether this process is the coordinator; Worker is its number if it is a worker, or -1.
+	// Workers counts all.
 	Coordinates() bool
 	Worker() int
 	Workers() int
 
-	// Rounds is the number of closures of a round of synchronous training, and how many more are started; 0 where training is asynchronous.
+	// Rounds is the number of closures of a round of synchronous training, and how many more are started; 0 where
+	// training is asynchronous.
 	Rounds() (replicas, backups int)
 	// Round is the number of the round under way, for Outcome.Round.
 	Round() uint64
@@ -226,29 +235,32 @@ type Job interface {
 	Slots(ctx context.Context, v *Variable) (map[string][]float32, uint64, error)
 	// Export returns the rows of a dynamic table with their keys.
 	Export(ctx context.Context, v *Variable) (keys []int64, rows []float32, err error)
-	// Rows calls f for all rows of a dynamic table until f returns false, and returns what the table has been through; with nil that alone.
+	// Rows calls f for all rows of a dynamic table until f returns false, and returns what the table has been through;
+	// with nil that alone.
 	Rows(ctx context.Context, v *Variable, f func(row Row) bool) (TableState, error)
 	// Note returns what the coordinator has noted on the servers; nil where there is nothing.
 	Note(ctx context.Context, key string) ([]byte, error)
 
 	// The rest is the coordinator's.
 
-	// Create makes a variable, or finds it where an earlier coordinator of the job has made it: then created is false, and it keeps its value.
+	// Create makes a variable, or finds it where an earlier coordinator of the job has made it: then created is false,
+	// and it keeps its value.
 	Create(ctx context.Context, s Spec) (v *Variable, created bool, err error)
 	// Change changes variables outside of closures.
 	Change(ctx context.Context, changes ...Change) error
-	// SetSlots gives a variable the optimizer's state that it had elsewhere, by the names of its rule, after so many gradients.
+	// SetSlots gives a variable the optimizer's state that it had elsewhere, by the names of its rule, after so many
+	// gradients.
 	SetSlots(ctx context.Context, v *Variable, slots map[string][]float32, steps uint64) error
 	// PutRows gives a dynamic table rows of another one; those that are there are replaced.
 	PutRows(ctx context.Context, v *Variable, of TableState, rows []Row) error
-	// SetNote keeps a note on the servers.
+	// SetNote keeps a note on the servers; see [SetLastNote].
 	SetNote(ctx context.Context, key string, value []byte) error
-	// Schedule hands a call of a function to the workers: to one of them, or to any with -1. After a closure has failed, Schedule and Join return
-	// its error, once; closures that waited are cancelled.
+	// Schedule hands a call of a function to the workers: to one of them, or to any with -1. After a closure has
+	// failed, Schedule and Join return its error, once; closures that waited are cancelled.
 	Schedule(ctx context.Context, function string, argument []byte, worker int) (Pending, error)
-	// Settle ends the round under way: all servers apply the mean of the gradients and additions of the parts with these numbers, summed in their
-	// order, and drop the others. The closures of these parts must have ended. Until then no value changes, so that a part whose worker was lost is
-	// computed again of the same ones.
+	// Settle ends the round under way: all servers apply the mean of the gradients and additions of the parts with
+	// these numbers, summed in their order, and drop the others. The closures of these parts must have ended. Until
+	// then no value changes, so that a part whose worker was lost is computed again of the same ones.
 	Settle(ctx context.Context, parts []int) error
 	// Join waits until all closures have ended. Done reports whether they have.
 	Join(ctx context.Context) error
@@ -263,4 +275,16 @@ type Job interface {
 
 	// Close ends the job if this is the coordinator, and leaves it otherwise.
 	Close() error
+}
+
+// SetLastNote is SetNote for how a job ended: also where ctx has ended, which is a reason to end. It waits ten seconds
+// for the servers at most, and two where ctx has ended, since they may have been told to end as well.
+func SetLastNote(ctx context.Context, job Job, key string, value []byte) error {
+	patience := 10 * time.Second
+	if ctx.Err() != nil {
+		patience = 2 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	return job.SetNote(ctx, key, value)
 }

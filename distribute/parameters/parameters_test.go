@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -37,6 +38,34 @@ func TestDistinct(t *testing.T) {
 	require.Equal(t, []int32{2, 0, 1, 2}, places)
 }
 
+// noteJob keeps what SetNote got.
+type noteJob struct {
+	parameters.Job
+	key, value string
+	left       time.Duration
+	err        error
+}
+
+func (j *noteJob) SetNote(ctx context.Context, key string, value []byte) error {
+	deadline, _ := ctx.Deadline()
+	j.key, j.value, j.left, j.err = key, string(value), time.Until(deadline), ctx.Err()
+	return nil
+}
+
+// TestSetLastNote: the last note is written after the context has ended, too, with less patience.
+func TestSetLastNote(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var j noteJob
+	require.NoError(t, parameters.SetLastNote(ctx, &j, "end", []byte("over")))
+	require.Equal(t, [2]string{"end", "over"}, [2]string{j.key, j.value})
+	require.NoError(t, j.err)
+	require.Greater(t, j.left, 2*time.Second)
+	cancel()
+	require.NoError(t, parameters.SetLastNote(ctx, &j, "end", nil))
+	require.NoError(t, j.err)
+	require.LessOrEqual(t, j.left, 2*time.Second)
+}
+
 func ExampleDistinct() {
 	distinct, places := parameters.Distinct([]int64{7, 3, 7, 9})
 	fmt.Println(distinct, places)
@@ -46,7 +75,8 @@ func ExampleDistinct() {
 	// [10 3 100]
 }
 
-// TestUntil: a closure ends with its own context or with that of the call, and another worker does it then; what is wrong in itself stays so.
+// TestUntil: a closure ends with its own context or with that of the call, and another worker does it then; what is
+// wrong in itself stays so.
 func TestUntil(t *testing.T) {
 	wrong := errors.New("wrong")
 	waits := parameters.Function(func(ctx context.Context, c *parameters.Closure) (parameters.Outcome, error) {

@@ -234,6 +234,38 @@ func (c *client) create(ctx context.Context, term uint64, spec parameters.Spec) 
 	return v, created, nil
 }
 
+// cut returns the shards of a new variable.
+func (c *client) cut(spec parameters.Spec) (parts []partitioners.Shard, err error) {
+	if spec.Dynamic { // a shard on each server
+		for i := range c.links {
+			parts = append(parts, partitioners.Shard{Name: spec.Name + "/part_" + strconv.Itoa(i)})
+		}
+		return parts, nil
+	}
+	cut := c.s.VariablePartitioner
+	if spec.Constraint.AcrossRows() {
+		cut = nil // the lengths of columns depend on all rows
+	}
+	return partitioners.Cut(cut, spec.Name, spec.Shape, 4)
+}
+
+// definition is what a server is told of one of the shards of a variable.
+func definition(spec parameters.Spec, part partitioners.Shard, first, width, shards int) protocol.Definition {
+	d := protocol.Definition{
+		Name: part.Name, Variable: spec.Name, Shape: formatShape(spec.Shape), First: first, Rows: part.Rows, Width: width,
+		Rule: spec.Rule, Constraint: spec.Constraint, Init: spec.Init,
+		Dynamic: spec.Dynamic, MaxAge: spec.MaxAge, Policy: spec.Policy, Text: spec.Text,
+	}
+	if spec.MaxRows > 0 {
+		d.MaxRows = (spec.MaxRows + shards - 1) / shards
+	}
+	d.Init.Seed += uint64(first) // rows are numbered in their shard
+	if spec.Dynamic {
+		d.Init.Seed = spec.Init.Seed // and by their keys here
+	}
+	return d
+}
+
 // layout decides the shards of a variable; those of one that exists stay.
 func (c *client) layout(spec parameters.Spec, existing *parameters.Variable) (*parameters.Variable, []protocol.Definition, error) {
 	if spec.Name == "" {
@@ -250,20 +282,9 @@ func (c *client) layout(spec parameters.Spec, existing *parameters.Variable) (*p
 		inner = inner[1:]
 	}
 	v.Width = inner.Size()
-	var parts []partitioners.Shard
-	var err error
-	if spec.Dynamic { // a shard on each server
-		for i := range c.links {
-			parts = append(parts, partitioners.Shard{Name: spec.Name + "/part_" + strconv.Itoa(i)})
-		}
-	} else {
-		cut := c.s.VariablePartitioner
-		if spec.Constraint.AcrossRows() {
-			cut = nil // the lengths of columns depend on all rows
-		}
-		if parts, err = partitioners.Cut(cut, spec.Name, spec.Shape, 4); err != nil {
-			return nil, nil, err
-		}
+	parts, err := c.cut(spec)
+	if err != nil {
+		return nil, nil, err
 	}
 	if existing != nil {
 		if !existing.Shape.Equal(spec.Shape) || existing.Dynamic != spec.Dynamic {
@@ -294,15 +315,7 @@ func (c *client) layout(spec parameters.Spec, existing *parameters.Variable) (*p
 			first = i
 		}
 		v.Shards = append(v.Shards, parameters.Shard{First: first, Rows: p.Rows, Server: server})
-		d := protocol.Definition{Name: p.Name, Variable: spec.Name, Shape: formatShape(spec.Shape), First: first, Rows: p.Rows, Width: v.Width, Rule: spec.Rule, Constraint: spec.Constraint, Init: spec.Init,
-			Dynamic: spec.Dynamic, MaxAge: spec.MaxAge, Policy: spec.Policy, Text: spec.Text}
-		if spec.MaxRows > 0 {
-			d.MaxRows = (spec.MaxRows + len(parts) - 1) / len(parts)
-		}
-		d.Init.Seed += uint64(first) // rows are numbered in their shard
-		if spec.Dynamic {
-			d.Init.Seed = spec.Init.Seed // and by their keys here
-		}
+		d := definition(spec, p, first, v.Width, len(parts))
 		if err := d.Check(); err != nil {
 			return nil, nil, err
 		}
@@ -317,7 +330,8 @@ func shardOf(key int64, shards int) int {
 	return int((h >> 32) % uint64(shards))
 }
 
-// split gives the rows of ids to the shards: places lists for each shard which of ids are its own, local the ids that the shard knows them by.
+// split gives the rows of ids to the shards: places lists for each shard which of ids are its own, local the ids that
+// the shard knows them by.
 func split(v *parameters.Variable, ids []int64) (places [][]int32, local [][]int64, err error) {
 	for i := 1; i < len(ids); i++ {
 		if ids[i-1] >= ids[i] {

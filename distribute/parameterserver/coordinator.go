@@ -341,8 +341,8 @@ func (c *coordinator) feed(ctx context.Context, stream grpc.ClientStream, w prot
 	}
 }
 
-// views is a message with the servers' views where they have changed since a worker was told, so that no closure reads from a server that answers for
-// nothing any more.
+// views is a message with the servers' views where they have changed since a worker was told, so that no closure reads
+// from a server that answers for nothing any more.
 func (c *coordinator) views(told *int) []byte {
 	if c.client.routes == nil {
 		return nil

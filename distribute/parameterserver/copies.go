@@ -18,9 +18,10 @@ type Copies struct {
 	Complete        bool // both copies are there and have everything: either server may be stopped
 }
 
-// FindCopies asks the servers of a job with [Options].Replicas 2 where copies are, in the order of the servers. The loss of a server is the end of the job
-// where copies are not complete, so look here before you stop one, for a new program or another machine; a server that does not answer within
-// Options.Deadline counts as lost. The process that asks takes no part in the job: Options need a Resolver that knows the cluster, and the job's Security.
+// FindCopies asks the servers of a job with [Options].Replicas 2 where copies are, in the order of the servers. The
+// loss of a server is the end of the job where copies are not complete, so look here before you stop one, for a new
+// program or another machine; a server that does not answer within Options.Deadline counts as lost. The process that
+// asks takes no part in the job: Options need a Resolver that knows the cluster, and the job's Security.
 func FindCopies(ctx context.Context, o Options) ([]Copies, error) {
 	s, err := o.resolve()
 	if err != nil {

@@ -131,7 +131,8 @@ func TestPortInUse(t *testing.T) {
 	require.ErrorContains(t, err, "worker:0 cannot listen on its address: listen tcp "+address)
 }
 
-// TestStrangers: what comes from another job, another version or somebody without the secret is refused, and the job goes on.
+// TestStrangers: what comes from another job, another version or somebody without the secret is refused, and the job
+// goes on.
 func TestStrangers(t *testing.T) {
 	secret := collective.NewSecret()
 	c := newCluster(t, 1, 1, func(o *parameterserver.Options) {
@@ -175,7 +176,8 @@ func TestStrangers(t *testing.T) {
 // killed is how often a worker dies in TestThousandKills: make chaos-ps lets it be a thousand times.
 var killed = flag.Int("kills", 150, "deaths of a worker in TestThousandKills")
 
-// TestThousandKills: a worker dies again and again, most of the time in the middle of closures, and each closure counts once on each server.
+// TestThousandKills: a worker dies again and again, most of the time in the middle of closures, and each closure counts
+// once on each server.
 func TestThousandKills(t *testing.T) {
 	kills := *killed
 	if testing.Short() {

@@ -11,7 +11,8 @@ import (
 	"github.com/gokeras/gokeras/distribute/partitioners"
 )
 
-// All processes of a job run this, each with its own TF_CONFIG. With Replicas each variable lies on two servers, of which one may be lost.
+// All processes of a job run this, each with its own TF_CONFIG. With Replicas each variable lies on two servers, of
+// which one may be lost.
 func ExampleRunStrategy() {
 	options := parameterserver.Options{
 		VariablePartitioner: partitioners.MinSize{MinShardBytes: 256 << 10, MaxShards: 3},

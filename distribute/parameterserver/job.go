@@ -21,8 +21,8 @@ type job struct {
 	worker      *worker      // nil: the coordinator
 }
 
-// Join enters a job as its coordinator or as one of its workers. The coordinator waits until all servers answer, and takes over from an earlier
-// coordinator: variables on the servers stay. A worker takes closures from then on.
+// Join enters a job as its coordinator or as one of its workers. The coordinator waits until all servers answer, and
+// takes over from an earlier coordinator: variables on the servers stay. A worker takes closures from then on.
 func Join(ctx context.Context, o Options) (parameters.Job, error) {
 	s, err := o.resolve()
 	if err != nil {
@@ -214,8 +214,8 @@ func (j *job) Close() error {
 	return errors.Join(err, j.client.close())
 }
 
-// Run is the main function of a program that all tasks run: parameter servers serve until the job is over, and the others run the program with the
-// job, which is closed when it returns. A coordinator that fails ends the job too.
+// Run is the main function of a program that all tasks run: parameter servers serve until the job is over, and the
+// others run the program with the job, which is closed when it returns. A coordinator that fails ends the job too.
 func Run(ctx context.Context, o Options, program func(ctx context.Context, job parameters.Job) error) error {
 	s, err := o.resolve()
 	if err != nil {

@@ -222,7 +222,8 @@ func TestFailingClosure(t *testing.T) {
 	require.ErrorContains(t, j.Join(t.Context()), "it panicked: oh")
 }
 
-// TestServerComesBack: a server that is killed, again and again, comes back with everything, and no closure is applied twice or lost.
+// TestServerComesBack: a server that is killed, again and again, comes back with everything, and no closure is applied
+// twice or lost.
 func TestServerComesBack(t *testing.T) {
 	c := newCluster(t, 3, 2, func(o *parameterserver.Options) {
 		o.LogBytes = 2000 // many snapshots
@@ -261,7 +262,8 @@ func TestServerWithoutItsState(t *testing.T) {
 	require.ErrorContains(t, err, "ps:0 at 127.0.0.1:")
 }
 
-// TestNewCoordinatorWithoutState: a coordinator that takes over does not begin anew where one of the servers has lost what it had.
+// TestNewCoordinatorWithoutState: a coordinator that takes over does not begin anew where one of the servers has lost
+// what it had.
 func TestNewCoordinatorWithoutState(t *testing.T) {
 	c := newCluster(t, 1, 2, func(o *parameterserver.Options) { o.VariablePartitioner = partitioners.FixedShards{Shards: 2} })
 	_, _, err := c.coordinate().Create(t.Context(), parameters.Spec{Name: "v", Shape: ir.Shape{2}})
@@ -274,7 +276,8 @@ func TestNewCoordinatorWithoutState(t *testing.T) {
 	require.ErrorContains(t, err, "ps:1 at 127.0.0.1:")
 }
 
-// TestRoundOnTwoServers: a part of a round that one server has and another has not is computed again of the values that it was computed of.
+// TestRoundOnTwoServers: a part of a round that one server has and another has not is computed again of the values that
+// it was computed of.
 func TestRoundOnTwoServers(t *testing.T) {
 	c := newCluster(t, 2, 2, func(o *parameterserver.Options) { o.VariablePartitioner = partitioners.FixedShards{Shards: 2} })
 	j := c.coordinate()
@@ -341,7 +344,8 @@ func (c *testCluster) coordinateless() parameters.Job {
 	return j
 }
 
-// TestCoordinatorComesBack: a new coordinator finds the variables, and what the old one still had under way counts once or not at all.
+// TestCoordinatorComesBack: a new coordinator finds the variables, and what the old one still had under way counts once
+// or not at all.
 func TestCoordinatorComesBack(t *testing.T) {
 	c := newCluster(t, 2, 2, nil)
 	j := c.coordinate()

@@ -15,7 +15,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestLanes: large messages lie in shared memory, which is used again, and go over the network where the server cannot map it, or was lost meanwhile.
+// TestLanes: large messages lie in shared memory, which is used again, and go over the network where the server cannot
+// map it, or was lost meanwhile.
 func TestLanes(t *testing.T) {
 	spec := clustertest.Jobs(t, map[string]int{"worker": 1, "ps": 1})
 	options := func(task *cluster.Task) Options {

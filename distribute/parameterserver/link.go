@@ -17,7 +17,8 @@ import (
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
 )
 
-// link is the way to one server. Every call may be repeated, so it is, until the server answers or has been lost for too long.
+// link is the way to one server. Every call may be repeated, so it is, until the server answers or has been lost for
+// too long.
 type link struct {
 	s        *settings
 	member   cluster.Member
@@ -56,8 +57,8 @@ func (l *link) invoke(ctx context.Context, method string, request []byte) ([]byt
 	return out.data, err
 }
 
-// exchange is call for large messages: build writes the request, of about size bytes; answer is how many come back. What the reader gives is good until done is
-// called.
+// exchange is call for large messages: build writes the request, of about size bytes; answer is how many come back.
+// What the reader gives is good until done is called.
 func (l *link) exchange(ctx context.Context, method string, size, answer int, build func(*protocol.Writer), patience time.Duration) (r *protocol.Reader, done func(), err error) {
 	var w protocol.Writer
 	size = (size + laneSlack) &^ 63

@@ -16,8 +16,8 @@ import (
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
 )
 
-// store keeps a server's state in files: snapshot-N, and log-N with the commands since. A record of the log is a header of its length and checksum
-// and a command. The last record may be torn; it was not acknowledged then.
+// store keeps a server's state in files: snapshot-N, and log-N with the commands since. A record of the log is a header
+// of its length and checksum and a command. The last record may be torn; it was not acknowledged then.
 type store struct {
 	directory string
 	sync      bool

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openMapped returns the bytes of a file, which are read when they are needed: a snapshot of tables that are larger than memory does not lie in it as a whole.
+// openMapped returns the bytes of a file, which are read when they are needed: a snapshot of tables that are larger
+// than memory does not lie in it as a whole.
 func openMapped(path string) (b []byte, done func() error, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -18,16 +18,19 @@ import (
 	"github.com/gokeras/gokeras/distribute/partitioners"
 )
 
-// DirectoryVariable names the environment variable with a folder in which servers keep their variables where Options.Directory is "".
+// DirectoryVariable names the environment variable with a folder in which servers keep their variables where
+// Options.Directory is "".
 const DirectoryVariable = "KERAS_PS_DIRECTORY"
 
-// ReplicasVariable names the environment variable with the number of copies of each variable where Options.Replicas is 0, as keras launch --replicas sets it.
+// ReplicasVariable names the environment variable with the number of copies of each variable where Options.Replicas is
+// 0, as keras launch --replicas sets it.
 const ReplicasVariable = "KERAS_PS_REPLICAS"
 
-// Options configure a process of a parameter server job. The zero value reads TF_CONFIG. All processes need the same Job, Security and timing.
+// Options configure a process of a parameter server job. The zero value reads TF_CONFIG. All processes need the same
+// Job, Security and timing.
 type Options struct {
-	// Resolver says who takes part and who this process is; nil is &cluster.TFConfig{}. There must be at least one "ps" and one "worker", and at
-	// most one "chief", which is the coordinator.
+	// Resolver says who takes part and who this process is; nil is &cluster.TFConfig{}. There must be at least one "ps"
+	// and one "worker", and at most one "chief", which is the coordinator.
 	Resolver cluster.Resolver
 	// VariablePartitioner says into how many shards variables are cut; nil leaves them whole.
 	VariablePartitioner partitioners.Partitioner
@@ -48,24 +51,27 @@ type Options struct {
 	// Listener takes the connections of this process; nil listens on its address.
 	Listener net.Listener
 
-	// Directory is where a server keeps snapshots and a log of updates, so that it comes back with all that it acknowledged. "" is the folder of
-	// the task ("ps-0") in that which [DirectoryVariable] names, as keras launch sets it. Without both nothing is kept: the variables are lost with
-	// the process, and the job ends.
+	// Directory is where a server keeps snapshots and a log of updates, so that it comes back with all that it
+	// acknowledged. "" is the folder of the task ("ps-0") in that which [DirectoryVariable] names, as keras launch sets
+	// it. Without both nothing is kept: the variables are lost with the process, and the job ends.
 	Directory string
-	// LogBytes is the size of the log at which a snapshot takes its place; 0 is 256 MiB, or twice the memory of the variables if that is more.
+	// LogBytes is the size of the log at which a snapshot takes its place; 0 is 256 MiB, or twice the memory of the
+	// variables if that is more.
 	LogBytes int64
-	// SyncWrites makes every update durable before it is acknowledged. Otherwise what is acknowledged outlives the process, but not a crash of
-	// the machine.
+	// SyncWrites makes every update durable before it is acknowledged. Otherwise what is acknowledged outlives the
+	// process, but not a crash of the machine.
 	SyncWrites bool
-	// Replicas is how many servers hold each variable, 1 or 2; 0 is what [ReplicasVariable] says, or else 1. With 2 an update is acknowledged when both have it, and when one is lost
-	// the other answers at once; a server that comes back is given a copy again. Copies lie in memory: such servers use no Directory, and the loss of both
-	// copies ends the job.
+	// Replicas is how many servers hold each variable, 1 or 2; 0 is what [ReplicasVariable] says, or else 1. With 2 an
+	// update is acknowledged when both have it, and when one is lost the other answers at once; a server that comes
+	// back is given a copy again. Copies lie in memory: such servers use no Directory, and the loss of both copies ends
+	// the job.
 	Replicas int
 	// MaxBytes bounds the variables and optimizer state that a server holds; 0 is half of the machine's memory.
 	MaxBytes int
 
-	// TableMemory is how many bytes of each dynamic table a server holds in memory, about; rows that were not used for a while are put on disk, below
-	// Directory or with temporary files. It needs a program that imports distribute/tables/disk. 0: all rows are in memory.
+	// TableMemory is how many bytes of each dynamic table a server holds in memory, about; rows that were not used for
+	// a while are put on disk, below Directory or with temporary files. It needs a program that imports
+	// distribute/tables/disk. 0: all rows are in memory.
 	TableMemory int
 
 	// Deadline is the silence after which a worker or server counts as lost; 0 is 5 s.
@@ -84,13 +90,14 @@ type Options struct {
 type Consistency struct {
 	// Staleness k lets a closure start only when all have ended that were scheduled k or more before it. 0: no bound.
 	Staleness int
-	// Synchronous makes Fit train in rounds of one closure for each worker: their gradients are of the same values, and are applied as one, the
-	// mean. The result does not depend on which worker computes what, so that a run with faults ends with the bits of one without.
+	// Synchronous makes Fit train in rounds of one closure for each worker: their gradients are of the same values, and
+	// are applied as one, the mean. The result does not depend on which worker computes what, so that a run with faults
+	// ends with the bits of one without.
 	Synchronous bool
 	// Replicas is the number of closures of a round; 0 is the number of workers.
 	Replicas int
-	// Backups is how many closures more than needed are started in a round; what comes last is left out, so that nobody waits for slow workers.
-	// The result then depends on who comes first.
+	// Backups is how many closures more than needed are started in a round; what comes last is left out, so that nobody
+	// waits for slow workers. The result then depends on who comes first.
 	Backups int
 }
 
@@ -140,33 +147,56 @@ func (o Options) resolve() (*settings, error) {
 	if err := o.Consistency.check(); err != nil {
 		return nil, err
 	}
+	if err := s.resolveReplicas(); err != nil {
+		return nil, err
+	}
+	if s.TableMemory > 0 && s.task.Type == cluster.ParameterServer && !protocol.CanSpill() {
+		return nil, fmt.Errorf("parameterserver: Options.TableMemory: %w", protocol.ErrNoSpill)
+	}
+	if err := s.resolveDefaults(); err != nil {
+		return nil, err
+	}
+	h := fnv.New64a()
+	_, _ = fmt.Fprintf(h, "%s\x00%v", s.Job, s.spec) // hashes do not fail
+	if s.Replicas > 1 {
+		_, _ = fmt.Fprintf(h, "\x00%d", s.Replicas)
+	}
+	s.job = h.Sum64()
+	return s, nil
+}
+
+// resolveReplicas finds out where a server keeps its variables: in a folder, or in the memory of two servers.
+func (s *settings) resolveReplicas() (err error) {
+	named := s.Directory != "" // and not by the environment
 	if root := os.Getenv(DirectoryVariable); s.Directory == "" && root != "" && s.task.Type == cluster.ParameterServer {
 		s.Directory = filepath.Join(root, fmt.Sprintf("ps-%d", s.task.Index))
 	}
 	if text := os.Getenv(ReplicasVariable); s.Replicas == 0 && text != "" {
 		if s.Replicas, err = strconv.Atoi(text); err != nil {
-			return nil, fmt.Errorf("parameterserver: the environment variable %s is %q; expected 1 or 2", ReplicasVariable, text)
+			return fmt.Errorf("parameterserver: the environment variable %s is %q; expected 1 or 2", ReplicasVariable, text)
 		}
 	}
 	switch {
 	case s.Replicas < 0 || s.Replicas > 2:
-		return nil, fmt.Errorf("parameterserver: Options.Replicas is %d; expected 1 or 2", s.Replicas)
+		return fmt.Errorf("parameterserver: Options.Replicas is %d; expected 1 or 2", s.Replicas)
 	case s.Replicas == 2 && len(s.servers) < 2:
-		return nil, errors.New("parameterserver: Options.Replicas is 2 and there is one parameter server; start at least two")
-	case s.Replicas == 2 && (o.Directory != "" || s.TableMemory > 0):
-		return nil, errors.New("parameterserver: Options.Replicas 2 keeps variables in the memory of two servers; leave out Directory and TableMemory")
+		return errors.New("parameterserver: Options.Replicas is 2 and there is one parameter server; start at least two")
+	case s.Replicas == 2 && (named || s.TableMemory > 0):
+		return errors.New("parameterserver: Options.Replicas 2 keeps variables in the memory of two servers; leave out Directory and TableMemory")
 	case s.Replicas == 2:
 		s.Directory = ""
 	}
-	if s.TableMemory > 0 && s.task.Type == cluster.ParameterServer && !protocol.CanSpill() {
-		return nil, fmt.Errorf("parameterserver: Options.TableMemory: %w", protocol.ErrNoSpill)
-	}
+	return nil
+}
+
+// resolveDefaults fills in what is zero.
+func (s *settings) resolveDefaults() error {
 	defaults(&s.Deadline, 5*time.Second)
 	defaults(&s.ServerTimeout, time.Minute)
 	defaults(&s.JoinTimeout, 5*time.Minute)
 	defaults(&s.InFlight, 2)
 	if s.Deadline < 10*time.Millisecond || s.ServerTimeout < 0 || s.JoinTimeout < 0 || s.InFlight < 1 || s.LogBytes < 0 || s.MaxBytes < 0 || s.TableMemory < 0 {
-		return nil, fmt.Errorf("parameterserver: Deadline %v must be at least 10ms, InFlight %d at least 1, and ServerTimeout %v, JoinTimeout %v, LogBytes, MaxBytes and TableMemory not negative",
+		return fmt.Errorf("parameterserver: Deadline %v must be at least 10ms, InFlight %d at least 1, and ServerTimeout %v, JoinTimeout %v, LogBytes, MaxBytes and TableMemory not negative",
 			s.Deadline, s.InFlight, s.ServerTimeout, s.JoinTimeout)
 	}
 	if s.Placement == nil {
@@ -178,13 +208,7 @@ func (o Options) resolve() (*settings, error) {
 	if s.Consistency.Synchronous && s.Consistency.Replicas == 0 {
 		s.Consistency.Replicas = len(s.workers)
 	}
-	h := fnv.New64a()
-	_, _ = fmt.Fprintf(h, "%s\x00%v", s.Job, s.spec) // hashes do not fail
-	if s.Replicas > 1 {
-		_, _ = fmt.Fprintf(h, "\x00%d", s.Replicas)
-	}
-	s.job = h.Sum64()
-	return s, nil
+	return nil
 }
 
 func defaults[T int | time.Duration](field *T, value T) {

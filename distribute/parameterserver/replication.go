@@ -16,8 +16,8 @@ import (
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
 )
 
-// With Options.Replicas 2 a server process holds two copies of tables: of group i, which is its own, and of the group before. Each is a Server of its own
-// behind the same port. See protocol.Replica for who answers.
+// With Options.Replicas 2 a server process holds two copies of tables: of group i, which is its own, and of the group
+// before. Each is a Server of its own behind the same port. See protocol.Replica for who answers.
 
 const (
 	keyView      = "gokeras-view-bin"

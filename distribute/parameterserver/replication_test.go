@@ -16,7 +16,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// replicated has a long deadline: a server that is only slow on a busy machine, and the other copy killed meanwhile, would be the loss of both.
+// replicated has a long deadline: a server that is only slow on a busy machine, and the other copy killed meanwhile,
+// would be the loss of both.
 func replicated(o *parameterserver.Options) {
 	o.Replicas, o.VariablePartitioner, o.ServerTimeout, o.Deadline = 2, partitioners.FixedShards{Shards: 2}, time.Minute, 8*time.Second
 }
@@ -27,8 +28,8 @@ func (c *testCluster) doubled() {
 	require.Eventually(c.t, func() bool { return parameterserver.Doubled(c.servers) }, 2*time.Minute, 5*time.Millisecond)
 }
 
-// TestReplicas: with two copies of each variable a lost server is replaced by the other, one that comes back is given a copy, and then the other one may go;
-// a new coordinator finds what there is. Every closure counts once.
+// TestReplicas: with two copies of each variable a lost server is replaced by the other, one that comes back is given a
+// copy, and then the other one may go; a new coordinator finds what there is. Every closure counts once.
 func TestReplicas(t *testing.T) {
 	const rows = 40
 	c := newCluster(t, 2, 2, replicated)

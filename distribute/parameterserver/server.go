@@ -50,7 +50,8 @@ type Server struct {
 	queue                                                              atomic.Int64
 }
 
-// NewServer opens a parameter server: it reads what Directory has of an earlier run, and takes connections once Serve is called.
+// NewServer opens a parameter server: it reads what Directory has of an earlier run, and takes connections once Serve
+// is called.
 func NewServer(o Options) (*Server, error) {
 	s, err := o.resolve()
 	if err != nil {
@@ -318,7 +319,8 @@ func (s *Server) count(c protocol.Command, bytes int, reply protocol.Reply) {
 	}
 }
 
-// read answers with values: for each table asked for its version, step and rows, or no rows where the caller has this version.
+// read answers with values: for each table asked for its version, step and rows, or no rows where the caller has this
+// version.
 func (s *Server) read(w *protocol.Writer, b []byte) error {
 	r := protocol.NewReader(b)
 	n := r.Int()

@@ -9,8 +9,9 @@ import (
 	"github.com/gokeras/gokeras/distribute/parameters"
 )
 
-// NewStrategy joins a job and returns its strategy, for the coordinator and the workers; see [Join]. Close it when training is done: the
-// coordinator's Close ends the job. Servers call [Serve]; a program that all tasks run calls [RunStrategy].
+// NewStrategy joins a job and returns its strategy, for the coordinator and the workers; see [Join]. Close it when
+// training is done: the coordinator's Close ends the job. Servers call [Serve]; a program that all tasks run calls
+// [RunStrategy].
 func NewStrategy(ctx context.Context, o Options) (*distribute.ParameterServerStrategy, error) {
 	job, err := Join(ctx, o)
 	if err != nil {
@@ -23,8 +24,8 @@ func NewStrategy(ctx context.Context, o Options) (*distribute.ParameterServerStr
 	return s, nil
 }
 
-// RunStrategy is the main function of a program that all tasks run: parameter servers serve until the job is over; the others run the program with
-// the strategy, which is closed when it returns.
+// RunStrategy is the main function of a program that all tasks run: parameter servers serve until the job is over; the
+// others run the program with the strategy, which is closed when it returns.
 //
 //	err := parameterserver.RunStrategy(ctx, parameterserver.Options{}, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
 //		model, err := keras.NewSequential(layers, distribute.Scope(s))

@@ -321,7 +321,8 @@ func (c *client) settle(ctx context.Context, term uint64, round protocol.Settled
 	})
 }
 
-// agree settles the round that an earlier coordinator was settling when it died, and returns the last one that all servers have applied.
+// agree settles the round that an earlier coordinator was settling when it died, and returns the last one that all
+// servers have applied.
 func (c *client) agree(ctx context.Context, term uint64) (uint64, error) {
 	all, err := c.survey(ctx, c.s.ServerTimeout)
 	if err != nil {

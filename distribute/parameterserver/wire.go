@@ -110,8 +110,9 @@ func (s *settings) listen(address string) (net.Listener, error) {
 	}
 }
 
-// portPatience is how long a process that is started again tries to open its port: its predecessor may be about to end, and who calls a port of this
-// machine where nobody listens can, for a moment, have been given that very port for its own end.
+// portPatience is how long a process that is started again tries to open its port: its predecessor may be about to end,
+// and who calls a port of this machine where nobody listens can, for a moment, have been given that very port for its
+// own end.
 const portPatience = 3 * time.Second
 
 func (s *settings) dial(address string) (*grpc.ClientConn, error) {

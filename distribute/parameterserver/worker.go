@@ -234,7 +234,8 @@ func (v *visit) run(id protocol.ClosureID, low uint64, c *parameters.Closure) {
 	v.answer(out.B)
 }
 
-// answer sends a result, together with those that come while another one is being sent. Where it does not arrive, the closure is sent again.
+// answer sends a result, together with those that come while another one is being sent. Where it does not arrive, the
+// closure is sent again.
 func (v *visit) answer(result []byte) {
 	v.results.Lock()
 	v.waiting = append(v.waiting, result...)

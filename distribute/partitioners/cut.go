@@ -13,9 +13,10 @@ type Shard struct {
 	First, Rows int
 }
 
-// Cut asks a partitioner about a variable and returns its shards, in order: k = min(parts, rows) of them, of ⌊rows/k⌋ rows each and one more in
-// each of the first rows mod k. Scalars, variables without rows and those of one part stay whole, and so does everything without a partitioner. A
-// partitioner that panics or whose answer makes no sense is an error.
+// Cut asks a partitioner about a variable and returns its shards, in order: k = min(parts, rows) of them, of ⌊rows/k⌋
+// rows each and one more in each of the first rows mod k. Scalars, variables without rows and those of one part stay
+// whole, and so does everything without a partitioner. A partitioner that panics or whose answer makes no sense is an
+// error.
 func Cut(p Partitioner, name string, shape ir.Shape, elementBytes int) ([]Shard, error) {
 	if len(shape) == 0 {
 		return []Shard{{Name: name, Rows: 1}}, nil

@@ -1,8 +1,9 @@
-// Package partitioners says into how many shards the variables of a parameter server strategy are cut, as tf.distribute.experimental.partitioners
-// does.
+// Package partitioners says into how many shards the variables of a parameter server strategy are cut, as
+// tf.distribute.experimental.partitioners does.
 //
-// A partitioner is asked once for each variable that is made. It answers with the number of parts along each axis; variables are cut along axis 0
-// only, so that a shard is a range of rows. [Cut] turns the answer into the rows of each shard.
+// A partitioner is asked once for each variable that is made. It answers with the number of parts along each axis;
+// variables are cut along axis 0 only, so that a shard is a range of rows. [Cut] turns the answer into the rows of each
+// shard.
 package partitioners
 
 import (
@@ -14,8 +15,9 @@ import (
 
 // Partitioner says into how many parts a variable is cut.
 type Partitioner interface {
-	// Partition returns the number of parts along each axis of a variable of the given shape, whose elements take elementBytes each. The
-	// strategies accept lists of at most the rank in which only the first number may differ from 1.
+	// Partition returns the number of parts along each axis of a variable of the given shape, whose elements take
+	// elementBytes each. The strategies accept lists of at most the rank in which only the first number may differ from
+	// 1.
 	Partition(shape ir.Shape, elementBytes int) ([]int, error)
 }
 
@@ -46,7 +48,8 @@ func (p FixedShards) Partition(shape ir.Shape, _ int) ([]int, error) {
 	return parts, nil
 }
 
-// MinSize cuts a variable into as many shards as keep each at MinShardBytes or more (but for rounding), at most MaxShards:
+// MinSize cuts a variable into as many shards as keep each at MinShardBytes or more (but for rounding), at most
+// MaxShards:
 //
 //	parts = min(⌈bytes / MinShardBytes⌉, MaxShards, rows)
 type MinSize struct {
@@ -76,7 +79,8 @@ func (p MinSize) Partition(shape ir.Shape, elementBytes int) ([]int, error) {
 	return parts, nil
 }
 
-// MaxSize cuts a variable into the fewest shards of which none has more than MaxShardBytes, but at most MaxShards. A shard has at least one row:
+// MaxSize cuts a variable into the fewest shards of which none has more than MaxShardBytes, but at most MaxShards. A
+// shard has at least one row:
 //
 //	parts = min(⌈rows / max(⌊MaxShardBytes / bytes of a row⌋, 1)⌉, MaxShards)
 type MaxSize struct {

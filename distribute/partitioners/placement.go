@@ -1,6 +1,7 @@
 package partitioners
 
-// Placement chooses the parameter server of each shard, in the order in which shards are made. It is used by one goroutine at a time.
+// Placement chooses the parameter server of each shard, in the order in which shards are made. It is used by one
+// goroutine at a time.
 type Placement interface {
 	// Place returns the number of the server, below servers, for a shard of so many bytes.
 	Place(bytes, servers int) int

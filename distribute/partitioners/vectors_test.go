@@ -16,7 +16,8 @@ import (
 
 var call = regexp.MustCompile(`^(?:(\w+)\.)?(Fixed|MinSize|MaxSize)\((.*)\)$`)
 
-// parse makes a partitioner from what the recorded cases call it, "float64.MinSize(64, max_shards=9)", and the bytes of an element.
+// parse makes a partitioner from what the recorded cases call it, "float64.MinSize(64, max_shards=9)", and the bytes of
+// an element.
 func parse(t *testing.T, text string) (partitioners.Partitioner, int) {
 	t.Helper()
 	m := call.FindStringSubmatch(text)

@@ -10,7 +10,8 @@ import (
 	"github.com/gokeras/gokeras/distribute/tables"
 )
 
-// A table of at most three users, whose rows begin with 0 and follow gradients. Rows that were updated longest ago make room for new ones.
+// A table of at most three users, whose rows begin with 0 and follow gradients. Rows that were updated longest ago make
+// room for new ones.
 func Example() {
 	t, err := tables.New(tables.Spec{Name: "users", Width: 2, Rule: parameters.Rule{Kind: parameters.SGD}, MaxRows: 3, Policy: parameters.LeastRecent})
 	if err != nil {
@@ -32,7 +33,8 @@ func Example() {
 	// 3 rows, 2 hit, 0 miss, 2 evicted
 }
 
-// The rows of a table with the state of their optimizer, and what the table has been through, make another one that goes on where this one is.
+// The rows of a table with the state of their optimizer, and what the table has been through, make another one that
+// goes on where this one is.
 func ExampleTable_Put() {
 	spec := tables.Spec{Name: "items", Width: 1, Rule: parameters.Rule{Kind: parameters.SGD, Momentum: 0.9}}
 	one, err := tables.New(spec)
@@ -75,7 +77,8 @@ func ExampleParsePolicy() {
 	// the policy "oldest" is not known; expected "least_frequent" or "least_recent"
 }
 
-// files is a Spill with a file for each row: the interface is small. Programs import distribute/tables/disk, which is fast.
+// files is a Spill with a file for each row: the interface is small. Programs import distribute/tables/disk, which is
+// fast.
 type files struct{ folder string }
 
 func (f files) path(key int64) string { return fmt.Sprintf("%s/%d", f.folder, key) }

@@ -19,14 +19,16 @@ type saved struct {
 	Rates   [][2]float64    `json:"rates,omitempty"`
 }
 
-// Describe returns what a file keeps of the table beside its rows: how rows begin, how they are updated, and how often they have been.
+// Describe returns what a file keeps of the table beside its rows: how rows begin, how they are updated, and how often
+// they have been.
 func (t *Table) Describe() ([]byte, error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return json.Marshal(saved{t.spec.Width, t.spec.Text, t.spec.Init, t.spec.Rule, t.t.Version, t.t.Step, t.t.Rates().Pairs()})
 }
 
-// Restore makes the table what Describe has described, without rows. [Table.Put] with the state that is returned brings these back.
+// Restore makes the table what Describe has described, without rows. [Table.Put] with the state that is returned brings
+// these back.
 func (t *Table) Restore(description []byte) (parameters.TableState, error) {
 	var s saved
 	if err := json.Unmarshal(description, &s); err != nil {

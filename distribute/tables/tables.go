@@ -1,5 +1,6 @@
-// Package tables has tables of rows that grow with their keys, in the memory of the process or, with package distribute/tables/disk, beyond it: what
-// layers.Embedding{Dynamic: true} looks its rows up in. Parameter servers hold the same tables, cut into shards.
+// Package tables has tables of rows that grow with their keys, in the memory of the process or, with package
+// distribute/tables/disk, beyond it: what layers.Embedding{Dynamic: true} looks its rows up in. Parameter servers hold
+// the same tables, cut into shards.
 package tables
 
 import (
@@ -15,7 +16,8 @@ import (
 // Spill holds the rows of a table that are not in memory; see package distribute/tables/disk.
 type Spill = protocol.Spill
 
-// RegisterSpill names what opens a spill: an empty one in a folder of its own below directory, with about as much memory.
+// RegisterSpill names what opens a spill: an empty one in a folder of its own below directory, with about as much
+// memory.
 func RegisterSpill(open func(directory string, memory int) (Spill, error)) {
 	protocol.RegisterSpill(open)
 }
@@ -74,8 +76,8 @@ func (t *Table) Spec() Spec {
 	return t.spec
 }
 
-// Lookup returns the rows of keys, which must be increasing, each once; see parameters.Distinct. A key without a row has its first value; that makes no
-// row.
+// Lookup returns the rows of keys, which must be increasing, each once; see parameters.Distinct. A key without a row
+// has its first value; that makes no row.
 func (t *Table) Lookup(keys []int64) ([]float32, error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -85,8 +87,8 @@ func (t *Table) Lookup(keys []int64) ([]float32, error) {
 	return t.t.Read(nil, keys)
 }
 
-// Gradient updates the rows of keys, which must be increasing, each once, from their gradients. names are the texts of the keys of a table with text
-// keys, nil otherwise. Keys without a row get one.
+// Gradient updates the rows of keys, which must be increasing, each once, from their gradients. names are the texts of
+// the keys of a table with text keys, nil otherwise. Keys without a row get one.
 func (t *Table) Gradient(rate float64, keys []int64, names []string, rows []float32) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

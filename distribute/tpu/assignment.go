@@ -27,7 +27,8 @@ type AssignmentOptions struct {
 	Order    DeviceOrder
 }
 
-// DeviceAssignment says which core of a topology each logical core of each replica is: tf.tpu.experimental.DeviceAssignment.
+// DeviceAssignment says which core of a topology each logical core of each replica is:
+// tf.tpu.experimental.DeviceAssignment.
 type DeviceAssignment struct {
 	topology *Topology
 	cores    [][]Coordinates // by replica and logical core
@@ -59,8 +60,8 @@ func NewDeviceAssignment(t *Topology, cores [][]Coordinates) (*DeviceAssignment,
 	return &DeviceAssignment{t, cores}, nil
 }
 
-// AssignDevices chooses a compact block of cores for each replica: tf.tpu.experimental.DeviceAssignment.build. A topology in which they do not fit
-// is an error.
+// AssignDevices chooses a compact block of cores for each replica: tf.tpu.experimental.DeviceAssignment.build. A
+// topology in which they do not fit is an error.
 func AssignDevices(t *Topology, o AssignmentOptions) (*DeviceAssignment, error) {
 	if t == nil {
 		return nil, fmt.Errorf("tpu: a device assignment needs a topology; InitializeSystem returns one")
@@ -140,8 +141,8 @@ func (b *block) fit() error {
 	return nil
 }
 
-// arrange chooses how many replicas lie along each axis, as close to a cube as possible. Short axes come first, as they leave the least choice, and
-// among equals the cores of a chip before its x, y and z.
+// arrange chooses how many replicas lie along each axis, as close to a cube as possible. Short axes come first, as they
+// leave the least choice, and among equals the cores of a chip before its x, y and z.
 func (b *block) arrange() {
 	axes := []int{3, 0, 1, 2}
 	slices.SortStableFunc(axes, func(i, j int) int { return b.counts[i] - b.counts[j] })
@@ -243,7 +244,8 @@ func (a *DeviceAssignment) find(replica, logicalCore int) (task, device int, err
 	return a.topology.DeviceAt(c)
 }
 
-// DeviceName is TensorFlow's name of a logical core of a replica, "/job:worker/task:0/device:TPU:3"; without a job the name begins with the task.
+// DeviceName is TensorFlow's name of a logical core of a replica, "/job:worker/task:0/device:TPU:3"; without a job the
+// name begins with the task.
 func (a *DeviceAssignment) DeviceName(replica, logicalCore int, job string) (string, error) {
 	task, device, err := a.find(replica, logicalCore)
 	return fmt.Sprintf("%s/device:TPU:%d", taskName(job, task), device), err

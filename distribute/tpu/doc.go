@@ -1,4 +1,5 @@
-// Package tpu runs a strategy on the cores of a TPU, or on the devices of another PJRT plugin: tf.distribute.TPUStrategy.
+// Package tpu runs a strategy on the cores of a TPU, or on the devices of another PJRT plugin:
+// tf.distribute.TPUStrategy.
 //
 //	import _ "github.com/gokeras/gokeras/kernels/pjrt" // the devices "tpu:0", "tpu:1", ...
 //
@@ -8,9 +9,10 @@
 //	strategy, err := tpu.NewStrategy(ctx, tpu.Options{Resolver: resolver, Topology: topology})
 //	model, err := keras.NewSequential(layers, distribute.Scope(strategy))
 //
-// NewStrategy alone does all three. Each core is a replica. All replicas run one compiled program, in which the cores sum the gradients
-// themselves; shapes are static, and a short batch is filled up with rows that count nowhere. There is no server on the TPU's host: the
-// program that calls this package runs there.
+// NewStrategy alone does all three. Each core is a replica. All replicas run one compiled program, in which the cores
+// sum the gradients themselves; shapes are static, and a short batch is filled up with rows that count nowhere. There
+// is no server on the TPU's host: the program that calls this package runs there.
 //
-// A TPU of several hosts is not supported yet. The package was proved on XLA's plugin for CPUs and compiled for TPUs; it has not run on one.
+// A TPU of several hosts is not supported yet. The package was proved on XLA's plugin for CPUs and compiled for TPUs;
+// it has not run on one.
 package tpu

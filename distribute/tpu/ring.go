@@ -1,7 +1,7 @@
 package tpu
 
-// ring orders the chips of a mesh so that each is beside the one before and the last beside the first. Axes of odd length have no such order;
-// there the chips follow row by row.
+// ring orders the chips of a mesh so that each is beside the one before and the last beside the first. Axes of odd
+// length have no such order; there the chips follow row by row.
 func ring(x, y, z int) [][3]int {
 	odd := func(n int) bool { return n > 1 && n%2 != 0 }
 	var all [][3]int
@@ -40,7 +40,8 @@ func ring(x, y, z int) [][3]int {
 	return all
 }
 
-// open is a ring through a plane of even lengths, without its corner (0, 0): rows to and fro beside the first column, which leads back.
+// open is a ring through a plane of even lengths, without its corner (0, 0): rows to and fro beside the first column,
+// which leads back.
 func open(width, height int, at func(i, j int) [3]int) [][3]int {
 	var all [][3]int
 	for j := 0; j < height; j += 2 {

@@ -25,16 +25,17 @@ type Options struct {
 	SameRandomNumbers bool
 }
 
-// Strategy is tf.distribute.TPUStrategy: one replica on each core, synchronous, all in one compiled program. What a model or a loop does under
-// it is what it does under a mirrored strategy; N replicas compute what one computes on the joined batch.
+// Strategy is tf.distribute.TPUStrategy: one replica on each core, synchronous, all in one compiled program. What a
+// model or a loop does under it is what it does under a mirrored strategy; N replicas compute what one computes on the
+// joined batch.
 type Strategy struct {
 	distribute.Strategy
 	resolver   cluster.Resolver
 	assignment *DeviceAssignment
 }
 
-// NewStrategy makes the strategy. Replicas of several cores are not supported: layouts over several devices are those of
-// keras/distribution.
+// NewStrategy makes the strategy. Replicas of several cores are not supported: layouts over several devices are those
+// of keras/distribution.
 func NewStrategy(ctx context.Context, o Options) (*Strategy, error) {
 	if o.DeviceAssignment != nil && o.Topology == nil {
 		o.Topology = o.DeviceAssignment.topology
@@ -94,8 +95,9 @@ func (s *Strategy) DeviceAssignment() *DeviceAssignment { return s.assignment }
 // Topology has the places of the cores.
 func (s *Strategy) Topology() *Topology { return s.assignment.topology }
 
-// AssignToLogicalDevice is where TensorFlow places a tensor on one of the cores of a replica (experimental_assign_to_logical_device). A replica has one
-// core, so the tensor stays where it is, and another number than 0 is an error.
+// AssignToLogicalDevice is where TensorFlow places a tensor on one of the cores of a replica
+// (experimental_assign_to_logical_device). A replica has one core, so the tensor stays where it is, and another number
+// than 0 is an error.
 func (s *Strategy) AssignToLogicalDevice(x *ops.Tensor, logicalCore int) *ops.Tensor {
 	if n := s.assignment.NumCoresPerReplica(); logicalCore < 0 || logicalCore >= n {
 		ops.Failf(x.Graph(), "AssignToLogicalDevice: logical core %d; a replica has %d, counted from 0", logicalCore, n)
@@ -103,8 +105,9 @@ func (s *Strategy) AssignToLogicalDevice(x *ops.Tensor, logicalCore int) *ops.Te
 	return x
 }
 
-// SplitToLogicalDevices is where TensorFlow cuts a tensor over the cores of a replica (experimental_split_to_logical_devices): along axis i in
-// partitions[i] parts. Their product must be the number of cores of a replica, 1.
+// SplitToLogicalDevices is where TensorFlow cuts a tensor over the cores of a replica
+// (experimental_split_to_logical_devices): along axis i in partitions[i] parts. Their product must be the number of
+// cores of a replica, 1.
 func (s *Strategy) SplitToLogicalDevices(x *ops.Tensor, partitions ...int) *ops.Tensor {
 	if len(partitions) != x.Rank() {
 		ops.Failf(x.Graph(), "SplitToLogicalDevices: received %d numbers of parts; expected %d, one for each axis of %v", len(partitions), x.Rank(), x.Shape())
@@ -122,5 +125,6 @@ func (s *Strategy) SplitToLogicalDevices(x *ops.Tensor, partitions ...int) *ops.
 	return x
 }
 
-// ReplicateToLogicalDevices is where TensorFlow copies a tensor to all cores of a replica (experimental_replicate_to_logical_devices).
+// ReplicateToLogicalDevices is where TensorFlow copies a tensor to all cores of a replica
+// (experimental_replicate_to_logical_devices).
 func (s *Strategy) ReplicateToLogicalDevices(x *ops.Tensor) *ops.Tensor { return x }

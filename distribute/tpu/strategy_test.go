@@ -21,7 +21,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// machine is the CPU's backend with the places of a TPU: two chips side by side, of a larger machine, with two cores each.
+// machine is the CPU's backend with the places of a TPU: two chips side by side, of a larger machine, with two cores
+// each.
 type machine struct {
 	kernels.Backend
 	kind  string
@@ -108,7 +109,8 @@ func TestSystemMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "made by hand")
 }
 
-// The resolver's sources: the name "local", addresses, the variables of a TPU virtual machine and of GKE, and the metadata server.
+// The resolver's sources: the name "local", addresses, the variables of a TPU virtual machine and of GKE, and the
+// metadata server.
 func TestClusters(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		values := map[string]string{
@@ -140,7 +142,8 @@ func TestClusters(t *testing.T) {
 	require.ErrorContains(t, tpu.ConnectToCluster(t.Context(), none), "no TPU found")
 }
 
-// A loop of one's own: a step on every core, values that are reduced, and the calls that place tensors on the cores of a replica.
+// A loop of one's own: a step on every core, values that are reduced, and the calls that place tensors on the cores of
+// a replica.
 func TestLoop(t *testing.T) {
 	topology, err := tpu.InitializeSystem(t.Context(), tpu.SystemOptions{DeviceKind: "cpu", Cores: 4})
 	require.NoError(t, err)

@@ -16,15 +16,15 @@ const Kind = "tpu"
 type SystemOptions struct {
 	// Resolver says where the TPU is; nil is the TPU of this machine.
 	Resolver cluster.Resolver
-	// DeviceKind is the kind of the devices; "" is "tpu". With "xla" the cores are the devices of another PJRT plugin, with "cpu" logical ones of the
-	// CPU, for trying a program out.
+	// DeviceKind is the kind of the devices; "" is "tpu". With "xla" the cores are the devices of another PJRT plugin,
+	// with "cpu" logical ones of the CPU, for trying a program out.
 	DeviceKind string
 	// Cores is how many logical devices of "cpu" there are; 0 is 1. Other kinds count their own.
 	Cores int
 }
 
-// ConnectToCluster finds out where the TPU is and whether this process can use it: tf.config.experimental_connect_to_cluster. There is no
-// server to connect to; the program runs on the TPU's host.
+// ConnectToCluster finds out where the TPU is and whether this process can use it:
+// tf.config.experimental_connect_to_cluster. There is no server to connect to; the program runs on the TPU's host.
 func ConnectToCluster(_ context.Context, resolver cluster.Resolver) error {
 	if resolver == nil {
 		return errors.New("tpu: the resolver is nil; use &cluster.TPU{}")
@@ -50,8 +50,9 @@ func ConnectToCluster(_ context.Context, resolver cluster.Resolver) error {
 	return nil
 }
 
-// InitializeSystem opens the TPU and returns the places of its cores: tf.tpu.experimental.initialize_tpu_system. Opening a device takes hold of it
-// for this process. It can be called again; what is open stays open. The end of ctx ends the waiting.
+// InitializeSystem opens the TPU and returns the places of its cores: tf.tpu.experimental.initialize_tpu_system.
+// Opening a device takes hold of it for this process. It can be called again; what is open stays open. The end of ctx
+// ends the waiting.
 func InitializeSystem(ctx context.Context, o SystemOptions) (*Topology, error) {
 	if o.Resolver != nil {
 		if err := ConnectToCluster(ctx, o.Resolver); err != nil {

@@ -21,7 +21,8 @@ type Topology struct {
 // place is which device of which task lies at some coordinates.
 type place struct{ task, device int }
 
-// NewTopology describes a mesh of the given shape, in cores. devices has the coordinates of each device of each task; all tasks have equally many.
+// NewTopology describes a mesh of the given shape, in cores. devices has the coordinates of each device of each task;
+// all tasks have equally many.
 func NewTopology(meshShape Coordinates, devices [][]Coordinates) (*Topology, error) {
 	if slices.Min(meshShape[:]) < 1 {
 		return nil, fmt.Errorf("tpu: the mesh shape is %v; expected four positive numbers, (x, y, z, cores on a chip)", meshShape)

@@ -1,5 +1,5 @@
-// Command custom_loop is the custom training loop of the distributed-training guide: a Dense(1) on 1,000 ones, global batches, binary
-// cross-entropy from logits, and a loss that is averaged over the global batch.
+// Command custom_loop is the custom training loop of the distributed-training guide: a Dense(1) on 1,000 ones, global
+// batches, binary cross-entropy from logits, and a loss that is averaged over the global batch.
 //
 // The strategy is one line: -strategy mirrored, central, one or default. All of them print the same numbers.
 package main
@@ -87,7 +87,7 @@ func run(ctx context.Context, w io.Writer, name string) error {
 			return err
 		}
 		if n++; n%20 == 0 {
-			fmt.Fprintf(w, "step %3d: loss %.4f\n", n, loss.At(0))
+			fmt.Fprintf(w, "step %3d: loss %.4f\n", n, loss.Element(0))
 		}
 	}
 	return nil

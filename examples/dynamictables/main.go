@@ -1,5 +1,5 @@
-// Command dynamictables trains a recommender of two towers on clicks that it makes up. Users and items are strings that nobody has counted: dynamic
-// embeddings make rows for them as they come, in this process, or on parameter servers:
+// Command dynamictables trains a recommender of two towers on clicks that it makes up. Users and items are strings that
+// nobody has counted: dynamic embeddings make rows for them as they come, in this process, or on parameter servers:
 //
 //	go run ./examples/dynamictables
 //	keras launch --ps 2 --workers 2 -- ./dynamictables

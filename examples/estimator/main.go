@@ -1,17 +1,19 @@
 // Command estimator runs the two programs of the Estimator guide.
 //
-// The regressor (-model linear): one numeric column "feats", SGD, a feature [1.] and a label [1.] repeated 1,000 times in batches of 10, and ten
-// steps of training and of evaluation on two replicas. The strategy is one line: -strategy mirrored, central, one or default. A batch is that of
-// one replica, so that two replicas take 20 examples a step; all strategies print the same numbers.
+// The regressor (-model linear): one numeric column "feats", SGD, a feature [1.] and a label [1.] repeated 1,000 times
+// in batches of 10, and ten steps of training and of evaluation on two replicas. The strategy is one line: -strategy
+// mirrored, central, one or default. A batch is that of one replica, so that two replicas take 20 examples a step; all
+// strategies print the same numbers.
 //
-// The classifier of handwritten digits (-model mnist), with a convolutional network of its own in a ModelFn, trained and evaluated in turns.
-// On several workers, with a process beside them that evaluates:
+// The classifier of handwritten digits (-model mnist), with a convolutional network of its own in a ModelFn, trained
+// and evaluated in turns. On several workers, with a process beside them that evaluates:
 //
 //	keras launch -n 2 --evaluator --restarts 3 -- ./estimator -model mnist -strategy multiworker -model-dir DIR
 //
 //	keras launch --ps 2 -n 3 --evaluator -- ./estimator -model mnist -strategy parameterserver -model-dir DIR
 //
-// The chief writes checkpoints and summaries to DIR. A worker that is lost and started again goes on with the others from the latest checkpoint.
+// The chief writes checkpoints and summaries to DIR. A worker that is lost and started again goes on with the others
+// from the latest checkpoint.
 package main
 
 import (
@@ -162,7 +164,7 @@ func linear(ctx context.Context, w io.Writer, strategy distribute.Strategy, dir 
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%-16s %.6f\n", "prediction", prediction["predictions"].Data().([]float32)[0])
+		fmt.Fprintf(w, "%-16s %.6f\n", "prediction", prediction["predictions"].Elements().([]float32)[0])
 		break
 	}
 	return nil

@@ -112,8 +112,8 @@ func latest(t *testing.T, dir string) int {
 	return step
 }
 
-// Two workers train the digits and a third process evaluates what the chief saves. A worker is killed in the middle and started again: all steps are
-// done, the chief alone has written, and the model has learned.
+// Two workers train the digits and a third process evaluates what the chief saves. A worker is killed in the middle and
+// started again: all steps are done, the chief alone has written, and the model has learned.
 func TestWorkers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")
@@ -155,8 +155,9 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestParameterServers trains the digits with variables on two servers, and a process beside them evaluates what the coordinator saves. A worker is killed in
-// the middle and comes back, then the coordinator: all steps are made, once each, and the model has learned.
+// TestParameterServers trains the digits with variables on two servers, and a process beside them evaluates what the
+// coordinator saves. A worker is killed in the middle and comes back, then the coordinator: all steps are made, once
+// each, and the model has learned.
 func TestParameterServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")

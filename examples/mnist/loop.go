@@ -56,7 +56,7 @@ func trainWithLoop(ctx context.Context, f flags, w io.Writer, model *keras.Model
 			if err != nil {
 				return nil, 0, err
 			}
-			sum, steps = sum+total.At(0), steps+1
+			sum, steps = sum+total.Element(0), steps+1
 		}
 		score, err := measure(ctx, strategy, test, accuracy, digits)
 		if err != nil {
@@ -91,5 +91,5 @@ func measure(ctx context.Context, strategy distribute.Strategy, test *distribute
 	if err != nil {
 		return 0, err
 	}
-	return result.At(0), nil
+	return result.Element(0), nil
 }

@@ -123,7 +123,7 @@ func trainWithFit(ctx context.Context, f flags, w io.Writer, model *keras.Model,
 		return nil, 0, err
 	}
 	history, err := model.Fit(ctx, digits.Train.Arrays(), keras.Epochs(f.epochs), keras.BatchSize(f.batchSize),
-		keras.ValidationData(digits.Test.Arrays()), keras.Verbose(1), keras.Output(w))
+		keras.ValidationData(digits.Test.Arrays()), keras.Verbose(1), keras.ProgressOutput(w))
 	if errors.Is(err, context.Canceled) && history != nil && len(history.Epoch) > 0 {
 		fmt.Fprintf(w, "\ninterrupted; going on with the weights of the last step\n")
 		ctx, err = context.WithoutCancel(ctx), nil

@@ -19,8 +19,8 @@ const (
 	weightsFile = "mnist.weights.h5"
 )
 
-// save writes the training curves and the model, and returns the names of the files. A model of a Go type has no configuration that
-// Keras could read, so of that the weights are written.
+// save writes the training curves and the model, and returns the names of the files. A model of a Go type has no
+// configuration that Keras could read, so of that the weights are written.
 func save(dir string, model *keras.Model, history *keras.History) (curves, saved string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", "", err
@@ -43,8 +43,8 @@ func showPredictions(ctx context.Context, w io.Writer, model *keras.Model, test 
 	if err != nil {
 		return err
 	}
-	scores := logits.Data().([]float32)
-	pixels, labels := test.Images.Data().([]uint8), test.Labels.Data().([]uint8)
+	scores := logits.Elements().([]float32)
+	pixels, labels := test.Images.Elements().([]uint8), test.Labels.Elements().([]uint8)
 	for row := 0; row < 28; row += 2 {
 		for i := range n {
 			for column := range 28 {

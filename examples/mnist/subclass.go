@@ -17,7 +17,7 @@ func newResidual(filters int) *residual {
 
 // Call computes relu(x + conv2(conv1(x))).
 func (r *residual) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
-	return ops.Relu(ops.Add(x, r.Conv2.Call(c, r.Conv1.Call(c, x))))
+	return ops.Relu(ops.Add(x, layers.Invoke(r.Conv2, c, layers.Invoke(r.Conv1, c, x))))
 }
 
 // residualNetwork is a model as an ordinary Go type: its fields hold the layers, Call connects them.
@@ -44,9 +44,9 @@ func (m *residualNetwork) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
 	if x.Rank() == 3 {
 		x = ops.ExpandDims(x, -1)
 	}
-	x = m.Stem.Call(c, m.Scale.Call(c, x))
+	x = layers.Invoke(m.Stem, c, layers.Invoke(m.Scale, c, x))
 	for _, block := range m.Blocks {
 		x = block.Call(c, x)
 	}
-	return m.Head.Call(c, m.Pool.Call(c, x))
+	return layers.Invoke(m.Head, c, layers.Invoke(m.Pool, c, x))
 }

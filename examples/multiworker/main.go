@@ -1,5 +1,5 @@
-// Command multiworker trains one model with several processes, on one or many machines. Every worker runs this program; README.md
-// beside it shows how to start them by hand, under Slurm and under Kubernetes.
+// Command multiworker trains one model with several processes, on one or many machines. Every worker runs this program;
+// README.md beside it shows how to start them by hand, under Slurm and under Kubernetes.
 package main
 
 import (
@@ -23,7 +23,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// secretVariable holds a text that all workers share. Beyond the loopback interface they prove with it that they belong together.
+// secretVariable holds a text that all workers share. Beyond the loopback interface they prove with it that they belong
+// together.
 const secretVariable = "KERAS_SECRET"
 
 func main() {

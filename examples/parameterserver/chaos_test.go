@@ -28,8 +28,9 @@ import (
 // faults is the number of faults of TestChaos.
 var faults = flag.Int("faults", 0, "faults in TestChaos; 0: it is not run")
 
-// chaosFlags are those of a task in TestChaos; kind is "asynchronous N" or "synchronous N", with the number of epochs, and "2 copies" behind it where each
-// variable lies on two servers. There are more examples than pairs of users and items, so that the noise is not learnt by heart and the loss has a floor.
+// chaosFlags are those of a task in TestChaos; kind is "asynchronous N" or "synchronous N", with the number of epochs,
+// and "2 copies" behind it where each variable lies on two servers. There are more examples than pairs of users and
+// items, so that the noise is not learnt by heart and the loss has a floor.
 func chaosFlags(kind, output string) flags {
 	words := strings.Fields(kind)
 	epochs, err := strconv.Atoi(words[1])
@@ -132,7 +133,8 @@ func (c *chaos) doubled() {
 	}
 }
 
-// fault lets something happen to a task: it is killed and started again, or stopped for some time, which is longer than the deadline or not.
+// fault lets something happen to a task: it is killed and started again, or stopped for some time, which is longer than
+// the deadline or not.
 func (c *chaos) fault(r *rand.Rand) string {
 	names := []string{"worker:0", "worker:1", "worker:2", "worker:0", "worker:1", "worker:2", "ps:0", "ps:1", "chief:0"}
 	if c.replicas == 2 {
@@ -179,9 +181,10 @@ func iterations(t *testing.T, m *keras.Model) int64 {
 	return int64(n.Float64s()[0])
 }
 
-// TestChaos trains the recommender while its processes are killed and stopped, hundreds of times. The job never hangs, and learns what an unbroken run
-// learns: asynchronous training as well, synchronous training with the same bits. With two copies of each variable nothing is on disk; then a server is
-// killed or stopped when the copies are complete, whichever they are.
+// TestChaos trains the recommender while its processes are killed and stopped, hundreds of times. The job never hangs,
+// and learns what an unbroken run learns: asynchronous training as well, synchronous training with the same bits. With
+// two copies of each variable nothing is on disk; then a server is killed or stopped when the copies are complete,
+// whichever they are.
 func TestChaos(t *testing.T) {
 	if *faults == 0 || runtime.GOOS != "linux" {
 		t.Skip("on Linux, with -faults: see make chaos-ps")

@@ -1,5 +1,6 @@
-// Command parameterserver trains a recommender whose tables lie on parameter servers: two towers of embeddings, for users and for items, and a small
-// network that says whether the one likes the other. All processes of the job run this program.
+// Command parameterserver trains a recommender whose tables lie on parameter servers: two towers of embeddings, for
+// users and for items, and a small network that says whether the one likes the other. All processes of the job run this
+// program.
 //
 //	go build -o recommend ./examples/parameterserver
 //	keras launch --ps 2 --workers 3 -- ./recommend
@@ -15,8 +16,6 @@ import (
 	"os/signal"
 	"strings"
 	"time"
-
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
@@ -122,8 +121,10 @@ func examples(f flags) data.Dataset {
 			likes[i] = 1
 		}
 	}
-	column := func(values any) *tensor.Dense {
-		return tensor.New(tensor.WithShape(f.examples, 1), tensor.WithBacking(values))
-	}
-	return data.Arrays([]*tensor.Dense{column(users), column(items)}, column(likes))
+	return data.Arrays([]data.Array{column(users), column(items)}, column(likes))
+}
+
+// column is a list as (examples, 1).
+func column[T data.Number](values []T) data.Array {
+	return data.Must(data.ArrayOf(values, len(values), 1))
 }

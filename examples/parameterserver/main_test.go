@@ -55,8 +55,8 @@ func start(t *testing.T, spec *cluster.Spec, name cluster.Task, dir, kind string
 	return p
 }
 
-// TestKilledTasks trains with real processes. A worker, a server and the coordinator are killed on the way and started again; the job ends as if
-// nothing had happened.
+// TestKilledTasks trains with real processes. A worker, a server and the coordinator are killed on the way and started
+// again; the job ends as if nothing had happened.
 func TestKilledTasks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("six processes for several seconds; run without -short")

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Fails if the committed assembly is not what the generators write. It puts the committed files back.
+# Fails if the committed assembly is not what the generators write, or a test of theirs fails. It puts the committed files back.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 keep=$(mktemp -d)
 trap 'rm -rf "$keep"' EXIT
 status=0
+go -C "$root/internal/asmgen" test ./... >&2 || status=1
 for package in micro vec quant; do
 	dir=$root/kernels/cpu/internal/$package
 	mkdir "$keep/$package"

@@ -12,8 +12,8 @@ import (
 )
 
 // Write creates or replaces the file at path with what write produces. It writes to a new file in the same folder and
-// renames it at the end, so that an error or a crash leaves what was there before. What writers of the same path left that were killed is removed.
-// The file has the permissions that the process gives to new ones (0666 and its mask).
+// renames it at the end, so that an error or a crash leaves what was there before. What writers of the same path left
+// that were killed is removed. The file has the permissions that the process gives to new ones (0666 and its mask).
 func Write(path string, write func(io.Writer) error) (err error) {
 	sweepFor(path)
 	f, err := create(path)
@@ -54,7 +54,8 @@ func create(path string) (*os.File, error) {
 	}
 }
 
-// refused is the error for a file that cannot be begun: it names the file that was asked for, and the folder if that is missing.
+// refused is the error for a file that cannot be begun: it names the file that was asked for, and the folder if that is
+// missing.
 func refused(path string, err error) error {
 	var cause *fs.PathError
 	if errors.As(err, &cause) {

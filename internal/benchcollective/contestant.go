@@ -88,7 +88,8 @@ func (r *rank) line() (string, error) {
 	}
 }
 
-// measure reduces count times and returns what rank 0 saw, with the processor time of all ranks and the mean of what they sent.
+// measure reduces count times and returns what rank 0 saw, with the processor time of all ranks and the mean of what
+// they sent.
 func (c *contestant) measure(size, count int) (*sample, error) {
 	for _, r := range c.ranks {
 		if _, err := fmt.Fprintln(r.in, size, count); err != nil {
@@ -158,7 +159,8 @@ func launch(name string, n int, peers string) (c *contestant, err error) {
 	return nil, err
 }
 
-// tryLaunch starts the contestant of a name with n workers, or returns nil if its Python is not there. "tcp@PROGRAM" is the contestant of another build.
+// tryLaunch starts the contestant of a name with n workers, or returns nil if its Python is not there. "tcp@PROGRAM" is
+// the contestant of another build.
 func tryLaunch(name string, n int, peers string) (*contestant, error) {
 	list, err := addresses(n)
 	if err != nil {

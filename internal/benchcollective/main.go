@@ -1,7 +1,8 @@
-// Command benchcollective measures the all-reduce between processes of this machine beside torch's gloo, TensorFlow's RING and a bare TCP exchange.
+// Command benchcollective measures the all-reduce between processes of this machine beside torch's gloo, TensorFlow's
+// RING and a bare TCP exchange.
 //
-// All contestants run at once as idle processes; in each round every one is measured right after the other, so that all see the same machine. Ratios
-// are medians over the rounds of times of the same round.
+// All contestants run at once as idle processes; in each round every one is measured right after the other, so that all
+// see the same machine. Ratios are medians over the rounds of times of the same round.
 package main
 
 import (

@@ -112,8 +112,8 @@ func serve(measure func(size, count int) (*sample, error)) error {
 	return in.Err()
 }
 
-// rawWork is the floor: what a ring has to move, 2(n-1)/n of the tensor to the right and as much from the left, over bare TCP connections. Nothing
-// is added, and there is no protocol.
+// rawWork is the floor: what a ring has to move, 2(n-1)/n of the tensor to the right and as much from the left, over
+// bare TCP connections. Nothing is added, and there is no protocol.
 func rawWork(spec *cluster.Spec, task cluster.Task) error {
 	members, err := cluster.Members(spec)
 	if err != nil {

@@ -209,7 +209,8 @@ func caseOf(name string, n int) (benchmark, error) {
 	return b, nil
 }
 
-// program traces the call, and with gradients also the gradients of its first result, which is weighed by another input.
+// program traces the call, and with gradients also the gradients of its first result, which is weighed by another
+// input.
 func (b *benchmark) program(gradients bool) (p *ir.Program, err error) {
 	if b.Layer != "" {
 		return b.layerProgram(gradients)

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clock is the processor time of this process: other processes on the machine do not add to it, as they do to the time of day.
+// clock is the processor time of this process: other processes on the machine do not add to it, as they do to the time
+// of day.
 func clock() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {

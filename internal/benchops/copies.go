@@ -11,15 +11,16 @@ import (
 	"strings"
 )
 
-// copiesSource has a line for each function and layer: how many copies of the bytes that it reads and writes it took, in the second-level cache, when
-// this was last recorded.
+// copiesSource has a line for each function and layer: how many copies of the bytes that it reads and writes it took,
+// in the second-level cache, when this was last recorded.
 //
 //go:embed copies.txt
 var copiesSource string
 
-// slack is how many times as long as recorded a call may take, and leastBar how many copies any call may take. Processor time is measured, the least of
-// several rounds in turn with the copy: with thirty processes on two cores the quotient repeats itself within a factor of two, and half of all calls
-// within a twentieth. Processors differ by about as much again.
+// slack is how many times as long as recorded a call may take, and leastBar how many copies any call may take.
+// Processor time is measured, the least of several rounds in turn with the copy: with thirty processes on two cores the
+// quotient repeats itself within a factor of two, and half of all calls within a twentieth. Processors differ by about
+// as much again.
 const (
 	slack    = 5
 	leastBar = 10
@@ -36,8 +37,8 @@ func recorded(name string) (copies float64, ok bool) {
 	return 0, false
 }
 
-// compareWithCopies times each call within the second-level cache beside a copy of the same bytes. One that is too slow is timed again, longer, before it
-// counts.
+// compareWithCopies times each call within the second-level cache beside a copy of the same bytes. One that is too slow
+// is timed again, longer, before it counts.
 func compareWithCopies(only *regexp.Regexp, rounds int, record string) error {
 	var failed []error
 	var lines []string

@@ -1,8 +1,10 @@
-// Command benchops times every function of keras.ops and every layer, forward and with gradients, beside PyTorch and JAX, on one thread, and writes a table.
+// Command benchops times every function of keras.ops and every layer, forward and with gradients, beside PyTorch and
+// JAX, on one thread, and writes a table.
 //
-// The functions come from the registry of operation layers, so that a new one cannot be forgotten: one that can be neither called with the arguments
-// that its signature suggests nor with those of cases.go fails the test of this package. Each is timed at three sizes: operands of the second-level cache,
-// of the third, and beyond. Peers are processes that run Keras's own functions on their backend (peer.py); all are measured in turn, within the same
+// The functions come from the registry of operation layers, so that a new one cannot be forgotten: one that can be
+// neither called with the arguments that its signature suggests nor with those of cases.go fails the test of this
+// package. Each is timed at three sizes: operands of the second-level cache, of the third, and beyond. Peers are
+// processes that run Keras's own functions on their backend (peer.py); all are measured in turn, within the same
 // second, and the best of several rounds counts.
 //
 //	go run ./internal/benchops -python PYTHON     # the table, with peers if the Python has Keras, torch and jax
@@ -10,5 +12,6 @@
 //	go run ./internal/benchops -dtype float64     # in another element type
 //	go run ./internal/benchops -copies            # ours alone, against a copy of the same bytes; fails where an operation is too slow
 //
-// A run with peers takes an hour; what -rows names can be written to by several, one after the other, with other -only, -sizes and -dtype.
+// A run with peers takes an hour; what -rows names can be written to by several, one after the other, with other -only,
+// -sizes and -dtype.
 package main

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// The layers are those of the registry. What a layer is given follows from its name: sequences where it ends in 1D, images for 2D, volumes for 3D,
-// and matrices otherwise.
+// The layers are those of the registry. What a layer is given follows from its name: sequences where it ends in 1D,
+// images for 2D, volumes for 3D, and matrices otherwise.
 
 // configurations are what layers must be told. The first pattern that matches the class counts.
 var configurations = []struct {
@@ -143,7 +143,8 @@ func layerCase(class string, n int) benchmark {
 	return b
 }
 
-// layerProgram traces the layer, and with gradients also those of its first result, for inputs and weights. The weights are inputs.
+// layerProgram traces the layer, and with gradients also those of its first result, for inputs and weights. The weights
+// are inputs.
 func (b *benchmark) layerProgram(gradients bool) (p *ir.Program, err error) {
 	defer ops.Catch(&err)
 	object, err := json.Marshal(map[string]any{"class_name": b.Layer, "config": known(b.Layer, b.Config)})

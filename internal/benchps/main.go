@@ -1,5 +1,6 @@
-// Benchps measures parameter servers as jobs of real processes: it starts itself as two servers and some workers, and coordinates. It prints what its
-// twin tensorflow_servers.py prints, so that both can be compared: closures a second and the processor time of all processes together.
+// Benchps measures parameter servers as jobs of real processes: it starts itself as two servers and some workers, and
+// coordinates. It prints what its twin tensorflow_servers.py prints, so that both can be compared: closures a second
+// and the processor time of all processes together.
 package main
 
 import (
@@ -20,8 +21,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
@@ -211,7 +210,7 @@ func dense(ctx context.Context, s *distribute.ParameterServerStrategy) error {
 	for i := range x {
 		x[i] = 1
 	}
-	src := data.Arrays(tensor.New(tensor.WithShape(batch, width), tensor.WithBacking(x)), tensor.New(tensor.WithShape(batch, width), tensor.WithBacking(y)))
+	src := data.Arrays(data.Must(data.ArrayOf(x, batch, width)), data.Must(data.ArrayOf(y, batch, width)))
 	m := &measured{}
 	epochs := 1 + int(*seconds)
 	if _, err := model.Fit(ctx, src, keras.BatchSize(batch), keras.StepsPerEpoch(stepsPerEpoch), keras.Epochs(epochs), keras.Shuffle(false), keras.Callbacks(m), keras.Verbose(0)); err != nil {
@@ -239,6 +238,19 @@ func zipf(r *rand.Rand, a float64) int64 {
 	}
 }
 
+// lookups draws batches of n ids, few of which come often, and says how many different ones each has.
+func lookups(n int) (batches [8][]int64, different [8]int) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range batches {
+		for range n {
+			batches[i] = append(batches[i], zipf(r, 1.2)%int64(*rows))
+		}
+		distinct, _ := parameters.Distinct(batches[i])
+		different[i] = len(distinct)
+	}
+	return batches, different
+}
+
 func embedding(ctx context.Context, s *distribute.ParameterServerStrategy) error {
 	const width, batch, fields = 32, 4096, 26
 	c, err := coordinator.New(s)
@@ -253,16 +265,7 @@ func embedding(ctx context.Context, s *distribute.ParameterServerStrategy) error
 	if err != nil {
 		return err
 	}
-	r := rand.New(rand.NewPCG(1, 1))
-	var batches [8][]int64
-	var different [8]int
-	for i := range batches {
-		for range batch * fields {
-			batches[i] = append(batches[i], zipf(r, 1.2)%int64(*rows))
-		}
-		distinct, _ := parameters.Distinct(batches[i])
-		different[i] = len(distinct)
-	}
+	batches, different := lookups(batch * fields)
 	var next atomic.Int64
 	memory := sync.Pool{New: func() any { return new([]float32) }}
 	step := c.Function("step", func(cl *coordinator.Closure) (any, error) {

@@ -7,14 +7,15 @@ import (
 	"slices"
 )
 
-// MaxSize is the largest number, and its negative the smallest, that a field of type int may have: sizes are multiplied with one another, and
-// with lengths of arrays, before anybody can know whether the result fits into memory.
+// MaxSize is the largest number, and its negative the smallest, that a field of type int may have: sizes are multiplied
+// with one another, and with lengths of arrays, before anybody can know whether the result fits into memory.
 const MaxSize = math.MaxInt32
 
 // values are keys of whole numbers that are no sizes, and may be any.
 var values = []string{"seed", "vocabulary", "mask_token", "oov_token"}
 
-// CheckBounds refuses a struct with a field of type int, *int, []int or [][]int beyond MaxSize. Seeds and vocabularies may have any value.
+// CheckBounds refuses a struct with a field of type int, *int, []int or [][]int beyond MaxSize. Seeds and vocabularies
+// may have any value.
 func CheckBounds(v any) error {
 	s := reflect.ValueOf(v)
 	for s.Kind() == reflect.Pointer || s.Kind() == reflect.Interface {

@@ -19,7 +19,8 @@ type sized struct {
 	Known  []int    `keras:"vocabulary"`
 }
 
-// TestBounds: sizes end where products of two of them still fit, in files and in Go alike; seeds and 64-bit values do not.
+// TestBounds: sizes end where products of two of them still fit, in files and in Go alike; seeds and 64-bit values do
+// not.
 func TestBounds(t *testing.T) {
 	for _, text := range []string{`{"units":2147483648}`, `{"units":-2147483648}`, `{"limit":1e12}`, `{"kernel_size":[3,9223372036854775807]}`, `{"axes":[[1],[2,-9223372036854775808]]}`} {
 		require.ErrorContains(t, Decode(json.RawMessage(text), &sized{}), "expected a number between -2147483647 and 2147483647", text)

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// Decode reads a configuration into a struct (into is a pointer to it). Keys that are missing leave their fields alone, so that
-// the zero value means the default; unknown keys are an error, except those in ignore or in the type's IgnoredConfig.
+// Decode reads a configuration into a struct (into is a pointer to it). Keys that are missing leave their fields alone,
+// so that the zero value means the default; unknown keys are an error, except those in ignore or in the type's
+// IgnoredConfig.
 func Decode(raw json.RawMessage, into any, ignore ...string) error {
 	v := reflect.ValueOf(into)
 	for v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.Pointer {

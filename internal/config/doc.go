@@ -22,13 +22,14 @@
 //
 // # Names and objects
 //
-// A field of an interface type holds a name or a value (an initializer, an activation, a layer). What its key ends in says of
-// which kind it is: "kernel_initializer" is of the kind registered as "initializer". The package of a kind registers how a
-// name or an [Object] becomes a value with [RegisterKind].
+// A field of an interface type holds a name or a value (an initializer, an activation, a layer). What its key ends in
+// says of which kind it is: "kernel_initializer" is of the kind registered as "initializer". The package of a kind
+// registers how a name or an [Object] becomes a value with [RegisterKind].
 //
 // # Hooks
 //
-// IgnoredConfig() []string lists keys that Keras writes and the type does not need. "key=null" accepts the key only without a
-// value, for features that would change results. MigrateConfig(map[string]json.RawMessage) error may rewrite the keys of
-// older versions before they are read; AmendConfig(map[string]any) error may change what is written. ConfigClassName() string replaces the Go type name as class name.
+// IgnoredConfig() []string lists keys that Keras writes and the type does not need. "key=null" accepts the key only
+// without a value, for features that would change results. MigrateConfig(map[string]json.RawMessage) error may rewrite
+// the keys of older versions before they are read; AmendConfig(map[string]any) error may change what is written.
+// ConfigClassName() string replaces the Go type name as class name.
 package config

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Encode returns the configuration of a struct (or a pointer to one), with all keys that Keras writes for it. The result holds
-// only what JSON can: strings, numbers, bools, nil, lists and maps.
+// Encode returns the configuration of a struct (or a pointer to one), with all keys that Keras writes for it. The
+// result holds only what JSON can: strings, numbers, bools, nil, lists and maps.
 func Encode(v any) (map[string]any, error) {
 	s := reflect.ValueOf(v)
 	for s.Kind() == reflect.Pointer || s.Kind() == reflect.Interface {
@@ -79,8 +79,8 @@ func (f field) encodeInterfaces(v reflect.Value) (any, error) {
 	return out, nil
 }
 
-// encodeDefault returns the default of the tag: JSON where it is, otherwise a string, resolved where the key has a kind. Numbers are
-// floats where the field, of type t, holds floats.
+// encodeDefault returns the default of the tag: JSON where it is, otherwise a string, resolved where the key has a
+// kind. Numbers are floats where the field, of type t, holds floats.
 func (f field) encodeDefault(t reflect.Type) (any, error) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -104,7 +104,8 @@ func (f field) encodeDefault(t reflect.Type) (any, error) {
 	return f.list(x), nil
 }
 
-// numbers turns the numbers in a JSON value into whole ones where they are written so, and into floats otherwise or where all are.
+// numbers turns the numbers in a JSON value into whole ones where they are written so, and into floats otherwise or
+// where all are.
 func numbers(x any, floats bool) any {
 	switch x := x.(type) {
 	case json.Number:

@@ -28,8 +28,8 @@ func (o Object) FunctionName() (string, bool) {
 	return name, true
 }
 
-// Resolver turns what a configuration holds into a value: a name (string), an [Object], a number (float64), a bool, a list
-// ([]any) or a map (map[string]any). It also accepts what is a value already.
+// Resolver turns what a configuration holds into a value: a name (string), an [Object], a number (float64), a bool, a
+// list ([]any) or a map (map[string]any). It also accepts what is a value already.
 type Resolver func(v any) (any, error)
 
 // Describer turns a value into what the configuration holds for it: something JSON can hold.
@@ -46,11 +46,12 @@ var kinds = struct {
 	list []kind
 }{}
 
-// RegisterKind says how fields whose key is suffix, or ends in "_" + suffix, are read. The packages of the kinds call it from
-// init; a suffix taken twice panics.
+// RegisterKind says how fields whose key is suffix, or ends in "_" + suffix, are read. The packages of the kinds call
+// it from init; a suffix taken twice panics.
 func RegisterKind(suffix string, resolve Resolver) { RegisterKindWith(suffix, resolve, nil) }
 
-// RegisterKindWith is RegisterKind for kinds whose values are not written as objects of their type (functions, for example).
+// RegisterKindWith is RegisterKind for kinds whose values are not written as objects of their type (functions, for
+// example).
 func RegisterKindWith(suffix string, resolve Resolver, describe Describer) {
 	kinds.Lock()
 	defer kinds.Unlock()
@@ -156,12 +157,12 @@ func Module(v any) string {
 	return "keras." + strings.ReplaceAll(path, "/", ".")
 }
 
-// placed is implemented by types whose class Keras has in a module of its own, which is not part of its public interface; Keras writes
-// such classes with their name as the registered one.
+// placed is implemented by types whose class Keras has in a module of its own, which is not part of its public
+// interface; Keras writes such classes with their name as the registered one.
 type placed interface{ Module() string }
 
-// EncodeObject returns the full object for a configured value: module, class name, configuration and registered name. Types
-// from outside the project are registered as "Custom>Name".
+// EncodeObject returns the full object for a configured value: module, class name, configuration and registered name.
+// Types from outside the project are registered as "Custom>Name".
 func EncodeObject(v any) (map[string]any, error) {
 	c, err := Encode(v)
 	if err != nil {
@@ -173,7 +174,10 @@ func EncodeObject(v any) (map[string]any, error) {
 	} else if m := Module(v); m != "" {
 		o["module"] = m
 	} else {
-		o["registered_name"] = "Custom>" + ClassName(v)
+		o["registered_name"] = DefaultPackage + ">" + ClassName(v)
+	}
+	if name := RegisteredName(v); name != "" {
+		o["module"], o["registered_name"] = nil, name
 	}
 	return o, nil
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// quantizedPolicies are the classes of Keras's policies with a mode and the name of another policy, which one string says here:
-// "int4/128_from_float32".
+// quantizedPolicies are the classes of Keras's policies with a mode and the name of another policy, which one string
+// says here: "int4/128_from_float32".
 var quantizedPolicies = map[string]bool{"QuantizedDTypePolicy": true, "QuantizedFloat8DTypePolicy": true, "Int4DTypePolicy": true,
 	"GPTQDTypePolicy": true, "AWQDTypePolicy": true}
 

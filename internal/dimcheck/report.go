@@ -13,35 +13,7 @@ const directive = "//dim:known"
 
 // report collects what must not be done with a length.
 func (c *checker) report(f *ast.File) {
-	code := map[int]bool{} // lines on which code begins or ends
-	ast.Inspect(f, func(n ast.Node) bool {
-		switch n.(type) {
-		case nil, *ast.Comment, *ast.CommentGroup:
-			return n != nil
-		}
-		code[c.set.Position(n.Pos()).Line], code[c.set.Position(n.End()).Line] = true, true
-		return true
-	})
-	allowed := map[int]bool{}
-	for _, group := range f.Comments {
-		for _, comment := range group.List {
-			if strings.HasPrefix(comment.Text, directive) {
-				line := c.set.Position(comment.Pos()).Line
-				if allowed[line] = true; !code[line] {
-					allowed[line+1] = true
-				}
-			}
-		}
-	}
-	asked := map[int]bool{} // lines that ask whether a length is a constant
-	ast.Inspect(f, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok {
-			if o := c.called(call); o != nil && o.Pkg() != nil && o.Pkg().Path() == module+"kernels/ir/dim" && strings.HasSuffix(o.Name(), "Known") {
-				asked[c.set.Position(call.Pos()).Line] = true
-			}
-		}
-		return true
-	})
+	allowed, asked := c.allowedLines(f), c.askingLines(f)
 	add := func(n ast.Node, what string) {
 		if p := c.set.Position(n.Pos()); !allowed[p.Line] {
 			c.found = append(c.found, Finding{p, what})
@@ -132,4 +104,43 @@ func (c *checker) isInt(e ast.Expr) bool {
 	}
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && (b.Kind() == types.Int || b.Kind() == types.UntypedInt)
+}
+
+// allowedLines are the lines of a file that a directive speaks of: its own, or the next one where it stands alone.
+func (c *checker) allowedLines(f *ast.File) map[int]bool {
+	code := map[int]bool{} // lines on which code begins or ends
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n.(type) {
+		case nil, *ast.Comment, *ast.CommentGroup:
+			return n != nil
+		}
+		code[c.set.Position(n.Pos()).Line], code[c.set.Position(n.End()).Line] = true, true
+		return true
+	})
+	allowed := map[int]bool{}
+	for _, group := range f.Comments {
+		for _, comment := range group.List {
+			if strings.HasPrefix(comment.Text, directive) {
+				line := c.set.Position(comment.Pos()).Line
+				if allowed[line] = true; !code[line] {
+					allowed[line+1] = true
+				}
+			}
+		}
+	}
+	return allowed
+}
+
+// askingLines are the lines that ask whether a length is a constant.
+func (c *checker) askingLines(f *ast.File) map[int]bool {
+	asked := map[int]bool{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if o := c.called(call); o != nil && o.Pkg() != nil && o.Pkg().Path() == module+"kernels/ir/dim" && strings.HasSuffix(o.Name(), "Known") {
+				asked[c.set.Position(call.Pos()).Line] = true
+			}
+		}
+		return true
+	})
+	return asked
 }

@@ -1,9 +1,11 @@
-// Package fairclock measures time for limits in tests. On a machine that has far more to do than processors, a program that does everything right may
-// stand still for seconds. Such pauses do not count here; a program that hangs while it could run does not outlast a limit by them.
+// Package fairclock measures time for limits in tests. On a machine that has far more to do than processors, a program
+// that does everything right may stand still for seconds. Such pauses do not count here; a program that hangs while it
+// could run does not outlast a limit by them.
 package fairclock
 
 import (
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -45,6 +47,21 @@ func (c *Clock) Elapsed() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.elapsed
+}
+
+// Receive returns the next value of a channel, and fails the test when none comes within the limit.
+func Receive[T any](t testing.TB, c *Clock, limit time.Duration, from <-chan T, what string) T {
+	t.Helper()
+	for began := c.Elapsed(); ; {
+		select {
+		case value := <-from:
+			return value
+		case <-time.After(tick):
+		}
+		if waited := c.Elapsed() - began; waited > limit {
+			t.Fatalf("%s: nothing after %v", what, limit)
+		}
+	}
 }
 
 // Stop ends the clock. A second call does nothing.

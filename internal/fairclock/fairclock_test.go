@@ -22,3 +22,28 @@ func TestClock(t *testing.T) {
 	time.Sleep(10 * tick)
 	require.Equal(t, stopped, c.Elapsed())
 }
+
+// recorder is a test that notes that it failed.
+type recorder struct {
+	testing.TB
+	failed bool
+}
+
+func (r *recorder) Helper() {}
+
+func (r *recorder) Fatalf(string, ...any) {
+	r.failed = true
+	panic(r)
+}
+
+// What comes is handed on; what does not come fails the test.
+func TestReceive(t *testing.T) {
+	c := Start()
+	defer c.Stop()
+	values := make(chan int)
+	go func() { values <- 7 }()
+	require.Equal(t, 7, Receive(t, c, time.Minute, values, "the value"))
+	r := &recorder{TB: t}
+	require.Panics(t, func() { Receive(r, c, 10*tick, values, "another value") })
+	require.True(t, r.failed)
+}

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 
-	"gorgonia.org/tensor"
-
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/internal/hdf5"
 	"github.com/gokeras/gokeras/keras/saving"
 )
@@ -56,31 +54,7 @@ func (t tolerance) compare(got, want []float64) error {
 }
 
 // numbers returns the values of an array as float64.
-func numbers(d *tensor.Dense) []float64 {
-	if slices.Contains(d.Shape(), 0) {
-		return nil
-	}
-	v := reflect.ValueOf(d.Data())
-	if v.Kind() != reflect.Slice {
-		s := reflect.MakeSlice(reflect.SliceOf(v.Type()), 1, 1)
-		s.Index(0).Set(v)
-		v = s
-	}
-	out := make([]float64, v.Len())
-	for i := range out {
-		switch e := v.Index(i); {
-		case e.CanInt():
-			out[i] = float64(e.Int())
-		case e.CanUint():
-			out[i] = float64(e.Uint())
-		case e.CanFloat():
-			out[i] = e.Float()
-		case e.Kind() == reflect.Bool && e.Bool():
-			out[i] = 1
-		}
-	}
-	return out
-}
+func numbers(d data.Array) []float64 { return d.Float64s() }
 
 // flatten returns the numbers of nested lists in JSON; words such as "NaN" stand for themselves.
 func flatten(v any) []float64 {

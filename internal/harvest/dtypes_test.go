@@ -18,7 +18,8 @@ var withoutTypes = map[string]string{
 	"polar": "makes complex numbers", "view_as_complex": "makes complex numbers",
 }
 
-// TestTypesLikeKeras compares the functions of keras.ops with Keras on JAX for operands of every type: types of results and numbers.
+// TestTypesLikeKeras compares the functions of keras.ops with Keras on JAX for operands of every type: types of results
+// and numbers.
 func TestTypesLikeKeras(t *testing.T) {
 	file, err := os.ReadFile("testdata/dtypes.json.gz")
 	require.NoError(t, err)
@@ -36,8 +37,8 @@ func TestTypesLikeKeras(t *testing.T) {
 	}
 }
 
-// TestNumbersLikeKeras compares functions of a tensor and a number of Python with Keras on JAX: the number takes the type of the tensor, unless it is of a
-// higher kind.
+// TestNumbersLikeKeras compares functions of a tensor and a number of Python with Keras on JAX: the number takes the
+// type of the tensor, unless it is of a higher kind.
 func TestNumbersLikeKeras(t *testing.T) {
 	file, err := os.ReadFile("testdata/numbers.json.gz")
 	require.NoError(t, err)

@@ -12,14 +12,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Each class and function with inputs one of whose axes has length 0: an answer or an error in words, never a panic. What is right is tested in package keras.
+// Each class and function with inputs one of whose axes has length 0: an answer or an error in words, never a panic.
+// What is right is tested in package keras.
 func TestInputsWithoutElements(t *testing.T) {
 	file, err := os.ReadFile("testdata/cases.tar.gz")
 	require.NoError(t, err)
@@ -115,12 +116,11 @@ func computeEmpty(t *testing.T, c *Case, document []byte) error {
 }
 
 // zeros returns an array of zeros with 2 for each open axis.
-func zeros(dtype ir.DType, shape ir.Shape) *tensor.Dense {
-	types := map[ir.DType]tensor.Dtype{ir.Int32: tensor.Int32, ir.Int64: tensor.Int64, ir.Bool: tensor.Bool, ir.Uint8: tensor.Uint8,
-		ir.Int8: tensor.Int8, ir.Int16: tensor.Int16, ir.Float64: tensor.Float64}
-	of, ok := types[dtype]
-	if !ok {
-		of = tensor.Float32
+func zeros(dtype ir.DType, shape ir.Shape) data.Array {
+	switch dtype {
+	case ir.Int32, ir.Int64, ir.Bool, ir.Uint8, ir.Int8, ir.Int16, ir.Float64:
+	default:
+		dtype = ir.Float32
 	}
 	s := slices.Clone([]int(shape))
 	for i, d := range s {
@@ -128,8 +128,5 @@ func zeros(dtype ir.DType, shape ir.Shape) *tensor.Dense {
 			s[i] = 2
 		}
 	}
-	if d, err := data.Empty(of, s...); err == nil {
-		return d
-	}
-	return tensor.New(tensor.WithShape(s...), tensor.Of(of))
+	return kernels.NewArray(ir.Type{DType: dtype, Shape: s})
 }

@@ -35,7 +35,8 @@ type Exception struct {
 	Reason  string // with the evidence
 }
 
-// Exceptions reads the list in testdata: lines of a pattern, for one drawing of several with "@" and its [Case.Drawing], a tab, and the reason.
+// Exceptions reads the list in testdata: lines of a pattern, for one drawing of several with "@" and its
+// [Case.Drawing], a tab, and the reason.
 func Exceptions() []Exception {
 	var out []Exception
 	for line := range strings.Lines(exceptionsText) {
@@ -68,8 +69,8 @@ func (c *Case) Excused() string { return excused(c.Name, c.Drawing) }
 // Excused returns why the case may fail, "" where it must pass.
 func (c *TypeCase) Excused() string { return excused(c.Name(), func() string { return "" }) }
 
-// Drawing tells cases of one name apart: names tell classes, configurations and shapes, and the numbers may be drawn at random. It is a digest of the
-// inputs and of what Keras computed from them.
+// Drawing tells cases of one name apart: names tell classes, configurations and shapes, and the numbers may be drawn at
+// random. It is a digest of the inputs and of what Keras computed from them.
 func (c *Case) Drawing() string {
 	sum := sha256.New()
 	for _, name := range []string{"in.npz", "out.npz"} {
@@ -110,8 +111,8 @@ func Names(folders ...string) (map[string]string, error) {
 	return places, nil
 }
 
-// PackSelection writes a selection of the cases in folders to a file: those that pass or have an exception, at most perClass of each class
-// and command, none larger than 64 KiB.
+// PackSelection writes a selection of the cases in folders to a file: those that pass or have an exception, at most
+// perClass of each class and command, none larger than 64 KiB.
 func PackSelection(file string, perClass int, folders ...string) error {
 	places, err := Names(folders...)
 	if err != nil {

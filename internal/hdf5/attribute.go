@@ -132,8 +132,8 @@ func (a *Attribute) little() []byte {
 	return b
 }
 
-// StringList reads a list of strings as Keras's legacy files store it: in the attribute name, or, where that would be too
-// long for a header, in the attributes name0, name1, ... The error wraps ErrNotFound where there is neither.
+// StringList reads a list of strings as Keras's legacy files store it: in the attribute name, or, where that would be
+// too long for a header, in the attributes name0, name1, ... The error wraps ErrNotFound where there is neither.
 func StringList(o Object, name string) ([]string, error) {
 	a, err := o.Attribute(name)
 	if err == nil {

@@ -61,7 +61,8 @@ func (w *chunkWalk) structure(address, n uint64, sign, what string) (*cursor, er
 	return c, c.err
 }
 
-// pages takes count elements in pages of perPage, each of which ends in a checksum. written tells which were ever written.
+// pages takes count elements in pages of perPage, each of which ends in a checksum. written tells which were ever
+// written.
 func (w *chunkWalk) pages(address uint64, h arrayHead, o order, from, count, perPage uint64, written func(page uint64) bool) error {
 	for page := uint64(0); count > 0; page++ {
 		n := min(count, perPage)
@@ -131,9 +132,9 @@ func bit(flags []byte) func(i uint64) bool {
 	return func(i uint64) bool { return flags[i/8]>>(7-i%8)&1 != 0 }
 }
 
-// extensible is the geometry of an extensible array: an index block with the first elements and with the addresses of data
-// blocks and, beyond them, of super blocks. Super block s stands for 2^(s/2) data blocks (the index block holds the addresses
-// of those of the first super blocks itself) of 2^((s+1)/2)·least elements (integer division).
+// extensible is the geometry of an extensible array: an index block with the first elements and with the addresses of
+// data blocks and, beyond them, of super blocks. Super block s stands for 2^(s/2) data blocks (the index block holds
+// the addresses of those of the first super blocks itself) of 2^((s+1)/2)·least elements (integer division).
 type extensible struct {
 	arrayHead
 	order

@@ -8,8 +8,8 @@ import (
 // undefined is the address that stands for "nowhere", whatever the width of addresses in the file.
 const undefined = ^uint64(0)
 
-// cursor reads little-endian fields one after the other. Reading past the end sets err, after which every field is 0, so
-// that a structure can be read whole and err looked at once.
+// cursor reads little-endian fields one after the other. Reading past the end sets err, after which every field is 0,
+// so that a structure can be read whole and err looked at once.
 type cursor struct {
 	f    *File
 	b    []byte

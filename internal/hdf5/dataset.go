@@ -149,7 +149,8 @@ func (d *Dataset) checkSize() error {
 	return nil
 }
 
-// Shape gives the axes; it is empty and not nil for a scalar, and nil for a null dataset (h5py.Empty), which has no elements.
+// Shape gives the axes; it is empty and not nil for a scalar, and nil for a null dataset (h5py.Empty), which has no
+// elements.
 func (d *Dataset) Shape() []int { return slices.Clone(d.space.shape) }
 
 // Len is the number of elements: the product of Shape.
@@ -158,8 +159,8 @@ func (d *Dataset) Len() int { return int(d.space.count) }
 // Type is the type of the elements. Two opaque bytes with the attribute dtype="bfloat16", Keras's form, are Bfloat16.
 func (d *Dataset) Type() Type { return d.typ }
 
-// Size is the number of bytes that ReadInto fills: Len()·Type().Size. It is checked against the size of the file when the
-// dataset is opened, so that allocating it is safe.
+// Size is the number of bytes that ReadInto fills: Len()·Type().Size. It is checked against the size of the file when
+// the dataset is opened, so that allocating it is safe.
 func (d *Dataset) Size() int64 { return int64(d.space.count) * int64(d.typ.Size) }
 
 // ReadInto reads all elements, row-major and little-endian, into dst, which must have Size() bytes. Strings of variable

@@ -2,8 +2,8 @@
 //
 // # Reading
 //
-// [Open] takes an [io.ReaderAt] and reads metadata when it is asked for; the bytes of a contiguous dataset go straight into
-// the slice that [Dataset.ReadInto] is given. A file is safe for use from many goroutines.
+// [Open] takes an [io.ReaderAt] and reads metadata when it is asked for; the bytes of a contiguous dataset go straight
+// into the slice that [Dataset.ReadInto] is given. A file is safe for use from many goroutines.
 //
 //	file, err := hdf5.Open(r, size)
 //	kernel, err := file.Root().Dataset("layers/dense/vars/0")
@@ -23,18 +23,19 @@
 //
 // # Files from strangers
 //
-// No input makes the reader panic, loop or use memory beyond its measure: sizes that a file declares are compared with the
-// real size of the file before anything is allocated, trees must not visit a node twice, and a dataset that declares more
-// than the file can hold is refused: more than its size, 1032 times that for compressed data (the limit of deflate), or
-// 16 MiB where that is more. Checksums are verified where the format has them. Soft links, external links, external storage
-// and virtual datasets name other places, so following one is an error ([ErrLink], [ErrExternal]).
+// No input makes the reader panic, loop or use memory beyond its measure: sizes that a file declares are compared with
+// the real size of the file before anything is allocated, trees must not visit a node twice, and a dataset that
+// declares more than the file can hold is refused: more than its size, 1032 times that for compressed data (the limit
+// of deflate), or 16 MiB where that is more. Checksums are verified where the format has them. Soft links, external
+// links, external storage and virtual datasets name other places, so following one is an error ([ErrLink],
+// [ErrExternal]).
 //
 // # Writing
 //
-// [NewWriter] collects a tree of groups, datasets and attributes; [Writer.WriteTo] computes all addresses first and then
-// writes the file from start to end, calling each dataset's [Data] when its bytes are due. So neither seeking nor a copy
-// of the model is needed. The file is what h5py writes by default (superblock 0, symbol tables, contiguous data) and the
-// same tree gives the same bytes.
+// [NewWriter] collects a tree of groups, datasets and attributes; [Writer.WriteTo] computes all addresses first and
+// then writes the file from start to end, calling each dataset's [Data] when its bytes are due. So neither seeking nor
+// a copy of the model is needed. The file is what h5py writes by default (superblock 0, symbol tables, contiguous data)
+// and the same tree gives the same bytes.
 //
 // The format is described in "HDF5 File Format Specification Version 3.0", The HDF Group.
 package hdf5

@@ -70,8 +70,8 @@ func (f *File) findSuperblock() (uint64, error) {
 	return 0, fmt.Errorf("%w: no HDF5 signature in its %d bytes", ErrNotHDF5, f.size)
 }
 
-// readSuperblock reads the superblock at an offset of r, sets the file's geometry and returns the address of the header of
-// the root group.
+// readSuperblock reads the superblock at an offset of r, sets the file's geometry and returns the address of the header
+// of the root group.
 func (f *File) readSuperblock(at uint64) (uint64, error) {
 	c, err := f.at(at, min(128, f.size-at), "superblock")
 	if err != nil {
@@ -118,7 +118,8 @@ func (f *File) readSuperblock(at uint64) (uint64, error) {
 	if c.err != nil {
 		return 0, c.err
 	}
-	// A file whose user block was added or removed afterwards still says the old base: what counts is where we found it.
+	// A file whose user block was added or removed afterwards still says the old base: what counts is where we found
+	// it.
 	if base != at && base != 0 {
 		return 0, corrupt("base address %d, but the superblock is at %d", base, at)
 	}

@@ -70,8 +70,8 @@ type decoder struct {
 	inflate io.ReadCloser
 }
 
-// decode undoes the filters on a chunk; mask has a bit for each filter that was left out when it was written. The result
-// is valid until the next call.
+// decode undoes the filters on a chunk; mask has a bit for each filter that was left out when it was written. The
+// result is valid until the next call.
 func (d *decoder) decode(b []byte, mask uint32) ([]byte, error) {
 	for i := len(d.filters) - 1; i >= 0; i-- {
 		if mask>>i&1 != 0 {

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// fractalHeap holds the messages of dense links and attributes. Its address space is cut into blocks that double in size
-// from row to row of a table; rows beyond a limit hold tables of their own.
+// fractalHeap holds the messages of dense links and attributes. Its address space is cut into blocks that double in
+// size from row to row of a table; rows beyond a limit hold tables of their own.
 type fractalHeap struct {
 	f       *File
 	meter   *meter // of the heap's blocks

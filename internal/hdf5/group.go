@@ -172,9 +172,9 @@ func (g *Group) Dataset(path string) (*Dataset, error) {
 }
 
 // Walk calls visit for every object below g, a group before its members, members in the order of their names, with the
-// path relative to g ("layers/dense/vars/0"). Links are not followed and committed data types passed over; an object with
-// several names is visited at the first of them. A group that contains itself is an error. Walk stops at the first error and
-// returns it.
+// path relative to g ("layers/dense/vars/0"). Links are not followed and committed data types passed over; an object
+// with several names is visited at the first of them. A group that contains itself is an error. Walk stops at the first
+// error and returns it.
 func (g *Group) Walk(visit func(path string, o Object) error) error {
 	w := walker{visit: visit, open: map[uint64]bool{}, done: map[uint64]bool{}}
 	return w.group(g, "")

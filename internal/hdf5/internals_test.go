@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Checksums with known values: Bob Jenkins's own ("Four score and seven years ago" with initial value 0) and the examples of
-// Fletcher's checksum, whose words are big-endian here.
+// Checksums with known values: Bob Jenkins's own ("Four score and seven years ago" with initial value 0) and the
+// examples of Fletcher's checksum, whose words are big-endian here.
 func TestChecksumsKnown(t *testing.T) {
 	require.Equal(t, uint32(0xdeadbeef), lookup3(nil))
 	require.Equal(t, uint32(0x17770551), lookup3([]byte("Four score and seven years ago")))
@@ -111,7 +111,8 @@ func TestHalf(t *testing.T) {
 	}
 }
 
-// The flag of new layouts by which chunks over the edge are not filtered, on a file in which each of them says so itself.
+// The flag of new layouts by which chunks over the edge are not filtered, on a file in which each of them says so
+// itself.
 func TestRawEdges(t *testing.T) {
 	for _, name := range []string{"chunked_earliest.h5", "chunked_latest.h5"} {
 		d, err := openTestdata(t, name).Root().Dataset("masked")

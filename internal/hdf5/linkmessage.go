@@ -37,8 +37,8 @@ func readLink(c *cursor, l *links) error {
 	return l.add(name, entry)
 }
 
-// dense is where a group or an object keeps its links or attributes when there are many: messages in a fractal heap, found
-// through a B-tree that is sorted by the hash of their names.
+// dense is where a group or an object keeps its links or attributes when there are many: messages in a fractal heap,
+// found through a B-tree that is sorted by the hash of their names.
 type dense struct{ heap, tree uint64 }
 
 // readLinkInfo reads a link info message.

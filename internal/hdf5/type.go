@@ -77,7 +77,8 @@ var (
 // FixedString is the type of strings of exactly size bytes, padded with NUL (NumPy's "S<size>").
 func FixedString(size int) Type { return Type{Class: ClassString, Size: size} }
 
-// String gives NumPy's name of the type where there is one, such as "float32"; a big-endian type ends in ", big-endian".
+// String gives NumPy's name of the type where there is one, such as "float32"; a big-endian type ends in ",
+// big-endian".
 func (t Type) String() string {
 	name := t.Class.String()
 	switch t.Class {

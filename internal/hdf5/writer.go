@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Data writes the bytes of one dataset, row-major and little-endian, to w. It is called once for each WriteTo, when these
-// bytes are due, and must write exactly as many as the dataset's shape and type say.
+// Data writes the bytes of one dataset, row-major and little-endian, to w. It is called once for each WriteTo, when
+// these bytes are due, and must write exactly as many as the dataset's shape and type say.
 type Data func(w io.Writer) error
 
 // Bytes is the Data of a slice, which is not copied.
@@ -181,8 +181,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// Dataset adds a dataset at path (relative to g), making the groups above it. shape nil or empty is a scalar. A dataset of
-// Bfloat16 is stored in Keras's form: two opaque bytes an element and the attribute dtype="bfloat16".
+// Dataset adds a dataset at path (relative to g), making the groups above it. shape nil or empty is a scalar. A dataset
+// of Bfloat16 is stored in Keras's form: two opaque bytes an element and the attribute dtype="bfloat16".
 func (g *GroupWriter) Dataset(path string, t Type, shape []int, data Data) (*DatasetWriter, error) {
 	if t.Variable {
 		return nil, fmt.Errorf("hdf5: dataset %q in %q: strings of variable length are added with Strings", path, g.path)

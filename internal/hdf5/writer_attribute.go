@@ -132,8 +132,8 @@ func flags(values ...bool) []byte {
 const legacyLimit = 64512
 
 // SetStringList sets an attribute to an array of fixed-length strings as Keras's legacy files have it (layer_names,
-// weight_names): in one attribute, or split evenly into name0, name1, ... where it is longer than 64512 bytes. As NumPy has
-// no type for an empty list of strings, that is an empty array of float64. [StringList] reads it.
+// weight_names): in one attribute, or split evenly into name0, name1, ... where it is longer than 64512 bytes. As NumPy
+// has no type for an empty list of strings, that is an empty array of float64. [StringList] reads it.
 func (w *attributeWriter) SetStringList(name string, values []string) error {
 	if len(values) == 0 {
 		return w.SetAttribute(name, []float64{})

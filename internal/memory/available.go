@@ -29,8 +29,8 @@ func readHeap() heap {
 	return heap{mapped: int(s[0].Value.Uint64()) - released, idle: int(s[2].Value.Uint64()), released: released}
 }
 
-// left returns the tightest of the limits: what the garbage collector was told (GOMEMLIMIT), the address space of the process, its control groups, and
-// the machine. Memory that was asked for and not yet written to counts as taken.
+// left returns the tightest of the limits: what the garbage collector was told (GOMEMLIMIT), the address space of the
+// process, its control groups, and the machine. Memory that was asked for and not yet written to counts as taken.
 func left() room {
 	h := readHeap()
 	least := room{"64 TiB can be addressed, of which there are", Addressable, smaller}

@@ -142,7 +142,8 @@ func (s system) rooms(h heap) (rooms []room) {
 	var r syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_AS, &r) == nil && r.Cur < math.MaxInt64 && r.Cur < Addressable {
 		if size, ok := fieldOf(status, "VmSize:"); ok {
-			// Addresses that the heap has and does not use lie in pieces, of unknown sizes: a quarter of them in one piece is a careful guess.
+			// Addresses that the heap has and does not use lie in pieces, of unknown sizes: a quarter of them in one
+			// piece is a careful guess.
 			fresh := int(r.Cur) - size - reserve
 			rooms = append(rooms, room{"the limit on its address space leaves the process", max(fresh, (h.idle+h.released)/4), smaller + ", or raise the limit (ulimit -v)"})
 		}

@@ -28,7 +28,8 @@ func TestMemTotal(t *testing.T) {
 	}
 }
 
-// TestControlGroups: the tightest of a process's groups and those around them counts, in both versions; files that are kept in memory make room.
+// TestControlGroups: the tightest of a process's groups and those around them counts, in both versions; files that are
+// kept in memory make room.
 func TestControlGroups(t *testing.T) {
 	machine := "MemTotal: 8388608 kB\nMemAvailable: 4194304 kB\nSwapFree: 1024 kB\n"
 	for name, test := range map[string]struct {

@@ -8,19 +8,23 @@ import (
 	"sync/atomic"
 )
 
-// Addressable is more than any machine can address, and so the end of what is tried: 64 TiB, or 2 GiB where int has 32 bits.
+// Addressable is more than any machine can address, and so the end of what is tried: 64 TiB, or 2 GiB where int has 32
+// bits.
 const Addressable = min(1<<46, math.MaxInt)
 
-// unseen is how many bytes may be asked for in small pieces before somebody looks how much is left.
-const unseen = 64 << 20
+// Noticed is how many bytes may be asked for in small pieces before somebody looks how much is left, and from how many
+// on it is worth telling what they are for.
+const Noticed = 64 << 20
 
 var sinceLook, unwritten atomic.Int64
 
-// Unwritten notes n bytes, or -n when they are gone, that were allocated and are seldom or never written to: they take addresses and no pages.
+// Unwritten notes n bytes, or -n when they are gone, that were allocated and are seldom or never written to: they take
+// addresses and no pages.
 func Unwritten(n int) { unwritten.Add(int64(n)) }
 
-// Check refuses n bytes that the process cannot have besides what it has: more than the machine, its control groups, the limit on its address space or
-// GOMEMLIMIT leave. A larger allocation would end the process. n is of type float64 or int, where math.MaxInt says that it does not fit an int.
+// Check refuses n bytes that the process cannot have besides what it has: more than the machine, its control groups,
+// the limit on its address space or GOMEMLIMIT leave. A larger allocation would end the process. n is of type float64
+// or int, where math.MaxInt says that it does not fit an int.
 //
 // Small pieces are added up, and looked at together. What would not fit is looked at again after a garbage collection.
 func Check[N int | float64](what string, n N) error { return check(what, float64(n)) }
@@ -29,7 +33,7 @@ func check(what string, n float64) error {
 	if limit := Limit(); n > float64(limit) {
 		return fmt.Errorf("%s takes %.3g bytes of memory, more than the %.3g of this machine or process; %s", what, n, float64(limit), smaller)
 	}
-	if n < unseen && sinceLook.Add(int64(n)) < unseen {
+	if n < Noticed && sinceLook.Add(int64(n)) < Noticed {
 		return nil
 	}
 	sinceLook.Store(0)

@@ -38,7 +38,8 @@ func TestChanges(t *testing.T) {
 		"x, -y becomes -y, x", "- becomes ", "3 becomes 4"}, what)
 }
 
-// TestChoose: the curated places are all there and come first, every target has its share, and a seed draws the same again.
+// TestChoose: the curated places are all there and come first, every target has its share, and a seed draws the same
+// again.
 func TestChoose(t *testing.T) {
 	a, err := choose("../..", 200, 1)
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package main
 
-// curated are changes that a program once passed its tests with, or that are easy to make and hard to see: file, what stands there, what takes its place.
+// curated are changes that a program once passed its tests with, or that are easy to make and hard to see: file, what
+// stands there, what takes its place.
 var curated = [][3]string{
 	{"layers/batch_normalization.go", "number(l.Epsilon, 1e-3)", "number(l.Epsilon, 2e-3)"},
 	{"layers/batch_statistics.go", "number(l.Momentum, 0.99)", "number(l.Momentum, 0.98)"},

@@ -1,6 +1,7 @@
 package main
 
-// target is a package whose files are changed, and the tests that should notice: arguments of go test, the quick ones first.
+// target is a package whose files are changed, and the tests that should notice: arguments of go test, the quick ones
+// first.
 type target struct {
 	files []string // patterns
 	tests []string
@@ -21,6 +22,7 @@ var targets = []target{
 		"layers/*pooling.go", "layers/*attention.go", "layers/head_*.go", "layers/resize.go", "layers/dot.go", "layers/spectral_normalization.go"}, []string{"./layers", defaults}},
 	{[]string{"keras/ops/*.go"}, []string{"./keras/ops"}},
 	{[]string{"kernels/ir/float16.go", "kernels/ir/literal.go", "kernels/ir/decompose*.go", "kernels/ir/infer_*.go"}, []string{"./kernels/ir", "./kernels/reference", "./keras/ops", "./kernels/kernelstest"}},
+	{[]string{"kernels/ir/pass/*.go"}, []string{"./kernels/ir/pass", "./kernels/cpu"}},
 	{[]string{"kernels/cpu/*.go"}, []string{"./kernels/cpu"}},
 	{[]string{"kernels/cpu/internal/*/*.go"}, []string{"./kernels/cpu/internal/...", "./kernels/cpu"}},
 	{[]string{"internal/philox/*.go"}, []string{"./internal/philox"}},

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Link is how packets get from one host to another. The zero value delivers all at once. The way back has a Link of its own.
+// Link is how packets get from one host to another. The zero value delivers all at once. The way back has a Link of its
+// own.
 type Link struct {
 	Down    bool          // nothing arrives, also of what is under way
 	Delay   time.Duration // of each packet

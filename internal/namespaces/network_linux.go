@@ -24,7 +24,8 @@ type Network struct {
 	tasks sync.WaitGroup
 }
 
-// host is a network namespace. A thread of this process lives in it, for as long as the network does, and runs what is to happen there.
+// host is a network namespace. A thread of this process lives in it, for as long as the network does, and runs what is
+// to happen there.
 type host struct {
 	device *os.File
 	work   chan func()
@@ -46,7 +47,8 @@ func Available() error {
 	return nil
 }
 
-// New makes a network of some hosts, at most 250, all of whose links deliver at once. The seed decides which packets are lost and reordered.
+// New makes a network of some hosts, at most 250, all of whose links deliver at once. The seed decides which packets
+// are lost and reordered.
 func New(hosts int, seed uint64) (*Network, error) {
 	if hosts < 1 || hosts > 250 {
 		return nil, fmt.Errorf("namespaces: a network of %d hosts; expected 1 to 250", hosts)
@@ -105,7 +107,8 @@ func (n *Network) SetAll(l Link) {
 	}
 }
 
-// Pull takes a host off the network, in both directions, or puts it back. Its device stays up: connections are silent, not broken.
+// Pull takes a host off the network, in both directions, or puts it back. Its device stays up: connections are silent,
+// not broken.
 func (n *Network) Pull(host int, down bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

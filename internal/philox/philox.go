@@ -10,7 +10,8 @@ package philox
 
 import "math/bits"
 
-// Multipliers and key increments of the 4x32 variant. The increments are the golden ratio and sqrt(3)-1, in units of 2^-32.
+// Multipliers and key increments of the 4x32 variant. The increments are the golden ratio and sqrt(3)-1, in units of
+// 2^-32.
 const (
 	multiplier0 = 0xD2511F53
 	multiplier1 = 0xCD9E8D57
@@ -49,8 +50,9 @@ type Generator struct {
 	left   int
 }
 
-// New returns a generator at the start of a stream. Different (key, stream) pairs give independent sequences of 2^66 words:
-// the low and high half of key are the Philox key, and a block's counter is (block number, stream), low word first.
+// New returns a generator at the start of a stream. Different (key, stream) pairs give independent sequences of 2^66
+// words: the low and high half of key are the Philox key, and a block's counter is (block number, stream), low word
+// first.
 func New(key, stream uint64) *Generator {
 	return &Generator{
 		key:    [2]uint32{uint32(key), uint32(key >> 32)},
@@ -78,8 +80,9 @@ func (g *Generator) Uint64() uint64 {
 
 // Uint64n returns a number uniform over [0, n); n = 0 means the whole range of uint64.
 //
-// It multiplies instead of dividing and rejects the few words that would bias the result (D. Lemire, "Fast Random Integer
-// Generation in an Interval", ACM TOMACS 29(1), 2019). A bound of at most 2^32 takes one word per attempt, a larger one two.
+// It multiplies instead of dividing and rejects the few words that would bias the result (D. Lemire, "Fast Random
+// Integer Generation in an Interval", ACM TOMACS 29(1), 2019). A bound of at most 2^32 takes one word per attempt, a
+// larger one two.
 func (g *Generator) Uint64n(n uint64) uint64 {
 	switch {
 	case n == 0:

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
@@ -44,8 +43,8 @@ type recorded struct {
 	Data  []float32
 }
 
-func (r recorded) dense() *tensor.Dense {
-	return tensor.New(tensor.WithShape(r.Shape...), tensor.WithBacking(slices.Clone(r.Data)))
+func (r recorded) dense() data.Array {
+	return data.Must(data.ArrayOf(slices.Clone(r.Data), r.Shape...))
 }
 
 // Chain is the subclassed model of randommodels.py.
@@ -66,9 +65,9 @@ func (m *Chain) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
 	return x
 }
 
-// TestFreshModels draws models, trains them one step here and in Keras, and has each open what the other wrote. RANDOM_MODELS_COUNT is how many,
-// RANDOM_MODELS_SEED the first seed (always the same otherwise, so that a commit passes or fails for what is in it), and RANDOM_MODELS a folder of models
-// that were drawn before.
+// TestFreshModels draws models, trains them one step here and in Keras, and has each open what the other wrote.
+// RANDOM_MODELS_COUNT is how many, RANDOM_MODELS_SEED the first seed (always the same otherwise, so that a commit
+// passes or fails for what is in it), and RANDOM_MODELS a folder of models that were drawn before.
 func TestFreshModels(t *testing.T) {
 	python := os.Getenv("GOKERAS_PYTHON")
 	if python == "" {
@@ -208,9 +207,9 @@ func (c *modelCase) predict(m *keras.Model, want []recorded) error {
 		for _, v := range w.Data {
 			largest = max(largest, math.Abs(float64(v)))
 		}
-		values, ok := got[i].Data().([]float32)
+		values, ok := got[i].Elements().([]float32)
 		if !ok {
-			values = []float32{got[i].Data().(float32)}
+			values = []float32{got[i].Elements().(float32)}
 		}
 		for k, v := range w.Data {
 			if !(math.Abs(float64(values[k]-v)) <= 5e-4*largest) {
@@ -221,8 +220,8 @@ func (c *modelCase) predict(m *keras.Model, want []recorded) error {
 	return nil
 }
 
-// trimmed is a summary without blank lines, the ends of lines, and the bytes in which an optimizer counts its steps: Keras takes four with some of its
-// backends, and eight with TensorFlow.
+// trimmed is a summary without blank lines, the ends of lines, and the bytes in which an optimizer counts its steps:
+// Keras takes four with some of its backends, and eight with TensorFlow.
 func trimmed(s string) string {
 	var out []string
 	for line := range strings.Lines(s) {

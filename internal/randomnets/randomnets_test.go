@@ -12,10 +12,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
@@ -23,7 +23,8 @@ import (
 // counts says how much was compared.
 type counts struct{ steps, refused, worked, predicted int }
 
-// TestRecordedNetworks compares recorded networks with ours: shapes with open axes, parameters, refusals, and the shapes of results.
+// TestRecordedNetworks compares recorded networks with ours: shapes with open axes, parameters, refusals, and the
+// shapes of results.
 func TestRecordedNetworks(t *testing.T) {
 	n := compare(t, "testdata/networks.json.gz", 3)
 	require.Greater(t, n.steps, 1800)
@@ -130,12 +131,14 @@ func (c *comparison) infer(net network) bool {
 	return true
 }
 
-// beyond reports a step that Keras refuses for what its code cannot do, and that works here: a ConvLSTM over open axes of images.
+// beyond reports a step that Keras refuses for what its code cannot do, and that works here: a ConvLSTM over open axes
+// of images.
 func beyond(s step) bool {
 	return strings.HasPrefix(s.Class, "ConvLSTM") && strings.Contains(s.Error, "only support static input shapes")
 }
 
-// mistaken reports whether Keras infers for working step k what its own computation contradicts: ours must have the latter then.
+// mistaken reports whether Keras infers for working step k what its own computation contradicts: ours must have the
+// latter then.
 func (n network) mistaken(k int, inferred []*int) bool {
 	if n.Run == nil || k >= len(n.Run.Shapes) {
 		return false
@@ -149,9 +152,9 @@ func (n network) mistaken(k int, inferred []*int) bool {
 	return len(computed) != len(inferred)
 }
 
-// follows reports whether ours differs from Keras's only in lengths that Keras leaves open and that follow from the inputs: a sum of an
-// open axis and one of length 5 has length 5 if there is a result at all. known says that ours has such lengths in the inputs. That they are right
-// shows in the computation.
+// follows reports whether ours differs from Keras's only in lengths that Keras leaves open and that follow from the
+// inputs: a sum of an open axis and one of length 5 has length 5 if there is a result at all. known says that ours has
+// such lengths in the inputs. That they are right shows in the computation.
 func (c *comparison) follows(s step, want, got ir.Shape, known bool) bool {
 	if len(want) != len(got) {
 		return false
@@ -223,11 +226,11 @@ func (c *comparison) predict(net network) {
 		if ir.Shape(s).Size() > 1<<15 {
 			return
 		}
-		of := tensor.Float32
+		of := ir.Float32
 		if net.Integer {
-			of = tensor.Int32
+			of = ir.Int32
 		}
-		arrays = append(arrays, tensor.New(tensor.Of(of), tensor.WithShape(s...)))
+		arrays = append(arrays, kernels.NewArray(ir.Type{DType: of, Shape: s}))
 	}
 	y, err := model.PredictOnBatch(context.Background(), data.Arrays(arrays, nil))
 	if assert.NoError(c.t, err, c.where) {

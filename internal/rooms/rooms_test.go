@@ -12,10 +12,11 @@ import (
 
 const module = "github.com/gokeras/gokeras/"
 
-// floors lists every room with its floor. A package imports only rooms on lower floors and its own subfolders; a room is
-// matched by its longest prefix. A package without a row fails the test, so that the table cannot rot.
+// floors lists every room with its floor. A package imports only rooms on lower floors and its own subfolders; a room
+// is matched by its longest prefix. A package without a row fails the test, so that the table cannot rot.
 var floors = map[string]int{
 	"kernels/ir":               1,
+	"kernels/ir/pass":          2,
 	"internal":                 1,
 	"internal/benchpeers":      9,
 	"internal/mutants":         9,
@@ -46,15 +47,61 @@ var floors = map[string]int{
 	"examples":                 9,
 }
 
-// restricted lists packages that only the named rooms may import ("/..." takes in what lies below a room): outside ones because of what they bring into
-// every program that links them, and leaves of our own because nothing may grow to need them.
+// restricted lists packages that only the named rooms may import ("/..." takes in what lies below a room): outside ones
+// because of what they bring into every program that links them, and leaves of our own because nothing may grow to need
+// them.
 var restricted = []restriction{
 	{"google.golang.org/grpc", []string{"distribute/collective/...", "distribute/coordinator/...", "distribute/multiworker/...", "distribute/parameterserver/...", "internal/benchcollective/..."}, "gRPC stays out of programs on one machine"},
 	{"github.com/cockroachdb/pebble", []string{"distribute/tables/disk"}, "an embedded store makes a program larger by megabytes"},
+	{"gorgonia.org/tensor", []string{"data/gorgonia"}, "it brings Arrow, flatbuffers and megabytes of code into every program"},
+	{"gonum.org/v1/gonum", []string{"data/gonum", "keras/plot/...", "layers/initializers", "layers/quantizers"}, "matrices come in and go out through data/gonum"},
+	{module + "data/gorgonia", []string{"examples/..."}, "a leaf that programs import"},
+	{module + "data/gonum", []string{"examples/..."}, "a leaf that programs import"},
 	{module + "distribute/tables/disk", []string{"cmd/...", "examples/...", "internal/benchps"}, "programs that want rows on disk import it for its effect"},
 	{"github.com/ebitengine/purego", []string{"kernels/cuda/...", "kernels/pjrt/..."}, "purego makes a program dynamic"},
 	{"github.com/NVIDIA/go-nvml", []string{"kernels/cuda/..."}, "go-nvml needs cgo"},
 	{module + "keras/onnx", []string{"keras", "keras/onnx/...", "cmd/...", "examples/..."}, "files of models must not need the writer of ONNX"},
+}
+
+// cpuFloors is the same for the rooms of the compiler for CPUs, below kernels/cpu, which is above all of them: first
+// the kernels, then what makes programs of programs, and steps of programs.
+var cpuFloors = map[string]int{
+	"flush":    1,
+	"isa":      1,
+	"tile":     2,
+	"pool":     2,
+	"micro":    3,
+	"vec":      2,
+	"quant":    3,
+	"gemm":     4,
+	"block":    4,
+	"conv":     5,
+	"comm":     5,
+	"geometry": 1,
+	"scan":     1,
+	"fuse":     5,
+	"plan":     6,
+}
+
+// checkCPU returns what is wrong with pkg importing imported, both of kernels/cpu/internal, or "".
+func checkCPU(pkg, imported string) string {
+	const inside = "kernels/cpu/internal/"
+	from, ok := strings.CutPrefix(pkg, inside)
+	to, ok2 := strings.CutPrefix(imported, inside)
+	if !ok || !ok2 {
+		return ""
+	}
+	low, known := cpuFloors[from]
+	high, known2 := cpuFloors[to]
+	switch {
+	case !known:
+		return pkg + " has no row in the table of the CPU's rooms"
+	case !known2:
+		return imported + " has no row in the table of the CPU's rooms"
+	case high >= low:
+		return pkg + " imports " + imported + ", which is not on a lower floor of the CPU's rooms"
+	}
+	return ""
 }
 
 type restriction struct {
@@ -125,8 +172,10 @@ func TestRooms(t *testing.T) {
 			if !strings.HasPrefix(imported, module) {
 				continue
 			}
-			if problem := check(pkg, strings.TrimPrefix(imported, module)); problem != "" {
-				t.Error(problem)
+			for _, problem := range []string{check(pkg, strings.TrimPrefix(imported, module)), checkCPU(pkg, strings.TrimPrefix(imported, module))} {
+				if problem != "" {
+					t.Error(problem)
+				}
 			}
 		}
 	}
@@ -142,6 +191,8 @@ func TestRuleFails(t *testing.T) {
 		{"layers", "keras"},
 		{"unknown/room", "keras"},
 		{"kernels/ir", "internal/philox"},
+		{"kernels/ir/pass", "kernels/cpu"},
+		{"kernels/ir/pass", "kernels/reference"},
 	} {
 		require.NotEmpty(t, check(c[0], c[1]), "%s importing %s must be refused", c[0], c[1])
 	}
@@ -158,6 +209,26 @@ func TestRuleFails(t *testing.T) {
 	}
 }
 
+// So must the rule of the CPU's rooms.
+func TestCPURuleFails(t *testing.T) {
+	for _, c := range [][2]string{
+		{"scan", "gemm"},
+		{"scan", "fuse"},
+		{"fuse", "plan"},
+		{"geometry", "fuse"},
+		{"comm", "plan"},
+		{"block", "comm"},
+		{"gemm", "conv"},
+		{"vec", "pool"},
+		{"unknown", "isa"},
+		{"gemm", "unknown"},
+	} {
+		require.NotEmpty(t, checkCPU("kernels/cpu/internal/"+c[0], "kernels/cpu/internal/"+c[1]), "%s importing %s must be refused", c[0], c[1])
+	}
+	require.Empty(t, checkCPU("kernels/cpu/internal/conv", "kernels/cpu/internal/gemm"))
+	require.Empty(t, checkCPU("kernels/cpu", "kernels/cpu/internal/gemm"))
+}
+
 // What is restricted is refused where it does not belong, and nowhere else.
 func TestRestrictionsFail(t *testing.T) {
 	refused := func(pkg, imported string) bool {
@@ -172,6 +243,11 @@ func TestRestrictionsFail(t *testing.T) {
 		{"kernels", "github.com/NVIDIA/go-nvml/pkg/nvml"},
 		{"keras/saving", module + "keras/onnx"},
 		{"layers", module + "keras/onnx"},
+		{"keras", "gorgonia.org/tensor"},
+		{"data", "gorgonia.org/tensor"},
+		{"data/datasets", "gorgonia.org/tensor"},
+		{"data", "gonum.org/v1/gonum/mat"},
+		{"keras", module + "data/gorgonia"},
 	} {
 		require.True(t, refused(c[0], c[1]), "%s importing %s must be refused", c[0], c[1])
 	}
@@ -180,6 +256,8 @@ func TestRestrictionsFail(t *testing.T) {
 		{"kernels/pjrt", "github.com/ebitengine/purego"},
 		{"kernels/cuda/nvml", "github.com/NVIDIA/go-nvml/pkg/nvml"},
 		{"keras", module + "keras/onnx"},
+		{"data/gorgonia", "gorgonia.org/tensor"},
+		{"data/gonum", "gonum.org/v1/gonum/mat"},
 		{"cmd/keras", module + "keras/onnx"},
 		{"keras/saving", module + "keras/onnxruntime"},
 	} {

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// Data writes the bytes of one tensor, row-major and little-endian, to w. It is called once for each WriteTo, when these
-// bytes are due, and must write exactly as many as the tensor's shape and type say.
+// Data writes the bytes of one tensor, row-major and little-endian, to w. It is called once for each WriteTo, when
+// these bytes are due, and must write exactly as many as the tensor's shape and type say.
 type Data func(w io.Writer) error
 
 // Bytes is the Data of a slice, which is not copied.

@@ -8,8 +8,8 @@ import (
 
 var quoted = regexp.MustCompile(`'[^']*'|"[^"]*"`)
 
-// Shell are the lines of a block that are commands of this project, by their words, of which quoted ones are "...". Programs that the page builds (./name)
-// are let pass; everything else is an error, unless the block is a fragment.
+// Shell are the lines of a block that are commands of this project, by their words, of which quoted ones are "...".
+// Programs that the page builds (./name) are let pass; everything else is an error, unless the block is a fragment.
 func Shell(b Block) (commands [][]string, err error) {
 	if kind, reason, _ := strings.Cut(b.How, " "); kind == "fragment" && reason != "" {
 		return nil, nil

@@ -154,7 +154,8 @@ func (p part) file(name string) (string, error) {
 	return b.String() + "\n" + p.code + "\n", nil
 }
 
-// Files returns the packages that the blocks of a page make: files by their path below the page's folder. A program of its own has a folder of its own.
+// Files returns the packages that the blocks of a page make: files by their path below the page's folder. A program of
+// its own has a folder of its own.
 func Files(p Page) (map[string]string, error) {
 	list, err := parts(p)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // maxImages is how many pictures of a batch are written, as in TensorBoard.
 const maxImages = 3
 
-// Images adds gray (channels 1), colour (3) or transparent (4) pictures with values from 0 to 1, in the order (picture, row, column,
-// channel). Of more than three the first three are written.
+// Images adds gray (channels 1), colour (3) or transparent (4) pictures with values from 0 to 1, in the order (picture,
+// row, column, channel). Of more than three the first three are written.
 func (w *Writer) Images(step int64, tag string, values []float64, height, width, channels int) error {
 	size := height * width * channels
 	v := &Value{Tag: tag, Plugin: "images", Strings: [][]byte{[]byte(strconv.Itoa(width)), []byte(strconv.Itoa(height))}}

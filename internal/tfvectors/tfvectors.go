@@ -1,8 +1,10 @@
-// Package tfvectors reads the conformance cases that were recorded from TensorFlow's distribution strategies, and compares with them.
+// Package tfvectors reads the conformance cases that were recorded from TensorFlow's distribution strategies, and
+// compares with them.
 //
-// A file is gzip-compressed JSON: {"topic", "cases"}. A case says what is done in pseudo-code (program), with what (setup, inputs), and what
-// TensorFlow gave (expected: values, or {"error", "message"}). Where deviation is set, TensorFlow's result is not the mathematically right one;
-// exact is: one replica on the joined batch, or the stated rule.
+// A file is gzip-compressed JSON: {"topic", "cases"}. A case says what is done in pseudo-code (program), with what
+// (setup, inputs), and what TensorFlow gave (expected: values, or {"error", "message"}). Where deviation is set,
+// TensorFlow's result is not the mathematically right one; exact is: one replica on the joined batch, or the stated
+// rule.
 //
 // The package is for tests: it imports testing.
 package tfvectors

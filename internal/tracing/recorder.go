@@ -1,13 +1,15 @@
-// Package tracing records what happens when in the process, for pictures of a few training steps. At most one recorder is active; where
-// none is, instrumented code pays one atomic load.
+// Package tracing records what happens when in a run, for pictures of a few training steps. The run's context carries a
+// [Slot] to all that takes part; at most one recorder is active in it. Where none is, instrumented code pays for a look
+// at the context.
 //
-// The format is Chrome's trace event format ("Trace Event Format", Google, 2016), which chrome://tracing and ui.perfetto.dev show: complete
-// events (ph "X") for what a goroutine does from begin to end, and asynchronous pairs (ph "b" and "e", joined by cat and id) for what goes on
-// beside it. Times are in microseconds.
+// The format is Chrome's trace event format ("Trace Event Format", Google, 2016), which chrome://tracing and
+// ui.perfetto.dev show: complete events (ph "X") for what a goroutine does from begin to end, and asynchronous pairs
+// (ph "b" and "e", joined by cat and id) for what goes on beside it. Times are in microseconds.
 package tracing
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -31,6 +33,7 @@ func Replica(id int) int { return first + id }
 
 // Recorder collects events, up to a limit.
 type Recorder struct {
+	slot  *Slot
 	begin time.Time
 	limit int
 
@@ -50,25 +53,51 @@ type event struct {
 	at, length     time.Duration
 }
 
-var active atomic.Pointer[Recorder]
+// Slot is the place of the recorder of one run, which its context carries to all that takes part.
+type Slot struct{ active atomic.Pointer[Recorder] }
 
-// Active returns the recorder to report to, or nil.
-func Active() *Recorder { return active.Load() }
+type slotKey struct{}
 
-// ErrActive is returned by Start where a recorder is active already.
-var ErrActive = errors.New("another trace is being recorded in this process; wait for it to end")
+// Context returns a context with a slot, which is that of ctx if it has one.
+func Context(ctx context.Context) (context.Context, *Slot) {
+	if s := SlotOf(ctx); s != nil {
+		return ctx, s
+	}
+	s := &Slot{}
+	return context.WithValue(ctx, slotKey{}, s), s
+}
+
+// SlotOf returns the slot that the context carries, or nil.
+func SlotOf(ctx context.Context) *Slot {
+	s, _ := ctx.Value(slotKey{}).(*Slot)
+	return s
+}
+
+// Active returns the recorder to report to in work under the context, or nil.
+func Active(ctx context.Context) *Recorder { return SlotOf(ctx).Active() }
+
+// Active returns the recorder to report to, or nil; a nil slot has none.
+func (s *Slot) Active() *Recorder {
+	if s == nil {
+		return nil
+	}
+	return s.active.Load()
+}
+
+// ErrActive is returned by Start where the slot has a recorder already.
+var ErrActive = errors.New("another trace of this run is being recorded; wait for it to end")
 
 // Start makes a recorder of at most limit events active.
-func Start(limit int) (*Recorder, error) {
-	r := &Recorder{begin: time.Now(), limit: limit, events: make([]event, 0, min(limit, 1<<12))}
-	if !active.CompareAndSwap(nil, r) {
+func (s *Slot) Start(limit int) (*Recorder, error) {
+	r := &Recorder{slot: s, begin: time.Now(), limit: limit, events: make([]event, 0, min(limit, 1<<12))}
+	if !s.active.CompareAndSwap(nil, r) {
 		return nil, ErrActive
 	}
 	return r, nil
 }
 
 // Stop ends the recording. It may be called twice.
-func (r *Recorder) Stop() { active.CompareAndSwap(r, nil) }
+func (r *Recorder) Stop() { r.slot.active.CompareAndSwap(r, nil) }
 
 func (r *Recorder) add(e event) {
 	r.mu.Lock()
@@ -80,8 +109,8 @@ func (r *Recorder) add(e event) {
 	r.events = append(r.events, e)
 }
 
-// Span records that something took from begin until now. scope, which may be empty, is the layer; bytes is what is moved, or 0. A nil
-// recorder does nothing.
+// Span records that something took from begin until now. scope, which may be empty, is the layer; bytes is what is
+// moved, or 0. A nil recorder does nothing.
 func (r *Recorder) Span(lane int, category, name, scope string, bytes int64, begin time.Time) {
 	if r == nil {
 		return

@@ -10,12 +10,21 @@ import (
 )
 
 func TestRecorder(t *testing.T) {
-	r, err := Start(4)
+	ctx, slot := Context(t.Context())
+	again, same := Context(ctx)
+	require.Equal(t, ctx, again)
+	require.Same(t, slot, same)
+	r, err := slot.Start(4)
 	require.NoError(t, err)
 	defer r.Stop()
-	require.Same(t, r, Active())
-	_, err = Start(4)
+	require.Same(t, r, Active(ctx))
+	require.Nil(t, Active(t.Context()), "who runs under another context does not report to it")
+	_, err = slot.Start(4)
 	require.ErrorIs(t, err, ErrActive)
+	_, another := Context(t.Context())
+	beside, err := another.Start(4)
+	require.NoError(t, err, "two runs record at once")
+	defer beside.Stop()
 	begin := time.Now()
 	pair := r.Pair()
 	r.Begin(Replica(1), "collective", "all_reduce", "adam", 12, pair)
@@ -25,7 +34,8 @@ func TestRecorder(t *testing.T) {
 	r.Span(Loop, "callback", "one too many", "", 0, begin)
 	r.Stop()
 	r.Stop()
-	require.Nil(t, Active())
+	require.Nil(t, Active(ctx))
+	require.Same(t, beside, another.Active())
 
 	var b bytes.Buffer
 	require.NoError(t, r.Write(&b, 3))
@@ -57,8 +67,8 @@ func TestRecorder(t *testing.T) {
 
 // Code without a recorder reports to nobody.
 func TestNoRecorder(t *testing.T) {
-	require.Nil(t, Active())
-	r := Active()
+	require.Nil(t, Active(t.Context()))
+	r := Active(t.Context())
 	r.Span(Loop, "op", "dot", "", 0, time.Now())
 	r.Begin(Loop, "op", "dot", "", 0, r.Pair())
 	r.End(Loop, "op", "dot", "", 0)

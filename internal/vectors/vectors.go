@@ -53,7 +53,8 @@ type Case struct {
 	Class string `json:"class"`
 	// Config is the object's get_config() in the form model.to_json() writes.
 	Config json.RawMessage `json:"config"`
-	// DType is the floating type the case was computed in: "float32" or "float64" (or a policy such as "mixed_bfloat16").
+	// DType is the floating type the case was computed in: "float32" or "float64" (or a policy such as
+	// "mixed_bfloat16").
 	DType string `json:"dtype"`
 
 	Inputs    Arrays `json:"inputs"`

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras/applications"
@@ -18,9 +17,10 @@ func BenchmarkNewResNet50(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstPredict measures the first prediction of a new model: initial values, compilation and one image of 224x224.
+// BenchmarkFirstPredict measures the first prediction of a new model: initial values, compilation and one image of
+// 224x224.
 func BenchmarkFirstPredict(b *testing.B) {
-	x := tensor.New(tensor.WithShape(1, 224, 224, 3), tensor.Of(tensor.Float32))
+	x := data.Must(data.Zeros[float32](1, 224, 224, 3))
 	for b.Loop() {
 		m, err := applications.NewResNet50(applications.Options{})
 		require.NoError(b, err)
@@ -31,7 +31,7 @@ func BenchmarkFirstPredict(b *testing.B) {
 
 // BenchmarkPredict measures further predictions of one image.
 func BenchmarkPredict(b *testing.B) {
-	x := tensor.New(tensor.WithShape(1, 224, 224, 3), tensor.Of(tensor.Float32))
+	x := data.Must(data.Zeros[float32](1, 224, 224, 3))
 	m, err := applications.NewResNet50(applications.Options{})
 	require.NoError(b, err)
 	_, err = m.Predict(b.Context(), data.Arrays(x, nil))

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
@@ -28,7 +27,7 @@ func TestConcurrentPredictionsCompileOnce(t *testing.T) {
 		var together sync.WaitGroup
 		for range 4 {
 			together.Go(func() {
-				x := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(2, 32, 32, 3))
+				x := data.Must(data.Zeros[float32](2, 32, 32, 3))
 				_, err := m.Predict(t.Context(), data.Arrays(x, nil))
 				assert.NoError(t, err)
 			})

@@ -23,9 +23,9 @@ type configCase struct {
 	Config      any             `json:"config"`
 }
 
-// TestConfigs compares the whole to_json of every constructor, with its defaults and in variations, with that of real Keras: layers,
-// names, order, configuration, connections; and the number of parameters. Networks with layers of their own are also read from Keras's
-// document.
+// TestConfigs compares the whole to_json of every constructor, with its defaults and in variations, with that of real
+// Keras: layers, names, order, configuration, connections; and the number of parameters. Networks with layers of their
+// own are also read from Keras's document.
 func TestConfigs(t *testing.T) {
 	seen := map[string]bool{}
 	for line := range bytes.Lines(unpack(t, "configs.json.bz2")) {

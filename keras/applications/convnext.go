@@ -16,8 +16,9 @@ import (
 //
 //	y[..., c] = x[..., c] · gamma[c]
 //
-// Input shape: (..., channels). Output shape: the same. Weights: gamma (channels). It is keras.src.applications.convnext.LayerScale, from
-// Touvron et al., "Going deeper with Image Transformers", 2021 (arXiv:2103.17239), equation 4; [NewConvNeXtTiny] has one in each block.
+// Input shape: (..., channels). Output shape: the same. Weights: gamma (channels). It is
+// keras.src.applications.convnext.LayerScale, from Touvron et al., "Going deeper with Image Transformers", 2021
+// (arXiv:2103.17239), equation 4; [NewConvNeXtTiny] has one in each block.
 type LayerScale struct {
 	layers.Base
 
@@ -44,11 +45,6 @@ func (l *LayerScale) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor 
 	return []*ops.Tensor{ops.Multiply(in[0], c.Weight(l.gamma))}
 }
 
-// Call applies the layer inside a trace.
-func (l *LayerScale) Call(c *layers.Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return layers.Invoke(l, c, inputs...)
-}
-
 func init() { layers.Register[LayerScale]() }
 
 // ConvNeXtOptions are those of the constructors NewConvNeXtTiny to NewConvNeXtXLarge.
@@ -66,16 +62,18 @@ type convNeXt struct {
 	hashes [2]string // of the files with and without top
 }
 
-// NewConvNeXtTiny returns the network ConvNeXt-T of Liu et al., "A ConvNet for the 2020s", 2022 (arXiv:2201.03545), section 2 and
-// table 9: four stages of 3, 3, 9 and 3 blocks
+// NewConvNeXtTiny returns the network ConvNeXt-T of Liu et al., "A ConvNet for the 2020s", 2022 (arXiv:2201.03545),
+// section 2 and table 9: four stages of 3, 3, 9 and 3 blocks
 //
 //	y = x + scale · w₂·gelu(w₁·layer_norm(depthwise 7x7(x)))
 //
-// with 96, 192, 384 and 768 channels, a convolution of 4x4 with stride 4 before them and of 2x2 with stride 2 between them.
+// with 96, 192, 384 and 768 channels, a convolution of 4x4 with stride 4 before them and of 2x2 with stride 2 between
+// them.
 //
-// Input: (batch, height, width, 3), at least 32x32, by default 224x224, with values from 0 to 255: scaling is part of the model unless
-// NoPreprocessing is set. Output: (batch, classes); with NoTop the normalized last feature map (batch, height/32, width/32, 768) or its
-// pooling. Structure and defaults are those of keras.applications.ConvNeXtTiny, which like this one takes no DataFormat ChannelsFirst.
+// Input: (batch, height, width, 3), at least 32x32, by default 224x224, with values from 0 to 255: scaling is part of
+// the model unless NoPreprocessing is set. Output: (batch, classes); with NoTop the normalized last feature map (batch,
+// height/32, width/32, 768) or its pooling. Structure and defaults are those of keras.applications.ConvNeXtTiny, which
+// like this one takes no DataFormat ChannelsFirst.
 func NewConvNeXtTiny(o ConvNeXtOptions, extra ...keras.Option) (*keras.Model, error) {
 	return convNeXt{"convnext_tiny", [4]int{3, 3, 9, 3}, 96, [2]string{"8ae6e78ce2933352b1ef4008e6dd2f17bc40771563877d156bc6426c7cf503ff", "d547c096cabd03329d7be5562c5e14798aa39ed24b474157cef5e85ab9e49ef1"}}.build(o, extra)
 }

@@ -10,7 +10,8 @@ import (
 	"slices"
 	"strconv"
 
-	"gorgonia.org/tensor"
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/layers"
 )
 
 // Prediction is one class that a network sees in an image.
@@ -35,9 +36,10 @@ var classIndexFile = published{name: "imagenet_class_index.json", path: "/downlo
 // maxClassIndex bounds the size of the file with the names; the published one has 35 kB.
 const maxClassIndex = 4 << 20
 
-// DecodePredictions returns for each image the classes of ImageNet with the highest scores, best first, of predictions of shape (batch,
-// 1000). Of equal scores that of the lower class comes first. It is keras.applications.imagenet_utils.decode_predictions.
-func DecodePredictions(predictions *tensor.Dense, o DecodeOptions) ([][]Prediction, error) {
+// DecodePredictions returns for each image the classes of ImageNet with the highest scores, best first, of predictions
+// of shape (batch, 1000). Of equal scores that of the lower class comes first. It is
+// keras.applications.imagenet_utils.decode_predictions.
+func DecodePredictions(predictions data.Array, o DecodeOptions) ([][]Prediction, error) {
 	decoded, err := decode(predictions, o)
 	if err != nil {
 		return nil, fmt.Errorf("applications: DecodePredictions: %w", err)
@@ -45,12 +47,12 @@ func DecodePredictions(predictions *tensor.Dense, o DecodeOptions) ([][]Predicti
 	return decoded, nil
 }
 
-func decode(predictions *tensor.Dense, o DecodeOptions) ([][]Prediction, error) {
-	if predictions == nil {
+func decode(predictions data.Array, o DecodeOptions) ([][]Prediction, error) {
+	if predictions.IsZero() {
 		return nil, errors.New("the predictions are nil")
 	}
 	if s := predictions.Shape(); len(s) != 2 || s[1] != classes {
-		return nil, fmt.Errorf("expected predictions of shape (batch, %d), received %v; a model with other Classes has names of its own", classes, s)
+		return nil, fmt.Errorf("expected predictions of shape (batch, %d), received %v; a model with other Classes has names of its own", classes, layers.ShapeString(s))
 	}
 	if o.Top < 0 {
 		return nil, fmt.Errorf("Top must be positive, received %d", o.Top)
@@ -103,21 +105,11 @@ func highest(row []float64, n int) []int {
 	return order[:n]
 }
 
-func float64s(t *tensor.Dense) ([]float64, error) {
-	if t.RequiresIterator() || t.DataOrder().IsColMajor() {
-		t = t.Materialize().(*tensor.Dense)
+func float64s(a data.Array) ([]float64, error) {
+	if !a.DType().IsFloat() {
+		return nil, fmt.Errorf("expected predictions of float32 or float64, received %v", a.DType())
 	}
-	switch data := t.Data().(type) {
-	case []float64:
-		return data, nil
-	case []float32:
-		out := make([]float64, len(data))
-		for i, x := range data {
-			out[i] = float64(x)
-		}
-		return out, nil
-	}
-	return nil, fmt.Errorf("expected predictions of float32 or float64, received %v", t.Dtype())
+	return a.Float64s(), nil
 }
 
 func readClassIndex(o DecodeOptions) ([][2]string, error) {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras/applications"
 )
 
@@ -31,7 +31,7 @@ func classIndex(t testing.TB) string {
 
 // TestDecodePredictions compares with real Keras.
 func TestDecodePredictions(t *testing.T) {
-	scores := tensor.New(tensor.WithShape(2, 1000), tensor.WithBacking(converted[float32](uniform("scores", 2000))))
+	scores := data.Must(data.ArrayOf(converted[float32](uniform("scores", 2000)), 2, 1000))
 	got, err := applications.DecodePredictions(scores, applications.DecodeOptions{Top: 4, ClassIndex: classIndex(t)})
 	require.NoError(t, err)
 	var ours [][][3]any
@@ -49,7 +49,7 @@ func TestDecodePredictionsTies(t *testing.T) {
 	row := make([]float64, 1000)
 	row[7], row[3], row[500] = 0.25, 0.25, 0.5
 	path := classIndex(t)
-	x := tensor.New(tensor.WithShape(1, 1000), tensor.WithBacking(row))
+	x := data.Must(data.ArrayOf(row, 1, 1000))
 	got, err := applications.DecodePredictions(x, applications.DecodeOptions{ClassIndex: path})
 	require.NoError(t, err)
 	var labels []string
@@ -66,18 +66,18 @@ func TestDecodePredictionsTies(t *testing.T) {
 }
 
 func TestDecodePredictionsErrors(t *testing.T) {
-	scores := tensor.New(tensor.WithShape(1, 1000), tensor.Of(tensor.Float32))
+	scores := data.Must(data.Zeros[float32](1, 1000))
 	path := classIndex(t)
 	bad := filepath.Join(t.TempDir(), "bad.json")
 	require.NoError(t, os.WriteFile(bad, []byte(`{"0": ["a", "b"]}`), 0o600))
 	for _, c := range []struct {
-		x    *tensor.Dense
+		x    data.Array
 		o    applications.DecodeOptions
 		want string
 	}{
-		{nil, applications.DecodeOptions{}, "the predictions are nil"},
-		{tensor.New(tensor.WithShape(1, 10), tensor.Of(tensor.Float32)), applications.DecodeOptions{ClassIndex: path}, "expected predictions of shape (batch, 1000), received (1, 10)"},
-		{tensor.New(tensor.WithShape(1, 1000), tensor.Of(tensor.Int)), applications.DecodeOptions{ClassIndex: path}, "expected predictions of float32 or float64, received int"},
+		{data.Array{}, applications.DecodeOptions{}, "the predictions are nil"},
+		{data.Must(data.Zeros[float32](1, 10)), applications.DecodeOptions{ClassIndex: path}, "expected predictions of shape (batch, 1000), received (1, 10)"},
+		{data.Must(data.Zeros[int64](1, 1000)), applications.DecodeOptions{ClassIndex: path}, "expected predictions of float32 or float64, received int"},
 		{scores, applications.DecodeOptions{ClassIndex: path, Top: -1}, "Top must be positive, received -1"},
 		{scores, applications.DecodeOptions{ClassIndex: bad}, "class 1 has []"},
 		{scores, applications.DecodeOptions{Files: applications.Files{CacheDir: t.TempDir()}}, "imagenet_class_index.json; set Files.Download to fetch it, or place there what is at https://storage.googleapis.com/download.tensorflow.org/data/imagenet_class_index.json"},
@@ -93,7 +93,7 @@ func FuzzClassIndex(f *testing.F) {
 	f.Add([]byte(`[]`))
 	f.Add([]byte(`{"0": [1, {"a": []}]}`))
 	dir := f.TempDir()
-	scores := tensor.New(tensor.WithShape(1, 1000), tensor.Of(tensor.Float32))
+	scores := data.Must(data.Zeros[float32](1, 1000))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		path := filepath.Join(dir, "index.json")
 		require.NoError(t, os.WriteFile(path, raw, 0o600))

@@ -15,13 +15,13 @@ type denseNet struct {
 	hashes [2]string // of the files with and without top
 }
 
-// NewDenseNet121 returns the network with 121 layers of Huang et al., "Densely Connected Convolutional Networks", 2016 (arXiv:1608.06993),
-// table 1: blocks of 6, 12, 24 and 16 layers, each of which adds 32 channels that it computes from all channels before it, with
-// transitions between the blocks that halve channels, height and width.
+// NewDenseNet121 returns the network with 121 layers of Huang et al., "Densely Connected Convolutional Networks", 2016
+// (arXiv:1608.06993), table 1: blocks of 6, 12, 24 and 16 layers, each of which adds 32 channels that it computes from
+// all channels before it, with transitions between the blocks that halve channels, height and width.
 //
-// Input: (batch, height, width, 3), at least 32x32, by default 224x224, prepared by DenseNet.PreprocessInput. Output: (batch, classes);
-// with NoTop the last feature map (batch, height/32, width/32, 1024) or its pooling. Structure and defaults are those of
-// keras.applications.DenseNet121, which like this one takes no DataFormat ChannelsFirst.
+// Input: (batch, height, width, 3), at least 32x32, by default 224x224, prepared by DenseNet.PreprocessInput. Output:
+// (batch, classes); with NoTop the last feature map (batch, height/32, width/32, 1024) or its pooling. Structure and
+// defaults are those of keras.applications.DenseNet121, which like this one takes no DataFormat ChannelsFirst.
 func NewDenseNet121(o Options, extra ...keras.Option) (*keras.Model, error) {
 	return denseNet{"densenet121", [4]int{6, 12, 24, 16}, [2]string{"9d60b8095a5708f2dcce2bca79d332c7", "30ee3e1110167f948a6b9946edeeb738"}}.build(o, extra)
 }
@@ -37,7 +37,7 @@ func NewDenseNet201(o Options, extra ...keras.Option) (*keras.Model, error) {
 }
 
 // errChannelsLast is what families say that Keras has for one data format only.
-var errChannelsLast = errors.New("this family supports DataFormat " + layers.ChannelsLast + " only")
+var errChannelsLast = errors.New("this family supports DataFormat " + string(layers.ChannelsLast) + " only")
 
 func (d denseNet) build(o Options, extra []keras.Option) (*keras.Model, error) {
 	m, err := d.model(o, extra)

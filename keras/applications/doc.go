@@ -1,18 +1,20 @@
-// Package applications holds the models of keras.applications: well-known networks for images, with random weights, with weights
-// from a file, or with those that were trained on ImageNet and published for Keras.
+// Package applications holds the models of keras.applications: well-known networks for images, with random weights,
+// with weights from a file, or with those that were trained on ImageNet and published for Keras.
 //
 //	model, err := applications.NewResNet50(applications.Options{Weights: "imagenet"})
 //	x, err := applications.ResNet.PreprocessInput(images) // (batch, 224, 224, 3), RGB, 0 to 255
 //	scores, err := model.Predict(ctx, data.Arrays(x, nil))
 //	named, err := applications.DecodePredictions(scores, applications.DecodeOptions{})
 //
-// Layers, their names, their order and their configuration are Keras's, so weights and whole models go back and forth between the two.
+// Layers, their names, their order and their configuration are Keras's, so weights and whole models go back and forth
+// between the two.
 //
 // Nothing is fetched from the network unless asked: weights and names of classes are looked for in Keras's own cache,
-// ~/.keras/models, and [Files] has the option to download what is missing. What has a published checksum is checked against it.
+// ~/.keras/models, and [Files] has the option to download what is missing. What has a published checksum is checked
+// against it.
 //
-// As in Keras, a model with NoTop ends with its last feature map, or with the mean or maximum of it over all places (Pooling), for a
-// head of one's own:
+// As in Keras, a model with NoTop ends with its last feature map, or with the mean or maximum of it over all places
+// (Pooling), for a head of one's own:
 //
 //	base, err := applications.NewMobileNetV2(applications.MobileNetV2Options{Options: applications.Options{
 //		Weights: "imagenet", NoTop: true, Pooling: "avg", InputShape: []int{160, 160, 3}}})
@@ -21,10 +23,11 @@
 //	x := layers.Apply(base, applications.MobileNetV2.PreprocessTensor(image))
 //	model, err := keras.NewFunctional(keras.Inputs(image), keras.Outputs(layers.Apply(&layers.Dense{Units: 5}, x)))
 //
-// Where this differs from Keras: Weights is empty by default, which is Keras's weights=None, because the network is not used
-// unasked; a Pooling that is not known is an error; and what Keras warns of (unusual numbers of channels, weights made for another
-// size) passes in silence. NASNet takes no open sizes; Keras builds such a model, which then fails when it runs.
+// Where this differs from Keras: Weights is empty by default, which is Keras's weights=None, because the network is not
+// used unasked; a Pooling that is not known is an error; and what Keras warns of (unusual numbers of channels, weights
+// made for another size) passes in silence. NASNet takes no open sizes; Keras builds such a model, which then fails
+// when it runs.
 //
-// Files with whole ConvNeXt and InceptionResNetV2 models hold layers of this package; a program that reads them imports it, if only for
-// its side effect.
+// Files with whole ConvNeXt and InceptionResNetV2 models hold layers of this package; a program that reads them imports
+// it, if only for its side effect.
 package applications

@@ -39,16 +39,17 @@ func efficientDenseInitializer() any {
 	return &initializers.VarianceScaling{Scale: 1.0 / 3, Mode: initializers.FanOut, Distribution: "uniform"}
 }
 
-// NewEfficientNetB0 returns the baseline network of Tan and Le, "EfficientNet: Rethinking Model Scaling for Convolutional Neural Networks",
-// 2019 (arXiv:1905.11946), table 1: the blocks of [NewMobileNetV2] with x·sigmoid(x) as activation and squeeze-and-excite
+// NewEfficientNetB0 returns the baseline network of Tan and Le, "EfficientNet: Rethinking Model Scaling for
+// Convolutional Neural Networks", 2019 (arXiv:1905.11946), table 1: the blocks of [NewMobileNetV2] with x·sigmoid(x) as
+// activation and squeeze-and-excite
 //
 //	y = x · sigmoid(w₂·silu(w₁·mean(x) + b₁) + b₂)
 //
 // in each, and with whole blocks dropped at random in training.
 //
-// Input: (batch, height, width, 3), at least 32x32, by default 224x224, with values from 0 to 255: scaling is part of the model. Output:
-// (batch, classes); with NoTop the last feature map (batch, height/32, width/32, 1280) or its pooling. Structure and defaults are those
-// of keras.applications.EfficientNetB0.
+// Input: (batch, height, width, 3), at least 32x32, by default 224x224, with values from 0 to 255: scaling is part of
+// the model. Output: (batch, classes); with NoTop the last feature map (batch, height/32, width/32, 1280) or its
+// pooling. Structure and defaults are those of keras.applications.EfficientNetB0.
 func NewEfficientNetB0(o Options, extra ...keras.Option) (*keras.Model, error) {
 	return efficientNet{"efficientnetb0", 1, 1, 224, 0.2, [2]string{"902e53a9f72be733fc0bcb005b3ebbac", "50bc09e76180e00e4465e1a485ddc09d"}}.build(o, extra)
 }

@@ -46,18 +46,19 @@ var efficientNetV2L = []mobileStage{
 	{3, 19, 192, 224, 6, 1, false, 0.25}, {3, 25, 224, 384, 6, 2, false, 0.25}, {3, 7, 384, 640, 6, 1, false, 0.25},
 }
 
-// NewEfficientNetV2B0 returns the smallest network in the manner of Tan and Le, "EfficientNetV2: Smaller Models and Faster Training", 2021
-// (arXiv:2104.00298): [NewEfficientNetB0] whose first three stages widen with one 3x3 convolution in place of a 1x1 and a depthwise one
-// (Fused-MBConv) and have no squeeze-and-excite.
+// NewEfficientNetV2B0 returns the smallest network in the manner of Tan and Le, "EfficientNetV2: Smaller Models and
+// Faster Training", 2021 (arXiv:2104.00298): [NewEfficientNetB0] whose first three stages widen with one 3x3
+// convolution in place of a 1x1 and a depthwise one (Fused-MBConv) and have no squeeze-and-excite.
 //
-// Input: (batch, height, width, 3), at least 32x32, by default 224x224, with values from 0 to 255: scaling is part of the model unless
-// NoPreprocessing is set. Output: (batch, classes); with NoTop the last feature map (batch, height/32, width/32, 1280) or its pooling.
-// Structure and defaults are those of keras.applications.EfficientNetV2B0.
+// Input: (batch, height, width, 3), at least 32x32, by default 224x224, with values from 0 to 255: scaling is part of
+// the model unless NoPreprocessing is set. Output: (batch, classes); with NoTop the last feature map (batch, height/32,
+// width/32, 1280) or its pooling. Structure and defaults are those of keras.applications.EfficientNetV2B0.
 func NewEfficientNetV2B0(o EfficientNetV2Options, extra ...keras.Option) (*keras.Model, error) {
 	return efficientNetV2{"efficientnetv2-b0", 1, 1, 224, efficientNetV2Base, [2]string{"21ecbf6da12460d5c40bb2f29ceb2188", "893217f2bb855e2983157299931e43ff"}, true}.build(o, extra)
 }
 
-// NewEfficientNetV2B1 is [NewEfficientNetV2B0] with 1.1 times the blocks, for 240x240, keras.applications.EfficientNetV2B1.
+// NewEfficientNetV2B1 is [NewEfficientNetV2B0] with 1.1 times the blocks, for 240x240,
+// keras.applications.EfficientNetV2B1.
 func NewEfficientNetV2B1(o EfficientNetV2Options, extra ...keras.Option) (*keras.Model, error) {
 	return efficientNetV2{"efficientnetv2-b1", 1, 1.1, 240, efficientNetV2Base, [2]string{"069f0534ff22adf035c89e2d9547a9dc", "0e80663031ca32d657f9caa404b6ec37"}, true}.build(o, extra)
 }
@@ -74,7 +75,8 @@ func NewEfficientNetV2B3(o EfficientNetV2Options, extra ...keras.Option) (*keras
 	return efficientNetV2{"efficientnetv2-b3", 1.2, 1.4, 300, efficientNetV2Base, [2]string{"1f1fc43bd98a6e4fd8fdfd551e02c7a0", "f6abf7b5849ac99a89b50dd3fd532856"}, true}.build(o, extra)
 }
 
-// NewEfficientNetV2S returns the small network of the same paper, table 4, for 384x384, keras.applications.EfficientNetV2S.
+// NewEfficientNetV2S returns the small network of the same paper, table 4, for 384x384,
+// keras.applications.EfficientNetV2S.
 func NewEfficientNetV2S(o EfficientNetV2Options, extra ...keras.Option) (*keras.Model, error) {
 	return efficientNetV2{"efficientnetv2-s", 1, 1, 384, efficientNetV2S, [2]string{"e1d88a8495beba45748fedd0cecbe016", "af0682fb74e8c54910f2d4393339c070"}, false}.build(o, extra)
 }

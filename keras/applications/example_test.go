@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"log"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/keras/applications"
@@ -15,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// Transfer learning: a network without its top computes features, and a new head learns from them. With Weights: applications.ImageNet the
-// features are those that were learnt from ImageNet.
+// Transfer learning: a network without its top computes features, and a new head learns from them. With Weights:
+// applications.ImageNet the features are those that were learnt from ImageNet.
 func Example() {
 	base, err := applications.NewMobileNetV2(applications.MobileNetV2Options{Alpha: 0.35, Options: applications.Options{
 		NoTop: true, Pooling: "avg", InputShape: []int{32, 32, 3}}})
@@ -54,7 +52,7 @@ func Example() {
 }
 
 // stripes returns images with horizontal (0) and vertical (1) stripes.
-func stripes(n int) (images *tensor.Dense, labels []int32) {
+func stripes(n int) (images data.Array, labels []int32) {
 	pixels := make([]uint8, 0, n*32*32*3)
 	for i := range n {
 		labels = append(labels, int32(i%2))
@@ -69,17 +67,17 @@ func stripes(n int) (images *tensor.Dense, labels []int32) {
 			}
 		}
 	}
-	return tensor.New(tensor.WithShape(n, 32, 32, 3), tensor.WithBacking(pixels)), labels
+	return data.Must(data.ArrayOf(pixels, n, 32, 32, 3)), labels
 }
 
 func ExampleMode() {
-	pixel := tensor.New(tensor.WithShape(1, 1, 3), tensor.WithBacking([]uint8{255, 0, 51})) // red, green, blue
+	pixel := data.Must(data.ArrayOf([]uint8{255, 0, 51}, 1, 1, 3)) // red, green, blue
 	for _, mode := range []applications.Mode{applications.TF, applications.Torch, applications.Caffe} {
 		x, err := applications.PreprocessInput(pixel, applications.PreprocessOptions{Mode: mode})
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%s %.3f\n", mode, x.Data())
+		fmt.Printf("%s %.3f\n", mode, x.Elements())
 	}
 	// Output:
 	// tf [1.000 -1.000 -0.600]

@@ -7,8 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"gorgonia.org/tensor"
-
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/keras/applications"
 	"github.com/gokeras/gokeras/layers"
@@ -86,7 +85,7 @@ func ExampleDecodePredictions() {
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		log.Fatal(err)
 	}
-	decoded, err := applications.DecodePredictions(tensor.New(tensor.WithShape(1, 1000), tensor.WithBacking(scores)),
+	decoded, err := applications.DecodePredictions(data.Must(data.ArrayOf(scores, 1, 1000)),
 		applications.DecodeOptions{Top: 2, ClassIndex: path})
 	if err != nil {
 		log.Fatal(err)

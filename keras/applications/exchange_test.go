@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
@@ -20,8 +19,9 @@ import (
 // exchanged are the models of the test below: those of moderate size.
 var exchanged = []string{"ResNet50V2", "MobileNet", "MobileNetV2", "MobileNetV3Small", "EfficientNetB0", "EfficientNetV2B0", "DenseNet121", "NASNetMobile", "ConvNeXtTiny"}
 
-// TestKerasExchangesWeights gives weights to real Keras and takes weights from it, of a model of most families and in each kind of file:
-// .weights.h5, .keras and the .h5 of Keras 2, which is that of the published weights. Both predict the same.
+// TestKerasExchangesWeights gives weights to real Keras and takes weights from it, of a model of most families and in
+// each kind of file: .weights.h5, .keras and the .h5 of Keras 2, which is that of the published weights. Both predict
+// the same.
 func TestKerasExchangesWeights(t *testing.T) {
 	python := os.Getenv("GOKERAS_PYTHON")
 	if python == "" {
@@ -35,7 +35,7 @@ func TestKerasExchangesWeights(t *testing.T) {
 	predict := func(m *keras.Model) []float32 {
 		y, err := m.Predict(t.Context(), data.Arrays(inputsOf(m), nil))
 		require.NoError(t, err)
-		return y.Data().([]float32)
+		return y.Elements().([]float32)
 	}
 	read := func(i int, name string) []float64 {
 		y, err := data.LoadNPY(filepath.Join(folder, fmt.Sprint(i, ".", name)))
@@ -72,8 +72,8 @@ func TestKerasExchangesWeights(t *testing.T) {
 	}
 }
 
-func widened(y *tensor.Dense) []float64 {
-	in := y.Data().([]float32)
+func widened(y data.Array) []float64 {
+	in := y.Elements().([]float32)
 	out := make([]float64, len(in))
 	for i, x := range in {
 		out[i] = float64(x)

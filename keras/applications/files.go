@@ -20,8 +20,8 @@ import (
 // DefaultBaseURL is the host that holds what is published for Keras.
 const DefaultBaseURL = "https://storage.googleapis.com"
 
-// Files says where the files that are published for Keras are looked for, and whether they may be downloaded. The zero value looks into
-// Keras's cache and downloads nothing.
+// Files says where the files that are published for Keras are looked for, and whether they may be downloaded. The zero
+// value looks into Keras's cache and downloads nothing.
 type Files struct {
 	CacheDir string          // "" is the folder models in $KERAS_HOME, or in ~/.keras without that variable
 	Download bool            // fetch what is missing, or has another checksum than the published one, into the cache
@@ -36,7 +36,8 @@ type published struct {
 	hash string // MD5 or SHA-256, which its length tells; "" where none is published
 }
 
-// tfKernels is a file of weights under the name that most of them have. hashes are those of the files with and without top.
+// tfKernels is a file of weights under the name that most of them have. hashes are those of the files with and without
+// top.
 func tfKernels(model, folder string, noTop bool, hashes [2]string) published {
 	name, hash := model+"_weights_tf_dim_ordering_tf_kernels.h5", hashes[0]
 	if noTop {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras/applications"
 )
 
@@ -61,14 +61,14 @@ func TestDownload(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, got, len(want))
 		for i := range want {
-			require.Equal(t, want[i].Data(), got[i].Data())
+			require.Equal(t, want[i].Elements(), got[i].Elements())
 		}
 	}
 	assert.Len(t, *requests, 1)
 }
 
 func TestDownloadErrors(t *testing.T) {
-	scores := tensor.New(tensor.WithShape(1, 1000), tensor.Of(tensor.Float32))
+	scores := data.Must(data.Zeros[float32](1, 1000))
 	const index = "/download.tensorflow.org/data/imagenet_class_index.json"
 	base, _ := serve(t, map[string][]byte{index: []byte("something else")})
 	files := applications.Files{CacheDir: t.TempDir(), BaseURL: base, Download: true}
@@ -95,7 +95,7 @@ func TestDownloadErrors(t *testing.T) {
 }
 
 func TestCacheFolder(t *testing.T) {
-	scores := tensor.New(tensor.WithShape(1, 1000), tensor.Of(tensor.Float32))
+	scores := data.Must(data.Zeros[float32](1, 1000))
 	home := t.TempDir()
 	t.Setenv("KERAS_HOME", home)
 	_, err := applications.DecodePredictions(scores, applications.DecodeOptions{})

@@ -12,17 +12,18 @@ import (
 
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/keras/applications"
+	"github.com/gokeras/gokeras/layers"
 )
 
 // arguments are those of Keras's constructors, see testdata/applications.py.
 type arguments struct {
-	IncludeTop           *bool           `json:"include_top"`
-	Pooling              string          `json:"pooling"`
-	Classes              int             `json:"classes"`
-	ClassifierActivation json.RawMessage `json:"classifier_activation"`
-	InputShape           []int           `json:"input_shape"`
-	Name                 string          `json:"name"`
-	DataFormat           string          `json:"data_format"`
+	IncludeTop           *bool             `json:"include_top"`
+	Pooling              string            `json:"pooling"`
+	Classes              int               `json:"classes"`
+	ClassifierActivation json.RawMessage   `json:"classifier_activation"`
+	InputShape           []int             `json:"input_shape"`
+	Name                 string            `json:"name"`
+	DataFormat           layers.DataFormat `json:"data_format"`
 
 	Alpha                float64  `json:"alpha"`
 	DepthMultiplier      int      `json:"depth_multiplier"`

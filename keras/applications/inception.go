@@ -6,12 +6,13 @@ import (
 	"github.com/gokeras/gokeras/keras"
 )
 
-// NewInceptionV3 returns the network of Szegedy et al., "Rethinking the Inception Architecture for Computer Vision", 2015
-// (arXiv:1512.00567), table 1: modules of parallel convolutions of several sizes, with 7x7 windows taken apart into 1x7 and 7x1.
+// NewInceptionV3 returns the network of Szegedy et al., "Rethinking the Inception Architecture for Computer Vision",
+// 2015 (arXiv:1512.00567), table 1: modules of parallel convolutions of several sizes, with 7x7 windows taken apart
+// into 1x7 and 7x1.
 //
-// Input: (batch, height, width, 3), at least 75x75, by default 299x299, prepared by InceptionV3.PreprocessInput. Output: (batch, classes);
-// with NoTop the last feature map (batch, height', width', 2048), 8x8 for the default size, or its pooling. Structure and defaults are
-// those of keras.applications.InceptionV3.
+// Input: (batch, height, width, 3), at least 75x75, by default 299x299, prepared by InceptionV3.PreprocessInput.
+// Output: (batch, classes); with NoTop the last feature map (batch, height', width', 2048), 8x8 for the default size,
+// or its pooling. Structure and defaults are those of keras.applications.InceptionV3.
 func NewInceptionV3(o Options, extra ...keras.Option) (*keras.Model, error) {
 	m, err := inceptionV3(o, extra)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 //
 //	y = x₀ + Scale·x₁
 //
-// Input shapes: two equal ones. Output shape: the same. It is keras.src.applications.inception_resnet_v2.CustomScaleLayer, of which
-// [NewInceptionResNetV2] has one in each block.
+// Input shapes: two equal ones. Output shape: the same. It is
+// keras.src.applications.inception_resnet_v2.CustomScaleLayer, of which [NewInceptionResNetV2] has one in each block.
 type CustomScaleLayer struct {
 	layers.Base
 
@@ -35,20 +35,16 @@ func (l *CustomScaleLayer) Forward(c *layers.Context, in []*ops.Tensor) []*ops.T
 	return []*ops.Tensor{ops.Add(in[0], ops.MultiplyScalar(in[1], l.Scale))}
 }
 
-// Call applies the layer inside a trace.
-func (l *CustomScaleLayer) Call(c *layers.Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return layers.Invoke(l, c, inputs...)
-}
-
 func init() { layers.Register[CustomScaleLayer]() }
 
-// NewInceptionResNetV2 returns the network of Szegedy et al., "Inception-v4, Inception-ResNet and the Impact of Residual Connections on
-// Learning", 2016 (arXiv:1602.07261), figure 15: the beginning of [NewInceptionV3], then 10, 20 and 10 blocks of parallel convolutions
-// that a 1x1 convolution joins and that are added, scaled by 0.17, 0.1 and 0.2, to what came before.
+// NewInceptionResNetV2 returns the network of Szegedy et al., "Inception-v4, Inception-ResNet and the Impact of
+// Residual Connections on Learning", 2016 (arXiv:1602.07261), figure 15: the beginning of [NewInceptionV3], then 10, 20
+// and 10 blocks of parallel convolutions that a 1x1 convolution joins and that are added, scaled by 0.17, 0.1 and 0.2,
+// to what came before.
 //
-// Input: (batch, height, width, 3), at least 75x75, by default 299x299, prepared by InceptionResNetV2.PreprocessInput. Output: (batch,
-// classes); with NoTop the last feature map (batch, height', width', 1536), 8x8 for the default size, or its pooling. Structure and
-// defaults are those of keras.applications.InceptionResNetV2.
+// Input: (batch, height, width, 3), at least 75x75, by default 299x299, prepared by InceptionResNetV2.PreprocessInput.
+// Output: (batch, classes); with NoTop the last feature map (batch, height', width', 1536), 8x8 for the default size,
+// or its pooling. Structure and defaults are those of keras.applications.InceptionResNetV2.
 func NewInceptionResNetV2(o Options, extra ...keras.Option) (*keras.Model, error) {
 	m, err := inceptionResNetV2(o, extra)
 	if err != nil {

@@ -19,13 +19,13 @@ type MobileNetOptions struct {
 	Dropout         *float64 // rate before the top; nil is 0.001
 }
 
-// NewMobileNet returns the network of Howard et al., "MobileNets: Efficient Convolutional Neural Networks for Mobile Vision
-// Applications", 2017 (arXiv:1704.04861), table 1: a convolution with stride 2, then 13 times a depthwise 3x3 and a 1x1 convolution,
-// each with batch normalization and min(max(x, 0), 6).
+// NewMobileNet returns the network of Howard et al., "MobileNets: Efficient Convolutional Neural Networks for Mobile
+// Vision Applications", 2017 (arXiv:1704.04861), table 1: a convolution with stride 2, then 13 times a depthwise 3x3
+// and a 1x1 convolution, each with batch normalization and min(max(x, 0), 6).
 //
-// Input: (batch, height, width, 3), at least 32x32, by default 224x224, prepared by MobileNet.PreprocessInput. Output: (batch, classes);
-// with NoTop the last feature map (batch, height/32, width/32, 1024·Alpha) or its pooling. Structure and defaults are those of
-// keras.applications.MobileNet. No checksums are published for its weights.
+// Input: (batch, height, width, 3), at least 32x32, by default 224x224, prepared by MobileNet.PreprocessInput. Output:
+// (batch, classes); with NoTop the last feature map (batch, height/32, width/32, 1024·Alpha) or its pooling. Structure
+// and defaults are those of keras.applications.MobileNet. No checksums are published for its weights.
 func NewMobileNet(o MobileNetOptions, extra ...keras.Option) (*keras.Model, error) {
 	m, err := mobileNet(o, extra)
 	if err != nil {
@@ -110,7 +110,8 @@ func (o *Options) trainedSize(trained, shape []int) int {
 	return 224
 }
 
-// nameRows returns the height of the input as it is part of names of models and files: that of the weights, if there are any.
+// nameRows returns the height of the input as it is part of names of models and files: that of the weights, if there
+// are any.
 func (n *network) nameRows(trained []int) string {
 	at := 0
 	if n.options.first() {

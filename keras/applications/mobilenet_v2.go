@@ -15,12 +15,12 @@ type MobileNetV2Options struct {
 }
 
 // NewMobileNetV2 returns the network of Sandler et al., "MobileNetV2: Inverted Residuals and Linear Bottlenecks", 2018
-// (arXiv:1801.04381), table 2: 17 blocks of a 1x1 convolution that widens, a depthwise 3x3 convolution and a 1x1 convolution that narrows
-// without activation, with a sum around those that keep the shape.
+// (arXiv:1801.04381), table 2: 17 blocks of a 1x1 convolution that widens, a depthwise 3x3 convolution and a 1x1
+// convolution that narrows without activation, with a sum around those that keep the shape.
 //
-// Input: (batch, height, width, 3), at least 32x32, by default 224x224, prepared by MobileNetV2.PreprocessInput. Output: (batch,
-// classes); with NoTop the last feature map (batch, height/32, width/32, 1280) or its pooling. Structure and defaults are those of
-// keras.applications.MobileNetV2. No checksums are published for its weights.
+// Input: (batch, height, width, 3), at least 32x32, by default 224x224, prepared by MobileNetV2.PreprocessInput.
+// Output: (batch, classes); with NoTop the last feature map (batch, height/32, width/32, 1280) or its pooling.
+// Structure and defaults are those of keras.applications.MobileNetV2. No checksums are published for its weights.
 func NewMobileNetV2(o MobileNetV2Options, extra ...keras.Option) (*keras.Model, error) {
 	m, err := mobileNetV2(o, extra)
 	if err != nil {

@@ -26,8 +26,8 @@ type mobileNetV3 struct {
 	hashes     map[string][2]string // of the files with and without top
 }
 
-// mobileNetV3Block is a line of the tables in the paper. Large windows are of 5x5; windows, excitation and activation are the plain ones in
-// a minimalistic network.
+// mobileNetV3Block is a line of the tables in the paper. Large windows are of 5x5; windows, excitation and activation
+// are the plain ones in a minimalistic network.
 type mobileNetV3Block struct {
 	expansion float64
 	filters   int
@@ -58,21 +58,22 @@ var mobileNetV3Large = mobileNetV3{"MobileNetV3Large", "large", 1280, []mobileNe
 	"large_minimalistic_224_1.0_float": {"675e7b876c45c57e9e63e6d90a36599c", "ec5221f64a2f6d1ef965a614bdae7973"},
 }}
 
-// NewMobileNetV3Small returns the small network of Howard et al., "Searching for MobileNetV3", 2019 (arXiv:1905.02244), table 2: the
-// blocks of [NewMobileNetV2], with squeeze-and-excite in some,
+// NewMobileNetV3Small returns the small network of Howard et al., "Searching for MobileNetV3", 2019 (arXiv:1905.02244),
+// table 2: the blocks of [NewMobileNetV2], with squeeze-and-excite in some,
 //
 //	y = x · hard_sigmoid(w₂·relu(w₁·mean(x) + b₁) + b₂),  hard_sigmoid(x) = min(max(x + 3, 0), 6) / 6
 //
 // and x·hard_sigmoid(x) as the activation of the later ones.
 //
-// Input: (batch, height, width, 3), at least 32x32, of any size by default, with values from 0 to 255. Output: (batch, classes); with
-// NoTop the last feature map or its pooling. Structure and defaults are those of keras.applications.MobileNetV3Small.
+// Input: (batch, height, width, 3), at least 32x32, of any size by default, with values from 0 to 255. Output: (batch,
+// classes); with NoTop the last feature map or its pooling. Structure and defaults are those of
+// keras.applications.MobileNetV3Small.
 func NewMobileNetV3Small(o MobileNetV3Options, extra ...keras.Option) (*keras.Model, error) {
 	return mobileNetV3Small.build(o, extra)
 }
 
-// NewMobileNetV3Large is the large network of the same paper, table 1; see [NewMobileNetV3Small]. Structure and defaults are those of
-// keras.applications.MobileNetV3Large.
+// NewMobileNetV3Large is the large network of the same paper, table 1; see [NewMobileNetV3Small]. Structure and
+// defaults are those of keras.applications.MobileNetV3Large.
 func NewMobileNetV3Large(o MobileNetV3Options, extra ...keras.Option) (*keras.Model, error) {
 	return mobileNetV3Large.build(o, extra)
 }

@@ -21,13 +21,14 @@ type nasNet struct {
 	hashes  [2]string // of the files with and without top
 }
 
-// NewNASNetMobile returns the network NASNet-A (4 @ 1056) of Zoph et al., "Learning Transferable Architectures for Scalable Image
-// Recognition", 2017 (arXiv:1707.07012), figure 4: cells that were found by search, of separable convolutions and poolings of the
-// results of the two cells before.
+// NewNASNetMobile returns the network NASNet-A (4 @ 1056) of Zoph et al., "Learning Transferable Architectures for
+// Scalable Image Recognition", 2017 (arXiv:1707.07012), figure 4: cells that were found by search, of separable
+// convolutions and poolings of the results of the two cells before.
 //
-// Input: (batch, height, width, 3), at least 32x32, by default 224x224, also with NoTop, prepared by NASNet.PreprocessInput. Output:
-// (batch, classes); with NoTop the last feature map (batch, height/32, width/32, 1056) or its pooling. Structure and defaults are those of
-// keras.applications.NASNetMobile, which like this one takes no DataFormat ChannelsFirst. Sizes may not be open.
+// Input: (batch, height, width, 3), at least 32x32, by default 224x224, also with NoTop, prepared by
+// NASNet.PreprocessInput. Output: (batch, classes); with NoTop the last feature map (batch, height/32, width/32, 1056)
+// or its pooling. Structure and defaults are those of keras.applications.NASNetMobile, which like this one takes no
+// DataFormat ChannelsFirst. Sizes may not be open.
 func NewNASNetMobile(o Options, extra ...keras.Option) (*keras.Model, error) {
 	if o.NoTop && o.InputShape == nil {
 		o.InputShape = []int{224, 224, 3}
@@ -36,8 +37,8 @@ func NewNASNetMobile(o Options, extra ...keras.Option) (*keras.Model, error) {
 		hashes: [2]string{"020fb642bf7360b370c678b08e0adf61", "1ed92395b5b598bdda52abe5c0dbfd63"}}.build(o, extra)
 }
 
-// NewNASNetLarge returns the network NASNet-A (6 @ 4032) of the same paper, for 331x331; see [NewNASNetMobile]. Structure and defaults are
-// those of keras.applications.NASNetLarge; NoTop needs an InputShape.
+// NewNASNetLarge returns the network NASNet-A (6 @ 4032) of the same paper, for 331x331; see [NewNASNetMobile].
+// Structure and defaults are those of keras.applications.NASNetLarge; NoTop needs an InputShape.
 func NewNASNetLarge(o Options, extra ...keras.Option) (*keras.Model, error) {
 	return nasNet{name: "nasnet_large", filters: 4032, blocks: 6, stem: 96, skip: true, size: 331, file: "nasnet_large", remote: "NASNet-large",
 		hashes: [2]string{"11577c9a518f0070763c2b964a382f17", "d81d89dc07e6e56530c4e77faddd61b5"}}.build(o, extra)

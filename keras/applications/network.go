@@ -10,8 +10,8 @@ import (
 // symbol is a tensor of a model that is being put together.
 type symbol = *layers.KerasTensor
 
-// network puts one model together. It holds what the layers of the model have in common, so that the functions of the families read like
-// the tables in the papers.
+// network puts one model together. It holds what the layers of the model have in common, so that the functions of the
+// families read like the tables in the papers.
 type network struct {
 	options Options
 	extra   []keras.Option
@@ -87,7 +87,7 @@ type conv struct {
 	groups     int
 }
 
-func (c conv) padding() string {
+func (c conv) padding() layers.Padding {
 	if c.same {
 		return layers.Same
 	}
@@ -138,8 +138,8 @@ func (n *network) pad(x symbol, name string, amounts [][]int) symbol {
 // around pads all sides by the same amount.
 func around(amount int) [][]int { return [][]int{{amount, amount}, {amount, amount}} }
 
-// correctPad returns the padding before a convolution of stride 2 without padding of its own that puts its windows where "same"
-// puts them in an image of even length.
+// correctPad returns the padding before a convolution of stride 2 without padding of its own that puts its windows
+// where "same" puts them in an image of even length.
 func (n *network) correctPad(x symbol, size int) [][]int {
 	s := x.Shape()
 	if len(s) != 4 {

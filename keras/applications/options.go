@@ -18,8 +18,8 @@ type Options struct {
 	// NoTop leaves the classifier at the end out (Keras's include_top=False).
 	NoTop bool
 
-	// Weights is "" for random weights, ImageNet for those published with Keras, or the path of a file: .weights.h5, .keras, or .h5 of
-	// Keras 2. The file must have been saved from a model of the same options.
+	// Weights is "" for random weights, ImageNet for those published with Keras, or the path of a file: .weights.h5,
+	// .keras, or .h5 of Keras 2. The file must have been saved from a model of the same options.
 	Weights string
 
 	// Files says where ImageNet's weights are looked for, and whether they may be downloaded.
@@ -28,26 +28,27 @@ type Options struct {
 	// InputTensor is used as the input instead of a new one. The model then begins at the inputs that it is made of.
 	InputTensor *layers.KerasTensor
 
-	// InputShape is the shape of one image, (height, width, channels); with ChannelsFirst (channels, height, width). An axis of
-	// length layers.Unknown is open. The default has 3 channels and the size that the model was made for, or open sizes with NoTop.
+	// InputShape is the shape of one image, (height, width, channels); with ChannelsFirst (channels, height, width). An
+	// axis of length layers.Unknown is open. The default has 3 channels and the size that the model was made for, or
+	// open sizes with NoTop.
 	InputShape []int
 
-	// Pooling says, with NoTop, what becomes of the last feature map: "avg" and "max" take its mean or maximum over all places, which
-	// gives (batch, channels); "" leaves it as it is.
+	// Pooling says, with NoTop, what becomes of the last feature map: "avg" and "max" take its mean or maximum over all
+	// places, which gives (batch, channels); "" leaves it as it is.
 	Pooling string
 
 	// Classes is the number of classes of the top; 0 is 1000.
 	Classes int
 
-	// ClassifierActivation is the activation at the end of the top, as a name or function; nil is "softmax". Keras's None is "linear":
-	// scores before the softmax.
+	// ClassifierActivation is the activation at the end of the top, as a name or function; nil is "softmax". Keras's
+	// None is "linear": scores before the softmax.
 	ClassifierActivation any
 
 	// Name names the model; the default is Keras's, such as "resnet50".
 	Name string
 
 	// DataFormat is layers.ChannelsLast or layers.ChannelsFirst; "" is ChannelsLast. In Keras it is a global setting.
-	DataFormat string
+	DataFormat layers.DataFormat
 }
 
 func (o *Options) classes() int {

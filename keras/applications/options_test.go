@@ -143,7 +143,7 @@ func TestModelOptions(t *testing.T) {
 		require.NoError(t, err)
 		y, err := m.Predict(t.Context(), data.Arrays(inputsOf(m), nil))
 		require.NoError(t, err)
-		outputs[name] = y.Data()
+		outputs[name] = y.Elements()
 	}
 	assert.Equal(t, outputs["one"], outputs["two"], "on two replicas")
 	assert.NotEqual(t, outputs["one"], outputs["other"], "with another seed")

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
@@ -71,7 +70,7 @@ func fill(t testing.TB, m *keras.Model, gain float64) {
 }
 
 // inputsOf returns two images of bytes.
-func inputsOf(m *keras.Model) *tensor.Dense {
+func inputsOf(m *keras.Model) data.Array {
 	shape := append([]int{2}, m.Inputs()[0].Shape()[1:]...)
 	n := 1
 	for _, d := range shape {
@@ -81,7 +80,7 @@ func inputsOf(m *keras.Model) *tensor.Dense {
 	for i, u := range uniform("input", n) {
 		x[i] = float32(math.Floor((u + 1) * 128))
 	}
-	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(x))
+	return data.Must(data.ArrayOf(x, shape...))
 }
 
 type predictionCase struct {
@@ -114,8 +113,8 @@ func (c predictionCase) build(t testing.TB, options func(*applications.Options),
 	return m
 }
 
-// TestPredictions compares the outputs of a model of each family, for weights and images that follow from a formula, with those of real
-// Keras: preprocessing, layers, and classifier.
+// TestPredictions compares the outputs of a model of each family, for weights and images that follow from a formula,
+// with those of real Keras: preprocessing, layers, and classifier.
 func TestPredictions(t *testing.T) {
 	var cases []predictionCase
 	require.NoError(t, json.Unmarshal(unpack(t, "predictions.json"), &cases))
@@ -128,7 +127,7 @@ func TestPredictions(t *testing.T) {
 			y, err := m.Predict(t.Context(), data.Arrays(x, nil))
 			require.NoError(t, err)
 			require.Equal(t, c.Shape, []int(y.Shape()))
-			near(t, c.Output, y.Data().([]float32), 1e-5)
+			near(t, c.Output, y.Elements().([]float32), 1e-5)
 		})
 	}
 }

@@ -3,8 +3,7 @@ package applications
 import (
 	"fmt"
 
-	"gorgonia.org/tensor"
-
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/layers"
 )
 
@@ -57,8 +56,9 @@ func (f Family) String() string { return f.name }
 // Mode returns how pixels are prepared.
 func (f Family) Mode() Mode { return f.mode }
 
-// PreprocessInput prepares images with channels last for the networks of the family; see the function [PreprocessInput].
-func (f Family) PreprocessInput(images *tensor.Dense) (*tensor.Dense, error) {
+// PreprocessInput prepares images with channels last for the networks of the family; see the function
+// [PreprocessInput].
+func (f Family) PreprocessInput(images data.Array) (data.Array, error) {
 	return PreprocessInput(images, PreprocessOptions{Mode: f.mode})
 }
 
@@ -69,49 +69,41 @@ func (f Family) PreprocessTensor(images *layers.KerasTensor) *layers.KerasTensor
 
 // PreprocessOptions are those of [PreprocessInput].
 type PreprocessOptions struct {
-	Mode       Mode   // "" is Caffe
-	DataFormat string // layers.ChannelsLast or layers.ChannelsFirst; "" is ChannelsLast
+	Mode       Mode              // "" is Caffe
+	DataFormat layers.DataFormat // layers.ChannelsLast or layers.ChannelsFirst; "" is ChannelsLast
 }
 
-// PreprocessInput prepares images, of values from 0 to 255 in the order R, G, B, as a network was trained with them. The images are of shape
-// (batch, height, width, 3) or (height, width, 3), with ChannelsFirst (batch, 3, height, width) or (3, height, width); the modes TF and
-// AsIs take any number of channels.
+// PreprocessInput prepares images, of values from 0 to 255 in the order R, G, B, as a network was trained with them.
+// The images are of shape (batch, height, width, 3) or (height, width, 3), with ChannelsFirst (batch, 3, height, width)
+// or (3, height, width); the modes TF and AsIs take any number of channels.
 //
-// The result is a new array: of float64 if the images are, else of float32. It is keras.applications.imagenet_utils.preprocess_input,
-// which writes over its argument.
-func PreprocessInput(images *tensor.Dense, o PreprocessOptions) (*tensor.Dense, error) {
-	if images == nil {
-		return nil, fmt.Errorf("applications: PreprocessInput: the images are nil")
+// The result is a new array: of float64 if the images are, else of float32. It is
+// keras.applications.imagenet_utils.preprocess_input, which writes over its argument.
+func PreprocessInput(images data.Array, o PreprocessOptions) (data.Array, error) {
+	if err := images.Check(); err != nil {
+		return data.Array{}, fmt.Errorf("applications: PreprocessInput: %w", err)
 	}
 	channels, err := channelAxis(images.Shape(), &o)
 	if err != nil {
-		return nil, fmt.Errorf("applications: PreprocessInput: %w", err)
+		return data.Array{}, fmt.Errorf("applications: PreprocessInput: %w", err)
 	}
-	if !images.DataOrder().IsContiguous() || images.RequiresIterator() || images.DataOrder().IsColMajor() {
-		images = images.Materialize().(*tensor.Dense)
-	}
-	var out any
-	switch data := images.Data().(type) {
+	switch values := images.Elements().(type) {
 	case []float64:
-		out = prepare[float64](data, images.Shape(), channels, o.Mode)
+		return data.ArrayOf(prepare[float64](values, images.Shape(), channels, o.Mode), images.Shape()...)
 	case []float32:
-		out = prepare[float32](data, images.Shape(), channels, o.Mode)
+		return data.ArrayOf(prepare[float32](values, images.Shape(), channels, o.Mode), images.Shape()...)
 	case []uint8:
-		out = prepare[float32](data, images.Shape(), channels, o.Mode)
-	case []int:
-		out = prepare[float32](data, images.Shape(), channels, o.Mode)
+		return data.ArrayOf(prepare[float32](values, images.Shape(), channels, o.Mode), images.Shape()...)
 	case []int32:
-		out = prepare[float32](data, images.Shape(), channels, o.Mode)
+		return data.ArrayOf(prepare[float32](values, images.Shape(), channels, o.Mode), images.Shape()...)
 	case []int64:
-		out = prepare[float32](data, images.Shape(), channels, o.Mode)
-	default:
-		return nil, fmt.Errorf("applications: PreprocessInput: images of %v cannot be prepared; expected float32, float64, uint8, int, int32 or int64", images.Dtype())
+		return data.ArrayOf(prepare[float32](values, images.Shape(), channels, o.Mode), images.Shape()...)
 	}
-	return tensor.New(tensor.WithShape(images.Shape().Clone()...), tensor.WithBacking(out)), nil
+	return data.Array{}, fmt.Errorf("applications: PreprocessInput: images of %v cannot be prepared; expected float32, float64, uint8, int, int32 or int64", images.DType())
 }
 
 // channelAxis checks shape and options and returns the axis of the channels.
-func channelAxis(shape tensor.Shape, o *PreprocessOptions) (int, error) {
+func channelAxis(shape []int, o *PreprocessOptions) (int, error) {
 	if o.Mode == "" {
 		o.Mode = Caffe
 	}
@@ -121,7 +113,7 @@ func channelAxis(shape tensor.Shape, o *PreprocessOptions) (int, error) {
 		return 0, fmt.Errorf("Mode must be %q, %q, %q or %q, received %q", Caffe, TF, Torch, AsIs, o.Mode)
 	}
 	if len(shape) != 3 && len(shape) != 4 {
-		return 0, fmt.Errorf("images must have three axes, or four with the batch, received the shape %v", shape)
+		return 0, fmt.Errorf("images must have three axes, or four with the batch, received the shape %v", layers.ShapeString(shape))
 	}
 	axis := len(shape) - 1
 	switch o.DataFormat {
@@ -132,17 +124,18 @@ func channelAxis(shape tensor.Shape, o *PreprocessOptions) (int, error) {
 		return 0, fmt.Errorf("DataFormat must be %q or %q, received %q", layers.ChannelsFirst, layers.ChannelsLast, o.DataFormat)
 	}
 	if (o.Mode == Caffe || o.Mode == Torch) && shape[axis] != 3 {
-		return 0, fmt.Errorf("mode %q is for 3 channels, received %d in the shape %v", o.Mode, shape[axis], shape)
+		return 0, fmt.Errorf("mode %q is for 3 channels, received %d in the shape %v", o.Mode, shape[axis], layers.ShapeString(shape))
 	}
 	return axis, nil
 }
 
 type pixel interface {
-	uint8 | int | int32 | int64 | float32 | float64
+	uint8 | int32 | int64 | float32 | float64
 }
 
-// prepare computes in the type of the result, step by step as NumPy does, so that the numbers are Keras's to the last bit.
-func prepare[F float32 | float64, P pixel](in []P, shape tensor.Shape, axis int, mode Mode) []F {
+// prepare computes in the type of the result, step by step as NumPy does, so that the numbers are Keras's to the last
+// bit.
+func prepare[F float32 | float64, P pixel](in []P, shape []int, axis int, mode Mode) []F {
 	out := make([]F, len(in))
 	inner := 1 // distance between channels
 	for _, n := range shape[axis+1:] {

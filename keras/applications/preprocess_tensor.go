@@ -8,9 +8,10 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// PreprocessTensor prepares images inside of a Functional model, as [PreprocessInput] does with arrays: the operations are part of the
-// model, and of its file, as Keras writes them. The images are of a float type, with the shape (batch, height, width, 3) or with
-// ChannelsFirst (batch, 3, height, width). A mistake is reported where a model is made of the result.
+// PreprocessTensor prepares images inside of a Functional model, as [PreprocessInput] does with arrays: the operations
+// are part of the model, and of its file, as Keras writes them. The images are of a float type, with the shape (batch,
+// height, width, 3) or with ChannelsFirst (batch, 3, height, width). A mistake is reported where a model is made of the
+// result.
 func PreprocessTensor(images *layers.KerasTensor, o PreprocessOptions) *layers.KerasTensor {
 	if err := images.Err(); err != nil {
 		return layers.Failed(err)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
@@ -35,9 +34,9 @@ func TestPreprocessTensor(t *testing.T) {
 		for i, u := range uniform("pixels", 24) {
 			pixels[i] = float32(int((u + 1) * 128))
 		}
-		out, err := m.Predict(t.Context(), data.Arrays(tensor.New(tensor.WithShape(append([]int{2}, c.Shape...)...), tensor.WithBacking(pixels)), nil))
+		out, err := m.Predict(t.Context(), data.Arrays(data.Must(data.ArrayOf(pixels, append([]int{2}, c.Shape...)...)), nil))
 		require.NoError(t, err)
-		near(t, c.Output, out.Data().([]float32), 1e-6)
+		near(t, c.Output, out.Elements().([]float32), 1e-6)
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras/applications"
 	"github.com/gokeras/gokeras/layers"
 )
@@ -15,7 +15,7 @@ import (
 type preprocessing struct {
 	Cases []struct {
 		Mode        applications.Mode `json:"mode"`
-		DataFormat  string            `json:"data_format"`
+		DataFormat  layers.DataFormat `json:"data_format"`
 		Shape       []int             `json:"shape"`
 		DType       string            `json:"dtype"`
 		Input       []float64         `json:"input"`
@@ -24,7 +24,7 @@ type preprocessing struct {
 	} `json:"cases"`
 	Graphs []struct {
 		Mode       applications.Mode `json:"mode"`
-		DataFormat string            `json:"data_format"`
+		DataFormat layers.DataFormat `json:"data_format"`
 		Shape      []int             `json:"shape"`
 		Config     any               `json:"config"`
 		Output     []float64         `json:"output"`
@@ -58,8 +58,8 @@ func TestPreprocessInput(t *testing.T) {
 		case "uint8":
 			backing = converted[uint8](c.Input)
 		}
-		x := tensor.New(tensor.WithShape(c.Shape...), tensor.WithBacking(backing))
-		before := x.Clone().(*tensor.Dense)
+		x := data.Must(data.Must(data.ToArray(backing)).Reshape(c.Shape...))
+		before := x.Clone()
 		y, err := applications.PreprocessInput(x, applications.PreprocessOptions{Mode: c.Mode, DataFormat: c.DataFormat})
 		require.NoError(t, err)
 		assert.Equal(t, c.Shape, []int(y.Shape()))
@@ -67,39 +67,41 @@ func TestPreprocessInput(t *testing.T) {
 		if c.OutputDType == "float32" {
 			want = converted[float32](c.Output)
 		}
-		assert.Equal(t, want, y.Data(), "%s %s %v %s", c.Mode, c.DataFormat, c.Shape, c.DType)
-		assert.Equal(t, before.Data(), x.Data(), "the images were written over")
+		assert.Equal(t, want, y.Elements(), "%s %s %v %s", c.Mode, c.DataFormat, c.Shape, c.DType)
+		assert.Equal(t, before.Elements(), x.Elements(), "the images were written over")
 	}
 }
 
-// TestPreprocessInputOfViews: what counts is the tensor, not the memory behind it.
+// TestPreprocessInputOfViews: a row of a batch is prepared alone, and every type of numbers is taken.
 func TestPreprocessInputOfViews(t *testing.T) {
-	x := tensor.New(tensor.WithShape(2, 2, 2, 3), tensor.WithBacking(tensor.Range(tensor.Float32, 0, 24)))
-	view, err := x.Slice(nil, tensor.S(1, 2), nil, nil)
+	numbers := make([]float32, 24)
+	for i := range numbers {
+		numbers[i] = float32(i)
+	}
+	x := data.Must(data.ArrayOf(numbers, 2, 2, 2, 3))
+	y, err := applications.PreprocessInput(x.Row(1), applications.PreprocessOptions{Mode: applications.AsIs})
 	require.NoError(t, err)
-	y, err := applications.PreprocessInput(view.(*tensor.Dense), applications.PreprocessOptions{Mode: applications.AsIs})
-	require.NoError(t, err)
-	assert.Equal(t, []float32{6, 7, 8, 9, 10, 11, 18, 19, 20, 21, 22, 23}, y.Data())
+	assert.Equal(t, numbers[12:], y.Elements())
 	for name, backing := range map[string]any{"int": converted[int]([]float64{0, 255, 51}), "int32": converted[int32]([]float64{0, 255, 51}), "int64": converted[int64]([]float64{0, 255, 51})} {
-		y, err := applications.MobileNet.PreprocessInput(tensor.New(tensor.WithShape(1, 1, 3), tensor.WithBacking(backing)))
+		y, err := applications.MobileNet.PreprocessInput(data.Must(data.Must(data.ToArray(backing)).Reshape(1, 1, 3)))
 		require.NoError(t, err, name)
-		assert.Equal(t, []float32{-1, 1, float32(51)/127.5 - 1}, y.Data(), name)
+		assert.Equal(t, []float32{-1, 1, float32(51)/127.5 - 1}, y.Elements(), name)
 	}
 }
 
 func TestPreprocessInputErrors(t *testing.T) {
-	image := tensor.New(tensor.WithShape(1, 2, 2, 3), tensor.Of(tensor.Float32))
+	image := data.Must(data.Zeros[float32](1, 2, 2, 3))
 	for _, c := range []struct {
-		x    *tensor.Dense
+		x    data.Array
 		o    applications.PreprocessOptions
 		want string
 	}{
-		{nil, applications.PreprocessOptions{}, "the images are nil"},
+		{data.Array{}, applications.PreprocessOptions{}, "the zero Array"},
 		{image, applications.PreprocessOptions{Mode: "cafe"}, `Mode must be "caffe", "tf", "torch" or "as_is", received "cafe"`},
 		{image, applications.PreprocessOptions{DataFormat: "last"}, `DataFormat must be "channels_first" or "channels_last", received "last"`},
 		{image, applications.PreprocessOptions{DataFormat: layers.ChannelsFirst}, `mode "caffe" is for 3 channels, received 2 in the shape (1, 2, 2, 3)`},
-		{tensor.New(tensor.WithShape(2, 3), tensor.Of(tensor.Float32)), applications.PreprocessOptions{}, "three axes, or four with the batch, received the shape (2, 3)"},
-		{tensor.New(tensor.WithShape(2, 2, 3), tensor.Of(tensor.Bool)), applications.PreprocessOptions{}, "images of bool cannot be prepared"},
+		{data.Must(data.Zeros[float32](2, 3)), applications.PreprocessOptions{}, "three axes, or four with the batch, received the shape (2, 3)"},
+		{data.Must(data.Zeros[bool](2, 2, 3)), applications.PreprocessOptions{}, "images of bool cannot be prepared"},
 	} {
 		_, err := applications.PreprocessInput(c.x, c.o)
 		require.ErrorContains(t, err, c.want)

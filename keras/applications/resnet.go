@@ -16,16 +16,17 @@ type residual struct {
 
 var residualFilters = [4]int{64, 128, 256, 512}
 
-// NewResNet50 returns the residual network with 50 layers of He et al., "Deep Residual Learning for Image Recognition", 2015
-// (arXiv:1512.03385), table 1: a convolution of 7x7 with stride 2, pooling, and four stacks of 3, 4, 6 and 3 bottleneck blocks
+// NewResNet50 returns the residual network with 50 layers of He et al., "Deep Residual Learning for Image Recognition",
+// 2015 (arXiv:1512.03385), table 1: a convolution of 7x7 with stride 2, pooling, and four stacks of 3, 4, 6 and 3
+// bottleneck blocks
 //
 //	y = relu(shortcut(x) + f(x)),  f: 1x1, 3x3 and 1x1 convolutions, each with batch normalization, relu between them
 //
 // where the first block of a stack has a 1x1 convolution in its shortcut and, from the second stack on, stride 2.
 //
-// Input: (batch, height, width, 3), at least 32x32, by default 224x224, prepared by ResNet.PreprocessInput. Output: (batch, classes);
-// with NoTop the last feature map (batch, height/32, width/32, 2048) or its pooling. Structure and defaults are those of
-// keras.applications.ResNet50.
+// Input: (batch, height, width, 3), at least 32x32, by default 224x224, prepared by ResNet.PreprocessInput. Output:
+// (batch, classes); with NoTop the last feature map (batch, height/32, width/32, 2048) or its pooling. Structure and
+// defaults are those of keras.applications.ResNet50.
 func NewResNet50(o Options, extra ...keras.Option) (*keras.Model, error) {
 	return residual{name: "resnet50", blocks: [4]int{3, 4, 6, 3},
 		hashes: [2]string{"2cb95161c43110f7111970584f804107", "4d473c1dd8becc155b73f8504c6f6626"}}.model(o, extra)
@@ -43,11 +44,13 @@ func NewResNet152(o Options, extra ...keras.Option) (*keras.Model, error) {
 		hashes: [2]string{"100835be76be38e30d865e96f2aaae62", "ee4c566cf9a93f14d82f913c2dc6dd0c"}}.model(o, extra)
 }
 
-// NewResNet50V2 returns the residual network with 50 layers of He et al., "Identity Mappings in Deep Residual Networks", 2016
-// (arXiv:1603.05027): as [NewResNet50], but batch normalization and relu come before each convolution and nothing after the sum,
-// y = shortcut(x) + f(x), and the stride is in the last block of each stack but the last one.
+// NewResNet50V2 returns the residual network with 50 layers of He et al., "Identity Mappings in Deep Residual
+// Networks", 2016 (arXiv:1603.05027): as [NewResNet50], but batch normalization and relu come before each convolution
+// and nothing after the sum, y = shortcut(x) + f(x), and the stride is in the last block of each stack but the last
+// one.
 //
-// Input: as [NewResNet50], prepared by ResNetV2.PreprocessInput. Structure and defaults are those of keras.applications.ResNet50V2.
+// Input: as [NewResNet50], prepared by ResNetV2.PreprocessInput. Structure and defaults are those of
+// keras.applications.ResNet50V2.
 func NewResNet50V2(o Options, extra ...keras.Option) (*keras.Model, error) {
 	return residual{name: "resnet50v2", v2: true, blocks: [4]int{3, 4, 6, 3},
 		hashes: [2]string{"3ef43a0b657b3be2300d5770ece849e0", "fac2f116257151a9d068a22e544a4917"}}.model(o, extra)

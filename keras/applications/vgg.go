@@ -14,19 +14,19 @@ type vgg struct {
 	hashes [2]string // of the files with and without top
 }
 
-// NewVGG16 returns configuration D of Simonyan and Zisserman, "Very Deep Convolutional Networks for Large-Scale Image Recognition", 2014
-// (arXiv:1409.1556), table 1: five blocks of 2, 2, 3, 3 and 3 convolutions of 3x3 with relu, each block ending with a pooling of 2x2,
-// and a top of two Dense layers of 4096 units.
+// NewVGG16 returns configuration D of Simonyan and Zisserman, "Very Deep Convolutional Networks for Large-Scale Image
+// Recognition", 2014 (arXiv:1409.1556), table 1: five blocks of 2, 2, 3, 3 and 3 convolutions of 3x3 with relu, each
+// block ending with a pooling of 2x2, and a top of two Dense layers of 4096 units.
 //
-// Input: (batch, height, width, 3), at least 32x32, by default 224x224, prepared by VGG16.PreprocessInput. Output: (batch, classes);
-// with NoTop the last feature map (batch, height/32, width/32, 512) or its pooling. Structure and defaults are those of
-// keras.applications.VGG16.
+// Input: (batch, height, width, 3), at least 32x32, by default 224x224, prepared by VGG16.PreprocessInput. Output:
+// (batch, classes); with NoTop the last feature map (batch, height/32, width/32, 512) or its pooling. Structure and
+// defaults are those of keras.applications.VGG16.
 func NewVGG16(o Options, extra ...keras.Option) (*keras.Model, error) {
 	return vgg{"vgg16", [5]int{2, 2, 3, 3, 3}, [2]string{"64373286793e3c8b2b4e3219cbf3544b", "6d6bbae143d832006294945121d1f1fc"}}.model(o, extra)
 }
 
-// NewVGG19 is configuration E of the same paper: [NewVGG16] with 2, 2, 4, 4 and 4 convolutions, keras.applications.VGG19. Its input is
-// prepared by VGG19.PreprocessInput.
+// NewVGG19 is configuration E of the same paper: [NewVGG16] with 2, 2, 4, 4 and 4 convolutions,
+// keras.applications.VGG19. Its input is prepared by VGG19.PreprocessInput.
 func NewVGG19(o Options, extra ...keras.Option) (*keras.Model, error) {
 	return vgg{"vgg19", [5]int{2, 2, 4, 4, 4}, [2]string{"cbe5617147190e668d6c5d5026f83318", "253f8cb515780f3b799900260a226db6"}}.model(o, extra)
 }

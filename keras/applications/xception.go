@@ -7,12 +7,12 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// NewXception returns the network of Chollet, "Xception: Deep Learning with Depthwise Separable Convolutions", 2016 (arXiv:1610.02357),
-// figure 5: two convolutions, then blocks of separable convolutions with a sum around each.
+// NewXception returns the network of Chollet, "Xception: Deep Learning with Depthwise Separable Convolutions", 2016
+// (arXiv:1610.02357), figure 5: two convolutions, then blocks of separable convolutions with a sum around each.
 //
-// Input: (batch, height, width, 3), at least 71x71, by default 299x299, prepared by Xception.PreprocessInput. Output: (batch, classes);
-// with NoTop the last feature map (batch, height/32, width/32, 2048) or its pooling. Structure and defaults are those of
-// keras.applications.Xception.
+// Input: (batch, height, width, 3), at least 71x71, by default 299x299, prepared by Xception.PreprocessInput. Output:
+// (batch, classes); with NoTop the last feature map (batch, height/32, width/32, 2048) or its pooling. Structure and
+// defaults are those of keras.applications.Xception.
 func NewXception(o Options, extra ...keras.Option) (*keras.Model, error) {
 	m, err := xception(o, extra)
 	if err != nil {

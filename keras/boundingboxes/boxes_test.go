@@ -131,7 +131,8 @@ func TestDeltasLeadBack(t *testing.T) {
 	}
 }
 
-// TestRelativeOverlap: the overlaps of relative boxes are those of the same ones in cells; Keras refuses compute_ciou of them.
+// TestRelativeOverlap: the overlaps of relative boxes are those of the same ones in cells; Keras refuses compute_ciou
+// of them.
 func TestRelativeOverlap(t *testing.T) {
 	size := boundingboxes.Size{Height: 9, Width: 14}
 	g := ops.NewGraph("overlap")

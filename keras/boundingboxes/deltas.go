@@ -14,7 +14,8 @@ type Deltas struct {
 	Size         Size      // of the image; needed for relative formats
 }
 
-// EncodeBoxToDeltas returns what leads from anchors (boxes, 4) to boxes (boxes, 4) or (batch, boxes, 4): with centres c and lengths l
+// EncodeBoxToDeltas returns what leads from anchors (boxes, 4) to boxes (boxes, 4) or (batch, boxes, 4): with centres c
+// and lengths l
 //
 //	delta = (c_box - c_anchor)/l_anchor,   log(l_box/l_anchor)
 //
@@ -31,8 +32,8 @@ func EncodeBoxToDeltas(anchors, boxes *ops.Tensor, d Deltas) *ops.Tensor {
 	return ops.Divide(deltas, d.variance(deltas))
 }
 
-// DecodeDeltasToBoxes undoes [EncodeBoxToDeltas]: it returns the boxes, in BoxFormat, to which deltas (boxes, 4) or (batch, boxes, 4) lead
-// from anchors (boxes, 4).
+// DecodeDeltasToBoxes undoes [EncodeBoxToDeltas]: it returns the boxes, in BoxFormat, to which deltas (boxes, 4) or
+// (batch, boxes, 4) lead from anchors (boxes, 4).
 func DecodeDeltasToBoxes(anchors, deltas *ops.Tensor, d Deltas) *ops.Tensor {
 	encoding := d.encoding(deltas)
 	anchors, deltas = ConvertFormat(anchors, d.AnchorFormat, encoding, d.Size), coordinates(deltas)

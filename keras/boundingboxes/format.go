@@ -46,13 +46,15 @@ func (f Format) lower() Format { return Format(strings.ToLower(string(f))) }
 // absolute is the format without "rel_".
 func (f Format) absolute() Format { return Format(strings.TrimPrefix(string(f.lower()), "rel_")) }
 
-// Size is that of the images that boxes belong to, in cells. The zero value is an unknown one, which relative formats do not allow.
+// Size is that of the images that boxes belong to, in cells. The zero value is an unknown one, which relative formats
+// do not allow.
 type Size struct{ Height, Width float64 }
 
 // known reports whether there is a size.
 func (s Size) known() bool { return s.Height > 0 && s.Width > 0 }
 
-// ConvertFormat returns boxes (..., 4) of one format in another one. The size is needed where exactly one of the two is relative.
+// ConvertFormat returns boxes (..., 4) of one format in another one. The size is needed where exactly one of the two is
+// relative.
 func ConvertFormat(boxes *ops.Tensor, from, to Format, size Size) *ops.Tensor {
 	boxes = coordinates(boxes)
 	for _, f := range []Format{from, to} {

@@ -7,8 +7,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// ClipToImageSize cuts boxes (..., boxes, 4) of format [XYXY] or [RelXYXY] at the borders of the image. Labels (..., boxes), or (..., boxes,
-// classes), of boxes that have no area left become -1; nil labels stay nil. A relative format needs no size.
+// ClipToImageSize cuts boxes (..., boxes, 4) of format [XYXY] or [RelXYXY] at the borders of the image. Labels (...,
+// boxes), or (..., boxes, classes), of boxes that have no area left become -1; nil labels stay nil. A relative format
+// needs no size.
 func ClipToImageSize(boxes, labels *ops.Tensor, format Format, size Size) (newBoxes, newLabels *ops.Tensor) {
 	boxes = coordinates(boxes)
 	switch format.lower() {
@@ -56,20 +57,22 @@ func needSize(t ops.Traced, s Size) {
 	}
 }
 
-// Crop returns boxes (..., 4) of format [XYXY] as they lie in the piece of the given size that begins at row top and column left.
+// Crop returns boxes (..., 4) of format [XYXY] as they lie in the piece of the given size that begins at row top and
+// column left.
 func Crop(boxes *ops.Tensor, top, left float64, size Size) *ops.Tensor {
 	needSize(boxes, size)
 	return cornersOf(Pad(boxes, -top, -left), XYXY).clipped(size).in(XYXY)
 }
 
-// Pad returns boxes (..., 4) of format [XYXY] as they lie in an image with that many more rows above and columns to the left.
+// Pad returns boxes (..., 4) of format [XYXY] as they lie in an image with that many more rows above and columns to the
+// left.
 func Pad(boxes *ops.Tensor, top, left float64) *ops.Tensor {
 	c := cornersOf(coordinates(boxes), XYXY)
 	return corners{ops.AddScalar(c.left, left), ops.AddScalar(c.top, top), ops.AddScalar(c.right, left), ops.AddScalar(c.bottom, top)}.in(XYXY)
 }
 
-// Affine says how [AffineTransform] moves the boxes of each image. Each tensor has a number for each image, (batch,); nil ones change
-// nothing.
+// Affine says how [AffineTransform] moves the boxes of each image. Each tensor has a number for each image, (batch,);
+// nil ones change nothing.
 type Affine struct {
 	Angle                  *ops.Tensor // in degrees, counter-clockwise as the image is seen
 	TranslateX, TranslateY *ops.Tensor // in widths and heights of the image, less a cell; to the right and downwards
@@ -78,8 +81,9 @@ type Affine struct {
 	CenterX, CenterY       *float64    // the place that stays, in widths and heights less a cell; nil is 0.5
 }
 
-// AffineTransform returns, for boxes (batch, boxes, 4) of format [XYXY], the boxes around their corners after a transformation of images
-// of the given size, as keras.utils.bounding_boxes.affine_transform computes them. It does not clip.
+// AffineTransform returns, for boxes (batch, boxes, 4) of format [XYXY], the boxes around their corners after a
+// transformation of images of the given size, as keras.utils.bounding_boxes.affine_transform computes them. It does not
+// clip.
 func AffineTransform(boxes *ops.Tensor, a Affine, size Size) *ops.Tensor {
 	boxes = coordinates(boxes)
 	needSize(boxes, size)

@@ -17,12 +17,13 @@ type Overlap struct {
 	MaskValue  *float64 // nil is -1
 }
 
-// ComputeIoU returns how far each box of one list overlaps each of another one, the area of their intersection by that of their union:
+// ComputeIoU returns how far each box of one list overlaps each of another one, the area of their intersection by that
+// of their union:
 //
 //	iou = |A ∩ B| / (|A ∪ B| + 1e-7)
 //
-// Shapes: boxes1 (n, 4) or (batch, n, 4), boxes2 (m, 4) or (batch, m, 4); the result is (n, m), or (batch, n, m) where one of them has a
-// batch.
+// Shapes: boxes1 (n, 4) or (batch, n, 4), boxes2 (m, 4) or (batch, m, 4); the result is (n, m), or (batch, n, m) where
+// one of them has a batch.
 func ComputeIoU(boxes1, boxes2 *ops.Tensor, format Format, o Overlap) *ops.Tensor {
 	for _, b := range []*ops.Tensor{boxes1, boxes2} {
 		if b.Rank() != 2 && b.Rank() != 3 {
@@ -62,16 +63,16 @@ func extent(low1, high1, low2, high2 *ops.Tensor) *ops.Tensor {
 	return ops.MaximumScalar(ops.Subtract(ops.Minimum(high1, high2), ops.Maximum(low1, low2)), 0)
 }
 
-// ComputeCIoU returns the complete overlap of each box (..., 4) with that at the same place of the other list (..., 4): with the distance d
-// of the centres, the diagonal c of the smallest box around both, and the proportions,
+// ComputeCIoU returns the complete overlap of each box (..., 4) with that at the same place of the other list (..., 4):
+// with the distance d of the centres, the diagonal c of the smallest box around both, and the proportions,
 //
 //	ciou = iou - d²/c² - α·v,   v = 4/π²·(atan(w2/h2) - atan(w1/h1))²,   α = v / (1 - iou + v)
 //
-// with Keras's 1e-7 in heights and denominators. The result has the axes of the boxes but the last. Keras refuses relative formats, for which
-// a size is needed here.
+// with Keras's 1e-7 in heights and denominators. The result has the axes of the boxes but the last. Keras refuses
+// relative formats, for which a size is needed here.
 //
-// Source: Zheng et al., "Enhancing Geometric Factors in Model Learning and Inference for Object Detection", 2020; formulas of
-// keras.utils.bounding_boxes.compute_ciou.
+// Source: Zheng et al., "Enhancing Geometric Factors in Model Learning and Inference for Object Detection", 2020;
+// formulas of keras.utils.bounding_boxes.compute_ciou.
 func ComputeCIoU(boxes1, boxes2 *ops.Tensor, format Format, size Size) *ops.Tensor {
 	if format.Relative() {
 		needSize(boxes1, size)

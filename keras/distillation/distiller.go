@@ -19,28 +19,30 @@ type Distiller struct {
 	Losses []Loss `keras:"-"`
 	// LossWeights multiply the Losses; nil is 1 for each.
 	LossWeights []float64 `keras:"-"`
-	// StudentLossWeight is the part of the loss of Compile, from 0 to 1; nil is 0.5. With 1 the teacher is not asked, with 0 no labels are needed.
+	// StudentLossWeight is the part of the loss of Compile, from 0 to 1; nil is 0.5. With 1 the teacher is not asked,
+	// with 0 no labels are needed.
 	StudentLossWeight *float64 `keras:"-"`
 
 	student, distillation, total *metrics.Mean
 	share                        float64
 }
 
-// New returns a model whose training is distillation, Keras's Distiller. It predicts what the student predicts. Compile takes the student's loss,
-// and metrics of its outputs; Fit and Evaluate report "loss", "student_loss", "distillation_loss" and "total_loss" beside them. "loss" is the
-// mean over the examples, the others are means over the batches, as in Keras.
+// New returns a model whose training is distillation, Keras's Distiller. It predicts what the student predicts. Compile
+// takes the student's loss, and metrics of its outputs; Fit and Evaluate report "loss", "student_loss",
+// "distillation_loss" and "total_loss" beside them. "loss" is the mean over the examples, the others are means over the
+// batches, as in Keras.
 //
-// The teacher and the student take the same inputs and have outputs of the same shapes. New freezes the teacher. Options are those of
-// [keras.NewModel]; the name is "distiller".
+// The teacher and the student take the same inputs and have outputs of the same shapes. New freezes the teacher.
+// Options are those of [keras.NewModel]; the name is "distiller".
 //
-// As in Keras, the student's loss heeds no sample weights (weighted metrics do), no loss weights, and no regularization of layers. Where a
-// loss looks into the student, the student is called twice in a training step, so that moving statistics move twice. Unlike Keras, Evaluate
-// calls it as in prediction both times, and so changes no statistics.
+// As in Keras, the student's loss heeds no sample weights (weighted metrics do), no loss weights, and no regularization
+// of layers. Where a loss looks into the student, the student is called twice in a training step, so that moving
+// statistics move twice. Unlike Keras, Evaluate calls it as in prediction both times, and so changes no statistics.
 //
 // [LogitsDistillation] says where its numbers are not those of Keras's default.
 //
-// SaveWeights and LoadWeights keep both models, in the same layout as Keras. The model itself cannot be saved with Save, as no other of
-// one's own type: save the Student.
+// SaveWeights and LoadWeights keep both models, in the same layout as Keras. The model itself cannot be saved with
+// Save, as no other of one's own type: save the Student.
 func New(d Distiller, options ...keras.Option) (*keras.Model, error) {
 	if err := d.check(); err != nil {
 		return nil, fmt.Errorf("distillation: %w", err)

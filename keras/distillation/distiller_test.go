@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
@@ -72,9 +71,9 @@ func network(t *testing.T, prefix string, width, outputs int, norm bool, weights
 
 func setWeights(t *testing.T, m *keras.Model, weights []any) {
 	t.Helper()
-	var arrays []*tensor.Dense
+	var arrays []data.Array
 	for i, v := range m.Weights() {
-		arrays = append(arrays, tensor.New(tensor.WithShape(v.Type().Shape...), tensor.WithBacking(flat(weights[i]))))
+		arrays = append(arrays, data.Must(data.ArrayOf(flat(weights[i]), v.Type().Shape...)))
 	}
 	require.NoError(t, m.SetWeights(arrays))
 }
@@ -212,7 +211,7 @@ func requireWeights(t *testing.T, want []any, m *keras.Model) {
 	require.Len(t, arrays, len(want))
 	for i, a := range arrays {
 		for k, v := range flat(want[i]) {
-			require.InDelta(t, v, a.At(k), 1e-5*(1+math.Abs(float64(v))), "weight %d", i)
+			require.InDelta(t, v, a.Element(k), 1e-5*(1+math.Abs(float64(v))), "weight %d", i)
 		}
 	}
 }

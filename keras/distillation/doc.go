@@ -1,4 +1,5 @@
-// Package distillation trains a small model, the student, on what a large one, the teacher, says: Keras's keras.distillation.
+// Package distillation trains a small model, the student, on what a large one, the teacher, says: Keras's
+// keras.distillation.
 //
 //	model, err := distillation.New(distillation.Distiller{
 //		Teacher: teacher, Student: student,
@@ -13,6 +14,6 @@
 //
 //	w · (loss of Compile) + (1 - w) · Σ LossWeights[i] · Losses[i]
 //
-// with w the StudentLossWeight. [LogitsDistillation] compares outputs, [FeatureDistillation] the results of layers inside; other types with a method
-// ComputeLoss can be given too.
+// with w the StudentLossWeight. [LogitsDistillation] compares outputs, [FeatureDistillation] the results of layers
+// inside; other types with a method ComputeLoss can be given too.
 package distillation

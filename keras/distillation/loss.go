@@ -11,30 +11,34 @@ import (
 
 // Loss compares what the teacher says with what the student says, Keras's DistillationLoss.
 type Loss interface {
-	// ComputeLoss returns this replica's part of the loss, a scalar: see [keras.Step]. teacher and student are the outputs of both models, or
-	// the results of the layers that LayerNames of a [FeatureLoss] names. No gradient flows into teacher.
+	// ComputeLoss returns this replica's part of the loss, a scalar: see [keras.Step]. teacher and student are the
+	// outputs of both models, or the results of the layers that LayerNames of a [FeatureLoss] names. No gradient flows
+	// into teacher.
 	ComputeLoss(s *keras.Step, teacher, student []*ops.Tensor) *ops.Tensor
 }
 
 // FeatureLoss is a Loss that compares the results of layers.
 type FeatureLoss interface {
 	Loss
-	// LayerNames returns the names of a layer of the teacher and one of the student; "" stands for the outputs of the model.
+	// LayerNames returns the names of a layer of the teacher and one of the student; "" stands for the outputs of the
+	// model.
 	LayerNames() (teacher, student string)
 }
 
-// LogitsDistillation compares the outputs of both models, divided by a temperature T. With the Kullback-Leibler divergence, the default, that is
+// LogitsDistillation compares the outputs of both models, divided by a temperature T. With the Kullback-Leibler
+// divergence, the default, that is
 //
 //	T² · KL(softmax(teacher/T), softmax(student/T))
 //
 // Any other loss is computed from teacher/T and student/T themselves.
 //
-// This is what Keras documents, and computes for loss=keras.losses.KLDivergence(). By default, and for the name "kl_divergence", Keras 3.15.1 takes
-// the divergence of the divided outputs themselves, cut to 0 and 1: it looks for the class and finds the function.
+// This is what Keras documents, and computes for loss=keras.losses.KLDivergence(). By default, and for the name
+// "kl_divergence", Keras 3.15.1 takes the divergence of the divided outputs themselves, cut to 0 and 1: it looks for
+// the class and finds the function.
 type LogitsDistillation struct {
 	Temperature float64 // positive; 0 is 3. Higher temperatures make the teacher's answers softer; 3 to 5 are common
-	// Loss is a name, a losses.Loss, or for models with several outputs a []any of these with nil for outputs that are left out. nil is
-	// "kl_divergence".
+	// Loss is a name, a losses.Loss, or for models with several outputs a []any of these with nil for outputs that are
+	// left out. nil is "kl_divergence".
 	Loss any
 }
 
@@ -65,13 +69,13 @@ func (l *LogitsDistillation) check(_, _ *keras.Model) error {
 	return err
 }
 
-// FeatureDistillation compares results of layers, which have the same shape unless the loss makes do with others, or without names the outputs
-// of both models.
+// FeatureDistillation compares results of layers, which have the same shape unless the loss makes do with others, or
+// without names the outputs of both models.
 type FeatureDistillation struct {
 	// Loss is as for LogitsDistillation; nil is "mse".
 	Loss any
-	// TeacherLayerName and StudentLayerName name layers that the models are directly made of, each called once; "" stands for the outputs. (A
-	// name of the student's without one of the teacher's, which Keras ignores, is an error.)
+	// TeacherLayerName and StudentLayerName name layers that the models are directly made of, each called once; ""
+	// stands for the outputs. (A name of the student's without one of the teacher's, which Keras ignores, is an error.)
 	TeacherLayerName, StudentLayerName string
 }
 

@@ -43,12 +43,13 @@ func NewDataParallel(mesh *DeviceMesh) (*DataParallel, error) {
 	return d, err
 }
 
-// ModelParallel cuts variables as a layout map says, and batches along one axis of the mesh: keras.distribution.ModelParallel.
+// ModelParallel cuts variables as a layout map says, and batches along one axis of the mesh:
+// keras.distribution.ModelParallel.
 type ModelParallel struct{ parallel }
 
-// NewModelParallel makes the strategy. Variables that the map does not know are copied to all devices; slots of optimizers lie as their variables do.
-// batchDimName is the axis of the mesh that cuts batches; "" is the first. A batch that does not divide is copied to all devices. Devices whose compiler
-// cannot cut arrays are an error.
+// NewModelParallel makes the strategy. Variables that the map does not know are copied to all devices; slots of
+// optimizers lie as their variables do. batchDimName is the axis of the mesh that cuts batches; "" is the first. A
+// batch that does not divide is copied to all devices. Devices whose compiler cannot cut arrays are an error.
 func NewModelParallel(layouts *LayoutMap, batchDimName string) (*ModelParallel, error) {
 	if layouts == nil || layouts.mesh == nil {
 		return nil, errors.New("distribution: ModelParallel needs a layout map with a mesh; make one with NewLayoutMap")
@@ -139,8 +140,8 @@ func isData(name string) bool {
 	return ok && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
-// variableOf is the path under which a variable is looked up. A slot of an optimizer, "adam/dense_kernel_velocity", lies as the variable of the
-// program that it belongs to, "dense/kernel".
+// variableOf is the path under which a variable is looked up. A slot of an optimizer, "adam/dense_kernel_velocity",
+// lies as the variable of the program that it belongs to, "dense/kernel".
 func (d *parallel) variableOf(p *ir.Program, path string, shape ir.Shape) string {
 	_, slot, ok := strings.Cut(path, "/")
 	if !ok {

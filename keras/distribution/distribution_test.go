@@ -36,7 +36,8 @@ func array(t *testing.T, v any) kernels.Array {
 	return a
 }
 
-// Data parallel training has the losses, scores and weights of Keras's DataParallel, and where batches do not divide, which Keras refuses, those of one device.
+// Data parallel training has the losses, scores and weights of Keras's DataParallel, and where batches do not divide,
+// which Keras refuses, those of one device.
 func TestDataParallelIsKeras(t *testing.T) {
 	ran := 0
 	for _, c := range tfvectors.Load(t, "testdata/keras_distribution.json.gz") {

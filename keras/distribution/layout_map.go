@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// LayoutMap gives layouts to variables by their paths ("dense/kernel"). Keys are paths, or regular expressions that match a whole path.
+// LayoutMap gives layouts to variables by their paths ("dense/kernel"). Keys are paths, or regular expressions that
+// match a whole path.
 type LayoutMap struct {
 	mesh    *DeviceMesh
 	keys    []string
@@ -19,8 +20,8 @@ func NewLayoutMap(mesh *DeviceMesh) *LayoutMap {
 	return &LayoutMap{mesh: mesh, layouts: map[string]*TensorLayout{}, match: map[string]*regexp.Regexp{}}
 }
 
-// Set gives the variables of a key a layout: the name of an axis of the mesh for each axis of the variable, "" where it is not cut. A key that is
-// there already is an error.
+// Set gives the variables of a key a layout: the name of an axis of the mesh for each axis of the variable, "" where it
+// is not cut. A key that is there already is an error.
 func (m *LayoutMap) Set(key string, axes ...string) error {
 	if l, taken := m.layouts[key]; taken {
 		return fmt.Errorf("distribution: the layout map has the key %q already, with %v", key, l)
@@ -37,8 +38,8 @@ func (m *LayoutMap) Set(key string, axes ...string) error {
 	return nil
 }
 
-// Get returns the layout of a path: that of the key which is the path, or else of the one that matches it; nil where none does. Several that match are
-// an error.
+// Get returns the layout of a path: that of the key which is the path, or else of the one that matches it; nil where
+// none does. Several that match are an error.
 func (m *LayoutMap) Get(path string) (*TensorLayout, error) {
 	if l := m.layouts[path]; l != nil {
 		return l, nil

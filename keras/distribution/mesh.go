@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// ListDevices names the devices of a kind ("cpu", "gpu", "tpu", "xla"), "tpu:0" and so on. "" is the kind of the accelerators of imported backends, or
-// else "cpu".
+// ListDevices names the devices of a kind ("cpu", "gpu", "tpu", "xla"), "tpu:0" and so on. "" is the kind of the
+// accelerators of imported backends, or else "cpu".
 func ListDevices(kind string) []string {
 	all := kernels.Devices()
 	if kind == "" {

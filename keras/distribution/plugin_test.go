@@ -15,8 +15,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/pjrt"
 )
 
-// Models whose variables lie in parts on 4 devices have the losses, scores and weights of Keras's ModelParallel on 8. (The keys of the recorded layout
-// maps match no path of Keras's model, whose variables stayed whole; the numbers are the same.)
+// Models whose variables lie in parts on 4 devices have the losses, scores and weights of Keras's ModelParallel on 8.
+// (The keys of the recorded layout maps match no path of Keras's model, whose variables stayed whole; the numbers are
+// the same.)
 func TestModelParallelIsKeras(t *testing.T) {
 	plugin := os.Getenv("GOKERAS_PJRT_CPU")
 	if plugin == "" {

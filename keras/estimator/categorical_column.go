@@ -10,8 +10,9 @@ import (
 )
 
 // CategoricalColumnWithVocabularyList numbers the words (or whole numbers) of a list in their order:
-// tf.feature_column.categorical_column_with_vocabulary_list. Empty words and the number -1 stand for nothing. Other values that are not
-// in the list get DefaultValue, or with NumOOVBuckets one of so many ids behind those of the list, by a hash. Its name is Key.
+// tf.feature_column.categorical_column_with_vocabulary_list. Empty words and the number -1 stand for nothing. Other
+// values that are not in the list get DefaultValue, or with NumOOVBuckets one of so many ids behind those of the list,
+// by a hash. Its name is Key.
 type CategoricalColumnWithVocabularyList struct {
 	Key string
 	// Vocabulary lists words, or IntVocabulary whole numbers; exactly one must be set.
@@ -115,8 +116,9 @@ func (c CategoricalColumnWithVocabularyList) compute(features rawFeatures) (kern
 	return t.array(), err
 }
 
-// CategoricalColumnWithIdentity takes whole numbers from 0 to Buckets-1 as ids: tf.feature_column.categorical_column_with_identity. -1
-// stands for nothing; other numbers get DefaultValue, without which they are an error. Its name is Key.
+// CategoricalColumnWithIdentity takes whole numbers from 0 to Buckets-1 as ids:
+// tf.feature_column.categorical_column_with_identity. -1 stands for nothing; other numbers get DefaultValue, without
+// which they are an error. Its name is Key.
 type CategoricalColumnWithIdentity struct {
 	Key          string
 	Buckets      int
@@ -168,9 +170,9 @@ func (c CategoricalColumnWithIdentity) compute(features rawFeatures) (kernels.Ar
 	return t.array(), err
 }
 
-// CategoricalColumnWithHashBucket numbers words (or, with Integers, whole numbers by their decimal digits) by a hash, FarmHash
-// Fingerprint64 mod HashBucketSize: tf.feature_column.categorical_column_with_hash_bucket. Empty words and the number -1 stand for
-// nothing. Its name is Key.
+// CategoricalColumnWithHashBucket numbers words (or, with Integers, whole numbers by their decimal digits) by a hash,
+// FarmHash Fingerprint64 mod HashBucketSize: tf.feature_column.categorical_column_with_hash_bucket. Empty words and the
+// number -1 stand for nothing. Its name is Key.
 type CategoricalColumnWithHashBucket struct {
 	Key            string
 	HashBucketSize int

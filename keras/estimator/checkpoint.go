@@ -25,7 +25,8 @@ const (
 	stateLimit     = 1 << 20        // bytes of a state file
 )
 
-// checkpointState is the content of the file "checkpoint": TensorFlow's CheckpointState in text form. Names are without extension.
+// checkpointState is the content of the file "checkpoint": TensorFlow's CheckpointState in text form. Names are without
+// extension.
 type checkpointState struct {
 	latest string
 	all    []string // oldest first
@@ -106,8 +107,8 @@ func LatestCheckpoint(dir string) (string, error) {
 // checkpointName is the name of the checkpoint of a step.
 func checkpointName(step int64) string { return fmt.Sprint("model.ckpt-", step) }
 
-// saveCheckpoint writes a checkpoint, names it in the state file and removes those that are too many. Each file is replaced at once,
-// the state file last, so that a crash leaves a folder that can be opened.
+// saveCheckpoint writes a checkpoint, names it in the state file and removes those that are too many. Each file is
+// replaced at once, the state file last, so that a crash leaves a folder that can be opened.
 func saveCheckpoint(dir string, step int64, variables distribute.Variables, keep int) (string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", fmt.Errorf("estimator: %w", err)
@@ -161,7 +162,8 @@ func openCheckpoint(path string, f func(*saving.Safetensors) error) error {
 	return nil
 }
 
-// restore gives variables their values in the checkpoint at path. All must be there with their types; otherwise nothing is changed.
+// restore gives variables their values in the checkpoint at path. All must be there with their types; otherwise nothing
+// is changed.
 func restore(path string, variables distribute.Variables) error {
 	return openCheckpoint(path, func(s *saving.Safetensors) error {
 		values := make([]kernels.Array, len(variables))
@@ -202,7 +204,7 @@ func readStep(path string) (int64, error) {
 	if a.Type.Shape.Size() != 1 {
 		return 0, fmt.Errorf("estimator: checkpoint %s: the global step has shape %v; expected a scalar", path, a.Type.Shape)
 	}
-	return int64(a.At(0)), nil
+	return int64(a.Element(0)), nil
 }
 
 // readVariable returns one variable of a checkpoint.

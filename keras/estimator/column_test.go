@@ -106,7 +106,7 @@ func denseValues(t *testing.T, recorded recordedColumns, column DenseColumn) [][
 	for p, err := range e.Predict(context.Background(), recorded.input) {
 		require.NoError(t, err)
 		var row []float64
-		for _, x := range p["y"].Data().([]float32) {
+		for _, x := range p["y"].Elements().([]float32) {
 			row = append(row, float64(x))
 		}
 		out = append(out, row)

@@ -12,8 +12,9 @@ import (
 // Params are hyperparameters that an [Estimator] hands to its [ModelFn].
 type Params map[string]any
 
-// ModelFn describes a model: tf.estimator's model_fn. It is traced once in each session for each shape of the batches, and builds the
-// graph of one replica's step. labels is the first array of targets, nil in PREDICT; c.Labels has all of them.
+// ModelFn describes a model: tf.estimator's model_fn. It is traced once in each session for each shape of the batches,
+// and builds the graph of one replica's step. labels is the first array of targets, nil in PREDICT; c.Labels has all of
+// them.
 type ModelFn func(c *Context, features Features, labels *ops.Tensor, mode ModeKey, params Params) (EstimatorSpec, error)
 
 // Context is what a [ModelFn] gets to know besides its data: the trace, and what is kept from one trace to the next.
@@ -31,8 +32,8 @@ type Context struct {
 	fetches  map[string]*ops.Tensor
 }
 
-// Once returns what build made when it was first called with this key in the session. Use it for models that a [ModelFn] creates,
-// since it is traced anew for each shape of the batches and on replicas whose batches differ:
+// Once returns what build made when it was first called with this key in the session. Use it for models that a
+// [ModelFn] creates, since it is traced anew for each shape of the batches and on replicas whose batches differ:
 //
 //	model, err := estimator.Once(c, "model", func() (*keras.Model, error) {
 //		return keras.NewSequential(stack, distribute.Scope(c.Strategy()), keras.InputShape(28, 28, 1), keras.Seed(c.Seed()))
@@ -70,8 +71,8 @@ func (c *Context) Layers() *distribute.Context {
 	return c.Inference()
 }
 
-// GetVariable returns the variable of that name, spec.Name being its whole path, and makes it where the session has none yet:
-// tf.compat.v1.get_variable. Asking for another type under the same name fails.
+// GetVariable returns the variable of that name, spec.Name being its whole path, and makes it where the session has
+// none yet: tf.compat.v1.get_variable. Asking for another type under the same name fails.
 func (c *Context) GetVariable(spec distribute.VariableSpec) *distribute.Variable {
 	v, err := Once(c, "variable "+spec.Name, func() (*distribute.Variable, error) {
 		v := distribute.NewVariable(spec)
@@ -112,8 +113,9 @@ func (c *Context) Fetch(name string, t *ops.Tensor) {
 //
 //	w ← optimizer(w, Σ over replicas of ∂(loss/N)/∂w)      N replicas
 //
-// loss being the loss of one replica's batch. The optimizer serves as a configuration: a session makes its own of the first one that it
-// sees, by the order of the calls, so that it may be made inside or outside of the ModelFn. Two optimizers of one kind need different Names.
+// loss being the loss of one replica's batch. The optimizer serves as a configuration: a session makes its own of the
+// first one that it sees, by the order of the calls, so that it may be made inside or outside of the ModelFn. Two
+// optimizers of one kind need different Names.
 func (c *Context) Minimize(optimizer optimizers.Optimizer, loss *ops.Tensor, variables ...*distribute.Variable) *TrainOp {
 	return c.minimizeShare(optimizer, ops.DivideScalar(loss, float64(c.NumReplicasInSync())), variables)
 }

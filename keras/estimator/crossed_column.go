@@ -5,21 +5,22 @@ import (
 	"slices"
 	"strings"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
 
-// CrossedColumn numbers combinations of values by a hash: tf.feature_column.crossed_column. For values x of the crossed features,
+// CrossedColumn numbers combinations of values by a hash: tf.feature_column.crossed_column. For values x of the crossed
+// features,
 //
 //	h = 0xDECAFCAFFE;  for each x: h = FingerprintCat64(h, f(x));  id = h mod HashBucketSize
 //
-// with f(x) = FarmHash Fingerprint64 for words and the id itself for a column. Features with several values give all combinations, the
-// last one's changing fastest. Its name is that of its parts in alphabetical order, joined with "_X_".
+// with f(x) = FarmHash Fingerprint64 for words and the id itself for a column. Features with several values give all
+// combinations, the last one's changing fastest. Its name is that of its parts in alphabetical order, joined with
+// "_X_".
 type CrossedColumn struct {
-	// Keys are features of words or whole numbers, by name, or categorical columns; at least two. A column with hash buckets cannot be crossed, name its
-	// feature instead.
+	// Keys are features of words or whole numbers, by name, or categorical columns; at least two. A column with hash
+	// buckets cannot be crossed, name its feature instead.
 	Keys           []any
 	HashBucketSize int
 }
@@ -115,13 +116,14 @@ func (c CrossedColumn) parts(features rawFeatures) (parts []crossPart, rows int,
 	return parts, rows, nil
 }
 
-// rawPart is a feature crossed by its name: words, or whole numbers. Every value counts, also the empty word, as in TensorFlow.
+// rawPart is a feature crossed by its name: words, or whole numbers. Every value counts, also the empty word, as in
+// TensorFlow.
 func rawPart(features rawFeatures, key string) (p crossPart, rows int, err error) {
 	d, err := features.get(key)
 	if err != nil {
 		return p, 0, err
 	}
-	if d.Dtype() == tensor.Uint8 {
+	if d.DType() == ir.Uint8 {
 		p.words, rows, p.width, err = features.words(key)
 	} else {
 		p.ids, rows, p.width, err = features.whole(key)

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/layers/initializers"
 )
 
-// IndicatorColumn writes a categorical column as numbers: how often each category occurs: tf.feature_column.indicator_column. Its name is
-// "<column>_indicator".
+// IndicatorColumn writes a categorical column as numbers: how often each category occurs:
+// tf.feature_column.indicator_column. Its name is "<column>_indicator".
 type IndicatorColumn struct{ Categorical CategoricalColumn }
 
 // ColumnName implements [FeatureColumn].
@@ -43,15 +43,16 @@ func validateCategorical(what string, c CategoricalColumn) error {
 	return c.Validate()
 }
 
-// EmbeddingColumn learns a vector for each category and gives the combination of those that occur: tf.feature_column.embedding_column.
-// An example without any category gives zeros. Its name is "<column>_embedding".
+// EmbeddingColumn learns a vector for each category and gives the combination of those that occur:
+// tf.feature_column.embedding_column. An example without any category gives zeros. Its name is "<column>_embedding".
 type EmbeddingColumn struct {
 	Categorical CategoricalColumn
 	// Dimension is the length of the vectors.
 	Dimension int
 	// Combiner is "mean", "sum" or "sqrtn" (the sum divided by the root of their number); "" is mean.
 	Combiner string
-	// Initializer makes the first vectors; nil is a normal distribution with deviation 1/√Dimension, cut at two deviations.
+	// Initializer makes the first vectors; nil is a normal distribution with deviation 1/√Dimension, cut at two
+	// deviations.
 	Initializer distribute.Initializer
 	// Frozen vectors are not trained.
 	Frozen bool
@@ -100,8 +101,8 @@ func checkCombiner(name string) error {
 	return fmt.Errorf("combiner %q is unknown; use \"mean\", \"sum\" or \"sqrtn\"", name)
 }
 
-// combine adds up the rows of a table (buckets, dimension) that ids (batch, width) name, -1 being none, and divides by their number n
-// (mean), by √n (sqrtn) or not at all (sum): (batch, dimension).
+// combine adds up the rows of a table (buckets, dimension) that ids (batch, width) name, -1 being none, and divides by
+// their number n (mean), by √n (sqrtn) or not at all (sum): (batch, dimension).
 func combine(table, ids *ops.Tensor, combiner string) *ops.Tensor {
 	present := ops.Cast(ops.CompareScalar(ir.Ge, ids, 0), table.DType())
 	rows := ops.Embedding(table, ops.MaximumScalar(ids, 0))

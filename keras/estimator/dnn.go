@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/layers/initializers"
 )
 
-// DNNRegressor configures [NewDNNRegressor]: tf.estimator.DNNRegressor. The zero value of each field but HiddenUnits and FeatureColumns
-// is TensorFlow's default.
+// DNNRegressor configures [NewDNNRegressor]: tf.estimator.DNNRegressor. The zero value of each field but HiddenUnits
+// and FeatureColumns is TensorFlow's default.
 type DNNRegressor struct {
 	// HiddenUnits are the widths of the hidden layers.
 	HiddenUnits []int
@@ -22,9 +22,9 @@ type DNNRegressor struct {
 	LabelDimension int
 	// WeightColumn is the feature that weights the examples; "" is none.
 	WeightColumn string
-	// Optimizer is "Adagrad", "Adam", "Ftrl", "RMSProp" or "SGD" with the optimizer's own learning rate, or an optimizers.Optimizer. nil
-	// is Adagrad with the learning rate 0.05, which is what TensorFlow documents and TensorFlow 1 does; the DNN estimators of
-	// TensorFlow 2 name no learning rate and so get Keras's 0.001.
+	// Optimizer is "Adagrad", "Adam", "Ftrl", "RMSProp" or "SGD" with the optimizer's own learning rate, or an
+	// optimizers.Optimizer. nil is Adagrad with the learning rate 0.05, which is what TensorFlow documents and
+	// TensorFlow 1 does; the DNN estimators of TensorFlow 2 name no learning rate and so get Keras's 0.001.
 	Optimizer any
 	// Activation is that of the hidden layers, by name or as a function; nil is "relu".
 	Activation any
@@ -39,7 +39,8 @@ type DNNRegressor struct {
 //	h0 = columns side by side, in the order of their names;  h(i+1) = dropout(activation(h(i)·K(i) + b(i)));  ŷ = h·K + b
 //
 // Kernels begin at the uniform distribution of Glorot and Bengio, biases at zero; in a checkpoint they are
-// dnn/hiddenlayer_<i>/kernel and bias, dnn/logits/kernel and bias. Labels, predictions and results are those of [NewLinearRegressor].
+// dnn/hiddenlayer_<i>/kernel and bias, dnn/logits/kernel and bias. Labels, predictions and results are those of
+// [NewLinearRegressor].
 func NewDNNRegressor(o DNNRegressor) (*Estimator, error) {
 	d := dnnModel{o.HiddenUnits, o.FeatureColumns, o.Optimizer, o.Activation, o.Dropout}
 	return d.estimator("DNNRegressor", regressionHead(o.LabelDimension, o.LossReduction), o.WeightColumn, o.Config)
@@ -62,8 +63,8 @@ type DNNClassifier struct {
 	LossReduction LossReduction
 }
 
-// NewDNNClassifier makes an estimator of the class of an example by a deep neural network as in [NewDNNRegressor], whose outputs are the
-// logits. Loss, labels, predictions and results are those of [NewLinearClassifier].
+// NewDNNClassifier makes an estimator of the class of an example by a deep neural network as in [NewDNNRegressor],
+// whose outputs are the logits. Loss, labels, predictions and results are those of [NewLinearClassifier].
 func NewDNNClassifier(o DNNClassifier) (*Estimator, error) {
 	d := dnnModel{o.HiddenUnits, o.FeatureColumns, o.Optimizer, o.Activation, o.Dropout}
 	return d.estimator("DNNClassifier", classHead(o.NClasses, o.LabelVocabulary, o.LossReduction), o.WeightColumn, o.Config)

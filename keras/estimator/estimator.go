@@ -12,8 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/saving"
@@ -21,15 +19,16 @@ import (
 	"github.com/gokeras/gokeras/metrics"
 )
 
-// Estimator trains, evaluates and applies the model of a [ModelFn]: tf.estimator.Estimator. Its state is in the folder of its
-// [RunConfig]. Only one call at a time may train; a call of Evaluate or Predict uses the latest checkpoint that is complete.
+// Estimator trains, evaluates and applies the model of a [ModelFn]: tf.estimator.Estimator. Its state is in the folder
+// of its [RunConfig]. Only one call at a time may train; a call of Evaluate or Predict uses the latest checkpoint that
+// is complete.
 type Estimator struct {
 	modelFn   ModelFn
 	config    RunConfig
 	params    Params
 	transform transform
 	// predicted works out the predictions of an example that a trace cannot make.
-	predicted func(prediction map[string]*tensor.Dense) error
+	predicted func(prediction map[string]data.Array) error
 
 	mu         sync.Mutex
 	training   bool
@@ -92,32 +91,34 @@ func (e *Estimator) VariableNames() ([]string, error) {
 }
 
 // VariableValue returns the value of a variable in the latest checkpoint: get_variable_value. A scalar has shape (1).
-func (e *Estimator) VariableValue(name string) (*tensor.Dense, error) {
+func (e *Estimator) VariableValue(name string) (data.Array, error) {
 	path, err := e.trained()
 	if err != nil {
-		return nil, err
+		return data.Array{}, err
 	}
 	a, err := readVariable(path, name)
 	if err != nil {
-		return nil, err
+		return data.Array{}, err
 	}
-	return toDense(a)
+	return resultOf(a)
 }
 
-// Train trains the model from its latest checkpoint on, or from the beginning, until Steps or MaxSteps are reached, a hook stops it, or
-// some replica finds no more data. The end is a checkpoint. ctx is looked at between steps; where it ends, Train returns its error, and
-// steps since the last checkpoint are lost.
+// Train trains the model from its latest checkpoint on, or from the beginning, until Steps or MaxSteps are reached, a
+// hook stops it, or some replica finds no more data. The end is a checkpoint. ctx is looked at between steps; where it
+// ends, Train returns its error, and steps since the last checkpoint are lost.
 //
-// Under a strategy over several processes all workers call it. They begin with the chief's checkpoint, and the chief writes those that follow.
-// Where the strategy is elastic (distribute.Elastic), a worker that is lost does not end it: the others form the next group, with the worker that
-// comes back or without it, as the strategy says, and all go on from the chief's latest checkpoint, with new data of the input function. A worker that
-// comes later is taken in after the step under way, which is saved for that.
+// Under a strategy over several processes all workers call it. They begin with the chief's checkpoint, and the chief
+// writes those that follow. Where the strategy is elastic (distribute.Elastic), a worker that is lost does not end it:
+// the others form the next group, with the worker that comes back or without it, as the strategy says, and all go on
+// from the chief's latest checkpoint, with new data of the input function. A worker that comes later is taken in after
+// the step under way, which is saved for that.
 //
-// Under a ParameterServerStrategy workers compute steps, each on data of its own, and come and go as they like; servers keep and update the variables, each step
-// exactly once. The coordinator counts the steps of all workers, calls the hooks, in the order of the steps, and writes the checkpoints. It reads one batch, to know
-// the model. A new coordinator goes on with what the servers have.
-func (e *Estimator) Train(ctx context.Context, inputFn InputFn, list ...Option) error {
-	o, err := collect("Train", list)
+// Under a ParameterServerStrategy workers compute steps, each on data of its own, and come and go as they like; servers
+// keep and update the variables, each step exactly once. The coordinator counts the steps of all workers, calls the
+// hooks, in the order of the steps, and writes the checkpoints. It reads one batch, to know the model. A new
+// coordinator goes on with what the servers have.
+func (e *Estimator) Train(ctx context.Context, inputFn InputFn, list ...TrainOption) error {
+	o, err := collect(list, TrainOption.applyTrain)
 	if err != nil {
 		return err
 	}
@@ -195,8 +196,8 @@ func (e *Estimator) train(ctx context.Context, inputFn InputFn, o *options) (err
 	return s.end()
 }
 
-// trainingHooks are those that every training has. The checkpoint comes last in the order of TensorFlow: after the loss is known to be
-// a number.
+// trainingHooks are those that every training has. The checkpoint comes last in the order of TensorFlow: after the loss
+// is known to be a number.
 func (e *Estimator) trainingHooks() []SessionRunHook {
 	hooks := []SessionRunHook{&NaNTensorHook{}}
 	if n := or(e.config.LogStepCountSteps, defaultLogSteps); n > 0 && e.config.LogOutput != nil {
@@ -226,11 +227,11 @@ func (e *Estimator) unlock() {
 	e.mu.Unlock()
 }
 
-// Evaluate returns the loss and the metrics of the latest checkpoint (of initial values where there is none) on data, by name, with
-// "global_step". The loss is the mean over the batches of their losses, each batch counting the same, as in TensorFlow; metrics count
-// examples.
-func (e *Estimator) Evaluate(ctx context.Context, inputFn InputFn, list ...Option) (_ map[string]float64, err error) {
-	o, err := collect("Evaluate", list)
+// Evaluate returns the loss and the metrics of the latest checkpoint (of initial values where there is none) on data,
+// by name, with "global_step". The loss is the mean over the batches of their losses, each batch counting the same, as
+// in TensorFlow; metrics count examples.
+func (e *Estimator) Evaluate(ctx context.Context, inputFn InputFn, list ...EvaluateOption) (_ map[string]float64, err error) {
+	o, err := collect(list, EvaluateOption.applyEvaluate)
 	if err != nil {
 		return nil, err
 	}
@@ -305,7 +306,7 @@ func (s *Session) results(loss float64) (map[string]float64, error) {
 		if a.Type.Shape.Size() != 1 {
 			return nil, fmt.Errorf("estimator: Evaluate: metric %q has %d values; expected one", name, a.Type.Shape.Size())
 		}
-		out[name] = a.At(0)
+		out[name] = a.Element(0)
 	}
 	if s.finish != nil {
 		s.finish(out)
@@ -334,18 +335,18 @@ func (e *Estimator) applied(mode ModeKey, o options) (*Session, error) {
 	return e.newSession(mode, checkpoint, o.hooks)
 }
 
-// Predict yields the predictions of the latest checkpoint (of initial values where there is none) for each example, by name. It ends
-// with the data of the input function, whose labels, if any, are ignored. It always runs on one replica.
-func (e *Estimator) Predict(ctx context.Context, inputFn InputFn, list ...Option) iter.Seq2[map[string]*tensor.Dense, error] {
-	return func(yield func(map[string]*tensor.Dense, error) bool) {
+// Predict yields the predictions of the latest checkpoint (of initial values where there is none) for each example, by
+// name. It ends with the data of the input function, whose labels, if any, are ignored. It always runs on one replica.
+func (e *Estimator) Predict(ctx context.Context, inputFn InputFn, list ...PredictOption) iter.Seq2[map[string]data.Array, error] {
+	return func(yield func(map[string]data.Array, error) bool) {
 		if err := e.predict(ctx, inputFn, list, yield); err != nil {
 			yield(nil, err)
 		}
 	}
 }
 
-func (e *Estimator) predict(ctx context.Context, inputFn InputFn, list []Option, yield func(map[string]*tensor.Dense, error) bool) error {
-	o, err := collect("Predict", list)
+func (e *Estimator) predict(ctx context.Context, inputFn InputFn, list []PredictOption, yield func(map[string]data.Array, error) bool) error {
+	o, err := collect(list, PredictOption.applyPredict)
 	if err != nil {
 		return err
 	}
@@ -410,12 +411,12 @@ func (s *Session) predictBatch(ctx context.Context, batch distribute.PerReplicaB
 }
 
 // example cuts the predictions of one example out.
-func (s *Session) example(results []kernels.Array, i int) (map[string]*tensor.Dense, error) {
-	out := map[string]*tensor.Dense{}
+func (s *Session) example(results []kernels.Array, i int) (map[string]data.Array, error) {
+	out := map[string]data.Array{}
 	for j, a := range results {
-		row := a.Rows(i, i+1)
+		row := a.Slice(i, i+1)
 		row.Type.Shape = row.Type.Shape[1:]
-		d, err := toDense(row)
+		d, err := resultOf(row)
 		if err != nil {
 			return nil, err
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/keras/estimator"
 )
 
-// weightsOf trains a linear model of one column on three examples for one step and prints the column's weights, which tell which
-// categories occurred.
+// weightsOf trains a linear model of one column on three examples for one step and prints the column's weights, which
+// tell which categories occurred.
 func weightsOf(column estimator.FeatureColumn, features map[string]any) {
 	dir, remove := folder()
 	defer remove()
@@ -23,7 +23,7 @@ func weightsOf(column estimator.FeatureColumn, features map[string]any) {
 	}))
 	w, err := e.VariableValue("linear/linear_model/" + column.ColumnName() + "/weights")
 	check(err)
-	fmt.Printf("%s %.2f\n", column.ColumnName(), w.Data())
+	fmt.Printf("%s %.2f\n", column.ColumnName(), w.Elements())
 }
 
 func ExampleNumericColumn() {

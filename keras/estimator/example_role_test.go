@@ -43,7 +43,7 @@ func ExampleWarmStartSettings() {
 	check(e.Train(context.Background(), ones, estimator.Steps(1)))
 	w, err := e.VariableValue("w")
 	check(err)
-	fmt.Println("w =", w.Data())
+	fmt.Println("w =", w.Elements())
 	// Output: w = [0.875]
 }
 

@@ -18,14 +18,14 @@ import (
 	"github.com/gokeras/gokeras/internal/atomicfile"
 )
 
-// Exporter keeps a model beside the checkpoints, during [TrainAndEvaluate]: tf.estimator.Exporter. An export is a folder with one checkpoint,
-// which an [Estimator] with the same ModelFn takes as its ModelDir. (TensorFlow's holds a SavedModel, which needs the graph; here the
-// ModelFn is the graph.)
+// Exporter keeps a model beside the checkpoints, during [TrainAndEvaluate]: tf.estimator.Exporter. An export is a
+// folder with one checkpoint, which an [Estimator] with the same ModelFn takes as its ModelDir. (TensorFlow's holds a
+// SavedModel, which needs the graph; here the ModelFn is the graph.)
 type Exporter interface {
 	// Name is that of the folder below ModelDir/export, where exports are numbered by the time in seconds.
 	Name() string
-	// Export is called after each evaluation of checkpoint, with its results; final says whether it is the last one. It returns the path of
-	// the export, "" for none.
+	// Export is called after each evaluation of checkpoint, with its results; final says whether it is the last one. It
+	// returns the path of the export, "" for none.
 	Export(e *Estimator, path, checkpoint string, results map[string]float64, final bool) (string, error)
 }
 
@@ -43,8 +43,8 @@ type FinalExporter struct {
 	ExporterName string
 }
 
-// BestExporter exports when an evaluation is better than all before, also than those of earlier runs: tf.estimator.BestExporter. The best
-// results are kept in the file "best.json" beside the exports.
+// BestExporter exports when an evaluation is better than all before, also than those of earlier runs:
+// tf.estimator.BestExporter. The best results are kept in the file "best.json" beside the exports.
 type BestExporter struct {
 	// ExporterName is the name of the folder: "" is "best_exporter".
 	ExporterName string

@@ -8,16 +8,14 @@ import (
 	"strconv"
 	"strings"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// FeatureColumn says how features of the input function become input of a ready-made model: tf.feature_column. Columns are worked out on
-// the host, where text is; the model gets numbers and ids. A feature is (batch) or (batch, width).
+// FeatureColumn says how features of the input function become input of a ready-made model: tf.feature_column. Columns
+// are worked out on the host, where text is; the model gets numbers and ids. A feature is (batch) or (batch, width).
 type FeatureColumn interface {
 	// ColumnName is the name of the column, by which variables are named and columns are ordered.
 	ColumnName() string
@@ -58,15 +56,15 @@ type DenseColumn interface {
 type rawFeatures struct{ tensors data.Tensors }
 
 // get returns a feature.
-func (f rawFeatures) get(key string) (*tensor.Dense, error) {
-	if d := f.tensors.Get(key); d != nil {
+func (f rawFeatures) get(key string) (data.Array, error) {
+	if d := f.tensors.Get(key); !d.IsZero() {
 		return d, nil
 	}
-	return nil, fmt.Errorf("Feature %s is not in features dictionary; it has %s", key, strings.Join(f.tensors.Names, ", "))
+	return data.Array{}, fmt.Errorf("Feature %s is not in features dictionary; it has %s", key, strings.Join(f.tensors.Names, ", "))
 }
 
-// Ids that are no categories. An unknown value has one that crossings hash like any other id; where there is nothing, crossings have
-// nothing either.
+// Ids that are no categories. An unknown value has one that crossings hash like any other id; where there is nothing,
+// crossings have nothing either.
 const (
 	unknown = -1
 	nothing = -2
@@ -120,7 +118,7 @@ func (f rawFeatures) whole(key string) (values []int64, rows, width int, err err
 	if err != nil {
 		return nil, 0, 0, err
 	}
-	a, err := fromDense(d)
+	a, err := computed(d)
 	if err == nil && a.Type.DType.IsFloat() {
 		err = fmt.Errorf("it holds floats; expected whole numbers")
 	}
@@ -139,7 +137,7 @@ func (f rawFeatures) whole(key string) (values []int64, rows, width int, err err
 func integerAt(a kernels.Array, i int) int64 {
 	size := a.Type.Bytes() / a.Type.Shape.Size()
 	if size != 8 {
-		return int64(a.At(i))
+		return int64(a.Element(i))
 	}
 	var v uint64
 	for j := range 8 {
@@ -148,12 +146,14 @@ func integerAt(a kernels.Array, i int) int64 {
 	return int64(v)
 }
 
-// NumericColumn is a feature of numbers: tf.feature_column.numeric_column. Its name is Key; NormalizerFn is applied to each number.
+// NumericColumn is a feature of numbers: tf.feature_column.numeric_column. Its name is Key; NormalizerFn is applied to
+// each number.
 type NumericColumn struct {
 	Key string
 	// Shape is that of one example; nil is [1].
 	Shape []int
-	// DefaultValue stands for the feature in batches that lack it: one number for all, or as many as Shape has. nil makes that an error.
+	// DefaultValue stands for the feature in batches that lack it: one number for all, or as many as Shape has. nil
+	// makes that an error.
 	DefaultValue []float64
 	// DType is "float32" where it is ""; other types of numbers are taken and computed with as float32.
 	DType        string
@@ -239,7 +239,7 @@ func (c NumericColumn) values(features rawFeatures) (rows int, values []float64,
 		}
 		return rows, c.normalized(values), nil
 	}
-	a, err := fromDense(d)
+	a, err := computed(d)
 	if err != nil {
 		return 0, nil, fmt.Errorf("feature %s: %w", c.Key, err)
 	}
@@ -270,9 +270,9 @@ func (c NumericColumn) compute(features rawFeatures) (kernels.Array, error) {
 
 func (c NumericColumn) dense(_ *Context, in *ops.Tensor) *ops.Tensor { return in }
 
-// BucketizedColumn sorts the numbers of a column into buckets: tf.feature_column.bucketized_column. Boundaries b1 < ... < bn make the
-// buckets (-∞, b1), [b1, b2), ..., [bn, ∞). It is a dense column (one-hot for each number) and a categorical one. Its name is
-// "<key>_bucketized".
+// BucketizedColumn sorts the numbers of a column into buckets: tf.feature_column.bucketized_column. Boundaries b1 < ...
+// < bn make the buckets (-∞, b1), [b1, b2), ..., [bn, ∞). It is a dense column (one-hot for each number) and a
+// categorical one. Its name is "<key>_bucketized".
 type BucketizedColumn struct {
 	Source     NumericColumn
 	Boundaries []float64

@@ -6,7 +6,8 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// Features are the tensors of one replica's batch: one tensor, a list, or a dictionary as the input function's data set has them.
+// Features are the tensors of one replica's batch: one tensor, a list, or a dictionary as the input function's data set
+// has them.
 type Features struct {
 	Names   []string // nil where they are identified by position
 	Tensors []*ops.Tensor

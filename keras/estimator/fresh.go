@@ -8,8 +8,8 @@ import (
 
 var optimizerType = reflect.TypeFor[optimizers.Optimizer]()
 
-// fresh returns an optimizer of the same configuration without state, so that one that was made once serves many sessions: its exported
-// fields are copied, with optimizers among them made fresh, and its Base is new.
+// fresh returns an optimizer of the same configuration without state, so that one that was made once serves many
+// sessions: its exported fields are copied, with optimizers among them made fresh, and its Base is new.
 func fresh(o optimizers.Optimizer) optimizers.Optimizer {
 	from := reflect.ValueOf(o)
 	if from.Kind() != reflect.Pointer || from.Elem().Kind() != reflect.Struct {

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -204,7 +202,7 @@ func (h head) hostLabels(labels data.Tensors) (data.Tensors, error) {
 	}
 	f := rawFeatures{data.Tensors{Names: []string{"labels"}, Arrays: labels.Arrays[:1]}}
 	if len(h.vocabulary) == 0 {
-		if a, err := fromDense(labels.Arrays[0]); err == nil && !a.Type.DType.IsFloat() {
+		if a, err := computed(labels.Arrays[0]); err == nil && !a.Type.DType.IsFloat() {
 			for i := range a.Type.Shape.Size() {
 				if id := integerAt(a, i); id < 0 || id >= int64(h.classes) {
 					return labels, fmt.Errorf("Labels must be in [0, %d), received %d", h.classes, id)
@@ -225,17 +223,17 @@ func (h head) hostLabels(labels data.Tensors) (data.Tensors, error) {
 		}
 		ids[i] = int64(at)
 	}
-	return data.List(tensor.New(tensor.WithShape(rows, width), tensor.WithBacking(ids))), nil
+	return data.List(data.Must(data.ArrayOf(ids, rows, width))), nil
 }
 
 // predicted adds what is made of text to a prediction: the name of the class, and all ids and names.
-func (h head) predicted(p map[string]*tensor.Dense) error {
+func (h head) predicted(p map[string]data.Array) error {
 	if h.kind == regression {
 		return nil
 	}
-	ids, ok := p["class_ids"].Data().([]int64)
+	ids, ok := p["class_ids"].Elements().([]int64)
 	if !ok || len(ids) != 1 {
-		return fmt.Errorf("estimator: class_ids are a %T; expected one id", p["class_ids"].Data())
+		return fmt.Errorf("estimator: class_ids are a %T; expected one id", p["class_ids"].Elements())
 	}
 	names, all := h.vocabulary, make([]int32, h.classes)
 	for i := range all {
@@ -248,7 +246,7 @@ func (h head) predicted(p map[string]*tensor.Dense) error {
 	if p["classes"], err = data.Text(names[ids[0] : ids[0]+1]); err != nil {
 		return err
 	}
-	p["all_class_ids"] = tensor.New(tensor.WithShape(len(all)), tensor.WithBacking(all))
+	p["all_class_ids"] = data.Must(data.ArrayOf(all, len(all)))
 	p["all_classes"], err = data.Text(names)
 	return err
 }

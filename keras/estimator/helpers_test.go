@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
@@ -75,20 +74,20 @@ func linear(reduce func(squares *ops.Tensor) *ops.Tensor) estimator.ModelFn {
 
 func meanLoss(x *ops.Tensor) *ops.Tensor { return ops.Mean(x) }
 
-func float32s(t testing.TB, v any) *tensor.Dense {
+func float32s(t testing.TB, v any) data.Array {
 	t.Helper()
 	shape, values := tfvectors.Floats(t, v)
 	list := make([]float32, len(values))
 	for i, x := range values {
 		list[i] = float32(x)
 	}
-	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(list))
+	return data.Must(data.ArrayOf(list, shape...))
 }
 
 // numbers returns the elements of an array.
-func numbers(t testing.TB, d *tensor.Dense) []float64 {
+func numbers(t testing.TB, d data.Array) []float64 {
 	t.Helper()
-	switch list := d.Data().(type) {
+	switch list := d.Elements().(type) {
 	case []float32:
 		return widen(list)
 	case []int64:
@@ -100,7 +99,7 @@ func numbers(t testing.TB, d *tensor.Dense) []float64 {
 	case int64:
 		return []float64{float64(list)}
 	}
-	require.Failf(t, "unknown array", "%T", d.Data())
+	require.Failf(t, "unknown array", "%T", d.Elements())
 	return nil
 }
 

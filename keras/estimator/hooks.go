@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// SessionRunHook is code that is called around the steps of a session: tf.estimator.SessionRunHook. Embed [HookBase] to leave methods
-// out. A hook belongs to one session at a time. An error of a hook ends the session.
+// SessionRunHook is code that is called around the steps of a session: tf.estimator.SessionRunHook. Embed [HookBase] to
+// leave methods out. A hook belongs to one session at a time. An error of a hook ends the session.
 type SessionRunHook interface {
 	// Begin is called once, when the variables have their values and before the first step.
 	Begin(s *Session) error
@@ -60,8 +60,8 @@ type RunValues struct {
 // CheckpointSaverListener is called after each checkpoint of a training session, also that of its beginning.
 type CheckpointSaverListener func(s *Session, globalStep int64) error
 
-// timer tells when something that is due every so many steps or seconds is due: TensorFlow's SecondOrStepTimer. It is due at the first
-// question.
+// timer tells when something that is due every so many steps or seconds is due: TensorFlow's SecondOrStepTimer. It is
+// due at the first question.
 type timer struct {
 	steps int64
 	every time.Duration
@@ -122,7 +122,8 @@ func (h *StopAtStepHook) AfterRun(c *RunContext, v *RunValues) error {
 // ErrNaNLoss is the error of training whose loss is not a number.
 var ErrNaNLoss = errors.New("NaN loss during training")
 
-// NaNTensorHook ends training with [ErrNaNLoss] where the loss is NaN, or, with StopOnly, without an error. Train has one anyway.
+// NaNTensorHook ends training with [ErrNaNLoss] where the loss is NaN, or, with StopOnly, without an error. Train has
+// one anyway.
 type NaNTensorHook struct {
 	HookBase
 	StopOnly bool
@@ -140,8 +141,8 @@ func (h *NaNTensorHook) AfterRun(c *RunContext, v *RunValues) error {
 	return fmt.Errorf("estimator: step %d: %w; try a smaller learning rate, and look for NaN in the data", v.GlobalStep, ErrNaNLoss)
 }
 
-// LoggingTensorHook writes values of a step (see [RunValues]) to Output every EveryNIter steps or EverySecs seconds, beginning with the
-// first step, and with AtEnd once more at the end.
+// LoggingTensorHook writes values of a step (see [RunValues]) to Output every EveryNIter steps or EverySecs seconds,
+// beginning with the first step, and with AtEnd once more at the end.
 type LoggingTensorHook struct {
 	HookBase
 	Output io.Writer
@@ -257,8 +258,8 @@ func (h *StepCounterHook) AfterRun(_ *RunContext, v *RunValues) error {
 	return err
 }
 
-// CheckpointSaverHook writes a checkpoint at the beginning, every SaveSteps steps or SaveSecs seconds, and at the end. Train has one by
-// the [RunConfig] anyway.
+// CheckpointSaverHook writes a checkpoint at the beginning, every SaveSteps steps or SaveSecs seconds, and at the end.
+// Train has one by the [RunConfig] anyway.
 type CheckpointSaverHook struct {
 	HookBase
 	SaveSteps int

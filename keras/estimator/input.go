@@ -2,14 +2,11 @@ package estimator
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
 	"reflect"
 	"slices"
-
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
@@ -17,8 +14,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// InputFn makes the data set of a session, TensorFlow's input_fn. Its batches are those of one replica: X holds the features, Y the
-// labels. The context tells how many replicas share a step, and which part of the data this process reads where there are several.
+// InputFn makes the data set of a session, TensorFlow's input_fn. Its batches are those of one replica: X holds the
+// features, Y the labels. The context tells how many replicas share a step, and which part of the data this process
+// reads where there are several.
 type InputFn func(c distribute.InputContext) (data.Dataset, error)
 
 // named are arrays with names, nil where positions identify them.
@@ -27,7 +25,8 @@ type named struct {
 	arrays []kernels.Array
 }
 
-// transform turns the features and labels of a batch into the arrays that the trace gets. It works on the host, where text is.
+// transform turns the features and labels of a batch into the arrays that the trace gets. It works on the host, where
+// text is.
 type transform func(features, labels data.Tensors) (x, y named, err error)
 
 // plain hands everything on as it is, with floats as float32.
@@ -41,7 +40,7 @@ func plain(features, labels data.Tensors) (x, y named, err error) {
 func namedArrays(t data.Tensors) (named, error) {
 	out := named{names: t.Names}
 	for i, d := range t.Arrays {
-		a, err := fromDense(d)
+		a, err := computed(d)
 		if err != nil {
 			return out, fmt.Errorf("array %d: %w", i, err)
 		}
@@ -130,97 +129,24 @@ func distributed(s distribute.Strategy, f InputFn, t transform, labels bool, l *
 	return d, nil
 }
 
-// fromDense copies an array; float64 becomes float32, the type in which estimators compute.
-func fromDense(d *tensor.Dense) (kernels.Array, error) {
-	d, err := data.ToDense(d)
-	if err != nil {
-		return kernels.Array{}, err
+// computed returns an array as estimators compute with it: float64 as float32.
+func computed(a data.Array) (kernels.Array, error) {
+	if err := a.Check(); err != nil {
+		return a, err
 	}
-	shape := ir.Shape(slices.Clone([]int(d.Shape())))
-	values := reflect.ValueOf(d.Data())
-	if values.Kind() != reflect.Slice { // a scalar
-		one := reflect.MakeSlice(reflect.SliceOf(values.Type()), 1, 1)
-		one.Index(0).Set(values)
-		values = one
-	}
-	dtype, ok := dtypes[values.Type().Elem().Kind()]
-	if !ok {
-		return kernels.Array{}, fmt.Errorf("arrays of %v cannot be features or labels", d.Dtype())
-	}
-	v := values.Interface()
-	switch list := v.(type) {
-	case []float64:
-		return kernels.FromFloat64s(ir.Float32, shape, list)
-	case []int:
-		v = convert[int64](list)
-	case []uint:
-		v = convert[uint64](list)
-	}
-	bytes, err := binary.Append(nil, binary.LittleEndian, v)
-	if err != nil {
-		return kernels.Array{}, err
-	}
-	a := kernels.Array{Type: ir.Type{DType: dtype, Shape: shape}, Data: bytes}
-	if len(bytes) != a.Type.Bytes() {
-		return a, fmt.Errorf("an array of shape %v holds %d bytes; expected %d", shape, len(bytes), a.Type.Bytes())
+	if a.DType().IsFloat() {
+		return a.Convert(ir.Float32)
 	}
 	return a, nil
 }
 
-// dtypes are the types of a program for those of Go.
-var dtypes = map[reflect.Kind]ir.DType{
-	reflect.Bool: ir.Bool, reflect.Int8: ir.Int8, reflect.Int16: ir.Int16, reflect.Int32: ir.Int32, reflect.Int64: ir.Int64, reflect.Int: ir.Int64,
-	reflect.Uint8: ir.Uint8, reflect.Uint16: ir.Uint16, reflect.Uint32: ir.Uint32, reflect.Uint64: ir.Uint64, reflect.Uint: ir.Uint64,
-	reflect.Float32: ir.Float32, reflect.Float64: ir.Float32,
-}
-
-func convert[T, F int | uint | int64 | uint64](list []F) []T {
-	out := make([]T, len(list))
-	for i, x := range list {
-		out[i] = T(x)
+// resultOf returns a result as programs get it: half precision as float32, and a scalar with the shape (1).
+func resultOf(a kernels.Array) (data.Array, error) {
+	if a.Rank() == 0 {
+		a.Type.Shape = ir.Shape{1}
 	}
-	return out
-}
-
-// toDense copies rows of results into an array of gorgonia.org/tensor; half precision becomes float32, and a scalar has shape (1).
-func toDense(a kernels.Array) (*tensor.Dense, error) {
-	shape := []int(a.Type.Shape)
-	if len(shape) == 0 {
-		shape = []int{1}
+	if t := a.DType(); t == ir.Float16 || t == ir.BFloat16 {
+		return a.Convert(ir.Float32)
 	}
-	n := a.Type.Shape.Size()
-	if n == 0 {
-		return tensor.New(tensor.WithShape(shape...), tensor.Of(tensor.Float32)), nil
-	}
-	var backing any
-	switch a.Type.DType {
-	case ir.Bool:
-		list := make([]bool, n)
-		for i := range list {
-			list[i] = a.Data[i] != 0
-		}
-		backing = list
-	case ir.Int64:
-		backing = make([]int64, n)
-	case ir.Int32:
-		backing = make([]int32, n)
-	case ir.Uint8:
-		backing = make([]uint8, n)
-	case ir.Float64:
-		backing = make([]float64, n)
-	case ir.Float32:
-		backing = make([]float32, n)
-	default: // other types are rare in results: they come as float32
-		wide, err := kernels.FromFloat64s(ir.Float32, a.Type.Shape, a.Float64s())
-		if err != nil {
-			return nil, err
-		}
-		return toDense(wide)
-	}
-	if a.Type.DType != ir.Bool {
-		if _, err := binary.Decode(a.Data, binary.LittleEndian, backing); err != nil {
-			return nil, err
-		}
-	}
-	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(backing)), nil
+	return a.Clone(), nil
 }

@@ -18,13 +18,13 @@ import (
 	"github.com/gokeras/gokeras/metrics"
 )
 
-// ModelToEstimator makes an estimator of a compiled Keras model with one output: tf.keras.estimator.model_to_estimator. Training begins
-// with the weights that the model has now; the model itself stays as it is. Features are handed to the model's inputs by name, or in
-// their order where they have none.
+// ModelToEstimator makes an estimator of a compiled Keras model with one output: tf.keras.estimator.model_to_estimator.
+// Training begins with the weights that the model has now; the model itself stays as it is. Features are handed to the
+// model's inputs by name, or in their order where they have none.
 //
-// Loss, regularization and metrics are those of the model. The gradient is that of the mean over all replicas' examples, so that it is
-// exact also where batches differ in size. Evaluate returns the metrics by name, "loss" and "global_step"; Predict yields the output
-// under the name of the model's output.
+// Loss, regularization and metrics are those of the model. The gradient is that of the mean over all replicas'
+// examples, so that it is exact also where batches differ in size. Evaluate returns the metrics by name, "loss" and
+// "global_step"; Predict yields the output under the name of the model's output.
 func ModelToEstimator(model *keras.Model, config RunConfig) (*Estimator, error) {
 	fail := func(err error) (*Estimator, error) { return nil, fmt.Errorf("estimator: ModelToEstimator: %w", err) }
 	if model == nil {
@@ -89,7 +89,8 @@ func compiled(document []byte) (loss any, list []any, err error) {
 
 var errNoLoss = errors.New("set CompileConfig.Loss")
 
-// values lists the names and objects in a value, which may be a list, or lists and dictionaries of them for several outputs.
+// values lists the names and objects in a value, which may be a list, or lists and dictionaries of them for several
+// outputs.
 func values(raw json.RawMessage) ([]any, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {

@@ -33,7 +33,8 @@ func tutorialModel(s distribute.Strategy) (*keras.Model, error) {
 	}, distribute.Scope(s), keras.InputShape(8, 8, 1))
 }
 
-// tutorialModelFn is the tutorial's model_fn: a Keras model inside, and the sum of the losses over the batch size of a replica.
+// tutorialModelFn is the tutorial's model_fn: a Keras model inside, and the sum of the losses over the batch size of a
+// replica.
 func tutorialModelFn(batch int) estimator.ModelFn {
 	return func(c *estimator.Context, features estimator.Features, labels *ops.Tensor, mode estimator.ModeKey, _ estimator.Params) (estimator.EstimatorSpec, error) {
 		spec := estimator.EstimatorSpec{Mode: mode}
@@ -149,7 +150,7 @@ func TestModelToEstimator(t *testing.T) {
 		require.Equal(t, 16, n)
 		after, err := m.GetWeights()
 		require.NoError(t, err)
-		require.Equal(t, weights[0].Data(), after[0].Data(), "the model itself is not trained")
+		require.Equal(t, weights[0].Elements(), after[0].Elements(), "the model itself is not trained")
 	}
 }
 

@@ -9,21 +9,22 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// LinearRegressor configures [NewLinearRegressor]: tf.estimator.LinearRegressor. The zero value of each field but FeatureColumns is
-// TensorFlow's default.
+// LinearRegressor configures [NewLinearRegressor]: tf.estimator.LinearRegressor. The zero value of each field but
+// FeatureColumns is TensorFlow's default.
 type LinearRegressor struct {
 	FeatureColumns []FeatureColumn
 	// LabelDimension is the number of targets of an example; 0 is 1.
 	LabelDimension int
 	// WeightColumn is the feature that weights the examples; "" is none.
 	WeightColumn string
-	// Optimizer is "Adagrad", "Adam", "Ftrl", "RMSProp" or "SGD", with the learning rate min(0.2, 1/√(number of columns)), or an
-	// optimizers.Optimizer; nil is "Ftrl".
+	// Optimizer is "Adagrad", "Adam", "Ftrl", "RMSProp" or "SGD", with the learning rate min(0.2, 1/√(number of
+	// columns)), or an optimizers.Optimizer; nil is "Ftrl".
 	Optimizer any
 	Config    RunConfig
 	// LossReduction is SumOverBatchSize or Sum.
 	LossReduction LossReduction
-	// SparseCombiner combines the weights of a categorical column with several values: "sum", "mean" or "sqrtn"; "" is sum.
+	// SparseCombiner combines the weights of a categorical column with several values: "sum", "mean" or "sqrtn"; "" is
+	// sum.
 	SparseCombiner string
 }
 
@@ -31,9 +32,10 @@ type LinearRegressor struct {
 //
 //	ŷ = Σ over columns (x·W) + b;   loss = Σ w·(ŷ - y)² / (batch·dimension)
 //
-// A categorical column adds the weights of its ids. W and b begin at zero; they are linear/linear_model/<column>/weights and
-// linear/linear_model/bias_weights in a checkpoint. Labels are (batch) or (batch, LabelDimension). Evaluate returns "loss",
-// "average_loss", "prediction/mean", "label/mean" and "global_step"; Predict yields "predictions" (LabelDimension).
+// A categorical column adds the weights of its ids. W and b begin at zero; they are
+// linear/linear_model/<column>/weights and linear/linear_model/bias_weights in a checkpoint. Labels are (batch) or
+// (batch, LabelDimension). Evaluate returns "loss", "average_loss", "prediction/mean", "label/mean" and "global_step";
+// Predict yields "predictions" (LabelDimension).
 func NewLinearRegressor(o LinearRegressor) (*Estimator, error) {
 	l := linearModel{o.FeatureColumns, o.Optimizer, o.SparseCombiner}
 	return l.estimator("LinearRegressor", regressionHead(o.LabelDimension, o.LossReduction), o.WeightColumn, o.Config)
@@ -55,16 +57,16 @@ type LinearClassifier struct {
 	SparseCombiner string
 }
 
-// NewLinearClassifier makes an estimator of the class of an example, from logits z that are linear in its features, as in
-// [NewLinearRegressor]:
+// NewLinearClassifier makes an estimator of the class of an example, from logits z that are linear in its features, as
+// in [NewLinearRegressor]:
 //
 //	two classes:  z (batch, 1), p = 1/(1+e^-z),  loss = mean of -[y·ln p + (1-y)·ln(1-p)]
 //	more:         z (batch, NClasses), p = softmax(z),  loss = mean of -ln p_y
 //
-// Labels are (batch) or (batch, 1). Evaluate returns "loss", "average_loss", "accuracy" and "global_step", and for two classes also
-// "accuracy_baseline", "auc", "auc_precision_recall", "label/mean", "precision", "prediction/mean" and "recall". Predict yields
-// "logits", "probabilities", "class_ids" (1), "classes" (text, see data.Strings), "all_class_ids", "all_classes", and for two classes
-// "logistic".
+// Labels are (batch) or (batch, 1). Evaluate returns "loss", "average_loss", "accuracy" and "global_step", and for two
+// classes also "accuracy_baseline", "auc", "auc_precision_recall", "label/mean", "precision", "prediction/mean" and
+// "recall". Predict yields "logits", "probabilities", "class_ids" (1), "classes" (text, see data.Strings),
+// "all_class_ids", "all_classes", and for two classes "logistic".
 func NewLinearClassifier(o LinearClassifier) (*Estimator, error) {
 	l := linearModel{o.FeatureColumns, o.Optimizer, o.SparseCombiner}
 	return l.estimator("LinearClassifier", classHead(o.NClasses, o.LabelVocabulary, o.LossReduction), o.WeightColumn, o.Config)

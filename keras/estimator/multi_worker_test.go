@@ -70,8 +70,8 @@ func onTasks(t *testing.T, tasks []cluster.Task, f func(context.Context, *distri
 	}
 }
 
-// multiWorkerCase is train_and_evaluate on several workers: what TensorFlow's had in their variables at the end. It wrote no checkpoint; ours has
-// one, of the chief, with those values.
+// multiWorkerCase is train_and_evaluate on several workers: what TensorFlow's had in their variables at the end. It
+// wrote no checkpoint; ours has one, of the chief, with those values.
 func multiWorkerCase(t *testing.T, c *tfvectors.Case) {
 	want := c.Map(t)
 	x, y := float32s(t, c.Inputs["x"]), float32s(t, c.Inputs["y"])
@@ -134,7 +134,7 @@ func (h *atEnd) End(s *estimator.Session) error {
 		if err != nil {
 			return err
 		}
-		switch list := d.Data().(type) {
+		switch list := d.Elements().(type) {
 		case []float32:
 			for _, x := range list {
 				h.values[name] = append(h.values[name], float64(x))
@@ -146,8 +146,8 @@ func (h *atEnd) End(s *estimator.Session) error {
 	return nil
 }
 
-// The guide's regressor, and others with data that differ from row to row, on two workers: the chief's folder holds what one replica trains on
-// batches that hold those of both, and both evaluate the same.
+// The guide's regressor, and others with data that differ from row to row, on two workers: the chief's folder holds
+// what one replica trains on batches that hold those of both, and both evaluate the same.
 func TestTwoWorkers(t *testing.T) {
 	x, real, _ := wave()
 	const batch, steps = 8, 6

@@ -8,14 +8,14 @@ import (
 	"github.com/gokeras/gokeras/distribute/cluster"
 )
 
-// Role is the place of a process among those of a job, as tf.estimator.RunConfig tells it: the chief trains and saves, workers train, the
-// evaluator evaluates checkpoints beside them.
+// Role is the place of a process among those of a job, as tf.estimator.RunConfig tells it: the chief trains and saves,
+// workers train, the evaluator evaluates checkpoints beside them.
 type Role struct {
 	TaskType string // "worker" where there is no cluster
 	TaskID   int
 	IsChief  bool
-	// NumWorkerReplicas counts the chief and the workers, NumPSReplicas the parameter servers; both are 0 for the evaluator, which is not part
-	// of the cluster.
+	// NumWorkerReplicas counts the chief and the workers, NumPSReplicas the parameter servers; both are 0 for the
+	// evaluator, which is not part of the cluster.
 	NumWorkerReplicas, NumPSReplicas int
 	// GlobalIDInCluster numbers the chief, the workers and the parameter servers; -1 for the evaluator.
 	GlobalIDInCluster int
@@ -30,9 +30,9 @@ const (
 	evaluatorTask = "evaluator"
 )
 
-// Role is the role that Cluster gives this process, by TensorFlow's rules: a cluster has exactly one chief, and the evaluator stands outside of
-// it. Where TrainDistribute is a strategy over several processes, there may be no chief; the first worker is it then. Without a cluster this process
-// is the only worker, or that of its rank in the strategy.
+// Role is the role that Cluster gives this process, by TensorFlow's rules: a cluster has exactly one chief, and the
+// evaluator stands outside of it. Where TrainDistribute is a strategy over several processes, there may be no chief;
+// the first worker is it then. Without a cluster this process is the only worker, or that of its rank in the strategy.
 func (c RunConfig) Role() (Role, error) {
 	alone := Role{TaskType: workerTask, IsChief: true, NumWorkerReplicas: 1}
 	if c.Cluster == nil {

@@ -30,7 +30,7 @@ func weight(t *testing.T, dir string) float64 {
 	t.Helper()
 	v, err := scaled(t, estimator.RunConfig{ModelDir: dir}).VariableValue("w")
 	require.NoError(t, err)
-	return float64(v.Data().([]float32)[0])
+	return float64(v.Elements().([]float32)[0])
 }
 
 // Exports are folders that an estimator opens: the newest of each evaluation, the best one, and the last one.

@@ -10,20 +10,23 @@ import (
 
 // RunConfig says where and how an [Estimator] runs: tf.estimator.RunConfig. The zero value is TensorFlow's default.
 type RunConfig struct {
-	// TrainDistribute and EvalDistribute are the strategies of Train and Evaluate; nil is one replica on the CPU. Predict always has
-	// one replica, as in TensorFlow.
+	// TrainDistribute and EvalDistribute are the strategies of Train and Evaluate; nil is one replica on the CPU.
+	// Predict always has one replica, as in TensorFlow.
 	TrainDistribute, EvalDistribute distribute.Strategy
-	// ModelDir is the folder of the checkpoints, made where it does not exist. "" is a new temporary folder, which stays.
+	// ModelDir is the folder of the checkpoints, made where it does not exist. "" is a new temporary folder, which
+	// stays.
 	ModelDir string
-	// SaveCheckpointsSteps is the number of steps and SaveCheckpointsSecs the number of seconds between two checkpoints; at most one
-	// may be set, and without either it is 600 seconds. Training saves at its beginning and at its end in any case.
+	// SaveCheckpointsSteps is the number of steps and SaveCheckpointsSecs the number of seconds between two
+	// checkpoints; at most one may be set, and without either it is 600 seconds. Training saves at its beginning and at
+	// its end in any case.
 	SaveCheckpointsSteps, SaveCheckpointsSecs int
 	// KeepCheckpointMax is how many of the newest checkpoints are kept: nil is 5, 0 is all.
 	KeepCheckpointMax *int
-	// LogStepCountSteps is the number of steps between two lines about loss and speed in LogOutput: nil is 100, 0 is never.
+	// LogStepCountSteps is the number of steps between two lines about loss and speed in LogOutput: nil is 100, 0 is
+	// never.
 	LogStepCountSteps *int
-	// SaveSummarySteps is the number of steps between two summaries for TensorBoard, of the loss, fetches and steps a second, in ModelDir: nil is
-	// 100, 0 is never. Evaluate writes its results to the folder eval there.
+	// SaveSummarySteps is the number of steps between two summaries for TensorBoard, of the loss, fetches and steps a
+	// second, in ModelDir: nil is 100, 0 is never. Evaluate writes its results to the folder eval there.
 	SaveSummarySteps *int
 	// LogOutput is where Train and Evaluate tell about their progress; nil is nowhere.
 	LogOutput io.Writer
@@ -31,8 +34,8 @@ type RunConfig struct {
 	TFRandomSeed uint64
 	// WarmStartFrom gives a new model values of another one; nil begins with the initializers' values.
 	WarmStartFrom *WarmStartSettings
-	// Cluster says which role this process has in a job of several; nil is a process of its own. &cluster.TFConfig{} reads TF_CONFIG, which
-	// TensorFlow does unasked. See [RunConfig.Role] and [TrainAndEvaluate].
+	// Cluster says which role this process has in a job of several; nil is a process of its own. &cluster.TFConfig{}
+	// reads TF_CONFIG, which TensorFlow does unasked. See [RunConfig.Role] and [TrainAndEvaluate].
 	Cluster cluster.Resolver
 }
 

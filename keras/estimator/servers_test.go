@@ -106,8 +106,9 @@ func onServers(t *testing.T, program func(ctx context.Context, s *distribute.Par
 	return errors.Join(err, others)
 }
 
-// TestTrainOnParameterServers: with one worker and a step at a time an Estimator trains on servers as on one device, in two sessions of one job and in a job that
-// goes on from a checkpoint, with the state of the optimizer; hooks are told of every step, and checkpoints have whole steps.
+// TestTrainOnParameterServers: with one worker and a step at a time an Estimator trains on servers as on one device, in
+// two sessions of one job and in a job that goes on from a checkpoint, with the state of the optimizer; hooks are told
+// of every step, and checkpoints have whole steps.
 func TestTrainOnParameterServers(t *testing.T) {
 	alone := t.TempDir()
 	require.NoError(t, trainLine(t.Context(), nil, alone))
@@ -127,10 +128,10 @@ func TestTrainOnParameterServers(t *testing.T) {
 			require.NoError(t, err)
 			got, err := other.VariableValue(name)
 			require.NoError(t, err)
-			if values, ok := want.Data().([]float32); ok {
-				require.InDeltaSlice(t, values, got.Data(), 2e-5, name)
+			if values, ok := want.Elements().([]float32); ok {
+				require.InDeltaSlice(t, values, got.Elements(), 2e-5, name)
 			} else {
-				require.Equal(t, want.Data(), got.Data(), name)
+				require.Equal(t, want.Elements(), got.Elements(), name)
 			}
 		}
 	}
@@ -190,8 +191,8 @@ func (h *beginHook) AfterRun(*estimator.RunContext, *estimator.RunValues) error 
 	return nil
 }
 
-// TestTrainOnServersEndsWithContext: a worker whose step waits for a server ends with Train's context, not when the time is over in which the server might come
-// back; so does a coordinator whose servers are gone.
+// TestTrainOnServersEndsWithContext: a worker whose step waits for a server ends with Train's context, not when the
+// time is over in which the server might come back; so does a coordinator whose servers are gone.
 func TestTrainOnServersEndsWithContext(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for timeouts: not with -short")
@@ -231,15 +232,8 @@ func TestTrainOnServersEndsWithContext(t *testing.T) {
 	time.Sleep(300 * time.Millisecond) // a step waits for the server
 	clock := fairclock.Start()
 	defer clock.Stop()
-	await := func(name string, ended chan error) {
-		t.Helper()
-		for began := clock.Elapsed(); len(ended) == 0; time.Sleep(10 * time.Millisecond) {
-			require.Less(t, clock.Elapsed()-began, time.Minute, "the %s does not end", name)
-		}
-		require.ErrorIs(t, <-ended, context.Canceled, name)
-	}
 	stopWorking()
-	await("worker", worker)
+	require.ErrorIs(t, fairclock.Receive(t, clock, time.Minute, worker, "the end of the worker"), context.Canceled)
 	stopTraining()
-	await("coordinator", coordinator)
+	require.ErrorIs(t, fairclock.Receive(t, clock, time.Minute, coordinator, "the end of the coordinator"), context.Canceled)
 }

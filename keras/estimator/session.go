@@ -8,8 +8,7 @@ import (
 	"slices"
 	"sort"
 
-	"gorgonia.org/tensor"
-
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
@@ -87,21 +86,21 @@ func (s *Session) GlobalStep() int64 { return s.step }
 func (s *Session) Variables() distribute.Variables { return slices.Clone(s.variables) }
 
 // VariableValue returns a copy of the value that a variable has now.
-func (s *Session) VariableValue(name string) (*tensor.Dense, error) {
+func (s *Session) VariableValue(name string) (data.Array, error) {
 	for _, v := range s.variables {
 		if v.Path() == name {
 			a, err := v.Value()
 			if err != nil {
-				return nil, err
+				return data.Array{}, err
 			}
-			return toDense(a)
+			return resultOf(a)
 		}
 	}
-	return nil, fmt.Errorf("estimator: the session has no variable %q", name)
+	return data.Array{}, fmt.Errorf("estimator: the session has no variable %q", name)
 }
 
-// SaveCheckpoint writes a checkpoint of the current step and returns its path. It does nothing where this step has been saved, and in
-// processes that do not write checkpoints.
+// SaveCheckpoint writes a checkpoint of the current step and returns its path. It does nothing where this step has been
+// saved, and in processes that do not write checkpoints.
 func (s *Session) SaveCheckpoint() (string, error) {
 	if t := s.servers; t != nil && t.saves != nil {
 		at := s.step
@@ -317,7 +316,8 @@ func (s *Session) acquire(batch distribute.PerReplicaBatch) (inst *distribute.In
 	return inst, sizes, nil
 }
 
-// run computes one step and calls the hooks. What it read is in s.values and, for predictions, in the instance that f gets.
+// run computes one step and calls the hooks. What it read is in s.values and, for predictions, in the instance that f
+// gets.
 func (s *Session) run(ctx context.Context, batch distribute.PerReplicaBatch, f func(*distribute.Instance) error) error {
 	inst, sizes, err := s.acquire(batch)
 	if err != nil {

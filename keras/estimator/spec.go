@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/metrics"
 )
 
-// EstimatorSpec is what a [ModelFn] returns: tf.estimator.EstimatorSpec. TRAIN needs Loss and TrainOp, EVAL needs Loss, PREDICT needs
-// Predictions; a ModelFn may fill in more than its mode needs.
+// EstimatorSpec is what a [ModelFn] returns: tf.estimator.EstimatorSpec. TRAIN needs Loss and TrainOp, EVAL needs Loss,
+// PREDICT needs Predictions; a ModelFn may fill in more than its mode needs.
 type EstimatorSpec struct {
 	// Mode is that which the ModelFn was called with.
 	Mode ModeKey
@@ -41,10 +41,12 @@ func Group(of ...*TrainOp) *TrainOp {
 	return all
 }
 
-// MetricOp feeds a metric in Evaluate. A metric that is made anew in each trace is made only once: that of the first trace counts.
+// MetricOp feeds a metric in Evaluate. A metric that is made anew in each trace is made only once: that of the first
+// trace counts.
 type MetricOp struct {
 	Metric metrics.Metric
-	// Labels and Predictions are what the metric compares, Weights the weights of the examples (nil is 1). For a mean, Labels may be nil.
+	// Labels and Predictions are what the metric compares, Weights the weights of the examples (nil is 1). For a mean,
+	// Labels may be nil.
 	Labels, Predictions, Weights *ops.Tensor
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/internal/tensorboard"
 )
 
-// SummarySaverHook writes the loss, the fetches with one element and the number of steps a second for TensorBoard, after the first step and
-// then every SaveSteps steps or SaveSecs seconds. Train has one by the [RunConfig] anyway.
+// SummarySaverHook writes the loss, the fetches with one element and the number of steps a second for TensorBoard,
+// after the first step and then every SaveSteps steps or SaveSecs seconds. Train has one by the [RunConfig] anyway.
 type SummarySaverHook struct {
 	HookBase
 	SaveSteps int

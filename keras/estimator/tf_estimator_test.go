@@ -77,10 +77,11 @@ func modelFnCase(t *testing.T, c *tfvectors.Case) {
 	if exact, ok := c.Exact.(map[string]any); ok {
 		c.Close(t, "exact w", tfvectors.Get(exact, "variables", "w"), value(t, e, "w"))
 	}
-	var options []estimator.Option
+	var options []estimator.EvaluateOption
 	if strings.HasSuffix(c.ID, "replicas2.batch8.steps1") {
-		// Three batches for two replicas: TensorFlow ended the recorded evaluation before the third, that of the next case (five batches)
-		// after the fifth, as the threads of its replicas happened to run. Here all batches count; the first step alone is what was recorded.
+		// Three batches for two replicas: TensorFlow ended the recorded evaluation before the third, that of the next
+		// case (five batches) after the fifth, as the threads of its replicas happened to run. Here all batches count;
+		// the first step alone is what was recorded.
 		options = append(options, estimator.Steps(1))
 	}
 	got, err := e.Evaluate(ctx, rows(x, y, batch), options...)
@@ -204,7 +205,7 @@ func stepsCase(t *testing.T, c *tfvectors.Case) {
 	conf := config(t, 1)
 	e, err := estimator.New(linear(meanLoss), conf, nil)
 	require.NoError(t, err)
-	step := func(what string, options ...estimator.Option) {
+	step := func(what string, options ...estimator.TrainOption) {
 		t.Helper()
 		require.NoError(t, e.Train(ctx, input, options...))
 		c.Close(t, what, want[what], value(t, e, "global_step"))

@@ -42,8 +42,8 @@ type EvalSpec struct {
 	Name string
 	// Exporters keep models; they are called after each evaluation.
 	Exporters []Exporter
-	// StartDelaySecs is the number of seconds that an evaluator waits before its first evaluation: nil is 120. It has no effect where one process
-	// trains and evaluates.
+	// StartDelaySecs is the number of seconds that an evaluator waits before its first evaluation: nil is 120. It has
+	// no effect where one process trains and evaluates.
 	StartDelaySecs *int
 	// ThrottleSecs is the least number of seconds between two evaluations during training: nil is 600.
 	ThrottleSecs *int
@@ -72,8 +72,8 @@ func (s EvalSpec) Validate() error {
 	return checkExporters(s.Exporters)
 }
 
-func (s EvalSpec) options() []Option {
-	out := []Option{Hooks(s.Hooks...), Name(s.Name)}
+func (s EvalSpec) options() []EvaluateOption {
+	out := []EvaluateOption{Hooks(s.Hooks...), Name(s.Name)}
 	if !s.AllData {
 		out = append(out, Steps(or(s.Steps, defaultEvalSteps)))
 	}
@@ -84,11 +84,14 @@ func (s EvalSpec) options() []Option {
 // EvalSpec.ThrottleSecs) and once at the end: tf.estimator.train_and_evaluate. It returns the results of the last
 // evaluation; nil where MaxSteps had been reached before.
 //
-// Where RunConfig.Cluster names several tasks, or TrainDistribute is a strategy over several processes, the chief and the workers train and return nil, and the evaluator, a process beside them with
-// the same ModelDir, evaluates new checkpoints until one has MaxSteps, or without MaxSteps until ctx ends. Without an evaluator there is no
-// evaluation. With a ParameterServerStrategy it is the same: the chief is the coordinator, and tasks ps are served by parameterserver.RunStrategy.
+// Where RunConfig.Cluster names several tasks, or TrainDistribute is a strategy over several processes, the chief and
+// the workers train and return nil, and the evaluator, a process beside them with the same ModelDir, evaluates new
+// checkpoints until one has MaxSteps, or without MaxSteps until ctx ends. Without an evaluator there is no evaluation.
+// With a ParameterServerStrategy it is the same: the chief is the coordinator, and tasks ps are served by
+// parameterserver.RunStrategy.
 //
-// EvalSpec.Exporters are called after each evaluation. The last one is that of MaxSteps; without MaxSteps, that at the end of training.
+// EvalSpec.Exporters are called after each evaluation. The last one is that of MaxSteps; without MaxSteps, that at the
+// end of training.
 func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval EvalSpec) (map[string]float64, error) {
 	if err := errors.Join(train.Validate(), eval.Validate()); err != nil {
 		return nil, err
@@ -105,7 +108,7 @@ func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval E
 	case role.TaskType == psTask:
 		return nil, errServer
 	}
-	options := []Option{Hooks(train.Hooks...), SavingListeners(train.SavingListeners...)}
+	options := []TrainOption{Hooks(train.Hooks...), SavingListeners(train.SavingListeners...)}
 	if !together {
 		options = append(options, SavingListeners(a.saved))
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/gokeras/gokeras/keras/saving"
 )
 
-// WarmStartSettings give the variables of a new model values of another one: tf.estimator.WarmStartSettings. They count where training begins
-// without a checkpoint of its own.
+// WarmStartSettings give the variables of a new model values of another one: tf.estimator.WarmStartSettings. They count
+// where training begins without a checkpoint of its own.
 type WarmStartSettings struct {
 	// CkptToInitializeFrom is a checkpoint without its extension, or a folder of checkpoints, whose latest is taken.
 	CkptToInitializeFrom string
-	// VarsToWarmStart is a regular expression that matches from the beginning of the names of the variables that get values: "" is all. As in
-	// TensorFlow, only trainable variables count.
+	// VarsToWarmStart is a regular expression that matches from the beginning of the names of the variables that get
+	// values: "" is all. As in TensorFlow, only trainable variables count.
 	VarsToWarmStart string
 	// VarNameToPrevVarName names, by variable, those that have another name in the checkpoint.
 	VarNameToPrevVarName map[string]string

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// This file is what a session does under a strategy over several processes (distribute/multiworker). All begin where the chief does: ModelDir need not
-// be a folder that they share.
+// This file is what a session does under a strategy over several processes (distribute/multiworker). All begin where
+// the chief does: ModelDir need not be a folder that they share.
 
 // workers connects the processes; nil where it is this one alone.
 func (s *Session) workers() distribute.WorkerGroup { return distribute.WorkersOf(s.strategy) }
@@ -57,7 +57,8 @@ func (s *Session) share(ctx context.Context, variables distribute.Variables) err
 	return nil
 }
 
-// anyWorker reports whether the data of any worker are used up, and whether any knows of workers that wait to be taken in.
+// anyWorker reports whether the data of any worker are used up, and whether any knows of workers that wait to be taken
+// in.
 func (s *Session) anyWorker(ctx context.Context, over bool) (anyOver, anyWaits bool, err error) {
 	g := s.workers()
 	if g == nil {
@@ -86,7 +87,8 @@ func (e *Estimator) elastic() *distribute.MultiWorkerMirroredStrategy {
 	return s
 }
 
-// formAnew forms the next group where a session has ended because workers were lost, or because some wait to be taken in. It reports whether there is one.
+// formAnew forms the next group where a session has ended because workers were lost, or because some wait to be taken
+// in. It reports whether there is one.
 func (e *Estimator) formAnew(ctx context.Context, cause error, o *options) (bool, error) {
 	s := e.elastic()
 	for cause != nil && s != nil && (errors.Is(cause, errPending) || s.Elastic().Lost(cause)) {

@@ -22,8 +22,8 @@ func ExampleSpace() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(space.ResultNames(), rows.Single().Shape(), rows.Single().Data())
-	// Output: [age job] (3, 4) [0.25 0 1 0 0.5 0 0 1 0.75 0 1 0]
+	fmt.Println(space.ResultNames(), rows.Single().Shape(), rows.Single().Elements())
+	// Output: [age job] [3 4] [0.25 0 1 0 0.5 0 0 1 0.75 0 1 0]
 }
 
 func ExampleFeature() {

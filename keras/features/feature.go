@@ -14,15 +14,15 @@ const (
 	OneHotMode = "one_hot"
 )
 
-// Feature says what a column holds and what is made of it. The functions of this package make the kinds of keras.utils.FeatureSpace;
-// a Feature of one's own names any preprocessing layer.
+// Feature says what a column holds and what is made of it. The functions of this package make the kinds of
+// keras.utils.FeatureSpace; a Feature of one's own names any preprocessing layer.
 type Feature struct {
 	// DType is the type of the column: "float32", "int32", "string" ...
 	DType string
 	// Preprocessor is the layer that the column goes through; nil leaves it as it is.
 	Preprocessor layers.Layer
-	// OutputMode is FloatMode, IntMode or OneHotMode. The last needs a StringLookup, IntegerLookup, Discretization, Hashing or HashedCrossing,
-	// whose depth is known.
+	// OutputMode is FloatMode, IntMode or OneHotMode. The last needs a StringLookup, IntegerLookup, Discretization,
+	// Hashing or HashedCrossing, whose depth is known.
 	OutputMode string
 }
 
@@ -35,7 +35,8 @@ func (f Feature) As(mode string) Feature {
 // Float is a column of floats that stay what they are.
 func Float() Feature { return Feature{DType: "float32", OutputMode: FloatMode} }
 
-// FloatNormalized is a column of floats that are shifted and scaled to mean 0 and variance 1, which Adapt learns (layers.Normalization).
+// FloatNormalized is a column of floats that are shifted and scaled to mean 0 and variance 1, which Adapt learns
+// (layers.Normalization).
 func FloatNormalized() Feature {
 	return Feature{DType: "float32", Preprocessor: &layers.Normalization{Axis: []int{-1}}, OutputMode: FloatMode}
 }
@@ -45,7 +46,8 @@ func FloatRescaled(scale, offset float64) Feature {
 	return Feature{DType: "float32", Preprocessor: &layers.Rescaling{Scale: []float64{scale}, Offset: []float64{offset}}, OutputMode: FloatMode}
 }
 
-// FloatDiscretized is a column of floats that are sorted into bins of equal shares of the data, whose borders Adapt learns.
+// FloatDiscretized is a column of floats that are sorted into bins of equal shares of the data, whose borders Adapt
+// learns.
 func FloatDiscretized(bins int) Feature {
 	return Feature{DType: "float32", Preprocessor: &layers.Discretization{NumBins: bins}, OutputMode: OneHotMode}
 }
@@ -55,14 +57,14 @@ func FloatDiscretizedAt(borders ...float64) Feature {
 	return Feature{DType: "float32", Preprocessor: &layers.Discretization{BinBoundaries: borders}, OutputMode: OneHotMode}
 }
 
-// IntegerCategorical is a column of whole numbers that stand for categories, which Adapt collects. Those it has not seen are category 0.
-// A [layers.IntegerLookup] of one's own has more to set.
+// IntegerCategorical is a column of whole numbers that stand for categories, which Adapt collects. Those it has not
+// seen are category 0. A [layers.IntegerLookup] of one's own has more to set.
 func IntegerCategorical() Feature {
 	return Feature{DType: "int32", Preprocessor: &layers.IntegerLookup{}, OutputMode: OneHotMode}
 }
 
-// StringCategorical is a column of words that stand for categories, which Adapt collects. Those it has not seen are category 0. A
-// [layers.StringLookup] of one's own has more to set.
+// StringCategorical is a column of words that stand for categories, which Adapt collects. Those it has not seen are
+// category 0. A [layers.StringLookup] of one's own has more to set.
 func StringCategorical() Feature {
 	return Feature{DType: "string", Preprocessor: &layers.StringLookup{}, OutputMode: OneHotMode}
 }

@@ -45,8 +45,8 @@ type crossConfig struct {
 	OutputMode string   `json:"output_mode"`
 }
 
-// Load reads a space that [Space.Save] or Keras's FeatureSpace.save wrote. Code in a file is never run: features have layers of this
-// module, or registered ones.
+// Load reads a space that [Space.Save] or Keras's FeatureSpace.save wrote. Code in a file is never run: features have
+// layers of this module, or registered ones.
 func Load(path string) (*Space, error) {
 	s, err := load(path)
 	if err != nil {
@@ -198,7 +198,8 @@ func (s *Space) objects() []saving.Object {
 	return out
 }
 
-// Save writes the space, with what it has learned, as a .keras file. keras.models.load_model opens it as a FeatureSpace.
+// Save writes the space, with what it has learned, as a .keras file. keras.models.load_model opens it as a
+// FeatureSpace.
 func (s *Space) Save(path string) error {
 	if filepath.Ext(path) != ".keras" {
 		return fmt.Errorf("features: Save: %s: the name must end in .keras", path)

@@ -8,15 +8,13 @@ import (
 	"slices"
 	"sync"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Space is a set of features and crosses of them. Make one with [New] or [Load], let it [Space.Adapt] to data, and encode with it. It may be
-// used by many goroutines once it has been adapted.
+// Space is a set of features and crosses of them. Make one with [New] or [Load], let it [Space.Adapt] to data, and
+// encode with it. It may be used by many goroutines once it has been adapted.
 type Space struct {
 	names     []string // in the order of the file
 	features  map[string]Feature
@@ -34,8 +32,8 @@ type Space struct {
 // Option is an option of [New].
 type Option func(*Space)
 
-// Crosses adds features made of the joint values of others, each sorted into bins by a hash. Features in a cross are categorical, hashed or
-// discretized.
+// Crosses adds features made of the joint values of others, each sorted into bins by a hash. Features in a cross are
+// categorical, hashed or discretized.
 func Crosses(bins int, features ...[]string) Option {
 	return func(s *Space) {
 		s.defaults[0] = bins
@@ -48,7 +46,8 @@ func Crosses(bins int, features ...[]string) Option {
 // WithCross adds one cross with settings of its own.
 func WithCross(c Cross) Option { return func(s *Space) { s.crosses = append(s.crosses, c) } }
 
-// AsDict gives every feature on its own, by name. The default joins all to one row, in the order of their names, then those of crosses.
+// AsDict gives every feature on its own, by name. The default joins all to one row, in the order of their names, then
+// those of crosses.
 func AsDict() Option { return func(s *Space) { s.dict = true } }
 
 // New returns a space of the given features, by the names of their columns.
@@ -114,8 +113,9 @@ func (s *Space) ResultNames() []string {
 // Feature returns the feature of a column, with what its preprocessor has learned.
 func (s *Space) Feature(name string) (Feature, bool) { f, ok := s.features[name]; return f, ok }
 
-// Adapt lets the preprocessors learn from columns: means and variances, borders of bins, categories. The inputs of ds are a dict that has
-// at least the columns of the space; targets are passed over. Columns in memory are read in batches of 32, as Keras reads them.
+// Adapt lets the preprocessors learn from columns: means and variances, borders of bins, categories. The inputs of ds
+// are a dict that has at least the columns of the space; targets are passed over. Columns in memory are read in batches
+// of 32, as Keras reads them.
 func (s *Space) Adapt(ctx context.Context, ds data.Dataset) error {
 	for _, name := range s.names {
 		if !learns(s.pre[name]) {
@@ -139,11 +139,12 @@ type column struct {
 }
 
 // standing returns a vector as a matrix of one column; text stays as it is.
-func (c *column) standing(d *tensor.Dense) *tensor.Dense {
+func (c *column) standing(d data.Array) data.Array {
 	if c.text || len(d.Shape()) != 1 {
 		return d
 	}
-	return tensor.New(tensor.WithShape(d.Shape()[0], 1), tensor.WithBacking(d.Data()))
+	d.Type.Shape = []int{d.Shape()[0], 1}
+	return d
 }
 
 // batchRows is the number of rows in which columns in memory are read.
@@ -153,7 +154,7 @@ const batchRows = 32
 func (c *column) Batches(ctx context.Context, epoch int) iter.Seq2[data.Batch, error] {
 	return func(yield func(data.Batch, error) bool) {
 		for b, err := range rows(ctx, c.from, epoch) {
-			if err == nil && b.X.Get(c.name) == nil {
+			if err == nil && b.X.Get(c.name).IsZero() {
 				err = fmt.Errorf("the data have no column %q, they have %v; give them as a dict of columns", c.name, b.X.Names)
 			}
 			if err != nil {
@@ -189,8 +190,9 @@ func rows(ctx context.Context, ds data.Dataset, epoch int) iter.Seq2[data.Batch,
 	}
 }
 
-// Encoded returns a symbolic input for each column, in the order of Names, and what the space makes of them: one tensor, or with
-// AsDict one for each of ResultNames. Every call makes new tensors; a model of them takes raw columns and shares the space's layers.
+// Encoded returns a symbolic input for each column, in the order of Names, and what the space makes of them: one
+// tensor, or with AsDict one for each of ResultNames. Every call makes new tensors; a model of them takes raw columns
+// and shares the space's layers.
 func (s *Space) Encoded() (inputs, encoded []*layers.KerasTensor, err error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -289,8 +291,8 @@ func (s *Space) ready() (*keras.Model, error) {
 	return s.model, err
 }
 
-// Encode encodes the columns x of a table, a map of columns or [data.Tensors]: one array (rows, width), or with AsDict one for each of
-// ResultNames, by name.
+// Encode encodes the columns x of a table, a map of columns or [data.Tensors]: one array (rows, width), or with AsDict
+// one for each of ResultNames, by name.
 func (s *Space) Encode(ctx context.Context, x any) (data.Tensors, error) {
 	m, err := s.ready()
 	if err != nil {
@@ -299,10 +301,10 @@ func (s *Space) Encode(ctx context.Context, x any) (data.Tensors, error) {
 	source := data.Arrays(x, nil)
 	if source.Err() == nil { // a table may have more columns than the space takes
 		b := source.All()
-		wanted := map[string]*tensor.Dense{}
+		wanted := map[string]data.Array{}
 		for _, name := range s.names {
 			c := b.X.Get(name)
-			if c == nil {
+			if c.IsZero() {
 				return data.Tensors{}, fmt.Errorf("features: Encode: the data have no column %q, they have %v", name, b.X.Names)
 			}
 			wanted[name] = c
@@ -316,7 +318,8 @@ func (s *Space) Encode(ctx context.Context, x any) (data.Tensors, error) {
 	return data.Tensors{Names: slices.Clone(s.resultsOf), Arrays: out}, nil
 }
 
-// Map encodes the inputs of a dataset as it streams by; targets and weights stay. Columns in memory come in batches of 32.
+// Map encodes the inputs of a dataset as it streams by; targets and weights stay. Columns in memory come in batches of
+// 32.
 func (s *Space) Map(ds data.Dataset) data.Dataset { return &mapped{s, ds} }
 
 type mapped struct {

@@ -1,4 +1,5 @@
-// Package monitoring measures the steps of Fit. It is a package of its own so that programs that do not ask for it need no web server.
+// Package monitoring measures the steps of Fit. It is a package of its own so that programs that do not ask for it need
+// no web server.
 package monitoring
 
 import (
@@ -7,14 +8,15 @@ import (
 	"github.com/gokeras/gokeras/distribute/monitor"
 )
 
-// Steps returns a callback that makes Fit tell m about every step, and makes m watch the group of workers of the model's strategy:
+// Steps returns a callback that makes Fit tell m about every step, and makes m watch the group of workers of the
+// model's strategy:
 //
 //	m := monitor.New(monitor.Options{Task: "worker:0"})
 //	server, err := m.Serve("127.0.0.1:9100")
 //	model.Fit(ctx, data, keras.Callbacks(monitoring.Steps(m)))
 //
-// Validation, and what other callbacks do at the ends of epochs, belongs to no step. With steps per execution k the phases of the last step
-// are means over k.
+// Validation, and what other callbacks do at the ends of epochs, belongs to no step. With steps per execution k the
+// phases of the last step are means over k.
 func Steps(m *monitor.Monitor) callbacks.Callback { return &steps{monitor: m} }
 
 type steps struct {

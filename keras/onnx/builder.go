@@ -19,8 +19,8 @@ type builder struct {
 	index    int // of the node that is being written
 }
 
-// operand is what stands for a value. A loose one has axes of length 1, or lacks leading axes, where the value repeats along them:
-// ONNX's elementwise operations, which broadcast, take it as it is.
+// operand is what stands for a value. A loose one has axes of length 1, or lacks leading axes, where the value repeats
+// along them: ONNX's elementwise operations, which broadcast, take it as it is.
 type operand struct {
 	name  string
 	rank  int // of the tensor of that name
@@ -59,7 +59,7 @@ func (b *builder) body() error {
 		}
 		b.index = i
 		n := b.node()
-		write := operations[n.Op]
+		write := operations()[n.Op]
 		if write == nil {
 			return b.errorf("%s", missing(n.Op))
 		}
@@ -74,7 +74,8 @@ func (b *builder) body() error {
 	return nil
 }
 
-// Runtimes do not have every operation in every type. These are the gaps of ONNX Runtime on CPUs, the most complete one.
+// Runtimes do not have every operation in every type. These are the gaps of ONNX Runtime on CPUs, the most complete
+// one.
 var (
 	withoutFloat64 = []string{"Atan", "Tan", "Sinh", "Erf", "Cosh", "Atanh", "Asinh", "Asin", "Acosh", "Acos", "Conv", "ConvTranspose", "AveragePool"}
 	withBFloat16   = []string{

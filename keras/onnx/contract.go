@@ -47,8 +47,8 @@ func count(n int) []int {
 	return out
 }
 
-// equation spells a contraction with a letter for each axis: batch axes first in the result, then those of the left operand that
-// stay, then those of the right.
+// equation spells a contraction with a letter for each axis: batch axes first in the result, then those of the left
+// operand that stay, then those of the right.
 func equation(a ir.DotAttrs, x, y int) string {
 	left, right := make([]byte, x), make([]byte, y)
 	next := byte('a')
@@ -75,8 +75,8 @@ func equation(a ir.DotAttrs, x, y int) string {
 	return string(left) + "," + string(right) + "->" + result.String()
 }
 
-// indices returns indices of a type that ONNX takes, moved into the axis or cut off as the mode says; mask is "" or says which are
-// inside.
+// indices returns indices of a type that ONNX takes, moved into the axis or cut off as the mode says; mask is "" or
+// says which are inside.
 func (b *builder) indices(v ir.Value, length int, mode ir.IndexMode) (name, mask string, err error) {
 	if name, err = b.full(v); err != nil {
 		return "", "", err

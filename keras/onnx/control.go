@@ -20,7 +20,8 @@ func (b *builder) input(i int) {
 	b.operands[v] = operand{name: name, rank: t.Shape.Rank()}
 }
 
-// takes hands a value of the graph outside to input i of the sub-program: bodies see the names of the graphs around them.
+// takes hands a value of the graph outside to input i of the sub-program: bodies see the names of the graphs around
+// them.
 func (b *builder) takes(i int, outer operand) { b.operands[b.trace.Inputs[i].Value] = outer }
 
 // output makes a value of the sub-program an output of the graph, under a name of its own.

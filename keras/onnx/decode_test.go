@@ -74,8 +74,8 @@ type model struct {
 	nodes           []string // "name: Op"
 }
 
-// parse decodes a model and checks what every model must have: versions, names that are defined once and before their use, types of
-// inputs and outputs.
+// parse decodes a model and checks what every model must have: versions, names that are defined once and before their
+// use, types of inputs and outputs.
 func parse(t testing.TB, raw []byte) *model {
 	t.Helper()
 	m := decode(t, raw)

@@ -1,12 +1,25 @@
 package onnx
 
-import "github.com/gokeras/gokeras/kernels/ir"
+import (
+	"sync"
 
-// operations write one node each.
-var operations map[ir.Op]func(b *builder, n *ir.Node) error
+	"github.com/gokeras/gokeras/kernels/ir"
+)
 
-func init() {
-	operations = map[ir.Op]func(b *builder, n *ir.Node) error{
+var made struct {
+	once sync.Once
+	all  map[ir.Op]func(b *builder, n *ir.Node) error
+}
+
+// operations write one node each. They are made at the first export, so that programs that never export do not link
+// them.
+func operations() map[ir.Op]func(b *builder, n *ir.Node) error {
+	made.once.Do(func() { made.all = writers() })
+	return made.all
+}
+
+func writers() map[ir.Op]func(b *builder, n *ir.Node) error {
+	operations := map[ir.Op]func(b *builder, n *ir.Node) error{
 		ir.Constant: writeConstant, ir.Iota: writeIota,
 		ir.Reshape: writeReshape, ir.Transpose: writeTranspose, ir.Broadcast: writeBroadcast, ir.Slice: writeSlice, ir.Pad: writePad,
 		ir.Concat: writeConcat, ir.Reverse: writeReverse, ir.DynamicSlice: writeDynamicSlice, ir.DynamicUpdateSlice: writeDynamicUpdateSlice,
@@ -15,7 +28,7 @@ func init() {
 		ir.Scan: writeScan, ir.While: writeWhile, ir.Cond: writeCond,
 		ir.Conv: writeConv, ir.ConvInputGrad: writeConvTranspose, ir.MaxPool: writePool, ir.AvgPool: writePool,
 		ir.LayerNorm: writeLayerNorm, ir.Softmax: writeSoftmax, ir.LogSoftmax: writeSoftmax, ir.Embedding: writeEmbedding,
-		ir.Identity: writeIdentity,
+		ir.Identity: writeIdentity, ir.CheckFinite: writeIdentity,
 	}
 	for op, name := range map[ir.Op]string{
 		ir.Neg: "Neg", ir.Abs: "Abs", ir.Sign: "Sign", ir.Floor: "Floor", ir.Ceil: "Ceil", ir.Round: "Round", ir.Exp: "Exp", ir.Log: "Log",
@@ -32,6 +45,7 @@ func init() {
 	} {
 		operations[op] = elementwise(write)
 	}
+	return operations
 }
 
 // elementwise hands loose operands on as they are. The result of loose operands alone is loose too.

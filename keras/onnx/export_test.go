@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
@@ -142,13 +141,13 @@ func nested(t testing.TB, c map[string]testCase) {
 type residual struct{ First, Second *layers.Dense }
 
 func (r *residual) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
-	return ops.Add(x, r.Second.Call(c, r.First.Call(c, x)))
+	return ops.Add(x, layers.Invoke(r.Second, c, layers.Invoke(r.First, c, x)))
 }
 
 // sample draws inputs for n examples.
-func (c testCase) sample(n int) []*tensor.Dense {
+func (c testCase) sample(n int) []data.Array {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
-	var out []*tensor.Dense
+	var out []data.Array
 	for _, shape := range c.shapes {
 		full := append([]int{n}, shape...)
 		size := 1
@@ -160,14 +159,14 @@ func (c testCase) sample(n int) []*tensor.Dense {
 			for i := range values {
 				values[i] = int32(r.IntN(c.vocab))
 			}
-			out = append(out, tensor.New(tensor.WithShape(full...), tensor.WithBacking(values)))
+			out = append(out, data.Must(data.ArrayOf(values, full...)))
 			continue
 		}
 		values := make([]float32, size)
 		for i := range values {
 			values[i] = float32(r.NormFloat64())
 		}
-		out = append(out, tensor.New(tensor.WithShape(full...), tensor.WithBacking(values)))
+		out = append(out, data.Must(data.ArrayOf(values, full...)))
 	}
 	return out
 }
@@ -273,9 +272,9 @@ type tensorJSON struct {
 	Values []float64 `json:"values"`
 }
 
-func asJSON(d *tensor.Dense) tensorJSON {
-	out := tensorJSON{Shape: d.Shape().Clone(), DType: d.Dtype().String()}
-	switch values := d.Data().(type) {
+func asJSON(d data.Array) tensorJSON {
+	out := tensorJSON{Shape: slices.Clone(d.Shape()), DType: d.DType().String()}
+	switch values := d.Elements().(type) {
 	case []float32:
 		for _, v := range values {
 			out.Values = append(out.Values, float64(v))
@@ -351,8 +350,8 @@ func newTask(t *testing.T, name string, c testCase, dir string) task {
 	return out
 }
 
-// The ONNX checker accepts each model, and onnxruntime computes what Predict does, for batches of several sizes. It needs Python with
-// onnx and onnxruntime: GOKERAS_PYTHON names the interpreter.
+// The ONNX checker accepts each model, and onnxruntime computes what Predict does, for batches of several sizes. It
+// needs Python with onnx and onnxruntime: GOKERAS_PYTHON names the interpreter.
 func TestRuntimePredictsTheSame(t *testing.T) {
 	python := os.Getenv("GOKERAS_PYTHON")
 	if python == "" {
@@ -398,7 +397,8 @@ func TestRuntimePredictsTheSame(t *testing.T) {
 	}
 }
 
-// TestExportBesideDecomposed: what is written whole is asked of the program as it is, not of the one before other operations were taken apart.
+// TestExportBesideDecomposed: what is written whole is asked of the program as it is, not of the one before other
+// operations were taken apart.
 func TestExportBesideDecomposed(t *testing.T) {
 	c := stack(t, []int{8, 8, 3}, &layers.Conv2D{Filters: 4, KernelSize: []int{3}, Padding: "same"}, &layers.GroupNormalization{Groups: 2},
 		&layers.Conv2DTranspose{Filters: 3, KernelSize: []int{2}, Strides: []int{2}})

@@ -59,7 +59,8 @@ func convAttributes(a ir.ConvAttrs, pads []int) []attribute {
 	return []attribute{{"strides", a.Strides}, {"dilations", a.Dilation}, {"pads", pads}, {"group", max(a.Groups, 1)}}
 }
 
-// outputPadding is what ONNX must add at the ends of a transposed convolution to give the result its shape; false where it cannot.
+// outputPadding is what ONNX must add at the ends of a transposed convolution to give the result its shape; false where
+// it cannot.
 func outputPadding(t *ir.Program, n *ir.Node) ([]int, bool) {
 	a := n.Attrs.(ir.ConvGradAttrs)
 	dy, kernel := t.Type(n.Inputs[0]).Shape, t.Type(n.Inputs[1]).Shape

@@ -102,8 +102,8 @@ func Silu(x *Tensor) *Tensor { x = float(x); return Multiply(x, Sigmoid(x)).With
 // Mish returns x · tanh(softplus(x)). Source: Misra, 2019.
 func Mish(x *Tensor) *Tensor { x = float(x); return Multiply(x, Tanh(Softplus(x))).WithMask(x.mask) }
 
-// Gelu returns x · Φ(x) with the distribution function Φ(x) = (1 + erf(x/√2)) / 2 of the normal distribution, or the approximation
-// x · (1 + tanh(√(2/π) · (x + 0.044715 x³))) / 2. Source: Hendrycks, Gimpel, 2016.
+// Gelu returns x · Φ(x) with the distribution function Φ(x) = (1 + erf(x/√2)) / 2 of the normal distribution, or the
+// approximation x · (1 + tanh(√(2/π) · (x + 0.044715 x³))) / 2. Source: Hendrycks, Gimpel, 2016.
 func Gelu(x *Tensor, approximate bool) *Tensor {
 	x = float(x)
 	if !approximate {
@@ -173,15 +173,16 @@ func SparseSigmoid(x *Tensor) *Tensor {
 	return MultiplyScalar(Clip(AddScalar(float(x), 1), 0, 2), 0.5)
 }
 
-// Sparsemax projects x along axis to the nearest point of the probability simplex: max(x - tau, 0), with tau such that the result
-// sums to 1. Source: Martins, Astudillo, "From Softmax to Sparsemax", ICML 2016, algorithm 1.
+// Sparsemax projects x along axis to the nearest point of the probability simplex: max(x - tau, 0), with tau such that
+// the result sums to 1. Source: Martins, Astudillo, "From Softmax to Sparsemax", ICML 2016, algorithm 1.
 func Sparsemax(x *Tensor, axis int) *Tensor {
 	x = float(x)
 	sorted := Negative(Sort(Negative(x), axis))
 	sums := Cumsum(sorted, axis)
 	rank := AddScalar(Iota(x, x.DType(), axis, x.Shape()...), 1)
 	support := CompareScalar(ir.Gt, Subtract(sorted, Divide(SubtractScalar(sums, 1), rank)), 0)
-	// The largest supported sum is the sum over the support: sorted elements of the support come first and sum up to it.
+	// The largest supported sum is the sum over the support: sorted elements of the support come first and sum up to
+	// it.
 	inside := Where(support, sorted, ZerosLike(sorted))
 	size := Sum(Cast(support, x.DType()), axis)
 	tau := Divide(SubtractScalar(Sum(inside, axis), 1), size)

@@ -2,10 +2,11 @@ package ops
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// Attention is scaled dot-product attention: softmax(scale · q·kᵀ)·v over the keys, for each head. q is (batch, queries, heads,
-// depth), k (batch, keys, heads, depth), v (batch, keys, heads, width), the result (batch, queries, heads, width). mask is nil
-// or bool, true where a query may see a key, and broadcasts to (batch, heads, queries, keys); causal hides keys after the query's
-// own position. A query that sees no key gives zeros. Source: Vaswani et al., "Attention Is All You Need", 2017, equation 1.
+// Attention is scaled dot-product attention: softmax(scale · q·kᵀ)·v over the keys, for each head. q is (batch,
+// queries, heads, depth), k (batch, keys, heads, depth), v (batch, keys, heads, width), the result (batch, queries,
+// heads, width). mask is nil or bool, true where a query may see a key, and broadcasts to (batch, heads, queries,
+// keys); causal hides keys after the query's own position. A query that sees no key gives zeros. Source: Vaswani et
+// al., "Attention Is All You Need", 2017, equation 1.
 func Attention(q, k, v, mask *Tensor, scale float64, causal bool) *Tensor {
 	q = float(q)
 	in := []*Tensor{q, Cast(k, q.DType()), Cast(v, q.DType())}

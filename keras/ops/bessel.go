@@ -6,9 +6,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// I0 returns the modified Bessel function of the first kind and order 0. Up to |x| = 18 it is the series Σ (x²/4)^k / (k!)² (Abramowitz,
-// Stegun, 9.6.10), all of whose terms are positive, beyond that the asymptotic one e^|x|/sqrt(2π|x|) · Σ Π (2j-1)² / (8·j·|x|) (9.7.1).
-// Its derivative is the function of order 1.
+// I0 returns the modified Bessel function of the first kind and order 0. Up to |x| = 18 it is the series Σ (x²/4)^k /
+// (k!)² (Abramowitz, Stegun, 9.6.10), all of whose terms are positive, beyond that the asymptotic one e^|x|/sqrt(2π|x|)
+// · Σ Π (2j-1)² / (8·j·|x|) (9.7.1). Its derivative is the function of order 1.
 func I0(x *Tensor) *Tensor {
 	return CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
 		return []*Tensor{bessel(xs[0], 0)}, func(dys []*Tensor) []*Tensor { return []*Tensor{Multiply(dys[0], bessel1(xs[0]))} }
@@ -27,8 +27,8 @@ func bessel1(x *Tensor) *Tensor {
 	}, x)[0]
 }
 
-// bessel is the function of order 0 or 1: (|x|/2)^order · Σ (x²/4)^k / (k!·(k+order)!), or e^|x|/sqrt(2π|x|) · Σ Π ((2j-1)² - 4·order²) / (8·j·|x|),
-// with the sign of x for order 1.
+// bessel is the function of order 0 or 1: (|x|/2)^order · Σ (x²/4)^k / (k!·(k+order)!), or e^|x|/sqrt(2π|x|) · Σ Π
+// ((2j-1)² - 4·order²) / (8·j·|x|), with the sign of x for order 1.
 func bessel(signed *Tensor, order int) *Tensor {
 	x := Abs(signed)
 	const border, terms, more = 18, 50, 24

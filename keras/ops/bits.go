@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// View reads the bytes of x as another element type. Where the sizes of the types differ, the last axis grows or shrinks. No gradient
-// flows through it.
+// View reads the bytes of x as another element type. Where the sizes of the types differ, the last axis grows or
+// shrinks. No gradient flows through it.
 func View(x *Tensor, dtype ir.DType) *Tensor {
 	if x.DType() == dtype {
 		return x
@@ -21,11 +21,12 @@ func View(x *Tensor, dtype ir.DType) *Tensor {
 	return apply1(ir.BitCast, ir.ConvertAttrs{DType: dtype}, x)
 }
 
-// bitsOf lists, by size, the integers that hold the bits of floats: floats of one sign are ordered as these integers are.
+// bitsOf lists, by size, the integers that hold the bits of floats: floats of one sign are ordered as these integers
+// are.
 var bitsOf = map[int]ir.DType{2: ir.Int16, 4: ir.Int32, 8: ir.Int64}
 
-// Nextafter returns the next number of the type of a and b after a in the direction of b; where both are equal, b. Integers count as
-// float32. The gradient is that of a.
+// Nextafter returns the next number of the type of a and b after a in the direction of b; where both are equal, b.
+// Integers count as float32. The gradient is that of a.
 func Nextafter(a, b *Tensor) *Tensor {
 	a, b = common(a, b)
 	a, b = float(a), float(b)

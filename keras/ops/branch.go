@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Cond returns then() where pred (a bool scalar) is true and otherwise() where it is false; only one of them runs. Both must
-// return tensors of the same types and may use any tensor of the surrounding trace. Cond is differentiable.
+// Cond returns then() where pred (a bool scalar) is true and otherwise() where it is false; only one of them runs. Both
+// must return tensors of the same types and may use any tensor of the surrounding trace. Cond is differentiable.
 func Cond(pred *Tensor, then, otherwise func() []*Tensor) []*Tensor {
 	if pred == nil {
 		Failf(nil, "cond: the condition is nil; it must be a bool scalar")
@@ -16,8 +16,9 @@ func Cond(pred *Tensor, then, otherwise func() []*Tensor) []*Tensor {
 	return newCond(pred, [2]*branch{g.traceBranch("then", then), g.traceBranch("else", otherwise)})
 }
 
-// branch is one side of a Cond: the graph it was traced in, what it reads and what it returns. The gradient of the Cond is traced
-// into the same graph, so that custom gradients inside keep their meaning; then one graph serves several branches.
+// branch is one side of a Cond: the graph it was traced in, what it reads and what it returns. The gradient of the Cond
+// is traced into the same graph, so that custom gradients inside keep their meaning; then one graph serves several
+// branches.
 type branch struct {
 	b       *Graph
 	in      []capture // what is read: tensors outside and the inputs that stand for them

@@ -2,11 +2,12 @@ package ops
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// AllReduce combines each tensor with its counterparts in all replicas (ir.Sum, ir.Mean, ir.Max, ir.Min) and gives every replica the
-// result. bucket groups the all-reduces that a backend launches together. With one replica the tensors come back as they are.
+// AllReduce combines each tensor with its counterparts in all replicas (ir.Sum, ir.Mean, ir.Max, ir.Min) and gives
+// every replica the result. bucket groups the all-reduces that a backend launches together. With one replica the
+// tensors come back as they are.
 //
-// The gradient treats the replicas' targets as one: that of a sum is the sum of the replicas' gradients, that of a mean their mean,
-// and that of a maximum goes to the replicas that hold it, in equal shares.
+// The gradient treats the replicas' targets as one: that of a sum is the sum of the replicas' gradients, that of a mean
+// their mean, and that of a maximum goes to the replicas that hold it, in equal shares.
 func AllReduce(kind ir.Kind, replicas, bucket int, xs ...*Tensor) []*Tensor {
 	if replicas == 1 || len(xs) == 0 {
 		return append([]*Tensor{}, xs...)

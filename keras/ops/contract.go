@@ -66,8 +66,8 @@ func Matmul(a, b *Tensor) *Tensor {
 
 func init() { rules[ir.Dot] = dotRule }
 
-// dotRule: the gradient of one operand contracts dy with the other one over that one's free axes; the result then has its
-// axes in the order batch, free, contracted and is transposed back.
+// dotRule: the gradient of one operand contracts dy with the other one over that one's free axes; the result then has
+// its axes in the order batch, free, contracted and is transposed back.
 func dotRule(c *vjp) []*Tensor {
 	d := c.node.Attrs.(ir.DotAttrs)
 	a, b, dy := c.in(0), c.in(1), c.dy(0)

@@ -26,8 +26,8 @@ func (g *Graph) traceBody(name string, types []ir.Type, f func(b *Graph, in []*T
 	return b, b.results
 }
 
-// trace runs f, which adds to body b. Bodies that b does not lie in are left aside meanwhile: b may be an earlier loop of which the
-// gradient is asked for inside another body.
+// trace runs f, which adds to body b. Bodies that b does not lie in are left aside meanwhile: b may be an earlier loop
+// of which the gradient is asked for inside another body.
 func (b *Graph) trace(f func()) {
 	root := b.Root()
 	active := root.active
@@ -37,7 +37,8 @@ func (b *Graph) trace(f func()) {
 	root.active = active
 }
 
-// current returns the innermost body being traced inside g, or g: a loop belongs there, since its body may use tensors of it.
+// current returns the innermost body being traced inside g, or g: a loop belongs there, since its body may use tensors
+// of it.
 func (g *Graph) current() *Graph {
 	if active := g.Root().active; len(active) > 0 && g.encloses(active[len(active)-1]) {
 		return active[len(active)-1]
@@ -45,8 +46,8 @@ func (g *Graph) current() *Graph {
 	return g
 }
 
-// place returns the graph that a node on tensors of g goes to: the branch being traced inside g, so that the node runs only when
-// the branch is taken, or g.
+// place returns the graph that a node on tensors of g goes to: the branch being traced inside g, so that the node runs
+// only when the branch is taken, or g.
 func (g *Graph) place() *Graph {
 	active := g.Root().active
 	for i := len(active) - 1; i >= 0; i-- {
@@ -101,9 +102,9 @@ type ScanOptions struct {
 	Length int
 }
 
-// Scan is a loop: f maps the carried tensors and one slice of each x (axis 0 is the step) to new carried tensors and one slice
-// of each y. It returns the final carries and the ys stacked along a new axis 0. The body is one program however long the
-// loop; it may use any tensor of the surrounding trace. Scan is differentiable.
+// Scan is a loop: f maps the carried tensors and one slice of each x (axis 0 is the step) to new carried tensors and
+// one slice of each y. It returns the final carries and the ys stacked along a new axis 0. The body is one program
+// however long the loop; it may use any tensor of the surrounding trace. Scan is differentiable.
 func Scan(f func(carry, xs []*Tensor) (next, ys []*Tensor), carry, xs []*Tensor, o ScanOptions) (final, stacked []*Tensor) {
 	g := graphOf(append(append([]*Tensor{}, carry...), xs...)...)
 	if g == nil {
@@ -141,8 +142,8 @@ func Scan(f func(carry, xs []*Tensor) (next, ys []*Tensor), carry, xs []*Tensor,
 	return results[:len(carry)], results[len(carry):]
 }
 
-// WhileLoop repeats body on the state while cond (a bool scalar) holds and returns the last state. The number of steps is not
-// known when the program is built, so it has no gradient; use Scan where one is needed.
+// WhileLoop repeats body on the state while cond (a bool scalar) holds and returns the last state. The number of steps
+// is not known when the program is built, so it has no gradient; use Scan where one is needed.
 func WhileLoop(cond func(state []*Tensor) *Tensor, body func(state []*Tensor) []*Tensor, state ...*Tensor) []*Tensor {
 	g := graphOf(state...)
 	if g == nil {

@@ -226,7 +226,8 @@ func TestCondRunsOneBranch(t *testing.T) {
 	require.ErrorContains(t, opstest.EvalError(direct, in...), "index 5")
 }
 
-// Inside a body, the gradient with respect to tensors outside is the whole one: directly and through what was made of them.
+// Inside a body, the gradient with respect to tensors outside is the whole one: directly and through what was made of
+// them.
 func TestGradientWithRespectToOuterTensors(t *testing.T) {
 	inside := func(f func(in tensors) tensors) opstest.Func {
 		return func(_ *ops.Graph, in tensors) tensors {

@@ -43,16 +43,16 @@ func orAll(values []int, def, n int) []int {
 //
 //	y[b, p..., o] = sum over window offsets k... and input channels c of x[b, p·stride + k·dilation - low..., c] · kernel[k..., c, o]
 //
-// x is (batch, spatial..., channels), kernel (window..., channels/groups, out), the result (batch, positions..., out) with
-// floor((length + low + high - dilation·(window-1) - 1) / stride) + 1 positions. Cells outside x are zero.
+// x is (batch, spatial..., channels), kernel (window..., channels/groups, out), the result (batch, positions..., out)
+// with floor((length + low + high - dilation·(window-1) - 1) / stride) + 1 positions. Cells outside x are zero.
 func Conv(x, kernel *Tensor, o ConvOptions) *Tensor {
 	x, kernel = commonFloat(x, kernel)
 	return apply1(ir.Conv, o.attrs(x.Rank()-2), x, kernel)
 }
 
-// ConvTranspose is the gradient of [Conv] with respect to its input, used forwards to enlarge: dy is (batch, positions...,
-// out), kernel (window..., channels/groups, out) as for Conv, and inputShape, the full shape (batch, spatial..., channels) of
-// the result, must be one that Conv with the same options maps to the shape of dy.
+// ConvTranspose is the gradient of [Conv] with respect to its input, used forwards to enlarge: dy is (batch,
+// positions..., out), kernel (window..., channels/groups, out) as for Conv, and inputShape, the full shape (batch,
+// spatial..., channels) of the result, must be one that Conv with the same options maps to the shape of dy.
 func ConvTranspose(dy, kernel *Tensor, inputShape ir.Shape, o ConvOptions) *Tensor {
 	dy, kernel = commonFloat(dy, kernel)
 	attrs := ir.ConvGradAttrs{Conv: o.attrs(dy.Rank() - 2), Shape: inputShape.Clone()}

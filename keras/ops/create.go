@@ -8,7 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Full returns a tensor filled with value. Graph comes first because a tensor with no operands belongs to no graph by itself.
+// Full returns a tensor filled with value. Graph comes first because a tensor with no operands belongs to no graph by
+// itself.
 func Full(t Traced, dtype ir.DType, value float64, shape ...int) *Tensor {
 	graphFor(t).checkNumber(value)
 	return graphFor(t).add(ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(dtype, value, shape...)})[0]
@@ -54,7 +55,8 @@ func Iota(t Traced, dtype ir.DType, axis int, shape ...int) *Tensor {
 	return g.add(ir.Iota, ir.IotaAttrs{Type: ir.Type{DType: dtype, Shape: shape}, Axis: axis})[0]
 }
 
-// CheckTable reports a table that the trace is about to compute, with axes of the given lengths, if it would be too large.
+// CheckTable reports a table that the trace is about to compute, with axes of the given lengths, if it would be too
+// large.
 func CheckTable(t Traced, what string, lengths ...int) {
 	if n := ir.MulLengths(lengths...); !slices.ContainsFunc(lengths, func(d int) bool { return !dim.Known(d) }) && n > ir.MaxTable {
 		Failf(graphFor(t), "%s: needs a table of %v numbers; at most %d are possible, check the sizes that were given", what, ir.Shape(lengths), ir.MaxTable)
@@ -89,7 +91,8 @@ func Logspace(t Traced, dtype ir.DType, start, stop float64, n int, base float64
 	return spaced(t, "logspace", dtype, start, stop, n, func(v float64) float64 { return math.Pow(base, v) })
 }
 
-// Geomspace returns n numbers from start to stop, both included and of one sign, each the same multiple of the one before.
+// Geomspace returns n numbers from start to stop, both included and of one sign, each the same multiple of the one
+// before.
 func Geomspace(t Traced, dtype ir.DType, start, stop float64, n int) *Tensor {
 	if !(start*stop > 0) {
 		Failf(graphFor(t), "geomspace: start %v and stop %v must have one sign and not be zero", start, stop)
@@ -119,8 +122,8 @@ func spaced(t Traced, what string, dtype ir.DType, start, stop float64, n int, f
 	return Constant(t, dtype, ir.Shape{n}, values)
 }
 
-// Vander returns the (len(x), n) matrix of the powers of the elements of vector x: n-1 ... 0 from left to right, or 0 ... n-1 with
-// increasing set.
+// Vander returns the (len(x), n) matrix of the powers of the elements of vector x: n-1 ... 0 from left to right, or 0
+// ... n-1 with increasing set.
 func Vander(x *Tensor, n int, increasing bool) *Tensor {
 	if x.Rank() != 1 || n < 0 {
 		Failf(x.g, "vander: needs a vector and a number of columns of 0 or more, received shape %v and %d", x.Shape(), n)

@@ -5,15 +5,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// ctcNever stands for the logarithm of 0 in [CTCLoss]: far below any probability, and finite so that sums and gradients are too.
+// ctcNever stands for the logarithm of 0 in [CTCLoss]: far below any probability, and finite so that sums and gradients
+// are too.
 const ctcNever = -1e5
 
-// CTCLoss returns -ln P(labels | logits), the connectionist temporal classification loss of each example (batch), for integer labels
-// (batch, N) and logits (batch, time, classes), of which the first labelLengths (batch) and logitLengths (batch) count; nil is all of
-// them. blank is the class that stands for no label.
+// CTCLoss returns -ln P(labels | logits), the connectionist temporal classification loss of each example (batch), for
+// integer labels (batch, N) and logits (batch, time, classes), of which the first labelLengths (batch) and logitLengths
+// (batch) count; nil is all of them. blank is the class that stands for no label.
 //
-// With y_t the log-softmax of step t, the forward variables are φ_n, the log-probability of having emitted the first n labels and
-// standing at a blank, and e_n, of standing at label n. In each step
+// With y_t the log-softmax of step t, the forward variables are φ_n, the log-probability of having emitted the first n
+// labels and standing at a blank, and e_n, of standing at label n. In each step
 //
 //	φ'_n = logaddexp(φ_n, e_n)                        standing at label n is as good as at the blank after it,
 //	                                                  unless label n+1 equals label n

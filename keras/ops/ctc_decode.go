@@ -7,9 +7,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// CTCGreedyDecode returns the labels of the best alignment of logits (batch, time, classes), of which the first lengths (batch) steps
-// count: the largest class of each step, without repetitions when mergeRepeated is set, and without blanks. paths (1, batch, time) is int32
-// and filled up with -1; scores (batch, 1) are minus the sums of the largest logits.
+// CTCGreedyDecode returns the labels of the best alignment of logits (batch, time, classes), of which the first lengths
+// (batch) steps count: the largest class of each step, without repetitions when mergeRepeated is set, and without
+// blanks. paths (1, batch, time) is int32 and filled up with -1; scores (batch, 1) are minus the sums of the largest
+// logits.
 func CTCGreedyDecode(logits, lengths *Tensor, mergeRepeated bool, blank int) (paths, scores *Tensor) {
 	logits = single(logits)
 	batch, steps := ctcLogits(logits, blank)
@@ -47,9 +48,10 @@ type beams struct {
 // beamNever is the logarithm of 0 in the search: no sum of log-probabilities comes near.
 const beamNever = -1e30
 
-// CTCBeamSearchDecode returns the topPaths most probable label sequences of logits (batch, time, classes), of which the first lengths
-// (batch) steps count, among the width best that it keeps in each step: paths (topPaths, batch, time), int32, filled up with -1, and
-// their log-probabilities (batch, topPaths). Source: Graves, "Supervised Sequence Labelling with Recurrent Neural Networks", 2012, section 7.5.
+// CTCBeamSearchDecode returns the topPaths most probable label sequences of logits (batch, time, classes), of which the
+// first lengths (batch) steps count, among the width best that it keeps in each step: paths (topPaths, batch, time),
+// int32, filled up with -1, and their log-probabilities (batch, topPaths). Source: Graves, "Supervised Sequence
+// Labelling with Recurrent Neural Networks", 2012, section 7.5.
 func CTCBeamSearchDecode(logits, lengths *Tensor, width, topPaths, blank int) (paths, scores *Tensor) {
 	logits = single(logits)
 	batch, steps := ctcLogits(logits, blank)

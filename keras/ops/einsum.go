@@ -9,9 +9,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Einsum sums products under NumPy's notation: "ij,jk->ik" multiplies matrices. Letters name axes; one that is missing from the
-// result is summed over, one that occurs twice in an operand takes its diagonal. "..." stands for any further axes, which
-// broadcast. Without "->" the result has the letters that occur once, in alphabetical order. Operands are multiplied from left to right.
+// Einsum sums products under NumPy's notation: "ij,jk->ik" multiplies matrices. Letters name axes; one that is missing
+// from the result is summed over, one that occurs twice in an operand takes its diagonal. "..." stands for any further
+// axes, which broadcast. Without "->" the result has the letters that occur once, in alphabetical order. Operands are
+// multiplied from left to right.
 func Einsum(equation string, xs ...*Tensor) *Tensor {
 	e := parseEinsum(equation, xs)
 	acc, axes := e.prepare(xs[0], e.operands[0])
@@ -25,7 +26,8 @@ func Einsum(equation string, xs ...*Tensor) *Tensor {
 	return e.arrange(acc, axes)
 }
 
-// einsum is a parsed equation. The axes behind "..." are named by runes of the private use area, from its start for the last one.
+// einsum is a parsed equation. The axes behind "..." are named by runes of the private use area, from its start for the
+// last one.
 type einsum struct {
 	g        *Graph
 	equation string
@@ -159,7 +161,8 @@ func (e *einsum) wanted(name rune, others []string) bool {
 	return strings.ContainsRune(e.result, name) || slices.ContainsFunc(others, func(o string) bool { return strings.ContainsRune(o, name) })
 }
 
-// multiply contracts two operands; axes that both have are batch axes where they are still wanted and summed over otherwise.
+// multiply contracts two operands; axes that both have are batch axes where they are still wanted and summed over
+// otherwise.
 func (e *einsum) multiply(a *Tensor, aAxes []rune, b *Tensor, bAxes []rune, later []string) (*Tensor, []rune) {
 	var d ir.DotAttrs
 	var axes, aFree, bFree []rune

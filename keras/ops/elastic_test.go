@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestElasticTransformOfGivenNoise: for the noise that Keras was given, images are bent as there. The cases are those of the layer
-// RandomElasticTransform, which calls the operation with numbers that follow from the size of the images.
+// TestElasticTransformOfGivenNoise: for the noise that Keras was given, images are bent as there. The cases are those
+// of the layer RandomElasticTransform, which calls the operation with numbers that follow from the size of the images.
 func TestElasticTransformOfGivenNoise(t *testing.T) {
 	compared := 0
 	for _, c := range vectors.Load(t, "augmentation").Cases {
@@ -69,8 +69,8 @@ func TestElasticTransformOfGivenNoise(t *testing.T) {
 	assert.Greater(t, compared, 10)
 }
 
-// TestElasticTransform: the moves of cells are normal, with the deviation and the correlations that follow from blurring independent numbers,
-// along columns and rows alike; each within five standard errors of its estimate.
+// TestElasticTransform: the moves of cells are normal, with the deviation and the correlations that follow from
+// blurring independent numbers, along columns and rows alike; each within five standard errors of its estimate.
 func TestElasticTransform(t *testing.T) {
 	const batch, size, edge = 4, 96, 12
 	const alpha, sigma = 1.7, 1.5
@@ -169,8 +169,9 @@ func (f field) sum(of func(u, v int) float64) float64 {
 	return total
 }
 
-// bartlett is n times the variance of an estimated correlation of cells in a row. Source: Bartlett, "On the Theoretical Specification and
-// Sampling Properties of Autocorrelated Time-Series", Supplement to the Journal of the Royal Statistical Society 8, 1946, for two axes.
+// bartlett is n times the variance of an estimated correlation of cells in a row. Source: Bartlett, "On the Theoretical
+// Specification and Sampling Properties of Autocorrelated Time-Series", Supplement to the Journal of the Royal
+// Statistical Society 8, 1946, for two axes.
 func (f field) bartlett(d int) float64 {
 	return f.sum(func(u, v int) float64 {
 		here, ahead, behind := f.at(u)*f.at(v), f.at(u+d)*f.at(v), f.at(u-d)*f.at(v)

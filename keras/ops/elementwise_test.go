@@ -9,6 +9,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/keras/ops/opstest"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/kernelstest"
 )
 
 func init() {
@@ -55,6 +56,20 @@ func init() {
 			in := opstest.Random(i, u.low, u.high, shape...)
 			addCase(caseName(u.name, in), true, unary(u.f), in)
 		}
+	}
+
+	// Each op of one operand, at numbers of the domain by which backends are tested: a new one needs no case here.
+	domains := kernelstest.UnaryDomains()
+	for _, op := range ir.Ops() {
+		domain, ok := domains[op]
+		if !ok {
+			continue
+		}
+		in := opstest.Normal(int(op), 7)
+		for i, x := range in.F {
+			in.F[i] = domain(x)
+		}
+		addCase("op "+op.String(), false, unary(func(x *ops.Tensor) *ops.Tensor { return ops.ApplyUnary(op, x) }), in)
 	}
 
 	positive := func(seed int, shape ...int) opstest.Array { return opstest.Random(seed, 0.5, 2, shape...) }

@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// print runs the program traced in g on scalars and vectors of float64 and prints the given results. A backend would compile the
-// program; the reference interpreter will do for examples.
+// print runs the program traced in g on scalars and vectors of float64 and prints the given results. A backend would
+// compile the program; the reference interpreter will do for examples.
 func print(g *ops.Graph, results []*ops.Tensor, inputs ...reference.Value) {
 	for i, t := range results {
 		g.Program().AddOutput(fmt.Sprint("y", i), t.Value())
@@ -131,4 +131,15 @@ func ExampleParseDTypePolicy() {
 	fmt.Println(p.Compute, p.Variable, err)
 	// Output:
 	// bfloat16 float32 <nil>
+}
+
+func ExampleCheckNumerics() {
+	g := ops.NewGraph("example")
+	x := g.Input("x", ir.Float64, 2)
+	g.InScope("my_layer", func() {
+		y := ops.CheckNumerics(ops.Log(x), "the logarithm")
+		print(g, []*ops.Tensor{y}, value(ir.Shape{2}, 1, 0))
+	})
+	// Output:
+	// my_layer: check_finite: my_layer: the logarithm is NaN or infinite (element [1] of shape [2]); lower the learning rate, clip gradients, or look for such numbers in the data
 }

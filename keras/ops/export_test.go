@@ -31,3 +31,6 @@ func WatchGradients(f func(op ir.Op, operand int, grad *Tensor) *Tensor) (restor
 func Elastic(images, across, down *Tensor, alpha, sigma float64, s ImageSampling) *Tensor {
 	return elastic(images, across, down, alpha, sigma, s)
 }
+
+// ApplyUnary applies an op of one operand.
+func ApplyUnary(op ir.Op, x *Tensor) *Tensor { return unary(op, x) }

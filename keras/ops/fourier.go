@@ -7,17 +7,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// The discrete Fourier transform of x along an axis of n elements is X[k] = Σ_t x[t]·exp(-2πi·kt/n). Complex numbers are pairs of
-// tensors, the real and the imaginary part, as in keras.ops.
+// The discrete Fourier transform of x along an axis of n elements is X[k] = Σ_t x[t]·exp(-2πi·kt/n). Complex numbers
+// are pairs of tensors, the real and the imaginary part, as in keras.ops.
 //
-// A large prime length is a convolution with a chirp (Bluestein 1970), which transforms of a power of two compute. All factors are computed in
-// float64.
+// A large prime length is a convolution with a chirp (Bluestein 1970), which transforms of a power of two compute. All
+// factors are computed in float64.
 
 // spectrum is a tensor of complex numbers.
 type spectrum struct{ re, im *Tensor }
 
-// FFT returns the real and the imaginary part of the discrete Fourier transform of re + i·im along the last axis. Both parts have one
-// shape and are float32 or float64.
+// FFT returns the real and the imaginary part of the discrete Fourier transform of re + i·im along the last axis. Both
+// parts have one shape and are float32 or float64.
 func FFT(re, im *Tensor) (*Tensor, *Tensor) {
 	x := complexOf("fft", re, im, 1)
 	y := x.transform(-1, -1)
@@ -37,8 +37,9 @@ func IFFT2(re, im *Tensor) (*Tensor, *Tensor) {
 	return MultiplyScalar(y.re, scale), MultiplyScalar(y.im, scale)
 }
 
-// RFFT returns elements 0 to length/2 of the discrete Fourier transform of the real x along the last axis, (..., length/2+1); the others
-// are their conjugates. x is first cut, or padded with zeros, to length elements; a length of 0 is that of x.
+// RFFT returns elements 0 to length/2 of the discrete Fourier transform of the real x along the last axis, (...,
+// length/2+1); the others are their conjugates. x is first cut, or padded with zeros, to length elements; a length of 0
+// is that of x.
 func RFFT(x *Tensor, length int) (re, im *Tensor) {
 	x = single(x)
 	if x.Rank() < 1 {
@@ -61,9 +62,9 @@ func RFFT(x *Tensor, length int) (re, im *Tensor) {
 	return SliceAxis(y.re, -1, 0, bins), SliceAxis(y.im, -1, 0, bins)
 }
 
-// IRFFT is the inverse of [RFFT]: the length real numbers of which re + i·im (..., bins) are elements 0 to length/2 of the transform. A
-// length of 0 is 2·(bins-1). Bins are cut or padded with zeros to length/2+1; what the imaginary parts of bin 0, and of bin length/2
-// for an even length, say is left out.
+// IRFFT is the inverse of [RFFT]: the length real numbers of which re + i·im (..., bins) are elements 0 to length/2 of
+// the transform. A length of 0 is 2·(bins-1). Bins are cut or padded with zeros to length/2+1; what the imaginary parts
+// of bin 0, and of bin length/2 for an even length, say is left out.
 //
 //dim:known transforms have a fixed length
 func IRFFT(re, im *Tensor, length int) *Tensor {
@@ -145,7 +146,8 @@ func (x spectrum) times(y spectrum) spectrum {
 
 func (x spectrum) transform2(sign int) spectrum { return x.transform(sign, -1).transform(sign, -2) }
 
-// transform is Σ_t x[t]·exp(sign·2πi·kt/n) along an axis. The transform of the other sign is that with the parts exchanged, on both sides.
+// transform is Σ_t x[t]·exp(sign·2πi·kt/n) along an axis. The transform of the other sign is that with the parts
+// exchanged, on both sides.
 //
 //dim:known transforms have a fixed length
 func (x spectrum) transform(sign, axis int) spectrum {
@@ -170,7 +172,8 @@ func isSmooth(n int) bool {
 }
 
 func init() {
-	// Gradients of linear functions: the inverse transform, and for the real ones each other, where all elements but those at the ends stand for two.
+	// Gradients of linear functions: the inverse transform, and for the real ones each other, where all elements but
+	// those at the ends stand for two.
 	rules[ir.Fourier] = func(c *vjp) []*Tensor {
 		y := spectrum{c.dy(0), c.dy(1)}.transform(1, c.node.Attrs.(ir.FourierAttrs).Axis)
 		return []*Tensor{y.re, y.im}
@@ -220,8 +223,8 @@ func rowsTimes(x, m *Tensor) *Tensor {
 	return Reshape(y, append(lead, m.Dim(-1))...)
 }
 
-// chirp is the transform of any length: with w[t] = exp(sign·πi·t²/n), X[k] = w[k]·Σ_t (x[t]·w[t])·conj(w[k-t]), a convolution, which
-// transforms of a power of two compute.
+// chirp is the transform of any length: with w[t] = exp(sign·πi·t²/n), X[k] = w[k]·Σ_t (x[t]·w[t])·conj(w[k-t]), a
+// convolution, which transforms of a power of two compute.
 //
 //dim:known transforms have a fixed length
 func (x spectrum) chirp(sign int) spectrum {

@@ -129,7 +129,8 @@ func TestQuantileMethods(t *testing.T) {
 	require.ErrorContains(t, err, `unknown method "middle"; known: linear`)
 }
 
-// TestNanquantileMethods compares with numpy.nanquantile of NumPy 2 for q of 0.4 and 0.9; each row has its own number of elements that count.
+// TestNanquantileMethods compares with numpy.nanquantile of NumPy 2 for q of 0.4 and 0.9; each row has its own number
+// of elements that count.
 func TestNanquantileMethods(t *testing.T) {
 	nan := math.NaN()
 	x := opstest.Floats([]int{3, 5}, 3, nan, 1, 4, 2, nan, nan, nan, nan, nan, 7, nan, nan, 5, nan)
@@ -180,8 +181,8 @@ func TestQuantilesOfATensor(t *testing.T) {
 	}
 }
 
-// TestBeamsOfCTC compares with what keras.ops.ctc_decode of Keras 3.15.1 gives on JAX for random logits, with beams narrower and wider than there are
-// sequences of note.
+// TestBeamsOfCTC compares with what keras.ops.ctc_decode of Keras 3.15.1 gives on JAX for random logits, with beams
+// narrower and wider than there are sequences of note.
 func TestBeamsOfCTC(t *testing.T) {
 	logits := opstest.Floats([]int{2, 7, 4},
 		4.08, -5.11, 0.84, -1.14, -0.91, -0.43, -4.04, -0.46, -1.73, 6.65, 0.45, -0.71, -0.56, -1.34, -2.11, -0.78, 0.96, -0.48, 1.92, -0.4, 0.05, 3.09, 1.09, -1.01, -0.37, 1.08, 3.87, -0.54,

@@ -7,15 +7,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Take returns the slices of x at the given integer positions along axis: the axis is replaced by the axes of indices. Negative
-// positions count from the end; a position outside the axis is an error when the program runs.
+// Take returns the slices of x at the given integer positions along axis: the axis is replaced by the axes of indices.
+// Negative positions count from the end; a position outside the axis is an error when the program runs.
 func Take(x, indices *Tensor, axis int) *Tensor {
 	axis = x.Axis(axis)
 	return apply1(ir.Gather, ir.GatherAttrs{Axis: axis}, x, fromFront(indices, x.Dim(axis)))
 }
 
-// fromFront adds n to the negative ones of integer positions that have a place in an axis of length n; others stay as they are,
-// so that the error of the run shows them.
+// fromFront adds n to the negative ones of integer positions that have a place in an axis of length n; others stay as
+// they are, so that the error of the run shows them.
 func fromFront(indices *Tensor, n int) *Tensor {
 	d := indices.DType()
 	if !d.IsInteger() {
@@ -37,8 +37,8 @@ func fromFront(indices *Tensor, n int) *Tensor {
 	return Where(negative, AddScalar(indices, length), indices)
 }
 
-// Embedding returns the rows of table (rows, width) with the given numbers, of shape (indices..., width). Numbers must be in
-// [0, rows); others are an error when the program runs. Floats are cut to integers, as in Keras.
+// Embedding returns the rows of table (rows, width) with the given numbers, of shape (indices..., width). Numbers must
+// be in [0, rows); others are an error when the program runs. Floats are cut to integers, as in Keras.
 func Embedding(table, indices *Tensor) *Tensor {
 	if !indices.DType().IsInteger() {
 		indices = Cast(indices, ir.Int32)
@@ -46,9 +46,9 @@ func Embedding(table, indices *Tensor) *Tensor {
 	return apply1(ir.Embedding, nil, table, indices)
 }
 
-// TakeAlongAxis picks one element of x for each element of indices: result[.., i, ..] = x[.., indices[.., i, ..], ..] with the
-// position along axis. The other axes broadcast. Negative positions count from the end; a position outside the axis is an error
-// when the program runs.
+// TakeAlongAxis picks one element of x for each element of indices: result[.., i, ..] = x[.., indices[.., i, ..], ..]
+// with the position along axis. The other axes broadcast. Negative positions count from the end; a position outside the
+// axis is an error when the program runs.
 func TakeAlongAxis(x, indices *Tensor, axis int) *Tensor {
 	axis = x.Axis(axis)
 	g := graphOf(x, indices)
@@ -81,8 +81,8 @@ func putAlong(shape ir.Shape, positions, updates *Tensor, axis int) *Tensor {
 	return Reshape(sum, shape...)
 }
 
-// flatPositions turns positions along one axis of shape into row-major positions. One outside the axis becomes -1, so that it
-// does not land in a neighbouring row.
+// flatPositions turns positions along one axis of shape into row-major positions. One outside the axis becomes -1, so
+// that it does not land in a neighbouring row.
 func flatPositions(shape ir.Shape, positions *Tensor, axis int) *Tensor {
 	d := ir.Int32
 	if n := shape.Size(); dim.Known(n) && n > 1<<31-1 || positions.DType().Size() > 4 || positions.DType() == ir.Uint32 {
@@ -98,13 +98,14 @@ func flatPositions(shape ir.Shape, positions *Tensor, axis int) *Tensor {
 	return Reshape(Where(valid, flat, FullLike(flat, -1)), positions.Shape()...)
 }
 
-// ScatterAdd adds updates to operand at integer positions along axis; updates has the shape of operand with that axis replaced by
-// the axes of indices. Updates that meet add up.
+// ScatterAdd adds updates to operand at integer positions along axis; updates has the shape of operand with that axis
+// replaced by the axes of indices. Updates that meet add up.
 func ScatterAdd(operand, indices, updates *Tensor, axis int) *Tensor {
 	return scatter(ir.Sum, operand, indices, updates, axis)
 }
 
-// ScatterUpdate replaces slices of operand at integer positions along axis by updates; where several meet, the last one stays.
+// ScatterUpdate replaces slices of operand at integer positions along axis by updates; where several meet, the last one
+// stays.
 func ScatterUpdate(operand, indices, updates *Tensor, axis int) *Tensor {
 	return scatter(ir.Set, operand, indices, updates, axis)
 }
@@ -126,25 +127,26 @@ func scatter(kind ir.Kind, operand, indices, updates *Tensor, axis int) *Tensor 
 	return apply1(ir.Scatter, ir.ScatterAttrs{Axis: axis, Kind: kind}, operand, fromFront(indices, operand.Dim(axis)), updates)
 }
 
-// SegmentSum adds up the slices of x (axis 0) that have the same number in segments, an integer vector; the result has count slices.
-// Numbers outside [0, count) are left out, as in Keras.
+// SegmentSum adds up the slices of x (axis 0) that have the same number in segments, an integer vector; the result has
+// count slices. Numbers outside [0, count) are left out, as in Keras.
 func SegmentSum(x, segments *Tensor, count int) *Tensor {
 	return segment(ir.Sum, x, segments, count, 0)
 }
 
-// SegmentMax takes the largest of the slices of x (axis 0) that have the same number in segments; a segment without slices gives
-// minus infinity (integers: the least number).
+// SegmentMax takes the largest of the slices of x (axis 0) that have the same number in segments; a segment without
+// slices gives minus infinity (integers: the least number).
 func SegmentMax(x, segments *Tensor, count int) *Tensor {
 	return segment(ir.Max, x, segments, count, neutralElement(ir.Max))
 }
 
-// SegmentMin takes the smallest of the slices of x (axis 0) that have the same number in segments; a segment without slices gives
-// infinity (integers: the greatest number).
+// SegmentMin takes the smallest of the slices of x (axis 0) that have the same number in segments; a segment without
+// slices gives infinity (integers: the greatest number).
 func SegmentMin(x, segments *Tensor, count int) *Tensor {
 	return segment(ir.Min, x, segments, count, neutralElement(ir.Min))
 }
 
-// SegmentProd multiplies the slices of x (axis 0) that have the same number in segments; a segment without slices gives 1.
+// SegmentProd multiplies the slices of x (axis 0) that have the same number in segments; a segment without slices gives
+// 1.
 func SegmentProd(x, segments *Tensor, count int) *Tensor {
 	return segment(ir.Prod, x, segments, count, 1)
 }
@@ -158,8 +160,8 @@ func segment(kind ir.Kind, x, segments *Tensor, count int, start float64) *Tenso
 	return apply1(ir.Scatter, attrs, Full(graphOf(x, segments), x.DType(), start, shape...), segments, x)
 }
 
-// OneHot returns, along a new last axis of length classes, one at the place that x numbers and zeros elsewhere; a number outside
-// [0, classes) gives zeros only.
+// OneHot returns, along a new last axis of length classes, one at the place that x numbers and zeros elsewhere; a
+// number outside [0, classes) gives zeros only.
 func OneHot(x *Tensor, classes int, dtype ir.DType) *Tensor {
 	d := x.DType()
 	switch {

@@ -12,7 +12,8 @@ type Sources interface {
 	Tensors(g *Graph) []*Tensor
 }
 
-// Tape asks for gradients within one trace, as tf.GradientTape does. There is nothing to record: the graph is the record.
+// Tape asks for gradients within one trace, as tf.GradientTape does. There is nothing to record: the graph is the
+// record.
 type Tape struct{ g *Graph }
 
 // NewTape returns a tape for the trace that t belongs to.
@@ -24,9 +25,9 @@ type replacedSources interface {
 	EarlierTensors(g *Graph) [][]*Tensor
 }
 
-// Gradients returns d target / d source for each source. A target that is not a scalar is summed. A source that the target
-// does not depend on has a nil gradient. Of a variable that was assigned within the trace all reads count, before and after, as on a tape of
-// TensorFlow's.
+// Gradients returns d target / d source for each source. A target that is not a scalar is summed. A source that the
+// target does not depend on has a nil gradient. Of a variable that was assigned within the trace all reads count,
+// before and after, as on a tape of TensorFlow's.
 func (t *Tape) Gradients(target *Tensor, sources Sources) Gradients {
 	all := sources.Tensors(t.g)
 	n := len(all)
@@ -52,8 +53,8 @@ func (t *Tape) Gradients(target *Tensor, sources Sources) Gradients {
 	return Gradients{sources, grads[:n:n]}
 }
 
-// Gradients are derivatives together with what they are taken of, in the order of the sources; a nil value means that the
-// target does not depend on that source. Optimizers take them as they are.
+// Gradients are derivatives together with what they are taken of, in the order of the sources; a nil value means that
+// the target does not depend on that source. Optimizers take them as they are.
 type Gradients struct {
 	Of     Sources
 	Values []*Tensor
@@ -67,7 +68,8 @@ func Grad(target *Tensor, sources ...*Tensor) []*Tensor {
 // VJP returns, for each source, the sum over the targets of cotangent times d target / d source: the vector-Jacobian
 // product. Cotangents have the types of their targets; a nil one is zero. Integers and bools have no gradient.
 //
-// Inside the body of a loop or branch sources may be tensors from outside; what lies between them and the body counts too.
+// Inside the body of a loop or branch sources may be tensors from outside; what lies between them and the body counts
+// too.
 func VJP(targets, cotangents []*Tensor, sources ...*Tensor) []*Tensor {
 	g := graphOf(targets...)
 	if inner := graphOf(sources...); inner != nil && g != nil && inner.Root() != g.Root() {
@@ -282,8 +284,8 @@ func (r *reverse) step(i int) {
 	}
 }
 
-// decomposedRule differentiates a composite without a rule of its own through its decomposition, and no further: operands that
-// depend on each other each get their own share.
+// decomposedRule differentiates a composite without a rule of its own through its decomposition, and no further:
+// operands that depend on each other each get their own share.
 func decomposedRule(c *vjp) []*Tensor {
 	g := c.r.g
 	first := len(g.program.Nodes)
@@ -309,15 +311,16 @@ func decomposedRule(c *vjp) []*Tensor {
 	return grads
 }
 
-// StopGradient returns x; no gradient flows through it, however often and inside whatever loop or branch it is asked for.
+// StopGradient returns x; no gradient flows through it, however often and inside whatever loop or branch it is asked
+// for.
 func StopGradient(x *Tensor) *Tensor { return apply1(ir.Identity, nil, x).WithMask(x.mask) }
 
-// CustomGradient returns f(xs...), with the gradient that backward gives: it gets the gradients of the results (zeros where nothing
-// depends on one) and returns those of xs, nil for none. The usual rules do not apply between xs and the results, and tensors that
-// f uses besides xs get no gradient.
+// CustomGradient returns f(xs...), with the gradient that backward gives: it gets the gradients of the results (zeros
+// where nothing depends on one) and returns those of xs, nil for none. The usual rules do not apply between xs and the
+// results, and tensors that f uses besides xs get no gradient.
 //
-// Second derivatives are those of backward's own operations. Where a gradient inside a loop is differentiated once more, the
-// nodes of f and not a nested custom gradient of backward count.
+// Second derivatives are those of backward's own operations. Where a gradient inside a loop is differentiated once
+// more, the nodes of f and not a nested custom gradient of backward count.
 func CustomGradient(f func(xs ...*Tensor) (ys []*Tensor, backward func(dys []*Tensor) []*Tensor), xs ...*Tensor) []*Tensor {
 	if f == nil {
 		Failf(nil, "custom gradient: the function is nil")

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// gradientCase is a function whose gradients are compared with central differences, those of its gradients too where second is
-// set.
+// gradientCase is a function whose gradients are compared with central differences, those of its gradients too where
+// second is set.
 type gradientCase struct {
 	name   string
 	second bool
@@ -87,8 +87,8 @@ func allChecks() []check {
 	return checks
 }
 
-// Every gradient of every operand of every op is made wrong by a hundredth in turn, and some check must notice it. So a new op in
-// package ir, or a new rule, fails here until it is checked.
+// Every gradient of every operand of every op is made wrong by a hundredth in turn, and some check must notice it. So a
+// new op in package ir, or a new rule, fails here until it is checked.
 func TestEveryGradientIsChecked(t *testing.T) {
 	type place struct {
 		op      ir.Op

@@ -89,7 +89,8 @@ func (g *Graph) SetOwner(owner Owner) { g.owner = owner }
 // Owner returns what SetOwner was given, or nil.
 func (g *Graph) Owner() Owner { return g.owner }
 
-// checkNumber marks the graph where a number was made from the handle of an open length: one as large as those, or the inverse of one.
+// checkNumber marks the graph where a number was made from the handle of an open length: one as large as those, or the
+// inverse of one.
 func (g *Graph) checkNumber(v float64) {
 	if !g.Root().open {
 		return
@@ -99,15 +100,16 @@ func (g *Graph) checkNumber(v float64) {
 	}
 }
 
-// OnlyShapes marks the graph as good for its shapes alone: somewhere a number stands for one that follows from open axes.
+// OnlyShapes marks the graph as good for its shapes alone: somewhere a number stands for one that follows from open
+// axes.
 func (g *Graph) OnlyShapes() {
 	if root := g.Root(); root.shapes == "" {
 		root.shapes = "layer " + strconv.Quote(g.Path())
 	}
 }
 
-// ShapesOnly returns where numbers of the graph stand for others, because they follow from open axes in a way that a program cannot
-// express; "" where the graph computes what it should.
+// ShapesOnly returns where numbers of the graph stand for others, because they follow from open axes in a way that a
+// program cannot express; "" where the graph computes what it should.
 func (g *Graph) ShapesOnly() string { return g.Root().shapes }
 
 // InScope runs f with name added to the path that nodes and errors carry.
@@ -137,8 +139,8 @@ func (g *Graph) Path() string {
 	return outer + "/" + path
 }
 
-// SetRandom sets where the graph gets its random state from: a uint32[4] tensor (seed low, seed high, step, replica). The
-// function is called at most once, when a random op is first traced.
+// SetRandom sets where the graph gets its random state from: a uint32[4] tensor (seed low, seed high, step, replica).
+// The function is called at most once, when a random op is first traced.
 func (g *Graph) SetRandom(state func() *Tensor) {
 	var t *Tensor
 	g.random = func() *Tensor {
@@ -162,8 +164,8 @@ func (g *Graph) RandomState() *Tensor {
 	return t
 }
 
-// Stream returns a number for a random op that differs from that of all other random ops of the trace and is the same in
-// every trace of the same model: it is made from the path, the seed and a count.
+// Stream returns a number for a random op that differs from that of all other random ops of the trace and is the same
+// in every trace of the same model: it is made from the path, the seed and a count.
 func (g *Graph) Stream(seed uint64) uint32 {
 	root := g.Root()
 	if root.streams == nil {

@@ -2,9 +2,10 @@ package ops
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// GRUCell is the elementwise part of a step of a GRU cell with the usual activations and the reset gate applied to the product with the
-// state (Cho et al. 2014 in the form of cuDNN, Keras's reset_after). x and u (..., 3·units) hold the sums of the update gate z, the reset gate r
-// and the candidate g side by side, from the input and from the state h (..., units):
+// GRUCell is the elementwise part of a step of a GRU cell with the usual activations and the reset gate applied to the
+// product with the state (Cho et al. 2014 in the form of cuDNN, Keras's reset_after). x and u (..., 3·units) hold the
+// sums of the update gate z, the reset gate r and the candidate g side by side, from the input and from the state h
+// (..., units):
 //
 //	h' = z·h + (1−z)·g, z = sigmoid(xz+uz), r = sigmoid(xr+ur), g = tanh(xg + r·ug)
 //

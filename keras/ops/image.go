@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// DepthwiseConv convolves each channel on its own: x is (batch, spatial..., channels), kernel (window..., channels, multiplier), and
-// each channel gives multiplier channels of the result.
+// DepthwiseConv convolves each channel on its own: x is (batch, spatial..., channels), kernel (window..., channels,
+// multiplier), and each channel gives multiplier channels of the result.
 func DepthwiseConv(x, kernel *Tensor, o ConvOptions) *Tensor {
 	n := kernel.Rank() - 2
 	Fixed(x, "depthwise conv", x.Dim(-1))
@@ -27,8 +27,8 @@ func SeparableConv(x, depthwise, pointwise *Tensor, o ConvOptions) *Tensor {
 	return Conv(DepthwiseConv(x, depthwise, o), pointwise, ConvOptions{})
 }
 
-// adaptive reduces each spatial axis of x (batch, spatial..., channels) to the given length: cell i of m covers the elements from
-// floor(i·n/m) to below ceil((i+1)·n/m).
+// adaptive reduces each spatial axis of x (batch, spatial..., channels) to the given length: cell i of m covers the
+// elements from floor(i·n/m) to below ceil((i+1)·n/m).
 func adaptive(x *Tensor, sizes []int, reduce func(x *Tensor, axes ...int) *Tensor) *Tensor {
 	if len(sizes) != x.Rank()-2 {
 		Failf(x.g, "adaptive pooling: x %v has %d spatial axes, received the sizes %v", x.Shape(), x.Rank()-2, sizes)
@@ -47,15 +47,16 @@ func adaptive(x *Tensor, sizes []int, reduce func(x *Tensor, axes ...int) *Tenso
 	return x
 }
 
-// AdaptiveAveragePool averages x (batch, spatial..., channels) over windows chosen so that the spatial axes get the given lengths.
+// AdaptiveAveragePool averages x (batch, spatial..., channels) over windows chosen so that the spatial axes get the
+// given lengths.
 func AdaptiveAveragePool(x *Tensor, sizes ...int) *Tensor { return adaptive(float(x), sizes, Mean) }
 
-// AdaptiveMaxPool takes the maxima over windows chosen so that the spatial axes of x (batch, spatial..., channels) get the given
-// lengths.
+// AdaptiveMaxPool takes the maxima over windows chosen so that the spatial axes of x (batch, spatial..., channels) get
+// the given lengths.
 func AdaptiveMaxPool(x *Tensor, sizes ...int) *Tensor { return adaptive(x, sizes, Max) }
 
-// DepthToSpace moves blocks of channels of x (batch, height, width, block²·channels) into space: (batch, height·block, width·block,
-// channels).
+// DepthToSpace moves blocks of channels of x (batch, height, width, block²·channels) into space: (batch, height·block,
+// width·block, channels).
 func DepthToSpace(x *Tensor, block int) *Tensor {
 	if x.Rank() != 4 || block < 1 || !dim.MayEqual(dim.Mod(x.Dim(3), block*block), 0) {
 		Failf(x.g, "depth to space: needs (batch, height, width, channels) with channels divisible by %d², received %v", block, x.Shape())
@@ -75,14 +76,14 @@ func SpaceToDepth(x *Tensor, block int) *Tensor {
 	return Reshape(y, b, h, w, dim.Mul(block*block, c))
 }
 
-// MultiHot returns rows of length classes, as the last axis, with ones at all places that axis 1 of x numbers, or axis 0 of a vector;
-// numbers outside are left out.
+// MultiHot returns rows of length classes, as the last axis, with ones at all places that axis 1 of x numbers, or axis
+// 0 of a vector; numbers outside are left out.
 func MultiHot(x *Tensor, classes int, dtype ir.DType) *Tensor {
 	return MultiHotAxis(x, classes, -1, dtype)
 }
 
-// MultiHotAxis is [MultiHot] with the classes along another axis. As in Keras it makes [OneHot] rows along that axis first, and then
-// joins axis 1 of these (axis 0 for a vector).
+// MultiHotAxis is [MultiHot] with the classes along another axis. As in Keras it makes [OneHot] rows along that axis
+// first, and then joins axis 1 of these (axis 0 for a vector).
 func MultiHotAxis(x *Tensor, classes, axis int, dtype ir.DType) *Tensor {
 	if axis < -1 || axis > x.Rank() {
 		Failf(x.g, "multi hot: the axis of the classes is -1 or from 0 to %d, received %d", x.Rank(), axis)
@@ -94,9 +95,9 @@ func MultiHotAxis(x *Tensor, classes, axis int, dtype ir.DType) *Tensor {
 	return Cast(Any(hot, min(x.Rank()-1, 1)), dtype)
 }
 
-// PadMode extends x by low[i] and high[i] elements at the ends of axis i. The mode says what with: "reflect" mirrors at the outermost
-// element without repeating it, "symmetric" repeats it, "edge" repeats the outermost element alone, "wrap" goes on at the other end.
-// For a constant see [Pad].
+// PadMode extends x by low[i] and high[i] elements at the ends of axis i. The mode says what with: "reflect" mirrors at
+// the outermost element without repeating it, "symmetric" repeats it, "edge" repeats the outermost element alone,
+// "wrap" goes on at the other end. For a constant see [Pad].
 func PadMode(x *Tensor, low, high []int, mode string) *Tensor {
 	if len(low) != x.Rank() || len(high) != x.Rank() {
 		Failf(x.g, "pad: low %v and high %v must have one entry for each axis of %v", low, high, x.Shape())
@@ -144,19 +145,21 @@ func mirror(g *Graph, i, n int, mode string) int {
 	return 0
 }
 
-// Scatter adds values to zeros of the given shape: the last axis of indices (..., k) holds a position along the first k axes of the
-// result, and values is (..., rest of the shape). Positions outside are an error when the program runs.
+// Scatter adds values to zeros of the given shape: the last axis of indices (..., k) holds a position along the first k
+// axes of the result, and values is (..., rest of the shape). Positions outside are an error when the program runs.
 func Scatter(indices, values *Tensor, shape ...int) *Tensor {
 	return scatterPoints(ir.Sum, Zeros(graphOf(indices, values), values.DType(), shape...), indices, values)
 }
 
-// ScatterUpdatePoints returns x with the elements (or slices) at the positions that the last axis of indices (..., k) holds along the
-// first k axes replaced by values; where several meet, the last one stays. It is keras.ops.scatter_update.
+// ScatterUpdatePoints returns x with the elements (or slices) at the positions that the last axis of indices (..., k)
+// holds along the first k axes replaced by values; where several meet, the last one stays. It is
+// keras.ops.scatter_update.
 func ScatterUpdatePoints(x, indices, values *Tensor) *Tensor {
 	return scatterPoints(ir.Set, x, indices, values)
 }
 
-// ScatterReducePoints is [ScatterUpdatePoints] with a reduction ("add", "max", "min" or "mul") of what is there and all values that meet.
+// ScatterReducePoints is [ScatterUpdatePoints] with a reduction ("add", "max", "min" or "mul") of what is there and all
+// values that meet.
 func ScatterReducePoints(x, indices, values *Tensor, reduction string) *Tensor {
 	kind, ok := map[string]ir.Kind{"add": ir.Sum, "max": ir.Max, "min": ir.Min, "mul": ir.Prod}[reduction]
 	if !ok {

@@ -20,8 +20,9 @@ func batched(what string, x *Tensor, spatial int) (*Tensor, func(*Tensor) *Tenso
 	return nil, nil
 }
 
-// ExtractPatches returns the windows of images (batch, spatial..., channels), with or without the batch: (batch, positions..., window·channels),
-// the elements of a window in row-major order, channels last. The options are those of [Conv].
+// ExtractPatches returns the windows of images (batch, spatial..., channels), with or without the batch: (batch,
+// positions..., window·channels), the elements of a window in row-major order, channels last. The options are those of
+// [Conv].
 func ExtractPatches(x *Tensor, window []int, o ConvOptions) *Tensor {
 	x, unbatched := batched("extract patches", x, len(window))
 	all := 1
@@ -41,7 +42,8 @@ func ExtractPatches(x *Tensor, window []int, o ConvOptions) *Tensor {
 	return unbatched(Conv(x, Reshape(Identity(x, x.DType(), all), kernel...), o))
 }
 
-// tilePatches returns the patches where they lie side by side, which is a matter of moving elements; nil where they do not.
+// tilePatches returns the patches where they lie side by side, which is a matter of moving elements; nil where they do
+// not.
 func tilePatches(x *Tensor, window []int, o ConvOptions) *Tensor {
 	a := o.attrs(len(window))
 	var split, perm, inner, out []int
@@ -63,8 +65,8 @@ func tilePatches(x *Tensor, window []int, o ConvOptions) *Tensor {
 	return Reshape(x, append(out, ir.Shape(window).Size()*channels)...) //dim:known
 }
 
-// FoldOptions are how [Unfold] and [Fold] go over images: the height and width of the window, the distance of its elements and of its
-// positions (nil is 1), and the zeros around (nil is none).
+// FoldOptions are how [Unfold] and [Fold] go over images: the height and width of the window, the distance of its
+// elements and of its positions (nil is 1), and the zeros around (nil is none).
 type FoldOptions struct{ Window, Dilation, Padding, Strides []int }
 
 // positions returns the number of windows along height and width of an image, and the options in full.
@@ -89,7 +91,8 @@ func (o *FoldOptions) positions(what string, g *Graph, size []int) (n []int, ful
 	return n, full
 }
 
-// Unfold returns the windows of images (batch, channels, height, width), as columns: (batch, channels·window, positions).
+// Unfold returns the windows of images (batch, channels, height, width), as columns: (batch, channels·window,
+// positions).
 func Unfold(x *Tensor, o FoldOptions) *Tensor {
 	if x.Rank() != 4 {
 		Failf(x.g, "unfold: needs images (batch, channels, height, width), received shape %v", x.Shape())
@@ -105,8 +108,8 @@ func (o *FoldOptions) conv() ConvOptions {
 	return ConvOptions{Strides: o.Strides, Dilation: o.Dilation, PadLow: o.Padding, PadHigh: o.Padding}
 }
 
-// Fold adds windows (batch, channels·window, positions) up to images (batch, channels, height, width): the gradient of [Unfold], used
-// forwards.
+// Fold adds windows (batch, channels·window, positions) up to images (batch, channels, height, width): the gradient of
+// [Unfold], used forwards.
 func Fold(x *Tensor, height, width int, o FoldOptions) *Tensor {
 	if x.Rank() != 3 {
 		Failf(x.g, "fold: needs windows (batch, channels·window, positions), received shape %v", x.Shape())
@@ -149,8 +152,9 @@ func eachChannel(x *Tensor, kernel *Tensor) *Tensor {
 	return DepthwiseConv(x, wide, ConvOptions{PadLow: []int{(h - 1) / 2, (w - 1) / 2}, PadHigh: []int{h / 2, w / 2}})
 }
 
-// SobelEdges returns the slopes of images (batch, height, width, channels) downwards and to the right, along a new last axis, by Sobel's
-// kernel [-1 0 1; -2 0 2; -1 0 1] and its transpose. Outside is zero, as on Keras with JAX; with TensorFlow it is the mirrored image.
+// SobelEdges returns the slopes of images (batch, height, width, channels) downwards and to the right, along a new last
+// axis, by Sobel's kernel [-1 0 1; -2 0 2; -1 0 1] and its transpose. Outside is zero, as on Keras with JAX; with
+// TensorFlow it is the mirrored image.
 func SobelEdges(x *Tensor) *Tensor {
 	if x.Rank() != 4 || !x.DType().IsFloat() {
 		Failf(x.g, "sobel edges: needs images of floats (batch, height, width, channels), received %v %v", x.DType(), x.Shape())
@@ -159,8 +163,9 @@ func SobelEdges(x *Tensor) *Tensor {
 	return Stack(-1, eachChannel(x, Transpose(right, 1, 0)), eachChannel(x, right))
 }
 
-// GaussianBlur blurs images (batch, height, width, channels), with or without the batch: a weighted mean with weights exp(-d²/2σ²), each for
-// height and width. Outside is zero. As in Keras sigma[0] and size[0] are of the width, and the window is size[1] high.
+// GaussianBlur blurs images (batch, height, width, channels), with or without the batch: a weighted mean with weights
+// exp(-d²/2σ²), each for height and width. Outside is zero. As in Keras sigma[0] and size[0] are of the width, and the
+// window is size[1] high.
 func GaussianBlur(x *Tensor, size [2]int, sigma [2]float64) *Tensor {
 	if !x.DType().IsFloat() || min(size[0], size[1]) < 1 || !(sigma[0] > 0 && sigma[1] > 0) {
 		Failf(x.g, "gaussian blur: needs images of floats, a window of at least 1 and a sigma above 0, received %v, %v and %v", x.DType(), size, sigma)

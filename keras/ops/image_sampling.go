@@ -9,11 +9,12 @@ import (
 
 // ImageSampling is how images are read between their cells and outside of them.
 type ImageSampling struct {
-	// Interpolation is "bilinear", which weighs the cells around a place, or "nearest", which takes the nearest one, halves away from
-	// zero; "" is "bilinear".
+	// Interpolation is "bilinear", which weighs the cells around a place, or "nearest", which takes the nearest one,
+	// halves away from zero; "" is "bilinear".
 	Interpolation string
-	// FillMode says what lies outside: "constant" is FillValue; "nearest" (a a a | a b c d | d d d), "wrap" (b c d | a b c d | a b c),
-	// "reflect" (c b a | a b c d | d c b) and "mirror" (d c b | a b c d | c b a) repeat the image; "" is "constant".
+	// FillMode says what lies outside: "constant" is FillValue; "nearest" (a a a | a b c d | d d d), "wrap" (b c d | a
+	// b c d | a b c), "reflect" (c b a | a b c d | d c b) and "mirror" (d c b | a b c d | c b a) repeat the image; ""
+	// is "constant".
 	FillMode  string
 	FillValue float64
 }
@@ -39,8 +40,8 @@ type tap struct {
 	inside *Tensor // where the cell lies in the image; nil is everywhere
 }
 
-// SampleImages reads images x (batch, height, width, channels), which have a float type, at rows and columns (batch, height', width'), which
-// need not be whole: (batch, height', width', channels).
+// SampleImages reads images x (batch, height, width, channels), which have a float type, at rows and columns (batch,
+// height', width'), which need not be whole: (batch, height', width', channels).
 func SampleImages(x, rows, columns *Tensor, s ImageSampling) *Tensor {
 	s.check(x.Graph())
 	n, h, w, channels := x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3)
@@ -101,8 +102,8 @@ func (s ImageSampling) fix(cell *Tensor, length int) tap {
 	return tap{cell: Clip(cell, 0, n-1), inside: inside}
 }
 
-// MapCoordinates reads x at the places that coordinates (rank of x, ...) hold, along each axis: the result has the shape of coordinates
-// without its first axis. Integers are rounded to the nearest, halves away from zero.
+// MapCoordinates reads x at the places that coordinates (rank of x, ...) hold, along each axis: the result has the
+// shape of coordinates without its first axis. Integers are rounded to the nearest, halves away from zero.
 func MapCoordinates(x, coordinates *Tensor, s ImageSampling) *Tensor {
 	g := graphOf(x, coordinates)
 	s.check(g)
@@ -158,9 +159,10 @@ func MapCoordinates(x, coordinates *Tensor, s ImageSampling) *Tensor {
 	return Cast(sum, x.DType())
 }
 
-// AffineTransform moves images (batch, height, width, channels), with or without the batch: the cell in column x and row y of the result is
-// sampled at column (a0·x + a1·y + a2)/k and row (b0·x + b1·y + b2)/k, with k = c0·x + c1·y + 1. transform is (batch, 8) or (8): a0, a1,
-// a2, b0, b1, b2, c0, c1. In Keras only TensorFlow divides by k, as its documentation says.
+// AffineTransform moves images (batch, height, width, channels), with or without the batch: the cell in column x and
+// row y of the result is sampled at column (a0·x + a1·y + a2)/k and row (b0·x + b1·y + b2)/k, with k = c0·x + c1·y + 1.
+// transform is (batch, 8) or (8): a0, a1, a2, b0, b1, b2, c0, c1. In Keras only TensorFlow divides by k, as its
+// documentation says.
 func AffineTransform(x, transform *Tensor, s ImageSampling) *Tensor {
 	images, unbatched := floatImages("affine transform", x)
 	n, h, w := images.Dim(0), images.Dim(1), images.Dim(2)
@@ -191,9 +193,9 @@ func floatImages(what string, x *Tensor) (*Tensor, func(*Tensor) *Tensor) {
 	return batched(what, float(x), 2)
 }
 
-// PerspectiveTransform moves images (batch, height, width, channels), with or without the batch, by the perspective maps that send the four
-// points end (batch, 4, column and row) to the points start: the cells around end points come from around start points. Without a batch
-// of images the points have none.
+// PerspectiveTransform moves images (batch, height, width, channels), with or without the batch, by the perspective
+// maps that send the four points end (batch, 4, column and row) to the points start: the cells around end points come
+// from around start points. Without a batch of images the points have none.
 func PerspectiveTransform(x, start, end *Tensor, s ImageSampling) *Tensor {
 	images, unbatched := floatImages("perspective transform", x)
 	n, h, w := images.Dim(0), images.Dim(1), images.Dim(2)
@@ -210,9 +212,9 @@ func PerspectiveTransform(x, start, end *Tensor, s ImageSampling) *Tensor {
 	return Cast(unbatched(SampleImages(images, nearby(rows, h), nearby(columns, w), s)), x.DType())
 }
 
-// perspectivePlaces returns where the cells of images of the given size come from, as rows and columns (image, height, width). Lengths are
-// counted in widths and heights of the image, so that the equations are of the order of 1 for images of any size. For each point they
-// are, with (p, q) in to and (s, t) in from,
+// perspectivePlaces returns where the cells of images of the given size come from, as rows and columns (image, height,
+// width). Lengths are counted in widths and heights of the image, so that the equations are of the order of 1 for
+// images of any size. For each point they are, with (p, q) in to and (s, t) in from,
 //
 //	h0·p + h1·q + h2 - h6·p·s - h7·q·s = s,   h3·p + h4·q + h5 - h6·p·t - h7·q·t = t
 func perspectivePlaces(from, to *Tensor, height, width int) (rows, columns *Tensor) {
@@ -243,16 +245,17 @@ func perspectivePlaces(from, to *Tensor, height, width int) (rows, columns *Tens
 	return rows, columns
 }
 
-// nearby replaces places further than a cell beside an axis of the given length, also infinite and undefined ones, by one that is: all of
-// them are outside, and numbers stay small.
+// nearby replaces places further than a cell beside an axis of the given length, also infinite and undefined ones, by
+// one that is: all of them are outside, and numbers stay small.
 func nearby(at *Tensor, length int) *Tensor {
 	near := LogicalAnd(CompareScalar(ir.Ge, at, -2), CompareLength(ir.Le, at, dim.Add(length, 1)))
 	return Where(near, at, FullLike(at, -2))
 }
 
-// ElasticTransform distorts images (batch, height, width, channels), with or without the batch, as if they were drawn on rubber: the cell in
-// column u and row v is sampled at u + alpha·dx, v + alpha·dy, with dx and dy normal noise of standard deviation sigma, others for each
-// image, blurred as [GaussianBlur] does with sigma and a window of 6·sigma or one more, which is odd. In Keras dx equals dy.
+// ElasticTransform distorts images (batch, height, width, channels), with or without the batch, as if they were drawn
+// on rubber: the cell in column u and row v is sampled at u + alpha·dx, v + alpha·dy, with dx and dy normal noise of
+// standard deviation sigma, others for each image, blurred as [GaussianBlur] does with sigma and a window of 6·sigma or
+// one more, which is odd. In Keras dx equals dy.
 func ElasticTransform(x *Tensor, alpha, sigma float64, seed uint64, s ImageSampling) *Tensor {
 	images, unbatched := floatImages("elastic transform", x)
 	n, h, w := images.Dim(0), images.Dim(1), images.Dim(2)

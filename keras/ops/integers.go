@@ -2,7 +2,8 @@ package ops
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// Gcd returns the greatest common divisors of whole numbers, which are not negative; that of 0 and 0 is 0. It is Euclid's algorithm.
+// Gcd returns the greatest common divisors of whole numbers, which are not negative; that of 0 and 0 is 0. It is
+// Euclid's algorithm.
 func Gcd(a, b *Tensor) *Tensor {
 	a, b = wholeNumbers("gcd", a, b)
 	out := WhileLoop(func(s []*Tensor) *Tensor {

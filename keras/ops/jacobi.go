@@ -6,10 +6,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// This file holds the two factorizations by Jacobi's rotations that [Svd] and [Eigh] are made of. Columns are turned in n/2 disjoint pairs
-// at a time; then the columns move on as players of a round-robin tournament do, so that after n-1 moves all pairs have met and all columns
-// are back. Such sweeps are repeated until no pair is left that needs turning. Source: Brent and Luk, "The solution of singular-value and
-// symmetric eigenvalue problems on multiprocessor arrays", 1985.
+// This file holds the two factorizations by Jacobi's rotations that [Svd] and [Eigh] are made of. Columns are turned in
+// n/2 disjoint pairs at a time; then the columns move on as players of a round-robin tournament do, so that after n-1
+// moves all pairs have met and all columns are back. Such sweeps are repeated until no pair is left that needs turning.
+// Source: Brent and Luk, "The solution of singular-value and symmetric eigenvalue problems on multiprocessor arrays",
+// 1985.
 
 // maxSweeps bounds the sweeps; six to ten are the rule.
 const maxSweeps = 40
@@ -22,7 +23,8 @@ func epsilonOf(d ir.DType) float64 {
 	return math.Ldexp(1, -23)
 }
 
-// moveOn lets the columns (or rows) along an axis of even length change partners: those of the first half play those of the second.
+// moveOn lets the columns (or rows) along an axis of even length change partners: those of the first half play those of
+// the second.
 //
 //dim:known matrices that are factorized have fixed axes
 func moveOn(x *Tensor, axis int) *Tensor {
@@ -35,7 +37,8 @@ func moveOn(x *Tensor, axis int) *Tensor {
 	return Concatenate(axis, part(0, 1), part(h, h+1), part(1, h-1), part(h+1, n), part(h-1, h))
 }
 
-// turn applies rotations to the pairs of columns (or rows) along an axis. c and s have one element for each pair along that axis.
+// turn applies rotations to the pairs of columns (or rows) along an axis. c and s have one element for each pair along
+// that axis.
 //
 //dim:known matrices that are factorized have fixed axes
 func turn(x *Tensor, axis int, c, s *Tensor) *Tensor {
@@ -44,7 +47,8 @@ func turn(x *Tensor, axis int, c, s *Tensor) *Tensor {
 	return Concatenate(axis, Subtract(Multiply(c, p), Multiply(s, q)), Add(Multiply(s, p), Multiply(c, q)))
 }
 
-// rotation returns cosine and sine that make the off-diagonal element gamma of [alpha gamma; gamma beta] zero, and 1, 0 where turn is false.
+// rotation returns cosine and sine that make the off-diagonal element gamma of [alpha gamma; gamma beta] zero, and 1, 0
+// where turn is false.
 func rotation(alpha, beta, gamma, turn *Tensor) (c, s *Tensor) {
 	zeta := Divide(Subtract(beta, alpha), MultiplyScalar(Where(turn, gamma, OnesLike(gamma)), 2))
 	one := OnesLike(zeta)
@@ -112,8 +116,8 @@ func columnsBy(x, order *Tensor) *Tensor {
 	return TakeAlongAxis(x, BroadcastTo(ExpandDims(order, -2), x.Shape()...), -1)
 }
 
-// jacobiSvd returns the factors of x (..., m, n), m >= n > 0: u (..., m, n), or (..., m, m) with full set, s (..., n) in falling order and
-// v (..., n, n) with x = u·diag(s)·vᵀ.
+// jacobiSvd returns the factors of x (..., m, n), m >= n > 0: u (..., m, n), or (..., m, m) with full set, s (..., n)
+// in falling order and v (..., n, n) with x = u·diag(s)·vᵀ.
 //
 //dim:known matrices that are factorized have fixed axes
 func jacobiSvd(x *Tensor, full bool) (u, s, v *Tensor) {
@@ -140,7 +144,8 @@ func jacobiSvd(x *Tensor, full bool) (u, s, v *Tensor) {
 	size := ExpandDims(s, -2)
 	none := CompareScalar(ir.Eq, size, 0)
 	a = Divide(a, Where(none, OnesLike(size), size))
-	// The factor Q of the columns is the columns up to signs, and something orthogonal to them where they are zero or missing.
+	// The factor Q of the columns is the columns up to signs, and something orthogonal to them where they are zero or
+	// missing.
 	q, r := reflect(a)
 	diagonal := Sum(Multiply(SliceAxis(r, -2, 0, n), Identity(r, r.DType(), n)), -2)
 	sign := ExpandDims(Where(CompareScalar(ir.Lt, diagonal, 0), FullLike(diagonal, -1), OnesLike(diagonal)), -2)
@@ -151,7 +156,8 @@ func jacobiSvd(x *Tensor, full bool) (u, s, v *Tensor) {
 	return u, Multiply(s, Squeeze(scale, -1)), v
 }
 
-// jacobiEigh returns the eigenvalues (..., n) in rising order and the eigenvectors, as columns, of symmetric x (..., n, n), n > 0.
+// jacobiEigh returns the eigenvalues (..., n) in rising order and the eigenvectors, as columns, of symmetric x (..., n,
+// n), n > 0.
 //
 //dim:known matrices that are factorized have fixed axes
 func jacobiEigh(x *Tensor) (w, v *Tensor) {

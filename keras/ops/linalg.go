@@ -17,8 +17,8 @@ func squareMatrix(what string, x *Tensor) (*Tensor, int) {
 func adjoint(x *Tensor) *Tensor { return SwapAxes(x, -1, -2) }
 
 // Solve returns x with a·x = b, for a (..., n, n) and b (..., n, m) or a vector (..., n). It is elimination with the
-// largest element of the column as pivot; a singular matrix gives infinities and NaN. Gradients: db = solve(aᵀ, dx), da = -db·xᵀ.
-// The result has the float type in which a and b meet.
+// largest element of the column as pivot; a singular matrix gives infinities and NaN. Gradients: db = solve(aᵀ, dx), da
+// = -db·xᵀ. The result has the float type in which a and b meet.
 func Solve(a, b *Tensor) *Tensor {
 	a, b = commonFloat(a, b)
 	a, n := squareMatrix("solve", a)
@@ -79,8 +79,8 @@ func Inv(x *Tensor) *Tensor {
 	return Solve(x, BroadcastTo(Identity(x, x.DType(), n), x.Shape()...))
 }
 
-// Slogdet returns the sign of the determinant of each matrix x (..., n, n) and the natural logarithm of its absolute value, 0 and -Inf
-// for a singular matrix. The gradient of the logarithm is the transposed inverse.
+// Slogdet returns the sign of the determinant of each matrix x (..., n, n) and the natural logarithm of its absolute
+// value, 0 and -Inf for a singular matrix. The gradient of the logarithm is the transposed inverse.
 func Slogdet(x *Tensor) (sign, logarithm *Tensor) {
 	x, _ = squareMatrix("slogdet", x)
 	_, sign, logarithm = eliminate(x, SliceAxis(x, -1, 0, 0))
@@ -96,7 +96,8 @@ func Det(x *Tensor) *Tensor {
 // Logdet returns the natural logarithm of the determinants of the symmetric, positive definite matrices x (..., n, n).
 func Logdet(x *Tensor) *Tensor { _, logarithm := Slogdet(x); return logarithm }
 
-// SolveTriangular returns x with a·x = b as [Solve] does, reading the lower triangle of a only, or with lower false the upper one.
+// SolveTriangular returns x with a·x = b as [Solve] does, reading the lower triangle of a only, or with lower false the
+// upper one.
 func SolveTriangular(a, b *Tensor, lower bool) *Tensor {
 	a, b = commonFloat(a, b)
 	a, _ = squareMatrix("solve triangular", a)
@@ -106,9 +107,10 @@ func SolveTriangular(a, b *Tensor, lower bool) *Tensor {
 	return Solve(Triu(a, 0), b)
 }
 
-// Cholesky returns the lower triangular L with L·Lᵀ = x for symmetric, positive definite matrices x (..., n, n), NaN for others; of x
-// the mean with its transpose counts. With upper set it returns Lᵀ. The gradient is that of Murray, "Differentiation of the Cholesky
-// decomposition", 2016, equation 10: dx = L⁻ᵀ·Φ(Lᵀ·dL)·L⁻¹ made symmetric, where Φ is the lower triangle with half the diagonal.
+// Cholesky returns the lower triangular L with L·Lᵀ = x for symmetric, positive definite matrices x (..., n, n), NaN
+// for others; of x the mean with its transpose counts. With upper set it returns Lᵀ. The gradient is that of Murray,
+// "Differentiation of the Cholesky decomposition", 2016, equation 10: dx = L⁻ᵀ·Φ(Lᵀ·dL)·L⁻¹ made symmetric, where Φ is
+// the lower triangle with half the diagonal.
 func Cholesky(x *Tensor, upper bool) *Tensor {
 	x, n := squareMatrix("cholesky", x)
 	if n == 0 {
@@ -130,7 +132,8 @@ func Cholesky(x *Tensor, upper bool) *Tensor {
 	return l
 }
 
-// choleskyFactor makes one column after the other: column k is (x_k - L·(row k of L)ᵀ) divided by the root of its element k.
+// choleskyFactor makes one column after the other: column k is (x_k - L·(row k of L)ᵀ) divided by the root of its
+// element k.
 func choleskyFactor(x *Tensor, n int) *Tensor {
 	row, zero := Arange(x, ir.Int32, n), Zeros(x, x.DType())
 	final, _ := Scan(func(carry, xs []*Tensor) (next, ys []*Tensor) {

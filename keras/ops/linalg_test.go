@@ -82,7 +82,8 @@ func TestFactors(t *testing.T) {
 	}
 }
 
-// The last pivot of a matrix with a condition of 15,000, a difference of numbers a hundred times as large; the factor is NumPy's in float64.
+// The last pivot of a matrix with a condition of 15,000, a difference of numbers a hundred times as large; the factor
+// is NumPy's in float64.
 func TestCholeskyOfFloat32(t *testing.T) {
 	x := opstest.Floats([]int{3, 3}, 1.2776089906692505, 1.134250521659851, 1.220535159111023, 1.134250521659851, 1.0135778188705444, 1.056012749671936,
 		1.220535159111023, 1.056012749671936, 1.2911300659179688)

@@ -13,8 +13,8 @@ func Inner(a, b *Tensor) *Tensor {
 // Vdot sums the products of all elements of a and b, which have the same number of elements.
 func Vdot(a, b *Tensor) *Tensor { return Tensordot(Ravel(a), Ravel(b), []int{0}, []int{0}) }
 
-// NumpyDot is numpy.dot: the product with a scalar, or the sum over the last axis of a and the second to last (of a vector, the
-// only) axis of b; leading axes do not pair up. keras.ops.dot has this meaning.
+// NumpyDot is numpy.dot: the product with a scalar, or the sum over the last axis of a and the second to last (of a
+// vector, the only) axis of b; leading axes do not pair up. keras.ops.dot has this meaning.
 func NumpyDot(a, b *Tensor) *Tensor {
 	if a.Rank() == 0 || b.Rank() == 0 {
 		return Multiply(a, b)
@@ -39,8 +39,8 @@ func Kron(a, b *Tensor) *Tensor {
 	return Reshape(Multiply(Reshape(a, as...), Reshape(b, bs...)), shape...)
 }
 
-// Cross returns the vector product over the last axes, of length 3; two of length 2 give the third component alone. Other axes
-// broadcast.
+// Cross returns the vector product over the last axes, of length 3; two of length 2 give the third component alone.
+// Other axes broadcast.
 func Cross(a, b *Tensor) *Tensor {
 	known := func(x *Tensor) bool { return x.Rank() > 0 && (x.Dim(-1) == 2 || x.Dim(-1) == 3) }
 	if !known(a) || !known(b) {
@@ -74,8 +74,8 @@ func Normalize(x *Tensor, axis int, order, epsilon float64) *Tensor {
 	return Divide(x, KeepDims(MaximumScalar(length, epsilon), x, axis)).WithMask(x.mask)
 }
 
-// NormalizeAxes divides x by its p-norm over several axes together, but at least by epsilon; without axes, over all. Over two axes and
-// with an order other than 2 it is the norm of matrices, as in NumPy.
+// NormalizeAxes divides x by its p-norm over several axes together, but at least by epsilon; without axes, over all.
+// Over two axes and with an order other than 2 it is the norm of matrices, as in NumPy.
 func NormalizeAxes(x *Tensor, axes []int, order, epsilon float64) *Tensor {
 	x = float(x)
 	if x.Rank() == 0 {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// ForiLoop runs body for i = low ... high-1 on the carried tensors and returns the last ones. The number of steps is known, so it is
-// a [Scan] and differentiable; i is an int32 scalar.
+// ForiLoop runs body for i = low ... high-1 on the carried tensors and returns the last ones. The number of steps is
+// known, so it is a [Scan] and differentiable; i is an int32 scalar.
 func ForiLoop(low, high int, body func(i *Tensor, state []*Tensor) []*Tensor, state ...*Tensor) []*Tensor {
 	g := graphOf(state...)
 	if g == nil {
@@ -20,15 +20,15 @@ func ForiLoop(low, high int, body func(i *Tensor, state []*Tensor) []*Tensor, st
 	return final
 }
 
-// Map runs f on each slice of xs along axis 0, one after the other, and stacks the results along a new axis 0. It needs the memory of
-// one slice at a time; a function that works on the whole tensors at once is faster.
+// Map runs f on each slice of xs along axis 0, one after the other, and stacks the results along a new axis 0. It needs
+// the memory of one slice at a time; a function that works on the whole tensors at once is faster.
 func Map(f func(xs []*Tensor) []*Tensor, xs ...*Tensor) []*Tensor {
 	_, ys := Scan(func(_, xs []*Tensor) (next, ys []*Tensor) { return nil, f(xs) }, nil, xs, ScanOptions{})
 	return ys
 }
 
-// AssociativeScan combines the slices of x along axis with f, which must be associative: result i is x0·x1·…·xi. f works on whole
-// parts of x at once. With reverse it runs from the end.
+// AssociativeScan combines the slices of x along axis with f, which must be associative: result i is x0·x1·…·xi. f
+// works on whole parts of x at once. With reverse it runs from the end.
 func AssociativeScan(f func(a, b *Tensor) *Tensor, x *Tensor, axis int, reverse bool) *Tensor {
 	axis = x.Axis(axis)
 	if reverse {
@@ -44,8 +44,8 @@ func AssociativeScan(f func(a, b *Tensor) *Tensor, x *Tensor, axis int, reverse 
 	return x
 }
 
-// Switch runs branches[i] on the operands, i being an integer scalar that is moved into range, and returns its results; all branches
-// return tensors of the same types.
+// Switch runs branches[i] on the operands, i being an integer scalar that is moved into range, and returns its results;
+// all branches return tensors of the same types.
 func Switch(i *Tensor, branches []func(xs []*Tensor) []*Tensor, xs ...*Tensor) []*Tensor {
 	if slices.ContainsFunc(branches, func(f func([]*Tensor) []*Tensor) bool { return f == nil }) {
 		Failf(i.Graph(), "switch: a branch is nil")

@@ -2,9 +2,9 @@ package ops
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// LSTMCell is the elementwise part of a step of an LSTM cell with the usual activations (Hochreiter and Schmidhuber 1997, with the forget
-// gate of Gers et al. 2000). z (..., 4·units) holds the sums of the gates input i, forget f, candidate g and output o side by side, carry
-// (..., units) the cell's state c:
+// LSTMCell is the elementwise part of a step of an LSTM cell with the usual activations (Hochreiter and Schmidhuber
+// 1997, with the forget gate of Gers et al. 2000). z (..., 4·units) holds the sums of the gates input i, forget f,
+// candidate g and output o side by side, carry (..., units) the cell's state c:
 //
 //	c' = sigmoid(f)·c + sigmoid(i)·tanh(g)
 //	h' = sigmoid(o)·tanh(c')

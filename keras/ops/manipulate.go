@@ -52,8 +52,8 @@ func RepeatEach(x *Tensor, counts []int, axis int) *Tensor {
 	return Take(x, Constant(x, ir.Int32, ir.Shape{len(places)}, places), axis)
 }
 
-// Tile lays copies of x side by side, reps[i] along axis i: [a b] becomes [a b a b]. Missing axes of x, or missing reps, count as 1
-// at the front.
+// Tile lays copies of x side by side, reps[i] along axis i: [a b] becomes [a b a b]. Missing axes of x, or missing
+// reps, count as 1 at the front.
 func Tile(x *Tensor, reps ...int) *Tensor {
 	for x.Rank() < len(reps) {
 		x = ExpandDims(x, 0)
@@ -110,8 +110,8 @@ func Tri(t Traced, dtype ir.DType, rows, columns, k int) *Tensor {
 	return Cast(diagonals(t, ir.Le, k, rows, columns), dtype)
 }
 
-// Diag returns the square matrix with vector x on its main diagonal and zeros elsewhere. (For the diagonal of a matrix see
-// [Diagonal].)
+// Diag returns the square matrix with vector x on its main diagonal and zeros elsewhere. (For the diagonal of a matrix
+// see [Diagonal].)
 func Diag(x *Tensor) *Tensor {
 	if x.Rank() != 1 {
 		Failf(x.g, "diag: needs a vector, received shape %v; for the diagonal of a matrix use Diagonal", x.Shape())
@@ -120,7 +120,8 @@ func Diag(x *Tensor) *Tensor {
 	return Where(diagonals(x, ir.Eq, 0, n, n), BroadcastTo(x, n, n), Zeros(x, x.DType(), n, n))
 }
 
-// Diagonal returns the elements with equal positions along two axes, which disappear; the diagonal is the new last axis.
+// Diagonal returns the elements with equal positions along two axes, which disappear; the diagonal is the new last
+// axis.
 func Diagonal(x *Tensor, axis1, axis2 int) *Tensor {
 	axis1, axis2 = x.Axis(axis1), x.Axis(axis2)
 	if axis1 == axis2 {
@@ -146,8 +147,8 @@ func Diagonal(x *Tensor, axis1, axis2 int) *Tensor {
 	return StridedSlice(flat, start, limit, stride)
 }
 
-// DiagonalAt is [Diagonal] for the diagonal offset places above the main one (below it where offset is negative): the elements whose
-// position along axis2 is that along axis1 plus offset.
+// DiagonalAt is [Diagonal] for the diagonal offset places above the main one (below it where offset is negative): the
+// elements whose position along axis2 is that along axis1 plus offset.
 func DiagonalAt(x *Tensor, offset, axis1, axis2 int) *Tensor {
 	if a := x.Axis(axis2); offset > 0 {
 		x = SliceAxis(x, a, dim.Min(offset, x.Dim(a)), x.Dim(a))
@@ -189,8 +190,8 @@ func SplitAt(x *Tensor, positions []int, axis int) []*Tensor {
 	return out
 }
 
-// Meshgrid returns one tensor for each vector, in which it varies along its own axis and repeats along those of the others. With
-// Cartesian set (NumPy's indexing "xy") the first two axes are exchanged.
+// Meshgrid returns one tensor for each vector, in which it varies along its own axis and repeats along those of the
+// others. With Cartesian set (NumPy's indexing "xy") the first two axes are exchanged.
 func Meshgrid(cartesian bool, xs ...*Tensor) []*Tensor {
 	shape := make([]int, len(xs))
 	for i, x := range xs {
@@ -211,7 +212,8 @@ func Meshgrid(cartesian bool, xs ...*Tensor) []*Tensor {
 	return out
 }
 
-// DynamicSlice cuts a part of the given sizes that begins at starts (one integer scalar for each axis), moved so that it fits.
+// DynamicSlice cuts a part of the given sizes that begins at starts (one integer scalar for each axis), moved so that
+// it fits.
 func DynamicSlice(x *Tensor, starts []*Tensor, sizes ...int) *Tensor {
 	in := []*Tensor{x}
 	for _, s := range starts {
@@ -220,8 +222,8 @@ func DynamicSlice(x *Tensor, starts []*Tensor, sizes ...int) *Tensor {
 	return apply1(ir.DynamicSlice, ir.DynamicSliceAttrs{Sizes: slices.Clone(sizes)}, in...)
 }
 
-// SliceUpdate returns x with the part that begins at starts (one integer scalar for each axis, moved so that it fits) replaced
-// by update.
+// SliceUpdate returns x with the part that begins at starts (one integer scalar for each axis, moved so that it fits)
+// replaced by update.
 func SliceUpdate(x *Tensor, starts []*Tensor, update *Tensor) *Tensor {
 	in := []*Tensor{x, Cast(update, x.DType())}
 	for _, s := range starts {

@@ -40,8 +40,8 @@ func NanquantileMethod(x *Tensor, q float64, method string, axis int) *Tensor {
 	return nanquantile(float(x), Scalar(float(x), q), method, axis)
 }
 
-// Nanquantiles is NanquantileMethod for the quantiles that the tensor q holds: the result has the axes of q, and then those of x without
-// axis, and the float type of x.
+// Nanquantiles is NanquantileMethod for the quantiles that the tensor q holds: the result has the axes of q, and then
+// those of x without axis, and the float type of x.
 func Nanquantiles(x, q *Tensor, method string, axis int) *Tensor {
 	d := float(x).DType()
 	x, q = commonTypes(x, q)

@@ -9,8 +9,9 @@ import (
 //
 //	y = gamma · (x - mean) / sqrt(variance + epsilon) + beta
 //
-// gamma and beta are (channels). It also returns the mean and the biased variance (divided by the count) of each channel, which
-// training uses for the moving statistics. Source: Ioffe, Szegedy, "Batch Normalization", ICML 2015, algorithm 1.
+// gamma and beta are (channels). It also returns the mean and the biased variance (divided by the count) of each
+// channel, which training uses for the moving statistics. Source: Ioffe, Szegedy, "Batch Normalization", ICML 2015,
+// algorithm 1.
 func BatchNormalization(x, gamma, beta *Tensor, epsilon float64) (y, mean, variance *Tensor) {
 	x = float(x)
 	out := apply(ir.BatchNorm, ir.NormAttrs{Epsilon: epsilon}, x, Cast(gamma, x.DType()), Cast(beta, x.DType()))
@@ -21,7 +22,8 @@ func BatchNormalization(x, gamma, beta *Tensor, epsilon float64) (y, mean, varia
 //
 //	y = gamma · (x - mean) / sqrt(variance + epsilon) + beta
 //
-// gamma and beta have the length of that axis; the variance is biased. Source: Ba, Kiros, Hinton, "Layer Normalization", 2016.
+// gamma and beta have the length of that axis; the variance is biased. Source: Ba, Kiros, Hinton, "Layer
+// Normalization", 2016.
 func LayerNormalization(x, gamma, beta *Tensor, epsilon float64) *Tensor {
 	x = float(x)
 	out := apply(ir.LayerNorm, ir.NormAttrs{Epsilon: epsilon}, x, Cast(gamma, x.DType()), Cast(beta, x.DType()))
@@ -32,14 +34,16 @@ func LayerNormalization(x, gamma, beta *Tensor, epsilon float64) *Tensor {
 //
 //	y = gamma · (x - mean) / sqrt(variance + epsilon) + beta
 //
-// gamma and beta are (channels), of which groups is a divisor; the variance is biased. Source: Wu, He, "Group Normalization", ECCV 2018.
+// gamma and beta are (channels), of which groups is a divisor; the variance is biased. Source: Wu, He, "Group
+// Normalization", ECCV 2018.
 func GroupNormalization(x, gamma, beta *Tensor, groups int, epsilon float64) *Tensor {
 	x = float(x)
 	out := apply(ir.GroupNorm, ir.GroupNormAttrs{Groups: groups, Epsilon: epsilon}, x, Cast(gamma, x.DType()), Cast(beta, x.DType()))
 	return out[0].WithMask(x.mask)
 }
 
-// RmsNormalization divides each row of x by its root mean square over the last axis and multiplies by scale (nil for 1):
+// RmsNormalization divides each row of x by its root mean square over the last axis and multiplies by scale (nil for
+// 1):
 //
 //	y = scale · x / sqrt(mean(x²) + epsilon)
 //
@@ -54,15 +58,17 @@ func RmsNormalization(x, scale *Tensor, epsilon float64) *Tensor {
 	return y.WithMask(x.mask)
 }
 
-// Moments returns the mean and the biased variance along the given axes, which disappear; without axes, of all elements.
+// Moments returns the mean and the biased variance along the given axes, which disappear; without axes, of all
+// elements.
 func Moments(x *Tensor, axes ...int) (mean, variance *Tensor) {
 	x = float(x)
 	mean = Mean(x, axes...)
 	return mean, Mean(Square(Subtract(x, KeepDims(mean, x, axes...))), axes...)
 }
 
-// L2Normalize divides x by its Euclidean length along axis, but at least by epsilon: x / max(‖x‖, epsilon). A row of zeros stays
-// zero and has the gradient dy/epsilon. In types too narrow for epsilon² the root of their least normal number takes its place.
+// L2Normalize divides x by its Euclidean length along axis, but at least by epsilon: x / max(‖x‖, epsilon). A row of
+// zeros stays zero and has the gradient dy/epsilon. In types too narrow for epsilon² the root of their least normal
+// number takes its place.
 func L2Normalize(x *Tensor, axis int, epsilon float64) *Tensor {
 	x = float(x)
 	squares := KeepDims(Sum(Square(x), axis), x, axis)

@@ -12,8 +12,8 @@ func FloorDivide(a, b *Tensor) *Tensor { q, _ := divmod(a, b); return q }
 // Mod returns the remainder of FloorDivide; it has the sign of b.
 func Mod(a, b *Tensor) *Tensor { _, r := divmod(a, b); return r }
 
-// divmod takes the truncated remainder r and the quotient (a-r)/b, which comes out even; where r has not the sign of b, both move on
-// by one.
+// divmod takes the truncated remainder r and the quotient (a-r)/b, which comes out even; where r has not the sign of b,
+// both move on by one.
 func divmod(a, b *Tensor) (quotient, remainder *Tensor) {
 	a, b = common(numericPair(a, b))
 	r := apply1(ir.Rem, nil, a, b)
@@ -73,13 +73,14 @@ func Isclose(a, b *Tensor, rtol, atol float64) *Tensor {
 // Allclose returns whether all elements are close; see [Isclose].
 func Allclose(a, b *Tensor, rtol, atol float64) *Tensor { return All(Isclose(a, b, rtol, atol)) }
 
-// CountNonzero returns the number of elements that are not zero along the given axes, int32; without axes, of all elements.
+// CountNonzero returns the number of elements that are not zero along the given axes, int32; without axes, of all
+// elements.
 func CountNonzero(x *Tensor, axes ...int) *Tensor {
 	return Sum(Cast(Cast(x, ir.Bool), ir.Int32), axes...)
 }
 
-// Average returns the mean along axis weighted with weights: sum(weights · x) / sum(weights). weights has the shape of x or is a
-// vector along axis; nil is the plain mean.
+// Average returns the mean along axis weighted with weights: sum(weights · x) / sum(weights). weights has the shape of
+// x or is a vector along axis; nil is the plain mean.
 func Average(x, weights *Tensor, axis int) *Tensor {
 	x = float(x)
 	if weights == nil {
@@ -101,7 +102,8 @@ func Outer(a, b *Tensor) *Tensor {
 	return Multiply(ExpandDims(Ravel(a), 1), ExpandDims(Ravel(b), 0))
 }
 
-// Median returns the middle element along axis, of an even number the mean of the two in the middle; NaN if there is any.
+// Median returns the middle element along axis, of an even number the mean of the two in the middle; NaN if there is
+// any.
 func Median(x *Tensor, axis int) *Tensor {
 	x = float(x)
 	axis = x.Axis(axis)

@@ -17,7 +17,8 @@ type DTypePolicy struct {
 	Quantization Quantization
 }
 
-// Quantization is what a dtype policy says of weights that are kept in fewer bits: "int8_from_float32", "int4/128_from_mixed_bfloat16".
+// Quantization is what a dtype policy says of weights that are kept in fewer bits: "int8_from_float32",
+// "int4/128_from_mixed_bfloat16".
 type Quantization struct {
 	Mode    string // "int8", "int4", "float8", "gptq" or "awq"; "": none
 	Bits    int    // of gptq and awq: of each weight
@@ -25,7 +26,8 @@ type Quantization struct {
 	History int    // of float8: the steps whose largest values decide about the scale
 }
 
-// dtypePolicies are the policies of Keras for floats: one type for both, or half precision arithmetic on float32 variables.
+// dtypePolicies are the policies of Keras for floats: one type for both, or half precision arithmetic on float32
+// variables.
 var dtypePolicies = map[string]DTypePolicy{
 	"float16":        {Name: "float16", Compute: ir.Float16, Variable: ir.Float16},
 	"bfloat16":       {Name: "bfloat16", Compute: ir.BFloat16, Variable: ir.BFloat16},
@@ -35,8 +37,8 @@ var dtypePolicies = map[string]DTypePolicy{
 	"mixed_bfloat16": {Name: "mixed_bfloat16", Compute: ir.BFloat16, Variable: ir.Float32},
 }
 
-// ParseDTypePolicy returns the policy of the given name; "" is float32. An integer type name gives a policy of that type, for
-// layers that hand on integers.
+// ParseDTypePolicy returns the policy of the given name; "" is float32. An integer type name gives a policy of that
+// type, for layers that hand on integers.
 func ParseDTypePolicy(name string) (DTypePolicy, error) {
 	if name == "" {
 		name = "float32"

@@ -8,8 +8,8 @@ type PoolOptions struct {
 	Window []int
 	// Strides are the steps between window positions; nil is Window, so that windows do not overlap.
 	Strides []int
-	// PadLow and PadHigh are the cells added at the ends of each axis; nil is none. They never count: maxima ignore them and
-	// averages divide by the number of real cells.
+	// PadLow and PadHigh are the cells added at the ends of each axis; nil is none. They never count: maxima ignore
+	// them and averages divide by the number of real cells.
 	PadLow, PadHigh []int
 }
 
@@ -22,8 +22,8 @@ func (o PoolOptions) attrs() ir.PoolAttrs {
 	return ir.PoolAttrs{Window: orAll(o.Window, 1, n), Strides: orAll(strides, 1, n), PadLow: orAll(o.PadLow, 0, n), PadHigh: orAll(o.PadHigh, 0, n)}
 }
 
-// MaxPool returns the largest element of each window of x (batch, spatial..., channels); NaN wins. The first of equal maxima
-// takes the gradient.
+// MaxPool returns the largest element of each window of x (batch, spatial..., channels); NaN wins. The first of equal
+// maxima takes the gradient.
 func MaxPool(x *Tensor, o PoolOptions) *Tensor { return apply1(ir.MaxPool, o.attrs(), float(x)) }
 
 // AveragePool returns the mean of the real cells of each window of x (batch, spatial..., channels).

@@ -48,8 +48,8 @@ func larger(a, b ir.DType) ir.DType {
 	return a
 }
 
-// Cast converts x to another element type: floats to integers truncate, anything to bool is x != 0. The gradient is cast back;
-// integers and bools have none.
+// Cast converts x to another element type: floats to integers truncate, anything to bool is x != 0. The gradient is
+// cast back; integers and bools have none.
 func Cast(x *Tensor, dtype ir.DType) *Tensor {
 	if x.DType() == dtype {
 		return x

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// promotions is keras.backend.result_type of Keras 3.15.1 (TensorFlow backend) for each pair, in the order of ir.DTypes. Where
-// Keras cuts uint64 to uint32, uint64 stays.
+// promotions is keras.backend.result_type of Keras 3.15.1 (TensorFlow backend) for each pair, in the order of
+// ir.DTypes. Where Keras cuts uint64 to uint32, uint64 stays.
 const promotions = `
 bool     int8     int16    int32    int64    uint8    uint16   uint32   uint64   float16  bfloat16 float32  float64
 int8     int8     int16    int32    int64    int16    int32    int64    float32  float16  bfloat16 float32  float64

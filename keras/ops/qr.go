@@ -2,11 +2,13 @@ package ops
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// Qr returns Q with orthonormal columns and the upper triangular R with Q·R = x, for x (..., m, n), by Householder reflections with the
-// signs of LAPACK. With complete unset Q is (..., m, min(m, n)) and R (..., min(m, n), n); with it they are (..., m, m) and (..., m, n).
+// Qr returns Q with orthonormal columns and the upper triangular R with Q·R = x, for x (..., m, n), by Householder
+// reflections with the signs of LAPACK. With complete unset Q is (..., m, min(m, n)) and R (..., min(m, n), n); with it
+// they are (..., m, m) and (..., m, n).
 //
-// The gradient, for m >= n: dx = (dQ + Q·C)·R⁻ᵀ, where C is the lower triangle of R·dRᵀ - dQᵀ·Q mirrored at the diagonal. Source: Seeger
-// et al., "Auto-Differentiating Linear Algebra", 2017. Of the columns that complete adds to Q no gradient is meaningful.
+// The gradient, for m >= n: dx = (dQ + Q·C)·R⁻ᵀ, where C is the lower triangle of R·dRᵀ - dQᵀ·Q mirrored at the
+// diagonal. Source: Seeger et al., "Auto-Differentiating Linear Algebra", 2017. Of the columns that complete adds to Q
+// no gradient is meaningful.
 func Qr(x *Tensor, complete bool) (q, r *Tensor) {
 	if x.Rank() < 2 {
 		Failf(x.g, "qr: needs matrices (..., m, n), received shape %v", x.Shape())

@@ -7,7 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Quantiles is [QuantileMethod] for the quantiles that the tensor q holds: the result has the axes of q, and then those of x without axis.
+// Quantiles is [QuantileMethod] for the quantiles that the tensor q holds: the result has the axes of q, and then those
+// of x without axis.
 func Quantiles(x, q *Tensor, method string, axis int) *Tensor {
 	x, q = commonTypes(x, q)
 	if d := x.DType(); isHalf(d) { // which cannot count further than 2048
@@ -25,7 +26,8 @@ func Quantiles(x, q *Tensor, method string, axis int) *Tensor {
 	return Where(missing, FullLike(y, math.NaN()), y)
 }
 
-// quantilePlace is where a method reads a quantile that lies at the place at among the sorted elements; between two, it interpolates.
+// quantilePlace is where a method reads a quantile that lies at the place at among the sorted elements; between two, it
+// interpolates.
 func quantilePlace(at *Tensor, method string) *Tensor {
 	switch method {
 	case "linear":
@@ -59,17 +61,17 @@ func sortedForQuantiles(what string, x *Tensor, axis int) (sorted, missing *Tens
 	return sorted, Isnan(Index(sorted, 0, -1)) // NaN sorts last
 }
 
-// LogspaceOf returns base to the power of n numbers at equal distances from start to stop along a new first axis; with endpoint stop
-// is the last exponent, otherwise it would be the next.
+// LogspaceOf returns base to the power of n numbers at equal distances from start to stop along a new first axis; with
+// endpoint stop is the last exponent, otherwise it would be the next.
 func LogspaceOf(start, stop *Tensor, n int, endpoint bool, base float64) *Tensor {
 	start, stop = common(start, stop)
 	x := LinspaceOf(start, stop, n, endpoint)
 	return Power(Scalar(x, base), x)
 }
 
-// GeomspaceOf returns n numbers from start to stop, of one sign, each the same multiple of the one before, along a new first axis; with
-// endpoint stop is the last of them, otherwise it would be the next. Where the signs differ the result is NaN. As in Keras the result is
-// float32 for the half types.
+// GeomspaceOf returns n numbers from start to stop, of one sign, each the same multiple of the one before, along a new
+// first axis; with endpoint stop is the last of them, otherwise it would be the next. Where the signs differ the result
+// is NaN. As in Keras the result is float32 for the half types.
 func GeomspaceOf(start, stop *Tensor, n int, endpoint bool) *Tensor {
 	start, stop = common(float(start), float(stop))
 	d := Promote(start.DType(), ir.Float32)

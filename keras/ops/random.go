@@ -6,17 +6,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// RandomBits returns uniformly distributed uint32 numbers. They are a function of the random state of the trace (seed, step,
-// replica), of the place in the model, of seed and of the element's number, and of nothing else (Philox4x32-10; Salmon et al.,
-// "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011): the same program draws the same numbers on every backend. Inside the
-// body of a loop every step draws the same numbers.
+// RandomBits returns uniformly distributed uint32 numbers. They are a function of the random state of the trace (seed,
+// step, replica), of the place in the model, of seed and of the element's number, and of nothing else (Philox4x32-10;
+// Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011): the same program draws the same numbers on
+// every backend. Inside the body of a loop every step draws the same numbers.
 func RandomBits(t Traced, seed uint64, shape ...int) *Tensor {
 	g := graphFor(t)
 	return g.add(ir.RngBits, ir.RngAttrs{Shape: append(ir.Shape{}, shape...), Stream: g.Stream(seed)}, g.RandomState())[0]
 }
 
-// RandomUniform returns numbers distributed evenly in [low, high): new ones in every step, on every replica, and for every call, also
-// where calls have the same seed (0 will do). Models that are made with equal seeds draw equal numbers. See [RandomBits].
+// RandomUniform returns numbers distributed evenly in [low, high): new ones in every step, on every replica, and for
+// every call, also where calls have the same seed (0 will do). Models that are made with equal seeds draw equal
+// numbers. See [RandomBits].
 func RandomUniform(t Traced, dtype ir.DType, low, high float64, seed uint64, shape ...int) *Tensor {
 	g := graphFor(t)
 	needFloat(g, "random uniform", dtype)
@@ -33,7 +34,8 @@ func RandomUniform(t Traced, dtype ir.DType, low, high float64, seed uint64, sha
 }
 
 // RandomNormal returns numbers of the normal distribution: mean + stddev · sqrt(2) · erfinv(u) for u even in (-1, 1).
-// They are new ones in every step, on every replica, and for every call, also where calls have the same seed (0 will do). In a layer:
+// They are new ones in every step, on every replica, and for every call, also where calls have the same seed (0 will
+// do). In a layer:
 //
 //	noise := ops.RandomNormal(c, x.DType(), 0, 1, 0, x.Shape()...)
 //
@@ -46,8 +48,8 @@ func RandomNormal(t Traced, dtype ir.DType, mean, stddev float64, seed uint64, s
 	return Cast(AddScalar(MultiplyScalar(z, stddev), mean), dtype)
 }
 
-// TruncatedNormal returns numbers of the normal distribution without those farther than two standard deviations from the mean:
-// mean + stddev · sqrt(2) · erfinv(u) for u even between erf(-2/sqrt(2)) and erf(2/sqrt(2)).
+// TruncatedNormal returns numbers of the normal distribution without those farther than two standard deviations from
+// the mean: mean + stddev · sqrt(2) · erfinv(u) for u even between erf(-2/sqrt(2)) and erf(2/sqrt(2)).
 func TruncatedNormal(t Traced, dtype ir.DType, mean, stddev float64, seed uint64, shape ...int) *Tensor {
 	g := graphFor(t)
 	needFloat(g, "truncated normal", dtype)
@@ -57,8 +59,8 @@ func TruncatedNormal(t Traced, dtype ir.DType, mean, stddev float64, seed uint64
 	return Cast(AddScalar(MultiplyScalar(z, stddev), mean), dtype)
 }
 
-// Dropout zeroes each element with probability rate and multiplies the others by 1/(1-rate), so that the expected value stays.
-// The gradient passes through the same elements with the same factor. Source: Srivastava et al., JMLR 2014.
+// Dropout zeroes each element with probability rate and multiplies the others by 1/(1-rate), so that the expected value
+// stays. The gradient passes through the same elements with the same factor. Source: Srivastava et al., JMLR 2014.
 func Dropout(x *Tensor, rate float64, seed uint64) *Tensor {
 	g := x.Graph()
 	if !(rate >= 0 && rate < 1) {
@@ -137,8 +139,8 @@ func unitInterval(g *Graph, dtype ir.DType, seed uint64, shape []int) *Tensor {
 	return Cast(MultiplyScalar(n, math.Ldexp(1, -bits)), dtype)
 }
 
-// openInterval returns numbers even and symmetric in (-1, 1): the odd multiples of 2^-(bits) with bits one below the precision,
-// which are exact.
+// openInterval returns numbers even and symmetric in (-1, 1): the odd multiples of 2^-(bits) with bits one below the
+// precision, which are exact.
 func openInterval(g *Graph, wide ir.DType, seed uint64, shape []int) *Tensor {
 	bits := precision(wide) - 1
 	n := integers(g, wide, bits, seed, shape)

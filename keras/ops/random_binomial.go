@@ -7,20 +7,22 @@ import (
 )
 
 const (
-	// binomialCandidates is how many numbers are drawn for each one of [RandomBinomial] with a mean of 10 and more. A candidate is taken with
-	// a probability of at least 0.68, so that none is with one of at most 10^-12; then the rounded mean stands.
+	// binomialCandidates is how many numbers are drawn for each one of [RandomBinomial] with a mean of 10 and more. A
+	// candidate is taken with a probability of at least 0.68, so that none is with one of at most 10^-12; then the
+	// rounded mean stands.
 	binomialCandidates = 24
 	// binomialSteps is how far the smaller ones are counted: beyond lie at most 10^-20 of them.
 	binomialSteps = 64
 )
 
-// RandomBinomial returns numbers of the binomial distribution, how many of counts tries succeed that do with the given probability each. counts
-// and probabilities are tensors of a float type, and broadcast to the shape of the result; counts are whole and at least 0, probabilities from 0
-// to 1, others give NaN. Numbers have the type of probabilities, and are new ones in every step, on every replica and for every call; see
-// [RandomBits]. There is no gradient.
+// RandomBinomial returns numbers of the binomial distribution, how many of counts tries succeed that do with the given
+// probability each. counts and probabilities are tensors of a float type, and broadcast to the shape of the result;
+// counts are whole and at least 0, probabilities from 0 to 1, others give NaN. Numbers have the type of probabilities,
+// and are new ones in every step, on every replica and for every call; see [RandomBits]. There is no gradient.
 //
-// Means below 10 are counted along the distribution function; above, candidates are taken or rejected. Source: Hörmann, "The Generation of
-// Binomial Random Variates", Journal of Statistical Computation and Simulation 46, 1993 (algorithm BTRS). Behaviour of keras.random.binomial.
+// Means below 10 are counted along the distribution function; above, candidates are taken or rejected. Source: Hörmann,
+// "The Generation of Binomial Random Variates", Journal of Statistical Computation and Simulation 46, 1993 (algorithm
+// BTRS). Behaviour of keras.random.binomial.
 func RandomBinomial(counts, probabilities *Tensor, seed uint64, shape ...int) *Tensor {
 	g, dtype := probabilities.g, probabilities.DType()
 	needFloat(g, "random binomial", dtype)

@@ -10,7 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// builder makes up a function of vectors of length 2 with loops, branches, custom gradients and gradients inside each other.
+// builder makes up a function of vectors of length 2 with loops, branches, custom gradients and gradients inside each
+// other.
 type builder struct {
 	*rand.Rand
 	g *ops.Graph

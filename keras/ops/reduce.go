@@ -48,8 +48,8 @@ func numericPair(a, b *Tensor) (*Tensor, *Tensor) {
 
 func isHalf(d ir.DType) bool { return d == ir.Float16 || d == ir.BFloat16 }
 
-// Mean returns the average along the given axes, of an empty axis NaN; without axes, of all elements. That of half precision is computed
-// in float32: its sums would overflow.
+// Mean returns the average along the given axes, of an empty axis NaN; without axes, of all elements. That of half
+// precision is computed in float32: its sums would overflow.
 func Mean(x *Tensor, axes ...int) *Tensor {
 	x = float(x)
 	if d := x.DType(); isHalf(d) {
@@ -126,8 +126,8 @@ func reduceRule(c *vjp) []*Tensor {
 	return zeroGradient(c)
 }
 
-// prodGradient is dy times the product of the other elements: the whole product divided by the element where no element is 0;
-// where exactly one is, only that element has a gradient.
+// prodGradient is dy times the product of the other elements: the whole product divided by the element where no element
+// is 0; where exactly one is, only that element has a gradient.
 func prodGradient(x, dy, y *Tensor, axes []int, wide func(*Tensor) *Tensor) *Tensor {
 	isZero := CompareScalar(ir.Eq, x, 0)
 	zeros := wide(Sum(Cast(isZero, x.DType()), axes...))

@@ -2,8 +2,9 @@ package ops
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// Resample gives the cells of an axis of floats other ones that are sums of a few: y[.. i ..] = Σ_t weights[i·taps+t]·x[.. cells[i·taps+t] ..]
-// with len(cells)/taps cells in the result. Resizing is such a sum for each of the spatial axes.
+// Resample gives the cells of an axis of floats other ones that are sums of a few: y[.. i ..] = Σ_t
+// weights[i·taps+t]·x[.. cells[i·taps+t] ..] with len(cells)/taps cells in the result. Resizing is such a sum for each
+// of the spatial axes.
 func Resample(x *Tensor, axis, taps int, cells []int, weights []float64) *Tensor {
 	x = float(x)
 	return apply1(ir.Resample, ir.ResampleAttrs{Axis: x.Axis(axis), Taps: taps, Cells: cells, Weights: weights}, x)

@@ -9,8 +9,8 @@ import (
 // scanGradient derives the loop that runs a scan backwards.
 //
 // The gradient of one step is traced into the graph of the body, which then holds both directions. What depends on the
-// incoming gradients becomes the body of the backward loop; what it reads of the rest (the residuals) the forward loop is
-// made to hand out, stacked over the steps. So nothing of the forward step is computed twice.
+// incoming gradients becomes the body of the backward loop; what it reads of the rest (the residuals) the forward loop
+// is made to hand out, stacked over the steps. So nothing of the forward step is computed twice.
 type scanGradient struct {
 	c     *vjp
 	attrs ir.ScanAttrs

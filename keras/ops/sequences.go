@@ -10,7 +10,8 @@ import (
 // manyParts is the number of neighbouring steps up to which windows are put together from whole steps.
 const manyParts = 32
 
-// ExtractSequences returns the windows of length elements, stride apart, of the last axis of x (..., n): (..., 1+(n-length)/stride, length).
+// ExtractSequences returns the windows of length elements, stride apart, of the last axis of x (..., n): (...,
+// 1+(n-length)/stride, length).
 func ExtractSequences(x *Tensor, length, stride int) *Tensor {
 	if x.Rank() < 1 || length < 1 || stride < 1 {
 		Failf(x.g, "extract sequences: needs at least one axis, and a length and a stride of at least 1, received shape %v, %d and %d", x.Shape(), length, stride)
@@ -70,13 +71,13 @@ type STFTOptions struct {
 	SequenceLength, SequenceStride int
 	// FFTLength is the length of a frame, at least SequenceLength; the window lies in its middle, with zeros around.
 	FFTLength int
-	// Window is "hann", 1/2 - 1/2·cos(2πk/SequenceLength), or "hamming", 0.54 - 0.46·cos(...); "" is "hann". "none" weighs all
-	// FFTLength elements of a frame equally.
+	// Window is "hann", 1/2 - 1/2·cos(2πk/SequenceLength), or "hamming", 0.54 - 0.46·cos(...); "" is "hann". "none"
+	// weighs all FFTLength elements of a frame equally.
 	Window string
 	// WindowWeights is a window of one's own, (SequenceLength); it takes the place of Window.
 	WindowWeights *Tensor
-	// NotCentered begins frame t at element t·SequenceStride. Otherwise it has its middle there, and the signal is mirrored by
-	// FFTLength/2 at both ends.
+	// NotCentered begins frame t at element t·SequenceStride. Otherwise it has its middle there, and the signal is
+	// mirrored by FFTLength/2 at both ends.
 	NotCentered bool
 }
 
@@ -114,8 +115,9 @@ func (o *STFTOptions) weights(what string, like *Tensor) *Tensor {
 	return Pad(Cast(w, like.DType()), []int{low}, []int{o.FFTLength - o.SequenceLength - low}, 0)
 }
 
-// STFT returns the short-time Fourier transform of x (..., samples): of each frame of FFTLength samples, weighed with the window, the
-// elements 0 to FFTLength/2 of its transform, as real and imaginary part (..., frames, FFTLength/2+1). x is float32 or float64.
+// STFT returns the short-time Fourier transform of x (..., samples): of each frame of FFTLength samples, weighed with
+// the window, the elements 0 to FFTLength/2 of its transform, as real and imaginary part (..., frames, FFTLength/2+1).
+// x is float32 or float64.
 func STFT(x *Tensor, o STFTOptions) (re, im *Tensor) {
 	if x.Rank() < 1 || x.DType() != ir.Float32 && x.DType() != ir.Float64 {
 		Failf(x.g, "stft: needs a signal (..., samples) of float32 or float64, received %v", x.Type())
@@ -132,9 +134,9 @@ func STFT(x *Tensor, o STFTOptions) (re, im *Tensor) {
 	return RFFT(Multiply(ExtractSequences(x, o.FFTLength, o.SequenceStride), w), o.FFTLength)
 }
 
-// ISTFT is the inverse of [STFT] with equal options, (..., samples): the inverse transforms of the frames are weighed with the window
-// once more, added up at their places, and divided by the sums of the squared windows there, where these are above 1e-10. What the
-// mirrored ends held is cut off. A length above 0 is the number of samples to return.
+// ISTFT is the inverse of [STFT] with equal options, (..., samples): the inverse transforms of the frames are weighed
+// with the window once more, added up at their places, and divided by the sums of the squared windows there, where
+// these are above 1e-10. What the mirrored ends held is cut off. A length above 0 is the number of samples to return.
 func ISTFT(re, im *Tensor, length int, o STFTOptions) *Tensor {
 	x := partsOf("istft", re, im, 2)
 	w := o.weights("istft", re)

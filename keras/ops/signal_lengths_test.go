@@ -24,7 +24,8 @@ func lengthsOf(f func(xs []*ops.Tensor) []*ops.Tensor, dtypes []ir.DType, shapes
 	return out, nil
 }
 
-// Shapes that follow from open axes come to those of the same program on fixed ones; where a length must be fixed, an error says so.
+// Shapes that follow from open axes come to those of the same program on fixed ones; where a length must be fixed, an
+// error says so.
 func TestSignalsOnOpenAxes(t *testing.T) {
 	b, n := dim.Symbol("batch"), dim.Symbol("time")
 	signal := ops.STFTOptions{SequenceLength: 8, SequenceStride: 3, FFTLength: 16}

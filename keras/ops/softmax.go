@@ -21,8 +21,9 @@ func lastAxis(x *Tensor, axis int, f func(*Tensor) *Tensor) *Tensor {
 	return SwapAxes(f(SwapAxes(x, axis, -1)), axis, -1).WithMask(x.mask)
 }
 
-// SparseSoftmaxCrossEntropy returns -ln(softmax(logits)[label]) for each row of logits (..., classes); labels are integers in
-// [0, classes) of the shape of logits without the last axis. A label outside is an error when the program runs.
+// SparseSoftmaxCrossEntropy returns -ln(softmax(logits)[label]) for each row of logits (..., classes); labels are
+// integers in [0, classes) of the shape of logits without the last axis. A label outside is an error when the program
+// runs.
 func SparseSoftmaxCrossEntropy(logits, labels *Tensor) *Tensor {
 	if !labels.DType().IsInteger() {
 		Failf(graphOf(logits, labels), "sparse softmax cross-entropy: labels must be integers (class numbers), received %v; cast them first", labels.Type())

@@ -7,20 +7,21 @@ func Sort(x *Tensor, axis int) *Tensor {
 	return apply(ir.Sort, ir.SortAttrs{Axis: x.Axis(axis)}, x)[0]
 }
 
-// Argsort returns the int32 positions that sort x along axis in ascending order; equal elements keep their order, NaN comes last.
+// Argsort returns the int32 positions that sort x along axis in ascending order; equal elements keep their order, NaN
+// comes last.
 func Argsort(x *Tensor, axis int) *Tensor {
 	return apply(ir.Sort, ir.SortAttrs{Axis: x.Axis(axis)}, x)[1]
 }
 
-// TopK returns the k largest elements along the last axis, largest first, and their int32 positions. Of equal elements the first
-// comes first; NaN counts as largest.
+// TopK returns the k largest elements along the last axis, largest first, and their int32 positions. Of equal elements
+// the first comes first; NaN counts as largest.
 func TopK(x *Tensor, k int) (values, indices *Tensor) {
 	out := apply(ir.TopK, ir.TopKAttrs{K: k}, x)
 	return out[0], out[1]
 }
 
-// InTopK returns for each row of predictions (batch, classes) whether fewer than k classes score higher than the target class
-// numbers. A target whose score is NaN counts as the lowest; NaN scores of other classes count as not higher.
+// InTopK returns for each row of predictions (batch, classes) whether fewer than k classes score higher than the target
+// class numbers. A target whose score is NaN counts as the lowest; NaN scores of other classes count as not higher.
 func InTopK(targets, predictions *Tensor, k int) *Tensor {
 	score := TakeAlongAxis(predictions, ExpandDims(targets, -1), -1)
 	score = Where(Isnan(score), FullLike(score, neutralElement(ir.Max)), score)

@@ -10,7 +10,8 @@ import (
 func Lgamma(x *Tensor) *Tensor { return unaryFloat(ir.Lgamma, x) }
 
 // Digamma returns the logarithmic derivative of the gamma function. Below 1/2 it uses ψ(x) = ψ(1-x) - π/tan(πx); then
-// ψ(x) = ψ(x+8) - Σ 1/(x+k) and the asymptotic series of ψ (Abramowitz, Stegun, 6.3.5, 6.3.7, 6.3.18), which leaves an error below 1e-14.
+// ψ(x) = ψ(x+8) - Σ 1/(x+k) and the asymptotic series of ψ (Abramowitz, Stegun, 6.3.5, 6.3.7, 6.3.18), which leaves an
+// error below 1e-14.
 func Digamma(x *Tensor) *Tensor {
 	x = float(x)
 	const shift = 8

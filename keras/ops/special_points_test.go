@@ -57,8 +57,9 @@ var specialBinary = map[string]func(a, b *ops.Tensor) *ops.Tensor{
 	"power": ops.Power, "subtract": ops.Subtract,
 }
 
-// differs says where a gradient is not JAX's on purpose: the slope of |x| at 0 is 0, as in TensorFlow and PyTorch; outside its
-// domain the sign of arccosh's means nothing; and next to an infinite operand the other one of logaddexp has no influence.
+// differs says where a gradient is not JAX's on purpose: the slope of |x| at 0 is 0, as in TensorFlow and PyTorch;
+// outside its domain the sign of arccosh's means nothing; and next to an infinite operand the other one of logaddexp
+// has no influence.
 func differs(what string, at []float64) bool {
 	switch what {
 	case "abs: gradient":
@@ -71,7 +72,8 @@ func differs(what string, at []float64) bool {
 	return false
 }
 
-// Values and gradients at kinks, ties and limits are those of Keras on JAX. Where JAX's gradient is NaN ours may be a number.
+// Values and gradients at kinks, ties and limits are those of Keras on JAX. Where JAX's gradient is NaN ours may be a
+// number.
 func TestSpecialPoints(t *testing.T) {
 	data, err := os.ReadFile("testdata/special_points.json")
 	require.NoError(t, err)

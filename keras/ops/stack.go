@@ -53,7 +53,8 @@ func Vsplit(x *Tensor, parts int) []*Tensor { return Split(x, parts, 0) }
 // Dsplit cuts x into equal parts along axis 2.
 func Dsplit(x *Tensor, parts int) []*Tensor { return Split(x, parts, 2) }
 
-// ArraySplit cuts x along axis into parts of which the first ones are longer by one where the length does not divide evenly.
+// ArraySplit cuts x along axis into parts of which the first ones are longer by one where the length does not divide
+// evenly.
 func ArraySplit(x *Tensor, parts, axis int) []*Tensor {
 	if parts <= 0 {
 		Failf(x.Graph(), "array split: needs at least one part, received %d", parts)
@@ -94,7 +95,8 @@ func Rot90(x *Tensor, times, axis1, axis2 int) *Tensor {
 	return x
 }
 
-// Diagflat returns the square matrix with the elements of x, in row-major order, on the diagonal k places above the main one.
+// Diagflat returns the square matrix with the elements of x, in row-major order, on the diagonal k places above the
+// main one.
 func Diagflat(x *Tensor, k int) *Tensor {
 	m := Diag(Ravel(x))
 	low, high := []int{max(-k, 0), max(k, 0)}, []int{max(k, 0), max(-k, 0)}

@@ -43,12 +43,13 @@ func Trapezoid(y *Tensor, dx float64, axis int) *Tensor {
 	return MultiplyScalar(Sum(pairs, axis), dx/2)
 }
 
-// Quantile returns the q-th quantile along axis, q in [0, 1]: of the sorted elements, the one at q·(n-1), interpolated linearly
-// between neighbours. NaN if there is any.
+// Quantile returns the q-th quantile along axis, q in [0, 1]: of the sorted elements, the one at q·(n-1), interpolated
+// linearly between neighbours. NaN if there is any.
 func Quantile(x *Tensor, q float64, axis int) *Tensor { return QuantileMethod(x, q, "linear", axis) }
 
-// QuantileMethod is Quantile with another rule for a place q·(n-1) between two elements: "linear" interpolates, "lower" and "higher" take
-// the neighbour, "nearest" the nearer one, of two equally near ones that of even number, and "midpoint" the mean of both.
+// QuantileMethod is Quantile with another rule for a place q·(n-1) between two elements: "linear" interpolates, "lower"
+// and "higher" take the neighbour, "nearest" the nearer one, of two equally near ones that of even number, and
+// "midpoint" the mean of both.
 func QuantileMethod(x *Tensor, q float64, method string, axis int) *Tensor {
 	x = float(x)
 	n := x.Dim(axis)
@@ -83,8 +84,8 @@ func QuantileMethod(x *Tensor, q float64, method string, axis int) *Tensor {
 // Percentile is Quantile for q in percent.
 func Percentile(x *Tensor, q float64, axis int) *Tensor { return Quantile(x, q/100, axis) }
 
-// Bincount counts how often each of the numbers 0 ... length-1 occurs along the last axis of x (n) or (rows, n), int32; with weights,
-// a tensor of the shape of x, it adds those up instead. Numbers outside are left out.
+// Bincount counts how often each of the numbers 0 ... length-1 occurs along the last axis of x (n) or (rows, n), int32;
+// with weights, a tensor of the shape of x, it adds those up instead. Numbers outside are left out.
 func Bincount(x, weights *Tensor, length int) *Tensor {
 	if x.Rank() < 1 || x.Rank() > 2 {
 		Failf(x.g, "bincount: needs a vector or a matrix, received shape %v", x.Shape())
@@ -105,8 +106,8 @@ func Bincount(x, weights *Tensor, length int) *Tensor {
 	return Reshape(sums, out...)
 }
 
-// Searchsorted returns, for each element of values, the position in the sorted vector at which it could be inserted: before equal
-// elements, or with right set behind them; int32.
+// Searchsorted returns, for each element of values, the position in the sorted vector at which it could be inserted:
+// before equal elements, or with right set behind them; int32.
 func Searchsorted(sorted, values *Tensor, right bool) *Tensor {
 	if sorted.Rank() != 1 {
 		Failf(sorted.g, "searchsorted: needs a sorted vector, received shape %v", sorted.Shape())
@@ -144,12 +145,12 @@ func before(elements, values *Tensor, right bool) *Tensor {
 	return Less(elements, values)
 }
 
-// Digitize returns the number of the bin of each element of x, given the increasing inner borders of the bins: the count of borders
-// not above it; int32.
+// Digitize returns the number of the bin of each element of x, given the increasing inner borders of the bins: the
+// count of borders not above it; int32.
 func Digitize(x, borders *Tensor) *Tensor { return Searchsorted(borders, x, true) }
 
-// Histogram counts the elements of x in bins of equal width between low and high and returns the counts, in the float type of x, and
-// the bins+1 borders; the last bin includes high. Elements outside are left out.
+// Histogram counts the elements of x in bins of equal width between low and high and returns the counts, in the float
+// type of x, and the bins+1 borders; the last bin includes high. Elements outside are left out.
 func Histogram(x *Tensor, bins int, low, high float64) (counts, borders *Tensor) {
 	if bins < 1 || !(low < high) {
 		Failf(x.Graph(), "histogram: needs at least one bin and low below high, received %d bins in [%v, %v]", bins, low, high)

@@ -52,7 +52,8 @@ func TestBincountOfRows(t *testing.T) {
 	assert.Equal(t, []float64{1, 0, 18, 256, 192, 0}, got[1].F)
 }
 
-// TestLongProductsGradient compares the gradient of long running products, with zeros among the factors, with sums of products.
+// TestLongProductsGradient compares the gradient of long running products, with zeros among the factors, with sums of
+// products.
 func TestLongProductsGradient(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, n := range []int{1023, 1024, 1025, 1100} {

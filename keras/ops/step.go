@@ -6,9 +6,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// OptimizerUpdate runs one of the update rules of ir.OptimizerAttrs as one fused operation: it returns the new weights and the new
-// slots. gradient and slots have the type of the weights w; learningRate and step (1 for the first update) are scalars of their
-// element type.
+// OptimizerUpdate runs one of the update rules of ir.OptimizerAttrs as one fused operation: it returns the new weights
+// and the new slots. gradient and slots have the type of the weights w; learningRate and step (1 for the first update)
+// are scalars of their element type.
 func OptimizerUpdate(rule string, values []float64, w, gradient, learningRate, step *Tensor, slots ...*Tensor) (weights *Tensor, newSlots []*Tensor) {
 	in := append([]*Tensor{w, gradient, Cast(learningRate, w.DType()), Cast(step, w.DType())}, slots...)
 	out := apply(ir.OptimizerUpdate, ir.OptimizerAttrs{Rule: rule, Values: slices.Clone(values)}, in...)
@@ -16,12 +16,12 @@ func OptimizerUpdate(rule string, values []float64, w, gradient, learningRate, s
 }
 
 // RnnScan runs a recurrent layer over time as one fused operation; ir.RnnAttrs has the formulas. x is the inputs' share
-// (batch, steps, gates·units), recurrent the recurrent kernel (units, gates·units), bias the recurrent bias (gates·units) of the
-// cell "gru" and nil for others, states the first states (batch, units), mask nil or bool (batch, steps). It returns the results
-// of the steps (batch, steps, units) and the last states.
+// (batch, steps, gates·units), recurrent the recurrent kernel (units, gates·units), bias the recurrent bias
+// (gates·units) of the cell "gru" and nil for others, states the first states (batch, units), mask nil or bool (batch,
+// steps). It returns the results of the steps (batch, steps, units) and the last states.
 //
-// The gradient goes through the decomposition into a loop, which runs forwards once more: a layer that trains is better built
-// with [Scan].
+// The gradient goes through the decomposition into a loop, which runs forwards once more: a layer that trains is better
+// built with [Scan].
 func RnnScan(attrs ir.RnnAttrs, x, recurrent, bias *Tensor, states []*Tensor, mask *Tensor) (ys *Tensor, last []*Tensor) {
 	in := []*Tensor{x, recurrent}
 	if bias != nil {

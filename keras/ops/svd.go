@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// matrices checks that x is (..., m, n) and returns it in a type that factorizations are computed in, with a function that brings results
-// back to x's own.
+// matrices checks that x is (..., m, n) and returns it in a type that factorizations are computed in, with a function
+// that brings results back to x's own.
 func matrices(what string, x *Tensor) (*Tensor, func(*Tensor) *Tensor) {
 	if x.Rank() < 2 {
 		Failf(x.g, "%s: needs matrices (..., m, n), received shape %v", what, x.Shape())
@@ -22,14 +22,14 @@ func matrices(what string, x *Tensor) (*Tensor, func(*Tensor) *Tensor) {
 	return x, func(y *Tensor) *Tensor { return y }
 }
 
-// Svd returns the singular value decomposition x = u·diag(s)·vh of x (..., m, n): with k = min(m, n), u (..., m, k), s (..., k) in
-// falling order and vh (..., k, n); with full set u is (..., m, m) and vh (..., n, n), and the added vectors complete an orthonormal
-// basis. The signs of the vectors are not those of LAPACK. It is one-sided Jacobi, which finds small singular values too with few
-// errors.
+// Svd returns the singular value decomposition x = u·diag(s)·vh of x (..., m, n): with k = min(m, n), u (..., m, k), s
+// (..., k) in falling order and vh (..., k, n); with full set u is (..., m, m) and vh (..., n, n), and the added
+// vectors complete an orthonormal basis. The signs of the vectors are not those of LAPACK. It is one-sided Jacobi,
+// which finds small singular values too with few errors.
 //
-// The gradient is U·[(F∘(UᵀdU-dUᵀU))·S + diag(ds) + S·(F∘(VᵀdV-dVᵀV))]·Vᵀ + (I-U·Uᵀ)·dU·S⁻¹·Vᵀ for m >= n, with F = 1/(sⱼ²-sᵢ²), which is
-// 0 here where two singular values are equal. Source: Townsend, "Differentiating the singular value decomposition", 2016. Of the
-// vectors that full adds no gradient is meaningful.
+// The gradient is U·[(F∘(UᵀdU-dUᵀU))·S + diag(ds) + S·(F∘(VᵀdV-dVᵀV))]·Vᵀ + (I-U·Uᵀ)·dU·S⁻¹·Vᵀ for m >= n, with F =
+// 1/(sⱼ²-sᵢ²), which is 0 here where two singular values are equal. Source: Townsend, "Differentiating the singular
+// value decomposition", 2016. Of the vectors that full adds no gradient is meaningful.
 func Svd(x *Tensor, full bool) (u, s, vh *Tensor) {
 	x, back := matrices("svd", x)
 	m, n := x.Dim(-2), x.Dim(-1)
@@ -76,13 +76,15 @@ func reciprocalOr0(x *Tensor) *Tensor {
 	return Where(zero, ZerosLike(x), Divide(OnesLike(x), Where(zero, OnesLike(x), x)))
 }
 
-// SingularValues returns the singular values (..., min(m, n)) of x (..., m, n) in falling order: svd with compute_uv false.
+// SingularValues returns the singular values (..., min(m, n)) of x (..., m, n) in falling order: svd with compute_uv
+// false.
 func SingularValues(x *Tensor) *Tensor {
 	_, s, _ := Svd(x, false)
 	return s
 }
 
-// spectralNorm is the matrix norm of order 2 (the largest singular value), -2 (the smallest) along axes rows and columns.
+// spectralNorm is the matrix norm of order 2 (the largest singular value), -2 (the smallest) along axes rows and
+// columns.
 func spectralNorm(x *Tensor, order float64, rows, columns int) *Tensor {
 	s := SingularValues(MoveAxis(MoveAxis(x, max(rows, columns), -1), min(rows, columns), -2))
 	if order > 0 {
@@ -101,9 +103,10 @@ func NuclearNorm(x *Tensor, rows, columns int) *Tensor {
 	return Sum(SingularValues(MoveAxis(MoveAxis(x, max(rows, columns), -1), min(rows, columns), -2)), -1)
 }
 
-// Eigh returns the eigenvalues w (..., n) in rising order and the eigenvectors, the columns of v (..., n, n), of the symmetric matrices
-// x (..., n, n); of x the mean with its transpose counts. The signs of the vectors are not those of LAPACK. The gradient is
-// V·(diag(dw) + F∘(Vᵀ·dV))·Vᵀ made symmetric, with F = 1/(wⱼ-wᵢ), which is 0 here where two eigenvalues are equal.
+// Eigh returns the eigenvalues w (..., n) in rising order and the eigenvectors, the columns of v (..., n, n), of the
+// symmetric matrices x (..., n, n); of x the mean with its transpose counts. The signs of the vectors are not those of
+// LAPACK. The gradient is V·(diag(dw) + F∘(Vᵀ·dV))·Vᵀ made symmetric, with F = 1/(wⱼ-wᵢ), which is 0 here where two
+// eigenvalues are equal.
 func Eigh(x *Tensor) (w, v *Tensor) {
 	x, back := matrices("eigh", x)
 	x, n := squareMatrix("eigh", x)
@@ -124,9 +127,10 @@ func Eigh(x *Tensor) (w, v *Tensor) {
 	return back(out[0]), back(out[1])
 }
 
-// Pinv returns the pseudoinverses (..., n, m) of x (..., m, n) by Moore and Penrose. Singular values up to cutoff times the largest one
-// count as zero; nil is Keras's default, 10·max(m, n)·ε. Gradient: -Pᵀ·dP·Pᵀ + (I-x·P)·dPᵀ·P·Pᵀ + Pᵀ·P·dPᵀ·(I-P·x), after Golub and Pereyra,
-// 1973; where values other than zero are cut off, it is, as on Keras's backends, that of a rank which stays.
+// Pinv returns the pseudoinverses (..., n, m) of x (..., m, n) by Moore and Penrose. Singular values up to cutoff times
+// the largest one count as zero; nil is Keras's default, 10·max(m, n)·ε. Gradient: -Pᵀ·dP·Pᵀ + (I-x·P)·dPᵀ·P·Pᵀ +
+// Pᵀ·P·dPᵀ·(I-P·x), after Golub and Pereyra, 1973; where values other than zero are cut off, it is, as on Keras's
+// backends, that of a rank which stays.
 func Pinv(x *Tensor, cutoff *float64) *Tensor {
 	x, back := matrices("pinv", x)
 	limit := 10 * float64(max(x.Dim(-1), x.Dim(-2))) * epsilonOf(x.DType()) //dim:known
@@ -162,8 +166,8 @@ func pseudoinverse(x *Tensor, limit float64, compare ir.Direction) *Tensor {
 	}, x)[0]
 }
 
-// MatrixRank returns how many singular values of x (..., m, n) are larger than tolerance, as int32 (...); nil is Keras's default: the
-// largest one times max(m, n)·ε.
+// MatrixRank returns how many singular values of x (..., m, n) are larger than tolerance, as int32 (...); nil is
+// Keras's default: the largest one times max(m, n)·ε.
 func MatrixRank(x *Tensor, tolerance *float64) *Tensor {
 	x, _ = matrices("matrix rank", x)
 	s := SingularValues(x)
@@ -177,9 +181,9 @@ func MatrixRank(x *Tensor, tolerance *float64) *Tensor {
 	return Sum(Cast(Greater(s, ExpandDims(floor, -1)), ir.Int32), -1)
 }
 
-// Lstsq returns the x of least length among those that make |a·x - b| least, for a (m, n) and b (m) or (m, k). Singular values of a
-// below cutoff times the largest one count as zero; nil is Keras's default, max(m, n)·ε, and so is ε for a negative one.
-// The result has the float type in which a and b meet.
+// Lstsq returns the x of least length among those that make |a·x - b| least, for a (m, n) and b (m) or (m, k). Singular
+// values of a below cutoff times the largest one count as zero; nil is Keras's default, max(m, n)·ε, and so is ε for a
+// negative one. The result has the float type in which a and b meet.
 func Lstsq(a, b *Tensor, cutoff *float64) *Tensor {
 	if a.Rank() != 2 || b.Rank() < 1 || b.Rank() > 2 || !dim.MayEqual(a.Dim(0), b.Dim(0)) {
 		Failf(graphOf(a, b), "lstsq: needs a matrix (m, n) and a right side (m) or (m, k), received shapes %v and %v", a.Shape(), b.Shape())
@@ -200,9 +204,9 @@ func Lstsq(a, b *Tensor, cutoff *float64) *Tensor {
 	return back(Matmul(p, b))
 }
 
-// LuFactor returns the factors of P·x = L·U for x (..., m, n), with rows exchanged so that the largest element of a column is its pivot:
-// lu (..., m, n) holds U, and below its diagonal L without the ones of its diagonal; row k changed places with row pivots[k] (...,
-// min(m, n)), int32, as LAPACK counts them from 0.
+// LuFactor returns the factors of P·x = L·U for x (..., m, n), with rows exchanged so that the largest element of a
+// column is its pivot: lu (..., m, n) holds U, and below its diagonal L without the ones of its diagonal; row k changed
+// places with row pivots[k] (..., min(m, n)), int32, as LAPACK counts them from 0.
 func LuFactor(x *Tensor) (lu, pivots *Tensor) {
 	x, back := matrices("lu factor", x)
 	m, n := x.Dim(-2), x.Dim(-1)

@@ -50,7 +50,8 @@ func init() {
 // transposed is the matrix product of a transposed, and b.
 func gram(a *ops.Tensor) *ops.Tensor { return ops.Matmul(ops.SwapAxes(a, -1, -2), a) }
 
-// TestSvdFactors checks on matrices of many shapes, of full rank and not, that factors are orthonormal, in order, and multiply to the matrix.
+// TestSvdFactors checks on matrices of many shapes, of full rank and not, that factors are orthonormal, in order, and
+// multiply to the matrix.
 func TestSvdFactors(t *testing.T) {
 	for _, shape := range [][2]int{{1, 1}, {2, 2}, {3, 3}, {7, 7}, {16, 16}, {33, 20}, {5, 31}, {1, 4}, {6, 1}} {
 		for _, kind := range []string{"normal", "graded", "rank 2", "zero", "equal"} {

@@ -17,8 +17,8 @@ type UniqueResult struct {
 	Counts *Tensor
 }
 
-// Unique returns the different elements of x in ascending order. Their number is size, since shapes do not depend on numbers: larger
-// ones are left out, and missing ones filled up with fill. NaN, which differs from itself, counts once
+// Unique returns the different elements of x in ascending order. Their number is size, since shapes do not depend on
+// numbers: larger ones are left out, and missing ones filled up with fill. NaN, which differs from itself, counts once
 // for each occurrence.
 func Unique(x *Tensor, size int, fill float64) UniqueResult {
 	u := uniqueRows(Reshape(x, -1, 1), size, fill)
@@ -26,8 +26,8 @@ func Unique(x *Tensor, size int, fill float64) UniqueResult {
 	return u
 }
 
-// UniqueAlong is [Unique] of slices along an axis, in the order of their first elements that differ. Values has size slices along the axis; Index,
-// Inverse (length of the axis) and Counts are of slices.
+// UniqueAlong is [Unique] of slices along an axis, in the order of their first elements that differ. Values has size
+// slices along the axis; Index, Inverse (length of the axis) and Counts are of slices.
 func UniqueAlong(x *Tensor, axis, size int, fill float64) UniqueResult {
 	axis = x.Axis(axis)
 	first := MoveAxis(x, axis, 0)
@@ -64,7 +64,8 @@ func uniqueRows(x *Tensor, size int, fill float64) UniqueResult {
 	return UniqueResult{values, index, inverse, counts}
 }
 
-// orderOfRows sorts rows by their first elements that differ: by the last column first, where rows that are equal keep their order each time.
+// orderOfRows sorts rows by their first elements that differ: by the last column first, where rows that are equal keep
+// their order each time.
 func orderOfRows(x *Tensor) *Tensor {
 	if x.Dim(1) == 1 {
 		return Argsort(Ravel(x), 0)

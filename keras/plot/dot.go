@@ -65,7 +65,8 @@ func dotTable(l *label) string {
 	return b.String()
 }
 
-// dotEdges connects boxes; an edge to or from an expanded model goes to the layer inside that takes or makes the tensor.
+// dotEdges connects boxes; an edge to or from an expanded model goes to the layer inside that takes or makes the
+// tensor.
 func dotEdges(b *bytes.Buffer, d *diagram, ids map[*box]string) {
 	drawn := map[string]bool{}
 	for _, e := range d.edges {

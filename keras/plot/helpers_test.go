@@ -100,4 +100,6 @@ func recurring(t testing.TB) *keras.Model {
 // block is a subclassed model.
 type block struct{ Inner *layers.Dense }
 
-func (b *block) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor { return b.Inner.Call(c, x) }
+func (b *block) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
+	return layers.Invoke(b.Inner, c, x)
+}

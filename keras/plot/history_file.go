@@ -12,8 +12,9 @@ import (
 // maxHistory bounds the size of a history file: a million values have about 20 MB.
 const maxHistory = 64 << 20
 
-// HistoryFile draws what a JSON file holds, as [History] does: an object of lists of numbers, such as Python writes for Keras's
-// history.history, where NaN and Infinity stand bare. A list of lists (a metric with several numbers) is drawn by the first of them.
+// HistoryFile draws what a JSON file holds, as [History] does: an object of lists of numbers, such as Python writes for
+// Keras's history.history, where NaN and Infinity stand bare. A list of lists (a metric with several numbers) is drawn
+// by the first of them.
 func HistoryFile(from, path string) error {
 	f, err := os.Open(from)
 	if err != nil {

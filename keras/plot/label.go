@@ -152,8 +152,8 @@ func activationName(l layers.Layer) string {
 	}
 }
 
-// families give the bar of a box its colour: the first row whose word is part of the class. The colours are dark enough for white
-// text (contrast of 4.5 and more).
+// families give the bar of a box its colour: the first row whose word is part of the class. The colours are dark enough
+// for white text (contrast of 4.5 and more).
 var families = []struct {
 	color color.NRGBA
 	words []string

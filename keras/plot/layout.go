@@ -88,8 +88,8 @@ func (l *layout) connect() {
 	}
 }
 
-// wire connects a port in, or a result of a box, with an input of a box, or a port out. An expanded model has ports of its own; a
-// Sequential one has a single one, which all of its inputs take.
+// wire connects a port in, or a result of a box, with an input of a box, or a port out. An expanded model has ports of
+// its own; a Sequential one has a single one, which all of its inputs take.
 func (l *layout) wire(in *node, from endpoint, to *box, toPort int, out *node) {
 	w := &wire{a: in, b: out}
 	if in == nil {

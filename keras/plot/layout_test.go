@@ -123,7 +123,7 @@ func TestRanksPointForward(t *testing.T) {
 func TestTicks(t *testing.T) {
 	labels := func(low, high float64) (out []string) {
 		for _, m := range valueTicks(low, high) {
-			out = append(out, m.Label)
+			out = append(out, m.label)
 		}
 		return out
 	}

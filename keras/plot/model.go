@@ -12,9 +12,9 @@ import (
 
 // Model draws the graph of a model's layers to a file: ".svg", ".png" or ".dot" by the ending of its name.
 //
-// Each layer is a box, also one that is called several times, and each tensor that one layer hands to another is an arrow. As in
-// Keras's plot_model a Sequential model has no box for its input, and a subclassed model, whose connections are made while it runs,
-// is one box. The model must be built, so that its shapes are known.
+// Each layer is a box, also one that is called several times, and each tensor that one layer hands to another is an
+// arrow. As in Keras's plot_model a Sequential model has no box for its input, and a subclassed model, whose
+// connections are made while it runs, is one box. The model must be built, so that its shapes are known.
 func Model(m *keras.Model, path string, options ...Option) error {
 	if m == nil {
 		return fmt.Errorf("plot: Model: the model is nil")

@@ -40,8 +40,8 @@ func ExpandNested() Option { return option(func(c *config) { c.expand = true }) 
 // RankDir says where the drawing runs to: "TB" (top to bottom, the default), "LR" (left to right), "BT" or "RL".
 func RankDir(direction string) Option { return option(func(c *config) { c.direction = direction }) }
 
-// DPI sets the resolution of ".png" files, in pixels per inch; the default is 200. Of drawings so large that the picture would have
-// more than 64 million pixels, the picture is made with fewer.
+// DPI sets the resolution of ".png" files, in pixels per inch; the default is 200. Of drawings so large that the
+// picture would have more than 64 million pixels, the picture is made with fewer.
 func DPI(dpi int) Option { return option(func(c *config) { c.dpi = dpi }) }
 
 func configure(options []Option) (config, error) {

@@ -2,9 +2,9 @@ package plot
 
 import "slices"
 
-// orderRanks finds an order within each rank with few crossings: it begins with the order in which a walk meets the nodes, then
-// sweeps down and up, sorting each rank by the mean place of the neighbours and swapping neighbours while that helps. The best order
-// seen is kept.
+// orderRanks finds an order within each rank with few crossings: it begins with the order in which a walk meets the
+// nodes, then sweeps down and up, sorting each rank by the mean place of the neighbours and swapping neighbours while
+// that helps. The best order seen is kept.
 func (g *graph) orderRanks() {
 	g.walk()
 	for _, n := range g.nodes {
@@ -158,7 +158,8 @@ func inversions(left, right []*node) int {
 	return n
 }
 
-// crossings counts all crossings: the inversions among the lower ends of the links of each rank, taken in the order of the upper.
+// crossings counts all crossings: the inversions among the lower ends of the links of each rank, taken in the order of
+// the upper.
 func (g *graph) crossings() int {
 	total := 0
 	for r, rank := range g.ranks {

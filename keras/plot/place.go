@@ -25,8 +25,8 @@ func (g *graph) lay() {
 	g.placeRanks()
 }
 
-// choosePorts spreads the arrows that enter a box. Where just one of them comes straight from the rank before, it takes the middle,
-// and the others stand beside it; otherwise they are spread evenly.
+// choosePorts spreads the arrows that enter a box. Where just one of them comes straight from the rank before, it takes
+// the middle, and the others stand beside it; otherwise they are spread evenly.
 func (g *graph) choosePorts() {
 	for _, n := range g.nodes {
 		if n.lane || n.fixed || len(n.up) < 2 {
@@ -52,8 +52,8 @@ func (g *graph) choosePorts() {
 	}
 }
 
-// placeAlong finds the places within the ranks: first as close as they go, then in sweeps, each of which moves the nodes of a rank to
-// the best places for the neighbours on one side or on both.
+// placeAlong finds the places within the ranks: first as close as they go, then in sweeps, each of which moves the
+// nodes of a rank to the best places for the neighbours on one side or on both.
 func (g *graph) placeAlong() {
 	for _, rank := range g.ranks {
 		for i, n := range rank {
@@ -103,9 +103,9 @@ func distance(a, b *node) float64 {
 	return a.w/2 + gap + b.w/2
 }
 
-// settle moves the nodes of a rank to the places that minimize the sum of weight·(u − wish)², with the order and the distances
-// between neighbours kept. Without the distances each node would go where it wishes; with them that is an isotonic regression, which
-// pooling adjacent violators solves exactly.
+// settle moves the nodes of a rank to the places that minimize the sum of weight·(u − wish)², with the order and the
+// distances between neighbours kept. Without the distances each node would go where it wishes; with them that is an
+// isotonic regression, which pooling adjacent violators solves exactly.
 func settle(rank []*node, wish func(*node) (u, weight float64)) {
 	type block struct{ sum, weight, mean, count float64 }
 	var blocks []block
@@ -135,8 +135,8 @@ func settle(rank []*node, wish func(*node) (u, weight float64)) {
 	}
 }
 
-// wishes gives the weighted mean of the places that the links of a node to the ranks above or below ask for. A node without links
-// wishes, weakly, to stay.
+// wishes gives the weighted mean of the places that the links of a node to the ranks above or below ask for. A node
+// without links wishes, weakly, to stay.
 func wishes(above, below bool) func(*node) (u, weight float64) {
 	const stay = 1e-3
 	return func(n *node) (float64, float64) {
@@ -159,8 +159,8 @@ func wishes(above, below bool) func(*node) (u, weight float64) {
 	}
 }
 
-// straightDown wishes a box to stand exactly below the one before in a chain, and a place in a long edge, weakly, below the place
-// before; others stay.
+// straightDown wishes a box to stand exactly below the one before in a chain, and a place in a long edge, weakly, below
+// the place before; others stay.
 func straightDown(n *node) (u, weight float64) {
 	for _, l := range n.up {
 		if l.weight() >= 8 {
@@ -181,8 +181,8 @@ func straightUp(n *node) (u, weight float64) {
 	return n.u, 1000
 }
 
-// weight says how much a link should be straight: most along a chain, also where edges that skip it leave or join it, and inside
-// long edges; least where a long edge bends to meet a box.
+// weight says how much a link should be straight: most along a chain, also where edges that skip it leave or join it,
+// and inside long edges; least where a long edge bends to meet a box.
 func (l *link) weight() float64 {
 	switch {
 	case l.a.lane && l.b.lane:
@@ -206,7 +206,8 @@ func boxes(links []*link, other func(*link) *node) int {
 	return n
 }
 
-// placeRanks stacks the ranks. Where edges go far to the side, the gap between two ranks is wider, so that they stay apart.
+// placeRanks stacks the ranks. Where edges go far to the side, the gap between two ranks is wider, so that they stay
+// apart.
 func (g *graph) placeRanks() {
 	at := 0.0
 	for _, rank := range g.ranks {

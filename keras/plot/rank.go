@@ -1,7 +1,7 @@
 package plot
 
-// node is a box, a port, or a place where a long edge passes a rank, in the plane of the layout: ranks follow each other along v, and u
-// runs along a rank. u and v are the centre.
+// node is a box, a port, or a place where a long edge passes a rank, in the plane of the layout: ranks follow each
+// other along v, and u runs along a rank. u and v are the centre.
 type node struct {
 	w, h  float64 // along u and along v
 	u, v  float64
@@ -21,7 +21,8 @@ const (
 	portOut = 1  // stands on the last rank
 )
 
-// wire is an edge from node a to node b. Where a node is fixed, start and end say where the edge meets it, from its centre.
+// wire is an edge from node a to node b. Where a node is fixed, start and end say where the edge meets it, from its
+// centre.
 type wire struct {
 	a, b       *node
 	start, end float64
@@ -31,7 +32,8 @@ type wire struct {
 	links      []*link // its parts from rank to rank, in the direction of the ranks
 }
 
-// link is the part of an edge between two neighbouring ranks. start and end are where it meets a and b, from their centres.
+// link is the part of an edge between two neighbouring ranks. start and end are where it meets a and b, from their
+// centres.
 type link struct {
 	a, b       *node
 	start, end float64
@@ -46,8 +48,8 @@ type graph struct {
 	sizes []float64
 }
 
-// breakCycles marks edges that lead back to a node that a walk is still below. Nodes come in the order of the calls, so an edge of a
-// layer that is called again later is the one that is found.
+// breakCycles marks edges that lead back to a node that a walk is still below. Nodes come in the order of the calls, so
+// an edge of a layer that is called again later is the one that is found.
 func (g *graph) breakCycles() {
 	out := map[*node][]*wire{}
 	for _, w := range g.wires {
@@ -93,8 +95,8 @@ func (w *wire) ends() (from, to *node) {
 	return w.a, w.b
 }
 
-// rankNodes puts every node below its predecessors (the longest path), and then moves those nodes down that have more edges
-// downwards than upwards, as far as their successors allow. That shortens edges until no such move is left.
+// rankNodes puts every node below its predecessors (the longest path), and then moves those nodes down that have more
+// edges downwards than upwards, as far as their successors allow. That shortens edges until no such move is left.
 func (g *graph) rankNodes() {
 	before, after := map[*node][]*node{}, map[*node][]*node{}
 	for _, w := range g.wires {

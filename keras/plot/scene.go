@@ -56,7 +56,8 @@ func roundRect(x, y, w, h, upper, lower float64) []segment {
 	return rounded(x, y, w, h, [4]float64{upper, upper, lower, lower})
 }
 
-// rounded is a rectangle whose corners are rounded by the given radii: upper left, upper right, lower right, lower left.
+// rounded is a rectangle whose corners are rounded by the given radii: upper left, upper right, lower right, lower
+// left.
 func rounded(x, y, w, h float64, radii [4]float64) []segment {
 	corners := [4]point{{x, y}, {x + w, y}, {x + w, y + h}, {x, y + h}}
 	along := [4]point{{0, -1}, {1, 0}, {0, 1}, {-1, 0}} // the direction in which the outline reaches each corner

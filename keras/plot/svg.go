@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// writeSVG writes a scene as text in the Scalable Vector Graphics language, version 1.1. Each line of text says how wide it is, so
-// that it fits its box also where another font is used.
+// writeSVG writes a scene as text in the Scalable Vector Graphics language, version 1.1. Each line of text says how
+// wide it is, so that it fits its box also where another font is used.
 func writeSVG(w io.Writer, s *scene) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%spt\" height=\"%spt\" viewBox=\"0 0 %[1]s %[2]s\" font-family=\"'Liberation Sans', Arial, Helvetica, sans-serif\">\n", number1(s.w), number1(s.h))

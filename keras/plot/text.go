@@ -5,15 +5,29 @@ import (
 	"sync"
 	"unicode"
 
+	"codeberg.org/go-fonts/liberation/liberationsansbold"
+	"codeberg.org/go-fonts/liberation/liberationsansregular"
 	xfont "golang.org/x/image/font"
+	"golang.org/x/image/font/opentype"
 	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/font/liberation"
 	"gonum.org/v1/plot/vg"
 )
 
-// fonts are the Liberation fonts that come with gonum's plot. Their letters are as wide as Arial's and Helvetica's, so text that
-// was measured with them fits on every machine.
-var fonts = sync.OnceValue(func() *font.Cache { return font.NewCache(liberation.Collection()) })
+// fonts are the two of the Liberation fonts that are drawn with; the collection of gonum's plot has ten more, which are
+// four megabytes. Their letters are as wide as Arial's and Helvetica's, so text that was measured with them fits on
+// every machine.
+var fonts = sync.OnceValue(func() *font.Cache {
+	var all font.Collection
+	for _, f := range []struct {
+		weight xfont.Weight
+		ttf    []byte
+	}{{xfont.WeightNormal, liberationsansregular.TTF}, {xfont.WeightBold, liberationsansbold.TTF}} {
+		if face, err := opentype.Parse(f.ttf); err == nil { // which they are
+			all = append(all, font.Face{Font: font.Font{Typeface: "Liberation", Variant: "Sans", Weight: f.weight}, Face: face})
+		}
+	}
+	return font.NewCache(all)
+})
 
 func face(size float64, bold bool) font.Face {
 	f := font.Font{Typeface: "Liberation", Variant: "Sans"}

@@ -3,9 +3,13 @@ package plot
 import (
 	"math"
 	"strconv"
-
-	"gonum.org/v1/plot"
 )
+
+// tick is a mark on an axis.
+type tick struct {
+	value float64
+	label string
+}
 
 // roomy widens a range by a twentieth, and one of a single value to something around it.
 func roomy(low, high float64) (float64, float64) {
@@ -20,12 +24,12 @@ func roomy(low, high float64) (float64, float64) {
 }
 
 // epochTicks marks whole epochs, ten at most.
-func epochTicks(low, high float64) []plot.Tick {
+func epochTicks(low, high float64) []tick {
 	return ticks(low, high, max(1, niceStep((high-low)/10)))
 }
 
 // valueTicks marks round values, six at most.
-func valueTicks(low, high float64) []plot.Tick { return ticks(low, high, niceStep((high-low)/6)) }
+func valueTicks(low, high float64) []tick { return ticks(low, high, niceStep((high-low)/6)) }
 
 // niceStep returns the least of 1, 2 and 5 times a power of ten that is not below the given distance.
 func niceStep(least float64) float64 {
@@ -39,19 +43,19 @@ func niceStep(least float64) float64 {
 }
 
 // ticks marks the multiples of step, with the digits that tell them apart.
-func ticks(low, high, step float64) []plot.Tick {
+func ticks(low, high, step float64) []tick {
 	format, digits := byte('f'), max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 	largest := max(math.Abs(low), math.Abs(high))
 	if digits > 4 || largest >= 1e6 {
 		format, digits = 'e', max(0, int(math.Floor(math.Log10(largest))-math.Floor(math.Log10(step)+1e-9)))
 	}
-	var marks []plot.Tick
+	var marks []tick
 	for i := math.Ceil(low/step - 1e-9); i*step <= high+1e-9*step && len(marks) < 100; i++ {
 		v := i * step
 		if v == 0 {
 			v = 0 // not -0
 		}
-		marks = append(marks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, format, digits, 64)})
+		marks = append(marks, tick{v, strconv.FormatFloat(v, format, digits, 64)})
 	}
 	return marks
 }

@@ -126,8 +126,8 @@ func (a *Archive) Text(name string) ([]byte, error) {
 	return out, nil
 }
 
-// Member opens a member of any size and verifies its checksum. A stored one is read from the file when it is asked for; a compressed
-// one is expanded in memory.
+// Member opens a member of any size and verifies its checksum. A stored one is read from the file when it is asked for;
+// a compressed one is expanded in memory.
 func (a *Archive) Member(name string) (io.ReaderAt, int64, error) {
 	if a.members == nil {
 		return a.folderMember(name)

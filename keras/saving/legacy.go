@@ -108,8 +108,8 @@ func (l *Legacy) layers() ([]legacyLayer, error) {
 	return out, nil
 }
 
-// Load gives the values of the file to the layers of a model, in their order, as Keras does. Where something does not fit, nothing
-// is changed, unless skipMismatch passes over such layers.
+// Load gives the values of the file to the layers of a model, in their order, as Keras does. Where something does not
+// fit, nothing is changed, unless skipMismatch passes over such layers.
 func (l *Legacy) Load(model layers.Layer, skipMismatch bool) (*Report, error) {
 	file, err := l.layers()
 	if err != nil {
@@ -147,7 +147,8 @@ func (l *Legacy) Load(model layers.Layer, skipMismatch bool) (*Report, error) {
 	return report, assign(todo, report)
 }
 
-// byName puts the layers of the file in the order of the model's where all names agree; otherwise the order of the file counts.
+// byName puts the layers of the file in the order of the model's where all names agree; otherwise the order of the file
+// counts.
 func byName(file []legacyLayer, own []layers.Layer) []legacyLayer {
 	index := map[string]legacyLayer{}
 	for _, f := range file {
@@ -184,8 +185,8 @@ func matchLegacy(l layers.Layer, f legacyLayer) ([]assignment, error) {
 	return out, nil
 }
 
-// LoadOptimizer gives the optimizer's variables their values. A file that does not fit leaves them as they are, as in Keras. The
-// learning rate, which files of Keras 2 do not hold, stays.
+// LoadOptimizer gives the optimizer's variables their values. A file that does not fit leaves them as they are, as in
+// Keras. The learning rate, which files of Keras 2 do not hold, stays.
 func (l *Legacy) LoadOptimizer(vars distribute.Variables, report *Report) error {
 	if len(vars) == 0 || !l.root.Has("optimizer_weights") {
 		return nil

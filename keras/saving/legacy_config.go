@@ -20,9 +20,9 @@ func IsLegacyConfig(config []byte) bool {
 	return false
 }
 
-// ModernConfig rewrites the configuration of a model from the spelling of Keras 1 and 2 to that of Keras 3: shapes are called
-// batch_shape, the calls of a graph are objects with args and kwargs, operations outside of layers have their present names, and
-// keys that have no meaning any more are left out.
+// ModernConfig rewrites the configuration of a model from the spelling of Keras 1 and 2 to that of Keras 3: shapes are
+// called batch_shape, the calls of a graph are objects with args and kwargs, operations outside of layers have their
+// present names, and keys that have no meaning any more are left out.
 func ModernConfig(config []byte) ([]byte, error) {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(config))
@@ -98,7 +98,8 @@ func modernizeObject(class string, o object) (any, error) {
 	return o, modernizeNodes(o)
 }
 
-// isInitializer reports whether an object is an initializer, by its class: those of Keras 1 and 2 have a type that has no meaning.
+// isInitializer reports whether an object is an initializer, by its class: those of Keras 1 and 2 have a type that has
+// no meaning.
 func isInitializer(o object) bool {
 	switch o["class_name"] {
 	case "Zeros", "Ones", "Constant", "RandomNormal", "RandomUniform", "TruncatedNormal", "VarianceScaling", "Orthogonal", "Identity",
@@ -248,7 +249,8 @@ var operations = map[string]string{
 	"math.maximum": "Maximum", "math.minimum": "Minimum",
 }
 
-// modernizeOperation rewrites arithmetic of Keras 2 outside of layers: x and the argument y become the two arguments of a call.
+// modernizeOperation rewrites arithmetic of Keras 2 outside of layers: x and the argument y become the two arguments of
+// a call.
 func modernizeOperation(o, config object) error {
 	function, _ := config["function"].(string)
 	class, ok := operations[function]

@@ -54,9 +54,9 @@ type assignment struct {
 	tensor   string
 }
 
-// Load gives the values of a file to the variables of objects. Where something does not fit, nothing is changed and the error names
-// all of it. With skipMismatch what does not fit is passed over: the variables of an object before the first one that does not fit
-// are loaded and the others not, as Keras does.
+// Load gives the values of a file to the variables of objects. Where something does not fit, nothing is changed and the
+// error names all of it. With skipMismatch what does not fit is passed over: the variables of an object before the
+// first one that does not fit are loaded and the others not, as Keras does.
 func Load(source Source, objects []Object, skipMismatch bool) (*Report, error) {
 	if source == nil {
 		return nil, errors.New("the source is nil; open one, as with NewArchive")
@@ -124,8 +124,8 @@ func (r *Report) skip(o Object, from int, reason string) {
 
 func tensorPath(o Object, i int) string { return fmt.Sprintf("%s/%d", join(o.Path, "vars"), i) }
 
-// match finds the datasets of an object's variables, as many as fit before the first one that does not. What the mistake is, is said
-// in the second result.
+// match finds the datasets of an object's variables, as many as fit before the first one that does not. What the
+// mistake is, is said in the second result.
 func match(source Source, o Object, used map[string]bool) ([]assignment, string, error) {
 	if len(o.Variables) == 0 {
 		return nil, "", nil

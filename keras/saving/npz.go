@@ -21,8 +21,8 @@ var npyCodes = map[ir.DType]string{
 	ir.Float16: "<f2", ir.Float32: "<f4", ir.Float64: "<f8",
 }
 
-// WriteNPZ writes variables as a NumPy archive, one member for each, named by its path. Scalars keep their shape; bfloat16, which
-// NumPy does not know, becomes float32. Variables without elements are left out.
+// WriteNPZ writes variables as a NumPy archive, one member for each, named by its path. Scalars keep their shape;
+// bfloat16, which NumPy does not know, becomes float32. Variables without elements are left out.
 func WriteNPZ(w io.Writer, variables distribute.Variables) error {
 	if err := checkWrite(w, variables); err != nil {
 		return err
@@ -58,7 +58,8 @@ func WriteNPZ(w io.Writer, variables distribute.Variables) error {
 	return archive.Close()
 }
 
-// writeNPY writes format version 1.0: the header ends with a newline and is padded so that the values begin at a multiple of 64.
+// writeNPY writes format version 1.0: the header ends with a newline and is padded so that the values begin at a
+// multiple of 64.
 func writeNPY(w io.Writer, a kernels.Array) error {
 	code, ok := npyCodes[a.Type.DType]
 	if !ok {

@@ -21,7 +21,8 @@ type Object struct {
 	Variables distribute.Variables
 	// Merged are variables without a dataset: those of others contain their values.
 	Merged distribute.Variables
-	// Lenient objects are left as they are where the file has another number of variables, as Keras does with optimizers.
+	// Lenient objects are left as they are where the file has another number of variables, as Keras does with
+	// optimizers.
 	Lenient bool
 }
 
@@ -33,8 +34,9 @@ type Attributer interface {
 
 // Objects lists a model and everything inside it in the order in which Keras writes them, each once.
 //
-// The layers of a Sequential or Functional model are in the list "layers". A model of the user's own type has them under the names
-// of its attributes; those whose names come after "layers" in the alphabet are in that list too, and found there first.
+// The layers of a Sequential or Functional model are in the list "layers". A model of the user's own type has them
+// under the names of its attributes; those whose names come after "layers" in the alphabet are in that list too, and
+// found there first.
 func Objects(model layers.Layer) []Object {
 	w := walker{seen: map[layers.Layer]bool{}}
 	w.object(model, "")

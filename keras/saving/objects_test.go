@@ -54,10 +54,10 @@ type subclassed struct {
 }
 
 func (s *subclassed) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
-	x = s.Conv1.Call(c, x)
-	x = s.Blocks[0].(layers.Layer).Call(c, x)
-	x = s.Blocks[1].([]layers.Layer)[0].Call(c, x)
-	return s.Out.Call(c, s.D["a"].Call(c, s.D["b"].Call(c, x)))
+	x = layers.Invoke(s.Conv1, c, x)
+	x = layers.Invoke(s.Blocks[0].(layers.Layer), c, x)
+	x = layers.Invoke(s.Blocks[1].([]layers.Layer)[0], c, x)
+	return layers.Invoke(s.Out, c, layers.Invoke(s.D["a"], c, layers.Invoke(s.D["b"], c, x)))
 }
 
 func TestPathsOfSubclass(t *testing.T) {

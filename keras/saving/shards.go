@@ -52,8 +52,8 @@ type shard struct {
 	size   int64
 }
 
-// WriteShards writes objects to a sharded set: an index at path, which ends in .weights.json, and files of at most limit bytes of
-// values beside it, in Keras's form. The index is written last.
+// WriteShards writes objects to a sharded set: an index at path, which ends in .weights.json, and files of at most
+// limit bytes of values beside it, in Keras's form. The index is written last.
 func WriteShards(path string, objects []Object, limit int64) error {
 	if limit <= 0 {
 		return fmt.Errorf("the largest size of a shard is %d bytes; expected more than 0", limit)

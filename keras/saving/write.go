@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Weights describes the HDF5 file that Keras writes for objects: a group vars for each, with its name as an attribute and its
-// variables as datasets. Values are read from the variables when the file is written.
+// Weights describes the HDF5 file that Keras writes for objects: a group vars for each, with its name as an attribute
+// and its variables as datasets. Values are read from the variables when the file is written.
 func Weights(objects []Object) (*hdf5.Writer, error) {
 	w := hdf5.NewWriter()
 	for _, o := range objects {

@@ -1,12 +1,15 @@
 package cpu
 
 import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 func buildArg(b *build) (func(), error) {
-	switch b.in(0).typ.DType {
+	switch b.in(0).Typ.DType {
 	case ir.Float32:
 		return argOf[float32](b), nil
 	case ir.Float64:
@@ -30,34 +33,34 @@ func buildArg(b *build) (func(), error) {
 }
 
 // lines sees a shape as (outer, length, inner) around an axis.
-func lines(s ir.Shape, axis int) axisGroup {
-	return axisGroup{s[:axis].Size(), s[axis], s[axis+1:].Size()}
+func lines(s ir.Shape, axis int) geometry.AxisGroup {
+	return geometry.AxisGroup{Outer: s[:axis].Size(), Length: s[axis], Inner: s[axis+1:].Size()}
 }
 
 // argOf finds the first of the largest (or smallest) elements; NaN is beyond all others.
-func argOf[T number](b *build) func() {
+func argOf[T block.Number](b *build) func() {
 	in, out := b.in(0), b.out(0)
-	g := lines(in.typ.Shape, b.n.Attrs.(ir.AxisAttrs).Axis)
+	g := lines(in.Typ.Shape, b.n.Attrs.(ir.AxisAttrs).Axis)
 	largest := b.n.Op == ir.ArgMax
 	b.rt().need(columnBlock * 8)
-	return b.rt().parallel(g.outer*g.inner, grain(g.length), func(w *worker, lo, hi int) {
-		x, y := data[T](in), data[int32](out)
+	return b.rt().parallel(g.Outer*g.Inner, grain(g.Length), func(w *worker, lo, hi int) {
+		x, y := plan.Data[T](in), plan.Data[int32](out)
 		for k := lo; k < hi; {
-			o, c := k/g.inner, k%g.inner
-			if g.inner == 1 {
-				y[k] = int32(argOfRow(x[o*g.length:(o+1)*g.length], largest))
+			o, c := k/g.Inner, k%g.Inner
+			if g.Inner == 1 {
+				y[k] = int32(argOfRow(x[o*g.Length:(o+1)*g.Length], largest))
 				k++
 				continue
 			}
-			n := min(hi-k, g.inner-c, columnBlock)
-			argOfColumns(x[o*g.length*g.inner+c:(o+1)*g.length*g.inner], y[k:k+n], scratchOf[T](w, n), g.inner, largest)
+			n := min(hi-k, g.Inner-c, columnBlock)
+			argOfColumns(x[o*g.Length*g.Inner+c:(o+1)*g.Length*g.Inner], y[k:k+n], scratchOf[T](w, n), g.Inner, largest)
 			k += n
 		}
 	})
 }
 
 // beyond reports whether v takes the place of best, which is not NaN.
-func beyond[T number](v, best T, largest bool) bool {
+func beyond[T block.Number](v, best T, largest bool) bool {
 	return largest && v > best || !largest && v < best || v != v
 }
 
@@ -65,7 +68,7 @@ func beyond[T number](v, best T, largest bool) bool {
 const argBlock = 512
 
 // argOfRow looks for the extreme of each block, and for its place in the first block that has the extreme of all.
-func argOfRow[T number](x []T, largest bool) int {
+func argOfRow[T block.Number](x []T, largest bool) int {
 	f, ok := any(x).([]float32)
 	if !ok {
 		best, at := x[0], 0
@@ -95,7 +98,7 @@ func argOfRow[T number](x []T, largest bool) int {
 }
 
 // argOfColumns goes through rows that lie stride elements apart.
-func argOfColumns[T number](x []T, at []int32, best []T, stride int, largest bool) {
+func argOfColumns[T block.Number](x []T, at []int32, best []T, stride int, largest bool) {
 	n := len(at)
 	copy(best, x[:n])
 	clear(at)
@@ -118,7 +121,7 @@ func argOfColumns[T number](x []T, at []int32, best []T, stride int, largest boo
 }
 
 func buildCumulative(b *build) (func(), error) {
-	switch b.in(0).typ.DType {
+	switch b.in(0).Typ.DType {
 	case ir.Float32:
 		return cumulate(b, float32(inf)), nil
 	case ir.Float64:
@@ -142,40 +145,40 @@ func buildCumulative(b *build) (func(), error) {
 }
 
 // cumulate combines along an axis, keeping every intermediate result.
-func cumulate[T number](b *build, highest T) func() {
+func cumulate[T block.Number](b *build, highest T) func() {
 	in, out := b.in(0), b.out(0)
 	a := b.n.Attrs.(ir.CumulativeAttrs)
-	g := lines(in.typ.Shape, a.Axis)
-	s := scan[T]{kind: a.Kind, identity: reductionOf(a.Kind, highest).identity, exclusive: a.Exclusive}
+	g := lines(in.Typ.Shape, a.Axis)
+	s := cumulation[T]{kind: a.Kind, identity: reductionOf(a.Kind, highest).identity, exclusive: a.Exclusive}
 	b.rt().need(2 * columnBlock * 8)
-	return b.rt().parallel(g.outer*g.inner, grain(2*g.length), func(w *worker, lo, hi int) {
-		x, y := data[T](in), data[T](out)
+	return b.rt().parallel(g.Outer*g.Inner, grain(2*g.Length), func(w *worker, lo, hi int) {
+		x, y := plan.Data[T](in), plan.Data[T](out)
 		for k := lo; k < hi; {
-			o, c := k/g.inner, k%g.inner
-			n := min(hi-k, g.inner-c, columnBlock)
-			first, step := o*g.length*g.inner+c, g.inner
+			o, c := k/g.Inner, k%g.Inner
+			n := min(hi-k, g.Inner-c, columnBlock)
+			first, step := o*g.Length*g.Inner+c, g.Inner
 			if a.Reverse {
-				first, step = first+(g.length-1)*g.inner, -g.inner
+				first, step = first+(g.Length-1)*g.Inner, -g.Inner
 			}
 			if n == 1 {
-				s.line(y, x, first, step, g.length)
+				s.line(y, x, first, step, g.Length)
 			} else {
-				s.rows(y, x, scratchOf[T](w, 2*n), first, step, g.length)
+				s.rows(y, x, scratchOf[T](w, 2*n), first, step, g.Length)
 			}
 			k += n
 		}
 	})
 }
 
-// scan is a kind of cumulation.
-type scan[T number] struct {
+// cumulation is how an axis is summed up, or multiplied.
+type cumulation[T block.Number] struct {
 	kind      ir.Kind
 	identity  T
 	exclusive bool
 }
 
 // line goes through n elements that lie step apart.
-func (s *scan[T]) line(y, x []T, at, step, n int) {
+func (s *cumulation[T]) line(y, x []T, at, step, n int) {
 	acc := s.identity
 	if s.kind == ir.Sum && !s.exclusive {
 		for range n {
@@ -208,7 +211,7 @@ func (s *scan[T]) line(y, x []T, at, step, n int) {
 }
 
 // rows goes through n rows that lie step apart, all columns side by side; scratch has room for two rows.
-func (s *scan[T]) rows(y, x, scratch []T, at, step, n int) {
+func (s *cumulation[T]) rows(y, x, scratch []T, at, step, n int) {
 	columns := len(scratch) / 2
 	acc, row := scratch[:columns], scratch[columns:]
 	fillWith(acc, s.identity)
@@ -225,7 +228,7 @@ func (s *scan[T]) rows(y, x, scratch []T, at, step, n int) {
 	}
 }
 
-func (s *scan[T]) combine(acc, row []T) {
+func (s *cumulation[T]) combine(acc, row []T) {
 	switch s.kind {
 	case ir.Sum:
 		if a, ok := any(acc).([]float32); ok {

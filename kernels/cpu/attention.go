@@ -3,16 +3,18 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Attention is computed head by head, for a block of queries at a time, so that the block's scores stay in the second-level cache
-// and are never stored. The keys (and, for the gradient, the values) are packed once a head. A causal head is cut into more blocks,
-// since a block looks at no key behind its last query. The gradient computes the probabilities again from the scores and the
-// logsumexp.
+// Attention is computed head by head, for a block of queries at a time, so that the block's scores stay in the
+// second-level cache and are never stored. The keys (and, for the gradient, the values) are packed once a head. A
+// causal head is cut into more blocks, since a block looks at no key behind its last query. The gradient computes the
+// probabilities again from the scores and the logsumexp.
 
 const (
 	scoreBlock   = 1 << 16 // scores of a block of queries
@@ -27,12 +29,12 @@ type heads struct {
 	batch, queries, keys, heads, depth, width int
 	rows                                      int // queries of a block
 	items                                     int // pieces of a head that are computed independently: runs of blocks
-	mask                                      *operand
+	mask                                      *plan.Operand
 	maskStride                                [4]int
 }
 
-func newHeads(b *build, mask *operand) *heads {
-	q, k, v := b.in(0).typ.Shape, b.in(1).typ.Shape, b.in(2).typ.Shape
+func newHeads(b *build, mask *plan.Operand) *heads {
+	q, k, v := b.in(0).Typ.Shape, b.in(1).Typ.Shape, b.in(2).Typ.Shape
 	h := &heads{AttentionAttrs: b.n.Attrs.(ir.AttentionAttrs), batch: q[0], queries: q[1], keys: k[1], heads: q[2], depth: q[3], width: v[3], mask: mask}
 	h.rows = max(scoreBlock/max(h.keys, 1)/16*16, 16)
 	if h.Causal {
@@ -41,9 +43,9 @@ func newHeads(b *build, mask *operand) *heads {
 	h.rows = min(h.rows, max(h.queries, 1))
 	h.items = min(max(headItems/max(h.batch*h.heads, 1), 1), max(h.blocks(), 1))
 	if mask != nil {
-		for i, n := range mask.typ.Shape {
+		for i, n := range mask.Typ.Shape {
 			if n > 1 {
-				h.maskStride[i] = mask.typ.Shape.Strides()[i]
+				h.maskStride[i] = mask.Typ.Shape.Strides()[i]
 			}
 		}
 	}
@@ -61,13 +63,14 @@ func (h *heads) visible(last int) int {
 	return h.keys
 }
 
-// at returns the first element of a step of a head in a (batch, steps, heads, size) tensor; the next step follows heads·size later.
+// at returns the first element of a step of a head in a (batch, steps, heads, size) tensor; the next step follows
+// heads·size later.
 func (h *heads) at(batch, steps, step, head, size int) int {
 	return ((batch*steps+step)*h.heads + head) * size
 }
 
 // product is a gemm on one goroutine with operands that begin at the given elements.
-type product[T float] struct {
+type product[T block.Float] struct {
 	m, n, k       int
 	a, b, c       []T
 	lda, ldb, ldc int
@@ -122,13 +125,13 @@ func (p *product[T]) runSmall() {
 }
 
 // headProducts are the products of a block of queries, without their operands.
-type headProducts[T float] struct {
+type headProducts[T block.Float] struct {
 	scores, values       product[T] // of the result
 	upstream, dv, dk, dq product[T] // of the gradient, which has the scores too
 }
 
 // productsOf returns the products of m queries that see n keys.
-func productsOf[T float](h *heads, m, n int) headProducts[T] {
+func productsOf[T block.Float](h *heads, m, n int) headProducts[T] {
 	strideD, strideV, stride := h.heads*h.depth, h.heads*h.width, vec.ScoreStride(n)
 	return headProducts[T]{
 		scores:   product[T]{m: m, n: n, k: h.depth, lda: strideD, ldc: stride, packed: true},
@@ -146,9 +149,9 @@ func (p product[T]) with(a, b, c []T) *product[T] {
 	return &p
 }
 
-// productScratch is the scratch memory that any of the products of a head may need. A smaller product may need more than a larger
-// one, so all blocks are asked.
-func productScratch[T float](h *heads) int {
+// productScratch is the scratch memory that any of the products of a head may need. A smaller product may need more
+// than a larger one, so all blocks are asked.
+func productScratch[T block.Float](h *heads) int {
 	size := 0
 	for first := 0; first < h.queries; first += h.rows {
 		last := min(first+h.rows, h.queries)
@@ -162,19 +165,20 @@ func productScratch[T float](h *heads) int {
 }
 
 // atStep returns the elements of an operand from a step of a head on; nil if it has none.
-func atStep[T float](h *heads, o *operand, batch, steps, step, head, size int) []T {
-	if o.n == 0 {
+func atStep[T block.Float](h *heads, o *plan.Operand, batch, steps, step, head, size int) []T {
+	if o.N == 0 {
 		return nil
 	}
-	return data[T](o)[h.at(batch, steps, step, head, size):]
+	return plan.Data[T](o)[h.at(batch, steps, step, head, size):]
 }
 
-// headBytes is the size of an operand of a head that is worth fetching ahead: several have room in the second-level cache.
+// headBytes is the size of an operand of a head that is worth fetching ahead: several have room in the second-level
+// cache.
 const headBytes = 64 << 10
 
 // fetchHead brings a part of an operand of a head, whose rows lie apart, into the cache.
-func fetchHead[T float](h *heads, o *operand, head, steps, size, part, parts int) {
-	if steps*size*o.typ.DType.Size() > headBytes {
+func fetchHead[T block.Float](h *heads, o *plan.Operand, head, steps, size, part, parts int) {
+	if steps*size*o.Typ.DType.Size() > headBytes {
 		return
 	}
 	first, last := part*steps/parts, (part+1)*steps/parts
@@ -184,7 +188,7 @@ func fetchHead[T float](h *heads, o *operand, head, steps, size, part, parts int
 }
 
 // packHead packs the transpose of the keys or values of a head, which have the given size.
-func packHead[T float](h *heads, dst []T, o *operand, batch, head, size int) {
+func packHead[T block.Float](h *heads, dst []T, o *plan.Operand, batch, head, size int) {
 	gemm.PackB(nil, dst, atStep[T](h, o, batch, h.keys, 0, head, size), size, h.keys, h.heads*size, true)
 }
 
@@ -193,20 +197,20 @@ func buildAttention(b *build) (func(), error) {
 }
 
 // attentionForward are the operands of an attention.
-type attentionForward[T float] struct {
+type attentionForward[T block.Float] struct {
 	*heads
-	q, k, v, y, total *operand
+	q, k, v, y, total *plan.Operand
 }
 
-func attention[T float](b *build) func() {
+func attention[T block.Float](b *build) func() {
 	f := &attentionForward[T]{q: b.in(0), k: b.in(1), v: b.in(2), y: b.out(0), total: b.out(1)}
-	var mask *operand
+	var mask *plan.Operand
 	if len(b.n.Inputs) == 4 {
 		mask = b.in(3)
 	}
 	f.heads = newHeads(b, mask)
 	tile, keys, extra := f.rows*vec.ScoreStride(f.keys), gemm.PackedSize[T](f.keys, f.depth), productScratch[T](f.heads)
-	b.rt().need((tile + keys + extra) * f.q.typ.DType.Size())
+	b.rt().need((tile + keys + extra) * f.q.Typ.DType.Size())
 	blocks := f.blocks()
 	work := f.queries * f.keys * (f.depth + f.width) / max(f.items, 1)
 	return b.rt().parallel(f.batch*f.heads.heads*f.items, grain(work/8), func(w *worker, lo, hi int) {
@@ -234,7 +238,7 @@ func (f *attentionForward[T]) block(bn, hd, first int, scores, keys, scratch []T
 	q, v, y := atStep[T](f.heads, f.q, bn, f.queries, first, hd, f.depth), atStep[T](f.heads, f.v, bn, f.keys, 0, hd, f.width), atStep[T](f.heads, f.y, bn, f.queries, first, hd, f.width)
 	p := productsOf[T](f.heads, m, n)
 	p.scores.with(q, keys, scores).run(scratch)
-	total := data[T](f.total)[(bn*f.heads.heads+hd)*f.queries+first:]
+	total := plan.Data[T](f.total)[(bn*f.heads.heads+hd)*f.queries+first:]
 	block := f.scores(first, m, n)
 	vec.SoftmaxRows(scores, total, block, look(f.heads, scores, &block, bn, hd, first))
 	p.values.with(scores, v, y).run(scratch)
@@ -249,9 +253,9 @@ func (h *heads) scores(first, m, n int) vec.Scores {
 	return s
 }
 
-// look puts -inf where the mask hides a key from the queries from first on, and returns the positive number that the scores are to be
-// multiplied by.
-func look[T float](h *heads, scores []T, s *vec.Scores, batch, head, first int) T {
+// look puts -inf where the mask hides a key from the queries from first on, and returns the positive number that the
+// scores are to be multiplied by.
+func look[T block.Float](h *heads, scores []T, s *vec.Scores, batch, head, first int) T {
 	scale := T(h.Scale)
 	if !(scale > 0) { // hidden scores must stay hidden
 		for r := range s.Rows {
@@ -262,7 +266,7 @@ func look[T float](h *heads, scores []T, s *vec.Scores, batch, head, first int) 
 	}
 	if h.mask != nil {
 		at := h.maskStride
-		vec.HideRows(scores, *s, data[uint8](h.mask)[batch*at[0]+head*at[1]+first*at[2]:], at[2], at[3])
+		vec.HideRows(scores, *s, plan.Data[uint8](h.mask)[batch*at[0]+head*at[1]+first*at[2]:], at[2], at[3])
 	}
 	return scale
 }
@@ -271,11 +275,11 @@ func buildAttentionGrad(b *build) (func(), error) {
 	return byFloat(b, attentionGrad[float64], attentionGrad[float32])
 }
 
-// attentionGrad: with p the probabilities and dp = dy·vᵀ, dv = pᵀ·dy, ds = scale·p∘(dp - Σ p∘dp), dq = ds·k and dk = dsᵀ·q. The blocks of a
-// head add to dk and dv one after the other, the last one, which sees the most keys, first.
-func attentionGrad[T float](b *build) func() {
+// attentionGrad: with p the probabilities and dp = dy·vᵀ, dv = pᵀ·dy, ds = scale·p∘(dp - Σ p∘dp), dq = ds·k and dk =
+// dsᵀ·q. The blocks of a head add to dk and dv one after the other, the last one, which sees the most keys, first.
+func attentionGrad[T block.Float](b *build) func() {
 	g := &attentionGradient[T]{q: b.in(0), k: b.in(1), v: b.in(2), total: b.in(4), dy: b.in(5), dq: b.out(0), dk: b.out(1), dv: b.out(2)}
-	var mask *operand
+	var mask *plan.Operand
 	if len(b.n.Inputs) == 7 {
 		mask = b.in(6)
 	}
@@ -283,7 +287,7 @@ func attentionGrad[T float](b *build) func() {
 	tile, extra := g.rows*vec.ScoreStride(g.keys), productScratch[T](g.heads)
 	keys, values := gemm.PackedSize[T](g.keys, g.depth), gemm.PackedSize[T](g.keys, g.width)
 	size := 2*tile + keys + values + extra
-	b.rt().need(size * g.q.typ.DType.Size())
+	b.rt().need(size * g.q.Typ.DType.Size())
 	work := g.queries * g.keys * (g.depth + g.width)
 	return b.rt().parallel(g.batch*g.heads.heads, grain(work/4), func(w *worker, lo, hi int) {
 		memory := scratchOf[T](w, size)
@@ -295,8 +299,8 @@ func attentionGrad[T float](b *build) func() {
 		for head := lo; head < hi; head++ {
 			bn, hd := head/g.heads.heads, head%g.heads.heads
 			for s := g.visible(g.queries) * min(g.queries, 1); s < g.keys; s++ { // what no query sees
-				clear(data[T](g.dk)[g.at(bn, g.keys, s, hd, g.depth):][:g.depth])
-				clear(data[T](g.dv)[g.at(bn, g.keys, s, hd, g.width):][:g.width])
+				clear(plan.Data[T](g.dk)[g.at(bn, g.keys, s, hd, g.depth):][:g.depth])
+				clear(plan.Data[T](g.dv)[g.at(bn, g.keys, s, hd, g.width):][:g.width])
 			}
 			packHead(g.heads, g.packedK, g.k, bn, hd, g.depth)
 			packHead(g.heads, g.packedV, g.v, bn, hd, g.width)
@@ -314,9 +318,9 @@ func attentionGrad[T float](b *build) func() {
 	})
 }
 
-type attentionGradient[T float] struct {
+type attentionGradient[T block.Float] struct {
 	*heads
-	q, k, v, total, dy, dq, dk, dv   *operand
+	q, k, v, total, dy, dq, dk, dv   *plan.Operand
 	p, ds, packedK, packedV, scratch []T // of the worker: a block of probabilities and of their gradients, the head's operands
 }
 
@@ -329,7 +333,7 @@ func (g *attentionGradient[T]) block(bn, hd, first int) {
 	k, dk := atStep[T](h, g.k, bn, g.keys, 0, hd, g.depth), atStep[T](h, g.dk, bn, g.keys, 0, hd, g.depth)
 	dv := atStep[T](h, g.dv, bn, g.keys, 0, hd, g.width)
 	dy := atStep[T](h, g.dy, bn, g.queries, first, hd, g.width)
-	total := data[T](g.total)[(bn*h.heads+hd)*g.queries+first:]
+	total := plan.Data[T](g.total)[(bn*h.heads+hd)*g.queries+first:]
 	block := h.scores(first, m, n)
 	p := productsOf[T](h, m, n)
 	p.scores.with(q, g.packedK, g.p).run(g.scratch)

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestAttentionInBlocks has heads of several blocks of queries, which the conformance suite's shapes do not, and compares with the
-// decomposition.
+// TestAttentionInBlocks has heads of several blocks of queries, which the conformance suite's shapes do not, and
+// compares with the decomposition.
 func TestAttentionInBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	cases := []struct {

@@ -1,11 +1,15 @@
 package cpu
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/comm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -41,7 +45,7 @@ func (b Backend) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error) 
 	if !t.DType.Valid() || slices.ContainsFunc(t.Shape, func(n int) bool { return n < 0 }) {
 		return nil, fmt.Errorf("cpu: cannot make a buffer of %v", t)
 	}
-	if err := checkMemory("a buffer of "+t.String(), float64(t.Bytes())); err != nil {
+	if err := plan.CheckMemory("a buffer of "+t.String(), float64(t.Bytes())); err != nil {
 		return nil, err
 	}
 	return newBuffer(d, t), nil
@@ -53,4 +57,22 @@ func (b Backend) NewQueue(d kernels.Device) (kernels.Queue, error) {
 		return nil, err
 	}
 	return &queue{device: d}, nil
+}
+
+// NewCommunicators connects one replica for each device. The replicas must run in goroutines of their own. Between
+// processes there is no memory to meet in.
+func (b Backend) NewCommunicators(_ context.Context, o kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
+	devices := o.Devices
+	if len(devices) == 0 || len(devices) >= 1<<16 {
+		return nil, fmt.Errorf("cpu: cannot connect %d devices", len(devices))
+	}
+	if o.Total() != len(devices) || o.First != 0 {
+		return nil, fmt.Errorf("cpu: connecting %d replicas of this process with %d in all: %w", len(devices), o.Total(), errors.ErrUnsupported)
+	}
+	for _, d := range devices {
+		if err := b.Open(d); err != nil {
+			return nil, err
+		}
+	}
+	return comm.New(len(devices)), nil
 }

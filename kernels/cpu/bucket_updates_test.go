@@ -5,10 +5,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestSmallUpdatesAreJoined: the updates of small variables by one rule are one unit, which computes all of them in place.
+// TestSmallUpdatesAreJoined: the updates of small variables by one rule are one unit, which computes all of them in
+// place.
 func TestSmallUpdatesAreJoined(t *testing.T) {
 	p := ir.New("")
 	scalar := ir.Type{DType: ir.Float32}
@@ -37,7 +40,7 @@ func TestSmallUpdatesAreJoined(t *testing.T) {
 	variable("adam", 1)
 	variable("adam", 100)
 	variable("momentum", 5)
-	variable("adam", bucketVariable/8+1)
+	variable("adam", fuse.BucketVariable/8+1)
 	variable("adam", 7)
 	w, m, v := p.AddInput("w", scalar), p.AddInput("m", scalar), p.AddInput("v", scalar)
 	constrained := add(ir.OptimizerUpdate, ir.OptimizerAttrs{Rule: "adam", Values: []float64{0.9, 0.999, 1e-7}}, w, rate, rate, step, m, v)
@@ -45,19 +48,19 @@ func TestSmallUpdatesAreJoined(t *testing.T) {
 		p.AddAlias("", out, inputs+i)
 	}
 	inputs += 3
-	for range bucketTotal / bucketVariable {
-		variable("momentum", bucketVariable/8)
+	for range fuse.BucketTotal / fuse.BucketVariable {
+		variable("momentum", fuse.BucketVariable/8)
 	}
-	g := newGraph(p)
-	g.group()
-	g.hoistUpdates()
-	g.bucketUpdates()
+	g := fuse.NewGraph(p)
+	g.Group()
+	g.HoistUpdates()
+	g.BucketUpdates()
 	var joined []int
-	for _, u := range g.units {
-		if p.Nodes[u.nodes[0]].Op == ir.OptimizerUpdate {
-			joined = append(joined, len(u.nodes))
+	for _, u := range g.Units {
+		if p.Nodes[u.Nodes[0]].Op == ir.OptimizerUpdate {
+			joined = append(joined, len(u.Nodes))
 		}
 	}
-	require.Equal(t, []int{1, 1, 3, bucketTotal / bucketVariable, 1}, joined, "a constraint waits for one update")
-	require.Empty(t, g.place(true).copies, "every update is made in place")
+	require.Equal(t, []int{1, 1, 3, fuse.BucketTotal / fuse.BucketVariable, 1}, joined, "a constraint waits for one update")
+	require.Empty(t, plan.Place(g, true).Copies, "every update is made in place")
 }

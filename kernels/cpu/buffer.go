@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -28,7 +29,7 @@ var (
 )
 
 func newBuffer(d kernels.Device, t ir.Type) *buffer {
-	memory := bufferBytes(t.Bytes())
+	memory := plan.BufferBytes(t.Bytes())
 	return &buffer{typ: t, device: d, data: memory, own: memory}
 }
 

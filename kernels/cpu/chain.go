@@ -5,9 +5,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Operations that follow each other in an elementwise unit and pass their results on run as a chain: the values stay in vector registers, where
-// kernels of single operations would store each one in the first-level cache and load it again, which is all that cheap ones cost. A chain
-// computes the same bits.
+// Operations that follow each other in an elementwise unit and pass their results on run as a chain: the values stay in
+// vector registers, where kernels of single operations would store each one in the first-level cache and load it again,
+// which is all that cheap ones cost. A chain computes the same bits.
 
 // maxChainOps bounds a chain so that its steps, three at most for each operation, fit.
 const maxChainOps = vec.MaxChain / 3
@@ -35,7 +35,8 @@ var chainCompare = map[ir.Direction][2]vec.ChainOp{ir.Eq: {vec.ChainEqual, vec.C
 	ir.Lt: {vec.ChainLess, vec.ChainGreater}, ir.Gt: {vec.ChainGreater, vec.ChainLess},
 	ir.Le: {vec.ChainLessEqual, vec.ChainGreaterEqual}, ir.Ge: {vec.ChainGreaterEqual, vec.ChainLessEqual}}
 
-// formOf returns the form of a node on operands of type from with a result of type to. What rounds to half precision has none.
+// formOf returns the form of a node on operands of type from with a result of type to. What rounds to half precision
+// has none.
 func formOf(n *ir.Node, from, to ir.DType) chainForm {
 	switch n.Op {
 	case ir.Convert:
@@ -96,7 +97,8 @@ type chainBuilder struct {
 // withChains is false where a test compares with what runs one by one.
 var withChains = true
 
-// chain cuts the operations into segments. Where no value is passed on there are none, and the operations run one by one.
+// chain cuts the operations into segments. Where no value is passed on there are none, and the operations run one by
+// one.
 func (b *vmBuilder) chain() {
 	ops, useful := b.prog.ops, false
 	for first := 0; first < len(ops); {
@@ -189,7 +191,8 @@ func (c *chainBuilder) add(i, last int) {
 	}
 }
 
-// onlyChooses reports whether all that reads comparison i of a chain that ends before last are choices of the chain before its next comparison.
+// onlyChooses reports whether all that reads comparison i of a chain that ends before last are choices of the chain
+// before its next comparison.
 func (b *vmBuilder) onlyChooses(i, last int) bool {
 	ops, ptr := b.prog.ops, b.prog.ops[i].dst
 	if !b.isRegister(ptr) {

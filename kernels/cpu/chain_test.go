@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// randomElementwise returns a program of random operations on float32 and masks, cheap ones mostly, with outputs in the middle, sums and operands that
-// repeat themselves.
+// randomElementwise returns a program of random operations on float32 and masks, cheap ones mostly, with outputs in the
+// middle, sums and operands that repeat themselves.
 func randomElementwise(r *rand.Rand) *ir.Program {
 	g := tape{p: &ir.Program{}}
 	rows, columns := 1+r.IntN(40), 1+r.IntN(90)

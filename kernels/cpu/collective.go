@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -29,12 +30,12 @@ func checkReplicas(p *ir.Program, o kernels.CompileOptions) error {
 func (b *build) collective() ir.CollectiveAttrs { return b.n.Attrs.(ir.CollectiveAttrs) }
 
 // handle presents an operand to a communicator. Its memory is looked up at each run.
-func (b *build) handle(o *operand) *buffer { return &buffer{typ: o.typ, device: b.c.device} }
+func (b *build) handle(o *plan.Operand) *buffer { return &buffer{typ: o.Typ, device: b.c.device} }
 
-func refresh(buffers []kernels.Buffer, operands []*operand) {
+func refresh(buffers []kernels.Buffer, operands []*plan.Operand) {
 	for i, o := range operands {
 		b := buffers[i].(*buffer)
-		b.data = raw(o)
+		b.data = plan.Raw(o)
 		b.own = b.data // communicators may write it
 	}
 }
@@ -73,7 +74,7 @@ func (b *build) where() string { return fmt.Sprintf("cpu: %v (scope %q)", b.n.Op
 func buildAllGather(b *build) (func(), error) {
 	a := b.collective()
 	part, whole := b.in(0), b.out(0)
-	operands := []*operand{part, whole}
+	operands := []*plan.Operand{part, whole}
 	buffers := []kernels.Buffer{b.handle(part), b.handle(whole)}
 	rt, where := b.rt(), b.where()
 	return func() {
@@ -92,11 +93,11 @@ func buildAllGather(b *build) (func(), error) {
 func buildReduceScatter(b *build) (func(), error) {
 	a := b.collective()
 	in, out := b.in(0), b.out(0)
-	whole := &operand{mem: b.workspace(in.typ.Bytes()), typ: in.typ, n: in.n}
-	src := byteStrides(in.typ)
-	first := b.c.replica * out.typ.Shape[a.Axis] * src[a.Axis]
-	c := newCopy(in.typ.DType.Size(), out.typ.Shape, byteStrides(out.typ), src)
-	operands, buffers := []*operand{whole}, []kernels.Buffer{b.handle(whole)}
+	whole := &plan.Operand{Mem: b.workspace(in.Typ.Bytes()), Typ: in.Typ, N: in.N}
+	src := byteStrides(in.Typ)
+	first := b.c.replica * out.Typ.Shape[a.Axis] * src[a.Axis]
+	c := newCopy(in.Typ.DType.Size(), out.Typ.Shape, byteStrides(out.Typ), src)
+	operands, buffers := []*plan.Operand{whole}, []kernels.Buffer{b.handle(whole)}
 	rt, where := b.rt(), b.where()
 	return func() {
 		copyOperand(whole, in)
@@ -107,8 +108,8 @@ func buildReduceScatter(b *build) (func(), error) {
 				return
 			}
 		}
-		if out.n > 0 {
-			c.run(out.ptr(), unsafe.Add(whole.ptr(), first), 0, c.dims[0])
+		if out.N > 0 {
+			c.run(out.Ptr(), unsafe.Add(whole.Ptr(), first), 0, c.dims[0])
 		}
 	}, nil
 }
@@ -116,7 +117,7 @@ func buildReduceScatter(b *build) (func(), error) {
 func buildCollectiveBroadcast(b *build) (func(), error) {
 	a := b.collective()
 	in, out := b.in(0), b.out(0)
-	operands, buffers := []*operand{out}, []kernels.Buffer{b.handle(out)}
+	operands, buffers := []*plan.Operand{out}, []kernels.Buffer{b.handle(out)}
 	rt, where := b.rt(), b.where()
 	return func() {
 		copyOperand(out, in)
@@ -132,5 +133,5 @@ func buildCollectiveBroadcast(b *build) (func(), error) {
 
 func buildReplicaID(b *build) (func(), error) {
 	out, replica := b.out(0), uint32(b.c.replica)
-	return func() { data[uint32](out)[0] = replica }, nil
+	return func() { plan.Data[uint32](out)[0] = replica }, nil
 }

@@ -54,8 +54,8 @@ func bounded(t testing.TB) context.Context {
 	return ctx
 }
 
-// combine is what replicas must agree on: the values combined one after the other, rounded to the type after each step for
-// float32, and once at the end for half precision.
+// combine is what replicas must agree on: the values combined one after the other, rounded to the type after each step
+// for float32, and once at the end for half precision.
 func combine(kind ir.Kind, d ir.DType, x []float64) float64 {
 	round := func(v float64) float64 { return v }
 	switch d {
@@ -156,7 +156,8 @@ func TestAllGatherAndBroadcast(t *testing.T) {
 	}
 }
 
-// TestManyRounds has more replicas than cores, with different amounts of work between calls, so that some spin and some park.
+// TestManyRounds has more replicas than cores, with different amounts of work between calls, so that some spin and some
+// park.
 func TestManyRounds(t *testing.T) {
 	all := communicators(t, 8)
 	ctx := bounded(t)
@@ -292,8 +293,8 @@ func TestAllReduceDoesNotAllocate(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// replicated is a step in which two gradients are summed over the replicas, in one bucket or two, around an embedding that can
-// fail.
+// replicated is a step in which two gradients are summed over the replicas, in one bucket or two, around an embedding
+// that can fail.
 func replicated(replicas int, buckets [2]int) *ir.Program {
 	g := tape{ir.New("step")}
 	w, x, i := g.input("w", ir.Float32, 40, 3), g.input("x", ir.Float32, 2, 3), g.input("i", ir.Int32, 2)

@@ -1,14 +1,14 @@
 package cpu
 
 import (
-	"slices"
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Sub-programs are compiled once, into schedules of their own that live in a piece of the parent's arena. Running one means
-// pointing its inputs and outputs at memory of the parent and executing it; nothing is copied for that.
+// Sub-programs are compiled once, into schedules of their own that live in a piece of the parent's arena. Running one
+// means pointing its inputs and outputs at memory of the parent and executing it; nothing is copied for that.
 
 // subschedule compiles a sub-program.
 func (b *build) subschedule(p *ir.Program) (*schedule, error) {
@@ -21,16 +21,16 @@ func (b *build) subschedule(p *ir.Program) (*schedule, error) {
 }
 
 // operandList returns operands [from, to) of the node.
-func (b *build) operandList(from, to int) []*operand {
-	list := make([]*operand, 0, to-from)
+func (b *build) operandList(from, to int) []*plan.Operand {
+	list := make([]*plan.Operand, 0, to-from)
 	for i := from; i < to; i++ {
 		list = append(list, b.in(i))
 	}
 	return list
 }
 
-func (b *build) results() []*operand {
-	list := make([]*operand, len(b.n.Outputs))
+func (b *build) results() []*plan.Operand {
+	list := make([]*plan.Operand, len(b.n.Outputs))
 	for i := range list {
 		list[i] = b.out(i)
 	}
@@ -38,25 +38,25 @@ func (b *build) results() []*operand {
 }
 
 // alternates reserves a second buffer for each of the states, so that a step reads one and writes the other.
-func (b *build) alternates(states []*operand) []*operand {
-	list := make([]*operand, len(states))
+func (b *build) alternates(states []*plan.Operand) []*plan.Operand {
+	list := make([]*plan.Operand, len(states))
 	for i, s := range states {
-		list[i] = &operand{mem: b.workspace(s.typ.Bytes()), typ: s.typ, n: s.n}
+		list[i] = &plan.Operand{Mem: b.workspace(s.Typ.Bytes()), Typ: s.Typ, N: s.N}
 	}
 	return list
 }
 
-func bind(to []*storage, from []*operand) {
+func bind(to []*plan.Storage, from []*plan.Operand) {
 	for i, o := range from {
-		to[i].ptr = o.ptr()
+		to[i].Ptr = o.Ptr()
 	}
 }
 
 // sliceAt points storages at slice i, along axis 0, of stacked operands.
-func sliceAt(to []*storage, stacked []*operand, i, length int) {
+func sliceAt(to []*plan.Storage, stacked []*plan.Operand, i, length int) {
 	for k, o := range stacked {
-		stride := o.n / length * o.typ.DType.Size()
-		to[k].ptr = unsafe.Add(o.ptr(), i*stride)
+		stride := o.N / length * o.Typ.DType.Size()
+		to[k].Ptr = unsafe.Add(o.Ptr(), i*stride)
 	}
 }
 
@@ -105,30 +105,6 @@ func buildScan(b *build) (func(), error) {
 	}, nil
 }
 
-// scanInPlace returns the stacked operand of a scan whose memory the stacked result j may take over, or -1: one node of the body reads the
-// one and, in its place, computes the other, and nothing else in the body touches them.
-func scanInPlace(n *ir.Node, j int) int {
-	a := n.Attrs.(ir.ScanAttrs)
-	if j < a.Carry {
-		return -1
-	}
-	uses, def := bodyUses(a.Body)
-	y := a.Body.Outputs[j].Value
-	if def[y] < 0 {
-		return -1
-	}
-	m := &a.Body.Nodes[def[y]]
-	from := m.Op.InPlaceOperand(slices.Index(m.Outputs, y))
-	if from < 0 || !isCell(m.Op) {
-		return -1
-	}
-	x := slices.IndexFunc(a.Body.Inputs, func(in ir.Input) bool { return in.Value == m.Inputs[from] })
-	if x < a.Carry || x >= a.Carry+a.Xs || uses[m.Inputs[from]] != 1 || !a.Body.Type(y).Equal(a.Body.Type(m.Inputs[from])) {
-		return -1
-	}
-	return x
-}
-
 func buildWhile(b *build) (func(), error) {
 	a := b.n.Attrs.(ir.WhileAttrs)
 	cond, err := b.subschedule(a.Cond)
@@ -147,14 +123,14 @@ func buildWhile(b *build) (func(), error) {
 	return func() {
 		bind(cond.inputs[a.State:], constants)
 		bind(body.inputs[a.State:], constants)
-		cond.outputs[0].ptr = goOn.ptr()
+		cond.outputs[0].Ptr = goOn.Ptr()
 		from, to, next := initial, final, other
 		for {
 			bind(cond.inputs, from)
 			if cond.execute(rt); rt.err != nil {
 				return
 			}
-			if !data[bool](goOn)[0] {
+			if !plan.Data[bool](goOn)[0] {
 				break
 			}
 			bind(body.inputs, from)
@@ -184,7 +160,7 @@ func buildCond(b *build) (func(), error) {
 	rt := b.rt()
 	return func() {
 		s := no
-		if data[bool](pred)[0] {
+		if plan.Data[bool](pred)[0] {
 			s = yes
 		}
 		bind(s.inputs, operands)

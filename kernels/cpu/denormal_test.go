@@ -59,9 +59,9 @@ func TestDenormalsAreZero(t *testing.T) {
 	}
 	before := goruntime.GOMAXPROCS(0)
 	defer goruntime.GOMAXPROCS(before)
-	for _, level := range isa.Levels() {
-		t.Run(level.String(), func(t *testing.T) {
-			defer isa.Override(level)()
+	for _, path := range isa.Paths() {
+		t.Run(path.String(), func(t *testing.T) {
+			defer isa.Override(path)()
 			var want []byte
 			for _, workers := range []int{1, 2, 4} {
 				goruntime.GOMAXPROCS(workers)

@@ -8,13 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/kernelstest"
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestDescentIsJoined: a product that is the gradient of a variable alone is added right to the variable, behind all that reads the old
-// value. The numbers are small integers and a power of two, so that the results are exact.
+// TestDescentIsJoined: a product that is the gradient of a variable alone is added right to the variable, behind all
+// that reads the old value. The numbers are small integers and a power of two, so that the results are exact.
 func TestDescentIsJoined(t *testing.T) {
 	for _, c := range []struct {
 		name            string
@@ -65,18 +67,18 @@ func TestDescentIsJoined(t *testing.T) {
 				p.AddOutput("gradient", gradient)
 			}
 			p.AddAlias("w", add(ir.OptimizerUpdate, ir.OptimizerAttrs{Rule: "sgd"}, w, gradient, rate, step), 2)
-			g := newGraph(p)
-			g.group()
-			g.joinDescent()
-			g.hoistUpdates()
+			g := fuse.NewGraph(p)
+			g.Group()
+			g.JoinDescent()
+			g.HoistUpdates()
 			joined := 0
-			for _, u := range g.units {
-				if len(u.nodes) == 2 && u.fused == nil {
+			for _, u := range g.Units {
+				if len(u.Nodes) == 2 && u.Fused == nil {
 					joined++
 				}
 			}
 			require.Equal(t, c.joined, joined)
-			require.Empty(t, g.place(true).copies)
+			require.Empty(t, plan.Place(g, true).Copies)
 			got, want := runOnce(t, p, inputs, false), runOnce(t, p, inputs, true)
 			for i := range want {
 				require.NoError(t, kernelstest.Compare(got[i], want[i], 0, true), "output %d", i)

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/quant"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -8,43 +9,41 @@ import (
 // quantizedDot is a product of int8 with sums in int32.
 type quantizedDot struct {
 	b       *build
-	plan    *dotPlan
+	product *dotPlan
 	loop    batchLoop
 	kept    *form // of the right operand; nil: it is packed anew in each run
 	args    quant.Args
-	scratch *operand
-	panels  *operand
+	scratch *plan.Operand
+	panels  *plan.Operand
 }
 
 // buildQuantizedDot multiplies int8 with sums in int32. Weights are kept in panels, as those of floats are.
-func buildQuantizedDot(b *build, plan *dotPlan) func() {
-	d := &quantizedDot{b: b, plan: plan, loop: plan.loop()}
-	if b.out(0).n == 0 {
+func buildQuantizedDot(b *build, product *dotPlan) func() {
+	d := &quantizedDot{b: b, product: product, loop: product.loop()}
+	if b.out(0).N == 0 {
 		return func() {}
 	}
-	if d.kept = b.keptForm(plan, &d.loop); d.kept != nil {
-		d.kept.bytes = true
-	}
-	m, n, k := plan.a.rows, plan.b.cols, plan.a.cols
+	d.kept = b.keptForm(product, &d.loop)
+	m, n, k := product.a.rows, product.b.cols, product.a.cols
 	d.scratch = b.scratch(ir.Uint8, quant.ScratchSize(m, k))
 	d.panels = b.scratch(ir.Uint8, quant.PackedSize(k, n))
 	return d.run
 }
 
 func (d *quantizedDot) run() {
-	p, q := &d.plan.a, &d.plan.b
+	p, q := &d.product.a, &d.product.b
 	pool := d.b.rt().pool
-	xs, ys, zs := data[int8](p.o), data[int8](q.o), data[int32](d.b.out(0))
-	kept := inBytePanels(q.o.mem.whose, d.kept, pool)
+	xs, ys, zs := plan.Data[int8](p.o), plan.Data[int8](q.o), plan.Data[int32](d.b.out(0))
+	kept := inBytePanels(ownBuffer(q.o), d.kept, pool)
 	for _, o := range d.loop.outer {
 		for i := range d.loop.dims[0] {
 			for j := range d.loop.dims[1] {
 				panels := kept
 				if panels == nil {
-					panels = data[byte](d.panels)
+					panels = plan.Data[byte](d.panels)
 					quant.Pack(pool, panels, ys[o[1]+i*d.loop.strideB[0]+j*d.loop.strideB[1]:], p.cols, q.cols, q.rowStride, q.colStride)
 				}
-				d.args = quant.Args{M: p.rows, N: q.cols, K: p.cols, RowStride: p.rowStride, ColStride: p.colStride, LDC: d.plan.c.rowStride, B: panels, Scratch: data[byte](d.scratch),
+				d.args = quant.Args{M: p.rows, N: q.cols, K: p.cols, RowStride: p.rowStride, ColStride: p.colStride, LDC: d.product.c.RowStride, B: panels, Scratch: plan.Data[byte](d.scratch),
 					A: xs[o[0]+i*d.loop.strideA[0]+j*d.loop.strideA[1]:], C: zs[o[2]+i*d.loop.strideC[0]+j*d.loop.strideC[1]:]}
 				quant.Run(pool, &d.args)
 			}

@@ -24,8 +24,9 @@ func bytesOf(n int) []byte {
 	return x
 }
 
-// TestProductsOfInt8 multiplies int8 that were converted to int32, which the backend does not convert, and compares with sums in 64 bits: matrices as
-// they are and transposed, batches of matrices, weights that are kept in panels and weights that have changed.
+// TestProductsOfInt8 multiplies int8 that were converted to int32, which the backend does not convert, and compares
+// with sums in 64 bits: matrices as they are and transposed, batches of matrices, weights that are kept in panels and
+// weights that have changed.
 func TestProductsOfInt8(t *testing.T) {
 	for _, c := range []struct {
 		x, w       ir.Shape
@@ -48,7 +49,7 @@ func TestProductsOfInt8(t *testing.T) {
 		y, err := p.Add("", ir.Dot, c.attrs, wide(x), wide(w))
 		require.NoError(t, err)
 		p.AddOutput("y", y[0])
-		normal, err := normalize(p, 1)
+		normal, err := pipelineFor(1).normal.Run(p)
 		require.NoError(t, err)
 		require.False(t, slices.ContainsFunc(normal.Nodes, func(n ir.Node) bool { return n.Op == ir.Dot && n.Attrs.(ir.DotAttrs).Sums != ir.Int32 }), "the product reads int8")
 		e, err := Backend{}.load(p, kernels.CompileOptions{Device: here}, false)

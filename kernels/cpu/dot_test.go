@@ -8,13 +8,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/kernelstest"
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestProductsOfAnyLayout contracts operands with axes in any order, behind and before transposes, and compares with the
-// reference.
+// TestProductsOfAnyLayout contracts operands with axes in any order, behind and before transposes, and compares with
+// the reference.
 func TestProductsOfAnyLayout(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	transposedResults, swapped, biased := 0, 0, 0
@@ -95,20 +97,20 @@ func TestProductsOfAnyLayout(t *testing.T) {
 			got := runOnce(t, p, inputs, plain)
 			require.NoError(t, kernelstest.Compare(got[0], want[0], 1, true), fmt.Sprintf("%d: plain %v\n%v", k, plain, p)) // small integers: exact
 		}
-		q, err := normalize(p, 1)
+		q, err := pipelineFor(1).normal.Run(p)
 		require.NoError(t, err)
-		g := newGraph(q)
-		g.group()
-		for _, u := range g.units {
-			if u.fused != nil && u.fused.bias >= 0 {
+		g := fuse.NewGraph(q)
+		g.Group()
+		for _, u := range g.Units {
+			if u.Fused != nil && u.Fused.Bias >= 0 {
 				biased++
 			}
-			if u.fused != nil && u.fused.perm != nil {
+			if u.Fused != nil && u.Fused.Perm != nil {
 				transposedResults++
-				n := &q.Nodes[u.fused.anchor]
+				n := &q.Nodes[u.Fused.Anchor]
 				d := n.Attrs.(ir.DotAttrs)
-				l, _ := productLayout(q.Type(n.Outputs[0]).Shape, len(d.LhsBatch), q.Type(n.Inputs[0]).Shape.Rank()-len(d.LhsBatch)-len(d.LhsContract), u.fused.perm)
-				if l.colStride != 1 {
+				l, _ := geometry.ProductLayout(q.Type(n.Outputs[0]).Shape, len(d.LhsBatch), q.Type(n.Inputs[0]).Shape.Rank()-len(d.LhsBatch)-len(d.LhsContract), u.Fused.Perm)
+				if l.ColStride != 1 {
 					swapped++
 				}
 			}

@@ -1,7 +1,9 @@
 package cpu
 
 import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
@@ -10,12 +12,12 @@ func buildEliminate(b *build) (func(), error) {
 	return byFloat(b, eliminate[float64], eliminate[float32])
 }
 
-// eliminate factors every matrix into triangular ones and solves with those. Many matrices are spread over the workers; the products within few
-// large ones are. Many small ones are worked on in groups.
-func eliminate[T float](b *build) func() {
+// eliminate factors every matrix into triangular ones and solves with those. Many matrices are spread over the workers;
+// the products within few large ones are. Many small ones are worked on in groups.
+func eliminate[T block.Float](b *build) func() {
 	in, right, out, sign, logarithm := b.in(0), b.in(1), b.out(0), b.out(1), b.out(2)
-	s := in.typ.Shape
-	n, m := s[len(s)-1], right.typ.Shape[len(s)-1]
+	s := in.Typ.Shape
+	n, m := s[len(s)-1], right.Typ.Shape[len(s)-1]
 	matrices := s[:len(s)-2].Size()
 	if matrices >= vec.Lanes/2 && n <= laneMatrix && m <= laneMatrix {
 		return eliminateLanes[T](b)
@@ -30,9 +32,9 @@ func eliminate[T float](b *build) func() {
 	elements := n*n + n + products
 	one := func(scratch []T, i int) {
 		e := elimination[T]{n: n, a: scratch[:n*n], diagonal: scratch[n*n : n*n+n], scratch: scratch[n*n+n:], pool: shared}
-		copy(e.a, data[T](in)[i*n*n:])
-		x := data[T](out)[i*n*m : (i+1)*n*m]
-		copy(x, data[T](right)[i*n*m:(i+1)*n*m])
+		copy(e.a, plan.Data[T](in)[i*n*n:])
+		x := plan.Data[T](out)[i*n*m : (i+1)*n*m]
+		copy(x, plan.Data[T](right)[i*n*m:(i+1)*n*m])
 		e.x, e.m, e.sign = x, m, 1
 		e.factor(0, n)
 		if m > 0 {
@@ -40,17 +42,17 @@ func eliminate[T float](b *build) func() {
 			e.unit()
 			e.backward(0, n)
 		}
-		data[T](sign)[i], data[T](logarithm)[i] = e.determinant()
+		plan.Data[T](sign)[i], plan.Data[T](logarithm)[i] = e.determinant()
 	}
 	if few {
-		scratch := b.scratch(in.typ.DType, elements)
+		scratch := b.scratch(in.Typ.DType, elements)
 		return func() {
 			for i := range matrices {
-				one(data[T](scratch), i)
+				one(plan.Data[T](scratch), i)
 			}
 		}
 	}
-	b.rt().need(elements * in.typ.DType.Size())
+	b.rt().need(elements * in.Typ.DType.Size())
 	return b.rt().parallel(matrices, grain(n*n*(n/3+m)+n), func(w *worker, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			one(scratchOf[T](w, elements), i)
@@ -62,7 +64,7 @@ func eliminate[T float](b *build) func() {
 const smallestBlock = 16
 
 // eliminationScratch returns the elements of scratch memory that the products need.
-func eliminationScratch[T float](n, m int, p *pool.Pool) int {
+func eliminationScratch[T block.Float](n, m int, p *pool.Pool) int {
 	size := 0
 	for h := n; h > smallestBlock; h = (h + 1) / 2 {
 		k := (h + 1) / 2
@@ -75,9 +77,9 @@ func eliminationScratch[T float](n, m int, p *pool.Pool) int {
 	return size
 }
 
-// elimination is the work on one matrix a (n, n) with right sides x (n, m). In place of a come its factors: below the diagonal the multiples of
-// the pivots' rows, negative, so that all that is left to do is add products.
-type elimination[T float] struct {
+// elimination is the work on one matrix a (n, n) with right sides x (n, m). In place of a come its factors: below the
+// diagonal the multiples of the pivots' rows, negative, so that all that is left to do is add products.
+type elimination[T block.Float] struct {
 	n, m     int
 	a, x     []T
 	diagonal []T
@@ -87,7 +89,8 @@ type elimination[T float] struct {
 	args     gemm.Args[T]
 }
 
-// factor works on the columns from lo to hi, below row lo. The left half of them is followed by the products that it adds to the right half.
+// factor works on the columns from lo to hi, below row lo. The left half of them is followed by the products that it
+// adds to the right half.
 func (e *elimination[T]) factor(lo, hi int) {
 	if hi-lo <= smallestBlock {
 		for k := lo; k < hi; k++ {
@@ -103,7 +106,8 @@ func (e *elimination[T]) factor(lo, hi int) {
 	e.factor(mid, hi)
 }
 
-// column brings the largest element of column k to the diagonal and adds multiples of its row to those below, up to column hi.
+// column brings the largest element of column k to the diagonal and adds multiples of its row to those below, up to
+// column hi.
 func (e *elimination[T]) column(k, hi int) {
 	n, a := e.n, e.a
 	p, best := k, T(-1)
@@ -221,7 +225,7 @@ func (e *elimination[T]) determinant() (sign, logarithm T) {
 }
 
 // addMultiple adds f times the first numbers of x to all of y.
-func addMultiple[T float](y []T, f T, x []T) {
+func addMultiple[T block.Float](y []T, f T, x []T) {
 	if len(y) >= fewColumns {
 		vec.Axpy(y, f, x[:len(y)])
 		return
@@ -234,7 +238,7 @@ func addMultiple[T float](y []T, f T, x []T) {
 
 const fewColumns = 8 // up to here a loop takes less time than a call
 
-func swapRows[T float](x, y []T) {
+func swapRows[T block.Float](x, y []T) {
 	for i, v := range x {
 		x[i], y[i] = y[i], v
 	}

@@ -1,7 +1,9 @@
 package cpu
 
 import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
@@ -9,14 +11,14 @@ import (
 const laneMatrix = 40
 
 // eliminateLanes works on vec.Lanes matrices side by side, so that vectors are full however small the matrices are.
-func eliminateLanes[T float](b *build) func() {
+func eliminateLanes[T block.Float](b *build) func() {
 	in, right, out, sign, logarithm := b.in(0), b.in(1), b.out(0), b.out(1), b.out(2)
-	s := in.typ.Shape
-	n, m := s[len(s)-1], right.typ.Shape[len(s)-1]
+	s := in.Typ.Shape
+	n, m := s[len(s)-1], right.Typ.Shape[len(s)-1]
 	matrices := s[:len(s)-2].Size()
 	groups := (matrices + vec.Lanes - 1) / vec.Lanes
 	elements := vec.Lanes * (n*n + n*m + n + 3)
-	b.rt().need(elements * in.typ.DType.Size())
+	b.rt().need(elements * in.Typ.DType.Size())
 	return b.rt().parallel(groups, grain(vec.Lanes*n*n*(n/3+m)/8+n), func(w *worker, lo, hi int) {
 		var e laneElimination[T]
 		e.n, e.m = n, m
@@ -30,18 +32,18 @@ func eliminateLanes[T float](b *build) func() {
 		for g := lo; g < hi; g++ {
 			first := g * vec.Lanes
 			count := min(vec.Lanes, matrices-first)
-			toLanes(e.a, data[T](in)[first*n*n:], n*n, count)
-			toLanes(e.x, data[T](right)[first*n*m:], n*m, count)
+			toLanes(e.a, plan.Data[T](in)[first*n*n:], n*n, count)
+			toLanes(e.x, plan.Data[T](right)[first*n*m:], n*m, count)
 			e.solve()
-			fromLanes(data[T](out)[first*n*m:], e.x, n*m, count)
-			copy(data[T](sign)[first:first+count], e.sign)
-			copy(data[T](logarithm)[first:first+count], e.logarithm)
+			fromLanes(plan.Data[T](out)[first*n*m:], e.x, n*m, count)
+			copy(plan.Data[T](sign)[first:first+count], e.sign)
+			copy(plan.Data[T](logarithm)[first:first+count], e.logarithm)
 		}
 	})
 }
 
 // toLanes stores a few rows of so many elements side by side. Lanes without one repeat the last.
-func toLanes[T float](dst, src []T, elements, rows int) {
+func toLanes[T block.Float](dst, src []T, elements, rows int) {
 	if elements == 0 {
 		return
 	}
@@ -53,14 +55,14 @@ func toLanes[T float](dst, src []T, elements, rows int) {
 	}
 }
 
-func fromLanes[T float](dst, src []T, elements, rows int) {
+func fromLanes[T block.Float](dst, src []T, elements, rows int) {
 	if elements > 0 {
 		micro.Transpose(dst[:elements*rows], src, elements, rows, elements, vec.Lanes)
 	}
 }
 
 // laneElimination is the elimination of matrices a with right sides x, of which vec.Lanes lie side by side.
-type laneElimination[T float] struct {
+type laneElimination[T block.Float] struct {
 	n, m                              int
 	a, x                              []T
 	diagonal, sign, logarithm, factor []T
@@ -125,7 +127,7 @@ func (e *laneElimination[T]) swap(k int) {
 	copy(e.diagonal[k*vec.Lanes:(k+1)*vec.Lanes], e.row(k)[k*vec.Lanes:])
 }
 
-func swapLane[T float](x, y []T) {
+func swapLane[T block.Float](x, y []T) {
 	y = y[:len(x)]
 	for i := 0; i < len(x); i += vec.Lanes {
 		x[i], y[i] = y[i], x[i]

@@ -8,12 +8,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/kernelstest"
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestNormEpilogue: a batch normalisation, the sum with a shortcut and a relu are one step, also where the mean is read before the sum.
+// TestNormEpilogue: a batch normalisation, the sum with a shortcut and a relu are one step, also where the mean is read
+// before the sum.
 func TestNormEpilogue(t *testing.T) {
 	typ, channels := ir.Type{DType: ir.Float32, Shape: ir.Shape{40, 7, 6}}, ir.Type{DType: ir.Float32, Shape: ir.Shape{6}}
 	build := func(shortcutFirst, sum, relu bool) *ir.Program {
@@ -67,11 +69,11 @@ func TestNormEpilogue(t *testing.T) {
 		{false, true, true, []ir.Op{ir.BatchNorm}}, // the shortcut does not exist yet
 	} {
 		p := build(c.shortcutFirst, c.sum, c.relu)
-		g := newGraph(p)
-		g.group()
-		at := slices.IndexFunc(g.units, func(u *unit) bool { return p.Nodes[u.nodes[0]].Op == ir.BatchNorm })
+		g := fuse.NewGraph(p)
+		g.Group()
+		at := slices.IndexFunc(g.Units, func(u *fuse.Unit) bool { return p.Nodes[u.Nodes[0]].Op == ir.BatchNorm })
 		var ops []ir.Op
-		for _, i := range g.units[at].nodes {
+		for _, i := range g.Units[at].Nodes {
 			ops = append(ops, p.Nodes[i].Op)
 		}
 		assert.Equal(t, c.nodes, ops)

@@ -78,20 +78,6 @@ func ExampleIndexError() {
 	// Output: model/embedding: embedding: index 1000 (element 17 of the indices) is outside axis 0 of length 1000; valid indices are 0 to 999
 }
 
-func ExampleProfiles() {
-	cpu.SetProfiling(true)
-	defer cpu.SetProfiling(false)
-	add, _ := kernels.Load(cpu.Backend{}, exampleProgram(), kernels.Device{Kind: cpu.Kind})
-	defer add.Close()
-	_ = add.Run(context.Background(), []kernels.Buffer{exampleBuffer(1, 2, 3), exampleBuffer(10, 20, 30)}, []kernels.Buffer{exampleBuffer(0, 0, 0)})
-	for _, program := range cpu.Profiles() {
-		for _, op := range program.Ops {
-			fmt.Println(op.Name, op.Calls, op.Bytes, op.FLOPs)
-		}
-	}
-	// Output: add 1 36 0
-}
-
 func ExampleProgramProfile() {
 	p := cpu.ProgramProfile{Program: "train_step", Ops: []cpu.OpProfile{{Name: "dot", Calls: 10, Time: 20e6, FLOPs: 134217728}}}
 	op := p.Ops[0]

@@ -6,16 +6,17 @@ import (
 	"sync"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// executable is a program with what all sessions share: the programs that the passes made of it and of the bodies of its loops and branches.
-// A session makes a schedule of them, whose steps know the addresses that they work on.
+// executable is a program with what all sessions share: the programs that the passes made of it and of the bodies of
+// its loops and branches. A session makes a schedule of them, whose steps know the addresses that they work on.
 type executable struct {
 	program *ir.Program
 	options kernels.CompileOptions
-	plain   bool // see graph
+	plain   bool // see fuse.Options
 	passes  *passes
 	stats   kernels.Stats
 
@@ -69,7 +70,7 @@ func (b Backend) compile(p *ir.Program, o kernels.CompileOptions, plain bool) (*
 	if err := checkReplicas(p, o); err != nil {
 		return nil, err
 	}
-	if err := checkSizes(p); err != nil {
+	if err := plan.CheckSizes(p); err != nil {
 		return nil, err
 	}
 	e := &executable{program: p, options: o, plain: plain, passes: &passes{done: map[*ir.Program]*ir.Program{}}}
@@ -123,7 +124,7 @@ func (e *executable) NewSession(o kernels.SessionOptions) (kernels.Session, erro
 
 func (e *executable) session(o kernels.SessionOptions) (*session, error) {
 	workers := poolFor(e.options.Replicas)
-	rt := &runtime{pool: workers, workers: make([]worker, workers.Size()), profiling: profiles.on.Load()}
+	rt := &runtime{pool: workers, workers: make([]worker, workers.Size())}
 	c := &compiler{
 		rt: rt, passes: e.passes, device: o.Device, replica: o.Replica, replicas: e.options.Replicas,
 		overlap: e.options.Overlap && e.options.Replicas > 1, plain: e.plain,
@@ -138,8 +139,8 @@ func (e *executable) session(o kernels.SessionOptions) (*session, error) {
 	return newSession(e.program, s, rt, e.options, o.Replica), nil
 }
 
-// poolFor returns the workers of a replica. Replicas that are as many as the processors keep each to one, the goroutine that runs them: to help
-// each other would only move their data from cache to cache.
+// poolFor returns the workers of a replica. Replicas that are as many as the processors keep each to one, the goroutine
+// that runs them: to help each other would only move their data from cache to cache.
 func poolFor(replicas int) *pool.Pool {
 	if replicas > 1 && replicas >= goruntime.GOMAXPROCS(0) {
 		return nil

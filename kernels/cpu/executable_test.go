@@ -36,7 +36,8 @@ func vector(t *testing.T, x ...float64) reference.Value {
 	return v
 }
 
-// runAliased runs a program with nil for aliased outputs (or with buffers of their own) and returns all outputs and inputs.
+// runAliased runs a program with nil for aliased outputs (or with buffers of their own) and returns all outputs and
+// inputs.
 func runAliased(t *testing.T, p *ir.Program, own bool, inputs ...reference.Value) (outputs, after []reference.Value) {
 	t.Helper()
 	e, err := kernels.Load(cpu.Backend{}, p, device)
@@ -356,18 +357,4 @@ func TestProfile(t *testing.T) {
 		}
 	}
 	assert.True(t, found, "the dense layer's bias and relu are part of its product: %v", profile)
-}
-
-func TestProfiles(t *testing.T) {
-	cpu.SetProfiling(true)
-	s := newSession(t, mlp("sgd", 8, 20, 30, 10))
-	cpu.SetProfiling(false)
-	other := newSession(t, mlp("sgd", 8, 20, 30, 10))
-	s.run(t)
-	other.run(t)
-	all := cpu.Profiles()
-	require.Len(t, all, 1)
-	assert.Len(t, all[0].Ops, s.e.Stats().Steps)
-	s.e.Close()
-	assert.Empty(t, cpu.Profiles())
 }

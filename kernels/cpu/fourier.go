@@ -1,13 +1,15 @@
 package cpu
 
 import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Transforms of many lines are computed vec.Lanes at a time, those of few or very long lines one by one. Real lines go in pairs, as the real and
-// the imaginary parts of complex ones.
+// Transforms of many lines are computed vec.Lanes at a time, those of few or very long lines one by one. Real lines go
+// in pairs, as the real and the imaginary parts of complex ones.
 
 const (
 	longLine = 1 << 13       // elements from which on lanes would not stay in the second-level cache
@@ -15,7 +17,7 @@ const (
 )
 
 // fourierPlan is a transform of length n: steps of small lengths, whose product it is.
-type fourierPlan[T float] struct {
+type fourierPlan[T block.Float] struct {
 	n, lanes int
 	radices  []int
 	factors  [][]T // of each step; see vec.Butterfly
@@ -23,7 +25,7 @@ type fourierPlan[T float] struct {
 	matrices [][]T // of steps of other lengths than 2, 3 and 4, in place of those
 }
 
-func newFourierPlan[T float](n, lines int) *fourierPlan[T] {
+func newFourierPlan[T block.Float](n, lines int) *fourierPlan[T] {
 	p := &fourierPlan[T]{n: n, lanes: vec.Lanes}
 	if lines < fewLines || n > longLine {
 		p.lanes = 1
@@ -61,8 +63,9 @@ const (
 	spareElements      = 64      // that products may read behind their operands
 )
 
-// stepMatrices returns, for each of count places, the matrices [C S; -S C] that transform parts of length r and multiply them by their factors.
-func stepMatrices[T float](r, count int) []T {
+// stepMatrices returns, for each of count places, the matrices [C S; -S C] that transform parts of length r and
+// multiply them by their factors.
+func stepMatrices[T block.Float](r, count int) []T {
 	n := r * count
 	all := make([]T, 0, 4*r*n)
 	for q := range count {
@@ -95,7 +98,7 @@ func (p *fourierPlan[T]) multiply(b fourierBuffers[T], matrices []T, r, count, r
 }
 
 // appendTurn appends the parts of exp(-2πi·k/n).
-func appendTurn[T float](to []T, k, n int) []T {
+func appendTurn[T block.Float](to []T, k, n int) []T {
 	sin, cos := ir.SincosTurn(k, n)
 	return append(to, T(cos), T(-sin))
 }
@@ -115,7 +118,7 @@ func (p *fourierPlan[T]) buffersOf(scratch []T) (b fourierBuffers[T]) {
 	return fourierBuffers[T]{scratch[:n], scratch[n : 2*n], scratch[2*n : 3*n], scratch[3*n : 4*n]}
 }
 
-type fourierBuffers[T float] struct{ xre, xim, yre, yim []T }
+type fourierBuffers[T block.Float] struct{ xre, xim, yre, yim []T }
 
 // run transforms what is in x, and returns the buffers with the result in x.
 func (p *fourierPlan[T]) run(b fourierBuffers[T]) fourierBuffers[T] {
@@ -135,43 +138,43 @@ func (p *fourierPlan[T]) run(b fourierBuffers[T]) fourierBuffers[T] {
 
 func buildFourier(b *build) (func(), error) { return byFloat(b, fourier[float64], fourier[float32]) }
 
-func fourier[T float](b *build) func() {
+func fourier[T block.Float](b *build) func() {
 	a := b.n.Attrs.(ir.FourierAttrs)
 	re, im, yre, yim := b.in(0), b.in(1), b.out(0), b.out(1)
-	g := lines(re.typ.Shape, a.Axis)
-	if re.n == 0 {
+	g := lines(re.Typ.Shape, a.Axis)
+	if re.N == 0 {
 		return func() {}
 	}
-	if g.inner == 1 {
-		p := newFourierPlan[T](a.Length, g.outer)
-		b.rt().need((4*p.size() + spareElements) * re.typ.DType.Size())
-		return b.rt().parallel(p.groups(g.outer), grain(p.work()), func(w *worker, lo, hi int) {
+	if g.Inner == 1 {
+		p := newFourierPlan[T](a.Length, g.Outer)
+		b.rt().need((4*p.size() + spareElements) * re.Typ.DType.Size())
+		return b.rt().parallel(p.groups(g.Outer), grain(p.work()), func(w *worker, lo, hi int) {
 			for k := lo; k < hi; k++ {
 				first := k * p.lanes
-				count := min(p.lanes, g.outer-first)
+				count := min(p.lanes, g.Outer-first)
 				x := p.buffersOf(scratchOf[T](w, 4*p.size()+spareElements))
-				p.load(x.xre, data[T](re)[first*p.n:], count, p.n)
-				p.load(x.xim, data[T](im)[first*p.n:], count, p.n)
+				p.load(x.xre, plan.Data[T](re)[first*p.n:], count, p.n)
+				p.load(x.xim, plan.Data[T](im)[first*p.n:], count, p.n)
 				x = p.run(x)
-				p.store(data[T](yre)[first*p.n:], x.xre, count, p.n, p.n)
-				p.store(data[T](yim)[first*p.n:], x.xim, count, p.n, p.n)
+				p.store(plan.Data[T](yre)[first*p.n:], x.xre, count, p.n, p.n)
+				p.store(plan.Data[T](yim)[first*p.n:], x.xim, count, p.n, p.n)
 			}
 		})
 	}
-	p := newFourierPlan[T](a.Length, g.inner)
-	chunks := p.groups(g.inner)
-	b.rt().need((4*p.size() + spareElements) * re.typ.DType.Size())
-	return b.rt().parallel(g.outer*chunks, grain(p.work()), func(w *worker, lo, hi int) {
+	p := newFourierPlan[T](a.Length, g.Inner)
+	chunks := p.groups(g.Inner)
+	b.rt().need((4*p.size() + spareElements) * re.Typ.DType.Size())
+	return b.rt().parallel(g.Outer*chunks, grain(p.work()), func(w *worker, lo, hi int) {
 		for k := lo; k < hi; k++ {
 			first := k % chunks * p.lanes
-			at := k/chunks*p.n*g.inner + first
-			count := min(p.lanes, g.inner-first)
+			at := k/chunks*p.n*g.Inner + first
+			count := min(p.lanes, g.Inner-first)
 			x := p.buffersOf(scratchOf[T](w, 4*p.size()+spareElements))
-			p.columns(x.xre, data[T](re)[at:], count, g.inner)
-			p.columns(x.xim, data[T](im)[at:], count, g.inner)
+			p.columns(x.xre, plan.Data[T](re)[at:], count, g.Inner)
+			p.columns(x.xim, plan.Data[T](im)[at:], count, g.Inner)
 			x = p.run(x)
-			p.putColumns(data[T](yre)[at:], x.xre, count, g.inner)
-			p.putColumns(data[T](yim)[at:], x.xim, count, g.inner)
+			p.putColumns(plan.Data[T](yre)[at:], x.xre, count, g.Inner)
+			p.putColumns(plan.Data[T](yim)[at:], x.xim, count, g.Inner)
 		}
 	})
 }

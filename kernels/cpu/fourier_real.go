@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -21,20 +23,20 @@ func (p *fourierPlan[T]) pairOf(k, lines int) (first, even, odd int) {
 }
 
 // realFourier transforms pairs of lines: of the transform of x + i·y, what is symmetric belongs to x and the rest to y.
-func realFourier[T float](b *build) func() {
+func realFourier[T block.Float](b *build) func() {
 	a := b.n.Attrs.(ir.FourierAttrs)
 	x, re, im := b.in(0), b.out(0), b.out(1)
-	if x.n == 0 {
+	if x.N == 0 {
 		return func() {}
 	}
 	n, bins := a.Length, a.Bins()
-	lines := x.n / n
+	lines := x.N / n
 	p := newFourierPlan[T](n, lines/2)
-	b.rt().need((8*p.size() + spareElements) * x.typ.DType.Size())
+	b.rt().need((8*p.size() + spareElements) * x.Typ.DType.Size())
 	return b.rt().parallel(p.groups((lines+1)/2), grain(p.work()), func(w *worker, lo, hi int) {
 		for k := lo; k < hi; k++ {
 			first, even, odd := p.pairOf(k, lines)
-			from, yre, yim := data[T](x)[first*n:], data[T](re)[first*bins:], data[T](im)[first*bins:]
+			from, yre, yim := plan.Data[T](x)[first*n:], plan.Data[T](re)[first*bins:], plan.Data[T](im)[first*bins:]
 			scratch := scratchOf[T](w, 8*p.size()+spareElements)
 			z := p.buffersOf(scratch)
 			p.load(z.xre, from, even, 2*n)
@@ -56,23 +58,24 @@ func realFourier[T float](b *build) func() {
 	})
 }
 
-// hermitianFourier is the inverse of that, without a scale. The inverse transform is the transform with the parts exchanged, on both sides.
-func hermitianFourier[T float](b *build) func() {
+// hermitianFourier is the inverse of that, without a scale. The inverse transform is the transform with the parts
+// exchanged, on both sides.
+func hermitianFourier[T block.Float](b *build) func() {
 	a := b.n.Attrs.(ir.FourierAttrs)
 	re, im, x := b.in(0), b.in(1), b.out(0)
-	if x.n == 0 {
+	if x.N == 0 {
 		return func() {}
 	}
 	n, bins := a.Length, a.Bins()
-	lines := x.n / n
+	lines := x.N / n
 	p := newFourierPlan[T](n, lines/2)
-	b.rt().need((8*p.size() + spareElements) * x.typ.DType.Size())
+	b.rt().need((8*p.size() + spareElements) * x.Typ.DType.Size())
 	half := newFourierPlan[T](1, 1) // moves elements 0 to bins-1
 	half.n, half.lanes = bins, p.lanes
 	return b.rt().parallel(p.groups((lines+1)/2), grain(p.work()), func(w *worker, lo, hi int) {
 		for k := lo; k < hi; k++ {
 			first, even, odd := p.pairOf(k, lines)
-			to, xre, xim := data[T](x)[first*n:], data[T](re)[first*bins:], data[T](im)[first*bins:]
+			to, xre, xim := plan.Data[T](x)[first*n:], plan.Data[T](re)[first*bins:], plan.Data[T](im)[first*bins:]
 			scratch := scratchOf[T](w, 8*p.size()+spareElements)
 			z, s := p.buffersOf(scratch), p.buffersOf(scratch[4*p.size():])
 			half.load(s.xre[:half.size()], xre, even, 2*bins)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -25,19 +27,19 @@ func TestUpdatesRunEarly(t *testing.T) {
 	p.AddAlias("w0", add(ir.Sub, nil, w0, d0), 1)
 	p.AddAlias("w1", add(ir.Sub, nil, w1, d1), 2)
 	p.AddAlias("w2", add(ir.Sub, nil, w2, d2), 3)
-	g := newGraph(p)
-	g.group()
-	g.hoistUpdates()
+	g := fuse.NewGraph(p)
+	g.Group()
+	g.HoistUpdates()
 	var order []int
-	for _, u := range g.units {
-		order = append(order, u.nodes...)
+	for _, u := range g.Units {
+		order = append(order, u.Nodes...)
 	}
 	require.Equal(t, []int{0, 1, 5, 2, 6, 3, 4}, order)
-	require.Empty(t, g.place(true).copies, "every update is made in place")
+	require.Empty(t, plan.Place(g, true).Copies, "every update is made in place")
 }
 
-// TestCounterMovesWithUpdates: the step that counts up, which all updates read, does not keep them at the end; where what may fail comes behind
-// it, it stays where it is.
+// TestCounterMovesWithUpdates: the step that counts up, which all updates read, does not keep them at the end; where
+// what may fail comes behind it, it stays where it is.
 func TestCounterMovesWithUpdates(t *testing.T) {
 	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{1024}}
 	one := ir.Type{DType: ir.Float32, Shape: ir.Shape{1}}
@@ -64,12 +66,12 @@ func TestCounterMovesWithUpdates(t *testing.T) {
 		p.AddAlias("w1", u1, 2)
 		p.AddAlias("n", next, 3)
 		require.NoError(t, p.Verify())
-		g := newGraph(p)
-		g.group()
-		g.hoistUpdates()
+		g := fuse.NewGraph(p)
+		g.Group()
+		g.HoistUpdates()
 		var order [][]int
-		for _, u := range g.units {
-			order = append(order, u.nodes)
+		for _, u := range g.Units {
+			order = append(order, u.Nodes)
 		}
 		return order
 	}

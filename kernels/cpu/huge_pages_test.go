@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -15,17 +16,17 @@ import (
 // TestAlignedMemory: memory of every size is zero, aligned and nobody else's.
 func TestAlignedMemory(t *testing.T) {
 	var all [][]byte
-	for _, n := range []int{1, 63, 64, 4097, minSlab - 1, minSlab, minSlab + 1, hugePage/2 - 1, hugePage / 2, hugePage - 1, hugePage, hugePage + 1, 5*hugePage/2 + 3} {
-		for _, allocate := range []func(int) []byte{alignedBytes, bufferBytes, bufferBytes, bufferBytes} {
+	for _, n := range []int{1, 63, 64, 4097, plan.MinSlab - 1, plan.MinSlab, plan.MinSlab + 1, plan.HugePage/2 - 1, plan.HugePage / 2, plan.HugePage - 1, plan.HugePage, plan.HugePage + 1, 5*plan.HugePage/2 + 3} {
+		for _, allocate := range []func(int) []byte{plan.AlignedBytes, plan.BufferBytes, plan.BufferBytes, plan.BufferBytes} {
 			b := allocate(n)
 			require.Len(t, b, n)
 			assert.Equal(t, n, cap(b))
-			assert.Zero(t, uintptr(unsafe.Pointer(&b[0]))%alignment, n)
+			assert.Zero(t, uintptr(unsafe.Pointer(&b[0]))%plan.Alignment, n)
 			all = append(all, b)
 		}
 	}
-	assert.Nil(t, alignedBytes(0))
-	assert.Empty(t, bufferBytes(0))
+	assert.Nil(t, plan.AlignedBytes(0))
+	assert.Empty(t, plan.BufferBytes(0))
 	filled := func(b []byte, with int) bool { return bytes.Count(b, []byte{byte(with)}) == len(b) }
 	for i, b := range all {
 		require.True(t, filled(b, 0), len(b))
@@ -40,8 +41,8 @@ func TestAlignedMemory(t *testing.T) {
 
 // TestHugePages: large memory is marked as wanting huge pages, in the flags that the system has for it.
 func TestHugePages(t *testing.T) {
-	b := alignedBytes(3*hugePage + hugePage/4)
-	address := uint64(uintptr(unsafe.Pointer(&b[hugePage])))
+	b := plan.AlignedBytes(3*plan.HugePage + plan.HugePage/4)
+	address := uint64(uintptr(unsafe.Pointer(&b[plan.HugePage])))
 	maps, err := os.ReadFile("/proc/self/smaps")
 	if err != nil || !strings.Contains(string(maps), "VmFlags:") {
 		t.Skip("this system does not tell the flags of memory")

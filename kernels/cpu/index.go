@@ -5,11 +5,15 @@ import (
 	"path"
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// indexReader reads element i of an operand of integers as an int; what an int cannot hold becomes -1, which is outside.
-type indexReader func(o *operand, i int) int
+// indexReader reads element i of an operand of integers as an int; what an int cannot hold becomes -1, which is
+// outside.
+type indexReader func(o *plan.Operand, i int) int
 
 func readerOf(d ir.DType) indexReader {
 	switch d {
@@ -31,19 +35,19 @@ func readerOf(d ir.DType) indexReader {
 	return readIndex[uint64]
 }
 
-func readIndex[T integer](o *operand, i int) int { return int(data[T](o)[i]) }
+func readIndex[T block.Integer](o *plan.Operand, i int) int { return int(plan.Data[T](o)[i]) }
 
 // dropped stands for an index that reads zero and writes nothing.
 const dropped = -1
 
-// lookup prepares the indices of a gather or scatter: the function it returns fills the positions along the axis and reports
-// whether all indices were allowed; if not, the run has failed.
-func (b *build) lookup(indices *operand, axis, length int, mode ir.IndexMode) (positions *operand, run func() bool) {
-	positions = b.scratch(ir.Int64, indices.n)
-	find := finderOf(indices.typ.DType)
+// lookup prepares the indices of a gather or scatter: the function it returns fills the positions along the axis and
+// reports whether all indices were allowed; if not, the run has failed.
+func (b *build) lookup(indices *plan.Operand, axis, length int, mode ir.IndexMode) (positions *plan.Operand, run func() bool) {
+	positions = b.scratch(ir.Int64, indices.N)
+	find := finderOf(indices.Typ.DType)
 	scope, op, rt := b.n.Scope, b.n.Op, b.rt()
 	return positions, func() bool {
-		if i := find(indices, data[int64](positions), length, mode); i >= 0 {
+		if i := find(indices, plan.Data[int64](positions), length, mode); i >= 0 {
 			rt.fail(&IndexError{Scope: scope, Op: op.String(), Index: indexText(indices, i), Position: i, Axis: axis, Length: length})
 			return false
 		}
@@ -52,7 +56,7 @@ func (b *build) lookup(indices *operand, axis, length int, mode ir.IndexMode) (p
 }
 
 // indexFinder fills the positions and returns -1, or the first index that is not allowed.
-type indexFinder func(indices *operand, at []int64, length int, mode ir.IndexMode) int
+type indexFinder func(indices *plan.Operand, at []int64, length int, mode ir.IndexMode) int
 
 func finderOf(d ir.DType) indexFinder {
 	switch d {
@@ -74,8 +78,8 @@ func finderOf(d ir.DType) indexFinder {
 	return findPositions[uint64]
 }
 
-func findPositions[T integer](indices *operand, at []int64, length int, mode ir.IndexMode) int {
-	x := data[T](indices)[:len(at)]
+func findPositions[T block.Integer](indices *plan.Operand, at []int64, length int, mode ir.IndexMode) int {
+	x := plan.Data[T](indices)[:len(at)]
 	switch {
 	case mode == ir.IndexDrop || mode == ir.IndexClip && length == 0:
 		for i, v := range x {
@@ -140,11 +144,11 @@ func (e *IndexError) Error() string {
 		where, e.Op, e.Index, e.Position, e.Axis, e.Length, e.Length-1)
 }
 
-func indexText(o *operand, i int) string {
-	if o.typ.DType == ir.Uint64 {
-		return fmt.Sprint(data[uint64](o)[i])
+func indexText(o *plan.Operand, i int) string {
+	if o.Typ.DType == ir.Uint64 {
+		return fmt.Sprint(plan.Data[uint64](o)[i])
 	}
-	return fmt.Sprint(readerOf(o.typ.DType)(o, i))
+	return fmt.Sprint(readerOf(o.Typ.DType)(o, i))
 }
 
 // buildGather copies rows of the operand, also for Embedding.
@@ -154,21 +158,21 @@ func buildGather(b *build) (func(), error) {
 	if a, ok := b.n.Attrs.(ir.GatherAttrs); ok {
 		axis, mode = a.Axis, a.Mode
 	}
-	g := lines(in.typ.Shape, axis)
-	row := g.inner * in.typ.DType.Size()
-	positions, find := b.lookup(indices, axis, g.length, mode)
-	count := indices.n
-	move := b.rt().parallel(g.outer*count, grain(row/4), func(_ *worker, lo, hi int) {
-		at := data[int64](positions)
+	g := lines(in.Typ.Shape, axis)
+	row := g.Inner * in.Typ.DType.Size()
+	positions, find := b.lookup(indices, axis, g.Length, mode)
+	count := indices.N
+	move := b.rt().parallel(g.Outer*count, grain(row/4), func(_ *worker, lo, hi int) {
+		at := plan.Data[int64](positions)
 		switch row {
 		case 4:
-			gatherEach(rowsOf[uint32](out), rowsOf[uint32](in), at, lo, hi, g.length)
+			gatherEach(rowsOf[uint32](out), rowsOf[uint32](in), at, lo, hi, g.Length)
 			return
 		case 8:
-			gatherEach(rowsOf[uint64](out), rowsOf[uint64](in), at, lo, hi, g.length)
+			gatherEach(rowsOf[uint64](out), rowsOf[uint64](in), at, lo, hi, g.Length)
 			return
 		}
-		x, y := raw(in), raw(out)
+		x, y := plan.Raw(in), plan.Raw(out)
 		for k := lo; k < hi; k++ {
 			dst := y[k*row : (k+1)*row]
 			p := at[k%count]
@@ -176,21 +180,21 @@ func buildGather(b *build) (func(), error) {
 				clear(dst)
 				continue
 			}
-			from := (k/count*g.length + int(p)) * row
+			from := (k/count*g.Length + int(p)) * row
 			copy(dst, x[from:from+row])
 		}
 	})
 	return func() {
-		if find() && out.n > 0 {
+		if find() && out.N > 0 {
 			move()
 		}
 	}, nil
 }
 
 // rowsOf returns an operand's rows that have the size of a T each, of which elements may be a part.
-func rowsOf[T any](o *operand) []T {
+func rowsOf[T any](o *plan.Operand) []T {
 	var row T
-	return unsafe.Slice((*T)(o.ptr()), o.n*o.typ.DType.Size()/int(unsafe.Sizeof(row)))
+	return unsafe.Slice((*T)(o.Ptr()), o.N*o.Typ.DType.Size()/int(unsafe.Sizeof(row)))
 }
 
 // gatherEach copies the elements [lo, hi) of a gather along the last axis, which has the given length.
@@ -221,55 +225,56 @@ func buildEmbeddingGrad(b *build) (func(), error) {
 }
 
 // scatterInto combines updates with a copy of an operand, or with zeros.
-func scatterInto(b *build, in, indices, updates *operand, axis int, kind ir.Kind, mode ir.IndexMode, zeros bool) (func(), error) {
-	combine, err := b.rowCombiner(kind, in.typ.DType)
+func scatterInto(b *build, in, indices, updates *plan.Operand, axis int, kind ir.Kind, mode ir.IndexMode, zeros bool) (func(), error) {
+	combine, err := b.rowCombiner(kind, in.Typ.DType)
 	if err != nil {
 		return nil, err
 	}
-	each := scatterEachOf(kind, in.typ.DType)
+	each := scatterEachOf(kind, in.Typ.DType)
 	out := b.out(0)
-	g := lines(in.typ.Shape, axis)
-	size := in.typ.DType.Size()
-	positions, find := b.lookup(indices, axis, g.length, mode)
-	count := indices.n
+	g := lines(in.Typ.Shape, axis)
+	size := in.Typ.DType.Size()
+	positions, find := b.lookup(indices, axis, g.Length, mode)
+	count := indices.N
 	share := newScatterShare(g, count, size, b.rt().pool.Size())
 	scatter := b.rt().parallel(share.pieces(), 1, func(_ *worker, lo, hi int) {
-		at := data[int64](positions)
+		at := plan.Data[int64](positions)
 		for k := lo; k < hi; k++ {
 			o, row, end, first, n := share.piece(k)
-			base := unsafe.Add(out.ptr(), (o*g.length*g.inner+first)*size)
+			base := unsafe.Add(out.Ptr(), (o*g.Length*g.Inner+first)*size)
 			if zeros {
-				clearColumns(unsafe.Add(base, row*g.inner*size), end-row, n*size, g.inner*size)
+				clearColumns(unsafe.Add(base, row*g.Inner*size), end-row, n*size, g.Inner*size)
 			}
-			src := unsafe.Add(updates.ptr(), (o*count*g.inner+first)*size)
-			if each != nil && g.inner == 1 {
+			src := unsafe.Add(updates.Ptr(), (o*count*g.Inner+first)*size)
+			if each != nil && g.Inner == 1 {
 				each(base, src, at, row, end)
 				continue
 			}
 			for i, p := range at {
 				if int(p) >= row && int(p) < end { // not if dropped
-					dst := unsafe.Add(base, int(p)*g.inner*size)
-					combine(dst, dst, unsafe.Add(src, i*g.inner*size), nil, n)
+					dst := unsafe.Add(base, int(p)*g.Inner*size)
+					combine(dst, dst, unsafe.Add(src, i*g.Inner*size), nil, n)
 				}
 			}
 		}
 	})
 	return func() {
 		switch {
-		case !find() || out.n == 0:
+		case !find() || out.N == 0:
 			return
 		case !zeros:
 			copyOperand(out, in)
-		case updates.n == 0:
-			clear(raw(out))
+		case updates.N == 0:
+			clear(plan.Raw(out))
 		}
-		if updates.n > 0 {
+		if updates.N > 0 {
 			scatter()
 		}
 	}, nil
 }
 
-// scatterEachOf returns the loop that combines single elements with those of a line at positions in [row, end), where there is one.
+// scatterEachOf returns the loop that combines single elements with those of a line at positions in [row, end), where
+// there is one.
 func scatterEachOf(kind ir.Kind, d ir.DType) func(line, src unsafe.Pointer, at []int64, row, end int) {
 	switch {
 	case kind == ir.Set && d.Size() == 4:
@@ -287,7 +292,7 @@ func scatterEachOf(kind ir.Kind, d ir.DType) func(line, src unsafe.Pointer, at [
 }
 
 func setEach[T any](line, src unsafe.Pointer, at []int64, row, end int) {
-	y, x := view[T](line, end), view[T](src, len(at))
+	y, x := block.View[T](line, end), block.View[T](src, len(at))
 	for i, p := range at {
 		if int(p) >= row && int(p) < end { // not if dropped
 			y[p] = x[i]
@@ -295,8 +300,8 @@ func setEach[T any](line, src unsafe.Pointer, at []int64, row, end int) {
 	}
 }
 
-func addEach[T number](line, src unsafe.Pointer, at []int64, row, end int) {
-	y, x := view[T](line, end), view[T](src, len(at))
+func addEach[T block.Number](line, src unsafe.Pointer, at []int64, row, end int) {
+	y, x := block.View[T](line, end), block.View[T](src, len(at))
 	for i, p := range at {
 		if int(p) >= row && int(p) < end {
 			y[p] += x[i]
@@ -304,10 +309,10 @@ func addEach[T number](line, src unsafe.Pointer, at []int64, row, end int) {
 	}
 }
 
-// scatterShare is how a scatter is shared out. Rows are independent, and so are columns; updates that meet are combined in the order of
-// their indices, so the result does not depend on it.
+// scatterShare is how a scatter is shared out. Rows are independent, and so are columns; updates that meet are combined
+// in the order of their indices, so the result does not depend on it.
 type scatterShare struct {
-	g               axisGroup
+	g               geometry.AxisGroup
 	rows, rowPieces int
 	cols, colPieces int
 }
@@ -316,29 +321,30 @@ type scatterShare struct {
 const scatterRows = 16
 
 // newScatterShare cuts rows into pieces for the workers, and columns where there are too few rows.
-func newScatterShare(g axisGroup, count, size, workers int) scatterShare {
+func newScatterShare(g geometry.AxisGroup, count, size, workers int) scatterShare {
 	want := 1
 	if workers > 1 {
-		want = min(2*workers, max(g.outer*count*g.inner/chunkWork, 1))
+		want = min(2*workers, max(g.Outer*count*g.Inner/chunkWork, 1))
 	}
-	want = max(want/max(g.outer, 1), 1)
-	s := scatterShare{g: g, rowPieces: max(min(want, g.length/scatterRows), 1)}
-	s.rows = max((g.length+s.rowPieces-1)/s.rowPieces, 1)
+	want = max(want/max(g.Outer, 1), 1)
+	s := scatterShare{g: g, rowPieces: max(min(want, g.Length/scatterRows), 1)}
+	s.rows = max((g.Length+s.rowPieces-1)/s.rowPieces, 1)
 	width := max(64/size, 1)
-	lines := (g.inner + width - 1) / width
+	lines := (g.Inner + width - 1) / width
 	s.cols = max((lines+want/s.rowPieces-1)/max(want/s.rowPieces, 1), 1) * width
-	s.rowPieces, s.colPieces = (g.length+s.rows-1)/s.rows, (g.inner+s.cols-1)/s.cols
+	s.rowPieces, s.colPieces = (g.Length+s.rows-1)/s.rows, (g.Inner+s.cols-1)/s.cols
 	return s
 }
 
-func (s *scatterShare) pieces() int { return s.g.outer * s.rowPieces * s.colPieces }
+func (s *scatterShare) pieces() int { return s.g.Outer * s.rowPieces * s.colPieces }
 
-// piece returns the rows [row, end) and the n columns from the first on that make up piece k, which belongs to entry o of the axes in front.
+// piece returns the rows [row, end) and the n columns from the first on that make up piece k, which belongs to entry o
+// of the axes in front.
 func (s *scatterShare) piece(k int) (o, row, end, first, n int) {
 	col, rest := k%s.colPieces, k/s.colPieces
 	row, o = rest%s.rowPieces*s.rows, rest/s.rowPieces
 	first = col * s.cols
-	return o, row, min(row+s.rows, s.g.length), first, min(s.cols, s.g.inner-first)
+	return o, row, min(row+s.rows, s.g.Length), first, min(s.cols, s.g.Inner-first)
 }
 
 // clearColumns clears the first bytes of rows that lie stride bytes apart.
@@ -347,18 +353,20 @@ func clearColumns(p unsafe.Pointer, rows, bytes, stride int) {
 		rows, bytes = 1, rows*bytes
 	}
 	for r := range rows {
-		clear(bytesAt(unsafe.Add(p, r*stride), bytes))
+		clear(plan.BytesAt(unsafe.Add(p, r*stride), bytes))
 	}
 }
 
 // rowCombiner returns the block kernel that combines a row of updates with the row they meet.
-func (b *build) rowCombiner(kind ir.Kind, d ir.DType) (blockFn, error) {
+func (b *build) rowCombiner(kind ir.Kind, d ir.DType) (block.Func, error) {
 	op := map[ir.Kind]ir.Op{ir.Sum: ir.Add, ir.Prod: ir.Mul, ir.Max: ir.Maximum, ir.Min: ir.Minimum}[kind]
-	var fn blockFn
+	var fn block.Func
 	if kind == ir.Set {
-		fn = func(dst, _, src, _ unsafe.Pointer, n int) { copy(bytesAt(dst, n*d.Size()), bytesAt(src, n*d.Size())) }
+		fn = func(dst, _, src, _ unsafe.Pointer, n int) {
+			copy(plan.BytesAt(dst, n*d.Size()), plan.BytesAt(src, n*d.Size()))
+		}
 	} else {
-		fn = binaryKernel(op, d)
+		fn = block.Binary(op, d)
 	}
 	if fn == nil {
 		return nil, b.unsupported("cannot combine %v by %q", d, kind)

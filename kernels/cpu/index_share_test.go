@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestScatterShares scatters enough for several workers, into many rows and into few long ones, and compares with sums formed one by one
-// and, bit for bit, between numbers of workers.
+// TestScatterShares scatters enough for several workers, into many rows and into few long ones, and compares with sums
+// formed one by one and, bit for bit, between numbers of workers.
 func TestScatterShares(t *testing.T) {
 	for _, s := range []struct{ outer, length, count, inner int }{
 		{1, 100, 3000, 40}, {1, 65, 70000, 3}, {1, 5, 9, 16000}, {2, 33, 1000, 64}, {3, 2, 700, 100}, {1, 100, 70000, 1}, {5, 64, 900, 1},

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/reference"
 )
@@ -28,7 +29,7 @@ func TestPositions(t *testing.T) {
 		v, err := reference.New(d, ir.Shape{len(values)}, values...)
 		require.NoError(t, err)
 		memory := v.Bytes()
-		o := &operand{mem: &storage{ptr: pointerTo(memory), bytes: len(memory)}, n: len(values), typ: v.Type}
+		o := &plan.Operand{Mem: &plan.Storage{Ptr: plan.PointerTo(memory), Bytes: len(memory)}, N: len(values), Typ: v.Type}
 		at := make([]int64, len(values))
 		assert.Equal(t, -1, finderOf(d)(o, at, length, ir.IndexDrop), "%v", d)
 		assert.Equal(t, drop, at, "%v", d)

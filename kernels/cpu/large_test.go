@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestLargeShapes compares programs whose loops are cut into many blocks, chunks and segments with the reference. The shapes of the
-// conformance suite fit one.
+// TestLargeShapes compares programs whose loops are cut into many blocks, chunks and segments with the reference. The
+// shapes of the conformance suite fit one.
 func TestLargeShapes(t *testing.T) {
 	f := ir.Float32
 	reduce := func(kind ir.Kind, axes ...int) func(g tape, x ir.Value) ir.Value {

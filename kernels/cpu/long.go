@@ -4,16 +4,17 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// longDot computes the sum over all examples (and steps) of the products of their features: the gradient of a weight. It reports false
-// for other products.
+// longDot computes the sum over all examples (and steps) of the products of their features: the gradient of a weight.
+// It reports false for other products.
 func (b *build) longDot() (func(), bool) {
-	if !leadingAxes(b.p, b.n) || b.u.fused != nil {
+	if !leadingAxes(b.Program, b.n) || b.u.Fused != nil {
 		return nil, false
 	}
-	if b.in(0).typ.DType == ir.Float64 {
+	if b.in(0).Typ.DType == ir.Float64 {
 		return longProduct[float64](b)
 	}
 	return longProduct[float32](b)
@@ -22,7 +23,7 @@ func (b *build) longDot() (func(), bool) {
 // leadingAxes reports whether a product of floats sums over all axes but the last of both operands, in order.
 func leadingAxes(p *ir.Program, n *ir.Node) bool {
 	a, ok := n.Attrs.(ir.DotAttrs)
-	if !ok || len(a.LhsBatch) > 0 || !hasEpilogue(p.Type(n.Inputs[0]).DType) {
+	if !ok || len(a.LhsBatch) > 0 || !p.Type(n.Inputs[0]).DType.IsWideFloat() {
 		return false
 	}
 	for side, axes := range [][]int{a.LhsContract, a.RhsContract} {
@@ -40,37 +41,38 @@ func leadingAxes(p *ir.Program, n *ir.Node) bool {
 
 func longProduct[T gemm.Float](b *build) (func(), bool) {
 	x, y, out := b.in(0), b.in(1), b.out(0)
-	s := b.p.Type(b.n.Outputs[0]).Shape
-	args := &gemm.Args[T]{M: s[0], N: s[1], K: x.n / max(s[0], 1), TransA: true}
-	if out.n == 0 || !gemm.IsLong(args) {
+	s := b.Program.Type(b.n.Outputs[0]).Shape
+	args := &gemm.Args[T]{M: s[0], N: s[1], K: x.N / max(s[0], 1), TransA: true}
+	if out.N == 0 || !gemm.IsLong(args) {
 		return nil, false
 	}
 	long, rt, sums := &gemm.Long[T]{}, b.rt(), b.sumsBeside()
 	return func() {
 		if sums != nil {
-			long.Sums = data[T](sums)
+			long.Sums = plan.Data[T](sums)
 		}
-		args.A, args.B, args.C = data[T](x), data[T](y), data[T](out)
+		args.A, args.B, args.C = plan.Data[T](x), plan.Data[T](y), plan.Data[T](out)
 		long.Run(rt.pool, args)
 		args.A, args.B, args.C, long.Sums = nil, nil, nil, nil
 	}, true
 }
 
-// sumsBeside looks for a reduction that sums the right side of the long product over the same axes, as the gradient of a bias does beside
-// that of a matrix. The product reads all of it anyway, so it computes these sums too; it returns where to.
-func (b *build) sumsBeside() *operand {
+// sumsBeside looks for a reduction that sums the right side of the long product over the same axes, as the gradient of
+// a bias does beside that of a matrix. The product reads all of it anyway, so it computes these sums too; it returns
+// where to.
+func (b *build) sumsBeside() *plan.Operand {
 	y := b.n.Inputs[1]
-	for _, i := range b.users[y] {
-		n, u := &b.p.Nodes[i], b.unitOf[i]
+	for _, i := range b.Users[y] {
+		n, u := &b.Program.Nodes[i], b.UnitOf[i]
 		a, ok := n.Attrs.(ir.ReduceAttrs)
-		if !ok || a.Kind != ir.Sum || !slices.Equal(a.Axes, b.n.Attrs.(ir.DotAttrs).RhsContract) || u == nil || u.elementwise || u.time <= b.u.time || b.sums[n] != nil {
+		if !ok || a.Kind != ir.Sum || !slices.Equal(a.Axes, b.n.Attrs.(ir.DotAttrs).RhsContract) || u == nil || u.Elementwise || u.Time <= b.u.Time || b.sums[n] != nil {
 			continue
 		}
-		t := b.p.Type(n.Outputs[0])
+		t := b.Program.Type(n.Outputs[0])
 		sums := b.scratch(t.DType, t.Shape.Size())
-		sums.mem.last = u.time
+		sums.Mem.Last = u.Time
 		if b.sums == nil {
-			b.sums = map[*ir.Node]*operand{}
+			b.sums = map[*ir.Node]*plan.Operand{}
 		}
 		b.sums[n] = sums
 		return sums
@@ -85,40 +87,5 @@ func (b *build) summedBefore() (func(), bool) {
 		return nil, false
 	}
 	out := b.out(0)
-	return func() { copy(raw(out), raw(sums)) }, true
-}
-
-// alignSums lets sums over examples and steps read both operands in the order of memory: where one operand is the stack (batch, steps, ...)
-// whose transpose (steps, batch, ...) exists too, it reads that.
-func alignSums(p *ir.Program) (*ir.Program, error) {
-	r, found := newRewriter(p), false
-	swapped := map[ir.Value]ir.Value{} // of a stack: its transpose
-	for i := range p.Nodes {
-		n := &p.Nodes[i]
-		attrs, operands := n.Attrs, r.operands(n)
-		switch a := n.Attrs.(type) {
-		case ir.TransposeAttrs:
-			if slices.Equal(a.Perm, []int{1, 0, 2}) {
-				swapped[n.Inputs[0]] = n.Outputs[0]
-			}
-		case ir.DotAttrs:
-			t, ok := swapped[n.Inputs[0]]
-			if ok && slices.Equal(a.LhsContract, []int{1, 0}) && slices.Equal(a.RhsContract, []int{0, 1}) && len(p.Type(n.Inputs[1]).Shape) == 3 {
-				found = true
-				operands[0] = r.mapped[t]
-				attrs = ir.DotAttrs{LhsContract: []int{0, 1}, RhsContract: []int{0, 1}}
-			}
-		}
-		out, err := r.to.Add(n.Scope, n.Op, attrs, operands...)
-		if err == nil {
-			err = r.define(n, out)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if !found {
-		return p, nil
-	}
-	return r.finish(), nil
+	return func() { copy(plan.Raw(out), plan.Raw(sums)) }, true
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -13,7 +15,7 @@ import (
 type build struct {
 	*placement
 	c    *compiler
-	u    *unit
+	u    *fuse.Unit
 	n    *ir.Node // the one node, or the product of a fused unit
 	kids []child
 
@@ -31,7 +33,7 @@ func init() {
 		ir.DynamicSlice: buildDynamicSlice, ir.DynamicUpdateSlice: buildDynamicUpdateSlice,
 		ir.Dot: buildDot, ir.Gather: buildGather, ir.Embedding: buildGather, ir.Scatter: buildScatter, ir.EmbeddingGrad: buildEmbeddingGrad,
 		ir.Reduce: buildReduce, ir.ArgMax: buildArg, ir.ArgMin: buildArg, ir.Cumulative: buildCumulative,
-		ir.Sort: buildSort, ir.TopK: buildTopK,
+		ir.Sort: buildSort, ir.TopK: buildTopK, ir.CheckFinite: buildCheckFinite,
 		ir.Scan: buildScan, ir.While: buildWhile, ir.Cond: buildCond,
 		ir.Conv: buildConv, ir.ConvInputGrad: buildConvInputGrad, ir.ConvKernelGrad: buildConvKernelGrad,
 		ir.MaxPool: buildMaxPool, ir.MaxPoolGrad: buildMaxPoolGrad, ir.AvgPool: buildAvgPool, ir.AvgPoolGrad: buildAvgPoolGrad,
@@ -51,26 +53,26 @@ func init() {
 }
 
 // in returns an operand of the node.
-func (b *build) in(i int) *operand { return &b.operands[b.n.Inputs[i]] }
+func (b *build) in(i int) *plan.Operand { return &b.Operands[b.n.Inputs[i]] }
 
 // out returns a result of the node; the first one of a fused unit is what comes out of its epilogue.
-func (b *build) out(i int) *operand {
-	if b.u.fused != nil && i == 0 {
-		return &b.operands[b.u.fused.result]
+func (b *build) out(i int) *plan.Operand {
+	if b.u.Fused != nil && i == 0 {
+		return &b.Operands[b.u.Fused.Result]
 	}
-	return &b.operands[b.n.Outputs[i]]
+	return &b.Operands[b.n.Outputs[i]]
 }
 
 // workspace reserves memory that the unit may use while it runs.
-func (b *build) workspace(bytes int) *storage {
-	m := b.newStorage(inArena, bytes)
-	m.first, m.last = b.u.time, b.u.time
+func (b *build) workspace(bytes int) *plan.Storage {
+	m := b.NewStorage(plan.InArena, bytes)
+	m.First, m.Last = b.u.Time, b.u.Time
 	return m
 }
 
 // scratch reserves memory for n elements of a type.
-func (b *build) scratch(d ir.DType, n int) *operand {
-	return &operand{mem: b.workspace(n * d.Size()), typ: ir.Type{DType: d, Shape: ir.Shape{n}}, n: n}
+func (b *build) scratch(d ir.DType, n int) *plan.Operand {
+	return &plan.Operand{Mem: b.workspace(n * d.Size()), Typ: ir.Type{DType: d, Shape: ir.Shape{n}}, N: n}
 }
 
 func (b *build) rt() *runtime { return b.c.rt }
@@ -87,122 +89,71 @@ type compiler struct {
 	device   kernels.Device
 	replica  int
 	replicas int
-	overlap  bool                     // all-reduces go on while the replica computes
-	plain    bool                     // see graph
-	packed   map[packedRight]*operand // matrices of a scan's body, packed
+	overlap  bool                          // all-reduces go on while the replica computes
+	plain    bool                          // see fuse.Options
+	packed   map[packedRight]*plan.Operand // matrices of a scan's body, packed
 }
 
 // compile turns a verified program into a schedule.
 func (c *compiler) compile(source *ir.Program, aliases bool) (*schedule, error) {
-	q, err := c.passes.of(source, func() (*ir.Program, error) { return c.improve(source) })
+	q, err := c.passes.of(source, func() (*ir.Program, error) { return pipelineFor(c.replicas).improve(source, c.plain) })
 	if err != nil {
 		return nil, err
 	}
-	g := newGraph(q)
-	g.plain, g.overlap = c.plain, c.overlap
-	g.group()
-	if aliases && !c.plain {
-		g.joinDescent()
-		g.hoistUpdates()
-		g.bucketUpdates()
+	g := fuse.Build(q, fuse.Options{Overlap: c.overlap, Plain: c.plain, Updates: aliases})
+	p := &placement{Placement: plan.Place(g, aliases)}
+	if p.Err != nil {
+		return nil, p.Err
 	}
-	g.addWaits()
-	p := g.place(aliases)
-	if p.err != nil {
-		return nil, p.err
-	}
-	s := &schedule{inputs: p.inputs, outputs: p.outputs, nodes: len(source.Nodes)}
-	for _, u := range g.units {
+	s := &schedule{inputs: p.Inputs, outputs: p.Outputs, nodes: len(source.Nodes)}
+	for _, u := range g.Units {
 		st, err := c.lower(p, u, s)
 		if err != nil {
 			return nil, err
 		}
 		switch {
 		case st.run == nil:
-		case u.constant:
+		case u.Constant:
 			s.prologue = append(s.prologue, st)
 		default:
 			s.steps = append(s.steps, st)
 		}
 	}
 	c.lowerCopies(p, s)
-	s.storages = p.storages
-	if s.bytes = planMemory(p.storages); s.bytes >= worthNaming {
-		s.largest = p.largest()
+	s.storages = p.Storages
+	if s.bytes = plan.Memory(p.Storages); s.bytes >= plan.WorthNaming {
+		s.largest = p.Largest()
 	}
 	return s, nil
 }
 
-// improve runs the passes that make programs of programs.
-func (c *compiler) improve(source *ir.Program) (*ir.Program, error) {
-	q, err := normalize(source, c.replicas)
-	if err != nil || c.plain {
-		return q, err
-	}
-	if q, err = improveScans(q, c.replicas); err != nil {
-		return nil, err
-	}
-	return recomputeCheap(q)
-}
-
-// improveScans rewrites what passes between loops and the rest of the program.
-func improveScans(p *ir.Program, replicas int) (*ir.Program, error) {
-	if !slices.ContainsFunc(p.Nodes, func(n ir.Node) bool { return n.Op == ir.Scan }) {
-		return p, nil
-	}
-	q, err := sumAfterScans(p)
-	if err == nil {
-		q, err = recomputeInScans(q)
-	}
-	if err == nil {
-		q, err = pullIntoScans(q, replicas)
-	}
-	if err == nil {
-		q, err = transposeBeforeScans(q, replicas)
-	}
-	if err == nil && q != p {
-		q, err = normalize(q, replicas)
-	}
-	if err == nil {
-		q, err = alignSums(q)
-	}
-	if err != nil {
-		return nil, err
-	}
-	bySteps, err := lookUpBySteps(q)
-	if err == nil && bySteps != q {
-		return normalize(bySteps, replicas)
-	}
-	return q, err
-}
-
 // lower compiles one unit.
-func (c *compiler) lower(p *placement, u *unit, s *schedule) (step, error) {
-	st := step{scope: p.p.Nodes[u.nodes[len(u.nodes)-1]].Scope}
+func (c *compiler) lower(p *placement, u *fuse.Unit, s *schedule) (step, error) {
+	st := step{scope: p.Program.Nodes[u.Nodes[len(u.Nodes)-1]].Scope}
 	var names []string
-	for _, i := range slices.Concat(u.nodes, u.sinks) {
-		names = append(names, p.p.Nodes[i].Op.String())
+	for _, i := range slices.Concat(u.Nodes, u.Sinks) {
+		names = append(names, p.Program.Nodes[i].Op.String())
 	}
 	st.name = strings.Join(names, "+")
-	if u.awaits != nil {
+	if u.Awaits != nil {
 		return c.lowerWait(p, u), nil
 	}
 	st.describe(p, u)
 	st.role = p.roleOf(u)
-	if u.elementwise {
+	if u.Elementwise {
 		st.run = p.compileElementwise(u, c.rt)
 		return st, nil
 	}
-	anchor := u.nodes[0]
-	if u.fused != nil {
-		anchor = u.fused.anchor
+	anchor := u.Nodes[0]
+	if u.Fused != nil {
+		anchor = u.Fused.Anchor
 	}
-	b := &build{placement: p, c: c, u: u, n: &p.p.Nodes[anchor]}
+	b := &build{placement: p, c: c, u: u, n: &p.Program.Nodes[anchor]}
 	var err error
 	special := false
 	switch {
 	case c.plain:
-	case b.n.Op == ir.Dot && u.fused == nil && len(u.nodes) == 2:
+	case b.n.Op == ir.Dot && u.Fused == nil && len(u.Nodes) == 2:
 		st.run, err = buildDescent(b)
 		return st, err
 	case b.n.Op == ir.Dot:
@@ -231,21 +182,21 @@ func (b *build) specialDot() (func(), bool) {
 // lowerCopies adds the steps that move values into output buffers: first those that leave a buffer that will be
 // overwritten, then the others.
 func (c *compiler) lowerCopies(p *placement, s *schedule) {
-	for i := range p.copies {
-		if o := &p.copies[i]; o.stage != nil {
-			from, to := o.from, o.stage
+	for i := range p.Copies {
+		if o := &p.Copies[i]; o.Stage != nil {
+			from, to := o.From, o.Stage
 			s.steps = append(s.steps, step{run: func() { copyOperand(to, &from) }, name: "copy"})
-			o.from = *o.stage
+			o.From = *o.Stage
 		}
 	}
-	for i := range p.copies {
-		from, to := p.copies[i].from, p.copies[i].to
+	for i := range p.Copies {
+		from, to := p.Copies[i].From, p.Copies[i].To
 		s.steps = append(s.steps, step{run: func() { copyOperand(&to, &from) }, name: "copy"})
 	}
 }
 
-func copyOperand(to, from *operand) {
-	if to.n > 0 && to.ptr() != from.ptr() {
-		copy(raw(to), raw(from))
+func copyOperand(to, from *plan.Operand) {
+	if to.N > 0 && to.Ptr() != from.Ptr() {
+		copy(plan.Raw(to), plan.Raw(from))
 	}
 }

@@ -1,96 +1,146 @@
 package cpu
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
-	"weak"
+	"sync/atomic"
 )
 
-// ErrMeasuring is the error of [StartMeasurement] while another measurement is under way.
-var ErrMeasuring = errors.New("cpu: another measurement is under way in this process; stop it first")
+// ErrMeasuring is the error of [StartMeasurement] while another measurement of the same context is under way.
+var ErrMeasuring = errors.New("cpu: another measurement of this context is under way; stop it first")
 
-// Measurement times the steps of all executables of this process, those that exist already and those that are compiled meanwhile. There is one at a
-// time. Timing takes below a microsecond a step.
-type Measurement struct{ stopped bool }
+// Measurement times the steps of what runs under one context: programs that exist already and those that are compiled
+// meanwhile. There is one at a time for a context, any number in a process. Timing takes below a microsecond a step.
+type Measurement struct {
+	slot *measurementSlot
 
-// measured holds every executable that is in use, for measurements.
-var measured struct {
 	mu      sync.Mutex
-	current *Measurement
-	all     []weak.Pointer[session]
+	stopped bool
+	runs    []*measuredRun
 }
 
-// StartMeasurement begins to measure; the times of all executables start from 0. It waits for runs in progress.
-func StartMeasurement() (*Measurement, error) {
-	m := &Measurement{}
-	measured.mu.Lock()
-	if measured.current != nil {
-		measured.mu.Unlock()
-		return nil, ErrMeasuring
+// measuredRun is what a session did for a measurement.
+type measuredRun struct {
+	session *session
+	ops     []OpProfile // nil while the session still has them
+}
+
+// measurementSlot is the place of the measurement that is under way.
+type measurementSlot struct{ current atomic.Pointer[Measurement] }
+
+type measurementKey struct{}
+
+func slotOf(ctx context.Context) *measurementSlot {
+	s, _ := ctx.Value(measurementKey{}).(*measurementSlot)
+	return s
+}
+
+// measurementOf returns the measurement that a run under the context belongs to, or nil.
+func measurementOf(ctx context.Context) *Measurement {
+	if s := slotOf(ctx); s != nil {
+		return s.current.Load()
 	}
-	measured.current = m
-	all := executables() // those that are compiled from here on are measured from the beginning
-	measured.mu.Unlock()
-	for _, e := range all {
-		e.measure(true)
+	return nil
+}
+
+// Measurable returns a context under which runs can be measured: ctx itself if it is one, else one that is made from
+// it. What runs under other contexts is not seen.
+func Measurable(ctx context.Context) context.Context {
+	if slotOf(ctx) != nil {
+		return ctx
+	}
+	return context.WithValue(ctx, measurementKey{}, &measurementSlot{})
+}
+
+// StartMeasurement begins to measure what runs under a context of [Measurable] and contexts made from it. The times
+// start from 0.
+func StartMeasurement(ctx context.Context) (*Measurement, error) {
+	s := slotOf(ctx)
+	if s == nil {
+		return nil, errors.New("cpu: received a context that cannot be measured; expected one of cpu.Measurable")
+	}
+	m := &Measurement{slot: s}
+	if !s.current.CompareAndSwap(nil, m) {
+		return nil, ErrMeasuring
 	}
 	return m, nil
 }
 
-// Stop ends the measurement and returns what ran meanwhile, in the order in which the programs were compiled; replicas have a program each. It waits
-// for runs in progress. What has been closed is not in it, and a second Stop returns nothing.
+// Stop ends the measurement and returns what ran meanwhile, in the order in which the programs ran first; replicas have
+// a program each. It waits for runs in progress. A second Stop returns nothing.
 func (m *Measurement) Stop() []ProgramProfile {
-	measured.mu.Lock()
-	if m == nil || m.stopped {
-		measured.mu.Unlock()
+	if m == nil {
 		return nil
 	}
-	m.stopped, measured.current = true, nil
-	running := executables()
-	measured.mu.Unlock()
+	m.slot.current.CompareAndSwap(m, nil)
+	m.mu.Lock()
+	if m.stopped {
+		m.mu.Unlock()
+		return nil
+	}
+	m.stopped = true // nothing joins from here on
+	runs := m.runs
+	m.mu.Unlock()
 	var all []ProgramProfile
-	for _, e := range running {
-		e.measure(false)
-		if ops := e.Profile(); len(ops) > 0 {
-			all = append(all, ProgramProfile{Program: e.name, Ops: ops})
+	for _, r := range runs {
+		r.session.leave(m)
+		m.mu.Lock()
+		if len(r.ops) > 0 {
+			all = append(all, ProgramProfile{Program: r.session.name, Ops: r.ops})
 		}
+		m.mu.Unlock()
 	}
 	return all
 }
 
-// executables returns those that are in use; the caller holds the lock.
-func executables() []*session {
-	var all []*session
-	for _, p := range measured.all {
-		if e := p.Value(); e != nil {
-			all = append(all, e)
+// join adds a session, which forgets the times it has; false if the measurement is over.
+func (m *Measurement) join(e *session) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.stopped {
+		return false
+	}
+	m.runs = append(m.runs, &measuredRun{session: e})
+	return true
+}
+
+// keep takes over the times that a session has.
+func (m *Measurement) keep(e *session) {
+	ops := e.profile()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range slices.Backward(m.runs) {
+		if r.session == e { // the last time that it joined
+			r.ops = ops
+			return
 		}
 	}
-	return all
 }
 
-// enlist makes the executable known to measurements.
-func (e *session) enlist() {
-	measured.mu.Lock()
-	defer measured.mu.Unlock()
-	e.unmeasured = e.rt.profiling
-	e.rt.profiling = e.rt.profiling || measured.current != nil
-	measured.all = append(slices.DeleteFunc(measured.all, func(p weak.Pointer[session]) bool { return p.Value() == nil }), weak.Make(e))
+// measure lets the times of the session's steps belong to another measurement from now on; nil: to none. The caller
+// holds the session's lock.
+func (e *session) measure(m *Measurement) {
+	if e.measured != nil {
+		e.measured.keep(e)
+	}
+	if e.measured = nil; m != nil && m.join(e) {
+		e.measured = m
+		if e.schedule != nil {
+			e.schedule.forgetTimes()
+		}
+	}
+	e.rt.profiling = e.timing || e.measured != nil
 }
 
-// measure begins, with all times 0, or ends.
-func (e *session) measure(on bool) {
+// leave ends the session's part in a measurement.
+func (e *session) leave(m *Measurement) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !on {
-		e.rt.profiling = e.unmeasured
-		return
+	if e.measured == m {
+		e.measure(nil)
 	}
-	if e.schedule != nil {
-		e.schedule.forgetTimes()
-	}
-	e.unmeasured, e.rt.profiling = e.rt.profiling, true
 }
 
 // forgetTimes sets the times of all steps to 0.

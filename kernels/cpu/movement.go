@@ -4,6 +4,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -19,7 +20,7 @@ func byteStrides(t ir.Type) []int {
 }
 
 // move returns a function that runs a copy between two operands, dstOff and srcOff bytes into them.
-func (b *build) move(c *ndCopy, dst, src *operand, dstOff, srcOff int) (func(), error) {
+func (b *build) move(c *ndCopy, dst, src *plan.Operand, dstOff, srcOff int) (func(), error) {
 	if len(c.dims) > maxAxes {
 		return nil, b.unsupported("moves data along %d axes; at most %d are supported", len(c.dims), maxAxes)
 	}
@@ -28,7 +29,7 @@ func (b *build) move(c *ndCopy, dst, src *operand, dstOff, srcOff int) (func(), 
 		return func() {}, nil
 	}
 	return b.rt().parallel(c.dims[0], grain(n/c.dims[0]/2), func(_ *worker, lo, hi int) {
-		c.run(unsafe.Add(dst.ptr(), dstOff), unsafe.Add(src.ptr(), srcOff), lo, hi)
+		c.run(unsafe.Add(dst.Ptr(), dstOff), unsafe.Add(src.Ptr(), srcOff), lo, hi)
 	}), nil
 }
 
@@ -40,52 +41,52 @@ func buildReshape(b *build) (func(), error) {
 
 func buildTranspose(b *build) (func(), error) {
 	in, out := b.in(0), b.out(0)
-	from := byteStrides(in.typ)
+	from := byteStrides(in.Typ)
 	src := make([]int, len(from))
 	for i, p := range b.n.Attrs.(ir.TransposeAttrs).Perm {
 		src[i] = from[p]
 	}
-	return b.move(newCopy(in.typ.DType.Size(), out.typ.Shape, byteStrides(out.typ), src), out, in, 0, 0)
+	return b.move(newCopy(in.Typ.DType.Size(), out.Typ.Shape, byteStrides(out.Typ), src), out, in, 0, 0)
 }
 
 func buildBroadcast(b *build) (func(), error) {
 	in, out := b.in(0), b.out(0)
-	from := byteStrides(in.typ)
-	src := make([]int, len(out.typ.Shape))
+	from := byteStrides(in.Typ)
+	src := make([]int, len(out.Typ.Shape))
 	for i, axis := range b.n.Attrs.(ir.BroadcastAttrs).Axes {
-		if in.typ.Shape[i] != 1 {
+		if in.Typ.Shape[i] != 1 {
 			src[axis] = from[i]
 		}
 	}
-	return b.move(newCopy(in.typ.DType.Size(), out.typ.Shape, byteStrides(out.typ), src), out, in, 0, 0)
+	return b.move(newCopy(in.Typ.DType.Size(), out.Typ.Shape, byteStrides(out.Typ), src), out, in, 0, 0)
 }
 
 func buildSlice(b *build) (func(), error) {
 	in, out := b.in(0), b.out(0)
 	a := b.n.Attrs.(ir.SliceAttrs)
-	src, first := byteStrides(in.typ), 0
+	src, first := byteStrides(in.Typ), 0
 	for i := range src {
 		first += a.Start[i] * src[i]
 		src[i] *= a.Stride[i]
 	}
-	return b.move(newCopy(in.typ.DType.Size(), out.typ.Shape, byteStrides(out.typ), src), out, in, 0, first)
+	return b.move(newCopy(in.Typ.DType.Size(), out.Typ.Shape, byteStrides(out.Typ), src), out, in, 0, first)
 }
 
 func buildReverse(b *build) (func(), error) {
 	in, out := b.in(0), b.out(0)
-	src, first := byteStrides(in.typ), 0
+	src, first := byteStrides(in.Typ), 0
 	for _, axis := range b.n.Attrs.(ir.AxesAttrs).Axes {
-		first += (in.typ.Shape[axis] - 1) * src[axis]
+		first += (in.Typ.Shape[axis] - 1) * src[axis]
 		src[axis] = -src[axis]
 	}
-	return b.move(newCopy(in.typ.DType.Size(), out.typ.Shape, byteStrides(out.typ), src), out, in, 0, first)
+	return b.move(newCopy(in.Typ.DType.Size(), out.Typ.Shape, byteStrides(out.Typ), src), out, in, 0, first)
 }
 
 func buildPad(b *build) (func(), error) {
 	in, value, out := b.in(0), b.in(1), b.out(0)
 	a := b.n.Attrs.(ir.PadAttrs)
-	size := in.typ.DType.Size()
-	src, dst := byteStrides(in.typ), byteStrides(out.typ)
+	size := in.Typ.DType.Size()
+	src, dst := byteStrides(in.Typ), byteStrides(out.Typ)
 	dims := make([]int, len(src))
 	from, to := 0, 0
 	for i := range src {
@@ -96,8 +97,8 @@ func buildPad(b *build) (func(), error) {
 			first = (-a.Low[i] + step - 1) / step
 		}
 		at := a.Low[i] + first*step
-		if at < out.typ.Shape[i] {
-			dims[i] = min(in.typ.Shape[i]-first, (out.typ.Shape[i]-1-at)/step+1)
+		if at < out.Typ.Shape[i] {
+			dims[i] = min(in.Typ.Shape[i]-first, (out.Typ.Shape[i]-1-at)/step+1)
 		}
 		if dims[i] = max(dims[i], 0); dims[i] == 0 {
 			first, at = 0, 0
@@ -107,11 +108,11 @@ func buildPad(b *build) (func(), error) {
 		dst[i] *= step
 	}
 	move, err := b.move(newCopy(size, dims, dst, src), out, in, to, from)
-	if err != nil || out.n == 0 {
+	if err != nil || out.N == 0 {
 		return func() {}, err
 	}
-	fill := b.rt().parallel(out.n, 2*chunkWork, func(_ *worker, lo, hi int) {
-		fillElement(unsafe.Add(out.ptr(), lo*size), value.ptr(), size, hi-lo)
+	fill := b.rt().parallel(out.N, 2*chunkWork, func(_ *worker, lo, hi int) {
+		fillElement(unsafe.Add(out.Ptr(), lo*size), value.Ptr(), size, hi-lo)
 	})
 	return func() { fill(); move() }, nil
 }
@@ -119,19 +120,19 @@ func buildPad(b *build) (func(), error) {
 func buildConcat(b *build) (func(), error) {
 	out := b.out(0)
 	axis := b.n.Attrs.(ir.AxisAttrs).Axis
-	dst := byteStrides(out.typ)
+	dst := byteStrides(out.Typ)
 	moves := make([]func(), 0, len(b.n.Inputs))
 	at := 0
 	for i := range b.n.Inputs {
 		in := b.in(i)
-		if in.n > 0 {
-			move, err := b.move(newCopy(in.typ.DType.Size(), in.typ.Shape, slices.Clone(dst), byteStrides(in.typ)), out, in, at, 0)
+		if in.N > 0 {
+			move, err := b.move(newCopy(in.Typ.DType.Size(), in.Typ.Shape, slices.Clone(dst), byteStrides(in.Typ)), out, in, at, 0)
 			if err != nil {
 				return nil, err
 			}
 			moves = append(moves, move)
 		}
-		at += in.typ.Shape[axis] * dst[axis]
+		at += in.Typ.Shape[axis] * dst[axis]
 	}
 	return func() {
 		for _, move := range moves {
@@ -140,17 +141,17 @@ func buildConcat(b *build) (func(), error) {
 	}, nil
 }
 
-// starts returns a function that reads the start operands from number first on, clamps them so that sizes fit into shape, and
-// returns the offset in bytes.
+// starts returns a function that reads the start operands from number first on, clamps them so that sizes fit into
+// shape, and returns the offset in bytes.
 func (b *build) starts(first int, shape ir.Shape, sizes []int, strides []int) func() int {
-	operands := make([]*operand, len(shape))
+	operands := make([]*plan.Operand, len(shape))
 	for i := range operands {
 		operands[i] = b.in(first + i)
 	}
 	return func() int {
 		offset := 0
 		for i, o := range operands {
-			start := int(data[int32](o)[0])
+			start := int(plan.Data[int32](o)[0])
 			offset += min(max(start, 0), shape[i]-sizes[i]) * strides[i]
 		}
 		return offset
@@ -159,30 +160,30 @@ func (b *build) starts(first int, shape ir.Shape, sizes []int, strides []int) fu
 
 func buildDynamicSlice(b *build) (func(), error) {
 	in, out := b.in(0), b.out(0)
-	src := byteStrides(in.typ)
-	start := b.starts(1, in.typ.Shape, out.typ.Shape, src)
-	c := newCopy(in.typ.DType.Size(), out.typ.Shape, byteStrides(out.typ), src)
+	src := byteStrides(in.Typ)
+	start := b.starts(1, in.Typ.Shape, out.Typ.Shape, src)
+	c := newCopy(in.Typ.DType.Size(), out.Typ.Shape, byteStrides(out.Typ), src)
 	if len(c.dims) > maxAxes {
 		return nil, b.unsupported("more than %d axes", maxAxes)
 	}
-	if out.n == 0 {
+	if out.N == 0 {
 		return func() {}, nil
 	}
-	return func() { c.run(out.ptr(), unsafe.Add(in.ptr(), start()), 0, c.dims[0]) }, nil
+	return func() { c.run(out.Ptr(), unsafe.Add(in.Ptr(), start()), 0, c.dims[0]) }, nil
 }
 
 func buildDynamicUpdateSlice(b *build) (func(), error) {
 	in, update, out := b.in(0), b.in(1), b.out(0)
-	dst := byteStrides(out.typ)
-	start := b.starts(2, out.typ.Shape, update.typ.Shape, dst)
-	c := newCopy(in.typ.DType.Size(), update.typ.Shape, dst, byteStrides(update.typ))
+	dst := byteStrides(out.Typ)
+	start := b.starts(2, out.Typ.Shape, update.Typ.Shape, dst)
+	c := newCopy(in.Typ.DType.Size(), update.Typ.Shape, dst, byteStrides(update.Typ))
 	if len(c.dims) > maxAxes {
 		return nil, b.unsupported("more than %d axes", maxAxes)
 	}
 	return func() {
 		copyOperand(out, in)
-		if update.n > 0 {
-			c.run(unsafe.Add(out.ptr(), start()), update.ptr(), 0, c.dims[0])
+		if update.N > 0 {
+			c.run(unsafe.Add(out.Ptr(), start()), update.Ptr(), 0, c.dims[0])
 		}
 	}, nil
 }

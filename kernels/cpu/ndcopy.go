@@ -5,12 +5,15 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 )
 
 const maxAxes = 12
 
-// ndCopy moves a box of elements between two strided layouts. Strides are in bytes and may be negative or, for the source, 0.
+// ndCopy moves a box of elements between two strided layouts. Strides are in bytes and may be negative or, for the
+// source, 0.
 type ndCopy struct {
 	size     int // bytes of an element, or of a few that lie side by side on both sides
 	dims     []int
@@ -42,7 +45,8 @@ func newCopy(size int, dims, dst, src []int) *ndCopy {
 	return c
 }
 
-// widen makes one large element of a short innermost axis without gaps, for which a call would take longer than the copy.
+// widen makes one large element of a short innermost axis without gaps, for which a call would take longer than the
+// copy.
 func (c *ndCopy) widen() {
 	last := len(c.dims) - 1
 	bytes := c.dims[last] * c.size
@@ -136,7 +140,7 @@ func copyBox[T any](c *ndCopy, dst, src unsafe.Pointer, n int) {
 	last := len(c.dims) - 1
 	m, dstRow, srcRow, dstCol, srcCol := c.dims[last], c.dst[last-1], c.src[last-1], c.dst[last], c.src[last]
 	if srcCol == 0 && dstCol == c.size && m == 2 && dstRow == 2*c.size && srcRow == c.size {
-		from, to := view[T](src, n), view[[2]T](dst, n)
+		from, to := block.View[T](src, n), block.View[[2]T](dst, n)
 		for i, v := range from {
 			to[i] = [2]T{v, v}
 		}
@@ -144,7 +148,7 @@ func copyBox[T any](c *ndCopy, dst, src unsafe.Pointer, n int) {
 	}
 	if srcCol == 0 && dstCol == c.size { // every element is repeated
 		for i := range n {
-			v, to := *(*T)(unsafe.Add(src, i*srcRow)), view[T](unsafe.Add(dst, i*dstRow), m)
+			v, to := *(*T)(unsafe.Add(src, i*srcRow)), block.View[T](unsafe.Add(dst, i*dstRow), m)
 			for j := range to {
 				to[j] = v
 			}
@@ -166,7 +170,7 @@ func (c *ndCopy) row(dst, src unsafe.Pointer, n int) {
 	case c.dst[last] != c.size:
 		scatterElements(dst, src, c.size, c.dst[last], c.src[last], n)
 	case c.src[last] == c.size:
-		copy(bytesAt(dst, n*c.size), bytesAt(src, n*c.size))
+		copy(plan.BytesAt(dst, n*c.size), plan.BytesAt(src, n*c.size))
 	case c.src[last] == 0:
 		fillElement(dst, src, c.size, n)
 	default:
@@ -201,7 +205,8 @@ func scatterStrided[T any](dst, src unsafe.Pointer, dstStride, srcStride, n int)
 // tileSize is the edge of the square blocks in which transposed planes are copied.
 const tileSize = 16
 
-// runTiled copies planes of the tile axis and the innermost axis in square blocks, so that both sides use whole cache lines.
+// runTiled copies planes of the tile axis and the innermost axis in square blocks, so that both sides use whole cache
+// lines.
 func (c *ndCopy) runTiled(dst, src unsafe.Pointer, lo, hi int) {
 	inner := len(c.dims) - 1
 	var index, limit [maxAxes]int
@@ -275,38 +280,38 @@ func (c *ndCopy) plane(dst, src unsafe.Pointer, rowsFrom, rowsTo int) {
 	}
 }
 
-// transposeWords stores dst[r·to + q] = src[q·from + r] of 32-bit elements: a line of the destination's rows at a time, over pieces of the source's that
-// stay in the first-level cache's reach.
+// transposeWords stores dst[r·to + q] = src[q·from + r] of 32-bit elements: a line of the destination's rows at a time,
+// over pieces of the source's that stay in the first-level cache's reach.
 func transposeWords(dst, src unsafe.Pointer, rows, cols, to, from int) {
 	const piece = 64
 	for r := 0; r < rows; r += piece {
 		m := min(piece, rows-r)
 		for q := 0; q < cols; q += tileSize {
 			n := min(tileSize, cols-q)
-			d := view[float32](unsafe.Add(dst, 4*(r*to+q)), (m-1)*to+n)
-			x := view[float32](unsafe.Add(src, 4*(q*from+r)), (n-1)*from+m)
+			d := block.View[float32](unsafe.Add(dst, 4*(r*to+q)), (m-1)*to+n)
+			x := block.View[float32](unsafe.Add(src, 4*(q*from+r)), (n-1)*from+m)
 			micro.Transpose(d, x, n, m, to, from)
 		}
 	}
 }
 
-// copyPlane transposes a plane through a small block on the stack: every cache line of either side is then touched once, also
-// where lines a power of two apart would drive each other out of the cache.
+// copyPlane transposes a plane through a small block on the stack: every cache line of either side is then touched
+// once, also where lines a power of two apart would drive each other out of the cache.
 func copyPlane[T any](c *ndCopy, dst, src unsafe.Pointer, rowsFrom, rowsTo int) {
 	inner := len(c.dims) - 1
 	dstRow, srcCol := c.dst[c.tile], c.src[inner]
-	var block [tileSize][tileSize]T
+	var tile [tileSize][tileSize]T
 	for q := 0; q < c.dims[inner]; q += tileSize {
 		cols := min(tileSize, c.dims[inner]-q)
 		for r := rowsFrom; r < rowsTo; r += tileSize {
 			rows := min(tileSize, rowsTo-r)
 			for j := range cols {
-				copy(block[j][:rows], view[T](unsafe.Add(src, r*c.size+(q+j)*srcCol), rows))
+				copy(tile[j][:rows], block.View[T](unsafe.Add(src, r*c.size+(q+j)*srcCol), rows))
 			}
 			for i := range rows {
-				d := view[T](unsafe.Add(dst, (r+i)*dstRow+q*c.size), cols)
+				d := block.View[T](unsafe.Add(dst, (r+i)*dstRow+q*c.size), cols)
 				for j := range d {
-					d[j] = block[j][i]
+					d[j] = tile[j][i]
 				}
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/stretchr/testify/require"
 )
 
@@ -47,7 +48,7 @@ func TestCopyAgainstLoops(t *testing.T) {
 		at := 0
 		for at < c.dims[0] {
 			next := min(at+1+r.IntN(c.dims[0]), c.dims[0])
-			c.run(pointerTo(to[dstFirst:]), pointerTo(from[srcFirst:]), at, next)
+			c.run(plan.PointerTo(to[dstFirst:]), plan.PointerTo(from[srcFirst:]), at, next)
 			at = next
 		}
 		require.Equal(t, want, to, fmt.Sprintf("size %d dims %v dst %v src %v", size, dims, dst, src))

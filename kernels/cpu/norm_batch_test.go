@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/kernelstest"
 	"github.com/gokeras/gokeras/kernels/reference"
@@ -43,8 +44,9 @@ func normalValues(t *testing.T, rng *rand.Rand, p *ir.Program) []reference.Value
 	return inputs
 }
 
-// TestConvolutionGathersMoments: a batch normalization of a convolution's result, with and without bias, does not read the result for its
-// moments, and they are as good as those of two passes in float64 where means are thousands of times the deviation.
+// TestConvolutionGathersMoments: a batch normalization of a convolution's result, with and without bias, does not read
+// the result for its moments, and they are as good as those of two passes in float64 where means are thousands of times
+// the deviation.
 func TestConvolutionGathersMoments(t *testing.T) {
 	for _, d := range []ir.DType{ir.Float32, ir.Float64} {
 		for _, bias := range []bool{false, true} {
@@ -108,8 +110,8 @@ func checkMoments(t *testing.T, d ir.DType, y, mean, variance []float64) {
 	}
 }
 
-// TestNormGradientThroughRelu: the gradient of relu(batch normalization) is one step and has the bits of the separate ones, and takes the
-// place of what comes in only if nobody else reads that.
+// TestNormGradientThroughRelu: the gradient of relu(batch normalization) is one step and has the bits of the separate
+// ones, and takes the place of what comes in only if nobody else reads that.
 func TestNormGradientThroughRelu(t *testing.T) {
 	for _, d := range []ir.DType{ir.Float32, ir.Float64} {
 		for _, c := range []struct {
@@ -146,13 +148,13 @@ func TestNormGradientThroughRelu(t *testing.T) {
 				p.AddOutput("g", g)
 			}
 			require.NoError(t, p.Verify())
-			graph := newGraph(p.Program)
-			graph.group()
-			at := slices.IndexFunc(graph.units, func(u *unit) bool {
-				return slices.ContainsFunc(u.nodes, func(i int) bool { return p.Nodes[i].Op == ir.BatchNormGrad })
+			graph := fuse.NewGraph(p.Program)
+			graph.Group()
+			at := slices.IndexFunc(graph.Units, func(u *fuse.Unit) bool {
+				return slices.ContainsFunc(u.Nodes, func(i int) bool { return p.Nodes[i].Op == ir.BatchNormGrad })
 			})
 			var ops []ir.Op
-			for _, i := range graph.units[at].nodes {
+			for _, i := range graph.Units[at].Nodes {
 				ops = append(ops, p.Nodes[i].Op)
 			}
 			assert.Equal(t, c.nodes, ops)

@@ -3,11 +3,14 @@ package cpu
 import (
 	"math"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// groupRows is the geometry of a group normalization: each example is rows of channels, cut into blocks if examples are few and large.
+// groupRows is the geometry of a group normalization: each example is rows of channels, cut into blocks if examples are
+// few and large.
 type groupRows struct {
 	examples, rows, ch int
 	groups, in         int // groups, and channels of each
@@ -20,12 +23,12 @@ const (
 	groupBlock   = 1 << 16 // numbers of a block of a large example
 )
 
-func newGroupRows(x, gamma *operand, groups int) *groupRows {
-	r := &groupRows{examples: x.typ.Shape[0], ch: gamma.n, groups: groups, blocks: 1}
-	if x.n == 0 {
+func newGroupRows(x, gamma *plan.Operand, groups int) *groupRows {
+	r := &groupRows{examples: x.Typ.Shape[0], ch: gamma.N, groups: groups, blocks: 1}
+	if x.N == 0 {
 		return r
 	}
-	r.rows, r.in, r.period = x.n/r.examples/r.ch, r.ch/groups, vec.Period(r.ch)
+	r.rows, r.in, r.period = x.N/r.examples/r.ch, r.ch/groups, vec.Period(r.ch)
 	r.size = r.rows
 	if r.examples < manyExamples {
 		r.size = min(max(groupBlock/r.ch, 1), r.rows)
@@ -40,8 +43,8 @@ func (r *groupRows) block(n, k int) (lo, hi, rows int) {
 	return (n*r.rows + first) * r.ch, (n*r.rows + last) * r.ch, last - first
 }
 
-// run returns a function that for each example calls sum for all blocks, then finish, then apply for all blocks. If an example is one block,
-// that happens while it is in the cache.
+// run returns a function that for each example calls sum for all blocks, then finish, then apply for all blocks. If an
+// example is one block, that happens while it is in the cache.
 func (r *groupRows) run(rt *runtime, sum func(n, k int), finish func(w *worker, n int), apply func(n, k int)) func() {
 	if r.blocks == 1 {
 		return rt.parallel(r.examples, grain(2*r.rows*r.ch), func(w *worker, lo, hi int) {
@@ -73,7 +76,7 @@ func (r *groupRows) run(rt *runtime, sum func(n, k int), finish func(w *worker, 
 }
 
 // perChannel are numbers for each channel of each example as tiles.
-func (r *groupRows) perChannel(b *build, d ir.DType) *operand {
+func (r *groupRows) perChannel(b *build, d ir.DType) *plan.Operand {
 	return b.scratch(d, r.examples*r.period)
 }
 
@@ -81,48 +84,50 @@ func buildGroupNorm(b *build) (func(), error) {
 	return byFloat(b, groupNorm[float64], groupNorm[float32])
 }
 
-// groupNorm is y = gamma·(x-mean)·rstd + beta with the statistics of each group of channels of an example: those of its channels, put together.
-func groupNorm[T float](b *build) func() {
+// groupNorm is y = gamma·(x-mean)·rstd + beta with the statistics of each group of channels of an example: those of its
+// channels, put together.
+func groupNorm[T block.Float](b *build) func() {
 	x, gamma, beta, y, mean, rstd := b.in(0), b.in(1), b.in(2), b.out(0), b.out(1), b.out(2)
 	a := b.n.Attrs.(ir.GroupNormAttrs)
 	r := newGroupRows(x, gamma, a.Groups)
-	if x.n == 0 { // the mean and the variance of nothing are NaN
+	if x.N == 0 { // the mean and the variance of nothing are NaN
 		return func() {
-			fillWith(data[T](mean), T(math.NaN()))
-			fillWith(data[T](rstd), T(math.NaN()))
+			fillWith(plan.Data[T](mean), T(math.NaN()))
+			fillWith(plan.Data[T](rstd), T(math.NaN()))
 		}
 	}
 	moments := b.scratch(ir.Float64, 2*r.examples*r.blocks*r.ch)
-	scale, shift := r.perChannel(b, x.typ.DType), r.perChannel(b, x.typ.DType)
+	scale, shift := r.perChannel(b, x.Typ.DType), r.perChannel(b, x.Typ.DType)
 	of := func(n, k int) (means, squares []float64) {
-		v := data[float64](moments)[2*(n*r.blocks+k)*r.ch:]
+		v := plan.Data[float64](moments)[2*(n*r.blocks+k)*r.ch:]
 		return v[:r.ch], v[r.ch : 2*r.ch]
 	}
-	tile := func(o *operand, n int) []T { return data[T](o)[n*r.period : (n+1)*r.period] }
+	tile := func(o *plan.Operand, n int) []T { return plan.Data[T](o)[n*r.period : (n+1)*r.period] }
 	return r.run(b.rt(), func(n, k int) {
 		lo, hi, rows := r.block(n, k)
 		means, squares := of(n, k)
-		vec.Moments(means, squares, data[T](x)[lo:hi], rows, r.ch)
+		vec.Moments(means, squares, plan.Data[T](x)[lo:hi], rows, r.ch)
 	}, func(_ *worker, n int) {
 		by, to := tile(scale, n), tile(shift, n)
 		for g := range r.groups {
 			m, q := r.together(n, g, of)
 			i := n*r.groups + g
-			data[T](mean)[i], data[T](rstd)[i] = T(m), T(1/math.Sqrt(q/float64(r.rows*r.in)+a.Epsilon))
+			plan.Data[T](mean)[i], plan.Data[T](rstd)[i] = T(m), T(1/math.Sqrt(q/float64(r.rows*r.in)+a.Epsilon))
 			for c := g * r.in; c < (g+1)*r.in; c++ {
-				by[c] = data[T](gamma)[c] * data[T](rstd)[i]
-				to[c] = data[T](beta)[c] - data[T](mean)[i]*by[c]
+				by[c] = plan.Data[T](gamma)[c] * plan.Data[T](rstd)[i]
+				to[c] = plan.Data[T](beta)[c] - plan.Data[T](mean)[i]*by[c]
 			}
 		}
 		vec.Repeat(by[r.ch:], by[:r.ch])
 		vec.Repeat(to[r.ch:], to[:r.ch])
 	}, func(n, k int) {
 		lo, hi, _ := r.block(n, k)
-		vec.AffineRows(data[T](y)[lo:hi], data[T](x)[lo:hi], nil, tile(scale, n), tile(shift, n), false)
+		vec.AffineRows(plan.Data[T](y)[lo:hi], plan.Data[T](x)[lo:hi], nil, tile(scale, n), tile(shift, n), false)
 	})
 }
 
-// together returns the mean of a group and its sum of squared differences from that, from the moments of its channels in all blocks.
+// together returns the mean of a group and its sum of squared differences from that, from the moments of its channels
+// in all blocks.
 func (r *groupRows) together(n, g int, of func(n, k int) (means, squares []float64)) (mean, squares float64) {
 	count := 0
 	for k := range r.blocks {
@@ -143,29 +148,29 @@ func buildGroupNormGrad(b *build) (func(), error) {
 	return byFloat(b, groupNormGrad[float64], groupNormGrad[float32])
 }
 
-// groupNormGrad: with n = (x-mean)·rstd and g = gamma·dy, dx = rstd·(g - average(g) - n·average(g·n)) with averages over the group,
-// dgamma = Σ dy·n, dbeta = Σ dy.
-func groupNormGrad[T float](b *build) func() {
+// groupNormGrad: with n = (x-mean)·rstd and g = gamma·dy, dx = rstd·(g - average(g) - n·average(g·n)) with averages
+// over the group, dgamma = Σ dy·n, dbeta = Σ dy.
+func groupNormGrad[T block.Float](b *build) func() {
 	x, gamma, mean, rstd, dy := b.in(0), b.in(1), b.in(2), b.in(3), b.in(4)
 	dx, dgamma, dbeta := b.out(0), b.out(1), b.out(2)
-	d, r := x.typ.DType, newGroupRows(x, gamma, b.n.Attrs.(ir.GroupNormAttrs).Groups)
-	if x.n == 0 {
+	d, r := x.Typ.DType, newGroupRows(x, gamma, b.n.Attrs.(ir.GroupNormAttrs).Groups)
+	if x.N == 0 {
 		return func() {
-			clear(data[T](dgamma))
-			clear(data[T](dbeta))
+			clear(plan.Data[T](dgamma))
+			clear(plan.Data[T](dbeta))
 		}
 	}
 	sums := b.scratch(ir.Float64, 2*r.examples*r.blocks*r.ch)
 	center, onX, onDy, constant := r.perChannel(b, d), r.perChannel(b, d), r.perChannel(b, d), r.perChannel(b, d)
 	of := func(n, k int) (sum, product []float64) {
-		v := data[float64](sums)[2*(n*r.blocks+k)*r.ch:]
+		v := plan.Data[float64](sums)[2*(n*r.blocks+k)*r.ch:]
 		return v[:r.ch], v[r.ch : 2*r.ch]
 	}
-	tile := func(o *operand, n int) []T { return data[T](o)[n*r.period : (n+1)*r.period] }
+	tile := func(o *plan.Operand, n int) []T { return plan.Data[T](o)[n*r.period : (n+1)*r.period] }
 	prepare := func() {
 		for i := range r.examples * r.groups {
 			from := i / r.groups * r.period
-			fillWith(data[T](center)[from+i%r.groups*r.in:from+(i%r.groups+1)*r.in], data[T](mean)[i])
+			fillWith(plan.Data[T](center)[from+i%r.groups*r.in:from+(i%r.groups+1)*r.in], plan.Data[T](mean)[i])
 		}
 		for n := range r.examples {
 			v := tile(center, n)
@@ -175,7 +180,7 @@ func groupNormGrad[T float](b *build) func() {
 	each := r.run(b.rt(), func(n, k int) {
 		lo, hi, rows := r.block(n, k)
 		sum, product := of(n, k)
-		vec.SumProducts(sum, product, data[T](dy)[lo:hi], data[T](x)[lo:hi], rows, r.ch, tile(center, n), nil, nil)
+		vec.SumProducts(sum, product, plan.Data[T](dy)[lo:hi], plan.Data[T](x)[lo:hi], rows, r.ch, tile(center, n), nil, nil)
 	}, func(_ *worker, n int) {
 		sum, product := of(n, 0)
 		for k := 1; k < r.blocks; k++ {
@@ -187,17 +192,17 @@ func groupNormGrad[T float](b *build) func() {
 		}
 		by, up, add := tile(onX, n), tile(onDy, n), tile(constant, n)
 		for g := range r.groups {
-			s, a, p := float64(data[T](rstd)[n*r.groups+g]), 0.0, 0.0
+			s, a, p := float64(plan.Data[T](rstd)[n*r.groups+g]), 0.0, 0.0
 			for c := g * r.in; c < (g+1)*r.in; c++ {
 				product[c] *= s
-				a += float64(data[T](gamma)[c]) * sum[c]
-				p += float64(data[T](gamma)[c]) * product[c]
+				a += float64(plan.Data[T](gamma)[c]) * sum[c]
+				p += float64(plan.Data[T](gamma)[c]) * product[c]
 			}
 			count := float64(r.rows * r.in)
 			slope := T(-s * s * p / count)
-			constant := T(-s*a/count - float64(data[T](mean)[n*r.groups+g])*float64(slope))
+			constant := T(-s*a/count - float64(plan.Data[T](mean)[n*r.groups+g])*float64(slope))
 			for c := g * r.in; c < (g+1)*r.in; c++ {
-				by[c], up[c], add[c] = slope, T(float64(data[T](gamma)[c])*s), constant
+				by[c], up[c], add[c] = slope, T(float64(plan.Data[T](gamma)[c])*s), constant
 			}
 		}
 		for _, v := range [...][]T{by, up, add} {
@@ -205,7 +210,7 @@ func groupNormGrad[T float](b *build) func() {
 		}
 	}, func(n, k int) {
 		lo, hi, _ := r.block(n, k)
-		vec.CombineRows(data[T](dx)[lo:hi], data[T](x)[lo:hi], data[T](dy)[lo:hi], tile(onX, n), tile(onDy, n), tile(constant, n), nil, nil)
+		vec.CombineRows(plan.Data[T](dx)[lo:hi], plan.Data[T](x)[lo:hi], plan.Data[T](dy)[lo:hi], tile(onX, n), tile(onDy, n), tile(constant, n), nil, nil)
 	})
 	return func() {
 		prepare()
@@ -216,7 +221,7 @@ func groupNormGrad[T float](b *build) func() {
 				s, p := of(n, 0)
 				sum, product = sum+s[c], product+p[c]
 			}
-			data[T](dbeta)[c], data[T](dgamma)[c] = T(sum), T(product)
+			plan.Data[T](dbeta)[c], plan.Data[T](dgamma)[c] = T(sum), T(product)
 		}
 	}
 }

@@ -33,9 +33,10 @@ type peakTask struct {
 // Run implements pool.Task.
 func (t *peakTask) Run(worker, lo, hi int) { t.tiles[worker].run(t.rounds * (hi - lo)) }
 
-// MeasurePeak returns the floating-point operations per second that the float32 multiply-add kernels of this process reach on
-// operands in the first-level cache: what the rates of programs are compared with. It uses the workers that programs use
-// (GOMAXPROCS) and takes about the given time; the best of several samples counts, since other processes can only slow it down.
+// MeasurePeak returns the floating-point operations per second that the float32 multiply-add kernels of this process
+// reach on operands in the first-level cache: what the rates of programs are compared with. It uses the workers that
+// programs use (GOMAXPROCS) and takes about the given time; the best of several samples counts, since other processes
+// can only slow it down.
 func MeasurePeak(d time.Duration) float64 {
 	p := pool.Shared()
 	task := &peakTask{rounds: 8}

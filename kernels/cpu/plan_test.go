@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/kernelstest"
@@ -19,8 +21,8 @@ import (
 
 var testDevice = kernels.Device{Kind: Kind}
 
-// chain returns a random program of long elementwise chains with broadcasts, slices, reshapes and reductions over an index space
-// that is larger than a block, so that fusion, registers, periodic operands and sinks are all at work.
+// chain returns a random program of long elementwise chains with broadcasts, slices, reshapes and reductions over an
+// index space that is larger than a block, so that fusion, registers, periodic operands and sinks are all at work.
 func chain(seed uint64) (*ir.Program, []reference.Value) {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	shape := []ir.Shape{{37, 129}, {5, 40, 33}, {9, 3, 257}, {6000}, {3, 2000}, {2, 3, 5, 7, 11}}[rng.IntN(6)]
@@ -184,17 +186,17 @@ func TestFusedEqualsUnfused(t *testing.T) {
 // owner follows which value each storage holds, through overlaps in the arena.
 type owner struct {
 	*placement
-	holds map[*storage]ir.Value
+	holds map[*plan.Storage]ir.Value
 }
 
-func overlap(a, b *storage) bool {
+func overlap(a, b *plan.Storage) bool {
 	if a == b {
 		return true
 	}
-	return a.kind == inArena && b.kind == inArena && a.bytes > 0 && b.bytes > 0 && a.offset < b.offset+b.bytes && b.offset < a.offset+a.bytes
+	return a.Kind == plan.InArena && b.Kind == plan.InArena && a.Bytes > 0 && b.Bytes > 0 && a.Offset < b.Offset+b.Bytes && b.Offset < a.Offset+a.Bytes
 }
 
-func (o *owner) write(m *storage, v ir.Value) {
+func (o *owner) write(m *plan.Storage, v ir.Value) {
 	for other := range o.holds {
 		if overlap(m, other) {
 			delete(o.holds, other)
@@ -203,54 +205,54 @@ func (o *owner) write(m *storage, v ir.Value) {
 	o.holds[m] = v
 }
 
-// checkPlan replays the schedule and requires that every operand is still in its place when it is read, and that results,
-// workspaces and operands that are read in the same step do not share memory unless the step may overwrite.
+// checkPlan replays the schedule and requires that every operand is still in its place when it is read, and that
+// results, workspaces and operands that are read in the same step do not share memory unless the step may overwrite.
 func checkPlan(t *testing.T, p *placement) {
 	t.Helper()
-	o := &owner{p, map[*storage]ir.Value{}}
-	for v, operand := range p.operands {
-		if m := operand.mem; m != nil && (m.kind == inInput || m.kind == inConstant) && p.def[ir.Value(v)] < 0 {
+	o := &owner{p, map[*plan.Storage]ir.Value{}}
+	for v, operand := range p.Operands {
+		if m := operand.Mem; m != nil && (m.Kind == plan.InInput || m.Kind == plan.InConstant) && p.Def[ir.Value(v)] < 0 {
 			o.holds[m] = ir.Value(v)
 		}
 	}
-	for i := range p.p.Nodes {
-		if n := &p.p.Nodes[i]; n.Op == ir.Constant && p.operands[n.Outputs[0]].mem != nil {
-			o.holds[p.operands[n.Outputs[0]].mem] = n.Outputs[0]
+	for i := range p.Program.Nodes {
+		if n := &p.Program.Nodes[i]; n.Op == ir.Constant && p.Operands[n.Outputs[0]].Mem != nil {
+			o.holds[p.Operands[n.Outputs[0]].Mem] = n.Outputs[0]
 		}
 	}
 	requireHeld := func(v ir.Value, when string) {
-		r, _ := p.root(v)
-		held, ok := o.holds[p.operands[r].mem]
-		require.True(t, ok && held == r, "%s: %%%d (root %%%d) is not in its memory\n%v", when, v, r, p.p)
+		r, _ := p.Root(v)
+		held, ok := o.holds[p.Operands[r].Mem]
+		require.True(t, ok && held == r, "%s: %%%d (root %%%d) is not in its memory\n%v", when, v, r, p.Program)
 	}
-	for at, u := range p.units {
+	for at, u := range p.Units {
 		when := fmt.Sprintf("step %d", at)
-		for _, v := range u.reads {
+		for _, v := range u.Reads {
 			requireHeld(v, when)
 		}
-		for _, m := range p.storages {
-			if m.kind != inArena || m.first != at || m.last != at || slices.ContainsFunc(u.writes, func(v ir.Value) bool { return p.operands[v].mem == m }) {
+		for _, m := range p.Storages {
+			if m.Kind != plan.InArena || m.First != at || m.Last != at || slices.ContainsFunc(u.Writes, func(v ir.Value) bool { return p.Operands[v].Mem == m }) {
 				continue
 			}
-			for _, v := range slices.Concat(u.reads, u.writes) { // m is a workspace
-				require.False(t, overlap(m, p.operands[v].mem), "%s: a workspace overlaps %%%d\n%v", when, v, p.p)
+			for _, v := range slices.Concat(u.Reads, u.Writes) { // m is a workspace
+				require.False(t, overlap(m, p.Operands[v].Mem), "%s: a workspace overlaps %%%d\n%v", when, v, p.Program)
 			}
 			o.write(m, -1)
 		}
-		for _, v := range u.writes {
-			for _, x := range u.reads {
-				r, _ := p.root(x)
-				if overlap(p.operands[v].mem, p.operands[r].mem) {
-					require.True(t, p.operands[v].mem == p.operands[r].mem && p.overwrites(u, v, r), "%s: %%%d overwrites %%%d\n%v", when, v, r, p.p)
+		for _, v := range u.Writes {
+			for _, x := range u.Reads {
+				r, _ := p.Root(x)
+				if overlap(p.Operands[v].Mem, p.Operands[r].Mem) {
+					require.True(t, p.Operands[v].Mem == p.Operands[r].Mem && p.Overwrites(u, v, r), "%s: %%%d overwrites %%%d\n%v", when, v, r, p.Program)
 				}
 			}
-			o.write(p.operands[v].mem, v)
+			o.write(p.Operands[v].Mem, v)
 		}
 	}
-	for _, c := range p.copies {
-		require.NotNil(t, c.from.mem)
+	for _, c := range p.Copies {
+		require.NotNil(t, c.From.Mem)
 	}
-	for _, out := range p.p.Outputs {
+	for _, out := range p.Program.Outputs {
 		requireHeld(out.Value, "end")
 	}
 }
@@ -259,30 +261,30 @@ func TestPlanNeverOverlapsLiveValues(t *testing.T) {
 	programs(t, func(t *testing.T, p *ir.Program, _ []reference.Value) {
 		rt := &runtime{pool: pool.Shared(), workers: make([]worker, pool.Shared().Size())}
 		c := &compiler{rt: rt, replicas: 1, device: testDevice}
-		q, err := normalize(p, 1)
+		q, err := pipelineFor(1).normal.Run(p)
 		require.NoError(t, err)
 		require.NoError(t, q.Verify())
-		g := newGraph(q)
-		g.group()
-		pl := g.place(true)
+		g := fuse.NewGraph(q)
+		g.Group()
+		pl := &placement{Placement: plan.Place(g, true)}
 		s := &schedule{}
-		for _, u := range g.units {
+		for _, u := range g.Units {
 			_, err := c.lower(pl, u, s)
 			require.NoError(t, err)
 		}
-		planMemory(pl.storages)
+		plan.Memory(pl.Storages)
 		checkPlan(t, pl)
 	})
 }
 
 // TestCheckPlanFindsOverlaps breaks a plan on purpose.
 func TestCheckPlanFindsOverlaps(t *testing.T) {
-	storages := []*storage{{bytes: 100, first: 0, last: 2}, {bytes: 64, first: 1, last: 3}, {bytes: 10, first: 3, last: 4}}
-	total := planMemory(storages)
+	storages := []*plan.Storage{{Bytes: 100, First: 0, Last: 2}, {Bytes: 64, First: 1, Last: 3}, {Bytes: 10, First: 3, Last: 4}}
+	total := plan.Memory(storages)
 	require.Equal(t, 192, total)
 	require.False(t, overlap(storages[0], storages[1]))
 	require.True(t, overlap(storages[0], storages[2]), "storages that live at different times share memory")
-	storages[1].offset = storages[0].offset
+	storages[1].Offset = storages[0].Offset
 	require.True(t, overlap(storages[0], storages[1]))
 }
 
@@ -318,8 +320,8 @@ func TestNoAllocations(t *testing.T) {
 	require.Greater(t, len(seen), 80)
 }
 
-// TestReluMaskIsReadLate is the case in which the kernel for a relu's gradient reads y later than the comparison it replaces:
-// in between, another result would have been written over y.
+// TestReluMaskIsReadLate is the case in which the kernel for a relu's gradient reads y later than the comparison it
+// replaces: in between, another result would have been written over y.
 func TestReluMaskIsReadLate(t *testing.T) {
 	p := ir.New("relu mask")
 	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{300}}

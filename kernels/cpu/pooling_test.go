@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestPoolingOfManyChannels pools with channels that are whole vectors and others: windows that overlap, have gaps, are cut off by the
-// edges, and hold many equal elements.
+// TestPoolingOfManyChannels pools with channels that are whole vectors and others: windows that overlap, have gaps, are
+// cut off by the edges, and hold many equal elements.
 func TestPoolingOfManyChannels(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 7))
 	for i, c := range []struct {

@@ -2,12 +2,10 @@ package cpu
 
 import (
 	"cmp"
-	"os"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -27,8 +25,8 @@ type ProgramProfile struct {
 	Ops     []OpProfile // the longest first
 }
 
-// Profiler is implemented by this backend's sessions. It times steps when the environment variable GOKERAS_PROFILE was 1 at
-// compilation, after SetProfiling(true), and after Profiling(true).
+// Profiler is implemented by this backend's sessions. It times steps after Profiling(true), and in runs that are
+// measured.
 type Profiler interface {
 	// Profiling switches timing on or off; the times collected so far are kept. It waits for a run in progress.
 	Profiling(on bool)
@@ -38,60 +36,23 @@ type Profiler interface {
 
 var _ Profiler = (*session)(nil)
 
-// profiles holds what has been compiled while profiling was on, until it is closed.
-var profiles struct {
-	on   atomic.Bool
-	mu   sync.Mutex
-	list []*session
-}
-
-func init() { profiles.on.Store(os.Getenv("GOKERAS_PROFILE") == "1") }
-
-// SetProfiling says whether executables compiled from now on time their steps, as the environment variable GOKERAS_PROFILE=1 does from
-// the start of the process. [Profiles] returns what they measured.
-func SetProfiling(on bool) { profiles.on.Store(on) }
-
-// Profiles returns the profiles of all executables that were compiled while profiling was on and are not closed yet, in the order in
-// which they were compiled. It waits for runs in progress.
-func Profiles() []ProgramProfile {
-	profiles.mu.Lock()
-	list := slices.Clone(profiles.list)
-	profiles.mu.Unlock()
-	var all []ProgramProfile
-	for _, e := range list {
-		all = append(all, ProgramProfile{Program: e.name, Ops: e.Profile()})
-	}
-	return all
-}
-
-// register lists the executable for Profiles if profiling is on, and for measurements.
-func (e *session) register() {
-	e.enlist()
-	if !profiles.on.Load() {
-		return
-	}
-	profiles.mu.Lock()
-	defer profiles.mu.Unlock()
-	profiles.list = append(profiles.list, e)
-}
-
-func (e *session) unregister() {
-	profiles.mu.Lock()
-	defer profiles.mu.Unlock()
-	profiles.list = slices.DeleteFunc(profiles.list, func(x *session) bool { return x == e })
-}
-
 // Profiling switches timing on or off.
 func (e *session) Profiling(on bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.rt.profiling = on
+	e.timing = on
+	e.rt.profiling = on || e.measured != nil
 }
 
 // Profile returns the times of all steps that ran.
 func (e *session) Profile() []OpProfile {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	return e.profile()
+}
+
+// profile is Profile under the session's lock.
+func (e *session) profile() []OpProfile {
 	var all []OpProfile
 	if e.schedule != nil {
 		all = e.schedule.profile(nil)
@@ -117,7 +78,8 @@ func (s *schedule) profile(all []OpProfile) []OpProfile {
 	return all
 }
 
-// profileTogether adds up the times of the children that share the time, step by step, such that they sum up to the time that passed.
+// profileTogether adds up the times of the children that share the time, step by step, such that they sum up to the
+// time that passed.
 func (s *schedule) profileTogether(share *timeShare) []OpProfile {
 	var sums []OpProfile
 	for _, c := range s.children {
@@ -162,13 +124,13 @@ func (s *schedule) timed(rt *runtime) {
 }
 
 // describe notes what a step has to do, for profiles.
-func (st *step) describe(p *placement, u *unit) {
-	for _, list := range [][]ir.Value{u.reads, u.writes} {
+func (st *step) describe(p *placement, u *fuse.Unit) {
+	for _, list := range [][]ir.Value{u.Reads, u.Writes} {
 		for _, v := range list {
-			st.bytes += int64(p.p.Type(v).Bytes())
+			st.bytes += int64(p.Program.Type(v).Bytes())
 		}
 	}
-	for _, i := range u.nodes {
-		st.flops += p.p.FLOPs(&p.p.Nodes[i])
+	for _, i := range u.Nodes {
+		st.flops += p.Program.FLOPs(&p.Program.Nodes[i])
 	}
 }

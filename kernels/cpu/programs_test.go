@@ -194,8 +194,8 @@ type session struct {
 
 var device = kernels.Device{Kind: cpu.Kind}
 
-// newSession compiles a program and fills its inputs from a fixed seed: labels below 10, weights small, rate and step as a
-// trainer needs them.
+// newSession compiles a program and fills its inputs from a fixed seed: labels below 10, weights small, rate and step
+// as a trainer needs them.
 func newSession(tb testing.TB, p *ir.Program) *session {
 	tb.Helper()
 	e, err := kernels.Load(cpu.Backend{}, p, device)
@@ -250,8 +250,10 @@ func fill(r *rand.Rand, name string, t ir.Type, data []byte) {
 	}
 }
 
-func (s *session) run(tb testing.TB) {
-	if err := s.e.Run(context.Background(), s.inputs, s.outputs); err != nil {
+func (s *session) run(tb testing.TB) { s.runUnder(tb, context.Background()) }
+
+func (s *session) runUnder(tb testing.TB, ctx context.Context) {
+	if err := s.e.Run(ctx, s.inputs, s.outputs); err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -278,7 +280,7 @@ func benchmarkStep(b *testing.B, p *ir.Program, batch int) {
 	b.ReportMetric(float64(st.ArenaBytes), "arena-B")
 }
 
-// logProfile prints the steps of a session that ran with GOKERAS_PROFILE=1.
+// logProfile prints the steps of a session that was timed: call Profiling(true) before it runs.
 func logProfile(b *testing.B, s *session) {
 	for _, op := range s.e.Session.(cpu.Profiler).Profile() {
 		b.Logf("%9.1f us x %-6d %s", float64(op.Time.Nanoseconds())/1000/float64(op.Calls), op.Calls, op.Name)

@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/internal/philox"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -14,27 +16,27 @@ var inf = math.Inf(1)
 func buildIota(b *build) (func(), error) {
 	out := b.out(0)
 	a := b.n.Attrs.(ir.IotaAttrs)
-	g := lines(out.typ.Shape, a.Axis)
-	d := out.typ.DType
+	g := lines(out.Typ.Shape, a.Axis)
+	d := out.Typ.DType
 	size := d.Size()
-	fill := convertKernel(ir.Int64, d)
+	fill := block.Convert(ir.Int64, d)
 	// The numbers are converted one by one: an iota is computed once, when the program is compiled, unless it is huge.
 	var index, converted, rounded int64
 	p := unsafe.Pointer(&converted)
-	var narrow blockFn
-	if isHalf(d) {
-		p, narrow = unsafe.Pointer(&rounded), narrowBlock(d)
+	var narrow block.Func
+	if d.IsHalf() {
+		p, narrow = unsafe.Pointer(&rounded), block.Narrow(d)
 	}
 	return func() {
-		for k := range g.length {
+		for k := range g.Length {
 			index = int64(k)
 			fill(unsafe.Pointer(&converted), unsafe.Pointer(&index), nil, nil, 1)
 			if narrow != nil {
 				narrow(p, unsafe.Pointer(&converted), nil, nil, 1)
 			}
-			for o := range g.outer {
-				if g.inner > 0 {
-					fillElement(unsafe.Add(out.ptr(), (o*g.length+k)*g.inner*size), p, size, g.inner)
+			for o := range g.Outer {
+				if g.Inner > 0 {
+					fillElement(unsafe.Add(out.Ptr(), (o*g.Length+k)*g.Inner*size), p, size, g.Inner)
 				}
 			}
 		}
@@ -44,8 +46,9 @@ func buildIota(b *build) (func(), error) {
 // wordBlock is the number of words that a generator makes at a time.
 const wordBlock = 1024
 
-// generator makes the words of one stream: word i is word i%4 of Philox4x32-10 (package philox) with the counter (i/4, stream, step,
-// replica) and the key (seed low, seed high), where seed low, seed high, step and replica are the random state.
+// generator makes the words of one stream: word i is word i%4 of Philox4x32-10 (package philox) with the counter (i/4,
+// stream, step, replica) and the key (seed low, seed high), where seed low, seed high, step and replica are the random
+// state.
 type generator struct {
 	key     [2]uint32
 	counter [4]uint32
@@ -55,8 +58,8 @@ func newGenerator(state []uint32, stream uint32) generator {
 	return generator{key: [2]uint32{state[0], state[1]}, counter: [4]uint32{0, stream, state[2], state[3]}}
 }
 
-// words fills dst with the words from 4·first on. Two blocks are computed side by side, since a single one leaves the multiplier
-// idle most of the time.
+// words fills dst with the words from 4·first on. Two blocks are computed side by side, since a single one leaves the
+// multiplier idle most of the time.
 func (g *generator) words(dst []uint32, first int) {
 	const multiplier0, multiplier1, weyl0, weyl1 = 0xD2511F53, 0xCD9E8D57, 0x9E3779B9, 0xBB67AE85
 	i := uint32(first)
@@ -85,9 +88,9 @@ func (g *generator) words(dst []uint32, first int) {
 func buildRngBits(b *build) (func(), error) {
 	state, out := b.in(0), b.out(0)
 	stream := b.n.Attrs.(ir.RngAttrs).Stream
-	return b.rt().parallel((out.n+wordBlock-1)/wordBlock, 4, func(_ *worker, lo, hi int) {
-		g := newGenerator(data[uint32](state), stream)
-		g.words(data[uint32](out)[lo*wordBlock:min(hi*wordBlock, out.n)], lo*wordBlock/4)
+	return b.rt().parallel((out.N+wordBlock-1)/wordBlock, 4, func(_ *worker, lo, hi int) {
+		g := newGenerator(plan.Data[uint32](state), stream)
+		g.words(plan.Data[uint32](out)[lo*wordBlock:min(hi*wordBlock, out.N)], lo*wordBlock/4)
 	}), nil
 }
 
@@ -96,18 +99,18 @@ func buildDropout(b *build) (func(), error) {
 }
 
 // dropout keeps element i where word i of the stream, as a number in [0, 1) of 24 bits, is at least the rate.
-func dropout[T float](b *build) func() {
+func dropout[T block.Float](b *build) func() {
 	in, state, out := b.in(0), b.in(1), b.out(0)
 	a := b.n.Attrs.(ir.DropoutAttrs)
 	scale := T(1 / (1 - a.Rate))
 	threshold := uint64(math.Ceil(a.Rate*(1<<24))) << 8 // the smallest word that keeps; its low 8 bits do not matter
 	b.rt().need(wordBlock * 4)
-	return b.rt().parallel((out.n+wordBlock-1)/wordBlock, 4, func(w *worker, lo, hi int) {
-		g := newGenerator(data[uint32](state), a.Stream)
+	return b.rt().parallel((out.N+wordBlock-1)/wordBlock, 4, func(w *worker, lo, hi int) {
+		g := newGenerator(plan.Data[uint32](state), a.Stream)
 		scratch := scratchOf[uint32](w, wordBlock)
 		for k := lo; k < hi; k++ {
-			first, last := k*wordBlock, min((k+1)*wordBlock, out.n)
-			x, y := data[T](in)[first:last], data[T](out)[first:last]
+			first, last := k*wordBlock, min((k+1)*wordBlock, out.N)
+			x, y := plan.Data[T](in)[first:last], plan.Data[T](out)[first:last]
 			words := scratch[:len(x)]
 			g.words(words, first/4)
 			vec.Scale(y, x, scale)
@@ -117,15 +120,15 @@ func dropout[T float](b *build) func() {
 }
 
 // clearBelow sets y[i] to 0 where words[i] is below the threshold, without branches, which nobody could predict.
-func clearBelow[T float](y []T, words []uint32, threshold uint64) {
+func clearBelow[T block.Float](y []T, words []uint32, threshold uint64) {
 	if bits, ok := any(y).([]float32); ok {
-		v := view[uint32](unsafe.Pointer(unsafe.SliceData(bits)), len(bits))
+		v := block.View[uint32](unsafe.Pointer(unsafe.SliceData(bits)), len(bits))
 		for i := range v {
 			v[i] &= ^uint32(int64(uint64(words[i])-threshold) >> 63)
 		}
 		return
 	}
-	v := view[uint64](unsafe.Pointer(unsafe.SliceData(y)), len(y))
+	v := block.View[uint64](unsafe.Pointer(unsafe.SliceData(y)), len(y))
 	for i := range v {
 		v[i] &= ^uint64(int64(uint64(words[i])-threshold) >> 63)
 	}

@@ -7,12 +7,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/pass"
 	"github.com/gokeras/gokeras/kernels/kernelstest"
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestRecomputeCheap: x/2 and 3·x, which the program reads before and behind a product, are computed twice and written never.
+// TestRecomputeCheap: x/2 and 3·x, which the program reads before and behind a product, are computed twice and written
+// never.
 func TestRecomputeCheap(t *testing.T) {
 	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{256, 256}}
 	build := func(rows int, output bool) *ir.Program {
@@ -41,15 +44,15 @@ func TestRecomputeCheap(t *testing.T) {
 		return p
 	}
 	written := func(p *ir.Program) (n int) {
-		g := newGraph(p)
-		g.group()
-		for _, u := range g.units {
-			n += len(u.writes)
+		g := fuse.NewGraph(p)
+		g.Group()
+		for _, u := range g.Units {
+			n += len(u.Writes)
 		}
 		return n
 	}
 	p := build(typ.Shape[0], false)
-	q, err := recomputeCheap(p)
+	q, err := pass.RecomputeCheap().Run(p)
 	require.NoError(t, err)
 	require.NoError(t, q.Verify())
 	assert.Equal(t, 6, written(p), "two functions of x, two operands of products, two products")
@@ -69,11 +72,11 @@ func TestRecomputeCheap(t *testing.T) {
 	require.NoError(t, kernelstest.Compare(runOnce(t, p, inputs, false)[0], runOnce(t, p, inputs, true)[0], 0, true), "the same bits")
 
 	p = build(8, false)
-	q, err = recomputeCheap(p)
+	q, err = pass.RecomputeCheap().Run(p)
 	require.NoError(t, err)
 	assert.Same(t, p, q, "what is small stays in the cache")
 	p = build(256, true)
-	q, err = recomputeCheap(p)
+	q, err = pass.RecomputeCheap().Run(p)
 	require.NoError(t, err)
 	assert.Equal(t, written(p)-1, written(q), "one of them is asked for, but the other one is not")
 }

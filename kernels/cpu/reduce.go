@@ -3,18 +3,20 @@ package cpu
 import (
 	"bytes"
 	"math"
-	"slices"
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Reductions see their operand as (outer, length, inner) and combine along the middle. A reduction over several separate groups of
-// axes is a chain of these. The order of combination depends on the lengths only.
+// Reductions see their operand as (outer, length, inner) and combine along the middle. A reduction over several
+// separate groups of axes is a chain of these. The order of combination depends on the lengths only.
 
 // reduction holds the loops of one combining kind on one element type.
-type reduction[T number] struct {
+type reduction[T block.Number] struct {
 	identity T
 	// row combines n consecutive elements.
 	row func(x []T) T
@@ -22,15 +24,17 @@ type reduction[T number] struct {
 	rows func(acc, x []T)
 	// blocked says that rows limits the growth of rounding errors by itself.
 	blocked bool
-	// short combines short rows of consecutive elements, each of len(x)/len(acc): a call for each row would cost more than the row.
+	// short combines short rows of consecutive elements, each of len(x)/len(acc): a call for each row would cost more
+	// than the row.
 	short func(acc, x []T)
 }
 
 // shortLine is the length of rows up to which short is used.
 const shortLine = 8
 
-// line combines short rows as [reduction.short] does, so that a row's result does not depend on how many there are, and others by long.
-func line[T float](long, short func(x []T) T) func(x []T) T {
+// line combines short rows as [reduction.short] does, so that a row's result does not depend on how many there are, and
+// others by long.
+func line[T block.Float](long, short func(x []T) T) func(x []T) T {
 	return func(x []T) T {
 		if n := len(x); n > 0 && n <= shortLine {
 			return short(x)
@@ -39,7 +43,7 @@ func line[T float](long, short func(x []T) T) func(x []T) T {
 	}
 }
 
-func sumOne[T number](x []T) T {
+func sumOne[T block.Number](x []T) T {
 	s := x[0]
 	for _, v := range x[1:] {
 		s += v
@@ -47,11 +51,11 @@ func sumOne[T number](x []T) T {
 	return s
 }
 
-func maxOne[T number](x []T) T { return maxRow(x[0], x[1:]) }
-func minOne[T number](x []T) T { return minRow(x[0], x[1:]) }
+func maxOne[T block.Number](x []T) T { return maxRow(x[0], x[1:]) }
+func minOne[T block.Number](x []T) T { return minRow(x[0], x[1:]) }
 
 // sumShort adds up short rows, from the left.
-func sumShort[T number](acc, x []T) {
+func sumShort[T block.Number](acc, x []T) {
 	switch n := len(x) / max(len(acc), 1); n {
 	case 2:
 		for i := range acc {
@@ -71,14 +75,14 @@ func sumShort[T number](acc, x []T) {
 }
 
 // maxShort and minShort return NaN where there is one.
-func maxShort[T number](acc, x []T) {
+func maxShort[T block.Number](acc, x []T) {
 	n := len(x) / max(len(acc), 1)
 	for i := range acc {
 		acc[i] = maxOne(x[i*n : i*n+n])
 	}
 }
 
-func minShort[T number](acc, x []T) {
+func minShort[T block.Number](acc, x []T) {
 	n := len(x) / max(len(acc), 1)
 	for i := range acc {
 		acc[i] = minOne(x[i*n : i*n+n])
@@ -106,10 +110,10 @@ var (
 )
 
 // vectorRows combines rows that are long enough with a vector kernel, others with a plain loop.
-func vectorRows[T float](f func(dst, a, b []T), short func(acc, x []T)) func(acc, x []T) {
+func vectorRows[T block.Float](f func(dst, a, b []T), short func(acc, x []T)) func(acc, x []T) {
 	return func(acc, x []T) {
 		n := len(acc)
-		if n < shortRow {
+		if n < geometry.ShortRow {
 			short(acc, x)
 			return
 		}
@@ -123,7 +127,7 @@ func vectorRows[T float](f func(dst, a, b []T), short func(acc, x []T)) func(acc
 }
 
 // extreme returns the loops for the largest or smallest element of float32, if that is T.
-func extreme[T number](kind ir.Kind) (reduction[T], bool) {
+func extreme[T block.Number](kind ir.Kind) (reduction[T], bool) {
 	r := floatMin32
 	if kind == ir.Max {
 		r = floatMax32
@@ -133,7 +137,7 @@ func extreme[T number](kind ir.Kind) (reduction[T], bool) {
 }
 
 // addRows adds the rows of x to acc.
-func addRows[T float](acc, x []T) {
+func addRows[T block.Float](acc, x []T) {
 	n := len(acc)
 	if n == 0 {
 		return
@@ -157,13 +161,13 @@ func addRows[T float](acc, x []T) {
 
 func buildReduce(b *build) (func(), error) {
 	a := b.n.Attrs.(ir.ReduceAttrs)
-	switch b.in(0).typ.DType {
+	switch b.in(0).Typ.DType {
 	case ir.Bool:
 		r := reductionOf[uint8](ir.Max, 1)
-		r.row = func(x []uint8) uint8 { return bit(bytes.IndexByte(x, 1) >= 0) }
+		r.row = func(x []uint8) uint8 { return block.Bit(bytes.IndexByte(x, 1) >= 0) }
 		if a.Kind == ir.And {
 			r = reductionOf[uint8](ir.Min, 1)
-			r.row = func(x []uint8) uint8 { return bit(bytes.IndexByte(x, 0) < 0) }
+			r.row = func(x []uint8) uint8 { return block.Bit(bytes.IndexByte(x, 0) < 0) }
 		}
 		return reduceBy(b, r)
 	case ir.Float32:
@@ -189,7 +193,7 @@ func buildReduce(b *build) (func(), error) {
 }
 
 // reductionOf returns the loops for a kind; highest is the type's largest value (or infinity).
-func reductionOf[T number](kind ir.Kind, highest T) reduction[T] {
+func reductionOf[T block.Number](kind ir.Kind, highest T) reduction[T] {
 	lowest := T(0)
 	switch {
 	case highest-1 == highest: // infinity
@@ -221,7 +225,7 @@ func reductionOf[T number](kind ir.Kind, highest T) reduction[T] {
 }
 
 // sumRow sums integers, which do not round.
-func sumRow[T number](x []T) T {
+func sumRow[T block.Number](x []T) T {
 	var s0, s1, s2, s3 T
 	for len(x) >= 4 {
 		s0 += x[0]
@@ -237,7 +241,7 @@ func sumRow[T number](x []T) T {
 }
 
 // prodRow multiplies in eight strands, which do not wait for each other.
-func prodRow[T number](x []T) T {
+func prodRow[T block.Number](x []T) T {
 	p := [8]T{1, 1, 1, 1, 1, 1, 1, 1}
 	for ; len(x) >= 8; x = x[8:] {
 		for i, v := range x[:8] {
@@ -250,7 +254,7 @@ func prodRow[T number](x []T) T {
 	return p[0] * p[4] * (p[1] * p[5]) * (p[2] * p[6] * (p[3] * p[7]))
 }
 
-func sumRows[T number](acc, x []T) {
+func sumRows[T block.Number](acc, x []T) {
 	n := len(acc)
 	for ; len(x) >= n && n > 0; x = x[n:] {
 		row := x[:n]
@@ -260,21 +264,21 @@ func sumRows[T number](acc, x []T) {
 	}
 }
 
-func maxRow[T number](m T, x []T) T {
+func maxRow[T block.Number](m T, x []T) T {
 	for _, v := range x {
 		m = max(m, v)
 	}
 	return m
 }
 
-func minRow[T number](m T, x []T) T {
+func minRow[T block.Number](m T, x []T) T {
 	for _, v := range x {
 		m = min(m, v)
 	}
 	return m
 }
 
-func eachRow[T number](acc, x []T, f func(a, v T) T) {
+func eachRow[T block.Number](acc, x []T, f func(a, v T) T) {
 	n := len(acc)
 	for ; len(x) >= n && n > 0; x = x[n:] {
 		for i, v := range x[:n] {
@@ -283,7 +287,7 @@ func eachRow[T number](acc, x []T, f func(a, v T) T) {
 	}
 }
 
-func maxRows[T number](acc, x []T) {
+func maxRows[T block.Number](acc, x []T) {
 	n := len(acc)
 	for ; len(x) >= n && n > 0; x = x[n:] {
 		for i, v := range x[:n] {
@@ -292,7 +296,7 @@ func maxRows[T number](acc, x []T) {
 	}
 }
 
-func minRows[T number](acc, x []T) {
+func minRows[T block.Number](acc, x []T) {
 	n := len(acc)
 	for ; len(x) >= n && n > 0; x = x[n:] {
 		for i, v := range x[:n] {
@@ -301,54 +305,16 @@ func minRows[T number](acc, x []T) {
 	}
 }
 
-// axisGroup is a run of reduced axes between kept ones.
-type axisGroup struct{ outer, length, inner int }
-
-// shortRow is the length of rows that are too short for a loop over each: where other axes are reduced too, these go first, which leaves
-// fewer of them.
-const shortRow = 32
-
-// axisGroups returns the reductions to do, in order; each is described on the shape left by the ones before. The innermost axes go
-// first, unless they are short rows.
-func axisGroups(s ir.Shape, axes []int) []axisGroup {
-	var sizes []int // of runs of reduced axes and of runs of kept ones, in turn
-	var reduced []bool
-	for i, n := range s {
-		r := slices.Contains(axes, i)
-		switch k := len(sizes) - 1; {
-		case n == 1:
-		case k >= 0 && reduced[k] == r:
-			sizes[k] *= n
-		default:
-			sizes, reduced = append(sizes, n), append(reduced, r)
-		}
-	}
-	var groups []axisGroup
-	take := func(k int) {
-		groups = append(groups, axisGroup{ir.Shape(sizes[:k]).Size(), sizes[k], ir.Shape(sizes[k+1:]).Size()})
-		sizes, reduced = slices.Delete(sizes, k, k+1), slices.Delete(reduced, k, k+1)
-	}
-	for k := len(sizes) - 1; k >= 0; k-- {
-		if reduced[k] && (k < len(sizes)-1 || sizes[k] >= shortRow) {
-			take(k)
-		}
-	}
-	if k := len(sizes) - 1; k >= 0 && reduced[k] {
-		take(k)
-	}
-	return groups
-}
-
-func reduceWith[T number](b *build, kind ir.Kind, highest T) (func(), error) {
+func reduceWith[T block.Number](b *build, kind ir.Kind, highest T) (func(), error) {
 	return reduceBy(b, reductionOf(kind, highest))
 }
 
-func reduceBy[T number](b *build, r reduction[T]) (func(), error) {
+func reduceBy[T block.Number](b *build, r reduction[T]) (func(), error) {
 	in, out := b.in(0), b.out(0)
-	if out.n == 0 {
+	if out.N == 0 {
 		return func() {}, nil
 	}
-	groups := axisGroups(in.typ.Shape, b.n.Attrs.(ir.ReduceAttrs).Axes)
+	groups := geometry.AxisGroups(in.Typ.Shape, b.n.Attrs.(ir.ReduceAttrs).Axes)
 	if len(groups) == 0 {
 		return func() { copyOperand(out, in) }, nil
 	}
@@ -357,7 +323,7 @@ func reduceBy[T number](b *build, r reduction[T]) (func(), error) {
 	for i, g := range groups {
 		to := out
 		if i < len(groups)-1 {
-			to = b.scratch(in.typ.DType, g.outer*g.inner)
+			to = b.scratch(in.Typ.DType, g.Outer*g.Inner)
 		}
 		steps = append(steps, reduceGroup(b, r, g, from, to))
 		from = to
@@ -375,42 +341,42 @@ func reduceBy[T number](b *build, r reduction[T]) (func(), error) {
 // segmentWork is the number of elements of a segment of a long reduction.
 const segmentWork = 1 << 15
 
-// reduceGroup combines along one group. Long reductions with few results are cut into segments, whose results are combined
-// in order.
-func reduceGroup[T number](b *build, r reduction[T], g axisGroup, from, to *operand) func() {
+// reduceGroup combines along one group. Long reductions with few results are cut into segments, whose results are
+// combined in order.
+func reduceGroup[T block.Number](b *build, r reduction[T], g geometry.AxisGroup, from, to *plan.Operand) func() {
 	b.rt().need(columnBlock * 8)
 	segments := 1
-	if total := g.length * g.inner; total >= 2*segmentWork && g.outer < 16 {
-		segments = min((total+segmentWork-1)/segmentWork, 64, g.length)
+	if total := g.Length * g.Inner; total >= 2*segmentWork && g.Outer < 16 {
+		segments = min((total+segmentWork-1)/segmentWork, 64, g.Length)
 	}
 	if segments == 1 {
-		return b.rt().parallel(g.outer, grain(g.length*g.inner), func(w *worker, lo, hi int) {
-			x, y := data[T](from), data[T](to)
-			if g.inner == 1 {
-				r.combineRows(y[lo:hi], x[lo*g.length:hi*g.length])
+		return b.rt().parallel(g.Outer, grain(g.Length*g.Inner), func(w *worker, lo, hi int) {
+			x, y := plan.Data[T](from), plan.Data[T](to)
+			if g.Inner == 1 {
+				r.combineRows(y[lo:hi], x[lo*g.Length:hi*g.Length])
 				return
 			}
 			for o := lo; o < hi; o++ {
-				reduceSegment(w, &r, g, y[o*g.inner:(o+1)*g.inner], x[o*g.length*g.inner:(o+1)*g.length*g.inner])
+				reduceSegment(w, &r, g, y[o*g.Inner:(o+1)*g.Inner], x[o*g.Length*g.Inner:(o+1)*g.Length*g.Inner])
 			}
 		})
 	}
 	var zero T
-	partial := &operand{mem: b.workspace(g.outer * segments * g.inner * int(unsafe.Sizeof(zero))), n: g.outer * segments * g.inner}
-	each := b.rt().parallel(g.outer*segments, 1, func(w *worker, lo, hi int) {
-		x, y := data[T](from), data[T](partial)
+	partial := &plan.Operand{Mem: b.workspace(g.Outer * segments * g.Inner * int(unsafe.Sizeof(zero))), N: g.Outer * segments * g.Inner}
+	each := b.rt().parallel(g.Outer*segments, 1, func(w *worker, lo, hi int) {
+		x, y := plan.Data[T](from), plan.Data[T](partial)
 		for k := lo; k < hi; k++ {
 			o, s := k/segments, k%segments
-			first, last := s*g.length/segments, (s+1)*g.length/segments
-			reduceSegment(w, &r, g, y[k*g.inner:(k+1)*g.inner], x[(o*g.length+first)*g.inner:(o*g.length+last)*g.inner])
+			first, last := s*g.Length/segments, (s+1)*g.Length/segments
+			reduceSegment(w, &r, g, y[k*g.Inner:(k+1)*g.Inner], x[(o*g.Length+first)*g.Inner:(o*g.Length+last)*g.Inner])
 		}
 	})
-	combine := axisGroup{g.outer, segments, g.inner}
+	combine := geometry.AxisGroup{Outer: g.Outer, Length: segments, Inner: g.Inner}
 	return func() {
 		each()
-		x, y := data[T](partial), data[T](to)
-		for o := range combine.outer {
-			reduceSegment(&b.c.rt.workers[0], &r, combine, y[o*g.inner:(o+1)*g.inner], x[o*segments*g.inner:(o+1)*segments*g.inner])
+		x, y := plan.Data[T](partial), plan.Data[T](to)
+		for o := range combine.Outer {
+			reduceSegment(&b.c.rt.workers[0], &r, combine, y[o*g.Inner:(o+1)*g.Inner], x[o*segments*g.Inner:(o+1)*segments*g.Inner])
 		}
 	}
 }
@@ -419,15 +385,15 @@ func reduceGroup[T number](b *build, r reduction[T], g axisGroup, from, to *oper
 const rowBlock = 64
 
 // reduceSegment combines the rows of x, each g.inner long, into acc.
-func reduceSegment[T number](w *worker, r *reduction[T], g axisGroup, acc, x []T) {
-	if g.inner == 1 {
+func reduceSegment[T block.Number](w *worker, r *reduction[T], g geometry.AxisGroup, acc, x []T) {
+	if g.Inner == 1 {
 		acc[0] = r.row(x)
 		return
 	}
 	for i := range acc {
 		acc[i] = r.identity
 	}
-	n := g.inner
+	n := g.Inner
 	if r.blocked || len(x) <= rowBlock*n && n <= columnBlock {
 		r.rows(acc, x)
 		return
@@ -443,7 +409,7 @@ func reduceSegment[T number](w *worker, r *reduction[T], g axisGroup, acc, x []T
 const columnBlock = 512
 
 // reduceColumns combines columns [c, c+len(acc)) of rows of length n, rowBlock rows at a time.
-func reduceColumns[T number](r *reduction[T], acc, x []T, n, c int, block []T) {
+func reduceColumns[T block.Number](r *reduction[T], acc, x []T, n, c int, block []T) {
 	rows := len(x) / n
 	for first := 0; first < rows; first += rowBlock {
 		for i := range block {

@@ -14,28 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-func TestAxisGroups(t *testing.T) {
-	for _, c := range []struct {
-		shape ir.Shape
-		axes  []int
-		want  []axisGroup
-	}{
-		{ir.Shape{4, 5, 6}, []int{1}, []axisGroup{{4, 5, 6}}},
-		{ir.Shape{4, 5, 6}, []int{0, 1}, []axisGroup{{1, 20, 6}}},
-		{ir.Shape{4, 100, 6, 40}, []int{1, 3}, []axisGroup{{2400, 40, 1}, {4, 100, 6}}},
-		{ir.Shape{4, 100, 6, 8}, []int{1, 3}, []axisGroup{{4, 100, 48}, {24, 8, 1}}}, // short rows last
-		{ir.Shape{4, 10, 10, 6, 1}, []int{1, 2, 4}, []axisGroup{{4, 100, 6}}},        // an axis of one element is none
-		{ir.Shape{3, 1, 3}, []int{1}, nil},
-		{ir.Shape{2, 0, 3}, []int{1}, []axisGroup{{2, 0, 3}}},
-		{ir.Shape{2, 0, 3, 4}, []int{1, 3}, []axisGroup{{2, 0, 12}, {6, 4, 1}}},
-		{ir.Shape{8, 2, 8, 2, 8, 2}, []int{1, 3, 5}, []axisGroup{{128, 2, 16}, {8, 2, 128}, {512, 2, 1}}},
-	} {
-		require.Equal(t, c.want, axisGroups(c.shape, c.axes), "%v %v", c.shape, c.axes)
-	}
-}
-
-// TestSeparateAxes reduces axes that do not lie beside each other, and reads results back over the whole shape, as group normalization
-// does: with runs that are repeated within longer ones, over many blocks.
+// TestSeparateAxes reduces axes that do not lie beside each other, and reads results back over the whole shape, as
+// group normalization does: with runs that are repeated within longer ones, over many blocks.
 func TestSeparateAxes(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
 	for _, c := range []struct {
@@ -84,7 +64,8 @@ func TestSeparateAxes(t *testing.T) {
 	}
 }
 
-// TestShortRows reduces rows too short for a call each: one row has the bits of the same row among many, alone and in an elementwise unit.
+// TestShortRows reduces rows too short for a call each: one row has the bits of the same row among many, alone and in
+// an elementwise unit.
 func TestShortRows(t *testing.T) {
 	for n := 1; n <= shortLine+1; n++ {
 		for _, kind := range []ir.Kind{ir.Sum, ir.Max, ir.Min, ir.Prod} {

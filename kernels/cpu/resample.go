@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -16,30 +18,30 @@ func fewElements(taps int) int {
 }
 
 // resample sums a few rows for each row of the result.
-func resample[T float](b *build) func() {
+func resample[T block.Float](b *build) func() {
 	x, y, a := b.in(0), b.out(0), b.n.Attrs.(ir.ResampleAttrs)
 	weights := make([]T, len(a.Weights))
 	for i, w := range a.Weights {
 		weights[i] = T(w)
 	}
-	g, length := lines(x.typ.Shape, a.Axis), a.Length()
-	taps, inner := a.Taps, g.inner
-	if y.n == 0 {
+	g, length := lines(x.Typ.Shape, a.Axis), a.Length()
+	taps, inner := a.Taps, g.Inner
+	if y.N == 0 {
 		return func() {}
 	}
 	if inner < fewElements(taps) {
-		return b.rt().parallel(g.outer, grain(length*inner*taps), func(_ *worker, lo, hi int) {
+		return b.rt().parallel(g.Outer, grain(length*inner*taps), func(_ *worker, lo, hi int) {
 			for o := lo; o < hi; o++ {
-				from, to := data[T](x)[o*g.length*inner:(o+1)*g.length*inner], data[T](y)[o*length*inner:(o+1)*length*inner]
+				from, to := plan.Data[T](x)[o*g.Length*inner:(o+1)*g.Length*inner], plan.Data[T](y)[o*length*inner:(o+1)*length*inner]
 				sumElements(to, from, a.Cells, weights, taps, inner)
 			}
 		})
 	}
-	return b.rt().parallel(g.outer*length, grain(inner*taps), func(_ *worker, lo, hi int) {
-		from, to := data[T](x), data[T](y)
+	return b.rt().parallel(g.Outer*length, grain(inner*taps), func(_ *worker, lo, hi int) {
+		from, to := plan.Data[T](x), plan.Data[T](y)
 		o, i := lo/length, lo%length
 		for r := lo; r < hi; r++ {
-			rows, dst := from[o*g.length*inner:(o+1)*g.length*inner], to[r*inner:(r+1)*inner]
+			rows, dst := from[o*g.Length*inner:(o+1)*g.Length*inner], to[r*inner:(r+1)*inner]
 			for t, cell := range a.Cells[i*taps : (i+1)*taps] {
 				if row, w := rows[cell*inner:(cell+1)*inner], weights[i*taps+t]; t == 0 {
 					vec.Scale(dst, row, w)
@@ -54,9 +56,9 @@ func resample[T float](b *build) func() {
 	})
 }
 
-// sumElements is resample of one line of cells of a few elements. Two taps are those of bilinear interpolation, and four those of its gradient
-// where an image became twice as large, or of bicubic interpolation.
-func sumElements[T float](to, from []T, cells []int, weights []T, taps, inner int) {
+// sumElements is resample of one line of cells of a few elements. Two taps are those of bilinear interpolation, and
+// four those of its gradient where an image became twice as large, or of bicubic interpolation.
+func sumElements[T block.Float](to, from []T, cells []int, weights []T, taps, inner int) {
 	row := func(c int) []T { return from[cells[c]*inner : (cells[c]+1)*inner] }
 	for c := 0; c < len(cells); c += taps {
 		d := to[:inner]

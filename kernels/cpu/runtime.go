@@ -7,6 +7,8 @@ import (
 
 	"github.com/gokeras/gokeras/internal/memory"
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
@@ -39,8 +41,8 @@ type runtime struct {
 	nested    time.Duration // of the steps of sub-programs, while steps are timed
 }
 
-// need notes that every worker has to have the given number of bytes of scratch memory, which allocate gives them. Numbers that are no lengths any more
-// stand for more than there is.
+// need notes that every worker has to have the given number of bytes of scratch memory, which allocate gives them.
+// Numbers that are no lengths any more stand for more than there is.
 func (r *runtime) need(bytes int) {
 	if bytes < 0 || bytes > memory.Addressable {
 		bytes = memory.Addressable
@@ -50,12 +52,12 @@ func (r *runtime) need(bytes int) {
 
 // allocate gives the workers their scratch memory, where it and the other bytes that the program takes can be had.
 func (r *runtime) allocate(name string, others int) error {
-	if err := checkMemory("the program "+name, float64(others)+float64(r.scratch)*float64(len(r.workers))); err != nil {
+	if err := plan.CheckMemory("the program "+name, float64(others)+float64(r.scratch)*float64(len(r.workers))); err != nil {
 		return err
 	}
 	for i := range r.workers {
 		if len(r.workers[i].scratch) < r.scratch {
-			r.workers[i].scratch = alignedBytes(roundUp(r.scratch, 4096))
+			r.workers[i].scratch = plan.AlignedBytes(plan.RoundUp(r.scratch, 4096))
 		}
 	}
 	return nil
@@ -70,7 +72,7 @@ func (r *runtime) fail(err error) {
 
 // scratchOf returns the worker's scratch memory as n elements; the builder of the loop has asked for it with need.
 func scratchOf[T any](w *worker, n int) []T {
-	return view[T](unsafe.Pointer(unsafe.SliceData(w.scratch)), n)
+	return block.View[T](unsafe.Pointer(unsafe.SliceData(w.scratch)), n)
 }
 
 // loop is a parallel loop that is built once and run many times.
@@ -116,11 +118,11 @@ type step struct {
 type schedule struct {
 	steps    []step
 	prologue []step // computes constants; run once when the program is compiled
-	storages []*storage
-	inputs   []*storage // by program input
-	outputs  []*storage // by program output
-	bytes    int        // of arena
-	largest  string     // of its values, where it is large
+	storages []*plan.Storage
+	inputs   []*plan.Storage // by program input
+	outputs  []*plan.Storage // by program output
+	bytes    int             // of arena
+	largest  string          // of its values, where it is large
 	children []child
 	nodes    int // of the normalised program
 }
@@ -128,7 +130,7 @@ type schedule struct {
 // child is the schedule of a sub-program, whose arena is a piece of its parent's.
 type child struct {
 	schedule *schedule
-	arena    *storage
+	arena    *plan.Storage
 	share    *timeShare // of children that run at the same time as others, or nil
 }
 
@@ -138,12 +140,12 @@ type timeShare struct{ took, spent time.Duration }
 // place gives all storages of the schedule their place in the arena that begins at base.
 func (s *schedule) place(base unsafe.Pointer) {
 	for _, m := range s.storages {
-		if m.kind == inArena && m.bytes > 0 {
-			m.ptr = unsafe.Add(base, m.offset)
+		if m.Kind == plan.InArena && m.Bytes > 0 {
+			m.Ptr = unsafe.Add(base, m.Offset)
 		}
 	}
 	for _, c := range s.children {
-		c.schedule.place(c.arena.ptr)
+		c.schedule.place(c.arena.Ptr)
 	}
 }
 

@@ -6,29 +6,31 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/scan"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// scanBlockRows is the most rows of a block: what a step computes should stay close to the processor. More rows read the matrices
-// that are the same in all steps less often.
+// scanBlockRows is the most rows of a block: what a step computes should stay close to the processor. More rows read
+// the matrices that are the same in all steps less often.
 const scanBlockRows = 64
 
 // scanFewRows is the fewest rows of a block where there are more blocks than workers.
 const scanFewRows = 16
 
-// blockScan runs a scan block by block of rows, each through all steps. Blocks are shared out to the workers; each worker has bodies
-// of its own.
+// blockScan runs a scan block by block of rows, each through all steps. Blocks are shared out to the workers; each
+// worker has bodies of its own.
 type blockScan struct {
 	rt    *runtime
 	attrs ir.ScanAttrs
 	batch int
 
-	initial, xs, constants, final, ys []*operand
+	initial, xs, constants, final, ys []*plan.Operand
 
-	other   []*operand // by carry: the second buffer, or nil
-	home    []int      // by carry: the result that stacks what the carry holds before each step, or -1
-	outputs []int      // by output of the reduced body: that of the scan's body
-	byRow   []bool     // by constant
+	other   []*plan.Operand // by carry: the second buffer, or nil
+	home    []int           // by carry: the result that stacks what the carry holds before each step, or -1
+	outputs []int           // by output of the reduced body: that of the scan's body
+	byRow   []bool          // by constant
 	packed  []scanPacked
 
 	blocks int
@@ -40,7 +42,7 @@ type blockScan struct {
 type scanPacked struct {
 	constant int  // of the scan
 	trans    bool // they multiply by its transpose
-	to       *operand
+	to       *plan.Operand
 }
 
 // scanBodies are the compiled bodies of one worker, for blocks of the smaller size and of the size above it.
@@ -55,28 +57,28 @@ func buildBlockScan(b *build) (func(), error) {
 	if b.c.plain {
 		return nil, nil
 	}
-	body, err := normalize(a.Body, b.c.replicas)
+	body, err := pipelineFor(b.c.replicas).normal.Run(a.Body)
 	if err != nil {
 		return nil, err
 	}
-	rows := byRows(body, a)
+	rows := scan.ByRows(body, a)
 	if rows == nil {
 		return nil, nil
 	}
 	results := b.results()
 	s := &blockScan{
-		rt: b.rt(), attrs: a, batch: rows.batch,
+		rt: b.rt(), attrs: a, batch: rows.Batch,
 		initial: b.operandList(0, a.Carry), xs: b.operandList(a.Carry, a.Carry+a.Xs), constants: b.operandList(a.Carry+a.Xs, len(b.n.Inputs)),
 		final: results[:a.Carry], ys: results[a.Carry:],
 	}
 	for _, in := range body.Inputs[a.Carry+a.Xs:] {
-		s.byRow = append(s.byRow, rows.row[in.Value])
+		s.byRow = append(s.byRow, rows.Row[in.Value])
 	}
 	dropped := s.findHomes(body)
-	s.other = make([]*operand, a.Carry)
+	s.other = make([]*plan.Operand, a.Carry)
 	for k, f := range s.final {
 		if s.home[k] < 0 {
-			s.other[k] = b.alternates([]*operand{f})[0]
+			s.other[k] = b.alternates([]*plan.Operand{f})[0]
 		}
 	}
 	packed := s.pack(b, rows)
@@ -87,8 +89,8 @@ func buildBlockScan(b *build) (func(), error) {
 	return s.run, nil
 }
 
-// findHomes looks for results that stack a carry as it was before each step. Such a carry lives in that stack; nothing is copied. It
-// returns which outputs of the body that makes superfluous.
+// findHomes looks for results that stack a carry as it was before each step. Such a carry lives in that stack; nothing
+// is copied. It returns which outputs of the body that makes superfluous.
 func (s *blockScan) findHomes(body *ir.Program) (dropped []bool) {
 	carry := s.attrs.Carry
 	s.home = slices.Repeat([]int{-1}, carry)
@@ -108,8 +110,8 @@ func (s *blockScan) findHomes(body *ir.Program) (dropped []bool) {
 	return dropped
 }
 
-// packedRight names a matrix that products of all steps have on their right: its number among the inputs of the body, and whether they
-// multiply by its transpose.
+// packedRight names a matrix that products of all steps have on their right: its number among the inputs of the body,
+// and whether they multiply by its transpose.
 type packedRight struct {
 	input int
 	trans bool
@@ -117,7 +119,7 @@ type packedRight struct {
 
 // rightOf returns what the product reads on its right, if that can be packed.
 func rightOf(p *ir.Program, n *ir.Node) (packedRight, bool) {
-	if n.Op != ir.Dot || !packable(p, n) {
+	if n.Op != ir.Dot || !scan.Packable(p, n) {
 		return packedRight{}, false
 	}
 	j := slices.IndexFunc(p.Inputs, func(in ir.Input) bool { return in.Value == n.Inputs[1] })
@@ -125,16 +127,16 @@ func rightOf(p *ir.Program, n *ir.Node) (packedRight, bool) {
 }
 
 // pack reserves memory for the matrices that products of all steps have on their right.
-func (s *blockScan) pack(b *build, rows *rowBody) map[packedRight]*operand {
+func (s *blockScan) pack(b *build, rows *scan.RowBody) map[packedRight]*plan.Operand {
 	first := s.attrs.Carry + s.attrs.Xs
-	packed := map[packedRight]*operand{}
-	for i := range rows.program.Nodes {
-		n := &rows.program.Nodes[i]
-		right, ok := rightOf(rows.program, n)
-		if !ok || right.input < first || packed[right] != nil || !rows.row[n.Outputs[0]] {
+	packed := map[packedRight]*plan.Operand{}
+	for i := range rows.Program.Nodes {
+		n := &rows.Program.Nodes[i]
+		right, ok := rightOf(rows.Program, n)
+		if !ok || right.input < first || packed[right] != nil || !rows.Row[n.Outputs[0]] {
 			continue
 		}
-		t := rows.program.Type(n.Inputs[1])
+		t := rows.Program.Type(n.Inputs[1])
 		k, columns := t.Shape[0], t.Shape[1]
 		if right.trans {
 			k, columns = columns, k
@@ -149,16 +151,8 @@ func (s *blockScan) pack(b *build, rows *rowBody) map[packedRight]*operand {
 	return packed
 }
 
-// packable reports whether a product of matrices can read its right side packed.
-func packable(p *ir.Program, n *ir.Node) bool {
-	a := n.Attrs.(ir.DotAttrs)
-	l, r := p.Type(n.Inputs[0]), p.Type(n.Inputs[1])
-	return hasEpilogue(r.DType) && len(l.Shape) == 2 && len(r.Shape) == 2 && len(a.LhsBatch) == 0 && len(a.LhsContract) == 1 && a.LhsContract[0] == 1 &&
-		r.Shape.Size() > 0
-}
-
-// chooseBlocks cuts the batch into blocks of equal size, or nearly: for several workers twice as many as workers, so that one that is
-// late holds up the others less.
+// chooseBlocks cuts the batch into blocks of equal size, or nearly: for several workers twice as many as workers, so
+// that one that is late holds up the others less.
 func (s *blockScan) chooseBlocks() {
 	workers := s.rt.pool.Size()
 	rows := scanBlockRows
@@ -167,7 +161,7 @@ func (s *blockScan) chooseBlocks() {
 	}
 	s.blocks = (s.batch + rows - 1) / rows
 	if workers > 1 {
-		s.blocks = min(roundUp(s.blocks, 2*workers), max(s.batch/scanFewRows, min(workers, s.batch/scanMinBlock)))
+		s.blocks = min(plan.RoundUp(s.blocks, 2*workers), max(s.batch/scanFewRows, min(workers, s.batch/scan.MinBlock)))
 	}
 }
 
@@ -178,11 +172,11 @@ const scanWidth = 16
 func (s *blockScan) widest() int {
 	n := 1
 	for _, o := range s.final {
-		n = max(n, o.n/max(s.batch, 1))
+		n = max(n, o.N/max(s.batch, 1))
 	}
 	for _, o := range slices.Concat(s.xs, s.ys) {
-		if length := o.typ.Shape[0]; length > 0 {
-			n = max(n, o.n/length/max(s.batch, 1))
+		if length := o.Typ.Shape[0]; length > 0 {
+			n = max(n, o.N/length/max(s.batch, 1))
 		}
 	}
 	return n
@@ -198,7 +192,7 @@ func (s *blockScan) rowsOf(block int) (first, rows, size int) {
 }
 
 // compile compiles the bodies of all workers.
-func (s *blockScan) compile(b *build, rows *rowBody, dropped []bool, packed map[packedRight]*operand) error {
+func (s *blockScan) compile(b *build, rows *scan.RowBody, dropped []bool, packed map[packedRight]*plan.Operand) error {
 	s.bodies = make([]scanBodies, min(s.rt.pool.Size(), s.blocks))
 	for i := range s.bodies {
 		body := &s.bodies[i]
@@ -209,7 +203,7 @@ func (s *blockScan) compile(b *build, rows *rowBody, dropped []bool, packed map[
 			if size == 1 && s.batch%s.blocks == 0 {
 				continue
 			}
-			p, err := rows.forRows(n, dropped)
+			p, err := rows.ForRows(n, dropped)
 			if err != nil {
 				return err
 			}
@@ -218,7 +212,7 @@ func (s *blockScan) compile(b *build, rows *rowBody, dropped []bool, packed map[
 			}
 			b.kids = append(b.kids, child{body.sizes[size], b.workspace(body.sizes[size].bytes), &s.share})
 		}
-		if err := body.rt.allocate(rows.program.Name, 0); err != nil {
+		if err := body.rt.allocate(rows.Program.Name, 0); err != nil {
 			return err
 		}
 	}
@@ -227,7 +221,7 @@ func (s *blockScan) compile(b *build, rows *rowBody, dropped []bool, packed map[
 
 func (s *blockScan) run() {
 	for _, p := range s.packed {
-		if o := s.constants[p.constant]; o.typ.DType == ir.Float64 {
+		if o := s.constants[p.constant]; o.Typ.DType == ir.Float64 {
 			packRight[float64](s.rt, p.to, o, p.trans)
 		} else {
 			packRight[float32](s.rt, p.to, o, p.trans)
@@ -251,12 +245,12 @@ func (s *blockScan) run() {
 	}
 }
 
-func packRight[T gemm.Float](rt *runtime, to, o *operand, trans bool) {
-	k, columns := o.typ.Shape[0], o.typ.Shape[1]
+func packRight[T gemm.Float](rt *runtime, to, o *plan.Operand, trans bool) {
+	k, columns := o.Typ.Shape[0], o.Typ.Shape[1]
 	if trans {
 		k, columns = columns, k
 	}
-	gemm.PackB(rt.pool, data[T](to), data[T](o), k, columns, 0, trans)
+	gemm.PackB(rt.pool, plan.Data[T](to), plan.Data[T](o), k, columns, 0, trans)
 }
 
 // Run implements pool.Task: it takes blocks of rows through all steps.
@@ -270,10 +264,11 @@ func (s *blockScan) Run(worker, lo, hi int) {
 	}
 }
 
-// rowPointer returns where row first of slice i of a stack of the given length begins; a length of 1 is that of a single slice.
-func (s *blockScan) rowPointer(o *operand, i, length, first int) unsafe.Pointer {
-	stride := o.n / length * o.typ.DType.Size()
-	return unsafe.Add(o.ptr(), i*stride+first*(stride/s.batch))
+// rowPointer returns where row first of slice i of a stack of the given length begins; a length of 1 is that of a
+// single slice.
+func (s *blockScan) rowPointer(o *plan.Operand, i, length, first int) unsafe.Pointer {
+	stride := o.N / length * o.Typ.DType.Size()
+	return unsafe.Add(o.Ptr(), i*stride+first*(stride/s.batch))
 }
 
 // block takes one block of rows through all steps.
@@ -284,8 +279,8 @@ func (s *blockScan) block(b *scanBodies, block int) {
 	b.rt.profiling = s.rt.profiling
 	for j, o := range s.constants {
 		to := body.inputs[a.Carry+a.Xs+j]
-		if to.ptr = o.ptr(); s.byRow[j] {
-			to.ptr = s.rowPointer(o, 0, 1, first)
+		if to.Ptr = o.Ptr(); s.byRow[j] {
+			to.Ptr = s.rowPointer(o, 0, 1, first)
 		}
 	}
 	at := func(n int) int {
@@ -296,22 +291,22 @@ func (s *blockScan) block(b *scanBodies, block int) {
 	}
 	for k, o := range s.initial { // a carry that lives in a stack begins there
 		if y := s.home[k]; y >= 0 {
-			bytes := o.n / s.batch * rows * o.typ.DType.Size()
-			copy(bytesAt(s.rowPointer(s.ys[y], at(0), a.Length, first), bytes), bytesAt(s.rowPointer(o, 0, 1, first), bytes))
+			bytes := o.N / s.batch * rows * o.Typ.DType.Size()
+			copy(plan.BytesAt(s.rowPointer(s.ys[y], at(0), a.Length, first), bytes), plan.BytesAt(s.rowPointer(o, 0, 1, first), bytes))
 		}
 	}
 	for n := range a.Length {
 		for k := range s.initial {
-			body.inputs[k].ptr = s.carry(k, n, at, first)
+			body.inputs[k].Ptr = s.carry(k, n, at, first)
 		}
 		for j, o := range s.xs {
-			body.inputs[a.Carry+j].ptr = s.rowPointer(o, at(n), a.Length, first)
+			body.inputs[a.Carry+j].Ptr = s.rowPointer(o, at(n), a.Length, first)
 		}
 		for i, j := range s.outputs {
 			if j < a.Carry {
-				body.outputs[i].ptr = s.carry(j, n+1, at, first)
+				body.outputs[i].Ptr = s.carry(j, n+1, at, first)
 			} else {
-				body.outputs[i].ptr = s.rowPointer(s.ys[j-a.Carry], at(n), a.Length, first)
+				body.outputs[i].Ptr = s.rowPointer(s.ys[j-a.Carry], at(n), a.Length, first)
 			}
 		}
 		b.rt.ahead = s.ahead(b.rt.ahead[:0], n, at, first, rows)
@@ -337,12 +332,12 @@ func (s *blockScan) carry(k, n int, at func(int) int, first int) unsafe.Pointer 
 	return s.rowPointer(s.other[k], 0, 1, first)
 }
 
-// ahead lists the memory that is read or written soon after the products of step n: the slices of the next step, and what this step
-// writes.
+// ahead lists the memory that is read or written soon after the products of step n: the slices of the next step, and
+// what this step writes.
 func (s *blockScan) ahead(list []span, n int, at func(int) int, first, rows int) []span {
 	length := s.attrs.Length
-	add := func(o *operand, i int) {
-		list = append(list, span{s.rowPointer(o, i, length, first), o.n / length / s.batch * rows * o.typ.DType.Size()})
+	add := func(o *plan.Operand, i int) {
+		list = append(list, span{s.rowPointer(o, i, length, first), o.N / length / s.batch * rows * o.Typ.DType.Size()})
 	}
 	if n+1 < length {
 		for _, o := range s.xs {
@@ -351,7 +346,7 @@ func (s *blockScan) ahead(list []span, n int, at func(int) int, first, rows int)
 	}
 	for y, o := range s.ys {
 		switch {
-		case slices.ContainsFunc(s.xs, func(x *operand) bool { return x.ptr() == o.ptr() }): // it was read in this step
+		case slices.ContainsFunc(s.xs, func(x *plan.Operand) bool { return x.Ptr() == o.Ptr() }): // it was read in this step
 		case !slices.Contains(s.home, y):
 			add(o, at(n))
 		case n+1 < length:

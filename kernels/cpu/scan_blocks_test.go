@@ -12,6 +12,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/scan"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/kernelstest"
 	"github.com/gokeras/gokeras/kernels/reference"
@@ -185,8 +186,8 @@ func runWith(t *testing.T, p *ir.Program, inputs []reference.Value, workers int)
 	return results
 }
 
-// TestScanBlocks compares LSTM layers and their gradients, computed by blocks of rows, with a plain compilation and, bit for bit, for
-// several numbers of workers.
+// TestScanBlocks compares LSTM layers and their gradients, computed by blocks of rows, with a plain compilation and,
+// bit for bit, for several numbers of workers.
 func TestScanBlocks(t *testing.T) {
 	for _, s := range []layerSizes{
 		{steps: 5, batch: 8, features: 3, units: 7}, {steps: 1, batch: 9, features: 16, units: 16}, {steps: 4, batch: 70, features: 5, units: 32},
@@ -215,9 +216,9 @@ func TestScanBlocks(t *testing.T) {
 
 // TestScansTakeProducts looks at what becomes of the products around a loop that runs by blocks.
 func TestScansTakeProducts(t *testing.T) {
-	q, err := normalize(lstmLayer(t, layerSizes{steps: 6, batch: 16, features: 5, units: 8}), 1)
+	q, err := pipelineFor(1).normal.Run(lstmLayer(t, layerSizes{steps: 6, batch: 16, features: 5, units: 8}))
 	require.NoError(t, err)
-	q, err = improveScans(q, 1)
+	q, err = scan.Passes(pipelineFor(1).normal).Run(q)
 	require.NoError(t, err)
 	var scans []*ir.Node
 	outside := 0
@@ -235,7 +236,7 @@ func TestScansTakeProducts(t *testing.T) {
 	forward, back := scans[0].Attrs.(ir.ScanAttrs), scans[1].Attrs.(ir.ScanAttrs)
 	var shapes []ir.Shape
 	for _, body := range []*ir.Program{forward.Body, back.Body} {
-		require.NotNil(t, byRows(body, forward))
+		require.NotNil(t, scan.ByRows(body, forward))
 		for i := range body.Nodes {
 			if n := &body.Nodes[i]; n.Op == ir.Dot {
 				shapes = append(shapes, body.Type(n.Inputs[1]).Shape)
@@ -245,7 +246,7 @@ func TestScansTakeProducts(t *testing.T) {
 	assert.Equal(t, []ir.Shape{{13, 32}, {8, 32}, {5, 32}}, shapes, "input and state in one product; the gradients of both")
 	y := 0
 	for j := back.Carry; j < len(scans[1].Outputs); j++ {
-		if x := scanInPlace(scans[1], j); x >= 0 {
+		if x := scan.InPlace(scans[1], j); x >= 0 {
 			y++
 			assert.Equal(t, ir.Shape{6, 16, 32}, q.Type(scans[1].Inputs[x]).Shape)
 		}
@@ -286,19 +287,19 @@ func TestRowsThatMeet(t *testing.T) {
 			g := graphBuilder{t, ir.New("step")}
 			h, u := g.p.AddInput("h", single(16, 16)), g.p.AddInput("u", single(16, 16))
 			g.p.AddOutput("", add(g, h, u))
-			assert.Nil(t, byRows(g.p, ir.ScanAttrs{Body: g.p, Length: 3, Carry: 1}))
+			assert.Nil(t, scan.ByRows(g.p, ir.ScanAttrs{Body: g.p, Length: 3, Carry: 1}))
 		})
 	}
 	g := graphBuilder{t, ir.New("step")}
 	h, u, b := g.p.AddInput("h", single(16, 16)), g.p.AddInput("u", single(16, 16)), g.p.AddInput("b", single(16, 16))
 	g.p.AddOutput("", g.one(ir.Add, nil, b, g.one(ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, h, u)))
-	r := byRows(g.p, ir.ScanAttrs{Body: g.p, Length: 3, Carry: 1})
+	r := scan.ByRows(g.p, ir.ScanAttrs{Body: g.p, Length: 3, Carry: 1})
 	require.NotNil(t, r)
-	assert.Equal(t, []bool{true, false, true}, r.row[:3], "of operands that are as long as the batch, use tells rows from matrices")
+	assert.Equal(t, []bool{true, false, true}, r.Row[:3], "of operands that are as long as the batch, use tells rows from matrices")
 }
 
-// allocations is testing.AllocsPerRun, which counts what the whole process allocates: the least of several attempts. What a run allocates itself is in
-// all of them, what happens beside it under load is not.
+// allocations is testing.AllocsPerRun, which counts what the whole process allocates: the least of several attempts.
+// What a run allocates itself is in all of them, what happens beside it under load is not.
 func allocations(runs int, f func()) float64 {
 	least := testing.AllocsPerRun(runs, f)
 	for attempt := 0; least > 0 && attempt < 5; attempt++ {

@@ -6,13 +6,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/scan"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/kernelstest"
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// sequences returns a program that looks up sequences and turns them by steps, and sums gradients that come by steps in the table. If
-// shared is true, the vectors by examples are results too.
+// sequences returns a program that looks up sequences and turns them by steps, and sums gradients that come by steps in
+// the table. If shared is true, the vectors by examples are results too.
 func sequences(t *testing.T, shared bool) *ir.Program {
 	g := graphBuilder{t, ir.New("sequences")}
 	table, indices := g.p.AddInput("table", single(11, 6)), g.p.AddInput("i", ir.Type{DType: ir.Int32, Shape: ir.Shape{3, 5}})
@@ -34,9 +35,9 @@ func sequences(t *testing.T, shared bool) *ir.Program {
 func TestLookUpBySteps(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		p := sequences(t, shared)
-		q, err := lookUpBySteps(p)
+		q, err := scan.LookUpBySteps(p)
 		require.NoError(t, err)
-		q, err = normalize(q, 1)
+		q, err = pipelineFor(1).normal.Run(q)
 		require.NoError(t, err)
 		stacks, indices := 0, 0
 		for i := range q.Nodes {

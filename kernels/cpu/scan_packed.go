@@ -3,12 +3,15 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The products in the body of a loop that runs by blocks read the matrices on their right packed. Where several multiply the same rows
-// and these lie so far apart that they compete for places in the cache, the first product copies them to where they do not.
+// The products in the body of a loop that runs by blocks read the matrices on their right packed. Where several
+// multiply the same rows and these lie so far apart that they compete for places in the cache, the first product copies
+// them to where they do not.
 
 // span is a piece of memory.
 type span struct {
@@ -18,58 +21,58 @@ type span struct {
 
 // packedDot multiplies by a matrix that the scan has packed. It reports false for products with another form.
 func (b *build) packedDot() (func(), bool) {
-	right, ok := rightOf(b.p, b.n)
+	right, ok := rightOf(b.Program, b.n)
 	o := b.c.packed[right]
-	if !ok || o == nil || b.u.fused != nil && b.u.fused.perm != nil {
+	if !ok || o == nil || b.u.Fused != nil && b.u.Fused.Perm != nil {
 		return nil, false
 	}
-	if o.typ.DType == ir.Float64 {
+	if o.Typ.DType == ir.Float64 {
 		return multiplyPacked[float64](b, o), true
 	}
 	return multiplyPacked[float32](b, o), true
 }
 
-func multiplyPacked[T gemm.Float](b *build, packed *operand) func() {
+func multiplyPacked[T gemm.Float](b *build, packed *plan.Operand) func() {
 	x, out := b.in(0), b.out(0)
-	rows, k, stride := x.typ.Shape[0], x.typ.Shape[1], 0
-	left, fill := b.spacedLeft(gemm.SpacedRow[T](x.typ.Shape[1]))
+	rows, k, stride := x.Typ.Shape[0], x.Typ.Shape[1], 0
+	left, fill := b.spacedLeft(gemm.SpacedRow[T](x.Typ.Shape[1]))
 	if left != nil {
-		stride = left.n / rows
+		stride = left.N / rows
 	} else {
 		left = x
 	}
-	args := &gemm.Args[T]{M: rows, K: k, LDA: stride, N: b.p.Type(b.n.Outputs[0]).Shape[1], Packed: true,
+	args := &gemm.Args[T]{M: rows, K: k, LDA: stride, N: b.Program.Type(b.n.Outputs[0]).Shape[1], Packed: true,
 		Ahead: make([][]T, 0, cap(b.rt().ahead))}
 	bias, relu := b.addedToProduct()
 	args.ReLU = relu
-	if out.n == 0 {
+	if out.N == 0 {
 		return func() {}
 	}
-	scratch := b.scratch(out.typ.DType, gemm.ScratchSize(args, b.rt().pool.Size()))
+	scratch := b.scratch(out.Typ.DType, gemm.ScratchSize(args, b.rt().pool.Size()))
 	rt := b.rt()
 	return func() {
 		if fill {
-			to, from := data[T](left), data[T](x)
+			to, from := plan.Data[T](left), plan.Data[T](x)
 			for r := range rows {
 				copy(to[r*stride:], from[r*k:(r+1)*k])
 			}
 		}
 		if bias != nil {
-			args.Bias = data[T](bias)
+			args.Bias = plan.Data[T](bias)
 		}
 		args.Ahead = takeAhead(rt, args.Ahead)
-		args.A, args.B, args.C = data[T](left), data[T](packed), data[T](out)
-		gemm.Run(rt.pool, args, data[T](scratch))
+		args.A, args.B, args.C = plan.Data[T](left), plan.Data[T](packed), plan.Data[T](out)
+		gemm.Run(rt.pool, args, plan.Data[T](scratch))
 		clear(args.Ahead)
 		args.A, args.B, args.C, args.Bias, args.Ahead = nil, nil, nil, nil, args.Ahead[:0]
 	}
 }
 
-// spacedLeft returns memory for the left side of the product with rows that are stride elements apart, and whether this product fills it;
-// nil if the rows may stay where they are, or no other product reads them.
-func (b *build) spacedLeft(stride int) (left *operand, fill bool) {
+// spacedLeft returns memory for the left side of the product with rows that are stride elements apart, and whether this
+// product fills it; nil if the rows may stay where they are, or no other product reads them.
+func (b *build) spacedLeft(stride int) (left *plan.Operand, fill bool) {
 	v := b.n.Inputs[0]
-	t := b.p.Type(v)
+	t := b.Program.Type(v)
 	if stride == t.Shape[1] {
 		return nil, false
 	}
@@ -77,19 +80,19 @@ func (b *build) spacedLeft(stride int) (left *operand, fill bool) {
 		return left, false
 	}
 	products, last := 0, 0
-	for _, i := range b.users[v] {
-		n := &b.p.Nodes[i]
-		if right, ok := rightOf(b.p, n); ok && b.c.packed[right] != nil && n.Inputs[0] == v {
-			products, last = products+1, max(last, b.unitOf[i].time)
+	for _, i := range b.Users[v] {
+		n := &b.Program.Nodes[i]
+		if right, ok := rightOf(b.Program, n); ok && b.c.packed[right] != nil && n.Inputs[0] == v {
+			products, last = products+1, max(last, b.UnitOf[i].Time)
 		}
 	}
 	if products < 2 {
 		return nil, false
 	}
 	left = b.scratch(t.DType, t.Shape[0]*stride)
-	left.mem.last = last
+	left.Mem.Last = last
 	if b.spaced == nil {
-		b.spaced = map[ir.Value]*operand{}
+		b.spaced = map[ir.Value]*plan.Operand{}
 	}
 	b.spaced[v] = left
 	return left, true
@@ -99,7 +102,7 @@ func (b *build) spacedLeft(stride int) (left *operand, fill bool) {
 func takeAhead[T gemm.Float](rt *runtime, list [][]T) [][]T {
 	for _, s := range rt.ahead {
 		var zero T
-		list = append(list, view[T](s.ptr, s.bytes/int(unsafe.Sizeof(zero))))
+		list = append(list, block.View[T](s.ptr, s.bytes/int(unsafe.Sizeof(zero))))
 	}
 	rt.ahead = rt.ahead[:0]
 	return list

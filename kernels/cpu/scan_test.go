@@ -7,13 +7,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/scan"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/kernelstest"
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// recurrence returns a loop h' = s(x + h·u) with s the sigmoid, and the loop backwards that forms the gradients of the first h, of u and,
-// stacked, of x, as the gradient of a recurrent layer does.
+// recurrence returns a loop h' = s(x + h·u) with s the sigmoid, and the loop backwards that forms the gradients of the
+// first h, of u and, stacked, of x, as the gradient of a recurrent layer does.
 func recurrence(t *testing.T, steps, batch, units int, startAtZero bool) *ir.Program {
 	add := func(p *ir.Program, op ir.Op, attrs ir.Attrs, in ...ir.Value) []ir.Value {
 		out, err := p.Add("rnn", op, attrs, in...)
@@ -51,7 +52,8 @@ func recurrence(t *testing.T, steps, batch, units int, startAtZero bool) *ir.Pro
 	return p
 }
 
-// TestScansImproved compares with a plain compilation, which leaves loops as they are, and looks at what became of the loops.
+// TestScansImproved compares with a plain compilation, which leaves loops as they are, and looks at what became of the
+// loops.
 func TestScansImproved(t *testing.T) {
 	r := rand.New(rand.NewPCG(41, 42))
 	for _, zero := range []bool{false, true} {
@@ -74,9 +76,9 @@ func TestScansImproved(t *testing.T) {
 			}
 		}
 	}
-	q, err := normalize(recurrence(t, 5, 3, 17, false), 1)
+	q, err := pipelineFor(1).normal.Run(recurrence(t, 5, 3, 17, false))
 	require.NoError(t, err)
-	q, err = improveScans(q, 1)
+	q, err = scan.Passes(pipelineFor(1).normal).Run(q)
 	require.NoError(t, err)
 	var scans []ir.ScanAttrs
 	var sums int

@@ -11,6 +11,7 @@ import (
 	"github.com/gokeras/gokeras/internal/tracing"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/flush"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -30,7 +31,8 @@ type session struct {
 	overlaps bool      // its all-reduces go on while it computes
 	closed   bool
 
-	unmeasured bool // whether steps are timed without a measurement
+	timing   bool         // Profiling is on
+	measured *Measurement // that the times of the steps belong to, or nil
 }
 
 // port is an input or output of the program.
@@ -43,7 +45,7 @@ type port struct {
 var errClosed = errors.New("cpu: the session is closed")
 
 func newSession(p *ir.Program, s *schedule, rt *runtime, o kernels.CompileOptions, replica int) *session {
-	e := &session{name: p.Name, replica: replica, options: o, rt: rt, schedule: s, arena: alignedBytes(s.bytes)}
+	e := &session{name: p.Name, replica: replica, options: o, rt: rt, schedule: s, arena: plan.AlignedBytes(s.bytes)}
 	for _, in := range p.Inputs {
 		e.inputs = append(e.inputs, port{in.Name, p.Type(in.Value), -1})
 	}
@@ -53,12 +55,11 @@ func newSession(p *ir.Program, s *schedule, rt *runtime, o kernels.CompileOption
 	e.written = make([]*buffer, 0, len(e.outputs))
 	e.meets = o.Replicas > 1 && hasCollectives(p)
 	e.overlaps = e.meets && o.Overlap
-	s.place(pointerTo(e.arena))
+	s.place(plan.PointerTo(e.arena))
 	func() {
 		defer flush.EnterZero().Leave()
 		s.prepare()
 	}()
-	e.register()
 	return e
 }
 
@@ -70,9 +71,9 @@ func hasCollectives(p *ir.Program) bool {
 
 // Close frees the memory. Later launches are errors.
 func (e *session) Close() {
-	e.unregister()
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.measure(nil)
 	e.closed = true
 	e.schedule, e.arena = nil, nil
 	e.rt.workers = nil
@@ -124,7 +125,10 @@ func (e *session) run(ctx context.Context, inputs, outputs []kernels.Buffer, com
 	defer e.wrote()
 	e.rt.ctx, e.rt.err = ctx, nil
 	defer flush.EnterZero().Leave()
-	if rec := tracing.Active(); rec != nil {
+	if m := measurementOf(ctx); m != e.measured {
+		e.measure(m)
+	}
+	if rec := tracing.Active(ctx); rec != nil {
 		e.traced(rec)
 	} else {
 		e.schedule.execute(e.rt)
@@ -185,21 +189,24 @@ func (e *session) bind(inputs, outputs []kernels.Buffer) error {
 	}
 	for i, b := range inputs {
 		m := e.schedule.inputs[i]
-		if own, ok := b.(*buffer); ok && own != nil && own == m.whose && len(own.data) == m.bytes {
-			m.ptr = pointerTo(own.data) // the buffer of the last run, whose type has been looked at
+		own, ok := b.(*buffer)
+		if ok && own != nil && m.Whose == b && len(own.data) == m.Bytes {
+			m.Ptr = plan.PointerTo(own.data) // the buffer of the last run, whose type has been looked at
 			continue
 		}
 		p, err := e.inputs[i].memory("input", i, b)
 		if err != nil {
 			return err
 		}
-		m.ptr = p
-		m.whose, _ = b.(*buffer)
+		m.Ptr = p
+		if m.Whose = nil; ok {
+			m.Whose = own
+		}
 	}
 	for j, b := range outputs {
 		out := &e.outputs[j]
 		if b == nil && out.alias >= 0 {
-			e.schedule.outputs[j].ptr = e.schedule.inputs[out.alias].ptr
+			e.schedule.outputs[j].Ptr = e.schedule.inputs[out.alias].Ptr
 			continue
 		}
 		p, err := out.memory("output", j, b)
@@ -209,7 +216,7 @@ func (e *session) bind(inputs, outputs []kernels.Buffer) error {
 		if err := e.checkOverlap(j, p); err != nil {
 			return err
 		}
-		e.schedule.outputs[j].ptr = p
+		e.schedule.outputs[j].Ptr = p
 	}
 	return nil
 }
@@ -231,7 +238,7 @@ func (p *port) memory(what string, i int, b kernels.Buffer) (unsafe.Pointer, err
 	if len(host) != p.typ.Bytes() {
 		return nil, fmt.Errorf("cpu: %s %d %q: the buffer on %v has %d bytes of host memory, expected %d; move it to a cpu device and do not use it after Free", what, i, p.name, b.Device(), len(host), p.typ.Bytes())
 	}
-	return pointerTo(host), nil
+	return plan.PointerTo(host), nil
 }
 
 // checkOverlap refuses an output buffer that is also an input the output does not replace, or another output.
@@ -240,12 +247,12 @@ func (e *session) checkOverlap(j int, p unsafe.Pointer) error {
 		return nil
 	}
 	for i, m := range e.schedule.inputs {
-		if m.ptr == p && i != e.outputs[j].alias {
+		if m.Ptr == p && i != e.outputs[j].alias {
 			return fmt.Errorf("cpu: output %d %q and input %d %q are the same buffer, but the output does not replace that input", j, e.outputs[j].name, i, e.inputs[i].name)
 		}
 	}
 	for k, m := range e.schedule.outputs[:j] {
-		if m.ptr == p {
+		if m.Ptr == p {
 			return fmt.Errorf("cpu: outputs %d %q and %d %q are the same buffer", k, e.outputs[k].name, j, e.outputs[j].name)
 		}
 	}

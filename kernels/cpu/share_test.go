@@ -8,10 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestShares: gradients of extremes, found in units in every order of their nodes, with parts that others read too, are those of the nodes one by one.
+// TestShares: gradients of extremes, found in units in every order of their nodes, with parts that others read too, are
+// those of the nodes one by one.
 func TestShares(t *testing.T) {
 	r, found := rand.New(rand.NewPCG(5, 6)), 0
 	for try := range 200 {
@@ -64,10 +66,10 @@ func TestShares(t *testing.T) {
 		for i := range got {
 			require.Equal(t, want[i].Bytes(), got[i].Bytes(), "program %d, output %d:\n%v", try, i, g.p)
 		}
-		if q, err := normalize(g.p, 1); err == nil {
-			whole := newGraph(q)
+		if q, err := pipelineFor(1).normal.Run(g.p); err == nil {
+			whole := fuse.NewGraph(q)
 			for i := range q.Nodes {
-				if _, ok := whole.share(&q.Nodes[i]); ok {
+				if _, ok := whole.ShareOf(&q.Nodes[i]); ok {
 					found++
 				}
 			}

@@ -3,18 +3,20 @@ package cpu
 import (
 	"math"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // rowLoop returns a function that runs body for every row along the last axis.
-func (b *build) rowLoop(o *operand, work int, body func(w *worker, row, lo, hi int)) func() {
-	s := o.typ.Shape
+func (b *build) rowLoop(o *plan.Operand, work int, body func(w *worker, row, lo, hi int)) func() {
+	s := o.Typ.Shape
 	n := s[len(s)-1]
-	if o.n == 0 {
+	if o.N == 0 {
 		return func() {}
 	}
-	return b.rt().parallel(o.n/n, grain(work*n), func(w *worker, lo, hi int) {
+	return b.rt().parallel(o.N/n, grain(work*n), func(w *worker, lo, hi int) {
 		for r := lo; r < hi; r++ {
 			body(w, r, r*n, (r+1)*n)
 		}
@@ -23,7 +25,7 @@ func (b *build) rowLoop(o *operand, work int, body func(w *worker, row, lo, hi i
 
 // byFloat picks the float64 or float32 form of a kernel builder.
 func byFloat(b *build, wide, single func(b *build) func()) (func(), error) {
-	if b.in(0).typ.DType == ir.Float64 {
+	if b.in(0).Typ.DType == ir.Float64 {
 		return wide(b), nil
 	}
 	return single(b), nil
@@ -31,9 +33,9 @@ func byFloat(b *build, wide, single func(b *build) func()) (func(), error) {
 
 func buildSoftmax(b *build) (func(), error) { return byFloat(b, softmax[float64], softmax[float32]) }
 
-func softmax[T float](b *build) func() {
+func softmax[T block.Float](b *build) func() {
 	x, y := b.in(0), b.out(0)
-	return b.rowLoop(x, 4, func(_ *worker, _, lo, hi int) { vec.Softmax(data[T](y)[lo:hi], data[T](x)[lo:hi]) })
+	return b.rowLoop(x, 4, func(_ *worker, _, lo, hi int) { vec.Softmax(plan.Data[T](y)[lo:hi], plan.Data[T](x)[lo:hi]) })
 }
 
 func buildSoftmaxGrad(b *build) (func(), error) {
@@ -41,10 +43,10 @@ func buildSoftmaxGrad(b *build) (func(), error) {
 }
 
 // softmaxGrad is dx = y·(dy - Σ y·dy).
-func softmaxGrad[T float](b *build) func() {
+func softmaxGrad[T block.Float](b *build) func() {
 	y, dy, dx := b.in(0), b.in(1), b.out(0)
 	return b.rowLoop(y, 4, func(_ *worker, _, lo, hi int) {
-		p, g, d := data[T](y)[lo:hi], data[T](dy)[lo:hi], data[T](dx)[lo:hi]
+		p, g, d := plan.Data[T](y)[lo:hi], plan.Data[T](dy)[lo:hi], plan.Data[T](dx)[lo:hi]
 		vec.AffineMul(d, g, p, 1, -vec.Dot(p, g))
 	})
 }
@@ -54,24 +56,24 @@ func buildLogSoftmax(b *build) (func(), error) {
 }
 
 // logSumExp is log Σ exp(x), computed around the maximum, with scratch for the exponentials.
-func logSumExp[T float](scratch, x []T) T {
+func logSumExp[T block.Float](scratch, x []T) T {
 	m := vec.MaxOf(x)
 	return m + T(math.Log(float64(vec.ExpAffine(scratch[:len(x)], x, 1, -m, 1))))
 }
 
 // needRow reserves scratch memory for a row of the operand.
-func (b *build) needRow(o *operand) int {
-	n := o.typ.Shape[len(o.typ.Shape)-1]
-	b.rt().need(n * o.typ.DType.Size())
+func (b *build) needRow(o *plan.Operand) int {
+	n := o.Typ.Shape[len(o.Typ.Shape)-1]
+	b.rt().need(n * o.Typ.DType.Size())
 	return n
 }
 
-func logSoftmax[T float](b *build) func() {
+func logSoftmax[T block.Float](b *build) func() {
 	x, y := b.in(0), b.out(0)
 	n := b.needRow(x)
 	return b.rowLoop(x, 4, func(w *worker, _, lo, hi int) {
-		row := data[T](x)[lo:hi]
-		vec.AddScalar(data[T](y)[lo:hi], row, -logSumExp(scratchOf[T](w, n), row))
+		row := plan.Data[T](x)[lo:hi]
+		vec.AddScalar(plan.Data[T](y)[lo:hi], row, -logSumExp(scratchOf[T](w, n), row))
 	})
 }
 
@@ -80,13 +82,13 @@ func buildLogSoftmaxGrad(b *build) (func(), error) {
 }
 
 // logSoftmaxGrad is dx = dy - exp(y)·Σ dy.
-func logSoftmaxGrad[T float](b *build) func() {
+func logSoftmaxGrad[T block.Float](b *build) func() {
 	y, dy, dx := b.in(0), b.in(1), b.out(0)
 	n := b.needRow(y)
 	return b.rowLoop(y, 4, func(w *worker, _, lo, hi int) {
-		e, g := scratchOf[T](w, n), data[T](dy)[lo:hi]
-		vec.ExpAffine(e, data[T](y)[lo:hi], 1, 0, vec.Sum(g))
-		vec.Sub(data[T](dx)[lo:hi], g, e)
+		e, g := scratchOf[T](w, n), plan.Data[T](dy)[lo:hi]
+		vec.ExpAffine(e, plan.Data[T](y)[lo:hi], 1, 0, vec.Sum(g))
+		vec.Sub(plan.Data[T](dx)[lo:hi], g, e)
 	})
 }
 
@@ -95,20 +97,20 @@ func buildCrossEntropy(b *build) (func(), error) {
 }
 
 // labels prepares the lookup of class labels.
-func (b *build) labels(logits, labels *operand) (*operand, func() bool) {
-	s := logits.typ.Shape
+func (b *build) labels(logits, labels *plan.Operand) (*plan.Operand, func() bool) {
+	s := logits.Typ.Shape
 	return b.lookup(labels, len(s)-1, s[len(s)-1], ir.IndexError)
 }
 
-func crossEntropy[T float](b *build) func() {
+func crossEntropy[T block.Float](b *build) func() {
 	x, labels, loss, total := b.in(0), b.in(1), b.out(0), b.out(1)
 	n := b.needRow(x)
 	positions, find := b.labels(x, labels)
 	rows := b.rowLoop(x, 4, func(w *worker, r, lo, hi int) {
-		row := data[T](x)[lo:hi]
+		row := plan.Data[T](x)[lo:hi]
 		t := logSumExp(scratchOf[T](w, n), row)
-		data[T](total)[r] = t
-		data[T](loss)[r] = t - row[data[int64](positions)[r]]
+		plan.Data[T](total)[r] = t
+		plan.Data[T](loss)[r] = t - row[plan.Data[int64](positions)[r]]
 	})
 	return func() {
 		if find() {
@@ -122,14 +124,14 @@ func buildCrossEntropyGrad(b *build) (func(), error) {
 }
 
 // crossEntropyGrad is dx = (exp(x - logsumexp) - onehot(label))·dloss.
-func crossEntropyGrad[T float](b *build) func() {
+func crossEntropyGrad[T block.Float](b *build) func() {
 	x, labels, total, dloss, dx := b.in(0), b.in(1), b.in(2), b.in(3), b.out(0)
 	positions, find := b.labels(x, labels)
 	rows := b.rowLoop(x, 4, func(_ *worker, r, lo, hi int) {
-		d := data[T](dx)[lo:hi]
-		g := data[T](dloss)[r]
-		vec.ExpAffine(d, data[T](x)[lo:hi], 1, -data[T](total)[r], g)
-		d[data[int64](positions)[r]] -= g
+		d := plan.Data[T](dx)[lo:hi]
+		g := plan.Data[T](dloss)[r]
+		vec.ExpAffine(d, plan.Data[T](x)[lo:hi], 1, -plan.Data[T](total)[r], g)
+		d[plan.Data[int64](positions)[r]] -= g
 	})
 	return func() {
 		if find() {

@@ -3,22 +3,25 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 func buildSort(b *build) (func(), error) {
 	a := b.n.Attrs.(ir.SortAttrs)
-	g := lines(b.in(0).typ.Shape, a.Axis)
-	return dispatchSort(b, g, g.length, a.Descending), nil
+	g := lines(b.in(0).Typ.Shape, a.Axis)
+	return dispatchSort(b, g, g.Length, a.Descending), nil
 }
 
 func buildTopK(b *build) (func(), error) {
-	s := b.in(0).typ.Shape
+	s := b.in(0).Typ.Shape
 	return dispatchSort(b, lines(s, len(s)-1), b.n.Attrs.(ir.TopKAttrs).K, true), nil
 }
 
-func dispatchSort(b *build, g axisGroup, k int, descending bool) func() {
-	switch b.in(0).typ.DType {
+func dispatchSort(b *build, g geometry.AxisGroup, k int, descending bool) func() {
+	switch b.in(0).Typ.DType {
 	case ir.Float32:
 		return sortLines[float32](b, g, k, descending)
 	case ir.Float64:
@@ -42,7 +45,7 @@ func dispatchSort(b *build, g axisGroup, k int, descending bool) func() {
 }
 
 // before reports whether x comes strictly before y. NaN is greater than everything else.
-func before[T number](x, y T, descending bool) bool {
+func before[T block.Number](x, y T, descending bool) bool {
 	if descending {
 		x, y = y, x
 	}
@@ -50,41 +53,41 @@ func before[T number](x, y T, descending bool) bool {
 }
 
 // sortLines writes the first k elements of every sorted line and the positions they came from.
-func sortLines[T number](b *build, g axisGroup, k int, descending bool) func() {
+func sortLines[T block.Number](b *build, g geometry.AxisGroup, k int, descending bool) func() {
 	in, values, positions := b.in(0), b.out(0), b.out(1)
-	n := g.length
+	n := g.Length
 	radix := n >= radixLength && unsafe.Sizeof(T(0)) <= 4
 	if radix {
 		b.rt().need(2 * 8 * n)
 	} else {
 		b.rt().need(2 * 4 * n)
 	}
-	return b.rt().parallel(g.outer*g.inner, grain(20*n), func(w *worker, lo, hi int) {
-		x, y, at := data[T](in), data[T](values), data[int32](positions)
+	return b.rt().parallel(g.Outer*g.Inner, grain(20*n), func(w *worker, lo, hi int) {
+		x, y, at := plan.Data[T](in), plan.Data[T](values), plan.Data[int32](positions)
 		order := scratchOf[int32](w, 2*n)
 		for line := lo; line < hi; line++ {
-			o, c := line/g.inner, line%g.inner
-			l := lineOf[T]{x: x[min(o*n*g.inner+c, len(x)):], stride: g.inner, descending: descending}
-			to := o*k*g.inner + c
+			o, c := line/g.Inner, line%g.Inner
+			l := lineOf[T]{x: x[min(o*n*g.Inner+c, len(x)):], stride: g.Inner, descending: descending}
+			to := o*k*g.Inner + c
 			var sorted []int32
 			switch {
 			case k < n && k <= 16:
 				sorted = l.selectFirst(order[:k], n)
 			case radix:
-				l.store(l.radixSort(scratchOf[uint64](w, 2*n)), y[to:], at[to:], k, g.inner)
+				l.store(l.radixSort(scratchOf[uint64](w, 2*n)), y[to:], at[to:], k, g.Inner)
 				continue
 			default:
 				sorted = l.sort(order[:n], order[n:])
 			}
 			for i := range k {
-				y[to+i*g.inner], at[to+i*g.inner] = l.at(sorted[i]), sorted[i]
+				y[to+i*g.Inner], at[to+i*g.Inner] = l.at(sorted[i]), sorted[i]
 			}
 		}
 	})
 }
 
 // lineOf is one line of elements.
-type lineOf[T number] struct {
+type lineOf[T block.Number] struct {
 	x          []T
 	stride     int
 	descending bool

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"math"
 	"unsafe"
 )
@@ -9,7 +10,7 @@ import (
 const radixLength = 128
 
 // radixKey maps an element to a number whose order is that of the elements: equal ones to the same, NaN above all.
-func radixKey[T number](v T) uint32 {
+func radixKey[T block.Number](v T) uint32 {
 	switch unsafe.Sizeof(v) {
 	case 1:
 		return uint32(*(*uint8)(unsafe.Pointer(&v))) ^ flipSign[T](7)
@@ -32,14 +33,15 @@ func radixKey[T number](v T) uint32 {
 }
 
 // flipSign is the sign bit of signed integers.
-func flipSign[T number](bit int) uint32 {
+func flipSign[T block.Number](bit int) uint32 {
 	if T(0)-1 < 0 {
 		return 1 << bit
 	}
 	return 0
 }
 
-// radixSort returns pairs of keys, in the upper half, and positions in stable order, in one half of the buffer: by the lowest eight bits first.
+// radixSort returns pairs of keys, in the upper half, and positions in stable order, in one half of the buffer: by the
+// lowest eight bits first.
 func (l *lineOf[T]) radixSort(buffer []uint64) []uint64 {
 	n := len(buffer) / 2
 	a, b := buffer[:n], buffer[n:]

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gokeras/gokeras/internal/tracing"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 )
 
 // role is what a step is in a trace.
@@ -16,11 +17,11 @@ const (
 	meets         // a collective that is over when the step is
 )
 
-func (g *graph) roleOf(u *unit) role {
+func (g *placement) roleOf(u *fuse.Unit) role {
 	switch {
-	case g.overlaps(u):
+	case g.Overlaps(u):
 		return starts
-	case len(u.nodes) == 1 && g.p.Nodes[u.nodes[0]].Op.IsCollective():
+	case len(u.Nodes) == 1 && g.Program.Nodes[u.Nodes[0]].Op.IsCollective():
 		return meets
 	}
 	return computes

@@ -6,24 +6,28 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Elementwise units run on a small vector machine: the index space is cut into blocks short enough for all operands of a
-// block to stay in the first-level cache, and every operation of the unit is one call of a block kernel. Pointers 0, 1, ...
-// of a worker are the machine's operands: places in memory that advance with the block, or registers in the worker's scratch.
+// Elementwise units run on a small vector machine: the index space is cut into blocks short enough for all operands of
+// a block to stay in the first-level cache, and every operation of the unit is one call of a block kernel. Pointers 0,
+// 1, ... of a worker are the machine's operands: places in memory that advance with the block, or registers in the
+// worker's scratch.
 
 // vmOp is one block kernel with the numbers of its pointers.
 type vmOp struct {
-	fn           blockFn
+	fn           block.Func
 	dst, a, b, c uint8
 	chain        chainForm
 }
 
 // vmMemory is an operand whose elements follow the index space.
 type vmMemory struct {
-	o    operand
+	o    plan.Operand
 	size int // bytes of an element
 	ptr  uint8
 }
@@ -53,7 +57,7 @@ type vmRegister struct {
 // vmBuilder compiles a unit.
 type vmBuilder struct {
 	*placement
-	u       *unit
+	u       *fuse.Unit
 	prog    vmProgram
 	next    int                  // the next free pointer number
 	ptrOf   map[ir.Value]uint8   // of computed and loaded values
@@ -62,16 +66,16 @@ type vmBuilder struct {
 	free    map[int][]vmRegister // by element size: registers whose value is dead
 	held    map[ir.Value]vmRegister
 
-	reluMask map[int]ir.Value // selects that are the gradient of a relu: dy where this value is positive, else 0
-	shares   map[int]share    // selects that are the gradient of an extreme
-	skip     map[int]bool     // the comparisons of those, and what else nothing reads then
+	reluMask map[int]ir.Value   // selects that are the gradient of a relu: dy where this value is positive, else 0
+	shares   map[int]fuse.Share // selects that are the gradient of an extreme
+	skip     map[int]bool       // the comparisons of those, and what else nothing reads then
 }
 
 // blockBytes is how much of the first-level cache a block's operands may take.
 const blockBytes = 24 << 10
 
-func (p *placement) compileElementwise(u *unit, rt *runtime) func() {
-	if u.size == 0 {
+func (p *placement) compileElementwise(u *fuse.Unit, rt *runtime) func() {
+	if u.Size == 0 {
 		return func() {}
 	}
 	// A first round tells how much memory the operands of a block take.
@@ -81,39 +85,40 @@ func (p *placement) compileElementwise(u *unit, rt *runtime) func() {
 	b := newVMBuilder(p, u)
 	b.chooseBlock(trial.elementBytes())
 	b.compileNodes()
-	// Kernels take about a quarter of the time of plain Go; every chunk fills the registers that hold scalars and rows anew.
-	b.prog.grain = grain(max(b.prog.block*(len(b.prog.ops)+len(b.prog.each)+len(u.sinks))/4, 1))
-	for _, i := range u.sinks {
+	// Kernels take about a quarter of the time of plain Go; every chunk fills the registers that hold scalars and rows
+	// anew.
+	b.prog.grain = grain(max(b.prog.block*(len(b.prog.ops)+len(b.prog.each)+len(u.Sinks))/4, 1))
+	for _, i := range u.Sinks {
 		b.compileSink(i, rt)
 	}
 	return b.finish(rt)
 }
 
-func newVMBuilder(p *placement, u *unit) *vmBuilder {
+func newVMBuilder(p *placement, u *fuse.Unit) *vmBuilder {
 	b := &vmBuilder{placement: p, u: u, ptrOf: map[ir.Value]uint8{}, source: map[string]uint8{}, lastUse: map[ir.Value]int{},
-		free: map[int][]vmRegister{}, held: map[ir.Value]vmRegister{}, reluMask: map[int]ir.Value{}, shares: map[int]share{}, skip: map[int]bool{}}
-	b.prog.n = u.size
+		free: map[int][]vmRegister{}, held: map[ir.Value]vmRegister{}, reluMask: map[int]ir.Value{}, shares: map[int]fuse.Share{}, skip: map[int]bool{}}
+	b.prog.n = u.Size
 	b.findReluGradients()
 	b.findShares()
-	for _, i := range u.nodes {
-		for _, x := range p.p.Nodes[i].Inputs {
-			b.lastUse[u.accesses[x].source] = i
+	for _, i := range u.Nodes {
+		for _, x := range p.Program.Nodes[i].Inputs {
+			b.lastUse[u.Accesses[x].Source] = i
 		}
 		if y, ok := b.reluMask[i]; ok {
-			b.lastUse[u.accesses[y].source] = i
+			b.lastUse[u.Accesses[y].Source] = i
 		}
 		if s, ok := b.shares[i]; ok {
-			b.lastUse[u.accesses[s.x].source], b.lastUse[u.accesses[s.y].source] = i, i
+			b.lastUse[u.Accesses[s.X].Source], b.lastUse[u.Accesses[s.Y].Source] = i, i
 		}
 	}
-	for _, i := range u.sinks {
-		b.lastUse[b.sinkOperand(i)] = math.MaxInt
+	for _, i := range u.Sinks {
+		b.lastUse[b.SinkOperand(i)] = math.MaxInt
 	}
 	return b
 }
 
 func (b *vmBuilder) compileNodes() {
-	for _, i := range b.u.nodes {
+	for _, i := range b.u.Nodes {
 		b.compileNode(i)
 	}
 }
@@ -127,17 +132,17 @@ func (b *vmBuilder) elementBytes() int {
 	return bytes
 }
 
-// chooseBlock sets the number of elements of a block, each of which takes the given memory: a multiple of the periods of row operands
-// if that is possible.
+// chooseBlock sets the number of elements of a block, each of which takes the given memory: a multiple of the periods
+// of row operands if that is possible.
 func (b *vmBuilder) chooseBlock(bytes int) {
 	block := min(max(blockBytes/max(bytes, 1)/64*64, 256), 4096)
-	unit := max(b.u.columns, 1)
-	for _, a := range b.u.accesses {
-		if d, _ := a.repetition(); d > 0 && d <= block && lcm(unit, d) <= block {
+	unit := max(b.u.Columns, 1)
+	for _, a := range b.u.Accesses {
+		if d, _ := a.Repetition(); d > 0 && d <= block && lcm(unit, d) <= block {
 			unit = lcm(unit, d)
 		}
 	}
-	b.prog.block = min(max(block/unit, 1)*unit, b.u.size)
+	b.prog.block = min(max(block/unit, 1)*unit, b.u.Size)
 }
 
 func lcm(a, b int) int {
@@ -165,13 +170,13 @@ func (b *vmBuilder) register(size int) vmRegister {
 // newRegister returns a register that nothing used before.
 func (b *vmBuilder) newRegister(size int) vmRegister {
 	r := vmRegister{b.newPointer(), b.prog.scratch}
-	b.prog.scratch += roundUp(b.prog.block*size, alignment)
+	b.prog.scratch += plan.RoundUp(b.prog.block*size, plan.Alignment)
 	b.prog.registers = append(b.prog.registers, r)
 	return r
 }
 
 func (b *vmBuilder) compileNode(i int) {
-	n := &b.p.Nodes[i]
+	n := &b.Program.Nodes[i]
 	if b.skip[i] {
 		return
 	}
@@ -183,44 +188,44 @@ func (b *vmBuilder) compileNode(i int) {
 	for j, x := range n.Inputs {
 		switch {
 		case j == scalar:
-			args[j] = b.scalarOperand(b.u.accesses[x])
+			args[j] = b.scalarOperand(b.u.Accesses[x])
 		case !masked || j == 1:
-			args[j] = b.operand(b.u.accesses[x])
+			args[j] = b.operand(b.u.Accesses[x])
 		}
 	}
 	v := n.Outputs[0]
-	d := b.p.Type(v).DType
+	d := b.Program.Type(v).DType
 	var dst uint8
-	inMemory := b.operands[v].mem != nil
-	if inMemory && !isHalf(d) {
-		dst = b.memory(b.operands[v])
+	inMemory := b.Operands[v].Mem != nil
+	if inMemory && !d.IsHalf() {
+		dst = b.memory(b.Operands[v])
 	} else {
-		r := b.register(computeType(d).Size())
+		r := b.register(block.ComputeType(d).Size())
 		dst = r.ptr
 		b.held[v] = r
 	}
 	b.ptrOf[v] = dst
 	if y, ok := b.reluMask[i]; ok {
-		b.prog.ops = append(b.prog.ops, vmOp{fn: binaryReluGrad(d), dst: dst, a: args[1], b: b.operand(b.u.accesses[y]),
+		b.prog.ops = append(b.prog.ops, vmOp{fn: block.ReluGrad(d), dst: dst, a: args[1], b: b.operand(b.u.Accesses[y]),
 			chain: reluGradForm(d)})
 	} else if shares {
-		b.prog.ops = append(b.prog.ops, vmOp{fn: shareBlock(d), dst: dst, a: args[1], b: b.operand(b.u.accesses[shared.x]),
-			c: b.operand(b.u.accesses[shared.y]), chain: shareForm(d)})
+		b.prog.ops = append(b.prog.ops, vmOp{fn: block.Share(d), dst: dst, a: args[1], b: b.operand(b.u.Accesses[shared.X]),
+			c: b.operand(b.u.Accesses[shared.Y]), chain: shareForm(d)})
 	} else if scalar >= 0 {
-		b.prog.ops = append(b.prog.ops, vmOp{fn: scalarKernel(n.Op, d), dst: dst, a: args[1-scalar], b: args[scalar], chain: scalarForm(n.Op, d)})
+		b.prog.ops = append(b.prog.ops, vmOp{fn: block.Scalar(n.Op, d), dst: dst, a: args[1-scalar], b: args[scalar], chain: scalarForm(n.Op, d)})
 	} else {
-		b.prog.ops = appendKernel(b.prog.ops, b.p, n, dst, args)
+		b.prog.ops = appendKernel(b.prog.ops, b.Program, n, dst, args)
 	}
-	if inMemory && isHalf(d) {
-		b.prog.ops = append(b.prog.ops, vmOp{fn: narrowBlock(d), dst: b.memory(b.operands[v]), a: dst})
+	if inMemory && d.IsHalf() {
+		b.prog.ops = append(b.prog.ops, vmOp{fn: block.Narrow(d), dst: b.memory(b.Operands[v]), a: dst})
 	}
 	b.release(n, i)
 }
 
-// scalarSide returns which operand of a sum, difference, product or extreme is one number for the whole index space, where there is a
-// kernel for that, or -1.
+// scalarSide returns which operand of a sum, difference, product or extreme is one number for the whole index space,
+// where there is a kernel for that, or -1.
 func (b *vmBuilder) scalarSide(n *ir.Node) int {
-	if d := b.p.Type(n.Outputs[0]).DType; d != ir.Float32 && d != ir.Float64 {
+	if d := b.Program.Type(n.Outputs[0]).DType; d != ir.Float32 && d != ir.Float64 {
 		return -1
 	}
 	switch n.Op {
@@ -229,11 +234,11 @@ func (b *vmBuilder) scalarSide(n *ir.Node) int {
 		return -1
 	}
 	for side := 1; side >= 0 && (side == 1 || n.Op != ir.Sub); side-- {
-		a := b.u.accesses[n.Inputs[side]]
-		if _, computed := b.ptrOf[a.source]; computed && a.dense || n.Inputs[0] == n.Inputs[1] {
+		a := b.u.Accesses[n.Inputs[side]]
+		if _, computed := b.ptrOf[a.Source]; computed && a.Dense || n.Inputs[0] == n.Inputs[1] {
 			continue
 		}
-		if o := &b.operands[a.source]; a.scalar() || o.mem != nil && o.mem.bytes == o.typ.DType.Size() && o.n > 1 {
+		if o := &b.Operands[a.Source]; a.Scalar() || o.Mem != nil && o.Mem.Bytes == o.Typ.DType.Size() && o.N > 1 {
 			return side
 		}
 	}
@@ -241,13 +246,13 @@ func (b *vmBuilder) scalarSide(n *ir.Node) int {
 }
 
 // scalarOperand returns the pointer to the one number that the access yields.
-func (b *vmBuilder) scalarOperand(a access) uint8 {
+func (b *vmBuilder) scalarOperand(a fuse.Access) uint8 {
 	key := "one" + accessKey(&a)
 	if ptr, ok := b.source[key]; ok {
 		return ptr
 	}
-	o := b.operands[a.source]
-	o.off += a.offset * o.typ.DType.Size()
+	o := b.Operands[a.Source]
+	o.Off += a.Offset * o.Typ.DType.Size()
 	ptr := b.newPointer()
 	b.prog.scalars = append(b.prog.scalars, vmMemory{o: o, ptr: ptr})
 	b.source[key] = ptr
@@ -257,45 +262,45 @@ func (b *vmBuilder) scalarOperand(a access) uint8 {
 // release frees the registers of values that no later node reads.
 func (b *vmBuilder) release(n *ir.Node, i int) {
 	for _, v := range append(slices.Clone(n.Inputs), n.Outputs...) {
-		if a, ok := b.u.accesses[v]; ok {
-			v = a.source
+		if a, ok := b.u.Accesses[v]; ok {
+			v = a.Source
 		}
 		if r, ok := b.held[v]; ok && b.lastUse[v] <= i {
-			size := computeType(b.p.Type(v).DType).Size()
+			size := block.ComputeType(b.Program.Type(v).DType).Size()
 			b.free[size] = append(b.free[size], r)
 			delete(b.held, v)
 		}
 	}
 }
 
-func (b *vmBuilder) memory(o operand) uint8 {
+func (b *vmBuilder) memory(o plan.Operand) uint8 {
 	ptr := b.newPointer()
-	b.prog.memory = append(b.prog.memory, vmMemory{o, o.typ.DType.Size(), ptr})
+	b.prog.memory = append(b.prog.memory, vmMemory{o, o.Typ.DType.Size(), ptr})
 	return ptr
 }
 
 // operand returns the pointer to a block of what the access yields.
-func (b *vmBuilder) operand(a access) uint8 {
-	if ptr, ok := b.ptrOf[a.source]; ok && a.dense {
+func (b *vmBuilder) operand(a fuse.Access) uint8 {
+	if ptr, ok := b.ptrOf[a.Source]; ok && a.Dense {
 		return ptr
 	}
 	key := accessKey(&a)
 	if ptr, ok := b.source[key]; ok {
 		return ptr
 	}
-	o := b.operands[a.source]
-	d := o.typ.DType
+	o := b.Operands[a.Source]
+	d := o.Typ.DType
 	var ptr uint8
-	contiguous := a.dense || len(a.dims) == 1 && a.strides[0] == 1 && a.dims[0] == b.u.size
+	contiguous := a.Dense || len(a.Dims) == 1 && a.Strides[0] == 1 && a.Dims[0] == b.u.Size
 	switch {
-	case o.mem.bytes == d.Size() && o.n > 1: // one element stands for all
-		ptr = b.load(o, &access{source: a.source})
+	case o.Mem.Bytes == d.Size() && o.N > 1: // one element stands for all
+		ptr = b.load(o, &fuse.Access{Source: a.Source})
 	case contiguous:
-		o.off += a.offset * d.Size()
+		o.Off += a.Offset * d.Size()
 		ptr = b.memory(o)
-		if isHalf(d) {
+		if d.IsHalf() {
 			r := b.register(4)
-			b.prog.ops = append(b.prog.ops, vmOp{fn: widenBlock(d), dst: r.ptr, a: ptr})
+			b.prog.ops = append(b.prog.ops, vmOp{fn: block.Widen(d), dst: r.ptr, a: ptr})
 			ptr = r.ptr
 		}
 	default:
@@ -305,9 +310,9 @@ func (b *vmBuilder) operand(a access) uint8 {
 	return ptr
 }
 
-func accessKey(a *access) string {
+func accessKey(a *fuse.Access) string {
 	var s strings.Builder
-	for _, list := range [][]int{{int(a.source), a.offset, len(a.dims)}, a.dims, a.strides} {
+	for _, list := range [][]int{{int(a.Source), a.Offset, len(a.Dims)}, a.Dims, a.Strides} {
 		for _, x := range list {
 			for range 4 {
 				s.WriteByte(byte(x))
@@ -315,29 +320,29 @@ func accessKey(a *access) string {
 			}
 		}
 	}
-	if a.dense {
+	if a.Dense {
 		s.WriteByte('d')
 	}
 	return s.String()
 }
 
 // load fills a register, which stays reserved, by an access pattern.
-func (b *vmBuilder) load(o operand, a *access) uint8 {
-	d := o.typ.DType
+func (b *vmBuilder) load(o plan.Operand, a *fuse.Access) uint8 {
+	d := o.Typ.DType
 	size := d.Size()
-	r := b.newRegister(computeType(d).Size()) // loads run before all operations of a block
-	o.off += a.offset * size
-	l := vmLoad{o: o, size: size, ptr: r.ptr, dims: a.dims}
-	l.period, l.count = a.repetition()
-	for _, s := range a.strides {
+	r := b.newRegister(block.ComputeType(d).Size()) // loads run before all operations of a block
+	o.Off += a.Offset * size
+	l := vmLoad{o: o, size: size, ptr: r.ptr, dims: a.Dims}
+	l.period, l.count = a.Repetition()
+	for _, s := range a.Strides {
 		l.strides = append(l.strides, s*size)
 	}
-	once := a.scalar() || l.period > 0 && b.prog.block%l.period == 0 && l.period*l.count >= b.prog.n
-	if a.scalar() {
+	once := a.Scalar() || l.period > 0 && b.prog.block%l.period == 0 && l.period*l.count >= b.prog.n
+	if a.Scalar() {
 		l.dims, l.strides = nil, nil
 	}
-	op := vmOp{fn: widenBlock(d), dst: r.ptr}
-	if isHalf(d) {
+	op := vmOp{fn: block.Widen(d), dst: r.ptr}
+	if d.IsHalf() {
 		op.a = b.newRegister(size).ptr
 		l.ptr = op.a
 	}
@@ -347,7 +352,7 @@ func (b *vmBuilder) load(o operand, a *access) uint8 {
 		b.prog.each = append(b.prog.each, l)
 	}
 	switch {
-	case !isHalf(d):
+	case !d.IsHalf():
 	case once:
 		b.prog.onceOps = append(b.prog.onceOps, op)
 	default:
@@ -382,7 +387,7 @@ func (p *vmProgram) run(w *worker, lo, hi int) {
 		ptrs[r.ptr] = unsafe.Add(base, r.offset)
 	}
 	for i := range p.scalars {
-		ptrs[p.scalars[i].ptr] = p.scalars[i].o.ptr()
+		ptrs[p.scalars[i].ptr] = p.scalars[i].o.Ptr()
 	}
 	for i := range p.once {
 		l := &p.once[i]
@@ -397,7 +402,7 @@ func (p *vmProgram) run(w *worker, lo, hi int) {
 		n := min(p.block, p.n-first)
 		for i := range p.memory {
 			m := &p.memory[i]
-			ptrs[m.ptr] = unsafe.Add(m.o.ptr(), first*m.size)
+			ptrs[m.ptr] = unsafe.Add(m.o.Ptr(), first*m.size)
 		}
 		for i := range p.each {
 			if l := &p.each[i]; k == lo || !l.holds(first, n, p.block) {

@@ -1,10 +1,14 @@
 package cpu
 
-import "unsafe"
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"unsafe"
+)
 
 // vmLoad fills a register with what an operand's access pattern yields for a block.
 type vmLoad struct {
-	o       operand
+	o       plan.Operand
 	size    int
 	ptr     uint8
 	dims    []int
@@ -16,13 +20,13 @@ type vmLoad struct {
 // fill writes the elements [first, first+n) of the pattern.
 func (l *vmLoad) fill(dst unsafe.Pointer, first, n int) {
 	if len(l.dims) == 0 {
-		fillElement(dst, l.o.ptr(), l.size, n)
+		fillElement(dst, l.o.Ptr(), l.size, n)
 		return
 	}
 	for n > 0 && l.period > 0 {
 		m := min(n, l.period*l.count-first%(l.period*l.count)) // up to the next piece
 		l.walk(dst, first, min(m, l.period))
-		repeatElements(bytesAt(dst, m*l.size), l.period*l.size)
+		repeatElements(plan.BytesAt(dst, m*l.size), l.period*l.size)
 		if n -= m; n > 0 {
 			dst = unsafe.Add(dst, m*l.size)
 		}
@@ -31,8 +35,8 @@ func (l *vmLoad) fill(dst unsafe.Pointer, first, n int) {
 	l.walk(dst, first, n)
 }
 
-// holds reports whether the register still has what a block of n elements from first on needs, since the block before, of the given
-// full length, was part of the same repetitions.
+// holds reports whether the register still has what a block of n elements from first on needs, since the block before,
+// of the given full length, was part of the same repetitions.
 func (l *vmLoad) holds(first, n, block int) bool {
 	if l.period == 0 || block%l.period != 0 {
 		return false
@@ -43,7 +47,7 @@ func (l *vmLoad) holds(first, n, block int) bool {
 
 // walk is fill without regard to repetitions.
 func (l *vmLoad) walk(dst unsafe.Pointer, first, n int) {
-	src := l.o.ptr()
+	src := l.o.Ptr()
 	last := len(l.dims) - 1
 	run, stride := l.dims[last], l.strides[last]
 	for n > 0 {
@@ -57,7 +61,7 @@ func (l *vmLoad) walk(dst unsafe.Pointer, first, n int) {
 		m := min(run-at, n)
 		switch stride {
 		case l.size:
-			copy(bytesAt(dst, m*l.size), bytesAt(from, m*l.size))
+			copy(plan.BytesAt(dst, m*l.size), plan.BytesAt(from, m*l.size))
 		case 0:
 			fillElement(dst, from, l.size, m)
 		default:
@@ -81,17 +85,17 @@ func repeatElements(dst []byte, bytes int) {
 func fillElement(dst, src unsafe.Pointer, size, n int) {
 	switch size {
 	case 1:
-		fillWith(view[uint8](dst, n), *(*uint8)(src))
+		fillWith(block.View[uint8](dst, n), *(*uint8)(src))
 	case 2:
-		fillWith(view[uint16](dst, n), *(*uint16)(src))
+		fillWith(block.View[uint16](dst, n), *(*uint16)(src))
 	case 4:
-		fillWith(view[uint32](dst, n), *(*uint32)(src))
+		fillWith(block.View[uint32](dst, n), *(*uint32)(src))
 	case 8:
-		fillWith(view[uint64](dst, n), *(*uint64)(src))
+		fillWith(block.View[uint64](dst, n), *(*uint64)(src))
 	case 16:
-		fillWith(view[words2](dst, n), *(*words2)(src))
+		fillWith(block.View[words2](dst, n), *(*words2)(src))
 	default:
-		fillWith(view[words4](dst, n), *(*words4)(src))
+		fillWith(block.View[words4](dst, n), *(*words4)(src))
 	}
 }
 
@@ -125,7 +129,7 @@ func gatherElements(dst, src unsafe.Pointer, size, stride, n int) {
 }
 
 func gatherStrided[T any](dst, src unsafe.Pointer, stride, n int) {
-	d := view[T](dst, n)
+	d := block.View[T](dst, n)
 	for i := range d {
 		d[i] = *(*T)(unsafe.Add(src, i*stride))
 	}

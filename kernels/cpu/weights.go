@@ -7,29 +7,32 @@ import (
 
 	"github.com/gokeras/gokeras/internal/memory"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/quant"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 )
 
-// form is how a product reads a matrix that lies in a buffer: k rows and n columns (stored n x k if trans), ld elements from one stored row
-// to the next, the first off bytes into the buffer.
+// form is how a product reads a matrix that lies in a buffer: k rows and n columns (stored n x k if trans), ld elements
+// from one stored row to the next, the first off bytes into the buffer.
 type form struct {
 	off, k, n, ld int
 	trans         bool
-	size          int  // of an element in bytes
-	bytes         bool // int8 in the panels of package quant
+	size          int // of an element in bytes
 }
 
-// panels are a matrix of a buffer in the layout of the kernels. They stay with the buffer, so that all programs that only read it, for
-// batches of any size, use the same copy.
+// panels are a matrix of a buffer in the layout of the kernels. They stay with the buffer, so that all programs that
+// only read it, for batches of any size, use the same copy.
 //
-// They are made for one form, the first that asks twice for the same contents: weights that change with each step are never copied, and those
-// that are kept take their memory twice, not more.
+// They are made for one form, the first that asks twice for the same contents: weights that change with each step are
+// never copied, and those that are kept take their memory twice, not more. They are read by tiles of the layout they
+// were made for, and by no others.
 type panels struct {
 	holds atomic.Uint64 // the version of the buffer's contents that memory holds; 0: none
 
 	mu     sync.Mutex
 	form   form
+	layout tile.Layout
 	asked  uint64 // the version that was last asked for
 	memory []byte
 }
@@ -45,29 +48,31 @@ func (f *form) worthKeeping() bool {
 	return f.n >= keptMinColumns && f.k*f.n >= keptMinElements && f.k*f.n*f.size <= memory.Limit()/keptPart
 }
 
-// changing notes that the contents change; it is called before and after, so that what reads them in between is not taken for either.
+// changing notes that the contents change; it is called before and after, so that what reads them in between is not
+// taken for either.
 func (b *buffer) changing() { b.version.Add(1) }
 
-// kept returns the form of an operand that may be kept in panels, or nil: it must be an input that no output replaces, as weights are in
-// programs that predict.
-func (b *build) kept(o *operand, f *form) *form {
-	f.size = o.typ.DType.Size()
-	if o.mem.kind != inInput || b.replaced(o.mem.index) || !f.worthKeeping() {
+// kept returns the form of an operand that may be kept in panels, or nil: it must be an input that no output replaces,
+// as weights are in programs that predict.
+func (b *build) kept(o *plan.Operand, f *form) *form {
+	f.size = o.Typ.DType.Size()
+	if o.Mem.Kind != plan.InInput || b.replaced(o.Mem.Index) || !f.worthKeeping() {
 		return nil
 	}
 	return f
 }
 
 // panelsOf returns an operand in panels, or nil where it is not kept in them.
-func panelsOf[T gemm.Float](f *form, o *operand, p *pool.Pool) []T {
+func panelsOf[T gemm.Float](f *form, o *plan.Operand, p *pool.Pool) []T {
 	if f == nil {
 		return nil
 	}
-	return inPanels[T](o.mem.whose, f, p)
+	return inPanels[T](ownBuffer(o), f, p)
 }
 
-// inPanels returns the contents in panels, or nil where a product has to read them as they are: because the memory is the caller's or known
-// to others, so that it may change unseen, because another form is kept, or because they may be of no further use.
+// inPanels returns the contents in panels, or nil where a product has to read them as they are: because the memory is
+// the caller's or known to others, so that it may change unseen, because another form is kept, or because they may be
+// of no further use.
 func inPanels[T gemm.Float](b *buffer, f *form, p *pool.Pool) []T {
 	if b == nil {
 		return nil
@@ -77,17 +82,17 @@ func inPanels[T gemm.Float](b *buffer, f *form, p *pool.Pool) []T {
 		return nil
 	}
 	k := &b.panels
-	if k.holds.Load() != version && !packPanels[T](b, f, p, version) || k.form != *f {
+	if k.holds.Load() != version && !packPanels[T](b, f, p, version) || k.form != *f || k.layout != gemm.Layout[T]() {
 		return nil
 	}
-	return unsafe.Slice((*T)(pointerTo(k.memory)), len(k.memory)/f.size)
+	return unsafe.Slice((*T)(plan.PointerTo(k.memory)), len(k.memory)/f.size)
 }
 
 // packPanels makes the panels of the given version; it reports whether they exist.
 func packPanels[T gemm.Float](b *buffer, f *form, p *pool.Pool, version uint64) bool {
-	return b.pack(f, version, gemm.PackedSize[T](f.n, f.k)*f.size, func(memory []byte) {
-		dst := unsafe.Slice((*T)(pointerTo(memory)), len(memory)/f.size)
-		src := unsafe.Slice((*T)(pointerTo(b.own)), len(b.own)/f.size)
+	return b.pack(f, gemm.Layout[T](), version, gemm.PackedSize[T](f.n, f.k)*f.size, func(memory []byte) {
+		dst := unsafe.Slice((*T)(plan.PointerTo(memory)), len(memory)/f.size)
+		src := unsafe.Slice((*T)(plan.PointerTo(b.own)), len(b.own)/f.size)
 		gemm.PackB(p, dst, src[f.off/f.size:], f.k, f.n, f.ld, f.trans)
 	})
 }
@@ -102,9 +107,9 @@ func inBytePanels(b *buffer, f *form, p *pool.Pool) []byte {
 		return nil
 	}
 	k := &b.panels
-	if k.holds.Load() != version && !b.pack(f, version, quant.PackedSize(f.k, f.n), func(memory []byte) {
-		quant.Pack(p, memory, unsafe.Slice((*int8)(pointerTo(b.own)), len(b.own))[f.off:], f.k, f.n, f.rowStride(), f.colStride())
-	}) || k.form != *f {
+	if k.holds.Load() != version && !b.pack(f, quant.Layout(), version, quant.PackedSize(f.k, f.n), func(memory []byte) {
+		quant.Pack(p, memory, unsafe.Slice((*int8)(plan.PointerTo(b.own)), len(b.own))[f.off:], f.k, f.n, f.rowStride(), f.colStride())
+	}) || k.form != *f || k.layout != quant.Layout() {
 		return nil
 	}
 	return k.memory
@@ -125,8 +130,8 @@ func (f *form) colStride() int {
 	return 1
 }
 
-// pack lets fill write the panels of the given version into size bytes; it reports whether they exist.
-func (b *buffer) pack(f *form, version uint64, size int, fill func(memory []byte)) bool {
+// pack lets fill write the panels of the given version into size bytes, in a layout; it reports whether they exist.
+func (b *buffer) pack(f *form, layout tile.Layout, version uint64, size int, fill func(memory []byte)) bool {
 	k := &b.panels
 	if !k.mu.TryLock() {
 		return false // another product makes them
@@ -135,7 +140,7 @@ func (b *buffer) pack(f *form, version uint64, size int, fill func(memory []byte
 	if k.holds.Load() == version {
 		return true
 	}
-	if k.memory != nil && k.form != *f {
+	if k.memory != nil && (k.form != *f || k.layout != layout) {
 		return false
 	}
 	if k.asked != version {
@@ -144,9 +149,15 @@ func (b *buffer) pack(f *form, version uint64, size int, fill func(memory []byte
 	}
 	k.holds.Store(0)
 	if k.memory == nil {
-		k.form, k.memory = *f, alignedBytes(size)
+		k.form, k.layout, k.memory = *f, layout, plan.AlignedBytes(size)
 	}
 	fill(k.memory)
 	k.holds.Store(version)
 	return true
+}
+
+// ownBuffer returns the buffer of this backend that the operand, an input, lies in, or nil.
+func ownBuffer(o *plan.Operand) *buffer {
+	b, _ := o.Mem.Whose.(*buffer)
+	return b
 }

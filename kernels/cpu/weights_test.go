@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -25,7 +26,8 @@ func float32s(n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), 4*n)
 }
 
-// predictor multiplies x of the given rows by w, an input of 75 x 70 that no output replaces; transposed: by its transpose.
+// predictor multiplies x of the given rows by w, an input of 75 x 70 that no output replaces; transposed: by its
+// transpose.
 type predictor struct {
 	t    *testing.T
 	e    *loaded
@@ -70,8 +72,8 @@ func (f *predictor) check(w *buffer, kept bool) {
 	require.Equal(f.t, kept, w.panels.holds.Load() == w.version.Load() && !w.exposed.Load(), "kept in panels")
 }
 
-// TestKeptWeights: a matrix that programs only read is kept in the layout of the kernels, in which it gives the same bits, until it changes,
-// whoever changes it.
+// TestKeptWeights: a matrix that programs only read is kept in the layout of the kernels, in which it gives the same
+// bits, until it changes, whoever changes it.
 func TestKeptWeights(t *testing.T) {
 	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}}
 	for _, rows := range []int{1, 5, 40, 300} {
@@ -125,7 +127,8 @@ func TestKeptWeights(t *testing.T) {
 	}
 }
 
-// TestKeptWeightsHaveOneForm: two programs that read a matrix in two ways do not get two copies of it; programs for other batches do share one.
+// TestKeptWeightsHaveOneForm: two programs that read a matrix in two ways do not get two copies of it; programs for
+// other batches do share one.
 func TestKeptWeightsHaveOneForm(t *testing.T) {
 	w := newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}})
 	require.NoError(t, w.Write(float32s(75*70)))
@@ -184,4 +187,28 @@ func TestKeptKernels(t *testing.T) {
 		in, out := []kernels.Buffer{f.x, weights}, []kernels.Buffer{f.y}
 		require.Zero(t, allocations(100, func() { _ = e.Run(context.Background(), in, out) }))
 	}
+}
+
+// TestKeptLayout: panels are read by tiles of the layout they were made for, and by no others, and they are not
+// overwritten with another layout.
+func TestKeptLayout(t *testing.T) {
+	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}}
+	f, w := newPredictor(t, 5, false), newBuffer(here, typ)
+	require.NoError(t, w.Write(float32s(75*70)))
+	f.check(w, true)
+	want := f.run(w)
+
+	// The panels of a tile for other operands: their numbers lie elsewhere.
+	k := &w.panels
+	require.Equal(t, tile.Float32x32, k.layout)
+	k.layout = tile.Float64x16
+	for i := range k.memory {
+		k.memory[i] = 0xff
+	}
+	require.Equal(t, want, f.run(w), "panels of another layout were read")
+	require.NoError(t, w.Write(float32s(75*70)))
+	for range 3 {
+		require.Equal(t, want, f.run(w), "panels of another layout were read after a change")
+	}
+	require.Equal(t, byte(0xff), k.memory[0], "panels of another layout were overwritten")
 }

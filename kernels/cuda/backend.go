@@ -13,6 +13,7 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/nvml"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -43,10 +44,12 @@ type backend struct {
 	loading  sync.Once
 	nccl     nccl.API
 	ncclErr  error
+
+	survey func() (nvml.Machine, error)
 }
 
 func newBackend(kind string, open func() (driver.API, error)) *backend {
-	return &backend{kind: kind, open: open, numbers: map[int64]*numbered{}, openNCCL: nccl.Open}
+	return &backend{kind: kind, open: open, numbers: map[int64]*numbered{}, openNCCL: nccl.Open, survey: nvml.Survey}
 }
 
 // Kind is "cuda".

@@ -11,9 +11,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A collective is: all wait for all; each replica runs a small program that reads what all brought, in replica order, and writes its result; all
-// wait again. Small all-reduces are done in one such go, in which every replica works out all of the sums. In large ones each works out an equal
-// share, and the shares are copied around. Where devices do not reach each other's memory, what they bring goes through host memory.
+// A collective is: all wait for all; each replica runs a small program that reads what all brought, in replica order,
+// and writes its result; all wait again. Small all-reduces are done in one such go, in which every replica works out
+// all of the sums. In large ones each works out an equal share, and the shares are copied around. Where devices do not
+// reach each other's memory, what they bring goes through host memory.
 
 // twoShotBytes is from where on the values of an all-reduce are large.
 var twoShotBytes = 256 << 10
@@ -198,7 +199,8 @@ func (g *group) reserve(replica int, c *combining) error {
 	})
 }
 
-// collect does the collective that all replicas have come to. It returns the replica that failed. The caller holds mu and the order of all devices.
+// collect does the collective that all replicas have come to. It returns the replica that failed. The caller holds mu
+// and the order of all devices.
 func (g *group) collect() (int, error) {
 	if g.link != nil {
 		return g.collectLinked()

@@ -27,8 +27,8 @@ func (b *builder) add(op ir.Op, attrs ir.Attrs, inputs ...ir.Value) ir.Value {
 	return out[0]
 }
 
-// combine is the program by which a replica works out its result of a collective from operands of type t, which n replicas bring. Numbers are combined
-// in the order of the replicas; those of 16 bits as float32.
+// combine is the program by which a replica works out its result of a collective from operands of type t, which n
+// replicas bring. Numbers are combined in the order of the replicas; those of 16 bits as float32.
 func combine(op ir.Op, a ir.CollectiveAttrs, t ir.Type, n, replica int) (*ir.Program, error) {
 	b := &builder{Program: ir.New(fmt.Sprintf("%v of %v over %d", op, t, n))}
 	all := make([]ir.Value, n)

@@ -19,8 +19,8 @@ type communicator struct {
 	closed  bool // guarded by the group
 }
 
-// NewCommunicators connects replicas of this process by kernels of our own, or by NCCL where that is asked for, and those of several processes by NCCL. Without
-// NCCL the latter is [errors.ErrUnsupported], unless it was asked for.
+// NewCommunicators connects replicas of this process by kernels of our own, or by NCCL where that is asked for, and
+// those of several processes by NCCL. Without NCCL the latter is [errors.ErrUnsupported], unless it was asked for.
 func (b *backend) NewCommunicators(ctx context.Context, o kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
 	for _, d := range o.Devices {
 		if err := b.Open(d); err != nil {

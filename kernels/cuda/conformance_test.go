@@ -25,11 +25,8 @@ func on(t testing.TB, f *fakedriver.Fake) *backend {
 	return b
 }
 
-// The backend's suite, with the kernels run by the interpreter.
+// The backend's suite, with the kernels run by the interpreter: half a minute, or a selection with -short.
 func TestConformance(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the interpreter takes half a minute for the whole suite; run without -short")
-	}
 	f := fakedriver.New(fakedriver.Options{Devices: 4})
 	kernelstest.Run(t, on(t, f), kernels.Device{Kind: Kind})
 }

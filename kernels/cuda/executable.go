@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -56,8 +57,8 @@ type numbered struct {
 	users  int
 }
 
-// numberOf returns the number of a list of checks. It follows from the list, so that all processes have the same one, and a flag can be read in any. The
-// lock is held.
+// numberOf returns the number of a list of checks. It follows from the list, so that all processes have the same one,
+// and a flag can be read in any. The lock is held.
 func (b *backend) numberOf(checks []lower.Check) int64 {
 	h := fnv.New32a()
 	fmt.Fprint(h, checks)
@@ -67,7 +68,7 @@ func (b *backend) numberOf(checks []lower.Check) int64 {
 			n = &numbered{checks: checks}
 			b.numbers[number] = n
 		}
-		if slices.Equal(n.checks, checks) {
+		if slices.EqualFunc(n.checks, checks, func(x, y lower.Check) bool { return reflect.DeepEqual(x, y) }) {
 			n.users++
 			return number
 		}

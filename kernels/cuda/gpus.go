@@ -7,6 +7,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/nvml"
 )
 
 // GPU describes a device of this machine.
@@ -18,18 +19,28 @@ type GPU struct {
 	Processors int    // streaming multiprocessors
 	Driver     string // the CUDA version that the driver is for, "12.4"
 	Problem    string // why it cannot be used; "" where it can
+
+	// What NVIDIA's management library tells; zero without it.
+	Release string // of the driver, "550.54.15"
+	UUID    string
+	Bus     string // PCI address
+	Used    int64  // bytes of the memory that all processes together have taken
 }
 
 // String is one line about the device.
 func (g GPU) String() string {
 	s := fmt.Sprintf("%v: %s, %.1f GiB, compute capability %s, %d multiprocessors, driver for CUDA %s", g.Device, g.Name, float64(g.Memory)/(1<<30), g.Capability, g.Processors, g.Driver)
+	if g.UUID != "" {
+		s += fmt.Sprintf(" (release %s), %.1f GiB taken, %s at %s", g.Release, float64(g.Used)/(1<<30), g.UUID, g.Bus)
+	}
 	if g.Problem != "" {
 		s += "; cannot be used: " + g.Problem
 	}
 	return s
 }
 
-// GPUs describes the GPUs of this machine, without using them. The error says why there are none: no driver, too old a one, no permission.
+// GPUs describes the GPUs of this machine, without using them. The error says why there are none: no driver, too old a
+// one, no permission.
 func GPUs() ([]GPU, error) { return own.gpus() }
 
 func (b *backend) gpus() ([]GPU, error) {
@@ -37,6 +48,7 @@ func (b *backend) gpus() ([]GPU, error) {
 		return nil, err
 	}
 	all := make([]GPU, len(b.devices))
+	machine, _ := b.survey() // it tells nothing that is needed
 	for i := range all {
 		f, err := driver.Describe(b.api, i)
 		if err != nil {
@@ -48,6 +60,10 @@ func (b *backend) gpus() ([]GPU, error) {
 		}
 		if f.Capability < driver.MinimumCapability {
 			all[i].Problem = fmt.Sprintf("compute capability %d.%d or later is needed", driver.MinimumCapability/10, driver.MinimumCapability%10)
+		}
+		if at := machine.Find(nvml.BusOf(f.Domain, f.Bus, f.BusDevice)); at >= 0 {
+			g := machine.GPUs[at]
+			all[i].Release, all[i].UUID, all[i].Bus, all[i].Used = machine.Driver, g.UUID, g.Bus, int64(g.Used)
 		}
 	}
 	return all, nil

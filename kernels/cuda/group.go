@@ -15,9 +15,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// group is where the replicas of one process meet. Each brings its launch; the one that comes last puts the work of all into the devices' streams,
-// from one collective to the next, so that no stream waits for an event that nobody has recorded yet. Between the devices it is events that
-// wait; the host goes on.
+// group is where the replicas of one process meet. Each brings its launch; the one that comes last puts the work of all
+// into the devices' streams, from one collective to the next, so that no stream waits for an event that nobody has
+// recorded yet. Between the devices it is events that wait; the host goes on.
 type group struct {
 	backend *backend
 	devices []*device
@@ -260,7 +260,8 @@ func (g *group) undecided(e *launched) bool {
 	return e.waiting
 }
 
-// await returns when the launch that the device takes part in was put into its stream: what comes later must come behind it.
+// await returns when the launch that the device takes part in was put into its stream: what comes later must come
+// behind it.
 func (d *device) await() {
 	g := d.meeting.Load()
 	if g == nil {

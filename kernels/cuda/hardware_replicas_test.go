@@ -29,7 +29,8 @@ func gpus(t testing.TB) []kernels.Device {
 	return all
 }
 
-// The suite of replicas, on several GPUs: directly, in shares, and through host memory where the GPUs do not reach each other.
+// The suite of replicas, on several GPUs: directly, in shares, and through host memory where the GPUs do not reach each
+// other.
 func TestHardwareManyConformance(t *testing.T) {
 	gpus(t)
 	usual := twoShotBytes
@@ -74,7 +75,8 @@ func TestHardwareManyNCCL(t *testing.T) {
 	}
 }
 
-// Replicas on GPUs come to what as many on the CPU come to, twice with the same bits, also with the state of the optimizer in pieces.
+// Replicas on GPUs come to what as many on the CPU come to, twice with the same bits, also with the state of the
+// optimizer in pieces.
 func TestHardwareManyTraining(t *testing.T) {
 	n := len(gpus(t))
 	want, _ := fittedOn(t, mirroredOn(t, "cpu", n, false), networks["CNN"]())
@@ -86,7 +88,8 @@ func TestHardwareManyTraining(t *testing.T) {
 	}
 }
 
-// TestHardwareManyBandwidth times all-reduces and writes a table: bus bandwidth is 2(n-1)/n of the bytes in the time, as nccl-tests counts it.
+// TestHardwareManyBandwidth times all-reduces and writes a table: bus bandwidth is 2(n-1)/n of the bytes in the time,
+// as nccl-tests counts it.
 func TestHardwareManyBandwidth(t *testing.T) {
 	devices := gpus(t)
 	var table strings.Builder

@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Communicators of others, such as those that connect processes, work on host memory. A launch that meets through one goes on by itself: at each collective
-// it waits for the device and lets the communicator read and write the values.
+// Communicators of others, such as those that connect processes, work on host memory. A launch that meets through one
+// goes on by itself: at each collective it waits for the device and lets the communicator read and write the values.
 
 // hosted starts a launch whose replica meets the others through host memory.
 func (q *queue) hosted(ctx context.Context, s *session, c kernels.Communicator) kernels.Event {
@@ -77,7 +77,8 @@ func (s *session) throughHost(ctx context.Context, p *part, c kernels.Communicat
 	}
 }
 
-// order runs f, which puts work into the stream, without waiting for a meeting: it belongs to the one that the device takes part in.
+// order runs f, which puts work into the stream, without waiting for a meeting: it belongs to the one that the device
+// takes part in.
 func (d *device) order(f func() error) error {
 	d.Order.Lock()
 	defer d.Order.Unlock()

@@ -15,9 +15,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
 )
 
-// link is NCCL's side of a group: a communicator for each replica of this process. NCCL waits for ranks that do not come for ever, in the devices' streams. So a
-// goroutine watches what is under way, and aborts the communicators where a device or a connection is lost, where nothing ends for too long, or where the
-// caller says so. An aborted link is never used again.
+// link is NCCL's side of a group: a communicator for each replica of this process. NCCL waits for ranks that do not
+// come for ever, in the devices' streams. So a goroutine watches what is under way, and aborts the communicators where
+// a device or a connection is lost, where nothing ends for too long, or where the caller says so. An aborted link is
+// never used again.
 type link struct {
 	api          nccl.API
 	devices      []*device
@@ -46,7 +47,8 @@ const defaultTimeout = 10 * time.Minute
 // errAborted is what a failure flag says that an aborted collective has left as it was.
 var errAborted = errors.New("cuda: a collective was aborted")
 
-// newLink connects the devices of this process with those of all. Where others connect too, exchange tells what each has.
+// newLink connects the devices of this process with those of all. Where others connect too, exchange tells what each
+// has.
 func (b *backend) newLink(ctx context.Context, o kernels.CommunicatorOptions, devices []*device) (*link, error) {
 	id, err := b.rendezvous(ctx, o)
 	if err != nil {
@@ -120,7 +122,8 @@ func (l *link) settle(ctx context.Context) error {
 	return nil
 }
 
-// group makes the calls of f for every replica as one group, and returns when NCCL has put them into the streams. It returns the replica that failed.
+// group makes the calls of f for every replica as one group, and returns when NCCL has put them into the streams. It
+// returns the replica that failed.
 func (l *link) group(f func(i int, c nccl.Comm, d *device) (nccl.Result, string)) (int, error) {
 	if i, err := l.submit(f); err != nil {
 		return i, err
@@ -271,7 +274,8 @@ func (l *link) abort(err error) {
 	close(l.over)
 }
 
-// giveBack hands every communicator to f at the same time: the library may let the ends of one process wait for each other. The lock is held.
+// giveBack hands every communicator to f at the same time: the library may let the ends of one process wait for each
+// other. The lock is held.
 func (l *link) giveBack(f func(nccl.Comm) nccl.Result) {
 	var all sync.WaitGroup
 	for i, c := range l.comms {

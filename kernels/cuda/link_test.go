@@ -65,7 +65,8 @@ func TestNCCLConformance(t *testing.T) {
 	}
 }
 
-// Every call fails once, at each place, with several devices: all replicas get the error, which names the call; nothing hangs, nothing leaks, and others go on.
+// Every call fails once, at each place, with several devices: all replicas get the error, which names the call; nothing
+// hangs, nothing leaks, and others go on.
 func TestEveryNCCLCallFails(t *testing.T) {
 	const n = 3
 	options := fakedriver.Options{Devices: n}

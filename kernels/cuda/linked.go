@@ -11,8 +11,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A collective by NCCL is: values go through it; small programs of our own finish what it cannot do; the failure flags of all are gathered, behind the values, into memory
-// that says "failed" until then. So where a collective is aborted, the flag is set, and what comes later in the stream changes nothing.
+// A collective by NCCL is: values go through it; small programs of our own finish what it cannot do; the failure flags
+// of all are gathered, behind the values, into memory that says "failed" until then. So where a collective is aborted,
+// the flag is set, and what comes later in the stream changes nothing.
 
 // way is how a value goes.
 type way uint8
@@ -23,7 +24,8 @@ const (
 	shared              // each rank combines a share of all operands, as float32, and hands it to all
 )
 
-// narrowFrom is how many bytes of float32 a sum has at least that travels in a narrower type, as between workers without GPUs.
+// narrowFrom is how many bytes of float32 a sum has at least that travels in a narrower type, as between workers
+// without GPUs.
 const narrowFrom = 16 << 10
 
 // linkedValue is one value of a collective by NCCL, on one replica.

@@ -125,7 +125,8 @@ func hanging(t *testing.T, p *process, collectives int) {
 	require.Eventually(t, func() bool { return p.library.Calls()["ncclAllReduce"] >= collectives }, 2*time.Minute, time.Millisecond)
 }
 
-// A process that dies leaves the others waiting in NCCL: an abort frees them with the reason, their weights are those before the step, and they go on without it.
+// A process that dies leaves the others waiting in NCCL: an abort frees them with the reason, their weights are those
+// before the step, and they go on without it.
 func TestNCCLLostProcess(t *testing.T) {
 	gone := errors.New("worker 1 is gone")
 	for name, end := range map[string]struct {
@@ -227,7 +228,8 @@ func TestNCCLFailureOfOneProcess(t *testing.T) {
 	}
 }
 
-// Processes that cannot connect: all get the same answer, which names the worker. Where nobody asked for NCCL it is that NCCL cannot be used.
+// Processes that cannot connect: all get the same answer, which names the worker. Where nobody asked for NCCL it is
+// that NCCL cannot be used.
 func TestNCCLRendezvous(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(p *process)
@@ -278,7 +280,8 @@ func TestNCCLRendezvous(t *testing.T) {
 	require.NoError(t, p.clean())
 }
 
-// Large sums of float32 travel in 16 bits where that is asked for, are formed as float32 in the order of the ranks, and are the same bits everywhere. Small ones are exact.
+// Large sums of float32 travel in 16 bits where that is asked for, are formed as float32 in the order of the ranks, and
+// are the same bits everywhere. Small ones are exact.
 func TestNCCLNarrow(t *testing.T) {
 	const n = 3
 	for _, narrow := range []ir.DType{ir.BFloat16, ir.Float16} {

@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
 )
 
-// queue chains launches on one device by a failure flag in the device's memory: kernels that replace inputs end at once while it is set, so that
-// launches behind a failed one change nothing although nobody has looked yet.
+// queue chains launches on one device by a failure flag in the device's memory: kernels that replace inputs end at once
+// while it is set, so that launches behind a failed one change nothing although nobody has looked yet.
 type queue struct {
 	backend *backend
 	device  *device
@@ -32,7 +32,8 @@ type queue struct {
 	link atomic.Pointer[link] // by which the last launch met others; nil: none
 }
 
-// ringSize is how many launches of a queue are told apart. An event that is waited for after so many later launches has their outcome.
+// ringSize is how many launches of a queue are told apart. An event that is waited for after so many later launches has
+// their outcome.
 const ringSize = 256
 
 // NewQueue opens a queue.

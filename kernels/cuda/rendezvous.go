@@ -35,7 +35,8 @@ func (b *backend) CheckLibrary(name string) error {
 	return err
 }
 
-// NCCL is the version of the library that is found, "2.29.7". The error says why there is none, and what to do about it.
+// NCCL is the version of the library that is found, "2.29.7". The error says why there is none, and what to do about
+// it.
 func NCCL() (string, error) { return own.ncclVersion() }
 
 func (b *backend) ncclVersion() (string, error) {
@@ -47,7 +48,8 @@ func (b *backend) ncclVersion() (string, error) {
 	return nccl.Version(v), nccl.Check(api, r, "ncclGetVersion", "")
 }
 
-// offer is what a process tells the others before they connect: the version of NCCL, the id where it is the first one, and what is wrong.
+// offer is what a process tells the others before they connect: the version of NCCL, the id where it is the first one,
+// and what is wrong.
 type offer struct {
 	version int
 	id      nccl.ID
@@ -69,8 +71,8 @@ func decodeOffer(data []byte) (f offer, err error) {
 	return f, nil
 }
 
-// rendezvous makes sure that all processes have the same NCCL, and returns the id that the first one has drawn. All come to the same end. Where NCCL was not
-// asked for, its absence is [errors.ErrUnsupported].
+// rendezvous makes sure that all processes have the same NCCL, and returns the id that the first one has drawn. All
+// come to the same end. Where NCCL was not asked for, its absence is [errors.ErrUnsupported].
 func (b *backend) rendezvous(ctx context.Context, o kernels.CommunicatorOptions) (nccl.ID, error) {
 	var own offer
 	api, err := b.library()

@@ -20,7 +20,8 @@ import (
 // islands says that two devices reach each other only within pairs.
 func islands(a, b int) bool { return a/2 != b/2 }
 
-// The suite of replicas, with values that are small and large, between devices that reach each other's memory and that do not.
+// The suite of replicas, with values that are small and large, between devices that reach each other's memory and that
+// do not.
 func TestReplicasConformance(t *testing.T) {
 	usual := twoShotBytes
 	defer func() { twoShotBytes = usual }()
@@ -184,7 +185,8 @@ func several(t testing.TB, b kernels.Backend, n int) error {
 	return err
 }
 
-// Every call fails once, at each place, with several devices: all replicas get the error, which names the call; nothing hangs, nothing leaks, and others go on.
+// Every call fails once, at each place, with several devices: all replicas get the error, which names the call; nothing
+// hangs, nothing leaks, and others go on.
 func TestEveryCallFailsWithReplicas(t *testing.T) {
 	for name, noPeers := range map[string]func(a, b int) bool{"peers": nil, "through the host": islands} {
 		t.Run(name, func(t *testing.T) {

@@ -55,8 +55,8 @@ func fittedOn(t *testing.T, s distribute.Strategy, network []layers.Layer) (*ker
 	return model, history
 }
 
-// Replicas on GPUs come to what as many replicas on the CPU come to, weights and logs: with uneven and empty parts, statistics of the whole batch, and
-// dropout. Without the dropout that is what one device comes to.
+// Replicas on GPUs come to what as many replicas on the CPU come to, weights and logs: with uneven and empty parts,
+// statistics of the whole batch, and dropout. Without the dropout that is what one device comes to.
 func TestReplicasTraining(t *testing.T) {
 	_, f := fakes()
 	network := func(rate float64) []layers.Layer {
@@ -122,7 +122,7 @@ func TestReplicasOwnLoop(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, f.Fault())
 	for i, a := range out {
-		require.Equal(t, 21+70+1000*float64(i), a.At(0))
+		require.Equal(t, 21+70+1000*float64(i), a.Element(0))
 	}
 }
 

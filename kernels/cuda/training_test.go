@@ -91,8 +91,8 @@ func trained(t *testing.T, device string, network []layers.Layer) (*keras.Model,
 	return model, history
 }
 
-// A model trained on a GPU has the weights that it has on the CPU, up to rounding: also its dropout masks are the same. Its step is a graph that
-// is replayed.
+// A model trained on a GPU has the weights that it has on the CPU, up to rounding: also its dropout masks are the same.
+// Its step is a graph that is replayed.
 func TestTraining(t *testing.T) {
 	_, f := fakes()
 	for name, network := range networks {
@@ -117,7 +117,7 @@ func TestTraining(t *testing.T) {
 			require.NoError(t, err)
 			wantPredictions, err := want.Predict(t.Context(), data.Arrays(x, nil))
 			require.NoError(t, err)
-			require.InDeltaSlice(t, wantPredictions.Data(), predictions.Data(), 1e-3)
+			require.InDeltaSlice(t, wantPredictions.Elements(), predictions.Elements(), 1e-3)
 
 			y[5] = 7 // no such class: an error, and the weights stay
 			_, err = got.Fit(t.Context(), data.Arrays(x, y), keras.BatchSize(24))
@@ -139,6 +139,6 @@ func sameWeights(t *testing.T, want, got *keras.Model, tolerance float64) {
 	require.NoError(t, err)
 	require.Len(t, b, len(a))
 	for i := range a {
-		require.InDeltaSlice(t, a[i].Data(), b[i].Data(), tolerance, "weight %d", i)
+		require.InDeltaSlice(t, a[i].Elements(), b[i].Elements(), tolerance, "weight %d", i)
 	}
 }

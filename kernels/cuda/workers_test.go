@@ -139,7 +139,8 @@ func (w roundWorker) Agree(ctx context.Context, call distribute.WorkerCall) erro
 	return err
 }
 
-// Workers with a GPU each meet through host memory or NCCL, and come to what replicas of one process come to; also with the state of the optimizer in pieces.
+// Workers with a GPU each meet through host memory or NCCL, and come to what replicas of one process come to; also with
+// the state of the optimizer in pieces.
 func TestWorkersTraining(t *testing.T) {
 	b, f := fakes()
 	network := func() []layers.Layer {
@@ -182,7 +183,8 @@ func TestWorkersTraining(t *testing.T) {
 	}
 }
 
-// When the group of the workers ends, because one is gone, those who wait for it in NCCL get the reason. What does not fit together is an error beforehand.
+// When the group of the workers ends, because one is gone, those who wait for it in NCCL get the reason. What does not
+// fit together is an error beforehand.
 func TestWorkerGoneInNCCL(t *testing.T) {
 	b, f := fakes()
 	r := newRound(2)
@@ -223,7 +225,8 @@ func TestWorkerGoneInNCCL(t *testing.T) {
 	}
 }
 
-// NcclAllReduce under a Mirrored strategy: the weights of the CPU, an error where there is no library, and the fallback.
+// NcclAllReduce under a Mirrored strategy: the weights of the CPU, an error where there is no library, and the
+// fallback.
 func TestNcclAllReduce(t *testing.T) {
 	b, f := fakes()
 	network := func() []layers.Layer { return []layers.Layer{&layers.Flatten{}, &layers.Dense{Units: 3}} }

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// Instance is a session of a compiled function on every replica, with memory for inputs and results. Fill the inputs, run, read the
-// results; give it back with Release.
+// Instance is a session of a compiled function on every replica, with memory for inputs and results. Fill the inputs,
+// run, read the results; give it back with Release.
 type Instance struct {
 	owner *compiled
 	// CompileTime is how long tracing and compiling took; 0 for an instance that was ready.
@@ -26,6 +26,7 @@ type Instance struct {
 	// sameDraws makes all replicas draw the same random numbers.
 	sameDraws bool
 	ctx       context.Context // of the current run
+	detached  detached        // that context, where the run goes on when it ends
 	errs      []error
 	halves    bool // new values of variables are computed beside the old ones; see Compute
 	writes    bool // of variables

@@ -16,8 +16,9 @@ type fetched struct {
 	scratch     []byte
 }
 
-// withoutCentralWrites returns the program of a replica that does not update the variables of central storage: the first one does. What is
-// needed for the updates alone is dead code then; collectives stay, so that the replicas still meet.
+// withoutCentralWrites returns the program of a replica that does not update the variables of central storage: the
+// first one does. What is needed for the updates alone is dead code then; collectives stay, so that the replicas still
+// meet.
 func withoutCentralWrites(p *tracedProgram, at *Placement) *ir.Program {
 	if !at.Central {
 		return p.program
@@ -31,8 +32,8 @@ func withoutCentralWrites(p *tracedProgram, at *Placement) *ir.Program {
 	return &q
 }
 
-// variable returns the memory that the program reads and writes the variable in: the replica's copy, or for central storage the one
-// copy, where no other replica can get in its way, or else a working copy.
+// variable returns the memory that the program reads and writes the variable in: the replica's copy, or for central
+// storage the one copy, where no other replica can get in its way, or else a working copy.
 func (r *replicaInstance) variable(v *Variable, p *tracedProgram, program *ir.Program, input int, d kernels.Device, backend kernels.Backend) (kernels.Buffer, error) {
 	master, err := v.Buffer(r.local)
 	if err != nil || !v.Strategy().Placement().isCentral(v) {

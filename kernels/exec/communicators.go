@@ -16,9 +16,9 @@ type communicatorSet struct {
 	told []Named
 }
 
-// communicatorPool keeps the communicators of a strategy. A step takes a set and gives it back when all replicas have been launched; programs
-// without collectives take none. So there are as many sets as steps run at the same time, whatever the number of programs. A set that
-// was aborted is closed, never used again.
+// communicatorPool keeps the communicators of a strategy. A step takes a set and gives it back when all replicas have
+// been launched; programs without collectives take none. So there are as many sets as steps run at the same time,
+// whatever the number of programs. A set that was aborted is closed, never used again.
 type communicatorPool struct {
 	mu   sync.Mutex
 	idle []*communicatorSet

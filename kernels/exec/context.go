@@ -6,18 +6,24 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Context is what a layer gets to know when it is called: the trace, whether it is training, and the default dtype policy.
+// Context is what a layer gets to know when it is called: the trace, whether it is training, and the default dtype
+// policy.
 type Context struct {
 	*Replica
 	// Training tells dropout to drop and batch normalization to use the statistics of the batch.
 	Training bool
 	// Policy applies to layers that have none of their own.
 	Policy ops.DTypePolicy
-	// Watch, if it is set, is called after each call of a layer, with the layer, its inputs in the type in which it computes, and its results: inner
-	// layers before those that they are part of.
+	// Watch, if it is set, is called after each call of a layer, with the layer, its inputs in the type in which it
+	// computes, and its results: inner layers before those that they are part of.
 	Watch func(layer any, inputs, results []*ops.Tensor)
 
-	// Staged is the model that is called with what its layers on the host have made of its inputs, within another model; nil for none.
+	// Inspect, if it is set, is given each result of a layer that is no model, and what it returns takes the result's
+	// place.
+	Inspect func(result *ops.Tensor) *ops.Tensor
+
+	// Staged is the model that is called with what its layers on the host have made of its inputs, within another
+	// model; nil for none.
 	Staged any
 
 	compute []ir.DType
@@ -66,9 +72,9 @@ func (c *Context) Weight(v *Variable) *ops.Tensor {
 	return x
 }
 
-// AddLoss adds a scalar to the loss of the step, as Keras's add_loss does. Each replica's scalar counts for its part of the
-// batch: it is weighted by local over global batch size, so that the sum over replicas is the mean. Where rows of the batch are no examples, see
-// [Replica.Rows], that is not possible, and an error.
+// AddLoss adds a scalar to the loss of the step, as Keras's add_loss does. Each replica's scalar counts for its part of
+// the batch: it is weighted by local over global batch size, so that the sum over replicas is the mean. Where rows of
+// the batch are no examples, see [Replica.Rows], that is not possible, and an error.
 func (c *Context) AddLoss(loss *ops.Tensor) {
 	objectives.NoFilling(c, c, "what a layer adds to the loss")
 	c.AddLossOfRows(loss)

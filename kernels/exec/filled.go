@@ -12,12 +12,13 @@ import (
 // ErrNotFilled is in the error of [Function.AcquireFilled] where rows that fill up a batch would count.
 var ErrNotFilled = errors.New("batches of this function cannot be filled up")
 
-// AcquireFilled returns an instance for batches of up to rows examples, which are filled up with copies of their examples: what fills them up is left
-// out wherever examples meet. types are those of the inputs with that many rows. The instance has one more input, the last one: an int32, the number of
-// examples, whose rows come first.
+// AcquireFilled returns an instance for batches of up to rows examples, which are filled up with copies of their
+// examples: what fills them up is left out wherever examples meet. types are those of the inputs with that many rows.
+// The instance has one more input, the last one: an int32, the number of examples, whose rows come first.
 //
-// Whether that can be done is decided on the program, which is traced for a batch of any size, see [ir.FillRows]: with several replicas it is not, and
-// where an operation works across the examples in a way that cannot leave out any. The error is ErrNotFilled then, with the reason.
+// Whether that can be done is decided on the program, which is traced for a batch of any size, see [ir.FillRows]: with
+// several replicas it is not, and where an operation works across the examples in a way that cannot leave out any. The
+// error is ErrNotFilled then, with the reason.
 func (f *Function) AcquireFilled(types []ir.Type, rows int) (*Instance, error) {
 	if n := f.replicas(); n != 1 || f.group() != nil {
 		return nil, fmt.Errorf("distribute: %s: %w: it runs on %d replicas", f.name, ErrNotFilled, n)

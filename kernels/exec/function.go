@@ -17,12 +17,12 @@ import (
 // Variables that it assigns keep their new values after the run.
 type TraceFunc func(r *Replica, in []*ops.Tensor) []*ops.Tensor
 
-// cacheLimit bounds the compiled shapes kept by one function. A training run needs two (full and last batch) for each of train
-// and test; serving with many batch sizes recompiles the least recently used.
+// cacheLimit bounds the compiled shapes kept by one function. A training run needs two (full and last batch) for each
+// of train and test; serving with many batch sizes recompiles the least recently used.
 const cacheLimit = 16
 
-// Function is traced code. It is compiled once for each combination of input types and then replayed on every replica of its
-// strategy. It may be used by many goroutines; each run has an instance to itself.
+// Function is traced code. It is compiled once for each combination of input types and then replayed on every replica
+// of its strategy. It may be used by many goroutines; each run has an instance to itself.
 type Function struct {
 	strategy Strategy
 	name     string
@@ -46,14 +46,14 @@ func NewFunction(s Strategy, name string, f TraceFunc) *Function {
 	return &Function{strategy: inside(s), name: name, trace: f}
 }
 
-// NewProcessFunction is NewFunction for code in which only the replicas of this process take part, also where the strategy spans several:
-// its sums are those of this process, and other processes need not run it.
+// NewProcessFunction is NewFunction for code in which only the replicas of this process take part, also where the
+// strategy spans several: its sums are those of this process, and other processes need not run it.
 func NewProcessFunction(s Strategy, name string, f TraceFunc) *Function {
 	return &Function{strategy: inside(s), name: name, trace: f, alone: true}
 }
 
-// Split cuts examples into one part for each replica that takes part in the function, and returns the number of the first replica of this
-// process.
+// Split cuts examples into one part for each replica that takes part in the function, and returns the number of the
+// first replica of this process.
 func (f *Function) Split(examples int) (parts []int, first int) {
 	if f.alone {
 		return splitEvenly(examples, len(f.strategy.Devices())), 0
@@ -86,15 +86,16 @@ func (f *Function) group() WorkerGroup {
 	return f.strategy.Placement().Group
 }
 
-// Wait returns when all launches of instances that write variables are over. The error is a [*LateError] where one failed that nobody has heard of.
+// Wait returns when all launches of instances that write variables are over. The error is a [*LateError] where one
+// failed that nobody has heard of.
 func (f *Function) Wait() error { return f.lane.wait(context.Background()) }
 
 // Strategy returns the strategy that the function runs under.
 func (f *Function) Strategy() Strategy { return f.strategy }
 
-// Acquire returns an instance for the given types of each replica's inputs, compiling where needed. local is the number of
-// examples of each replica of this process. Under a strategy over several processes these tell each other their numbers, where the function
-// has inputs; [Function.AcquireSplit] does without.
+// Acquire returns an instance for the given types of each replica's inputs, compiling where needed. local is the number
+// of examples of each replica of this process. Under a strategy over several processes these tell each other their
+// numbers, where the function has inputs; [Function.AcquireSplit] does without.
 func (f *Function) Acquire(types [][]ir.Type, local []int) (*Instance, error) {
 	all := local
 	if g := f.group(); g != nil {
@@ -110,7 +111,8 @@ func (f *Function) Acquire(types [][]ir.Type, local []int) (*Instance, error) {
 	return f.AcquireSplit(types, all)
 }
 
-// AcquireSplit is Acquire for a caller that knows the number of examples of every replica in all processes, as [Function.Split] gives them.
+// AcquireSplit is Acquire for a caller that knows the number of examples of every replica in all processes, as
+// [Function.Split] gives them.
 func (f *Function) AcquireSplit(types [][]ir.Type, all []int) (*Instance, error) {
 	if n := f.replicas(); len(all) != n || len(types) != len(f.strategy.Devices()) {
 		return nil, fmt.Errorf("distribute: %s: received the types of %d replicas and the sizes of %d; expected %d of this process and %d of all", f.name, len(types), len(all), len(f.strategy.Devices()), n)
@@ -139,7 +141,8 @@ func (f *Function) acquire(types [][]ir.Type, all []int, filled bool) (*Instance
 	return inst, nil
 }
 
-// connection is how the replicas of this process meet: the communicators of the strategy, or those of this process alone.
+// connection is how the replicas of this process meet: the communicators of the strategy, or those of this process
+// alone.
 func (f *Function) connection() (*communicatorPool, func() ([]kernels.Communicator, error)) {
 	at := f.strategy.Placement()
 	if f.alone {
@@ -187,8 +190,8 @@ func (f *Function) Programs() string {
 	return b.String()
 }
 
-// Program returns what the first replica of this process would run for inputs of the given types, as traced: nothing is compiled. all is as for
-// AcquireSplit.
+// Program returns what the first replica of this process would run for inputs of the given types, as traced: nothing is
+// compiled. all is as for AcquireSplit.
 func (f *Function) Program(types [][]ir.Type, all []int) (*ir.Program, error) {
 	if n := f.replicas(); len(all) != n || len(types) != len(f.strategy.Devices()) {
 		return nil, fmt.Errorf("distribute: %s: received the types of %d replicas and the sizes of %d; expected %d of this process and %d of all", f.name, len(types), len(all), len(f.strategy.Devices()), n)

@@ -7,9 +7,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// SumGradients adds up the gradients of all replicas, in buckets of [Placement].BytesPerPack. The gradients of the last weights are
-// ready first, so buckets are filled from the back. The gradient of an embedding goes as the rows that the batch touches where these are
-// less than the table: the rows of all replicas are joined and put together on each.
+// SumGradients adds up the gradients of all replicas, in buckets of [Placement].BytesPerPack. The gradients of the last
+// weights are ready first, so buckets are filled from the back. The gradient of an embedding goes as the rows that the
+// batch touches where these are less than the table: the rows of all replicas are joined and put together on each.
 func (r *Replica) SumGradients(grads []*ops.Tensor) []*ops.Tensor {
 	r.inReplica("SumGradients")
 	if r.replicas == 1 || r.skipSum {
@@ -45,9 +45,9 @@ func (r *Replica) SumGradients(grads []*ops.Tensor) []*ops.Tensor {
 	return out
 }
 
-// WithoutAggregation runs f, in which optimizers take their gradients as they are instead of summing them over the replicas: for gradients
-// that are summed already, or for replicas that go their own ways on purpose. (It is TensorFlow's skip_gradients_aggregation.) Central
-// storage has one copy of each variable and cannot do without.
+// WithoutAggregation runs f, in which optimizers take their gradients as they are instead of summing them over the
+// replicas: for gradients that are summed already, or for replicas that go their own ways on purpose. (It is
+// TensorFlow's skip_gradients_aggregation.) Central storage has one copy of each variable and cannot do without.
 func (r *Replica) WithoutAggregation(f func()) {
 	if at := placementOf(r.strategy); at != nil && at.Central && r.replicas > 1 {
 		ops.Failf(r.graph, "%v keeps one copy of each variable, so gradients must be summed over the replicas; use a Mirrored strategy to skip that", r.strategy)

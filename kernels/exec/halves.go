@@ -7,9 +7,9 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// A step over several processes can fail in any of its collectives. So that the variables are then those of the step before, a step can be
-// run in two halves: Compute writes the new values of all variables to memory beside them, and Commit puts these in their place. The second
-// half talks to nobody and cannot fail half way.
+// A step over several processes can fail in any of its collectives. So that the variables are then those of the step
+// before, a step can be run in two halves: Compute writes the new values of all variables to memory beside them, and
+// Commit puts these in their place. The second half talks to nobody and cannot fail half way.
 
 // update is a variable that a replica's program replaces.
 type update struct {
@@ -17,8 +17,8 @@ type update struct {
 	current, next kernels.Buffer
 }
 
-// Compute is the first half of Run: all variables keep their values. What they will be is in [Instance.Next]. Another Compute, instead of
-// Commit, forgets it.
+// Compute is the first half of Run: all variables keep their values. What they will be is in [Instance.Next]. Another
+// Compute, instead of Commit, forgets it.
 func (inst *Instance) Compute(ctx context.Context, seed uint64, step uint32) error {
 	if err := inst.apart(); err != nil {
 		return err
@@ -26,8 +26,8 @@ func (inst *Instance) Compute(ctx context.Context, seed uint64, step uint32) err
 	return inst.compute(ctx, seed, step)
 }
 
-// Commit is the second half: the variables take the values of the last Compute. It allocates nothing and copies nothing where the memory
-// can be exchanged.
+// Commit is the second half: the variables take the values of the last Compute. It allocates nothing and copies nothing
+// where the memory can be exchanged.
 func (inst *Instance) Commit() error {
 	for i := range inst.replicas {
 		r := &inst.replicas[i]
@@ -40,8 +40,8 @@ func (inst *Instance) Commit() error {
 	return nil
 }
 
-// Next returns the memory of the value that a variable gets from Commit on a replica of this process. A variable that the program does not
-// change keeps its own.
+// Next returns the memory of the value that a variable gets from Commit on a replica of this process. A variable that
+// the program does not change keeps its own.
 func (inst *Instance) Next(replica int, v *Variable) (kernels.Buffer, error) {
 	if err := inst.apart(); err != nil {
 		return nil, err
@@ -54,7 +54,8 @@ func (inst *Instance) Next(replica int, v *Variable) (kernels.Buffer, error) {
 	return v.Buffer(replica)
 }
 
-// OnReadVariables lists the variables that each replica keeps for itself and that the program reads or writes, in the program's order.
+// OnReadVariables lists the variables that each replica keeps for itself and that the program reads or writes, in the
+// program's order.
 func (inst *Instance) OnReadVariables() Variables {
 	var list Variables
 	for _, v := range inst.owner.programs[0].variables {

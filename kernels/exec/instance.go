@@ -5,14 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// Run computes one step on all replicas and waits for it. seed and step set the random numbers: equal ones give equal numbers.
+// Run computes one step on all replicas and waits for it. seed and step set the random numbers: equal ones give equal
+// numbers.
 //
-// Where ctx has ended, nothing is computed. A step that has begun runs to its end, so that all copies of the variables stay equal;
-// ctx ends only the waiting for replicas of other processes.
+// Where ctx has ended, nothing is computed. A step that has begun runs to its end, so that all copies of the variables
+// stay equal; ctx ends only the waiting for replicas of other processes.
 func (inst *Instance) Run(ctx context.Context, seed uint64, step uint32) error {
 	if err := inst.compute(ctx, seed, step); err != nil || !inst.halves {
 		return err
@@ -45,8 +47,9 @@ func heardAtOnce(err error) error {
 // Wait returns when all launches are over. The error is a [*LateError] where one failed.
 func (inst *Instance) Wait() error { return inst.lane.wait(context.Background()) }
 
-// Launch is Run without waiting where devices work by themselves: inputs may be written and the next step launched at once. What fails is the
-// [*LateError] of a later Launch, or of Wait. A step that fails changes no variable, and neither do those launched behind it.
+// Launch is Run without waiting where devices work by themselves: inputs may be written and the next step launched at
+// once. What fails is the [*LateError] of a later Launch, or of Wait. A step that fails changes no variable, and
+// neither do those launched behind it.
 func (inst *Instance) Launch(ctx context.Context, seed uint64, step uint32) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -62,9 +65,14 @@ func (inst *Instance) Launch(ctx context.Context, seed uint64, step uint32) (err
 			c.SetCall(inst.owner.call)
 		}
 	}
-	inst.ctx = context.Background()
-	if inst.remote {
+	switch {
+	case inst.remote:
 		inst.ctx = ctx // the communicators end the waiting for other processes a while after it ends
+	case inst.lane.inline():
+		inst.detached.Context = ctx
+		inst.ctx = &inst.detached
+	default:
+		inst.ctx = context.Background()
 	}
 	if !inst.lane.inline() {
 		return inst.enqueue(ctx, seed, step)
@@ -84,6 +92,14 @@ func (inst *Instance) Launch(ctx context.Context, seed uint64, step uint32) (err
 	}
 	return inst.replicas[0].store()
 }
+
+// detached is a context that does not end when the one within does: what has begun is not interrupted. It is a field of
+// the instance, since to make one for each step would allocate.
+type detached struct{ context.Context }
+
+func (detached) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (detached) Done() <-chan struct{}       { return nil }
+func (detached) Err() error                  { return nil }
 
 // giveSet gives the communicators back, or closes them after a failure.
 func (inst *Instance) giveSet(err error) {
@@ -115,7 +131,8 @@ func (inst *Instance) prepare(seed uint64, step uint32) error {
 	return nil
 }
 
-// launching keeps launches of several replicas apart: devices run programs that wait for each other, so all must get them in one order.
+// launching keeps launches of several replicas apart: devices run programs that wait for each other, so all must get
+// them in one order.
 var launching sync.Mutex
 
 // enqueue launches the step on devices that work by themselves.
@@ -185,8 +202,8 @@ func (inst *Instance) forgetRandom() {
 	}
 }
 
-// randomState is the input that random numbers are drawn from: the seed, a counter of steps and the number of the replica. The program
-// counts by itself, so that steps that follow each other need nothing from the host.
+// randomState is the input that random numbers are drawn from: the seed, a counter of steps and the number of the
+// replica. The program counts by itself, so that steps that follow each other need nothing from the host.
 type randomState struct {
 	buffer  kernels.Buffer // nil: the program draws none
 	known   bool           // what follows is what the device has

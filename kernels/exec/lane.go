@@ -8,8 +8,9 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// lane is where launches of one function follow each other: a queue on each device of this process. On devices that work by themselves the
-// host is steps ahead. What fails there is found later, and the queues see to it that the launches behind it change nothing.
+// lane is where launches of one function follow each other: a queue on each device of this process. On devices that
+// work by themselves the host is steps ahead. What fails there is found later, and the queues see to it that the
+// launches behind it change nothing.
 type lane struct {
 	queues []kernels.Queue
 	under  []launched // way, the oldest first
@@ -172,7 +173,8 @@ func (l *lane) close() {
 	l.queues = nil
 }
 
-// firstCause returns the error of the two that is the cause: the replica that failed first has it, the others were only told.
+// firstCause returns the error of the two that is the cause: the replica that failed first has it, the others were only
+// told.
 func firstCause(a, b error) error {
 	if b != nil && (a == nil || errors.Is(a, errAborted) || errors.Is(a, b)) {
 		return b

@@ -2,7 +2,8 @@ package exec
 
 import "github.com/gokeras/gokeras/keras/ops"
 
-// Lookup returns the rows of a table: result[..., :] = table[ids[...], :]. Where the table lies on parameter servers the rows alone come here.
+// Lookup returns the rows of a table: result[..., :] = table[ids[...], :]. Where the table lies on parameter servers
+// the rows alone come here.
 func (r *Replica) Lookup(table *Variable, ids *ops.Tensor) *ops.Tensor {
 	if r.lookup != nil {
 		if rows := r.lookup(table, ids); rows != nil {

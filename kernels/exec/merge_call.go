@@ -4,13 +4,14 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// CrossReplica is what the function of a MergeCall works with: code that runs once for all replicas. A tensor in it stands for one
-// value on each replica, or, where it came from Reduce, Gather or Broadcast, for one value that all share.
+// CrossReplica is what the function of a MergeCall works with: code that runs once for all replicas. A tensor in it
+// stands for one value on each replica, or, where it came from Reduce, Gather or Broadcast, for one value that all
+// share.
 type CrossReplica struct{ r *Replica }
 
-// MergeCall joins the replicas: f is called with the replicas' values in cross-replica context, and what it returns goes back to every
-// replica. A result that is one value for all, such as that of Reduce, is the same on each; one that stands for a value on each replica is split again.
-// All replicas must make the same calls in the same order.
+// MergeCall joins the replicas: f is called with the replicas' values in cross-replica context, and what it returns
+// goes back to every replica. A result that is one value for all, such as that of Reduce, is the same on each; one that
+// stands for a value on each replica is split again. All replicas must make the same calls in the same order.
 //
 // Gradients flow through it.
 func (r *Replica) MergeCall(f func(c *CrossReplica, values ...*ops.Tensor) []*ops.Tensor, values ...*ops.Tensor) []*ops.Tensor {
@@ -81,8 +82,8 @@ func (c *CrossReplica) Read(v *Variable) *ops.Tensor {
 	return c.r.ReadSynchronized(v)
 }
 
-// NewCrossFunction prepares code that runs on every replica in cross-replica context, as the function of a [Replica.MergeCall] does: nothing that it
-// assigns is combined. It may return nil.
+// NewCrossFunction prepares code that runs on every replica in cross-replica context, as the function of a
+// [Replica.MergeCall] does: nothing that it assigns is combined. It may return nil.
 func NewCrossFunction(s Strategy, name string, f func(r *Replica, in []*ops.Tensor) *ops.Tensor) *Function {
 	return NewFunction(s, name, func(r *Replica, in []*ops.Tensor) []*ops.Tensor {
 		r.cross = true

@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// checkMemory refuses a function whose variables and results, which are made one by one, do not fit in host memory together: weights take long to fill,
-// and slots of an optimizer come after them.
+// checkMemory refuses a function whose variables and results, which are made one by one, do not fit in host memory
+// together: weights take long to fill, and slots of an optimizer come after them.
 func (f *Function) checkMemory(c *compiled) error {
 	total, most, largest := 0, 0, ""
 	add := func(t ir.Type, what string) {
@@ -34,7 +34,7 @@ func (f *Function) checkMemory(c *compiled) error {
 			add(p.program.Type(out.Value), fmt.Sprintf("result %d%s", k, madeBy(p.program, out.Value)))
 		}
 	}
-	if total < namedFrom {
+	if total < memory.Noticed {
 		return nil
 	}
 	return memory.Check(fmt.Sprintf("distribute: %s: the sum of its variables and results (the largest: %s, %.3g bytes)", f.name, largest, float64(most)), total)
@@ -42,9 +42,6 @@ func (f *Function) checkMemory(c *compiled) error {
 
 // hostKind is the kind of the devices whose memory is the host's.
 const hostKind = "cpu"
-
-// namedFrom is the size in bytes from which on it is worth looking.
-const namedFrom = 64 << 20
 
 // hasMemory reports whether the variable has been given memory.
 func (v *Variable) hasMemory() bool {

@@ -10,9 +10,11 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// Structures are values nested in map[string]any and []any, TensorFlow's dicts, lists and tuples. Everything else is a leaf.
+// Structures are values nested in map[string]any and []any, TensorFlow's dicts, lists and tuples. Everything else is a
+// leaf.
 
-// MapStructure returns the structure with f applied to each leaf. Maps are gone through in the order of their keys; path names the place.
+// MapStructure returns the structure with f applied to each leaf. Maps are visited in the order of their keys; path
+// names the place.
 func MapStructure(v any, f func(path string, leaf any) (any, error)) (any, error) {
 	if f == nil {
 		return nil, errors.New("MapStructure: the function is nil")

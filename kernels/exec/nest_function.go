@@ -19,7 +19,8 @@ import (
 //	})
 //	result, err := f.Run(ctx, perReplica)
 //
-// Structures are map[string]any and []any. It is traced once for each structure and combination of types of its arguments.
+// Structures are map[string]any and []any. It is traced once for each structure and combination of types of its
+// arguments.
 type NestFunction struct {
 	strategy Strategy
 	f        func(r *Replica, args ...any) any
@@ -45,11 +46,13 @@ type (
 	result   struct{ index, input int } // input: the argument that is returned as it is, or -1
 )
 
-// Run calls the function on every replica. Leaves of the arguments that are PerReplica are unwrapped: each replica gets its own value. A
-// kernels.Array goes to all replicas. Variables and other Go values are handed on as they are, when the function is traced.
+// Run calls the function on every replica. Leaves of the arguments that are PerReplica are unwrapped: each replica gets
+// its own value. A kernels.Array goes to all replicas. Variables and other Go values are handed on as they are, when
+// the function is traced.
 //
-// In the result, tensors become PerReplica; an array that was handed to all replicas and is returned as it is comes back bare. Other Go
-// values come back bare where they are equal on all replicas, or else as PerReplicaObjects. Replicas must return equal structures.
+// In the result, tensors become PerReplica; an array that was handed to all replicas and is returned as it is comes
+// back bare. Other Go values come back bare where they are equal on all replicas, or else as PerReplicaObjects.
+// Replicas must return equal structures.
 func (f *NestFunction) Run(ctx context.Context, args ...any) (any, error) {
 	n := len(f.strategy.Devices())
 	var values []PerReplica

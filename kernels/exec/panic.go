@@ -7,7 +7,8 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// PanicError is the error of a run whose step function panicked. No replica has begun then: functions are traced before anything runs.
+// PanicError is the error of a run whose step function panicked. No replica has begun then: functions are traced before
+// anything runs.
 type PanicError struct {
 	Value any
 	Stack []byte

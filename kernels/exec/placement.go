@@ -18,8 +18,8 @@ type Strategy interface {
 	Placement() *Placement
 }
 
-// Placement says where the replicas of a strategy run, where its variables lie and how replicas meet. A strategy fills it in before anything runs;
-// [Placement.Renew] tells of a change.
+// Placement says where the replicas of a strategy run, where its variables lie and how replicas meet. A strategy fills
+// it in before anything runs; [Placement.Renew] tells of a change.
 type Placement struct {
 	Strategy Strategy         // whose placement it is: what functions and variables say that they belong to
 	Site     string           // where the strategy was made, "" where nobody needs to know
@@ -37,17 +37,19 @@ type Placement struct {
 	SameDraws    bool // all replicas draw the same random numbers
 	// ShardOptimizerState cuts variables that allow it (VariableSpec.Sharded) into pieces, one on each replica.
 	ShardOptimizerState bool
-	// Lockstep says that all replicas run one program: where their parts of a batch differ in length, they are filled up to the longest.
+	// Lockstep says that all replicas run one program: where their parts of a batch differ in length, they are filled
+	// up to the longest.
 	Lockstep bool
 
-	// Connect makes communicators for the replicas of this process, which connect them with those of all; ConnectOwn with each other alone.
+	// Connect makes communicators for the replicas of this process, which connect them with those of all; ConnectOwn
+	// with each other alone.
 	Connect, ConnectOwn func() ([]kernels.Communicator, error)
 
 	all, own communicatorPool
 }
 
-// DefaultBytesPerPack is large enough that the cost of a launch does not matter, and small enough that summing begins while gradients
-// are still being computed.
+// DefaultBytesPerPack is large enough that the cost of a launch does not matter, and small enough that summing begins
+// while gradients are still being computed.
 const DefaultBytesPerPack = 4 << 20
 
 // Renew closes the communicators that no step is using: the replicas of all processes, or their number, are others now.
@@ -70,8 +72,8 @@ func (p *Placement) bytesPerPack() int {
 	return p.BytesPerPack
 }
 
-// VariableDevices lists where the copies of a variable live: one on each replica, or with central storage one on the parameter device. State that
-// each replica keeps for itself without ever combining it stays with the replicas.
+// VariableDevices lists where the copies of a variable live: one on each replica, or with central storage one on the
+// parameter device. State that each replica keeps for itself without ever combining it stays with the replicas.
 func (p *Placement) VariableDevices(v *Variable) []kernels.Device {
 	if p.isCentral(v) {
 		return []kernels.Device{p.Parameter}
@@ -99,8 +101,8 @@ func (p *Placement) Fail(err error) {
 	}
 }
 
-// Split cuts a number of examples into one part for each replica of all processes: pieces of ⌈examples / replicas⌉, so that the last parts may
-// be short or empty.
+// Split cuts a number of examples into one part for each replica of all processes: pieces of ⌈examples / replicas⌉, so
+// that the last parts may be short or empty.
 func (p *Placement) Split(examples int) []int { return splitEvenly(examples, p.Total) }
 
 // splitEvenly cuts examples into n pieces.

@@ -56,7 +56,7 @@ func ExamplePlacement() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(out[1].At(0))
+	fmt.Println(out[1].Element(0))
 	// Output:
 	// placed(cpu:0, cpu:1) [3 2]
 	// 6

@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Replica is the view that traced code has of the replica it will run on. The same trace serves every replica with the same
-// local shapes: what differs at run time are the data, the random state and [Replica.ID].
+// Replica is the view that traced code has of the replica it will run on. The same trace serves every replica with the
+// same local shapes: what differs at run time are the data, the random state and [Replica.ID].
 type Replica struct {
 	// Probing marks a trace that only works out shapes and will not run.
 	Probing bool
@@ -61,8 +61,8 @@ func (e *tracedVariable) read() *ops.Tensor {
 	return e.current
 }
 
-// NewReplica starts a trace for one of n replicas. The batch sizes are known when the program is traced: local examples on
-// this replica, global on all.
+// NewReplica starts a trace for one of n replicas. The batch sizes are known when the program is traced: local examples
+// on this replica, global on all.
 func NewReplica(name string, n, local, global int) *Replica {
 	r := &Replica{graph: ops.NewGraph(name), replicas: n, local: local, global: global, entries: map[*Variable]*tracedVariable{}}
 	r.graph.SetOwner(r)
@@ -112,8 +112,8 @@ func (r *Replica) inReplica(what string) {
 	}
 }
 
-// AllReduce combines each tensor with its peers on the other replicas; every replica gets the result. The gradient of a sum is
-// the sum of the gradients, that of a mean their mean.
+// AllReduce combines each tensor with its peers on the other replicas; every replica gets the result. The gradient of a
+// sum is the sum of the gradients, that of a mean their mean.
 func (r *Replica) AllReduce(kind ir.Kind, xs ...*ops.Tensor) []*ops.Tensor {
 	r.inReplica("AllReduce")
 	return r.allReduce(kind, xs...)
@@ -127,8 +127,9 @@ func (r *Replica) allReduce(kind ir.Kind, xs ...*ops.Tensor) []*ops.Tensor {
 	return ops.AllReduce(kind, r.replicas, r.bucket, xs...)
 }
 
-// Read returns the value that the variable has at this point of the trace, on this replica. No gradient flows through an assignment, as with
-// TensorFlow's tapes: a variable that is read after it was assigned is a number of its own, with which gradients of what follows are taken.
+// Read returns the value that the variable has at this point of the trace, on this replica. No gradient flows through
+// an assignment, as with TensorFlow's tapes: a variable that is read after it was assigned is a number of its own, with
+// which gradients of what follows are taken.
 func (r *Replica) Read(v *Variable) *ops.Tensor {
 	e := r.entry(v)
 	if !e.sharded {

@@ -13,10 +13,10 @@ func (r *Replica) combinesOnWrite(v *Variable) bool {
 
 func (r *Replica) isCentral(v *Variable) bool { return placementOf(r.strategy).isCentral(v) }
 
-// Assign gives the variable a new value from this point of the trace on. A mirrored variable with an aggregation gets the
-// combined value on all replicas; without one each replica writes its own copy, so every replica must compute the same value. A
-// variable that is synchronized on read keeps a value on each replica. With central storage the one copy gets the combined value, and
-// without an aggregation it is an error.
+// Assign gives the variable a new value from this point of the trace on. A mirrored variable with an aggregation gets
+// the combined value on all replicas; without one each replica writes its own copy, so every replica must compute the
+// same value. A variable that is synchronized on read keeps a value on each replica. With central storage the one copy
+// gets the combined value, and without an aggregation it is an error.
 func (r *Replica) Assign(v *Variable, value *ops.Tensor) {
 	r.set(v, r.combined(v, r.fitting(v, value)))
 }
@@ -33,18 +33,19 @@ func (r *Replica) AssignSub(v *Variable, delta *ops.Tensor) {
 	r.set(v, ops.Subtract(old, ops.Cast(r.combined(v, delta), v.spec.DType)))
 }
 
-// AssignMirrored gives the variable a value that all replicas share already, such as one worked out from sums over the replicas.
-// Nothing is combined. It is what optimizers do, and corresponds to an assignment in cross-replica context.
+// AssignMirrored gives the variable a value that all replicas share already, such as one worked out from sums over the
+// replicas. Nothing is combined. It is what optimizers do, and corresponds to an assignment in cross-replica context.
 func (r *Replica) AssignMirrored(v *Variable, value *ops.Tensor) { r.set(v, value) }
 
-// AssignDifferentiable is AssignMirrored of a value through which gradients flow on to what it was computed from, as they do where variables
-// are arguments and results of a function: a layer that replaces a weight by a function of it, as SpectralNormalization does, is trained through it.
+// AssignDifferentiable is AssignMirrored of a value through which gradients flow on to what it was computed from, as
+// they do where variables are arguments and results of a function: a layer that replaces a weight by a function of it,
+// as SpectralNormalization does, is trained through it.
 func (r *Replica) AssignDifferentiable(v *Variable, value *ops.Tensor) {
 	r.bind(v, r.fitting(v, value))
 }
 
-// AssignConstant is Assign of a number that is the same on all replicas. It is not distributed, so the aggregation Sum refuses it
-// where there are several replicas: the sum would depend on their number.
+// AssignConstant is Assign of a number that is the same on all replicas. It is not distributed, so the aggregation Sum
+// refuses it where there are several replicas: the sum would depend on their number.
 func (r *Replica) AssignConstant(v *Variable, value kernels.Array) {
 	r.Assign(v, r.constant(v, value))
 }
@@ -112,8 +113,8 @@ func (r *Replica) bind(v *Variable, value *ops.Tensor) {
 	}
 }
 
-// Component is one copy of a variable, inside [CrossReplica.Update] or an update of a strategy: nothing is combined. Where one copy serves all replicas,
-// that of the first replica counts.
+// Component is one copy of a variable, inside [CrossReplica.Update] or an update of a strategy: nothing is combined.
+// Where one copy serves all replicas, that of the first replica counts.
 type Component struct {
 	r *Replica
 	v *Variable

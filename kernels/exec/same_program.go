@@ -42,8 +42,8 @@ func collectiveCalls(p *ir.Program, into []collectiveCall) []collectiveCall {
 	return into
 }
 
-// checkSamePrograms reports replicas that would wait for each other in vain: all must make the same MergeCalls and the same collectives in
-// the same order.
+// checkSamePrograms reports replicas that would wait for each other in vain: all must make the same MergeCalls and the
+// same collectives in the same order.
 func checkSamePrograms(programs []*tracedProgram, firstID int) error {
 	want := programs[0]
 	for i, p := range programs {

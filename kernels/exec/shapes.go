@@ -142,7 +142,8 @@ func (f *Function) executablesOf(c *compiled) ([]replicaProgram, error) {
 	return list, nil
 }
 
-// programOf is a trace, and whether it is compiled for replicas that leave the updates of central storage to the first one.
+// programOf is a trace, and whether it is compiled for replicas that leave the updates of central storage to the first
+// one.
 type programOf struct {
 	traced *tracedProgram
 	reads  bool

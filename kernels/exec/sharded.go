@@ -9,14 +9,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A sharded variable has one value that no replica holds all of: its elements, row-major, are cut into equal pieces, one for each replica of all
-// processes; the last ones are filled up with zeros. Who reads the variable gets the whole, gathered; who assigns it gives the whole, of which each
-// replica keeps its piece. Optimizers work on the pieces where their rules allow that.
+// A sharded variable has one value that no replica holds all of: its elements, row-major, are cut into equal pieces,
+// one for each replica of all processes; the last ones are filled up with zeros. Who reads the variable gets the whole,
+// gathered; who assigns it gives the whole, of which each replica keeps its piece. Optimizers work on the pieces where
+// their rules allow that.
 
 // pieceOf returns the number of elements that each of n replicas keeps of a variable with size elements.
 func pieceOf(size, n int) int { return (size + n - 1) / n }
 
-// shards reports whether the variable is cut over the replicas of a placement. One with fewer elements than there are replicas is not.
+// shards reports whether the variable is cut over the replicas of a placement. One with fewer elements than there are
+// replicas is not.
 func (p *Placement) shards(v *Variable) bool {
 	return p != nil && p.ShardOptimizerState && v.spec.Sharded && p.Total > 1 && v.Size() >= p.Total
 }
@@ -29,16 +31,16 @@ func (p *Placement) storedType(v *Variable) ir.Type {
 	return v.Type()
 }
 
-// Sharded reports whether each replica holds only a piece of the variable. It does where VariableSpec.Sharded allows it and the variable's strategy shards
-// the state of optimizers.
+// Sharded reports whether each replica holds only a piece of the variable. It does where VariableSpec.Sharded allows it
+// and the variable's strategy shards the state of optimizers.
 func (v *Variable) Sharded() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.strategy != nil && v.strategy.Placement().shards(v)
 }
 
-// ReadingMeets reports whether Value exchanges data with other processes, so that all must call it: where these hold copies of a variable that is
-// synchronized on read, or pieces of a sharded one.
+// ReadingMeets reports whether Value exchanges data with other processes, so that all must call it: where these hold
+// copies of a variable that is synchronized on read, or pieces of a sharded one.
 func (v *Variable) ReadingMeets() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -104,8 +106,8 @@ func (v *Variable) readPieces() (kernels.Array, error) {
 	return out, nil
 }
 
-// WholeOn returns the value that the process root has set last, where no step has changed it since, and otherwise what Value returns. All processes
-// must call it.
+// WholeOn returns the value that the process root has set last, where no step has changed it since, and otherwise what
+// Value returns. All processes must call it.
 func (v *Variable) WholeOn(ctx context.Context, root int) (kernels.Array, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -151,8 +153,8 @@ func (r *Replica) ShardsState() bool {
 // Sharded reports whether the replicas hold pieces of a variable; see [Replica.ReadShard].
 func (r *Replica) Sharded(v *Variable) bool { return placementOf(r.strategy).shards(v) }
 
-// Shard returns this replica's piece of a tensor that all replicas hold: of its elements in order the i-th of equal pieces, where the last ones are
-// filled up with zeros.
+// Shard returns this replica's piece of a tensor that all replicas hold: of its elements in order the i-th of equal
+// pieces, where the last ones are filled up with zeros.
 func (r *Replica) Shard(x *ops.Tensor) *ops.Tensor {
 	n := x.Shape().Size()
 	piece := pieceOf(n, r.replicas)
@@ -163,8 +165,8 @@ func (r *Replica) Shard(x *ops.Tensor) *ops.Tensor {
 	return ops.DynamicSlice(x, []*ops.Tensor{ops.MultiplyScalar(r.ID(), float64(piece))}, piece)
 }
 
-// Unshard is the reverse of [Replica.Shard] for several tensors at once, of the given shapes: pieces of one element type travel together, in buckets
-// of [Placement].BytesPerPack.
+// Unshard is the reverse of [Replica.Shard] for several tensors at once, of the given shapes: pieces of one element
+// type travel together, in buckets of [Placement].BytesPerPack.
 func (r *Replica) Unshard(pieces []*ops.Tensor, shapes []ir.Shape) []*ops.Tensor {
 	limit := placementOf(r.strategy).bytesPerPack()
 	out := make([]*ops.Tensor, len(pieces))

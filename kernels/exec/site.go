@@ -12,8 +12,8 @@ const module = "github.com/gokeras/gokeras/"
 // programs are the folders of the module whose code counts as the user's.
 var programs = []string{"examples/", "cmd/"}
 
-// CallSite returns file and line of the user's code that is calling: the innermost frame outside the library, or the outermost
-// library frame where there is none.
+// CallSite returns file and line of the user's code that is calling: the innermost frame outside the library, or the
+// outermost library frame where there is none.
 func CallSite() string {
 	var pcs [32]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])

@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// IndexedSlices are rows of a larger tensor: row i of Values belongs in row Indices[i] of a tensor of shape DenseShape whose other rows are
-// zero. Rows with one index add up. It is what the gradient of an embedding is made of.
+// IndexedSlices are rows of a larger tensor: row i of Values belongs in row Indices[i] of a tensor of shape DenseShape
+// whose other rows are zero. Rows with one index add up. It is what the gradient of an embedding is made of.
 type IndexedSlices struct {
 	Indices    *ops.Tensor // (rows), integers
 	Values     *ops.Tensor // (rows, ...)
@@ -34,8 +34,8 @@ func (s IndexedSlices) text() string {
 	return fmt.Sprintf("indices %v, values %v, shape %v", s.Indices.Shape(), s.Values.Shape(), s.DenseShape)
 }
 
-// AllReduceSlices combines slices over the replicas: their rows are joined in replica order, and divided by the number of replicas for
-// Mean. The result is sparse; indices may repeat.
+// AllReduceSlices combines slices over the replicas: their rows are joined in replica order, and divided by the number
+// of replicas for Mean. The result is sparse; indices may repeat.
 func (r *Replica) AllReduceSlices(op ReduceOp, s IndexedSlices) IndexedSlices {
 	r.inReplica("AllReduceSlices")
 	s.check(r)
@@ -53,9 +53,9 @@ func (r *Replica) joined(s IndexedSlices) IndexedSlices {
 	return IndexedSlices{r.allGather(s.Indices, 0), r.allGather(s.Values, 0), s.DenseShape}
 }
 
-// ScatterAdd adds slices to the variable. Where writes are combined over the replicas (see [Replica.Assign]) the slices of all replicas
-// are applied, one after the other; with Mean they are divided by the number of replicas. Variables that are synchronized on read
-// refuse all scatter updates.
+// ScatterAdd adds slices to the variable. Where writes are combined over the replicas (see [Replica.Assign]) the slices
+// of all replicas are applied, one after the other; with Mean they are divided by the number of replicas. Variables
+// that are synchronized on read refuse all scatter updates.
 func (r *Replica) ScatterAdd(v *Variable, s IndexedSlices) {
 	s = r.slicesFor("ScatterAdd", v, s, true)
 	r.set(v, ops.ScatterAdd(r.Read(v), s.Indices, s.Values, 0))
@@ -79,8 +79,8 @@ func (r *Replica) ScatterDiv(v *Variable, s IndexedSlices) {
 	r.set(v, ops.Divide(r.Read(v), ops.SegmentProd(s.Values, s.Indices, v.spec.Shape[0])))
 }
 
-// ScatterMin takes the smaller of row and slice. It has no meaning for sums and means over the replicas: the variable's aggregation
-// must be None or OnlyFirstReplica.
+// ScatterMin takes the smaller of row and slice. It has no meaning for sums and means over the replicas: the variable's
+// aggregation must be None or OnlyFirstReplica.
 func (r *Replica) ScatterMin(v *Variable, s IndexedSlices) {
 	s = r.slicesFor("ScatterMin", v, s, false)
 	r.set(v, ops.ScatterMin(r.Read(v), s.Indices, s.Values, 0))

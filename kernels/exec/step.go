@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Batch is what a step function sees of one replica's part of a batch. X, Y and SampleWeight are the first of each kind (nil
-// where there is none); Xs, Ys and SampleWeights are all.
+// Batch is what a step function sees of one replica's part of a batch. X, Y and SampleWeight are the first of each kind
+// (nil where there is none); Xs, Ys and SampleWeights are all.
 type Batch struct {
 	X, Y, SampleWeight    *ops.Tensor
 	Xs, Ys, SampleWeights []*ops.Tensor
@@ -66,8 +66,8 @@ func (b HostBatch) Examples() int {
 	return b.X[0].Type.Shape[0]
 }
 
-// RunBatch computes the function on every replica, each with its part of the batch, and returns result 0. Random ops get a new step number on each
-// call.
+// RunBatch computes the function on every replica, each with its part of the batch, and returns result 0. Random ops
+// get a new step number on each call.
 func (f *Function) RunBatch(ctx context.Context, batch PerReplicaBatch) (PerReplica, error) {
 	if n := len(f.strategy.Devices()); len(batch) != n {
 		return nil, fmt.Errorf("distribute: %v has %d replicas, received a batch cut into %d parts; cut it with SplitBatch", f.strategy, n, len(batch))

@@ -24,8 +24,9 @@ type tracedProgram struct {
 	result    any // structure of the results of a NestFunction
 }
 
-// traceAll traces the programs of all replicas, also those of other processes; those with equal inputs share one. Where replicas join tensors of different lengths they are
-// traced again with the lengths that the last trace found, until these do not change any more.
+// traceAll traces the programs of all replicas, also those of other processes; those with equal inputs share one. Where
+// replicas join tensors of different lengths they are traced again with the lengths that the last trace found, until
+// these do not change any more.
 func (f *Function) traceAll(types [][]ir.Type, local []int) ([]*tracedProgram, error) {
 	global := 0
 	for _, n := range local {
@@ -73,7 +74,8 @@ func (f *Function) traceAll(types [][]ir.Type, local []int) ([]*tracedProgram, e
 	return nil, fmt.Errorf("distribute: %s: the lengths of what the replicas join by AllGather depend on each other without end", f.name)
 }
 
-// maxTraces bounds how often a function is traced because of AllGathers of different lengths: once for each that follows from another.
+// maxTraces bounds how often a function is traced because of AllGathers of different lengths: once for each that
+// follows from another.
 const maxTraces = 64
 
 func (f *Function) traceProgram(types []ir.Type, local, global int, parts []int, lengths [][]int) (p *tracedProgram, gathers []gatherCall, err error) {

@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// PerReplica is one value on each replica of this process, in replica order. Length 1 with several replicas stands for a value that
-// is not distributed.
+// PerReplica is one value on each replica of this process, in replica order. Length 1 with several replicas stands for
+// a value that is not distributed.
 type PerReplica []kernels.Array
 
 // CheckArray reports an array whose memory does not fit its type.

@@ -26,8 +26,8 @@ const (
 // VariableAggregation says how different values from the replicas are combined.
 type VariableAggregation string
 
-// The aggregations. The zero value is None: each replica writes its own copy, so the replicas must compute alike, or their copies
-// will differ.
+// The aggregations. The zero value is None: each replica writes its own copy, so the replicas must compute alike, or
+// their copies will differ.
 const (
 	None             VariableAggregation = ""
 	Sum              VariableAggregation = "sum"
@@ -40,8 +40,8 @@ type ReduceOp = VariableAggregation
 
 // Initializer makes initial values. Equal arguments give equal values.
 type Initializer interface {
-	// Initialize writes the elements of a tensor, row-major, into an array of zeros; [kernels.Array.SetFloat64s] converts them. seed is used
-	// where the initializer has none of its own.
+	// Initialize writes the elements of a tensor, row-major, into an array of zeros; [kernels.Array.SetFloat64s]
+	// converts them. seed is used where the initializer has none of its own.
 	Initialize(into kernels.Array, seed uint64) error
 }
 
@@ -57,7 +57,8 @@ type VariableSpec struct {
 	Aggregation     VariableAggregation
 	// Sharded lets strategies with ShardOptimizerState cut the variable into pieces, one on each replica.
 	Sharded bool
-	// Regularizer returns a scalar that is added to the loss; Constraint returns the value that replaces an updated one.
+	// Regularizer returns a scalar that is added to the loss; Constraint returns the value that replaces an updated
+	// one.
 	Regularizer func(w *ops.Tensor) *ops.Tensor
 	Constraint  func(w *ops.Tensor) *ops.Tensor
 	// ConstraintOf is the value whose method Constraint is, for who applies it elsewhere; nil where it is not known.
@@ -66,8 +67,8 @@ type VariableSpec struct {
 	Owner interface{ Path() string }
 }
 
-// Variable is state that outlives a step: a weight, an optimizer slot, a metric's count. It has a copy on each replica of the
-// strategy that it belongs to. Its memory is made, and its initial value drawn, when it is first needed.
+// Variable is state that outlives a step: a weight, an optimizer slot, a metric's count. It has a copy on each replica
+// of the strategy that it belongs to. Its memory is made, and its initial value drawn, when it is first needed.
 type Variable struct {
 	spec VariableSpec
 	site string // where it was made
@@ -83,7 +84,8 @@ type Variable struct {
 	whole    atomic.Pointer[kernels.Array] // of a variable whose pieces lie in several processes: the value set last, until a step changes it
 }
 
-// NewVariable returns a variable that belongs to no strategy yet. Where it is used before it was placed, it belongs to that of fallback.
+// NewVariable returns a variable that belongs to no strategy yet. Where it is used before it was placed, it belongs to
+// that of fallback.
 func NewVariable(spec VariableSpec, fallback func() Strategy) *Variable {
 	return &Variable{spec: spec, site: CallSite(), fallback: fallback}
 }
@@ -112,22 +114,24 @@ func (s VariableSpec) check() error {
 // Spec returns what the variable was made from.
 func (v *Variable) Spec() VariableSpec { return v.spec }
 
-// Trainable reports whether training may change the variable: one that was not made Frozen, and that SetTrainable has not fixed since.
+// Trainable reports whether training may change the variable: one that was not made Frozen, and that SetTrainable has
+// not fixed since.
 func (v *Variable) Trainable() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return !v.spec.Frozen && !v.fixed
 }
 
-// SetTrainable fixes a variable that is trained otherwise, or lets it be trained again. It keeps its place among the weights of its layer, and
-// one that was made Frozen stays so. What was compiled before does not notice.
+// SetTrainable fixes a variable that is trained otherwise, or lets it be trained again. It keeps its place among the
+// weights of its layer, and one that was made Frozen stays so. What was compiled before does not notice.
 func (v *Variable) SetTrainable(trainable bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.fixed = !trainable
 }
 
-// PlaceLike gives the variable to the strategy that another one belongs to, with its seed; to none where that has none yet.
+// PlaceLike gives the variable to the strategy that another one belongs to, with its seed; to none where that has none
+// yet.
 func (v *Variable) PlaceLike(other *Variable) error {
 	other.mu.Lock()
 	s, seed := other.strategy, other.seed
@@ -171,8 +175,8 @@ func (v *Variable) Site() string { return v.site }
 // String prints path and type.
 func (v *Variable) String() string { return v.Path() + " " + v.Type().String() }
 
-// Place gives the variable to a strategy. The initial value will be drawn from the seed and the path. Placing it again under
-// the same strategy changes nothing; another strategy is an error, and so are settings that cannot go together.
+// Place gives the variable to a strategy. The initial value will be drawn from the seed and the path. Placing it again
+// under the same strategy changes nothing; another strategy is an error, and so are settings that cannot go together.
 func (v *Variable) Place(s Strategy, seed uint64) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -196,8 +200,8 @@ func (v *Variable) place(s Strategy, seed uint64) error {
 	return nil
 }
 
-// Buffer returns the memory of the copy on one replica of this process, made on first use. Where one copy serves all replicas it
-// is that.
+// Buffer returns the memory of the copy on one replica of this process, made on first use. Where one copy serves all
+// replicas it is that.
 func (v *Variable) Buffer(replica int) (kernels.Buffer, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -290,8 +294,8 @@ func hashSeed(seed uint64, text string) uint64 {
 	return h ^ h>>33
 }
 
-// write stores a value in all copies. A variable whose copies are summed when read keeps an equal share in each, so that replicas
-// that go on from it start alike; the first copy takes what rounding leaves over.
+// write stores a value in all copies. A variable whose copies are summed when read keeps an equal share in each, so
+// that replicas that go on from it start alike; the first copy takes what rounding leaves over.
 func (v *Variable) write(a kernels.Array) error {
 	if v.strategy.Placement().shards(v) {
 		return v.writePieces(a)
@@ -343,7 +347,7 @@ func shares(a kernels.Array, n int) (first, others kernels.Array, err error) {
 		return first, others, err
 	}
 	for i, x := range whole {
-		if rest := x - float64(n-1)*others.At(i); !math.IsNaN(rest) {
+		if rest := x - float64(n-1)*others.Element(i); !math.IsNaN(rest) {
 			part[i] = rest
 		}
 	}
@@ -352,7 +356,8 @@ func shares(a kernels.Array, n int) (first, others kernels.Array, err error) {
 }
 
 // Value returns a copy of the value: of a mirrored variable that of the first replica, of a sync-on-read variable the
-// aggregated one. Under a strategy over several processes the latter is aggregated over all, which all must ask for then.
+// aggregated one. Under a strategy over several processes the latter is aggregated over all, which all must ask for
+// then.
 func (v *Variable) Value() (kernels.Array, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

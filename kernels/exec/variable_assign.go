@@ -13,13 +13,13 @@ func (v *Variable) errNoAggregation(what string) error {
 		v.Path(), what, len(v.copies))
 }
 
-// Assign replaces the value in cross-replica context: all copies of a mirrored variable get it. A variable that is synchronized on
-// read gets a share of it on each replica with the aggregation Sum, and all of it otherwise; with None it is an error. It must not
-// run while a step does.
+// Assign replaces the value in cross-replica context: all copies of a mirrored variable get it. A variable that is
+// synchronized on read gets a share of it on each replica with the aggregation Sum, and all of it otherwise; with None
+// it is an error. It must not run while a step does.
 func (v *Variable) Assign(value kernels.Array) error { return v.assign("assigned", value, 0) }
 
-// AssignAdd adds the same to all copies, in cross-replica context. It is an error for a variable that is synchronized on read with
-// the aggregation Sum or None.
+// AssignAdd adds the same to all copies, in cross-replica context. It is an error for a variable that is synchronized
+// on read with the aggregation Sum or None.
 func (v *Variable) AssignAdd(delta kernels.Array) error { return v.assign("added to", delta, 1) }
 
 // AssignSub is AssignAdd with the sign of delta changed.
@@ -87,13 +87,13 @@ func (v *Variable) assign(what string, value kernels.Array, sign float64) error 
 func plus(a, b kernels.Array, sign float64) (kernels.Array, error) {
 	values := a.Float64s()
 	for i := range values {
-		values[i] += sign * b.At(i)
+		values[i] += sign * b.Element(i)
 	}
 	return kernels.FromFloat64s(a.Type.DType, a.Type.Shape, values)
 }
 
-// Components returns the copies of this process, in replica order; one where a single copy serves all replicas. Those of a sharded variable are its
-// pieces, of rank 1.
+// Components returns the copies of this process, in replica order; one where a single copy serves all replicas. Those
+// of a sharded variable are its pieces, of rank 1.
 func (v *Variable) Components() (PerReplica, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -165,8 +165,8 @@ func (v *Variable) Clone() (*Variable, error) {
 	return c, c.SetComponents(values)
 }
 
-// CheckMirrored reports the first mirrored variable whose copies differ: one that replicas wrote without an aggregation and
-// without computing alike. It is for debugging; training does not look.
+// CheckMirrored reports the first mirrored variable whose copies differ: one that replicas wrote without an aggregation
+// and without computing alike. It is for debugging; training does not look.
 func (vs Variables) CheckMirrored() error {
 	for _, v := range vs {
 		if v.spec.Synchronization == OnRead || v.Sharded() {

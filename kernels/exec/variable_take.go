@@ -2,8 +2,8 @@ package exec
 
 import "github.com/gokeras/gokeras/kernels"
 
-// TakeValue is [Variable.SetValue] for a value that the caller gives away: where the variable has no memory yet, the value is kept
-// without a copy until it has. Loading a large model reads it into memory once that way.
+// TakeValue is [Variable.SetValue] for a value that the caller gives away: where the variable has no memory yet, the
+// value is kept without a copy until it has. Loading a large model reads it into memory once that way.
 func (v *Variable) TakeValue(a kernels.Array) error {
 	if !a.Type.Shape.Equal(v.spec.Shape) || a.Type.DType != v.spec.DType {
 		return v.SetValue(a)

@@ -10,9 +10,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// WorkerGroup connects the processes of a strategy over several. All of them make the same calls in the same order; what is combined
-// has the same bits everywhere. Package distribute/multiworker has the one that works over networks and shared memory; it is apart so that
-// programs on one machine do without gRPC.
+// WorkerGroup connects the processes of a strategy over several. All of them make the same calls in the same order;
+// what is combined has the same bits everywhere. Package distribute/multiworker has the one that works over networks
+// and shared memory; it is apart so that programs on one machine do without gRPC.
 type WorkerGroup interface {
 	// Rank is the place of this process in the group, from 0, and Size the number of processes.
 	Rank() int
@@ -25,13 +25,15 @@ type WorkerGroup interface {
 	AllGather(ctx context.Context, call WorkerCall, data []byte) ([][]byte, error)
 	// Agree is an error on all processes where their calls differ.
 	Agree(ctx context.Context, call WorkerCall) error
-	// Fail ends what the others wait for with an error that holds the text. It does nothing where err came from the group, so that all know it.
+	// Fail ends what the others wait for with an error that holds the text. It does nothing where err came from the
+	// group, so that all know it.
 	Fail(err error)
 	// Close leaves the group.
 	Close() error
 }
 
-// WorkerCall says what a collective of processes belongs to. It must be equal on all; where it is not, all get an error that shows both.
+// WorkerCall says what a collective of processes belongs to. It must be equal on all; where it is not, all get an error
+// that shows both.
 type WorkerCall struct {
 	Name    string
 	Program uint64 // checksum of the programs of all replicas; 0: none
@@ -83,9 +85,9 @@ func SumOverWorkers(g WorkerGroup, name string, values []float64) error {
 	return nil
 }
 
-// agree makes sure that all workers have traced the same programs, and returns what names them from then on. Programs without
-// collectives need no agreement: a worker may run them alone. Nor does one that a worker may have traced earlier than others (early): then the
-// first collective finds a difference.
+// agree makes sure that all workers have traced the same programs, and returns what names them from then on. Programs
+// without collectives need no agreement: a worker may run them alone. Nor does one that a worker may have traced
+// earlier than others (early): then the first collective finds a difference.
 func agree(g WorkerGroup, early bool, name string, programs []*tracedProgram) (WorkerCall, error) {
 	h := sha256.New()
 	meets := false
@@ -106,7 +108,8 @@ func agree(g WorkerGroup, early bool, name string, programs []*tracedProgram) (W
 	return call, nil
 }
 
-// typesOfAll returns the input types of the replicas of all processes, from those of this one and the numbers of examples of all.
+// typesOfAll returns the input types of the replicas of all processes, from those of this one and the numbers of
+// examples of all.
 func (f *Function) typesOfAll(types [][]ir.Type, all []int) [][]ir.Type {
 	if len(all) == len(types) {
 		return types

@@ -36,8 +36,9 @@ const (
 type IndexMode string
 
 // The index modes. IndexError (the zero value) makes the run return an error that names the layer, the index and the
-// axis length; IndexClip uses the nearest valid index (an empty axis has none: then it is IndexDrop); IndexDrop reads zero and
-// writes nothing. Negative indices are outside. Ops without a mode (embedding, cross-entropy labels) follow IndexError.
+// axis length; IndexClip uses the nearest valid index (an empty axis has none: then it is IndexDrop); IndexDrop reads
+// zero and writes nothing. Negative indices are outside. Ops without a mode (embedding, cross-entropy labels) follow
+// IndexError.
 const (
 	IndexError IndexMode = ""
 	IndexClip  IndexMode = "clip"
@@ -52,8 +53,8 @@ type (
 		Type Type
 		Axis int
 	}
-	// RngAttrs describe an RngBits: the shape of the result and the stream, a number that tells apart the random ops
-	// of one program. The state operand is (seed low, seed high, step, replica); element i (row-major) is word i%4 of the
+	// RngAttrs describe an RngBits: the shape of the result and the stream, a number that tells apart the random ops of
+	// one program. The state operand is (seed low, seed high, step, replica); element i (row-major) is word i%4 of the
 	// Philox4x32-10 block of counter (i/4, Stream, step, replica) under the key (seed low, seed high).
 	RngAttrs struct {
 		Shape  Shape
@@ -87,7 +88,8 @@ type (
 	// DotAttrs: the result has the batch axes, then the free axes of the left, then those of the right operand.
 	DotAttrs struct {
 		LhsBatch, RhsBatch, LhsContract, RhsContract []int
-		// Sums is Int32 where products of Int8 are summed up in 32 bits, which is the type of the result then; Invalid: the type of the operands.
+		// Sums is Int32 where products of Int8 are summed up in 32 bits, which is the type of the result then; Invalid:
+		// the type of the operands.
 		Sums DType
 	}
 	// GatherAttrs: result = operand.shape[:Axis] + indices.shape + operand.shape[Axis+1:].
@@ -102,32 +104,32 @@ type (
 		Kind Kind
 		Mode IndexMode
 	}
-	// ReduceAttrs: the axes (strictly increasing) disappear from the result. Reducing nothing gives the kind's neutral value:
-	// 0 for Sum, 1 for Prod, true for And, false for Or, and for Max (Min) minus (plus) infinity or the least (greatest)
-	// integer. NaN wins in Max and Min.
+	// ReduceAttrs: the axes (strictly increasing) disappear from the result. Reducing nothing gives the kind's neutral
+	// value: 0 for Sum, 1 for Prod, true for And, false for Or, and for Max (Min) minus (plus) infinity or the least
+	// (greatest) integer. NaN wins in Max and Min.
 	ReduceAttrs struct {
 		Kind Kind
 		Axes []int
 	}
-	// CumulativeAttrs describe a running Sum, Prod, Max or Min along Axis. Exclusive leaves out an element's own value, so
-	// that the first result is the kind's neutral value (see Reduce); Reverse runs from the end.
+	// CumulativeAttrs describe a running Sum, Prod, Max or Min along Axis. Exclusive leaves out an element's own value,
+	// so that the first result is the kind's neutral value (see Reduce); Reverse runs from the end.
 	CumulativeAttrs struct {
 		Kind      Kind
 		Axis      int
 		Exclusive bool
 		Reverse   bool
 	}
-	// SortAttrs describe a stable sort along Axis. NaN counts as greater than all other numbers: it sorts last, as in NumPy,
-	// or first when Descending. Equal elements (-0 equals 0) keep their order in both directions.
+	// SortAttrs describe a stable sort along Axis. NaN counts as greater than all other numbers: it sorts last, as in
+	// NumPy, or first when Descending. Equal elements (-0 equals 0) keep their order in both directions.
 	SortAttrs struct {
 		Axis       int
 		Descending bool
 	}
-	// FourierAttrs give the axis of a Fourier transform, the last one of a real transform, and the length n of the transform, whose prime factors
-	// are at most LargestFourierPrime.
+	// FourierAttrs give the axis of a Fourier transform, the last one of a real transform, and the length n of the
+	// transform, whose prime factors are at most LargestFourierPrime.
 	FourierAttrs struct{ Axis, Length int }
-	// TopKAttrs give the number of largest elements taken along the last axis, in the order of a descending Sort: NaN first,
-	// ties go to the lower index.
+	// TopKAttrs give the number of largest elements taken along the last axis, in the order of a descending Sort: NaN
+	// first, ties go to the lower index.
 	TopKAttrs struct{ K int }
 
 	// ScanAttrs describe a loop of Length steps. Inputs: Carry carried values, then Xs stacked values (axis 0 is the
@@ -164,7 +166,8 @@ type (
 	// PoolAttrs describe pooling windows over the spatial axes. Padding cells never count: maxima ignore them, averages
 	// divide by the number of real cells. NaN wins in a maximum.
 	PoolAttrs struct{ Window, Strides, PadLow, PadHigh []int }
-	// ResampleAttrs: y[.. i ..] = Σ_t Weights[i·Taps+t]·x[.. Cells[i·Taps+t] ..] along Axis, whose new length is len(Cells)/Taps.
+	// ResampleAttrs: y[.. i ..] = Σ_t Weights[i·Taps+t]·x[.. Cells[i·Taps+t] ..] along Axis, whose new length is
+	// len(Cells)/Taps.
 	ResampleAttrs struct {
 		Axis, Taps int
 		Cells      []int
@@ -177,13 +180,14 @@ type (
 	}
 	// NormAttrs give the epsilon added to the variance under the root.
 	NormAttrs struct{ Epsilon float64 }
-	// GroupNormAttrs give the number of groups of channels besides, each of which is normalized by itself in each example.
+	// GroupNormAttrs give the number of groups of channels besides, each of which is normalized by itself in each
+	// example.
 	GroupNormAttrs struct {
 		Groups  int
 		Epsilon float64
 	}
-	// DropoutAttrs: elements are zeroed with probability Rate, the others scaled by 1/(1-Rate). Element i (row-major) is
-	// kept when (bits_i >> 8) * 2^-24 >= Rate, where bits are those of RngBits of the same shape and Stream.
+	// DropoutAttrs: elements are zeroed with probability Rate, the others scaled by 1/(1-Rate). Element i (row-major)
+	// is kept when (bits_i >> 8) * 2^-24 >= Rate, where bits are those of RngBits of the same shape and Stream.
 	DropoutAttrs struct {
 		Rate   float64
 		Stream uint32
@@ -205,9 +209,9 @@ type (
 	//	gru, z r h:       z = rec(x_z + h·U_z + b_z); r = rec(x_r + h·U_r + b_r); h' = z∘h + (1-z)∘act(x_h + r∘(h·U_h + b_h))
 	//	gru_reset_before: z = rec(x_z + h·U_z); r = rec(x_r + h·U_r); h' = z∘h + (1-z)∘act(x_h + (r∘h)·U_h)
 	//
-	// The states are h, for lstm h and c. y of a step is its h'. Reverse runs from the last step to the first; y stays at
-	// its own step. A step whose mask is false keeps the states and repeats the y of the step run before it (zeros for
-	// the first one), or gives zeros with ZeroOutputForMask.
+	// The states are h, for lstm h and c. y of a step is its h'. Reverse runs from the last step to the first; y stays
+	// at its own step. A step whose mask is false keeps the states and repeats the y of the step run before it (zeros
+	// for the first one), or gives zeros with ZeroOutputForMask.
 	RnnAttrs struct {
 		Cell                string
 		Activation          string
@@ -216,9 +220,9 @@ type (
 		Masked              bool
 		ZeroOutputForMask   bool
 	}
-	// OptimizerAttrs name the update rule of an OptimizerUpdate and hold its fixed numbers. The op's operands are the weights
-	// w, the gradient g, two scalars of their element type, the learning rate lr and the step number t (1 for the first
-	// update), and the slots; it returns the new w and the new slots. Rules, slots and Values:
+	// OptimizerAttrs name the update rule of an OptimizerUpdate and hold its fixed numbers. The op's operands are the
+	// weights w, the gradient g, two scalars of their element type, the learning rate lr and the step number t (1 for
+	// the first update), and the slots; it returns the new w and the new slots. Rules, slots and Values:
 	//
 	//	sgd       -     []                w' = w - lr·g
 	//	momentum  m     [mu]              m' = mu·m - lr·g; w' = w + m'
@@ -226,14 +230,15 @@ type (
 	//	adam      m, v  [b1, b2, epsilon] m' = m + (1-b1)·(g-m); v' = v + (1-b2)·(g²-v);
 	//	                                  w' = w - lr·√(1-b2^t)/(1-b1^t) · m'/(√v' + epsilon)
 	//
-	// These are Keras's formulas; Adam's epsilon is the one the paper calls epsilon hat (Kingma, Ba 2015, end of section 2).
+	// These are Keras's formulas; Adam's epsilon is the one the paper calls epsilon hat (Kingma, Ba 2015, end of
+	// section 2).
 	OptimizerAttrs struct {
 		Rule   string
 		Values []float64
 	}
 
-	// CollectiveAttrs describe a collective over Replicas replicas. Axis is used by AllGather and ReduceScatter, Root by
-	// Broadcast, Kind by the reducing ones. Bucket groups the all-reduces that a backend should launch together.
+	// CollectiveAttrs describe a collective over Replicas replicas. Axis is used by AllGather and ReduceScatter, Root
+	// by Broadcast, Kind by the reducing ones. Bucket groups the all-reduces that a backend should launch together.
 	CollectiveAttrs struct {
 		Kind     Kind
 		Replicas int

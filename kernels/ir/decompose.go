@@ -6,14 +6,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// decompositions maps each composite to the program text that defines it. The files decompose_*.go fill it, one family each.
+// decompositions maps each composite to the program text that defines it. The files decompose_*.go fill it, one family
+// each.
 //
-// Sums and differences of 16-bit floats are decomposed through float32, and the results rounded once (see builder.wide), so
-// that a decomposed op is as exact as one that is taken whole.
+// Sums and differences of 16-bit floats are decomposed through float32, and the results rounded once (see
+// builder.wide), so that a decomposed op is as exact as one that is taken whole.
 var decompositions [opCount]func(b *builder, n *Node) []Value
 
-// Decompose appends to p the primitives (or simpler composites) that compute node n, whose operands must be values of p, and
-// returns the values that stand for its results. It reports false for an op that has no decomposition.
+// Decompose appends to p the primitives (or simpler composites) that compute node n, whose operands must be values of
+// p, and returns the values that stand for its results. It reports false for an op that has no decomposition.
 func Decompose(p *Program, n *Node) (results []Value, ok bool, err error) {
 	if !n.Op.IsComposite() {
 		return nil, false, nil

@@ -29,8 +29,8 @@ func (b *builder) finite(x Value) Value {
 	return b.op(Select, nil, b.compare(Eq, x, b.like(x, math.Inf(-1))), b.like(x, 0), x)
 }
 
-// byHead multiplies a (batch, heads, rows, inner) matrix, contracted over the given one of its last two axes, with the steps
-// of a (batch, steps, heads, size) tensor; the result is (batch, rows, heads, size).
+// byHead multiplies a (batch, heads, rows, inner) matrix, contracted over the given one of its last two axes, with the
+// steps of a (batch, steps, heads, size) tensor; the result is (batch, rows, heads, size).
 func (b *builder) byHead(matrix Value, contract int, tensor Value) Value {
 	product := b.op(Dot, DotAttrs{LhsBatch: []int{0, 1}, RhsBatch: []int{0, 2}, LhsContract: []int{contract}, RhsContract: []int{1}}, matrix, tensor)
 	return b.transpose(product, 0, 2, 1, 3)

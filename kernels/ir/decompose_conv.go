@@ -12,8 +12,8 @@ func init() {
 	decompositions[ConvKernelGrad] = decomposeConvKernelGrad
 }
 
-// window walks over the places ("taps") of a window: at each, the cells that all output positions see there form a strided
-// slice of the padded input. Shapes are (batch, spatial..., channels).
+// window walks over the places ("taps") of a window: at each, the cells that all output positions see there form a
+// strided slice of the padded input. Shapes are (batch, spatial..., channels).
 type window struct {
 	input, output                Shape // spatial lengths
 	size, stride, dilation       []int
@@ -69,8 +69,8 @@ func (w window) cells(b *builder, padded Value, tap []int) Value {
 // reach is the distance from the cell that the first output position sees to the one behind the last.
 func (w window) reach(i int) int { return dim.Add(dim.Mul(dim.Sub(w.output[i], 1), w.stride[i]), 1) }
 
-// spreadCells is the transpose of cells: it puts (batch, output..., channels) where the tap's cells lie in an otherwise zero
-// padded input.
+// spreadCells is the transpose of cells: it puts (batch, output..., channels) where the tap's cells lie in an otherwise
+// zero padded input.
 func (w window) spreadCells(b *builder, v Value, tap []int) Value {
 	low, high, interior := make([]int, len(w.size)), make([]int, len(w.size)), make([]int, len(w.size))
 	for i := range low {
@@ -168,7 +168,8 @@ func decomposeConv(b *builder, n *Node) []Value {
 	return b.narrow(n.Inputs[0], b.groupsLast(sum))
 }
 
-// decomposeConvInputGrad multiplies dy with each tap's transposed matrices and adds the products where the tap's cells lie.
+// decomposeConvInputGrad multiplies dy with each tap's transposed matrices and adds the products where the tap's cells
+// lie.
 func decomposeConvInputGrad(b *builder, n *Node) []Value {
 	a := n.Attrs.(ConvGradAttrs)
 	dy, kernel := b.wide(n.Inputs[0]), b.wide(n.Inputs[1])

@@ -7,7 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// LargestFourierPrime bounds the prime factors of the lengths of Fourier transforms: one of a larger prime is a convolution with a chirp.
+// LargestFourierPrime bounds the prime factors of the lengths of Fourier transforms: one of a larger prime is a
+// convolution with a chirp.
 const LargestFourierPrime = 256
 
 const largestFourierMatrix = 64 // lengths up to this are decomposed into one product
@@ -92,8 +93,8 @@ func inferHermitianFourier(in []Type, attrs Attrs) ([]Type, error) {
 	return []Type{y}, a.checkLength(in[0], a.Bins())
 }
 
-// decomposeFourier makes products with small matrices: for n = p·q, transforms of length p, a product with exp(-2πi·jk/n), and transforms of
-// length q (Cooley and Tukey 1965). All factors are computed in float64.
+// decomposeFourier makes products with small matrices: for n = p·q, transforms of length p, a product with
+// exp(-2πi·jk/n), and transforms of length q (Cooley and Tukey 1965). All factors are computed in float64.
 func decomposeFourier(b *builder, n *Node) []Value {
 	in, a := b.wideAll(n.Inputs), n.Attrs.(FourierAttrs)
 	perm := upTo(len(b.shape(in[0])))
@@ -115,7 +116,8 @@ func decomposeRealFourier(b *builder, n *Node) []Value {
 	return b.narrow(n.Inputs[0], b.cutLast(y[0], 0, a.Bins()), b.cutLast(y[1], 0, a.Bins()))
 }
 
-// decomposeHermitianFourier adds the conjugates. The inverse transform is the transform with the parts exchanged, on both sides.
+// decomposeHermitianFourier adds the conjugates. The inverse transform is the transform with the parts exchanged, on
+// both sides.
 //
 //dim:known transforms have a fixed length
 func decomposeHermitianFourier(b *builder, n *Node) []Value {

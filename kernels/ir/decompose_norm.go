@@ -32,8 +32,8 @@ func (b *builder) rstd(variance Value, epsilon float64) Value {
 	return b.op(Rsqrt, nil, b.add(variance, b.like(variance, epsilon)))
 }
 
-// normGrad returns the gradients of y = gamma·n + beta, n = (x-mean)·rstd, where mean and rstd depend on x over the statistic
-// axes and gamma and beta are shared over the parameter axes:
+// normGrad returns the gradients of y = gamma·n + beta, n = (x-mean)·rstd, where mean and rstd depend on x over the
+// statistic axes and gamma and beta are shared over the parameter axes:
 //
 //	dx = rstd·(g - mean(g) - n·mean(g·n)), g = gamma·dy;  dgamma = Σ dy·n;  dbeta = Σ dy
 func (b *builder) normGrad(x, gamma, mean, rstd, dy Value, statistic, parameter []int) (dx, dgamma, dbeta Value) {
@@ -93,7 +93,8 @@ func decomposeLayerNormGrad(b *builder, n *Node) []Value {
 	return b.narrow(n.Inputs[0], dx, dgamma, dbeta)
 }
 
-// byGroup returns (batch, positions, groups, channels of a group), the shape in which a group's statistics are those over axes 1 and 3.
+// byGroup returns (batch, positions, groups, channels of a group), the shape in which a group's statistics are those
+// over axes 1 and 3.
 func byGroup(s Shape, groups int) Shape {
 	last := len(s) - 1
 	return Shape{s[0], s[1:last].Size(), groups, dim.FloorDiv(s[last], groups)}

@@ -4,8 +4,9 @@ import "github.com/gokeras/gokeras/kernels/ir/dim"
 
 func init() { decompositions[RnnScan] = decomposeRnnScan }
 
-// decomposeRnnScan runs one cell step as the body of a Scan over time. The scan carries the states and, where a masked step
-// repeats it, the previous output; x and the mask are its stacked inputs, the recurrent kernel and bias its constants.
+// decomposeRnnScan runs one cell step as the body of a Scan over time. The scan carries the states and, where a masked
+// step repeats it, the previous output; x and the mask are its stacked inputs, the recurrent kernel and bias its
+// constants.
 func decomposeRnnScan(b *builder, n *Node) []Value {
 	a := n.Attrs.(RnnAttrs)
 	_, stateCount, hasBias, err := RnnCell(a.Cell)

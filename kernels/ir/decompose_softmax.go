@@ -51,8 +51,8 @@ func decomposeLogSoftmaxGrad(b *builder, n *Node) []Value {
 	return b.narrow(n.Inputs[0], b.sub(dy, b.mul(b.op(Exp, nil, y), sum)))
 }
 
-// oneHot compares labels with the class numbers of logits (..., classes). The labels pass through a Gather from 0, 1, 2, ...,
-// which changes nothing but reports labels that are not classes.
+// oneHot compares labels with the class numbers of logits (..., classes). The labels pass through a Gather from 0, 1,
+// 2, ..., which changes nothing but reports labels that are not classes.
 func (b *builder) oneHot(logits, labels Value) Value {
 	s := b.shape(logits)
 	last := len(s) - 1

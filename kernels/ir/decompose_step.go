@@ -11,7 +11,8 @@ func init() {
 	decompositions[OptimizerUpdate] = decomposeOptimizerUpdate
 }
 
-// decomposeDropout compares in integers: bits>>8 is at least Rate·2^24 exactly when it is at least that number rounded up.
+// decomposeDropout compares in integers: bits>>8 is at least Rate·2^24 exactly when it is at least that number rounded
+// up.
 func decomposeDropout(b *builder, n *Node) []Value {
 	a := n.Attrs.(DropoutAttrs)
 	x := n.Inputs[0]
@@ -61,7 +62,8 @@ func (b *builder) moveTo(average, x Value, share float64) Value {
 	return b.add(average, b.scale(b.sub(x, average), share))
 }
 
-// decayed is 1 - beta^step, as -expm1(step·log(beta)): the difference itself would lose digits while beta^step is near 1.
+// decayed is 1 - beta^step, as -expm1(step·log(beta)): the difference itself would lose digits while beta^step is near
+// 1.
 func (b *builder) decayed(step Value, beta float64) Value {
 	return b.op(Neg, nil, b.op(Expm1, nil, b.scale(step, math.Log(beta))))
 }

@@ -1,6 +1,9 @@
 package ir
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // DType is the element type of a value.
 type DType uint8
@@ -24,25 +27,32 @@ const (
 	dtypeCount
 )
 
+// dtypeTable is all that this package, the reference and the conformance suite know of a type: a new one is a constant
+// and a row here.
 var dtypeTable = [dtypeCount]struct {
-	name string
-	hlo  string
-	size int
+	name   string
+	hlo    string
+	size   int
+	digits int // significant bits of a float
+	least  int // its smallest normal number is 2^least
+	// narrow and widen convert floats of at most 16 bits from and to float32; nil for the others.
+	narrow func(float32) uint16
+	widen  func(uint16) float32
 }{
-	Invalid:  {"invalid", "", 0},
-	Bool:     {"bool", "i1", 1},
-	Int8:     {"int8", "i8", 1},
-	Int16:    {"int16", "i16", 2},
-	Int32:    {"int32", "i32", 4},
-	Int64:    {"int64", "i64", 8},
-	Uint8:    {"uint8", "ui8", 1},
-	Uint16:   {"uint16", "ui16", 2},
-	Uint32:   {"uint32", "ui32", 4},
-	Uint64:   {"uint64", "ui64", 8},
-	Float16:  {"float16", "f16", 2},
-	BFloat16: {"bfloat16", "bf16", 2},
-	Float32:  {"float32", "f32", 4},
-	Float64:  {"float64", "f64", 8},
+	Invalid:  {name: "invalid", hlo: "", size: 0},
+	Bool:     {name: "bool", hlo: "i1", size: 1},
+	Int8:     {name: "int8", hlo: "i8", size: 1},
+	Int16:    {name: "int16", hlo: "i16", size: 2},
+	Int32:    {name: "int32", hlo: "i32", size: 4},
+	Int64:    {name: "int64", hlo: "i64", size: 8},
+	Uint8:    {name: "uint8", hlo: "ui8", size: 1},
+	Uint16:   {name: "uint16", hlo: "ui16", size: 2},
+	Uint32:   {name: "uint32", hlo: "ui32", size: 4},
+	Uint64:   {name: "uint64", hlo: "ui64", size: 8},
+	Float16:  {name: "float16", hlo: "f16", size: 2, digits: 11, least: -14, narrow: Float16FromFloat32, widen: Float16ToFloat32},
+	BFloat16: {name: "bfloat16", hlo: "bf16", size: 2, digits: 8, least: -126, narrow: BFloat16FromFloat32, widen: BFloat16ToFloat32},
+	Float32:  {name: "float32", hlo: "f32", size: 4, digits: 24, least: -126},
+	Float64:  {name: "float64", hlo: "f64", size: 8, digits: 53, least: -1022},
 }
 
 // DTypes lists all valid element types.
@@ -68,8 +78,25 @@ func (d DType) StableHLO() string { return dtypeTable[d].hlo }
 // Size is the number of bytes of one element.
 func (d DType) Size() int { return dtypeTable[d].size }
 
+// Digits is the number of significant bits of a floating point type, 0 for others.
+func (d DType) Digits() int { return dtypeTable[d].digits }
+
+// LeastNormal is the smallest normal number of a floating point type, 0 for others.
+func (d DType) LeastNormal() float64 {
+	if !d.IsFloat() {
+		return 0
+	}
+	return math.Ldexp(1, dtypeTable[d].least)
+}
+
 // IsFloat reports whether d is one of the four floating point types.
 func (d DType) IsFloat() bool { return d >= Float16 && d < dtypeCount }
+
+// IsHalf reports whether d is a float of 16 bits, Float16 or BFloat16.
+func (d DType) IsHalf() bool { return d == Float16 || d == BFloat16 }
+
+// IsWideFloat reports whether d is Float32 or Float64.
+func (d DType) IsWideFloat() bool { return d == Float32 || d == Float64 }
 
 // IsInteger reports whether d is a signed or unsigned integer type; bool is not.
 func (d DType) IsInteger() bool { return d >= Int8 && d <= Uint64 }

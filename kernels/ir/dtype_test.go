@@ -1,11 +1,32 @@
 package ir
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// Significant bits and the least normal number are those of IEEE 754's formats and of bfloat16.
+func TestPrecision(t *testing.T) {
+	for d, want := range map[DType]struct {
+		digits int
+		least  float64
+	}{
+		Float16: {11, 0x1p-14}, BFloat16: {8, 0x1p-126}, Float32: {24, 0x1p-126}, Float64: {53, 0x1p-1022},
+		Int32: {}, Uint64: {}, Bool: {}, Invalid: {},
+	} {
+		assert.Equal(t, want.digits, d.Digits(), "%v", d)
+		assert.Equal(t, want.least, d.LeastNormal(), "%v", d)
+		if !d.IsFloat() {
+			continue
+		}
+		last := 1 + math.Ldexp(1, 1-want.digits) // the number after 1
+		assert.Equal(t, last, RoundFloat(d, last), "%v", d)
+		assert.Equal(t, 1.0, RoundFloat(d, 1+math.Ldexp(1, -want.digits)), "%v: ties go to even", d)
+	}
+}
 
 func TestDTypes(t *testing.T) {
 	for _, c := range []struct {

@@ -12,8 +12,8 @@ func (p *Program) Clone() *Program {
 	return &c
 }
 
-// Extract returns the program that computes outputs (values of p) from inputs (other values of p, in this order). Nodes that
-// the outputs do not need are left out. It fails when an output needs an input of p that is not among inputs.
+// Extract returns the program that computes outputs (values of p) from inputs (other values of p, in this order). Nodes
+// that the outputs do not need are left out. It fails when an output needs an input of p that is not among inputs.
 func Extract(p *Program, name string, inputs, outputs []Value) (*Program, error) {
 	e := New(name)
 	mapped := make(map[Value]Value, len(inputs))

@@ -8,13 +8,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// FillRows makes a program whose batch may be filled up with copies of its examples: it gets one more input, the last one, an int32 that
-// says how many of the rows count, the first ones. Where the examples meet, in sums, products, maxima and minima over them, in products of matrices and in sums
-// into segments, the other rows are left out. So results that do not count the examples are those of the batch without the rows that fill it up, but for
-// the order in which sums are formed.
+// FillRows makes a program whose batch may be filled up with copies of its examples: it gets one more input, the last
+// one, an int32 that says how many of the rows count, the first ones. Where the examples meet, in sums, products,
+// maxima and minima over them, in products of matrices and in sums into segments, the other rows are left out. So
+// results that do not count the examples are those of the batch without the rows that fill it up, but for the order in
+// which sums are formed.
 //
-// p has open axes, and its examples are counted by the named size; see [RowWise] for what counts them. The error says which operation works across the
-// examples in another way.
+// p has open axes, and its examples are counted by the named size; see [RowWise] for what counts them. The error says
+// which operation works across the examples in another way.
 func FillRows(p *Program, size string) (*Program, error) {
 	f := filler{rows: rows{p: p, size: size, batch: dim.Symbol(size)}, out: New(p.Name), mapped: make(map[Value]Value, p.NumValues()), masks: map[int]Value{}}
 	out, err := f.program()
@@ -30,7 +31,8 @@ type filler struct {
 	mapped map[Value]Value
 	count  Value         // how many rows count
 	masks  map[int]Value // by length of the axis, where there is one element or several for each row: which of them count
-	// numbered: examples have been numbered, so that rows that do not count need not be copies of others, and indices in them not valid.
+	// numbered: examples have been numbered, so that rows that do not count need not be copies of others, and indices
+	// in them not valid.
 	numbered bool
 }
 
@@ -138,7 +140,8 @@ func looksUp(p *Program) bool {
 	})
 }
 
-// boundIndices makes indices in rows that do not count 0 for this node, where they may be anything. The function that it returns ends that.
+// boundIndices makes indices in rows that do not count 0 for this node, where they may be anything. The function that
+// it returns ends that.
 func (f *filler) boundIndices(n *Node) (restore func(), err error) {
 	at := indexOperand(n)
 	if !f.numbered || at == none {
@@ -156,8 +159,8 @@ func (f *filler) boundIndices(n *Node) (restore func(), err error) {
 	return func() { f.mapped[v] = was }, nil
 }
 
-// meeting tells of a node in which examples meet: the number that changes nothing there, and the axes of examples of the operands that must have it in
-// the rows that do not count.
+// meeting tells of a node in which examples meet: the number that changes nothing there, and the axes of examples of
+// the operands that must have it in the rows that do not count.
 func (f *filler) meeting(n *Node) (neutral float64, operands []int, ok bool) {
 	operands = make([]int, len(n.Inputs))
 	for i, v := range n.Inputs {
@@ -185,7 +188,8 @@ func (f *filler) meeting(n *Node) (neutral float64, operands []int, ok bool) {
 	return 0, nil, false
 }
 
-// gather adds a Gather that picks examples: the indices end where the rows that count do. Rows that do not count pick the first one.
+// gather adds a Gather that picks examples: the indices end where the rows that count do. Rows that do not count pick
+// the first one.
 func (f *filler) gather(n *Node) (bool, error) {
 	a := n.Attrs.(GatherAttrs)
 	from, err := f.axis(n.Inputs[0])

@@ -14,7 +14,8 @@ func BFloat16FromFloat32(f float32) uint16 {
 // BFloat16ToFloat32 widens exactly.
 func BFloat16ToFloat32(h uint16) float32 { return math.Float32frombits(uint32(h) << 16) }
 
-// Float16FromFloat32 rounds to the nearest IEEE half, ties to even; what is beyond 65504 (after rounding) becomes infinite.
+// Float16FromFloat32 rounds to the nearest IEEE half, ties to even; what is beyond 65504 (after rounding) becomes
+// infinite.
 func Float16FromFloat32(f float32) uint16 {
 	b := math.Float32bits(f)
 	sign := uint16(b>>16) & 0x8000
@@ -45,8 +46,8 @@ func Float16ToFloat32(h uint16) float32 {
 	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
 }
 
-// toOdd32 narrows to float32 so that a later rounding to 16 bits is the one rounding of v: what does not fit exactly goes to
-// the neighbour with an odd last bit ("rounding to odd"), which no tie of a 16-bit type is.
+// toOdd32 narrows to float32 so that a later rounding to 16 bits is the one rounding of v: what does not fit exactly
+// goes to the neighbour with an odd last bit ("rounding to odd"), which no tie of a 16-bit type is.
 func toOdd32(v float64) float32 {
 	f := float32(v)
 	if v != v || float64(f) == v {
@@ -58,15 +59,16 @@ func toOdd32(v float64) float32 {
 	return math.Float32frombits(math.Float32bits(f) | 1)
 }
 
-// RoundFloat returns the value of the floating point type d that is nearest to v, ties to even, as a float64. What is beyond
-// the largest finite value (after rounding) becomes infinite; NaN stays.
+// RoundFloat returns the value of the floating point type d that is nearest to v, ties to even, as a float64. What is
+// beyond the largest finite value (after rounding) becomes infinite; NaN stays.
 func RoundFloat(d DType, v float64) float64 {
-	switch d {
-	case Float16:
-		return float64(Float16ToFloat32(Float16FromFloat32(toOdd32(v))))
-	case BFloat16:
+	if d == BFloat16 { // what the table would do, without calls
 		return float64(BFloat16ToFloat32(BFloat16FromFloat32(toOdd32(v))))
-	case Float32:
+	}
+	if f := &dtypeTable[d]; f.narrow != nil {
+		return float64(f.widen(f.narrow(toOdd32(v))))
+	}
+	if d == Float32 {
 		return float64(float32(v))
 	}
 	return v

@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// SamePadding returns the zeros before and after an axis that make the result ceil(in/stride) long; the extra one goes to
-// the end, as in Keras.
+// SamePadding returns the zeros before and after an axis that make the result ceil(in/stride) long; the extra one goes
+// to the end, as in Keras.
 func SamePadding(in, window, stride, dilation int) (low, high int) {
 	span := (window-1)*dilation + 1
 	total := max(span-stride, 0) // of a length that the stride divides
@@ -73,8 +73,8 @@ func inferConv(in []Type, attrs Attrs) ([]Type, error) {
 	return convTypes(in, in[0].Shape, in[1].Shape, a, nil)
 }
 
-// convTypes checks a convolution of shapes x and kernel and returns the type of result; with want set, the convolution must
-// have shape want[0] and the result is of shape want[1].
+// convTypes checks a convolution of shapes x and kernel and returns the type of result; with want set, the convolution
+// must have shape want[0] and the result is of shape want[1].
 func convTypes(in []Type, x, kernel Shape, a ConvAttrs, want []Shape) ([]Type, error) {
 	if in[0].DType != in[1].DType || !in[0].DType.IsFloat() {
 		return nil, fmt.Errorf("operands must be floats of one type, received %v and %v", in[0].DType, in[1].DType)

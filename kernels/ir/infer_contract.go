@@ -176,3 +176,15 @@ func inferTopK(in []Type, attrs Attrs) ([]Type, error) {
 	out[len(s)-1] = a.K
 	return []Type{{in[0].DType, out}, {Int32, out}}, nil
 }
+
+// FreeAxes returns the axes of one operand of a product, of the given rank, that are neither batch nor contracted axes,
+// in order.
+func FreeAxes(rank int, batch, contract []int) []int {
+	var free []int
+	for i := range rank {
+		if !slices.Contains(batch, i) && !slices.Contains(contract, i) {
+			free = append(free, i)
+		}
+	}
+	return free
+}

@@ -5,15 +5,16 @@ import (
 	"math/bits"
 )
 
-// MaxElements is the largest number of elements of a value, empty axes counted as 1: with it, sizes in bytes and strides fit an int.
+// MaxElements is the largest number of elements of a value, empty axes counted as 1: with it, sizes in bytes and
+// strides fit an int.
 const MaxElements = math.MaxInt >> 4
 
-// MaxNodes is the largest number of nodes of a program: what is traced in a loop of Go (steps of an unrolled recurrent layer, bins of a
-// pooling) ends in an error before it ends the memory.
+// MaxNodes is the largest number of nodes of a program: what is traced in a loop of Go (steps of an unrolled recurrent
+// layer, bins of a pooling) ends in an error before it ends the memory.
 const MaxNodes = 1 << 20
 
-// MaxTable is the largest number of elements of a table that is computed while a program is traced (weights of a filter, places to take from),
-// and of the window of a convolution or pooling.
+// MaxTable is the largest number of elements of a table that is computed while a program is traced (weights of a
+// filter, places to take from), and of the window of a convolution or pooling.
 const MaxTable = 1 << 26
 
 // MulLengths multiplies lengths without overflow: what does not fit an int is math.MaxInt or math.MinInt.

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Literal is a constant tensor: its type and its elements, little endian and row-major. When Splat is set, Data holds one
-// element that fills the whole shape.
+// Literal is a constant tensor: its type and its elements, little endian and row-major. When Splat is set, Data holds
+// one element that fills the whole shape.
 type Literal struct {
 	Type  Type
 	Data  []byte
 	Splat bool
 }
 
-// Scalar returns a literal of the given shape in which every element is v, converted to dtype (rounded to nearest even for
-// floats, truncated towards zero for integers, v != 0 for bool).
+// Scalar returns a literal of the given shape in which every element is v, converted to dtype (rounded to nearest even
+// for floats, truncated towards zero for integers, v != 0 for bool).
 func Scalar(dtype DType, v float64, shape ...int) Literal {
 	return Literal{Type: Type{dtype, shape}, Data: AppendElement(nil, dtype, v), Splat: true}
 }
@@ -52,14 +52,16 @@ func AppendElement(data []byte, dtype DType, v float64) []byte {
 		return le.AppendUint32(data, uint32(truncate(dtype, v)))
 	case Int64, Uint64:
 		return le.AppendUint64(data, truncate(dtype, v))
-	case Float16:
-		return le.AppendUint16(data, Float16FromFloat32(toOdd32(v)))
-	case BFloat16:
-		return le.AppendUint16(data, BFloat16FromFloat32(toOdd32(v)))
 	case Float32:
 		return le.AppendUint32(data, math.Float32bits(float32(v)))
 	case Float64:
 		return le.AppendUint64(data, math.Float64bits(v))
+	}
+	switch f := &dtypeTable[dtype]; {
+	case f.narrow != nil && f.size == 1:
+		return append(data, byte(f.narrow(toOdd32(v))))
+	case f.narrow != nil:
+		return le.AppendUint16(data, f.narrow(toOdd32(v)))
 	}
 	panic(fmt.Sprintf("ir: no encoding for %v", dtype))
 }
@@ -109,14 +111,18 @@ func Element(data []byte, dtype DType, i int) float64 {
 		return float64(int64(le.Uint64(data[8*i:])))
 	case Uint64:
 		return float64(le.Uint64(data[8*i:]))
-	case Float16:
-		return float64(Float16ToFloat32(le.Uint16(data[2*i:])))
-	case BFloat16:
+	case BFloat16: // what the table would do, without calls
 		return float64(BFloat16ToFloat32(le.Uint16(data[2*i:])))
 	case Float32:
 		return float64(math.Float32frombits(le.Uint32(data[4*i:])))
 	case Float64:
 		return math.Float64frombits(le.Uint64(data[8*i:]))
+	}
+	switch f := &dtypeTable[dtype]; {
+	case f.widen != nil && f.size == 1:
+		return float64(f.widen(uint16(data[i])))
+	case f.widen != nil:
+		return float64(f.widen(le.Uint16(data[2*i:])))
 	}
 	panic(fmt.Sprintf("ir: no decoding for %v", dtype))
 }

@@ -5,8 +5,8 @@ import "fmt"
 // Op is an operation code.
 type Op uint8
 
-// The operations, in families. The table in this file gives each its printed name, its StableHLO counterpart ("" where it
-// is decomposed first) and its shape rule; the comments give the operands.
+// The operations, in families. The table in this file gives each its printed name, its StableHLO counterpart ("" where
+// it is decomposed first) and its shape rule; the comments give the operands.
 const (
 	OpInvalid Op = iota
 
@@ -90,8 +90,9 @@ const (
 	ArgMax // -> int32; the first of equals; NaN counts as largest
 	ArgMin // -> int32; the first of equals; NaN counts as smallest
 	Cumulative
-	Sort // -> sorted values, int32 positions
-	TopK // -> values, int32 positions, largest first
+	Sort        // -> sorted values, int32 positions
+	TopK        // -> values, int32 positions, largest first
+	CheckFinite // (operand) -> the operand; an element that is NaN or infinite ends the run with a [NotFiniteError]
 
 	// Control flow.
 	Scan
@@ -226,15 +227,16 @@ func init() {
 		DynamicSlice:       {"dynamic_slice", "dynamic_slice", 1, -1, inferDynamicSlice},
 		DynamicUpdateSlice: {"dynamic_update_slice", "dynamic_update_slice", 2, -1, inferDynamicUpdateSlice},
 
-		Dot:        {"dot", "dot_general", 2, 2, inferDot},
-		Gather:     {"gather", "gather", 2, 2, inferGather},
-		Scatter:    {"scatter", "scatter", 3, 3, inferScatter},
-		Reduce:     {"reduce", "reduce", 1, 1, inferReduce},
-		ArgMax:     {"argmax", "reduce", 1, 1, inferArg},
-		ArgMin:     {"argmin", "reduce", 1, 1, inferArg},
-		Cumulative: {"cumulative", "reduce_window", 1, 1, inferCumulative},
-		Sort:       {"sort", "sort", 1, 1, inferSort},
-		TopK:       {"top_k", "chlo.top_k", 1, 1, inferTopK},
+		Dot:         {"dot", "dot_general", 2, 2, inferDot},
+		Gather:      {"gather", "gather", 2, 2, inferGather},
+		Scatter:     {"scatter", "scatter", 3, 3, inferScatter},
+		Reduce:      {"reduce", "reduce", 1, 1, inferReduce},
+		ArgMax:      {"argmax", "reduce", 1, 1, inferArg},
+		ArgMin:      {"argmin", "reduce", 1, 1, inferArg},
+		Cumulative:  {"cumulative", "reduce_window", 1, 1, inferCumulative},
+		Sort:        {"sort", "sort", 1, 1, inferSort},
+		TopK:        {"top_k", "chlo.top_k", 1, 1, inferTopK},
+		CheckFinite: {"check_finite", "optimization_barrier", 1, 1, inferCheckFinite},
 
 		Scan:  {"scan", "while", 0, -1, inferScan},
 		While: {"while", "while", 1, -1, inferWhile},
@@ -301,7 +303,8 @@ func (op Op) String() string {
 	return opTable[op].name
 }
 
-// StableHLO names the counterpart in the StableHLO (or CHLO, prefix "chlo.") dialect; "" for composites that are decomposed.
+// StableHLO names the counterpart in the StableHLO (or CHLO, prefix "chlo.") dialect; "" for composites that are
+// decomposed.
 func (op Op) StableHLO() string {
 	if op >= opCount {
 		return ""

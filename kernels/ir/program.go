@@ -128,8 +128,8 @@ func operandCount(low, high int) string {
 	return fmt.Sprintf("%d to %d operands", low, high)
 }
 
-// ReplaceNode swaps the op, attributes and operands of node i and appends further results. The types of the results that
-// exist must stay. It serves the gradient of loops, which makes a loop hand out more of what it computed.
+// ReplaceNode swaps the op, attributes and operands of node i and appends further results. The types of the results
+// that exist must stay. It serves the gradient of loops, which makes a loop hand out more of what it computed.
 func (p *Program) ReplaceNode(i int, op Op, attrs Attrs, inputs []Value) ([]Value, error) {
 	types, err := p.infer(op, attrs, inputs)
 	if err != nil {
@@ -248,8 +248,8 @@ func SubPrograms(attrs Attrs) []*Program {
 	return nil
 }
 
-// Live marks the nodes whose results reach an output, directly or not. Collectives, and control flow that holds one, are
-// always live: a replica that left one out would leave the others waiting.
+// Live marks the nodes whose results reach an output, directly or not. Collectives, and control flow that holds one,
+// are always live: a replica that left one out would leave the others waiting.
 func (p *Program) Live() []bool {
 	needed := make([]bool, len(p.types))
 	for _, out := range p.Outputs {

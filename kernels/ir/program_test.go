@@ -18,7 +18,8 @@ func must(t *testing.T, p *Program, op Op, attrs Attrs, in ...Value) []Value {
 
 func vector(n int) Type { return Type{Float32, Shape{n}} }
 
-// training is a small program with most features of the text form: scopes, attributes, several results, a loop, aliases.
+// training is a small program with most features of the text form: scopes, attributes, several results, a loop,
+// aliases.
 func training(t *testing.T) *Program {
 	body := New("body")
 	c, x := body.AddInput("c", vector(2)), body.AddInput("x", vector(2))

@@ -31,9 +31,10 @@ func inferResample(in []Type, attrs Attrs) ([]Type, error) {
 	return []Type{{x.DType, shape}}, nil
 }
 
-// Transposed returns the attributes of the transposed sum, which takes the gradients of the result to those of an operand of the given
-// length: what cell j gives to cell i with a weight, it takes from it. Cells that give less often than others repeat a tap with weight 0,
-// so that a number which is not finite reaches no cell that has nothing to do with it.
+// Transposed returns the attributes of the transposed sum, which takes the gradients of the result to those of an
+// operand of the given length: what cell j gives to cell i with a weight, it takes from it. Cells that give less often
+// than others repeat a tap with weight 0, so that a number which is not finite reaches no cell that has nothing to do
+// with it.
 func (a ResampleAttrs) Transposed(length int) ResampleAttrs {
 	type use struct {
 		cell   int

@@ -6,7 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// rowRule reports whether an op keeps examples apart. in and out are the axes of examples of its operands and results, none where there is none.
+// rowRule reports whether an op keeps examples apart. in and out are the axes of examples of its operands and results,
+// none where there is none.
 type rowRule func(r rows, n *Node, in, out []int) bool
 
 func (r rows) operand(n *Node, i int) Shape { return r.p.Type(n.Inputs[i]).Shape }

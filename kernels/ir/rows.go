@@ -6,13 +6,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// RowWise reports whether a program with open axes treats examples independently: its outputs have an axis 0 as long as the named size
-// (the batch), and row i of each follows from row i of the inputs that have such an axis, in the same way for each row and whatever the
-// number of rows is. The error says which operation does not, or cannot be said to.
+// RowWise reports whether a program with open axes treats examples independently: its outputs have an axis 0 as long as
+// the named size (the batch), and row i of each follows from row i of the inputs that have such an axis, in the same
+// way for each row and whatever the number of rows is. The error says which operation does not, or cannot be said to.
 //
-// An axis counts examples where its length is the size, or a multiple of it whose parts belong to one example each. An operation is
-// row-wise where it leaves the order of that axis alone and computes nothing across it. So no value without such an axis depends on an
-// example.
+// An axis counts examples where its length is the size, or a multiple of it whose parts belong to one example each. An
+// operation is row-wise where it leaves the order of that axis alone and computes nothing across it. So no value
+// without such an axis depends on an example.
 func RowWise(p *Program, size string) error {
 	r := rows{p: p, size: size, batch: dim.Symbol(size)}
 	if err := r.check(); err != nil {

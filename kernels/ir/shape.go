@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Shape is the length of each axis, outermost first. A nil or empty shape is a scalar. Shapes are treated as immutable. Lengths are
-// constants, or expressions over sizes that are known later, see package [dim].
+// Shape is the length of each axis, outermost first. A nil or empty shape is a scalar. Shapes are treated as immutable.
+// Lengths are constants, or expressions over sizes that are known later, see package [dim].
 type Shape []int
 
 // Size is the number of elements, the product of the axis lengths; 1 for a scalar, 0 when any axis is empty.
@@ -57,8 +57,8 @@ func (s Shape) WithOnes(axes ...int) Shape {
 	return out
 }
 
-// String prints the shape as [2 3]; a scalar prints as []. An open axis prints as None, as in Keras, and what is computed from one as an
-// expression: [None 2*time+1].
+// String prints the shape as [2 3]; a scalar prints as []. An open axis prints as None, as in Keras, and what is
+// computed from one as an expression: [None 2*time+1].
 func (s Shape) String() string {
 	parts := make([]string, len(s))
 	for i, d := range s {
@@ -69,8 +69,8 @@ func (s Shape) String() string {
 	return "[" + strings.Join(parts, " ") + "]"
 }
 
-// BroadcastShapes returns the shape that both operands expand to under NumPy's rule: axes are aligned at the end, and an axis
-// of length 1 repeats. An open axis is taken to fit.
+// BroadcastShapes returns the shape that both operands expand to under NumPy's rule: axes are aligned at the end, and
+// an axis of length 1 repeats. An open axis is taken to fit.
 func BroadcastShapes(a, b Shape) (Shape, error) {
 	out := make(Shape, max(len(a), len(b)))
 	for i := range out {

@@ -7,7 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Specialize returns the program for known sizes: every length that is an expression becomes the number that it comes to.
+// Specialize returns the program for known sizes: every length that is an expression becomes the number that it comes
+// to.
 func Specialize(p *Program, sizes map[string]int) (*Program, error) {
 	s := specializer{sizes: sizes}
 	out, err := s.program(p)
@@ -70,8 +71,8 @@ func (s *specializer) length(d int) int {
 	return n
 }
 
-// value replaces the lengths inside attributes. These are plain structs of numbers, texts, lists and programs; lists are copied, because programs
-// share them.
+// value replaces the lengths inside attributes. These are plain structs of numbers, texts, lists and programs; lists
+// are copied, because programs share them.
 func (s *specializer) value(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Int:

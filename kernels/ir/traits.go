@@ -1,18 +1,20 @@
 package ir
 
-// Traits are the facts about an op that passes and backends ask for, in one table with a row for each op.
+// Traits are the facts about an op that passes and backends ask for, in one table with a row for each op that is not
+// elementwise.
 type Traits struct {
-	// MayFail: it can end a run with an error, because it looks at indices, meets other replicas, or runs programs that may.
+	// MayFail: it can end a run with an error, because it looks at indices or for numbers that are not finite, meets
+	// other replicas, or runs programs that may.
 	MayFail bool
-	// Moves: its results are elements of its operands, or numbers that need no computing, whatever their type. Loops and branches count: their
-	// programs are looked at by themselves.
+	// Moves: its results are elements of its operands, or numbers that need no computing, whatever their type. Loops
+	// and branches count: their programs are looked at by themselves.
 	Moves bool
 	// Cheap: it takes no longer than reading its result from memory.
 	Cheap bool
 	// Random: it draws random numbers.
 	Random bool
-	// InPlace has, by result, the operand whose memory the result may take over, because no element is read after its place was written; -1 for
-	// none. InPlaceEach: result i may take over operand i.
+	// InPlace has, by result, the operand whose memory the result may take over, because no element is read after its
+	// place was written; -1 for none. InPlaceEach: result i may take over operand i.
 	InPlace     []int
 	InPlaceEach bool
 
@@ -40,7 +42,8 @@ func (op Op) InPlaceOperand(j int) int {
 	return -1
 }
 
-// FLOPs returns the multiplications and additions of a node that multiplies matrices in one form or another, 0 for others.
+// FLOPs returns the multiplications and additions of a node that multiplies matrices in one form or another, 0 for
+// others.
 func (p *Program) FLOPs(n *Node) int64 {
 	if f := n.Op.Traits().flops; f != nil {
 		return f(p, n)
@@ -57,58 +60,14 @@ func init() {
 		Iota:     {Moves: true, rows: rowsOfIota},
 		RngBits:  {Random: true, rows: rowsAcross},
 
-		Neg:      {Cheap: true, rows: rowsAligned},
-		Abs:      {Cheap: true, rows: rowsAligned},
-		Sign:     {rows: rowsAligned},
-		Floor:    {rows: rowsAligned},
-		Ceil:     {rows: rowsAligned},
-		Round:    {rows: rowsAligned},
-		Exp:      {rows: rowsAligned},
-		Expm1:    {rows: rowsAligned},
-		Log:      {rows: rowsAligned},
-		Log1p:    {rows: rowsAligned},
-		Sqrt:     {rows: rowsAligned},
-		Rsqrt:    {rows: rowsAligned},
-		Sin:      {rows: rowsAligned},
-		Cos:      {rows: rowsAligned},
-		Tan:      {rows: rowsAligned},
-		Asin:     {rows: rowsAligned},
-		Acos:     {rows: rowsAligned},
-		Atan:     {rows: rowsAligned},
-		Sinh:     {rows: rowsAligned},
-		Cosh:     {rows: rowsAligned},
-		Asinh:    {rows: rowsAligned},
-		Acosh:    {rows: rowsAligned},
-		Atanh:    {rows: rowsAligned},
-		Tanh:     {rows: rowsAligned},
-		Sigmoid:  {rows: rowsAligned},
-		Erf:      {rows: rowsAligned},
-		ErfInv:   {rows: rowsAligned},
-		Lgamma:   {rows: rowsAligned},
-		Relu:     {rows: rowsAligned},
-		Gelu:     {rows: rowsAligned},
-		IsFinite: {rows: rowsAligned},
-		Not:      {rows: rowsAligned},
-		Identity: {rows: rowsAligned},
-		Convert:  {rows: rowsAligned},
-
-		Add:        {Cheap: true, rows: rowsAligned},
-		Sub:        {Cheap: true, rows: rowsAligned},
-		Mul:        {Cheap: true, rows: rowsAligned},
-		Div:        {rows: rowsAligned},
-		Pow:        {rows: rowsAligned},
-		Maximum:    {Cheap: true, rows: rowsAligned},
-		Minimum:    {Cheap: true, rows: rowsAligned},
-		Rem:        {rows: rowsAligned},
-		Atan2:      {rows: rowsAligned},
-		GeluGrad:   {rows: rowsAligned},
-		BitAnd:     {rows: rowsAligned},
-		BitOr:      {rows: rowsAligned},
-		BitXor:     {rows: rowsAligned},
-		ShiftLeft:  {rows: rowsAligned},
-		ShiftRight: {rows: rowsAligned},
-		Compare:    {rows: rowsAligned},
-		Select:     {rows: rowsAligned},
+		// Elementwise ops, which keep all axes in their places, have a row only if they are cheap.
+		Neg:     {Cheap: true},
+		Abs:     {Cheap: true},
+		Add:     {Cheap: true},
+		Sub:     {Cheap: true},
+		Mul:     {Cheap: true},
+		Maximum: {Cheap: true},
+		Minimum: {Cheap: true},
 
 		Reshape:            {Moves: true, rows: rowsOfReshape},
 		Transpose:          {Moves: true, rows: rowsKept},
@@ -121,15 +80,16 @@ func init() {
 		DynamicSlice:       {Moves: true, rows: rowsOfDynamicSlice},
 		DynamicUpdateSlice: {Moves: true, rows: rowsOfDynamicUpdate, InPlace: []int{0}},
 
-		Dot:        {rows: rowsOfDot, flops: dotFLOPs},
-		Gather:     {MayFail: true, Moves: true, rows: rowsOfGather},
-		Scatter:    {MayFail: true, rows: rowsAcross, InPlace: []int{0}},
-		Reduce:     {rows: rowsOfReduce},
-		ArgMax:     {rows: rowsOffAxis},
-		ArgMin:     {rows: rowsOffAxis},
-		Cumulative: {rows: rowsOfCumulative, InPlace: []int{0}},
-		Sort:       {rows: rowsOfSort},
-		TopK:       {rows: rowsOffLast},
+		Dot:         {rows: rowsOfDot, flops: dotFLOPs},
+		Gather:      {MayFail: true, Moves: true, rows: rowsOfGather},
+		Scatter:     {MayFail: true, rows: rowsAcross, InPlace: []int{0}},
+		Reduce:      {rows: rowsOfReduce},
+		ArgMax:      {rows: rowsOffAxis},
+		ArgMin:      {rows: rowsOffAxis},
+		Cumulative:  {rows: rowsOfCumulative, InPlace: []int{0}},
+		Sort:        {rows: rowsOfSort},
+		TopK:        {rows: rowsOffLast},
+		CheckFinite: {MayFail: true, Moves: true, rows: rowsAligned, InPlace: []int{0}},
 
 		Scan:  {MayFail: true, Moves: true, rows: rowsOfScan},
 		While: {MayFail: true, Moves: true, rows: rowsKept}, // their bodies are looked at; what decides is a scalar, which no example reaches
@@ -176,6 +136,11 @@ func init() {
 		ReduceScatter:       {MayFail: true, rows: rowsAcross},
 		CollectiveBroadcast: {MayFail: true, rows: rowsAcross, InPlace: []int{0}},
 		ReplicaID:           {rows: rowsAcross},
+	}
+	for op := range opCount {
+		if op.IsElementwise() {
+			traits[op].rows = rowsAligned
+		}
 	}
 }
 

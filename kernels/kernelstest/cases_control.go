@@ -165,7 +165,8 @@ func condCases(s *suite) {
 	}
 }
 
-// wholeCases are programs of several ops whose outputs are awkward: the same value twice, an input, a constant, dead code.
+// wholeCases are programs of several ops whose outputs are awkward: the same value twice, an input, a constant, dead
+// code.
 func wholeCases(s *suite) {
 	d := s.new(ir.Identity, "outputs of all sorts").within(4)
 	p := newProgram(d.Name)

@@ -10,8 +10,8 @@ import (
 // elementwiseShapes: every rank, empty and single axes, and lengths around those of vector registers.
 var elementwiseShapes = []ir.Shape{{}, {0}, {1}, {7}, {33}, {3, 0, 2}, {2, 3, 5}, {1, 2, 1, 3}, {2, 1, 3, 1, 2}}
 
-// unaryOps gives each op of one operand its tolerance on floats and, where the random numbers must be special, their map from
-// a normally distributed number.
+// unaryOps gives each op of one operand its tolerance on floats and, where the random numbers must be special, their
+// map from a normally distributed number.
 var unaryOps = []struct {
 	op       ir.Op
 	integers bool
@@ -48,6 +48,18 @@ var unaryOps = []struct {
 	{ir.Erf, false, 8, nil},
 	{ir.ErfInv, false, 32, func(x float64) float64 { return math.Tanh(x) * 0.99 }},
 	{ir.Lgamma, false, 16, func(x float64) float64 { return 3*math.Abs(x) + 0.1 }},
+}
+
+// UnaryDomains returns the float ops of one operand, each with a map from normally distributed numbers to those at
+// which the op is interesting. Tests of gradients take their points from it.
+func UnaryDomains() map[ir.Op]func(x float64) float64 {
+	domains := map[ir.Op]func(x float64) float64{}
+	for _, u := range unaryOps {
+		if domains[u.op] = u.domain; u.domain == nil {
+			domains[u.op] = func(x float64) float64 { return x }
+		}
+	}
+	return domains
 }
 
 func triple(x float64) float64 { return 3 * x }
@@ -91,8 +103,8 @@ func (d *draft) domain(dtype ir.DType, shape ir.Shape, f func(float64) float64) 
 	})
 }
 
-// specialOperand adds special numbers, save those at which an op has a pole whose sign or size is not agreed on: sines of
-// numbers too large for single-precision range reduction, and the gamma function at its poles.
+// specialOperand adds special numbers, save those at which an op has a pole whose sign or size is not agreed on: sines
+// of numbers too large for single-precision range reduction, and the gamma function at its poles.
 func (d *draft) specialOperand(op ir.Op, v reference.Value) reference.Value {
 	w := d.specials(v)
 	for i, x := range w.F {
@@ -184,6 +196,16 @@ func logicCases(s *suite) {
 		d.add(nil, d.specials(d.normal(dtype, 7, 19)))
 		d = s.new(ir.IsFinite, "%v[]", dtype)
 		d.add(nil, d.normal(dtype))
+	}
+	for _, dtype := range floats {
+		for _, shape := range []ir.Shape{{}, {0}, {67}, {2, 1, 3, 1, 5}} {
+			d := s.new(ir.CheckFinite, "%v%v", dtype, shape)
+			d.add(ir.CheckFiniteAttrs{What: "a result"}, d.normal(dtype, shape...))
+		}
+		exponent := map[ir.DType]int{ir.Float16: 15, ir.BFloat16: 127, ir.Float32: 127, ir.Float64: 1023}[dtype]
+		largest := math.Ldexp(2-math.Ldexp(1, 1-dtype.Digits()), exponent)
+		d := s.new(ir.CheckFinite, "%v largest", dtype)
+		d.add(ir.CheckFiniteAttrs{What: "a result"}, value(dtype, ir.Shape{4}, func(i int) float64 { return []float64{largest, -largest, largest / 2, 0}[i] }))
 	}
 	compareCases(s)
 	for _, dtype := range all {

@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// loose is the tolerance of composites on a type: the 16-bit types have few digits to lose in a decomposition that stores
-// every step.
+// loose is the tolerance of composites on a type: the 16-bit types have few digits to lose in a decomposition that
+// stores every step.
 func loose(dtype ir.DType) float64 {
 	if dtype.Size() == 2 {
 		return 24
@@ -170,7 +170,8 @@ func dropoutCases(s *suite) {
 			}
 		}
 		for _, beyond := range []float64{0, 0x1p-30} {
-			// the second word of stream 0 under a state of zeros; its number is kept at this rate, and not at a greater one
+			// the second word of stream 0 under a state of zeros; its number is kept at this rate, and not at a greater
+			// one
 			rate := float64(0xe169c58d>>8)/(1<<24) + beyond
 			d := s.new(ir.Dropout, "%v a drawn number plus %v", dtype, beyond).within(4)
 			d.add(ir.DropoutAttrs{Rate: rate}, d.positive(dtype, 37), d.below(ir.Uint32, 1, 4))

@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// eliminateCases has matrices with which the solution grows by little more than their size: four times the unit matrix, its rows in another
-// order, plus random numbers.
+// eliminateCases has matrices with which the solution grows by little more than their size: four times the unit matrix,
+// its rows in another order, plus random numbers.
 func eliminateCases(s *suite) {
 	for _, dtype := range floats {
 		for _, c := range []struct{ a, b ir.Shape }{

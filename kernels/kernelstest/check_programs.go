@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,7 +17,7 @@ import (
 
 // decomposed runs the float32 and bfloat16 cases of composites as the primitives of their decompositions.
 func (r runner) decomposed(t *testing.T) {
-	for _, c := range Cases() {
+	for _, c := range Selected() {
 		if d := c.Inputs; !c.Op.IsComposite() || d[0].Type.DType != ir.Float32 && d[0].Type.DType != ir.BFloat16 {
 			continue
 		}
@@ -29,11 +30,14 @@ func (r runner) decomposed(t *testing.T) {
 	}
 }
 
-// RandomPrograms is the number of random programs that Run checks.
+// RandomPrograms is the number of random programs that Run checks; with -short it takes one of ten.
 const RandomPrograms = 500
 
 func (r runner) random(t *testing.T) {
 	for seed := range uint64(RandomPrograms) {
+		if testing.Short() && seed%10 != 0 {
+			continue
+		}
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			p, inputs := RandomProgram(seed)
 			r.check(t, Case{Name: p.Name, Program: p, Inputs: inputs, Units: 1 << 13, Whole: true})
@@ -44,8 +48,8 @@ func (r runner) random(t *testing.T) {
 	}
 }
 
-// inPlace runs a program once with buffers for all outputs, and then letting outputs replace inputs: the bits must be the
-// same, and inputs that nothing replaces unchanged.
+// inPlace runs a program once with buffers for all outputs, and then letting outputs replace inputs: the bits must be
+// the same, and inputs that nothing replaces unchanged.
 func (r runner) inPlace(t *testing.T, p *ir.Program, inputs []reference.Value) {
 	t.Helper()
 	e, err := kernels.Load(r.backend, p, r.device)
@@ -186,6 +190,7 @@ func (r runner) aliases(t *testing.T) {
 // badInput checks that mistakes are reported as errors and not as panics, and that a run that failed spoils nothing.
 func (r runner) badInput(t *testing.T) {
 	t.Run("index", r.badIndices)
+	t.Run("not finite", r.notFinite)
 	p := newProgram("sum")
 	sum := p.op(ir.Add, nil, p.in(ir.Float32, 3), p.in(ir.Float32, 3))
 	p.out(sum)
@@ -289,4 +294,54 @@ func (r runner) badIndices(t *testing.T) {
 			})
 		}
 	}
+}
+
+// notFinite: a number that is not finite where a program looks for such is an error that names the layer, what was
+// looked at and where the first one is, and the run changes no variable.
+func (r runner) notFinite(t *testing.T) {
+	shape, at := ir.Shape{40, 50}, []int{39, 4} // the first of two
+	for _, dtype := range floats {
+		for _, special := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			t.Run(fmt.Sprint(dtype, special), func(t *testing.T) {
+				p := newProgram("look")
+				count, x := p.in(ir.Float32), p.in(dtype, shape...)
+				p.AddAlias("count", p.op(ir.Add, nil, count, p.constant(ir.Float32, 1)), 0)
+				p.out(p.op(ir.CheckFinite, ir.CheckFiniteAttrs{What: "the result"}, x))
+				inputs := []reference.Value{value(ir.Float32, nil, func(int) float64 { return 7 }), value(dtype, shape, func(i int) float64 {
+					if i == 39*50+4 || i == 39*50+8 {
+						return special
+					}
+					return float64(i % 64)
+				})}
+				for _, where := range []string{"reference", "backend"} {
+					var err error
+					if where == "reference" {
+						_, err = reference.Run(p.Program, inputs)
+					} else {
+						err = r.keepsVariable(t, p.Program, inputs)
+					}
+					var found *ir.NotFiniteError
+					require.ErrorAs(t, err, &found, where)
+					require.Equal(t, ir.NotFiniteError{Scope: "layer", What: "the result", Shape: shape, Element: at}, *found, where)
+				}
+			})
+		}
+	}
+}
+
+// keepsVariable runs a program whose run fails, and sees that its first input, a variable, stays what it was.
+func (r runner) keepsVariable(t *testing.T, p *ir.Program, inputs []reference.Value) error {
+	e, err := kernels.Load(r.backend, p, r.device)
+	require.NoError(t, err)
+	defer e.Close()
+	in, err := r.upload(inputs)
+	require.NoError(t, err)
+	row, err := r.garbage(inputs[1].Type)
+	require.NoError(t, err)
+	defer func() { free(append(in, row)) }()
+	failed := e.Run(runContext(t), in, []kernels.Buffer{nil, row})
+	kept := kernels.NewArray(inputs[0].Type)
+	require.NoError(t, in[0].Read(kept.Data))
+	require.Equal(t, inputs[0].Bytes(), kept.Data)
+	return failed
 }

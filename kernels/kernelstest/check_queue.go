@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// pickAndCount is a program that counts in a variable and looks up a row of a table, which fails for an index that is not 0 or 1. The count does
-// not need the row.
+// pickAndCount is a program that counts in a variable and looks up a row of a table, which fails for an index that is
+// not 0 or 1. The count does not need the row.
 func pickAndCount() program {
 	p := newProgram("pick and count")
 	count, table, index := p.in(ir.Float32, 3), p.in(ir.Float32, 2, 3), p.in(ir.Int32)
@@ -102,7 +102,8 @@ func (r runner) order(t *testing.T) {
 	assert.Error(t, copied.Download(rows[0][:11]).Wait(runContext(t)))
 }
 
-// queue: a launch that fails changes no variable, and neither do those behind it in the queue, until its error has been taken.
+// queue: a launch that fails changes no variable, and neither do those behind it in the queue, until its error has been
+// taken.
 func (r runner) queue(t *testing.T) {
 	c := r.counting(t)
 	good := c.launch(0)

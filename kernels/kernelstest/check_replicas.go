@@ -284,7 +284,8 @@ func sumOfRowsInputs(n int, index func(replica int) float64) [][]reference.Value
 	return inputs
 }
 
-// replicaFailure: when one replica fails, the others return its error instead of waiting for it, and with other communicators all goes on.
+// replicaFailure: when one replica fails, the others return its error instead of waiting for it, and with other
+// communicators all goes on.
 func (r runner) replicaFailure(t *testing.T, devices []kernels.Device, comms []kernels.Communicator) {
 	n := len(devices)
 	g := r.team(t, devices, comms, sumOfRows(n).Program)

@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// trainingStep builds one whole training step of a small convolutional classifier in p, as a model would be traced: forward,
-// loss, backward, and updates that replace the variables.
+// trainingStep builds one whole training step of a small convolutional classifier in p, as a model would be traced:
+// forward, loss, backward, and updates that replace the variables.
 func trainingStep(p program, d *draft) []reference.Value {
 	const batch, classes = 4, 5
 	x, labels, rate, step, state := p.in(ir.Float32, batch, 8, 8, 2), p.in(ir.Int32, batch), p.in(ir.Float32), p.in(ir.Float32), p.in(ir.Uint32, 4)

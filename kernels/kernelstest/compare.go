@@ -8,16 +8,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// precision is the distance between 1 and the next number of each floating point type; tiny its least normal number, below
-// which a backend may lose digits or flush to zero.
-var (
-	precision = map[ir.DType]float64{ir.Float16: 0x1p-10, ir.BFloat16: 0x1p-7, ir.Float32: 0x1p-23, ir.Float64: 0x1p-52}
-	tiny      = map[ir.DType]float64{ir.Float16: 0x1p-14, ir.BFloat16: 0x1p-126, ir.Float32: 0x1p-126, ir.Float64: 0x1p-1022}
-)
+// precision is the distance between 1 and the next number of a floating point type, 0 for others. Below the least
+// normal number a backend may lose digits or flush to zero.
+func precision(d ir.DType) float64 {
+	if !d.IsFloat() {
+		return 0
+	}
+	return math.Ldexp(1, 1-d.Digits())
+}
 
 // Compare returns an error that names the worst element when got is not want within the tolerance: units of the type's
-// precision times the expected number, or times the largest finite one of the tensor (at least 1) with whole set. Numbers are
-// rounded to the element type first. NaN equals only NaN; infinities, integers and bools must be equal.
+// precision times the expected number, or times the largest finite one of the tensor (at least 1) with whole set.
+// Numbers are rounded to the element type first. NaN equals only NaN; infinities, integers and bools must be equal.
 func Compare(got, want reference.Value, units float64, whole bool) error {
 	if !got.Type.Equal(want.Type) {
 		return fmt.Errorf("got type %v, want %v", got.Type, want.Type)
@@ -46,13 +48,13 @@ func Compare(got, want reference.Value, units float64, whole bool) error {
 		}
 		tolerance := 0.0
 		if units > 0 && !math.IsInf(w, 0) {
-			tolerance = units*precision[d]*math.Max(math.Abs(w), scale) + tiny[d]
+			tolerance = units*precision(d)*math.Max(math.Abs(w), scale) + d.LeastNormal()
 		}
 		diff := math.Abs(g - w)
 		if diff <= tolerance {
 			continue
 		}
-		if ratio := diff / math.Max(tolerance, tiny[d]); worst == nil || ratio > excess || ratio != ratio {
+		if ratio := diff / math.Max(tolerance, d.LeastNormal()); worst == nil || ratio > excess || ratio != ratio {
 			excess = ratio
 			worst = fmt.Errorf("element %d of %v is %g, want %g: they differ by %g, allowed is %g", i, want.Type, g, w, diff, tolerance)
 		}

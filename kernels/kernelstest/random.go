@@ -8,11 +8,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// RandomProgram returns a valid program of elementwise, reduction, shape, contraction and softmax ops, with inputs, made from a
-// seed. It is food for fusion and memory planning: values are used several times or never, some outputs replace inputs, float32
-// and int32 mix. Its ops keep numbers and their errors small, so that outputs agree with the reference within 2^13 units
-// of the precision, measured against the largest number of the output; comparisons are made only between numbers that are
-// exact.
+// RandomProgram returns a valid program of elementwise, reduction, shape, contraction and softmax ops, with inputs,
+// made from a seed. It is food for fusion and memory planning: values are used several times or never, some outputs
+// replace inputs, float32 and int32 mix. Its ops keep numbers and their errors small, so that outputs agree with the
+// reference within 2^13 units of the precision, measured against the largest number of the output; comparisons are made
+// only between numbers that are exact.
 func RandomProgram(seed uint64) (*ir.Program, []reference.Value) {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	g := &grower{program: newProgram(fmt.Sprintf("random %d", seed)), rng: rng}

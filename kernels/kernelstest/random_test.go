@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// checkRandom checks what must hold of any program: it is sound, made the same again, hashes the same under other names, means
-// the same expanded, and without its dead nodes; and rounding every step does not change much.
+// checkRandom checks what must hold of any program: it is sound, made the same again, hashes the same under other
+// names, means the same expanded, and without its dead nodes; and rounding every step does not change much.
 func checkRandom(t *testing.T, seed uint64) *ir.Program {
 	p, inputs := kernelstest.RandomProgram(seed)
 	require.NoError(t, p.Verify())

@@ -21,7 +21,7 @@ func Run(t *testing.T, backend kernels.Backend, device kernels.Device) {
 	require.NoError(t, backend.Open(device))
 	r := runner{backend, device}
 	t.Run("op", func(t *testing.T) {
-		for _, c := range Cases() {
+		for _, c := range Selected() {
 			t.Run(c.Name, func(t *testing.T) { r.check(t, c) })
 		}
 	})
@@ -105,8 +105,8 @@ func (r runner) concurrent(t *testing.T) {
 	group.Wait()
 }
 
-// run executes once with fresh buffers. Outputs start as garbage, so that an element left unwritten shows; inputs must come
-// out as they went in.
+// run executes once with fresh buffers. Outputs start as garbage, so that an element left unwritten shows; inputs must
+// come out as they went in.
 func (r runner) run(ctx context.Context, e *kernels.Loaded, p *ir.Program, inputs []reference.Value) ([]reference.Value, error) {
 	in, err := r.upload(inputs)
 	defer free(in)

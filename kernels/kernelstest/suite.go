@@ -5,7 +5,9 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
+	"testing"
 
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/reference"
@@ -18,11 +20,11 @@ type Case struct {
 	Op      ir.Op
 	Program *ir.Program
 	Inputs  []reference.Value
-	// Units is the allowed error of floating point results, in units of the type's precision (2^-10, 2^-7, 2^-23, 2^-52)
-	// times the expected number; 0 asks for equality.
+	// Units is the allowed error of floating point results, in units of the type's precision (2^-10, 2^-7, 2^-23,
+	// 2^-52) times the expected number; 0 asks for equality.
 	Units float64
-	// Whole measures errors against the largest number of the result instead (and at least 1), as befits sums of terms that
-	// may cancel.
+	// Whole measures errors against the largest number of the result instead (and at least 1), as befits sums of terms
+	// that may cancel.
 	Whole bool
 }
 
@@ -41,6 +43,45 @@ var Cases = sync.OnceValue(func() []Case {
 })
 
 type suite struct{ cases []Case }
+
+// Selected returns the cases that Run takes: all of them, or, with go test's flag -short, for each op a larger one of
+// float32 (or of the type that it has), and one in thirty of the others.
+func Selected() []Case {
+	all := Cases()
+	if !testing.Short() {
+		return all
+	}
+	best := map[ir.Op]int{}
+	for i, c := range all {
+		if b, ok := best[c.Op]; !ok || better(c, all[b]) {
+			best[c.Op] = i
+		}
+	}
+	var out []Case
+	for i, c := range all {
+		if i%30 == 0 || best[c.Op] == i {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// better reports whether a case says more about its op than another: it works on floats, on more numbers.
+func better(c, than Case) bool {
+	if f, g := floats32(c), floats32(than); f != g {
+		return f
+	}
+	return elements(c) > elements(than) && elements(c) < 1<<12
+}
+
+func floats32(c Case) bool { return len(c.Inputs) > 0 && c.Inputs[0].Type.DType == ir.Float32 }
+
+func elements(c Case) (n int) {
+	for _, v := range c.Inputs {
+		n += v.Type.Shape.Size()
+	}
+	return n
+}
 
 // draft is a case under construction: a source of numbers that depends only on its name.
 type draft struct {
@@ -159,8 +200,8 @@ func (d *draft) specials(v reference.Value) reference.Value {
 }
 
 var (
-	floats   = []ir.DType{ir.Float16, ir.BFloat16, ir.Float32, ir.Float64}
-	integers = []ir.DType{ir.Int8, ir.Int16, ir.Int32, ir.Int64, ir.Uint8, ir.Uint16, ir.Uint32, ir.Uint64}
+	floats   = slices.DeleteFunc(ir.DTypes(), func(d ir.DType) bool { return !d.IsFloat() })
+	integers = slices.DeleteFunc(ir.DTypes(), func(d ir.DType) bool { return !d.IsInteger() })
 	numbers  = append(append([]ir.DType{}, floats...), integers...)
 	all      = append(append([]ir.DType{}, numbers...), ir.Bool)
 	wide     = []ir.DType{ir.Float32, ir.Float64}

@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
 )
 
-// Option is a setting that the plugin takes when it connects to its devices, such as "cpu_device_count" of XLA's plugin for CPUs. Value is a
-// string, int64, []int64, float32 or bool; which options there are is the plugin's affair.
+// Option is a setting that the plugin takes when it connects to its devices, such as "cpu_device_count" of XLA's plugin
+// for CPUs. Value is a string, int64, []int64, float32 or bool; which options there are is the plugin's affair.
 type Option = capi.Option
 
 // Backend runs programs through one plugin.
@@ -37,8 +37,8 @@ var flagsOf = map[string]map[string]bool{
 	"cpu": {"xla_cpu_enable_fast_min_max": false}, // fast maxima lose NaN
 }
 
-// New makes a backend for devices of the given kind, "xla" say, from a plugin's file. The plugin is opened at the first use; its options are for
-// the connection to the devices.
+// New makes a backend for devices of the given kind, "xla" say, from a plugin's file. The plugin is opened at the first
+// use; its options are for the connection to the devices.
 func New(kind, path string, options ...Option) *Backend {
 	return &Backend{kind: kind, find: func() (string, error) { return path, nil }, options: options, meshes: newMeshes(kind)}
 }

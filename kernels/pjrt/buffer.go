@@ -41,8 +41,8 @@ func (o *object) release() error {
 	return o.client.Free(o.handle)
 }
 
-// buffer is memory on a device. Plugins have no buffers that can be written: each run and each upload makes a new one, which takes the place
-// of the one before.
+// buffer is memory on a device. Plugins have no buffers that can be written: each run and each upload makes a new one,
+// which takes the place of the one before.
 type buffer struct {
 	client *capi.Client
 	place  uintptr // the plugin's device
@@ -80,7 +80,8 @@ func (b *buffer) checkLength(what string, n int) error {
 	return nil
 }
 
-// settle waits until launches of several replicas that touch the buffer have been handed to the plugin. The caller holds mu.
+// settle waits until launches of several replicas that touch the buffer have been handed to the plugin. The caller
+// holds mu.
 func (b *buffer) settle() {
 	if b.meeting != nil {
 		<-b.meeting.over

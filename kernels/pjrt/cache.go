@@ -17,8 +17,8 @@ import (
 // cacheVariable names the folder in which compiled programs are kept, for later processes; without it none are kept.
 const cacheVariable = "GOKERAS_PJRT_CACHE"
 
-// compile compiles a module, or loads what an earlier process compiled of it. What cannot be read, or belongs to another plugin, is compiled anew;
-// what cannot be written is not kept.
+// compile compiles a module, or loads what an earlier process compiled of it. What cannot be read, or belongs to
+// another plugin, is recompiled; what cannot be written is not kept.
 func (b *Backend) compile(client *capi.Client, text []byte, o capi.CompileOptions) (*capi.Executable, error) {
 	folder := os.Getenv(cacheVariable)
 	if folder == "" {

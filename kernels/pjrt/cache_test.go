@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A second backend, as a later process would have, loads what the first compiled; it computes the same. Files that are damaged are compiled anew, and
-// a folder that cannot be made is no error.
+// A second backend, as a later process would have, loads what the first compiled; it computes the same. Files that are
+// damaged are recompiled, and a folder that cannot be made is no error.
 func TestCompiledProgramsAreKept(t *testing.T) {
 	path := os.Getenv("GOKERAS_PJRT_CPU")
 	if path == "" {

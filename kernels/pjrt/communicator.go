@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// group is where the replicas of a strategy meet: the plugin runs a program on all devices at once, in one call, which the replica that comes last
-// makes. What is combined is combined inside the program, by the devices.
+// group is where the replicas of a strategy meet: the plugin runs a program on all devices at once, in one call, which
+// the replica that comes last makes. What is combined is combined inside the program, by the devices.
 type group struct {
 	backend *Backend
 	devices []kernels.Device

@@ -38,7 +38,8 @@ type compiled struct {
 	idle       []*capi.Launch
 }
 
-// Compile lowers a program to StableHLO and has the plugin compile it. Errors of the plugin name the layer that it met them in.
+// Compile lowers a program to StableHLO and has the plugin compile it. Errors of the plugin name the layer that it met
+// them in.
 func (b *Backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Executable, error) {
 	client, _, err := b.device(o.Device)
 	if err != nil {
@@ -279,7 +280,8 @@ func (p *part) bind(inputs, outputs []kernels.Buffer) error {
 	return nil
 }
 
-// kept lists the inputs whose memory the run must not take although an output replaces them: their contents are wanted elsewhere.
+// kept lists the inputs whose memory the run must not take although an output replaces them: their contents are wanted
+// elsewhere.
 func (p *part) kept() []int {
 	var keep []int
 	for i, out := range p.session.program.Outputs {
@@ -319,7 +321,8 @@ func (p *part) drop() {
 	}
 }
 
-// run hands a run of all replicas to the plugin and puts its results into their buffers. It returns the flag, for the first replica's event.
+// run hands a run of all replicas to the plugin and puts its results into their buffers. It returns the flag, for the
+// first replica's event.
 func (e *executable) run(devices []kernels.Device, parts []*part) (flag *object, err error) {
 	defer func() {
 		for _, p := range parts {

@@ -48,8 +48,8 @@ func fake(t *testing.T) *fakePlugin {
 	return f
 }
 
-// leaks lists what is alive in the plugin, after the collector had time to run finalizers. One object of the kind refused is what the plugin would not
-// destroy, and forgiven.
+// leaks lists what is alive in the plugin, after the collector had time to run finalizers. One object of the kind
+// refused is what the plugin would not destroy, and forgiven.
 func (f *fakePlugin) leaks(refused string) map[string]int64 {
 	var found map[string]int64
 	for range 200 {
@@ -180,13 +180,15 @@ func must(v []ir.Value, err error) []ir.Value {
 	return v
 }
 
-// entries are the offsets of the functions that tour calls, with what they destroy: what a failed call of those leaves behind is the plugin's.
+// entries are the offsets of the functions that tour calls, with what they destroy: what a failed call of those leaves
+// behind is the plugin's.
 var entries = map[int64]string{
 	64: "", 72: "", 80: "events", 104: "", 120: "", 128: "clients", 136: "", 152: "", 168: "", 200: "", 216: "", 224: "", 232: "", 240: "", 248: "", 256: "", 272: "",
 	360: "executables", 392: "", 440: "executables", 448: "", 480: "", 504: "buffers", 592: "", 600: "", 808: "",
 }
 
-// Each call of each function of the plugin fails once. That is an error, or hidden where only statistics are asked; nothing hangs, and nothing is left.
+// Each call of each function of the plugin fails once. That is an error, or hidden where only statistics are asked;
+// nothing hangs, and nothing is left.
 func TestEveryCallFailsOnce(t *testing.T) {
 	f := fake(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

@@ -16,7 +16,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/stablehlo"
 )
 
-// meshes is a backend whose devices are each a mesh of devices of a plugin: XLA spreads a program over them. A launch returns when the run is over.
+// meshes is a backend whose devices are each a mesh of devices of a plugin: XLA spreads a program over them. A launch
+// returns when the run is over.
 type meshes struct {
 	kind string
 	mu   sync.Mutex
@@ -201,8 +202,8 @@ func (m *mesh) coordinates(device int) []int {
 	return at
 }
 
-// sharding writes a layout as XLA does: the parts of each axis, then the devices in the order of the parts. Devices that have equal parts follow each
-// other, along a last axis of their own.
+// sharding writes a layout as XLA does: the parts of each axis, then the devices in the order of the parts. Devices
+// that have equal parts follow each other, along a last axis of their own.
 func (m *mesh) sharding(layout []int) string {
 	if layout == nil {
 		return "{replicated}"

@@ -29,7 +29,8 @@ func (m *mesh) part(t ir.Type, layout []int) []int {
 	return shape
 }
 
-// rows calls f for each run of bytes that a part and the whole array share: n bytes at place inPart of the part and inWhole of the array.
+// rows calls f for each run of bytes that a part and the whole array share: n bytes at place inPart of the part and
+// inWhole of the array.
 func (m *mesh) rows(t ir.Type, layout []int, device int, f func(inPart, inWhole, n int)) {
 	part, at := m.part(t, layout), m.coordinates(device)
 	size := t.DType.Size()
@@ -110,7 +111,8 @@ func (s *spread) free(client *capi.Client) error {
 	return err
 }
 
-// meshBuffer is an array on a mesh. How it is cut is known when a program uses it; until then its contents wait in host memory.
+// meshBuffer is an array on a mesh. How it is cut is known when a program uses it; until then its contents wait in host
+// memory.
 type meshBuffer struct {
 	mesh *mesh
 	typ  ir.Type

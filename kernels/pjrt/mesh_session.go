@@ -152,7 +152,8 @@ func (s *meshSession) buffers(l kernels.Launch) (inputs, outputs []*meshBuffer, 
 	return inputs, outputs, nil
 }
 
-// keep lists the inputs whose memory the run must not take: an output replaces them elsewhere, or they are read as another input too.
+// keep lists the inputs whose memory the run must not take: an output replaces them elsewhere, or they are read as
+// another input too.
 func (s *meshSession) keep(inputs, outputs []*meshBuffer) []int {
 	var keep []int
 	for i, out := range s.program.Outputs {

@@ -55,7 +55,8 @@ func xlaMesh(t *testing.T, shape ...int) *distribution.DeviceMesh {
 	return mesh
 }
 
-// A GPT on 4 devices, 2 parts of the batch and 2 of the weights, has the weights of one device after 20 steps. The variables and their slots lie in parts.
+// A GPT on 4 devices, 2 parts of the batch and 2 of the weights, has the weights of one device after 20 steps. The
+// variables and their slots lie in parts.
 func TestModelParallelGPT(t *testing.T) {
 	mesh := xlaMesh(t, 2, 2)
 	layouts := distribution.NewLayoutMap(mesh)
@@ -112,7 +113,7 @@ func TestDataParallel(t *testing.T) {
 		require.NoError(t, err)
 		p, err := m.Predict(t.Context(), data.Arrays(x, nil), keras.BatchSize(8))
 		require.NoError(t, err)
-		return m, scores, p.Data().([]float32)
+		return m, scores, p.Elements().([]float32)
 	}
 	cpu, err := distribute.NewOneDeviceStrategy("cpu:0")
 	require.NoError(t, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/stablehlo"
 )
 
-// queue chains launches on one device by the failure flag: each takes the flag of the one before and hands on its own, so that launches behind a
-// failed one change nothing although nobody has looked yet.
+// queue chains launches on one device by the failure flag: each takes the flag of the one before and hands on its own,
+// so that launches behind a failed one change nothing although nobody has looked yet.
 type queue struct {
 	backend *Backend
 	client  *capi.Client
@@ -46,7 +46,8 @@ func (q *queue) Device() kernels.Device { return q.device }
 // Inline is false: the plugin runs what is launched.
 func (q *queue) Inline() bool { return false }
 
-// take returns the flag of the last launch, for use by the caller, and the error that stops launches before they reach the device.
+// take returns the flag of the last launch, for use by the caller, and the error that stops launches before they reach
+// the device.
 func (q *queue) take() (*object, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -64,8 +65,8 @@ func (q *queue) take() (*object, error) {
 	return q.flag.share(), nil
 }
 
-// settle waits until a launch of several replicas has been handed to the plugin. The caller holds mu, which is free meanwhile for the one
-// who does that.
+// settle waits until a launch of several replicas has been handed to the plugin. The caller holds mu, which is free
+// meanwhile for the one who does that.
 func (q *queue) settle() {
 	for q.meeting != nil {
 		m := q.meeting

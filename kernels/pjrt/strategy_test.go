@@ -38,8 +38,8 @@ func cores(t *testing.T, n int) *tpu.Strategy {
 	return s
 }
 
-// Replicas on the cores train to what one replica trains to, with batches of 10 that do not divide among 4 and a last one of 4, measure the same
-// and predict the same.
+// Replicas on the cores train to what one replica trains to, with batches of 10 that do not divide among 4 and a last
+// one of 4, measure the same and predict the same.
 func TestTPUStrategy(t *testing.T) {
 	run := func(s distribute.Strategy) (*keras.Model, *keras.History, map[string]float64, []float32) {
 		model, err := keras.NewSequential([]layers.Layer{
@@ -61,7 +61,7 @@ func TestTPUStrategy(t *testing.T) {
 		require.NoError(t, err)
 		predictions, err := model.Predict(t.Context(), data.Arrays(x, nil), keras.BatchSize(10))
 		require.NoError(t, err)
-		return model, history, scores, predictions.Data().([]float32)
+		return model, history, scores, predictions.Elements().([]float32)
 	}
 	one, err := distribute.NewOneDeviceStrategy("cpu:0")
 	require.NoError(t, err)
@@ -81,7 +81,8 @@ func TestTPUStrategy(t *testing.T) {
 	}
 }
 
-// A loop of one's own: a step on every core with a sum between them, and batches that do not divide refused before they run.
+// A loop of one's own: a step on every core with a sum between them, and batches that do not divide refused before they
+// run.
 func TestTPULoop(t *testing.T) {
 	s := cores(t, 4)
 	v, err := distribute.Scope(s).NewVariable(distribute.VariableSpec{Name: "v", Shape: ir.Shape{}, DType: ir.Float32})

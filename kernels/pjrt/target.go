@@ -13,16 +13,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/stablehlo"
 )
 
-// Target is a set of devices that need not be here, which programs are compiled for ahead of time: to see whether they compile, and what memory and
-// arithmetic a step takes.
+// Target is a set of devices that need not be here, which programs are compiled for ahead of time: to see whether they
+// compile, and what memory and arithmetic a step takes.
 type Target struct {
 	name     string
 	topology *capi.Topology
 	devices  []capi.DeviceInfo
 }
 
-// NewTarget opens the plugin of a file, or libtpu where path is "", and describes devices by the platform's name for them: "v5e:2x2", "v4:2x2x1",
-// "v6e:2x4" of libtpu. No hardware and no network are needed.
+// NewTarget opens the plugin of a file, or libtpu where path is "", and describes devices by the platform's name for
+// them: "v5e:2x2", "v4:2x2x1", "v6e:2x4" of libtpu. No hardware and no network are needed.
 func NewTarget(path, name string) (*Target, error) {
 	if path == "" {
 		var err error
@@ -68,8 +68,8 @@ func (t *Target) Close() error { return t.topology.Close() }
 type Analysis struct {
 	FLOPs         float64 `json:"flops"`
 	BytesAccessed float64 `json:"bytes_accessed"`
-	// Bytes on the device: of the code, of what goes in and comes out, of outputs that have the memory of an input, of intermediate values, and the
-	// most at any time.
+	// Bytes on the device: of the code, of what goes in and comes out, of outputs that have the memory of an input, of
+	// intermediate values, and the most at any time.
 	Code      int64 `json:"code_bytes"`
 	Arguments int64 `json:"argument_bytes"`
 	Outputs   int64 `json:"output_bytes"`
@@ -78,8 +78,8 @@ type Analysis struct {
 	Peak      int64 `json:"peak_bytes"`
 }
 
-// Compile compiles a program for all devices together, each of them a replica, with donation. Collectives of the program must span as many. Nothing
-// can be run of it.
+// Compile compiles a program for all devices together, each of them a replica, with donation. Collectives of the
+// program must span as many. Nothing can be run of it.
 func (t *Target) Compile(p *ir.Program) (Analysis, error) {
 	hash := fnv.New32a()
 	hash.Write([]byte(p.Hash()))

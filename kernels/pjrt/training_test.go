@@ -35,8 +35,8 @@ func digits() (x [][][][]float32, y []int32) {
 	return x, y
 }
 
-// trained is a small convolutional network after three epochs, on the devices named, with all that a step may hold: random numbers, statistics,
-// several kinds of layers, an optimizer with slots.
+// trained is a small convolutional network after three epochs, on the devices named, with all that a step may hold:
+// random numbers, statistics, several kinds of layers, an optimizer with slots.
 func trained(t *testing.T, devices ...string) (*keras.Model, *keras.History) {
 	strategy, err := distribute.NewMirroredStrategy(devices...)
 	require.NoError(t, err)
@@ -61,7 +61,8 @@ func trained(t *testing.T, devices ...string) (*keras.Model, *keras.History) {
 	return model, history
 }
 
-// A model trained on a plugin's device has the weights that it has on the CPU, up to rounding: also its dropout masks are the same.
+// A model trained on a plugin's device has the weights that it has on the CPU, up to rounding: also its dropout masks
+// are the same.
 func TestTraining(t *testing.T) {
 	t.Setenv("GOKERAS_PJRT_PLUGIN", plugin(t))
 	want, wantHistory := trained(t, "cpu:0")
@@ -80,7 +81,7 @@ func TestTraining(t *testing.T) {
 	require.NoError(t, err)
 	wantPredictions, err := want.Predict(t.Context(), data.Arrays(x, nil))
 	require.NoError(t, err)
-	require.InDeltaSlice(t, wantPredictions.Data(), predictions.Data(), 1e-3)
+	require.InDeltaSlice(t, wantPredictions.Elements(), predictions.Elements(), 1e-3)
 
 	y[5] = 7 // no such class: an error, and the weights stay
 	_, err = got.Fit(t.Context(), data.Arrays(x, y), keras.BatchSize(24))
@@ -107,6 +108,6 @@ func sameWeights(t *testing.T, want, got *keras.Model, tolerance float64) {
 	require.NoError(t, err)
 	require.Len(t, b, len(a))
 	for i := range a {
-		require.InDeltaSlice(t, a[i].Data(), b[i].Data(), tolerance, "weight %d", i)
+		require.InDeltaSlice(t, a[i].Elements(), b[i].Elements(), tolerance, "weight %d", i)
 	}
 }

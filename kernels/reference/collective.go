@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// hub is the meeting place of the replicas. At a collective each hands in its operands and waits until all have; then each
-// reads what all the others handed in.
+// hub is the meeting place of the replicas. At a collective each hands in its operands and waits until all have; then
+// each reads what all the others handed in.
 type hub struct {
 	mu      sync.Mutex
 	changed *sync.Cond

@@ -92,7 +92,8 @@ func lookup(indices Value, i int, mode ir.IndexMode, axis, length int) (index in
 	return 0, false, fmt.Errorf("index %s (element %d of the indices) is outside axis %d of length %d", text, i, axis, length)
 }
 
-// gatherInto copies rows of table to c.out[0]: the result's shape is table.shape[:axis] + indices.shape + table.shape[axis+1:].
+// gatherInto copies rows of table to c.out[0]: the result's shape is table.shape[:axis] + indices.shape +
+// table.shape[axis+1:].
 func (c *call) gatherInto(table, where Value, axis int, mode ir.IndexMode) error {
 	y, rank := c.out[0], len(where.Type.Shape)
 	from := make([]int, len(table.Type.Shape))

@@ -26,9 +26,6 @@ func (c *call) convert() error {
 	return nil
 }
 
-// precision is the number of significant bits of the floating point types.
-var precision = map[ir.DType]uint{ir.Float16: 11, ir.BFloat16: 8, ir.Float32: 24, ir.Float64: 53}
-
 // roundInteger returns the number of type d that is nearest to the integer x of type from, ties to even.
 func roundInteger(d, from ir.DType, x int64) float64 {
 	exact := new(big.Float).SetPrec(64)
@@ -37,6 +34,6 @@ func roundInteger(d, from ir.DType, x int64) float64 {
 	} else {
 		exact.SetInt64(x)
 	}
-	f, _ := exact.SetMode(big.ToNearestEven).SetPrec(precision[d]).Float64()
+	f, _ := exact.SetMode(big.ToNearestEven).SetPrec(uint(d.Digits())).Float64()
 	return ir.RoundFloat(d, f) // what is too large for float16 becomes infinite
 }

@@ -2,8 +2,8 @@ package reference
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// connections visits every multiplication of a convolution: the positions of the input, kernel and output elements that meet.
-// Input channels of a group are consecutive, and so are its output channels.
+// connections visits every multiplication of a convolution: the positions of the input, kernel and output elements that
+// meet. Input channels of a group are consecutive, and so are its output channels.
 func connections(x, kernel, y ir.Shape, a ir.ConvAttrs, visit func(xi, ki, yi int)) {
 	n := len(x) - 2
 	inGroup, outGroup := kernel[n], kernel[n+1]/a.Groups

@@ -233,6 +233,15 @@ func (c *call) isFinite() error {
 	return nil
 }
 
+func (c *call) checkFinite() error {
+	for i, x := range c.in[0].F {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return c.node.Attrs.(ir.CheckFiniteAttrs).Failure(c.node.Scope, c.in[0].Type.Shape, i)
+		}
+	}
+	return c.reshape()
+}
+
 func truth(b bool) int64 {
 	if b {
 		return 1

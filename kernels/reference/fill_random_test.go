@@ -19,8 +19,8 @@ var fillPrograms = flag.Int("fill-programs", 150, "how many random programs are 
 // fillSizes are the numbers of examples that programs run with, filled up to the last.
 var fillSizes = []int{1, 2, 3, 5}
 
-// TestFilledRowsOfRandomPrograms: whatever nodes a program has that [ir.FillRows] takes, rows that fill the batch up are not seen in its results. Float
-// numbers of those rows are NaN, other numbers are wild, and indices are copies.
+// TestFilledRowsOfRandomPrograms: whatever nodes a program has that [ir.FillRows] takes, rows that fill the batch up
+// are not seen in its results. Float numbers of those rows are NaN, other numbers are wild, and indices are copies.
 func TestFilledRowsOfRandomPrograms(t *testing.T) {
 	across := map[string]int{}
 	ran, failed := 0, 0

@@ -108,7 +108,8 @@ func (c *call) layerNormGrad() error {
 	return nil
 }
 
-// groups returns the positions of the elements of each group of channels of each example, and the channels of these elements.
+// groups returns the positions of the elements of each group of channels of each example, and the channels of these
+// elements.
 func groups(s ir.Shape, count int) (at, channels [][]int) {
 	c := s[len(s)-1]
 	at, channels = make([][]int, s[0]*count), make([][]int, s[0]*count)

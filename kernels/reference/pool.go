@@ -6,7 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// windows visits the outputs of a pooling op with the positions of the real input cells in their windows, in row-major order.
+// windows visits the outputs of a pooling op with the positions of the real input cells in their windows, in row-major
+// order.
 func windows(x, y ir.Shape, a ir.PoolAttrs, visit func(yi int, cells []int)) {
 	n := len(x) - 2
 	xAt := make([]int, n+2)

@@ -15,8 +15,8 @@ type Interpreter struct {
 // Run runs a program without peers: collectives must be over one replica. The inputs are not changed.
 func Run(p *ir.Program, inputs []Value) ([]Value, error) { return Interpreter{}.Run(p, inputs) }
 
-// RunReplicas runs one copy of the program on each set of inputs, in lock step at collectives, and returns the outputs of
-// each.
+// RunReplicas runs one copy of the program on each set of inputs, in lock step at collectives, and returns the outputs
+// of each.
 func RunReplicas(p *ir.Program, inputs [][]Value) ([][]Value, error) {
 	return Interpreter{}.RunReplicas(p, inputs)
 }
@@ -97,8 +97,8 @@ func (m *machine) run(p *ir.Program, inputs []Value) ([]Value, error) {
 	return outputs, nil
 }
 
-// call is the evaluation of one node: its operands, and its results, which start as zeros. Evaluators fill the results and do
-// not change operands.
+// call is the evaluation of one node: its operands, and its results, which start as zeros. Evaluators fill the results
+// and do not change operands.
 type call struct {
 	*machine
 	node *ir.Node
@@ -157,15 +157,16 @@ func init() {
 		ir.DynamicSlice:       (*call).dynamicSlice,
 		ir.DynamicUpdateSlice: (*call).dynamicUpdateSlice,
 
-		ir.Dot:        (*call).dot,
-		ir.Gather:     (*call).gather,
-		ir.Scatter:    (*call).scatter,
-		ir.Reduce:     (*call).reduce,
-		ir.ArgMax:     (*call).argMax,
-		ir.ArgMin:     (*call).argMin,
-		ir.Cumulative: (*call).cumulative,
-		ir.Sort:       (*call).sort,
-		ir.TopK:       (*call).topK,
+		ir.Dot:         (*call).dot,
+		ir.Gather:      (*call).gather,
+		ir.Scatter:     (*call).scatter,
+		ir.Reduce:      (*call).reduce,
+		ir.ArgMax:      (*call).argMax,
+		ir.ArgMin:      (*call).argMin,
+		ir.Cumulative:  (*call).cumulative,
+		ir.Sort:        (*call).sort,
+		ir.CheckFinite: (*call).checkFinite,
+		ir.TopK:        (*call).topK,
 
 		ir.Scan:  (*call).scan,
 		ir.While: (*call).while,

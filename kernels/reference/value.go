@@ -8,7 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Value is a tensor: its type and its elements in row-major order, in F for floating point types and in I for the others.
+// Value is a tensor: its type and its elements in row-major order, in F for floating point types and in I for the
+// others.
 type Value struct {
 	Type ir.Type
 	F    []float64
@@ -117,8 +118,8 @@ func (v Value) set(i int, from Value, j int) {
 	}
 }
 
-// indices visits the elements of a shape in row-major order: their number and their index along each axis. The index slice is
-// reused.
+// indices visits the elements of a shape in row-major order: their number and their index along each axis. The index
+// slice is reused.
 func indices(s ir.Shape) iter.Seq2[int, []int] {
 	return func(yield func(int, []int) bool) {
 		at := make([]int, len(s))

@@ -6,7 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// canFail reports whether a program, or one inside it, looks at indices whose being outside is an error.
+// canFail reports whether a program, or one inside it, looks at indices whose being outside is an error, or for numbers
+// that are not finite.
 func canFail(p *ir.Program) bool {
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -19,6 +20,8 @@ func canFail(p *ir.Program) bool {
 			if a.Mode == ir.IndexError {
 				return true
 			}
+		case ir.CheckFiniteAttrs:
+			return true
 		}
 		for _, sub := range ir.SubPrograms(n.Attrs) {
 			if canFail(sub) {
@@ -48,13 +51,13 @@ func (e *emitter) inside(indices value, length int) value {
 	return e.and(below, e.compare(ir.Ge, indices, e.like(indices, 0)))
 }
 
-// check sets the failure flag to the first index outside the axis, unless it is set.
-func (e *emitter) check(n *ir.Node, axis, length int, indices, inside value) {
+// check sets the failure flag to the first index that is not inside, unless it is set.
+func (e *emitter) check(c Check, indices, inside value) {
 	count := indices.shape().Size()
 	if count == 0 {
 		return
 	}
-	e.checks = append(e.checks, Check{Scope: n.Scope, Op: n.Op, Axis: axis, Length: length})
+	e.checks = append(e.checks, c)
 	flat, good := e.reshape(indices, count), e.reshape(inside, count)
 	positions := e.iota(ir.Type{DType: ir.Int32, Shape: ir.Shape{count}}, 0)
 	first := e.reduce(ir.Min, e.choose(good, e.like(positions, math.MaxInt32), positions), 0)

@@ -76,7 +76,8 @@ func (e *emitter) reduceScatter(a ir.CollectiveAttrs, x value) value {
 	return sum
 }
 
-// fromRoot gathers the values of all replicas and keeps the root's, bit by bit; few backends have StableHLO's own broadcast.
+// fromRoot gathers the values of all replicas and keeps the root's, bit by bit; few backends have StableHLO's own
+// broadcast.
 func (e *emitter) fromRoot(x value, root int) value {
 	shape := x.shape()
 	all := e.allGather(e.reshape(x, append([]int{1}, shape...)...), 0)

@@ -8,8 +8,8 @@ func init() {
 	lowerings[ir.Cond] = (*emitter).cond
 }
 
-// loop writes a while over the given state. Regions see nothing from outside, as compilers that come from HLO expect, so constants travel in the
-// state. The failure flag is part of it where something inside can fail.
+// loop writes a while over the given state. Regions see nothing from outside, as compilers that come from HLO expect,
+// so constants travel in the state. The failure flag is part of it where something inside can fail.
 func (e *emitter) loop(state []value, fails bool, cond func(state []value) value, body func(state []value) []value) []value {
 	all := state
 	if fails {
@@ -36,7 +36,8 @@ func (e *emitter) loop(state []value, fails bool, cond func(state []value) value
 	return results[:len(state)]
 }
 
-// scan counts steps; slices of the stacked inputs are cut out and those of the stacked outputs put in at the step's place.
+// scan counts steps; slices of the stacked inputs are cut out and those of the stacked outputs put in at the step's
+// place.
 func (e *emitter) scan(n *ir.Node, in []value) []value {
 	a := n.Attrs.(ir.ScanAttrs)
 	var stacked []value // the ys, which begin empty
@@ -87,8 +88,8 @@ func (e *emitter) scanStep(a ir.ScanAttrs, state []value, inputs int) []value {
 	return next
 }
 
-// while tests its condition before the loop and at the end of each step, and carries the answer: what fails in a condition then reaches the
-// failure flag, which the region of a condition could not hand out.
+// while tests its condition before the loop and at the end of each step, and carries the answer: what fails in a
+// condition then reaches the failure flag, which the region of a condition could not hand out.
 func (e *emitter) while(n *ir.Node, in []value) []value {
 	a := n.Attrs.(ir.WhileAttrs)
 	fails := canFail(a.Cond) || canFail(a.Body)

@@ -85,7 +85,8 @@ func (e *emitter) convInputGrad(n *ir.Node, in []value) []value {
 	return []value{e.convolve(dy, kernel, numbers, w, a.Conv.Groups, 1, a.Shape)}
 }
 
-// swapGroups makes of a kernel (window..., in/groups, out) one that leads from outputs to inputs, (window..., out/groups, in).
+// swapGroups makes of a kernel (window..., in/groups, out) one that leads from outputs to inputs, (window...,
+// out/groups, in).
 func (e *emitter) swapGroups(kernel value, spatial, groups int) value {
 	s := kernel.shape()
 	in, out := s[spatial], s[spatial+1]

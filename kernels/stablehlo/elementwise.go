@@ -8,20 +8,18 @@ import (
 )
 
 func init() {
-	for _, op := range []ir.Op{
-		ir.Floor, ir.Ceil, ir.Round, ir.Exp, ir.Expm1, ir.Log, ir.Log1p, ir.Sqrt, ir.Rsqrt, ir.Sin, ir.Cos, ir.Tan, ir.Asin, ir.Acos,
-		ir.Sinh, ir.Cosh, ir.Asinh, ir.Acosh, ir.Tanh, ir.Sigmoid, ir.Erf, ir.ErfInv, ir.Lgamma, ir.Not, ir.Neg,
-		ir.Add, ir.Sub, ir.Mul, ir.Maximum, ir.Minimum, ir.Atan2, ir.BitAnd, ir.BitOr, ir.BitXor, ir.ShiftLeft,
-	} {
-		lowerings[op] = sameType(op.StableHLO())
+	for _, op := range ir.Ops() { // those whose results have the operands' type, of which some are spelled out below
+		if op.IsElementwise() && !op.IsComposite() && op.StableHLO() != "" {
+			lowerings[op] = sameType(op.StableHLO())
+		}
 	}
 	lowerings[ir.Abs] = forSigned("abs", func(e *emitter, x value) value { return x })
 	lowerings[ir.Sign] = forSigned("sign", func(e *emitter, x value) value {
 		return e.convert(e.compare(ir.Ne, x, e.like(x, 0)), x.dtype())
 	})
 	lowerings[ir.Atan] = one(func(e *emitter, x value) value {
-		// A barrier hides that the other side is one. XLA would turn this into its own arc tangent, whose results for CPUs changed from
-		// run to run in version 0.115 of the plugin interface.
+		// A barrier hides that the other side is one. XLA would turn this into its own arc tangent, whose results for
+		// CPUs changed from run to run in version 0.115 of the plugin interface.
 		side := e.definef(x.typ, "stablehlo.optimization_barrier %s : %s", e.like(x, 1).name, tensor(x.typ))
 		return e.binary("atan2", x, side)
 	})
@@ -40,6 +38,16 @@ func init() {
 		t := ir.Type{DType: ir.Bool, Shape: x.shape()}
 		return e.definef(t, "stablehlo.is_finite %s : (%s) -> %s", x.name, tensor(x.typ), tensor(t))
 	})
+	lowerings[ir.CheckFinite] = func(e *emitter, n *ir.Node, in []value) []value {
+		count := in[0].shape().Size()
+		if count == 0 {
+			return in
+		}
+		flat := e.reshape(in[0], count)
+		finite := lowerings[ir.IsFinite](e, &ir.Node{Op: ir.IsFinite, Scope: n.Scope}, []value{flat})[0]
+		e.check(Check{Scope: n.Scope, Op: n.Op, finite: n.Attrs.(ir.CheckFiniteAttrs), shape: in[0].shape()}, e.iota(ir.Type{DType: ir.Int32, Shape: ir.Shape{count}}, 0), finite)
+		return in
+	}
 	lowerings[ir.Identity] = func(_ *emitter, _ *ir.Node, in []value) []value { return in }
 	lowerings[ir.Convert] = func(e *emitter, n *ir.Node, in []value) []value {
 		return []value{e.convert(in[0], n.Attrs.(ir.ConvertAttrs).DType)}
@@ -106,8 +114,8 @@ func byNonzero(name string) lowering {
 	}
 }
 
-// integerPower multiplies the squares that the bits of the exponent name, wrapping; compilers disagree about their own op. A negative exponent gives
-// the whole part of a fraction: 0, unless the base is 1 or -1.
+// integerPower multiplies the squares that the bits of the exponent name, wrapping; compilers disagree about their own
+// op. A negative exponent gives the whole part of a fraction: 0, unless the base is 1 or -1.
 func (e *emitter) integerPower(x, y value) value {
 	one := e.like(x, 1)
 	result, square := one, x
@@ -157,7 +165,8 @@ func (e *emitter) not(x value) value    { return e.unary("not", x) }
 // isNaN is a truth value for floats; other numbers have none.
 func (e *emitter) isNaN(x value) value { return e.compare(ir.Ne, x, x) }
 
-// convert changes the element type. Floats become integers by cutting off, saturating, and NaN becomes 0, which StableHLO leaves open.
+// convert changes the element type. Floats become integers by cutting off, saturating, and NaN becomes 0, which
+// StableHLO leaves open.
 func (e *emitter) convert(x value, to ir.DType) value {
 	from := x.dtype()
 	t := ir.Type{DType: to, Shape: x.shape()}

@@ -133,7 +133,8 @@ func (e *emitter) fresh() string {
 	return "%v" + strconv.Itoa(e.next-1)
 }
 
-// region writes the body of a region with the given arguments: "({ ^bb0(...): ... stablehlo.return ... })" without its parentheses.
+// region writes the body of a region with the given arguments: "({ ^bb0(...): ... stablehlo.return ... })" without its
+// parentheses.
 func (e *emitter) region(types []ir.Type, body func(arguments []value) []value) string {
 	outer, indent := e.text, e.indent
 	e.text, e.indent = &strings.Builder{}, indent+1
@@ -153,7 +154,8 @@ func (e *emitter) region(types []ir.Type, body func(arguments []value) []value) 
 	return head + inner + strings.Repeat("  ", indent) + "}"
 }
 
-// generalf writes an operation in MLIR's general form: its name, properties, regions, and the types of operands and results.
+// generalf writes an operation in MLIR's general form: its name, properties, regions, and the types of operands and
+// results.
 func (e *emitter) general(name string, operands []value, properties, regions string, types []ir.Type) []value {
 	if properties != "" {
 		properties = " <{" + properties + "}>"

@@ -24,14 +24,15 @@ func init() {
 	}
 }
 
-// gather cuts out of x the slices that the indices name along an axis. An index outside is an error, the nearest one, or reads zeros.
+// gather cuts out of x the slices that the indices name along an axis. An index outside is an error, the nearest one,
+// or reads zeros.
 func (e *emitter) gather(n *ir.Node, axis int, mode ir.IndexMode, x, indices value) value {
 	length := x.shape()[axis]
 	shape := append(append(x.shape()[:axis].Clone(), indices.shape()...), x.shape()[axis+1:]...)
 	t := ir.Type{DType: x.dtype(), Shape: shape}
 	inside := e.inside(indices, length)
 	if mode == ir.IndexError {
-		e.check(n, axis, length, indices, inside)
+		e.check(Check{Scope: n.Scope, Op: n.Op, Axis: axis, Length: length}, indices, inside)
 	}
 	if length == 0 || shape.Size() == 0 {
 		return e.splat(t, 0)
@@ -87,7 +88,7 @@ func (e *emitter) take(axis int, x, indices value) value {
 func (e *emitter) targets(n *ir.Node, a ir.ScatterAttrs, length int, indices value) value {
 	inside := e.inside(indices, length)
 	if a.Mode == ir.IndexError {
-		e.check(n, a.Axis, length, indices, inside)
+		e.check(Check{Scope: n.Scope, Op: n.Op, Axis: a.Axis, Length: length}, indices, inside)
 	}
 	if length == 0 {
 		return e.splat(ir.Type{DType: ir.Int32, Shape: indices.shape()}, 0)
@@ -118,8 +119,8 @@ func (e *emitter) scatter(kind ir.Kind, axis int, x, indices, updates value) val
 	return e.general("scatter", []value{x, indices, updates}, properties, e.combine(kind, x.dtype()), []ir.Type{x.typ})[0]
 }
 
-// scatterSet lets the last update of an element win. StableHLO leaves open which does, so the updates are numbered, the greatest number that
-// meets each place is found, and that update is taken.
+// scatterSet lets the last update of an element win. StableHLO leaves open which does, so the updates are numbered, the
+// greatest number that meets each place is found, and that update is taken.
 func (e *emitter) scatterSet(n *ir.Node, a ir.ScatterAttrs, x, indices, updates value) value {
 	length, count := x.shape()[a.Axis], indices.shape().Size()
 	targets := e.targets(n, a, length, indices)

@@ -9,17 +9,19 @@ import (
 
 // Options say how a module will be run.
 type Options struct {
-	// Replicas is the number of replicas that run the module together; 0 means 1. Collectives of the program must span as many.
+	// Replicas is the number of replicas that run the module together; 0 means 1. Collectives of the program must span
+	// as many.
 	Replicas int
 	// Number tells the module apart from others in the failure flag.
 	Number int32
-	// Donate marks inputs that outputs replace, so that their memory holds the new values. Without it a run leaves all inputs as
-	// they are.
+	// Donate marks inputs that outputs replace, so that their memory holds the new values. Without it a run leaves all
+	// inputs as they are.
 	Donate bool
-	// Partitions is the number of devices that a compiler spreads each replica over; 0 means 1. The program stays that of one device.
+	// Partitions is the number of devices that a compiler spreads each replica over; 0 means 1. The program stays that
+	// of one device.
 	Partitions int
-	// Shardings says for each input how it is cut over them, as XLA writes it ("{devices=[2,1]0,1}"). An output that replaces an input lies as that
-	// input; others are whole on every device.
+	// Shardings says for each input how it is cut over them, as XLA writes it ("{devices=[2,1]0,1}"). An output that
+	// replaces an input lies as that input; others are whole on every device.
 	Shardings []string
 }
 
@@ -35,16 +37,22 @@ type Module struct {
 // FlagType is the type of the failure flag.
 var FlagType = ir.Type{DType: ir.Int32, Shape: ir.Shape{3}}
 
-// Check is one place at which a program looks at indices.
+// Check is one place at which a program looks at indices, or for numbers that are not finite.
 type Check struct {
 	Scope  string // path of the layer
 	Op     ir.Op
 	Axis   int // that the indices select from
 	Length int // of the axis
+
+	finite ir.CheckFiniteAttrs // of a CheckFinite, whose indices are the elements' own
+	shape  ir.Shape            // of its operand
 }
 
 // Error describes the failure of the check on an index that it met.
 func (c Check) Error(index int32) error {
+	if c.Op == ir.CheckFinite {
+		return c.finite.Failure(c.Scope, c.shape, int(index))
+	}
 	return fmt.Errorf("%s: %v: index %d is outside axis %d of length %d; valid indices are 0 to %d", c.Scope, c.Op, index, c.Axis, c.Length, c.Length-1)
 }
 
@@ -59,8 +67,8 @@ func (m *Module) Failure(flag [3]int32) error {
 // lowerError is what emitters panic with; Lower returns it.
 type lowerError struct{ error }
 
-// Lower writes a program as StableHLO. A program that does not verify, and collectives over another number of replicas than the
-// options', are errors that name the op and the layer.
+// Lower writes a program as StableHLO. A program that does not verify, and collectives over another number of replicas
+// than the options', are errors that name the op and the layer.
 func Lower(p *ir.Program, o Options) (m *Module, err error) {
 	if err := p.Verify(); err != nil {
 		return nil, err

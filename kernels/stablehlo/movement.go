@@ -50,7 +50,8 @@ func (e *emitter) reshape(x value, shape ...int) value {
 	return e.definef(t, "stablehlo.reshape %s : (%s) -> %s", x.name, tensor(x.typ), tensor(t))
 }
 
-// bitCast reads the bytes of x as another type. Where sizes differ, the elements that make up one are an axis of their own in StableHLO.
+// bitCast reads the bytes of x as another type. Where sizes differ, the elements that make up one are an axis of their
+// own in StableHLO.
 func (e *emitter) bitCast(x value, dtype ir.DType) value {
 	from, to := x.dtype().Size(), dtype.Size()
 	shape := x.shape().Clone()
@@ -93,7 +94,8 @@ func (e *emitter) slice(x value, start, limit, stride []int) value {
 	return e.general("slice", []value{x}, "limit_indices = "+array(limit)+", start_indices = "+array(start)+", strides = "+array(stride), "", []ir.Type{t})[0]
 }
 
-// pad adds (or, where negative, cuts) low and high elements at the ends of each axis and interior ones between neighbours.
+// pad adds (or, where negative, cuts) low and high elements at the ends of each axis and interior ones between
+// neighbours.
 func (e *emitter) pad(x, with value, low, high, interior []int) value {
 	t := ir.Type{DType: x.dtype(), Shape: make(ir.Shape, len(low))}
 	for i, d := range x.shape() {

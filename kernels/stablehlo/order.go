@@ -21,7 +21,8 @@ func init() {
 	}
 }
 
-// sort returns the elements in order and their positions. NaN counts as the greatest number; -0 equals 0, which IEEE comparisons give.
+// sort returns the elements in order and their positions. NaN counts as the greatest number; -0 equals 0, which IEEE
+// comparisons give.
 func (e *emitter) sort(x value, axis int, descending bool) []value {
 	positions := e.iota(ir.Type{DType: ir.Int32, Shape: x.shape()}, axis)
 	direction := ir.Lt

@@ -4,7 +4,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The gradient of a maximum is decomposed: which of several equal maxima StableHLO's select_and_scatter takes is left to the compiler.
+// The gradient of a maximum is decomposed: which of several equal maxima StableHLO's select_and_scatter takes is left
+// to the compiler.
 func init() {
 	lowerings[ir.MaxPool] = func(e *emitter, n *ir.Node, in []value) []value {
 		a := n.Attrs.(ir.PoolAttrs)
@@ -69,7 +70,8 @@ func (e *emitter) cellCounts(like value, input ir.Shape, a ir.PoolAttrs) value {
 	return e.broadcast(e.floats(like.dtype(), spatial.Clone(), counts), like.shape(), axes...)
 }
 
-// avgPoolGrad spreads each share of dy over the cells of its window: a sum over windows of the shares, put apart by the strides.
+// avgPoolGrad spreads each share of dy over the cells of its window: a sum over windows of the shares, put apart by the
+// strides.
 func (e *emitter) avgPoolGrad(n *ir.Node, in []value) []value {
 	a := n.Attrs.(ir.PoolGradAttrs)
 	dy := e.wide(in[0])

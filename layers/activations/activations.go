@@ -20,7 +20,8 @@ type Func = func(x *ops.Tensor) *ops.Tensor
 // Linear returns x.
 func Linear(x *ops.Tensor) *ops.Tensor { return x }
 
-// The options of the functions that have some are those of Keras's activations module, which differ from keras.ops for gelu.
+// The options of the functions that have some are those of Keras's activations module, which differ from keras.ops for
+// gelu.
 
 func elu(x *ops.Tensor) *ops.Tensor        { return ops.Elu(x, 1) }
 func celu(x *ops.Tensor) *ops.Tensor       { return ops.Celu(x, 1) }
@@ -34,13 +35,13 @@ func logSoftmax(x *ops.Tensor) *ops.Tensor { return ops.LogSoftmax(x, -1) }
 func sparsemax(x *ops.Tensor) *ops.Tensor  { return Sparsemax(x, -1) }
 func squareplus(x *ops.Tensor) *ops.Tensor { return ops.Squareplus(x, 4) }
 
-// Sparsemax is Keras's function of that name (up to version 3.15): with x sorted downwards along axis, s the running sums and k the number of
-// places where x > (s - 1)/place,
+// Sparsemax is Keras's function of that name (up to version 3.15): with x sorted downwards along axis, s the running
+// sums and k the number of places where x > (s - 1)/place,
 //
 //	y = max(x - tau, 0),   tau = (Σ over these places of s - 1) / k
 //
-// The paper's tau has the last of these sums in place of their total, which makes y sum to 1; that is [ops.Sparsemax]. A model
-// trained by Keras needs this one.
+// The paper's tau has the last of these sums in place of their total, which makes y sum to 1; that is [ops.Sparsemax].
+// A model trained by Keras needs this one.
 func Sparsemax(x *ops.Tensor, axis int) *ops.Tensor {
 	if !x.DType().IsFloat() {
 		x = ops.Cast(x, ir.Float32).WithMask(x.Mask())
@@ -73,17 +74,27 @@ func init() {
 		"sparse_sigmoid": ops.SparseSigmoid, "sparsemax": sparsemax, "squareplus": squareplus, "tanh": ops.Tanh,
 		"tanh_shrink": ops.TanhShrink,
 	} {
-		Register(name, f)
+		register(name, f)
 	}
 	config.RegisterKindWith("activation", func(v any) (any, error) { return resolve(v) }, describe)
 }
 
-// Register makes a function known by name, so that it can be given as a string and models that use it can be saved and read. It
-// panics when the name is taken. The function must not be a closure: all closures of one function literal share the name.
-func Register(name string, f Func) {
+// Register makes a function known by name, so that it can be given as a string and models that use it can be saved and
+// read. Files name it "Custom>name", or with another package in place of Custom where one is given, as Python gives it
+// with @keras.saving.register_keras_serializable(package=...); the name alone finds it where one package has it.
+// Register panics when the name is taken, and is called from init. The function must not be a closure: all closures of
+// one function literal share the name.
+func Register(name string, f Func, packageName ...string) {
+	if f == nil {
+		panic("activations: Register of " + name + " received a nil function")
+	}
+	register(config.FullName("activations: Register", name, packageName), f)
+}
+
+func register(name string, f Func) {
 	registry.Lock()
 	defer registry.Unlock()
-	if _, taken := registry.functions[name]; taken || aliases[name] != "" {
+	if _, taken := registry.functions[name]; taken {
 		panic("activations: Register called twice for " + name)
 	}
 	registry.functions[name] = f
@@ -115,7 +126,8 @@ func Name(f Func) (string, bool) {
 	return name, ok
 }
 
-// Get returns the activation function that is meant: a function, or one by its name ("relu", "swish"). nil and "" are linear.
+// Get returns the activation function that is meant: a function, or one by its name ("relu", "swish"). nil and "" are
+// linear.
 func Get(activation any) (Func, error) {
 	switch v := activation.(type) {
 	case nil:
@@ -147,7 +159,8 @@ func byName(name string) (Func, error) {
 		return nil, fmt.Errorf("activations: threshold needs two values, which a name cannot give; use a function that calls ops.Threshold")
 	}
 	registry.RLock()
-	f, ok := registry.functions[name]
+	full, ok := config.FindName(registry.functions, name)
+	f := registry.functions[full]
 	registry.RUnlock()
 	if !ok {
 		return nil, fmt.Errorf("activations: unknown activation %q; %sknown: %s, swish, hard_swish; register your own with activations.Register", name,
@@ -156,7 +169,8 @@ func byName(name string) (Func, error) {
 	return f, nil
 }
 
-// resolve keeps names as they are, so that a configuration reads as it was written. A layer may stand in for a function.
+// resolve keeps names as they are, so that a configuration reads as it was written. A layer may stand in for a
+// function.
 func resolve(v any) (any, error) {
 	if o, ok := v.(config.Object); ok {
 		if _, isFunction := o.FunctionName(); !isFunction {
@@ -193,6 +207,9 @@ func describe(v any) (any, error) {
 	name, ok := Name(f)
 	if !ok {
 		return nil, fmt.Errorf("the activation is a Go function without a name; make it known with activations.Register so that the model can be saved")
+	}
+	if strings.Contains(name, ">") { // Keras writes functions that it does not have itself as objects
+		return map[string]any{"module": "builtins", "class_name": "function", "config": name, "registered_name": "function"}, nil
 	}
 	return name, nil
 }

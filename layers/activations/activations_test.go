@@ -95,9 +95,11 @@ func TestRegister(t *testing.T) {
 	require.NoError(t, err)
 	name, ok := activations.Name(f)
 	assert.True(t, ok)
-	assert.Equal(t, "test_double", name)
+	assert.Equal(t, "Custom>test_double", name)
 	assert.Panics(t, func() { activations.Register("test_double", double) })
-	assert.Panics(t, func() { activations.Register("swish", double) })
+	assert.Panics(t, func() { activations.Register("nil", nil) })
+	assert.Panics(t, func() { activations.Register("two", double, "a", "b") })
+	assert.Panics(t, func() { activations.Register("two", double, "a>b") })
 }
 
 // layer has a field as layers do.

@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// Constraint maps a weight to the value that replaces it after an optimizer step. Initial values are not touched. Any type with
-// this method may be given to a layer.
+// Constraint maps a weight to the value that replaces it after an optimizer step. Initial values are not touched. Any
+// type with this method may be given to a layer.
 type Constraint interface {
 	// Apply returns a tensor of the type of w.
 	Apply(w *ops.Tensor) *ops.Tensor
@@ -19,7 +19,8 @@ const epsilon = 1e-7
 //
 //	w · min(‖w‖, MaxValue) / (1e-7 + ‖w‖)
 //
-// A vector runs along Axis: {0} for the inputs of each unit of a Dense kernel, {0, 1, 2} for each filter of a Conv2D kernel.
+// A vector runs along Axis: {0} for the inputs of each unit of a Dense kernel, {0, 1, 2} for each filter of a Conv2D
+// kernel.
 type MaxNorm struct {
 	MaxValue *float64 `keras:"max_value,default=2"`   // nil is 2
 	Axis     []int    `keras:"axis,scalar,default=0"` // nil is {0}

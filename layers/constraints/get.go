@@ -3,51 +3,41 @@ package constraints
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// classes makes each constraint by class name.
-var classes = map[string]func() Constraint{
-	"MaxNorm":    func() Constraint { return new(MaxNorm) },
-	"MinMaxNorm": func() Constraint { return new(MinMaxNorm) },
-	"NonNeg":     func() Constraint { return new(NonNeg) },
-	"UnitNorm":   func() Constraint { return new(UnitNorm) },
-}
+// classes makes each by its name in files.
+var classes = config.NewRegistry[Constraint]("constraints")
 
 // aliases are the other names that Keras accepts.
 var aliases = map[string]string{"max_norm": "MaxNorm", "min_max_norm": "MinMaxNorm", "non_neg": "NonNeg", "unit_norm": "UnitNorm"}
 
-// Func is a function used as a constraint. It has no name, so a model that holds one cannot be saved with its configuration.
+// Func is a function used as a constraint. It has no name, so a model that holds one cannot be saved with its
+// configuration.
 type Func func(w *ops.Tensor) *ops.Tensor
 
 // Apply calls the function.
 func (f Func) Apply(w *ops.Tensor) *ops.Tensor { return f(w) }
 
-// Register makes a constraint type known by its class name, for models read from files. It panics when the name is taken, and
-// is called from init.
-func Register(className string, create func() Constraint) {
-	if _, taken := classes[className]; taken {
-		panic("constraints: Register called twice for " + className)
-	}
-	classes[className] = create
+// Register makes a constraint type of your own known by its class name, for models read from files. It panics when the
+// name is taken, and is called from init. A type from outside of this module is written to files as "Custom>Name", or
+// with another package in place of Custom where one is given, as Python gives it with
+// @keras.saving.register_keras_serializable(package=...).
+func Register[T any, P interface {
+	*T
+	Constraint
+}](packageName ...string) {
+	classes.Register(reflect.TypeFor[T](), func() Constraint { return P(new(T)) }, packageName...)
 }
 
 // Names lists the class names in alphabetical order.
-func Names() []string {
-	names := make([]string, 0, len(classes))
-	for name := range classes {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func Names() []string { return classes.Names() }
 
-// Get returns the constraint that is meant: a value, a function, or one with default configuration by its name ("MaxNorm", "max_norm").
-// nil gives nil: no constraint.
+// Get returns the constraint that is meant: a value, a function, or one with default configuration by its name
+// ("MaxNorm", "max_norm"). nil gives nil: no constraint.
 func Get(constraint any) (Constraint, error) {
 	switch v := constraint.(type) {
 	case nil:
@@ -62,7 +52,7 @@ func Get(constraint any) (Constraint, error) {
 	case string:
 		return byName(v)
 	case config.Object:
-		r, err := byName(v.ClassName)
+		r, err := classes.Object(v, byName)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +66,7 @@ func byName(name string) (Constraint, error) {
 	if full, ok := aliases[name]; ok {
 		class = full
 	}
-	create, ok := classes[class]
+	create, ok := classes.Find(class)
 	if !ok {
 		return nil, fmt.Errorf("constraints: unknown constraint %q; known: %s (also in snake case), or pass a value such as &constraints.MaxNorm{}", name, strings.Join(Names(), ", "))
 	}
@@ -84,6 +74,10 @@ func byName(name string) (Constraint, error) {
 }
 
 func init() {
+	Register[MaxNorm]()
+	Register[MinMaxNorm]()
+	Register[NonNeg]()
+	Register[UnitNorm]()
 	config.RegisterKind("constraint", func(v any) (any, error) {
 		r, err := Get(v)
 		if r == nil {

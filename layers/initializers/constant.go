@@ -35,7 +35,8 @@ func (c Constant) Initialize(into kernels.Array, _ uint64) error {
 	return nil
 }
 
-// Identity makes a matrix with Gain on the main diagonal and 0 elsewhere. The shape must have two axes; it need not be square.
+// Identity makes a matrix with Gain on the main diagonal and 0 elsewhere. The shape must have two axes; it need not be
+// square.
 type Identity struct {
 	Gain *float64 `keras:"gain,default=1.0"` // nil is 1
 }

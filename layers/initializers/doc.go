@@ -1,20 +1,22 @@
-// Package initializers draws the starting values of weights, under the names and with the defaults of keras.initializers.
+// Package initializers draws the starting values of weights, under the names and with the defaults of
+// keras.initializers.
 //
-// An initializer is a small struct; its fields are its configuration and the zero value of a field is Keras's default. Layers
-// take a value, or its name as a string:
+// An initializer is a small struct; its fields are its configuration and the zero value of a field is Keras's default.
+// Layers take a value, or its name as a string:
 //
 //	&layers.Dense{Units: 64, KernelInitializer: &initializers.HeNormal{}}
 //	&layers.Dense{Units: 64, KernelInitializer: "he_normal"}
 //
 // # Seeds
 //
-// An initializer with a Seed gives the same values on every call, as in Keras. Without one it takes the seed it is called
-// with, which the framework makes from the model's seed and the path of the weight: two weights differ even when they share
-// the initializer. (In Keras a shared initializer without a seed gives equal values on every call.)
+// An initializer with a Seed gives the same values on every call, as in Keras. Without one it takes the seed it is
+// called with, which the framework makes from the model's seed and the path of the weight: two weights differ even when
+// they share the initializer. (In Keras a shared initializer without a seed gives equal values on every call.)
 //
 // # Fans
 //
-// The scaled initializers depend on how many inputs and outputs a unit of the weight has. For a shape (..., in, out) those are
-// fan_in = in·r and fan_out = out·r, r being the product of the other axes (the receptive field of a convolution); a vector of
-// length n has n for both. InputAxes and OutputAxes, given together, name the axes to multiply instead.
+// The scaled initializers depend on how many inputs and outputs a unit of the weight has. For a shape (..., in, out)
+// those are fan_in = in·r and fan_out = out·r, r being the product of the other axes (the receptive field of a
+// convolution); a vector of length n has n for both. InputAxes and OutputAxes, given together, name the axes to
+// multiply instead.
 package initializers

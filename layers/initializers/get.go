@@ -3,32 +3,14 @@ package initializers
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/config"
 )
 
-// classes makes each initializer by class name.
-var classes = map[string]func() distribute.Initializer{
-	"Zeros":           func() distribute.Initializer { return new(Zeros) },
-	"Ones":            func() distribute.Initializer { return new(Ones) },
-	"Constant":        func() distribute.Initializer { return new(Constant) },
-	"Identity":        func() distribute.Initializer { return new(Identity) },
-	"RandomNormal":    func() distribute.Initializer { return new(RandomNormal) },
-	"RandomUniform":   func() distribute.Initializer { return new(RandomUniform) },
-	"TruncatedNormal": func() distribute.Initializer { return new(TruncatedNormal) },
-	"VarianceScaling": func() distribute.Initializer { return new(VarianceScaling) },
-	"GlorotUniform":   func() distribute.Initializer { return new(GlorotUniform) },
-	"GlorotNormal":    func() distribute.Initializer { return new(GlorotNormal) },
-	"HeUniform":       func() distribute.Initializer { return new(HeUniform) },
-	"HeNormal":        func() distribute.Initializer { return new(HeNormal) },
-	"LecunUniform":    func() distribute.Initializer { return new(LecunUniform) },
-	"LecunNormal":     func() distribute.Initializer { return new(LecunNormal) },
-	"Orthogonal":      func() distribute.Initializer { return new(Orthogonal) },
-	"STFT":            func() distribute.Initializer { return new(STFT) },
-}
+// classes makes each by its name in files.
+var classes = config.NewRegistry[distribute.Initializer]("initializers")
 
 // aliases are the other names that Keras accepts.
 var aliases = map[string]string{
@@ -42,27 +24,22 @@ var aliases = map[string]string{
 	"stft": "STFT", "STFTInitializer": "STFT",
 }
 
-// Register makes an initializer type known by its class name, for models read from files. It panics when the name is taken, and
-// is called from init.
-func Register(className string, create func() distribute.Initializer) {
-	if _, taken := classes[className]; taken {
-		panic("initializers: Register called twice for " + className)
-	}
-	classes[className] = create
+// Register makes an initializer type of your own known by its class name, for models read from files. It panics when
+// the name is taken, and is called from init. A type from outside of this module is written to files as "Custom>Name",
+// or with another package in place of Custom where one is given, as Python gives it with
+// @keras.saving.register_keras_serializable(package=...).
+func Register[T any, P interface {
+	*T
+	distribute.Initializer
+}](packageName ...string) {
+	classes.Register(reflect.TypeFor[T](), func() distribute.Initializer { return P(new(T)) }, packageName...)
 }
 
 // Names lists the class names in alphabetical order.
-func Names() []string {
-	names := make([]string, 0, len(classes))
-	for name := range classes {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func Names() []string { return classes.Names() }
 
-// Get returns the initializer that is meant: one that is a value already, or one with default configuration by its class name
-// ("GlorotUniform") or Keras's short name ("glorot_uniform", "zeros", "uniform").
+// Get returns the initializer that is meant: one that is a value already, or one with default configuration by its
+// class name ("GlorotUniform") or Keras's short name ("glorot_uniform", "zeros", "uniform").
 func Get(initializer any) (distribute.Initializer, error) {
 	switch v := initializer.(type) {
 	case nil:
@@ -75,7 +52,7 @@ func Get(initializer any) (distribute.Initializer, error) {
 	case string:
 		return byName(v)
 	case config.Object:
-		i, err := byName(v.ClassName)
+		i, err := classes.Object(v, byName)
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +66,7 @@ func byName(name string) (distribute.Initializer, error) {
 	if full, ok := aliases[name]; ok {
 		class = full
 	}
-	create, ok := classes[class]
+	create, ok := classes.Find(class)
 	if !ok {
 		return nil, fmt.Errorf("initializers: unknown initializer %q; %sknown: %s, also in snake case (glorot_uniform)", name, config.Guess(name, Names()),
 			strings.Join(Names(), ", "))
@@ -98,5 +75,21 @@ func byName(name string) (distribute.Initializer, error) {
 }
 
 func init() {
+	Register[Zeros]()
+	Register[Ones]()
+	Register[Constant]()
+	Register[Identity]()
+	Register[RandomNormal]()
+	Register[RandomUniform]()
+	Register[TruncatedNormal]()
+	Register[VarianceScaling]()
+	Register[GlorotUniform]()
+	Register[GlorotNormal]()
+	Register[HeUniform]()
+	Register[HeNormal]()
+	Register[LecunUniform]()
+	Register[LecunNormal]()
+	Register[Orthogonal]()
+	Register[STFT]()
 	config.RegisterKind("initializer", func(v any) (any, error) { return Get(v) })
 }

@@ -26,7 +26,8 @@ type expectation struct {
 	Orthogonal   *float64
 }
 
-// TestKeras checks fixed values against Keras, and bounds and moments of drawn ones against the parameters that Keras computes.
+// TestKeras checks fixed values against Keras, and bounds and moments of drawn ones against the parameters that Keras
+// computes.
 func TestKeras(t *testing.T) {
 	for _, c := range vectors.Load(t, "initializers").Cases {
 		t.Run(c.Name, func(t *testing.T) {
@@ -66,7 +67,8 @@ func checkMoments(t *testing.T, v interface {
 	Initialize(into kernels.Array, seed uint64) error
 }, shape ir.Shape, want expectation) {
 	t.Helper()
-	// An own seed gives the same values on every call, so the large sample is one draw of a longer shape: the fans stay.
+	// An own seed gives the same values on every call, so the large sample is one draw of a longer shape: the fans
+	// stay.
 	got, err := values(v, shape, ir.Float64, 1)
 	require.NoError(t, err)
 	again, err := values(v, shape, ir.Float64, 2)
@@ -110,8 +112,8 @@ func checkOrthogonal(t *testing.T, got []float64, shape ir.Shape, gain float64) 
 	}
 }
 
-// TestOrthogonalSigns: with the signs of a positive diagonal of R, the first column of Q is the first column of the drawn matrix,
-// divided by its length: its mean over many seeds must vanish, which a fixed sign convention would break.
+// TestOrthogonalSigns: with the signs of a positive diagonal of R, the first column of Q is the first column of the
+// drawn matrix, divided by its length: its mean over many seeds must vanish, which a fixed sign convention would break.
 func TestOrthogonalSigns(t *testing.T) {
 	sum := 0.0
 	const n = 400
@@ -189,7 +191,8 @@ func TestConfigRoundTrip(t *testing.T) {
 	}
 }
 
-// TestTruncatedNormalAllocations guards the promise that initial values are drawn without an allocation for each: it counts them.
+// TestTruncatedNormalAllocations guards the promise that initial values are drawn without an allocation for each: it
+// counts them.
 func TestTruncatedNormalAllocations(t *testing.T) {
 	into := kernels.NewArray(ir.Type{DType: ir.Float32, Shape: ir.Shape{10000}})
 	allocations := testing.AllocsPerRun(3, func() {

@@ -40,8 +40,8 @@ func (r RandomUniform) Initialize(into kernels.Array, seed uint64) error {
 	return uniform(into, low, high, own(r.Seed, seed))
 }
 
-// TruncatedNormal draws from the normal distribution with the given mean and standard deviation, leaving out values farther
-// than two standard deviations from the mean. (The result's own standard deviation is therefore 0.8796 Stddev.)
+// TruncatedNormal draws from the normal distribution with the given mean and standard deviation, leaving out values
+// farther than two standard deviations from the mean. (The result's own standard deviation is therefore 0.8796 Stddev.)
 type TruncatedNormal struct {
 	Mean   float64  `keras:"mean"`
 	Stddev *float64 `keras:"stddev,default=0.05"` // nil is 0.05
@@ -78,8 +78,8 @@ func normally(mean, stddev float64) func(n float64) float64 {
 	return func(n float64) float64 { return mean + stddev*math.Sqrt2*math.Erfinv(symmetric(n)) }
 }
 
-// truncatedNormal inverts the distribution function between -2 and 2 standard deviations, where u is even between -erf(sqrt(2))
-// and erf(sqrt(2)).
+// truncatedNormal inverts the distribution function between -2 and 2 standard deviations, where u is even between
+// -erf(sqrt(2)) and erf(sqrt(2)).
 func truncatedNormal(into kernels.Array, mean, stddev float64, seed uint64) error {
 	edge := math.Erf(math.Sqrt2)
 	return draw(into, seed, func(n float64) float64 {
@@ -97,7 +97,8 @@ const drawChunk = 1 << 16
 // drawBlock is how many numbers are converted to the type of the weight at a time. It is even; see drawRange.
 const drawBlock = 1 << 10
 
-// draw writes f of whole numbers even in [0, 2^53). Number i depends on the seed and i alone, so goroutines share the work.
+// draw writes f of whole numbers even in [0, 2^53). Number i depends on the seed and i alone, so goroutines share the
+// work.
 func draw(into kernels.Array, seed uint64, f func(n float64) float64) error {
 	count := into.Type.Shape.Size()
 	chunks := (count + drawChunk - 1) / drawChunk

@@ -111,8 +111,8 @@ func product(shape ir.Shape, axes []int) (float64, error) {
 	return p, nil
 }
 
-// GlorotUniform draws evenly from [-limit, limit), limit = sqrt(6 / (fan_in + fan_out)). Source: Glorot, Bengio, "Understanding
-// the difficulty of training deep feedforward neural networks", AISTATS 2010, equation 16.
+// GlorotUniform draws evenly from [-limit, limit), limit = sqrt(6 / (fan_in + fan_out)). Source: Glorot, Bengio,
+// "Understanding the difficulty of training deep feedforward neural networks", AISTATS 2010, equation 16.
 type GlorotUniform struct {
 	Seed       *int  `keras:"seed"` // nil: the seed that comes with the call
 	InputAxes  []int `keras:"input_axes"`
@@ -124,8 +124,8 @@ func (g GlorotUniform) Initialize(into kernels.Array, seed uint64) error {
 	return VarianceScaling{1, FanAvg, UniformDistribution, g.Seed, g.InputAxes, g.OutputAxes}.Initialize(into, seed)
 }
 
-// GlorotNormal draws from the truncated normal distribution with standard deviation sqrt(2 / (fan_in + fan_out)). Source: as for
-// [GlorotUniform].
+// GlorotNormal draws from the truncated normal distribution with standard deviation sqrt(2 / (fan_in + fan_out)).
+// Source: as for [GlorotUniform].
 type GlorotNormal struct {
 	Seed       *int  `keras:"seed"` // nil: the seed that comes with the call
 	InputAxes  []int `keras:"input_axes"`
@@ -137,8 +137,8 @@ func (g GlorotNormal) Initialize(into kernels.Array, seed uint64) error {
 	return VarianceScaling{1, FanAvg, TruncatedNormalDistribution, g.Seed, g.InputAxes, g.OutputAxes}.Initialize(into, seed)
 }
 
-// HeUniform draws evenly from [-limit, limit), limit = sqrt(6 / fan_in). Source: He et al., "Delving Deep into Rectifiers", ICCV
-// 2015.
+// HeUniform draws evenly from [-limit, limit), limit = sqrt(6 / fan_in). Source: He et al., "Delving Deep into
+// Rectifiers", ICCV 2015.
 type HeUniform struct {
 	Seed       *int  `keras:"seed"` // nil: the seed that comes with the call
 	InputAxes  []int `keras:"input_axes"`
@@ -150,8 +150,8 @@ func (h HeUniform) Initialize(into kernels.Array, seed uint64) error {
 	return VarianceScaling{2, FanIn, UniformDistribution, h.Seed, h.InputAxes, h.OutputAxes}.Initialize(into, seed)
 }
 
-// HeNormal draws from the truncated normal distribution with standard deviation sqrt(2 / fan_in). Source: He et al., "Delving
-// Deep into Rectifiers", ICCV 2015, equation 10.
+// HeNormal draws from the truncated normal distribution with standard deviation sqrt(2 / fan_in). Source: He et al.,
+// "Delving Deep into Rectifiers", ICCV 2015, equation 10.
 type HeNormal struct {
 	Seed       *int  `keras:"seed"` // nil: the seed that comes with the call
 	InputAxes  []int `keras:"input_axes"`
@@ -163,8 +163,8 @@ func (h HeNormal) Initialize(into kernels.Array, seed uint64) error {
 	return VarianceScaling{2, FanIn, TruncatedNormalDistribution, h.Seed, h.InputAxes, h.OutputAxes}.Initialize(into, seed)
 }
 
-// LecunUniform draws evenly from [-limit, limit), limit = sqrt(3 / fan_in). Source: LeCun et al., "Efficient BackProp", 1998,
-// section 4.6.
+// LecunUniform draws evenly from [-limit, limit), limit = sqrt(3 / fan_in). Source: LeCun et al., "Efficient BackProp",
+// 1998, section 4.6.
 type LecunUniform struct {
 	Seed       *int  `keras:"seed"` // nil: the seed that comes with the call
 	InputAxes  []int `keras:"input_axes"`

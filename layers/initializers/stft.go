@@ -9,12 +9,13 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// STFT makes the kernels of a convolution that is a short-time Fourier transform. A kernel (frame, 1, bins) has in row t and bin f
+// STFT makes the kernels of a convolution that is a short-time Fourier transform. A kernel (frame, 1, bins) has in row
+// t and bin f
 //
 //	w[t]·cos(-2π·t·f/n) / s   or   w[t]·sin(-2π·t·f/n) / s,   n = 2·(bins - 1)
 //
-// for Side "real" and "imag", with the window w and s = sqrt(Σw²) for Scaling "density", Σ|w| for "spectrum", 1 for "none" or without a
-// window.
+// for Side "real" and "imag", with the window w and s = sqrt(Σw²) for Scaling "density", Σ|w| for "spectrum", 1 for
+// "none" or without a window.
 type STFT struct {
 	Side     string `keras:"side,default=real"`       // "real" or "imag"; "" is "real"
 	Window   string `keras:"window,default=hann"`     // "hann", "hamming", ..., see [Window], or "none"; "" is "hann"
@@ -83,8 +84,8 @@ var cosineWindows = map[string][]float64{
 	"flattop": {0.21557895, 0.41663158, 0.277263158, 0.083578947, 0.006947368},
 }
 
-// Window returns a window of n weights by its name in SciPy: "hann", "hamming", "blackman", "blackmanharris", "nuttall", "flattop", "boxcar",
-// "bartlett" or "cosine"; "" is "hann". A periodic one is the first n of n+1 weights.
+// Window returns a window of n weights by its name in SciPy: "hann", "hamming", "blackman", "blackmanharris",
+// "nuttall", "flattop", "boxcar", "bartlett" or "cosine"; "" is "hann". A periodic one is the first n of n+1 weights.
 func Window(name string, n int, periodic bool) ([]float64, error) {
 	if n < 0 {
 		return nil, fmt.Errorf("initializers: a window of %d numbers; expected 0 or more", n)

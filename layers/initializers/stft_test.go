@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestSTFT compares with keras.initializers.STFT of Keras 3.15.1, of shape (5, 1, 3) and density scaling: kernels are windows times cosines of 0, 1/4
-// and 1/2 turn a step, or sines of the first of those that is not 0 everywhere.
+// TestSTFT compares with keras.initializers.STFT of Keras 3.15.1, of shape (5, 1, 3) and density scaling: kernels are
+// windows times cosines of 0, 1/4 and 1/2 turn a step, or sines of the first of those that is not 0 everywhere.
 func TestSTFT(t *testing.T) {
 	kernel := func(s STFT) []float64 {
 		a := kernels.NewArray(ir.Type{DType: ir.Float64, Shape: ir.Shape{5, 1, 3}})

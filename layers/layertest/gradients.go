@@ -10,10 +10,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// perArray bounds the elements of each input and weight for which a difference is taken, so that a large kernel takes no minutes.
+// perArray bounds the elements of each input and weight for which a difference is taken, so that a large kernel takes
+// no minutes.
 const perArray = 12
 
-// checkGradients compares the gradients of Σ w·y, w being fixed numbers of order 1, with central differences in float64.
+// checkGradients compares the gradients of Σ w·y, w being fixed numbers of order 1, with central differences in
+// float64.
 func (c Case) checkGradients(t reporter) {
 	for _, training := range []bool{false, true} {
 		if c.NoGradient && training {

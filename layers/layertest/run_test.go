@@ -62,10 +62,6 @@ func (l *scale) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{y}
 }
 
-func (l *scale) Call(c *layers.Context, in ...*ops.Tensor) *ops.Tensor {
-	return layers.Invoke(l, c, in...)
-}
-
 func (l *scale) SupportsMasking() bool { return l.Defect == "mask" }
 
 func init() { layers.Register[scale]() }

@@ -76,8 +76,8 @@ func build(l layers.Layer, inputs, masks []opstest.Array, policy string) error {
 // result adds tensors to what run returns.
 func (tr *trace) result(ts ...*ops.Tensor) { tr.results = append(tr.results, ts...) }
 
-// run evaluates the results. Weights have values that depend on their number and name only, so that two layers of one kind
-// compute alike.
+// run evaluates the results. Weights have values that depend on their number and name only, so that two layers of one
+// kind compute alike.
 func (tr *trace) run(inputs, masks []opstest.Array, weights [][]float64) ([]opstest.Array, error) {
 	p := tr.replica.Graph().Program()
 	if len(p.Outputs) == 0 {
@@ -203,7 +203,8 @@ func near(t reporter, got, want opstest.Array, tolerance float64, what string, a
 	}
 }
 
-// values returns numbers for the weights: around 1 where a layer divides by them or takes a root, otherwise of both signs.
+// values returns numbers for the weights: around 1 where a layer divides by them or takes a root, otherwise of both
+// signs.
 func values(variables distribute.Variables) [][]float64 {
 	out := make([][]float64, len(variables))
 	for i, v := range variables {

@@ -12,8 +12,8 @@ import (
 
 // Quantizer turns floats into whole numbers with one scale for all elements along some axes.
 type Quantizer interface {
-	// Quantize returns whole numbers q and the scale, with x ≈ q/scale. The scale has length 1 on the axes along which it is shared. Without axes
-	// those of the quantizer count.
+	// Quantize returns whole numbers q and the scale, with x ≈ q/scale. The scale has length 1 on the axes along which
+	// it is shared. Without axes those of the quantizer count.
 	Quantize(x *ops.Tensor, axes ...int) (q, scale *ops.Tensor)
 	// QuantizeArray does so outside of a program, for weights.
 	QuantizeArray(x kernels.Array, axes ...int) (q, scale kernels.Array, err error)
@@ -133,7 +133,8 @@ func (q *AbsMaxQuantizer) QuantizeArray(x kernels.Array, axes ...int) (quantized
 	return quantized, scale, err
 }
 
-// sharedIndex tells for each element of an array of shape which element of one of shape shared belongs to it, whose axes are as long or 1.
+// sharedIndex tells for each element of an array of shape which element of one of shape shared belongs to it, whose
+// axes are as long or 1.
 func sharedIndex(shape, shared ir.Shape) []int32 {
 	out := make([]int32, shape.Size())
 	strides := shared.Strides()
@@ -161,6 +162,6 @@ func rounding(d ir.DType) func(float64) float64 {
 	one := kernels.NewArray(ir.Type{DType: d, Shape: ir.Shape{1}})
 	return func(x float64) float64 {
 		_ = one.SetFloat64s(0, []float64{x})
-		return one.At(0)
+		return one.Element(0)
 	}
 }

@@ -11,7 +11,8 @@ import (
 //
 //	saliency[i] = m[i]^r / sqrt(max(m^r)·min(m^r)),   m[i] = largest |x[i]|
 //
-// before, with that r of GridPoints + 1 between 0 and 1 that has the least mean of (m[i]·(w[i, j] - what stands for it))².
+// before, with that r of GridPoints + 1 between 0 and 1 that has the least mean of (m[i]·(w[i, j] - what stands for
+// it))².
 func (c *AWQConfig) Quantize(w kernels.Array, s Statistics) (Calibrated, error) {
 	if err := c.Check(); err != nil {
 		return Calibrated{}, err
@@ -79,7 +80,8 @@ func (a *awq) saliency(magnitudes []float64, exponent float64) []float64 {
 	return out
 }
 
-// quantize returns numbers and grids of the weights times saliency. A shorter last group beside others counts as if zeros filled it up.
+// quantize returns numbers and grids of the weights times saliency. A shorter last group beside others counts as if
+// zeros filled it up.
 func (a *awq) quantize(saliency []float64) ([][]float64, [][]grid) {
 	inputs := len(saliency)
 	numbers, grids := make([][]float64, len(a.outputs)), make([][]grid, len(a.outputs))

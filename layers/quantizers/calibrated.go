@@ -15,7 +15,8 @@ type Statistics struct {
 	Magnitudes []float64 // largest |x[i]|, (features); of AWQ
 }
 
-// Calibrated is a matrix (inputs, outputs) in whole numbers q, with a scale and a zero for each group of inputs in each output:
+// Calibrated is a matrix (inputs, outputs) in whole numbers q, with a scale and a zero for each group of inputs in each
+// output:
 //
 //	w[i, j] ≈ (q[j, i] - zero[j, g])·scale[j, g] / saliency[i],   g = group[i]
 type Calibrated struct {

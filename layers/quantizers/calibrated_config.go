@@ -6,11 +6,13 @@ import (
 	"slices"
 )
 
-// GPTQConfig is the mode gptq: weights in few bits, column by column, where the error of each is made up for by those that come after it, as far as
-// the inputs of the layer allow. It takes inputs to calibrate with, see keras.Model.QuantizeWith. The zero value is Keras's default.
+// GPTQConfig is the mode gptq: weights in few bits, column by column, where the error of each is made up for by those
+// that come after it, as far as the inputs of the layer allow. It takes inputs to calibrate with, see
+// keras.Model.QuantizeWith. The zero value is Keras's default.
 //
-// Source: Frantar et al., "GPTQ: Accurate Post-Training Quantization for Generative Pre-trained Transformers", ICLR 2023; behaviour of
-// keras.quantizers.GPTQConfig, which takes the inverse of the whole Hessian for all columns, where the paper takes that of the columns that are left.
+// Source: Frantar et al., "GPTQ: Accurate Post-Training Quantization for Generative Pre-trained Transformers", ICLR
+// 2023; behaviour of keras.quantizers.GPTQConfig, which takes the inverse of the whole Hessian for all columns, where
+// the paper takes that of the columns that are left.
 type GPTQConfig struct {
 	WeightBits      int      `keras:"weight_bits,default=4"`        // 2, 3, 4 or 8; 0 is 4
 	Samples         int      `keras:"num_samples,default=128"`      // examples to calibrate with, at most; 0 is 128
@@ -22,11 +24,11 @@ type GPTQConfig struct {
 	ActivationOrder bool     `keras:"activation_order"`             // inputs with the largest activations come first
 }
 
-// AWQConfig is the mode awq: weights in four bits after inputs with large activations were given more of the range. It takes inputs to calibrate
-// with, see keras.Model.QuantizeWith. The zero value is Keras's default.
+// AWQConfig is the mode awq: weights in four bits after inputs with large activations were given more of the range. It
+// takes inputs to calibrate with, see keras.Model.QuantizeWith. The zero value is Keras's default.
 //
-// Source: Lin et al., "AWQ: Activation-aware Weight Quantization for LLM Compression and Acceleration", MLSys 2024; behaviour of
-// keras.quantizers.AWQConfig.
+// Source: Lin et al., "AWQ: Activation-aware Weight Quantization for LLM Compression and Acceleration", MLSys 2024;
+// behaviour of keras.quantizers.AWQConfig.
 type AWQConfig struct {
 	WeightBits     int `keras:"weight_bits,default=4"`       // 4; 0 is 4
 	Samples        int `keras:"num_samples,default=128"`     // examples to calibrate with, at most; 0 is 128

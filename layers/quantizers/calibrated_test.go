@@ -87,7 +87,8 @@ func TestCalibratedMatricesAreThoseOfKeras(t *testing.T) {
 	}
 }
 
-// TestCalibrationIsWorthIt: with inputs that go together the products are nearer to those of the floats than without calibration.
+// TestCalibrationIsWorthIt: with inputs that go together the products are nearer to those of the floats than without
+// calibration.
 func TestCalibrationIsWorthIt(t *testing.T) {
 	const inputs, outputs, rows = 32, 8, 300
 	wave := func(i, j int) float64 { return math.Sin(float64(i*37+j*11) + float64(i*j%7)) }
@@ -117,7 +118,7 @@ func TestCalibrationIsWorthIt(t *testing.T) {
 						at := j*4 + int(group[i])
 						v := (q[j*inputs+i] - zero[at]) * scale[at]
 						if out.Saliency.Data != nil {
-							v /= out.Saliency.At(i)
+							v /= out.Saliency.Element(i)
 						}
 						e += x[r*inputs+i] * (v - w[i*outputs+j])
 					}

@@ -16,8 +16,8 @@ var modes = []string{"int8", "int4", "float8"}
 // calibrated are those of the modes that take data.
 var calibratedModes = map[string]string{"gptq": "GPTQConfig", "awq": "AWQConfig"}
 
-// Config says how a layer or a model is quantized: *[Int8QuantizationConfig], *[Int4QuantizationConfig], *[Float8QuantizationConfig],
-// *[GPTQConfig] or *[AWQConfig].
+// Config says how a layer or a model is quantized: *[Int8QuantizationConfig], *[Int4QuantizationConfig],
+// *[Float8QuantizationConfig], *[GPTQConfig] or *[AWQConfig].
 type Config interface {
 	// Mode is "int8", "int4", "float8", "gptq" or "awq".
 	Mode() string
@@ -28,18 +28,21 @@ type Config interface {
 	Check() error
 }
 
-// Int8QuantizationConfig is the mode int8: weights and activations in eight bits, sums in 32. The zero value is Keras's default.
+// Int8QuantizationConfig is the mode int8: weights and activations in eight bits, sums in 32. The zero value is Keras's
+// default.
 type Int8QuantizationConfig struct {
 	WeightQuantizer     Quantizer `keras:"weight_quantizer"`     // nil: an AbsMaxQuantizer with one scale for each output
 	ActivationQuantizer Quantizer `keras:"activation_quantizer"` // nil: an AbsMaxQuantizer with one scale for each row
 	WeightsOnly         bool      `keras:"-"`                    // activations stay floats
 }
 
-// Int4QuantizationConfig is the mode int4: weights in four bits, two in a byte, activations as they are. The zero value is Keras's default.
+// Int4QuantizationConfig is the mode int4: weights in four bits, two in a byte, activations as they are. The zero value
+// is Keras's default.
 type Int4QuantizationConfig struct {
 	WeightQuantizer     Quantizer `keras:"weight_quantizer"`     // with BlockSize -1 only; its range is -8 to 7
 	ActivationQuantizer Quantizer `keras:"activation_quantizer"` // with BlockSize -1 only; nil: activations stay floats
-	// BlockSize is the number of inputs that share a scale and a zero in each output. 0 is 128; -1 is one scale for each output, without zero.
+	// BlockSize is the number of inputs that share a scale and a zero in each output. 0 is 128; -1 is one scale for
+	// each output, without zero.
 	BlockSize int `keras:"block_size,default=128"`
 }
 
@@ -137,7 +140,8 @@ func (c *Int4QuantizationConfig) MigrateConfig(keys map[string]json.RawMessage) 
 	return nil
 }
 
-// Resolve returns the configuration that is meant: one by its mode ("int8", "int4", "float8") with Keras's defaults, or the value itself. It checks it.
+// Resolve returns the configuration that is meant: one by its mode ("int8", "int4", "float8") with Keras's defaults, or
+// the value itself. It checks it.
 func Resolve(how any) (Config, error) {
 	switch how := how.(type) {
 	case string:
@@ -228,7 +232,8 @@ func init() {
 	})
 }
 
-// Deserialize reads the object of a configuration in a Keras file, {"class_name": "Int8QuantizationConfig", "config": {...}}.
+// Deserialize reads the object of a configuration in a Keras file, {"class_name": "Int8QuantizationConfig", "config":
+// {...}}.
 func Deserialize(raw json.RawMessage) (Config, error) {
 	o, err := config.ParseObject(raw)
 	if err != nil {

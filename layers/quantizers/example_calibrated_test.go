@@ -35,7 +35,7 @@ func ExampleAWQConfig() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(q.Values.Float64s(), q.Saliency.At(0) > q.Saliency.At(1))
+	fmt.Println(q.Values.Float64s(), q.Saliency.Element(0) > q.Saliency.Element(1))
 	// Output: [15 0 11] true
 }
 

@@ -5,12 +5,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// FakeQuantization rounds numbers to what so many bits can say of the range from a smallest to a largest number, and gives them back as floats:
-// Keras's fake_quant_with_min_max_vars, for training a network for its later quantization.
+// FakeQuantization rounds numbers to what so many bits can say of the range from a smallest to a largest number, and
+// gives them back as floats: Keras's fake_quant_with_min_max_vars, for training a network for its later quantization.
 //
-// The range is moved a little, so that zero is one of the 2^NumBits (or, narrow, 2^NumBits - 1) equidistant values. Gradients flow to x where it lies
-// within the range, and to the end of the range where x lies at it or beyond, so the range can be trained. Numbers are those of Keras's
-// JAX and torch backends.
+// The range is moved a little, so that zero is one of the 2^NumBits (or, narrow, 2^NumBits - 1) equidistant values.
+// Gradients flow to x where it lies within the range, and to the end of the range where x lies at it or beyond, so the
+// range can be trained. Numbers are those of Keras's JAX and torch backends.
 type FakeQuantization struct {
 	NumBits     int  // from 2 to 16; 0 is 8
 	NarrowRange bool // leave the lowest value out

@@ -18,7 +18,8 @@ var (
 	E5M2 = Float8{Mantissa: 2, Least: -14, Max: 57344} // float8_e5m2
 )
 
-// Round returns the numbers of the format that are nearest to x, halves to even; what is larger than its largest number becomes that.
+// Round returns the numbers of the format that are nearest to x, halves to even; what is larger than its largest number
+// becomes that.
 func (f Float8) Round(x *ops.Tensor) *ops.Tensor {
 	const bias, fraction = 127, 23 // of float32
 	wide := ops.Clip(ops.Cast(x, ir.Float32), -f.Max, f.Max)
@@ -29,15 +30,15 @@ func (f Float8) Round(x *ops.Tensor) *ops.Tensor {
 	return ops.Cast(ops.Multiply(ops.Round(ops.Divide(wide, step)), step), x.DType())
 }
 
-// QuantizeAndDequantize returns scale·Round(x/scale), in the type of x: x with the precision of the format. Behaviour of
-// keras.quantizers.quantize_and_dequantize.
+// QuantizeAndDequantize returns scale·Round(x/scale), in the type of x: x with the precision of the format. Behaviour
+// of keras.quantizers.quantize_and_dequantize.
 func (f Float8) QuantizeAndDequantize(x, scale *ops.Tensor) *ops.Tensor {
 	scale = ops.Cast(scale, x.DType())
 	return ops.Multiply(f.Round(ops.Clip(ops.Divide(x, scale), -f.Max, f.Max)), scale)
 }
 
-// ComputeFloat8Scale returns the scale with which numbers up to amax fill the format: amax/(largest/2^margin), or the present scale where amax is 0 or
-// not finite. Behaviour of keras.quantizers.compute_float8_scale.
+// ComputeFloat8Scale returns the scale with which numbers up to amax fill the format: amax/(largest/2^margin), or the
+// present scale where amax is 0 or not finite. Behaviour of keras.quantizers.compute_float8_scale.
 func ComputeFloat8Scale(amax, scale *ops.Tensor, largest float64, margin int) *ops.Tensor {
 	inverse := ops.Divide(ops.Ones(scale, scale.DType(), scale.Shape()...), scale)
 	factor := ops.Divide(ops.Divide(ops.Scalar(amax, largest), amax), ops.Scalar(amax, float64(int(1)<<margin)))
@@ -46,8 +47,8 @@ func ComputeFloat8Scale(amax, scale *ops.Tensor, largest float64, margin int) *o
 	return ops.Divide(ops.Ones(scale, scale.DType(), scale.Shape()...), factor)
 }
 
-// ComputeFloat8AmaxHistory moves a history of largest absolute values on by one and puts that of x, amax, in front. Behaviour of
-// keras.quantizers.compute_float8_amax_history.
+// ComputeFloat8AmaxHistory moves a history of largest absolute values on by one and puts that of x, amax, in front.
+// Behaviour of keras.quantizers.compute_float8_amax_history.
 func ComputeFloat8AmaxHistory(amax, history *ops.Tensor) *ops.Tensor {
 	moved := ops.Roll(history, -1, 0)
 	rest := ops.Slice(moved, []int{1}, []int{moved.Dim(0)})

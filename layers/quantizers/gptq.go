@@ -10,7 +10,8 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/lapack/lapack64"
 
 	"github.com/gokeras/gokeras/kernels"
 )
@@ -77,36 +78,52 @@ func (g *gptq) at(i int) int {
 // invert computes the inverse of the Hessian 2/n·x·xᵀ with more on its diagonal, and returns the diagonal.
 func (g *gptq) invert(s Statistics) ([]float64, error) {
 	n := g.inputs
-	h := mat.NewSymDense(n, nil)
+	h := make([]float64, n*n) // the upper triangle
 	diagonal, mean := make([]float64, n), 0.0
 	for i := range n {
 		for j := i; j < n; j++ {
-			h.SetSym(i, j, (s.Products[i*n+j]+s.Products[j*n+i])/float64(s.Rows))
+			h[i*n+j] = (s.Products[i*n+j] + s.Products[j*n+i]) / float64(s.Rows)
 		}
-		if diagonal[i] = h.At(i, i); diagonal[i] == 0 {
+		if diagonal[i] = h[i*n+i]; diagonal[i] == 0 {
 			diagonal[i] = 1 // an input that is always zero
 		}
 		mean += diagonal[i] / float64(n)
 	}
 	for i := range n {
 		diagonal[i] += g.config.damping() * mean
-		h.SetSym(i, i, diagonal[i])
+		h[i*n+i] = diagonal[i]
 	}
-	var factors mat.Cholesky
-	if !factors.Factorize(h) {
-		return nil, fmt.Errorf("quantizers: GPTQ: the inputs of the calibration depend on one another too much, or are not finite (%d rows of %d features); give more of them, or set HessianDamping above %v", s.Rows, n, g.config.damping())
-	}
-	var inverse mat.SymDense
-	if err := factors.InverseTo(&inverse); err != nil {
-		return nil, fmt.Errorf("quantizers: GPTQ: the Hessian of %d inputs cannot be inverted: %w; set HessianDamping above %v", n, err, g.config.damping())
-	}
-	g.inverse = blas64.General{Rows: n, Cols: n, Stride: n, Data: make([]float64, n*n)}
-	for i := range n {
-		for j := range n {
-			g.inverse.Data[i*n+j] = inverse.At(i, j)
-		}
+	if err := g.invertHessian(h); err != nil {
+		return nil, fmt.Errorf("quantizers: GPTQ: %w (%d rows of %d features); give more of them, or set HessianDamping above %v", err, s.Rows, n, g.config.damping())
 	}
 	return diagonal, nil
+}
+
+// worstCondition is the condition number from which on an inverse is noise.
+const worstCondition = 1e16
+
+// invertHessian computes the inverse by Cholesky's factors, in the place of the upper triangle h.
+func (g *gptq) invertHessian(h []float64) error {
+	n := g.inputs
+	symmetric := blas64.Symmetric{Uplo: blas.Upper, N: n, Data: h, Stride: n}
+	norm := lapack64.Lansy(lapack.MaxColumnSum, symmetric, make([]float64, n))
+	factor, ok := lapack64.Potrf(symmetric)
+	if !ok {
+		return fmt.Errorf("the inputs of the calibration depend on one another too much, or are not finite")
+	}
+	if c := 1 / lapack64.Pocon(symmetric, norm, make([]float64, 3*n), make([]int, n)); !(c <= worstCondition) {
+		return fmt.Errorf("the Hessian cannot be inverted, its condition is %.3g", c)
+	}
+	if _, ok := lapack64.Potri(factor); !ok {
+		return fmt.Errorf("the Hessian cannot be inverted")
+	}
+	for i := range n {
+		for j := range i {
+			h[i*n+j] = h[j*n+i]
+		}
+	}
+	g.inverse = blas64.General{Rows: n, Cols: n, Stride: n, Data: h}
+	return nil
 }
 
 // reorder puts inputs with large activations first.

@@ -17,8 +17,8 @@ type Grouped struct {
 	Zero   kernels.Array // (groups, columns), int8
 }
 
-// QuantizeGrouped quantizes a matrix (rows, columns) to four bits in groups of blockSize rows, the last of which may be shorter; it counts as if zeros
-// filled it up. Behaviour of keras.quantizers.abs_max_quantize_grouped_with_zero_point.
+// QuantizeGrouped quantizes a matrix (rows, columns) to four bits in groups of blockSize rows, the last of which may be
+// shorter; it counts as if zeros filled it up. Behaviour of keras.quantizers.abs_max_quantize_grouped_with_zero_point.
 func QuantizeGrouped(x kernels.Array, blockSize int) (Grouped, error) {
 	if len(x.Type.Shape) != 2 || !x.Type.DType.IsFloat() {
 		return Grouped{}, fmt.Errorf("quantizers: QuantizeGrouped: expected a matrix of a float type, received %v", x.Type)

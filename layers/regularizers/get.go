@@ -3,51 +3,41 @@ package regularizers
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// classes makes each regularizer by class name.
-var classes = map[string]func() Regularizer{
-	"L1":                    func() Regularizer { return new(L1) },
-	"L2":                    func() Regularizer { return new(L2) },
-	"L1L2":                  func() Regularizer { return new(L1L2) },
-	"OrthogonalRegularizer": func() Regularizer { return new(OrthogonalRegularizer) },
-}
+// classes makes each by its name in files.
+var classes = config.NewRegistry[Regularizer]("regularizers")
 
 // aliases are the other names that Keras accepts.
 var aliases = map[string]string{"l1": "L1", "l2": "L2", "l1l2": "L1L2", "orthogonal_regularizer": "OrthogonalRegularizer"}
 
-// Func is a function used as a regularizer. It has no name, so a model that holds one cannot be saved with its configuration.
+// Func is a function used as a regularizer. It has no name, so a model that holds one cannot be saved with its
+// configuration.
 type Func func(w *ops.Tensor) *ops.Tensor
 
 // Penalty calls the function.
 func (f Func) Penalty(w *ops.Tensor) *ops.Tensor { return f(w) }
 
-// Register makes a regularizer type known by its class name, for models read from files. It panics when the name is taken, and
-// is called from init.
-func Register(className string, create func() Regularizer) {
-	if _, taken := classes[className]; taken {
-		panic("regularizers: Register called twice for " + className)
-	}
-	classes[className] = create
+// Register makes a regularizer type of your own known by its class name, for models read from files. It panics when the
+// name is taken, and is called from init. A type from outside of this module is written to files as "Custom>Name", or
+// with another package in place of Custom where one is given, as Python gives it with
+// @keras.saving.register_keras_serializable(package=...).
+func Register[T any, P interface {
+	*T
+	Regularizer
+}](packageName ...string) {
+	classes.Register(reflect.TypeFor[T](), func() Regularizer { return P(new(T)) }, packageName...)
 }
 
 // Names lists the class names in alphabetical order.
-func Names() []string {
-	names := make([]string, 0, len(classes))
-	for name := range classes {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func Names() []string { return classes.Names() }
 
-// Get returns the regularizer that is meant: a value, a function, or one with default configuration by its name ("L2", "l2").
-// nil gives nil: no penalty.
+// Get returns the regularizer that is meant: a value, a function, or one with default configuration by its name ("L2",
+// "l2"). nil gives nil: no penalty.
 func Get(regularizer any) (Regularizer, error) {
 	switch v := regularizer.(type) {
 	case nil:
@@ -62,7 +52,7 @@ func Get(regularizer any) (Regularizer, error) {
 	case string:
 		return byName(v)
 	case config.Object:
-		r, err := byName(v.ClassName)
+		r, err := classes.Object(v, byName)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +66,7 @@ func byName(name string) (Regularizer, error) {
 	if full, ok := aliases[name]; ok {
 		class = full
 	}
-	create, ok := classes[class]
+	create, ok := classes.Find(class)
 	if !ok {
 		return nil, fmt.Errorf("regularizers: unknown regularizer %q; known: %s (also in lower case), or pass a value such as &regularizers.L2{L2: new(1e-4)}", name, strings.Join(Names(), ", "))
 	}
@@ -84,6 +74,10 @@ func byName(name string) (Regularizer, error) {
 }
 
 func init() {
+	Register[L1]()
+	Register[L2]()
+	Register[L1L2]()
+	Register[OrthogonalRegularizer]()
 	config.RegisterKind("regularizer", func(v any) (any, error) {
 		r, err := Get(v)
 		if r == nil {

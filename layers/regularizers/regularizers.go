@@ -6,7 +6,8 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// Regularizer computes a penalty that is added to the loss once a step. Any type with this method may be given to a layer.
+// Regularizer computes a penalty that is added to the loss once a step. Any type with this method may be given to a
+// layer.
 type Regularizer interface {
 	// Penalty returns a scalar of the element type of w.
 	Penalty(w *ops.Tensor) *ops.Tensor
@@ -77,8 +78,8 @@ const (
 	Columns = "columns"
 )
 
-// OrthogonalRegularizer pushes the rows (or columns) of a matrix to be orthogonal to each other. With the rows v_i divided by
-// their lengths and n their number the penalty is
+// OrthogonalRegularizer pushes the rows (or columns) of a matrix to be orthogonal to each other. With the rows v_i
+// divided by their lengths and n their number the penalty is
 //
 //	Factor · ½ · Σ_{i≠j} |v_i · v_j| / (n(n-1)/2)
 type OrthogonalRegularizer struct {

@@ -8,10 +8,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// CosineDecay is initial · [(1-alpha)·(1 + cos(π·s/steps))/2 + alpha], which falls to alpha·initial at DecaySteps and stays
-// there. With WarmupTarget, the rate first rises from initial to the target, in a straight line over WarmupSteps, and then
-// decays from the target over DecaySteps more. Behaviour of keras.optimizers.schedules.CosineDecay. Source: Loshchilov, Hutter,
-// "SGDR", ICLR 2017, equation 5.
+// CosineDecay is initial · [(1-alpha)·(1 + cos(π·s/steps))/2 + alpha], which falls to alpha·initial at DecaySteps and
+// stays there. With WarmupTarget, the rate first rises from initial to the target, in a straight line over WarmupSteps,
+// and then decays from the target over DecaySteps more. Behaviour of keras.optimizers.schedules.CosineDecay. Source:
+// Loshchilov, Hutter, "SGDR", ICLR 2017, equation 5.
 type CosineDecay struct {
 	InitialLearningRate float64  `keras:"initial_learning_rate"`
 	DecaySteps          float64  `keras:"decay_steps"`   // positive
@@ -65,14 +65,14 @@ func (s *CosineDecay) At(step int64) float64 {
 	return from * ((1-s.Alpha)*0.5*(1+math.Cos(math.Pi*at/n)) + s.Alpha)
 }
 
-// CosineDecayRestarts runs cosine decays one after the other: the i-th (from 0) is FirstDecaySteps·TMul^i steps long and begins
-// at the rate initial·MMul^i,
+// CosineDecayRestarts runs cosine decays one after the other: the i-th (from 0) is FirstDecaySteps·TMul^i steps long
+// and begins at the rate initial·MMul^i,
 //
 //	initial · [(1-alpha)·MMul^i·(1 + cos(π·f))/2 + alpha]
 //
-// with f the done share of the current decay. Behaviour of keras.optimizers.schedules.CosineDecayRestarts, except that the step
-// of a restart is found exactly: Keras's logarithm can round to the decay before. Source: Loshchilov, Hutter, "SGDR: Stochastic
-// Gradient Descent with Warm Restarts", ICLR 2017.
+// with f the done share of the current decay. Behaviour of keras.optimizers.schedules.CosineDecayRestarts, except that
+// the step of a restart is found exactly: Keras's logarithm can round to the decay before. Source: Loshchilov, Hutter,
+// "SGDR: Stochastic Gradient Descent with Warm Restarts", ICLR 2017.
 type CosineDecayRestarts struct {
 	InitialLearningRate float64  `keras:"initial_learning_rate"`
 	FirstDecaySteps     float64  `keras:"first_decay_steps"` // positive
@@ -99,8 +99,8 @@ func (s *CosineDecayRestarts) growth() float64 {
 	return s.TMul
 }
 
-// A restart that is late by less than slack steps, or by less than rounding of the step number in float32, counts as due. Both
-// are far less than a step.
+// A restart that is late by less than slack steps, or by less than rounding of the step number in float32, counts as
+// due. Both are far less than a step.
 const (
 	slack    = 0.01
 	rounding = 4e-7

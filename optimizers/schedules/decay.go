@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// ExponentialDecay is initial · rate^(s/steps): the rate is multiplied by DecayRate every DecaySteps steps, with Staircase at once
-// (s/steps is rounded down). Behaviour of keras.optimizers.schedules.ExponentialDecay.
+// ExponentialDecay is initial · rate^(s/steps): the rate is multiplied by DecayRate every DecaySteps steps, with
+// Staircase at once (s/steps is rounded down). Behaviour of keras.optimizers.schedules.ExponentialDecay.
 type ExponentialDecay struct {
 	InitialLearningRate float64 `keras:"initial_learning_rate"`
 	DecaySteps          float64 `keras:"decay_steps"` // positive
@@ -71,9 +71,9 @@ func (s *InverseTimeDecay) At(step int64) float64 {
 	return s.InitialLearningRate / (1 + s.DecayRate*fractionAt(step, s.DecaySteps, s.Staircase))
 }
 
-// PolynomialDecay is (initial - end)·(1 - s/steps)^power + end, and stays at end after DecaySteps. With Cycle, steps is instead the
-// first multiple of DecaySteps that is not below s, so that the rate jumps up again whenever it has come down. Behaviour of
-// keras.optimizers.schedules.PolynomialDecay.
+// PolynomialDecay is (initial - end)·(1 - s/steps)^power + end, and stays at end after DecaySteps. With Cycle, steps is
+// instead the first multiple of DecaySteps that is not below s, so that the rate jumps up again whenever it has come
+// down. Behaviour of keras.optimizers.schedules.PolynomialDecay.
 type PolynomialDecay struct {
 	InitialLearningRate float64  `keras:"initial_learning_rate"`
 	DecaySteps          float64  `keras:"decay_steps"`                      // positive
@@ -113,8 +113,8 @@ func (s *PolynomialDecay) At(step int64) float64 {
 	return (s.InitialLearningRate-end)*math.Pow(1-at/steps, or(s.Power, 1)) + end
 }
 
-// PiecewiseConstantDecay is values[i] for the first boundary with s <= boundaries[i], and the last value after the last boundary.
-// Behaviour of keras.optimizers.schedules.PiecewiseConstantDecay.
+// PiecewiseConstantDecay is values[i] for the first boundary with s <= boundaries[i], and the last value after the last
+// boundary. Behaviour of keras.optimizers.schedules.PiecewiseConstantDecay.
 type PiecewiseConstantDecay struct {
 	Boundaries []int     `keras:"boundaries"` // strictly increasing
 	Values     []float64 `keras:"values"`     // one more than boundaries

@@ -1,4 +1,5 @@
-// Package schedules makes the learning rate a function of the number of steps taken: the learning-rate schedules of Keras.
+// Package schedules makes the learning rate a function of the number of steps taken: the learning-rate schedules of
+// Keras.
 //
 // A schedule stands in an optimizer's LearningRate field:
 //

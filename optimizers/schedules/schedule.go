@@ -3,7 +3,6 @@ package schedules
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/gokeras/gokeras/internal/config"
@@ -13,8 +12,8 @@ import (
 
 // Schedule gives the learning rate of each step.
 type Schedule interface {
-	// Rate returns the rate of a step, a scalar, inside a trace. The step is an integer scalar, and the rate is computed in float32
-	// as in Keras; or it is a float scalar, whose type is used then.
+	// Rate returns the rate of a step, a scalar, inside a trace. The step is an integer scalar, and the rate is
+	// computed in float32 as in Keras; or it is a float scalar, whose type is used then.
 	Rate(step *ops.Tensor) *ops.Tensor
 	// At returns the rate of a step, computed in float64.
 	At(step int64) float64
@@ -59,19 +58,17 @@ func or(p *float64, def float64) float64 {
 	return *p
 }
 
-var classes = map[string]func() Schedule{}
+var classes = config.NewRegistry[Schedule]("schedules")
 
-// Register makes a schedule type known by its class name, for optimizers read from files. It panics when the name is taken, and is
-// called from init.
+// Register makes a schedule type of your own known by its class name, for models read from files. It panics when the
+// name is taken, and is called from init. A type from outside of this module is written to files as "Custom>Name", or
+// with another package in place of Custom where one is given, as Python gives it with
+// @keras.saving.register_keras_serializable(package=...).
 func Register[T any, P interface {
 	*T
 	Schedule
-}]() {
-	name := reflect.TypeFor[T]().Name()
-	if _, taken := classes[name]; taken {
-		panic("schedules: Register called twice for " + name)
-	}
-	classes[name] = func() Schedule { return P(new(T)) }
+}](packageName ...string) {
+	classes.Register(reflect.TypeFor[T](), func() Schedule { return P(new(T)) }, packageName...)
 }
 
 func init() {
@@ -85,25 +82,18 @@ func init() {
 
 // New returns a schedule of the given class, to be filled in.
 func New(className string) (Schedule, error) {
-	if make, ok := classes[className]; ok {
+	if make, ok := classes.Find(className); ok {
 		return make(), nil
 	}
 	return nil, fmt.Errorf("schedules: unknown class %q; known: %s; register your own with schedules.Register", className, strings.Join(ClassNames(), ", "))
 }
 
 // ClassNames lists the known classes in alphabetical order.
-func ClassNames() []string {
-	names := make([]string, 0, len(classes))
-	for name := range classes {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func ClassNames() []string { return classes.Names() }
 
 // FromObject makes a schedule of a configuration object.
 func FromObject(o config.Object) (Schedule, error) {
-	s, err := New(o.ClassName)
+	s, err := classes.Object(o, New)
 	if err != nil {
 		return nil, err
 	}

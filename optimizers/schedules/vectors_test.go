@@ -106,8 +106,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestRestartsAreExact: at a restart the rate is the initial one again, and in the step before it has come down, also where the
-// rounding of Keras's logarithm finds the decay before: a multiplier of 1.2 and 5 steps do in step 11.
+// TestRestartsAreExact: at a restart the rate is the initial one again, and in the step before it has come down, also
+// where the rounding of Keras's logarithm finds the decay before: a multiplier of 1.2 and 5 steps do in step 11.
 func TestRestartsAreExact(t *testing.T) {
 	for _, c := range []struct{ mul, first float64 }{{1, 1000}, {1.5, 1000}, {2, 1000}, {3, 1000}, {1.2, 5}, {1.2, 10}, {1.2, 25}, {1.25, 16}, {1.5, 16}, {10, 1}, {1.3, 318}, {1.1, 369}} {
 		s := &schedules.CosineDecayRestarts{InitialLearningRate: 1, FirstDecaySteps: c.first, TMul: c.mul}

@@ -12,7 +12,8 @@ import (
 // Version of the protocol. Servers, workers and coordinators of another one are refused.
 const Version = 5
 
-// Writer builds a message. Numbers are little-endian; arrays begin at multiples of their elements' size, so that they are read in place.
+// Writer builds a message. Numbers are little-endian; arrays begin at multiples of their elements' size, so that they
+// are read in place.
 type Writer struct {
 	B []byte
 
@@ -21,7 +22,8 @@ type Writer struct {
 	err     error
 }
 
-// NewWriter returns a writer that hands its bytes on, so that a large state does not lie in memory twice. Flush ends it.
+// NewWriter returns a writer that hands its bytes on, so that a large state does not lie in memory twice. Flush ends
+// it.
 func NewWriter(sink io.Writer) *Writer { return &Writer{sink: sink} }
 
 // Flush hands on what is left, and returns the first error.

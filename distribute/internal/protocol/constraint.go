@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Constraint is what follows each update of a table from gradients, with the formulas of Keras's constraints. It changes all rows, those without a gradient
-// too. The zero value is [NoConstraint].
+// Constraint is what follows each update of a table from gradients, with the formulas of Keras's constraints. It
+// changes all rows, those without a gradient too. The zero value is [NoConstraint].
 type Constraint struct {
 	Kind ConstraintKind
 	// Axes of the variable along which the vectors run whose length is bounded, as bits: bit i stands for axis i.
@@ -118,8 +118,8 @@ func (t *Table) constrain() {
 	}
 }
 
-// vectors are those of an array whose lengths are bounded: they run along some axes, and there is one for each place on the others. Neighbouring axes of one kind
-// are one here.
+// vectors are those of an array whose lengths are bounded: they run along some axes, and there is one for each place on
+// the others. Neighbouring axes of one kind are one here.
 type vectors struct {
 	lengths []int
 	along   []bool // of each axis: vectors run along it

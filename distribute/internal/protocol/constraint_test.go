@@ -23,8 +23,8 @@ var constraintCases = []struct {
 	{Constraint{Kind: NonNeg}, []float32{0.51800001, 1.232, 0.49599999, 0, 1.358, 0.67000002, 0, 0.87199998, 0.54699999, 0.44100001, 0.043000001, 0.81999999, 0, 0, 0, 0.898, 0.059999999, 0, 0, 0, 0.012, 0, 1.941, 1.51}},
 }
 
-// TestConstraints: after an update from gradients a table has what Keras's constraint gives, also where the update names one row only; other changes leave
-// it alone.
+// TestConstraints: after an update from gradients a table has what Keras's constraint gives, also where the update
+// names one row only; other changes leave it alone.
 func TestConstraints(t *testing.T) {
 	for _, c := range constraintCases {
 		for _, sparse := range []bool{false, true} {

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// ErrCancelled is the result of closures that waited or ran when another one failed, or when the coordinator was closed.
+// ErrCancelled is the result of closures that waited or ran when another one failed, or when the coordinator was
+// closed.
 var ErrCancelled = errors.New("parameterserver: the closure was cancelled")
 
 // Worker names a run of a worker: a process that is started again has another incarnation.
@@ -40,12 +41,13 @@ type closure struct {
 	tied     int // worker that alone can run it, -1: any
 }
 
-// Dispatcher decides which worker runs which closure. Every closure ends once: with a value, with an error of its own, or cancelled because another
-// failed. The zero value is not usable.
+// Dispatcher decides which worker runs which closure. Every closure ends once: with a value, with an error of its own,
+// or cancelled because another failed. The zero value is not usable.
 type Dispatcher struct {
 	term     uint64
 	capacity int // closures in flight on one worker
-	// Window bounds how far ahead closures run: one starts only when all have ended that were scheduled Window or more before it. 0: any number.
+	// Window bounds how far ahead closures run: one starts only when all have ended that were scheduled Window or more
+	// before it. 0: any number.
 	Window  uint64
 	next    uint64
 	open    map[uint64]*closure
@@ -122,7 +124,8 @@ func (d *Dispatcher) Joined(w Worker) {
 	d.workers[w.Task] = &crew{Worker: w, running: map[uint64]struct{}{}}
 }
 
-// Lost tells that a worker is gone or silent. What it ran goes out again; if it lives and answers after all, the first answer counts.
+// Lost tells that a worker is gone or silent. What it ran goes out again; if it lives and answers after all, the first
+// answer counts.
 func (d *Dispatcher) Lost(w Worker) {
 	c := d.workers[w.Task]
 	if c == nil || c.Incarnation != w.Incarnation {
@@ -194,8 +197,8 @@ func (d *Dispatcher) Next(w Worker) (Assignment, bool) {
 	return Assignment{}, false
 }
 
-// Result tells how a run of a closure went. retry: it could not be run, for reasons that another attempt need not have. It reports whether the
-// closure ended by it; a late answer to a closure that has ended changes nothing.
+// Result tells how a run of a closure went. retry: it could not be run, for reasons that another attempt need not have.
+// It reports whether the closure ended by it; a late answer to a closure that has ended changes nothing.
 func (d *Dispatcher) Result(w Worker, sequence uint64, value []byte, err error, retry bool) bool {
 	if crew := d.workers[w.Task]; crew != nil && crew.Incarnation == w.Incarnation {
 		delete(crew.running, sequence)

@@ -68,8 +68,9 @@ func (c *candidates) Pop() any {
 	return x
 }
 
-// evict makes room. Rows of the last update stay. What goes is kept for [graceUpdates] updates, so that no gradient that was being computed is lost.
-// It depends on what was updated alone, not on reads or on which rows are in memory, so a log that is played again evicts the same rows.
+// evict makes room. Rows of the last update stay. What goes is kept for [graceUpdates] updates, so that no gradient
+// that was being computed is lost. It depends on what was updated alone, not on reads or on which rows are in memory,
+// so a log that is played again evicts the same rows.
 func (s *rowStore) evict() {
 	s.bury()
 	t := s.t

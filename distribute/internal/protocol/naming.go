@@ -2,8 +2,8 @@ package protocol
 
 import "fmt"
 
-// Keys of tables with text keys are made of the texts; see [TextKey]. The texts are kept beside the rows, so that a table can say which they are, and
-// that two texts of one key are found out rather than trained as one.
+// Keys of tables with text keys are made of the texts; see [TextKey]. The texts are kept beside the rows, so that a
+// table can say which they are, and that two texts of one key are found out rather than trained as one.
 
 // maxText bounds the text of a key.
 const maxText = 1 << 16

@@ -14,8 +14,9 @@ type Holder struct {
 // Nobody holds no copy.
 var Nobody = Holder{Server: -1}
 
-// View says who holds the copies of a group of tables. The primary answers; what it has acknowledged is on the backup too, if there is one. A new view
-// is made by the coordinator alone; who knows a later one follows nobody who knows an earlier one.
+// View says who holds the copies of a group of tables. The primary answers; what it has acknowledged is on the backup
+// too, if there is one. A new view is made by the coordinator alone; who knows a later one follows nobody who knows an
+// earlier one.
 type View struct {
 	Term, Number    uint64 // of the coordinator, and among its views
 	Turn            uint64 // counts changes of the holders
@@ -82,8 +83,8 @@ func (r *Replica) State() *State { return r.state }
 // Complete reports whether the copy has all that was acknowledged.
 func (r *Replica) Complete() bool { return r.complete }
 
-// Adopt takes a later view, and reports whether it was one. What a copy has without being a member of the view, or as one that may have executed more
-// than was acknowledged, is dropped.
+// Adopt takes a later view, and reports whether it was one. What a copy has without being a member of the view, or as
+// one that may have executed more than was acknowledged, is dropped.
 func (r *Replica) Adopt(v View) bool {
 	old := r.view
 	if !v.After(old) || v.Lineage == old.Lineage && v.Turn < old.Turn { // a coordinator that has not heard of a turn learns of it from reports
@@ -128,8 +129,8 @@ func (r *Replica) Confirm(v View) {
 	}
 }
 
-// Advance counts a command that the primary has executed, and returns its number. It may be acknowledged when the backup of the view, if there is one,
-// has accepted it, or a later view has none.
+// Advance counts a command that the primary has executed, and returns its number. It may be acknowledged when the
+// backup of the view, if there is one, has accepted it, or a later view has none.
 func (r *Replica) Advance() uint64 {
 	r.position++
 	return r.position
@@ -192,7 +193,8 @@ type Arbiter struct {
 	asked []uint64 // number of the view by which a backup without a complete copy is asked once more, for each group
 }
 
-// NewArbiter begins the term of a coordinator with what the servers report. lineage is a new random number, for a job that begins.
+// NewArbiter begins the term of a coordinator with what the servers report. lineage is a new random number, for a job
+// that begins.
 func NewArbiter(term, lineage uint64, reports []*Report) (*Arbiter, error) {
 	n := len(reports)
 	a := &Arbiter{term: term, views: make([]View, n), asked: make([]uint64, n)}
@@ -228,8 +230,8 @@ var ErrLost = errors.New("parameterserver: both copies of variables are lost; st
 // Views are the present ones.
 func (a *Arbiter) Views() []View { return a.views }
 
-// Decide makes new views where a holder is gone, or one is missing. reports are nil for servers that are lost. It reports whether views changed; ErrLost
-// where no copy is left.
+// Decide makes new views where a holder is gone, or one is missing. reports are nil for servers that are lost. It
+// reports whether views changed; ErrLost where no copy is left.
 func (a *Arbiter) Decide(reports []*Report) (changed bool, err error) {
 	there := func(h Holder) bool {
 		return h.Server >= 0 && reports[h.Server] != nil && reports[h.Server].Process == h.Process

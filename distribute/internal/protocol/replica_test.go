@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A simulated job with two copies of each group: servers die and come back empty, views arrive late or not at all, coordinators are replaced, and living
-// servers are taken for dead. What a client was told must be in the state of the present primary, once.
+// A simulated job with two copies of each group: servers die and come back empty, views arrive late or not at all,
+// coordinators are replaced, and living servers are taken for dead. What a client was told must be in the state of the
+// present primary, once.
 type replicaSimulation struct {
 	t       *testing.T
 	r       *rand.Rand
@@ -280,7 +281,8 @@ func (s *replicaSimulation) check(g int) {
 	require.LessOrEqual(s.t, int(sum[0]), most, "group %d: an update was made twice", g)
 }
 
-// TestReplicaSchedules plays random schedules: what was acknowledged is there, once, whoever dies as long as a copy is left.
+// TestReplicaSchedules plays random schedules: what was acknowledged is there, once, whoever dies as long as a copy is
+// left.
 func TestReplicaSchedules(t *testing.T) {
 	all := map[string]int{}
 	for seed := range uint64(300) {
@@ -337,7 +339,8 @@ func (s *replicaSimulation) quiet() {
 	}
 }
 
-// restart is a new coordinator that takes the living servers' variables as they are: the closures of the one before are not repeated.
+// restart is a new coordinator that takes the living servers' variables as they are: the closures of the one before are
+// not repeated.
 func (s *replicaSimulation) restart() {
 	s.quiet()
 	for g := range s.n {
@@ -439,7 +442,8 @@ func TestReplicasReplaced(t *testing.T) {
 	require.ErrorIs(t, err, ErrLost)
 }
 
-// TestReplicaLateReport: a report from before a copy was complete is no reason to give up; one from after the primary's death is.
+// TestReplicaLateReport: a report from before a copy was complete is no reason to give up; one from after the primary's
+// death is.
 func TestReplicaLateReport(t *testing.T) {
 	report := func(process uint64, views []View, held bool) *Report {
 		return &Report{Process: process, Views: slices.Clone(views), Held: []bool{held, held}}
@@ -463,8 +467,9 @@ func TestReplicaLateReport(t *testing.T) {
 	}
 }
 
-// TestReplicaLateTurn: a coordinator that has made views of its own before it hears of a later turn, of the coordinator before it, takes over its holders in a
-// view that everybody takes for the latest. What another job reports is nothing to it.
+// TestReplicaLateTurn: a coordinator that has made views of its own before it hears of a later turn, of the coordinator
+// before it, takes over its holders in a view that everybody takes for the latest. What another job reports is nothing
+// to it.
 func TestReplicaLateTurn(t *testing.T) {
 	one, two := Holder{0, 1}, Holder{1, 2}
 	old := View{Term: 1, Number: 2, Turn: 2, Lineage: 9, Primary: one, Backup: Nobody}

@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// round is what has come of a round of synchronous training. Its parts are kept, and applied when the coordinator settles the round, which it does
-// when enough of them are on all servers. Until then a part may be computed again, of the same values as before: a server that applied the round as
-// soon as it was complete there would give later values than one that still waits for a part, and the part would be that of neither.
+// round is what has come of a round of synchronous training. Its parts are kept, and applied when the coordinator
+// settles the round, which it does when enough of them are on all servers. Until then a part may be computed again, of
+// the same values as before: a server that applied the round as soon as it was complete there would give later values
+// than one that still waits for a part, and the part would be that of neither.
 type round struct {
 	settled uint64           // the last one that was applied
 	counted []int            // its parts that were
@@ -93,8 +94,9 @@ func (c *Settle) execute(s *State) Reply {
 	return Reply{}
 }
 
-// Unsettled decides what a coordinator that takes over settles. One server may have applied a round and another not have heard of it: then all parts
-// that counted are there too, for the coordinator that died had them all acknowledged. false: the servers agree.
+// Unsettled decides what a coordinator that takes over settles. One server may have applied a round and another not
+// have heard of it: then all parts that counted are there too, for the coordinator that died had them all acknowledged.
+// false: the servers agree.
 func Unsettled(servers []Settled) (Settled, bool) {
 	var last Settled
 	agree := true

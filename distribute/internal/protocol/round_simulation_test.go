@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// roundSimulation is synchronous training: each closure reads a value from each server, at different times, and pushes what follows from all of them.
-// Whoever dies meanwhile, the values end with the bits that they have without faults.
+// roundSimulation is synchronous training: each closure reads a value from each server, at different times, and pushes
+// what follows from all of them. Whoever dies meanwhile, the values end with the bits that they have without faults.
 type roundSimulation struct {
 	*simulation
 	replicas, backups int
@@ -218,7 +218,8 @@ func (s *roundSimulation) arrive(m roundMessage) {
 	}
 }
 
-// TestRoundSchedules: rounds end with the bits of an undisturbed run, whatever is lost, repeated or dies; also over a change of coordinators.
+// TestRoundSchedules: rounds end with the bits of an undisturbed run, whatever is lost, repeated or dies; also over a
+// change of coordinators.
 func TestRoundSchedules(t *testing.T) {
 	all := 0
 	for seed := range uint64(60) {

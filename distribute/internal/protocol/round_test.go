@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRound: the parts of a round are applied as one gradient, their mean, with the same bits in whatever order they come, also over a restart.
+// TestRound: the parts of a round are applied as one gradient, their mean, with the same bits in whatever order they
+// come, also over a restart.
 func TestRound(t *testing.T) {
 	define := []Definition{{Name: "dense", Rows: 4, Width: 2, Rule: rules["adam"]}, {Name: "sparse", Rows: 9, Width: 2, Rule: rules["momentum"]}}
 	r := rand.New(rand.NewPCG(3, 4))
@@ -77,7 +78,8 @@ func TestRound(t *testing.T) {
 	}
 }
 
-// TestRoundCounts: of a round the parts count that it is settled with; what they add is their mean like the gradients, dense and sparse ones together.
+// TestRoundCounts: of a round the parts count that it is settled with; what they add is their mean like the gradients,
+// dense and sparse ones together.
 func TestRoundCounts(t *testing.T) {
 	s := started(t, Definition{Name: "v", Rows: 3, Width: 1}, Definition{Name: "w", Rows: 3, Width: 1, Rule: Rule{Kind: SGD}})
 	for part := range 4 {

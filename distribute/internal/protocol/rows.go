@@ -7,8 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// rowStore is the rows of a dynamic table. A row lies in memory or in the spill; one that lies in both counts as it is in memory. Rows lie in pages, so
-// that the table grows without being copied, each with its values and then the state of the optimizer.
+// rowStore is the rows of a dynamic table. A row lies in memory or in the spill; one that lies in both counts as it is
+// in memory. Rows lie in pages, so that the table grows without being copied, each with its values and then the state
+// of the optimizer.
 type rowStore struct {
 	t      *Table
 	length int // numbers of a row
@@ -40,7 +41,8 @@ type departure struct {
 	version uint64
 }
 
-// graceUpdates is for how many updates of the table an evicted row is kept for a gradient that was being computed when it was evicted.
+// graceUpdates is for how many updates of the table an evicted row is kept for a gradient that was being computed when
+// it was evicted.
 const graceUpdates = 128
 
 const dynamicPage = 1 << 10
@@ -75,7 +77,8 @@ func (s *rowStore) first(key int64, row []float32) {
 	}
 }
 
-// take returns the row of a key, made where there is none, as it is after the table's update number step. It stays where it is until the next call.
+// take returns the row of a key, made where there is none, as it is after the table's update number step. It stays
+// where it is until the next call.
 func (s *rowStore) take(key int64, step uint64) int32 {
 	r, here := s.index[key]
 	if !here {
@@ -248,7 +251,8 @@ func (s *rowStore) load(key int64, r int32) bool {
 	return true
 }
 
-// read writes the values of a key's row, as they are now; the first values where there is none. scratch has room for a row.
+// read writes the values of a key's row, as they are now; the first values where there is none. scratch has room for a
+// row.
 func (s *rowStore) read(key int64, scratch []float32) (row []float32, known bool, err error) {
 	var step uint64
 	if r, here := s.index[key]; here {

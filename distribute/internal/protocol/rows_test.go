@@ -60,8 +60,8 @@ func exported(t *testing.T, table *Table) map[int64][]float32 {
 	return out
 }
 
-// TestDynamicIsPlain: a dynamic table is what a table with all rows is, bit for bit, with every rule, lazy or not, with changing learning rates, and with
-// most of its rows out of memory.
+// TestDynamicIsPlain: a dynamic table is what a table with all rows is, bit for bit, with every rule, lazy or not, with
+// changing learning rates, and with most of its rows out of memory.
 func TestDynamicIsPlain(t *testing.T) {
 	withSpill(t)
 	const rows = 3 * dynamicPage
@@ -128,7 +128,8 @@ func TestDynamicIsPlain(t *testing.T) {
 	}
 }
 
-// TestNoRowInUseIsEvicted: the gradient of a row that was read and evicted meanwhile finds the row as it was; rows of an update survive it.
+// TestNoRowInUseIsEvicted: the gradient of a row that was read and evicted meanwhile finds the row as it was; rows of
+// an update survive it.
 func TestNoRowInUseIsEvicted(t *testing.T) {
 	for _, policy := range []Policy{LeastFrequent, LeastRecent} {
 		t.Run(policy.String(), func(t *testing.T) {

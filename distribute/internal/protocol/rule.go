@@ -5,10 +5,12 @@ import (
 	"math"
 )
 
-// Rule says how a table is updated from gradients. The formulas are those of Keras's optimizers. The zero value is [NoRule].
+// Rule says how a table is updated from gradients. The formulas are those of Keras's optimizers. The zero value is
+// [NoRule].
 type Rule struct {
 	Kind RuleKind
-	// Lazy leaves the state of rows without a gradient as it is. Otherwise an update of some rows is what one with zeros for the others would be.
+	// Lazy leaves the state of rows without a gradient as it is. Otherwise an update of some rows is what one with
+	// zeros for the others would be.
 	Lazy bool
 
 	Momentum   float64 // SGD, RMSprop

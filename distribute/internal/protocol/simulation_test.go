@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A simulated job: a coordinator, workers and servers that exchange messages which a schedule delivers late, twice or never, while processes die.
+// A simulated job: a coordinator, workers and servers that exchange messages which a schedule delivers late, twice or
+// never, while processes die.
 
 type message struct {
 	to      string
@@ -193,8 +194,8 @@ func (s *simulation) deliver(m message) {
 	}
 }
 
-// TestSchedules: whatever happens, each closure is applied exactly once on each server. Of closures whose coordinator died nobody knows whether
-// they were; they count once at most.
+// TestSchedules: whatever happens, each closure is applied exactly once on each server. Of closures whose coordinator
+// died nobody knows whether they were; they count once at most.
 func TestSchedules(t *testing.T) {
 	all := 0
 	for seed := range uint64(60) {

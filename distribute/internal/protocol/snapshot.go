@@ -129,7 +129,8 @@ func decodeTable(r *Reader, l Limits) (*Table, error) {
 	return t, t.rows.fault
 }
 
-// Export calls f with each row of a dynamic table that has been updated and not evicted, as it is now, until f returns false.
+// Export calls f with each row of a dynamic table that has been updated and not evicted, as it is now, until f returns
+// false.
 func (t *Table) Export(f func(row Row) bool) error {
 	scratch := make([]float32, t.rows.length)
 	return t.rows.each(func(row Row) bool {

@@ -5,10 +5,11 @@ import (
 	"sync"
 )
 
-// Spill holds the rows of a dynamic table that are not in memory. It is a part of the memory, not of what is kept: a server that begins makes all rows
-// anew from its snapshot and log, so what a spill holds is lost when it is closed.
+// Spill holds the rows of a dynamic table that are not in memory. It is a part of the memory, not of what is kept: a
+// server that begins makes all rows anew from its snapshot and log, so what a spill holds is lost when it is closed.
 type Spill interface {
-	// Get returns the record of a key, nil where there is none. It may be called by several goroutines, while nobody calls Write.
+	// Get returns the record of a key, nil where there is none. It may be called by several goroutines, while nobody
+	// calls Write.
 	Get(key int64) ([]byte, error)
 	// Write puts records and removes those of other keys, which need not be there.
 	Write(keys []int64, records [][]byte, remove []int64) error
@@ -20,7 +21,8 @@ type Spill interface {
 	Close() error
 }
 
-// SpillOpener makes an empty spill in a folder of its own below directory, "" for that of temporary files, with about as much memory.
+// SpillOpener makes an empty spill in a folder of its own below directory, "" for that of temporary files, with about
+// as much memory.
 type SpillOpener func(directory string, memory int) (Spill, error)
 
 var spills struct {

@@ -24,7 +24,8 @@ const (
 	snapshotVersion = 4
 )
 
-// State is what a parameter server has decided. It is changed by Execute alone, one call at a time; reading is free between changes.
+// State is what a parameter server has decided. It is changed by Execute alone, one call at a time; reading is free
+// between changes.
 type State struct {
 	limits Limits
 	ledger Ledger
@@ -112,7 +113,8 @@ type Create struct {
 type Push struct {
 	Closure ClosureID
 	Low     uint64 // closures of the term below this number have ended
-	// Round is that of synchronous training, from 1, which the closure computes a part of: its updates are kept until [Settle]. 0: apply at once.
+	// Round is that of synchronous training, from 1, which the closure computes a part of: its updates are kept until
+	// [Settle]. 0: apply at once.
 	Round   uint64
 	Part    int
 	Updates []Update

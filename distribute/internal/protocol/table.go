@@ -75,7 +75,8 @@ func (t *Table) checkIDs(ids []int64) error {
 	return nil
 }
 
-// Read appends the values of rows, or of all where ids is nil. Rows of a dynamic table that nobody has updated have their first value.
+// Read appends the values of rows, or of all where ids is nil. Rows of a dynamic table that nobody has updated have
+// their first value.
 func (t *Table) Read(out []float32, ids []int64) ([]float32, error) {
 	w := Writer{}
 	if err := t.ReadTo(&w, ids); err != nil {
@@ -112,8 +113,8 @@ func (t *Table) ReadTo(w *Writer, ids []int64) error {
 	return nil
 }
 
-// ahead asks for rows that come soon while row i of ids is worked on. They lie at random in more memory than the caches hold, so that each would be
-// waited for.
+// ahead asks for rows that come soon while row i of ids is worked on. They lie at random in more memory than the caches
+// hold, so that each would be waited for.
 func (t *Table) ahead(ids []int64, i int, slots bool) {
 	const group = 8 // rows that are asked for together
 	if t.Dynamic || i%group != 0 || 4*t.Width > maxAhead {

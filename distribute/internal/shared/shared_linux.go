@@ -38,7 +38,8 @@ func New(size int) (*Memory, error) {
 	return m, nil
 }
 
-// Open maps what a note describes. It fails where the owner is on another host, in another container, or of another user.
+// Open maps what a note describes. It fails where the owner is on another host, in another container, or of another
+// user.
 func Open(note string) (*Memory, error) {
 	var process, descriptor int
 	var secret []byte

@@ -1,4 +1,5 @@
-// Package conformance_test runs the cases that were recorded from TensorFlow's MultiWorkerMirroredStrategy, with as many worker processes.
+// Package conformance_test runs the cases that were recorded from TensorFlow's MultiWorkerMirroredStrategy, with as
+// many worker processes.
 package conformance_test
 
 import (

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
@@ -48,7 +47,7 @@ func source(t testing.TB, c *tfvectors.Case) *data.ArraySource {
 	for _, v := range tfvectors.Values(t, c.Inputs["y"]) {
 		y = append(y, int32(v))
 	}
-	return data.Arrays(tensor.New(tensor.WithShape(shape...), tensor.WithBacking(x)), y)
+	return data.Arrays(data.Must(data.ArrayOf(x, shape...)), y)
 }
 
 // recorder keeps the weights after each batch.
@@ -63,8 +62,9 @@ func (r *recorder) OnTrainBatchEnd(int, *callbacks.Logs) error {
 	return err
 }
 
-// fit trains as the case says. Where TensorFlow weighs the examples of short local batches more, ours equals one replica on the joined batch. With
-// batch statistics of their own (bn) workers cannot equal one: there the trained weights equal TensorFlow's.
+// fit trains as the case says. Where TensorFlow weighs the examples of short local batches more, ours equals one
+// replica on the joined batch. With batch statistics of their own (bn) workers cannot equal one: there the trained
+// weights equal TensorFlow's.
 func fit(t *testing.T, w *worker, c *tfvectors.Case) {
 	parts := strings.Split(c.ID, ".")
 	kind, optimizer, want := parts[2], parts[3], c.Right()
@@ -129,7 +129,7 @@ func fit(t *testing.T, w *worker, c *tfvectors.Case) {
 	out, err := m.Predict(t.Context(), source(t, inputs), keras.BatchSize(batch))
 	require.NoError(t, err)
 	var predicted []float64
-	for _, v := range out.Data().([]float32) {
+	for _, v := range out.Elements().([]float32) {
 		predicted = append(predicted, float64(v))
 	}
 	close("predict", tfvectors.Get(want, "predict"), predicted)
@@ -158,7 +158,7 @@ func customLoop(t *testing.T, w *worker, c *tfvectors.Case) {
 		require.NoError(t, err)
 		total, err := w.s.Reduce(distribute.Sum, perReplica)
 		require.NoError(t, err)
-		got = append(got, total.At(0))
+		got = append(got, total.Element(0))
 	}
 	c.Close(t, "losses", want["losses"], got)
 	weights, err := m.WeightArrays()
@@ -168,7 +168,8 @@ func customLoop(t *testing.T, w *worker, c *tfvectors.Case) {
 	}
 }
 
-// metric: the result is over all workers. Read in replica code it is that in Keras 2, and the replica's own in Keras 3, which has no counterpart here.
+// metric: the result is over all workers. Read in replica code it is that in Keras 2, and the replica's own in Keras 3,
+// which has no counterpart here.
 func metric(t *testing.T, w *worker, c *tfvectors.Case) {
 	mean := &metrics.Mean{}
 	_, err := w.call(t, func(_ *distribute.Replica, x *ops.Tensor) *ops.Tensor { mean.Update(x, x, nil); return nil }, rows(t, w.task.Index+1, w.x()))
@@ -178,8 +179,8 @@ func metric(t *testing.T, w *worker, c *tfvectors.Case) {
 	c.Close(t, "mean", tfvectors.Get(w.own(t, c), "mean"), result.Float64s())
 }
 
-// compiledMetric: predictions of 1, targets 0 to 7, batches of 4. What a train_step of the user's own returns is not part of it: TensorFlow adds up
-// local means there.
+// compiledMetric: predictions of 1, targets 0 to 7, batches of 4. What a train_step of the user's own returns is not
+// part of it: TensorFlow adds up local means there.
 func compiledMetric(t *testing.T, w *worker, c *tfvectors.Case) {
 	m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1, NoBias: true, KernelInitializer: "ones"}}, distribute.Scope(w.s), keras.InputShape(1))
 	require.NoError(t, err)
@@ -216,7 +217,8 @@ func checkpoint(t *testing.T, w *worker, c *tfvectors.Case) {
 	}
 }
 
-// modelCheckpoint: one worker writes the file, which all see in a shared folder; here each has a folder of its own, and only the chief's has files.
+// modelCheckpoint: one worker writes the file, which all see in a shared folder; here each has a folder of its own, and
+// only the chief's has files.
 func modelCheckpoint(t *testing.T, w *worker, c *tfvectors.Case) {
 	exists, left := w.s.IsChief(), []any{}
 	if w.s.IsChief() {
@@ -242,8 +244,8 @@ func modelCheckpoint(t *testing.T, w *worker, c *tfvectors.Case) {
 	}
 }
 
-// inputs: the policies AUTO and DATA are what DistributeDataset does; OFF is a dataset that every worker makes. There are no files to be sharded, and
-// replicas of a worker share its input.
+// inputs: the policies AUTO and DATA are what DistributeDataset does; OFF is a dataset that every worker makes. There
+// are no files to be sharded, and replicas of a worker share its input.
 func inputs(t *testing.T, w *worker, c *tfvectors.Case) {
 	want := w.own(t, c).(map[string]any)
 	numbers := func(n int) distribute.HostBatch {

@@ -1,18 +1,19 @@
-// Command micro writes the assembly of package kernels/cpu/internal/micro and the Go file that declares and dispatches it.
+// Command micro writes the assembly of package kernels/cpu/internal/micro and the Go file that declares and dispatches
+// it.
 //
-// Every function computes whole register tiles for the contract in that package's documentation. There is one per processor
-// family, element type, number of vectors in a row of the tile, and number of rows.
+// Every function computes whole register tiles for the contract in that package's documentation. There is one per
+// processor family, element type, number of vectors in a row of the tile, and number of rows.
 package main
 
 import (
-	"flag"
+	"errors"
 	"fmt"
+	"go/format"
 	"os"
+	"path/filepath"
 	"strings"
 
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
 // Offsets in the argument block, which is the struct call of the package.
@@ -53,6 +54,11 @@ const (
 	flagFetchC
 )
 
+// begin starts a function.
+func begin(wide bool, name, parameters string) {
+	Begin(Machine{Bytes: kernel{wide: wide}.vectorBytes()}, name, parameters, "")
+}
+
 // kernel is one function.
 type kernel struct {
 	wide     bool // AVX-512, else AVX2
@@ -63,16 +69,20 @@ type kernel struct {
 	windows  int // of 2x2 rows whose maxima are stored, see pooled.go; 0: the rows are
 }
 
-func (k kernel) family() string {
+// tile is the name of the family of tiles: the types of the numbers and the instructions.
+func (k kernel) tile() string {
 	name := "f32"
 	if k.double {
 		name = "f64"
 	}
 	if k.wide {
-		name += "AVX512"
-	} else {
-		name += "AVX2"
+		return name + "AVX512"
 	}
+	return name + "AVX2"
+}
+
+func (k kernel) family() string {
+	name := k.tile()
 	if k.channels {
 		name += "Channels"
 	}
@@ -104,11 +114,11 @@ func (k kernel) vectorBytes() int {
 	return 32
 }
 
-func (k kernel) vector() reg.VecVirtual {
+func (k kernel) vector() Vector {
 	if k.wide {
-		return ZMM()
+		return NewVector(64)
 	}
-	return YMM()
+	return NewVector(32)
 }
 
 // rowsPerBase is how many rows one base register reaches with the strides 1, 3 and 5 in registers.
@@ -123,66 +133,64 @@ func (k kernel) perBase() int {
 }
 
 // rowAddress returns the address of row r, given the base registers and 1, 3 and 5 times the row stride.
-func (k kernel) rowAddress(bases []reg.GPVirtual, strides [3]reg.GPVirtual, r int) Mem {
-	m := Mem{Base: bases[r/k.perBase()]}
+func (k kernel) rowAddress(bases []Scalar, strides [3]Scalar, r int) Memory {
+	m := Memory{Base: bases[r/k.perBase()]}
 	switch r % k.perBase() {
 	case 1:
-		return m.Idx(strides[0], 1)
+		return m.Indexed(strides[0], 1)
 	case 2:
-		return m.Idx(strides[0], 2)
+		return m.Indexed(strides[0], 2)
 	case 3:
-		return m.Idx(strides[1], 1)
+		return m.Indexed(strides[1], 1)
 	case 4:
-		return m.Idx(strides[0], 4)
+		return m.Indexed(strides[0], 4)
 	case 5:
-		return m.Idx(strides[2], 1)
+		return m.Indexed(strides[2], 1)
 	case 6:
-		return m.Idx(strides[1], 2)
+		return m.Indexed(strides[1], 2)
 	}
 	return m
 }
 
 func (k kernel) emit() {
-	TEXT(k.name(), NOSPLIT, "func(c uintptr)")
+	begin(k.wide, k.name(), "c uintptr")
+	if k.double {
+		Float64()
+	}
 	Doc(fmt.Sprintf("%s computes tiles of %d rows and %d vectors.", k.name(), k.rows, k.vectors))
-	args := Load(Param("c"), GP64())
-	arg := func(offset int) Mem { return Mem{Base: args, Disp: offset} }
-	local := AllocLocal(12*8 + k.waitingBytes())
-	lineA, lineC, linesLeft := local.Offset(56), local.Offset(64), local.Offset(72)
-	second, rest, waiting := local.Offset(80), local.Offset(88), local.Offset(96) // rest: products with which C is fetched
-	runA, runC, tilesLeft := local.Offset(0), local.Offset(8), local.Offset(16)
-	outerA, outerB, outerLeft, segmentsLeft := local.Offset(24), local.Offset(32), local.Offset(40), local.Offset(48)
-	move := func(dst, src Mem) {
-		r := GP64()
-		MOVQ(src, r)
-		MOVQ(r, dst)
+	args := Parameter("c")
+	arg := func(offset int) Memory { return Memory{Base: args, Offset: offset} }
+	local := Local(12*8 + k.waitingBytes())
+	lineA, lineC, linesLeft := local.Plus(56), local.Plus(64), local.Plus(72)
+	second, rest, waiting := local.Plus(80), local.Plus(88), local.Plus(96) // rest: products with which C is fetched
+	runA, runC, tilesLeft := local.Plus(0), local.Plus(8), local.Plus(16)
+	outerA, outerB, outerLeft, segmentsLeft := local.Plus(24), local.Plus(32), local.Plus(40), local.Plus(48)
+	move := func(dst, src Memory) {
+		r := NewScalar()
+		Assign(r, src)
+		Assign(dst, r)
 	}
 	move(lineA, arg(argA))
 	move(lineC, arg(argC))
 	move(linesLeft, arg(argLines))
-	var mask reg.OpmaskVirtual
+	var mask Mask
 	if k.wide {
-		mask = K()
-		if k.double {
-			KMOVB(arg(argMask), mask)
-		} else {
-			KMOVW(arg(argMask), mask)
-		}
+		mask = MaskBits(arg(argMask))
 	}
-	var strides [3]reg.GPVirtual
+	var strides [3]Scalar
 	for i := range strides {
-		strides[i] = GP64()
+		strides[i] = NewScalar()
 	}
-	MOVQ(arg(argARow), strides[0])
-	LEAQ(Mem{Base: strides[0]}.Idx(strides[0], 2), strides[1])
-	LEAQ(Mem{Base: strides[0]}.Idx(strides[0], 4), strides[2])
-	stepA, stepB := GP64(), GP64()
-	MOVQ(arg(argAK), stepA)
-	MOVQ(arg(argBK), stepB)
+	Assign(strides[0], arg(argARow))
+	Address(strides[1], Memory{Base: strides[0]}.Indexed(strides[0], 2))
+	Address(strides[2], Memory{Base: strides[0]}.Indexed(strides[0], 4))
+	stepA, stepB := NewScalar(), NewScalar()
+	Assign(stepA, arg(argAK))
+	Assign(stepB, arg(argBK))
 
-	next := GP64() // walks over the rows of the vector operand of the next call, during the first tile
+	next := NewScalar() // walks over the rows of the vector operand of the next call, during the first tile
 	if k.windows == 0 {
-		MOVQ(arg(argNext), next)
+		Assign(next, arg(argNext))
 	}
 
 	Label("line")
@@ -192,7 +200,7 @@ func (k kernel) emit() {
 
 	Label("tile")
 	if k.inLines() {
-		MOVQ(U32(0), second)
+		Assign(second, Number(0))
 		Label("half")
 	}
 	sums := k.start(arg, mask)
@@ -201,77 +209,72 @@ func (k kernel) emit() {
 	move(outerLeft, arg(argOuter))
 
 	Label("outer")
-	segmentA, segmentB := GP64(), GP64()
-	MOVQ(outerA, segmentA)
-	MOVQ(outerB, segmentB)
+	segmentA, segmentB := NewScalar(), NewScalar()
+	Assign(segmentA, outerA)
+	Assign(segmentB, outerB)
 	move(segmentsLeft, arg(argSegments))
 
 	Label("segment")
-	bases := make([]reg.GPVirtual, (k.rows+k.perBase()-1)/k.perBase())
+	bases := make([]Scalar, (k.rows+k.perBase()-1)/k.perBase())
 	for i := range bases {
-		bases[i] = GP64()
+		bases[i] = NewScalar()
 		switch {
 		case i == 0:
-			MOVQ(segmentA, bases[0])
+			Assign(bases[0], segmentA)
 			continue
 		case k.windows > 0 && !k.inLines(): // the second line of the windows
-			MOVQ(segmentA, bases[1])
-			ADDQ(arg(argPair), bases[1])
+			Assign(bases[1], segmentA)
+			Increase(bases[1], arg(argPair))
 			continue
 		}
-		LEAQ(Mem{Base: bases[i-1]}.Idx(strides[1], 2), bases[i])
-		ADDQ(strides[0], bases[i])
+		Address(bases[i], Memory{Base: bases[i-1]}.Indexed(strides[1], 2))
+		Increase(bases[i], strides[0])
 	}
-	b, left := GP64(), GP64()
-	MOVQ(segmentB, b)
-	MOVQ(arg(argK), left)
+	b, left := NewScalar(), NewScalar()
+	Assign(b, segmentB)
+	Assign(left, arg(argK))
 	if k.fetches() {
-		flags := GP64()
-		MOVQ(U32(0), rest)
-		MOVQ(arg(argFlags), flags)
-		TESTQ(U32(flagFetchC), flags)
-		JE(LabelRef("product"))
-		MOVQ(U32(k.fetchSums()), rest)
-		SUBQ(U32(k.fetchSums()), left)
+		flags := NewScalar()
+		Assign(rest, Number(0))
+		Assign(flags, arg(argFlags))
+		JumpUnless(flags, flagFetchC, "product")
+		Assign(rest, Number(k.fetchSums()))
+		Decrease(left, Number(k.fetchSums()))
 	}
 
 	Label("product")
 	k.products(sums, bases, strides, b)
 	for _, base := range bases {
-		ADDQ(stepA, base)
+		Increase(base, stepA)
 	}
-	ADDQ(stepB, b)
+	Increase(b, stepB)
 	if k.fetches() {
 		for line := 0; line < k.vectors*k.vectorBytes(); line += 64 {
-			PREFETCHT1(Mem{Base: next, Disp: line})
+			Prefetch(Memory{Base: next, Offset: line})
 		}
-		ADDQ(arg(argNextStep), next)
+		Increase(next, arg(argNextStep))
 	}
-	DECQ(left)
-	JNE(LabelRef("product"))
+	Countdown(left, 1, "product")
 	if k.fetches() {
-		MOVQ(rest, left)
-		MOVQ(U32(0), rest)
-		TESTQ(left, left)
-		JE(LabelRef("summed"))
+		Assign(left, rest)
+		Assign(rest, Number(0))
+		JumpZero(left, "summed")
 		k.fetchC(arg, runC)
-		JMP(LabelRef("product"))
+		Jump("product")
 		Label("summed")
 	}
 
-	ADDQ(arg(argASegment), segmentA)
-	ADDQ(arg(argBSegment), segmentB)
-	DECQ(segmentsLeft)
-	JNE(LabelRef("segment"))
-	advance := func(dst, by Mem) {
-		r := GP64()
-		MOVQ(by, r)
-		ADDQ(r, dst)
+	Increase(segmentA, arg(argASegment))
+	Increase(segmentB, arg(argBSegment))
+	Countdown(segmentsLeft, 1, "segment")
+	advance := func(dst, by Memory) {
+		r := NewScalar()
+		Assign(r, by)
+		Increase(dst, r)
 	}
 	advance(outerA, arg(argAOuter))
 	advance(outerB, arg(argBOuter))
-	DECQ(outerLeft)
-	JNE(LabelRef("outer"))
+	Countdown(outerLeft, 1, "outer")
 
 	switch {
 	case k.inLines():
@@ -282,26 +285,23 @@ func (k kernel) emit() {
 		k.epilogue(sums, arg, runC, mask)
 	}
 	if k.fetches() {
-		MOVQ(U32(0), arg(argNextStep))
+		Assign(arg(argNextStep), Number(0))
 	}
 
 	advance(runA, arg(argATile))
 	advance(runC, arg(argCTile))
-	DECQ(tilesLeft)
-	JNE(LabelRef("tile"))
+	Countdown(tilesLeft, 1, "tile")
 	advance(lineA, arg(argALine))
 	advance(lineC, arg(argCLine))
-	DECQ(linesLeft)
-	JNE(LabelRef("line"))
-	VZEROUPPER()
-	RET()
+	Countdown(linesLeft, 1, "line")
+	End()
 }
 
 // fetches reports whether the kernel fetches ahead: those for products of large matrices do.
 func (k kernel) fetches() bool { return !k.channels && k.vectors == 2 && k.rows > 2 && k.windows == 0 }
 
-// fetchSums is the number of products that remain when C is fetched: enough for it to arrive, too few for it to be driven out again. They take
-// 28 cycles each with AVX-512, 6 with AVX2.
+// fetchSums is the number of products that remain when C is fetched: enough for it to arrive, too few for it to be
+// driven out again. They take 28 cycles each with AVX-512, 6 with AVX2.
 func (k kernel) fetchSums() int {
 	if k.wide {
 		return 20
@@ -310,92 +310,64 @@ func (k kernel) fetchSums() int {
 }
 
 // fetchC fetches the tile of C, so that it is there when the sums are ready.
-func (k kernel) fetchC(arg func(int) Mem, runC Mem) {
-	c, row := GP64(), GP64()
-	MOVQ(runC, c)
-	MOVQ(arg(argCRow), row)
+func (k kernel) fetchC(arg func(int) Memory, runC Memory) {
+	c, row := NewScalar(), NewScalar()
+	Assign(c, runC)
+	Assign(row, arg(argCRow))
 	for r := range k.rows {
 		for line := 0; line < k.vectors*k.vectorBytes(); line += 64 {
-			PREFETCHT0(Mem{Base: c, Disp: line})
+			PrefetchNear(Memory{Base: c, Offset: line})
 		}
 		if r < k.rows-1 {
-			ADDQ(row, c)
+			Increase(c, row)
 		}
 	}
 }
 
 // products adds the products of one k to the sums.
-func (k kernel) products(sums [][]reg.VecVirtual, bases []reg.GPVirtual, strides [3]reg.GPVirtual, b reg.GPVirtual) {
-	vectors := make([]reg.VecVirtual, k.vectors)
+func (k kernel) products(sums [][]Vector, bases []Scalar, strides [3]Scalar, b Scalar) {
+	vectors := make([]Vector, k.vectors)
 	for i := range vectors {
 		vectors[i] = k.vector()
-		k.load(Mem{Base: b, Disp: i * k.vectorBytes()}, vectors[i])
+		Load(vectors[i], Memory{Base: b, Offset: i * k.vectorBytes()})
 	}
 	for r := range sums {
 		a := k.rowAddress(bases, strides, r)
 		switch {
 		case k.channels:
 			for i, v := range vectors {
-				k.multiplyAdd(a.Offset(i*k.vectorBytes()), v, sums[r][i])
+				AddProduct(sums[r][i], v, a.Plus(i*k.vectorBytes()))
 			}
 		case k.wide:
 			for i, v := range vectors {
-				if k.double {
-					VFMADD231PD_BCST(a, v, sums[r][i])
-				} else {
-					VFMADD231PS_BCST(a, v, sums[r][i])
-				}
+				AddProductOf(sums[r][i], v, a)
 			}
 		default:
 			scalar := k.vector()
-			if k.double {
-				VBROADCASTSD(a, scalar)
-			} else {
-				VBROADCASTSS(a, scalar)
-			}
+			Broadcast(scalar, a)
 			for i, v := range vectors {
-				k.multiplyAdd(scalar, v, sums[r][i])
+				AddProduct(sums[r][i], v, scalar)
 			}
 		}
 	}
 }
 
-// families lists the kernels, all rows of a family together.
-func families() [][]kernel {
-	var all [][]kernel
-	for _, double := range []bool{false, true} {
-		for _, wide := range []bool{false, true} {
-			for _, channels := range []bool{false, true} {
-				for _, vectors := range []int{1, 2} {
-					var family []kernel
-					for rows := 1; rows <= maxRows(wide, channels, vectors); rows++ {
-						family = append(family, kernel{wide: wide, double: double, channels: channels, vectors: vectors, rows: rows})
-					}
-					all = append(all, family)
-				}
-			}
-		}
-	}
-	return all
-}
-
-// maxRows is bounded by the registers: 16 with AVX2, 32 with AVX-512; a tile needs one per vector, B's vectors, and one or two
-// more. Depthwise kernels need two loads per product and gain nothing from more rows.
-func maxRows(wide, channels bool, vectors int) int {
-	switch {
-	case channels:
-		return 4
-	case wide:
-		return 14
-	case vectors == 1:
-		return 12
-	}
-	return 6
-}
+const generator = "internal/asmgen/micro"
 
 func main() {
-	dispatch := flag.String("dispatch", "", "Go file to write with the declarations and the dispatch")
-	flag.Parse()
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: micro DIRECTORY")
+		os.Exit(2)
+	}
+	if err := errors.Join(writeAMD64(os.Args[1]), writeNEON(os.Args[1])); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// writeAMD64 writes the assembly for amd64 and the Go file that declares it.
+func writeAMD64(dir string) error {
+	p := NewProgram()
 	var calls, stubs strings.Builder
 	for _, family := range append(families(), pooledFamilies()...) {
 		name, count := family[0].family(), "rows"
@@ -410,6 +382,12 @@ func main() {
 		}
 		calls.WriteString("\t}\n}\n")
 	}
+	var functions dispatch
+	for _, family := range families() {
+		k := family[0]
+		functions.add(k.tile(), k.channels, k.vectors, k.family(), len(family))
+	}
+	calls.WriteString(functions.goText())
 	emitTranspose()
 	emitCopyRows()
 	emitRowProducts()
@@ -424,12 +402,20 @@ func main() {
 	stubs.WriteString(groupedStubs)
 	stubs.WriteString(transposeStub)
 	stubs.WriteString(rowStubs())
-	text := "// Code generated by internal/asmgen/micro; DO NOT EDIT.\n\npackage micro\n\nimport \"unsafe\"\n" +
-		"\n// The functions call... run one assembly function each. They are neither inlined nor leaves: assembly cannot be preempted,\n" +
-		"// and a loop that calls nothing else would hold up the garbage collector until it ends.\n" + calls.String() + stubs.String()
-	if err := os.WriteFile(*dispatch, []byte(text), 0o644); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+	if err := p.AMD64(filepath.Join(dir, "tile_amd64.s"), generator, "micro"); err != nil {
+		return err
 	}
-	Generate()
+	return writeGo(filepath.Join(dir, "tile_gen_amd64.go"), calls.String()+stubs.String())
+}
+
+// writeGo writes a Go file with these functions.
+func writeGo(name, functions string) error {
+	text := "// Code generated by " + generator + "; DO NOT EDIT.\n\npackage micro\n\nimport \"unsafe\"\n" +
+		"\n// The functions call... run one assembly function each. They are neither inlined nor leaves: assembly cannot be preempted,\n" +
+		"// and a loop that calls nothing else would hold up the garbage collector until it ends.\n" + functions
+	formatted, err := format.Source([]byte(text))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, formatted, 0o644)
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
 // transposeStub declares the functions of this file in Go.
@@ -25,89 +23,85 @@ func callTranspose8(dst, src unsafe.Pointer, to, from, blocks uintptr) {
 func transpose8(dst, src unsafe.Pointer, to, from, blocks uintptr)
 `
 
-// emitTranspose emits transpose8, which reads 8 rows of 8·blocks float32, from bytes apart, and stores their transpose as 8·blocks
-// rows of 8 numbers, to bytes apart.
+// emitTranspose emits transpose8, which reads 8 rows of 8·blocks float32, from bytes apart, and stores their transpose
+// as 8·blocks rows of 8 numbers, to bytes apart.
 func emitTranspose() {
-	TEXT("transpose8", NOSPLIT, "func(dst, src uintptr, to, from, blocks uintptr)")
-	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-	to, from := Load(Param("to"), GP64()), Load(Param("from"), GP64())
-	blocks := Load(Param("blocks"), GP64())
-	to3, from3, high := GP64(), GP64(), GP64()
-	LEAQ(Mem{Base: to}.Idx(to, 2), to3)
-	LEAQ(Mem{Base: from}.Idx(from, 2), from3)
-	LEAQ(Mem{Base: src}.Idx(from, 4), high)
-	row := func(base, stride, stride3 reg.Register, i int) Mem {
+	begin(false, "transpose8", "dst, src uintptr, to, from, blocks uintptr")
+	dst, src := Parameter("dst"), Parameter("src")
+	to, from := Parameter("to"), Parameter("from")
+	blocks := Parameter("blocks")
+	to3, from3, high := NewScalar(), NewScalar(), NewScalar()
+	Address(to3, Memory{Base: to}.Indexed(to, 2))
+	Address(from3, Memory{Base: from}.Indexed(from, 2))
+	Address(high, Memory{Base: src}.Indexed(from, 4))
+	row := func(base, stride, stride3 Scalar, i int) Memory {
 		switch i {
 		case 1:
-			return Mem{Base: base}.Idx(stride, 1)
+			return Memory{Base: base}.Indexed(stride, 1)
 		case 2:
-			return Mem{Base: base}.Idx(stride, 2)
+			return Memory{Base: base}.Indexed(stride, 2)
 		case 3:
-			return Mem{Base: base}.Idx(stride3, 1)
+			return Memory{Base: base}.Indexed(stride3, 1)
 		}
-		return Mem{Base: base}
+		return Memory{Base: base}
 	}
 	Label("block")
-	var in, pairs, quads [8]reg.VecVirtual
+	var in, pairs, quads [8]Vector
 	for i := range in {
-		in[i] = YMM()
+		in[i] = NewVector(32)
 		base := src
 		if i >= 4 {
 			base = high
 		}
-		VMOVUPS(row(base, from, from3, i%4), in[i])
+		Load(in[i], row(base, from, from3, i%4))
 	}
 	for i := 0; i < 8; i += 2 { // a0 b0 a1 b1 | a4 b4 a5 b5 and a2 b2 a3 b3 | a6 b6 a7 b7
-		pairs[i], pairs[i+1] = YMM(), YMM()
-		VUNPCKLPS(in[i+1], in[i], pairs[i])
-		VUNPCKHPS(in[i+1], in[i], pairs[i+1])
+		pairs[i], pairs[i+1] = NewVector(32), NewVector(32)
+		InterleaveLow(pairs[i], in[i], in[i+1])
+		InterleaveHigh(pairs[i+1], in[i], in[i+1])
 	}
 	for half := 0; half < 8; half += 4 { // columns 0, 1, 2, 3 | 4, 5, 6, 7 of four rows
 		p, q := pairs[half:half+4], quads[half:half+4]
 		for i := range q {
-			q[i] = YMM()
+			q[i] = NewVector(32)
 		}
-		VSHUFPS(U8(0x44), p[2], p[0], q[0])
-		VSHUFPS(U8(0xee), p[2], p[0], q[1])
-		VSHUFPS(U8(0x44), p[3], p[1], q[2])
-		VSHUFPS(U8(0xee), p[3], p[1], q[3])
+		Shuffle(q[0], p[0], p[2], 0x44)
+		Shuffle(q[1], p[0], p[2], 0xee)
+		Shuffle(q[2], p[1], p[3], 0x44)
+		Shuffle(q[3], p[1], p[3], 0xee)
 	}
-	below := GP64()
-	LEAQ(Mem{Base: dst}.Idx(to, 4), below)
+	below := NewScalar()
+	Address(below, Memory{Base: dst}.Indexed(to, 4))
 	for i := range 4 {
-		low, top := YMM(), YMM()
-		VPERM2F128(U8(0x20), quads[4+i], quads[i], low)
-		VPERM2F128(U8(0x31), quads[4+i], quads[i], top)
-		VMOVUPS(low, row(dst, to, to3, i))
-		VMOVUPS(top, row(below, to, to3, i))
+		low, top := NewVector(32), NewVector(32)
+		Halves(low, quads[i], quads[4+i], 0x20)
+		Halves(top, quads[i], quads[4+i], 0x31)
+		Store(row(dst, to, to3, i), low)
+		Store(row(below, to, to3, i), top)
 	}
-	ADDQ(U8(32), src)
-	ADDQ(U8(32), high)
-	LEAQ(Mem{Base: dst}.Idx(to, 8), dst)
-	DECQ(blocks)
-	JNE(LabelRef("block"))
-	VZEROUPPER()
-	RET()
+	Increase(src, Number(32))
+	Increase(high, Number(32))
+	Address(dst, Memory{Base: dst}.Indexed(to, 8))
+	Countdown(blocks, 1, "block")
+	End()
 }
 
 // emitCopyRows emits copyRows, which copies rows of 128 bytes, stride bytes apart, into consecutive panel rows.
 func emitCopyRows() {
-	TEXT("copyRows", NOSPLIT, "func(dst, src uintptr, stride, rows uintptr)")
-	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-	stride, rows := Load(Param("stride"), GP64()), Load(Param("rows"), GP64())
+	begin(false, "copyRows", "dst, src uintptr, stride, rows uintptr")
+	dst, src := Parameter("dst"), Parameter("src")
+	stride, rows := Parameter("stride"), Parameter("rows")
 	Label("row")
-	var v [4]reg.VecVirtual
+	var v [4]Vector
 	for i := range v {
-		v[i] = YMM()
-		VMOVUPS(Mem{Base: src, Disp: 32 * i}, v[i])
+		v[i] = NewVector(32)
+		Load(v[i], Memory{Base: src, Offset: 32 * i})
 	}
 	for i := range v {
-		VMOVUPS(v[i], Mem{Base: dst, Disp: 32 * i})
+		Store(Memory{Base: dst, Offset: 32 * i}, v[i])
 	}
-	ADDQ(stride, src)
-	ADDQ(U32(128), dst)
-	DECQ(rows)
-	JNE(LabelRef("row"))
-	VZEROUPPER()
-	RET()
+	Increase(src, stride)
+	Increase(dst, Number(128))
+	Countdown(rows, 1, "row")
+	End()
 }

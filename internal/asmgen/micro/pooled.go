@@ -1,14 +1,13 @@
 package main
 
 import (
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// Pooled kernels compute the sums of windows of 2x2 rows, two rows on each of two lines, and store the maximum of each window. Those of AVX-512
-// have the sums of both lines in registers: their rows are those of the first line, from left to right, then those of the second. Those of AVX2, with
-// half the registers, compute one line after the other; their rows are those of a line, and what the pairs of the first one gave waits on the stack.
+// Pooled kernels compute the sums of windows of 2x2 rows, two rows on each of two lines, and store the maximum of each
+// window. Those of AVX-512 have the sums of both lines in registers: their rows are those of the first line, from left
+// to right, then those of the second. Those of AVX2, with half the registers, compute one line after the other; their
+// rows are those of a line, and what the pairs of the first one gave waits on the stack.
 
 // pooledWindows is the largest number of windows whose sums fit the registers.
 func pooledWindows(wide bool, vectors int) int {
@@ -39,48 +38,40 @@ func pooledFamilies() [][]kernel {
 // inLines reports whether the lines of windows are computed one after the other.
 func (k kernel) inLines() bool { return k.windows > 0 && !k.wide }
 
-// maxima applies relu to the maximum of each window and stores it. A NaN among the four sums makes the maximum NaN: the instruction for
-// the maximum returns its last source where one of them is NaN, so that it is looked for by itself.
-func (k kernel) maxima(sums [][]reg.VecVirtual, arg func(int) Mem, runC Mem, mask reg.OpmaskVirtual) {
-	flags, c, row := GP64(), GP64(), GP64()
-	MOVQ(arg(argFlags), flags)
-	MOVQ(arg(argCRow), row)
+// maxima applies relu to the maximum of each window and stores it. A NaN among the four sums makes the maximum NaN: the
+// instruction for the maximum returns its last source where one of them is NaN, so that it is looked for by itself.
+func (k kernel) maxima(sums [][]Vector, arg func(int) Memory, runC Memory, mask Mask) {
+	flags, c, row := NewScalar(), NewScalar(), NewScalar()
+	Assign(flags, arg(argFlags))
+	Assign(row, arg(argCRow))
 	zero := k.vector()
 	k.zero(zero)
-	TESTQ(U32(flagReLU), flags)
-	JNE(LabelRef("pool"))
-	MOVL(U32(0xff800000), c.As32()) // minus infinity
-	VPBROADCASTD(c.As32(), zero)
+	JumpIf(flags, flagReLU, "pool")
+	Pattern(zero, 0xff800000, c) // minus infinity
 	Label("pool")
-	MOVQ(runC, c)
+	Assign(c, runC)
 	for w := range k.windows {
 		for i := range k.vectors {
 			m, right := sums[2*w][i], sums[2*w+1][i]
 			below, last := sums[2*k.windows+2*w][i], sums[2*k.windows+2*w+1][i]
-			nan, nanBelow := K(), K()
-			VCMPPS(U8(compareUnordered), m, right, nan)
-			VCMPPS(U8(compareUnordered), below, last, nanBelow)
-			KORW(nan, nanBelow, nan)
-			for _, v := range []reg.VecVirtual{right, below, last} {
-				VMAXPS(m, v, m)
+			nan := Either(Compare(Unordered, right, m), Compare(Unordered, last, below))
+			for _, v := range []Vector{right, below, last} {
+				Max(m, v, m)
 			}
-			VMAXPS(m, zero, m)
-			VPTERNLOGD(U8(0xff), m, m, nan, m) // all bits: NaN
-			to := Mem{Base: c, Disp: i * k.vectorBytes()}
+			Max(m, zero, m)
+			SetWhere(m, nan) // all bits: NaN
+			to := Memory{Base: c, Offset: i * k.vectorBytes()}
 			if i == k.vectors-1 {
-				VMOVUPS(m, mask, to)
+				StoreWhere(to, mask, m)
 			} else {
-				VMOVUPS(m, to)
+				Store(to, m)
 			}
 		}
 		if w < k.windows-1 {
-			ADDQ(row, c)
+			Increase(c, row)
 		}
 	}
 }
-
-// compareUnordered is the predicate of comparisons that is true where one of the two numbers is NaN.
-const compareUnordered = 3
 
 // waitingBytes is the memory for what the pairs of the first line gave.
 func (k kernel) waitingBytes() int {
@@ -90,74 +81,69 @@ func (k kernel) waitingBytes() int {
 	return k.windows * k.vectors * k.vectorBytes()
 }
 
-// pairs has the second line of the windows computed after the first; then it applies relu to the maxima and stores them.
-func (k kernel) pairs(sums [][]reg.VecVirtual, arg func(int) Mem, runA, runC, second, waiting Mem) {
-	pair := GP64()
-	MOVQ(arg(argPair), pair)
-	CMPQ(second, U8(0))
-	JNE(LabelRef("both"))
-	k.eachPair(sums, waiting, func(at Mem, m reg.VecVirtual, _, _ int) { VMOVUPS(m, at) })
-	ADDQ(pair, runA)
-	MOVQ(U32(1), second)
-	JMP(LabelRef("half"))
+// pairs has the second line of the windows computed after the first; then it applies relu to the maxima and stores
+// them.
+func (k kernel) pairs(sums [][]Vector, arg func(int) Memory, runA, runC, second, waiting Memory) {
+	pair := NewScalar()
+	Assign(pair, arg(argPair))
+	JumpNotEqual(second, Number(0), "both")
+	k.eachPair(sums, waiting, func(at Memory, m Vector, _, _ int) { Store(at, m) })
+	Increase(runA, pair)
+	Assign(second, Number(1))
+	Jump("half")
 
 	Label("both")
-	SUBQ(pair, runA)
-	flags := GP64()
-	MOVQ(arg(argFlags), flags)
-	zero := YMM()
+	Decrease(runA, pair)
+	flags := NewScalar()
+	Assign(flags, arg(argFlags))
+	zero := NewVector(32)
 	k.zero(zero)
-	TESTQ(U32(flagReLU), flags)
-	JNE(LabelRef("pool"))
-	infinity := GP32()
-	MOVL(U32(0xff800000), infinity) // minus infinity
-	VMOVD(infinity, zero.AsX())
-	VPBROADCASTD(zero.AsX(), zero)
+	JumpIf(flags, flagReLU, "pool")
+	Pattern(zero, 0xff800000, NewScalar()) // minus infinity
 	Label("pool")
-	TESTQ(U32(flagMasked), flags)
-	JNE(LabelRef("masked"))
+	JumpIf(flags, flagMasked, "masked")
 	k.storePairs(sums, arg, runC, waiting, zero, nil)
-	JMP(LabelRef("stored"))
+	Jump("stored")
 	Label("masked")
-	table, lanes := GP64(), YMM()
-	MOVQ(arg(argMaskTable), table)
-	VMOVDQU(Mem{Base: table}, lanes)
-	k.storePairs(sums, arg, runC, waiting, zero, lanes)
+	table := NewScalar()
+	Assign(table, arg(argMaskTable))
+	lanes := MaskTable(Memory{Base: table})
+	k.storePairs(sums, arg, runC, waiting, zero, &lanes)
 	Label("stored")
 }
 
-// storePairs stores the maxima of what the second line gave, what waits of the first, and zero; lanes masks the last vector, if not nil.
-func (k kernel) storePairs(sums [][]reg.VecVirtual, arg func(int) Mem, runC, waiting Mem, zero, lanes reg.VecVirtual) {
-	c, row := GP64(), GP64()
-	MOVQ(runC, c)
-	MOVQ(arg(argCRow), row)
-	k.eachPair(sums, waiting, func(at Mem, m reg.VecVirtual, w, i int) {
-		nan := YMM()
-		VCMPPS(U8(compareUnordered), at, m, nan)
-		VMAXPS(at, m, m)
-		VORPS(nan, m, m)
-		VMAXPS(m, zero, m)
-		to := Mem{Base: c, Disp: i * k.vectorBytes()}
+// storePairs stores the maxima of what the second line gave, what waits of the first, and zero; lanes masks the last
+// vector, if not nil.
+func (k kernel) storePairs(sums [][]Vector, arg func(int) Memory, runC, waiting Memory, zero Vector, lanes *Mask) {
+	c, row := NewScalar(), NewScalar()
+	Assign(c, runC)
+	Assign(row, arg(argCRow))
+	k.eachPair(sums, waiting, func(at Memory, m Vector, w, i int) {
+		nan := Compare(Unordered, m, at)
+		Max(m, m, at)
+		SetWhere(m, nan)
+		Max(m, zero, m)
+		to := Memory{Base: c, Offset: i * k.vectorBytes()}
 		if i == k.vectors-1 && lanes != nil {
-			VMASKMOVPS(m, lanes, to)
+			StoreWhere(to, *lanes, m)
 		} else {
-			VMOVUPS(m, to)
+			Store(to, m)
 		}
 		if i == k.vectors-1 && w < k.windows-1 {
-			ADDQ(row, c)
+			Increase(c, row)
 		}
 	})
 }
 
 // eachPair visits the maxima of the pairs of a line, with their place among those that wait.
-func (k kernel) eachPair(sums [][]reg.VecVirtual, waiting Mem, visit func(at Mem, m reg.VecVirtual, window, i int)) {
+func (k kernel) eachPair(sums [][]Vector, waiting Memory, visit func(at Memory, m Vector, window, i int)) {
 	for w := range k.windows {
 		for i := range k.vectors {
-			m, right, nan := sums[2*w][i], sums[2*w+1][i], YMM()
-			VCMPPS(U8(compareUnordered), m, right, nan)
-			VMAXPS(right, m, m)
-			VORPS(nan, m, m) // all bits: NaN
-			visit(waiting.Offset((w*k.vectors+i)*k.vectorBytes()), m, w, i)
+			m, right := sums[2*w][i], sums[2*w+1][i]
+			nan := Compare(Unordered, right, m)
+			Max(m, m, right)
+			SetWhere(m, nan) // all bits: NaN
+			visit(waiting.Plus((w*k.vectors+i)*k.vectorBytes()), m, w, i)
 		}
 	}
 }

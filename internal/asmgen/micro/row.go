@@ -4,24 +4,23 @@ import (
 	"fmt"
 	"strings"
 
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// The functions of this file multiply a row with a matrix, dst += x·b, and read the matrix in the order of memory. The products of eight
-// rows of b are added up and their sum is added to dst, so that the additions to dst, which wait for each other, are few; the rows that are
-// left over are added one by one.
+// The functions of this file multiply a row with a matrix, dst += x·b, and read the matrix in the order of memory. The
+// products of eight rows of b are added up and their sum is added to dst, so that the additions to dst, which wait for
+// each other, are few; the rows that are left over are added one by one.
 
-// rowParameters are those of the functions that keep dst in memory: groups of 8 or 1 rows of b, stride bytes apart, each of a number of
-// whole vectors and, if the mask is not 0, an incomplete one.
+// rowParameters are those of the functions that keep dst in memory: groups of 8 or 1 rows of b, stride bytes apart,
+// each of a number of whole vectors and, if the mask is not 0, an incomplete one.
 const rowParameters = "(dst, x, b unsafe.Pointer, groups, vectors, stride uintptr, mask uint64, maskTable unsafe.Pointer)"
 
-// panelParameters are those of the functions that keep dst in registers: panels of b that follow each other, as do the parts of dst, each of
-// groups of 8 rows of b and then the rest, of a fixed number of vectors.
+// panelParameters are those of the functions that keep dst in registers: panels of b that follow each other, as do the
+// parts of dst, each of groups of 8 rows of b and then the rest, of a fixed number of vectors.
 const panelParameters = "(dst, x, b unsafe.Pointer, groups, rest, stride, panels uintptr, mask uint64, maskTable unsafe.Pointer)"
 
-// panel is a function that keeps dst in registers: a whole packed panel, or a matrix with fewer columns than a vector has lanes.
+// panel is a function that keeps dst in registers: a whole packed panel, or a matrix with fewer columns than a vector
+// has lanes.
 type panel struct {
 	kernel
 	narrow bool // one incomplete vector
@@ -108,162 +107,156 @@ func emitRowProducts() {
 }
 
 // text begins a function with the given parameters; it returns what loads them.
-func text(name, parameters string) func(name string) reg.GPVirtual {
-	TEXT(name, NOSPLIT, "func"+strings.ReplaceAll(parameters, "unsafe.Pointer", "uintptr"))
-	return func(name string) reg.GPVirtual { return Load(Param(name), GP64()).(reg.GPVirtual) }
+func text(wide bool, name, parameters string) func(name string) Scalar {
+	begin(wide, name, strings.Trim(parameters, "()"))
+	return func(name string) Scalar { return Parameter(name) }
 }
 
 // masks loads the lanes of an incomplete vector and returns what loads such a vector and what stores it.
-func (k kernel) masks(mask, table reg.GPVirtual) (load func(m Mem, v reg.VecVirtual), store func(v reg.VecVirtual, m Mem)) {
+func (k kernel) masks(mask, table Scalar) (load func(m Memory, v Vector), store func(v Vector, m Memory)) {
 	if k.wide {
-		bits := K()
-		KMOVW(mask.As32(), bits)
-		return func(m Mem, v reg.VecVirtual) { k.loadMasked512(m, bits, v) }, func(v reg.VecVirtual, m Mem) { VMOVUPS(v, bits, m) }
+		bits := MaskBits(mask)
+		return func(m Memory, v Vector) { LoadWhere(v, bits, m) }, func(v Vector, m Memory) { StoreWhere(m, bits, v) }
 	}
-	lanes := YMM()
-	VMOVDQU(Mem{Base: table}, lanes)
-	return func(m Mem, v reg.VecVirtual) { k.loadMasked256(m, lanes, v) }, func(v reg.VecVirtual, m Mem) { VMASKMOVPS(v, lanes, m) }
+	lanes := MaskTable(Memory{Base: table})
+	return func(m Memory, v Vector) { LoadWhere(v, lanes, m) }, func(v Vector, m Memory) { StoreWhere(m, lanes, v) }
 }
 
 // eightRows addresses rows from low (0 to 3) and high (4 to 7), which are advanced together.
-type eightRows struct{ low, high, stride, stride3 reg.GPVirtual }
+type eightRows struct{ low, high, stride, stride3 Scalar }
 
-func newEightRows(stride reg.GPVirtual) eightRows {
-	r := eightRows{GP64(), GP64(), stride, GP64()}
-	LEAQ(Mem{Base: stride}.Idx(stride, 2), r.stride3)
+func newEightRows(stride Scalar) eightRows {
+	r := eightRows{NewScalar(), NewScalar(), stride, NewScalar()}
+	Address(r.stride3, Memory{Base: stride}.Indexed(stride, 2))
 	return r
 }
 
-func (r eightRows) begin(b reg.GPVirtual) {
-	MOVQ(b, r.low)
-	LEAQ(Mem{Base: b}.Idx(r.stride, 4), r.high)
+func (r eightRows) begin(b Scalar) {
+	Assign(r.low, b)
+	Address(r.high, Memory{Base: b}.Indexed(r.stride, 4))
 }
 
-func (r eightRows) at(row, offset int) Mem {
-	m := Mem{Base: r.low, Disp: offset}
+func (r eightRows) at(row, offset int) Memory {
+	m := Memory{Base: r.low, Offset: offset}
 	if row >= 4 {
 		m.Base = r.high
 	}
 	switch row % 4 {
 	case 1:
-		return m.Idx(r.stride, 1)
+		return m.Indexed(r.stride, 1)
 	case 2:
-		return m.Idx(r.stride, 2)
+		return m.Indexed(r.stride, 2)
 	case 3:
-		return m.Idx(r.stride3, 1)
+		return m.Indexed(r.stride3, 1)
 	}
 	return m
 }
 
 func emitRowProduct(k kernel, rows int) {
-	param := text(rowName(k.wide, rows), rowParameters)
+	param := text(k.wide, rowName(k.wide, rows), rowParameters)
 	dst, x, b, groups, vectors, stride := param("dst"), param("x"), param("b"), param("groups"), param("vectors"), param("stride")
 	mask := param("mask")
 	load, store := k.masks(mask, param("maskTable"))
 	address := newEightRows(stride)
-	scalars := make([]reg.VecVirtual, rows)
+	scalars := make([]Vector, rows)
 	for i := range scalars {
 		scalars[i] = k.vector()
 	}
-	d, n := GP64(), GP64()
+	d, n := NewScalar(), NewScalar()
 	Label("group")
 	for i, v := range scalars {
-		VBROADCASTSS(Mem{Base: x, Disp: 4 * i}, v)
+		Broadcast(v, Memory{Base: x, Offset: 4 * i})
 	}
-	MOVQ(dst, d)
+	Assign(d, dst)
 	address.begin(b)
-	MOVQ(vectors, n)
+	Assign(n, vectors)
 	for _, unroll := range []int{4, 1} {
 		top, end := fmt.Sprintf("columns%d", unroll), fmt.Sprintf("done%d", unroll)
 		Label(top)
-		CMPQ(n, U8(unroll))
-		JB(LabelRef(end))
-		sums := make([]reg.VecVirtual, unroll)
+		JumpBelow(n, Number(unroll), end)
+		sums := make([]Vector, unroll)
 		for j := range sums {
 			sums[j] = k.vector()
 			if rows == 1 {
-				VMOVUPS(Mem{Base: d, Disp: j * k.vectorBytes()}, sums[j])
+				Load(sums[j], Memory{Base: d, Offset: j * k.vectorBytes()})
 			} else {
-				VMULPS(address.at(0, j*k.vectorBytes()), scalars[0], sums[j])
+				Multiply(sums[j], scalars[0], address.at(0, j*k.vectorBytes()))
 			}
 		}
 		for r, v := range scalars {
 			for j, s := range sums {
 				if r > 0 || rows == 1 {
-					VFMADD231PS(address.at(r, j*k.vectorBytes()), v, s)
+					AddProduct(s, v, address.at(r, j*k.vectorBytes()))
 				}
 			}
 		}
 		for j, s := range sums {
 			if rows > 1 {
-				VADDPS(Mem{Base: d, Disp: j * k.vectorBytes()}, s, s)
+				Add(s, s, Memory{Base: d, Offset: j * k.vectorBytes()})
 			}
-			VMOVUPS(s, Mem{Base: d, Disp: j * k.vectorBytes()})
+			Store(Memory{Base: d, Offset: j * k.vectorBytes()}, s)
 		}
-		for _, p := range []reg.GPVirtual{d, address.low, address.high} {
-			ADDQ(U32(unroll*k.vectorBytes()), p)
+		for _, p := range []Scalar{d, address.low, address.high} {
+			Increase(p, Number(unroll*k.vectorBytes()))
 		}
-		SUBQ(U8(unroll), n)
-		JMP(LabelRef(top))
+		Decrease(n, Number(unroll))
+		Jump(top)
 		Label(end)
 	}
-	TESTQ(mask, mask)
-	JE(LabelRef("whole"))
+	JumpZero(mask, "whole")
 	old, sum, part := k.vector(), k.vector(), k.vector()
-	load(Mem{Base: d}, old)
+	load(Memory{Base: d}, old)
 	for r, v := range scalars {
 		load(address.at(r, 0), part)
 		switch {
 		case rows == 1:
-			VFMADD231PS(part, v, old)
+			AddProduct(old, v, part)
 		case r == 0:
-			VMULPS(part, v, sum)
+			Multiply(sum, v, part)
 		default:
-			VFMADD231PS(part, v, sum)
+			AddProduct(sum, v, part)
 		}
 	}
 	if rows > 1 {
-		VADDPS(sum, old, old)
+		Add(old, old, sum)
 	}
-	store(old, Mem{Base: d})
+	store(old, Memory{Base: d})
 	Label("whole")
-	ADDQ(U32(4*rows), x)
+	Increase(x, Number(4*rows))
 	if rows == 8 {
-		LEAQ(Mem{Base: b}.Idx(stride, 8), b)
+		Address(b, Memory{Base: b}.Indexed(stride, 8))
 	} else {
-		ADDQ(stride, b)
+		Increase(b, stride)
 	}
-	DECQ(groups)
-	JNE(LabelRef("group"))
-	VZEROUPPER()
-	RET()
+	Countdown(groups, 1, "group")
+	End()
 }
 
 func (p panel) emit() {
-	param := text(p.name(), panelParameters)
+	param := text(p.wide, p.name(), panelParameters)
 	dst, first, b, count, rest, stride, panels := param("dst"), param("x"), param("b"), param("groups"), param("rest"), param("stride"), param("panels")
-	load, store := func(m Mem, v reg.VecVirtual) { VMOVUPS(m, v) }, func(v reg.VecVirtual, m Mem) { VMOVUPS(v, m) }
+	load, store := func(m Memory, v Vector) { Load(v, m) }, func(v Vector, m Memory) { Store(m, v) }
 	if p.narrow {
 		load, store = p.masks(param("mask"), param("maskTable"))
 	}
 	address := newEightRows(stride)
-	x, n := GP64(), GP64()
+	x, n := NewScalar(), NewScalar()
 	scalar := p.vector()
-	sums, parts := make([]reg.VecVirtual, p.vectors), make([]reg.VecVirtual, p.vectors)
+	sums, parts := make([]Vector, p.vectors), make([]Vector, p.vectors)
 	// product adds row r to the given sums, or begins them.
-	product := func(r int, to []reg.VecVirtual, begin bool) {
-		VBROADCASTSS(Mem{Base: x, Disp: 4 * r}, scalar)
+	product := func(r int, to []Vector, begin bool) {
+		Broadcast(scalar, Memory{Base: x, Offset: 4 * r})
 		for j, s := range to {
-			var factor Op = address.at(r, j*p.vectorBytes())
+			var factor Operand = address.at(r, j*p.vectorBytes())
 			if p.narrow {
 				v := p.vector()
-				load(factor.(Mem), v)
+				load(factor.(Memory), v)
 				factor = v
 			}
 			if begin {
-				VMULPS(factor, scalar, s)
+				Multiply(s, scalar, factor)
 			} else {
-				VFMADD231PS(factor, scalar, s)
+				AddProduct(s, scalar, factor)
 			}
 		}
 	}
@@ -271,42 +264,36 @@ func (p panel) emit() {
 	Label("panel")
 	for j := range sums {
 		sums[j], parts[j] = p.vector(), p.vector()
-		load(Mem{Base: dst, Disp: j * p.vectorBytes()}, sums[j])
+		load(Memory{Base: dst, Offset: j * p.vectorBytes()}, sums[j])
 	}
-	MOVQ(first, x)
-	MOVQ(count, n)
-	TESTQ(n, n)
-	JE(LabelRef("rows"))
+	Assign(x, first)
+	Assign(n, count)
+	JumpZero(n, "rows")
 	Label("group")
 	for r := range 8 {
 		product(r, parts, r == 0)
 	}
 	for j, s := range sums {
-		VADDPS(parts[j], s, s)
+		Add(s, s, parts[j])
 	}
-	LEAQ(Mem{Base: address.low}.Idx(stride, 8), address.low)
-	LEAQ(Mem{Base: address.high}.Idx(stride, 8), address.high)
-	ADDQ(U32(32), x)
-	DECQ(n)
-	JNE(LabelRef("group"))
+	Address(address.low, Memory{Base: address.low}.Indexed(stride, 8))
+	Address(address.high, Memory{Base: address.high}.Indexed(stride, 8))
+	Increase(x, Number(32))
+	Countdown(n, 1, "group")
 	Label("rows")
-	MOVQ(rest, n)
-	TESTQ(n, n)
-	JE(LabelRef("done"))
+	Assign(n, rest)
+	JumpZero(n, "done")
 	Label("row")
 	product(0, sums, false)
-	ADDQ(stride, address.low)
-	ADDQ(stride, address.high)
-	ADDQ(U32(4), x)
-	DECQ(n)
-	JNE(LabelRef("row"))
+	Increase(address.low, stride)
+	Increase(address.high, stride)
+	Increase(x, Number(4))
+	Countdown(n, 1, "row")
 	Label("done")
 	for j, s := range sums {
-		store(s, Mem{Base: dst, Disp: j * p.vectorBytes()})
+		store(s, Memory{Base: dst, Offset: j * p.vectorBytes()})
 	}
-	ADDQ(U32(p.vectors*p.vectorBytes()), dst)
-	DECQ(panels)
-	JNE(LabelRef("panel"))
-	VZEROUPPER()
-	RET()
+	Increase(dst, Number(p.vectors*p.vectorBytes()))
+	Countdown(panels, 1, "panel")
+	End()
 }

@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// Slide kernels are depthwise convolutions along rows of pixels: an input that is in a register is multiplied with all taps that meet it. A tile
-// is a run of outputs of a row; all channels of a tile come before the next tile, so that memory is walked through in its order.
+// Slide kernels are depthwise convolutions along rows of pixels: an input that is in a register is multiplied with all
+// taps that meet it. A tile is a run of outputs of a row; all channels of a tile come before the next tile, so that
+// memory is walked through in its order.
 
 // Offsets in the argument block, which is the struct slideCall of the package.
 const (
@@ -75,63 +74,59 @@ func slides() [][]slide {
 	return all
 }
 
-// channelLoop emits body for all channels: whole vectors, the last of which may repeat channels of the one before it, and with AVX-512 perhaps
-// half a vector. Col counts bytes.
-func channelLoop(wide bool, arg func(int) Mem, body func(k kernel, col reg.GPVirtual, suffix string)) {
+// channelLoop emits body for all channels: whole vectors, the last of which may repeat channels of the one before it,
+// and with AVX-512 perhaps half a vector. Col counts bytes.
+func channelLoop(wide bool, arg func(int) Memory, body func(k kernel, col Scalar, suffix string)) {
 	k := kernel{wide: wide}
-	col := GP64()
-	XORQ(col, col)
+	col := NewScalar()
+	Clear(col)
 	Label("channels")
 	body(k, col, "")
-	CMPQ(col, arg(slideLast))
-	JEQ(LabelRef("lastChannels"))
-	ADDQ(U32(k.vectorBytes()), col)
-	CMPQ(col, arg(slideLast))
-	CMOVQGT(arg(slideLast), col)
-	JMP(LabelRef("channels"))
+	JumpEqual(col, arg(slideLast), "lastChannels")
+	Increase(col, Number(k.vectorBytes()))
+	AtMost(col, arg(slideLast))
+	Jump("channels")
 	Label("lastChannels")
 	if !wide {
 		return
 	}
-	MOVQ(arg(slideTail), col)
-	TESTQ(col, col)
-	JE(LabelRef("channelsDone"))
+	Assign(col, arg(slideTail))
+	JumpZero(col, "channelsDone")
 	body(kernel{}, col, "Half")
 	Label("channelsDone")
 }
 
-func move(dst, src Mem) {
-	r := GP64()
-	MOVQ(src, r)
-	MOVQ(r, dst)
+func move(dst, src Memory) {
+	r := NewScalar()
+	Assign(r, src)
+	Assign(dst, r)
 }
 
-func advance(dst, by Mem) {
-	r := GP64()
-	MOVQ(by, r)
-	ADDQ(r, dst)
+func advance(dst, by Memory) {
+	r := NewScalar()
+	Assign(r, by)
+	Increase(dst, r)
 }
 
 func (s slide) emit() {
-	TEXT(s.name(), NOSPLIT, "func(c uintptr)")
+	begin(s.wide, s.name(), "c uintptr")
 	Doc(fmt.Sprintf("%s computes tiles of %d pixels.", s.name(), s.pixels))
-	args := Load(Param("c"), GP64())
-	arg := func(offset int) Mem { return Mem{Base: args, Disp: offset} }
-	local := AllocLocal(7 * 8)
-	lineA, lineC, linesLeft := local.Offset(0), local.Offset(8), local.Offset(16)
-	tileA, tileC, tilesLeft := local.Offset(24), local.Offset(32), local.Offset(40)
-	segmentsLeft := local.Offset(48)
-	step, edges := GP64(), GP64()
-	MOVQ(arg(slideStep), step)
-	start := GP64()
-	MOVQ(arg(slideA), start)
-	TESTQ(U32(slideLeft), arg(slideFlags))
-	JE(LabelRef("whole"))
+	args := Parameter("c")
+	arg := func(offset int) Memory { return Memory{Base: args, Offset: offset} }
+	local := Local(7 * 8)
+	lineA, lineC, linesLeft := local.Plus(0), local.Plus(8), local.Plus(16)
+	tileA, tileC, tilesLeft := local.Plus(24), local.Plus(32), local.Plus(40)
+	segmentsLeft := local.Plus(48)
+	step, edges := NewScalar(), NewScalar()
+	Assign(step, arg(slideStep))
+	start := NewScalar()
+	Assign(start, arg(slideA))
+	JumpUnless(arg(slideFlags), slideLeft, "whole")
 	for range s.taps / 2 {
-		SUBQ(step, start)
+		Decrease(start, step)
 	}
 	Label("whole")
-	MOVQ(start, lineA)
+	Assign(lineA, start)
 	move(lineC, arg(slideC))
 	move(linesLeft, arg(slideLines))
 
@@ -139,87 +134,81 @@ func (s slide) emit() {
 	move(tileA, lineA)
 	move(tileC, lineC)
 	move(tilesLeft, arg(slideTiles))
-	MOVQ(arg(slideFlags), edges)
-	ANDQ(U32(slideLeft), edges)
+	Assign(edges, arg(slideFlags))
+	Intersect(edges, Number(slideLeft))
 
 	Label("tile")
-	CMPQ(tilesLeft, U8(1))
-	JNE(LabelRef("inner"))
-	last := GP64()
-	MOVQ(arg(slideFlags), last)
-	ANDQ(U32(slideRight), last)
-	ORQ(last, edges)
+	JumpNotEqual(tilesLeft, Number(1), "inner")
+	last := NewScalar()
+	Assign(last, arg(slideFlags))
+	Intersect(last, Number(slideRight))
+	Unite(edges, last)
 	Label("inner")
-	channelLoop(s.wide, arg, func(k kernel, col reg.GPVirtual, suffix string) {
+	channelLoop(s.wide, arg, func(k kernel, col Scalar, suffix string) {
 		s.tile(k, arg, col, step, edges, tileA, tileC, segmentsLeft, suffix)
 	})
-	XORQ(edges, edges)
+	Clear(edges)
 	advance(tileA, arg(slideATile))
 	advance(tileC, arg(slideATile))
-	DECQ(tilesLeft)
-	JNE(LabelRef("tile"))
+	Countdown(tilesLeft, 1, "tile")
 	advance(lineA, arg(slideALine))
 	advance(lineC, arg(slideCLine))
-	DECQ(linesLeft)
-	JNE(LabelRef("line"))
-	VZEROUPPER()
-	RET()
+	Countdown(linesLeft, 1, "line")
+	End()
 }
 
 // tile emits the sums of a vector of channels.
-func (s slide) tile(k kernel, arg func(int) Mem, col, step, edges reg.GPVirtual, tileA, tileC, segmentsLeft Mem, suffix string) {
+func (s slide) tile(k kernel, arg func(int) Memory, col, step, edges Scalar, tileA, tileC, segmentsLeft Memory, suffix string) {
 	sums := s.start(k, arg, col, suffix)
-	a, b, tap3 := GP64(), GP64(), GP64()
-	MOVQ(tileA, a)
-	ADDQ(col, a)
-	MOVQ(arg(slideB), b)
-	ADDQ(col, b)
-	LEAQ(Mem{Base: step}.Idx(step, 2), tap3)
+	a, b, tap3 := NewScalar(), NewScalar(), NewScalar()
+	Assign(a, tileA)
+	Increase(a, col)
+	Assign(b, arg(slideB))
+	Increase(b, col)
+	Address(tap3, Memory{Base: step}.Indexed(step, 2))
 	move(segmentsLeft, arg(slideSegments))
 
 	Label("segment" + suffix)
-	weights := make([]reg.VecVirtual, s.taps)
+	weights := make([]Vector, s.taps)
 	for i := range weights {
 		weights[i] = k.vector()
-		m := Mem{Base: b}
+		m := Memory{Base: b}
 		switch i {
 		case 1, 2, 4:
-			m = m.Idx(step, uint8(i))
+			m = m.Indexed(step, uint8(i))
 		case 3:
-			m = m.Idx(tap3, 1)
+			m = m.Indexed(tap3, 1)
 		}
-		VMOVUPS(m, weights[i])
+		Load(weights[i], m)
 	}
 	s.row(k, sums, weights, a, step, edges, suffix)
-	ADDQ(arg(slideASegment), a)
-	ADDQ(arg(slideBSegment), b)
-	DECQ(segmentsLeft)
-	JNE(LabelRef("segment" + suffix))
+	Increase(a, arg(slideASegment))
+	Increase(b, arg(slideBSegment))
+	Countdown(segmentsLeft, 1, "segment"+suffix)
 
 	for i := range s.pixels { // the row that the next line sees first
-		PREFETCHT1(Mem{Base: a})
+		Prefetch(Memory{Base: a})
 		if i < s.pixels-1 {
-			ADDQ(step, a)
+			Increase(a, step)
 		}
 	}
 	s.store(k, sums, arg, col, step, tileC, suffix)
 }
 
 // start returns the sums, which begin with the bias or with 0.
-func (s slide) start(k kernel, arg func(int) Mem, col reg.GPVirtual, suffix string) []reg.VecVirtual {
-	sums := make([]reg.VecVirtual, s.pixels)
+func (s slide) start(k kernel, arg func(int) Memory, col Scalar, suffix string) []Vector {
+	sums := make([]Vector, s.pixels)
 	for i := range sums {
 		sums[i] = k.vector()
 	}
-	bias := GP64()
-	MOVQ(arg(slideBias), bias)
-	TESTQ(bias, bias)
-	JE(LabelRef("noBias" + suffix))
-	VMOVUPS(Mem{Base: bias}.Idx(col, 1), sums[0])
+	bias := NewScalar()
+	Assign(bias, arg(slideBias))
+	JumpZero(bias, "noBias"+suffix)
+	Load(sums[0], Memory{Base: bias}.Indexed(col, 1))
 	for _, v := range sums[1:] {
-		VMOVAPS(sums[0], v)
+		Copy(v, sums[0])
 	}
-	JMP(LabelRef("started" + suffix))
+	Jump("started" + suffix)
 	Label("noBias" + suffix)
 	for _, v := range sums {
 		k.zero(v)
@@ -229,24 +218,23 @@ func (s slide) start(k kernel, arg func(int) Mem, col reg.GPVirtual, suffix stri
 }
 
 // row adds the products of a row of the kernel.
-func (s slide) row(k kernel, sums, weights []reg.VecVirtual, a, step, edges reg.GPVirtual, suffix string) {
-	x := GP64()
-	MOVQ(a, x)
+func (s slide) row(k kernel, sums, weights []Vector, a, step, edges Scalar, suffix string) {
+	x := NewScalar()
+	Assign(x, a)
 	input := func(q int) {
 		v := k.vector()
-		VMOVUPS(Mem{Base: x}, v)
-		ADDQ(step, x)
+		Load(v, Memory{Base: x})
+		Increase(x, step)
 		for t, w := range weights {
 			if q-t >= 0 && q-t < s.pixels {
-				VFMADD231PS(v, w, sums[q-t])
+				AddProduct(sums[q-t], w, v)
 			}
 		}
 	}
 	half := s.taps / 2
-	TESTQ(U32(slideLeft), edges)
-	JE(LabelRef("before" + suffix))
-	LEAQ(Mem{Base: x}.Idx(step, uint8(half)), x)
-	JMP(LabelRef("middle" + suffix))
+	JumpUnless(edges, slideLeft, "before"+suffix)
+	Address(x, Memory{Base: x}.Indexed(step, uint8(half)))
+	Jump("middle" + suffix)
 	Label("before" + suffix)
 	for q := range half {
 		input(q)
@@ -255,8 +243,7 @@ func (s slide) row(k kernel, sums, weights []reg.VecVirtual, a, step, edges reg.
 	for q := half; q < s.pixels+s.taps-1-half; q++ {
 		input(q)
 	}
-	TESTQ(U32(slideRight), edges)
-	JNE(LabelRef("row" + suffix))
+	JumpIf(edges, slideRight, "row"+suffix)
 	for q := s.pixels + s.taps - 1 - half; q < s.pixels+s.taps-1; q++ {
 		input(q)
 	}
@@ -264,22 +251,21 @@ func (s slide) row(k kernel, sums, weights []reg.VecVirtual, a, step, edges reg.
 }
 
 // store applies relu and stores the sums.
-func (s slide) store(k kernel, sums []reg.VecVirtual, arg func(int) Mem, col, step reg.GPVirtual, tileC Mem, suffix string) {
-	TESTQ(U32(slideReLU), arg(slideFlags))
-	JE(LabelRef("linear" + suffix))
+func (s slide) store(k kernel, sums []Vector, arg func(int) Memory, col, step Scalar, tileC Memory, suffix string) {
+	JumpUnless(arg(slideFlags), slideReLU, "linear"+suffix)
 	zero := k.vector()
 	k.zero(zero)
 	for _, v := range sums {
 		k.max(v, zero)
 	}
 	Label("linear" + suffix)
-	c := GP64()
-	MOVQ(tileC, c)
-	ADDQ(col, c)
+	c := NewScalar()
+	Assign(c, tileC)
+	Increase(c, col)
 	for i, v := range sums {
-		VMOVUPS(v, Mem{Base: c})
+		Store(Memory{Base: c}, v)
 		if i < len(sums)-1 {
-			ADDQ(step, c)
+			Increase(c, step)
 		}
 	}
 }

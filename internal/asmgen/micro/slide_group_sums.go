@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
 // groupedSums is a function that adds up products of inputs and gradients for vectors of several groups.
@@ -37,27 +35,27 @@ func (s groupedSums) family() string { return fmt.Sprintf("groupedSums%d%s", s.t
 func (s groupedSums) name() string   { return fmt.Sprintf("%sI%d", s.family(), s.inputs) }
 
 func (s groupedSums) emit() {
-	TEXT(s.name(), NOSPLIT, "func(c uintptr)")
+	begin(s.wide, s.name(), "c uintptr")
 	Doc(fmt.Sprintf("%s adds to the sums of %d inputs of each group, of all vectors.", s.name(), s.inputs))
 	k := kernel{wide: s.wide}
-	args := Load(Param("c"), GP64())
-	arg := func(offset int) Mem { return Mem{Base: args, Disp: offset} }
-	indices := GP64()
-	MOVQ(arg(groupedSumsIndices), indices)
-	stepA, stepB := GP64(), GP64()
-	MOVQ(arg(groupedSumsAPixel), stepA)
-	MOVQ(arg(groupedSumsBPixel), stepB)
-	var places []reg.VecVirtual // of as many inputs as there are registers for
+	args := Parameter("c")
+	arg := func(offset int) Memory { return Memory{Base: args, Offset: offset} }
+	indices := NewScalar()
+	Assign(indices, arg(groupedSumsIndices))
+	stepA, stepB := NewScalar(), NewScalar()
+	Assign(stepA, arg(groupedSumsAPixel))
+	Assign(stepB, arg(groupedSumsBPixel))
+	var places []Vector // of as many inputs as there are registers for
 	if s.inputs == 8 {
 		for i := range 31 - s.taps*s.inputs - s.taps {
 			if i < s.inputs {
 				places = append(places, k.vector())
-				VMOVUPS(Mem{Base: indices, Disp: i * indexBytes}, places[i])
+				Load(places[i], Memory{Base: indices, Offset: i * indexBytes})
 			}
 		}
 	}
 	Label("vector")
-	sums := make([][]reg.VecVirtual, s.taps)
+	sums := make([][]Vector, s.taps)
 	for t := range sums {
 		for range s.inputs {
 			v := k.vector()
@@ -65,116 +63,109 @@ func (s groupedSums) emit() {
 			sums[t] = append(sums[t], v)
 		}
 	}
-	lineA, lineB, linesLeft := GP64(), GP64(), GP64()
-	MOVQ(arg(groupedSumsA), lineA)
-	MOVQ(arg(groupedSumsB), lineB)
-	MOVQ(arg(groupedSumsLines), linesLeft)
+	lineA, lineB, linesLeft := NewScalar(), NewScalar(), NewScalar()
+	Assign(lineA, arg(groupedSumsA))
+	Assign(lineB, arg(groupedSumsB))
+	Assign(linesLeft, arg(groupedSumsLines))
 	Label("line")
-	a, b := GP64(), GP64()
-	MOVQ(lineA, a)
-	MOVQ(lineB, b)
-	var up []reg.VecVirtual // the gradients of the last outputs
+	a, b := NewScalar(), NewScalar()
+	Assign(a, lineA)
+	Assign(b, lineB)
+	var up []Vector // the gradients of the last outputs
 	for range s.taps {
 		up = append(up, k.vector())
 	}
 	load := func() {
-		VMOVUPS(Mem{Base: b}, up[0])
-		ADDQ(stepB, b)
+		Load(up[0], Memory{Base: b})
+		Increase(b, stepB)
 	}
 	next := func(from, to int) { // meets the next input, at which the taps from from to to have an output
 		s.input(k, sums, up, places, from, to, a, indices)
-		ADDQ(stepA, a)
+		Increase(a, stepA)
 	}
 	shift := func(to int) {
 		for i := min(to, s.taps-1); i > 0; i-- {
-			VMOVAPS(up[i-1], up[i])
+			Copy(up[i], up[i-1])
 		}
 	}
-	left := GP64()
-	MOVQ(arg(groupedSumsPixels), left)
+	left := NewScalar()
+	Assign(left, arg(groupedSumsPixels))
 	if s.taps == 3 {
 		load()
-		TESTQ(U32(slideLeft), arg(groupedSumsFlags))
-		JNE(LabelRef("second"))
+		JumpIf(arg(groupedSumsFlags), slideLeft, "second")
 		next(0, 0)
 		Label("second")
 		shift(1)
 		load()
 		next(0, 1)
-		SUBQ(U8(2), left)
-		JE(LabelRef("end"))
+		CountedOut(left, 2, "end")
 	}
 	Label("pixel")
 	shift(2)
 	load()
 	next(0, s.taps-1)
-	DECQ(left)
-	JNE(LabelRef("pixel"))
+	Countdown(left, 1, "pixel")
 	if s.taps == 3 {
 		Label("end")
 		shift(2)
 		next(1, 2)
-		TESTQ(U32(slideRight), arg(groupedSumsFlags))
-		JNE(LabelRef("ended"))
+		JumpIf(arg(groupedSumsFlags), slideRight, "ended")
 		shift(2)
 		next(2, 2)
 		Label("ended")
 	}
-	ADDQ(arg(groupedSumsALine), lineA)
-	ADDQ(arg(groupedSumsBLine), lineB)
-	DECQ(linesLeft)
-	JNE(LabelRef("line"))
+	Increase(lineA, arg(groupedSumsALine))
+	Increase(lineB, arg(groupedSumsBLine))
+	Countdown(linesLeft, 1, "line")
 	s.flush(k, sums, arg)
-	DECQ(arg(groupedSumsVectors))
-	JE(LabelRef("done"))
+	CountedOut(arg(groupedSumsVectors), 1, "done")
 	for _, at := range []int{groupedSumsA, groupedSumsB, groupedSumsC} {
-		ADDQ(U8(k.vectorBytes()), arg(at))
+		Increase(arg(at), Number(k.vectorBytes()))
 	}
-	JMP(LabelRef("vector"))
+	Jump("vector")
 	Label("done")
-	VZEROUPPER()
-	RET()
+	End()
 }
 
 // input adds the products of the inputs at a, each in the places of the outputs of its group.
-func (s groupedSums) input(k kernel, sums [][]reg.VecVirtual, up, places []reg.VecVirtual, from, to int, a, indices reg.GPVirtual) {
+func (s groupedSums) input(k kernel, sums [][]Vector, up, places []Vector, from, to int, a, indices Scalar) {
 	for i := range s.inputs {
 		x := k.vector()
 		switch s.inputs {
 		case 2:
-			VPERMILPS(U8([]uint8{0xa0, 0xf5}[i]), Mem{Base: a}, x)
+			Permute(x, Memory{Base: a}, []int{0xa0, 0xf5}[i])
 		case 4:
-			VPERMILPS(U8(uint8(0x55*i)), Mem{Base: a}, x)
+			Permute(x, Memory{Base: a}, 0x55*i)
 		default:
 			if i < len(places) {
-				VPERMPS(Mem{Base: a}, places[i], x)
+				Lookup(x, places[i], Memory{Base: a})
 				break
 			}
-			VMOVUPS(Mem{Base: indices, Disp: i * indexBytes}, x)
-			VPERMPS(Mem{Base: a}, x, x)
+			Load(x, Memory{Base: indices, Offset: i * indexBytes})
+			Lookup(x, x, Memory{Base: a})
 		}
 		for t := from; t <= to; t++ {
-			VFMADD231PS(x, up[t], sums[t][i])
+			AddProduct(sums[t][i], up[t], x)
 		}
 	}
 }
 
 // flush adds the sums to memory.
-func (s groupedSums) flush(k kernel, sums [][]reg.VecVirtual, arg func(int) Mem) {
-	c, row, step := GP64(), GP64(), GP64()
-	MOVQ(arg(groupedSumsC), row)
-	MOVQ(arg(groupedSumsCInput), step)
+func (s groupedSums) flush(k kernel, sums [][]Vector, arg func(int) Memory) {
+	c, row, step := NewScalar(), NewScalar(), NewScalar()
+	Assign(row, arg(groupedSumsC))
+	Assign(step, arg(groupedSumsCInput))
 	for t := range sums {
-		MOVQ(row, c)
+		Assign(c, row)
 		for i, v := range sums[t] {
-			VADDPS(Mem{Base: c}, v, v)
-			VMOVUPS(v, Mem{Base: c})
+			Add(v, v, Memory{Base: c})
+			Store(Memory{Base: c}, v)
 			if i < s.inputs-1 {
-				ADDQ(step, c)
+				Increase(c, step)
 			}
 		}
 		if t < s.taps-1 {
-			ADDQ(arg(groupedSumsCTap), row)
+			Increase(row, arg(groupedSumsCTap))
 		}
 	}
 }

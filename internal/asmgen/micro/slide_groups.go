@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// Grouped kernels are convolutions in groups along rows of pixels. A vector of the result covers several whole groups. A vector of inputs, of which
-// each lane holds one of its group, is multiplied with all taps that meet it.
+// Grouped kernels are convolutions in groups along rows of pixels. A vector of the result covers several whole groups.
+// A vector of inputs, of which each lane holds one of its group, is multiplied with all taps that meet it.
 
 // Offsets in the argument block, which is the struct groupedCall of the package.
 const (
@@ -51,7 +49,8 @@ type grouped struct {
 	taps, pixels int
 }
 
-// maxGrouped is bounded by the registers: a tile needs one for each pixel, tap, an input and what puts it in its places.
+// maxGrouped is bounded by the registers: a tile needs one for each pixel, tap, an input and what puts it in its
+// places.
 func maxGrouped(wide bool) int {
 	if wide {
 		return 14
@@ -63,23 +62,23 @@ func (g grouped) family() string { return fmt.Sprintf("grouped%d%s", g.taps, lev
 func (g grouped) name() string   { return fmt.Sprintf("%sP%d", g.family(), g.pixels) }
 
 func (g grouped) emit() {
-	TEXT(g.name(), NOSPLIT, "func(c uintptr)")
+	begin(g.wide, g.name(), "c uintptr")
 	Doc(fmt.Sprintf("%s computes tiles of %d pixels, of all vectors.", g.name(), g.pixels))
 	k := kernel{wide: g.wide, rows: g.pixels + g.taps - 1, vectors: 1}
-	args := Load(Param("c"), GP64())
-	arg := func(offset int) Mem { return Mem{Base: args, Disp: offset} }
-	local := AllocLocal(12 * 8)
-	lineA, lineC, linesLeft := local.Offset(0), local.Offset(8), local.Offset(16)
-	tileA, tileC, tilesLeft := local.Offset(24), local.Offset(32), local.Offset(40)
-	outerA, outerB, outerLeft := local.Offset(48), local.Offset(56), local.Offset(64)
-	segmentA, segmentB, segmentsLeft := local.Offset(72), local.Offset(80), local.Offset(88)
-	var strides [3]reg.GPVirtual
+	args := Parameter("c")
+	arg := func(offset int) Memory { return Memory{Base: args, Offset: offset} }
+	local := Local(12 * 8)
+	lineA, lineC, linesLeft := local.Plus(0), local.Plus(8), local.Plus(16)
+	tileA, tileC, tilesLeft := local.Plus(24), local.Plus(32), local.Plus(40)
+	outerA, outerB, outerLeft := local.Plus(48), local.Plus(56), local.Plus(64)
+	segmentA, segmentB, segmentsLeft := local.Plus(72), local.Plus(80), local.Plus(88)
+	var strides [3]Scalar
 	for i := range strides {
-		strides[i] = GP64()
+		strides[i] = NewScalar()
 	}
-	MOVQ(arg(groupedARow), strides[0])
-	LEAQ(Mem{Base: strides[0]}.Idx(strides[0], 2), strides[1])
-	LEAQ(Mem{Base: strides[0]}.Idx(strides[0], 4), strides[2])
+	Assign(strides[0], arg(groupedARow))
+	Address(strides[1], Memory{Base: strides[0]}.Indexed(strides[0], 2))
+	Address(strides[2], Memory{Base: strides[0]}.Indexed(strides[0], 4))
 	Label("vector")
 	move(lineA, arg(groupedA))
 	move(lineC, arg(groupedC))
@@ -102,77 +101,68 @@ func (g grouped) emit() {
 	move(segmentsLeft, arg(groupedSegments))
 
 	Label("segment")
-	bases := make([]reg.GPVirtual, (k.rows+rowsPerBase-1)/rowsPerBase)
+	bases := make([]Scalar, (k.rows+rowsPerBase-1)/rowsPerBase)
 	for i := range bases {
-		bases[i] = GP64()
+		bases[i] = NewScalar()
 		if i == 0 {
-			MOVQ(segmentA, bases[0])
+			Assign(bases[0], segmentA)
 			continue
 		}
-		LEAQ(Mem{Base: bases[i-1]}.Idx(strides[1], 2), bases[i])
-		ADDQ(strides[0], bases[i])
+		Address(bases[i], Memory{Base: bases[i-1]}.Indexed(strides[1], 2))
+		Increase(bases[i], strides[0])
 	}
-	b, left := GP64(), GP64()
-	MOVQ(segmentB, b)
-	MOVQ(arg(groupedInputs), left)
-	indices := GP64()
-	MOVQ(arg(groupedIndices), indices)
+	b, left := NewScalar(), NewScalar()
+	Assign(b, segmentB)
+	Assign(left, arg(groupedInputs))
+	indices := NewScalar()
+	Assign(indices, arg(groupedIndices))
 
 	Label("input")
 	g.products(k, sums, bases, strides, b, indices)
-	ADDQ(U8(indexBytes), indices)
-	ADDQ(arg(groupedBK), b)
-	DECQ(left)
-	JNE(LabelRef("input"))
+	Increase(indices, Number(indexBytes))
+	Increase(b, arg(groupedBK))
+	Countdown(left, 1, "input")
 
 	advance(segmentA, arg(groupedASegment))
 	advance(segmentB, arg(groupedBSegment))
-	DECQ(segmentsLeft)
-	JNE(LabelRef("segment"))
+	Countdown(segmentsLeft, 1, "segment")
 	advance(outerA, arg(groupedAOuter))
 	advance(outerB, arg(groupedBOuter))
-	DECQ(outerLeft)
-	JNE(LabelRef("outer"))
+	Countdown(outerLeft, 1, "outer")
 
 	g.store(k, sums, arg, tileC)
 	advance(tileA, arg(groupedATile))
 	advance(tileC, arg(groupedCTile))
-	DECQ(tilesLeft)
-	JNE(LabelRef("tile"))
+	Countdown(tilesLeft, 1, "tile")
 	advance(lineA, arg(groupedALine))
 	advance(lineC, arg(groupedCLine))
-	DECQ(linesLeft)
-	JNE(LabelRef("line"))
+	Countdown(linesLeft, 1, "line")
 
-	DECQ(arg(groupedVectors))
-	JE(LabelRef("done"))
-	ADDQ(U8(k.vectorBytes()), arg(groupedA))
-	ADDQ(U8(k.vectorBytes()), arg(groupedC))
+	CountedOut(arg(groupedVectors), 1, "done")
+	Increase(arg(groupedA), Number(k.vectorBytes()))
+	Increase(arg(groupedC), Number(k.vectorBytes()))
 	advance(arg(groupedB), arg(groupedBVector))
-	CMPQ(arg(groupedBias), U8(0))
-	JE(LabelRef("vector"))
-	ADDQ(U8(k.vectorBytes()), arg(groupedBias))
-	JMP(LabelRef("vector"))
+	JumpEqual(arg(groupedBias), Number(0), "vector")
+	Increase(arg(groupedBias), Number(k.vectorBytes()))
+	Jump("vector")
 	Label("done")
-	VZEROUPPER()
-	RET()
+	End()
 }
 
 // start returns the sums, which begin with the bias or with 0.
-func (g grouped) start(k kernel, arg func(int) Mem) []reg.VecVirtual {
-	sums := make([]reg.VecVirtual, g.pixels)
+func (g grouped) start(k kernel, arg func(int) Memory) []Vector {
+	sums := make([]Vector, g.pixels)
 	for i := range sums {
 		sums[i] = k.vector()
 	}
-	bias := GP64()
-	MOVQ(arg(groupedBias), bias)
-	TESTQ(bias, bias)
-	JE(LabelRef("noBias"))
-	VMOVUPS(Mem{Base: bias}, sums[0])
+	bias := NewScalar()
+	Assign(bias, arg(groupedBias))
+	JumpZero(bias, "noBias")
+	Load(sums[0], Memory{Base: bias})
 	for _, v := range sums[1:] {
-		VMOVAPS(sums[0], v)
+		Copy(v, sums[0])
 	}
-	JMP(LabelRef("started"))
+	Jump("started")
 	Label("noBias")
 	for _, v := range sums {
 		k.zero(v)
@@ -182,44 +172,43 @@ func (g grouped) start(k kernel, arg func(int) Mem) []reg.VecVirtual {
 }
 
 // products adds the products of one input of each group.
-func (g grouped) products(k kernel, sums []reg.VecVirtual, bases []reg.GPVirtual, strides [3]reg.GPVirtual, b, indices reg.GPVirtual) {
-	weights := make([]reg.VecVirtual, g.taps)
+func (g grouped) products(k kernel, sums []Vector, bases []Scalar, strides [3]Scalar, b, indices Scalar) {
+	weights := make([]Vector, g.taps)
 	for t := range weights {
 		weights[t] = k.vector()
-		VMOVUPS(Mem{Base: b, Disp: t * k.vectorBytes()}, weights[t])
+		Load(weights[t], Memory{Base: b, Offset: t * k.vectorBytes()})
 	}
 	places := k.vector()
-	VMOVUPS(Mem{Base: indices}, places)
+	Load(places, Memory{Base: indices})
 	for q := range g.pixels + g.taps - 1 {
 		x := k.vector()
-		VPERMPS(k.rowAddress(bases, strides, q), places, x)
+		Lookup(x, places, k.rowAddress(bases, strides, q))
 		for t, w := range weights {
 			if p := q - t; p >= 0 && p < g.pixels {
-				VFMADD231PS(x, w, sums[p])
+				AddProduct(sums[p], w, x)
 			}
 		}
 	}
 }
 
 // store applies relu and stores the sums.
-func (g grouped) store(k kernel, sums []reg.VecVirtual, arg func(int) Mem, tileC Mem) {
-	flags := GP64()
-	MOVQ(arg(groupedFlags), flags)
-	TESTQ(U32(groupedReLU), flags)
-	JE(LabelRef("linear"))
+func (g grouped) store(k kernel, sums []Vector, arg func(int) Memory, tileC Memory) {
+	flags := NewScalar()
+	Assign(flags, arg(groupedFlags))
+	JumpUnless(flags, groupedReLU, "linear")
 	zero := k.vector()
 	k.zero(zero)
 	for _, v := range sums {
 		k.max(v, zero)
 	}
 	Label("linear")
-	c, row := GP64(), GP64()
-	MOVQ(tileC, c)
-	MOVQ(arg(groupedCRow), row)
+	c, row := NewScalar(), NewScalar()
+	Assign(c, tileC)
+	Assign(row, arg(groupedCRow))
 	for i, v := range sums {
-		VMOVUPS(v, Mem{Base: c})
+		Store(Memory{Base: c}, v)
 		if i < len(sums)-1 {
-			ADDQ(row, c)
+			Increase(c, row)
 		}
 	}
 }

@@ -1,122 +1,124 @@
-// Command quant writes the assembly of package kernels/cpu/internal/quant: products of rows of int8 with one panel of 64 columns.
+// Command quant writes the assembly of package kernels/cpu/internal/quant: products of rows of int8 with one panel of
+// 64 columns.
 package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-const signature = "func(c, x, w, groups, ldc, ldx uintptr)"
-
 func main() {
-	ConstraintExpr("amd64")
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: quant DIRECTORY")
+		os.Exit(2)
+	}
+	p := NewProgram()
 	for _, rows := range []int{1, 2, 4, 6} {
 		vnni(rows)
 	}
 	avx2()
-	Generate()
+	if err := p.AMD64(filepath.Join(os.Args[1], "quant_amd64.s"), "internal/asmgen/quant", "quant"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
-// vnni adds the products of rows of x with the panel w to rows of c: 64 columns in four registers a row. VPDPBUSD multiplies bytes without a sign (the
-// weights plus 128) by bytes with one and adds four products to each number.
+// vnni adds the products of rows of x with the panel w to rows of c: 64 columns in four registers a row. AddDots
+// multiplies bytes without a sign (the weights plus 128) by bytes with one and adds four products to each number.
 func vnni(rows int) {
-	TEXT(fmt.Sprintf("rows%dVNNI", rows), NOSPLIT, signature)
+	Begin(Machine{Name: "VNNI", Bytes: 64}, fmt.Sprintf("rows%d", rows), "c, x, w, groups, ldc, ldx uintptr", "")
 	Doc(fmt.Sprintf("rows%dVNNI adds %d rows of x times a panel to c.", rows, rows))
-	c, x, w, groups := Load(Param("c"), GP64()), Load(Param("x"), GP64()), Load(Param("w"), GP64()), Load(Param("groups"), GP64())
-	ldc, ldx := Load(Param("ldc"), GP64()), Load(Param("ldx"), GP64())
-	x3 := GP64()
+	c, x, w, groups := Parameter("c"), Parameter("x"), Parameter("w"), Parameter("groups")
+	ldc, ldx := Parameter("ldc"), Parameter("ldx")
+	x3 := NewScalar()
 	if rows > 3 {
-		LEAQ(Mem{Base: x, Index: ldx, Scale: 2}, x3)
-		ADDQ(ldx, x3)
+		Address(x3, Memory{Base: x, Index: ldx, Scale: 2})
+		Increase(x3, ldx)
 	}
-	row := GP64()
-	MOVQ(c, row)
-	acc := make([][4]reg.VecVirtual, rows)
+	row := NewScalar()
+	Assign(row, c)
+	acc := make([][4]Vector, rows)
 	for r := range acc {
 		for v := range acc[r] {
-			acc[r][v] = ZMM()
-			VMOVDQU32(Mem{Base: row, Disp: 64 * v}, acc[r][v])
+			acc[r][v] = NewVector(64)
+			LoadInt(acc[r][v], Memory{Base: row, Offset: 64 * v})
 		}
 		if r+1 < rows {
-			ADDQ(ldc, row)
+			Increase(row, ldc)
 		}
 	}
-	at := func(r int) Mem {
+	at := func(r int) Memory {
 		base := x
 		if r >= 3 {
 			base, r = x3, r-3
 		}
 		if r == 0 {
-			return Mem{Base: base}
+			return Memory{Base: base}
 		}
-		return Mem{Base: base, Index: ldx, Scale: uint8(r)}
+		return Memory{Base: base, Index: ldx, Scale: uint8(r)}
 	}
-	weights, one := [4]reg.VecVirtual{ZMM(), ZMM(), ZMM(), ZMM()}, ZMM()
+	weights, one := [4]Vector{NewVector(64), NewVector(64), NewVector(64), NewVector(64)}, NewVector(64)
 	Label("loop")
 	for v := range weights {
-		VMOVDQU32(Mem{Base: w, Disp: 64 * v}, weights[v])
+		LoadInt(weights[v], Memory{Base: w, Offset: 64 * v})
 	}
 	for r := range acc {
-		VPBROADCASTD(at(r), one)
+		BroadcastInt(one, at(r))
 		for v := range weights {
-			VPDPBUSD(one, weights[v], acc[r][v])
+			AddDots(acc[r][v], weights[v], one)
 		}
 	}
-	ADDQ(U32(256), w)
-	ADDQ(Imm(4), x)
+	Increase(w, Number(256))
+	Increase(x, Number(4))
 	if rows > 3 {
-		ADDQ(Imm(4), x3)
+		Increase(x3, Number(4))
 	}
-	DECQ(groups)
-	JNE(LabelRef("loop"))
+	Countdown(groups, 1, "loop")
 	for r := range acc {
 		for v := range acc[r] {
-			VMOVDQU32(acc[r][v], Mem{Base: c, Disp: 64 * v})
+			StoreInt(Memory{Base: c, Offset: 64 * v}, acc[r][v])
 		}
 		if r+1 < rows {
-			ADDQ(ldc, c)
+			Increase(c, ldc)
 		}
 	}
-	VZEROUPPER()
-	RET()
+	End()
 }
 
-// avx2 does so for one row, widened to 16 bits so that no sum of two products overflows: the even bytes of the weights and the odd ones times the even
-// and the odd numbers of x, which the caller has widened and put side by side.
+// avx2 does so for one row, widened to 16 bits so that no sum of two products overflows: the even bytes of the weights
+// and the odd ones times the even and the odd numbers of x, which the caller has widened and put side by side.
 func avx2() {
-	TEXT("rowAVX2", NOSPLIT, "func(c, x, w, groups uintptr)")
+	Begin(AVX2, "row", "c, x, w, groups uintptr", "")
 	Doc("rowAVX2 adds a row of x times a panel to c.")
-	c, x, w, groups := Load(Param("c"), GP64()), Load(Param("x"), GP64()), Load(Param("w"), GP64()), Load(Param("groups"), GP64())
-	var acc [8]reg.VecVirtual
+	c, x, w, groups := Parameter("c"), Parameter("x"), Parameter("w"), Parameter("groups")
+	var acc [8]Vector
 	for v := range acc {
-		acc[v] = YMM()
-		VMOVDQU(Mem{Base: c, Disp: 32 * v}, acc[v])
+		acc[v] = NewVector(32)
+		LoadInt(acc[v], Memory{Base: c, Offset: 32 * v})
 	}
-	low, even, odd, a, b := YMM(), YMM(), YMM(), YMM(), YMM()
-	VPCMPEQW(low, low, low)
-	VPSRLW(Imm(8), low, low)
+	low, even, odd, a, b := NewVector(32), NewVector(32), NewVector(32), NewVector(32), NewVector(32)
+	Ones(low)
+	ShiftRightWords(low, low, 8)
 	Label("loop")
-	VPBROADCASTD(Mem{Base: x}, even)
-	VPBROADCASTD(Mem{Base: x, Disp: 4}, odd)
+	BroadcastInt(even, Memory{Base: x})
+	BroadcastInt(odd, Memory{Base: x, Offset: 4})
 	for v := range acc {
-		VMOVDQU(Mem{Base: w, Disp: 32 * v}, a)
-		VPSRLW(Imm(8), a, b)
-		VPAND(low, a, a)
-		VPMADDWD(even, a, a)
-		VPMADDWD(odd, b, b)
-		VPADDD(a, acc[v], acc[v])
-		VPADDD(b, acc[v], acc[v])
+		LoadInt(a, Memory{Base: w, Offset: 32 * v})
+		ShiftRightWords(b, a, 8)
+		AndInt(a, a, low)
+		AddPairs(a, a, even)
+		AddPairs(b, b, odd)
+		AddInt(acc[v], acc[v], a)
+		AddInt(acc[v], acc[v], b)
 	}
-	ADDQ(U32(256), w)
-	ADDQ(Imm(8), x)
-	DECQ(groups)
-	JNE(LabelRef("loop"))
+	Increase(w, Number(256))
+	Increase(x, Number(8))
+	Countdown(groups, 1, "loop")
 	for v := range acc {
-		VMOVDQU(acc[v], Mem{Base: c, Disp: 32 * v})
+		StoreInt(Memory{Base: c, Offset: 32 * v}, acc[v])
 	}
-	VZEROUPPER()
-	RET()
+	End()
 }

@@ -3,60 +3,58 @@ package main
 import (
 	"math"
 
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
 func float(v float64) uint32 { return math.Float32bits(float32(v)) }
 
-func one() Mem        { return constant("one", float(1)) }
-func signBit() Mem    { return constant("signBit", 1<<31) }
-func magnitude() Mem  { return constant("magnitude", 1<<31-1) }
-func notANumber() Mem { return constant("notANumber", 0x7fc00000) }
+func one() Memory        { return Constant("one", float(1)) }
+func signBit() Memory    { return Constant("signBit", 1<<31) }
+func magnitude() Memory  { return Constant("magnitude", 1<<31-1) }
+func notANumber() Memory { return Constant("notANumber", 0x7fc00000) }
 
 // binaryKernels emits dst = f(a, b).
 func (m machine) binaryKernels() {
-	functions := func(f func(a, b vector) vector) func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) {
-		return func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) { VMOVAPS(f(a, m.copy(b)), dst) }
+	functions := func(f func(a, b vector) vector) func(a Vector, b Memory, dst Vector) {
+		return func(a Vector, b Memory, dst Vector) { Copy(dst, f(a, m.copy(b))) }
 	}
 	kernels := []struct {
 		name   string
 		unroll int
-		f      func(a reg.VecVirtual, b Mem, dst reg.VecVirtual)
+		f      func(a Vector, b Memory, dst Vector)
 	}{
-		{"add", 4, func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) { VADDPS(b, a, dst) }},
-		{"sub", 4, func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) { VSUBPS(b, a, dst) }},
-		{"mul", 4, func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) { VMULPS(b, a, dst) }},
-		{"div", 4, func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) { VDIVPS(b, a, dst) }},
+		{"add", 4, func(a Vector, b Memory, dst Vector) { Add(dst, a, b) }},
+		{"sub", 4, func(a Vector, b Memory, dst Vector) { Subtract(dst, a, b) }},
+		{"mul", 4, func(a Vector, b Memory, dst Vector) { Multiply(dst, a, b) }},
+		{"div", 4, func(a Vector, b Memory, dst Vector) { Divide(dst, a, b) }},
 		// For NaN the instructions return b: which is right if b is it.
-		{"max", 4, func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) {
-			VMAXPS(b, a, dst)
-			m.blend(m.compare(unordered, a, a), a, dst)
+		{"max", 4, func(a Vector, b Memory, dst Vector) {
+			Max(dst, a, b)
+			Blend(dst, Compare(Unordered, a, a), a)
 		}},
-		{"min", 4, func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) {
-			VMINPS(b, a, dst)
-			m.blend(m.compare(unordered, a, a), a, dst)
+		{"min", 4, func(a Vector, b Memory, dst Vector) {
+			Min(dst, a, b)
+			Blend(dst, Compare(Unordered, a, a), a)
 		}},
-		{"reluGrad", 4, func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) {
+		{"reluGrad", 4, func(a Vector, b Memory, dst Vector) {
 			y, zero := m.vector(), m.vector()
-			VXORPS(zero, zero, zero)
-			VMOVUPS(b, y)
-			m.keep(m.compare(greaterThan, y, zero), a, dst)
+			Zero(zero)
+			Load(y, b)
+			Keep(dst, Compare(GreaterThan, y, zero), a)
 		}},
-		{"tanhGrad", 4, func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) {
+		{"tanhGrad", 4, func(a Vector, b Memory, dst Vector) {
 			y := m.vector()
-			VMOVUPS(b, y)
-			VFNMADD213PS(one(), y, y)
-			VMULPS(y, a, dst)
+			Load(y, b)
+			SubtractScaled(y, y, one())
+			Multiply(dst, a, y)
 		}},
-		{"sigmoidGrad", 4, func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) {
+		{"sigmoidGrad", 4, func(a Vector, b Memory, dst Vector) {
 			y, t := m.vector(), m.vector()
-			VMOVUPS(b, y)
-			VMOVUPS(one(), t)
-			VSUBPS(y, t, t)
-			VMULPS(y, t, t)
-			VMULPS(t, a, dst)
+			Load(y, b)
+			Load(t, one())
+			Subtract(t, t, y)
+			Multiply(t, t, y)
+			Multiply(dst, a, t)
 		}},
 		{"pow", 1, functions(m.pow)},
 		{"rem", 1, functions(m.rem)},
@@ -65,28 +63,28 @@ func (m machine) binaryKernels() {
 	for _, k := range kernels {
 		m.begin("binary", k.name, "dst, a, b *float32, n uintptr", "")
 		dst, a, b, n := param("dst"), param("a"), param("b"), param("n")
-		m.loop(k.unroll, n, []reg.GPVirtual{dst, a, b}, func(offsets []int) {
+		m.loop(k.unroll, n, []Scalar{dst, a, b}, func(offsets []int) {
 			for _, o := range offsets {
 				v, r := m.vector(), m.vector()
-				VMOVUPS(Mem{Base: a, Disp: o}, v)
-				k.f(v, Mem{Base: b, Disp: o}, r)
-				VMOVUPS(r, Mem{Base: dst, Disp: o})
+				Load(v, Memory{Base: a, Offset: o})
+				k.f(v, Memory{Base: b, Offset: o}, r)
+				Store(Memory{Base: dst, Offset: o}, r)
 			}
 		})
-		end()
+		End()
 	}
 	m.begin("", "mulAdd", "dst, a, b, c *float32, n uintptr", "")
 	dst, a, b, c, n := param("dst"), param("a"), param("b"), param("c"), param("n")
-	m.loop(4, n, []reg.GPVirtual{dst, a, b, c}, func(offsets []int) {
+	m.loop(4, n, []Scalar{dst, a, b, c}, func(offsets []int) {
 		for _, o := range offsets {
 			v, w := m.vector(), m.vector()
-			VMOVUPS(Mem{Base: a, Disp: o}, v)
-			VMOVUPS(Mem{Base: b, Disp: o}, w)
-			VFMADD213PS(Mem{Base: c, Disp: o}, w, v)
-			VMOVUPS(v, Mem{Base: dst, Disp: o})
+			Load(v, Memory{Base: a, Offset: o})
+			Load(w, Memory{Base: b, Offset: o})
+			MultiplyAdd(v, w, Memory{Base: c, Offset: o})
+			Store(Memory{Base: dst, Offset: o}, v)
 		}
 	})
-	end()
+	End()
 }
 
 // unaryKernels emits dst = f(x).
@@ -100,20 +98,20 @@ func (m machine) unaryKernels() {
 		unroll int
 		f      func(x vectors) vectors // may destroy x
 	}{
-		{"neg", 4, func(x vectors) vectors { x.each(func(i int) { VXORPS(signBit(), x[i], x[i]) }); return x }},
-		{"abs", 4, func(x vectors) vectors { x.each(func(i int) { VANDPS(magnitude(), x[i], x[i]) }); return x }},
+		{"neg", 4, func(x vectors) vectors { x.each(func(i int) { Xor(x[i], x[i], signBit()) }); return x }},
+		{"abs", 4, func(x vectors) vectors { x.each(func(i int) { And(x[i], x[i], magnitude()) }); return x }},
 		{"relu", 4, func(x vectors) vectors {
 			zero := m.vector()
-			VXORPS(zero, zero, zero)
-			x.each(func(i int) { VMAXPS(x[i], zero, x[i]) }) // for NaN, the last source: x
+			Zero(zero)
+			x.each(func(i int) { Max(x[i], zero, x[i]) }) // for NaN, the last source: x
 			return x
 		}},
-		{"sqrt", 4, func(x vectors) vectors { x.each(func(i int) { VSQRTPS(x[i], x[i]) }); return x }},
+		{"sqrt", 4, func(x vectors) vectors { x.each(func(i int) { Sqrt(x[i], x[i]) }); return x }},
 		{"rsqrt", 4, func(x vectors) vectors {
 			numerator := m.vector()
-			VMOVUPS(one(), numerator)
-			x.each(func(i int) { VSQRTPS(x[i], x[i]) })
-			x.each(func(i int) { VDIVPS(x[i], numerator, x[i]) })
+			Load(numerator, one())
+			x.each(func(i int) { Sqrt(x[i], x[i]) })
+			x.each(func(i int) { Divide(x[i], numerator, x[i]) })
 			return x
 		}},
 		{"exp", 4, m.exp},
@@ -121,9 +119,9 @@ func (m machine) unaryKernels() {
 		{"tanh", 4, m.tanh},
 		{"sigmoid", 2, m.sigmoid},
 		{"erf", 2, m.erf},
-		{"floor", 4, m.single(func(x vector) vector { return m.round(downwards, x) })},
-		{"ceil", 4, m.single(func(x vector) vector { return m.round(upwards, x) })},
-		{"round", 4, m.single(func(x vector) vector { return m.round(nearest, x) })},
+		{"floor", 4, m.single(func(x vector) vector { return m.round(Downwards, x) })},
+		{"ceil", 4, m.single(func(x vector) vector { return m.round(Upwards, x) })},
+		{"round", 4, m.single(func(x vector) vector { return m.round(Nearest, x) })},
 		{"sign", 2, m.single(m.signOf)},
 		{"expm1", unroll, m.single(m.expm1)},
 		{"log1p", unroll, m.single(m.log1p)},
@@ -143,17 +141,17 @@ func (m machine) unaryKernels() {
 	for _, k := range kernels {
 		m.begin("unary", k.name, "dst, x *float32, n uintptr", "")
 		dst, x, n := param("dst"), param("x"), param("n")
-		m.loop(k.unroll, n, []reg.GPVirtual{dst, x}, func(offsets []int) {
+		m.loop(k.unroll, n, []Scalar{dst, x}, func(offsets []int) {
 			v := m.vectors(len(offsets))
 			for i, o := range offsets {
-				VMOVUPS(Mem{Base: x, Disp: o}, v[i])
+				Load(v[i], Memory{Base: x, Offset: o})
 			}
 			v = k.f(v)
 			for i, o := range offsets {
-				VMOVUPS(v[i], Mem{Base: dst, Disp: o})
+				Store(Memory{Base: dst, Offset: o}, v[i])
 			}
 		})
-		end()
+		End()
 	}
 }
 
@@ -161,32 +159,32 @@ func (m machine) unaryKernels() {
 func (m machine) scalarKernels() {
 	kernels := []struct {
 		name string
-		f    func(x Mem, a, b, dst reg.VecVirtual)
+		f    func(x Memory, a, b, dst Vector)
 	}{
-		{"affine", func(x Mem, a, b, dst reg.VecVirtual) { VMOVAPS(b, dst); VFMADD231PS(x, a, dst) }},
-		{"scale", func(x Mem, a, _, dst reg.VecVirtual) { VMULPS(x, a, dst) }},
-		{"addScalar", func(x Mem, a, _, dst reg.VecVirtual) { VADDPS(x, a, dst) }},
+		{"affine", func(x Memory, a, b, dst Vector) { Copy(dst, b); AddProduct(dst, a, x) }},
+		{"scale", func(x Memory, a, _, dst Vector) { Multiply(dst, a, x) }},
+		{"addScalar", func(x Memory, a, _, dst Vector) { Add(dst, a, x) }},
 		// For NaN the instructions return x, and where it equals the number.
-		{"maxScalar", func(x Mem, a, _, dst reg.VecVirtual) { VMAXPS(x, a, dst) }},
-		{"minScalar", func(x Mem, a, _, dst reg.VecVirtual) { VMINPS(x, a, dst) }},
+		{"maxScalar", func(x Memory, a, _, dst Vector) { Max(dst, a, x) }},
+		{"minScalar", func(x Memory, a, _, dst Vector) { Min(dst, a, x) }},
 		{"axpy", nil},
 	}
 	for _, k := range kernels {
 		m.begin("scalar", k.name, "dst, x *float32, n uintptr, scalars unsafe.Pointer", "")
 		dst, x, n, scalars := param("dst"), param("x"), param("n"), param("scalars")
 		a, b := m.broadcast(scalars, 0), m.broadcast(scalars, 1)
-		m.loop(4, n, []reg.GPVirtual{dst, x}, func(offsets []int) {
+		m.loop(4, n, []Scalar{dst, x}, func(offsets []int) {
 			for _, o := range offsets {
 				r := m.vector()
 				if k.f == nil {
-					VMOVUPS(Mem{Base: dst, Disp: o}, r)
-					VFMADD231PS(Mem{Base: x, Disp: o}, a, r)
+					Load(r, Memory{Base: dst, Offset: o})
+					AddProduct(r, a, Memory{Base: x, Offset: o})
 				} else {
-					k.f(Mem{Base: x, Disp: o}, a, b, r)
+					k.f(Memory{Base: x, Offset: o}, a, b, r)
 				}
-				VMOVUPS(r, Mem{Base: dst, Disp: o})
+				Store(Memory{Base: dst, Offset: o}, r)
 			}
 		})
-		end()
+		End()
 	}
 }

@@ -3,59 +3,63 @@ package main
 import (
 	"fmt"
 
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
 // Expressions on single vectors: every function returns a new one and leaves its operands alone.
 
-type vector = reg.VecVirtual
+type vector = Vector
+
+// operation is dst = f(a, b).
+type operation = func(dst, a Vector, b Operand)
 
 // number returns the place of v, repeated over a vector.
-func number(v float64) Mem { return pattern(float(v)) }
+func number(v float64) Memory { return pattern(float(v)) }
 
-func pattern(bits uint32) Mem { return constant(fmt.Sprintf("c%08x", bits), bits) }
+func pattern(bits uint32) Memory { return Constant(fmt.Sprintf("c%08x", bits), bits) }
 
-func (m machine) copy(x Op) vector {
+func (m machine) copy(x Operand) vector {
 	d := m.vector()
-	VMOVUPS(x, d)
+	Load(d, x)
 	return d
 }
 
-func (m machine) add(a, b Op) vector { return m.two(VADDPS, a, b) }
-func (m machine) sub(a, b Op) vector { return m.two(VSUBPS, a, b) }
-func (m machine) mul(a, b Op) vector { return m.two(VMULPS, a, b) }
-func (m machine) div(a, b Op) vector { return m.two(VDIVPS, a, b) }
+func (m machine) add(a, b Operand) vector { return m.two(Add, a, b) }
+func (m machine) sub(a, b Operand) vector { return m.two(Subtract, a, b) }
+func (m machine) mul(a, b Operand) vector { return m.two(Multiply, a, b) }
+func (m machine) div(a, b Operand) vector { return m.two(Divide, a, b) }
 
 // two computes f(a, b), of which b may be in memory; if a is, it is loaded first.
-func (m machine) two(f func(...Op), a, b Op) vector {
-	if _, ok := a.(Mem); ok {
-		a = m.copy(a)
+func (m machine) two(f operation, a, b Operand) vector {
+	x, ok := a.(Vector)
+	if !ok {
+		x = m.copy(a)
 	}
 	d := m.vector()
-	f(b, a, d)
+	f(d, x, b)
 	return d
 }
 
 // fma is a·b + c, fnma c − a·b, fms a·b − c; c may be in memory, or b instead of it in the first two.
-func (m machine) fma(a vector, b, c Op) vector  { return m.fused(VFMADD213PS, VFMADD231PS, a, b, c) }
-func (m machine) fnma(a vector, b, c Op) vector { return m.fused(VFNMADD213PS, VFNMADD231PS, a, b, c) }
+func (m machine) fma(a vector, b, c Operand) vector { return m.fused(MultiplyAdd, AddProduct, a, b, c) }
+func (m machine) fnma(a vector, b, c Operand) vector {
+	return m.fused(SubtractScaled, SubtractProduct, a, b, c)
+}
 
-func (m machine) fms(a, b vector, c Op) vector {
+func (m machine) fms(a, b vector, c Operand) vector {
 	d := m.copy(a)
-	VFMSUB213PS(c, b, d)
+	MultiplySubtract(d, b, c)
 	return d
 }
 
-func (m machine) fused(onFactor, onSum func(...Op), a vector, b, c Op) vector {
-	if _, ok := b.(Mem); ok {
-		d := m.copy(c)
-		onSum(b, a, d)
+func (m machine) fused(onFactor, onSum operation, a vector, b, c Operand) vector {
+	if factor, ok := b.(Vector); ok {
+		d := m.copy(a)
+		onFactor(d, factor, c)
 		return d
 	}
-	d := m.copy(a)
-	onFactor(c, b, d)
+	d := m.copy(c)
+	onSum(d, a, b)
 	return d
 }
 
@@ -63,86 +67,58 @@ func (m machine) fused(onFactor, onSum func(...Op), a vector, b, c Op) vector {
 func (m machine) poly(x vector, coefficients ...float64) vector {
 	p := m.copy(number(coefficients[0]))
 	for _, c := range coefficients[1:] {
-		if m.wide {
-			VFMADD213PS_BCST(number(c), x, p)
-		} else {
-			VFMADD213PS(number(c), x, p)
-		}
+		MultiplyAddConstant(p, x, number(c))
 	}
 	return p
 }
 
-func (m machine) abs(x vector) vector      { return m.two(VANDPS, x, magnitude()) }
-func (m machine) sign(x vector) vector     { return m.two(VANDPS, x, signBit()) }
-func (m machine) join(a, b vector) vector  { return m.two(VORPS, a, b) }
-func (m machine) flip(x, by vector) vector { return m.two(VXORPS, x, by) }
+func (m machine) abs(x vector) vector      { return m.two(And, x, magnitude()) }
+func (m machine) sign(x vector) vector     { return m.two(And, x, signBit()) }
+func (m machine) join(a, b vector) vector  { return m.two(Or, a, b) }
+func (m machine) flip(x, by vector) vector { return m.two(Xor, x, by) }
 func (m machine) sqrt(x vector) vector {
 	d := m.vector()
-	VSQRTPS(x, d)
+	Sqrt(d, x)
 	return d
 }
 
 func (m machine) whole(x vector) vector { // the nearest integer, as one
 	d := m.vector()
-	VCVTPS2DQ(x, d)
+	ToInt(d, x)
 	return d
 }
 
 func (m machine) float(x vector) vector {
 	d := m.vector()
-	VCVTDQ2PS(x, d)
+	ToFloat(d, x)
 	return d
 }
 
 func (m machine) bits(x vector, mask uint32) vector {
-	if m.wide {
-		return m.two(VPANDD, x, pattern(mask))
-	}
-	return m.two(func(o ...Op) { VPAND(o[0], o[1], o[2]) }, x, pattern(mask))
+	return m.two(AndInt, x, pattern(mask))
 }
 
-func (m machine) shift(f func(...Op), n uint64, x vector) vector {
+func (m machine) shift(f func(dst, v Vector, by int), n int, x vector) vector {
 	d := m.vector()
-	f(U8(n), x, d)
+	f(d, x, n)
 	return d
 }
 
-// How to round.
-const (
-	nearest    = 0
-	downwards  = 1
-	upwards    = 2
-	towardZero = 3
-)
-
-func (m machine) round(how uint64, x vector) vector {
+func (m machine) round(how int, x vector) vector {
 	d := m.vector()
-	if m.wide {
-		VRNDSCALEPS(U8(how|8), x, d)
-	} else {
-		VROUNDPS(U8(how|8), x, d)
-	}
+	Round(d, x, how)
 	return d
 }
 
 // choose is yes where the mask is set, else no.
-func (m machine) choose(k mask, yes, no Op) vector {
+func (m machine) choose(k Mask, yes, no Operand) vector {
 	d := m.copy(no)
-	m.blend(k, yes, d)
+	Blend(d, k, yes)
 	return d
 }
 
-// odd tells where the lowest bit of integers is set.
-func (m machine) odd(x vector) mask {
-	if m.wide {
-		k := K()
-		VPTESTMD(pattern(1), x, k)
-		return mask{bits: k}
-	}
-	return mask{lanes: m.shift(VPSRAD, 31, m.shift(VPSLLD, 31, x))}
-}
-
-// small returns x where its magnitude is below a bound, else y: this keeps zeros' signs. The product makes zeros of denormals where they are flushed.
+// small returns x where its magnitude is below a bound, else y: this keeps zeros' signs. The product makes zeros of
+// denormals where they are flushed.
 func (m machine) small(bound float64, x, y vector) vector {
-	return m.choose(m.compare(lessThan, m.abs(x), number(bound)), m.mul(x, one()), y)
+	return m.choose(Compare(LessThan, m.abs(x), number(bound)), m.mul(x, one()), y)
 }

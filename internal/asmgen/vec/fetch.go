@@ -1,24 +1,21 @@
 package main
 
 import (
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
 // fetchRows asks for rows of memory, so many bytes of each, for the second-level cache.
 func (m machine) fetchRows() {
 	m.begin("", "fetchRows", "x *float32, rows, bytes, stride uintptr", "")
 	x, rows, bytes, stride := param("x"), param("rows"), param("bytes"), param("stride")
-	p, k := GP64(), GP64()
-	scoreRows(rows, stride, []reg.GPVirtual{x}, func() {
-		MOVQ(x, p)
-		MOVQ(bytes, k)
+	p, k := NewScalar(), NewScalar()
+	scoreRows(rows, stride, []Scalar{x}, func() {
+		Assign(p, x)
+		Assign(k, bytes)
 		Label("line")
-		PREFETCHT1(Mem{Base: p})
-		ADDQ(U32(64), p)
-		SUBQ(U32(64), k)
-		JNE(LabelRef("line"))
+		Prefetch(Memory{Base: p})
+		Increase(p, Number(64))
+		Countdown(k, 64, "line")
 	})
-	end()
+	End()
 }

@@ -1,21 +1,19 @@
 package main
 
 import (
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
 // power2 is p·2ⁿ in two steps, for −252 ≤ n ≤ 254.
 func (m machine) power2(p, n vector) vector {
 	if m.wide {
 		d := m.vector()
-		VSCALEFPS(m.float(n), p, d)
+		Scale(d, p, m.float(n))
 		return d
 	}
-	half := m.shift(VPSRAD, 1, n)
-	rest := m.two(VPSUBD, n, half)
-	factor := func(e vector) vector { return m.shift(VPSLLD, 23, m.two(VPADDD, e, pattern(127))) }
+	half := m.shift(ShiftRightSigned, 1, n)
+	rest := m.two(SubtractInt, n, half)
+	factor := func(e vector) vector { return m.shift(ShiftLeft, 23, m.two(AddInt, e, pattern(127))) }
 	return m.mul(m.mul(p, factor(half)), factor(rest))
 }
 
@@ -33,8 +31,8 @@ const (
 // limit keeps x within two bounds; NaN stays.
 func (m machine) limit(x vector, low, high float64) vector {
 	a, b := m.copy(number(low)), m.copy(number(high))
-	VMAXPS(x, a, a)
-	VMINPS(a, b, b)
+	Max(a, a, x)
+	Min(b, b, a)
 	return b
 }
 
@@ -46,7 +44,7 @@ func (m machine) expScaled(x vector, k int32) vector {
 	p := m.poly(r, 0.0001974839543, 0.001393302809, 0.008333561011, 0.04166648537, 0.1666666567, 0.5)
 	p = m.add(m.fma(m.mul(r, r), p, r), one())
 	if k != 0 {
-		n = m.two(VPADDD, n, pattern(uint32(k)))
+		n = m.two(AddInt, n, pattern(uint32(k)))
 	}
 	return m.power2(p, n)
 }
@@ -57,25 +55,25 @@ func (m machine) expm1(x vector) vector {
 	r := m.reduced(v, m.float(n))
 	p := m.poly(r, 0.0001974839543, 0.001393302809, 0.008333561011, 0.04166648537, 0.1666666567, 0.5)
 	p = m.fma(m.mul(r, r), p, r)
-	t := m.shift(VPSLLD, 23, m.two(VPADDD, n, pattern(126))) // 2ⁿ⁻¹
+	t := m.shift(ShiftLeft, 23, m.two(AddInt, n, pattern(126))) // 2ⁿ⁻¹
 	p = m.fma(p, t, m.sub(t, number(0.5)))
 	return m.small(0x1p-25, x, m.add(p, p))
 }
 
 // log1p splits 1 + x into 2ⁱ·(1 + z).
 func (m machine) log1p(x vector) vector {
-	e := m.bits(m.two(VPSUBD, m.add(x, one()), number(0.75)), 0xff800000)
-	s := m.two(VPSUBD, m.copy(number(4)), e) // 4·2⁻ⁱ
+	e := m.bits(m.two(SubtractInt, m.add(x, one()), number(0.75)), 0xff800000)
+	s := m.two(SubtractInt, m.copy(number(4)), e) // 4·2⁻ⁱ
 	quarter := number(0.25)
 	z := m.fma(m.mul(x, s), quarter, m.add(m.mul(s, quarter), number(-1)))
-	i := m.float(m.shift(VPSRAD, 23, e))
+	i := m.float(m.shift(ShiftRightSigned, 23, e))
 	p := m.poly(z, 0.03754573315, -0.09102509916, 0.1169867888, -0.1272983551, 0.1427677274, -0.1665519774, 0.1999957561, -0.2500016689,
 		0.3333334029, -0.5)
 	p = m.fma(m.mul(z, z), p, z)
 	p = m.fma(i, number(0.693147182), p)
-	p = m.choose(m.compare(notLessEq, x, pattern(0x7f7fffff)), x, p)
-	p = m.choose(m.compare(lessThan, x, number(-1)), notANumber(), p)
-	p = m.choose(m.compare(equal, x, number(-1)), pattern(0xff800000), p)
+	p = m.choose(Compare(NotLessEqual, x, pattern(0x7f7fffff)), x, p)
+	p = m.choose(Compare(LessThan, x, number(-1)), notANumber(), p)
+	p = m.choose(Compare(Equal, x, number(-1)), pattern(0xff800000), p)
 	return m.small(0x1p-25, x, p)
 }
 
@@ -85,8 +83,8 @@ func (m machine) sinh(x vector) vector {
 	far := m.join(m.sub(h, m.div(number(0.25), h)), m.sign(x))
 	s := m.mul(x, x)
 	near := m.fma(m.mul(x, s), m.poly(s, 2.783782975e-06, 0.0001984264818, 0.008333311416, 0.1666666716), x)
-	y := m.choose(m.compare(greaterThan, a, one()), far, near)
-	return m.small(0x1p-12, x, m.choose(m.compare(unordered, x, x), x, y))
+	y := m.choose(Compare(GreaterThan, a, one()), far, near)
+	return m.small(0x1p-12, x, m.choose(Compare(Unordered, x, x), x, y))
 }
 
 func (m machine) cosh(x vector) vector {
@@ -102,7 +100,7 @@ func (m machine) asinh(x vector) vector {
 	s := m.mul(a, a)
 	root := m.sqrt(m.add(s, one()))
 	t := m.fma(s, m.div(one(), m.add(root, one())), a)
-	big := m.compare(greaterThan, a, number(huge))
+	big := Compare(GreaterThan, a, number(huge))
 	y := m.log1p(m.choose(big, a, t))
 	y = m.choose(big, m.add(y, number(0.693147182)), y)
 	return m.small(0x1p-12, x, m.join(y, m.sign(x)))
@@ -110,11 +108,11 @@ func (m machine) asinh(x vector) vector {
 
 func (m machine) acosh(x vector) vector {
 	t := m.sub(x, one())
-	big := m.compare(greaterThan, x, number(huge))
+	big := Compare(GreaterThan, x, number(huge))
 	u := m.add(t, m.sqrt(m.fma(t, t, m.add(t, t))))
 	y := m.log1p(m.choose(big, x, u))
 	y = m.choose(big, m.add(y, number(0.693147182)), y)
-	return m.choose(m.compare(lessThan, x, one()), notANumber(), y)
+	return m.choose(Compare(LessThan, x, one()), notANumber(), y)
 }
 
 func (m machine) atanh(x vector) vector {
@@ -122,7 +120,7 @@ func (m machine) atanh(x vector) vector {
 	s := m.mul(x, x)
 	near := m.fma(m.mul(x, s), m.poly(s, 0.1809056103, 0.02020996809, 0.1042990535, 0.1094226688, 0.1429701149, 0.1999963969, 0.3333333731), x)
 	far := m.mul(m.log1p(m.div(m.add(a, a), m.sub(one(), a))), number(0.5))
-	y := m.choose(m.compare(greaterThan, a, number(0.5)), m.join(far, m.sign(x)), near)
+	y := m.choose(Compare(GreaterThan, a, number(0.5)), m.join(far, m.sign(x)), near)
 	return m.small(0x1p-12, x, y)
 }
 
@@ -133,23 +131,23 @@ func (m machine) erfInv(x vector) vector {
 		0.01785720512, -0.2321139723, 0.8755642772)
 	middle := m.poly(t, 8.379361649e-10, 3.058864806e-08, 4.631257013e-07, 3.471655191e-06, 9.585563021e-06, -3.153281432e-05, -0.000108987304,
 		0.002349388786, 0.01155492291, -0.2320127934, 0.8862269521)
-	tail = m.choose(m.compare(equal, t, pattern(0xff800000)), pattern(0x7f800000), tail)
-	p := m.choose(m.compare(lessThan, t, number(-6.125)), tail, middle)
+	tail = m.choose(Compare(Equal, t, pattern(0xff800000)), pattern(0x7f800000), tail)
+	p := m.choose(Compare(LessThan, t, number(-6.125)), tail, middle)
 	return m.mul(x, p)
 }
 
 func (m machine) signOf(x vector) vector {
 	zero := m.zeros(1)[0]
-	y := m.choose(m.compare(greaterThan, x, zero), one(), m.mul(x, one()))
-	return m.choose(m.compare(lessThan, x, zero), number(-1), y)
+	y := m.choose(Compare(GreaterThan, x, zero), one(), m.mul(x, one()))
+	return m.choose(Compare(LessThan, x, zero), number(-1), y)
 }
 
 // pow is e to the power y·ln|x|, with ln|x| in two parts.
 func (m machine) pow(x, y vector) vector {
 	a := m.abs(x)
-	e := m.bits(m.two(VPSUBD, a, number(0.707106769)), 0xff800000)
-	v := m.sub(m.two(VPSUBD, a, e), one()) // significand − 1
-	i := m.float(m.shift(VPSRAD, 23, e))
+	e := m.bits(m.two(SubtractInt, a, number(0.707106769)), 0xff800000)
+	v := m.sub(m.two(SubtractInt, a, e), one()) // significand − 1
+	i := m.float(m.shift(ShiftRightSigned, 23, e))
 	r := m.div(one(), m.add(v, number(2)))
 	twice := m.add(v, v)
 	high := m.mul(twice, r)
@@ -173,44 +171,44 @@ func (m machine) pow(x, y vector) vector {
 	logHigh := m.add(t, low)
 	logLow := m.add(m.sub(t, logHigh), low)
 	zero := m.zeros(1)[0]
-	logHigh = m.choose(m.compare(equal, a, zero), pattern(0xff800000), logHigh)
-	logHigh = m.choose(m.compare(equal, a, pattern(0x7f800000)), pattern(0x7f800000), logHigh)
+	logHigh = m.choose(Compare(Equal, a, zero), pattern(0xff800000), logHigh)
+	logHigh = m.choose(Compare(Equal, a, pattern(0x7f800000)), pattern(0x7f800000), logHigh)
 
 	product := m.mul(logHigh, y)
 	productLow := m.fma(logLow, y, m.fms(logHigh, y, product))
-	near := m.compare(lessThan, m.abs(product), number(150))
+	near := Compare(LessThan, m.abs(product), number(150))
 	kept := m.vector()
-	m.keep(near, productLow, kept)
+	Keep(kept, near, productLow)
 	power := m.expScaled(product, 0)
 	result := m.fma(power, kept, power)
-	result = m.choose(m.compare(equal, power, pattern(0x7f800000)), power, result)
+	result = m.choose(Compare(Equal, power, pattern(0x7f800000)), power, result)
 
 	// Negative bases: odd powers are negative, others than whole ones do not exist.
-	rounded, half := m.round(nearest, y), m.mul(y, number(0.5))
-	whole := m.compare(equal, rounded, y)
-	noHalf := m.compare(notEqual, m.round(nearest, half), half)
+	rounded, half := m.round(Nearest, y), m.mul(y, number(0.5))
+	whole := Compare(Equal, rounded, y)
+	noHalf := Compare(NotEqual, m.round(Nearest, half), half)
 	sign := m.vector()
-	m.keep(noHalf, m.sign(x), sign)
+	Keep(sign, noHalf, m.sign(x))
 	signed := m.join(result, sign)
-	alone := m.choose(m.compare(lessThan, x, zero), notANumber(), result)
-	alone = m.choose(m.compare(equal, a, pattern(0x7f800000)), result, alone)
+	alone := m.choose(Compare(LessThan, x, zero), notANumber(), result)
+	alone = m.choose(Compare(Equal, a, pattern(0x7f800000)), result, alone)
 	result = m.choose(whole, signed, alone)
-	result = m.choose(m.compare(unordered, x, y), notANumber(), result)
-	result = m.choose(m.compare(equal, y, zero), one(), result)
-	result = m.choose(m.compare(equal, x, one()), one(), result)
+	result = m.choose(Compare(Unordered, x, y), notANumber(), result)
+	result = m.choose(Compare(Equal, y, zero), one(), result)
+	result = m.choose(Compare(Equal, x, one()), one(), result)
 	// (−1) to the power of an infinity is 1, too.
-	limitless := m.compare(equal, m.abs(y), pattern(0x7f800000))
+	limitless := Compare(Equal, m.abs(y), pattern(0x7f800000))
 	unit := m.choose(limitless, a, zero)
-	return m.choose(m.compare(equal, unit, one()), one(), result)
+	return m.choose(Compare(Equal, unit, one()), one(), result)
 }
 
 // rem is C's fmod, where the quotient is at most 2²².
 func (m machine) rem(x, y vector) vector {
 	a, b := m.abs(x), m.abs(y)
-	q := m.round(towardZero, m.div(a, b))
+	q := m.round(TowardZero, m.div(a, b))
 	r := m.fnma(q, b, a)
-	r = m.choose(m.compare(lessThan, r, m.zeros(1)[0]), m.add(r, b), r)
-	r = m.choose(m.compare(lessThan, a, b), a, r)
+	r = m.choose(Compare(LessThan, r, m.zeros(1)[0]), m.add(r, b), r)
+	r = m.choose(Compare(LessThan, a, b), a, r)
 	return m.join(r, m.sign(x))
 }
 
@@ -223,21 +221,21 @@ func (m machine) single(f func(x vector) vector) func(x vectors) vectors {
 	}
 }
 
-// guards emits the functions that tell whether operands are within the range of the kernels above: the largest |x|, and the largest |a/b|, NaN
-// passed over.
+// guards emits the functions that tell whether operands are within the range of the kernels above: the largest |x|, and
+// the largest |a/b|, NaN passed over.
 func (m machine) guards() {
 	finish := func(largest vectors) {
-		VMAXPS(largest[1], largest[0], largest[0])
-		Store(m.fold(largest[0], func(a, b, dst reg.VecVirtual) { VMAXPS(a, b, dst) }), ReturnIndex(0))
-		end()
+		Max(largest[0], largest[0], largest[1])
+		Return(m.fold(largest[0], Max))
+		End()
 	}
 	m.begin("", "largestAbs", "x *float32, n uintptr", "float32")
 	x, n := param("x"), param("n")
 	largest := m.zeros(2)
-	m.loop(2, n, []reg.GPVirtual{x}, func(offsets []int) {
+	m.loop(2, n, []Scalar{x}, func(offsets []int) {
 		for i, o := range offsets {
-			v := m.abs(m.copy(Mem{Base: x, Disp: o}))
-			VMAXPS(largest[i], v, largest[i])
+			v := m.abs(m.copy(Memory{Base: x, Offset: o}))
+			Max(largest[i], v, largest[i])
 		}
 	})
 	finish(largest)
@@ -245,10 +243,10 @@ func (m machine) guards() {
 	m.begin("", "largestQuotient", "a, b *float32, n uintptr", "float32")
 	a, b, n := param("a"), param("b"), param("n")
 	largest = m.zeros(2)
-	m.loop(2, n, []reg.GPVirtual{a, b}, func(offsets []int) {
+	m.loop(2, n, []Scalar{a, b}, func(offsets []int) {
 		for i, o := range offsets {
-			v := m.abs(m.div(m.copy(Mem{Base: a, Disp: o}), Mem{Base: b, Disp: o}))
-			VMAXPS(largest[i], v, largest[i])
+			v := m.abs(m.div(m.copy(Memory{Base: a, Offset: o}), Memory{Base: b, Offset: o}))
+			Max(largest[i], v, largest[i])
 		}
 	})
 	finish(largest)

@@ -5,16 +5,14 @@ import (
 	"math"
 	"slices"
 
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
 // The formulas and the coefficients of the other families are those of gelu.go in the package, which explains them.
 
-// millsTable holds the coefficients of a polynomial for each of 16 intervals, constant last: with y = t + 1 in the interval that begins at b,
-// R(t) is the polynomial in y − b, to 1e-7. There are four intervals of one length in each of [1, 2), [2, 4), [4, 8) and [8, 16). The constants
-// of the first one are ½ and −1/√(2π).
+// millsTable holds the coefficients of a polynomial for each of 16 intervals, constant last: with y = t + 1 in the
+// interval that begins at b, R(t) is the polynomial in y − b, to 1e-7. There are four intervals of one length in each
+// of [1, 2), [2, 4), [4, 8) and [8, 16). The constants of the first one are ½ and −1/√(2π).
 var millsTable = [...][16]float64{
 	{-0.0200422741, -0.0113322018, -0.00562153105, -0.00475257915, -0.00200895406, -0.000857846171, -0.000362996216, -0.000178022936,
 		-6.86096828e-05, -2.16180797e-05, -8.02977502e-06, -3.23186578e-06, -1.14847342e-06, -3.37686629e-07, -1.20266179e-07, -4.74383732e-08},
@@ -31,16 +29,12 @@ var millsTable = [...][16]float64{
 }
 
 // table returns the place of 16 numbers.
-func table(name string, numbers [16]float64) Mem {
-	if m, ok := constants[name]; ok {
-		return m
-	}
-	m := GLOBL(name, 8|16) // RODATA|NOPTR
+func table(name string, numbers [16]float64) Memory {
+	words := make([]uint32, len(numbers))
 	for i, v := range numbers {
-		DATA(i*4, U32(float(v)))
+		words[i] = float(v)
 	}
-	constants[name] = m
-	return m
+	return Table(name, words)
 }
 
 // mills computes R(t) of 0 ≤ t ≤ 14.75; for AVX2 2⁶⁴ times that.
@@ -54,9 +48,10 @@ func (m machine) newMills() mills {
 	if m.wide {
 		r.tables = m.vectors(len(millsTable))
 		for i, row := range millsTable {
-			// The index is made of the last two bits of the exponent, 3 for [1, 2), and of the first two of the fraction.
+			// The index is made of the last two bits of the exponent, 3 for [1, 2), and of the first two of the
+			// fraction.
 			rotated := slices.Concat(row[4:], row[:4])
-			VMOVUPS(table(fmt.Sprintf("millsTable%d", i), [16]float64(rotated)), r.tables[i])
+			Load(r.tables[i], table(fmt.Sprintf("millsTable%d", i), [16]float64(rotated)))
 		}
 	}
 	return r
@@ -70,26 +65,26 @@ func (r mills) of(t vectors) vectors {
 		}
 		n := r.horner("millsN", t, numerator...)
 		d := r.horner("millsD", t, 0.01031800638884306, 0.10185927152633667, 0.46947190165519714, 1.202505111694336, 1.674476146697998, 1)
-		n.each(func(i int) { VDIVPS(d[i], n[i], n[i]) })
+		n.each(func(i int) { Divide(n[i], n[i], d[i]) })
 		return n
 	}
 	index, rest, p := r.vectors(len(t)), r.vectors(len(t)), r.vectors(len(t))
 	t.each(func(i int) {
 		y := r.vector()
-		VADDPS(one(), t[i], y)
-		VPSRLD(U8(21), y, index[i])
-		VPANDD(constant("twoBits", 0xffe00000), y, rest[i])
-		VSUBPS(rest[i], y, rest[i])
+		Add(y, t[i], one())
+		ShiftRight(index[i], y, 21)
+		AndInt(rest[i], y, Constant("twoBits", 0xffe00000))
+		Subtract(rest[i], y, rest[i])
 	})
 	for k, row := range r.tables {
 		t.each(func(i int) {
 			if k == 0 {
-				VPERMPS(row, index[i], p[i])
+				Lookup(p[i], index[i], row)
 				return
 			}
 			c := r.vector()
-			VPERMPS(row, index[i], c)
-			VFMADD213PS(c, rest[i], p[i])
+			Lookup(c, index[i], row)
+			MultiplyAdd(p[i], rest[i], c)
 		})
 	}
 	return p
@@ -103,36 +98,37 @@ type normal struct {
 
 func (m machine) normal(x vectors) normal {
 	v := normal{t: m.vectors(len(x)), square: m.vectors(len(x)), shifted: m.vectors(len(x))}
-	bound, shift, scale := constant("normalMax", float(14.75)), constant("roundShift", float(12582912)), constant("halfLog2e", float(0.72134752044448170))
+	bound, shift, scale := Constant("normalMax", float(14.75)), Constant("roundShift", float(12582912)), Constant("halfLog2e", float(0.72134752044448170))
 	most, rest := m.vector(), m.vectors(len(x))
-	VMOVUPS(bound, most)
+	Load(most, bound)
 	x.each(func(i int) {
-		VANDPS(magnitude(), x[i], v.t[i])
-		VMINPS(v.t[i], most, v.t[i]) // for NaN, the last source
-		VMULPS(v.t[i], v.t[i], v.square[i])
+		And(v.t[i], x[i], magnitude())
+		Min(v.t[i], most, v.t[i]) // for NaN, the last source
+		Multiply(v.square[i], v.t[i], v.t[i])
 	})
 	x.each(func(i int) {
-		VMOVUPS(shift, v.shifted[i])
-		VMOVAPS(v.shifted[i], rest[i])
-		VFNMADD231PS(scale, v.square[i], v.shifted[i])
-		VSUBPS(v.shifted[i], rest[i], rest[i])
-		VFNMADD231PS(scale, v.square[i], rest[i])
+		Load(v.shifted[i], shift)
+		Copy(rest[i], v.shifted[i])
+		SubtractProduct(v.shifted[i], v.square[i], scale)
+		Subtract(rest[i], rest[i], v.shifted[i])
+		SubtractProduct(rest[i], v.square[i], scale)
 	})
 	v.power = m.horner("exp2P", rest, 0.001326470053754747, 0.009671534411609173, 0.05550733953714371, 0.24022242426872253, 0.6931470036506653, 1)
 	return v
 }
 
-// scaled multiplies p, for AVX2 p/2⁶⁴, by 2ᵏ: results below 2⁻¹²⁶ are rounded once. Where p is 0 k must be, too; NaN may become any number.
+// scaled multiplies p, for AVX2 p/2⁶⁴, by 2ᵏ: results below 2⁻¹²⁶ are rounded once. Where p is 0 k must be, too; NaN
+// may become any number.
 func (m machine) scaled(p vectors, v normal) {
 	p.each(func(i int) {
 		if m.wide {
-			VSUBPS(constant("roundShift", float(12582912)), v.shifted[i], v.shifted[i])
-			VSCALEFPS(v.shifted[i], p[i], p[i])
+			Subtract(v.shifted[i], v.shifted[i], Constant("roundShift", float(12582912)))
+			Scale(p[i], p[i], v.shifted[i])
 			return
 		}
-		VPSLLD(U8(23), v.shifted[i], v.shifted[i])
-		VPADDD(v.shifted[i], p[i], p[i])
-		VMULPS(constant("twoMinus64", float(0x1p-64)), p[i], p[i])
+		ShiftLeft(v.shifted[i], v.shifted[i], 23)
+		AddInt(p[i], p[i], v.shifted[i])
+		Multiply(p[i], p[i], Constant("twoMinus64", float(0x1p-64)))
 	})
 }
 
@@ -141,17 +137,17 @@ func (m machine) gelu(r mills, x vectors) {
 	v := m.normal(x)
 	p := r.of(v.t)
 	p.each(func(i int) {
-		VMULPS(v.t[i], p[i], p[i])
-		VMULPS(v.power[i], p[i], p[i])
+		Multiply(p[i], p[i], v.t[i])
+		Multiply(p[i], p[i], v.power[i])
 	})
 	m.scaled(p, v)
-	half := constant("half", float(0.5))
+	half := Constant("half", float(0.5))
 	x.each(func(i int) {
 		size := m.vector()
-		VANDPS(magnitude(), x[i], size)
-		VMULPS(half, size, size)
-		VFMADD231PS(half, x[i], size)
-		VSUBPS(p[i], size, x[i])
+		And(size, x[i], magnitude())
+		Multiply(size, size, half)
+		AddProduct(size, x[i], half)
+		Subtract(x[i], size, p[i])
 	})
 }
 
@@ -159,21 +155,21 @@ func (m machine) gelu(r mills, x vectors) {
 func (m machine) geluSlope(r mills, x vectors) {
 	v := m.normal(x)
 	p := r.of(v.t)
-	density := constant("density", float(0.39894228040143268))
+	density := Constant("density", float(0.39894228040143268))
 	if !m.wide {
-		density = constant("density64", float(math.Ldexp(0.39894228040143268, 64)))
+		density = Constant("density64", float(math.Ldexp(0.39894228040143268, 64)))
 	}
 	p.each(func(i int) {
-		VFNMADD231PS(density, v.t[i], p[i])
-		VMULPS(v.power[i], p[i], p[i])
+		SubtractProduct(p[i], v.t[i], density)
+		Multiply(p[i], p[i], v.power[i])
 	})
 	m.scaled(p, v)
 	x.each(func(i int) {
 		slope, zero := m.vector(), m.zeros(1)[0]
-		VMOVUPS(one(), slope)
-		VSUBPS(p[i], slope, slope)
-		m.blend(m.compare(lessThan, x[i], zero), p[i], slope)
-		VFMADD213PS(slope, zero, x[i])
+		Load(slope, one())
+		Subtract(slope, slope, p[i])
+		Blend(slope, Compare(LessThan, x[i], zero), p[i])
+		MultiplyAdd(x[i], zero, slope)
 	})
 }
 
@@ -183,31 +179,31 @@ func (m machine) geluKernels() {
 	if m.wide {
 		unroll = 3
 	}
-	load := func(p reg.GPVirtual, offsets []int) vectors {
+	load := func(p Scalar, offsets []int) vectors {
 		v := m.vectors(len(offsets))
-		v.each(func(i int) { VMOVUPS(Mem{Base: p, Disp: offsets[i]}, v[i]) })
+		v.each(func(i int) { Load(v[i], Memory{Base: p, Offset: offsets[i]}) })
 		return v
 	}
 	m.begin("unary", "gelu", "dst, x *float32, n uintptr", "")
 	dst, x, n := param("dst"), param("x"), param("n")
 	r := m.newMills()
-	m.loop(unroll, n, []reg.GPVirtual{dst, x}, func(offsets []int) {
+	m.loop(unroll, n, []Scalar{dst, x}, func(offsets []int) {
 		v := load(x, offsets)
 		m.gelu(r, v)
-		v.each(func(i int) { VMOVUPS(v[i], Mem{Base: dst, Disp: offsets[i]}) })
+		v.each(func(i int) { Store(Memory{Base: dst, Offset: offsets[i]}, v[i]) })
 	})
-	end()
+	End()
 
 	m.begin("binary", "geluGrad", "dst, a, b *float32, n uintptr", "")
 	dst, dy, x, n := param("dst"), param("a"), param("b"), param("n")
 	r = m.newMills()
-	m.loop(unroll, n, []reg.GPVirtual{dst, dy, x}, func(offsets []int) {
+	m.loop(unroll, n, []Scalar{dst, dy, x}, func(offsets []int) {
 		v := load(x, offsets)
 		m.geluSlope(r, v)
 		v.each(func(i int) {
-			VMULPS(Mem{Base: dy, Disp: offsets[i]}, v[i], v[i])
-			VMOVUPS(v[i], Mem{Base: dst, Disp: offsets[i]})
+			Multiply(v[i], v[i], Memory{Base: dy, Offset: offsets[i]})
+			Store(Memory{Base: dst, Offset: offsets[i]}, v[i])
 		})
 	})
-	end()
+	End()
 }

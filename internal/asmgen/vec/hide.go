@@ -1,50 +1,42 @@
 package main
 
 import (
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// hideRows stores minus infinity where a mask of bytes is 0, in rows of n numbers, at least a group: the last group of a row may repeat
-// numbers of the one before it. Stride counts bytes; maskStep those to the next row's mask.
+// hideRows stores minus infinity where a mask of bytes is 0, in rows of n numbers, at least a group: the last group of
+// a row may repeat numbers of the one before it. Stride counts bytes; maskStep those to the next row's mask.
 func (m machine) hideRows() {
 	m.begin("", "hideRows", "x, mask unsafe.Pointer, rows, n, stride, maskStep uintptr", "")
 	x, mask, rows, n, stride, maskStep := param("x"), param("mask"), param("rows"), param("n"), param("stride"), param("maskStep")
-	infinity := m.load(constant("minusInfinity", 0xff800000))
-	at, last := GP64(), GP64()
-	LEAQ(Mem{Base: n, Disp: -group}, last)
-	zero := YMM()
+	infinity := m.load(Constant("minusInfinity", 0xff800000))
+	at, last := NewScalar(), NewScalar()
+	Address(last, Memory{Base: n, Offset: -group})
+	zero := NewVector(32)
 	if !m.wide {
-		VPXOR(zero, zero, zero)
+		ZeroInt(zero)
 	}
 	Label("row")
-	XORQ(at, at)
+	Clear(at)
 	Label("group")
 	if m.wide {
-		bytes, k := XMM(), K()
-		VMOVDQU(Mem{Base: mask}.Idx(at, 1), bytes)
-		VPTESTNMB(bytes, bytes, k)
-		VMOVUPS(infinity, k, Mem{Base: x}.Idx(at, 4))
+		StoreWhere(Memory{Base: x}.Indexed(at, 4), ZeroBytes(Memory{Base: mask}.Indexed(at, 1), zero), infinity)
 	} else {
 		for i := range m.groupVectors() {
-			v, hidden := YMM(), YMM()
-			VPMOVZXBD(Mem{Base: mask, Disp: 8 * i}.Idx(at, 1), hidden)
-			VPCMPEQD(zero, hidden, hidden)
-			VMOVUPS(Mem{Base: x, Disp: 32 * i}.Idx(at, 4), v)
-			VBLENDVPS(hidden, infinity, v, v)
-			VMOVUPS(v, Mem{Base: x, Disp: 32 * i}.Idx(at, 4))
+			v := m.vector()
+			hidden := ZeroBytes(Memory{Base: mask, Offset: 8 * i}.Indexed(at, 1), zero)
+			Load(v, Memory{Base: x, Offset: 32 * i}.Indexed(at, 4))
+			Blend(v, hidden, infinity)
+			Store(Memory{Base: x, Offset: 32 * i}.Indexed(at, 4), v)
 		}
 	}
-	CMPQ(at, last)
-	JEQ(LabelRef("rowEnd"))
-	ADDQ(U8(group), at)
-	CMPQ(at, last)
-	CMOVQGT(last, at)
-	JMP(LabelRef("group"))
+	JumpEqual(at, last, "rowEnd")
+	Increase(at, Number(group))
+	AtMost(at, last)
+	Jump("group")
 	Label("rowEnd")
-	ADDQ(stride, x)
-	ADDQ(maskStep, mask)
-	DECQ(rows)
-	JNE(LabelRef("row"))
-	end()
+	Increase(x, stride)
+	Increase(mask, maskStep)
+	Countdown(rows, 1, "row")
+	End()
 }

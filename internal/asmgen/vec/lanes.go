@@ -1,9 +1,7 @@
 package main
 
 import (
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
 // laneBytes is what the 16 numbers of an element take, one of each of 16 problems that are worked on side by side.
@@ -24,46 +22,46 @@ func (m machine) addOuter() {
 	m.begin("", "addOuter", "dst, f, x *float32, rows, cols, dstStride, fStride uintptr", "")
 	dst, f, x, rows, cols := param("dst"), param("f"), param("x"), param("rows"), param("cols")
 	dstStride, fStride := param("dstStride"), param("fStride")
-	to, from, n := GP64(), GP64(), GP64()
-	eachRow("row", rows, dstStride, []reg.GPVirtual{dst}, func() {
+	to, from, n := NewScalar(), NewScalar(), NewScalar()
+	eachRow("row", rows, dstStride, []Scalar{dst}, func() {
 		factor := m.columns(f, laneBytes/m.bytes())
-		ADDQ(fStride, f)
-		MOVQ(dst, to)
-		MOVQ(x, from)
-		MOVQ(cols, n)
+		Increase(f, fStride)
+		Assign(to, dst)
+		Assign(from, x)
+		Assign(n, cols)
 		Label("column")
 		for i, by := range factor {
 			v := m.load(m.place(to, i))
-			VFMADD231PS(m.place(from, i), by, v)
-			VMOVUPS(v, m.place(to, i))
+			AddProduct(v, by, m.place(from, i))
+			Store(m.place(to, i), v)
 		}
-		ADDQ(U32(laneBytes), to)
-		ADDQ(U32(laneBytes), from)
-		DECQ(n)
-		JNE(LabelRef("column"))
+		Increase(to, Number(laneBytes))
+		Increase(from, Number(laneBytes))
+		Countdown(n, 1, "column")
 	})
-	end()
+	End()
 }
 
 // complexes are the real and the imaginary parts of a few numbers.
 type complexes struct{ re, im vectors }
 
-// butterfly is a step of a Fourier transform that takes count·radix runs of numbers to as many: the transforms of length radix of the runs
-// that lie count runs apart, times count·(radix-1) complex factors, go to runs that follow each other.
+// butterfly is a step of a Fourier transform that takes count·radix runs of numbers to as many: the transforms of
+// length radix of the runs that lie count runs apart, times count·(radix-1) complex factors, go to runs that follow
+// each other.
 func (m machine) butterfly(radix int) {
 	m.begin("", "butterfly"+string(rune('0'+radix)), "yre, yim, xre, xim, w *float32, count, run, in uintptr", "")
 	yre, yim, xre, xim, w := param("yre"), param("yim"), param("xre"), param("xim"), param("w")
-	count, run, in, n := param("count"), param("run"), param("in"), GP64() // run and in, count runs, are in bytes
+	count, run, in, n := param("count"), param("run"), param("in"), NewScalar() // run and in, count runs, are in bytes
 	in3, run3 := in, run
 	if radix == 4 {
 		in3, run3 = triple(in), triple(run)
 	}
-	places := func(p, stride, stride3 reg.GPVirtual) []Mem {
-		at := Mem{Base: p}
-		return []Mem{at, at.Idx(stride, 1), at.Idx(stride, 2), at.Idx(stride3, 1)}[:radix]
+	places := func(p, stride, stride3 Scalar) []Memory {
+		at := Memory{Base: p}
+		return []Memory{at, at.Indexed(stride, 1), at.Indexed(stride, 2), at.Indexed(stride3, 1)}[:radix]
 	}
 	Label("factor")
-	MOVQ(run, n)
+	Assign(n, run)
 	Label("run")
 	var x complexes
 	for i, at := range places(xre, in, in3) {
@@ -76,40 +74,38 @@ func (m machine) butterfly(radix int) {
 		if i > 0 {
 			re, im = m.turn(re, im, w, 2*(i-1))
 		}
-		VMOVUPS(re, places(yre, run, run3)[i])
-		VMOVUPS(im, places(yim, run, run3)[i])
+		Store(places(yre, run, run3)[i], re)
+		Store(places(yim, run, run3)[i], im)
 	}
-	for _, p := range []reg.GPVirtual{xre, xim, yre, yim} {
-		ADDQ(U32(m.bytes()), p)
+	for _, p := range []Scalar{xre, xim, yre, yim} {
+		Increase(p, Number(m.bytes()))
 	}
-	SUBQ(U32(m.bytes()), n)
-	JNE(LabelRef("run"))
+	Countdown(n, m.bytes(), "run")
 	for range radix - 1 {
-		ADDQ(run, yre)
-		ADDQ(run, yim)
+		Increase(yre, run)
+		Increase(yim, run)
 	}
-	ADDQ(U32(8*(radix-1)), w)
-	DECQ(count)
-	JNE(LabelRef("factor"))
-	end()
+	Increase(w, Number(8*(radix-1)))
+	Countdown(count, 1, "factor")
+	End()
 }
 
 // turn multiplies a number by the complex factor at a place of w.
-func (m machine) turn(re, im reg.VecVirtual, w reg.GPVirtual, at int) (reg.VecVirtual, reg.VecVirtual) {
+func (m machine) turn(re, im Vector, w Scalar, at int) (Vector, Vector) {
 	c, s := m.broadcast(w, at), m.broadcast(w, at+1)
 	x, y := m.vector(), m.vector()
-	VMULPS(c, re, x)
-	VMULPS(s, re, y)
-	VFNMADD231PS(s, im, x)
-	VFMADD231PS(c, im, y)
+	Multiply(x, re, c)
+	Multiply(y, re, s)
+	SubtractProduct(x, im, s)
+	AddProduct(y, im, c)
 	return x, y
 }
 
 // sumAndDifference forms a + b and a − b in the place of a and b.
-func (m machine) sumAndDifference(a, b reg.VecVirtual) (reg.VecVirtual, reg.VecVirtual) {
+func (m machine) sumAndDifference(a, b Vector) (Vector, Vector) {
 	sum := m.vector()
-	VADDPS(b, a, sum)
-	VSUBPS(b, a, b)
+	Add(sum, a, b)
+	Subtract(b, a, b)
 	return sum, b
 }
 
@@ -121,14 +117,14 @@ func (m machine) fourier2(x complexes) complexes {
 
 // fourier3: with t = b + c and s = √3/2·(b − c), the results are a + t and a − t/2 ∓ i·s.
 func (m machine) fourier3(x complexes) complexes {
-	half, root := constant("half", float(0.5)), constant("sin60", float(0.86602540378443864676))
+	half, root := Constant("half", float(0.5)), Constant("sin60", float(0.86602540378443864676))
 	for _, v := range []vectors{x.re, x.im} {
 		v[1], v[2] = m.sumAndDifference(v[1], v[2])
 		first := m.vector()
-		VADDPS(v[1], v[0], first)
-		VMULPS(half, v[1], v[1])
-		VSUBPS(v[1], v[0], v[1])
-		VMULPS(root, v[2], v[2])
+		Add(first, v[0], v[1])
+		Multiply(v[1], v[1], half)
+		Subtract(v[1], v[0], v[1])
+		Multiply(v[2], v[2], root)
 		v[0] = first
 	}
 	r, j := x.re, x.im
@@ -149,20 +145,20 @@ func (m machine) fourier4(x complexes) complexes {
 	return complexes{vectors{r[0], r[2], r[1], j[3]}, vectors{j[0], r[3], j[1], j[2]}}
 }
 
-// eachPair emits a loop over elements of which some pointers go forward and some backward; body handles vector i of an element.
-func (m machine) eachPair(count reg.GPVirtual, forward, backward []reg.GPVirtual, body func(i int)) {
+// eachPair emits a loop over elements of which some pointers go forward and some backward; body handles vector i of an
+// element.
+func (m machine) eachPair(count Scalar, forward, backward []Scalar, body func(i int)) {
 	Label("pair")
 	for i := range laneBytes / m.bytes() {
 		body(i)
 	}
 	for _, p := range forward {
-		ADDQ(U32(laneBytes), p)
+		Increase(p, Number(laneBytes))
 	}
 	for _, p := range backward {
-		SUBQ(U32(laneBytes), p)
+		Decrease(p, Number(laneBytes))
 	}
-	DECQ(count)
-	JNE(LabelRef("pair"))
+	Countdown(count, 1, "pair")
 }
 
 // splitPairs: what is even belongs to the real part of what was transformed, the rest to its imaginary part.
@@ -170,11 +166,11 @@ func (m machine) splitPairs() {
 	m.begin("", "splitPairs", "ere, eim, ore, oim, fre, fim, bre, bim *float32, count uintptr", "")
 	ere, eim, ore, oim := param("ere"), param("eim"), param("ore"), param("oim")
 	fre, fim, bre, bim, count := param("fre"), param("fim"), param("bre"), param("bim"), param("count")
-	half := m.load(constant("half", float(0.5)))
-	m.eachPair(count, []reg.GPVirtual{ere, eim, ore, oim, fre, fim}, []reg.GPVirtual{bre, bim}, func(i int) {
-		put := func(v reg.VecVirtual, p reg.GPVirtual) {
-			VMULPS(half, v, v)
-			VMOVUPS(v, m.place(p, i))
+	half := m.load(Constant("half", float(0.5)))
+	m.eachPair(count, []Scalar{ere, eim, ore, oim, fre, fim}, []Scalar{bre, bim}, func(i int) {
+		put := func(v Vector, p Scalar) {
+			Multiply(v, v, half)
+			Store(m.place(p, i), v)
 		}
 		sum, difference := m.sumAndDifference(m.load(m.place(bre, i)), m.load(m.place(fre, i)))
 		put(sum, ere)
@@ -183,7 +179,7 @@ func (m machine) splitPairs() {
 		put(sum, ore)
 		put(difference, eim)
 	})
-	end()
+	End()
 }
 
 // joinPairs is the opposite, without the halves.
@@ -191,13 +187,13 @@ func (m machine) joinPairs() {
 	m.begin("", "joinPairs", "fre, fim, bre, bim, ere, eim, ore, oim *float32, count uintptr", "")
 	ere, eim, ore, oim := param("ere"), param("eim"), param("ore"), param("oim")
 	fre, fim, bre, bim, count := param("fre"), param("fim"), param("bre"), param("bim"), param("count")
-	m.eachPair(count, []reg.GPVirtual{ere, eim, ore, oim, fre, fim}, []reg.GPVirtual{bre, bim}, func(i int) {
+	m.eachPair(count, []Scalar{ere, eim, ore, oim, fre, fim}, []Scalar{bre, bim}, func(i int) {
 		sum, difference := m.sumAndDifference(m.load(m.place(ere, i)), m.load(m.place(oim, i)))
-		VMOVUPS(sum, m.place(bre, i))
-		VMOVUPS(difference, m.place(fre, i))
+		Store(m.place(bre, i), sum)
+		Store(m.place(fre, i), difference)
 		sum, difference = m.sumAndDifference(m.load(m.place(ore, i)), m.load(m.place(eim, i)))
-		VMOVUPS(sum, m.place(fim, i))
-		VMOVUPS(difference, m.place(bim, i))
+		Store(m.place(fim, i), sum)
+		Store(m.place(bim, i), difference)
 	})
-	end()
+	End()
 }

@@ -1,47 +1,34 @@
 // Command vec writes the assembly of package kernels/cpu/internal/vec and the Go file that declares and dispatches it.
 //
-// Every function works on whole vectors of float32; the package handles what is left over. All of them exist for AVX2 and for
-// AVX-512.
+// Every function works on whole vectors of float32; the package handles what is left over. All of them exist for AVX2
+// and for AVX-512.
 package main
 
 import (
-	"flag"
 	"fmt"
 	"go/format"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// machine is a processor family.
-type machine struct{ wide bool }
-
-func (m machine) name() string {
-	if m.wide {
-		return "AVX512"
-	}
-	return "AVX2"
+// machine is what functions are recorded for: vectors of 16 floats if it is wide, else of 8.
+type machine struct {
+	Machine
+	wide bool
 }
 
-func (m machine) bytes() int {
-	if m.wide {
-		return 64
-	}
-	return 32
-}
+var machines = []machine{{AVX2, false}, {AVX512, true}}
 
-func (m machine) vector() reg.VecVirtual {
-	if m.wide {
-		return ZMM()
-	}
-	return YMM()
-}
+func (m machine) bytes() int { return m.Bytes }
+
+func (m machine) vector() Vector { return NewVector(m.bytes()) }
 
 // vectors are values of several vectors that are computed side by side, to hide the latency of the instructions.
-type vectors []reg.VecVirtual
+type vectors []Vector
 
 func (m machine) vectors(n int) vectors {
 	v := make(vectors, n)
@@ -58,107 +45,34 @@ func (v vectors) each(f func(i int)) {
 	}
 }
 
-var constants = map[string]Mem{}
-
-// constant returns the place of a 32-bit pattern repeated over a vector.
-func constant(name string, bits uint32) Mem {
-	if m, ok := constants[name]; ok {
-		return m
-	}
-	m := GLOBL(name, 8|16) // RODATA|NOPTR
-	for i := range 16 {
-		DATA(i*4, U32(bits))
-	}
-	constants[name] = m
-	return m
-}
-
-// mask is the result of a comparison: an opmask or a vector of all ones and zeros.
-type mask struct {
-	bits  reg.OpmaskVirtual
-	lanes reg.VecVirtual
-}
-
-// Predicates of VCMPPS, all of them quiet.
-const (
-	equal        = 0
-	unordered    = 3
-	notEqual     = 4
-	lessEqual    = 18
-	lessThan     = 17
-	greaterThan  = 30
-	greaterEqual = 29
-	notLessEq    = 22
-)
-
-// compare returns a predicate b.
-func (m machine) compare(predicate int, a reg.VecVirtual, b Op) mask {
-	if m.wide {
-		k := K()
-		VCMPPS(U8(predicate), b, a, k)
-		return mask{bits: k}
-	}
-	v := YMM()
-	VCMPPS(U8(predicate), b, a, v)
-	return mask{lanes: v}
-}
-
-// blend moves src to dst where the mask is set.
-func (m machine) blend(k mask, src Op, dst reg.VecVirtual) {
-	if m.wide {
-		VMOVUPS(src, k.bits, dst)
-		return
-	}
-	VBLENDVPS(k.lanes, src, dst, dst)
-}
-
-// keep stores src where the mask is set and 0 elsewhere in dst.
-func (m machine) keep(k mask, src Op, dst reg.VecVirtual) {
-	if m.wide {
-		VMOVUPS_Z(src, k.bits, dst)
-		return
-	}
-	VANDPS(src, k.lanes, dst)
-}
-
-// or returns the union of two masks; it may destroy them.
-func (m machine) or(a, b mask) mask {
-	if m.wide {
-		KORW(a.bits, b.bits, a.bits)
-	} else {
-		VORPS(a.lanes, b.lanes, a.lanes)
-	}
-	return a
-}
-
-// loop emits a loop over n elements (a multiple of the vector's) that advances the pointers; body handles the vectors at the
-// given byte offsets.
-func (m machine) loop(unroll int, n reg.GPVirtual, pointers []reg.GPVirtual, body func(offsets []int)) {
+// loop emits a loop over n elements (a multiple of the vector's) that advances the pointers; body handles the vectors
+// at the given byte offsets.
+func (m machine) loop(unroll int, n Scalar, pointers []Scalar, body func(offsets []int)) {
 	m.namedLoop("", unroll, n, pointers, body)
 }
 
 // namedLoop is loop for functions that have several.
-func (m machine) namedLoop(name string, unroll int, n reg.GPVirtual, pointers []reg.GPVirtual, body func(offsets []int)) {
-	for _, u := range []int{unroll, 1} {
+func (m machine) namedLoop(name string, unroll int, n Scalar, pointers []Scalar, body func(offsets []int)) {
+	round := func(u int) {
 		top, bottom := fmt.Sprintf("%sloop%d", name, u), fmt.Sprintf("%send%d", name, u)
 		Label(top)
-		CMPQ(n, U32(u*m.bytes()/4))
-		JB(LabelRef(bottom))
+		JumpBelow(n, Number(u*m.bytes()/4), bottom)
 		var offsets []int
 		for i := range u {
 			offsets = append(offsets, i*m.bytes())
 		}
 		body(offsets)
 		for _, p := range pointers {
-			ADDQ(U32(u*m.bytes()), p)
+			Increase(p, Number(u*m.bytes()))
 		}
-		SUBQ(U32(u*m.bytes()/4), n)
-		JMP(LabelRef(top))
+		Decrease(n, Number(u*m.bytes()/4))
+		Jump(top)
 		Label(bottom)
-		if unroll == 1 {
-			break
-		}
 	}
+	if unroll > 1 {
+		Unrolled(func() { round(unroll) })
+	}
+	round(1)
 }
 
 // function is an assembly function in the Go file; it exists for every machine.
@@ -171,75 +85,115 @@ type function struct {
 
 var functions []function
 
-// begin starts a function with Go's signature; pointers are written as *float32 or unsafe.Pointer there. A function with a table
-// is called by number, the others by name.
+// begin starts a function with Go's signature; pointers are written as *float32 or unsafe.Pointer there. A function
+// with a table is called by number, the others by name.
 func (m machine) begin(table, name, parameters, result string) {
 	if !m.wide {
 		functions = append(functions, function{name, parameters, result, table})
 	}
-	TEXT(name+m.name(), NOSPLIT, "func("+strings.NewReplacer("unsafe.Pointer", "uintptr", "*float32", "uintptr").Replace(parameters)+")"+result)
+	Begin(m.Machine, name, parameters, result)
 }
 
-func end() {
-	VZEROUPPER()
-	RET()
-}
+func param(name string) Scalar { return Parameter(name) }
 
-func param(name string) reg.GPVirtual { return Load(Param(name), GP64()).(reg.GPVirtual) }
-
-func (m machine) broadcast(p reg.GPVirtual, index int) reg.VecVirtual {
+func (m machine) broadcast(p Scalar, index int) Vector {
 	v := m.vector()
-	VBROADCASTSS(Mem{Base: p, Disp: 4 * index}, v)
+	Broadcast(v, Memory{Base: p, Offset: 4 * index})
 	return v
 }
 
 func main() {
-	dispatch := flag.String("dispatch", "", "Go file to write with the declarations and the dispatch")
-	flag.Parse()
-	for _, m := range []machine{{false}, {true}} {
-		m.binaryKernels()
-		m.unaryKernels()
-		m.geluKernels()
-		m.scalarKernels()
-		m.chain()
-		m.reductions()
-		m.guards()
-		m.masks()
-		m.integers()
-		m.expAffine()
-		m.affineMul()
-		m.rowKernels()
-		m.optimizers()
-		m.conversions()
-		m.pooling()
-		m.pixels()
-		m.layerNorm()
-		m.softmaxRows()
-		m.softmaxRowsGrad()
-		m.hideRows()
-		m.fetchRows()
-		m.lstm()
-		m.gru()
-		m.lanes()
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: vec DIRECTORY")
+		os.Exit(2)
 	}
-	if err := os.WriteFile(*dispatch, []byte(goFile()), 0o644); err != nil {
+	if err := write(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	Generate()
 }
 
+// write writes the files of both architectures to the package's directory.
+func write(dir string) error {
+	p := NewProgram()
+	for _, m := range machines {
+		m.record()
+	}
+	if err := p.AMD64(filepath.Join(dir, "vec_amd64.s"), generator, "vec"); err != nil {
+		return err
+	}
+	if err := p.NEON(filepath.Join(dir, "vec_arm64.s"), generator, onlyAMD64...); err != nil {
+		return err
+	}
+	for _, t := range []target{amd64, arm64} {
+		text, err := t.goFile()
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, "vec_gen_"+t.arch+".go"), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const generator = "internal/asmgen/vec"
+
+// record records all functions.
+func (m machine) record() {
+	m.binaryKernels()
+	m.unaryKernels()
+	m.geluKernels()
+	m.scalarKernels()
+	m.chain()
+	m.reductions()
+	m.guards()
+	m.masks()
+	m.integers()
+	m.expAffine()
+	m.affineMul()
+	m.rowKernels()
+	m.optimizers()
+	m.conversions()
+	m.pooling()
+	m.pixels()
+	m.layerNorm()
+	m.softmaxRows()
+	m.softmaxRowsGrad()
+	m.hideRows()
+	m.fetchRows()
+	m.lstm()
+	m.gru()
+	m.lanes()
+}
+
+// target is an architecture, with the ends of the names of its functions: for wide vectors and for others, or for all.
+type target struct {
+	arch         string
+	wide, narrow string
+	comment      string
+}
+
+var (
+	amd64 = target{"amd64", AVX512.Name, AVX2.Name, "for AVX-512 if wide is set, else for AVX2."}
+	arm64 = target{"arm64", "", "NEON", "for NEON; wide means nothing here."}
+)
+
+// onlyAMD64 are the functions that arm64 has no use for.
+var onlyAMD64 = []string{"chain"}
+
 // goFile returns the declarations and, in front of them, the functions that call the assembly.
-func goFile() string {
+func (t target) goFile() ([]byte, error) {
 	var s strings.Builder
-	s.WriteString("// Code generated by internal/asmgen/vec; DO NOT EDIT.\n\npackage vec\n\nimport \"unsafe\"\n\n" +
-		"// The functions call... run one assembly function each, for AVX-512 if wide is set, else for AVX2. They are neither inlined nor\n" +
+	s.WriteString("// Code generated by " + generator + "; DO NOT EDIT.\n\npackage vec\n\nimport \"unsafe\"\n\n" +
+		"// The functions call... run one assembly function each, " + t.comment + " They are neither inlined nor\n" +
 		"// leaves: assembly cannot be preempted, and a loop that calls nothing else would hold up the garbage collector until it ends.\n")
+	mine := slices.DeleteFunc(slices.Clone(functions), func(f function) bool { return t.wide == "" && slices.Contains(onlyAMD64, f.name) })
 	done := map[string]bool{}
-	for _, f := range functions {
+	for _, f := range mine {
 		if f.table == "" {
 			fmt.Fprintf(&s, "\n//go:noinline\nfunc call%s(wide bool, %s) %s {\n", title(f.name), f.parameters, f.result)
-			call(&s, "\t", f)
+			t.call(&s, f)
 			s.WriteString("}\n")
 			continue
 		}
@@ -248,38 +202,43 @@ func goFile() string {
 		}
 		done[f.table] = true
 		fmt.Fprintf(&s, "\n//go:noinline\nfunc call%s(wide bool, op %sOp, %s) {\n\tswitch op {\n", title(f.table), f.table, f.parameters)
-		for _, g := range functions {
+		for _, g := range mine {
 			if g.table == f.table {
 				fmt.Fprintf(&s, "\tcase op%s:\n", title(g.name))
-				call(&s, "\t\t", g)
+				t.call(&s, g)
 			}
 		}
 		s.WriteString("\t}\n}\n")
 	}
-	for _, f := range functions {
-		for _, m := range []machine{{false}, {true}} {
-			fmt.Fprintf(&s, "\n//go:noescape\nfunc %s%s(%s) %s\n", f.name, m.name(), f.parameters, f.result)
+	for _, f := range mine {
+		for _, machine := range []string{t.narrow, t.wide} {
+			if machine != "" {
+				fmt.Fprintf(&s, "\n//go:noescape\nfunc %s%s(%s) %s\n", f.name, machine, f.parameters, f.result)
+			}
 		}
 	}
-	text, err := format.Source([]byte(s.String()))
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
+	return format.Source([]byte(s.String()))
 }
 
 // call writes the call of f for the machine in force.
-func call(s *strings.Builder, indent string, f function) {
+func (t target) call(s *strings.Builder, f function) {
 	var arguments []string
 	for _, p := range strings.Split(f.parameters, ", ") {
 		arguments = append(arguments, strings.Fields(p)[0])
 	}
-	list := strings.Join(arguments, ", ")
+	list, give := strings.Join(arguments, ", "), ""
 	if f.result != "" {
-		fmt.Fprintf(s, "%[1]sif wide {\n%[1]s\treturn %[2]sAVX512(%[3]s)\n%[1]s}\n%[1]sreturn %[2]sAVX2(%[3]s)\n", indent, f.name, list)
-		return
+		give = "return "
 	}
-	fmt.Fprintf(s, "%[1]sif wide {\n%[1]s\t%[2]sAVX512(%[3]s)\n%[1]s} else {\n%[1]s\t%[2]sAVX2(%[3]s)\n%[1]s}\n", indent, f.name, list)
+	narrow := fmt.Sprintf("%s%s%s(%s)\n", give, f.name, t.narrow, list)
+	switch wide := fmt.Sprintf("%s%s%s(%s)\n", give, f.name, t.wide, list); {
+	case t.wide == "":
+		s.WriteString(narrow)
+	case f.result != "":
+		fmt.Fprintf(s, "if wide {\n%s}\n%s", wide, narrow)
+	default:
+		fmt.Fprintf(s, "if wide {\n%s} else {\n%s}\n", wide, narrow)
+	}
 }
 
 func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }

@@ -1,77 +1,73 @@
 package main
 
 import (
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// pixels emits loops over the pixels of a row: size is the bytes of a pixel's channels, a multiple of the vector's, and each operand has a
-// step from one of its pixels to the next.
+// pixels emits loops over the pixels of a row: size is the bytes of a pixel's channels, a multiple of the vector's, and
+// each operand has a step from one of its pixels to the next.
 func (m machine) pixels() {
 	m.begin("", "pixelsMax", "dst, x *float32, count, size, dstStep, xStep uintptr", "")
 	dst, x := param("dst"), param("x")
-	m.eachPixel([]reg.GPVirtual{dst, x}, []string{"dstStep", "xStep"}, func(p []reg.GPVirtual) {
+	m.eachPixel([]Scalar{dst, x}, []string{"dstStep", "xStep"}, func(p []Scalar) {
 		a, b, top := m.vector(), m.vector(), m.vector()
-		VMOVUPS(Mem{Base: p[0]}, a)
-		VMOVUPS(Mem{Base: p[1]}, b)
-		VMAXPS(b, a, top) // for NaN, b
-		m.blend(m.compare(unordered, a, a), a, top)
-		VMOVUPS(top, Mem{Base: p[0]})
+		Load(a, Memory{Base: p[0]})
+		Load(b, Memory{Base: p[1]})
+		Max(top, a, b) // for NaN, b
+		Blend(top, Compare(Unordered, a, a), a)
+		Store(Memory{Base: p[0]}, top)
 	})
 
 	m.begin("", "pixelsAdd", "dst, x *float32, count, size, dstStep, xStep uintptr", "")
 	dst, x = param("dst"), param("x")
-	m.eachPixel([]reg.GPVirtual{dst, x}, []string{"dstStep", "xStep"}, func(p []reg.GPVirtual) {
+	m.eachPixel([]Scalar{dst, x}, []string{"dstStep", "xStep"}, func(p []Scalar) {
 		a := m.vector()
-		VMOVUPS(Mem{Base: p[0]}, a)
-		VADDPS(Mem{Base: p[1]}, a, a)
-		VMOVUPS(a, Mem{Base: p[0]})
+		Load(a, Memory{Base: p[0]})
+		Add(a, a, Memory{Base: p[1]})
+		Store(Memory{Base: p[0]}, a)
 	})
 
 	m.begin("", "pixelsClaim", "dx, x, left, y *float32, count, size, xStep, yStep uintptr", "")
 	dx, x, left, y := param("dx"), param("x"), param("left"), param("y")
-	m.eachPixel([]reg.GPVirtual{dx, x, left, y}, []string{"xStep", "xStep", "yStep", "yStep"}, func(p []reg.GPVirtual) {
+	m.eachPixel([]Scalar{dx, x, left, y}, []string{"xStep", "xStep", "yStep", "yStep"}, func(p []Scalar) {
 		v, top, g, part, zero := m.vector(), m.vector(), m.vector(), m.vector(), m.vector()
-		VMOVUPS(Mem{Base: p[1]}, v)
-		VMOVUPS(Mem{Base: p[3]}, top)
-		VMOVUPS(Mem{Base: p[2]}, g)
-		hit := m.compare(equal, top, v)
-		nan := m.compare(unordered, v, v)
-		hit = m.or(hit, nan)
-		m.keep(hit, g, part)
-		VXORPS(zero, zero, zero)
-		m.blend(hit, zero, g)
-		VADDPS(Mem{Base: p[0]}, part, part)
-		VMOVUPS(part, Mem{Base: p[0]})
-		VMOVUPS(g, Mem{Base: p[2]})
+		Load(v, Memory{Base: p[1]})
+		Load(top, Memory{Base: p[3]})
+		Load(g, Memory{Base: p[2]})
+		hit := Compare(Equal, top, v)
+		nan := Compare(Unordered, v, v)
+		hit = Either(hit, nan)
+		Keep(part, hit, g)
+		Zero(zero)
+		Blend(g, hit, zero)
+		Add(part, part, Memory{Base: p[0]})
+		Store(Memory{Base: p[0]}, part)
+		Store(Memory{Base: p[2]}, g)
 	})
 }
 
 // eachPixel emits the loops; body handles a vector at the pointers. The names are those of the pointers' steps.
-func (m machine) eachPixel(pointers []reg.GPVirtual, steps []string, body func(p []reg.GPVirtual)) {
+func (m machine) eachPixel(pointers []Scalar, steps []string, body func(p []Scalar)) {
 	count, size := param("count"), param("size")
-	step := map[string]reg.GPVirtual{}
+	step := map[string]Scalar{}
 	for _, name := range steps {
 		if _, known := step[name]; !known {
 			step[name] = param(name)
 		}
 	}
 	Label("pixel")
-	n := GP64()
-	MOVQ(size, n)
+	n := NewScalar()
+	Assign(n, size)
 	Label("channel")
 	body(pointers)
 	for _, p := range pointers {
-		ADDQ(U32(m.bytes()), p)
+		Increase(p, Number(m.bytes()))
 	}
-	SUBQ(U32(m.bytes()), n)
-	JNE(LabelRef("channel"))
+	Countdown(n, m.bytes(), "channel")
 	for i, p := range pointers {
-		ADDQ(step[steps[i]], p)
-		SUBQ(size, p)
+		Increase(p, step[steps[i]])
+		Decrease(p, size)
 	}
-	DECQ(count)
-	JNE(LabelRef("pixel"))
-	end()
+	Countdown(count, 1, "pixel")
+	End()
 }

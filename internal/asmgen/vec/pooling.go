@@ -1,60 +1,58 @@
 package main
 
 import (
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
 // pixelSize returns how many bytes of a pixel are done, how many it has, and the difference.
-func pixelSize() (length, size, rest reg.GPVirtual) {
-	length, size, rest = param("length"), param("size"), GP64()
-	MOVQ(size, rest)
-	SUBQ(length, rest)
+func pixelSize() (length, size, rest Scalar) {
+	length, size, rest = param("length"), param("size"), NewScalar()
+	Assign(rest, size)
+	Decrease(rest, length)
 	return length, size, rest
 }
 
-// nextWindow moves pointers that have walked over length bytes of a pixel to the next window, which is two pixels or one further.
-func nextWindow(size, rest reg.GPVirtual, two, one []reg.GPVirtual) {
+// nextWindow moves pointers that have walked over length bytes of a pixel to the next window, which is two pixels or
+// one further.
+func nextWindow(size, rest Scalar, two, one []Scalar) {
 	for _, p := range one {
-		ADDQ(rest, p)
+		Increase(p, rest)
 	}
 	for _, p := range two {
-		ADDQ(rest, p)
-		ADDQ(size, p)
+		Increase(p, rest)
+		Increase(p, size)
 	}
 }
 
-// pooling emits one row of windows of the 2x2 maximum and of its gradient; size is the bytes of a pixel's channels. Of each pixel length
-// bytes are done, a multiple of the vector's. Windows come in order: what is stored behind a pixel is the next one's.
+// pooling emits one row of windows of the 2x2 maximum and of its gradient; size is the bytes of a pixel's channels. Of
+// each pixel length bytes are done, a multiple of the vector's. Windows come in order: what is stored behind a pixel is
+// the next one's.
 func (m machine) pooling() {
 	m.begin("", "maxPoolRow", "dst, x0, x1 *float32, windows, length, size uintptr", "")
 	dst, x0, x1, windows := param("dst"), param("x0"), param("x1"), param("windows")
 	length, size, rest := pixelSize()
 	Label("window")
-	left := GP64()
-	MOVQ(length, left)
+	left := NewScalar()
+	Assign(left, length)
 	Label("channel")
 	a, b, c, d, top := m.vector(), m.vector(), m.vector(), m.vector(), m.vector()
-	VMOVUPS(Mem{Base: x0}, a)
-	VMOVUPS(Mem{Base: x0}.Idx(size, 1), b)
-	VMOVUPS(Mem{Base: x1}, c)
-	VMOVUPS(Mem{Base: x1}.Idx(size, 1), d)
-	bad := m.or(m.compare(unordered, a, b), m.compare(unordered, c, d))
-	VMAXPS(a, b, top)
-	VMAXPS(c, d, c)
-	VMAXPS(c, top, top)
-	m.blend(bad, notANumber(), top)
-	VMOVUPS(top, Mem{Base: dst})
-	for _, p := range []reg.GPVirtual{dst, x0, x1} {
-		ADDQ(U32(m.bytes()), p)
+	Load(a, Memory{Base: x0})
+	Load(b, Memory{Base: x0}.Indexed(size, 1))
+	Load(c, Memory{Base: x1})
+	Load(d, Memory{Base: x1}.Indexed(size, 1))
+	bad := Either(Compare(Unordered, a, b), Compare(Unordered, c, d))
+	Max(top, b, a)
+	Max(c, d, c)
+	Max(top, top, c)
+	Blend(top, bad, notANumber())
+	Store(Memory{Base: dst}, top)
+	for _, p := range []Scalar{dst, x0, x1} {
+		Increase(p, Number(m.bytes()))
 	}
-	SUBQ(U32(m.bytes()), left)
-	JNE(LabelRef("channel"))
-	nextWindow(size, rest, []reg.GPVirtual{x0, x1}, []reg.GPVirtual{dst})
-	DECQ(windows)
-	JNE(LabelRef("window"))
-	end()
+	Countdown(left, m.bytes(), "channel")
+	nextWindow(size, rest, []Scalar{x0, x1}, []Scalar{dst})
+	Countdown(windows, 1, "window")
+	End()
 
 	for _, relu := range []bool{false, true} {
 		name := "maxPoolRowGrad"
@@ -66,37 +64,35 @@ func (m machine) pooling() {
 		windows := param("windows")
 		length, size, rest := pixelSize()
 		Label("window")
-		left := GP64()
-		MOVQ(length, left)
+		left := NewScalar()
+		Assign(left, length)
 		Label("channel")
 		top, g := m.vector(), m.vector()
-		VMOVUPS(Mem{Base: y}, top)
-		VMOVUPS(Mem{Base: dy}, g)
+		Load(top, Memory{Base: y})
+		Load(g, Memory{Base: dy})
 		if relu {
 			zero := m.vector()
-			VXORPS(zero, zero, zero)
-			m.keep(m.compare(greaterThan, top, zero), g, g)
+			Zero(zero)
+			Keep(g, Compare(GreaterThan, top, zero), g)
 		}
 		// The first of the four that equals the maximum takes the gradient, and what is left of it is 0 from there on.
-		places := []Mem{{Base: d0}, Mem{Base: d0}.Idx(size, 1), {Base: d1}, Mem{Base: d1}.Idx(size, 1)}
-		for i, x := range []Mem{{Base: x0}, Mem{Base: x0}.Idx(size, 1), {Base: x1}} {
-			hit := m.compare(equal, top, x)
+		places := []Memory{{Base: d0}, Memory{Base: d0}.Indexed(size, 1), {Base: d1}, Memory{Base: d1}.Indexed(size, 1)}
+		for i, x := range []Memory{{Base: x0}, Memory{Base: x0}.Indexed(size, 1), {Base: x1}} {
+			hit := Compare(Equal, top, x)
 			part := m.vector()
-			m.keep(hit, g, part)
-			VMOVUPS(part, places[i])
+			Keep(part, hit, g)
+			Store(places[i], part)
 			zero := m.vector()
-			VXORPS(zero, zero, zero)
-			m.blend(hit, zero, g)
+			Zero(zero)
+			Blend(g, hit, zero)
 		}
-		VMOVUPS(g, places[3])
-		for _, p := range []reg.GPVirtual{d0, d1, dy, x0, x1, y} {
-			ADDQ(U32(m.bytes()), p)
+		Store(places[3], g)
+		for _, p := range []Scalar{d0, d1, dy, x0, x1, y} {
+			Increase(p, Number(m.bytes()))
 		}
-		SUBQ(U32(m.bytes()), left)
-		JNE(LabelRef("channel"))
-		nextWindow(size, rest, []reg.GPVirtual{d0, d1, x0, x1}, []reg.GPVirtual{dy, y})
-		DECQ(windows)
-		JNE(LabelRef("window"))
-		end()
+		Countdown(left, m.bytes(), "channel")
+		nextWindow(size, rest, []Scalar{d0, d1, x0, x1}, []Scalar{dy, y})
+		Countdown(windows, 1, "window")
+		End()
 	}
 }

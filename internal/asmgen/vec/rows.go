@@ -3,13 +3,12 @@ package main
 import (
 	"fmt"
 
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// rowKernels emits loops over the rows of a matrix with numbers that belong to the columns, which stay in registers where there are
-// enough: one function for four vectors of columns and one for a single vector. Rows are stride bytes apart.
+// rowKernels emits loops over the rows of a matrix with numbers that belong to the columns, which stay in registers
+// where there are enough: one function for four vectors of columns and one for a single vector. Rows are stride bytes
+// apart.
 func (m machine) rowKernels() {
 	for _, count := range []int{1, 4} {
 		m.addRows(count)
@@ -27,73 +26,73 @@ func (m machine) rowKernels() {
 
 func (m machine) zeros(n int) vectors {
 	v := m.vectors(n)
-	v.each(func(i int) { VXORPS(v[i], v[i], v[i]) })
+	v.each(func(i int) { Zero(v[i]) })
 	return v
 }
 
 // columns loads the numbers of the columns.
-func (m machine) columns(p reg.GPVirtual, n int) vectors {
+func (m machine) columns(p Scalar, n int) vectors {
 	v := m.vectors(n)
-	v.each(func(i int) { VMOVUPS(m.place(p, i), v[i]) })
+	v.each(func(i int) { Load(v[i], m.place(p, i)) })
 	return v
 }
 
 // place is the memory of vector i behind p.
-func (m machine) place(p reg.GPVirtual, i int) Mem { return Mem{Base: p, Disp: i * m.bytes()} }
+func (m machine) place(p Scalar, i int) Memory { return Memory{Base: p, Offset: i * m.bytes()} }
 
-func (m machine) store(v vectors, p reg.GPVirtual) {
-	v.each(func(i int) { VMOVUPS(v[i], m.place(p, i)) })
+func (m machine) store(v vectors, p Scalar) {
+	v.each(func(i int) { Store(m.place(p, i), v[i]) })
 }
 
 // eachRow emits the loop; the pointers advance by stride.
-func eachRow(label string, rows, stride reg.GPVirtual, pointers []reg.GPVirtual, body func()) {
+func eachRow(label string, rows, stride Scalar, pointers []Scalar, body func()) {
 	Label(label)
 	body()
 	for _, p := range pointers {
-		ADDQ(stride, p)
+		Increase(p, stride)
 	}
-	DECQ(rows)
-	JNE(LabelRef(label))
+	Countdown(rows, 1, label)
 }
 
 func (m machine) addRows(count int) {
 	m.begin("", fmt.Sprintf("addRows%d", count), "dst, x *float32, rows, stride uintptr", "")
 	dst, x, rows, stride := param("dst"), param("x"), param("rows"), param("stride")
 	s := m.zeros(count)
-	eachRow("row", rows, stride, []reg.GPVirtual{x}, func() {
-		s.each(func(i int) { VADDPS(m.place(x, i), s[i], s[i]) })
+	eachRow("row", rows, stride, []Scalar{x}, func() {
+		s.each(func(i int) { Add(s[i], s[i], m.place(x, i)) })
 	})
 	m.store(s, dst)
-	end()
+	End()
 }
 
-// moments: shift = the mean of the first rows, sample of them; sum = Σ (x − shift) and squares = Σ (x − shift)² over all rows.
+// moments: shift = the mean of the first rows, sample of them; sum = Σ (x − shift) and squares = Σ (x − shift)² over
+// all rows.
 func (m machine) moments(count int) {
 	m.begin("", fmt.Sprintf("moments%d", count), "shift, sum, squares, x, inverse *float32, sample, rows, stride uintptr", "")
 	shift, sum, squares, x := param("shift"), param("sum"), param("squares"), param("x")
 	sample, rows, stride := param("sample"), param("rows"), param("stride")
 	inverse := m.broadcast(param("inverse"), 0)
-	first := GP64()
-	MOVQ(x, first)
+	first := NewScalar()
+	Assign(first, x)
 	middle := m.zeros(count)
-	eachRow("first", sample, stride, []reg.GPVirtual{first}, func() {
-		middle.each(func(i int) { VADDPS(m.place(first, i), middle[i], middle[i]) })
+	eachRow("first", sample, stride, []Scalar{first}, func() {
+		middle.each(func(i int) { Add(middle[i], middle[i], m.place(first, i)) })
 	})
-	middle.each(func(i int) { VMULPS(inverse, middle[i], middle[i]) })
+	middle.each(func(i int) { Multiply(middle[i], middle[i], inverse) })
 	m.store(middle, shift)
 	s, q := m.zeros(count), m.zeros(count)
-	eachRow("row", rows, stride, []reg.GPVirtual{x}, func() {
+	eachRow("row", rows, stride, []Scalar{x}, func() {
 		s.each(func(i int) {
 			v := m.vector()
-			VMOVUPS(m.place(x, i), v)
-			VSUBPS(middle[i], v, v)
-			VADDPS(v, s[i], s[i])
-			VFMADD231PS(v, v, q[i])
+			Load(v, m.place(x, i))
+			Subtract(v, v, middle[i])
+			Add(s[i], s[i], v)
+			AddProduct(q[i], v, v)
 		})
 	})
 	m.store(s, sum)
 	m.store(q, squares)
-	end()
+	End()
 }
 
 // rowsAffine: dst = x·scale + shift, with addend added to it, and max(·, 0) of it.
@@ -107,8 +106,8 @@ func (m machine) rowsAffine(count int, add, relu bool) {
 	}
 	m.begin("", fmt.Sprintf("%s%d", name, count), parameters, "")
 	dst, x, rows, stride := param("dst"), param("x"), param("rows"), param("stride")
-	pointers := []reg.GPVirtual{dst, x}
-	var addend reg.GPVirtual
+	pointers := []Scalar{dst, x}
+	var addend Scalar
 	if add {
 		addend = param("addend")
 		pointers = append(pointers, addend)
@@ -118,36 +117,37 @@ func (m machine) rowsAffine(count int, add, relu bool) {
 	eachRow("row", rows, stride, pointers, func() {
 		scale.each(func(i int) {
 			v := m.vector()
-			VMOVUPS(m.place(x, i), v)
-			VFMADD213PS(shift[i], scale[i], v)
+			Load(v, m.place(x, i))
+			MultiplyAdd(v, scale[i], shift[i])
 			if add {
-				VADDPS(m.place(addend, i), v, v)
+				Add(v, v, m.place(addend, i))
 			}
 			if relu {
-				VMAXPS(v, zero, v) // for NaN, the last source: v
+				Max(v, zero, v) // for NaN, the last source: v
 			}
-			VMOVUPS(v, m.place(dst, i))
+			Store(m.place(dst, i), v)
 		})
 	})
-	end()
+	End()
 }
 
-// normalised lets only those of the numbers v through whose x·scale + shift is positive: the gradient of a relu behind a normalisation.
+// normalised lets only those of the numbers v through whose x·scale + shift is positive: the gradient of a relu behind
+// a normalisation.
 type normalised struct {
 	m            machine
-	scale, shift reg.GPVirtual
-	zero         reg.VecVirtual
+	scale, shift Scalar
+	zero         Vector
 }
 
 func (m machine) normalised() *normalised {
 	return &normalised{m, param("scale"), param("shift"), m.zeros(1)[0]}
 }
 
-func (n *normalised) keep(x, v reg.VecVirtual, i int) {
+func (n *normalised) keep(x, v Vector, i int) {
 	t := n.m.vector()
-	VMOVUPS(n.m.place(n.scale, i), t)
-	VFMADD213PS(n.m.place(n.shift, i), x, t)
-	n.m.keep(n.m.compare(greaterThan, t, n.zero), v, v)
+	Load(t, n.m.place(n.scale, i))
+	MultiplyAdd(t, x, n.m.place(n.shift, i))
+	Keep(v, Compare(GreaterThan, t, n.zero), v)
 }
 
 // rowsCombine: dst = x·a + y·b + c; masked: with only the y at which x·scale + shift is positive.
@@ -163,20 +163,20 @@ func (m machine) rowsCombine(count int, masked bool) {
 	if masked {
 		relu = m.normalised()
 	}
-	eachRow("row", rows, stride, []reg.GPVirtual{dst, x, y}, func() {
+	eachRow("row", rows, stride, []Scalar{dst, x, y}, func() {
 		a.each(func(i int) {
 			v, w := m.vector(), m.vector()
-			VMOVUPS(m.place(x, i), v)
-			VMOVUPS(m.place(y, i), w)
+			Load(v, m.place(x, i))
+			Load(w, m.place(y, i))
 			if masked {
 				relu.keep(v, w, i)
 			}
-			VFMADD213PS(m.place(c, i), b[i], w)
-			VFMADD231PS(v, a[i], w)
-			VMOVUPS(w, m.place(dst, i))
+			MultiplyAdd(w, b[i], m.place(c, i))
+			AddProduct(w, a[i], v)
+			Store(m.place(dst, i), w)
 		})
 	})
-	end()
+	End()
 }
 
 // productRows: sum = Σ y, product = Σ y·(x − mean); masked: with only the y at which x·scale + shift is positive.
@@ -192,20 +192,20 @@ func (m machine) productRows(count int, masked bool) {
 	if masked {
 		relu = m.normalised()
 	}
-	eachRow("row", rows, stride, []reg.GPVirtual{x, y}, func() {
+	eachRow("row", rows, stride, []Scalar{x, y}, func() {
 		s.each(func(i int) {
 			v, w := m.vector(), m.vector()
-			VMOVUPS(m.place(x, i), v)
-			VMOVUPS(m.place(y, i), w)
+			Load(v, m.place(x, i))
+			Load(w, m.place(y, i))
 			if masked {
 				relu.keep(v, w, i)
 			}
-			VSUBPS(m.place(mean, i), v, v)
-			VADDPS(w, s[i], s[i])
-			VFMADD231PS(w, v, p[i])
+			Subtract(v, v, m.place(mean, i))
+			Add(s[i], s[i], w)
+			AddProduct(p[i], v, w)
 		})
 	})
 	m.store(s, sum)
 	m.store(p, product)
-	end()
+	End()
 }

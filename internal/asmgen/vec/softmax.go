@@ -3,18 +3,18 @@ package main
 import (
 	"fmt"
 
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// group is the number of elements of which rows of scores are made: what of the last group a row does not see, a mask says.
+// group is the number of elements of which rows of scores are made: what of the last group a row does not see, a mask
+// says.
 const group = 16
 
 func (m machine) groupVectors() int { return group * 4 / m.bytes() }
 
-// groups emits a loop over n elements, whole groups, several at a time and then one by one; the pointers advance, and n becomes 0.
-func (m machine) groups(name string, several int, n reg.GPVirtual, pointers []reg.GPVirtual, body func(vectors int)) {
+// groups emits a loop over n elements, whole groups, several at a time and then one by one; the pointers advance, and n
+// becomes 0.
+func (m machine) groups(name string, several int, n Scalar, pointers []Scalar, body func(vectors int)) {
 	sizes := []int{several, 1}
 	if several == 1 {
 		sizes = sizes[1:]
@@ -22,134 +22,124 @@ func (m machine) groups(name string, several int, n reg.GPVirtual, pointers []re
 	for _, u := range sizes {
 		top, bottom := fmt.Sprintf("%s%d", name, u), fmt.Sprintf("%sEnd%d", name, u)
 		Label(top)
-		CMPQ(n, U32(u*group))
-		JB(LabelRef(bottom))
+		JumpBelow(n, Number(u*group), bottom)
 		body(u * m.groupVectors())
 		for _, p := range pointers {
-			ADDQ(U32(u*group*4), p)
+			Increase(p, Number(u*group*4))
 		}
-		SUBQ(U32(u*group), n)
-		JMP(LabelRef(top))
+		Decrease(n, Number(u*group))
+		Jump(top)
 		Label(bottom)
 	}
 }
 
 // scoreRows emits a loop over rows.
-func scoreRows(rows, stride reg.GPVirtual, pointers []reg.GPVirtual, body func()) {
+func scoreRows(rows, stride Scalar, pointers []Scalar, body func()) {
 	Label("row")
 	body()
 	for _, p := range pointers {
-		ADDQ(stride, p)
+		Increase(p, stride)
 	}
-	DECQ(rows)
-	JNE(LabelRef("row"))
+	Countdown(rows, 1, "row")
 }
 
 // hidden returns the lanes that a mask in memory has all ones in.
-func (m machine) hidden(at Mem) mask {
-	v := m.vector()
-	VMOVUPS(at, v)
-	if m.wide {
-		k := K()
-		VPMOVD2M(v, k)
-		return mask{bits: k}
-	}
-	return mask{lanes: v}
-}
+func (m machine) hidden(at Memory) Mask { return Signs(m.load(at)) }
 
 // spread folds the vectors into one number, stores it, and returns it in all lanes.
-func (m machine) spread(v vectors, f func(a, b, dst reg.VecVirtual), to reg.GPVirtual) reg.VecVirtual {
+func (m machine) spread(v vectors, f operation, to Scalar) Vector {
 	for len(v) > 1 {
 		half := len(v) / 2
 		for i := range half {
-			f(v[half+i], v[i], v[i])
+			f(v[i], v[i], v[half+i])
 		}
 		v = v[:half]
 	}
-	VMOVSS(m.fold(v[0], f).(reg.Register), Mem{Base: to})
+	StoreFirst(Memory{Base: to}, m.fold(v[0], f))
 	return m.broadcast(to, 0)
 }
 
 // clearGroups stores zeros in what follows the groups that a row sees something of.
-func (m machine) clearGroups(pad reg.GPVirtual, pointers []reg.GPVirtual) {
-	k, zero := GP64(), m.zeros(1)[0]
-	MOVQ(pad, k)
+func (m machine) clearGroups(pad Scalar, pointers []Scalar) {
+	k, zero := NewScalar(), m.zeros(1)[0]
+	Assign(k, pad)
 	m.groups("clear", 1, k, pointers, func(n int) {
 		for _, p := range pointers {
 			for i := range n {
-				VMOVUPS(zero, m.place(p, i))
+				Store(m.place(p, i), zero)
 			}
 		}
 	})
 }
 
-// softmaxRows: for each row e^(scale·x − largest) / Σ of the same, in place, with the largest scale·x and the sum in arrays.
+// softmaxRows: for each row e^(scale·x − largest) / Σ of the same, in place, with the largest scale·x and the sum in
+// arrays.
 func (m machine) softmaxRows() {
 	m.begin("", "softmaxRows", "x, largest, sums, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer", "")
 	x, largest, sums, hide := param("x"), param("largest"), param("sums"), param("mask")
 	rows, n, stride, maskStep, pad := param("rows"), param("n"), param("stride"), param("maskStep"), param("pad")
 	scale := m.broadcast(param("scalars"), 0)
-	add := func(a, b, dst reg.VecVirtual) { VADDPS(a, b, dst) }
 	several := 4
 	if !m.wide {
 		several = 1
 	}
-	p, k := GP64(), GP64()
-	scoreRows(rows, stride, []reg.GPVirtual{x}, func() {
-		LEAQ(Mem{Base: x, Index: n, Scale: 4, Disp: -4 * group}, p)
+	p, k := NewScalar(), NewScalar()
+	scoreRows(rows, stride, []Scalar{x}, func() {
+		Address(p, Memory{Base: x, Index: n, Scale: 4, Offset: -4 * group})
 		top := m.vectors(m.groupVectors())
 		top.each(func(i int) {
-			VMOVUPS(m.place(p, i), top[i])
-			m.blend(m.hidden(m.place(hide, i)), m.load(constant("minusInfinity", 0xff800000)), top[i])
-			VMOVUPS(top[i], m.place(p, i))
+			Load(top[i], m.place(p, i))
+			Blend(top[i], m.hidden(m.place(hide, i)), m.load(Constant("minusInfinity", 0xff800000)))
+			Store(m.place(p, i), top[i])
 		})
-		ADDQ(maskStep, hide)
-		MOVQ(x, p)
-		LEAQ(Mem{Base: n, Disp: -group}, k)
-		m.groups("largest", 1, k, []reg.GPVirtual{p}, func(int) {
+		Increase(hide, maskStep)
+		Assign(p, x)
+		Address(k, Memory{Base: n, Offset: -group})
+		m.groups("largest", 1, k, []Scalar{p}, func(int) {
 			top.each(func(i int) { // NaN is passed over: the sum will have it
 				v := m.vector()
-				VMOVUPS(m.place(p, i), v)
-				VMAXPS(top[i], v, top[i])
+				Load(v, m.place(p, i))
+				Max(top[i], v, top[i])
 			})
 		})
-		shift := m.spread(top, func(a, b, dst reg.VecVirtual) { VMAXPS(a, b, dst) }, largest)
-		VMULPS(scale, shift, shift)
-		VMAXPS(shift, m.load(constant("lowest", 0xff7fffff)), shift)
-		VMOVSS(shift.AsX(), Mem{Base: largest})
-		VXORPS(signBit(), shift, shift)
+		shift := m.spread(top, Max, largest)
+		Multiply(shift, shift, scale)
+		Max(shift, m.load(Constant("lowest", 0xff7fffff)), shift)
+		StoreFirst(Memory{Base: largest}, shift)
+		Xor(shift, shift, signBit())
 
 		s := m.zeros(max(several, m.groupVectors()))
-		MOVQ(x, p)
-		MOVQ(n, k)
-		m.groups("exp", several, k, []reg.GPVirtual{p}, func(n int) {
+		Assign(p, x)
+		Assign(k, n)
+		m.groups("exp", several, k, []Scalar{p}, func(n int) {
 			v := m.columns(p, n)
-			v.each(func(i int) { VFMADD213PS(shift, scale, v[i]) })
+			v.each(func(i int) { MultiplyAdd(v[i], scale, shift) })
 			v = m.exp(v)
-			v.each(func(i int) { VADDPS(v[i], s[i], s[i]) })
+			v.each(func(i int) { Add(s[i], s[i], v[i]) })
 			m.store(v, p)
 		})
-		sum := m.spread(s, add, sums)
-		VMAXPS(sum, m.load(constant("smallestNormal", 1<<23)), sum) // for NaN, the last source
+		sum := m.spread(s, Add, sums)
+		Max(sum, m.load(Constant("smallestNormal", 1<<23)), sum) // for NaN, the last source
 		factor := m.load(one())
-		VDIVPS(sum, factor, factor)
-		MOVQ(x, p)
-		MOVQ(n, k)
-		m.groups("scale", 1, k, []reg.GPVirtual{p}, func(n int) {
+		Divide(factor, factor, sum)
+		Assign(p, x)
+		Assign(k, n)
+		m.groups("scale", 1, k, []Scalar{p}, func(n int) {
 			for i := range n {
 				v := m.vector()
-				VMULPS(m.place(p, i), factor, v)
-				VMOVUPS(v, m.place(p, i))
+				Multiply(v, factor, m.place(p, i))
+				Store(m.place(p, i), v)
 			}
 		})
-		m.clearGroups(pad, []reg.GPVirtual{p})
-		ADDQ(U32(4), largest)
-		ADDQ(U32(4), sums)
+		m.clearGroups(pad, []Scalar{p})
+		Increase(largest, Number(4))
+		Increase(sums, Number(4))
 	})
-	end()
+	End()
 }
 
-// softmaxRowsGrad: for each row p = e^(scale·p + shift) and d = scale·p·(d − Σ p·d / Σ p), in place. The shifts are lost.
+// softmaxRowsGrad: for each row p = e^(scale·p + shift) and d = scale·p·(d − Σ p·d / Σ p), in place. The shifts are
+// lost.
 func (m machine) softmaxRowsGrad() {
 	m.begin("", "softmaxRowsGrad", "p, d, shifts, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer", "")
 	x, d, shifts, hide := param("p"), param("d"), param("shifts"), param("mask")
@@ -159,53 +149,52 @@ func (m machine) softmaxRowsGrad() {
 	if !m.wide {
 		several = 1
 	}
-	p, q, k := GP64(), GP64(), GP64()
-	scoreRows(rows, stride, []reg.GPVirtual{x, d}, func() {
-		LEAQ(Mem{Base: x, Index: n, Scale: 4, Disp: -4 * group}, p)
-		LEAQ(Mem{Base: d, Index: n, Scale: 4, Disp: -4 * group}, q)
+	p, q, k := NewScalar(), NewScalar(), NewScalar()
+	scoreRows(rows, stride, []Scalar{x, d}, func() {
+		Address(p, Memory{Base: x, Index: n, Scale: 4, Offset: -4 * group})
+		Address(q, Memory{Base: d, Index: n, Scale: 4, Offset: -4 * group})
 		for i := range m.groupVectors() {
 			v, w := m.load(m.place(p, i)), m.load(m.place(q, i))
 			mask := m.hidden(m.place(hide, i))
-			m.blend(mask, m.load(constant("minusInfinity", 0xff800000)), v)
-			m.blend(mask, m.zeros(1)[0], w)
-			VMOVUPS(v, m.place(p, i))
-			VMOVUPS(w, m.place(q, i))
+			Blend(v, mask, m.load(Constant("minusInfinity", 0xff800000)))
+			Blend(w, mask, m.zeros(1)[0])
+			Store(m.place(p, i), v)
+			Store(m.place(q, i), w)
 		}
-		ADDQ(maskStep, hide)
+		Increase(hide, maskStep)
 
 		shift := m.broadcast(shifts, 0)
 		s, sums := m.zeros(max(several, m.groupVectors())), m.zeros(max(several, m.groupVectors()))
-		MOVQ(x, p)
-		MOVQ(d, q)
-		MOVQ(n, k)
-		m.groups("exp", several, k, []reg.GPVirtual{p, q}, func(n int) {
+		Assign(p, x)
+		Assign(q, d)
+		Assign(k, n)
+		m.groups("exp", several, k, []Scalar{p, q}, func(n int) {
 			v := m.columns(p, n)
-			v.each(func(i int) { VFMADD213PS(shift, scale, v[i]) })
+			v.each(func(i int) { MultiplyAdd(v[i], scale, shift) })
 			v = m.exp(v)
 			v.each(func(i int) {
-				VFMADD231PS(m.place(q, i), v[i], s[i])
-				VADDPS(v[i], sums[i], sums[i])
+				AddProduct(s[i], v[i], m.place(q, i))
+				Add(sums[i], sums[i], v[i])
 			})
 			m.store(v, p)
 		})
-		add := func(a, b, dst reg.VecVirtual) { VADDPS(a, b, dst) }
-		mean, sum := m.spread(s, add, shifts), m.spread(sums, add, shifts)
-		VMAXPS(sum, m.load(constant("smallestNormal", 1<<23)), sum) // for NaN, the last source
-		VMULPS(scale, mean, mean)
-		VDIVPS(sum, mean, mean)
-		MOVQ(x, p)
-		MOVQ(d, q)
-		MOVQ(n, k)
-		m.groups("scale", 1, k, []reg.GPVirtual{p, q}, func(n int) {
+		mean, sum := m.spread(s, Add, shifts), m.spread(sums, Add, shifts)
+		Max(sum, m.load(Constant("smallestNormal", 1<<23)), sum) // for NaN, the last source
+		Multiply(mean, mean, scale)
+		Divide(mean, mean, sum)
+		Assign(p, x)
+		Assign(q, d)
+		Assign(k, n)
+		m.groups("scale", 1, k, []Scalar{p, q}, func(n int) {
 			for i := range n {
 				v := m.load(m.place(q, i))
-				VFMSUB213PS(mean, scale, v)
-				VMULPS(m.place(p, i), v, v)
-				VMOVUPS(v, m.place(q, i))
+				MultiplySubtract(v, scale, mean)
+				Multiply(v, v, m.place(p, i))
+				Store(m.place(q, i), v)
 			}
 		})
-		m.clearGroups(pad, []reg.GPVirtual{p, q})
-		ADDQ(U32(4), shifts)
+		m.clearGroups(pad, []Scalar{p, q})
+		Increase(shifts, Number(4))
 	})
-	end()
+	End()
 }

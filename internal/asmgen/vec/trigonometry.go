@@ -1,6 +1,6 @@
 package main
 
-import . "github.com/mmcloughlin/avo/build"
+import . "github.com/gokeras/gokeras/internal/asmgen/vector"
 
 // quadrant reduces x, up to 105615 in magnitude, to x − n·π/2.
 func (m machine) quadrant(x vector) (r, n vector) {
@@ -19,12 +19,12 @@ func (m machine) sineOf(r, s vector) vector {
 func (m machine) circular(x vector, n uint32) vector {
 	r, q := m.quadrant(x)
 	if n != 0 {
-		q = m.two(VPADDD, q, pattern(n))
+		q = m.two(AddInt, q, pattern(n))
 	}
 	s := m.mul(r, r)
 	cosine := m.poly(s, 2.443256381e-05, -0.001388731063, 0.04166664556, -0.5, 1)
-	y := m.choose(m.odd(q), cosine, m.sineOf(r, s))
-	return m.flip(y, m.shift(VPSLLD, 30, m.bits(q, 2)))
+	y := m.choose(Odd(q), cosine, m.sineOf(r, s))
+	return m.flip(y, m.shift(ShiftLeft, 30, m.bits(q, 2)))
 }
 
 func (m machine) sin(x vector) vector { return m.small(0x1p-12, x, m.circular(x, 0)) }
@@ -38,7 +38,7 @@ func (m machine) tan(x vector) vector {
 	lost := m.fma(m.mul(r, s), p, m.sub(r, t))
 	y := m.div(number(-1), t)
 	y = m.fma(y, m.fma(y, lost, m.fma(y, t, m.copy(one()))), y) // −1/(t + lost)
-	return m.small(0x1p-13, x, m.choose(m.odd(q), y, t))
+	return m.small(0x1p-13, x, m.choose(Odd(q), y, t))
 }
 
 const (
@@ -48,12 +48,12 @@ const (
 )
 
 // arc is asin of |x| up to arcEdge, and beyond of √((1 − |x|)/2): asin|x| is then π/2 − twice that.
-func (m machine) arc(x vector) (p vector, big mask) {
+func (m machine) arc(x vector) (p vector, big Mask) {
 	a := m.abs(x)
 	half := number(0.5)
 	z := m.mul(a, a)
 	far := m.fnma(a, half, m.copy(half))
-	big = m.compare(greaterThan, a, number(arcEdge))
+	big = Compare(GreaterThan, a, number(arcEdge))
 	z = m.choose(big, far, z)
 	s := m.choose(big, m.sqrt(far), a)
 	p = m.poly(z, 0.04569732398, -0.002613686025, 0.02822450548, 0.02947778627, 0.04471595213, 0.07499723881, 0.1666667014)
@@ -69,7 +69,7 @@ func (m machine) asin(x vector) vector {
 
 func (m machine) acos(x vector) vector {
 	p, big := m.arc(x)
-	negative := m.compare(lessThan, x, m.zeros(1)[0])
+	negative := Compare(LessThan, x, m.zeros(1)[0])
 	near := m.sub(number(piHigh/2), m.sub(m.join(p, m.sign(x)), number(piLow/2)))
 	twice := m.add(p, p)
 	far := m.choose(negative, m.sub(number(piHigh), m.sub(twice, number(piLow))), twice)
@@ -91,7 +91,7 @@ func (m machine) from(high, low float64, p vector) vector {
 
 func (m machine) atan(x vector) vector {
 	a := m.abs(x)
-	inverse := m.compare(greaterThan, a, one())
+	inverse := Compare(GreaterThan, a, one())
 	p := m.arcTangent(m.choose(inverse, m.div(one(), a), a))
 	p = m.choose(inverse, m.from(piHigh/2, piLow/2, p), p)
 	return m.small(0x1p-12, x, m.join(p, m.sign(x)))
@@ -99,20 +99,18 @@ func (m machine) atan(x vector) vector {
 
 func (m machine) atan2(y, x vector) vector {
 	a, b := m.abs(x), m.abs(y)
-	swap := m.compare(greaterThan, b, a)
+	swap := Compare(GreaterThan, b, a)
 	most, least := m.choose(swap, b, a), m.choose(swap, a, b)
 	z := m.div(least, most)
-	z = m.choose(m.compare(equal, most, m.zeros(1)[0]), m.zeros(1)[0], z)
-	z = m.choose(m.compare(equal, least, pattern(0x7f800000)), one(), z)
+	z = m.choose(Compare(Equal, most, m.zeros(1)[0]), m.zeros(1)[0], z)
+	z = m.choose(Compare(Equal, least, pattern(0x7f800000)), one(), z)
 	p := m.arcTangent(z)
 	p = m.choose(swap, m.from(piHigh/2, piLow/2, p), p)
-	p = m.choose(m.compare(unordered, x, y), notANumber(), p)
+	p = m.choose(Compare(Unordered, x, y), notANumber(), p)
 	left := m.flip(m.from(piHigh, piLow, p), m.sign(y))
 	p = m.flip(p, m.sign(y))
 	if m.wide {
-		k := K()
-		VPMOVD2M(x, k)
-		return m.choose(mask{bits: k}, left, p)
+		return m.choose(Signs(x), left, p)
 	}
-	return m.choose(mask{lanes: m.shift(VPSRAD, 31, x)}, left, p)
+	return m.choose(Signs(m.shift(ShiftRightSigned, 31, x)), left, p)
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
 // optimizers emits the steps of optimizer.go in the package.
@@ -12,30 +10,30 @@ func (m machine) optimizers() {
 	w, mom, vel, g, n, scalars := param("w"), param("m"), param("v"), param("gradient"), param("n"), param("scalars")
 	alpha, beta1, beta2 := m.broadcast(scalars, 0), m.broadcast(scalars, 1), m.broadcast(scalars, 2)
 	epsilon, scale, decay := m.broadcast(scalars, 3), m.broadcast(scalars, 4), m.broadcast(scalars, 5)
-	m.loop(2, n, []reg.GPVirtual{w, mom, vel, g}, func(offsets []int) {
+	m.loop(2, n, []Scalar{w, mom, vel, g}, func(offsets []int) {
 		for _, o := range offsets {
-			at := func(p reg.GPVirtual) Mem { return Mem{Base: p, Disp: o} }
+			at := func(p Scalar) Memory { return Memory{Base: p, Offset: o} }
 			gi, mi, vi, wi, t := m.vector(), m.vector(), m.vector(), m.vector(), m.vector()
-			VMULPS(at(g), scale, gi)
-			VMOVUPS(at(mom), mi)
-			VMOVUPS(at(vel), vi)
-			VMOVUPS(at(w), wi)
-			VSUBPS(mi, gi, t)
-			VFMADD231PS(beta1, t, mi)
-			VFMSUB213PS(vi, gi, gi) // g² − v
-			VFMADD231PS(beta2, gi, vi)
-			VMOVUPS(mi, at(mom))
-			VMOVUPS(vi, at(vel))
-			VSQRTPS(vi, vi)
-			VADDPS(epsilon, vi, vi)
-			VMULPS(alpha, mi, mi)
-			VDIVPS(vi, mi, mi)
-			VFNMADD231PS(decay, wi, wi)
-			VSUBPS(mi, wi, wi)
-			VMOVUPS(wi, at(w))
+			Multiply(gi, scale, at(g))
+			Load(mi, at(mom))
+			Load(vi, at(vel))
+			Load(wi, at(w))
+			Subtract(t, gi, mi)
+			AddProduct(mi, t, beta1)
+			MultiplySubtract(gi, gi, vi) // g² − v
+			AddProduct(vi, gi, beta2)
+			Store(at(mom), mi)
+			Store(at(vel), vi)
+			Sqrt(vi, vi)
+			Add(vi, vi, epsilon)
+			Multiply(mi, mi, alpha)
+			Divide(mi, mi, vi)
+			SubtractProduct(wi, wi, decay)
+			Subtract(wi, wi, mi)
+			Store(at(w), wi)
 		}
 	})
-	end()
+	End()
 
 	for _, nesterov := range []bool{false, true} {
 		name := "momentum"
@@ -45,92 +43,75 @@ func (m machine) optimizers() {
 		m.begin("", name, "w, v, gradient *float32, n uintptr, scalars unsafe.Pointer", "")
 		w, vel, g, n, scalars := param("w"), param("v"), param("gradient"), param("n"), param("scalars")
 		rate, mu, decay := m.broadcast(scalars, 0), m.broadcast(scalars, 1), m.broadcast(scalars, 2)
-		m.loop(4, n, []reg.GPVirtual{w, vel, g}, func(offsets []int) {
+		m.loop(4, n, []Scalar{w, vel, g}, func(offsets []int) {
 			for _, o := range offsets {
-				at := func(p reg.GPVirtual) Mem { return Mem{Base: p, Disp: o} }
+				at := func(p Scalar) Memory { return Memory{Base: p, Offset: o} }
 				step, vi, wi := m.vector(), m.vector(), m.vector()
-				VMULPS(at(g), rate, step)
-				VMOVUPS(at(vel), vi)
-				VMOVUPS(at(w), wi)
-				VFMSUB213PS(step, mu, vi)
-				VMOVUPS(vi, at(vel))
+				Multiply(step, rate, at(g))
+				Load(vi, at(vel))
+				Load(wi, at(w))
+				MultiplySubtract(vi, mu, step)
+				Store(at(vel), vi)
 				if nesterov {
-					VFMSUB213PS(step, mu, vi)
+					MultiplySubtract(vi, mu, step)
 				}
-				VFNMADD231PS(decay, wi, wi)
-				VADDPS(vi, wi, wi)
-				VMOVUPS(wi, at(w))
+				SubtractProduct(wi, wi, decay)
+				Add(wi, wi, vi)
+				Store(at(w), wi)
 			}
 		})
-		end()
+		End()
 	}
 }
 
 // conversions emits half precision to and from float32.
 func (m machine) conversions() {
-	half := func() reg.VecVirtual {
-		if m.wide {
-			return YMM()
-		}
-		return XMM()
-	}
 	m.begin("", "widenF16", "dst *float32, x unsafe.Pointer, n uintptr", "")
 	dst, x, n := param("dst"), param("x"), param("n")
-	m.loop(1, n, []reg.GPVirtual{dst}, func([]int) {
+	m.loop(1, n, []Scalar{dst}, func([]int) {
 		v := m.vector()
-		VCVTPH2PS(Mem{Base: x}, v)
-		VMOVUPS(v, Mem{Base: dst})
-		ADDQ(U32(m.bytes()/2), x)
+		LoadFloat16(v, Memory{Base: x})
+		Store(Memory{Base: dst}, v)
+		Increase(x, Number(m.bytes()/2))
 	})
-	end()
+	End()
 
 	m.begin("", "narrowF16", "dst unsafe.Pointer, x *float32, n uintptr", "")
 	dst, x, n = param("dst"), param("x"), param("n")
-	m.loop(1, n, []reg.GPVirtual{x}, func([]int) {
-		v, h := m.vector(), half()
-		VMOVUPS(Mem{Base: x}, v)
-		VCVTPS2PH(U8(0), v, h)
-		VMOVDQU(h, Mem{Base: dst})
-		ADDQ(U32(m.bytes()/2), dst)
+	m.loop(1, n, []Scalar{x}, func([]int) {
+		v := m.vector()
+		Load(v, Memory{Base: x})
+		StoreFloat16(Memory{Base: dst}, v)
+		Increase(dst, Number(m.bytes()/2))
 	})
-	end()
+	End()
 
 	m.begin("", "widenBF16", "dst *float32, x unsafe.Pointer, n uintptr", "")
 	dst, x, n = param("dst"), param("x"), param("n")
-	m.loop(1, n, []reg.GPVirtual{dst}, func([]int) {
+	m.loop(1, n, []Scalar{dst}, func([]int) {
 		v := m.vector()
-		VPMOVZXWD(Mem{Base: x}, v)
-		VPSLLD(U8(16), v, v)
-		VMOVUPS(v, Mem{Base: dst})
-		ADDQ(U32(m.bytes()/2), x)
+		WidenWords(v, Memory{Base: x})
+		ShiftLeft(v, v, 16)
+		Store(Memory{Base: dst}, v)
+		Increase(x, Number(m.bytes()/2))
 	})
-	end()
+	End()
 
 	m.begin("", "narrowBF16", "dst unsafe.Pointer, x *float32, n uintptr", "")
 	dst, x, n = param("dst"), param("x"), param("n")
-	m.loop(1, n, []reg.GPVirtual{x}, func([]int) {
+	m.loop(1, n, []Scalar{x}, func([]int) {
 		v, odd, quiet := m.vector(), m.vector(), m.vector()
-		VMOVUPS(Mem{Base: x}, v)
-		VORPS(constant("quietBit", 0x400000), v, quiet)
-		nan := m.compare(unordered, v, v)
-		VPSLLD(U8(15), v, odd) // the last bit that stays, as 0 or 1: ties go to even
-		VPSRLD(U8(31), odd, odd)
-		VPADDD(constant("belowHalf", 0x7fff), v, v)
-		VPADDD(odd, v, v)
-		m.blend(nan, quiet, v)
-		VPSRLD(U8(16), v, v)
-		if m.wide {
-			h := YMM()
-			VPMOVDW(v, h)
-			VMOVDQU(h, Mem{Base: dst})
-		} else {
-			VPACKUSDW(v, v, v)
-			VPERMQ(U8(0x08), v, v)
-			h := XMM()
-			VEXTRACTI128(U8(0), v, h)
-			VMOVDQU(h, Mem{Base: dst})
-		}
-		ADDQ(U32(m.bytes()/2), dst)
+		Load(v, Memory{Base: x})
+		Or(quiet, v, Constant("quietBit", 0x400000))
+		nan := Compare(Unordered, v, v)
+		ShiftLeft(odd, v, 15) // the last bit that stays, as 0 or 1: ties go to even
+		ShiftRight(odd, odd, 31)
+		AddInt(v, v, Constant("belowHalf", 0x7fff))
+		AddInt(v, v, odd)
+		Blend(v, nan, quiet)
+		ShiftRight(v, v, 16)
+		StoreLowWords(Memory{Base: dst}, v)
+		Increase(dst, Number(m.bytes()/2))
 	})
-	end()
+	End()
 }

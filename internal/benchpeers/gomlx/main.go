@@ -1,9 +1,10 @@
-// Command gomlx measures GoMLX, with its backend in Go, on the first two workloads of ../README.md in the protocol of ../worker:
+// Command gomlx measures GoMLX, with its backend in Go, on the first two workloads of ../README.md in the protocol of
+// ../worker:
 //
 //	gomlx --threads N KEY...
 //
-// Keys are W1 (perceptron) and W2 (convolutional network) with sgd or adam: W1-sgd:go. It is a module of its own, so that the library
-// does not depend on GoMLX.
+// Keys are W1 (perceptron) and W2 (convolutional network) with sgd or adam: W1-sgd:go. It is a module of its own, so
+// that the library does not depend on GoMLX.
 package main
 
 import (

@@ -1,12 +1,14 @@
-// Command shapes measures layers and models beside those that the tables of other frameworks are about: odd numbers of channels, grouped,
-// dilated and transposed convolutions, attention with other head sizes, normalizations, embeddings, batches of one, float64.
+// Command shapes measures layers and models beside those that the tables of other frameworks are about: odd numbers of
+// channels, grouped, dilated and transposed convolutions, attention with other head sizes, normalizations, embeddings,
+// batches of one, float64.
 //
 //	shapes [--only TEXT] [--threads N] [--secs S] [--rounds N] [--torch PYTHON] [--profile]
 //
-// For each it prints the rate of the result alone and of a training step (the result and the gradients with respect to inputs and
-// weights; for models the update too): GFLOP/s and the percentage of the multiply-add peak, or for what only moves numbers GB/s of the
-// inputs, results and gradients, each counted once. With a Python binary that has PyTorch (also in TORCH_PY) each sample has one of
-// torch right behind it, and the table has the median over the rounds of our speed by torch's: below 1 torch is faster.
+// For each it prints the rate of the result alone and of a training step (the result and the gradients with respect to
+// inputs and weights; for models the update too): GFLOP/s and the percentage of the multiply-add peak, or for what only
+// moves numbers GB/s of the inputs, results and gradients, each counted once. With a Python binary that has PyTorch
+// (also in TORCH_PY) each sample has one of torch right behind it, and the table has the median over the rounds of our
+// speed by torch's: below 1 torch is faster.
 package main
 
 import (
@@ -36,7 +38,6 @@ func main() {
 	profile := flag.Bool("profile", false, "print where the time of the training steps goes")
 	flag.Parse()
 	runtime.GOMAXPROCS(*threads)
-	cpu.SetProfiling(*profile)
 	p, err := startPeer(*torch, *peers, *threads)
 	if err == nil {
 		b := &bench{out: os.Stdout, peer: p, secs: *secs, rounds: *rounds, profile: *profile}
@@ -169,6 +170,13 @@ func (b *bench) row(s *spec, train bool) (*row, error) {
 		return nil, err
 	}
 	defer w.close()
+	var measurement *cpu.Measurement
+	if b.profile {
+		w.ctx = cpu.Measurable(w.ctx)
+		if measurement, err = cpu.StartMeasurement(w.ctx); err != nil {
+			return nil, err
+		}
+	}
 	for range 3 {
 		if err := w.run(); err != nil {
 			return nil, err
@@ -196,9 +204,7 @@ func (b *bench) row(s *spec, train bool) (*row, error) {
 			r.seconds = mine
 		}
 	}
-	if b.profile {
-		printProfiles(b.out)
-	}
+	printProfiles(b.out, measurement.Stop())
 	if len(ratios) > 0 {
 		slices.Sort(ratios)
 		r.ratio = ratios[len(ratios)/2]
@@ -224,9 +230,9 @@ func (r *row) String() string {
 	return fmt.Sprintf(" | %.1f | %s | %s | %s", r.seconds*1e6, rate, percent, ratio)
 }
 
-// printProfiles prints where the time of the programs that are compiled went.
-func printProfiles(w io.Writer) {
-	for _, p := range cpu.Profiles() {
+// printProfiles prints where the time of programs went.
+func printProfiles(w io.Writer, profiles []cpu.ProgramProfile) {
+	for _, p := range profiles {
 		for _, op := range p.Ops {
 			seconds := op.Time.Seconds() / max(float64(op.Calls), 1)
 			fmt.Fprintf(w, "%s: %9.1f us  %6.1f GFLOP/s  %6.1f GB/s  %s\n", p.Program, seconds*1e6, float64(op.FLOPs)/seconds/1e9, float64(op.Bytes)/seconds/1e9, op.Name)

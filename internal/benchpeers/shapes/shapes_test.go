@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCases checks that keys are unique and that a spec of every kind can be computed, without results that are not numbers.
+// TestCases checks that keys are unique and that a spec of every kind can be computed, without results that are not
+// numbers.
 func TestCases(t *testing.T) {
 	keys, kinds := map[string]bool{}, map[string]bool{}
 	for _, s := range cases() {

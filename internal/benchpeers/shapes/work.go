@@ -17,6 +17,7 @@ import (
 
 // work is one compiled program of a spec with its inputs in place.
 type work struct {
+	ctx   context.Context // of its runs
 	fn    *distribute.Function
 	inst  *distribute.Instance
 	step  uint32
@@ -26,7 +27,7 @@ type work struct {
 
 func (w *work) run() error {
 	w.step++
-	return w.inst.Run(context.Background(), 1, w.step)
+	return w.inst.Run(w.ctx, 1, w.step)
 }
 
 func (w *work) close() {
@@ -42,7 +43,7 @@ func compile(name string, trace distribute.TraceFunc, limit int, types ...ir.Typ
 		return nil, err
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	w := &work{fn: fn, inst: inst}
+	w := &work{ctx: context.Background(), fn: fn, inst: inst}
 	for i, t := range types {
 		values := make([]float64, t.Shape.Size())
 		for j := range values {

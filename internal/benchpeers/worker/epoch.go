@@ -7,16 +7,14 @@ import (
 	"io"
 	"time"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/data/datasets"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras"
 )
 
-// epoch trains the convolutional network on all images of MNIST in a directory, once, and writes the seconds of training and the accuracy
-// on the test images.
+// epoch trains the convolutional network on all images of MNIST in a directory, once, and writes the seconds of
+// training and the accuracy on the test images.
 func epoch(w io.Writer, directory string) error {
 	ctx := context.Background()
 	mnist, err := datasets.MNIST(datasets.Directory(directory))
@@ -49,10 +47,10 @@ func epoch(w io.Writer, directory string) error {
 
 // scaled returns the images as floats in [0, 1], as the other frameworks get them.
 func scaled(s datasets.Split) *data.ArraySource {
-	pixels := s.Images.Data().([]uint8)
+	pixels := s.Images.Elements().([]uint8)
 	x := make([]float32, len(pixels))
 	for i, p := range pixels {
 		x[i] = float32(p) / 255
 	}
-	return data.Arrays(tensor.New(tensor.WithShape(s.Images.Shape()...), tensor.WithBacking(x)), s.Labels)
+	return data.Arrays(data.Must(data.ArrayOf(x, s.Images.Shape()...)), s.Labels)
 }

@@ -6,20 +6,22 @@
 //	worker --epoch DIR                   trains one epoch on MNIST from a directory of IDX files: the whole process is timed
 //	worker --first-step                  trains on one batch and ends: from the start of a process to its first step
 //
-// A key is WORK-OPTIMIZER:VARIANT for training (W1-sgd:fit) or WORK-bBATCH:VARIANT for prediction (W1-b1:predict). Variants of
-// training: fit (Model.Fit, callbacks and history included, one epoch from its first to its last hook), batch (Model.TrainOnBatch).
-// Variant of prediction: predict (Model.PredictOnBatch, arrays in and out).
+// A key is WORK-OPTIMIZER:VARIANT for training (W1-sgd:fit) or WORK-bBATCH:VARIANT for prediction (W1-b1:predict).
+// Variants of training: fit (Model.Fit, callbacks and history included, one epoch from its first to its last hook),
+// batch (Model.TrainOnBatch). Variant of prediction: predict (Model.PredictOnBatch, arrays in and out).
 //
-// The protocol: when every key is built and warm, the worker prints {"ready": [keys], "failed": {key: error}, "setup": {key: seconds}};
-// then it answers each line "KEY SECONDS" of its input with one line {"key", "steps", "wall", "real", "rate", "cpu", "flops", "rss", "peak",
-// "allocations"} and, for prediction, "p50" and "p99" in microseconds. rate counts units (images, tokens, sequences, steps) in a second,
-// flops the floating-point operations of one unit; cpu is the mean number of busy cores, peak the multiply-add kernels' operations in a
-// second measured beside it, rss the largest resident size so far in MB, allocations those of Go's heap in a step.
+// The protocol: when every key is built and warm, the worker prints {"ready": [keys], "failed": {key: error}, "setup":
+// {key: seconds}}; then it answers each line "KEY SECONDS" of its input with one line {"key", "steps", "wall", "real",
+// "rate", "cpu", "flops", "rss", "peak", "allocations"} and, for prediction, "p50" and "p99" in microseconds. rate
+// counts units (images, tokens, sequences, steps) in a second, flops the floating-point operations of one unit; cpu is
+// the mean number of busy cores, peak the multiply-add kernels' operations in a second measured beside it, rss the
+// largest resident size so far in MB, allocations those of Go's heap in a step.
 package main
 
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -57,7 +59,6 @@ func main() {
 		}
 		defer pprof.StopCPUProfile()
 	}
-	cpu.SetProfiling(*profile)
 	runtime.GOMAXPROCS(*threads)
 	var err error
 	if *first {
@@ -69,8 +70,15 @@ func main() {
 	} else if *scaling {
 		err = printScaling(os.Stdout, *secs, *rounds)
 	} else if *table {
-		err = printTable(os.Stdout, keysOrAll(flag.Args()), *secs, *rounds)
-		printProfiles(os.Stdout)
+		var measurement *cpu.Measurement
+		if *profile {
+			runs = cpu.Measurable(runs)
+			measurement, err = cpu.StartMeasurement(runs)
+		}
+		if err == nil {
+			err = printTable(os.Stdout, keysOrAll(flag.Args()), *secs, *rounds)
+		}
+		printProfiles(os.Stdout, measurement.Stop())
 	} else {
 		err = serve(os.Stdin, os.Stdout, flag.Args())
 	}
@@ -79,6 +87,9 @@ func main() {
 		os.Exit(1)
 	}
 }
+
+// runs is the context of everything that is measured.
+var runs = context.Background()
 
 // allKeys are the rows of the table.
 var allKeys = []string{"W1-sgd:fit", "W1-adam:fit", "W2-sgd:fit", "W2-adam:fit", "W3-mom:fit", "W4-adamw:fit", "W5-adam:fit", "W10-sgd:fit",
@@ -186,9 +197,9 @@ func printTable(w io.Writer, keys []string, secs float64, rounds int) error {
 	return nil
 }
 
-// printProfiles prints where the time went, steps of the same ops together, if profiling is on.
-func printProfiles(w io.Writer) {
-	for _, p := range cpu.Profiles() {
+// printProfiles prints where the time went, steps of the same ops together.
+func printProfiles(w io.Writer, profiles []cpu.ProgramProfile) {
+	for _, p := range profiles {
 		var total time.Duration
 		kinds := map[string]*cpu.OpProfile{}
 		var list []*cpu.OpProfile

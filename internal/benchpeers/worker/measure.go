@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -96,7 +95,7 @@ func (j *job) fit(m *keras.Model) {
 		EpochEnd:   func(int, *callbacks.Logs) error { seconds = time.Since(begin).Seconds(); return nil },
 	}
 	j.run = func() (int, float64, error) {
-		_, err := m.Fit(context.Background(), source, keras.BatchSize(j.batch), keras.Callbacks(clock))
+		_, err := m.Fit(runs, source, keras.BatchSize(j.batch), keras.Callbacks(clock))
 		return j.work.steps, seconds, err
 	}
 }
@@ -107,7 +106,7 @@ func (j *job) onBatch(m *keras.Model) {
 	source := data.Arrays(x, y)
 	j.run = func() (int, float64, error) {
 		begin := time.Now()
-		_, err := m.TrainOnBatch(context.Background(), source)
+		_, err := m.TrainOnBatch(runs, source)
 		return 1, time.Since(begin).Seconds(), err
 	}
 }
@@ -118,7 +117,7 @@ func (j *job) predict(m *keras.Model, batch int) error {
 	j.units, j.flops, j.lat = float64(batch)*j.work.units, j.work.flops, true
 	j.run = func() (int, float64, error) {
 		begin := time.Now()
-		y, err := m.PredictOnBatch(context.Background(), data.Arrays(x, nil))
+		y, err := m.PredictOnBatch(runs, data.Arrays(x, nil))
 		if err == nil && y.Shape()[0] != batch {
 			err = fmt.Errorf("the result has shape %v, expected %d examples", y.Shape(), batch)
 		}

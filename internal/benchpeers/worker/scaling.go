@@ -23,8 +23,9 @@ var scalingKeys = []string{"W3-mom:fit", "W4-adamw:fit"}
 // contestant is one way to train a key: it trains some epochs and returns the units that it trained in a second.
 type contestant func(epochs int) (rate float64, err error)
 
-// printScaling measures one replica on one processor, two replicas on two and two processes of one replica each in turn, and prints the
-// medians of the rates and of the ratios of each round. Every replica has as many examples a step as the one.
+// printScaling measures one replica on one processor, two replicas on two and two processes of one replica each in
+// turn, and prints the medians of the rates and of the ratios of each round. Every replica has as many examples a step
+// as the one.
 func printScaling(w io.Writer, secs float64, rounds int) error {
 	fmt.Fprintf(w, "| workload | one replica on one core | two replicas | ratio | two workers | ratio |\n|---|---|---|---|---|---|\n")
 	for _, key := range scalingKeys {

@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"gorgonia.org/tensor"
-
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/keras/ops"
@@ -24,7 +23,7 @@ type workload struct {
 	steps int     // of one measured epoch, as Keras's workers have it
 	flops float64 // of one example's forward pass: products and convolutions only; a training step counts three times that
 	model func(s distribute.Strategy) (*keras.Model, error)
-	data  func(r *rand.Rand, n int) (x, y *tensor.Dense)
+	data  func(r *rand.Rand, n int) (x, y data.Array)
 	loss  func() losses.Loss
 }
 
@@ -133,11 +132,6 @@ func (l *position) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.Add(in[0], c.Read(l.table))}
 }
 
-// Call applies the layer inside a trace.
-func (l *position) Call(c *layers.Context, inputs ...*ops.Tensor) *ops.Tensor {
-	return layers.Invoke(l, c, inputs...)
-}
-
 func transformer(s distribute.Strategy) (*keras.Model, error) {
 	norm := func(x *layers.KerasTensor) *layers.KerasTensor {
 		return layers.Apply(&layers.LayerNormalization{Epsilon: new(1e-5)}, x)
@@ -167,46 +161,46 @@ func line(s distribute.Strategy) (*keras.Model, error) {
 }
 
 // floats fills an array with numbers in [0, 1).
-func floats(r *rand.Rand, shape ...int) *tensor.Dense {
-	x := make([]float32, tensor.Shape(shape).TotalSize())
+func floats(r *rand.Rand, shape ...int) data.Array {
+	x := make([]float32, ir.Shape(shape).Size())
 	for i := range x {
 		x[i] = r.Float32()
 	}
-	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(x))
+	return data.Must(data.ArrayOf(x, shape...))
 }
 
 // integers fills an array with numbers in [0, end).
-func integers(r *rand.Rand, end int, shape ...int) *tensor.Dense {
-	x := make([]int32, tensor.Shape(shape).TotalSize())
+func integers(r *rand.Rand, end int, shape ...int) data.Array {
+	x := make([]int32, ir.Shape(shape).Size())
 	for i := range x {
 		x[i] = int32(r.IntN(end))
 	}
-	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(x))
+	return data.Must(data.ArrayOf(x, shape...))
 }
 
-func images(shape ...int) func(r *rand.Rand, n int) (x, y *tensor.Dense) {
-	return func(r *rand.Rand, n int) (x, y *tensor.Dense) {
+func images(shape ...int) func(r *rand.Rand, n int) (x, y data.Array) {
+	return func(r *rand.Rand, n int) (x, y data.Array) {
 		return floats(r, append([]int{n}, shape...)...), integers(r, 10, n)
 	}
 }
 
 // sentences are tokens and, for each, the one that follows.
-func sentences(r *rand.Rand, n int) (x, y *tensor.Dense) {
-	all := integers(r, vocabulary, n, steps4+1).Data().([]int32)
+func sentences(r *rand.Rand, n int) (x, y data.Array) {
+	all := integers(r, vocabulary, n, steps4+1).Elements().([]int32)
 	var now, next []int32
 	for i := range n {
 		line := all[i*(steps4+1) : (i+1)*(steps4+1)]
 		now, next = append(now, line[:steps4]...), append(next, line[1:]...)
 	}
-	return tensor.New(tensor.WithShape(n, steps4), tensor.WithBacking(now)), tensor.New(tensor.WithShape(n, steps4), tensor.WithBacking(next))
+	return data.Must(data.ArrayOf(now, n, steps4)), data.Must(data.ArrayOf(next, n, steps4))
 }
 
-func reviews(r *rand.Rand, n int) (x, y *tensor.Dense) {
+func reviews(r *rand.Rand, n int) (x, y data.Array) {
 	good := make([]float32, n)
 	for i := range good {
 		good[i] = float32(r.IntN(2))
 	}
-	return integers(r, words5, n, steps5), tensor.New(tensor.WithShape(n, 1), tensor.WithBacking(good))
+	return integers(r, words5, n, steps5), data.Must(data.ArrayOf(good, n, 1))
 }
 
-func points(r *rand.Rand, n int) (x, y *tensor.Dense) { return floats(r, n, 1), floats(r, n, 1) }
+func points(r *rand.Rand, n int) (x, y data.Array) { return floats(r, n, 1), floats(r, n, 1) }

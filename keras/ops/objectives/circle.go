@@ -7,14 +7,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Circle returns, for embeddings p (batch, features) of length 1 and integer labels t (batch), the circle loss of each example
-// against all examples of the global batch:
+// Circle returns, for embeddings p (batch, features) of length 1 and integer labels t (batch), the circle loss of each
+// example against all examples of the global batch:
 //
 //	softplus(logsumexp_pos(-gamma·max(margin + d, 0)·(margin - d)) + logsumexp_neg(gamma·max(1 + margin - d, 0)·(1 - margin - d)))
 //
-// with the cosine distance d = max(1 - p·p', 0) to an example of the same (pos) or another (neg) label. An example does not count
-// as its own partner unless keepDiagonal is set. The result has the examples of this replica and carries the mask of those
-// above 0. Source: Sun et al., "Circle Loss", CVPR 2020, equation 6.
+// with the cosine distance d = max(1 - p·p', 0) to an example of the same (pos) or another (neg) label. An example does
+// not count as its own partner unless keepDiagonal is set. The result has the examples of this replica and carries the
+// mask of those above 0. Source: Sun et al., "Circle Loss", CVPR 2020, equation 6.
 func Circle(b Batch, yTrue, yPred *ops.Tensor, gamma, margin float64, keepDiagonal bool) *ops.Tensor {
 	p := floats(yPred)
 	t := ops.Cast(yTrue, ir.Int32)

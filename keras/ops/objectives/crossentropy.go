@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// BinaryCrossentropy returns the mean along axis of -[t·ln p + (1-t)·ln(1-p)], with p limited to [ε, 1-ε]. From logits it is
-// t·softplus(-p) + (1-t)·softplus(p), which never overflows. Smoothing s replaces t by t·(1-s) + s/2.
+// BinaryCrossentropy returns the mean along axis of -[t·ln p + (1-t)·ln(1-p)], with p limited to [ε, 1-ε]. From logits
+// it is t·softplus(-p) + (1-t)·softplus(p), which never overflows. Smoothing s replaces t by t·(1-s) + s/2.
 //
 // Where axis is the batch, the mean is that of the global batch on every replica.
 func BinaryCrossentropy(b Batch, yTrue, yPred *ops.Tensor, fromLogits bool, smoothing float64, axis int) *ops.Tensor {
@@ -34,9 +34,10 @@ func meanAlong(b Batch, x *ops.Tensor, axis int) *ops.Tensor {
 	return ops.Mean(x, axis)
 }
 
-// BinaryFocalCrossentropy returns the mean along axis of (1-q)^gamma · bce, where bce is the binary cross-entropy and q = t·p +
-// (1-t)·(1-p) the (unlimited) probability of the label; where balanced, it is also weighted with t·alpha + (1-t)·(1-alpha).
-// Logits go through a sigmoid first. Source: Lin et al., "Focal Loss for Dense Object Detection", ICCV 2017, equations 4 and 5.
+// BinaryFocalCrossentropy returns the mean along axis of (1-q)^gamma · bce, where bce is the binary cross-entropy and q
+// = t·p + (1-t)·(1-p) the (unlimited) probability of the label; where balanced, it is also weighted with t·alpha +
+// (1-t)·(1-alpha). Logits go through a sigmoid first. Source: Lin et al., "Focal Loss for Dense Object Detection", ICCV
+// 2017, equations 4 and 5.
 func BinaryFocalCrossentropy(b Batch, yTrue, yPred *ops.Tensor, balanced bool, alpha, gamma float64, fromLogits bool, smoothing float64, axis int) *ops.Tensor {
 	t, p := pair(yTrue, yPred)
 	t = smooth(t, smoothing, 2)
@@ -69,8 +70,8 @@ func classAxis(p *ops.Tensor, axis int) int {
 	return a
 }
 
-// CategoricalCrossentropy returns -Σ t·ln p along axis, the axis of the C classes, with p divided by its sum and limited to
-// [ε, 1-ε]; from logits ln p is p - logsumexp(p). Smoothing s replaces t by t·(1-s) + s/C.
+// CategoricalCrossentropy returns -Σ t·ln p along axis, the axis of the C classes, with p divided by its sum and
+// limited to [ε, 1-ε]; from logits ln p is p - logsumexp(p). Smoothing s replaces t by t·(1-s) + s/C.
 func CategoricalCrossentropy(yTrue, yPred *ops.Tensor, fromLogits bool, smoothing float64, axis int) *ops.Tensor {
 	t, p := pair(yTrue, yPred)
 	axis = classAxis(p, axis)
@@ -79,7 +80,8 @@ func CategoricalCrossentropy(yTrue, yPred *ops.Tensor, fromLogits bool, smoothin
 	return ops.Negative(ops.Sum(ops.Multiply(t, logs), axis))
 }
 
-// LogProbabilities is ln p along axis, with p divided by its sum and limited to [ε, 1-ε], or of logits that of their softmax.
+// LogProbabilities is ln p along axis, with p divided by its sum and limited to [ε, 1-ε], or of logits that of their
+// softmax.
 func LogProbabilities(p *ops.Tensor, fromLogits bool, axis int) *ops.Tensor {
 	if fromLogits {
 		return ops.LogSoftmax(p, axis)
@@ -87,9 +89,9 @@ func LogProbabilities(p *ops.Tensor, fromLogits bool, axis int) *ops.Tensor {
 	return ops.Log(normalized(p, axis))
 }
 
-// CategoricalFocalCrossentropy returns Σ alpha·(1-p)^gamma·(-t·ln p) along axis, with p divided by its sum and limited to
-// [ε, 1-ε]. Logits go through a softmax first. Smoothing s replaces t by t·(1-s) + s/C. alpha has one entry, or one for each place along the
-// last axis, as NumPy broadcasts a vector. Source: as BinaryFocalCrossentropy.
+// CategoricalFocalCrossentropy returns Σ alpha·(1-p)^gamma·(-t·ln p) along axis, with p divided by its sum and limited
+// to [ε, 1-ε]. Logits go through a softmax first. Smoothing s replaces t by t·(1-s) + s/C. alpha has one entry, or one
+// for each place along the last axis, as NumPy broadcasts a vector. Source: as BinaryFocalCrossentropy.
 func CategoricalFocalCrossentropy(yTrue, yPred *ops.Tensor, alpha []float64, gamma float64, fromLogits bool, smoothing float64, axis int) *ops.Tensor {
 	t, p := pair(yTrue, yPred)
 	axis = classAxis(p, axis)
@@ -105,9 +107,9 @@ func CategoricalFocalCrossentropy(yTrue, yPred *ops.Tensor, alpha []float64, gam
 	return ops.Negative(ops.Sum(ops.Multiply(weight, ops.Multiply(t, ops.Log(p))), axis))
 }
 
-// SparseCategoricalCrossentropy returns -ln p[t] with integer class numbers t of the shape of p without axis, the axis of the
-// classes; p is treated as in CategoricalCrossentropy. A trailing axis of length 1 of the labels is taken off. A label outside
-// [0, C) is an error when the program runs.
+// SparseCategoricalCrossentropy returns -ln p[t] with integer class numbers t of the shape of p without axis, the axis
+// of the classes; p is treated as in CategoricalCrossentropy. A trailing axis of length 1 of the labels is taken off. A
+// label outside [0, C) is an error when the program runs.
 //
 // Where ignore is not nil, labels equal to it give 0, and the result carries the mask of the others.
 func SparseCategoricalCrossentropy(yTrue, yPred *ops.Tensor, fromLogits bool, ignore *int, axis int) *ops.Tensor {
@@ -156,8 +158,8 @@ func classNumbers(yTrue, p *ops.Tensor, axis int) *ops.Tensor {
 	return t
 }
 
-// wholeLabels turns labels of another type into integers. What is no whole number, NaN among it, becomes one that is no class, so that
-// the run fails.
+// wholeLabels turns labels of another type into integers. What is no whole number, NaN among it, becomes one that is no
+// class, so that the run fails.
 func wholeLabels(t *ops.Tensor) *ops.Tensor {
 	whole := ops.Cast(t, ir.Int32)
 	if t.DType() == ir.Bool {
@@ -166,8 +168,8 @@ func wholeLabels(t *ops.Tensor) *ops.Tensor {
 	return ops.Where(ops.Equal(ops.Cast(whole, t.DType()), t), whole, ops.FullLike(whole, math.MinInt32))
 }
 
-// pick returns x[.., t, ..] with the class number along axis. A number that is no class, also one below zero, makes the run fail
-// with an error that names it.
+// pick returns x[.., t, ..] with the class number along axis. A number that is no class, also one below zero, makes the
+// run fail with an error that names it.
 func pick(x, t *ops.Tensor, axis int) *ops.Tensor {
 	n := x.Dim(axis)
 	classes := ops.Reshape(ops.Arange(x, ir.Int32, n), n, 1)
@@ -175,8 +177,9 @@ func pick(x, t *ops.Tensor, axis int) *ops.Tensor {
 	return ops.Squeeze(ops.TakeAlongAxis(x, ops.ExpandDims(checked, axis), axis), axis)
 }
 
-// CategoricalGeneralizedCrossEntropy returns (1 - p[t]^q)/q with integer class numbers t and the classes on the last axis. Source:
-// Zhang, Sabuncu, "Generalized Cross Entropy Loss for Training Deep Neural Networks with Noisy Labels", NeurIPS 2018, equation 6.
+// CategoricalGeneralizedCrossEntropy returns (1 - p[t]^q)/q with integer class numbers t and the classes on the last
+// axis. Source: Zhang, Sabuncu, "Generalized Cross Entropy Loss for Training Deep Neural Networks with Noisy Labels",
+// NeurIPS 2018, equation 6.
 func CategoricalGeneralizedCrossEntropy(yTrue, yPred *ops.Tensor, q float64) *ops.Tensor {
 	p := floats(yPred)
 	if p.Rank() == 0 {

@@ -5,8 +5,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// CTC returns the connectionist temporal classification loss of each example, for integer labels (batch, N) and logits (batch, time,
-// classes): [ops.CTCLoss] where class 0 is the blank, the labels are as many as are not 0, and all time steps count.
+// CTC returns the connectionist temporal classification loss of each example, for integer labels (batch, N) and logits
+// (batch, time, classes): [ops.CTCLoss] where class 0 is the blank, the labels are as many as are not 0, and all time
+// steps count.
 func CTC(yTrue, yPred *ops.Tensor) *ops.Tensor {
 	labels := ops.Cast(yTrue, ir.Int32)
 	if labels.Rank() != 2 {

@@ -5,7 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Hinge returns mean(max(1 - t·p, 0)). Labels that are all 0 or 1, throughout the global batch, are turned into -1 and 1 first.
+// Hinge returns mean(max(1 - t·p, 0)). Labels that are all 0 or 1, throughout the global batch, are turned into -1 and
+// 1 first.
 func Hinge(b Batch, yTrue, yPred *ops.Tensor) *ops.Tensor {
 	return meanLast(hinge(b, yTrue, yPred))
 }

@@ -10,8 +10,8 @@ import (
 // Epsilon is Keras's fuzz factor, backend.epsilon().
 const Epsilon = 1e-7
 
-// Match brings labels and predictions whose ranks differ by one to the same rank, as Keras does: where the one with more axes ends
-// in an axis of length 1, that axis is taken off, or, if the other one is a vector, added to it.
+// Match brings labels and predictions whose ranks differ by one to the same rank, as Keras does: where the one with
+// more axes ends in an axis of length 1, that axis is taken off, or, if the other one is a vector, added to it.
 func Match(a, b *ops.Tensor) (*ops.Tensor, *ops.Tensor) {
 	switch {
 	case a.Rank() == b.Rank()+1 && a.Dim(-1) == 1:
@@ -36,8 +36,8 @@ func floats(x *ops.Tensor) *ops.Tensor {
 	return ops.Cast(x, ir.Float32)
 }
 
-// pair returns labels and predictions of one float type and shape, of rank 2 at least: (batch) becomes (batch, 1), so that the
-// batch is never the axis that the formulas reduce by default.
+// pair returns labels and predictions of one float type and shape, of rank 2 at least: (batch) becomes (batch, 1), so
+// that the batch is never the axis that the formulas reduce by default.
 func pair(yTrue, yPred *ops.Tensor) (t, p *ops.Tensor) {
 	yTrue, yPred = Match(yTrue, yPred)
 	p = floats(yPred)
@@ -91,7 +91,8 @@ type Batch interface {
 	AllReduce(kind ir.Kind, xs ...*ops.Tensor) []*ops.Tensor
 }
 
-// Rows says which rows of the local batch are examples, a bool (batch); nil where all are. The others fill a batch up and must not count.
+// Rows says which rows of the local batch are examples, a bool (batch); nil where all are. The others fill a batch up
+// and must not count.
 func Rows(b Batch) *ops.Tensor {
 	if f, ok := b.(interface{ Rows() *ops.Tensor }); ok {
 		return f.Rows()
@@ -147,8 +148,8 @@ func (s Single) ID() *ops.Tensor { return ops.Zeros(s, ir.Int32) }
 // AllReduce returns xs.
 func (s Single) AllReduce(_ ir.Kind, xs ...*ops.Tensor) []*ops.Tensor { return xs }
 
-// Join returns the parts of x (batch, ...) of all replicas joined along axis 0, in replica order, whatever their lengths. Every
-// replica gets the whole. Gradients flow back to the parts.
+// Join returns the parts of x (batch, ...) of all replicas joined along axis 0, in replica order, whatever their
+// lengths. Every replica gets the whole. Gradients flow back to the parts.
 //
 // Each replica writes its part at its place among zeros, and the sum of all is the whole.
 func Join(b Batch, x *ops.Tensor) *ops.Tensor {

@@ -49,7 +49,8 @@ func (r replica) AllReduce(kind ir.Kind, xs ...*ops.Tensor) []*ops.Tensor {
 	return ops.AllReduce(kind, r.n, 1, xs...)
 }
 
-// TestJoin: every replica gets all parts in order, of floats and of bools, and the gradient of its own part back from all.
+// TestJoin: every replica gets all parts in order, of floats and of bools, and the gradient of its own part back from
+// all.
 func TestJoin(t *testing.T) {
 	const n = 3
 	inputs := make([][]opstest.Array, n)
@@ -84,7 +85,8 @@ func TestJoinNeedsTheBatchInFront(t *testing.T) {
 	require.ErrorContains(t, err, "cannot join a tensor of shape [3] over the replicas; expected (batch, ...) with the 2 examples of this replica")
 }
 
-// TestHingeLabelsOfTheWholeBatch: labels 0 and 1 here are not turned into -1 and 1 where another replica has other labels.
+// TestHingeLabelsOfTheWholeBatch: labels 0 and 1 here are not turned into -1 and 1 where another replica has other
+// labels.
 func TestHingeLabelsOfTheWholeBatch(t *testing.T) {
 	labels := func(v ...float64) opstest.Array { return opstest.Floats([]int{2, 1}, v...) }
 	p := labels(0.5, 0.5)

@@ -33,8 +33,8 @@ func MeanSquaredLogarithmicError(yTrue, yPred *ops.Tensor) *ops.Tensor {
 	return meanLast(ops.Square(ops.Subtract(log(p), log(t))))
 }
 
-// Huber returns the mean of e²/2 where |e| <= delta and delta·|e| - delta²/2 elsewhere, with e = p - t. Source: Huber, "Robust
-// Estimation of a Location Parameter", 1964.
+// Huber returns the mean of e²/2 where |e| <= delta and delta·|e| - delta²/2 elsewhere, with e = p - t. Source: Huber,
+// "Robust Estimation of a Location Parameter", 1964.
 func Huber(yTrue, yPred *ops.Tensor, delta float64) *ops.Tensor {
 	t, p := pair(yTrue, yPred)
 	e := ops.Subtract(p, t)
@@ -51,8 +51,8 @@ func LogCosh(yTrue, yPred *ops.Tensor) *ops.Tensor {
 	return meanLast(ops.SubtractScalar(ops.Add(x, ops.Softplus(ops.MultiplyScalar(x, -2))), math.Ln2))
 }
 
-// CosineSimilarity returns Σ t/‖t‖ · p/‖p‖ along axis, 1 for equal directions; a vector of zeros has similarity 0 with all. Where
-// axis is the batch, the result is one for the global batch on every replica.
+// CosineSimilarity returns Σ t/‖t‖ · p/‖p‖ along axis, 1 for equal directions; a vector of zeros has similarity 0 with
+// all. Where axis is the batch, the result is one for the global batch on every replica.
 func CosineSimilarity(b Batch, yTrue, yPred *ops.Tensor, axis int) *ops.Tensor {
 	t, p := pair(yTrue, yPred)
 	axis = t.Axis(axis)
@@ -68,7 +68,8 @@ func Poisson(yTrue, yPred *ops.Tensor) *ops.Tensor {
 	return meanLast(ops.Subtract(p, ops.Multiply(t, ops.Log(ops.AddScalar(p, Epsilon)))))
 }
 
-// KLDivergence returns Σ t·ln(t/p), with both limited to [ε, 1]. Source: Kullback, Leibler, "On Information and Sufficiency", 1951.
+// KLDivergence returns Σ t·ln(t/p), with both limited to [ε, 1]. Source: Kullback, Leibler, "On Information and
+// Sufficiency", 1951.
 func KLDivergence(yTrue, yPred *ops.Tensor) *ops.Tensor {
 	t, p := pair(yTrue, yPred)
 	t, p = ops.Clip(t, Epsilon, 1), ops.Clip(p, Epsilon, 1)

@@ -7,9 +7,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Dice returns 1 - 2·Σ t·p / (Σ t + Σ p + ε), summed over the given axes; none means all. Where they include the batch, the sums
-// run over the global batch and every replica gets the same result. Source: Milletari et al., "V-Net", 2016, with the plain
-// instead of the squared denominator, as in Keras.
+// Dice returns 1 - 2·Σ t·p / (Σ t + Σ p + ε), summed over the given axes; none means all. Where they include the batch,
+// the sums run over the global batch and every replica gets the same result. Source: Milletari et al., "V-Net", 2016,
+// with the plain instead of the squared denominator, as in Keras.
 func Dice(b Batch, yTrue, yPred *ops.Tensor, axes []int) *ops.Tensor {
 	t, p := pair(yTrue, yPred)
 	s := sumsOver(b, axes, ops.Multiply(t, p), t, p)
@@ -18,9 +18,9 @@ func Dice(b Batch, yTrue, yPred *ops.Tensor, axes []int) *ops.Tensor {
 	return ops.Subtract(ops.OnesLike(score), score)
 }
 
-// Tversky returns 1 - I/(I + alpha·F + beta·N + ε) with I = Σ t·p, F = Σ t·(1-p) and N = Σ (1-t)·p, summed over the given axes
-// as in [Dice]. (Keras counts the labels that the prediction misses with alpha.) Source: Salehi et al., "Tversky loss function
-// for image segmentation using 3D fully convolutional deep networks", 2017, equation 4.
+// Tversky returns 1 - I/(I + alpha·F + beta·N + ε) with I = Σ t·p, F = Σ t·(1-p) and N = Σ (1-t)·p, summed over the
+// given axes as in [Dice]. (Keras counts the labels that the prediction misses with alpha.) Source: Salehi et al.,
+// "Tversky loss function for image segmentation using 3D fully convolutional deep networks", 2017, equation 4.
 func Tversky(b Batch, yTrue, yPred *ops.Tensor, alpha, beta float64, axes []int) *ops.Tensor {
 	t, p := pair(yTrue, yPred)
 	one := ops.OnesLike(t)

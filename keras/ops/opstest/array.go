@@ -45,7 +45,8 @@ func (a Array) As(d ir.DType) Array {
 	return out
 }
 
-// Random returns a float64 array of numbers that look random, evenly spread over [low, high), the same for the same seed.
+// Random returns a float64 array of numbers that look random, evenly spread over [low, high), the same for the same
+// seed.
 func Random(seed int, low, high float64, shape ...int) Array {
 	a := Array{Shape: shape, DType: ir.Float64, F: make([]float64, ir.Shape(shape).Size())}
 	state := uint64(seed)*0x9e3779b97f4a7c15 + 0x1234567
@@ -67,8 +68,8 @@ func Normal(seed int, shape ...int) Array {
 	return a
 }
 
-// Distinct returns the numbers 0, 1, ... in an order that looks random, times step: no two are closer than step, so that a small
-// change moves no maximum and keeps the order of a sort.
+// Distinct returns the numbers 0, 1, ... in an order that looks random, times step: no two are closer than step, so
+// that a small change moves no maximum and keeps the order of a sort.
 func Distinct(seed int, step float64, shape ...int) Array {
 	a := Random(seed, 0, 1, shape...)
 	order := make([]float64, len(a.F))

@@ -223,7 +223,8 @@ func readBuffers(buffers []kernels.Buffer) ([]Array, error) {
 	return out, nil
 }
 
-// Near reports the first element where got is not within rtol·|want| + atol of want; NaN is near NaN only, and shapes must agree.
+// Near reports the first element where got is not within rtol·|want| + atol of want; NaN is near NaN only, and shapes
+// must agree.
 func Near(t T, what string, got, want Array, rtol, atol float64) {
 	t.Helper()
 	if !ir.Shape(got.Shape).Equal(want.Shape) {

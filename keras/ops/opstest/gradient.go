@@ -11,15 +11,16 @@ import (
 //
 //	(f(x+h) - f(x-h)) / 2h with h = 6e-6 · max(1, |x|) and f = Σ w·y over all results, w being fixed numbers of order 1,
 //
-// for each element of each float input, which should be of type float64. The differences of a smooth function are good to about
-// 1e-10 times its size; a gradient passes within 1e-6 times the difference's size, at least 1e-6, and never where one of both is not finite. Integer inputs and
-// results take no part.
+// for each element of each float input, which should be of type float64. The differences of a smooth function are good
+// to about 1e-10 times its size; a gradient passes within 1e-6 times the difference's size, at least 1e-6, and never
+// where one of both is not finite. Integer inputs and results take no part.
 func CheckGradients(t T, fn Func, inputs ...Array) {
 	t.Helper()
 	check(t, fn, 1e-6, inputs)
 }
 
-// CheckSecondGradients is CheckGradients for the gradients of fn themselves: the gradient of Σ v·(d fn/dx), v being fixed numbers.
+// CheckSecondGradients is CheckGradients for the gradients of fn themselves: the gradient of Σ v·(d fn/dx), v being
+// fixed numbers.
 func CheckSecondGradients(t T, fn Func, inputs ...Array) {
 	t.Helper()
 	check(t, gradientOf(fn), 1e-5, inputs)

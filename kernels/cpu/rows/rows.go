@@ -18,8 +18,8 @@ const (
 
 // Copy copies rows of so many bytes: row i of dst becomes row indices[i] of src. It panics if one of them lies outside.
 //
-// Rows of a large src that follow each other at random arrive from memory one by one, since the processor cannot foresee them: Copy asks for the
-// next ones while it copies.
+// Rows of a large src that follow each other at random arrive from memory one by one, since the processor cannot
+// foresee them: Copy asks for the next ones while it copies.
 func Copy(dst, src []byte, row int, indices []int) {
 	switch row {
 	case 1:

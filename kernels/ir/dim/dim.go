@@ -170,8 +170,8 @@ func Min(a, b int) int {
 	return Sub(Add(a, b), Max(a, b))
 }
 
-// MayEqual reports whether two lengths are equal, or one of them is open, so that it shows only later. This is the test of Keras,
-// where None fits anything.
+// MayEqual reports whether two lengths are equal, or one of them is open, so that it shows only later. This is the test
+// of Keras, where None fits anything.
 func MayEqual(a, b int) bool { return a == b || !Known(a) || !Known(b) }
 
 // ShapesMayEqual is MayEqual for each axis.
@@ -217,8 +217,8 @@ func combine(a, b int, f func(p, q polynomial) int) int {
 	return f(p, q)
 }
 
-// Less reports whether a is known to be smaller than b. Of two lengths one of which is open, that is said only where both are bounded
-// by the same expression: t is less than t+1.
+// Less reports whether a is known to be smaller than b. Of two lengths one of which is open, that is said only where
+// both are bounded by the same expression: t is less than t+1.
 func Less(a, b int) bool {
 	if Known(a) && Known(b) {
 		return a < b

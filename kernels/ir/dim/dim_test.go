@@ -171,7 +171,8 @@ func TestRawArithmetic(t *testing.T) {
 	require.ErrorContains(t, err, `"time"`)
 }
 
-// Goroutines that make the same expressions at once get the same handles, and a repeated trace adds nothing to the table.
+// Goroutines that make the same expressions at once get the same handles, and a repeated trace adds nothing to the
+// table.
 func TestShared(t *testing.T) {
 	make := func() []int {
 		var out []int

@@ -115,8 +115,8 @@ func (p polynomial) least(size int) (int, bool) {
 	return n, known
 }
 
-// withoutQuotients returns a polynomial that is never above p, in which numbers stand for multiples of quotients by their divisors:
-// c·floor(a/c) is from a-c+1 to a.
+// withoutQuotients returns a polynomial that is never above p, in which numbers stand for multiples of quotients by
+// their divisors: c·floor(a/c) is from a-c+1 to a.
 func (p polynomial) withoutQuotients() (q polynomial, changed bool) {
 	for _, t := range p {
 		if len(t.atoms) == 1 {
@@ -154,7 +154,8 @@ func (p polynomial) leastOfTerms(size int) (int, bool) {
 }
 
 // withoutDifferences takes out what is a difference of quotients with one divisor of numbers a constant apart, such as
-// floor((t+1)/2) - floor(t/2), and returns the least that they come to: floor(a/c) - floor(b/c) is at least floor((a-b)/c).
+// floor((t+1)/2) - floor(t/2), and returns the least that they come to: floor(a/c) - floor(b/c) is at least
+// floor((a-b)/c).
 func (p polynomial) withoutDifferences() (rest polynomial, least int) {
 	divided := func(t term) (open polynomial, k, c int) {
 		if len(t.atoms) != 1 {
@@ -211,8 +212,8 @@ func leastAtom(d, size int) (int, bool) {
 	}
 }
 
-// floorDiv divides, rounding down: what divides without a remainder is taken out, factors in common are cancelled, a quotient of a
-// quotient is one quotient, and that of a maximum is the maximum of the quotients.
+// floorDiv divides, rounding down: what divides without a remainder is taken out, factors in common are cancelled, a
+// quotient of a quotient is one quotient, and that of a maximum is the maximum of the quotients.
 func floorDiv(p, q polynomial) int {
 	if len(q) == 0 {
 		return invalid
@@ -306,8 +307,8 @@ func (p polynomial) over(q polynomial) (polynomial, bool) {
 	return normal(out), true
 }
 
-// maximum returns the largest of several lengths. Maxima among them are opened, what another one is never below is left out, and a
-// constant is made 0 by taking it out of all.
+// maximum returns the largest of several lengths. Maxima among them are opened, what another one is never below is left
+// out, and a constant is made 0 by taking it out of all.
 func maximum(ps []polynomial) int {
 	var flat []polynomial
 	for _, p := range ps {

@@ -23,8 +23,8 @@ type expr struct {
 	text  string
 }
 
-// table holds the expressions of the process by their handles. Handles are hashes of the text, so they do not depend on the order in
-// which expressions are made.
+// table holds the expressions of the process by their handles. Handles are hashes of the text, so they do not depend on
+// the order in which expressions are made.
 var table = struct {
 	sync.RWMutex
 	exprs map[int]*expr

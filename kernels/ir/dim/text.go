@@ -21,8 +21,8 @@ func String(d int) string {
 // handles are runs of digits as long as those of a handle.
 var handles = regexp.MustCompile(`-\d{8,}`)
 
-// Readable replaces the handles in a text by what they stand for: None for a size, as Keras prints an open axis, and the expression of
-// others.
+// Readable replaces the handles in a text by what they stand for: None for a size, as Keras prints an open axis, and
+// the expression of others.
 func Readable(text string) string {
 	return handles.ReplaceAllStringFunc(text, func(digits string) string {
 		d, err := strconv.Atoi(digits)

@@ -23,8 +23,8 @@ type communicator struct {
 
 var _ kernels.Overlapper = (*communicator)(nil)
 
-// NewCommunicators connects replicas, also of several processes where these are goroutines of this one, as in tests: they find each other by a
-// number that the first one draws and the exchange spreads.
+// NewCommunicators connects replicas, also of several processes where these are goroutines of this one, as in tests:
+// they find each other by a number that the first one draws and the exchange spreads.
 func (b *Backend) NewCommunicators(ctx context.Context, o kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
 	for _, d := range o.Devices {
 		if err := b.Open(d); err != nil {
@@ -111,7 +111,8 @@ func (b *Backend) meet(ctx context.Context, id uint64, o kernels.CommunicatorOpt
 func (c *communicator) Replica() int  { return c.inner.Replica() }
 func (c *communicator) Replicas() int { return c.inner.Replicas() }
 
-// values returns the memory behind values: of the devices, which finish before, or shown to communicators by a running program.
+// values returns the memory behind values: of the devices, which finish before, or shown to communicators by a running
+// program.
 func (c *communicator) values(ctx context.Context, list ...kernels.Buffer) ([]kernels.Buffer, error) {
 	out := make([]kernels.Buffer, len(list))
 	for i, v := range list {

@@ -1,5 +1,5 @@
-// Package async is a backend whose devices work by themselves, for tests of everything above backends: what passes on it makes no use of what
-// only holds on CPUs. It computes with package cpu, on memory of its own.
+// Package async is a backend whose devices work by themselves, for tests of everything above backends: what passes on
+// it makes no use of what only holds on CPUs. It computes with package cpu, on memory of its own.
 //
 //   - The host cannot see the memory of its buffers.
 //   - Every device has one thread of work that does what it is given in order, with random delays, while the caller goes on.

@@ -7,7 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// present shows a communicator of somebody else the values of a running program as what they are: memory that the host cannot see.
+// present shows a communicator of somebody else the values of a running program as what they are: memory that the host
+// cannot see.
 func (s *session) present(c kernels.Communicator) kernels.Communicator {
 	g := &guest{Communicator: c, session: s}
 	if o, ok := c.(kernels.Overlapper); ok {
@@ -55,7 +56,8 @@ func (g *overlappingGuest) WaitAllReduce(ctx context.Context) error {
 	return g.overlapper.WaitAllReduce(ctx)
 }
 
-// window is a value of a running program. The device waits for the communicator meanwhile, so that copies are made at once.
+// window is a value of a running program. The device waits for the communicator meanwhile, so that copies are made at
+// once.
 type window struct {
 	memory  kernels.Buffer
 	session *session

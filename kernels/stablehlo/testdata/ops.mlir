@@ -291,22 +291,6 @@ module @relu_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partit
 }
 #loc0 = loc("layer")
 
-// gelu/float16[7]
-module @gelu_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
-    %v0 = stablehlo.constant dense<"0x003C"> : tensor<7xf16> loc(#loc0)
-    %v1 = stablehlo.constant dense<"0xA839"> : tensor<7xf16> loc(#loc0)
-    %v2 = stablehlo.multiply %arg0, %v1 : tensor<7xf16> loc(#loc0)
-    %v3 = chlo.erf %v2 : tensor<7xf16> -> tensor<7xf16> loc(#loc0)
-    %v4 = stablehlo.add %v0, %v3 : tensor<7xf16> loc(#loc0)
-    %v5 = stablehlo.constant dense<"0x0038"> : tensor<7xf16> loc(#loc0)
-    %v6 = stablehlo.multiply %v4, %v5 : tensor<7xf16> loc(#loc0)
-    %v7 = stablehlo.multiply %arg0, %v6 : tensor<7xf16> loc(#loc0)
-    return %v7, %arg1 : tensor<7xf16>, tensor<3xi32>
-  }
-}
-#loc0 = loc("layer")
-
 // floor/float16[7]
 module @floor_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
   func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
@@ -620,30 +604,6 @@ module @atan2_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_parti
 }
 #loc0 = loc("layer")
 
-// gelu_grad/float16[7]
-module @gelu_grad_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>, %arg2: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
-    %v0 = stablehlo.multiply %arg0, %arg0 : tensor<7xf16> loc(#loc0)
-    %v1 = stablehlo.constant dense<"0x00B8"> : tensor<7xf16> loc(#loc0)
-    %v2 = stablehlo.multiply %v0, %v1 : tensor<7xf16> loc(#loc0)
-    %v3 = stablehlo.exponential %v2 : tensor<7xf16> loc(#loc0)
-    %v4 = stablehlo.constant dense<"0x6236"> : tensor<7xf16> loc(#loc0)
-    %v5 = stablehlo.multiply %v3, %v4 : tensor<7xf16> loc(#loc0)
-    %v6 = stablehlo.constant dense<"0x003C"> : tensor<7xf16> loc(#loc0)
-    %v7 = stablehlo.constant dense<"0xA839"> : tensor<7xf16> loc(#loc0)
-    %v8 = stablehlo.multiply %arg0, %v7 : tensor<7xf16> loc(#loc0)
-    %v9 = chlo.erf %v8 : tensor<7xf16> -> tensor<7xf16> loc(#loc0)
-    %v10 = stablehlo.add %v6, %v9 : tensor<7xf16> loc(#loc0)
-    %v11 = stablehlo.constant dense<"0x0038"> : tensor<7xf16> loc(#loc0)
-    %v12 = stablehlo.multiply %v10, %v11 : tensor<7xf16> loc(#loc0)
-    %v13 = stablehlo.multiply %arg0, %v5 : tensor<7xf16> loc(#loc0)
-    %v14 = stablehlo.add %v12, %v13 : tensor<7xf16> loc(#loc0)
-    %v15 = stablehlo.multiply %arg1, %v14 : tensor<7xf16> loc(#loc0)
-    return %v15, %arg2 : tensor<7xf16>, tensor<3xi32>
-  }
-}
-#loc0 = loc("layer")
-
 // not/bool[67]
 module @not_bool_67_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
   func.func public @main(%arg0: tensor<67xi1>, %arg1: tensor<3xi32>) -> (tensor<67xi1>, tensor<3xi32>) {
@@ -703,6 +663,44 @@ module @is_finite_float16 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_part
   func.func public @main(%arg0: tensor<7x19xf16>, %arg1: tensor<3xi32>) -> (tensor<7x19xi1>, tensor<3xi32>) {
     %v0 = stablehlo.is_finite %arg0 : (tensor<7x19xf16>) -> tensor<7x19xi1> loc(#loc0)
     return %v0, %arg1 : tensor<7x19xi1>, tensor<3xi32>
+  }
+}
+#loc0 = loc("layer")
+
+// check_finite/float16[67]
+module @check_finite_float16_67_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
+  func.func public @main(%arg0: tensor<67xf16>, %arg1: tensor<3xi32>) -> (tensor<67xf16>, tensor<3xi32>) {
+    %v0 = stablehlo.is_finite %arg0 : (tensor<67xf16>) -> tensor<67xi1> loc(#loc0)
+    %v1 = stablehlo.iota dim = 0 : tensor<67xi32> loc(#loc0)
+    %v2 = stablehlo.iota dim = 0 : tensor<67xi32> loc(#loc0)
+    %v3 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<67xi32> loc(#loc0)
+    %v4 = stablehlo.select %v0, %v3, %v2 : tensor<67xi1>, tensor<67xi32> loc(#loc0)
+    %v5 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
+    %v9 = "stablehlo.reduce"(%v4, %v5) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v6: tensor<i32>, %v7: tensor<i32>):
+      %v8 = stablehlo.minimum %v6, %v7 : tensor<i32> loc(#loc0)
+      stablehlo.return %v8 : tensor<i32>
+    }) : (tensor<67xi32>, tensor<i32>) -> (tensor<i32>) loc(#loc0)
+    %v10 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
+    %v11 = stablehlo.compare NE, %v9, %v10, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
+    %v12 = "stablehlo.dynamic_slice"(%v1, %v9) <{slice_sizes = array<i64: 1>}> : (tensor<67xi32>, tensor<i32>) -> (tensor<1xi32>) loc(#loc0)
+    %v13 = stablehlo.convert %v12 : (tensor<1xi32>) -> tensor<1xi64> loc(#loc0)
+    %v14 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<1xi64> loc(#loc0)
+    %v15 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<1xi64> loc(#loc0)
+    %v16 = stablehlo.minimum %v15, %v13 : tensor<1xi64> loc(#loc0)
+    %v17 = stablehlo.maximum %v14, %v16 : tensor<1xi64> loc(#loc0)
+    %v18 = stablehlo.convert %v17 : (tensor<1xi64>) -> tensor<1xi32> loc(#loc0)
+    %v19 = stablehlo.constant dense<"0x0000000001000000"> : tensor<2xi32> loc(#loc0)
+    %v20 = stablehlo.concatenate %v19, %v18, dim = 0 : (tensor<2xi32>, tensor<1xi32>) -> tensor<3xi32> loc(#loc0)
+    %v21 = "stablehlo.slice"(%arg1) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>) loc(#loc0)
+    %v22 = stablehlo.reshape %v21 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
+    %v23 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
+    %v24 = stablehlo.compare NE, %v22, %v23, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
+    %v25 = stablehlo.not %v24 : tensor<i1> loc(#loc0)
+    %v26 = stablehlo.and %v11, %v25 : tensor<i1> loc(#loc0)
+    %v27 = stablehlo.broadcast_in_dim %v26, dims = [] : (tensor<i1>) -> tensor<3xi1> loc(#loc0)
+    %v28 = stablehlo.select %v27, %v20, %arg1 : tensor<3xi1>, tensor<3xi32> loc(#loc0)
+    return %arg0, %v28 : tensor<67xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")

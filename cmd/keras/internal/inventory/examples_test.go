@@ -20,8 +20,8 @@ var documented = []string{
 	"layers", "layers/initializers", "layers/quantizers", "layers/regularizers", "layers/constraints", "losses", "metrics", "optimizers", "optimizers/schedules", "callbacks",
 }
 
-// configurable lists the exported types of a package that Keras has under some name: structs with fields for its configuration, and those
-// that embed Base.
+// configurable lists the exported types of a package that Keras has under some name: structs with fields for its
+// configuration, and those that embed Base.
 func configurable(files []*ast.File) (names []string) {
 	for _, file := range files {
 		for _, d := range file.Decls {

@@ -3,7 +3,8 @@ package inventory
 // entry says what stands for a symbol of Keras where its own name does not tell.
 type entry struct{ ours, difference string }
 
-// explicit holds the symbols that are not found by name, and those that differ. Names of Go must exist; a test checks it.
+// explicit holds the symbols that are not found by name, and those that differ. Names of Go must exist; a test checks
+// it.
 var explicit = map[string]entry{
 	"Input":            {"keras.Input", "shape without the batch axis, as options"},
 	"Model":            {"keras.NewFunctional, keras.NewModel", "a Functional model, or any Go value with a Call method"},

@@ -2,11 +2,11 @@
 //
 // MNIST is the work of Yann LeCun, Corinna Cortes and Christopher J. C. Burges, licensed under Creative Commons
 // Attribution-Share Alike 3.0. The subset has each digit equally often: of the m images of a digit in the training
-// (test) set, numbers floor(k*m/q) for k = 0, ..., q-1 with q = 1000 (200), and all of them in the order of the original
-// files. So both halves of the test set, which stem from different writers, are represented alike.
+// (test) set, numbers floor(k*m/q) for k = 0, ..., q-1 with q = 1000 (200), and all of them in the order of the
+// original files. So both halves of the test set, which stem from different writers, are represented alike.
 //
-// The images are stored with a run-length code that is made for them: four pixels in five are 0. It takes a quarter more
-// space than DEFLATE and unpacks ten times as fast, which counts when a program starts. To make the files anew:
+// The images are stored with a run-length code that is made for them: four pixels in five are 0. It takes a quarter
+// more space than DEFLATE and unpacks ten times as fast, which counts when a program starts. To make the files anew:
 //
 //	go run ./data/datasets/internal/mnistsubset/generate -mnist DIRECTORY -out data/datasets/internal/mnistsubset
 package mnistsubset
@@ -68,7 +68,8 @@ func unpackSet(packed, labels string, n int) ([]byte, []byte, error) {
 // chunk is how many pixels are packed by themselves, so that several CPUs can unpack a set.
 const chunk = 2000 * Pixels
 
-// Pack encodes pixels: for each chunk of them its packed length, as a little-endian 32-bit number, and the packed bytes.
+// Pack encodes pixels: for each chunk of them its packed length, as a little-endian 32-bit number, and the packed
+// bytes.
 func Pack(pixels []byte) []byte {
 	var out []byte
 	for part := range slices.Chunk(pixels, chunk) {
@@ -105,7 +106,8 @@ func Unpack(packed string, pixels []byte) error {
 	return errors.Join(failures...)
 }
 
-// minZeros is how many zeros in a row make a run of their own; below that the two bytes that a run costs are not worth it.
+// minZeros is how many zeros in a row make a run of their own; below that the two bytes that a run costs are not worth
+// it.
 const minZeros = 3
 
 // packRuns encodes pixels as pieces of: number of zeros (0-255), number of other bytes (0-255), those bytes.

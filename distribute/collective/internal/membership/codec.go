@@ -195,8 +195,8 @@ func (r *reader) word() uint64 {
 }
 func (r *reader) id() ViewID { return ViewID{r.number(), r.word()} }
 
-// count reads the length of a list whose elements take at least size bytes each, so that a short message cannot ask for much
-// memory.
+// count reads the length of a list whose elements take at least size bytes each, so that a short message cannot ask for
+// much memory.
 func (r *reader) count(limit, size int) int {
 	n := r.upTo(limit)
 	if n*size > len(r.b) {

@@ -59,8 +59,8 @@ func (m *Machine) consider(now time.Duration, s *State) {
 	}
 }
 
-// deserted reports whether a member has left the view without a verdict about it, as when it asked for the next group while this one stood. It
-// will have no part in a verdict any more.
+// deserted reports whether a member has left the view without a verdict about it, as when it asked for the next group
+// while this one stood. It will have no part in a verdict any more.
 func (m *Machine) deserted(s *State) bool {
 	return (s.Phase == Gathering || s.Phase == Failed) && s.View == m.view.ID && (s.Verdict == nil || s.Verdict.View != m.view.ID)
 }
@@ -85,8 +85,8 @@ func (m *Machine) accuse(now time.Duration, who int, reason Reason, detail strin
 	m.note(now, Accusation{m.config.Task, who, reason, detail})
 }
 
-// note adds an accusation. Where its author has made one against the same member already, for another reason, all members keep the same one of
-// the two, whichever they heard first.
+// note adds an accusation. Where its author has made one against the same member already, for another reason, all
+// members keep the same one of the two, whichever they heard first.
 func (m *Machine) note(now time.Duration, a Accusation) {
 	if m.Verdict() != nil || m.view.Rank(a.By) < 0 || m.view.Rank(a.Who) < 0 {
 		return
@@ -105,10 +105,10 @@ func (m *Machine) note(now time.Duration, a Accusation) {
 	m.dirty = true
 }
 
-// Remove says which of the members have to go, given who accuses whom, so that no two of the rest accuse each other. Members that
-// accuse themselves go first. Then, as long as there are accusations among the rest, the member with the most accusations around
-// it goes, whether made or received; among equals the one that is accused more than it accuses; then the one with the highest
-// number. The result is sorted and depends on the accusations alone.
+// Remove says which of the members have to go, given who accuses whom, so that no two of the rest accuse each other.
+// Members that accuse themselves go first. Then, as long as there are accusations among the rest, the member with the
+// most accusations around it goes, whether made or received; among equals the one that is accused more than it accuses;
+// then the one with the highest number. The result is sorted and depends on the accusations alone.
 func Remove(members []int, accusations []Accusation) []int {
 	gone := map[int]bool{}
 	for _, a := range accusations {
@@ -188,8 +188,8 @@ func (m *Machine) decide(now time.Duration) {
 	m.conclude(removed)
 }
 
-// unheard reports whether none of those that would survive can tell a verdict: the connections to them are broken, or there are other processes in
-// their place.
+// unheard reports whether none of those that would survive can tell a verdict: the connections to them are broken, or
+// there are other processes in their place.
 func (m *Machine) unheard(removed []int) bool {
 	return !slices.ContainsFunc(m.view.Members, func(member Member) bool {
 		p := &m.peers[member.Task]
@@ -205,8 +205,8 @@ func (m *Machine) conclude(removed []int) {
 	m.end(v)
 }
 
-// strongest picks the accusation that explains best why a task is removed: what it says of itself, else that of the first
-// survivor.
+// strongest picks the accusation that explains best why a task is removed: what it says of itself, else that of the
+// first survivor.
 func (m *Machine) strongest(task int) Accusation {
 	best := Accusation{By: -1}
 	for _, a := range m.accusations {
@@ -236,8 +236,8 @@ func (m *Machine) adopt(now time.Duration, s *State) {
 		m.end(s.Verdict)
 		return
 	}
-	// A member that is removed by its own verdict decided without the survivors, and one that was cut off decided alone about all
-	// others. They are not believed by those who know that; what they say is still true.
+	// A member that is removed by its own verdict decided without the survivors, and one that was cut off decided alone
+	// about all others. They are not believed by those who know that; what they say is still true.
 	known := slices.Concat(m.accusations, s.Accusations, s.Verdict.Removed)
 	expelled := s.Verdict.Removes(s.Task)
 	if !expelled && !slices.Contains(Remove(m.view.Tasks(), known), s.Task) {

@@ -23,8 +23,8 @@ func (m *Machine) Abandon(now time.Duration, detail string) {
 	m.Withdraw(now, detail)
 }
 
-// stopGathering ends gathering without a view. A view that this worker has accepted will lack it: it promises not to install it, which tells
-// those who do.
+// stopGathering ends gathering without a view. A view that this worker has accepted will lack it: it promises not to
+// install it, which tells those who do.
 func (m *Machine) stopGathering() {
 	if m.offered != nil {
 		m.promised = max(m.promised, m.offered.ID.Generation+1)
@@ -33,8 +33,8 @@ func (m *Machine) stopGathering() {
 	m.proposal, m.accepted, m.offered = nil, ViewID{}, nil
 }
 
-// Reached says whether this process can use a note of a candidate (map its shared memory). It says nothing about an earlier or a later note of
-// the same task, which may be that of another process.
+// Reached says whether this process can use a note of a candidate (map its shared memory). It says nothing about an
+// earlier or a later note of the same task, which may be that of another process.
 func (m *Machine) Reached(now time.Duration, task int, note []byte, ok bool) {
 	if m.phase != Gathering {
 		return
@@ -110,8 +110,8 @@ func (m *Machine) gather(now time.Duration) {
 	}
 }
 
-// candidates lists the tasks that could be in a view now, of which each hears each other one, and those alive that have not left theirs. There
-// is always one that could be.
+// candidates lists the tasks that could be in a view now, of which each hears each other one, and those alive that have
+// not left theirs. There is always one that could be.
 func (m *Machine) candidates(now time.Duration) (present, busy []int) {
 	present, busy = m.gathered(now)
 	if apart := m.apart(present); len(apart) > 0 {

@@ -16,7 +16,8 @@ type peer struct {
 	rivalSince time.Duration
 }
 
-// Machine is one worker's side of the protocol. Its methods are to be called one at a time, with times that do not decrease.
+// Machine is one worker's side of the protocol. Its methods are to be called one at a time, with times that do not
+// decrease.
 type Machine struct {
 	config Config
 	peers  []peer
@@ -161,8 +162,8 @@ func (m *Machine) currentView() ViewID {
 	return m.view.ID
 }
 
-// First reports whether this worker is the first member of the last view that is still there: those before it are gone, in another way than
-// with [Machine.Leave], and it has not been removed itself.
+// First reports whether this worker is the first member of the last view that is still there: those before it are gone,
+// in another way than with [Machine.Leave], and it has not been removed itself.
 func (m *Machine) First(now time.Duration) bool {
 	if m.view == nil {
 		return false
@@ -256,9 +257,9 @@ func (m *Machine) Receive(now time.Duration, s *State) {
 	m.step(now)
 }
 
-// Disconnected says that the connection to a task broke (since is now), or could not be made by an attempt that began at since. An
-// attempt from before the view says nothing about its members: while workers start, some do not listen yet. Nor does one that began before
-// a candidate was heard: it would be left out until its next sign of life.
+// Disconnected says that the connection to a task broke (since is now), or could not be made by an attempt that began
+// at since. An attempt from before the view says nothing about its members: while workers start, some do not listen
+// yet. Nor does one that began before a candidate was heard: it would be left out until its next sign of life.
 func (m *Machine) Disconnected(now, since time.Duration, task int, detail string) {
 	if m.phase == Serving && since < m.installed || m.phase != Serving && since < m.peers[task].heard {
 		return

@@ -135,8 +135,8 @@ func TestOwnStop(t *testing.T) {
 	require.Nil(t, s.machines[0].Verdict())
 }
 
-// While workers start, some do not listen yet. The failed attempts of then, also those reported late, accuse nobody of the group that
-// formed meanwhile; later ones do.
+// While workers start, some do not listen yet. The failed attempts of then, also those reported late, accuse nobody of
+// the group that formed meanwhile; later ones do.
 func TestEarlyDisconnection(t *testing.T) {
 	s := newScript(t, 3)
 	s.now = time.Second
@@ -160,8 +160,8 @@ func TestEarlyDisconnection(t *testing.T) {
 	require.Equal(t, []Accusation{{By: 2, Who: 1, Reason: Lost, Detail: "connection refused"}}, s.machines[0].Verdict().Removed)
 }
 
-// A candidate that was heard stays one when an attempt to reach it fails that began before it listened: otherwise the group forms a heartbeat
-// later than it could. An attempt that began after says that it is gone.
+// A candidate that was heard stays one when an attempt to reach it fails that began before it listened: otherwise the
+// group forms a heartbeat later than it could. An attempt that began after says that it is gone.
 func TestLateNewsOfAnEarlyAttempt(t *testing.T) {
 	for since, forms := range map[time.Duration]bool{500 * time.Millisecond: true, 1500 * time.Millisecond: false} {
 		s := newScript(t, 2)

@@ -9,7 +9,8 @@ import (
 // grace is how long the first member waits, after it saw two members disagree, for what the rest say.
 const grace = 50 * time.Millisecond
 
-// Report says that this worker cannot complete a collective: it waits longer than usual, or received what does not belong to it.
+// Report says that this worker cannot complete a collective: it waits longer than usual, or received what does not
+// belong to it.
 func (m *Machine) Report(now time.Duration, call Call) {
 	if m.phase != Serving {
 		return
@@ -28,8 +29,8 @@ func (m *Machine) Report(now time.Duration, call Call) {
 	m.step(now)
 }
 
-// Block says that nothing came for this worker, in a collective, for the deadline. If signs of life prove that what it waits for cannot come, the
-// view ends: no member waits for another that is elsewhere.
+// Block says that nothing came for this worker, in a collective, for the deadline. If signs of life prove that what it
+// waits for cannot come, the view ends: no member waits for another that is elsewhere.
 func (m *Machine) Block(now time.Duration, sequence uint64) {
 	if m.phase == Serving && m.blocked != sequence {
 		m.blocked, m.blockedAt, m.dirty = sequence, now, true
@@ -44,8 +45,9 @@ func (m *Machine) Unblock() {
 	}
 }
 
-// elsewhere lets this member go when nothing comes although no other one has anything left to do for it: each has completed the collective that
-// this one waits in, or waits in vain itself. Of those that wait in vain the one that is furthest behind goes, the lowest task among equals.
+// elsewhere lets this member go when nothing comes although no other one has anything left to do for it: each has
+// completed the collective that this one waits in, or waits in vain itself. Of those that wait in vain the one that is
+// furthest behind goes, the lowest task among equals.
 func (m *Machine) elsewhere(now time.Duration) {
 	if m.phase != Serving || m.Verdict() != nil || m.blocked == 0 || now-m.blockedAt < 2*m.config.Heartbeat {
 		return
@@ -90,8 +92,8 @@ func (m *Machine) Complete(sequence uint64) bool {
 	return false
 }
 
-// Settle begins to leave the view in peace: the others are asked whether they have completed what this worker has. Messages of
-// collectives could still be on their way to them.
+// Settle begins to leave the view in peace: the others are asked whether they have completed what this worker has.
+// Messages of collectives could still be on their way to them.
 func (m *Machine) Settle() { m.settling, m.dirty = true, true }
 
 // Settled reports whether all others have completed what this worker has, or are gone.
@@ -216,7 +218,8 @@ func (m *Machine) order(now time.Duration) {
 	}
 }
 
-// difference compares what members say of a collective with the first that says something. all is false if some said nothing.
+// difference compares what members say of a collective with the first that says something. all is false if some said
+// nothing.
 func (m *Machine) difference(sequence uint64) (d *Difference, all bool) {
 	first, said := -1, ""
 	all = true

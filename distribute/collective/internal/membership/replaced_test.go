@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// replaced plays what once left a worker with the memory of a dead one: one is killed, its replacement stopped soon after its start, another one
-// killed and replaced meanwhile.
+// replaced plays what once left a worker with the memory of a dead one: one is killed, its replacement stopped soon
+// after its start, another one killed and replaced meanwhile.
 func (s *simulation) replaced() {
 	first := s.rng.IntN(len(s.nodes))
 	second := (first + 1 + s.rng.IntN(len(s.nodes)-1)) % len(s.nodes)
@@ -31,7 +31,8 @@ func (s *simulation) replaced() {
 	again(second)
 }
 
-// A worker that was stopped while others came and went does not take the memory of a process that is gone for that of its successor.
+// A worker that was stopped while others came and went does not take the memory of a process that is gone for that of
+// its successor.
 func TestMemoryOfADeadProcess(t *testing.T) {
 	runs := 60
 	if testing.Short() {
@@ -58,8 +59,8 @@ func TestMemoryOfADeadProcess(t *testing.T) {
 	}
 }
 
-// Two workers that are killed one soon after the other and replaced at once are back together well before the deadline, whatever is heard first: the
-// end of a connection to a process that is gone may be heard after its successor.
+// Two workers that are killed one soon after the other and replaced at once are back together well before the deadline,
+// whatever is heard first: the end of a connection to a process that is gone may be heard after its successor.
 func TestReplacedOneAfterTheOther(t *testing.T) {
 	seeds := []int{1129} // in which a proposal that could not be accepted any more once stood until the deadline
 	for seed := range 200 {
@@ -96,7 +97,8 @@ func TestReplacedOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// A worker that was stopped before it heard any other one has not waited for them: it does not begin a group by itself beside theirs.
+// A worker that was stopped before it heard any other one has not waited for them: it does not begin a group by itself
+// beside theirs.
 func TestStoppedNewcomerWaits(t *testing.T) {
 	for seed := range 40 {
 		s := newSimulation(t, uint64(seed), 3, terms(1, 3))
@@ -115,7 +117,8 @@ func TestStoppedNewcomerWaits(t *testing.T) {
 	}
 }
 
-// Nobody waits for what cannot come, whatever the reason: when members do not see what others do, the view ends soon after the deadline.
+// Nobody waits for what cannot come, whatever the reason: when members do not see what others do, the view ends soon
+// after the deadline.
 func TestNobodyWaitsInVain(t *testing.T) {
 	for seed := range 30 {
 		for _, size := range []int{2, 3, 5} {

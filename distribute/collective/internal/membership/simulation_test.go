@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The simulation plays a cluster in virtual time over a network that delays, overtakes, doubles and loses messages and falls
-// into parts, with processes that are killed, restarted and stopped. On top of each machine runs a program that "trains": a step
-// of a view is complete when all its members have begun it.
+// The simulation plays a cluster in virtual time over a network that delays, overtakes, doubles and loses messages and
+// falls into parts, with processes that are killed, restarted and stopped. On top of each machine runs a program that
+// "trains": a step of a view is complete when all its members have begun it.
 
 type event struct {
 	at    time.Duration
@@ -136,7 +136,8 @@ func (p *process) gather(terms Terms) {
 	p.machine.Gather(p.sim.now, terms)
 }
 
-// reach maps the memory of candidates. Memory that has an owner no more cannot be mapped, but stays with those who have it.
+// reach maps the memory of candidates. Memory that has an owner no more cannot be mapped, but stays with those who have
+// it.
 func (p *process) reach() {
 	s, m := p.sim, p.machine
 	for task, q := range s.nodes {
@@ -176,7 +177,7 @@ func (p *process) watch() {
 	p.machine.Block(s.now, p.begun.step)
 }
 
-// resumed begins the wait anew where this process was stopped meanwhile.
+// resumed restarts the wait where this process was stopped meanwhile.
 func (p *process) resumed() {
 	if p.sim.now-p.ticked > p.sim.deadline/2 {
 		p.began = p.sim.now
@@ -275,7 +276,8 @@ func (p *process) repeat(message begun) {
 	p.sim.after(50*time.Millisecond, func() { p.repeat(message) })
 }
 
-// tell sends what a member has begun: over the network, or by its memory, which shows it to those who have mapped that one.
+// tell sends what a member has begun: over the network, or by its memory, which shows it to those who have mapped that
+// one.
 func (p *process) tell(task int, message begun) {
 	memory := p.note
 	p.sim.send(p, task, func(q *process) {
@@ -380,7 +382,8 @@ func (s *simulation) send(from *process, to int, deliver func(q *process)) {
 	}
 }
 
-// connected adds to a delay what it takes to connect to a process: one that is stopped does not answer, and the next attempt is a while off.
+// connected adds to a delay what it takes to connect to a process: one that is stopped does not answer, and the next
+// attempt is a while off.
 func (s *simulation) connected(from, target *process, delay func() time.Duration) func() time.Duration {
 	key := [4]uint64{uint64(from.task), from.incarnation, uint64(target.task), target.incarnation}
 	ready, known := s.links[key]
@@ -428,8 +431,8 @@ func (s *simulation) freeze(task int, d time.Duration) {
 	s.nodes[task].frozen = s.now + d
 }
 
-// breakStreams tells the others of a view, of which a member has just seen the end, that its streams are gone: they may hear that before they
-// hear why.
+// breakStreams tells the others of a view, of which a member has just seen the end, that its streams are gone: they may
+// hear that before they hear why.
 func (s *simulation) breakStreams(p *process) {
 	view := p.machine.View()
 	if view == nil {
@@ -513,8 +516,9 @@ func TestScripted(t *testing.T) {
 			s.dump()
 		}
 	})
-	// Most are killed at once: those who are left cannot tell whether it is they who were cut off, and form the next group when the others are back,
-	// or by themselves where they may. What they know does not grow by waiting for the deadline.
+	// Most are killed at once: those who are left cannot tell whether it is they who were cut off, and form the next
+	// group when the others are back, or by themselves where they may. What they know does not grow by waiting for the
+	// deadline.
 	t.Run("most killed at once", func(t *testing.T) {
 		for _, c := range []struct {
 			size, killed, least int
@@ -599,7 +603,8 @@ func TestScripted(t *testing.T) {
 		require.True(t, s.together())
 		s.dump()
 	})
-	// A link that is broken for good, or in one direction: one of the two at its ends stays out and waits, and the others work.
+	// A link that is broken for good, or in one direction: one of the two at its ends stays out and waits, and the
+	// others work.
 	t.Run("broken link", func(t *testing.T) {
 		for size := 3; size <= 5; size++ {
 			for from := range size {

@@ -40,7 +40,8 @@ type Member struct {
 	Note        NoteID // of the note that it gave when it gathered
 }
 
-// NoteID names the note of one worker at one gathering; 0 is no note. A process has another one each time that it gathers.
+// NoteID names the note of one worker at one gathering; 0 is no note. A process has another one each time that it
+// gathers.
 type NoteID uint64
 
 // IDOf returns the name of a note.
@@ -78,8 +79,8 @@ func (v *View) Tasks() []int {
 	return tasks
 }
 
-// Agreed returns the last step that any member has completed and the lowest rank that did, or rank -1 if no member has state.
-// Members with less need the state of that rank.
+// Agreed returns the last step that any member has completed and the lowest rank that did, or rank -1 if no member has
+// state. Members with less need the state of that rank.
 func (v *View) Agreed() (step uint64, source int) {
 	source = -1
 	for rank, m := range v.Members {

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mishap does something to a task: it is killed or leaves and comes back, is stopped for a while, gives up, or takes another one for lost.
+// mishap does something to a task: it is killed or leaves and comes back, is stopped for a while, gives up, or takes
+// another one for lost.
 func (s *simulation) mishap(task int) {
 	p := s.nodes[task]
 	back := func() {
@@ -54,8 +55,8 @@ func (s *simulation) unsettled() (longest time.Duration) {
 	return longest
 }
 
-// Whatever happens, in whatever order it is heard: once a member is accused, a verdict follows within three deadlines. Otherwise collectives
-// would wait for a word that never comes.
+// Whatever happens, in whatever order it is heard: once a member is accused, a verdict follows within three deadlines.
+// Otherwise collectives would wait for a word that never comes.
 func TestVerdictsComeSoon(t *testing.T) {
 	seeds := []int{515, 1142, 1198} // in which it once never came
 	for seed := range 150 {
@@ -88,7 +89,8 @@ func TestVerdictsComeSoon(t *testing.T) {
 	}
 }
 
-// A member that asks for the next group while this one stands takes no part in a verdict about it. The others do not wait for it.
+// A member that asks for the next group while this one stands takes no part in a verdict about it. The others do not
+// wait for it.
 func TestDesertedBeforeTheVerdict(t *testing.T) {
 	s := newScript(t, 3)
 	s.gather(Terms{Min: 3, Max: 3, Timeout: time.Minute})

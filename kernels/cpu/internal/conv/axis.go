@@ -59,15 +59,15 @@ func (s *Shape) forwardAxis(i int, out [3]int) axis {
 	return axis{out: out[i], in: s.In[i], taps: s.Kernel[i], inStep: s.Strides[i], inOffset: -s.PadLow[i], tapStep: s.Dilation[i], outStep: 1}
 }
 
-// phase is the part of an axis of the input gradient with one residue of the input position modulo the stride. Tap t of its
-// axis is the tap last − t·step of the kernel: the kernel is flipped.
+// phase is the part of an axis of the input gradient with one residue of the input position modulo the stride. Tap t of
+// its axis is the tap last − t·step of the kernel: the kernel is flipped.
 type phase struct {
 	axis       axis
 	last, step int
 }
 
-// backwardPhase returns the phase of axis i with the given residue. Position i of dx receives dy[o]·kernel[r] for all r, o with
-// o·stride = i + padLow − r·dilation.
+// backwardPhase returns the phase of axis i with the given residue. Position i of dx receives dy[o]·kernel[r] for all
+// r, o with o·stride = i + padLow − r·dilation.
 func (s *Shape) backwardPhase(i, residue int, out [3]int) phase {
 	stride, dilation := s.Strides[i], s.Dilation[i]
 	p := phase{axis: axis{out: ceil(s.In[i]-residue, stride), in: out[i], inStep: 1, outStart: residue, outStep: stride, tapStep: 1}, step: 1}

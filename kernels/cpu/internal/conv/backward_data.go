@@ -6,7 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// BackwardDataScratch returns the number of elements of scratch memory that BackwardData needs: a flipped copy of the kernel.
+// BackwardDataScratch returns the number of elements of scratch memory that BackwardData needs: a flipped copy of the
+// kernel.
 func BackwardDataScratch[T Float](s *Shape, workers int) int {
 	n := s.checked()
 	if n.pointwise() {
@@ -29,13 +30,14 @@ func BackwardDataScratch[T Float](s *Shape, workers int) int {
 	return volume(n.Kernel) * n.OutChannels * ceil(n.InChannels/n.Groups, width) * width
 }
 
-// backwardWide returns the geometry of an input gradient along the width: every filter of a channel counts as a channel, and their sums are
-// added.
+// backwardWide returns the geometry of an input gradient along the width: every filter of a channel counts as a
+// channel, and their sums are added.
 func backwardWide[T Float](s *Shape, height, width *axis) wideCorrelation[T] {
 	return wideCorrelation[T]{wide: newWide[T](height, width, s.OutChannels, 1), on: true, fold: s.OutChannels / s.InChannels}
 }
 
-// BackwardData computes dx, the gradient with respect to the convolution's input, from dy, the one with respect to its output:
+// BackwardData computes dx, the gradient with respect to the convolution's input, from dy, the one with respect to its
+// output:
 //
 //	dx[n, i, c] = Σ_{o, t: o·stride − padLow + t·dilation = i} Σ_k dy[n, o, k] · kernel[t, c, k]
 //

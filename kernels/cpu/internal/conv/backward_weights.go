@@ -131,8 +131,8 @@ func (c *kernelGradient[T]) setAxes() {
 	}
 }
 
-// BackwardWeights computes the gradient with respect to the kernel from the convolution's input and the gradient dy with
-// respect to its output:
+// BackwardWeights computes the gradient with respect to the kernel from the convolution's input and the gradient dy
+// with respect to its output:
 //
 //	dkernel[t, i, c] = Σ_n Σ_o x[n, o·stride − padLow + t·dilation, g·inGroup + i] · dy[n, o, c]
 func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []T) {
@@ -197,7 +197,8 @@ func (t *sumTask[T]) Run(_, lo, hi int) {
 	}
 }
 
-// Run computes units: one block of images, one tap of the depth axis, one or all of the height axis, one block of output channels.
+// Run computes units: one block of images, one tap of the depth axis, one or all of the height axis, one block of
+// output channels.
 func (c *kernelGradient[T]) Run(worker, lo, hi int) {
 	s := &c.shape
 	for unit := lo; unit < hi; unit++ {
@@ -273,8 +274,8 @@ func (c *kernelGradient[T]) unit(part, d, firstTap, endTap, column int) {
 	}
 }
 
-// accumulate adds the products of the outputs in span w of the given number of output rows, which start at row rowY of dy and
-// meet row rowX of x, to the row dst of the kernel.
+// accumulate adds the products of the outputs in span w of the given number of output rows, which start at row rowY of
+// dy and meet row rowX of x, to the row dst of the kernel.
 func (c *kernelGradient[T]) accumulate(dst []T, rowX, rowY, rows int, w span, g, col, cols int) {
 	s := &c.shape
 	inGroup := s.InChannels / s.Groups

@@ -116,9 +116,9 @@ func check[T Float](t *testing.T, p *pool.Pool, s *Shape, seed uint64) {
 }
 
 func forLevels(t *testing.T, test func(t *testing.T, p *pool.Pool)) {
-	for _, level := range isa.Levels() {
-		t.Run(level.String(), func(t *testing.T) {
-			defer isa.Override(level)()
+	for _, path := range isa.Paths() {
+		t.Run(path.String(), func(t *testing.T) {
+			defer isa.Override(path)()
 			p := pool.New(3)
 			defer p.Close()
 			test(t, p)
@@ -126,7 +126,8 @@ func forLevels(t *testing.T, test func(t *testing.T, p *pool.Pool)) {
 	}
 }
 
-// TestOneChannelGroups covers groups of one input channel with one or more filters, whose channels are not whole vectors.
+// TestOneChannelGroups covers groups of one input channel with one or more filters, whose channels are not whole
+// vectors.
 func TestOneChannelGroups(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		seeds := uint64(200)
@@ -173,8 +174,8 @@ func TestNoChannels(t *testing.T) {
 	})
 }
 
-// TestSlidingRows covers depthwise kernels of 3 and 5 taps along the width: whole vectors of channels and not, rows shorter and longer than a tile,
-// outputs that see all taps, some or none, several blocks of channels.
+// TestSlidingRows covers depthwise kernels of 3 and 5 taps along the width: whole vectors of channels and not, rows
+// shorter and longer than a tile, outputs that see all taps, some or none, several blocks of channels.
 func TestSlidingRows(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		seeds := uint64(300)
@@ -200,8 +201,8 @@ func TestSlidingRows(t *testing.T) {
 	})
 }
 
-// TestRandomShapes covers odd sizes, strides, explicit padding on both sides (more than the kernel, and negative), dilation,
-// groups and depthwise kernels, on one, two and three axes.
+// TestRandomShapes covers odd sizes, strides, explicit padding on both sides (more than the kernel, and negative),
+// dilation, groups and depthwise kernels, on one, two and three axes.
 func TestRandomShapes(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		seeds := uint64(400)

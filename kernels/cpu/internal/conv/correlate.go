@@ -96,8 +96,8 @@ func (c *correlation[T]) cut() (chunks, grain int) {
 	return images * c.rowChunks, max(chunkFlops/2/(c.rows*flopsPerRow), 1)
 }
 
-// blockRows returns how many rows all panels of the weights visit before the next rows: as many as stay in the second-level cache,
-// unless the weights alone do not.
+// blockRows returns how many rows all panels of the weights visit before the next rows: as many as stay in the
+// second-level cache, unless the weights alone do not.
 func (c *correlation[T]) blockRows(taps int) int {
 	var zero T
 	size := int(unsafe.Sizeof(zero))

@@ -18,39 +18,44 @@
 //	func BackwardWeightsScratch[T Float](s *Shape, workers int) int
 //	func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []T)
 //
-// Arrays have Keras's layout, without gaps: x is [batch, (depth, (height,)) width, inChannels], kernel is [(kd, (kh,)) kw,
-// inChannels/groups, outChannels], y is [batch, ..., outChannels]. One spatial axis is width, two are height and width; the
-// unused leading axes have size 1. With one group per input channel the kernel is Keras's depthwise kernel
+// Arrays have Keras's layout, without gaps: x is [batch, (depth, (height,)) width, inChannels], kernel is [(kd, (kh,))
+// kw, inChannels/groups, outChannels], y is [batch, ..., outChannels]. One spatial axis is width, two are height and
+// width; the unused leading axes have size 1. With one group per input channel the kernel is Keras's depthwise kernel
 // [kh, kw, channels, multiplier], since the output channel is channel·multiplier + m.
 //
 //	y[n, o, c] = relu?( bias?[c] + Σ_t Σ_i x[n, o·stride − padLow + t·dilation, g·inGroup + i] · kernel[t, i, c] ),   g = c / outGroup
 //
-// with o and t running over all spatial axes and x being 0 outside. BackwardData is the gradient with respect to x (and so the
-// transposed convolution); BackwardWeights with respect to the kernel. All three overwrite their result. The gradient of the
-// bias is a sum over all but the last axis of dy: vec.SumRows.
+// with o and t running over all spatial axes and x being 0 outside. BackwardData is the gradient with respect to x (and
+// so the transposed convolution); BackwardWeights with respect to the kernel. All three overwrite their result. The
+// gradient of the bias is a sum over all but the last axis of dy: vec.SumRows.
 //
-// Scratch comes from the caller and its contents are irrelevant; ask with the pool's Size. Nothing is allocated in steady state.
+// Scratch comes from the caller and its contents are irrelevant; ask with the pool's Size. Nothing is allocated in
+// steady state.
 //
 // # How
 //
-// No im2col, and no padded copy but for [Plan.RunPooled]. The outputs along each axis fall into spans within which the same kernel taps lie inside the
-// input: one long span and, at the padded ends, short ones. Inside a span every output is the same strided sum, which the
-// microkernel of package micro computes in place; taps that would meet padding cost nothing. The kernel is repacked into
-// panels first where that pays. The input gradient is the same computation on dy with flipped, transposed kernel, once per
-// residue of the input position modulo the stride. The kernel gradient uses input channels as rows of the tile and output
-// positions as the summation axis, over blocks of images, whose partial results are added in order.
+// No im2col, and no padded copy but for [Plan.RunPooled]. The outputs along each axis fall into spans within which the
+// same kernel taps lie inside the input: one long span and, at the padded ends, short ones. Inside a span every output
+// is the same strided sum, which the microkernel of package micro computes in place; taps that would meet padding cost
+// nothing. The kernel is repacked into panels first where that pays. The input gradient is the same computation on dy
+// with flipped, transposed kernel, once per residue of the input position modulo the stride. The kernel gradient uses
+// input channels as rows of the tile and output positions as the summation axis, over blocks of images, whose partial
+// results are added in order.
 //
-// Depthwise convolutions of 3 or 5 taps along the width, without stride there, go row by row through all channels with kernels that load an input
-// once for all taps that meet it ([micro.Slide]); their loads, not their products, are what they would wait for. The kernel gradient does so for 3 taps.
+// Depthwise convolutions of 3 or 5 taps along the width, without stride there, go row by row through all channels with
+// kernels that load an input once for all taps that meet it ([micro.Slide]); their loads, not their products, are what
+// they would wait for. The kernel gradient does so for 3 taps.
 //
-// Groups of 2, 4 or 8 channels, as many outputs as inputs, go by vectors of several groups ([micro.Grouped]): a tile would use few of its lanes. All
-// convolutions in groups fetch the rows of a block before they compute it, since they visit memory in steps as long as a pixel.
+// Groups of 2, 4 or 8 channels, as many outputs as inputs, go by vectors of several groups ([micro.Grouped]): a tile
+// would use few of its lanes. All convolutions in groups fetch the rows of a block before they compute it, since they
+// visit memory in steps as long as a pixel.
 //
-// A plan's RunPooled has the microkernel take the maxima of the sums of 2x2 outputs while they are in registers, so that what is pooled never is in
-// memory. There an image with padding is copied with zeros around it, so that all outputs see all taps.
+// A plan's RunPooled has the microkernel take the maxima of the sums of 2x2 outputs while they are in registers, so
+// that what is pooled never is in memory. There an image with padding is copied with zeros around it, so that all
+// outputs see all taps.
 //
-// Moments have each block of rows looked at while it is in the cache (package vec), for the batch normalization that comes next. Blocks follow
-// from the shape, and their moments are put together in order.
+// Moments have each block of rows looked at while it is in the cache (package vec), for the batch normalization that
+// comes next. Blocks follow from the shape, and their moments are put together in order.
 //
 // The order of every summation depends on the shape only, never on the number of workers.
 package conv

@@ -1,6 +1,7 @@
 package conv
 
-// without reports whether there are no channels to sum over or to give. The kernel has no elements then, and what is left is the bias.
+// without reports whether there are no channels to sum over or to give. The kernel has no elements then, and what is
+// left is the bias.
 func (s *Shape) without() bool { return s.InChannels == 0 || s.OutChannels == 0 }
 
 // onlyBias is the result of a convolution without input channels.

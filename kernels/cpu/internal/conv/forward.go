@@ -37,8 +37,8 @@ func packForward[T Float](s *Shape) bool {
 	return !s.depthwise() && (s.Groups > 1 || s.OutChannels%width != 0 || s.OutChannels > 2*width)
 }
 
-// Forward computes y from x, the kernel and an optional bias (nil, or one number per output channel), and applies max(·, 0)
-// if relu is set.
+// Forward computes y from x, the kernel and an optional bias (nil, or one number per output channel), and applies
+// max(·, 0) if relu is set.
 func Forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T) {
 	forward(p, s, x, kernel, bias, relu, y, scratch, false)
 }
@@ -48,7 +48,8 @@ func ForwardPacked[T Float](p *pool.Pool, s *Shape, x, panels, bias []T, relu bo
 	forward(p, s, x, panels, bias, relu, y, scratch, true)
 }
 
-// KernelMatrix returns the rows and columns of the kernel as a matrix, and whether [ForwardPacked] gains from having that in panels.
+// KernelMatrix returns the rows and columns of the kernel as a matrix, and whether [ForwardPacked] gains from having
+// that in panels.
 func KernelMatrix[T Float](s *Shape) (rows, columns int, packs bool) {
 	n := s.checked()
 	packs = n.Groups == 1 && !isWideForward[T](&n) && (n.pointwise() || packForward[T](&n))

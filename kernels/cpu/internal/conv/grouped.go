@@ -5,8 +5,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Groups of as many inputs as outputs, a few, leave most lanes of a tile empty: package micro has kernels for vectors of several groups (see
-// [micro.Grouped]). A convolution in such groups goes by vectors, for each of which the kernel is packed as [height, inputs of a group, width, lanes].
+// Groups of as many inputs as outputs, a few, leave most lanes of a tile empty: package micro has kernels for vectors
+// of several groups (see [micro.Grouped]). A convolution in such groups goes by vectors, for each of which the kernel
+// is packed as [height, inputs of a group, width, lanes].
 
 // groupedLanes returns the lanes of such vectors; 0 if the convolution goes by tiles.
 func groupedLanes[T Float](s *Shape) int {
@@ -73,7 +74,8 @@ func (c *correlation[T]) groupedRows(n, d, first, end int) {
 	}
 }
 
-// fetchRows fetches what the outputs of the rows [first, end) see of the input, and where they go: by vectors, memory is visited in large steps.
+// fetchRows fetches what the outputs of the rows [first, end) see of the input, and where they go: by vectors, memory
+// is visited in large steps.
 func (c *correlation[T]) fetchRows(n, d, first, end int) {
 	ax := &c.axes
 	rowX, rowY := ax[2].in*c.in, c.outs[2]*c.out
@@ -165,7 +167,8 @@ func (c *kernelGradient[T]) groupedUnit(part, firstTap, endTap, column int) {
 	}
 }
 
-// fetchRows fetches what the rows [first, end) of outputs of an image see, and their gradients: by vectors, memory is visited in large steps.
+// fetchRows fetches what the rows [first, end) of outputs of an image see, and their gradients: by vectors, memory is
+// visited in large steps.
 func (c *kernelGradient[T]) fetchRows(x, dy []T, first, end, col, cols int) {
 	s, height := &c.shape, &c.axes[1]
 	low := max(first*height.inStep+height.inOffset, 0)
@@ -176,7 +179,8 @@ func (c *kernelGradient[T]) fetchRows(x, dy []T, first, end, col, cols int) {
 	vec.Fetch(dy[first*c.out[2]*s.OutChannels+col:], (end-first)*c.out[2], cols, s.OutChannels)
 }
 
-// groupedSpans adds the products of lines of outputs with the gradients dy, which see rows of the input from x on, to the sums dst of cols channels.
+// groupedSpans adds the products of lines of outputs with the gradients dy, which see rows of the input from x on, to
+// the sums dst of cols channels.
 func (c *kernelGradient[T]) groupedSpans(dst, x, dy []T, lines, cols int) {
 	s, ax := &c.shape, &c.axes
 	channels := s.OutChannels

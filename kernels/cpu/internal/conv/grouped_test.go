@@ -27,8 +27,9 @@ func groupsOf(rng *rand.Rand, in, out, groups int) Shape {
 	return s
 }
 
-// TestVectorsOfGroups covers groups of few channels, several of which fill a vector, groups of whole vectors, and those beside: rows shorter and
-// longer than a tile, outputs that see all taps, some or none, strides, dilation, planes along the depth, images enough for many chunks and not.
+// TestVectorsOfGroups covers groups of few channels, several of which fill a vector, groups of whole vectors, and those
+// beside: rows shorter and longer than a tile, outputs that see all taps, some or none, strides, dilation, planes along
+// the depth, images enough for many chunks and not.
 func TestVectorsOfGroups(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		seeds := uint64(150)
@@ -57,7 +58,7 @@ func TestVectorsOfGroups(t *testing.T) {
 				check[float64](t, p, &s, seed)
 			}
 		}
-		require.Equal(t, isa.Active() >= isa.AVX2, byVectors > int(seeds)/8, "%d shapes of %d went by vectors", byVectors, seeds)
+		require.Equal(t, isa.Active().Has(isa.Vectors256), byVectors > int(seeds)/8, "%d shapes of %d went by vectors", byVectors, seeds)
 	})
 }
 

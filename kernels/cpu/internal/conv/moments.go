@@ -6,19 +6,19 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Moments gathers the moments of the channels of a convolution's result, block by block while the rows are in the cache: batch
-// normalization, which needs them, then need not read the result first.
+// Moments gathers the moments of the channels of a convolution's result, block by block while the rows are in the
+// cache: batch normalization, which needs them, then need not read the result first.
 type Moments[T Float] struct {
 	shape Shape
 	rows  []int // pixels of the blocks
 }
 
-// maxPointwise is the number of input channels up to which a convolution that is a matrix product is not left to package gemm: longer sums
-// need its blocks.
+// maxPointwise is the number of input channels up to which a convolution that is a matrix product is not left to
+// package gemm: longer sums need its blocks.
 const maxPointwise = 128
 
-// NewMoments returns the blocks of a shape, or nil where another look at the result costs less, or for an empty result. They depend on the
-// shape alone.
+// NewMoments returns the blocks of a shape, or nil where another look at the result costs less, or for an empty result.
+// They depend on the shape alone.
 func NewMoments[T Float](s *Shape) *Moments[T] {
 	m := &Moments[T]{shape: s.checked()}
 	if m.shape.without() || m.shape.pointwise() && s.InChannels > maxPointwise {
@@ -57,8 +57,8 @@ func (m *Moments[T]) Scratch(workers int) int {
 	return n.InChannels * ceil(n.OutChannels, width) * width
 }
 
-// Forward is [Forward], which besides stores for each block the means of all channels, then the sums of squared differences from them: of
-// blocks without pixels, nothing.
+// Forward is [Forward], which besides stores for each block the means of all channels, then the sums of squared
+// differences from them: of blocks without pixels, nothing.
 func (m *Moments[T]) Forward(p *pool.Pool, x, kernel, bias []T, relu bool, y, scratch []T, moments []float64) {
 	n := &m.shape
 	n.need("x", len(x), n.sizeX())

@@ -2,8 +2,8 @@ package conv
 
 import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 
-// Plan is a forward convolution with all that follows from its shape alone: of small images, whose convolutions take a few microseconds, a run
-// then computes the products and little else.
+// Plan is a forward convolution with all that follows from its shape alone: of small images, whose convolutions take a
+// few microseconds, a run then computes the products and little else.
 type Plan[T Float] struct {
 	shape    Shape
 	geometry correlation[T] // without memory
@@ -106,8 +106,8 @@ func (p *Plan[T]) weights(kernel, scratch []T, packed bool) []T {
 	return scratch
 }
 
-// RunPooled is Run that writes the 2x2 maxima of the result with stride 2, an odd last row and column left out, and not the result itself. It
-// reports whether it has a way to do that; if not, it has done nothing.
+// RunPooled is Run that writes the 2x2 maxima of the result with stride 2, an odd last row and column left out, and not
+// the result itself. It reports whether it has a way to do that; if not, it has done nothing.
 func (p *Plan[T]) RunPooled(x, kernel, bias []T, relu bool, pooled, scratch []T, packed bool) bool {
 	if !micro.HasPooled[T]() || !p.pools && p.padded == nil {
 		return false

@@ -11,8 +11,8 @@ func (s *Shape) pointwise() bool {
 	return s.Kernel == one && s.Strides == one && s.PadLow == zero && s.PadHigh == zero && s.Groups == 1
 }
 
-// pointwiseWeights reports whether the kernel gradient is left to package gemm: it has no partial results, so the kernel must be
-// large enough for many chunks.
+// pointwiseWeights reports whether the kernel gradient is left to package gemm: it has no partial results, so the
+// kernel must be large enough for many chunks.
 func (s *Shape) pointwiseWeights() bool {
 	return s.pointwise() && s.InChannels*s.OutChannels >= 1<<14
 }

@@ -2,7 +2,8 @@ package conv
 
 import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 
-// Where package micro can slide over the pixels of a row (see [micro.Slide]), a depthwise convolution goes row by row through all channels.
+// Where package micro can slide over the pixels of a row (see [micro.Slide]), a depthwise convolution goes row by row
+// through all channels.
 
 // slides reports whether the convolution and its input gradient do so.
 func slides[T Float](s *Shape) bool {
@@ -19,8 +20,8 @@ func (s *Shape) rowByRow() bool {
 	return s.depthwise() && s.Kernel[0] == 1 && s.Strides[2] == 1 && s.Dilation[2] == 1
 }
 
-// sliding is the part [first, end) of a row of outputs in which at most the taps in front of the middle one are missing at the first output,
-// and at most those behind it at the last.
+// sliding is the part [first, end) of a row of outputs in which at most the taps in front of the middle one are missing
+// at the first output, and at most those behind it at the last.
 type sliding struct {
 	first, end  int
 	left, right bool
@@ -80,8 +81,8 @@ func (c *correlation[T]) slideRows(n, d int, h span) {
 		Left: s.left, Right: s.right, ReLU: c.relu})
 }
 
-// slideSpan adds the products of the rows of a span along the height of one plane of outputs to the sums dst of all taps; col is the first of
-// the columns.
+// slideSpan adds the products of the rows of a span along the height of one plane of outputs to the sums dst of all
+// taps; col is the first of the columns.
 func (c *kernelGradient[T]) slideSpan(dst []T, planeX, planeY int, h span, col, cols int) {
 	s, ax := &c.shape, &c.axes
 	channels := s.OutChannels

@@ -6,11 +6,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 )
 
-// A convolution whose groups have one input channel works channel by channel. Where the channels are whole vectors, tiles have
-// channels as columns. Otherwise a tile's columns run along the width and the channels together: the numbers of a row of the output
-// lie behind each other, and so do those that a tap meets, if the stride along the width is 1. The weights of a tap are repeated for
-// as many pixels as fill whole vectors. Input rows are copied with zeros around them, so that all pixels see all taps along the
-// width, and with each channel repeated if it has several filters: then that is one filter for each of more channels.
+// A convolution whose groups have one input channel works channel by channel. Where the channels are whole vectors,
+// tiles have channels as columns. Otherwise a tile's columns run along the width and the channels together: the numbers
+// of a row of the output lie behind each other, and so do those that a tap meets, if the stride along the width is 1.
+// The weights of a tap are repeated for as many pixels as fill whole vectors. Input rows are copied with zeros around
+// them, so that all pixels see all taps along the width, and with each channel repeated if it has several filters: then
+// that is one filter for each of more channels.
 
 const (
 	wideBytes   = 96 << 10 // of copied rows
@@ -209,13 +210,14 @@ func (c *kernelGradient[T]) wideGeometry() wide {
 	return newWide[T](&c.axes[1], &c.axes[2], s.OutChannels, s.OutChannels/s.InChannels)
 }
 
-// wideLocal is the scratch memory of a worker for a kernel gradient along the width: copied rows, and sums for each pixel of a row.
+// wideLocal is the scratch memory of a worker for a kernel gradient along the width: copied rows, and sums for each
+// pixel of a row.
 func (c *kernelGradient[T]) wideLocal(w *wide) int {
 	return w.copied*w.rowSize() + c.shape.Kernel[1]*w.taps*w.out*w.channels
 }
 
-// wideUnit computes dkernel[0, firstTap:endTap, all, all] over one block of images. Every pixel of a row has a sum of its own, which
-// are added at the end.
+// wideUnit computes dkernel[0, firstTap:endTap, all, all] over one block of images. Every pixel of a row has a sum of
+// its own, which are added at the end.
 func (c *kernelGradient[T]) wideUnit(worker, part, firstTap, endTap int) {
 	s, w := &c.shape, &c.wide
 	local := c.local[worker*c.wideLocal(w) : (worker+1)*c.wideLocal(w)]

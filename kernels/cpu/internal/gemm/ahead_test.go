@@ -16,9 +16,9 @@ import (
 func TestAhead(t *testing.T) {
 	p := pool.New(2)
 	defer p.Close()
-	for _, level := range isa.Levels() {
-		t.Run(level.String(), func(t *testing.T) {
-			defer isa.Override(level)()
+	for _, path := range isa.Paths() {
+		t.Run(path.String(), func(t *testing.T) {
+			defer isa.Override(path)()
 			rng := rand.New(rand.NewPCG(7, 8))
 			a := &Args[float32]{M: 17, N: 70, K: 40}
 			fill(rng, a, 0, true)

@@ -10,8 +10,8 @@ import (
 // Float is the element type of matrices.
 type Float = micro.Float
 
-// Args describes a product, or a batch of products of the same shape. Run only reads it, so one Args may be used by several
-// goroutines at the same time if their C and scratch differ.
+// Args describes a product, or a batch of products of the same shape. Run only reads it, so one Args may be used by
+// several goroutines at the same time if their C and scratch differ.
 type Args[T Float] struct {
 	M, N, K int // C is M x N, K is the length of the sums; 0 is allowed everywhere
 
@@ -31,13 +31,13 @@ type Args[T Float] struct {
 	Accumulate bool // add to C instead of overwriting it
 	ReLU       bool // max(·, 0) last; NaN stays NaN
 
-	// Batch holds two batch axes, so that for example attention reads [batch, time, heads, depth] in place; 0 means 1. Entry
-	// (i, j) uses A[i·StrideA[0] + j·StrideA[1]:] and so on; stride 0 shares an operand. Bias is shared by all.
+	// Batch holds two batch axes, so that for example attention reads [batch, time, heads, depth] in place; 0 means 1.
+	// Entry (i, j) uses A[i·StrideA[0] + j·StrideA[1]:] and so on; stride 0 shares an operand. Bias is shared by all.
 	Batch                     [2]int
 	StrideA, StrideB, StrideC [2]int
 
-	// Ahead is memory that the caller reads or writes next. Where B is packed and one worker computes the product, its kernels bring that
-	// memory into the second-level cache meanwhile, as far as they get.
+	// Ahead is memory that the caller reads or writes next. Where B is packed and one worker computes the product, its
+	// kernels bring that memory into the second-level cache meanwhile, as far as they get.
 	Ahead [][]T
 }
 
@@ -54,8 +54,8 @@ func ScratchSize[T Float](a *Args[T], workers int) int {
 	return p.scratchSize(&n, workers)
 }
 
-// Run computes the product on the pool; a nil pool means the calling goroutine alone. It panics if an operand is too short for
-// its strides or scratch is shorter than ScratchSize: mistakes of the caller.
+// Run computes the product on the pool; a nil pool means the calling goroutine alone. It panics if an operand is too
+// short for its strides or scratch is shorter than ScratchSize: mistakes of the caller.
 func Run[T Float](p *pool.Pool, a *Args[T], scratch []T) {
 	if a.M <= 0 || a.N <= 0 {
 		return

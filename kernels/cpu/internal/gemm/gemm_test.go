@@ -116,9 +116,9 @@ func fill[T Float](rng *rand.Rand, a *Args[T], pad int, bias bool) {
 func TestAgainstNaive(t *testing.T) {
 	p := pool.New(3)
 	defer p.Close()
-	for _, level := range isa.Levels() {
-		t.Run(level.String()+"/float32", func(t *testing.T) { defer isa.Override(level)(); testNaive[float32](t, p) })
-		t.Run(level.String()+"/float64", func(t *testing.T) { defer isa.Override(level)(); testNaive[float64](t, p) })
+	for _, path := range isa.Paths() {
+		t.Run(path.String()+"/float32", func(t *testing.T) { defer isa.Override(path)(); testNaive[float32](t, p) })
+		t.Run(path.String()+"/float64", func(t *testing.T) { defer isa.Override(path)(); testNaive[float64](t, p) })
 	}
 }
 

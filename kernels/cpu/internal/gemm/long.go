@@ -10,9 +10,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// A sum over many rows, C[M, N] = A[K, M]ᵀ·B[K, N] with K much larger than M and N, is the gradient of a weight over all examples and
-// steps. A and B are too large for the caches and C is small: so the outermost loop is over blocks of K, C is added to block by block,
-// and while one block is computed the next one is fetched.
+// A sum over many rows, C[M, N] = A[K, M]ᵀ·B[K, N] with K much larger than M and N, is the gradient of a weight over
+// all examples and steps. A and B are too large for the caches and C is small: so the outermost loop is over blocks of
+// K, C is added to block by block, and while one block is computed the next one is fetched.
 
 const (
 	longMinSums = 2048    // K from which on that pays
@@ -28,8 +28,8 @@ func IsLong[T Float](a *Args[T]) bool {
 		a.M > 1 && a.M <= 2*longRows && a.N >= micro.PanelWidth[T]() && a.N%micro.PanelWidth[T]() == 0
 }
 
-// Long computes products for which [IsLong] holds. It keeps what a run needs, so that running allocates nothing; one Long is for one
-// goroutine at a time.
+// Long computes products for which [IsLong] holds. It keeps what a run needs, so that running allocates nothing; one
+// Long is for one goroutine at a time.
 type Long[T Float] struct {
 	// Sums is nil, or N numbers: a run sets them to the sums of the columns of B, which it reads anyway.
 	Sums []T
@@ -70,10 +70,11 @@ func (l *Long[T]) chunk(workers int) {
 	}
 }
 
-// longPanel returns how many numbers of B a worker copies, so that its rows do not compete for places in the first-level cache: lower tiles than
-// those of AVX-512 read each of them too often to fetch it from the second level. 0: it reads B in place.
+// longPanel returns how many numbers of B a worker copies, so that its rows do not compete for places in the
+// first-level cache: lower tiles than those of AVX-512 read each of them too often to fetch it from the second level.
+// 0: it reads B in place.
 func longPanel[T Float]() int {
-	if level := isa.Active(); level == isa.AVX512 || level == isa.Portable {
+	if f := isa.Active(); f.Has(isa.Vectors512) || f == isa.Portable {
 		return 0
 	}
 	return micro.PanelWidth[T]() * blockK()

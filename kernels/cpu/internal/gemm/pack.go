@@ -5,16 +5,22 @@ import (
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 )
 
-// PackedSize returns the number of elements of a packed B of k rows and n columns: n rounded up to whole panels, times k.
+// PackedSize returns the number of elements of a packed B of k rows and n columns: n rounded up to whole panels, times
+// k.
 func PackedSize[T Float](n, k int) int {
 	width := micro.PanelWidth[T]()
 	return (n + width - 1) / width * width * k
 }
 
-// PackB writes B[k, n] (stored n x k if trans) with row stride ldb, 0 meaning without a gap, into the panel layout. Dst needs
-// [PackedSize] elements.
+// Layout is the layout that [PackB] writes and [Run] reads with the tile in force. Panels that are kept are to be kept
+// with it: where it has changed, B is read as it is or packed anew.
+func Layout[T Float]() tile.Layout { return micro.Layout[T]() }
+
+// PackB writes B[k, n] (stored n x k if trans) with row stride ldb, 0 meaning without a gap, into the panel layout. Dst
+// needs [PackedSize] elements.
 func PackB[T Float](p *pool.Pool, dst, b []T, k, n, ldb int, trans bool) {
 	if k <= 0 || n <= 0 {
 		return

@@ -7,13 +7,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 )
 
-// BlockK is the largest number of products that are added before the sum goes through memory. With the tiles of AVX-512, which use each
-// number of B for 14 rows, a block of a panel, BlockK rows of 128 bytes, may come from the second-level cache.
+// BlockK is the largest number of products that are added before the sum goes through memory. With the tiles of
+// AVX-512, which use each number of B for 14 rows, a block of a panel, BlockK rows of 128 bytes, may come from the
+// second-level cache.
 const BlockK = 512
 
-// blockK is BlockK as the active family has it: the tiles of the others are lower, and a panel block has to fit the first-level cache.
+// blockK is BlockK as the active family has it: the tiles of the others are lower, and a panel block has to fit the
+// first-level cache.
 func blockK() int {
-	if isa.Active() == isa.AVX512 {
+	if isa.Active().Has(isa.Vectors512) {
 		return BlockK
 	}
 	return BlockK / 2
@@ -99,12 +101,12 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	return p
 }
 
-// conflicts reports whether the lines of A that one tile needs at the same time compete for the same few places in the first-level
-// cache, because they lie a multiple of a large power of two apart.
+// conflicts reports whether the lines of A that one tile needs at the same time compete for the same few places in the
+// first-level cache, because they lie a multiple of a large power of two apart.
 func conflicts[T Float](a *Args[T]) bool { return SpacedRow[T](a.LDA) != a.LDA }
 
-// SpacedRow returns the least row stride, of k or more elements, with which the rows of A do not compete for places in the cache. A product
-// whose A has another one copies A first.
+// SpacedRow returns the least row stride, of k or more elements, with which the rows of A do not compete for places in
+// the cache. A product whose A has another one copies A first.
 func SpacedRow[T Float](k int) int {
 	var zero T
 	if k*int(unsafe.Sizeof(zero))%2048 == 0 {

@@ -5,10 +5,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// A product of few rows with a transposed matrix, C[M, N] = A[M, K]·B[N, K]ᵀ, is the gradient of a layer's input: A is small, and B, the
-// weights, would have to be transposed into panels at every step. It is computed as Cᵀ = B·Aᵀ: A is packed instead, B is read in place as
-// the operand of single numbers, and blocks of Cᵀ are transposed into C while they are in the first-level cache. The sums are the same, number by
-// number.
+// A product of few rows with a transposed matrix, C[M, N] = A[M, K]·B[N, K]ᵀ, is the gradient of a layer's input: A is
+// small, and B, the weights, would have to be transposed into panels at every step. It is computed as Cᵀ = B·Aᵀ: A is
+// packed instead, B is read in place as the operand of single numbers, and blocks of Cᵀ are transposed into C while
+// they are in the first-level cache. The sums are the same, number by number.
 
 const (
 	turnedRows    = 56 // of Cᵀ in a block
@@ -16,8 +16,8 @@ const (
 	turnedLanes   = 16 // rows of A, the columns of Cᵀ, should fill vectors
 )
 
-// isTurned reports whether computing the transpose costs less than packing B would: transposing a number of A or C into a cache costs a little
-// less than packing one of B, which goes through memory.
+// isTurned reports whether computing the transpose costs less than packing B would: transposing a number of A or C into
+// a cache costs a little less than packing one of B, which goes through memory.
 func (a *Args[T]) isTurned() bool {
 	if !a.TransB || a.Packed || a.Accumulate || a.Bias != nil || a.Batch != [2]int{1, 1} || a.N < turnedMinRows {
 		return false

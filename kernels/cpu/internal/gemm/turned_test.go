@@ -31,9 +31,9 @@ func TestTurned(t *testing.T) {
 	if testing.Short() { // under the race detector the plain loops that it is compared with take minutes
 		counts, pads = []int{3}, []int{3}
 	}
-	for _, level := range isa.Levels() {
-		t.Run(level.String(), func(t *testing.T) {
-			defer isa.Override(level)()
+	for _, path := range isa.Paths() {
+		t.Run(path.String(), func(t *testing.T) {
+			defer isa.Override(path)()
 			for _, workers := range counts {
 				p := pool.New(workers)
 				for _, g := range inputGradients {

@@ -3,13 +3,29 @@ package isa
 import "golang.org/x/sys/cpu"
 
 // detect reads CPUID; the cpu package counts a feature only if the operating system saves its registers.
-func detect() []Level {
+func detect() (f Features) {
 	x := &cpu.X86
-	if !x.HasAVX2 || !x.HasFMA || !x.HasF16C {
-		return []Level{Portable}
+	for feature, has := range map[Features]bool{
+		AVX2: x.HasAVX2, FMA: x.HasFMA, F16C: x.HasF16C,
+		AVX512F: x.HasAVX512F, AVX512BW: x.HasAVX512BW, AVX512DQ: x.HasAVX512DQ, AVX512VL: x.HasAVX512VL,
+		AVX512VNNI: x.HasAVX512VNNI, AVX512BF16: x.HasAVX512BF16, AVX512FP16: x.HasAVX512F && hasFP16(),
+		AMXTile: x.HasAMXTile, AMXInt8: x.HasAMXInt8, AMXBF16: x.HasAMXBF16,
+	} {
+		if has {
+			f |= feature
+		}
 	}
-	if x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL {
-		return []Level{Portable, AVX2, AVX512}
-	}
-	return []Level{Portable, AVX2}
+	return f.usable()
 }
+
+// hasFP16 reads the bit of AVX512_FP16, which the cpu package leaves out: leaf 7, bit 23 of EDX.
+func hasFP16() bool {
+	if most, _, _, _ := cpuid(0, 0); most < 7 {
+		return false
+	}
+	_, _, _, d := cpuid(7, 0)
+	return d>>23&1 == 1
+}
+
+// cpuid executes the instruction.
+func cpuid(leaf, sub uint32) (a, b, c, d uint32)

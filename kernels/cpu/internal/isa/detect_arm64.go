@@ -1,4 +1,16 @@
 package isa
 
-// detect returns NEON: it is a part of the architecture.
-func detect() []Level { return []Level{Portable, NEON} }
+import "golang.org/x/sys/cpu"
+
+// detect reads what the operating system says, but for NEON, which is a part of the architecture. The cpu package does
+// not report BF16.
+func detect() Features {
+	f := NEON
+	if cpu.ARM64.HasASIMDDP {
+		f |= DotProd
+	}
+	if cpu.ARM64.HasI8MM {
+		f |= I8MM
+	}
+	return f
+}

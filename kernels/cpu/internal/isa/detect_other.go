@@ -3,4 +3,4 @@
 package isa
 
 // detect returns Portable: there are assembly kernels for amd64 and arm64 only.
-func detect() []Level { return []Level{Portable} }
+func detect() Features { return Portable }

@@ -1,93 +1,173 @@
-// Package isa decides once, at program start, which family of CPU kernels runs: plain Go, NEON on arm64, or on amd64 AVX2 with FMA or
-// AVX-512.
+// Package isa decides once, at program start, which instructions the CPU kernels may use: it is a set of features that
+// both the processor and the operating system support, not a level, because newer extensions do not come in one order.
 //
-// The choice is the best family that both the processor and the operating system support. The environment variable
-// GOKERAS_CPU=portable|neon|avx2|avx512 asks for a lower one, for tests and for comparing machines; a value that is unknown or
-// that this processor cannot execute is not obeyed and is reported by [Err].
+// The environment variable GOKERAS_CPU=portable|neon|avx2|avx512 allows fewer, for tests and for comparing machines:
+// none at all, those of arm64, those of AVX2, or those of AVX-512, each with the extensions of its vectors. A value
+// that is unknown or that this processor cannot execute is not obeyed and is reported by [Err].
 package isa
 
 import (
 	"fmt"
+	"math/bits"
 	"os"
-	"slices"
+	"strings"
 	"sync/atomic"
 )
 
-// Level is a family of kernels. Levels are ordered: a processor that runs one runs all lower ones of its architecture.
-type Level int32
+// Features is a set of extensions of an instruction set. The empty set, [Portable], is plain Go.
+type Features uint32
 
-// The levels, lowest first.
+// Portable is the set without any feature: plain Go, on every architecture.
+const Portable Features = 0
+
+// The features, by the names that the processors' manuals have for them.
 const (
-	Portable Level = iota // plain Go, on every architecture
-	NEON                  // 128-bit vectors: every arm64 processor
-	AVX2                  // 256-bit vectors with FMA3 and F16C: x86 since 2013
-	AVX512                // 512-bit vectors, AVX-512 F, BW, DQ and VL
+	NEON    Features = 1 << iota // arm64: 128-bit vectors, which every processor has
+	DotProd                      // arm64: sums of four products of int8
+	BF16                         // arm64: products of bfloat16
+	I8MM                         // arm64: products of matrices of int8
+	AVX2                         // x86: 256-bit vectors
+	FMA
+	F16C
+	AVX512F // x86: 512-bit vectors
+	AVX512BW
+	AVX512DQ
+	AVX512VL
+	AVX512VNNI // sums of four products of int8
+	AVX512BF16 // products of bfloat16
+	AVX512FP16 // arithmetic of half precision
+	AMXTile    // x86: registers that are matrices. Linux gives them to a process that asks for them, which a kernel has to do first.
+	AMXInt8
+	AMXBF16
 )
 
-// EnvironmentVariable is the name of the variable that forces a level.
-const EnvironmentVariable = "GOKERAS_CPU"
+// What the kernels of a family of vectors need.
+const (
+	Vectors256 = AVX2 | FMA | F16C                                     // x86 since 2013
+	Vectors512 = Vectors256 | AVX512F | AVX512BW | AVX512DQ | AVX512VL // x86
+)
 
-var names = [...]string{"portable", "neon", "avx2", "avx512"}
+var featureNames = [...]string{"neon", "dotprod", "bf16", "i8mm", "avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vnni",
+	"avx512bf16", "avx512fp16", "amxtile", "amxint8", "amxbf16"}
 
-// String returns the level's name as written in GOKERAS_CPU.
-func (l Level) String() string {
-	if l < 0 || int(l) >= len(names) {
-		return fmt.Sprintf("Level(%d)", int32(l))
+// Has reports whether all of the wanted features are in the set.
+func (f Features) Has(wanted Features) bool { return f&wanted == wanted }
+
+// usable returns the set, or the empty one if kernels of no kind can run: none is made for a part of AVX2, FMA and
+// F16C.
+func (f Features) usable() Features {
+	if f.Has(NEON) || f.Has(Vectors256) {
+		return f
 	}
-	return names[l]
+	return Portable
 }
 
+// path is what GOKERAS_CPU can ask for.
+type path struct {
+	name   string
+	needs  Features // the processor must have
+	allows Features
+}
+
+const (
+	arm        = NEON | DotProd | BF16 | I8MM
+	everything = ^Features(0)
+)
+
+// paths are those of all architectures, the ones that need less first.
+var paths = [...]path{
+	{"portable", Portable, Portable},
+	{"neon", NEON, arm},
+	{"avx2", Vectors256, Vectors256},
+	{"avx512", Vectors512, everything &^ arm},
+}
+
+// String returns the name in GOKERAS_CPU of the last path whose needs are in the set, and the features it has besides:
+// "avx512+avx512vnni".
+func (f Features) String() string {
+	last := paths[0]
+	for _, p := range paths {
+		if f.Has(p.needs) {
+			last = p
+		}
+	}
+	var s strings.Builder
+	s.WriteString(last.name)
+	for rest := f &^ last.needs; rest != 0; rest &= rest - 1 {
+		i := bits.TrailingZeros32(uint32(rest))
+		if i < len(featureNames) {
+			s.WriteString("+" + featureNames[i])
+		} else {
+			fmt.Fprintf(&s, "+%#x", uint32(1)<<i)
+		}
+	}
+	return s.String()
+}
+
+// EnvironmentVariable is the name of the variable that forces a path.
+const EnvironmentVariable = "GOKERAS_CPU"
+
 var (
-	levels  = detect()
-	active  atomic.Int32
-	initErr error
+	detected = detect()
+	active   atomic.Uint32
+	initErr  error
 )
 
 func init() {
-	level, err := choose(os.Getenv(EnvironmentVariable), levels)
-	active.Store(int32(level))
+	f, err := choose(os.Getenv(EnvironmentVariable), detected)
+	active.Store(uint32(f))
 	initErr = err
 }
 
-// choose returns the level that the environment value env asks for on a processor with the given levels.
-func choose(env string, levels []Level) (Level, error) {
-	best := levels[len(levels)-1]
+// choose returns the features that the environment value env leaves of those that a processor has.
+func choose(env string, have Features) (Features, error) {
 	if env == "" {
-		return best, nil
+		return have, nil
 	}
-	for i, name := range names {
-		if name != env {
-			continue
+	var supported, known []string
+	for _, p := range paths {
+		known = append(known, p.name)
+		if have.Has(p.needs) {
+			supported = append(supported, p.name)
 		}
-		if !slices.Contains(levels, Level(i)) {
-			return best, fmt.Errorf("%s=%s: this processor supports %v; unset the variable or name one of them", EnvironmentVariable, env, levels)
-		}
-		return Level(i), nil
 	}
-	return best, fmt.Errorf("%s=%q: unknown value, expected portable, neon, avx2 or avx512", EnvironmentVariable, env)
+	for _, p := range paths {
+		switch {
+		case p.name != env:
+		case !have.Has(p.needs):
+			return have, fmt.Errorf("%s=%s: this processor supports %v; unset the variable or name one of them", EnvironmentVariable, env, supported)
+		default:
+			return have & p.allows, nil
+		}
+	}
+	last := len(known) - 1
+	return have, fmt.Errorf("%s=%q: unknown value, expected %s or %s", EnvironmentVariable, env, strings.Join(known[:last], ", "), known[last])
 }
 
-// Best returns the highest level this processor supports, whatever is active.
-func Best() Level { return levels[len(levels)-1] }
+// Detected returns all features of this processor, whatever is active.
+func Detected() Features { return detected }
 
-// Active returns the level in force. It is cheap enough to ask at every kernel call.
-func Active() Level { return Level(active.Load()) }
+// Active returns the features that kernels may use. It is cheap enough to ask at every kernel call.
+func Active() Features { return Features(active.Load()) }
 
 // Err tells why the value of GOKERAS_CPU was not obeyed; nil if it was, or was empty.
 func Err() error { return initErr }
 
-// Override makes level the active one, lowered to one that this processor supports where needed, and returns a function that undoes it. It is for
-// tests and benchmarks: packed operands written under one level are valid under every other.
-func Override(level Level) (restore func()) {
-	supported := Portable
-	for _, l := range levels {
-		if l <= level {
-			supported = l
-		}
-	}
-	previous := active.Swap(int32(supported))
+// Override makes those of the features active that this processor has, and returns a function that undoes it. It is for
+// tests and benchmarks.
+func Override(f Features) (restore func()) {
+	previous := active.Swap(uint32((f & detected).usable()))
 	return func() { active.Store(previous) }
 }
 
-// Levels returns every level this processor can execute, lowest first.
-func Levels() []Level { return slices.Clone(levels) }
+// Paths returns the sets of features that GOKERAS_CPU can make active on this processor, plain Go first, and last all
+// that it has.
+func Paths() []Features {
+	var all []Features
+	for _, p := range paths {
+		if detected.Has(p.needs) {
+			all = append(all, detected&p.allows)
+		}
+	}
+	return all
+}

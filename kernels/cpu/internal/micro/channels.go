@@ -1,13 +1,11 @@
 package micro
 
-import "github.com/gokeras/gokeras/kernels/cpu/internal/isa"
-
 // RunChannels computes the tile with an operand A that is a vector along the columns, as B is:
 //
 //	sum = Σ_o Σ_s Σ_k A[o·AOuter + s·ASegment + r·ARow + k·AK + c] · B[o·BOuter + s·BSegment + k·BK + c]
 //
-// which is depthwise convolution: c runs over channels. Everything else is as for [Run], except that Cols is not limited and
-// nothing is read beyond column Cols.
+// which is depthwise convolution: c runs over channels. Everything else is as for [Run], except that Cols is not
+// limited and nothing is read beyond column Cols.
 func RunChannels[T Float](t *Tile[T]) {
 	if t.Rows <= 0 || t.Cols <= 0 {
 		return
@@ -17,8 +15,8 @@ func RunChannels[T Float](t *Tile[T]) {
 	}
 	t.checkChannels()
 	from := 0
-	if level := isa.Active(); level != isa.Portable && t.K > 0 {
-		from = vectorChannels(level, t)
+	if k := best[T](); k.Lanes > 1 && t.K > 0 {
+		from = vectorChannels(k, t)
 	}
 	if from < t.Cols {
 		portableChannels(t, from)

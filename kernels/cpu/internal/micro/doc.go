@@ -5,25 +5,25 @@
 //	sum = Σ_o Σ_s Σ_k A[o·AOuter + s·ASegment + r·ARow + k·AK] · B[o·BOuter + s·BSegment + k·BK + c]
 //	C[r·CRow + c] = relu?( sum + bias?[c] + accumulate? C[r·CRow + c] )
 //
-// with o in [0, Outer), s in [0, Segments), k in [0, K); all strides count elements. With Lines, it does so for each line l, with
-// A and C shifted by l·ALine and l·CLine. The scalar operand A may be read through
-// any strides; the vector operand B has unit stride along c and at most [PanelWidth] columns. That is enough for
+// with o in [0, Outer), s in [0, Segments), k in [0, K); all strides count elements. With Lines, it does so for each
+// line l, with A and C shifted by l·ALine and l·CLine. The scalar operand A may be read through any strides; the vector
+// operand B has unit stride along c and at most [PanelWidth] columns. That is enough for
 //
 //   - matrix products in every orientation: one segment;
 //   - NHWC convolution: a segment is a kernel row, k runs over the S·C contiguous numbers under it; no im2col;
 //   - its input gradient: the same on dY with flipped and transposed weights;
 //   - its kernel gradient: r runs over input channels, k over output columns, s over output rows, o over images.
 //
-// [RunPooled] stores the maxima of 2x2 sums instead of the sums. [RunChannels] has a vector for the scalar operand, for depthwise convolution, of
-// which [RunSlide] and [RunSlideSums] do the common case faster.
+// [RunPooled] stores the maxima of 2x2 sums instead of the sums. [RunChannels] has a vector for the scalar operand, for
+// depthwise convolution, of which [RunSlide] and [RunSlideSums] do the common case faster.
 //
-// Every sum is formed in the order o, s, k, one product after the other, whatever the position of the element in the tile,
-// so an element's bits do not depend on how a matrix is cut into tiles. They do depend on the kernel family, because
-// assembly uses fused multiply-add and portable Go may not.
+// Every sum is formed in the order o, s, k, one product after the other, whatever the position of the element in the
+// tile, so an element's bits do not depend on how a matrix is cut into tiles. They do depend on the kernel family,
+// because assembly uses fused multiply-add and portable Go may not.
 //
 // # B past the last column
 //
-// Assembly loads whole vectors of B: it reads up to [PadColumns] (Cols) numbers per row, and ignores the surplus. The surplus
-// must lie within cap(B); zero-padded panels written by [PackPanel] always satisfy this. Where it does not, Run computes the
-// columns of the last, incomplete vector in Go, which is correct and slow.
+// Assembly loads whole vectors of B: it reads up to [PadColumns] (Cols) numbers per row, and ignores the surplus. The
+// surplus must lie within cap(B); zero-padded panels written by [PackPanel] always satisfy this. Where it does not, Run
+// computes the columns of the last, incomplete vector in Go, which is correct and slow.
 package micro

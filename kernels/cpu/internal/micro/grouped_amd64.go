@@ -25,8 +25,8 @@ type groupedCall struct {
 
 const groupedReLU = 1
 
-// placesOf holds, for groups of 2, 4 and 8 channels and each input i of a group, the lanes that are to hold it: those of input i of the group of
-// each lane.
+// placesOf holds, for groups of 2, 4 and 8 channels and each input i of a group, the lanes that are to hold it: those
+// of input i of the group of each lane.
 var placesOf = func() (places [3][widestGroups][16]int32) {
 	for p := range places {
 		size := 2 << p
@@ -98,7 +98,8 @@ func callGrouped(wide bool, taps, rows int, c *groupedCall) {
 	}
 }
 
-// groupedSumsCall is the argument block of the assembly of sums; internal/asmgen/micro knows its layout. Strides count bytes.
+// groupedSumsCall is the argument block of the assembly of sums; internal/asmgen/micro knows its layout. Strides count
+// bytes.
 type groupedSumsCall struct {
 	a, b, c, indices       unsafe.Pointer
 	pixels, aPixel, bPixel int

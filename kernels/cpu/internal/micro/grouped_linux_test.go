@@ -14,17 +14,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// forGroups runs a test with each family that is to have kernels for groups, for every width of vectors and size of groups that there is.
+// forGroups runs a test with each family that is to have kernels for groups, for every width of vectors and size of
+// groups that there is.
 func forGroups(t *testing.T, test func(t *testing.T, size, lanes int)) {
 	ran := false
-	for _, level := range isa.Levels() {
-		restore := isa.Override(level)
-		there := runtime.GOARCH == "amd64" && level >= isa.AVX2
-		assert.Equal(t, there, GroupedLanes[float32](4, 8) == 8 && GroupedSumsLanes[float32](4, 8) == 8, level)
-		assert.Equal(t, there && level == isa.AVX512, GroupedLanes[float32](4, 16) == 16, level)
-		for width := 8; there && width <= lanes[float32](level); width *= 2 {
+	for _, path := range isa.Paths() {
+		restore := isa.Override(path)
+		there := runtime.GOARCH == "amd64" && path.Has(isa.Vectors256)
+		assert.Equal(t, there, GroupedLanes[float32](4, 8) == 8 && GroupedSumsLanes[float32](4, 8) == 8, path)
+		assert.Equal(t, there && path.Has(isa.Vectors512), GroupedLanes[float32](4, 16) == 16, path)
+		for width := 8; there && width <= lanes[float32](); width *= 2 {
 			for _, size := range []int{2, 4, 8} {
-				ran = t.Run(fmt.Sprintf("%s/%d of %d", level, size, width), func(t *testing.T) { test(t, size, width) }) || ran
+				ran = t.Run(fmt.Sprintf("%s/%d of %d", path, size, width), func(t *testing.T) { test(t, size, width) }) || ran
 			}
 		}
 		restore()
@@ -160,7 +161,8 @@ func checkGroupedSums(t *testing.T, g *GroupedSums[float32]) {
 	}
 }
 
-// TestGroupedInManyCalls: one that is cut into several calls of the assembly, by lines and by vectors, gives the same bits.
+// TestGroupedInManyCalls: one that is cut into several calls of the assembly, by lines and by vectors, gives the same
+// bits.
 func TestGroupedInManyCalls(t *testing.T) {
 	forGroups(t, func(t *testing.T, size, lanes int) {
 		rng := rand.New(rand.NewPCG(75, 76))

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// guarded copies x to the end of memory behind which nothing is readable or, with atStart, to the start of memory in front of which
-// nothing is: an access outside kills the test.
+// guarded copies x to the end of memory behind which nothing is readable or, with atStart, to the start of memory in
+// front of which nothing is: an access outside kills the test.
 func guarded[T Float](t *testing.T, x []T, atStart bool) []T {
 	t.Helper()
 	page := syscall.Getpagesize()

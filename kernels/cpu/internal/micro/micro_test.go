@@ -55,9 +55,9 @@ func epsilon[T Float]() float64 {
 
 // forLevels runs test under every kernel family that this machine executes.
 func forLevels(t *testing.T, test func(t *testing.T)) {
-	for _, level := range isa.Levels() {
-		t.Run(level.String(), func(t *testing.T) {
-			defer isa.Override(level)()
+	for _, path := range isa.Paths() {
+		t.Run(path.String(), func(t *testing.T) {
+			defer isa.Override(path)()
 			test(t)
 		})
 	}
@@ -319,14 +319,14 @@ func TestFetchC(t *testing.T) {
 }
 
 func BenchmarkTile(b *testing.B) {
-	for _, level := range isa.Levels() {
-		b.Run(level.String()+"/float32", func(b *testing.B) { benchmarkTiles[float32](b, level) })
-		b.Run(level.String()+"/float64", func(b *testing.B) { benchmarkTiles[float64](b, level) })
+	for _, path := range isa.Paths() {
+		b.Run(path.String()+"/float32", func(b *testing.B) { benchmarkTiles[float32](b, path) })
+		b.Run(path.String()+"/float64", func(b *testing.B) { benchmarkTiles[float64](b, path) })
 	}
 }
 
-func benchmarkTiles[T Float](b *testing.B, level isa.Level) {
-	defer isa.Override(level)()
+func benchmarkTiles[T Float](b *testing.B, path isa.Features) {
+	defer isa.Override(path)()
 	width := PanelWidth[T]()
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, s := range []struct{ rows, cols, k int }{

@@ -1,7 +1,8 @@
 package micro
 
-// PackPanel writes a zero-padded panel of the vector operand: dst[k·PanelWidth + c] = src[k·stepK + c·stepC] for k in [0, rows),
-// c in [0, cols), and 0 for c in [cols, PanelWidth). Dst must have rows·PanelWidth elements. One of the steps should be 1.
+// PackPanel writes a zero-padded panel of the vector operand: dst[k·PanelWidth + c] = src[k·stepK + c·stepC] for k in
+// [0, rows), c in [0, cols), and 0 for c in [cols, PanelWidth). Dst must have rows·PanelWidth elements. One of the
+// steps should be 1.
 func PackPanel[T Float](dst, src []T, rows, cols, stepK, stepC int) {
 	width := PanelWidth[T]()
 	dst = dst[:rows*width]

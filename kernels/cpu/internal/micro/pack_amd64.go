@@ -9,7 +9,7 @@ import (
 
 // transpose stores dst[k·to + c] = src[c·from + k] for k in [0, rows) and the first columns c; it returns how many.
 func transpose[T Float](dst, src []T, rows, cols, to, from int) int {
-	if isa.Active() == isa.Portable || unsafe.Sizeof(dst[0]) != 4 || from < 0 || to < cols {
+	if !isa.Active().Has(isa.Vectors256) || unsafe.Sizeof(dst[0]) != 4 || from < 0 || to < cols {
 		return 0
 	}
 	blocks := rows / 8
@@ -32,7 +32,7 @@ func transpose[T Float](dst, src []T, rows, cols, to, from int) int {
 // copyPanel packs a panel of whole rows; it reports whether it did.
 func copyPanel[T Float](dst, src []T, rows, stepK int) bool {
 	width := PanelWidth[T]()
-	if isa.Active() == isa.Portable || rows < 1 || stepK < 0 || (rows-1)*stepK+width > len(src) || rows*width > len(dst) {
+	if !isa.Active().Has(isa.Vectors256) || rows < 1 || stepK < 0 || (rows-1)*stepK+width > len(src) || rows*width > len(dst) {
 		return false
 	}
 	callCopyRows(unsafe.Pointer(&dst[0]), unsafe.Pointer(&src[0]), uintptr(stepK)*unsafe.Sizeof(dst[0]), uintptr(rows))

@@ -8,22 +8,24 @@ import (
 
 // HasPooled reports whether there are kernels for [RunPooled] under the active level.
 func HasPooled[T Float]() bool {
-	return hasPooled && isa.Active() >= isa.AVX2 && PanelWidth[T]() == 32
+	return hasPooled && isa.Active().Has(isa.Vectors256) && PanelWidth[T]() == 32
 }
 
-// RunPooled computes the maxima of windows of 2x2 sums, with the sums of [Run] taken on pairs of lines and pairs of rows:
+// RunPooled computes the maxima of windows of 2x2 sums, with the sums of [Run] taken on pairs of lines and pairs of
+// rows:
 //
 //	C[l·CLine + r·CRow + c] = max over i, j in {0, 1} of the sum at A[(2l+i)·ALine + (2r+j)·ARow]
 //
-// for Lines lines of Rows windows: convolution, bias, relu and max-pooling, without memory for what is pooled. A NaN among the four makes the
-// maximum NaN; of zeros with different signs any may be it. It reports whether it has a kernel for the tile; if not, it has done nothing.
+// for Lines lines of Rows windows: convolution, bias, relu and max-pooling, without memory for what is pooled. A NaN
+// among the four makes the maximum NaN; of zeros with different signs any may be it. It reports whether it has a kernel
+// for the tile; if not, it has done nothing.
 func RunPooled[T Float](t *Tile[T]) bool {
 	if !HasPooled[T]() || t.Rows <= 0 || t.Cols <= 0 || t.Lines <= 0 || t.Accumulate ||
 		t.K <= 0 || t.Segments <= 0 || t.Outer <= 0 {
 		return false
 	}
 	t.checkPooled()
-	l := lanes[T](isa.Active())
+	l := lanes[T]()
 	if (t.Cols+l-1)/l*l+t.lastB() > cap(t.B) {
 		return false
 	}

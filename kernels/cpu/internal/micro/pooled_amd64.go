@@ -4,14 +4,14 @@ import (
 	"runtime"
 	"unsafe"
 
-	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 )
 
 const hasPooled = true
 
 // maxWindows is the largest number of windows for which internal/asmgen/micro makes a function.
-func maxWindows(level isa.Level, vectors int) int {
-	if level == isa.AVX2 && vectors == 1 {
+func maxWindows(wide bool, vectors int) int {
+	if !wide && vectors == 1 {
 		return 6
 	}
 	return 3
@@ -23,8 +23,8 @@ func pooled[T Float](t *Tile[T]) {
 	fill(&c, t)
 	c.pair = c.aLine
 	c.aLine *= 2
-	level := isa.Active()
-	l := lanes[T](level)
+	k := best[T]()
+	l := k.Lanes
 	lines := t.Lines
 	if t.Cols > 2*l { // all columns of a line are written before the next line, so that lines of the cache are filled in one go
 		lines = 1
@@ -36,19 +36,21 @@ func pooled[T Float](t *Tile[T]) {
 				vectors = 2
 			}
 			n := min(vectors*l, t.Cols-col)
-			pooledColumns(level, t, &c, line, line+lines, col, n, vectors)
+			pooledColumns(k, t, &c, line, line+lines, col, n, vectors)
 			col += n
 		}
 	}
 	runtime.KeepAlive(t)
 }
 
-// pooledColumns computes the n columns from col on of the lines [firstLine, endLine); n fills the given number of vectors, the last perhaps not whole.
-func pooledColumns[T Float](level isa.Level, t *Tile[T], c *call, firstLine, endLine, col, n, vectors int) {
-	last := n - (vectors-1)*lanes[T](level)
+// pooledColumns computes the n columns from col on of the lines [firstLine, endLine); n fills the given number of
+// vectors, the last perhaps not whole.
+func pooledColumns[T Float](k *tile.Tile, t *Tile[T], c *call, firstLine, endLine, col, n, vectors int) {
+	wide := k.Family == familyF32AVX512
+	last := n - (vectors-1)*k.Lanes
 	c.mask = 1<<last - 1
 	c.flags &^= flagMasked
-	if last < lanes[T](level) {
+	if last < k.Lanes {
 		c.flags |= flagMasked
 	}
 	c.maskTable = unsafe.Pointer(&laneMasks[8-min(last, 8)])
@@ -57,7 +59,7 @@ func pooledColumns[T Float](level isa.Level, t *Tile[T], c *call, firstLine, end
 		c.bias = unsafe.Pointer(&t.Bias[col])
 	}
 	// All tiles get the same number of windows or one more.
-	tiles := (t.Rows-1)/maxWindows(level, vectors) + 1
+	tiles := (t.Rows-1)/maxWindows(wide, vectors) + 1
 	windows, more := t.Rows/tiles, t.Rows%tiles
 	first := 0
 	for _, part := range [2]struct{ tiles, windows int }{{more, windows + 1}, {tiles - more, windows}} {
@@ -68,9 +70,9 @@ func pooledColumns[T Float](level isa.Level, t *Tile[T], c *call, firstLine, end
 			c.a = unsafe.Pointer(&t.A[2*line*t.ALine+2*first*t.ARow])
 			c.c = unsafe.Pointer(&t.C[line*t.CLine+first*t.CRow+col])
 			switch {
-			case level == isa.AVX512 && vectors == 2:
+			case wide && vectors == 2:
 				callF32AVX512PooledV2(part.windows, c)
-			case level == isa.AVX512:
+			case wide:
 				callF32AVX512PooledV1(part.windows, c)
 			case vectors == 2:
 				callF32AVX2PooledV2(part.windows, c)

@@ -1,6 +1,7 @@
 package micro
 
-// portable computes the columns [from, Cols) of the tile in plain Go: blocks of 2x4 elements in registers, the rest one by one.
+// portable computes the columns [from, Cols) of the tile in plain Go: blocks of 2x4 elements in registers, the rest one
+// by one.
 func portable[T Float](t *Tile[T], from int) {
 	portableLine(t, from)
 	for line := 1; line < t.Lines; line++ {

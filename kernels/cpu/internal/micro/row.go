@@ -5,9 +5,10 @@ import "fmt"
 // rowProductElements bounds the part of b that one assembly call reads, which takes some tens of microseconds.
 const rowProductElements = 1 << 18
 
-// AddRowProduct adds to each dst[c] the sum Σ_k x[k]·b[k·stride + c]: a row times a matrix whose rows are stride elements apart. Unlike
-// a [Tile], which walks down the columns of a panel, it reads b in the order of memory: with a single row of x nothing of b is read
-// twice, and the time is that of reading it. The products of a column are added one after the other, in order.
+// AddRowProduct adds to each dst[c] the sum Σ_k x[k]·b[k·stride + c]: a row times a matrix whose rows are stride
+// elements apart. Unlike a [Tile], which walks down the columns of a panel, it reads b in the order of memory: with a
+// single row of x nothing of b is read twice, and the time is that of reading it. The products of a column are added
+// one after the other, in order.
 func AddRowProduct[T Float](dst, x, b []T, stride int) {
 	if len(dst) == 0 || len(x) == 0 {
 		return
@@ -26,8 +27,8 @@ func AddRowProduct[T Float](dst, x, b []T, stride int) {
 	}
 }
 
-// AddRowPanels is [AddRowProduct] of a matrix of len(x) rows in panels, one after the other, the last perhaps with fewer columns in use than
-// [PanelWidth]. It computes the same bits.
+// AddRowPanels is [AddRowProduct] of a matrix of len(x) rows in panels, one after the other, the last perhaps with
+// fewer columns in use than [PanelWidth]. It computes the same bits.
 func AddRowPanels[T Float](dst, x, panels []T) {
 	if len(dst) == 0 || len(x) == 0 {
 		return

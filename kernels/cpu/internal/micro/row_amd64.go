@@ -9,11 +9,10 @@ import (
 
 // rowProduct adds x·b to dst; it reports whether it did.
 func rowProduct[T Float](dst, x, b []T, stride int) bool {
-	level := isa.Active()
-	if level == isa.Portable || unsafe.Sizeof(dst[0]) != 4 {
+	wide, l := isa.Active().Has(isa.Vectors512), lanes[T]()
+	if l == 1 || unsafe.Sizeof(dst[0]) != 4 {
 		return false
 	}
-	l := lanes[T](level)
 	vectors, rest := len(dst)/l, len(dst)%l
 	var mask uint64
 	if rest > 0 {
@@ -26,12 +25,12 @@ func rowProduct[T Float](dst, x, b []T, stride int) bool {
 		d, v, m := unsafe.Pointer(&dst[0]), unsafe.Pointer(&x[k]), unsafe.Pointer(&b[k*stride])
 		switch {
 		case len(dst) == PanelWidth[T]() || len(dst) < l:
-			callRowPanel(level == isa.AVX512, len(dst) < l, d, v, m, uintptr(n/8), uintptr(n%8), uintptr(4*stride), 1, mask, table)
+			callRowPanel(wide, len(dst) < l, d, v, m, uintptr(n/8), uintptr(n%8), uintptr(4*stride), 1, mask, table)
 		case n >= 8:
 			n -= n % 8
-			callRowProduct(level == isa.AVX512, true, d, v, m, uintptr(n/8), uintptr(vectors), uintptr(4*stride), mask, table)
+			callRowProduct(wide, true, d, v, m, uintptr(n/8), uintptr(vectors), uintptr(4*stride), mask, table)
 		default:
-			callRowProduct(level == isa.AVX512, false, d, v, m, uintptr(n), uintptr(vectors), uintptr(4*stride), mask, table)
+			callRowProduct(wide, false, d, v, m, uintptr(n), uintptr(vectors), uintptr(4*stride), mask, table)
 		}
 		k += n
 	}
@@ -41,14 +40,14 @@ func rowProduct[T Float](dst, x, b []T, stride int) bool {
 
 // rowPanels adds the products of x with whole panels to dst and returns how many columns it has computed.
 func rowPanels[T Float](dst, x, panels []T) int {
-	level, width := isa.Active(), PanelWidth[T]()
+	wide, width := isa.Active().Has(isa.Vectors512), PanelWidth[T]()
 	whole, perCall := len(dst)/width, rowProductElements/(width*len(x))
-	if level == isa.Portable || unsafe.Sizeof(dst[0]) != 4 || perCall == 0 {
+	if lanes[T]() == 1 || unsafe.Sizeof(dst[0]) != 4 || perCall == 0 {
 		return 0
 	}
 	for i := 0; i < whole; i += perCall {
 		n := min(perCall, whole-i)
-		callRowPanel(level == isa.AVX512, false, unsafe.Pointer(&dst[i*width]), unsafe.Pointer(&x[0]), unsafe.Pointer(&panels[i*width*len(x)]),
+		callRowPanel(wide, false, unsafe.Pointer(&dst[i*width]), unsafe.Pointer(&x[0]), unsafe.Pointer(&panels[i*width*len(x)]),
 			uintptr(len(x)/8), uintptr(len(x)%8), uintptr(4*width), uintptr(n), 0, unsafe.Pointer(&laneMasks))
 	}
 	runtime.KeepAlive(panels)

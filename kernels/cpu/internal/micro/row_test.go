@@ -23,9 +23,9 @@ func testAddRowProduct[T Float](t *testing.T) {
 	if any(zero) == any(float64(0)) {
 		epsilon = 0x1p-52
 	}
-	for _, level := range isa.Levels() {
-		t.Run(level.String(), func(t *testing.T) {
-			defer isa.Override(level)()
+	for _, path := range isa.Paths() {
+		t.Run(path.String(), func(t *testing.T) {
+			defer isa.Override(path)()
 			for _, columns := range []int{1, 2, 7, 8, 9, 10, 15, 16, 17, 31, 32, 33, 63, 64, 65, 128, 200, 513} {
 				for _, rows := range []int{0, 1, 7, 8, 9, 17, 64, 803} {
 					stride := columns + rng.IntN(3)

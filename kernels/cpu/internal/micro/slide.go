@@ -6,14 +6,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// Slide is a depthwise convolution of lines of pixels that lie next to each other. It computes, for l in [0, Lines), p in [0, Pixels) and c in
-// [0, Channels),
+// Slide is a depthwise convolution of lines of pixels that lie next to each other. It computes, for l in [0, Lines), p
+// in [0, Pixels) and c in [0, Channels),
 //
 //	C[l·CLine + p·Step + c] = relu?( Σ_s Σ_t A[l·ALine + s·ASegment + (p+t)·Step + c] · B[s·BSegment + t·Step + c] + bias?[c] )
 //
-// with s in [0, Segments), t in [0, Taps), in the order of [RunChannels]. An input is loaded once for all taps that meet it. With Left, the
-// Taps/2 inputs in front of the middle tap of the first output are missing and their products left out; A then begins with the first input that
-// exists. With Right, so are those behind the middle tap of the last output.
+// with s in [0, Segments), t in [0, Taps), in the order of [RunChannels]. An input is loaded once for all taps that
+// meet it. With Left, the Taps/2 inputs in front of the middle tap of the first output are missing and their products
+// left out; A then begins with the first input that exists. With Right, so are those behind the middle tap of the last
+// output.
 type Slide[T Float] struct {
 	A, B, C []T
 	Bias    []T // nil, or Channels numbers
@@ -47,7 +48,7 @@ const (
 
 // HasSlide reports whether [RunSlide] has kernels for the given number of taps and channels under the active level.
 func HasSlide[T Float](taps, channels int) bool {
-	return hasSlide && isa.Active() >= isa.AVX2 && PanelWidth[T]() == 32 && (taps == 3 || taps == 5) && channels >= slideLanes
+	return hasSlide && isa.Active().Has(isa.Vectors256) && PanelWidth[T]() == 32 && (taps == 3 || taps == 5) && channels >= slideLanes
 }
 
 // HasSlideSums is [HasSlide] for [RunSlideSums].

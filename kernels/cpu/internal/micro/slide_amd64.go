@@ -39,7 +39,7 @@ var newLanes = [32]int32{16: -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
 // channels sets what the number of channels asks for, and reports whether the functions are those of AVX-512.
 func (c *slideCall) channels(n int) (wide bool) {
 	const half, whole = 8, 16
-	if wide = isa.Active() == isa.AVX512 && n >= whole; !wide {
+	if wide = isa.Active().Has(isa.Vectors512) && n >= whole; !wide {
 		c.last, c.mask = 4*(n-half), unsafe.Pointer(&newLanes[16-(half-n%half)%half])
 		return false
 	}

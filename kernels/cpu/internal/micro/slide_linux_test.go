@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// existing calls f for every product of the lines: indices of the input, of the output, of the line and of the kernel's element. Inputs that
-// are missing have none.
+// existing calls f for every product of the lines: indices of the input, of the output, of the line and of the kernel's
+// element. Inputs that are missing have none.
 func existing(pixels, taps, segments, lines, channels int, left, right bool, f func(l, s, t, p, q, c int)) {
 	inputs := inputs(pixels, taps, left, right)
 	for l := range lines {
@@ -40,12 +40,12 @@ func existing(pixels, taps, segments, lines, channels int, left, right bool, f f
 // forSlides runs a test with each family that is to have sliding kernels.
 func forSlides(t *testing.T, test func(t *testing.T)) {
 	ran := false
-	for _, level := range isa.Levels() {
-		restore := isa.Override(level)
-		there := runtime.GOARCH == "amd64" && level >= isa.AVX2
-		assert.Equal(t, there, HasSlide[float32](3, slideLanes) && HasSlide[float32](5, slideLanes) && HasSlideSums[float32](3, slideLanes), level)
+	for _, path := range isa.Paths() {
+		restore := isa.Override(path)
+		there := runtime.GOARCH == "amd64" && path.Has(isa.Vectors256)
+		assert.Equal(t, there, HasSlide[float32](3, slideLanes) && HasSlide[float32](5, slideLanes) && HasSlideSums[float32](3, slideLanes), path)
 		if there {
-			ran = t.Run(level.String(), test) || ran
+			ran = t.Run(path.String(), test) || ran
 		}
 		restore()
 	}

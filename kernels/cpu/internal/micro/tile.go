@@ -5,13 +5,14 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 )
 
 // Float is the element type of kernels.
 type Float interface{ float32 | float64 }
 
-// Tile is one call of the microkernel; see the package comment. A, B and C start at the tile's first element. The layout is
-// known to the assembly.
+// Tile is one call of the microkernel; see the package comment. A, B and C start at the tile's first element. The
+// layout is known to the assembly.
 type Tile[T Float] struct {
 	A, B, C []T
 	Bias    []T // nil, or Cols numbers added to each row
@@ -35,38 +36,50 @@ type Tile[T Float] struct {
 	ReLU       bool // max(·, 0) last; NaN stays NaN
 }
 
-// panelBytes is the width of a panel of the vector operand: two AVX-512 vectors, four AVX2 vectors or eight NEON vectors.
+// panelBytes is the width of a panel of the vector operand: two AVX-512 vectors, four AVX2 vectors or eight NEON
+// vectors.
 const panelBytes = 128
 
-// PanelWidth is the number of columns of a packed panel: 32 for float32, 16 for float64. It is the same for every kernel
-// family, so packed weights stay valid when the family changes.
+// PanelWidth is the number of columns of a packed panel: 32 for float32, 16 for float64. It is the same for every
+// kernel family, so packed weights stay valid when the family changes.
 func PanelWidth[T Float]() int {
 	var zero T
 	return panelBytes / int(unsafe.Sizeof(zero))
 }
 
-// lanes returns the number of elements in a vector of the given level; 1 for portable Go.
-func lanes[T Float](level isa.Level) int {
+// Layout is the layout that [PackPanel] writes and the tile in force reads.
+func Layout[T Float]() tile.Layout { return best[T]().Layout }
+
+// best returns the tile in force for products of T.
+func best[T Float]() *tile.Tile {
 	var zero T
-	switch level {
-	case isa.AVX512:
-		return 64 / int(unsafe.Sizeof(zero))
-	case isa.AVX2:
-		return 32 / int(unsafe.Sizeof(zero))
-	case isa.NEON:
-		return 16 / int(unsafe.Sizeof(zero))
+	if unsafe.Sizeof(zero) == 8 {
+		return tile.Best(tiles[:], tile.Kind{In: tile.Float64, Acc: tile.Float64})
 	}
-	return 1
+	return tile.Best(tiles[:], tile.Kind{In: tile.Float32, Acc: tile.Float32})
 }
 
-// PadColumns returns how many numbers of each row of B a tile of cols columns reads under the active level.
+// narrower returns the tile in force with half as long vectors, or nil.
+func narrower(k *tile.Tile) *tile.Tile {
+	for i := range tiles {
+		if t := &tiles[i]; t.Kind == k.Kind && t.Layout == k.Layout && 2*t.Lanes == k.Lanes && isa.Active().Has(t.Needs) {
+			return t
+		}
+	}
+	return nil
+}
+
+// lanes returns the number of elements in a vector of the tile in force; 1 for portable Go.
+func lanes[T Float]() int { return best[T]().Lanes }
+
+// PadColumns returns how many numbers of each row of B a tile of cols columns reads with the tile in force.
 func PadColumns[T Float](cols int) int {
-	l := lanes[T](isa.Active())
+	l := lanes[T]()
 	return (cols + l - 1) / l * l
 }
 
-// Run computes the tile. It panics if an operand is too short for its strides, or if Cols exceeds [PanelWidth]: both are
-// mistakes of the caller. Negative strides are not supported.
+// Run computes the tile. It panics if an operand is too short for its strides, or if Cols exceeds [PanelWidth]: both
+// are mistakes of the caller. Negative strides are not supported.
 func Run[T Float](t *Tile[T]) {
 	if t.Rows <= 0 || t.Cols <= 0 || t.Lines < 0 {
 		return
@@ -77,18 +90,18 @@ func Run[T Float](t *Tile[T]) {
 		portable(t, 0)
 		return
 	}
-	level := isa.Active()
-	if level == isa.Portable {
+	k := best[T]()
+	l := k.Lanes
+	if l == 1 {
 		portable(t, 0)
 		return
 	}
-	l := lanes[T](level)
 	full := t.Cols
 	if rest := t.Cols % l; rest != 0 && t.lastB()+t.Cols+l-rest > cap(t.B) {
 		full -= rest
 	}
 	if full > 0 {
-		vector(level, t, full)
+		vector(k, t, full)
 	}
 	if full < t.Cols {
 		portable(t, full)

@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"unsafe"
 
-	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 )
 
 // call is the argument block of the assembly; internal/asmgen/micro knows its layout. Strides count bytes.
@@ -43,39 +43,40 @@ var laneMasks = [16]int32{-1, -1, -1, -1, -1, -1, -1, -1}
 const maxCallFlops = 8 << 20
 
 // vector computes the columns [0, cols) in assembly. B may be read up to the next whole vector.
-func vector[T Float](level isa.Level, t *Tile[T], cols int) {
+func vector[T Float](k *tile.Tile, t *Tile[T], cols int) {
 	var c call
 	fill(&c, t)
-	l := lanes[T](level)
+	l := k.Lanes
 	for col := 0; col < cols; {
 		vectors := 1
 		if cols-col > l {
 			vectors = 2
 		}
 		n := min(vectors*l, cols-col)
-		runColumns(level, t, &c, col, n, vectors, false)
+		runColumns(k, t, &c, col, n, vectors, false)
 		col += n
 	}
 	runtime.KeepAlive(t)
 }
 
 // vectorChannels computes whole vectors of columns in assembly and returns how many columns it computed.
-func vectorChannels[T Float](level isa.Level, t *Tile[T]) int {
+func vectorChannels[T Float](k *tile.Tile, t *Tile[T]) int {
 	var c call
 	fill(&c, t)
 	col := 0
 	for {
-		l, rest := lanes[T](level), t.Cols-col
-		switch {
+		rest := t.Cols - col
+		switch l := k.Lanes; {
 		case rest >= 2*l:
-			runColumns(level, t, &c, col, 2*l, 2, true)
+			runColumns(k, t, &c, col, 2*l, 2, true)
 			col += 2 * l
-		case rest >= l:
-			runColumns(level, t, &c, col, l, 1, true)
+		case rest >= l && maxRows(k.Family, 1, true) > 0:
+			runColumns(k, t, &c, col, l, 1, true)
 			col += l
-		case level == isa.AVX512:
-			level = isa.AVX2 // half a vector
 		default:
+			if k = narrower(k); k != nil { // half a vector, or two halves
+				continue
+			}
 			runtime.KeepAlive(t)
 			return col
 		}
@@ -101,9 +102,10 @@ func fill[T Float](c *call, t *Tile[T]) {
 	}
 }
 
-// runColumns computes the n columns from col on, all rows; n fills the given number of vectors, the last perhaps not whole.
-func runColumns[T Float](level isa.Level, t *Tile[T], c *call, col, n, vectors int, channels bool) {
-	l := lanes[T](level)
+// runColumns computes the n columns from col on, all rows; n fills the given number of vectors, the last perhaps not
+// whole.
+func runColumns[T Float](k *tile.Tile, t *Tile[T], c *call, col, n, vectors int, channels bool) {
+	l := k.Lanes
 	size := int(unsafe.Sizeof(t.A[0]))
 	last := n - (vectors-1)*l
 	c.mask = 1<<last - 1
@@ -128,16 +130,17 @@ func runColumns[T Float](level isa.Level, t *Tile[T], c *call, col, n, vectors i
 		colA = col
 	}
 	// All tiles get the same number of rows or one row more.
-	tiles := (t.Rows-1)/maxRows(level, vectors, channels) + 1
+	tiles := (t.Rows-1)/maxRows(k.Family, vectors, channels) + 1
 	rows, more := t.Rows/tiles, t.Rows%tiles
 	if more > 0 {
-		runTiles(level, t, c, 0, colA, col, rows+1, more, n, vectors, channels)
+		runTiles(k, t, c, 0, colA, col, rows+1, more, n, vectors, channels)
 	}
-	runTiles(level, t, c, more*(rows+1), colA, col, rows, tiles-more, n, vectors, channels)
+	runTiles(k, t, c, more*(rows+1), colA, col, rows, tiles-more, n, vectors, channels)
 }
 
-// runTiles computes the given number of tiles of equal height from a row on, in every line, in as few calls as their time allows.
-func runTiles[T Float](level isa.Level, t *Tile[T], c *call, row, colA, col, height, tiles, n, vectors int, channels bool) {
+// runTiles computes the given number of tiles of equal height from a row on, in every line, in as few calls as their
+// time allows.
+func runTiles[T Float](k *tile.Tile, t *Tile[T], c *call, row, colA, col, height, tiles, n, vectors int, channels bool) {
 	c.aTile, c.cTile = height*c.aRow, height*c.cRow
 	lines := max(t.Lines, 1)
 	perCall := max(maxCallFlops/(2*height*n*t.K*t.Segments*t.Outer), 1) // tiles
@@ -146,75 +149,13 @@ func runTiles[T Float](level isa.Level, t *Tile[T], c *call, row, colA, col, hei
 	if c.tiles == tiles {
 		c.lines = min(lines, perCall/tiles)
 	}
-	size := int(unsafe.Sizeof(t.A[0]))
 	for line := 0; line < lines; line += c.lines {
 		c.lines = min(c.lines, lines-line)
 		for tile := 0; tile < tiles; tile += c.tiles {
 			c.tiles = min(perCall, tiles-tile)
 			c.a = unsafe.Pointer(&t.A[line*t.ALine+(row+tile*height)*t.ARow+colA])
 			c.c = unsafe.Pointer(&t.C[line*t.CLine+(row+tile*height)*t.CRow+col])
-			dispatch(level, size, vectors, channels, height, c)
+			dispatch(k.Family, vectors, channels, height, c)
 		}
-	}
-}
-
-// maxRows is the largest number of rows for which internal/asmgen/micro makes a function.
-func maxRows(level isa.Level, vectors int, channels bool) int {
-	switch {
-	case channels:
-		return 4
-	case level == isa.AVX512:
-		return 14
-	case vectors == 1:
-		return 12
-	}
-	return 6
-}
-
-// dispatch calls the assembly for tiles of the given kind.
-func dispatch(level isa.Level, size, vectors int, channels bool, rows int, c *call) {
-	kind := vectors - 1
-	if channels {
-		kind |= 2
-	}
-	if level == isa.AVX512 {
-		kind |= 4
-	}
-	if size == 8 {
-		kind |= 8
-	}
-	switch kind {
-	case 0:
-		callF32AVX2V1(rows, c)
-	case 1:
-		callF32AVX2V2(rows, c)
-	case 2:
-		callF32AVX2ChannelsV1(rows, c)
-	case 3:
-		callF32AVX2ChannelsV2(rows, c)
-	case 4:
-		callF32AVX512V1(rows, c)
-	case 5:
-		callF32AVX512V2(rows, c)
-	case 6:
-		callF32AVX512ChannelsV1(rows, c)
-	case 7:
-		callF32AVX512ChannelsV2(rows, c)
-	case 8:
-		callF64AVX2V1(rows, c)
-	case 9:
-		callF64AVX2V2(rows, c)
-	case 10:
-		callF64AVX2ChannelsV1(rows, c)
-	case 11:
-		callF64AVX2ChannelsV2(rows, c)
-	case 12:
-		callF64AVX512V1(rows, c)
-	case 13:
-		callF64AVX512V2(rows, c)
-	case 14:
-		callF64AVX512ChannelsV1(rows, c)
-	case 15:
-		callF64AVX512ChannelsV2(rows, c)
 	}
 }

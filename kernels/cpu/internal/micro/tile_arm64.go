@@ -5,9 +5,10 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 )
 
-// call is the argument block of the assembly, one tile; internal/asmgen/neon knows its layout. Strides count bytes.
+// call is the argument block of the assembly, one tile; internal/asmgen/micro knows its layout. Strides count bytes.
 type call struct {
 	a, b, c, bias              unsafe.Pointer
 	k, segments, outer         int
@@ -23,30 +24,29 @@ const (
 )
 
 const (
-	maxVectors     = 4
-	maxRows        = 6
-	maxRowsChannel = 4
+	maxVectors = 4
+	edgeRows   = 6 // of a tile of one vector
 )
 
 // vector computes the columns [0, cols) in assembly. B may be read up to the next whole vector.
-func vector[T Float](level isa.Level, t *Tile[T], cols int) {
-	l := lanes[T](level)
+func vector[T Float](k *tile.Tile, t *Tile[T], cols int) {
+	l := k.Lanes
 	whole := cols / l * l
-	computeColumns(level, t, whole, false)
+	computeColumns(k, t, whole, false)
 	if whole == cols {
 		return
 	}
 	// The last columns go through a buffer, because the assembly stores whole vectors.
-	var sums [maxRows * 4]T
+	var sums [edgeRows * 4]T
 	var c call
 	fill(&c, t)
 	c.flags, c.bias = 0, nil
 	c.cRow = l * int(unsafe.Sizeof(sums[0]))
 	for line := range max(t.Lines, 1) {
-		for row := 0; row < t.Rows; row += maxRows {
-			rows := min(maxRows, t.Rows-row)
+		for row := 0; row < t.Rows; row += edgeRows {
+			rows := min(edgeRows, t.Rows-row)
 			c.a, c.b, c.c = unsafe.Pointer(&t.A[line*t.ALine+row*t.ARow]), unsafe.Pointer(&t.B[whole]), unsafe.Pointer(&sums[0])
-			dispatch(int(unsafe.Sizeof(sums[0])), 1, false, rows, &c)
+			dispatch(k.Family, 1, false, rows, &c)
 			u := *t
 			u.C = t.C[line*t.CLine:]
 			for r := range rows {
@@ -60,10 +60,10 @@ func vector[T Float](level isa.Level, t *Tile[T], cols int) {
 }
 
 // vectorChannels computes whole vectors of columns in assembly and returns how many columns it computed.
-func vectorChannels[T Float](level isa.Level, t *Tile[T]) int {
-	l := lanes[T](level)
+func vectorChannels[T Float](k *tile.Tile, t *Tile[T]) int {
+	l := k.Lanes
 	whole := t.Cols / l * l
-	computeColumns(level, t, whole, true)
+	computeColumns(k, t, whole, true)
 	return whole
 }
 
@@ -83,13 +83,10 @@ func fill[T Float](c *call, t *Tile[T]) {
 }
 
 // computeColumns computes the columns [0, cols), whole vectors, tile by tile.
-func computeColumns[T Float](level isa.Level, t *Tile[T], cols int, channels bool) {
+func computeColumns[T Float](k *tile.Tile, t *Tile[T], cols int, channels bool) {
 	var c call
 	fill(&c, t)
-	l, size, most := lanes[T](level), int(unsafe.Sizeof(t.A[0])), maxRows
-	if channels {
-		most = maxRowsChannel
-	}
+	l := k.Lanes
 	for col := 0; col < cols; {
 		vectors := maxVectors
 		for vectors*l > cols-col {
@@ -103,13 +100,13 @@ func computeColumns[T Float](level isa.Level, t *Tile[T], cols int, channels boo
 		if channels {
 			colA = col
 		}
-		tiles := (t.Rows-1)/most + 1
+		tiles := (t.Rows-1)/maxRows(k.Family, vectors, channels) + 1
 		for line := range max(t.Lines, 1) {
 			for tile := range tiles {
 				row, end := tile*t.Rows/tiles, (tile+1)*t.Rows/tiles
 				c.a = unsafe.Pointer(&t.A[line*t.ALine+row*t.ARow+colA])
 				c.c = unsafe.Pointer(&t.C[line*t.CLine+row*t.CRow+col])
-				dispatch(size, vectors, channels, end-row, &c)
+				dispatch(k.Family, vectors, channels, end-row, &c)
 			}
 		}
 		col += vectors * l
@@ -117,46 +114,9 @@ func computeColumns[T Float](level isa.Level, t *Tile[T], cols int, channels boo
 	runtime.KeepAlive(t)
 }
 
-// dispatch calls the assembly for a tile of the given kind.
-func dispatch(size, vectors int, channels bool, rows int, c *call) {
-	kind := vectors >> 1
-	if channels {
-		kind += 3
-	}
-	if size == 8 {
-		kind += 6
-	}
-	switch kind {
-	case 0:
-		callF32NEONV1(rows, c)
-	case 1:
-		callF32NEONV2(rows, c)
-	case 2:
-		callF32NEONV4(rows, c)
-	case 3:
-		callF32NEONChannelsV1(rows, c)
-	case 4:
-		callF32NEONChannelsV2(rows, c)
-	case 5:
-		callF32NEONChannelsV4(rows, c)
-	case 6:
-		callF64NEONV1(rows, c)
-	case 7:
-		callF64NEONV2(rows, c)
-	case 8:
-		callF64NEONV4(rows, c)
-	case 9:
-		callF64NEONChannelsV1(rows, c)
-	case 10:
-		callF64NEONChannelsV2(rows, c)
-	case 11:
-		callF64NEONChannelsV4(rows, c)
-	}
-}
-
 // rowProduct adds x·b to dst; it reports whether it did.
 func rowProduct[T Float](dst, x, b []T, stride int) bool {
-	if isa.Active() != isa.NEON || unsafe.Sizeof(dst[0]) != 4 {
+	if !isa.Active().Has(isa.NEON) || unsafe.Sizeof(dst[0]) != 4 {
 		return false
 	}
 	cols, rows := len(dst)/16*16, len(x)/4*4
@@ -188,6 +148,6 @@ func transpose[T Float](_, _ []T, _, _, _, _ int) int { return 0 }
 // copyPanel packs a panel of whole rows; it reports whether it did.
 func copyPanel[T Float](_, _ []T, _, _ int) bool { return false }
 
-// rowPanels adds the products of x with whole panels to dst and returns how many columns it has computed: none, a panel is as good as any
-// other matrix.
+// rowPanels adds the products of x with whole panels to dst and returns how many columns it has computed: none, a panel
+// is as good as any other matrix.
 func rowPanels[T Float](_, _, _ []T) int { return 0 }

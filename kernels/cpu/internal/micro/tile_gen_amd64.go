@@ -324,20 +324,6 @@ func callF64AVX512V2(rows int, c *call) {
 }
 
 //go:noinline
-func callF64AVX512ChannelsV1(rows int, c *call) {
-	switch rows {
-	case 1:
-		f64AVX512ChannelsV1R1(c)
-	case 2:
-		f64AVX512ChannelsV1R2(c)
-	case 3:
-		f64AVX512ChannelsV1R3(c)
-	case 4:
-		f64AVX512ChannelsV1R4(c)
-	}
-}
-
-//go:noinline
 func callF64AVX512ChannelsV2(rows int, c *call) {
 	switch rows {
 	case 1:
@@ -402,6 +388,66 @@ func callF32AVX512PooledV2(windows int, c *call) {
 		f32AVX512PooledV2W2(c)
 	case 3:
 		f32AVX512PooledV2W3(c)
+	}
+}
+
+// The families of tiles.
+const (
+	familyF32AVX2   = 0
+	familyF32AVX512 = 1
+	familyF64AVX2   = 2
+	familyF64AVX512 = 3
+)
+
+// kindOf numbers the functions of a family by vectors and by whether A is a vector.
+func kindOf(family, vectors int, channels bool) int {
+	kind := family*4 + vectors - 1
+	if channels {
+		kind += 2
+	}
+	return kind
+}
+
+var mostRows = [...]uint8{0: 12, 1: 6, 2: 4, 3: 4, 4: 14, 5: 14, 6: 4, 7: 4, 8: 12, 9: 6, 10: 4, 11: 4, 12: 14, 13: 14, 15: 4}
+
+// maxRows is the largest number of rows of a tile; 0: there is none.
+func maxRows(family, vectors int, channels bool) int {
+	return int(mostRows[kindOf(family, vectors, channels)])
+}
+
+// dispatch calls the function for a tile.
+func dispatch(family, vectors int, channels bool, rows int, c *call) {
+	switch kindOf(family, vectors, channels) {
+	case 0:
+		callF32AVX2V1(rows, c)
+	case 1:
+		callF32AVX2V2(rows, c)
+	case 2:
+		callF32AVX2ChannelsV1(rows, c)
+	case 3:
+		callF32AVX2ChannelsV2(rows, c)
+	case 4:
+		callF32AVX512V1(rows, c)
+	case 5:
+		callF32AVX512V2(rows, c)
+	case 6:
+		callF32AVX512ChannelsV1(rows, c)
+	case 7:
+		callF32AVX512ChannelsV2(rows, c)
+	case 8:
+		callF64AVX2V1(rows, c)
+	case 9:
+		callF64AVX2V2(rows, c)
+	case 10:
+		callF64AVX2ChannelsV1(rows, c)
+	case 11:
+		callF64AVX2ChannelsV2(rows, c)
+	case 12:
+		callF64AVX512V1(rows, c)
+	case 13:
+		callF64AVX512V2(rows, c)
+	case 15:
+		callF64AVX512ChannelsV2(rows, c)
 	}
 }
 
@@ -1028,18 +1074,6 @@ func f64AVX512V2R13(c *call)
 
 //go:noescape
 func f64AVX512V2R14(c *call)
-
-//go:noescape
-func f64AVX512ChannelsV1R1(c *call)
-
-//go:noescape
-func f64AVX512ChannelsV1R2(c *call)
-
-//go:noescape
-func f64AVX512ChannelsV1R3(c *call)
-
-//go:noescape
-func f64AVX512ChannelsV1R4(c *call)
 
 //go:noescape
 func f64AVX512ChannelsV2R1(c *call)

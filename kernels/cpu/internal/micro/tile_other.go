@@ -2,17 +2,23 @@
 
 package micro
 
-import "github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+import "github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 
-// vector computes the columns [0, cols); there is no assembly here, and no level but Portable.
-func vector[T Float](_ isa.Level, t *Tile[T], cols int) {
+// tiles are those in Go.
+var tiles = [...]tile.Tile{
+	{Kind: tile.Kind{In: tile.Float32, Acc: tile.Float32}, Layout: tile.Float32x32, Lanes: 1},
+	{Kind: tile.Kind{In: tile.Float64, Acc: tile.Float64}, Layout: tile.Float64x16, Lanes: 1},
+}
+
+// vector computes the columns [0, cols); there is no assembly here, and no tile but those in Go.
+func vector[T Float](_ *tile.Tile, t *Tile[T], cols int) {
 	u := *t
 	u.Cols = cols
 	portable(&u, 0)
 }
 
 // vectorChannels is vector for RunChannels. It returns the number of columns it computed.
-func vectorChannels[T Float](isa.Level, *Tile[T]) int { return 0 }
+func vectorChannels[T Float](*tile.Tile, *Tile[T]) int { return 0 }
 
 // transpose stores the first columns of a transpose; it returns how many.
 func transpose[T Float](_, _ []T, _, _, _, _ int) int { return 0 }

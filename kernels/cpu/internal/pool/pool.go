@@ -23,8 +23,8 @@ const (
 
 // Pool runs parallel regions. The zero value is not usable: call [Shared] or [New].
 //
-// Its fields are grouped by who writes them when: a line that one processor writes and another one has just read costs both some hundred
-// nanoseconds.
+// Its fields are grouped by who writes them when: a line that one processor writes and another one has just read costs
+// both some hundred nanoseconds.
 type Pool struct {
 	size    int          // bound of worker numbers, the caller's 0 included
 	dynamic bool         // follow GOMAXPROCS, up to size
@@ -62,16 +62,16 @@ var shared = sync.OnceValue(func() *Pool {
 // GOMAXPROCS up to its [Pool.Size]. It starts its goroutines when first needed and is never closed.
 func Shared() *Pool { return shared() }
 
-// New returns a pool of its own with the given number of workers, the caller included; a number below 1 counts as 1. Close
-// it after use.
+// New returns a pool of its own with the given number of workers, the caller included; a number below 1 counts as 1.
+// Close it after use.
 func New(workers int) *Pool {
 	p := &Pool{size: max(workers, 1)}
 	p.active.Store(int32(p.size))
 	return p
 }
 
-// Size is an upper bound of the number of goroutines that work on one region: the size to give to scratch memory that is
-// indexed by worker. It never changes. A nil pool has size 1.
+// Size is an upper bound of the number of goroutines that work on one region: the size to give to scratch memory that
+// is indexed by worker. It never changes. A nil pool has size 1.
 func (p *Pool) Size() int {
 	if p == nil {
 		return 1
@@ -79,11 +79,11 @@ func (p *Pool) Size() int {
 	return p.size
 }
 
-// Parallel runs task on [0, n) in chunks of grain indices and returns when all of it is done. A grain below 1 counts as 1.
-// A nil or closed pool, a pool of one worker and a region of one chunk run on the caller's goroutine alone.
+// Parallel runs task on [0, n) in chunks of grain indices and returns when all of it is done. A grain below 1 counts as
+// 1. A nil or closed pool, a pool of one worker and a region of one chunk run on the caller's goroutine alone.
 //
-// Choose grain so that a chunk takes between about 5 and 100 microseconds: from the problem's size, not from the number of
-// workers, or results that depend on the chunk boundaries will change between machines.
+// Choose grain so that a chunk takes between about 5 and 100 microseconds: from the problem's size, not from the number
+// of workers, or results that depend on the chunk boundaries will change between machines.
 func (p *Pool) Parallel(n, grain int, task Task) {
 	if n <= 0 {
 		return
@@ -189,8 +189,9 @@ func (p *Pool) start(want int) int {
 	return len(p.workers)
 }
 
-// Close ends the pool's goroutines and returns when they are gone. It must not be called while a region is open; regions
-// opened later run serially. Closing twice is harmless, closing the shared pool is a mistake that makes everything serial.
+// Close ends the pool's goroutines and returns when they are gone. It must not be called while a region is open;
+// regions opened later run serially. Closing twice is harmless, closing the shared pool is a mistake that makes
+// everything serial.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed.Store(true)

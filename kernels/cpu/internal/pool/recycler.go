@@ -22,7 +22,8 @@ func (r *Recycler[T]) Get() *T {
 	return new(T)
 }
 
-// Put keeps v for a later Get. The caller must not use v any more and should clear pointers to large memory in it first.
+// Put keeps v for a later Get. The caller must not use v any more and should clear pointers to large memory in it
+// first.
 func (r *Recycler[T]) Put(v *T) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

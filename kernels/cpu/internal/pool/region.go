@@ -21,8 +21,9 @@ func generationOf(state uint64) uint64 { return state >> (2 * countBits) }
 func frontOf(state uint64) int         { return int(state >> countBits & maxChunks) }
 func unclaimedOf(state uint64) int     { return int(state & maxChunks) }
 
-// region is one call of Parallel while it runs. Its plain fields are written by the caller before state is stored and read
-// by workers only after they have claimed a chunk, which keeps the region from ending; so state orders all accesses.
+// region is one call of Parallel while it runs. Its plain fields are written by the caller before state is stored and
+// read by workers only after they have claimed a chunk, which keeps the region from ending; so state orders all
+// accesses.
 type region struct {
 	_     [cacheLine]byte
 	state atomic.Uint64 // generation, chunks claimed from the front, chunks not yet claimed
@@ -55,8 +56,9 @@ func (r *region) publish(n, grain, chunks int, task Task) {
 
 func (r *region) unclaimed() bool { return unclaimedOf(r.state.Load()) != 0 }
 
-// run claims and computes chunks until none is left and reports whether it claimed any. The caller and workers with even numbers claim
-// from the front, the others from the back: so in region after region each finds what it wrote before in its own cache.
+// run claims and computes chunks until none is left and reports whether it claimed any. The caller and workers with
+// even numbers claim from the front, the others from the back: so in region after region each finds what it wrote
+// before in its own cache.
 func (r *region) run(worker int) bool {
 	claimed, ended := 0, false
 	var section flush.Section

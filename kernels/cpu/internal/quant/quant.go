@@ -2,15 +2,16 @@
 //
 //	C[i, j] = Σ_k A[i, k]·B[k, j]
 //
-// B is packed into panels of [Width] columns with four rows side by side, as bytes without a sign: B + 128. What that adds, 128·Σ_k A[i, k], is taken
-// away again. With AVX512-VNNI an instruction forms 64 products; with AVX2 bytes are widened to 16 bits, so that nothing saturates; elsewhere there is
-// Go. All give the same numbers.
+// B is packed into panels of [Width] columns with four rows side by side, as bytes without a sign: B + 128. What that
+// adds, 128·Σ_k A[i, k], is taken away again. With AVX512-VNNI an instruction forms 64 products; with AVX2 bytes are
+// widened to 16 bits, so that nothing saturates; elsewhere there is Go. All give the same numbers.
 package quant
 
 import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 )
 
 const (
@@ -168,6 +169,14 @@ const (
 	familyAVX2
 	familyVNNI
 )
+
+var kind = tile.Kind{In: tile.Int8, Acc: tile.Int32}
+
+// active returns the family of the tile in force.
+func active() family { return family(tile.Best(tiles[:], kind).Family) }
+
+// Layout is the layout that [Pack] writes and the tile in force reads.
+func Layout() tile.Layout { return tile.Best(tiles[:], kind).Layout }
 
 // rows is the number of rows that the next kernel takes where n are left.
 func (f family) rows(n int) int {

@@ -3,19 +3,15 @@ package quant
 import (
 	"unsafe"
 
-	"golang.org/x/sys/cpu"
-
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 )
 
-func active() family {
-	switch l := isa.Active(); {
-	case l == isa.AVX512 && cpu.X86.HasAVX512VNNI:
-		return familyVNNI
-	case l >= isa.AVX2:
-		return familyAVX2
-	}
-	return familyGo
+// tiles are those for products of int8, the best ones first.
+var tiles = [...]tile.Tile{
+	{Kind: kind, Needs: isa.Vectors512 | isa.AVX512VNNI, Layout: tile.Int8x64, Lanes: 16, Family: int(familyVNNI)},
+	{Kind: kind, Needs: isa.Vectors256, Layout: tile.Int8x64, Lanes: 8, Family: int(familyAVX2)},
+	{Kind: kind, Layout: tile.Int8x64, Lanes: 1, Family: int(familyGo)},
 }
 
 func (f family) multiply(n int, c []int32, ldc int, x []byte, ldx int, w []byte, groups int) {

@@ -28,12 +28,13 @@ func product(p *pool.Pool, a, b []int8, m, n, k int, transA, transB bool) []int3
 	return c
 }
 
-// TestProductsAreExact compares all families with sums in 64 bits, over the whole range of int8 (-128 included, which saturates where it may).
+// TestProductsAreExact compares all families with sums in 64 bits, over the whole range of int8 (-128 included, which
+// saturates where it may).
 func TestProductsAreExact(t *testing.T) {
 	p := pool.New(2)
 	defer p.Close()
-	for _, level := range []isa.Level{isa.Portable, isa.AVX2, isa.AVX512} {
-		restore := isa.Override(level)
+	for _, path := range isa.Paths() {
+		restore := isa.Override(path)
 		for _, s := range [][3]int{{1, 1, 1}, {1, 64, 4}, {1, 65, 7}, {2, 200, 33}, {3, 130, 64}, {5, 64, 129}, {7, 100, 40}, {13, 257, 300}, {4, 3, 5}, {6, 128, 0}} {
 			m, n, k := s[0], s[1], s[2]
 			for _, trans := range []bool{false, true} {
@@ -56,7 +57,7 @@ func TestProductsAreExact(t *testing.T) {
 							}
 							sum += int64(a[x]) * int64(b[y])
 						}
-						require.Equal(t, int32(sum), got[i*n+j], fmt.Sprint(level, s, trans, " at ", i, " ", j))
+						require.Equal(t, int32(sum), got[i*n+j], fmt.Sprint(path, s, trans, " at ", i, " ", j))
 					}
 				}
 			}

@@ -9,8 +9,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// The functions below run the assembly of the active level, or report that there is none. Assembly works on whole vectors; what is
-// left over goes through it in a zero-padded buffer on the stack, so that an element's bits do not depend on its place.
+// The functions below run the assembly of the active level, or report that there is none. Assembly works on whole
+// vectors; what is left over goes through it in a zero-padded buffer on the stack, so that an element's bits do not
+// depend on its place.
 
 // callElements bounds one assembly call to some tens of microseconds: the garbage collector cannot interrupt it.
 const callElements = 1 << 14
@@ -20,8 +21,8 @@ type buffer [16]float32
 
 // vectors reports whether assembly is to be used, and whether the one for AVX-512.
 func vectors() (wide, ok bool) {
-	level := isa.Active()
-	return level == isa.AVX512, level != isa.Portable
+	f := isa.Active()
+	return f.Has(isa.Vectors512), f != isa.Portable
 }
 
 // whole returns the part of n that is whole vectors.
@@ -339,9 +340,10 @@ func divides(c int) (wide, ok bool) {
 	return wide && c%16 == 0, ok && c%8 == 0
 }
 
-// windowParts calls f for the parts of a row of windows of pixels with c channels that vectors of one size can do: the first window and the
-// number of them, the first channel and the number of those. It returns the number of windows that are done. Channels that are not whole
-// vectors are done twice where there is more than a vector; fewer than eight spill into the next window, which comes later.
+// windowParts calls f for the parts of a row of windows of pixels with c channels that vectors of one size can do: the
+// first window and the number of them, the first channel and the number of those. It returns the number of windows that
+// are done. Channels that are not whole vectors are done twice where there is more than a vector; fewer than eight
+// spill into the next window, which comes later.
 func windowParts(windows, c int, f func(wide bool, window, count, channel, channels int)) int {
 	wide, ok := vectors()
 	if !ok {

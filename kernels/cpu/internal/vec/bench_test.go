@@ -17,7 +17,7 @@ func BenchmarkVec(b *testing.B) {
 		x[i], y[i], z[i], w[i] = rng.Float32()-0.5, rng.Float32()-0.5, rng.Float32(), rng.Float32()
 	}
 	adam := &AdamArgs[float32]{W: w, M: y, V: z, G: x, Alpha: 1e-3, OneMinusBeta1: 0.1, OneMinusBeta2: 0.001, Epsilon: 1e-7, GradientScale: 1}
-	for _, level := range isa.Levels() {
+	for _, path := range isa.Paths() {
 		for _, c := range []struct {
 			name string
 			run  func()
@@ -60,8 +60,8 @@ func BenchmarkVec(b *testing.B) {
 			{"MaxPool2x2", func() { MaxPool2x2(w[:n/4], x, 1, 16, 32, 32) }},
 			{"MaxPool2x2Backward", func() { MaxPool2x2Backward(w, y[:n/4], x, z[:n/4], 1, 16, 32, 32, true) }},
 		} {
-			b.Run(fmt.Sprintf("%s/%s", level, c.name), func(b *testing.B) {
-				defer isa.Override(level)()
+			b.Run(fmt.Sprintf("%s/%s", path, c.name), func(b *testing.B) {
+				defer isa.Override(path)()
 				b.ReportAllocs()
 				for b.Loop() {
 					c.run()

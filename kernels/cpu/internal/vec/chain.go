@@ -2,8 +2,9 @@ package vec
 
 import "unsafe"
 
-// ChainOp is what a step of a chain does. A chain holds one vector v after another in registers and takes each through all its steps, so
-// that what one step yields for the next never goes through memory. X and Y are the operands of a step.
+// ChainOp is what a step of a chain does. A chain holds one vector v after another in registers and takes each through
+// all its steps, so that what one step yields for the next never goes through memory. X and Y are the operands of a
+// step.
 type ChainOp uintptr
 
 // The steps, numbered as in internal/asmgen/vec. All of them compute the bits of the kernel of their name.

@@ -8,8 +8,8 @@ func Chains() bool {
 	return ok
 }
 
-// Chain runs the steps on n elements, a few thousand at most: each step on all of them before the next, as far as anybody can see. It must
-// not be called where [Chains] is false.
+// Chain runs the steps on n elements, a few thousand at most: each step on all of them before the next, as far as
+// anybody can see. It must not be called where [Chains] is false.
 func Chain(steps []ChainStep, n int) {
 	wide, _ := vectors()
 	for i := range steps { // the instructions take a number that is not NaN
@@ -28,7 +28,8 @@ func Chain(steps []ChainStep, n int) {
 	}
 }
 
-// chainRest runs the steps on the last n elements, less than a vector, in buffers. The same address has the same buffer.
+// chainRest runs the steps on the last n elements, less than a vector, in buffers. The same address has the same
+// buffer.
 func chainRest(wide bool, steps []ChainStep, first, n int) {
 	var floats [2 * MaxChain]buffer
 	var bytes [MaxChain][16]uint8

@@ -120,7 +120,8 @@ var chainReferences = []chainReference{
 	{op: ChainChooseOther, v: chosenOther},
 }
 
-// TestChains compares random chains of every step, over operands that are written and read again, with plain Go, to the bit.
+// TestChains compares random chains of every step, over operands that are written and read again, with plain Go, to the
+// bit.
 func TestChains(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		if !Chains() {

@@ -1,8 +1,8 @@
 package vec
 
-// The functions of this file are those of batch normalization. They see matrices [rows, cols] without gaps whose columns are channels.
-// Channels are often few: several rows together are one row of whole vectors, of Period(cols) numbers, and the numbers that belong to
-// channels come as tiles, repeated over that length ([Repeat]).
+// The functions of this file are those of batch normalization. They see matrices [rows, cols] without gaps whose
+// columns are channels. Channels are often few: several rows together are one row of whole vectors, of Period(cols)
+// numbers, and the numbers that belong to channels come as tiles, repeated over that length ([Repeat]).
 
 const (
 	channelsWidth = 64      // columns that one call keeps in registers
@@ -44,9 +44,9 @@ func cut(rows, cols int) (width, lines, step int) {
 	return width, lines, min(max(channelBlock/width, fewLines), channelLines)
 }
 
-// Moments stores the mean of each column of x and its sum of squared differences from that mean. Differences are taken from the mean of
-// a block's first rows, and blocks put together as Chan, Golub and LeVeque do ("Updating formulae and a pairwise algorithm for computing
-// sample variances", 1979): means far from 0 cost no accuracy, and x is read once.
+// Moments stores the mean of each column of x and its sum of squared differences from that mean. Differences are taken
+// from the mean of a block's first rows, and blocks put together as Chan, Golub and LeVeque do ("Updating formulae and
+// a pairwise algorithm for computing sample variances", 1979): means far from 0 cost no accuracy, and x is read once.
 func Moments[T Float](mean, squares []float64, x []T, rows, cols int) {
 	mean, squares, x = mean[:cols], squares[:cols], x[:rows*cols]
 	clear(mean)
@@ -137,9 +137,9 @@ func momentsBlock[T Float](shift, sum, squares, x []T, lines, stride int) {
 	}
 }
 
-// SumProducts stores the two sums of the gradient of batch normalization for each column: sum = Σ dy and product = Σ dy·(x − mean). With
-// scale, only those dy count at which x·scale + shift is positive: the gradient of a relu behind the normalization. Mean, scale and shift
-// are tiles.
+// SumProducts stores the two sums of the gradient of batch normalization for each column: sum = Σ dy and product = Σ
+// dy·(x − mean). With scale, only those dy count at which x·scale + shift is positive: the gradient of a relu behind
+// the normalization. Mean, scale and shift are tiles.
 func SumProducts[T Float](sum, product []float64, dy, x []T, rows, cols int, mean, scale, shift []T) {
 	sum, product, x, dy = sum[:cols], product[:cols], x[:rows*cols], dy[:rows*cols]
 	clear(sum)
@@ -204,8 +204,8 @@ func productsBlock[T Float](sum, product, dy, x, mean, scale, shift []T, lines, 
 	}
 }
 
-// AffineRows stores x·scale + shift, with addend added to it unless that is nil, and max(·, 0) of it if relu is set: batch normalization
-// and what often follows it. Scale and shift are tiles.
+// AffineRows stores x·scale + shift, with addend added to it unless that is nil, and max(·, 0) of it if relu is set:
+// batch normalization and what often follows it. Scale and shift are tiles.
 func AffineRows[T Float](dst, x, addend, scale, shift []T, relu bool) {
 	x, shift = x[:len(dst)], shift[:len(scale)]
 	if addend != nil {
@@ -233,8 +233,8 @@ func AffineRows[T Float](dst, x, addend, scale, shift []T, relu bool) {
 	})
 }
 
-// CombineRows stores x·onX + dy·onDy + constant: the gradient of batch normalization. With scale, only those dy count at which
-// x·scale + shift is positive, as in [SumProducts]. All but x and dy are tiles; dst may be dy.
+// CombineRows stores x·onX + dy·onDy + constant: the gradient of batch normalization. With scale, only those dy count
+// at which x·scale + shift is positive, as in [SumProducts]. All but x and dy are tiles; dst may be dy.
 func CombineRows[T Float](dst, x, dy, onX, onDy, constant, scale, shift []T) {
 	x, dy, onDy, constant = x[:len(dst)], dy[:len(dst)], onDy[:len(onX)], constant[:len(onX)]
 	if scale != nil {

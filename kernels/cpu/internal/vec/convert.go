@@ -38,7 +38,8 @@ func F16ToFloat32(dst []float32, x []uint16) {
 	for i := range dst {
 		h := uint32(x[i])
 		sign := h & 0x8000 << 16
-		// Shifted into place the number is too small by the factor 2¹¹². A denormal would be one of float32 there, which programs flush.
+		// Shifted into place the number is too small by the factor 2¹¹². A denormal would be one of float32 there,
+		// which programs flush.
 		v := math.Float32frombits(h&0x7fff<<13) * 0x1p112
 		if h&0x7c00 == 0 {
 			v = float32(h&0x3ff) * 0x1p-24
@@ -54,7 +55,8 @@ func F16ToFloat32(dst []float32, x []uint16) {
 	}
 }
 
-// Float32ToF16 rounds to the nearest IEEE half-precision number, ties to even; from 65520 on to infinity. NaN stays NaN.
+// Float32ToF16 rounds to the nearest IEEE half-precision number, ties to even; from 65520 on to infinity. NaN stays
+// NaN.
 func Float32ToF16(dst []uint16, x []float32) {
 	x = x[:len(dst)]
 	if narrow32(f16, dst, x) {

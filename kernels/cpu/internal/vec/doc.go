@@ -2,9 +2,9 @@
 //
 // # API
 //
-// T is float32 or float64. All slices of a call have the length of dst (a longer one is cut, a shorter one panics). Dst may be
-// the same slice as any input; other overlaps are not allowed. Callers split long arrays over the workers in blocks that fit the
-// second-level cache and run chains of operations block by block.
+// T is float32 or float64. All slices of a call have the length of dst (a longer one is cut, a shorter one panics). Dst
+// may be the same slice as any input; other overlaps are not allowed. Callers split long arrays over the workers in
+// blocks that fit the second-level cache and run chains of operations block by block.
 //
 //	Add, Sub, Mul, Div, Max, Min      (dst, a, b []T)              Max and Min: NaN if either is NaN
 //	Neg, Abs, Relu, Square, Sqrt, Rsqrt, Exp, Log, Tanh, Sigmoid, Erf, Gelu (dst, x []T)
@@ -44,8 +44,8 @@
 //
 // # Accuracy
 //
-// Add to Div, Neg, Abs, Relu, Square, Sqrt, Affine (up to one rounding more where there is no fused multiply-add), the optimizer
-// steps and the conversions are correctly rounded per operation. For float32, against the exact value:
+// Add to Div, Neg, Abs, Relu, Square, Sqrt, Affine (up to one rounding more where there is no fused multiply-add), the
+// optimizer steps and the conversions are correctly rounded per operation. For float32, against the exact value:
 //
 //	Exp      relative 1.2e-7 for normal results; results below 2⁻¹²⁶ within 2⁻¹⁴⁹; overflow to +Inf, underflow to 0
 //	Log      relative 1.2e-7, or absolute 1e-7 near 1; Log(0) = −Inf, of negative numbers NaN
@@ -57,15 +57,16 @@
 //	GeluGrad the same, and absolute 2e-7·e^(−x²/2)·(1 + |x|), since the two terms cancel each other near −0.75
 //	Rsqrt    relative 1.2e-7: 1/sqrt(x), not the hardware's estimate
 //
-// With assembly the functions of functions.go, Pow and Atan2 are within 2 units of the last place, most of them within 1.5, and Floor, Ceil, Round, Sign
-// and Rem exact; without it, they are Go's float64 functions, rounded once. Sines and cosines of more than 105615, tangents of more than 32768 and remainders
-// of quotients above 2²² are computed by Go's functions, element by element.
+// With assembly the functions of functions.go, Pow and Atan2 are within 2 units of the last place, most of them within
+// 1.5, and Floor, Ceil, Round, Sign and Rem exact; without it, they are Go's float64 functions, rounded once. Sines and
+// cosines of more than 105615, tangents of more than 32768 and remainders of quotients above 2²² are computed by Go's
+// functions, element by element.
 //
 // For float64 they are Go's math functions. NaN gives NaN everywhere.
 //
-// Sums and dot products are added in blocks, the blocks pairwise: the order is fixed by the length (and by the kernel family),
-// and the error grows with the logarithm of the length.
+// Sums and dot products are added in blocks, the blocks pairwise: the order is fixed by the length (and by the kernel
+// family), and the error grows with the logarithm of the length.
 //
-// An element's result does not depend on its position or on the length of the slice, sums excepted; it may differ in the last bit
-// between kernel families, since assembly uses fused multiply-add.
+// An element's result does not depend on its position or on the length of the slice, sums excepted; it may differ in
+// the last bit between kernel families, since assembly uses fused multiply-add.
 package vec

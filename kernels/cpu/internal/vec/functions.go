@@ -2,7 +2,8 @@ package vec
 
 import "math"
 
-// The kernels of this file have no portable twins in float32: without assembly, and in float64, they are Go's math functions, rounded once.
+// The kernels of this file have no portable twins in float32: without assembly, and in float64, they are Go's math
+// functions, rounded once.
 
 // apply stores f(x): with the assembly for op where magnitudes are at most limit (0 stands for any).
 func apply[T Float](op unaryOp, limit float32, f func(float64) float64, dst, x []T) {
@@ -37,8 +38,8 @@ func applyBlock(op unaryOp, limit float32, f func(float64) float64, dst, x []flo
 	}
 }
 
-// circularMax is the largest operand of the assembly for sine and cosine, tangentMax that for the tangent: near its poles what the reduction
-// rounds off weighs more.
+// circularMax is the largest operand of the assembly for sine and cosine, tangentMax that for the tangent: near its
+// poles what the reduction rounds off weighs more.
 const (
 	circularMax = 105615
 	tangentMax  = 1 << 15

@@ -2,8 +2,9 @@ package vec
 
 import "math"
 
-// The functions of this file rest on R(t) = e^(t²/2)·Φ(−t) for t ≥ 0, with Φ the distribution function of the normal distribution and φ its
-// density: Mills' ratio divided by √(2π). It falls from ½ like 1/(t·√(2π)), so that Φ(−t) = e^(−t²/2)·R(t) keeps its digits however small it is, and
+// The functions of this file rest on R(t) = e^(t²/2)·Φ(−t) for t ≥ 0, with Φ the distribution function of the normal
+// distribution and φ its density: Mills' ratio divided by √(2π). It falls from ½ like 1/(t·√(2π)), so that Φ(−t) =
+// e^(−t²/2)·R(t) keeps its digits however small it is, and
 //
 //	gelu(x)  = x·Φ(x)          = max(x, 0) − t·Φ(−t)    with t = |x|
 //	gelu'(x) = Φ(x) + x·φ(x)   = h for x < 0, 1 − h for x ≥ 0, h = e^(−t²/2)·(R(t) − t/√(2π))
@@ -58,8 +59,8 @@ func geluSlope32(x float32) float32 {
 	return x*0 + (1 - h)
 }
 
-// Gelu stores x·Φ(x), with Φ the distribution function of the normal distribution; NaN for −Inf, as in Keras. Source: Hendrycks,
-// Gimpel, 2016.
+// Gelu stores x·Φ(x), with Φ the distribution function of the normal distribution; NaN for −Inf, as in Keras. Source:
+// Hendrycks, Gimpel, 2016.
 func Gelu[T Float](dst, x []T) {
 	x = x[:len(dst)]
 	if single[T]() {
@@ -75,7 +76,8 @@ func Gelu[T Float](dst, x []T) {
 	}
 }
 
-// GeluGrad stores dy·(Φ(x) + x·φ(x)), with φ the density of the normal distribution: the gradient of [Gelu] of x; NaN for infinities.
+// GeluGrad stores dy·(Φ(x) + x·φ(x)), with φ the density of the normal distribution: the gradient of [Gelu] of x; NaN
+// for infinities.
 func GeluGrad[T Float](dst, dy, x []T) {
 	dy, x = dy[:len(dst)], x[:len(dst)]
 	if single[T]() {

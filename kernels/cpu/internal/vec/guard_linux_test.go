@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// guarded returns n numbers at the end of memory behind which nothing is readable: an access past the end kills the test.
+// guarded returns n numbers at the end of memory behind which nothing is readable: an access past the end kills the
+// test.
 func guarded[T float32 | uint16 | uint8](t *testing.T, n int) []T {
 	t.Helper()
 	page := syscall.Getpagesize()

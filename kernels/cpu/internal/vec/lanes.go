@@ -3,8 +3,9 @@ package vec
 // Lanes is how many problems the functions of this file work on side by side: element i of problem l is at i·Lanes + l.
 const Lanes = 16
 
-// AddOuter adds products to the elements of rows: dst[r, c] += f[r]·x[c] in every lane, for rows whose first elements are dstStride numbers apart
-// and factors that are fStride apart. Rows and cols are at least 1, and x is not written to.
+// AddOuter adds products to the elements of rows: dst[r, c] += f[r]·x[c] in every lane, for rows whose first elements
+// are dstStride numbers apart and factors that are fStride apart. Rows and cols are at least 1, and x is not written
+// to.
 func AddOuter[T Float](dst, f, x []T, rows, cols, dstStride, fStride int) {
 	dst, f, x = dst[:(rows-1)*dstStride+cols*Lanes], f[:(rows-1)*fStride+Lanes], x[:cols*Lanes]
 	if single[T]() && addOuter32(as32(dst), as32(f), as32(x), rows, cols, dstStride, fStride) {
@@ -18,12 +19,13 @@ func AddOuter[T Float](dst, f, x []T, rows, cols, dstStride, fStride int) {
 	}
 }
 
-// Butterfly is a step of a Fourier transform (Stockham's, decimated in frequency) of complex numbers in two slices. It reads radix·count runs of
-// numbers and writes as many:
+// Butterfly is a step of a Fourier transform (Stockham's, decimated in frequency) of complex numbers in two slices. It
+// reads radix·count runs of numbers and writes as many:
 //
 //	y[p·radix + k] = w[p, k] · Σ_j x[j·count + p] · exp(-2πi·jk/radix)
 //
-// W has cosine and sine of the factors of k > 0 for each p, and roots those of exp(-2πi·j/radix) for each j. Run is a multiple of 16.
+// W has cosine and sine of the factors of k > 0 for each p, and roots those of exp(-2πi·j/radix) for each j. Run is a
+// multiple of 16.
 func Butterfly[T Float](yre, yim, xre, xim, w, roots []T, radix, count, run int) {
 	n := radix * count * run
 	yre, yim, xre, xim, w = yre[:n], yim[:n], xre[:n], xim[:n], w[:2*(radix-1)*count]
@@ -83,8 +85,8 @@ func butterflyAny[T Float](yre, yim, xre, xim, roots []T, in, out int) {
 	}
 }
 
-// SplitPairs takes apart the transform z of x + i·y, for real x and y of length n in lanes of the given width: element k of the transform of x is
-// (z[k] + conj z[n-k])/2 and that of y (z[k] - conj z[n-k])/2i, for k up to n/2.
+// SplitPairs takes apart the transform z of x + i·y, for real x and y of length n in lanes of the given width: element
+// k of the transform of x is (z[k] + conj z[n-k])/2 and that of y (z[k] - conj z[n-k])/2i, for k up to n/2.
 func SplitPairs[T Float](xre, xim, yre, yim, zre, zim []T, n, width int) {
 	copy(xre[:width], zre)
 	copy(yre[:width], zim)
@@ -104,7 +106,8 @@ func SplitPairs[T Float](xre, xim, yre, yim, zre, zim []T, n, width int) {
 	}
 }
 
-// JoinPairs forms the transform of x + i·y from those of x and y; see [SplitPairs]. The imaginary parts that they have not are not read.
+// JoinPairs forms the transform of x + i·y from those of x and y; see [SplitPairs]. The imaginary parts that they have
+// not are not read.
 func JoinPairs[T Float](zre, zim, xre, xim, yre, yim []T, n, width int) {
 	copy(zre[:width], xre)
 	copy(zim[:width], yre)

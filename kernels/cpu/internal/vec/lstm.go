@@ -1,7 +1,7 @@
 package vec
 
-// LstmCell computes one step of an LSTM cell for one example with len(carry) units, where z holds the sums of the gates input, forget,
-// candidate and output one after the other:
+// LstmCell computes one step of an LSTM cell for one example with len(carry) units, where z holds the sums of the gates
+// input, forget, candidate and output one after the other:
 //
 //	gates = sigmoid(z), of the candidate tanh(z)
 //	next  = forget·carry + input·candidate
@@ -33,8 +33,8 @@ func LstmCell[T Float](h, next, gates, z, carry []T) {
 	Mul(h[done:], h[done:], gates[3*n+done:])
 }
 
-// LstmCellGrad computes the gradient of [LstmCell] with respect to z and the carry, from its gates, the carry, and the gradients of h and
-// next. Dz may be gates, and dcarry may be dnext.
+// LstmCellGrad computes the gradient of [LstmCell] with respect to z and the carry, from its gates, the carry, and the
+// gradients of h and next. Dz may be gates, and dcarry may be dnext.
 func LstmCellGrad[T Float](dz, dcarry, gates, carry, dh, dnext []T) {
 	n := len(carry)
 	dz, dcarry, gates, dh, dnext = dz[:4*n], dcarry[:n], gates[:4*n], dh[:n], dnext[:n]

@@ -2,8 +2,8 @@ package vec
 
 import "math"
 
-// The float32 functions below are the portable twins of the assembly: the same reduction, the same polynomials, without fused
-// multiply-add.
+// The float32 functions below are the portable twins of the assembly: the same reduction, the same polynomials, without
+// fused multiply-add.
 
 const (
 	log2e = 1.44269504088896341
@@ -20,7 +20,8 @@ const (
 // Coefficients of Cephes' expf: eʳ = 1 + r + r²·P(r) for |r| ≤ ln2/2.
 var expP = [...]float32{1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1}
 
-// exp32 reduces x to n·ln2 + r and scales a polynomial in r by 2ⁿ in two steps, so that results below 2⁻¹²⁶ are rounded once.
+// exp32 reduces x to n·ln2 + r and scales a polynomial in r by 2ⁿ in two steps, so that results below 2⁻¹²⁶ are rounded
+// once.
 func exp32(x float32) float32 {
 	if x != x {
 		return x
@@ -117,7 +118,8 @@ func sigmoid32(x float32) float32 {
 	return n / (1 + e)
 }
 
-// Coefficients of minimax approximations of erf by N. Juffa: x + x·P(x²) for |x| ≤ erfSplit, 1 − exp(|x|·Q(|x|) − |x|) beyond.
+// Coefficients of minimax approximations of erf by N. Juffa: x + x·P(x²) for |x| ≤ erfSplit, 1 − exp(|x|·Q(|x|) − |x|)
+// beyond.
 var (
 	erfP = [...]float32{-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1}
 	erfQ = [...]float32{-1.72853470e-5, 3.83197126e-4, -3.88396438e-3, 2.42546219e-2, -1.06777877e-1, -6.34846687e-1, -1.28717512e-1}

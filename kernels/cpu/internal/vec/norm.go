@@ -2,8 +2,8 @@ package vec
 
 import "math"
 
-// Layer normalization of matrices [rows, cols] without gaps, in blocks of rows that stay in the first-level cache. Every row is summed by
-// itself in an order that depends on cols alone.
+// Layer normalization of matrices [rows, cols] without gaps, in blocks of rows that stay in the first-level cache.
+// Every row is summed by itself in an order that depends on cols alone.
 
 const (
 	normRows     = 32      // of a block
@@ -12,8 +12,8 @@ const (
 
 func normBlock(cols int) int { return min(normRows, max(normElements/max(cols, 1), 1)) }
 
-// LayerNorm stores y = gamma·(x − mean)·rstd + beta with the mean of each row and rstd = 1/√(variance + epsilon), and both of these;
-// rows is the length of mean.
+// LayerNorm stores y = gamma·(x − mean)·rstd + beta with the mean of each row and rstd = 1/√(variance + epsilon), and
+// both of these; rows is the length of mean.
 func LayerNorm[T Float](y, x, gamma, beta, mean, rstd []T, epsilon float64) {
 	rows, cols := len(mean), len(gamma)
 	x, y, beta, rstd = x[:rows*cols], y[:rows*cols], beta[:cols], rstd[:rows]

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLayerNorm compares with float64 sums by the definition, for rows that are whole vectors and others, far from zero too.
+// TestLayerNorm compares with float64 sums by the definition, for rows that are whole vectors and others, far from zero
+// too.
 func TestLayerNorm(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(41, 42))

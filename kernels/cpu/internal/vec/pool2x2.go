@@ -1,7 +1,7 @@
 package vec
 
-// MaxPool2x2 computes the maximum over windows of 2x2 with stride 2 and no padding of NHWC images: x is [images, h, w, c],
-// dst is [images, h/2, w/2, c]; an odd last row or column is not looked at. NaN in a window gives NaN.
+// MaxPool2x2 computes the maximum over windows of 2x2 with stride 2 and no padding of NHWC images: x is [images, h, w,
+// c], dst is [images, h/2, w/2, c]; an odd last row or column is not looked at. NaN in a window gives NaN.
 func MaxPool2x2[T Float](dst, x []T, images, h, w, c int) {
 	oh, ow := h/2, w/2
 	for i := range images * oh {
@@ -33,10 +33,10 @@ func MaxPool2x2[T Float](dst, x []T, images, h, w, c int) {
 	}
 }
 
-// MaxPool2x2Backward is the gradient of [MaxPool2x2]: from the pooling's input x and output y and the gradient dy with respect to
-// y it computes dx, all of it. The gradient of a window goes to its largest element, the first in row order among equals; where y
-// is NaN, to the last. With relu set, x must be the output of a relu, and dx is the gradient with respect to the relu's input:
-// windows with maximum 0 get none.
+// MaxPool2x2Backward is the gradient of [MaxPool2x2]: from the pooling's input x and output y and the gradient dy with
+// respect to y it computes dx, all of it. The gradient of a window goes to its largest element, the first in row order
+// among equals; where y is NaN, to the last. With relu set, x must be the output of a relu, and dx is the gradient with
+// respect to the relu's input: windows with maximum 0 get none.
 func MaxPool2x2Backward[T Float](dx, dy, x, y []T, images, h, w, c int, relu bool) {
 	oh, ow := h/2, w/2
 	for image := range images {

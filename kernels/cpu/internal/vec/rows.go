@@ -1,9 +1,10 @@
 package vec
 
-// The functions of this file walk over the rows of matrices [rows, cols] whose rows are stride elements apart, with numbers that
-// belong to the columns: in NHWC arrays the channels. All matrices of a call have the same stride. The sums are added in blocks of
-// 64 rows. To use several workers, sum blocks of rows whose size depends on the problem alone and add the results, or split the
-// columns. What batch normalization does with matrices without gaps is in channels.go.
+// The functions of this file walk over the rows of matrices [rows, cols] whose rows are stride elements apart, with
+// numbers that belong to the columns: in NHWC arrays the channels. All matrices of a call have the same stride. The
+// sums are added in blocks of 64 rows. To use several workers, sum blocks of rows whose size depends on the problem
+// alone and add the results, or split the columns. What batch normalization does with matrices without gaps is in
+// channels.go.
 
 const (
 	rowsBlock = 64 // rows that are summed before the sum goes to memory
@@ -18,7 +19,8 @@ func extent(rows, cols, stride int) int {
 	return (rows-1)*stride + cols
 }
 
-// SumRows stores the sums of the columns: dst[c] = Σ_r x[r·stride + c] for c in [0, cols). It is the gradient of a bias.
+// SumRows stores the sums of the columns: dst[c] = Σ_r x[r·stride + c] for c in [0, cols). It is the gradient of a
+// bias.
 func SumRows[T Float](dst, x []T, rows, cols, stride int) {
 	var block [colsBlock]T
 	x, dst = x[:extent(rows, cols, stride)], dst[:cols]

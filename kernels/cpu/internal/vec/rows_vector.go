@@ -4,8 +4,8 @@ package vec
 
 // The functions below compute whole vectors of columns in assembly and return how many columns they did.
 
-// columnBlock returns the width of the next block of columns when rest are left, and with which registers: four vectors or one, of
-// AVX-512 or AVX2. The width 0 means that fewer than a vector are left, or that there is no assembly.
+// columnBlock returns the width of the next block of columns when rest are left, and with which registers: four vectors
+// or one, of AVX-512 or AVX2. The width 0 means that fewer than a vector are left, or that there is no assembly.
 func columnBlock(rest int) (n int, wide, four bool) {
 	wide, ok := vectors()
 	switch {

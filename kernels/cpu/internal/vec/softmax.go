@@ -2,9 +2,9 @@ package vec
 
 import "math"
 
-// Scores is a block of rows of attention scores, one for each query, stride elements apart. Row r sees the first min(Cols, Seen + r·Step)
-// numbers of its row, at least one; a number of -Inf among them is not seen either. Stride is [ScoreStride] of Cols: what follows a row
-// belongs to it and may be overwritten.
+// Scores is a block of rows of attention scores, one for each query, stride elements apart. Row r sees the first
+// min(Cols, Seen + r·Step) numbers of its row, at least one; a number of -Inf among them is not seen either. Stride is
+// [ScoreStride] of Cols: what follows a row belongs to it and may be overwritten.
 type Scores struct {
 	Rows, Cols, Stride int
 	Seen, Step         int // Step is 1 for causal attention, else 0
@@ -18,8 +18,8 @@ func ScoreStride(cols int) int { return (cols + scoreGroup - 1) &^ (scoreGroup -
 // Sees returns how many numbers row r sees.
 func (s *Scores) Sees(r int) int { return min(s.Cols, s.Seen+r*s.Step) }
 
-// HideRows puts -Inf where a mask of bytes is 0, so that a row does not see what it could. Row r has the bytes from r·rowStep on: one for each of its
-// Cols numbers if step is 1, or with step 0 one for all of them.
+// HideRows puts -Inf where a mask of bytes is 0, so that a row does not see what it could. Row r has the bytes from
+// r·rowStep on: one for each of its Cols numbers if step is 1, or with step 0 one for all of them.
 func HideRows[T Float](x []T, s Scores, mask []uint8, rowStep, step int) {
 	if s.Rows <= 0 || s.Cols <= 0 {
 		return
@@ -42,8 +42,9 @@ func HideRows[T Float](x []T, s Scores, mask []uint8, rowStep, step int) {
 	}
 }
 
-// SoftmaxRows replaces scores x by the probabilities e^(scale·x) / Σ e^(scale·x), 0 for what a row does not see, and stores the logarithms of
-// the sums. A row that sees nothing gets zeros and -Inf; NaN or +Inf make NaN of a row. Scale is positive.
+// SoftmaxRows replaces scores x by the probabilities e^(scale·x) / Σ e^(scale·x), 0 for what a row does not see, and
+// stores the logarithms of the sums. A row that sees nothing gets zeros and -Inf; NaN or +Inf make NaN of a row. Scale
+// is positive.
 func SoftmaxRows[T Float](x, total []T, s Scores, scale T) {
 	x, total = x[:s.Rows*s.Stride], total[:s.Rows]
 	if single[T]() && s.Cols > 0 && s.softmax32(as32(x), as32(total), float32(scale)) {
@@ -65,9 +66,10 @@ func SoftmaxRows[T Float](x, total []T, s Scores, scale T) {
 	}
 }
 
-// SoftmaxRowsGrad is the gradient of [SoftmaxRows]: it replaces the scores p by the probabilities, which it computes again with the logarithms of
-// the sums, and the gradients d of the probabilities by those of the scores, scale·p·(d − Σ p·d / Σ p); both are 0 for what a row does not see.
-// The sum of p is 1, but for what the logarithms lost when they were rounded, to half precision perhaps.
+// SoftmaxRowsGrad is the gradient of [SoftmaxRows]: it replaces the scores p by the probabilities, which it computes
+// again with the logarithms of the sums, and the gradients d of the probabilities by those of the scores, scale·p·(d −
+// Σ p·d / Σ p); both are 0 for what a row does not see. The sum of p is 1, but for what the logarithms lost when they
+// were rounded, to half precision perhaps.
 func SoftmaxRowsGrad[T Float](p, d, total []T, s Scores, scale T) {
 	p, d, total = p[:s.Rows*s.Stride], d[:s.Rows*s.Stride], total[:s.Rows]
 	if single[T]() && s.Cols > 0 && s.softmaxGrad32(as32(p), as32(d), as32(total), float32(scale)) {
@@ -84,7 +86,8 @@ func SoftmaxRowsGrad[T Float](p, d, total []T, s Scores, scale T) {
 	}
 }
 
-// shiftOf is what is added to scores before their exponential is taken: nothing for a row that sees nothing, all of whose scores are -Inf.
+// shiftOf is what is added to scores before their exponential is taken: nothing for a row that sees nothing, all of
+// whose scores are -Inf.
 func shiftOf[T Float](total T) T {
 	if math.IsInf(float64(total), -1) {
 		return 0

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scoreCases are blocks of every number of columns around the groups, of queries that see all of them and of causal ones.
+// scoreCases are blocks of every number of columns around the groups, of queries that see all of them and of causal
+// ones.
 func scoreCases() (list []Scores) {
 	for _, cols := range []int{1, 7, 15, 16, 17, 31, 32, 33, 50, 64, 100, 128, 200, 1300} {
 		s := Scores{Rows: 70, Cols: cols, Stride: ScoreStride(cols), Seen: cols}

@@ -4,7 +4,8 @@ package vec
 
 import "unsafe"
 
-// hiddenLanes holds, for each number of elements of the last group that a row sees, from 1 on, the lanes that it does not.
+// hiddenLanes holds, for each number of elements of the last group that a row sees, from 1 on, the lanes that it does
+// not.
 var hiddenLanes = func() (masks [scoreGroup][scoreGroup]uint32) {
 	for seen := range masks {
 		for lane := seen + 1; lane < scoreGroup; lane++ {
@@ -17,8 +18,8 @@ var hiddenLanes = func() (masks [scoreGroup][scoreGroup]uint32) {
 // scoreRows bounds the rows of one call of the assembly.
 const scoreRows = 64
 
-// pieces calls f for runs of rows that see something of the same number of groups: the first row, how many there are, how many elements the
-// groups have, the mask of the first row, and the bytes to the next row's.
+// pieces calls f for runs of rows that see something of the same number of groups: the first row, how many there are,
+// how many elements the groups have, the mask of the first row, and the bytes to the next row's.
 func (s *Scores) pieces(f func(first, rows, n int, mask *float32, step uintptr)) {
 	most := max(min(scoreRows, callElements/s.Stride), 1)
 	for first := 0; first < s.Rows; {

@@ -118,7 +118,8 @@ func TestTranscendental(t *testing.T) {
 	})
 }
 
-// Where tanh is 1 in float32 the result must be 1: gradients multiply by 1 − y², which tells the least difference when inputs are large.
+// Where tanh is 1 in float32 the result must be 1: gradients multiply by 1 − y², which tells the least difference when
+// inputs are large.
 func TestTanhSaturates(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		x := []float32{9.02, -9.02, 12, 33, -100, 1e5, -1e30, float32(math.Inf(1)), float32(math.Inf(-1))}

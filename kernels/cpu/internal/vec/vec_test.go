@@ -13,9 +13,9 @@ import (
 
 // forLevels runs test under every kernel family that this machine executes.
 func forLevels(t *testing.T, test func(t *testing.T)) {
-	for _, level := range isa.Levels() {
-		t.Run(level.String(), func(t *testing.T) {
-			defer isa.Override(level)()
+	for _, path := range isa.Paths() {
+		t.Run(path.String(), func(t *testing.T) {
+			defer isa.Override(path)()
 			test(t)
 		})
 	}

@@ -33,10 +33,13 @@ type Address uint64
 // Device attributes.
 const (
 	AttributeProcessors   = 16
+	AttributeDomain       = 50
 	AttributeMajor        = 75
 	AttributeMinor        = 76
 	AttributeMemoryPools  = 115
 	AttributeClock        = 13
+	AttributeBus          = 33
+	AttributeBusDevice    = 34
 	AttributeMemoryClock  = 36
 	AttributeMemoryWidth  = 37
 	AttributeIntegratedIs = 18
@@ -50,7 +53,8 @@ type Config struct {
 	Stream Handle
 }
 
-// API is the driver. Calls that work on a context want it current on the thread; see [Device]. All may be called by many threads.
+// API is the driver. Calls that work on a context want it current on the thread; see [Device]. All may be called by
+// many threads.
 type API interface {
 	Init() Result
 	Version() (int, Result)

@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// MinimumVersion is that of the oldest driver that is used, as the driver counts: 11.2, whose devices have pools of memory.
+// MinimumVersion is that of the oldest driver that is used, as the driver counts: 11.2, whose devices have pools of
+// memory.
 const MinimumVersion = 11020
 
 // MinimumCapability is the oldest architecture, as major·10+minor: Turing.
@@ -19,6 +20,8 @@ type Facts struct {
 	Capability int   // major·10+minor
 	Processors int
 	Driver     int // version, 12040 for 12.4
+
+	Domain, Bus, BusDevice int // PCI address
 }
 
 // Device is one GPU with its primary context and one stream. Work in the stream goes on in the order of the calls.
@@ -84,7 +87,10 @@ func Describe(api API, index int) (Facts, error) {
 	for _, a := range []struct {
 		attribute int
 		to        *int
-	}{{AttributeMajor, &major}, {AttributeMinor, &minor}, {AttributeProcessors, &f.Processors}} {
+	}{
+		{AttributeMajor, &major}, {AttributeMinor, &minor}, {AttributeProcessors, &f.Processors},
+		{AttributeDomain, &f.Domain}, {AttributeBus, &f.Bus}, {AttributeBusDevice, &f.BusDevice},
+	} {
 		if *a.to, r = api.DeviceAttribute(a.attribute, index); r != Success {
 			return f, Check(api, r, "cuDeviceGetAttribute", "attribute %d of device %d", a.attribute, index)
 		}

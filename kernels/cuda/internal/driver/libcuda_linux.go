@@ -35,7 +35,8 @@ func Open() (API, error) {
 	return nil, fmt.Errorf("cuda: NVIDIA's driver is not installed: there is no libcuda.so.1 (%w)", failures[0])
 }
 
-// library is libcuda. Calls of set-up go through functions with types, those of each step through addresses with arguments in a kept slice.
+// library is libcuda. Calls of set-up go through functions with types, those of each step through addresses with
+// arguments in a kept slice.
 type library struct {
 	init                                                         func(uint32) Result
 	driverGetVersion, deviceGetCount                             func(*int32) Result
@@ -65,7 +66,8 @@ type library struct {
 
 	hot [hotCalls]uintptr
 	mu  sync.Mutex
-	// block is memory that does not move, for what the driver reads through pointers: a launch's configuration, pointers to arguments, arguments.
+	// block is memory that does not move, for what the driver reads through pointers: a launch's configuration,
+	// pointers to arguments, arguments.
 	block []uint64
 	args  [hotCalls][]uintptr
 }
@@ -310,7 +312,8 @@ func (l *library) CanAccessPeer(device, peer int) (bool, Result) {
 	return can != 0, r
 }
 
-// AllowPeer opens the owner's pool, of which the memory is. Access between contexts (cuCtxEnablePeerAccess) does not count for pools.
+// AllowPeer opens the owner's pool, of which the memory is. Access between contexts (cuCtxEnablePeerAccess) does not
+// count for pools.
 func (l *library) AllowPeer(owner, peer int) Result {
 	a, r := l.ordinal(owner)
 	if r != Success {

@@ -103,7 +103,8 @@ func (f *Fake) Fail(call string, n int) {
 	f.fail, f.failAt = call, f.calls[call]+n
 }
 
-// Lose makes a device fall off the bus: calls with its context fail from now on, and what its streams have still to do is not done.
+// Lose makes a device fall off the bus: calls with its context fail from now on, and what its streams have still to do
+// is not done.
 func (f *Fake) Lose(device int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -217,10 +218,13 @@ func (f *Fake) DeviceName(int) (string, driver.Result) {
 	return "Fake GPU", r
 }
 
-func (f *Fake) DeviceAttribute(attribute, _ int) (int, driver.Result) {
+// FirstBus is the number of the PCI bus of device 0; the others follow.
+const FirstBus = 0xa0
+
+func (f *Fake) DeviceAttribute(attribute, device int) (int, driver.Result) {
 	defer f.mu.Unlock()
 	r := f.enter("cuDeviceGetAttribute")
-	return map[int]int{driver.AttributeMajor: f.options.Capability / 10, driver.AttributeMinor: f.options.Capability % 10, driver.AttributeProcessors: 132}[attribute], r
+	return map[int]int{driver.AttributeMajor: f.options.Capability / 10, driver.AttributeMinor: f.options.Capability % 10, driver.AttributeProcessors: 132, driver.AttributeBus: FirstBus + device}[attribute], r
 }
 
 func (f *Fake) DeviceMemory(int) (int64, driver.Result) {

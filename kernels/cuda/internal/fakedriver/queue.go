@@ -244,7 +244,8 @@ func (f *Fake) Here() int {
 	return f.here()
 }
 
-// Foreign appends work of another library to a stream of a device, whatever context is current. The device must be allowed to use what lies at the addresses.
+// Foreign appends work of another library to a stream of a device, whatever context is current. The device must be
+// allowed to use what lies at the addresses.
 func (f *Fake) Foreign(h driver.Handle, device int, work func() error, addresses ...uint64) driver.Result {
 	f.mu.Lock()
 	s := f.streams[h]

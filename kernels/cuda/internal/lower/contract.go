@@ -8,8 +8,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// side is an operand of a contraction C[b,m,n] = Σ_k A[b,m,k]·B[b,k,n]: how its elements are found. What depends on the outer number (m or n, with the
-// batch) is worked out once, what depends on k in each step, and both are joined for each element.
+// side is an operand of a contraction C[b,m,n] = Σ_k A[b,m,k]·B[b,k,n]: how its elements are found. What depends on the
+// outer number (m or n, with the batch) is worked out once, what depends on k in each step, and both are joined for
+// each element.
 type side struct {
 	value ir.Value
 	outer func(b, m ptx.Operand) []ptx.Operand
@@ -122,9 +123,9 @@ func (c contraction) splits(tiles int) int {
 	return s
 }
 
-// contract writes the kernel of a contraction: blocks of 256 threads make square tiles of the result from strips of 16 columns and rows in
-// shared memory. Large results have tiles of 64, of which a thread makes 16 elements. Sums of 16-bit floats are float32; each is added up in the order
-// of k, parts of k in their order.
+// contract writes the kernel of a contraction: blocks of 256 threads make square tiles of the result from strips of 16
+// columns and rows in shared memory. Large results have tiles of 64, of which a thread makes 16 elements. Sums of
+// 16-bit floats are float32; each is added up in the order of k, parts of k in their order.
 func (s *scope) contract(n *ir.Node, root ir.Value, describe func(g *gen, n *ir.Node) contraction) {
 	g := s.kernel(n)
 	c := describe(g, n)
@@ -259,7 +260,8 @@ func multiplyAdd(c ptx.Class) string {
 	return [...]string{ptx.B32: "mad.lo.s32", ptx.B64: "mad.lo.s64", ptx.F32: "fma.rn.f32", ptx.F64: "fma.rn.f64"}[c]
 }
 
-// strip prepares the loads of a strip of an operand into shared memory, [depth][pitch], and returns what does them for a k. Elements outside are 0.
+// strip prepares the loads of a strip of an operand into shared memory, [depth][pitch], and returns what does them for
+// a k. Elements outside are 0.
 func (g *gen) strip(s side, batch, first ptx.Operand, outerLength, tile, pitch int, class ptx.Class, base ptx.Operand) func(tid, at, limit ptx.Operand) {
 	k := g.k
 	d := g.p.Type(s.value).DType

@@ -11,8 +11,8 @@ func shifted(p Place, strides ...Stride) Place {
 	return p
 }
 
-// scan launches the kernels of the body once for each step. Carried values have memory of their own, which is written at the end of each step, after all of
-// it was read.
+// scan launches the kernels of the body once for each step. Carried values have memory of their own, which is written
+// at the end of each step, after all of it was read.
 func (s *scope) scan(n *ir.Node) {
 	a := n.Attrs.(ir.ScanAttrs)
 	loop := s.plan.Loops
@@ -128,7 +128,8 @@ func (s *scope) cond(n *ir.Node) {
 	}
 }
 
-// gate writes whether a branch is taken: the predicate (or its opposite), and the guard around it. It runs whatever the guard says.
+// gate writes whether a branch is taken: the predicate (or its opposite), and the guard around it. It runs whatever the
+// guard says.
 func (s *scope) gate(n *ir.Node, predicate, to Place, opposite bool) {
 	unguarded := *s
 	unguarded.guard = Place{}

@@ -5,7 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// window has the lengths of a convolution. Convolutions are contractions whose elements are found where they lie; nothing is copied.
+// window has the lengths of a convolution. Convolutions are contractions whose elements are found where they lie;
+// nothing is copied.
 type window struct {
 	ir.ConvAttrs
 	x, y, kernel ir.Shape // (batch, axes..., channels), likewise, (axes..., channels of a group, channels)
@@ -29,7 +30,8 @@ func (w window) dilation(i int) int {
 
 func (w window) taps() ir.Shape { return w.kernel[:w.spatial] }
 
-// joinWindow adds the coordinates of the outer and the inner number, in that order batch or channel, then axes, and checks them against lengths.
+// joinWindow adds the coordinates of the outer and the inner number, in that order batch or channel, then axes, and
+// checks them against lengths.
 func (g *gen) joinWindow(lengths, strides []int, outer, inner []ptx.Operand) (number, valid ptx.Operand) {
 	number = g.add(outer[0], inner[0])
 	for i, length := range lengths {
@@ -45,7 +47,8 @@ func (g *gen) joinWindow(lengths, strides []int, outer, inner []ptx.Operand) (nu
 	return number, valid
 }
 
-// conv is the contraction of a convolution: rows are places of the result, columns its channels, k runs over taps and input channels.
+// conv is the contraction of a convolution: rows are places of the result, columns its channels, k runs over taps and
+// input channels.
 func (g *gen) conv(n *ir.Node) contraction {
 	w := newWindow(n.Attrs.(ir.ConvAttrs), g.p.Type(n.Inputs[0]).Shape, g.p.Type(n.Inputs[1]).Shape, g.p.Type(n.Outputs[0]).Shape)
 	strides := w.x.Strides()

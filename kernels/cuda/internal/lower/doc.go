@@ -1,9 +1,11 @@
 // Package lower turns programs into kernels in PTX and the order in which they are launched.
 //
-// [Program] decomposes composites without a kernel of their own, decides which operations are computed where their results are read (chains of
-// elementwise operations and of movements of data, into each other and into reductions; what follows a product, into the product), writes a kernel for
-// each of the others, and plans the memory between them. Nothing here needs a device.
+// [Program] decomposes composites without a kernel of their own, decides which operations are computed where their
+// results are read (chains of elementwise operations and of movements of data, into each other and into reductions;
+// what follows a product, into the product), writes a kernel for each of the others, and plans the memory between them.
+// Nothing here needs a device.
 //
-// Loops of known length are launched step by step. Branches are launched both, and the kernels of the one not taken end at once: each is given
-// a guard, a byte on the device. An index out of range sets the failure flag of the queue, and while that is set the kernels that replace inputs end at once.
+// Loops of known length are launched step by step. Branches are launched both, and the kernels of the one not taken end
+// at once: each is given a guard, a byte on the device. An index out of range sets the failure flag of the queue, and
+// while that is set the kernels that replace inputs end at once.
 package lower

@@ -242,8 +242,8 @@ func (g *gen) floatToFloat(from, to ir.DType, x ptx.Operand) ptx.Operand {
 	return g.widen(to, g.narrow(to, x))
 }
 
-// toOdd rounds a float64 to a float32 so that rounding that again to 16 bits is as if it had been rounded once: towards zero, with the last bit
-// set where something was lost.
+// toOdd rounds a float64 to a float32 so that rounding that again to 16 bits is as if it had been rounded once: towards
+// zero, with the last bit set where something was lost.
 func (g *gen) toOdd(x ptx.Operand) ptx.Operand {
 	k := g.k
 	y := k.Op(ptx.F32, "cvt.rz.f32.f64", g.mov(ptx.F64, x))

@@ -10,16 +10,20 @@ import (
 type fusion struct {
 	kernel []bool         // by node: it has a kernel of its own
 	anchor []*ir.Node     // the node whose kernel computes this one too, from its results
-	checks [][]indexCheck // by node: indices to look at before it
+	checks [][]check      // by node: what to look at before it
 	last   [][]ir.Value   // by node: values that its kernel is the last one to read
 	users  []map[int]bool // by value: the nodes that read it
 	weight []int          // by value: nodes that are computed again where it is inlined
 }
 
-type indexCheck struct {
-	where        ir.Value
+// check is a value of which an element fails the run: an index outside an axis, or, where length is notFinite, a number
+// that is not finite.
+type check struct {
+	value        ir.Value
 	axis, length int
 }
+
+const notFinite = -1
 
 // maxWeight bounds what one kernel computes for an element.
 const maxWeight = 64
@@ -28,7 +32,7 @@ const maxWeight = 64
 func (s *scope) fuse(to []Place) *fusion {
 	p := s.p
 	f := &fusion{
-		kernel: make([]bool, len(p.Nodes)), anchor: make([]*ir.Node, len(p.Nodes)), checks: make([][]indexCheck, len(p.Nodes)),
+		kernel: make([]bool, len(p.Nodes)), anchor: make([]*ir.Node, len(p.Nodes)), checks: make([][]check, len(p.Nodes)),
 		last: make([][]ir.Value, len(p.Nodes)), users: make([]map[int]bool, p.NumValues()), weight: make([]int, p.NumValues()),
 	}
 	live := p.Live()
@@ -70,12 +74,12 @@ func (s *scope) fuse(to []Place) *fusion {
 	return f
 }
 
-// findChecks lists the indices that the op of a node looks at, where it is an error that they are outside.
+// findChecks lists the operands in which the op of a node may meet an element that is an error.
 func (s *scope) findChecks(f *fusion, i int) {
 	n := &s.p.Nodes[i]
 	add := func(where ir.Value, axis int) {
 		length := s.p.Type(n.Inputs[0]).Shape[axis]
-		f.checks[i] = append(f.checks[i], indexCheck{where, axis, length})
+		f.checks[i] = append(f.checks[i], check{where, axis, length})
 	}
 	switch a := n.Attrs.(type) {
 	case ir.GatherAttrs:
@@ -86,13 +90,15 @@ func (s *scope) findChecks(f *fusion, i int) {
 		if a.Mode == ir.IndexError {
 			add(n.Inputs[1], a.Axis)
 		}
+	case ir.CheckFiniteAttrs:
+		f.checks[i] = append(f.checks[i], check{n.Inputs[0], 0, notFinite})
 	}
 }
 
 // free are ops that cost nothing but arithmetic on indices.
 func isView(op ir.Op) bool {
 	switch op {
-	case ir.Reshape, ir.Transpose, ir.Broadcast, ir.Slice, ir.Reverse, ir.Identity, ir.Constant, ir.Iota, ir.DynamicSlice:
+	case ir.Reshape, ir.Transpose, ir.Broadcast, ir.Slice, ir.Reverse, ir.Identity, ir.CheckFinite, ir.Constant, ir.Iota, ir.DynamicSlice:
 		return true
 	}
 	return false
@@ -137,7 +143,7 @@ func (s *scope) needsMemory(f *fusion, v ir.Value, n *ir.Node) bool {
 	}
 	for _, checks := range f.checks {
 		for _, c := range checks {
-			if c.where == v && w > 4 {
+			if c.value == v && w > 4 {
 				return true
 			}
 		}
@@ -145,8 +151,8 @@ func (s *scope) needsMemory(f *fusion, v ir.Value, n *ir.Node) bool {
 	return len(f.users[v]) > 1 && w > 1
 }
 
-// attach finds the node with a kernel whose result, and nobody else's memory, the chain that ends in node i reads at its own index: then that kernel
-// computes the chain too.
+// attach finds the node with a kernel whose result, and nobody else's memory, the chain that ends in node i reads at
+// its own index: then that kernel computes the chain too.
 func (s *scope) attach(f *fusion, i int, output []bool) {
 	n := &s.p.Nodes[i]
 	size := s.p.Type(n.Outputs[0]).Shape
@@ -219,7 +225,7 @@ func (s *scope) lifetimes(f *fusion, live []bool) {
 			}
 		}
 		for _, c := range f.checks[i] {
-			walk(c.where)
+			walk(c.value)
 		}
 	}
 	outputs := map[ir.Value]bool{}

@@ -5,7 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// index is the place of an element, by its row-major number or along each axis; each is made of the other when it is needed.
+// index is the place of an element, by its row-major number or along each axis; each is made of the other when it is
+// needed.
 type index struct {
 	shape  ir.Shape
 	linear ptx.Operand

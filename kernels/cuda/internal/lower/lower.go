@@ -6,6 +6,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
 // Options say how a program will be run.
@@ -36,14 +37,17 @@ type scope struct {
 	taken     map[ir.Value]bool // values whose memory is of the arena
 }
 
-// Program lowers a program. One that does not verify, or asks for what there is no kernel for, is an error that names the op and the layer.
+// Program lowers a program. One that does not verify, or asks for what there is no kernel for, is an error that names
+// the op and the layer.
 func Program(p *ir.Program, o Options) (plan *Plan, err error) {
 	if err := p.Verify(); err != nil {
 		return nil, err
 	}
 	nodes := len(p.Nodes)
-	p, err = ir.Expand(p, keep)
-	if err != nil {
+	if p, err = ir.Expand(p, keep); err != nil {
+		return nil, err
+	}
+	if p, err = pass.Run(p, nil, passes(o)...); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -65,6 +69,16 @@ func Program(p *ir.Program, o Options) (plan *Plan, err error) {
 	l.plan.Text = l.module.String()
 	l.plan.ArenaBytes = l.arena.max
 	return l.plan, nil
+}
+
+// passes are what happens to a program of ops that have kernels.
+func passes(o Options) []pass.Pass {
+	simplify := pass.Inside(pass.Simplify(pass.SimplifyOptions{Replicas: o.Replicas}))
+	list := []pass.Pass{simplify, simplify} // the second time sees what the first uncovered
+	if o.Replicas > 1 {
+		list = append(list, pass.MergeAllReduces())
+	}
+	return list
 }
 
 // keep says which composites have a kernel of their own.
@@ -100,7 +114,8 @@ func init() {
 	}
 }
 
-// How says how an op is computed on the device: "kernel", "chain" (part of the kernel that reads it), or "decomposition".
+// How says how an op is computed on the device: "kernel", "chain" (part of the kernel that reads it), or
+// "decomposition".
 func How(op ir.Op) string {
 	switch {
 	case roots[op] != nil:
@@ -134,7 +149,8 @@ func (l *lowering) open(p *ir.Program, inputs []Place, steps *[]Step, guard Plac
 
 func (s *scope) stored(v ir.Value) bool { return s.inMemory[v] }
 
-// outermost lowers the program itself: outputs that replace inputs are written at the end, unless an index was out of range.
+// outermost lowers the program itself: outputs that replace inputs are written at the end, unless an index was out of
+// range.
 func (s *scope) outermost() {
 	p := s.p
 	to := make([]Place, len(p.Outputs))
@@ -164,8 +180,8 @@ func (s *scope) outermost() {
 	}
 }
 
-// body lowers the nodes of a program. Outputs with a place are written there; it returns where all are. What it takes of the arena for outputs
-// stays taken.
+// body lowers the nodes of a program. Outputs with a place are written there; it returns where all are. What it takes
+// of the arena for outputs stays taken.
 func (s *scope) body(to []Place) []Place {
 	p := s.p
 	f := s.fuse(to)
@@ -180,7 +196,7 @@ func (s *scope) body(to []Place) []Place {
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		for _, c := range f.checks[i] {
-			s.check(n, c.where, c.axis, c.length)
+			s.check(n, c)
 		}
 		if f.kernel[i] {
 			s.node(n, i, f, direct)

@@ -61,14 +61,19 @@ func aligned(p Place, n int) bool {
 	return p.Offset%int64(n) == 0
 }
 
-// check writes a kernel of one block that looks for the first index outside of its axis and sets the failure flag, unless that is set.
-func (s *scope) check(n *ir.Node, where ir.Value, axis, length int) {
-	t := s.p.Type(where)
+// check writes a kernel of one block that looks for the first element that is an error and sets the failure flag,
+// unless that is set.
+func (s *scope) check(n *ir.Node, what check) {
+	t := s.p.Type(what.value)
 	count := t.Shape.Size()
 	if count == 0 {
 		return
 	}
-	s.plan.Checks = append(s.plan.Checks, Check{Scope: n.Scope, Op: n.Op, Axis: axis, Length: length})
+	note := Check{Scope: n.Scope, Op: n.Op, Axis: what.axis, Length: what.length}
+	if a, ok := n.Attrs.(ir.CheckFiniteAttrs); ok {
+		note.finite, note.shape = a, t.Shape
+	}
+	s.plan.Checks = append(s.plan.Checks, note)
 	g := s.kernel(n)
 	g.args = append(g.args, Arg{Kind: Flag}, Arg{Kind: Number})
 	flag, number := g.k.Pointer(), g.k.Param()
@@ -80,14 +85,8 @@ func (s *scope) check(n *ir.Node, where ir.Value, axis, length int) {
 	shared := k.Shared(block * 4)
 	tid := k.Op(ptx.B32, "mov.u32", special("%tid.x"))
 	first := g.mov(ptx.B32, ptx.Int32(-1))
-	signed := t.DType.IsSigned()
-	c := classOf(t.DType)
-	unsigned := map[ptx.Class]string{ptx.B32: "u32", ptx.B64: "u64"}[c]
-	outside := func(i ptx.Operand) ptx.Operand { return g.compare("ge", unsigned, i, g.integer(c, int64(length))) }
 	g.loop(tid, ptx.Int32(int64(count)), block, func(i ptx.Operand) {
-		v := g.value(where, at(t.Shape, i))
-		bad := g.pick(outside(g.mov(c, v)), i, ptx.Int32(-1))
-		k.To(first, "min.u32", first, bad)
+		k.To(first, "min.u32", first, g.wrongElement(what, t, i))
 	})
 	slot := k.Op(ptx.B32, "mad.lo.s32", tid, ptx.Int32(4), g.shared(shared))
 	k.To(address(slot), "st.shared.b32", first)
@@ -105,17 +104,39 @@ func (s *scope) check(n *ir.Node, where ir.Value, axis, length int) {
 	k.BranchIf(g.compare("eq", "s32", found, ptx.Int32(-1)), g.exit)
 	set := k.Op(ptx.B32, "ld.global.u32", address(flag))
 	k.BranchIf(g.compare("ne", "s32", set, ptx.Int32(0)), g.exit)
-	v := g.mov(c, g.value(where, at(t.Shape, found)))
-	if c == ptx.B32 && signed {
-		v = k.Op(ptx.B64, "cvt.s64.s32", v)
-	} else if c == ptx.B32 {
-		v = k.Op(ptx.B64, "cvt.u64.u32", v)
-	}
-	k.To(ptx.Raw("["+flag.String()+"+16]"), "st.global.b64", v)
+	k.To(ptx.Raw("["+flag.String()+"+16]"), "st.global.b64", g.told(what, t, found))
 	k.To(ptx.Raw("["+flag.String()+"+8]"), "st.global.b32", g.mov(ptx.B32, ptx.Int32(int64(len(s.plan.Checks)-1))))
 	k.To(ptx.Raw("["+flag.String()+"+4]"), "st.global.b32", k.Op(ptx.B32, "cvt.u32.u64", number))
 	k.To(address(flag), "st.global.b32", g.mov(ptx.B32, ptx.Int32(1)))
 	g.launch([3]int{1, 1, 1}, block)
+}
+
+// wrongElement is the number of an element that is an error, -1 for one that is none.
+func (g *gen) wrongElement(what check, t ir.Type, i ptx.Operand) ptx.Operand {
+	x := at(t.Shape, i)
+	if what.length == notFinite {
+		return g.pick(g.isFinite(what.value, x), ptx.Int32(-1), i)
+	}
+	c := classOf(t.DType)
+	unsigned := map[ptx.Class]string{ptx.B32: "u32", ptx.B64: "u64"}[c]
+	return g.pick(g.compare("ge", unsigned, g.mov(c, g.value(what.value, x)), g.integer(c, int64(what.length))), i, ptx.Int32(-1))
+}
+
+// told is what the failure flag keeps of an element, in 64 bits: the index, or the number of the element that is not
+// finite.
+func (g *gen) told(what check, t ir.Type, found ptx.Operand) ptx.Operand {
+	v, c, signed := found, ptx.B32, false
+	if what.length != notFinite {
+		c, signed = classOf(t.DType), t.DType.IsSigned()
+		v = g.mov(c, g.value(what.value, at(t.Shape, found)))
+	}
+	switch {
+	case c == ptx.B32 && signed:
+		return g.k.Op(ptx.B64, "cvt.s64.s32", v)
+	case c == ptx.B32:
+		return g.k.Op(ptx.B64, "cvt.u64.u32", v)
+	}
+	return v
 }
 
 // shared is the address of a part of the block's shared memory.

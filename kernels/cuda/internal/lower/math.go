@@ -4,8 +4,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
 )
 
-// calc writes formulas in float32 or float64. The functions are made of additions, products and quotients, which are rounded as IEEE 754 says, and
-// not of the hardware's approximations.
+// calc writes formulas in float32 or float64. The functions are made of additions, products and quotients, which are
+// rounded as IEEE 754 says, and not of the hardware's approximations.
 type calc struct {
 	g    *gen
 	c    ptx.Class

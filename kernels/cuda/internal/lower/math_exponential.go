@@ -6,7 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
 )
 
-// ln2 is the logarithm of 2 in two parts; products of the first one with whole numbers are exact in the class's precision.
+// ln2 is the logarithm of 2 in two parts; products of the first one with whole numbers are exact in the class's
+// precision.
 func (m *calc) ln2() (high, low float64) {
 	mask := ^uint64(1<<21 - 1)
 	if !m.many {
@@ -105,7 +106,8 @@ func (m *calc) logParts(x ptx.Operand) (e, f ptx.Operand) {
 	return k.Op(m.c, "cvt.rn."+m.s+".s32", exponent), m.sub(mantissa, m.num(1))
 }
 
-// log is e·ln 2 + log(1+f), the latter as f - (f²/2 - s·(f²/2 + R)) with s = f/(2+f) and the series R of the floatFunctions hyperbolic tangent.
+// log is e·ln 2 + log(1+f), the latter as f - (f²/2 - s·(f²/2 + R)) with s = f/(2+f) and the series R of the
+// floatFunctions hyperbolic tangent.
 func (m *calc) log(x ptx.Operand) ptx.Operand {
 	e, f := m.logParts(x)
 	s := m.div(f, m.add(f, m.num(2)))

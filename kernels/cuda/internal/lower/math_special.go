@@ -6,7 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
 )
 
-// erf(x)/x by powers of x² up to 1, and log(erfc(x)·exp(x²)/t) with t = 2/(2+x) by Chebyshev polynomials of 2t-1: fitted with 60 digits.
+// erf(x)/x by powers of x² up to 1, and log(erfc(x)·exp(x²)/t) with t = 2/(2+x) by Chebyshev polynomials of 2t-1:
+// fitted with 60 digits.
 var (
 	erfSeries = []float64{
 		1.1283791670955126, -0.37612638903183754, 0.11283791670955126, -0.026866170645131252, 0.005223977625442175, -0.0008548327023449497,
@@ -75,7 +76,8 @@ func (m *calc) geluGrad(x, dy ptx.Operand) ptx.Operand {
 	return m.mul(dy, m.fma(x, density, m.normal(x)))
 }
 
-// erfInv refines Giles's approximation (GPU Computing Gems 2011, "Approximating the erfinv function") by Halley's steps.
+// erfInv refines Giles's approximation (GPU Computing Gems 2011, "Approximating the erfinv function") by Halley's
+// steps.
 func (m *calc) erfInv(x ptx.Operand) ptx.Operand {
 	one := m.num(1)
 	w := m.neg(m.log(m.mul(m.sub(one, x), m.add(one, x))))

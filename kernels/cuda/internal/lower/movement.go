@@ -182,7 +182,8 @@ func (g *gen) inAxis(d ir.DType, i ptx.Operand, length int) (clamped, inside ptx
 	return i, inside
 }
 
-// gather reads where the indices say. Whether these are inside is looked at by a kernel of its own where it is an error.
+// gather reads where the indices say. Whether these are inside is looked at by a kernel of its own where it is an
+// error.
 func (g *gen) gather(n *ir.Node, x *index) ptx.Operand {
 	a := n.Attrs.(ir.GatherAttrs)
 	table, where := g.p.Type(n.Inputs[0]), g.p.Type(n.Inputs[1])

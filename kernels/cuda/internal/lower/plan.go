@@ -35,8 +35,8 @@ type Stride struct {
 // ArgKind says what an argument of a kernel is.
 type ArgKind uint8
 
-// The kinds of arguments: the address of a place, the address of the queue's failure flag, the number that tells the program apart in it, the number of
-// the replica.
+// The kinds of arguments: the address of a place, the address of the queue's failure flag, the number that tells the
+// program apart in it, the number of the replica.
 const (
 	Address ArgKind = iota
 	Flag
@@ -86,16 +86,22 @@ type Region struct {
 	Place Place
 }
 
-// Check is a place in the program that looks at indices.
+// Check is a place in the program that looks at indices, or for numbers that are not finite.
 type Check struct {
 	Scope  string
 	Op     ir.Op
 	Axis   int
 	Length int
+
+	finite ir.CheckFiniteAttrs // of a CheckFinite, which tells the number of the element
+	shape  ir.Shape            // of its operand
 }
 
 // Error describes the failure of the check on an index.
 func (c Check) Error(index int64) error {
+	if c.Op == ir.CheckFinite {
+		return c.finite.Failure(c.Scope, c.shape, int(index))
+	}
 	return fmt.Errorf("%s: %v: index %d is outside axis %d of length %d; valid indices are 0 to %d", c.Scope, c.Op, index, c.Axis, c.Length, c.Length-1)
 }
 
@@ -114,5 +120,6 @@ type Plan struct {
 	Fixed bool
 }
 
-// FlagBytes is the size of a failure flag: set or not, the program's number, the number of the check, the index (64 bits).
+// FlagBytes is the size of a failure flag: set or not, the program's number, the number of the check, the index (64
+// bits).
 const FlagBytes = 24

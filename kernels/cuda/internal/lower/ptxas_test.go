@@ -22,7 +22,8 @@ import (
 // architectures are those that people have.
 var architectures = []string{"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"}
 
-// NVIDIA's assembler takes the kernels of the whole suite for each architecture, in few enough registers and without spilling any.
+// NVIDIA's assembler takes the kernels of the whole suite for each architecture, in few enough registers and without
+// spilling any.
 func TestAssembler(t *testing.T) {
 	ptxas := os.Getenv("GOKERAS_PTXAS")
 	if ptxas == "" {

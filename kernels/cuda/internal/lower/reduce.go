@@ -115,6 +115,14 @@ func (s *scope) reduce(n *ir.Node, root ir.Value) {
 		g.launch(grid, block)
 		return
 	}
+	s.reduceInBlocks(n, root, g, to, accumulate, outputs, lanes)
+}
+
+// reduceInBlocks lets the lanes of a block each combine a part of the elements of an output, and combines the parts in
+// shared memory.
+func (s *scope) reduceInBlocks(n *ir.Node, root ir.Value, g *gen, to ptx.Operand, accumulate func(x *index, first ptx.Operand, step int) ptx.Operand, outputs, lanes int) {
+	a, in, out := n.Attrs.(ir.ReduceAttrs), s.p.Type(n.Inputs[0]), s.p.Type(n.Outputs[0])
+	c := accumulator(in.DType)
 	const block = 256
 	each := block / lanes // outputs of a block
 	along := len(in.Shape) > 0 && slices.Contains(a.Axes, len(in.Shape)-1) && in.Shape[len(in.Shape)-1] > 1
@@ -273,7 +281,8 @@ func (s *scope) scatter(n *ir.Node, root ir.Value) {
 		axes = append(append(axes, g.decompose(k, where.Shape)...), column[a.Axis:]...)
 		return along(updates.Shape, axes)
 	}
-	// Sums of 16-bit floats stay in a register until they are rounded, as do those of small tables; else a thread walks once over the indices for many rows.
+	// Sums of 16-bit floats stay in a register until they are rounded, as do those of small tables; else a thread walks
+	// once over the indices for many rows.
 	width := t.Shape.Without(a.Axis).Size()
 	parts := rows
 	if !(d.Size() == 2 && d.IsFloat()) && root == n.Outputs[0] {
@@ -309,8 +318,8 @@ func (s *scope) scatter(n *ir.Node, root ir.Value) {
 	g.launch(grid, block)
 }
 
-// scatterRows gives each thread a range of rows of a column: it copies them from the operand, then goes through the indices and combines those updates that
-// fall among its rows.
+// scatterRows gives each thread a range of rows of a column: it copies them from the operand, then goes through the
+// indices and combines those updates that fall among its rows.
 func (s *scope) scatterRows(g *gen, n *ir.Node, to ptx.Operand, update func(column []ptx.Operand, k ptx.Operand) *index, parts, width int) {
 	a := n.Attrs.(ir.ScatterAttrs)
 	t, where := s.p.Type(n.Inputs[0]), s.p.Type(n.Inputs[1])

@@ -5,8 +5,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// sorting is a stable sort of the lines along an axis: chunks by counting, then runs of twice the length by merging, until one is left. Merging finds the
-// place of each element by bisection in the run beside its own, so that nothing depends on the order of threads.
+// sorting is a stable sort of the lines along an axis: chunks by counting, then runs of twice the length by merging,
+// until one is left. Merging finds the place of each element by bisection in the run beside its own, so that nothing
+// depends on the order of threads.
 type sorting struct {
 	n          *ir.Node
 	t          ir.Type

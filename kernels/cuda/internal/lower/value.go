@@ -48,12 +48,7 @@ func init() {
 		ir.Select: func(g *gen, n *ir.Node, x *index) ptx.Operand {
 			return g.pick(g.value(n.Inputs[0], x), g.value(n.Inputs[1], x), g.value(n.Inputs[2], x))
 		},
-		ir.IsFinite: func(g *gen, n *ir.Node, x *index) ptx.Operand {
-			c := classOf(g.p.Type(n.Inputs[0]).DType)
-			m := g.calc(c)
-			y := m.sub(g.value(n.Inputs[0], x), g.value(n.Inputs[0], x)) // NaN where it is not finite
-			return m.is("eq", y, y)
-		},
+		ir.IsFinite: func(g *gen, n *ir.Node, x *index) ptx.Operand { return g.isFinite(n.Inputs[0], x) },
 		ir.ReplicaID: func(g *gen, n *ir.Node, _ *index) ptx.Operand {
 			if n.Attrs.(ir.CollectiveAttrs).Replicas > 1 {
 				g.args = append(g.args, Arg{Kind: Replica})
@@ -61,7 +56,8 @@ func init() {
 			}
 			return ptx.Int32(0)
 		},
-		ir.Identity: func(g *gen, n *ir.Node, x *index) ptx.Operand { return g.value(n.Inputs[0], x) },
+		ir.Identity:    func(g *gen, n *ir.Node, x *index) ptx.Operand { return g.value(n.Inputs[0], x) },
+		ir.CheckFinite: func(g *gen, n *ir.Node, x *index) ptx.Operand { return g.value(n.Inputs[0], x) }, // see findChecks
 		ir.Reshape: func(g *gen, n *ir.Node, x *index) ptx.Operand {
 			return g.value(n.Inputs[0], at(g.p.Type(n.Inputs[0]).Shape, g.number(x)))
 		},
@@ -222,4 +218,11 @@ func (g *gen) randomWord(state ir.Value, stream uint32, i ptx.Operand) ptx.Opera
 // stateIndex is the index of a word of the state of the random numbers.
 func (g *gen) stateIndex(state ir.Value, j int) *index {
 	return at(g.p.Type(state).Shape, ptx.Int32(int64(j)))
+}
+
+// isFinite tells whether an element of a value is neither NaN nor infinite.
+func (g *gen) isFinite(v ir.Value, x *index) ptx.Operand {
+	m := g.calc(classOf(g.p.Type(v).DType))
+	y := m.sub(g.value(v, x), g.value(v, x)) // NaN where it is not finite
+	return m.is("eq", y, y)
 }

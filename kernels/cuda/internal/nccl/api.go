@@ -7,7 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// MinimumVersion is the oldest NCCL that is used, as it counts itself: 2.14, the first whose communicators need not block.
+// MinimumVersion is the oldest NCCL that is used, as it counts itself: 2.14, the first whose communicators need not
+// block.
 const MinimumVersion = 21400
 
 // Result is the status of a call, ncclResult_t.
@@ -72,18 +73,20 @@ const (
 	Avg
 )
 
-// OpOf returns the library's way of a kind; false where it has none. A mean is not among them: ncclAvg rounds each operand.
+// OpOf returns the library's way of a kind; false where it has none. A mean is not among them: ncclAvg rounds each
+// operand.
 func OpOf(k ir.Kind) (Op, bool) {
 	op, ok := map[ir.Kind]Op{ir.Sum: Sum, ir.Prod: Prod, ir.Max: Max, ir.Min: Min}[k]
 	return op, ok
 }
 
-// API is the library. Calls that work on a communicator want the context of its device current on the thread, and those between GroupStart and
-// GroupEnd one thread.
+// API is the library. Calls that work on a communicator want the context of its device current on the thread, and those
+// between GroupStart and GroupEnd one thread.
 type API interface {
 	Version() (int, Result)
 	UniqueID() (ID, Result)
-	// InitRank begins to connect a rank of several and sets c at once. No other call may use c until AsyncError says that it is connected.
+	// InitRank begins to connect a rank of several and sets c at once. No other call may use c until AsyncError says
+	// that it is connected.
 	InitRank(c *Comm, ranks int, id ID, rank int) Result
 	// AsyncError returns InProgress while a call goes on, else what became of the communicator.
 	AsyncError(c Comm) (state, r Result)

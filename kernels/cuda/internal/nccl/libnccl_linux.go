@@ -20,8 +20,8 @@ const file = "libnccl.so.2"
 // Missing is in the error of [Open] where there is no library: what to do about it.
 const Missing = "install NVIDIA's NCCL (the package libnccl2, or nvidia-nccl of Python), or name the folder of libnccl.so.2 in GOKERAS_CUDA_PATH"
 
-// candidates are where the library may lie: the folders of GOKERAS_CUDA_PATH, where the loader looks, Python's environments, and where NVIDIA's
-// packages put it.
+// candidates are where the library may lie: the folders of GOKERAS_CUDA_PATH, where the loader looks, Python's
+// environments, and where NVIDIA's packages put it.
 func candidates() []string {
 	var all []string
 	for _, folder := range filepath.SplitList(os.Getenv("GOKERAS_CUDA_PATH")) {
@@ -55,7 +55,8 @@ func Open() (API, error) {
 	return nil, fmt.Errorf("nccl: there is no %s; %s (%w)", file, Missing, failures[0])
 }
 
-// config is the beginning of ncclConfig_t, as far as version 2.14 has it. The library fills the rest according to size and version.
+// config is the beginning of ncclConfig_t, as far as version 2.14 has it. The library fills the rest according to size
+// and version.
 type config struct {
 	size     uint64
 	magic    uint32
@@ -64,7 +65,8 @@ type config struct {
 	_        int32
 }
 
-// library is libnccl. Calls of set-up go through functions with types, those of each step through addresses with arguments in a kept slice.
+// library is libnccl. Calls of set-up go through functions with types, those of each step through addresses with
+// arguments in a kept slice.
 type library struct {
 	getVersion               func(*int32) Result
 	getUniqueID              func(*ID) Result

@@ -95,7 +95,8 @@ func (l *library) connect(ranks int, id nccl.ID, own ...int) ([]*nccl.Comm, erro
 	return all, nil
 }
 
-// exercise makes every call, and returns what rank r of n holds afterwards: in memory that does not move, as a device's.
+// exercise makes every call, and returns what rank r of n holds afterwards: in memory that does not move, as a
+// device's.
 func (l *library) exercise(comms []*nccl.Comm, first, n int) (results [][]float32, err error) {
 	const count = 5
 	type memory struct{ in, out [8][4 * count]float32 }
@@ -159,7 +160,8 @@ func expected(rank, n int) [8][20]float32 {
 	return out
 }
 
-// Every call arrives in the library with the arguments in their places, ranks of one process find each other, and nothing is left.
+// Every call arrives in the library with the arguments in their places, ranks of one process find each other, and
+// nothing is left.
 func TestBinding(t *testing.T) {
 	l := open(t, build(t))
 	v, r := l.Version()

@@ -1,5 +1,5 @@
 // Package ptx writes kernels in PTX, the assembly language that NVIDIA's driver compiles for the GPU at hand.
 //
-// A [Kernel] hands out typed registers and appends instructions; a [Module] joins kernels into the text that the driver loads. The text needs
-// PTX 6.4 and runs on compute capability 7.5 and later.
+// A [Kernel] hands out typed registers and appends instructions; a [Module] joins kernels into the text that the driver
+// loads. The text needs PTX 6.4 and runs on compute capability 7.5 and later.
 package ptx

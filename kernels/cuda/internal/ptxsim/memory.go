@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// Memory is the memory of a device: allocations that lie far from each other, so that an address outside of one belongs to none.
+// Memory is the memory of a device: allocations that lie far from each other, so that an address outside of one belongs
+// to none.
 type Memory struct {
 	mu     sync.RWMutex
 	blocks [][]byte // by number; nil where it was freed

@@ -45,7 +45,8 @@ func run(t *testing.T, text string, plan *lower.Plan, n int, order ptxsim.Order)
 	return math.Float32frombits(binary.LittleEndian.Uint32(memory.At(y))), err
 }
 
-// The order of threads does not matter while all barriers are there; without any one of them the interpreter says which threads meet.
+// The order of threads does not matter while all barriers are there; without any one of them the interpreter says which
+// threads meet.
 func TestBarriers(t *testing.T) {
 	const n = 5000
 	plan := sumOf(t, n)

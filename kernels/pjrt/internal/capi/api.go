@@ -84,7 +84,8 @@ const (
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }
 
-// Open opens the library and makes it ready. A library that is no plugin, or one of an interface that is too old, is an error.
+// Open opens the library and makes it ready. A library that is no plugin, or one of an interface that is too old, is an
+// error.
 func Open(path string) (*Plugin, error) {
 	library, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
@@ -176,8 +177,8 @@ func (p *Plugin) handle(entry, object uintptr) error {
 	return p.call(entry, b)
 }
 
-// block is the arguments of one call as 8-byte words; word 0 is their size. It lies on Go's heap, whose objects do not move, and holds
-// addresses as numbers: who puts one in keeps alive what it points to until the call has returned.
+// block is the arguments of one call as 8-byte words; word 0 is their size. It lies on Go's heap, whose objects do not
+// move, and holds addresses as numbers: who puts one in keeps alive what it points to until the call has returned.
 type block []uint64
 
 // It must not be inlined: a block whose size is known could end up on the stack of a goroutine, which moves.
@@ -207,7 +208,8 @@ func text(address, length uint64) string {
 	return string(unsafe.Slice((*byte)(pointer(uintptr(address))), length))
 }
 
-// pointer turns an address that C handed out into a pointer, by way of memory, as go vet cannot know that it does not point into Go's heap.
+// pointer turns an address that C handed out into a pointer, by way of memory, as go vet cannot know that it does not
+// point into Go's heap.
 func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
 // arguments collects what the nested pointers of a block point to.

@@ -14,8 +14,8 @@ type Client struct {
 	object  uintptr
 }
 
-// Option is a setting for a client or a topology; which there are depends on the platform. Value is a string, int64, []int64, float32 or
-// bool.
+// Option is a setting for a client or a topology; which there are depends on the platform. Value is a string, int64,
+// []int64, float32 or bool.
 type Option struct {
 	Name  string
 	Value any

@@ -226,7 +226,8 @@ func (l *Launch) Arguments(replica int) []uint64 { return l.arguments[replica] }
 // Results holds, after a run, the buffers of a replica's outputs, which belong to the caller.
 func (l *Launch) Results(replica int) []uint64 { return l.results[replica] }
 
-// Run executes on all replicas and waits. The inputs named in keep stay the caller's where the program would take their memory for outputs.
+// Run executes on all replicas and waits. The inputs named in keep stay the caller's where the program would take their
+// memory for outputs.
 func (l *Launch) Run(keep []int) error {
 	for i, n := range keep {
 		l.keep[i] = uint64(n)
@@ -253,7 +254,8 @@ func (l *Launch) Run(keep []int) error {
 	return failed
 }
 
-// addressOf is the address of words that the launch refers to for as long as it lives. They lie on Go's heap, where nothing moves.
+// addressOf is the address of words that the launch refers to for as long as it lives. They lie on Go's heap, where
+// nothing moves.
 func addressOf(w []uint64) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(w)))) }
 
 // Topology is a set of devices that need not be here.

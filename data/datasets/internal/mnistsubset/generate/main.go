@@ -55,7 +55,7 @@ func generate(source, target string) error {
 
 // choose takes perDigit images of each digit, spread evenly over its images, in the order of the file.
 func choose(set datasets.Split, perDigit int) (pixels, labels []byte, err error) {
-	all := set.Labels.Data().([]byte)
+	all := set.Labels.Elements().([]byte)
 	var total, seen [10]int
 	for _, digit := range all {
 		if digit > 9 {
@@ -63,7 +63,7 @@ func choose(set datasets.Split, perDigit int) (pixels, labels []byte, err error)
 		}
 		total[digit]++
 	}
-	raw := set.Images.Data().([]byte)
+	raw := set.Images.Elements().([]byte)
 	var taken [10]int
 	for i, digit := range all {
 		if taken[digit] < perDigit && seen[digit] == taken[digit]*total[digit]/perDigit {

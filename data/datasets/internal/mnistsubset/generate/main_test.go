@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/data/datasets"
 	"github.com/gokeras/gokeras/data/datasets/internal/mnistsubset"
 )
@@ -21,8 +21,8 @@ func numbered(n int) datasets.Split {
 		labels[i] = byte(i % 10)
 	}
 	return datasets.Split{
-		Images: tensor.New(tensor.WithShape(n, 28, 28), tensor.WithBacking(pixels)),
-		Labels: tensor.New(tensor.WithShape(n), tensor.WithBacking(labels)),
+		Images: data.Must(data.ArrayOf(pixels, n, 28, 28)),
+		Labels: data.Must(data.ArrayOf(labels, n)),
 	}
 }
 
@@ -39,7 +39,7 @@ func TestChooseSpreadsEvenly(t *testing.T) {
 	_, _, err = choose(numbered(15), 2)
 	require.ErrorContains(t, err, "15 images were chosen; expected 20")
 	bad := numbered(10)
-	bad.Labels.Data().([]byte)[3] = 10
+	bad.Labels.Elements().([]byte)[3] = 10
 	_, _, err = choose(bad, 1)
 	require.ErrorContains(t, err, "label 10")
 }

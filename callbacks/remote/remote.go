@@ -1,0 +1,37 @@
+// Package remote is what [callbacks.RemoteMonitor] sends with. Import it for its effect; programs that do not, link no
+// client of HTTP, which is a megabyte:
+//
+//	import _ "github.com/gokeras/gokeras/callbacks/remote"
+package remote
+
+import (
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/gokeras/gokeras/internal/httppost"
+)
+
+func init() { httppost.Send = send }
+
+func send(r httppost.Request) error {
+	request, err := http.NewRequest(http.MethodPost, r.Address, strings.NewReader(r.Body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", r.ContentType)
+	for name, value := range r.Headers {
+		request.Header.Set(name, value)
+	}
+	// A transport of its own, without connections kept open, leaves nothing behind.
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
+	response, err := (&http.Client{Transport: transport, Timeout: r.Timeout}).Do(request)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<20))
+	if closed := response.Body.Close(); err == nil {
+		err = closed
+	}
+	return err
+}

@@ -1,0 +1,37 @@
+package main
+
+// families lists the kernels, all rows of a family together.
+func families() [][]kernel {
+	var all [][]kernel
+	for _, double := range []bool{false, true} {
+		for _, wide := range []bool{false, true} {
+			for _, channels := range []bool{false, true} {
+				for _, vectors := range []int{1, 2} {
+					if double && wide && channels && vectors == 1 {
+						continue // two vectors of AVX2 are as many numbers, and as fast
+					}
+					var family []kernel
+					for rows := 1; rows <= maxRows(wide, channels, vectors); rows++ {
+						family = append(family, kernel{wide: wide, double: double, channels: channels, vectors: vectors, rows: rows})
+					}
+					all = append(all, family)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// maxRows is bounded by the registers: 16 with AVX2, 32 with AVX-512; a tile needs one per vector, B's vectors, and one
+// or two more. Depthwise kernels need two loads per product and gain nothing from more rows.
+func maxRows(wide, channels bool, vectors int) int {
+	switch {
+	case channels:
+		return 4
+	case wide:
+		return 14
+	case vectors == 1:
+		return 12
+	}
+	return 6
+}

@@ -1,0 +1,84 @@
+package vector
+
+// Integers of 32 bits.
+
+// ToInt is the nearest integer, the even one of two.
+func ToInt(dst, v Vector) { record(opToInt, dst, v) }
+
+// TruncateToInt is v without its fraction as an integer.
+func TruncateToInt(dst, v Vector) { record(opTruncateToInt, dst, v) }
+
+// ToFloat is the float of an integer.
+func ToFloat(dst, v Vector) { record(opToFloat, dst, v) }
+
+// AddInt is dst = a + b.
+func AddInt(dst, a Vector, b Operand) { record(opAddInt, dst, a, b) }
+
+// SubtractInt is dst = a − b.
+func SubtractInt(dst, a Vector, b Operand) { record(opSubtractInt, dst, a, b) }
+
+// MultiplyInt is dst = a·b.
+func MultiplyInt(dst, a Vector, b Operand) { record(opMultiplyInt, dst, a, b) }
+
+// MaxInt is the larger one of integers with a sign.
+func MaxInt(dst, a Vector, b Operand) { record(opMaxInt, dst, a, b) }
+
+// MinInt is the smaller one of integers with a sign.
+func MinInt(dst, a Vector, b Operand) { record(opMinInt, dst, a, b) }
+
+// AndInt is And for what integer instructions made.
+func AndInt(dst, a Vector, b Operand) { record(opAndInt, dst, a, b) }
+
+// OrInt is Or for what integer instructions made.
+func OrInt(dst, a Vector, b Operand) { record(opOrInt, dst, a, b) }
+
+// ZeroInt is Zero for integer instructions.
+func ZeroInt(dst Vector) { record(opXorInt, dst, dst, dst) }
+
+// LoadInt is Load for integer instructions.
+func LoadInt(dst Vector, from Memory) { record(opLoadInt, dst, from) }
+
+// StoreInt is Store for integer instructions.
+func StoreInt(to Memory, v Vector) { record(opStoreInt, to, v) }
+
+// BroadcastInt sets all elements to the integer in memory.
+func BroadcastInt(dst Vector, from Memory) { record(opBroadcastInt, dst, from) }
+
+// AddDots adds to each integer four products: of the bytes without a sign in a and those with one in b. For
+// AVX512-VNNI.
+func AddDots(sum, a, b Vector) { record(opAddDots, sum, a, b) }
+
+// AddPairs sets each integer to the sum of two products of numbers of 16 bits with a sign. For AVX2.
+func AddPairs(dst, a, b Vector) { record(opAddPairs, dst, a, b) }
+
+// Ones sets all bits. For vectors of 256 bits.
+func Ones(dst Vector) { record(opOnes, dst, dst, dst) }
+
+// ShiftRightWords shifts zeros into numbers of 16 bits. For vectors of 256 bits.
+func ShiftRightWords(dst, v Vector, by int) { recordNumber(opShiftRightWords, by, dst, v) }
+
+// ShiftLeft shifts by a number of bits.
+func ShiftLeft(dst, v Vector, by int) { recordNumber(opShiftLeft, by, dst, v) }
+
+// ShiftRight shifts zeros in.
+func ShiftRight(dst, v Vector, by int) { recordNumber(opShiftRight, by, dst, v) }
+
+// ShiftRightSigned shifts the sign in.
+func ShiftRightSigned(dst, v Vector, by int) { recordNumber(opShiftRightSigned, by, dst, v) }
+
+// Conversions of what lies in memory.
+
+// WidenBytes makes integers of bytes without a sign.
+func WidenBytes(dst Vector, from Memory) { record(opWidenBytes, dst, from) }
+
+// WidenWords makes integers of numbers of 16 bits without a sign.
+func WidenWords(dst Vector, from Memory) { record(opWidenWords, dst, from) }
+
+// StoreLowWords stores the lower 16 bits of each integer, the upper ones of which are 0. It destroys v.
+func StoreLowWords(to Memory, v Vector) { record(opStoreLowWords, to, v) }
+
+// LoadFloat16 makes floats of numbers of half precision.
+func LoadFloat16(dst Vector, from Memory) { record(opLoadFloat16, dst, from) }
+
+// StoreFloat16 rounds to half precision.
+func StoreFloat16(to Memory, v Vector) { record(opStoreFloat16, to, v) }

@@ -1,0 +1,71 @@
+package vector
+
+import . "github.com/gokeras/gokeras/internal/asmgen/arm64"
+
+// integer writes instructions on integers, and conversions.
+func (n *neon) integer(i *instruction) bool {
+	k := Float32s
+	switch i.op {
+	case opToInt:
+		n.each(i, func(d, x V) { n.Two(k, "fcvtns", 0x4e21a800, d, x) })
+	case opTruncateToInt:
+		n.each(i, func(d, x V) { n.Two(k, "fcvtzs", 0x4ea1b800, d, x) })
+	case opToFloat:
+		n.each(i, func(d, x V) { n.Two(k, "scvtf", 0x4e21d800, d, x) })
+	case opShiftLeft:
+		n.each(i, func(d, x V) { n.shift("shl", 0x4f005400, 32+i.number, i.number, d, x) })
+	case opShiftRightSigned:
+		n.each(i, func(d, x V) { n.shift("sshr", 0x4f000400, 64-i.number, i.number, d, x) })
+	case opShiftRight:
+		n.each(i, func(d, x V) { n.shift("ushr", 0x6f000400, 64-i.number, i.number, d, x) })
+	case opWidenBytes:
+		n.widenBytes(i.operands[1].(Memory), n.pair(i.operands[0]))
+	case opWidenWords:
+		d := n.pair(i.operands[0])
+		t := n.loadQuad(i.operands[1].(Memory))
+		n.Asm("VUSHLL $0, %v.H4, %v.S4", t, d[0])
+		n.Asm("VUSHLL2 $0, %v.H8, %v.S4", t, d[1])
+	case opStoreLowWords:
+		n.storeQuad(i, "xtn", 0x0e612800)
+	case opLoadFloat16:
+		d := n.pair(i.operands[0])
+		t := n.loadQuad(i.operands[1].(Memory))
+		n.Asm("WORD $0x%08x // fcvtl v%d.4s, v%d.4h", 0x0e217800|uint32(t)<<5|uint32(d[0]), d[0], t)
+		n.Asm("WORD $0x%08x // fcvtl2 v%d.4s, v%d.8h", 0x0e217800|1<<30|uint32(t)<<5|uint32(d[1]), d[1], t)
+	case opStoreFloat16:
+		n.storeQuad(i, "fcvtn", 0x0e216800)
+	default:
+		return false
+	}
+	return true
+}
+
+func (n *neon) shift(name string, code uint32, field, by int, d, x V) {
+	n.Asm("WORD $0x%08x // %s v%d.4s, v%d.4s, #%d", code|uint32(field)<<16|uint32(x)<<5|uint32(d), name, d, x, by)
+}
+
+// loadQuad loads eight numbers of 16 bits.
+func (n *neon) loadQuad(from Memory) V {
+	base, offset := n.address(from)
+	n.Asm("FMOVQ %d(%s), F%d", offset, base, n.spare())
+	return n.spare()
+}
+
+// storeQuad stores eight numbers of 16 bits, which an instruction makes of four at a time.
+func (n *neon) storeQuad(i *instruction, name string, code uint32) {
+	x, t := n.pair(i.operands[1]), n.spare()
+	n.Asm("WORD $0x%08x // %s v%d.4h, v%d.4s", code|uint32(x[0])<<5|uint32(t), name, t, x[0])
+	n.Asm("WORD $0x%08x // %s2 v%d.8h, v%d.4s", code|1<<30|uint32(x[1])<<5|uint32(t), name, t, x[1])
+	base, offset := n.address(i.operands[0].(Memory))
+	n.Asm("FMOVQ F%d, %d(%s)", t, offset, base)
+}
+
+// widenBytes makes integers of eight bytes.
+func (n *neon) widenBytes(from Memory, d [2]V) {
+	base, offset := n.address(from)
+	t := n.spare()
+	n.Asm("FMOVD %d(%s), F%d", offset, base, t)
+	n.Asm("VUSHLL $0, %v.B8, %v.H8", t, t)
+	n.Asm("VUSHLL $0, %v.H4, %v.S4", t, d[0])
+	n.Asm("VUSHLL2 $0, %v.H8, %v.S4", t, d[1])
+}

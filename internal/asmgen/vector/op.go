@@ -1,0 +1,114 @@
+package vector
+
+// op is the kind of an instruction.
+type op uint8
+
+const (
+	opLoad op = iota
+	opStore
+	opCopy
+	opBroadcast
+	opStoreFirst
+	opAddFirst
+	opExtract
+	opPermute
+	opLookup
+	opInterleaveLow
+	opInterleaveHigh
+	opShuffle
+	opHalves
+	opPattern
+
+	opAdd
+	opSubtract
+	opMultiply
+	opDivide
+	opMax
+	opMin
+	opAnd
+	opOr
+	opXor
+	opSqrt
+	opRound
+	opScale
+	opAddProduct
+	opAddProductOf
+	opSubtractProduct
+	opMultiplyAdd
+	opMultiplyAddConstant
+	opMultiplySubtract
+	opSubtractScaled
+
+	opToInt
+	opTruncateToInt
+	opToFloat
+	opAddInt
+	opSubtractInt
+	opMultiplyInt
+	opMaxInt
+	opMinInt
+	opAndInt
+	opOrInt
+	opXorInt
+	opLoadInt
+	opStoreInt
+	opBroadcastInt
+	opAddDots
+	opAddPairs
+	opOnes
+	opShiftRightWords
+	opShiftLeft
+	opShiftRight
+	opShiftRightSigned
+
+	opCompare
+	opCompareInt
+	opSigns
+	opOdd
+	opZeroBytes
+	opLoadMask
+	opStoreMask
+	opMaskLanes
+	opNot
+	opEither
+	opBlend
+	opChoose
+	opKeep
+	opStoreWhere
+	opLoadWhere
+	opSetWhere
+	opMaskBits
+	opMaskTable
+	opSelect
+
+	opWidenBytes
+	opWidenWords
+	opStoreLowWords
+	opLoadFloat16
+	opStoreFloat16
+
+	opParameter
+	opReturn
+	opAssign
+	opClear
+	opIncrease
+	opDecrease
+	opIntersect
+	opUnite
+	opAtMost
+	opAddress
+	opPrefetch
+	opPrefetchNear
+	opLabel
+	opJump
+	opJumpBelow
+	opJumpEqual
+	opJumpNotEqual
+	opJumpZero
+	opJumpIf
+	opJumpUnless
+	opJumpAtLeast
+	opCountdown
+	opCountedOut
+	opEnd
+)

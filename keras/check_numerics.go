@@ -1,0 +1,63 @@
+package keras
+
+import (
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/optimizers"
+)
+
+// stepContext is the context for calling the model in a step of training or evaluation.
+func (m *Model) stepContext(r *distribute.Replica, training bool) *layers.Context {
+	c := m.context(r, training)
+	if m.compiled != nil && m.compiled.config.CheckNumerics {
+		c.Inspect = func(result *ops.Tensor) *ops.Tensor {
+			if g := c.Graph(); g != g.Root() { // one step of a loop, whose whole result is looked at
+				return result
+			}
+			return m.compiled.checkNumbers(result, "the layer's result")
+		}
+	}
+	return c
+}
+
+// checkNumbers looks for numbers that are not finite. Gradients of scaled losses may be infinite: then the optimizer
+// skips the step.
+func (c *compiled) checkNumbers(x *ops.Tensor, what string) *ops.Tensor {
+	if !x.DType().IsFloat() {
+		return x
+	}
+	if _, scaled := c.optimizer.(*optimizers.LossScaleOptimizer); scaled {
+		return ops.CheckNumericsForward(x, what)
+	}
+	return ops.CheckNumerics(x, what)
+}
+
+// checkLoss looks at the loss that a step reports, where that was asked for: the one that it trains on is never
+// computed, only its gradient.
+func (c *compiled) checkLoss(r *distribute.Replica, loss *ops.Tensor) *ops.Tensor {
+	if c.config.CheckNumerics {
+		r.Graph().InScope("loss", func() { loss = c.checkNumbers(loss, "the loss") })
+	}
+	return loss
+}
+
+// checkGradients looks at the gradients of a step, where that was asked for: of variables, and behind them of rows of
+// dynamic embeddings.
+func (c *compiled) checkGradients(r *distribute.Replica, variables distribute.Variables, g ops.Gradients) ops.Gradients {
+	_, scaled := c.optimizer.(*optimizers.LossScaleOptimizer)
+	if !c.config.CheckNumerics || scaled {
+		return g
+	}
+	for i, x := range g.Values {
+		if x == nil || !x.DType().IsFloat() {
+			continue
+		}
+		scope, what := "", "the gradient of the rows of a dynamic embedding"
+		if i < len(variables) {
+			scope, what = variables[i].Path(), "the weight's gradient"
+		}
+		r.Graph().InScope(scope, func() { g.Values[i] = ops.CheckNumerics(x, what) })
+	}
+	return g
+}

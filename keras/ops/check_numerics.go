@@ -1,0 +1,30 @@
+package ops
+
+import "github.com/gokeras/gokeras/kernels/ir"
+
+// NotFiniteError is the error of a step in which [CheckNumerics] met a number that is not finite.
+type NotFiniteError = ir.NotFiniteError
+
+// CheckNumerics returns x, and makes the step fail with a [*NotFiniteError] where an element of it, or of the gradient
+// that flows back through it, is NaN or infinite. A step that fails changes no variable. What names x in the error,
+// beside the layer that asks. The result must be used: what nothing depends on is not computed. As
+// tf.debugging.check_numerics. x is of floats of any shape.
+func CheckNumerics(x *Tensor, what string) *Tensor { return checkFinite(x, what, true) }
+
+// CheckNumericsForward is [CheckNumerics] without a look at the gradient, which may be infinite on purpose where a loss
+// is scaled.
+func CheckNumericsForward(x *Tensor, what string) *Tensor { return checkFinite(x, what, false) }
+
+func checkFinite(x *Tensor, what string, gradient bool) *Tensor {
+	return apply1(ir.CheckFinite, ir.CheckFiniteAttrs{What: what, Gradient: gradient}, x).WithMask(x.mask)
+}
+
+func init() {
+	rules[ir.CheckFinite] = func(c *vjp) []*Tensor {
+		a := c.node.Attrs.(ir.CheckFiniteAttrs)
+		if !a.Gradient {
+			return []*Tensor{c.dy(0)}
+		}
+		return []*Tensor{checkFinite(c.dy(0), "the gradient of "+a.What, true)}
+	}
+}

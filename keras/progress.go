@@ -1,0 +1,78 @@
+package keras
+
+import (
+	"context"
+	"io"
+)
+
+// progress is how far a run has come: with the weights and the count of steps, all that it needs to go on.
+type progress struct {
+	Epoch int // the epoch under way, or the next one
+	Done  int // batches of it that were trained on
+	// The pass over the data: with StepsPerEpoch it may have begun in an earlier epoch. HasPass is false in backups
+	// that do not say.
+	PassEpoch, PassDone int
+	HasPass             bool
+	Measured            bool // the metrics of the epoch so far are known too
+}
+
+// reached notes where the run is after a step or epoch.
+func (t *trainer) reached(epoch, done int) {
+	pass, taken := t.source.position()
+	t.m.at = progress{Epoch: epoch, Done: done, PassEpoch: pass, PassDone: taken, HasPass: true, Measured: true}
+}
+
+// moveOn goes to the place that a callback restored or that other workers are at. The data stand at the first batch to
+// train on then.
+func (t *trainer) moveOn(ctx context.Context) error {
+	p := t.m.resume
+	if p == nil {
+		return nil
+	}
+	t.m.at = *p
+	if t.first != nil && p.Epoch == t.c.initialEpoch && p.Done == 0 && !p.HasPass { // the data stand there
+		return nil
+	}
+	t.c.initialEpoch, t.first, t.skipped, t.measured = p.Epoch, nil, 0, false
+	t.source.close()
+	if p.Epoch >= t.c.epochs {
+		return nil
+	}
+	if p.HasPass {
+		if err := t.source.restore(ctx, p.PassEpoch, p.PassDone); err != nil {
+			return err
+		}
+		if p.Done == 0 {
+			return t.source.begin(ctx, p.Epoch)
+		}
+		t.skipped, t.measured = p.Done, p.Measured
+		return nil
+	}
+	if err := t.source.begin(ctx, p.Epoch); err != nil || p.Done == 0 {
+		return err
+	}
+	return t.skip(ctx, p.Epoch, p.Done)
+}
+
+// skip leaves out the first batches of an epoch; where nothing is left of it, it goes to the next.
+func (t *trainer) skip(ctx context.Context, epoch, batches int) error {
+	limit := t.source.steps()
+	for t.skipped = 0; t.skipped <= batches && (limit < 0 || t.skipped < limit); t.skipped++ {
+		b, err := t.source.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if t.skipped == batches {
+			t.first = b
+			return nil
+		}
+	}
+	t.c.initialEpoch, t.skipped, t.m.at = epoch+1, 0, progress{Epoch: epoch + 1}
+	if epoch+1 >= t.c.epochs {
+		return nil
+	}
+	return t.source.begin(ctx, epoch+1)
+}

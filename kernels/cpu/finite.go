@@ -1,0 +1,59 @@
+package cpu
+
+import (
+	"math"
+	"sync/atomic"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// buildCheckFinite looks for the first element that is not finite. The result lies where the operand does, if nobody
+// else needs that.
+func buildCheckFinite(b *build) (func(), error) {
+	switch b.in(0).Typ.DType {
+	case ir.Float16:
+		return checkFinite[uint16](b, 0x7c00), nil
+	case ir.BFloat16:
+		return checkFinite[uint16](b, 0x7f80), nil
+	case ir.Float64:
+		return checkFinite[uint64](b, 0x7ff0000000000000), nil
+	}
+	return checkFinite[uint32](b, 0x7f800000), nil
+}
+
+// checkFinite looks at the bits of numbers: those are not finite in which all bits of the exponent are set.
+func checkFinite[T uint16 | uint32 | uint64](b *build, exponent T) func() {
+	in, out, rt := b.in(0), b.out(0), b.rt()
+	attrs, scope, moves := b.n.Attrs.(ir.CheckFiniteAttrs), b.n.Scope, b.in(0).Mem != b.out(0).Mem || b.in(0).Off != b.out(0).Off
+	first := new(atomic.Int64)
+	look := rt.parallel(in.N, grain(1), func(_ *worker, lo, hi int) {
+		x := plan.Data[T](in)[lo:hi]
+		if moves {
+			copy(plan.Data[T](out)[lo:hi], x)
+		}
+		for i, v := range x {
+			if v&exponent == exponent {
+				lower(first, int64(lo+i))
+				return
+			}
+		}
+	})
+	return func() {
+		first.Store(math.MaxInt64)
+		look()
+		if i := first.Load(); i < math.MaxInt64 {
+			rt.fail(attrs.Failure(scope, in.Typ.Shape, int(i)))
+		}
+	}
+}
+
+// lower makes the number the smaller one.
+func lower(number *atomic.Int64, to int64) {
+	for {
+		old := number.Load()
+		if old <= to || number.CompareAndSwap(old, to) {
+			return
+		}
+	}
+}

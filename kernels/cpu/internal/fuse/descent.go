@@ -1,0 +1,60 @@
+package fuse
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// JoinDescent joins a product that is the gradient of a variable, and nothing else, with the step of plain gradient
+// descent that it is for. The kernels then add -rate·gradient to the variable, w + Aᵀ·(-rate·B), and the gradient is
+// never stored.
+func (g *Graph) JoinDescent() {
+	kept := g.Units[:0]
+	for _, u := range g.Units {
+		if product := g.descent(u); product != nil {
+			v := g.Program.Nodes[product.Nodes[0]].Outputs[0]
+			g.UnitOf[product.Nodes[0]] = u
+			u.Nodes = append(u.Nodes, product.Nodes[0])
+			slices.Sort(u.Nodes)
+			u.Reads = slices.DeleteFunc(u.Reads, func(x ir.Value) bool { return x == v })
+			for _, x := range product.Reads {
+				if !slices.Contains(u.Reads, x) {
+					u.Reads = append(u.Reads, x)
+				}
+			}
+			g.Needed[v] = false
+			kept = slices.DeleteFunc(kept, func(other *Unit) bool { return other == product })
+		}
+		kept = append(kept, u)
+	}
+	clear(g.Units[len(kept):])
+	g.Units = kept
+}
+
+// descent returns the unit of the product that unit u may be joined with, or nil.
+func (g *Graph) descent(u *Unit) *Unit {
+	n := &g.Program.Nodes[u.Nodes[0]]
+	if len(u.Nodes) != 1 || n.Op != ir.OptimizerUpdate || n.Attrs.(ir.OptimizerAttrs).Rule != "sgd" || u.Constant {
+		return nil
+	}
+	v := n.Inputs[1]
+	d := g.Node(v)
+	if d == nil || d.Op != ir.Dot || len(g.Users[v]) != 1 || g.IsOutput[v] || v == n.Inputs[0] || slices.Contains(d.Inputs, n.Inputs[0]) {
+		return nil
+	}
+	product := g.UnitOf[g.Def[v]]
+	if product == nil || product.Fused != nil || len(product.Nodes) != 1 || product.Constant || len(d.Attrs.(ir.DotAttrs).LhsBatch) > 0 {
+		return nil
+	}
+	s := g.Program.Type(v).Shape
+	if len(s) != 2 || s.Size() <= BucketVariable {
+		return nil
+	}
+	sums := g.Program.Type(d.Inputs[0]).Shape.Size() / s[0]
+	if gemm.IsLong(&gemm.Args[float32]{M: s[0], N: s[1], K: sums, TransA: true}) { // these have kernels of their own
+		return nil
+	}
+	return product
+}

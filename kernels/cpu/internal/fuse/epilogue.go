@@ -1,0 +1,236 @@
+package fuse
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Epilogue is what a contraction, convolution or batch normalisation does to its result before it is stored: result =
+// relu?(product + bias?).
+type Epilogue struct {
+	Anchor int      // the node of the product
+	Bias   ir.Value // a vector over the last axis, or -1
+	Addend ir.Value // of a batch normalisation: a value of the result's shape, or -1
+	Relu   bool
+	Perm   []int // transpose of a contraction's result; without bias and relu
+	Pool   bool  // 2x2 maxima are taken of a convolution's result, which is then not stored
+	Result ir.Value
+
+	// Of a batch normalisation's gradient behind that of a relu: the gradient of the relu's result; bias is then the
+	// normalisation's beta. Or -1.
+	Upstream ir.Value
+}
+
+// findProduct looks for a product or convolution whose only reader adds a bias, and for a relu, a transpose or 2x2
+// maxima behind it.
+func (g *Graph) findProduct(i int) {
+	n := &g.Program.Nodes[i]
+	if n.Op != ir.Dot && n.Op != ir.Conv || !g.Program.Type(n.Outputs[0]).DType.IsWideFloat() || g.constant[i] {
+		return
+	}
+	e := &Epilogue{Anchor: i, Bias: -1, Addend: -1, Upstream: -1, Result: n.Outputs[0]}
+	nodes := []int{i}
+	if next, bias, ok := g.biasAdd(e.Result); ok && g.Def[bias] < i {
+		nodes, e.Bias, e.Result = append(nodes, next), bias, g.Program.Nodes[next].Outputs[0]
+	}
+	if next, ok := g.onlyReader(e.Result); ok && g.Program.Nodes[next].Op == ir.Relu {
+		nodes, e.Relu, e.Result = append(nodes, next), true, g.Program.Nodes[next].Outputs[0]
+	}
+	if next, perm, ok := g.transposed(n); ok && len(nodes) == 1 {
+		nodes, e.Perm, e.Result = append(nodes, next), perm, g.Program.Nodes[next].Outputs[0]
+	}
+	if next, ok := g.pools(n, e.Result); ok {
+		nodes, e.Pool, e.Result = append(nodes, next), true, g.Program.Nodes[next].Outputs[0]
+	}
+	if len(nodes) == 1 {
+		return
+	}
+	g.fuse(&Unit{Nodes: nodes, position: nodes[len(nodes)-1], Fused: e})
+}
+
+// findNormEpilogue looks for a batch normalisation that another value is added to, or that goes through a relu, or
+// both, as at the end of a residual block: one pass over memory does it all.
+func (g *Graph) findNormEpilogue(i int) {
+	n := &g.Program.Nodes[i]
+	if n.Op != ir.BatchNorm || g.constant[i] {
+		return
+	}
+	e := &Epilogue{Anchor: i, Bias: -1, Addend: -1, Upstream: -1, Result: n.Outputs[0]}
+	nodes := []int{i}
+	if next, ok := g.onlyReader(e.Result); ok && g.Program.Nodes[next].Op == ir.Add {
+		other := g.Program.Nodes[next].Inputs[0]
+		if other == e.Result {
+			other = g.Program.Nodes[next].Inputs[1]
+		}
+		if a := resolve(g.Program, g.Def, other); a.Dense && g.Def[other] < i && g.Def[a.Source] < i && !slices.Contains(n.Outputs, a.Source) {
+			nodes, e.Addend, e.Result = append(nodes, next), a.Source, g.Program.Nodes[next].Outputs[0]
+		}
+	}
+	if next, ok := g.onlyReader(e.Result); ok && g.Program.Nodes[next].Op == ir.Relu {
+		nodes, e.Relu, e.Result = append(nodes, next), true, g.Program.Nodes[next].Outputs[0]
+	}
+	if len(nodes) > 1 { // at the place of the normalisation: its mean and variance may be read before its result is
+		g.fuse(&Unit{Nodes: nodes, position: i, Fused: e})
+	}
+}
+
+// findNormGradient looks for the gradient of relu(batch normalisation of x): what the relu lets through is computed
+// again from x, so that its gradient is neither stored nor its result read.
+func (g *Graph) findNormGradient(i int) {
+	n := &g.Program.Nodes[i]
+	if n.Op != ir.BatchNormGrad || g.constant[i] {
+		return
+	}
+	through := g.Node(n.Inputs[4])
+	if only, ok := g.onlyReader(n.Inputs[4]); !ok || only != i || through == nil || g.UnitOf[g.Def[n.Inputs[4]]] != nil {
+		return
+	}
+	y, mask, ok := g.ReluGradient(through)
+	if !ok || len(g.Users[g.Program.Nodes[mask].Outputs[0]]) != 1 || g.IsOutput[g.Program.Nodes[mask].Outputs[0]] {
+		return
+	}
+	if relu := g.Node(y); relu != nil && relu.Op == ir.Relu {
+		y = relu.Inputs[0]
+	}
+	f := g.Node(y)
+	if f == nil || f.Op != ir.BatchNorm || f.Outputs[0] != y || f.Attrs != n.Attrs ||
+		!slices.Equal(n.Inputs[:4], []ir.Value{f.Inputs[0], f.Inputs[1], f.Outputs[1], f.Outputs[2]}) {
+		return
+	}
+	g.fuse(&Unit{Nodes: []int{mask, g.Def[n.Inputs[4]], i}, position: i,
+		Fused: &Epilogue{Anchor: i, Bias: f.Inputs[2], Addend: -1, Upstream: through.Inputs[1], Relu: true, Result: n.Outputs[0]}})
+}
+
+func (g *Graph) fuse(u *Unit) {
+	for _, j := range slices.Concat(u.Nodes, u.Sinks) {
+		g.UnitOf[j] = u
+	}
+	g.Units = append(g.Units, u)
+}
+
+// findPoolGradient looks for the gradient of relu followed by 2x2 pooling, select(c > 0, max_pool_grad(c, y, dy), 0),
+// and a sum over all but the channels of it, which is the gradient of a bias. One kernel does it all.
+func (g *Graph) findPoolGradient(i int) {
+	n := &g.Program.Nodes[i]
+	c, mask, ok := g.ReluGradient(n)
+	if !ok || g.constant[i] || len(g.Users[g.Program.Nodes[mask].Outputs[0]]) != 1 || g.IsOutput[g.Program.Nodes[mask].Outputs[0]] {
+		return
+	}
+	anchor := g.Node(n.Inputs[1])
+	if anchor == nil || anchor.Op != ir.MaxPoolGrad || anchor.Inputs[0] != c {
+		return
+	}
+	if only, ok := g.onlyReader(anchor.Outputs[0]); !ok || only != i {
+		return
+	}
+	p := geometry.NewPooling(g.Program.Type(c).Shape, g.Program.Type(anchor.Inputs[1]).Shape, anchor.Attrs.(ir.PoolAttrs))
+	if p == nil || !p.Halves2x2() {
+		return
+	}
+	j := g.Def[anchor.Outputs[0]]
+	u := &Unit{Nodes: []int{j, mask, i}, position: i, Fused: &Epilogue{Anchor: j, Bias: -1, Addend: -1, Upstream: -1, Relu: true, Result: n.Outputs[0]}}
+	for _, r := range g.Users[n.Outputs[0]] {
+		reader := &g.Program.Nodes[r]
+		s, ok := g.SinkOf(reader)
+		if ok && s.Leading && s.Columns == p.Channels && reader.Attrs.(ir.ReduceAttrs).Kind == ir.Sum && u.Sinks == nil {
+			u.Sinks = []int{r}
+		}
+	}
+	g.fuse(u)
+}
+
+// transposed returns the transpose that is all that happens to a contraction's result, if the product can write it
+// directly: the columns (or the rows) of its matrices must stay contiguous.
+func (g *Graph) transposed(n *ir.Node) (node int, perm []int, ok bool) {
+	i, ok := g.onlyReader(n.Outputs[0])
+	if !ok || n.Op != ir.Dot || g.Program.Nodes[i].Op != ir.Transpose {
+		return 0, nil, false
+	}
+	perm = g.Program.Nodes[i].Attrs.(ir.TransposeAttrs).Perm
+	a := n.Attrs.(ir.DotAttrs)
+	rows := g.Program.Type(n.Inputs[0]).Shape.Rank() - len(a.LhsBatch) - len(a.LhsContract)
+	_, ok = geometry.ProductLayout(g.Program.Type(n.Outputs[0]).Shape, len(a.LhsBatch), rows, perm)
+	return i, perm, ok
+}
+
+// poolMinPixels is how large the convolutions are that are computed image by image, or in bands of their rows: the
+// kernel must be small beside an image's work, because it may be packed for each.
+const poolMinPixels = 64
+
+// pools returns the node that takes 2x2 maxima of the result v of a convolution, if that is all that happens to v.
+func (g *Graph) pools(n *ir.Node, v ir.Value) (node int, ok bool) {
+	i, ok := g.onlyReader(v)
+	if !ok || n.Op != ir.Conv {
+		return 0, false
+	}
+	pool := &g.Program.Nodes[i]
+	if pool.Op != ir.MaxPool || g.UnitOf[i] != nil {
+		return 0, false
+	}
+	s := g.Program.Type(v).Shape
+	p := geometry.NewPooling(s, g.Program.Type(pool.Outputs[0]).Shape, pool.Attrs.(ir.PoolAttrs))
+	return i, p != nil && p.Halves2x2() && p.Batch > 0 && p.In[1]*p.In[2] >= poolMinPixels
+}
+
+// onlyReader returns the one node that reads v.
+func (g *Graph) onlyReader(v ir.Value) (int, bool) {
+	if len(g.Users[v]) != 1 || g.IsOutput[v] {
+		return 0, false
+	}
+	return g.Users[v][0], true
+}
+
+// biasAdd returns the node that adds a vector over the last axis to v, if that is all that happens to v.
+func (g *Graph) biasAdd(v ir.Value) (node int, bias ir.Value, ok bool) {
+	i, ok := g.onlyReader(v)
+	if !ok || g.Program.Nodes[i].Op != ir.Add {
+		return 0, 0, false
+	}
+	other := g.Program.Nodes[i].Inputs[0]
+	if other == v {
+		other = g.Program.Nodes[i].Inputs[1]
+	}
+	shape := g.Program.Type(v).Shape
+	if len(shape) == 0 {
+		return 0, 0, false
+	}
+	last := shape[len(shape)-1]
+	if n := g.Node(v); n.Op == ir.Dot {
+		a := n.Attrs.(ir.DotAttrs)
+		s := g.Program.Type(n.Inputs[1]).Shape
+		if columns := s.Without(append(slices.Clone(a.RhsBatch), a.RhsContract...)...).Size(); columns != last {
+			return 0, 0, false // the last axis is not what the product calls columns
+		}
+	}
+	a := resolve(g.Program, g.Def, other)
+	vector := a.period() == last || a.Dense && shape.Size() == last
+	if !vector || a.Offset != 0 || g.Program.Type(a.Source).Shape.Size() != last {
+		return 0, 0, false
+	}
+	return i, a.Source, true
+}
+
+// readEpilogue notes the operands of a unit that a pattern made.
+func (g *Graph) readEpilogue(u *Unit) {
+	g.fromMemory(u.Fused.Result)
+	for _, i := range u.Sinks {
+		v := g.Program.Nodes[i].Outputs[0]
+		g.Needed[v] = true
+		g.fromMemory(v)
+	}
+	for _, v := range g.Program.Nodes[u.Fused.Anchor].Inputs {
+		if !slices.Contains(u.Nodes, g.Def[v]) {
+			g.read(u, v, u.position)
+		}
+	}
+	for _, v := range g.Program.Nodes[u.Fused.Anchor].Outputs[1:] {
+		g.fromMemory(v)
+	}
+	for _, v := range []ir.Value{u.Fused.Bias, u.Fused.Addend, u.Fused.Upstream} {
+		if v >= 0 {
+			g.read(u, v, u.position)
+		}
+	}
+}

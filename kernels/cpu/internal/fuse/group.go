@@ -1,0 +1,303 @@
+package fuse
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// maxGroup is the largest number of nodes in an elementwise group.
+const maxGroup = 24
+
+// maxConstant is the largest value, in bytes, that is computed once when the program is compiled.
+const maxConstant = 1 << 20
+
+// Unit is a set of nodes that become one step.
+type Unit struct {
+	Nodes       []int // in program order
+	position    int   // in the program: units run in this order
+	Elementwise bool
+	Constant    bool
+	Size        int   // index space of an elementwise unit
+	Sinks       []int // reductions of values that the unit computes
+	Columns     int   // row length that all sinks but total reductions have; 0 without such sinks
+
+	Accesses map[ir.Value]Access // of an elementwise unit's operands
+	Reads    []ir.Value          // values read from memory
+	Writes   []ir.Value          // values written to memory
+	Fused    *Epilogue           // of a contraction or convolution
+	Awaits   *Unit               // waits for the all-reduce that this unit starts; nothing else
+	Time     int                 // number of the step
+}
+
+// Graph is a normalised program with what the passes find out about it.
+type Graph struct {
+	Program  *ir.Program
+	overlap  bool    // all-reduces go on while the replica computes
+	Plain    bool    // every node is a unit of its own and nothing is overwritten: the yardstick of tests
+	Def      []int   // by value: the node that defines it, or -1
+	Users    [][]int // by value: the nodes that read it
+	IsOutput []bool  // by value
+	constant []bool  // by node: can be computed when the program is compiled
+	UnitOf   []*Unit // by node; nil for nodes that are never computed
+	Units    []*Unit
+
+	Needed []bool    // by value: is needed in memory
+	before []int     // by value: position of the first unit that reads it from memory
+	dense  [][]*Unit // by value: elementwise units that read it densely and might compute it
+	sinks  [][]int   // by value: reductions that may join the unit that computes it
+}
+
+func NewGraph(p *ir.Program) *Graph {
+	n := p.NumValues()
+	g := &Graph{Program: p, Def: make([]int, n), Users: make([][]int, n), IsOutput: make([]bool, n), UnitOf: make([]*Unit, len(p.Nodes)),
+		constant: make([]bool, len(p.Nodes)), Needed: make([]bool, n), before: make([]int, n), dense: make([][]*Unit, n),
+		sinks: make([][]int, n)}
+	for i := range g.Def {
+		g.Def[i], g.before[i] = -1, math.MaxInt
+	}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		for _, v := range n.Outputs {
+			g.Def[v] = i
+		}
+		for _, v := range n.Inputs {
+			g.Users[v] = append(g.Users[v], i)
+		}
+		g.constant[i] = g.isConstant(n)
+	}
+	for _, out := range p.Outputs {
+		g.IsOutput[out.Value], g.Needed[out.Value] = true, true
+	}
+	return g
+}
+
+func (g *Graph) Node(v ir.Value) *ir.Node {
+	if i := g.Def[v]; i >= 0 {
+		return &g.Program.Nodes[i]
+	}
+	return nil
+}
+
+// isConstant reports whether the node's results are small and depend on constants only.
+func (g *Graph) isConstant(n *ir.Node) bool {
+	if n.Op.IsCollective() || n.Op == ir.ReplicaID || ir.SubPrograms(n.Attrs) != nil {
+		return false
+	}
+	for _, v := range n.Inputs {
+		if g.Def[v] < 0 || !g.constant[g.Def[v]] {
+			return false
+		}
+	}
+	for _, v := range n.Outputs {
+		if n.Op != ir.Constant && g.Program.Type(v).Bytes() > maxConstant {
+			return false
+		}
+	}
+	return true
+}
+
+// Group decides which nodes become units. It goes through the program backwards, so that a node sees all readers of its
+// result. An elementwise node joins the first (in running order) unit that reads its result, if that one reads it
+// element by element over an index space of the same size; later readers find it in memory. So an operand is always
+// computed by a unit that runs before, and units cannot wait for each other.
+func (g *Graph) Group() {
+	if !g.Plain {
+		for i := range g.Program.Nodes {
+			for _, find := range patterns {
+				find(g, i)
+			}
+		}
+	}
+	for i := len(g.Program.Nodes) - 1; i >= 0; i-- {
+		n := &g.Program.Nodes[i]
+		switch {
+		case g.UnitOf[i] != nil:
+			if u := g.UnitOf[i]; u.position == i {
+				g.readEpilogue(u)
+			}
+		case n.Op == ir.Constant:
+		case g.IsView(n):
+			v := n.Outputs[0]
+			g.fromMemory(v)
+			if g.Needed[v] {
+				g.read(nil, n.Inputs[0], g.before[v])
+			}
+		case (n.Op == ir.Broadcast || n.Op == ir.Slice) && !g.Needed[n.Outputs[0]] && g.dense[n.Outputs[0]] == nil:
+		case n.Op.IsElementwise():
+			g.groupElementwise(i, n)
+		case g.mayBeSink(i, n):
+			v := g.SinkOperand(i)
+			g.sinks[v] = append(g.sinks[v], i)
+		default:
+			g.groupSingle(i, n)
+		}
+	}
+	slices.SortFunc(g.Units, func(a, b *Unit) int { return cmp.Compare(a.position, b.position) })
+	for _, u := range g.Units {
+		slices.Sort(u.Nodes)
+	}
+	if !g.Plain {
+		g.mergeNeighbours()
+	}
+	g.collectMemory()
+}
+
+// groupSingle makes a unit of one node.
+func (g *Graph) groupSingle(i int, n *ir.Node) {
+	u := g.newUnit(i)
+	for _, v := range n.Outputs {
+		g.fromMemory(v)
+	}
+	for _, v := range n.Inputs {
+		g.read(u, v, i)
+	}
+}
+
+// mayBeSink reports whether the node is a reduction of what an elementwise node computes.
+func (g *Graph) mayBeSink(i int, n *ir.Node) bool {
+	if _, ok := g.SinkOf(n); !ok || g.Plain {
+		return false
+	}
+	a := resolve(g.Program, g.Def, n.Inputs[0])
+	j := g.Def[a.Source]
+	return a.Dense && j >= 0 && g.UnitOf[j] == nil && g.Program.Nodes[j].Op.IsElementwise() && g.constant[i] == g.constant[j]
+}
+
+// deadline is the position before which the node's result must have been computed.
+func (g *Graph) deadline(n *ir.Node) int {
+	v := n.Outputs[0]
+	at := g.before[v]
+	for _, u := range g.dense[v] {
+		at = min(at, u.position)
+	}
+	for _, i := range g.sinks[v] {
+		at = min(at, g.deadline(&g.Program.Nodes[i]))
+	}
+	return at
+}
+
+// takesSinks reports whether all the reductions can join unit u.
+func (g *Graph) takesSinks(u *Unit, sinks []int) bool {
+	columns := u.Columns
+	for _, i := range sinks {
+		s, _ := g.SinkOf(&g.Program.Nodes[i])
+		if s.Columns > 0 && columns > 0 && s.Columns != columns || g.deadline(&g.Program.Nodes[i]) <= u.position {
+			return false
+		}
+		columns = max(columns, s.Columns)
+	}
+	return true
+}
+
+// addSinks lets the reductions of v join unit u, which computes v; those that cannot become units of their own.
+func (g *Graph) addSinks(u *Unit, v ir.Value) {
+	for _, i := range g.sinks[v] {
+		n := &g.Program.Nodes[i]
+		if !g.takesSinks(u, []int{i}) || len(u.Sinks) == maxSinks {
+			g.groupSingle(i, n)
+			for x := n.Inputs[0]; x != v; { // the views in between have been visited already
+				x = g.Node(x).Inputs[0]
+				g.read(nil, x, i)
+			}
+			continue
+		}
+		s, _ := g.SinkOf(n)
+		u.Columns = max(u.Columns, s.Columns)
+		u.Sinks = append(u.Sinks, i)
+		g.UnitOf[i] = u
+		g.Needed[n.Outputs[0]] = true
+		g.fromMemory(n.Outputs[0])
+	}
+}
+
+// maxSinks is the largest number of reductions in one unit.
+const maxSinks = 8
+
+func (g *Graph) newUnit(i int) *Unit {
+	u := &Unit{Nodes: []int{i}, position: i, Constant: g.constant[i]}
+	g.UnitOf[i] = u
+	g.Units = append(g.Units, u)
+	return u
+}
+
+// read notes that the unit reads v from memory at the given position. Without a unit, some later reader does.
+func (g *Graph) read(u *Unit, v ir.Value, position int) {
+	g.Needed[v] = true
+	g.before[v] = min(g.before[v], position)
+	if u != nil && !slices.Contains(u.Reads, v) {
+		u.Reads = append(u.Reads, v)
+	}
+}
+
+// fromMemory makes all elementwise readers of v read it from memory.
+func (g *Graph) fromMemory(v ir.Value) {
+	for _, u := range g.dense[v] {
+		g.read(u, v, u.position)
+	}
+}
+
+func (g *Graph) groupElementwise(i int, n *ir.Node) {
+	v := n.Outputs[0]
+	var u *Unit
+	for _, reader := range g.dense[v] {
+		if u == nil || reader.position < u.position {
+			u = reader
+		}
+	}
+	size := g.Program.Type(v).Shape.Size()
+	if u != nil && !g.Plain && u.position < g.before[v] && u.Size == size && u.Constant == g.constant[i] && len(u.Nodes) < maxGroup &&
+		len(u.Sinks)+len(g.sinks[v]) <= maxSinks && g.takesSinks(u, g.sinks[v]) {
+		for _, reader := range g.dense[v] {
+			if reader != u {
+				g.read(reader, v, reader.position)
+			}
+		}
+		u.Nodes = append(u.Nodes, i)
+		g.UnitOf[i] = u
+	} else {
+		g.fromMemory(v)
+		u = g.newUnit(i)
+		u.Elementwise, u.Size, u.Accesses = true, size, map[ir.Value]Access{}
+	}
+	g.addSinks(u, v)
+	for _, x := range n.Inputs {
+		g.readElementwise(u, x)
+	}
+}
+
+// readElementwise notes how an elementwise unit reads an operand.
+func (g *Graph) readElementwise(u *Unit, x ir.Value) {
+	if _, known := u.Accesses[x]; known {
+		return
+	}
+	a := resolve(g.Program, g.Def, x)
+	u.Accesses[x] = a
+	switch {
+	case g.Def[a.Source] < 0 || g.Node(a.Source).Op == ir.Constant || !a.Dense:
+		g.read(u, a.Source, u.position)
+	case !slices.Contains(g.dense[a.Source], u):
+		g.dense[a.Source] = append(g.dense[a.Source], u)
+	}
+}
+
+// collectMemory lists what every unit writes.
+func (g *Graph) collectMemory() {
+	for _, u := range g.Units {
+		if u.Fused != nil {
+			u.Writes = append(append(u.Writes, u.Fused.Result), g.Program.Nodes[u.Fused.Anchor].Outputs[1:]...)
+		}
+		for _, i := range u.Nodes {
+			for _, v := range g.Program.Nodes[i].Outputs {
+				if u.Fused == nil && (g.Needed[v] || !u.Elementwise) {
+					u.Writes = append(u.Writes, v)
+				}
+			}
+		}
+		for _, i := range u.Sinks {
+			u.Writes = append(u.Writes, g.Program.Nodes[i].Outputs[0])
+		}
+	}
+}

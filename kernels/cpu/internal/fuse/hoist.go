@@ -1,0 +1,111 @@
+package fuse
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// smallResult is the size, in bytes, up to which a value counts as nothing beside those of variables: a counter as a
+// float, a norm.
+const smallResult = 256
+
+// HoistUpdates moves the units that compute little but new values of variables to the earliest place where they may
+// overwrite the old ones: the gradient is then still in the cache and its memory is free for what follows. A program
+// has its updates at the end. No update moves in front of what may fail: a step that fails leaves the variables as they
+// were.
+func (g *Graph) HoistUpdates() {
+	replaces := g.replacements()
+	safe := 0 // the unit behind the last one that may fail
+	for t, u := range g.Units {
+		if slices.ContainsFunc(u.Nodes, func(i int) bool { return g.Program.Nodes[i].Op.Traits().MayFail }) {
+			safe = t + 1
+		}
+	}
+	made, read := map[ir.Value]int{}, g.readers() // by root: the unit that writes it, the units that read it
+	for t, u := range g.Units {
+		for _, v := range u.Writes {
+			made[v] = t
+		}
+	}
+	after := make([][]*Unit, len(g.Units)+1) // after[t] follow unit t-1
+	place := make([]int, len(g.Units))       // by unit: which of them it is in
+	for t, u := range g.Units {
+		ok, awaited := g.updates(u, replaces, read)
+		earliest := safe
+		for _, v := range u.Writes {
+			old, replacing := replaces[v]
+			if !replacing {
+				continue
+			}
+			for _, reader := range read[old] {
+				if reader != t {
+					earliest = max(earliest, reader+1)
+				}
+			}
+		}
+		for _, v := range u.Reads {
+			r, _ := g.Root(v)
+			if by, computed := made[r]; computed {
+				earliest = max(earliest, place[by])
+				if g.Overlaps(g.Units[by]) { // to wait for it early would leave nothing to overlap with
+					earliest = max(earliest, t)
+				}
+			}
+		}
+		place[t] = t + 1
+		if late := t < safe; ok && !u.Constant && (earliest < t || late && !awaited) {
+			place[t] = earliest
+			after[earliest] = append(after[earliest], u)
+			continue
+		}
+		after[t+1] = append([]*Unit{u}, after[t+1]...)
+	}
+	order := g.Units[:0:0]
+	for _, list := range after {
+		order = append(order, list...)
+	}
+	g.Units = order
+}
+
+// readers returns the units that read a value from memory, by its root.
+func (g *Graph) readers() map[ir.Value][]int {
+	read := map[ir.Value][]int{}
+	for t, u := range g.Units {
+		for _, v := range u.Reads {
+			r, _ := g.Root(v)
+			read[r] = append(read[r], t)
+		}
+	}
+	return read
+}
+
+// updates reports whether the unit computes new values of variables that no unit reads, and besides them only what is
+// small; and whether other units read that.
+func (g *Graph) updates(u *Unit, replaces map[ir.Value]ir.Value, read map[ir.Value][]int) (ok, awaited bool) {
+	for _, v := range u.Writes {
+		_, replacing := replaces[v]
+		readers := len(read[v])
+		switch {
+		case replacing && readers == 0:
+			ok = true
+		case replacing || g.Program.Type(v).Bytes() > smallResult:
+			return false, false
+		case readers > 0:
+			awaited = true
+		}
+	}
+	return ok, awaited
+}
+
+// replacements returns the variables' old values by the roots of their new ones.
+func (g *Graph) replacements() map[ir.Value]ir.Value {
+	replaces := map[ir.Value]ir.Value{}
+	for _, out := range g.Program.Outputs {
+		if out.Alias >= 0 {
+			r, _ := g.Root(out.Value)
+			replaces[r] = g.Program.Inputs[out.Alias].Value
+		}
+	}
+	return replaces
+}

@@ -1,0 +1,41 @@
+package fuse
+
+import "github.com/gokeras/gokeras/kernels/ir"
+
+// patterns look, each from one node on, for nodes that one kernel computes together, and make a unit of them. They are
+// tried in order, node by node in the order of the program, before other nodes are grouped: what one has found the next
+// ones leave alone.
+var patterns = []func(g *Graph, node int){
+	(*Graph).findPoolGradient,
+	(*Graph).findNormEpilogue,
+	(*Graph).findNormGradient,
+	(*Graph).findProduct,
+}
+
+// schedules change the units of a program that updates variables, in order.
+var schedules = []func(g *Graph){
+	(*Graph).JoinDescent,
+	(*Graph).HoistUpdates,
+	(*Graph).BucketUpdates,
+}
+
+// Options say how a program will run.
+type Options struct {
+	Overlap bool // all-reduces go on while the replica computes
+	Plain   bool // every node is a unit of its own and nothing is overwritten: the yardstick of tests
+	Updates bool // outputs replace inputs, as they may not in sub-programs
+}
+
+// Build decides what becomes one step, and in which order the steps run.
+func Build(p *ir.Program, o Options) *Graph {
+	g := NewGraph(p)
+	g.Plain, g.overlap = o.Plain, o.Overlap
+	g.Group()
+	if o.Updates && !o.Plain {
+		for _, schedule := range schedules {
+			schedule(g)
+		}
+	}
+	g.addWaits()
+	return g
+}

@@ -1,0 +1,45 @@
+package fuse
+
+import (
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Root follows views to the value that owns the memory and returns the offset in bytes.
+func (g *Graph) Root(v ir.Value) (ir.Value, int) {
+	offset := 0
+	for n := g.Node(v); n != nil && g.IsView(n); n = g.Node(v) {
+		if a, ok := n.Attrs.(ir.SliceAttrs); ok {
+			first, _ := contiguousSlice(a, g.Program.Type(n.Inputs[0]).Shape)
+			offset += first * g.Program.Type(v).DType.Size()
+		}
+		v = n.Inputs[0]
+	}
+	return v, offset
+}
+
+// IsView reports whether the node's result is its operand's memory, or a contiguous piece of it.
+func (g *Graph) IsView(n *ir.Node) bool {
+	switch a := n.Attrs.(type) {
+	case ir.ReshapeAttrs:
+		return true
+	case ir.SliceAttrs:
+		_, ok := contiguousSlice(a, g.Program.Type(n.Inputs[0]).Shape)
+		return ok
+	}
+	return false
+}
+
+// contiguousSlice returns the first element of a slice that cuts one contiguous piece.
+func contiguousSlice(a ir.SliceAttrs, s ir.Shape) (first int, ok bool) {
+	strides := s.Strides()
+	cut := false // an axis further out is longer than 1 in the result
+	for i := range s {
+		n := a.Limit[i] - a.Start[i]
+		first += a.Start[i] * strides[i]
+		if n > 1 && a.Stride[i] != 1 || cut && n != s[i] {
+			return 0, false
+		}
+		cut = cut || n > 1
+	}
+	return first, true
+}

@@ -1,0 +1,76 @@
+package geometry
+
+import (
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Pooling is the geometry of a pooling op over three spatial axes; missing ones come first with length 1.
+type Pooling struct {
+	Batch, Channels              int
+	In, Out, Window, Stride, pad [3]int
+}
+
+// Spatial puts a list of one to three numbers at the end of a triple filled with a default.
+func Spatial(list []int, fill int) [3]int {
+	t := [3]int{fill, fill, fill}
+	copy(t[3-len(list):], list)
+	return t
+}
+
+// NewPooling returns nil for more than three spatial axes.
+func NewPooling(x, y ir.Shape, a ir.PoolAttrs) *Pooling {
+	n := len(x) - 2
+	if n > 3 {
+		return nil
+	}
+	return &Pooling{Batch: x[0], Channels: x[n+1], In: Spatial(x[1:n+1], 1), Out: Spatial(y[1:n+1], 1),
+		Window: Spatial(a.Window, 1), Stride: Spatial(a.Strides, 1), pad: Spatial(a.PadLow, 0)}
+}
+
+// Sizes are the elements of one image of the input and the output.
+func (p *Pooling) Sizes() (in, out int) {
+	return p.In[0] * p.In[1] * p.In[2] * p.Channels, p.Out[0] * p.Out[1] * p.Out[2] * p.Channels
+}
+
+// Halves2x2 reports whether the windows are 2x2 with stride 2 and no padding, for which there are special kernels.
+func (p *Pooling) Halves2x2() bool {
+	return p.In[0] == 1 && p.Window == [3]int{1, 2, 2} && p.Stride[1] == 2 && p.Stride[2] == 2 && p.pad == [3]int{} &&
+		p.Out == [3]int{1, p.In[1] / 2, p.In[2] / 2} && p.Out[1]*p.Out[2]*p.Channels > 0
+}
+
+// Interval is the part of a window that lies inside the input along one axis.
+func (p *Pooling) Interval(axis, at int) (lo, hi int) {
+	lo = at*p.Stride[axis] - p.pad[axis]
+	return max(lo, 0), min(lo+p.Window[axis], p.In[axis])
+}
+
+// outputs is the part of the outputs along one axis whose windows' given cell lies inside the input: [lo, hi).
+func (p *Pooling) outputs(axis, cell int) (lo, hi int) {
+	first := cell - p.pad[axis] // input position of the cell at output 0
+	if first < 0 {
+		lo = (-first + p.Stride[axis] - 1) / p.Stride[axis]
+	}
+	if last := p.In[axis] - 1 - first; last >= 0 {
+		hi = min(last/p.Stride[axis]+1, p.Out[axis])
+	}
+	return min(lo, hi), hi
+}
+
+// RowOf is the start of the output row (d, h) of an image.
+func (p *Pooling) RowOf(d, h int) int { return (d*p.Out[1] + h) * p.Out[2] * p.Channels }
+
+// Cells calls f for the cells of the windows of output row (d, h) that lie inside the input, in row-major order: for
+// the windows [lo, hi) of the row, the first of which has the cell at element x of the image.
+func (p *Pooling) Cells(d, h int, f func(x, lo, hi int)) {
+	d0, d1 := p.Interval(0, d)
+	h0, h1 := p.Interval(1, h)
+	for i := d0; i < d1; i++ {
+		for j := h0; j < h1; j++ {
+			for k := range p.Window[2] {
+				if lo, hi := p.outputs(2, k); lo < hi {
+					f(((i*p.In[1]+j)*p.In[2]+lo*p.Stride[2]+k-p.pad[2])*p.Channels, lo, hi)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,21 @@
+package micro
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
+)
+
+var (
+	float32s = tile.Kind{In: tile.Float32, Acc: tile.Float32}
+	float64s = tile.Kind{In: tile.Float64, Acc: tile.Float64}
+)
+
+// tiles are the register tiles, the best ones first.
+var tiles = [...]tile.Tile{
+	{Kind: float32s, Needs: isa.Vectors512, Layout: tile.Float32x32, Lanes: 16, Family: familyF32AVX512},
+	{Kind: float32s, Needs: isa.Vectors256, Layout: tile.Float32x32, Lanes: 8, Family: familyF32AVX2},
+	{Kind: float32s, Layout: tile.Float32x32, Lanes: 1},
+	{Kind: float64s, Needs: isa.Vectors512, Layout: tile.Float64x16, Lanes: 8, Family: familyF64AVX512},
+	{Kind: float64s, Needs: isa.Vectors256, Layout: tile.Float64x16, Lanes: 4, Family: familyF64AVX2},
+	{Kind: float64s, Layout: tile.Float64x16, Lanes: 1},
+}

@@ -1,0 +1,58 @@
+package plan
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Alignment of arenas, buffers and every storage in bytes: one cache line, and one vector register of AVX-512.
+const Alignment = 64
+
+// Kind says who provides the memory of a storage.
+type Kind uint8
+
+const (
+	InArena    Kind = iota // the executable's arena, at offset
+	InInput                // a buffer of the caller: input number index
+	inOutput               // a buffer of the caller: output number index
+	InConstant             // memory of its own, filled when the program is compiled
+)
+
+// Storage is a piece of memory that holds one or more values in turn. Its address is fixed when it lies in the arena,
+// and set at the start of a run otherwise.
+type Storage struct {
+	Ptr   unsafe.Pointer
+	Bytes int
+	Kind  Kind
+	Index int
+	Whose kernels.Buffer // of an input of the executable, if it is of this backend: what the last run took
+
+	First, Last int        // the steps between which the contents are needed
+	taken       *fuse.Unit // the last unit that wrote a result over an operand here
+	Offset      int        // in the arena
+}
+
+// Operand is a value as a step sees it: dense row-major elements that begin off bytes into a storage.
+type Operand struct {
+	Mem *Storage
+	Off int
+	Typ ir.Type
+	N   int
+}
+
+func (o *Operand) Ptr() unsafe.Pointer { return unsafe.Add(o.Mem.Ptr, o.Off) }
+
+// Data returns the operand's elements.
+func Data[T any](o *Operand) []T { return unsafe.Slice((*T)(o.Ptr()), o.N) }
+
+// Raw returns the operand's bytes.
+func Raw(o *Operand) []byte { return unsafe.Slice((*byte)(o.Ptr()), o.N*o.Typ.DType.Size()) }
+
+func BytesAt(p unsafe.Pointer, n int) []byte { return unsafe.Slice((*byte)(p), n) }
+
+func PointerTo(b []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b)) }
+
+func RoundUp(n, unit int) int { return (n + unit - 1) / unit * unit }

@@ -1,0 +1,80 @@
+// Package tile says which register tiles products can be made of: what types of numbers they multiply and add up, what
+// a processor must have for them, and in which layout they read packed panels. The packages with the assembly, micro
+// and quant, have a table of theirs each, from which [Best] chooses.
+package tile
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+)
+
+// Element is a type of numbers.
+type Element uint8
+
+// The elements.
+const (
+	Float32 Element = iota + 1
+	Float64
+	Int8
+	Int32
+)
+
+var elementNames = [...]string{"none", "float32", "float64", "int8", "int32"}
+
+func (e Element) String() string {
+	if int(e) < len(elementNames) {
+		return elementNames[e]
+	}
+	return fmt.Sprintf("Element(%d)", uint8(e))
+}
+
+// Kind says what a tile computes: products of two numbers of type In, added up in type Acc.
+type Kind struct{ In, Acc Element }
+
+func (k Kind) String() string { return fmt.Sprintf("{%v, %v}", k.In, k.Acc) }
+
+// Layout names the order of the numbers in packed panels. What a name stands for never changes: another order, or
+// another way to round, is another name. So panels that are kept with their layout are never taken for those of another
+// one.
+type Layout uint8
+
+// The layouts. A panel is a number of columns of the matrix, for all k.
+const (
+	RowMajor   Layout = iota // not in panels
+	Float32x32               // for each k, the numbers of 32 columns
+	Float64x16               // for each k, the numbers of 16 columns
+	Int8x64                  // for each four k, of each of 64 columns the four numbers plus 128
+)
+
+var layoutNames = [...]string{"row-major", "float32 x 32", "float64 x 16", "int8 x 64"}
+
+func (l Layout) String() string {
+	if int(l) < len(layoutNames) {
+		return layoutNames[l]
+	}
+	return fmt.Sprintf("Layout(%d)", uint8(l))
+}
+
+// Tile is a row of a table.
+type Tile struct {
+	Kind
+	Needs  isa.Features
+	Layout Layout
+	Lanes  int // numbers of a vector of B; 1 in plain Go
+
+	// Family tells the functions of the package's own tiles apart.
+	Family int
+}
+
+// Best returns the first tile of the table that computes products of a kind with the features in force. A table has the
+// best tiles first, and one that needs nothing for each kind.
+func Best(table []Tile, k Kind) *Tile {
+	have := isa.Active()
+	for i := range table {
+		if t := &table[i]; t.Kind == k && have.Has(t.Needs) {
+			return t
+		}
+	}
+	panic(fmt.Sprintf("tile: no tile for %v with %v", k, have))
+}

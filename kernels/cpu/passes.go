@@ -1,0 +1,35 @@
+package cpu
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/scan"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/pass"
+)
+
+// pipeline is the passes of this backend.
+type pipeline struct {
+	normal pass.Pass // leaves only ops that the backend has kernels for, simplified
+	all    pass.Pass // normal, then those that make programs faster
+}
+
+// pipelineFor returns the passes for programs of so many replicas. testdata/passes shows what each makes of small
+// programs; TestPasses compares.
+func pipelineFor(replicas int) pipeline {
+	hasKernel := func(op ir.Op) bool { return builders[op] != nil }
+	simplify := pass.Simplify(pass.SimplifyOptions{Replicas: replicas, Int8Sums: true, Fold: foldScalar})
+	normal := []pass.Pass{pass.Decompose(hasKernel), simplify, simplify} // the second time sees what the first uncovered
+	if replicas > 1 {
+		normal = append(normal, pass.MergeAllReduces())
+	}
+	l := pipeline{normal: pass.Sequence("normalize", normal...)}
+	l.all = pass.Sequence("all", l.normal, scan.Passes(l.normal), pass.RecomputeCheap())
+	return l
+}
+
+// improve makes the program that is compiled; plain programs stay as near to what they were as the kernels allow.
+func (l pipeline) improve(p *ir.Program, plain bool) (*ir.Program, error) {
+	if plain {
+		return l.normal.Run(p)
+	}
+	return l.all.Run(p)
+}

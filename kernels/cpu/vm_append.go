@@ -1,0 +1,30 @@
+package cpu
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// appendKernel appends the block operations that compute node n of p into pointer dst from the pointers args, including
+// the rounding that half precision needs.
+func appendKernel(ops []vmOp, p *ir.Program, n *ir.Node, dst uint8, args []uint8) []vmOp {
+	from, to := p.Type(n.Inputs[0]).DType, p.Type(n.Outputs[0]).DType
+	op := vmOp{dst: dst, a: args[0], chain: formOf(n, from, to)}
+	switch {
+	case n.Op == ir.Convert:
+		op.fn = block.Convert(from, to)
+	case n.Op == ir.Compare:
+		op.fn, op.b = block.Compare(n.Attrs.(ir.CompareAttrs).Direction, block.ComputeType(from)), args[1]
+	case n.Op == ir.Select:
+		op.fn, op.b, op.c = block.Select(block.ComputeType(to).Size()), args[1], args[2]
+	case len(args) == 2:
+		op.fn, op.b = block.Binary(n.Op, block.ComputeType(from)), args[1]
+	default:
+		op.fn = block.Unary(n.Op, block.ComputeType(from))
+	}
+	ops = append(ops, op)
+	if to.IsHalf() && n.Op != ir.Select && n.Op != ir.Neg && n.Op != ir.Abs && n.Op != ir.Relu {
+		ops = append(ops, vmOp{fn: block.Round(to), dst: dst, a: dst})
+	}
+	return ops
+}

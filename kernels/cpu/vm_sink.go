@@ -1,0 +1,102 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// vmSink is a compiled sink. take combines block k, first in its chunk or not; finish combines the chunks.
+type vmSink struct {
+	ptr    uint8
+	take   func(p unsafe.Pointer, k int, first bool, n int)
+	finish func()
+}
+
+// compileSink adds the sink that computes reduction node i.
+func (b *vmBuilder) compileSink(i int, rt *runtime) {
+	n := &b.Program.Nodes[i]
+	var s vmSink
+	switch b.Program.Type(n.Inputs[0]).DType {
+	case ir.Float32:
+		s = newSink[float32](b, n, rt, float32(inf))
+	case ir.Float64:
+		s = newSink(b, n, rt, inf)
+	case ir.Int8:
+		s = newSink[int8](b, n, rt, 1<<7-1)
+	case ir.Int16:
+		s = newSink[int16](b, n, rt, 1<<15-1)
+	case ir.Int32:
+		s = newSink[int32](b, n, rt, 1<<31-1)
+	case ir.Int64:
+		s = newSink[int64](b, n, rt, 1<<63-1)
+	case ir.Uint8:
+		s = newSink[uint8](b, n, rt, 1<<8-1)
+	case ir.Uint16:
+		s = newSink[uint16](b, n, rt, 1<<16-1)
+	case ir.Uint32:
+		s = newSink[uint32](b, n, rt, 1<<32-1)
+	default:
+		s = newSink[uint64](b, n, rt, 1<<64-1)
+	}
+	s.ptr = b.ptrOf[b.SinkOperand(i)]
+	b.prog.sinks = append(b.prog.sinks, s)
+}
+
+func newSink[T block.Number](b *vmBuilder, n *ir.Node, rt *runtime, highest T) vmSink {
+	r := reductionOf(n.Attrs.(ir.ReduceAttrs).Kind, highest)
+	out := &b.Operands[n.Outputs[0]]
+	shape, _ := b.SinkOf(n)
+	blocks := (b.prog.n + b.prog.block - 1) / b.prog.block
+	chunk := b.prog.grain
+	switch {
+	case shape.Columns > 0 && !shape.Leading:
+		rows := b.prog.block / shape.Columns
+		return vmSink{finish: func() {}, take: func(p unsafe.Pointer, k int, _ bool, n int) {
+			r.combineRows(plan.Data[T](out)[k*rows:][:n/shape.Columns], block.View[T](p, n))
+		}}
+	case shape.Columns > 0:
+		return rowsSink(b, &r, shape.Columns, (blocks+chunk-1)/chunk, out)
+	}
+	partial := b.partial(blocks, out)
+	return vmSink{
+		take:   func(p unsafe.Pointer, k int, _ bool, n int) { plan.Data[T](partial)[k] = r.row(block.View[T](p, n)) },
+		finish: func() { plan.Data[T](out)[0] = r.row(plan.Data[T](partial)) },
+	}
+}
+
+// rowsSink combines rows: every chunk has its own result, combined in order at the end.
+func rowsSink[T block.Number](b *vmBuilder, r *reduction[T], columns, chunks int, out *plan.Operand) vmSink {
+	chunk := b.prog.grain
+	partial := out
+	if chunks > 1 {
+		partial = b.partial(chunks*columns, out)
+	}
+	clearTo := func(acc []T) { fillWith(acc, r.identity) }
+	s := vmSink{finish: func() {}}
+	s.take = func(p unsafe.Pointer, k int, first bool, n int) {
+		at := k / chunk * columns
+		acc := plan.Data[T](partial)[at : at+columns]
+		if first {
+			clearTo(acc)
+		}
+		r.rows(acc, block.View[T](p, n))
+	}
+	if chunks > 1 {
+		s.finish = func() {
+			acc := plan.Data[T](out)
+			clearTo(acc)
+			r.rows(acc, plan.Data[T](partial))
+		}
+	}
+	return s
+}
+
+// partial reserves memory for n elements of the result's type.
+func (b *vmBuilder) partial(n int, out *plan.Operand) *plan.Operand {
+	m := b.NewStorage(plan.InArena, n*out.Typ.DType.Size())
+	m.First, m.Last = b.u.Time, b.u.Time
+	return &plan.Operand{Mem: m, Typ: ir.Type{DType: out.Typ.DType, Shape: ir.Shape{n}}, N: n}
+}

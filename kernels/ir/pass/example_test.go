@@ -1,0 +1,73 @@
+package pass_test
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/pass"
+)
+
+// doubled returns x·1 + x·1.
+func doubled() *ir.Program {
+	p := ir.New("double")
+	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{3}}
+	add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
+		out, err := p.Add("", op, attrs, in...)
+		if err != nil {
+			panic(err)
+		}
+		return out[0]
+	}
+	x := p.AddInput("x", typ)
+	one := add(ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(ir.Float32, 1, 3)})
+	p.AddOutput("y", add(ir.Add, nil, add(ir.Mul, nil, x, one), add(ir.Mul, nil, x, one)))
+	return p
+}
+
+func ExampleSimplifyOptions() {
+	p, err := pass.Run(doubled(), nil, pass.Simplify(pass.SimplifyOptions{Replicas: 1}))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Print(p)
+	// Output:
+	// program double(%0 x float32[3]) {
+	//   %1 = constant() {float32[3](1)} float32[3]
+	//   %2 = add(%0, %0) float32[3]
+	// } -> (%2 y)
+}
+
+func ExamplePass() {
+	count := pass.New("count", func(p *ir.Program) (*ir.Program, error) {
+		fmt.Println(len(p.Nodes), "nodes")
+		return p, nil
+	})
+	simplify := pass.Simplify(pass.SimplifyOptions{})
+	if _, err := pass.Run(doubled(), nil, count, simplify, simplify, count); err != nil {
+		panic(err)
+	}
+	// Output:
+	// 4 nodes
+	// 1 nodes
+}
+
+func ExampleRewriter() {
+	p := doubled()
+	r := pass.NewRewriter(p)
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		op := n.Op
+		if op == ir.Add {
+			op = ir.Maximum
+		}
+		results, err := r.To.Add(n.Scope, op, n.Attrs, r.Operands(n)...)
+		if err == nil {
+			err = r.Define(n, results)
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+	fmt.Println(r.Finish().Nodes[3].Op)
+	// Output: max
+}

@@ -1,0 +1,120 @@
+package pass_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/pass"
+)
+
+var update = flag.Bool("update", false, "write testdata")
+
+// b adds nodes.
+type b struct {
+	t *testing.T
+	p *ir.Program
+}
+
+func (b b) add(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
+	b.t.Helper()
+	out, err := b.p.Add("layer", op, attrs, in...)
+	require.NoError(b.t, err)
+	return out[0]
+}
+
+func (b b) input(name string, d ir.DType, shape ...int) ir.Value {
+	return b.p.AddInput(name, ir.Type{DType: d, Shape: shape})
+}
+
+func (b b) splat(v float64, shape ...int) ir.Value {
+	return b.add(ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(ir.Float32, v, shape...)})
+}
+
+// goldens are programs in which each pass finds what it looks for.
+var goldens = map[string]struct {
+	passes []pass.Pass
+	make   func(b b)
+}{
+	"simplify": {[]pass.Pass{pass.Simplify(pass.SimplifyOptions{})}, func(b b) {
+		x := b.input("x", ir.Float32, 4, 6)
+		b.add(ir.Exp, nil, x) // nobody needs it
+		one := b.splat(1, 4, 6)
+		two := b.add(ir.Add, nil, one, one)
+		y := b.add(ir.Mul, nil, b.add(ir.Mul, nil, x, one), two)
+		turn := ir.TransposeAttrs{Perm: []int{1, 0}}
+		back := b.add(ir.Transpose, turn, b.add(ir.Transpose, turn, y))
+		z := b.add(ir.Add, nil, b.add(ir.Tanh, nil, back), b.add(ir.Tanh, nil, y)) // the same twice
+		b.p.AddOutput("z", b.add(ir.Reshape, ir.ReshapeAttrs{Shape: ir.Shape{24}}, b.add(ir.Reshape, ir.ReshapeAttrs{Shape: ir.Shape{2, 12}}, z)))
+	}},
+	"simplify_products": {[]pass.Pass{pass.Simplify(pass.SimplifyOptions{Int8Sums: true})}, func(b b) {
+		x, w := b.input("x", ir.Float32, 4, 6), b.input("w", ir.Float32, 3, 6)
+		turned := b.add(ir.Transpose, ir.TransposeAttrs{Perm: []int{1, 0}}, w)
+		b.p.AddOutput("y", b.add(ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, x, turned))
+		wide := func(name string) ir.Value {
+			return b.add(ir.Convert, ir.ConvertAttrs{DType: ir.Int32}, b.input(name, ir.Int8, 5, 5))
+		}
+		b.p.AddOutput("sums", b.add(ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, wide("a"), wide("b")))
+	}},
+	"simplify_one_replica": {[]pass.Pass{pass.Simplify(pass.SimplifyOptions{Replicas: 1})}, func(b b) {
+		x := b.input("x", ir.Float32, 4)
+		b.p.AddOutput("y", b.add(ir.Neg, nil, b.add(ir.AllReduce, ir.CollectiveAttrs{Kind: ir.Sum, Replicas: 1}, x)))
+	}},
+	"decompose": {[]pass.Pass{pass.Decompose(func(op ir.Op) bool { return !op.IsComposite() })}, func(b b) {
+		x, w := b.input("x", ir.Float16, 4, 6), b.input("w", ir.Float16, 6, 3)
+		b.p.AddOutput("y", b.add(ir.Softmax, nil, b.add(ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, x, w)))
+	}},
+	"merge_all_reduces": {[]pass.Pass{pass.MergeAllReduces()}, func(b b) {
+		sum := func(bucket int, x ir.Value) ir.Value {
+			return b.add(ir.AllReduce, ir.CollectiveAttrs{Kind: ir.Sum, Replicas: 2, Bucket: bucket}, x)
+		}
+		x, y, z := b.input("x", ir.Float32, 3), b.input("y", ir.Float32, 4), b.input("z", ir.Float32, 5)
+		first := sum(1, x)
+		b.p.AddOutput("y", sum(1, b.add(ir.Neg, nil, y)))
+		b.p.AddOutput("z", sum(2, z))
+		b.p.AddOutput("x", first)
+		b.p.AddOutput("again", sum(1, first)) // needs what comes out of the bucket
+	}},
+	"recompute": {[]pass.Pass{pass.RecomputeCheap()}, func(b b) {
+		x, w := b.input("x", ir.Float32, 256, 256), b.input("w", ir.Float32, 256, 256)
+		product := func(v ir.Value) ir.Value {
+			return b.add(ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, v, w)
+		}
+		half, triple := b.add(ir.Mul, nil, x, b.splat(0.5, 256, 256)), b.add(ir.Mul, nil, x, b.splat(3, 256, 256))
+		y := product(b.add(ir.Exp, nil, b.add(ir.Sub, nil, half, triple)))
+		b.p.AddOutput("z", product(b.add(ir.Mul, nil, b.add(ir.Mul, nil, y, half), triple)))
+	}},
+}
+
+// TestTexts shows what each pass makes of a small program. Where a change is meant: go test ./kernels/ir/pass -update,
+// and look at the difference.
+func TestTexts(t *testing.T) {
+	for name, c := range goldens {
+		t.Run(name, func(t *testing.T) {
+			p := ir.New(name)
+			c.make(b{t, p})
+			require.NoError(t, p.Verify())
+			before := p.String()
+			q, err := pass.Run(p, nil, c.passes...)
+			require.NoError(t, err)
+			require.NoError(t, q.Verify())
+			require.Equal(t, before, p.String(), "passes leave programs as they are")
+			require.NotEqual(t, before, q.String(), "the pass finds something")
+			text := fmt.Sprintf("%s\nbecomes\n\n%s", before, q)
+			file := filepath.Join("testdata", name+".txt")
+			if *update {
+				require.NoError(t, os.MkdirAll("testdata", 0o755))
+				require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+			}
+			want, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.Equal(t, strings.TrimSpace(string(want)), strings.TrimSpace(text))
+		})
+	}
+}

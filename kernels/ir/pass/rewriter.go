@@ -1,0 +1,54 @@
+package pass
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Rewriter copies a program node by node. A pass adds to the new program, for each node of the old one, that node or
+// others that make the same results, and tells with define which they are.
+type Rewriter struct {
+	From, To *ir.Program
+	Mapped   []ir.Value // by value of the old program: the one of the new program that stands for it
+}
+
+// NewRewriter begins a program with the inputs of p.
+func NewRewriter(p *ir.Program) *Rewriter {
+	r := &Rewriter{From: p, To: ir.New(p.Name), Mapped: make([]ir.Value, p.NumValues())}
+	for _, in := range p.Inputs {
+		r.Mapped[in.Value] = r.To.AddInput(in.Name, p.Type(in.Value))
+	}
+	return r
+}
+
+// Operands returns the values of the new program that stand for the node's inputs.
+func (r *Rewriter) Operands(n *ir.Node) []ir.Value {
+	in := make([]ir.Value, len(n.Inputs))
+	for i, v := range n.Inputs {
+		in[i] = r.Mapped[v]
+	}
+	return in
+}
+
+// Define makes values of the new program stand for the node's results.
+func (r *Rewriter) Define(n *ir.Node, results []ir.Value) error {
+	if len(results) != len(n.Outputs) {
+		return fmt.Errorf("rewriting %v: %d results instead of %d", n.Op, len(results), len(n.Outputs))
+	}
+	for i, v := range n.Outputs {
+		if got, want := r.To.Type(results[i]), r.From.Type(v); !got.Equal(want) {
+			return fmt.Errorf("rewriting %v: result %d becomes %v instead of %v", n.Op, i, got, want)
+		}
+		r.Mapped[v] = results[i]
+	}
+	return nil
+}
+
+// Finish adds the outputs.
+func (r *Rewriter) Finish() *ir.Program {
+	for _, out := range r.From.Outputs {
+		r.To.Outputs = append(r.To.Outputs, ir.Output{Name: out.Name, Value: r.Mapped[out.Value], Alias: out.Alias})
+	}
+	return r.To
+}

@@ -1,0 +1,290 @@
+package pass
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// SimplifyOptions say what [Simplify] may assume of a backend.
+type SimplifyOptions struct {
+	// Replicas that run the program together; collectives of one replica are its operands. 0 is 1.
+	Replicas int
+	// Int8Sums lets products of int32 whose operands are converted from int8 read the bytes ([ir.DotAttrs].Sums). The
+	// backend must have a kernel for that.
+	Int8Sums bool
+	// Fold computes the one elementwise node of a program of scalars, with the bits that the backend's kernels would
+	// give it at run time; false where it cannot. nil is [FoldExact].
+	Fold func(p *ir.Program, operands []ir.Literal) (result []byte, ok bool)
+}
+
+// Simplify returns the pass that drops dead nodes, computes what occurs twice once (collectives, loops and branches
+// apart), folds constants of one repeated element, drops operations that change nothing, and joins movements of data.
+// No result changes a bit, provided that Fold keeps them. Sub-programs stay as they are; see [Inside].
+func Simplify(o SimplifyOptions) Pass {
+	return New("simplify", func(p *ir.Program) (*ir.Program, error) { return simplify(p, o) })
+}
+
+// simplifier rewrites a program with exact identities: a result never changes a bit, for NaN, infinities and -0 too.
+type simplifier struct {
+	Rewriter
+	options SimplifyOptions
+	def     []int // by value of the new program: the node that defines it, or -1
+	known   map[string][]ir.Value
+	relus   map[ir.Value]ir.Value // x -> relu(x)
+}
+
+// simplify drops what nobody needs, computes what is there twice once, and replaces nodes by simpler ones of the same
+// result.
+func simplify(p *ir.Program, o SimplifyOptions) (*ir.Program, error) {
+	s := &simplifier{Rewriter: *NewRewriter(p), options: o, known: map[string][]ir.Value{}, relus: map[ir.Value]ir.Value{}}
+	for range s.To.NumValues() {
+		s.def = append(s.def, -1)
+	}
+	live := p.Live()
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if !live[i] {
+			continue
+		}
+		results, err := s.node(n, s.Operands(n))
+		if err == nil {
+			err = s.Define(n, results)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s.Finish(), nil
+}
+
+// node returns values that equal the node's results on the given operands.
+func (s *simplifier) node(n *ir.Node, in []ir.Value) ([]ir.Value, error) {
+	if v, ok, err := s.identity(n, in); ok || err != nil {
+		return []ir.Value{v}, err
+	}
+	return s.add(n.Scope, n.Op, n.Attrs, in...)
+}
+
+// add appends a node unless an equal one exists.
+func (s *simplifier) add(scope string, op ir.Op, attrs ir.Attrs, in ...ir.Value) ([]ir.Value, error) {
+	key := ""
+	if !op.IsCollective() && ir.SubPrograms(attrs) == nil {
+		key = nodeKey(op, attrs, in)
+		if out, ok := s.known[key]; ok {
+			return out, nil
+		}
+	}
+	out, err := s.To.Add(scope, op, attrs, in...)
+	if err != nil {
+		return nil, err
+	}
+	for range out {
+		s.def = append(s.def, len(s.To.Nodes)-1)
+	}
+	if key != "" {
+		s.known[key] = out
+	}
+	if op == ir.Relu {
+		s.relus[in[0]] = out[0]
+	}
+	return out, nil
+}
+
+func nodeKey(op ir.Op, attrs ir.Attrs, in []ir.Value) string {
+	var b strings.Builder
+	fmt.Fprint(&b, uint8(op), in, " ")
+	if c, ok := attrs.(ir.ConstantAttrs); ok {
+		sum := sha256.Sum256(c.Literal.Data)
+		fmt.Fprint(&b, c.Literal.Type, c.Literal.Splat)
+		b.Write(sum[:])
+		return b.String()
+	}
+	b.WriteString(ir.AttrString(attrs))
+	return b.String()
+}
+
+func (s *simplifier) one(n *ir.Node, op ir.Op, attrs ir.Attrs, in ...ir.Value) (ir.Value, bool, error) {
+	v, err := s.node(&ir.Node{Op: op, Attrs: attrs, Scope: n.Scope}, in)
+	if err != nil {
+		return 0, false, err
+	}
+	return v[0], true, nil
+}
+
+// producer returns the node that defines v if it is of the given op.
+func (s *simplifier) producer(v ir.Value, op ir.Op) *ir.Node {
+	if i := s.def[v]; i >= 0 && s.To.Nodes[i].Op == op {
+		return &s.To.Nodes[i]
+	}
+	return nil
+}
+
+// splat returns the element that fills v, if v is such a constant.
+func (s *simplifier) splat(v ir.Value) (ir.Literal, bool) {
+	n := s.producer(v, ir.Constant)
+	if n == nil {
+		return ir.Literal{}, false
+	}
+	l := n.Attrs.(ir.ConstantAttrs).Literal
+	if !l.Splat && l.Type.Shape.Size() == 1 {
+		l.Splat = true
+	}
+	return l, l.Splat
+}
+
+// isSplat reports whether v is filled with x, -0 and +0 being different.
+func (s *simplifier) isSplat(v ir.Value, x float64) bool {
+	l, ok := s.splat(v)
+	return ok && math.Float64bits(l.At(0)) == math.Float64bits(x)
+}
+
+// identity replaces a node with one result by a simpler value.
+func (s *simplifier) identity(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
+	switch n.Op {
+	case ir.Identity:
+		return in[0], true, nil
+	case ir.Constant:
+		return s.constant(n)
+	case ir.Iota:
+		return s.iota(n)
+	case ir.Reshape, ir.Transpose, ir.Broadcast, ir.Slice, ir.Pad, ir.Concat, ir.Reduce, ir.Reverse:
+		return s.movement(n, in)
+	case ir.Dot:
+		return s.dot(n, in)
+	case ir.AllGather, ir.ReduceScatter, ir.CollectiveBroadcast:
+		if s.options.Replicas <= 1 {
+			return in[0], true, nil
+		}
+	case ir.AllReduce:
+		if s.options.Replicas <= 1 && len(in) == 1 {
+			return in[0], true, nil
+		}
+	}
+	if n.Op.IsElementwise() {
+		return s.elementwise(n, in)
+	}
+	return 0, false, nil
+}
+
+// constant recognises literals that repeat one element.
+func (s *simplifier) constant(n *ir.Node) (ir.Value, bool, error) {
+	l := n.Attrs.(ir.ConstantAttrs).Literal
+	size := l.Type.DType.Size()
+	if l.Splat || l.Type.Shape.Size() == 0 {
+		return 0, false, nil
+	}
+	for i := size; i < len(l.Data); i += size {
+		if string(l.Data[i:i+size]) != string(l.Data[:size]) {
+			return 0, false, nil
+		}
+	}
+	return s.one(n, ir.Constant, ir.ConstantAttrs{Literal: ir.Literal{Type: l.Type, Data: l.Data[:size], Splat: true}})
+}
+
+// iota counts along one axis only and repeats that along the others, which elementwise units read through.
+func (s *simplifier) iota(n *ir.Node) (ir.Value, bool, error) {
+	t, axis := n.Attrs.(ir.IotaAttrs).Type, n.Attrs.(ir.IotaAttrs).Axis
+	if t.Shape.Size() == t.Shape[axis] {
+		return 0, false, nil
+	}
+	line := ir.IotaAttrs{Type: ir.Type{DType: t.DType, Shape: ir.Shape{t.Shape[axis]}}}
+	v, _, err := s.one(n, ir.Iota, line)
+	if err != nil {
+		return 0, false, err
+	}
+	return s.one(n, ir.Broadcast, ir.BroadcastAttrs{Shape: t.Shape, Axes: []int{axis}}, v)
+}
+
+// elementwise folds constants and drops operations that change nothing.
+func (s *simplifier) elementwise(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
+	if v, ok, err := s.foldSplats(n, in); ok || err != nil {
+		return v, ok, err
+	}
+	t := s.To.Type(in[0])
+	switch n.Op {
+	case ir.Convert:
+		return in[0], t.DType == n.Attrs.(ir.ConvertAttrs).DType, nil
+	case ir.Mul:
+		if s.isSplat(in[1], 1) {
+			return in[0], true, nil
+		}
+		return in[1], s.isSplat(in[0], 1), nil
+	case ir.Div:
+		return in[0], s.isSplat(in[1], 1), nil
+	case ir.Add: // x + 0 turns -0 into +0, x + -0 changes nothing
+		zero := math.Copysign(0, -1)
+		if !t.DType.IsFloat() {
+			zero = 0
+		}
+		if s.isSplat(in[1], zero) {
+			return in[0], true, nil
+		}
+		return in[1], s.isSplat(in[0], zero), nil
+	case ir.Sub:
+		return in[0], s.isSplat(in[1], 0), nil
+	case ir.Pow:
+		if s.isSplat(in[1], 1) {
+			return in[0], true, nil
+		}
+		if s.isSplat(in[1], 2) {
+			return s.one(n, ir.Mul, nil, in[0], in[0])
+		}
+	case ir.Neg:
+		if inner := s.producer(in[0], ir.Neg); inner != nil {
+			return inner.Inputs[0], true, nil
+		}
+	case ir.Select:
+		if l, ok := s.splat(in[0]); ok {
+			if l.At(0) != 0 {
+				return in[1], true, nil
+			}
+			return in[2], true, nil
+		}
+		return in[1], in[1] == in[2], nil
+	case ir.Compare:
+		// The mask of a relu reads the relu's result, so that the pre-activation need not be kept: x > 0 as relu(x) >
+		// 0.
+		if n.Attrs.(ir.CompareAttrs).Direction == ir.Gt && s.isSplat(in[1], 0) {
+			if y, ok := s.relus[in[0]]; ok {
+				return s.one(n, ir.Compare, n.Attrs, y, in[1])
+			}
+		}
+	}
+	return 0, false, nil
+}
+
+// foldSplats computes a node whose operands are all constants of one repeated element.
+func (s *simplifier) foldSplats(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
+	literals := make([]ir.Literal, len(in))
+	for i, v := range in {
+		l, ok := s.splat(v)
+		if !ok || l.Type.Shape.Size() == 0 {
+			return 0, false, nil
+		}
+		literals[i] = l
+	}
+	scalar := ir.New("")
+	operands := make([]ir.Value, len(in))
+	for i, l := range literals {
+		operands[i] = scalar.AddInput("", ir.Type{DType: l.Type.DType})
+	}
+	out, err := scalar.Add(n.Scope, n.Op, n.Attrs, operands...)
+	if err != nil {
+		return 0, false, err
+	}
+	fold := s.options.Fold
+	if fold == nil {
+		fold = FoldExact
+	}
+	result := scalar.Type(out[0])
+	folded, ok := fold(scalar, literals)
+	if !ok {
+		return 0, false, nil
+	}
+	t := ir.Type{DType: result.DType, Shape: literals[0].Type.Shape}
+	return s.one(n, ir.Constant, ir.ConstantAttrs{Literal: ir.Literal{Type: t, Data: folded, Splat: true}})
+}
