@@ -21,7 +21,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	strategy, err := distribute.NewMirroredStrategy("cpu:0", "cpu:1") // two replicas; leave the scope out for one
+	strategy, err := distribute.NewMirroredStrategy("cpu:0", "cpu:1") // two replicas; omit the scope for one
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	digits, err := datasets.MNIST() // the built-in subset, where nothing else is there
+	digits, err := datasets.MNIST() // the built-in subset, unless the full set is installed
 	if err != nil {
 		return err
 	}
