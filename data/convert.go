@@ -64,7 +64,7 @@ func checked(a Array, name string) (Array, error) {
 	if err := a.Check(); err != nil {
 		return Array{}, fmt.Errorf("%s: %w", name, err)
 	}
-	if t := a.DType(); t == ir.Float16 || t == ir.BFloat16 {
+	if a.DType().IsHalf() {
 		return a.Convert(ir.Float32)
 	}
 	return a, nil

@@ -152,7 +152,7 @@ func (o MultiWorkerOptions) meeting(ops CrossDeviceOps, devices []kernels.Device
 	default:
 		return m, fmt.Errorf("%q is not an implementation; valid are AUTO, RING, NCCL", o.Implementation)
 	}
-	if o.Wire != ir.Invalid && o.Wire != ir.BFloat16 && o.Wire != ir.Float16 {
+	if o.Wire != ir.Invalid && !o.Wire.IsHalf() {
 		return m, fmt.Errorf("sums cannot travel between workers as %v; Wire is bfloat16, float16, or left out", o.Wire)
 	}
 	if o.Timeout < 0 {

@@ -45,7 +45,7 @@ func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 			continue // nothing to keep, and the arrays of the archive cannot be empty
 		}
 		d := a
-		if t := a.DType(); t == ir.Float16 || t == ir.BFloat16 { // which files of NumPy have no type for, or no exact one
+		if a.DType().IsHalf() { // which files of NumPy have no type for, or no exact one
 			var err error
 			if d, err = a.Convert(ir.Float32); err != nil {
 				return fmt.Errorf("keras: SaveBackup: %s: %w", names[i], err)

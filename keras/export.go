@@ -193,7 +193,7 @@ func (m *Model) traceInference(p *onnx.Program, inputs []ir.Type, examples int) 
 	}
 	p.Trace = r.Graph().Program()
 	for i, y := range m.outputs(m.context(r, false), in) {
-		if d := y.DType(); d == ir.Float16 || d == ir.BFloat16 {
+		if y.DType().IsHalf() {
 			y = ops.Cast(y, ir.Float32)
 		}
 		p.Trace.AddOutput(fmt.Sprint("out", i), ops.In(r.Graph(), y))

@@ -161,7 +161,7 @@ func (m *Model) predictFunction(p *parts) (*distribute.Function, error) {
 		m.predict = distribute.NewProcessFunction(m.strategy, "predict_step", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 			outputs := m.outputs(m.context(r, false), in)
 			for i, y := range outputs {
-				if d := y.DType(); d == ir.Float16 || d == ir.BFloat16 {
+				if y.DType().IsHalf() {
 					outputs[i] = ops.Cast(y, ir.Float32)
 				}
 			}

@@ -145,7 +145,7 @@ func resultOf(a kernels.Array) (data.Array, error) {
 	if a.Rank() == 0 {
 		a.Type.Shape = ir.Shape{1}
 	}
-	if t := a.DType(); t == ir.Float16 || t == ir.BFloat16 {
+	if a.DType().IsHalf() {
 		return a.Convert(ir.Float32)
 	}
 	return a.Clone(), nil

@@ -55,7 +55,7 @@ func Nanquantiles(x, q *Tensor, method string, axis int) *Tensor {
 }
 
 func nanquantile(x, q *Tensor, method string, axis int) *Tensor {
-	if d := x.DType(); isHalf(d) { // which cannot count further than 2048
+	if d := x.DType(); d.IsHalf() { // which cannot count further than 2048
 		return Cast(nanquantile(Cast(x, ir.Float32), Cast(q, ir.Float32), method, axis), d)
 	}
 	axis = x.Axis(axis)

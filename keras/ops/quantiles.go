@@ -11,7 +11,7 @@ import (
 // of x without axis.
 func Quantiles(x, q *Tensor, method string, axis int) *Tensor {
 	x, q = commonTypes(x, q)
-	if d := x.DType(); isHalf(d) { // which cannot count further than 2048
+	if d := x.DType(); d.IsHalf() { // which cannot count further than 2048
 		return Cast(Quantiles(Cast(x, ir.Float32), Cast(q, ir.Float32), method, axis), d)
 	}
 	sorted, missing := sortedForQuantiles("quantile", x, axis)

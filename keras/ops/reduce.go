@@ -46,13 +46,11 @@ func numericPair(a, b *Tensor) (*Tensor, *Tensor) {
 	return a, b
 }
 
-func isHalf(d ir.DType) bool { return d == ir.Float16 || d == ir.BFloat16 }
-
 // Mean returns the average along the given axes, of an empty axis NaN; without axes, of all elements. That of half
 // precision is computed in float32: its sums would overflow.
 func Mean(x *Tensor, axes ...int) *Tensor {
 	x = float(x)
-	if d := x.DType(); isHalf(d) {
+	if d := x.DType(); d.IsHalf() {
 		return Cast(Mean(Cast(x, ir.Float32), axes...), d)
 	}
 	n := 1
@@ -65,7 +63,7 @@ func Mean(x *Tensor, axes ...int) *Tensor {
 // Variance returns the biased variance (divided by the count) along the given axes.
 func Variance(x *Tensor, axes ...int) *Tensor {
 	x = float(x)
-	if d := x.DType(); isHalf(d) {
+	if d := x.DType(); d.IsHalf() {
 		return Cast(Variance(Cast(x, ir.Float32), axes...), d)
 	}
 	centered := Subtract(x, KeepDims(Mean(x, axes...), x, axes...))

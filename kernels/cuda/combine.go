@@ -66,7 +66,7 @@ func (b *builder) reduce(kind ir.Kind, d ir.DType, all []ir.Value) ir.Value {
 	if !ok && b.err == nil {
 		b.err = fmt.Errorf("cuda: values of replicas cannot be combined by %q", kind)
 	}
-	wide := d == ir.Float16 || d == ir.BFloat16
+	wide := d.IsHalf()
 	var y ir.Value
 	for i, x := range all {
 		if wide {

@@ -32,7 +32,7 @@ func (b *backend) NewCommunicators(ctx context.Context, o kernels.CommunicatorOp
 		return nil, errors.New("cuda: no devices to connect")
 	case o.Library != "" && o.Library != kernels.NCCL:
 		return nil, fmt.Errorf("cuda: values cannot be combined by %q; expected %q, or nothing for the backend's own choice", o.Library, kernels.NCCL)
-	case o.Narrow != ir.Invalid && o.Narrow != ir.BFloat16 && o.Narrow != ir.Float16:
+	case o.Narrow != ir.Invalid && !o.Narrow.IsHalf():
 		return nil, fmt.Errorf("cuda: sums cannot travel as %v; expected bfloat16, float16, or nothing for their own type", o.Narrow)
 	case o.Total() == 1 && o.Library == "":
 		return []kernels.Communicator{&single{}}, nil

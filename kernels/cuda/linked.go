@@ -82,7 +82,7 @@ func (g *group) planValue(replica int, c *combining, m *linkedValue, step *lower
 	if m.skip = m.operand == 0; m.skip {
 		return nil
 	}
-	wide := t.DType == ir.Float16 || t.DType == ir.BFloat16
+	wide := t.DType.IsHalf()
 	narrow := g.narrow != ir.Invalid && t.DType == ir.Float32 && total > narrowFrom
 	sums := a.Kind == ir.Sum || a.Kind == ir.Mean
 	whole := a.Axis == 0 || t.Shape[:min(a.Axis, len(t.Shape))].Size() == 1 // parts lie one behind the other

@@ -93,7 +93,7 @@ func (w window) cropped(b *builder, v Value) Value {
 
 // wide converts a 16-bit float to float32, for sums and differences that should not lose digits at each step.
 func (b *builder) wide(v Value) Value {
-	if t := b.typ(v).DType; t == Float16 || t == BFloat16 {
+	if b.typ(v).DType.IsHalf() {
 		return b.convert(v, Float32)
 	}
 	return v

@@ -35,7 +35,7 @@ func (e *emitter) dot(a ir.DotAttrs, x, y value) value {
 
 // sumType is the type in which products of a type are summed.
 func sumType(d ir.DType) ir.DType {
-	if d == ir.Float16 || d == ir.BFloat16 {
+	if d.IsHalf() {
 		return ir.Float32
 	}
 	return d

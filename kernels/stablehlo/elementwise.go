@@ -199,7 +199,7 @@ func (e *emitter) truncate(x value, t ir.Type) value {
 
 // wide converts 16-bit floats to float32.
 func (e *emitter) wide(x value) value {
-	if d := x.dtype(); d == ir.Float16 || d == ir.BFloat16 {
+	if x.dtype().IsHalf() {
 		t := ir.Type{DType: ir.Float32, Shape: x.shape()}
 		return e.definef(t, "stablehlo.convert %s : (%s) -> %s", x.name, tensor(x.typ), tensor(t))
 	}
