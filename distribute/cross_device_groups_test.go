@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"testing"
 
@@ -16,8 +17,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// islands is the CPU under another name, in which devices whose numbers leave the same remainder by two are near each
-// other.
+// islands is the CPU under another name, in which devices whose numbers leave the same remainder by three are near
+// each other.
 type islands struct{ cpu.Backend }
 
 var makeIslands = sync.OnceFunc(func() { kernels.Register(islands{}) })
@@ -47,28 +48,35 @@ func (e islandExecutable) NewSession(o kernels.SessionOptions) (kernels.Session,
 }
 
 func (islands) Groups(devices []kernels.Device) [][]int {
-	var groups [2][]int
+	var groups [3][]int
 	for i, d := range devices {
-		groups[d.Index%2] = append(groups[d.Index%2], i)
+		groups[d.Index%3] = append(groups[d.Index%3], i)
 	}
-	return groups[:]
+	return slices.DeleteFunc(groups[:], func(g []int) bool { return g == nil })
 }
 
 // TestHierarchyFollowsTheMachine: values are combined among near devices first, whatever the order in which the
-// strategy has them.
+// strategy has them. In the last order the second of three islands is led by replica 3.
 func TestHierarchyFollowsTheMachine(t *testing.T) {
 	makeIslands()
-	for _, order := range [][]int{{0, 1, 2, 3}, {3, 0, 2, 1, 4}, {5, 4, 3, 2, 1, 0, 7, 6}} {
+	for _, order := range [][]int{{0, 1, 3, 4}, {4, 0, 3, 1, 6}, {7, 6, 4, 3, 1, 0, 10, 9}, {0, 3, 6, 1, 4, 2}} {
 		names := make([]string, len(order))
 		values := make(distribute.PerReplica, len(order))
-		first := map[int]float32{} // by island
+		sums := map[int]float32{} // by island
+		var islands []int         // in the order of their first replicas
 		for i, index := range order {
 			names[i] = fmt.Sprintf("islands:%d", index)
 			v := float32(math.Pi) * float32(math.Pow(7, float64(i%5)))
 			values[i] = array(t, ir.Float32, nil, float64(v))
-			first[index%2] += v // in the order of the replicas
+			sums[index%3] += v // in the order of the replicas
+			if !slices.Contains(islands, index%3) {
+				islands = append(islands, index%3)
+			}
 		}
-		want := first[order[0]%2] + first[1-order[0]%2]
+		want := float32(0)
+		for _, island := range islands {
+			want += sums[island]
+		}
 		s, err := distribute.NewMirroredStrategyWith(distribute.MirroredOptions{Devices: names, CrossDeviceOps: distribute.HierarchicalCopyAllReduce{}})
 		require.NoError(t, err)
 		f := distribute.NewNestFunction(s, func(r *distribute.Replica, args ...any) any { return sumOf(r, args[0]) })
