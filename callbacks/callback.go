@@ -67,10 +67,10 @@ type Progress struct {
 type Model interface {
 	// Stop makes Fit end after the current batch.
 	Stop()
-	// WeightArrays returns copies of all weights, in the order of Weights.
-	WeightArrays() ([]kernels.Array, error)
-	// SetWeightArrays puts weights back.
-	SetWeightArrays(weights []kernels.Array) error
+	// GetWeights returns copies of all weights, in the order of Weights.
+	GetWeights() ([]kernels.Array, error)
+	// SetWeights puts weights back.
+	SetWeights(weights []kernels.Array) error
 	// OptimizerArrays and SetOptimizerArrays do the same for the optimizer's variables.
 	OptimizerArrays() ([]kernels.Array, error)
 	SetOptimizerArrays(values []kernels.Array) error

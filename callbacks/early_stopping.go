@@ -68,7 +68,7 @@ func (c *EarlyStopping) OnEpochEnd(epoch int, logs *Logs) error {
 		c.monitor.keep(current)
 		c.bestEpoch = epoch
 		if c.RestoreBestWeights {
-			if c.bestWeights, err = c.Model().WeightArrays(); err != nil {
+			if c.bestWeights, err = c.Model().GetWeights(); err != nil {
 				return err
 			}
 		}
@@ -100,7 +100,7 @@ func (c *EarlyStopping) OnTrainEnd(*Logs) error {
 	if c.Verbose > 0 {
 		fmt.Fprintf(c.Model().Output(), "Restoring model weights from the end of the best epoch: %d.\n", c.bestEpoch+1)
 	}
-	return c.Model().SetWeightArrays(best)
+	return c.Model().SetWeights(best)
 }
 
 // WantsBatches reports that EarlyStopping looks at epochs only.

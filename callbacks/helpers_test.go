@@ -125,12 +125,12 @@ func newFakeModel() *fakeModel { return &fakeModel{rate: float64(float32(0.1)), 
 
 func (m *fakeModel) Stop() { m.stopped = true }
 
-func (m *fakeModel) WeightArrays() ([]kernels.Array, error) {
+func (m *fakeModel) GetWeights() ([]kernels.Array, error) {
 	a, err := kernels.FromFloat64s(ir.Float64, ir.Shape{1}, []float64{m.weight})
 	return []kernels.Array{a}, err
 }
 
-func (m *fakeModel) SetWeightArrays(weights []kernels.Array) error {
+func (m *fakeModel) SetWeights(weights []kernels.Array) error {
 	m.weight = weights[0].Element(0)
 	return nil
 }

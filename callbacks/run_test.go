@@ -47,7 +47,7 @@ func examples(n int) data.Dataset {
 
 func weights(t *testing.T, m *keras.Model) [][]float64 {
 	t.Helper()
-	arrays, err := m.WeightArrays()
+	arrays, err := m.GetWeights()
 	require.NoError(t, err)
 	out := make([][]float64, len(arrays))
 	for i, a := range arrays {
@@ -304,9 +304,9 @@ func TestSwapEMAWeightsInFit(t *testing.T) {
 	one, _ := train(1)
 	require.Equal(t, weights(t, one), weights(t, m))
 	// Evaluate and Predict put the weights back.
-	others, err := two.WeightArrays()
+	others, err := two.GetWeights()
 	require.NoError(t, err)
-	require.NoError(t, one.SetWeightArrays(others)) // now the weights are not the averages
+	require.NoError(t, one.SetWeights(others)) // now the weights are not the averages
 	before := weights(t, one)
 	require.NotEqual(t, score(one), score(one, &callbacks.SwapEMAWeights{}))
 	_, err = one.Predict(t.Context(), examples(5), keras.Callbacks(&callbacks.SwapEMAWeights{}))

@@ -39,7 +39,7 @@ func (c *SwapEMAWeights) OnEpochBegin(int) error {
 	}
 	weights := c.held
 	c.held = nil
-	return c.wrap(c.Model().SetWeightArrays(weights))
+	return c.wrap(c.Model().SetWeights(weights))
 }
 
 // OnEpochEnd copies the averages into the model, with SwapOnEpoch. The optimizer keeps its averages: it copies them
@@ -48,21 +48,21 @@ func (c *SwapEMAWeights) OnEpochEnd(int, *Logs) error {
 	if !c.SwapOnEpoch || c.held != nil {
 		return nil
 	}
-	weights, err := c.Model().WeightArrays()
+	weights, err := c.Model().GetWeights()
 	if err != nil {
 		return c.wrap(err)
 	}
 	if err := c.Model().SwapEMA(); err != nil {
 		return c.wrap(err)
 	}
-	averages, err := c.Model().WeightArrays()
+	averages, err := c.Model().GetWeights()
 	if err != nil {
 		return c.wrap(err)
 	}
 	if err := c.Model().SwapEMA(); err != nil {
 		return c.wrap(err)
 	}
-	if err := c.Model().SetWeightArrays(averages); err != nil {
+	if err := c.Model().SetWeights(averages); err != nil {
 		return c.wrap(err)
 	}
 	c.held = weights

@@ -150,7 +150,7 @@ func TestTensorBoardValues(t *testing.T) {
 	for _, v := range numbersOf(train, "epoch_steps_per_second") {
 		require.Greater(t, v, 1.0)
 	}
-	weights, err := m.WeightArrays()
+	weights, err := m.GetWeights()
 	require.NoError(t, err)
 	last := slices.IndexFunc(train, func(e tensorboard.Event) bool { return e.Step == 2 && e.Values[0].Tag == "d/kernel/histogram" })
 	require.Equal(t, tensorboard.Histogram(weights[0].Float64s()), train[last].Values[0].Doubles)

@@ -23,7 +23,7 @@ func (c *TensorBoard) named() (paths []string, values []kernels.Array, err error
 	for _, v := range m.Weights() {
 		paths = append(paths, v.Path())
 	}
-	values, err = c.Model().WeightArrays()
+	values, err = c.Model().GetWeights()
 	if err == nil && len(values) != len(paths) {
 		err = fmt.Errorf("the model has %d weights and %d values", len(paths), len(values))
 	}

@@ -46,7 +46,7 @@ func TestTrainingPrintsWhatKerasPrints(t *testing.T) {
 				arrays[i], err = kernels.FromFloat64s(ir.Float32, w.Shape, w.Data)
 				require.NoError(t, err)
 			}
-			require.NoError(t, m.SetWeightArrays(arrays))
+			require.NoError(t, m.SetWeights(arrays))
 
 			x, y := c.Input(t, "x"), c.Input(t, "y")
 			inputs := data.Must(data.ArrayOf(x.Float32(), x.Shape...))

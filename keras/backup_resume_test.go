@@ -37,7 +37,7 @@ func backupInTheMiddle(t *testing.T, options []keras.FitOption, all bool) {
 		if err != nil {
 			return nil, nil, b.end, err
 		}
-		w, err := m.WeightArrays()
+		w, err := m.GetWeights()
 		return w, h.Logs, b.end, err
 	}
 	want, history, _, err := train()

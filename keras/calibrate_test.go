@@ -55,7 +55,7 @@ func TestCalibratedModelsAreThoseOfKeras(t *testing.T) {
 				names = append(names, v.Path())
 			}
 			require.Equal(t, lastTwo(c.Names), lastTwo(names))
-			arrays, err := m.WeightArrays()
+			arrays, err := m.GetWeights()
 			require.NoError(t, err)
 			requireGrids(t, c.Weights, arrays, names)
 			y, err := m.Predict(t.Context(), data.Arrays(c.X.dense(), nil))

@@ -74,7 +74,7 @@ func momentumClassifier(t testing.TB, replicas int) *keras.Model {
 
 func weightsOf(t testing.TB, m *keras.Model) []kernels.Array {
 	t.Helper()
-	w, err := m.WeightArrays()
+	w, err := m.GetWeights()
 	require.NoError(t, err)
 	return w
 }

@@ -147,7 +147,7 @@ func TestCheckNumericsChangesNothing(t *testing.T) {
 }
 
 func weightBytes(t *testing.T, m *keras.Model) (all []kernels.Array) {
-	all, err := m.WeightArrays()
+	all, err := m.GetWeights()
 	require.NoError(t, err)
 	return all
 }

@@ -31,7 +31,7 @@ func TestStepsOnReplicas(t *testing.T) {
 		c.BatchSize = 7 // batches of 7, 7, 7, 1
 		one, _ := stepModel(t, c)
 		wantHistory, wantScores := f.train(t, c, one)
-		want, err := one.WeightArrays()
+		want, err := one.GetWeights()
 		require.NoError(t, err)
 		for what, s := range map[string]distribute.Strategy{"2": mirrored(t, "cpu:0", "cpu:1"), "3": mirrored(t, "cpu:0", "cpu:1", "cpu:2"), "central": central} {
 			if name == "own" && what == "central" {
@@ -47,7 +47,7 @@ func TestStepsOnReplicas(t *testing.T) {
 				for log, value := range wantScores {
 					near(t, log, []float64{value}, []float64{scores[log]}, 1e-9)
 				}
-				got, err := m.WeightArrays()
+				got, err := m.GetWeights()
 				require.NoError(t, err)
 				for i, w := range want {
 					near(t, m.Weights()[i].Path(), w.Float64s(), got[i].Float64s(), 1e-9)
@@ -88,7 +88,7 @@ func TestPlainStep(t *testing.T) {
 		require.NoError(t, err)
 		scores, err := m.Evaluate(t.Context(), ds)
 		require.NoError(t, err)
-		w, err := m.WeightArrays()
+		w, err := m.GetWeights()
 		require.NoError(t, err)
 		if policy == "float32" {
 			n, err := m.Iterations()
@@ -193,7 +193,7 @@ func TestStepBackup(t *testing.T) {
 	states := func(m *keras.Model) any {
 		o, err := m.OptimizerArrays()
 		require.NoError(t, err)
-		w, err := m.WeightArrays()
+		w, err := m.GetWeights()
 		require.NoError(t, err)
 		require.Len(t, o, 2+8+2+8) // Adam: two slots each; SGD: an average and a momentum each
 		return append(o, w...)
@@ -360,9 +360,9 @@ func TestStepSwapEMA(t *testing.T) {
 		require.NoError(t, err)
 	}
 	both := func() [2]any {
-		g, err := n.Generator.WeightArrays()
+		g, err := n.Generator.GetWeights()
 		require.NoError(t, err)
-		d, err := n.Discriminator.WeightArrays()
+		d, err := n.Discriminator.GetWeights()
 		require.NoError(t, err)
 		return [2]any{g, d}
 	}

@@ -59,7 +59,7 @@ func TestKerasTrainsGANOn(t *testing.T) {
 }
 
 func stepWeights(m *keras.Model) (out [][]float64, err error) {
-	all, err := m.WeightArrays()
+	all, err := m.GetWeights()
 	for _, a := range all {
 		out = append(out, a.Float64s())
 	}

@@ -113,7 +113,7 @@ func setStepWeights(t testing.TB, m *keras.Model, values [][]float64) {
 		arrays[i], err = kernels.FromFloat64s(v.Type().DType, v.Type().Shape, values[i])
 		require.NoError(t, err)
 	}
-	require.NoError(t, m.SetWeightArrays(arrays))
+	require.NoError(t, m.SetWeights(arrays))
 }
 
 // near compares numbers with those of Keras.
@@ -165,7 +165,7 @@ func TestStepsOfKeras(t *testing.T) {
 			for name, want := range c.Evaluate {
 				near(t, "evaluate "+name, want, []float64{scores[name]}, f.Tolerance)
 			}
-			weights, err := m.WeightArrays()
+			weights, err := m.GetWeights()
 			require.NoError(t, err)
 			for i, w := range weights {
 				near(t, m.Weights()[i].Path(), c.Weights[i], w.Float64s(), f.Tolerance)

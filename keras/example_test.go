@@ -256,12 +256,12 @@ func ExampleDistributedDataset() {
 	// 1 and 0 examples, sum 2
 }
 
-func ExampleModel_SetWeightArrays() {
+func ExampleModel_SetWeights() {
 	model, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1, NoBias: true}}, keras.InputShape(2))
 	check(err)
 	kernel, err := kernels.FromFloat64s(ir.Float32, ir.Shape{2, 1}, []float64{10, 1})
 	check(err)
-	check(model.SetWeightArrays([]kernels.Array{kernel}))
+	check(model.SetWeights([]kernels.Array{kernel}))
 	y, err := model.Predict(context.Background(), data.Arrays([][]float32{{4, 2}}, nil))
 	check(err)
 	fmt.Println(y.Elements())

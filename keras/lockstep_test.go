@@ -62,7 +62,7 @@ func TestFilledBatchNormalization(t *testing.T) {
 		x, y := line(37)
 		_, err = m.Fit(t.Context(), data.Arrays(x, y), keras.BatchSize(9), keras.Epochs(2), keras.Shuffle(false))
 		require.NoError(t, err)
-		weights, err := m.WeightArrays()
+		weights, err := m.GetWeights()
 		require.NoError(t, err)
 		return weights
 	}
@@ -169,7 +169,7 @@ func TestFilledInnerLayers(t *testing.T) {
 				if _, err = m.Fit(t.Context(), data.Arrays(x, y[:7]), keras.BatchSize(7)); err != nil {
 					return nil, err
 				}
-				return m.WeightArrays()
+				return m.GetWeights()
 			}
 			one, err := distribute.NewOneDeviceStrategy("cpu:0")
 			require.NoError(t, err)

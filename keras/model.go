@@ -367,16 +367,16 @@ func (m *Model) SetTrainable(trainable bool) { layers.SetTrainable(m, trainable)
 // CountParams returns the number of elements of all weights.
 func (m *Model) CountParams() int { return m.Weights().Count() }
 
-// WeightArrays returns copies of all weights in the order of Weights. While the model trains they are those between two
+// GetWeights returns copies of all weights in the order of Weights. While the model trains they are those between two
 // steps.
-func (m *Model) WeightArrays() ([]kernels.Array, error) {
+func (m *Model) GetWeights() ([]kernels.Array, error) {
 	m.values.RLock()
 	defer m.values.RUnlock()
 	return readAll(m.Weights())
 }
 
-// SetWeightArrays replaces all weights; see SetWeights.
-func (m *Model) SetWeightArrays(weights []kernels.Array) error {
+// SetWeights replaces all weights. Where the number or a shape is wrong nothing is changed.
+func (m *Model) SetWeights(weights []kernels.Array) error {
 	vars := m.Weights()
 	if len(weights) != len(vars) {
 		return fmt.Errorf("keras: SetWeights: model %q has %d weights, received %d; build the model first, or check that the weights are of the same model", m.Name(), len(vars), len(weights))
@@ -398,8 +398,8 @@ func readAll(vars distribute.Variables) ([]kernels.Array, error) {
 // writeAll sets all values or, where a shape is wrong, none. Steps wait meanwhile.
 func (m *Model) writeAll(vars distribute.Variables, values []kernels.Array) error {
 	for i, v := range vars {
-		if n := values[i].Type.Bytes(); len(values[i].Data) != n {
-			return fmt.Errorf("weight %d, %s: the array of %v holds %d bytes; expected %d", i, v.Path(), values[i].Type, len(values[i].Data), n)
+		if err := values[i].Check(); err != nil {
+			return fmt.Errorf("weight %d, %s: %w", i, v.Path(), err)
 		}
 		if !v.Type().Shape.Equal(values[i].Type.Shape) {
 			return fmt.Errorf("weight %d, %s, has shape %v, received shape %v", i, v.Path(), v.Type().Shape, values[i].Type.Shape)

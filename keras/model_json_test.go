@@ -161,9 +161,9 @@ func TestGraphReturns(t *testing.T) {
 
 func requireSamePredictions(t *testing.T, m, again *keras.Model) {
 	t.Helper()
-	weights, err := m.WeightArrays()
+	weights, err := m.GetWeights()
 	require.NoError(t, err)
-	require.NoError(t, again.SetWeightArrays(weights))
+	require.NoError(t, again.SetWeights(weights))
 	want, err := m.PredictAll(context.Background(), everyInput())
 	require.NoError(t, err)
 	got, err := again.PredictAll(context.Background(), everyInput())

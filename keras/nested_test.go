@@ -34,7 +34,7 @@ func setAll(t *testing.T, m *keras.Model) {
 		require.NoError(t, err)
 		values = append(values, value)
 	}
-	require.NoError(t, m.SetWeightArrays(values))
+	require.NoError(t, m.SetWeights(values))
 }
 
 // What a model z - a gives that is called inside another with dicts, as Keras 3.15.1 does.

@@ -198,7 +198,7 @@ func TestConcurrentPredictions(t *testing.T) {
 	m := twoByTwo(t, 2)
 	_, err := m.PredictAll(t.Context(), twoInputs(3, false))
 	require.NoError(t, err)
-	weights, err := m.WeightArrays()
+	weights, err := m.GetWeights()
 	require.NoError(t, err)
 	var group sync.WaitGroup
 	for g := range 24 {
@@ -221,7 +221,7 @@ func TestConcurrentPredictions(t *testing.T) {
 		})
 	}
 	for range 20 {
-		require.NoError(t, m.SetWeightArrays(weights))
+		require.NoError(t, m.SetWeights(weights))
 	}
 	group.Wait()
 	assert.LessOrEqual(t, len(m.predictions.binders), predictionLimit())

@@ -138,7 +138,7 @@ func TestChangedModelsAreThoseOfKeras(t *testing.T) {
 			if !strings.HasSuffix(c.Name, "float8") { // Keras counts scales and histories, which no optimizer trains, as trainable
 				require.Equal(t, lastTwo(c.Trainable), lastTwo(trained))
 			}
-			arrays, err := m.WeightArrays()
+			arrays, err := m.GetWeights()
 			require.NoError(t, err)
 			requireArrays(t, c.Weights, arrays, all, 1)
 			requirePredictions(t, c, m)
@@ -162,7 +162,7 @@ func TestChangedModelsAreThoseOfKeras(t *testing.T) {
 				require.NoError(t, err)
 				require.InDelta(t, want, scores["loss"], slack*(2e-5*math.Abs(want)+1e-5))
 			}
-			arrays, err = m.WeightArrays()
+			arrays, err = m.GetWeights()
 			require.NoError(t, err)
 			requireArrays(t, c.Trained, arrays, all, slack)
 		})
@@ -198,9 +198,9 @@ func requirePredictions(t *testing.T, c changedModel, m *keras.Model) {
 // requireSameFile compares models read from two files.
 func requireSameFile(t *testing.T, want, got *keras.Model) {
 	t.Helper()
-	a, err := want.WeightArrays()
+	a, err := want.GetWeights()
 	require.NoError(t, err)
-	b, err := got.WeightArrays()
+	b, err := got.GetWeights()
 	require.NoError(t, err)
 	require.Len(t, b, len(a))
 	for i := range a {

@@ -118,7 +118,7 @@ func (rc replicaCase) trainUnder(t *testing.T, strategy distribute.Strategy, dty
 	steps := (examples + batch - 1) / batch
 	history, err := m.Fit(context.Background(), source, keras.BatchSize(batch), keras.Epochs((20+steps-1)/steps))
 	require.NoError(t, err)
-	weights, err := m.WeightArrays()
+	weights, err := m.GetWeights()
 	require.NoError(t, err)
 	return history.Logs["loss"], weights
 }

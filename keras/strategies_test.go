@@ -147,7 +147,7 @@ func (sc strategyCase) train100(t *testing.T, s distribute.Strategy, v variant, 
 	history, err := m.Fit(context.Background(), data.Arrays(x, labels, options...), fit...)
 	require.NoError(t, err)
 	require.NoError(t, m.Weights().CheckMirrored())
-	trained, err := m.WeightArrays()
+	trained, err := m.GetWeights()
 	require.NoError(t, err)
 	scores, err := m.Evaluate(context.Background(), data.Arrays(x, labels), keras.BatchSize(v.batch))
 	require.NoError(t, err)
@@ -239,9 +239,9 @@ func twoOptimizers(t *testing.T, dtype string, tolerance float64) {
 			trace = append(trace, total.Element(0))
 			it.Close()
 		}
-		a, err := generator.WeightArrays()
+		a, err := generator.GetWeights()
 		require.NoError(t, err)
-		b, err := critic.WeightArrays()
+		b, err := critic.GetWeights()
 		require.NoError(t, err)
 		return trace, append(a, b...)
 	}

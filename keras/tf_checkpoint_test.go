@@ -56,7 +56,7 @@ func checkpointCase(t *testing.T, c *tfvectors.Case) {
 	}
 	from, to := strategyNamed(c.Setup["saved_under"]), strategyNamed(c.Setup["restored_under"])
 	saver := compiled(from)
-	require.NoError(t, saver.SetWeightArrays(tfArrays(t, c.Inputs["initial_weights"])))
+	require.NoError(t, saver.SetWeights(tfArrays(t, c.Inputs["initial_weights"])))
 	step(saver, 0)
 	step(saver, 1)
 	same("saved weight", tfvectors.Get(c.Expected, "saver", "weights"), saver)
@@ -150,7 +150,7 @@ func backupCase(t *testing.T, c *tfvectors.Case) {
 		m, config := tfModel(t, "mlp", tfStrategy(t, c.Setup["strategy"], c.Replicas()))
 		config.Optimizer = &optimizers.Adam{LearningRate: 0.01}
 		require.NoError(t, m.Compile(config))
-		require.NoError(t, m.SetWeightArrays(tfArrays(t, c.Inputs["initial_weights"])))
+		require.NoError(t, m.SetWeights(tfArrays(t, c.Inputs["initial_weights"])))
 		_, err := m.Fit(context.Background(), data.Arrays(tfDense(t, c.Inputs["x"], false), tfDense(t, c.Inputs["y"], true)),
 			keras.BatchSize(8), keras.Epochs(epochs), keras.Shuffle(false), keras.Callbacks(list...))
 		return m, err

@@ -25,7 +25,7 @@ func dataParallel(t *testing.T, c *tfvectors.Case) {
 	require.NoError(t, err)
 	require.NoError(t, m.Compile(keras.CompileConfig{Loss: &losses.SparseCategoricalCrossentropy{FromLogits: true}, Metrics: []string{"accuracy"},
 		Optimizer: tfOptimizer(t, c.Setup["optimizer"])}))
-	require.NoError(t, m.SetWeightArrays(tfArrays(t, c.Inputs["initial_weights"])))
+	require.NoError(t, m.SetWeights(tfArrays(t, c.Inputs["initial_weights"])))
 	want := c.Right().(map[string]any)
 	r := &tfRecorder{m: m}
 	source, batch := tfData(t, c, ""), int(tfvectors.Number(t, c.Setup["global_batch"]))

@@ -120,7 +120,7 @@ func customStep(t *testing.T, c *tfvectors.Case) {
 func predictOrder(t *testing.T, c *tfvectors.Case) {
 	m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}}, distribute.Scope(tfStrategy(t, "Mirrored", c.Replicas())), keras.InputShape(1))
 	require.NoError(t, err)
-	require.NoError(t, m.SetWeightArrays([]kernels.Array{tfArray(t, ir.Float32, []any{[]any{2.0}}), tfArray(t, ir.Float32, []any{1.0})}))
+	require.NoError(t, m.SetWeights([]kernels.Array{tfArray(t, ir.Float32, []any{[]any{2.0}}), tfArray(t, ir.Float32, []any{1.0})}))
 	for name, want := range c.Map(t) {
 		var n, batch int
 		_, err := fmt.Sscanf(name, "%d,%d", &n, &batch)
@@ -214,7 +214,7 @@ func everyStrategy(t *testing.T, c *tfvectors.Case) {
 		m, config := tfModel(t, "mlp", s)
 		config.Optimizer = &optimizers.Adam{LearningRate: 0.01}
 		require.NoError(t, m.Compile(config))
-		require.NoError(t, m.SetWeightArrays(tfArrays(t, c.Inputs["initial_weights"])))
+		require.NoError(t, m.SetWeights(tfArrays(t, c.Inputs["initial_weights"])))
 		source := data.Arrays(tfDense(t, c.Inputs["x"], false), tfDense(t, c.Inputs["y"], true))
 		history, err := m.Fit(context.Background(), source, keras.BatchSize(8), keras.Shuffle(false))
 		require.NoError(t, err)

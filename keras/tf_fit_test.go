@@ -68,7 +68,7 @@ type tfRecorder struct {
 }
 
 func (r *tfRecorder) OnTrainBatchEnd(_ int, logs *callbacks.Logs) error {
-	w, err := r.m.WeightArrays()
+	w, err := r.m.GetWeights()
 	r.weights = append(r.weights, w)
 	loss, _ := logs.Get("loss")
 	r.losses = append(r.losses, loss)
@@ -124,7 +124,7 @@ func distributedFit(t *testing.T, c *tfvectors.Case) {
 		config.WeightedMetrics, config.Metrics = config.Metrics, nil
 	}
 	require.NoError(t, m.Compile(config))
-	require.NoError(t, m.SetWeightArrays(tfArrays(t, c.Inputs["initial_weights"])))
+	require.NoError(t, m.SetWeights(tfArrays(t, c.Inputs["initial_weights"])))
 
 	source := tfData(t, c, kind)
 	batch := int(tfvectors.Number(t, c.Setup["global_batch"]))

@@ -55,7 +55,7 @@ func guideLoop(t *testing.T, c *tfvectors.Case) {
 	s := tfStrategy(t, "Mirrored", c.Replicas())
 	m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}}, distribute.Scope(s), keras.InputShape(1))
 	require.NoError(t, err)
-	require.NoError(t, m.SetWeightArrays(tfArrays(t, c.Inputs["initial_weights"])))
+	require.NoError(t, m.SetWeights(tfArrays(t, c.Inputs["initial_weights"])))
 	optimizer := &optimizers.SGD{LearningRate: c.Setup["learning_rate"].(float64)}
 	bce := &losses.BinaryCrossentropy{FromLogits: true}
 	global := int(tfvectors.Number(t, c.Setup["global_batch"]))
@@ -103,7 +103,7 @@ func unevenLoop(t *testing.T, c *tfvectors.Case) {
 	}
 	s := tfStrategy(t, "Mirrored", c.Replicas())
 	m, _ := tfModel(t, "mlp", s)
-	require.NoError(t, m.SetWeightArrays(tfArrays(t, inputs["initial_weights"])))
+	require.NoError(t, m.SetWeights(tfArrays(t, inputs["initial_weights"])))
 	optimizer := &optimizers.Adam{LearningRate: 0.01}
 	scce := &losses.SparseCategoricalCrossentropy{FromLogits: true}
 	accuracy, mean := &metrics.SparseCategoricalAccuracy{}, &metrics.Mean{}
@@ -325,7 +325,7 @@ func lossInFit(t *testing.T, c *tfvectors.Case) {
 	s := tfStrategy(t, "Mirrored", c.Replicas())
 	m, _ := tfModel(t, "mlp", s)
 	require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: &optimizers.SGD{LearningRate: 0.1}, Loss: loss}))
-	require.NoError(t, m.SetWeightArrays(tfArrays(t, c.Inputs["initial_weights"])))
+	require.NoError(t, m.SetWeights(tfArrays(t, c.Inputs["initial_weights"])))
 	history, err := m.Fit(context.Background(), data.Arrays(tfDense(t, c.Inputs["x"], false), tfDense(t, c.Inputs["y"], true)),
 		keras.BatchSize(int(tfvectors.Number(t, c.Setup["global_batch"]))), keras.Shuffle(false))
 	require.NoError(t, err)

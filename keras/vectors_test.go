@@ -84,7 +84,7 @@ func vectorModel(t *testing.T, c *vectors.Case, trainable []bool) *keras.Model {
 		arrays[i], err = kernels.FromFloat64s(vars[i].Type().DType, w.Shape, w.Data)
 		require.NoError(t, err)
 	}
-	require.NoError(t, m.SetWeightArrays(arrays))
+	require.NoError(t, m.SetWeights(arrays))
 	count := 0
 	for _, flag := range trainable {
 		if flag {

@@ -55,7 +55,7 @@ func trainOn(t *testing.T, m *keras.Model) {
 
 func allArrays(t *testing.T, m *keras.Model) []kernels.Array {
 	t.Helper()
-	out, err := m.WeightArrays()
+	out, err := m.GetWeights()
 	require.NoError(t, err)
 	return out
 }

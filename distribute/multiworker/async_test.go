@@ -91,7 +91,7 @@ func TestAsynchronousWorkersFailTogether(t *testing.T) {
 			if _, err := m.Fit(ctx, data.Arrays(data.Must(data.ArrayOf(x, examples, 6, 5, 2)), y), keras.BatchSize(8), keras.Shuffle(false)); err != nil {
 				f.Error = err.Error()
 			}
-			weights, err := m.WeightArrays()
+			weights, err := m.GetWeights()
 			for _, w := range weights {
 				f.Weights = append(f.Weights, w.Float64s())
 			}

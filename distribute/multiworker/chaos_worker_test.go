@@ -130,7 +130,7 @@ func chaosWorker() error {
 		return err
 	}
 	result := chaosResult{Loss: h.Logs["loss"], ValLoss: h.Logs["val_loss"], Rate: h.Logs["learning_rate"]}
-	weights, err := m.WeightArrays()
+	weights, err := m.GetWeights()
 	if err != nil {
 		return err
 	}

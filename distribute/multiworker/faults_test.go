@@ -239,14 +239,14 @@ func restarted(crash bool) func(context.Context, *distribute.MultiWorkerMirrored
 			return nil, err
 		}
 		if s.Rank() == 1 { // the chief's initial weights count
-			weights, err := m.WeightArrays()
+			weights, err := m.GetWeights()
 			if err != nil {
 				return nil, err
 			}
 			for i := range weights {
 				clear(weights[i].Data)
 			}
-			if err := m.SetWeightArrays(weights); err != nil {
+			if err := m.SetWeights(weights); err != nil {
 				return nil, err
 			}
 		}
@@ -269,7 +269,7 @@ func restarted(crash bool) func(context.Context, *distribute.MultiWorkerMirrored
 		if err := m.Save(fmt.Sprintf("%s/model%d.keras", os.Getenv(dirVariable), s.Rank())); err != nil {
 			return nil, err
 		}
-		weights, err := m.WeightArrays()
+		weights, err := m.GetWeights()
 		e.Text = fmt.Sprint(weights)
 		return e, err
 	}

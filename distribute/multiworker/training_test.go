@@ -159,7 +159,7 @@ func (tr training) train(ctx context.Context, s distribute.Strategy, v variant) 
 	if out.Scores, err = m.Evaluate(ctx, tr.arrays(false), keras.BatchSize(5)); err != nil {
 		return nil, err
 	}
-	weights, err := m.WeightArrays()
+	weights, err := m.GetWeights()
 	if err != nil {
 		return nil, err
 	}

@@ -206,7 +206,7 @@ func requireLogs(t *testing.T, want, got map[string][]float64) {
 
 func requireWeights(t *testing.T, want []any, m *keras.Model) {
 	t.Helper()
-	arrays, err := m.WeightArrays()
+	arrays, err := m.GetWeights()
 	require.NoError(t, err)
 	require.Len(t, arrays, len(want))
 	for i, a := range arrays {

@@ -80,7 +80,7 @@ func check(t *testing.T, c *tfvectors.Case, s distribute.Strategy) {
 	for _, w := range c.Inputs["initial_weights"].([]any) {
 		initial = append(initial, array(t, w))
 	}
-	require.NoError(t, m.SetWeightArrays(initial))
+	require.NoError(t, m.SetWeights(initial))
 	shape, numbers := tfvectors.Floats(t, c.Inputs["x"])
 	x := make([][]float64, shape[0])
 	for i := range x {
@@ -95,7 +95,7 @@ func check(t *testing.T, c *tfvectors.Case, s distribute.Strategy) {
 	right := c.Right()
 	c.Close(t, "loss", tfvectors.Get(right, "history", "loss"), history.Logs["loss"])
 	c.Close(t, "accuracy", tfvectors.Get(right, "history", "accuracy"), history.Logs["accuracy"])
-	weights, err := m.WeightArrays()
+	weights, err := m.GetWeights()
 	require.NoError(t, err)
 	for i, steps := range tfvectors.Get(right, "weights_each_step").([]any) {
 		all := steps.([]any)

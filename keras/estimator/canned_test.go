@@ -103,7 +103,7 @@ func TestCannedEqualKeras(t *testing.T) {
 				stack, optimizer := c.model()
 				m, err := keras.NewSequential(stack, keras.InputShape(2))
 				require.NoError(t, err)
-				require.NoError(t, m.SetWeightArrays(arrays(t, e, c.weights)))
+				require.NoError(t, m.SetWeights(arrays(t, e, c.weights)))
 				require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: optimizer, Loss: c.loss}))
 				for step := range 6 {
 					source := data.Arrays(x, c.y).Slice(8*(step%3), 8*(step%3)+8)
@@ -111,7 +111,7 @@ func TestCannedEqualKeras(t *testing.T) {
 					require.NoError(t, err)
 				}
 				require.NoError(t, e.Train(ctx, waveInput(c.labels, batch), estimator.Steps(6)))
-				for i, want := range must(m.WeightArrays()) {
+				for i, want := range must(m.GetWeights()) {
 					got := arrays(t, e, c.weights)[i].Float64s()
 					for j, w := range want.Float64s() {
 						require.True(t, math.Abs(got[j]-w) <= 2e-6+2e-5*math.Abs(w), "%s[%d] is %v, want %v", c.weights[i], j, got[j], w)

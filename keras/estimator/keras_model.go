@@ -38,7 +38,7 @@ func ModelToEstimator(model *keras.Model, config RunConfig) (*Estimator, error) 
 		return fail(err)
 	}
 	source := &modelSource{document: document}
-	if source.weights, err = model.WeightArrays(); err != nil {
+	if source.weights, err = model.GetWeights(); err != nil {
 		return fail(err)
 	}
 	if len(source.weights) == 0 {
@@ -151,7 +151,7 @@ func (m *modelSource) model(c *Context, inputs []*ops.Tensor) (*keras.Model, err
 				return nil, err
 			}
 		}
-		return model, model.SetWeightArrays(m.weights)
+		return model, model.SetWeights(m.weights)
 	})
 }
 

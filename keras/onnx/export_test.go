@@ -173,7 +173,7 @@ func (c testCase) sample(n int) []data.Array {
 
 // disturb gives all weights values that are not the initial ones, as statistics begin with 0 and 1.
 func disturb(t testing.TB, m *keras.Model) {
-	weights, err := m.WeightArrays()
+	weights, err := m.GetWeights()
 	require.NoError(t, err)
 	r := rand.New(rand.NewPCG(7, 7))
 	for i, w := range weights {
@@ -184,7 +184,7 @@ func disturb(t testing.TB, m *keras.Model) {
 		weights[i], err = fromFloats(w, values)
 		require.NoError(t, err)
 	}
-	require.NoError(t, m.SetWeightArrays(weights))
+	require.NoError(t, m.SetWeights(weights))
 }
 
 func TestExport(t *testing.T) {

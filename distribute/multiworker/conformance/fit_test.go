@@ -57,7 +57,7 @@ type recorder struct {
 }
 
 func (r *recorder) OnTrainBatchEnd(int, *callbacks.Logs) error {
-	w, err := r.Model().WeightArrays()
+	w, err := r.Model().GetWeights()
 	r.weights = append(r.weights, w)
 	return err
 }
@@ -98,7 +98,7 @@ func fit(t *testing.T, w *worker, c *tfvectors.Case) {
 		config.Optimizer = &optimizers.Adam{LearningRate: 0.01}
 	}
 	require.NoError(t, m.Compile(config))
-	require.NoError(t, m.SetWeightArrays(arraysOf(t, inputs.Inputs["initial_weights"])))
+	require.NoError(t, m.SetWeights(arraysOf(t, inputs.Inputs["initial_weights"])))
 	batch, r := int(tfvectors.Number(t, inputs.Setup["global_batch"])), &recorder{}
 	options := []keras.FitOption{keras.Epochs(len(tfvectors.Values(t, tfvectors.Get(want, "history", "loss")))), keras.Shuffle(false), keras.Callbacks(r)}
 	var history *keras.History
@@ -140,7 +140,7 @@ func customLoop(t *testing.T, w *worker, c *tfvectors.Case) {
 	want := w.own(t, c).(map[string]any)
 	m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}}, distribute.Scope(w.s), keras.InputShape(1))
 	require.NoError(t, err)
-	require.NoError(t, m.SetWeightArrays([]kernels.Array{array(t, ir.Shape{1, 1}, 0.3), array(t, ir.Shape{1}, 0.1)}))
+	require.NoError(t, m.SetWeights([]kernels.Array{array(t, ir.Shape{1, 1}, 0.3), array(t, ir.Shape{1}, 0.1)}))
 	optimizer, bce, global := &optimizers.SGD{LearningRate: 0.1}, &losses.BinaryCrossentropy{FromLogits: true}, 5*w.n
 	step := w.s.Function(func(r *distribute.Replica, in distribute.Batch) *ops.Tensor {
 		tape := ops.NewTape(r)
@@ -161,7 +161,7 @@ func customLoop(t *testing.T, w *worker, c *tfvectors.Case) {
 		got = append(got, total.Element(0))
 	}
 	c.Close(t, "losses", want["losses"], got)
-	weights, err := m.WeightArrays()
+	weights, err := m.GetWeights()
 	require.NoError(t, err)
 	for i, v := range want["weights"].([]any) {
 		c.Close(t, fmt.Sprint("weight ", i), v, weights[i].Float64s())
