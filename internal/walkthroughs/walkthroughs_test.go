@@ -3,6 +3,7 @@ package walkthroughs
 import (
 	"encoding/json"
 	"flag"
+	"go/format"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -115,10 +116,25 @@ func TestPatches(t *testing.T) {
 			require.Contains(t, string(page), "internal/walkthroughs/"+name, "CONTRIBUTING.md does not name the patch")
 			folder, err := apply(t, name, p)
 			require.NoError(t, err, "%s does not apply any more: walk through the change again, and write down what it takes now: %s", name, folder)
+			formatted(t, folder, p)
 			if *whole {
 				compile(t, folder, p)
 			}
 		})
+	}
+}
+
+// formatted checks that the files of a patch are as gofmt leaves them.
+func formatted(t *testing.T, folder string, p patch) {
+	t.Helper()
+	for _, file := range p.files {
+		if strings.HasSuffix(file, ".go") {
+			text, err := os.ReadFile(filepath.Join(folder, file))
+			require.NoError(t, err)
+			want, err := format.Source(text)
+			require.NoError(t, err)
+			require.Equal(t, string(want), string(text), "gofmt disagrees with %s", file)
+		}
 	}
 }
 
@@ -148,7 +164,7 @@ func compile(t *testing.T, folder string, p patch) {
 	if there == nil {
 		return
 	}
-	command := exec.Command("go", append([]string{"test", "-count=1", "-overlay", overlay, "-run", p.run}, there...)...)
+	command := exec.Command("go", append([]string{"test", "-short", "-count=1", "-overlay", overlay, "-run", p.run}, there...)...)
 	command.Dir = top
 	output, err := command.CombinedOutput()
 	require.NoError(t, err, "%s", output)
@@ -159,12 +175,12 @@ func compile(t *testing.T, folder string, p patch) {
 // copied files.
 func testNew(top, folder, overlay, pkg, run string) ([]byte, error) {
 	program := filepath.Join(folder, "program.test")
-	build := exec.Command("go", "test", "-c", "-o", program, "-overlay", overlay, pkg)
+	build := exec.Command("go", "test", "-c", "-vet=off", "-o", program, "-overlay", overlay, pkg) // vet enters the folder
 	build.Dir = top
 	if output, err := build.CombinedOutput(); err != nil {
 		return output, err
 	}
-	command := exec.Command(program, "-test.run", run)
+	command := exec.Command(program, "-test.short", "-test.run", run)
 	command.Dir = filepath.Join(folder, pkg)
 	return command.CombinedOutput()
 }
