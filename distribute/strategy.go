@@ -18,7 +18,7 @@ import (
 //
 // The strategies are those of this package and its subfolders: the interface cannot be implemented elsewhere. A value
 // that embeds one, to give it another String say, stands for it: variables, functions, scopes and models belong to the
-// strategy inside.
+// strategy inside. How replicas meet there is up to [CrossDeviceFunc].
 type Strategy interface {
 	// NumReplicasInSync is the number of replicas that share one step.
 	NumReplicasInSync() int

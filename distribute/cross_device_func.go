@@ -1,0 +1,49 @@
+package distribute
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels"
+)
+
+// CrossDeviceFunc are [CrossDeviceOps] of one's own: a function that connects one replica on each of the devices and
+// returns their communicators, in the order of the devices. It can wrap those that the devices' backend makes
+// ([kernels.Lookup], NewCommunicators). The strategy calls it for each step that runs at the same time as others, and
+// again after a set of communicators was aborted, so it must be ready for calls from several goroutines.
+//
+// A [kernels.Communicator] combines values in replica order, or in another order that is the same on all replicas, so
+// that all get the same bits. One that is also a [kernels.Overlapper] sums gradients while the replica computes.
+// Devices that combine values by themselves, such as GPUs, take communicators of their own backend only; those whose
+// buffers lie in host memory take any.
+//
+// A strategy of one's own is a type that embeds a [Strategy] with such ops:
+//
+//	inner, err := distribute.NewMirroredStrategyWith(distribute.MirroredOptions{Devices: devices, CrossDeviceOps: distribute.CrossDeviceFunc(connect)})
+//	return &MyStrategy{Strategy: inner}, err
+type CrossDeviceFunc func(devices []kernels.Device) ([]kernels.Communicator, error)
+
+func (f CrossDeviceFunc) check([]kernels.Device) error {
+	if f == nil {
+		return fmt.Errorf("CrossDeviceFunc is nil; leave CrossDeviceOps out for the backend's own way")
+	}
+	return nil
+}
+
+func (f CrossDeviceFunc) communicators(devices []kernels.Device) ([]kernels.Communicator, error) {
+	all, err := f(devices)
+	if err != nil {
+		return nil, fmt.Errorf("distribute: CrossDeviceFunc: %w", err)
+	}
+	if len(all) != len(devices) {
+		return nil, fmt.Errorf("distribute: CrossDeviceFunc returned %d communicators; expected %d, one for each of %v", len(all), len(devices), devices)
+	}
+	for i, c := range all {
+		switch {
+		case c == nil:
+			return nil, fmt.Errorf("distribute: CrossDeviceFunc returned no communicator for replica %d", i)
+		case c.Replica() != i || c.Replicas() != len(devices):
+			return nil, fmt.Errorf("distribute: CrossDeviceFunc: communicator %d says that it is replica %d of %d; expected %d of %d", i, c.Replica(), c.Replicas(), i, len(devices))
+		}
+	}
+	return all, nil
+}
