@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// CrossDeviceOps combine values over the replicas of one process. Give one to [MirroredOptions]. Those of your own are a
-// [CrossDeviceFunc].
+// CrossDeviceOps combine values over the replicas of one process. Give one to [MirroredOptions]. Those of your own are
+// a [CrossDeviceFunc].
 type CrossDeviceOps interface {
 	// communicators connects one replica on each device.
 	communicators(devices []kernels.Device) ([]kernels.Communicator, error)
