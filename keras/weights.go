@@ -11,14 +11,19 @@ import (
 	"github.com/gokeras/gokeras/keras/saving"
 )
 
-// weightsForms are the names of weights files, for messages.
-const weightsForms = ".weights.h5, .weights.json (a sharded set), .safetensors or .npz"
+// weightsForms lists the names of weights files, for messages.
+func weightsForms() string {
+	endings := append([]string{".weights.h5", ".weights.json (a sharded set)"}, saving.FormatEndings()...)
+	last := len(endings) - 1
+	return strings.Join(endings[:last], ", ") + " or " + endings[last]
+}
 
 // SaveWeights writes the weights to a file whose extension says how:
 //
 //   - .weights.h5: Keras's own form, with the optimizer's variables once there are any;
 //   - .weights.json: the same in several files of at most 5 GiB, see [Model.SaveShardedWeights];
-//   - .safetensors and .npz: one array for each variable, named by its path ("dense/kernel").
+//   - .safetensors, .npz and whatever else [saving.FormatEndings] lists: one array for each variable, named by its path
+//     ("dense/kernel").
 //
 // Files are written beside and renamed, so a crash leaves the old ones. Of several workers the chief alone writes.
 func (m *Model) SaveWeights(path string) error {
@@ -62,12 +67,11 @@ func (m *Model) saveWeights(path string, maxShardSize int64) error {
 			_, err := w.WriteTo(out)
 			return err
 		})
-	case strings.HasSuffix(path, ".npz"):
-		return atomicfile.Write(path, func(w io.Writer) error { return saving.WriteNPZ(w, m.Weights()) })
-	case strings.HasSuffix(path, ".safetensors"):
-		return atomicfile.Write(path, func(w io.Writer) error { return saving.WriteSafetensors(w, m.Weights()) })
 	}
-	return fmt.Errorf("the extension of %q is not known; expected %s", path, weightsForms)
+	if format, ok := saving.FormatOf(path); ok {
+		return atomicfile.Write(path, func(w io.Writer) error { return format.Write(w, m.Weights()) })
+	}
+	return fmt.Errorf("the extension of %q is not known; expected %s", path, weightsForms())
 }
 
 // fileObjects lists what has a place in a weights file.
@@ -113,23 +117,22 @@ func (m *Model) loadWeights(path string, c *fileConfig) error {
 	}
 	defer f.Close()
 	info, err := f.Stat()
+	format, known := saving.FormatOf(path)
 	switch {
 	case err != nil:
 		return err
-	case strings.HasSuffix(path, ".npz"):
-		return m.loadNPZ(f, info.Size(), c)
 	case isHDF5(f):
 		return m.loadH5(f, info.Size(), c)
 	case strings.HasSuffix(path, ".keras"):
 		return m.loadArchived(path, c)
-	case strings.HasSuffix(path, ".safetensors"):
-		file, err := saving.OpenSafetensors(f, info.Size())
+	case known:
+		file, err := format.Open(f, info.Size())
 		if err != nil {
 			return err
 		}
-		return m.loadNamed(file.Names, file.Value, c)
+		return m.loadNamed(file, c)
 	}
-	return fmt.Errorf("this is not a weights file that can be read; expected %s, .keras or .h5", weightsForms)
+	return fmt.Errorf("this is not a weights file that can be read; expected %s, .keras or .h5", weightsForms())
 }
 
 // loadH5 reads an HDF5 file of Keras 3 or of Keras 2.

@@ -1,33 +1,19 @@
 package keras
 
 import (
-	"archive/zip"
 	"fmt"
-	"io"
 	"slices"
 
-	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/saving"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/layers"
 )
 
-// loadNPZ reads a NumPy archive whose members are named by the paths of variables ("dense/kernel").
-func (m *Model) loadNPZ(r io.ReaderAt, size int64, c *fileConfig) error {
-	if archive, err := zip.NewReader(r, size); err == nil && len(archive.File) == 0 {
-		return m.loadNamed(nil, nil, c) // of a model without weights; as data it is a mistake
-	}
-	t, err := data.ReadNPZ(r, size)
-	if err != nil {
-		return err
-	}
-	return m.loadNamed(t.Names, func(i int) (kernels.Array, error) { return t.Arrays[i], t.Arrays[i].Check() }, c)
-}
-
 // loadNamed gives values to the weights by the variables' paths. Where something does not fit, nothing is changed,
 // unless the option to skip is given.
-func (m *Model) loadNamed(names []string, value func(i int) (kernels.Array, error), c *fileConfig) error {
+func (m *Model) loadNamed(file *saving.Named, c *fileConfig) error {
+	names, value := file.Names, file.Value
 	report := &LoadReport{}
 	var vars distribute.Variables
 	var values []kernels.Array

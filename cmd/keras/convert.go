@@ -12,10 +12,18 @@ import (
 
 	"github.com/gokeras/gokeras/internal/atomicfile"
 	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/keras/saving"
 )
 
-// weightEndings are the endings of files with weights alone, longest first.
-var weightEndings = []string{".weights.h5", ".weights.json", ".safetensors", ".npz"}
+// weightEndings are the endings of files with weights alone.
+var weightEndings = append([]string{".weights.h5", ".weights.json"}, saving.FormatEndings()...)
+
+// alternatives lists endings, for messages: the given ones and those of further formats of weights.
+func alternatives(endings ...string) string {
+	endings = append(endings, saving.FormatEndings()...)
+	last := len(endings) - 1
+	return strings.Join(endings[:last], ", ") + " or " + endings[last]
+}
 
 func newConvert() *cobra.Command {
 	var weights string
@@ -24,7 +32,7 @@ func newConvert() *cobra.Command {
 		Short: "Convert a model between file formats",
 		Long: "Convert a model between file formats, named by their endings. IN is a .keras or .h5 file, or the .json of a model.\n" +
 			"An .h5 file with weights alone is given to its model with --weights.\n" +
-			"OUT is .keras, .json (the configuration), .weights.h5, .safetensors or .npz (the weights), or .onnx.",
+			"OUT is .keras, .json (the configuration), " + alternatives(".weights.h5") + " (the weights), or .onnx.",
 		Example: "  keras convert model.h5 model.keras\n  keras convert model.keras model.onnx\n  keras convert model.json model.keras --weights model.safetensors",
 		Args:    exactly("IN", "OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -46,7 +54,7 @@ func newConvert() *cobra.Command {
 			return write(c.Context(), m, args[1])
 		},
 	}
-	c.Flags().StringVar(&weights, "weights", "", "weights that replace those of the model: .weights.h5, .weights.json, .h5, .safetensors or .npz")
+	c.Flags().StringVar(&weights, "weights", "", "weights that replace those of the model: "+alternatives(".weights.h5", ".weights.json", ".h5"))
 	return c
 }
 
@@ -60,7 +68,7 @@ func checkTarget(path string) error {
 	if isWeights(path) || ext == ".keras" || ext == ".json" || ext == ".onnx" {
 		return checkPlace("convert: ", path)
 	}
-	return usagef("convert: %s: unknown kind of file; expected .keras, .json, .weights.h5, .safetensors, .npz or .onnx", path)
+	return usagef("convert: %s: unknown kind of file; expected .keras, .json, .onnx, %s", path, alternatives(".weights.h5"))
 }
 
 // checkModelFile refuses a file name that is not one of a model.

@@ -27,7 +27,7 @@ func (f *modelFlags) register(s *pflag.FlagSet, targets bool) {
 		s.StringVar(&f.y, "y", "", "targets: .npy, .npz, file.npz:key or .csv")
 		s.StringVar(&f.sampleWeight, "sample-weight", "", "weight of each example in the loss")
 	}
-	s.StringVar(&f.weights, "weights", "", "weights that replace those of the model: .weights.h5, .weights.json, .h5, .safetensors or .npz")
+	s.StringVar(&f.weights, "weights", "", "weights that replace those of the model: "+alternatives(".weights.h5", ".weights.json", ".h5"))
 	s.IntVar(&f.batchSize, "batch-size", 0, "examples in a batch (default 32)")
 	s.StringVar(&f.strategy, "strategy", "default", "where the model runs: default, mirrored, central, tpu, or with fit also multiworker or parameterserver")
 	s.StringSliceVar(&f.devices, "devices", nil, "devices of the strategy, one replica each, such as cpu:0,cpu:1")
@@ -119,7 +119,7 @@ func (f *modelFlags) batchOption() keras.LoopOption {
 // loadModel reads a model: a file with weights, or the configuration alone, whose weights begin anew.
 func loadModel(path string, options ...keras.LoadModelOption) (*keras.Model, error) {
 	switch {
-	case strings.HasSuffix(path, ".weights.json"), strings.HasSuffix(path, ".weights.h5"), strings.HasSuffix(path, ".safetensors"), strings.HasSuffix(path, ".npz"):
+	case isWeights(path):
 		return nil, usagef("%s holds weights and no model; name the model, and the weights with --weights %s", path, path)
 	case strings.HasSuffix(path, ".json"):
 		text, err := os.ReadFile(path)

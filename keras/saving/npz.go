@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -56,6 +57,18 @@ func WriteNPZ(w io.Writer, variables distribute.Variables) error {
 		}
 	}
 	return archive.Close()
+}
+
+// openNPZ opens a NumPy archive whose members are named by the paths of variables.
+func openNPZ(r io.ReaderAt, size int64) (*Named, error) {
+	if archive, err := zip.NewReader(r, size); err == nil && len(archive.File) == 0 {
+		return &Named{}, nil // of a model without weights; as data it is a mistake
+	}
+	t, err := data.ReadNPZ(r, size)
+	if err != nil {
+		return nil, err
+	}
+	return &Named{t.Names, func(i int) (kernels.Array, error) { return t.Arrays[i], t.Arrays[i].Check() }}, nil
 }
 
 // writeNPY writes format version 1.0: the header ends with a newline and is padded so that the values begin at a

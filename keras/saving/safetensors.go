@@ -83,3 +83,11 @@ func (s *Safetensors) Value(i int) (kernels.Array, error) {
 	}
 	return a, t.ReadInto(a.Data)
 }
+
+func openSafetensors(r io.ReaderAt, size int64) (*Named, error) {
+	s, err := OpenSafetensors(r, size)
+	if err != nil {
+		return nil, err
+	}
+	return &Named{s.Names, s.Value}, nil
+}

@@ -1,0 +1,51 @@
+package saving
+
+import (
+	"io"
+	"strings"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/kernels"
+)
+
+// Format is a form of files that hold weights alone, as arrays that are named by the paths of their variables
+// ("dense/kernel"). Keras's own forms, HDF5 and sharded sets, know more of a model and are not among them.
+type Format struct {
+	// Ending is how the names of files end: ".npz".
+	Ending string
+	// Write writes variables.
+	Write func(w io.Writer, variables distribute.Variables) error
+	// Open opens a file of the given size in bytes. The file is closed by the caller, after the last value is read.
+	Open func(r io.ReaderAt, size int64) (*Named, error)
+}
+
+// Named are the arrays of a file.
+type Named struct {
+	Names []string
+	Value func(i int) (kernels.Array, error) // reads the array of Names[i]
+}
+
+// formats are all there are; what lists them in messages does so in this order.
+var formats = []Format{
+	{".safetensors", WriteSafetensors, openSafetensors},
+	{".npz", WriteNPZ, openNPZ},
+}
+
+// FormatOf returns the format of a file by the ending of its name.
+func FormatOf(path string) (Format, bool) {
+	for _, f := range formats {
+		if strings.HasSuffix(path, f.Ending) {
+			return f, true
+		}
+	}
+	return Format{}, false
+}
+
+// FormatEndings lists the endings of all formats.
+func FormatEndings() []string {
+	endings := make([]string, len(formats))
+	for i, f := range formats {
+		endings[i] = f.Ending
+	}
+	return endings
+}
