@@ -81,7 +81,7 @@ func TestBackupOfAnotherModelIsRefused(t *testing.T) {
 	require.Equal(t, []int{0}, history.Epoch, "what was trained before")
 }
 
-// What callbacks remember goes on with a run: early stopping waits on where it was, though it stands behind the backup
+// What callbacks remember goes on with a run: early stopping waits on where it was, though it is newer than the backup
 // in the list.
 func TestBackupKeepsWhatCallbacksRemember(t *testing.T) {
 	run := func(dir string, crash int) (*keras.History, error) {

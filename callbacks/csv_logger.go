@@ -118,7 +118,7 @@ func (c *CSVLogger) OnEpochBegin(int) error {
 	return c.begin()
 }
 
-// takeOver brings a file that another process wrote until now to the last lines: it drops what stands behind the newest
+// takeOver brings a file that another process wrote until now to the last lines: it drops what stands after the newest
 // of them that is there (of epochs that were trained again, or half a line), and adds the others.
 func (c *CSVLogger) takeOver() error {
 	if c.file == nil {
@@ -153,7 +153,7 @@ func (c *CSVLogger) takeOver() error {
 	return c.write(text.String())
 }
 
-// known returns where the part of what this run has written ends that stays, and the lines that belong behind it.
+// known returns where the part of what this run has written ends that stays, and the lines that belong after it.
 func (c *CSVLogger) known(content string) (end int, missing []csvLine) {
 	for i := len(c.recent) - 1; i >= 0; i-- {
 		if at := strings.LastIndex("\n"+content, "\n"+c.recent[i].Text); at >= 0 {

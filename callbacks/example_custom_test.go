@@ -15,7 +15,7 @@ func (a *announcer) OnEpochEnd(epoch int, logs *callbacks.Logs) error {
 	return nil
 }
 
-// A callback of one's own embeds Base and overrides the hooks it needs.
+// A custom callback embeds Base and overrides the hooks it needs.
 func ExampleCallback() {
 	var c callbacks.Callback = &announcer{}
 	c.SetParams(callbacks.Params{Epochs: 1})

@@ -233,7 +233,7 @@ func ExampleProgbarLogger() {
 	// Output: <nil>
 }
 
-// counter is a callback of one's own: it embeds Base and overrides the hooks it needs.
+// counter is a custom callback: it embeds Base and overrides the hooks it needs.
 type counter struct {
 	callbacks.Base
 	batches int

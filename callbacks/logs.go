@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Logs are named results. They are worked out when first asked for, because most batches' logs are never looked at.
+// Logs are named results. They are computed when first asked for, because most batches' logs are never looked at.
 type Logs struct {
 	compute func(l *Logs) error
 	err     error
 
 	names  []string
 	values [][]float64
-	sorted int // so many of the first names are in alphabetical order; Append puts its names behind them
+	sorted int // so many of the first names are in alphabetical order; Append puts its names after them
 }
 
 // NewLogs returns logs that compute fills with Set when they are first read; nil is empty logs.
@@ -28,7 +28,7 @@ func (l *Logs) force() {
 	l.err = compute(l)
 }
 
-// Err returns what went wrong when the values were worked out.
+// Err returns what went wrong when the values were computed.
 func (l *Logs) Err() error {
 	if l == nil {
 		return nil
@@ -37,7 +37,7 @@ func (l *Logs) Err() error {
 	return l.err
 }
 
-// ready reports whether the values are worked out.
+// ready reports whether the values are computed.
 func (l *Logs) ready() bool { return l == nil || l.compute == nil }
 
 // soFar is Err without working the values out.

@@ -67,7 +67,7 @@ func TestVectorsCannotBeMonitored(t *testing.T) {
 	}
 }
 
-// Logs that cannot be worked out end the run with that error.
+// Logs that cannot be computed end the run with that error.
 func TestErrorsOfLogsArePassedOn(t *testing.T) {
 	boom := errors.New("boom")
 	folder := t.TempDir()

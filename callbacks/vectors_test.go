@@ -69,7 +69,7 @@ func TestTrainingPrintsWhatKerasPrints(t *testing.T) {
 	require.Greater(t, runs, 20)
 }
 
-// Bars with means, as a program of one's own shows them.
+// Bars with means, as a custom program shows them.
 func TestProgbarVectors(t *testing.T) {
 	bars := 0
 	for _, c := range vectors.Load(t, "text").Cases {

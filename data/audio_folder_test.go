@@ -86,7 +86,7 @@ func TestAudioDatasetIsThatOfKeras(t *testing.T) {
 	}
 }
 
-// holds says whether a batch of Keras's has the sound of b, filled up with silence or not.
+// holds says whether a batch of Keras's has the sound of b, padded with silence or not.
 func holds(t *testing.T, batch json.RawMessage, b data.Batch) bool {
 	var rows [][][]float32
 	require.NoError(t, json.Unmarshal(batch, &rows))

@@ -56,7 +56,7 @@ func FromRagged[T Number](sequences [][]T, y any, options ...ArrayOption) *Pipel
 // Filter or Take. It is tf.data's bucket_by_sequence_length.
 //
 // Elements are examples (see [FromRagged], [FromGenerator], [FromTensorSlices]) whose X is (steps) or (steps,
-// features...); the longest array of X says how long an example is. Padding is put behind the steps, as in tf.data;
+// features...); the longest array of X says how long an example is. Padding is put after the steps, as in tf.data;
 // Padding(Pre) puts it before them. PadValue sets its number, 0 by default. An example longer than the last boundary is
 // an error; Truncating says from which end steps are cut off instead.
 //

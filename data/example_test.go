@@ -63,7 +63,7 @@ func ExampleTextDataset() {
 	// Output: 1 true <nil>
 }
 
-// powers are batches that are worked out when they are asked for.
+// powers are batches that are computed when they are asked for.
 type powers struct{}
 
 func (powers) Len() int { return 3 }

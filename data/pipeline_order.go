@@ -74,9 +74,9 @@ func (p *Pipeline) Shuffle(bufferSize int, seed uint64, options ...ShuffleOption
 	return m
 }
 
-// Repeat makes n passes over the stages before it in one; n = -1 repeats for ever. Each of them has a number of its
-// own, so a Shuffle before Repeat makes a new order each time: pass k of epoch e is number e*n + k, or e*2^20 + k for
-// ever. It ends early when the stages before yield nothing.
+// Repeat makes n passes over the stages before it in one; n = -1 repeats forever. Each of them has a number of its own,
+// so a Shuffle before Repeat makes a new order each time: pass k of epoch e is number e*n + k, or e*2^20 + k forever.
+// It ends early when the stages before yield nothing.
 func (p *Pipeline) Repeat(n int) *Pipeline {
 	m := p.then("Repeat")
 	if n < -1 {

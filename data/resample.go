@@ -43,7 +43,7 @@ func (w *wave) resample(rate int) error {
 	return nil
 }
 
-// resampleFilter holds the taps of the phases that have been used; phase p is the place p/up behind a sample.
+// resampleFilter holds the taps of the phases that have been used; phase p is the place p/up after a sample.
 type resampleFilter struct {
 	up     int
 	cutoff float64 // in cycles of the incoming rate's limit

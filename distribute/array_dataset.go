@@ -16,7 +16,7 @@ type ArrayDataset struct {
 	BatchSize int
 	// DropRemainder leaves out a last batch that is not full.
 	DropRemainder bool
-	// Repeat starts over at the end, for ever; the batches go on across it.
+	// Repeat starts over at the end, forever; the batches go on across it.
 	Repeat bool
 }
 

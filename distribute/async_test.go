@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/kernelstest/async"
 )
 
-// A function gives back all that it has on its devices, and uses the communicators of its strategy.
+// A function releases all that it has on its devices, and uses the communicators of its strategy.
 func TestFunctionsLeaveNothingOnDevices(t *testing.T) {
 	b := async.Shared()
 	s, err := distribute.NewMirroredStrategy("async:0", "async:1")

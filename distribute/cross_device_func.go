@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// CrossDeviceFunc are [CrossDeviceOps] of one's own: a function that connects one replica on each of the devices and
-// returns their communicators, in the order of the devices. It can wrap those that the devices' backend makes
+// CrossDeviceFunc are custom [CrossDeviceOps]: a function that connects one replica on each of the devices and returns
+// their communicators, in the order of the devices. It can wrap those that the devices' backend makes
 // ([kernels.Lookup], NewCommunicators). The strategy calls it for each step that runs at the same time as others, and
 // again after a set of communicators was aborted, so it must be ready for calls from several goroutines.
 //
@@ -16,7 +16,7 @@ import (
 // Devices that combine values by themselves, such as GPUs, take communicators of their own backend only; those whose
 // buffers lie in host memory take any.
 //
-// A strategy of one's own is a type that embeds a [Strategy] with such ops:
+// A custom strategy is a type that embeds a [Strategy] with such ops:
 //
 //	inner, err := distribute.NewMirroredStrategyWith(distribute.MirroredOptions{Devices: devices, CrossDeviceOps: distribute.CrossDeviceFunc(connect)})
 //	return &MyStrategy{Strategy: inner}, err

@@ -215,7 +215,7 @@ func (d *DistributedDataset) ElementSpec(ctx context.Context) (x, y, weights []P
 }
 
 // Iterator goes through the data once, batch by batch. It must be closed unless it was read to the end. It belongs to
-// one goroutine, and outside of step functions: these are traced once and would see one batch for ever.
+// one goroutine, and outside of step functions: these are traced once and would see one batch forever.
 func (d *DistributedDataset) Iterator(ctx context.Context, epoch int) *DistributedIterator {
 	next, stop := iter.Pull2(d.Batches(ctx, epoch))
 	return &DistributedIterator{strategy: d.strategy, next: next, stop: stop}

@@ -223,7 +223,7 @@ func (c *workerCommunicator) Abort(err error) {
 	}
 }
 
-// Close gives back what the end holds.
+// Close releases what the end holds.
 func (c *workerCommunicator) Close() {
 	if c.inner != nil {
 		c.inner.Close()

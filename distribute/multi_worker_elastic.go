@@ -72,7 +72,7 @@ type Roster struct {
 // too few for a group.
 var ErrLeft = errors.New("it has left the job in good order")
 
-// ElasticGroup is a [WorkerGroup] that can be formed anew when workers are lost.
+// ElasticGroup is a [WorkerGroup] that can be formed again when workers are lost.
 type ElasticGroup interface {
 	WorkerGroup
 	// Lost reports whether err says that the group has ended because workers are gone, or that this one was expelled.
@@ -98,13 +98,13 @@ type elastic struct {
 	first    bool // then: this worker does what the chief does
 }
 
-// Elastic returns the group of the workers if it can be formed anew, or nil.
+// Elastic returns the group of the workers if it can be formed again, or nil.
 func (s *MultiWorkerMirroredStrategy) Elastic() ElasticGroup {
 	g, _ := s.at.Group.(ElasticGroup)
 	return g
 }
 
-// Standing is how far this worker is, as it tells the others when the group is formed anew.
+// Standing is how far this worker is, as it tells the others when the group is formed again.
 func (s *MultiWorkerMirroredStrategy) Standing() Standing { return s.elastic.standing }
 
 // Advance notes a completed step. Fit calls it.
@@ -162,7 +162,7 @@ func (s *MultiWorkerMirroredStrategy) place(g WorkerGroup) {
 }
 
 // meet makes sure that all workers have as many replicas. A worker that a running job takes in finds the others in the
-// midst of Fit, where that is done.
+// middle of Fit, where that is done.
 func (s *MultiWorkerMirroredStrategy) meet(ctx context.Context) error {
 	g := s.Elastic()
 	call := WorkerCall{Name: fmt.Sprintf("MultiWorkerMirroredStrategy with %d replicas on each worker", len(s.at.Devices))}

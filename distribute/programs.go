@@ -68,7 +68,7 @@ type (
 	ReduceOp = exec.ReduceOp
 )
 
-// ErrNotFilled is in the error of [Function.AcquireFilled] where rows that fill up a batch would count.
+// ErrNotFilled is in the error of [Function.AcquireFilled] where rows that pad a batch would count.
 var ErrNotFilled = exec.ErrNotFilled
 
 // The synchronizations. The zero value is OnWrite, TensorFlow's AUTO and ON_WRITE.
@@ -116,8 +116,8 @@ func NewReplica(name string, n, local, global int) *Replica {
 // ReplicaOf returns the replica whose trace g belongs to.
 func ReplicaOf(g *ops.Graph) *Replica { return exec.ReplicaOf(g) }
 
-// MapStructure returns the structure, of map[string]any and []any, with f applied to each leaf. Maps are gone through
-// in the order of their keys; path names the place.
+// MapStructure returns the structure, of map[string]any and []any, with f applied to each leaf. Maps are traversed in
+// the order of their keys; path names the place.
 func MapStructure(v any, f func(path string, leaf any) (any, error)) (any, error) {
 	return exec.MapStructure(v, f)
 }

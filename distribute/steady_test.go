@@ -81,7 +81,7 @@ func TestSteadyStepDoesNotAllocate(t *testing.T) {
 		for range 5 {
 			run()
 		}
-		// Goroutines of the replicas are reused, but for the odd one that the runtime makes anew.
+		// Goroutines of the replicas are reused, but for the occasional one that the runtime creates.
 		require.Less(t, testing.AllocsPerRun(50, run), 1.0, name)
 	}
 }

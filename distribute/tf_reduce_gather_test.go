@@ -285,7 +285,7 @@ func gatherErrors(t *testing.T, c *tfvectors.Case) {
 	fails(repeat(vector, vector), 3, "axis 3 is outside shape")
 	fails(distribute.PerReplica{vector}, 0, "is not distributed")
 
-	// In TensorFlow one mismatch spoils all later reductions of the process.
+	// In TensorFlow one mismatch corrupts all later reductions of the process.
 	sum := func(r *distribute.Replica, x *ops.Tensor) *ops.Tensor { return r.AllReduce(ir.Sum, x)[0] }
 	_, err := onReplicas(t, s, sum, repeat(vector, array(t, ir.Float32, ir.Shape{2}, 1, 2)))
 	require.ErrorContains(t, err, "replicas run different programs: collective call 0 is all_reduce [float32[1]] by sum on replica 0")

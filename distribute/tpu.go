@@ -17,7 +17,7 @@ type TPUOptions struct {
 
 // NewTPUStrategyOver makes the strategy of package distribute/tpu on devices of this process; most programs call
 // tpu.NewStrategy, which finds them. All replicas run one program with static shapes: a short batch whose parts would
-// differ in length is filled up, and what fills it up counts nowhere (see [Replica].Rows).
+// differ in length is padded, and the padding counts nowhere (see [Replica].Rows).
 func NewTPUStrategyOver(o TPUOptions) (Strategy, error) {
 	if len(o.Devices) == 0 {
 		return nil, errors.New("distribute: TPUStrategy: the list of devices is empty; name one for each replica")

@@ -102,7 +102,7 @@ func readMember(t data.Tensors, name string, to any) (bool, error) {
 	return true, nil
 }
 
-// checkRun compares what a backup was trained on with what this run trains on. In the midst of an epoch it must be the
+// checkRun compares what a backup was trained on with what this run trains on. In the middle of an epoch it must be the
 // same, as the rest of the epoch would be other examples; at its end it is said.
 func (t *trainer) checkRun(was runOf, at callbacks.Progress) error {
 	is := t.runOf()
@@ -123,7 +123,7 @@ func (t *trainer) checkRun(was runOf, at callbacks.Progress) error {
 	return err
 }
 
-// sayIfDone says that a run goes on from a place behind its last epoch, so that nothing is left to train.
+// sayIfDone says that a run goes on from a place after its last epoch, so that nothing is left to train.
 func (t *trainer) sayIfDone() error {
 	if p := t.m.resume; p == nil || p.Epoch == 0 || p.Epoch < t.c.epochs || t.c.verbose == 0 {
 		return nil
@@ -147,7 +147,7 @@ func (t *trainer) restoreCallbacks() error {
 	return setCallbackStates(t.all, states)
 }
 
-// backupsLast puts callbacks that make backups behind the others, so that these have done what they do at the end of an
+// backupsLast puts callbacks that make backups after the others, so that these have done what they do at the end of an
 // epoch.
 func backupsLast(list []callbacks.Callback) []callbacks.Callback {
 	var others, backups []callbacks.Callback

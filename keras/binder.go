@@ -25,10 +25,10 @@ type binder struct {
 	sizes   []int // examples on each replica of this process
 	skip    int   // examples before them, which other processes take
 	rows    int
-	pads    bool     // batches are filled up to rows; see bucketRows
-	staged  [][]byte // memory of the columns for batches that are filled up
-	part    int      // rows of each replica where parts are filled up; see distribute.Function.Rows
-	filling *filling // which batches are filled up with rows that the program leaves out; nil: none
+	pads    bool     // batches are padded to rows; see bucketRows
+	staged  [][]byte // memory of the columns for batches that are padded
+	part    int      // rows of each replica where parts are padded; see distribute.Function.Rows
+	filling *filling // which batches are padded with rows that the program leaves out; nil: none
 	filled  bool     // the instance at hand is for such batches
 	count   [4]byte  // their number of examples, for the device
 

@@ -9,15 +9,15 @@ import (
 )
 
 // Predictions, and evaluations, of many batch sizes share programs: where the examples of a batch do not influence each
-// other, a batch is filled up with copies of its first example to one of a few sizes, and what is computed for those is
+// other, a batch is padded with copies of its first example to one of a few sizes, and what is computed for those is
 // left out. Whether examples are independent is decided on the program, see [ir.RowWise]. The first size that a model
 // sees, and small ones, for which other kernels are faster, have programs of their own.
 
-// leastBucket is the smallest batch that is filled up. The kernels for fewer rows form sums in other orders than those
-// for many.
+// leastBucket is the smallest batch that is padded. The kernels for fewer rows form sums in other orders than those for
+// many.
 const leastBucket = 8
 
-// bucketRows is the number of examples that n are filled up to: powers of two, above 64 the multiples of 64, above 256
+// bucketRows is the number of examples that n are padded to: powers of two, above 64 the multiples of 64, above 256
 // quarters of a power of two.
 func bucketRows(n int) int {
 	if n < leastBucket {
@@ -31,7 +31,7 @@ func bucketRows(n int) int {
 	return (n + step - 1) / step * step
 }
 
-// padsRows reports whether a batch of n examples is filled up.
+// padsRows reports whether a batch of n examples is padded.
 func (m *Model) padsRows(n int) bool {
 	m.mu.Lock()
 	known := &m.predictions
@@ -71,7 +71,7 @@ type filling struct {
 	never bool // the program cannot leave rows out
 }
 
-// wants reports whether a batch of n examples is filled up. It is called with Model.training held.
+// wants reports whether a batch of n examples is padded. It is called with Model.training held.
 func (f *filling) wants(n int) bool {
 	if f == nil || f.never {
 		return false
@@ -98,7 +98,7 @@ func (m *Model) newTestBinder() *binder {
 	return f
 }
 
-// fill returns memory with the given examples of column i and copies of the first one behind them.
+// fill returns memory with the given examples of column i and copies of the first one after them.
 func (f *binder) fill(i int, examples []byte) []byte {
 	row := f.columns[i].row
 	if f.staged[i] == nil {

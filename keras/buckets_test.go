@@ -97,7 +97,7 @@ func (n rowNetwork) rows(count int) data.Array {
 	return data.Must(data.ArrayOf(x, append([]int{count}, n.shape...)...))
 }
 
-// Batches that are filled up give the bits of a program of their own size, and models that mix examples are left alone.
+// Batches that are padded give the bits of a program of their own size, and models that mix examples are left alone.
 func TestPredictionsOfManySizes(t *testing.T) {
 	independent, dependent := rowNetworks()
 	for name, n := range independent {

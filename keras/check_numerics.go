@@ -42,7 +42,7 @@ func (c *compiled) checkLoss(r *distribute.Replica, loss *ops.Tensor) *ops.Tenso
 	return loss
 }
 
-// checkGradients looks at the gradients of a step, where that was asked for: of variables, and behind them of rows of
+// checkGradients looks at the gradients of a step, where that was asked for: of variables, and after them of rows of
 // dynamic embeddings.
 func (c *compiled) checkGradients(r *distribute.Replica, variables distribute.Variables, g ops.Gradients) ops.Gradients {
 	_, scaled := c.optimizer.(*optimizers.LossScaleOptimizer)

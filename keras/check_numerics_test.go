@@ -66,8 +66,7 @@ func TestCheckNumerics(t *testing.T) {
 	}
 }
 
-// TestCheckNumericsOfWeights: the gradient of a weight can overflow where all others are finite, in a step of one's own
-// too.
+// TestCheckNumericsOfWeights: the gradient of a weight can overflow where all others are finite, in a custom step too.
 func TestCheckNumericsOfWeights(t *testing.T) {
 	own := func(s *keras.Step) keras.StepLogs {
 		loss := s.ComputeLoss(s.Model().Call(s.Training(), s.X...))
@@ -85,8 +84,8 @@ func TestCheckNumericsOfWeights(t *testing.T) {
 	}
 }
 
-// TestCheckNumericsOfOneStep: the layers that a step of one's own calls are looked at, and of a layer with a loop the
-// result of all steps, whatever layers it calls in each.
+// TestCheckNumericsOfOneStep: the layers that a custom step calls are looked at, and of a layer with a loop the result
+// of all steps, whatever layers it calls in each.
 func TestCheckNumericsOfOneStep(t *testing.T) {
 	own := func(s *keras.Step) keras.StepLogs {
 		loss := s.ComputeLoss(s.Model().Call(s.Training(), s.X...))

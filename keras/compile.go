@@ -87,7 +87,7 @@ type namedMetric struct {
 	tracker  bool // a running mean of what a step of the user's own returned
 }
 
-// Compile sets optimizer, loss and metrics. It can be called again; the state of an optimizer given by name starts anew
+// Compile sets optimizer, loss and metrics. It can be called again; the state of an optimizer given by name is reset
 // then. It is an error while the model trains.
 func (m *Model) Compile(config CompileConfig) error {
 	if !m.training.TryLock() {

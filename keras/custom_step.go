@@ -13,9 +13,9 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// Step is what a TrainStep or TestStep of one's own works with: the batch, and the trace of one replica, in which the
-// step describes what is computed. It stands for the argument data of Keras's train_step and test_step, and for what
-// these take from self.
+// Step is what a custom TrainStep or TestStep works with: the batch, and the trace of one replica, in which the step
+// describes what is computed. It stands for the argument data of Keras's train_step and test_step, and for what these
+// take from self.
 //
 //	func (g *GAN) TrainStep(s *keras.Step) keras.StepLogs {
 //		real := s.X[0]
@@ -33,8 +33,8 @@ import (
 //
 // # Replicas
 //
-// A step computes one replica's part. What it hands to Minimize, and every tensor that it returns, is a part such that
-// the sum over the replicas is the loss of the joined batch; then N replicas train as one does. [losses.Compute],
+// A step computes one replica's part. What it hands to Minimize, and every tensor that it returns, is a part, and the
+// sum over the replicas is the loss of the joined batch; then N replicas train as one does. [losses.Compute],
 // [Step.ComputeLoss], [Step.Mean] and [losses.ComputeAverage] give such parts: they divide by the size of the global
 // batch. ops.Mean does not.
 //

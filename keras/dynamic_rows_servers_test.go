@@ -162,7 +162,7 @@ func TestDynamicRowsSurviveServers(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// killer asks for the end of a server in the midst of some epochs, when both copies of everything are there.
+// killer asks for the end of a server in the middle of some epochs, when both copies of everything are there.
 type killer struct {
 	callbacks.Base
 	complete func() // waits

@@ -224,7 +224,7 @@ func TestPlainTableIsTheDynamicOne(t *testing.T) {
 	}
 }
 
-// TestDynamicSteps: TrainOnBatch, steps of one's own and Evaluate with dynamic rows.
+// TestDynamicSteps: TrainOnBatch, custom steps and Evaluate with dynamic rows.
 func TestDynamicRowsInOwnSteps(t *testing.T) {
 	x, y := rowData(16)
 	var all [][]parameters.Row

@@ -174,7 +174,7 @@ func (e *evaluator) look(index int) error {
 	return e.nan.look(e.m, &e.parts, func() string { return fmt.Sprintf("%s: batch %d", what, index) }, spoilsScores)
 }
 
-// prepare makes model and functions ready for the shapes of the first batch, and starts the metrics anew.
+// prepare makes model and functions ready for the shapes of the first batch, and resets the metrics.
 func (e *evaluator) prepare() error {
 	c := e.m.compiled
 	e.m.mu.Lock()

@@ -72,7 +72,7 @@ func (l *Weighted) LossName() string { return "weighted" }
 
 func init() { losses.Register[Weighted]() }
 
-// A layer of one's own that survives Save.
+// A custom layer that survives Save.
 func ExampleModel_Save_customLayer() {
 	model, err := keras.NewSequential([]layers.Layer{&Scale{}, &Residual{Units: 3, Rate: 0.1}}, keras.InputShape(3))
 	if err != nil {

@@ -69,7 +69,7 @@ func (f *functional) sortByDepth() {
 	}
 }
 
-// postorder lists the calls behind those that they depend on, as a depth-first walk from the outputs leaves them.
+// postorder lists the calls after those that they depend on, as a depth-first walk from the outputs leaves them.
 func (f *functional) postorder() []*layers.Node {
 	type visit struct {
 		node *layers.Node

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// A model that begins on the host may stand inside another one, right behind its inputs or behind its layers that work
-// on the host. The host stage of the outermost model then runs the layers of all of them, and the program of the inner
+// A model that begins on the host may stand inside another one, right after its inputs or after its layers that work on
+// the host. The host stage of the outermost model then runs the layers of all of them, and the program of the inner
 // model is called with what they make.
 
 // stageOf returns the host stage of a layer that is a model; nil where there is none.

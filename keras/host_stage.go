@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// hostStage is the part of a model that works on the host: the layers right behind its inputs that take text, or make
+// hostStage is the part of a model that works on the host: the layers right after its inputs that take text, or make
 // numbers of words in other ways (layers.HostLayer). It runs on each batch, before the batch goes to the program.
 type hostStage struct {
 	inputs []*layers.KerasTensor                       // of the model
@@ -100,8 +100,8 @@ func (h *hostStage) textRead(t *layers.KerasTensor, outputs []*layers.KerasTenso
 	return fmt.Errorf("the model hands text %s on as it is, which a program cannot; put a layer such as StringLookup or TextVectorization behind it", layers.ShapeString(t.Shape()))
 }
 
-// beforeHost finds the calls of layers of the program that must work on the host, since layers that only do stand
-// behind them.
+// beforeHost finds the calls of layers of the program that must work on the host, since layers that only do stand after
+// them.
 func beforeHost(nodes []*layers.Node) map[*layers.Node]layers.HostLayer {
 	early := map[*layers.Node]layers.HostLayer{}
 	needed := map[*layers.KerasTensor]bool{}

@@ -18,7 +18,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// lockstep is a strategy whose replicas run one program: short batches are filled up.
+// lockstep is a strategy whose replicas run one program: short batches are padded.
 func lockstep(t *testing.T, n int) distribute.Strategy {
 	t.Helper()
 	devices := make([]kernels.Device, n)
@@ -51,8 +51,8 @@ func TestFilledBatchesEqualOneReplica(t *testing.T) {
 	}
 }
 
-// Batch normalization without synchronization follows the replicas that have examples, whether their batches are filled
-// up or not.
+// Batch normalization without synchronization follows the replicas that have examples, whether their batches are padded
+// or not.
 func TestFilledBatchNormalization(t *testing.T) {
 	train := func(s distribute.Strategy) []kernels.Array {
 		m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 4}, &layers.BatchNormalization{Momentum: new(0.5)}, &layers.Dense{Units: 1}},
@@ -222,7 +222,7 @@ func TestFilledBatchesThatCannotBe(t *testing.T) {
 		})
 	}
 
-	// A loop of one's own must divide its batches.
+	// A custom loop must divide its batches.
 	s := lockstep(t, 2)
 	f := s.Function(func(_ *distribute.Replica, b distribute.Batch) *ops.Tensor { return ops.Sum(b.X) })
 	three, err := kernels.FromFloat64s(ir.Float32, ir.Shape{3}, []float64{1, 2, 3})

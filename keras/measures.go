@@ -71,7 +71,7 @@ func (m *Model) measuresSoFar() (measures, error) {
 }
 
 // setMeasures gives the metrics' variables of the replicas of this process the values they had. With another number of
-// replicas their sums are cut anew.
+// replicas their sums are divided again.
 func (m *Model) setMeasures(from measures) error {
 	vars := m.metricVariables()
 	size := bytesOf(vars)

@@ -52,7 +52,7 @@ func labels(n int) []int {
 
 func inMemory(n int) data.Dataset { return data.Arrays(features(n, 6), labels(n)) }
 
-// recycling yields the same memory again and again, as a dataset that fills its batches anew does.
+// recycling yields the same memory again and again, like a dataset that reuses its batches.
 type recycling struct {
 	batch data.Batch
 	n     int

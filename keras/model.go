@@ -178,8 +178,8 @@ func newModel(t topology, c modelConfig) (*Model, error) {
 	return m, nil
 }
 
-// nameItself gives a model without a name one made from its kind, behind those of the models inside it: these were
-// there before. A model that it becomes part of counts anew.
+// nameItself gives a model without a name one made from its kind, after those of the models inside it: these were there
+// before. A model that it becomes part of starts its own count.
 func (m *Model) nameItself() {
 	prefix := layers.SnakeCase(m.ClassName())
 	name, taken := prefix, map[string]bool{}

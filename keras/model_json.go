@@ -55,7 +55,7 @@ func (o *layerObject) UnmarshalJSON(text []byte) error {
 
 // ModelFromJSON makes a model of the document that Keras's model.to_json writes: Sequential and Functional models, also
 // nested, with shared layers and with operations of keras.ops between layers. A compile configuration in it is applied.
-// Weights start anew. The spelling of Keras 2 is understood.
+// Weights are initialized. The spelling of Keras 2 is understood.
 func ModelFromJSON(document []byte, options ...Option) (*Model, error) {
 	m, err := modelFromJSON(document, true, options)
 	return m, prefixed("ModelFromJSON", err)

@@ -24,7 +24,7 @@ func builtFrom(raw json.RawMessage) *builtObject {
 	return &b
 }
 
-// restore puts what the document said in the place of what was worked out here, where the two differ in nothing but the
+// restore puts what the document said in the place of what was computed here, where the two differ in nothing but the
 // batch, of which Keras knows less or more where constants are among the arguments of calls, or in whether one state
 // stands in a list.
 func (b *builtObject) restore(object map[string]any) {

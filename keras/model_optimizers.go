@@ -202,8 +202,8 @@ func optimizerName(o optimizers.Optimizer) string {
 	return layers.SnakeCase(fmt.Sprintf("%T", o)[len("*optimizers."):])
 }
 
-// Optimizer returns the optimizer that Compile was given, or nil. For a TrainStep of one's own it is the only one that
-// it uses, and nil where it uses several others.
+// Optimizer returns the optimizer that Compile was given, or nil. For a custom TrainStep it is the only one that it
+// uses, and nil where it uses several others.
 func (m *Model) Optimizer() optimizers.Optimizer {
 	if m.compiled == nil {
 		return nil

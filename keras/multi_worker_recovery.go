@@ -213,7 +213,7 @@ func (t *trainer) goOn(ctx context.Context) error {
 }
 
 // enter is synchronize for a job that outlives lost workers. A worker that came later gets the state of the others
-// first; where these are in the midst of this Fit, it goes on there.
+// first; where these are in the middle of this Fit, it goes on there.
 func (t *trainer) enter(ctx context.Context) error {
 	r := t.workers.recovery
 	r.calls++

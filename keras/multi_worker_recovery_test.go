@@ -325,7 +325,7 @@ func TestRecoveryOfStatefulLayers(t *testing.T) {
 	require.ErrorContains(t, s.fits(m), "cannot go on with 1 replicas where it had 2")
 }
 
-// And with steps of one's own: all optimizers are handed on, and what steps have reported so far.
+// And with custom steps: all optimizers are handed on, and what steps have reported so far.
 func TestRecoveryOfOwnSteps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains some fifty times: not with -short")

@@ -153,9 +153,9 @@ func unbroken(t *testing.T, n int) (*fleet, []*fleetWorker) {
 	return f, want
 }
 
-// Two of four workers die in each of the collectives of a run in turn and come back together, in the midst of an epoch,
-// at its ends and in a validation. While they catch up, one of them is left out for a moment, in which the others go on
-// by some collectives, or dies again.
+// Two of four workers die in each of the collectives of a run in turn and come back together, in the middle of an
+// epoch, at its ends and in a validation. While they catch up, one of them is left out for a moment, in which the
+// others go on by some collectives, or dies again.
 func TestTwoNewcomers(t *testing.T) {
 	clean, want := unbroken(t, 4)
 	step := 1

@@ -47,7 +47,7 @@ func (t *trainer) attempt(ctx context.Context, epoch, step int, batch *data.Batc
 	if r == nil {
 		return t.step(ctx, batch)
 	}
-	if r.owed { // in the midst of the steps of an execution
+	if r.owed { // in the middle of the steps of an execution
 		if err := t.afterSteps(ctx); err != nil {
 			return err
 		}

@@ -195,7 +195,7 @@ func TestInnerModelsAreNumbered(t *testing.T) {
 	require.Equal(t, []string{"sequential", "sequential_1", "functional", "sequential_2"},
 		[]string{first.Name(), second.Name(), third.Name(), whole.Name()})
 
-	// A model that is part of a larger one keeps its name; only the outermost is named anew.
+	// A model that is part of a larger one keeps its name; only the outermost is renamed.
 	x := keras.Input(keras.Shape(4))
 	outer, err := keras.NewFunctional(keras.Inputs(x), keras.Outputs(layers.Apply(whole, x)))
 	require.NoError(t, err)

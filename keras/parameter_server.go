@@ -243,7 +243,7 @@ func (f *serverFit) optimizer() optimizers.Optimizer {
 	return f.t.m.compiled.optimizer
 }
 
-// remoteName is the name on the servers. Models of one name are told apart, and those that were compiled anew.
+// remoteName is the name on the servers. Models of one name are told apart, and those that were compiled again.
 func (f *serverFit) remoteName(v *distribute.Variable) string {
 	return f.t.m.Name() + ":" + strconv.Itoa(f.t.m.compiled.serverCall) + "/" + v.Path()
 }

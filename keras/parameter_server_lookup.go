@@ -23,11 +23,11 @@ type tableLookups struct {
 	found  []*distribute.Variable // table of each of its results
 }
 
-// lookupTable is one table, with the look-ups of a step in the order of the trace.
+// lookupTable is one table, with the lookups of a step in the order of the trace.
 type lookupTable struct {
 	weight *serverWeight
-	shapes []ir.Shape // of the ids of each look-up, in the last trace
-	next   int        // look-up that the trace comes to
+	shapes []ir.Shape // of the ids of each lookup, in the last trace
+	next   int        // lookup that the trace comes to
 }
 
 // findLookups traces the model for the first batch, to see what it looks up.

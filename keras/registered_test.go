@@ -124,8 +124,8 @@ func init() {
 	optimizers.Register[ownOptimizer]("mine")
 }
 
-// TestRegisteredTypes: a model made of types of one's own of every kind comes back from its file, in which they stand
-// as Keras writes types that are registered with register_keras_serializable(package="mine").
+// TestRegisteredTypes: a model made of custom types of every kind comes back from its file, in which they stand as
+// Keras writes types that are registered with register_keras_serializable(package="mine").
 func TestRegisteredTypes(t *testing.T) {
 	m, err := keras.NewSequential([]layers.Layer{
 		&layers.Dense{Units: 2, Activation: ownActivation, KernelInitializer: &ownInitializer{Value: 0.25},

@@ -106,7 +106,7 @@ func TestSaveChecks(t *testing.T) {
 }
 
 // TestNoWeightKeepsItsInitialValue changes all weights of models of every kind, writes them in each form and reads them
-// into models that are made anew: every weight must be there, and a tensor that a file lacks must be an error.
+// into newly created models: every weight must be there, and a tensor that a file lacks must be an error.
 func TestNoWeightKeepsItsInitialValue(t *testing.T) {
 	hidden, err := keras.NewSequential([]layers.Layer{&Hidden{}, &Scale{}, &Residual{Units: 3}}, keras.InputShape(3))
 	require.NoError(t, err)

@@ -69,7 +69,7 @@ func assertWeights(t *testing.T, want [][]float32, m *keras.Model) {
 }
 
 // TestTransferLearning: a frozen base stays as it is while the head is trained, and moves after it is thawed and
-// compiled anew.
+// compiled again.
 func TestTransferLearning(t *testing.T) {
 	want := scenarioVectors(t).Transfer
 	base, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 5, Activation: "relu"}}, keras.InputShape(4))

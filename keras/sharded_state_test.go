@@ -99,7 +99,7 @@ func TestShardedStateInFiles(t *testing.T) {
 			_, err = restored.LoadBackup(backup)
 			require.NoError(t, err)
 			require.Equal(t, want, mustVariables(t, restored), "%d replicas", n)
-			// in the midst of training too
+			// in the middle of training too
 			_, err = restored.Fit(context.Background(), recoveryData(14), BatchSize(6), Epochs(1))
 			require.NoError(t, err)
 			_, err = restored.LoadBackup(backup)

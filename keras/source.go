@@ -12,7 +12,7 @@ import (
 // source hands out the batches of a run, one epoch after the other.
 type source interface {
 	// begin starts the epoch. With a fixed number of steps an epoch continues where the last one ended, until the data
-	// are used up; then they are gone through anew.
+	// are used up; then they are restarted.
 	begin(ctx context.Context, epoch int) error
 	// next returns a batch, valid until the call after the next; io.EOF at the end of the data.
 	next() (*data.Batch, error)

@@ -41,8 +41,7 @@ func (m *Model) Direction(name string) string {
 // OnTrainBegin.
 func (m *Model) SetInitialEpoch(epoch int) { m.resume = &progress{Epoch: epoch} }
 
-// SetInitialBatch makes that Fit leave out the first batches of the epoch it begins with; callbacks call it in
-// OnTrainBegin.
+// SetInitialBatch makes Fit skip the first batches of the epoch it begins with; callbacks call it in OnTrainBegin.
 func (m *Model) SetInitialBatch(batch int) {
 	if m.resume == nil {
 		return

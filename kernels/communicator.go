@@ -23,7 +23,7 @@ type Communicator interface {
 	// Abort makes current and later calls of all replicas of this process return err, for good. It is called when one
 	// replica fails, so that the others do not wait for it. A set with an aborted end is closed, and another one made.
 	Abort(err error)
-	// Close gives back what the end holds. Calls under way fail.
+	// Close releases what the end holds. Calls under way fail.
 	Close()
 }
 

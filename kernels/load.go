@@ -42,7 +42,7 @@ func (l *Loaded) Run(ctx context.Context, inputs, outputs []Buffer) error {
 	return l.Session.Launch(ctx, Launch{Inputs: inputs, Outputs: outputs, Communicator: l.Communicator}).Wait(ctx)
 }
 
-// Close gives back memory and program.
+// Close releases memory and program.
 func (l *Loaded) Close() {
 	l.Session.Close()
 	l.Executable.Close()

@@ -46,7 +46,7 @@ type binding struct {
 	inputs []Operand  // handed to the layer, in its order
 	masks  []*Operand // one for each input, nil for none; or nil: those that came with the inputs
 	keep   bool       // where masks has nil, the mask that came with the input stands
-	spoken *Operand   // a mask that the layer takes behind its inputs
+	spoken *Operand   // a mask that the layer takes after its inputs
 	passed bool       // the masks count for the results, too
 	spread bool       // constants have a row for each example
 	halves bool       // masks of numbers count from more than 0.5 on
@@ -411,8 +411,8 @@ func (b *binding) boolean(mask *ops.Tensor) *ops.Tensor {
 	return ops.Cast(mask, ir.Bool)
 }
 
-// constantTensor makes a constant part of a program. While shapes are worked out with other lengths of the batch than
-// the constant's, its first row stands for all where spread says so.
+// constantTensor makes a constant part of a program. While shapes are computed with other lengths of the batch than the
+// constant's, its first row stands for all where spread says so.
 func constantTensor(c ops.Traced, a kernels.Array, spread bool, batch *ops.Tensor) *ops.Tensor {
 	x := ops.Constant(c, a.Type.DType, a.Type.Shape, a.Float64s())
 	if !spread || batch == nil || x.Rank() == 0 || x.Dim(0) < 2 { //dim:known a constant's

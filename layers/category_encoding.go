@@ -15,8 +15,8 @@ import (
 // Numbers outside the range are left out, as Keras's JAX backend does it; its TensorFlow backend reports them. With
 // "count" a second input of the shape of the first gives each number a weight, and the row holds sums of weights.
 //
-// Input shape: (batch, samples), or any other. Output shape: (batch, NumTokens); more axes behind the samples stay
-// between the two. "one_hot": the input's shape with NumTokens in place of a last axis of 1, else behind the last axis.
+// Input shape: (batch, samples), or any other. Output shape: (batch, NumTokens); more axes after the samples stay
+// between the two. "one_hot": the input's shape with NumTokens in place of a last axis of 1, else after the last axis.
 // The type is the compute type.
 type CategoryEncoding struct {
 	Base

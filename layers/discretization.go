@@ -15,8 +15,8 @@ import (
 //	y = number of boundaries b with b <= x
 //
 // Boundaries b1 < b2 < ... < bn make the n+1 bins (-inf, b1), [b1, b2), ..., [bn, inf); NaN comes to the last one. They
-// are given in BinBoundaries, or [Discretization.Adapt] finds such that each of NumBins bins holds the same share of
-// some data. OutputMode "one_hot", "multi_hot" and "count" write the bins as rows like [CategoryEncoding].
+// are given in BinBoundaries, or [Discretization.Adapt] finds so that each of NumBins bins holds the same share of some
+// data. OutputMode "one_hot", "multi_hot" and "count" write the bins as rows like [CategoryEncoding].
 //
 // Input shape: any. Output shape: that of the input, int32; with the other modes that of CategoryEncoding, in the
 // compute type.

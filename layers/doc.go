@@ -35,7 +35,7 @@
 // # Text and images
 //
 // A program has no strings. Layers that take words ([StringLookup], [TextVectorization], [Hashing], [HashedCrossing])
-// work on the host: each is a [HostLayer], with Transform in place of Forward, and stands right behind the inputs of a
+// work on the host: each is a [HostLayer], with Transform in place of Forward, and stands right after the inputs of a
 // model, or of a model inside it, which runs it on every batch before its program.
 //
 // The layers of image augmentation ([RandomFlip], [RandomRotation], ...) are part of the program. They change images in

@@ -30,7 +30,7 @@ import (
 // ("lazy"); with DenseUpdates the table is trained as a plain one, bit for bit, which takes time for each update that a
 // row has missed. With MaskZero key 0, or "", is padding.
 //
-// With MaxRows or MaxAge rows are evicted, by what they were updated with, not by look-ups. A row that was evicted is
+// With MaxRows or MaxAge rows are evicted, by what they were updated with, not by lookups. A row that was evicted is
 // kept for 128 updates of the table, so that none is lost while its gradient is computed.
 type Embedding struct {
 	Base
@@ -96,7 +96,7 @@ func (l *Embedding) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		rows := ops.Add(c.Lookup(l.embeddings, x), l.lora.product(c.Lookup(l.lora.a, x), c.Read(l.lora.b)))
 		return []*ops.Tensor{ops.Cast(rows, c.ComputeDType())}
 	}
-	// Rows are cast after they are picked: casting the whole table would cost more than the look-up.
+	// Rows are cast after they are picked: casting the whole table would cost more than the lookup.
 	return []*ops.Tensor{ops.Cast(c.Lookup(l.embeddings, x), c.ComputeDType())}
 }
 

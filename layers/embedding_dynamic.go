@@ -280,7 +280,7 @@ type PlainTable struct {
 	First     int      // index of the first key
 }
 
-// Plain returns what a dynamic embedding knows now as a plain one, with the look-up layer that goes in front: a model
+// Plain returns what a dynamic embedding knows now as a plain one, with the lookup layer that goes in front: a model
 // that Keras and other tools read, and that runs on every device as a whole. All rows must fit memory.
 func (l *Embedding) Plain() (*PlainTable, error) {
 	table := l.Table()

@@ -23,7 +23,7 @@ type TableKeeper interface {
 
 // The datasets of a dynamic embedding of n rows: what Describe says, keys (n), counters (n, 3: updates, version and
 // step of the last one), values (n, OutputDim), the optimizer's state (n, slots·OutputDim), and for text keys the texts
-// behind each other, with their lengths (n).
+// one after another, with their lengths (n).
 const (
 	fileTable    = "rows/table"
 	fileKeys     = "rows/keys"

@@ -61,7 +61,7 @@ func ExampleLabelledImages() {
 	// 7 -1
 }
 
-// Boxes that are missing are filled up.
+// Boxes that are missing are padded.
 func ExampleMaxNumBoundingBoxes() {
 	images, boxes, labels := keras.Input(keras.Shape(28, 28, 1)), keras.Input(keras.Shape(2, 4)), keras.Input(keras.Shape(2), keras.DType("int32"))
 	for _, y := range layers.ApplyAll(&layers.MaxNumBoundingBoxes{MaxNumber: 10, BoundingBoxFormat: "xyxy"}, images, boxes, labels) {
@@ -113,7 +113,7 @@ func ExampleReversibleEmbedding() {
 	// [reversible_embedding/embeddings float32[1000 16]]
 }
 
-// Inside a trace, as in a model of a Go type of one's own.
+// Inside a trace, as in a model of a user-defined Go type.
 func ExampleReversibleEmbedding_Reverse() {
 	table := &layers.ReversibleEmbedding{InputDim: 5, OutputDim: 2}
 	c := distribute.NewReplica("example", 1, 3, 3).Inference()

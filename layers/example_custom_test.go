@@ -27,7 +27,7 @@ func (l *scale) Forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.Multiply(inputs[0], c.Weight(l.factor))}
 }
 
-// A layer of one's own embeds Base.
+// A custom layer embeds Base.
 func ExampleBase() {
 	show(&scale{Initializer: "ones"}, in(ir.Shape{2, 3}))
 	// Output: (2, 3) [1 2 3 4 5 6]

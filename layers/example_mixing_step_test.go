@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/losses"
 )
 
-// In Fit, a step of one's own mixes the images and labels of each batch, and is otherwise the usual one. Evaluate and
-// Predict see them as they are.
+// In Fit, a custom step mixes the images and labels of each batch, and is otherwise the usual one. Evaluate and Predict
+// see them as they are.
 func ExampleMixUp_fit() {
 	mixUp := &layers.MixUp{}
 	step := func(s *keras.Step) keras.StepLogs {

@@ -98,7 +98,7 @@ func (*largest) Start(*layers.Context, int) layers.CellRun {
 	return layers.CellRun{Step: step, OutputIsState: true}
 }
 
-// A cell of one's own.
+// A custom cell.
 func ExampleRNNCell() {
 	show(&layers.RNN{Cell: &largest{}, ReturnSequences: true}, in(ir.Shape{1, 5, 1}, 2, 1, 5, 3, 4))
 	// Output:

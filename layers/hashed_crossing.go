@@ -15,7 +15,7 @@ import (
 // with f(x) = FarmHash Fingerprint64 for words and x itself for whole numbers, and TensorFlow's FingerprintCat64 to
 // join two hashes. OutputMode "int" gives bins, "one_hot" writes them as rows like [CategoryEncoding].
 //
-// The layer works on the host ([HostLayer]): in a model it stands right behind inputs.
+// The layer works on the host ([HostLayer]): in a model it stands right after inputs.
 //
 // Input shape: (batch) or (batch, 1), the same for all. Output shape: that of the inputs, int64; with "one_hot" (batch,
 // NumBins), float32.

@@ -20,7 +20,7 @@ import (
 //
 // OutputMode "int" gives bins; "one_hot", "multi_hot" and "count" write them as rows like [CategoryEncoding].
 //
-// The layer works on the host ([HostLayer]): in a model it stands right behind an input.
+// The layer works on the host ([HostLayer]): in a model it stands right after an input.
 //
 // Input shape: any. Output shape: that of the input, int64; with the other modes that of CategoryEncoding, float32.
 type Hashing struct {

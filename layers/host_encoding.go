@@ -93,7 +93,7 @@ func product(shape []int) int {
 	return n
 }
 
-// lookupRows is the type of the rows that look-ups give: counts, unless they are weighed.
+// lookupRows is the type of the rows that lookups give: counts, unless they are weighed.
 func lookupRows(mode OutputMode) ir.DType {
 	if mode == TFIDFMode {
 		return ir.Float32

@@ -46,8 +46,8 @@ func smallest(dtype ir.DType) float64 {
 	return 1.0 / (1 << 52)
 }
 
-// toHSV splits colours into hue (in turns), saturation (from 0 to 1) and value (that of the largest channel), each with
-// a channel axis of length 1.
+// toHSV splits colours into hue (as a fraction of a turn), saturation (from 0 to 1) and value (that of the largest
+// channel), each with a channel axis of length 1.
 func toHSV(x *ops.Tensor, axis int) (hue, saturation, value *ops.Tensor) {
 	x = ops.Where(ops.CompareScalar(ir.Lt, ops.Abs(x), smallest(x.DType())), ops.Scalar(x, 0), x)
 	rgb := ops.Split(x, 3, axis)

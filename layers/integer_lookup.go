@@ -15,7 +15,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// IntegerLookup gives whole numbers consecutive numbers: the place of each in a vocabulary, behind the special tokens.
+// IntegerLookup gives whole numbers consecutive numbers: the place of each in a vocabulary, after the special tokens.
 //
 //	number  0                          MaskToken, where there is one and OutputMode is "int"
 //	        next NumOOVIndices         numbers that the vocabulary does not have; of several x mod NumOOVIndices, or by OOVMethod "farmhash"
@@ -27,7 +27,7 @@ import (
 // multiplies counts by a weight for each number. With Invert places become numbers of the vocabulary.
 //
 // The layer is part of the program, unless it hashes, which it does on the host ([AsHostLayer]). It finds a number
-// among V by log2(V) look-ups. With NumOOVIndices 0 an unknown number becomes -1, which the next layer that takes
+// among V by log2(V) lookups. With NumOOVIndices 0 an unknown number becomes -1, which the next layer that takes
 // indices reports, and no one in rows.
 //
 // Input shape: any, whole numbers. Output shape: that of the input, int64; with the other modes that of
@@ -393,7 +393,7 @@ func (l *IntegerLookup) LoadAssets(files map[string][]byte) error {
 		return l.SetVocabulary(numbers)
 	}
 	idf := l.stored
-	if len(idf) < len(numbers) { // a longer one is filled up to MaxTokens
+	if len(idf) < len(numbers) { // a longer one is padded to MaxTokens
 		idf = ones(len(numbers))
 	}
 	if err := l.SetVocabulary(numbers, idf[:len(numbers)]...); err != nil {

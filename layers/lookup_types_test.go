@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// The types of rows, as Keras 3.15.1 gives them with TensorFlow: look-ups count in int64, whatever their policy says;
+// The types of rows, as Keras 3.15.1 gives them with TensorFlow: lookups count in int64, whatever their policy says;
 // hashing layers and those of the program follow their policy.
 func TestTypesOfRows(t *testing.T) {
 	weights := []float64{0.5, 0.25}

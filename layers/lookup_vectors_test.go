@@ -49,7 +49,7 @@ type wordLayer interface {
 	GetVocabulary(special bool) []string
 }
 
-// TestKerasLookups compares look-ups, vectorizers and hashes with real Keras: results, learned vocabularies,
+// TestKerasLookups compares lookups, vectorizers and hashes with real Keras: results, learned vocabularies,
 // configurations, and the files that hold vocabularies, also after reading them.
 func TestKerasLookups(t *testing.T) {
 	for _, c := range vectors.Load(t, "lookup").Cases {

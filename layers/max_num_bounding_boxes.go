@@ -6,7 +6,7 @@ import (
 )
 
 // MaxNumBoundingBoxes gives every image the same number of boxes, MaxNumber: of more boxes the first ones stay, fewer
-// are filled up with boxes and labels of FillValue. It changes nothing else.
+// are padded with boxes and labels of FillValue. It changes nothing else.
 //
 // Inputs and results: images and what belongs to them, see [LabelledImages]; boxes (batch, boxes, 4) become (batch,
 // MaxNumber, 4), and their labels (batch, MaxNumber). A mask does not pass through.

@@ -136,7 +136,7 @@ func (l *MultiHeadAttention) IgnoredConfig() []string {
 	return append(l.Base.IgnoredConfig(), "flash_attention")
 }
 
-// adjustConfig writes the length that Keras has worked out.
+// adjustConfig writes the length that Keras has computed.
 func (l *MultiHeadAttention) adjustConfig(c map[string]any) error {
 	c["value_dim"] = int64(l.valueDim())
 	return nil

@@ -9,7 +9,7 @@ import (
 )
 
 // HostCapable is implemented by layers of the program that can work on the host as well. A model lets them do so where
-// a [HostLayer] stands behind them: IntegerLookup and Discretization before HashedCrossing.
+// a [HostLayer] stands after them: IntegerLookup and Discretization before HashedCrossing.
 type HostCapable interface {
 	Layer
 	// OnHost returns what computes the layer on the host, or nil where its settings do not allow it.
@@ -46,7 +46,7 @@ func (l *onHost) HostType(inputs ...ir.Type) (ir.Type, error) {
 	return ir.Type{DType: l.dtype, Shape: inputs[0].Shape.Clone()}, nil
 }
 
-// OnHost returns the look-up on the host; nil for modes other than "int", and with Invert.
+// OnHost returns the lookup on the host; nil for modes other than "int", and with Invert.
 func (l *IntegerLookup) OnHost() HostLayer {
 	if outputMode(l.OutputMode, IntMode) != IntMode || l.Invert {
 		return nil

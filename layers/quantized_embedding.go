@@ -94,7 +94,7 @@ func (l *ReversibleEmbedding) buildQuantized(b *Builder) {
 	}
 }
 
-// quantizedScores is the way back with a matrix in whole numbers. As in Keras, LoRA changes the look-up alone then.
+// quantizedScores is the way back with a matrix in whole numbers. As in Keras, LoRA changes the lookup alone then.
 func (l *ReversibleEmbedding) quantizedScores(c *Context, x *ops.Tensor) *ops.Tensor {
 	q := &l.wholeReverse
 	var w, scale, zero *ops.Tensor

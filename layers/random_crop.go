@@ -13,7 +13,7 @@ import (
 //
 // Images that are not both higher and wider than that are cut to at most Height × Width around their middle and resized
 // bilinearly, as [Resizing] does. In inference y = x: like Keras's, the layer then leaves the size alone, so that what
-// follows must take images of either size; put a [CenterCrop] behind it where that is not so.
+// follows must take images of either size; put a [CenterCrop] after it where that is not so.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: in training the same with Height and Width, in the compute type. A

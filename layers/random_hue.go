@@ -37,7 +37,7 @@ func (l *RandomHue) check(x *ops.Tensor) {
 	valueRange(x.Graph(), l.ValueRange)
 }
 
-// draw draws what is added to hues, in turns.
+// draw draws what is added to hues, as a fraction of a turn.
 func (l *RandomHue) draw(c *Context, x *ops.Tensor) drawn {
 	low, high := spread(l.Factor, 0)
 	sign := ops.CompareScalar(ir.Gt, uniform(c, l.Seed, 0, 1, imageCount(x)), 0.5)

@@ -7,7 +7,7 @@ import (
 
 // Reshape gives each example another shape with the same elements in row-major order.
 //
-// Input shape: (batch, ...). Output shape: (batch, TargetShape...), where one entry may be -1 and is worked out. A mask
+// Input shape: (batch, ...). Output shape: (batch, TargetShape...), where one entry may be -1 and is computed. A mask
 // does not pass through.
 type Reshape struct {
 	Base

@@ -116,7 +116,8 @@ func (l *Resizing) moveBoxes(boxes, x *ops.Tensor) *ops.Tensor {
 	return boundingboxes.Pad(ops.Multiply(boxes, scale), top, left)
 }
 
-// keepFillers runs move and makes boxes that only fill up, of four zeros or four times -1, four zeros, as Keras does.
+// keepFillers runs move and makes boxes that are only padding, of four zeros or four times -1, four zeros, as Keras
+// does.
 func (t *together) keepFillers(move func()) {
 	all := func(v float64) *ops.Tensor { return ops.All(ops.CompareScalar(ir.Eq, t.Boxes, v), -1) }
 	filler := ops.ExpandDims(ops.LogicalOr(all(0), all(-1)), -1)

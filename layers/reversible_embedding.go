@@ -91,7 +91,7 @@ func (l *ReversibleEmbedding) Build(b *Builder, _ []ir.Shape) {
 // Forward looks vectors up.
 func (l *ReversibleEmbedding) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
-	// Rows are cast after they are picked: casting the whole table would cost more than the look-up.
+	// Rows are cast after they are picked: casting the whole table would cost more than the lookup.
 	var y *ops.Tensor
 	if l.whole.mode != "" {
 		y = l.whole.rows(c, &l.lora, l.embeddings, x)

@@ -197,8 +197,8 @@ func (f finder) attribute(v reflect.Value) (Attribute, bool) {
 	return a, len(a.List) > 0
 }
 
-// AssetKeeper is implemented by layers that keep files of their own in a model file, such as the vocabulary of a
-// look-up layer.
+// AssetKeeper is implemented by layers that keep files of their own in a model file, such as the vocabulary of a lookup
+// layer.
 type AssetKeeper interface {
 	// Assets returns the files by name ("vocabulary.txt"); none where the configuration says everything.
 	Assets() (map[string][]byte, error)

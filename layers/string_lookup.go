@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// StringLookup gives words numbers: the place of each in a vocabulary, behind the special tokens.
+// StringLookup gives words numbers: the place of each in a vocabulary, after the special tokens.
 //
 //	number  0                          MaskToken, where there is one and OutputMode is "int"
 //	        next NumOOVIndices         words that the vocabulary does not have; of several by their hash (FarmHash, or SipHash with Salt)
@@ -20,7 +20,7 @@ import (
 // "int" gives numbers; "one_hot", "multi_hot" and "count" write them as rows, see [CategoryEncoding]; "tf_idf"
 // multiplies counts by a weight for each word. With Invert numbers become words.
 //
-// The layer works on the host ([HostLayer]): in a model it stands right behind an input of strings.
+// The layer works on the host ([HostLayer]): in a model it stands right after an input of strings.
 //
 // Input shape: any, strings. Output shape: that of the input, int64; with the other modes that of CategoryEncoding,
 // int64, and with "tf_idf" float32.
@@ -274,7 +274,7 @@ func (l *StringLookup) LoadAssets(files map[string][]byte) error {
 		return l.SetVocabulary(words)
 	}
 	idf := l.stored
-	if len(idf) < len(words) { // a longer one is filled up to MaxTokens
+	if len(idf) < len(words) { // a longer one is padded to MaxTokens
 		idf = ones(len(words))
 	}
 	if err := l.SetVocabulary(words, idf[:len(words)]...); err != nil {

@@ -19,15 +19,16 @@ import (
 //     !"#$%&()*+,-./:;<=>?@[\]^_`{|}~'; "lower" and "strip_punctuation" do one of the two; "none" neither.
 //  2. Split: at "whitespace" (the default), into each "character", or not at all ("none").
 //  3. NGrams {1, 2, ...}: instead of the words all sequences of so many words, joined by blanks.
-//  4. Look-up, as in [StringLookup] with the mask token "": number 0 fills, 1 stands for unknown words, the vocabulary begins with 2.
-//     Other modes than "int" know no filling, so that 0 stands for unknown words and the vocabulary begins with 1.
+//  4. Lookup, as in [StringLookup] with the mask token "": number 0 fills, 1 stands for unknown words, the vocabulary
+//     begins with 2. Other modes than "int" know no filling, so that 0 stands for unknown words and the vocabulary
+//     begins with 1.
 //
 // The vocabulary is that of the field, of [TextVectorization.SetVocabulary], or that of [TextVectorization.Adapt].
 // OutputMode "int" gives one row of numbers for each text, of OutputSequenceLength or of the longest text of the batch,
 // cut or filled with zeros; without a fixed length the model is recompiled for every other one. "multi_hot", "count"
 // and "tf_idf" give one row for each text, see StringLookup; "one_hot" one for each word.
 //
-// The layer works on the host ([HostLayer]): in a model it stands right behind an input of strings.
+// The layer works on the host ([HostLayer]): in a model it stands right after an input of strings.
 //
 // Input shape: (batch) or (batch, 1), strings. Output shape: (batch, OutputSequenceLength), int64, or (batch) where
 // texts (batch) are not split; with rows (batch, vocabulary), int64, and with "tf_idf" float32.
@@ -53,7 +54,7 @@ type TextVectorization struct {
 	frozen int
 }
 
-// words returns the look-up of the last step.
+// words returns the lookup of the last step.
 func (l *TextVectorization) words() *StringLookup {
 	if l.inner == nil {
 		l.inner = &StringLookup{

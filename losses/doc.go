@@ -9,8 +9,8 @@
 // # From values to a scalar
 //
 // PerExample gives one value for each example, or for each step of an example: (batch, ...). [Compute] weights and
-// reduces them. It returns one replica's part, such that the sum over the replicas is the value that one replica gets
-// for the joined batch, whatever the sizes of the local batches; an empty one gives 0. Its gradients, summed over the
+// reduces them. It returns one replica's part, so that the sum over the replicas is the value that one replica gets for
+// the joined batch, whatever the sizes of the local batches; an empty one gives 0. Its gradients, summed over the
 // replicas as optimizers do, are those of the joined batch. (tf.distribute instead weights replicas equally, so that an
 // example in a short local batch counts for more.)
 //

@@ -10,7 +10,7 @@
 // # State
 //
 // A metric keeps sums over everything seen since it was last [Reset]. Each replica adds up its own part of a batch; the
-// result is worked out from the sums over all replicas, so that it is what one replica finds that sees all examples,
+// result is computed from the sums over all replicas, so that it is what one replica finds that sees all examples,
 // however they were distributed. Sums are kept in float32, in a float64 model in float64.
 //
 // Mean-type metrics reduce each example to a number first (the mean over its steps), and weight it with the mean of its

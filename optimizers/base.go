@@ -250,7 +250,7 @@ func (b *Base) add(name string, d ir.DType, shape ir.Shape, value float64) *dist
 	return v
 }
 
-// replace makes the variable made last anew, with another specification.
+// replace recreates the variable created last, with another specification.
 func (b *Base) replace(v *distribute.Variable, change func(*distribute.VariableSpec)) *distribute.Variable {
 	spec := v.Spec()
 	change(&spec)

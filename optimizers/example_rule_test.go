@@ -30,7 +30,7 @@ func (o *signMomentum) Update(s *optimizers.Step, _ *distribute.Variable, w, gra
 func (o *signMomentum) Build(w distribute.Variables) error           { return o.BuildRule(o, w) }
 func (o *signMomentum) Apply(r *distribute.Replica, g ops.Gradients) { o.ApplyRule(o, r, g) }
 
-// An optimizer of one's own has all options of the others: schedules, clipping, weight decay, averages, accumulation.
+// A custom optimizer has all options of the others: schedules, clipping, weight decay, averages, accumulation.
 func ExampleRule() {
 	train(&signMomentum{LearningRate: 0.25})
 	// Output: 0.5000 2.5000 2.5000 4.0000

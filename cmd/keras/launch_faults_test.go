@@ -135,7 +135,7 @@ func TestFitOutlivesWorkers(t *testing.T) {
 	assert.Equal(t, want, got, "the worker that came back has the whole history")
 }
 
-// TestFitReplacesAFrozenWorker: one that is stopped for good, in the midst of training or soon after its start, is
+// TestFitReplacesAFrozenWorker: one that is stopped for good, in the middle of training or soon after its start, is
 // ended and replaced, and the job ends with the numbers of an unbroken one, long before the others would give it up.
 func TestFitReplacesAFrozenWorker(t *testing.T) {
 	if testing.Short() {

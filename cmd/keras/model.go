@@ -116,7 +116,7 @@ func (f *modelFlags) batchOption() keras.LoopOption {
 	return keras.BatchSize(f.batchSize)
 }
 
-// loadModel reads a model: a file with weights, or the configuration alone, whose weights begin anew.
+// loadModel reads a model: a file with weights, or the configuration alone, in which case the weights are initialized.
 func loadModel(path string, options ...keras.LoadModelOption) (*keras.Model, error) {
 	switch {
 	case isWeights(path):

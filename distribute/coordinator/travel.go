@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// Values travel in encoding/gob, or as they are where they are plain numbers and texts: gob describes its types anew in
-// each message, which costs more than a small closure does.
+// Values travel in encoding/gob, or as they are where they are plain numbers and texts: gob describes its types again
+// in each message, which costs more than a small closure does.
 const (
 	inGob byte = iota
 	inPlain

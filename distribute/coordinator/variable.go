@@ -101,7 +101,7 @@ func (v *Variable) Lookup(ctx context.Context, ids []int64) ([]float32, error) {
 	return rows, err
 }
 
-// lookupPlan is which rows are meant by ids. The gradient of a look-up has the same ids, so that closures keep the last
+// lookupPlan is which rows are meant by ids. The gradient of a lookup has the same ids, so that closures keep the last
 // plan.
 type lookupPlan struct {
 	ids []int64
@@ -133,8 +133,8 @@ func lookup(ctx context.Context, job parameters.Job, v *parameters.Variable, pla
 	return out, r, nil
 }
 
-// scratch is memory of closures, which take turns in using it: large look-ups would otherwise ask the system for it
-// anew each time.
+// scratch is memory of closures, which take turns in using it: large lookups would otherwise ask the system for it anew
+// each time.
 type scratch struct {
 	plans       []*lookupPlan
 	floats      []*[]float32

@@ -132,7 +132,7 @@ func fitErrors(t *testing.T, _ *tfvectors.Case) {
 	require.Equal(t, []int{4, 3}, p.Shape())
 }
 
-// customLoop: with one closure at a time a loop of one's own is plain gradient descent.
+// customLoop: with one closure at a time a custom loop is plain gradient descent.
 func customLoop(t *testing.T, c *tfvectors.Case) {
 	x, y := recordedData(t, c)
 	var step *coordinator.Function

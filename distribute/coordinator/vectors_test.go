@@ -319,7 +319,7 @@ func errorAndCancel(t *testing.T, c *tfvectors.Case) {
 	require.EqualValues(t, c.Map(t)["times_raised"], raised)
 }
 
-// numbers counts from 1 to n, for ever.
+// numbers counts from 1 to n, forever.
 func numbers(n int) coordinator.Iterator {
 	return coordinator.Batches(func(yield func(int, error) bool) {
 		for {

@@ -39,8 +39,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Monitor measures the steps of one worker. Its methods may be called from any goroutine; Begin and End in turns from
-// one.
+// Monitor measures the steps of one worker. Its methods may be called from any goroutine; Begin and End alternately
+// from one.
 type Monitor struct {
 	options Options
 

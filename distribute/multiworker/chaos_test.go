@@ -466,7 +466,7 @@ func TestChaos(t *testing.T) {
 }
 
 // requireLog checks that the file of a CSVLogger, which the chiefs of a run wrote, has each epoch, and twice only where
-// a chief that was frozen in the midst of writing woke up, or where two groups trained it side by side, as a Min below
+// a chief that was frozen in the middle of writing woke up, or where two groups trained it side by side, as a Min below
 // a majority lets them until they meet.
 func (j *chaos) requireLog(epochs int, elastic *distribute.Elastic) {
 	j.t.Helper()

@@ -13,7 +13,7 @@
 //
 // # Failures
 //
-// Nothing waits for ever. A worker that dies, freezes for longer than Options.Deadline or is cut off makes Fit return a
+// Nothing waits forever. A worker that dies, freezes for longer than Options.Deadline or is cut off makes Fit return a
 // *collective.MemberError on all others, which names it. Workers that do different things (other data, shapes, options
 // or code) all get a *collective.OrderError with both sides; so do the others when one worker fails by itself, and the
 // error has its text. The job is then started again, as a whole; with callbacks.BackupAndRestore it goes on where the

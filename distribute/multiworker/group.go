@@ -53,7 +53,7 @@ func (w *group) look() {
 func (w *group) Rank() int { return int(w.rank.Load()) }
 func (w *group) Size() int { return int(w.size.Load()) }
 
-// Lost implements [distribute.ElasticGroup]. A group that broke without a word about who is gone can be formed anew
+// Lost implements [distribute.ElasticGroup]. A group that broke without a word about who is gone can be formed again
 // too.
 func (w *group) Lost(err error) bool {
 	var member *collective.MemberError

@@ -262,7 +262,7 @@ func TestServerWithoutItsState(t *testing.T) {
 	require.ErrorContains(t, err, "ps:0 at 127.0.0.1:")
 }
 
-// TestNewCoordinatorWithoutState: a coordinator that takes over does not begin anew where one of the servers has lost
+// TestNewCoordinatorWithoutState: a coordinator that takes over does not start over where one of the servers has lost
 // what it had.
 func TestNewCoordinatorWithoutState(t *testing.T) {
 	c := newCluster(t, 1, 2, func(o *parameterserver.Options) { o.VariablePartitioner = partitioners.FixedShards{Shards: 2} })

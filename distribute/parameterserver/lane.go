@@ -13,7 +13,7 @@ import (
 
 // Large messages between processes of one host lie in memory that both have mapped, and only say over the network that
 // they are there. A lane is such a piece of memory, made by the client. It has one request at its beginning and the
-// answer behind it, and is used by one call at a time. After a call that did not end as it should a lane is not used
+// answer after it, and is used by one call at a time. After a call that did not end as it should a lane is not used
 // again, for the server may still be busy with it; the request is repeated over the network.
 
 const (

@@ -126,7 +126,7 @@ func (s *Server) Close() error {
 	return errors.Join(s.store.close(), s.state.Close())
 }
 
-// The first byte of an answer behind the server's identity.
+// The first byte of an answer after the server's identity.
 const (
 	answered byte = iota
 	refused
@@ -158,7 +158,7 @@ func (s *Server) handler(method string) grpc.MethodHandler {
 	}
 }
 
-// answer calls a method and writes what came of it behind a header.
+// answer calls a method and writes what came of it after a header.
 func (s *Server) answer(handle func(*protocol.Writer, []byte) error, w *protocol.Writer, request []byte) error {
 	s.queue.Add(1)
 	defer s.queue.Add(-1)

@@ -167,7 +167,7 @@ func (c *client) updates(changes []parameters.Change) ([][]protocol.Update, erro
 	return out, nil
 }
 
-// rowsOf returns some rows, in place where they lie behind each other.
+// rowsOf returns some rows, in place where they lie one after another.
 func rowsOf(values []float32, places []int32, width int) []float32 {
 	n := len(places)
 	if n == 0 {

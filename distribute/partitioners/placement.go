@@ -7,7 +7,7 @@ type Placement interface {
 	Place(bytes, servers int) int
 }
 
-// RoundRobin gives the shards to the servers in turns: TensorFlow's rule and the default.
+// RoundRobin gives the shards to the servers in turn: TensorFlow's rule and the default.
 type RoundRobin struct{ next int }
 
 // Place implements [Placement].

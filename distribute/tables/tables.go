@@ -145,7 +145,7 @@ func (t *Table) Clear() error {
 	return t.replace(t.spec, nil)
 }
 
-// SetRule sets how gradients update rows. Where the state of the optimizer is that of another rule, it begins anew.
+// SetRule sets how gradients update rows. Where the state of the optimizer is that of another rule, it starts over.
 func (t *Table) SetRule(rule parameters.Rule) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -157,7 +157,7 @@ func (t *Table) SetRule(rule parameters.Rule) error {
 	return t.replace(s, t.t)
 }
 
-// replace makes the table anew, with the rows of another one.
+// replace rebuilds the table with the rows of another one.
 func (t *Table) replace(s Spec, from *protocol.Table) error {
 	fresh, err := s.open()
 	if err != nil {

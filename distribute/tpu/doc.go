@@ -10,8 +10,8 @@
 //	model, err := keras.NewSequential(layers, distribute.Scope(strategy))
 //
 // NewStrategy alone does all three. Each core is a replica. All replicas run one compiled program, in which the cores
-// sum the gradients themselves; shapes are static, and a short batch is filled up with rows that count nowhere. There
-// is no server on the TPU's host: the program that calls this package runs there.
+// sum the gradients themselves; shapes are static, and a short batch is padded with rows that count nowhere. There is
+// no server on the TPU's host: the program that calls this package runs there.
 //
 // A TPU of several hosts is not supported yet. The package was proved on XLA's plugin for CPUs and compiled for TPUs;
 // it has not run on one.

@@ -142,8 +142,8 @@ func TestClusters(t *testing.T) {
 	require.ErrorContains(t, tpu.ConnectToCluster(t.Context(), none), "no TPU found")
 }
 
-// A loop of one's own: a step on every core, values that are reduced, and the calls that place tensors on the cores of
-// a replica.
+// A custom loop: a step on every core, values that are reduced, and the calls that place tensors on the cores of a
+// replica.
 func TestLoop(t *testing.T) {
 	topology, err := tpu.InitializeSystem(t.Context(), tpu.SystemOptions{DeviceKind: "cpu", Cores: 4})
 	require.NoError(t, err)

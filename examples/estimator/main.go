@@ -6,7 +6,7 @@
 // strategies print the same numbers.
 //
 // The classifier of handwritten digits (-model mnist), with a convolutional network of its own in a ModelFn, trained
-// and evaluated in turns. On several workers, with a process beside them that evaluates:
+// and evaluated alternately. On several workers, with a process beside them that evaluates:
 //
 //	keras launch -n 2 --evaluator --restarts 3 -- ./estimator -model mnist -strategy multiworker -model-dir DIR
 //

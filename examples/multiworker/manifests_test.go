@@ -52,7 +52,7 @@ func TestKubernetesManifests(t *testing.T) {
 			env["JOB_COMPLETION_INDEX"] = "1" // Kubernetes sets it
 			holder = "batch/v1 Job subdomain"
 		} else {
-			require.Equal(t, "Parallel", field(t, set, "podManagementPolicy")) // one after another would wait for ever
+			require.Equal(t, "Parallel", field(t, set, "podManagementPolicy")) // one after another would wait forever
 		}
 		words := strings.Fields(holder)
 		require.Equal(t, words[:2], []string{field(t, set, "apiVersion"), field(t, set, "kind")})

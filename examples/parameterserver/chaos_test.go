@@ -29,7 +29,7 @@ import (
 var faults = flag.Int("faults", 0, "faults in TestChaos; 0: it is not run")
 
 // chaosFlags are those of a task in TestChaos; kind is "asynchronous N" or "synchronous N", with the number of epochs,
-// and "2 copies" behind it where each variable lies on two servers. There are more examples than pairs of users and
+// and "2 copies" after it where each variable lies on two servers. There are more examples than pairs of users and
 // items, so that the noise is not learnt by heart and the loss has a floor.
 func chaosFlags(kind, output string) flags {
 	words := strings.Fields(kind)

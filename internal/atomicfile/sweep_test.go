@@ -17,7 +17,7 @@ import (
 
 const writeVariable = "GOKERAS_TEST_WRITE"
 
-// The test program plays a writer that is killed in the midst of writing.
+// The test program plays a writer that is killed in the middle of writing.
 func TestMain(m *testing.M) {
 	if path := os.Getenv(writeVariable); path != "" {
 		_ = atomicfile.Write(path, func(w io.Writer) error {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// writer starts one, and returns when it is in the midst of writing.
+// writer starts one, and returns when it is in the middle of writing.
 func writer(t *testing.T, path string) (kill func()) {
 	t.Helper()
 	c := exec.Command(os.Args[0])

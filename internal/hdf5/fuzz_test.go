@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzRead reads whatever bytes it is given. Checksums are not verified, so that what lies behind them is reached.
+// FuzzRead reads whatever bytes it is given. Checksums are not verified, so that what lies after them is reached.
 func FuzzRead(f *testing.F) {
 	seeds, err := filepath.Glob("testdata/seed_*.h5.gz")
 	require.NoError(f, err)

@@ -80,7 +80,7 @@ func (i *image) append(b []byte) uint64 {
 	return uint64(at)
 }
 
-// pad fills up to a multiple of 8 bytes.
+// pad pads to a multiple of 8 bytes.
 func pad(b []byte) []byte {
 	for len(b)%alignment != 0 {
 		b = append(b, 0)

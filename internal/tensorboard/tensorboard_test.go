@@ -167,6 +167,6 @@ func FuzzRead(f *testing.F) {
 		if err == nil {
 			require.LessOrEqual(t, len(events), len(raw)/16)
 		}
-		_, _ = parseEvent(raw) // behind the checksum
+		_, _ = parseEvent(raw) // after the checksum
 	})
 }

@@ -31,7 +31,7 @@ func tooLong(prefix, words string) bool {
 	return width(prefix+words) > Width && strings.Contains(strings.TrimSpace(words), " ")
 }
 
-// wrap breaks words into lines, the first one behind first, the others behind rest.
+// wrap breaks words into lines; first is the prefix of the first one, rest that of the others.
 func wrap(words []string, first, rest string) (lines []string) {
 	line := first
 	for i, w := range words {

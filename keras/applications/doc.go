@@ -14,7 +14,7 @@
 // against it.
 //
 // As in Keras, a model with NoTop ends with its last feature map, or with the mean or maximum of it over all places
-// (Pooling), for a head of one's own:
+// (Pooling), for a custom head:
 //
 //	base, err := applications.NewMobileNetV2(applications.MobileNetV2Options{Options: applications.Options{
 //		Weights: "imagenet", NoTop: true, Pooling: "avg", InputShape: []int{160, 160, 3}}})

@@ -102,7 +102,7 @@ func (v nasNet) published(noTop bool) published {
 	return published{name: v.file + ".h5", path: folder + v.remote + ".h5", hash: v.hashes[0]}
 }
 
-// twiceSeparable is two separable convolutions, each with relu before it and batch normalization behind it.
+// twiceSeparable is two separable convolutions, each with relu before it and batch normalization after it.
 func (n *network) twiceSeparable(x symbol, filters, size, stride int, id string) symbol {
 	x = n.relu(x, "")
 	padding := layers.Same

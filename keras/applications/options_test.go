@@ -102,7 +102,7 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
-// TestInputTensor puts a network behind layers of one's own.
+// TestInputTensor puts a network behind custom layers.
 func TestInputTensor(t *testing.T) {
 	pixels := keras.Input(keras.Shape(64, 48, 3), keras.InputName("pixels"))
 	x := layers.Apply(&layers.Rescaling{Scale: []float64{1.0 / 255}, Name: "scale"}, pixels)

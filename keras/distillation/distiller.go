@@ -42,7 +42,7 @@ type Distiller struct {
 // [LogitsDistillation] says where its numbers are not those of Keras's default.
 //
 // SaveWeights and LoadWeights keep both models, in the same layout as Keras. The model itself cannot be saved with
-// Save, as no other of one's own type: save the Student.
+// Save, as no other user-defined type: save the Student.
 func New(d Distiller, options ...keras.Option) (*keras.Model, error) {
 	if err := d.check(); err != nil {
 		return nil, fmt.Errorf("distillation: %w", err)

@@ -272,7 +272,7 @@ func TestNewRejects(t *testing.T) {
 	assert.ErrorContains(t, err, "Compile was given no loss for the student")
 }
 
-// attention is a loss of one's own.
+// attention is a custom loss.
 type attention struct{}
 
 func (attention) ComputeLoss(s *keras.Step, teacher, student []*ops.Tensor) *ops.Tensor {

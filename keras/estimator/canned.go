@@ -19,7 +19,7 @@ type canned struct {
 	rate         float64 // of an optimizer given by name; 0 is the optimizer's own
 	weightColumn string
 	config       RunConfig
-	// logits builds the model; inputs are what the host worked out, by the name of the base column.
+	// logits builds the model; inputs are what the host computed, by the name of the base column.
 	logits func(c *Context, columns []FeatureColumn, inputs Features) *ops.Tensor
 }
 

@@ -11,7 +11,7 @@ import (
 
 // CategoricalColumnWithVocabularyList numbers the words (or whole numbers) of a list in their order:
 // tf.feature_column.categorical_column_with_vocabulary_list. Empty words and the number -1 stand for nothing. Other
-// values that are not in the list get DefaultValue, or with NumOOVBuckets one of so many ids behind those of the list,
+// values that are not in the list get DefaultValue, or with NumOOVBuckets one of so many ids after those of the list,
 // by a hash. Its name is Key.
 type CategoricalColumnWithVocabularyList struct {
 	Key string

@@ -21,7 +21,7 @@ import (
 const (
 	globalStepName = "global_step"
 	stateFile      = "checkpoint"   // names the checkpoints of a folder, as in TensorFlow
-	extension      = ".safetensors" // of a checkpoint's file, behind its name
+	extension      = ".safetensors" // of a checkpoint's file, after its name
 	stateLimit     = 1 << 20        // bytes of a state file
 )
 

@@ -33,7 +33,7 @@ type Context struct {
 }
 
 // Once returns what build made when it was first called with this key in the session. Use it for models that a
-// [ModelFn] creates, since it is traced anew for each shape of the batches and on replicas whose batches differ:
+// [ModelFn] creates, since it is traced again for each shape of the batches and on replicas whose batches differ:
 //
 //	model, err := estimator.Once(c, "model", func() (*keras.Model, error) {
 //		return keras.NewSequential(stack, distribute.Scope(c.Strategy()), keras.InputShape(28, 28, 1), keras.Seed(c.Seed()))

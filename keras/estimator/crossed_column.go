@@ -144,7 +144,7 @@ func (c CrossedColumn) ids(features rawFeatures) (idTable, error) {
 	inputs := make([]layers.HostArray, len(parts))
 	missing := make([]bool, rows*width)
 	for i, p := range parts {
-		repeat := 1 // combinations of the features behind this one
+		repeat := 1 // combinations of the features after this one
 		for _, q := range parts[i+1:] {
 			repeat *= q.width
 		}

@@ -15,14 +15,14 @@ import (
 )
 
 // FeatureColumn says how features of the input function become input of a ready-made model: tf.feature_column. Columns
-// are worked out on the host, where text is; the model gets numbers and ids. A feature is (batch) or (batch, width).
+// are computed on the host, where text is; the model gets numbers and ids. A feature is (batch) or (batch, width).
 type FeatureColumn interface {
 	// ColumnName is the name of the column, by which variables are named and columns are ordered.
 	ColumnName() string
 	// Validate reports what is wrong with the fields, in TensorFlow's words.
 	Validate() error
 
-	// base is the column that is worked out on the host: the column itself, or the categorical column inside of it.
+	// base is the column that is computed on the host: the column itself, or the categorical column inside of it.
 	base() hostColumn
 }
 
@@ -48,7 +48,7 @@ type DenseColumn interface {
 	// Width is the number of values for each example.
 	Width() int
 
-	// dense returns the values (batch, Width) in a trace; in is what the host worked out.
+	// dense returns the values (batch, Width) in a trace; in is what the host computed.
 	dense(c *Context, in *ops.Tensor) *ops.Tensor
 }
 
@@ -295,7 +295,7 @@ func (c BucketizedColumn) Validate() error {
 // NumBuckets is the number of buckets times the width of the source.
 func (c BucketizedColumn) NumBuckets() int { return (len(c.Boundaries) + 1) * c.Source.Width() }
 
-// Width is NumBuckets: the one-hot vectors stand one behind another.
+// Width is NumBuckets: the one-hot vectors stand one after another.
 func (c BucketizedColumn) Width() int { return c.NumBuckets() }
 
 func (c BucketizedColumn) base() hostColumn { return c }

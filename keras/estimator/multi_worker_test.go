@@ -151,7 +151,7 @@ func (h *atEnd) End(s *estimator.Session) error {
 func TestTwoWorkers(t *testing.T) {
 	x, real, _ := wave()
 	const batch, steps = 8, 6
-	// parts gives each pipeline its half of each batch, one after the other for ever.
+	// parts gives each pipeline its half of each batch, one after the other forever.
 	parts := func(batch int) estimator.InputFn {
 		return func(c distribute.InputContext) (data.Dataset, error) {
 			n := batch / c.NumInputPipelines

@@ -41,7 +41,7 @@ func Group(of ...*TrainOp) *TrainOp {
 	return all
 }
 
-// MetricOp feeds a metric in Evaluate. A metric that is made anew in each trace is made only once: that of the first
+// MetricOp feeds a metric in Evaluate. A metric that is created in each trace is created only once: that of the first
 // trace counts.
 type MetricOp struct {
 	Metric metrics.Metric

@@ -15,7 +15,7 @@ const (
 )
 
 // Feature says what a column holds and what is made of it. The functions of this package make the kinds of
-// keras.utils.FeatureSpace; a Feature of one's own names any preprocessing layer.
+// keras.utils.FeatureSpace; a custom Feature can use any preprocessing layer.
 type Feature struct {
 	// DType is the type of the column: "float32", "int32", "string" ...
 	DType string
@@ -58,13 +58,13 @@ func FloatDiscretizedAt(borders ...float64) Feature {
 }
 
 // IntegerCategorical is a column of whole numbers that stand for categories, which Adapt collects. Those it has not
-// seen are category 0. A [layers.IntegerLookup] of one's own has more to set.
+// seen are category 0. Pass your own [layers.IntegerLookup] for more settings.
 func IntegerCategorical() Feature {
 	return Feature{DType: "int32", Preprocessor: &layers.IntegerLookup{}, OutputMode: OneHotMode}
 }
 
 // StringCategorical is a column of words that stand for categories, which Adapt collects. Those it has not seen are
-// category 0. A [layers.StringLookup] of one's own has more to set.
+// category 0. Pass your own [layers.StringLookup] for more settings.
 func StringCategorical() Feature {
 	return Feature{DType: "string", Preprocessor: &layers.StringLookup{}, OutputMode: OneHotMode}
 }

@@ -138,7 +138,7 @@ func (b *builder) test(inputs []operand, get func(a ir.Attrs) *ir.Program, aroun
 	return cond.full(cond.trace.Outputs[0].Value)
 }
 
-// writeWhile writes a loop whose condition is worked out before the first and after each step.
+// writeWhile writes a loop whose condition is computed before the first and after each step.
 func writeWhile(b *builder, n *ir.Node) error {
 	a := n.Attrs.(ir.WhileAttrs)
 	inputs, err := b.fullAll(n.Inputs)

@@ -23,7 +23,7 @@ func openAxes(trace *ir.Program, inputs int) map[string]openAxis {
 	return axes
 }
 
-// length returns the name of a list with one length. What is worked out stands in the main graph.
+// length returns the name of a list with one length. What is computed stands in the main graph.
 func (b *builder) length(d int) (string, error) {
 	if dim.Known(d) || d == maxInt64 {
 		return b.vector(d), nil

@@ -33,8 +33,8 @@ type Weight struct {
 // maxModel is the largest message that protocol buffers can hold.
 const maxModel = math.MaxInt32
 
-// Marshal returns the ONNX model. An operation that ONNX lacks, or a length that cannot be worked out at run time, is
-// an error that names the layer.
+// Marshal returns the ONNX model. An operation that ONNX lacks, or a length that cannot be computed at run time, is an
+// error that names the layer.
 func (p *Program) Marshal() ([]byte, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("onnx: %w", err)

@@ -86,7 +86,7 @@ func types(ts []*Tensor) []ir.Type {
 	return out
 }
 
-// keepBody remembers the graph behind the loop added last, for its gradient.
+// keepBody remembers the graph after the loop added last, for its gradient.
 func (g *Graph) keepBody(b *Graph) {
 	if g.bodies == nil {
 		g.bodies = map[int]*Graph{}

@@ -9,7 +9,7 @@ import (
 
 // CTCGreedyDecode returns the labels of the best alignment of logits (batch, time, classes), of which the first lengths
 // (batch) steps count: the largest class of each step, without repetitions when mergeRepeated is set, and without
-// blanks. paths (1, batch, time) is int32 and filled up with -1; scores (batch, 1) are minus the sums of the largest
+// blanks. paths (1, batch, time) is int32 and padded with -1; scores (batch, 1) are minus the sums of the largest
 // logits.
 func CTCGreedyDecode(logits, lengths *Tensor, mergeRepeated bool, blank int) (paths, scores *Tensor) {
 	logits = single(logits)
@@ -38,7 +38,7 @@ func ctcLogits(logits *Tensor, blank int) (batch, steps int) {
 
 // beams are the best label sequences so far of each example.
 type beams struct {
-	paths  *Tensor // (batch, beams, time) int32, filled up with -1
+	paths  *Tensor // (batch, beams, time) int32, padded with -1
 	length *Tensor // (batch, beams) int32
 	last   *Tensor // (batch, beams) int32, the last label; -1 of none
 	emit   *Tensor // (batch, beams) log-probability of the alignments that end in the last label
@@ -50,8 +50,8 @@ const beamNever = -1e30
 
 // CTCBeamSearchDecode returns the topPaths most probable label sequences of logits (batch, time, classes), of which the
 // first lengths (batch) steps count, among the width best that it keeps in each step: paths (topPaths, batch, time),
-// int32, filled up with -1, and their log-probabilities (batch, topPaths). Source: Graves, "Supervised Sequence
-// Labelling with Recurrent Neural Networks", 2012, section 7.5.
+// int32, padded with -1, and their log-probabilities (batch, topPaths). Source: Graves, "Supervised Sequence Labelling
+// with Recurrent Neural Networks", 2012, section 7.5.
 func CTCBeamSearchDecode(logits, lengths *Tensor, width, topPaths, blank int) (paths, scores *Tensor) {
 	logits = single(logits)
 	batch, steps := ctcLogits(logits, blank)

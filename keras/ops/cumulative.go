@@ -32,7 +32,7 @@ func cumulativeRule(c *vjp) []*Tensor {
 		a.Reverse = !a.Reverse
 		return []*Tensor{apply1(ir.Cumulative, a, dy)}
 	}
-	// The other kinds are worked out forwards, each result with its own element: turn the axis round where it runs from
+	// The other kinds are computed forwards, each result with its own element: turn the axis round where it runs from
 	// the end, and move the gradients by one place where results leave out their own element.
 	if a.Reverse {
 		x, dy = Flip(x, a.Axis), Flip(dy, a.Axis)
@@ -73,11 +73,11 @@ func cumprodGradient(x, dy *Tensor, axis int) *Tensor {
 	return Multiply(before, MoveAxis(s[0], 0, axis))
 }
 
-// longProduct is the length from which the sums s are worked out in pieces side by side.
+// longProduct is the length from which the sums s are computed in pieces side by side.
 const longProduct = 1024
 
 // recurrence returns s_j = dy_j + x_{j+1}·s_{j+1} along axis 0 of n elements. It is cut into about √n pieces, which a
-// loop goes through side by side as if nothing came behind them: s_j = t_j + p_j·S, where S is the first s of the next
+// loop goes through side by side as if nothing came after them: s_j = t_j + p_j·S, where S is the first s of the next
 // piece and p_j the product of the x from j+1 to its first. A second loop over the pieces finds S.
 //
 //dim:known n is a constant

@@ -54,7 +54,7 @@ func Fmin(a, b *Tensor) *Tensor {
 	return Where(Isnan(a), b, Where(Isnan(b), a, Minimum(a, b)))
 }
 
-// Trunc cuts off the digits behind the point.
+// Trunc drops the digits after the decimal point.
 func Trunc(x *Tensor) *Tensor {
 	x = float(x)
 	return Multiply(Sign(x), Floor(Abs(x)))

@@ -9,7 +9,7 @@ import (
 
 // Rearrange reorders, joins and splits axes by a pattern of names, as einops does: "b (h p) c -> (b p) h c" splits the
 // second axis and joins its second part to the first. Names in parentheses make up one axis; lengths give those that
-// cannot be worked out, at most one in each pair of parentheses being left open.
+// cannot be computed, at most one in each pair of parentheses being left open.
 func Rearrange(x *Tensor, pattern string, lengths map[string]int) *Tensor {
 	left, right, ok := strings.Cut(pattern, "->")
 	if !ok {

@@ -74,7 +74,7 @@ type STFTOptions struct {
 	// Window is "hann", 1/2 - 1/2·cos(2πk/SequenceLength), or "hamming", 0.54 - 0.46·cos(...); "" is "hann". "none"
 	// weighs all FFTLength elements of a frame equally.
 	Window string
-	// WindowWeights is a window of one's own, (SequenceLength); it takes the place of Window.
+	// WindowWeights is a custom window, (SequenceLength); it takes the place of Window.
 	WindowWeights *Tensor
 	// NotCentered begins frame t at element t·SequenceStride. Otherwise it has its middle there, and the signal is
 	// mirrored by FFTLength/2 at both ends.

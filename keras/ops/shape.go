@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Reshape gives x a new shape with the same elements in row-major order; one axis may be -1 and is worked out.
+// Reshape gives x a new shape with the same elements in row-major order; one axis may be -1 and is computed.
 func Reshape(x *Tensor, shape ...int) *Tensor {
 	s := slices.Clone(shape)
 	if i := slices.Index(s, -1); i >= 0 {

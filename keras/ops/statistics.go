@@ -107,7 +107,7 @@ func Bincount(x, weights *Tensor, length int) *Tensor {
 }
 
 // Searchsorted returns, for each element of values, the position in the sorted vector at which it could be inserted:
-// before equal elements, or with right set behind them; int32.
+// before equal elements, or with right set after them; int32.
 func Searchsorted(sorted, values *Tensor, right bool) *Tensor {
 	if sorted.Rank() != 1 {
 		Failf(sorted.g, "searchsorted: needs a sorted vector, received shape %v", sorted.Shape())

@@ -18,8 +18,8 @@ type UniqueResult struct {
 }
 
 // Unique returns the different elements of x in ascending order. Their number is size, since shapes do not depend on
-// numbers: larger ones are left out, and missing ones filled up with fill. NaN, which differs from itself, counts once
-// for each occurrence.
+// numbers: larger ones are left out, and missing ones padded with fill. NaN, which differs from itself, counts once for
+// each occurrence.
 func Unique(x *Tensor, size int, fill float64) UniqueResult {
 	u := uniqueRows(Reshape(x, -1, 1), size, fill)
 	u.Values, u.Inverse = Ravel(u.Values), Reshape(u.Inverse, x.Shape()...)

@@ -7,8 +7,8 @@
 //
 // # How a model is laid out
 //
-// Boxes are put on ranks such that calls point from a rank to a later one, with the edges as short as that allows; an
-// edge over several ranks gets a lane through those between. The order within each rank is the one with the fewest
+// Boxes are assigned to ranks so that calls point from a rank to a later one, with the edges as short as that allows;
+// an edge over several ranks gets a lane through those between. The order within each rank is the one with the fewest
 // crossings that sweeps over the ranks find (Sugiyama, Tagawa and Toda, "Methods for visual understanding of
 // hierarchical system structures", 1981; weights and transpositions after Gansner et al., "A technique for drawing
 // directed graphs", 1993). Positions minimize the weighted squares of sideways steps, rank by rank, with the distances

@@ -138,7 +138,7 @@ func (g *graph) rankNodes() {
 	}
 }
 
-// topological orders nodes such that edges point forward, and otherwise keeps the given order.
+// topological orders nodes so that edges point forward, and otherwise keeps the given order.
 func topological(nodes []*node, before, after map[*node][]*node) []*node {
 	waiting := map[*node]int{}
 	var order, ready []*node

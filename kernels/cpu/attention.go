@@ -13,7 +13,7 @@ import (
 
 // Attention is computed head by head, for a block of queries at a time, so that the block's scores stay in the
 // second-level cache and are never stored. The keys (and, for the gradient, the values) are packed once a head. A
-// causal head is cut into more blocks, since a block looks at no key behind its last query. The gradient computes the
+// causal head is cut into more blocks, since a block looks at no key after its last query. The gradient computes the
 // probabilities again from the scores and the logsumexp.
 
 const (

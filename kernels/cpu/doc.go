@@ -15,7 +15,8 @@
 //     (internal/fuse/sink.go). A bias and a relu join the product or convolution before them, the gradient of relu and of a bias the gradient
 //     of pooling, a transpose the product it follows, and 2x2 maxima the convolution whose result nothing else needs
 //     (internal/fuse/epilogue.go). Elementwise units that follow each other and share operands become one (internal/fuse/neighbours.go).
-//  3. hoist: updates of variables run as soon as they may, but behind all that may fail: a failed step changes no variable.
+//  3. hoist: updates of variables run as soon as they may, but after the last step that can fail: a failed step changes
+//     no variable.
 //  4. place: every value that is needed in memory gets a storage. Reshapes and contiguous slices share their operand's, outputs
 //     are computed in the output buffers, a variable's new value in the variable, results in place of an operand that is not
 //     needed any more. What cannot be computed where it belongs is copied there at the end.

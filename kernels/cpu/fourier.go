@@ -86,7 +86,7 @@ func stepMatrices[T block.Float](r, count int) []T {
 	return all
 }
 
-// multiply is a step with its matrices. The imaginary parts lie behind the real ones.
+// multiply is a step with its matrices. The imaginary parts lie after the real ones.
 func (p *fourierPlan[T]) multiply(b fourierBuffers[T], matrices []T, r, count, run int) {
 	for q := range count {
 		a := matrices[q*4*r*r : (q+1)*4*r*r]
@@ -189,7 +189,7 @@ func (p *fourierPlan[T]) load(dst, src []T, count, stride int) {
 	p.fill(dst, count)
 }
 
-// fill repeats the last of the first lanes in those behind it.
+// fill repeats the last of the first lanes in those after it.
 func (p *fourierPlan[T]) fill(x []T, count int) {
 	for i := 0; count < p.lanes && i < len(x); i += p.lanes {
 		for l := count; l < p.lanes; l++ {

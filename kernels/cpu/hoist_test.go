@@ -39,7 +39,7 @@ func TestUpdatesRunEarly(t *testing.T) {
 }
 
 // TestCounterMovesWithUpdates: the step that counts up, which all updates read, does not keep them at the end; where
-// what may fail comes behind it, it stays where it is.
+// what may fail comes after it, it stays where it is.
 func TestCounterMovesWithUpdates(t *testing.T) {
 	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{1024}}
 	one := ir.Type{DType: ir.Float32, Shape: ir.Shape{1}}

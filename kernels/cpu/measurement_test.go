@@ -71,7 +71,7 @@ func TestMeasurementsAreApart(t *testing.T) {
 	assert.Empty(t, c.e.Session.(cpu.Profiler).Profile())
 }
 
-// A session that runs under two measurements in turns gives each its own runs.
+// A session that runs under two measurements alternately gives each its own runs.
 func TestMeasurementsInTurns(t *testing.T) {
 	ctx, other := cpu.Measurable(t.Context()), cpu.Measurable(t.Context())
 	m, n := start(t, ctx), start(t, other)

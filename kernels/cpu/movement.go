@@ -90,7 +90,7 @@ func buildPad(b *build) (func(), error) {
 	dims := make([]int, len(src))
 	from, to := 0, 0
 	for i := range src {
-		// Operand element k lands at low + k·(1+interior); those before 0 or behind the end are cut off.
+		// Operand element k lands at low + k·(1+interior); those before 0 or after the end are cut off.
 		step := 1 + a.Interior[i]
 		first := 0
 		if a.Low[i] < 0 {

@@ -168,7 +168,7 @@ func buildBatchNormGrad(b *build) (func(), error) {
 }
 
 // batchNormGrad: with n = (x-mean)·rstd, dbeta = Σ dy, dgamma = Σ dy·n, dx = gamma·rstd·(dy - dbeta/N - n·dgamma/N). If
-// the unit holds the gradient of a relu behind the normalization, dy is the gradient with respect to the relu's result:
+// the unit holds the gradient of a relu after the normalization, dy is the gradient with respect to the relu's result:
 // where that is 0 is computed again from x.
 func batchNormGrad[T block.Float](b *build) func() {
 	x, gamma, mean, variance, dy := b.in(0), b.in(1), b.in(2), b.in(3), b.in(4)

@@ -78,8 +78,8 @@ func (s *schedule) profile(all []OpProfile) []OpProfile {
 	return all
 }
 
-// profileTogether adds up the times of the children that share the time, step by step, such that they sum up to the
-// time that passed.
+// profileTogether adds up the times of the children that share the time, step by step, so that they sum to the time
+// that passed.
 func (s *schedule) profileTogether(share *timeShare) []OpProfile {
 	var sums []OpProfile
 	for _, c := range s.children {

@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestRecomputeCheap: x/2 and 3·x, which the program reads before and behind a product, are computed twice and written
+// TestRecomputeCheap: x/2 and 3·x, which the program reads before and after a product, are computed twice and written
 // never.
 func TestRecomputeCheap(t *testing.T) {
 	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{256, 256}}

@@ -326,7 +326,7 @@ func (g *group) combine(replica int, d *device, c *combining) error {
 	return nil
 }
 
-// resultsAt is how far behind the operands the results lie in host memory.
+// resultsAt is how far after the operands the results lie in host memory.
 func (g *group) resultsAt(replica int) int {
 	c := g.of(replica)
 	last := &c.values[len(c.values)-1]

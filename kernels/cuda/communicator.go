@@ -73,7 +73,7 @@ func (c *communicator) Replicas() int {
 // Abort makes current and later calls of all replicas return err.
 func (c *communicator) Abort(err error) { c.group.end(err) }
 
-// Close ends calls under way. The last end gives back what the group holds.
+// Close ends calls under way. The last end releases what the group holds.
 func (c *communicator) Close() {
 	g := c.group
 	g.mu.Lock()

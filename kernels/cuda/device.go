@@ -172,7 +172,7 @@ func (d *device) record(b *block) error {
 	return err
 }
 
-// close gives back what the device holds.
+// close releases what the device holds.
 func (d *device) close() error {
 	var all []error
 	if err := d.Enter(); err == nil {

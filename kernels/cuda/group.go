@@ -260,8 +260,8 @@ func (g *group) undecided(e *launched) bool {
 	return e.waiting
 }
 
-// await returns when the launch that the device takes part in was put into its stream: what comes later must come
-// behind it.
+// await returns when the launch that the device takes part in was put into its stream: what comes later must come after
+// it.
 func (d *device) await() {
 	g := d.meeting.Load()
 	if g == nil {
@@ -375,7 +375,7 @@ func describe(s *lower.Step) string {
 	return fmt.Sprintf("%v of %s with %d values", s.Op, s.Scope, len(s.Values)/2)
 }
 
-// finish puts a copy of the failure flag behind the launch.
+// finish puts a copy of the failure flag after the launch.
 func (p *part) finish() error {
 	d := p.session.device
 	if err := d.Enter(); err != nil {
@@ -418,7 +418,7 @@ func (g *group) barrier() (int, error) {
 	return 0, nil
 }
 
-// release gives back what the group holds.
+// release releases what the group holds.
 func (g *group) release() {
 	if g.link != nil {
 		g.link.close()

@@ -16,8 +16,8 @@ import (
 )
 
 // link is NCCL's side of a group: a communicator for each replica of this process. NCCL waits for ranks that do not
-// come for ever, in the devices' streams. So a goroutine watches what is under way, and aborts the communicators where
-// a device or a connection is lost, where nothing ends for too long, or where the caller says so. An aborted link is
+// come forever, in the devices' streams. So a goroutine watches what is under way, and aborts the communicators where a
+// device or a connection is lost, where nothing ends for too long, or where the caller says so. An aborted link is
 // never used again.
 type link struct {
 	api          nccl.API

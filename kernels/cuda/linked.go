@@ -12,7 +12,7 @@ import (
 )
 
 // A collective by NCCL is: values go through it; small programs of our own finish what it cannot do; the failure flags
-// of all are gathered, behind the values, into memory that says "failed" until then. So where a collective is aborted,
+// of all are gathered, after the values, into memory that says "failed" until then. So where a collective is aborted,
 // the flag is set, and what comes later in the stream changes nothing.
 
 // way is how a value goes.
@@ -85,7 +85,7 @@ func (g *group) planValue(replica int, c *combining, m *linkedValue, step *lower
 	wide := t.DType.IsHalf()
 	narrow := g.narrow != ir.Invalid && t.DType == ir.Float32 && total > narrowFrom
 	sums := a.Kind == ir.Sum || a.Kind == ir.Mean
-	whole := a.Axis == 0 || t.Shape[:min(a.Axis, len(t.Shape))].Size() == 1 // parts lie one behind the other
+	whole := a.Axis == 0 || t.Shape[:min(a.Axis, len(t.Shape))].Size() == 1 // parts lie one after the other
 	kind, known := nccl.TypeOf(t.DType)
 	op, able := nccl.OpOf(a.Kind)
 	able = able || a.Kind == ir.Mean // as a sum

@@ -15,7 +15,7 @@ import (
 )
 
 // queue chains launches on one device by a failure flag in the device's memory: kernels that replace inputs end at once
-// while it is set, so that launches behind a failed one change nothing although nobody has looked yet.
+// while it is set, so that launches after a failed one change nothing although nobody has looked yet.
 type queue struct {
 	backend *backend
 	device  *device
@@ -92,7 +92,7 @@ func (q *queue) failure() error {
 	return q.err
 }
 
-// launch puts a run of a session into the stream, and a copy of the failure flag behind it.
+// launch puts a run of a session into the stream, and a copy of the failure flag after it.
 func (q *queue) launch(s *session) kernels.Event {
 	if err := q.failure(); err != nil {
 		return kernels.Completed(err)

@@ -102,7 +102,7 @@ func TestReplicasTraining(t *testing.T) {
 	})
 }
 
-// A loop of one's own: sums, and gathers of uneven parts, between the replicas.
+// A custom loop: sums, and gathers of uneven parts, between the replicas.
 func TestReplicasOwnLoop(t *testing.T) {
 	_, f := fakes()
 	s := mirroredOn(t, "fakecuda", 3, false)

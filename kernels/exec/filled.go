@@ -9,12 +9,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// ErrNotFilled is in the error of [Function.AcquireFilled] where rows that fill up a batch would count.
+// ErrNotFilled is in the error of [Function.AcquireFilled] where rows that pad a batch would count.
 var ErrNotFilled = errors.New("batches of this function cannot be filled up")
 
-// AcquireFilled returns an instance for batches of up to rows examples, which are filled up with copies of their
-// examples: what fills them up is left out wherever examples meet. types are those of the inputs with that many rows.
-// The instance has one more input, the last one: an int32, the number of examples, whose rows come first.
+// AcquireFilled returns an instance for batches of up to rows examples, which are padded with copies of their examples:
+// what fills them up is left out wherever examples meet. types are those of the inputs with that many rows. The
+// instance has one more input, the last one: an int32, the number of examples, whose rows come first.
 //
 // Whether that can be done is decided on the program, which is traced for a batch of any size, see [ir.FillRows]: with
 // several replicas it is not, and where an operation works across the examples in a way that cannot leave out any. The

@@ -49,7 +49,7 @@ func (inst *Instance) Wait() error { return inst.lane.wait(context.Background())
 
 // Launch is Run without waiting where devices work by themselves: inputs may be written and the next step launched at
 // once. What fails is the [*LateError] of a later Launch, or of Wait. A step that fails changes no variable, and
-// neither do those launched behind it.
+// neither do those launched after it.
 func (inst *Instance) Launch(ctx context.Context, seed uint64, step uint32) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err

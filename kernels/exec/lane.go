@@ -10,7 +10,7 @@ import (
 
 // lane is where launches of one function follow each other: a queue on each device of this process. On devices that
 // work by themselves the host is steps ahead. What fails there is found later, and the queues see to it that the
-// launches behind it change nothing.
+// launches after it change nothing.
 type lane struct {
 	queues []kernels.Queue
 	under  []launched // way, the oldest first
@@ -31,7 +31,7 @@ const ahead = 32
 // LateError is the error of a step that ended after others had been launched.
 type LateError struct {
 	Err error
-	// Undone is how many launches have changed nothing: the one that failed, and those behind it.
+	// Undone is how many launches have changed nothing: the one that failed, and those after it.
 	Undone int
 }
 

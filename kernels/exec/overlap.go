@@ -27,11 +27,11 @@ func advanceAllReduces(programs []*tracedProgram) {
 	}
 }
 
-// advanced returns the nodes of a program with every all-reduce right behind the last node that it depends on. What is
+// advanced returns the nodes of a program with every all-reduce right after the last node that it depends on. What is
 // between that and the all-reduce and does next to nothing, as conversions of gradients to the type of the weights,
 // comes along.
 func advanced(p *ir.Program) []ir.Node {
-	after := make([]int, p.NumValues()) // by value: the node, of those that do not move, behind which it exists
+	after := make([]int, p.NumValues()) // by value: the node, of those that do not move, after which it exists
 	for i := range after {
 		after[i] = -1
 	}
@@ -95,7 +95,7 @@ func movable(p *ir.Program) []bool {
 	return moves
 }
 
-// placedNode says behind which node that does not move a node stands; one that does not move stands behind itself.
+// placedNode says after which node that does not move a node stands; one that does not move stands after itself.
 type placedNode struct {
 	node, behind int
 	moved        bool

@@ -37,8 +37,8 @@ type Placement struct {
 	SameDraws    bool // all replicas draw the same random numbers
 	// ShardOptimizerState cuts variables that allow it (VariableSpec.Sharded) into pieces, one on each replica.
 	ShardOptimizerState bool
-	// Lockstep says that all replicas run one program: where their parts of a batch differ in length, they are filled
-	// up to the longest.
+	// Lockstep says that all replicas run one program: where their parts of a batch differ in length, they are padded
+	// to the longest.
 	Lockstep bool
 
 	// Connect makes communicators for the replicas of this process, which connect them with those of all; ConnectOwn

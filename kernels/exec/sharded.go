@@ -10,7 +10,7 @@ import (
 )
 
 // A sharded variable has one value that no replica holds all of: its elements, row-major, are cut into equal pieces,
-// one for each replica of all processes; the last ones are filled up with zeros. Who reads the variable gets the whole,
+// one for each replica of all processes; the last ones are padded with zeros. Who reads the variable gets the whole,
 // gathered; who assigns it gives the whole, of which each replica keeps its piece. Optimizers work on the pieces where
 // their rules allow that.
 
@@ -67,7 +67,7 @@ func (v *Variable) writePieces(a kernels.Array) error {
 	return nil
 }
 
-// pieceBytes cuts piece i out of a value, filled up with zeros at its end.
+// pieceBytes cuts piece i out of a value, padded with zeros at its end.
 func pieceBytes(data []byte, i, bytes int) []byte {
 	low, high := min(i*bytes, len(data)), min((i+1)*bytes, len(data))
 	if high-low == bytes {
@@ -154,7 +154,7 @@ func (r *Replica) ShardsState() bool {
 func (r *Replica) Sharded(v *Variable) bool { return placementOf(r.strategy).shards(v) }
 
 // Shard returns this replica's piece of a tensor that all replicas hold: of its elements in order the i-th of equal
-// pieces, where the last ones are filled up with zeros.
+// pieces, where the last ones are padded with zeros.
 func (r *Replica) Shard(x *ops.Tensor) *ops.Tensor {
 	n := x.Shape().Size()
 	piece := pieceOf(n, r.replicas)
@@ -209,7 +209,7 @@ func (r *Replica) ReadShard(v *Variable) *ops.Tensor {
 	return e.current
 }
 
-// AssignShard gives a sharded variable a new value of which each replica has worked out its piece.
+// AssignShard gives a sharded variable a new value of which each replica has computed its piece.
 func (r *Replica) AssignShard(v *Variable, piece *ops.Tensor) {
 	e := r.entry(v)
 	if want := placementOf(r.strategy).storedType(v); !e.sharded || !piece.Shape().Equal(want.Shape) {

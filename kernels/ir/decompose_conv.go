@@ -66,7 +66,7 @@ func (w window) cells(b *builder, padded Value, tap []int) Value {
 	return b.op(Slice, SliceAttrs{around(0, start, 0), around(w.batch, limit, channels), around(1, w.stride, 1)}, padded)
 }
 
-// reach is the distance from the cell that the first output position sees to the one behind the last.
+// reach is the distance from the cell that the first output position sees to the one after the last.
 func (w window) reach(i int) int { return dim.Add(dim.Mul(dim.Sub(w.output[i], 1), w.stride[i]), 1) }
 
 // spreadCells is the transpose of cells: it puts (batch, output..., channels) where the tap's cells lie in an otherwise

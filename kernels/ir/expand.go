@@ -4,7 +4,7 @@ import "fmt"
 
 // Expand returns a program of the same meaning in which composites are replaced by their decompositions, in
 // sub-programs too, until none is left but those that keep accepts. Inputs, outputs and aliases stay in order; values
-// are numbered anew.
+// are renumbered.
 //
 // A backend calls it with the composites that it has kernels for; keep may be nil to keep none. It is given the program
 // that the node is in, which is p at first, then what p was expanded to so far, or a sub-program: values have other

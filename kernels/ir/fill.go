@@ -8,11 +8,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// FillRows makes a program whose batch may be filled up with copies of its examples: it gets one more input, the last
-// one, an int32 that says how many of the rows count, the first ones. Where the examples meet, in sums, products,
-// maxima and minima over them, in products of matrices and in sums into segments, the other rows are left out. So
-// results that do not count the examples are those of the batch without the rows that fill it up, but for the order in
-// which sums are formed.
+// FillRows makes a program whose batch may be padded with copies of its examples: it gets one more input, the last one,
+// an int32 that says how many of the rows count, the first ones. Where the examples meet, in sums, products, maxima and
+// minima over them, in products of matrices and in sums into segments, the other rows are left out. So results that do
+// not count the examples are those of the batch without the rows that fill it up, but for the order in which sums are
+// formed.
 //
 // p has open axes, and its examples are counted by the named size; see [RowWise] for what counts them. The error says
 // which operation works across the examples in another way.

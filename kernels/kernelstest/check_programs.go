@@ -187,7 +187,7 @@ func (r runner) aliases(t *testing.T) {
 	}
 }
 
-// badInput checks that mistakes are reported as errors and not as panics, and that a run that failed spoils nothing.
+// badInput checks that mistakes are reported as errors and not as panics, and that a failed run corrupts nothing.
 func (r runner) badInput(t *testing.T) {
 	t.Run("index", r.badIndices)
 	t.Run("not finite", r.notFinite)

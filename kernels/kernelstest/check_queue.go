@@ -102,7 +102,7 @@ func (r runner) order(t *testing.T) {
 	assert.Error(t, copied.Download(rows[0][:11]).Wait(runContext(t)))
 }
 
-// queue: a launch that fails changes no variable, and neither do those behind it in the queue, until its error has been
+// queue: a launch that fails changes no variable, and neither do those after it in the queue, until its error has been
 // taken.
 func (r runner) queue(t *testing.T) {
 	c := r.counting(t)

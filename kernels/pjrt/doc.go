@@ -12,7 +12,7 @@
 // system's loader.
 //
 // Where GOKERAS_PJRT_CACHE names a folder, compiled programs are kept there, and later processes load them instead of
-// compiling. It must be one's own: what lies there is code.
+// compiling. Only its owner may be able to write to it: its files contain code.
 //
 // Where libtpu is sought: TPU_LIBRARY_PATH, the site-packages folders of $VIRTUAL_ENV and $CONDA_PREFIX,
 // /lib/libtpu.so, /usr/lib/libtpu.so.

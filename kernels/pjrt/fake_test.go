@@ -116,7 +116,7 @@ func tourOf(ctx context.Context, b *pjrt.Backend) error {
 	return errors.Join(buffers[0].Read(data), buffers[1].Download(data).Wait(ctx))
 }
 
-// single launches a program on one device, and one more behind it.
+// single launches a program on one device, and one more after it.
 func single(ctx context.Context, b *pjrt.Backend, d kernels.Device, x kernels.Buffer) error {
 	p := ir.New("double")
 	in := p.AddInput("x", x.Type())

@@ -16,7 +16,7 @@ import (
 )
 
 // queue chains launches on one device by the failure flag: each takes the flag of the one before and hands on its own,
-// so that launches behind a failed one change nothing although nobody has looked yet.
+// so that launches after a failed one change nothing although nobody has looked yet.
 type queue struct {
 	backend *Backend
 	client  *capi.Client

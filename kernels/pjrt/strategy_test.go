@@ -81,8 +81,7 @@ func TestTPUStrategy(t *testing.T) {
 	}
 }
 
-// A loop of one's own: a step on every core with a sum between them, and batches that do not divide refused before they
-// run.
+// A custom loop: a step on every core with a sum between them, and batches that do not divide refused before they run.
 func TestTPULoop(t *testing.T) {
 	s := cores(t, 4)
 	v, err := distribute.Scope(s).NewVariable(distribute.VariableSpec{Name: "v", Shape: ir.Shape{}, DType: ir.Float32})

@@ -124,7 +124,7 @@ func value(t *testing.T, d ir.DType, s ir.Shape, elements ...float64) reference.
 	return v
 }
 
-// An index behind the examples is an error, also where there are rows behind them.
+// An index after the examples is an error, also where there are rows after them.
 func TestFilledRowsAreNotPicked(t *testing.T) {
 	m := newMeeting()
 	index := m.add(t, ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(ir.Int32, 3, 1)})

@@ -47,7 +47,7 @@ func TestEveryOpHasAnEvaluator(t *testing.T) {
 	assert.Len(t, evaluators, len(ir.Ops()))
 }
 
-// What the op table says of integers and is easy to get wrong. The numbers are worked out by hand.
+// What the op table says of integers and is easy to get wrong. The numbers are computed by hand.
 func TestIntegerArithmetic(t *testing.T) {
 	for _, c := range []struct {
 		op         ir.Op

@@ -10,7 +10,7 @@
 // failure flag after the program's inputs and returns it after its outputs: int32[3] with the number of the module
 // ([Options].Number), that of the check that failed, counted from 1, and the index that it met; zeros while all is
 // well. [Module.Failure] says what the numbers mean. Where the flag is set, by this run or on the way in, outputs that
-// replace inputs repeat these: a failed step changes no variable, and neither do the steps that were launched behind it
+// replace inputs repeat these: a failed step changes no variable, and neither do the steps that were launched after it
 // before anyone looked. Replicas agree on the flag, so all of them fail where one does.
 //
 // Locations carry the paths of the layers, so that what a compiler says about an op names the user's layer.

@@ -94,7 +94,7 @@ func TestProductsArePrecise(t *testing.T) {
 	}
 }
 
-// lookUp is a program that replaces its first input by a look-up in it.
+// lookUp is a program that replaces its first input by a lookup in it.
 func lookUp(t *testing.T) *ir.Program {
 	p := ir.New("look up")
 	table := p.AddInput("table", ir.Type{DType: ir.Float32, Shape: ir.Shape{5, 2}})

@@ -21,7 +21,7 @@ type STFT struct {
 	Window   string `keras:"window,default=hann"`     // "hann", "hamming", ..., see [Window], or "none"; "" is "hann"
 	Scaling  string `keras:"scaling,default=density"` // "density", "spectrum" or "none"; "" is "density"
 	Periodic bool   `keras:"periodic"`                // the window goes on periodically
-	// Weights is a window of one's own, in place of Window.
+	// Weights is a custom window, in place of Window.
 	Weights []float64 `keras:"-"`
 }
 

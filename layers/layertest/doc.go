@@ -7,7 +7,7 @@
 //		Output: []int{2, 3},
 //	})
 //
-// What is checked: the shape worked out for open axes is the shape of a call; the configuration survives being written
+// What is checked: the shape computed for open axes is the shape of a call; the configuration survives being written
 // and read, and the layer read back computes the same; weights have the declared number and are made once; training and
 // inference give finite numbers, as does mixed precision, whose results are of the compute type while weights stay in
 // float32; an empty batch works and leaves gradients and statistics finite; masks pass or end as declared; and in

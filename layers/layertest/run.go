@@ -83,7 +83,7 @@ func (c Case) float32Inputs() []opstest.Array {
 	return out
 }
 
-// checkShape: open axes stay open, and the shape worked out is that of the call.
+// checkShape: open axes stay open, and the shape computed is that of the call.
 func (c Case) checkShape(t reporter) {
 	inputs := c.float32Inputs()
 	types := make([]ir.Type, len(inputs))

@@ -23,7 +23,7 @@ func (w warmup) Rate(step *ops.Tensor) *ops.Tensor {
 
 func (w warmup) At(step int64) float64 { return w.Peak * min(1, float64(step)/float64(w.Steps)) }
 
-// A schedule of one's own is given to an optimizer as its LearningRate.
+// A custom schedule is given to an optimizer as its LearningRate.
 func ExampleSchedule() {
 	var s schedules.Schedule = warmup{Peak: 0.1, Steps: 4}
 	fmt.Println(s.At(0), s.At(2), s.At(9))

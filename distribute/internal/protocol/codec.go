@@ -83,7 +83,7 @@ func (w *Writer) String(v string) {
 	w.B = append(w.B, v...)
 }
 
-// pad fills up to a multiple of n.
+// pad pads to a multiple of n.
 func (w *Writer) pad(n int) {
 	for (w.flushed+len(w.B))%n != 0 {
 		w.B = append(w.B, 0)

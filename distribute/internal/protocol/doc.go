@@ -2,7 +2,7 @@
 //
 // [State] is a parameter server: tables of rows with the state of an optimizer, and a ledger of the closures whose
 // updates it has applied. Everything that changes it is a [Command]; the same commands in the same order give the same
-// bits, so a log of them behind a snapshot brings a server back. [Dispatcher] is the coordinator: closures that wait,
+// bits, so a log of them after a snapshot brings a server back. [Dispatcher] is the coordinator: closures that wait,
 // the workers that run them, and what becomes of both when workers are lost.
 //
 // A closure is named by the coordinator's term and a sequence number. A worker sends what a closure changes on a server

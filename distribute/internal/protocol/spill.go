@@ -6,7 +6,7 @@ import (
 )
 
 // Spill holds the rows of a dynamic table that are not in memory. It is a part of the memory, not of what is kept: a
-// server that begins makes all rows anew from its snapshot and log, so what a spill holds is lost when it is closed.
+// server that starts rebuilds all rows from its snapshot and log, so what a spill holds is lost when it is closed.
 type Spill interface {
 	// Get returns the record of a key, nil where there is none. It may be called by several goroutines, while nobody
 	// calls Write.

@@ -7,7 +7,7 @@
 // For each it prints the rate of the result alone and of a training step (the result and the gradients with respect to
 // inputs and weights; for models the update too): GFLOP/s and the percentage of the multiply-add peak, or for what only
 // moves numbers GB/s of the inputs, results and gradients, each counted once. With a Python binary that has PyTorch
-// (also in TORCH_PY) each sample has one of torch right behind it, and the table has the median over the rounds of our
+// (also in TORCH_PY) each sample has one of torch right after it, and the table has the median over the rounds of our
 // speed by torch's: below 1 torch is faster.
 package main
 

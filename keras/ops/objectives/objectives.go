@@ -119,7 +119,7 @@ func NoFilling(b Batch, t ops.Traced, what string) {
 	}
 }
 
-// AlignedRows is OnlyRows for what must have the examples on its first axis: another length there cannot be filled up.
+// AlignedRows is OnlyRows for what must have the examples on its first axis: another length there cannot be padded.
 func AlignedRows(b Batch, x *ops.Tensor, what string) *ops.Tensor {
 	if x.Rank() == 0 || x.Dim(0) != b.LocalBatchSize() {
 		NoFilling(b, x, what)

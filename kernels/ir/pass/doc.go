@@ -7,6 +7,6 @@
 //   - [RecomputeCheap] recomputes cheap values where they are read, instead of keeping them.
 //
 // A backend makes its list of these and of passes of its own ([New]) and runs it with [Run], which names the pass that
-// fails and can show the program behind each. A [Rewriter] is what most passes are written with. Programs are never
+// fails and can show the program after each. A [Rewriter] is what most passes are written with. Programs are never
 // changed in place.
 package pass

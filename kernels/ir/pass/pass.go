@@ -28,7 +28,7 @@ func (f function) Run(p *ir.Program) (*ir.Program, error) { return f.run(p) }
 // Sequence returns the pass that runs passes in order.
 func Sequence(name string, passes ...Pass) Pass { return sequence{name: name, passes: passes} }
 
-// CleanUp returns the pass that runs passes in order and, where one of them changed the program, another one behind
+// CleanUp returns the pass that runs passes in order and, where one of them changed the program, another one after
 // them.
 func CleanUp(name string, with Pass, passes ...Pass) Pass {
 	return sequence{name: name, passes: passes, after: with}

@@ -19,7 +19,7 @@ func TestFailingPassIsNamed(t *testing.T) {
 	}
 }
 
-// What cleans up runs behind passes of which one changed something, once, and is shown like the others.
+// What cleans up runs after passes of which one changed something, once, and is shown like the others.
 func TestCleanUpRunsWhereItMust(t *testing.T) {
 	var shown []string
 	show := func(name string, _ *ir.Program) { shown = append(shown, name) }

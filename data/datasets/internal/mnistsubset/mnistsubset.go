@@ -6,7 +6,7 @@
 // original files. So both halves of the test set, which stem from different writers, are represented alike.
 //
 // The images are stored with a run-length code that is made for them: four pixels in five are 0. It takes a quarter
-// more space than DEFLATE and unpacks ten times as fast, which counts when a program starts. To make the files anew:
+// more space than DEFLATE and unpacks ten times as fast, which counts when a program starts. To regenerate the files:
 //
 //	go run ./data/datasets/internal/mnistsubset/generate -mnist DIRECTORY -out data/datasets/internal/mnistsubset
 package mnistsubset

@@ -97,7 +97,7 @@ func (w *writer) verdict(v *Verdict) {
 	}
 }
 
-// Append encodes a state of a job behind b.
+// Append encodes a state of a job after b.
 func Append(b []byte, job uint64, s *State) []byte {
 	w := &writer{append(b, Version)}
 	w.word(job)

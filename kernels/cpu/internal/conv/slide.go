@@ -21,7 +21,7 @@ func (s *Shape) rowByRow() bool {
 }
 
 // sliding is the part [first, end) of a row of outputs in which at most the taps in front of the middle one are missing
-// at the first output, and at most those behind it at the last.
+// at the first output, and at most those after it at the last.
 type sliding struct {
 	first, end  int
 	left, right bool
@@ -34,7 +34,7 @@ func (a *axis) sliding() (s sliding) {
 	if s.left = s.first >= half; s.left {
 		s.first -= half
 	}
-	over := max(a.out-1+a.inOffset+a.taps-a.in, 0) // inputs that the last output would see behind the row
+	over := max(a.out-1+a.inOffset+a.taps-a.in, 0) // inputs that the last output would see after the row
 	if s.right = over >= half; s.right {
 		over -= half
 	}

@@ -18,13 +18,13 @@ type Epilogue struct {
 	Pool   bool  // 2x2 maxima are taken of a convolution's result, which is then not stored
 	Result ir.Value
 
-	// Of a batch normalisation's gradient behind that of a relu: the gradient of the relu's result; bias is then the
+	// Of a batch normalisation's gradient after that of a relu: the gradient of the relu's result; bias is then the
 	// normalisation's beta. Or -1.
 	Upstream ir.Value
 }
 
 // findProduct looks for a product or convolution whose only reader adds a bias, and for a relu, a transpose or 2x2
-// maxima behind it.
+// maxima after it.
 func (g *Graph) findProduct(i int) {
 	n := &g.Program.Nodes[i]
 	if n.Op != ir.Dot && n.Op != ir.Conv || !g.Program.Type(n.Outputs[0]).DType.IsWideFloat() || g.constant[i] {

@@ -16,7 +16,7 @@ const smallResult = 256
 // were.
 func (g *Graph) HoistUpdates() {
 	replaces := g.replacements()
-	safe := 0 // the unit behind the last one that may fail
+	safe := 0 // the unit after the last one that may fail
 	for t, u := range g.Units {
 		if slices.ContainsFunc(u.Nodes, func(i int) bool { return g.Program.Nodes[i].Op.Traits().MayFail }) {
 			safe = t + 1

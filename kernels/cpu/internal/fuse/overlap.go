@@ -11,7 +11,7 @@ func (g *Graph) Overlaps(u *Unit) bool {
 	return g.overlap && u.Awaits == nil && len(u.Nodes) == 1 && g.Program.Nodes[u.Nodes[0]].Op == ir.AllReduce
 }
 
-// addWaits puts a unit that waits for an all-reduce before the first unit that reads its results or, behind the last
+// addWaits puts a unit that waits for an all-reduce before the first unit that reads its results or, after the last
 // start, changes a variable: if one fails, no variable has changed. Until then the memory of the results is the
 // all-reduce's. Waits come in the order of the starts. Since programs have the updates of variables at the end, a
 // bucket of gradients is waited for when the backward pass is over, and started where its last gradient is computed.
@@ -61,7 +61,7 @@ func (g *Graph) addWaits() {
 	g.Units = order
 }
 
-// firstUpdate returns the first unit behind the given one that changes a variable.
+// firstUpdate returns the first unit after the given one that changes a variable.
 func (g *Graph) firstUpdate(behind *Unit) int {
 	replaces := g.replacements()
 	for t := slices.Index(g.Units, behind) + 1; t < len(g.Units); t++ {

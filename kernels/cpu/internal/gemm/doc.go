@@ -28,7 +28,7 @@
 // # Layout of a packed B
 //
 // Panels of micro.PanelWidth columns (32 for float32, 16 for float64), one after the other; a panel holds K rows of
-// that many consecutive numbers, and the last panel is filled up with zeros. All tiles of today read that layout, which
+// that many consecutive numbers, and the last panel is padded with zeros. All tiles of today read that layout, which
 // [Layout] names. Weights that many products use are packed once with PackB; products with a plain B pack what pays off
 // by themselves.
 package gemm

@@ -16,7 +16,7 @@ func PackedSize[T Float](n, k int) int {
 }
 
 // Layout is the layout that [PackB] writes and [Run] reads with the tile in force. Panels that are kept are to be kept
-// with it: where it has changed, B is read as it is or packed anew.
+// with it: where it has changed, B is read as it is or repacked.
 func Layout[T Float]() tile.Layout { return micro.Layout[T]() }
 
 // PackB writes B[k, n] (stored n x k if trans) with row stride ldb, 0 meaning without a gap, into the panel layout. Dst

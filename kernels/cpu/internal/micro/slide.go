@@ -13,7 +13,7 @@ import (
 //
 // with s in [0, Segments), t in [0, Taps), in the order of [RunChannels]. An input is loaded once for all taps that
 // meet it. With Left, the Taps/2 inputs in front of the middle tap of the first output are missing and their products
-// left out; A then begins with the first input that exists. With Right, so are those behind the middle tap of the last
+// left out; A then begins with the first input that exists. With Right, so are those after the middle tap of the last
 // output.
 type Slide[T Float] struct {
 	A, B, C []T

@@ -20,7 +20,7 @@ type slideCall struct {
 	lines                        int // in a group
 	aLine, bLine, cLine          int
 	segments, aSegment, bSegment int // bSegment is that of the weights, also where they are the result
-	last, tail                   int // the last whole vector of channels, and the half behind it; 0: there is none
+	last, tail                   int // the last whole vector of channels, and the half after it; 0: there is none
 	mask                         unsafe.Pointer
 	flags                        int
 	groups                       int

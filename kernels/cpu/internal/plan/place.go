@@ -244,7 +244,7 @@ func (p *Placement) Overwrites(u *fuse.Unit, v, old ir.Value) bool {
 	return false
 }
 
-// gradientOverwrites reports whether the gradient of a normalisation may lie where the gradient behind it is, and
+// gradientOverwrites reports whether the gradient of a normalisation may lie where the gradient after it is, and
 // nothing else.
 func (p *Placement) gradientOverwrites(e *fuse.Epilogue, old ir.Value) bool {
 	for _, x := range p.Program.Nodes[e.Anchor].Inputs[:4] {
@@ -320,7 +320,7 @@ func (p *Placement) copyOutputs(aliases bool) {
 	}
 }
 
-// Memory gives every arena storage an offset such that storages that are needed at the same time do not overlap, and
+// Memory gives every arena storage an offset so that storages that are needed at the same time do not overlap, and
 // returns the size of the arena: the largest first, each at the lowest offset that is free during its life.
 func Memory(storages []*Storage) int {
 	var arena []*Storage

@@ -99,7 +99,7 @@ func Run(p *pool.Pool, a *Args) {
 	a.A, a.B, a.C, a.Scratch, a.sums, a.x = nil, nil, nil, nil, nil, nil
 }
 
-// prepare copies a row of A, filled up with zeros, and sums it up.
+// prepare copies a row of A, padded with zeros, and sums it up.
 func (a *Args) prepare(i int) {
 	sum := int32(0)
 	row := a.x[i*a.stride : (i+1)*a.stride]

@@ -8,7 +8,7 @@ import (
 )
 
 // A recurrent layer multiplies the inputs of all steps by its kernel in front of the loop, and the gradients of all
-// steps by its transpose behind the gradient's loop. Where a loop runs by blocks of rows these products are cheaper
+// steps by its transpose after the gradient's loop. Where a loop runs by blocks of rows these products are cheaper
 // inside: what they make or take is then in the cache, and the large stack between product and loop is not written at
 // all.
 

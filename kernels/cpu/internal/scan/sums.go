@@ -23,7 +23,7 @@ type scanSum struct {
 	attrs    ir.DotAttrs
 }
 
-// factor is a value of the body with the place where all its slices are, one behind the other.
+// factor is a value of the body with the place where all its slices are, one after the other.
 type factor struct {
 	v     ir.Value
 	x, y  int // the scan's operand or result number that stacks it, or -1

@@ -138,8 +138,8 @@ func momentsBlock[T Float](shift, sum, squares, x []T, lines, stride int) {
 }
 
 // SumProducts stores the two sums of the gradient of batch normalization for each column: sum = Σ dy and product = Σ
-// dy·(x − mean). With scale, only those dy count at which x·scale + shift is positive: the gradient of a relu behind
-// the normalization. Mean, scale and shift are tiles.
+// dy·(x − mean). With scale, only those dy count at which x·scale + shift is positive: the gradient of a relu after the
+// normalization. Mean, scale and shift are tiles.
 func SumProducts[T Float](sum, product []float64, dy, x []T, rows, cols int, mean, scale, shift []T) {
 	sum, product, x, dy = sum[:cols], product[:cols], x[:rows*cols], dy[:rows*cols]
 	clear(sum)

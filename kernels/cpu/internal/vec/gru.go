@@ -1,6 +1,6 @@
 package vec
 
-// GruCell computes one step of a GRU cell, with the reset gate behind the product, for one example with len(h) units,
+// GruCell computes one step of a GRU cell, with the reset gate after the product, for one example with len(h) units,
 // where x and u hold the sums of the gates update, reset and candidate one after the other, from the input and from the
 // state:
 //

@@ -9,8 +9,8 @@ import (
 )
 
 // side is an operand of a contraction C[b,m,n] = Σ_k A[b,m,k]·B[b,k,n]: how its elements are found. What depends on the
-// outer number (m or n, with the batch) is worked out once, what depends on k in each step, and both are joined for
-// each element.
+// outer number (m or n, with the batch) is computed once, what depends on k in each step, and both are joined for each
+// element.
 type side struct {
 	value ir.Value
 	outer func(b, m ptx.Operand) []ptx.Operand

@@ -66,7 +66,7 @@ func (s *scope) carry(n *ir.Node, results, states []Place) {
 	}
 }
 
-// giveOutputs gives back what a body took of the arena for its results.
+// giveOutputs releases what a body took of the arena for its results.
 func (s *scope) giveOutputs() {
 	for _, out := range s.p.Outputs {
 		if v := out.Value; s.taken[v] {

@@ -67,7 +67,7 @@ func (g *gen) decompose(n ptx.Operand, shape ir.Shape) []ptx.Operand {
 	return axes
 }
 
-// Arithmetic on indices, unsigned, 32 bits; numbers known now are worked out now.
+// Arithmetic on indices, unsigned, 32 bits; numbers known now are computed now.
 
 func (g *gen) add(a, b ptx.Operand) ptx.Operand {
 	x, xKnown := a.Int()

@@ -217,7 +217,7 @@ func (s *scope) body(to []Place) []Place {
 
 func same(a, b Place) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 
-// node writes the kernels of a node and gives back memory that nobody reads any more.
+// node writes the kernels of a node and releases memory that nobody reads any more.
 func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
 	for _, v := range n.Outputs {
 		if s.inMemory[v] {

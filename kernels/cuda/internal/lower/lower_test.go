@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A product that the program has twice, once behind a pair of transposes, is one kernel; all-reduces of a bucket are
-// one collective.
+// A product that the program has twice, once after a pair of transposes, is one kernel; all-reduces of a bucket are one
+// collective.
 func TestGeneralPasses(t *testing.T) {
 	p := ir.New("p")
 	add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {

@@ -189,7 +189,7 @@ func TestBinding(t *testing.T) {
 	assert.EqualError(t, nccl.Check(l, r, "ncclCommGetAsyncError", "replica %d", 0), "nccl: ncclCommGetAsyncError: invalid argument (4): no such communicator; replica 0")
 }
 
-// An abort ends the wait for a rank that never comes, when ranks connect and in the midst of a collective.
+// An abort ends the wait for a rank that never comes, when ranks connect and in the middle of a collective.
 func TestAbort(t *testing.T) {
 	l := open(t, build(t))
 	id, _ := l.UniqueID()

@@ -158,7 +158,7 @@ func (k *Kernel) runBlock(b *block, threads []thread, order []int, l Launch, at 
 	}
 }
 
-// advance runs a thread to its end or behind the next barrier.
+// advance runs a thread to its end or past the next barrier.
 func (k *Kernel) advance(t *thread) error {
 	code := k.code
 	for {
