@@ -1,11 +1,10 @@
 package callbacks
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -45,7 +44,7 @@ func NewProfileTable(profiles []cpu.ProgramProfile, steps int, peak float64) Pro
 		}
 		table = append(table, row)
 	}
-	slices.SortStableFunc(table, func(a, b ProfileRow) int { return cmp.Compare(b.Percent, a.Percent) })
+	sort.SliceStable(table, func(i, j int) bool { return table[i].Percent > table[j].Percent })
 	return table
 }
 

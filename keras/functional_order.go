@@ -3,6 +3,7 @@ package keras
 import (
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/gokeras/gokeras/layers"
 )
@@ -61,7 +62,9 @@ func (f *functional) sortByDepth() {
 	}
 	slices.SortStableFunc(f.run, func(a, b *layers.Node) int { return depth[b] - depth[a] })
 	f.order = f.walk()
-	slices.SortStableFunc(f.order, func(a, b listed) int { return b.depth(layerDepth, inputDepth) - a.depth(layerDepth, inputDepth) })
+	sort.SliceStable(f.order, func(i, j int) bool {
+		return f.order[i].depth(layerDepth, inputDepth) > f.order[j].depth(layerDepth, inputDepth)
+	})
 	for _, e := range f.order {
 		if e.layer != nil {
 			f.byDepth = append(f.byDepth, e.layer)

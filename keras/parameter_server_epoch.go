@@ -6,7 +6,7 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
-	"slices"
+	"sort"
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/distribute/parameters"
@@ -154,7 +154,7 @@ func (f *serverFit) trainRound(ctx context.Context, epoch, step, replicas, backu
 		}
 		first = append(first, end)
 	}
-	slices.SortFunc(first, func(a, b partEnd) int { return a.part - b.part })
+	sort.Slice(first, func(i, j int) bool { return first[i].part < first[j].part })
 	var parts []int
 	for _, end := range first {
 		parts = append(parts, end.part)

@@ -3,6 +3,7 @@ package kernels
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 )
@@ -70,11 +71,9 @@ func Devices() []Device {
 	for _, b := range registry.backends {
 		all = append(all, b.Devices()...)
 	}
-	slices.SortFunc(all, func(a, b Device) int {
-		if c := strings.Compare(a.Kind, b.Kind); c != 0 {
-			return c
-		}
-		return a.Index - b.Index
+	sort.Slice(all, func(i, j int) bool {
+		a, b := all[i], all[j]
+		return a.Kind < b.Kind || a.Kind == b.Kind && a.Index < b.Index
 	})
 	return all
 }

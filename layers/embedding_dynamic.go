@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/gokeras/gokeras/distribute/parameters"
@@ -297,12 +298,7 @@ func (l *Embedding) Plain() (*PlainTable, error) {
 		p.First = 2
 	}
 	if l.dynamic.text {
-		slices.SortFunc(rows, func(a, b parameters.Row) int {
-			if a.Name < b.Name {
-				return -1
-			}
-			return 1
-		})
+		sort.Slice(rows, func(i, j int) bool { return rows[i].Name < rows[j].Name })
 	}
 	width := l.OutputDim
 	values := make([]float64, (p.First+len(rows))*width)

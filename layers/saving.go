@@ -1,9 +1,9 @@
 package layers
 
 import (
-	"cmp"
 	"reflect"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/gokeras/gokeras/distribute"
@@ -124,7 +124,7 @@ func sortAttributes(list []Attribute) {
 		}
 		return a.Name
 	}
-	slices.SortStableFunc(list, func(a, b Attribute) int { return cmp.Compare(key(a), key(b)) })
+	sort.SliceStable(list, func(i, j int) bool { return key(list[i]) < key(list[j]) })
 }
 
 // attributes lists the fields of a struct that hold layers.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -156,7 +157,7 @@ func (c *client) refresh(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for name, v := range variables {
-		slices.SortFunc(v.Shards, func(a, b parameters.Shard) int { return a.First - b.First })
+		sort.Slice(v.Shards, func(i, j int) bool { return v.Shards[i].First < v.Shards[j].First })
 		rows := 0
 		for _, s := range v.Shards {
 			rows += s.Rows

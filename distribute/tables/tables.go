@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
@@ -115,12 +116,7 @@ func (t *Table) Rows() ([]parameters.Row, error) {
 		all = append(all, row)
 		return true
 	})
-	slices.SortFunc(all, func(a, b parameters.Row) int {
-		if a.Key < b.Key {
-			return -1
-		}
-		return 1
-	})
+	sort.Slice(all, func(i, j int) bool { return all[i].Key < all[j].Key })
 	return all, err
 }
 

@@ -1,8 +1,7 @@
 package hdf5
 
 import (
-	"cmp"
-	"slices"
+	"sort"
 )
 
 // readChunks reads a chunked dataset.
@@ -13,7 +12,7 @@ func (d *Dataset) readChunks(dst []byte) error {
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(found, func(a, b chunk) int { return cmp.Compare(a.number, b.number) })
+	sort.SliceStable(found, func(i, j int) bool { return found[i].number < found[j].number })
 	for i := 1; i < len(found); i++ {
 		if found[i].number == found[i-1].number {
 			return corrupt("chunk %d is stored twice", found[i].number)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/gokeras/gokeras/internal/atomicfile"
@@ -108,7 +109,8 @@ func newPanels(values map[string][]float64, epochs []int) []panel {
 	panels := make([]panel, len(names))
 	for i, name := range names {
 		panels[i] = *byName[name]
-		slices.SortStableFunc(panels[i].curves, func(a, b curveOf) int { return strings.Compare(a.label, b.label) })
+		curves := panels[i].curves
+		sort.SliceStable(curves, func(a, b int) bool { return curves[a].label < curves[b].label })
 	}
 	return panels
 }

@@ -1,8 +1,8 @@
 package cpu
 
 import (
-	"cmp"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
@@ -57,7 +57,7 @@ func (e *session) profile() []OpProfile {
 	if e.schedule != nil {
 		all = e.schedule.profile(nil)
 	}
-	slices.SortStableFunc(all, func(a, b OpProfile) int { return cmp.Compare(b.Time, a.Time) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Time > all[j].Time })
 	return all
 }
 

@@ -1,7 +1,7 @@
 package exec
 
 import (
-	"slices"
+	"sort"
 
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -51,16 +51,9 @@ func advanced(p *ir.Program) []ir.Node {
 		}
 		order[i] = at
 	}
-	slices.SortStableFunc(order, func(a, b placedNode) int {
-		switch {
-		case a.behind != b.behind:
-			return a.behind - b.behind
-		case a.moved != b.moved && b.moved:
-			return -1
-		case a.moved != b.moved:
-			return 1
-		}
-		return 0
+	sort.SliceStable(order, func(i, j int) bool {
+		a, b := order[i], order[j]
+		return a.behind < b.behind || a.behind == b.behind && b.moved && !a.moved
 	})
 	nodes := make([]ir.Node, len(order))
 	for i, at := range order {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 )
 
 // ErrCancelled is the result of closures that waited or ran when another one failed, or when the coordinator was
@@ -167,7 +168,7 @@ func (d *Dispatcher) Workers() []Worker {
 	for _, c := range d.workers {
 		all = append(all, c.Worker)
 	}
-	slices.SortFunc(all, func(a, b Worker) int { return a.Task - b.Task })
+	sort.Slice(all, func(i, j int) bool { return all[i].Task < all[j].Task })
 	return all
 }
 

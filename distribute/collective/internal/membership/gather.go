@@ -2,6 +2,7 @@ package membership
 
 import (
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -181,9 +182,9 @@ func (m *Machine) propose(now time.Duration) {
 		}
 	}
 	if len(members) > m.terms.Max { // those that bring the state go first, but the proposer stays
-		slices.SortStableFunc(members, func(a, b Member) int { return weight(b, m.config.Task) - weight(a, m.config.Task) })
+		sort.SliceStable(members, func(i, j int) bool { return weight(members[i], m.config.Task) > weight(members[j], m.config.Task) })
 		members = members[:m.terms.Max]
-		slices.SortFunc(members, func(a, b Member) int { return a.Task - b.Task })
+		sort.Slice(members, func(i, j int) bool { return members[i].Task < members[j].Task })
 	}
 	v := &View{ID: ViewID{Generation: generation + 1}, Members: members}
 	v.ID.Digest = v.digest(m.config.Task)
