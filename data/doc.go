@@ -1,5 +1,5 @@
 // Package data feeds examples to a model: in-memory arrays, transformation pipelines, user-defined sequences, and
-// readers of the usual file formats.
+// readers of common file formats.
 //
 // # Words
 //
@@ -14,20 +14,20 @@
 //     it reuses ([ArraySource.Loader]).
 //   - [FromTensorSlices], [FromGenerator], [ImageFolder], ... return a [Pipeline] with the stages of tf.data: Map,
 //     ParallelMap, Filter, Shuffle, Batch, Unbatch, Repeat, Take, Skip, Zip, Cache, Prefetch, Shard, Concatenate.
-//   - [FromSequence]: random access to ready batches by number, the PyDataset of Keras.
+//   - [FromSequence]: random access to complete batches by number, Keras's PyDataset.
 //   - any type with a Batches method is a [Dataset].
 //
 // # Ownership of memory
 //
 // A batch received from Batches may be read until the loop asks for the next one, and must not be written to: its
-// arrays may share memory with the source, with other elements or with a buffer that is filled again. [Batch.Clone]
-// makes a copy to keep or to change. Two sources promise more: elements of a Pipeline are never filled again and may be
-// kept, and a batch of a [Pass] belongs to its consumer until [Pass.Done].
+// arrays may share memory with the source, with other elements or with a buffer that will be reused. [Batch.Clone]
+// makes a copy to keep or to change. Two sources promise more: the memory of a Pipeline's elements is never reused, so
+// they may be kept, and a batch of a [Pass] belongs to its consumer until [Pass.Done].
 //
 // # Ending a pass
 //
 // Breaking out of a loop over Batches ends the pass: when the loop statement is left, every goroutine that served it
-// has returned and every file is closed. After yielding an error a dataset stops. A cancelled context ends a pass with
-// the context's error. Goroutines are joined, not abandoned, so a user's function that blocks must return when its
+// has returned and every file is closed. A dataset stops after yielding an error. A cancelled context ends a pass with
+// the context's error. Goroutines are joined, not abandoned, so user functions that block must return when their
 // context ends.
 package data

@@ -7,7 +7,7 @@
 //   - global batch: the examples of one step over all replicas; a local batch is one replica's part.
 //   - mirrored variable: a copy on each replica; all copies hold the same value, because every update is combined over the
 //     replicas before it is applied.
-//   - sync-on-read variable: each replica updates its own copy; reading adds the copies up (metrics).
+//   - sync-on-read variable: each replica updates its own copy; reading sums the copies (metrics).
 //
 // A step runs the same program on every replica. The loss of a replica is divided by the size of the global batch and
 // gradients are summed over the replicas, so N replicas compute what one replica computes on the joined batch, also

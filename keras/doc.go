@@ -13,7 +13,7 @@
 //	history, err := model.Fit(ctx, data.Arrays(x, y), keras.Epochs(5))
 //
 // A step (forward, loss, gradients, update, metrics) is one program, traced once for each shape of the batch and
-// replayed on every replica of the model's strategy. A model may say itself what a step is: see [Step].
+// replayed on every replica of the model's strategy. A model may define its own step: see [Step].
 //
 // Nothing is printed unless asked for with [Verbose]; every mistake is an error that names the layer.
 package keras

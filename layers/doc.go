@@ -28,17 +28,17 @@
 //
 //	func init() { layers.Register[Scale]() }
 //
-// Layers held in exported fields (also in slices and maps) are found and tracked; those made in Build are handed to
-// [Builder.Adopt]. The type is registered so that files with it can be read again. Fields that are configuration have
+// Layers held in exported fields (also in slices and maps) are found and tracked; those created in Build are passed to
+// [Builder.Adopt]. The type is registered so that files containing it can be read. Fields that are configuration have
 // tags; see docs/custom_layers.md.
 //
 // # Text and images
 //
 // A program has no strings. Layers that take words ([StringLookup], [TextVectorization], [Hashing], [HashedCrossing])
-// work on the host: each is a [HostLayer], with Transform in place of Forward, and stands right after the inputs of a
-// model, or of a model inside it, which runs it on every batch before its program.
+// work on the host: each is a [HostLayer], with Transform in place of Forward, and comes right after the inputs of a
+// model or of a nested model, which runs it on every batch before its program.
 //
-// The layers of image augmentation ([RandomFlip], [RandomRotation], ...) are part of the program. They change images in
-// training only, by numbers that are drawn afresh in each step, for each image, on each replica. [MixUp] and [CutMix]
-// take labels, and masks of objects in the images, as further inputs, and change them alike.
+// The layers of image augmentation ([RandomFlip], [RandomRotation], ...) are part of the program. They change images
+// only in training, with new random numbers in each step, for each image, on each replica. [MixUp] and [CutMix] take
+// labels, and masks of objects in the images, as further inputs, and change them accordingly.
 package layers

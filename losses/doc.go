@@ -15,5 +15,5 @@
 // example in a short local batch counts for more.)
 //
 // Labels and predictions must agree in shape, up to a trailing axis of length 1; unlike in Keras, labels are not
-// silently broadcast. Losses are computed in float32, of float64 predictions in float64.
+// silently broadcast. Losses are computed in float32, or in float64 for float64 predictions.
 package losses

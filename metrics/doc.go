@@ -10,11 +10,11 @@
 // # State
 //
 // A metric keeps sums over everything seen since it was last [Reset]. Each replica adds up its own part of a batch; the
-// result is computed from the sums over all replicas, so that it is what one replica finds that sees all examples,
-// however they were distributed. Sums are kept in float32, in a float64 model in float64.
+// result is computed from the sums over all replicas, so it is what one replica would compute from all examples,
+// however they were distributed. Sums are kept in float32, or in float64 in a float64 model.
 //
 // Mean-type metrics reduce each example to a number first (the mean over its steps), and weight it with the mean of its
 // sample weights.
 //
-// Outside of a model, [UpdateState] and [ResultOf] feed and read a metric.
+// Outside of a model, [UpdateState] and [ResultOf] update and read a metric.
 package metrics

@@ -12,12 +12,12 @@
 //
 // Apply does, in Keras's order, in the same trace as the gradients:
 //
-//  1. leave out weights without a gradient,
-//  2. add up the gradients of all replicas, in buckets, the last layers' first,
+//  1. skip weights without a gradient,
+//  2. sum the gradients of all replicas, in buckets, the last layers' first,
 //  3. divide by LossScaleFactor,
 //  4. accumulate (GradientAccumulationSteps n: only every n-th step goes on to the next points up to 7, with the mean of n gradients),
 //  5. clip, 6. decay weights, 7. update weights and slots by the optimizer's rule,
-//  8. update the moving averages, and overwrite the weights with them where asked to,
+//  8. update the moving averages, and overwrite the weights with them if requested,
 //  9. apply constraints, 10. count the iteration.
 //
 // Every replica computes the same update of its own copy of the weights, so that all copies stay equal.

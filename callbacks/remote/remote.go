@@ -1,5 +1,5 @@
-// Package remote is what [callbacks.RemoteMonitor] sends with. Import it for its effect; programs that do not, link no
-// client of HTTP, which is a megabyte:
+// Package remote sends the requests of [callbacks.RemoteMonitor]. Import it for its side effect; programs that do not
+// import it save the megabyte of an HTTP client:
 //
 //	import _ "github.com/gokeras/gokeras/callbacks/remote"
 package remote

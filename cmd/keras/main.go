@@ -1,5 +1,5 @@
-// Command keras works with models of Keras from the command line: it shows, runs, trains, converts and draws them. No
-// Python is needed.
+// Command keras works with Keras models from the command line: it shows, runs, trains, converts and draws them. It
+// needs no Python.
 //
 //	keras summary  model.keras
 //	keras predict  model.keras --x images.npy --output scores.npy
@@ -14,8 +14,8 @@
 //	keras launch   -n 3 -- ./train
 //	keras secret
 //
-// The exit status is 0, or 1 with one line on standard error, or 2 where the command line is wrong, or 75 where a
-// signal has stopped a training run that the same command takes up again.
+// The exit status is 0, or 1 with one line on standard error, or 2 if the command line is wrong, or 75 if a signal has
+// stopped a training run that the same command can resume.
 package main
 
 import (

@@ -1,2 +1,2 @@
-// Package datasets loads well-known sets of examples. Nothing is downloaded unless it is asked for.
+// Package datasets loads well-known datasets. Nothing is downloaded unless requested.
 package datasets

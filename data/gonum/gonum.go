@@ -1,5 +1,5 @@
-// Package gonum turns matrices and vectors of gonum.org/v1/gonum/mat into arrays, and arrays into them. Programs that
-// do not import it do not link gonum's matrices.
+// Package gonum converts matrices and vectors of gonum.org/v1/gonum/mat to arrays and back. Programs that do not import
+// it do not link gonum's matrices.
 package gonum
 
 import (

@@ -1,5 +1,5 @@
-// Package gorgonia turns tensors of gorgonia.org/tensor into arrays, and arrays into tensors. Programs that do not
-// import it do not link that package.
+// Package gorgonia converts tensors of gorgonia.org/tensor to arrays and back. Programs that do not import it do not
+// link that package.
 package gorgonia
 
 import (

@@ -1,5 +1,5 @@
-// Package collective lets the workers of a job reduce, gather and broadcast tensors, and notices when one of them is
-// gone.
+// Package collective lets the workers of a job reduce, gather and broadcast tensors, and detects when one of them is
+// lost.
 //
 // [Join] forms a group of the chief and workers of a cluster. All members then call the same collectives in the same
 // order:
@@ -13,25 +13,25 @@
 // # Reductions
 //
 // Above 16 KiB an all-reduce is a pipelined ring (reduce-scatter, then all-gather), which moves 2(n-1)/n of the tensor
-// over each link; below, a binomial tree. The order of additions depends on the number of workers and elements alone:
-// chunk c of n is x[c] + x[c+1] + ... in ring order, small tensors are added as in a binomial tree. So all workers get
-// the same bits, on every run and over every transport. [Wire] sends float32 as bfloat16: partial sums are rounded
+// over each link; below, a binomial tree. The order of additions depends only on the number of workers and elements:
+// chunk c of n is x[c] + x[c+1] + ... in ring order, and small tensors are summed along a binomial tree. So all workers
+// get the same bits, on every run and over every transport. [Wire] sends float32 as bfloat16: partial sums are rounded
 // before each hop.
 //
 // # Transports
 //
-// Workers of one host use shared memory: each copies a window of its input to memory that the others have mapped,
+// Workers on one host use shared memory: each copies a window of its input to memory that the others have mapped,
 // reduces its part of the window from all, and copies the rest of the result. Otherwise messages travel over gRPC
-// streams, whose codec hands tensor bytes to the socket as they are. Without TLS the socket that receives parts of a
-// large tensor puts them right where they belong, or adds them there; gRPC sees the headers of these messages. Which
-// transport is used is agreed on when the group forms.
+// streams, whose codec passes tensor bytes to the socket without copying. Without TLS, parts of a large tensor are read
+// from the socket directly to their destination, or added there; gRPC sees only the headers of these messages. The
+// workers agree on the transport when the group forms.
 //
 // # Failures
 //
-// A worker that dies, freezes for longer than [Options].Deadline, or is cut off makes the current group end. All
-// survivors get the same [*MemberError], which names it; it itself, if it still runs, gets an [*ExpelledError].
-// [Group.Regroup] forms the next group of who is left, tells which step is the last one that anybody has completed and
-// who has that state ([View]), and takes in workers that wait ([Group.Pending], [Boundary]). A typical loop:
+// If a worker dies, freezes for longer than [Options].Deadline, or is cut off, the current group ends. All survivors
+// get the same [*MemberError], which names the worker; the worker itself, if it still runs, gets an [*ExpelledError].
+// [Group.Regroup] forms the next group from the remaining workers, reports the last step that any of them has completed
+// and who has that state ([View]), and admits waiting workers ([Group.Pending], [Boundary]). A typical loop:
 //
 //	for {
 //		err := trainStep()                         // AllReduce of gradients; then apply them and count the step
@@ -46,10 +46,10 @@
 //		}
 //	}
 //
-// A group needs [Options].MinMembers workers. With less than a majority, the parts of a network that broke apart both
-// go on; when they meet again the smaller one gives up what it did.
+// A group needs [Options].MinMembers workers. If that is less than a majority, both parts of a partitioned network
+// continue; when they meet again, the smaller one discards its work.
 //
-// Workers that call different things get the same [*OrderError], with both calls, and can go on.
+// Workers that make different calls get the same [*OrderError], with both calls, and can continue.
 //
 // # Security
 //

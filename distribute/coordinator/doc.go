@@ -1,8 +1,8 @@
 // Package coordinator schedules functions on the workers of a parameter server job:
 // tf.distribute.experimental.coordinator.
 //
-// All processes run the same program, and functions do not travel: every process registers them, in the same order or
-// under the same names, and the coordinator schedules calls of them with arguments that do travel.
+// All processes run the same program. Functions cannot be sent: every process registers them, in the same order or
+// under the same names, and the coordinator schedules calls of them with arguments, which are sent.
 //
 //	c, err := coordinator.New(strategy)
 //	counter, err := c.Variable(ctx, coordinator.VariableSpec{Name: "counter"})
@@ -18,7 +18,7 @@
 //	}
 //	err = c.Join(ctx)
 //
-// What a closure changes is applied when its function has returned, exactly once on each server, although the closure
-// may be run several times: when its worker is lost, another one runs it again. A function should therefore have no
-// other effects.
+// The changes of a closure are applied when its function has returned, exactly once on each server, even if the closure
+// is run several times: when its worker is lost, another one runs it again. A function should therefore have no other
+// side effects.
 package coordinator

@@ -1,4 +1,4 @@
-// Package monitor measures where the time of training steps goes on a worker, and shows it to Prometheus.
+// Package monitor measures where a worker spends the time of training steps, and exports it to Prometheus.
 //
 // A step, from the end of the one before to its own end, has four phases:
 //
@@ -8,11 +8,11 @@
 //	waiting        collectives while there is nothing to do until other workers come
 //
 // The slowest worker waits least; the others wait for it. Training calls [Monitor.Begin] and [Monitor.End] around each
-// step; package keras/monitoring has the callback that does it in Fit, and keras fit --metrics-addr uses it. A
-// [Source], which groups of workers are, tells the time in collectives, the traffic and the state of the group.
+// step; package keras/monitoring has a callback that does this in Fit, and keras fit --metrics-addr uses it. A
+// [Source], such as a group of workers, reports the time in collectives, the traffic and the state of the group.
 //
-// [Monitor.Serve] answers on an address of the loopback interface unless another is given; the Monitor is an
-// http.Handler too, for a server that a program has already. The text has no secrets but the names of tasks, and is not
+// [Monitor.Serve] listens on the loopback interface unless another address is given; the Monitor is also an
+// http.Handler, for a program's existing server. The text contains no secrets, only the names of tasks, and is not
 // encrypted.
 //
 //	gokeras_steps_total                      counter  steps done

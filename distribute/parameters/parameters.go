@@ -1,5 +1,5 @@
-// Package parameters is what a job with parameter servers offers to training loops: variables on servers, and closures
-// that workers run. Package distribute/parameterserver has the jobs themselves, which talk over networks; this one
+// Package parameters is the interface between training loops and a job with parameter servers: variables on servers,
+// and closures that workers run. Package distribute/parameterserver implements such jobs over the network; this one
 // links no gRPC.
 //
 // Most programs need neither: keras models train under the strategy that parameterserver.NewStrategy makes, and custom

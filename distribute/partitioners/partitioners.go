@@ -1,9 +1,8 @@
-// Package partitioners says into how many shards the variables of a parameter server strategy are cut, as
+// Package partitioners decides into how many shards the variables of a parameter server strategy are divided, as
 // tf.distribute.experimental.partitioners does.
 //
-// A partitioner is asked once for each variable that is made. It answers with the number of parts along each axis;
-// variables are cut along axis 0 only, so that a shard is a range of rows. [Cut] turns the answer into the rows of each
-// shard.
+// A partitioner is called once for each new variable. It returns the number of parts along each axis; variables are
+// divided along axis 0 only, so a shard is a range of rows. [Cut] turns the answer into the rows of each shard.
 package partitioners
 
 import (

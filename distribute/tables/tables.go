@@ -1,6 +1,6 @@
-// Package tables has tables of rows that grow with their keys, in the memory of the process or, with package
-// distribute/tables/disk, beyond it: what layers.Embedding{Dynamic: true} looks its rows up in. Parameter servers hold
-// the same tables, cut into shards.
+// Package tables provides tables whose rows grow with their keys, in the memory of the process or, with package
+// distribute/tables/disk, beyond it: layers.Embedding{Dynamic: true} looks up its rows in them. Parameter servers hold
+// the same tables, divided into shards.
 package tables
 
 import (

@@ -9,10 +9,10 @@
 //	strategy, err := tpu.NewStrategy(ctx, tpu.Options{Resolver: resolver, Topology: topology})
 //	model, err := keras.NewSequential(layers, distribute.Scope(strategy))
 //
-// NewStrategy alone does all three. Each core is a replica. All replicas run one compiled program, in which the cores
-// sum the gradients themselves; shapes are static, and a short batch is padded with rows that count nowhere. There is
-// no server on the TPU's host: the program that calls this package runs there.
+// NewStrategy alone does all three steps. Each core is a replica. All replicas run one compiled program, in which the
+// cores sum the gradients themselves; shapes are static, and a short batch is padded with rows that are ignored. There
+// is no server: the program that calls this package runs on the TPU's host.
 //
-// A TPU of several hosts is not supported yet. The package was proved on XLA's plugin for CPUs and compiled for TPUs;
-// it has not run on one.
+// TPUs with several hosts are not supported yet. The package has been tested on XLA's plugin for CPUs and compiled for
+// TPUs; it has not run on one.
 package tpu

@@ -1,5 +1,6 @@
-// Command dynamictables trains a recommender of two towers on clicks that it makes up. Users and items are strings that
-// nobody has counted: dynamic embeddings make rows for them as they come, in this process, or on parameter servers:
+// Command dynamictables trains a two-tower recommender on generated clicks. Users and items are strings whose number is
+// not known in advance: dynamic embeddings create rows for them as they appear, in this process or on parameter
+// servers:
 //
 //	go run ./examples/dynamictables
 //	keras launch --ps 2 --workers 2 -- ./dynamictables

@@ -2,18 +2,18 @@
 //
 // The regressor (-model linear): one numeric column "feats", SGD, a feature [1.] and a label [1.] repeated 1,000 times
 // in batches of 10, and ten steps of training and of evaluation on two replicas. The strategy is one line: -strategy
-// mirrored, central, one or default. A batch is that of one replica, so that two replicas take 20 examples a step; all
+// mirrored, central, one or default. A batch belongs to one replica, so two replicas take 20 examples per step; all
 // strategies print the same numbers.
 //
-// The classifier of handwritten digits (-model mnist), with a convolutional network of its own in a ModelFn, trained
-// and evaluated alternately. On several workers, with a process beside them that evaluates:
+// The classifier of handwritten digits (-model mnist), is a convolutional network in a ModelFn, trained and evaluated
+// alternately. On several workers, with a separate process that evaluates:
 //
 //	keras launch -n 2 --evaluator --restarts 3 -- ./estimator -model mnist -strategy multiworker -model-dir DIR
 //
 //	keras launch --ps 2 -n 3 --evaluator -- ./estimator -model mnist -strategy parameterserver -model-dir DIR
 //
-// The chief writes checkpoints and summaries to DIR. A worker that is lost and started again goes on with the others
-// from the latest checkpoint.
+// The chief writes checkpoints and summaries to DIR. A lost worker that is restarted continues with the others from the
+// latest checkpoint.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Command parameterserver trains a recommender whose tables lie on parameter servers: two towers of embeddings, for
-// users and for items, and a small network that says whether the one likes the other. All processes of the job run this
-// program.
+// Command parameterserver trains a recommender whose tables are stored on parameter servers: two towers of embeddings,
+// for users and items, and a small network that predicts whether a user likes an item. All processes of the job run
+// this program.
 //
 //	go build -o recommend ./examples/parameterserver
 //	keras launch --ps 2 --workers 3 -- ./recommend

@@ -1,5 +1,5 @@
-// Command api writes the exported API as text, one line for each thing that programs can name, sorted: docs/api.txt is
-// the file of it that make check compares. A change of the API is a change of that file, which a review sees.
+// Command api writes the exported API as sorted text, one line for each exported name. "make check" compares it with
+// docs/api.txt, so a change of the API is visible in review as a change of that file.
 //
 //	go run ./internal/api > docs/api.txt
 package main

@@ -1,8 +1,8 @@
 // Command benchcollective measures the all-reduce between processes of this machine beside torch's gloo, TensorFlow's
 // RING and a bare TCP exchange.
 //
-// All contestants run at once as idle processes; in each round every one is measured right after the other, so that all
-// see the same machine. Ratios are medians over the rounds of times of the same round.
+// All contestants are started at once and stay idle; in each round they are measured one right after another, so that
+// all see the same machine. Ratios are medians over the rounds of the ratios of times within a round.
 package main
 
 import (

@@ -22,9 +22,9 @@
 //
 // # Names and objects
 //
-// A field of an interface type holds a name or a value (an initializer, an activation, a layer). What its key ends in
-// says of which kind it is: "kernel_initializer" is of the kind registered as "initializer". The package of a kind
-// registers how a name or an [Object] becomes a value with [RegisterKind].
+// A field of an interface type holds a name or a value (an initializer, an activation, a layer). The end of its key
+// gives the kind: "kernel_initializer" is of the kind registered as "initializer". The package of a kind registers how
+// a name or an [Object] becomes a value with [RegisterKind].
 //
 // # Hooks
 //

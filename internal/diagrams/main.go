@@ -9,8 +9,8 @@
 //	row: step = Program of the step
 //	arrow: fit -> step: traces
 //
-// Behind " / " a box has a second, smaller line. Rows are drawn from top to bottom and their boxes from left to right;
-// a box without a name keeps a place free. An arrow joins boxes of one row or of neighbouring rows.
+// After " / " a box has a second, smaller line. Rows are drawn from top to bottom and their boxes from left to right; a
+// box without a name leaves a gap. An arrow joins boxes of one row or of neighbouring rows.
 package main
 
 import (

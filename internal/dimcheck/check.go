@@ -1,15 +1,15 @@
 // Package dimcheck finds raw arithmetic on the lengths of axes in code that traces programs. Lengths may be expressions
-// (see package kernels/ir/dim), which + - * / do not combine and < does not order, which no loop counts to and no slice
-// is as long as.
+// (see package kernels/ir/dim), which cannot be combined with + - * /, compared with <, used as the bound of a loop or
+// as the length of a slice.
 //
-// It follows values through the assignments, calls, fields and results of a package, without regard to their order. A
-// length comes from an element of an ir.Shape, from Shape.Size, Tensor.Dim, the batch sizes of a replica, and from
-// package dim itself. Where code has made sure that a length is a constant, a comment says so:
+// It follows values through the assignments, calls, fields and results of a package, ignoring their order. A length
+// comes from an element of an ir.Shape, from Shape.Size, Tensor.Dim, the batch sizes of a replica, and from package dim
+// itself. Where code has established that a length is a constant, a comment says so:
 //
 //	//dim:known the shapes of weights are constants
 //
-// on the line, alone on the line above, or in the comment of a function, which then is left alone as a whole. A
-// comparison may also ask dim.Known on its own line.
+// on the line, alone on the line above, or in the comment of a function, which is then skipped entirely. A comparison
+// may also ask dim.Known on its own line.
 package dimcheck
 
 import (

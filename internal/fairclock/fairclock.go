@@ -1,6 +1,5 @@
-// Package fairclock measures time for limits in tests. On a machine that has far more to do than processors, a program
-// that does everything right may stand still for seconds. Such pauses do not count here; a program that hangs while it
-// could run does not outlast a limit by them.
+// Package fairclock measures time for limits in tests. On an overloaded machine a correct program may stall for
+// seconds. Such pauses do not count here; a program that hangs although it could run still exceeds its limit.
 package fairclock
 
 import (

@@ -1,4 +1,4 @@
-// Package harvest runs cases that come from Keras's own tests: saved models with what Keras computed from them.
+// Package harvest runs cases taken from Keras's own tests: saved models with Keras's results.
 //
 // harvest.py runs the tests of an installed Keras under hooks and turns what they call on arrays into small saved
 // models; probes.py adds what those tests do not reach. A case is a folder: model.keras, the inputs in.npz, and what

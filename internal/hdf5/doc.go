@@ -2,14 +2,14 @@
 //
 // # Reading
 //
-// [Open] takes an [io.ReaderAt] and reads metadata when it is asked for; the bytes of a contiguous dataset go straight
-// into the slice that [Dataset.ReadInto] is given. A file is safe for use from many goroutines.
+// [Open] takes an [io.ReaderAt] and reads metadata on demand; the bytes of a contiguous dataset are read directly into
+// the slice passed to [Dataset.ReadInto]. A file is safe for use from many goroutines.
 //
 //	file, err := hdf5.Open(r, size)
 //	kernel, err := file.Root().Dataset("layers/dense/vars/0")
 //	weights, err := kernel.Float32s()
 //
-// Understood is what h5py writes, with default settings and with libver="latest":
+// The reader supports what h5py writes, with default settings and with libver="latest":
 //   - superblocks 0 to 3, a user block before them, offsets and lengths of 2, 4 and 8 bytes;
 //   - object headers 1 and 2 with continuation, committed data types;
 //   - groups as symbol tables (B-tree 1, local heap), as link messages, and dense (fractal heap, B-tree 2);
@@ -21,21 +21,20 @@
 //
 // Other types (compound, reference, ...) are listed with their shape and can be read as bytes.
 //
-// # Files from strangers
+// # Untrusted files
 //
-// No input makes the reader panic, loop or use memory beyond its measure: sizes that a file declares are compared with
-// the real size of the file before anything is allocated, trees must not visit a node twice, and a dataset that
-// declares more than the file can hold is refused: more than its size, 1032 times that for compressed data (the limit
-// of deflate), or 16 MiB where that is more. Checksums are verified where the format has them. Soft links, external
-// links, external storage and virtual datasets name other places, so following one is an error ([ErrLink],
-// [ErrExternal]).
+// No input makes the reader panic, loop or use excessive memory: declared sizes are compared with the real size of the
+// file before anything is allocated, trees must not visit a node twice, and a dataset that declares more than the file
+// can hold is refused: more than its size, 1032 times that for compressed data (the limit of deflate), or 16 MiB where
+// that is more. Checksums are verified where the format has them. Soft links, external links, external storage and
+// virtual datasets point elsewhere, so following one is an error ([ErrLink], [ErrExternal]).
 //
 // # Writing
 //
 // [NewWriter] collects a tree of groups, datasets and attributes; [Writer.WriteTo] computes all addresses first and
 // then writes the file from start to end, calling each dataset's [Data] when its bytes are due. So neither seeking nor
-// a copy of the model is needed. The file is what h5py writes by default (superblock 0, symbol tables, contiguous data)
-// and the same tree gives the same bytes.
+// a copy of the model is needed. The format is h5py's default (superblock 0, symbol tables, contiguous data), and the
+// same tree gives the same bytes.
 //
 // The format is described in "HDF5 File Format Specification Version 3.0", The HDF Group.
 package hdf5

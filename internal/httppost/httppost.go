@@ -1,5 +1,5 @@
-// Package httppost is where programs that send something over HTTP put what sends it, so that the others do not link a
-// client of HTTP with all that belongs to TLS.
+// Package httppost holds the function that sends HTTP requests, registered only by programs that need it, so that the
+// others do not link an HTTP client and TLS.
 package httppost
 
 import "time"

@@ -1,4 +1,5 @@
-// Package memory knows how much memory a process can have, so that asking for more is an error and not its end.
+// Package memory determines how much memory a process can have, so that asking for more is an error instead of killing
+// it.
 package memory
 
 import (

@@ -1,12 +1,12 @@
 // Command mutants breaks the numeric core in one place at a time (a constant, a sign, a comparison, the order of
-// operands, a tail), runs the tests of the package and reports the changes that no test has noticed. A survivor is a
-// hole in the tests, or a change that changes nothing.
+// operands, a tail), runs the tests of the package and reports the changes that no test noticed. A survivor is a hole
+// in the tests, or a change that changes nothing.
 //
 //	go run ./internal/mutants -n 60
 //
-// Each place has a number; -from goes on at one, -only takes those whose text contains something. The places are those
-// of the list in curated.go and, up to the number asked for, places drawn by -seed from the syntax trees of the
-// packages in targets.go. Nothing is written into the tree: the compiler gets the changed file as an overlay.
+// Each place has a number; -from resumes at one, -only selects those whose text contains a string. The places are those
+// listed in curated.go and, up to the requested number, places drawn by -seed from the syntax trees of the packages in
+// targets.go. Nothing is written into the tree: the compiler gets the changed file as an overlay.
 package main
 
 import (

@@ -1,10 +1,10 @@
-// Command platforms type-checks the packages of the module for other platforms than this one:
+// Command platforms type-checks the packages of the module for other platforms:
 //
 //	go run ./internal/platforms linux/arm64 darwin/arm64 windows/amd64
 //
-// What breaks on another platform is nearly always a name that only some files have (a system call, an assembly routine
-// without its twin), and that is found from the sources in seconds, where compiling everything takes minutes of
-// processor time for each platform. "make platforms" compiles.
+// What breaks on another platform is nearly always a name defined only in some files (a system call, an assembly
+// routine without its twin). Type-checking finds that in seconds, while compiling everything takes minutes of processor
+// time per platform. "make platforms" compiles.
 package main
 
 import (

@@ -1,3 +1,3 @@
-// Package randomnets compares the shapes, parameters and refusals of random networks with open axes with those of
-// Keras. It holds tests alone: randomnets.py draws the networks and writes down what Keras makes of them.
+// Package randomnets compares random networks with open axes with Keras: shapes, parameters, and which networks are
+// refused. It contains only tests: randomnets.py draws the networks and records Keras's results.
 package randomnets

@@ -1,4 +1,4 @@
-// Package recorded reads what scripts beside tests have recorded of other programs.
+// Package recorded reads the results of other programs that scripts have recorded for tests.
 package recorded
 
 import (

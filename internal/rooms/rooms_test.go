@@ -1,4 +1,4 @@
-// Package rooms holds the rule of who may import whom, as a test.
+// Package rooms tests which packages may import which.
 package rooms
 
 import (

@@ -1,7 +1,7 @@
 // Package snippets reads the code blocks of the documentation, so that a test can compile and run them.
 //
 // A block of Go is a whole program, or declarations, and is compiled as it stands, with the imports that it needs.
-// Comments of the page, which readers do not see, say what cannot be read off a block:
+// Hidden comments in the page give the context that a block lacks:
 //
 //	<!-- snippet: with var x, y [][]float32 -->     declarations that the page takes for granted, anywhere in it
 //	<!-- snippet: in func(ctx context.Context) error; uses history -->     above a block: its statements stand in such a function; names that end unused

@@ -1,5 +1,5 @@
-// Package supervisor is how the workers of a job tell the program that started them how they fare: by lines of text in
-// a pipe that they inherit. A worker that was started otherwise tells nobody.
+// Package supervisor lets the workers of a job report their status to the program that started them, as lines of text
+// in an inherited pipe. A worker started in another way reports to nobody.
 package supervisor
 
 import (

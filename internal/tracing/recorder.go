@@ -1,6 +1,6 @@
-// Package tracing records what happens when in a run, for pictures of a few training steps. The run's context carries a
-// [Slot] to all that takes part; at most one recorder is active in it. Where none is, instrumented code pays for a look
-// at the context.
+// Package tracing records the events of a run, for pictures of a few training steps. The run's context carries a [Slot]
+// to all code involved; at most one recorder is active in it. Without one, instrumented code only pays for a look at
+// the context.
 //
 // The format is Chrome's trace event format ("Trace Event Format", Google, 2016), which chrome://tracing and
 // ui.perfetto.dev show: complete events (ph "X") for what a goroutine does from begin to end, and asynchronous pairs

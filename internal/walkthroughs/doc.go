@@ -1,5 +1,4 @@
-// Package walkthroughs holds the worked examples of CONTRIBUTING.md: patches, each of which adds one thing to the
-// library.
+// Package walkthroughs holds the worked examples of CONTRIBUTING.md: patches that each add one thing to the library.
 //
 // A patch begins with lines that say which packages it changes, which tests of them must pass and how many files it may
 // touch. The tests of this package apply every patch to copies of the files, in memory of the compiler alone (go's flag

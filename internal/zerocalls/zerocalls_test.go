@@ -1,5 +1,4 @@
-// Package zerocalls_test calls everything that users can call as their mistakes do: with nil, with zero values, with
-// -1.
+// Package zerocalls_test calls every exported function as a mistaken user might: with nil, with zero values, with -1.
 package zerocalls_test
 
 import (

@@ -9,11 +9,10 @@
 // Layers, their names, their order and their configuration are Keras's, so weights and whole models go back and forth
 // between the two.
 //
-// Nothing is fetched from the network unless asked: weights and names of classes are looked for in Keras's own cache,
-// ~/.keras/models, and [Files] has the option to download what is missing. What has a published checksum is checked
-// against it.
+// Nothing is downloaded unless requested: weights and class names are looked for in Keras's own cache, ~/.keras/models,
+// and [Files] has an option to download missing files. Files with a published checksum are verified.
 //
-// As in Keras, a model with NoTop ends with its last feature map, or with the mean or maximum of it over all places
+// As in Keras, a model with NoTop ends with its last feature map, or with its mean or maximum over all positions
 // (Pooling), for a custom head:
 //
 //	base, err := applications.NewMobileNetV2(applications.MobileNetV2Options{Options: applications.Options{
@@ -23,10 +22,10 @@
 //	x := layers.Apply(base, applications.MobileNetV2.PreprocessTensor(image))
 //	model, err := keras.NewFunctional(keras.Inputs(image), keras.Outputs(layers.Apply(&layers.Dense{Units: 5}, x)))
 //
-// Where this differs from Keras: Weights is empty by default, which is Keras's weights=None, because the network is not
-// used unasked; a Pooling that is not known is an error; and what Keras warns of (unusual numbers of channels, weights
-// made for another size) passes in silence. NASNet takes no open sizes; Keras builds such a model, which then fails
-// when it runs.
+// Differences from Keras: Weights is empty by default, like Keras's weights=None, so that nothing is downloaded
+// unasked; an unknown Pooling is an error; and where Keras only warns (unusual numbers of channels, weights made for
+// another size) nothing is said. NASNet does not accept open sizes; Keras builds such a model, which then fails when it
+// runs.
 //
 // Files with whole ConvNeXt and InceptionResNetV2 models hold layers of this package; a program that reads them imports
 // it, if only for its side effect.

@@ -1,4 +1,4 @@
-// Package distillation trains a small model, the student, on what a large one, the teacher, says: Keras's
+// Package distillation trains a small model, the student, on the outputs of a large one, the teacher:
 // keras.distillation.
 //
 //	model, err := distillation.New(distillation.Distiller{
@@ -14,6 +14,6 @@
 //
 //	w · (loss of Compile) + (1 - w) · Σ LossWeights[i] · Losses[i]
 //
-// with w the StudentLossWeight. [LogitsDistillation] compares outputs, [FeatureDistillation] the results of layers
-// inside; other types with a method ComputeLoss can be given too.
+// with w the StudentLossWeight. [LogitsDistillation] compares outputs, [FeatureDistillation] the results of inner
+// layers; any type with a ComputeLoss method can be used too.
 package distillation

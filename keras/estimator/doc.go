@@ -1,5 +1,5 @@
 // Package estimator is TensorFlow's Estimator: a model as a function of features, labels and mode, with training,
-// evaluation and prediction around it, checkpoints in a folder, and models that are ready made.
+// evaluation and prediction around it, checkpoints in a folder, and canned models.
 //
 //	regressor, err := estimator.NewLinearRegressor(estimator.LinearRegressor{
 //		FeatureColumns: []estimator.FeatureColumn{estimator.NumericColumn{Key: "feats"}},
@@ -11,11 +11,10 @@
 //
 // # How it works
 //
-// Each call of Train, Evaluate or Predict is a session of its own. The [ModelFn] is traced under the strategy of the
-// call (once for each shape of the batches), the variables that the trace uses get their values from the latest
-// checkpoint in the model's folder (or begin at their initial values), and the traced step is replayed for each batch.
-// Nothing but the folder is kept between calls, so that training goes on where it ended, also in another process and
-// under another strategy.
+// Each call of Train, Evaluate or Predict is a separate session. The [ModelFn] is traced under the strategy of the call
+// (once for each shape of the batches), the variables that the trace uses get their values from the latest checkpoint
+// in the model's folder (or begin at their initial values), and the traced step is replayed for each batch. Only the
+// folder is kept between calls, so training can resume even in another process and under another strategy.
 //
 // # Words
 //
@@ -28,18 +27,18 @@
 //
 // The loss of a ModelFn is that of one replica's batch, usually a mean. [Context.Minimize] divides it by the number of
 // replicas before gradients are summed, as TensorFlow's Estimator does, so that N batches of b examples count as one of
-// N·b. A training step takes place only when every replica has a batch; what remains at the end of the data is left
-// out. Evaluation uses all batches.
+// N·b. A training step takes place only when every replica has a batch; the remainder at the end of the data is
+// dropped. Evaluation uses all batches.
 //
 // # Several processes
 //
 // Under distribute/multiworker all workers make the same calls of Train and Evaluate. The chief reads and writes the
-// checkpoints; the others get the values from it, so that ModelDir need not be a folder that they share. Each worker's
-// input function gives its own examples, as InputContext says. Training ends where any worker has no more data.
+// checkpoints; the others get the values from it, so ModelDir need not be a shared folder. Each worker's input function
+// gives its own examples, according to InputContext. Training ends when any worker has no more data.
 //
 // # What differs from TensorFlow
 //
 // Models that are created inside the ModelFn must be kept across traces with [Once]; checkpoints are safetensors files
 // beside TensorFlow's text file "checkpoint"; Predict yields examples one by one with all keys; an export is a folder
-// with a checkpoint, not a SavedModel; TF_CONFIG is read where [RunConfig].Cluster asks for it.
+// with a checkpoint, not a SavedModel; TF_CONFIG is read only if [RunConfig].Cluster asks for it.
 package estimator

@@ -1,4 +1,4 @@
-// Package features turns columns of a table (numbers, categories, words) into what a network takes: FeatureSpace of
+// Package features turns columns of a table (numbers, categories, words) into inputs for a network: FeatureSpace of
 // keras.utils.
 //
 //	space, err := features.New(map[string]features.Feature{
@@ -9,8 +9,8 @@
 //	}, features.Crosses(32, []string{"job", "zip"}))
 //	err = space.Adapt(ctx, data.Arrays(table, nil))
 //
-// A space is used in two ways. [Space.Map] encodes a dataset as it streams by, so that a model sees numbers. Or a model
-// begins with the space, takes the raw columns, and is saved and served with it:
+// A space is used in two ways. [Space.Map] encodes a dataset as it streams by, so that the model sees numbers. Or the
+// model itself starts with the space, takes the raw columns, and is saved and served with it:
 //
 //	inputs, encoded, err := space.Encoded()
 //	y := layers.Apply(&layers.Dense{Units: 1}, encoded[0])

@@ -1,5 +1,5 @@
-// Package monitoring measures the steps of Fit. It is a package of its own so that programs that do not ask for it need
-// no web server.
+// Package monitoring measures the steps of Fit. It is a separate package so that other programs do not link a web
+// server.
 package monitoring
 
 import (

@@ -2,11 +2,10 @@
 // version 8.
 //
 // A model is written from traces of one program for several lengths of its open axes. Where a length in the program
-// follows the batch (or another open axis), comparing the traces tells how, and the ONNX model works it out from the
-// shape of its input at run time; so the model takes batches of any size. Variables become initializers with Keras's
+// follows the batch (or another open axis), comparing the traces shows how, and the ONNX model computes it from the
+// shape of its input at run time; so the model accepts batches of any size. Variables become initializers with Keras's
 // paths as names, and nodes are named after the layers that made them.
 //
-// Composites with a counterpart in ONNX (convolution, pooling, layer normalization, softmax) are written as such,
-// between transpositions where ONNX wants the channels in front; the others by their decomposition. Recurrent layers
-// become Scan.
+// Composites with a counterpart in ONNX (convolution, pooling, layer normalization, softmax) are written as such, with
+// transpositions where ONNX wants the channels first; the others by their decomposition. Recurrent layers become Scan.
 package onnx

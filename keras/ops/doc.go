@@ -18,24 +18,24 @@
 //
 // # Gradients
 //
-// [Tape.Gradients], [Grad] and [VJP] derive gradients on the graph, as often as one likes; the rule of each op stands
-// beside it, and composites without a rule are derived through their decomposition. Gradients at kinks are JAX's,
-// except that |x| has slope 0 at 0 as in TensorFlow. [StopGradient] and [CustomGradient] change what flows.
+// [Tape.Gradients], [Grad] and [VJP] derive gradients on the graph, to any order; the rule of each op is next to it,
+// and composites without a rule are differentiated through their decomposition. Gradients at kinks are JAX's, except
+// that |x| has slope 0 at 0 as in TensorFlow. [StopGradient] and [CustomGradient] change the gradient.
 //
 // # Control flow
 //
 // [Scan], [Cond] and [WhileLoop] trace their bodies as functions, which may use any tensor of the surrounding trace. A
-// tensor made inside a body is of use outside only as a result of the body. Operations on outer tensors inside a loop's
-// body run once, before the loop; inside a branch they run only when the branch is taken.
+// tensor created inside a body can be used outside only as a result of the body. Operations on outer tensors inside a
+// loop's body run once, before the loop; inside a branch they run only when the branch is taken.
 //
 // # Differences from keras.ops
 //
 // [Inventory] lists every function of keras.ops with its name here.
 //
-// Shapes are static, so functions whose result's shape depends on numbers (nonzero, one-argument where) do not exist,
-// and bincount, histogram, unique and the segment functions take the length of the result. There are no complex
-// numbers; Fourier transforms take and return their real and imaginary parts, as in Keras. Function names are Keras's
-// in Go casing; where Python has optional arguments there are several functions or an options struct. keras.ops.dot is
+// Shapes are static, so functions whose result shape depends on values (nonzero, one-argument where) do not exist, and
+// bincount, histogram, unique and the segment functions take the length of the result. There are no complex numbers;
+// Fourier transforms take and return their real and imaginary parts, as in Keras. Function names are Keras's in Go
+// casing; where Python has optional arguments there are several functions or an options struct. keras.ops.dot is
 // [NumpyDot] ([Dot] is the general contraction), keras.ops.scatter_update is [ScatterUpdatePoints] ([ScatterUpdate]
 // replaces slices along one axis). [Sparsemax] sums to 1 whatever the operand, which Keras's did not up to version
 // 3.15.

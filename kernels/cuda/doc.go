@@ -1,12 +1,12 @@
-// Package cuda runs programs on NVIDIA's GPUs. Programs import it for its effect:
+// Package cuda runs programs on NVIDIA GPUs. Import it for its side effect:
 //
 //	import _ "github.com/gokeras/gokeras/kernels/cuda"
 //
 // Then "cuda:0", "cuda:1", ... are devices, wherever NVIDIA's driver (for CUDA 11.2 or later) is installed and the GPU
-// is of compute capability 7.5 or later. Nothing else is needed: kernels are written as PTX by internal/lower, and the
-// driver compiles them for the GPU at hand. Only Linux is supported. Without a driver nothing changes, and using a
-// device is an error that says what is missing.
+// is of compute capability 7.5 or later. Nothing else is needed: internal/lower writes kernels as PTX, and the driver
+// compiles them for the GPU. Only Linux is supported. Without a driver, using a device is an error that says what is
+// missing.
 //
-// A launch that is repeated with the same buffers is captured as a graph and replayed with one call. Results do not
-// depend on the run: there are no atomic operations on floats, and sums have an order that shapes decide.
+// A launch that is repeated with the same buffers is captured as a graph and replayed with one call. Results are the
+// same on every run: there are no atomic operations on floats, and the order of sums depends on the shapes alone.
 package cuda

@@ -1,5 +1,5 @@
 // Package activations holds the activation functions of keras.activations by name. The functions themselves, with their
-// formulas and options, are in package ops; a name stands for one with Keras's default options.
+// formulas and options, are in package ops; a name stands for a function with Keras's default options.
 package activations
 
 import (

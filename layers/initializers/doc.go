@@ -9,9 +9,9 @@
 //
 // # Seeds
 //
-// An initializer with a Seed gives the same values on every call, as in Keras. Without one it takes the seed it is
-// called with, which the framework makes from the model's seed and the path of the weight: two weights differ even when
-// they share the initializer. (In Keras a shared initializer without a seed gives equal values on every call.)
+// An initializer with a Seed gives the same values on every call, as in Keras. Without one it uses the seed it is
+// called with, which the framework derives from the model's seed and the path of the weight: two weights differ even
+// when they share the initializer. (In Keras a shared initializer without a seed gives equal values on every call.)
 //
 // # Fans
 //

@@ -1,5 +1,5 @@
-// Package layertest checks that a layer keeps the promises that all layers make. One call covers a layer, also one from
-// outside the project:
+// Package layertest checks the properties that all layers must have. One call tests a layer, including one from outside
+// the project:
 //
 //	layertest.Run(t, layertest.Case{
 //		New:    func() layers.Layer { return &Scale{} },
@@ -7,8 +7,8 @@
 //		Output: []int{2, 3},
 //	})
 //
-// What is checked: the shape computed for open axes is the shape of a call; the configuration survives being written
-// and read, and the layer read back computes the same; weights have the declared number and are made once; training and
+// It checks that the shape computed for open axes is the shape of a call; the configuration survives being written and
+// read, and the layer read back computes the same; weights have the declared number and are created once; training and
 // inference give finite numbers, as does mixed precision, whose results are of the compute type while weights stay in
 // float32; an empty batch works and leaves gradients and statistics finite; masks pass or end as declared; and in
 // float64 all gradients equal central differences.

@@ -1,7 +1,7 @@
 // Package schedules makes the learning rate a function of the number of steps taken: the learning-rate schedules of
 // Keras.
 //
-// A schedule stands in an optimizer's LearningRate field:
+// A schedule is set as an optimizer's LearningRate:
 //
 //	&optimizers.Adam{LearningRate: &schedules.CosineDecay{InitialLearningRate: 1e-3, DecaySteps: 10_000}}
 //

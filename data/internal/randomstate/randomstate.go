@@ -1,5 +1,5 @@
 // Package randomstate is the part of NumPy's legacy generator numpy.random.RandomState that Keras uses to order files,
-// so that the same seed chooses the same validation files as in Keras. New code takes internal/philox.
+// so that the same seed chooses the same validation files as in Keras. New code should use internal/philox.
 package randomstate
 
 const (

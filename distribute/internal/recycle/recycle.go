@@ -1,4 +1,4 @@
-// Package recycle keeps the buffers of gRPC's messages for the next ones.
+// Package recycle reuses the buffers of gRPC messages.
 package recycle
 
 import (

@@ -1,13 +1,13 @@
-// Package disk lets dynamic tables be larger than memory: their rows that have not been used for a while are put into
-// an embedded store (github.com/cockroachdb/pebble) on disk. Programs import it for its effect,
+// Package disk lets dynamic tables be larger than memory: rows that have not been used for a while are moved to an
+// embedded store (github.com/cockroachdb/pebble) on disk. Programs import it for its side effect,
 //
 //	import _ "github.com/gokeras/gokeras/distribute/tables/disk"
 //
-// and set MemoryBytes of a [layers.Embedding], or TableMemory of a parameter server. It is a package of its own because
-// the store makes a program larger by several megabytes.
+// and set MemoryBytes of a [layers.Embedding], or TableMemory of a parameter server. It is a separate package because
+// the store makes a program several megabytes larger.
 //
-// What is on disk is a part of the memory, not a copy that outlives the process: files of models, and snapshots and
-// logs of parameter servers, are what a table comes back from.
+// The store extends memory and does not outlive the process: tables are restored from model files, and from snapshots
+// and logs of parameter servers.
 //
 // [layers.Embedding]: https://pkg.go.dev/github.com/gokeras/gokeras/layers#Embedding
 package disk

@@ -1,4 +1,4 @@
-// Command check runs a folder of cases made by harvest.py and groups the failures by their causes.
+// Command check runs a folder of cases made by harvest.py and groups the failures by cause.
 //
 //	go run ./internal/harvest/check [-only 'layer_LSTM*'] [-json results.json] FOLDER...
 package main

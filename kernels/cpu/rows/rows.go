@@ -1,4 +1,4 @@
-// Package rows copies rows of memory as fast as they arrive: it makes the batches of shuffled examples.
+// Package rows gathers rows of memory, prefetching the next ones: it builds the batches of shuffled examples.
 package rows
 
 import (

@@ -1,12 +1,11 @@
-// Package pass holds what every backend can do to a program before it chooses kernels: passes, which take a program and
-// return one of the same meaning.
+// Package pass holds the passes that any backend can run on a program before it chooses kernels: each takes a program
+// and returns one with the same meaning.
 //
-//   - [Simplify] drops what nobody needs, computes what occurs twice once, folds constants and removes operations that change nothing.
+//   - [Simplify] removes dead code and duplicates, folds constants and removes operations that change nothing.
 //   - [Decompose] leaves only operations that the backend has kernels for.
-//   - [MergeAllReduces] makes one call of the all-reduces of a bucket.
+//   - [MergeAllReduces] merges the all-reduces of a bucket into one call.
 //   - [RecomputeCheap] recomputes cheap values where they are read, instead of keeping them.
 //
-// A backend makes its list of these and of passes of its own ([New]) and runs it with [Run], which names the pass that
-// fails and can show the program after each. A [Rewriter] is what most passes are written with. Programs are never
-// changed in place.
+// A backend lists these and its own passes ([New]) and runs them with [Run], which names the pass that fails and can
+// show the program after each. Most passes are written with a [Rewriter]. Programs are never changed in place.
 package pass

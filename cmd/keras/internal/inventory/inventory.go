@@ -1,4 +1,4 @@
-// Package inventory lists the public symbols of Keras beside what stands for them here: the source of docs/keras.md.
+// Package inventory lists the public symbols of Keras with their counterparts here: the source of docs/keras.md.
 package inventory
 
 import (
@@ -36,7 +36,7 @@ func (s Symbol) String() string {
 	return "keras." + s.Module + "." + s.Name
 }
 
-// Row is a symbol of Keras and what stands for it.
+// Row is a symbol of Keras with its counterpart.
 type Row struct {
 	Symbol
 	Ours       string // a Go name, or a name given as text such as `"relu"`; "" where there is nothing

@@ -1,12 +1,12 @@
-// Package mnistsubset holds a part of the MNIST database, 10,000 training and 2,000 test images, inside the program.
+// Package mnistsubset embeds a part of the MNIST database in the program: 10,000 training and 2,000 test images.
 //
 // MNIST is the work of Yann LeCun, Corinna Cortes and Christopher J. C. Burges, licensed under Creative Commons
-// Attribution-Share Alike 3.0. The subset has each digit equally often: of the m images of a digit in the training
-// (test) set, numbers floor(k*m/q) for k = 0, ..., q-1 with q = 1000 (200), and all of them in the order of the
-// original files. So both halves of the test set, which stem from different writers, are represented alike.
+// Attribution-Share Alike 3.0. Every digit occurs equally often in the subset: of the m images of a digit in the
+// training (test) set, numbers floor(k*m/q) for k = 0, ..., q-1 with q = 1000 (200), in the order of the original
+// files. So both halves of the test set, which come from different writers, are represented equally.
 //
-// The images are stored with a run-length code that is made for them: four pixels in five are 0. It takes a quarter
-// more space than DEFLATE and unpacks ten times as fast, which counts when a program starts. To regenerate the files:
+// The images are stored with a run-length code designed for them: four pixels in five are 0. It takes a quarter more
+// space than DEFLATE but unpacks ten times as fast, which matters when a program starts. To regenerate the files:
 //
 //	go run ./data/datasets/internal/mnistsubset/generate -mnist DIRECTORY -out data/datasets/internal/mnistsubset
 package mnistsubset

@@ -50,12 +50,12 @@
 // would use few of its lanes. All convolutions in groups fetch the rows of a block before they compute it, since they
 // visit memory in steps as long as a pixel.
 //
-// A plan's RunPooled has the microkernel take the maxima of the sums of 2x2 outputs while they are in registers, so
-// that what is pooled never is in memory. There an image with padding is copied with zeros around it, so that all
-// outputs see all taps.
+// In a plan's RunPooled the microkernel takes the maxima of the sums of 2x2 outputs while they are in registers, so the
+// unpooled result is never in memory. An image with padding is copied with zeros around it there, so that all outputs
+// see all taps.
 //
-// Moments have each block of rows looked at while it is in the cache (package vec), for the batch normalization that
-// comes next. Blocks follow from the shape, and their moments are put together in order.
+// Moments are computed for each block of rows while it is in the cache (package vec), for the batch normalization that
+// follows. Blocks depend on the shape alone, and their moments are combined in order.
 //
 // The order of every summation depends on the shape only, never on the number of workers.
 package conv

@@ -14,8 +14,8 @@
 //	C[M, N] = relu?( op(A)[M, K] · op(B)[K, N] + bias?[N] + accumulate? C[M, N] )
 //
 // where op transposes if the flag says so. Matrices are row-major with a row stride. Scratch comes from the caller, its
-// contents are irrelevant before and after, and Run allocates nothing. ScratchSize must be asked with the pool's Size
-// and with the same Args (the slices may be nil then). It is the same for every kernel family.
+// contents are irrelevant before and after, and Run allocates nothing. ScratchSize must be called with the pool's Size
+// and the same Args (the slices may be nil then). It is the same for every kernel family.
 //
 // # Result
 //
@@ -29,6 +29,6 @@
 //
 // Panels of micro.PanelWidth columns (32 for float32, 16 for float64), one after the other; a panel holds K rows of
 // that many consecutive numbers, and the last panel is padded with zeros. All tiles of today read that layout, which
-// [Layout] names. Weights that many products use are packed once with PackB; products with a plain B pack what pays off
-// by themselves.
+// [Layout] names. Weights that many products use are packed once with PackB; products with a plain B pack it themselves
+// where that pays off.
 package gemm

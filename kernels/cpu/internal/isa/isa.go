@@ -3,7 +3,7 @@
 //
 // The environment variable GOKERAS_CPU=portable|neon|avx2|avx512 allows fewer, for tests and for comparing machines:
 // none at all, those of arm64, those of AVX2, or those of AVX-512, each with the extensions of its vectors. A value
-// that is unknown or that this processor cannot execute is not obeyed and is reported by [Err].
+// that is unknown or that this processor cannot execute is ignored and reported by [Err].
 package isa
 
 import (

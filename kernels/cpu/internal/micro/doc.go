@@ -1,4 +1,4 @@
-// Package micro holds the one microkernel family under matrix products and convolutions.
+// Package micro holds the microkernel family used by matrix products and convolutions.
 //
 // A [Tile] computes, for r in [0, Rows) and c in [0, Cols),
 //

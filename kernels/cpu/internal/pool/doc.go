@@ -1,4 +1,4 @@
-// Package pool is the one pool of workers under the CPU kernels.
+// Package pool is the pool of workers shared by the CPU kernels.
 //
 // A parallel region is [Pool.Parallel](n, grain, task): the indices [0, n) are cut into chunks of grain indices, and
 // every chunk is handed to task exactly once, by whichever goroutine claims it first. The contract that the kernels

@@ -1,10 +1,10 @@
-// Package quant multiplies matrices of int8 into sums of int32, which wrap around as those of integers do:
+// Package quant multiplies int8 matrices into int32 sums, which wrap around like all integers:
 //
 //	C[i, j] = Σ_k A[i, k]·B[k, j]
 //
-// B is packed into panels of [Width] columns with four rows side by side, as bytes without a sign: B + 128. What that
-// adds, 128·Σ_k A[i, k], is taken away again. With AVX512-VNNI an instruction forms 64 products; with AVX2 bytes are
-// widened to 16 bits, so that nothing saturates; elsewhere there is Go. All give the same numbers.
+// B is packed into panels of [Width] columns with four rows side by side, as unsigned bytes: B + 128. The resulting
+// excess, 128·Σ_k A[i, k], is subtracted again. With AVX512-VNNI one instruction forms 64 products; with AVX2 bytes are
+// widened to 16 bits, so nothing saturates; elsewhere plain Go is used. All give the same numbers.
 package quant
 
 import (

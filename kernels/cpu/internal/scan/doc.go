@@ -1,13 +1,12 @@
-// Package scan is what the compiler for CPUs does to loops over time, as passes that make programs of programs, and
-// what it knows about the bodies of loops.
+// Package scan holds the CPU compiler's passes for loops over time, and its analysis of loop bodies.
 //
-// [Passes] rewrites what goes between loops and the rest of the program: sums for the gradients of weights leave the
-// loop backwards and become one product (sums.go); what that loop can recompute is not stored by the loop forwards
+// [Passes] moves work between loops and the rest of the program: sums for the gradients of weights leave the loop
+// backwards and become one product (sums.go); what that loop can recompute is not stored by the loop forwards
 // (recompute.go); products of all steps move into loops that run by blocks of rows (pull.go); matrices that are read
 // transposed in every step are transposed once (transpose.go); sums over stacks read them in the order of memory
 // (align.go); and embeddings look up their rows in the order of the steps (embedding.go). [ByRows] finds out whether a
 // loop's steps treat the examples independently, so that it may run in blocks of rows, each through all steps
 // (rows.go).
 //
-// It knows programs and nothing of steps, memory or kernels.
+// It knows programs, but not steps, memory or kernels.
 package scan

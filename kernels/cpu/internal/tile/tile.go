@@ -1,6 +1,6 @@
-// Package tile says which register tiles products can be made of: what types of numbers they multiply and add up, what
-// a processor must have for them, and in which layout they read packed panels. The packages with the assembly, micro
-// and quant, have a table of theirs each, from which [Best] chooses.
+// Package tile describes the register tiles from which products are made: the types of numbers they multiply and
+// accumulate, the processor features they need, and the layout of the packed panels they read. The packages with the
+// assembly, micro and quant, each have a table, from which [Best] chooses.
 package tile
 
 import (

@@ -1,7 +1,7 @@
 // Package fakenccl is a libnccl for tests, beside the devices of package fakedriver: ranks of one process, or of
-// several as a [World] connects them, which wait in their streams for ranks that do not come until they are aborted, as
-// the library does.
+// several as a [World] connects them, which wait in their streams for missing ranks until they are aborted, as the
+// library does.
 //
-// It is stricter than the library: calls on a communicator that another call goes on with, with the context of another
-// device, outside of the thread of a group, or after an abort, and ranks that make different calls, are faults.
+// It is stricter than the library: calls on a communicator that is in use by another call, with the context of another
+// device, outside a group's thread, or after an abort, and ranks that make different calls, are faults.
 package fakenccl

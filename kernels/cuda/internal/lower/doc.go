@@ -5,7 +5,7 @@
 // what follows a product, into the product), writes a kernel for each of the others, and plans the memory between them.
 // Nothing here needs a device.
 //
-// Loops of known length are launched step by step. Branches are launched both, and the kernels of the one not taken end
-// at once: each is given a guard, a byte on the device. An index out of range sets the failure flag of the queue, and
-// while that is set the kernels that replace inputs end at once.
+// Loops of known length are launched step by step. Both branches of a conditional are launched, and the kernels of the
+// one not taken end at once: each has a guard, a byte on the device. An index out of range sets the failure flag of the
+// queue, and while that is set, kernels that replace inputs end at once.
 package lower

@@ -1,4 +1,4 @@
-// Package ptx writes kernels in PTX, the assembly language that NVIDIA's driver compiles for the GPU at hand.
+// Package ptx writes kernels in PTX, the assembly language that NVIDIA's driver compiles for the installed GPU.
 //
 // A [Kernel] hands out typed registers and appends instructions; a [Module] joins kernels into the text that the driver
 // loads. The text needs PTX 6.4 and runs on compute capability 7.5 and later.
