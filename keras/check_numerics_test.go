@@ -13,6 +13,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/layers/initializers"
 	"github.com/gokeras/gokeras/optimizers"
 )
 
@@ -84,8 +85,8 @@ func TestCheckNumericsOfWeights(t *testing.T) {
 	}
 }
 
-// TestCheckNumericsOfOneStep: the layers that a custom step calls are looked at, and of a layer with a loop the result
-// of all steps, whatever layers it calls in each.
+// TestCheckNumericsOfOneStep: the layers that a custom step calls are checked, and so are those that a layer calls in
+// each step of a loop, and what that layer computes with their results.
 func TestCheckNumericsOfOneStep(t *testing.T) {
 	own := func(s *keras.Step) keras.StepLogs {
 		loss := s.ComputeLoss(s.Model().Call(s.Training(), s.X...))
@@ -98,7 +99,9 @@ func TestCheckNumericsOfOneStep(t *testing.T) {
 		want  string
 	}{
 		"own step": {&layers.Lambda{Name: "log", Function: ops.Log}, own, [][]float32{{1}, {2}, {0}}, "log: the layer's result is NaN or infinite (element [0 2 0] of shape [1 3 1])"},
-		"loop": {&layers.RNN{Cell: &denseCell{Dense: &layers.Dense{Units: 1, KernelInitializer: "ones"}}, ReturnSequences: true}, nil, [][]float32{{3e38}, {0}, {3e38}},
+		"a layer in a loop": {&layers.RNN{Cell: &denseCell{Dense: &layers.Dense{Units: 1, KernelInitializer: &initializers.Constant{Value: 2}}}, ReturnSequences: true}, nil, [][]float32{{1}, {0}, {3e38}},
+			"rnn/dense_cell/dense: the layer's result is NaN or infinite (element [0 0] of shape [1 1])"},
+		"the loop": {&layers.RNN{Cell: &denseCell{Dense: &layers.Dense{Units: 1, KernelInitializer: "ones"}}, ReturnSequences: true}, nil, [][]float32{{3e38}, {0}, {3e38}},
 			"rnn: the layer's result is NaN or infinite (element [0 2 0] of shape [1 3 1])"},
 	} {
 		t.Run(name, func(t *testing.T) {

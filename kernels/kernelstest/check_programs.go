@@ -297,35 +297,67 @@ func (r runner) badIndices(t *testing.T) {
 }
 
 // notFinite: a number that is not finite where a program looks for such is an error that names the layer, what was
-// looked at and where the first one is, and the run changes no variable.
+// looked at and where the first one is, and the run changes no variable; in a loop it is the place within the step.
 func (r runner) notFinite(t *testing.T) {
-	shape, at := ir.Shape{40, 50}, []int{39, 4} // the first of two
-	for _, dtype := range floats {
-		for _, special := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-			t.Run(fmt.Sprint(dtype, special), func(t *testing.T) {
-				p := newProgram("look")
-				count, x := p.in(ir.Float32), p.in(dtype, shape...)
-				p.AddAlias("count", p.op(ir.Add, nil, count, p.constant(ir.Float32, 1)), 0)
-				p.out(p.op(ir.CheckFinite, ir.CheckFiniteAttrs{What: "the result"}, x))
-				inputs := []reference.Value{value(ir.Float32, nil, func(int) float64 { return 7 }), value(dtype, shape, func(i int) float64 {
-					if i == 39*50+4 || i == 39*50+8 {
-						return special
-					}
-					return float64(i % 64)
-				})}
-				for _, where := range []string{"reference", "backend"} {
-					var err error
-					if where == "reference" {
-						_, err = reference.Run(p.Program, inputs)
-					} else {
-						err = r.keepsVariable(t, p.Program, inputs)
-					}
-					var found *ir.NotFiniteError
-					require.ErrorAs(t, err, &found, where)
-					require.Equal(t, ir.NotFiniteError{Scope: "layer", What: "the result", Shape: shape, Element: at}, *found, where)
-				}
-			})
+	shape := ir.Shape{40, 50}
+	look := func(p program, x ir.Value) ir.Value {
+		return p.op(ir.CheckFinite, ir.CheckFiniteAttrs{What: "the result"}, x)
+	}
+	steps := func(p program, x ir.Value, body program) ir.Value {
+		return p.op(ir.Scan, ir.ScanAttrs{Body: body.Program, Length: 40, Xs: 1}, x)
+	}
+	for _, c := range []struct {
+		name    string
+		look    func(p program, x ir.Value, dtype ir.DType) ir.Value
+		shape   ir.Shape
+		element []int
+	}{
+		{"", func(p program, x ir.Value, _ ir.DType) ir.Value { return look(p, x) }, shape, []int{39, 4}}, // the first of two
+		{"in a loop", func(p program, x ir.Value, dtype ir.DType) ir.Value {
+			body := newProgram("body")
+			body.out(look(body, body.in(dtype, 50)))
+			return steps(p, x, body)
+		}, ir.Shape{50}, []int{4}},
+		{"in a branch in a loop", func(p program, x ir.Value, dtype ir.DType) ir.Value {
+			body, then, otherwise := newProgram("body"), newProgram("then"), newProgram("otherwise")
+			then.out(look(then, then.in(dtype, 50)))
+			otherwise.out(otherwise.in(dtype, 50))
+			body.out(body.op(ir.Cond, ir.CondAttrs{Then: then.Program, Else: otherwise.Program}, body.constant(ir.Bool, 1), body.in(dtype, 50)))
+			return steps(p, x, body)
+		}, ir.Shape{50}, []int{4}},
+	} {
+		for _, dtype := range floats {
+			for _, special := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+				t.Run(fmt.Sprint(dtype, special, c.name), func(t *testing.T) {
+					p := newProgram("look")
+					count, x := p.in(ir.Float32), p.in(dtype, shape...)
+					p.AddAlias("count", p.op(ir.Add, nil, count, p.constant(ir.Float32, 1)), 0)
+					p.out(c.look(p, x, dtype))
+					r.findsNotFinite(t, p, dtype, special, ir.NotFiniteError{Scope: "layer", What: "the result", Shape: c.shape, Element: c.element})
+				})
+			}
 		}
+	}
+}
+
+// findsNotFinite runs a program on a count and on numbers of which two are special.
+func (r runner) findsNotFinite(t *testing.T, p program, dtype ir.DType, special float64, want ir.NotFiniteError) {
+	inputs := []reference.Value{value(ir.Float32, nil, func(int) float64 { return 7 }), value(dtype, ir.Shape{40, 50}, func(i int) float64 {
+		if i == 39*50+4 || i == 39*50+8 {
+			return special
+		}
+		return float64(i % 64)
+	})}
+	for _, where := range []string{"reference", "backend"} {
+		var err error
+		if where == "reference" {
+			_, err = reference.Run(p.Program, inputs)
+		} else {
+			err = r.keepsVariable(t, p.Program, inputs)
+		}
+		var found *ir.NotFiniteError
+		require.ErrorAs(t, err, &found, where)
+		require.Equal(t, want, *found, where)
 	}
 }
 
