@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/internal/fairclock"
 	"github.com/gokeras/gokeras/internal/supervisor"
 )
 
@@ -56,10 +58,11 @@ func TestFitStoppedWhileWaiting(t *testing.T) {
 		name := fmt.Sprint("lost", c.victim, "stopped", c.signalled)
 		t.Run(name, func(t *testing.T) {
 			r := trainedAndLost(t, dir, name, 3, c.victim)
-			began := time.Now()
+			clock := fairclock.Start()
+			defer clock.Stop()
 			r.signal(c.signalled, syscall.SIGTERM)
 			require.Equal(t, statusStopped, r.end(), r.out.String())
-			require.Less(t, time.Since(began), 4*time.Second)
+			require.Less(t, clock.Elapsed(), 4*time.Second)
 			require.Equal(t, 3, strings.Count(r.out.String(), "the same command goes on there"), r.out.String())
 			require.NotEmpty(t, storedArrays(t, path(name+".keras")))
 
@@ -93,10 +96,11 @@ func TestFitSecondSignal(t *testing.T) {
 	r.signal(0, syscall.SIGTERM)
 	time.Sleep(300 * time.Millisecond)
 	require.NoError(t, syscall.Kill(first, 0), "it is being handled")
-	began := time.Now()
+	clock := fairclock.Start()
+	defer clock.Stop()
 	r.signal(0, syscall.SIGTERM)
 	require.Equal(t, 1, r.end(), r.out.String())
-	require.Less(t, time.Since(began), 3*time.Second, "the grace of the launcher for the frozen one included")
+	require.Less(t, clock.Elapsed(), 3*time.Second, "the grace of the launcher for the frozen one included")
 	require.Contains(t, r.out.String(), "worker 0: signal: terminated")
 	require.NoFileExists(t, path("twice.keras"))
 
@@ -129,14 +133,33 @@ func TestLaunchPassesSecondSignalOn(t *testing.T) {
 	time.Sleep(300 * time.Millisecond)
 	require.NoError(t, syscall.Kill(r.process(0), 0), "it waits for the frozen one")
 	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
-	time.Sleep(300 * time.Millisecond)
-	require.Error(t, syscall.Kill(r.process(0), 0), "the second signal has ended it")
+	clock := fairclock.Start()
+	defer clock.Stop()
+	for ; syscall.Kill(r.process(0), 0) == nil; time.Sleep(5 * time.Millisecond) {
+		require.Less(t, clock.Elapsed(), 3*time.Second, "the second signal does not end it: %s", r.out.String())
+	}
 	r.signal(1, syscall.SIGCONT)
-	began := time.Now()
+	continued := clock.Elapsed()
 	require.Error(t, c.Wait())
-	require.Less(t, time.Since(began), 3*time.Second)
+	require.Less(t, clock.Elapsed()-continued, 3*time.Second)
 	require.Equal(t, 1, c.ProcessState.ExitCode(), r.out.String())
 	require.Contains(t, r.out.String(), "signal: terminated")
+}
+
+// awaitListener waits until a process listens on the address.
+func awaitListener(t *testing.T, address string) {
+	t.Helper()
+	clock := fairclock.Start()
+	defer clock.Stop()
+	for {
+		connection, err := net.Dial("tcp", address)
+		if err == nil {
+			require.NoError(t, connection.Close())
+			return
+		}
+		require.Less(t, clock.Elapsed(), time.Minute, "nothing listens: %v", err)
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 // TestFitStoppedBeforeItBegan: a worker that waits for the others ends at a signal, with status 75 where the job has a
@@ -147,6 +170,8 @@ func TestFitStoppedBeforeItBegan(t *testing.T) {
 	require.NoError(t, err)
 	config, err := cluster.FormatTFConfig(spec, cluster.Task{Type: cluster.Worker, Index: 0})
 	require.NoError(t, err)
+	address, err := spec.Address(cluster.Task{Type: cluster.Worker, Index: 0})
+	require.NoError(t, err)
 	both := filepath.Join(dir, "both.npz")
 	for want, fit := range map[int][]string{1: nil, statusStopped: {"--backup", filepath.Join(dir, "backup")}} {
 		c := exec.Command(os.Args[0], append([]string{"fit", filepath.Join(dir, "model.keras"), "--x", both, "--y", both, "--strategy", "multiworker",
@@ -155,7 +180,7 @@ func TestFitStoppedBeforeItBegan(t *testing.T) {
 		var out strings.Builder
 		c.Stderr = &out
 		require.NoError(t, c.Start())
-		time.Sleep(500 * time.Millisecond)
+		awaitListener(t, address)
 		require.NoError(t, c.Process.Signal(syscall.SIGTERM))
 		require.Error(t, c.Wait())
 		require.Equal(t, want, c.ProcessState.ExitCode(), out.String())
@@ -184,11 +209,12 @@ func TestFitLateWorker(t *testing.T) {
 		_ = c.Run() // its status is looked at
 		return c.ProcessState.ExitCode(), out.String()
 	}
-	began := time.Now()
+	clock := fairclock.Start()
+	defer clock.Stop()
 	status, text := late(filepath.Join(dir, "model.keras"))
 	require.Zero(t, status, text)
 	require.Contains(t, text, "the others have finished without this worker, and written "+filepath.Join(dir, "model.keras"))
-	require.Less(t, time.Since(began), 10*time.Second)
+	require.Less(t, clock.Elapsed(), 10*time.Second)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "backup"), 0o777))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "backup/latest.weights.npz"), nil, 0o600))
 	status, text = late(filepath.Join(dir, "model.keras"))
