@@ -64,7 +64,7 @@ func packageAPI(folder string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []string
+	l := lister{embeds: map[string][]string{}, methods: map[string][]member{}, fields: map[string][]member{}}
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
@@ -77,19 +77,30 @@ func packageAPI(folder string) ([]string, error) {
 		if f.Name.Name == "main" {
 			continue
 		}
-		l := lister{set: set}
+		l.set = set
 		for _, d := range f.Decls {
 			l.declaration(d)
 		}
-		out = append(out, l.lines...)
 	}
-	return out, nil
+	for name := range l.embeds {
+		if ast.IsExported(name) {
+			l.promoted(name)
+		}
+	}
+	return l.lines, nil
 }
 
 type lister struct {
 	set   *token.FileSet
 	lines []string
+
+	// By the name of a type, exported or not:
+	embeds          map[string][]string // the types that a struct embeds
+	methods, fields map[string][]member // what is exported
 }
+
+// member is a method or a field, with its signature or type.
+type member struct{ name, text string }
 
 func (l *lister) add(format string, args ...any) {
 	l.lines = append(l.lines, fmt.Sprintf(format, args...))
@@ -130,7 +141,9 @@ func (l *lister) function(d *ast.FuncDecl) {
 		return
 	}
 	receiver := l.text(d.Recv.List[0].Type)
-	if name, _, _ := strings.Cut(strings.TrimPrefix(receiver, "*"), "["); ast.IsExported(name) {
+	name := plainName(receiver)
+	l.methods[name] = append(l.methods[name], member{d.Name.Name, signature})
+	if ast.IsExported(name) {
 		l.add("method (%s) %s%s", receiver, d.Name.Name, signature)
 	}
 }
@@ -152,7 +165,19 @@ func (l *lister) values(kind token.Token, s *ast.ValueSpec) {
 	}
 }
 
+// plainName is the name of a type without pointer, package and type parameters.
+func plainName(typ string) string {
+	name, _, _ := strings.Cut(typ, "[")
+	return name[strings.LastIndexAny(name, ".*")+1:]
+}
+
 func (l *lister) typ(s *ast.TypeSpec) {
+	if t, ok := s.Type.(*ast.StructType); ok {
+		l.embeds[s.Name.Name] = nil
+		for _, f := range t.Fields.List {
+			l.member(s.Name.Name, f)
+		}
+	}
 	if !s.Name.IsExported() {
 		return
 	}
@@ -190,6 +215,55 @@ func (l *lister) typ(s *ast.TypeSpec) {
 	}
 }
 
+// member notes what promoted has to know of a field of a struct.
+func (l *lister) member(of string, f *ast.Field) {
+	if typ := l.text(f.Type); len(f.Names) == 0 && !strings.Contains(typ, ".") { // of the same package
+		l.embeds[of] = append(l.embeds[of], plainName(typ))
+	}
+	for _, name := range f.Names {
+		if name.IsExported() {
+			l.fields[of] = append(l.fields[of], member{name.Name, l.text(f.Type)})
+		}
+	}
+}
+
+// promoted lists the methods and fields that a struct has of the types of its package that it embeds and that are not
+// exported. As in Go, what is less deep hides what is deeper, and two of one name at the same depth hide each other.
+// What comes from an exported type is listed there.
+func (l *lister) promoted(of string) {
+	hidden, seen := map[string]bool{}, map[string]bool{}
+	for level := []string{of}; len(level) > 0; {
+		var next, lines []string
+		count := map[string]int{}
+		for _, t := range level {
+			listed := t != of && !ast.IsExported(t)
+			for _, m := range l.methods[t] {
+				if count[m.name]++; listed && !hidden[m.name] {
+					lines = append(lines, m.name+"\x00"+fmt.Sprintf("method (*%s) %s%s", of, m.name, m.text))
+				}
+			}
+			for _, f := range l.fields[t] {
+				if count[f.name]++; listed && !hidden[f.name] {
+					lines = append(lines, f.name+"\x00"+fmt.Sprintf("type %s struct, promoted %s %s", of, f.name, f.text))
+				}
+			}
+			if !seen[t] {
+				next = append(next, l.embeds[t]...)
+			}
+			seen[t] = true
+		}
+		for _, line := range lines {
+			if name, text, _ := strings.Cut(line, "\x00"); count[name] == 1 {
+				l.add("%s", text)
+			}
+		}
+		for name := range count {
+			hidden[name] = true
+		}
+		level = next
+	}
+}
+
 // field lists the fields of a struct with the names and defaults that they have in files.
 func (l *lister) field(of string, f *ast.Field) {
 	tag := ""
@@ -198,8 +272,7 @@ func (l *lister) field(of string, f *ast.Field) {
 	}
 	if len(f.Names) == 0 {
 		embedded := l.text(f.Type)
-		last := embedded[strings.LastIndexAny(embedded, ".*")+1:]
-		if ast.IsExported(last) {
+		if ast.IsExported(plainName(embedded)) {
 			l.add("type %s struct, embedded %s%s", of, embedded, tag)
 		}
 		return

@@ -18,7 +18,17 @@ type T struct {
 	hidden
 	Shown
 }
-type hidden struct{ X int }
+type hidden struct {
+	X, A int
+	deeper
+	twin
+}
+type deeper struct{}
+func (deeper) Deep() {}
+func (deeper) Exported() {}
+func (deeper) Twice() {}
+type twin struct{ *hidden }
+func (*twin) Twice() {}
 type Shown = T
 type I interface { M(x int) error; n() }
 type G[K comparable] map[K]int
@@ -35,6 +45,8 @@ func (g G[K]) Len() int { return 0 }
 	require.Equal(t, []string{
 		".: const C = 1",
 		".: func F(x int) (y string, err error)",
+		".: method (*T) Deep()",
+		".: method (*T) Exported()",
 		".: method (*T) M()",
 		".: method (G[K]) Len() int",
 		".: type G[K comparable] map[K]int",
@@ -46,6 +58,7 @@ func (g G[K]) Len() int { return 0 }
 		".: type T struct, A int `keras:\"a\"`",
 		".: type T struct, B int `keras:\"a\"`",
 		".: type T struct, embedded Shown",
+		".: type T struct, promoted X int",
 		".: var V []int",
 	}, got)
 }
