@@ -37,24 +37,6 @@ type Bidirectional struct {
 	settings          recurrentSettings
 }
 
-// recurrentSettings are the fields of a recurrent layer that its wrappers have to know.
-type recurrentSettings struct{ sequences, state, stateful, backwards bool }
-
-func settingsOf(l Layer) recurrentSettings {
-	v := reflect.ValueOf(l)
-	for v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
-	flag := func(name string) bool {
-		if v.Kind() != reflect.Struct {
-			return false
-		}
-		f := v.FieldByName(name)
-		return f.IsValid() && f.Kind() == reflect.Bool && f.Bool()
-	}
-	return recurrentSettings{flag("ReturnSequences"), flag("ReturnState"), flag("Stateful"), flag("GoBackwards")}
-}
-
 // Build makes the backward layer and the variables of both.
 func (l *Bidirectional) Build(b *Builder, in []ir.Shape) {
 	if l.Layer == nil {

@@ -11,8 +11,7 @@ import (
 
 // convLSTM is what ConvLSTM1D, 2D and 3D have in common once their fields are read. Inside, channels come last.
 type convLSTM struct {
-	cell          *convLSTMCell
-	loop          recurrentLoop
+	recurrentLoop
 	channelsFirst bool
 }
 
@@ -27,8 +26,8 @@ type convLSTMConfig struct {
 	seed                            *int
 }
 
-// buildLoop makes the cell, named and placed as in Keras, and its variables.
-func (l *convLSTM) buildLoop(b *Builder, in ir.Shape, dtype string, cfg convLSTMConfig, loop recurrentLoop) {
+// buildOver makes the cell of a layer, named and placed as in Keras, and its variables.
+func (l *convLSTM) buildOver(b *Builder, in ir.Shape, layer Layer, dtype string, cfg convLSTMConfig) {
 	l.channelsFirst = isChannelsFirst(b.context.Graph(), cfg.conv.DataFormat)
 	if len(in) != cfg.rank+3 {
 		b.Fail("needs an input (batch, steps, ...) whose steps are %s, received shape %v", spatialForm(cfg.rank, l.channelsFirst), in)
@@ -37,14 +36,14 @@ func (l *convLSTM) buildLoop(b *Builder, in ir.Shape, dtype string, cfg convLSTM
 		in = slices.Concat(in[:2], in[3:], in[2:3])
 	}
 	cfg.conv.DataFormat = ""
-	l.cell = &convLSTMCell{Name: "conv_lstm_cell", DType: dtype, Frozen: b.base.frozen, cfg: cfg}
-	b.adoptOnly(l.cell)
-	l.loop = loop
-	l.loop.cell, l.loop.spatial = l.cell, cfg.rank
-	l.loop.build(b, []ir.Shape{in})
+	cell := &convLSTMCell{Name: "conv_lstm_cell", DType: dtype, Frozen: b.base.frozen, cfg: cfg}
+	b.adoptOnly(cell)
+	l.spatial = cfg.rank
+	l.buildLoop(b, []ir.Shape{in}, layer, cell)
 }
 
-func (l *convLSTM) forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+// Forward runs the steps.
+func (l *convLSTM) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	inputs := slices.Clone(in)
 	if l.channelsFirst {
 		inputs[0] = ops.MoveAxis(in[0], 2, -1).WithMask(in[0].Mask())
@@ -54,30 +53,17 @@ func (l *convLSTM) forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 			}
 		}
 	}
-	if rank := l.cell.cfg.rank + 3; inputs[0].Rank() != rank {
+	if rank := l.spatial + 3; inputs[0].Rank() != rank {
 		ops.Failf(c.Graph(), "expected an input of %d axes, received shape %v", rank, in[0].Shape())
 	}
-	out := l.loop.forward(c, inputs)
+	out := l.recurrentLoop.Forward(c, inputs)
 	for i, y := range out {
 		if l.channelsFirst {
-			out[i] = ops.MoveAxis(y, -1, y.Rank()-l.cell.cfg.rank-1)
+			out[i] = ops.MoveAxis(y, -1, y.Rank()-l.spatial-1)
 		}
 	}
 	return out
 }
-
-// ComputeMask hands the mask of the input on to a result with all steps.
-func (l *convLSTM) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
-	return l.loop.masks(in, out)
-}
-
-// ResetState sets the states that a Stateful layer keeps between batches to zero.
-func (l *convLSTM) ResetState() error { return l.loop.reset() }
-
-func (l *convLSTM) recurrence() *recurrentLoop { return &l.loop }
-
-// MemberAttributes names the cell as Keras files do.
-func (l *convLSTM) MemberAttributes() []string { return []string{"cell"} }
 
 // convLSTMCell is one step of a ConvLSTM.
 type convLSTMCell struct {

@@ -1,9 +1,6 @@
 package layers
 
-import (
-	"github.com/gokeras/gokeras/keras/ops"
-	"github.com/gokeras/gokeras/kernels/ir"
-)
+import "github.com/gokeras/gokeras/kernels/ir"
 
 // ConvLSTM3D is an LSTM over a sequence of volumes, with convolutions in the place of matrix products:
 //
@@ -68,7 +65,7 @@ type ConvLSTM3D struct {
 
 // Build makes the cell and its variables.
 func (l *ConvLSTM3D) Build(b *Builder, in []ir.Shape) {
-	l.buildLoop(b, in[0], l.DType, convLSTMConfig{
+	l.buildOver(b, in[0], l, l.DType, convLSTMConfig{
 		rank: 3, filters: l.Filters,
 		conv:       convFields{KernelSize: l.KernelSize, Strides: l.Strides, DilationRate: l.DilationRate, Padding: l.Padding, DataFormat: l.DataFormat},
 		activation: l.Activation, recurrentActivation: l.RecurrentActivation, noBias: l.NoBias, noUnitForgetBias: l.NoUnitForgetBias,
@@ -76,12 +73,9 @@ func (l *ConvLSTM3D) Build(b *Builder, in []ir.Shape) {
 		recurrent: WeightOptions{Initializer: l.RecurrentInitializer, Regularizer: l.RecurrentRegularizer, Constraint: l.RecurrentConstraint},
 		bias:      WeightOptions{Initializer: l.BiasInitializer, Regularizer: l.BiasRegularizer, Constraint: l.BiasConstraint},
 		dropout:   l.Dropout, recurrentDrop: l.RecurrentDropout, seed: l.Seed,
-	}, recurrentLoop{sequences: l.ReturnSequences, state: l.ReturnState, backwards: l.GoBackwards, stateful: l.Stateful, zeros: l.ZeroOutputForMask})
+	})
 	b.SetActivityRegularizer(l.ActivityRegularizer)
 }
-
-// Forward runs the steps.
-func (l *ConvLSTM3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return l.forward(c, in) }
 
 // IgnoredConfig adds keys of older versions.
 func (l *ConvLSTM3D) IgnoredConfig() []string { return recurrentIgnored(&l.Base) }

@@ -134,6 +134,7 @@ func (l *GRUCell) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return F
 // the weights are those of GRUCell; behaviour and defaults are those of keras.layers.GRU.
 type GRU struct {
 	Base
+	recurrentLoop
 
 	Name   string `keras:"name"`
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
@@ -168,53 +169,17 @@ type GRU struct {
 	ZeroOutputForMask bool `keras:"zero_output_for_mask"` // masked steps give zeros instead of the result before
 
 	ActivityRegularizer any `keras:"activity_regularizer"`
-
-	cell *GRUCell
-	loop recurrentLoop
 }
 
 // Build makes the cell and its variables.
 func (l *GRU) Build(b *Builder, in []ir.Shape) {
-	l.cell = &GRUCell{
-		Name: "gru_cell", DType: l.DType, Frozen: b.base.frozen, Units: l.Units,
-		Activation:           l.Activation,
-		NoBias:               l.NoBias,
-		KernelInitializer:    l.KernelInitializer,
-		RecurrentInitializer: l.RecurrentInitializer,
-		BiasInitializer:      l.BiasInitializer,
-		KernelRegularizer:    l.KernelRegularizer,
-		RecurrentRegularizer: l.RecurrentRegularizer,
-		BiasRegularizer:      l.BiasRegularizer,
-		KernelConstraint:     l.KernelConstraint,
-		RecurrentConstraint:  l.RecurrentConstraint,
-		BiasConstraint:       l.BiasConstraint,
-		Dropout:              l.Dropout,
-		RecurrentDropout:     l.RecurrentDropout,
-		Seed:                 l.Seed,
-		RecurrentActivation:  l.RecurrentActivation,
-		ResetBefore:          l.ResetBefore,
-	}
-	b.adoptOnly(l.cell)
-	l.loop = recurrentLoop{cell: l.cell, sequences: l.ReturnSequences, state: l.ReturnState, backwards: l.GoBackwards, stateful: l.Stateful, zeros: l.ZeroOutputForMask}
-	l.loop.build(b, in)
+	cell := &GRUCell{}
+	copyFields(cell, l)
+	cell.Name, cell.Frozen = "gru_cell", b.base.frozen
+	b.adoptOnly(cell)
+	l.buildLoop(b, in, l, cell)
 	b.SetActivityRegularizer(l.ActivityRegularizer)
 }
-
-// Forward runs the steps.
-func (l *GRU) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return l.loop.forward(c, in) }
-
-// ComputeMask hands the mask of the input on to a result with all steps.
-func (l *GRU) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
-	return l.loop.masks(in, out)
-}
-
-// ResetState sets the states that a Stateful layer keeps between batches to zero.
-func (l *GRU) ResetState() error { return l.loop.reset() }
-
-func (l *GRU) recurrence() *recurrentLoop { return &l.loop }
-
-// MemberAttributes names the cell as Keras files do.
-func (l *GRU) MemberAttributes() []string { return []string{"cell"} }
 
 // IgnoredConfig adds keys of other backends and older versions.
 func (l *GRU) IgnoredConfig() []string { return recurrentIgnored(&l.Base) }

@@ -2,6 +2,7 @@ package layers
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -12,10 +13,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// recurrentLoop is what all recurrent layers do with their cell.
+// recurrentLoop is what all recurrent layers do with their cell. They embed it.
 type recurrentLoop struct {
-	cell                                         RNNCell
-	sequences, state, backwards, stateful, zeros bool
+	cell     RNNCell
+	settings recurrentSettings
+	zeros    bool // masked steps give zeros
 
 	spatial int // axes between the steps and the features
 
@@ -28,6 +30,28 @@ type recurrentLoop struct {
 // recurrentLayer is implemented by the layers that have such a loop.
 type recurrentLayer interface{ recurrence() *recurrentLoop }
 
+func (l *recurrentLoop) recurrence() *recurrentLoop { return l }
+
+// recurrentSettings are the fields of a recurrent layer that its loop and its wrappers have to know.
+type recurrentSettings struct{ sequences, state, stateful, backwards bool }
+
+func settingsOf(l Layer) recurrentSettings {
+	return recurrentSettings{flagOf(l, "ReturnSequences"), flagOf(l, "ReturnState"), flagOf(l, "Stateful"), flagOf(l, "GoBackwards")}
+}
+
+// flagOf reports whether a layer has a field of that name which is true.
+func flagOf(l Layer, name string) bool {
+	v := reflect.ValueOf(l)
+	for v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Struct {
+		return false
+	}
+	f := v.FieldByName(name)
+	return f.IsValid() && f.Kind() == reflect.Bool && f.Bool()
+}
+
 // StateResetter is implemented by layers that can keep states between batches.
 type StateResetter interface{ ResetState() error }
 
@@ -36,7 +60,20 @@ func recurrentIgnored(b *Base) []string {
 	return append(b.IgnoredConfig(), "implementation", "use_cudnn", "time_major=null", "states=null", "constants=null", "num_constants=null")
 }
 
-func (l *recurrentLoop) build(b *Builder, in []ir.Shape) {
+// copyFields gives a cell the fields of its layer that both have.
+func copyFields(cell, layer Layer) {
+	to, from := reflect.ValueOf(cell).Elem(), reflect.ValueOf(layer).Elem()
+	for i := range to.NumField() {
+		f := to.Type().Field(i)
+		if v := from.FieldByName(f.Name); f.IsExported() && f.Type != reflect.TypeFor[Base]() && v.IsValid() {
+			to.Field(i).Set(v)
+		}
+	}
+}
+
+// buildLoop builds the loop of a layer over a cell, with the layer's settings.
+func (l *recurrentLoop) buildLoop(b *Builder, in []ir.Shape, layer Layer, cell RNNCell) {
+	l.cell, l.settings, l.zeros = cell, settingsOf(layer), flagOf(layer, "ZeroOutputForMask")
 	if len(in[0]) != 3+l.spatial {
 		b.Fail("needs an input (batch, steps, features), received shape %v; add the missing axes or take a layer for images", in[0])
 	}
@@ -65,8 +102,8 @@ func outputMask(in []*ops.Tensor) *ops.Tensor {
 	return in[0].Mask()
 }
 
-// forward runs the steps.
-func (l *recurrentLoop) forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+// Forward runs the steps.
+func (l *recurrentLoop) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x, given, mask := recurrentInputs(in)
 	if l.spatial == 0 {
 		needRank(x, 3, "(batch, steps, features)")
@@ -87,13 +124,13 @@ func (l *recurrentLoop) forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		c.Assign(v, final[i])
 	}
 	out := []*ops.Tensor{last}
-	if l.sequences {
-		if l.backwards {
+	if l.settings.sequences {
+		if l.settings.backwards {
 			ys = ops.Flip(ys, 0)
 		}
 		out[0] = ops.SwapAxes(ys, 0, 1)
 	}
-	if l.state {
+	if l.settings.state {
 		out = append(out, final...)
 	}
 	for i := range out {
@@ -123,7 +160,7 @@ func stepMask(c *Context, x, mask *ops.Tensor) *ops.Tensor {
 func (l *recurrentLoop) initial(c *Context, given []*ops.Tensor, step ir.Shape) (states []*ops.Tensor, kept distribute.Variables, zeros bool) {
 	shapes := stateShapes(c, l.cell, step)
 	compute := attach(l.cell).dtypePolicy(c).Compute
-	if l.stateful && !c.Probing {
+	if l.settings.stateful && !c.Probing {
 		kept = l.kept.variables(c, l, shapes)
 	}
 	switch {
@@ -153,7 +190,7 @@ func (l *recurrentLoop) scan(c *Context, run CellRun, xs, states []*ops.Tensor, 
 	// The result of the step before is carried where it is read and is no state: masked steps repeat it, and without
 	// sequences the last one is the layer's result.
 	stateSpeaks := run.OutputIsState && (!masked || zeros && !l.zeros)
-	carried := !stateSpeaks && (!l.sequences || masked && !l.zeros)
+	carried := !stateSpeaks && (!l.settings.sequences || masked && !l.zeros)
 	carry := append([]*ops.Tensor{}, states...)
 	if carried {
 		shape := states[0].Shape() // of cells with other states than vectors the result is like the states
@@ -184,14 +221,14 @@ func (l *recurrentLoop) scan(c *Context, run CellRun, xs, states []*ops.Tensor, 
 		if carried {
 			next = append(next, y)
 		}
-		if l.sequences {
+		if l.settings.sequences {
 			out = []*ops.Tensor{y}
 		}
 		return next, out
 	}
-	final, stacked := ops.Scan(step, carry, xs, ops.ScanOptions{Reverse: l.backwards})
+	final, stacked := ops.Scan(step, carry, xs, ops.ScanOptions{Reverse: l.settings.backwards})
 	switch {
-	case l.sequences:
+	case l.settings.sequences:
 		return nil, stacked[0], final[:n]
 	case carried:
 		return final[n], nil, final[:n]
@@ -199,15 +236,20 @@ func (l *recurrentLoop) scan(c *Context, run CellRun, xs, states []*ops.Tensor, 
 	return final[run.OutputState], nil, final
 }
 
-func (l *recurrentLoop) masks(in, out []*ops.Tensor) []*ops.Tensor {
+// ComputeMask hands the mask of the input on to a result with all steps.
+func (l *recurrentLoop) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
 	masks := make([]*ops.Tensor, len(out))
-	if l.sequences {
+	if l.settings.sequences {
 		masks[0] = outputMask(in)
 	}
 	return masks
 }
 
-func (l *recurrentLoop) reset() error {
+// MemberAttributes names the cell as Keras files do.
+func (l *recurrentLoop) MemberAttributes() []string { return []string{"cell"} }
+
+// ResetState sets the states that a Stateful layer keeps between batches to zero.
+func (l *recurrentLoop) ResetState() error {
 	if l.kept == nil {
 		return nil
 	}

@@ -1,9 +1,6 @@
 package layers
 
-import (
-	"github.com/gokeras/gokeras/keras/ops"
-	"github.com/gokeras/gokeras/kernels/ir"
-)
+import "github.com/gokeras/gokeras/kernels/ir"
 
 // RNN runs a cell over the steps of a sequence.
 //
@@ -22,6 +19,7 @@ import (
 // is that of keras.layers.RNN.
 type RNN struct {
 	Base
+	recurrentLoop
 
 	Name   string `keras:"name"`
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
@@ -36,8 +34,6 @@ type RNN struct {
 	ZeroOutputForMask bool    `keras:"zero_output_for_mask"` // masked steps give zeros instead of the result before
 
 	ActivityRegularizer any `keras:"activity_regularizer,omitempty"`
-
-	loop recurrentLoop
 }
 
 // Build makes the variables of the cell.
@@ -45,26 +41,9 @@ func (l *RNN) Build(b *Builder, in []ir.Shape) {
 	if l.Cell == nil {
 		b.Fail("Cell is nil; set layers.RNN{Cell: &layers.LSTMCell{Units: n}}, or use layers.LSTM")
 	}
-	l.loop = recurrentLoop{cell: l.Cell, sequences: l.ReturnSequences, state: l.ReturnState, backwards: l.GoBackwards, stateful: l.Stateful, zeros: l.ZeroOutputForMask}
-	l.loop.build(b, in)
+	l.buildLoop(b, in, l, l.Cell)
 	b.SetActivityRegularizer(l.ActivityRegularizer)
 }
-
-// Forward runs the steps.
-func (l *RNN) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return l.loop.forward(c, in) }
-
-// ComputeMask hands the mask of the input on to a result with all steps.
-func (l *RNN) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
-	return l.loop.masks(in, out)
-}
-
-// ResetState sets the states that a Stateful layer keeps between batches to zero.
-func (l *RNN) ResetState() error { return l.loop.reset() }
-
-func (l *RNN) recurrence() *recurrentLoop { return &l.loop }
-
-// MemberAttributes names the cell as Keras files do.
-func (l *RNN) MemberAttributes() []string { return []string{"cell"} }
 
 // IgnoredConfig adds keys of older versions.
 func (l *RNN) IgnoredConfig() []string { return recurrentIgnored(&l.Base) }

@@ -84,6 +84,7 @@ func (l *SimpleRNNCell) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 // the weights are those of SimpleRNNCell; behaviour and defaults are those of keras.layers.SimpleRNN.
 type SimpleRNN struct {
 	Base
+	recurrentLoop
 
 	Name   string `keras:"name"`
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
@@ -116,51 +117,17 @@ type SimpleRNN struct {
 	ZeroOutputForMask bool `keras:"zero_output_for_mask"` // masked steps give zeros instead of the result before
 
 	ActivityRegularizer any `keras:"activity_regularizer"`
-
-	cell *SimpleRNNCell
-	loop recurrentLoop
 }
 
 // Build makes the cell and its variables.
 func (l *SimpleRNN) Build(b *Builder, in []ir.Shape) {
-	l.cell = &SimpleRNNCell{
-		Name: "simple_rnn_cell", DType: l.DType, Frozen: b.base.frozen, Units: l.Units,
-		Activation:           l.Activation,
-		NoBias:               l.NoBias,
-		KernelInitializer:    l.KernelInitializer,
-		RecurrentInitializer: l.RecurrentInitializer,
-		BiasInitializer:      l.BiasInitializer,
-		KernelRegularizer:    l.KernelRegularizer,
-		RecurrentRegularizer: l.RecurrentRegularizer,
-		BiasRegularizer:      l.BiasRegularizer,
-		KernelConstraint:     l.KernelConstraint,
-		RecurrentConstraint:  l.RecurrentConstraint,
-		BiasConstraint:       l.BiasConstraint,
-		Dropout:              l.Dropout,
-		RecurrentDropout:     l.RecurrentDropout,
-		Seed:                 l.Seed,
-	}
-	b.adoptOnly(l.cell)
-	l.loop = recurrentLoop{cell: l.cell, sequences: l.ReturnSequences, state: l.ReturnState, backwards: l.GoBackwards, stateful: l.Stateful, zeros: l.ZeroOutputForMask}
-	l.loop.build(b, in)
+	cell := &SimpleRNNCell{}
+	copyFields(cell, l)
+	cell.Name, cell.Frozen = "simple_rnn_cell", b.base.frozen
+	b.adoptOnly(cell)
+	l.buildLoop(b, in, l, cell)
 	b.SetActivityRegularizer(l.ActivityRegularizer)
 }
-
-// Forward runs the steps.
-func (l *SimpleRNN) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return l.loop.forward(c, in) }
-
-// ComputeMask hands the mask of the input on to a result with all steps.
-func (l *SimpleRNN) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
-	return l.loop.masks(in, out)
-}
-
-// ResetState sets the states that a Stateful layer keeps between batches to zero.
-func (l *SimpleRNN) ResetState() error { return l.loop.reset() }
-
-func (l *SimpleRNN) recurrence() *recurrentLoop { return &l.loop }
-
-// MemberAttributes names the cell as Keras files do.
-func (l *SimpleRNN) MemberAttributes() []string { return []string{"cell"} }
 
 // IgnoredConfig adds keys of other backends and older versions.
 func (l *SimpleRNN) IgnoredConfig() []string { return recurrentIgnored(&l.Base) }
