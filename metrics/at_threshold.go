@@ -65,6 +65,9 @@ func (m *atThreshold) best(r *distribute.Replica, limit float64, f func(counts) 
 	return ops.MaximumScalar(ops.Max(ops.Where(feasible, dependent, ops.ZerosLike(dependent))), 0)
 }
 
+// Direction implements [Metric].
+func (m *atThreshold) Direction() string { return better }
+
 // SensitivityAtSpecificity is the best sensitivity TP/(TP+FN) among the thresholds whose specificity TN/(TN+FP) is at
 // least the given one; thresholds are NumThresholds evenly spaced ones. Name: "sensitivity_at_specificity". Behaviour
 // of keras.metrics.SensitivityAtSpecificity.
@@ -98,9 +101,6 @@ func (m *SensitivityAtSpecificity) Result(r *distribute.Replica) *ops.Tensor {
 func (m *SensitivityAtSpecificity) MetricName() string {
 	return m.NameOr(m.Name, "sensitivity_at_specificity")
 }
-
-// Direction implements [Metric].
-func (m *SensitivityAtSpecificity) Direction() string { return better }
 
 // SpecificityAtSensitivity is the best specificity TN/(TN+FP) among the thresholds whose sensitivity TP/(TP+FN) is at
 // least the given one; thresholds are NumThresholds evenly spaced ones. Name: "specificity_at_sensitivity". Behaviour
@@ -136,9 +136,6 @@ func (m *SpecificityAtSensitivity) MetricName() string {
 	return m.NameOr(m.Name, "specificity_at_sensitivity")
 }
 
-// Direction implements [Metric].
-func (m *SpecificityAtSensitivity) Direction() string { return better }
-
 // PrecisionAtRecall is the best precision TP/(TP+FP) among the thresholds whose recall TP/(TP+FN) is at least the given
 // one; thresholds are NumThresholds evenly spaced ones. Name: "precision_at_recall". Behaviour of
 // keras.metrics.PrecisionAtRecall.
@@ -171,9 +168,6 @@ func (m *PrecisionAtRecall) Result(r *distribute.Replica) *ops.Tensor {
 // MetricName implements [Metric].
 func (m *PrecisionAtRecall) MetricName() string { return m.NameOr(m.Name, "precision_at_recall") }
 
-// Direction implements [Metric].
-func (m *PrecisionAtRecall) Direction() string { return better }
-
 // RecallAtPrecision is the best recall TP/(TP+FN) among the thresholds whose precision TP/(TP+FP) is at least the given
 // one; thresholds are NumThresholds evenly spaced ones. Name: "recall_at_precision". Behaviour of
 // keras.metrics.RecallAtPrecision.
@@ -205,6 +199,3 @@ func (m *RecallAtPrecision) Result(r *distribute.Replica) *ops.Tensor {
 
 // MetricName implements [Metric].
 func (m *RecallAtPrecision) MetricName() string { return m.NameOr(m.Name, "recall_at_precision") }
-
-// Direction implements [Metric].
-func (m *RecallAtPrecision) Direction() string { return better }

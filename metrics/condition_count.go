@@ -45,6 +45,9 @@ func (m *conditionCount) Result(r *distribute.Replica) *ops.Tensor {
 	return only(read(r, m.accumulator))
 }
 
+// Direction implements [Metric]: as in Keras it is not given.
+func (m *conditionCount) Direction() string { return "" }
+
 // TruePositives is the (weighted) number of positive labels whose prediction is greater than the threshold. Thresholds
 // nil is one of 0.5; one threshold gives a scalar, several a vector. Behaviour of keras.metrics.TruePositives.
 //
@@ -68,9 +71,6 @@ func (m *TruePositives) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
 
 // MetricName implements [Metric].
 func (m *TruePositives) MetricName() string { return m.NameOr(m.Name, "true_positives") }
-
-// Direction implements [Metric]: as in Keras it is not given.
-func (m *TruePositives) Direction() string { return "" }
 
 // TrueNegatives is the (weighted) number of negative labels whose prediction is not greater than the threshold.
 // Thresholds nil is one of 0.5; one threshold gives a scalar, several a vector. Behaviour of
@@ -97,9 +97,6 @@ func (m *TrueNegatives) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
 // MetricName implements [Metric].
 func (m *TrueNegatives) MetricName() string { return m.NameOr(m.Name, "true_negatives") }
 
-// Direction implements [Metric]: as in Keras it is not given.
-func (m *TrueNegatives) Direction() string { return "" }
-
 // FalsePositives is the (weighted) number of negative labels whose prediction is greater than the threshold. Thresholds
 // nil is one of 0.5; one threshold gives a scalar, several a vector. Behaviour of keras.metrics.FalsePositives.
 //
@@ -123,9 +120,6 @@ func (m *FalsePositives) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
 
 // MetricName implements [Metric].
 func (m *FalsePositives) MetricName() string { return m.NameOr(m.Name, "false_positives") }
-
-// Direction implements [Metric]: as in Keras it is not given.
-func (m *FalsePositives) Direction() string { return "" }
 
 // FalseNegatives is the (weighted) number of positive labels whose prediction is not greater than the threshold.
 // Thresholds nil is one of 0.5; one threshold gives a scalar, several a vector. Behaviour of
@@ -151,6 +145,3 @@ func (m *FalseNegatives) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
 
 // MetricName implements [Metric].
 func (m *FalseNegatives) MetricName() string { return m.NameOr(m.Name, "false_negatives") }
-
-// Direction implements [Metric]: as in Keras it is not given.
-func (m *FalseNegatives) Direction() string { return "" }

@@ -25,113 +25,97 @@ func pickConfusion(m Metric, thresholds []float64, topK int, classID *int) (conf
 	return confusion{thresholds: thresholds, even: isEven(thresholds), topK: topK, classID: classID}, nil
 }
 
+// truePositiveShare is the state of precision and recall, TP/(TP + misses): Precision misses by false positives, Recall
+// by false negatives.
+type truePositiveShare struct {
+	Base
+	confusion  confusion
+	tp, misses *distribute.Variable
+}
+
+func (m *truePositiveShare) build(owner Metric, policy string, d ir.DType, thresholds []float64, topK int, classID *int, misses string) error {
+	c, err := pickConfusion(owner, thresholds, topK, classID)
+	if err != nil {
+		return err
+	}
+	fresh, err := m.Begin(owner, policy, d)
+	if fresh {
+		m.confusion = c
+		m.tp, m.misses = m.Add("true_positives", len(c.thresholds)), m.Add(misses, len(c.thresholds))
+	}
+	return err
+}
+
+func (m *truePositiveShare) update(owner Metric, yTrue, yPred, weight *ops.Tensor, misses func(counts) *ops.Tensor) {
+	inMetric(owner, yPred, func() {
+		r := m.ready(owner, yTrue, yPred)
+		c := m.confusion.count(yTrue, yPred, weight, m.dtype)
+		r.AssignAdd(m.tp, c.tp)
+		r.AssignAdd(m.misses, misses(c))
+	})
+}
+
+// Result implements [Metric].
+func (m *truePositiveShare) Result(r *distribute.Replica) *ops.Tensor {
+	if m.tp == nil {
+		return ops.Zeros(r, ir.Float32)
+	}
+	sums := readAll(r, m.tp, m.misses)
+	return only(ratio(sums[0], sums[1]))
+}
+
+// Direction implements [Metric].
+func (m *truePositiveShare) Direction() string { return better }
+
 // Precision is the share of positive labels among the positive predictions, TP/(TP+FP), 0 where there are none. A
 // prediction is positive where it is greater than the threshold: 0.5 by default, with TopK any threshold. One threshold
 // gives a scalar, several a vector. Name: "precision". Behaviour of keras.metrics.Precision.
 //
 // Shapes: labels, where not 0 counts as positive, and predictions (batch, ...), all axes alike.
 type Precision struct {
-	Base
+	truePositiveShare
 	Thresholds []float64 `keras:"thresholds,scalar"`
 	TopK       int       `keras:"top_k,default=null"` // only the k largest predictions of a row can be positive; 0 is all
 	ClassID    *int      `keras:"class_id"`           // only this class counts; nil is all
 	Name       string    `keras:"name,default=precision"`
 	DType      string    `keras:"dtype,plain,default=float32"`
-
-	confusion confusion
-	tp, fp    *distribute.Variable
 }
 
 // Build implements [Metric].
 func (m *Precision) Build(d ir.DType, _, _ ir.Type) error {
-	c, err := pickConfusion(m, m.Thresholds, m.TopK, m.ClassID)
-	if err != nil {
-		return err
-	}
-	fresh, err := m.Begin(m, m.DType, d)
-	if fresh {
-		m.confusion = c
-		m.tp, m.fp = m.Add("true_positives", len(c.thresholds)), m.Add("false_positives", len(c.thresholds))
-	}
-	return err
+	return m.build(m, m.DType, d, m.Thresholds, m.TopK, m.ClassID, "false_positives")
 }
 
 // Update implements [Metric].
 func (m *Precision) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
-	inMetric(m, yPred, func() {
-		r := m.ready(m, yTrue, yPred)
-		c := m.confusion.count(yTrue, yPred, sampleWeight, m.dtype)
-		r.AssignAdd(m.tp, c.tp)
-		r.AssignAdd(m.fp, c.fp)
-	})
-}
-
-// Result implements [Metric].
-func (m *Precision) Result(r *distribute.Replica) *ops.Tensor {
-	if m.tp == nil {
-		return ops.Zeros(r, ir.Float32)
-	}
-	sums := readAll(r, m.tp, m.fp)
-	return only(ratio(sums[0], sums[1]))
+	m.update(m, yTrue, yPred, sampleWeight, func(c counts) *ops.Tensor { return c.fp })
 }
 
 // MetricName implements [Metric].
 func (m *Precision) MetricName() string { return m.NameOr(m.Name, "precision") }
-
-// Direction implements [Metric].
-func (m *Precision) Direction() string { return better }
 
 // Recall is the share of positive predictions among the positive labels, TP/(TP+FN), 0 where there are none; otherwise
 // as [Precision]. Name: "recall". Behaviour of keras.metrics.Recall.
 //
 // Shapes: labels, where not 0 counts as positive, and predictions (batch, ...), all axes alike.
 type Recall struct {
-	Base
+	truePositiveShare
 	Thresholds []float64 `keras:"thresholds,scalar"`
 	TopK       int       `keras:"top_k,default=null"` // only the k largest predictions of a row can be positive; 0 is all
 	ClassID    *int      `keras:"class_id"`           // only this class counts; nil is all
 	Name       string    `keras:"name,default=recall"`
 	DType      string    `keras:"dtype,plain,default=float32"`
-
-	confusion confusion
-	tp, fn    *distribute.Variable
 }
 
 // Build implements [Metric].
 func (m *Recall) Build(d ir.DType, _, _ ir.Type) error {
-	c, err := pickConfusion(m, m.Thresholds, m.TopK, m.ClassID)
-	if err != nil {
-		return err
-	}
-	fresh, err := m.Begin(m, m.DType, d)
-	if fresh {
-		m.confusion = c
-		m.tp, m.fn = m.Add("true_positives", len(c.thresholds)), m.Add("false_negatives", len(c.thresholds))
-	}
-	return err
+	return m.build(m, m.DType, d, m.Thresholds, m.TopK, m.ClassID, "false_negatives")
 }
 
 // Update implements [Metric].
 func (m *Recall) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
-	inMetric(m, yPred, func() {
-		r := m.ready(m, yTrue, yPred)
-		c := m.confusion.count(yTrue, yPred, sampleWeight, m.dtype)
-		r.AssignAdd(m.tp, c.tp)
-		r.AssignAdd(m.fn, c.fn)
-	})
-}
-
-// Result implements [Metric].
-func (m *Recall) Result(r *distribute.Replica) *ops.Tensor {
-	if m.tp == nil {
-		return ops.Zeros(r, ir.Float32)
-	}
-	sums := readAll(r, m.tp, m.fn)
-	return only(ratio(sums[0], sums[1]))
+	m.update(m, yTrue, yPred, sampleWeight, func(c counts) *ops.Tensor { return c.fn })
 }
 
 // MetricName implements [Metric].
 func (m *Recall) MetricName() string { return m.NameOr(m.Name, "recall") }
-
-// Direction implements [Metric].
-func (m *Recall) Direction() string { return better }

@@ -247,6 +247,11 @@ func (l *lister) promoted(of string) {
 					lines = append(lines, f.name+"\x00"+fmt.Sprintf("type %s struct, promoted %s %s", of, f.name, f.text))
 				}
 			}
+			for _, e := range l.embeds[t] {
+				if listed && ast.IsExported(e) {
+					l.add("type %s struct, promoted %s", of, e)
+				}
+			}
 			if !seen[t] {
 				next = append(next, l.embeds[t]...)
 			}

@@ -23,7 +23,8 @@ type hidden struct {
 	deeper
 	twin
 }
-type deeper struct{}
+type deeper struct{ Open }
+type Open struct{}
 func (deeper) Deep() {}
 func (deeper) Exported() {}
 func (deeper) Twice() {}
@@ -53,11 +54,13 @@ func (g G[K]) Len() int { return 0 }
 		".: type I interface",
 		".: type I interface, M(x int) error",
 		".: type I interface, methods that are not exported",
+		".: type Open struct",
 		".: type Shown = T",
 		".: type T struct",
 		".: type T struct, A int `keras:\"a\"`",
 		".: type T struct, B int `keras:\"a\"`",
 		".: type T struct, embedded Shown",
+		".: type T struct, promoted Open",
 		".: type T struct, promoted X int",
 		".: var V []int",
 	}, got)
