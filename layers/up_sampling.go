@@ -1,6 +1,8 @@
 package layers
 
 import (
+	"slices"
+
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
@@ -57,13 +59,13 @@ type UpSampling2D struct {
 func (l *UpSampling2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
 	axes := spatialAxes(x, 2, l.DataFormat)
-	for i, n := range tuple(c.Graph(), "Size", l.Size, 2, 2, 1) {
-		switch l.Interpolation {
-		case "", "nearest":
-			x = ops.Repeat(x, n, axes[i])
-		default:
-			x = resizeAxis(x, axes[i], dim.Mul(n, x.Dim(axes[i])), l.Interpolation, false)
-		}
+	size := tuple(c.Graph(), "Size", l.Size, 2, 2, 1)
+	switch l.Interpolation {
+	case "", "nearest":
+		return []*ops.Tensor{repeatCells(x, size, axes)}
+	}
+	for i, n := range size {
+		x = resizeAxis(x, axes[i], dim.Mul(n, x.Dim(axes[i])), l.Interpolation, false)
 	}
 	return []*ops.Tensor{x}
 }
@@ -87,10 +89,20 @@ type UpSampling3D struct {
 func (l *UpSampling3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
 	axes := spatialAxes(x, 3, l.DataFormat)
-	for i, n := range tuple(c.Graph(), "Size", l.Size, 3, 2, 1) {
-		x = ops.Repeat(x, n, axes[i])
+	return []*ops.Tensor{repeatCells(x, tuple(c.Graph(), "Size", l.Size, 3, 2, 1), axes)}
+}
+
+// repeatCells repeats each slice along axes, which ascend, as often as size says: [ops.Repeat] of all of them at once.
+func repeatCells(x *ops.Tensor, size, axes []int) *ops.Tensor {
+	shape := x.Shape()
+	var thin, wide, out []int
+	for i, d := range shape {
+		thin, wide, out = append(thin, d), append(wide, d), append(out, d)
+		if k := slices.Index(axes, i); k >= 0 {
+			thin, wide, out[i] = append(thin, 1), append(wide, size[k]), dim.Mul(d, size[k])
+		}
 	}
-	return []*ops.Tensor{x}
+	return ops.Reshape(ops.BroadcastTo(ops.Reshape(x, thin...), wide...), out...)
 }
 
 func init() {

@@ -109,8 +109,9 @@ func Gelu(x *Tensor, approximate bool) *Tensor {
 	if !approximate {
 		return unary(ir.Gelu, x)
 	}
-	inner := Multiply(x, AddScalar(MultiplyScalar(Square(x), 0.044715), 1))
-	return Multiply(MultiplyScalar(x, 0.5), AddScalar(Tanh(MultiplyScalar(inner, math.Sqrt(2/math.Pi))), 1)).WithMask(x.mask)
+	// (1 + tanh(u)) / 2 = sigmoid(2u), which keeps its digits where tanh(u) is near -1 and has the shorter gradient.
+	scale := math.Sqrt(8 / math.Pi)
+	return Multiply(x, Sigmoid(Multiply(x, AddScalar(MultiplyScalar(Square(x), 0.044715*scale), scale)))).WithMask(x.mask)
 }
 
 // Glu cuts x into halves a and b along axis and returns a · sigmoid(b). Source: Dauphin et al., 2017.

@@ -101,8 +101,9 @@ func triangle(x *Tensor, d ir.Direction, k int) *Tensor {
 
 // diagonals is the bool (rows, columns) matrix of whether column - row is in relation d to k.
 func diagonals(t Traced, d ir.Direction, k, rows, columns int) *Tensor {
-	column := Iota(t, ir.Int32, 1, rows, columns)
-	return CompareScalar(d, Subtract(column, Iota(t, ir.Int32, 0, rows, columns)), float64(k))
+	k = min(max(k, -1<<30), 1<<30) // beyond every matrix, and row + k does not overflow
+	column, row := Iota(t, ir.Int32, 0, columns), AddScalar(Iota(t, ir.Int32, 0, rows), float64(k))
+	return compare(d, BroadcastTo(column, rows, columns), BroadcastTo(ExpandDims(row, 1), rows, columns))
 }
 
 // Tri returns the (rows, columns) matrix with ones where column - row <= k.

@@ -51,7 +51,7 @@ func TestLikeNumPy(t *testing.T) {
 		{"nanpercentile", unary(func(x *ops.Tensor) *ops.Tensor { return ops.Nanpercentile(x, 90, 1) }), []opstest.Array{row}, []float64{2.6}},
 		{"nanargmax", unary(func(x *ops.Tensor) *ops.Tensor { return ops.Nanargmax(x, 1) }), []opstest.Array{opstest.Floats([]int{2, 2}, nan, 1, nan, nan)}, []float64{1, -1}},
 		{"nancumsum", unary(func(x *ops.Tensor) *ops.Tensor { return ops.Nancumsum(x, 1) }), []opstest.Array{row}, []float64{1, 1, 4, 3.5}},
-		{"angle", unary(ops.Angle), []opstest.Array{opstest.Floats([]int{3}, -1, 0, 2)}, []float64{math.Pi, 0, 0}},
+		{"angle", unary(ops.Angle), []opstest.Array{opstest.Floats([]int{8}, -1, 0, 2, math.Copysign(0, -1), math.Inf(-1), math.Inf(1), -3e38, -1e-30)}, []float64{math.Pi, 0, 0, math.Pi, math.Pi, 0, math.Pi, math.Pi}},
 		{"bartlett", window(func(g *ops.Graph) *ops.Tensor { return ops.Bartlett(g, ir.Float64, 5) }), nil, []float64{0, 0.5, 1, 0.5, 0}},
 		{"hanning", window(func(g *ops.Graph) *ops.Tensor { return ops.Hanning(g, ir.Float64, 5) }), nil, []float64{0, 0.5, 1, 0.5, 0}},
 		{"hamming", window(func(g *ops.Graph) *ops.Tensor { return ops.Hamming(g, ir.Float64, 5) }), nil, []float64{0.08, 0.54, 1, 0.54, 0.08}},

@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"math"
+
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
@@ -17,8 +19,14 @@ func Select(conditions, choices []*Tensor, otherwise *Tensor) *Tensor {
 	return y
 }
 
-// Angle returns the angle of real numbers in the complex plane: π below 0, 0 elsewhere, NaN for NaN.
-func Angle(x *Tensor) *Tensor { x = float(x); return Arctan2(ZerosLike(x), x) }
+// Angle returns the angle of real numbers in the complex plane: π below 0 and for -0, 0 elsewhere, NaN for NaN.
+func Angle(x *Tensor) *Tensor {
+	x = float(x)
+	// 1/x of a zero is an infinity of its sign; that of a large number may vanish.
+	negative := CompareScalar(ir.Lt, Minimum(x, Reciprocal(x)), 0)
+	angle := Where(StopGradient(negative), FullLike(x, math.Pi), ZerosLike(x))
+	return Where(compare(ir.Ne, x, x), x, angle)
+}
 
 // Ldexp returns x · 2^n.
 func Ldexp(x, n *Tensor) *Tensor { x = float(x); return Multiply(x, Exp2(Cast(n, x.DType()))) }

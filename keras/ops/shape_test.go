@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -100,6 +101,9 @@ func TestShapeResults(t *testing.T) {
 		{"roll", func(x *ops.Tensor) *ops.Tensor { return ops.Roll(x, 4, 1) }, []int{2, 3}, []float64{3, 1, 2, 6, 4, 5}},
 		{"roll back", func(x *ops.Tensor) *ops.Tensor { return ops.Roll(x, -1, -1) }, []int{2, 3}, []float64{2, 3, 1, 5, 6, 4}},
 		{"tril", func(x *ops.Tensor) *ops.Tensor { return ops.Tril(x, 0) }, []int{2, 3}, []float64{1, 0, 0, 4, 5, 0}},
+		{"tril of everything", func(x *ops.Tensor) *ops.Tensor { return ops.Tril(x, math.MaxInt32) }, []int{2, 3}, []float64{1, 2, 3, 4, 5, 6}},
+		{"triu of nothing", func(x *ops.Tensor) *ops.Tensor { return ops.Triu(x, math.MaxInt) }, []int{2, 3}, []float64{0, 0, 0, 0, 0, 0}},
+		{"triu of everything", func(x *ops.Tensor) *ops.Tensor { return ops.Triu(x, math.MinInt) }, []int{2, 3}, []float64{1, 2, 3, 4, 5, 6}},
 		{"triu", func(x *ops.Tensor) *ops.Tensor { return ops.Triu(x, 1) }, []int{2, 3}, []float64{0, 2, 3, 0, 0, 6}},
 		{"tri", func(x *ops.Tensor) *ops.Tensor { return ops.Tri(x, ir.Float64, 2, 3, -1) }, []int{2, 3}, []float64{0, 0, 0, 1, 0, 0}},
 		{"diagonal", func(x *ops.Tensor) *ops.Tensor { return ops.Diagonal(x, 0, 1) }, []int{2}, []float64{1, 5}},

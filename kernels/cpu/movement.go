@@ -121,6 +121,9 @@ func buildConcat(b *build) (func(), error) {
 	out := b.out(0)
 	axis := b.n.Attrs.(ir.AxisAttrs).Axis
 	dst := byteStrides(out.Typ)
+	if axis > 0 && out.N > 0 {
+		return b.concatRows(axis), nil
+	}
 	moves := make([]func(), 0, len(b.n.Inputs))
 	at := 0
 	for i := range b.n.Inputs {
@@ -140,6 +143,36 @@ func buildConcat(b *build) (func(), error) {
 		}
 	}, nil
 }
+
+// concatRows puts the rows of all operands, which follow the given axis, behind each other. A piece of the result that
+// fits into the first-level cache is finished before the next one.
+func (b *build) concatRows(axis int) func() {
+	out := b.out(0)
+	rows := ir.Shape(out.Typ.Shape[:axis]).Size()
+	whole := out.N / rows * out.Typ.DType.Size()
+	sources := make([]*plan.Operand, len(b.n.Inputs))
+	for i := range sources {
+		sources[i] = b.in(i)
+	}
+	piece := min(max(concatPiece/whole, 1), rows)
+	return b.rt().parallel((rows+piece-1)/piece, grain(piece*whole/8), func(_ *worker, lo, hi int) {
+		for first := lo * piece; first < min(hi*piece, rows); first += piece {
+			n := min(piece, rows-first)
+			to := unsafe.Add(out.Ptr(), first*whole)
+			for _, in := range sources {
+				if in.N == 0 {
+					continue
+				}
+				bytes := in.N / rows * in.Typ.DType.Size()
+				moveRows(to, unsafe.Add(in.Ptr(), first*bytes), n, bytes, whole, bytes)
+				to = unsafe.Add(to, bytes)
+			}
+		}
+	})
+}
+
+// concatPiece is how many bytes of the result of a concatenation are written at a time.
+const concatPiece = 16 << 10
 
 // starts returns a function that reads the start operands from number first on, clamps them so that sizes fit into
 // shape, and returns the offset in bytes.

@@ -56,9 +56,10 @@ func (c *ndCopy) widen() {
 	c.size, c.dims, c.dst, c.src = bytes, c.dims[:last], c.dst[:last], c.src[:last]
 }
 
+// Structs and not arrays, which the compiler copies with a call.
 type (
-	words2 [2]uint64
-	words4 [4]uint64
+	words2 struct{ a, b uint64 }
+	words4 struct{ a, b, c, d uint64 }
 )
 
 // elements is the number of elements copied.
@@ -77,40 +78,67 @@ func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
 		c.runTiled(dst, src, lo, hi)
 		return
 	}
+	dst, src = unsafe.Add(dst, lo*c.dst[0]), unsafe.Add(src, lo*c.src[0])
 	if inner == 0 {
-		c.row(unsafe.Add(dst, lo*c.dst[0]), unsafe.Add(src, lo*c.src[0]), hi-lo)
+		c.row(dst, src, hi-lo)
 		return
 	}
+	var o odometer
+	o.n = copy(o.dims[:], c.dims[:inner])
+	copy(o.dst[:], c.dst)
+	copy(o.src[:], c.src)
+	o.dims[0] = hi - lo
+	contiguous := c.src[inner] == c.size && c.dst[inner] == c.size
 	// Where rows are short, a call for each would cost more than the row: the two innermost axes are one loop.
-	short := c.dims[inner] < shortBox && !(c.src[inner] == c.size && c.dst[inner] == c.size && c.dims[inner] > 4)
-	if short && inner == 1 {
-		c.box(unsafe.Add(dst, lo*c.dst[0]), unsafe.Add(src, lo*c.src[0]), hi-lo)
-		return
+	short := c.dims[inner] < shortBox && !(contiguous && c.dims[inner] > 4)
+	bytes := c.dims[inner] * c.size
+	rows := contiguous && !short && bytes >= leastRow && bytes <= mostRow
+	if rows {
+		o.longestLast()
 	}
-	var index [maxAxes]int
-	index[0] = lo
-	for {
-		d, s := dst, src
-		for k := range inner {
-			d, s = unsafe.Add(d, index[k]*c.dst[k]), unsafe.Add(s, index[k]*c.src[k])
-		}
-		k := inner - 1
-		if short {
-			c.box(d, s, c.dims[k])
-			k--
-		} else {
+	n := 1
+	if short || rows {
+		o.n--
+		n = o.dims[o.n]
+	}
+	for more := true; more; more = o.next() {
+		d, s := unsafe.Add(dst, o.to), unsafe.Add(src, o.from)
+		switch {
+		case rows:
+			copyRows(d, s, n, bytes, o.dst[o.n], o.src[o.n])
+		case short:
+			c.box(d, s, n)
+		default:
 			c.row(d, s, c.dims[inner])
 		}
-		for ; k > 0; k-- {
-			if index[k]++; index[k] < c.dims[k] {
-				break
-			}
-			index[k] = 0
+	}
+}
+
+// odometer walks through the outer axes of a copy.
+type odometer struct {
+	n                     int // axes
+	dims, dst, src, index [maxAxes]int
+	to, from              int // offsets in bytes
+}
+
+// next moves on to the next index and reports whether there is one.
+func (o *odometer) next() bool {
+	for k := o.n - 1; k >= 0; k-- {
+		o.to, o.from = o.to+o.dst[k], o.from+o.src[k]
+		if o.index[k]++; o.index[k] < o.dims[k] {
+			return true
 		}
-		if k == 0 {
-			if index[0]++; index[0] >= hi {
-				return
-			}
+		o.to, o.from = o.to-o.dims[k]*o.dst[k], o.from-o.dims[k]*o.src[k]
+		o.index[k] = 0
+	}
+	return false
+}
+
+// longestLast exchanges the last two axes where the last one makes a short loop.
+func (o *odometer) longestLast() {
+	if i := o.n - 1; i > 0 && o.dims[i] < 8 && o.dims[i-1] > o.dims[i] {
+		for _, list := range []*[maxAxes]int{&o.dims, &o.dst, &o.src} {
+			list[i-1], list[i] = list[i], list[i-1]
 		}
 	}
 }

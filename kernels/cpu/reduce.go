@@ -27,6 +27,8 @@ type reduction[T block.Number] struct {
 	// short combines short rows of consecutive elements, each of len(x)/len(acc): a call for each row would cost more
 	// than the row.
 	short func(acc, x []T)
+	// pixels combines rows that have gaps between them: see [vec.PixelsAdd]. nil where there is no such loop.
+	pixels func(acc, x []T, count, c, accStep, xStep int)
 }
 
 // shortLine is the length of rows up to which short is used.
@@ -103,28 +105,11 @@ func (r *reduction[T]) combineRows(acc, x []T) {
 
 // The loops of the most frequent reductions come from package vec.
 var (
-	floatSum32 = reduction[float32]{0, line(vec.Sum[float32], sumOne[float32]), addRows[float32], true, sumShort[float32]}
-	floatSum64 = reduction[float64]{0, line(vec.Sum[float64], sumOne[float64]), addRows[float64], true, sumShort[float64]}
-	floatMax32 = reduction[float32]{float32(math.Inf(-1)), line(vec.MaxOf[float32], maxOne[float32]), vectorRows(vec.Max[float32], maxRows[float32]), true, maxShort[float32]}
-	floatMin32 = reduction[float32]{float32(math.Inf(1)), line(vec.MinOf[float32], minOne[float32]), vectorRows(vec.Min[float32], minRows[float32]), true, minShort[float32]}
+	floatSum32 = reduction[float32]{0, line(vec.Sum[float32], sumOne[float32]), addRows[float32], true, sumShort[float32], vec.PixelsAdd[float32]}
+	floatSum64 = reduction[float64]{0, line(vec.Sum[float64], sumOne[float64]), addRows[float64], true, sumShort[float64], vec.PixelsAdd[float64]}
+	floatMax32 = reduction[float32]{float32(math.Inf(-1)), line(vec.MaxOf[float32], maxOne[float32]), vectorRows[float32](largest), true, maxShort[float32], vec.PixelsMax[float32]}
+	floatMin32 = reduction[float32]{float32(math.Inf(1)), line(vec.MinOf[float32], minOne[float32]), vectorRows[float32](smallest), true, minShort[float32], nil}
 )
-
-// vectorRows combines rows that are long enough with a vector kernel, others with a plain loop.
-func vectorRows[T block.Float](f func(dst, a, b []T), short func(acc, x []T)) func(acc, x []T) {
-	return func(acc, x []T) {
-		n := len(acc)
-		if n < geometry.ShortRow {
-			short(acc, x)
-			return
-		}
-		for c := 0; c < n; c += columnBlock { // what has been combined stays in the first-level cache
-			part := acc[c:min(c+columnBlock, n)]
-			for at := c; at+len(part) <= len(x); at += n {
-				f(part, part, x[at:at+len(part)])
-			}
-		}
-	}
-}
 
 // extreme returns the loops for the largest or smallest element of float32, if that is T.
 func extreme[T block.Number](kind ir.Kind) (reduction[T], bool) {
@@ -211,17 +196,25 @@ func reductionOf[T block.Number](kind ir.Kind, highest T) reduction[T] {
 			r = floatSum64
 			return any(r).(reduction[T])
 		}
-		return reduction[T]{0, sumRow[T], sumRows[T], true, sumShort[T]}
+		return reduction[T]{0, sumRow[T], sumRows[T], true, sumShort[T], nil}
 	case ir.Prod:
-		return reduction[T]{1, prodRow[T], func(acc, x []T) { eachRow(acc, x, func(a, v T) T { return a * v }) }, false, nil}
+		switch r := any(reduction[T]{}).(type) {
+		case reduction[float32]:
+			r = floatProd32
+			return any(r).(reduction[T])
+		case reduction[float64]:
+			r = floatProd64
+			return any(r).(reduction[T])
+		}
+		return reduction[T]{1, prodRow[T], prodRows[T], false, nil, nil}
 	}
 	if r, ok := extreme[T](kind); ok {
 		return r
 	}
 	if kind == ir.Max {
-		return reduction[T]{lowest, func(x []T) T { return maxRow(lowest, x) }, maxRows[T], true, maxShort[T]}
+		return reduction[T]{lowest, func(x []T) T { return maxRow(lowest, x) }, maxRows[T], true, maxShort[T], nil}
 	}
-	return reduction[T]{highest, func(x []T) T { return minRow(highest, x) }, minRows[T], true, minShort[T]}
+	return reduction[T]{highest, func(x []T) T { return minRow(highest, x) }, minRows[T], true, minShort[T], nil}
 }
 
 // sumRow sums integers, which do not round.
@@ -276,15 +269,6 @@ func minRow[T block.Number](m T, x []T) T {
 		m = min(m, v)
 	}
 	return m
-}
-
-func eachRow[T block.Number](acc, x []T, f func(a, v T) T) {
-	n := len(acc)
-	for ; len(x) >= n && n > 0; x = x[n:] {
-		for i, v := range x[:n] {
-			acc[i] = f(acc[i], v)
-		}
-	}
 }
 
 func maxRows[T block.Number](acc, x []T) {
@@ -348,6 +332,9 @@ func reduceGroup[T block.Number](b *build, r reduction[T], g geometry.AxisGroup,
 	segments := 1
 	if total := g.Length * g.Inner; total >= 2*segmentWork && g.Outer < 16 {
 		segments = min((total+segmentWork-1)/segmentWork, 64, g.Length)
+	}
+	if segments == 1 && r.pixels != nil && g.Inner > 1 && g.Length > 1 && g.Length <= fewRows {
+		return reduceFew(b, &r, g, from, to)
 	}
 	if segments == 1 {
 		return b.rt().parallel(g.Outer, grain(g.Length*g.Inner), func(w *worker, lo, hi int) {

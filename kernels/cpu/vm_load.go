@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"unsafe"
 )
@@ -25,8 +24,12 @@ func (l *vmLoad) fill(dst unsafe.Pointer, first, n int) {
 	}
 	for n > 0 && l.period > 0 {
 		m := min(n, l.period*l.count-first%(l.period*l.count)) // up to the next piece
-		l.walk(dst, first, min(m, l.period))
-		repeatElements(plan.BytesAt(dst, m*l.size), l.period*l.size)
+		if l.period == 1 {
+			fillElement(dst, unsafe.Add(l.o.Ptr(), l.offset(first)), l.size, m)
+		} else {
+			l.walk(dst, first, min(m, l.period))
+			repeatElements(plan.BytesAt(dst, m*l.size), l.period*l.size)
+		}
 		if n -= m; n > 0 {
 			dst = unsafe.Add(dst, m*l.size)
 		}
@@ -43,6 +46,15 @@ func (l *vmLoad) holds(first, n, block int) bool {
 	}
 	piece := l.period * l.count
 	return (first-block)/piece == (first+n-1)/piece
+}
+
+// offset is where element i of the pattern lies, in bytes.
+func (l *vmLoad) offset(i int) (at int) {
+	for d := len(l.dims) - 1; d >= 0; d-- {
+		at += i % l.dims[d] * l.strides[d]
+		i /= l.dims[d]
+	}
+	return at
 }
 
 // walk is fill without regard to repetitions.
@@ -78,59 +90,5 @@ func (l *vmLoad) walk(dst unsafe.Pointer, first, n int) {
 func repeatElements(dst []byte, bytes int) {
 	for n := bytes; n < len(dst); {
 		n += copy(dst[n:], dst[:n])
-	}
-}
-
-// fillElement repeats the element at src n times.
-func fillElement(dst, src unsafe.Pointer, size, n int) {
-	switch size {
-	case 1:
-		fillWith(block.View[uint8](dst, n), *(*uint8)(src))
-	case 2:
-		fillWith(block.View[uint16](dst, n), *(*uint16)(src))
-	case 4:
-		fillWith(block.View[uint32](dst, n), *(*uint32)(src))
-	case 8:
-		fillWith(block.View[uint64](dst, n), *(*uint64)(src))
-	case 16:
-		fillWith(block.View[words2](dst, n), *(*words2)(src))
-	default:
-		fillWith(block.View[words4](dst, n), *(*words4)(src))
-	}
-}
-
-// fillWith repeats v. Beyond the first elements, copies of what is there already are faster than single stores.
-func fillWith[T any](dst []T, v T) {
-	first := min(len(dst), 32)
-	for i := range first {
-		dst[i] = v
-	}
-	for n := first; n < len(dst); {
-		n += copy(dst[n:], dst[:n])
-	}
-}
-
-// gatherElements copies n elements that lie stride bytes apart.
-func gatherElements(dst, src unsafe.Pointer, size, stride, n int) {
-	switch size {
-	case 1:
-		gatherStrided[uint8](dst, src, stride, n)
-	case 2:
-		gatherStrided[uint16](dst, src, stride, n)
-	case 4:
-		gatherStrided[uint32](dst, src, stride, n)
-	case 8:
-		gatherStrided[uint64](dst, src, stride, n)
-	case 16:
-		gatherStrided[words2](dst, src, stride, n)
-	default:
-		gatherStrided[words4](dst, src, stride, n)
-	}
-}
-
-func gatherStrided[T any](dst, src unsafe.Pointer, stride, n int) {
-	d := block.View[T](dst, n)
-	for i := range d {
-		d[i] = *(*T)(unsafe.Add(src, i*stride))
 	}
 }

@@ -35,12 +35,13 @@ type simplifier struct {
 	def     []int // by value of the new program: the node that defines it, or -1
 	known   map[string][]ir.Value
 	relus   map[ir.Value]ir.Value // x -> relu(x)
+	joined  map[ir.Value]bool     // concatenations that sums of pads became
 }
 
 // simplify drops what nobody needs, computes what is there twice once, and replaces nodes by simpler ones of the same
 // result.
 func simplify(p *ir.Program, o SimplifyOptions) (*ir.Program, error) {
-	s := &simplifier{Rewriter: *NewRewriter(p), options: o, known: map[string][]ir.Value{}, relus: map[ir.Value]ir.Value{}}
+	s := &simplifier{Rewriter: *NewRewriter(p), options: o, known: map[string][]ir.Value{}, relus: map[ir.Value]ir.Value{}, joined: map[ir.Value]bool{}}
 	for range s.To.NumValues() {
 		s.def = append(s.def, -1)
 	}
@@ -223,7 +224,10 @@ func (s *simplifier) elementwise(n *ir.Node, in []ir.Value) (ir.Value, bool, err
 		if s.isSplat(in[1], zero) {
 			return in[0], true, nil
 		}
-		return in[1], s.isSplat(in[0], zero), nil
+		if s.isSplat(in[0], zero) {
+			return in[1], true, nil
+		}
+		return s.sumOfPads(n, in)
 	case ir.Sub:
 		return in[0], s.isSplat(in[1], 0), nil
 	case ir.Pow:

@@ -10,6 +10,9 @@ import (
 // it is.
 func (s *simplifier) dot(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
 	a := n.Attrs.(ir.DotAttrs)
+	if v, ok, err := s.rowwise(n, a, in); ok || err != nil {
+		return v, ok, err
+	}
 	for side, v := range in {
 		inner := s.producer(v, ir.Transpose)
 		if inner == nil {

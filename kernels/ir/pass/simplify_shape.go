@@ -28,16 +28,18 @@ func (s *simplifier) movement(n *ir.Node, in []ir.Value) (ir.Value, bool, error)
 	case ir.BroadcastAttrs:
 		return s.broadcast(n, a, in[0])
 	case ir.SliceAttrs:
+		if inner := s.producer(in[0], ir.Slice); inner != nil {
+			return s.one(n, ir.Slice, sliceOfSlice(inner.Attrs.(ir.SliceAttrs), a), inner.Inputs[0])
+		}
 		whole := true
 		for i := range x.Shape {
 			whole = whole && a.Start[i] == 0 && a.Limit[i] == x.Shape[i] && a.Stride[i] == 1
 		}
 		return in[0], whole, nil
 	case ir.PadAttrs:
-		nothing := func(x int) bool { return x == 0 }
-		return in[0], all(a.Low, nothing) && all(a.High, nothing) && all(a.Interior, nothing), nil
+		return s.pad(n, a, in)
 	case ir.AxisAttrs: // Concat
-		return in[0], len(in) == 1, nil
+		return s.concat(n, a, in)
 	case ir.AxesAttrs: // Reverse
 		return in[0], all(a.Axes, func(axis int) bool { return x.Shape[axis] <= 1 }), nil
 	case ir.ReduceAttrs:

@@ -1,0 +1,62 @@
+package cpu
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+)
+
+// TestMoveRows copies rows of every length with gaps between them, which stay as they are.
+func TestMoveRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 5))
+	for length := 1; length < 600; length += 1 + length/70 {
+		n, to, from := 1+r.IntN(4), length+r.IntN(9), length+r.IntN(9)
+		src, dst := make([]byte, n*from), bytes.Repeat([]byte{7}, n*to)
+		for i := range src {
+			src[i] = byte(r.Uint32())
+		}
+		want := bytes.Clone(dst)
+		for i := range n {
+			copy(want[i*to:i*to+length], src[i*from:])
+		}
+		moveRows(plan.PointerTo(dst), plan.PointerTo(src), n, length, to, from)
+		require.Equal(t, want, dst, fmt.Sprint(length))
+	}
+}
+
+// TestFillElement fills memory of every length and writes nothing behind it.
+func TestFillElement(t *testing.T) {
+	element := []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+	for _, size := range []int{1, 2, 4, 8, 16} {
+		for _, n := range []int{1, 3, 4, 7, 8, 9, 31, 33, 100, 511, 512, 1024, 1025, 4097, 12345} {
+			got := make([]byte, n*size+1)
+			fillElement(plan.PointerTo(got), plan.PointerTo(element), size, n)
+			require.Equal(t, append(bytes.Repeat(element[:size], n), 0), got, "%d elements of %d bytes", n, size)
+		}
+	}
+}
+
+// TestGatherElements gathers backwards and with gaps.
+func TestGatherElements(t *testing.T) {
+	src := make([]byte, 8000)
+	for i := range src {
+		src[i] = byte(i * 7 >> 2)
+	}
+	for _, size := range []int{1, 2, 4, 8} {
+		for _, stride := range []int{-size, size, 2 * size, -3 * size, 5*size + 1} {
+			for _, n := range []int{1, 5, 7, 8, 9, 16, 29, 64} {
+				dst, want := make([]byte, n*size+1), make([]byte, n*size+1)
+				for i := range n {
+					copy(want[i*size:(i+1)*size], src[4000+i*stride:])
+				}
+				gatherElements(plan.PointerTo(dst), plan.PointerTo(src[4000:]), size, stride, n)
+				require.Equal(t, want, dst, "%d elements of %d bytes, %d apart", n, size, stride)
+			}
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// Reductions of short rows, and of a few rows, for which a call of a vector kernel for each would cost more than the
+// row.
+
+// wideRow is the number of elements that are combined at a time where rows are short.
+const wideRow = 512
+
+// combining is a kind of combination that has a vector kernel. (Function values would let the memory on the stack that
+// they are given escape.)
+type combining int
+
+const (
+	multiplying combining = iota
+	largest
+	smallest
+)
+
+// vectors combines element by element.
+func vectors[T block.Float](c combining, dst, a, b []T) {
+	switch c {
+	case multiplying:
+		vec.Mul(dst, a, b)
+	case largest:
+		vec.Max(dst, a, b)
+	default:
+		vec.Min(dst, a, b)
+	}
+}
+
+// shortRows combines rows with a plain loop.
+func shortRows[T block.Float](c combining, acc, x []T) {
+	switch c {
+	case multiplying:
+		prodRows(acc, x)
+	case largest:
+		maxRows(acc, x)
+	default:
+		minRows(acc, x)
+	}
+}
+
+// vectorRows combines rows with a vector kernel, several at a time where they are short; the last ones with a plain
+// loop.
+func vectorRows[T block.Float](kind combining) func(acc, x []T) {
+	return func(acc, x []T) {
+		n := len(acc)
+		if n == 0 {
+			return
+		}
+		if n <= wideRow/4 {
+			x = manyRows(kind, acc, x)
+		}
+		if n < geometry.ShortRow {
+			shortRows(kind, acc, x)
+			return
+		}
+		for c := 0; c < n; c += columnBlock { // what has been combined stays in the first-level cache
+			part := acc[c:min(c+columnBlock, n)]
+			for at := c; at+len(part) <= len(x); at += n {
+				vectors(kind, part, part, x[at:at+len(part)])
+			}
+		}
+	}
+}
+
+// manyRows combines short rows, several at a time, and returns those that are left.
+func manyRows[T block.Float](kind combining, acc, x []T) []T {
+	n := len(acc)
+	at := n
+	for 2*at <= wideRow {
+		at *= 2
+	}
+	if len(x) < 2*at {
+		return x
+	}
+	var wide [wideRow]T
+	x = combineWide(kind, wide[:at], x)
+	for at /= 2; at >= n && at >= geometry.ShortRow; at /= 2 {
+		vectors(kind, wide[:at], wide[:at], wide[at:2*at])
+	}
+	shortRows(kind, acc, wide[:max(2*at, n)])
+	return x
+}
+
+// combineWide combines pieces of x that are as long as acc, two at least, in acc and returns the rest of x.
+func combineWide[T block.Float](kind combining, acc, x []T) []T {
+	n := len(acc)
+	vectors(kind, acc, x[:n], x[n:2*n])
+	for x = x[2*n:]; len(x) >= n; x = x[n:] {
+		vectors(kind, acc, acc, x[:n])
+	}
+	return x
+}
+
+// vectorProd multiplies all elements.
+func vectorProd[T block.Float](x []T) T {
+	if len(x) < 2*wideRow {
+		return prodRow(x)
+	}
+	var wide [wideRow]T
+	rest := combineWide(multiplying, wide[:], x)
+	return prodRow(wide[:]) * prodRow(rest)
+}
+
+func prodRows[T block.Number](acc, x []T) {
+	n := len(acc)
+	for ; len(x) >= n && n > 0; x = x[n:] {
+		for i, v := range x[:n] {
+			acc[i] *= v
+		}
+	}
+}
+
+// The products of floats.
+var (
+	floatProd32 = reduction[float32]{1, vectorProd[float32], vectorRows[float32](multiplying), true, nil, nil}
+	floatProd64 = reduction[float64]{1, vectorProd[float64], vectorRows[float64](multiplying), true, nil, nil}
+)
+
+const (
+	fewRows   = 8       // are combined by [reduceFew]
+	fewBlocks = 4 << 10 // elements of the operand that it combines before it goes on
+)
+
+// reduceFew combines a few rows for each of many results: the first rows of several results are copied, the second ones
+// added to all of these, and so on.
+func reduceFew[T block.Number](b *build, r *reduction[T], g geometry.AxisGroup, from, to *plan.Operand) func() {
+	var zero T
+	size := int(unsafe.Sizeof(zero))
+	count := max(fewBlocks/(g.Length*g.Inner), 1)
+	return b.rt().parallel(g.Outer, grain(g.Length*g.Inner), func(_ *worker, lo, hi int) {
+		x, y := plan.Data[T](from), plan.Data[T](to)
+		for o := lo; o < hi; o += count {
+			n := min(count, hi-o)
+			acc, rows := y[o*g.Inner:(o+n)*g.Inner], x[o*g.Length*g.Inner:(o+n)*g.Length*g.Inner]
+			moveRows(unsafe.Pointer(unsafe.SliceData(acc)), unsafe.Pointer(unsafe.SliceData(rows)), n, g.Inner*size, g.Inner*size, g.Length*g.Inner*size)
+			for t := 1; t < g.Length; t++ {
+				r.pixels(acc, rows[t*g.Inner:], n, g.Inner, g.Inner, g.Length*g.Inner)
+			}
+		}
+	})
+}

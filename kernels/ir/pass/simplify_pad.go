@@ -1,0 +1,124 @@
+package pass
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// What gradients of slices, splits and concatenations leave: pads of pads, slices of slices, and sums of pads that fill
+// different parts.
+
+// sliceOfSlice returns what outer cuts out of what inner cuts out.
+func sliceOfSlice(inner, outer ir.SliceAttrs) ir.SliceAttrs {
+	n := len(outer.Start)
+	a := ir.SliceAttrs{Start: make([]int, n), Limit: make([]int, n), Stride: make([]int, n)}
+	for i := range n {
+		a.Start[i] = inner.Start[i] + inner.Stride[i]*outer.Start[i]
+		a.Stride[i] = inner.Stride[i] * outer.Stride[i]
+		a.Limit[i] = a.Start[i]
+		if count := outer.Limit[i] - outer.Start[i]; count > 0 {
+			last := (count - 1) / outer.Stride[i] * outer.Stride[i]
+			a.Limit[i] = inner.Start[i] + inner.Stride[i]*(outer.Start[i]+last) + 1
+		}
+	}
+	return a
+}
+
+// onlyAdds reports whether a pad cuts nothing off and puts nothing in between.
+func onlyAdds(a ir.PadAttrs) bool {
+	return all(a.Interior, func(x int) bool { return x == 0 }) && all(slices.Concat(a.Low, a.High), func(x int) bool { return x >= 0 })
+}
+
+// pad drops a pad that changes nothing and combines two in a row.
+func (s *simplifier) pad(n *ir.Node, a ir.PadAttrs, in []ir.Value) (ir.Value, bool, error) {
+	nothing := func(x int) bool { return x == 0 }
+	if all(a.Low, nothing) && all(a.High, nothing) && all(a.Interior, nothing) {
+		return in[0], true, nil
+	}
+	inner := s.producer(in[0], ir.Pad)
+	if inner == nil || inner.Inputs[1] != in[1] {
+		return 0, false, nil
+	}
+	first := inner.Attrs.(ir.PadAttrs)
+	if !onlyAdds(a) || !onlyAdds(first) {
+		return 0, false, nil
+	}
+	both := ir.PadAttrs{Low: slices.Clone(a.Low), High: slices.Clone(a.High), Interior: a.Interior}
+	for i := range both.Low {
+		both.Low[i] += first.Low[i]
+		both.High[i] += first.High[i]
+	}
+	return s.one(n, ir.Pad, both, inner.Inputs[0], in[1])
+}
+
+// concat drops a concatenation of one operand and joins those of the same axis.
+func (s *simplifier) concat(n *ir.Node, a ir.AxisAttrs, in []ir.Value) (ir.Value, bool, error) {
+	if len(in) == 1 {
+		return in[0], true, nil
+	}
+	var flat []ir.Value
+	for _, v := range in {
+		if inner := s.producer(v, ir.Concat); inner != nil && inner.Attrs.(ir.AxisAttrs) == a && s.joined[v] {
+			flat = append(flat, inner.Inputs...)
+		} else {
+			flat = append(flat, v)
+		}
+	}
+	if len(flat) == len(in) {
+		return 0, false, nil
+	}
+	return s.one(n, ir.Concat, a, flat...)
+}
+
+// sumOfPads makes one pad of the sum of two that fill the same part with something, and of two that fill neighbouring
+// parts along one axis. (Where a number was added to the other pad's 0, -0 stays -0.)
+func (s *simplifier) sumOfPads(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
+	x, y := s.zeroPad(in[0]), s.zeroPad(in[1])
+	if x == nil || y == nil {
+		return 0, false, nil
+	}
+	p, q := x.Attrs.(ir.PadAttrs), y.Attrs.(ir.PadAttrs)
+	axis := -1
+	for i := range p.Low {
+		if p.Low[i] == q.Low[i] && p.High[i] == q.High[i] {
+			continue
+		}
+		if axis >= 0 {
+			return 0, false, nil
+		}
+		axis = i
+	}
+	if axis < 0 {
+		sum, _, err := s.one(n, ir.Add, nil, x.Inputs[0], y.Inputs[0])
+		if err != nil {
+			return 0, false, err
+		}
+		return s.one(n, ir.Pad, p, sum, x.Inputs[1])
+	}
+	if q.Low[axis] < p.Low[axis] {
+		x, y, p, q = y, x, q, p
+	}
+	if p.Low[axis]+s.To.Type(x.Inputs[0]).Shape[axis] != q.Low[axis] {
+		return 0, false, nil
+	}
+	low, high := p.Low, slices.Clone(p.High)
+	high[axis] = q.High[axis]
+	zero := x.Inputs[1]
+	joined, _, err := s.one(n, ir.Concat, ir.AxisAttrs{Axis: axis}, x.Inputs[0], y.Inputs[0])
+	if err != nil {
+		return 0, false, err
+	}
+	s.joined[joined] = true
+	return s.one(n, ir.Pad, ir.PadAttrs{Low: low, High: high, Interior: p.Interior}, joined, zero)
+}
+
+// zeroPad returns the node of a pad of zeros that only adds, or nil.
+func (s *simplifier) zeroPad(v ir.Value) *ir.Node {
+	n := s.producer(v, ir.Pad)
+	if n == nil || !s.isSplat(n.Inputs[1], 0) || !onlyAdds(n.Attrs.(ir.PadAttrs)) {
+		return nil
+	}
+	copied := *n
+	return &copied
+}

@@ -1,0 +1,130 @@
+package pass_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/pass"
+	"github.com/gokeras/gokeras/kernels/reference"
+)
+
+// TestMovementsKeepTheirMeaning runs random slices of slices, pads of pads and sums of pads as they are and simplified.
+func TestMovementsKeepTheirMeaning(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 1))
+	fewer := 0
+	for range 400 {
+		p := ir.New("movements")
+		b := b{t, p}
+		x, y := b.input("x", ir.Float32, 5, 9), b.input("y", ir.Float32, 5, 9)
+		v := randomMovement(b, r, x)
+		if r.IntN(3) > 0 {
+			v = randomMovement(b, r, v)
+		}
+		p.AddOutput("v", v)
+		zero := b.splat(0)
+		// A part of x and a part of y, side by side, apart, in the same place or overlapping.
+		first, second := r.IntN(4), r.IntN(4)
+		pad := func(v ir.Value, low int) ir.Value {
+			piece := b.add(ir.Slice, ir.SliceAttrs{Start: []int{0, 0}, Limit: []int{5, 2}, Stride: []int{1, 1}}, v)
+			return b.add(ir.Pad, ir.PadAttrs{Low: []int{0, low}, High: []int{0, 4 - low}, Interior: []int{0, 0}}, piece, zero)
+		}
+		sum := b.add(ir.Add, nil, pad(x, first), pad(y, second))
+		p.AddOutput("sum", b.add(ir.Add, nil, pad(x, 4), sum))
+		var in []reference.Value
+		for range 2 {
+			values := make([]float64, 45)
+			for i := range values {
+				values[i] = float64(1 + r.IntN(99))
+			}
+			value, err := reference.New(ir.Float32, ir.Shape{5, 9}, values...)
+			require.NoError(t, err)
+			in = append(in, value)
+		}
+		q, err := pass.Run(p, nil, pass.Simplify(pass.SimplifyOptions{}))
+		require.NoError(t, err)
+		if first+2 == second || second+2 == first {
+			for i := range q.Nodes {
+				if q.Nodes[i].Op == ir.Concat {
+					fewer++
+					break
+				}
+			}
+		}
+		want, err := reference.Run(p, in)
+		require.NoError(t, err)
+		got, err := reference.Run(q, in)
+		require.NoError(t, err)
+		require.Equal(t, want, got, "%s\n%s", p, q)
+	}
+	require.Greater(t, fewer, 20, "neighbours are put side by side")
+}
+
+// randomMovement slices or pads a matrix.
+func randomMovement(b b, r *rand.Rand, v ir.Value) ir.Value {
+	shape := b.p.Type(v).Shape
+	if r.IntN(2) == 0 {
+		a := ir.SliceAttrs{Start: make([]int, 2), Limit: make([]int, 2), Stride: make([]int, 2)}
+		for i, n := range shape {
+			a.Start[i] = r.IntN(n)
+			a.Limit[i] = a.Start[i] + 1 + r.IntN(n-a.Start[i])
+			a.Stride[i] = 1 + r.IntN(3)
+		}
+		return b.add(ir.Slice, a, v)
+	}
+	a := ir.PadAttrs{Low: make([]int, 2), High: make([]int, 2), Interior: make([]int, 2)}
+	for i := range shape {
+		a.Low[i], a.High[i], a.Interior[i] = r.IntN(3), r.IntN(3), r.IntN(4)/3
+	}
+	return b.add(ir.Pad, a, v, b.splat(float64(r.IntN(2))))
+}
+
+// TestRowwiseProducts: products of rows with rows, and of numbers with rows, for each example.
+func TestRowwiseProducts(t *testing.T) {
+	for name, c := range map[string]struct {
+		left, right ir.Shape
+		attrs       ir.DotAttrs
+		dtype       ir.DType
+		rowwise     bool
+	}{
+		"rows":         {ir.Shape{4, 6}, ir.Shape{4, 6}, ir.DotAttrs{LhsBatch: []int{0}, RhsBatch: []int{0}, LhsContract: []int{1}, RhsContract: []int{1}}, ir.Float32, true},
+		"number, row":  {ir.Shape{4}, ir.Shape{4, 6}, ir.DotAttrs{LhsBatch: []int{0}, RhsBatch: []int{0}}, ir.Float64, true},
+		"row, number":  {ir.Shape{4, 2, 6}, ir.Shape{4}, ir.DotAttrs{LhsBatch: []int{0}, RhsBatch: []int{0}}, ir.Float32, true},
+		"turned":       {ir.Shape{4, 6, 5}, ir.Shape{4, 5, 6}, ir.DotAttrs{LhsBatch: []int{0}, RhsBatch: []int{0}, LhsContract: []int{1, 2}, RhsContract: []int{2, 1}}, ir.Float32, false},
+		"no examples":  {ir.Shape{6}, ir.Shape{6}, ir.DotAttrs{LhsContract: []int{0}, RhsContract: []int{0}}, ir.Float32, false},
+		"matrix":       {ir.Shape{4, 6}, ir.Shape{4, 6, 3}, ir.DotAttrs{LhsBatch: []int{0}, RhsBatch: []int{0}, LhsContract: []int{1}, RhsContract: []int{1}}, ir.Float32, false},
+		"sixteen bits": {ir.Shape{4, 6}, ir.Shape{4, 6}, ir.DotAttrs{LhsBatch: []int{0}, RhsBatch: []int{0}, LhsContract: []int{1}, RhsContract: []int{1}}, ir.Float16, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := ir.New("product")
+			b := b{t, p}
+			p.AddOutput("y", b.add(ir.Dot, c.attrs, b.input("x", c.dtype, c.left...), b.input("w", c.dtype, c.right...)))
+			q, err := pass.Run(p, nil, pass.Simplify(pass.SimplifyOptions{}))
+			require.NoError(t, err)
+			var in []reference.Value
+			for i, shape := range []ir.Shape{c.left, c.right} {
+				values := make([]float64, shape.Size())
+				for k := range values {
+					values[k] = float64(k%7 - 3 + i)
+				}
+				v, err := reference.New(c.dtype, shape, values...)
+				require.NoError(t, err)
+				in = append(in, v)
+			}
+			want, err := reference.Run(p, in)
+			require.NoError(t, err)
+			got, err := reference.Run(q, in)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+			dots := 0
+			for i := range q.Nodes {
+				if q.Nodes[i].Op == ir.Dot {
+					dots++
+				}
+			}
+			require.Equal(t, c.rowwise, dots == 0, q.String())
+		})
+	}
+}
