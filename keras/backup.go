@@ -35,9 +35,10 @@ func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 		return fmt.Errorf("keras: SaveBackup: %w", err)
 	}
 	progress := []int64{int64(at.Epoch), int64(at.Batch), int64(m.steps), int64(at.Done)}
-	known := m.at.HasPass && m.at.Epoch == at.Epoch && m.at.Done == at.Done
+	run := m.lastRun()
+	known := run.at.HasPass && run.at.Epoch == at.Epoch && run.at.Done == at.Done
 	if known {
-		progress = append(progress, int64(m.at.PassEpoch), int64(m.at.PassDone))
+		progress = append(progress, int64(run.at.PassEpoch), int64(run.at.PassDone))
 	}
 	t := data.Tensors{Names: []string{backupProgress}, Arrays: []data.Array{data.Must(data.ArrayOf(progress, len(progress)))}}
 	for i, a := range values {
@@ -63,8 +64,8 @@ func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 			t.Names, t.Arrays = append(t.Names, backupMetrics), append(t.Arrays, d)
 		}
 	}
-	if m.fitting != nil {
-		if err := m.fitting.addRun(&t); err != nil {
+	if run.fit != nil {
+		if err := run.fit.addRun(&t); err != nil {
 			return fmt.Errorf("keras: SaveBackup: %w", err)
 		}
 	}
@@ -146,8 +147,8 @@ func (m *Model) LoadBackup(path string) (callbacks.Progress, error) {
 		extra++
 	}
 	at := callbacks.Progress{Epoch: int(numbers[0]), Batch: int(numbers[1]), Done: int(numbers[3])}
-	var run runOf
-	if found, err = readMember(t, backupRun, &run); err != nil {
+	var was runOf
+	if found, err = readMember(t, backupRun, &was); err != nil {
 		return fail(err)
 	} else if found {
 		extra++
@@ -155,19 +156,19 @@ func (m *Model) LoadBackup(path string) (callbacks.Progress, error) {
 	if t.Len() > len(vars)+extra {
 		return fail(fmt.Errorf("the file has %d variables, the model and its optimizer %d; expected a backup of the same model", t.Len()-extra, len(vars)))
 	}
-	if found && m.fitting != nil {
-		if err := m.fitting.checkRun(run, at); err != nil {
+	run := m.lastRun()
+	if found && run.fit != nil {
+		if err := run.fit.checkRun(was, at); err != nil {
 			return fail(err)
 		}
 	}
 	if err := m.writeAll(vars, values); err != nil {
 		return fail(err)
 	}
-	m.remembered = states
 	m.steps = uint32(numbers[2])
-	m.restored, m.measures = nil, measured
+	run.remembered, run.restored, run.measures = states, nil, measured
 	if len(numbers) == 6 {
-		m.restored = &progress{Epoch: int(numbers[0]), Done: int(numbers[3]), PassEpoch: int(numbers[4]), PassDone: int(numbers[5]), HasPass: true,
+		run.restored = &progress{Epoch: int(numbers[0]), Done: int(numbers[3]), PassEpoch: int(numbers[4]), PassDone: int(numbers[5]), HasPass: true,
 			Measured: measured.replicas > 0}
 	}
 	return at, nil

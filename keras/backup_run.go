@@ -125,25 +125,25 @@ func (t *trainer) checkRun(was runOf, at callbacks.Progress) error {
 
 // sayIfDone says that a run goes on from a place after its last epoch, so that nothing is left to train.
 func (t *trainer) sayIfDone() error {
-	if p := t.m.resume; p == nil || p.Epoch == 0 || p.Epoch < t.c.epochs || t.c.verbose == 0 {
+	if p := t.now.resume; p == nil || p.Epoch == 0 || p.Epoch < t.c.epochs || t.c.verbose == 0 {
 		return nil
 	}
 	_, err := fmt.Fprintf(t.m.Output(), "Nothing is trained: %d epochs are done already, and this run ends after %d; give more epochs to go on, or remove the backup to begin anew.\n",
-		t.m.resume.Epoch, t.c.epochs)
+		t.now.resume.Epoch, t.c.epochs)
 	return err
 }
 
 // restoreCallbacks gives callbacks what they remembered when a backup was made that one of them has loaded. Several
 // workers take that from the chief (takeCallbacks), whatever each has found itself: another backup, or none.
 func (t *trainer) restoreCallbacks() error {
-	if t.m.resume == nil {
-		t.m.remembered = nil // nobody goes on from what was loaded
+	if t.now.resume == nil {
+		t.now.remembered = nil // nobody goes on from what was loaded
 	}
-	if t.workers.group != nil {
+	if t.workers != nil {
 		return nil
 	}
-	states := t.m.remembered
-	t.m.remembered = nil
+	states := t.now.remembered
+	t.now.remembered = nil
 	return setCallbackStates(t.all, states)
 }
 

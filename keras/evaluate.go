@@ -42,7 +42,7 @@ func (m *Model) EvaluateLogs(ctx context.Context, ds data.Dataset, options ...Ev
 	if err != nil {
 		return nil, err
 	}
-	m.output = c.output
+	m.beginRun(c.output)
 	e := &evaluator{m: m, source: src, nan: c.nanCheck()}
 	defer e.close()
 	all := append([]callbacks.Callback{}, c.callbacks...)

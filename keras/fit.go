@@ -93,8 +93,10 @@ type trainer struct {
 	results   *resultReader
 	trained   int
 	skipped   int        // batches of the first epoch that are left out
-	measured  bool       // their metrics are in the model's measures
-	workers   together   // of a strategy over several processes
+	measured  bool       // their metrics are in the run's measures
+	now       *fitRun    // how far it has come, as callbacks see it
+	workers   *together  // of a strategy over several processes; nil: another one
+	recovery  *recoverer // of a job that outlives lost workers; nil: a lost worker ends Fit
 	servers   *serverFit // of a ParameterServerStrategy; nil: another one
 	check     inputCheck
 	notes     []string // for the log, printed where they do not disturb the progress bar
@@ -169,10 +171,13 @@ func (t *trainer) close() {
 func (t *trainer) run(ctx context.Context) (*History, error) {
 	m, c := t.m, t.c
 	outer := ctx
-	ctx, release := t.join(ctx)
-	defer release()
-	m.stopped.Store(false)
-	m.output, m.history, m.resume, m.restored, m.at = c.output, t.history, nil, nil, progress{Epoch: c.initialEpoch}
+	t.now = m.beginRun(c.output)
+	t.now.history, t.now.at = t.history, progress{Epoch: c.initialEpoch}
+	if g := distribute.WorkersOf(m.strategy); g != nil {
+		late, release := t.join(ctx, g)
+		defer release()
+		ctx = late
+	}
 	if err := t.peek(ctx); err != nil {
 		return t.history, fmt.Errorf("keras: Fit: %w", interrupted(outer, err))
 	}
@@ -181,8 +186,8 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 		all = append(all, callbacks.NewProgbarLogger(c.verbose, c.output))
 	}
 	all = backupsLast(all)
-	m.fitting, m.remembered = t, nil
-	defer func() { m.fitting = nil }()
+	t.now.fit = t
+	defer func() { t.now.fit = nil }()
 	t.all, t.list = all, callbacks.NewList(all, m, t.params())
 	ctx = t.list.Context(ctx)
 	t.recording = tracing.SlotOf(ctx)
@@ -221,7 +226,9 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 	if err != nil {
 		return t.history, fmt.Errorf("keras: Fit: %w", interrupted(outer, err))
 	}
-	t.leave(ctx)
+	if t.recovery != nil {
+		t.recovery.leave(ctx)
+	}
 	return t.history, nil
 }
 

@@ -15,7 +15,7 @@ import (
 
 // epochs runs what is left of the epochs.
 func (t *trainer) epochs(ctx context.Context) (logs *callbacks.Logs, err error) {
-	stopped := t.workers.flags[0] != 0 && t.skipped == 0 // a run that has been stopped
+	stopped := t.workers != nil && t.workers.flags[0] != 0 && t.skipped == 0 // a run that has been stopped
 	for epoch, begun := t.c.initialEpoch, true; epoch < t.c.epochs && !stopped; {
 		if !begun {
 			if err := t.source.begin(ctx, epoch); err != nil {
@@ -25,7 +25,7 @@ func (t *trainer) epochs(ctx context.Context) (logs *callbacks.Logs, err error) 
 		begun = false
 		logs, err = t.epoch(ctx, epoch)
 		for err == errMoved { // a worker that was away
-			if err = t.goOn(ctx); err == nil {
+			if err = t.recovery.goOn(ctx); err == nil {
 				epoch, begun = t.c.initialEpoch-1, true
 			}
 		}
@@ -51,18 +51,13 @@ func (t *trainer) epoch(ctx context.Context, epoch int) (*callbacks.Logs, error)
 		return nil, err
 	}
 	t.list.SetParams(t.params()) // the number of steps may be known by now
-	var logs *callbacks.Logs
-	how, err := t.persist(ctx, progress{Epoch: epoch + 1}, func() (err error) {
-		logs, err = t.measureEpoch(ctx, epoch)
-		return err
-	})
+	measure := t.measureEpoch
+	if t.recovery != nil {
+		measure = t.recovery.measureEpoch
+	}
+	logs, err := measure(ctx, epoch)
 	if err != nil {
 		return nil, err
-	}
-	if how == advanced {
-		if logs, err = t.epochSleptThrough(epoch); err != nil {
-			return nil, err
-		}
 	}
 	t.reached(epoch+1, 0)
 	err = t.list.Each(func(cb callbacks.Callback) error { return cb.OnEpochEnd(epoch, logs) })
@@ -70,13 +65,13 @@ func (t *trainer) epoch(ctx context.Context, epoch int) (*callbacks.Logs, error)
 		fmt.Fprintln(t.c.output, note)
 	}
 	t.notes = nil
-	if err == nil {
-		err = t.endEpoch(epoch, logs, how)
+	if err == nil && t.recovery != nil {
+		t.recovery.endEpoch(epoch, logs)
 	}
-	if err == nil {
+	if err == nil && t.workers != nil {
 		err = t.boundary(ctx)
 	}
-	if errors.Is(err, distribute.ErrLeft) && (epoch+1 == t.c.epochs || t.m.stopped.Load()) {
+	if errors.Is(err, distribute.ErrLeft) && (epoch+1 == t.c.epochs || t.now.stopped.Load()) {
 		err = nil // the others have finished, so all have come to the end
 	}
 	return logs, err
@@ -86,7 +81,7 @@ func (t *trainer) epoch(ctx context.Context, epoch int) (*callbacks.Logs, error)
 func (t *trainer) beginMetrics() error {
 	if t.measured {
 		t.measured = false
-		return t.m.setMeasures(t.m.measures)
+		return t.m.setMeasures(t.now.measures)
 	}
 	return t.m.resetMetrics()
 }
@@ -106,7 +101,7 @@ func (t *trainer) measureEpoch(ctx context.Context, epoch int) (*callbacks.Logs,
 			logs.Set("val_"+name, validation.Vector(name)...)
 		}
 	}
-	return logs, t.shareAfterEpoch(ctx)
+	return logs, nil
 }
 
 // steps runs the batches of one epoch.
@@ -121,8 +116,8 @@ func (t *trainer) steps(ctx context.Context, epoch int) error {
 		return nil // the worker that this one follows is at the end of the epoch
 	}
 	for step := first; limit < 0 || step < limit; {
-		begin := step
-		for ; step < begin+perExecution && (limit < 0 || step < limit); step++ {
+		begin, end := step, step-step%perExecution+perExecution // as on workers that began with the epoch
+		for ; step < end && (limit < 0 || step < limit); step++ {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -141,7 +136,11 @@ func (t *trainer) steps(ctx context.Context, epoch int) error {
 				}
 			}
 			t.check.epoch, t.check.step = epoch, step
-			err = t.attempt(ctx, epoch, step, batch)
+			if t.recovery == nil {
+				err = t.step(ctx, batch)
+			} else {
+				err = t.recovery.step(ctx, epoch, step, batch)
+			}
 			if err == errStopped {
 				limit = step
 				break
@@ -156,13 +155,13 @@ func (t *trainer) steps(ctx context.Context, epoch int) error {
 		}
 		if watched && step > begin {
 			logs := t.results.batchLogs()
-			end := step - 1
-			if err := t.list.Each(func(cb callbacks.Callback) error { return cb.OnTrainBatchEnd(end, logs) }); err != nil {
+			last := step - 1
+			if err := t.list.Each(func(cb callbacks.Callback) error { return cb.OnTrainBatchEnd(last, logs) }); err != nil {
 				return err
 			}
 		}
-		if step > begin {
-			if err := t.afterSteps(ctx); err != nil {
+		if step > begin && t.workers != nil {
+			if err := t.boundary(ctx); err != nil {
 				return err
 			}
 		}
@@ -215,8 +214,8 @@ func (t *trainer) step(ctx context.Context, b *data.Batch) error {
 	if err != nil {
 		return err
 	}
-	if t.workers.recovery != nil {
-		err = t.trainTogether(ctx, inst)
+	if t.recovery != nil {
+		err = t.recovery.train(ctx, inst)
 	} else {
 		err = t.m.trainOn(ctx, inst)
 	}

@@ -42,10 +42,11 @@ func (m *Model) measuresSoFar() (measures, error) {
 	vars := m.metricVariables()
 	size := bytesOf(vars)
 	if distribute.WorkersOf(m.strategy) != nil {
-		if m.recovery == nil || m.recovery.share.Replicas == 0 {
+		r := m.lastRun().recovery
+		if r == nil || r.share.Replicas == 0 {
 			return measures{}, nil
 		}
-		return m.recovery.share.metrics(size), nil
+		return r.share.metrics(size), nil
 	}
 	m.values.RLock()
 	defer m.values.RUnlock()

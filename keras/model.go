@@ -3,7 +3,6 @@ package keras
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"sync"
 	"sync/atomic"
 
@@ -44,21 +43,11 @@ type Model struct {
 	predict     *distribute.Function
 	predictions predictions
 
-	steps   uint32 // training steps so far: the random numbers of each are different
-	stopped atomic.Bool
-
-	measured   atomic.Uint64 // counts what changes metrics: logs that were not read before are lost
-	toldNaN    bool          // by TrainOnBatch or TestOnBatch
-	toldCut    bool          // by them, of sample weights that a metric cuts
-	output     io.Writer
-	history    *History
-	fitting    *trainer        // the run under way
-	remembered []callbackState // by callbacks, in the last backup that was loaded
-	resume     *progress       // where to begin instead of at InitialEpoch, set by a callback when training begins
-	restored   *progress       // what the last backup that was loaded said
-	measures   measures
-	at         progress  // how far Fit has come
-	recovery   *recovery // of a job that outlives lost workers
+	steps    uint32                 // training steps so far: the random numbers of each are different
+	run      atomic.Pointer[fitRun] // the run of Fit or Evaluate that is under way, or the last one
+	measured atomic.Uint64          // counts what changes metrics: logs that were not read before are lost
+	toldNaN  bool                   // by TrainOnBatch or TestOnBatch
+	toldCut  bool                   // by them, of sample weights that a metric cuts
 }
 
 // topology is the way in which a model's layers are connected.
@@ -414,9 +403,3 @@ func (m *Model) writeAll(vars distribute.Variables, values []kernels.Array) erro
 	}
 	return nil
 }
-
-// Stop makes Fit end after the current batch; callbacks call it.
-func (m *Model) Stop() { m.stopped.Store(true) }
-
-// History returns the record of the last Fit, or nil.
-func (m *Model) History() *History { return m.history }

@@ -26,26 +26,20 @@ const stopGrace = 5 * time.Second
 // together is what a trainer under a strategy over several processes needs beside: the workers agree after each step
 // whether to go on.
 type together struct {
-	group  distribute.WorkerGroup // nil: one process
-	outer  context.Context        // Fit's
-	flags  [3]byte                // stop training; a context has ended; workers wait to be taken in
+	group  distribute.WorkerGroup
+	outer  context.Context // Fit's
+	flags  [3]byte         // stop training; a context has ended; workers wait to be taken in
 	values []kernels.Array
-
-	*recovery // nil: a lost worker ends Fit
 }
 
 // join makes a trainer one of several, and returns the context for its steps: the given one, which ends a little later
 // here.
-func (t *trainer) join(ctx context.Context) (context.Context, func()) {
-	g := distribute.WorkersOf(t.m.strategy)
-	if g == nil {
-		return ctx, func() {}
-	}
-	w := &t.workers
-	w.group, w.outer = g, ctx
+func (t *trainer) join(ctx context.Context, g distribute.WorkerGroup) (context.Context, func()) {
+	w := &together{group: g, outer: ctx}
+	t.workers = w
 	w.values = []kernels.Array{{Type: ir.Type{DType: ir.Uint8, Shape: ir.Shape{len(w.flags)}}, Data: w.flags[:]}}
 	if s, ok := t.m.strategy.(*distribute.MultiWorkerMirroredStrategy); ok && (s.Recovers() || t.backsUp() && s.Recover()) {
-		w.recovery = t.m.recoveryOf(s)
+		t.recovery = t.now.recoveryOf(t, s)
 	}
 	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -85,13 +79,13 @@ func (t *trainer) synchronize(ctx context.Context) error {
 	if t.servers != nil {
 		return t.servers.place(ctx)
 	}
-	if t.workers.group == nil {
+	if t.workers == nil {
 		return nil
 	}
-	if t.workers.recovery == nil {
+	if t.recovery == nil {
 		return t.begin(ctx)
 	}
-	return t.enter(ctx)
+	return t.recovery.enter(ctx)
 }
 
 // begin takes over what the chief has.
@@ -102,7 +96,7 @@ func (t *trainer) begin(ctx context.Context) error {
 		return err
 	}
 	what := ""
-	if t.workers.recovery != nil {
+	if t.recovery != nil {
 		what = ", which outlives lost workers"
 	}
 	call := distribute.WorkerCall{Name: fmt.Sprintf("Fit of %s, %s%s", m.describe(vars), t.describe(), what)}
@@ -112,10 +106,10 @@ func (t *trainer) begin(ctx context.Context) error {
 	if err := m.takeVariables(ctx, vars, 0); err != nil {
 		return err
 	}
-	if m.resume == nil {
-		m.resume = &progress{Epoch: t.c.initialEpoch}
+	if t.now.resume == nil {
+		t.now.resume = &progress{Epoch: t.c.initialEpoch}
 	}
-	if err := m.takeProgress(ctx); err != nil {
+	if err := t.takeProgress(ctx); err != nil {
 		return err
 	}
 	return t.takeCallbacks(ctx)
@@ -125,9 +119,9 @@ func (t *trainer) begin(ctx context.Context) error {
 func (t *trainer) takeCallbacks(ctx context.Context) error {
 	g := t.workers.group
 	var data []byte
-	if g.Rank() == 0 && len(t.m.remembered) > 0 {
+	if g.Rank() == 0 && len(t.now.remembered) > 0 {
 		var b bytes.Buffer
-		if err := gob.NewEncoder(&b).Encode(t.m.remembered); err != nil {
+		if err := gob.NewEncoder(&b).Encode(t.now.remembered); err != nil {
 			return err
 		}
 		data = b.Bytes()
@@ -156,20 +150,20 @@ func (m *Model) takeVariables(ctx context.Context, vars distribute.Variables, ro
 }
 
 // takeProgress gives all workers the chief's place in the run, and the metrics of a part of an epoch.
-func (m *Model) takeProgress(ctx context.Context) error {
-	p := m.resume
+func (t *trainer) takeProgress(ctx context.Context) error {
+	m, p := t.m, t.now.resume
 	numbers := []int64{int64(m.steps), int64(p.Epoch), int64(p.Done), int64(p.PassEpoch), int64(p.PassDone), 0, 0}
 	if p.HasPass {
 		numbers[5] = 1
 	}
 	if p.Measured {
-		numbers[6] = int64(m.measures.replicas)
+		numbers[6] = int64(t.now.measures.replicas)
 	}
 	a := kernels.NewArray(ir.Type{DType: ir.Int64, Shape: ir.Shape{len(numbers)}})
 	for i, n := range numbers {
 		binary.LittleEndian.PutUint64(a.Data[8*i:], uint64(n))
 	}
-	g := distribute.WorkersOf(m.strategy)
+	g := t.workers.group
 	if err := g.Broadcast(ctx, distribute.WorkerCall{Name: "place of the chief in the run"}, 0, []kernels.Array{a}); err != nil {
 		return err
 	}
@@ -178,51 +172,38 @@ func (m *Model) takeProgress(ctx context.Context) error {
 	}
 	n := func(i int) int { return int(numbers[i]) }
 	m.steps = uint32(numbers[0])
-	m.resume = &progress{Epoch: n(1), Done: n(2), PassEpoch: n(3), PassDone: n(4), HasPass: n(5) != 0, Measured: n(6) != 0}
+	t.now.resume = &progress{Epoch: n(1), Done: n(2), PassEpoch: n(3), PassDone: n(4), HasPass: n(5) != 0, Measured: n(6) != 0}
 	if n(6) == 0 {
 		return nil
 	}
 	data := make([]byte, n(6)*bytesOf(m.metricVariables()))
 	if g.Rank() == 0 {
-		copy(data, m.measures.data)
+		copy(data, t.now.measures.data)
 	}
-	m.measures = measures{n(6), data}
+	t.now.measures = measures{n(6), data}
 	return g.Broadcast(ctx, distribute.WorkerCall{Name: "metrics of the chief"}, 0, []kernels.Array{bytesArray(data)})
 }
 
 // boundary lets the workers agree after a step or epoch: where one stops, all do. Workers that wait are taken in.
 func (t *trainer) boundary(ctx context.Context) error {
-	w := &t.workers
-	if w.group == nil {
-		return nil
+	if t.recovery != nil {
+		return t.recovery.boundary(ctx)
 	}
-	for {
-		err := t.agreeToGoOn(ctx)
-		if w.recovery == nil || err == nil && w.flags[2] == 0 || err != nil && !w.lost(err) {
-			return err
-		}
-		moved, err := t.recover(ctx, err, nil)
-		if err != nil {
-			return err
-		}
-		if moved != stayed {
-			return errMoved
-		}
-	}
+	return t.agreeToGoOn(ctx)
 }
 
 // agreeToGoOn joins the flags of all workers.
 func (t *trainer) agreeToGoOn(ctx context.Context) error {
-	w := &t.workers
+	w := t.workers
 	w.flags = [3]byte{}
-	if t.m.stopped.Load() {
+	if t.now.stopped.Load() {
 		w.flags[0] = 1
 	}
 	own := w.outer.Err()
 	if own != nil {
 		w.flags[1] = 1
 	}
-	if w.recovery != nil && w.recovery.group.Pending() {
+	if t.recovery != nil && t.recovery.group.Pending() {
 		w.flags[2] = 1
 	}
 	if err := w.group.AllReduce(ctx, distribute.WorkerCall{Name: "end of step"}, ir.Max, w.values); err != nil {
@@ -234,7 +215,7 @@ func (t *trainer) agreeToGoOn(ctx context.Context) error {
 	case w.flags[1] != 0:
 		return ErrWorkerStopped
 	case w.flags[0] != 0:
-		t.m.stopped.Store(true)
+		t.now.stopped.Store(true)
 	}
 	return nil
 }
@@ -249,12 +230,18 @@ func (m *Model) failTogether(err error) {
 // WritesFiles reports whether this process writes checkpoints and backups: with several workers only the chief does. A
 // worker that came later writes none in a Fit that was over by then.
 func (m *Model) WritesFiles() bool {
-	return m.strategy.Extended().ShouldCheckpoint() && (m.recovery == nil || m.recovery.late == nil)
+	return m.strategy.Extended().ShouldCheckpoint() && !m.late()
 }
 
 // JoinsRunningJob reports whether this process was taken in by workers that have trained before, and has not come to
 // their Fit yet. Callbacks ask it when a run begins, so as to add to files that are there.
 func (m *Model) JoinsRunningJob() bool {
 	s, ok := m.strategy.(*distribute.MultiWorkerMirroredStrategy)
-	return ok && s.Joining() || m.recovery != nil && m.recovery.late != nil
+	return ok && s.Joining() || m.late()
+}
+
+// late reports whether the other workers are in a later Fit than this one has come to.
+func (m *Model) late() bool {
+	r := m.lastRun().recovery
+	return r != nil && r.machine.Late()
 }

@@ -28,6 +28,8 @@ type fleet struct {
 	plan []fleetFault
 	dir  string // of the backup; "": none
 
+	execution int // steps of one
+
 	lossy bool // faults may take the last one that has the state
 
 	calls      int // collectives so far

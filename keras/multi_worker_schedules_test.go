@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ const (
 )
 
 // fleetModel comes to the same result with any number of replicas, but for the order of sums.
-func fleetModel(s distribute.Strategy) (*Model, error) {
+func fleetModel(s distribute.Strategy, execution int) (*Model, error) {
 	m, err := NewSequential([]layers.Layer{&layers.Dense{Units: 4, Activation: "tanh"}, &layers.BatchNormalization{Synchronized: true}, &layers.Dense{Units: 2}},
 		distribute.Scope(s), Seed(7), DTypePolicy("float64"), InputShape(3))
 	if err != nil {
@@ -39,7 +40,7 @@ func fleetModel(s distribute.Strategy) (*Model, error) {
 	}
 	return m, m.Compile(CompileConfig{
 		Optimizer: &optimizers.Adam{LearningRate: 0.02, Options: optimizers.Options{ClipNorm: new(0.7), UseEMA: true}},
-		Loss:      "mse", Metrics: []metrics.Metric{&metrics.MeanAbsoluteError{}},
+		Loss:      "mse", Metrics: []metrics.Metric{&metrics.MeanAbsoluteError{}}, StepsPerExecution: execution,
 	})
 }
 
@@ -60,7 +61,7 @@ func fleetLife(w *fleetWorker) error {
 		return err
 	}
 	w.strategy = s
-	m, err := fleetModel(s)
+	m, err := fleetModel(s, w.f.execution)
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func fleetLife(w *fleetWorker) error {
 		list := []callbacks.Callback{&callbacks.ReduceLROnPlateau{Monitor: "loss", Patience: 1, MinDelta: new(0.5), Factor: 0.5}, &callbacks.LambdaCallback{
 			EpochBegin: func(epoch int) error { at = epoch; return nil },
 			TrainBatchEnd: func(batch int, _ *callbacks.Logs) error {
-				w.f.told(w, m.recovery.calls, at*fleetSteps+batch+1, m)
+				w.f.told(w, m.lastRun().recovery.machine.Calls(), at*fleetSteps+batch+1, m)
 				now, err := variablesOf(m)
 				if err != nil {
 					return err
@@ -107,7 +108,7 @@ func (f *fleet) told(w *fleetWorker, fit, batch int, m *Model) {
 }
 
 func newFleet(n, least int, seed uint64, plan ...fleetFault) *fleet {
-	return &fleet{n: n, min: least, rng: rand.New(rand.NewPCG(seed, 3)), life: fleetLife, plan: plan}
+	return &fleet{n: n, min: least, rng: rand.New(rand.NewPCG(seed, 3)), life: fleetLife, plan: plan, execution: 1}
 }
 
 // requireTogether plays a schedule, after which all workers have the same bits, which are those of a run without faults
@@ -144,9 +145,10 @@ func (f *fleet) requireTogether(t *testing.T, want []*fleetWorker) {
 	}
 }
 
-func unbroken(t *testing.T, n int) (*fleet, []*fleetWorker) {
+func unbroken(t *testing.T, n, execution int) (*fleet, []*fleetWorker) {
 	t.Helper()
 	f := newFleet(n, 1, 0)
+	f.execution = execution
 	want := f.run()
 	require.NoError(t, f.failed)
 	require.Equal(t, uint32(2*fleetEpochs*fleetSteps), want[0].result.steps)
@@ -157,7 +159,7 @@ func unbroken(t *testing.T, n int) (*fleet, []*fleetWorker) {
 // epoch, at its ends and in a validation. While they catch up, one of them is left out for a moment, in which the
 // others go on by some collectives, or dies again.
 func TestTwoNewcomers(t *testing.T) {
-	clean, want := unbroken(t, 4)
+	clean, want := unbroken(t, 4, 1)
 	step := 1
 	if testing.Short() {
 		step = 7
@@ -177,7 +179,7 @@ func TestTwoNewcomers(t *testing.T) {
 
 // All workers are lost at once, one of them having got the state a moment before; they begin again from the backup.
 func TestAllLostAtOnce(t *testing.T) {
-	clean, want := unbroken(t, 3)
+	clean, want := unbroken(t, 3, 1)
 	for call := 10; call < clean.calls*2/5; call += 3 {
 		f := newFleet(3, 1, uint64(call), fleetFault{call: call - 5, workers: []int{2}, dies: true, for_: 2}, fleetFault{call: call, workers: []int{0, 1, 2}, dies: true, for_: 1, whole: uint(call % 8)})
 		f.dir, f.lossy = t.TempDir(), true
@@ -192,7 +194,7 @@ func TestRandomSchedules(t *testing.T) {
 	clean := map[int]*fleet{}
 	want := map[int][]*fleetWorker{}
 	for n := 2; n <= 5; n++ {
-		clean[n], want[n] = unbroken(t, n)
+		clean[n], want[n] = unbroken(t, n, 1)
 	}
 	seeds := []uint64{212, 279, 294} // where a worker is left out until the others are in the next Fit
 	random := *schedules
@@ -213,6 +215,19 @@ func TestRandomSchedules(t *testing.T) {
 			}
 			f.requireTogether(t, want[f.n])
 		})
+	}
+}
+
+// A worker that is taken in between the steps of an execution comes to its end with the others.
+func TestSchedulesOfExecutions(t *testing.T) {
+	clean, want := unbroken(t, 3, 3)
+	for seed := range uint64(min(*schedules, 20)) {
+		f := randomSchedule(seed, func(int) int { return clean.calls })
+		f.n, f.min, f.execution = 3, 1, 3
+		for i := range f.plan {
+			f.plan[i].workers = slices.DeleteFunc(f.plan[i].workers, func(w int) bool { return w >= f.n })
+		}
+		f.requireTogether(t, want)
 	}
 }
 

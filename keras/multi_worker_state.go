@@ -11,17 +11,14 @@ import (
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/recovery"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // runState is what a worker needs, beside the variables, to go on where another one is.
 type runState struct {
-	Position  uint64
-	Fits      int
-	Inside    bool
-	Asides    int
-	Config    string
+	At        recovery.State
 	Progress  progress
 	Steps     uint32
 	Trained   int
@@ -78,11 +75,12 @@ func setCallbackStates(all []callbacks.Callback, states []callbackState) error {
 }
 
 // state describes where this worker is.
-func (r *recovery) state(m *Model) ([]byte, error) {
-	s := runState{Position: r.strategy.Standing().Step, Fits: r.fits, Inside: r.inside, Asides: r.asides, Config: r.config, Progress: m.at, Steps: m.steps, Trained: r.trained,
-		Stopped: m.stopped.Load(), Reset: r.reset, Last: r.last, Share: r.share}
+func (r *recoverer) state() ([]byte, error) {
+	m, now := r.t.m, r.t.now
+	s := runState{At: r.machine.State(), Progress: now.at, Steps: m.steps, Trained: r.trained, Stopped: now.stopped.Load(), Reset: r.reset, Last: r.last, Share: r.share}
+	s.At.Place = recovery.Place{Epoch: now.at.Epoch, Done: now.at.Done}
 	var err error
-	if s.Callbacks, err = r.callbacks(); err != nil {
+	if s.Callbacks, err = r.t.callbackStates(); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
@@ -93,7 +91,8 @@ func (r *recovery) state(m *Model) ([]byte, error) {
 // transfer gives the state of a worker that is at the latest position to those that are not. All workers of a new group
 // call it. It reports whether this worker got it; the state is in r.got then, and where the transfer fails nothing has
 // changed.
-func (m *Model) transfer(ctx context.Context, r *recovery) (bool, error) {
+func (r *recoverer) transfer(ctx context.Context) (bool, error) {
+	m := r.t.m
 	_, vars, err := m.backupVariables()
 	if err != nil {
 		return false, err
@@ -110,7 +109,7 @@ func (m *Model) transfer(ctx context.Context, r *recovery) (bool, error) {
 	}
 	var data []byte
 	if r.group.Rank() == roster.Source {
-		if data, err = r.state(m); err != nil {
+		if data, err = r.state(); err != nil {
 			return false, err
 		}
 	}
@@ -132,10 +131,9 @@ func (m *Model) transfer(ctx context.Context, r *recovery) (bool, error) {
 		return false, err
 	}
 	m.steps = s.Steps
-	r.got, r.vars, r.values, r.again = s, mirrored, values, nil
+	r.got, r.vars, r.values = s, mirrored, values
 	r.share.Replicas, r.share.Size, r.share.Metrics, r.share.Data = s.Share.Replicas, s.Share.Size, s.Share.Metrics, s.Share.Data
 	r.reset, r.last, r.trained = s.Reset, s.Last, s.Trained
-	r.strategy.Advance(distribute.Standing{HasState: true, Step: s.Position})
 	return true, nil
 }
 

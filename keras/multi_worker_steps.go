@@ -2,77 +2,67 @@ package keras
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/recovery"
 )
 
-// This file is what a trainer does in a job that outlives lost workers.
+// This file is what Fit undertakes in a job that outlives lost workers, from its begin to its end.
 
-// persist does what has collectives and leads to the next progress, again where workers were lost meanwhile. Where the
-// others have done it already it returns advanced, and errStopped where all have agreed that a step is not to be done
-// any more.
-func (t *trainer) persist(ctx context.Context, next progress, f func() error) (move, error) {
-	for {
-		err := f()
-		r := t.workers.recovery
-		if !r.lost(err) {
-			return stayed, err
-		}
-		m, err := t.recover(ctx, err, &next)
-		switch {
-		case err != nil:
-			return m, err
-		case m == advanced:
-			r.owed = true
-			return m, nil
-		case m == moved:
-			return m, errMoved
-		}
-		if err := t.boundary(ctx); err != nil {
-			return m, err
-		}
-		if next.Done > 0 && t.stopping() {
-			return m, errStopped
-		}
-	}
-}
-
-// attempt trains on one batch. Where workers are lost meanwhile it does so again; it returns errStopped where training
-// stops before.
-func (t *trainer) attempt(ctx context.Context, epoch, step int, batch *data.Batch) error {
-	r := t.workers.recovery
-	if r == nil {
-		return t.step(ctx, batch)
-	}
-	if r.owed { // in the middle of the steps of an execution
-		if err := t.afterSteps(ctx); err != nil {
+// enter begins Fit on all workers. One that came later goes where the others are.
+func (r *recoverer) enter(ctx context.Context) error {
+	t := r.t
+	task := recovery.Task{Kind: recovery.Enter, Config: t.describe(), Joining: r.strategy.Joining()}
+	_, err := r.undertake(ctx, task, func() error {
+		if err := t.begin(ctx); err != nil {
 			return err
 		}
-		if t.stopping() {
-			return errStopped
+		r.trained, r.reset = 0, true
+		if p := t.now.resume; p.Measured {
+			r.share, r.reset = sharedMetrics(t.now.measures), false
 		}
-	}
-	_, err := t.persist(ctx, progress{Epoch: epoch, Done: step + 1}, func() error { return t.step(ctx, batch) })
+		t.now.at = *t.now.resume
+		return nil
+	})
 	return err
 }
 
-// afterSteps is what follows the steps of an execution and their callbacks.
-func (t *trainer) afterSteps(ctx context.Context) error {
-	if r := t.workers.recovery; r != nil {
-		r.owed = false
-	}
-	if err := t.awake(); err != nil {
+// goOn moves the trainer to the place that it adopted; what follows a recovery then follows.
+func (r *recoverer) goOn(ctx context.Context) error {
+	if err := r.t.moveOn(ctx); err != nil || !r.machine.State().Inside {
 		return err
 	}
-	return t.boundary(ctx)
+	return r.boundary(ctx)
 }
 
-// trainTogether is trainOn for a job that outlives lost workers: the step takes effect when all collectives are done.
-func (t *trainer) trainTogether(ctx context.Context, inst *distribute.Instance) error {
-	m, r := t.m, t.workers.recovery
+// boundary is that of the trainer. Where workers are lost meanwhile, the next group agrees; it returns errMoved where
+// this worker was away.
+func (r *recoverer) boundary(ctx context.Context) error {
+	_, err := r.undertake(ctx, recovery.Task{Kind: recovery.Boundary}, nil)
+	return err
+}
+
+// step trains on one batch, once more where workers are lost meanwhile. It returns errStopped where training stops
+// before.
+func (r *recoverer) step(ctx context.Context, epoch, step int, batch *data.Batch) error {
+	task := recovery.Task{Kind: recovery.Step, Next: recovery.Place{Epoch: epoch, Done: step + 1}}
+	how, err := r.undertake(ctx, task, func() error { return r.t.step(ctx, batch) })
+	if how == recovery.Skip {
+		r.skipped()
+	}
+	return err
+}
+
+// skipped notes what the others have done.
+func (r *recoverer) skipped() { r.t.trained, r.t.now.at = r.got.Trained, r.got.Progress }
+
+// train is trainOn: the step takes effect when all collectives are done.
+func (r *recoverer) train(ctx context.Context, inst *distribute.Instance) error {
+	m := r.t.m
 	m.values.Lock()
 	defer m.values.Unlock()
 	m.measured.Add(1)
@@ -82,7 +72,7 @@ func (t *trainer) trainTogether(ctx context.Context, inst *distribute.Instance) 
 	if err := inst.Compute(ctx, m.seed, m.steps); err != nil {
 		return err
 	}
-	if err := r.share.exchange(ctx, r.group, len(m.strategy.Devices())*r.group.Rank()); err != nil {
+	if err := r.share.exchange(ctx, r.group, r.firstReplica()); err != nil {
 		return err
 	}
 	if err := inst.Commit(); err != nil {
@@ -90,63 +80,112 @@ func (t *trainer) trainTogether(ctx context.Context, inst *distribute.Instance) 
 	}
 	r.share.keep()
 	m.steps++
-	r.trained, r.reset = t.trained+1, false
-	r.advance()
+	r.trained, r.reset = r.t.trained+1, false
 	return nil
 }
 
-// shareAfterEpoch shares what a validation has changed beside the metrics.
-func (t *trainer) shareAfterEpoch(ctx context.Context) error {
-	r := t.workers.recovery
-	if r == nil || t.evaluate == nil {
-		return nil
+func (r *recoverer) firstReplica() int {
+	return len(r.t.m.strategy.Devices()) * r.group.Rank()
+}
+
+// measureEpoch is that of the trainer, and shares what a validation has changed beside the metrics. Where the others
+// have done it already the logs are theirs, and the variables those from before their callbacks.
+func (r *recoverer) measureEpoch(ctx context.Context, epoch int) (logs *callbacks.Logs, err error) {
+	task := recovery.Task{Kind: recovery.Epoch, Next: recovery.Place{Epoch: epoch + 1}}
+	how, err := r.undertake(ctx, task, func() (err error) {
+		logs, err = r.t.measureEpoch(ctx, epoch)
+		if err == nil && r.t.evaluate != nil {
+			err = r.share.afterEpoch(ctx, r.t.m, r.group, r.firstReplica())
+		}
+		return err
+	})
+	if err != nil || how != recovery.Skip {
+		return logs, err
 	}
-	return r.share.afterEpoch(ctx, t.m, r.group, len(t.m.strategy.Devices())*r.group.Rank())
+	r.skipped()
+	if r.last == nil || r.last.Epoch != epoch {
+		return nil, fmt.Errorf("received the logs of another epoch from the other workers: %+v", r.last)
+	}
+	return r.last.logs(), r.t.m.writeAll(r.vars, r.before)
 }
 
 // endEpoch notes that an epoch has ended on this worker.
-func (t *trainer) endEpoch(epoch int, logs *callbacks.Logs, how move) error {
-	r := t.workers.recovery
-	if r == nil {
-		return nil
-	}
-	if how == advanced {
-		r.owed = false
-		return t.awake()
+func (r *recoverer) endEpoch(epoch int, logs *callbacks.Logs) {
+	r.machine.At(r.strategy.Standing().Step)
+	if !r.machine.EndEpoch() {
+		return
 	}
 	r.last, r.reset = keepLogs(epoch, logs), true
-	r.advance()
+	r.strategy.Advance(distribute.Standing{HasState: true, Step: r.machine.State().Position})
+}
+
+// leave notes the end of Fit. With backups, which the chief has removed by then, the workers leave together: nobody
+// shall find them when the next Fit begins. What was trained stands, so an error here is none of Fit's; the next call
+// of the group tells it.
+func (r *recoverer) leave(ctx context.Context) {
+	r.machine.At(r.strategy.Standing().Step)
+	if r.machine.State().Inside {
+		r.trained = 0
+		r.machine.EndFit()
+		r.strategy.Advance(distribute.Standing{HasState: true, Step: r.machine.State().Position})
+	}
+	if r.t.backsUp() {
+		_ = r.t.m.OnChief(ctx, func() error { return nil })
+	}
+}
+
+// OnChief runs f on the chief alone, for example to write the model, and returns on all workers when it is done; all
+// must call it. Where the chief is lost before, and the job outlives that, the next chief runs f. An error of f ends
+// the others too. A worker that came later leaves out what was done before. Where the optimizer's state is sharded over
+// the workers (ShardOptimizerState), saving the model needs all of them: call Save on all instead.
+func (m *Model) OnChief(ctx context.Context, f func() error) error {
+	g := distribute.WorkersOf(m.strategy)
+	if g == nil {
+		return f()
+	}
+	r := m.lastRun().recovery
+	if s, ok := m.strategy.(*distribute.MultiWorkerMirroredStrategy); ok && r == nil && s.Joining() {
+		return nil // the others train already
+	}
+	var own error // of f
+	attempt := func() error {
+		if m.WritesFiles() {
+			if own = f(); own != nil {
+				m.failTogether(own)
+				return errChief
+			}
+		}
+		return g.Agree(ctx, distribute.WorkerCall{Name: "what the chief does"})
+	}
+	var err error
+	if r == nil || r.underWay() { // what is under way recovers
+		err = attempt()
+	} else {
+		_, err = r.undertake(ctx, recovery.Task{Kind: recovery.Aside}, attempt)
+	}
+	switch {
+	case own != nil:
+		return own
+	case err != nil:
+		return fmt.Errorf("keras: OnChief: %w", err)
+	}
 	return nil
+}
+
+var errChief = errors.New("the chief has failed")
+
+// underWay reports whether the workers are about to do something together.
+func (r *recoverer) underWay() bool {
+	a := r.machine.Action()
+	return a != recovery.Idle && !a.Ends()
 }
 
 // stopping reports whether training stops here, as all workers have agreed.
 func (t *trainer) stopping() bool {
-	if t.workers.group != nil {
+	if t.workers != nil {
 		return t.workers.flags[0] != 0
 	}
-	return t.m.stopped.Load()
-}
-
-// epochSleptThrough returns the logs of an epoch that has ended on the others, and brings back the variables from
-// before their callbacks.
-func (t *trainer) epochSleptThrough(epoch int) (*callbacks.Logs, error) {
-	r := t.workers.recovery
-	if r.last == nil || r.last.Epoch != epoch {
-		return nil, fmt.Errorf("received the logs of another epoch from the other workers: %+v", r.last)
-	}
-	return r.last.logs(), t.m.writeAll(r.vars, r.before)
-}
-
-// awake ends what a worker does that has slept through a position: callbacks that set variables have done so on the
-// others too.
-func (t *trainer) awake() error {
-	r := t.workers.recovery
-	if r == nil || r.again == nil {
-		return nil
-	}
-	values := r.again
-	r.again = nil
-	return t.m.writeAll(r.vars, values)
+	return t.now.stopped.Load()
 }
 
 // epochLogs are the logs of an epoch, as callbacks at its end get them.

@@ -19,17 +19,17 @@ type progress struct {
 // reached notes where the run is after a step or epoch.
 func (t *trainer) reached(epoch, done int) {
 	pass, taken := t.source.position()
-	t.m.at = progress{Epoch: epoch, Done: done, PassEpoch: pass, PassDone: taken, HasPass: true, Measured: true}
+	t.now.at = progress{Epoch: epoch, Done: done, PassEpoch: pass, PassDone: taken, HasPass: true, Measured: true}
 }
 
 // moveOn goes to the place that a callback restored or that other workers are at. The data stand at the first batch to
 // train on then.
 func (t *trainer) moveOn(ctx context.Context) error {
-	p := t.m.resume
+	p := t.now.resume
 	if p == nil {
 		return nil
 	}
-	t.m.at = *p
+	t.now.at = *p
 	if t.first != nil && p.Epoch == t.c.initialEpoch && p.Done == 0 && !p.HasPass { // the data stand there
 		return nil
 	}
@@ -70,7 +70,7 @@ func (t *trainer) skip(ctx context.Context, epoch, batches int) error {
 			return nil
 		}
 	}
-	t.c.initialEpoch, t.skipped, t.m.at = epoch+1, 0, progress{Epoch: epoch + 1}
+	t.c.initialEpoch, t.skipped, t.now.at = epoch+1, 0, progress{Epoch: epoch + 1}
 	if epoch+1 >= t.c.epochs {
 		return nil
 	}

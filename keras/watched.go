@@ -39,28 +39,30 @@ func (m *Model) Direction(name string) string {
 
 // SetInitialEpoch makes the Fit that is about to begin start with the given epoch, from 0; callbacks call it in
 // OnTrainBegin.
-func (m *Model) SetInitialEpoch(epoch int) { m.resume = &progress{Epoch: epoch} }
+func (m *Model) SetInitialEpoch(epoch int) { m.lastRun().resume = &progress{Epoch: epoch} }
 
 // SetInitialBatch makes Fit skip the first batches of the epoch it begins with; callbacks call it in OnTrainBegin.
 func (m *Model) SetInitialBatch(batch int) {
-	if m.resume == nil {
+	r := m.lastRun()
+	if r.resume == nil {
 		return
 	}
-	m.resume.Done = batch
-	if p := m.restored; p != nil && p.Epoch == m.resume.Epoch && p.Done == batch {
-		m.resume = p
+	r.resume.Done = batch
+	if p := r.restored; p != nil && p.Epoch == r.resume.Epoch && p.Done == batch {
+		r.resume = p
 	}
 }
 
 // Progress returns how far Fit has come, for a backup.
 func (m *Model) Progress() callbacks.Progress {
-	return callbacks.Progress{Epoch: m.at.Epoch, Batch: max(m.at.Done-1, 0), Done: m.at.Done}
+	at := m.lastRun().at
+	return callbacks.Progress{Epoch: at.Epoch, Batch: max(at.Done-1, 0), Done: at.Done}
 }
 
 // Output returns where messages of the current run go.
 func (m *Model) Output() io.Writer {
-	if m.output == nil {
-		return os.Stdout
+	if output := m.lastRun().output; output != nil {
+		return output
 	}
-	return m.output
+	return os.Stdout
 }
