@@ -46,7 +46,7 @@ func (r *recoverer) boundary(ctx context.Context) error {
 	return err
 }
 
-// step trains on one batch, once more where workers are lost meanwhile. It returns errStopped where training stops
+// step trains on one batch, again where workers are lost meanwhile. It returns errStopped where training stops
 // before.
 func (r *recoverer) step(ctx context.Context, epoch, step int, batch *data.Batch) error {
 	task := recovery.Task{Kind: recovery.Step, Next: recovery.Place{Epoch: epoch, Done: step + 1}}

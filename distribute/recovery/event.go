@@ -45,7 +45,7 @@ const (
 	Transfer        // hand the latest state to the workers that are behind
 	Restore         // bring what a failed attempt has changed (metrics) back to the position
 	Adopt           // take over the place of the state that was received
-	Rewrite         // write the variables that were received once more: callbacks have set them meanwhile
+	Rewrite         // write the variables that were received again: callbacks have set them meanwhile
 
 	Proceed // it is done
 	Skip    // others have done it, and this worker has what came of it

@@ -46,7 +46,7 @@ func (m *Machine) Undertake(t Task) Action {
 	case Boundary:
 		return m.wake()
 	case Step:
-		if m.owed { // in the midst of the steps of an execution
+		if m.owed { // in the middle of the steps of an execution
 			return m.wake()
 		}
 	}

@@ -73,7 +73,7 @@ func TestAfterLosses(t *testing.T) {
 			State{Position: 1, Fits: 1, Inside: true}},
 		"the others have done the step": {script{begin(step, Attempt), then(Lost, Form), then(Done, Transfer), take(ahead(nil), Restore), then(Done, Skip),
 			begin(boundary, Rewrite), then(Done, Agree), then(Done, Proceed), begin(step, Attempt)}, State{Position: 2, Fits: 1, Inside: true}},
-		"in the midst of an execution the boundary comes before the next step": {script{begin(step, Attempt), then(Lost, Form), then(Done, Transfer), take(ahead(nil), Restore), then(Done, Skip),
+		"in the middle of an execution the boundary comes before the next step": {script{begin(step, Attempt), then(Lost, Form), then(Done, Transfer), take(ahead(nil), Restore), then(Done, Skip),
 			begin(Task{Kind: Step, Next: Place{0, 2}}, Rewrite), then(Done, Agree), then(Done, Attempt), then(Done, Proceed), begin(Task{Kind: Step, Next: Place{0, 3}}, Attempt)},
 			State{Position: 3, Fits: 1, Inside: true}},
 		"and stops it": {script{begin(step, Attempt), then(Lost, Form), then(Done, Transfer), take(ahead(nil), Restore), then(Done, Skip),
@@ -94,6 +94,10 @@ func TestAfterLosses(t *testing.T) {
 		"no group":             {script{begin(boundary, Agree), then(Lost, Form), then(Failed, Fail)}, State{Position: 1, Fits: 1, Inside: true}},
 		"an error":             {script{begin(step, Attempt), then(Failed, Fail)}, State{Position: 1, Fits: 1, Inside: true}},
 		"an aside within Fit":  {script{begin(aside, Attempt), then(Lost, Form), then(Done, Transfer), then(Kept, Attempt), then(Done, Proceed)}, State{Position: 1, Fits: 1, Inside: true}},
+		"away in an aside after a skipped step": {script{begin(step, Attempt), then(Lost, Form), then(Done, Transfer), take(ahead(nil), Restore), then(Done, Skip), begin(aside, Attempt), then(Lost, Form), then(Done, Transfer),
+			take(ahead(func(s *State) { s.Position = 5 }), Skip), begin(boundary, Adopt), then(Done, Move), begin(boundary, Agree)}, State{Position: 5, Fits: 1, Inside: true}},
+		"the Fit ends while away in an aside within it": {script{begin(aside, Attempt), then(Lost, Form), then(Done, Transfer), take(ahead(func(s *State) { s.Inside = false }), Skip), begin(boundary, Adopt), then(Done, Move)},
+			State{Position: 2, Fits: 1}},
 		"away in an aside within Fit": {script{begin(aside, Attempt), then(Lost, Form), then(Done, Transfer), take(ahead(nil), Skip), begin(boundary, Adopt), then(Done, Move), begin(boundary, Agree)},
 			State{Position: 2, Fits: 1, Inside: true}},
 	} {
@@ -147,6 +151,10 @@ func TestAfterFailures(t *testing.T) {
 			s.play(t, &m)
 		})
 	}
+	var m Machine
+	entered.play(t, &m)
+	script{begin(enter, Attempt), then(Failed, Fail), begin(enter, Attempt), then(Lost, Form), then(Done, Transfer), take(State{Position: 9, Fits: 2, Asides: 1}, Attempt)}.play(t, &m)
+	require.Equal(t, State{Position: 9, Fits: 2, Config: "c"}, m.State(), "as it tells others")
 }
 
 // A worker that comes to a Fit goes where the others are.
@@ -157,17 +165,18 @@ func TestNewcomers(t *testing.T) {
 		want State
 		late bool
 	}{
-		"before the Fit":      {script{begin(joining, Transfer), take(State{Position: 7}, Attempt), then(Done, Proceed)}, State{Position: 8, Fits: 1, Inside: true}, false},
-		"in its midst":        {script{begin(joining, Transfer), take(ahead(nil), Adopt), then(Done, Agree), then(Done, Proceed)}, State{Position: 2, Fits: 1, Inside: true}, false},
-		"of another program":  {script{begin(joining, Transfer), take(ahead(func(s *State) { s.Config = "d" }), Refuse)}, State{Position: 2}, false},
-		"after its end":       {script{begin(joining, Transfer), take(ahead(func(s *State) { s.Inside, s.Config = false, "d" }), Adopt), then(Done, Proceed)}, State{Position: 2, Fits: 1}, false},
-		"in a later Fit":      {script{begin(joining, Transfer), take(ahead(func(s *State) { s.Fits, s.Config = 2, "d" }), Adopt), then(Done, Proceed)}, State{Position: 2, Fits: 2}, true},
-		"the group is lost":   {script{begin(joining, Transfer), then(Lost, Rejoin), then(Done, Transfer), take(ahead(nil), Adopt)}, State{Position: 2, Fits: 1, Inside: true}, false},
-		"nobody has a state":  {script{begin(joining, Transfer), then(Lost, Rejoin), then(Kept, Attempt), then(Lost, Form), then(Done, Transfer), then(Kept, Restore), then(Done, Attempt), then(Done, Proceed)}, State{Position: 1, Fits: 1, Inside: true}, false},
-		"the begin is lost":   {script{begin(enter, Attempt), then(Lost, Form), then(Done, Transfer), then(Kept, Restore), then(Done, Attempt), then(Done, Proceed)}, State{Position: 1, Fits: 1, Inside: true}, false},
-		"the others begin":    {script{begin(enter, Attempt), then(Lost, Form), then(Done, Transfer), take(ahead(func(s *State) { s.Position = 1 }), Adopt), then(Done, Agree), then(Done, Proceed)}, State{Position: 1, Fits: 1, Inside: true}, false},
-		"the others train on": {script{begin(joining, Transfer), take(ahead(nil), Adopt), then(Done, Agree), then(Lost, Form), then(Done, Transfer), take(ahead(func(s *State) { s.Position = 4 }), Adopt), then(Done, Agree), then(Done, Proceed)}, State{Position: 4, Fits: 1, Inside: true}, false},
-		"a loss on the way":   {script{begin(joining, Transfer), take(ahead(nil), Adopt), then(Done, Agree), then(Lost, Form), then(Done, Transfer), then(Kept, Restore), then(Done, Agree), then(Done, Proceed)}, State{Position: 2, Fits: 1, Inside: true}, false},
+		"before the Fit":       {script{begin(joining, Transfer), take(State{Position: 7}, Attempt), then(Done, Proceed)}, State{Position: 8, Fits: 1, Inside: true}, false},
+		"in its middle":        {script{begin(joining, Transfer), take(ahead(nil), Adopt), then(Done, Agree), then(Done, Proceed)}, State{Position: 2, Fits: 1, Inside: true}, false},
+		"of another program":   {script{begin(joining, Transfer), take(ahead(func(s *State) { s.Config = "d" }), Refuse)}, State{Position: 2}, false},
+		"after its end":        {script{begin(joining, Transfer), take(ahead(func(s *State) { s.Inside, s.Config = false, "d" }), Adopt), then(Done, Proceed)}, State{Position: 2, Fits: 1}, false},
+		"in a later Fit":       {script{begin(joining, Transfer), take(ahead(func(s *State) { s.Fits, s.Config = 2, "d" }), Adopt), then(Done, Proceed)}, State{Position: 2, Fits: 2}, true},
+		"the group is lost":    {script{begin(joining, Transfer), then(Lost, Rejoin), then(Done, Transfer), take(ahead(nil), Adopt)}, State{Position: 2, Fits: 1, Inside: true}, false},
+		"nobody has a state":   {script{begin(joining, Transfer), then(Lost, Rejoin), then(Kept, Attempt), then(Lost, Form), then(Done, Transfer), then(Kept, Restore), then(Done, Attempt), then(Done, Proceed)}, State{Position: 1, Fits: 1, Inside: true}, false},
+		"the begin is lost":    {script{begin(enter, Attempt), then(Lost, Form), then(Done, Transfer), then(Kept, Restore), then(Done, Attempt), then(Done, Proceed)}, State{Position: 1, Fits: 1, Inside: true}, false},
+		"the others begin":     {script{begin(enter, Attempt), then(Lost, Form), then(Done, Transfer), take(ahead(func(s *State) { s.Position = 1 }), Adopt), then(Done, Agree), then(Done, Proceed)}, State{Position: 1, Fits: 1, Inside: true}, false},
+		"others have an aside": {script{begin(enter, Attempt), then(Lost, Form), then(Done, Transfer), take(State{Position: 3}, Attempt), then(Done, Proceed)}, State{Position: 4, Fits: 1, Inside: true}, false},
+		"the others train on":  {script{begin(joining, Transfer), take(ahead(nil), Adopt), then(Done, Agree), then(Lost, Form), then(Done, Transfer), take(ahead(func(s *State) { s.Position = 4 }), Adopt), then(Done, Agree), then(Done, Proceed)}, State{Position: 4, Fits: 1, Inside: true}, false},
+		"a loss on the way":    {script{begin(joining, Transfer), take(ahead(nil), Adopt), then(Done, Agree), then(Lost, Form), then(Done, Transfer), then(Kept, Restore), then(Done, Agree), then(Done, Proceed)}, State{Position: 2, Fits: 1, Inside: true}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var m Machine
@@ -188,6 +197,10 @@ func TestNewcomers(t *testing.T) {
 	script{begin(aside, Skip), begin(Task{Kind: Enter, Config: "d"}, Rewrite), then(Done, Adopt), then(Done, Agree), then(Done, Proceed)}.play(t, &m)
 	require.False(t, m.Late())
 	require.True(t, m.State().Inside)
+
+	m = Machine{}
+	script{begin(joining, Transfer), take(later, Adopt), then(Done, Proceed), begin(enter, Rewrite), then(Failed, Fail), begin(enter, Rewrite), then(Done, Attempt)}.play(t, &m)
+	require.False(t, m.Late(), "it has come beyond")
 }
 
 // What one worker does for all is done once.

@@ -124,7 +124,7 @@ func (m *Machine) took(s State) Action {
 	case m.task.Kind == Aside:
 		m.follow(s)
 		return m.aside()
-	case m.trying && s.Position == before.Position+1 && before.Inside && s.Inside && s.Fits == before.Fits && s.Place == m.task.Next:
+	case m.trying && s.Position == before.Position+1 && s.Inside && s.Fits == before.Fits && s.Place == m.task.Next:
 		m.asleep, m.owed = true, true
 		return m.first(Restore, Skip)
 	}
