@@ -13,38 +13,37 @@ import (
 	"github.com/gokeras/gokeras/internal/atomicfile"
 )
 
-// BackupAndRestore lets a run that was interrupted go on. It keeps the latest state of training in a folder; when Fit
-// is called again, with the same model, data and options, the state is restored and training goes on with the epoch
+// BackupAndRestore lets an interrupted run resume. It keeps the latest state of training in a folder; when Fit is
+// called again, with the same model, data and options, the state is restored and training continues with the epoch
 // after the last backup. When a run ends well, early stopping included, the files are removed, and the folder with them
 // if nothing else is in it.
 //
 // The folder holds latest.weights.npz (weights, optimizer variables, and the count of steps, from which random layers
 // draw) and, for people and programs, training_metadata.json: {"epoch": the next epoch, "batch": the last batch}. Both
-// are replaced at once or not at all, and the first also says where the run was, so a crash at any moment leaves a
-// state that fits together. A run that goes on from a backup ends with the same bits as one that was not interrupted,
-// in weights and logs, and its History has the epochs before too (Keras's has not); other callbacks that are [Stateful]
-// go on with what they remembered. A backup of a run with another batch size or other data in memory is told of on
-// Model.Output and goes on at its epoch; in the middle of an epoch it is an error. A backup in the middle of an epoch
-// goes on with the batch after it. (Keras repeats the epoch from its beginning with the weights of the backup, so that
-// some batches are trained on twice.)
+// are replaced atomically, and the first also says where the run was, so a crash at any moment leaves a consistent
+// state. A run that resumes from a backup ends with the same bits as an uninterrupted one, in weights and logs, and its
+// History includes the earlier epochs (Keras's does not); other [Stateful] callbacks resume with their state. A backup
+// from a run with another batch size or other in-memory data is reported on Model.Output and resumed at its epoch; in
+// the middle of an epoch it is an error. A backup in the middle of an epoch continues with the batch after it. (Keras
+// repeats the epoch from its beginning with the weights of the backup, so that some batches are trained on twice.)
 //
 // A run that fails keeps its folder. One whose context ends (Ctrl-C, SIGTERM) makes a last backup where it stops, in
-// the middle of an epoch if need be, so that nothing is done twice.
+// the middle of an epoch if need be, so nothing is done twice.
 //
-// Under a MultiWorkerMirrored strategy the chief writes the folder; all read it, where they can, and take over what the
-// chief has restored. With this callback the job outlives the loss of workers: the others keep the model in memory,
-// wait for the return of a worker that was lost, and give it the state; see distribute.Elastic. The folder is for the
-// case that all are lost.
+// Under a MultiWorkerMirrored strategy the chief writes the folder; all read it if they can, and take over the state
+// that the chief has restored. With this callback the job survives the loss of workers: the others keep the model in
+// memory, wait for the return of a worker that was lost, and give it the state; see distribute.Elastic. The folder is
+// for the case in which all are lost.
 type BackupAndRestore struct {
 	Base
 	// BackupDir is the folder; it must be set, and be used by no other run.
 	BackupDir string `keras:"backup_dir"`
-	// SaveFreq is the number of batches between two backups, counted on across epochs; 0 is one backup each epoch.
+	// SaveFreq is the number of batches between two backups, counted on across epochs; 0 is one backup per epoch.
 	SaveFreq int `keras:"save_freq,default=epoch"`
 	// DoubleCheckpoint keeps the backup before the latest too, with .bkp added to the names, and goes back to it where
 	// the latest cannot be read.
 	DoubleCheckpoint bool `keras:"double_checkpoint"`
-	// KeepCheckpoint leaves the files there when a run ends well.
+	// KeepCheckpoint keeps the files when a run ends well.
 	KeepCheckpoint bool `keras:"delete_checkpoint,not"`
 
 	counter batchCounter
@@ -60,7 +59,7 @@ func (c *BackupAndRestore) MigrateConfig(keys map[string]json.RawMessage) error 
 
 const previous = ".bkp"
 
-// ErrStopped is in the errors of runs that were asked to stop from outside, as those of a context are.
+// ErrStopped is in the errors of runs that were stopped from outside, for example by a context.
 var ErrStopped = errors.New("asked to stop")
 
 func (c *BackupAndRestore) weightsPath() string {
@@ -78,7 +77,7 @@ func (c *BackupAndRestore) wrap(err error) error {
 	return fmt.Errorf("callbacks: BackupAndRestore: %w", err)
 }
 
-// OnTrainBegin restores what is in the folder.
+// OnTrainBegin restores the state in the folder.
 func (c *BackupAndRestore) OnTrainBegin() error {
 	if c.BackupDir == "" {
 		return errors.New("callbacks: BackupAndRestore: BackupDir is empty; name a folder that is used for nothing else")

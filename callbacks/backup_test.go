@@ -74,15 +74,15 @@ func TestBackupOfAnotherModelIsRefused(t *testing.T) {
 		require.ErrorContains(t, err, "expected a backup of the same model")
 		require.Equal(t, before, weights(t, m), "nothing was changed")
 	}
-	// A finished run goes on with nothing.
+	// A finished run continues with nothing.
 	m := mlp(t, &optimizers.Adam{})
 	history, err := m.Fit(t.Context(), examples(8), keras.Callbacks(&callbacks.BackupAndRestore{BackupDir: dir}))
 	require.NoError(t, err)
 	require.Equal(t, []int{0}, history.Epoch, "what was trained before")
 }
 
-// What callbacks remember goes on with a run: early stopping waits on where it was, though it is newer than the backup
-// in the list.
+// What callbacks remember continues with a run: early stopping waits on where it was, though it is newer than the
+// backup in the list.
 func TestBackupKeepsWhatCallbacksRemember(t *testing.T) {
 	run := func(dir string, crash int) (*keras.History, error) {
 		stop := &callbacks.EarlyStopping{Monitor: "loss", Patience: 4, MinDelta: 100}
@@ -155,7 +155,7 @@ func TestBackupOfAnotherRun(t *testing.T) {
 	}
 }
 
-// A run that goes on from a backup which has all its epochs says that it trains nothing; one that has some left does
+// A run that continues from a backup which has all its epochs says that it trains nothing; one that has some left does
 // not.
 func TestBackupOfAFinishedRun(t *testing.T) {
 	dir := t.TempDir()

@@ -6,13 +6,13 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// Callback is told what happens during Fit, Evaluate and Predict. Embed [Base] to implement it.
+// Callback is notified of the events of Fit, Evaluate and Predict. Embed [Base] to implement it.
 //
 // Epochs and batches count from 0. Logs passed at the end of a batch are running means over the epoch so far, as in
 // Keras. With steps per execution k, batch hooks come once for k batches, with the index of the first (begin) and of
 // the last (end).
 //
-// The end hooks of training, evaluation and prediction are called also when the run fails, so that they can close what
+// The end hooks of training, evaluation and prediction are also called when the run fails, so that they can close what
 // the begin hooks opened; Params.Err then says why it fails, and the logs may be nil (which reads as empty).
 type Callback interface {
 	SetModel(m Model)
@@ -36,13 +36,13 @@ type Callback interface {
 	OnPredictBatchEnd(batch int) error
 }
 
-// BatchCallback is implemented by callbacks that can tell whether they use the batch hooks. Where none does, the
-// training loop leaves them out. A callback without this method is taken to use them.
+// BatchCallback is implemented by callbacks that know whether they use the batch hooks. If none does, the training loop
+// skips them. A callback without this method is assumed to use them.
 type BatchCallback interface{ WantsBatches() bool }
 
 // Params describe the run.
 type Params struct {
-	// Verbose is what was given to Fit, Evaluate or Predict: 0, 1 or 2.
+	// Verbose is what was passed to Fit, Evaluate or Predict: 0, 1 or 2.
 	Verbose int
 	// Epochs is the index after the last epoch.
 	Epochs int
@@ -55,7 +55,7 @@ type Params struct {
 
 // Progress is how far a training run has come.
 type Progress struct {
-	// Epoch is the epoch to go on with, from 0.
+	// Epoch is the epoch to continue with, from 0.
 	Epoch int `json:"epoch"`
 	// Batch is the last batch of that epoch which was trained on; 0 at its beginning.
 	Batch int `json:"batch"`
@@ -69,7 +69,7 @@ type Model interface {
 	Stop()
 	// GetWeights returns copies of all weights, in the order of Weights.
 	GetWeights() ([]kernels.Array, error)
-	// SetWeights puts weights back.
+	// SetWeights restores weights.
 	SetWeights(weights []kernels.Array) error
 	// OptimizerArrays and SetOptimizerArrays do the same for the optimizer's variables.
 	OptimizerArrays() ([]kernels.Array, error)
@@ -84,13 +84,13 @@ type Model interface {
 	SwapEMA() error
 	// SaveWeights writes all weights to a file; the extension says in which format.
 	SaveWeights(path string) error
-	// SaveBackup writes what a run needs to go on after a crash: weights, optimizer variables, the count of steps and
-	// at. The file is replaced at once or not at all. LoadBackup puts all of it back, or changes nothing.
+	// SaveBackup writes what a run needs to continue after a crash: weights, optimizer variables, the count of steps
+	// and at. The file is replaced atomically. LoadBackup puts all of it back, or changes nothing.
 	SaveBackup(path string, at Progress) error
 	LoadBackup(path string) (Progress, error)
 	// SetInitialEpoch makes the run begin with the given epoch. It has an effect in OnTrainBegin only.
 	SetInitialEpoch(epoch int)
-	// Output is where messages go: what was given to Fit with Output, or standard output.
+	// Output is where messages go: what was passed to Fit with Output, or standard output.
 	Output() io.Writer
 }
 

@@ -13,21 +13,21 @@ import (
 )
 
 // CSVLogger writes the values of each epoch to a file: a header with "epoch" and the names in alphabetical order, and
-// one line an epoch, which is on disk when the next epoch begins. Epochs count from 0. Lines end in "\r\n".
+// one line per epoch, which is on disk when the next epoch begins. Epochs count from 0. Lines end in "\r\n".
 //
-// The columns are those of the first epoch of the run. Where it has no validation values, a column with "val_" is added
+// The columns are those of the first epoch of the run. If it has no validation values, a column with "val_" is added
 // for each of its names. A value that is missing is "NA"; a metric with several numbers is a list.
 //
-// Of several workers the chief alone has the file open. Where the chief is lost and the job goes on, the next one adds
-// what is missing. A run that goes on from a backup keeps the lines of the epochs before, with Append or without, and
-// drops those of epochs that it trains again.
+// With several workers only the chief has the file open. If the chief is lost and the job continues, the next one adds
+// the missing lines. A run that resumes from a backup keeps the lines of earlier epochs, with or without Append, and
+// drops those of epochs that it repeats.
 type CSVLogger struct {
 	Base
 	// Filename is the file; its folder must exist.
 	Filename string `keras:"filename"`
 	// Separator stands between columns; "" is a comma. It must be one character.
 	Separator string `keras:"separator,default=\",\""`
-	// Append adds to a file that is there instead of overwriting it; a file with content gets no second header.
+	// Append adds to an existing file instead of overwriting it; a file with content gets no second header.
 	Append bool `keras:"append"`
 
 	begun  bool
@@ -88,7 +88,7 @@ func (c *CSVLogger) open() error {
 	return nil
 }
 
-// begin empties a file that is overwritten. That waits until it is known whether the run goes on from a backup.
+// begin empties a file that is overwritten. That waits until it is known whether the run continues from a backup.
 func (c *CSVLogger) begin() error {
 	if !c.fresh || !writesFiles(c.Model()) {
 		c.fresh = false
@@ -110,7 +110,7 @@ func (c *CSVLogger) cut(size int) error {
 	return nil
 }
 
-// OnEpochBegin empties the file where it is overwritten.
+// OnEpochBegin empties the file if it is overwritten.
 func (c *CSVLogger) OnEpochBegin(int) error {
 	if !c.begun {
 		return nil
@@ -186,7 +186,7 @@ type csvState struct {
 // State returns the last lines.
 func (c *CSVLogger) State() ([]byte, error) { return json.Marshal(csvState{c.start, c.keys, c.recent}) }
 
-// SetState takes them over, from another worker or a backup.
+// SetState restores them, from another worker or a backup.
 func (c *CSVLogger) SetState(data []byte) error {
 	var s csvState
 	if err := json.Unmarshal(data, &s); err != nil {
@@ -322,5 +322,5 @@ func (c *CSVLogger) close() error {
 	return nil
 }
 
-// WantsBatches reports that CSVLogger looks at epochs only.
+// WantsBatches reports that CSVLogger uses epoch hooks only.
 func (c *CSVLogger) WantsBatches() bool { return false }

@@ -11,15 +11,15 @@ import (
 // After each epoch from StartFromEpoch on, a counter goes up by one. The value improves when it is better than the best
 // so far by more than MinDelta; the first value always does. An improvement becomes the best value, and sets the
 // counter to 0 if it is better than Baseline too (or there is none). Without an improvement, training stops once the
-// counter has reached Patience. An epoch whose logs lack the value counts for nothing and is warned about once.
+// counter has reached Patience. An epoch whose logs lack the value does not count and is warned about once.
 //
-// With RestoreBestWeights the weights of the best epoch are put back at the end of every run, whether it was stopped
+// With RestoreBestWeights the weights of the best epoch are restored at the end of every run, whether it was stopped
 // early or not, but not when it fails: the weights are then those of the last step.
 type EarlyStopping struct {
 	Base
-	// Monitor is the name of the value to look at; "" is "val_loss".
+	// Monitor is the name of the value to monitor; "" is "val_loss".
 	Monitor string `keras:"monitor,default=val_loss"`
-	// MinDelta is the least change that counts as an improvement; its sign does not matter.
+	// MinDelta is the smallest change that counts as an improvement; its sign does not matter.
 	MinDelta float64 `keras:"min_delta"`
 	// Patience is the number of epochs without an improvement after which training stops.
 	Patience int `keras:"patience"`
@@ -29,7 +29,7 @@ type EarlyStopping struct {
 	Mode MonitorMode `keras:"mode,default=auto"`
 	// Baseline is a value that must be beaten within Patience epochs; nil for none.
 	Baseline *float64 `keras:"baseline"`
-	// RestoreBestWeights puts the weights of the best epoch back at the end.
+	// RestoreBestWeights restores the weights of the best epoch at the end.
 	RestoreBestWeights bool `keras:"restore_best_weights"`
 	// StartFromEpoch is the first epoch, from 0, that counts.
 	StartFromEpoch int `keras:"start_from_epoch"`
@@ -41,14 +41,14 @@ type EarlyStopping struct {
 	bestWeights  []kernels.Array
 }
 
-// OnTrainBegin forgets the run before.
+// OnTrainBegin resets the state of the previous run.
 func (c *EarlyStopping) OnTrainBegin() error {
 	c.monitor.start("EarlyStopping", c.Monitor, string(c.Mode), c.MinDelta, c.Model())
 	c.wait, c.stoppedEpoch, c.bestEpoch, c.bestWeights = 0, 0, 0, nil
 	return nil
 }
 
-// OnEpochEnd looks at the value.
+// OnEpochEnd checks the value.
 func (c *EarlyStopping) OnEpochEnd(epoch int, logs *Logs) error {
 	if err := c.monitor.resolve(c.Model()); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (c *EarlyStopping) OnTrainEnd(*Logs) error {
 	return c.Model().SetWeights(best)
 }
 
-// WantsBatches reports that EarlyStopping looks at epochs only.
+// WantsBatches reports that EarlyStopping uses epoch hooks only.
 func (c *EarlyStopping) WantsBatches() bool { return false }
 
 // StoppedEpoch is the epoch, from 0, after which the last run was stopped; 0 where it was not.

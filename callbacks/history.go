@@ -7,8 +7,8 @@ type History struct {
 	Base
 	// Epoch lists the epochs that were run, from 0.
 	Epoch []int
-	// Logs maps each name to its values. Names that are not there in every epoch (validation with a frequency) have
-	// fewer. Of a metric with a vector result this holds the first number; Vectors has all.
+	// Logs maps each name to its values. Names that do not occur in every epoch (validation with a frequency) have
+	// fewer. For a metric with a vector result it holds the first number; Vectors has all.
 	Logs map[string][]float64
 	// Vectors maps the name of each metric with a vector result to its values.
 	Vectors map[string][][]float64
@@ -44,7 +44,7 @@ func (h *History) OnEpochEnd(epoch int, logs *Logs) error {
 	return logs.Err()
 }
 
-// WantsBatches reports that History looks at epochs only.
+// WantsBatches reports that History uses epoch hooks only.
 func (h *History) WantsBatches() bool { return false }
 
 // Last returns the value of the last epoch that has one.

@@ -10,7 +10,7 @@ import (
 )
 
 // String returns the record as a table: a line for each epoch, counted from 1 as in the progress bar, and a column for
-// each name, in the order in which the progress bar shows them. What an epoch did not measure is left empty.
+// each name, in the order in which the progress bar shows them. Values that an epoch did not measure are left empty.
 func (h *History) String() string {
 	if h == nil || len(h.Epoch) == 0 {
 		return "no epochs"

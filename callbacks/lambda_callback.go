@@ -1,7 +1,7 @@
 package callbacks
 
-// LambdaCallback calls functions at the hooks; those that are nil do nothing. Use it for a few lines that are not worth
-// a type.
+// LambdaCallback calls functions at the hooks; nil functions do nothing. Use it for a few lines that do not justify a
+// type.
 type LambdaCallback struct {
 	Base
 	TrainBegin func() error

@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// LearningRateScheduler sets the learning rate at the beginning of each epoch to what a function says, and adds it to
-// the logs as "learning_rate". For a rate that changes with each step give the optimizer a schedule instead; the two
-// exclude each other.
+// LearningRateScheduler sets the learning rate at the beginning of each epoch to the result of a function, and adds it
+// to the logs as "learning_rate". For a rate that changes with each step give the optimizer a schedule instead; the two
+// cannot be combined.
 type LearningRateScheduler struct {
 	Base
-	// Schedule returns the rate of an epoch, counted from 0; rate is the one before.
+	// Schedule returns the rate of an epoch, counted from 0; rate is the current one.
 	Schedule func(epoch int, rate float64) float64
 	// Verbose 1 prints each rate.
 	Verbose int `keras:"verbose"`

@@ -24,8 +24,8 @@ type watcher interface {
 	watch(ctx context.Context) context.Context
 }
 
-// Context returns the context for the run, through which callbacks such as [Trace] and [Profile] see what is done. It
-// is called before the first hook.
+// Context returns the context for the run, through which callbacks such as [Trace] and [Profile] observe the run. It is
+// called before the first hook.
 func (l *List) Context(ctx context.Context) context.Context {
 	for _, c := range l.all {
 		if w, ok := c.(watcher); ok {

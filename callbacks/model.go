@@ -10,8 +10,8 @@ import (
 
 // WorkerModel is a model that several processes may train.
 type WorkerModel interface {
-	// WritesFiles reports whether this process writes what a run leaves behind: of several workers the chief does. Who
-	// that is may change.
+	// WritesFiles reports whether this process writes the files of a run: of several workers only the chief does. Which
+	// worker that is may change.
 	WritesFiles() bool
 	// JoinsRunningJob reports whether other workers have trained before this process came, so that files of the run are
 	// there already.
@@ -20,7 +20,7 @@ type WorkerModel interface {
 
 // ShardedModel is a model of which each worker may hold a part.
 type ShardedModel interface {
-	// TakePartInBackup is called on workers that write no files where the one that does makes a backup.
+	// TakePartInBackup is called on workers that write no files while the chief makes a backup.
 	TakePartInBackup() error
 }
 

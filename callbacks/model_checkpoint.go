@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/internal/atomicfile"
 )
 
-// ModelSaver is implemented by models that can be saved whole: configuration, weights and what they were compiled with.
+// ModelSaver is implemented by models that can be saved completely: configuration, weights and compile configuration.
 type ModelSaver interface {
 	SaveModel(path string) error
 }
@@ -18,19 +18,19 @@ type ModelSaver interface {
 // ModelCheckpoint saves the model or its weights at the end of each epoch or after a number of batches.
 //
 // FilePath may hold fields of Python's str.format, which stand for the epoch and batch (counted from 1) and for the
-// values in the logs: "weights-{epoch:02d}-{val_loss:.2f}.weights.npz". A field that is not there is an error. Missing
-// folders are made. Without fields each file replaces the one before.
+// values in the logs: "weights-{epoch:02d}-{val_loss:.2f}.weights.npz". An unknown field is an error. Missing folders
+// are created. Without fields each file replaces the previous one.
 //
 // With SaveBestOnly a file is written only when the monitored value is better than at the last file (or than
-// InitialValueThreshold). Where the logs lack the value, a file is written all the same, with a warning; the same goes
-// for values with several numbers.
+// InitialValueThreshold). If the logs lack the value, a file is written anyway, with a warning; the same goes for
+// values with several numbers.
 //
-// Files of the whole model end in ".keras": configuration, weights and what the model was compiled with. Files of
-// weights end in ".weights.h5" (Keras's form, with the optimizer's state), ".weights.json" (the same in several files),
-// ".safetensors" or ".weights.npz".
+// Files of the whole model end in ".keras": configuration, weights and compile configuration. Files of weights end in
+// ".weights.h5" (Keras's form, with the optimizer's state), ".weights.json" (the same in several files), ".safetensors"
+// or ".weights.npz".
 //
-// Each run starts over with the best value. For one that goes on where another ended set InitialValueThreshold to Best;
-// Keras keeps the best value of the object.
+// Each run resets the best value. To continue another run, set InitialValueThreshold to its Best; Keras keeps the best
+// value in the object.
 type ModelCheckpoint struct {
 	Base
 	// FilePath names the files; it must be set.
@@ -67,7 +67,7 @@ func migrateSaveFreq(keys map[string]json.RawMessage) {
 	}
 }
 
-// OnTrainBegin checks the options and forgets the run before.
+// OnTrainBegin checks the options and resets the state of the previous run.
 func (c *ModelCheckpoint) OnTrainBegin() error {
 	if c.SaveFreq < 0 {
 		return fmt.Errorf("callbacks: ModelCheckpoint: SaveFreq is %d; expected a number of batches, or 0 for each epoch", c.SaveFreq)

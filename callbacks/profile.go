@@ -20,8 +20,8 @@ const DefaultProfileSteps = 20
 // the most time first. It measures a number of steps of a run and prints the table, see [ProfileTable], when the run
 // ends, also if it fails. With several replicas the rows of all are added up.
 //
-// Measuring takes below a microsecond for each operation. What other models do at that time is not in the table. One
-// profile can be taken of a run at a time.
+// Measuring takes less than a microsecond per operation. The table does not include what other models do at that time.
+// A run can have only one profile at a time.
 type Profile struct {
 	Base
 	// First is the step to begin with, from 0 over the whole run. The caches are cold in the first ones.
@@ -62,7 +62,7 @@ func (c *Profile) OnTrainBegin() error {
 	return nil
 }
 
-// OnTrainBatchBegin begins to measure where the step is the first.
+// OnTrainBatchBegin starts measuring at the first step.
 func (c *Profile) OnTrainBatchBegin(batch int) error {
 	c.batch = batch
 	if c.measurement != nil || c.measured > 0 || c.step < c.First {

@@ -48,8 +48,8 @@ func NewProfileTable(profiles []cpu.ProgramProfile, steps int, peak float64) Pro
 	return table
 }
 
-// joined lists the operations of all programs, with the bytes and the arithmetic of all calls. Where several programs
-// have one name, the operations with the same name and layer become one.
+// joined lists the operations of all programs, with the bytes and the arithmetic of all calls. If several programs have
+// one name, the operations with the same name and layer become one.
 func joined(profiles []cpu.ProgramProfile) []cpu.OpProfile {
 	programs := map[string]int{}
 	for _, p := range profiles {

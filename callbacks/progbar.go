@@ -11,17 +11,16 @@ import (
 	"golang.org/x/term"
 )
 
-// Progbar prints the progress of a loop as Keras does: on a terminal one line that is drawn over and over, in Keras's
-// colours,
+// Progbar prints the progress of a loop as Keras does: on a terminal one line that is redrawn, in Keras's colours,
 //
 //	10/32 ━━━━━━━━━━━━━━━━━━━━ 1s 52ms/step - accuracy: 0.7734 - loss: 0.8512
 //
-// Elsewhere (a file, a pipe, a log) each update is such a line of its own, without colours, and there are fewer of
-// them: one every ten seconds and one at the end. Keras writes its colours there too, and twenty lines a second.
+// Elsewhere (a file, a pipe, a log) each update is a separate line without colours, and there are fewer of them: one
+// every ten seconds and one at the end. Keras writes its colours there too, and twenty lines per second.
 type Progbar struct {
 	// Width is the length of the bar.
 	Width int
-	// Interval is the least time between two updates that are drawn: 50 ms on a terminal, 10 s elsewhere.
+	// Interval is the smallest time between two updates that are drawn: 50 ms on a terminal, 10 s elsewhere.
 	Interval time.Duration
 	// Unit names what is counted: "step".
 	Unit string

@@ -7,7 +7,7 @@ import (
 )
 
 // ProgbarLogger shows a [Progbar] for each epoch of Fit, and for Evaluate and Predict on their own. Fit adds it when
-// verbose. Validation prints nothing of its own; its values are in the last line of the epoch.
+// verbose. Validation has no bar; its values are in the last line of the epoch.
 type ProgbarLogger struct {
 	Base
 	verbose int
@@ -59,7 +59,7 @@ func (l *ProgbarLogger) end(logs *Logs) error {
 	return logs.soFar()
 }
 
-// OnTrainBegin notes that validation belongs to a Fit and prints nothing of its own.
+// OnTrainBegin notes that validation belongs to a Fit and has no bar.
 func (l *ProgbarLogger) OnTrainBegin() error {
 	l.inFit, l.known = true, -1
 	return nil
@@ -83,7 +83,7 @@ func (l *ProgbarLogger) OnEpochBegin(epoch int) error {
 	return err
 }
 
-// OnTrainBatchEnd moves the bar.
+// OnTrainBatchEnd advances the bar.
 func (l *ProgbarLogger) OnTrainBatchEnd(batch int, logs *Logs) error { return l.update(batch, logs) }
 
 // OnEpochEnd completes the bar.
@@ -97,7 +97,7 @@ func (l *ProgbarLogger) OnTestBegin() error {
 	return l.begin()
 }
 
-// OnTestBatchEnd moves the bar of Evaluate.
+// OnTestBatchEnd advances the bar of Evaluate.
 func (l *ProgbarLogger) OnTestBatchEnd(batch int, logs *Logs) error {
 	if l.inFit {
 		return nil
@@ -116,14 +116,14 @@ func (l *ProgbarLogger) OnTestEnd(logs *Logs) error {
 // OnPredictBegin starts a bar for Predict.
 func (l *ProgbarLogger) OnPredictBegin() error { return l.begin() }
 
-// OnPredictBatchEnd moves the bar of Predict.
+// OnPredictBatchEnd advances the bar of Predict.
 func (l *ProgbarLogger) OnPredictBatchEnd(batch int) error { return l.update(batch, nil) }
 
 // OnPredictEnd completes the bar of Predict.
 func (l *ProgbarLogger) OnPredictEnd() error { return l.end(nil) }
 
-// WantsBatches reports that the bar moves with the batches. The line of verbosity 2 needs them only to count the steps
-// where their number is not known.
+// WantsBatches reports that the bar moves with the batches. With verbosity 2 the line needs them only to count the
+// steps if their number is unknown.
 func (l *ProgbarLogger) WantsBatches() bool {
 	return l.verbose == 1 || l.verbose == 2 && l.Params().Steps < 0
 }

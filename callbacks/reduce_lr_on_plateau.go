@@ -15,7 +15,7 @@ import "fmt"
 // reduction.
 type ReduceLROnPlateau struct {
 	Base
-	// Monitor is the name of the value to look at; "" is "val_loss".
+	// Monitor is the name of the value to monitor; "" is "val_loss".
 	Monitor string `keras:"monitor,default=val_loss"`
 	// Factor multiplies the rate; it must be below 1. 0 stands for the default of 0.1; a negative factor goes to MinLR
 	// at once.
@@ -27,7 +27,7 @@ type ReduceLROnPlateau struct {
 	Verbose int `keras:"verbose"`
 	// Mode says what is better: "min", "max", or "auto" (or ""), which goes by the metric.
 	Mode MonitorMode `keras:"mode,default=auto"`
-	// MinDelta is the least change that counts as an improvement; nil stands for 1e-4. Its sign does not matter.
+	// MinDelta is the smallest change that counts as an improvement; nil stands for 1e-4. Its sign does not matter.
 	MinDelta *float64 `keras:"min_delta,default=0.0001"`
 	// Cooldown is the number of epochs to wait after a reduction before looking again.
 	Cooldown int `keras:"cooldown"`
@@ -39,7 +39,7 @@ type ReduceLROnPlateau struct {
 	cooldown int
 }
 
-// OnTrainBegin forgets the run before.
+// OnTrainBegin resets the state of the previous run.
 func (c *ReduceLROnPlateau) OnTrainBegin() error {
 	if !(c.Factor < 1) {
 		return fmt.Errorf("callbacks: ReduceLROnPlateau does not support a factor >= 1.0, received Factor %v; use one below 1", c.Factor)
@@ -53,7 +53,7 @@ func (c *ReduceLROnPlateau) OnTrainBegin() error {
 	return nil
 }
 
-// OnEpochEnd looks at the value.
+// OnEpochEnd checks the value.
 func (c *ReduceLROnPlateau) OnEpochEnd(epoch int, logs *Logs) error {
 	if err := c.monitor.resolve(c.Model()); err != nil {
 		return err
@@ -110,5 +110,5 @@ func (c *ReduceLROnPlateau) reduce(epoch int, rate float64) error {
 	return nil
 }
 
-// WantsBatches reports that ReduceLROnPlateau looks at epochs only.
+// WantsBatches reports that ReduceLROnPlateau uses epoch hooks only.
 func (c *ReduceLROnPlateau) WantsBatches() bool { return false }

@@ -14,12 +14,13 @@ import (
 
 // RemoteMonitor sends the values of each epoch to a server: a POST request to Root + Path with a JSON object, {"epoch":
 // 0, "loss": 0.5, ...}, epochs from 0. Usually the object is the value of a form's field named Field; with SendAsJSON
-// it is the body. A server that cannot be reached is warned about once a run, and training goes on; what the server
-// answers is not looked at.
+// it is the body. A server that cannot be reached is warned about once per run, and training continues; the server's
+// answers are ignored.
 //
-// Of several workers the chief alone sends.
+// With several workers only the chief sends.
 //
-// The program must import callbacks/remote for its effect, which has the client of HTTP; most programs do without one.
+// The program must import callbacks/remote, which contains the HTTP client, for its side effect; most programs need
+// none.
 //
 // JSON has no NaN and infinity: in a form they are written NaN and Infinity as Python does, in a JSON body they become
 // null.
@@ -144,5 +145,5 @@ func quoteJSON(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// WantsBatches reports that RemoteMonitor looks at epochs only.
+// WantsBatches reports that RemoteMonitor uses epoch hooks only.
 func (c *RemoteMonitor) WantsBatches() bool { return false }

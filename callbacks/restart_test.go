@@ -102,7 +102,7 @@ func restartable(t *testing.T, dir string, saveFreq int, stop bool, crash func(e
 	return r, nil
 }
 
-// A job that dies and starts again leaves what an unbroken one leaves: every callback goes on with what it remembers
+// A job that dies and starts again leaves what an unbroken one leaves: every callback continues with what it remembers
 // and with the files that it has written.
 func TestCallbacksAfterRestart(t *testing.T) {
 	want, err := restartable(t, t.TempDir(), 0, false, func(int, int) bool { return false })

@@ -6,12 +6,12 @@ import (
 )
 
 // Stateful is implemented by callbacks that remember something between epochs. A worker that joins a run of several
-// workers takes over what the callback of the same type remembers on another worker, and a run that goes on from a
-// backup what it remembered then.
+// workers takes over the state of the callback of the same type on another worker, and a run that resumes from a backup
+// the state it had then.
 type Stateful interface {
-	// State returns what the callback remembers, in a form of its own.
+	// State returns the callback's state, in its own format.
 	State() ([]byte, error)
-	// SetState takes it over. It is called after OnTrainBegin.
+	// SetState restores it. It is called after OnTrainBegin.
 	SetState(state []byte) error
 }
 

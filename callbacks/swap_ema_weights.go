@@ -26,7 +26,7 @@ type SwapEMAWeights struct {
 	held    []kernels.Array // the weights, while the averages are in the model between epochs
 }
 
-// OnTrainBegin forgets the run before.
+// OnTrainBegin resets the state of the previous run.
 func (c *SwapEMAWeights) OnTrainBegin() error {
 	c.swapped, c.held = false, nil
 	return nil

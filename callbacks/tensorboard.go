@@ -23,7 +23,7 @@ import (
 //   - <path of a weight>/histogram and <path of a weight>/image where HistogramFreq asks for them.
 //
 // A metric with several numbers is written as <name>_0, <name>_1, and so on. Files are brought up to date after each
-// epoch and each evaluation. Where UpdateFreq is 0 and nothing is profiled, batches cost nothing.
+// epoch and each evaluation. If UpdateFreq is 0 and nothing is profiled, batches cost nothing.
 //
 // With an UpdateFreq of 2 and more, Keras leaves out the values of epochs and evaluations that do not end with a batch
 // whose number is a multiple of it; here these are always written. ProfileBatch writes a CPU profile of the Go program

@@ -8,7 +8,7 @@ import (
 
 // ToCategorical turns class numbers into one-hot vectors: labels of shape (d1, ..., dk) give float32 values of shape
 // (d1, ..., dk, numClasses) that are 1 at the class and 0 elsewhere. A last axis of length 1 is dropped first, as in
-// Keras: (n, 1) gives (n, numClasses). labels is anything that ToArray accepts and must hold whole numbers from 0 to
+// Keras: (n, 1) gives (n, numClasses). labels is anything that ToArray accepts and must hold integers from 0 to
 // numClasses-1; numClasses = 0 means the largest label plus 1.
 //
 // Keras's behaviour, except that its result is float64 for NumPy input and that a negative label counts from the end.

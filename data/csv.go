@@ -60,7 +60,7 @@ type CSV struct {
 	Columns []string // names of the features
 	X       Array    // features, float32, shape (rows, columns)
 
-	// Y holds the labels, shape (rows); nil without a label column. Labels that are all whole numbers are int64, other
+	// Y holds the labels, shape (rows); nil without a label column. Labels that are all integers are int64, other
 	// numbers are float32, and words are int64 positions in Classes.
 	Y       Array
 	Classes []string // the different words of the label column, sorted; nil where the labels are numbers

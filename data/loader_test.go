@@ -327,7 +327,7 @@ func BenchmarkLoader(b *testing.B) {
 	}
 }
 
-// StartAt goes on where a pass was, in the same order.
+// StartAt continues where a pass was, in the same order.
 func TestLoaderStartAt(t *testing.T) {
 	x := make([]float32, 23)
 	for i := range x {

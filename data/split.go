@@ -30,7 +30,7 @@ var Rest = SplitSize{}
 // Count is a size of n examples.
 func Count(n int) SplitSize { return SplitSize{kind: splitCount, count: n} }
 
-// Fraction is a size of f times the number of examples, 0 < f < 1, rounded to the nearest whole number, half to even.
+// Fraction is a size of f times the number of examples, 0 < f < 1, rounded to the nearest integer, half to even.
 func Fraction(f float64) SplitSize { return SplitSize{kind: splitFraction, fraction: f} }
 
 // String shows the size as it is written in Go.
@@ -80,8 +80,8 @@ func ShuffleBeforeSplit(seed uint64) SplitOption {
 	return splitOption(func(c *splitConfig) { c.shuffle, c.seed = true, seed })
 }
 
-// SplitDataset splits examples in two: the first left ones and the last right ones; one of the sizes may be [Rest].
-// Where the sizes do not add up to all examples, those in the middle are in neither part. Keras's split_dataset.
+// SplitDataset splits examples in two: the first left ones and the last right ones; one of the sizes may be [Rest]. If
+// the sizes do not add up to all examples, those in the middle are in neither part. Keras's split_dataset.
 //
 // Without shuffling the parts share the memory of the source; with it they are copies.
 func SplitDataset(source *ArraySource, left, right SplitSize, options ...SplitOption) (*ArraySource, *ArraySource, error) {

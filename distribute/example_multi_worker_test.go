@@ -23,7 +23,7 @@ func ExampleMultiWorkerMirroredStrategy() {
 	// [3 2] 0
 }
 
-// With Min the job goes on while two of four workers are left.
+// With Min the job continues while two of four workers are left.
 func ExampleElastic() {
 	e := distribute.Elastic{Min: 2}
 	least, most := e.Bounds(4)

@@ -215,7 +215,7 @@ func ExampleReplica() {
 	// 0 1
 }
 
-// Layers are called with a context, which tells whether the model is training.
+// Layers are called with a context, which reports whether the model is training.
 func ExampleContext() {
 	r := distribute.NewReplica("trace", 1, 4, 4)
 	c := r.Training()

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Elastic says how training goes on when workers are lost and come back. The zero value keeps the number of workers:
-// training waits for the return of a lost one. With a smaller Min it goes on with those who are left, and takes a
+// Elastic says how training continues when workers are lost and come back. The zero value keeps the number of workers:
+// training waits for the return of a lost one. With a smaller Min it continues with those who are left, and takes a
 // worker that comes back in at the next border of a step. Each global batch is then cut for the workers that are there,
 // so that every example still counts once and the loss is that of the whole batch.
 type Elastic struct {
@@ -16,7 +16,7 @@ type Elastic struct {
 	// both halves of a network that broke apart go on; when they meet again, the one with fewer steps gives up what it
 	// did. Workers beyond Max wait in multiworker.NewStrategy, up to the join timeout, for one that is lost.
 	Min, Max int
-	// Patience is how long the others wait for a lost worker before they go on with fewer; 0 is 1 s, negative not at
+	// Patience is how long the others wait for a lost worker before they continue with fewer; 0 is 1 s, negative not at
 	// all. It has no meaning where Min is all: then the wait ends with an error after the join timeout of the group (5
 	// min).
 	Patience time.Duration

@@ -67,7 +67,7 @@ func (m *gpt) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
 // BenchmarkReplicaOverheadOfModels compares the processor time of steps on two replicas with that of twice as many on
 // one, in turn, with the same number of examples for each replica and one processor for each. Two trainings that know
 // nothing of each other take longer than two in turn when they run side by side, since they share memory and caches and
-// since the second processor may be slower: a second process that trains one replica tells how much. The metrics are
+// since the second processor may be slower: a second process that trains one replica reports how much. The metrics are
 // medians: the time of a step of one replica alone; in percent, what a neighbour adds to it, what the second replica
 // adds to it, and what two replicas take more than two neighbours, which is what the strategy itself costs.
 func BenchmarkReplicaOverheadOfModels(b *testing.B) {

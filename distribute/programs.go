@@ -87,8 +87,8 @@ const (
 	OnlyFirstReplica = exec.OnlyFirstReplica
 )
 
-// NewVariable returns a variable that belongs to no strategy yet. Where it is used before it was given to one, it
-// belongs to [Default].
+// NewVariable returns a variable that belongs to no strategy yet. If it is used before it was given to one, it belongs
+// to [Default].
 func NewVariable(spec VariableSpec) *Variable {
 	return exec.NewVariable(spec, func() exec.Strategy { return Default() })
 }

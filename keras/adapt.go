@@ -12,15 +12,15 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Adapt lets a preprocessing layer learn from data before a model is trained, as layer.adapt(data) does in Keras:
+// Adapt lets a preprocessing layer learn from data before a model is trained, like layer.adapt(data) in Keras:
 // Normalization the mean and variance, Discretization its boundaries, StringLookup, IntegerLookup and TextVectorization
-// their vocabulary. It reads the inputs of ds once, one array of numbers or text; targets are passed over, and what the
-// layer knew before is replaced.
+// their vocabulary. It reads the inputs of ds once, one array of numbers or text; targets are ignored, and the layer's
+// previous state is replaced.
 //
 //	words := &layers.TextVectorization{MaxTokens: 20000}
 //	err := keras.Adapt(ctx, words, data.Arrays(texts, nil))
 //
-// Examples in memory (data.Arrays) are taken as one batch, which matters to Discretization alone; a dataset is read
+// Examples in memory (data.Arrays) are taken as one batch, which matters only to Discretization; a dataset is read
 // batch by batch and need not fit into memory. An error, or a context that ends, leaves the layer as it was.
 func Adapt(ctx context.Context, l layers.Layer, ds data.Dataset) error {
 	if err := learn(ctx, l, ds); err != nil {

@@ -19,9 +19,9 @@ const (
 	backupMetrics   = "training/metrics"  // (replicas, bytes) the metrics of the epoch so far
 )
 
-// SaveBackup writes what a run needs to go on after a crash to a NumPy archive: all weights, the optimizer's variables,
-// the count of steps (random layers draw from it), and how far the run has come. The file is written beside and
-// renamed.
+// SaveBackup writes what a run needs to continue after a crash to a NumPy archive: all weights, the optimizer's
+// variables, the count of steps (random layers draw from it), and how far the run has come. The file is written under a
+// temporary name and renamed.
 func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 	names, vars, err := m.backupVariables()
 	if err == nil {
@@ -72,8 +72,8 @@ func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 	return data.SaveNPZ(path, t)
 }
 
-// TakePartInBackup is SaveBackup for a worker that writes no files, where the state of the optimizer is sharded over
-// the workers, so that the one that does needs the pieces of all.
+// TakePartInBackup is the counterpart of SaveBackup on workers that write no files. It is needed if the state of the
+// optimizer is sharded over the workers, because the chief then needs the pieces of all.
 func (m *Model) TakePartInBackup() error {
 	if !m.readingMeets() {
 		return nil
@@ -103,7 +103,7 @@ func (m *Model) readingMeets() bool {
 	return err == nil && slices.ContainsFunc(vars, func(v *distribute.Variable) bool { return v.Sharded() && v.ReadingMeets() })
 }
 
-// LoadBackup puts back what SaveBackup wrote for the same model and optimizer. Where something does not fit, nothing is
+// LoadBackup restores what SaveBackup wrote for the same model and optimizer. If something does not fit, nothing is
 // changed.
 func (m *Model) LoadBackup(path string) (callbacks.Progress, error) {
 	t, err := data.LoadNPZ(path)

@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// A run that goes on from a backup in the middle of an epoch ends with the bits of one that was not interrupted: data
+// A run that continues from a backup in the middle of an epoch ends with the bits of one that was not interrupted: data
 // in a new order each epoch, dropout, and all batches trained on once. The logs of the epoch are those of all of its
 // batches.
 func TestBackupInTheMiddleOfAnEpoch(t *testing.T) {

@@ -123,7 +123,7 @@ func (t *trainer) checkRun(was runOf, at callbacks.Progress) error {
 	return err
 }
 
-// sayIfDone says that a run goes on from a place after its last epoch, so that nothing is left to train.
+// sayIfDone says that a run continues from a place after its last epoch, so that nothing is left to train.
 func (t *trainer) sayIfDone() error {
 	if p := t.now.resume; p == nil || p.Epoch == 0 || p.Epoch < t.c.epochs || t.c.verbose == 0 {
 		return nil

@@ -474,7 +474,7 @@ func TestAbsurdMemory(t *testing.T) {
 	require.ErrorContains(t, err, "of this machine or process; use smaller batches, fewer examples in a call, or smaller layers")
 }
 
-// After a label out of range no weight has changed on any replica, and training goes on with good data.
+// After a label out of range no weight has changed on any replica, and training continues with good data.
 func TestFailedStepChangesNothing(t *testing.T) {
 	for _, devices := range [][]string{{"cpu:0"}, {"cpu:0", "cpu:1"}, {"cpu:0", "cpu:1", "cpu:2"}} {
 		t.Run(fmt.Sprint(len(devices)), func(t *testing.T) {

@@ -13,30 +13,30 @@ import (
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
-// Calibration is what the modes gptq and awq take beside their configuration: examples, and the order in which layers
+// Calibration is what the modes gptq and awq need besides their configuration: examples, and the order in which layers
 // are quantized.
 type Calibration struct {
-	// Tokens is a text in numbers. Examples of the configuration's SequenceLength are cut out of it, evenly spread; a
-	// short one is repeated.
+	// Tokens is a text as token ids. Examples of the configuration's SequenceLength are taken from it at even
+	// distances; a short text is repeated.
 	Tokens []int32
-	// Data gives the examples where there are no Tokens: the inputs of the model, or of the first layer of Before or
+	// Data gives the examples if there are no Tokens: the inputs of the model, or of the first layer of Before or
 	// Blocks. Targets are ignored.
 	Data data.Dataset
-	// Before are the layers before the first block, each applied to what the one before it gives, such as embeddings.
+	// Before are the layers before the first block, such as embeddings, each applied to the result of the previous one.
 	// They are not quantized.
 	Before []layers.Layer
-	// Blocks are layers, or models, each applied to what the one before it gives. A block is calibrated with what the
-	// blocks before it give after they were quantized. Layers that are in none are not quantized. nil is each layer of
-	// a Sequential model, and one block for another model.
+	// Blocks are layers, or models, each applied to the result of the previous one. A block is calibrated with the
+	// results of the quantized blocks before it. Layers outside all blocks are not quantized. nil means each layer of a
+	// Sequential model, or one block for any other model.
 	Blocks []layers.Layer
 }
 
 // QuantizeWith quantizes Dense and EinsumDense layers in the model to the mode gptq or awq. how is a
-// *quantizers.GPTQConfig or *quantizers.AWQConfig; filters that return false leave layers out. What [Model.Quantize]
-// says of training, of models that are compiled and of errors is true here as well, but blocks that were quantized
-// before an error stay quantized.
+// *quantizers.GPTQConfig or *quantizers.AWQConfig; filters that return false exclude layers. The rules of
+// [Model.Quantize] for training, compiled models and errors apply, except that blocks quantized before an error stay
+// quantized.
 //
-// Behaviour of keras.Model.quantize, whose configurations hold data and structure; examples are cut out of Tokens as by
+// Behaviour of keras.Model.quantize, whose configurations hold data and structure; examples are taken from Tokens as by
 // its strategy "strided" from the beginning.
 func (m *Model) QuantizeWith(ctx context.Context, how quantizers.Calibrator, c Calibration, filters ...func(l layers.Layer) bool) error {
 	return prefixed("QuantizeWith", m.quantizeWith(ctx, how, c, filters))

@@ -32,14 +32,15 @@ type CompileConfig struct {
 	StepsPerExecution int
 	// CheckNumerics makes Fit and Evaluate fail at the first step in which the result of a layer, the loss, or the
 	// gradient of either or of a weight is NaN or infinite, with an [*ops.NotFiniteError] that names the layer and the
-	// element. The failed step changes no variable. It is for finding out where such numbers come from: it makes steps
-	// slower. Gradients of losses that are scaled are infinite on purpose at times, and not looked at. As
-	// tf.debugging.enable_check_numerics, for one model. Files do not keep it.
+	// element. The failed step changes no variable. Use it to find where such numbers come from; it makes steps slower.
+	// Gradients of scaled losses are sometimes infinite on purpose and are not checked. It is
+	// tf.debugging.enable_check_numerics for one model. Files do not keep it.
 	CheckNumerics bool
-	// TrainStep takes the place of what a step of training is otherwise: see [Step]. nil is the method TrainStep of the
-	// value that NewModel was given, if it has one. Files do not keep it.
+	// TrainStep replaces the default training step: see [Step]. nil is the method TrainStep of the value that NewModel
+	// was given, if it has one. Files do not keep it.
 	TrainStep StepFunc
-	// TestStep does so for Evaluate and validation; nil is the method TestStep of the value that NewModel was given.
+	// TestStep does the same for Evaluate and validation; nil is the method TestStep of the value that NewModel was
+	// given.
 	TestStep StepFunc
 
 	jitCompile any // of the file that the configuration was read from, for the one that is written; nil is "auto"

@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// compileObject returns the compile_config of a Keras document, nil for a model that is not compiled: what was given to
-// Compile, with the optimizer's present learning rate.
+// compileObject returns the compile_config of a Keras document, nil for a model that is not compiled: what was passed
+// to Compile, with the optimizer's present learning rate.
 func (m *Model) compileObject() (map[string]any, error) {
 	if m.compiled == nil {
 		return nil, nil

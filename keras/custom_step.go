@@ -14,8 +14,8 @@ import (
 )
 
 // Step is what a custom TrainStep or TestStep works with: the batch, and the trace of one replica, in which the step
-// describes what is computed. It stands for the argument data of Keras's train_step and test_step, and for what these
-// take from self.
+// describes what is computed. It replaces the argument data of Keras's train_step and test_step, and what these take
+// from self.
 //
 //	func (g *GAN) TrainStep(s *keras.Step) keras.StepLogs {
 //		real := s.X[0]
@@ -28,23 +28,23 @@ import (
 //	}
 //
 // The step is traced, like Keras's own: it runs once for each shape of the batch (and once before, to see what it uses)
-// and describes a program that every replica replays. So Go values in it are constants, and a branch or loop of Go is
-// decided when it is traced.
+// and describes a program that every replica replays. So Go values in it are constants, and Go branches and loops are
+// evaluated when it is traced.
 //
 // # Replicas
 //
-// A step computes one replica's part. What it hands to Minimize, and every tensor that it returns, is a part, and the
-// sum over the replicas is the loss of the joined batch; then N replicas train as one does. [losses.Compute],
-// [Step.ComputeLoss], [Step.Mean] and [losses.ComputeAverage] give such parts: they divide by the size of the global
-// batch. ops.Mean does not.
+// A step computes one replica's part. The tensor that it passes to Minimize, and every tensor that it returns, must be
+// a part of a sum: the sum over the replicas is the loss of the joined batch. Then N replicas train as one does.
+// [losses.Compute], [Step.ComputeLoss], [Step.Mean] and [losses.ComputeAverage] give such parts: they divide by the
+// size of the global batch. ops.Mean does not.
 //
 // Optimizers sum the gradients over the replicas. Metrics are sums over all replicas. Random numbers differ from one
 // replica to the next.
 //
 // # Order
 //
-// What is read after an update sees the new weights, as in Keras. The rows of dynamic embeddings are updated after the
-// step, by what [Step.Minimize] with the optimizer of Compile has found. So the gradient of a loss must be taken before
+// Reads after an update see the new weights, as in Keras. The rows of dynamic embeddings are updated after the step,
+// with the gradients from [Step.Minimize] with the optimizer of Compile. So the gradient of a loss must be taken before
 // the weights that it was computed with are updated.
 type Step struct {
 	*distribute.Replica
@@ -60,7 +60,7 @@ type Step struct {
 	servers  *serverUpdates // that weights are updated by; nil: they are updated in the step
 }
 
-// StepLogs are what a step reports, by name. Each value is one of
+// StepLogs are the values that a step reports, by name. Each value is one of
 //
 //   - a metric of package metrics that the step has updated. It shows its result over all batches since the epoch began (or the validation, or
 //     Evaluate), which is when Fit resets it;
@@ -75,14 +75,14 @@ type StepLogs map[string]any
 // StepFunc is one step of training or testing.
 type StepFunc func(s *Step) StepLogs
 
-// TrainStepper is implemented by values for [NewModel] that say themselves what a step of training is. It is Keras's
+// TrainStepper is implemented by values for [NewModel] that define their own training step. It is Keras's
 // Model.train_step.
 type TrainStepper interface {
 	TrainStep(s *Step) StepLogs
 }
 
-// TestStepper is implemented by values for [NewModel] that say themselves what a step of Evaluate and validation is. It
-// is Keras's Model.test_step. Without it, that is Call, with the loss and metrics of Compile.
+// TestStepper is implemented by values for [NewModel] that define their own step for Evaluate and validation. It is
+// Keras's Model.test_step. The default is Call, with the loss and metrics of Compile.
 type TestStepper interface {
 	TestStep(s *Step) StepLogs
 }
@@ -137,7 +137,7 @@ func checkSteps(value any) error {
 // Model returns the model that is being trained or tested.
 func (s *Step) Model() *Model { return s.m }
 
-// Training returns the context for calling the model, or models and layers in it, as in training: dropout drops.
+// Training returns the context for calling the model, or models and layers in it, as in training, with dropout.
 func (s *Step) Training() *layers.Context { return s.m.stepContext(s.Replica, true) }
 
 // Inference returns the context for calling them as in prediction.
@@ -162,7 +162,7 @@ func (s *Step) ComputeLoss(yPred ...*ops.Tensor) *ops.Tensor {
 
 // OutputLosses returns this replica's part of the loss of each output alone, as Compile names them: without sample
 // weights and the weights of the outputs, regularization, and what layers added. nil stands for an output that has no
-// loss. It is for steps that put their loss together themselves, and tracks nothing.
+// loss. It is for steps that combine their loss themselves, and tracks nothing.
 func (s *Step) OutputLosses(yPred ...*ops.Tensor) []*ops.Tensor {
 	s.resolve("OutputLosses", yPred)
 	float := s.m.policy.Float()
@@ -176,8 +176,8 @@ func (s *Step) OutputLosses(yPred ...*ops.Tensor) []*ops.Tensor {
 	return parts
 }
 
-// ComputeMetrics shows the batch to the metrics that Compile was given and returns the logs of them, and of the losses
-// where ComputeLoss was called before. It is Keras's Model.compute_metrics.
+// ComputeMetrics updates the metrics of Compile with the batch and returns their logs, and those of the losses if
+// ComputeLoss was called before. It is Keras's Model.compute_metrics.
 func (s *Step) ComputeMetrics(yPred ...*ops.Tensor) StepLogs {
 	s.resolve("ComputeMetrics", yPred)
 	c := s.m.compiled
@@ -223,9 +223,9 @@ func (s *Step) resolve(what string, yPred []*ops.Tensor) {
 //
 //	Σ values / (values of one example · global batch size)
 //
-// so that the parts of all replicas add up to the mean, also where some have fewer examples or none. It takes the place
-// of ops.Mean in a loss that is computed by hand. Where values have several rows for each example, as for real and
-// generated images joined, all count.
+// so that the parts of all replicas add up to the mean, even if some have fewer examples or none. Use it instead of
+// ops.Mean in a loss that you compute yourself. If values have several rows for each example, as for real and generated
+// images joined, all count.
 func (s *Step) Mean(values *ops.Tensor) *ops.Tensor {
 	if values == nil || values.Rank() == 0 {
 		ops.Failf(s.Graph(), "Mean needs the values of the examples, (batch, ...); received a scalar or nil")
@@ -245,5 +245,5 @@ func (s *Step) Mean(values *ops.Tensor) *ops.Tensor {
 }
 
 // AddedLosses returns this replica's part of regularization and of what the layers that were called so far have added
-// with AddLoss. It is sum(model.losses) of Keras; ComputeLoss has it in it.
+// with AddLoss. It is sum(model.losses) of Keras; ComputeLoss includes it.
 func (s *Step) AddedLosses() *ops.Tensor { return s.m.penalties(s.Replica, s.m.policy.Float()) }

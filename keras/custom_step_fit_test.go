@@ -299,7 +299,7 @@ func TestStepWithCallbacks(t *testing.T) {
 	require.Empty(t, m.Direction("reconstruction"))
 }
 
-// Without a TestStep, Evaluate measures what Compile says, or tells what is missing.
+// Without a TestStep, Evaluate measures what Compile says, or reports what is missing.
 func TestEvaluateWithoutTestStep(t *testing.T) {
 	m := sequential(t, nil, &layers.Dense{Units: 2})
 	compile(t, m, keras.CompileConfig{Loss: "mse", TrainStep: plain})

@@ -117,8 +117,8 @@ func (c *customStep) names() []string {
 	return names
 }
 
-// stepBuilds reports whether the weights are made by calling a step of the user's own, and not by Call, which may take
-// something else.
+// stepBuilds reports whether the weights are created by calling a step of the user's own, and not by Call, which may
+// take something else.
 func (m *Model) stepBuilds() bool {
 	_, ok := m.topology.(*subclass)
 	return ok

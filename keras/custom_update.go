@@ -12,12 +12,12 @@ import (
 
 // Minimize updates variables with the gradient of a loss: this replica's part of it, a scalar; the gradients are summed
 // over the replicas. Loss scaling is the optimizer's business (optimizers.WithLossScale). A step may use several
-// optimizers, each for variables of its own, and one optimizer several times. An optimizer is built for the variables
-// that it gets first.
+// optimizers, each for different variables, and one optimizer several times. An optimizer is built for the variables
+// that it receives first.
 //
-// Where optimizer is that of Compile, the rows of dynamic embeddings are updated by it too.
+// If optimizer is that of Compile, the rows of dynamic embeddings are updated by it too.
 //
-// Every variable must be one of the model and have a gradient; [Step.Apply] passes over those that have none.
+// Every variable must be one of the model and have a gradient; [Step.Apply] skips those that have none.
 func (s *Step) Minimize(optimizer optimizers.Optimizer, loss *ops.Tensor, variables distribute.Variables) {
 	s.check("Minimize", optimizer, variables)
 	if loss == nil || loss.Rank() != 0 {
@@ -68,7 +68,7 @@ func (s *Step) addRows(grads []*ops.Tensor) {
 //
 //	gradients := ops.NewTape(s).Gradients(loss, model.TrainableVariables())
 //
-// which may be changed before. They are summed over the replicas. Variables without a gradient stay as they are. An
+// which may be modified first. They are summed over the replicas. Variables without a gradient stay unchanged. An
 // optimizer that scales losses needs the gradients of optimizer.ScaleLoss(s.Replica, loss), after Build.
 func (s *Step) Apply(optimizer optimizers.Optimizer, gradients ops.Gradients) {
 	variables, ok := gradients.Of.(distribute.Variables)

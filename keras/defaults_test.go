@@ -47,7 +47,7 @@ func TestDefaults(t *testing.T) {
 			if name, ok := whole["name"]; ok {
 				bare["name"] = name
 			}
-			if seed := whole["seed"]; seed != nil { // drawn where the layer was made
+			if seed := whole["seed"]; seed != nil { // drawn where the layer was created
 				bare["seed"] = seed
 			}
 			if other, ok := otherInputs[c.Class]; ok {

@@ -13,10 +13,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// DistributedDataset hands out the batches of a dataset cut into one part a replica, for custom training loops.
+// DistributedDataset yields the batches of a dataset divided into one part per replica, for custom training loops.
 type DistributedDataset = distribute.DistributedDataset
 
-// DistributeDataset cuts each batch of ds for the replicas of a strategy:
+// DistributeDataset divides each batch of ds among the replicas of a strategy:
 //
 //	loader := data.Arrays(x, y).Loader(64, true, seed)
 //	for batch, err := range keras.DistributeDataset(strategy, loader).Batches(ctx, epoch) {
@@ -36,7 +36,7 @@ func DistributeDataset(s distribute.Strategy, ds data.Dataset, options ...distri
 	return d
 }
 
-// DistributeDatasetsFromFunction hands out the batches of the dataset that f makes, one to each replica; see
+// DistributeDatasetsFromFunction yields the batches of the dataset that f creates, one for each replica; see
 // [distribute.Strategy].DistributeDatasetsFromFunction. Floats become float32.
 func DistributeDatasetsFromFunction(s distribute.Strategy, f func(distribute.InputContext) (data.Dataset, error), options ...distribute.InputOptions) (*DistributedDataset, error) {
 	if s == nil || f == nil {
@@ -54,7 +54,7 @@ func DistributeDatasetsFromFunction(s distribute.Strategy, f func(distribute.Inp
 	}, options...)
 }
 
-// HostDataset is ds as a strategy takes it, with floats of the given type.
+// HostDataset is ds in the form that a strategy takes, with floats of the given type.
 func HostDataset(ds data.Dataset, float ir.DType) distribute.Dataset {
 	if v := reflect.ValueOf(ds); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return failing{errors.New("keras: DistributeDataset: the data are nil; pass a data.Dataset of batches")}

@@ -262,7 +262,7 @@ func TestTextKeysOnServers(t *testing.T) {
 		if err := m.Compile(keras.CompileConfig{Optimizer: &optimizers.Adam{LearningRate: 0.05}, Loss: "mse"}); err != nil {
 			return err
 		}
-		for range 2 { // the second call goes on with the rows of the first
+		for range 2 { // the second call continues with the rows of the first
 			if _, err := m.Fit(ctx, data.Arrays(x, y), keras.BatchSize(2), keras.StepsPerEpoch(30), keras.Epochs(1)); err != nil {
 				return err
 			}

@@ -12,10 +12,10 @@ import (
 
 // Evaluate returns the loss and metrics of the model on data, by name: scores["loss"], scores["accuracy"].
 //
-// Batches of many sizes share programs, where losses and metrics can leave out the rows that fill a batch up to one of
-// a few sizes: what belongs to an example has the bits of a program of the batch's own size, and sums over the examples
-// may be formed in another order, in which their last digits can differ. The first size that a model evaluates, and
-// sizes below 8, have programs of their own, and so have steps of the user's own.
+// Batches of many sizes share programs if losses and metrics can exclude the rows that pad a batch to one of a few
+// sizes. Values for single examples are bit for bit those of a program for the batch's own size; sums over examples may
+// be formed in another order and differ in the last digits. The first size that a model evaluates, sizes below 8, and
+// user-defined steps have separate programs.
 func (m *Model) Evaluate(ctx context.Context, ds data.Dataset, options ...EvaluateOption) (map[string]float64, error) {
 	logs, err := m.EvaluateLogs(ctx, ds, options...)
 	if err != nil {

@@ -31,20 +31,19 @@ func (f exportOption) applyExport(c *exportConfig) { f(c) }
 // ExportBatch fixes the number of examples in a batch; the default leaves it open.
 func ExportBatch(n int) ExportOption { return exportOption(func(c *exportConfig) { c.batch = n }) }
 
-// ExportDescription sets a text that is kept in the file.
+// ExportDescription sets a text that is stored in the file.
 func ExportDescription(text string) ExportOption {
 	return exportOption(func(c *exportConfig) { c.description = text })
 }
 
-// Export writes the model for inference in another program, in the format that the ending of the file's name says:
-// ".onnx", ONNX with opset 18, see package [onnx]. The file is replaced at once or not at all.
+// Export writes the model for inference in another program, in the format given by the file extension: ".onnx", ONNX
+// with opset 18, see package [onnx]. The file is replaced atomically.
 //
-// Layers that work on the host, before the model's program (on text, say), are left out: the inputs of the file are
-// what they make. The model must be built. Axes that are open in its inputs stay open, as far as the layers allow;
-// inputs, outputs and weights have their names in the model. Layers draw no random numbers in inference and keep no
-// state from batch to batch, or cannot be exported; neither can operations in a type for which ONNX Runtime has no
-// kernel: most in bfloat16, convolutions and some functions in float64. Outputs in half precision come as float32, as
-// those of Predict.
+// Layers that run on the host, before the model's program (on text, for example), are left out: the inputs of the file
+// are their results. The model must be built. Open axes of its inputs stay open, as far as the layers allow; inputs,
+// outputs and weights keep their names. Layers that draw random numbers in inference or keep state between batches
+// cannot be exported, and neither can operations in a type for which ONNX Runtime has no kernel: most in bfloat16,
+// convolutions and some functions in float64. Half-precision outputs become float32, as in Predict.
 func (m *Model) Export(path string, options ...ExportOption) error {
 	c := exportConfig{}
 	for _, o := range options {
@@ -142,8 +141,8 @@ func (m *Model) inference(c exportConfig) (*onnx.Program, error) {
 	return p, m.exportedWeights(p, r, p.Trace)
 }
 
-// exportedInputs are the names of the inputs: those declared, as far as it is their tensors that the program takes.
-// Where a layer that works on the host stands before the program, the tensor is what that layer makes.
+// exportedInputs are the names of the inputs: those declared, as far as it is their tensors that the program takes. If
+// a layer that works on the host stands before the program, the tensor is what that layer makes.
 func (m *Model) exportedInputs(types []ir.Type) []string {
 	declared := m.topology.inputs()
 	names := make([]string, len(types))

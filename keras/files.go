@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/keras/saving"
 )
 
-// LoadReport tells what became of every tensor of a file and every variable of a model; see [Report].
+// LoadReport tells what happened to every tensor of a file and every variable of a model; see [Report].
 type LoadReport = saving.Report
 
 // LoadModelOption is an option of [LoadModel] and [ReadModel]: [WithoutCompile], [Report], [Seed] or distribute.Scope.
@@ -61,25 +61,25 @@ type fileConfig struct {
 	report         *LoadReport
 }
 
-// WithoutCompile makes LoadModel leave out what the model was compiled with, and Save not write it: no optimizer, loss
-// or metrics. It is Keras's compile=False.
+// WithoutCompile makes LoadModel ignore the compile configuration, and Save omit it: no optimizer, loss or metrics. It
+// is Keras's compile=False.
 func WithoutCompile() CompileOption {
 	return compileOption{func(c *fileConfig) { c.withoutCompile = true }}
 }
 
-// SkipMismatch makes LoadWeights pass over layers whose number or shapes of variables differ from the file, as Keras's
+// SkipMismatch makes LoadWeights skip layers whose number or shapes of variables differ from the file, as Keras's
 // skip_mismatch=True does: the variables of such a layer before the first one that does not fit are loaded, the others
-// keep their values. [Report] tells which.
+// keep their values. [Report] reports which.
 func SkipMismatch() LoadWeightsOption {
 	return loadWeightsOption(func(c *fileConfig) { c.skipMismatch = true })
 }
 
-// Report makes LoadModel and LoadWeights tell what was matched, skipped and not used.
+// Report makes LoadModel and LoadWeights report what was matched, skipped and unused.
 func Report(into *LoadReport) ReportOption {
 	return reportOption{func(c *fileConfig) { c.report = into }}
 }
 
-// AsFolder makes Save write a folder with the members of the archive as files, Keras's zipped=False.
+// AsFolder makes Save write a folder with the members of the archive as files, like Keras's zipped=False.
 func AsFolder() SaveOption {
 	return saveOption(func(c *fileConfig) { c.folder = true })
 }

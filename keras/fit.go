@@ -21,8 +21,8 @@ type History = callbacks.History
 // Fit trains the model on data in memory (data.Arrays) or on a dataset of batches, and returns the losses and metrics
 // of each epoch.
 //
-// Each global batch is split over the replicas of the model's strategy as evenly as it goes; the result is that of one
-// replica on the whole batch. The last batch of an epoch may be shorter. ctx is looked at between steps: when it ends,
+// Each global batch is split over the replicas of the model's strategy as evenly as possible; the result is that of one
+// replica on the whole batch. The last batch of an epoch may be shorter. ctx is checked between steps: when it ends,
 // Fit returns its error together with the history so far, and the model keeps the weights of the last finished step.
 func (m *Model) Fit(ctx context.Context, ds data.Dataset, options ...FitOption) (*History, error) {
 	c, err := newFitConfig("Fit", options, FitOption.applyFit)
@@ -399,7 +399,7 @@ func (m *Model) testOn(ctx context.Context, inst *distribute.Instance) error {
 	return m.infer(ctx, inst, false)
 }
 
-// infer runs an instance. Where it changes variables (metrics, the state of stateful layers), it runs alone.
+// infer runs an instance. If it changes variables (metrics, the state of stateful layers), it runs alone.
 func (m *Model) infer(ctx context.Context, inst *distribute.Instance, wait bool) error {
 	if inst.WritesVariables() {
 		m.values.Lock()

@@ -77,7 +77,7 @@ func (t *trainer) epoch(ctx context.Context, epoch int) (*callbacks.Logs, error)
 	return logs, err
 }
 
-// beginMetrics begins the metrics of an epoch, or goes on with them in its middle.
+// beginMetrics begins the metrics of an epoch, or continues with them in its middle.
 func (t *trainer) beginMetrics() error {
 	if t.measured {
 		t.measured = false

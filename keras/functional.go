@@ -26,7 +26,8 @@ type functional struct {
 }
 
 // NewFunctional returns the model that computes outputs from inputs, through all layer calls between them. Weights are
-// made when the layers are applied, so the model is built at once. Applying one layer several times shares its weights.
+// created when the layers are applied, so the model is built at once. Applying one layer several times shares its
+// weights.
 func NewFunctional(inputs, outputs Tensors, options ...Option) (*Model, error) {
 	c := configure(options)
 	f := &functional{in: inputs, out: outputs}

@@ -37,10 +37,10 @@ func Dict(tensors map[string]*layers.KerasTensor) Tensors {
 }
 
 // PickInputs returns the inputs that a dict holds, in the order of the model's own, as a call of a Functional model
-// with a dict picks them. Keys that the model has no input for are left out. Where the model's inputs are a dict
-// themselves, such a key is an error if it stands before one of theirs in alphabetical order: there Keras goes by
-// places, and values would get to the wrong inputs. Missing keys are errors. Models that are no graph, and those whose
-// inputs are lists and dicts inside each other, take the dict as it is.
+// with a dict does. Keys without an input of the model are ignored. If the model's inputs are themselves a dict, such a
+// key is an error if it precedes one of theirs in alphabetical order: Keras goes by position there, and values would
+// reach the wrong inputs. Missing keys are errors. Models that are not a graph, and those whose inputs are nested lists
+// and dicts, take the dict as it is.
 func (m *Model) PickInputs(given map[string]any) (any, error) {
 	f, isGraph := m.topology.(*functional)
 	if !isGraph {

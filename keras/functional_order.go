@@ -33,9 +33,9 @@ func (f *functional) visit(tensors []*layers.KerasTensor, given map[*layers.Kera
 }
 
 // sortByDepth orders inputs, layers and calls as Keras's Function does: by distance from the outputs, the farthest
-// first. Where that is equal, inputs and layers stand in the order in which a walk from the outputs meets them, and
-// calls in the order in which distances become known on the way back through it. Files name layers by the order of
-// layers; the order of calls decides how the state of a layer changes that is called several times.
+// first. If that is equal, inputs and layers stand in the order in which a walk from the outputs meets them, and calls
+// in the order in which distances become known on the way back through it. Files name layers by the order of layers;
+// the order of calls decides how the state of a layer changes that is called several times.
 //
 // A layer is as far away as the farthest of its calls that the way back has come to, and so is each call that it comes
 // to later. With layers that are called several times the distances depend on the way, so it must be Keras's.

@@ -23,7 +23,7 @@ type group struct {
 	name   string
 	shape  []int // of an example
 	stack  []layers.Layer
-	ints   int  // the inputs are whole numbers below it, where it is not 0
+	ints   int  // the inputs are integers below it, where it is not 0
 	random bool // training draws numbers, so losses differ
 }
 

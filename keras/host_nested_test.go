@@ -44,7 +44,7 @@ func TestNestedPreprocessingOfKeras(t *testing.T) {
 	require.Equal(t, got.Elements(), second.Elements())
 }
 
-// hashed makes a model of one layer that gives what it gets another value, in the same type and shape.
+// hashed creates a model from one layer that gives what it gets another value, in the same type and shape.
 func hashed(t *testing.T, sequential bool) *keras.Model {
 	l := &layers.Hashing{NumBins: 3}
 	if sequential {

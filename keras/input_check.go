@@ -13,9 +13,9 @@ import (
 )
 
 // RefuseNaN makes Fit, Evaluate, Predict, TrainOnBatch and TestOnBatch fail at the first batch whose inputs, targets or
-// sample weights hold a NaN, with the number of the batch, the name of the array and the place in it. Without it they
-// say so once a call, TrainOnBatch and TestOnBatch once a model, on their ProgressOutput, and Fit looks at the batches
-// of its first epoch only.
+// sample weights hold a NaN, with the number of the batch, the name of the array and the position in it. Without it
+// they report this once per call, TrainOnBatch and TestOnBatch once per model, on their ProgressOutput, and Fit checks
+// only the batches of its first epoch.
 func RefuseNaN() CallOption {
 	return callOption(func(c *fitConfig) { c.refuseNaN = true })
 }

@@ -14,12 +14,12 @@ import (
 )
 
 // LoadModel reads a whole model: a .keras file of Keras 3 or 2, the folder that Keras writes with zipped=False, or a
-// whole-model .h5 file. The model is compiled as it was, and the optimizer goes on where it stopped, unless
+// whole-model .h5 file. The model is compiled as it was, and the optimizer continues where it stopped, unless
 // [WithoutCompile] is given.
 //
 // Custom layers must be registered with layers.Register under the name in the file. Python code in a file (Lambda
-// layers) is never run: such a file is refused. Either everything fits or there is an error that names all that does
-// not; [Report] tells what became of each tensor. [Seed] and distribute.Scope apply to the new model.
+// layers) is never run: such a file is refused. Either everything fits or there is an error that lists everything that
+// does not; [Report] reports what happened to each tensor. [Seed] and distribute.Scope apply to the new model.
 func LoadModel(path string, options ...LoadModelOption) (*Model, error) {
 	c, making := loadModelOptions(options)
 	if path == "" {
@@ -147,7 +147,8 @@ func (m *Model) loadFrom(source saving.Source, objects []saving.Object, c *fileC
 	return nil
 }
 
-// resumeSteps makes the random numbers of training go on where the optimizer's count of steps stands, if it was loaded.
+// resumeSteps makes the random numbers of training continue where the optimizer's count of steps stands, if it was
+// loaded.
 func (m *Model) resumeSteps(report *LoadReport) {
 	if m.compiled == nil {
 		return

@@ -36,8 +36,8 @@ func bytesArray(data []byte) kernels.Array {
 	return kernels.Array{Type: ir.Type{DType: ir.Uint8, Shape: ir.Shape{len(data)}}, Data: data}
 }
 
-// measuresSoFar returns the metrics as they are. Where other processes have their own, that is what was shared at the
-// end of the last step.
+// measuresSoFar returns the metrics as they are. If other processes have their own, that is what was shared at the end
+// of the last step.
 func (m *Model) measuresSoFar() (measures, error) {
 	vars := m.metricVariables()
 	size := bytesOf(vars)

@@ -16,7 +16,7 @@ import (
 
 // Model is a network with its weights, and, once compiled, what is needed to train it. It is a layer, so models nest.
 //
-// Predict may be called from many goroutines at once. Training and evaluation have the model for themselves: a second
+// Predict may be called from many goroutines at once. Training and evaluation need exclusive use of the model: a second
 // Fit or Evaluate at the same time is an error.
 type Model struct {
 	layers.Base
@@ -92,7 +92,7 @@ func Name(name string) Option { return modelOption(func(c *modelConfig) { c.name
 // bit.
 func Seed(seed uint64) SeedOption { return seedOption{func(c *modelConfig) { c.seed = seed }} }
 
-// SeedOption is an option for making a model and for reading one.
+// SeedOption is an option for creating a model and for loading one.
 type SeedOption interface {
 	Option
 	LoadModelOption
@@ -198,7 +198,7 @@ func (m *Model) Name() string { return layers.Name(m) }
 // ClassName returns "Sequential", "Functional" or the name of the subclass.
 func (m *Model) ClassName() string { return m.topology.className() }
 
-// String tells what the model is, as Keras prints it: <Sequential name=sequential, built=True>. Summary shows its
+// String reports what the model is, as Keras prints it: <Sequential name=sequential, built=True>. Summary shows its
 // layers.
 func (m *Model) String() string {
 	built := "False"
@@ -208,10 +208,10 @@ func (m *Model) String() string {
 	return fmt.Sprintf("<%s name=%s, built=%s>", m.ClassName(), m.Name(), built)
 }
 
-// Strategy returns the strategy under which the model's variables live.
+// Strategy returns the strategy of the model's variables.
 func (m *Model) Strategy() distribute.Strategy { return m.strategy }
 
-// Layers returns the layers that the model is directly made of, in order.
+// Layers returns the direct layers of the model, in order.
 func (m *Model) Layers() []layers.Layer { return m.topology.members() }
 
 // GetLayer returns the layer of the given name. Use Layers for access by position.
@@ -226,7 +226,7 @@ func (m *Model) GetLayer(name string) (layers.Layer, error) {
 	return nil, fmt.Errorf("keras: model %q has no layer %q; %sits layers are %q", m.Name(), name, config.Guess(name, names), names)
 }
 
-// Inputs returns the declared symbolic inputs; nil for a model whose first batch decides.
+// Inputs returns the declared symbolic inputs; nil if the first batch decides.
 func (m *Model) Inputs() []*layers.KerasTensor { return m.topology.inputs() }
 
 // OutputNames returns the names under which losses, metrics and targets of a model with several outputs are given.
@@ -242,7 +242,7 @@ func (m *Model) CallAll(c *layers.Context, inputs ...*ops.Tensor) []*ops.Tensor 
 	return layers.InvokeAll(m, c, inputs...)
 }
 
-// Forward connects the layers; Call is what users want. A model with a policy of its own applies it to its layers.
+// Forward connects the layers; users call Call instead. A model with its own policy applies it to its layers.
 func (m *Model) Forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor {
 	m.refuseUnstaged(c)
 	if !m.ownPolicy {
@@ -255,7 +255,7 @@ func (m *Model) Forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor {
 	return outputs
 }
 
-// ComputeMask keeps the masks that the model's own layers made.
+// ComputeMask keeps the masks computed by the model's layers.
 func (m *Model) ComputeMask(_ *layers.Context, _, outputs []*ops.Tensor) []*ops.Tensor {
 	masks := make([]*ops.Tensor, len(outputs))
 	for i, y := range outputs {
@@ -264,8 +264,8 @@ func (m *Model) ComputeMask(_ *layers.Context, _, outputs []*ops.Tensor) []*ops.
 	return masks
 }
 
-// Build makes the weights for inputs of the given shapes, one for each input, with the batch axis (layers.Unknown while
-// open).
+// Build creates the weights for inputs of the given shapes, one for each input, with the batch axis (layers.Unknown
+// while open).
 func (m *Model) Build(shapes ...[]int) error {
 	types := make([]ir.Type, len(shapes))
 	for i, s := range shapes {
@@ -350,7 +350,7 @@ func (m *Model) TrainableVariables() distribute.Variables { return layers.Traina
 // NonTrainableVariables returns moving statistics and the variables of frozen layers.
 func (m *Model) NonTrainableVariables() distribute.Variables { return layers.NonTrainableWeights(m) }
 
-// SetTrainable freezes or thaws all layers of the model; compile again for it to take effect.
+// SetTrainable freezes or unfreezes all layers of the model; compile again for it to take effect.
 func (m *Model) SetTrainable(trainable bool) { layers.SetTrainable(m, trainable) }
 
 // CountParams returns the number of elements of all weights.

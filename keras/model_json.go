@@ -43,7 +43,7 @@ type nodeObject struct {
 	Kwargs map[string]json.RawMessage `json:"kwargs"`
 }
 
-// UnmarshalJSON keeps the whole object beside its parts.
+// UnmarshalJSON keeps the whole object besides its parts.
 func (o *layerObject) UnmarshalJSON(text []byte) error {
 	type plain layerObject
 	if err := json.Unmarshal(text, (*plain)(o)); err != nil {
@@ -53,9 +53,9 @@ func (o *layerObject) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// ModelFromJSON makes a model of the document that Keras's model.to_json writes: Sequential and Functional models, also
-// nested, with shared layers and with operations of keras.ops between layers. A compile configuration in it is applied.
-// Weights are initialized. The spelling of Keras 2 is understood.
+// ModelFromJSON creates a model from the document that Keras's model.to_json writes: Sequential and Functional models,
+// also nested, with shared layers and with operations of keras.ops between layers. A compile configuration in it is
+// applied. Weights are initialized. The format of Keras 2 is understood too.
 func ModelFromJSON(document []byte, options ...Option) (*Model, error) {
 	m, err := modelFromJSON(document, true, options)
 	return m, prefixed("ModelFromJSON", err)

@@ -22,8 +22,8 @@ import (
 )
 
 // documentDifferences compares a document with the one that Keras wrote. Left aside are the identities of objects,
-// whether to compile just in time, and a few shapes that Keras remembers and does not need. A float where Keras has a
-// whole number is no difference, the other way round it is: Keras refuses a momentum of 0.
+// whether to compile just in time, and a few shapes that Keras remembers and does not need. A float where Keras has an
+// integer is no difference, the other way round it is: Keras refuses a momentum of 0.
 func documentDifferences(path string, want, got any, report func(string)) {
 	switch w := want.(type) {
 	case map[string]any:

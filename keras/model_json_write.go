@@ -10,11 +10,11 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// ToJSON returns the document that Keras's model.to_json writes: what the model is made of and what it is compiled
-// with, without weights. Python's keras.models.model_from_json and [ModelFromJSON] read it. Models of a user's own type
-// have no such form.
+// ToJSON returns the document that Keras's model.to_json writes: what the model is created of and what it is compiled
+// with, without weights. Python's keras.models.model_from_json and [ModelFromJSON] read it. Models of user-defined
+// types have no such form.
 //
-// Masks that travel with tensors are not written, as Keras finds them again when it reads the document.
+// Masks that accompany tensors are not written, because Keras recomputes them when it reads the document.
 func (m *Model) ToJSON() ([]byte, error) {
 	o, err := m.object(m.policy.Name)
 	if err != nil {
@@ -57,7 +57,7 @@ func (m *Model) memberObject(policy string) (map[string]any, error) {
 	return o, err
 }
 
-// LayerObject describes a model that stands inside a layer, as files of Keras do; see [layers.ObjectWriter].
+// LayerObject describes a model inside a layer, as in Keras files; see [layers.ObjectWriter].
 func (m *Model) LayerObject() (map[string]any, error) { return m.object(m.policy.Name) }
 
 // layerMember describes a layer inside a model.
@@ -223,7 +223,7 @@ func (f *functional) object(m *Model, policy string) (map[string]any, error) {
 		o["name"], o["inbound_nodes"] = layers.Name(e.layer), nodes
 		list = append(list, o)
 	}
-	// Where results of a model inside are named, the call that describes it counts.
+	// If results of a model inside are named, the call that describes it counts.
 	result := func(t *layers.KerasTensor) []any {
 		h := history(t)
 		if n, _ := t.Node(); n.Layer != nil {

@@ -228,13 +228,13 @@ func (m *Model) failTogether(err error) {
 }
 
 // WritesFiles reports whether this process writes checkpoints and backups: with several workers only the chief does. A
-// worker that came later writes none in a Fit that was over by then.
+// worker that joined later writes none in a Fit that was already over.
 func (m *Model) WritesFiles() bool {
 	return m.strategy.Extended().ShouldCheckpoint() && !m.late()
 }
 
-// JoinsRunningJob reports whether this process was taken in by workers that have trained before, and has not come to
-// their Fit yet. Callbacks ask it when a run begins, so as to add to files that are there.
+// JoinsRunningJob reports whether this process has joined workers that were already training, and has not reached their
+// Fit yet. Callbacks call it when a run begins, in order to append to existing files.
 func (m *Model) JoinsRunningJob() bool {
 	s, ok := m.strategy.(*distribute.MultiWorkerMirroredStrategy)
 	return ok && s.Joining() || m.late()

@@ -16,7 +16,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// runState is what a worker needs, beside the variables, to go on where another one is.
+// runState is what a worker needs, beside the variables, to continue where another one is.
 type runState struct {
 	At        recovery.State
 	Progress  progress

@@ -29,7 +29,7 @@ func (m *Model) TestOnBatch(ctx context.Context, a *data.ArraySource, options ..
 }
 
 // PredictOnBatch returns the model's output for the examples of a, computed as one batch. It reads the arrays of a in
-// place, so that a call takes little more than the computation. It may be called from many goroutines at once.
+// place, so a call takes little more time than the computation. It may be called from many goroutines at once.
 func (m *Model) PredictOnBatch(ctx context.Context, a *data.ArraySource) (data.Array, error) {
 	if a == nil || a.Err() != nil {
 		return data.Array{}, fmt.Errorf("keras: PredictOnBatch: %w", sourceErr(a))
@@ -45,14 +45,14 @@ func (m *Model) PredictOnBatch(ctx context.Context, a *data.ArraySource) (data.A
 	return p.single("PredictOnBatch")
 }
 
-// PredictOnBatchInto is [Model.PredictOnBatch] that writes each output into an array of the caller's, one for each
+// PredictOnBatchInto is [Model.PredictOnBatch] writing each output into an array supplied by the caller, one for each
 // output of the model in order: of the output's element type (float32 for half precision), of its shape with the
-// examples of a on axis 0, dense and row-major. What PredictOnBatch returns once may be handed in again and again.
-// After the first call with examples of one shape a call allocates nothing on the heap, where the arrays of a are
-// row-major and the model begins with no layer that works on the host (text).
+// examples of a on axis 0, dense and row-major. The arrays that PredictOnBatch returns can be passed in repeatedly.
+// After the first call with examples of one shape a call allocates nothing on the heap if the arrays of a are row-major
+// and the model does not begin with a layer that runs on the host (text).
 //
-// To predict new values without allocations, keep a and write the values into the arrays that it was made of. Calls
-// from several goroutines need arrays of their own. After an error the arrays hold old values, new ones, or some of
+// To predict new values without allocations, keep a and write the values into the arrays from which it was created.
+// Calls from several goroutines need separate arrays. After an error the arrays hold old values, new ones, or some of
 // both.
 func (m *Model) PredictOnBatchInto(ctx context.Context, a *data.ArraySource, into ...data.Array) error {
 	if a == nil || a.Err() != nil {

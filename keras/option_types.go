@@ -24,7 +24,7 @@ type LoopOption interface {
 	PredictOption
 }
 
-// PassOption is an option of Evaluate and Predict, which go over the data once.
+// PassOption is an option of Evaluate and Predict, which traverse the data once.
 type PassOption interface {
 	EvaluateOption
 	PredictOption

@@ -33,8 +33,7 @@ type fitConfig struct {
 	seed                *uint64
 }
 
-// Epochs sets the index after the last epoch, which is the number of epochs where training begins at 0; the default is
-// 1.
+// Epochs sets the index after the last epoch, which is the number of epochs if training begins at 0; the default is 1.
 func Epochs(n int) FitOption {
 	return fitOption(func(c *fitConfig) { c.epochs = n })
 }
@@ -44,14 +43,14 @@ func InitialEpoch(n int) FitOption {
 	return fitOption(func(c *fitConfig) { c.initialEpoch = n })
 }
 
-// BatchSize sets the number of examples of a global batch for data in memory; 0 is the default, 32. Datasets bring
+// BatchSize sets the number of examples of a global batch for data in memory; 0 is the default, 32. Datasets define
 // their own.
 func BatchSize(n int) LoopOption {
 	return loopOption(func(c *fitConfig) { c.batchSize = n })
 }
 
-// StepsPerEpoch sets the number of batches of an epoch; the next epoch goes on in the data where the last one ended. 0
-// is the default: one pass over the data.
+// StepsPerEpoch sets the number of batches of an epoch; the next epoch continues in the data where the last one ended.
+// 0 is the default: one pass over the data.
 func StepsPerEpoch(n int) FitOption {
 	return fitOption(func(c *fitConfig) { c.steps = n })
 }
@@ -61,8 +60,7 @@ func Steps(n int) PassOption {
 	return passOption(func(c *fitConfig) { c.steps = n })
 }
 
-// Shuffle says whether data in memory are put in a new order for each epoch; the default is true. Datasets shuffle
-// themselves.
+// Shuffle says whether data in memory are reshuffled for each epoch; the default is true. Datasets shuffle themselves.
 func Shuffle(on bool) FitOption {
 	return fitOption(func(c *fitConfig) { c.shuffle = on })
 }
@@ -72,15 +70,15 @@ func ShuffleInsideBatches() FitOption {
 	return fitOption(func(c *fitConfig) { c.shuffle, c.shuffleInside = true, true })
 }
 
-// Verbose sets what is printed: 0 nothing (the default), 1 a progress bar, 2 one line an epoch. Where the output is no
-// terminal, the bar is a plain line every ten seconds and at the end of an epoch. Notes come after the line of an
-// epoch: that a step took a second or more to compile, that the data ended early, that nothing is trained.
+// Verbose sets what is printed: 0 nothing (the default), 1 a progress bar, 2 one line per epoch. If the output is not a
+// terminal, the bar is a plain line every ten seconds and at the end of an epoch. Notes are printed after the line of
+// an epoch: that a step took a second or more to compile, that the data ended early, that nothing is trained.
 func Verbose(level int) LoopOption {
 	return loopOption(func(c *fitConfig) { c.verbose = level })
 }
 
 // ProgressOutput sets where progress and notes are printed; the default, also for nil, is standard output. A writer
-// around a terminal is known for one by its method Fd() uintptr, as an *os.File is.
+// around a terminal is recognized by its method Fd() uintptr, like an *os.File.
 func ProgressOutput(w io.Writer) CallOption {
 	return callOption(func(c *fitConfig) { c.output = w })
 }

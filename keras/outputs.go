@@ -15,8 +15,8 @@ func (m *Model) Outputs() []*layers.KerasTensor {
 	return nil
 }
 
-// Iterations returns how often the optimizer has updated the weights: once a step, or once in GradientAccumulationSteps
-// steps.
+// Iterations returns how often the optimizer has updated the weights: once per step, or once in
+// GradientAccumulationSteps steps.
 func (m *Model) Iterations() (int64, error) {
 	if m.compiled == nil {
 		return 0, m.errNotCompiled("Iterations")

@@ -248,8 +248,8 @@ func (f *serverFit) remoteName(v *distribute.Variable) string {
 	return f.t.m.Name() + ":" + strconv.Itoa(f.t.m.compiled.serverCall) + "/" + v.Path()
 }
 
-// assignStorage puts the weights on the servers. Where they are there already, an earlier coordinator has trained them,
-// or an earlier call; then what the program has set since goes there.
+// assignStorage puts the weights on the servers. If they are there already, an earlier coordinator has trained them, or
+// an earlier call; then what the program has set since goes there.
 func (f *serverFit) place(ctx context.Context) error {
 	if err := f.layout(); err != nil {
 		return err

@@ -213,7 +213,7 @@ func TestParameterServerFitIsFit(t *testing.T) {
 	}
 }
 
-// TestParameterServerFitGoesOn: a model that was trained elsewhere goes on with the state of its optimizer.
+// TestParameterServerFitGoesOn: a model that was trained elsewhere continues with the state of its optimizer.
 func TestParameterServerFitGoesOn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.keras")
 	m := serverModel(t, "plain", distribute.Default())

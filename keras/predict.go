@@ -14,11 +14,10 @@ import (
 )
 
 // Predict returns the model's output for each example, batches joined along axis 0. It may be called from many
-// goroutines at once. Half precision outputs come back as float32. Models with several outputs have them all from
-// PredictAll.
+// goroutines at once. Half-precision outputs are returned as float32. For models with several outputs use PredictAll.
 //
-// Once a shape of batch has been seen, examples in memory ([data.Arrays]) are predicted without a heap allocation but
-// those of the result itself; [Model.PredictOnBatchInto] does without these too.
+// Once a batch shape has been seen, examples in memory ([data.Arrays]) are predicted without heap allocations except
+// those of the result itself; [Model.PredictOnBatchInto] avoids these too.
 func (m *Model) Predict(ctx context.Context, ds data.Dataset, options ...PredictOption) (data.Array, error) {
 	if p := m.direct(ctx, ds, options); p != nil {
 		defer m.finish(p)
@@ -37,8 +36,8 @@ func (m *Model) Predict(ctx context.Context, ds data.Dataset, options ...Predict
 	return all[0], nil
 }
 
-// PredictRows is Predict that returns plain Go: one row for each example, the rest of its axes row-major. For other
-// types of numbers see [data.Rows].
+// PredictRows is Predict returning plain Go slices: one row for each example, with its axes flattened row-major. For
+// other types of numbers see [data.Rows].
 func (m *Model) PredictRows(ctx context.Context, ds data.Dataset, options ...PredictOption) ([][]float32, error) {
 	d, err := m.Predict(ctx, ds, options...)
 	if err != nil {

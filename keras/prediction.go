@@ -219,7 +219,7 @@ func (m *Model) idleBinder(p *parts, n int) *binder {
 	return nil
 }
 
-// putBinder leaves the binder to the next call. Where there are many, the one that was used the longest time ago goes.
+// putBinder leaves the binder to the next call. If there are many, the one that was used the longest time ago goes.
 func (p *prediction) putBinder() {
 	f := p.binder
 	p.binder = nil

@@ -19,7 +19,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// twoByTwo is a model with two inputs, one of them of whole numbers, and two outputs, over a number of replicas.
+// twoByTwo is a model with two inputs, one of them of integers, and two outputs, over a number of replicas.
 func twoByTwo(t testing.TB, replicas int) *Model {
 	t.Helper()
 	strategy, err := distribute.NewMirroredStrategy([]string{"cpu:0", "cpu:1", "cpu:2"}[:replicas]...)

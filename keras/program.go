@@ -9,8 +9,8 @@ import (
 )
 
 // InferenceProgram returns what a built model computes for a batch of the given size (0: any) when it predicts, before
-// any backend works on it: for printing, drawing and counting. Its inputs are those of the model, then its variables by
-// their paths; a node's Scope is the path of the layer that made it. Open axes are sizes of package kernels/ir/dim:
+// any backend processes it: for printing, drawing and counting. Its inputs are those of the model, then its variables
+// by their paths; a node's Scope is the path of the layer that made it. Open axes are sizes of package kernels/ir/dim:
 // "batch", "axis_1" and so on.
 func (m *Model) InferenceProgram(batch int) (*ir.Program, error) {
 	if batch < 0 {

@@ -151,7 +151,7 @@ func TestChangedModelsAreThoseOfKeras(t *testing.T) {
 
 			require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: &optimizers.SGD{LearningRate: 0.1}, Loss: "mse"}))
 			if strings.HasPrefix(c.Name, "reversible") && (strings.Contains(c.Name, "int8") && !strings.Contains(c.Name, "weights") || strings.Contains(c.Name, "activations")) {
-				return // Keras's gradient of scores is that of the scale alone: the one through whole numbers is lost
+				return // Keras's gradient of scores is that of the scale alone: the one through integers is lost
 			}
 			slack := 1.0
 			if c.Losses[0] > 5 { // the steps are long, and what differs by rounding grows

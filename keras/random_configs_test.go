@@ -25,8 +25,8 @@ var randomConfigs = flag.Int("random-configs", 2, "how many random configuration
 
 // TestRandomConfigurationsSurvive: every class that Keras has a constructor of, with random values in the fields of its
 // configuration, is trained, saved, read again, and trained for one more step on both sides: the same numbers, weights
-// and states, bit for bit. What the library refuses when the model is made or trained for the first time says so there,
-// and never in Save or LoadModel.
+// and states, bit for bit. What the library refuses when the model is created or trained for the first time says so
+// there, and never in Save or LoadModel.
 func TestRandomConfigurationsSurvive(t *testing.T) {
 	survived, refused := 0, 0
 	for _, c := range vectors.Load(t, "defaults").Cases {

@@ -11,17 +11,17 @@ import (
 	"github.com/gokeras/gokeras/keras/saving"
 )
 
-// Save writes the whole model to a .keras file, which Keras opens as its own: the configuration, all weights, what the
-// model was compiled with, and the optimizer's variables. With [AsFolder] the path is that of a folder, which must not
-// end in .keras.
+// Save writes the whole model to a .keras file that Keras can open: the configuration, all weights, the compile
+// configuration, and the optimizer's variables. With [AsFolder] the path is that of a folder, which must not end in
+// .keras.
 //
-// Before anything is written the configuration is read again as LoadModel reads it, and an error says what would be
-// refused or different: a type that is not registered, a field without a keras tag, a layer whose fields were changed
-// after it was built.
+// Before anything is written, the configuration is read back as LoadModel would read it, and an error says what would
+// be refused or different: a type that is not registered, a field without a keras tag, a layer whose fields were
+// changed after it was built.
 //
-// The file is written beside and renamed, so that a crash leaves what was there before. A model made of a user's own
-// type with NewModel has no configuration that could be read again: save its weights, with SaveWeights. Of several
-// workers the chief alone writes, and none waits for another: all or some of them may call it.
+// The file is written under a temporary name and renamed, so a crash leaves the previous file. A model created by
+// NewModel from a user-defined type has no configuration that could be read back: save its weights, with SaveWeights.
+// With several workers only the chief writes, and none waits for another: all or some of them may call it.
 func (m *Model) Save(path string, options ...SaveOption) error {
 	var c fileConfig
 	for _, o := range options {

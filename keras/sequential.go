@@ -22,8 +22,8 @@ type sequential struct {
 	dtype string       // policy that the document names which the model was read from; layers have their own
 }
 
-// NewSequential returns a model that is a stack of layers. Without InputShape the weights are made when the first batch
-// (or Build) tells the shape.
+// NewSequential returns a model that is a stack of layers. Without InputShape the weights are created when the first
+// batch (or Build) tells the shape.
 func NewSequential(stack []layers.Layer, options ...Option) (*Model, error) {
 	c := configure(options)
 	s := &sequential{stack: append([]layers.Layer{}, stack...)}
@@ -147,7 +147,7 @@ func (s *sequential) outputNames() []string {
 	return []string{layers.Name(s.stack[len(s.stack)-1])}
 }
 
-// Add puts a layer on top of a Sequential model. Compile again afterwards.
+// Add appends a layer to a Sequential model. Compile again afterwards.
 func (m *Model) Add(l layers.Layer) error {
 	s, ok := m.topology.(*sequential)
 	if !ok {
@@ -167,7 +167,7 @@ func (m *Model) Add(l layers.Layer) error {
 	return prefixed("Add", m.change(append(slices.Clone(s.stack), l)))
 }
 
-// Pop takes the top layer off a Sequential model. Compile again afterwards.
+// Pop removes the last layer of a Sequential model. Compile again afterwards.
 func (m *Model) Pop() (layers.Layer, error) {
 	s, ok := m.topology.(*sequential)
 	if !ok || len(s.stack) == 0 {

@@ -184,7 +184,7 @@ func TestShardedStateOverWorkers(t *testing.T) {
 	}
 	require.Equal(t, whole[0], load("pieces", "end.keras"))
 	require.Equal(t, load("whole", "m.keras"), load("pieces", "m.keras"))
-	// Two workers, of which only the chief has the backup, go on where three stopped.
+	// Two workers, of which only the chief has the backup, continue where three stopped.
 	later, laterPieces := train(2, false, "whole", 4), train(2, true, "pieces", 4)
 	for rank := range later {
 		require.Equal(t, later[0], laterPieces[rank])

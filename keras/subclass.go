@@ -16,16 +16,16 @@ type subclass struct {
 	found []layers.Layer
 }
 
-// NewModel makes a model of any Go value with a Call method of one of these forms, with any number of tensors:
+// NewModel creates a model from any Go value with a Call method of one of these forms, with any number of tensors:
 //
 //	Call(c *layers.Context, x *ops.Tensor) *ops.Tensor
 //	Call(c *layers.Context, x, y *ops.Tensor) (*ops.Tensor, *ops.Tensor)
 //	Call(c *layers.Context, xs ...*ops.Tensor) []*ops.Tensor
 //
-// Layers in its exported fields, also in slices, maps and nested structs, are found and tracked. Layers must be made
+// Layers in its exported fields, also in slices, maps and nested structs, are found and tracked. Layers must be created
 // before, not inside Call.
 //
-// Where the value has a method TrainStep or TestStep, Fit and Evaluate use these; see [Step].
+// If the value has a method TrainStep or TestStep, Fit and Evaluate use these; see [Step].
 func NewModel(value any, options ...Option) (*Model, error) {
 	v := reflect.ValueOf(value)
 	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
@@ -162,7 +162,7 @@ func (s *subclass) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tenso
 	return outputs
 }
 
-// Attributes lists what a model of a user's own type is made of, by the names of its fields; false for other models.
+// Attributes lists the parts of a model of a user-defined type by the names of its fields; false for other models.
 // Weights files address layers by them.
 func (m *Model) Attributes() ([]layers.Attribute, bool) {
 	s, ok := m.topology.(*subclass)

@@ -39,10 +39,10 @@ func SummaryOutput(w io.Writer) SummaryOption {
 // LineLength sets the width of the table; the default is 76, what Keras prints on a terminal 80 characters wide.
 func LineLength(n int) SummaryOption { return summaryOption(func(c *summaryConfig) { c.width = n }) }
 
-// ExpandNested lists the layers of models inside the model too.
+// ExpandNested also lists the layers of nested models.
 func ExpandNested() SummaryOption { return summaryOption(func(c *summaryConfig) { c.expand = true }) }
 
-// ShowTrainable adds a column that tells which layers are trained.
+// ShowTrainable adds a column that shows which layers are trained.
 func ShowTrainable() SummaryOption { return summaryOption(func(c *summaryConfig) { c.frozen = true }) }
 
 // Summary prints the model's layers, the shapes of their results and the number of their parameters, as Keras does.

@@ -127,7 +127,7 @@ func (b *interrupter) OnEpochEnd(epoch int, _ *callbacks.Logs) error {
 	return nil
 }
 
-// backupCase interrupts a run and goes on from its backup, to the weights of a run without interruption: exact, where
+// backupCase interrupts a run and continues from its backup, to the weights of a run without interruption: exact, where
 // Keras repeats batches.
 func backupCase(t *testing.T, c *tfvectors.Case) {
 	parts := strings.Split(c.ID, ".")

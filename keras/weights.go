@@ -18,14 +18,15 @@ func weightsForms() string {
 	return strings.Join(endings[:last], ", ") + " or " + endings[last]
 }
 
-// SaveWeights writes the weights to a file whose extension says how:
+// SaveWeights writes the weights to a file in the format given by its extension:
 //
-//   - .weights.h5: Keras's own form, with the optimizer's variables once there are any;
+//   - .weights.h5: Keras's own format, with the optimizer's variables once there are any;
 //   - .weights.json: the same in several files of at most 5 GiB, see [Model.SaveShardedWeights];
 //   - .safetensors, .npz and whatever else [saving.FormatEndings] lists: one array for each variable, named by its path
 //     ("dense/kernel").
 //
-// Files are written beside and renamed, so a crash leaves the old ones. Of several workers the chief alone writes.
+// Files are written under a temporary name and renamed, so a crash leaves the old ones. With several workers only the
+// chief writes.
 func (m *Model) SaveWeights(path string) error {
 	return prefixed("SaveWeights", m.saveWeights(path, saving.DefaultShardSize))
 }
@@ -80,12 +81,12 @@ func (m *Model) fileObjects() []saving.Object {
 	return append(objects, m.allOptimizers(objects)...)
 }
 
-// LoadWeights gives the weights in a file to the model: one that SaveWeights or Keras wrote (.weights.h5,
-// .weights.json), a .keras file, a .h5 file of Keras 2, .safetensors or .npz. The optimizer's variables are taken over
-// where the file has them and the optimizer has been built, that is, after a step of training, as in Keras.
+// LoadWeights loads the model's weights from a file: one that SaveWeights or Keras wrote (.weights.h5, .weights.json),
+// a .keras file, a .h5 file of Keras 2, .safetensors or .npz. The optimizer's variables are restored if the file has
+// them and the optimizer has been built, that is, after a step of training, as in Keras.
 //
-// Every weight must be there with its shape; otherwise nothing is changed and the error names all that does not fit.
-// [SkipMismatch] passes over what does not fit, and [Report] tells what became of each tensor.
+// Every weight must be there with its shape; otherwise nothing is changed and the error lists everything that does not
+// fit. [SkipMismatch] skips what does not fit, and [Report] reports what happened to each tensor.
 func (m *Model) LoadWeights(path string, options ...LoadWeightsOption) error {
 	var c fileConfig
 	for _, o := range options {

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// loadNamed gives values to the weights by the variables' paths. Where something does not fit, nothing is changed,
-// unless the option to skip is given.
+// loadNamed gives values to the weights by the variables' paths. If something does not fit, nothing is changed, unless
+// the option to skip is given.
 func (m *Model) loadNamed(file *saving.Named, c *fileConfig) error {
 	names, value := file.Names, file.Value
 	report := &LoadReport{}

@@ -91,7 +91,7 @@ type Launch struct {
 	// Queue orders the run and remembers its failure; nil: a queue of its own.
 	Queue Queue
 	// Inputs holds a buffer for each input and Outputs one for each output, in program order, with the program's types.
-	// Where an output replaces an input and Outputs has nil, the input is donated: the result is where the input was.
+	// If an output replaces an input and Outputs has nil, the input is donated: the result is where the input was.
 	// Otherwise the given buffer is written.
 	Inputs, Outputs []Buffer
 	// Communicator connects the replica with the others; nil where the program has no collectives.

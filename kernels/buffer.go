@@ -34,7 +34,7 @@ type Borrower interface {
 }
 
 // Exchanger is implemented by buffers that can trade memory with another one, so that a value computed beside the
-// current one takes its place without a copy. Where addresses are part of what was captured, buffers are better copied.
+// current one takes its place without a copy. If addresses are part of what was captured, buffers are better copied.
 type Exchanger interface {
 	Buffer
 	// Exchange swaps the contents of two buffers of one type and device. No program that uses either may be running.

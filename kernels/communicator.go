@@ -70,7 +70,7 @@ type Overlapper interface {
 	Communicator
 	// StartAllReduce begins what AllReduce does and returns without waiting for the other replicas. Until the wait for
 	// it has returned, the replica must leave values and their memory alone. It counts as a call where the order of
-	// calls matters. Where too many are under way, it waits for the oldest.
+	// calls matters. If too many are under way, it waits for the oldest.
 	StartAllReduce(ctx context.Context, kind ir.Kind, values []Buffer) error
 	// WaitAllReduce returns when the oldest all-reduce that was started and not waited for is complete.
 	WaitAllReduce(ctx context.Context) error

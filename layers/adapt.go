@@ -7,11 +7,11 @@ import (
 )
 
 // NumberAdapter is a layer that learns from numbers before a model is trained: Normalization, Discretization,
-// IntegerLookup. The function Adapt of package keras feeds it from a dataset.
+// IntegerLookup. The function Adapt of package keras calls it with a dataset.
 type NumberAdapter interface {
 	Layer
-	// AdaptBatches learns from batches that come one by one, replacing what was learned before. The first error among
-	// them ends it and is returned; the layer then keeps what it knew.
+	// AdaptBatches learns from batches one by one, replacing what was learned before. The first error ends it and is
+	// returned; the layer then keeps its previous state.
 	AdaptBatches(batches iter.Seq2[kernels.Array, error]) error
 }
 

@@ -4,9 +4,9 @@ import "github.com/gokeras/gokeras/keras/ops"
 
 // Add adds its inputs: y = x₁ + x₂ + …
 //
-// Input shapes: one or more that broadcast to each other, with equal batch sizes; axes that one lacks are put in after
-// the batch. Output shape: the shape that they broadcast to. The result's mask is true where any input's is, if all
-// have one.
+// Input shapes: one or more that broadcast to each other, with equal batch sizes; missing axes are inserted after the
+// batch. Output shape: the shape that they broadcast to. The result's mask is true where any input's is, if all have
+// one.
 type Add struct {
 	Base
 
@@ -25,8 +25,8 @@ func (l *Add) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tensor { r
 
 // Multiply multiplies its inputs: y = x₁ · x₂ · …
 //
-// Input shapes: one or more that broadcast to each other, with equal batch sizes; axes that one lacks are put in after
-// the batch. Output shape: the shape that they broadcast to. Masked steps of an input count as 1; where all inputs are
+// Input shapes: one or more that broadcast to each other, with equal batch sizes; missing axes are inserted after the
+// batch. Output shape: the shape that they broadcast to. Masked steps of an input count as 1; where all inputs are
 // masked the result is
 // 0. The result's mask is true where any input's is, if all have one.
 type Multiply struct {
@@ -49,9 +49,9 @@ func (l *Multiply) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tenso
 
 // Average takes the mean of its inputs: y = (x₁ + x₂ + …) / n.
 //
-// Input shapes: one or more that broadcast to each other, with equal batch sizes; axes that one lacks are put in after
-// the batch. Output shape: the shape that they broadcast to. The result's mask is true where any input's is, if all
-// have one.
+// Input shapes: one or more that broadcast to each other, with equal batch sizes; missing axes are inserted after the
+// batch. Output shape: the shape that they broadcast to. The result's mask is true where any input's is, if all have
+// one.
 type Average struct {
 	Base
 
@@ -72,9 +72,9 @@ func (l *Average) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tensor
 
 // Maximum takes the largest of its inputs, element by element: y = max(x₁, x₂, …).
 //
-// Input shapes: one or more that broadcast to each other, with equal batch sizes; axes that one lacks are put in after
-// the batch. Output shape: the shape that they broadcast to. Masked steps of an input leave the other inputs' values.
-// The result's mask is true where any input's is, if all have one.
+// Input shapes: one or more that broadcast to each other, with equal batch sizes; missing axes are inserted after the
+// batch. Output shape: the shape that they broadcast to. Masked steps of an input leave the other inputs' values. The
+// result's mask is true where any input's is, if all have one.
 type Maximum struct {
 	Base
 
@@ -95,9 +95,9 @@ func (l *Maximum) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tensor
 
 // Minimum takes the smallest of its inputs, element by element: y = min(x₁, x₂, …).
 //
-// Input shapes: one or more that broadcast to each other, with equal batch sizes; axes that one lacks are put in after
-// the batch. Output shape: the shape that they broadcast to. Masked steps of an input leave the other inputs' values.
-// The result's mask is true where any input's is, if all have one.
+// Input shapes: one or more that broadcast to each other, with equal batch sizes; missing axes are inserted after the
+// batch. Output shape: the shape that they broadcast to. Masked steps of an input leave the other inputs' values. The
+// result's mask is true where any input's is, if all have one.
 type Minimum struct {
 	Base
 

@@ -12,8 +12,8 @@ import (
 //	y = a · x + b    with probability 1 - Rate
 //	y = a · α' + b   with probability Rate
 //
-// with α' = -1.7580993408473766, the least value of selu, a = ((1-Rate)(1 + Rate·α'²))^(-1/2) and b = -a·α'·Rate, which
-// keep mean 0 and variance 1. Otherwise y = x.
+// with α' = -1.7580993408473766, the smallest value of selu, a = ((1-Rate)(1 + Rate·α'²))^(-1/2) and b = -a·α'·Rate,
+// which keep mean 0 and variance 1. Otherwise y = x.
 //
 // Input shape: any. Output shape: that of the input. A mask passes through. Source: Klambauer et al., "Self-Normalizing
 // Neural Networks", NeurIPS 2017, section "New Dropout Technique".
@@ -26,7 +26,7 @@ type AlphaDropout struct {
 
 	Rate       float64 `keras:"rate"`              // at least 0, below 1
 	NoiseShape []int   `keras:"noise_shape,shape"` // as for Dropout; nil is the input's shape
-	Seed       *int    `keras:"seed"`              // sets the draws apart from those of other seeds
+	Seed       *int    `keras:"seed"`              // different seeds draw different numbers
 }
 
 // Forward computes the layer.

@@ -17,7 +17,7 @@ import (
 const Unknown = -1
 
 // KerasTensor stands for the result of a layer in a Functional model that is being described. It has a shape and
-// remembers the call that makes it. A mistake travels along and is reported by keras.NewFunctional.
+// remembers the call that makes it. An error is carried along and reported by keras.NewFunctional.
 type KerasTensor struct {
 	shape ir.Shape
 	dtype ir.DType
@@ -51,7 +51,7 @@ func NewInput(name string, dtype ir.DType, shape ...int) *KerasTensor {
 	return t
 }
 
-// Failed returns a tensor that stands for a mistake; it is reported where a model is made of it.
+// Failed returns a tensor that stands for an error, which is reported when a model is created from it.
 func Failed(err error) *KerasTensor { return &KerasTensor{err: err} }
 
 // Shape returns the length of each axis, with Unknown where it is open.
@@ -69,7 +69,7 @@ func (t *KerasTensor) Name() string { return t.name }
 // SetName names an input that has none.
 func (t *KerasTensor) SetName(name string) { t.name = name }
 
-// Err returns the mistake that was made on the way to this tensor, or nil.
+// Err returns the error that occurred on the way to this tensor, or nil.
 func (t *KerasTensor) Err() error {
 	if t == nil {
 		return fmt.Errorf("layers: a tensor of the model is nil")
@@ -99,8 +99,8 @@ func ShapeString(s ir.Shape) string {
 // its weights.
 func Apply(l Layer, inputs ...*KerasTensor) *KerasTensor { return ApplyAll(l, inputs...)[0] }
 
-// ApplyAll is Apply for layers with several results. After a mistake the list is longer than any layer's, so that
-// picking a result does not fail before the mistake is reported.
+// ApplyAll is Apply for layers with several results. After an error the list is longer than any layer's, so that
+// picking a result does not fail before the error is reported.
 func ApplyAll(l Layer, inputs ...*KerasTensor) []*KerasTensor {
 	if a, order, ok := dictOfImages(l, inputs); ok {
 		return inOrder(ApplyArguments(l, a), order)
@@ -186,7 +186,7 @@ func describe(l Layer) string {
 }
 
 // InferTypes returns the types of a layer's results for inputs with open axes, building the layer on the way. After an
-// error the layers inside it that it has begun to build are as if untouched.
+// error the inner layers that it has begun to build are left unbuilt.
 func InferTypes(l Layer, inputs []ir.Type) ([]ir.Type, error) {
 	return inferTypes(l, inputs, func(c *Context, in []*ops.Tensor) []*ops.Tensor { return InvokeAll(l, c, in...) })
 }

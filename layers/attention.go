@@ -12,13 +12,13 @@ import (
 //	scores = scale·query·keyᵀ                       (ScoreMode "dot")
 //	scores = w·Σ tanh(scale·(query + key))          (ScoreMode "concat"; the sum runs over the features)
 //
-// Inputs: query (batch, T, features), value (batch, S, features), optionally key (batch, S, features; the value where
-// it is left out). Results: y (batch, T, features), and with ReturnAttentionScores the probabilities (batch, T, S),
-// after Dropout in training.
+// Inputs: query (batch, T, features), value (batch, S, features), optionally key (batch, S, features; the value if
+// omitted). Results: y (batch, T, features), and with ReturnAttentionScores the probabilities (batch, T, S), after
+// Dropout in training.
 //
-// The mask of the value hides positions: 1e9 is taken off their scores (65504 in float16), so where all are hidden the
-// scores differ among themselves as before, as far as the type can tell. The mask of the query sets results to 0 and
-// passes on. Weights: scale () with UseScale, concat_score_weight () with "concat". Behaviour and defaults are those of
+// The mask of the value hides positions: 1e9 is subtracted from their scores (65504 in float16), so if all are hidden
+// the scores still differ as before, up to the precision of the type. The mask of the query sets results to 0 and is
+// passed on. Weights: scale () with UseScale, concat_score_weight () with "concat". Behaviour and defaults are those of
 // keras.layers.Attention. Source: Luong, Pham, Manning, "Effective Approaches to Attention-based Neural Machine
 // Translation", EMNLP 2015.
 type Attention struct {
@@ -28,12 +28,12 @@ type Attention struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	UseScale  bool    `keras:"use_scale"`              // learn a factor of the scores
+	UseScale  bool    `keras:"use_scale"`              // learn a scale for the scores
 	ScoreMode string  `keras:"score_mode,default=dot"` // "dot" or "concat"
-	Dropout   float64 `keras:"dropout"`                // part of the probabilities dropped in training
+	Dropout   float64 `keras:"dropout"`                // fraction of the probabilities dropped in training
 	Seed      *int    `keras:"seed"`
 
-	// UseCausalMask hides what comes after the query's own position. It is an argument of the call in Keras.
+	// UseCausalMask hides positions after the query's own. It is an argument of the call in Keras.
 	UseCausalMask bool `call:"use_causal_mask"`
 	// ReturnAttentionScores asks for the probabilities as a second result. It is an argument of the call in Keras.
 	ReturnAttentionScores bool `call:"return_attention_scores"`
@@ -41,7 +41,7 @@ type Attention struct {
 	scale, concat *distribute.Variable
 }
 
-// Build makes the scale and the weight of the concat score.
+// Build creates the scale and the weight of the concat score.
 func (l *Attention) Build(b *Builder, _ []ir.Shape) {
 	switch l.ScoreMode {
 	case "", "dot", "concat":
@@ -83,7 +83,7 @@ func sumPairs(query, key *ops.Tensor) *ops.Tensor {
 	return ops.Add(ops.ExpandDims(query, -2), ops.ExpandDims(key, -3))
 }
 
-// ComputeMask hands the mask of the query on.
+// ComputeMask passes on the mask of the query.
 func (l *Attention) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
 	return queryMask(in, out)
 }
@@ -102,11 +102,11 @@ type AdditiveAttention struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	NoScale bool    `keras:"use_scale,not"` // leave the learned factors out
-	Dropout float64 `keras:"dropout"`       // part of the probabilities dropped in training
+	NoScale bool    `keras:"use_scale,not"` // no learned factors
+	Dropout float64 `keras:"dropout"`       // fraction of the probabilities dropped in training
 	Seed    *int    `keras:"seed"`
 
-	// UseCausalMask hides what comes after the query's own position. It is an argument of the call in Keras.
+	// UseCausalMask hides positions after the query's own. It is an argument of the call in Keras.
 	UseCausalMask bool `call:"use_causal_mask"`
 	// ReturnAttentionScores asks for the probabilities as a second result. It is an argument of the call in Keras.
 	ReturnAttentionScores bool `call:"return_attention_scores"`
@@ -114,7 +114,7 @@ type AdditiveAttention struct {
 	scale *distribute.Variable
 }
 
-// Build makes the scale.
+// Build creates the scale.
 func (l *AdditiveAttention) Build(b *Builder, in []ir.Shape) {
 	checkDropout(b, l.Dropout)
 	l.scale = nil
@@ -137,7 +137,7 @@ func (l *AdditiveAttention) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor 
 	return s.attend(c, ops.Sum(x, -1), query, value)
 }
 
-// ComputeMask hands the mask of the query on.
+// ComputeMask passes on the mask of the query.
 func (l *AdditiveAttention) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
 	return queryMask(in, out)
 }

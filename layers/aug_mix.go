@@ -14,13 +14,13 @@ import (
 //	y = cut(m·x + (1 - m)·Σ w[i]·chain[i](x))
 //
 // with the sum over NumChains chains, w of the symmetric Dirichlet distribution with parameter Alpha, and m of the beta
-// distribution with both parameters Alpha; both are the same for all images of a batch. cut brings numbers into
+// distribution with both parameters Alpha; both are the same for all images of a batch. cut clips numbers to
 // ValueRange. A chain is ChainDepth steps, one after the other, each drawn with equal chances from nothing and
 // [RandomShear], [RandomTranslation], [RandomRotation], [RandomPosterization], [Solarization], [AutoContrast],
 // [Equalization] and, unless NoColorOps is set, [RandomBrightness], [RandomColorDegeneration], [RandomContrast] and
-// [RandomSharpness]. All images of a batch get the same steps, with numbers of their own. Steps are drawn afresh for
-// each training step, and only those that were drawn are computed; Keras draws them when it traces the function that
-// calls the layer.
+// [RandomSharpness]. All images of a batch get the same steps, with numbers of their own. Steps are drawn again for
+// each training step, and only those drawn are computed; Keras draws them when it traces the function that calls the
+// layer.
 //
 // Factor [low, high] is the factor of all steps that take one; posterization keeps up to max(1, floor(8·high)) bits.
 //
@@ -37,14 +37,14 @@ type AugMix struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // smallest and largest value of a channel; nil is {0, 255}
 	NumChains         int               `keras:"num_chains,default=3"`              // 0 is 3
 	ChainDepth        int               `keras:"chain_depth,default=3"`             // steps of a chain; 0 is 3
 	Factor            []float64         `keras:"factor"`                            // strength from 0 to 1, or one number f for {0, f}; nil is {0, 0.3}
 	Alpha             *float64          `keras:"alpha,default=1.0"`                 // see above, positive; nil is 1
 	NoColorOps        bool              `keras:"all_ops,not"`                       // without the last four of the steps above
 	Interpolation     Interpolation     `keras:"interpolation,default=bilinear"`    // "bilinear" or "nearest", between cells; "" is "bilinear"
-	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	Seed              *int              `keras:"seed"`                              // different seeds draw different numbers
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }

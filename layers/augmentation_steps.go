@@ -74,7 +74,7 @@ func (o stepOptions) valueSteps() []augmentationStep {
 	}
 }
 
-// amongSteps computes apply(k) for the k that index, a whole number from 0 to below n, holds when the program runs, and
+// amongSteps computes apply(k) for the k that index, an integer from 0 to below n, holds when the program runs, and
 // nothing for the others.
 func amongSteps(index *ops.Tensor, n int, apply func(k int) *ops.Tensor) *ops.Tensor {
 	var half func(from, to int) *ops.Tensor

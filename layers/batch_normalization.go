@@ -16,10 +16,10 @@ import (
 //
 //	moving = moving · Momentum + batch · (1 - Momentum)
 //
-// Otherwise, and when the layer is frozen, the moving statistics take the place of the batch's. Masked steps are left
-// out of the statistics. Half precision is computed in float32.
+// Otherwise, and when the layer is frozen, the moving statistics are used instead of the batch's. Masked steps do not
+// count in the statistics. Half precision is computed in float32.
 //
-// With several replicas each normalises with the statistics of its own part of the batch, as in Keras, and the new
+// With several replicas each normalizes with the statistics of its own part of the batch, as in Keras, and the new
 // moving statistics are the mean over the replicas whose part is not empty. With Synchronized the statistics are those
 // of the global batch, each example counting once: N replicas compute what one does on the joined batch.
 //
@@ -37,11 +37,11 @@ type BatchNormalization struct {
 	Axis         int      `keras:"axis,default=-1"`       // the channels' axis; 0 is -1, the last
 	Momentum     *float64 `keras:"momentum,default=0.99"` // nil is 0.99
 	Epsilon      *float64 `keras:"epsilon,default=0.001"` // nil is 1e-3
-	NoCenter     bool     `keras:"center,not"`            // leave beta out
-	NoScale      bool     `keras:"scale,not"`             // leave gamma out
+	NoCenter     bool     `keras:"center,not"`            // no beta
+	NoScale      bool     `keras:"scale,not"`             // no gamma
 	Synchronized bool     `keras:"synchronized"`          // statistics over all replicas
 
-	Renorm         bool               `keras:"renorm"`                       // pull the batch's statistics towards moving ones
+	Renorm         bool               `keras:"renorm"`                       // correct the batch's statistics towards the moving ones
 	RenormClipping map[string]float64 `keras:"renorm_clipping,default=null"` // limits "rmin", "rmax", "dmax"
 	RenormMomentum *float64           `keras:"renorm_momentum,default=0.99"` // nil is 0.99
 
@@ -59,7 +59,7 @@ type BatchNormalization struct {
 	movingStddev, renormMean, renormStddev *distribute.Variable
 }
 
-// Build makes the weights.
+// Build creates the weights.
 func (l *BatchNormalization) Build(b *Builder, in []ir.Shape) {
 	shape := ir.Shape{in[0][channelAxis(b.context.Graph(), l.Axis, in[0])]}
 	l.buildAffine(b, shape, affineFields{l.NoScale, l.NoCenter, l.GammaInitializer, l.BetaInitializer, l.GammaRegularizer, l.BetaRegularizer, l.GammaConstraint, l.BetaConstraint})
@@ -98,7 +98,7 @@ func (l *BatchNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor
 	var y *ops.Tensor
 	switch plain := mask == nil && !l.Renorm && (!l.Synchronized || c.NumReplicasInSync() == 1); {
 	case x.Shape().Size() == 0 && !(l.Synchronized && c.NumReplicasInSync() > 1):
-		// Nothing to normalise, but the weights stay part of the program, as on the other replicas.
+		// Nothing to normalize, but the weights stay part of the program, as on the other replicas.
 		mean, variance := l.moving(c, x)
 		y = normalize(x, mean, variance, gamma, beta, axis, epsilon)
 		l.update(c, nil, nil)

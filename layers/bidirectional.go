@@ -153,7 +153,7 @@ func (l *Bidirectional) merge(f, r *ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.Concatenate(-1, f, r)}
 }
 
-// ComputeMask hands the mask of the input on to results with all steps.
+// ComputeMask passes the mask of the input on to results with all steps.
 func (l *Bidirectional) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
 	masks := make([]*ops.Tensor, len(out))
 	if l.settings.sequences {

@@ -19,15 +19,15 @@ import (
 	"github.com/gokeras/gokeras/layers/regularizers"
 )
 
-// Builder makes the variables of one layer.
+// Builder creates the variables of one layer.
 type Builder struct {
 	base    *Base
 	context *Context
 	policy  ops.DTypePolicy
 }
 
-// WeightOptions describe a variable made with AddWeight. Initializer, Regularizer and Constraint are names or values,
-// as in the layers' fields; nil means glorot_uniform for floats and zeros for other types, none, and none.
+// WeightOptions describe a variable created with AddWeight. Initializer, Regularizer and Constraint are names or
+// values, as in the layers' fields; nil means glorot_uniform for floats and zeros for other types, none, and none.
 type WeightOptions struct {
 	Initializer     any
 	Regularizer     any
@@ -38,7 +38,7 @@ type WeightOptions struct {
 	Aggregation     distribute.VariableAggregation
 }
 
-// AddWeight makes a variable of the layer, as Keras's add_weight does.
+// AddWeight creates a variable of the layer, like Keras's add_weight.
 func (b *Builder) AddWeight(name string, shape ir.Shape, o WeightOptions) *distribute.Variable {
 	spec := distribute.VariableSpec{
 		Name: name, Shape: shape.Clone(), DType: o.DType, Frozen: o.Frozen, Owner: b.base,
@@ -102,9 +102,9 @@ func (b *Builder) SetActivityRegularizer(regularizer any) {
 	}
 }
 
-// Adopt tells the layer that it consists of the given layers, for sub-layers made in Build and not held in exported
-// fields. Their weights are trained and saved with the layer's own: in Keras's files as the list "adopted" in the order
-// of adoption, or under the names that the layer gives them as an [AttributeNamer].
+// Adopt tells the layer that it consists of the given layers, for sub-layers that are created in Build and not held in
+// exported fields. Their weights are trained and saved with the layer's own: in Keras's files as the list "adopted" in
+// the order of adoption, or under the names that the layer gives them as an [AttributeNamer].
 func (b *Builder) Adopt(members ...Layer) {
 	for _, m := range members {
 		attach(m).parent = b.base

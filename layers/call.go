@@ -20,9 +20,9 @@ type Arguments struct {
 	Keywords   Keywords
 }
 
-// ConstantTensor is a constant that Keras holds as a tensor of its backend, where a plain kernels.Array is an array of
-// NumPy. Both compute the same. Files tell them apart. Functional models that are called with a list or dict take
-// tensors only, so arrays in these become tensors; elsewhere both stay what they are.
+// ConstantTensor is a constant that Keras holds as a tensor of its backend, whereas a plain kernels.Array is a NumPy
+// array. Both compute the same, but files distinguish them. Functional models that are called with a list or dict take
+// tensors only, so arrays in these become tensors; elsewhere both stay as they are.
 type ConstantTensor struct{ kernels.Array }
 
 // tensors lists the symbolic tensors among the arguments, those by name last, in the order of the names.
@@ -148,7 +148,7 @@ func convertArrays(v any) any {
 	return v
 }
 
-// Arguments returns the arguments of the call, as far as they were given in the form of Keras; ok tells whether they
+// Arguments returns the arguments of the call, as far as they were given in the form of Keras; ok reports whether they
 // were.
 func (n *Node) Arguments() (a Arguments, ok bool) {
 	if n.arguments == nil {

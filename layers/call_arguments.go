@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// CallArguments returns what Keras passes to each call of the layer and this package keeps in fields with the tag
-// `call:"name"`, for example use_causal_mask; fields of zero value are left out. Files hold them with the calls of a
-// Functional model.
+// CallArguments returns the arguments that Keras passes to each call of the layer and that this package keeps in fields
+// with the tag `call:"name"`, for example use_causal_mask; fields with the zero value are omitted. Files hold them with
+// the calls of a Functional model.
 func CallArguments(l Layer) map[string]any {
 	out := map[string]any{}
 	for _, f := range callFields(l) {

@@ -5,14 +5,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// OutputMode is the form of categories in the results of preprocessing layers. Which of them a layer knows, and the
-// meaning of the zero value, it says.
+// OutputMode is the form of categories in the results of preprocessing layers. Each layer documents which modes it
+// supports and what the zero value means.
 type OutputMode string
 
 const (
 	IntMode      OutputMode = "int"       // the numbers themselves
-	OneHotMode   OutputMode = "one_hot"   // each number as a row with a one at its place
-	MultiHotMode OutputMode = "multi_hot" // each sample as one row, with ones at the places of its numbers
+	OneHotMode   OutputMode = "one_hot"   // each number as a row with a one at its index
+	MultiHotMode OutputMode = "multi_hot" // each sample as one row, with ones at the indices of its numbers
 	CountMode    OutputMode = "count"     // each sample as one row that counts its numbers
 	TFIDFMode    OutputMode = "tf_idf"    // CountMode times the weight of each token
 )

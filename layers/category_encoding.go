@@ -5,15 +5,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// CategoryEncoding writes whole numbers from 0 to NumTokens-1 as rows of NumTokens zeros and ones, or counts:
+// CategoryEncoding writes integers from 0 to NumTokens-1 as rows of NumTokens zeros and ones, or counts:
 //
 //	OutputMode    x = [[1, 2, 2], [0, 1, 3]], NumTokens 4
 //	"multi_hot"   [[0 1 1 0], [1 1 0 1]]     a one for each number that the sample holds; the default
 //	"count"       [[0 1 2 0], [1 1 0 1]]     how often the sample holds it
 //	"one_hot"     each number as a row of its own: shape (2, 3, 4)
 //
-// Numbers outside the range are left out, as Keras's JAX backend does it; its TensorFlow backend reports them. With
-// "count" a second input of the shape of the first gives each number a weight, and the row holds sums of weights.
+// Numbers outside the range are ignored, as in Keras's JAX backend; its TensorFlow backend reports them. With "count" a
+// second input of the shape of the first gives each number a weight, and the row holds sums of weights.
 //
 // Input shape: (batch, samples), or any other. Output shape: (batch, NumTokens); more axes after the samples stay
 // between the two. "one_hot": the input's shape with NumTokens in place of a last axis of 1, else after the last axis.

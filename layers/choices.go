@@ -10,7 +10,7 @@ type Padding string
 
 const (
 	Valid  Padding = "valid"  // no padding: windows lie inside the input
-	Same   Padding = "same"   // zeros such that the result is ceil(length / stride) long; an odd one goes to the end
+	Same   Padding = "same"   // zeros so that the result has length ceil(length / stride); an odd one goes to the end
 	Causal Padding = "causal" // Conv1D only: zeros before the input, so that no step sees a later one
 )
 
@@ -22,8 +22,8 @@ const (
 	ChannelsFirst DataFormat = "channels_first" // (batch, channels, spatial...)
 )
 
-// Interpolation is how values between pixels are found. The zero value is the default of each layer, which takes some
-// of them.
+// Interpolation is how values between pixels are computed. The zero value is the default of each layer, which supports
+// some of them.
 type Interpolation string
 
 const (
@@ -34,7 +34,8 @@ const (
 	Lanczos5 Interpolation = "lanczos5"
 )
 
-// FillMode is what lies outside of an image. The zero value is the default of each layer, which takes some of them.
+// FillMode is how the outside of an image is filled. The zero value is the default of each layer, which supports some
+// of them.
 type FillMode string
 
 const (
@@ -45,8 +46,8 @@ const (
 	FillConstant FillMode = "constant" // FillValue
 )
 
-// BoundingBoxFormat is how the boxes of objects in images are written. The zero value is none: boxes must not come with
-// the images.
+// BoundingBoxFormat is how the boxes of objects in images are written. The zero value means that images must not have
+// boxes.
 type BoundingBoxFormat = boundingboxes.Format
 
 // MergeMode is how Bidirectional joins the results of its two directions. The zero value is MergeConcat.

@@ -25,13 +25,13 @@ var classAliases = map[string]string{
 }
 
 // IgnoredConfig lists the keys that Keras writes for features that this package leaves to others or does not have. They
-// are accepted where they have no value.
+// are accepted if they have no value.
 func (b *Base) IgnoredConfig() []string {
 	return []string{"activity_regularizer=null", "autocast=null", "quantization_config=null"}
 }
 
-// FromObject makes a layer from its object in a Keras file: {"class_name": ..., "config": {...}}. Keys in ignore are
-// passed over.
+// FromObject creates a layer from its object in a Keras file: {"class_name": ..., "config": {...}}. Keys in ignore are
+// skipped.
 func FromObject(raw json.RawMessage, ignore ...string) (Layer, error) {
 	o, err := config.ParseObject(raw)
 	if err != nil {

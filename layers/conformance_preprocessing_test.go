@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/layers/layertest"
 )
 
-// smallInts are whole numbers from 0 to 3.
+// smallInts are integers from 0 to 3.
 var smallInts = []opstest.Array{opstest.Ints([]int{2, 3}, 1, 0, 3, 2, 2, 0)}
 
 // repeats are layers that do the same in each training step, here or always; stepped are those with steps, which have

@@ -30,9 +30,9 @@ type Conv1D struct {
 	Padding      Padding    `keras:"padding,default=valid"`             // Valid, Same or Causal; "" is Valid
 	DataFormat   DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	DilationRate []int      `keras:"dilation_rate,length=1,default=1"`  // distance between the window's cells; nil is 1
-	Groups       int        `keras:"groups,default=1"`                  // groups of channels that do not see each other; 0 is 1
+	Groups       int        `keras:"groups,default=1"`                  // independent groups of channels; 0 is 1
 	Activation   any        `keras:"activation,default=linear"`         // name or function; nil is linear
-	NoBias       bool       `keras:"use_bias,not"`                      // leave the bias out
+	NoBias       bool       `keras:"use_bias,not"`                      // no bias
 
 	KernelInitializer   any `keras:"kernel_initializer,default=GlorotUniform"`
 	BiasInitializer     any `keras:"bias_initializer,default=Zeros"`
@@ -42,13 +42,13 @@ type Conv1D struct {
 	KernelConstraint    any `keras:"kernel_constraint"`
 	BiasConstraint      any `keras:"bias_constraint"`
 
-	LoraRank  int     `keras:"lora_rank,omitempty"`  // train a change of this rank in place of the kernel, see EnableLora; 0: train the kernel
-	LoraAlpha float64 `keras:"lora_alpha,omitempty"` // the change counts LoraAlpha/LoraRank; 0: LoraRank
+	LoraRank  int     `keras:"lora_rank,omitempty"`  // train an update of this rank instead of the kernel, see EnableLora; 0: train the kernel
+	LoraAlpha float64 `keras:"lora_alpha,omitempty"` // the update is scaled by LoraAlpha/LoraRank; 0: LoraRank
 
 	convolution
 }
 
-// Build makes kernel and bias.
+// Build creates the kernel and bias.
 func (l *Conv1D) Build(b *Builder, in []ir.Shape) {
 	l.read(b, 1, convFields{KernelSize: l.KernelSize, Strides: l.Strides, DilationRate: l.DilationRate, Padding: l.Padding, DataFormat: l.DataFormat}, in[0])
 	l.buildConv(b, in[0], l.Filters, l.Groups, WeightOptions{Initializer: l.KernelInitializer, Regularizer: l.KernelRegularizer, Constraint: l.KernelConstraint})
@@ -62,8 +62,8 @@ func (l *Conv1D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return l.leave(c, l.forwardConv(c, one(c, in), max(l.Groups, 1)), l.Activation)
 }
 
-// EnableLora trains a change of low rank in place of the kernel; see [Dense.EnableLora]. With Groups above 1 the rows
-// of A are those of one group.
+// EnableLora trains a low-rank update instead of the kernel; see [Dense.EnableLora]. With Groups above 1 the rows of A
+// are those of one group.
 func (l *Conv1D) EnableLora(rank int, options ...LoraOptions) error {
 	return l.enableLora(&l.lora, l.loraTarget, &l.LoraRank, &l.LoraAlpha, rank, options)
 }

@@ -34,7 +34,7 @@ type Conv2DTranspose struct {
 	DataFormat    DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	DilationRate  []int      `keras:"dilation_rate,length=2,default=1"`  // distance between the window's cells; nil is 1
 	Activation    any        `keras:"activation,default=linear"`         // name or function; nil is linear
-	NoBias        bool       `keras:"use_bias,not"`                      // leave the bias out
+	NoBias        bool       `keras:"use_bias,not"`                      // no bias
 
 	KernelInitializer   any `keras:"kernel_initializer,default=GlorotUniform"`
 	BiasInitializer     any `keras:"bias_initializer,default=Zeros"`
@@ -47,7 +47,7 @@ type Conv2DTranspose struct {
 	convolution
 }
 
-// Build makes kernel and bias.
+// Build creates the kernel and bias.
 func (l *Conv2DTranspose) Build(b *Builder, in []ir.Shape) {
 	l.read(b, 2, convFields{KernelSize: l.KernelSize, Strides: l.Strides, DilationRate: l.DilationRate, OutputPadding: l.OutputPadding, Padding: l.Padding, DataFormat: l.DataFormat}, in[0])
 	l.buildTransposed(b, in[0], l.Filters, WeightOptions{Initializer: l.KernelInitializer, Regularizer: l.KernelRegularizer, Constraint: l.KernelConstraint})

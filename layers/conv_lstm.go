@@ -79,7 +79,7 @@ type convLSTMCell struct {
 // ClassName is the one in Keras.
 func (l *convLSTMCell) ClassName() string { return "ConvLSTMCell" }
 
-// Build makes the variables.
+// Build creates the variables.
 func (l *convLSTMCell) Build(b *Builder, in []ir.Shape) {
 	cfg := l.cfg
 	checkDropout(b, cfg.dropout)

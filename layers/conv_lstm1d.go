@@ -36,7 +36,7 @@ type ConvLSTM1D struct {
 
 	Activation          any  `keras:"activation,default=tanh"`              // nil is "tanh"
 	RecurrentActivation any  `keras:"recurrent_activation,default=sigmoid"` // nil is "sigmoid"
-	NoBias              bool `keras:"use_bias,not"`                         // leave the bias out
+	NoBias              bool `keras:"use_bias,not"`                         // no bias
 
 	KernelInitializer    any  `keras:"kernel_initializer,default=GlorotUniform"`
 	RecurrentInitializer any  `keras:"recurrent_initializer,default=Orthogonal"`
@@ -50,19 +50,19 @@ type ConvLSTM1D struct {
 	RecurrentConstraint  any  `keras:"recurrent_constraint"`
 	BiasConstraint       any  `keras:"bias_constraint"`
 
-	Dropout          float64 `keras:"dropout"`           // part of the inputs dropped in training
-	RecurrentDropout float64 `keras:"recurrent_dropout"` // part of the state dropped in training
+	Dropout          float64 `keras:"dropout"`           // fraction of the inputs dropped in training
+	RecurrentDropout float64 `keras:"recurrent_dropout"` // fraction of the state dropped in training
 	Seed             *int    `keras:"seed"`
 
 	ReturnSequences   bool `keras:"return_sequences"`     // the result of every step instead of the last
 	ReturnState       bool `keras:"return_state"`         // also the last states
 	GoBackwards       bool `keras:"go_backwards"`         // from the last step to the first; results come in that order
-	Stateful          bool `keras:"stateful"`             // each batch goes on with the states of the one before
+	Stateful          bool `keras:"stateful"`             // each batch continues with the states of the one before
 	Unroll            bool `keras:"unroll"`               // accepted for compatibility; the loop is one program either way
-	ZeroOutputForMask bool `keras:"zero_output_for_mask"` // masked steps give zeros instead of the result before
+	ZeroOutputForMask bool `keras:"zero_output_for_mask"` // masked steps give zeros instead of the previous result
 }
 
-// Build makes the cell and its variables.
+// Build creates the cell and its variables.
 func (l *ConvLSTM1D) Build(b *Builder, in []ir.Shape) {
 	l.buildOver(b, in[0], l, l.DType, convLSTMConfig{
 		rank: 1, filters: l.Filters,

@@ -2,7 +2,7 @@ package layers
 
 import "github.com/gokeras/gokeras/keras/ops"
 
-// Cropping1D cuts cells from the beginning and the end of a sequence.
+// Cropping1D removes cells from the beginning and the end of a sequence.
 //
 // Input shape: (batch, steps, channels). Output shape: the same with n - before - after for each length n. A mask does
 // not pass through.
@@ -22,7 +22,7 @@ func (l *Cropping1D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return cropSpatial(x, "", firstAndLast(x, "Cropping", l.Cropping, 1))
 }
 
-// Cropping2D cuts cells from the beginning and the end of the axes of an image.
+// Cropping2D removes cells from the beginning and the end of the axes of an image.
 //
 // Input shape: (batch, height, width, channels). Output shape: the same with n - before - after for each length n. With
 // DataFormat ChannelsFirst the channels come after the batch. A mask does not pass through.
@@ -50,7 +50,7 @@ func (l *Cropping2D) AmendConfig(keys map[string]any) error {
 	return amendPairs(keys, "cropping", l.Cropping, 2)
 }
 
-// Cropping3D cuts cells from the beginning and the end of the axes of a volume.
+// Cropping3D removes cells from the beginning and the end of the axes of a volume.
 //
 // Input shape: (batch, depth, height, width, channels). Output shape: the same with n - before - after for each length
 // n. With DataFormat ChannelsFirst the channels come after the batch. A mask does not pass through.

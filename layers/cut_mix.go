@@ -12,15 +12,14 @@ import (
 //
 // with j = order[i] for a random order of the batch. The rectangle is √(1-w) as high and wide as the image, at an even
 // place; cells belong to it whose upper left corner does. w[i] is of the beta distribution with both parameters a, and
-// a, one for the batch, even in [Factor[0], Factor[1]) plus 10^-6: a small one leaves nearly all images whole, either
+// a, one for the batch, uniform in [Factor[0], Factor[1]) plus 10^-6: a small a keeps nearly all images whole, either
 // i's or j's. Otherwise the results are the inputs. Each replica mixes the images of its own part of the batch.
 //
 // Inputs: images (batch, height, width, channels), with DataFormat ChannelsFirst (batch, channels, height, width);
-// after them, where wanted, labels (batch, classes) such as one-hot vectors, and then segmentation masks (batch,
-// height, width, classes), with axes in the order of the images. Results have the same order and shapes, and
-// [InvokeAll] returns all of them. Images come in the compute type; labels keep theirs where it is a float type, others
-// become float32; masks keep theirs. One image without the batch stays as it is. Masks of Keras's kind do not pass
-// through.
+// after them, optionally, labels (batch, classes) such as one-hot vectors, and then segmentation masks (batch, height,
+// width, classes), with axes in the order of the images. Results have the same order and shapes, and [InvokeAll]
+// returns all of them. Images come in the compute type; labels keep theirs where it is a float type, others become
+// float32; masks keep theirs. One image without the batch stays as it is. Masks of Keras's kind do not pass through.
 //
 // In Fit, where the labels of a batch are no inputs of the model, a TrainStep calls the layer before the model; MixUp
 // has an example. In a Functional model the inputs are a dict with the keys images, labels and segmentation_masks, as
@@ -36,7 +35,7 @@ type CutMix struct {
 	Frozen bool   `keras:"trainable,not"` // not trained
 
 	Factor            []float64         `keras:"factor"`                            // see above, from 0 to 1, or one number f for {0, f}; nil is {0, 1}
-	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	Seed              *int              `keras:"seed"`                              // different seeds draw different numbers
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }

@@ -25,7 +25,7 @@ type Dense struct {
 
 	Units      int  `keras:"units"`                     // length of the last axis of the result; required
 	Activation any  `keras:"activation,default=linear"` // name or function; nil is linear
-	NoBias     bool `keras:"use_bias,not"`              // leave the bias out
+	NoBias     bool `keras:"use_bias,not"`              // no bias
 
 	KernelInitializer   any `keras:"kernel_initializer,default=GlorotUniform"`
 	BiasInitializer     any `keras:"bias_initializer,default=Zeros"`
@@ -35,8 +35,8 @@ type Dense struct {
 	KernelConstraint    any `keras:"kernel_constraint"`
 	BiasConstraint      any `keras:"bias_constraint"`
 
-	LoraRank  int     `keras:"lora_rank,omitempty"`  // train a change of this rank in place of the kernel, see EnableLora; 0: train the kernel
-	LoraAlpha float64 `keras:"lora_alpha,omitempty"` // the change counts LoraAlpha/LoraRank; 0: LoraRank
+	LoraRank  int     `keras:"lora_rank,omitempty"`  // train an update of this rank instead of the kernel, see EnableLora; 0: train the kernel
+	LoraAlpha float64 `keras:"lora_alpha,omitempty"` // the update is scaled by LoraAlpha/LoraRank; 0: LoraRank
 
 	QuantizationConfig quantizers.Config `keras:"quantization_config"` // of a policy such as "int8_from_float32", see Quantize; nil is the mode's default
 
@@ -46,7 +46,7 @@ type Dense struct {
 	eight        float8
 }
 
-// Build makes kernel and bias.
+// Build creates the kernel and bias.
 func (l *Dense) Build(b *Builder, in []ir.Shape) {
 	if l.Units <= 0 {
 		b.Fail("Units must be positive, received %d; set layers.Dense{Units: n}", l.Units)
@@ -95,9 +95,9 @@ func (l *Dense) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 //
 //	y = activation(x·(W + alpha/rank·A·B) + bias)
 //
-// A (features, rank) and B (rank, units) are float32 and new; B begins with zeros, so that nothing changes before the
-// first step of training. A model that was compiled before has to be compiled again. Files hold W + alpha/rank·A·B as
-// the kernel, and A and B of a loaded layer are zeros, as in Keras. It is an error for a layer that is not built, has a
+// A (features, rank) and B (rank, units) are new float32 variables; B starts at zero, so nothing changes before the
+// first training step. A model that was already compiled must be compiled again. Files hold W + alpha/rank·A·B as the
+// kernel, and A and B of a loaded layer are zeros, as in Keras. It is an error for a layer that is not built, has a
 // KernelConstraint, or has LoRA already, and for a rank below 1.
 //
 // Source: Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", ICLR 2022; behaviour of
@@ -136,15 +136,14 @@ func (l *Dense) buildQuantized(b *Builder, features int) {
 		scale: ir.Shape{l.Units}, grouped: ir.Shape{groupsOf(features, l.whole.block), l.Units}, zero: ir.Int8, length: features})
 }
 
-// Quantize keeps the kernel of a built layer in whole numbers q of eight or four bits from now on, which are not
-// trained; the bias is. how is "int8", "int4", or a configuration such as &quantizers.Int4QuantizationConfig{BlockSize:
-// 64}.
+// Quantize keeps the kernel of a built layer as integers q of eight or four bits from now on, which are not trained;
+// the bias is. how is "int8", "int4", or a configuration such as &quantizers.Int4QuantizationConfig{BlockSize: 64}.
 //
 //	int8: y = activation((round(x·t)·q) / (s·t) + bias),  q = round(kernel·s),  s = 127 / max|kernel[:, j]|,  t = 127 / max|x[i, :]|
 //	int4: y = activation(x·((q - zero)·s) + bias),  one s and zero for each block of 128 inputs and each unit
 //
-// The gradient of x is that of the product with the floats that q stands for. A model that was compiled before has to
-// be compiled again. It is an error for a layer that is not built or is quantized already. Behaviour of
+// The gradient of x is that of the product with the dequantized weights. A model that was already compiled must be
+// compiled again. It is an error for a layer that is not built or is quantized already. Behaviour of
 // keras.layers.Dense.quantize.
 func (l *Dense) Quantize(how any) error {
 	if !l.built {

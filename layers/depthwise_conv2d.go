@@ -28,7 +28,7 @@ type DepthwiseConv2D struct {
 	DataFormat      DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	DilationRate    []int      `keras:"dilation_rate,length=2,default=1"`  // distance between the window's cells; nil is 1
 	Activation      any        `keras:"activation,default=linear"`         // name or function; nil is linear
-	NoBias          bool       `keras:"use_bias,not"`                      // leave the bias out
+	NoBias          bool       `keras:"use_bias,not"`                      // no bias
 
 	DepthwiseInitializer any `keras:"depthwise_initializer,default=GlorotUniform"`
 	BiasInitializer      any `keras:"bias_initializer,default=Zeros"`
@@ -41,7 +41,7 @@ type DepthwiseConv2D struct {
 	convolution
 }
 
-// Build makes kernel and bias.
+// Build creates the kernel and bias.
 func (l *DepthwiseConv2D) Build(b *Builder, in []ir.Shape) {
 	l.read(b, 2, convFields{KernelSize: l.KernelSize, Strides: l.Strides, DilationRate: l.DilationRate, Padding: l.Padding, DataFormat: l.DataFormat}, in[0])
 	filters := l.buildDepthwise(b, "kernel", in[0], l.DepthMultiplier, WeightOptions{Initializer: l.DepthwiseInitializer, Regularizer: l.DepthwiseRegularizer, Constraint: l.DepthwiseConstraint})

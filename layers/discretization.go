@@ -10,13 +10,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Discretization replaces each number by the number of the bin that it lies in:
+// Discretization replaces each number by the index of its bin:
 //
 //	y = number of boundaries b with b <= x
 //
-// Boundaries b1 < b2 < ... < bn make the n+1 bins (-inf, b1), [b1, b2), ..., [bn, inf); NaN comes to the last one. They
-// are given in BinBoundaries, or [Discretization.Adapt] finds so that each of NumBins bins holds the same share of some
-// data. OutputMode "one_hot", "multi_hot" and "count" write the bins as rows like [CategoryEncoding].
+// Boundaries b1 < b2 < ... < bn define the n+1 bins (-inf, b1), [b1, b2), ..., [bn, inf); NaN belongs to the last one.
+// They are given in BinBoundaries, or [Discretization.Adapt] chooses them so that each of NumBins bins holds the same
+// share of some data. OutputMode "one_hot", "multi_hot" and "count" write the bins as rows like [CategoryEncoding].
 //
 // Input shape: any. Output shape: that of the input, int32; with the other modes that of CategoryEncoding, in the
 // compute type.
@@ -82,7 +82,7 @@ func countBelow(x *ops.Tensor, sorted []float64) *ops.Tensor {
 // weights; at the end the same with 1/NumBins.
 func (l *Discretization) Adapt(batches ...kernels.Array) error { return l.AdaptBatches(each(batches)) }
 
-// AdaptBatches is Adapt for batches that come one by one.
+// AdaptBatches is Adapt for data in several batches.
 func (l *Discretization) AdaptBatches(batches iter.Seq2[kernels.Array, error]) error {
 	switch {
 	case l.NumBins < 1 && l.BinBoundaries != nil:

@@ -7,10 +7,10 @@ import (
 )
 
 // Dropout sets, in training, each element to 0 with probability Rate and multiplies the others by 1/(1-Rate), so that
-// the expected value stays. Otherwise y = x.
+// the expected value is unchanged. Otherwise y = x.
 //
 // With NoiseShape one draw serves several elements: it has the input's rank, and elements along an axis of length 1
-// share their fate; Unknown stands for the input's own length.
+// share one draw; Unknown stands for the input's own length.
 //
 // Input shape: any. Output shape: that of the input. A mask passes through. Source: Srivastava et al., "Dropout", JMLR
 // 2014.
@@ -23,7 +23,7 @@ type Dropout struct {
 
 	Rate       float64 `keras:"rate"`              // from 0 to 1
 	NoiseShape []int   `keras:"noise_shape,shape"` // nil is the input's shape
-	Seed       *int    `keras:"seed"`              // sets the draws apart from those of other seeds
+	Seed       *int    `keras:"seed"`              // different seeds draw different numbers
 }
 
 // Forward computes the layer.

@@ -13,14 +13,14 @@ import (
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
-// EinsumDense is a dense layer whose product is any Einstein sum of input and kernel:
+// EinsumDense is a dense layer whose product is an arbitrary Einstein sum of input and kernel:
 //
 //	y = activation(einsum(Equation, x, kernel) + bias)
 //
 // The equation has the form "ab,bc->ac" and may leave leading axes open ("...x,xy->...y") or trailing ones
 // ("ab...,bc->ac..."). OutputShape is the shape of the result without the batch; an axis of -1 is taken from the input.
-// The kernel has one axis for each letter of its part of the equation; the bias has the axes named in BiasAxes, and
-// none are named by default: no bias.
+// The kernel has one axis for each letter of its part of the equation; the bias has the axes listed in BiasAxes, by
+// default none: no bias.
 //
 // Input and output shape: as the equation says. A mask does not pass through.
 type EinsumDense struct {
@@ -43,8 +43,8 @@ type EinsumDense struct {
 	KernelConstraint    any `keras:"kernel_constraint"`
 	BiasConstraint      any `keras:"bias_constraint"`
 
-	LoraRank  int     `keras:"lora_rank,omitempty"`  // train a change of this rank in place of the kernel, see EnableLora; 0: train the kernel
-	LoraAlpha float64 `keras:"lora_alpha,omitempty"` // the change counts LoraAlpha/LoraRank; 0: LoraRank
+	LoraRank  int     `keras:"lora_rank,omitempty"`  // train an update of this rank instead of the kernel, see EnableLora; 0: train the kernel
+	LoraAlpha float64 `keras:"lora_alpha,omitempty"` // the update is scaled by LoraAlpha/LoraRank; 0: LoraRank
 
 	QuantizationConfig quantizers.Config `keras:"quantization_config"` // of a policy such as "int8_from_float32", see Quantize; nil is the mode's default
 
@@ -55,7 +55,7 @@ type EinsumDense struct {
 	axes         einsumAxes
 }
 
-// Build makes kernel and bias.
+// Build creates the kernel and bias.
 func (l *EinsumDense) Build(b *Builder, in []ir.Shape) {
 	e := parseEinsumDense(b, l.Equation, in[0], l.OutputShape)
 	shape, inputAxes, outputAxes := e.kernel(b)
@@ -95,8 +95,8 @@ func (l *EinsumDense) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{activate(c, l.Activation, y)}
 }
 
-// EnableLora trains a change of low rank in place of the kernel; see [Dense.EnableLora]. A has the axes of the kernel
-// with the rank in place of the last one, B is (rank, last axis).
+// EnableLora trains a low-rank update instead of the kernel; see [Dense.EnableLora]. A has the axes of the kernel with
+// the rank in place of the last one, B is (rank, last axis).
 func (l *EinsumDense) EnableLora(rank int, options ...LoraOptions) error {
 	return l.enableLora(&l.lora, l.loraTarget, &l.LoraRank, &l.LoraAlpha, rank, options)
 }

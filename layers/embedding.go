@@ -13,25 +13,25 @@ import (
 //	y[..., :] = embeddings[x[...], :]
 //
 // Input shape: any, integers in [0, InputDim); a number outside is an error when the step runs. Output shape: that of
-// the input with OutputDim as a new last axis. Weights: embeddings (InputDim, OutputDim). With MaskZero number 0 stands
-// for padding, and the result carries the mask x ≠ 0.
+// the input with OutputDim as a new last axis. Weights: embeddings (InputDim, OutputDim). With MaskZero the number 0
+// means padding, and the result has the mask x ≠ 0.
 //
 // # Dynamic
 //
-// With Dynamic the input is keys: any int64, or strings. There is no InputDim: a row is made when a key is first
-// trained, and begins with a value that follows from the seed and the key alone, whatever the number of processes, and
-// after a restart. Looking up makes no row: a key that was never trained has its first value in prediction too. Rows
-// live in a table in the memory of the process, on disk beyond MemoryBytes, or on parameter servers.
+// With Dynamic the input is keys: any int64, or strings. There is no InputDim: a row is created when a key is first
+// trained, and its initial value depends on the seed and the key alone, whatever the number of processes, and after a
+// restart. A lookup creates no row: in prediction a key that was never trained has its initial value. Rows are stored
+// in a table in the memory of the process, on disk beyond MemoryBytes, or on parameter servers.
 //
-// The layer works on the host, in front of the model's program, so its input must be an input of the model or made by
+// The layer works on the host, before the model's program, so its input must be an input of the model or the result of
 // other layers on the host. Each distinct key of a batch is looked up once, and gradients of equal keys are summed
 // before they are applied. The optimizer is that of Compile: SGD, Adagrad, Adam, AdamW, RMSprop or Ftrl, without
-// clipping; its state lies beside the rows. Rows that a batch does not have are left as they are, momentum and all
-// ("lazy"); with DenseUpdates the table is trained as a plain one, bit for bit, which takes time for each update that a
-// row has missed. With MaskZero key 0, or "", is padding.
+// clipping; its state is stored with the rows. Rows that are not in a batch are left unchanged, including their
+// momentum ("lazy"); with DenseUpdates the table is trained exactly like a plain one, bit for bit, which takes time for
+// each update that a row has missed. With MaskZero key 0, or "", is padding.
 //
-// With MaxRows or MaxAge rows are evicted, by what they were updated with, not by lookups. A row that was evicted is
-// kept for 128 updates of the table, so that none is lost while its gradient is computed.
+// With MaxRows or MaxAge rows are evicted, depending on updates, not on lookups. A row that was evicted is kept for 128
+// updates of the table, so that none is lost while its gradient is computed.
 type Embedding struct {
 	Base
 
@@ -43,20 +43,20 @@ type Embedding struct {
 	OutputDim int  `keras:"output_dim"` // length of the vectors; required
 	MaskZero  bool `keras:"mask_zero"`  // number 0 is padding
 
-	EmbeddingsInitializer any `keras:"embeddings_initializer,default=RandomUniform"` // even between -0.05 and 0.05
+	EmbeddingsInitializer any `keras:"embeddings_initializer,default=RandomUniform"` // uniform between -0.05 and 0.05
 	EmbeddingsRegularizer any `keras:"embeddings_regularizer"`
 	ActivityRegularizer   any `keras:"activity_regularizer"`
 	EmbeddingsConstraint  any `keras:"embeddings_constraint"`
 
-	LoraRank  int     `keras:"lora_rank,omitempty"`  // train a change of this rank in place of the embeddings, see EnableLora; 0: train them
-	LoraAlpha float64 `keras:"lora_alpha,omitempty"` // the change counts LoraAlpha/LoraRank; 0: LoraRank
+	LoraRank  int     `keras:"lora_rank,omitempty"`  // train an update of this rank instead of the embeddings, see EnableLora; 0: train them
+	LoraAlpha float64 `keras:"lora_alpha,omitempty"` // the update is scaled by LoraAlpha/LoraRank; 0: LoraRank
 
 	QuantizationConfig quantizers.Config `keras:"quantization_config"` // of a policy such as "int8_from_float32", see Quantize; nil is the mode's default
 
-	Dynamic      bool   `keras:"dynamic,omitempty"`       // a row for each key that is met; see above
+	Dynamic      bool   `keras:"dynamic,omitempty"`       // a row for each key that occurs; see above
 	MaxRows      int    `keras:"max_rows,omitempty"`      // of a dynamic table; 0: no bound
-	MaxAge       int    `keras:"max_age,omitempty"`       // rows not updated in so many updates of a dynamic table go; 0: no bound
-	Eviction     string `keras:"eviction,omitempty"`      // which rows go above MaxRows: "least_frequent", those updated least, or "least_recent"; "" is the first
+	MaxAge       int    `keras:"max_age,omitempty"`       // rows not updated in this many updates of a dynamic table are evicted; 0: no bound
+	Eviction     string `keras:"eviction,omitempty"`      // which rows are evicted above MaxRows: "least_frequent", those updated least, or "least_recent"; "" is the first
 	DenseUpdates bool   `keras:"dense_updates,omitempty"` // optimizers treat rows without a gradient as in a plain table
 	MemoryBytes  int    `keras:"memory_bytes,omitempty"`  // of a dynamic table; more goes to disk, with package distribute/tables/disk. 0: no bound
 
@@ -66,7 +66,7 @@ type Embedding struct {
 	whole      quantized
 }
 
-// Build makes the table.
+// Build creates the table.
 func (l *Embedding) Build(b *Builder, _ []ir.Shape) {
 	if l.Dynamic {
 		b.Fail("%v", errDynamicCall)
@@ -108,7 +108,7 @@ func (l *Embedding) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tens
 	return []*ops.Tensor{ops.CompareScalar(ir.Ne, inputs[0], 0)}
 }
 
-// EnableLora trains a change of low rank in place of the embeddings, A (InputDim, rank) times B (rank, OutputDim); see
+// EnableLora trains a low-rank update instead of the embeddings, A (InputDim, rank) times B (rank, OutputDim); see
 // [Dense.EnableLora].
 func (l *Embedding) EnableLora(rank int, options ...LoraOptions) error {
 	return l.enableLora(&l.lora, l.loraTarget, &l.LoraRank, &l.LoraAlpha, rank, options)
@@ -129,8 +129,8 @@ func (l *Embedding) buildQuantized(b *Builder) {
 	l.embeddings = b.addMatrix(&l.whole, packedRows(l.InputDim, l.OutputDim, l.whole.block))
 }
 
-// Quantize keeps the embeddings of a built layer in whole numbers of eight or four bits from now on, with one scale for
-// each vector, or one scale and zero for each block of a vector; see [Dense.Quantize]. They are not trained.
+// Quantize keeps the embeddings of a built layer as integers of eight or four bits from now on, with one scale for each
+// vector, or one scale and zero for each block of a vector; see [Dense.Quantize]. They are not trained.
 func (l *Embedding) Quantize(how any) error {
 	if !l.built {
 		return l.quantizeBase(how, nil, nil, nil, nil, nil, nil)

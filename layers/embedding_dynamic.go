@@ -113,7 +113,7 @@ func (k *BatchKeys) Gather(rows []float32, width int) []float32 {
 	return out
 }
 
-// Keys returns the keys of an array of whole numbers or strings.
+// Keys returns the keys of an array of integers or strings.
 func (l *Embedding) Keys(x HostArray) (BatchKeys, error) {
 	k := BatchKeys{Shape: x.Shape}
 	ids := x.Ints
@@ -261,7 +261,7 @@ func (l *Embedding) openTable(seed uint64) error {
 	return err
 }
 
-// Table returns the rows of a dynamic embedding; nil before a model was made with it, and for others.
+// Table returns the rows of a dynamic embedding; nil before a model was created with it, and for other embeddings.
 func (l *Embedding) Table() *tables.Table {
 	l.dynamic.mu.Lock()
 	defer l.dynamic.mu.Unlock()
@@ -281,8 +281,8 @@ type PlainTable struct {
 	First     int      // index of the first key
 }
 
-// Plain returns what a dynamic embedding knows now as a plain one, with the lookup layer that goes in front: a model
-// that Keras and other tools read, and that runs on every device as a whole. All rows must fit memory.
+// Plain returns the current state of a dynamic embedding as a plain one, with the lookup layer to put before it: a
+// model that Keras and other tools can read, and that runs completely on any device. All rows must fit in memory.
 func (l *Embedding) Plain() (*PlainTable, error) {
 	table := l.Table()
 	if table == nil {

@@ -17,7 +17,7 @@ type TableKeeper interface {
 	TableNames() []string
 	// TableArrays are their contents.
 	TableArrays() (map[string]kernels.Array, error)
-	// LoadTable takes over what a file has: whole numbers as []int64, others as []float32.
+	// LoadTable replaces the table by the contents of a file: integers as []int64, others as []float32.
 	LoadTable(numbers map[string][]int64, floats map[string][]float32) error
 }
 

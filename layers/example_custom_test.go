@@ -17,7 +17,7 @@ type scale struct {
 	factor *distribute.Variable
 }
 
-// Build makes the weights when the shape of the input is known.
+// Build creates the weights when the shape of the input is known.
 func (l *scale) Build(b *layers.Builder, inputs []ir.Shape) {
 	features := inputs[0][len(inputs[0])-1]
 	l.factor = b.AddWeight("factor", ir.Shape{features}, layers.WeightOptions{Initializer: l.Initializer})

@@ -48,7 +48,7 @@ func mixingModel(t *testing.T) *keras.Model {
 	return m
 }
 
-// quantizedModel is a perceptron of whole numbers.
+// quantizedModel is a perceptron of integers.
 func quantizedModel(t *testing.T, mode string) *keras.Model {
 	t.Helper()
 	m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 6, Activation: "tanh"}, &layers.EinsumDense{Equation: "abc,cd->abd", OutputShape: []int{5, 7}, BiasAxes: "d"}},

@@ -2,7 +2,7 @@ package layers
 
 import "github.com/gokeras/gokeras/keras/ops"
 
-// Flatten joins all axes of each example to one, in row-major order.
+// Flatten merges all axes of each example into one, in row-major order.
 //
 // Input shape: (batch, ...). Output shape: (batch, product of the other axes), with 1 for a vector of scalars. With
 // DataFormat ChannelsFirst the channels are first moved from axis 1 to the end, so that the result is that of channels

@@ -18,7 +18,7 @@ type GaussianNoise struct {
 	Frozen bool   `keras:"trainable,not"` // not trained
 
 	Stddev float64 `keras:"stddev"` // from 0 to 1
-	Seed   *int    `keras:"seed"`   // sets the draws apart from those of other seeds
+	Seed   *int    `keras:"seed"`   // different seeds draw different numbers
 }
 
 // Forward computes the layer.
@@ -49,7 +49,7 @@ type GaussianDropout struct {
 	Frozen bool   `keras:"trainable,not"` // not trained
 
 	Rate float64 `keras:"rate"` // at least 0, below 1
-	Seed *int    `keras:"seed"` // sets the draws apart from those of other seeds
+	Seed *int    `keras:"seed"` // different seeds draw different numbers
 }
 
 // Forward computes the layer.

@@ -8,8 +8,8 @@ import (
 // GlobalAveragePooling1D takes the mean over all steps of a sequence, channel by channel.
 //
 // Input shape: (batch, steps, channels), or with DataFormat ChannelsFirst (batch, channels, steps). Output shape:
-// (batch, channels), or with KeepDims (batch, 1, channels). A mask (batch, steps) leaves steps out; a sequence without
-// any gives NaN. The mask ends here.
+// (batch, channels), or with KeepDims (batch, 1, channels). A mask (batch, steps) excludes steps; a sequence without
+// any gives NaN. The mask is not passed on.
 type GlobalAveragePooling1D struct {
 	Base
 

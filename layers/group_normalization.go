@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// GroupNormalization cuts the channels of each example into groups and gives each group mean 0 and variance 1, then a
-// learned scale and offset for each channel:
+// GroupNormalization divides the channels of each example into groups and gives each group mean 0 and variance 1, then
+// a learned scale and offset for each channel:
 //
 //	y = gamma · (x - mean) / sqrt(variance + Epsilon) + beta
 //
@@ -29,8 +29,8 @@ type GroupNormalization struct {
 	Groups   int      `keras:"groups,default=32"`     // 0 is 32, -1 one for each channel
 	Axis     int      `keras:"axis,default=-1"`       // the channels' axis; 0 is -1, the last
 	Epsilon  *float64 `keras:"epsilon,default=0.001"` // nil is 1e-3
-	NoCenter bool     `keras:"center,not"`            // leave beta out
-	NoScale  bool     `keras:"scale,not"`             // leave gamma out
+	NoCenter bool     `keras:"center,not"`            // no beta
+	NoScale  bool     `keras:"scale,not"`             // no gamma
 
 	BetaInitializer  any `keras:"beta_initializer,default=Zeros"`
 	GammaInitializer any `keras:"gamma_initializer,default=Ones"`
@@ -58,7 +58,7 @@ func (l *GroupNormalization) groups(g *ops.Graph, channels int) int {
 	return n
 }
 
-// Build makes gamma and beta.
+// Build creates the gamma and beta.
 func (l *GroupNormalization) Build(b *Builder, in []ir.Shape) {
 	g := b.context.Graph()
 	channels := in[0][channelAxis(g, l.Axis, in[0])]
@@ -108,7 +108,7 @@ func (l *GroupNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor
 // SupportsMasking reports that a mask passes through.
 func (l *GroupNormalization) SupportsMasking() bool { return true }
 
-// keepsInputType: inputs are not rounded to half precision before they are normalised.
+// keepsInputType: inputs are not rounded to half precision before they are normalized.
 func (l *GroupNormalization) keepsInputType() {}
 
 func init() { Register[GroupNormalization]() }

@@ -7,9 +7,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// GroupQueryAttention is [MultiHeadAttention] in which several heads of the query share one head of key and value: head
-// u of the query looks through head u / (NumQueryHeads / NumKeyValueHeads) of the others. With NumKeyValueHeads 1 it is
-// multi-query attention.
+// GroupQueryAttention is [MultiHeadAttention] in which several query heads share one head of key and value: query head
+// u uses head u / (NumQueryHeads / NumKeyValueHeads) of the others. With NumKeyValueHeads 1 it is multi-query
+// attention.
 //
 // Inputs: query (batch, T, features), value (batch, S, features), optionally key (batch, S, features), optionally last
 // a bool mask (batch, T, S) or (batch, heads, T, S). Results: y (batch, T, features of the query), and with
@@ -30,10 +30,10 @@ type GroupQueryAttention struct {
 	HeadDim          int     `keras:"head_dim"`                    // features of a head; required
 	NumQueryHeads    int     `keras:"num_query_heads"`             // required
 	NumKeyValueHeads int     `keras:"num_key_value_heads"`         // a divisor of NumQueryHeads; required
-	Dropout          float64 `keras:"dropout"`                     // part of the probabilities dropped in training
-	NoBias           bool    `keras:"use_bias,not"`                // leave the biases out
+	Dropout          float64 `keras:"dropout"`                     // fraction of the probabilities dropped in training
+	NoBias           bool    `keras:"use_bias,not"`                // no biases
 	UseGate          bool    `keras:"use_gate"`                    // multiply each head by a sigmoid of a projection of the query
-	SlidingWindow    int     `keras:"sliding_window,default=null"` // look only at positions less than so many away; 0: at all
+	SlidingWindow    int     `keras:"sliding_window,default=null"` // attend only to positions less than this far away; 0: to all
 	Seed             *int    `keras:"seed"`
 
 	KernelInitializer   any `keras:"kernel_initializer,default=GlorotUniform"`
@@ -44,7 +44,7 @@ type GroupQueryAttention struct {
 	KernelConstraint    any `keras:"kernel_constraint"`
 	BiasConstraint      any `keras:"bias_constraint"`
 
-	// UseCausalMask hides what comes after the query's own position. It is an argument of the call in Keras.
+	// UseCausalMask hides positions after the query's own. It is an argument of the call in Keras.
 	UseCausalMask bool `call:"use_causal_mask"`
 	// ReturnAttentionScores asks for the probabilities as a second result. It is an argument of the call in Keras.
 	ReturnAttentionScores bool `call:"return_attention_scores"`
@@ -53,7 +53,7 @@ type GroupQueryAttention struct {
 	inner headAttention
 }
 
-// Build makes the projections. They build their weights when they are first called.
+// Build creates the projections. They build their weights when they are first called.
 func (l *GroupQueryAttention) Build(b *Builder, in []ir.Shape) {
 	if l.HeadDim <= 0 || l.NumQueryHeads <= 0 || l.NumKeyValueHeads <= 0 {
 		b.Fail("HeadDim, NumQueryHeads and NumKeyValueHeads must be positive, received %d, %d and %d", l.HeadDim, l.NumQueryHeads, l.NumKeyValueHeads)
@@ -102,7 +102,7 @@ func (l *GroupQueryAttention) Forward(c *Context, in []*ops.Tensor) []*ops.Tenso
 	return l.heads.attend(c, &l.inner, in, l.NumQueryHeads/l.NumKeyValueHeads)
 }
 
-// ComputeMask hands the mask of the query on.
+// ComputeMask passes on the mask of the query.
 func (l *GroupQueryAttention) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
 	return queryMask(in, out)
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// HashedCrossing sorts combinations of values of two or more features into NumBins bins by a hash:
+// HashedCrossing assigns combinations of values of two or more features to NumBins bins by a hash:
 //
 //	h = 0xDECAFCAFFE;  for each feature x: h = join(h, f(x));  y = h mod NumBins
 //
-// with f(x) = FarmHash Fingerprint64 for words and x itself for whole numbers, and TensorFlow's FingerprintCat64 to
-// join two hashes. OutputMode "int" gives bins, "one_hot" writes them as rows like [CategoryEncoding].
+// with f(x) = FarmHash Fingerprint64 for words and x itself for integers, and TensorFlow's FingerprintCat64 to join two
+// hashes. OutputMode "int" gives bins, "one_hot" writes them as rows like [CategoryEncoding].
 //
 // The layer works on the host ([HostLayer]): in a model it stands right after inputs.
 //
@@ -101,7 +101,7 @@ func (l *HashedCrossing) HostType(inputs ...ir.Type) (ir.Type, error) {
 // Forward reports that the layer cannot be part of a program.
 func (l *HashedCrossing) Forward(c *Context, _ []*ops.Tensor) []*ops.Tensor { return ForwardHost(c) }
 
-// AmendConfig writes the type of the results, which Keras insists on.
+// AmendConfig writes the type of the results, which Keras requires.
 func (l *HashedCrossing) AmendConfig(keys map[string]any) error {
 	keys["sparse"] = false
 	if l.DType == "" && outputMode(l.OutputMode, IntMode) == IntMode {

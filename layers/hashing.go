@@ -9,14 +9,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Hashing sorts words, or whole numbers by their decimal digits, into NumBins bins by a hash, so that no vocabulary is
+// Hashing assigns words, or integers by their decimal digits, to NumBins bins by a hash, so that no vocabulary is
 // needed:
 //
 //	y = hash(x) mod NumBins
 //
-// The hash is FarmHash Fingerprint64; with Salt it is SipHash-2-4 with the salt as its key, and others find it hard to
-// aim at a bin. With a MaskValue bin 0 is that value's own and the others take the rest: y = 1 + hash(x) mod (NumBins -
-// 1). Floats are cut to whole numbers.
+// The hash is FarmHash Fingerprint64; with Salt it is SipHash-2-4 with the salt as its key, which makes it hard for
+// others to target a bin. With a MaskValue bin 0 is reserved for that value and the others share the rest: y = 1 +
+// hash(x) mod (NumBins - 1). Floats are truncated to integers.
 //
 // OutputMode "int" gives bins; "one_hot", "multi_hot" and "count" write them as rows like [CategoryEncoding].
 //
@@ -136,7 +136,7 @@ func (l *Hashing) MigrateConfig(keys map[string]json.RawMessage) error {
 	return nil
 }
 
-// AmendConfig writes the type of the results, which Keras insists on, and a salt of two numbers.
+// AmendConfig writes the type of the results, which Keras requires, and a salt of two numbers.
 func (l *Hashing) AmendConfig(keys map[string]any) error {
 	keys["sparse"] = false
 	if l.DType == "" && outputMode(l.OutputMode, IntMode) == IntMode {

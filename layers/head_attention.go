@@ -226,7 +226,7 @@ func attentionInputs(c *Context, in []*ops.Tensor) (query, value, key, mask *ops
 	return query, value, key, mask
 }
 
-// queryMask hands the mask of the query on to the first result.
+// queryMask passes on the mask of the query to the first result.
 func queryMask(in, out []*ops.Tensor) []*ops.Tensor {
 	masks := make([]*ops.Tensor, len(out))
 	masks[0] = in[0].Mask()

@@ -12,7 +12,7 @@ import (
 const maxHostElements = 1 << 30
 
 // encodeHost is encodeCategories on the host: numbers of the given shape as rows of the given depth. Negative numbers
-// are left out. The rows are whole numbers, too.
+// are left out. The rows are integers, too.
 func encodeHost(numbers []int64, shape []int, mode OutputMode, depth int) (HostArray, error) {
 	if mode == IntMode {
 		return HostInts(numbers, slices.Clone(shape)...), nil
@@ -109,7 +109,7 @@ func hashedRows(policy string) ir.DType {
 	return ir.Float32
 }
 
-// floats is the array with its whole numbers as floats.
+// floats is the array with its integers as floats.
 func (a HostArray) floats() HostArray {
 	out := HostArray{Shape: a.Shape, Floats: make([]float64, len(a.Ints))}
 	for i, n := range a.Ints {

@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// HostArray is an array in the memory of the host, row-major: of strings, of whole numbers or of floats. Exactly one of
-// the three lists is used; an array without elements has none.
+// HostArray is an array in the memory of the host, row-major: of strings, of integers or of floats. Exactly one of the
+// three lists is used; an array without elements has none.
 type HostArray struct {
 	Shape   []int
 	Strings []string
@@ -24,7 +24,7 @@ func HostStrings(values []string, shape ...int) HostArray {
 	return HostArray{Shape: shape, Strings: values}
 }
 
-// HostInts is an array of whole numbers; without a shape a vector.
+// HostInts is an array of integers; without a shape a vector.
 func HostInts(values []int64, shape ...int) HostArray {
 	if shape == nil {
 		shape = []int{len(values)}
@@ -47,9 +47,8 @@ func (a HostArray) check() error {
 	return nil
 }
 
-// HostLayer is implemented by layers that work on text. A program has no strings, so that a model runs these layers on
-// the host, on the data of its inputs, before its program; they cannot come later. Calling one inside a trace is a
-// mistake.
+// HostLayer is implemented by layers that work on text. A program has no strings, so a model runs these layers on the
+// host, on its input data, before its program; they cannot come later. Calling one inside a trace is an error.
 type HostLayer interface {
 	Layer
 	// Transform computes the layer.
@@ -59,7 +58,7 @@ type HostLayer interface {
 	HostType(inputs ...ir.Type) (ir.Type, error)
 }
 
-// AsHostLayer returns the layer as one that works on the host; false for layers of the program. An [IntegerLookup] is
+// AsHostLayer returns the layer as one that runs on the host; false for layers of the program. An [IntegerLookup] is
 // one or the other, by its OOVMethod.
 func AsHostLayer(l Layer) (HostLayer, bool) {
 	if i, ok := l.(*IntegerLookup); ok && i.hashes() {
@@ -72,8 +71,8 @@ func AsHostLayer(l Layer) (HostLayer, bool) {
 	return h, ok
 }
 
-// Staged is implemented by models, which may begin with layers that work on the host: their program takes what those
-// make of the inputs.
+// Staged is implemented by models, which may begin with layers that run on the host: their program takes the results of
+// those layers.
 type Staged interface {
 	Layer
 	// StagedTypes are the types of what the program takes for inputs of the given types; staged is false where no layer
@@ -81,14 +80,14 @@ type Staged interface {
 	StagedTypes(inputs []ir.Type) (types []ir.Type, staged bool, err error)
 }
 
-// ArrayKeeper is implemented by layers with numbers that a weights file holds under names of their own, beside
-// variables, which have numbers there: the weights of words in OutputMode "tf_idf".
+// ArrayKeeper is implemented by layers with arrays that a weights file holds under specific names, besides the
+// variables, which are numbered there: the weights of words in OutputMode "tf_idf".
 type ArrayKeeper interface {
 	// ArrayNames are the paths of the datasets below the layer's group, such as "vars/idf_weights".
 	ArrayNames() []string
 	// Arrays are their contents; none where there is nothing to keep.
 	Arrays() map[string][]float64
-	// LoadArrays takes over the contents of those that a file has. It comes before LoadAssets.
+	// LoadArrays restores the arrays that a file has. It is called before LoadAssets.
 	LoadArrays(arrays map[string][]float64) error
 }
 

@@ -63,7 +63,7 @@ func TestRandomImagesLikeKeras(t *testing.T) {
 	}
 }
 
-// equalButForTies compares integers that Resizing rounds its means to. Where they differ, by 1, the mean lies half-way
+// equalButForTies compares integers that Resizing rounds its means to. If they differ, by 1, the mean lies half-way
 // between the two when it is computed in float64, to what float32 means of numbers up to 255 can differ by: 2^-24 of
 // 255 for each of some 40 summands on two axes.
 func equalButForTies(t *testing.T, settings json.RawMessage, shape []int, input, want, got []float64, about string) {

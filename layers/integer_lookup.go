@@ -15,7 +15,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// IntegerLookup gives whole numbers consecutive numbers: the place of each in a vocabulary, after the special tokens.
+// IntegerLookup maps integers to consecutive indices: the position of each in a vocabulary, after the special tokens.
 //
 //	number  0                          MaskToken, where there is one and OutputMode is "int"
 //	        next NumOOVIndices         numbers that the vocabulary does not have; of several x mod NumOOVIndices, or by OOVMethod "farmhash"
@@ -24,14 +24,14 @@ import (
 //
 // The vocabulary is that of the field, of [IntegerLookup.SetVocabulary], or that of [IntegerLookup.Adapt]. OutputMode
 // "int" gives numbers; "one_hot", "multi_hot" and "count" write them as rows, see [CategoryEncoding]; "tf_idf"
-// multiplies counts by a weight for each number. With Invert places become numbers of the vocabulary.
+// multiplies counts by a weight for each number. With Invert it maps indices back to numbers of the vocabulary.
 //
 // The layer is part of the program, unless it hashes, which it does on the host ([AsHostLayer]). It finds a number
-// among V by log2(V) lookups. With NumOOVIndices 0 an unknown number becomes -1, which the next layer that takes
-// indices reports, and no one in rows.
+// among V by log2(V) comparisons. With NumOOVIndices 0 an unknown number becomes -1, which the next layer that takes
+// indices reports as an error, and sets nothing in rows.
 //
-// Input shape: any, whole numbers. Output shape: that of the input, int64; with the other modes that of
-// CategoryEncoding, int64, and with "tf_idf" float32.
+// Input shape: any, integers. Output shape: that of the input, int64; with the other modes that of CategoryEncoding,
+// int64, and with "tf_idf" float32.
 type IntegerLookup struct {
 	Base
 
@@ -40,8 +40,8 @@ type IntegerLookup struct {
 	Frozen bool   `keras:"trainable,not"` // not trained
 
 	MaxTokens      int        `keras:"max_tokens"`              // size of the vocabulary with special tokens; 0 is no limit
-	NumOOVIndices  *int       `keras:"num_oov_indices"`         // places for unknown numbers; nil is 1
-	MaskToken      *int       `keras:"mask_token"`              // number that gets place 0; nil is none
+	NumOOVIndices  *int       `keras:"num_oov_indices"`         // indices for unknown numbers; nil is 1
+	MaskToken      *int       `keras:"mask_token"`              // number that gets index 0; nil is none
 	OOVToken       *int       `keras:"oov_token"`               // stands for unknown numbers; nil is -1
 	Vocabulary     []int      `keras:"vocabulary"`              // nil: see Adapt and SetVocabulary
 	IDFWeights     []float64  `keras:"idf_weights"`             // of Vocabulary, for "tf_idf"
@@ -286,13 +286,13 @@ func invertNumbers(k *lookup[int64], t *table[int64], x *ops.Tensor) *ops.Tensor
 // keepsInputType: numbers given as floats must not lose digits before they are cut to integers.
 func (l *IntegerLookup) keepsInputType() {}
 
-// Adapt learns the vocabulary of some data, replacing what was learned before: all different numbers, the most frequent
-// ones first, equally frequent ones from the largest on, at most MaxTokens with the special tokens. For "tf_idf" it
-// learns the weight log(1 + N/(1+n)) of each number, which n of N examples have; an example is one entry of axis 0. A
-// model that has run keeps the vocabulary that it was compiled with, until it is compiled again.
+// Adapt learns the vocabulary of some data, replacing what was learned before: all distinct numbers, the most frequent
+// first, equally frequent ones in decreasing order, at most MaxTokens with the special tokens. For "tf_idf" it learns
+// the weight log(1 + N/(1+n)) of each number, which n of N examples have; an example is one entry of axis 0. A model
+// that has run keeps the vocabulary that it was compiled with, until it is compiled again.
 func (l *IntegerLookup) Adapt(batches ...kernels.Array) error { return l.AdaptBatches(each(batches)) }
 
-// AdaptBatches is Adapt for batches that come one by one.
+// AdaptBatches is Adapt for data in several batches.
 func (l *IntegerLookup) AdaptBatches(batches iter.Seq2[kernels.Array, error]) error {
 	k, _, err := l.ready()
 	if err == nil && l.Vocabulary != nil {

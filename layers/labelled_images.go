@@ -9,27 +9,26 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// LabelledImages are images and what belongs to them. The layers that prepare and augment images change all of it
-// together: what moves an image moves its boxes and its segmentation masks, what changes colours leaves them as they
-// are.
+// LabelledImages are images with their labels, boxes and masks. The layers that prepare and augment images change them
+// together: layers that move an image also move its boxes and its segmentation masks, layers that change colours leave
+// those as they are.
 //
 //	e := layers.LabelledImages{Images: x, Boxes: boxes, BoxLabels: classes}.Through(flip, c)
 //
 // Such a layer has the field BoundingBoxFormat, which says what the numbers of boxes are; see package boundingboxes.
-// Boxes come back float32, in the same format, cut at the borders of the image; the labels of those that have no area
-// left are -1. Masks are sampled at the nearest cell, so that classes stay classes, and keep their type, except where
-// masks are mixed with each other. In inference, random layers change nothing.
+// Boxes are returned as float32, in the same format, clipped to the borders of the image; the labels of those that have
+// no area left are -1. Masks are sampled at the nearest cell, so that classes stay classes, and keep their type, except
+// where masks are mixed with each other. In inference, random layers change nothing.
 //
 // Calls of a layer ([InvokeAll], [Apply]) take and return the tensors in this order, without those that are nil. A
 // Functional model writes them as Keras does, as a dict with the keys images, bounding_boxes (boxes and labels), labels
 // and segmentation_masks.
 //
-// Boxes are those of keras.layers, but for what contradicts itself there: Keras's RandomCrop subtracts rows from
-// columns and does not cut at the far borders, its RandomRotation takes boxes of any format for "xyxy", its
+// Boxes are those of keras.layers, except where Keras contradicts itself: Keras's RandomCrop subtracts rows from
+// columns and does not clip at the far borders, its RandomRotation takes boxes of any format for "xyxy", its
 // RandomPerspective returns "xyxy" whatever the format is, its RandomShear takes images for square, its MixUp joins the
 // labels of boxes along the batch, and its RandAugment moves boxes in the order of its list of steps and not in the
-// order of the steps drawn. AugMix leaves boxes where they are, here as there: its images are a mean with the unmoved
-// one.
+// order of the steps drawn. AugMix leaves boxes unchanged, as in Keras: its images are a mean with the unmoved one.
 type LabelledImages struct {
 	Images    *ops.Tensor // (batch, height, width, channels), channels first by the layer's DataFormat; or one without the batch
 	Boxes     *ops.Tensor // (batch, boxes, 4); nil where there are none
@@ -38,7 +37,7 @@ type LabelledImages struct {
 	Masks     *ops.Tensor // (batch, height, width, classes), with axes in the order of the images; nil where there are none
 }
 
-// Through applies a layer of images to all of it.
+// Through applies an image layer to all of them.
 func (e LabelledImages) Through(l Layer, c *Context) LabelledImages {
 	var in []*ops.Tensor
 	var roles []imageRole

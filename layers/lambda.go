@@ -10,13 +10,13 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// LambdaFunc is the function of a [Lambda] layer. The context tells whether the model is training.
+// LambdaFunc is the function of a [Lambda] layer. The context reports whether the model is training.
 type LambdaFunc func(c *Context, inputs []*ops.Tensor) *ops.Tensor
 
-// Lambda applies a Go function to its inputs. It has no weights; for those write a layer type. A model with a Lambda
-// can be saved only if the function is given by a name, made known with [RegisterLambda], or that of a function of
-// keras.ops ("relu", see [OperationNames]); a file from Keras that holds Python code cannot be read, but one that names
-// such a function can.
+// Lambda applies a Go function to its inputs. It has no weights; if you need weights, write a layer type. A model with
+// a Lambda can be saved only if the function is given by a name, registered with [RegisterLambda], or that of a
+// function of keras.ops ("relu", see [OperationNames]); a file from Keras that holds Python code cannot be read, but
+// one that names such a function can.
 //
 // Input and output shape: what the function makes of them. A mask does not pass through.
 type Lambda struct {
@@ -35,9 +35,9 @@ type Lambda struct {
 
 var lambdas = map[string]LambdaFunc{}
 
-// RegisterLambda makes a function known by name to Lambda layers. Files name it "Custom>name", or with another package
-// in place of Custom where one is given; the name alone finds it where one package has it. RegisterLambda panics when
-// the name is taken, and is called from init.
+// RegisterLambda registers a function for Lambda layers under a name. Files contain "Custom>name", or the given package
+// instead of Custom; the name alone finds it if only one package has it. RegisterLambda panics when the name is taken,
+// and is called from init.
 func RegisterLambda(name string, f LambdaFunc, packageName ...string) {
 	name = config.FullName("layers: RegisterLambda", name, packageName)
 	if _, taken := lambdas[name]; taken {

@@ -15,7 +15,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Context is what a layer gets to know when it is called; see [distribute.Context].
+// Context is the information that a layer receives when it is called; see [distribute.Context].
 type Context = distribute.Context
 
 // Layer maps tensors to tensors and may own variables. Every type that embeds [Base] and has Forward is one. Inside a

@@ -27,8 +27,8 @@ type LayerNormalization struct {
 
 	Axis     []int    `keras:"axis,default=[-1]"`     // nil is {-1}
 	Epsilon  *float64 `keras:"epsilon,default=0.001"` // nil is 1e-3
-	NoCenter bool     `keras:"center,not"`            // leave beta out
-	NoScale  bool     `keras:"scale,not"`             // leave gamma out
+	NoCenter bool     `keras:"center,not"`            // no beta
+	NoScale  bool     `keras:"scale,not"`             // no gamma
 
 	RMSScaling bool `keras:"rms_scaling"` // do not subtract the mean; deprecated in Keras, use RMSNormalization
 
@@ -42,7 +42,7 @@ type LayerNormalization struct {
 	affine
 }
 
-// Build makes gamma and beta.
+// Build creates the gamma and beta.
 func (l *LayerNormalization) Build(b *Builder, in []ir.Shape) {
 	l.buildAffine(b, axesShape(b, l.Axis, in[0]), affineFields{l.NoScale && !l.RMSScaling, l.NoCenter || l.RMSScaling, l.GammaInitializer, l.BetaInitializer, l.GammaRegularizer, l.BetaRegularizer, l.GammaConstraint, l.BetaConstraint})
 }
@@ -135,7 +135,7 @@ func alongAxes(t, x *ops.Tensor, axes []int) *ops.Tensor {
 // SupportsMasking reports that a mask passes through.
 func (l *LayerNormalization) SupportsMasking() bool { return true }
 
-// keepsInputType: inputs are not rounded to half precision before they are normalised.
+// keepsInputType: inputs are not rounded to half precision before they are normalized.
 func (l *LayerNormalization) keepsInputType() {}
 
 func init() { Register[LayerNormalization]() }

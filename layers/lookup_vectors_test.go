@@ -18,7 +18,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// lookupArray is an array of strings or whole numbers in a case.
+// lookupArray is an array of strings or integers in a case.
 type lookupArray struct {
 	Shape   []int
 	Strings []string
@@ -184,7 +184,7 @@ func int64s(a lookupArray) kernels.Array {
 	return out
 }
 
-// runLookup runs a layer of the program on whole numbers of up to 64 bits.
+// runLookup runs a layer of the program on integers of up to 64 bits.
 func runLookup(t *testing.T, l layers.Layer, x lookupArray) (shape []int, values []float64) {
 	t.Helper()
 	r := distribute.NewReplica("test", 1, 1, 1)

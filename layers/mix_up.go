@@ -13,10 +13,10 @@ import (
 // Otherwise the results are the inputs. Each replica mixes the images of its own part of the batch.
 //
 // Inputs: images (batch, height, width, channels), with DataFormat ChannelsFirst (batch, channels, height, width);
-// after them, where wanted, labels (batch, classes) such as one-hot vectors, and then segmentation masks with the axes
-// of the images. Results have the same order and shapes, and [InvokeAll] returns all of them. Images come in the
-// compute type; labels and masks keep their type where it is a float type, others become float32. One image without the
-// batch stays as it is. Masks of Keras's kind do not pass through.
+// after them, optionally, labels (batch, classes) such as one-hot vectors, and then segmentation masks with the axes of
+// the images. Results have the same order and shapes, and [InvokeAll] returns all of them. Images come in the compute
+// type; labels and masks keep their type where it is a float type, others become float32. One image without the batch
+// stays as it is. Masks of Keras's kind do not pass through.
 //
 // In Fit, where the labels of a batch are no inputs of the model, a TrainStep calls the layer before the model; MixUp
 // has an example. In a Functional model the inputs are a dict with the keys images, labels and segmentation_masks, as
@@ -33,7 +33,7 @@ type MixUp struct {
 	Frozen bool   `keras:"trainable,not"` // not trained
 
 	Alpha             *float64          `keras:"alpha,default=0.2"`                 // see above; the larger, the closer is w to 1/2. 0 mixes nothing; nil is 0.2
-	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	Seed              *int              `keras:"seed"`                              // different seeds draw different numbers
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }

@@ -13,10 +13,10 @@ import (
 //	q, k, v = query·W_q + b_q, key·W_k + b_k, value·W_v + b_v        split into heads
 //	y       = concat over heads of softmax(q·kᵀ/√KeyDim)·v, times W_o, plus b_o
 //
-// Inputs: query (batch, T, features), value (batch, S, features), optionally key (batch, S, features; the value where
-// it is left out), optionally last a bool mask (batch, T, S) or (batch, heads, T, S), true where the query may look.
-// Results: y (batch, T, features of the query, or OutputShape), and with ReturnAttentionScores the probabilities
-// (batch, heads, T, S).
+// Inputs: query (batch, T, features), value (batch, S, features), optionally key (batch, S, features; the value if
+// omitted), optionally last a bool mask (batch, T, S) or (batch, heads, T, S), true where the query may look. Results:
+// y (batch, T, features of the query, or OutputShape), and with ReturnAttentionScores the probabilities (batch, heads,
+// T, S).
 //
 // The masks that came with query, value and key are combined with the given one, the causal one and the window by
 // "and". A query position that may look at nothing gets the mean of all values, or, with Dropout or
@@ -37,12 +37,12 @@ type MultiHeadAttention struct {
 	NumHeads      int     `keras:"num_heads"`                   // required
 	KeyDim        int     `keras:"key_dim"`                     // features of a head of query and key; required
 	ValueDim      int     `keras:"value_dim"`                   // features of a head of the value; 0 is KeyDim
-	Dropout       float64 `keras:"dropout"`                     // part of the probabilities dropped in training
-	NoBias        bool    `keras:"use_bias,not"`                // leave the biases out
+	Dropout       float64 `keras:"dropout"`                     // fraction of the probabilities dropped in training
+	NoBias        bool    `keras:"use_bias,not"`                // no biases
 	UseGate       bool    `keras:"use_gate"`                    // multiply each head by a sigmoid of a projection of the query
 	OutputShape   []int   `keras:"output_shape,default=null"`   // nil: the features of the query
 	AttentionAxes []int   `keras:"attention_axes,default=null"` // nil: all axes but batch and features
-	SlidingWindow int     `keras:"sliding_window,default=null"` // look only at positions less than so many away; 0: at all
+	SlidingWindow int     `keras:"sliding_window,default=null"` // attend only to positions less than this far away; 0: to all
 	Seed          *int    `keras:"seed"`
 
 	KernelInitializer   any `keras:"kernel_initializer,default=GlorotUniform"`
@@ -53,7 +53,7 @@ type MultiHeadAttention struct {
 	KernelConstraint    any `keras:"kernel_constraint"`
 	BiasConstraint      any `keras:"bias_constraint"`
 
-	// UseCausalMask hides what comes after the query's own position. It is an argument of the call in Keras.
+	// UseCausalMask hides positions after the query's own. It is an argument of the call in Keras.
 	UseCausalMask bool `call:"use_causal_mask"`
 	// ReturnAttentionScores asks for the probabilities as a second result. It is an argument of the call in Keras.
 	ReturnAttentionScores bool `call:"return_attention_scores"`
@@ -62,7 +62,7 @@ type MultiHeadAttention struct {
 	inner headAttention
 }
 
-// Build makes the projections. They build their weights when they are first called.
+// Build creates the projections. They build their weights when they are first called.
 func (l *MultiHeadAttention) Build(b *Builder, in []ir.Shape) {
 	if l.NumHeads <= 0 || l.KeyDim <= 0 || l.ValueDim < 0 {
 		b.Fail("NumHeads and KeyDim must be positive, received %d and %d (ValueDim %d)", l.NumHeads, l.KeyDim, l.ValueDim)
@@ -121,7 +121,7 @@ func (l *MultiHeadAttention) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor
 	return l.heads.attend(c, &l.inner, in, 1)
 }
 
-// ComputeMask hands the mask of the query on.
+// ComputeMask passes on the mask of the query.
 func (l *MultiHeadAttention) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
 	return queryMask(in, out)
 }

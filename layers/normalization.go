@@ -55,7 +55,7 @@ func (l *Normalization) keptAxes(g *ops.Graph, shape ir.Shape) []int {
 	return slices.Compact(out)
 }
 
-// Build makes the weights.
+// Build creates the weights.
 func (l *Normalization) Build(b *Builder, in []ir.Shape) {
 	if (l.Mean == nil) != (l.Variance == nil) || len(l.Mean) != len(l.Variance) {
 		b.Fail("Mean and Variance must be given together and with equal lengths, received %d and %d numbers", len(l.Mean), len(l.Variance))
@@ -109,7 +109,7 @@ func (l *Normalization) given(x *ops.Tensor, name string, values []float64, axes
 // weights, replacing what was there. Axis 0 of the data is the batch.
 func (l *Normalization) Adapt(batches ...kernels.Array) error { return l.AdaptBatches(each(batches)) }
 
-// AdaptBatches is Adapt for batches that come one by one.
+// AdaptBatches is Adapt for data in several batches.
 func (l *Normalization) AdaptBatches(batches iter.Seq2[kernels.Array, error]) error {
 	if l.Mean != nil {
 		return fmt.Errorf("layers: %s: Adapt: mean and variance are fixed by the fields Mean and Variance; leave those out to adapt", Name(l))

@@ -281,7 +281,7 @@ func (a *operands) number(name string) float64 {
 	return 0
 }
 
-// maxArgument bounds whole numbers in files, so that sizes do not overflow.
+// maxArgument bounds integers in files, so that sizes do not overflow.
 const maxArgument = 1 << 40
 
 func (a *operands) integer(name string) int {
@@ -292,7 +292,7 @@ func (a *operands) integer(name string) int {
 	return int(v)
 }
 
-// integers returns a list of whole numbers; one number stands for a list of one, None for nil.
+// integers returns a list of integers; one number stands for a list of one, None for nil.
 func (a *operands) integers(name string) []int {
 	switch v := a.values[name].(type) {
 	case nil:

@@ -133,7 +133,7 @@ func absolute(x *ops.Tensor) *ops.Tensor {
 
 func alone(x *ops.Tensor) *ops.Tensor { return x.WithMask(nil) }
 
-// floating brings whole numbers to float32.
+// floating brings integers to float32.
 func floating(x *ops.Tensor) *ops.Tensor {
 	if x.DType().IsFloat() {
 		return x
@@ -145,7 +145,7 @@ func floatRounding(f func(*ops.Tensor) *ops.Tensor) func(*ops.Tensor) *ops.Tenso
 	return func(x *ops.Tensor) *ops.Tensor { return f(floating(x)) }
 }
 
-// keepIntegers leaves whole numbers as they are.
+// keepIntegers leaves integers as they are.
 func keepIntegers(f func(*ops.Tensor) *ops.Tensor) func(*ops.Tensor) *ops.Tensor {
 	return func(x *ops.Tensor) *ops.Tensor {
 		if !x.DType().IsFloat() {

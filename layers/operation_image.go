@@ -131,7 +131,7 @@ func resizeOperation(a *operands) *ops.Tensor {
 		x = padToAspectRatio(x, axes, size[0], size[1], a.number("fill_value"))
 	}
 	y := resizeImages(x, axes, size[0], size[1], Interpolation(a.text("interpolation")), a.boolean("antialias"))
-	if x.DType().IsInteger() { // results between whole numbers are rounded, and those beyond the type are its limits
+	if x.DType().IsInteger() { // results between integers are rounded, and those beyond the type are its limits
 		return ops.SaturateCast(ops.Round(y), x.DType())
 	}
 	return ops.Cast(y, x.DType())

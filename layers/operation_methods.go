@@ -9,7 +9,7 @@ func (t *KerasTensor) Subtract(y any) *KerasTensor { return Op("subtract", t, y)
 // Multiply is x · y element by element, where y is a tensor or a number.
 func (t *KerasTensor) Multiply(y any) *KerasTensor { return Op("multiply", t, y) }
 
-// Divide is x / y, where y is a tensor or a number; whole numbers become float32.
+// Divide is x / y, where y is a tensor or a number; integers become float32.
 func (t *KerasTensor) Divide(y any) *KerasTensor { return Op("true_divide", t, y) }
 
 // FloorDivide is the largest whole number not above x / y.
@@ -48,8 +48,8 @@ func (t *KerasTensor) Greater(y any) *KerasTensor { return Op("greater", t, y) }
 // GreaterEqual is x >= y.
 func (t *KerasTensor) GreaterEqual(y any) *KerasTensor { return Op("greater_equal", t, y) }
 
-// At is x[index...] of Python: for each axis a whole number, which takes the axis out, or a [Slice]; [Ellipsis] stands
-// for the axes that are not named, and nil for a new axis of length 1. The batch is axis 0:
+// At is x[index...] of Python: for each axis an integer, which takes the axis out, or a [Slice]; [Ellipsis] stands for
+// the axes that are not named, and nil for a new axis of length 1. The batch is axis 0:
 //
 //	last := sequence.At(layers.Slice{}, -1) // (batch, steps, features) to (batch, features)
 func (t *KerasTensor) At(index ...any) *KerasTensor {

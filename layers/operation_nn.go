@@ -34,7 +34,7 @@ func init() {
 		if x := a.tensor("x"); x.DType().IsFloat() {
 			return ops.Threshold(x, a.number("threshold"), a.number("default_value"))
 		}
-		x, bound := a.pair("x", "threshold") // a fraction makes floats of whole numbers
+		x, bound := a.pair("x", "threshold") // a fraction makes floats of integers
 		y, value := a.pair("x", "default_value")
 		return ops.Where(ops.Greater(x, bound), y, value)
 	}))
@@ -113,7 +113,7 @@ func batchNormalization(a *operands) *ops.Tensor {
 	return y
 }
 
-// rowsOf returns the axes to normalise over and a function that lays a parameter along them.
+// rowsOf returns the axes to normalize over and a function that lays a parameter along them.
 func rowsOf(a *operands, x *ops.Tensor) (axes []int, spread func(p *ops.Tensor) *ops.Tensor) {
 	axes = sortedAxes(x, a.integers("axis"))
 	return axes, func(p *ops.Tensor) *ops.Tensor {
@@ -143,7 +143,7 @@ func layerNormalization(a *operands) *ops.Tensor {
 	if b := a.optional("beta"); b != nil && !scaling {
 		y = ops.Add(y, ops.Cast(spread(b), wide.DType()))
 	}
-	return ops.Cast(y, a.tensor("x").DType()) // of whole numbers, too
+	return ops.Cast(y, a.tensor("x").DType()) // of integers, too
 }
 
 func rmsNormalization(a *operands) *ops.Tensor {

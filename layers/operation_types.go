@@ -10,7 +10,7 @@ import (
 // The functions here give operations the element types of Keras's, where those of package ops, which are chosen for
 // layers and losses, differ.
 
-// amongFloats computes where a float meets whole numbers in the type of the float, as Keras's weak promotion does.
+// amongFloats computes where a float meets integers in the type of the float, as Keras's weak promotion does.
 func amongFloats(f func(x, y *ops.Tensor) *ops.Tensor) func(x, y *ops.Tensor) *ops.Tensor {
 	return func(x, y *ops.Tensor) *ops.Tensor { return f(likeFloat(x, y), likeFloat(y, x)) }
 }
@@ -23,7 +23,7 @@ func likeFloat(x, y *ops.Tensor) *ops.Tensor {
 	return x
 }
 
-// floatPair computes whole numbers in float32, or in float64 where one is of type int64.
+// floatPair computes integers in float32, or in float64 where one is of type int64.
 func floatPair(f func(x, y *ops.Tensor) *ops.Tensor) func(x, y *ops.Tensor) *ops.Tensor {
 	return amongFloats(func(x, y *ops.Tensor) *ops.Tensor {
 		if !x.DType().IsFloat() && !y.DType().IsFloat() && (x.DType() != ir.Bool || y.DType() != ir.Bool) {
@@ -47,7 +47,7 @@ func int64AsFloat(f func(*ops.Tensor) *ops.Tensor) func(*ops.Tensor) *ops.Tensor
 	}
 }
 
-// inPromoted gives a product of whole numbers the type in which its factors meet.
+// inPromoted gives a product of integers the type in which its factors meet.
 func inPromoted(f func(x, y *ops.Tensor) *ops.Tensor) func(x, y *ops.Tensor) *ops.Tensor {
 	return func(x, y *ops.Tensor) *ops.Tensor {
 		z := f(x, y)
@@ -86,7 +86,7 @@ func einsum(subscripts string, xs ...*ops.Tensor) *ops.Tensor {
 	return y
 }
 
-// summed adds or multiplies small whole numbers in 32 bits.
+// summed adds or multiplies small integers in 32 bits.
 func summed(f func(x *ops.Tensor, axes ...int) *ops.Tensor) func(x *ops.Tensor, axes ...int) *ops.Tensor {
 	return func(x *ops.Tensor, axes ...int) *ops.Tensor { return f(inWord(x), axes...) }
 }
@@ -112,7 +112,7 @@ func extreme(f func(x *ops.Tensor, axes ...int) *ops.Tensor) func(x *ops.Tensor,
 	}
 }
 
-// withoutNaN sums or multiplies whole numbers, which hold no NaN, as they are.
+// withoutNaN sums or multiplies integers, which hold no NaN, as they are.
 func withoutNaN(skipping, plain func(x *ops.Tensor, axis int) *ops.Tensor) func(x *ops.Tensor, axis int) *ops.Tensor {
 	return func(x *ops.Tensor, axis int) *ops.Tensor {
 		if x.DType().IsFloat() {
@@ -145,7 +145,7 @@ func ofBools(bools, others func(x, y *ops.Tensor) *ops.Tensor) func(x, y *ops.Te
 	}
 }
 
-// amongWhole computes with whole numbers what only moves and adds them, as a convolution of floats that hold them.
+// amongWhole computes with integers what only moves and adds them, as a convolution of floats that hold them.
 func amongWhole(x *ops.Tensor, f func(x *ops.Tensor) *ops.Tensor) *ops.Tensor {
 	d := x.DType()
 	switch {

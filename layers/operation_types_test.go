@@ -67,7 +67,7 @@ func TestOperationTypesLikeKeras(t *testing.T) {
 	assert.Greater(t, len(functions), 150)
 }
 
-// wholeOf makes whole numbers of JSON's floats.
+// wholeOf makes integers of JSON's floats.
 func wholeOf(v any) any {
 	switch v := v.(type) {
 	case float64:

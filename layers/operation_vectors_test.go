@@ -97,7 +97,7 @@ func checkOperation(t *testing.T, c *vectors.Case, name string, numpy bool) {
 		g.Program().AddOutput(c.Name, ops.In(g, y))
 		if i < len(c.Outputs) {
 			require.Equal(t, results[i].Shape().String(), y.Shape().String(), "worked out shape")
-			// With float64 JAX makes whole numbers int64, and NumPy always does.
+			// With float64 JAX makes integers int64, and NumPy always does.
 			if c.DType == "float32" && (!numpy || strings.HasPrefix(c.Outputs[i].DType, "float")) {
 				require.Equal(t, c.Outputs[i].DType, y.DType().String(), "type of the result")
 			}

@@ -18,12 +18,12 @@ import (
 // ReversibleEmbedding.
 type Quantizable interface {
 	Layer
-	// Quantize keeps the weights of a built layer in whole numbers from now on. how is a mode ("int8", "int4") or a
+	// Quantize keeps the weights of a built layer in integers from now on. how is a mode ("int8", "int4") or a
 	// configuration of package quantizers. A model that was compiled before has to be compiled again.
 	Quantize(how any) error
 }
 
-// quantized is what a layer knows of its weights being whole numbers; the zero value is: they are not.
+// quantized is what a layer knows of its weights being integers; the zero value is: they are not.
 type quantized struct {
 	mode               string               // "", "int8", "int4", "gptq", "awq"
 	bits               int                  // of gptq and awq
@@ -34,7 +34,7 @@ type quantized struct {
 	columns            int                  // of the matrix before it was packed
 }
 
-// packing is a matrix of whole numbers: what is multiplied or looked up.
+// packing is a matrix of integers: what is multiplied or looked up.
 type packing struct {
 	name    string // of its variable; those beside it are name_scale, name_zero and g_idx
 	shape   ir.Shape
@@ -110,7 +110,7 @@ func (block blockIndex) Initialize(into kernels.Array, _ uint64) error {
 	return into.SetFloat64s(0, values)
 }
 
-// addMatrix makes the variables of a matrix of whole numbers and returns the matrix itself.
+// addMatrix makes the variables of a matrix of integers and returns the matrix itself.
 //
 //dim:known weights have fixed axes
 func (b *Builder) addMatrix(q *quantized, p packing) *distribute.Variable {
@@ -141,7 +141,7 @@ func (q *quantized) whole(c *Context, matrix *distribute.Variable, axis int) *op
 	return c.Read(matrix)
 }
 
-// floats returns what whole numbers in groups along an axis stand for.
+// floats returns what integers in groups along an axis stand for.
 func (q *quantized) floats(c *Context, whole, scale, zero *ops.Tensor, axis int) *ops.Tensor {
 	index := ops.Cast(c.Read(q.index), ir.Int32)
 	zeros := ops.Cast(ops.Take(zero, index, axis), scale.DType())
@@ -160,7 +160,7 @@ func (q *quantized) product(c *Context, x *ops.Tensor, matrix *distribute.Variab
 	return q.scaled(c, x, w, c.Weight(q.scale))
 }
 
-// scaled is x·w/scale for whole numbers w (rows, columns) with one scale for each column.
+// scaled is x·w/scale for integers w (rows, columns) with one scale for each column.
 func (q *quantized) scaled(c *Context, x, w, scale *ops.Tensor) *ops.Tensor {
 	compute := c.ComputeDType()
 	if q.inputs == nil {
@@ -176,7 +176,7 @@ func (q *quantized) scaled(c *Context, x, w, scale *ops.Tensor) *ops.Tensor {
 	}, x)[0]
 }
 
-// beside adds what LoRA computes of x to y, the product of x and a matrix that is kept in whole numbers.
+// beside adds what LoRA computes of x to y, the product of x and a matrix that is kept in integers.
 func (r *lora) beside(c *Context, x, y *ops.Tensor) *ops.Tensor {
 	if r.a == nil {
 		return y
@@ -422,7 +422,7 @@ func transposedArray(a kernels.Array) kernels.Array {
 //dim:known weights have fixed axes
 func groupsOf(n, block int) int { return int(math.Ceil(float64(n) / float64(max(block, 1)))) }
 
-// QuantizedBy returns the policy of a layer whose weights are kept in whole numbers, as in "int8_from_float32"; "" for
+// QuantizedBy returns the policy of a layer whose weights are kept in integers, as in "int8_from_float32"; "" for
 // others.
 func QuantizedBy(l Layer) string {
 	if p := attach(l).resolved; p.Quantization.Mode != "" {

@@ -66,8 +66,7 @@ func (b *Builder) addCalibrated(q *quantized, m ir.Shape, zero string) *distribu
 	return matrix
 }
 
-// calibratedFloats is the matrix (inputs, outputs) that whole numbers stand for, in the type in which the layer
-// computes.
+// calibratedFloats is the matrix (inputs, outputs) that integers stand for, in the type in which the layer computes.
 func (q *quantized) calibratedFloats(c *Context, matrix *distribute.Variable) *ops.Tensor {
 	whole := c.Read(matrix)
 	if q.bits == 4 {

@@ -172,7 +172,7 @@ func (l *EinsumDense) buildQuantized(b *Builder) {
 	l.kernel = b.addMatrix(&l.whole, p)
 }
 
-// quantizedProduct is the Einstein sum with a kernel in whole numbers, and what LoRA adds.
+// quantizedProduct is the Einstein sum with a kernel in integers, and what LoRA adds.
 func (l *EinsumDense) quantizedProduct(c *Context, x *ops.Tensor) *ops.Tensor {
 	q, compute := &l.whole, c.ComputeDType()
 	if q.calibrated() {
@@ -260,7 +260,7 @@ func (l *EinsumDense) dequantize(parts []kernels.Array) (kernels.Array, error) {
 	return kernels.FromFloat64s(parts[1].Type.DType, l.axes.kernel, values)
 }
 
-// Quantize keeps the kernel of a built layer in whole numbers of eight or four bits from now on; see [Dense.Quantize].
+// Quantize keeps the kernel of a built layer as integers of eight or four bits from now on; see [Dense.Quantize].
 // Scales are shared along the axes that are summed over. With int4 the kernel is a matrix of those axes and the others.
 func (l *EinsumDense) Quantize(how any) error {
 	if !l.built {

@@ -13,7 +13,7 @@ func packedRows(n, length, block int) packing {
 	return packing{name: "embeddings", shape: ir.Shape{n, length}, axis: 1, scale: ir.Shape{n}, grouped: ir.Shape{n, groupsOf(length, block)}, zero: ir.Int8, length: length}
 }
 
-// rows looks vectors of a table up that is kept in whole numbers.
+// rows looks vectors of a table up that is kept in integers.
 func (q *quantized) rows(c *Context, r *lora, table *distribute.Variable, ids *ops.Tensor) *ops.Tensor {
 	compute := c.ComputeDType()
 	if !ids.DType().IsInteger() {
@@ -94,7 +94,7 @@ func (l *ReversibleEmbedding) buildQuantized(b *Builder) {
 	}
 }
 
-// quantizedScores is the way back with a matrix in whole numbers. As in Keras, LoRA changes the lookup alone then.
+// quantizedScores is the way back with a matrix in integers. As in Keras, LoRA changes the lookup alone then.
 func (l *ReversibleEmbedding) quantizedScores(c *Context, x *ops.Tensor) *ops.Tensor {
 	q := &l.wholeReverse
 	var w, scale, zero *ops.Tensor
@@ -123,10 +123,9 @@ func (q *quantized) rounded(x *ops.Tensor) *ops.Tensor {
 	}, x)[0]
 }
 
-// Quantize keeps the embeddings of a built layer, and the matrix for the way back where it is another one, in whole
-// numbers of eight or four bits from now on; see [Dense.Quantize]. They are not trained. The gradient of vectors on
-// their way back is that of the product with the floats that the whole numbers stand for; Keras has none but through
-// the scale.
+// Quantize keeps the embeddings of a built layer, and the matrix for the way back where it is another one, as integers
+// of eight or four bits from now on; see [Dense.Quantize]. They are not trained. The gradient of vectors on their way
+// back is that of the product with the floats that the integers stand for; Keras has none but through the scale.
 func (l *ReversibleEmbedding) Quantize(how any) error {
 	if !l.built {
 		return l.quantizeBase(how, nil, nil, nil, nil, nil, nil)

@@ -32,11 +32,11 @@ type RandAugment struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // smallest and largest value of a channel; nil is {0, 255}
 	NumOps            int               `keras:"num_ops,default=2"`                 // steps; 0 is 2
 	Factor            []float64         `keras:"factor"`                            // strength from 0 to 1, or one number f for {0, f}; nil is {0, 0.5}
 	Interpolation     Interpolation     `keras:"interpolation,default=bilinear"`    // "bilinear" or "nearest", between cells; "" is "bilinear"
-	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	Seed              *int              `keras:"seed"`                              // different seeds draw different numbers
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }

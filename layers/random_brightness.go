@@ -18,8 +18,8 @@ type RandomBrightness struct {
 	Frozen bool   `keras:"trainable,not"` // not trained
 
 	Factor            []float64         `keras:"factor"`                            // range from -1 to 1, or one number f for {-f, f}; required
-	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // smallest and largest value of a channel; nil is {0, 255}
+	Seed              *int              `keras:"seed"`                              // different seeds draw different numbers
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // has no effect on the result
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }

@@ -7,12 +7,12 @@ import (
 )
 
 // RandomElasticTransform distorts, in training, images as if they were drawn on rubber, with a probability that is
-// itself even in [Factor[0], Factor[1]). Otherwise y = x. The cell in column u and row v is sampled at
+// itself uniform in [Factor[0], Factor[1]). Otherwise y = x. The cell in column u and row v is sampled at
 //
 //	u + α·dx[v, u],   v + α·dy[v, u],   α = 0.1·f·max(height, width)
 //
-// with f even in [Scale[0], Scale[1]), one for the batch. dx and dy, for each image others, are normal noise times σ,
-// blurred: summed over the neighbours up to floor(3σ) cells away on either axis, with weights exp(-k²/2σ²), k the
+// with f uniform in [Scale[0], Scale[1]), one for the batch. dx and dy, for each image others, are normal noise times
+// σ, blurred: summed over the neighbours up to floor(3σ) cells away on either axis, with weights exp(-k²/2σ²), k the
 // distance, divided by their sum over all these neighbours; beyond the border is nothing. σ = 0.05·f·min(height,
 // width). Results of all images are cut to ValueRange.
 //
@@ -39,8 +39,8 @@ type RandomElasticTransform struct {
 	Interpolation     Interpolation     `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
 	FillMode          FillMode          `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
 	FillValue         float64           `keras:"fill_value"`                        // of FillMode "constant"
-	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // smallest and largest value of a channel; nil is {0, 255}
+	Seed              *int              `keras:"seed"`                              // different seeds draw different numbers
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }

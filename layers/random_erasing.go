@@ -6,9 +6,9 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// RandomErasing fills, in training, a rectangle of each image, with a probability that is itself even in [Factor[0],
-// Factor[1]). Otherwise y = x. The rectangle is √a as high and √b as wide as the image, with a and b even in [Scale[0],
-// Scale[1]), at an even place.
+// RandomErasing fills, in training, a rectangle of each image, with a probability that is itself uniform in [Factor[0],
+// Factor[1]). Otherwise y = x. The rectangle is √a as high and √b as wide as the image, with a and b uniform in
+// [Scale[0], Scale[1]), at an even place.
 //
 // It is filled with FillValue, or with normal noise times ValueRange[1]; either is cut to ValueRange. A factor given as
 // one number f stands for {0, f}, as in Keras.
@@ -25,8 +25,8 @@ type RandomErasing struct {
 	Factor            []float64         `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
 	Scale             []float64         `keras:"scale,default=[0.02,0.33]"`         // see above, from 0 to 1; nil is {0.02, 0.33}
 	FillValue         []float64         `keras:"fill_value,scalar"`                 // one number, or one for each of three channels (last axis); nil is noise
-	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // smallest and largest value of a channel; nil is {0, 255}
+	Seed              *int              `keras:"seed"`                              // different seeds draw different numbers
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }

@@ -20,7 +20,7 @@ type RandomFlip struct {
 	Frozen bool   `keras:"trainable,not"` // not trained
 
 	Mode              string            `keras:"mode,default=horizontal_and_vertical"` // see above
-	Seed              *int              `keras:"seed"`                                 // sets the draws apart from those of other seeds
+	Seed              *int              `keras:"seed"`                                 // different seeds draw different numbers
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"`    // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`        // of boxes that come with the images, see [LabelledImages]
 }

@@ -4,13 +4,13 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// RandomGaussianBlur smooths, in training, each image with a probability that is itself even in [Factor[0], Factor[1]).
-// Otherwise y = x.
+// RandomGaussianBlur smooths, in training, each image with a probability that is itself uniform in [Factor[0],
+// Factor[1]). Otherwise y = x.
 //
 //	y = clip(Σ w(i)·w(j)·x[.. + j, .. + i], ValueRange)     w(i) ~ exp(-½·(i/σ)²), with sum 1
 //
 // over KernelSize[0] columns and KernelSize[1] rows around a cell, with zeros around the image. The σ of columns and
-// that of rows are even in [Sigma[0], Sigma[1]), drawn once for all images of a batch. Factor and Sigma given as one
+// that of rows are uniform in [Sigma[0], Sigma[1]), drawn once for all images of a batch. Factor and Sigma given as one
 // number f stand for {0, f}, as in Keras.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
@@ -25,8 +25,8 @@ type RandomGaussianBlur struct {
 	Factor            []float64         `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
 	KernelSize        []int             `keras:"kernel_size,length=2,default=3"`    // columns and rows, odd; one number is both; nil is 3
 	Sigma             []float64         `keras:"sigma"`                             // see above, in cells; nil is {0, 1}
-	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // smallest and largest value of a channel; nil is {0, 255}
+	Seed              *int              `keras:"seed"`                              // different seeds draw different numbers
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }

@@ -62,7 +62,7 @@ func transformTogether(l augmentation, t *together, d drawn) {
 	}
 }
 
-// uniform draws numbers even in [low, high), or low where the two are equal, in at least single precision.
+// uniform draws numbers uniform in [low, high), or low where the two are equal, in at least single precision.
 func uniform(c *Context, seed *int, low, high float64, shape ...int) *ops.Tensor {
 	dtype := ir.Float32
 	if c.ComputeDType() == ir.Float64 {

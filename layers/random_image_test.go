@@ -136,7 +136,7 @@ func TestImageChoices(t *testing.T) {
 		want  float64
 	}{
 		{&layers.RandomGrayscale{Factor: new(0.3)}, "should_apply", 0.3},
-		{&layers.RandomInvert{}, "apply_inversion", 0.5}, // the probability is even between 0 and 1
+		{&layers.RandomInvert{}, "apply_inversion", 0.5}, // the probability is uniform between 0 and 1
 		{&layers.RandomInvert{Factor: []float64{0.2, 0.2}}, "apply_inversion", 0.2},
 		{&layers.RandomGaussianBlur{Factor: []float64{0.8, 0.8}}, "should_apply_blur", 0.8},
 	} {

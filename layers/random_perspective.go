@@ -7,12 +7,12 @@ import (
 )
 
 // RandomPerspective shows, in training, images as from another place: it moves the corners of each image and what lies
-// between them, with a probability that is itself even in [Factor[0], Factor[1]). Otherwise y = x. Corner (u, v) moves
-// to
+// between them, with a probability that is itself uniform in [Factor[0], Factor[1]). Otherwise y = x. Corner (u, v)
+// moves to
 //
 //	u·(1 + p),   v·(1 + q)
 //
-// with p and q even in [-Scale/2, Scale/2), for each corner others; u is 0 or the width less 1, v is 0 or the height
+// with p and q uniform in [-Scale/2, Scale/2), for each corner others; u is 0 or the width less 1, v is 0 or the height
 // less 1. The cell in column u and row v is sampled at
 //
 //	(h0·u + h1·v + h2)/d,   (h3·u + h4·v + h5)/d,   d = h6·u + h7·v + 1
@@ -36,7 +36,7 @@ type RandomPerspective struct {
 	Scale             *float64          `keras:"scale,default=1.0"`                 // see above, from 0 to 1; nil is 1
 	Interpolation     Interpolation     `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
 	FillValue         float64           `keras:"fill_value"`                        // outside of the image
-	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	Seed              *int              `keras:"seed"`                              // different seeds draw different numbers
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }

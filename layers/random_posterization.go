@@ -9,8 +9,8 @@ import (
 //
 //	y = floor(x / 2^(8-b))·2^(8-b)     b even among Factor[0] ... Factor[1]-1
 //
-// on images brought from ValueRange to whole numbers from 0 to 255 and back. A factor given as one number f stands for
-// {1, f}; {f, f} is f itself.
+// on images brought from ValueRange to integers from 0 to 255 and back. A factor given as one number f stands for {1,
+// f}; {f, f} is f itself.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
@@ -22,8 +22,8 @@ type RandomPosterization struct {
 	Frozen bool   `keras:"trainable,not"` // not trained
 
 	Factor            []int             `keras:"factor"`                            // see above, from 1 to 8; required
-	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // smallest and largest value of a channel; nil is {0, 255}
+	Seed              *int              `keras:"seed"`                              // different seeds draw different numbers
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // has no effect on the result
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// RandomRotation turns, in training, each image around its centre by an angle even in [Factor[0], Factor[1]) turns,
+// RandomRotation turns, in training, each image around its centre by an angle uniform in [Factor[0], Factor[1]) turns,
 // positive ones counter-clockwise. Otherwise y = x. The cell in column u and row v is sampled, relative to the centre,
 // at
 //
@@ -28,7 +28,7 @@ type RandomRotation struct {
 	Factor            []float64         `keras:"factor"`                            // range in turns, from -1 to 1, or one number f for {-f, f}; required
 	FillMode          FillMode          `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
 	Interpolation     Interpolation     `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
-	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	Seed              *int              `keras:"seed"`                              // different seeds draw different numbers
 	FillValue         float64           `keras:"fill_value"`                        // of FillMode "constant"
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]

@@ -29,7 +29,7 @@ type RandomShear struct {
 	FillMode          FillMode          `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
 	Interpolation     Interpolation     `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
 	FillValue         float64           `keras:"fill_value"`                        // of FillMode "constant"
-	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	Seed              *int              `keras:"seed"`                              // different seeds draw different numbers
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }

@@ -333,7 +333,8 @@ func TestBidirectionalMaskedStepsAreZero(t *testing.T) {
 	assert.NotNil(t, got.mask)
 }
 
-// TestTimeDistributedStateful: a layer that keeps states goes on from step to step, as if the steps were one sequence.
+// TestTimeDistributedStateful: a layer that keeps states continues from step to step, as if the steps were one
+// sequence.
 func TestTimeDistributedStateful(t *testing.T) {
 	inner := func(stateful bool) layers.Layer {
 		return &layers.GRU{Units: 2, ReturnSequences: true, Stateful: stateful, KernelInitializer: "ones", RecurrentInitializer: "ones"}

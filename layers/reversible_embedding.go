@@ -43,13 +43,13 @@ type ReversibleEmbedding struct {
 	ReverseDType  string   `keras:"reverse_dtype,default=null"` // type that scores are computed in, for example "float32"; "" is the compute type
 	LogitSoftCap  *float64 `keras:"logit_soft_cap"`             // s above, positive; nil leaves scores as they are
 
-	EmbeddingsInitializer any `keras:"embeddings_initializer,default=RandomUniform"` // of both matrices; even between -0.05 and 0.05
+	EmbeddingsInitializer any `keras:"embeddings_initializer,default=RandomUniform"` // of both matrices; uniform between -0.05 and 0.05
 	EmbeddingsRegularizer any `keras:"embeddings_regularizer"`                       // of embeddings alone
 	ActivityRegularizer   any `keras:"activity_regularizer"`
 	EmbeddingsConstraint  any `keras:"embeddings_constraint"` // of embeddings alone
 
-	LoraRank  int     `keras:"lora_rank,omitempty"`  // train a change of this rank in place of the embeddings, see EnableLora; 0: train them
-	LoraAlpha float64 `keras:"lora_alpha,omitempty"` // the change counts LoraAlpha/LoraRank; 0: LoraRank
+	LoraRank  int     `keras:"lora_rank,omitempty"`  // train an update of this rank instead of the embeddings, see EnableLora; 0: train them
+	LoraAlpha float64 `keras:"lora_alpha,omitempty"` // the update is scaled by LoraAlpha/LoraRank; 0: LoraRank
 
 	QuantizationConfig quantizers.Config `keras:"quantization_config"` // of a policy such as "int8_from_float32", see Quantize; nil is the mode's default
 
@@ -59,7 +59,7 @@ type ReversibleEmbedding struct {
 	reverseDType        ir.DType // ir.Invalid: the compute type
 }
 
-// Build makes the table, and the matrix for the way back where it is not the same.
+// Build creates the table, and the matrix for the way back where it is not the same.
 func (l *ReversibleEmbedding) Build(b *Builder, _ []ir.Shape) {
 	if l.InputDim <= 0 || l.OutputDim <= 0 {
 		b.Fail("InputDim and OutputDim must be positive, received %d and %d; set layers.ReversibleEmbedding{InputDim: n, OutputDim: m}", l.InputDim, l.OutputDim)
@@ -155,7 +155,7 @@ func (l *ReversibleEmbedding) ComputeMask(_ *Context, _, outputs []*ops.Tensor) 
 	return []*ops.Tensor{outputs[0].Mask()}
 }
 
-// EnableLora trains a change of low rank in place of the embeddings, A (InputDim, rank) times B (rank, OutputDim); see
+// EnableLora trains a low-rank update instead of the embeddings, A (InputDim, rank) times B (rank, OutputDim); see
 // [Dense.EnableLora].
 func (l *ReversibleEmbedding) EnableLora(rank int, options ...LoraOptions) error {
 	return l.enableLora(&l.lora, l.loraTarget, &l.LoraRank, &l.LoraAlpha, rank, options)

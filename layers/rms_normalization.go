@@ -27,7 +27,7 @@ type RMSNormalization struct {
 	scale *distribute.Variable
 }
 
-// Build makes the scale.
+// Build creates the scale.
 func (l *RMSNormalization) Build(b *Builder, in []ir.Shape) {
 	l.scale = b.AddWeight("scale", axesShape(b, l.Axis, in[0]), WeightOptions{Initializer: "ones"})
 }

@@ -29,14 +29,14 @@ type RNN struct {
 	ReturnSequences   bool    `keras:"return_sequences"`     // the result of every step instead of the last
 	ReturnState       bool    `keras:"return_state"`         // also the last states
 	GoBackwards       bool    `keras:"go_backwards"`         // from the last step to the first; results come in that order
-	Stateful          bool    `keras:"stateful"`             // each batch goes on with the states of the one before
+	Stateful          bool    `keras:"stateful"`             // each batch continues with the states of the one before
 	Unroll            bool    `keras:"unroll"`               // accepted for compatibility; the loop is one program either way
-	ZeroOutputForMask bool    `keras:"zero_output_for_mask"` // masked steps give zeros instead of the result before
+	ZeroOutputForMask bool    `keras:"zero_output_for_mask"` // masked steps give zeros instead of the previous result
 
 	ActivityRegularizer any `keras:"activity_regularizer,omitempty"`
 }
 
-// Build makes the variables of the cell.
+// Build creates the variables of the cell.
 func (l *RNN) Build(b *Builder, in []ir.Shape) {
 	if l.Cell == nil {
 		b.Fail("Cell is nil; set layers.RNN{Cell: &layers.LSTMCell{Units: n}}, or use layers.LSTM")

@@ -31,7 +31,7 @@ type SeparableConv1D struct {
 	DataFormat      DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	DilationRate    []int      `keras:"dilation_rate,length=1,default=1"`  // distance between the window's cells; nil is 1
 	Activation      any        `keras:"activation,default=linear"`         // name or function; nil is linear
-	NoBias          bool       `keras:"use_bias,not"`                      // leave the bias out
+	NoBias          bool       `keras:"use_bias,not"`                      // no bias
 
 	DepthwiseInitializer any `keras:"depthwise_initializer,default=GlorotUniform"`
 	PointwiseInitializer any `keras:"pointwise_initializer,default=GlorotUniform"`
@@ -47,7 +47,7 @@ type SeparableConv1D struct {
 	convolution
 }
 
-// Build makes both kernels and the bias.
+// Build creates both kernels and the bias.
 func (l *SeparableConv1D) Build(b *Builder, in []ir.Shape) {
 	l.read(b, 1, convFields{KernelSize: l.KernelSize, Strides: l.Strides, DilationRate: l.DilationRate, Padding: l.Padding, DataFormat: l.DataFormat}, in[0])
 	channels := l.buildDepthwise(b, "depthwise_kernel", in[0], l.DepthMultiplier, WeightOptions{Initializer: l.DepthwiseInitializer, Regularizer: l.DepthwiseRegularizer, Constraint: l.DepthwiseConstraint})

@@ -34,8 +34,8 @@ type SimpleRNNCell struct {
 	RecurrentConstraint  any `keras:"recurrent_constraint"`
 	BiasConstraint       any `keras:"bias_constraint"`
 
-	Dropout          float64 `keras:"dropout"`           // part of the inputs dropped in training
-	RecurrentDropout float64 `keras:"recurrent_dropout"` // part of the state dropped in training
+	Dropout          float64 `keras:"dropout"`           // fraction of the inputs dropped in training
+	RecurrentDropout float64 `keras:"recurrent_dropout"` // fraction of the state dropped in training
 	Seed             *int    `keras:"seed"`
 }
 
@@ -49,7 +49,7 @@ func (l *SimpleRNNCell) config() recurrentConfig {
 	}
 }
 
-// Build makes the variables.
+// Build creates the variables.
 func (l *SimpleRNNCell) Build(b *Builder, in []ir.Shape) { l.buildWeights(b, in[0], l.config()) }
 
 // StateSizes returns the lengths of the states.
@@ -104,22 +104,22 @@ type SimpleRNN struct {
 	RecurrentConstraint  any `keras:"recurrent_constraint"`
 	BiasConstraint       any `keras:"bias_constraint"`
 
-	Dropout          float64 `keras:"dropout"`           // part of the inputs dropped in training
-	RecurrentDropout float64 `keras:"recurrent_dropout"` // part of the state dropped in training
+	Dropout          float64 `keras:"dropout"`           // fraction of the inputs dropped in training
+	RecurrentDropout float64 `keras:"recurrent_dropout"` // fraction of the state dropped in training
 	Seed             *int    `keras:"seed,omitempty"`
 
 	ReturnSequences bool `keras:"return_sequences"` // the result of every step instead of the last
 	ReturnState     bool `keras:"return_state"`     // also the last state
 	GoBackwards     bool `keras:"go_backwards"`     // from the last step to the first; results come in that order
-	Stateful        bool `keras:"stateful"`         // each batch goes on with the state of the one before
+	Stateful        bool `keras:"stateful"`         // each batch continues with the state of the one before
 	Unroll          bool `keras:"unroll"`           // accepted for compatibility; the loop is one program either way
 
-	ZeroOutputForMask bool `keras:"zero_output_for_mask"` // masked steps give zeros instead of the result before
+	ZeroOutputForMask bool `keras:"zero_output_for_mask"` // masked steps give zeros instead of the previous result
 
 	ActivityRegularizer any `keras:"activity_regularizer"`
 }
 
-// Build makes the cell and its variables.
+// Build creates the cell and its variables.
 func (l *SimpleRNN) Build(b *Builder, in []ir.Shape) {
 	cell := &SimpleRNNCell{}
 	copyFields(cell, l)

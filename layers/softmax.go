@@ -9,7 +9,7 @@ import (
 //
 //	y = exp(x) / Σ exp(x)
 //
-// summed along Axis, or along several axes together. Where the input has a mask (of a shape that broadcasts to the
+// summed along Axis, or along several axes together. If the input has a mask (of a shape that broadcasts to the
 // input's), masked elements take no part and their results are 0; a row that is masked throughout gives zeros.
 //
 // Input shape: any. Output shape: that of the input. The mask passes through.

@@ -9,8 +9,8 @@ import (
 //
 //	z = clip(x + a, 0, 255);  y = z below t, else 255 - z
 //
-// with a even in [AdditionFactor[0], 255·AdditionFactor[1]) and t in the same way of ThresholdFactor, on images brought
-// from ValueRange to 0 ... 255 and back. A factor given as one number f stands for {0, f}.
+// with a uniform in [AdditionFactor[0], 255·AdditionFactor[1]) and t in the same way of ThresholdFactor, on images
+// brought from ValueRange to 0 ... 255 and back. A factor given as one number f stands for {0, f}.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
 // channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
@@ -23,8 +23,8 @@ type Solarization struct {
 
 	AdditionFactor    []float64         `keras:"addition_factor"`                   // see above, from 0 to 1; nil is 0
 	ThresholdFactor   []float64         `keras:"threshold_factor"`                  // see above, from 0 to 1; nil is 0
-	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed              *int              `keras:"seed"`                              // sets the draws apart from those of other seeds
+	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // smallest and largest value of a channel; nil is {0, 255}
+	Seed              *int              `keras:"seed"`                              // different seeds draw different numbers
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // has no effect on the result
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }

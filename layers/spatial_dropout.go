@@ -23,7 +23,7 @@ type SpatialDropout1D struct {
 	Frozen bool   `keras:"trainable,not,omitempty"` // not trained
 
 	Rate float64 `keras:"rate"` // from 0 to 1
-	Seed *int    `keras:"seed"` // sets the draws apart from those of other seeds
+	Seed *int    `keras:"seed"` // different seeds draw different numbers
 }
 
 // Forward computes the layer.
@@ -50,7 +50,7 @@ type SpatialDropout2D struct {
 
 	Rate       float64    `keras:"rate"`                              // from 0 to 1
 	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	Seed       *int       `keras:"seed"`                              // sets the draws apart from those of other seeds
+	Seed       *int       `keras:"seed"`                              // different seeds draw different numbers
 }
 
 // Forward computes the layer.
@@ -77,7 +77,7 @@ type SpatialDropout3D struct {
 
 	Rate       float64    `keras:"rate"`                              // from 0 to 1
 	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
-	Seed       *int       `keras:"seed"`                              // sets the draws apart from those of other seeds
+	Seed       *int       `keras:"seed"`                              // different seeds draw different numbers
 }
 
 // Forward computes the layer.

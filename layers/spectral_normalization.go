@@ -53,7 +53,7 @@ func (l *SpectralNormalization) Build(b *Builder, in []ir.Shape) {
 	l.u = b.AddWeight("vector_u", ir.Shape{1, shape[len(shape)-1]}, WeightOptions{Initializer: &initializers.TruncatedNormal{Stddev: new(0.02)}, Frozen: true, DType: l.kernel.Spec().DType})
 }
 
-// Forward normalises the kernel and calls the layer.
+// Forward normalizes the kernel and calls the layer.
 func (l *SpectralNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	if c.Training {
 		l.normalizeKernel(c)

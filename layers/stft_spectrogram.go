@@ -63,7 +63,7 @@ func (l *STFTSpectrogram) sizes(g *ops.Graph) (frame, step, fft int) {
 	return frame, step, fft
 }
 
-// Build makes the kernels.
+// Build creates the kernels.
 func (l *STFTSpectrogram) Build(b *Builder, in []ir.Shape) {
 	if len(in[0]) != 3 {
 		b.Fail("expected sound (batch, samples, channels), received shape %v", in[0])

@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// StringLookup gives words numbers: the place of each in a vocabulary, after the special tokens.
+// StringLookup maps words to indices: the position of each in a vocabulary, after the special tokens.
 //
 //	number  0                          MaskToken, where there is one and OutputMode is "int"
 //	        next NumOOVIndices         words that the vocabulary does not have; of several by their hash (FarmHash, or SipHash with Salt)
@@ -177,7 +177,7 @@ func (l *StringLookup) HostType(inputs ...ir.Type) (ir.Type, error) {
 // the weight log(1 + N/(1+n)) of each word, which n of N examples have; an example is one entry of axis 0.
 func (l *StringLookup) Adapt(batches ...HostArray) error { return l.AdaptBatches(each(batches)) }
 
-// AdaptBatches is Adapt for batches that come one by one.
+// AdaptBatches is Adapt for data in several batches.
 func (l *StringLookup) AdaptBatches(batches iter.Seq2[HostArray, error]) error {
 	var c counter[string]
 	for b, err := range batches {

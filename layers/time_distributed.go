@@ -30,7 +30,7 @@ type TimeDistributed struct {
 	Layer Layer `keras:"layer"` // required
 }
 
-// Build makes the variables of the inner layer.
+// Build creates the variables of the inner layer.
 func (l *TimeDistributed) Build(b *Builder, in []ir.Shape) {
 	if l.Layer == nil {
 		b.Fail("Layer is nil; set layers.TimeDistributed{Layer: &layers.Dense{Units: n}}")

@@ -187,7 +187,7 @@ func (m *IoU) MetricName() string { return m.NameOr(m.Name, "io_u") }
 // Shapes: class numbers (batch, ...); with DenseYTrue or DenseYPred scores (batch, ..., classes), of which the largest
 // along Axis counts.
 //
-// Sample weights that are not whole numbers need DType "float32", see [IoU].
+// Sample weights that are not integers need DType "float32", see [IoU].
 type MeanIoU struct {
 	overlap
 	NumClasses  int    `keras:"num_classes"`
@@ -219,7 +219,7 @@ func (m *MeanIoU) MetricName() string { return m.NameOr(m.Name, "mean_io_u") }
 //
 // Shapes: labels, 0 or 1, and predictions (batch, ...).
 //
-// Sample weights that are not whole numbers need DType "float32", see [IoU].
+// Sample weights that are not integers need DType "float32", see [IoU].
 type BinaryIoU struct {
 	overlap
 	TargetClassIDs []int    `keras:"target_class_ids,default=[0,1]"` // nil is 0 and 1
@@ -250,7 +250,7 @@ func (m *BinaryIoU) MetricName() string { return m.NameOr(m.Name, "binary_io_u")
 // Shapes: labels and predictions (batch, ..., classes), of which the largest along Axis counts; with SparseYPred
 // predictions are class numbers (batch, ...).
 //
-// Sample weights that are not whole numbers need DType "float32", see [IoU].
+// Sample weights that are not integers need DType "float32", see [IoU].
 type OneHotIoU struct {
 	overlap
 	NumClasses     int    `keras:"num_classes"`
@@ -288,7 +288,7 @@ func (m *OneHotIoU) MetricName() string { return m.NameOr(m.Name, "one_hot_io_u"
 // Shapes: labels and predictions (batch, ..., classes), of which the largest along Axis counts; with SparseYPred
 // predictions are class numbers (batch, ...).
 //
-// Sample weights that are not whole numbers need DType "float32", see [IoU].
+// Sample weights that are not integers need DType "float32", see [IoU].
 type OneHotMeanIoU struct {
 	overlap
 	NumClasses  int    `keras:"num_classes"`

@@ -14,7 +14,7 @@ import (
 
 // Metric measures predictions against labels over many batches. Metrics of your own embed [Base].
 type Metric interface {
-	// Build makes the state for labels and predictions of the given types; dtype is the type of its numbers where the
+	// Build creates the state for labels and predictions of the given types; dtype is the type of its numbers where the
 	// metric has none of its own. Axis 0 is the batch, whose length must not matter. Building twice changes nothing.
 	// Update builds a metric that has not been.
 	Build(dtype ir.DType, yTrue, yPred ir.Type) error

@@ -64,7 +64,7 @@ func withGradients(r *distribute.Replica, gradients ops.Gradients) (distribute.V
 	return weights, grads
 }
 
-// step updates weights and state from summed gradients. Where gate (a bool scalar, nil for true) is false, everything
+// step updates weights and state from summed gradients. If gate (a bool scalar, nil for true) is false, everything
 // stays as it is.
 func (b *Base) step(r *distribute.Replica, weights distribute.Variables, grads []*ops.Tensor, gate *ops.Tensor) {
 	o := b.settings.Options

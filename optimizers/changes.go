@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// changes are the new values of variables before they are assigned. Where the state of optimizers is sharded, a value
-// may be known as this replica's piece of it, or whole, or both.
+// changes are the new values of variables before they are assigned. If the state of optimizers is sharded, a value may
+// be known as this replica's piece of it, or whole, or both.
 type changes struct {
 	r      *distribute.Replica
 	values map[*distribute.Variable]*change

@@ -8,9 +8,9 @@ import (
 
 // Optimizer updates weights from their gradients.
 type Optimizer interface {
-	// Build makes the optimizer's variables for the weights to be trained. Building again for the same weights changes
-	// nothing; an optimizer serves only the weights it was built for. Built for none, it has what does not belong to a
-	// weight, and can be built for some later.
+	// Build creates the optimizer's variables for the weights to be trained. Building again for the same weights
+	// changes nothing; an optimizer serves only the weights it was built for. Built for none, it has what does not
+	// belong to a weight, and can be built for some later.
 	Build(weights distribute.Variables) error
 	// Apply updates the weights inside a trace. The gradients are those of this replica's part of the loss, of a
 	// distribute.Variables; they are summed over the replicas. An optimizer that has not been built is built for these
@@ -46,10 +46,10 @@ type Rule interface {
 	// Update returns the new value w' of a weight and of its slots. gradient has the type of w, and is clipped and so
 	// on already.
 	//
-	// Where Update treats each element by itself and keeps slots of the shape of the weight, a method
-	// Elementwise(weight *distribute.Variable) bool that returns true lets strategies with ShardOptimizerState call it
-	// with pieces: w, gradient and slots are of rank 1 then, with the elements of one replica and perhaps zeros at the
-	// end. Without the method it is always called with all of them.
+	// If Update treats each element by itself and keeps slots of the shape of the weight, a method Elementwise(weight
+	// *distribute.Variable) bool that returns true lets strategies with ShardOptimizerState call it with pieces: w,
+	// gradient and slots are of rank 1 then, with the elements of one replica and perhaps zeros at the end. Without the
+	// method it is always called with all of them.
 	Update(s *Step, weight *distribute.Variable, w, gradient *ops.Tensor, slots []*ops.Tensor) (w2 *ops.Tensor, slots2 []*ops.Tensor)
 }
 

@@ -99,7 +99,7 @@ func newLaunch() *cobra.Command {
 	return c
 }
 
-// ended tells how one run of a worker went.
+// ended reports how one run of a worker went.
 type ended struct {
 	worker int
 	err    error

@@ -185,7 +185,7 @@ func (r *faultyRun) again(worker int) {
 	time.Sleep(300 * time.Millisecond) // so that it is well under way, most times; nothing depends on it
 }
 
-// TestFitElastic: without restarts the job goes on with who is left.
+// TestFitElastic: without restarts the job continues with who is left.
 func TestFitElastic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")

@@ -141,7 +141,7 @@ func (l *launchedServers) doubled() {
 }
 
 // TestLaunchReplicas: keras launch --replicas 2 keeps each variable on two servers. Both are killed, one after the
-// other, and a worker and the coordinator; training goes on, and no step is lost or made twice.
+// other, and a worker and the coordinator; training continues, and no step is lost or made twice.
 func TestLaunchReplicas(t *testing.T) {
 	if testing.Short() || runtime.GOOS != "linux" {
 		t.Skip("starts and kills processes: on Linux, not with -short")

@@ -48,7 +48,7 @@ func (s Split) Len() int {
 // Arrays returns images and labels as the source of examples that Fit and Evaluate take.
 func (s Split) Arrays() *data.ArraySource { return data.Arrays(s.Images, s.Labels) }
 
-// String tells what was loaded: "MNIST: 10000 training and 2000 test images of 28 x 28 pixels, from the embedded
+// String reports what was loaded: "MNIST: 10000 training and 2000 test images of 28 x 28 pixels, from the embedded
 // subset".
 func (d *Images) String() string {
 	from := "the " + string(d.Source)

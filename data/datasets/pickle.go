@@ -8,7 +8,7 @@ import (
 )
 
 // Lists of lists of different lengths have no form of their own in npy files: NumPy writes them as a program for
-// Python's pickle. This reads such programs as far as NumPy writes them for arrays of lists of whole numbers, and runs
+// Python's pickle. This reads such programs as far as NumPy writes them for arrays of lists of integers, and runs
 // nothing: the only names that may occur are those that make an array.
 
 // pickleMark begins a group of values on the stack.
@@ -283,7 +283,7 @@ func (u *unpickler) several(n int) ([]any, error) {
 	return items, nil
 }
 
-// unpickleLists reads an array of lists of whole numbers, or a list of them.
+// unpickleLists reads an array of lists of integers, or a list of them.
 func unpickleLists(program []byte) ([][]int, error) {
 	v, err := unpickle(program)
 	if err != nil {

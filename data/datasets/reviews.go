@@ -88,7 +88,7 @@ func readTexts(name string, s *collection, c *config) (*Texts, error) {
 
 // fromParts reads a file that has the two parts, each of which is shuffled.
 func (d *Texts) fromParts(file string, c *config) error {
-	random := randomstate.New(c.seed) // goes on from one part to the other
+	random := randomstate.New(c.seed) // continues from one part to the other
 	train, err := readSequences(file, "x_train", "y_train", random)
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ func (s Sequences) within(c *config, words int) Sequences {
 	return s
 }
 
-// readRagged reads two arrays of an npz file: lists, and a whole number for each.
+// readRagged reads two arrays of an npz file: lists, and an integer for each.
 func readRagged(file, lists, numbers string) (x [][]int, y []int, err error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -467,7 +467,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	t.Fatalf("%d goroutines, %d files; before %d, %d\n%s", runtime.NumGoroutine(), files(), goroutines, open, stacks[:runtime.Stack(stacks, true)])
 }
 
-// A worker that cannot go on says why: all get that as the cause, whatever they call, and all can go on after it.
+// A worker that cannot go on says why: all get that as the cause, whatever they call, and all can continue after it.
 func TestFail(t *testing.T) {
 	for name, mode := range modes {
 		for victim := range 3 {

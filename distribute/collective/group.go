@@ -210,7 +210,7 @@ type Terms struct {
 	HasState bool          // this worker has the state of the training
 	Step     uint64        // the last step it completed
 	Min, Max int           // as Options.MinMembers and MaxMembers; 0: those
-	Patience time.Duration // how long to wait for more than Min, for example for the return of a worker; 0: go on at once
+	Patience time.Duration // how long to wait for more than Min, for example for the return of a worker; 0: continue at once
 }
 
 // Regroup forms the next group: after an error with the survivors, or at a step border to take in the workers of

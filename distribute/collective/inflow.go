@@ -13,8 +13,8 @@ import (
 // and payloads of many frames, each payload in memory of its own, which the pool then hands to gRPC. When something
 // else comes than was foretold, what was read is sorted by copying.
 //
-// Where a collective has said what becomes of a message, its payload lands: it goes right into the tensor, or is added
-// to it while it is in the processor's cache, and gRPC gets the message without it, see passing.
+// If a collective has said what becomes of a message, its payload lands: it goes right into the tensor, or is added to
+// it while it is in the processor's cache, and gRPC gets the message without it, see passing.
 type inflow struct {
 	socket *socket
 	reader vectorReader

@@ -181,7 +181,7 @@ func (g *Group) Barrier(ctx context.Context, options ...CallOption) error {
 const maxFailure = 1000
 
 // Fail tells all other workers that this one cannot go on, and why: the collective that they call ends with a
-// *FailedError. All can go on after it as after an *OrderError. It returns that error here too.
+// *FailedError. All can continue after it as after an *OrderError. It returns that error here too.
 func (g *Group) Fail(ctx context.Context, why string) error {
 	for len(why) > maxFailure || !utf8.ValidString(why) {
 		why = strings.ToValidUTF8(why[:min(len(why), maxFailure)], "")

@@ -17,8 +17,7 @@ type plan struct {
 	count  int // elements
 }
 
-// units returns the size in bytes of what chunks are whole numbers of, and how many there are; the last may be cut
-// short.
+// units returns the size in bytes of what chunks are integers of, and how many there are; the last may be cut short.
 func (p *plan) units() (size, count int) {
 	size = p.dtype.Size()
 	bytes := p.count * size

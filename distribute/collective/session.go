@@ -102,7 +102,7 @@ func (s *session) release() {
 	s.shared = nil
 }
 
-// describe tells what this worker does as a collective, if it has begun it.
+// describe reports what this worker does as a collective, if it has begun it.
 func (s *session) describe(sequence uint64) (string, bool) {
 	s.callsMu.Lock()
 	defer s.callsMu.Unlock()
@@ -254,8 +254,7 @@ func (s *session) send(c *call, to int, round, index int, payload mem.Buffer) er
 }
 
 // reason is how long the end of a stream may come before the word why: a member that learns first that the group has
-// ended ends its streams, and is not to blame for it. Where a connection broke, the control stream on it says so at
-// once.
+// ended ends its streams, and is not to blame for it. If a connection broke, the control stream on it says so at once.
 const reason = 100 * time.Millisecond
 
 // broken handles a stream that cannot be used: the membership is told if it does not know why, and its verdict is the

@@ -187,8 +187,8 @@ type PerWorkerDataset struct {
 }
 
 // CreatePerWorkerDataset registers a dataset under a name. f is called on each worker when a call first uses the
-// dataset, and again in a worker that was lost and came back; the input context tells which worker it is. An error of f
-// is that of the calls that use the dataset.
+// dataset, and again in a worker that was lost and came back; the input context reports which worker it is. An error of
+// f is that of the calls that use the dataset.
 func (c *ClusterCoordinator) CreatePerWorkerDataset(name string, f func(ctx context.Context, input distribute.InputContext) (Iterator, error)) *PerWorkerDataset {
 	d := &PerWorkerDataset{name: name, make: f}
 	c.mu.Lock()

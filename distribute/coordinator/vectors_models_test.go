@@ -243,7 +243,7 @@ func shardedCheckpoint(t *testing.T, _ *tfvectors.Case) {
 	plain := mlp(t, distribute.Default())
 	require.NoError(t, plain.LoadWeights(path))
 	require.Equal(t, want, values(plain))
-	everywhere(t, startJob(t, 1, 2, nil, nil), func(s *distribute.ParameterServerStrategy) error { // and it goes on from the file
+	everywhere(t, startJob(t, 1, 2, nil, nil), func(s *distribute.ParameterServerStrategy) error { // and it continues from the file
 		m := mlp(t, s)
 		if err := m.LoadWeights(path); err != nil {
 			return err

@@ -15,9 +15,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/kernelstest/async"
 )
 
-// Two workers train on devices that work by themselves, on memory that the host cannot see, as on CPUs. Where they meet
-// in host memory, by gRPC, they come to the same bits; where their devices connect themselves, after an exchange by
-// gRPC, sums of four have an order of their own.
+// Two workers train on devices that work by themselves, on memory that the host cannot see, as on CPUs. If they meet in
+// host memory, by gRPC, they come to the same bits; where their devices connect themselves, after an exchange by gRPC,
+// sums of four have an order of their own.
 func TestWorkersOnAsynchronousDevices(t *testing.T) {
 	b := async.Shared()
 	for _, hosted := range []bool{true, false} {

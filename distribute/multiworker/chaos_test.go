@@ -265,7 +265,7 @@ func (j *chaos) two(i int) time.Time {
 }
 
 // replaced kills a worker, stops its replacement soon after its start, kills another one meanwhile, and lets the first
-// go on after the others have given it up. It returns the time from which all can go on.
+// continue after the others have given it up. It returns the time from which all can go on.
 func (j *chaos) replaced(i int, deadline time.Duration) time.Time {
 	other := j.otherThan(i)
 	j.signal(i, syscall.SIGKILL)

@@ -301,7 +301,7 @@ func TestRestart(t *testing.T) {
 	require.Equal(t, want[0].Text, got[1].Text)
 }
 
-// Where a lost worker does not come back, the wait for it ends with an error that names it.
+// If a lost worker does not come back, the wait for it ends with an error that names it.
 func TestLostForGood(t *testing.T) {
 	j := start(t, 2, "endless and patient", "")
 	for i := range 2 {

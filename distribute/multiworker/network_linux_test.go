@@ -143,8 +143,8 @@ func TestNetworkSlow(t *testing.T) {
 	requireUnbroken(t, onLoopback(t, 3, config), results, true)
 }
 
-// Where nothing is to outlive a lost worker, a pulled link ends Fit on all: the others get the same error, which names
-// the one that was cut off, and that one gets an error too.
+// If nothing is to outlive a lost worker, a pulled link ends Fit on all: the others get the same error, which names the
+// one that was cut off, and that one gets an error too.
 func TestNetworkPulled(t *testing.T) {
 	network, addresses, run := hosts(t, 3)
 	j := startAt(t, addresses, run, "endless over the network", "")
@@ -172,7 +172,7 @@ func TestNetworkPulled(t *testing.T) {
 	require.Empty(t, e.Left)
 }
 
-// With a fixed number of workers training waits for the one whose link was pulled, and goes on with the same numbers.
+// With a fixed number of workers training waits for the one whose link was pulled, and continues with the same numbers.
 // So it does for the chief.
 func TestNetworkLinkBack(t *testing.T) {
 	config := chaosConfig{Dropout: true, Deadline: networkDeadline, Epochs: 30}

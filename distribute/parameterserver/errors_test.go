@@ -132,7 +132,7 @@ func TestPortInUse(t *testing.T) {
 }
 
 // TestStrangers: what comes from another job, another version or somebody without the secret is refused, and the job
-// goes on.
+// continues.
 func TestStrangers(t *testing.T) {
 	secret := collective.NewSecret()
 	c := newCluster(t, 1, 1, func(o *parameterserver.Options) {

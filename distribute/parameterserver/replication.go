@@ -114,7 +114,7 @@ func (s *Server) term() uint64 {
 	return most
 }
 
-// attend takes the coordinator's views and tells which copies are here.
+// attend takes the coordinator's views and reports which copies are here.
 func (s *Server) attend(w *protocol.Writer, b []byte) error {
 	if s.copies == nil {
 		return fmt.Errorf("parameterserver: %v holds no copies; give all processes the same Options.Replicas", s.settings.task)

@@ -215,7 +215,7 @@ func (v *visit) listen() error {
 	}
 }
 
-// run runs a closure and tells how it went.
+// run runs a closure and reports how it went.
 func (v *visit) run(id protocol.ClosureID, low uint64, c *parameters.Closure) {
 	value, err := v.perform(id, low, c)
 	how := ranWell
@@ -234,7 +234,7 @@ func (v *visit) run(id protocol.ClosureID, low uint64, c *parameters.Closure) {
 	v.answer(out.B)
 }
 
-// answer sends a result, together with those that come while another one is being sent. Where it does not arrive, the
+// answer sends a result, together with those that come while another one is being sent. If it does not arrive, the
 // closure is sent again.
 func (v *visit) answer(result []byte) {
 	v.results.Lock()

@@ -34,7 +34,7 @@ func Example() {
 }
 
 // The rows of a table with the state of their optimizer, and what the table has been through, make another one that
-// goes on where this one is.
+// continues where this one is.
 func ExampleTable_Put() {
 	spec := tables.Spec{Name: "items", Width: 1, Rule: parameters.Rule{Kind: parameters.SGD, Momentum: 0.9}}
 	one, err := tables.New(spec)

@@ -23,7 +23,7 @@ func RegisterSpill(open func(directory string, memory int) (Spill, error)) {
 	protocol.RegisterSpill(open)
 }
 
-// Stats tells how a table fares.
+// Stats reports how a table fares.
 type Stats = protocol.RowStats
 
 // ParsePolicy reads the name of a policy of eviction, "least_frequent" or "least_recent"; "" is the first.
@@ -141,7 +141,7 @@ func (t *Table) Clear() error {
 	return t.replace(t.spec, nil)
 }
 
-// SetRule sets how gradients update rows. Where the state of the optimizer is that of another rule, it starts over.
+// SetRule sets how gradients update rows. If the state of the optimizer is that of another rule, it starts over.
 func (t *Table) SetRule(rule parameters.Rule) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 // with one another, and with lengths of arrays, before anybody can know whether the result fits into memory.
 const MaxSize = math.MaxInt32
 
-// values are keys of whole numbers that are no sizes, and may be any.
+// values are keys of integers that are no sizes, and may be any.
 var values = []string{"seed", "vocabulary", "mask_token", "oov_token"}
 
 // CheckBounds refuses a struct with a field of type int, *int, []int or [][]int beyond MaxSize. Seeds and vocabularies

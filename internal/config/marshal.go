@@ -12,7 +12,7 @@ import (
 )
 
 // Marshal writes what Encode and EncodeObject return as JSON, in the way of Python: a float has a point or an exponent,
-// by which Keras tells it from a whole number (it refuses a momentum of 0 where 0.0 is meant), and NaN, Infinity and
+// by which Keras tells it from an integer (it refuses a momentum of 0 where 0.0 is meant), and NaN, Infinity and
 // -Infinity stand bare.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer

@@ -30,7 +30,7 @@ func TestMarshal(t *testing.T) {
 	assert.ErrorContains(t, err, `key "f": element 0`)
 }
 
-// rates has defaults that are whole numbers in fields of both kinds.
+// rates has defaults that are integers in fields of both kinds.
 type rates struct {
 	Rate    float64 `keras:"rate,default=1"`
 	Limit   *float64

@@ -4,7 +4,7 @@
 //
 // It follows values through the assignments, calls, fields and results of a package, ignoring their order. A length
 // comes from an element of an ir.Shape, from Shape.Size, Tensor.Dim, the batch sizes of a replica, and from package dim
-// itself. Where code has established that a length is a constant, a comment says so:
+// itself. If code has established that a length is a constant, a comment says so:
 //
 //	//dim:known the shapes of weights are constants
 //

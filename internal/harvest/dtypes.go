@@ -157,8 +157,7 @@ func (c *TypeCase) has(name string) bool {
 	return false
 }
 
-// typeTolerances are what results of each type may differ by; whole numbers not at all, beyond the 1e-6 that compare
-// adds.
+// typeTolerances are what results of each type may differ by; integers not at all, beyond the 1e-6 that compare adds.
 var typeTolerances = map[string]tolerance{
 	"bfloat16": {8e-3, 8e-3}, "float16": {1e-3, 1e-3}, "float32": {1e-5, 1e-5}, "float64": {1e-10, 1e-10},
 }

@@ -61,7 +61,7 @@ func (w *chunkWalk) structure(address, n uint64, sign, what string) (*cursor, er
 	return c, c.err
 }
 
-// pages takes count elements in pages of perPage, each of which ends in a checksum. written tells which were ever
+// pages takes count elements in pages of perPage, each of which ends in a checksum. written reports which were ever
 // written.
 func (w *chunkWalk) pages(address uint64, h arrayHead, o order, from, count, perPage uint64, written func(page uint64) bool) error {
 	for page := uint64(0); count > 0; page++ {
@@ -263,7 +263,7 @@ func (w *chunkWalk) superBlock(e *extensible, address, blocks, each, from uint64
 	return nil
 }
 
-// dataBlock reads each elements; written tells which pages of a paged block were ever written.
+// dataBlock reads each elements; written reports which pages of a paged block were ever written.
 func (w *chunkWalk) dataBlock(e *extensible, address, each, from uint64, written func(page uint64) bool) error {
 	head := 6 + uint64(w.f.offsetSize) + e.offset
 	if each > w.f.size/uint64(e.elementSize) {

@@ -17,7 +17,7 @@ func newReporter(descriptor int) *reporter {
 	return &reporter{descriptor}
 }
 
-// say writes a line. Where the pipe is full or nobody reads it, the line is dropped: it will be said again.
+// say writes a line. If the pipe is full or nobody reads it, the line is dropped: it will be said again.
 func (r *reporter) say(line string) {
 	if r != nil {
 		_, _ = syscall.Write(r.descriptor, []byte(line+"\n")) // see above

@@ -2,7 +2,7 @@
 // compares with them.
 //
 // A file is gzip-compressed JSON: {"topic", "cases"}. A case says what is done in pseudo-code (program), with what
-// (setup, inputs), and what TensorFlow gave (expected: values, or {"error", "message"}). Where deviation is set,
+// (setup, inputs), and what TensorFlow gave (expected: values, or {"error", "message"}). If deviation is set,
 // TensorFlow's result is not the mathematically right one; exact is: one replica on the joined batch, or the stated
 // rule.
 //

@@ -35,7 +35,7 @@ type LayerScale struct {
 // Module returns the Python module of the class.
 func (*LayerScale) Module() string { return "keras.src.applications.convnext" }
 
-// Build makes the factors.
+// Build creates the factors.
 func (l *LayerScale) Build(b *layers.Builder, in []ir.Shape) {
 	l.gamma = b.AddWeight("gamma", ir.Shape{l.ProjectionDim}, layers.WeightOptions{Initializer: &initializers.Constant{Value: l.InitValues}})
 }

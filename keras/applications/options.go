@@ -29,7 +29,7 @@ type Options struct {
 	InputTensor *layers.KerasTensor
 
 	// InputShape is the shape of one image, (height, width, channels); with ChannelsFirst (channels, height, width). An
-	// axis of length layers.Unknown is open. The default has 3 channels and the size that the model was made for, or
+	// axis of length layers.Unknown is open. The default has 3 channels and the size that the model was created for, or
 	// open sizes with NoTop.
 	InputShape []int
 

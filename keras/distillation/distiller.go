@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/metrics"
 )
 
-// Distiller says how a student learns from a teacher. [New] makes a model of it.
+// Distiller says how a student learns from a teacher. [New] creates a model from it.
 type Distiller struct {
 	Teacher *keras.Model // is frozen
 	Student *keras.Model // is trained; save it for later use
@@ -36,7 +36,7 @@ type Distiller struct {
 // Options are those of [keras.NewModel]; the name is "distiller".
 //
 // As in Keras, the student's loss heeds no sample weights (weighted metrics do), no loss weights, and no regularization
-// of layers. Where a loss looks into the student, the student is called twice in a training step, so that moving
+// of layers. If a loss looks into the student, the student is called twice in a training step, so that moving
 // statistics move twice. Unlike Keras, Evaluate calls it as in prediction both times, and so changes no statistics.
 //
 // [LogitsDistillation] says where its numbers are not those of Keras's default.

@@ -9,13 +9,13 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// CategoricalColumnWithVocabularyList numbers the words (or whole numbers) of a list in their order:
+// CategoricalColumnWithVocabularyList numbers the words (or integers) of a list in their order:
 // tf.feature_column.categorical_column_with_vocabulary_list. Empty words and the number -1 stand for nothing. Other
 // values that are not in the list get DefaultValue, or with NumOOVBuckets one of so many ids after those of the list,
 // by a hash. Its name is Key.
 type CategoricalColumnWithVocabularyList struct {
 	Key string
-	// Vocabulary lists words, or IntVocabulary whole numbers; exactly one must be set.
+	// Vocabulary lists words, or IntVocabulary integers; exactly one must be set.
 	Vocabulary    []string
 	IntVocabulary []int64
 	// DefaultValue is the id of values out of the list; nil is -1: they do not count, but a crossing hashes the -1.
@@ -116,7 +116,7 @@ func (c CategoricalColumnWithVocabularyList) compute(features rawFeatures) (kern
 	return t.array(), err
 }
 
-// CategoricalColumnWithIdentity takes whole numbers from 0 to Buckets-1 as ids:
+// CategoricalColumnWithIdentity takes integers from 0 to Buckets-1 as ids:
 // tf.feature_column.categorical_column_with_identity. -1 stands for nothing; other numbers get DefaultValue, without
 // which they are an error. Its name is Key.
 type CategoricalColumnWithIdentity struct {
@@ -170,7 +170,7 @@ func (c CategoricalColumnWithIdentity) compute(features rawFeatures) (kernels.Ar
 	return t.array(), err
 }
 
-// CategoricalColumnWithHashBucket numbers words (or, with Integers, whole numbers by their decimal digits) by a hash,
+// CategoricalColumnWithHashBucket numbers words (or, with Integers, integers by their decimal digits) by a hash,
 // FarmHash Fingerprint64 mod HashBucketSize: tf.feature_column.categorical_column_with_hash_bucket. Empty words and the
 // number -1 stand for nothing. Its name is Key.
 type CategoricalColumnWithHashBucket struct {
@@ -209,7 +209,7 @@ func (c CategoricalColumnWithHashBucket) ids(features rawFeatures) (idTable, err
 	return idTable{rows, width, ids}, nil
 }
 
-// texts returns words, or whole numbers as their digits, and which of them stand for nothing.
+// texts returns words, or integers as their digits, and which of them stand for nothing.
 func texts(features rawFeatures, key string, integers bool) (words []string, missing []bool, rows, width int, err error) {
 	if !integers {
 		words, rows, width, err = features.words(key)

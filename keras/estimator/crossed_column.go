@@ -19,8 +19,8 @@ import (
 // combinations, the last one's changing fastest. Its name is that of its parts in alphabetical order, joined with
 // "_X_".
 type CrossedColumn struct {
-	// Keys are features of words or whole numbers, by name, or categorical columns; at least two. A column with hash
-	// buckets cannot be crossed, name its feature instead.
+	// Keys are features of words or integers, by name, or categorical columns; at least two. A column with hash buckets
+	// cannot be crossed, name its feature instead.
 	Keys           []any
 	HashBucketSize int
 }
@@ -116,7 +116,7 @@ func (c CrossedColumn) parts(features rawFeatures) (parts []crossPart, rows int,
 	return parts, rows, nil
 }
 
-// rawPart is a feature crossed by its name: words, or whole numbers. Every value counts, also the empty word, as in
+// rawPart is a feature crossed by its name: words, or integers. Every value counts, also the empty word, as in
 // TensorFlow.
 func rawPart(features rawFeatures, key string) (p crossPart, rows int, err error) {
 	d, err := features.get(key)

@@ -53,7 +53,7 @@ type DNNClassifier struct {
 	// NClasses is the number of classes; 0 is 2.
 	NClasses     int
 	WeightColumn string
-	// LabelVocabulary lists the classes where labels are words; nil: labels are whole numbers from 0 on.
+	// LabelVocabulary lists the classes where labels are words; nil: labels are integers from 0 on.
 	LabelVocabulary []string
 	// Optimizer, Activation and Dropout are as for [DNNRegressor].
 	Optimizer     any

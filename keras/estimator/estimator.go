@@ -109,14 +109,14 @@ func (e *Estimator) VariableValue(name string) (data.Array, error) {
 //
 // Under a strategy over several processes all workers call it. They begin with the chief's checkpoint, and the chief
 // writes those that follow. Where the strategy is elastic (distribute.Elastic), a worker that is lost does not end it:
-// the others form the next group, with the worker that comes back or without it, as the strategy says, and all go on
+// the others form the next group, with the worker that comes back or without it, as the strategy says, and all continue
 // from the chief's latest checkpoint, with new data of the input function. A worker that comes later is taken in after
 // the step under way, which is saved for that.
 //
 // Under a ParameterServerStrategy workers compute steps, each on data of its own, and come and go as they like; servers
 // keep and update the variables, each step exactly once. The coordinator counts the steps of all workers, calls the
 // hooks, in the order of the steps, and writes the checkpoints. It reads one batch, to know the model. A new
-// coordinator goes on with what the servers have.
+// coordinator continues with what the servers have.
 func (e *Estimator) Train(ctx context.Context, inputFn InputFn, list ...TrainOption) error {
 	o, err := collect(list, TrainOption.applyTrain)
 	if err != nil {

@@ -112,7 +112,7 @@ func (f rawFeatures) words(key string) (values []string, rows, width int, err er
 	return values, rows, width, nil
 }
 
-// whole returns a feature of whole numbers.
+// whole returns a feature of integers.
 func (f rawFeatures) whole(key string) (values []int64, rows, width int, err error) {
 	d, err := f.get(key)
 	if err != nil {

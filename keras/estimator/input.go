@@ -15,7 +15,7 @@ import (
 )
 
 // InputFn makes the data set of a session, TensorFlow's input_fn. Its batches are those of one replica: X holds the
-// features, Y the labels. The context tells how many replicas share a step, and which part of the data this process
+// features, Y the labels. The context reports how many replicas share a step, and which part of the data this process
 // reads where there are several.
 type InputFn func(c distribute.InputContext) (data.Dataset, error)
 

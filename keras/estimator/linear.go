@@ -48,7 +48,7 @@ type LinearClassifier struct {
 	NClasses int
 	// WeightColumn is the feature that weights the examples; "" is none.
 	WeightColumn string
-	// LabelVocabulary lists the classes where labels are words; nil: labels are whole numbers from 0 on.
+	// LabelVocabulary lists the classes where labels are words; nil: labels are integers from 0 on.
 	LabelVocabulary []string
 	// Optimizer is as for [LinearRegressor].
 	Optimizer      any

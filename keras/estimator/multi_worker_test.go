@@ -188,7 +188,7 @@ func TestTwoWorkers(t *testing.T) {
 				if err != nil {
 					return nil, nil, err
 				}
-				for range 2 { // the second goes on from the checkpoint of the first
+				for range 2 { // the second continues from the checkpoint of the first
 					if err := e.Train(ctx, c.input, estimator.Steps(steps)); err != nil {
 						return nil, nil, err
 					}

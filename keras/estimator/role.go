@@ -31,8 +31,8 @@ const (
 )
 
 // Role is the role that Cluster gives this process, by TensorFlow's rules: a cluster has exactly one chief, and the
-// evaluator stands outside of it. Where TrainDistribute is a strategy over several processes, there may be no chief;
-// the first worker is it then. Without a cluster this process is the only worker, or that of its rank in the strategy.
+// evaluator stands outside of it. If TrainDistribute is a strategy over several processes, there may be no chief; the
+// first worker is it then. Without a cluster this process is the only worker, or that of its rank in the strategy.
 func (c RunConfig) Role() (Role, error) {
 	alone := Role{TaskType: workerTask, IsChief: true, NumWorkerReplicas: 1}
 	if c.Cluster == nil {

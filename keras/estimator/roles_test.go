@@ -116,7 +116,7 @@ func TestEvaluatorRole(t *testing.T) {
 	require.ErrorContains(t, err, "this is a parameter server; let it run parameterserver.RunStrategy")
 }
 
-// A new model begins with the values of another one; one that has a checkpoint goes on with its own.
+// A new model begins with the values of another one; one that has a checkpoint continues with its own.
 func TestWarmStart(t *testing.T) {
 	old := t.TempDir()
 	require.NoError(t, scaled(t, estimator.RunConfig{ModelDir: old}).Train(ctx, ones, estimator.Steps(2)))

@@ -52,7 +52,7 @@ func lineInput(distribute.InputContext) (data.Dataset, error) {
 	return data.FromTensorSlices(x, y).Repeat(-1).Batch(8, false), nil
 }
 
-// trainLine trains twice: the second session goes on where the first one ended.
+// trainLine trains twice: the second session continues where the first one ended.
 func trainLine(ctx context.Context, s distribute.Strategy, dir string, hooks ...estimator.SessionRunHook) error {
 	e, err := estimator.New(lineModel, estimator.RunConfig{TrainDistribute: s, ModelDir: dir, SaveCheckpointsSteps: 7}, nil)
 	if err != nil {
@@ -107,8 +107,8 @@ func onServers(t *testing.T, program func(ctx context.Context, s *distribute.Par
 }
 
 // TestTrainOnParameterServers: with one worker and a step at a time an Estimator trains on servers as on one device, in
-// two sessions of one job and in a job that goes on from a checkpoint, with the state of the optimizer; hooks are told
-// of every step, and checkpoints have whole steps.
+// two sessions of one job and in a job that continues from a checkpoint, with the state of the optimizer; hooks are
+// told of every step, and checkpoints have whole steps.
 func TestTrainOnParameterServers(t *testing.T) {
 	alone := t.TempDir()
 	require.NoError(t, trainLine(t.Context(), nil, alone))

@@ -191,7 +191,7 @@ func (a *alternation) final() bool {
 	return a.evaluated >= int64(*a.maxSteps)
 }
 
-// pollSecs is the least time between two looks for a new checkpoint.
+// pollSecs is the smallest time between two looks for a new checkpoint.
 const pollSecs = 1
 
 // follow evaluates the checkpoints that another process writes.

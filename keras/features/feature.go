@@ -57,8 +57,8 @@ func FloatDiscretizedAt(borders ...float64) Feature {
 	return Feature{DType: "float32", Preprocessor: &layers.Discretization{BinBoundaries: borders}, OutputMode: OneHotMode}
 }
 
-// IntegerCategorical is a column of whole numbers that stand for categories, which Adapt collects. Those it has not
-// seen are category 0. Pass your own [layers.IntegerLookup] for more settings.
+// IntegerCategorical is a column of integers that stand for categories, which Adapt collects. Those it has not seen are
+// category 0. Pass your own [layers.IntegerLookup] for more settings.
 func IntegerCategorical() Feature {
 	return Feature{DType: "int32", Preprocessor: &layers.IntegerLookup{}, OutputMode: OneHotMode}
 }
@@ -69,7 +69,7 @@ func StringCategorical() Feature {
 	return Feature{DType: "string", Preprocessor: &layers.StringLookup{}, OutputMode: OneHotMode}
 }
 
-// IntegerHashed is a column of whole numbers that are sorted into bins by a hash.
+// IntegerHashed is a column of integers that are sorted into bins by a hash.
 func IntegerHashed(bins int) Feature {
 	return Feature{DType: "int32", Preprocessor: &layers.Hashing{NumBins: bins}, OutputMode: OneHotMode}
 }

@@ -139,13 +139,13 @@ func HardTanh(x *Tensor) *Tensor {
 	return Where(CompareScalar(ir.Gt, x, 1), one, low).WithMask(x.mask)
 }
 
-// HardShrink returns x where |x| > threshold and 0 elsewhere; whole numbers become float32.
+// HardShrink returns x where |x| > threshold and 0 elsewhere; integers become float32.
 func HardShrink(x *Tensor, threshold float64) *Tensor {
 	x = float(x)
 	return Where(CompareScalar(ir.Gt, Abs(x), threshold), x, ZerosLike(x)).WithMask(x.mask)
 }
 
-// SoftShrink moves x by threshold towards 0 and returns 0 where |x| <= threshold; whole numbers become float32.
+// SoftShrink moves x by threshold towards 0 and returns 0 where |x| <= threshold; integers become float32.
 func SoftShrink(x *Tensor, threshold float64) *Tensor {
 	x = float(x)
 	low := Where(CompareScalar(ir.Lt, x, -threshold), AddScalar(x, threshold), ZerosLike(x))

@@ -35,10 +35,10 @@ func Divide(a, b *Tensor) *Tensor {
 // Power returns a to the power b.
 func Power(a, b *Tensor) *Tensor { a, b = numericPair(a, b); return binary(ir.Pow, a, b) }
 
-// Maximum returns the larger of a and b; NaN wins. Where both are equal, each gets half of the gradient, as in JAX.
+// Maximum returns the larger of a and b; NaN wins. If both are equal, each gets half of the gradient, as in JAX.
 func Maximum(a, b *Tensor) *Tensor { return binary(ir.Maximum, a, b) }
 
-// Minimum returns the smaller of a and b; NaN wins. Where both are equal, each gets half of the gradient.
+// Minimum returns the smaller of a and b; NaN wins. If both are equal, each gets half of the gradient.
 func Minimum(a, b *Tensor) *Tensor { return binary(ir.Minimum, a, b) }
 
 // Arctan2 returns the angle of the point (b, a), in (-pi, pi].

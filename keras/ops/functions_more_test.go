@@ -99,7 +99,7 @@ func TestMoreFunctions(t *testing.T) {
 
 // TestMoreFunctionGradients compares gradients with central differences where the functions are smooth.
 func TestMoreFunctionGradients(t *testing.T) {
-	// Where singular values are cut off, the gradient is that for a cut that does not move.
+	// If singular values are cut off, the gradient is that for a cut that does not move.
 	rough := map[string]bool{"rgb_to_hsv": true, "matrix_rank": true, "lstsq_low": true, "pinv": true, "lstsq": true}
 	for _, c := range moreCases(t) {
 		if !rough[c.Name] {

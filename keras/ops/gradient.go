@@ -319,8 +319,8 @@ func StopGradient(x *Tensor) *Tensor { return apply1(ir.Identity, nil, x).WithMa
 // where nothing depends on one) and returns those of xs, nil for none. The usual rules do not apply between xs and the
 // results, and tensors that f uses besides xs get no gradient.
 //
-// Second derivatives are those of backward's own operations. Where a gradient inside a loop is differentiated once
-// more, the nodes of f and not a nested custom gradient of backward count.
+// Second derivatives are those of backward's own operations. If a gradient inside a loop is differentiated once more,
+// the nodes of f and not a nested custom gradient of backward count.
 func CustomGradient(f func(xs ...*Tensor) (ys []*Tensor, backward func(dys []*Tensor) []*Tensor), xs ...*Tensor) []*Tensor {
 	if f == nil {
 		Failf(nil, "custom gradient: the function is nil")

@@ -97,7 +97,7 @@ func MultiHotAxis(x *Tensor, classes, axis int, dtype ir.DType) *Tensor {
 
 // PadMode extends x by low[i] and high[i] elements at the ends of axis i. The mode says what with: "reflect" mirrors at
 // the outermost element without repeating it, "symmetric" repeats it, "edge" repeats the outermost element alone,
-// "wrap" goes on at the other end. For a constant see [Pad].
+// "wrap" continues at the other end. For a constant see [Pad].
 func PadMode(x *Tensor, low, high []int, mode string) *Tensor {
 	if len(low) != x.Rank() || len(high) != x.Rank() {
 		Failf(x.g, "pad: low %v and high %v must have one entry for each axis of %v", low, high, x.Shape())

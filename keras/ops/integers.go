@@ -2,8 +2,8 @@ package ops
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// Gcd returns the greatest common divisors of whole numbers, which are not negative; that of 0 and 0 is 0. It is
-// Euclid's algorithm.
+// Gcd returns the greatest common divisors of integers, which are not negative; that of 0 and 0 is 0. It is Euclid's
+// algorithm.
 func Gcd(a, b *Tensor) *Tensor {
 	a, b = wholeNumbers("gcd", a, b)
 	out := WhileLoop(func(s []*Tensor) *Tensor {
@@ -16,7 +16,7 @@ func Gcd(a, b *Tensor) *Tensor {
 	return out[0]
 }
 
-// Lcm returns the least common multiples of whole numbers, which are not negative; with 0 it is 0.
+// Lcm returns the least common multiples of integers, which are not negative; with 0 it is 0.
 func Lcm(a, b *Tensor) *Tensor {
 	a, b = wholeNumbers("lcm", a, b)
 	divisor := MaximumScalar(Gcd(a, b), 1)

@@ -62,7 +62,7 @@ func rotation(alpha, beta, gamma, turn *Tensor) (c, s *Tensor) {
 	return c, Multiply(t, c)
 }
 
-// sweeps repeats a step, which tells how many pairs it turned, as often as it takes. The state is that of the step.
+// sweeps repeats a step, which reports how many pairs it turned, as often as it takes. The state is that of the step.
 //
 //dim:known matrices that are factorized have fixed axes
 func sweeps(n int, step func(state []*Tensor) (next []*Tensor, turned *Tensor), state ...*Tensor) []*Tensor {

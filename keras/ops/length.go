@@ -77,8 +77,8 @@ func Number(t Traced, f func() float64, lengths ...int) float64 {
 	return 1
 }
 
-// Table returns a constant of the given shape whose elements, row-major, f works out from lengths. Where one of them,
-// or of the shape, is open, the elements are zeros and the graph good for its shapes alone, see [Graph.ShapesOnly].
+// Table returns a constant of the given shape whose elements, row-major, f works out from lengths. If one of them, or
+// of the shape, is open, the elements are zeros and the graph good for its shapes alone, see [Graph.ShapesOnly].
 func Table(t Traced, dtype ir.DType, shape ir.Shape, f func() []float64, lengths ...int) *Tensor {
 	if dim.AllKnown(shape) && dim.AllKnown(lengths) {
 		if f == nil {

@@ -5,7 +5,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// BatchNormalization normalises x (..., channels) over all axes but the last:
+// BatchNormalization normalizes x (..., channels) over all axes but the last:
 //
 //	y = gamma · (x - mean) / sqrt(variance + epsilon) + beta
 //
@@ -18,7 +18,7 @@ func BatchNormalization(x, gamma, beta *Tensor, epsilon float64) (y, mean, varia
 	return out[0].WithMask(x.mask), out[1], out[2]
 }
 
-// LayerNormalization normalises each row of x over its last axis:
+// LayerNormalization normalizes each row of x over its last axis:
 //
 //	y = gamma · (x - mean) / sqrt(variance + epsilon) + beta
 //
@@ -30,7 +30,7 @@ func LayerNormalization(x, gamma, beta *Tensor, epsilon float64) *Tensor {
 	return out[0].WithMask(x.mask)
 }
 
-// GroupNormalization normalises groups of channels of x (batch, ..., channels), each by itself in each example:
+// GroupNormalization normalizes groups of channels of x (batch, ..., channels), each by itself in each example:
 //
 //	y = gamma · (x - mean) / sqrt(variance + epsilon) + beta
 //

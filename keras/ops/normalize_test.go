@@ -65,7 +65,7 @@ func TestBatchNormalization(t *testing.T) {
 	opstest.Near(t, "rms norm", opstest.Array{Shape: []int{2}, F: out[4].F[:2]}, opstest.Floats([]int{2}, .6324554, 1.2649108), 1e-6, 0)
 }
 
-// A row of zeros normalises to zeros with a finite gradient, in half precision too.
+// A row of zeros normalizes to zeros with a finite gradient, in half precision too.
 func TestL2NormalizeOfZeros(t *testing.T) {
 	f := unary(func(x *ops.Tensor) *ops.Tensor {
 		y := ops.L2Normalize(x, 0, 1e-12)

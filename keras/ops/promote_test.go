@@ -11,7 +11,7 @@ import (
 )
 
 // promotions is keras.backend.result_type of Keras 3.15.1 (TensorFlow backend) for each pair, in the order of
-// ir.DTypes. Where Keras cuts uint64 to uint32, uint64 stays.
+// ir.DTypes. If Keras cuts uint64 to uint32, uint64 stays.
 const promotions = `
 bool     int8     int16    int32    int64    uint8    uint16   uint32   uint64   float16  bfloat16 float32  float64
 int8     int8     int16    int32    int64    int16    int32    int64    float32  float16  bfloat16 float32  float64

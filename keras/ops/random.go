@@ -33,9 +33,9 @@ func RandomUniform(t Traced, dtype ir.DType, low, high float64, seed uint64, sha
 	return MinimumScalar(AddScalar(MultiplyScalar(unit, high-low), low), below)
 }
 
-// RandomNormal returns numbers of the normal distribution: mean + stddev · sqrt(2) · erfinv(u) for u even in (-1, 1).
-// They are new ones in every step, on every replica, and for every call, also where calls have the same seed (0 will
-// do). In a layer:
+// RandomNormal returns numbers of the normal distribution: mean + stddev · sqrt(2) · erfinv(u) for u uniform in (-1,
+// 1). They are new ones in every step, on every replica, and for every call, also where calls have the same seed (0
+// will do). In a layer:
 //
 //	noise := ops.RandomNormal(c, x.DType(), 0, 1, 0, x.Shape()...)
 //
@@ -49,7 +49,7 @@ func RandomNormal(t Traced, dtype ir.DType, mean, stddev float64, seed uint64, s
 }
 
 // TruncatedNormal returns numbers of the normal distribution without those farther than two standard deviations from
-// the mean: mean + stddev · sqrt(2) · erfinv(u) for u even between erf(-2/sqrt(2)) and erf(2/sqrt(2)).
+// the mean: mean + stddev · sqrt(2) · erfinv(u) for u uniform between erf(-2/sqrt(2)) and erf(2/sqrt(2)).
 func TruncatedNormal(t Traced, dtype ir.DType, mean, stddev float64, seed uint64, shape ...int) *Tensor {
 	g := graphFor(t)
 	needFloat(g, "truncated normal", dtype)
@@ -117,7 +117,7 @@ func largestBelow(dtype ir.DType, v float64) float64 {
 	return ir.RoundFloat(dtype, f)
 }
 
-// integers returns whole numbers even in [0, 2^bits) as wide (float32: bits <= 24, float64: bits <= 53).
+// integers returns integers uniform in [0, 2^bits) as wide (float32: bits <= 24, float64: bits <= 53).
 func integers(g *Graph, wide ir.DType, bits int, seed uint64, shape []int) *Tensor {
 	if bits <= 32 {
 		return Cast(shiftRight(RandomBits(g, seed, shape...), 32-bits), wide)

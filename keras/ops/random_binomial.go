@@ -52,7 +52,7 @@ type binomial struct {
 	shape []int
 }
 
-// counted inverts the distribution function: the number is how many of its values lie at or below u, even in [0, 1).
+// counted inverts the distribution function: the number is how many of its values lie at or below u, uniform in [0, 1).
 func (b binomial) counted(large *Tensor) *Tensor {
 	n, p := Where(large, ZerosLike(b.n), b.n), b.p
 	u := unitInterval(n.g, ir.Float64, b.seed, b.shape)

@@ -6,9 +6,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// RandomInt returns whole numbers distributed evenly over low, low+1, ..., high-1, as an integer type: low +
-// floor(b·n/2^32) for n = high - low and b even in [0, 2^32), so that the chances differ by less than n/2^32. Behaviour
-// of keras.random.randint; the numbers are those of [RandomBits].
+// RandomInt returns integers distributed evenly over low, low+1, ..., high-1, as an integer type: low + floor(b·n/2^32)
+// for n = high - low and b uniform in [0, 2^32), so that the chances differ by less than n/2^32. Behaviour of
+// keras.random.randint; the numbers are those of [RandomBits].
 func RandomInt(t Traced, dtype ir.DType, low, high int, seed uint64, shape ...int) *Tensor {
 	g := graphFor(t)
 	if dtype.IsFloat() || dtype == ir.Bool {
@@ -30,7 +30,7 @@ func Shuffle(x *Tensor, axis int, seed uint64) *Tensor {
 }
 
 // Categorical draws n class numbers for each row of logits (rows, classes), with chances softmax(logits): the place of
-// the largest of logits - ln(-ln(u)) for u even in (0, 1), one for each class and draw. The result is int32 of shape
+// the largest of logits - ln(-ln(u)) for u uniform in (0, 1), one for each class and draw. The result is int32 of shape
 // (rows, n). Behaviour of keras.random.categorical. Source: Gumbel, "Statistical Theory of Extreme Values", 1954.
 func Categorical(logits *Tensor, n int, seed uint64) *Tensor {
 	if logits.Rank() != 2 || n < 1 {

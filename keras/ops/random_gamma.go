@@ -15,10 +15,10 @@ const gammaCandidates = 16
 // result. Numbers have its type, and are new ones in every step, on every replica and for every call; see [RandomBits].
 // There is no gradient with respect to alpha.
 //
-// With d = a - 1/3, c = 1/sqrt(9d), z normal and u even in (0, 1], a candidate is d·v for v = (1 + c·z)³, taken where v
-// > 0 and ln u < z²/2 + d·(1 - v + ln v); a is alpha+1, and the candidate is multiplied by w^(1/alpha) for another such
-// number w. Source: Marsaglia and Tsang, "A Simple Method for Generating Gamma Variables", TOMS 2000. Behaviour of
-// keras.random.gamma.
+// With d = a - 1/3, c = 1/sqrt(9d), z normal and u uniform in (0, 1], a candidate is d·v for v = (1 + c·z)³, taken
+// where v > 0 and ln u < z²/2 + d·(1 - v + ln v); a is alpha+1, and the candidate is multiplied by w^(1/alpha) for
+// another such number w. Source: Marsaglia and Tsang, "A Simple Method for Generating Gamma Variables", TOMS 2000.
+// Behaviour of keras.random.gamma.
 func RandomGamma(alpha *Tensor, seed uint64, shape ...int) *Tensor {
 	return Cast(Exp(logGamma("random gamma", alpha, seed, shape)), alpha.DType())
 }
@@ -49,7 +49,7 @@ func logGamma(what string, alpha *Tensor, seed uint64, shape []int) *Tensor {
 	}
 	wide := wider(alpha.DType())
 	alpha = BroadcastTo(StopGradient(Cast(alpha, wide)), shape...)
-	unit := func(shape ...int) *Tensor { // even in (0, 1]
+	unit := func(shape ...int) *Tensor { // uniform in (0, 1]
 		return Subtract(Ones(g, wide), unitInterval(g, wide, seed, shape))
 	}
 	many := append([]int{gammaCandidates}, shape...)

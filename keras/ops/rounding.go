@@ -26,8 +26,8 @@ func RoundTo(x *Tensor, decimals int) *Tensor {
 	return DivideScalar(Round(MultiplyScalar(x, scale)), scale)
 }
 
-// Fmod returns the remainder of the quotient a / b cut to a whole number; it has the sign of a. (See [Mod] for the
-// other convention.)
+// Fmod returns the remainder of the quotient a / b cut to an integer; it has the sign of a. (See [Mod] for the other
+// convention.)
 func Fmod(a, b *Tensor) *Tensor {
 	a, b = common(numericPair(a, b))
 	return apply1(ir.Rem, nil, a, b)

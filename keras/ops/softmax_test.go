@@ -16,7 +16,7 @@ func init() {
 		for axis := range shape {
 			x := n(axis, shape...)
 			if shape[axis] == 0 {
-				continue // nothing to normalise
+				continue // nothing to normalize
 			}
 			addCase(caseName("softmax", x)+caseName(axis), true, unary(func(x *ops.Tensor) *ops.Tensor { return ops.Square(ops.Softmax(x, axis)) }), x)
 			addCase(caseName("log softmax", x)+caseName(axis), true, unary(func(x *ops.Tensor) *ops.Tensor { return ops.Square(ops.LogSoftmax(x, axis)) }), x)

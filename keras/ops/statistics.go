@@ -137,7 +137,7 @@ func Searchsorted(sorted, values *Tensor, right bool) *Tensor {
 // fewBorders is up to how many elements a value is compared with each of them.
 const fewBorders = 16
 
-// before tells which elements lie before values, equal ones if right is set.
+// before reports which elements lie before values, equal ones if right is set.
 func before(elements, values *Tensor, right bool) *Tensor {
 	if right {
 		return LessEqual(elements, values)

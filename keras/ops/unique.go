@@ -9,7 +9,7 @@ import (
 type UniqueResult struct {
 	// Values (size) are the different elements, ascending.
 	Values *Tensor
-	// Index (size) is where each first occurs, int32; of missing ones that of the least element.
+	// Index (size) is where each first occurs, int32; of missing ones that of the smallest element.
 	Index *Tensor
 	// Inverse, of the shape of x, is the place of each element of x in Values, int32.
 	Inverse *Tensor

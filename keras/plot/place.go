@@ -25,7 +25,7 @@ func (g *graph) lay() {
 	g.placeRanks()
 }
 
-// choosePorts spreads the arrows that enter a box. Where just one of them comes straight from the rank before, it takes
+// choosePorts spreads the arrows that enter a box. If just one of them comes straight from the rank before, it takes
 // the middle, and the others stand beside it; otherwise they are spread evenly.
 func (g *graph) choosePorts() {
 	for _, n := range g.nodes {
@@ -206,7 +206,7 @@ func boxes(links []*link, other func(*link) *node) int {
 	return n
 }
 
-// placeRanks stacks the ranks. Where edges go far to the side, the gap between two ranks is wider, so that they stay
+// placeRanks stacks the ranks. If edges go far to the side, the gap between two ranks is wider, so that they stay
 // apart.
 func (g *graph) placeRanks() {
 	at := 0.0

@@ -21,7 +21,7 @@ const (
 	portOut = 1  // stands on the last rank
 )
 
-// wire is an edge from node a to node b. Where a node is fixed, start and end say where the edge meets it, from its
+// wire is an edge from node a to node b. If a node is fixed, start and end say where the edge meets it, from its
 // centre.
 type wire struct {
 	a, b       *node

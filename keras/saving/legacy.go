@@ -108,8 +108,8 @@ func (l *Legacy) layers() ([]legacyLayer, error) {
 	return out, nil
 }
 
-// Load gives the values of the file to the layers of a model, in their order, as Keras does. Where something does not
-// fit, nothing is changed, unless skipMismatch passes over such layers.
+// Load gives the values of the file to the layers of a model, in their order, as Keras does. If something does not fit,
+// nothing is changed, unless skipMismatch passes over such layers.
 func (l *Legacy) Load(model layers.Layer, skipMismatch bool) (*Report, error) {
 	file, err := l.layers()
 	if err != nil {

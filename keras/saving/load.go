@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Report tells what became of every tensor of a file and every variable of a model.
+// Report reports what happened to every tensor of a file and every variable of a model.
 type Report struct {
 	// Matched are the variables that have a new value.
 	Matched []Match
@@ -54,7 +54,7 @@ type assignment struct {
 	tensor   string
 }
 
-// Load gives the values of a file to the variables of objects. Where something does not fit, nothing is changed and the
+// Load gives the values of a file to the variables of objects. If something does not fit, nothing is changed and the
 // error names all of it. With skipMismatch what does not fit is passed over: the variables of an object before the
 // first one that does not fit are loaded and the others not, as Keras does.
 func Load(source Source, objects []Object, skipMismatch bool) (*Report, error) {

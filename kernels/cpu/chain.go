@@ -12,7 +12,7 @@ import (
 // maxChainOps bounds a chain so that its steps, three at most for each operation, fit.
 const maxChainOps = vec.MaxChain / 3
 
-// chainForm tells how a chain computes an operation; the zero value that it cannot.
+// chainForm reports how a chain computes an operation; the zero value that it cannot.
 type chainForm struct {
 	ok            bool
 	unary, bytes  bool        // a alone is the operand; the result is bytes
@@ -97,8 +97,7 @@ type chainBuilder struct {
 // withChains is false where a test compares with what runs one by one.
 var withChains = true
 
-// chain cuts the operations into segments. Where no value is passed on there are none, and the operations run one by
-// one.
+// chain cuts the operations into segments. If no value is passed on there are none, and the operations run one by one.
 func (b *vmBuilder) chain() {
 	ops, useful := b.prog.ops, false
 	for first := 0; first < len(ops); {

@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestNormEpilogue: a batch normalisation, the sum with a shortcut and a relu are one step, also where the mean is read
+// TestNormEpilogue: a batch normalization, the sum with a shortcut and a relu are one step, also where the mean is read
 // before the sum.
 func TestNormEpilogue(t *testing.T) {
 	typ, channels := ir.Type{DType: ir.Float32, Shape: ir.Shape{40, 7, 6}}, ir.Type{DType: ir.Float32, Shape: ir.Shape{6}}
@@ -61,7 +61,7 @@ func TestNormEpilogue(t *testing.T) {
 	}
 	for _, c := range []struct {
 		shortcutFirst, sum, relu bool
-		nodes                    []ir.Op // of the normalisation's unit
+		nodes                    []ir.Op // of the normalization's unit
 	}{
 		{true, true, true, []ir.Op{ir.BatchNorm, ir.Add, ir.Relu}},
 		{true, true, false, []ir.Op{ir.BatchNorm, ir.Add}},

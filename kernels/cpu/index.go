@@ -120,7 +120,7 @@ type IndexError struct {
 	Length   int    // of the axis: indices from 0 to Length-1 are valid
 }
 
-// noNumber stands for a label that is no whole number.
+// noNumber stands for a label that is not integer.
 const noNumber = "-2147483648"
 
 // sparseLoss is the name of the loss that looks labels up among probabilities.

@@ -124,7 +124,7 @@ type schedule struct {
 	bytes    int             // of arena
 	largest  string          // of its values, where it is large
 	children []child
-	nodes    int // of the normalised program
+	nodes    int // of the normalized program
 }
 
 // child is the schedule of a sub-program, whose arena is a piece of its parent's.

@@ -9,9 +9,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The products in the body of a loop that runs by blocks read the matrices on their right packed. Where several
-// multiply the same rows and these lie so far apart that they compete for places in the cache, the first product copies
-// them to where they do not.
+// The products in the body of a loop that runs by blocks read the matrices on their right packed. If several multiply
+// the same rows and these lie so far apart that they compete for places in the cache, the first product copies them to
+// where they do not.
 
 // span is a piece of memory.
 type span struct {

@@ -78,7 +78,7 @@ func (p *placement) compileElementwise(u *fuse.Unit, rt *runtime) func() {
 	if u.Size == 0 {
 		return func() {}
 	}
-	// A first round tells how much memory the operands of a block take.
+	// A first round reports how much memory the operands of a block take.
 	trial := newVMBuilder(p, u)
 	trial.prog.block = 64
 	trial.compileNodes()

@@ -13,7 +13,7 @@ import (
 
 // A collective is: all wait for all; each replica runs a small program that reads what all brought, in replica order,
 // and writes its result; all wait again. Small all-reduces are done in one such go, in which every replica works out
-// all of the sums. In large ones each works out an equal share, and the shares are copied around. Where devices do not
+// all of the sums. In large ones each works out an equal share, and the shares are copied around. If devices do not
 // reach each other's memory, what they bring goes through host memory.
 
 // twoShotBytes is from where on the values of an all-reduce are large.

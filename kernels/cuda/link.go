@@ -47,7 +47,7 @@ const defaultTimeout = 10 * time.Minute
 // errAborted is what a failure flag says that an aborted collective has left as it was.
 var errAborted = errors.New("cuda: a collective was aborted")
 
-// newLink connects the devices of this process with those of all. Where others connect too, exchange tells what each
+// newLink connects the devices of this process with those of all. If others connect too, exchange reports what each
 // has.
 func (b *backend) newLink(ctx context.Context, o kernels.CommunicatorOptions, devices []*device) (*link, error) {
 	id, err := b.rendezvous(ctx, o)

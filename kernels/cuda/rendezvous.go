@@ -72,7 +72,7 @@ func decodeOffer(data []byte) (f offer, err error) {
 }
 
 // rendezvous makes sure that all processes have the same NCCL, and returns the id that the first one has drawn. All
-// come to the same end. Where NCCL was not asked for, its absence is [errors.ErrUnsupported].
+// come to the same end. If NCCL was not asked for, its absence is [errors.ErrUnsupported].
 func (b *backend) rendezvous(ctx context.Context, o kernels.CommunicatorOptions) (nccl.ID, error) {
 	var own offer
 	api, err := b.library()

@@ -119,7 +119,7 @@ func (s *session) end(l kernels.Launch, e kernels.Event) kernels.Event {
 	return e
 }
 
-// bind looks up the buffers of a launch. Where they are those of the launch before, it counts that.
+// bind looks up the buffers of a launch. If they are those of the launch before, it counts that.
 func (s *session) bind(inputs, outputs []kernels.Buffer) error {
 	p := s.executable.program
 	if len(inputs) != len(p.Inputs) || len(outputs) != len(p.Outputs) {

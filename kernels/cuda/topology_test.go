@@ -69,7 +69,7 @@ func ExampleTopology() {
 	// replicas on all devices meet in pinned host memory; islands that meet in device memory: [[cuda:0] [cuda:1]]
 }
 
-// The management library tells how devices are connected, whatever the order in which the driver shows them, and how
+// The management library reports how devices are connected, whatever the order in which the driver shows them, and how
 // much memory is taken.
 func TestPaths(t *testing.T) {
 	b := on(t, fakedriver.New(fakedriver.Options{Devices: 2}))

@@ -154,7 +154,8 @@ func (inst *Instance) Output(replica, i int) kernels.Buffer { return inst.replic
 // Stats describes the program of the first replica.
 func (inst *Instance) Stats() kernels.Stats { return inst.replicas[0].stats }
 
-// WritesVariables reports whether a run changes variables: then no other run that uses them may go on at the same time.
+// WritesVariables reports whether a run changes variables: then no other run that uses them may continue at the same
+// time.
 func (inst *Instance) WritesVariables() bool { return inst.writes }
 
 func (inst *Instance) close() {

@@ -73,8 +73,8 @@ func (c *Context) Weight(v *Variable) *ops.Tensor {
 }
 
 // AddLoss adds a scalar to the loss of the step, as Keras's add_loss does. Each replica's scalar counts for its part of
-// the batch: it is weighted by local over global batch size, so that the sum over replicas is the mean. Where rows of
-// the batch are no examples, see [Replica.Rows], that is not possible, and an error.
+// the batch: it is weighted by local over global batch size, so that the sum over replicas is the mean. If rows of the
+// batch are no examples, see [Replica.Rows], that is not possible, and an error.
 func (c *Context) AddLoss(loss *ops.Tensor) {
 	objectives.NoFilling(c, c, "what a layer adds to the loss")
 	c.AddLossOfRows(loss)

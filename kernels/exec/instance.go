@@ -13,7 +13,7 @@ import (
 // Run computes one step on all replicas and waits for it. seed and step set the random numbers: equal ones give equal
 // numbers.
 //
-// Where ctx has ended, nothing is computed. A step that has begun runs to its end, so that all copies of the variables
+// If ctx has ended, nothing is computed. A step that has begun runs to its end, so that all copies of the variables
 // stay equal; ctx ends only the waiting for replicas of other processes.
 func (inst *Instance) Run(ctx context.Context, seed uint64, step uint32) error {
 	if err := inst.compute(ctx, seed, step); err != nil || !inst.halves {

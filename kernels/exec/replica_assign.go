@@ -21,7 +21,7 @@ func (r *Replica) Assign(v *Variable, value *ops.Tensor) {
 	r.set(v, r.combined(v, r.fitting(v, value)))
 }
 
-// AssignAdd adds delta to the variable; see [Replica.Assign]. Where values are combined, the combined delta is added.
+// AssignAdd adds delta to the variable; see [Replica.Assign]. If values are combined, the combined delta is added.
 func (r *Replica) AssignAdd(v *Variable, delta *ops.Tensor) {
 	old := r.Read(v)
 	r.set(v, ops.Add(old, ops.Cast(r.combined(v, delta), v.spec.DType)))
@@ -113,8 +113,8 @@ func (r *Replica) bind(v *Variable, value *ops.Tensor) {
 	}
 }
 
-// Component is one copy of a variable, inside [CrossReplica.Update] or an update of a strategy: nothing is combined.
-// Where one copy serves all replicas, that of the first replica counts.
+// Component is one copy of a variable, inside [CrossReplica.Update] or an update of a strategy: nothing is combined. If
+// one copy serves all replicas, that of the first replica counts.
 type Component struct {
 	r *Replica
 	v *Variable

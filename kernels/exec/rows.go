@@ -9,8 +9,8 @@ import (
 )
 
 // Rows returns how many rows the memory of each replica has for parts of a batch with the given numbers of examples: as
-// many. Where the replicas run one program, all have as many as the longest part; what fills the others up is told
-// apart by [Replica.Rows].
+// many. If the replicas run one program, all have as many as the longest part; what fills the others up is told apart
+// by [Replica.Rows].
 func (f *Function) Rows(parts []int) []int {
 	if !f.strategy.Placement().Lockstep || even(parts) {
 		return parts

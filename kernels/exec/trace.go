@@ -24,7 +24,7 @@ type tracedProgram struct {
 	result    any // structure of the results of a NestFunction
 }
 
-// traceAll traces the programs of all replicas, also those of other processes; those with equal inputs share one. Where
+// traceAll traces the programs of all replicas, also those of other processes; those with equal inputs share one. If
 // replicas join tensors of different lengths they are traced again with the lengths that the last trace found, until
 // these do not change any more.
 func (f *Function) traceAll(types [][]ir.Type, local []int) ([]*tracedProgram, error) {

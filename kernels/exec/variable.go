@@ -84,7 +84,7 @@ type Variable struct {
 	whole    atomic.Pointer[kernels.Array] // of a variable whose pieces lie in several processes: the value set last, until a step changes it
 }
 
-// NewVariable returns a variable that belongs to no strategy yet. Where it is used before it was placed, it belongs to
+// NewVariable returns a variable that belongs to no strategy yet. If it is used before it was placed, it belongs to
 // that of fallback.
 func NewVariable(spec VariableSpec, fallback func() Strategy) *Variable {
 	return &Variable{spec: spec, site: CallSite(), fallback: fallback}
@@ -111,7 +111,7 @@ func (s VariableSpec) check() error {
 	return nil
 }
 
-// Spec returns what the variable was made from.
+// Spec returns what the variable was created from.
 func (v *Variable) Spec() VariableSpec { return v.spec }
 
 // Trainable reports whether training may change the variable: one that was not made Frozen, and that SetTrainable has
@@ -295,7 +295,7 @@ func hashSeed(seed uint64, text string) uint64 {
 }
 
 // write stores a value in all copies. A variable whose copies are summed when read keeps an equal share in each, so
-// that replicas that go on from it start alike; the first copy takes what rounding leaves over.
+// that replicas that continue from it start alike; the first copy takes what rounding leaves over.
 func (v *Variable) write(a kernels.Array) error {
 	if v.strategy.Placement().shards(v) {
 		return v.writePieces(a)

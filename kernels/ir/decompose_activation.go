@@ -14,7 +14,7 @@ func init() {
 	}
 }
 
-// activations are the functions that a recurrent cell may name, with Keras's formulas. Where a branch is not taken, its
+// activations are the functions that a recurrent cell may name, with Keras's formulas. If a branch is not taken, its
 // argument is cut to the range of the branch, so that gradients derived from these stay finite.
 var activations = map[string]func(b *builder, x Value) Value{
 	"linear":      func(_ *builder, x Value) Value { return x },

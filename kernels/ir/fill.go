@@ -9,7 +9,7 @@ import (
 )
 
 // FillRows makes a program whose batch may be padded with copies of its examples: it gets one more input, the last one,
-// an int32 that says how many of the rows count, the first ones. Where the examples meet, in sums, products, maxima and
+// an int32 that says how many of the rows count, the first ones. If the examples meet, in sums, products, maxima and
 // minima over them, in products of matrices and in sums into segments, the other rows are left out. So results that do
 // not count the examples are those of the batch without the rows that fill it up, but for the order in which sums are
 // formed.

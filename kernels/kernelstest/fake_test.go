@@ -18,7 +18,7 @@ type fake struct {
 	naive bool                                           // writes outputs into inputs before all inputs are read
 	deaf  bool                                           // does not check buffers
 
-	forgetful bool // its queues go on after a failure
+	forgetful bool // its queues continue after a failure
 }
 
 func (f *fake) Kind() string { return "fake" }

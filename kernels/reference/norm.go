@@ -41,8 +41,8 @@ func (c *call) batchNorm() error {
 	return nil
 }
 
-// normGrad accumulates the gradient of y = scale·(x-mean)·rstd through one set of elements that share mean and rstd:
-// dx = rstd·(g - mean(g) - n·mean(g·n)) with the normalised n = (x-mean)·rstd and g = scale·dy.
+// normGrad accumulates the gradient of y = scale·(x-mean)·rstd through one set of elements that share mean and rstd: dx
+// = rstd·(g - mean(g) - n·mean(g·n)) with the normalized n = (x-mean)·rstd and g = scale·dy.
 func normGrad(dx, x, g []float64, at []int, mean, rstd float64) {
 	gSum, gnSum := 0.0, 0.0
 	for _, i := range at {

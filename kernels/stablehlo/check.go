@@ -32,7 +32,7 @@ func canFail(p *ir.Program) bool {
 	return false
 }
 
-// inside tells which indices lie within an axis.
+// inside reports which indices lie within an axis.
 func (e *emitter) inside(indices value, length int) value {
 	d := indices.dtype()
 	if d.Size() < 4 { // the length may not fit

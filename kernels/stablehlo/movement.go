@@ -50,8 +50,8 @@ func (e *emitter) reshape(x value, shape ...int) value {
 	return e.definef(t, "stablehlo.reshape %s : (%s) -> %s", x.name, tensor(x.typ), tensor(t))
 }
 
-// bitCast reads the bytes of x as another type. Where sizes differ, the elements that make up one are an axis of their
-// own in StableHLO.
+// bitCast reads the bytes of x as another type. If sizes differ, the elements that make up one are an axis of their own
+// in StableHLO.
 func (e *emitter) bitCast(x value, dtype ir.DType) value {
 	from, to := x.dtype().Size(), dtype.Size()
 	shape := x.shape().Clone()

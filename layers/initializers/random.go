@@ -64,12 +64,12 @@ func own(seed *int, call uint64) uint64 {
 // stream separates the random numbers of initial values from those of other uses of the same seed.
 const stream = 0x696e6974 // "init"
 
-// uniform draws numbers even in [low, high).
+// uniform draws numbers uniform in [low, high).
 func uniform(into kernels.Array, low, high float64, seed uint64) error {
 	return draw(into, seed, func(n float64) float64 { return low + (high-low)*(n*0x1p-53) })
 }
 
-// normal inverts the distribution function: sqrt(2)·erfinv(u) for u even in (-1, 1) is normally distributed.
+// normal inverts the distribution function: sqrt(2)·erfinv(u) for u uniform in (-1, 1) is normally distributed.
 func normal(into kernels.Array, mean, stddev float64, seed uint64) error {
 	return draw(into, seed, normally(mean, stddev))
 }
@@ -78,7 +78,7 @@ func normally(mean, stddev float64) func(n float64) float64 {
 	return func(n float64) float64 { return mean + stddev*math.Sqrt2*math.Erfinv(symmetric(n)) }
 }
 
-// truncatedNormal inverts the distribution function between -2 and 2 standard deviations, where u is even between
+// truncatedNormal inverts the distribution function between -2 and 2 standard deviations, where u is uniform between
 // -erf(sqrt(2)) and erf(sqrt(2)).
 func truncatedNormal(into kernels.Array, mean, stddev float64, seed uint64) error {
 	edge := math.Erf(math.Sqrt2)
@@ -88,7 +88,7 @@ func truncatedNormal(into kernels.Array, mean, stddev float64, seed uint64) erro
 	})
 }
 
-// symmetric maps a whole number in [0, 2^53) to (-1, 1): an odd multiple of 2^-53, so that neither end nor 0 is met.
+// symmetric maps an integer in [0, 2^53) to (-1, 1): an odd multiple of 2^-53, so that neither end nor 0 is met.
 func symmetric(n float64) float64 { return float64(int64(n)*2+1-1<<53) * 0x1p-53 }
 
 // drawChunk is how many numbers one goroutine draws at a time: about a millisecond.
@@ -97,7 +97,7 @@ const drawChunk = 1 << 16
 // drawBlock is how many numbers are converted to the type of the weight at a time. It is even; see drawRange.
 const drawBlock = 1 << 10
 
-// draw writes f of whole numbers even in [0, 2^53). Number i depends on the seed and i alone, so goroutines share the
+// draw writes f of integers uniform in [0, 2^53). Number i depends on the seed and i alone, so goroutines share the
 // work.
 func draw(into kernels.Array, seed uint64, f func(n float64) float64) error {
 	count := into.Type.Shape.Size()

@@ -10,10 +10,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Quantizer turns floats into whole numbers with one scale for all elements along some axes.
+// Quantizer turns floats into integers with one scale for all elements along some axes.
 type Quantizer interface {
-	// Quantize returns whole numbers q and the scale, with x ≈ q/scale. The scale has length 1 on the axes along which
-	// it is shared. Without axes those of the quantizer count.
+	// Quantize returns integers q and the scale, with x ≈ q/scale. The scale has length 1 on the axes along which it is
+	// shared. Without axes those of the quantizer count.
 	Quantize(x *ops.Tensor, axes ...int) (q, scale *ops.Tensor)
 	// QuantizeArray does so outside of a program, for weights.
 	QuantizeArray(x kernels.Array, axes ...int) (q, scale kernels.Array, err error)

@@ -15,7 +15,7 @@ type Statistics struct {
 	Magnitudes []float64 // largest |x[i]|, (features); of AWQ
 }
 
-// Calibrated is a matrix (inputs, outputs) in whole numbers q, with a scale and a zero for each group of inputs in each
+// Calibrated is a matrix (inputs, outputs) in integers q, with a scale and a zero for each group of inputs in each
 // output:
 //
 //	w[i, j] ≈ (q[j, i] - zero[j, g])·scale[j, g] / saliency[i],   g = group[i]
@@ -35,7 +35,7 @@ func precise(d ir.DType) func(float64) float64 {
 	return rounding(ir.Float32)
 }
 
-// grid is the whole numbers from 0 to most that the weights of one group in one output become.
+// grid is the integers from 0 to most that the weights of one group in one output become.
 type grid struct{ scale, zero, most float64 }
 
 // gridOf finds the grid of values that go from least to greatest. round is to the type of the weights.
@@ -70,7 +70,7 @@ func (g grid) number(w float64, round func(float64) float64) float64 {
 	return min(max(math.RoundToEven(round(round(w/g.scale)+g.zero)), 0), g.most)
 }
 
-// value is what a whole number stands for.
+// value is what an integer stands for.
 func (g grid) value(q float64, round func(float64) float64) float64 {
 	return round(g.scale * (q - g.zero))
 }

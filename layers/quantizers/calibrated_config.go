@@ -20,7 +20,7 @@ type GPTQConfig struct {
 	SequenceLength  int      `keras:"sequence_length,default=512"`  // of the examples that are cut out of a text; 0 is 512
 	HessianDamping  *float64 `keras:"hessian_damping,default=0.01"` // added to the diagonal, times its mean; between 0 and 1; nil is 0.01
 	GroupSize       int      `keras:"group_size,default=128"`       // inputs that share a scale and a zero in each output; 0 is 128, -1 is all
-	Symmetric       bool     `keras:"symmetric"`                    // the range of the weights is made symmetric about zero
+	Symmetric       bool     `keras:"symmetric"`                    // the range of the weights is created symmetric about zero
 	ActivationOrder bool     `keras:"activation_order"`             // inputs with the largest activations come first
 }
 

@@ -57,7 +57,7 @@ func quantizeCalibrated(c quantizers.Calibrator, w kernels.Array, s quantizers.S
 	return c.(*quantizers.AWQConfig).Quantize(w, s)
 }
 
-// TestCalibratedMatricesAreThoseOfKeras compares whole numbers, scales, zeros and groups.
+// TestCalibratedMatricesAreThoseOfKeras compares integers, scales, zeros and groups.
 func TestCalibratedMatricesAreThoseOfKeras(t *testing.T) {
 	cases := recorded.JSON[[]calibratedCase](t, "testdata/calibrated.json.gz")
 	require.NotEmpty(t, cases)

@@ -49,7 +49,7 @@ func (c *GPTQConfig) Quantize(w kernels.Array, s Statistics) (Calibrated, error)
 		size = features
 	}
 	for i := range group {
-		group[g.at(i)] = float64(i) / float64(size) // whole numbers count; fractions are in Keras's files too
+		group[g.at(i)] = float64(i) / float64(size) // integers count; fractions are in Keras's files too
 	}
 	return calibrated(w.Type.DType, g.numbers, g.grids, group)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Grouped is a matrix in whole numbers with a scale and a zero for each group of rows in each column:
+// Grouped is a matrix in integers with a scale and a zero for each group of rows in each column:
 //
 //	x[i, j] ≈ (q[i, j] - zero[g, j])·scale[g, j],   g = floor(i / block size)
 type Grouped struct {

@@ -2,9 +2,9 @@ package protocol
 
 import "bytes"
 
-// Rows of a dynamic table that have no gradient are not there to be updated, or on disk. Where the rule is not lazy,
-// and so would change them, they are brought up to date when they are needed: by the updates with a gradient of zero
-// that they have missed. So the table is what one with all rows would be, bit for bit.
+// Rows of a dynamic table that have no gradient are not there to be updated, or on disk. If the rule is not lazy, and
+// so would change them, they are brought up to date when they are needed: by the updates with a gradient of zero that
+// they have missed. So the table is what one with all rows would be, bit for bit.
 
 // rateSpan says what the learning rate has been since an update of the table.
 type rateSpan struct {

@@ -74,7 +74,7 @@ func TestConstraintsOfShards(t *testing.T) {
 	require.ErrorContains(t, (&Definition{Name: "d", Width: 3, Dynamic: true, Constraint: Constraint{Kind: NonNeg}}).Check(), "a dynamic table has no constraint")
 }
 
-// TestConstraintsInSnapshots: a server that comes back goes on with them.
+// TestConstraintsInSnapshots: a server that comes back continues with them.
 func TestConstraintsInSnapshots(t *testing.T) {
 	s := NewState(Limits{})
 	for _, c := range []Command{&Take{Term: 1}, &Create{Term: 1, Definition: Definition{Name: "w", Shape: "1,2", Rows: 1, Width: 2, Rule: Rule{Kind: SGD}, Constraint: Constraint{Kind: MinMaxNorm, Axes: 3, Min: 1, Max: 2, Rate: 0.5}}}} {

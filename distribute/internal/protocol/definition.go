@@ -173,7 +173,7 @@ func (s *random) next() uint64 {
 	return z ^ z>>31
 }
 
-// unit is even in [0, 1).
+// unit is uniform in [0, 1).
 func (s *random) unit() float64 { return float64(s.next()>>11) / (1 << 53) }
 
 // normals are two numbers of the standard normal distribution.

@@ -198,8 +198,8 @@ func (d *Dispatcher) Next(w Worker) (Assignment, bool) {
 	return Assignment{}, false
 }
 
-// Result tells how a run of a closure went. retry: it could not be run, for reasons that another attempt need not have.
-// It reports whether the closure ended by it; a late answer to a closure that has ended changes nothing.
+// Result reports how a run of a closure went. retry: it could not be run, for reasons that another attempt need not
+// have. It reports whether the closure ended by it; a late answer to a closure that has ended changes nothing.
 func (d *Dispatcher) Result(w Worker, sequence uint64, value []byte, err error, retry bool) bool {
 	if crew := d.workers[w.Task]; crew != nil && crew.Incarnation == w.Incarnation {
 		delete(crew.running, sequence)

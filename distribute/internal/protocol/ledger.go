@@ -26,8 +26,8 @@ type Ledger struct {
 	applied map[uint64]struct{}
 }
 
-// Admit tells whether a closure is to be applied; false: it has been. ErrStale: it must not be any more. Closures below
-// low have ended.
+// Admit reports whether a closure is to be applied; false: it has been. ErrStale: it must not be any more. Closures
+// below low have ended.
 func (l *Ledger) Admit(id ClosureID, low uint64) (bool, error) {
 	if err := l.admissible(id, low); err != nil {
 		return false, err

@@ -147,7 +147,7 @@ func (t *Table) Export(f func(row Row) bool) error {
 	})
 }
 
-// RowStats tells how a dynamic table fares.
+// RowStats reports how a dynamic table fares.
 type RowStats struct {
 	Rows                    int
 	Hits, Misses, Evictions uint64 // keys that were read and had a row, or had none; rows that were evicted

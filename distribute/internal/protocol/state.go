@@ -66,7 +66,7 @@ func (s *State) Find(name string) (uint32, bool) {
 	return n, ok
 }
 
-// Settled tells which round was applied last, and which parts of it.
+// Settled reports which round was applied last, and which parts of it.
 func (s *State) Settled() Settled { return Settled{s.round.settled, s.round.counted} }
 
 // Note returns a note of the coordinator's; nil where there is none.

@@ -1,5 +1,5 @@
 // Package shared provides memory shared by processes of one host. It has no name in any file system: others open it
-// through its owner's entry in /proc, so nothing is left behind whatever happens to the owner. Where that is impossible
+// through its owner's entry in /proc, so nothing is left behind whatever happens to the owner. If that is impossible
 // (other systems, other containers), New or Open fail, and callers use the network.
 package shared
 

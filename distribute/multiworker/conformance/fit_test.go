@@ -62,9 +62,9 @@ func (r *recorder) OnTrainBatchEnd(int, *callbacks.Logs) error {
 	return err
 }
 
-// fit trains as the case says. Where TensorFlow weighs the examples of short local batches more, ours equals one
-// replica on the joined batch. With batch statistics of their own (bn) workers cannot equal one: there the trained
-// weights equal TensorFlow's.
+// fit trains as the case says. If TensorFlow weighs the examples of short local batches more, ours equals one replica
+// on the joined batch. With batch statistics of their own (bn) workers cannot equal one: there the trained weights
+// equal TensorFlow's.
 func fit(t *testing.T, w *worker, c *tfvectors.Case) {
 	parts := strings.Split(c.ID, ".")
 	kind, optimizer, want := parts[2], parts[3], c.Right()

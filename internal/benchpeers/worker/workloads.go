@@ -122,7 +122,7 @@ type position struct {
 	table *distribute.Variable
 }
 
-// Build makes the vectors.
+// Build creates the vectors.
 func (l *position) Build(b *layers.Builder, in []ir.Shape) {
 	l.table = b.AddWeight("p", in[0][1:], layers.WeightOptions{Initializer: &initializers.RandomNormal{}})
 }

@@ -10,7 +10,7 @@ import (
 // BinaryCrossentropy returns the mean along axis of -[t·ln p + (1-t)·ln(1-p)], with p limited to [ε, 1-ε]. From logits
 // it is t·softplus(-p) + (1-t)·softplus(p), which never overflows. Smoothing s replaces t by t·(1-s) + s/2.
 //
-// Where axis is the batch, the mean is that of the global batch on every replica.
+// If axis is the batch, the mean is that of the global batch on every replica.
 func BinaryCrossentropy(b Batch, yTrue, yPred *ops.Tensor, fromLogits bool, smoothing float64, axis int) *ops.Tensor {
 	t, p := pair(yTrue, yPred)
 	return meanAlong(b, binaryCrossentropy(smooth(t, smoothing, 2), p, fromLogits), axis)
@@ -111,7 +111,7 @@ func CategoricalFocalCrossentropy(yTrue, yPred *ops.Tensor, alpha []float64, gam
 // of the classes; p is treated as in CategoricalCrossentropy. A trailing axis of length 1 of the labels is taken off. A
 // label outside [0, C) is an error when the program runs.
 //
-// Where ignore is not nil, labels equal to it give 0, and the result carries the mask of the others.
+// If ignore is not nil, labels equal to it give 0, and the result carries the mask of the others.
 func SparseCategoricalCrossentropy(yTrue, yPred *ops.Tensor, fromLogits bool, ignore *int, axis int) *ops.Tensor {
 	p := floats(yPred)
 	if p.Rank() == 0 {
@@ -158,7 +158,7 @@ func classNumbers(yTrue, p *ops.Tensor, axis int) *ops.Tensor {
 	return t
 }
 
-// wholeLabels turns labels of another type into integers. What is no whole number, NaN among it, becomes one that is no
+// wholeLabels turns labels of another type into integers. What is not integer, NaN among it, becomes one that is no
 // class, so that the run fails.
 func wholeLabels(t *ops.Tensor) *ops.Tensor {
 	whole := ops.Cast(t, ir.Int32)

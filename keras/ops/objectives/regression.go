@@ -52,7 +52,7 @@ func LogCosh(yTrue, yPred *ops.Tensor) *ops.Tensor {
 }
 
 // CosineSimilarity returns Σ t/‖t‖ · p/‖p‖ along axis, 1 for equal directions; a vector of zeros has similarity 0 with
-// all. Where axis is the batch, the result is one for the global batch on every replica.
+// all. If axis is the batch, the result is one for the global batch on every replica.
 func CosineSimilarity(b Batch, yTrue, yPred *ops.Tensor, axis int) *ops.Tensor {
 	t, p := pair(yTrue, yPred)
 	axis = t.Axis(axis)

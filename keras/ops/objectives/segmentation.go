@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Dice returns 1 - 2·Σ t·p / (Σ t + Σ p + ε), summed over the given axes; none means all. Where they include the batch,
+// Dice returns 1 - 2·Σ t·p / (Σ t + Σ p + ε), summed over the given axes; none means all. If they include the batch,
 // the sums run over the global batch and every replica gets the same result. Source: Milletari et al., "V-Net", 2016,
 // with the plain instead of the squared denominator, as in Keras.
 func Dice(b Batch, yTrue, yPred *ops.Tensor, axes []int) *ops.Tensor {

@@ -6,9 +6,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The gradient of an activation reads values of the forward pass again. Where they are one operation with a constant
-// away from another value, as x/2 and 1 - x are, it is cheaper to compute them again than to write them and to read
-// them back.
+// The gradient of an activation reads values of the forward pass again. If they are one operation with a constant away
+// from another value, as x/2 and 1 - x are, it is cheaper to compute them again than to write them and to read them
+// back.
 
 // farBytes is the size of values that are still in the cache when they are read again.
 const farBytes = 64 << 10

@@ -85,8 +85,8 @@ func (m *Machine) accuse(now time.Duration, who int, reason Reason, detail strin
 	m.note(now, Accusation{m.config.Task, who, reason, detail})
 }
 
-// note adds an accusation. Where its author has made one against the same member already, for another reason, all
-// members keep the same one of the two, whichever they heard first.
+// note adds an accusation. If its author has made one against the same member already, for another reason, all members
+// keep the same one of the two, whichever they heard first.
 func (m *Machine) note(now time.Duration, a Accusation) {
 	if m.Verdict() != nil || m.view.Rank(a.By) < 0 || m.view.Rank(a.Who) < 0 {
 		return

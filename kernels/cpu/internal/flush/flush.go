@@ -2,7 +2,7 @@ package flush
 
 import "runtime"
 
-// Mode is the part of a thread's floating-point control that tells what happens to denormal numbers.
+// Mode is the part of a thread's floating-point control that reports what happens to denormal numbers.
 type Mode uint32
 
 // Default is Go's own mode: denormals are numbers like others.

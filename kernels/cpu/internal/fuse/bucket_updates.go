@@ -12,7 +12,7 @@ const (
 	BucketTotal    = 1 << 16 // elements of all of them: so their gradients are still in the cache
 )
 
-// BucketUpdates joins the updates of small variables by one rule, such as biases and the scales of normalisations, to
+// BucketUpdates joins the updates of small variables by one rule, such as biases and the scales of normalizations, to
 // one unit: one parallel loop over all their elements takes the place of many that are too short to be shared. Large
 // variables are updated each where its gradient has just been computed.
 func (g *Graph) BucketUpdates() {

@@ -7,19 +7,19 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Epilogue is what a contraction, convolution or batch normalisation does to its result before it is stored: result =
+// Epilogue is what a contraction, convolution or batch normalization does to its result before it is stored: result =
 // relu?(product + bias?).
 type Epilogue struct {
 	Anchor int      // the node of the product
 	Bias   ir.Value // a vector over the last axis, or -1
-	Addend ir.Value // of a batch normalisation: a value of the result's shape, or -1
+	Addend ir.Value // of a batch normalization: a value of the result's shape, or -1
 	Relu   bool
 	Perm   []int // transpose of a contraction's result; without bias and relu
 	Pool   bool  // 2x2 maxima are taken of a convolution's result, which is then not stored
 	Result ir.Value
 
-	// Of a batch normalisation's gradient after that of a relu: the gradient of the relu's result; bias is then the
-	// normalisation's beta. Or -1.
+	// Of a batch normalization's gradient after that of a relu: the gradient of the relu's result; bias is then the
+	// normalization's beta. Or -1.
 	Upstream ir.Value
 }
 
@@ -50,7 +50,7 @@ func (g *Graph) findProduct(i int) {
 	g.fuse(&Unit{Nodes: nodes, position: nodes[len(nodes)-1], Fused: e})
 }
 
-// findNormEpilogue looks for a batch normalisation that another value is added to, or that goes through a relu, or
+// findNormEpilogue looks for a batch normalization that another value is added to, or that goes through a relu, or
 // both, as at the end of a residual block: one pass over memory does it all.
 func (g *Graph) findNormEpilogue(i int) {
 	n := &g.Program.Nodes[i]
@@ -71,12 +71,12 @@ func (g *Graph) findNormEpilogue(i int) {
 	if next, ok := g.onlyReader(e.Result); ok && g.Program.Nodes[next].Op == ir.Relu {
 		nodes, e.Relu, e.Result = append(nodes, next), true, g.Program.Nodes[next].Outputs[0]
 	}
-	if len(nodes) > 1 { // at the place of the normalisation: its mean and variance may be read before its result is
+	if len(nodes) > 1 { // at the place of the normalization: its mean and variance may be read before its result is
 		g.fuse(&Unit{Nodes: nodes, position: i, Fused: e})
 	}
 }
 
-// findNormGradient looks for the gradient of relu(batch normalisation of x): what the relu lets through is computed
+// findNormGradient looks for the gradient of relu(batch normalization of x): what the relu lets through is computed
 // again from x, so that its gradient is neither stored nor its result read.
 func (g *Graph) findNormGradient(i int) {
 	n := &g.Program.Nodes[i]

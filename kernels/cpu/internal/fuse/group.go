@@ -32,7 +32,7 @@ type Unit struct {
 	Time     int                 // number of the step
 }
 
-// Graph is a normalised program with what the passes find out about it.
+// Graph is a normalized program with what the passes find out about it.
 type Graph struct {
 	Program  *ir.Program
 	overlap  bool    // all-reduces go on while the replica computes

@@ -19,7 +19,7 @@ type sinkShape struct {
 	Leading bool // the rows are combined
 }
 
-// SinkOf tells how a reduction fits a sink.
+// SinkOf reports how a reduction fits a sink.
 func (g *Graph) SinkOf(n *ir.Node) (sinkShape, bool) {
 	if n.Op != ir.Reduce {
 		return sinkShape{}, false

@@ -36,7 +36,7 @@ type Args[T Float] struct {
 	Batch                     [2]int
 	StrideA, StrideB, StrideC [2]int
 
-	// Ahead is memory that the caller reads or writes next. Where B is packed and one worker computes the product, its
+	// Ahead is memory that the caller reads or writes next. If B is packed and one worker computes the product, its
 	// kernels bring that memory into the second-level cache meanwhile, as far as they get.
 	Ahead [][]T
 }

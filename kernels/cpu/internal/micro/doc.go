@@ -24,6 +24,6 @@
 // # B past the last column
 //
 // Assembly loads whole vectors of B: it reads up to [PadColumns] (Cols) numbers per row, and ignores the surplus. The
-// surplus must lie within cap(B); zero-padded panels written by [PackPanel] always satisfy this. Where it does not, Run
+// surplus must lie within cap(B); zero-padded panels written by [PackPanel] always satisfy this. If it does not, Run
 // computes the columns of the last, incomplete vector in Go, which is correct and slow.
 package micro

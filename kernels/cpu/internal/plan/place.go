@@ -244,7 +244,7 @@ func (p *Placement) Overwrites(u *fuse.Unit, v, old ir.Value) bool {
 	return false
 }
 
-// gradientOverwrites reports whether the gradient of a normalisation may lie where the gradient after it is, and
+// gradientOverwrites reports whether the gradient of a normalization may lie where the gradient after it is, and
 // nothing else.
 func (p *Placement) gradientOverwrites(e *fuse.Epilogue, old ir.Value) bool {
 	for _, x := range p.Program.Nodes[e.Anchor].Inputs[:4] {

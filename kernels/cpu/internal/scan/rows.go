@@ -26,7 +26,7 @@ type RowBody struct {
 	Row     []bool // by value: its first axis is the rows; the other values are the same for all rows
 }
 
-// ByRows analyses the body, which is normalised, of a scan; it returns nil where rows are not independent.
+// ByRows analyses the body, which is normalized, of a scan; it returns nil where rows are not independent.
 func ByRows(body *ir.Program, a ir.ScanAttrs) *RowBody {
 	if a.Carry == 0 || a.Length == 0 {
 		return nil

@@ -2,7 +2,7 @@
 
 package vec
 
-// Where there is no assembly, every kernel declines, and the Go loops beside the calls run.
+// If there is no assembly, every kernel declines, and the Go loops beside the calls run.
 
 func binary32(binaryOp, []float32, []float32, []float32) bool            { return false }
 func unary32(unaryOp, []float32, []float32) bool                         { return false }

@@ -66,7 +66,7 @@ type ChainStep struct {
 // MaxChain is the largest number of steps.
 const MaxChain = 32
 
-// elements tells what X and Y point to.
+// elements reports what X and Y point to.
 func (op ChainOp) elements() (x, y int) {
 	switch {
 	case op == ChainLoadBytes:

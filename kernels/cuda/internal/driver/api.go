@@ -73,7 +73,7 @@ type API interface {
 	// HostAlloc returns memory that does not move and that the device can reach.
 	HostAlloc(bytes int) ([]byte, Result)
 	HostFree(memory []byte) Result
-	// The copies go on after the call; host memory must come from HostAlloc.
+	// The copies continue after the call; host memory must come from HostAlloc.
 	CopyToDevice(to Address, from []byte, stream Handle) Result
 	CopyToHost(to []byte, from Address, stream Handle) Result
 	CopyOnDevice(to, from Address, bytes int64, stream Handle) Result

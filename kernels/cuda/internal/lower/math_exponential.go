@@ -6,8 +6,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
 )
 
-// ln2 is the logarithm of 2 in two parts; products of the first one with whole numbers are exact in the class's
-// precision.
+// ln2 is the logarithm of 2 in two parts; products of the first one with integers are exact in the class's precision.
 func (m *calc) ln2() (high, low float64) {
 	mask := ^uint64(1<<21 - 1)
 	if !m.many {
@@ -18,7 +17,7 @@ func (m *calc) ln2() (high, low float64) {
 	return high, math.Ln2 - high + beyond
 }
 
-// power is 2^n for a whole number in a 32-bit register, in two factors, as n may be beyond the exponents.
+// power is 2^n for an integer in a 32-bit register, in two factors, as n may be beyond the exponents.
 func (m *calc) power(n ptx.Operand) (a, b ptx.Operand) {
 	k := m.f
 	half := k.Op(ptx.B32, "shr.s32", n, ptx.Int32(1))

@@ -220,7 +220,7 @@ func (g *gen) stateIndex(state ir.Value, j int) *index {
 	return at(g.p.Type(state).Shape, ptx.Int32(int64(j)))
 }
 
-// isFinite tells whether an element of a value is neither NaN nor infinite.
+// isFinite reports whether an element of a value is neither NaN nor infinite.
 func (g *gen) isFinite(v ir.Value, x *index) ptx.Operand {
 	m := g.calc(classOf(g.p.Type(v).DType))
 	y := m.sub(g.value(v, x), g.value(v, x)) // NaN where it is not finite

@@ -246,8 +246,8 @@ func greatest[T float32 | float64](a, b T) T {
 	return max(a, b)
 }
 
-// saturated is x, which is a whole number, as an integer of the given width. NaN is 0, unless 64 bits take part: then
-// it is the sign bit.
+// saturated is x, which is an integer, as an integer of the given width. NaN is 0, unless 64 bits take part: then it is
+// the sign bit.
 func saturated(x float64, signed bool, width int, from64 bool) uint64 {
 	if x != x {
 		if from64 || width == 64 {
