@@ -6,7 +6,7 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/pem"
-	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -45,22 +45,27 @@ func TestStrangers(t *testing.T) {
 		"an earlier protocol": {[2]Options{{version: 2}, {version: 1}}, [2]string{`protocol version "2"; this worker speaks 1`, `protocol version "1"; this worker speaks 2`}},
 	}
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			spec, list := listeners(t, 2)
-			var running sync.WaitGroup
-			for rank, o := range c.workers {
-				o.Cluster, o.Task, o.Listener, o.JoinTimeout = spec, cluster.Task{Type: "worker", Index: rank}, list[rank], 2*time.Second
-				running.Go(func() {
-					_, err := Join(background(), o)
-					var missing *JoinError
-					if !errors.As(err, &missing) || !strings.Contains(err.Error(), c.want[rank]) {
-						t.Errorf("worker %d: %v", rank, err)
-					}
-				})
-			}
-			running.Wait()
-		})
+		for rank, want := range c.want {
+			t.Run(fmt.Sprintf("%s: worker %d", name, rank), func(t *testing.T) {
+				t.Parallel()
+				spec, list := listeners(t, 2)
+				ctx, cancel := context.WithCancel(background())
+				join := func(rank int, timeout time.Duration) error {
+					o := c.workers[rank]
+					o.Cluster, o.Task, o.Listener, o.JoinTimeout = spec, cluster.Task{Type: "worker", Index: rank}, list[rank], timeout
+					_, err := Join(ctx, o)
+					return err
+				}
+				var other sync.WaitGroup
+				other.Go(func() { _ = join(1-rank, time.Hour) }) // there until the worker has given up
+				err := join(rank, 2*time.Second)
+				cancel()
+				other.Wait()
+				var missing *JoinError
+				require.ErrorAs(t, err, &missing)
+				require.ErrorContains(t, err, want)
+			})
+		}
 	}
 }
 
