@@ -84,8 +84,8 @@ type Model interface {
 	SwapEMA() error
 	// SaveWeights writes all weights to a file; the extension says in which format.
 	SaveWeights(path string) error
-	// SaveBackup writes what a run needs to continue after a crash: weights, optimizer variables, the count of steps
-	// and at. The file is replaced atomically. LoadBackup puts all of it back, or changes nothing.
+	// SaveBackup writes what a run needs to resume after a crash: weights, optimizer variables, the step count and at.
+	// The file is replaced atomically. LoadBackup puts all of it back, or changes nothing.
 	SaveBackup(path string, at Progress) error
 	LoadBackup(path string) (Progress, error)
 	// SetInitialEpoch makes the run begin with the given epoch. It has an effect in OnTrainBegin only.

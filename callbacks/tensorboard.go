@@ -29,8 +29,8 @@ import (
 // whose number is a multiple of it; here these are always written. ProfileBatch writes a CPU profile of the Go program
 // (for "go tool pprof") and no trace for TensorBoard's profile plugin.
 //
-// Of several workers the chief alone writes. (In TensorFlow the others write too, to folders beside it that are removed
-// in the end.)
+// With several workers only the chief writes. (In TensorFlow the others write too, to folders beside it that are
+// removed in the end.)
 type TensorBoard struct {
 	Base
 	// LogDir is the folder of the run; "" is "logs". TensorBoard compares runs in folders beside each other.

@@ -7,8 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Array is the array of this module: element type, lengths of axes, elements. What goes into a model may be one, and
-// what comes out is one.
+// Array is the array type of this module: element type, axis lengths, elements. Models accept and return arrays.
 //
 //	predictions, err := model.Predict(ctx, data.Arrays(x, nil))
 //	predictions.Shape()                          // []int{32, 10}
@@ -16,8 +15,8 @@ import (
 //	values, err := data.View[float32](predictions) // all values, in place
 //	rows, err := data.Rows[float64](predictions)   // [][]float64, a row for each example
 //
-// Tensors of gorgonia.org/tensor and matrices of gonum become arrays, and arrays become them, in the packages
-// data/gorgonia and data/gonum.
+// Tensors of gorgonia.org/tensor and matrices of gonum are converted to arrays and back by the packages data/gorgonia
+// and data/gonum.
 type Array = kernels.Array
 
 // Number is a Go type of numbers.
@@ -26,26 +25,26 @@ type Number = kernels.Number
 // Element is a Go type that elements of arrays can have: numbers and bools.
 type Element = kernels.Element
 
-// Arrayer is implemented by what can be made an array of: ToArray and everything that takes `any` for arrays asks for
-// it.
+// Arrayer is implemented by types that can be converted to an array: ToArray and everything that takes `any` for arrays
+// uses it.
 type Arrayer interface {
 	// Array returns the array, which may share memory with the receiver.
 	Array() (Array, error)
 }
 
-// ArrayOf returns an array of the given shape, a vector without one, whose elements are those of values, in the same
+// ArrayOf returns an array of the given shape (default: a vector) whose elements are those of values, in the same
 // memory.
 func ArrayOf[T Element](values []T, shape ...int) (Array, error) {
 	return kernels.ArrayOf(values, shape...)
 }
 
-// Scalar returns an array without axes: one number, as single examples of a pipeline have it.
+// Scalar returns an array without axes: one number, as in single examples of a pipeline.
 func Scalar[T Element](v T) Array {
 	a, _ := kernels.ArrayOf([]T{v}, []int{}...) // which cannot fail
 	return a
 }
 
-// Must returns a, and panics where err is not nil: for arrays whose making cannot fail, as in tests.
+// Must returns a, and panics where err is not nil: for arrays whose creation cannot fail, as in tests.
 //
 //	x := data.Must(data.ArrayOf([]float32{1, 2, 3, 4}, 2, 2))
 func Must(a Array, err error) Array { return kernels.Must(a, err) }
@@ -58,17 +57,17 @@ func Zeros[T Element](shape ...int) (Array, error) {
 	return kernels.NewArray(ir.Type{DType: kernels.DTypeOf[T](), Shape: append(ir.Shape{}, shape...)}), nil
 }
 
-// View returns the elements of an array as a slice of their Go type, row-major, in the array's memory. It fails where T
-// is not the element type.
+// View returns the elements of an array as a slice of their Go type, row-major, in the array's memory. It fails if T is
+// not the element type.
 func View[T Element](a Array) ([]T, error) { return kernels.View[T](a) }
 
 // Values returns a copy of the elements of an array, row-major, converted to T as Go converts numbers; bools are 0 and
 // 1.
 func Values[T Number](a Array) []T { return kernels.Values[T](a) }
 
-// Rows returns the examples of an array as plain Go: one row for each position of axis 0, with the rest of the example
-// row-major. Numbers are converted as Go converts them; bools are 0 and 1. The rows are a copy and share one piece of
-// memory.
+// Rows returns the examples of an array as plain Go slices: one row for each position of axis 0, with the example
+// flattened row-major. Numbers are converted as Go converts them; bools are 0 and 1. The rows are a copy and share one
+// block of memory.
 //
 //	predictions, err := model.Predict(ctx, data.Arrays(x, nil))
 //	rows, err := data.Rows[float64](predictions)

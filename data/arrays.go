@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// DefaultBatchSize is the number of examples in a batch where the user names none, as in Keras.
+// DefaultBatchSize is the default number of examples in a batch, as in Keras.
 const DefaultBatchSize = 32
 
 // ArrayOption is an option of Arrays and FromTensorSlices.
@@ -27,7 +27,7 @@ func (f arrayOption) applyArrays(c *arrayConfig) { f(c) }
 // for several outputs it is one array for all, or a list or map shaped like the targets. The default weight is 1.
 func SampleWeight(w any) ArrayOption { return arrayOption(func(c *arrayConfig) { c.sampleWeight = w }) }
 
-// ArraySource is a set of examples in memory, made by Arrays. It is immutable and safe for concurrent use.
+// ArraySource is a set of examples in memory, created by Arrays. It is immutable and safe for concurrent use.
 type ArraySource struct {
 	batch   Batch // all examples
 	columns [3][]column
@@ -48,16 +48,16 @@ type column struct {
 	row   int   // bytes of one example
 }
 
-// Arrays makes the source of examples that Fit, Evaluate and Predict take for data in memory.
+// Arrays returns the source of examples that Fit, Evaluate and Predict take for data in memory.
 //
 // x holds the inputs and y the targets (nil for prediction). Each is one array, a list of arrays ([]any, []Array, ...)
 // or a dictionary (map[string]any, sorted by name, or [Tensors] to set the order), and an array is anything that
 // [ToArray] accepts: arrays, nested slices, images; among the inputs also nested slices of strings, see [Text]. Axis 0
-// counts the examples and must have the same length everywhere. Memory is shared with the arguments where ToArray says
-// so; do not change it while the source is used.
+// counts the examples and must have the same length everywhere. Memory is shared with the arguments if ToArray says so;
+// do not change it while the source is used.
 //
-// What is wrong with the arguments is kept and returned by [ArraySource.Err] and by everything that uses the source, so
-// that a call such as model.Fit(ctx, data.Arrays(x, y)) stays one line.
+// An error in the arguments is kept and returned by [ArraySource.Err] and by everything that uses the source, so that a
+// call such as model.Fit(ctx, data.Arrays(x, y)) stays one line.
 func Arrays(x, y any, options ...ArrayOption) *ArraySource {
 	var weight any
 	if len(options) > 0 {
@@ -146,8 +146,8 @@ func (s *ArraySource) Slice(lo, hi int) *ArraySource {
 	return part.seal()
 }
 
-// Batches implements Dataset: all examples in their order, in batches of [DefaultBatchSize]. It is there so that an
-// ArraySource can be used wherever a Dataset can; Fit does not call it but applies its own batch size and shuffles.
+// Batches implements Dataset: all examples in their order, in batches of [DefaultBatchSize]. It makes an ArraySource
+// usable wherever a Dataset is; Fit does not call it but applies its own batch size and shuffles.
 func (s *ArraySource) Batches(ctx context.Context, epoch int) iter.Seq2[Batch, error] {
 	return s.Loader(DefaultBatchSize, false, 0).Batches(ctx, epoch)
 }
@@ -191,8 +191,8 @@ func rowOfBatch(b *Batch, i int) (row Batch) {
 }
 
 // Gather copies the examples of the given numbers, in their order and with repetitions, into a batch. Arrays of into
-// that have the right element type and shape are filled, others are replaced by new ones, so a batch that is passed in
-// again and again costs no allocation. Calls may run in parallel with different batches.
+// with the right element type and shape are filled, others are replaced by new ones, so reusing a batch costs no
+// allocation. Calls may run in parallel with different batches.
 func (s *ArraySource) Gather(indices []int, into *Batch) error {
 	if s.err != nil {
 		return s.err

@@ -5,13 +5,13 @@ import (
 	"os"
 )
 
-// AudioSamplingRate converts the sounds of AudioDatasetFromDirectory to so many samples a second; Keras's
-// sampling_rate. By default each keeps its own.
+// AudioSamplingRate resamples the sounds of AudioDatasetFromDirectory to this many samples per second; Keras's
+// sampling_rate. By default each keeps its own rate.
 func AudioSamplingRate(hertz int) AudioOption {
 	return audioOption(func(c *folderConfig) { c.samplingRate = hertz })
 }
 
-// OutputSequenceLength cuts the sounds of AudioDatasetFromDirectory to so many samples, and fills shorter ones up with
+// OutputSequenceLength cuts the sounds of AudioDatasetFromDirectory to this many samples, and pads shorter ones with
 // silence; Keras's output_sequence_length. By default the sounds of a batch have the length of its longest.
 func OutputSequenceLength(samples int) AudioOption {
 	return audioOption(func(c *folderConfig) { c.samples = samples })
@@ -36,8 +36,8 @@ type AudioDataset struct {
 //
 // Sounds of a batch that are shorter than its longest end in silence. In place of Keras's ragged=True,
 // ImageBatchSize(0) yields them one by one, each with its own length. All sounds of a batch must have the same number
-// of channels (Keras adds silent channels). Rates are converted before lengths are cut, so that all sounds have the
-// length that was asked for; Keras cuts first.
+// of channels (Keras adds silent channels). Sounds are resampled before they are cut, so that all have the requested
+// length; Keras cuts first.
 func AudioDatasetFromDirectory(dir string, options ...AudioOption) (*AudioDataset, error) {
 	c := folderConfig{labels: LabelInt, batchSize: DefaultBatchSize, suffixes: []string{".wav"}}
 	for _, o := range options {

@@ -12,7 +12,7 @@ import (
 )
 
 // PadTargets makes [Pipeline.BucketBySequenceLength] pad the arrays of Y and SampleWeight too, with zeros: for models
-// that say something of every step. A step that is padding must not count there, which is for the mask to say; see
+// with an output at every step. Padding steps must not count there, which is up to the mask; see
 // BucketBySequenceLength.
 func PadTargets() PadOption { return padOption(func(c *padConfig) { c.targets = true }) }
 
@@ -51,18 +51,18 @@ func FromRagged[T Number](sequences [][]T, y any, options ...ArrayOption) *Pipel
 
 // BucketBySequenceLength stacks examples of about the same length: each goes into the bucket of the first boundary that
 // is not below its length, is padded to that boundary, and a bucket that has batchSize examples is the next batch. So a
-// model is compiled for a handful of lengths, one for each boundary, and computes little padding. When the elements are
-// over, what is left in a bucket moves on to the next longer one, so that at most one batch is smaller; dropping is for
-// Filter or Take. It is tf.data's bucket_by_sequence_length.
+// model is compiled for a handful of lengths, one for each boundary, and computes little padding. At the end of the
+// elements, the rest of a bucket moves to the next longer one, so that at most one batch is smaller; to drop examples
+// use Filter or Take. It is tf.data's bucket_by_sequence_length.
 //
 // Elements are examples (see [FromRagged], [FromGenerator], [FromTensorSlices]) whose X is (steps) or (steps,
 // features...); the longest array of X says how long an example is. Padding is put after the steps, as in tf.data;
-// Padding(Pre) puts it before them. PadValue sets its number, 0 by default. An example longer than the last boundary is
-// an error; Truncating says from which end steps are cut off instead.
+// Padding(Pre) puts it before them. PadValue sets the number, 0 by default. An example longer than the last boundary is
+// an error, unless Truncating says from which end steps are removed.
 //
-// That padding counts for nothing is the business of the model's mask: an Embedding with MaskZero, or a Masking layer
-// for the number of PadValue. With it, recurrent layers, attention and losses see the steps of the example alone, and
-// the loss of a padded batch is that of the examples without padding. Without it, padding is data.
+// The model needs a mask to ignore the padding: an Embedding with MaskZero, or a Masking layer for PadValue. With it,
+// recurrent layers, attention and losses see only the steps of the example, and the loss of a padded batch is that of
+// the examples without padding. Without it, padding is data.
 func (p *Pipeline) BucketBySequenceLength(boundaries []int, batchSize int, options ...PadOption) *Pipeline {
 	m := p.then("BucketBySequenceLength")
 	m.size = nil

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// ToCategorical turns class numbers into one-hot vectors: labels of shape (d1, ..., dk) give float32 values of shape
+// ToCategorical converts class numbers to one-hot vectors: labels of shape (d1, ..., dk) give float32 values of shape
 // (d1, ..., dk, numClasses) that are 1 at the class and 0 elsewhere. A last axis of length 1 is dropped first, as in
 // Keras: (n, 1) gives (n, numClasses). labels is anything that ToArray accepts and must hold integers from 0 to
 // numClasses-1; numClasses = 0 means the largest label plus 1.

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// ClassLabels numbers the names of classes, so that a model which knows classes by number learns from names and answers
-// in names.
+// ClassLabels numbers the names of classes, so that a model that knows classes by number can be trained with names and
+// answer with names.
 //
 //	labels := data.ClassLabelsOf(names)
 //	y, err := labels.Encode(names)
@@ -65,8 +65,8 @@ func (l *ClassLabels) Encode(values []string) ([]int32, error) {
 	return out, nil
 }
 
-// Decode returns the name of the most probable class of each row of predictions (examples, classes), the first of
-// equals. With two labels predictions may be (examples) or (examples, 1): above 0.5 is the second.
+// Decode returns the name of the most probable class of each row of predictions (examples, classes), the first one in a
+// tie. With two labels predictions may be (examples) or (examples, 1): above 0.5 is the second.
 func (l *ClassLabels) Decode(predictions Array) ([]string, error) {
 	rows, err := Rows[float64](predictions)
 	if err != nil {

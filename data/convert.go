@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// ToArray turns v into an array. It accepts
+// ToArray converts v to an array. It accepts
 //
 //   - an [Array], or a pointer to one: itself; numbers of half precision become float32;
 //   - an [Arrayer]: what its Array method returns;
@@ -21,9 +21,9 @@ import (
 //     one; with one channel where all are image.Gray or Gray16, otherwise three, without transparency.
 //
 // The element type is kept: float64 stays float64; int is int64 where Go's int has 64 bits. Types such as "type Label
-// uint8" count as what they are made of. Complex numbers, strings and structs are errors, and so are slices without
-// values, whose shape is not known: [Zeros] makes arrays without elements. Tensors of gorgonia.org/tensor and matrices
-// of gonum go through data/gorgonia and data/gonum.
+// uint8" count as their underlying type. Complex numbers, strings and structs are errors, and so are slices without
+// values, whose shape is unknown: [Zeros] makes arrays without elements. Tensors of gorgonia.org/tensor and matrices of
+// gonum go through data/gorgonia and data/gonum.
 func ToArray(v any) (Array, error) {
 	d, err := numericArray(v, "value")
 	if err != nil {

@@ -52,7 +52,7 @@ func LabelIndex(index int) CSVOption {
 	return csvOption(func(c *csvConfig) { c.labelIndex = &index })
 }
 
-// MissingValue is put where a feature is empty. By default an empty feature is an error; an empty label always is.
+// MissingValue replaces empty features. By default an empty feature is an error; an empty label always is.
 func MissingValue(v float64) CSVOption { return csvOption(func(c *csvConfig) { c.missing = &v }) }
 
 // CSV is what a file of comma-separated values holds.

@@ -6,11 +6,11 @@ import (
 	"iter"
 )
 
-// Dataset is a source of batches. Each call of Batches describes one fresh pass, which starts when the result is ranged
+// Dataset is a source of batches. Each call of Batches describes a new pass, which starts when the result is ranged
 // over.
 //
-// epoch is the number of the pass, from 0. It seeds whatever is random in the source, so that a run resumed at epoch e
-// sees what an uninterrupted run would have seen, and that two passes with the same number are equal.
+// epoch is the number of the pass, from 0. It seeds all randomness in the source, so that a run resumed at epoch e sees
+// what an uninterrupted run would have seen, and two passes with the same number are equal.
 //
 // An implementation stops after yielding an error, returns soon after ctx ends (yielding the context's error), and
 // leaves neither goroutine nor open file behind when the consumer breaks out of the loop. The package documentation
@@ -24,8 +24,7 @@ const Infinite = -1
 
 // Sized is implemented by datasets that may know how many batches (or elements) a pass yields before making it.
 type Sized interface {
-	// Cardinality returns the number of elements of a pass, or Infinite; known is false where it takes a pass to find
-	// out.
+	// Cardinality returns the number of elements of a pass, or Infinite; known is false if only a pass can find out.
 	Cardinality() (n int, known bool)
 }
 

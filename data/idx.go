@@ -29,7 +29,7 @@ func ReadIDX(r io.Reader) (Array, error) {
 	return d, nil
 }
 
-// LoadIDX reads an IDX file, plain or compressed with gzip whatever its name says.
+// LoadIDX reads an IDX file, plain or compressed with gzip, regardless of its name.
 func LoadIDX(path string) (Array, error) {
 	d, err := loadIDX(path)
 	if err != nil {

@@ -37,7 +37,7 @@ func (m ColorMode) channels() (int, error) {
 
 // LoadImage reads a PNG, JPEG, GIF (its first frame) or BMP file as a float32 array of shape (height, width, channels)
 // with values from 0 to 255. A height and width other than 0 resize it bilinearly, with half-pixel centres and without
-// antialiasing. Colours are not premultiplied by their transparency, and of 16-bit channels the upper byte is taken.
+// antialiasing. Colours are not premultiplied by their transparency, and 16-bit channels are reduced to the upper byte.
 //
 // Keras's load_img and img_to_array. JPEG values may differ from those of TensorFlow by a few units: it decodes with an
 // inexact transform, and colours are interpolated differently.

@@ -119,15 +119,15 @@ func ClassNames(names ...string) FolderOption {
 	return folderOption(func(c *folderConfig) { c.classNames = names })
 }
 
-// FileLabels gives the class of each file, in place of its folder; Keras's labels=[...]. The files are counted in
+// FileLabels gives the class of each file, instead of its folder; Keras's labels=[...]. The files are counted in
 // alphabetical order: folder by folder, those of the folder itself first. The class names are the different labels,
 // sorted.
 func FileLabels(labels ...int) FolderOption {
 	return folderOption(func(c *folderConfig) { c.fileLabels = append([]int{}, labels...) })
 }
 
-// FollowLinks looks for files behind symbolic links to folders too; Keras's follow_links. A link to a folder that it
-// lies in is an error.
+// FollowLinks also searches folders behind symbolic links; Keras's follow_links. A link to a folder that contains it is
+// an error.
 func FollowLinks() FolderOption { return folderOption(func(c *folderConfig) { c.followLinks = true }) }
 
 // ImageWorkers sets how many images are read at the same time; the default 0 means one for each CPU.
@@ -138,13 +138,13 @@ func ImageInterpolation(m Interpolation) ImageOption {
 	return imageOption(func(c *folderConfig) { c.interpolation = m })
 }
 
-// CropToAspectRatio cuts the largest part with the proportions of the new size out of the middle of each image, before
-// it is resized, in place of stretching it.
+// CropToAspectRatio crops the largest central part of each image with the aspect ratio of the new size before resizing,
+// instead of stretching it.
 func CropToAspectRatio() ImageOption {
 	return imageOption(func(c *folderConfig) { c.fit |= cropToFit })
 }
 
-// PadToAspectRatio keeps the proportions of each image and fills the new size up with a black border.
+// PadToAspectRatio keeps the aspect ratio of each image and fills the rest with a black border.
 func PadToAspectRatio() ImageOption { return imageOption(func(c *folderConfig) { c.fit |= padToFit }) }
 
 // ImageDataset is a Pipeline of images in files.
@@ -171,8 +171,8 @@ func ImageDatasetFromDirectory(dir string, height, width int, options ...ImageOp
 // are needed, several at a time and ahead of the consumer.
 //
 // The files are put in alphabetical order and then, unless ImagesInOrder is given, shuffled by NumPy's legacy generator
-// with ImageSeed; the last int(fraction*n) are the validation files. So the same seed makes the same split as in Keras.
-// The order of each pass is drawn from stream epoch of the Philox generator; Keras's is not repeated.
+// with ImageSeed; the last int(fraction*n) are the validation files. So the same seed gives the same split as in Keras.
+// The order of each pass is drawn from stream epoch of the Philox generator and differs from Keras's.
 func ImageFolder(dir string, height, width int, options ...ImageOption) (*ImageDataset, error) {
 	c := folderConfig{labels: LabelInt, colors: RGB, batchSize: DefaultBatchSize}
 	for _, o := range options {

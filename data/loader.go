@@ -18,22 +18,22 @@ type loaderOption func(*Loader)
 
 func (f loaderOption) applyLoader(l *Loader) { f(l) }
 
-// DropRemainder leaves out a last batch that is shorter than the batch size. By default it is used.
+// DropRemainder drops a last batch that is shorter than the batch size. By default it is used.
 func DropRemainder() LoaderOption { return loaderOption(func(l *Loader) { l.dropRemainder = true }) }
 
 // Buffers sets how many batches exist at once; the default 2 lets one be filled while another is used. A consumer that
 // holds k batches at a time needs k + 1.
 func Buffers(n int) LoaderOption { return loaderOption(func(l *Loader) { l.buffers = n }) }
 
-// ShuffleInsideBatches lets a shuffling loader mix the examples of a batch only among themselves, Keras's
-// shuffle="batch": batch k still holds examples k*size up to (k+1)*size.
+// ShuffleInsideBatches makes a shuffling loader mix the examples only within each batch, Keras's shuffle="batch": batch
+// k still holds examples k*size up to (k+1)*size.
 func ShuffleInsideBatches() LoaderOption {
 	return loaderOption(func(l *Loader) { l.insideBatches = true })
 }
 
-// Loader cuts an ArraySource into batches, in buffers that it fills again and again. While a step works on one batch, a
-// goroutine of the pass copies the rows of the next. It is safe for concurrent use, but passes that overlap in time
-// each allocate their own buffers.
+// Loader divides an ArraySource into batches, in buffers that it reuses. While a step works on one batch, a goroutine
+// of the pass copies the rows of the next. It is safe for concurrent use, but passes that overlap in time each allocate
+// their own buffers.
 type Loader struct {
 	source        *ArraySource
 	batchSize     int
@@ -63,9 +63,9 @@ type buffer struct {
 
 // Loader returns a loader of batches of batchSize examples; the last one of a pass may be shorter.
 //
-// With shuffle, pass number epoch goes through the examples in the order that the algorithm of Fisher and Yates makes
-// of 0, 1, ..., n-1 with stream epoch of the Philox generator with key seed: every epoch has an order of its own, and a
-// resumed run repeats it. Without shuffle the examples come in their order and seed is ignored.
+// With shuffle, pass number epoch visits the examples in the order that the Fisher-Yates algorithm makes of 0, 1, ...,
+// n-1 with stream epoch of the Philox generator with key seed: every epoch has its own order, and a resumed run repeats
+// it. Without shuffle the examples keep their order and seed is ignored.
 func (s *ArraySource) Loader(batchSize int, shuffle bool, seed uint64, options ...LoaderOption) *Loader {
 	l := &Loader{source: s, batchSize: batchSize, shuffle: shuffle, seed: seed, buffers: 2, err: s.err}
 	for _, o := range options {
@@ -107,7 +107,7 @@ func (l *Loader) Cardinality() (n int, known bool) {
 	return l.steps(), true
 }
 
-// Batches implements Dataset. A batch is valid until the loop asks for the next one; then its memory is filled again.
+// Batches implements Dataset. A batch is valid until the loop asks for the next one; then its memory is reused.
 func (l *Loader) Batches(ctx context.Context, epoch int) iter.Seq2[Batch, error] {
 	return func(yield func(Batch, error) bool) {
 		p := l.Start(ctx, epoch)
@@ -145,7 +145,7 @@ type Pass struct {
 // Start begins a pass. The caller must Close it.
 func (l *Loader) Start(ctx context.Context, epoch int) *Pass { return l.StartAt(ctx, epoch, 0) }
 
-// StartAt is Start with a later batch of the pass than the first: those before it are left out, at no cost.
+// StartAt is Start at a later batch of the pass; those before it are skipped at no cost.
 func (l *Loader) StartAt(ctx context.Context, epoch, batch int) *Pass {
 	if l.err != nil {
 		return &Pass{err: l.err}
@@ -216,7 +216,7 @@ func (l *Loader) permute(order []int, epoch int) {
 }
 
 // Next returns the next batch, io.EOF after the last one, or the context's error. The batch belongs to the caller until
-// it is given back with Done.
+// it is returned with Done.
 func (p *Pass) Next() (*Batch, error) {
 	if p.err != nil {
 		return nil, p.err
@@ -244,8 +244,7 @@ func (p *Pass) Next() (*Batch, error) {
 	}
 }
 
-// Done gives a batch of Next back, to be filled again. A batch that is not of this pass, or was given back before, is
-// ignored.
+// Done returns a batch of Next for reuse. A batch that is not of this pass, or was already returned, is ignored.
 func (p *Pass) Done(batch *Batch) {
 	if p.held == 0 {
 		return

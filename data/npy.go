@@ -204,7 +204,7 @@ func WriteNPY(w io.Writer, d Array) error {
 	return nil
 }
 
-// SaveNPY writes a .npy file, replacing one that is there only when everything was written.
+// SaveNPY writes a .npy file, replacing an existing one only when everything was written.
 func SaveNPY(path string, d Array) error {
 	if err := atomicfile.Write(path, func(w io.Writer) error { return writeNPY(w, d) }); err != nil {
 		return fmt.Errorf("data: SaveNPY: %s: %w", path, err)

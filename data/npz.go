@@ -13,7 +13,7 @@ import (
 )
 
 // LoadNPZ reads the arrays of a .npz file of NumPy (numpy.savez and savez_compressed) as a named set, in the order of
-// the file. Members that are not .npy files are left out. Every array is bounded by what its member really holds, and
+// the file. Members that are not .npy files are skipped. Every array is bounded by the real size of its member, and
 // each member's checksum is verified.
 func LoadNPZ(path string) (Tensors, error) {
 	t, err := loadNPZ(path)
@@ -90,7 +90,7 @@ func readMember(member *zip.File, archiveSize int64) (Array, error) {
 }
 
 // SaveNPZ writes arrays as a .npz file without compression, as numpy.savez does; unnamed arrays become arr_0, arr_1,
-// ... A file that is there is replaced only when everything was written.
+// ... An existing file is replaced only when everything was written.
 func SaveNPZ(path string, arrays Tensors) error {
 	err := arrays.check("arrays")
 	if err == nil {

@@ -41,8 +41,8 @@ func Truncating(side Side) PadOption { return padOption(func(c *padConfig) { c.t
 // PadValue sets the value to pad with; the default is 0.
 func PadValue(v float64) PadOption { return padOption(func(c *padConfig) { c.value = v }) }
 
-// PadSequences brings sequences to one length: the result has shape (len(sequences), MaxLen). Shorter sequences are
-// padded, longer ones cut. Integers give int32, Keras's default; float32 and float64 keep their type.
+// PadSequences pads or truncates sequences to one length: the result has shape (len(sequences), MaxLen). Shorter
+// sequences are padded, longer ones cut. Integers give int32, Keras's default; float32 and float64 keep their type.
 //
 // Keras's behaviour, except that an integer that does not fit int32 is an error.
 func PadSequences[T Number](sequences [][]T, options ...PadOption) (Array, error) {

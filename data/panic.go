@@ -8,7 +8,7 @@ import (
 )
 
 // PanicError is what a pass panics with when a function of yours has panicked in one of its goroutines (a stage before
-// Prefetch, the function of ParallelMap, a Sequence): the panic continues where the pass is ranged over, as it does
+// Prefetch, the function of ParallelMap, a Sequence): the panic continues where the pass is ranged over, as it would
 // without those stages, so that it can be recovered there, and says where it came from.
 type PanicError struct {
 	Value any    // what the function panicked with

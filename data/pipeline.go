@@ -8,14 +8,14 @@ import (
 )
 
 // Pipeline is a chain of transformations of elements, with the stages of tf.data. A Pipeline is immutable: each method
-// returns a new one that reads from this one, so a common beginning may be shared. Nothing happens until Batches is
-// ranged over, and every pass starts from the beginning.
+// returns a new one that reads from this one, so pipelines may share their first stages. Nothing happens until Batches
+// is ranged over, and every pass starts from the beginning.
 //
-// The elements of a source such as FromTensorSlices are single examples; the Batch stage stacks them. Elements are
-// never filled again, so they may be kept, but they may share memory with each other and with the source: read only.
+// The elements of a source such as FromTensorSlices are single examples; the Batch stage stacks them. The memory of
+// elements is never reused, so they may be kept, but they may share memory with each other and with the source: read
+// only.
 //
-// A stage that was given wrong arguments yields an error that names it, at the first pass; [Pipeline.Err] tells
-// earlier.
+// A stage with wrong arguments yields an error that names it in the first pass; [Pipeline.Err] returns it earlier.
 type Pipeline struct {
 	stage string // for errors
 	err   error  // wrong arguments, of this stage or one before
@@ -32,7 +32,7 @@ func (p *Pipeline) Err() error {
 }
 
 // Cardinality implements Sized: the number of elements of a pass, [Infinite], or known = false after Filter, a
-// generator, and whatever else decides as it goes.
+// generator, and other stages whose length is not known in advance.
 func (p *Pipeline) Cardinality() (n int, known bool) {
 	if p.Err() != nil || p.size == nil {
 		return 0, false
@@ -83,7 +83,7 @@ func (p *Pipeline) then(stage string) *Pipeline {
 	return &Pipeline{stage: stage, err: p.err, size: p.size}
 }
 
-// MapFunc transforms an element. It must not write to the arrays it gets, and must return when ctx ends if it can
+// MapFunc transforms an element. It must not write to the arrays it receives, and must return when ctx ends if it can
 // block.
 type MapFunc func(ctx context.Context, element Batch) (Batch, error)
 
@@ -144,7 +144,7 @@ func (p *Pipeline) Filter(keep func(element Batch) bool) *Pipeline {
 	return m
 }
 
-// Take ends the pass after n elements; it does not ask the stage before for another one. A negative n takes all.
+// Take ends the pass after n elements; it does not request another one from the previous stage. A negative n takes all.
 func (p *Pipeline) Take(n int) *Pipeline {
 	m := p.then("Take")
 	if n < 0 {
@@ -180,7 +180,7 @@ func (p *Pipeline) Take(n int) *Pipeline {
 	return m
 }
 
-// Skip leaves out the first n elements of the pass; a negative n leaves out all.
+// Skip skips the first n elements of the pass; a negative n skips all.
 func (p *Pipeline) Skip(n int) *Pipeline {
 	if n < 0 {
 		return p.Take(0)
@@ -245,7 +245,7 @@ func (p *Pipeline) Shard(n, index int) *Pipeline {
 
 var errNoPipeline = errors.New("the pipeline is nil; look at the error of the function that makes it")
 
-// Concatenate goes through the elements of p and then through those of other.
+// Concatenate yields the elements of p and then those of other.
 func (p *Pipeline) Concatenate(other *Pipeline) *Pipeline {
 	m := p.then("Concatenate")
 	if other == nil {

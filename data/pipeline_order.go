@@ -24,9 +24,9 @@ func SameOrderEachEpoch() ShuffleOption {
 	return shuffleOption(func(c *shuffleConfig) { c.sameOrder = true })
 }
 
-// Shuffle mixes the order of elements: it keeps a buffer of bufferSize elements, yields a random one of them and puts
-// the next element in its place. A buffer as large as the pass gives every order the same chance; a smaller one mixes
-// only over about its own length, and a buffer of 1 changes nothing.
+// Shuffle shuffles elements: it keeps a buffer of bufferSize elements, yields a random one of them and replaces it by
+// the next element. A buffer as large as the pass gives every order the same chance; a smaller one mixes only over
+// about its own length, and a buffer of 1 changes nothing.
 //
 // The random numbers are stream epoch of the Philox generator with key seed, so passes differ and can be repeated.
 func (p *Pipeline) Shuffle(bufferSize int, seed uint64, options ...ShuffleOption) *Pipeline {
@@ -74,9 +74,9 @@ func (p *Pipeline) Shuffle(bufferSize int, seed uint64, options ...ShuffleOption
 	return m
 }
 
-// Repeat makes n passes over the stages before it in one; n = -1 repeats forever. Each of them has a number of its own,
-// so a Shuffle before Repeat makes a new order each time: pass k of epoch e is number e*n + k, or e*2^20 + k forever.
-// It ends early when the stages before yield nothing.
+// Repeat makes n passes over the stages before it in one; n = -1 repeats forever. Each of them has its own number, so a
+// Shuffle before Repeat gives a new order each time: pass k of epoch e is number e*n + k, or e*2^20 + k forever. It
+// ends early when the stages before yield nothing.
 func (p *Pipeline) Repeat(n int) *Pipeline {
 	m := p.then("Repeat")
 	if n < -1 {
@@ -156,7 +156,7 @@ func (p *Pipeline) Cache() *Pipeline {
 }
 
 // Batch stacks every size elements along a new leading axis; all must have the same names, element types and shapes.
-// The elements that remain at the end make a smaller batch, or are left out with dropRemainder.
+// The remaining elements form a smaller batch, or are dropped with dropRemainder.
 func (p *Pipeline) Batch(size int, dropRemainder bool) *Pipeline {
 	m := p.then("Batch")
 	if size < 1 {

@@ -14,7 +14,7 @@ type result struct {
 }
 
 // Prefetch computes up to n elements ahead in a goroutine, so that the stages before it work while the consumer does.
-// It changes nothing else. When a pass is broken off, up to n elements have been computed in vain.
+// It changes nothing else. When a pass ends early, up to n elements have been computed for nothing.
 func (p *Pipeline) Prefetch(n int) *Pipeline {
 	m := p.then("Prefetch")
 	if n < 1 {
@@ -62,7 +62,8 @@ func yieldResults(ctx context.Context, results <-chan result, yield func(Batch, 
 
 // ParallelMap is Map with up to the given number of calls of f at the same time; workers = 0 means one for each CPU.
 // The elements keep their order, and an error of f comes after the elements before it, so that the result is that of
-// Map. f must be safe for concurrent use. When a pass is broken off, up to workers + 2 elements have been read in vain.
+// Map. f must be safe for concurrent use. When a pass ends early, up to workers + 2 elements have been read for
+// nothing.
 func (p *Pipeline) ParallelMap(workers int, f MapFunc) *Pipeline {
 	m := p.then("ParallelMap")
 	workers = workersOrCPUs(workers)

@@ -30,7 +30,7 @@ func Range(n int) *Pipeline {
 }
 
 // FromGenerator returns the elements that a function yields. generate is called once in each pass and must yield fresh
-// arrays each time; it should stop when ctx ends or yield returns false, and whatever it opens it closes before
+// arrays each time; it should stop when ctx ends or yield returns false, and must close whatever it opens before
 // returning.
 func FromGenerator(generate func(ctx context.Context, epoch int) iter.Seq2[Batch, error]) *Pipeline {
 	p := &Pipeline{stage: "FromGenerator"}
@@ -59,7 +59,7 @@ func FromGenerator(generate func(ctx context.Context, epoch int) iter.Seq2[Batch
 }
 
 // FromDataset returns the batches of any dataset as the elements of a Pipeline, each of them a copy, since a dataset
-// may fill its batches again. [Pipeline.Unbatch] takes them apart.
+// may reuse the memory of its batches. [Pipeline.Unbatch] takes them apart.
 func FromDataset(ds Dataset) *Pipeline {
 	p := &Pipeline{stage: "FromDataset", size: func() (int, bool) { return Cardinality(ds) }}
 	if ds == nil {

@@ -15,7 +15,7 @@ import (
 //	OnEpochBegin(epoch int)
 //	OnEpochEnd(epoch int)
 //
-// which FromSequence calls before the first At of a pass and, when all batches of the pass were used, after the last.
+// which FromSequence calls before the first At of a pass and, if all batches of the pass were used, after the last.
 type Sequence interface {
 	Len() int // batches in a pass, at least 1
 	At(ctx context.Context, i int) (Batch, error)
@@ -28,8 +28,8 @@ type sequenceOption func(*sequenceDataset)
 
 func (f sequenceOption) applySequence(s *sequenceDataset) { f(s) }
 
-// ShuffleSequence makes each pass ask for the batches in an order of its own, drawn from stream epoch of the Philox
-// generator with key seed. What is inside the batches stays together.
+// ShuffleSequence makes each pass request the batches in a different order, drawn from stream epoch of the Philox
+// generator with key seed. The contents of a batch stay together.
 func ShuffleSequence(seed uint64) SequenceOption {
 	return sequenceOption(func(s *sequenceDataset) { s.shuffle, s.seed = true, seed })
 }
@@ -41,7 +41,7 @@ type sequenceDataset struct {
 }
 
 // FromSequence makes a dataset of a sequence. Up to workers batches are computed at the same time (0 means one for each
-// CPU) and up to queue finished ones wait (0 means 10, as in Keras); they are yielded in order whatever their timing.
+// CPU) and up to queue finished ones wait (0 means 10, as in Keras); they are yielded in order, whatever their timing.
 func FromSequence(sequence Sequence, workers, queue int, options ...SequenceOption) *Pipeline {
 	s := &sequenceDataset{sequence: sequence}
 	for _, o := range options {

@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/internal/philox"
 )
 
-// SplitSize is the size of one side of a split: a number of examples (Count), a fraction of all (Fraction), or what the
-// other side leaves (Rest, the zero value).
+// SplitSize is the size of one side of a split: a number of examples (Count), a fraction of all (Fraction), or the rest
+// of the other side (Rest, the zero value).
 type SplitSize struct {
 	kind     splitKind
 	count    int

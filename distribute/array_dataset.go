@@ -14,9 +14,9 @@ type ArrayDataset struct {
 	Examples HostBatch
 	// BatchSize is the number of examples of a batch; it must be set, with Batch or here.
 	BatchSize int
-	// DropRemainder leaves out a last batch that is not full.
+	// DropRemainder drops a last batch that is not full.
 	DropRemainder bool
-	// Repeat starts over at the end, forever; the batches go on across it.
+	// Repeat starts over at the end, forever; batches continue across it.
 	Repeat bool
 }
 

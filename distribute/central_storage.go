@@ -17,12 +17,13 @@ type CentralStorageOptions struct {
 }
 
 // NewCentralStorageStrategy runs one replica on each of the given devices of this machine and keeps every variable,
-// also optimizer slots, once: on "cpu:0", or on the compute device where there is exactly one. Replicas fetch the
-// values that they read at the start of each step; updates are computed once, by the first replica, from values
-// combined over all. Variables that replicas write need an aggregation; see [Replica.Assign].
+// also optimizer slots, once: on "cpu:0", or on the compute device if there is exactly one. Replicas fetch the values
+// that they read at the start of each step; updates are computed once, by the first replica, from values combined over
+// all. Variables that replicas write need an aggregation; see [Replica.Assign].
 //
-// Against a Mirrored strategy it saves the memory and the time of k-1 updates, and pays with k copies of the weights in
-// each step. Clipping acts on the summed gradient, as under all strategies (TensorFlow refuses to clip here).
+// Compared with a Mirrored strategy it saves the memory and the time of k-1 updates, at the cost of k copies of the
+// weights in each step. Clipping acts on the summed gradient, as under all strategies (TensorFlow refuses to clip
+// here).
 func NewCentralStorageStrategy(devices ...string) (Strategy, error) {
 	return NewCentralStorageStrategyWith(CentralStorageOptions{ComputeDevices: devices})
 }

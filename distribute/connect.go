@@ -17,11 +17,11 @@ type meeting struct {
 	narrow  ir.DType      // the type in which large sums of float32 travel between devices; Invalid: their own
 }
 
-// EndingGroup is a [WorkerGroup] that tells when it has ended. Devices that wait for those of other processes learn
-// from it that a worker is gone.
+// EndingGroup is a [WorkerGroup] that reports when it has ended. It tells devices that wait for those of other
+// processes that a worker is gone.
 type EndingGroup interface {
 	WorkerGroup
-	// Ended returns a channel that is closed when the group as it is now has ended, and a function that tells why.
+	// Ended returns a channel that is closed when the current group has ended, and a function that returns the reason.
 	Ended() (over <-chan struct{}, why func() error)
 }
 

@@ -78,8 +78,8 @@ func (o ReductionToOneDevice) communicators(devices []kernels.Device) ([]kernels
 }
 
 // HierarchicalCopyAllReduce combines values in two levels: within groups of replicas, then over the groups. It suits
-// machines in which devices are linked in groups, such as the eight GPUs of a DGX-1. GPUs are grouped as NVLink and
-// PCIe connect them; where that is not known, and on CPUs, groups are of four replicas in order.
+// machines whose devices are linked in groups, such as the eight GPUs of a DGX-1. GPUs are grouped as NVLink and PCIe
+// connect them; if that is unknown, and on CPUs, groups are of four replicas in order.
 type HierarchicalCopyAllReduce struct {
 	// NumPacks says in how many packs the values of one call are combined; 0 is each value on its own.
 	NumPacks int
@@ -127,9 +127,9 @@ func sameKind(devices []kernels.Device) bool {
 	return !slices.ContainsFunc(devices, func(d kernels.Device) bool { return d.Kind != devices[0].Kind })
 }
 
-// RingAllReduce passes parts of the values around a ring of replicas: n-1 steps to combine, n-1 to hand the results
-// round. Each replica sends and receives 2·(n-1)/n of the data, whatever n. The order of summation is that of the ring,
-// the same on every run.
+// RingAllReduce passes parts of the values around a ring of replicas: n-1 steps to combine, n-1 to distribute the
+// results. Each replica sends and receives 2·(n-1)/n of the data, whatever n. The order of summation is that of the
+// ring, the same on every run.
 type RingAllReduce struct {
 	// NumPacks says in how many packs the values of one call are combined; 0 is each value on its own.
 	NumPacks int
@@ -155,13 +155,13 @@ func haveLibrary(devices []kernels.Device, name string) (able bool, err error) {
 }
 
 // NcclAllReduce combines values by NVIDIA's NCCL, which needs GPUs and the library libnccl.so.2. Without them it is an
-// error, unless Fallback is set. Proved on a library for tests; not run on hardware.
+// error, unless Fallback is set. Tested with a fake library; not run on hardware.
 type NcclAllReduce struct {
 	// NumPacks is checked and has no other meaning here: NCCL takes all values of one call as one group. (TensorFlow's
 	// default is 1.)
 	NumPacks int
-	// Fallback uses the GPUs' own way where there is no NCCL, and ReductionToOneDevice where there are no GPUs, as
-	// TensorFlow does.
+	// Fallback uses the GPU backend's own method without NCCL, and ReductionToOneDevice without GPUs, as TensorFlow
+	// does.
 	Fallback bool
 }
 
@@ -196,7 +196,7 @@ func checkPacks(what string, n int) error {
 	return nil
 }
 
-// CommunicationOptions say in what portions replicas exchange gradients.
+// CommunicationOptions set the portions in which replicas exchange gradients.
 type CommunicationOptions struct {
 	// BytesPerPack is the size of the buckets in which gradients are summed; 0 is 4 MiB. A bucket holds whole
 	// gradients, at least one.

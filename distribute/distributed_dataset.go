@@ -16,14 +16,14 @@ import (
 
 // Dataset yields batches in host memory. keras.DistributeDataset makes one of a data.Dataset.
 type Dataset interface {
-	// Batches goes through the data once; epoch seeds a shuffle. A batch may be overwritten when the next is asked for.
+	// Batches traverses the data once; epoch seeds a shuffle. A batch may be overwritten when the next is requested.
 	Batches(ctx context.Context, epoch int) iter.Seq2[HostBatch, error]
 }
 
 // fixedBatches is implemented by datasets whose batches all have one size.
 type fixedBatches interface{ FixedBatches() bool }
 
-// DistributedDataset hands out batches cut for the replicas of a strategy.
+// DistributedDataset yields batches divided among the replicas of a strategy.
 type DistributedDataset struct {
 	strategy Strategy
 	sources  []Dataset // one; or one for each replica
@@ -69,7 +69,7 @@ func isNil(ds Dataset) bool {
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// Batches goes through the data once; epoch seeds a shuffle. A batch is valid until the next one is asked for. The pass
+// Batches traverses the data once; epoch seeds a shuffle. A batch is valid until the next one is requested. The pass
 // ends when no replica has data left; until then replicas without data get batches of 0 examples. Inside a step
 // function it is an error.
 func (d *DistributedDataset) Batches(ctx context.Context, epoch int) iter.Seq2[PerReplicaBatch, error] {
@@ -183,7 +183,7 @@ func mapArrays(b HostBatch, f func(kernels.Array) kernels.Array) HostBatch {
 	return HostBatch{X: all(b.X), Y: all(b.Y), SampleWeight: all(b.SampleWeight)}
 }
 
-// PerReplicaSpec describes one array of a batch: its type on each replica. The length of the first axis is -1 where
+// PerReplicaSpec describes one array of a batch: its type on each replica. The length of the first axis is -1 if
 // batches may differ.
 type PerReplicaSpec struct {
 	Replicas int
@@ -214,14 +214,14 @@ func (d *DistributedDataset) ElementSpec(ctx context.Context) (x, y, weights []P
 	return nil, nil, nil, errors.New("distribute: ElementSpec: the dataset has no batch to describe")
 }
 
-// Iterator goes through the data once, batch by batch. It must be closed unless it was read to the end. It belongs to
-// one goroutine, and outside of step functions: these are traced once and would see one batch forever.
+// Iterator traverses the data once, batch by batch. It must be closed unless it was read to the end. It belongs to one
+// goroutine, and must not be used in step functions: these are traced once and would see one batch forever.
 func (d *DistributedDataset) Iterator(ctx context.Context, epoch int) *DistributedIterator {
 	next, stop := iter.Pull2(d.Batches(ctx, epoch))
 	return &DistributedIterator{strategy: d.strategy, next: next, stop: stop}
 }
 
-// DistributedIterator is made by [DistributedDataset.Iterator].
+// DistributedIterator is returned by [DistributedDataset.Iterator].
 type DistributedIterator struct {
 	strategy Strategy
 	next     func() (PerReplicaBatch, error, bool)
@@ -267,8 +267,8 @@ func (it *DistributedIterator) GetNextAsOptional() (Optional, error) {
 	return Optional{b, err == nil}, err
 }
 
-// Run runs f on up to steps batches, and returns the results of the last one and how many there were: fewer where the
-// data end.
+// Run runs f on up to steps batches, and returns the results of the last one and how many there were: fewer if the data
+// end.
 func (it *DistributedIterator) Run(ctx context.Context, f *Function, steps int) (last PerReplica, done int, err error) {
 	for done < steps {
 		b, err := it.Next()

@@ -14,7 +14,7 @@ import (
 // Extended is the part of a strategy that libraries use: tf.distribute.StrategyExtended.
 type Extended struct{ strategy Strategy }
 
-// WorkerDevices lists the devices that run replicas. The default strategy has none to tell.
+// WorkerDevices lists the devices that run replicas. The default strategy lists none.
 func (e *Extended) WorkerDevices() ([]string, error) {
 	if !HasStrategy(e.strategy) {
 		return nil, fmt.Errorf("distribute: WorkerDevices is not supported by the default strategy; make a strategy that names its devices")
@@ -55,8 +55,8 @@ func (e *Extended) ShouldCheckpoint() bool { return e.isChief() }
 // ShouldSaveSummary reports whether this process writes summaries.
 func (e *Extended) ShouldSaveSummary() bool { return e.isChief() }
 
-// ShouldInit reports whether this process initializes variables. Every process does: the initial values follow from
-// seed and path.
+// ShouldInit reports whether this process initializes variables. Every process does: the initial values depend on seed
+// and path.
 func (e *Extended) ShouldInit() bool { return true }
 
 func (e *Extended) isChief() bool {
@@ -70,13 +70,12 @@ func (e *Extended) isChief() bool {
 	return b == nil || b.at.First == 0
 }
 
-// BetweenGraph reports whether the replicas of several processes run programs of their own.
+// BetweenGraph reports whether the replicas of several processes run separate programs.
 func (e *Extended) BetweenGraph() bool {
 	return e.strategy.NumReplicasInSync() > len(e.strategy.Devices())
 }
 
-// RequireStaticShapes reports whether all batches need one shape. A shape that comes for the first time is compiled;
-// none is refused.
+// RequireStaticShapes reports whether all batches need one shape. A new shape is compiled; none is refused.
 func (e *Extended) RequireStaticShapes() bool { return false }
 
 // VariableCreatedInScope reports whether the variable belongs to the strategy.
@@ -85,7 +84,7 @@ func (e *Extended) VariableCreatedInScope(v *Variable) bool { return v.Strategy(
 // ReadVar is the variable's value in cross-replica context.
 func (e *Extended) ReadVar(v *Variable) (kernels.Array, error) { return v.Value() }
 
-// ColocateVarsWith returns a scope whose variables lie where v does. v must belong to the strategy.
+// ColocateVarsWith returns a scope whose variables are placed where v is. v must belong to the strategy.
 func (e *Extended) ColocateVarsWith(v *Variable) (ScopeOption, error) {
 	if !e.VariableCreatedInScope(v) {
 		return ScopeOption{}, fmt.Errorf("distribute: ColocateVarsWith: variable %s (made at %s) belongs to %v, not to %v; give a variable of this strategy", v.Path(), v.Site(), v.Strategy(), e.strategy)
@@ -208,7 +207,7 @@ func (e *Extended) onCopies(ctx context.Context, f func(r *Replica, in []*ops.Te
 	return inst.Results()
 }
 
-// UpdateNonSlot runs f on the devices of NonSlotDevices, here: on every replica, and returns its results.
+// UpdateNonSlot runs f on the devices of NonSlotDevices, that is on every replica, and returns its results.
 func (e *Extended) UpdateNonSlot(ctx context.Context, f func(r *Replica, args ...*ops.Tensor) *ops.Tensor, args ...PerReplica) (PerReplica, error) {
 	return e.onCopies(ctx, func(r *Replica, in []*ops.Tensor) *ops.Tensor { return f(r, in...) }, args)
 }

@@ -2,10 +2,10 @@ package distribute
 
 import "fmt"
 
-// InputContext tells the function of DistributeDatasetsFromFunction for whom it makes a dataset.
+// InputContext tells the function of DistributeDatasetsFromFunction which dataset to create.
 type InputContext struct {
-	// NumInputPipelines is the number of datasets that are made in all, InputPipelineID the number of this one: the
-	// function shards its data by them where it is called for several processes.
+	// NumInputPipelines is the total number of datasets, InputPipelineID the number of this one: the function shards
+	// its data by them if it is called for several processes.
 	NumInputPipelines, InputPipelineID int
 	// NumReplicasInSync is the number of replicas that share a step.
 	NumReplicasInSync int
@@ -44,8 +44,8 @@ type InputOptions struct {
 	// experimental_place_dataset_on_device: the latter needs the former and PerReplicaInput. Batches are written into
 	// the memory of the compiled step either way.
 	NoFetchToDevice, PlaceDatasetOnDevice bool
-	// PerReplicaBufferSize is TensorFlow's number of batches to read ahead. Datasets read ahead by themselves here; it
-	// must not be negative and has no further effect.
+	// PerReplicaBufferSize is TensorFlow's number of batches to read ahead. Datasets always read ahead here; it must
+	// not be negative and has no further effect.
 	PerReplicaBufferSize int
 }
 
@@ -74,9 +74,9 @@ func inputOptions(list []InputOptions, fromFunction bool) (InputOptions, error) 
 	return InputOptions{}, fmt.Errorf("distribute: received %d InputOptions; expected at most one", len(list))
 }
 
-// BatchSizesForWorker returns the sizes of the batches that one of several workers cuts a stream of global batches
-// into, over and over, where the batch size is fixed and files are sharded (or nothing is): ⌊global/N⌋ for each of the
-// N = workers·perWorker replicas, one more for the first of them, and each worker begins with its own replicas' sizes.
+// BatchSizesForWorker returns the sizes of the batches into which one of several workers divides a stream of global
+// batches, repeatedly, if the batch size is fixed and files are sharded (or nothing is): ⌊global/N⌋ for each of the N =
+// workers·perWorker replicas, one more for the first of them, and each worker begins with its own replicas' sizes.
 func BatchSizesForWorker(global, workers, perWorker, worker int) ([]int, error) {
 	n := workers * perWorker
 	if workers < 1 || perWorker < 1 || worker < 0 || worker >= workers || global < 0 {

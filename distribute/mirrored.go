@@ -8,20 +8,20 @@ import (
 type MirroredOptions struct {
 	// Devices, one for each replica; nil is every accelerator of an imported backend, or else the CPU.
 	Devices []string
-	// CrossDeviceOps combine values over the replicas; nil is the backend's own way, which on CPUs lets every replica
-	// combine an equal share of each value, in replica order.
+	// CrossDeviceOps combine values over the replicas; nil is the backend's own way, which on CPUs is that every
+	// replica combines an equal share of each value, in replica order.
 	CrossDeviceOps CrossDeviceOps
-	// Communication says in what portions gradients are summed.
+	// Communication sets the portions in which gradients are summed.
 	Communication CommunicationOptions
 	// SameRandomNumbers makes all replicas draw the same random numbers, so that their dropout masks coincide, as in
-	// Keras 3. By default each replica has a stream of its own.
+	// Keras 3. By default each replica has its own stream.
 	SameRandomNumbers bool
-	// ShardOptimizerState keeps of each variable of an optimizer (momenta, moving averages, accumulated gradients) only
-	// one piece on each replica, so that they take 1/N of the memory with N replicas (stage 1 of ZeRO: Rajbhandari et
+	// ShardOptimizerState keeps only one piece of each optimizer variable (momenta, moving averages, accumulated
+	// gradients) on each replica, so that with N replicas they take 1/N of the memory (stage 1 of ZeRO: Rajbhandari et
 	// al., 2020). Each replica updates its piece of the weights, and all gather the results. Every optimizer and option
-	// works, with the same results; rules that do not work element by element (Lamb, Adafactor, Muon, those of your own
-	// without an Elementwise method) gather their state for the update of each weight. Files hold the state as if it
-	// was whole, so they fit any number of replicas.
+	// works, with the same results; rules that do not work element by element (Lamb, Adafactor, Muon, custom rules
+	// without an Elementwise method) gather their state for the update of each weight. Files hold the complete state,
+	// so they fit any number of replicas.
 	ShardOptimizerState bool
 }
 

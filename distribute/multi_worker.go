@@ -17,22 +17,23 @@ type MultiWorkerOptions struct {
 	MirroredOptions // of the replicas of this process
 	// Group connects the processes; nil is a job of this process alone. It is closed with the strategy.
 	Group WorkerGroup
-	// Elastic lets Fit go on when workers are lost; the group must be an [ElasticGroup]. nil: Fit fails then, unless a
-	// BackupAndRestore callback asks for it.
+	// Elastic lets Fit continue when workers are lost; the group must be an [ElasticGroup]. nil: Fit fails then, unless
+	// there is a BackupAndRestore callback.
 	Elastic *Elastic
-	// Implementation says how the replicas of all processes meet: "RING" is through host memory and the group; "NCCL"
-	// by NVIDIA's library, which needs GPUs and libnccl.so.2 on every worker, and does without Elastic; "", or "AUTO",
-	// is NCCL where the devices are GPUs and all workers have the same version of it, without Elastic, else RING.
+	// Implementation says how the replicas of all processes communicate: "RING" is through host memory and the group;
+	// "NCCL" is NVIDIA's library, which needs GPUs and libnccl.so.2 on every worker and excludes Elastic; "", or
+	// "AUTO", is NCCL where the devices are GPUs and all workers have the same version of it, without Elastic, else
+	// RING.
 	Implementation string
-	// Timeout is the longest wait of devices for those of other workers, in NCCL; 0 is 10 minutes. A worker that is
-	// lost is found sooner, by the group.
+	// Timeout is the longest wait of devices for those of other workers, in NCCL; 0 is 10 minutes. The group detects a
+	// lost worker sooner.
 	Timeout time.Duration
 	// Wire is the type in which sums of more than 16 KiB of float32 travel between GPUs, [ir.BFloat16] or [ir.Float16];
 	// sums are formed in float32. 0: float32
 	Wire ir.DType
 }
 
-// Check reports devices, an implementation and the like that do not fit together, without making a strategy.
+// Check reports options that do not fit together, without creating a strategy.
 func (o MultiWorkerOptions) Check() error {
 	list, err := o.devices()
 	if err != nil {
@@ -72,8 +73,8 @@ func (o MultiWorkerOptions) devices() ([]kernels.Device, error) {
 // batch (TensorFlow's AutoShardPolicy DATA), cut by the rule of [Strategy].Split. So k workers compute what one replica
 // computes on the joined batch.
 //
-// What all workers must call, in the same order: Run, Reduce, Gather, passes over distributed datasets,
-// [Variable].Value of variables that are synchronized on read, Fit and Evaluate. What a worker may do alone: Predict,
+// All workers must call these, in the same order: Run, Reduce, Gather, passes over distributed datasets,
+// [Variable].Value of variables that are synchronized on read, Fit and Evaluate. A worker may do these alone: Predict,
 // reading and saving weights, batch logs. With ShardOptimizerState, saving the model with its optimizer (Model.Save) is
 // a call that all must make; the chief writes the file.
 type MultiWorkerMirroredStrategy struct {
@@ -83,7 +84,7 @@ type MultiWorkerMirroredStrategy struct {
 
 var _ Strategy = (*MultiWorkerMirroredStrategy)(nil)
 
-// NewMultiWorkerMirroredStrategyOver makes the strategy over a group that has been joined. Most programs call
+// NewMultiWorkerMirroredStrategyOver creates the strategy over a group that has been joined. Most programs call
 // multiworker.NewStrategy, which finds the cluster and joins it.
 func NewMultiWorkerMirroredStrategyOver(o MultiWorkerOptions) (*MultiWorkerMirroredStrategy, error) {
 	list, err := o.devices()
@@ -161,16 +162,16 @@ func (o MultiWorkerOptions) meeting(ops CrossDeviceOps, devices []kernels.Device
 	return m, nil
 }
 
-// Rank is the place of this worker, from 0. With [Elastic] it and what follows from it change inside Fit, between two
-// steps; ask in callbacks or between calls, not in other goroutines.
+// Rank is the number of this worker, from 0. With [Elastic] it can change inside Fit, between two steps; call it in
+// callbacks or between calls, not in other goroutines.
 func (s *MultiWorkerMirroredStrategy) Rank() int { return s.at.First / len(s.at.Devices) }
 
 // Workers is the number of workers.
 func (s *MultiWorkerMirroredStrategy) Workers() int { return s.at.Total / len(s.at.Devices) }
 
 // IsChief reports whether this is the worker with rank 0, which saves checkpoints and writes summaries. When the group
-// has ended and no other one came about, it is the first of those that are left, so that what was reached is saved
-// although the chief is lost.
+// has ended and no other one has formed, it is the first of the remaining workers, so that progress is saved even if
+// the chief is lost.
 func (s *MultiWorkerMirroredStrategy) IsChief() bool {
 	if s.elastic.ended {
 		return s.elastic.first
@@ -191,8 +192,8 @@ func (s *MultiWorkerMirroredStrategy) Close() error {
 	return s.at.Group.Close()
 }
 
-// Communicators connects the local replicas with each other and with those of the other workers: by what the devices
-// have, or else through host memory and the group.
+// Communicators connects the local replicas with each other and with those of the other workers: through the devices'
+// own means, or else through host memory and the group.
 func (s *MultiWorkerMirroredStrategy) Communicators() ([]kernels.Communicator, error) {
 	if s.at.Group != nil && s.crossOps == nil && !s.meeting.hosted && !s.at.Elastic { // a group that outlives lost workers must know of every wait
 		if all, err := s.connect(context.Background(), s.at.Group); all != nil || err != nil {
@@ -271,8 +272,8 @@ func anyWorker(ctx context.Context, g WorkerGroup, yes bool) (bool, error) {
 }
 
 // FailTogether tells the other workers that this one has failed and will not make the calls that they wait for, so that
-// they fail too instead of waiting. It does nothing for a nil error, for one that the others know of already, and for
-// strategies of one process. Fit, Evaluate, Run, Reduce and Gather call it; a custom loop calls it where code between
+// they fail too instead of waiting. It does nothing for a nil error, for one that the others already know, and for
+// strategies of one process. Fit, Evaluate, Run, Reduce and Gather call it; a custom loop calls it when code between
 // these fails.
 func FailTogether(s Strategy, err error) {
 	if b := baseOf(s); err != nil && b != nil && b.at.Group != nil {

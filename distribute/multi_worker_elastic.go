@@ -8,17 +8,17 @@ import (
 )
 
 // Elastic says how training continues when workers are lost and come back. The zero value keeps the number of workers:
-// training waits for the return of a lost one. With a smaller Min it continues with those who are left, and takes a
-// worker that comes back in at the next border of a step. Each global batch is then cut for the workers that are there,
-// so that every example still counts once and the loss is that of the whole batch.
+// training waits for the return of a lost one. With a smaller Min it continues with the remaining workers, and readmits
+// a worker that comes back between two steps. Each global batch is then divided among the current workers, so that
+// every example still counts once and the loss is that of the whole batch.
 type Elastic struct {
 	// Min and Max are the fewest and most workers that train; 0 is all of the cluster. With a Min below a majority,
-	// both halves of a network that broke apart go on; when they meet again, the one with fewer steps gives up what it
-	// did. Workers beyond Max wait in multiworker.NewStrategy, up to the join timeout, for one that is lost.
+	// both parts of a partitioned network continue; when they meet again, the one with fewer steps discards its work.
+	// Workers beyond Max wait in multiworker.NewStrategy, up to the join timeout, for one that is lost.
 	Min, Max int
 	// Patience is how long the others wait for a lost worker before they continue with fewer; 0 is 1 s, negative not at
-	// all. It has no meaning where Min is all: then the wait ends with an error after the join timeout of the group (5
-	// min).
+	// all. It has no meaning if Min is all workers: then the wait ends with an error after the join timeout of the
+	// group (5 min).
 	Patience time.Duration
 }
 
@@ -56,7 +56,7 @@ func (e *Elastic) Wait() time.Duration {
 
 // Standing is how far a worker is.
 type Standing struct {
-	HasState bool   // it has the weights and all else of the training
+	HasState bool   // it has the weights and the rest of the training state
 	Step     uint64 // the last step that it completed, counted over all of the job
 }
 
@@ -68,8 +68,8 @@ type Roster struct {
 	Behind     []int  // ranks of those that need it
 }
 
-// ErrLeft is in the error of [ElasticGroup].Regroup where workers have left the job in good order, so that there are
-// too few for a group.
+// ErrLeft is in the error of [ElasticGroup].Regroup if workers have left the job in good order, so that there are too
+// few for a group.
 var ErrLeft = errors.New("it has left the job in good order")
 
 // ElasticGroup is a [WorkerGroup] that can be formed again when workers are lost.
@@ -78,15 +78,14 @@ type ElasticGroup interface {
 	// Lost reports whether err says that the group has ended because workers are gone, or that this one was expelled.
 	// Regroup then forms the next one.
 	Lost(err error) bool
-	// Regroup forms the next group, of those who call it and of workers that wait. Rank and Size may be others
-	// afterwards.
+	// Regroup forms the next group from its callers and from waiting workers. Rank and Size may change.
 	Regroup(ctx context.Context, own Standing) error
 	// Roster describes the group.
 	Roster() Roster
 	// First reports, where Regroup has failed, whether this worker is the first one of the last group that is still
 	// there.
 	First() bool
-	// Pending reports whether workers wait to be taken in, and there is room for them.
+	// Pending reports whether workers are waiting to join and there is room for them.
 	Pending() bool
 }
 
@@ -110,26 +109,26 @@ func (s *MultiWorkerMirroredStrategy) Standing() Standing { return s.elastic.sta
 // Advance notes a completed step. Fit calls it.
 func (s *MultiWorkerMirroredStrategy) Advance(to Standing) { s.elastic.standing = to }
 
-// Joining reports whether this worker was taken in by a job that has begun before, and has not got its state yet.
+// Joining reports whether this worker has joined a running job and has not received its state yet.
 func (s *MultiWorkerMirroredStrategy) Joining() bool { return s.elastic.joining }
 
-// Joined says that it has got the state.
+// Joined notes that it has received the state.
 func (s *MultiWorkerMirroredStrategy) Joined() { s.elastic.joining = false }
 
-// Recovers reports whether Fit goes on when workers are lost: the strategy was made with [Elastic], or Recover was
+// Recovers reports whether Fit continues when workers are lost: the strategy was made with [Elastic], or Recover was
 // called.
 func (s *MultiWorkerMirroredStrategy) Recovers() bool { return s.at.Elastic }
 
-// Recover makes Fit go on when workers are lost, as with an [Elastic] of the zero value. It reports false where there
-// is one process only. Fit calls it where it has a BackupAndRestore callback. All workers must. With
-// ShardOptimizerState it reports false: a lost worker takes its piece of the optimizer's state along, and the job is
-// restarted from its backup; so it is where the implementation NCCL was asked for.
+// Recover makes Fit continue when workers are lost, as with a zero [Elastic]. It reports false if there is only one
+// process. Fit calls it if it has a BackupAndRestore callback; all workers must do so. It also reports false with
+// ShardOptimizerState, because a lost worker takes its piece of the optimizer's state with it, and with the
+// implementation NCCL: then the job is restarted from its backup.
 func (s *MultiWorkerMirroredStrategy) Recover() bool {
 	s.at.Elastic = s.at.Elastic || s.Elastic() != nil && !s.at.ShardOptimizerState && s.meeting.library == ""
 	return s.at.Elastic
 }
 
-// Rejoin is Regroup for a worker that has no state: it enters a running job, or begins one with others that have none
+// Rejoin is Regroup for a worker without state: it joins a running job, or starts one with others that have none
 // either.
 func (s *MultiWorkerMirroredStrategy) Rejoin(ctx context.Context) error {
 	s.elastic.standing, s.elastic.joining = Standing{}, false
@@ -139,8 +138,8 @@ func (s *MultiWorkerMirroredStrategy) Rejoin(ctx context.Context) error {
 	return s.meet(ctx)
 }
 
-// Regroup forms the next group and gives this worker its place in it. Programs are traced again where the number of
-// replicas is another one. Fit calls it between two steps.
+// Regroup forms the next group and gives this worker its rank in it. Programs are traced again if the number of
+// replicas has changed. Fit calls it between two steps.
 func (s *MultiWorkerMirroredStrategy) Regroup(ctx context.Context) error {
 	g := s.Elastic()
 	if g == nil {

@@ -10,12 +10,12 @@ import (
 )
 
 // ParameterServerStrategy trains with variables on servers: tf.distribute.ParameterServerStrategy. One process
-// coordinates, workers compute gradients of their own batches, and servers apply them, each as it comes. All processes
-// run the same program. Package distribute/parameterserver makes it.
+// coordinates, workers compute gradients of their own batches, and servers apply each gradient as it arrives. All
+// processes run the same program. Package distribute/parameterserver creates it.
 //
-// Fit needs StepsPerEpoch. Every worker reads data of its own: batches are local ones, and an epoch has StepsPerEpoch
-// of them over all workers. Outside of Fit a model computes with copies of the variables, which Fit brings up to date
-// at the end of each epoch. So it predicts, and writes files that any other strategy reads.
+// Fit needs StepsPerEpoch. Every worker reads its own data: batches are local, and an epoch has StepsPerEpoch of them
+// over all workers. Outside Fit a model computes with copies of the variables, which Fit updates at the end of each
+// epoch. So it can predict, and write files for any other strategy.
 type ParameterServerStrategy struct {
 	*local
 	job   parameters.Job
@@ -55,7 +55,7 @@ func NewParameterServerStrategyOver(job parameters.Job, devices []string) (*Para
 // Job is the job with its servers.
 func (s *ParameterServerStrategy) Job() parameters.Job { return s.job }
 
-// IsCoordinator reports whether this process hands out the work. It alone writes files.
+// IsCoordinator reports whether this process schedules the work. Only it writes files.
 func (s *ParameterServerStrategy) IsCoordinator() bool { return s.job.Coordinates() }
 
 // Worker is the number of this worker, or -1 for the coordinator.
@@ -64,8 +64,8 @@ func (s *ParameterServerStrategy) Worker() int { return s.job.Worker() }
 // NextCall numbers the calls that all processes make in the same order, from 1.
 func (s *ParameterServerStrategy) NextCall() int { return int(s.calls.Add(1)) }
 
-// Companion returns what the first call's function made. Package coordinator keeps its ClusterCoordinator here, of
-// which a strategy has one.
+// Companion returns the result of the first call's function. Package coordinator keeps its ClusterCoordinator here; a
+// strategy has one.
 func (s *ParameterServerStrategy) Companion(first func() any) any {
 	s.companionOnce.Do(func() { s.companion = first() })
 	return s.companion

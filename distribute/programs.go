@@ -37,7 +37,7 @@ type (
 	Batch = exec.Batch
 	// HostBatch is one replica's part of a batch in host memory.
 	HostBatch = exec.HostBatch
-	// PerReplicaBatch is a global batch cut into one part a replica.
+	// PerReplicaBatch is a global batch divided into one part per replica.
 	PerReplicaBatch = exec.PerReplicaBatch
 	// PerReplica is one value on each replica of this process.
 	PerReplica = exec.PerReplica
@@ -58,7 +58,7 @@ type (
 	Variables = exec.Variables
 	// VariableSpec describes a variable to make.
 	VariableSpec = exec.VariableSpec
-	// Initializer makes initial values.
+	// Initializer creates initial values.
 	Initializer = exec.Initializer
 	// VariableSynchronization says when the copies of a variable are brought together.
 	VariableSynchronization = exec.VariableSynchronization
@@ -96,8 +96,8 @@ func NewVariable(spec VariableSpec) *Variable {
 // NewFunction prepares f for a strategy. Nothing is traced before the first run.
 func NewFunction(s Strategy, name string, f TraceFunc) *Function { return exec.NewFunction(s, name, f) }
 
-// NewProcessFunction is NewFunction for code in which only the replicas of this process take part, also where the
-// strategy spans several: its sums are those of this process, and other processes need not run it.
+// NewProcessFunction is NewFunction for code in which only the replicas of this process take part, even if the strategy
+// spans several: its sums are those of this process, and other processes need not run it.
 func NewProcessFunction(s Strategy, name string, f TraceFunc) *Function {
 	return exec.NewProcessFunction(s, name, f)
 }
@@ -107,8 +107,8 @@ func NewNestFunction(s Strategy, f func(r *Replica, args ...any) any) *NestFunct
 	return exec.NewNestFunction(s, f)
 }
 
-// NewReplica starts a trace for one of n replicas that no strategy makes: it works out shapes. The batch sizes are
-// local examples on this replica and global ones on all.
+// NewReplica starts a trace for one of n replicas outside any strategy, to compute shapes. The batch sizes are local
+// examples on this replica and global ones on all.
 func NewReplica(name string, n, local, global int) *Replica {
 	return exec.NewReplica(name, n, local, global)
 }

@@ -18,8 +18,8 @@ func (s *local) Run(ctx context.Context, f *Function, batch PerReplicaBatch) (Pe
 	return f.RunBatch(ctx, batch)
 }
 
-// SplitBatch cuts a global batch into one part a replica along axis 0, which all of its arrays need, with one length.
-// The parts share the batch's memory.
+// SplitBatch divides a global batch into one part per replica along axis 0, which all of its arrays need, with one
+// length. The parts share the batch's memory.
 func SplitBatch(s Strategy, global HostBatch) (PerReplicaBatch, error) {
 	if s == nil {
 		return nil, errNoStrategy

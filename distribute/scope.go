@@ -8,8 +8,8 @@ import (
 // ScopeOption carries a strategy to a model: keras.NewSequential(layers, distribute.Scope(strategy)).
 type ScopeOption struct{ strategy Strategy }
 
-// Scope makes a model create its variables under the strategy. There is no scope that code is "inside" of: the strategy
-// is a value that goes where it is needed.
+// Scope makes a model create its variables under the strategy. Code is never "inside" a scope: the strategy is a value
+// that is passed where it is needed.
 func Scope(s Strategy) ScopeOption { return ScopeOption{inside(s)} }
 
 // ScopeStrategy returns the strategy of the scope.

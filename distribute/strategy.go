@@ -11,14 +11,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/exec"
 )
 
-// Strategy decides where replicas run. Models take it through [Scope]; custom loops call it directly.
+// Strategy decides where replicas run. Models receive it through [Scope]; custom loops call it directly.
 //
 // Its methods are those of tf.distribute.Strategy that are called in cross-replica context, that is from ordinary Go
 // code. What replica code may do is in [Replica].
 //
 // The strategies are those of this package and its subfolders: the interface cannot be implemented elsewhere. A value
-// that embeds one, to give it another String say, stands for it: variables, functions, scopes and models belong to the
-// strategy inside. How replicas meet there is up to [CrossDeviceFunc].
+// that embeds one, for example to change its String, stands for it: variables, functions, scopes and models belong to
+// the strategy inside. To change how replicas communicate use [CrossDeviceFunc].
 type Strategy interface {
 	// NumReplicasInSync is the number of replicas that share one step.
 	NumReplicasInSync() int
@@ -32,7 +32,7 @@ type Strategy interface {
 	// Run runs a function on every replica, each with its part of the batch.
 	Run(ctx context.Context, f *Function, batch PerReplicaBatch) (PerReplica, error)
 	// Reduce combines the replicas' values into one by Sum or Mean: without axes elementwise, with axes also over these
-	// axes of each value, so that Mean counts every element once, also where the replicas' values differ in length.
+	// axes of each value, so that Mean counts every element once, even if the replicas' values differ in length.
 	// Negative axes count from the end. The sum of a value that is not distributed ([PerReplica] of length 1) is an
 	// error with several replicas; its mean is the value. The mean of integers is a float64. Bools cannot be reduced.
 	Reduce(op ReduceOp, value PerReplica, axes ...int) (kernels.Array, error)
@@ -41,18 +41,18 @@ type Strategy interface {
 	Gather(value PerReplica, axis int) (kernels.Array, error)
 	// LocalResults lists the values of the replicas in this process, in replica order.
 	LocalResults(value PerReplica) []kernels.Array
-	// DistributeValuesFromFunction makes one value for each replica.
+	// DistributeValuesFromFunction creates one value for each replica.
 	DistributeValuesFromFunction(f func(ValueContext) (kernels.Array, error)) (PerReplica, error)
-	// DistributeDataset cuts each batch of ds in one part for each replica. Its batches are global ones.
+	// DistributeDataset divides each batch of ds into one part for each replica. Its batches are global.
 	DistributeDataset(ds Dataset, options ...InputOptions) (*DistributedDataset, error)
-	// DistributeDatasetsFromFunction hands out the batches of the dataset that f makes, one to each replica: they are
+	// DistributeDatasetsFromFunction yields the batches of the dataset that f creates, one for each replica: they are
 	// local batches. f is called once, or once for each replica with [PerReplicaInput].
 	DistributeDatasetsFromFunction(f func(InputContext) (Dataset, error), options ...InputOptions) (*DistributedDataset, error)
-	// Split cuts a number of examples into one part a replica: pieces of ⌈examples / replicas⌉, so that the last parts
-	// may be short or empty. This is TensorFlow's rule. It returns the parts of the replicas of this process;
+	// Split divides a number of examples into one part per replica: pieces of ⌈examples / replicas⌉, so that the last
+	// parts may be short or empty. This is TensorFlow's rule. It returns the parts of the replicas of this process;
 	// [SplitOverWorkers] all.
 	Split(examples int) []int
-	// Extended holds what libraries need and users rarely do.
+	// Extended holds methods that libraries need and users rarely do.
 	Extended() *Extended
 	// Placement says where replicas and variables are, to what runs programs.
 	Placement() *exec.Placement
@@ -149,7 +149,7 @@ func (s *local) Split(examples int) []int {
 	return s.at.Split(examples)[s.at.First : s.at.First+len(s.at.Devices)]
 }
 
-// SplitOverWorkers cuts a number of examples into one part for each replica of all processes, by the rule of
+// SplitOverWorkers divides a number of examples into one part for each replica of all processes, by the rule of
 // [Strategy].Split, and returns the parts with the number of the first replica of this process. In a single process
 // that is Split and 0.
 func SplitOverWorkers(s Strategy, examples int) (parts []int, first int) {

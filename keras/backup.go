@@ -19,9 +19,9 @@ const (
 	backupMetrics   = "training/metrics"  // (replicas, bytes) the metrics of the epoch so far
 )
 
-// SaveBackup writes what a run needs to continue after a crash to a NumPy archive: all weights, the optimizer's
-// variables, the count of steps (random layers draw from it), and how far the run has come. The file is written under a
-// temporary name and renamed.
+// SaveBackup writes to a NumPy archive everything that a run needs to resume after a crash: all weights, the
+// optimizer's variables, the step count (random layers draw from it), and how far the run has come. The file is written
+// under a temporary name and renamed.
 func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 	names, vars, err := m.backupVariables()
 	if err == nil {

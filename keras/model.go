@@ -198,8 +198,7 @@ func (m *Model) Name() string { return layers.Name(m) }
 // ClassName returns "Sequential", "Functional" or the name of the subclass.
 func (m *Model) ClassName() string { return m.topology.className() }
 
-// String reports what the model is, as Keras prints it: <Sequential name=sequential, built=True>. Summary shows its
-// layers.
+// String describes the model as Keras prints it: <Sequential name=sequential, built=True>. Summary shows its layers.
 func (m *Model) String() string {
 	built := "False"
 	if m.isBuilt() {

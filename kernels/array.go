@@ -9,14 +9,14 @@ import (
 )
 
 // Array holds numbers, bools or text in host memory: an element type, the lengths of its axes, and its elements, dense,
-// row-major and little-endian. It is the one type of array that goes into models and comes out of them; package data
-// calls it data.Array.
+// row-major and little-endian. It is the only array type that models accept and return; package data calls it
+// data.Array.
 //
-// An Array is a view, as a slice is: copying it copies no elements, and what is written to Data, or to a slice from
-// [View], is seen by all copies. [Array.Clone] copies the elements. The zero Array is no array; [Array.IsZero] tells.
-// One with an axis of length 0 is an array without elements.
+// An Array is a view, like a slice: copying it copies no elements, and writes to Data, or to a slice from [View], are
+// visible in all copies. [Array.Clone] copies the elements. The zero Array means no array; see [Array.IsZero]. One with
+// an axis of length 0 is an array without elements.
 //
-// An array of text is one of bytes (uint8) whose last axis has the characters; see [TextArray].
+// An array of text is an array of bytes (uint8) whose last axis holds the characters; see [TextArray].
 type Array struct {
 	Type ir.Type // element type, and the length of each axis; a scalar has no axis
 	Data []byte  // the elements: Type.Bytes() bytes
@@ -25,8 +25,8 @@ type Array struct {
 // NewArray returns zeros.
 func NewArray(t ir.Type) Array { return Array{t, make([]byte, t.Bytes())} }
 
-// Must returns a, and panics where err is not nil: for arrays whose making cannot fail, as in variables of packages and
-// in tests.
+// Must returns a, and panics where err is not nil: for arrays whose creation cannot fail, as in package variables and
+// tests.
 func Must(a Array, err error) Array {
 	if err != nil {
 		panic(err)
@@ -56,7 +56,7 @@ func (a Array) Len() int {
 	return a.Type.Shape.Size()
 }
 
-// Check returns an error where a is no array, or Data is not as long as Type says.
+// Check returns an error if a is the zero Array, or the length of Data does not match Type.
 func (a Array) Check() error {
 	switch {
 	case a.IsZero():
@@ -72,7 +72,7 @@ func (a Array) Check() error {
 	return nil
 }
 
-// Clone returns a copy in memory of its own.
+// Clone returns a copy in new memory.
 func (a Array) Clone() Array {
 	if a.IsZero() {
 		return a
@@ -86,7 +86,7 @@ func (a Array) Equal(b Array) bool {
 	return a.IsZero() == b.IsZero() && a.Type.Equal(b.Type) && bytes.Equal(a.Data, b.Data)
 }
 
-// Reshape returns the same elements, in the same memory, with other axes; one length may be -1 and is found.
+// Reshape returns the same elements, in the same memory, with other axes; one length may be -1 and is computed.
 func (a Array) Reshape(shape ...int) (Array, error) {
 	if err := a.Check(); err != nil {
 		return Array{}, fmt.Errorf("kernels: Reshape: %w", err)
@@ -114,12 +114,12 @@ func (a Array) Reshape(shape ...int) (Array, error) {
 	return Array{ir.Type{DType: a.Type.DType, Shape: out}, a.Data}, nil
 }
 
-// Element returns element i, counted row-major, as a float64; 64-bit integers beyond 2^53 are rounded. It panics where
+// Element returns element i, counted row-major, as a float64; 64-bit integers beyond 2^53 are rounded. It panics if
 // there is none.
 func (a Array) Element(i int) float64 { return ir.Element(a.Data, a.Type.DType, i) }
 
-// At returns the element at an index for each axis, as a float64. It panics where an index is out of range or one is
-// missing, as indexing a slice does.
+// At returns the element at an index for each axis, as a float64. It panics if an index is out of range or missing, as
+// indexing a slice does.
 func (a Array) At(indices ...int) float64 {
 	if len(indices) != len(a.Type.Shape) {
 		panic(fmt.Sprintf("kernels: Array.At: %d indices for an array of shape %v", len(indices), a.Shape()))
@@ -135,7 +135,7 @@ func (a Array) At(indices ...int) float64 {
 	return a.Element(at)
 }
 
-// Slice returns elements from to until-1 of the first axis; they share the array's memory. It panics where a slice of a
+// Slice returns elements from to until-1 of the first axis; they share the array's memory. It panics where slicing a
 // slice would.
 func (a Array) Slice(from, until int) Array {
 	row := 0
@@ -150,8 +150,7 @@ func (a Array) Slice(from, until int) Array {
 	return Array{ir.Type{DType: a.Type.DType, Shape: shape}, a.Data[from*row : until*row : until*row]}
 }
 
-// Row returns element i of the first axis without that axis; it shares the array's memory. It panics where there is
-// none.
+// Row returns element i of the first axis without that axis; it shares the array's memory. It panics if there is none.
 func (a Array) Row(i int) Array {
 	row := a.Slice(i, i+1)
 	row.Type.Shape = row.Type.Shape[1:]
@@ -164,7 +163,7 @@ func FromFloat64s(dtype ir.DType, shape ir.Shape, values []float64) (Array, erro
 	return Array{l.Type, l.Data}, err
 }
 
-// SetFloat64s converts values, as [FromFloat64s] does, and puts them in the place of the elements from first on.
+// SetFloat64s converts values, as [FromFloat64s] does, and replaces the elements from first on.
 func (a Array) SetFloat64s(first int, values []float64) error {
 	size := a.Type.DType.Size()
 	if n := len(a.Data) / size; first < 0 || len(values) > n-first {
@@ -177,7 +176,7 @@ func (a Array) SetFloat64s(first int, values []float64) error {
 	return nil
 }
 
-// Fill puts value in the place of every element.
+// Fill sets every element to value.
 func (a Array) Fill(value float64) {
 	size := a.Type.DType.Size()
 	if len(a.Data) < size {

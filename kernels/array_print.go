@@ -14,8 +14,8 @@ const (
 	shownEdge     = 3    // of longer ones the first and last so many of each axis
 )
 
-// String returns the elements as NumPy prints them, of arrays with more than 1000 elements the corners; Type says the
-// rest.
+// String returns the elements as NumPy prints them, for arrays with more than 1000 elements only the corners; Type has
+// the rest.
 //
 //	[[1 2 3]
 //	 [4 5 6]]

@@ -8,10 +8,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TextArray makes an array of strings of the given shape, a vector without one. An array of text is one of bytes
-// (uint8) with one more axis, the last: the UTF-8 of each string, filled with zeros to the length of the longest, as in
-// NumPy's type S. So texts batch, shuffle and travel like any array, and a model whose input is text takes them. A
-// string must not end in a zero byte. [Array.Strings] reads them.
+// TextArray makes an array of strings of the given shape (default: a vector). An array of text is an array of bytes
+// (uint8) with one more axis, the last: the UTF-8 of each string, padded with zeros to the length of the longest, as in
+// NumPy's type S. So texts are batched and shuffled like any array, and models with text inputs accept them. A string
+// must not end in a zero byte. [Array.Strings] reads them.
 func TextArray(values []string, shape ...int) (Array, error) {
 	if shape == nil {
 		shape = []int{len(values)}
@@ -37,8 +37,8 @@ func TextArray(values []string, shape ...int) (Array, error) {
 	return a, nil
 }
 
-// Strings returns the strings of an array of text, row-major; the axes of Shape but the last say how they lie. See
-// [TextArray].
+// Strings returns the strings of an array of text, row-major; the axes of Shape except the last give their arrangement.
+// See [TextArray].
 func (a Array) Strings() ([]string, error) {
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("kernels: Strings: %w", err)

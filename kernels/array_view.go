@@ -49,7 +49,7 @@ func DTypeOf[T Element]() ir.DType { return DTypeOfKind(reflect.TypeFor[T]().Kin
 // nativeIsLittle says whether this machine keeps numbers as arrays do.
 var nativeIsLittle = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// ArrayOf returns an array of the given shape, a vector without one, whose elements are those of values, in the same
+// ArrayOf returns an array of the given shape (default: a vector) whose elements are those of values, in the same
 // memory.
 func ArrayOf[T Element](values []T, shape ...int) (Array, error) {
 	if shape == nil {
@@ -58,8 +58,8 @@ func ArrayOf[T Element](values []T, shape ...int) (Array, error) {
 	return ArrayAt(DTypeOf[T](), unsafe.Pointer(unsafe.SliceData(values)), len(values), shape...)
 }
 
-// ArrayAt returns an array of the given shape, a scalar without one, whose elements are the n of a type at an address:
-// [ArrayOf] for code that knows types by reflection alone.
+// ArrayAt returns an array of the given shape (default: a scalar) whose elements are the n elements of a type at an
+// address: [ArrayOf] for code that knows types by reflection alone.
 func ArrayAt(dtype ir.DType, data unsafe.Pointer, n int, lengths ...int) (Array, error) {
 	shape := slices.Clone(ir.Shape(lengths))
 	if slices.ContainsFunc(shape, func(length int) bool { return length < 0 }) || ir.MulLengths(shape...) != n {
@@ -85,9 +85,9 @@ func (a Array) swap() {
 	}
 }
 
-// View returns the elements as a slice of their Go type, row-major, in the memory of the array: what is written to it,
-// the array holds. It fails where T is not the element type ([Values] converts), and where the memory is not aligned
-// for it, which of arrays that come from this module it is.
+// View returns the elements as a slice of their Go type, row-major, in the memory of the array: writes to it change the
+// array. It fails if T is not the element type ([Values] converts), or if the memory is not aligned for it, which
+// cannot happen with arrays created by this module.
 func View[T Element](a Array) ([]T, error) {
 	want := DTypeOf[T]()
 	if err := a.viewable(want); err != nil {
@@ -114,7 +114,7 @@ func (a Array) viewable(want ir.DType) error {
 	return nil
 }
 
-// Values returns a copy of the elements, row-major, converted to T as Go converts numbers; bools are 0 and 1. Of the
+// Values returns a copy of the elements, row-major, converted to T as Go converts numbers; bools are 0 and 1. For the
 // zero Array it is nil.
 func Values[T Number](a Array) []T {
 	if a.IsZero() {
@@ -149,10 +149,10 @@ func (a Array) Float32s() []float32 { return Values[float32](a) }
 // Float64s returns a copy of the elements as float64, row-major.
 func (a Array) Float64s() []float64 { return Values[float64](a) }
 
-// Int64s returns a copy of the elements as int64, row-major; fractions are cut off.
+// Int64s returns a copy of the elements as int64, row-major; fractions are truncated.
 func (a Array) Int64s() []int64 { return Values[int64](a) }
 
-// Int32s returns a copy of the elements as int32, row-major; fractions are cut off.
+// Int32s returns a copy of the elements as int32, row-major; fractions are truncated.
 func (a Array) Int32s() []int32 { return Values[int32](a) }
 
 // Bools returns the elements as bools, row-major: whether each differs from 0.
@@ -164,8 +164,8 @@ func (a Array) Bools() []bool {
 	return out
 }
 
-// Rows returns the elements as plain Go: one row for each position of axis 0, the rest of the axes row-major, converted
-// as [Values] does. The rows are a copy and share one piece of memory. A scalar has one row.
+// Rows returns the elements as plain Go slices: one row for each position of axis 0, the other axes flattened
+// row-major, converted as by [Values]. The rows are a copy and share one block of memory. A scalar has one row.
 func Rows[T Number](a Array) ([][]T, error) {
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("kernels: Rows: %w", err)
@@ -210,8 +210,8 @@ func (a Array) Convert(dtype ir.DType) (Array, error) {
 }
 
 // Elements returns the elements as a slice of their Go type, row-major: []float32, []int64, []bool, ... in the memory
-// of the array where [View] can do that, else a copy; []float32 for types of half precision, nil for the zero Array. It
-// is for code that does not know the type; other code takes View or [Values].
+// of the array if [View] can do that, else a copy; []float32 for types of half precision, nil for the zero Array. It is
+// for code that does not know the type; other code takes View or [Values].
 func (a Array) Elements() any {
 	switch a.Type.DType {
 	case ir.Bool:

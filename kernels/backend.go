@@ -8,9 +8,9 @@ import (
 
 // Backend compiles programs for its devices. All of its methods may be called by many goroutines.
 //
-// Work on a device is ordered by what it touches: whatever reads or writes the same buffer happens as if in the order
-// of the calls. So a caller may write an input, launch a program, copy a result and launch the next program without
-// waiting for anything in between.
+// Work on a device is ordered by the buffers it uses: operations that read or write the same buffer happen as if in the
+// order of the calls. So a caller may write an input, launch a program, copy a result and launch the next program
+// without waiting for anything in between.
 type Backend interface {
 	// Kind is the device kind it serves, "cpu".
 	Kind() string
@@ -25,7 +25,7 @@ type Backend interface {
 	// NewQueue opens a queue for launches on a device.
 	NewQueue(d Device) (Queue, error)
 	// NewCommunicators connects replicas and returns the ends of those in this process, in the order of their devices.
-	// It is an error that wraps [errors.ErrUnsupported] where the backend cannot connect several processes: who asks
+	// It is an error that wraps [errors.ErrUnsupported] if the backend cannot connect several processes: the caller
 	// then combines values through host memory.
 	NewCommunicators(ctx context.Context, o CommunicatorOptions) ([]Communicator, error)
 }
@@ -34,7 +34,7 @@ type Backend interface {
 type CompileOptions struct {
 	// Device is one of those that will run the program: the others are of the same kind.
 	Device Device
-	// Replicas is how many take part, in all processes; 0 is 1. Collectives of the program must be made for that
+	// Replicas is how many take part, in all processes; 0 is 1. The program's collectives must be traced for that
 	// number.
 	Replicas int
 	// Overlap says that the communicators are [Overlapper]s.
@@ -44,12 +44,12 @@ type CompileOptions struct {
 // Executable is a program that has been compiled for one kind of device and one number of replicas. It never changes:
 // any replica of any strategy may open sessions of it, from any goroutine.
 type Executable interface {
-	// NewSession makes the memory that one replica needs to run the program. A caller that runs the program several
-	// times at once has a session for each.
+	// NewSession allocates the memory that one replica needs to run the program. A caller that runs the program several
+	// times at once needs a session for each.
 	NewSession(o SessionOptions) (Session, error)
 	// Stats describes what was compiled.
 	Stats() Stats
-	// Close forgets the program. Sessions that are open stay usable.
+	// Close releases the program. Open sessions stay usable.
 	Close()
 }
 
@@ -67,32 +67,33 @@ type SessionOptions struct {
 	Replica int
 }
 
-// Session is the memory of one replica for one program: intermediate values, and whatever a backend keeps to repeat a
+// Session is the memory of one replica for one program: intermediate values, and anything a backend keeps to repeat a
 // launch quickly.
 type Session interface {
-	// Launch puts a run of the program into a queue and returns what stands for its end. The slices may be used again
-	// when it returns, the buffers stay in use until the run is over. A launch with the buffers, the queue and the
-	// communicator of the one before can be a replay of what was captured then: callers keep inputs, results and
-	// variables in one place and write to them.
+	// Launch puts a run of the program into a queue and returns an event for its end. The slices may be used again when
+	// it returns, the buffers stay in use until the run is over. A launch with the same buffers, queue and communicator
+	// as the previous one can be a replay of the captured launch: callers keep inputs, results and variables in the
+	// same buffers and write to them.
 	//
 	// Mistakes in the arguments, failures of the computation such as an index out of range, and those of its
 	// collectives are errors of the event. A run that fails changes none of the buffers that it replaces; the other
-	// outputs are undefined then. ctx ends waiting for other replicas, not a computation that has begun. A launch that
-	// fails, or does not run because of its queue, aborts its communicator, so that the other replicas do not wait.
+	// outputs are undefined then. ctx ends waiting for other replicas, but not a computation that has begun. A launch
+	// that fails, or does not run because of its queue, aborts its communicator, so that the other replicas do not
+	// wait.
 	//
 	// A session runs one launch at a time.
 	Launch(ctx context.Context, l Launch) Event
-	// Close gives the memory back when the launches so far are over.
+	// Close releases the memory when the launches so far are over.
 	Close()
 }
 
 // Launch is what one run of a program works on.
 type Launch struct {
-	// Queue orders the run and remembers its failure; nil: a queue of its own.
+	// Queue orders the run and remembers its failure; nil: a new queue.
 	Queue Queue
 	// Inputs holds a buffer for each input and Outputs one for each output, in program order, with the program's types.
-	// If an output replaces an input and Outputs has nil, the input is donated: the result is where the input was.
-	// Otherwise the given buffer is written.
+	// If an output replaces an input and Outputs has nil, the input is donated: the result takes its memory. Otherwise
+	// the given buffer is written.
 	Inputs, Outputs []Buffer
 	// Communicator connects the replica with the others; nil where the program has no collectives.
 	Communicator Communicator

@@ -21,7 +21,7 @@ type Communicator interface {
 	// Broadcast copies the root's value to all.
 	Broadcast(ctx context.Context, root int, value Buffer) error
 	// Abort makes current and later calls of all replicas of this process return err, for good. It is called when one
-	// replica fails, so that the others do not wait for it. A set with an aborted end is closed, and another one made.
+	// replica fails, so that the others do not wait for it. A set with an aborted end is closed and replaced.
 	Abort(err error)
 	// Close releases what the end holds. Calls under way fail.
 	Close()
@@ -35,11 +35,10 @@ type CommunicatorOptions struct {
 	// is len(Devices).
 	First, Replicas int
 	// Exchange gives every process the bytes of all, in the order of their replicas; all call it equally often.
-	// Backends send what a connection begins with, such as the unique id that the first process draws. nil where there
+	// Backends send the data that a connection needs, such as the unique id that the first process draws. nil if there
 	// is one process.
 	Exchange func(ctx context.Context, own []byte) ([][]byte, error)
-	// Library names what is to combine the values, [NCCL]; "" is the backend's choice. It is for backends that have one
-	// to choose.
+	// Library names the library that combines the values, [NCCL]; "" is the backend's choice.
 	Library string
 	// Timeout is the longest wait for other processes; 0 is the backend's. Narrow is the type in which large sums of
 	// float32 travel between devices, where the backend lets them; Invalid is their own.
@@ -50,7 +49,7 @@ type CommunicatorOptions struct {
 // NCCL is the library for NVIDIA's GPUs.
 const NCCL = "NCCL"
 
-// LibraryChecker is implemented by backends that combine values by libraries which need not be there.
+// LibraryChecker is implemented by backends that combine values with optional libraries.
 type LibraryChecker interface {
 	// CheckLibrary reports why values cannot be combined by the library of this name, and what to do about it.
 	CheckLibrary(name string) error
@@ -64,13 +63,13 @@ func (o CommunicatorOptions) Total() int {
 	return o.Replicas
 }
 
-// Overlapper is implemented by communicators whose all-reduces go on while the replica computes. Backends use it to
-// start the sum of a bucket of gradients as soon as these exist, and to wait for it when the sums are needed.
+// Overlapper is implemented by communicators whose all-reduces run while the replica computes. Backends use it to start
+// the sum of a bucket of gradients as soon as these exist, and to wait for it when the sums are needed.
 type Overlapper interface {
 	Communicator
 	// StartAllReduce begins what AllReduce does and returns without waiting for the other replicas. Until the wait for
-	// it has returned, the replica must leave values and their memory alone. It counts as a call where the order of
-	// calls matters. If too many are under way, it waits for the oldest.
+	// it has returned, the replica must not touch values or their memory. It counts as a call in the order of calls. If
+	// too many are under way, it waits for the oldest.
 	StartAllReduce(ctx context.Context, kind ir.Kind, values []Buffer) error
 	// WaitAllReduce returns when the oldest all-reduce that was started and not waited for is complete.
 	WaitAllReduce(ctx context.Context) error

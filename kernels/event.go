@@ -2,7 +2,7 @@ package kernels
 
 import "context"
 
-// Event stands for the end of something that was asked of a device: a launch, or a copy.
+// Event stands for the end of an operation on a device: a launch or a copy.
 type Event interface {
 	// Wait returns when it is over, with its error. ctx ends the waiting, nothing else.
 	Wait(ctx context.Context) error
@@ -10,7 +10,7 @@ type Event interface {
 	Done() bool
 }
 
-// Completed returns the event of something that is over already, as all is on backends whose queue is the caller.
+// Completed returns the event of an operation that is already over, as all are on backends whose queue is the caller.
 func Completed(err error) Event {
 	if err == nil {
 		return success
@@ -25,7 +25,7 @@ var success Event = &completed{} // one for all: completing allocates nothing
 func (c *completed) Wait(context.Context) error { return c.err }
 func (c *completed) Done() bool                 { return true }
 
-// Queue puts launches on one device in order and keeps what went wrong. One goroutine at a time uses it.
+// Queue orders launches on one device and keeps failures. One goroutine at a time uses it.
 //
 // A failure stays: launches that follow a failed one in its queue change nothing and fail with the same error, until
 // Wait has returned it. So a caller may be steps ahead of the device and still finds the variables as they were before
@@ -38,6 +38,6 @@ type Queue interface {
 	Inline() bool
 	// Wait returns when all launches are over, with the first error since the last Wait.
 	Wait(ctx context.Context) error
-	// Close gives the queue back. What was launched still runs.
+	// Close releases the queue. Pending launches still run.
 	Close()
 }

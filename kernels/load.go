@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Loaded is a program on one device with what it takes to run it and wait.
+// Loaded is a program on one device with everything needed to run it and wait.
 type Loaded struct {
 	Executable
 	Session      Session

@@ -2,13 +2,13 @@ package kernels
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// Partitioner is implemented by backends whose compiler can spread one program over several devices, with arrays that
-// are cut into parts: XLA's.
+// Partitioner is implemented by backends whose compiler, such as XLA's, can partition one program and its arrays over
+// several devices.
 type Partitioner interface {
 	Backend
-	// NewMesh makes one device of several. Programs for it are those of a single device; inputs and variables lie in
-	// parts on the devices of the mesh, and the compiler inserts what these must exchange. The mesh stays for as long
-	// as the process runs.
+	// NewMesh makes one device of several. Programs for it are those of a single device; inputs and variables are
+	// divided over the devices of the mesh, and the compiler inserts the communication. The mesh exists until the
+	// process ends.
 	NewMesh(o MeshOptions) (Device, error)
 }
 
@@ -18,8 +18,8 @@ type MeshOptions struct {
 	Devices []Device
 	// Shape has the number of devices along each axis of the mesh.
 	Shape []int
-	// Layouts says how the inputs of a program are cut: for each of them the axis of the mesh along which each axis of
-	// the input is cut, -1 where it is not. nil is a whole copy on every device. Inputs "in0", "in1", ... are data, the
-	// others are variables by their paths.
+	// Layouts says how the inputs of a program are divided: for each axis of each input, the axis of the mesh along
+	// which it is divided, or -1. nil is a full copy on every device. Inputs "in0", "in1", ... are data, the others are
+	// variables by their paths.
 	Layouts func(p *ir.Program) ([][]int, error)
 }

@@ -1,7 +1,7 @@
 package kernels
 
 // Lockstep is implemented by backends whose replicas run one program together, such as XLA's: the program has the same
-// shapes on all of them. Strategies fill short batches up where the parts of the replicas would differ.
+// shapes on all of them. Strategies pad short batches if the parts of the replicas would differ.
 type Lockstep interface {
 	Backend
 	// Lockstep reports whether that is so.
@@ -11,8 +11,8 @@ type Lockstep interface {
 // Grouper is implemented by backends that know which of their devices are linked closely.
 type Grouper interface {
 	Backend
-	// Groups splits devices of the backend into groups whose members reach each other faster than those of other
-	// groups, by their places in the list, in its order; nil where nothing is known.
+	// Groups splits devices of the backend into groups whose members communicate faster with each other than with
+	// others, as indices into the list, in its order; nil if nothing is known.
 	Groups(devices []Device) [][]int
 }
 

@@ -18,7 +18,7 @@ var registry = config.NewRegistry[Layer]("layers")
 //
 //	func init() { layers.Register[Scale]() }
 //
-// A type from outside of this module is written to files, and looked for, as "Custom>Scale", or with another package in
+// A type from outside this module is written to files, and looked for, as "Custom>Scale", or with another package in
 // place of Custom where one is given: Register[Scale]("my_package"). That is the name that Python code gives with
 // @keras.saving.register_keras_serializable(package="my_package").
 func Register[T any, P interface {

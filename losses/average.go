@@ -12,9 +12,9 @@ import (
 //	Σ perExample / globalBatch
 //
 // perExample has the losses of this replica's examples, (batch) or (batch, ...): several values of one example add up,
-// so take their mean first where that is meant. The parts of all replicas add up to the mean over the examples, also
-// where replicas have different numbers of them, or none. globalBatch is the number of examples on all replicas,
-// usually r.GlobalBatchSize(); 0 gives 0. It must be called in replica context. It is tf.nn.compute_average_loss.
+// so take their mean first if you want that. The parts of all replicas add up to the mean over the examples, even if
+// replicas have different numbers of them, or none. globalBatch is the number of examples on all replicas, usually
+// r.GlobalBatchSize(); 0 gives 0. It must be called in replica context. It is tf.nn.compute_average_loss.
 func ComputeAverage(perExample *ops.Tensor, globalBatch int) *ops.Tensor {
 	return ComputeWeightedAverage(perExample, nil, globalBatch)
 }

@@ -28,9 +28,9 @@ func Compute(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) *ops.Tensor {
 	return total
 }
 
-// ComputeAndReport returns what Compute does, and beside it this replica's part of the number that Keras reports for
-// it. They differ for the reduction None alone: a step follows the gradient of Σ w·l, and reports the mean Σ w·l /
-// number of values.
+// ComputeAndReport returns what Compute does, and this replica's part of the number that Keras reports for it. They
+// differ only for the reduction None: a step follows the gradient of Σ w·l, and reports the mean Σ w·l / number of
+// values.
 func ComputeAndReport(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) (total, reported *ops.Tensor) {
 	g := yPred.Graph()
 	g.Enter(l.LossName())

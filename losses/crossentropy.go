@@ -79,8 +79,8 @@ func (l *CategoricalCrossentropy) LossName() string {
 func (l *CategoricalCrossentropy) dtype() string { return l.DType }
 
 // SparseCategoricalCrossentropy is -ln p[t] with integer class numbers t in place of one-hot labels; p is treated as in
-// [CategoricalCrossentropy]. A class number outside [0, classes) is an error when the program runs (Keras takes it for
-// a label of no class at all). If t is IgnoreClass, the loss is 0 and the place does not count in a mean. Name:
+// [CategoricalCrossentropy]. A class number outside [0, classes) is an error when the program runs (Keras treats it as
+// a label of no class). If t is IgnoreClass, the loss is 0 and the position does not count in a mean. Name:
 // "sparse_categorical_crossentropy". Behaviour of keras.losses.SparseCategoricalCrossentropy.
 //
 // Shapes: predictions (batch, ..., classes); labels (batch, ...) or (batch, ..., 1); result (batch, ...).

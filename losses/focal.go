@@ -7,7 +7,7 @@ import (
 )
 
 // BinaryFocalCrossentropy is the binary cross-entropy with each value multiplied by (1-q)^gamma, where q = t·p +
-// (1-t)·(1-p) is the probability given to the label, so that examples that are right already count less. With
+// (1-t)·(1-p) is the probability given to the label, so that examples that are already right count less. With
 // ApplyClassBalancing it is also multiplied by t·alpha + (1-t)·(1-alpha). Logits go through a sigmoid first. Name:
 // "binary_focal_crossentropy". Behaviour of keras.losses.BinaryFocalCrossentropy. Source: Lin et al., "Focal Loss for
 // Dense Object Detection", ICCV 2017, equations 4 and 5.

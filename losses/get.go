@@ -57,10 +57,9 @@ func init() {
 	config.RegisterKind("loss", func(v any) (any, error) { return Get(v) })
 }
 
-// Register makes a loss type of your own known by its class name, for models read from files. It panics when the name
-// is taken, and is called from init. A type from outside of this module is written to files as "Custom>Name", or with
-// another package in place of Custom where one is given, as Python gives it with
-// @keras.saving.register_keras_serializable(package=...).
+// Register registers a custom loss type under its class name, for models read from files. It panics when the name is
+// taken, and is called from init. A type from outside this module is written to files as "Custom>Name", or with the
+// given package instead of Custom, as in Python with @keras.saving.register_keras_serializable(package=...).
 func Register[T any, P interface {
 	*T
 	Loss
@@ -90,7 +89,7 @@ func sortedKeys[V any](m map[string]V) []string {
 }
 
 // Get returns the loss that v stands for: a [Loss], a name of Keras ("mse", "MeanSquaredError"), a function of labels
-// and predictions (see [Func]) or a configuration object. A loss asked for by the name of a function has that name in
+// and predictions (see [Func]) or a configuration object. A loss requested by the name of a function has that name in
 // logs. nil gives nil.
 //
 // The names "crossentropy" and "ce" need shapes to decide; see [Resolve].
@@ -163,14 +162,14 @@ func Resolve(v any, yTrue, yPred ir.Shape) (Loss, error) {
 	return &CategoricalCrossentropy{Name: name}, nil
 }
 
-// Func makes a loss of a function that returns one value for each example, or for each step of an example: (batch,
+// Func makes a loss from a function that returns one value for each example, or for each step of an example: (batch,
 // ...). A function that returns a scalar gives one value for the local batch, which counts for its share of the global
 // batch: it should be a mean.
 func Func(name string, f func(yTrue, yPred *ops.Tensor) *ops.Tensor) *FuncLoss {
 	return &FuncLoss{Name: name, F: f}
 }
 
-// FuncLoss is a loss made of a function; see [Func].
+// FuncLoss is a loss made from a function; see [Func].
 type FuncLoss struct {
 	common
 	F         func(yTrue, yPred *ops.Tensor) *ops.Tensor

@@ -6,7 +6,7 @@ import (
 )
 
 // Hinge is the mean over the last axis of max(1 - t·p, 0) with labels -1 and 1. Labels that are all 0 or 1, throughout
-// the global batch, are taken for -1 and 1. Name: "hinge". Behaviour of keras.losses.Hinge.
+// the global batch, are treated as -1 and 1. Name: "hinge". Behaviour of keras.losses.Hinge.
 //
 // Shapes: labels and predictions (batch, ..., d); result (batch, ...).
 type Hinge struct {

@@ -14,7 +14,7 @@ type Loss interface {
 	// PerExample returns one value for each example, or for each step of an example: (batch, ...). A mask on the result
 	// says which of them count.
 	PerExample(yTrue, yPred *ops.Tensor) *ops.Tensor
-	// ReductionKind says how [Compute] brings the values together.
+	// ReductionKind says how [Compute] combines the values.
 	ReductionKind() Reduction
 	// LossName is the name in logs.
 	LossName() string
@@ -33,7 +33,7 @@ const (
 	Sum Reduction = "sum"
 	// MeanWithSampleWeight divides Σ w·l by Σ w; without weights it is SumOverBatchSize.
 	MeanWithSampleWeight Reduction = "mean_with_sample_weight"
-	// None leaves the values apart. As the loss of a training step, which is a scalar, it is their sum.
+	// None does not combine the values. As the loss of a training step, which is a scalar, it is their sum.
 	None Reduction = "none"
 )
 

@@ -5,9 +5,9 @@ import (
 	"github.com/gokeras/gokeras/keras/ops/objectives"
 )
 
-// KLDivergence is Σ t·ln(t/p) over the last axis, with both limited to [1e-7, 1]: what it costs to describe t by p.
-// Names: "kl_divergence", "kld", "KLD". Behaviour of keras.losses.KLDivergence. Source: Kullback, Leibler, "On
-// Information and Sufficiency", 1951.
+// KLDivergence is Σ t·ln(t/p) over the last axis, with both limited to [1e-7, 1]: the cost of describing t by p. Names:
+// "kl_divergence", "kld", "KLD". Behaviour of keras.losses.KLDivergence. Source: Kullback, Leibler, "On Information and
+// Sufficiency", 1951.
 //
 // Shapes: labels and predictions (batch, ..., d); result (batch, ...).
 type KLDivergence struct {

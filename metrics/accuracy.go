@@ -66,7 +66,7 @@ func (m *BinaryAccuracy) MetricName() string { return m.NameOr(m.Name, "binary_a
 // Direction implements [Metric].
 func (m *BinaryAccuracy) Direction() string { return better }
 
-// CategoricalAccuracy is how often the largest prediction is at the place of the largest label; of equal ones the first
+// CategoricalAccuracy is how often the largest prediction is at the index of the largest label; in a tie the first
 // counts. Name: "categorical_accuracy". Behaviour of keras.metrics.CategoricalAccuracy.
 //
 // Shapes: labels and predictions (batch, ..., classes).

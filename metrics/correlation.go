@@ -39,8 +39,8 @@ func (m *PearsonCorrelation) Direction() string { return better }
 //
 //	2·(t-p̄)·(p-p̄) / (σ_t² + σ_p² + (t̄-p̄)² + 1e-7)
 //
-// along the axes: like [PearsonCorrelation], but 1 only where predictions equal labels. (The mean that is taken from t
-// is that of p, as in Keras; over the whole axis it makes no difference.) Name: "concordance_correlation". Behaviour of
+// along the axes: like [PearsonCorrelation], but 1 only where predictions equal labels. (The mean subtracted from t is
+// that of p, as in Keras; over the whole axis it makes no difference.) Name: "concordance_correlation". Behaviour of
 // keras.metrics.ConcordanceCorrelation. Source: Lin, "A Concordance Correlation Coefficient to Evaluate
 // Reproducibility", Biometrics 1989.
 //

@@ -15,7 +15,7 @@ import (
 //	(1 + β²)·P·R / (β²·P + R)
 //
 // with 1e-7 added to every denominator. Predictions count as 1 where they are greater than Threshold; without one,
-// where they are the largest of their row (all of equals do) and not 0. Average says what becomes of the classes: ""
+// where they are the largest of their row (all of equals do) and not 0. Average says how the classes are combined: ""
 // gives a vector, "micro" counts all classes together, "macro" is their mean, "weighted" their mean weighted by the
 // number of labels. Name: "f_beta_score" ("fbeta_score" in logs). Behaviour of keras.metrics.FBetaScore.
 //
@@ -175,7 +175,7 @@ func (f *fscore) result(r *distribute.Replica, m Metric, average Averaging, beta
 	return ops.Mean(score)
 }
 
-// Averaging says what becomes of the values of the classes. The zero value leaves a vector of them.
+// Averaging says how the values of the classes are combined. The zero value keeps them as a vector.
 type Averaging string
 
 const (

@@ -83,9 +83,8 @@ func init() {
 }
 
 // Register makes a metric type of your own known by its class name, for models read from files. It panics when the name
-// is taken, and is called from init. A type from outside of this module is written to files as "Custom>Name", or with
-// another package in place of Custom where one is given, as Python gives it with
-// @keras.saving.register_keras_serializable(package=...).
+// is taken, and is called from init. A type from outside this module is written to files as "Custom>Name", or with the
+// given package instead of Custom, as in Python with @keras.saving.register_keras_serializable(package=...).
 func Register[T any, P interface {
 	*T
 	Metric
@@ -121,7 +120,7 @@ type loss interface {
 }
 
 // Get returns the metric that v stands for: a [Metric], a name of Keras ("mse", "AUC"), a function of labels and
-// predictions (see [Func]), a loss (the mean of its values) or a configuration object. A metric asked for by name is
+// predictions (see [Func]), a loss (the mean of its values) or a configuration object. A metric requested by name is
 // shown under that name. nil gives nil.
 //
 // The names "accuracy" and "acc" need shapes to decide; see [Resolve].

@@ -8,7 +8,7 @@ import (
 )
 
 // Hinge is the mean of max(1 - t·p, 0) with labels -1 and 1; labels that are all 0 or 1, throughout a global batch, are
-// taken for these. Name: "hinge". Behaviour of keras.metrics.Hinge.
+// treated as these. Name: "hinge". Behaviour of keras.metrics.Hinge.
 //
 // Shapes: labels and predictions (batch, ..., d).
 type Hinge struct {

@@ -141,11 +141,11 @@ func (o *overlap) Result(r *distribute.Replica) *ops.Tensor {
 func (o *overlap) Direction() string { return better }
 
 // IoU is the intersection over union TP/(TP+FP+FN) of classes, averaged over TargetClassIDs; classes that occur neither
-// in the labels nor in the predictions are left out. Class numbers outside [0, NumClasses), and labels equal to
+// in the labels nor in the predictions are skipped. Class numbers outside [0, NumClasses), and labels equal to
 // IgnoreClass, do not count. Name: "io_u". Behaviour of keras.metrics.IoU.
 //
-// It counts in int64, unless DType says otherwise, and cuts sample weights that are floats to integers, as Keras does:
-// an example of weight 0.5 does not count at all. With DType "float32" it does. Fit, Evaluate, TrainOnBatch and
+// It counts in int64, unless DType says otherwise, and truncates float sample weights to integers, as Keras does: an
+// example of weight 0.5 does not count at all. With DType "float32" it does. Fit, Evaluate, TrainOnBatch and
 // TestOnBatch say so once, where a weight is not whole.
 //
 // Shapes: class numbers (batch, ...); with DenseYTrue or DenseYPred scores (batch, ..., classes), of which the largest

@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Metric measures predictions against labels over many batches. Metrics of your own embed [Base].
+// Metric measures predictions against labels over many batches. Custom metrics embed [Base].
 type Metric interface {
 	// Build creates the state for labels and predictions of the given types; dtype is the type of its numbers where the
 	// metric has none of its own. Axis 0 is the batch, whose length must not matter. Building twice changes nothing.
@@ -37,7 +37,7 @@ const (
 	worse  = "min" // larger is worse
 )
 
-// Base holds the state of a metric: sums that every replica adds to on its own. It is embedded in all metrics.
+// Base holds the state of a metric: sums that every replica adds to on its own. All metrics embed it.
 type Base struct {
 	name      string
 	dtype     ir.DType

@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// How [R2Score] brings its outputs together. The zero value (nil) is UniformAverage.
+// How [R2Score] combines its outputs. The zero value (nil) is UniformAverage.
 const (
 	UniformAverage          = "uniform_average"           // the mean
 	VarianceWeightedAverage = "variance_weighted_average" // the mean weighted with the variances of the labels

@@ -143,8 +143,8 @@ func reduceOver(reduce func(*ops.Tensor, ...int) *ops.Tensor, x *ops.Tensor, axe
 	return reduce(x, axes...)
 }
 
-// Mean is the weighted mean of what it is given: Σ w·value / Σ w, where an example with several values counts with
-// their mean. Name: "mean". Behaviour of keras.metrics.Mean.
+// Mean is the weighted mean of its values: Σ w·value / Σ w, where an example with several values counts with their
+// mean. Name: "mean". Behaviour of keras.metrics.Mean.
 //
 // It averages values, not differences to labels: use UpdateValues. As one of a model's metrics it averages the
 // predictions.
@@ -219,14 +219,13 @@ func (m *Sum) MetricName() string { return m.NameOr(m.Name, "sum") }
 // Direction implements [Metric]: it is not known.
 func (m *Sum) Direction() string { return "" }
 
-// Func makes a metric of a function that returns one value for each example, or for each step of an example: the mean
+// Func makes a metric from a function that returns one value for each example, or for each step of an example: the mean
 // of the values. Which direction is better is not known; set Better to "max" or "min" for callbacks that need it.
 func Func(name string, f func(yTrue, yPred *ops.Tensor) *ops.Tensor) *FuncMetric {
 	return &FuncMetric{Name: name, F: f}
 }
 
-// FuncMetric is the weighted mean of what a function gives for labels and predictions; see [Func]. It is Keras's
-// MeanMetricWrapper.
+// FuncMetric is the weighted mean of a function of labels and predictions; see [Func]. It is Keras's MeanMetricWrapper.
 type FuncMetric struct {
 	average
 	F      func(yTrue, yPred *ops.Tensor) *ops.Tensor

@@ -8,7 +8,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Adafactor keeps for a matrix only the moving averages of its squared gradients over rows and over columns. In update
+// For a matrix, Adafactor keeps only the moving averages of its squared gradients over rows and over columns. In update
 // t, with gradient g, learning rate a and rms the root mean square,
 //
 //	b = 1 - t^Beta2Decay;   α = max(ε2, rms(w))·min(a, 1/√t)

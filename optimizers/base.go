@@ -380,7 +380,7 @@ func (b *Base) ScaleLoss(r *distribute.Replica, loss *ops.Tensor) *ops.Tensor {
 	return loss
 }
 
-// ExcludeFromWeightDecay leaves weights out of weight decay: the given ones, and all whose name (the last part of the
+// ExcludeFromWeightDecay excludes weights from weight decay: the given ones, and all whose name (the last part of the
 // path, "bias") matches one of the regular expressions. It replaces earlier exclusions and must come before Build.
 func (b *Base) ExcludeFromWeightDecay(weights distribute.Variables, names ...string) error {
 	if b.index != nil {

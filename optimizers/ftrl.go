@@ -13,9 +13,10 @@ import (
 //	n' = n + g²;  z ← z + (g + 2·λs·w) - (n'^p - n^p)/a·w
 //	w ← (clip(z, -λ1, λ1) - z)/(n'^p/a + 2·λ2');  n ← n'
 //
-// With the default configuration weights fall towards 0 in the first step, since z begins at 0 and not at what the
-// weights stand for. Slots: accumulator (n) and linear (z). Name: "ftrl". Behaviour of keras.optimizers.Ftrl. Source:
-// McMahan et al., "Ad Click Prediction: a View from the Trenches", KDD 2013, algorithm 1.
+// With the default configuration weights fall towards 0 in the first step, since z starts at 0 and not at the value
+// that corresponds to the weights. Slots: accumulator (n) and linear (z). Name: "ftrl". Behaviour of
+// keras.optimizers.Ftrl. Source: McMahan et al., "Ad Click Prediction: a View from the Trenches", KDD 2013, algorithm
+// 1.
 type Ftrl struct {
 	Base
 	Options

@@ -12,10 +12,9 @@ import (
 // classes makes each class of optimizer with default configuration.
 var classes = config.NewRegistry[Optimizer]("optimizers")
 
-// Register makes an optimizer type of your own known by its class name, for models read from files. It panics when the
-// name is taken, and is called from init. A type from outside of this module is written to files as "Custom>Name", or
-// with another package in place of Custom where one is given, as Python gives it with
-// @keras.saving.register_keras_serializable(package=...).
+// Register registers a custom optimizer type under its class name, for models read from files. It panics when the name
+// is taken, and is called from init. A type from outside this module is written to files as "Custom>Name", or with the
+// given package instead of Custom, as in Python with @keras.saving.register_keras_serializable(package=...).
 func Register[T any, P interface {
 	*T
 	Optimizer
@@ -74,8 +73,8 @@ func New(className string) (Optimizer, error) {
 // ClassNames lists the known classes in alphabetical order.
 func ClassNames() []string { return classes.Names() }
 
-// Get returns the optimizer that v stands for: an [Optimizer], a name of Keras ("adam") or a configuration object. It
-// reports an optimizer that is configured wrongly.
+// Get returns the optimizer that v stands for: an [Optimizer], a name of Keras ("adam") or a configuration object. A
+// wrongly configured optimizer is an error.
 func Get(v any) (Optimizer, error) {
 	var o Optimizer
 	var err error

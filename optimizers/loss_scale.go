@@ -9,15 +9,16 @@ import (
 )
 
 // LossScaleOptimizer multiplies the loss by a scale that it adjusts while training, so that gradients in float16
-// neither vanish nor overflow, and hands the divided gradients to another optimizer:
+// neither vanish nor overflow, and passes the divided gradients to another optimizer:
 //
 //	all gradients finite:  inner step with g/scale; after DynamicGrowthSteps such steps in a row, scale ← 2·scale
 //	otherwise:             the step is skipped (weights, slots and iteration stay), scale ← scale/2
 //
 // Clipping, weight decay and so on are options of the inner optimizer, which sees divided gradients; its
-// LossScaleFactor is ignored. A model with the policy mixed_float16 wraps its optimizer by itself. Variables: iteration
-// and learning_rate (both unused), step_counter, dynamic_scale, then those of the inner optimizer. Behaviour of
-// keras.optimizers.LossScaleOptimizer. Source: Micikevicius et al., "Mixed Precision Training", ICLR 2018, section 3.2.
+// LossScaleFactor is ignored. A model with the policy mixed_float16 wraps its optimizer automatically. Variables:
+// iteration and learning_rate (both unused), step_counter, dynamic_scale, then those of the inner optimizer. Behaviour
+// of keras.optimizers.LossScaleOptimizer. Source: Micikevicius et al., "Mixed Precision Training", ICLR 2018, section
+// 3.2.
 type LossScaleOptimizer struct {
 	Inner              Optimizer `keras:"inner_optimizer"`
 	InitialScale       float64   `keras:"initial_scale,default=32768"`       // 0 is 2¹⁵
@@ -29,8 +30,8 @@ type LossScaleOptimizer struct {
 	scale   *distribute.Variable
 }
 
-// WithLossScale wraps an optimizer in a [LossScaleOptimizer] with default configuration; one that is already wrapped
-// comes back as it is.
+// WithLossScale wraps an optimizer in a [LossScaleOptimizer] with default configuration; one that is already wrapped is
+// returned as it is.
 func WithLossScale(o Optimizer) Optimizer {
 	if _, ok := o.(*LossScaleOptimizer); ok {
 		return o

@@ -46,7 +46,7 @@ type Muon struct {
 	Momentum          *float64 `keras:"momentum,default=0.95"`   // nil is 0.95
 	NSSteps           int      `keras:"ns_steps,default=5"`      // at most 1000; 0 is 5
 	NoNesterov        bool     `keras:"nesterov,not"`
-	RMSRate           any      `keras:"rms_rate,default=0.2"` // a float64; nil is 0.2; NoRMSRate leaves the factor with the root out
+	RMSRate           any      `keras:"rms_rate,default=0.2"` // a float64; nil is 0.2; NoRMSRate omits the factor with the root
 	Name              string   `keras:"name,default=muon"`
 
 	exclude []*regexp.Regexp

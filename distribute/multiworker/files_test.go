@@ -65,7 +65,7 @@ func filesIn(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-// Of several workers the chief alone writes what callbacks leave behind, and it writes what one process alone does.
+// With several workers only the chief writes what callbacks leave behind, and it writes what one process alone does.
 func TestFilesOfTheChief(t *testing.T) {
 	dir := t.TempDir()
 	all[any](start(t, 3, "summaries", dir))

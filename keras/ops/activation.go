@@ -174,8 +174,8 @@ func SparseSigmoid(x *Tensor) *Tensor {
 	return MultiplyScalar(Clip(AddScalar(float(x), 1), 0, 2), 0.5)
 }
 
-// Sparsemax projects x along axis to the nearest point of the probability simplex: max(x - tau, 0), with tau such that
-// the result sums to 1. Source: Martins, Astudillo, "From Softmax to Sparsemax", ICML 2016, algorithm 1.
+// Sparsemax projects x along axis to the nearest point of the probability simplex: max(x - tau, 0), with tau chosen so
+// that the result sums to 1. Source: Martins, Astudillo, "From Softmax to Sparsemax", ICML 2016, algorithm 1.
 func Sparsemax(x *Tensor, axis int) *Tensor {
 	x = float(x)
 	sorted := Negative(Sort(Negative(x), axis))

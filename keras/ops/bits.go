@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// View reads the bytes of x as another element type. If the sizes of the types differ, the last axis grows or shrinks.
-// No gradient flows through it.
+// View reinterprets the bytes of x as another element type. If the sizes of the types differ, the last axis grows or
+// shrinks. No gradient flows through it.
 func View(x *Tensor, dtype ir.DType) *Tensor {
 	if x.DType() == dtype {
 		return x

@@ -17,6 +17,6 @@ func BitwiseNot(x *Tensor) *Tensor { return unary(ir.Not, x) }
 // LeftShift moves the bits of a by b places up; by the width of the type or more, or by a negative number, gives 0.
 func LeftShift(a, b *Tensor) *Tensor { return binary(ir.ShiftLeft, a, b) }
 
-// RightShift moves the bits of a by b places down and fills up with the sign; by the width of the type or more, or by a
+// RightShift moves the bits of a by b places down and fills with the sign; by the width of the type or more, or by a
 // negative number, gives the sign alone.
 func RightShift(a, b *Tensor) *Tensor { return binary(ir.ShiftRight, a, b) }

@@ -7,12 +7,12 @@ type NotFiniteError = ir.NotFiniteError
 
 // CheckNumerics returns x, and makes the step fail with a [*NotFiniteError] where an element of it, or of the gradient
 // that flows back through it, is NaN or infinite. A step that fails changes no variable. What names x in the error,
-// beside the layer that asks. The result must be used: what nothing depends on is not computed. As
-// tf.debugging.check_numerics. x is of floats of any shape.
+// besides the calling layer. The result must be used: operations on which nothing depends are not computed. It is
+// tf.debugging.check_numerics. x has a float type and any shape.
 func CheckNumerics(x *Tensor, what string) *Tensor { return checkFinite(x, what, true) }
 
-// CheckNumericsForward is [CheckNumerics] without a look at the gradient, which may be infinite on purpose where a loss
-// is scaled.
+// CheckNumericsForward is [CheckNumerics] without checking the gradient, which may be infinite on purpose if a loss is
+// scaled.
 func CheckNumericsForward(x *Tensor, what string) *Tensor { return checkFinite(x, what, false) }
 
 func checkFinite(x *Tensor, what string, gradient bool) *Tensor {

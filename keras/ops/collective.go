@@ -4,7 +4,7 @@ import "github.com/gokeras/gokeras/kernels/ir"
 
 // AllReduce combines each tensor with its counterparts in all replicas (ir.Sum, ir.Mean, ir.Max, ir.Min) and gives
 // every replica the result. bucket groups the all-reduces that a backend launches together. With one replica the
-// tensors come back as they are.
+// tensors are returned unchanged.
 //
 // The gradient treats the replicas' targets as one: that of a sum is the sum of the replicas' gradients, that of a mean
 // their mean, and that of a maximum goes to the replicas that hold it, in equal shares.

@@ -8,8 +8,7 @@ func Polar(abs, angle *Tensor) (re, im *Tensor) {
 	return Multiply(abs, Cos(angle)), Multiply(abs, Sin(angle))
 }
 
-// ViewAsComplex takes the last axis of x (..., 2) apart, which holds the real and the imaginary parts of complex
-// numbers.
+// ViewAsComplex splits the last axis of x (..., 2), which holds the real and the imaginary parts of complex numbers.
 func ViewAsComplex(x *Tensor) (re, im *Tensor) {
 	if x.Rank() < 1 || x.Dim(-1) != 2 {
 		Failf(x.g, "view as complex: needs a last axis of 2, the real and the imaginary part, received shape %v", x.Shape())

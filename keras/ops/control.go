@@ -103,8 +103,8 @@ type ScanOptions struct {
 }
 
 // Scan is a loop: f maps the carried tensors and one slice of each x (axis 0 is the step) to new carried tensors and
-// one slice of each y. It returns the final carries and the ys stacked along a new axis 0. The body is one program
-// however long the loop; it may use any tensor of the surrounding trace. Scan is differentiable.
+// one slice of each y. It returns the final carries and the ys stacked along a new axis 0. The body is one program,
+// however long the loop is; it may use any tensor of the surrounding trace. Scan is differentiable.
 func Scan(f func(carry, xs []*Tensor) (next, ys []*Tensor), carry, xs []*Tensor, o ScanOptions) (final, stacked []*Tensor) {
 	g := graphOf(append(append([]*Tensor{}, carry...), xs...)...)
 	if g == nil {
@@ -143,7 +143,7 @@ func Scan(f func(carry, xs []*Tensor) (next, ys []*Tensor), carry, xs []*Tensor,
 }
 
 // WhileLoop repeats body on the state while cond (a bool scalar) holds and returns the last state. The number of steps
-// is not known when the program is built, so it has no gradient; use Scan where one is needed.
+// is not known when the program is built, so it has no gradient; use Scan if you need one.
 func WhileLoop(cond func(state []*Tensor) *Tensor, body func(state []*Tensor) []*Tensor, state ...*Tensor) []*Tensor {
 	g := graphOf(state...)
 	if g == nil {

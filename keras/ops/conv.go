@@ -12,7 +12,7 @@ type ConvOptions struct {
 	Strides []int
 	// Dilation is the distance between neighbouring kernel cells; nil is 1 everywhere.
 	Dilation []int
-	// PadLow and PadHigh are the zeros added at the ends of each axis; nil is none. ir.SamePadding works out those of
+	// PadLow and PadHigh are the zeros added at the ends of each axis; nil is none. ir.SamePadding computes those of
 	// Keras's padding "same".
 	PadLow, PadHigh []int
 	// Groups splits the channels: each group of output channels sees its own group of input channels. 0 is 1.

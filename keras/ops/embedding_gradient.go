@@ -8,8 +8,8 @@ func EmbeddingGrad(table, indices, dy *Tensor) *Tensor {
 	return apply1(ir.EmbeddingGrad, nil, table, indices, dy)
 }
 
-// EmbeddingGradient takes a gradient apart that was made by EmbeddingGrad, so that it can be sent as rows; ok is false
-// for all others.
+// EmbeddingGradient splits a gradient made by EmbeddingGrad, so that it can be sent as rows; ok is false for all
+// others.
 func EmbeddingGradient(gradient *Tensor) (table, indices, dy *Tensor, ok bool) {
 	g := gradient.Graph()
 	for i := range g.program.Nodes {

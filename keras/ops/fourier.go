@@ -63,8 +63,8 @@ func RFFT(x *Tensor, length int) (re, im *Tensor) {
 }
 
 // IRFFT is the inverse of [RFFT]: the length real numbers of which re + i·im (..., bins) are elements 0 to length/2 of
-// the transform. A length of 0 is 2·(bins-1). Bins are cut or padded with zeros to length/2+1; what the imaginary parts
-// of bin 0, and of bin length/2 for an even length, say is left out.
+// the transform. A length of 0 is 2·(bins-1). Bins are cut or padded with zeros to length/2+1; the imaginary parts of
+// bin 0, and of bin length/2 for an even length, are ignored.
 //
 //dim:known transforms have a fixed length
 func IRFFT(re, im *Tensor, length int) *Tensor {

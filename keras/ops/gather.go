@@ -38,7 +38,7 @@ func fromFront(indices *Tensor, n int) *Tensor {
 }
 
 // Embedding returns the rows of table (rows, width) with the given numbers, of shape (indices..., width). Numbers must
-// be in [0, rows); others are an error when the program runs. Floats are cut to integers, as in Keras.
+// be in [0, rows); others are an error when the program runs. Floats are truncated to integers, as in Keras.
 func Embedding(table, indices *Tensor) *Tensor {
 	if !indices.DType().IsInteger() {
 		indices = Cast(indices, ir.Int32)
@@ -128,13 +128,13 @@ func scatter(kind ir.Kind, operand, indices, updates *Tensor, axis int) *Tensor 
 }
 
 // SegmentSum adds up the slices of x (axis 0) that have the same number in segments, an integer vector; the result has
-// count slices. Numbers outside [0, count) are left out, as in Keras.
+// count slices. Numbers outside [0, count) are ignored, as in Keras.
 func SegmentSum(x, segments *Tensor, count int) *Tensor {
 	return segment(ir.Sum, x, segments, count, 0)
 }
 
 // SegmentMax takes the largest of the slices of x (axis 0) that have the same number in segments; a segment without
-// slices gives minus infinity (integers: the least number).
+// slices gives minus infinity (integers: the smallest number).
 func SegmentMax(x, segments *Tensor, count int) *Tensor {
 	return segment(ir.Max, x, segments, count, neutralElement(ir.Max))
 }
@@ -160,8 +160,8 @@ func segment(kind ir.Kind, x, segments *Tensor, count int, start float64) *Tenso
 	return apply1(ir.Scatter, attrs, Full(graphOf(x, segments), x.DType(), start, shape...), segments, x)
 }
 
-// OneHot returns, along a new last axis of length classes, one at the place that x numbers and zeros elsewhere; a
-// number outside [0, classes) gives zeros only.
+// OneHot returns, along a new last axis of length classes, with one at the index in x and zeros elsewhere; a number
+// outside [0, classes) gives zeros only.
 func OneHot(x *Tensor, classes int, dtype ir.DType) *Tensor {
 	d := x.DType()
 	switch {

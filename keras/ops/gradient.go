@@ -12,8 +12,7 @@ type Sources interface {
 	Tensors(g *Graph) []*Tensor
 }
 
-// Tape asks for gradients within one trace, as tf.GradientTape does. There is nothing to record: the graph is the
-// record.
+// Tape computes gradients within one trace, like tf.GradientTape. There is nothing to record: the graph is the record.
 type Tape struct{ g *Graph }
 
 // NewTape returns a tape for the trace that t belongs to.
@@ -26,8 +25,8 @@ type replacedSources interface {
 }
 
 // Gradients returns d target / d source for each source. A target that is not a scalar is summed. A source that the
-// target does not depend on has a nil gradient. Of a variable that was assigned within the trace all reads count,
-// before and after, as on a tape of TensorFlow's.
+// target does not depend on has a nil gradient. For a variable that was assigned within the trace all reads count,
+// before and after, as on TensorFlow's tapes.
 func (t *Tape) Gradients(target *Tensor, sources Sources) Gradients {
 	all := sources.Tensors(t.g)
 	n := len(all)
@@ -53,8 +52,8 @@ func (t *Tape) Gradients(target *Tensor, sources Sources) Gradients {
 	return Gradients{sources, grads[:n:n]}
 }
 
-// Gradients are derivatives together with what they are taken of, in the order of the sources; a nil value means that
-// the target does not depend on that source. Optimizers take them as they are.
+// Gradients are derivatives together with their sources, in the order of the sources; a nil value means that the target
+// does not depend on that source. Optimizers accept them directly.
 type Gradients struct {
 	Of     Sources
 	Values []*Tensor
@@ -68,7 +67,7 @@ func Grad(target *Tensor, sources ...*Tensor) []*Tensor {
 // VJP returns, for each source, the sum over the targets of cotangent times d target / d source: the vector-Jacobian
 // product. Cotangents have the types of their targets; a nil one is zero. Integers and bools have no gradient.
 //
-// Inside the body of a loop or branch sources may be tensors from outside; what lies between them and the body counts
+// Inside the body of a loop or branch sources may be tensors from outside; operations between them and the body count
 // too.
 func VJP(targets, cotangents []*Tensor, sources ...*Tensor) []*Tensor {
 	g := graphOf(targets...)
@@ -311,8 +310,8 @@ func decomposedRule(c *vjp) []*Tensor {
 	return grads
 }
 
-// StopGradient returns x; no gradient flows through it, however often and inside whatever loop or branch it is asked
-// for.
+// StopGradient returns x; no gradient flows through it, whatever the order of the gradient and inside any loop or
+// branch.
 func StopGradient(x *Tensor) *Tensor { return apply1(ir.Identity, nil, x).WithMask(x.mask) }
 
 // CustomGradient returns f(xs...), with the gradient that backward gives: it gets the gradients of the results (zeros

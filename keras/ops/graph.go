@@ -100,15 +100,15 @@ func (g *Graph) checkNumber(v float64) {
 	}
 }
 
-// OnlyShapes marks the graph as good for its shapes alone: somewhere a number stands for one that follows from open
-// axes.
+// OnlyShapes marks the graph as valid for its shapes alone: some number in it is a placeholder for one that depends on
+// open axes.
 func (g *Graph) OnlyShapes() {
 	if root := g.Root(); root.shapes == "" {
 		root.shapes = "layer " + strconv.Quote(g.Path())
 	}
 }
 
-// ShapesOnly returns where numbers of the graph stand for others, because they follow from open axes in a way that a
+// ShapesOnly returns where numbers of the graph are placeholders, because they depend on open axes in a way that a
 // program cannot express; "" where the graph computes what it should.
 func (g *Graph) ShapesOnly() string { return g.Root().shapes }
 
@@ -119,8 +119,8 @@ func (g *Graph) InScope(name string, f func()) {
 	g.Leave()
 }
 
-// Enter adds name to the path; Leave takes the last one off. After a panic of Fail the path is left as it was at the
-// mistake, and the graph is of no further use.
+// Enter adds name to the path; Leave removes the last one. After a panic of Fail the path is left as it was at the
+// error, and the graph must not be used further.
 func (g *Graph) Enter(name string) { g.scope = append(g.scope, name) }
 
 // Leave undoes the last Enter.
@@ -139,7 +139,7 @@ func (g *Graph) Path() string {
 	return outer + "/" + path
 }
 
-// SetRandom sets where the graph gets its random state from: a uint32[4] tensor (seed low, seed high, step, replica).
+// SetRandom sets where the graph takes its random state from: a uint32[4] tensor (seed low, seed high, step, replica).
 // The function is called at most once, when a random op is first traced.
 func (g *Graph) SetRandom(state func() *Tensor) {
 	var t *Tensor
@@ -165,7 +165,7 @@ func (g *Graph) RandomState() *Tensor {
 }
 
 // Stream returns a number for a random op that differs from that of all other random ops of the trace and is the same
-// in every trace of the same model: it is made from the path, the seed and a count.
+// in every trace of the same model: it is derived from the path, the seed and a count.
 func (g *Graph) Stream(seed uint64) uint32 {
 	root := g.Root()
 	if root.streams == nil {

@@ -76,8 +76,8 @@ func SpaceToDepth(x *Tensor, block int) *Tensor {
 	return Reshape(y, b, h, w, dim.Mul(block*block, c))
 }
 
-// MultiHot returns rows of length classes, as the last axis, with ones at all places that axis 1 of x numbers, or axis
-// 0 of a vector; numbers outside are left out.
+// MultiHot returns rows of length classes, as the last axis, with ones at all indices in axis 1 of x, or axis 0 of a
+// vector; indices outside are ignored.
 func MultiHot(x *Tensor, classes int, dtype ir.DType) *Tensor {
 	return MultiHotAxis(x, classes, -1, dtype)
 }
@@ -158,8 +158,8 @@ func ScatterUpdatePoints(x, indices, values *Tensor) *Tensor {
 	return scatterPoints(ir.Set, x, indices, values)
 }
 
-// ScatterReducePoints is [ScatterUpdatePoints] with a reduction ("add", "max", "min" or "mul") of what is there and all
-// values that meet.
+// ScatterReducePoints is [ScatterUpdatePoints] with a reduction ("add", "max", "min" or "mul") of the existing value
+// and all values that meet.
 func ScatterReducePoints(x, indices, values *Tensor, reduction string) *Tensor {
 	kind, ok := map[string]ir.Kind{"add": ir.Sum, "max": ir.Max, "min": ir.Min, "mul": ir.Prod}[reduction]
 	if !ok {

@@ -65,7 +65,7 @@ func tilePatches(x *Tensor, window []int, o ConvOptions) *Tensor {
 	return Reshape(x, append(out, ir.Shape(window).Size()*channels)...) //dim:known
 }
 
-// FoldOptions are how [Unfold] and [Fold] go over images: the height and width of the window, the distance of its
+// FoldOptions are how [Unfold] and [Fold] traverse images: the height and width of the window, the distance of its
 // elements and of its positions (nil is 1), and the zeros around (nil is none).
 type FoldOptions struct{ Window, Dilation, Padding, Strides []int }
 
@@ -136,7 +136,8 @@ func PadImages(x *Tensor, top, left, bottom, right int) *Tensor {
 	return Pad(x, low, high, 0)
 }
 
-// CropImages cuts height by width pixels from images (..., height, width, channels), from row top and column left on.
+// CropImages crops images (..., height, width, channels) to height by width pixels, starting at row top and column
+// left.
 func CropImages(x *Tensor, top, left, height, width int) *Tensor {
 	if x.Rank() < 3 || min(top, left, height, width) < 0 || dim.Less(x.Dim(-3), top+height) || dim.Less(x.Dim(-2), left+width) {
 		Failf(x.g, "crop images: %d by %d from row %d and column %d do not lie within images %v", height, width, top, left, x.Shape())

@@ -9,8 +9,8 @@ import (
 
 // ImageSampling is how images are read between their cells and outside of them.
 type ImageSampling struct {
-	// Interpolation is "bilinear", which weighs the cells around a place, or "nearest", which takes the nearest one,
-	// halves away from zero; "" is "bilinear".
+	// Interpolation is "bilinear", which weights the cells around a position, or "nearest", which takes the nearest
+	// one, halves away from zero; "" is "bilinear".
 	Interpolation string
 	// FillMode says what lies outside: "constant" is FillValue; "nearest" (a a a | a b c d | d d d), "wrap" (b c d | a
 	// b c d | a b c), "reflect" (c b a | a b c d | d c b) and "mirror" (d c b | a b c d | c b a) repeat the image; ""
@@ -41,7 +41,7 @@ type tap struct {
 }
 
 // SampleImages reads images x (batch, height, width, channels), which have a float type, at rows and columns (batch,
-// height', width'), which need not be whole: (batch, height', width', channels).
+// height', width'), which need not be integers: (batch, height', width', channels).
 func SampleImages(x, rows, columns *Tensor, s ImageSampling) *Tensor {
 	s.check(x.Graph())
 	n, h, w, channels := x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3)
@@ -102,8 +102,8 @@ func (s ImageSampling) fix(cell *Tensor, length int) tap {
 	return tap{cell: Clip(cell, 0, n-1), inside: inside}
 }
 
-// MapCoordinates reads x at the places that coordinates (rank of x, ...) hold, along each axis: the result has the
-// shape of coordinates without its first axis. Integers are rounded to the nearest, halves away from zero.
+// MapCoordinates samples x at the positions in coordinates (rank of x, ...), along each axis: the result has the shape
+// of coordinates without its first axis. Integers are rounded to the nearest, halves away from zero.
 func MapCoordinates(x, coordinates *Tensor, s ImageSampling) *Tensor {
 	g := graphOf(x, coordinates)
 	s.check(g)
@@ -254,8 +254,8 @@ func nearby(at *Tensor, length int) *Tensor {
 
 // ElasticTransform distorts images (batch, height, width, channels), with or without the batch, as if they were drawn
 // on rubber: the cell in column u and row v is sampled at u + alpha·dx, v + alpha·dy, with dx and dy normal noise of
-// standard deviation sigma, others for each image, blurred as [GaussianBlur] does with sigma and a window of 6·sigma or
-// one more, which is odd. In Keras dx equals dy.
+// standard deviation sigma, different for each image, blurred as [GaussianBlur] does with sigma and a window of 6·sigma
+// or one more, which is odd. In Keras dx equals dy.
 func ElasticTransform(x *Tensor, alpha, sigma float64, seed uint64, s ImageSampling) *Tensor {
 	images, unbatched := floatImages("elastic transform", x)
 	n, h, w := images.Dim(0), images.Dim(1), images.Dim(2)

@@ -10,8 +10,8 @@ type Entry struct {
 	Difference string // from Keras; "" where there is none worth telling
 }
 
-// Inventory lists the functions of keras.ops in alphabetical order. Those that serve as steps of a Functional model are
-// the ones that layers.OperationNames lists; some are only there.
+// Inventory lists the functions of keras.ops in alphabetical order. Those that can be steps of a Functional model are
+// listed by layers.OperationNames; some exist only there.
 func Inventory() []Entry { return slices.Clone(inventory) }
 
 var inventory = []Entry{

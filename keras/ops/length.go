@@ -54,8 +54,8 @@ func CompareLength(d ir.Direction, x *Tensor, n int) *Tensor {
 	return CompareScalar(d, Subtract(x, Length(x, x.DType(), n)), 0)
 }
 
-// Fixed fails where one of the lengths is open: for what is done differently for each length, a number of times, say.
-// what names it.
+// Fixed fails if one of the lengths is open. It is for code that differs for each length, such as repeating something
+// that often; what describes it.
 func Fixed(t Traced, what string, lengths ...int) {
 	for _, n := range lengths {
 		if !dim.Known(n) {
@@ -64,8 +64,8 @@ func Fixed(t Traced, what string, lengths ...int) {
 	}
 }
 
-// Number returns f(), a number that follows from lengths and decides no shape. Where one of the lengths is open it is
-// not known: the result is 1 and the graph good for its shapes alone, see [Graph.ShapesOnly].
+// Number returns f(), a number that depends on lengths and decides no shape. Where one of the lengths is open it is
+// unknown: the result is 1 and the graph is valid for its shapes alone, see [Graph.ShapesOnly].
 func Number(t Traced, f func() float64, lengths ...int) float64 {
 	if dim.AllKnown(lengths) {
 		if f == nil {
@@ -77,8 +77,8 @@ func Number(t Traced, f func() float64, lengths ...int) float64 {
 	return 1
 }
 
-// Table returns a constant of the given shape whose elements, row-major, f works out from lengths. If one of them, or
-// of the shape, is open, the elements are zeros and the graph good for its shapes alone, see [Graph.ShapesOnly].
+// Table returns a constant of the given shape whose elements, row-major, f computes from lengths. If one of them, or of
+// the shape, is open, the elements are zeros and the graph is valid for its shapes alone, see [Graph.ShapesOnly].
 func Table(t Traced, dtype ir.DType, shape ir.Shape, f func() []float64, lengths ...int) *Tensor {
 	if dim.AllKnown(shape) && dim.AllKnown(lengths) {
 		if f == nil {

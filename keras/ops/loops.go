@@ -44,8 +44,8 @@ func AssociativeScan(f func(a, b *Tensor) *Tensor, x *Tensor, axis int, reverse 
 	return x
 }
 
-// Switch runs branches[i] on the operands, i being an integer scalar that is moved into range, and returns its results;
-// all branches return tensors of the same types.
+// Switch runs branches[i] on the operands, i being an integer scalar that is clamped to the range, and returns its
+// results; all branches return tensors of the same types.
 func Switch(i *Tensor, branches []func(xs []*Tensor) []*Tensor, xs ...*Tensor) []*Tensor {
 	if slices.ContainsFunc(branches, func(f func([]*Tensor) []*Tensor) bool { return f == nil }) {
 		Failf(i.Graph(), "switch: a branch is nil")

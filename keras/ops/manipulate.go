@@ -213,8 +213,8 @@ func Meshgrid(cartesian bool, xs ...*Tensor) []*Tensor {
 	return out
 }
 
-// DynamicSlice cuts a part of the given sizes that begins at starts (one integer scalar for each axis), moved so that
-// it fits.
+// DynamicSlice returns the part of the given sizes that begins at starts (one integer scalar for each axis), shifted so
+// that it fits.
 func DynamicSlice(x *Tensor, starts []*Tensor, sizes ...int) *Tensor {
 	in := []*Tensor{x}
 	for _, s := range starts {

@@ -58,7 +58,7 @@ func (e *executable) NewSession(o kernels.SessionOptions) (kernels.Session, erro
 	return s, nil
 }
 
-// Close gives the memory back when the launches so far are over.
+// Close releases the memory when the launches so far are over.
 func (s *session) Close() {
 	d := s.device
 	if s.graph != 0 {

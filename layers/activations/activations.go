@@ -80,10 +80,10 @@ func init() {
 }
 
 // Register makes a function known by name, so that it can be given as a string and models that use it can be saved and
-// read. Files name it "Custom>name", or with another package in place of Custom where one is given, as Python gives it
-// with @keras.saving.register_keras_serializable(package=...); the name alone finds it where one package has it.
-// Register panics when the name is taken, and is called from init. The function must not be a closure: all closures of
-// one function literal share the name.
+// read. Files name it "Custom>name", or with the given package instead of Custom, as in Python with
+// @keras.saving.register_keras_serializable(package=...); the name alone finds it where one package has it. Register
+// panics when the name is taken, and is called from init. The function must not be a closure: all closures of one
+// function literal share the name.
 func Register(name string, f Func, packageName ...string) {
 	if f == nil {
 		panic("activations: Register of " + name + " received a nil function")

@@ -23,9 +23,8 @@ type Func func(w *ops.Tensor) *ops.Tensor
 func (f Func) Penalty(w *ops.Tensor) *ops.Tensor { return f(w) }
 
 // Register makes a regularizer type of your own known by its class name, for models read from files. It panics when the
-// name is taken, and is called from init. A type from outside of this module is written to files as "Custom>Name", or
-// with another package in place of Custom where one is given, as Python gives it with
-// @keras.saving.register_keras_serializable(package=...).
+// name is taken, and is called from init. A type from outside this module is written to files as "Custom>Name", or with
+// the given package instead of Custom, as in Python with @keras.saving.register_keras_serializable(package=...).
 func Register[T any, P interface {
 	*T
 	Regularizer

@@ -61,9 +61,8 @@ func or(p *float64, def float64) float64 {
 var classes = config.NewRegistry[Schedule]("schedules")
 
 // Register makes a schedule type of your own known by its class name, for models read from files. It panics when the
-// name is taken, and is called from init. A type from outside of this module is written to files as "Custom>Name", or
-// with another package in place of Custom where one is given, as Python gives it with
-// @keras.saving.register_keras_serializable(package=...).
+// name is taken, and is called from init. A type from outside this module is written to files as "Custom>Name", or with
+// the given package instead of Custom, as in Python with @keras.saving.register_keras_serializable(package=...).
 func Register[T any, P interface {
 	*T
 	Schedule
