@@ -80,7 +80,7 @@ func (p *Pipeline) Shuffle(bufferSize int, seed uint64, options ...ShuffleOption
 func (p *Pipeline) Repeat(n int) *Pipeline {
 	m := p.then("Repeat")
 	if n < -1 {
-		return m.fail("%d passes; expected 0 or more, or -1 to repeat for ever", n)
+		return m.fail("%d passes; expected 0 or more, or -1 to repeat forever", n)
 	}
 	m.size = func() (int, bool) {
 		k, known := p.Cardinality()

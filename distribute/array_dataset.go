@@ -64,7 +64,7 @@ func (d *ArrayDataset) check(n int) error {
 		}
 	}
 	if n == 0 && d.Repeat {
-		return fmt.Errorf("distribute: the dataset repeats no examples for ever")
+		return fmt.Errorf("distribute: the dataset repeats no examples forever")
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func NewMultiWorkerMirroredStrategyOver(o MultiWorkerOptions) (*MultiWorkerMirro
 	}
 	s.at.Group, m.at.Elastic = o.Group, o.Elastic != nil
 	if m.at.Elastic && m.Elastic() == nil {
-		return nil, fmt.Errorf("distribute: MultiWorkerMirroredStrategy: Elastic needs a group that can be formed anew, received %T", o.Group)
+		return nil, fmt.Errorf("distribute: MultiWorkerMirroredStrategy: Elastic needs a group that can be formed again, received %T", o.Group)
 	}
 	m.place(o.Group)
 	if err := m.meet(context.Background()); err != nil {

@@ -117,7 +117,7 @@ func (t *trainer) checkRun(was runOf, at callbacks.Progress) error {
 		how = fmt.Sprintf("was made by a run on other data than this one, though they are as many: %v", is)
 	}
 	if at.Done > 0 {
-		return fmt.Errorf("it %s; it is of the midst of epoch %d, which can only go on with the same: give the same data and batch size, or remove the backup", how, at.Epoch)
+		return fmt.Errorf("it %s; it is from the middle of epoch %d, which can only continue with the same ones: give the same data and batch size, or remove the backup", how, at.Epoch)
 	}
 	_, err := fmt.Fprintf(t.m.Output(), "The backup %s; going on from it after %d epochs all the same.\n", how, at.Epoch)
 	return err
@@ -128,7 +128,7 @@ func (t *trainer) sayIfDone() error {
 	if p := t.now.resume; p == nil || p.Epoch == 0 || p.Epoch < t.c.epochs || t.c.verbose == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(t.m.Output(), "Nothing is trained: %d epochs are done already, and this run ends after %d; give more epochs to go on, or remove the backup to begin anew.\n",
+	_, err := fmt.Fprintf(t.m.Output(), "Nothing is trained: %d epochs are done already, and this run ends after %d; give more epochs to continue, or remove the backup to start over.\n",
 		t.now.resume.Epoch, t.c.epochs)
 	return err
 }

@@ -50,7 +50,7 @@ func (h *hostStage) findRows() error {
 		made[n.Outputs[0]] = true
 		at := slices.Index(h.fed, n.Outputs[0])
 		if at < 0 {
-			return fmt.Errorf("layer %q works on the host and stands behind the dynamic embedding %q, which must be the last one that does", "another", layers.Name(e))
+			return fmt.Errorf("layer %q works on the host and comes after the dynamic embedding %q, which must be the last one that does", "another", layers.Name(e))
 		}
 		h.rows = append(h.rows, rowInput{layer: e, node: n, at: at, mask: -1})
 	}

@@ -200,7 +200,7 @@ func (h *hostStage) callStaged(c *layers.Context, n *layers.Node, value func(*la
 // its host stage.
 func (m *Model) refuseUnstaged(c *layers.Context) {
 	if h := m.stage(); h != nil && c.Depth() > 1 && c.Staged != any(m) {
-		ops.Failf(c.Graph(), "model %q begins with %q, which works on the host; inside another model it must stand right behind the inputs of a Functional or Sequential model, or behind layers that work on the host themselves",
+		ops.Failf(c.Graph(), "model %q begins with %q, which works on the host; inside another model it must come right after the inputs of a Functional or Sequential model, or after layers that work on the host themselves",
 			m.Name(), layers.Name(h.nodes[0].Layer))
 	}
 }

@@ -97,7 +97,7 @@ func (h *hostStage) textRead(t *layers.KerasTensor, outputs []*layers.KerasTenso
 			return fmt.Errorf("layer %q makes text of shape %s, which a model cannot return; end the model before it, and give what the model predicts to the layer's Transform", layers.Name(n.Layer), layers.ShapeString(t.Shape()))
 		}
 	}
-	return fmt.Errorf("the model hands text %s on as it is, which a program cannot; put a layer such as StringLookup or TextVectorization behind it", layers.ShapeString(t.Shape()))
+	return fmt.Errorf("the model hands text %s on unchanged, which a program cannot do; put a layer such as StringLookup or TextVectorization after it", layers.ShapeString(t.Shape()))
 }
 
 // beforeHost finds the calls of layers of the program that must work on the host, since layers that only do stand after

@@ -152,7 +152,7 @@ func TestHostStageErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "Dense takes numbers and received text")
 	in = text()
 	_, err = keras.NewFunctional(keras.Inputs(in), keras.Outputs(in))
-	assert.ErrorContains(t, err, "hands text (None, 1) on as it is")
+	assert.ErrorContains(t, err, "hands text (None, 1) on unchanged")
 	places := keras.Input(keras.Shape(2), keras.DType("int64"))
 	words := layers.Apply(&layers.StringLookup{Vocabulary: []string{"a"}, Invert: true}, places)
 	_, err = keras.NewFunctional(keras.Inputs(places), keras.Outputs(words))

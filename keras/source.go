@@ -217,6 +217,6 @@ func (m *Model) checkText(a *data.ArraySource) error {
 	if a.TextType() == "" || m.stage() != nil {
 		return nil
 	}
-	return fmt.Errorf("x is a %s, and model %q takes no text; turn it into numbers first, or declare an input of DType \"string\" with a TextVectorization or StringLookup behind it",
+	return fmt.Errorf("x is a %s, and model %q takes no text; turn it into numbers first, or declare an input of DType \"string\" with a TextVectorization or StringLookup after it",
 		a.TextType(), m.Name())
 }

@@ -71,7 +71,7 @@ func (l *CutMix) mixMasks(masks *ops.Tensor, d drawn) *ops.Tensor { return l.tra
 func (l *CutMix) masksType(given ir.DType) ir.DType { return given }
 
 func (l *CutMix) mixBoxes(boxes, _ *ops.Tensor, _ drawn) (newBoxes, newLabels *ops.Tensor) {
-	ops.Failf(boxes.Graph(), "what a rectangle of another image covers has no box that could be computed from its own, so that boxes are not taken in training; leave them out, or use MixUp")
+	ops.Failf(boxes.Graph(), "the boxes of objects covered by a rectangle of another image cannot be computed, so boxes are not accepted in training; omit them, or use MixUp")
 	return nil, nil
 }
 

@@ -330,7 +330,7 @@ func TestLabelledImagesErrors(t *testing.T) {
 		{flip("xyxy"), []opstest.Array{images, opstest.Random(2, 0, 5, 3, 3, 4), opstest.Ints([]int{3, 1}, 1, 2, 3)}, "2 images come with a tensor of shape [3 3 4]"},
 		{flip("xyxy"), []opstest.Array{images, opstest.Random(3, 0, 1, 2, 7, 6, 1)}, "images of shape [2 6 7 3] come with masks of shape [2 7 6 1], of another height or width"},
 		{&layers.CutMix{BoundingBoxFormat: "xyxy"}, []opstest.Array{images, boxes, labels}, "use MixUp"},
-		{&layers.RandomElasticTransform{BoundingBoxFormat: "xyxy"}, []opstest.Array{images, boxes, labels}, "leave them out, or use masks"},
+		{&layers.RandomElasticTransform{BoundingBoxFormat: "xyxy"}, []opstest.Array{images, boxes, labels}, "omit them, or use masks"},
 		{&layers.MaxNumBoundingBoxes{BoundingBoxFormat: "xyxy"}, []opstest.Array{images, boxes, labels}, "MaxNumber must be from 1 to 1048576, received 0"},
 	} {
 		_, err := layerCall{layer: c.layer, training: true, inputs: c.inputs}.try()

@@ -94,7 +94,7 @@ func (l *RandomElasticTransform) transformMasks(masks, _ *ops.Tensor, d drawn) *
 }
 
 func (l *RandomElasticTransform) moveBoxes(boxes, _ *ops.Tensor, _ drawn) *ops.Tensor {
-	ops.Failf(boxes.Graph(), "what is bent has no box that could be computed from its own, so that boxes are not taken in training; leave them out, or use masks")
+	ops.Failf(boxes.Graph(), "the boxes of distorted objects cannot be computed, so boxes are not accepted in training; omit them, or use masks")
 	return nil
 }
 

@@ -116,7 +116,7 @@ func (s *sim) over() error {
 		w := &s.w[i]
 		switch {
 		case !w.ended:
-			return fmt.Errorf("worker %d waits for ever", i)
+			return fmt.Errorf("worker %d waits forever", i)
 		case w.spot == atEnd && w.weights != len(s.p.plan):
 			return fmt.Errorf("worker %d has come to the end with %d of %d batches", i, w.weights, len(s.p.plan))
 		}
@@ -164,7 +164,7 @@ func (s *sim) describe() string {
 }
 
 // Whatever happens in a small job, in whatever order: all workers make the same calls in the same place with the same
-// weights, no batch is trained twice or left out, nobody waits for ever, and who comes to the end has trained all.
+// weights, no batch is trained twice or left out, nobody waits forever, and who comes to the end has trained all.
 func TestEveryOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		program

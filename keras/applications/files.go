@@ -68,7 +68,7 @@ func (f Files) find(file published) (string, error) {
 	case !f.Download && errors.Is(err, fs.ErrNotExist):
 		return "", fmt.Errorf("there is no file %s; set Files.Download to fetch it, or place there what is at %s", path, url)
 	case !f.Download:
-		return "", fmt.Errorf("%w; set Files.Download to fetch it anew from %s", err, url)
+		return "", fmt.Errorf("%w; set Files.Download to download it again from %s", err, url)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err

@@ -126,7 +126,7 @@ func readBest(path string) (map[string]float64, error) {
 	defer f.Close()
 	best, err := parseBest(f)
 	if err != nil {
-		return nil, fmt.Errorf("estimator: BestExporter: reading %s: %w; remove it to begin anew", path, err)
+		return nil, fmt.Errorf("estimator: BestExporter: reading %s: %w; remove it to start over", path, err)
 	}
 	return best, nil
 }

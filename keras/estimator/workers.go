@@ -76,7 +76,7 @@ func (s *Session) anyWorker(ctx context.Context, over bool) (anyOver, anyWaits b
 }
 
 // errPending ends a session so that workers that wait are taken in.
-var errPending = errors.New("workers wait to be taken in")
+var errPending = errors.New("workers are waiting to join")
 
 // elastic returns the strategy of Train where it outlives lost workers, or nil.
 func (e *Estimator) elastic() *distribute.MultiWorkerMirroredStrategy {

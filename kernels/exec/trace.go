@@ -124,7 +124,7 @@ func (f *Function) traceOn(r *Replica, types []ir.Type) *tracedProgram {
 var tracesUnderWay atomic.Int32
 
 // errInStep is why data cannot be read in a step function.
-var errInStep = errors.New("distribute: the next batch was asked for inside a step function, which is traced once and would see one batch for ever; " +
+var errInStep = errors.New("distribute: the next batch was requested inside a step function, which is traced once and would see one batch forever; " +
 	"ask outside of it and pass the batch to Run, as in strategy.Run(ctx, step, batch)")
 
 // OutsideTrace is an error where the caller is a function that is being traced.

@@ -81,7 +81,7 @@ func (c *Int4QuantizationConfig) Check() error {
 		return fmt.Errorf("quantizers: BlockSize must be a positive number, 0 for 128, or -1 for one scale for each output, received %d", c.BlockSize)
 	}
 	if c.BlockSize >= 0 && (c.WeightQuantizer != nil || c.ActivationQuantizer != nil) {
-		return fmt.Errorf("quantizers: blocks of %d do not go with quantizers of one's own; set BlockSize to -1, or leave WeightQuantizer and ActivationQuantizer out", c.Block())
+		return fmt.Errorf("quantizers: blocks of %d cannot be combined with custom quantizers; set BlockSize to -1, or omit WeightQuantizer and ActivationQuantizer", c.Block())
 	}
 	if q, ok := c.WeightQuantizer.(*AbsMaxQuantizer); ok && !slices.Equal(q.ValueRange, []int{-8, 7}) {
 		return fmt.Errorf("quantizers: the WeightQuantizer of int4 must have the ValueRange -8 to 7, received %v", q.ValueRange)

@@ -77,7 +77,7 @@ func TestWhatCannotBeQuantized(t *testing.T) {
 	_, err = quantizers.Resolve(&quantizers.Int4QuantizationConfig{BlockSize: -2})
 	refused("BlockSize must be", err)
 	_, err = quantizers.Resolve(&quantizers.Int4QuantizationConfig{ActivationQuantizer: &quantizers.AbsMaxQuantizer{}})
-	refused("do not go with quantizers", err)
+	refused("cannot be combined with custom quantizers", err)
 	_, err = quantizers.Resolve(&quantizers.Int4QuantizationConfig{BlockSize: -1, WeightQuantizer: &quantizers.AbsMaxQuantizer{}})
 	refused("must have the ValueRange -8 to 7", err)
 	_, err = quantizers.Resolve(&quantizers.Int8QuantizationConfig{ActivationQuantizer: &quantizers.AbsMaxQuantizer{OutputDType: "int16"}})

@@ -21,10 +21,10 @@ var titles = []struct{ module, title string }{
 func Document(rows []Row) string {
 	var b strings.Builder
 	b.WriteString("# Keras, symbol by symbol\n\n" +
-		"Every public symbol of Keras 3.15.1 and what stands for it here. This page is generated from the registries and the source; `go test\n" +
-		"./cmd/keras/internal/inventory -update` writes it anew, and `make test` fails where it is out of date. For strategies see\n" +
+		"Every public symbol of Keras 3.15.1 with its counterpart. This page is generated from the registries and the source; `go test\n" +
+		"./cmd/keras/internal/inventory -update` regenerates it, and `make test` fails if it is out of date. For strategies see\n" +
 		"[distribute.md](distribute.md), for files [files.md](files.md).\n\n" +
-		"A name in quotes is given as text, as in `Activation: \"relu\"`. Where the difference is empty, behaviour and defaults are those of Keras.\n\n" +
+		"A name in quotes is a string, as in `Activation: \"relu\"`. If the difference is empty, behaviour and defaults are those of Keras.\n\n" +
 		Summary(rows))
 	for _, t := range titles {
 		section(&b, t.title, rowsOf(rows, t.module))

@@ -85,7 +85,7 @@ func Rows(root string) ([]Row, error) {
 	return rows, nil
 }
 
-// operationEntries lists what stands for the functions of keras.ops: a function of package ops, or a step of a
+// operationEntries lists the counterparts of the functions of keras.ops: a function of package ops, or a step of a
 // Functional model.
 func operationEntries() map[string]entry {
 	entries := map[string]entry{}
@@ -101,7 +101,7 @@ func operationEntries() map[string]entry {
 	return entries
 }
 
-// derived finds what stands for a symbol without an entry in the table: a registered class, a known name, or the Go
+// derived finds the counterpart of a symbol without an entry in the table: a registered class, a known name, or the Go
 // spelling.
 func derived(s Symbol, names map[string]bool) string {
 	name := s.Name

@@ -1,6 +1,6 @@
 package inventory
 
-// entry says what stands for a symbol of Keras where its own name does not tell.
+// entry is the counterpart of a symbol of Keras if it cannot be derived from the name.
 type entry struct{ ours, difference string }
 
 // explicit holds the symbols that are not found by name, and those that differ. Names of Go must exist; a test checks
@@ -55,7 +55,7 @@ var explicit = map[string]entry{
 	"layers.ReversibleEmbedding":    {"layers.ReversibleEmbedding", "a method Reverse for calls with reverse=True"},
 	"layers.MixUp":                  {"layers.MixUp", "labels and masks are further inputs; without boxes"},
 	"layers.CutMix":                 {"layers.CutMix", "labels and masks are further inputs"},
-	"layers.AugMix":                 {"layers.AugMix", "images only; chains are drawn anew in each step"},
+	"layers.AugMix":                 {"layers.AugMix", "images only; chains are drawn again in each step"},
 	"layers.RandomPerspective":      {"layers.RandomPerspective", "images only"},
 	"layers.RandomElasticTransform": {"layers.RandomElasticTransform", "images only; rows and columns move independently"},
 	"layers.Lambda":                 {"layers.Lambda, layers.RegisterLambda", "a Go function; Python code in a file is never run"},
