@@ -239,7 +239,8 @@ func (a Array) Elements() any {
 		return viewOrCopy[float64](a)
 	case ir.Float32:
 		return viewOrCopy[float32](a)
-	case ir.Float16, ir.BFloat16:
+	}
+	if a.Type.DType.IsHalf() {
 		return a.Float32s()
 	}
 	return nil

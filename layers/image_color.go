@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"math"
 	"slices"
 
 	"github.com/gokeras/gokeras/keras/ops"
@@ -34,17 +35,7 @@ func rescale(x *ops.Tensor, fromLow, fromHigh, toLow, toHigh float64) *ops.Tenso
 }
 
 // smallest is the distance from 1 to the next number of a type.
-func smallest(dtype ir.DType) float64 {
-	switch dtype {
-	case ir.Float16:
-		return 1.0 / (1 << 10)
-	case ir.BFloat16:
-		return 1.0 / (1 << 7)
-	case ir.Float32:
-		return 1.0 / (1 << 23)
-	}
-	return 1.0 / (1 << 52)
-}
+func smallest(dtype ir.DType) float64 { return math.Ldexp(1, 1-dtype.Digits()) }
 
 // toHSV splits colours into hue (as a fraction of a turn), saturation (from 0 to 1) and value (that of the largest
 // channel), each with a channel axis of length 1.

@@ -1,8 +1,6 @@
 package layers
 
 import (
-	"math"
-
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -175,7 +173,7 @@ func nanToNum(a *operands) *ops.Tensor {
 	if !x.DType().IsFloat() {
 		return x
 	}
-	high := largest(x.DType())
+	high := x.DType().Largest()
 	low := -high
 	if a.given("posinf") {
 		high = a.number("posinf")
@@ -184,19 +182,6 @@ func nanToNum(a *operands) *ops.Tensor {
 		low = a.number("neginf")
 	}
 	return ops.NanToNum(x, a.number("nan"), high, low)
-}
-
-// largest returns the largest finite number of a float type.
-func largest(d ir.DType) float64 {
-	switch d {
-	case ir.Float64:
-		return math.MaxFloat64
-	case ir.Float16:
-		return 65504
-	case ir.BFloat16:
-		return 0x1.fep127
-	}
-	return math.MaxFloat32
 }
 
 func isclose(a *operands) *ops.Tensor {

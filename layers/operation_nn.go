@@ -212,7 +212,7 @@ func dotProductAttention(a *operands) *ops.Tensor {
 		mask = causal
 	}
 	if mask != nil {
-		logits = ops.Where(ops.Cast(mask, ir.Bool), logits, ops.Scalar(logits, -0.7*largest(logits.DType())))
+		logits = ops.Where(ops.Cast(mask, ir.Bool), logits, ops.Scalar(logits, -0.7*logits.DType().Largest()))
 	}
 	return ops.Einsum("bhts,bshd->bthd", ops.Softmax(logits, -1), v)
 }

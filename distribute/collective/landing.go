@@ -48,7 +48,7 @@ func (l *landing) find(header []byte, m *passing) {
 	}
 	from, to := r.span(r.incoming(s.round), s.index)
 	m.add = s.round < r.n-1
-	if to-from == m.end-m.start && (!m.add || halves[r.dtype].to == nil) { // what takes long is not added on the way
+	if to-from == m.end-m.start && (!m.add || !r.dtype.IsHalf()) { // what takes long is not added on the way
 		m.target, m.serial = l.data[from:to], l.serial
 	}
 }

@@ -79,20 +79,11 @@ func combine[T number](op Reduction, dst, a, b []T) {
 	}
 }
 
-// half reads and writes 16-bit floating point numbers.
-type half struct {
-	from func(uint16) float32
-	to   func(float32) uint16
-}
-
-var halves = map[ir.DType]half{
-	ir.BFloat16: {ir.BFloat16ToFloat32, ir.BFloat16FromFloat32},
-	ir.Float16:  {ir.Float16ToFloat32, ir.Float16FromFloat32},
-}
-
-func combineHalf(h half, op Reduction, dst, a, b []uint16) {
+// combineHalf is combine for half precision and smaller floats, whose elements are of type T.
+func combineHalf[T uint8 | uint16](d ir.DType, op Reduction, dst, a, b []T) {
+	narrow, widen := d.Half()
 	for i := range dst {
-		x, y, z := h.from(a[i]), h.from(b[i]), float32(0)
+		x, y, z := widen(uint16(a[i])), widen(uint16(b[i])), float32(0)
 		switch op {
 		case Sum, Mean:
 			z = x + y
@@ -103,7 +94,14 @@ func combineHalf(h half, op Reduction, dst, a, b []uint16) {
 		case Max:
 			z = max(x, y)
 		}
-		dst[i] = h.to(z)
+		dst[i] = T(narrow(z))
+	}
+}
+
+func divideHalf[T uint8 | uint16](d ir.DType, data []T, n int) {
+	narrow, widen := d.Half()
+	for i, x := range data {
+		data[i] = T(narrow(widen(uint16(x)) / float32(n)))
 	}
 }
 
@@ -134,8 +132,12 @@ func reduceBytes(d ir.DType, op Reduction, dst, a, b []byte) {
 		combine(op, view[uint32](dst), view[uint32](a), view[uint32](b))
 	case ir.Uint64:
 		combine(op, view[uint64](dst), view[uint64](a), view[uint64](b))
-	case ir.BFloat16, ir.Float16:
-		combineHalf(halves[d], op, view[uint16](dst), view[uint16](a), view[uint16](b))
+	}
+	switch {
+	case d.IsHalf() && d.Size() == 1:
+		combineHalf(d, op, view[uint8](dst), view[uint8](a), view[uint8](b))
+	case d.IsHalf():
+		combineHalf(d, op, view[uint16](dst), view[uint16](a), view[uint16](b))
 	}
 }
 
@@ -150,11 +152,12 @@ func divide(d ir.DType, data []byte, n int) {
 		for i, x := range view[float64](data) {
 			view[float64](data)[i] = x / float64(n)
 		}
-	case ir.BFloat16, ir.Float16:
-		h := halves[d]
-		for i, x := range view[uint16](data) {
-			view[uint16](data)[i] = h.to(h.from(x) / float32(n))
-		}
+	}
+	switch {
+	case d.IsHalf() && d.Size() == 1:
+		divideHalf(d, view[uint8](data), n)
+	case d.IsHalf():
+		divideHalf(d, view[uint16](data), n)
 	}
 }
 

@@ -89,6 +89,11 @@ func (b *builder) checkKernels(n *ir.Node, written []*node) error {
 		is := func(v ir.Value) bool { return b.dtype(v) == d }
 		return slices.ContainsFunc(n.Inputs, is)
 	}
+	for _, v := range slices.Concat(n.Inputs, n.Outputs) {
+		if d := b.dtype(v); elementTypes[d] == 0 {
+			return b.errorf("values of type %v have no place in an ONNX file; convert them to another type", d)
+		}
+	}
 	for _, w := range written {
 		if of(ir.Float64) && slices.Contains(withoutFloat64, w.op) {
 			return b.errorf("it is float64, for which ONNX runtimes have no %s; make the model with the policy float32", w.op)

@@ -87,7 +87,7 @@ func NormalizeAxes(x *Tensor, axes []int, order, epsilon float64) *Tensor {
 		return Normalize(x, axes[0], order, epsilon)
 	case order == 2:
 		squares := KeepDims(Sum(Square(x), axes...), x, axes...)
-		return Multiply(x, Rsqrt(MaximumScalar(squares, max(epsilon*epsilon, leastNormal(x.DType()))))).WithMask(x.mask)
+		return Multiply(x, Rsqrt(MaximumScalar(squares, max(epsilon*epsilon, x.DType().LeastNormal())))).WithMask(x.mask)
 	case len(axes) == 2:
 		return Divide(x, KeepDims(MaximumScalar(MatrixNorm(x, order, axes[0], axes[1]), epsilon), x, axes...)).WithMask(x.mask)
 	}

@@ -72,18 +72,7 @@ func Moments(x *Tensor, axes ...int) (mean, variance *Tensor) {
 func L2Normalize(x *Tensor, axis int, epsilon float64) *Tensor {
 	x = float(x)
 	squares := KeepDims(Sum(Square(x), axis), x, axis)
-	return Multiply(x, Rsqrt(MaximumScalar(squares, max(epsilon*epsilon, leastNormal(x.DType()))))).WithMask(x.mask)
-}
-
-// leastNormal is the smallest positive normal number of a float type.
-func leastNormal(d ir.DType) float64 {
-	switch d {
-	case ir.Float16:
-		return 0x1p-14
-	case ir.Float64:
-		return 0x1p-1022
-	}
-	return 0x1p-126
+	return Multiply(x, Rsqrt(MaximumScalar(squares, max(epsilon*epsilon, x.DType().LeastNormal())))).WithMask(x.mask)
 }
 
 func init() {

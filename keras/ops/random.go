@@ -86,19 +86,6 @@ func wider(dtype ir.DType) ir.DType {
 	return ir.Float32
 }
 
-// precision is the number of significant bits of a float type.
-func precision(dtype ir.DType) int {
-	switch dtype {
-	case ir.Float16:
-		return 11
-	case ir.BFloat16:
-		return 8
-	case ir.Float32:
-		return 24
-	}
-	return 53
-}
-
 // largestBelow is the largest number of the type below v.
 func largestBelow(dtype ir.DType, v float64) float64 {
 	switch dtype {
@@ -112,7 +99,7 @@ func largestBelow(dtype ir.DType, v float64) float64 {
 		return float64(math.Nextafter32(f, float32(math.Inf(-1))))
 	}
 	_, exp := math.Frexp(v)
-	ulp := math.Ldexp(1, exp-precision(dtype)-1) // of the binade below a power of two
+	ulp := math.Ldexp(1, exp-dtype.Digits()-1) // of the binade below a power of two
 	f := math.Ceil(v/ulp)*ulp - ulp
 	return ir.RoundFloat(dtype, f)
 }
@@ -134,7 +121,7 @@ func shiftRight(x *Tensor, by int) *Tensor {
 
 // unitInterval returns all multiples of 2^-precision in [0, 1) with equal probability.
 func unitInterval(g *Graph, dtype ir.DType, seed uint64, shape []int) *Tensor {
-	bits := precision(dtype)
+	bits := dtype.Digits()
 	n := integers(g, wider(dtype), bits, seed, shape)
 	return Cast(MultiplyScalar(n, math.Ldexp(1, -bits)), dtype)
 }
@@ -142,7 +129,7 @@ func unitInterval(g *Graph, dtype ir.DType, seed uint64, shape []int) *Tensor {
 // openInterval returns numbers even and symmetric in (-1, 1): the odd multiples of 2^-(bits) with bits one below the
 // precision, which are exact.
 func openInterval(g *Graph, wide ir.DType, seed uint64, shape []int) *Tensor {
-	bits := precision(wide) - 1
+	bits := wide.Digits() - 1
 	n := integers(g, wide, bits, seed, shape)
 	odd := AddScalar(MultiplyScalar(n, 2), 1-math.Ldexp(1, bits))
 	return MultiplyScalar(odd, math.Ldexp(1, -bits))

@@ -23,7 +23,7 @@ var npyCodes = map[ir.DType]string{
 }
 
 // WriteNPZ writes variables as a NumPy archive, one member for each, named by its path. Scalars keep their shape;
-// bfloat16, which NumPy does not know, becomes float32. Variables without elements are left out.
+// bfloat16 and smaller floats, which NumPy does not know, become float32. Variables without elements are left out.
 func WriteNPZ(w io.Writer, variables distribute.Variables) error {
 	if err := checkWrite(w, variables); err != nil {
 		return err
@@ -43,7 +43,7 @@ func WriteNPZ(w io.Writer, variables distribute.Variables) error {
 		if err != nil {
 			return err
 		}
-		if a.Type.DType == ir.BFloat16 {
+		if _, known := npyCodes[a.Type.DType]; !known && a.Type.DType.IsHalf() {
 			if a, err = kernels.FromFloat64s(ir.Float32, a.Type.Shape, a.Float64s()); err != nil {
 				return err
 			}

@@ -11,19 +11,21 @@ import (
 // buildCheckFinite looks for the first element that is not finite. The result lies where the operand does, if nobody
 // else needs that.
 func buildCheckFinite(b *build) (func(), error) {
-	switch b.in(0).Typ.DType {
-	case ir.Float16:
-		return checkFinite[uint16](b, 0x7c00), nil
-	case ir.BFloat16:
-		return checkFinite[uint16](b, 0x7f80), nil
-	case ir.Float64:
-		return checkFinite[uint64](b, 0x7ff0000000000000), nil
+	d := b.in(0).Typ.DType
+	exponent := uint64(1)<<(8*d.Size()-1) - uint64(1)<<(d.Digits()-1) // its bits lie between the sign and the digits
+	switch d.Size() {
+	case 1:
+		return checkFinite(b, uint8(exponent)), nil
+	case 2:
+		return checkFinite(b, uint16(exponent)), nil
+	case 4:
+		return checkFinite(b, uint32(exponent)), nil
 	}
-	return checkFinite[uint32](b, 0x7f800000), nil
+	return checkFinite(b, exponent), nil
 }
 
 // checkFinite looks at the bits of numbers: those are not finite in which all bits of the exponent are set.
-func checkFinite[T uint16 | uint32 | uint64](b *build, exponent T) func() {
+func checkFinite[T uint8 | uint16 | uint32 | uint64](b *build, exponent T) func() {
 	in, out, rt := b.in(0), b.out(0), b.rt()
 	attrs, scope, moves := b.n.Attrs.(ir.CheckFiniteAttrs), b.n.Scope, b.in(0).Mem != b.out(0).Mem || b.in(0).Off != b.out(0).Off
 	first := new(atomic.Int64)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/nvml"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -141,6 +142,9 @@ func (b *backend) close() error {
 	return errors.Join(all...)
 }
 
+// HasType reports whether kernels can be made for the type.
+func (b *backend) HasType(d ir.DType) bool { return lower.HasType(d) }
+
 // NewBuffer allocates memory filled with zeros.
 func (b *backend) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error) {
 	own, err := b.device(d)
@@ -149,6 +153,9 @@ func (b *backend) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error)
 	}
 	if !t.DType.Valid() || slices.ContainsFunc(t.Shape, func(d int) bool { return d < 0 }) {
 		return nil, fmt.Errorf("cuda: a buffer of type %v: expected an element type of %v and axis lengths of 0 or more", t, ir.DTypes())
+	}
+	if err := kernels.CheckType(Kind, t.DType, lower.HasType); err != nil {
+		return nil, err
 	}
 	buffer, err := own.newBuffer(t)
 	if err != nil {

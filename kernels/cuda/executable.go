@@ -40,6 +40,9 @@ func (b *backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Exec
 	if err := b.Open(o.Device); err != nil {
 		return nil, err
 	}
+	if err := kernels.CheckTypes(Kind, p, lower.HasType); err != nil {
+		return nil, err
+	}
 	plan, err := lower.Program(p, lower.Options{Replicas: o.Replicas})
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ var dtypeTable = [dtypeCount]struct {
 	size   int
 	digits int // significant bits of a float
 	least  int // its smallest normal number is 2^least
-	// narrow and widen convert floats of at most 16 bits from and to float32; nil for the others.
+	// narrow and widen convert floats of at most 16 bits from and to float32, by their bits; nil for the others.
 	narrow func(float32) uint16
 	widen  func(uint16) float32
 }{
@@ -89,11 +89,27 @@ func (d DType) LeastNormal() float64 {
 	return math.Ldexp(1, dtypeTable[d].least)
 }
 
-// IsFloat reports whether d is one of the four floating point types.
-func (d DType) IsFloat() bool { return d >= Float16 && d < dtypeCount }
+// Largest is the largest finite number of a floating point type, 0 for others: types have IEEE's layout, in which the
+// exponents reach as far up as down.
+func (d DType) Largest() float64 {
+	if !d.IsFloat() {
+		return 0
+	}
+	return math.Ldexp(2-math.Ldexp(1, 1-dtypeTable[d].digits), 1-dtypeTable[d].least)
+}
 
-// IsHalf reports whether d is a float of 16 bits, Float16 or BFloat16.
-func (d DType) IsHalf() bool { return d == Float16 || d == BFloat16 }
+// IsFloat reports whether d is a floating point type.
+func (d DType) IsFloat() bool { return d < dtypeCount && dtypeTable[d].digits > 0 }
+
+// IsHalf reports whether d is a float of half precision, Float16 or BFloat16, or a smaller one: it is stored as such
+// and computed in float32. [DType.Half] converts.
+func (d DType) IsHalf() bool { return d < dtypeCount && dtypeTable[d].narrow != nil }
+
+// Half returns what rounds a float32 to the bits of half precision, or of a smaller type, and what reads them, exactly;
+// nil for other types.
+func (d DType) Half() (narrow func(float32) uint16, widen func(uint16) float32) {
+	return dtypeTable[d].narrow, dtypeTable[d].widen
+}
 
 // IsWideFloat reports whether d is Float32 or Float64.
 func (d DType) IsWideFloat() bool { return d == Float32 || d == Float64 }

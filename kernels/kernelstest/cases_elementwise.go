@@ -202,8 +202,7 @@ func logicCases(s *suite) {
 			d := s.new(ir.CheckFinite, "%v%v", dtype, shape)
 			d.add(ir.CheckFiniteAttrs{What: "a result"}, d.normal(dtype, shape...))
 		}
-		exponent := map[ir.DType]int{ir.Float16: 15, ir.BFloat16: 127, ir.Float32: 127, ir.Float64: 1023}[dtype]
-		largest := math.Ldexp(2-math.Ldexp(1, 1-dtype.Digits()), exponent)
+		largest := dtype.Largest()
 		d := s.new(ir.CheckFinite, "%v largest", dtype)
 		d.add(ir.CheckFiniteAttrs{What: "a result"}, value(dtype, ir.Shape{4}, func(i int) float64 { return []float64{largest, -largest, largest / 2, 0}[i] }))
 	}

@@ -3,6 +3,7 @@ package kernelstest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -56,6 +57,11 @@ func runContext(t *testing.T) context.Context {
 // check runs a case twice and compares the outputs with the reference and with each other, bit by bit.
 func (r runner) check(t *testing.T, c Case) {
 	t.Helper()
+	if typed, ok := r.backend.(kernels.Typed); ok && kernels.CheckTypes("", c.Program, typed.HasType) != nil {
+		_, err := r.backend.Compile(c.Program, kernels.CompileOptions{Device: r.device})
+		require.ErrorIs(t, err, errors.ErrUnsupported, "a type that the backend says it does not have")
+		return
+	}
 	want, err := reference.Run(c.Program, c.Inputs)
 	require.NoError(t, err, "the reference cannot run the case")
 	e, err := kernels.Load(r.backend, c.Program, r.device)

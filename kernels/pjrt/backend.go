@@ -167,6 +167,9 @@ func (b *Backend) Close() error {
 	return err
 }
 
+// HasType reports whether the plugin interface has a number for the type here.
+func (b *Backend) HasType(d ir.DType) bool { return elementTypes[d] != 0 }
+
 // elementTypes are the plugin interface's numbers.
 var elementTypes = map[ir.DType]int{
 	ir.Bool: capi.Pred, ir.Int8: capi.S8, ir.Int16: capi.S16, ir.Int32: capi.S32, ir.Int64: capi.S64,

@@ -64,6 +64,9 @@ func (b *Backend) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error)
 	if !t.DType.Valid() || slices.ContainsFunc(t.Shape, func(d int) bool { return d < 0 }) {
 		return nil, fmt.Errorf("pjrt: a buffer of type %v: expected an element type of %v and axis lengths of 0 or more", t, ir.DTypes())
 	}
+	if err := kernels.CheckType(d.Kind, t.DType, b.HasType); err != nil {
+		return nil, err
+	}
 	return &buffer{client: client, place: place, device: d, typ: t}, nil
 }
 

@@ -45,6 +45,9 @@ func (b *Backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Exec
 	if err != nil {
 		return nil, err
 	}
+	if err := kernels.CheckTypes(o.Device.Kind, p, b.HasType); err != nil {
+		return nil, err
+	}
 	hash := fnv.New32a()
 	hash.Write([]byte(p.Hash()))
 	number := int32(hash.Sum32() &^ (1 << 31))

@@ -10,32 +10,72 @@ import (
 
 // Widen returns the kernel that reads half precision into float32 registers.
 func Widen(d ir.DType) Func {
-	f := vec.F16ToFloat32
-	if d == ir.BFloat16 {
-		f = vec.BF16ToFloat32
+	switch d {
+	case ir.Float16:
+		return func(dst, a, _, _ unsafe.Pointer, n int) { vec.F16ToFloat32(View[float32](dst, n), View[uint16](a, n)) }
+	case ir.BFloat16:
+		return func(dst, a, _, _ unsafe.Pointer, n int) { vec.BF16ToFloat32(View[float32](dst, n), View[uint16](a, n)) }
 	}
-	return func(dst, a, _, _ unsafe.Pointer, n int) { f(View[float32](dst, n), View[uint16](a, n)) }
+	if d.Size() == 1 {
+		return widenBlock[uint8](d)
+	}
+	return widenBlock[uint16](d)
 }
 
 // Narrow returns the kernel that writes float32 registers as half precision.
 func Narrow(d ir.DType) Func {
-	f := vec.Float32ToF16
-	if d == ir.BFloat16 {
-		f = vec.Float32ToBF16
+	switch d {
+	case ir.Float16:
+		return func(dst, a, _, _ unsafe.Pointer, n int) { vec.Float32ToF16(View[uint16](dst, n), View[float32](a, n)) }
+	case ir.BFloat16:
+		return func(dst, a, _, _ unsafe.Pointer, n int) { vec.Float32ToBF16(View[uint16](dst, n), View[float32](a, n)) }
 	}
-	return func(dst, a, _, _ unsafe.Pointer, n int) { f(View[uint16](dst, n), View[float32](a, n)) }
+	if d.Size() == 1 {
+		return narrowBlock[uint8](d)
+	}
+	return narrowBlock[uint16](d)
 }
 
-// Round returns the kernel that rounds float32 registers to what half precision can hold.
-func Round(d ir.DType) Func {
-	if d == ir.BFloat16 {
-		return roundBF16
+// widenBlock and narrowBlock are for types without routines of package vec.
+func widenBlock[T uint8 | uint16](d ir.DType) Func {
+	_, widen := d.Half()
+	return func(dst, a, _, _ unsafe.Pointer, n int) {
+		y, x := View[float32](dst, n), View[T](a, n)
+		for i, v := range x {
+			y[i] = widen(uint16(v))
+		}
 	}
-	return roundF16
+}
+
+func narrowBlock[T uint8 | uint16](d ir.DType) Func {
+	narrow, _ := d.Half()
+	return func(dst, a, _, _ unsafe.Pointer, n int) {
+		y, x := View[T](dst, n), View[float32](a, n)
+		for i, v := range x {
+			y[i] = T(narrow(v))
+		}
+	}
 }
 
 // roundPiece is the number of elements rounded at a time.
 const roundPiece = 256
+
+// Round returns the kernel that rounds float32 registers to what half precision can hold.
+func Round(d ir.DType) Func {
+	switch d {
+	case ir.Float16:
+		return roundF16
+	case ir.BFloat16:
+		return roundBF16
+	}
+	narrow, widen := d.Half()
+	return func(dst, a, _, _ unsafe.Pointer, n int) {
+		y, x := View[float32](dst, n), View[float32](a, n)
+		for i, v := range x {
+			y[i] = widen(narrow(v))
+		}
+	}
+}
 
 func roundF16(dst, a, _, _ unsafe.Pointer, n int) {
 	var half [roundPiece]uint16
@@ -182,10 +222,7 @@ func convertFloat[F Float](to ir.DType) Func {
 }
 
 func convertInteger[F Integer](to ir.DType) Func {
-	switch to {
-	case ir.Bool:
-		return nonZeroBlock[F]
-	case ir.Float16, ir.BFloat16:
+	if to.IsHalf() {
 		return func(dst, a, _, _ unsafe.Pointer, n int) {
 			y, x := View[float32](dst, n), View[F](a, n)
 			for i := range x {
@@ -193,6 +230,10 @@ func convertInteger[F Integer](to ir.DType) Func {
 				y[i] = float32(ir.RoundFloat(to, stickyFloat64(v)))
 			}
 		}
+	}
+	switch to {
+	case ir.Bool:
+		return nonZeroBlock[F]
 	case ir.Float32:
 		return castBlock[F, float32]
 	case ir.Float64:

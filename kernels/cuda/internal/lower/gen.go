@@ -98,6 +98,12 @@ func (g *gen) threads(n int) (thread ptx.Operand, grid [3]int, block int) {
 	return thread, [3]int{(n + block - 1) / block, 1, 1}, block
 }
 
+// HasType reports whether the type can be loaded, stored and converted: the types that load, store, widen and narrow
+// know.
+func HasType(d ir.DType) bool {
+	return d.Valid() && (!d.IsHalf() || d == ir.Float16 || d == ir.BFloat16)
+}
+
 // classOf is the kind of register that holds an element.
 func classOf(d ir.DType) ptx.Class {
 	switch d {
