@@ -30,7 +30,7 @@ float64  float64  float64  float64  float64  float64  float64  float64  float64 
 func TestPromote(t *testing.T) {
 	types := ir.DTypes()
 	rows := strings.Split(strings.TrimSpace(promotions), "\n")
-	require.Len(t, rows, len(types))
+	require.GreaterOrEqual(t, len(types), len(rows)) // the types that all of Keras's functions take come first
 	for i, row := range rows {
 		for j, want := range strings.Fields(row) {
 			require.Equal(t, want, ops.Promote(types[i], types[j]).String(), "%v with %v", types[i], types[j])

@@ -11,12 +11,12 @@ import (
 
 func TestElementRoundTrip(t *testing.T) {
 	for _, d := range DTypes() {
-		values := []float64{0, 1, 2, 100}
+		values := []float64{0, 1, 2, 96}
 		switch {
 		case d == Bool:
 			values = []float64{0, 1}
 		case d.IsSigned():
-			values = append(values, -1, -100)
+			values = append(values, -1, -96)
 		}
 		var data []byte
 		for _, v := range values {

@@ -19,7 +19,11 @@ type fake struct {
 	deaf  bool                                           // does not check buffers
 
 	forgetful bool // its queues continue after a failure
+
+	lacks ir.DType // a type that it says it does not have, and takes all the same
 }
+
+func (f *fake) HasType(d ir.DType) bool { return d != f.lacks }
 
 func (f *fake) Kind() string { return "fake" }
 
@@ -322,6 +326,7 @@ var faults = map[string]struct {
 	"in place too early":                   {fake{naive: true}, "alias"},
 	"buffers not checked":                  {fake{deaf: true}, "bad input"},
 	"a queue that goes on after a failure": {fake{forgetful: true}, "queue"},
+	"takes a type that it says it lacks":   {fake{lacks: ir.Int16}, "op/add"},
 	"all-reduce forgets a replica": {fake{spoil: func(p *ir.Program, out []reference.Value) {
 		if len(p.Nodes) > 0 && p.Nodes[0].Op == ir.AllReduce && len(out[0].F) > 0 {
 			out[0].F[0] /= 2

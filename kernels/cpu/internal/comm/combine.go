@@ -40,7 +40,7 @@ func (c *communicator) combineShare(r *round, number uint64) error {
 // combiners holds the kernels of the combining kinds, by element type; they are made once, since making one allocates.
 var combiners = func() (all [4][]block.Func) {
 	for k, op := range []ir.Op{ir.Add, ir.Mul, ir.Maximum, ir.Minimum} {
-		all[k] = make([]block.Func, int(ir.Float64)+1)
+		all[k] = make([]block.Func, len(ir.DTypes())+1) // and none for ir.Invalid
 		for _, d := range ir.DTypes() {
 			all[k][d] = block.Binary(op, block.ComputeType(d))
 		}
