@@ -19,5 +19,5 @@ func (c *EarlyStopping) Wait() int { return c.wait }
 // Wait is the number of epochs without an improvement.
 func (c *ReduceLROnPlateau) Wait() int { return c.wait }
 
-// CooldownLeft is the number of epochs that are not looked at.
+// CooldownLeft is the number of epochs that are not monitored.
 func (c *ReduceLROnPlateau) CooldownLeft() int { return c.cooldown }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Logs are named results. They are computed when first asked for, because most batches' logs are never looked at.
+// Logs are named results. They are computed when first asked for, because most batches' logs are never read.
 type Logs struct {
 	compute func(l *Logs) error
 	err     error

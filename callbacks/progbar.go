@@ -86,7 +86,7 @@ func newProgbar(w io.Writer, target, verbose int, terminal bool, now func() time
 
 // Update shows that current steps are done. finalize ends the line; it replaces means by the values given.
 //
-// Logs that are computed when they are looked at are computed only if they are shown or averaged.
+// Logs that are computed when they are read are computed only if they are shown or averaged.
 func (p *Progbar) Update(current int, logs *Logs, finalize bool) {
 	steps := max(current-p.seen, 1)
 	p.seen = current

@@ -190,7 +190,7 @@ func TestProgbarLoggerIsKerass(t *testing.T) {
 	}
 }
 
-// callHook calls the hook with logs as Fit makes them: sorted, and worked out when they are looked at.
+// callHook calls the hook with logs as Fit makes them: sorted, and worked out when they are read.
 func callHook(c callbacks.Callback, h loggerHook, batches bool) error {
 	logs := callbacks.NewLogs(func(l *callbacks.Logs) error {
 		if h.logs != nil {

@@ -15,7 +15,7 @@ type workerLink struct {
 }
 
 // workerCommunicator combines values in three steps: over the replicas of this process, over the processes (the first
-// local replica does that), and back to the local replicas. With one replica a process it is the second alone. Steps
+// local replica does that), and back to the local replicas. With one replica per process it is the second alone. Steps
 // allocate nothing.
 type workerCommunicator struct {
 	link      *workerLink

@@ -71,7 +71,7 @@ func arrayOf(t testing.TB, dtype ir.DType, v any) kernels.Array {
 	return array(t, dtype, shape, values...)
 }
 
-// perReplica makes a value of a list with one entry a replica.
+// perReplica makes a value of a list with one entry per replica.
 func perReplica(t testing.TB, dtype ir.DType, v any) distribute.PerReplica {
 	t.Helper()
 	var out distribute.PerReplica

@@ -147,7 +147,7 @@ func (f *binder) loadRows(p *parts, first, n int) (*distribute.Instance, error) 
 	return f.inst, nil
 }
 
-// fits reports whether n examples of the batch have the shapes that the instance at hand was compiled for.
+// fits reports whether n examples of the batch have the shapes that the current instance was compiled for.
 func (f *binder) fits(p *parts, n int) bool {
 	if f.inst == nil || p.len() != len(f.columns) || f.filled != f.filling.wants(n) || n != f.rows && !((f.pads || f.filled) && bucketRows(n) == f.rows) {
 		return false
@@ -374,8 +374,8 @@ func (m *Model) byName(what string, t data.Tensors, names []string, memory *[]da
 	return out, nil
 }
 
-// trains reports whether the output of the given name has a loss. What a step of the user's own does with its targets
-// is not known here.
+// trains reports whether the output of the given name has a loss. What a user-defined step does with its targets is not
+// known here.
 func (m *Model) trains(name string, names []string) bool {
 	c := m.compiled
 	if c.trainStep != nil && c.config.Loss == nil {

@@ -88,8 +88,8 @@ func (f *binder) tellRows(n int) error {
 	return f.inst.Input(0, len(f.columns)).Write(f.count[:])
 }
 
-// newTestBinder returns a binder for test steps. What a step of the user's own does with a batch, its code decides,
-// which may look at the size.
+// newTestBinder returns a binder for test steps. What a user-defined step does with a batch, its code decides, which
+// may look at the size.
 func (m *Model) newTestBinder() *binder {
 	f := newBinder(m.compiled.test, m.policy.Float())
 	if m.compiled.testStep == nil && m.compiled.trainStep == nil {

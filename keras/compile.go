@@ -85,7 +85,7 @@ type namedMetric struct {
 	output   int
 	metric   metrics.Metric
 	weighted bool
-	tracker  bool // a running mean of what a step of the user's own returned
+	tracker  bool // a running mean of what a user-defined step returned
 }
 
 // Compile sets optimizer, loss and metrics. It can be called again; the state of an optimizer given by name is reset

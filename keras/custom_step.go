@@ -87,7 +87,7 @@ type TestStepper interface {
 	TestStep(s *Step) StepLogs
 }
 
-// customStep is a step of the user's own and what has been found out about it.
+// customStep is a user-defined step and what has been found out about it.
 type customStep struct {
 	name     string // of the method
 	call     StepFunc

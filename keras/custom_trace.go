@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/metrics"
 )
 
-// runStep traces a step of the user's own and what keeps track of its logs.
+// runStep traces a user-defined step and what keeps track of its logs.
 func (m *Model) runStep(r *distribute.Replica, step *customStep, x, y, w []*ops.Tensor) *Step {
 	return m.trace(&Step{Replica: r, X: x, Y: y, SampleWeight: w, m: m, step: step})
 }
@@ -117,8 +117,8 @@ func (c *customStep) names() []string {
 	return names
 }
 
-// stepBuilds reports whether the weights are created by calling a step of the user's own, and not by Call, which may
-// take something else.
+// stepBuilds reports whether the weights are created by calling a user-defined step, and not by Call, which may take
+// something else.
 func (m *Model) stepBuilds() bool {
 	_, ok := m.topology.(*subclass)
 	return ok
@@ -184,7 +184,7 @@ func (c *compiled) reported(training bool) []*namedMetric {
 	return c.compiledMetrics()
 }
 
-// custom returns the user's own step, nil for Keras's.
+// custom returns the user-defined step, nil for Keras's.
 func (c *compiled) custom(training bool) *customStep {
 	if training {
 		return c.trainStep

@@ -22,7 +22,7 @@ func RefuseNaN() CallOption {
 
 // inputCheck is what Fit remembers of looking at its data.
 type inputCheck struct {
-	epoch, step int  // of the batch at hand
+	epoch, step int  // of the current batch
 	labels      bool // the labels of a batch have been looked at
 	nan         nanCheck
 }

@@ -22,7 +22,7 @@ func smallModel(t *testing.T, units int, loss any) *keras.Model {
 	return m
 }
 
-// TestNaNInputs checks that NaN in the data is told of once, with batch and name, wherever it stands, and is an error
+// TestNaNInputs checks that NaN in the data is reported once, with batch and name, wherever it stands, and is an error
 // on request.
 func TestNaNInputs(t *testing.T) {
 	for _, place := range []int{0, 7, 30, 35} { // of 36, in batches of 12

@@ -83,7 +83,7 @@ func (m *Model) takeOptimizers(s *Step) error {
 	return nil
 }
 
-// fieldOf returns the name of the attribute that holds an optimizer in the user's own type, "" where there is none.
+// fieldOf returns the name of the attribute that holds an optimizer in the user-defined type, "" where there is none.
 // Keras's weights files have optimizers under such names.
 func (m *Model) fieldOf(o optimizers.Optimizer) (name string) {
 	if s, ok := m.topology.(*subclass); ok {

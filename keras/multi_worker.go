@@ -28,7 +28,7 @@ const stopGrace = 5 * time.Second
 type together struct {
 	group  distribute.WorkerGroup
 	outer  context.Context // Fit's
-	flags  [3]byte         // stop training; a context has ended; workers wait to be taken in
+	flags  [3]byte         // stop training; a context has ended; workers are waiting to join
 	values []kernels.Array
 }
 

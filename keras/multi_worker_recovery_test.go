@@ -108,7 +108,7 @@ func variablesOf(m *Model) (map[string][]float64, error) {
 	return out, err
 }
 
-// train is one life of a worker. watch is told of the variables after each batch.
+// train is one life of a worker. watch receives the variables after each batch.
 func (h *hub) train(rank int, e *distribute.Elastic, watch func(map[string][]float64)) (r recoveryRun) {
 	s, err := distribute.NewMultiWorkerMirroredStrategyOver(distribute.MultiWorkerOptions{
 		MirroredOptions: distribute.MirroredOptions{Devices: []string{h.device(rank)}}, Group: &hubWorker{h, rank}, Elastic: e,

@@ -235,7 +235,7 @@ func (f *serverFit) layout() error {
 	return f.layoutTables()
 }
 
-// optimizer updates the weights: that of Compile, or of a TrainStep of the user's own.
+// optimizer updates the weights: that of Compile, or of a user-defined TrainStep.
 func (f *serverFit) optimizer() optimizers.Optimizer {
 	if c := f.t.m.compiled; c.trainStep != nil && len(c.optimized) == 1 {
 		return c.optimized[0].optimizer

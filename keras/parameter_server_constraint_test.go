@@ -82,7 +82,7 @@ func TestParameterServerConstraints(t *testing.T) {
 	}
 }
 
-// halving is a constraint of the user's own.
+// halving is a user-defined constraint.
 type halving struct{}
 
 func (halving) Apply(w *ops.Tensor) *ops.Tensor { return ops.MultiplyScalar(w, 0.5) }

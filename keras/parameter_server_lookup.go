@@ -86,7 +86,7 @@ type extra struct {
 	data  []byte
 }
 
-// load takes an instance of a function for the batch at hand and fills in its inputs. The caller releases it.
+// load takes an instance of a function for the current batch and fills in its inputs. The caller releases it.
 func (w *serverWorker) load(fn *distribute.Function, extras []extra) (*distribute.Instance, error) {
 	p := &w.t.parts
 	var types []ir.Type

@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// serverUpdates are the gradients that a TrainStep of the user's own hands to an optimizer, where the weights lie on
+// serverUpdates are the gradients that a user-defined TrainStep hands to an optimizer, where the weights lie on
 // parameter servers. They are updated there, after the step.
 type serverUpdates struct {
 	gradients map[*distribute.Variable]*ops.Tensor
@@ -54,8 +54,8 @@ func (u *serverUpdates) check(s *Step) {
 	}
 }
 
-// customGradients traces a TrainStep of the user's own, and returns the gradients of the weights and of the rows of
-// dynamic embeddings.
+// customGradients traces a user-defined TrainStep, and returns the gradients of the weights and of the rows of dynamic
+// embeddings.
 func (w *serverWorker) customGradients(r *distribute.Replica, x, y, weights []*ops.Tensor) []*ops.Tensor {
 	m := w.t.m
 	u := &serverUpdates{gradients: map[*distribute.Variable]*ops.Tensor{}, values: map[ir.Value]*distribute.Variable{}}

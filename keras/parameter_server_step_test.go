@@ -24,8 +24,8 @@ func fitOwnStep(ctx context.Context, t *testing.T, s distribute.Strategy, o opti
 	return m, h, err
 }
 
-// TestParameterServerTrainStep: a TrainStep of the user's own trains weights on servers as on one device: with
-// Minimize, and with gradients that are changed and clipped before Apply; its logs are in the history.
+// TestParameterServerTrainStep: a user-defined TrainStep trains weights on servers as on one device: with Minimize, and
+// with gradients that are changed and clipped before Apply; its logs are in the history.
 func TestParameterServerTrainStep(t *testing.T) {
 	for name, step := range map[string]keras.StepFunc{
 		"minimize": func(s *keras.Step) keras.StepLogs {
@@ -89,7 +89,7 @@ func TestParameterServerStepsThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestParameterServerDynamicTrainStep: rows of a dynamic embedding are trained by a TrainStep of the user's own too.
+// TestParameterServerDynamicTrainStep: rows of a dynamic embedding are trained by a user-defined TrainStep too.
 func TestParameterServerDynamicTrainStep(t *testing.T) {
 	x, y := rowData(64)
 	var want []float64

@@ -99,7 +99,7 @@ func (m *Model) direct(ctx context.Context, ds data.Dataset, options []PredictOp
 	return p
 }
 
-// run predicts all examples of the batch at hand, p.size at a time.
+// run predicts all examples of the current batch, p.size at a time.
 func (p *prediction) run(ctx context.Context) error {
 	if err := p.m.arrangeInputs(&p.batch, &p.parts); err != nil {
 		return fmt.Errorf("batch 0: %w", err)
@@ -164,7 +164,7 @@ func (p *prediction) onBatch(ctx context.Context, a *data.ArraySource) error {
 	return p.checkResults()
 }
 
-// compute predicts examples from to from+n-1 of the arrays at hand.
+// compute predicts examples from to from+n-1 of the current arrays.
 func (p *prediction) compute(ctx context.Context, from, n int) error {
 	if err := p.takeBinder(n); err != nil {
 		return err
@@ -289,7 +289,7 @@ func (p *prediction) collect(inst *distribute.Instance, n int) error {
 	if len(p.results) != outputs {
 		return fmt.Errorf("received %d arrays for the results; model %q has %d outputs", len(p.results), p.m.Name(), outputs)
 	}
-	total := max(n, p.parts.rows()) // a batch may be a part of the arrays at hand
+	total := max(n, p.parts.rows()) // a batch may be a part of the current arrays
 	for i := range p.results {
 		for replica := range p.binder.sizes {
 			rows := -1

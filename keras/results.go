@@ -52,8 +52,8 @@ func newResultReader(m *Model, training bool) *resultReader {
 	return r
 }
 
-// logs returns the results, computed when they are first looked at. That must be before the next step: later they are
-// no more to be had. Under a strategy over several processes all must look.
+// logs returns the results, computed when they are first read. That must be before the next step: later they are no
+// more to be had. Under a strategy over several processes all must look.
 func (r *resultReader) logs(prefix string) *callbacks.Logs {
 	return r.logsOf(r.functions.all, prefix)
 }

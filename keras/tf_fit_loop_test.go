@@ -79,7 +79,7 @@ func stepsPerExecution(t *testing.T, c *tfvectors.Case) {
 	}
 }
 
-// customStep is a step that returns one number a replica. How it is shown is the caller's choice of Reduce: Keras 2
+// customStep is a step that returns one number per replica. How it is shown is the caller's choice of Reduce: Keras 2
 // sums by default, Keras 3 takes the mean.
 func customStep(t *testing.T, c *tfvectors.Case) {
 	s := tfStrategy(t, "Mirrored", c.Replicas())

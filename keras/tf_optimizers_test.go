@@ -68,7 +68,7 @@ func applied(s distribute.Strategy, o optimizers.Optimizer, vars distribute.Vari
 	})
 }
 
-// tfPerReplica makes a value of a list with one entry a replica.
+// tfPerReplica makes a value of a list with one entry per replica.
 func tfPerReplica(t testing.TB, v any) distribute.PerReplica {
 	t.Helper()
 	var out distribute.PerReplica

@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/metrics"
 )
 
-// lookAtWeights says once a call that sample weights are cut to integers by a metric that counts in integers, as
+// lookAtWeights says once a call that sample weights are truncated to integers by a metric that counts in integers, as
 // Keras's do: of an example with the weight 0.5 such a metric knows nothing. It allocates nothing unless there is
 // something to say.
 func (k *nanCheck) lookAtWeights(m *Model, p *parts, where func() string) {

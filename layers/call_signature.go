@@ -8,8 +8,8 @@ import (
 )
 
 // callSignatures are the parameters of the calls of Keras's layers, in order, where there are more than the inputs and
-// training. Arguments are told by these names, never by what they look like. A layer that is not among them takes any
-// number of inputs.
+// training. Arguments are recognized by these names, never by their appearance. A layer that is not among them takes
+// any number of inputs.
 var callSignatures = map[string]string{
 	"AdditiveAttention":      "inputs mask training return_attention_scores use_causal_mask",
 	"Attention":              "inputs mask training return_attention_scores use_causal_mask",

@@ -52,7 +52,7 @@ func (l *CategoryEncoding) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{encodeCategories(wholeNumbers(one(c, in)), weights, mode, l.NumTokens, dtype)}
 }
 
-// keepsInputType: numbers given as floats must not lose digits before they are cut to integers.
+// keepsInputType: numbers given as floats must not lose digits before they are truncated to integers.
 func (l *CategoryEncoding) keepsInputType() {}
 
 // IgnoredConfig adds the switch for sparse results, which do not exist here.

@@ -152,7 +152,7 @@ func (l *Embedding) Quantize(how any) error {
 	return err
 }
 
-// keepsInputType: numbers given as floats must not lose digits before they are cut to integers.
+// keepsInputType: numbers given as floats must not lose digits before they are truncated to integers.
 func (l *Embedding) keepsInputType() {}
 
 // IgnoredConfig adds a key of older versions.

@@ -283,7 +283,7 @@ func invertNumbers(k *lookup[int64], t *table[int64], x *ops.Tensor) *ops.Tensor
 	return ops.Where(inside, token, ops.Reshape(integers(x, []int64{k.unknown})))
 }
 
-// keepsInputType: numbers given as floats must not lose digits before they are cut to integers.
+// keepsInputType: numbers given as floats must not lose digits before they are truncated to integers.
 func (l *IntegerLookup) keepsInputType() {}
 
 // Adapt learns the vocabulary of some data, replacing what was learned before: all distinct numbers, the most frequent

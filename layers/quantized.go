@@ -23,7 +23,7 @@ type Quantizable interface {
 	Quantize(how any) error
 }
 
-// quantized is what a layer knows of its weights being integers; the zero value is: they are not.
+// quantized says whether a layer's weights are integers; in the zero value they are not.
 type quantized struct {
 	mode               string               // "", "int8", "int4", "gptq", "awq"
 	bits               int                  // of gptq and awq

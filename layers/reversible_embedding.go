@@ -198,7 +198,7 @@ func (l *ReversibleEmbedding) forwardWith(a Arguments) (func(c *Context, in []*o
 	return l.Forward, nil
 }
 
-// keepsInputType: numbers given as floats must not lose digits before they are cut to integers.
+// keepsInputType: numbers given as floats must not lose digits before they are truncated to integers.
 func (l *ReversibleEmbedding) keepsInputType() {}
 
 func init() { Register[ReversibleEmbedding]() }

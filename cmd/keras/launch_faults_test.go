@@ -261,7 +261,7 @@ func TestFitStoppedAlone(t *testing.T) {
 	sameModels(t, path("whole.keras"), path("stopped.keras"))
 }
 
-// TestFitCorruptBackup: a backup that cannot be read is told of, and the one before it is used.
+// TestFitCorruptBackup: a backup that cannot be read is reported, and the one before it is used.
 func TestFitCorruptBackup(t *testing.T) {
 	dir := smallModel(t)
 	path := func(name string) string { return filepath.Join(dir, name) }

@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/data/datasets"
 )
 
-// A file that is at hand is read from its folder; datasets.Download fetches it.
+// An existing file is read from its folder; datasets.Download fetches it.
 func ExampleBostonHousing() {
 	d, err := datasets.BostonHousing(datasets.Directory("testdata")) // eleven made-up rows in the format of the file
 	if err != nil {

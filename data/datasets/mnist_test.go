@@ -45,7 +45,7 @@ func sum(pixels []uint8) (s int) {
 	return s
 }
 
-// The full database is not part of the repository. If a copy is at hand, it must be what the checksums and the subset
+// The full database is not part of the repository. If a copy is available, it must be what the checksums and the subset
 // say.
 func TestFullDatabase(t *testing.T) {
 	dir := os.Getenv("GOKERAS_MNIST")

@@ -290,7 +290,7 @@ func (g *Group) First() bool {
 	return g.machine.First(g.now())
 }
 
-// Pending lists the workers that wait to be taken in by a Regroup.
+// Pending lists the workers that are waiting to join by a Regroup.
 func (g *Group) Pending() []cluster.Task {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -25,7 +25,7 @@ func (l *landing) begin(r *ring, view uint64, c *call, data []byte) {
 	l.ring, l.data, l.head = r, data, frame{view: view, sequence: c.sequence & sequenceMask, call: c.hash}
 }
 
-// end makes sure that nothing is read to the memory any more.
+// end makes sure that nothing more is read into the memory.
 func (l *landing) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -268,7 +268,7 @@ func gatheredShape(t Tensor, data []byte) ([]int, error) {
 // Boundary is what all workers agree on between two steps.
 type Boundary struct {
 	Flags   uint32 // the flags of all workers together
-	Pending bool   // workers wait to be taken in: call Regroup
+	Pending bool   // workers are waiting to join: call Regroup
 }
 
 // StepEnd tells the others that this worker has completed a step and joins the flags of all (for example: a signal asks

@@ -86,7 +86,7 @@ func (s *session) ended() bool {
 	}
 }
 
-// release releases what the session holds; no collective runs any more.
+// release releases what the session holds; no collective is running.
 func (s *session) release() {
 	s.timer.Stop()
 	for _, inbox := range s.in {

@@ -96,7 +96,7 @@ func (cl *Closure) LookupTo(out []float32, v *Variable, ids []int64) ([]float32,
 	return rows, err
 }
 
-// planOf returns the plan for ids. One that is at hand for others is left to the changes that use it.
+// planOf returns the plan for ids. One that exists for others is left to the changes that use it.
 func (cl *Closure) planOf(ids []int64) *lookupPlan {
 	if cl.plan == nil || !slices.Equal(cl.plan.ids, ids) {
 		cl.plan = cl.memory().takePlan().of(ids)

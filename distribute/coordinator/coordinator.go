@@ -112,7 +112,7 @@ func (c *ClusterCoordinator) Done() (bool, error) { return c.job.Done() }
 type RemoteValue struct{ pending parameters.Pending }
 
 // Fetch waits for the closure and returns its result, or its error. The result is here as soon as the closure has
-// ended: the loss of the worker does not matter any more.
+// ended: the loss of the worker no longer matters.
 func (v *RemoteValue) Fetch(ctx context.Context) (any, error) {
 	b, err := v.pending.Fetch(ctx)
 	if err != nil {

@@ -102,7 +102,7 @@ func startChaos(t *testing.T, addresses []string, run func(worker int, c *exec.C
 
 func (j *chaos) result(i int) string { return filepath.Join(j.dir, fmt.Sprint("result", i)) }
 
-// start begins a life of worker i. A worker that fails by itself is told of in the log, and started again as by a
+// start begins a life of worker i. A worker that fails on its own is reported in the log, and started again as by a
 // launcher.
 func (j *chaos) start(i int) {
 	config, err := cluster.FormatTFConfig(j.spec, cluster.Task{Type: cluster.Worker, Index: i})

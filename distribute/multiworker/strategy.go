@@ -45,7 +45,7 @@ type Options struct {
 	Listener net.Listener
 	// NoSharedMemory uses the network between workers of one host too.
 	NoSharedMemory bool
-	// Observe is told about groups that form and end and about slow workers; see collective.Options.
+	// Observe is called for groups that form and end and about slow workers; see collective.Options.
 	Observe func(text string)
 }
 

@@ -142,7 +142,7 @@ func (v *Variable) Rows() int {
 type Read struct {
 	Variable *Variable
 	IDs      []int64 // increasing, each once; see Distinct. nil: all rows
-	// Values are the answer, row after row. Memory that is there is used again.
+	// Values are the answer, row after row. Existing memory is reused.
 	Values []float32
 	// Seen is, for each shard, how many gradients had been applied; it goes into Change, for the staleness.
 	Seen []uint64
@@ -251,7 +251,7 @@ type Job interface {
 	// SetSlots gives a variable the optimizer's state that it had elsewhere, by the names of its rule, after so many
 	// gradients.
 	SetSlots(ctx context.Context, v *Variable, slots map[string][]float32, steps uint64) error
-	// PutRows gives a dynamic table rows of another one; those that are there are replaced.
+	// PutRows gives a dynamic table rows of another one; existing ones are replaced.
 	PutRows(ctx context.Context, v *Variable, of TableState, rows []Row) error
 	// SetNote keeps a note on the servers; see [SetLastNote].
 	SetNote(ctx context.Context, key string, value []byte) error

@@ -250,7 +250,7 @@ func (c *client) cut(spec parameters.Spec) (parts []partitioners.Shard, err erro
 	return partitioners.Cut(cut, spec.Name, spec.Shape, 4)
 }
 
-// definition is what a server is told of one of the shards of a variable.
+// definition is what a server learns about one of the shards of a variable.
 func definition(spec parameters.Spec, part partitioners.Shard, first, width, shards int) protocol.Definition {
 	d := protocol.Definition{
 		Name: part.Name, Variable: spec.Name, Shape: formatShape(spec.Shape), First: first, Rows: part.Rows, Width: width,

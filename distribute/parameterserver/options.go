@@ -80,7 +80,7 @@ type Options struct {
 	ServerTimeout time.Duration
 	// JoinTimeout is how long to wait for the others at the start; 0 is 5 min.
 	JoinTimeout time.Duration
-	// Observe is told about workers and servers that are lost and come back. It must return soon. nil: nobody is told.
+	// Observe is called for workers and servers that are lost and come back. It must return soon. nil: not reported.
 	Observe func(text string)
 
 	version int // that this process claims to speak; 0: protocol.Version. For tests

@@ -25,7 +25,7 @@ const (
 	restoreChunk = 64 << 20
 )
 
-// errEnding is that of a server which is being closed: nothing is acknowledged any more.
+// errEnding is that of a server which is being closed: nothing more is acknowledged.
 var errEnding = errors.New("the server ends")
 
 // copied is what a Server needs where it is one of two copies.

@@ -34,7 +34,7 @@ func newRoutes(links []*link) *routes {
 	return r
 }
 
-// adopt takes views that are later than those at hand.
+// adopt takes views that are later than the current ones.
 func (r *routes) adopt(views []protocol.View) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

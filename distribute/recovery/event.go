@@ -71,7 +71,7 @@ const (
 	Done     Outcome = iota
 	Failed           // with an error that a next group cannot mend
 	Lost             // Attempt, Agree, Transfer: workers were lost
-	Waiting          // Agree: workers wait to be taken in
+	Waiting          // Agree: workers are waiting to join
 	Stopping         // Agree: all stop
 	Took             // Transfer: this worker was behind and has the state now
 	Kept             // Transfer: this worker had it; Rejoin: nobody has any, so the job begins

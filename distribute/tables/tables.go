@@ -127,7 +127,7 @@ func (t *Table) State() parameters.TableState {
 	return parameters.TableState{Version: t.t.Version, Step: t.t.Step, Rates: t.t.Rates()}
 }
 
-// Put gives the table rows as another one had them; those that are there are replaced.
+// Put gives the table rows as another one had them; existing ones are replaced.
 func (t *Table) Put(of parameters.TableState, rows []parameters.Row) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -177,7 +177,7 @@ func processorSeconds() float64 {
 	return float64(ticks) / 100
 }
 
-// measured is told of the ends of epochs; the first one warms up.
+// measured receives the ends of epochs; the first one warms up.
 type measured struct {
 	callbacks.Base
 	s     stopwatch

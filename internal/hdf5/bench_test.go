@@ -25,7 +25,7 @@ func hundredMegabytes(b *testing.B) string {
 	return path
 }
 
-// BenchmarkRead compares reading a dataset of 100 MB with reading the file's bytes, both into memory that is there.
+// BenchmarkRead compares reading a dataset of 100 MB with reading the file's bytes, both into existing memory.
 func BenchmarkRead(b *testing.B) {
 	path := hundredMegabytes(b)
 	dst := make([]byte, 4*benchElements+1<<16)

@@ -21,7 +21,7 @@ func NewLayoutMap(mesh *DeviceMesh) *LayoutMap {
 }
 
 // Set gives the variables of a key a layout: the name of an axis of the mesh for each axis of the variable, "" where it
-// is not cut. A key that is there already is an error.
+// is not cut. An existing key is an error.
 func (m *LayoutMap) Set(key string, axes ...string) error {
 	if l, taken := m.layouts[key]; taken {
 		return fmt.Errorf("distribution: the layout map has the key %q already, with %v", key, l)

@@ -104,7 +104,7 @@ func (e *Estimator) VariableValue(name string) (data.Array, error) {
 }
 
 // Train trains the model from its latest checkpoint on, or from the beginning, until Steps or MaxSteps are reached, a
-// hook stops it, or some replica finds no more data. The end is a checkpoint. ctx is looked at between steps; where it
+// hook stops it, or some replica finds no more data. The end is a checkpoint. ctx is checked between steps; where it
 // ends, Train returns its error, and steps since the last checkpoint are lost.
 //
 // Under a strategy over several processes all workers call it. They begin with the chief's checkpoint, and the chief

@@ -66,7 +66,7 @@ func trainLine(ctx context.Context, s distribute.Strategy, dir string, hooks ...
 	return nil
 }
 
-// countingHook notes the steps that it is told of.
+// countingHook notes the steps that it sees.
 type countingHook struct {
 	estimator.HookBase
 	steps []int64

@@ -57,8 +57,8 @@ func (s *Session) share(ctx context.Context, variables distribute.Variables) err
 	return nil
 }
 
-// anyWorker reports whether the data of any worker are used up, and whether any knows of workers that wait to be taken
-// in.
+// anyWorker reports whether the data of any worker are used up, and whether any knows of workers that are waiting to
+// join.
 func (s *Session) anyWorker(ctx context.Context, over bool) (anyOver, anyWaits bool, err error) {
 	g := s.workers()
 	if g == nil {

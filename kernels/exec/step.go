@@ -21,7 +21,7 @@ type HostBatch struct {
 	X, Y, SampleWeight []kernels.Array
 }
 
-// PerReplicaBatch is a global batch cut into one part a replica.
+// PerReplicaBatch is a global batch divided into one part per replica.
 type PerReplicaBatch []HostBatch
 
 // StepFunction is the body of a custom training loop on one replica. It may return nil.

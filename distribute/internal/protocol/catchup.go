@@ -12,7 +12,7 @@ type rateSpan struct {
 	rate float64
 }
 
-// noteRate remembers the rate of the update at hand.
+// noteRate remembers the rate of the current update.
 func (t *Table) noteRate(rate float64) {
 	if n := len(t.rates); t.Rule.touchesAll() && (n == 0 || t.rates[n-1].rate != rate) {
 		t.rates = append(t.rates, rateSpan{t.Step, rate})

@@ -142,7 +142,7 @@ func (d *Dispatcher) Lost(w Worker) {
 	d.settle()
 }
 
-// again puts a closure that nobody runs any more back at its place in the queue.
+// again puts a closure that nobody runs any longer back at its place in the queue.
 func (d *Dispatcher) again(c *closure) {
 	if len(c.runs) > 0 || c.waiting {
 		return
@@ -162,7 +162,7 @@ func (d *Dispatcher) again(c *closure) {
 	d.queue = slices.Insert(d.queue, at, c)
 }
 
-// Workers lists those that are there.
+// Workers lists those that are present.
 func (d *Dispatcher) Workers() []Worker {
 	var all []Worker
 	for _, c := range d.workers {
@@ -172,7 +172,7 @@ func (d *Dispatcher) Workers() []Worker {
 	return all
 }
 
-// Crowd is the number of workers that are there.
+// Crowd is the number of workers that are present.
 func (d *Dispatcher) Crowd() int { return len(d.workers) }
 
 // Next returns the next closure for a worker, or false where there is none or the worker has enough to do.

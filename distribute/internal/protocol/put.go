@@ -5,7 +5,7 @@ import (
 )
 
 // Put gives a dynamic table rows with the optimizer's state, as [Table.Export] has them: those of a file, or of another
-// job. Rows that are there are replaced.
+// job. Existing rows are replaced.
 type Put struct {
 	Term          uint64
 	Table         uint32

@@ -433,7 +433,7 @@ func (s *State) Bytes() int {
 	return n
 }
 
-// Fault returns why a table has lost rows: its store on disk failed. Nothing must be acknowledged any more.
+// Fault returns why a table has lost rows: its store on disk failed. Nothing more may be acknowledged.
 func (s *State) Fault() error {
 	for _, t := range s.tables {
 		if t.Dynamic && t.rows.fault != nil {

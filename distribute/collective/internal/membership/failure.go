@@ -60,7 +60,7 @@ func (m *Machine) consider(now time.Duration, s *State) {
 }
 
 // deserted reports whether a member has left the view without a verdict about it, as when it asked for the next group
-// while this one stood. It will have no part in a verdict any more.
+// while this one stood. It will no longer take part in a verdict.
 func (m *Machine) deserted(s *State) bool {
 	return (s.Phase == Gathering || s.Phase == Failed) && s.View == m.view.ID && (s.Verdict == nil || s.Verdict.View != m.view.ID)
 }

@@ -1,7 +1,7 @@
 package vec
 
 // MaxPool2x2 computes the maximum over windows of 2x2 with stride 2 and no padding of NHWC images: x is [images, h, w,
-// c], dst is [images, h/2, w/2, c]; an odd last row or column is not looked at. NaN in a window gives NaN.
+// c], dst is [images, h/2, w/2, c]; an odd last row or column is ignored. NaN in a window gives NaN.
 func MaxPool2x2[T Float](dst, x []T, images, h, w, c int) {
 	oh, ow := h/2, w/2
 	for i := range images * oh {
