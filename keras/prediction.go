@@ -21,6 +21,7 @@ type prediction struct {
 	results []predictedOutput
 	given   bool // the results are arrays of the caller's
 	nan     nanCheck
+	turn    chan struct{} // which the call has a place in; nil for one that needs none
 }
 
 // predictions are what the predictions of a model leave behind for the next ones. It is guarded by Model.mu.
@@ -29,12 +30,42 @@ type predictions struct {
 	first   int       // examples of the first batch
 	rows    *bool     // whether examples are independent; nil until a batch of another size comes
 	binders []*binder // with an instance of the forward function each; the one used last is at the end
+	turns   chan struct{}
 }
 
 // predictionLimit bounds both lists: as many shapes and goroutines at a time do without allocations.
 func predictionLimit() int { return max(leastPredictions, 2*runtime.GOMAXPROCS(0)) }
 
 const leastPredictions = 16
+
+// takeTurn waits until fewer batches are being computed than turnLimit. More of them gain nothing, as there are not
+// that many processors, but each would have memory of its own for what it needs meanwhile.
+func (p *prediction) takeTurn(ctx context.Context) error {
+	m := p.m
+	m.mu.Lock()
+	if m.predictions.turns == nil {
+		m.predictions.turns = make(chan struct{}, turnLimit())
+	}
+	turns := m.predictions.turns
+	m.mu.Unlock()
+	select {
+	case turns <- struct{}{}:
+		p.turn = turns
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func turnLimit() int { return max(4, 2*runtime.GOMAXPROCS(0)) }
+
+// endTurn lets the next call begin.
+func (p *prediction) endTurn() {
+	if p.turn != nil {
+		<-p.turn
+		p.turn = nil
+	}
+}
 
 // full reports whether a list of n has reached the limit. It asks for GOMAXPROCS, which takes a lock, only where that
 // matters.
@@ -58,6 +89,7 @@ func (m *Model) newPrediction() *prediction {
 // finish lets go of all that belongs to the caller.
 func (m *Model) finish(p *prediction) {
 	p.putBinder()
+	p.endTurn()
 	clear(p.results)
 	for i := range p.parts.own {
 		clear(p.parts.own[i])
@@ -156,6 +188,9 @@ func (p *prediction) onBatch(ctx context.Context, a *data.ArraySource) error {
 	}
 	p.batch = a.All()
 	if err := p.m.arrangeInputs(&p.batch, &p.parts); err != nil {
+		return err
+	}
+	if err := p.takeTurn(ctx); err != nil {
 		return err
 	}
 	if err := p.compute(ctx, 0, p.parts.rows()); err != nil {

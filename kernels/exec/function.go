@@ -39,6 +39,7 @@ type Function struct {
 	shapes []*compiled // most recently used last
 	lane   lane        // of the programs that write variables, which run one at a time
 	out    int         // instances that are not idle
+	burst  burst
 }
 
 // NewFunction prepares f for a strategy. Nothing is traced before the first run.
@@ -164,6 +165,8 @@ func (f *Function) Release(inst *Instance) {
 	c := inst.owner
 	c.idle = append(c.idle, inst)
 	c.trim()
+	f.burst.returned(f.out + 1)
+	f.trim()
 }
 
 // Close frees the memory of all instances that are not running. The function can still be used; it compiles again.

@@ -90,10 +90,43 @@ func (c *compiled) trim() {
 		return
 	}
 	for len(c.idle) > 0 && len(c.idle)+c.used > c.peak {
-		c.idle[0].close()
-		c.idle = append(c.idle[:0], c.idle[1:]...)
+		c.closeOldest()
 	}
 	c.returns, c.peak = 0, c.used
+}
+
+// burst is the most instances that were out at the same time, lately.
+type burst struct {
+	now, before int // since the last lookThrough returns began, and in those before
+	returns     int
+}
+
+func (b *burst) returned(out int) {
+	b.now = max(b.now, out)
+	if b.returns++; b.returns == lookThrough {
+		*b = burst{before: b.now}
+	}
+}
+
+// trim closes idle instances of all shapes together: there are as many as ran at the same time lately, and one more for
+// each shape. Each shape by itself may have had a burst of as many, at another time. Of shapes with several idle
+// instances the one that was used the longest time ago gives up one.
+func (f *Function) trim() {
+	idle := 0
+	for _, c := range f.shapes {
+		idle += len(c.idle)
+	}
+	spare := idle + f.out - max(f.burst.now, f.burst.before, len(f.shapes))
+	for _, c := range f.shapes {
+		for ; spare > 0 && len(c.idle) > 0; spare-- {
+			c.closeOldest()
+		}
+	}
+}
+
+func (c *compiled) closeOldest() {
+	c.idle[0].close()
+	c.idle = append(c.idle[:0], c.idle[1:]...)
 }
 
 // executablesOf compiles the programs once for all instances. Who comes meanwhile waits.

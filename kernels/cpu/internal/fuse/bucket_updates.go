@@ -17,7 +17,8 @@ const (
 // variables are updated each where its gradient has just been computed.
 func (g *Graph) BucketUpdates() {
 	replaces, read := g.replacements(), g.readers()
-	last := map[string]int{} // by rule: the unit that is still growing
+	open := map[string][]int{} // by rule: the units of the bucket that is still growing
+	size := map[string]int{}   // elements of all of them
 	kept := slices.Clone(g.Units)
 	for t, u := range g.Units {
 		rule, ok := g.bucketRule(u)
@@ -27,11 +28,15 @@ func (g *Graph) BucketUpdates() {
 		if ok, awaited := g.updates(u, replaces, read); !ok || awaited { // others read what it computes: a constraint, say
 			continue
 		}
-		if before, open := last[rule]; open && g.updated(kept[before])+g.updated(u) <= BucketTotal {
-			g.joinUpdates(kept[before], u)
-			kept[before] = nil
+		if n := g.updated(u); size[rule]+n > BucketTotal {
+			g.joinUpdates(kept, open[rule])
+			open[rule], size[rule] = nil, 0
 		}
-		last[rule] = t
+		open[rule] = append(open[rule], t)
+		size[rule] += g.updated(u)
+	}
+	for _, bucket := range open {
+		g.joinUpdates(kept, bucket)
 	}
 	g.Units = slices.DeleteFunc(kept, func(u *Unit) bool { return u == nil })
 }
@@ -54,17 +59,31 @@ func (g *Graph) updated(u *Unit) int {
 	return total
 }
 
-// joinUpdates makes the updates of a part of b.
-func (g *Graph) joinUpdates(a, b *Unit) {
-	for _, i := range a.Nodes {
-		g.UnitOf[i] = b
+// joinUpdates makes the units at the given places, in their order, the last of them.
+func (g *Graph) joinUpdates(units []*Unit, at []int) {
+	if len(at) < 2 {
+		return
 	}
-	b.Nodes = append(a.Nodes, b.Nodes...)
-	slices.Sort(b.Nodes)
-	for _, v := range a.Reads {
-		if !slices.Contains(b.Reads, v) {
-			b.Reads = append(b.Reads, v)
+	b := units[at[len(at)-1]]
+	var nodes []int
+	var reads, writes []ir.Value
+	seen := map[ir.Value]bool{}
+	for k := range at {
+		u := units[at[k]]
+		nodes, writes = append(nodes, u.Nodes...), append(writes, u.Writes...)
+		for _, v := range units[at[len(at)-1-k]].Reads {
+			if !seen[v] {
+				seen[v] = true
+				reads = append(reads, v)
+			}
 		}
 	}
-	b.Writes = append(a.Writes, b.Writes...)
+	for _, t := range at[:len(at)-1] {
+		units[t] = nil
+	}
+	for _, i := range nodes {
+		g.UnitOf[i] = b
+	}
+	slices.Sort(nodes)
+	b.Nodes, b.Reads, b.Writes = nodes, reads, writes
 }

@@ -1,0 +1,48 @@
+package exec
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Bursts of several shapes, one after the other, leave no more idle instances than ran at the same time, and never
+// fewer than one for each shape that took turns.
+func TestIdleInstancesOfAllShapes(t *testing.T) {
+	f := NewFunction(newPlaced(1), "f", func(_ *Replica, in []*ops.Tensor) []*ops.Tensor { return []*ops.Tensor{ops.Exp(in[0])} })
+	defer f.Close()
+	idle := func() int {
+		n := 0
+		for _, c := range f.shapes {
+			n += len(c.idle)
+		}
+		return n
+	}
+	burst := func(rows, at int) {
+		var out []*Instance
+		for range at {
+			inst, err := f.Acquire([][]ir.Type{{{DType: ir.Float32, Shape: ir.Shape{rows, 3}}}}, []int{rows})
+			require.NoError(t, err)
+			out = append(out, inst)
+		}
+		for _, inst := range out {
+			f.Release(inst)
+		}
+	}
+	for rows := 1; rows <= 5; rows++ {
+		burst(rows, 8)
+		require.Equal(t, 8, idle())
+	}
+	for range 3 * lookThrough { // the bursts are over
+		for rows := 1; rows <= 5; rows++ {
+			burst(rows, 1)
+		}
+	}
+	require.Equal(t, 5, idle())
+	for _, c := range f.shapes {
+		require.Len(t, c.idle, 1)
+	}
+}
