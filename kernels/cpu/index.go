@@ -230,7 +230,7 @@ func scatterInto(b *build, in, indices, updates *plan.Operand, axis int, kind ir
 	if err != nil {
 		return nil, err
 	}
-	each := scatterEachOf(kind, in.Typ.DType)
+	each, addRows := scatterEachOf(kind, in.Typ.DType), addRowsOf(kind, in.Typ.DType)
 	out := b.out(0)
 	g := lines(in.Typ.Shape, axis)
 	size := in.Typ.DType.Size()
@@ -248,6 +248,10 @@ func scatterInto(b *build, in, indices, updates *plan.Operand, axis int, kind ir
 			src := unsafe.Add(updates.Ptr(), (o*count*g.Inner+first)*size)
 			if each != nil && g.Inner == 1 {
 				each(base, src, at, row, end)
+				continue
+			}
+			if addRows != nil {
+				addRows(base, src, at, row, end, g.Inner, n)
 				continue
 			}
 			for i, p := range at {
@@ -289,24 +293,6 @@ func scatterEachOf(kind ir.Kind, d ir.DType) func(line, src unsafe.Pointer, at [
 		return addEach[int32]
 	}
 	return nil
-}
-
-func setEach[T any](line, src unsafe.Pointer, at []int64, row, end int) {
-	y, x := block.View[T](line, end), block.View[T](src, len(at))
-	for i, p := range at {
-		if int(p) >= row && int(p) < end { // not if dropped
-			y[p] = x[i]
-		}
-	}
-}
-
-func addEach[T block.Number](line, src unsafe.Pointer, at []int64, row, end int) {
-	y, x := block.View[T](line, end), block.View[T](src, len(at))
-	for i, p := range at {
-		if int(p) >= row && int(p) < end {
-			y[p] += x[i]
-		}
-	}
 }
 
 // scatterShare is how a scatter is shared out. Rows are independent, and so are columns; updates that meet are combined

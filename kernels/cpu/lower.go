@@ -196,6 +196,10 @@ func (c *compiler) lowerCopies(p *placement, s *schedule) {
 }
 
 func copyOperand(to, from *plan.Operand) {
+	if size := from.Typ.DType.Size(); from.N > 1 && from.Mem != nil && from.Mem.Bytes == size {
+		fillElement(to.Ptr(), from.Ptr(), size, to.N)
+		return
+	}
 	if to.N > 0 && to.Ptr() != from.Ptr() {
 		copy(plan.Raw(to), plan.Raw(from))
 	}

@@ -157,6 +157,7 @@ func (m machine) record() {
 	m.conversions()
 	m.pooling()
 	m.pixels()
+	m.rowsAt()
 	m.layerNorm()
 	m.softmaxRows()
 	m.softmaxRowsGrad()

@@ -183,7 +183,10 @@ func (n *neon) scalar(i *instruction) bool {
 	case opReturn:
 		n.Asm("FMOVS F%d, ret+%d(FP)", n.pair(a[0])[0], 8*len(n.parameters))
 	case opAssign:
-		if from, to := n.value(a[1]), n.value(a[0]); from != to {
+		if m, ok := a[1].(Memory); ok {
+			base, offset := n.address(m)
+			n.Asm("MOVD %d(%s), %s", offset, base, n.value(a[0]))
+		} else if from, to := n.value(a[1]), n.value(a[0]); from != to {
 			n.Asm("MOVD %s, %s", from, to)
 		}
 	case opIncrease:

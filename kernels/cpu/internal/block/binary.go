@@ -210,14 +210,14 @@ func integerBinary[T Integer](op ir.Op) Func {
 		return func(dst, a, b, _ unsafe.Pointer, n int) {
 			z, x, y := View[T](dst, n), View[T](a, n), View[T](b, n)
 			for i, v := range x {
-				z[i] = v << shiftCount(y[i])
+				z[i] = v << uint64(y[i]) // negative counts are large ones
 			}
 		}
 	case ir.ShiftRight:
 		return func(dst, a, b, _ unsafe.Pointer, n int) {
 			z, x, y := View[T](dst, n), View[T](a, n), View[T](b, n)
 			for i, v := range x {
-				z[i] = v >> shiftCount(y[i])
+				z[i] = v >> uint64(y[i])
 			}
 		}
 	}
@@ -254,14 +254,6 @@ func integerFunction[T Integer](op ir.Op) func(x, y T) T {
 		return integerPow[T]
 	}
 	return nil
-}
-
-// shiftCount makes a shift by a negative or too large count shift everything out.
-func shiftCount[T Integer](y T) uint64 {
-	if y < 0 {
-		return 64
-	}
-	return uint64(y)
 }
 
 // integerPow is x to the power y by squaring, wrapping around; a negative power of anything but 1 and -1 truncates to

@@ -127,11 +127,9 @@ func (p *Placement) allocate(m *Storage, v ir.Value) bool {
 	return true
 }
 
-// readWhole reports whether anything needs all elements of a splat constant; elementwise units read the first one only.
+// readWhole reports whether anything needs all elements of a splat constant; elementwise units and copies into outputs
+// read the first one only.
 func (p *Placement) readWhole(v ir.Value) bool {
-	if p.IsOutput[v] {
-		return true
-	}
 	for _, i := range p.Users[v] {
 		n := &p.Program.Nodes[i]
 		if n.Op.IsElementwise() && p.UnitOf[i] != nil && p.UnitOf[i].Elementwise {

@@ -11788,6 +11788,36 @@ channel:
 	VZEROUPPER
 	RET
 
+// func addRowsAtAVX2(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
+// Requires: AVX
+TEXT ·addRowsAtAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ pairs+16(FP), DX
+	MOVQ count+24(FP), BX
+	MOVQ size+32(FP), SI
+
+row:
+	MOVQ (DX), DI
+	ADDQ AX, DI
+	MOVQ 8(DX), R8
+	ADDQ CX, R8
+	MOVQ SI, R9
+
+vector:
+	VMOVUPS (DI), Y0
+	VADDPS  (R8), Y0, Y0
+	VMOVUPS Y0, (DI)
+	ADDQ    $0x00000020, DI
+	ADDQ    $0x00000020, R8
+	SUBQ    $0x00000020, R9
+	JNE     vector
+	ADDQ    $0x00000010, DX
+	DECQ    BX
+	JNE     row
+	VZEROUPPER
+	RET
+
 // func normSumsAVX2(parts uintptr, x uintptr, rows uintptr, cols uintptr, stride uintptr)
 // Requires: AVX
 TEXT ·normSumsAVX2(SB), NOSPLIT, $0-40
@@ -23053,6 +23083,36 @@ channel:
 	SUBQ      DI, BX
 	DECQ      SI
 	JNE       pixel
+	VZEROUPPER
+	RET
+
+// func addRowsAtAVX512(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
+// Requires: AVX, AVX512F
+TEXT ·addRowsAtAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ pairs+16(FP), DX
+	MOVQ count+24(FP), BX
+	MOVQ size+32(FP), SI
+
+row:
+	MOVQ (DX), DI
+	ADDQ AX, DI
+	MOVQ 8(DX), R8
+	ADDQ CX, R8
+	MOVQ SI, R9
+
+vector:
+	VMOVUPS (DI), Z0
+	VADDPS  (R8), Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x00000040, DI
+	ADDQ    $0x00000040, R8
+	SUBQ    $0x00000040, R9
+	JNE     vector
+	ADDQ    $0x00000010, DX
+	DECQ    BX
+	JNE     row
 	VZEROUPPER
 	RET
 

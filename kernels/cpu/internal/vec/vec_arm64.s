@@ -12356,6 +12356,34 @@ channel:
 	BNE pixel
 	RET
 
+// addRowsAtNEON is addRowsAtAVX2 with two registers for one.
+TEXT ·addRowsAtNEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD pairs+16(FP), R2
+	MOVD count+24(FP), R3
+	MOVD size+32(FP), R4
+row:
+	MOVD 0(R2), R5
+	ADD R0, R5
+	MOVD 8(R2), R6
+	ADD R1, R6
+	MOVD R4, R7
+vector:
+	FLDPQ 0(R5), (F0, F1)
+	FLDPQ 0(R6), (F2, F3)
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R5)
+	ADD $32, R5
+	ADD $32, R6
+	SUBS $32, R7
+	BNE vector
+	ADD $16, R2
+	SUBS $1, R3
+	BNE row
+	RET
+
 // normSumsNEON is normSumsAVX2 with two registers for one.
 TEXT ·normSumsNEON(SB), NOSPLIT, $0-40
 	MOVD parts+0(FP), R0

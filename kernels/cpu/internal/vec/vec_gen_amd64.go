@@ -838,6 +838,15 @@ func callPixelsClaim(wide bool, dx, x, left, y *float32, count, size, xStep, ySt
 }
 
 //go:noinline
+func callAddRowsAt(wide bool, dst, x *float32, pairs *[2]int, count, size uintptr) {
+	if wide {
+		addRowsAtAVX512(dst, x, pairs, count, size)
+	} else {
+		addRowsAtAVX2(dst, x, pairs, count, size)
+	}
+}
+
+//go:noinline
 func callNormSums(wide bool, parts, x *float32, rows, cols, stride uintptr) {
 	if wide {
 		normSumsAVX512(parts, x, rows, cols, stride)
@@ -1676,6 +1685,12 @@ func pixelsClaimAVX2(dx, x, left, y *float32, count, size, xStep, yStep uintptr)
 
 //go:noescape
 func pixelsClaimAVX512(dx, x, left, y *float32, count, size, xStep, yStep uintptr)
+
+//go:noescape
+func addRowsAtAVX2(dst, x *float32, pairs *[2]int, count, size uintptr)
+
+//go:noescape
+func addRowsAtAVX512(dst, x *float32, pairs *[2]int, count, size uintptr)
 
 //go:noescape
 func normSumsAVX2(parts, x *float32, rows, cols, stride uintptr)

@@ -400,6 +400,11 @@ func callPixelsClaim(wide bool, dx, x, left, y *float32, count, size, xStep, ySt
 }
 
 //go:noinline
+func callAddRowsAt(wide bool, dst, x *float32, pairs *[2]int, count, size uintptr) {
+	addRowsAtNEON(dst, x, pairs, count, size)
+}
+
+//go:noinline
 func callNormSums(wide bool, parts, x *float32, rows, cols, stride uintptr) {
 	normSumsNEON(parts, x, rows, cols, stride)
 }
@@ -825,6 +830,9 @@ func pixelsAddNEON(dst, x *float32, count, size, dstStep, xStep uintptr)
 
 //go:noescape
 func pixelsClaimNEON(dx, x, left, y *float32, count, size, xStep, yStep uintptr)
+
+//go:noescape
+func addRowsAtNEON(dst, x *float32, pairs *[2]int, count, size uintptr)
 
 //go:noescape
 func normSumsNEON(parts, x *float32, rows, cols, stride uintptr)

@@ -1,0 +1,21 @@
+package vec
+
+// AddRowsAt adds rows of x to rows of dst, c elements each, one after the other: pairs are the numbers of the first
+// elements of a row of dst and of the row of x that is added to it. It is the gradient of an embedding.
+func AddRowsAt[T Float](dst, x []T, pairs [][2]int, c int) {
+	if c <= 0 {
+		return
+	}
+	for _, p := range pairs {
+		_, _ = dst[p[0]:][:c], x[p[1]:][:c]
+	}
+	if single[T]() && addRowsAt32(as32(dst), as32(x), pairs, c) {
+		return
+	}
+	for _, p := range pairs {
+		to := dst[p[0]:][:c]
+		for k, v := range x[p[1]:][:len(to)] {
+			to[k] += v
+		}
+	}
+}

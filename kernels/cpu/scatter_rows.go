@@ -1,0 +1,61 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// The loops of scatters that need no call for each update.
+
+func setEach[T any](line, src unsafe.Pointer, at []int64, row, end int) {
+	y, x := block.View[T](line, end), block.View[T](src, len(at))
+	for i, p := range at {
+		if int(p) >= row && int(p) < end { // not if dropped
+			y[p] = x[i]
+		}
+	}
+}
+
+func addEach[T block.Number](line, src unsafe.Pointer, at []int64, row, end int) {
+	y, x := block.View[T](line, end), block.View[T](src, len(at))
+	for i, p := range at {
+		if int(p) >= row && int(p) < end {
+			y[p] += x[i]
+		}
+	}
+}
+
+// addRowsOf returns the loop that adds rows of updates, n elements each and inner elements apart, to those rows in
+// [row, end) that they meet, where there is one.
+func addRowsOf(kind ir.Kind, d ir.DType) func(base, src unsafe.Pointer, at []int64, row, end, inner, n int) {
+	switch {
+	case kind == ir.Sum && d == ir.Float32:
+		return addRowsAt[float32]
+	case kind == ir.Sum && d == ir.Float64:
+		return addRowsAt[float64]
+	}
+	return nil
+}
+
+func addRowsAt[T block.Float](base, src unsafe.Pointer, at []int64, row, end, inner, n int) {
+	if end == 0 || len(at) == 0 {
+		return
+	}
+	y, x := block.View[T](base, (end-1)*inner+n), block.View[T](src, (len(at)-1)*inner+n)
+	var pairs [64][2]int
+	count := 0
+	for i, p := range at {
+		if int(p) < row || int(p) >= end { // dropped, or of another worker
+			continue
+		}
+		pairs[count] = [2]int{int(p) * inner, i * inner}
+		if count++; count == len(pairs) {
+			vec.AddRowsAt(y, x, pairs[:], n)
+			count = 0
+		}
+	}
+	vec.AddRowsAt(y, x, pairs[:count], n)
+}
