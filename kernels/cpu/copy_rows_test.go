@@ -60,3 +60,20 @@ func TestGatherElements(t *testing.T) {
 		}
 	}
 }
+
+// TestLongestLast repeats pixels along two axes, as upsampling does: the loop over rows follows the longer axis.
+func TestLongestLast(t *testing.T) {
+	const lines, pixels, times, bytes = 3, 11, 2, 40
+	src, dst := make([]byte, lines*pixels*bytes), make([]byte, lines*times*pixels*times*bytes)
+	for i := range src {
+		src[i] = byte(i * 5 >> 1)
+	}
+	c := newCopy(1, []int{lines, times, pixels, times, bytes},
+		[]int{times * pixels * times * bytes, pixels * times * bytes, times * bytes, bytes, 1}, []int{pixels * bytes, 0, bytes, 0, 1})
+	c.run(plan.PointerTo(dst), plan.PointerTo(src), 0, 2)
+	c.run(plan.PointerTo(dst), plan.PointerTo(src), 2, lines)
+	for i := range dst {
+		pixel, line := i/bytes/times%pixels, i/bytes/times/pixels/times
+		require.Equal(t, src[(line*pixels+pixel)*bytes+i%bytes], dst[i], i)
+	}
+}
