@@ -53,7 +53,7 @@ func TestSmallUpdatesAreJoined(t *testing.T) {
 	}
 	g := fuse.NewGraph(p)
 	g.Group()
-	g.HoistUpdates()
+	g.ScheduleUpdates()
 	g.BucketUpdates()
 	var joined []int
 	for _, u := range g.Units {

@@ -70,7 +70,7 @@ func TestDescentIsJoined(t *testing.T) {
 			g := fuse.NewGraph(p)
 			g.Group()
 			g.JoinDescent()
-			g.HoistUpdates()
+			g.ScheduleUpdates()
 			joined := 0
 			for _, u := range g.Units {
 				if len(u.Nodes) == 2 && u.Fused == nil {

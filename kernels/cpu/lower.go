@@ -176,7 +176,7 @@ func (b *build) specialDot() (func(), bool) {
 	if run, ok := b.packedDot(); ok {
 		return run, true
 	}
-	return b.longDot()
+	return b.tallDot()
 }
 
 // lowerCopies adds the steps that move values into output buffers: first those that leave a buffer that will be

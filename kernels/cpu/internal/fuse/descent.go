@@ -53,7 +53,7 @@ func (g *Graph) descent(u *Unit) *Unit {
 		return nil
 	}
 	sums := g.Program.Type(d.Inputs[0]).Shape.Size() / s[0]
-	if gemm.IsLong(&gemm.Args[float32]{M: s[0], N: s[1], K: sums, TransA: true}) { // these have kernels of their own
+	if gemm.IsTall(&gemm.Args[float32]{M: s[0], N: s[1], K: sums, TransA: true}) { // these have kernels of their own
 		return nil
 	}
 	return product

@@ -6,7 +6,7 @@
 //   - patterns.go has the table of patterns: nodes that one kernel computes together, such as a product with its bias and relu (epilogue.go).
 //   - group.go gathers elementwise nodes over one index space, which read broadcasts, slices and reshapes in place (access.go), with reductions of what
 //     they compute (sink.go); neighbours.go joins units that share operands.
-//   - updates of variables run as early as possible (hoist.go), small ones together (bucket_updates.go), those of plain
+//   - updates of variables run as early as possible (schedule_updates.go), small ones together (bucket_updates.go), those of plain
 //     gradient descent with the product that computes their gradient (descent.go).
 //   - overlap.go adds waits for all-reduces that run while the replica computes.
 //

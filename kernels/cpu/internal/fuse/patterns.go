@@ -15,7 +15,7 @@ var patterns = []func(g *Graph, node int){
 // schedules change the units of a program that updates variables, in order.
 var schedules = []func(g *Graph){
 	(*Graph).JoinDescent,
-	(*Graph).HoistUpdates,
+	(*Graph).ScheduleUpdates,
 	(*Graph).BucketUpdates,
 }
 

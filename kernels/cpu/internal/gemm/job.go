@@ -9,13 +9,13 @@ import (
 
 // job is a product while it runs: the task that workers share.
 type job[T Float] struct {
-	args    Args[T]
-	plan    plan[T]
-	scratch []T
-	packing packTask[T]
-	row     rowTask[T]
-	turned  turnedTask[T]
-	ahead   fetched // how much of args.Ahead has been fetched
+	args       Args[T]
+	plan       plan[T]
+	scratch    []T
+	packing    packTask[T]
+	row        rowTask[T]
+	transposed transposedTask[T]
+	ahead      fetched // how much of args.Ahead has been fetched
 }
 
 // fetched says how much of a list of slices has been brought into the cache.
@@ -34,7 +34,7 @@ func getJob[T Float]() *job[T] {
 	} else {
 		j = (*job[T])(unsafe.Pointer(jobs64.Get()))
 	}
-	j.packing.job, j.row.job, j.turned.job = j, j, j
+	j.packing.job, j.row.job, j.transposed.job = j, j, j
 	return j
 }
 
@@ -50,8 +50,8 @@ func putJob[T Float](j *job[T]) {
 
 // run packs what is shared and then computes the chunks of C.
 func (j *job[T]) run(p *pool.Pool) {
-	if j.plan.turned {
-		j.runTurned(p)
+	if j.plan.transposed {
+		j.runTransposed(p)
 		return
 	}
 	a := &j.args

@@ -55,7 +55,7 @@ type plan[T Float] struct {
 	rowChunks  int
 	colChunks  int
 	batch      int
-	turned     bool // the transpose is computed, rows of it at a time; see turned.go
+	transposed bool // the transpose is computed, rows of it at a time; see transposed.go
 	tail       bool // inPlace: the last panel is incomplete and read from shared
 	packA      bool // blocks of A are copied to the worker's scratch first
 	fetchB     bool // the rows of B are too far apart for the processor to fetch them ahead by itself
@@ -66,8 +66,8 @@ type plan[T Float] struct {
 
 func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	p := plan[T]{batch: a.Batch[0] * a.Batch[1]}
-	if a.isTurned() {
-		p.turned, p.rows = true, a.turnedBlock(workers)
+	if a.isTransposed() {
+		p.transposed, p.rows = true, a.transposedBlock(workers)
 		return p
 	}
 	width := micro.PanelWidth[T]()
@@ -184,7 +184,7 @@ func (p *plan[T]) localSizeB(a *Args[T]) int {
 }
 
 func (p *plan[T]) scratchSize(a *Args[T], workers int) int {
-	if p.turned { // the packed A, and a block of Cᵀ for each worker
+	if p.transposed { // the packed A, and a block of Cᵀ for each worker
 		return PackedSize[T](a.M, a.K) + p.rows*a.M*max(workers, 1)
 	}
 	return p.sharedSize(a) + p.localSize(a)*max(workers, 1)

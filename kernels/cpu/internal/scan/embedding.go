@@ -21,7 +21,7 @@ func swapsStacking(n *ir.Node) bool {
 func LookUpBySteps(p *ir.Program) (*ir.Program, error) {
 	uses, def := pass.Uses(p)
 	r := pass.NewRewriter(p)
-	turned := map[ir.Value]ir.Value{} // by indices: their transpose
+	transposed := map[ir.Value]ir.Value{} // by indices: their transpose
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		op, attrs, operands := n.Op, n.Attrs, r.Operands(n)
@@ -39,14 +39,14 @@ func LookUpBySteps(p *ir.Program) (*ir.Program, error) {
 			inner = nil
 		}
 		if inner != nil {
-			indices, ok := turned[operands[1]]
+			indices, ok := transposed[operands[1]]
 			if !ok {
 				t, err := r.To.Add(n.Scope, ir.Transpose, ir.TransposeAttrs{Perm: []int{1, 0}}, operands[1])
 				if err != nil {
 					return nil, err
 				}
 				indices = t[0]
-				turned[operands[1]] = indices
+				transposed[operands[1]] = indices
 			}
 			operands[1] = indices
 		}
@@ -58,7 +58,7 @@ func LookUpBySteps(p *ir.Program) (*ir.Program, error) {
 			return nil, err
 		}
 	}
-	if len(turned) == 0 {
+	if len(transposed) == 0 {
 		return p, nil
 	}
 	return r.Finish(), nil

@@ -12,8 +12,8 @@ import (
 // transposeMinSteps is the number of steps from which on that pays.
 const transposeMinSteps = 4
 
-// turned is an operand of a scan that some products of its body read transposed.
-type turned struct {
+// transposed is an operand of a scan that some products of its body read transposed.
+type transposed struct {
 	operand int   // of the scan
 	dots    []int // nodes of the body
 }
@@ -24,14 +24,14 @@ func transposeBeforeScans(p *ir.Program, normal pass.Pass) (*ir.Program, error) 
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		attrs, operands := n.Attrs, r.Operands(n)
-		list, err := findTurned(n, normal)
+		list, err := findTransposed(n, normal)
 		if err != nil {
 			return nil, err
 		}
 		if len(list) > 0 {
 			found = true
 			a := n.Attrs.(ir.ScanAttrs)
-			body, err := turnBody(a.Body, list)
+			body, err := transposeInBody(a.Body, list)
 			if err != nil {
 				return nil, err
 			}
@@ -59,9 +59,9 @@ func transposeBeforeScans(p *ir.Program, normal pass.Pass) (*ir.Program, error) 
 	return r.Finish(), nil
 }
 
-// findTurned looks for matrices that are the same in all steps and are summed over their columns, as the right side of
-// a product.
-func findTurned(n *ir.Node, normal pass.Pass) ([]turned, error) {
+// findTransposed looks for matrices that are the same in all steps and are summed over their columns, as the right side
+// of a product.
+func findTransposed(n *ir.Node, normal pass.Pass) ([]transposed, error) {
 	a, ok := n.Attrs.(ir.ScanAttrs)
 	if !ok || a.Length < transposeMinSteps {
 		return nil, nil
@@ -69,14 +69,14 @@ func findTurned(n *ir.Node, normal pass.Pass) ([]turned, error) {
 	if body, err := normal.Run(a.Body); err != nil || ByRows(body, a) != nil {
 		return nil, err
 	}
-	var list []turned
+	var list []transposed
 	for j := a.Carry + a.Xs; j < len(a.Body.Inputs); j++ {
 		v := a.Body.Inputs[j].Value
 		t := a.Body.Type(v)
 		if len(t.Shape) != 2 || !t.DType.IsWideFloat() {
 			continue
 		}
-		found := turned{operand: j}
+		found := transposed{operand: j}
 		for i := range a.Body.Nodes {
 			dot := &a.Body.Nodes[i]
 			if attrs, ok := dot.Attrs.(ir.DotAttrs); ok && dot.Inputs[1] == v && len(attrs.RhsBatch) == 0 && len(attrs.RhsContract) == 1 && attrs.RhsContract[0] == 1 {
@@ -90,8 +90,8 @@ func findTurned(n *ir.Node, normal pass.Pass) ([]turned, error) {
 	return list, nil
 }
 
-// turnBody returns the body with further inputs, the transposed matrices, in whose terms the products are.
-func turnBody(body *ir.Program, list []turned) (*ir.Program, error) {
+// transposeInBody returns the body with further inputs, the transposed matrices, in whose terms the products are.
+func transposeInBody(body *ir.Program, list []transposed) (*ir.Program, error) {
 	r := pass.NewRewriter(body)
 	reads := map[int]ir.Value{} // by node of a product: its right side
 	for _, t := range list {

@@ -11,58 +11,58 @@ import (
 // they are in the first-level cache. The sums are the same, number by number.
 
 const (
-	turnedRows    = 56 // of Cᵀ in a block
-	turnedMinRows = 14
-	turnedLanes   = 16 // rows of A, the columns of Cᵀ, should fill vectors
+	transposedRows    = 56 // of Cᵀ in a block
+	transposedMinRows = 14
+	transposedLanes   = 16 // rows of A, the columns of Cᵀ, should fill vectors
 )
 
-// isTurned reports whether computing the transpose costs less than packing B would: transposing a number of A or C into
-// a cache costs a little less than packing one of B, which goes through memory.
-func (a *Args[T]) isTurned() bool {
-	if !a.TransB || a.Packed || a.Accumulate || a.Bias != nil || a.Batch != [2]int{1, 1} || a.N < turnedMinRows {
+// isTransposed reports whether computing the transpose costs less than packing B would: transposing a number of A or C
+// into a cache costs a little less than packing one of B, which goes through memory.
+func (a *Args[T]) isTransposed() bool {
+	if !a.TransB || a.Packed || a.Accumulate || a.Bias != nil || a.Batch != [2]int{1, 1} || a.N < transposedMinRows {
 		return false
 	}
-	padded := ceil(a.M, turnedLanes) * turnedLanes
+	padded := ceil(a.M, transposedLanes) * transposedLanes
 	return 8*padded <= 9*a.M && a.M*(a.K+a.N) <= 5*a.K*a.N/4
 }
 
-// turnedTask computes blocks of Cᵀ.
-type turnedTask[T Float] struct{ job *job[T] }
+// transposedTask computes blocks of Cᵀ.
+type transposedTask[T Float] struct{ job *job[T] }
 
-// turnedBlock is the number of rows of Cᵀ in a block.
-func (a *Args[T]) turnedBlock(workers int) int {
-	blocks := ceil(a.N, turnedRows)
+// transposedBlock is the number of rows of Cᵀ in a block.
+func (a *Args[T]) transposedBlock(workers int) int {
+	blocks := ceil(a.N, transposedRows)
 	if workers > 1 {
-		blocks = max(blocks, min(wantChunks*workers, a.N/turnedMinRows))
+		blocks = max(blocks, min(wantChunks*workers, a.N/transposedMinRows))
 		blocks = ceil(blocks, workers) * workers
 	}
 	return ceil(a.N, blocks)
 }
 
-// runTurned packs A and then computes the blocks.
-func (j *job[T]) runTurned(p *pool.Pool) {
+// runTransposed packs A and then computes the blocks.
+func (j *job[T]) runTransposed(p *pool.Pool) {
 	a := &j.args
 	packed := PackedSize[T](a.M, a.K)
 	j.plan.shared, j.scratch = j.scratch[:packed], j.scratch[packed:]
 	PackB(p, j.plan.shared, a.A, a.K, a.M, a.LDA, !a.TransA)
-	p.Parallel(ceil(a.N, j.plan.rows), 1, &j.turned)
+	p.Parallel(ceil(a.N, j.plan.rows), 1, &j.transposed)
 }
 
 // Run computes the blocks [lo, hi).
-func (t *turnedTask[T]) Run(worker, lo, hi int) {
+func (t *transposedTask[T]) Run(worker, lo, hi int) {
 	j := t.job
 	size := j.plan.rows * j.args.M
 	block := j.scratch[worker*size : (worker+1)*size]
 	for i := lo; i < hi; i++ {
 		n := i * j.plan.rows
 		rows := min(j.plan.rows, j.args.N-n)
-		j.turnedRows(block, n, rows)
+		j.transposedRows(block, n, rows)
 		micro.Transpose(j.args.C[n:], block, rows, j.args.M, j.args.LDC, j.args.M)
 	}
 }
 
-// turnedRows computes the rows [n, n+rows) of Cᵀ, without gaps.
-func (j *job[T]) turnedRows(block []T, n, rows int) {
+// transposedRows computes the rows [n, n+rows) of Cᵀ, without gaps.
+func (j *job[T]) transposedRows(block []T, n, rows int) {
 	a := &j.args
 	width := micro.PanelWidth[T]()
 	t := micro.Tile[T]{Rows: rows, Segments: 1, Outer: 1, ARow: a.LDB, AK: 1, BK: width, CRow: a.M}

@@ -29,7 +29,7 @@ func TestUpdatesRunEarly(t *testing.T) {
 	p.AddAlias("w2", add(ir.Sub, nil, w2, d2), 3)
 	g := fuse.NewGraph(p)
 	g.Group()
-	g.HoistUpdates()
+	g.ScheduleUpdates()
 	var order []int
 	for _, u := range g.Units {
 		order = append(order, u.Nodes...)
@@ -68,7 +68,7 @@ func TestCounterMovesWithUpdates(t *testing.T) {
 		require.NoError(t, p.Verify())
 		g := fuse.NewGraph(p)
 		g.Group()
-		g.HoistUpdates()
+		g.ScheduleUpdates()
 		var order [][]int
 		for _, u := range g.Units {
 			order = append(order, u.Nodes)

@@ -15,22 +15,22 @@ import (
 // K, C is added to block by block, and while one block is computed the next one is fetched.
 
 const (
-	longMinSums = 2048    // K from which on that pays
-	longRows    = 256     // rows of C in a chunk: a block of A then fits the second-level cache
-	longCols    = 512     // columns, for one worker
-	longMinCols = 64      // and for many
-	longBytes   = 1 << 19 // of C that one worker adds to
+	tallMinSums = 2048    // K from which on that pays
+	tallRows    = 256     // rows of C in a chunk: a block of A then fits the second-level cache
+	tallCols    = 512     // columns, for one worker
+	tallMinCols = 64      // and for many
+	tallBytes   = 1 << 19 // of C that one worker adds to
 )
 
-// IsLong reports whether [RunLong] computes the product, and better than [Run].
-func IsLong[T Float](a *Args[T]) bool {
-	return a.K >= longMinSums && a.TransA && !a.TransB && !a.Packed && max(a.Batch[0], 1)*max(a.Batch[1], 1) == 1 && a.Bias == nil && !a.ReLU &&
-		a.M > 1 && a.M <= 2*longRows && a.N >= micro.PanelWidth[T]() && a.N%micro.PanelWidth[T]() == 0
+// IsTall reports whether [Tall] computes the product, and better than [Run].
+func IsTall[T Float](a *Args[T]) bool {
+	return a.K >= tallMinSums && a.TransA && !a.TransB && !a.Packed && max(a.Batch[0], 1)*max(a.Batch[1], 1) == 1 && a.Bias == nil && !a.ReLU &&
+		a.M > 1 && a.M <= 2*tallRows && a.N >= micro.PanelWidth[T]() && a.N%micro.PanelWidth[T]() == 0
 }
 
-// Long computes products for which [IsLong] holds. It keeps what a run needs, so that running allocates nothing; one
-// Long is for one goroutine at a time.
-type Long[T Float] struct {
+// Tall computes products for which [IsTall] holds. It keeps what a run needs, so that running allocates nothing; one
+// Tall is for one goroutine at a time.
+type Tall[T Float] struct {
 	// Sums is nil, or N numbers: a run sets them to the sums of the columns of B, which it reads anyway.
 	Sums []T
 
@@ -40,9 +40,9 @@ type Long[T Float] struct {
 }
 
 // Run computes the product; the bits are those of [Run].
-func (l *Long[T]) Run(p *pool.Pool, a *Args[T]) {
-	if !IsLong(a) {
-		panic(fmt.Sprintf("gemm: not a long sum: M %d, N %d, K %d", a.M, a.N, a.K))
+func (l *Tall[T]) Run(p *pool.Pool, a *Args[T]) {
+	if !IsTall(a) {
+		panic(fmt.Sprintf("gemm: not a tall product: M %d, N %d, K %d", a.M, a.N, a.K))
 	}
 	l.args = a.normal()
 	l.args.check()
@@ -51,7 +51,7 @@ func (l *Long[T]) Run(p *pool.Pool, a *Args[T]) {
 	}
 	workers := min(p.Size(), runtime.GOMAXPROCS(0))
 	l.chunk(workers)
-	if size := p.Size() * longPanel[T](); len(l.panels) < size {
+	if size := p.Size() * tallPanel[T](); len(l.panels) < size {
 		l.panels = make([]T, size)
 	}
 	p.Parallel(l.rowChunks*ceil(a.N, l.cols), 1, l.task())
@@ -59,21 +59,21 @@ func (l *Long[T]) Run(p *pool.Pool, a *Args[T]) {
 }
 
 // chunk cuts C so that each worker gets two chunks or more.
-func (l *Long[T]) chunk(workers int) {
+func (l *Tall[T]) chunk(workers int) {
 	a := &l.args
 	width := micro.PanelWidth[T]()
-	l.rowChunks = ceil(a.M, longRows)
+	l.rowChunks = ceil(a.M, tallRows)
 	l.rows = ceil(a.M, l.rowChunks)
-	l.cols = min(ceil(a.N, width)*width, longCols)
-	for l.cols > longMinCols && (workers > 1 && l.rowChunks*ceil(a.N, l.cols) < 2*workers || l.rows*l.cols*int(sizeOf[T]()) > longBytes) {
+	l.cols = min(ceil(a.N, width)*width, tallCols)
+	for l.cols > tallMinCols && (workers > 1 && l.rowChunks*ceil(a.N, l.cols) < 2*workers || l.rows*l.cols*int(sizeOf[T]()) > tallBytes) {
 		l.cols = ceil(ceil(l.cols, 2), width) * width
 	}
 }
 
-// longPanel returns how many numbers of B a worker copies, so that its rows do not compete for places in the
+// tallPanel returns how many numbers of B a worker copies, so that its rows do not compete for places in the
 // first-level cache: lower tiles than those of AVX-512 read each of them too often to fetch it from the second level.
 // 0: it reads B in place.
-func longPanel[T Float]() int {
+func tallPanel[T Float]() int {
 	if f := isa.Active(); f.Has(isa.Vectors512) || f == isa.Portable {
 		return 0
 	}
@@ -84,13 +84,13 @@ func sizeOf[T Float]() uintptr {
 	return uintptr(4 * (32 / micro.PanelWidth[T]()))
 }
 
-type longTask[T Float] Long[T]
+type tallTask[T Float] Tall[T]
 
-func (l *Long[T]) task() pool.Task { return (*longTask[T])(l) }
+func (l *Tall[T]) task() pool.Task { return (*tallTask[T])(l) }
 
 // Run implements pool.Task: it computes chunks of C.
-func (l *longTask[T]) Run(worker, lo, hi int) {
-	size := longPanel[T]()
+func (l *tallTask[T]) Run(worker, lo, hi int) {
+	size := tallPanel[T]()
 	for chunk := lo; chunk < hi; chunk++ {
 		m := chunk % l.rowChunks * l.rows
 		l.block(m, min(l.rows, l.args.M-m), chunk/l.rowChunks*l.cols, l.panels[worker*size:(worker+1)*size])
@@ -98,7 +98,7 @@ func (l *longTask[T]) Run(worker, lo, hi int) {
 }
 
 // block computes the chunk of C that starts at row m and column n; panel is memory for a panel of B, or empty.
-func (l *longTask[T]) block(m, rows, n int, panel []T) {
+func (l *tallTask[T]) block(m, rows, n int, panel []T) {
 	a := &l.args
 	width := micro.PanelWidth[T]()
 	end := min(n+l.cols, a.N)

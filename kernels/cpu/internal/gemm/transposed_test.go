@@ -20,12 +20,12 @@ var inputGradients = []Args[float32]{
 	{M: 127, N: 333, K: 800, TransB: true},
 }
 
-func turned(a *Args[float32]) bool {
+func transposed(a *Args[float32]) bool {
 	n := a.normal()
-	return n.isTurned()
+	return n.isTransposed()
 }
 
-func TestTurned(t *testing.T) {
+func TestTransposed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	counts, pads := []int{1, 2, 3, 7}, []int{0, 3}
 	if testing.Short() { // under the race detector the plain loops that it is compared with take minutes
@@ -40,7 +40,7 @@ func TestTurned(t *testing.T) {
 					for _, pad := range pads {
 						a := g
 						fill(rng, &a, pad, false)
-						require.True(t, turned(&a), "%+v", g)
+						require.True(t, transposed(&a), "%+v", g)
 						check(t, p, &a)
 						wide := Args[float64]{M: g.M, N: g.N, K: g.K, TransA: g.TransA, TransB: g.TransB, ReLU: g.ReLU}
 						fill(rng, &wide, pad, false)
@@ -53,8 +53,8 @@ func TestTurned(t *testing.T) {
 	}
 }
 
-// TestTurnedSameBits compares with the product of a B that is stored the other way round, which is not turned.
-func TestTurnedSameBits(t *testing.T) {
+// TestTransposedSameBits compares with the product of a B that is stored the other way round, which is not transposed.
+func TestTransposedSameBits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 24))
 	p := pool.New(2)
 	defer p.Close()
@@ -68,8 +68,8 @@ func TestTurnedSameBits(t *testing.T) {
 				b.B[k*a.N+n] = a.B[n*a.K+k]
 			}
 		}
-		require.True(t, turned(&a))
-		require.False(t, turned(&b))
+		require.True(t, transposed(&a))
+		require.False(t, transposed(&b))
 		for _, x := range []*Args[float32]{&a, &b} {
 			Run(p, x, make([]float32, ScratchSize(x, p.Size())))
 		}
@@ -77,8 +77,8 @@ func TestTurnedSameBits(t *testing.T) {
 	}
 }
 
-// TestNotTurned lists products for which the transpose would be wrong or slower.
-func TestNotTurned(t *testing.T) {
+// TestNotTransposed lists products for which the transpose would be wrong or slower.
+func TestNotTransposed(t *testing.T) {
 	for name, change := range map[string]func(*Args[float32]){
 		"B not transposed": func(a *Args[float32]) { a.TransB = false },
 		"packed B":         func(a *Args[float32]) { a.Packed = true },
@@ -90,13 +90,13 @@ func TestNotTurned(t *testing.T) {
 		"few columns":      func(a *Args[float32]) { a.N = 10 },
 	} {
 		a := &Args[float32]{M: 64, N: 512, K: 512, TransB: true}
-		require.True(t, turned(a))
+		require.True(t, transposed(a))
 		change(a)
-		require.False(t, turned(a), name)
+		require.False(t, transposed(a), name)
 	}
 }
 
-func TestTurnedKeepsNaN(t *testing.T) {
+func TestTransposedKeepsNaN(t *testing.T) {
 	a := inputGradients[1]
 	fill(rand.New(rand.NewPCG(25, 26)), &a, 0, false)
 	a.A[5*a.K+3] = float32(math.NaN())

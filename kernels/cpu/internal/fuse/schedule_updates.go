@@ -10,11 +10,11 @@ import (
 // float, a norm.
 const smallResult = 256
 
-// HoistUpdates moves the units that compute little but new values of variables to the earliest place where they may
+// ScheduleUpdates moves the units that compute little but new values of variables to the earliest place where they may
 // overwrite the old ones: the gradient is then still in the cache and its memory is free for what follows. A program
 // has its updates at the end. No update moves in front of what may fail: a step that fails leaves the variables as they
 // were.
-func (g *Graph) HoistUpdates() {
+func (g *Graph) ScheduleUpdates() {
 	replaces := g.replacements()
 	safe := 0 // the unit after the last one that may fail
 	for t, u := range g.Units {

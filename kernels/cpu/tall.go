@@ -8,16 +8,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// longDot computes the sum over all examples (and steps) of the products of their features: the gradient of a weight.
+// tallDot computes the sum over all examples (and steps) of the products of their features: the gradient of a weight.
 // It reports false for other products.
-func (b *build) longDot() (func(), bool) {
+func (b *build) tallDot() (func(), bool) {
 	if !leadingAxes(b.Program, b.n) || b.u.Fused != nil {
 		return nil, false
 	}
 	if b.in(0).Typ.DType == ir.Float64 {
-		return longProduct[float64](b)
+		return tallProduct[float64](b)
 	}
-	return longProduct[float32](b)
+	return tallProduct[float32](b)
 }
 
 // leadingAxes reports whether a product of floats sums over all axes but the last of both operands, in order.
@@ -39,25 +39,25 @@ func leadingAxes(p *ir.Program, n *ir.Node) bool {
 	return true
 }
 
-func longProduct[T gemm.Float](b *build) (func(), bool) {
+func tallProduct[T gemm.Float](b *build) (func(), bool) {
 	x, y, out := b.in(0), b.in(1), b.out(0)
 	s := b.Program.Type(b.n.Outputs[0]).Shape
 	args := &gemm.Args[T]{M: s[0], N: s[1], K: x.N / max(s[0], 1), TransA: true}
-	if out.N == 0 || !gemm.IsLong(args) {
+	if out.N == 0 || !gemm.IsTall(args) {
 		return nil, false
 	}
-	long, rt, sums := &gemm.Long[T]{}, b.rt(), b.sumsBeside()
+	tall, rt, sums := &gemm.Tall[T]{}, b.rt(), b.sumsBeside()
 	return func() {
 		if sums != nil {
-			long.Sums = plan.Data[T](sums)
+			tall.Sums = plan.Data[T](sums)
 		}
 		args.A, args.B, args.C = plan.Data[T](x), plan.Data[T](y), plan.Data[T](out)
-		long.Run(rt.pool, args)
-		args.A, args.B, args.C, long.Sums = nil, nil, nil, nil
+		tall.Run(rt.pool, args)
+		args.A, args.B, args.C, tall.Sums = nil, nil, nil, nil
 	}, true
 }
 
-// sumsBeside looks for a reduction that sums the right side of the long product over the same axes, as the gradient of
+// sumsBeside looks for a reduction that sums the right side of the tall product over the same axes, as the gradient of
 // a bias does beside that of a matrix. The product reads all of it anyway, so it computes these sums too; it returns
 // where to.
 func (b *build) sumsBeside() *plan.Operand {

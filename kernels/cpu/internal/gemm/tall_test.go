@@ -13,13 +13,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestLong compares sums over many rows with Run, bit for bit, on pools of several sizes.
-func TestLong(t *testing.T) {
-	t.Run("float32", testLong[float32])
-	t.Run("float64", testLong[float64])
+// TestTall compares sums over many rows with Run, bit for bit, on pools of several sizes.
+func TestTall(t *testing.T) {
+	t.Run("float32", testTall[float32])
+	t.Run("float64", testTall[float64])
 }
 
-func testLong[T Float](t *testing.T) {
+func testTall[T Float](t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, s := range [][3]int{{2, 32, 2048}, {64, 96, 2500}, {300, 64, 2049}, {33, 640, 2048}} {
 		for _, accumulate := range []bool{false, true} {
@@ -33,7 +33,7 @@ func testLong[T Float](t *testing.T) {
 				return x
 			}
 			a := Args[T]{M: m, N: n, K: k, A: fill(k * lda), LDA: lda, TransA: true, B: fill(k * ldb), LDB: ldb, C: fill(m * ldc), LDC: ldc, Accumulate: accumulate}
-			require.True(t, IsLong(&a))
+			require.True(t, IsTall(&a))
 			want := a
 			want.C = append([]T{}, a.C...)
 			Run(nil, &want, make([]T, ScratchSize(&want, 1)))
@@ -41,7 +41,7 @@ func testLong[T Float](t *testing.T) {
 				got := a
 				got.C = append([]T{}, a.C...)
 				p := pool.New(workers)
-				l := Long[T]{Sums: fill(n)}
+				l := Tall[T]{Sums: fill(n)}
 				l.Run(p, &got)
 				assert.Zero(t, testing.AllocsPerRun(10, func() { l.Run(p, &got) }), "%d workers", workers)
 				copy(got.C, a.C)
@@ -62,10 +62,10 @@ func testLong[T Float](t *testing.T) {
 	}
 }
 
-// TestLongRefuses names what other products are for.
-func TestLongRefuses(t *testing.T) {
+// TestTallRefuses names what other products are for.
+func TestTallRefuses(t *testing.T) {
 	good := Args[float32]{M: 64, N: 64, K: 4096, TransA: true}
-	require.True(t, IsLong(&good))
+	require.True(t, IsTall(&good))
 	for name, change := range map[string]func(a *Args[float32]){
 		"short": func(a *Args[float32]) { a.K = 256 }, "A as it is": func(a *Args[float32]) { a.TransA = false },
 		"B transposed": func(a *Args[float32]) { a.TransB = true }, "packed": func(a *Args[float32]) { a.Packed = true },
@@ -74,8 +74,8 @@ func TestLongRefuses(t *testing.T) {
 	} {
 		a := good
 		change(&a)
-		assert.False(t, IsLong(&a), name)
-		var l Long[float32]
+		assert.False(t, IsTall(&a), name)
+		var l Tall[float32]
 		assert.Panics(t, func() { l.Run(nil, &a) }, fmt.Sprint("runs ", name))
 	}
 }
@@ -87,7 +87,7 @@ func BenchmarkLong(b *testing.B) {
 			b.ReportAllocs()
 			a := Args[float32]{M: s[0], N: s[1], K: s[2], TransA: true}
 			fill(rand.New(rand.NewPCG(1, 1)), &a, 0, false)
-			var l Long[float32]
+			var l Tall[float32]
 			best := math.Inf(1)
 			for b.Loop() {
 				start := time.Now()
