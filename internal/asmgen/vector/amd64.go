@@ -148,6 +148,9 @@ func (l *amd64) instruction(i *instruction) {
 	for j, o := range i.operands {
 		ops[len(ops)-1-j] = l.operand(o)
 	}
+	if l.broadcast(i, ops) {
+		return
+	}
 	if f, ok := plainFloat64[i.op]; ok && l.double {
 		f(b, ops...)
 		return

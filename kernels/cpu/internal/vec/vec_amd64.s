@@ -13812,48 +13812,48 @@ TEXT ·tanhGradAVX512(SB), NOSPLIT, $0-32
 	MOVQ n+24(FP), BX
 
 loop4:
-	CMPQ         BX, $0x00000040
-	JB           end4
-	VMOVUPS      (CX), Z0
-	VMOVUPS      (DX), Z1
-	VFNMADD213PS one<>+0(SB), Z1, Z1
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      64(CX), Z0
-	VMOVUPS      64(DX), Z1
-	VFNMADD213PS one<>+0(SB), Z1, Z1
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, 64(AX)
-	VMOVUPS      128(CX), Z0
-	VMOVUPS      128(DX), Z1
-	VFNMADD213PS one<>+0(SB), Z1, Z1
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, 128(AX)
-	VMOVUPS      192(CX), Z0
-	VMOVUPS      192(DX), Z1
-	VFNMADD213PS one<>+0(SB), Z1, Z1
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, 192(AX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000100, DX
-	SUBQ         $0x00000040, BX
-	JMP          loop4
+	CMPQ              BX, $0x00000040
+	JB                end4
+	VMOVUPS           (CX), Z0
+	VMOVUPS           (DX), Z1
+	VFNMADD213PS.BCST one<>+0(SB), Z1, Z1
+	VMULPS            Z1, Z0, Z0
+	VMOVUPS           Z0, (AX)
+	VMOVUPS           64(CX), Z0
+	VMOVUPS           64(DX), Z1
+	VFNMADD213PS.BCST one<>+0(SB), Z1, Z1
+	VMULPS            Z1, Z0, Z0
+	VMOVUPS           Z0, 64(AX)
+	VMOVUPS           128(CX), Z0
+	VMOVUPS           128(DX), Z1
+	VFNMADD213PS.BCST one<>+0(SB), Z1, Z1
+	VMULPS            Z1, Z0, Z0
+	VMOVUPS           Z0, 128(AX)
+	VMOVUPS           192(CX), Z0
+	VMOVUPS           192(DX), Z1
+	VFNMADD213PS.BCST one<>+0(SB), Z1, Z1
+	VMULPS            Z1, Z0, Z0
+	VMOVUPS           Z0, 192(AX)
+	ADDQ              $0x00000100, AX
+	ADDQ              $0x00000100, CX
+	ADDQ              $0x00000100, DX
+	SUBQ              $0x00000040, BX
+	JMP               loop4
 
 end4:
 loop1:
-	CMPQ         BX, $0x00000010
-	JB           end1
-	VMOVUPS      (CX), Z0
-	VMOVUPS      (DX), Z1
-	VFNMADD213PS one<>+0(SB), Z1, Z1
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	SUBQ         $0x00000010, BX
-	JMP          loop1
+	CMPQ              BX, $0x00000010
+	JB                end1
+	VMOVUPS           (CX), Z0
+	VMOVUPS           (DX), Z1
+	VFNMADD213PS.BCST one<>+0(SB), Z1, Z1
+	VMULPS            Z1, Z0, Z0
+	VMOVUPS           Z0, (AX)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	ADDQ              $0x00000040, DX
+	SUBQ              $0x00000010, BX
+	JMP               loop1
 
 end1:
 	VZEROUPPER
@@ -13868,58 +13868,58 @@ TEXT ·sigmoidGradAVX512(SB), NOSPLIT, $0-32
 	MOVQ n+24(FP), BX
 
 loop4:
-	CMPQ    BX, $0x00000040
-	JB      end4
-	VMOVUPS (CX), Z0
-	VMOVUPS (DX), Z1
-	VMOVUPS one<>+0(SB), Z2
-	VSUBPS  Z1, Z2, Z2
-	VMULPS  Z1, Z2, Z2
-	VMULPS  Z2, Z0, Z0
-	VMOVUPS Z0, (AX)
-	VMOVUPS 64(CX), Z0
-	VMOVUPS 64(DX), Z1
-	VMOVUPS one<>+0(SB), Z2
-	VSUBPS  Z1, Z2, Z2
-	VMULPS  Z1, Z2, Z2
-	VMULPS  Z2, Z0, Z0
-	VMOVUPS Z0, 64(AX)
-	VMOVUPS 128(CX), Z0
-	VMOVUPS 128(DX), Z1
-	VMOVUPS one<>+0(SB), Z2
-	VSUBPS  Z1, Z2, Z2
-	VMULPS  Z1, Z2, Z2
-	VMULPS  Z2, Z0, Z0
-	VMOVUPS Z0, 128(AX)
-	VMOVUPS 192(CX), Z0
-	VMOVUPS 192(DX), Z1
-	VMOVUPS one<>+0(SB), Z2
-	VSUBPS  Z1, Z2, Z2
-	VMULPS  Z1, Z2, Z2
-	VMULPS  Z2, Z0, Z0
-	VMOVUPS Z0, 192(AX)
-	ADDQ    $0x00000100, AX
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, BX
-	JMP     loop4
+	CMPQ         BX, $0x00000040
+	JB           end4
+	VMOVUPS      (CX), Z0
+	VMOVUPS      (DX), Z1
+	VBROADCASTSS one<>+0(SB), Z2
+	VSUBPS       Z1, Z2, Z2
+	VMULPS       Z1, Z2, Z2
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(CX), Z0
+	VMOVUPS      64(DX), Z1
+	VBROADCASTSS one<>+0(SB), Z2
+	VSUBPS       Z1, Z2, Z2
+	VMULPS       Z1, Z2, Z2
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, 64(AX)
+	VMOVUPS      128(CX), Z0
+	VMOVUPS      128(DX), Z1
+	VBROADCASTSS one<>+0(SB), Z2
+	VSUBPS       Z1, Z2, Z2
+	VMULPS       Z1, Z2, Z2
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, 128(AX)
+	VMOVUPS      192(CX), Z0
+	VMOVUPS      192(DX), Z1
+	VBROADCASTSS one<>+0(SB), Z2
+	VSUBPS       Z1, Z2, Z2
+	VMULPS       Z1, Z2, Z2
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, 192(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, DX
+	SUBQ         $0x00000040, BX
+	JMP          loop4
 
 end4:
 loop1:
-	CMPQ    BX, $0x00000010
-	JB      end1
-	VMOVUPS (CX), Z0
-	VMOVUPS (DX), Z1
-	VMOVUPS one<>+0(SB), Z2
-	VSUBPS  Z1, Z2, Z2
-	VMULPS  Z1, Z2, Z2
-	VMULPS  Z2, Z0, Z0
-	VMOVUPS Z0, (AX)
-	ADDQ    $0x00000040, AX
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, BX
-	JMP     loop1
+	CMPQ         BX, $0x00000010
+	JB           end1
+	VMOVUPS      (CX), Z0
+	VMOVUPS      (DX), Z1
+	VBROADCASTSS one<>+0(SB), Z2
+	VSUBPS       Z1, Z2, Z2
+	VMULPS       Z1, Z2, Z2
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000010, BX
+	JMP          loop1
 
 end1:
 	VZEROUPPER
@@ -13934,150 +13934,150 @@ TEXT ·powAVX512(SB), NOSPLIT, $0-32
 	MOVQ n+24(FP), BX
 
 loop1:
-	CMPQ             BX, $0x00000010
-	JB               end1
-	VMOVUPS          (CX), Z0
-	VMOVUPS          (DX), Z1
-	VANDPS           magnitude<>+0(SB), Z0, Z2
-	VPSUBD           c3f3504f3<>+0(SB), Z2, Z3
-	VPANDD           cff800000<>+0(SB), Z3, Z3
-	VPSUBD           Z3, Z2, Z4
-	VSUBPS           one<>+0(SB), Z4, Z4
-	VPSRAD           $0x17, Z3, Z3
-	VCVTDQ2PS        Z3, Z3
-	VADDPS           c40000000<>+0(SB), Z4, Z5
-	VMOVUPS          one<>+0(SB), Z6
-	VDIVPS           Z5, Z6, Z5
-	VADDPS           Z4, Z4, Z6
-	VMULPS           Z5, Z6, Z7
-	VMOVUPS          Z6, Z6
-	VFNMADD231PS     c40000000<>+0(SB), Z7, Z6
-	VMOVUPS          Z7, Z8
-	VFNMADD213PS     Z6, Z4, Z8
-	VMULPS           Z8, Z5, Z4
-	VMULPS           Z7, Z7, Z5
-	VMOVUPS          c39f84b6f<>+0(SB), Z6
-	VFMADD213PS.BCST c3b11ebc9<>+0(SB), Z5, Z6
-	VFMADD213PS.BCST c3c4cce0e<>+0(SB), Z5, Z6
-	VFMADD213PS.BCST cb1fffae5<>+0(SB), Z5, Z6
-	VMULPS           Z7, Z5, Z8
-	VADDPS           Z4, Z4, Z9
-	VMOVUPS          Z7, Z10
-	VFMSUB213PS      Z5, Z7, Z10
-	VMOVUPS          Z9, Z9
-	VFMADD213PS      Z10, Z7, Z9
-	VMOVUPS          Z5, Z10
-	VFMSUB213PS      Z8, Z7, Z10
-	VMOVUPS          Z9, Z9
-	VFMADD213PS      Z10, Z7, Z9
-	VMOVUPS          Z5, Z5
-	VFMADD213PS      Z9, Z4, Z5
-	VMULPS           c3daaaaab<>+0(SB), Z8, Z9
-	VMOVUPS          c3daaaaab<>+0(SB), Z10
-	VMOVUPS          Z8, Z11
-	VFMSUB213PS      Z9, Z10, Z11
-	VMOVUPS          Z11, Z10
-	VFMADD231PS      c3daaaaab<>+0(SB), Z5, Z10
-	VADDPS           Z9, Z7, Z5
-	VADDPS           Z4, Z10, Z4
-	VMOVUPS          Z6, Z6
-	VFMADD213PS      Z4, Z8, Z6
-	VSUBPS           Z5, Z7, Z4
-	VADDPS           Z9, Z4, Z4
-	VADDPS           Z4, Z6, Z4
-	VMOVUPS          Z5, Z6
-	VFMADD231PS      c3f318000<>+0(SB), Z3, Z6
-	VMOVUPS          Z6, Z7
-	VFNMADD231PS     c3f318000<>+0(SB), Z3, Z7
-	VSUBPS           Z7, Z5, Z5
-	VADDPS           Z4, Z5, Z4
-	VMOVUPS          Z4, Z4
-	VFMADD231PS      cb95e8083<>+0(SB), Z3, Z4
-	VADDPS           Z4, Z6, Z3
-	VSUBPS           Z3, Z6, Z5
-	VADDPS           Z4, Z5, Z4
-	VXORPS           Z5, Z5, Z5
-	VCMPPS           $0x00, Z5, Z2, K1
-	VMOVUPS          Z3, Z3
-	VMOVUPS          cff800000<>+0(SB), K1, Z3
-	VCMPPS           $0x00, c7f800000<>+0(SB), Z2, K1
-	VMOVUPS          Z3, Z3
-	VMOVUPS          c7f800000<>+0(SB), K1, Z3
-	VMULPS           Z1, Z3, Z6
-	VMOVUPS          Z3, Z3
-	VFMSUB213PS      Z6, Z1, Z3
-	VMOVUPS          Z4, Z4
-	VFMADD213PS      Z3, Z1, Z4
-	VANDPS           magnitude<>+0(SB), Z6, Z3
-	VCMPPS           $0x11, c43160000<>+0(SB), Z3, K1
-	VMOVUPS.Z        Z4, K1, Z3
-	VMOVUPS          cc2d00000<>+0(SB), Z4
-	VMOVUPS          c42b40000<>+0(SB), Z7
-	VMAXPS           Z6, Z4, Z4
-	VMINPS           Z4, Z7, Z7
-	VMULPS           c3fb8aa3b<>+0(SB), Z7, Z4
-	VCVTPS2DQ        Z4, Z4
-	VCVTDQ2PS        Z4, Z6
-	VMOVUPS          Z7, Z7
-	VFNMADD231PS     c3f318000<>+0(SB), Z6, Z7
-	VMOVUPS          Z7, Z7
-	VFNMADD231PS     cb95e8083<>+0(SB), Z6, Z7
-	VMOVUPS          c394f13b2<>+0(SB), Z6
-	VFMADD213PS.BCST c3ab69f7c<>+0(SB), Z7, Z6
-	VFMADD213PS.BCST c3c08897d<>+0(SB), Z7, Z6
-	VFMADD213PS.BCST c3d2aaa7a<>+0(SB), Z7, Z6
-	VFMADD213PS.BCST c3e2aaaaa<>+0(SB), Z7, Z6
-	VFMADD213PS.BCST c3f000000<>+0(SB), Z7, Z6
-	VMULPS           Z7, Z7, Z8
-	VMOVUPS          Z8, Z8
-	VFMADD213PS      Z7, Z6, Z8
-	VADDPS           one<>+0(SB), Z8, Z6
-	VCVTDQ2PS        Z4, Z4
-	VSCALEFPS        Z4, Z6, Z4
-	VMOVUPS          Z4, Z6
-	VFMADD213PS      Z4, Z3, Z6
-	VCMPPS           $0x00, c7f800000<>+0(SB), Z4, K1
-	VMOVUPS          Z6, Z3
-	VMOVUPS          Z4, K1, Z3
-	VRNDSCALEPS      $0x08, Z1, Z4
-	VMULPS           c3f000000<>+0(SB), Z1, Z6
-	VCMPPS           $0x00, Z1, Z4, K1
-	VRNDSCALEPS      $0x08, Z6, Z4
-	VCMPPS           $0x04, Z6, Z4, K2
-	VANDPS           signBit<>+0(SB), Z0, Z4
-	VMOVUPS.Z        Z4, K2, Z4
-	VORPS            Z4, Z3, Z4
-	VCMPPS           $0x11, Z5, Z0, K2
-	VMOVUPS          Z3, Z6
-	VMOVUPS          notANumber<>+0(SB), K2, Z6
-	VCMPPS           $0x00, c7f800000<>+0(SB), Z2, K2
-	VMOVUPS          Z6, Z6
-	VMOVUPS          Z3, K2, Z6
-	VMOVUPS          Z6, Z3
-	VMOVUPS          Z4, K1, Z3
-	VCMPPS           $0x03, Z1, Z0, K1
-	VMOVUPS          Z3, Z3
-	VMOVUPS          notANumber<>+0(SB), K1, Z3
-	VCMPPS           $0x00, Z5, Z1, K1
-	VMOVUPS          Z3, Z3
-	VMOVUPS          one<>+0(SB), K1, Z3
-	VCMPPS           $0x00, one<>+0(SB), Z0, K1
-	VMOVUPS          Z3, Z0
-	VMOVUPS          one<>+0(SB), K1, Z0
-	VANDPS           magnitude<>+0(SB), Z1, Z1
-	VCMPPS           $0x00, c7f800000<>+0(SB), Z1, K1
-	VMOVUPS          Z5, Z1
-	VMOVUPS          Z2, K1, Z1
-	VCMPPS           $0x00, one<>+0(SB), Z1, K1
-	VMOVUPS          Z0, Z0
-	VMOVUPS          one<>+0(SB), K1, Z0
-	VMOVAPS          Z0, Z0
-	VMOVUPS          Z0, (AX)
-	ADDQ             $0x00000040, AX
-	ADDQ             $0x00000040, CX
-	ADDQ             $0x00000040, DX
-	SUBQ             $0x00000010, BX
-	JMP              loop1
+	CMPQ              BX, $0x00000010
+	JB                end1
+	VMOVUPS           (CX), Z0
+	VMOVUPS           (DX), Z1
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z2
+	VPSUBD.BCST       c3f3504f3<>+0(SB), Z2, Z3
+	VPANDD.BCST       cff800000<>+0(SB), Z3, Z3
+	VPSUBD            Z3, Z2, Z4
+	VSUBPS.BCST       one<>+0(SB), Z4, Z4
+	VPSRAD            $0x17, Z3, Z3
+	VCVTDQ2PS         Z3, Z3
+	VADDPS.BCST       c40000000<>+0(SB), Z4, Z5
+	VBROADCASTSS      one<>+0(SB), Z6
+	VDIVPS            Z5, Z6, Z5
+	VADDPS            Z4, Z4, Z6
+	VMULPS            Z5, Z6, Z7
+	VMOVUPS           Z6, Z6
+	VFNMADD231PS.BCST c40000000<>+0(SB), Z7, Z6
+	VMOVUPS           Z7, Z8
+	VFNMADD213PS      Z6, Z4, Z8
+	VMULPS            Z8, Z5, Z4
+	VMULPS            Z7, Z7, Z5
+	VBROADCASTSS      c39f84b6f<>+0(SB), Z6
+	VFMADD213PS.BCST  c3b11ebc9<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST  c3c4cce0e<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST  cb1fffae5<>+0(SB), Z5, Z6
+	VMULPS            Z7, Z5, Z8
+	VADDPS            Z4, Z4, Z9
+	VMOVUPS           Z7, Z10
+	VFMSUB213PS       Z5, Z7, Z10
+	VMOVUPS           Z9, Z9
+	VFMADD213PS       Z10, Z7, Z9
+	VMOVUPS           Z5, Z10
+	VFMSUB213PS       Z8, Z7, Z10
+	VMOVUPS           Z9, Z9
+	VFMADD213PS       Z10, Z7, Z9
+	VMOVUPS           Z5, Z5
+	VFMADD213PS       Z9, Z4, Z5
+	VMULPS.BCST       c3daaaaab<>+0(SB), Z8, Z9
+	VBROADCASTSS      c3daaaaab<>+0(SB), Z10
+	VMOVUPS           Z8, Z11
+	VFMSUB213PS       Z9, Z10, Z11
+	VMOVUPS           Z11, Z10
+	VFMADD231PS.BCST  c3daaaaab<>+0(SB), Z5, Z10
+	VADDPS            Z9, Z7, Z5
+	VADDPS            Z4, Z10, Z4
+	VMOVUPS           Z6, Z6
+	VFMADD213PS       Z4, Z8, Z6
+	VSUBPS            Z5, Z7, Z4
+	VADDPS            Z9, Z4, Z4
+	VADDPS            Z4, Z6, Z4
+	VMOVUPS           Z5, Z6
+	VFMADD231PS.BCST  c3f318000<>+0(SB), Z3, Z6
+	VMOVUPS           Z6, Z7
+	VFNMADD231PS.BCST c3f318000<>+0(SB), Z3, Z7
+	VSUBPS            Z7, Z5, Z5
+	VADDPS            Z4, Z5, Z4
+	VMOVUPS           Z4, Z4
+	VFMADD231PS.BCST  cb95e8083<>+0(SB), Z3, Z4
+	VADDPS            Z4, Z6, Z3
+	VSUBPS            Z3, Z6, Z5
+	VADDPS            Z4, Z5, Z4
+	VXORPS            Z5, Z5, Z5
+	VCMPPS            $0x00, Z5, Z2, K1
+	VMOVUPS           Z3, Z3
+	VBROADCASTSS      cff800000<>+0(SB), K1, Z3
+	VCMPPS.BCST       $0x00, c7f800000<>+0(SB), Z2, K1
+	VMOVUPS           Z3, Z3
+	VBROADCASTSS      c7f800000<>+0(SB), K1, Z3
+	VMULPS            Z1, Z3, Z6
+	VMOVUPS           Z3, Z3
+	VFMSUB213PS       Z6, Z1, Z3
+	VMOVUPS           Z4, Z4
+	VFMADD213PS       Z3, Z1, Z4
+	VANDPS.BCST       magnitude<>+0(SB), Z6, Z3
+	VCMPPS.BCST       $0x11, c43160000<>+0(SB), Z3, K1
+	VMOVUPS.Z         Z4, K1, Z3
+	VBROADCASTSS      cc2d00000<>+0(SB), Z4
+	VBROADCASTSS      c42b40000<>+0(SB), Z7
+	VMAXPS            Z6, Z4, Z4
+	VMINPS            Z4, Z7, Z7
+	VMULPS.BCST       c3fb8aa3b<>+0(SB), Z7, Z4
+	VCVTPS2DQ         Z4, Z4
+	VCVTDQ2PS         Z4, Z6
+	VMOVUPS           Z7, Z7
+	VFNMADD231PS.BCST c3f318000<>+0(SB), Z6, Z7
+	VMOVUPS           Z7, Z7
+	VFNMADD231PS.BCST cb95e8083<>+0(SB), Z6, Z7
+	VBROADCASTSS      c394f13b2<>+0(SB), Z6
+	VFMADD213PS.BCST  c3ab69f7c<>+0(SB), Z7, Z6
+	VFMADD213PS.BCST  c3c08897d<>+0(SB), Z7, Z6
+	VFMADD213PS.BCST  c3d2aaa7a<>+0(SB), Z7, Z6
+	VFMADD213PS.BCST  c3e2aaaaa<>+0(SB), Z7, Z6
+	VFMADD213PS.BCST  c3f000000<>+0(SB), Z7, Z6
+	VMULPS            Z7, Z7, Z8
+	VMOVUPS           Z8, Z8
+	VFMADD213PS       Z7, Z6, Z8
+	VADDPS.BCST       one<>+0(SB), Z8, Z6
+	VCVTDQ2PS         Z4, Z4
+	VSCALEFPS         Z4, Z6, Z4
+	VMOVUPS           Z4, Z6
+	VFMADD213PS       Z4, Z3, Z6
+	VCMPPS.BCST       $0x00, c7f800000<>+0(SB), Z4, K1
+	VMOVUPS           Z6, Z3
+	VMOVUPS           Z4, K1, Z3
+	VRNDSCALEPS       $0x08, Z1, Z4
+	VMULPS.BCST       c3f000000<>+0(SB), Z1, Z6
+	VCMPPS            $0x00, Z1, Z4, K1
+	VRNDSCALEPS       $0x08, Z6, Z4
+	VCMPPS            $0x04, Z6, Z4, K2
+	VANDPS.BCST       signBit<>+0(SB), Z0, Z4
+	VMOVUPS.Z         Z4, K2, Z4
+	VORPS             Z4, Z3, Z4
+	VCMPPS            $0x11, Z5, Z0, K2
+	VMOVUPS           Z3, Z6
+	VBROADCASTSS      notANumber<>+0(SB), K2, Z6
+	VCMPPS.BCST       $0x00, c7f800000<>+0(SB), Z2, K2
+	VMOVUPS           Z6, Z6
+	VMOVUPS           Z3, K2, Z6
+	VMOVUPS           Z6, Z3
+	VMOVUPS           Z4, K1, Z3
+	VCMPPS            $0x03, Z1, Z0, K1
+	VMOVUPS           Z3, Z3
+	VBROADCASTSS      notANumber<>+0(SB), K1, Z3
+	VCMPPS            $0x00, Z5, Z1, K1
+	VMOVUPS           Z3, Z3
+	VBROADCASTSS      one<>+0(SB), K1, Z3
+	VCMPPS.BCST       $0x00, one<>+0(SB), Z0, K1
+	VMOVUPS           Z3, Z0
+	VBROADCASTSS      one<>+0(SB), K1, Z0
+	VANDPS.BCST       magnitude<>+0(SB), Z1, Z1
+	VCMPPS.BCST       $0x00, c7f800000<>+0(SB), Z1, K1
+	VMOVUPS           Z5, Z1
+	VMOVUPS           Z2, K1, Z1
+	VCMPPS.BCST       $0x00, one<>+0(SB), Z1, K1
+	VMOVUPS           Z0, Z0
+	VBROADCASTSS      one<>+0(SB), K1, Z0
+	VMOVAPS           Z0, Z0
+	VMOVUPS           Z0, (AX)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	ADDQ              $0x00000040, DX
+	SUBQ              $0x00000010, BX
+	JMP               loop1
 
 end1:
 	VZEROUPPER
@@ -14096,8 +14096,8 @@ loop1:
 	JB           end1
 	VMOVUPS      (CX), Z0
 	VMOVUPS      (DX), Z1
-	VANDPS       magnitude<>+0(SB), Z0, Z2
-	VANDPS       magnitude<>+0(SB), Z1, Z1
+	VANDPS.BCST  magnitude<>+0(SB), Z0, Z2
+	VANDPS.BCST  magnitude<>+0(SB), Z1, Z1
 	VDIVPS       Z1, Z2, Z3
 	VRNDSCALEPS  $0x0b, Z3, Z3
 	VMOVUPS      Z3, Z3
@@ -14110,7 +14110,7 @@ loop1:
 	VCMPPS       $0x11, Z1, Z2, K1
 	VMOVUPS      Z3, Z1
 	VMOVUPS      Z2, K1, Z1
-	VANDPS       signBit<>+0(SB), Z0, Z0
+	VANDPS.BCST  signBit<>+0(SB), Z0, Z0
 	VORPS        Z0, Z1, Z0
 	VMOVAPS      Z0, Z0
 	VMOVUPS      Z0, (AX)
@@ -14137,8 +14137,8 @@ loop1:
 	JB               end1
 	VMOVUPS          (CX), Z0
 	VMOVUPS          (DX), Z1
-	VANDPS           magnitude<>+0(SB), Z1, Z2
-	VANDPS           magnitude<>+0(SB), Z0, Z3
+	VANDPS.BCST      magnitude<>+0(SB), Z1, Z2
+	VANDPS.BCST      magnitude<>+0(SB), Z0, Z3
 	VCMPPS           $0x1e, Z2, Z3, K1
 	VMOVUPS          Z2, Z4
 	VMOVUPS          Z3, K1, Z4
@@ -14150,11 +14150,11 @@ loop1:
 	VXORPS           Z4, Z4, Z4
 	VMOVUPS          Z2, Z2
 	VMOVUPS          Z4, K2, Z2
-	VCMPPS           $0x00, c7f800000<>+0(SB), Z3, K2
+	VCMPPS.BCST      $0x00, c7f800000<>+0(SB), Z3, K2
 	VMOVUPS          Z2, Z2
-	VMOVUPS          one<>+0(SB), K2, Z2
+	VBROADCASTSS     one<>+0(SB), K2, Z2
 	VMULPS           Z2, Z2, Z3
-	VMOVUPS          c3a945003<>+0(SB), Z4
+	VBROADCASTSS     c3a945003<>+0(SB), Z4
 	VFMADD213PS.BCST cbbf2d573<>+0(SB), Z3, Z4
 	VFMADD213PS.BCST c3cba584d<>+0(SB), Z3, Z4
 	VFMADD213PS.BCST cbd381bfc<>+0(SB), Z3, Z4
@@ -14167,20 +14167,20 @@ loop1:
 	VMULPS           Z3, Z2, Z3
 	VMOVUPS          Z3, Z3
 	VFMADD213PS      Z2, Z4, Z3
-	VSUBPS           cb33bbd2e<>+0(SB), Z3, Z2
-	VMOVUPS          c3fc90fdb<>+0(SB), Z4
+	VSUBPS.BCST      cb33bbd2e<>+0(SB), Z3, Z2
+	VBROADCASTSS     c3fc90fdb<>+0(SB), Z4
 	VSUBPS           Z2, Z4, Z2
 	VMOVUPS          Z3, Z3
 	VMOVUPS          Z2, K1, Z3
 	VCMPPS           $0x03, Z0, Z1, K1
 	VMOVUPS          Z3, Z2
-	VMOVUPS          notANumber<>+0(SB), K1, Z2
-	VSUBPS           cb3bbbd2e<>+0(SB), Z2, Z3
-	VMOVUPS          c40490fdb<>+0(SB), Z4
+	VBROADCASTSS     notANumber<>+0(SB), K1, Z2
+	VSUBPS.BCST      cb3bbbd2e<>+0(SB), Z2, Z3
+	VBROADCASTSS     c40490fdb<>+0(SB), Z4
 	VSUBPS           Z3, Z4, Z3
-	VANDPS           signBit<>+0(SB), Z0, Z4
+	VANDPS.BCST      signBit<>+0(SB), Z0, Z4
 	VXORPS           Z4, Z3, Z3
-	VANDPS           signBit<>+0(SB), Z0, Z0
+	VANDPS.BCST      signBit<>+0(SB), Z0, Z0
 	VXORPS           Z0, Z2, Z0
 	VPMOVD2M         Z1, K1
 	VMOVUPS          Z0, Z0
@@ -14259,36 +14259,36 @@ TEXT ·negAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop4:
-	CMPQ    DX, $0x00000040
-	JB      end4
-	VMOVUPS (CX), Z0
-	VMOVUPS 64(CX), Z1
-	VMOVUPS 128(CX), Z2
-	VMOVUPS 192(CX), Z3
-	VXORPS  signBit<>+0(SB), Z0, Z0
-	VXORPS  signBit<>+0(SB), Z1, Z1
-	VXORPS  signBit<>+0(SB), Z2, Z2
-	VXORPS  signBit<>+0(SB), Z3, Z3
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, 64(AX)
-	VMOVUPS Z2, 128(AX)
-	VMOVUPS Z3, 192(AX)
-	ADDQ    $0x00000100, AX
-	ADDQ    $0x00000100, CX
-	SUBQ    $0x00000040, DX
-	JMP     loop4
+	CMPQ        DX, $0x00000040
+	JB          end4
+	VMOVUPS     (CX), Z0
+	VMOVUPS     64(CX), Z1
+	VMOVUPS     128(CX), Z2
+	VMOVUPS     192(CX), Z3
+	VXORPS.BCST signBit<>+0(SB), Z0, Z0
+	VXORPS.BCST signBit<>+0(SB), Z1, Z1
+	VXORPS.BCST signBit<>+0(SB), Z2, Z2
+	VXORPS.BCST signBit<>+0(SB), Z3, Z3
+	VMOVUPS     Z0, (AX)
+	VMOVUPS     Z1, 64(AX)
+	VMOVUPS     Z2, 128(AX)
+	VMOVUPS     Z3, 192(AX)
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	SUBQ        $0x00000040, DX
+	JMP         loop4
 
 end4:
 loop1:
-	CMPQ    DX, $0x00000010
-	JB      end1
-	VMOVUPS (CX), Z0
-	VXORPS  signBit<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (AX)
-	ADDQ    $0x00000040, AX
-	ADDQ    $0x00000040, CX
-	SUBQ    $0x00000010, DX
-	JMP     loop1
+	CMPQ        DX, $0x00000010
+	JB          end1
+	VMOVUPS     (CX), Z0
+	VXORPS.BCST signBit<>+0(SB), Z0, Z0
+	VMOVUPS     Z0, (AX)
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
+	SUBQ        $0x00000010, DX
+	JMP         loop1
 
 end1:
 	VZEROUPPER
@@ -14302,36 +14302,36 @@ TEXT ·absAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop4:
-	CMPQ    DX, $0x00000040
-	JB      end4
-	VMOVUPS (CX), Z0
-	VMOVUPS 64(CX), Z1
-	VMOVUPS 128(CX), Z2
-	VMOVUPS 192(CX), Z3
-	VANDPS  magnitude<>+0(SB), Z0, Z0
-	VANDPS  magnitude<>+0(SB), Z1, Z1
-	VANDPS  magnitude<>+0(SB), Z2, Z2
-	VANDPS  magnitude<>+0(SB), Z3, Z3
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, 64(AX)
-	VMOVUPS Z2, 128(AX)
-	VMOVUPS Z3, 192(AX)
-	ADDQ    $0x00000100, AX
-	ADDQ    $0x00000100, CX
-	SUBQ    $0x00000040, DX
-	JMP     loop4
+	CMPQ        DX, $0x00000040
+	JB          end4
+	VMOVUPS     (CX), Z0
+	VMOVUPS     64(CX), Z1
+	VMOVUPS     128(CX), Z2
+	VMOVUPS     192(CX), Z3
+	VANDPS.BCST magnitude<>+0(SB), Z0, Z0
+	VANDPS.BCST magnitude<>+0(SB), Z1, Z1
+	VANDPS.BCST magnitude<>+0(SB), Z2, Z2
+	VANDPS.BCST magnitude<>+0(SB), Z3, Z3
+	VMOVUPS     Z0, (AX)
+	VMOVUPS     Z1, 64(AX)
+	VMOVUPS     Z2, 128(AX)
+	VMOVUPS     Z3, 192(AX)
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	SUBQ        $0x00000040, DX
+	JMP         loop4
 
 end4:
 loop1:
-	CMPQ    DX, $0x00000010
-	JB      end1
-	VMOVUPS (CX), Z0
-	VANDPS  magnitude<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (AX)
-	ADDQ    $0x00000040, AX
-	ADDQ    $0x00000040, CX
-	SUBQ    $0x00000010, DX
-	JMP     loop1
+	CMPQ        DX, $0x00000010
+	JB          end1
+	VMOVUPS     (CX), Z0
+	VANDPS.BCST magnitude<>+0(SB), Z0, Z0
+	VMOVUPS     Z0, (AX)
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
+	SUBQ        $0x00000010, DX
+	JMP         loop1
 
 end1:
 	VZEROUPPER
@@ -14433,43 +14433,43 @@ TEXT ·rsqrtAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop4:
-	CMPQ    DX, $0x00000040
-	JB      end4
-	VMOVUPS (CX), Z0
-	VMOVUPS 64(CX), Z1
-	VMOVUPS 128(CX), Z2
-	VMOVUPS 192(CX), Z3
-	VMOVUPS one<>+0(SB), Z4
-	VSQRTPS Z0, Z0
-	VSQRTPS Z1, Z1
-	VSQRTPS Z2, Z2
-	VSQRTPS Z3, Z3
-	VDIVPS  Z0, Z4, Z0
-	VDIVPS  Z1, Z4, Z1
-	VDIVPS  Z2, Z4, Z2
-	VDIVPS  Z3, Z4, Z3
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, 64(AX)
-	VMOVUPS Z2, 128(AX)
-	VMOVUPS Z3, 192(AX)
-	ADDQ    $0x00000100, AX
-	ADDQ    $0x00000100, CX
-	SUBQ    $0x00000040, DX
-	JMP     loop4
+	CMPQ         DX, $0x00000040
+	JB           end4
+	VMOVUPS      (CX), Z0
+	VMOVUPS      64(CX), Z1
+	VMOVUPS      128(CX), Z2
+	VMOVUPS      192(CX), Z3
+	VBROADCASTSS one<>+0(SB), Z4
+	VSQRTPS      Z0, Z0
+	VSQRTPS      Z1, Z1
+	VSQRTPS      Z2, Z2
+	VSQRTPS      Z3, Z3
+	VDIVPS       Z0, Z4, Z0
+	VDIVPS       Z1, Z4, Z1
+	VDIVPS       Z2, Z4, Z2
+	VDIVPS       Z3, Z4, Z3
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	SUBQ         $0x00000040, DX
+	JMP          loop4
 
 end4:
 loop1:
-	CMPQ    DX, $0x00000010
-	JB      end1
-	VMOVUPS (CX), Z0
-	VMOVUPS one<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z0
-	VMOVUPS Z0, (AX)
-	ADDQ    $0x00000040, AX
-	ADDQ    $0x00000040, CX
-	SUBQ    $0x00000010, DX
-	JMP     loop1
+	CMPQ         DX, $0x00000010
+	JB           end1
+	VMOVUPS      (CX), Z0
+	VBROADCASTSS one<>+0(SB), Z1
+	VSQRTPS      Z0, Z0
+	VDIVPS       Z0, Z1, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop1
 
 end1:
 	VZEROUPPER
@@ -14483,120 +14483,120 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop4:
-	CMPQ             DX, $0x00000040
-	JB               end4
-	VMOVUPS          (CX), Z0
-	VMOVUPS          64(CX), Z1
-	VMOVUPS          128(CX), Z2
-	VMOVUPS          192(CX), Z3
-	VMOVUPS          expMin<>+0(SB), Z4
-	VMAXPS           Z0, Z4, Z0
-	VMAXPS           Z1, Z4, Z1
-	VMAXPS           Z2, Z4, Z2
-	VMAXPS           Z3, Z4, Z3
-	VMOVUPS          expMax<>+0(SB), Z4
-	VMINPS           Z0, Z4, Z0
-	VMINPS           Z1, Z4, Z1
-	VMINPS           Z2, Z4, Z2
-	VMINPS           Z3, Z4, Z3
-	VMULPS           log2e<>+0(SB), Z0, Z4
-	VMULPS           log2e<>+0(SB), Z1, Z5
-	VMULPS           log2e<>+0(SB), Z2, Z6
-	VMULPS           log2e<>+0(SB), Z3, Z7
-	VCVTPS2DQ        Z4, Z4
-	VCVTPS2DQ        Z5, Z5
-	VCVTPS2DQ        Z6, Z6
-	VCVTPS2DQ        Z7, Z7
-	VCVTDQ2PS        Z4, Z4
-	VCVTDQ2PS        Z5, Z5
-	VCVTDQ2PS        Z6, Z6
-	VCVTDQ2PS        Z7, Z7
-	VFNMADD231PS     ln2High<>+0(SB), Z4, Z0
-	VFNMADD231PS     ln2High<>+0(SB), Z5, Z1
-	VFNMADD231PS     ln2High<>+0(SB), Z6, Z2
-	VFNMADD231PS     ln2High<>+0(SB), Z7, Z3
-	VFNMADD231PS     ln2Low<>+0(SB), Z4, Z0
-	VFNMADD231PS     ln2Low<>+0(SB), Z5, Z1
-	VFNMADD231PS     ln2Low<>+0(SB), Z6, Z2
-	VFNMADD231PS     ln2Low<>+0(SB), Z7, Z3
-	VMOVUPS          expP0<>+0(SB), Z8
-	VMOVUPS          expP0<>+0(SB), Z9
-	VMOVUPS          expP0<>+0(SB), Z10
-	VMOVUPS          expP0<>+0(SB), Z11
-	VFMADD213PS.BCST expP1<>+0(SB), Z0, Z8
-	VFMADD213PS.BCST expP1<>+0(SB), Z1, Z9
-	VFMADD213PS.BCST expP1<>+0(SB), Z2, Z10
-	VFMADD213PS.BCST expP1<>+0(SB), Z3, Z11
-	VFMADD213PS.BCST expP2<>+0(SB), Z0, Z8
-	VFMADD213PS.BCST expP2<>+0(SB), Z1, Z9
-	VFMADD213PS.BCST expP2<>+0(SB), Z2, Z10
-	VFMADD213PS.BCST expP2<>+0(SB), Z3, Z11
-	VFMADD213PS.BCST expP3<>+0(SB), Z0, Z8
-	VFMADD213PS.BCST expP3<>+0(SB), Z1, Z9
-	VFMADD213PS.BCST expP3<>+0(SB), Z2, Z10
-	VFMADD213PS.BCST expP3<>+0(SB), Z3, Z11
-	VFMADD213PS.BCST expP4<>+0(SB), Z0, Z8
-	VFMADD213PS.BCST expP4<>+0(SB), Z1, Z9
-	VFMADD213PS.BCST expP4<>+0(SB), Z2, Z10
-	VFMADD213PS.BCST expP4<>+0(SB), Z3, Z11
-	VFMADD213PS.BCST expP5<>+0(SB), Z0, Z8
-	VFMADD213PS.BCST expP5<>+0(SB), Z1, Z9
-	VFMADD213PS.BCST expP5<>+0(SB), Z2, Z10
-	VFMADD213PS.BCST expP5<>+0(SB), Z3, Z11
-	VMULPS           Z0, Z0, Z12
-	VFMADD213PS      Z0, Z12, Z8
-	VMULPS           Z1, Z1, Z12
-	VFMADD213PS      Z1, Z12, Z9
-	VMULPS           Z2, Z2, Z12
-	VFMADD213PS      Z2, Z12, Z10
-	VMULPS           Z3, Z3, Z12
-	VFMADD213PS      Z3, Z12, Z11
-	VADDPS           one<>+0(SB), Z8, Z8
-	VADDPS           one<>+0(SB), Z9, Z9
-	VADDPS           one<>+0(SB), Z10, Z10
-	VADDPS           one<>+0(SB), Z11, Z11
-	VSCALEFPS        Z4, Z8, Z8
-	VSCALEFPS        Z5, Z9, Z9
-	VSCALEFPS        Z6, Z10, Z10
-	VSCALEFPS        Z7, Z11, Z11
-	VMOVUPS          Z8, (AX)
-	VMOVUPS          Z9, 64(AX)
-	VMOVUPS          Z10, 128(AX)
-	VMOVUPS          Z11, 192(AX)
-	ADDQ             $0x00000100, AX
-	ADDQ             $0x00000100, CX
-	SUBQ             $0x00000040, DX
-	JMP              loop4
+	CMPQ              DX, $0x00000040
+	JB                end4
+	VMOVUPS           (CX), Z0
+	VMOVUPS           64(CX), Z1
+	VMOVUPS           128(CX), Z2
+	VMOVUPS           192(CX), Z3
+	VBROADCASTSS      expMin<>+0(SB), Z4
+	VMAXPS            Z0, Z4, Z0
+	VMAXPS            Z1, Z4, Z1
+	VMAXPS            Z2, Z4, Z2
+	VMAXPS            Z3, Z4, Z3
+	VBROADCASTSS      expMax<>+0(SB), Z4
+	VMINPS            Z0, Z4, Z0
+	VMINPS            Z1, Z4, Z1
+	VMINPS            Z2, Z4, Z2
+	VMINPS            Z3, Z4, Z3
+	VMULPS.BCST       log2e<>+0(SB), Z0, Z4
+	VMULPS.BCST       log2e<>+0(SB), Z1, Z5
+	VMULPS.BCST       log2e<>+0(SB), Z2, Z6
+	VMULPS.BCST       log2e<>+0(SB), Z3, Z7
+	VCVTPS2DQ         Z4, Z4
+	VCVTPS2DQ         Z5, Z5
+	VCVTPS2DQ         Z6, Z6
+	VCVTPS2DQ         Z7, Z7
+	VCVTDQ2PS         Z4, Z4
+	VCVTDQ2PS         Z5, Z5
+	VCVTDQ2PS         Z6, Z6
+	VCVTDQ2PS         Z7, Z7
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z4, Z0
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z5, Z1
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z6, Z2
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z7, Z3
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z4, Z0
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z5, Z1
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z6, Z2
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z7, Z3
+	VBROADCASTSS      expP0<>+0(SB), Z8
+	VBROADCASTSS      expP0<>+0(SB), Z9
+	VBROADCASTSS      expP0<>+0(SB), Z10
+	VBROADCASTSS      expP0<>+0(SB), Z11
+	VFMADD213PS.BCST  expP1<>+0(SB), Z0, Z8
+	VFMADD213PS.BCST  expP1<>+0(SB), Z1, Z9
+	VFMADD213PS.BCST  expP1<>+0(SB), Z2, Z10
+	VFMADD213PS.BCST  expP1<>+0(SB), Z3, Z11
+	VFMADD213PS.BCST  expP2<>+0(SB), Z0, Z8
+	VFMADD213PS.BCST  expP2<>+0(SB), Z1, Z9
+	VFMADD213PS.BCST  expP2<>+0(SB), Z2, Z10
+	VFMADD213PS.BCST  expP2<>+0(SB), Z3, Z11
+	VFMADD213PS.BCST  expP3<>+0(SB), Z0, Z8
+	VFMADD213PS.BCST  expP3<>+0(SB), Z1, Z9
+	VFMADD213PS.BCST  expP3<>+0(SB), Z2, Z10
+	VFMADD213PS.BCST  expP3<>+0(SB), Z3, Z11
+	VFMADD213PS.BCST  expP4<>+0(SB), Z0, Z8
+	VFMADD213PS.BCST  expP4<>+0(SB), Z1, Z9
+	VFMADD213PS.BCST  expP4<>+0(SB), Z2, Z10
+	VFMADD213PS.BCST  expP4<>+0(SB), Z3, Z11
+	VFMADD213PS.BCST  expP5<>+0(SB), Z0, Z8
+	VFMADD213PS.BCST  expP5<>+0(SB), Z1, Z9
+	VFMADD213PS.BCST  expP5<>+0(SB), Z2, Z10
+	VFMADD213PS.BCST  expP5<>+0(SB), Z3, Z11
+	VMULPS            Z0, Z0, Z12
+	VFMADD213PS       Z0, Z12, Z8
+	VMULPS            Z1, Z1, Z12
+	VFMADD213PS       Z1, Z12, Z9
+	VMULPS            Z2, Z2, Z12
+	VFMADD213PS       Z2, Z12, Z10
+	VMULPS            Z3, Z3, Z12
+	VFMADD213PS       Z3, Z12, Z11
+	VADDPS.BCST       one<>+0(SB), Z8, Z8
+	VADDPS.BCST       one<>+0(SB), Z9, Z9
+	VADDPS.BCST       one<>+0(SB), Z10, Z10
+	VADDPS.BCST       one<>+0(SB), Z11, Z11
+	VSCALEFPS         Z4, Z8, Z8
+	VSCALEFPS         Z5, Z9, Z9
+	VSCALEFPS         Z6, Z10, Z10
+	VSCALEFPS         Z7, Z11, Z11
+	VMOVUPS           Z8, (AX)
+	VMOVUPS           Z9, 64(AX)
+	VMOVUPS           Z10, 128(AX)
+	VMOVUPS           Z11, 192(AX)
+	ADDQ              $0x00000100, AX
+	ADDQ              $0x00000100, CX
+	SUBQ              $0x00000040, DX
+	JMP               loop4
 
 end4:
 loop1:
-	CMPQ             DX, $0x00000010
-	JB               end1
-	VMOVUPS          (CX), Z0
-	VMOVUPS          expMin<>+0(SB), Z1
-	VMAXPS           Z0, Z1, Z0
-	VMOVUPS          expMax<>+0(SB), Z1
-	VMINPS           Z0, Z1, Z0
-	VMULPS           log2e<>+0(SB), Z0, Z1
-	VCVTPS2DQ        Z1, Z1
-	VCVTDQ2PS        Z1, Z1
-	VFNMADD231PS     ln2High<>+0(SB), Z1, Z0
-	VFNMADD231PS     ln2Low<>+0(SB), Z1, Z0
-	VMOVUPS          expP0<>+0(SB), Z2
-	VFMADD213PS.BCST expP1<>+0(SB), Z0, Z2
-	VFMADD213PS.BCST expP2<>+0(SB), Z0, Z2
-	VFMADD213PS.BCST expP3<>+0(SB), Z0, Z2
-	VFMADD213PS.BCST expP4<>+0(SB), Z0, Z2
-	VFMADD213PS.BCST expP5<>+0(SB), Z0, Z2
-	VMULPS           Z0, Z0, Z3
-	VFMADD213PS      Z0, Z3, Z2
-	VADDPS           one<>+0(SB), Z2, Z2
-	VSCALEFPS        Z1, Z2, Z2
-	VMOVUPS          Z2, (AX)
-	ADDQ             $0x00000040, AX
-	ADDQ             $0x00000040, CX
-	SUBQ             $0x00000010, DX
-	JMP              loop1
+	CMPQ              DX, $0x00000010
+	JB                end1
+	VMOVUPS           (CX), Z0
+	VBROADCASTSS      expMin<>+0(SB), Z1
+	VMAXPS            Z0, Z1, Z0
+	VBROADCASTSS      expMax<>+0(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VMULPS.BCST       log2e<>+0(SB), Z0, Z1
+	VCVTPS2DQ         Z1, Z1
+	VCVTDQ2PS         Z1, Z1
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z1, Z0
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z1, Z0
+	VBROADCASTSS      expP0<>+0(SB), Z2
+	VFMADD213PS.BCST  expP1<>+0(SB), Z0, Z2
+	VFMADD213PS.BCST  expP2<>+0(SB), Z0, Z2
+	VFMADD213PS.BCST  expP3<>+0(SB), Z0, Z2
+	VFMADD213PS.BCST  expP4<>+0(SB), Z0, Z2
+	VFMADD213PS.BCST  expP5<>+0(SB), Z0, Z2
+	VMULPS            Z0, Z0, Z3
+	VFMADD213PS       Z0, Z3, Z2
+	VADDPS.BCST       one<>+0(SB), Z2, Z2
+	VSCALEFPS         Z1, Z2, Z2
+	VMOVUPS           Z2, (AX)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	SUBQ              $0x00000010, DX
+	JMP               loop1
 
 end1:
 	VZEROUPPER
@@ -14610,153 +14610,153 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop2:
-	CMPQ             DX, $0x00000020
-	JB               end2
-	VMOVUPS          (CX), Z0
-	VMOVUPS          64(CX), Z1
-	VMOVAPS          Z0, Z2
-	VCMPPS           $0x11, smallestNormal<>+0(SB), Z2, K1
-	VMULPS           two23<>+0(SB), Z2, Z3
-	VXORPS           Z4, Z4, Z4
-	VMOVUPS          Z3, K1, Z2
-	VMOVUPS          minus23<>+0(SB), K1, Z4
-	VPSRAD           $0x17, Z2, Z3
-	VPSUBD           exponentHalf<>+0(SB), Z3, Z3
-	VCVTDQ2PS        Z3, Z3
-	VADDPS           Z4, Z3, Z3
-	VPANDD           fraction<>+0(SB), Z2, Z2
-	VPORD            exponentOfHalf<>+0(SB), Z2, Z2
-	VCMPPS           $0x11, sqrtHalf<>+0(SB), Z2, K1
-	VMOVUPS.Z        one<>+0(SB), K1, Z4
-	VSUBPS           Z4, Z3, Z3
-	VMOVUPS.Z        Z2, K1, Z4
-	VADDPS           Z4, Z2, Z2
-	VSUBPS           one<>+0(SB), Z2, Z2
-	VMOVUPS          logP0<>+0(SB), Z4
-	VFMADD213PS.BCST logP1<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST logP2<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST logP3<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST logP4<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST logP5<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST logP6<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST logP7<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST logP8<>+0(SB), Z2, Z4
-	VMULPS           Z2, Z2, Z5
-	VMULPS           Z2, Z4, Z4
-	VMULPS           Z5, Z4, Z4
-	VFMADD231PS      ln2Low<>+0(SB), Z3, Z4
-	VFNMADD231PS     half<>+0(SB), Z5, Z4
-	VADDPS           Z2, Z4, Z4
-	VFMADD231PS      ln2High<>+0(SB), Z3, Z4
-	VCMPPS           $0x16, largest<>+0(SB), Z0, K1
-	VMOVUPS          Z0, K1, Z4
-	VXORPS           Z2, Z2, Z2
-	VCMPPS           $0x11, Z2, Z0, K1
-	VMOVUPS          notANumber<>+0(SB), K1, Z4
-	VCMPPS           $0x00, Z2, Z0, K1
-	VMOVUPS          minusInfinity<>+0(SB), K1, Z4
-	VMOVAPS          Z4, Z0
-	VMOVAPS          Z1, Z2
-	VCMPPS           $0x11, smallestNormal<>+0(SB), Z2, K1
-	VMULPS           two23<>+0(SB), Z2, Z3
-	VXORPS           Z4, Z4, Z4
-	VMOVUPS          Z3, K1, Z2
-	VMOVUPS          minus23<>+0(SB), K1, Z4
-	VPSRAD           $0x17, Z2, Z3
-	VPSUBD           exponentHalf<>+0(SB), Z3, Z3
-	VCVTDQ2PS        Z3, Z3
-	VADDPS           Z4, Z3, Z3
-	VPANDD           fraction<>+0(SB), Z2, Z2
-	VPORD            exponentOfHalf<>+0(SB), Z2, Z2
-	VCMPPS           $0x11, sqrtHalf<>+0(SB), Z2, K1
-	VMOVUPS.Z        one<>+0(SB), K1, Z4
-	VSUBPS           Z4, Z3, Z3
-	VMOVUPS.Z        Z2, K1, Z4
-	VADDPS           Z4, Z2, Z2
-	VSUBPS           one<>+0(SB), Z2, Z2
-	VMOVUPS          logP0<>+0(SB), Z4
-	VFMADD213PS.BCST logP1<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST logP2<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST logP3<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST logP4<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST logP5<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST logP6<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST logP7<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST logP8<>+0(SB), Z2, Z4
-	VMULPS           Z2, Z2, Z5
-	VMULPS           Z2, Z4, Z4
-	VMULPS           Z5, Z4, Z4
-	VFMADD231PS      ln2Low<>+0(SB), Z3, Z4
-	VFNMADD231PS     half<>+0(SB), Z5, Z4
-	VADDPS           Z2, Z4, Z4
-	VFMADD231PS      ln2High<>+0(SB), Z3, Z4
-	VCMPPS           $0x16, largest<>+0(SB), Z1, K1
-	VMOVUPS          Z1, K1, Z4
-	VXORPS           Z2, Z2, Z2
-	VCMPPS           $0x11, Z2, Z1, K1
-	VMOVUPS          notANumber<>+0(SB), K1, Z4
-	VCMPPS           $0x00, Z2, Z1, K1
-	VMOVUPS          minusInfinity<>+0(SB), K1, Z4
-	VMOVAPS          Z4, Z1
-	VMOVUPS          Z0, (AX)
-	VMOVUPS          Z1, 64(AX)
-	ADDQ             $0x00000080, AX
-	ADDQ             $0x00000080, CX
-	SUBQ             $0x00000020, DX
-	JMP              loop2
+	CMPQ              DX, $0x00000020
+	JB                end2
+	VMOVUPS           (CX), Z0
+	VMOVUPS           64(CX), Z1
+	VMOVAPS           Z0, Z2
+	VCMPPS.BCST       $0x11, smallestNormal<>+0(SB), Z2, K1
+	VMULPS.BCST       two23<>+0(SB), Z2, Z3
+	VXORPS            Z4, Z4, Z4
+	VMOVUPS           Z3, K1, Z2
+	VBROADCASTSS      minus23<>+0(SB), K1, Z4
+	VPSRAD            $0x17, Z2, Z3
+	VPSUBD.BCST       exponentHalf<>+0(SB), Z3, Z3
+	VCVTDQ2PS         Z3, Z3
+	VADDPS            Z4, Z3, Z3
+	VPANDD.BCST       fraction<>+0(SB), Z2, Z2
+	VPORD.BCST        exponentOfHalf<>+0(SB), Z2, Z2
+	VCMPPS.BCST       $0x11, sqrtHalf<>+0(SB), Z2, K1
+	VBROADCASTSS.Z    one<>+0(SB), K1, Z4
+	VSUBPS            Z4, Z3, Z3
+	VMOVUPS.Z         Z2, K1, Z4
+	VADDPS            Z4, Z2, Z2
+	VSUBPS.BCST       one<>+0(SB), Z2, Z2
+	VBROADCASTSS      logP0<>+0(SB), Z4
+	VFMADD213PS.BCST  logP1<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  logP2<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  logP3<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  logP4<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  logP5<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  logP6<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  logP7<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  logP8<>+0(SB), Z2, Z4
+	VMULPS            Z2, Z2, Z5
+	VMULPS            Z2, Z4, Z4
+	VMULPS            Z5, Z4, Z4
+	VFMADD231PS.BCST  ln2Low<>+0(SB), Z3, Z4
+	VFNMADD231PS.BCST half<>+0(SB), Z5, Z4
+	VADDPS            Z2, Z4, Z4
+	VFMADD231PS.BCST  ln2High<>+0(SB), Z3, Z4
+	VCMPPS.BCST       $0x16, largest<>+0(SB), Z0, K1
+	VMOVUPS           Z0, K1, Z4
+	VXORPS            Z2, Z2, Z2
+	VCMPPS            $0x11, Z2, Z0, K1
+	VBROADCASTSS      notANumber<>+0(SB), K1, Z4
+	VCMPPS            $0x00, Z2, Z0, K1
+	VBROADCASTSS      minusInfinity<>+0(SB), K1, Z4
+	VMOVAPS           Z4, Z0
+	VMOVAPS           Z1, Z2
+	VCMPPS.BCST       $0x11, smallestNormal<>+0(SB), Z2, K1
+	VMULPS.BCST       two23<>+0(SB), Z2, Z3
+	VXORPS            Z4, Z4, Z4
+	VMOVUPS           Z3, K1, Z2
+	VBROADCASTSS      minus23<>+0(SB), K1, Z4
+	VPSRAD            $0x17, Z2, Z3
+	VPSUBD.BCST       exponentHalf<>+0(SB), Z3, Z3
+	VCVTDQ2PS         Z3, Z3
+	VADDPS            Z4, Z3, Z3
+	VPANDD.BCST       fraction<>+0(SB), Z2, Z2
+	VPORD.BCST        exponentOfHalf<>+0(SB), Z2, Z2
+	VCMPPS.BCST       $0x11, sqrtHalf<>+0(SB), Z2, K1
+	VBROADCASTSS.Z    one<>+0(SB), K1, Z4
+	VSUBPS            Z4, Z3, Z3
+	VMOVUPS.Z         Z2, K1, Z4
+	VADDPS            Z4, Z2, Z2
+	VSUBPS.BCST       one<>+0(SB), Z2, Z2
+	VBROADCASTSS      logP0<>+0(SB), Z4
+	VFMADD213PS.BCST  logP1<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  logP2<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  logP3<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  logP4<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  logP5<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  logP6<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  logP7<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  logP8<>+0(SB), Z2, Z4
+	VMULPS            Z2, Z2, Z5
+	VMULPS            Z2, Z4, Z4
+	VMULPS            Z5, Z4, Z4
+	VFMADD231PS.BCST  ln2Low<>+0(SB), Z3, Z4
+	VFNMADD231PS.BCST half<>+0(SB), Z5, Z4
+	VADDPS            Z2, Z4, Z4
+	VFMADD231PS.BCST  ln2High<>+0(SB), Z3, Z4
+	VCMPPS.BCST       $0x16, largest<>+0(SB), Z1, K1
+	VMOVUPS           Z1, K1, Z4
+	VXORPS            Z2, Z2, Z2
+	VCMPPS            $0x11, Z2, Z1, K1
+	VBROADCASTSS      notANumber<>+0(SB), K1, Z4
+	VCMPPS            $0x00, Z2, Z1, K1
+	VBROADCASTSS      minusInfinity<>+0(SB), K1, Z4
+	VMOVAPS           Z4, Z1
+	VMOVUPS           Z0, (AX)
+	VMOVUPS           Z1, 64(AX)
+	ADDQ              $0x00000080, AX
+	ADDQ              $0x00000080, CX
+	SUBQ              $0x00000020, DX
+	JMP               loop2
 
 end2:
 loop1:
-	CMPQ             DX, $0x00000010
-	JB               end1
-	VMOVUPS          (CX), Z0
-	VMOVAPS          Z0, Z1
-	VCMPPS           $0x11, smallestNormal<>+0(SB), Z1, K1
-	VMULPS           two23<>+0(SB), Z1, Z2
-	VXORPS           Z3, Z3, Z3
-	VMOVUPS          Z2, K1, Z1
-	VMOVUPS          minus23<>+0(SB), K1, Z3
-	VPSRAD           $0x17, Z1, Z2
-	VPSUBD           exponentHalf<>+0(SB), Z2, Z2
-	VCVTDQ2PS        Z2, Z2
-	VADDPS           Z3, Z2, Z2
-	VPANDD           fraction<>+0(SB), Z1, Z1
-	VPORD            exponentOfHalf<>+0(SB), Z1, Z1
-	VCMPPS           $0x11, sqrtHalf<>+0(SB), Z1, K1
-	VMOVUPS.Z        one<>+0(SB), K1, Z3
-	VSUBPS           Z3, Z2, Z2
-	VMOVUPS.Z        Z1, K1, Z3
-	VADDPS           Z3, Z1, Z1
-	VSUBPS           one<>+0(SB), Z1, Z1
-	VMOVUPS          logP0<>+0(SB), Z3
-	VFMADD213PS.BCST logP1<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST logP2<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST logP3<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST logP4<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST logP5<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST logP6<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST logP7<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST logP8<>+0(SB), Z1, Z3
-	VMULPS           Z1, Z1, Z4
-	VMULPS           Z1, Z3, Z3
-	VMULPS           Z4, Z3, Z3
-	VFMADD231PS      ln2Low<>+0(SB), Z2, Z3
-	VFNMADD231PS     half<>+0(SB), Z4, Z3
-	VADDPS           Z1, Z3, Z3
-	VFMADD231PS      ln2High<>+0(SB), Z2, Z3
-	VCMPPS           $0x16, largest<>+0(SB), Z0, K1
-	VMOVUPS          Z0, K1, Z3
-	VXORPS           Z1, Z1, Z1
-	VCMPPS           $0x11, Z1, Z0, K1
-	VMOVUPS          notANumber<>+0(SB), K1, Z3
-	VCMPPS           $0x00, Z1, Z0, K1
-	VMOVUPS          minusInfinity<>+0(SB), K1, Z3
-	VMOVAPS          Z3, Z0
-	VMOVUPS          Z0, (AX)
-	ADDQ             $0x00000040, AX
-	ADDQ             $0x00000040, CX
-	SUBQ             $0x00000010, DX
-	JMP              loop1
+	CMPQ              DX, $0x00000010
+	JB                end1
+	VMOVUPS           (CX), Z0
+	VMOVAPS           Z0, Z1
+	VCMPPS.BCST       $0x11, smallestNormal<>+0(SB), Z1, K1
+	VMULPS.BCST       two23<>+0(SB), Z1, Z2
+	VXORPS            Z3, Z3, Z3
+	VMOVUPS           Z2, K1, Z1
+	VBROADCASTSS      minus23<>+0(SB), K1, Z3
+	VPSRAD            $0x17, Z1, Z2
+	VPSUBD.BCST       exponentHalf<>+0(SB), Z2, Z2
+	VCVTDQ2PS         Z2, Z2
+	VADDPS            Z3, Z2, Z2
+	VPANDD.BCST       fraction<>+0(SB), Z1, Z1
+	VPORD.BCST        exponentOfHalf<>+0(SB), Z1, Z1
+	VCMPPS.BCST       $0x11, sqrtHalf<>+0(SB), Z1, K1
+	VBROADCASTSS.Z    one<>+0(SB), K1, Z3
+	VSUBPS            Z3, Z2, Z2
+	VMOVUPS.Z         Z1, K1, Z3
+	VADDPS            Z3, Z1, Z1
+	VSUBPS.BCST       one<>+0(SB), Z1, Z1
+	VBROADCASTSS      logP0<>+0(SB), Z3
+	VFMADD213PS.BCST  logP1<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST  logP2<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST  logP3<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST  logP4<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST  logP5<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST  logP6<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST  logP7<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST  logP8<>+0(SB), Z1, Z3
+	VMULPS            Z1, Z1, Z4
+	VMULPS            Z1, Z3, Z3
+	VMULPS            Z4, Z3, Z3
+	VFMADD231PS.BCST  ln2Low<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST half<>+0(SB), Z4, Z3
+	VADDPS            Z1, Z3, Z3
+	VFMADD231PS.BCST  ln2High<>+0(SB), Z2, Z3
+	VCMPPS.BCST       $0x16, largest<>+0(SB), Z0, K1
+	VMOVUPS           Z0, K1, Z3
+	VXORPS            Z1, Z1, Z1
+	VCMPPS            $0x11, Z1, Z0, K1
+	VBROADCASTSS      notANumber<>+0(SB), K1, Z3
+	VCMPPS            $0x00, Z1, Z0, K1
+	VBROADCASTSS      minusInfinity<>+0(SB), K1, Z3
+	VMOVAPS           Z3, Z0
+	VMOVUPS           Z0, (AX)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	SUBQ              $0x00000010, DX
+	JMP               loop1
 
 end1:
 	VZEROUPPER
@@ -14780,12 +14780,12 @@ loop4:
 	VMOVAPS          Z1, Z5
 	VMOVAPS          Z2, Z6
 	VMOVAPS          Z3, Z7
-	VMOVUPS          tanhMin<>+0(SB), Z8
+	VBROADCASTSS     tanhMin<>+0(SB), Z8
 	VMAXPS           Z0, Z8, Z0
 	VMAXPS           Z1, Z8, Z1
 	VMAXPS           Z2, Z8, Z2
 	VMAXPS           Z3, Z8, Z3
-	VMOVUPS          tanhMax<>+0(SB), Z8
+	VBROADCASTSS     tanhMax<>+0(SB), Z8
 	VMINPS           Z0, Z8, Z0
 	VMINPS           Z1, Z8, Z1
 	VMINPS           Z2, Z8, Z2
@@ -14794,10 +14794,10 @@ loop4:
 	VMULPS           Z1, Z1, Z9
 	VMULPS           Z2, Z2, Z10
 	VMULPS           Z3, Z3, Z11
-	VMOVUPS          tanhP0<>+0(SB), Z12
-	VMOVUPS          tanhP0<>+0(SB), Z13
-	VMOVUPS          tanhP0<>+0(SB), Z14
-	VMOVUPS          tanhP0<>+0(SB), Z15
+	VBROADCASTSS     tanhP0<>+0(SB), Z12
+	VBROADCASTSS     tanhP0<>+0(SB), Z13
+	VBROADCASTSS     tanhP0<>+0(SB), Z14
+	VBROADCASTSS     tanhP0<>+0(SB), Z15
 	VFMADD213PS.BCST tanhP1<>+0(SB), Z8, Z12
 	VFMADD213PS.BCST tanhP1<>+0(SB), Z9, Z13
 	VFMADD213PS.BCST tanhP1<>+0(SB), Z10, Z14
@@ -14826,10 +14826,10 @@ loop4:
 	VMULPS           Z1, Z13, Z13
 	VMULPS           Z2, Z14, Z14
 	VMULPS           Z3, Z15, Z15
-	VMOVUPS          tanhQ0<>+0(SB), Z0
-	VMOVUPS          tanhQ0<>+0(SB), Z1
-	VMOVUPS          tanhQ0<>+0(SB), Z2
-	VMOVUPS          tanhQ0<>+0(SB), Z3
+	VBROADCASTSS     tanhQ0<>+0(SB), Z0
+	VBROADCASTSS     tanhQ0<>+0(SB), Z1
+	VBROADCASTSS     tanhQ0<>+0(SB), Z2
+	VBROADCASTSS     tanhQ0<>+0(SB), Z3
 	VFMADD213PS.BCST tanhQ1<>+0(SB), Z8, Z0
 	VFMADD213PS.BCST tanhQ1<>+0(SB), Z9, Z1
 	VFMADD213PS.BCST tanhQ1<>+0(SB), Z10, Z2
@@ -14846,17 +14846,17 @@ loop4:
 	VDIVPS           Z1, Z13, Z13
 	VDIVPS           Z2, Z14, Z14
 	VDIVPS           Z3, Z15, Z15
-	VANDPS           magnitude<>+0(SB), Z4, Z0
-	VCMPPS           $0x11, tanhSmall<>+0(SB), Z0, K1
+	VANDPS.BCST      magnitude<>+0(SB), Z4, Z0
+	VCMPPS.BCST      $0x11, tanhSmall<>+0(SB), Z0, K1
 	VMOVUPS          Z4, K1, Z12
-	VANDPS           magnitude<>+0(SB), Z5, Z1
-	VCMPPS           $0x11, tanhSmall<>+0(SB), Z1, K1
+	VANDPS.BCST      magnitude<>+0(SB), Z5, Z1
+	VCMPPS.BCST      $0x11, tanhSmall<>+0(SB), Z1, K1
 	VMOVUPS          Z5, K1, Z13
-	VANDPS           magnitude<>+0(SB), Z6, Z2
-	VCMPPS           $0x11, tanhSmall<>+0(SB), Z2, K1
+	VANDPS.BCST      magnitude<>+0(SB), Z6, Z2
+	VCMPPS.BCST      $0x11, tanhSmall<>+0(SB), Z2, K1
 	VMOVUPS          Z6, K1, Z14
-	VANDPS           magnitude<>+0(SB), Z7, Z3
-	VCMPPS           $0x11, tanhSmall<>+0(SB), Z3, K1
+	VANDPS.BCST      magnitude<>+0(SB), Z7, Z3
+	VCMPPS.BCST      $0x11, tanhSmall<>+0(SB), Z3, K1
 	VMOVUPS          Z7, K1, Z15
 	VMOVUPS          Z12, (AX)
 	VMOVUPS          Z13, 64(AX)
@@ -14873,12 +14873,12 @@ loop1:
 	JB               end1
 	VMOVUPS          (CX), Z0
 	VMOVAPS          Z0, Z1
-	VMOVUPS          tanhMin<>+0(SB), Z2
+	VBROADCASTSS     tanhMin<>+0(SB), Z2
 	VMAXPS           Z0, Z2, Z0
-	VMOVUPS          tanhMax<>+0(SB), Z2
+	VBROADCASTSS     tanhMax<>+0(SB), Z2
 	VMINPS           Z0, Z2, Z0
 	VMULPS           Z0, Z0, Z2
-	VMOVUPS          tanhP0<>+0(SB), Z3
+	VBROADCASTSS     tanhP0<>+0(SB), Z3
 	VFMADD213PS.BCST tanhP1<>+0(SB), Z2, Z3
 	VFMADD213PS.BCST tanhP2<>+0(SB), Z2, Z3
 	VFMADD213PS.BCST tanhP3<>+0(SB), Z2, Z3
@@ -14886,13 +14886,13 @@ loop1:
 	VFMADD213PS.BCST tanhP5<>+0(SB), Z2, Z3
 	VFMADD213PS.BCST tanhP6<>+0(SB), Z2, Z3
 	VMULPS           Z0, Z3, Z3
-	VMOVUPS          tanhQ0<>+0(SB), Z0
+	VBROADCASTSS     tanhQ0<>+0(SB), Z0
 	VFMADD213PS.BCST tanhQ1<>+0(SB), Z2, Z0
 	VFMADD213PS.BCST tanhQ2<>+0(SB), Z2, Z0
 	VFMADD213PS.BCST tanhQ3<>+0(SB), Z2, Z0
 	VDIVPS           Z0, Z3, Z3
-	VANDPS           magnitude<>+0(SB), Z1, Z0
-	VCMPPS           $0x11, tanhSmall<>+0(SB), Z0, K1
+	VANDPS.BCST      magnitude<>+0(SB), Z1, Z0
+	VCMPPS.BCST      $0x11, tanhSmall<>+0(SB), Z0, K1
 	VMOVUPS          Z1, K1, Z3
 	VMOVUPS          Z3, (AX)
 	ADDQ             $0x00000040, AX
@@ -14912,103 +14912,103 @@ TEXT ·sigmoidAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop2:
-	CMPQ             DX, $0x00000020
-	JB               end2
-	VMOVUPS          (CX), Z0
-	VMOVUPS          64(CX), Z1
-	VORPS            signBit<>+0(SB), Z0, Z2
-	VORPS            signBit<>+0(SB), Z1, Z3
-	VMOVUPS          expMin<>+0(SB), Z4
-	VMAXPS           Z2, Z4, Z2
-	VMAXPS           Z3, Z4, Z3
-	VMOVUPS          expMax<>+0(SB), Z4
-	VMINPS           Z2, Z4, Z2
-	VMINPS           Z3, Z4, Z3
-	VMULPS           log2e<>+0(SB), Z2, Z4
-	VMULPS           log2e<>+0(SB), Z3, Z5
-	VCVTPS2DQ        Z4, Z4
-	VCVTPS2DQ        Z5, Z5
-	VCVTDQ2PS        Z4, Z4
-	VCVTDQ2PS        Z5, Z5
-	VFNMADD231PS     ln2High<>+0(SB), Z4, Z2
-	VFNMADD231PS     ln2High<>+0(SB), Z5, Z3
-	VFNMADD231PS     ln2Low<>+0(SB), Z4, Z2
-	VFNMADD231PS     ln2Low<>+0(SB), Z5, Z3
-	VMOVUPS          expP0<>+0(SB), Z6
-	VMOVUPS          expP0<>+0(SB), Z7
-	VFMADD213PS.BCST expP1<>+0(SB), Z2, Z6
-	VFMADD213PS.BCST expP1<>+0(SB), Z3, Z7
-	VFMADD213PS.BCST expP2<>+0(SB), Z2, Z6
-	VFMADD213PS.BCST expP2<>+0(SB), Z3, Z7
-	VFMADD213PS.BCST expP3<>+0(SB), Z2, Z6
-	VFMADD213PS.BCST expP3<>+0(SB), Z3, Z7
-	VFMADD213PS.BCST expP4<>+0(SB), Z2, Z6
-	VFMADD213PS.BCST expP4<>+0(SB), Z3, Z7
-	VFMADD213PS.BCST expP5<>+0(SB), Z2, Z6
-	VFMADD213PS.BCST expP5<>+0(SB), Z3, Z7
-	VMULPS           Z2, Z2, Z8
-	VFMADD213PS      Z2, Z8, Z6
-	VMULPS           Z3, Z3, Z8
-	VFMADD213PS      Z3, Z8, Z7
-	VADDPS           one<>+0(SB), Z6, Z6
-	VADDPS           one<>+0(SB), Z7, Z7
-	VSCALEFPS        Z4, Z6, Z6
-	VSCALEFPS        Z5, Z7, Z7
-	VXORPS           Z3, Z3, Z3
-	VMOVUPS          one<>+0(SB), Z2
-	VCMPPS           $0x11, Z3, Z0, K1
-	VMOVUPS          Z6, K1, Z2
-	VADDPS           one<>+0(SB), Z6, Z6
-	VDIVPS           Z6, Z2, Z6
-	VXORPS           Z2, Z2, Z2
-	VMOVUPS          one<>+0(SB), Z0
-	VCMPPS           $0x11, Z2, Z1, K1
-	VMOVUPS          Z7, K1, Z0
-	VADDPS           one<>+0(SB), Z7, Z7
-	VDIVPS           Z7, Z0, Z7
-	VMOVUPS          Z6, (AX)
-	VMOVUPS          Z7, 64(AX)
-	ADDQ             $0x00000080, AX
-	ADDQ             $0x00000080, CX
-	SUBQ             $0x00000020, DX
-	JMP              loop2
+	CMPQ              DX, $0x00000020
+	JB                end2
+	VMOVUPS           (CX), Z0
+	VMOVUPS           64(CX), Z1
+	VORPS.BCST        signBit<>+0(SB), Z0, Z2
+	VORPS.BCST        signBit<>+0(SB), Z1, Z3
+	VBROADCASTSS      expMin<>+0(SB), Z4
+	VMAXPS            Z2, Z4, Z2
+	VMAXPS            Z3, Z4, Z3
+	VBROADCASTSS      expMax<>+0(SB), Z4
+	VMINPS            Z2, Z4, Z2
+	VMINPS            Z3, Z4, Z3
+	VMULPS.BCST       log2e<>+0(SB), Z2, Z4
+	VMULPS.BCST       log2e<>+0(SB), Z3, Z5
+	VCVTPS2DQ         Z4, Z4
+	VCVTPS2DQ         Z5, Z5
+	VCVTDQ2PS         Z4, Z4
+	VCVTDQ2PS         Z5, Z5
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z4, Z2
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z5, Z3
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z4, Z2
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z5, Z3
+	VBROADCASTSS      expP0<>+0(SB), Z6
+	VBROADCASTSS      expP0<>+0(SB), Z7
+	VFMADD213PS.BCST  expP1<>+0(SB), Z2, Z6
+	VFMADD213PS.BCST  expP1<>+0(SB), Z3, Z7
+	VFMADD213PS.BCST  expP2<>+0(SB), Z2, Z6
+	VFMADD213PS.BCST  expP2<>+0(SB), Z3, Z7
+	VFMADD213PS.BCST  expP3<>+0(SB), Z2, Z6
+	VFMADD213PS.BCST  expP3<>+0(SB), Z3, Z7
+	VFMADD213PS.BCST  expP4<>+0(SB), Z2, Z6
+	VFMADD213PS.BCST  expP4<>+0(SB), Z3, Z7
+	VFMADD213PS.BCST  expP5<>+0(SB), Z2, Z6
+	VFMADD213PS.BCST  expP5<>+0(SB), Z3, Z7
+	VMULPS            Z2, Z2, Z8
+	VFMADD213PS       Z2, Z8, Z6
+	VMULPS            Z3, Z3, Z8
+	VFMADD213PS       Z3, Z8, Z7
+	VADDPS.BCST       one<>+0(SB), Z6, Z6
+	VADDPS.BCST       one<>+0(SB), Z7, Z7
+	VSCALEFPS         Z4, Z6, Z6
+	VSCALEFPS         Z5, Z7, Z7
+	VXORPS            Z3, Z3, Z3
+	VBROADCASTSS      one<>+0(SB), Z2
+	VCMPPS            $0x11, Z3, Z0, K1
+	VMOVUPS           Z6, K1, Z2
+	VADDPS.BCST       one<>+0(SB), Z6, Z6
+	VDIVPS            Z6, Z2, Z6
+	VXORPS            Z2, Z2, Z2
+	VBROADCASTSS      one<>+0(SB), Z0
+	VCMPPS            $0x11, Z2, Z1, K1
+	VMOVUPS           Z7, K1, Z0
+	VADDPS.BCST       one<>+0(SB), Z7, Z7
+	VDIVPS            Z7, Z0, Z7
+	VMOVUPS           Z6, (AX)
+	VMOVUPS           Z7, 64(AX)
+	ADDQ              $0x00000080, AX
+	ADDQ              $0x00000080, CX
+	SUBQ              $0x00000020, DX
+	JMP               loop2
 
 end2:
 loop1:
-	CMPQ             DX, $0x00000010
-	JB               end1
-	VMOVUPS          (CX), Z0
-	VORPS            signBit<>+0(SB), Z0, Z1
-	VMOVUPS          expMin<>+0(SB), Z2
-	VMAXPS           Z1, Z2, Z1
-	VMOVUPS          expMax<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z1
-	VMULPS           log2e<>+0(SB), Z1, Z2
-	VCVTPS2DQ        Z2, Z2
-	VCVTDQ2PS        Z2, Z2
-	VFNMADD231PS     ln2High<>+0(SB), Z2, Z1
-	VFNMADD231PS     ln2Low<>+0(SB), Z2, Z1
-	VMOVUPS          expP0<>+0(SB), Z3
-	VFMADD213PS.BCST expP1<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST expP2<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST expP3<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST expP4<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST expP5<>+0(SB), Z1, Z3
-	VMULPS           Z1, Z1, Z4
-	VFMADD213PS      Z1, Z4, Z3
-	VADDPS           one<>+0(SB), Z3, Z3
-	VSCALEFPS        Z2, Z3, Z3
-	VXORPS           Z2, Z2, Z2
-	VMOVUPS          one<>+0(SB), Z1
-	VCMPPS           $0x11, Z2, Z0, K1
-	VMOVUPS          Z3, K1, Z1
-	VADDPS           one<>+0(SB), Z3, Z3
-	VDIVPS           Z3, Z1, Z3
-	VMOVUPS          Z3, (AX)
-	ADDQ             $0x00000040, AX
-	ADDQ             $0x00000040, CX
-	SUBQ             $0x00000010, DX
-	JMP              loop1
+	CMPQ              DX, $0x00000010
+	JB                end1
+	VMOVUPS           (CX), Z0
+	VORPS.BCST        signBit<>+0(SB), Z0, Z1
+	VBROADCASTSS      expMin<>+0(SB), Z2
+	VMAXPS            Z1, Z2, Z1
+	VBROADCASTSS      expMax<>+0(SB), Z2
+	VMINPS            Z1, Z2, Z1
+	VMULPS.BCST       log2e<>+0(SB), Z1, Z2
+	VCVTPS2DQ         Z2, Z2
+	VCVTDQ2PS         Z2, Z2
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z2, Z1
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z2, Z1
+	VBROADCASTSS      expP0<>+0(SB), Z3
+	VFMADD213PS.BCST  expP1<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST  expP2<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST  expP3<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST  expP4<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST  expP5<>+0(SB), Z1, Z3
+	VMULPS            Z1, Z1, Z4
+	VFMADD213PS       Z1, Z4, Z3
+	VADDPS.BCST       one<>+0(SB), Z3, Z3
+	VSCALEFPS         Z2, Z3, Z3
+	VXORPS            Z2, Z2, Z2
+	VBROADCASTSS      one<>+0(SB), Z1
+	VCMPPS            $0x11, Z2, Z0, K1
+	VMOVUPS           Z3, K1, Z1
+	VADDPS.BCST       one<>+0(SB), Z3, Z3
+	VDIVPS            Z3, Z1, Z3
+	VMOVUPS           Z3, (AX)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	SUBQ              $0x00000010, DX
+	JMP               loop1
 
 end1:
 	VZEROUPPER
@@ -15022,166 +15022,166 @@ TEXT ·erfAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop2:
-	CMPQ             DX, $0x00000020
-	JB               end2
-	VMOVUPS          (CX), Z0
-	VMOVUPS          64(CX), Z1
-	VMOVAPS          Z0, Z3
-	VANDPS           magnitude<>+0(SB), Z0, Z2
-	VMULPS           Z0, Z0, Z4
-	VMOVAPS          Z1, Z5
-	VANDPS           magnitude<>+0(SB), Z1, Z0
-	VMULPS           Z1, Z1, Z1
-	VMOVUPS          erfP0<>+0(SB), Z6
-	VMOVUPS          erfP0<>+0(SB), Z7
-	VFMADD213PS.BCST erfP1<>+0(SB), Z4, Z6
-	VFMADD213PS.BCST erfP1<>+0(SB), Z1, Z7
-	VFMADD213PS.BCST erfP2<>+0(SB), Z4, Z6
-	VFMADD213PS.BCST erfP2<>+0(SB), Z1, Z7
-	VFMADD213PS.BCST erfP3<>+0(SB), Z4, Z6
-	VFMADD213PS.BCST erfP3<>+0(SB), Z1, Z7
-	VFMADD213PS.BCST erfP4<>+0(SB), Z4, Z6
-	VFMADD213PS.BCST erfP4<>+0(SB), Z1, Z7
-	VFMADD213PS.BCST erfP5<>+0(SB), Z4, Z6
-	VFMADD213PS.BCST erfP5<>+0(SB), Z1, Z7
-	VFMADD213PS      Z3, Z3, Z6
-	VFMADD213PS      Z5, Z5, Z7
-	VMOVUPS          zero<>+0(SB), Z1
-	VMAXPS           Z2, Z1, Z2
-	VMAXPS           Z0, Z1, Z0
-	VMOVUPS          erfMax<>+0(SB), Z1
-	VMINPS           Z2, Z1, Z2
-	VMINPS           Z0, Z1, Z0
-	VMOVUPS          erfQ0<>+0(SB), Z1
-	VMOVUPS          erfQ0<>+0(SB), Z4
-	VFMADD213PS.BCST erfQ1<>+0(SB), Z2, Z1
-	VFMADD213PS.BCST erfQ1<>+0(SB), Z0, Z4
-	VFMADD213PS.BCST erfQ2<>+0(SB), Z2, Z1
-	VFMADD213PS.BCST erfQ2<>+0(SB), Z0, Z4
-	VFMADD213PS.BCST erfQ3<>+0(SB), Z2, Z1
-	VFMADD213PS.BCST erfQ3<>+0(SB), Z0, Z4
-	VFMADD213PS.BCST erfQ4<>+0(SB), Z2, Z1
-	VFMADD213PS.BCST erfQ4<>+0(SB), Z0, Z4
-	VFMADD213PS.BCST erfQ5<>+0(SB), Z2, Z1
-	VFMADD213PS.BCST erfQ5<>+0(SB), Z0, Z4
-	VFMADD213PS.BCST erfQ6<>+0(SB), Z2, Z1
-	VFMADD213PS.BCST erfQ6<>+0(SB), Z0, Z4
-	VFMSUB213PS      Z2, Z2, Z1
-	VFMSUB213PS      Z0, Z0, Z4
-	VMOVUPS          expMin<>+0(SB), Z8
-	VMAXPS           Z1, Z8, Z1
-	VMAXPS           Z4, Z8, Z4
-	VMOVUPS          expMax<>+0(SB), Z8
-	VMINPS           Z1, Z8, Z1
-	VMINPS           Z4, Z8, Z4
-	VMULPS           log2e<>+0(SB), Z1, Z8
-	VMULPS           log2e<>+0(SB), Z4, Z9
-	VCVTPS2DQ        Z8, Z8
-	VCVTPS2DQ        Z9, Z9
-	VCVTDQ2PS        Z8, Z8
-	VCVTDQ2PS        Z9, Z9
-	VFNMADD231PS     ln2High<>+0(SB), Z8, Z1
-	VFNMADD231PS     ln2High<>+0(SB), Z9, Z4
-	VFNMADD231PS     ln2Low<>+0(SB), Z8, Z1
-	VFNMADD231PS     ln2Low<>+0(SB), Z9, Z4
-	VMOVUPS          expP0<>+0(SB), Z10
-	VMOVUPS          expP0<>+0(SB), Z11
-	VFMADD213PS.BCST expP1<>+0(SB), Z1, Z10
-	VFMADD213PS.BCST expP1<>+0(SB), Z4, Z11
-	VFMADD213PS.BCST expP2<>+0(SB), Z1, Z10
-	VFMADD213PS.BCST expP2<>+0(SB), Z4, Z11
-	VFMADD213PS.BCST expP3<>+0(SB), Z1, Z10
-	VFMADD213PS.BCST expP3<>+0(SB), Z4, Z11
-	VFMADD213PS.BCST expP4<>+0(SB), Z1, Z10
-	VFMADD213PS.BCST expP4<>+0(SB), Z4, Z11
-	VFMADD213PS.BCST expP5<>+0(SB), Z1, Z10
-	VFMADD213PS.BCST expP5<>+0(SB), Z4, Z11
-	VMULPS           Z1, Z1, Z12
-	VFMADD213PS      Z1, Z12, Z10
-	VMULPS           Z4, Z4, Z12
-	VFMADD213PS      Z4, Z12, Z11
-	VADDPS           one<>+0(SB), Z10, Z10
-	VADDPS           one<>+0(SB), Z11, Z11
-	VSCALEFPS        Z8, Z10, Z10
-	VSCALEFPS        Z9, Z11, Z11
-	VMOVUPS          erfSplit<>+0(SB), Z1
-	VMOVUPS          one<>+0(SB), Z4
-	VSUBPS           Z10, Z4, Z4
-	VANDPS           signBit<>+0(SB), Z3, Z3
-	VORPS            Z3, Z4, Z4
-	VCMPPS           $0x1e, Z1, Z2, K1
-	VMOVUPS          Z4, K1, Z6
-	VMOVUPS          one<>+0(SB), Z2
-	VSUBPS           Z11, Z2, Z2
-	VANDPS           signBit<>+0(SB), Z5, Z3
-	VORPS            Z3, Z2, Z2
-	VCMPPS           $0x1e, Z1, Z0, K1
-	VMOVUPS          Z2, K1, Z7
-	VMOVUPS          Z6, (AX)
-	VMOVUPS          Z7, 64(AX)
-	ADDQ             $0x00000080, AX
-	ADDQ             $0x00000080, CX
-	SUBQ             $0x00000020, DX
-	JMP              loop2
+	CMPQ              DX, $0x00000020
+	JB                end2
+	VMOVUPS           (CX), Z0
+	VMOVUPS           64(CX), Z1
+	VMOVAPS           Z0, Z3
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z2
+	VMULPS            Z0, Z0, Z4
+	VMOVAPS           Z1, Z5
+	VANDPS.BCST       magnitude<>+0(SB), Z1, Z0
+	VMULPS            Z1, Z1, Z1
+	VBROADCASTSS      erfP0<>+0(SB), Z6
+	VBROADCASTSS      erfP0<>+0(SB), Z7
+	VFMADD213PS.BCST  erfP1<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST  erfP1<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  erfP2<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST  erfP2<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  erfP3<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST  erfP3<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  erfP4<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST  erfP4<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  erfP5<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST  erfP5<>+0(SB), Z1, Z7
+	VFMADD213PS       Z3, Z3, Z6
+	VFMADD213PS       Z5, Z5, Z7
+	VBROADCASTSS      zero<>+0(SB), Z1
+	VMAXPS            Z2, Z1, Z2
+	VMAXPS            Z0, Z1, Z0
+	VBROADCASTSS      erfMax<>+0(SB), Z1
+	VMINPS            Z2, Z1, Z2
+	VMINPS            Z0, Z1, Z0
+	VBROADCASTSS      erfQ0<>+0(SB), Z1
+	VBROADCASTSS      erfQ0<>+0(SB), Z4
+	VFMADD213PS.BCST  erfQ1<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST  erfQ1<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST  erfQ2<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST  erfQ2<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST  erfQ3<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST  erfQ3<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST  erfQ4<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST  erfQ4<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST  erfQ5<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST  erfQ5<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST  erfQ6<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST  erfQ6<>+0(SB), Z0, Z4
+	VFMSUB213PS       Z2, Z2, Z1
+	VFMSUB213PS       Z0, Z0, Z4
+	VBROADCASTSS      expMin<>+0(SB), Z8
+	VMAXPS            Z1, Z8, Z1
+	VMAXPS            Z4, Z8, Z4
+	VBROADCASTSS      expMax<>+0(SB), Z8
+	VMINPS            Z1, Z8, Z1
+	VMINPS            Z4, Z8, Z4
+	VMULPS.BCST       log2e<>+0(SB), Z1, Z8
+	VMULPS.BCST       log2e<>+0(SB), Z4, Z9
+	VCVTPS2DQ         Z8, Z8
+	VCVTPS2DQ         Z9, Z9
+	VCVTDQ2PS         Z8, Z8
+	VCVTDQ2PS         Z9, Z9
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z8, Z1
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z9, Z4
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z8, Z1
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z9, Z4
+	VBROADCASTSS      expP0<>+0(SB), Z10
+	VBROADCASTSS      expP0<>+0(SB), Z11
+	VFMADD213PS.BCST  expP1<>+0(SB), Z1, Z10
+	VFMADD213PS.BCST  expP1<>+0(SB), Z4, Z11
+	VFMADD213PS.BCST  expP2<>+0(SB), Z1, Z10
+	VFMADD213PS.BCST  expP2<>+0(SB), Z4, Z11
+	VFMADD213PS.BCST  expP3<>+0(SB), Z1, Z10
+	VFMADD213PS.BCST  expP3<>+0(SB), Z4, Z11
+	VFMADD213PS.BCST  expP4<>+0(SB), Z1, Z10
+	VFMADD213PS.BCST  expP4<>+0(SB), Z4, Z11
+	VFMADD213PS.BCST  expP5<>+0(SB), Z1, Z10
+	VFMADD213PS.BCST  expP5<>+0(SB), Z4, Z11
+	VMULPS            Z1, Z1, Z12
+	VFMADD213PS       Z1, Z12, Z10
+	VMULPS            Z4, Z4, Z12
+	VFMADD213PS       Z4, Z12, Z11
+	VADDPS.BCST       one<>+0(SB), Z10, Z10
+	VADDPS.BCST       one<>+0(SB), Z11, Z11
+	VSCALEFPS         Z8, Z10, Z10
+	VSCALEFPS         Z9, Z11, Z11
+	VBROADCASTSS      erfSplit<>+0(SB), Z1
+	VBROADCASTSS      one<>+0(SB), Z4
+	VSUBPS            Z10, Z4, Z4
+	VANDPS.BCST       signBit<>+0(SB), Z3, Z3
+	VORPS             Z3, Z4, Z4
+	VCMPPS            $0x1e, Z1, Z2, K1
+	VMOVUPS           Z4, K1, Z6
+	VBROADCASTSS      one<>+0(SB), Z2
+	VSUBPS            Z11, Z2, Z2
+	VANDPS.BCST       signBit<>+0(SB), Z5, Z3
+	VORPS             Z3, Z2, Z2
+	VCMPPS            $0x1e, Z1, Z0, K1
+	VMOVUPS           Z2, K1, Z7
+	VMOVUPS           Z6, (AX)
+	VMOVUPS           Z7, 64(AX)
+	ADDQ              $0x00000080, AX
+	ADDQ              $0x00000080, CX
+	SUBQ              $0x00000020, DX
+	JMP               loop2
 
 end2:
 loop1:
-	CMPQ             DX, $0x00000010
-	JB               end1
-	VMOVUPS          (CX), Z0
-	VMOVAPS          Z0, Z2
-	VANDPS           magnitude<>+0(SB), Z0, Z1
-	VMULPS           Z0, Z0, Z0
-	VMOVUPS          erfP0<>+0(SB), Z3
-	VFMADD213PS.BCST erfP1<>+0(SB), Z0, Z3
-	VFMADD213PS.BCST erfP2<>+0(SB), Z0, Z3
-	VFMADD213PS.BCST erfP3<>+0(SB), Z0, Z3
-	VFMADD213PS.BCST erfP4<>+0(SB), Z0, Z3
-	VFMADD213PS.BCST erfP5<>+0(SB), Z0, Z3
-	VFMADD213PS      Z2, Z2, Z3
-	VMOVUPS          zero<>+0(SB), Z0
-	VMAXPS           Z1, Z0, Z1
-	VMOVUPS          erfMax<>+0(SB), Z0
-	VMINPS           Z1, Z0, Z1
-	VMOVUPS          erfQ0<>+0(SB), Z0
-	VFMADD213PS.BCST erfQ1<>+0(SB), Z1, Z0
-	VFMADD213PS.BCST erfQ2<>+0(SB), Z1, Z0
-	VFMADD213PS.BCST erfQ3<>+0(SB), Z1, Z0
-	VFMADD213PS.BCST erfQ4<>+0(SB), Z1, Z0
-	VFMADD213PS.BCST erfQ5<>+0(SB), Z1, Z0
-	VFMADD213PS.BCST erfQ6<>+0(SB), Z1, Z0
-	VFMSUB213PS      Z1, Z1, Z0
-	VMOVUPS          expMin<>+0(SB), Z4
-	VMAXPS           Z0, Z4, Z0
-	VMOVUPS          expMax<>+0(SB), Z4
-	VMINPS           Z0, Z4, Z0
-	VMULPS           log2e<>+0(SB), Z0, Z4
-	VCVTPS2DQ        Z4, Z4
-	VCVTDQ2PS        Z4, Z4
-	VFNMADD231PS     ln2High<>+0(SB), Z4, Z0
-	VFNMADD231PS     ln2Low<>+0(SB), Z4, Z0
-	VMOVUPS          expP0<>+0(SB), Z5
-	VFMADD213PS.BCST expP1<>+0(SB), Z0, Z5
-	VFMADD213PS.BCST expP2<>+0(SB), Z0, Z5
-	VFMADD213PS.BCST expP3<>+0(SB), Z0, Z5
-	VFMADD213PS.BCST expP4<>+0(SB), Z0, Z5
-	VFMADD213PS.BCST expP5<>+0(SB), Z0, Z5
-	VMULPS           Z0, Z0, Z6
-	VFMADD213PS      Z0, Z6, Z5
-	VADDPS           one<>+0(SB), Z5, Z5
-	VSCALEFPS        Z4, Z5, Z5
-	VMOVUPS          erfSplit<>+0(SB), Z0
-	VMOVUPS          one<>+0(SB), Z4
-	VSUBPS           Z5, Z4, Z4
-	VANDPS           signBit<>+0(SB), Z2, Z2
-	VORPS            Z2, Z4, Z4
-	VCMPPS           $0x1e, Z0, Z1, K1
-	VMOVUPS          Z4, K1, Z3
-	VMOVUPS          Z3, (AX)
-	ADDQ             $0x00000040, AX
-	ADDQ             $0x00000040, CX
-	SUBQ             $0x00000010, DX
-	JMP              loop1
+	CMPQ              DX, $0x00000010
+	JB                end1
+	VMOVUPS           (CX), Z0
+	VMOVAPS           Z0, Z2
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z1
+	VMULPS            Z0, Z0, Z0
+	VBROADCASTSS      erfP0<>+0(SB), Z3
+	VFMADD213PS.BCST  erfP1<>+0(SB), Z0, Z3
+	VFMADD213PS.BCST  erfP2<>+0(SB), Z0, Z3
+	VFMADD213PS.BCST  erfP3<>+0(SB), Z0, Z3
+	VFMADD213PS.BCST  erfP4<>+0(SB), Z0, Z3
+	VFMADD213PS.BCST  erfP5<>+0(SB), Z0, Z3
+	VFMADD213PS       Z2, Z2, Z3
+	VBROADCASTSS      zero<>+0(SB), Z0
+	VMAXPS            Z1, Z0, Z1
+	VBROADCASTSS      erfMax<>+0(SB), Z0
+	VMINPS            Z1, Z0, Z1
+	VBROADCASTSS      erfQ0<>+0(SB), Z0
+	VFMADD213PS.BCST  erfQ1<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  erfQ2<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  erfQ3<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  erfQ4<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  erfQ5<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  erfQ6<>+0(SB), Z1, Z0
+	VFMSUB213PS       Z1, Z1, Z0
+	VBROADCASTSS      expMin<>+0(SB), Z4
+	VMAXPS            Z0, Z4, Z0
+	VBROADCASTSS      expMax<>+0(SB), Z4
+	VMINPS            Z0, Z4, Z0
+	VMULPS.BCST       log2e<>+0(SB), Z0, Z4
+	VCVTPS2DQ         Z4, Z4
+	VCVTDQ2PS         Z4, Z4
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z4, Z0
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z4, Z0
+	VBROADCASTSS      expP0<>+0(SB), Z5
+	VFMADD213PS.BCST  expP1<>+0(SB), Z0, Z5
+	VFMADD213PS.BCST  expP2<>+0(SB), Z0, Z5
+	VFMADD213PS.BCST  expP3<>+0(SB), Z0, Z5
+	VFMADD213PS.BCST  expP4<>+0(SB), Z0, Z5
+	VFMADD213PS.BCST  expP5<>+0(SB), Z0, Z5
+	VMULPS            Z0, Z0, Z6
+	VFMADD213PS       Z0, Z6, Z5
+	VADDPS.BCST       one<>+0(SB), Z5, Z5
+	VSCALEFPS         Z4, Z5, Z5
+	VBROADCASTSS      erfSplit<>+0(SB), Z0
+	VBROADCASTSS      one<>+0(SB), Z4
+	VSUBPS            Z5, Z4, Z4
+	VANDPS.BCST       signBit<>+0(SB), Z2, Z2
+	VORPS             Z2, Z4, Z4
+	VCMPPS            $0x1e, Z0, Z1, K1
+	VMOVUPS           Z4, K1, Z3
+	VMOVUPS           Z3, (AX)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	SUBQ              $0x00000010, DX
+	JMP               loop1
 
 end1:
 	VZEROUPPER
@@ -15324,51 +15324,51 @@ TEXT ·signAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop2:
-	CMPQ    DX, $0x00000020
-	JB      end2
-	VMOVUPS (CX), Z0
-	VMOVUPS 64(CX), Z1
-	VXORPS  Z2, Z2, Z2
-	VCMPPS  $0x1e, Z2, Z0, K1
-	VMULPS  one<>+0(SB), Z0, Z3
-	VMOVUPS Z3, Z3
-	VMOVUPS one<>+0(SB), K1, Z3
-	VCMPPS  $0x11, Z2, Z0, K1
-	VMOVUPS Z3, Z0
-	VMOVUPS cbf800000<>+0(SB), K1, Z0
-	VXORPS  Z2, Z2, Z2
-	VCMPPS  $0x1e, Z2, Z1, K1
-	VMULPS  one<>+0(SB), Z1, Z3
-	VMOVUPS Z3, Z3
-	VMOVUPS one<>+0(SB), K1, Z3
-	VCMPPS  $0x11, Z2, Z1, K1
-	VMOVUPS Z3, Z1
-	VMOVUPS cbf800000<>+0(SB), K1, Z1
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, 64(AX)
-	ADDQ    $0x00000080, AX
-	ADDQ    $0x00000080, CX
-	SUBQ    $0x00000020, DX
-	JMP     loop2
+	CMPQ         DX, $0x00000020
+	JB           end2
+	VMOVUPS      (CX), Z0
+	VMOVUPS      64(CX), Z1
+	VXORPS       Z2, Z2, Z2
+	VCMPPS       $0x1e, Z2, Z0, K1
+	VMULPS.BCST  one<>+0(SB), Z0, Z3
+	VMOVUPS      Z3, Z3
+	VBROADCASTSS one<>+0(SB), K1, Z3
+	VCMPPS       $0x11, Z2, Z0, K1
+	VMOVUPS      Z3, Z0
+	VBROADCASTSS cbf800000<>+0(SB), K1, Z0
+	VXORPS       Z2, Z2, Z2
+	VCMPPS       $0x1e, Z2, Z1, K1
+	VMULPS.BCST  one<>+0(SB), Z1, Z3
+	VMOVUPS      Z3, Z3
+	VBROADCASTSS one<>+0(SB), K1, Z3
+	VCMPPS       $0x11, Z2, Z1, K1
+	VMOVUPS      Z3, Z1
+	VBROADCASTSS cbf800000<>+0(SB), K1, Z1
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, CX
+	SUBQ         $0x00000020, DX
+	JMP          loop2
 
 end2:
 loop1:
-	CMPQ    DX, $0x00000010
-	JB      end1
-	VMOVUPS (CX), Z0
-	VXORPS  Z1, Z1, Z1
-	VCMPPS  $0x1e, Z1, Z0, K1
-	VMULPS  one<>+0(SB), Z0, Z2
-	VMOVUPS Z2, Z2
-	VMOVUPS one<>+0(SB), K1, Z2
-	VCMPPS  $0x11, Z1, Z0, K1
-	VMOVUPS Z2, Z0
-	VMOVUPS cbf800000<>+0(SB), K1, Z0
-	VMOVUPS Z0, (AX)
-	ADDQ    $0x00000040, AX
-	ADDQ    $0x00000040, CX
-	SUBQ    $0x00000010, DX
-	JMP     loop1
+	CMPQ         DX, $0x00000010
+	JB           end1
+	VMOVUPS      (CX), Z0
+	VXORPS       Z1, Z1, Z1
+	VCMPPS       $0x1e, Z1, Z0, K1
+	VMULPS.BCST  one<>+0(SB), Z0, Z2
+	VMOVUPS      Z2, Z2
+	VBROADCASTSS one<>+0(SB), K1, Z2
+	VCMPPS       $0x11, Z1, Z0, K1
+	VMOVUPS      Z2, Z0
+	VBROADCASTSS cbf800000<>+0(SB), K1, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop1
 
 end1:
 	VZEROUPPER
@@ -15382,120 +15382,120 @@ TEXT ·expm1AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop2:
-	CMPQ             DX, $0x00000020
-	JB               end2
-	VMOVUPS          (CX), Z0
-	VMOVUPS          64(CX), Z1
-	VMOVUPS          cc1f00000<>+0(SB), Z2
-	VMOVUPS          c42b20000<>+0(SB), Z3
-	VMAXPS           Z0, Z2, Z2
-	VMINPS           Z2, Z3, Z3
-	VMULPS           c3fb8aa3b<>+0(SB), Z3, Z2
-	VCVTPS2DQ        Z2, Z2
-	VCVTDQ2PS        Z2, Z4
-	VMOVUPS          Z3, Z3
-	VFNMADD231PS     c3f318000<>+0(SB), Z4, Z3
-	VMOVUPS          Z3, Z3
-	VFNMADD231PS     cb95e8083<>+0(SB), Z4, Z3
-	VMOVUPS          c394f13b2<>+0(SB), Z4
-	VFMADD213PS.BCST c3ab69f7c<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3c08897d<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3d2aaa7a<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3e2aaaaa<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3f000000<>+0(SB), Z3, Z4
-	VMULPS           Z3, Z3, Z5
-	VMOVUPS          Z5, Z5
-	VFMADD213PS      Z3, Z4, Z5
-	VPADDD           c0000007e<>+0(SB), Z2, Z2
-	VPSLLD           $0x17, Z2, Z2
-	VSUBPS           c3f000000<>+0(SB), Z2, Z3
-	VMOVUPS          Z5, Z4
-	VFMADD213PS      Z3, Z2, Z4
-	VADDPS           Z4, Z4, Z2
-	VANDPS           magnitude<>+0(SB), Z0, Z3
-	VCMPPS           $0x11, c33000000<>+0(SB), Z3, K1
-	VMULPS           one<>+0(SB), Z0, Z0
-	VMOVUPS          Z2, Z2
-	VMOVUPS          Z0, K1, Z2
-	VMOVUPS          cc1f00000<>+0(SB), Z0
-	VMOVUPS          c42b20000<>+0(SB), Z3
-	VMAXPS           Z1, Z0, Z0
-	VMINPS           Z0, Z3, Z3
-	VMULPS           c3fb8aa3b<>+0(SB), Z3, Z0
-	VCVTPS2DQ        Z0, Z0
-	VCVTDQ2PS        Z0, Z4
-	VMOVUPS          Z3, Z3
-	VFNMADD231PS     c3f318000<>+0(SB), Z4, Z3
-	VMOVUPS          Z3, Z3
-	VFNMADD231PS     cb95e8083<>+0(SB), Z4, Z3
-	VMOVUPS          c394f13b2<>+0(SB), Z4
-	VFMADD213PS.BCST c3ab69f7c<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3c08897d<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3d2aaa7a<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3e2aaaaa<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3f000000<>+0(SB), Z3, Z4
-	VMULPS           Z3, Z3, Z5
-	VMOVUPS          Z5, Z5
-	VFMADD213PS      Z3, Z4, Z5
-	VPADDD           c0000007e<>+0(SB), Z0, Z0
-	VPSLLD           $0x17, Z0, Z0
-	VSUBPS           c3f000000<>+0(SB), Z0, Z3
-	VMOVUPS          Z5, Z4
-	VFMADD213PS      Z3, Z0, Z4
-	VADDPS           Z4, Z4, Z0
-	VANDPS           magnitude<>+0(SB), Z1, Z3
-	VCMPPS           $0x11, c33000000<>+0(SB), Z3, K1
-	VMULPS           one<>+0(SB), Z1, Z1
-	VMOVUPS          Z0, Z0
-	VMOVUPS          Z1, K1, Z0
-	VMOVUPS          Z2, (AX)
-	VMOVUPS          Z0, 64(AX)
-	ADDQ             $0x00000080, AX
-	ADDQ             $0x00000080, CX
-	SUBQ             $0x00000020, DX
-	JMP              loop2
+	CMPQ              DX, $0x00000020
+	JB                end2
+	VMOVUPS           (CX), Z0
+	VMOVUPS           64(CX), Z1
+	VBROADCASTSS      cc1f00000<>+0(SB), Z2
+	VBROADCASTSS      c42b20000<>+0(SB), Z3
+	VMAXPS            Z0, Z2, Z2
+	VMINPS            Z2, Z3, Z3
+	VMULPS.BCST       c3fb8aa3b<>+0(SB), Z3, Z2
+	VCVTPS2DQ         Z2, Z2
+	VCVTDQ2PS         Z2, Z4
+	VMOVUPS           Z3, Z3
+	VFNMADD231PS.BCST c3f318000<>+0(SB), Z4, Z3
+	VMOVUPS           Z3, Z3
+	VFNMADD231PS.BCST cb95e8083<>+0(SB), Z4, Z3
+	VBROADCASTSS      c394f13b2<>+0(SB), Z4
+	VFMADD213PS.BCST  c3ab69f7c<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3c08897d<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3d2aaa7a<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3e2aaaaa<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3f000000<>+0(SB), Z3, Z4
+	VMULPS            Z3, Z3, Z5
+	VMOVUPS           Z5, Z5
+	VFMADD213PS       Z3, Z4, Z5
+	VPADDD.BCST       c0000007e<>+0(SB), Z2, Z2
+	VPSLLD            $0x17, Z2, Z2
+	VSUBPS.BCST       c3f000000<>+0(SB), Z2, Z3
+	VMOVUPS           Z5, Z4
+	VFMADD213PS       Z3, Z2, Z4
+	VADDPS            Z4, Z4, Z2
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z3
+	VCMPPS.BCST       $0x11, c33000000<>+0(SB), Z3, K1
+	VMULPS.BCST       one<>+0(SB), Z0, Z0
+	VMOVUPS           Z2, Z2
+	VMOVUPS           Z0, K1, Z2
+	VBROADCASTSS      cc1f00000<>+0(SB), Z0
+	VBROADCASTSS      c42b20000<>+0(SB), Z3
+	VMAXPS            Z1, Z0, Z0
+	VMINPS            Z0, Z3, Z3
+	VMULPS.BCST       c3fb8aa3b<>+0(SB), Z3, Z0
+	VCVTPS2DQ         Z0, Z0
+	VCVTDQ2PS         Z0, Z4
+	VMOVUPS           Z3, Z3
+	VFNMADD231PS.BCST c3f318000<>+0(SB), Z4, Z3
+	VMOVUPS           Z3, Z3
+	VFNMADD231PS.BCST cb95e8083<>+0(SB), Z4, Z3
+	VBROADCASTSS      c394f13b2<>+0(SB), Z4
+	VFMADD213PS.BCST  c3ab69f7c<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3c08897d<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3d2aaa7a<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3e2aaaaa<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3f000000<>+0(SB), Z3, Z4
+	VMULPS            Z3, Z3, Z5
+	VMOVUPS           Z5, Z5
+	VFMADD213PS       Z3, Z4, Z5
+	VPADDD.BCST       c0000007e<>+0(SB), Z0, Z0
+	VPSLLD            $0x17, Z0, Z0
+	VSUBPS.BCST       c3f000000<>+0(SB), Z0, Z3
+	VMOVUPS           Z5, Z4
+	VFMADD213PS       Z3, Z0, Z4
+	VADDPS            Z4, Z4, Z0
+	VANDPS.BCST       magnitude<>+0(SB), Z1, Z3
+	VCMPPS.BCST       $0x11, c33000000<>+0(SB), Z3, K1
+	VMULPS.BCST       one<>+0(SB), Z1, Z1
+	VMOVUPS           Z0, Z0
+	VMOVUPS           Z1, K1, Z0
+	VMOVUPS           Z2, (AX)
+	VMOVUPS           Z0, 64(AX)
+	ADDQ              $0x00000080, AX
+	ADDQ              $0x00000080, CX
+	SUBQ              $0x00000020, DX
+	JMP               loop2
 
 end2:
 loop1:
-	CMPQ             DX, $0x00000010
-	JB               end1
-	VMOVUPS          (CX), Z0
-	VMOVUPS          cc1f00000<>+0(SB), Z1
-	VMOVUPS          c42b20000<>+0(SB), Z2
-	VMAXPS           Z0, Z1, Z1
-	VMINPS           Z1, Z2, Z2
-	VMULPS           c3fb8aa3b<>+0(SB), Z2, Z1
-	VCVTPS2DQ        Z1, Z1
-	VCVTDQ2PS        Z1, Z3
-	VMOVUPS          Z2, Z2
-	VFNMADD231PS     c3f318000<>+0(SB), Z3, Z2
-	VMOVUPS          Z2, Z2
-	VFNMADD231PS     cb95e8083<>+0(SB), Z3, Z2
-	VMOVUPS          c394f13b2<>+0(SB), Z3
-	VFMADD213PS.BCST c3ab69f7c<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST c3c08897d<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST c3d2aaa7a<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST c3e2aaaaa<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST c3f000000<>+0(SB), Z2, Z3
-	VMULPS           Z2, Z2, Z4
-	VMOVUPS          Z4, Z4
-	VFMADD213PS      Z2, Z3, Z4
-	VPADDD           c0000007e<>+0(SB), Z1, Z1
-	VPSLLD           $0x17, Z1, Z1
-	VSUBPS           c3f000000<>+0(SB), Z1, Z2
-	VMOVUPS          Z4, Z3
-	VFMADD213PS      Z2, Z1, Z3
-	VADDPS           Z3, Z3, Z1
-	VANDPS           magnitude<>+0(SB), Z0, Z2
-	VCMPPS           $0x11, c33000000<>+0(SB), Z2, K1
-	VMULPS           one<>+0(SB), Z0, Z0
-	VMOVUPS          Z1, Z1
-	VMOVUPS          Z0, K1, Z1
-	VMOVUPS          Z1, (AX)
-	ADDQ             $0x00000040, AX
-	ADDQ             $0x00000040, CX
-	SUBQ             $0x00000010, DX
-	JMP              loop1
+	CMPQ              DX, $0x00000010
+	JB                end1
+	VMOVUPS           (CX), Z0
+	VBROADCASTSS      cc1f00000<>+0(SB), Z1
+	VBROADCASTSS      c42b20000<>+0(SB), Z2
+	VMAXPS            Z0, Z1, Z1
+	VMINPS            Z1, Z2, Z2
+	VMULPS.BCST       c3fb8aa3b<>+0(SB), Z2, Z1
+	VCVTPS2DQ         Z1, Z1
+	VCVTDQ2PS         Z1, Z3
+	VMOVUPS           Z2, Z2
+	VFNMADD231PS.BCST c3f318000<>+0(SB), Z3, Z2
+	VMOVUPS           Z2, Z2
+	VFNMADD231PS.BCST cb95e8083<>+0(SB), Z3, Z2
+	VBROADCASTSS      c394f13b2<>+0(SB), Z3
+	VFMADD213PS.BCST  c3ab69f7c<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c3c08897d<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c3d2aaa7a<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c3e2aaaaa<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c3f000000<>+0(SB), Z2, Z3
+	VMULPS            Z2, Z2, Z4
+	VMOVUPS           Z4, Z4
+	VFMADD213PS       Z2, Z3, Z4
+	VPADDD.BCST       c0000007e<>+0(SB), Z1, Z1
+	VPSLLD            $0x17, Z1, Z1
+	VSUBPS.BCST       c3f000000<>+0(SB), Z1, Z2
+	VMOVUPS           Z4, Z3
+	VFMADD213PS       Z2, Z1, Z3
+	VADDPS            Z3, Z3, Z1
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z2
+	VCMPPS.BCST       $0x11, c33000000<>+0(SB), Z2, K1
+	VMULPS.BCST       one<>+0(SB), Z0, Z0
+	VMOVUPS           Z1, Z1
+	VMOVUPS           Z0, K1, Z1
+	VMOVUPS           Z1, (AX)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	SUBQ              $0x00000010, DX
+	JMP               loop1
 
 end1:
 	VZEROUPPER
@@ -15513,19 +15513,19 @@ loop2:
 	JB               end2
 	VMOVUPS          (CX), Z0
 	VMOVUPS          64(CX), Z1
-	VADDPS           one<>+0(SB), Z0, Z2
-	VPSUBD           c3f400000<>+0(SB), Z2, Z2
-	VPANDD           cff800000<>+0(SB), Z2, Z2
-	VMOVUPS          c40800000<>+0(SB), Z3
+	VADDPS.BCST      one<>+0(SB), Z0, Z2
+	VPSUBD.BCST      c3f400000<>+0(SB), Z2, Z2
+	VPANDD.BCST      cff800000<>+0(SB), Z2, Z2
+	VBROADCASTSS     c40800000<>+0(SB), Z3
 	VPSUBD           Z2, Z3, Z3
 	VMULPS           Z3, Z0, Z4
-	VMULPS           c3e800000<>+0(SB), Z3, Z3
-	VADDPS           cbf800000<>+0(SB), Z3, Z3
+	VMULPS.BCST      c3e800000<>+0(SB), Z3, Z3
+	VADDPS.BCST      cbf800000<>+0(SB), Z3, Z3
 	VMOVUPS          Z3, Z3
-	VFMADD231PS      c3e800000<>+0(SB), Z4, Z3
+	VFMADD231PS.BCST c3e800000<>+0(SB), Z4, Z3
 	VPSRAD           $0x17, Z2, Z2
 	VCVTDQ2PS        Z2, Z2
-	VMOVUPS          c3d19c98e<>+0(SB), Z4
+	VBROADCASTSS     c3d19c98e<>+0(SB), Z4
 	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z3, Z4
 	VFMADD213PS.BCST c3def96c5<>+0(SB), Z3, Z4
 	VFMADD213PS.BCST cbe025a80<>+0(SB), Z3, Z4
@@ -15539,34 +15539,34 @@ loop2:
 	VMOVUPS          Z5, Z5
 	VFMADD213PS      Z3, Z4, Z5
 	VMOVUPS          Z5, Z3
-	VFMADD231PS      c3f317218<>+0(SB), Z2, Z3
-	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z0, K1
+	VFMADD231PS.BCST c3f317218<>+0(SB), Z2, Z3
+	VCMPPS.BCST      $0x16, c7f7fffff<>+0(SB), Z0, K1
 	VMOVUPS          Z3, Z2
 	VMOVUPS          Z0, K1, Z2
-	VCMPPS           $0x11, cbf800000<>+0(SB), Z0, K1
+	VCMPPS.BCST      $0x11, cbf800000<>+0(SB), Z0, K1
 	VMOVUPS          Z2, Z2
-	VMOVUPS          notANumber<>+0(SB), K1, Z2
-	VCMPPS           $0x00, cbf800000<>+0(SB), Z0, K1
+	VBROADCASTSS     notANumber<>+0(SB), K1, Z2
+	VCMPPS.BCST      $0x00, cbf800000<>+0(SB), Z0, K1
 	VMOVUPS          Z2, Z2
-	VMOVUPS          cff800000<>+0(SB), K1, Z2
-	VANDPS           magnitude<>+0(SB), Z0, Z3
-	VCMPPS           $0x11, c33000000<>+0(SB), Z3, K1
-	VMULPS           one<>+0(SB), Z0, Z0
+	VBROADCASTSS     cff800000<>+0(SB), K1, Z2
+	VANDPS.BCST      magnitude<>+0(SB), Z0, Z3
+	VCMPPS.BCST      $0x11, c33000000<>+0(SB), Z3, K1
+	VMULPS.BCST      one<>+0(SB), Z0, Z0
 	VMOVUPS          Z2, Z2
 	VMOVUPS          Z0, K1, Z2
-	VADDPS           one<>+0(SB), Z1, Z0
-	VPSUBD           c3f400000<>+0(SB), Z0, Z0
-	VPANDD           cff800000<>+0(SB), Z0, Z0
-	VMOVUPS          c40800000<>+0(SB), Z3
+	VADDPS.BCST      one<>+0(SB), Z1, Z0
+	VPSUBD.BCST      c3f400000<>+0(SB), Z0, Z0
+	VPANDD.BCST      cff800000<>+0(SB), Z0, Z0
+	VBROADCASTSS     c40800000<>+0(SB), Z3
 	VPSUBD           Z0, Z3, Z3
 	VMULPS           Z3, Z1, Z4
-	VMULPS           c3e800000<>+0(SB), Z3, Z3
-	VADDPS           cbf800000<>+0(SB), Z3, Z3
+	VMULPS.BCST      c3e800000<>+0(SB), Z3, Z3
+	VADDPS.BCST      cbf800000<>+0(SB), Z3, Z3
 	VMOVUPS          Z3, Z3
-	VFMADD231PS      c3e800000<>+0(SB), Z4, Z3
+	VFMADD231PS.BCST c3e800000<>+0(SB), Z4, Z3
 	VPSRAD           $0x17, Z0, Z0
 	VCVTDQ2PS        Z0, Z0
-	VMOVUPS          c3d19c98e<>+0(SB), Z4
+	VBROADCASTSS     c3d19c98e<>+0(SB), Z4
 	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z3, Z4
 	VFMADD213PS.BCST c3def96c5<>+0(SB), Z3, Z4
 	VFMADD213PS.BCST cbe025a80<>+0(SB), Z3, Z4
@@ -15580,19 +15580,19 @@ loop2:
 	VMOVUPS          Z5, Z5
 	VFMADD213PS      Z3, Z4, Z5
 	VMOVUPS          Z5, Z3
-	VFMADD231PS      c3f317218<>+0(SB), Z0, Z3
-	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z1, K1
+	VFMADD231PS.BCST c3f317218<>+0(SB), Z0, Z3
+	VCMPPS.BCST      $0x16, c7f7fffff<>+0(SB), Z1, K1
 	VMOVUPS          Z3, Z0
 	VMOVUPS          Z1, K1, Z0
-	VCMPPS           $0x11, cbf800000<>+0(SB), Z1, K1
+	VCMPPS.BCST      $0x11, cbf800000<>+0(SB), Z1, K1
 	VMOVUPS          Z0, Z0
-	VMOVUPS          notANumber<>+0(SB), K1, Z0
-	VCMPPS           $0x00, cbf800000<>+0(SB), Z1, K1
+	VBROADCASTSS     notANumber<>+0(SB), K1, Z0
+	VCMPPS.BCST      $0x00, cbf800000<>+0(SB), Z1, K1
 	VMOVUPS          Z0, Z0
-	VMOVUPS          cff800000<>+0(SB), K1, Z0
-	VANDPS           magnitude<>+0(SB), Z1, Z3
-	VCMPPS           $0x11, c33000000<>+0(SB), Z3, K1
-	VMULPS           one<>+0(SB), Z1, Z1
+	VBROADCASTSS     cff800000<>+0(SB), K1, Z0
+	VANDPS.BCST      magnitude<>+0(SB), Z1, Z3
+	VCMPPS.BCST      $0x11, c33000000<>+0(SB), Z3, K1
+	VMULPS.BCST      one<>+0(SB), Z1, Z1
 	VMOVUPS          Z0, Z0
 	VMOVUPS          Z1, K1, Z0
 	VMOVUPS          Z2, (AX)
@@ -15607,19 +15607,19 @@ loop1:
 	CMPQ             DX, $0x00000010
 	JB               end1
 	VMOVUPS          (CX), Z0
-	VADDPS           one<>+0(SB), Z0, Z1
-	VPSUBD           c3f400000<>+0(SB), Z1, Z1
-	VPANDD           cff800000<>+0(SB), Z1, Z1
-	VMOVUPS          c40800000<>+0(SB), Z2
+	VADDPS.BCST      one<>+0(SB), Z0, Z1
+	VPSUBD.BCST      c3f400000<>+0(SB), Z1, Z1
+	VPANDD.BCST      cff800000<>+0(SB), Z1, Z1
+	VBROADCASTSS     c40800000<>+0(SB), Z2
 	VPSUBD           Z1, Z2, Z2
 	VMULPS           Z2, Z0, Z3
-	VMULPS           c3e800000<>+0(SB), Z2, Z2
-	VADDPS           cbf800000<>+0(SB), Z2, Z2
+	VMULPS.BCST      c3e800000<>+0(SB), Z2, Z2
+	VADDPS.BCST      cbf800000<>+0(SB), Z2, Z2
 	VMOVUPS          Z2, Z2
-	VFMADD231PS      c3e800000<>+0(SB), Z3, Z2
+	VFMADD231PS.BCST c3e800000<>+0(SB), Z3, Z2
 	VPSRAD           $0x17, Z1, Z1
 	VCVTDQ2PS        Z1, Z1
-	VMOVUPS          c3d19c98e<>+0(SB), Z3
+	VBROADCASTSS     c3d19c98e<>+0(SB), Z3
 	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z2, Z3
 	VFMADD213PS.BCST c3def96c5<>+0(SB), Z2, Z3
 	VFMADD213PS.BCST cbe025a80<>+0(SB), Z2, Z3
@@ -15633,19 +15633,19 @@ loop1:
 	VMOVUPS          Z4, Z4
 	VFMADD213PS      Z2, Z3, Z4
 	VMOVUPS          Z4, Z2
-	VFMADD231PS      c3f317218<>+0(SB), Z1, Z2
-	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z0, K1
+	VFMADD231PS.BCST c3f317218<>+0(SB), Z1, Z2
+	VCMPPS.BCST      $0x16, c7f7fffff<>+0(SB), Z0, K1
 	VMOVUPS          Z2, Z1
 	VMOVUPS          Z0, K1, Z1
-	VCMPPS           $0x11, cbf800000<>+0(SB), Z0, K1
+	VCMPPS.BCST      $0x11, cbf800000<>+0(SB), Z0, K1
 	VMOVUPS          Z1, Z1
-	VMOVUPS          notANumber<>+0(SB), K1, Z1
-	VCMPPS           $0x00, cbf800000<>+0(SB), Z0, K1
+	VBROADCASTSS     notANumber<>+0(SB), K1, Z1
+	VCMPPS.BCST      $0x00, cbf800000<>+0(SB), Z0, K1
 	VMOVUPS          Z1, Z1
-	VMOVUPS          cff800000<>+0(SB), K1, Z1
-	VANDPS           magnitude<>+0(SB), Z0, Z2
-	VCMPPS           $0x11, c33000000<>+0(SB), Z2, K1
-	VMULPS           one<>+0(SB), Z0, Z0
+	VBROADCASTSS     cff800000<>+0(SB), K1, Z1
+	VANDPS.BCST      magnitude<>+0(SB), Z0, Z2
+	VCMPPS.BCST      $0x11, c33000000<>+0(SB), Z2, K1
+	VMULPS.BCST      one<>+0(SB), Z0, Z0
 	VMOVUPS          Z1, Z1
 	VMOVUPS          Z0, K1, Z1
 	VMOVUPS          Z1, (AX)
@@ -15666,126 +15666,126 @@ TEXT ·sinAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop2:
-	CMPQ             DX, $0x00000020
-	JB               end2
-	VMOVUPS          (CX), Z0
-	VMOVUPS          64(CX), Z1
-	VMULPS           c3f22f983<>+0(SB), Z0, Z2
-	VCVTPS2DQ        Z2, Z2
-	VCVTDQ2PS        Z2, Z3
-	VMOVUPS          Z0, Z4
-	VFNMADD231PS     c3fc90fd8<>+0(SB), Z3, Z4
-	VMOVUPS          Z4, Z4
-	VFNMADD231PS     c34a8885a<>+0(SB), Z3, Z4
-	VMOVUPS          Z4, Z4
-	VFNMADD231PS     c27c234c4<>+0(SB), Z3, Z4
-	VMULPS           Z4, Z4, Z3
-	VMOVUPS          c37ccf488<>+0(SB), Z5
-	VFMADD213PS.BCST cbab60615<>+0(SB), Z3, Z5
-	VFMADD213PS.BCST c3d2aaaa5<>+0(SB), Z3, Z5
-	VFMADD213PS.BCST cbf000000<>+0(SB), Z3, Z5
-	VFMADD213PS.BCST c3f800000<>+0(SB), Z3, Z5
-	VPTESTMD         c00000001<>+0(SB), Z2, K1
-	VMULPS           Z3, Z4, Z6
-	VMOVUPS          c363dd6f3<>+0(SB), Z7
-	VFMADD213PS.BCST cb9502ba5<>+0(SB), Z3, Z7
-	VFMADD213PS.BCST c3c0888b9<>+0(SB), Z3, Z7
-	VFMADD213PS.BCST cbe2aaaab<>+0(SB), Z3, Z7
-	VMOVUPS          Z6, Z3
-	VFMADD213PS      Z4, Z7, Z3
-	VMOVUPS          Z3, Z3
-	VMOVUPS          Z5, K1, Z3
-	VPANDD           c00000002<>+0(SB), Z2, Z2
-	VPSLLD           $0x1e, Z2, Z2
-	VXORPS           Z2, Z3, Z2
-	VANDPS           magnitude<>+0(SB), Z0, Z3
-	VCMPPS           $0x11, c39800000<>+0(SB), Z3, K1
-	VMULPS           one<>+0(SB), Z0, Z0
-	VMOVUPS          Z2, Z2
-	VMOVUPS          Z0, K1, Z2
-	VMULPS           c3f22f983<>+0(SB), Z1, Z0
-	VCVTPS2DQ        Z0, Z0
-	VCVTDQ2PS        Z0, Z3
-	VMOVUPS          Z1, Z4
-	VFNMADD231PS     c3fc90fd8<>+0(SB), Z3, Z4
-	VMOVUPS          Z4, Z4
-	VFNMADD231PS     c34a8885a<>+0(SB), Z3, Z4
-	VMOVUPS          Z4, Z4
-	VFNMADD231PS     c27c234c4<>+0(SB), Z3, Z4
-	VMULPS           Z4, Z4, Z3
-	VMOVUPS          c37ccf488<>+0(SB), Z5
-	VFMADD213PS.BCST cbab60615<>+0(SB), Z3, Z5
-	VFMADD213PS.BCST c3d2aaaa5<>+0(SB), Z3, Z5
-	VFMADD213PS.BCST cbf000000<>+0(SB), Z3, Z5
-	VFMADD213PS.BCST c3f800000<>+0(SB), Z3, Z5
-	VPTESTMD         c00000001<>+0(SB), Z0, K1
-	VMULPS           Z3, Z4, Z6
-	VMOVUPS          c363dd6f3<>+0(SB), Z7
-	VFMADD213PS.BCST cb9502ba5<>+0(SB), Z3, Z7
-	VFMADD213PS.BCST c3c0888b9<>+0(SB), Z3, Z7
-	VFMADD213PS.BCST cbe2aaaab<>+0(SB), Z3, Z7
-	VMOVUPS          Z6, Z3
-	VFMADD213PS      Z4, Z7, Z3
-	VMOVUPS          Z3, Z3
-	VMOVUPS          Z5, K1, Z3
-	VPANDD           c00000002<>+0(SB), Z0, Z0
-	VPSLLD           $0x1e, Z0, Z0
-	VXORPS           Z0, Z3, Z0
-	VANDPS           magnitude<>+0(SB), Z1, Z3
-	VCMPPS           $0x11, c39800000<>+0(SB), Z3, K1
-	VMULPS           one<>+0(SB), Z1, Z1
-	VMOVUPS          Z0, Z0
-	VMOVUPS          Z1, K1, Z0
-	VMOVUPS          Z2, (AX)
-	VMOVUPS          Z0, 64(AX)
-	ADDQ             $0x00000080, AX
-	ADDQ             $0x00000080, CX
-	SUBQ             $0x00000020, DX
-	JMP              loop2
+	CMPQ              DX, $0x00000020
+	JB                end2
+	VMOVUPS           (CX), Z0
+	VMOVUPS           64(CX), Z1
+	VMULPS.BCST       c3f22f983<>+0(SB), Z0, Z2
+	VCVTPS2DQ         Z2, Z2
+	VCVTDQ2PS         Z2, Z3
+	VMOVUPS           Z0, Z4
+	VFNMADD231PS.BCST c3fc90fd8<>+0(SB), Z3, Z4
+	VMOVUPS           Z4, Z4
+	VFNMADD231PS.BCST c34a8885a<>+0(SB), Z3, Z4
+	VMOVUPS           Z4, Z4
+	VFNMADD231PS.BCST c27c234c4<>+0(SB), Z3, Z4
+	VMULPS            Z4, Z4, Z3
+	VBROADCASTSS      c37ccf488<>+0(SB), Z5
+	VFMADD213PS.BCST  cbab60615<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  c3d2aaaa5<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  cbf000000<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  c3f800000<>+0(SB), Z3, Z5
+	VPTESTMD.BCST     c00000001<>+0(SB), Z2, K1
+	VMULPS            Z3, Z4, Z6
+	VBROADCASTSS      c363dd6f3<>+0(SB), Z7
+	VFMADD213PS.BCST  cb9502ba5<>+0(SB), Z3, Z7
+	VFMADD213PS.BCST  c3c0888b9<>+0(SB), Z3, Z7
+	VFMADD213PS.BCST  cbe2aaaab<>+0(SB), Z3, Z7
+	VMOVUPS           Z6, Z3
+	VFMADD213PS       Z4, Z7, Z3
+	VMOVUPS           Z3, Z3
+	VMOVUPS           Z5, K1, Z3
+	VPANDD.BCST       c00000002<>+0(SB), Z2, Z2
+	VPSLLD            $0x1e, Z2, Z2
+	VXORPS            Z2, Z3, Z2
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z3
+	VCMPPS.BCST       $0x11, c39800000<>+0(SB), Z3, K1
+	VMULPS.BCST       one<>+0(SB), Z0, Z0
+	VMOVUPS           Z2, Z2
+	VMOVUPS           Z0, K1, Z2
+	VMULPS.BCST       c3f22f983<>+0(SB), Z1, Z0
+	VCVTPS2DQ         Z0, Z0
+	VCVTDQ2PS         Z0, Z3
+	VMOVUPS           Z1, Z4
+	VFNMADD231PS.BCST c3fc90fd8<>+0(SB), Z3, Z4
+	VMOVUPS           Z4, Z4
+	VFNMADD231PS.BCST c34a8885a<>+0(SB), Z3, Z4
+	VMOVUPS           Z4, Z4
+	VFNMADD231PS.BCST c27c234c4<>+0(SB), Z3, Z4
+	VMULPS            Z4, Z4, Z3
+	VBROADCASTSS      c37ccf488<>+0(SB), Z5
+	VFMADD213PS.BCST  cbab60615<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  c3d2aaaa5<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  cbf000000<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  c3f800000<>+0(SB), Z3, Z5
+	VPTESTMD.BCST     c00000001<>+0(SB), Z0, K1
+	VMULPS            Z3, Z4, Z6
+	VBROADCASTSS      c363dd6f3<>+0(SB), Z7
+	VFMADD213PS.BCST  cb9502ba5<>+0(SB), Z3, Z7
+	VFMADD213PS.BCST  c3c0888b9<>+0(SB), Z3, Z7
+	VFMADD213PS.BCST  cbe2aaaab<>+0(SB), Z3, Z7
+	VMOVUPS           Z6, Z3
+	VFMADD213PS       Z4, Z7, Z3
+	VMOVUPS           Z3, Z3
+	VMOVUPS           Z5, K1, Z3
+	VPANDD.BCST       c00000002<>+0(SB), Z0, Z0
+	VPSLLD            $0x1e, Z0, Z0
+	VXORPS            Z0, Z3, Z0
+	VANDPS.BCST       magnitude<>+0(SB), Z1, Z3
+	VCMPPS.BCST       $0x11, c39800000<>+0(SB), Z3, K1
+	VMULPS.BCST       one<>+0(SB), Z1, Z1
+	VMOVUPS           Z0, Z0
+	VMOVUPS           Z1, K1, Z0
+	VMOVUPS           Z2, (AX)
+	VMOVUPS           Z0, 64(AX)
+	ADDQ              $0x00000080, AX
+	ADDQ              $0x00000080, CX
+	SUBQ              $0x00000020, DX
+	JMP               loop2
 
 end2:
 loop1:
-	CMPQ             DX, $0x00000010
-	JB               end1
-	VMOVUPS          (CX), Z0
-	VMULPS           c3f22f983<>+0(SB), Z0, Z1
-	VCVTPS2DQ        Z1, Z1
-	VCVTDQ2PS        Z1, Z2
-	VMOVUPS          Z0, Z3
-	VFNMADD231PS     c3fc90fd8<>+0(SB), Z2, Z3
-	VMOVUPS          Z3, Z3
-	VFNMADD231PS     c34a8885a<>+0(SB), Z2, Z3
-	VMOVUPS          Z3, Z3
-	VFNMADD231PS     c27c234c4<>+0(SB), Z2, Z3
-	VMULPS           Z3, Z3, Z2
-	VMOVUPS          c37ccf488<>+0(SB), Z4
-	VFMADD213PS.BCST cbab60615<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST c3d2aaaa5<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST cbf000000<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST c3f800000<>+0(SB), Z2, Z4
-	VPTESTMD         c00000001<>+0(SB), Z1, K1
-	VMULPS           Z2, Z3, Z5
-	VMOVUPS          c363dd6f3<>+0(SB), Z6
-	VFMADD213PS.BCST cb9502ba5<>+0(SB), Z2, Z6
-	VFMADD213PS.BCST c3c0888b9<>+0(SB), Z2, Z6
-	VFMADD213PS.BCST cbe2aaaab<>+0(SB), Z2, Z6
-	VMOVUPS          Z5, Z2
-	VFMADD213PS      Z3, Z6, Z2
-	VMOVUPS          Z2, Z2
-	VMOVUPS          Z4, K1, Z2
-	VPANDD           c00000002<>+0(SB), Z1, Z1
-	VPSLLD           $0x1e, Z1, Z1
-	VXORPS           Z1, Z2, Z1
-	VANDPS           magnitude<>+0(SB), Z0, Z2
-	VCMPPS           $0x11, c39800000<>+0(SB), Z2, K1
-	VMULPS           one<>+0(SB), Z0, Z0
-	VMOVUPS          Z1, Z1
-	VMOVUPS          Z0, K1, Z1
-	VMOVUPS          Z1, (AX)
-	ADDQ             $0x00000040, AX
-	ADDQ             $0x00000040, CX
-	SUBQ             $0x00000010, DX
-	JMP              loop1
+	CMPQ              DX, $0x00000010
+	JB                end1
+	VMOVUPS           (CX), Z0
+	VMULPS.BCST       c3f22f983<>+0(SB), Z0, Z1
+	VCVTPS2DQ         Z1, Z1
+	VCVTDQ2PS         Z1, Z2
+	VMOVUPS           Z0, Z3
+	VFNMADD231PS.BCST c3fc90fd8<>+0(SB), Z2, Z3
+	VMOVUPS           Z3, Z3
+	VFNMADD231PS.BCST c34a8885a<>+0(SB), Z2, Z3
+	VMOVUPS           Z3, Z3
+	VFNMADD231PS.BCST c27c234c4<>+0(SB), Z2, Z3
+	VMULPS            Z3, Z3, Z2
+	VBROADCASTSS      c37ccf488<>+0(SB), Z4
+	VFMADD213PS.BCST  cbab60615<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  c3d2aaaa5<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  cbf000000<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  c3f800000<>+0(SB), Z2, Z4
+	VPTESTMD.BCST     c00000001<>+0(SB), Z1, K1
+	VMULPS            Z2, Z3, Z5
+	VBROADCASTSS      c363dd6f3<>+0(SB), Z6
+	VFMADD213PS.BCST  cb9502ba5<>+0(SB), Z2, Z6
+	VFMADD213PS.BCST  c3c0888b9<>+0(SB), Z2, Z6
+	VFMADD213PS.BCST  cbe2aaaab<>+0(SB), Z2, Z6
+	VMOVUPS           Z5, Z2
+	VFMADD213PS       Z3, Z6, Z2
+	VMOVUPS           Z2, Z2
+	VMOVUPS           Z4, K1, Z2
+	VPANDD.BCST       c00000002<>+0(SB), Z1, Z1
+	VPSLLD            $0x1e, Z1, Z1
+	VXORPS            Z1, Z2, Z1
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z2
+	VCMPPS.BCST       $0x11, c39800000<>+0(SB), Z2, K1
+	VMULPS.BCST       one<>+0(SB), Z0, Z0
+	VMOVUPS           Z1, Z1
+	VMOVUPS           Z0, K1, Z1
+	VMOVUPS           Z1, (AX)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	SUBQ              $0x00000010, DX
+	JMP               loop1
 
 end1:
 	VZEROUPPER
@@ -15799,114 +15799,114 @@ TEXT ·cosAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop2:
-	CMPQ             DX, $0x00000020
-	JB               end2
-	VMOVUPS          (CX), Z0
-	VMOVUPS          64(CX), Z1
-	VMULPS           c3f22f983<>+0(SB), Z0, Z2
-	VCVTPS2DQ        Z2, Z2
-	VCVTDQ2PS        Z2, Z3
-	VMOVUPS          Z0, Z0
-	VFNMADD231PS     c3fc90fd8<>+0(SB), Z3, Z0
-	VMOVUPS          Z0, Z0
-	VFNMADD231PS     c34a8885a<>+0(SB), Z3, Z0
-	VMOVUPS          Z0, Z0
-	VFNMADD231PS     c27c234c4<>+0(SB), Z3, Z0
-	VPADDD           c00000001<>+0(SB), Z2, Z2
-	VMULPS           Z0, Z0, Z3
-	VMOVUPS          c37ccf488<>+0(SB), Z4
-	VFMADD213PS.BCST cbab60615<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3d2aaaa5<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST cbf000000<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3f800000<>+0(SB), Z3, Z4
-	VPTESTMD         c00000001<>+0(SB), Z2, K1
-	VMULPS           Z3, Z0, Z5
-	VMOVUPS          c363dd6f3<>+0(SB), Z6
-	VFMADD213PS.BCST cb9502ba5<>+0(SB), Z3, Z6
-	VFMADD213PS.BCST c3c0888b9<>+0(SB), Z3, Z6
-	VFMADD213PS.BCST cbe2aaaab<>+0(SB), Z3, Z6
-	VMOVUPS          Z5, Z3
-	VFMADD213PS      Z0, Z6, Z3
-	VMOVUPS          Z3, Z0
-	VMOVUPS          Z4, K1, Z0
-	VPANDD           c00000002<>+0(SB), Z2, Z2
-	VPSLLD           $0x1e, Z2, Z2
-	VXORPS           Z2, Z0, Z0
-	VMULPS           c3f22f983<>+0(SB), Z1, Z2
-	VCVTPS2DQ        Z2, Z2
-	VCVTDQ2PS        Z2, Z3
-	VMOVUPS          Z1, Z1
-	VFNMADD231PS     c3fc90fd8<>+0(SB), Z3, Z1
-	VMOVUPS          Z1, Z1
-	VFNMADD231PS     c34a8885a<>+0(SB), Z3, Z1
-	VMOVUPS          Z1, Z1
-	VFNMADD231PS     c27c234c4<>+0(SB), Z3, Z1
-	VPADDD           c00000001<>+0(SB), Z2, Z2
-	VMULPS           Z1, Z1, Z3
-	VMOVUPS          c37ccf488<>+0(SB), Z4
-	VFMADD213PS.BCST cbab60615<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3d2aaaa5<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST cbf000000<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3f800000<>+0(SB), Z3, Z4
-	VPTESTMD         c00000001<>+0(SB), Z2, K1
-	VMULPS           Z3, Z1, Z5
-	VMOVUPS          c363dd6f3<>+0(SB), Z6
-	VFMADD213PS.BCST cb9502ba5<>+0(SB), Z3, Z6
-	VFMADD213PS.BCST c3c0888b9<>+0(SB), Z3, Z6
-	VFMADD213PS.BCST cbe2aaaab<>+0(SB), Z3, Z6
-	VMOVUPS          Z5, Z3
-	VFMADD213PS      Z1, Z6, Z3
-	VMOVUPS          Z3, Z1
-	VMOVUPS          Z4, K1, Z1
-	VPANDD           c00000002<>+0(SB), Z2, Z2
-	VPSLLD           $0x1e, Z2, Z2
-	VXORPS           Z2, Z1, Z1
-	VMOVUPS          Z0, (AX)
-	VMOVUPS          Z1, 64(AX)
-	ADDQ             $0x00000080, AX
-	ADDQ             $0x00000080, CX
-	SUBQ             $0x00000020, DX
-	JMP              loop2
+	CMPQ              DX, $0x00000020
+	JB                end2
+	VMOVUPS           (CX), Z0
+	VMOVUPS           64(CX), Z1
+	VMULPS.BCST       c3f22f983<>+0(SB), Z0, Z2
+	VCVTPS2DQ         Z2, Z2
+	VCVTDQ2PS         Z2, Z3
+	VMOVUPS           Z0, Z0
+	VFNMADD231PS.BCST c3fc90fd8<>+0(SB), Z3, Z0
+	VMOVUPS           Z0, Z0
+	VFNMADD231PS.BCST c34a8885a<>+0(SB), Z3, Z0
+	VMOVUPS           Z0, Z0
+	VFNMADD231PS.BCST c27c234c4<>+0(SB), Z3, Z0
+	VPADDD.BCST       c00000001<>+0(SB), Z2, Z2
+	VMULPS            Z0, Z0, Z3
+	VBROADCASTSS      c37ccf488<>+0(SB), Z4
+	VFMADD213PS.BCST  cbab60615<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3d2aaaa5<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  cbf000000<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3f800000<>+0(SB), Z3, Z4
+	VPTESTMD.BCST     c00000001<>+0(SB), Z2, K1
+	VMULPS            Z3, Z0, Z5
+	VBROADCASTSS      c363dd6f3<>+0(SB), Z6
+	VFMADD213PS.BCST  cb9502ba5<>+0(SB), Z3, Z6
+	VFMADD213PS.BCST  c3c0888b9<>+0(SB), Z3, Z6
+	VFMADD213PS.BCST  cbe2aaaab<>+0(SB), Z3, Z6
+	VMOVUPS           Z5, Z3
+	VFMADD213PS       Z0, Z6, Z3
+	VMOVUPS           Z3, Z0
+	VMOVUPS           Z4, K1, Z0
+	VPANDD.BCST       c00000002<>+0(SB), Z2, Z2
+	VPSLLD            $0x1e, Z2, Z2
+	VXORPS            Z2, Z0, Z0
+	VMULPS.BCST       c3f22f983<>+0(SB), Z1, Z2
+	VCVTPS2DQ         Z2, Z2
+	VCVTDQ2PS         Z2, Z3
+	VMOVUPS           Z1, Z1
+	VFNMADD231PS.BCST c3fc90fd8<>+0(SB), Z3, Z1
+	VMOVUPS           Z1, Z1
+	VFNMADD231PS.BCST c34a8885a<>+0(SB), Z3, Z1
+	VMOVUPS           Z1, Z1
+	VFNMADD231PS.BCST c27c234c4<>+0(SB), Z3, Z1
+	VPADDD.BCST       c00000001<>+0(SB), Z2, Z2
+	VMULPS            Z1, Z1, Z3
+	VBROADCASTSS      c37ccf488<>+0(SB), Z4
+	VFMADD213PS.BCST  cbab60615<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3d2aaaa5<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  cbf000000<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3f800000<>+0(SB), Z3, Z4
+	VPTESTMD.BCST     c00000001<>+0(SB), Z2, K1
+	VMULPS            Z3, Z1, Z5
+	VBROADCASTSS      c363dd6f3<>+0(SB), Z6
+	VFMADD213PS.BCST  cb9502ba5<>+0(SB), Z3, Z6
+	VFMADD213PS.BCST  c3c0888b9<>+0(SB), Z3, Z6
+	VFMADD213PS.BCST  cbe2aaaab<>+0(SB), Z3, Z6
+	VMOVUPS           Z5, Z3
+	VFMADD213PS       Z1, Z6, Z3
+	VMOVUPS           Z3, Z1
+	VMOVUPS           Z4, K1, Z1
+	VPANDD.BCST       c00000002<>+0(SB), Z2, Z2
+	VPSLLD            $0x1e, Z2, Z2
+	VXORPS            Z2, Z1, Z1
+	VMOVUPS           Z0, (AX)
+	VMOVUPS           Z1, 64(AX)
+	ADDQ              $0x00000080, AX
+	ADDQ              $0x00000080, CX
+	SUBQ              $0x00000020, DX
+	JMP               loop2
 
 end2:
 loop1:
-	CMPQ             DX, $0x00000010
-	JB               end1
-	VMOVUPS          (CX), Z0
-	VMULPS           c3f22f983<>+0(SB), Z0, Z1
-	VCVTPS2DQ        Z1, Z1
-	VCVTDQ2PS        Z1, Z2
-	VMOVUPS          Z0, Z0
-	VFNMADD231PS     c3fc90fd8<>+0(SB), Z2, Z0
-	VMOVUPS          Z0, Z0
-	VFNMADD231PS     c34a8885a<>+0(SB), Z2, Z0
-	VMOVUPS          Z0, Z0
-	VFNMADD231PS     c27c234c4<>+0(SB), Z2, Z0
-	VPADDD           c00000001<>+0(SB), Z1, Z1
-	VMULPS           Z0, Z0, Z2
-	VMOVUPS          c37ccf488<>+0(SB), Z3
-	VFMADD213PS.BCST cbab60615<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST c3d2aaaa5<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST cbf000000<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST c3f800000<>+0(SB), Z2, Z3
-	VPTESTMD         c00000001<>+0(SB), Z1, K1
-	VMULPS           Z2, Z0, Z4
-	VMOVUPS          c363dd6f3<>+0(SB), Z5
-	VFMADD213PS.BCST cb9502ba5<>+0(SB), Z2, Z5
-	VFMADD213PS.BCST c3c0888b9<>+0(SB), Z2, Z5
-	VFMADD213PS.BCST cbe2aaaab<>+0(SB), Z2, Z5
-	VMOVUPS          Z4, Z2
-	VFMADD213PS      Z0, Z5, Z2
-	VMOVUPS          Z2, Z0
-	VMOVUPS          Z3, K1, Z0
-	VPANDD           c00000002<>+0(SB), Z1, Z1
-	VPSLLD           $0x1e, Z1, Z1
-	VXORPS           Z1, Z0, Z0
-	VMOVUPS          Z0, (AX)
-	ADDQ             $0x00000040, AX
-	ADDQ             $0x00000040, CX
-	SUBQ             $0x00000010, DX
-	JMP              loop1
+	CMPQ              DX, $0x00000010
+	JB                end1
+	VMOVUPS           (CX), Z0
+	VMULPS.BCST       c3f22f983<>+0(SB), Z0, Z1
+	VCVTPS2DQ         Z1, Z1
+	VCVTDQ2PS         Z1, Z2
+	VMOVUPS           Z0, Z0
+	VFNMADD231PS.BCST c3fc90fd8<>+0(SB), Z2, Z0
+	VMOVUPS           Z0, Z0
+	VFNMADD231PS.BCST c34a8885a<>+0(SB), Z2, Z0
+	VMOVUPS           Z0, Z0
+	VFNMADD231PS.BCST c27c234c4<>+0(SB), Z2, Z0
+	VPADDD.BCST       c00000001<>+0(SB), Z1, Z1
+	VMULPS            Z0, Z0, Z2
+	VBROADCASTSS      c37ccf488<>+0(SB), Z3
+	VFMADD213PS.BCST  cbab60615<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c3d2aaaa5<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  cbf000000<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c3f800000<>+0(SB), Z2, Z3
+	VPTESTMD.BCST     c00000001<>+0(SB), Z1, K1
+	VMULPS            Z2, Z0, Z4
+	VBROADCASTSS      c363dd6f3<>+0(SB), Z5
+	VFMADD213PS.BCST  cb9502ba5<>+0(SB), Z2, Z5
+	VFMADD213PS.BCST  c3c0888b9<>+0(SB), Z2, Z5
+	VFMADD213PS.BCST  cbe2aaaab<>+0(SB), Z2, Z5
+	VMOVUPS           Z4, Z2
+	VFMADD213PS       Z0, Z5, Z2
+	VMOVUPS           Z2, Z0
+	VMOVUPS           Z3, K1, Z0
+	VPANDD.BCST       c00000002<>+0(SB), Z1, Z1
+	VPSLLD            $0x1e, Z1, Z1
+	VXORPS            Z1, Z0, Z0
+	VMOVUPS           Z0, (AX)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	SUBQ              $0x00000010, DX
+	JMP               loop1
 
 end1:
 	VZEROUPPER
@@ -15920,150 +15920,150 @@ TEXT ·tanAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop2:
-	CMPQ             DX, $0x00000020
-	JB               end2
-	VMOVUPS          (CX), Z0
-	VMOVUPS          64(CX), Z1
-	VMULPS           c3f22f983<>+0(SB), Z0, Z2
-	VCVTPS2DQ        Z2, Z2
-	VCVTDQ2PS        Z2, Z3
-	VMOVUPS          Z0, Z4
-	VFNMADD231PS     c3fc90fd8<>+0(SB), Z3, Z4
-	VMOVUPS          Z4, Z4
-	VFNMADD231PS     c34a8885a<>+0(SB), Z3, Z4
-	VMOVUPS          Z4, Z4
-	VFNMADD231PS     c27c234c4<>+0(SB), Z3, Z4
-	VMULPS           Z4, Z4, Z3
-	VMOVUPS          c3b8f33a4<>+0(SB), Z5
-	VFMADD213PS.BCST c38d89f71<>+0(SB), Z3, Z5
-	VFMADD213PS.BCST c3c315563<>+0(SB), Z3, Z5
-	VFMADD213PS.BCST c3cae635b<>+0(SB), Z3, Z5
-	VFMADD213PS.BCST c3d5d6ca1<>+0(SB), Z3, Z5
-	VFMADD213PS.BCST c3e0886d0<>+0(SB), Z3, Z5
-	VFMADD213PS.BCST c3eaaaab0<>+0(SB), Z3, Z5
-	VMULPS           Z3, Z4, Z6
-	VMOVUPS          Z6, Z6
-	VFMADD213PS      Z4, Z5, Z6
-	VMULPS           Z3, Z4, Z3
-	VSUBPS           Z6, Z4, Z4
-	VMOVUPS          Z3, Z3
-	VFMADD213PS      Z4, Z5, Z3
-	VMOVUPS          cbf800000<>+0(SB), Z4
-	VDIVPS           Z6, Z4, Z4
-	VMOVUPS          one<>+0(SB), Z5
-	VMOVUPS          Z4, Z7
-	VFMADD213PS      Z5, Z6, Z7
-	VMOVUPS          Z4, Z5
-	VFMADD213PS      Z7, Z3, Z5
-	VMOVUPS          Z4, Z3
-	VFMADD213PS      Z4, Z5, Z3
-	VPTESTMD         c00000001<>+0(SB), Z2, K1
-	VMOVUPS          Z6, Z2
-	VMOVUPS          Z3, K1, Z2
-	VANDPS           magnitude<>+0(SB), Z0, Z3
-	VCMPPS           $0x11, c39000000<>+0(SB), Z3, K1
-	VMULPS           one<>+0(SB), Z0, Z0
-	VMOVUPS          Z2, Z2
-	VMOVUPS          Z0, K1, Z2
-	VMULPS           c3f22f983<>+0(SB), Z1, Z0
-	VCVTPS2DQ        Z0, Z0
-	VCVTDQ2PS        Z0, Z3
-	VMOVUPS          Z1, Z4
-	VFNMADD231PS     c3fc90fd8<>+0(SB), Z3, Z4
-	VMOVUPS          Z4, Z4
-	VFNMADD231PS     c34a8885a<>+0(SB), Z3, Z4
-	VMOVUPS          Z4, Z4
-	VFNMADD231PS     c27c234c4<>+0(SB), Z3, Z4
-	VMULPS           Z4, Z4, Z3
-	VMOVUPS          c3b8f33a4<>+0(SB), Z5
-	VFMADD213PS.BCST c38d89f71<>+0(SB), Z3, Z5
-	VFMADD213PS.BCST c3c315563<>+0(SB), Z3, Z5
-	VFMADD213PS.BCST c3cae635b<>+0(SB), Z3, Z5
-	VFMADD213PS.BCST c3d5d6ca1<>+0(SB), Z3, Z5
-	VFMADD213PS.BCST c3e0886d0<>+0(SB), Z3, Z5
-	VFMADD213PS.BCST c3eaaaab0<>+0(SB), Z3, Z5
-	VMULPS           Z3, Z4, Z6
-	VMOVUPS          Z6, Z6
-	VFMADD213PS      Z4, Z5, Z6
-	VMULPS           Z3, Z4, Z3
-	VSUBPS           Z6, Z4, Z4
-	VMOVUPS          Z3, Z3
-	VFMADD213PS      Z4, Z5, Z3
-	VMOVUPS          cbf800000<>+0(SB), Z4
-	VDIVPS           Z6, Z4, Z4
-	VMOVUPS          one<>+0(SB), Z5
-	VMOVUPS          Z4, Z7
-	VFMADD213PS      Z5, Z6, Z7
-	VMOVUPS          Z4, Z5
-	VFMADD213PS      Z7, Z3, Z5
-	VMOVUPS          Z4, Z3
-	VFMADD213PS      Z4, Z5, Z3
-	VPTESTMD         c00000001<>+0(SB), Z0, K1
-	VMOVUPS          Z6, Z0
-	VMOVUPS          Z3, K1, Z0
-	VANDPS           magnitude<>+0(SB), Z1, Z3
-	VCMPPS           $0x11, c39000000<>+0(SB), Z3, K1
-	VMULPS           one<>+0(SB), Z1, Z1
-	VMOVUPS          Z0, Z0
-	VMOVUPS          Z1, K1, Z0
-	VMOVUPS          Z2, (AX)
-	VMOVUPS          Z0, 64(AX)
-	ADDQ             $0x00000080, AX
-	ADDQ             $0x00000080, CX
-	SUBQ             $0x00000020, DX
-	JMP              loop2
+	CMPQ              DX, $0x00000020
+	JB                end2
+	VMOVUPS           (CX), Z0
+	VMOVUPS           64(CX), Z1
+	VMULPS.BCST       c3f22f983<>+0(SB), Z0, Z2
+	VCVTPS2DQ         Z2, Z2
+	VCVTDQ2PS         Z2, Z3
+	VMOVUPS           Z0, Z4
+	VFNMADD231PS.BCST c3fc90fd8<>+0(SB), Z3, Z4
+	VMOVUPS           Z4, Z4
+	VFNMADD231PS.BCST c34a8885a<>+0(SB), Z3, Z4
+	VMOVUPS           Z4, Z4
+	VFNMADD231PS.BCST c27c234c4<>+0(SB), Z3, Z4
+	VMULPS            Z4, Z4, Z3
+	VBROADCASTSS      c3b8f33a4<>+0(SB), Z5
+	VFMADD213PS.BCST  c38d89f71<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  c3c315563<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  c3cae635b<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  c3d5d6ca1<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  c3e0886d0<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  c3eaaaab0<>+0(SB), Z3, Z5
+	VMULPS            Z3, Z4, Z6
+	VMOVUPS           Z6, Z6
+	VFMADD213PS       Z4, Z5, Z6
+	VMULPS            Z3, Z4, Z3
+	VSUBPS            Z6, Z4, Z4
+	VMOVUPS           Z3, Z3
+	VFMADD213PS       Z4, Z5, Z3
+	VBROADCASTSS      cbf800000<>+0(SB), Z4
+	VDIVPS            Z6, Z4, Z4
+	VBROADCASTSS      one<>+0(SB), Z5
+	VMOVUPS           Z4, Z7
+	VFMADD213PS       Z5, Z6, Z7
+	VMOVUPS           Z4, Z5
+	VFMADD213PS       Z7, Z3, Z5
+	VMOVUPS           Z4, Z3
+	VFMADD213PS       Z4, Z5, Z3
+	VPTESTMD.BCST     c00000001<>+0(SB), Z2, K1
+	VMOVUPS           Z6, Z2
+	VMOVUPS           Z3, K1, Z2
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z3
+	VCMPPS.BCST       $0x11, c39000000<>+0(SB), Z3, K1
+	VMULPS.BCST       one<>+0(SB), Z0, Z0
+	VMOVUPS           Z2, Z2
+	VMOVUPS           Z0, K1, Z2
+	VMULPS.BCST       c3f22f983<>+0(SB), Z1, Z0
+	VCVTPS2DQ         Z0, Z0
+	VCVTDQ2PS         Z0, Z3
+	VMOVUPS           Z1, Z4
+	VFNMADD231PS.BCST c3fc90fd8<>+0(SB), Z3, Z4
+	VMOVUPS           Z4, Z4
+	VFNMADD231PS.BCST c34a8885a<>+0(SB), Z3, Z4
+	VMOVUPS           Z4, Z4
+	VFNMADD231PS.BCST c27c234c4<>+0(SB), Z3, Z4
+	VMULPS            Z4, Z4, Z3
+	VBROADCASTSS      c3b8f33a4<>+0(SB), Z5
+	VFMADD213PS.BCST  c38d89f71<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  c3c315563<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  c3cae635b<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  c3d5d6ca1<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  c3e0886d0<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  c3eaaaab0<>+0(SB), Z3, Z5
+	VMULPS            Z3, Z4, Z6
+	VMOVUPS           Z6, Z6
+	VFMADD213PS       Z4, Z5, Z6
+	VMULPS            Z3, Z4, Z3
+	VSUBPS            Z6, Z4, Z4
+	VMOVUPS           Z3, Z3
+	VFMADD213PS       Z4, Z5, Z3
+	VBROADCASTSS      cbf800000<>+0(SB), Z4
+	VDIVPS            Z6, Z4, Z4
+	VBROADCASTSS      one<>+0(SB), Z5
+	VMOVUPS           Z4, Z7
+	VFMADD213PS       Z5, Z6, Z7
+	VMOVUPS           Z4, Z5
+	VFMADD213PS       Z7, Z3, Z5
+	VMOVUPS           Z4, Z3
+	VFMADD213PS       Z4, Z5, Z3
+	VPTESTMD.BCST     c00000001<>+0(SB), Z0, K1
+	VMOVUPS           Z6, Z0
+	VMOVUPS           Z3, K1, Z0
+	VANDPS.BCST       magnitude<>+0(SB), Z1, Z3
+	VCMPPS.BCST       $0x11, c39000000<>+0(SB), Z3, K1
+	VMULPS.BCST       one<>+0(SB), Z1, Z1
+	VMOVUPS           Z0, Z0
+	VMOVUPS           Z1, K1, Z0
+	VMOVUPS           Z2, (AX)
+	VMOVUPS           Z0, 64(AX)
+	ADDQ              $0x00000080, AX
+	ADDQ              $0x00000080, CX
+	SUBQ              $0x00000020, DX
+	JMP               loop2
 
 end2:
 loop1:
-	CMPQ             DX, $0x00000010
-	JB               end1
-	VMOVUPS          (CX), Z0
-	VMULPS           c3f22f983<>+0(SB), Z0, Z1
-	VCVTPS2DQ        Z1, Z1
-	VCVTDQ2PS        Z1, Z2
-	VMOVUPS          Z0, Z3
-	VFNMADD231PS     c3fc90fd8<>+0(SB), Z2, Z3
-	VMOVUPS          Z3, Z3
-	VFNMADD231PS     c34a8885a<>+0(SB), Z2, Z3
-	VMOVUPS          Z3, Z3
-	VFNMADD231PS     c27c234c4<>+0(SB), Z2, Z3
-	VMULPS           Z3, Z3, Z2
-	VMOVUPS          c3b8f33a4<>+0(SB), Z4
-	VFMADD213PS.BCST c38d89f71<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST c3c315563<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST c3cae635b<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST c3d5d6ca1<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST c3e0886d0<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST c3eaaaab0<>+0(SB), Z2, Z4
-	VMULPS           Z2, Z3, Z5
-	VMOVUPS          Z5, Z5
-	VFMADD213PS      Z3, Z4, Z5
-	VMULPS           Z2, Z3, Z2
-	VSUBPS           Z5, Z3, Z3
-	VMOVUPS          Z2, Z2
-	VFMADD213PS      Z3, Z4, Z2
-	VMOVUPS          cbf800000<>+0(SB), Z3
-	VDIVPS           Z5, Z3, Z3
-	VMOVUPS          one<>+0(SB), Z4
-	VMOVUPS          Z3, Z6
-	VFMADD213PS      Z4, Z5, Z6
-	VMOVUPS          Z3, Z4
-	VFMADD213PS      Z6, Z2, Z4
-	VMOVUPS          Z3, Z2
-	VFMADD213PS      Z3, Z4, Z2
-	VPTESTMD         c00000001<>+0(SB), Z1, K1
-	VMOVUPS          Z5, Z1
-	VMOVUPS          Z2, K1, Z1
-	VANDPS           magnitude<>+0(SB), Z0, Z2
-	VCMPPS           $0x11, c39000000<>+0(SB), Z2, K1
-	VMULPS           one<>+0(SB), Z0, Z0
-	VMOVUPS          Z1, Z1
-	VMOVUPS          Z0, K1, Z1
-	VMOVUPS          Z1, (AX)
-	ADDQ             $0x00000040, AX
-	ADDQ             $0x00000040, CX
-	SUBQ             $0x00000010, DX
-	JMP              loop1
+	CMPQ              DX, $0x00000010
+	JB                end1
+	VMOVUPS           (CX), Z0
+	VMULPS.BCST       c3f22f983<>+0(SB), Z0, Z1
+	VCVTPS2DQ         Z1, Z1
+	VCVTDQ2PS         Z1, Z2
+	VMOVUPS           Z0, Z3
+	VFNMADD231PS.BCST c3fc90fd8<>+0(SB), Z2, Z3
+	VMOVUPS           Z3, Z3
+	VFNMADD231PS.BCST c34a8885a<>+0(SB), Z2, Z3
+	VMOVUPS           Z3, Z3
+	VFNMADD231PS.BCST c27c234c4<>+0(SB), Z2, Z3
+	VMULPS            Z3, Z3, Z2
+	VBROADCASTSS      c3b8f33a4<>+0(SB), Z4
+	VFMADD213PS.BCST  c38d89f71<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  c3c315563<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  c3cae635b<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  c3d5d6ca1<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  c3e0886d0<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  c3eaaaab0<>+0(SB), Z2, Z4
+	VMULPS            Z2, Z3, Z5
+	VMOVUPS           Z5, Z5
+	VFMADD213PS       Z3, Z4, Z5
+	VMULPS            Z2, Z3, Z2
+	VSUBPS            Z5, Z3, Z3
+	VMOVUPS           Z2, Z2
+	VFMADD213PS       Z3, Z4, Z2
+	VBROADCASTSS      cbf800000<>+0(SB), Z3
+	VDIVPS            Z5, Z3, Z3
+	VBROADCASTSS      one<>+0(SB), Z4
+	VMOVUPS           Z3, Z6
+	VFMADD213PS       Z4, Z5, Z6
+	VMOVUPS           Z3, Z4
+	VFMADD213PS       Z6, Z2, Z4
+	VMOVUPS           Z3, Z2
+	VFMADD213PS       Z3, Z4, Z2
+	VPTESTMD.BCST     c00000001<>+0(SB), Z1, K1
+	VMOVUPS           Z5, Z1
+	VMOVUPS           Z2, K1, Z1
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z2
+	VCMPPS.BCST       $0x11, c39000000<>+0(SB), Z2, K1
+	VMULPS.BCST       one<>+0(SB), Z0, Z0
+	VMOVUPS           Z1, Z1
+	VMOVUPS           Z0, K1, Z1
+	VMOVUPS           Z1, (AX)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	SUBQ              $0x00000010, DX
+	JMP               loop1
 
 end1:
 	VZEROUPPER
@@ -16077,129 +16077,129 @@ TEXT ·asinAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop2:
-	CMPQ             DX, $0x00000020
-	JB               end2
-	VMOVUPS          (CX), Z0
-	VMOVUPS          64(CX), Z1
-	VANDPS           magnitude<>+0(SB), Z0, Z2
-	VMULPS           Z2, Z2, Z3
-	VMOVUPS          c3f000000<>+0(SB), Z4
-	VMOVUPS          Z4, Z4
-	VFNMADD231PS     c3f000000<>+0(SB), Z2, Z4
-	VCMPPS           $0x1e, c3f100000<>+0(SB), Z2, K1
-	VMOVUPS          Z3, Z3
-	VMOVUPS          Z4, K1, Z3
-	VSQRTPS          Z4, Z4
-	VMOVUPS          Z2, Z2
-	VMOVUPS          Z4, K1, Z2
-	VMOVUPS          c3d3b2d1e<>+0(SB), Z4
-	VFMADD213PS.BCST cbb2b4a60<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3ce73714<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3cf17b66<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3d372813<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3d999827<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3e2aaaad<>+0(SB), Z3, Z4
-	VMULPS           Z3, Z2, Z3
-	VMOVUPS          Z3, Z3
-	VFMADD213PS      Z2, Z4, Z3
-	VMOVUPS          cb33bbd2e<>+0(SB), Z2
-	VMOVUPS          Z2, Z2
-	VFNMADD231PS     c40000000<>+0(SB), Z3, Z2
-	VADDPS           c3fc90fdb<>+0(SB), Z2, Z2
-	VMOVUPS          Z3, Z3
-	VMOVUPS          Z2, K1, Z3
-	VANDPS           signBit<>+0(SB), Z0, Z2
-	VORPS            Z2, Z3, Z2
-	VANDPS           magnitude<>+0(SB), Z0, Z3
-	VCMPPS           $0x11, c39800000<>+0(SB), Z3, K1
-	VMULPS           one<>+0(SB), Z0, Z0
-	VMOVUPS          Z2, Z2
-	VMOVUPS          Z0, K1, Z2
-	VANDPS           magnitude<>+0(SB), Z1, Z0
-	VMULPS           Z0, Z0, Z3
-	VMOVUPS          c3f000000<>+0(SB), Z4
-	VMOVUPS          Z4, Z4
-	VFNMADD231PS     c3f000000<>+0(SB), Z0, Z4
-	VCMPPS           $0x1e, c3f100000<>+0(SB), Z0, K1
-	VMOVUPS          Z3, Z3
-	VMOVUPS          Z4, K1, Z3
-	VSQRTPS          Z4, Z4
-	VMOVUPS          Z0, Z0
-	VMOVUPS          Z4, K1, Z0
-	VMOVUPS          c3d3b2d1e<>+0(SB), Z4
-	VFMADD213PS.BCST cbb2b4a60<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3ce73714<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3cf17b66<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3d372813<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3d999827<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3e2aaaad<>+0(SB), Z3, Z4
-	VMULPS           Z3, Z0, Z3
-	VMOVUPS          Z3, Z3
-	VFMADD213PS      Z0, Z4, Z3
-	VMOVUPS          cb33bbd2e<>+0(SB), Z0
-	VMOVUPS          Z0, Z0
-	VFNMADD231PS     c40000000<>+0(SB), Z3, Z0
-	VADDPS           c3fc90fdb<>+0(SB), Z0, Z0
-	VMOVUPS          Z3, Z3
-	VMOVUPS          Z0, K1, Z3
-	VANDPS           signBit<>+0(SB), Z1, Z0
-	VORPS            Z0, Z3, Z0
-	VANDPS           magnitude<>+0(SB), Z1, Z3
-	VCMPPS           $0x11, c39800000<>+0(SB), Z3, K1
-	VMULPS           one<>+0(SB), Z1, Z1
-	VMOVUPS          Z0, Z0
-	VMOVUPS          Z1, K1, Z0
-	VMOVUPS          Z2, (AX)
-	VMOVUPS          Z0, 64(AX)
-	ADDQ             $0x00000080, AX
-	ADDQ             $0x00000080, CX
-	SUBQ             $0x00000020, DX
-	JMP              loop2
+	CMPQ              DX, $0x00000020
+	JB                end2
+	VMOVUPS           (CX), Z0
+	VMOVUPS           64(CX), Z1
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z2
+	VMULPS            Z2, Z2, Z3
+	VBROADCASTSS      c3f000000<>+0(SB), Z4
+	VMOVUPS           Z4, Z4
+	VFNMADD231PS.BCST c3f000000<>+0(SB), Z2, Z4
+	VCMPPS.BCST       $0x1e, c3f100000<>+0(SB), Z2, K1
+	VMOVUPS           Z3, Z3
+	VMOVUPS           Z4, K1, Z3
+	VSQRTPS           Z4, Z4
+	VMOVUPS           Z2, Z2
+	VMOVUPS           Z4, K1, Z2
+	VBROADCASTSS      c3d3b2d1e<>+0(SB), Z4
+	VFMADD213PS.BCST  cbb2b4a60<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3ce73714<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3cf17b66<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3d372813<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3d999827<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3e2aaaad<>+0(SB), Z3, Z4
+	VMULPS            Z3, Z2, Z3
+	VMOVUPS           Z3, Z3
+	VFMADD213PS       Z2, Z4, Z3
+	VBROADCASTSS      cb33bbd2e<>+0(SB), Z2
+	VMOVUPS           Z2, Z2
+	VFNMADD231PS.BCST c40000000<>+0(SB), Z3, Z2
+	VADDPS.BCST       c3fc90fdb<>+0(SB), Z2, Z2
+	VMOVUPS           Z3, Z3
+	VMOVUPS           Z2, K1, Z3
+	VANDPS.BCST       signBit<>+0(SB), Z0, Z2
+	VORPS             Z2, Z3, Z2
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z3
+	VCMPPS.BCST       $0x11, c39800000<>+0(SB), Z3, K1
+	VMULPS.BCST       one<>+0(SB), Z0, Z0
+	VMOVUPS           Z2, Z2
+	VMOVUPS           Z0, K1, Z2
+	VANDPS.BCST       magnitude<>+0(SB), Z1, Z0
+	VMULPS            Z0, Z0, Z3
+	VBROADCASTSS      c3f000000<>+0(SB), Z4
+	VMOVUPS           Z4, Z4
+	VFNMADD231PS.BCST c3f000000<>+0(SB), Z0, Z4
+	VCMPPS.BCST       $0x1e, c3f100000<>+0(SB), Z0, K1
+	VMOVUPS           Z3, Z3
+	VMOVUPS           Z4, K1, Z3
+	VSQRTPS           Z4, Z4
+	VMOVUPS           Z0, Z0
+	VMOVUPS           Z4, K1, Z0
+	VBROADCASTSS      c3d3b2d1e<>+0(SB), Z4
+	VFMADD213PS.BCST  cbb2b4a60<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3ce73714<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3cf17b66<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3d372813<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3d999827<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3e2aaaad<>+0(SB), Z3, Z4
+	VMULPS            Z3, Z0, Z3
+	VMOVUPS           Z3, Z3
+	VFMADD213PS       Z0, Z4, Z3
+	VBROADCASTSS      cb33bbd2e<>+0(SB), Z0
+	VMOVUPS           Z0, Z0
+	VFNMADD231PS.BCST c40000000<>+0(SB), Z3, Z0
+	VADDPS.BCST       c3fc90fdb<>+0(SB), Z0, Z0
+	VMOVUPS           Z3, Z3
+	VMOVUPS           Z0, K1, Z3
+	VANDPS.BCST       signBit<>+0(SB), Z1, Z0
+	VORPS             Z0, Z3, Z0
+	VANDPS.BCST       magnitude<>+0(SB), Z1, Z3
+	VCMPPS.BCST       $0x11, c39800000<>+0(SB), Z3, K1
+	VMULPS.BCST       one<>+0(SB), Z1, Z1
+	VMOVUPS           Z0, Z0
+	VMOVUPS           Z1, K1, Z0
+	VMOVUPS           Z2, (AX)
+	VMOVUPS           Z0, 64(AX)
+	ADDQ              $0x00000080, AX
+	ADDQ              $0x00000080, CX
+	SUBQ              $0x00000020, DX
+	JMP               loop2
 
 end2:
 loop1:
-	CMPQ             DX, $0x00000010
-	JB               end1
-	VMOVUPS          (CX), Z0
-	VANDPS           magnitude<>+0(SB), Z0, Z1
-	VMULPS           Z1, Z1, Z2
-	VMOVUPS          c3f000000<>+0(SB), Z3
-	VMOVUPS          Z3, Z3
-	VFNMADD231PS     c3f000000<>+0(SB), Z1, Z3
-	VCMPPS           $0x1e, c3f100000<>+0(SB), Z1, K1
-	VMOVUPS          Z2, Z2
-	VMOVUPS          Z3, K1, Z2
-	VSQRTPS          Z3, Z3
-	VMOVUPS          Z1, Z1
-	VMOVUPS          Z3, K1, Z1
-	VMOVUPS          c3d3b2d1e<>+0(SB), Z3
-	VFMADD213PS.BCST cbb2b4a60<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST c3ce73714<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST c3cf17b66<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST c3d372813<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST c3d999827<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST c3e2aaaad<>+0(SB), Z2, Z3
-	VMULPS           Z2, Z1, Z2
-	VMOVUPS          Z2, Z2
-	VFMADD213PS      Z1, Z3, Z2
-	VMOVUPS          cb33bbd2e<>+0(SB), Z1
-	VMOVUPS          Z1, Z1
-	VFNMADD231PS     c40000000<>+0(SB), Z2, Z1
-	VADDPS           c3fc90fdb<>+0(SB), Z1, Z1
-	VMOVUPS          Z2, Z2
-	VMOVUPS          Z1, K1, Z2
-	VANDPS           signBit<>+0(SB), Z0, Z1
-	VORPS            Z1, Z2, Z1
-	VANDPS           magnitude<>+0(SB), Z0, Z2
-	VCMPPS           $0x11, c39800000<>+0(SB), Z2, K1
-	VMULPS           one<>+0(SB), Z0, Z0
-	VMOVUPS          Z1, Z1
-	VMOVUPS          Z0, K1, Z1
-	VMOVUPS          Z1, (AX)
-	ADDQ             $0x00000040, AX
-	ADDQ             $0x00000040, CX
-	SUBQ             $0x00000010, DX
-	JMP              loop1
+	CMPQ              DX, $0x00000010
+	JB                end1
+	VMOVUPS           (CX), Z0
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z1
+	VMULPS            Z1, Z1, Z2
+	VBROADCASTSS      c3f000000<>+0(SB), Z3
+	VMOVUPS           Z3, Z3
+	VFNMADD231PS.BCST c3f000000<>+0(SB), Z1, Z3
+	VCMPPS.BCST       $0x1e, c3f100000<>+0(SB), Z1, K1
+	VMOVUPS           Z2, Z2
+	VMOVUPS           Z3, K1, Z2
+	VSQRTPS           Z3, Z3
+	VMOVUPS           Z1, Z1
+	VMOVUPS           Z3, K1, Z1
+	VBROADCASTSS      c3d3b2d1e<>+0(SB), Z3
+	VFMADD213PS.BCST  cbb2b4a60<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c3ce73714<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c3cf17b66<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c3d372813<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c3d999827<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c3e2aaaad<>+0(SB), Z2, Z3
+	VMULPS            Z2, Z1, Z2
+	VMOVUPS           Z2, Z2
+	VFMADD213PS       Z1, Z3, Z2
+	VBROADCASTSS      cb33bbd2e<>+0(SB), Z1
+	VMOVUPS           Z1, Z1
+	VFNMADD231PS.BCST c40000000<>+0(SB), Z2, Z1
+	VADDPS.BCST       c3fc90fdb<>+0(SB), Z1, Z1
+	VMOVUPS           Z2, Z2
+	VMOVUPS           Z1, K1, Z2
+	VANDPS.BCST       signBit<>+0(SB), Z0, Z1
+	VORPS             Z1, Z2, Z1
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z2
+	VCMPPS.BCST       $0x11, c39800000<>+0(SB), Z2, K1
+	VMULPS.BCST       one<>+0(SB), Z0, Z0
+	VMOVUPS           Z1, Z1
+	VMOVUPS           Z0, K1, Z1
+	VMOVUPS           Z1, (AX)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	SUBQ              $0x00000010, DX
+	JMP               loop1
 
 end1:
 	VZEROUPPER
@@ -16213,135 +16213,135 @@ TEXT ·acosAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop2:
-	CMPQ             DX, $0x00000020
-	JB               end2
-	VMOVUPS          (CX), Z0
-	VMOVUPS          64(CX), Z1
-	VANDPS           magnitude<>+0(SB), Z0, Z2
-	VMULPS           Z2, Z2, Z3
-	VMOVUPS          c3f000000<>+0(SB), Z4
-	VMOVUPS          Z4, Z4
-	VFNMADD231PS     c3f000000<>+0(SB), Z2, Z4
-	VCMPPS           $0x1e, c3f100000<>+0(SB), Z2, K1
-	VMOVUPS          Z3, Z3
-	VMOVUPS          Z4, K1, Z3
-	VSQRTPS          Z4, Z4
-	VMOVUPS          Z2, Z2
-	VMOVUPS          Z4, K1, Z2
-	VMOVUPS          c3d3b2d1e<>+0(SB), Z4
-	VFMADD213PS.BCST cbb2b4a60<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3ce73714<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3cf17b66<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3d372813<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3d999827<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3e2aaaad<>+0(SB), Z3, Z4
-	VMULPS           Z3, Z2, Z3
-	VMOVUPS          Z3, Z3
-	VFMADD213PS      Z2, Z4, Z3
-	VXORPS           Z2, Z2, Z2
-	VCMPPS           $0x11, Z2, Z0, K2
-	VANDPS           signBit<>+0(SB), Z0, Z0
-	VORPS            Z0, Z3, Z0
-	VSUBPS           cb33bbd2e<>+0(SB), Z0, Z0
-	VMOVUPS          c3fc90fdb<>+0(SB), Z2
-	VSUBPS           Z0, Z2, Z0
-	VADDPS           Z3, Z3, Z2
-	VSUBPS           cb3bbbd2e<>+0(SB), Z2, Z3
-	VMOVUPS          c40490fdb<>+0(SB), Z4
-	VSUBPS           Z3, Z4, Z3
-	VMOVUPS          Z2, Z2
-	VMOVUPS          Z3, K2, Z2
-	VMOVUPS          Z0, Z0
-	VMOVUPS          Z2, K1, Z0
-	VANDPS           magnitude<>+0(SB), Z1, Z2
-	VMULPS           Z2, Z2, Z3
-	VMOVUPS          c3f000000<>+0(SB), Z4
-	VMOVUPS          Z4, Z4
-	VFNMADD231PS     c3f000000<>+0(SB), Z2, Z4
-	VCMPPS           $0x1e, c3f100000<>+0(SB), Z2, K1
-	VMOVUPS          Z3, Z3
-	VMOVUPS          Z4, K1, Z3
-	VSQRTPS          Z4, Z4
-	VMOVUPS          Z2, Z2
-	VMOVUPS          Z4, K1, Z2
-	VMOVUPS          c3d3b2d1e<>+0(SB), Z4
-	VFMADD213PS.BCST cbb2b4a60<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3ce73714<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3cf17b66<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3d372813<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3d999827<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3e2aaaad<>+0(SB), Z3, Z4
-	VMULPS           Z3, Z2, Z3
-	VMOVUPS          Z3, Z3
-	VFMADD213PS      Z2, Z4, Z3
-	VXORPS           Z2, Z2, Z2
-	VCMPPS           $0x11, Z2, Z1, K2
-	VANDPS           signBit<>+0(SB), Z1, Z1
-	VORPS            Z1, Z3, Z1
-	VSUBPS           cb33bbd2e<>+0(SB), Z1, Z1
-	VMOVUPS          c3fc90fdb<>+0(SB), Z2
-	VSUBPS           Z1, Z2, Z1
-	VADDPS           Z3, Z3, Z2
-	VSUBPS           cb3bbbd2e<>+0(SB), Z2, Z3
-	VMOVUPS          c40490fdb<>+0(SB), Z4
-	VSUBPS           Z3, Z4, Z3
-	VMOVUPS          Z2, Z2
-	VMOVUPS          Z3, K2, Z2
-	VMOVUPS          Z1, Z1
-	VMOVUPS          Z2, K1, Z1
-	VMOVUPS          Z0, (AX)
-	VMOVUPS          Z1, 64(AX)
-	ADDQ             $0x00000080, AX
-	ADDQ             $0x00000080, CX
-	SUBQ             $0x00000020, DX
-	JMP              loop2
+	CMPQ              DX, $0x00000020
+	JB                end2
+	VMOVUPS           (CX), Z0
+	VMOVUPS           64(CX), Z1
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z2
+	VMULPS            Z2, Z2, Z3
+	VBROADCASTSS      c3f000000<>+0(SB), Z4
+	VMOVUPS           Z4, Z4
+	VFNMADD231PS.BCST c3f000000<>+0(SB), Z2, Z4
+	VCMPPS.BCST       $0x1e, c3f100000<>+0(SB), Z2, K1
+	VMOVUPS           Z3, Z3
+	VMOVUPS           Z4, K1, Z3
+	VSQRTPS           Z4, Z4
+	VMOVUPS           Z2, Z2
+	VMOVUPS           Z4, K1, Z2
+	VBROADCASTSS      c3d3b2d1e<>+0(SB), Z4
+	VFMADD213PS.BCST  cbb2b4a60<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3ce73714<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3cf17b66<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3d372813<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3d999827<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3e2aaaad<>+0(SB), Z3, Z4
+	VMULPS            Z3, Z2, Z3
+	VMOVUPS           Z3, Z3
+	VFMADD213PS       Z2, Z4, Z3
+	VXORPS            Z2, Z2, Z2
+	VCMPPS            $0x11, Z2, Z0, K2
+	VANDPS.BCST       signBit<>+0(SB), Z0, Z0
+	VORPS             Z0, Z3, Z0
+	VSUBPS.BCST       cb33bbd2e<>+0(SB), Z0, Z0
+	VBROADCASTSS      c3fc90fdb<>+0(SB), Z2
+	VSUBPS            Z0, Z2, Z0
+	VADDPS            Z3, Z3, Z2
+	VSUBPS.BCST       cb3bbbd2e<>+0(SB), Z2, Z3
+	VBROADCASTSS      c40490fdb<>+0(SB), Z4
+	VSUBPS            Z3, Z4, Z3
+	VMOVUPS           Z2, Z2
+	VMOVUPS           Z3, K2, Z2
+	VMOVUPS           Z0, Z0
+	VMOVUPS           Z2, K1, Z0
+	VANDPS.BCST       magnitude<>+0(SB), Z1, Z2
+	VMULPS            Z2, Z2, Z3
+	VBROADCASTSS      c3f000000<>+0(SB), Z4
+	VMOVUPS           Z4, Z4
+	VFNMADD231PS.BCST c3f000000<>+0(SB), Z2, Z4
+	VCMPPS.BCST       $0x1e, c3f100000<>+0(SB), Z2, K1
+	VMOVUPS           Z3, Z3
+	VMOVUPS           Z4, K1, Z3
+	VSQRTPS           Z4, Z4
+	VMOVUPS           Z2, Z2
+	VMOVUPS           Z4, K1, Z2
+	VBROADCASTSS      c3d3b2d1e<>+0(SB), Z4
+	VFMADD213PS.BCST  cbb2b4a60<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3ce73714<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3cf17b66<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3d372813<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3d999827<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3e2aaaad<>+0(SB), Z3, Z4
+	VMULPS            Z3, Z2, Z3
+	VMOVUPS           Z3, Z3
+	VFMADD213PS       Z2, Z4, Z3
+	VXORPS            Z2, Z2, Z2
+	VCMPPS            $0x11, Z2, Z1, K2
+	VANDPS.BCST       signBit<>+0(SB), Z1, Z1
+	VORPS             Z1, Z3, Z1
+	VSUBPS.BCST       cb33bbd2e<>+0(SB), Z1, Z1
+	VBROADCASTSS      c3fc90fdb<>+0(SB), Z2
+	VSUBPS            Z1, Z2, Z1
+	VADDPS            Z3, Z3, Z2
+	VSUBPS.BCST       cb3bbbd2e<>+0(SB), Z2, Z3
+	VBROADCASTSS      c40490fdb<>+0(SB), Z4
+	VSUBPS            Z3, Z4, Z3
+	VMOVUPS           Z2, Z2
+	VMOVUPS           Z3, K2, Z2
+	VMOVUPS           Z1, Z1
+	VMOVUPS           Z2, K1, Z1
+	VMOVUPS           Z0, (AX)
+	VMOVUPS           Z1, 64(AX)
+	ADDQ              $0x00000080, AX
+	ADDQ              $0x00000080, CX
+	SUBQ              $0x00000020, DX
+	JMP               loop2
 
 end2:
 loop1:
-	CMPQ             DX, $0x00000010
-	JB               end1
-	VMOVUPS          (CX), Z0
-	VANDPS           magnitude<>+0(SB), Z0, Z1
-	VMULPS           Z1, Z1, Z2
-	VMOVUPS          c3f000000<>+0(SB), Z3
-	VMOVUPS          Z3, Z3
-	VFNMADD231PS     c3f000000<>+0(SB), Z1, Z3
-	VCMPPS           $0x1e, c3f100000<>+0(SB), Z1, K1
-	VMOVUPS          Z2, Z2
-	VMOVUPS          Z3, K1, Z2
-	VSQRTPS          Z3, Z3
-	VMOVUPS          Z1, Z1
-	VMOVUPS          Z3, K1, Z1
-	VMOVUPS          c3d3b2d1e<>+0(SB), Z3
-	VFMADD213PS.BCST cbb2b4a60<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST c3ce73714<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST c3cf17b66<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST c3d372813<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST c3d999827<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST c3e2aaaad<>+0(SB), Z2, Z3
-	VMULPS           Z2, Z1, Z2
-	VMOVUPS          Z2, Z2
-	VFMADD213PS      Z1, Z3, Z2
-	VXORPS           Z1, Z1, Z1
-	VCMPPS           $0x11, Z1, Z0, K2
-	VANDPS           signBit<>+0(SB), Z0, Z0
-	VORPS            Z0, Z2, Z0
-	VSUBPS           cb33bbd2e<>+0(SB), Z0, Z0
-	VMOVUPS          c3fc90fdb<>+0(SB), Z1
-	VSUBPS           Z0, Z1, Z0
-	VADDPS           Z2, Z2, Z1
-	VSUBPS           cb3bbbd2e<>+0(SB), Z1, Z2
-	VMOVUPS          c40490fdb<>+0(SB), Z3
-	VSUBPS           Z2, Z3, Z2
-	VMOVUPS          Z1, Z1
-	VMOVUPS          Z2, K2, Z1
-	VMOVUPS          Z0, Z0
-	VMOVUPS          Z1, K1, Z0
-	VMOVUPS          Z0, (AX)
-	ADDQ             $0x00000040, AX
-	ADDQ             $0x00000040, CX
-	SUBQ             $0x00000010, DX
-	JMP              loop1
+	CMPQ              DX, $0x00000010
+	JB                end1
+	VMOVUPS           (CX), Z0
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z1
+	VMULPS            Z1, Z1, Z2
+	VBROADCASTSS      c3f000000<>+0(SB), Z3
+	VMOVUPS           Z3, Z3
+	VFNMADD231PS.BCST c3f000000<>+0(SB), Z1, Z3
+	VCMPPS.BCST       $0x1e, c3f100000<>+0(SB), Z1, K1
+	VMOVUPS           Z2, Z2
+	VMOVUPS           Z3, K1, Z2
+	VSQRTPS           Z3, Z3
+	VMOVUPS           Z1, Z1
+	VMOVUPS           Z3, K1, Z1
+	VBROADCASTSS      c3d3b2d1e<>+0(SB), Z3
+	VFMADD213PS.BCST  cbb2b4a60<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c3ce73714<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c3cf17b66<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c3d372813<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c3d999827<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c3e2aaaad<>+0(SB), Z2, Z3
+	VMULPS            Z2, Z1, Z2
+	VMOVUPS           Z2, Z2
+	VFMADD213PS       Z1, Z3, Z2
+	VXORPS            Z1, Z1, Z1
+	VCMPPS            $0x11, Z1, Z0, K2
+	VANDPS.BCST       signBit<>+0(SB), Z0, Z0
+	VORPS             Z0, Z2, Z0
+	VSUBPS.BCST       cb33bbd2e<>+0(SB), Z0, Z0
+	VBROADCASTSS      c3fc90fdb<>+0(SB), Z1
+	VSUBPS            Z0, Z1, Z0
+	VADDPS            Z2, Z2, Z1
+	VSUBPS.BCST       cb3bbbd2e<>+0(SB), Z1, Z2
+	VBROADCASTSS      c40490fdb<>+0(SB), Z3
+	VSUBPS            Z2, Z3, Z2
+	VMOVUPS           Z1, Z1
+	VMOVUPS           Z2, K2, Z1
+	VMOVUPS           Z0, Z0
+	VMOVUPS           Z1, K1, Z0
+	VMOVUPS           Z0, (AX)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	SUBQ              $0x00000010, DX
+	JMP               loop1
 
 end1:
 	VZEROUPPER
@@ -16359,14 +16359,14 @@ loop2:
 	JB               end2
 	VMOVUPS          (CX), Z0
 	VMOVUPS          64(CX), Z1
-	VANDPS           magnitude<>+0(SB), Z0, Z2
-	VCMPPS           $0x1e, one<>+0(SB), Z2, K1
-	VMOVUPS          one<>+0(SB), Z3
+	VANDPS.BCST      magnitude<>+0(SB), Z0, Z2
+	VCMPPS.BCST      $0x1e, one<>+0(SB), Z2, K1
+	VBROADCASTSS     one<>+0(SB), Z3
 	VDIVPS           Z2, Z3, Z3
 	VMOVUPS          Z2, Z2
 	VMOVUPS          Z3, K1, Z2
 	VMULPS           Z2, Z2, Z3
-	VMOVUPS          c3a945003<>+0(SB), Z4
+	VBROADCASTSS     c3a945003<>+0(SB), Z4
 	VFMADD213PS.BCST cbbf2d573<>+0(SB), Z3, Z4
 	VFMADD213PS.BCST c3cba584d<>+0(SB), Z3, Z4
 	VFMADD213PS.BCST cbd381bfc<>+0(SB), Z3, Z4
@@ -16379,26 +16379,26 @@ loop2:
 	VMULPS           Z3, Z2, Z3
 	VMOVUPS          Z3, Z3
 	VFMADD213PS      Z2, Z4, Z3
-	VSUBPS           cb33bbd2e<>+0(SB), Z3, Z2
-	VMOVUPS          c3fc90fdb<>+0(SB), Z4
+	VSUBPS.BCST      cb33bbd2e<>+0(SB), Z3, Z2
+	VBROADCASTSS     c3fc90fdb<>+0(SB), Z4
 	VSUBPS           Z2, Z4, Z2
 	VMOVUPS          Z3, Z3
 	VMOVUPS          Z2, K1, Z3
-	VANDPS           signBit<>+0(SB), Z0, Z2
+	VANDPS.BCST      signBit<>+0(SB), Z0, Z2
 	VORPS            Z2, Z3, Z2
-	VANDPS           magnitude<>+0(SB), Z0, Z3
-	VCMPPS           $0x11, c39800000<>+0(SB), Z3, K1
-	VMULPS           one<>+0(SB), Z0, Z0
+	VANDPS.BCST      magnitude<>+0(SB), Z0, Z3
+	VCMPPS.BCST      $0x11, c39800000<>+0(SB), Z3, K1
+	VMULPS.BCST      one<>+0(SB), Z0, Z0
 	VMOVUPS          Z2, Z2
 	VMOVUPS          Z0, K1, Z2
-	VANDPS           magnitude<>+0(SB), Z1, Z0
-	VCMPPS           $0x1e, one<>+0(SB), Z0, K1
-	VMOVUPS          one<>+0(SB), Z3
+	VANDPS.BCST      magnitude<>+0(SB), Z1, Z0
+	VCMPPS.BCST      $0x1e, one<>+0(SB), Z0, K1
+	VBROADCASTSS     one<>+0(SB), Z3
 	VDIVPS           Z0, Z3, Z3
 	VMOVUPS          Z0, Z0
 	VMOVUPS          Z3, K1, Z0
 	VMULPS           Z0, Z0, Z3
-	VMOVUPS          c3a945003<>+0(SB), Z4
+	VBROADCASTSS     c3a945003<>+0(SB), Z4
 	VFMADD213PS.BCST cbbf2d573<>+0(SB), Z3, Z4
 	VFMADD213PS.BCST c3cba584d<>+0(SB), Z3, Z4
 	VFMADD213PS.BCST cbd381bfc<>+0(SB), Z3, Z4
@@ -16411,16 +16411,16 @@ loop2:
 	VMULPS           Z3, Z0, Z3
 	VMOVUPS          Z3, Z3
 	VFMADD213PS      Z0, Z4, Z3
-	VSUBPS           cb33bbd2e<>+0(SB), Z3, Z0
-	VMOVUPS          c3fc90fdb<>+0(SB), Z4
+	VSUBPS.BCST      cb33bbd2e<>+0(SB), Z3, Z0
+	VBROADCASTSS     c3fc90fdb<>+0(SB), Z4
 	VSUBPS           Z0, Z4, Z0
 	VMOVUPS          Z3, Z3
 	VMOVUPS          Z0, K1, Z3
-	VANDPS           signBit<>+0(SB), Z1, Z0
+	VANDPS.BCST      signBit<>+0(SB), Z1, Z0
 	VORPS            Z0, Z3, Z0
-	VANDPS           magnitude<>+0(SB), Z1, Z3
-	VCMPPS           $0x11, c39800000<>+0(SB), Z3, K1
-	VMULPS           one<>+0(SB), Z1, Z1
+	VANDPS.BCST      magnitude<>+0(SB), Z1, Z3
+	VCMPPS.BCST      $0x11, c39800000<>+0(SB), Z3, K1
+	VMULPS.BCST      one<>+0(SB), Z1, Z1
 	VMOVUPS          Z0, Z0
 	VMOVUPS          Z1, K1, Z0
 	VMOVUPS          Z2, (AX)
@@ -16435,14 +16435,14 @@ loop1:
 	CMPQ             DX, $0x00000010
 	JB               end1
 	VMOVUPS          (CX), Z0
-	VANDPS           magnitude<>+0(SB), Z0, Z1
-	VCMPPS           $0x1e, one<>+0(SB), Z1, K1
-	VMOVUPS          one<>+0(SB), Z2
+	VANDPS.BCST      magnitude<>+0(SB), Z0, Z1
+	VCMPPS.BCST      $0x1e, one<>+0(SB), Z1, K1
+	VBROADCASTSS     one<>+0(SB), Z2
 	VDIVPS           Z1, Z2, Z2
 	VMOVUPS          Z1, Z1
 	VMOVUPS          Z2, K1, Z1
 	VMULPS           Z1, Z1, Z2
-	VMOVUPS          c3a945003<>+0(SB), Z3
+	VBROADCASTSS     c3a945003<>+0(SB), Z3
 	VFMADD213PS.BCST cbbf2d573<>+0(SB), Z2, Z3
 	VFMADD213PS.BCST c3cba584d<>+0(SB), Z2, Z3
 	VFMADD213PS.BCST cbd381bfc<>+0(SB), Z2, Z3
@@ -16455,16 +16455,16 @@ loop1:
 	VMULPS           Z2, Z1, Z2
 	VMOVUPS          Z2, Z2
 	VFMADD213PS      Z1, Z3, Z2
-	VSUBPS           cb33bbd2e<>+0(SB), Z2, Z1
-	VMOVUPS          c3fc90fdb<>+0(SB), Z3
+	VSUBPS.BCST      cb33bbd2e<>+0(SB), Z2, Z1
+	VBROADCASTSS     c3fc90fdb<>+0(SB), Z3
 	VSUBPS           Z1, Z3, Z1
 	VMOVUPS          Z2, Z2
 	VMOVUPS          Z1, K1, Z2
-	VANDPS           signBit<>+0(SB), Z0, Z1
+	VANDPS.BCST      signBit<>+0(SB), Z0, Z1
 	VORPS            Z1, Z2, Z1
-	VANDPS           magnitude<>+0(SB), Z0, Z2
-	VCMPPS           $0x11, c39800000<>+0(SB), Z2, K1
-	VMULPS           one<>+0(SB), Z0, Z0
+	VANDPS.BCST      magnitude<>+0(SB), Z0, Z2
+	VCMPPS.BCST      $0x11, c39800000<>+0(SB), Z2, K1
+	VMULPS.BCST      one<>+0(SB), Z0, Z0
 	VMOVUPS          Z1, Z1
 	VMOVUPS          Z0, K1, Z1
 	VMOVUPS          Z1, (AX)
@@ -16485,174 +16485,174 @@ TEXT ·sinhAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop2:
-	CMPQ             DX, $0x00000020
-	JB               end2
-	VMOVUPS          (CX), Z0
-	VMOVUPS          64(CX), Z1
-	VANDPS           magnitude<>+0(SB), Z0, Z2
-	VMOVUPS          cc2d00000<>+0(SB), Z3
-	VMOVUPS          c42b40000<>+0(SB), Z4
-	VMAXPS           Z2, Z3, Z3
-	VMINPS           Z3, Z4, Z4
-	VMULPS           c3fb8aa3b<>+0(SB), Z4, Z3
-	VCVTPS2DQ        Z3, Z3
-	VCVTDQ2PS        Z3, Z5
-	VMOVUPS          Z4, Z4
-	VFNMADD231PS     c3f318000<>+0(SB), Z5, Z4
-	VMOVUPS          Z4, Z4
-	VFNMADD231PS     cb95e8083<>+0(SB), Z5, Z4
-	VMOVUPS          c394f13b2<>+0(SB), Z5
-	VFMADD213PS.BCST c3ab69f7c<>+0(SB), Z4, Z5
-	VFMADD213PS.BCST c3c08897d<>+0(SB), Z4, Z5
-	VFMADD213PS.BCST c3d2aaa7a<>+0(SB), Z4, Z5
-	VFMADD213PS.BCST c3e2aaaaa<>+0(SB), Z4, Z5
-	VFMADD213PS.BCST c3f000000<>+0(SB), Z4, Z5
-	VMULPS           Z4, Z4, Z6
-	VMOVUPS          Z6, Z6
-	VFMADD213PS      Z4, Z5, Z6
-	VADDPS           one<>+0(SB), Z6, Z4
-	VPADDD           cffffffff<>+0(SB), Z3, Z3
-	VCVTDQ2PS        Z3, Z3
-	VSCALEFPS        Z3, Z4, Z3
-	VMOVUPS          c3e800000<>+0(SB), Z4
-	VDIVPS           Z3, Z4, Z4
-	VSUBPS           Z4, Z3, Z3
-	VANDPS           signBit<>+0(SB), Z0, Z4
-	VORPS            Z4, Z3, Z3
-	VMULPS           Z0, Z0, Z4
-	VMULPS           Z4, Z0, Z5
-	VMOVUPS          c363ad107<>+0(SB), Z6
-	VFMADD213PS.BCST c395010b4<>+0(SB), Z4, Z6
-	VFMADD213PS.BCST c3c088871<>+0(SB), Z4, Z6
-	VFMADD213PS.BCST c3e2aaaab<>+0(SB), Z4, Z6
-	VMOVUPS          Z5, Z4
-	VFMADD213PS      Z0, Z6, Z4
-	VCMPPS           $0x1e, one<>+0(SB), Z2, K1
-	VMOVUPS          Z4, Z2
-	VMOVUPS          Z3, K1, Z2
-	VCMPPS           $0x03, Z0, Z0, K1
-	VMOVUPS          Z2, Z2
-	VMOVUPS          Z0, K1, Z2
-	VANDPS           magnitude<>+0(SB), Z0, Z3
-	VCMPPS           $0x11, c39800000<>+0(SB), Z3, K1
-	VMULPS           one<>+0(SB), Z0, Z0
-	VMOVUPS          Z2, Z2
-	VMOVUPS          Z0, K1, Z2
-	VANDPS           magnitude<>+0(SB), Z1, Z0
-	VMOVUPS          cc2d00000<>+0(SB), Z3
-	VMOVUPS          c42b40000<>+0(SB), Z4
-	VMAXPS           Z0, Z3, Z3
-	VMINPS           Z3, Z4, Z4
-	VMULPS           c3fb8aa3b<>+0(SB), Z4, Z3
-	VCVTPS2DQ        Z3, Z3
-	VCVTDQ2PS        Z3, Z5
-	VMOVUPS          Z4, Z4
-	VFNMADD231PS     c3f318000<>+0(SB), Z5, Z4
-	VMOVUPS          Z4, Z4
-	VFNMADD231PS     cb95e8083<>+0(SB), Z5, Z4
-	VMOVUPS          c394f13b2<>+0(SB), Z5
-	VFMADD213PS.BCST c3ab69f7c<>+0(SB), Z4, Z5
-	VFMADD213PS.BCST c3c08897d<>+0(SB), Z4, Z5
-	VFMADD213PS.BCST c3d2aaa7a<>+0(SB), Z4, Z5
-	VFMADD213PS.BCST c3e2aaaaa<>+0(SB), Z4, Z5
-	VFMADD213PS.BCST c3f000000<>+0(SB), Z4, Z5
-	VMULPS           Z4, Z4, Z6
-	VMOVUPS          Z6, Z6
-	VFMADD213PS      Z4, Z5, Z6
-	VADDPS           one<>+0(SB), Z6, Z4
-	VPADDD           cffffffff<>+0(SB), Z3, Z3
-	VCVTDQ2PS        Z3, Z3
-	VSCALEFPS        Z3, Z4, Z3
-	VMOVUPS          c3e800000<>+0(SB), Z4
-	VDIVPS           Z3, Z4, Z4
-	VSUBPS           Z4, Z3, Z3
-	VANDPS           signBit<>+0(SB), Z1, Z4
-	VORPS            Z4, Z3, Z3
-	VMULPS           Z1, Z1, Z4
-	VMULPS           Z4, Z1, Z5
-	VMOVUPS          c363ad107<>+0(SB), Z6
-	VFMADD213PS.BCST c395010b4<>+0(SB), Z4, Z6
-	VFMADD213PS.BCST c3c088871<>+0(SB), Z4, Z6
-	VFMADD213PS.BCST c3e2aaaab<>+0(SB), Z4, Z6
-	VMOVUPS          Z5, Z4
-	VFMADD213PS      Z1, Z6, Z4
-	VCMPPS           $0x1e, one<>+0(SB), Z0, K1
-	VMOVUPS          Z4, Z0
-	VMOVUPS          Z3, K1, Z0
-	VCMPPS           $0x03, Z1, Z1, K1
-	VMOVUPS          Z0, Z0
-	VMOVUPS          Z1, K1, Z0
-	VANDPS           magnitude<>+0(SB), Z1, Z3
-	VCMPPS           $0x11, c39800000<>+0(SB), Z3, K1
-	VMULPS           one<>+0(SB), Z1, Z1
-	VMOVUPS          Z0, Z0
-	VMOVUPS          Z1, K1, Z0
-	VMOVUPS          Z2, (AX)
-	VMOVUPS          Z0, 64(AX)
-	ADDQ             $0x00000080, AX
-	ADDQ             $0x00000080, CX
-	SUBQ             $0x00000020, DX
-	JMP              loop2
+	CMPQ              DX, $0x00000020
+	JB                end2
+	VMOVUPS           (CX), Z0
+	VMOVUPS           64(CX), Z1
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z2
+	VBROADCASTSS      cc2d00000<>+0(SB), Z3
+	VBROADCASTSS      c42b40000<>+0(SB), Z4
+	VMAXPS            Z2, Z3, Z3
+	VMINPS            Z3, Z4, Z4
+	VMULPS.BCST       c3fb8aa3b<>+0(SB), Z4, Z3
+	VCVTPS2DQ         Z3, Z3
+	VCVTDQ2PS         Z3, Z5
+	VMOVUPS           Z4, Z4
+	VFNMADD231PS.BCST c3f318000<>+0(SB), Z5, Z4
+	VMOVUPS           Z4, Z4
+	VFNMADD231PS.BCST cb95e8083<>+0(SB), Z5, Z4
+	VBROADCASTSS      c394f13b2<>+0(SB), Z5
+	VFMADD213PS.BCST  c3ab69f7c<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST  c3c08897d<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST  c3d2aaa7a<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST  c3e2aaaaa<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST  c3f000000<>+0(SB), Z4, Z5
+	VMULPS            Z4, Z4, Z6
+	VMOVUPS           Z6, Z6
+	VFMADD213PS       Z4, Z5, Z6
+	VADDPS.BCST       one<>+0(SB), Z6, Z4
+	VPADDD.BCST       cffffffff<>+0(SB), Z3, Z3
+	VCVTDQ2PS         Z3, Z3
+	VSCALEFPS         Z3, Z4, Z3
+	VBROADCASTSS      c3e800000<>+0(SB), Z4
+	VDIVPS            Z3, Z4, Z4
+	VSUBPS            Z4, Z3, Z3
+	VANDPS.BCST       signBit<>+0(SB), Z0, Z4
+	VORPS             Z4, Z3, Z3
+	VMULPS            Z0, Z0, Z4
+	VMULPS            Z4, Z0, Z5
+	VBROADCASTSS      c363ad107<>+0(SB), Z6
+	VFMADD213PS.BCST  c395010b4<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST  c3c088871<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST  c3e2aaaab<>+0(SB), Z4, Z6
+	VMOVUPS           Z5, Z4
+	VFMADD213PS       Z0, Z6, Z4
+	VCMPPS.BCST       $0x1e, one<>+0(SB), Z2, K1
+	VMOVUPS           Z4, Z2
+	VMOVUPS           Z3, K1, Z2
+	VCMPPS            $0x03, Z0, Z0, K1
+	VMOVUPS           Z2, Z2
+	VMOVUPS           Z0, K1, Z2
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z3
+	VCMPPS.BCST       $0x11, c39800000<>+0(SB), Z3, K1
+	VMULPS.BCST       one<>+0(SB), Z0, Z0
+	VMOVUPS           Z2, Z2
+	VMOVUPS           Z0, K1, Z2
+	VANDPS.BCST       magnitude<>+0(SB), Z1, Z0
+	VBROADCASTSS      cc2d00000<>+0(SB), Z3
+	VBROADCASTSS      c42b40000<>+0(SB), Z4
+	VMAXPS            Z0, Z3, Z3
+	VMINPS            Z3, Z4, Z4
+	VMULPS.BCST       c3fb8aa3b<>+0(SB), Z4, Z3
+	VCVTPS2DQ         Z3, Z3
+	VCVTDQ2PS         Z3, Z5
+	VMOVUPS           Z4, Z4
+	VFNMADD231PS.BCST c3f318000<>+0(SB), Z5, Z4
+	VMOVUPS           Z4, Z4
+	VFNMADD231PS.BCST cb95e8083<>+0(SB), Z5, Z4
+	VBROADCASTSS      c394f13b2<>+0(SB), Z5
+	VFMADD213PS.BCST  c3ab69f7c<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST  c3c08897d<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST  c3d2aaa7a<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST  c3e2aaaaa<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST  c3f000000<>+0(SB), Z4, Z5
+	VMULPS            Z4, Z4, Z6
+	VMOVUPS           Z6, Z6
+	VFMADD213PS       Z4, Z5, Z6
+	VADDPS.BCST       one<>+0(SB), Z6, Z4
+	VPADDD.BCST       cffffffff<>+0(SB), Z3, Z3
+	VCVTDQ2PS         Z3, Z3
+	VSCALEFPS         Z3, Z4, Z3
+	VBROADCASTSS      c3e800000<>+0(SB), Z4
+	VDIVPS            Z3, Z4, Z4
+	VSUBPS            Z4, Z3, Z3
+	VANDPS.BCST       signBit<>+0(SB), Z1, Z4
+	VORPS             Z4, Z3, Z3
+	VMULPS            Z1, Z1, Z4
+	VMULPS            Z4, Z1, Z5
+	VBROADCASTSS      c363ad107<>+0(SB), Z6
+	VFMADD213PS.BCST  c395010b4<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST  c3c088871<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST  c3e2aaaab<>+0(SB), Z4, Z6
+	VMOVUPS           Z5, Z4
+	VFMADD213PS       Z1, Z6, Z4
+	VCMPPS.BCST       $0x1e, one<>+0(SB), Z0, K1
+	VMOVUPS           Z4, Z0
+	VMOVUPS           Z3, K1, Z0
+	VCMPPS            $0x03, Z1, Z1, K1
+	VMOVUPS           Z0, Z0
+	VMOVUPS           Z1, K1, Z0
+	VANDPS.BCST       magnitude<>+0(SB), Z1, Z3
+	VCMPPS.BCST       $0x11, c39800000<>+0(SB), Z3, K1
+	VMULPS.BCST       one<>+0(SB), Z1, Z1
+	VMOVUPS           Z0, Z0
+	VMOVUPS           Z1, K1, Z0
+	VMOVUPS           Z2, (AX)
+	VMOVUPS           Z0, 64(AX)
+	ADDQ              $0x00000080, AX
+	ADDQ              $0x00000080, CX
+	SUBQ              $0x00000020, DX
+	JMP               loop2
 
 end2:
 loop1:
-	CMPQ             DX, $0x00000010
-	JB               end1
-	VMOVUPS          (CX), Z0
-	VANDPS           magnitude<>+0(SB), Z0, Z1
-	VMOVUPS          cc2d00000<>+0(SB), Z2
-	VMOVUPS          c42b40000<>+0(SB), Z3
-	VMAXPS           Z1, Z2, Z2
-	VMINPS           Z2, Z3, Z3
-	VMULPS           c3fb8aa3b<>+0(SB), Z3, Z2
-	VCVTPS2DQ        Z2, Z2
-	VCVTDQ2PS        Z2, Z4
-	VMOVUPS          Z3, Z3
-	VFNMADD231PS     c3f318000<>+0(SB), Z4, Z3
-	VMOVUPS          Z3, Z3
-	VFNMADD231PS     cb95e8083<>+0(SB), Z4, Z3
-	VMOVUPS          c394f13b2<>+0(SB), Z4
-	VFMADD213PS.BCST c3ab69f7c<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3c08897d<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3d2aaa7a<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3e2aaaaa<>+0(SB), Z3, Z4
-	VFMADD213PS.BCST c3f000000<>+0(SB), Z3, Z4
-	VMULPS           Z3, Z3, Z5
-	VMOVUPS          Z5, Z5
-	VFMADD213PS      Z3, Z4, Z5
-	VADDPS           one<>+0(SB), Z5, Z3
-	VPADDD           cffffffff<>+0(SB), Z2, Z2
-	VCVTDQ2PS        Z2, Z2
-	VSCALEFPS        Z2, Z3, Z2
-	VMOVUPS          c3e800000<>+0(SB), Z3
-	VDIVPS           Z2, Z3, Z3
-	VSUBPS           Z3, Z2, Z2
-	VANDPS           signBit<>+0(SB), Z0, Z3
-	VORPS            Z3, Z2, Z2
-	VMULPS           Z0, Z0, Z3
-	VMULPS           Z3, Z0, Z4
-	VMOVUPS          c363ad107<>+0(SB), Z5
-	VFMADD213PS.BCST c395010b4<>+0(SB), Z3, Z5
-	VFMADD213PS.BCST c3c088871<>+0(SB), Z3, Z5
-	VFMADD213PS.BCST c3e2aaaab<>+0(SB), Z3, Z5
-	VMOVUPS          Z4, Z3
-	VFMADD213PS      Z0, Z5, Z3
-	VCMPPS           $0x1e, one<>+0(SB), Z1, K1
-	VMOVUPS          Z3, Z1
-	VMOVUPS          Z2, K1, Z1
-	VCMPPS           $0x03, Z0, Z0, K1
-	VMOVUPS          Z1, Z1
-	VMOVUPS          Z0, K1, Z1
-	VANDPS           magnitude<>+0(SB), Z0, Z2
-	VCMPPS           $0x11, c39800000<>+0(SB), Z2, K1
-	VMULPS           one<>+0(SB), Z0, Z0
-	VMOVUPS          Z1, Z1
-	VMOVUPS          Z0, K1, Z1
-	VMOVUPS          Z1, (AX)
-	ADDQ             $0x00000040, AX
-	ADDQ             $0x00000040, CX
-	SUBQ             $0x00000010, DX
-	JMP              loop1
+	CMPQ              DX, $0x00000010
+	JB                end1
+	VMOVUPS           (CX), Z0
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z1
+	VBROADCASTSS      cc2d00000<>+0(SB), Z2
+	VBROADCASTSS      c42b40000<>+0(SB), Z3
+	VMAXPS            Z1, Z2, Z2
+	VMINPS            Z2, Z3, Z3
+	VMULPS.BCST       c3fb8aa3b<>+0(SB), Z3, Z2
+	VCVTPS2DQ         Z2, Z2
+	VCVTDQ2PS         Z2, Z4
+	VMOVUPS           Z3, Z3
+	VFNMADD231PS.BCST c3f318000<>+0(SB), Z4, Z3
+	VMOVUPS           Z3, Z3
+	VFNMADD231PS.BCST cb95e8083<>+0(SB), Z4, Z3
+	VBROADCASTSS      c394f13b2<>+0(SB), Z4
+	VFMADD213PS.BCST  c3ab69f7c<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3c08897d<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3d2aaa7a<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3e2aaaaa<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  c3f000000<>+0(SB), Z3, Z4
+	VMULPS            Z3, Z3, Z5
+	VMOVUPS           Z5, Z5
+	VFMADD213PS       Z3, Z4, Z5
+	VADDPS.BCST       one<>+0(SB), Z5, Z3
+	VPADDD.BCST       cffffffff<>+0(SB), Z2, Z2
+	VCVTDQ2PS         Z2, Z2
+	VSCALEFPS         Z2, Z3, Z2
+	VBROADCASTSS      c3e800000<>+0(SB), Z3
+	VDIVPS            Z2, Z3, Z3
+	VSUBPS            Z3, Z2, Z2
+	VANDPS.BCST       signBit<>+0(SB), Z0, Z3
+	VORPS             Z3, Z2, Z2
+	VMULPS            Z0, Z0, Z3
+	VMULPS            Z3, Z0, Z4
+	VBROADCASTSS      c363ad107<>+0(SB), Z5
+	VFMADD213PS.BCST  c395010b4<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  c3c088871<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  c3e2aaaab<>+0(SB), Z3, Z5
+	VMOVUPS           Z4, Z3
+	VFMADD213PS       Z0, Z5, Z3
+	VCMPPS.BCST       $0x1e, one<>+0(SB), Z1, K1
+	VMOVUPS           Z3, Z1
+	VMOVUPS           Z2, K1, Z1
+	VCMPPS            $0x03, Z0, Z0, K1
+	VMOVUPS           Z1, Z1
+	VMOVUPS           Z0, K1, Z1
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z2
+	VCMPPS.BCST       $0x11, c39800000<>+0(SB), Z2, K1
+	VMULPS.BCST       one<>+0(SB), Z0, Z0
+	VMOVUPS           Z1, Z1
+	VMOVUPS           Z0, K1, Z1
+	VMOVUPS           Z1, (AX)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	SUBQ              $0x00000010, DX
+	JMP               loop1
 
 end1:
 	VZEROUPPER
@@ -16666,111 +16666,111 @@ TEXT ·coshAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop2:
-	CMPQ             DX, $0x00000020
-	JB               end2
-	VMOVUPS          (CX), Z0
-	VMOVUPS          64(CX), Z1
-	VANDPS           magnitude<>+0(SB), Z0, Z0
-	VMOVUPS          cc2d00000<>+0(SB), Z2
-	VMOVUPS          c42b40000<>+0(SB), Z3
-	VMAXPS           Z0, Z2, Z2
-	VMINPS           Z2, Z3, Z3
-	VMULPS           c3fb8aa3b<>+0(SB), Z3, Z0
-	VCVTPS2DQ        Z0, Z0
-	VCVTDQ2PS        Z0, Z2
-	VMOVUPS          Z3, Z3
-	VFNMADD231PS     c3f318000<>+0(SB), Z2, Z3
-	VMOVUPS          Z3, Z3
-	VFNMADD231PS     cb95e8083<>+0(SB), Z2, Z3
-	VMOVUPS          c394f13b2<>+0(SB), Z2
-	VFMADD213PS.BCST c3ab69f7c<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST c3c08897d<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST c3d2aaa7a<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST c3e2aaaaa<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST c3f000000<>+0(SB), Z3, Z2
-	VMULPS           Z3, Z3, Z4
-	VMOVUPS          Z4, Z4
-	VFMADD213PS      Z3, Z2, Z4
-	VADDPS           one<>+0(SB), Z4, Z2
-	VPADDD           cffffffff<>+0(SB), Z0, Z0
-	VCVTDQ2PS        Z0, Z0
-	VSCALEFPS        Z0, Z2, Z0
-	VMOVUPS          c3e800000<>+0(SB), Z2
-	VDIVPS           Z0, Z2, Z2
-	VADDPS           Z2, Z0, Z0
-	VANDPS           magnitude<>+0(SB), Z1, Z1
-	VMOVUPS          cc2d00000<>+0(SB), Z2
-	VMOVUPS          c42b40000<>+0(SB), Z3
-	VMAXPS           Z1, Z2, Z2
-	VMINPS           Z2, Z3, Z3
-	VMULPS           c3fb8aa3b<>+0(SB), Z3, Z1
-	VCVTPS2DQ        Z1, Z1
-	VCVTDQ2PS        Z1, Z2
-	VMOVUPS          Z3, Z3
-	VFNMADD231PS     c3f318000<>+0(SB), Z2, Z3
-	VMOVUPS          Z3, Z3
-	VFNMADD231PS     cb95e8083<>+0(SB), Z2, Z3
-	VMOVUPS          c394f13b2<>+0(SB), Z2
-	VFMADD213PS.BCST c3ab69f7c<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST c3c08897d<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST c3d2aaa7a<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST c3e2aaaaa<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST c3f000000<>+0(SB), Z3, Z2
-	VMULPS           Z3, Z3, Z4
-	VMOVUPS          Z4, Z4
-	VFMADD213PS      Z3, Z2, Z4
-	VADDPS           one<>+0(SB), Z4, Z2
-	VPADDD           cffffffff<>+0(SB), Z1, Z1
-	VCVTDQ2PS        Z1, Z1
-	VSCALEFPS        Z1, Z2, Z1
-	VMOVUPS          c3e800000<>+0(SB), Z2
-	VDIVPS           Z1, Z2, Z2
-	VADDPS           Z2, Z1, Z1
-	VMOVUPS          Z0, (AX)
-	VMOVUPS          Z1, 64(AX)
-	ADDQ             $0x00000080, AX
-	ADDQ             $0x00000080, CX
-	SUBQ             $0x00000020, DX
-	JMP              loop2
+	CMPQ              DX, $0x00000020
+	JB                end2
+	VMOVUPS           (CX), Z0
+	VMOVUPS           64(CX), Z1
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z0
+	VBROADCASTSS      cc2d00000<>+0(SB), Z2
+	VBROADCASTSS      c42b40000<>+0(SB), Z3
+	VMAXPS            Z0, Z2, Z2
+	VMINPS            Z2, Z3, Z3
+	VMULPS.BCST       c3fb8aa3b<>+0(SB), Z3, Z0
+	VCVTPS2DQ         Z0, Z0
+	VCVTDQ2PS         Z0, Z2
+	VMOVUPS           Z3, Z3
+	VFNMADD231PS.BCST c3f318000<>+0(SB), Z2, Z3
+	VMOVUPS           Z3, Z3
+	VFNMADD231PS.BCST cb95e8083<>+0(SB), Z2, Z3
+	VBROADCASTSS      c394f13b2<>+0(SB), Z2
+	VFMADD213PS.BCST  c3ab69f7c<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  c3c08897d<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  c3d2aaa7a<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  c3e2aaaaa<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  c3f000000<>+0(SB), Z3, Z2
+	VMULPS            Z3, Z3, Z4
+	VMOVUPS           Z4, Z4
+	VFMADD213PS       Z3, Z2, Z4
+	VADDPS.BCST       one<>+0(SB), Z4, Z2
+	VPADDD.BCST       cffffffff<>+0(SB), Z0, Z0
+	VCVTDQ2PS         Z0, Z0
+	VSCALEFPS         Z0, Z2, Z0
+	VBROADCASTSS      c3e800000<>+0(SB), Z2
+	VDIVPS            Z0, Z2, Z2
+	VADDPS            Z2, Z0, Z0
+	VANDPS.BCST       magnitude<>+0(SB), Z1, Z1
+	VBROADCASTSS      cc2d00000<>+0(SB), Z2
+	VBROADCASTSS      c42b40000<>+0(SB), Z3
+	VMAXPS            Z1, Z2, Z2
+	VMINPS            Z2, Z3, Z3
+	VMULPS.BCST       c3fb8aa3b<>+0(SB), Z3, Z1
+	VCVTPS2DQ         Z1, Z1
+	VCVTDQ2PS         Z1, Z2
+	VMOVUPS           Z3, Z3
+	VFNMADD231PS.BCST c3f318000<>+0(SB), Z2, Z3
+	VMOVUPS           Z3, Z3
+	VFNMADD231PS.BCST cb95e8083<>+0(SB), Z2, Z3
+	VBROADCASTSS      c394f13b2<>+0(SB), Z2
+	VFMADD213PS.BCST  c3ab69f7c<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  c3c08897d<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  c3d2aaa7a<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  c3e2aaaaa<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  c3f000000<>+0(SB), Z3, Z2
+	VMULPS            Z3, Z3, Z4
+	VMOVUPS           Z4, Z4
+	VFMADD213PS       Z3, Z2, Z4
+	VADDPS.BCST       one<>+0(SB), Z4, Z2
+	VPADDD.BCST       cffffffff<>+0(SB), Z1, Z1
+	VCVTDQ2PS         Z1, Z1
+	VSCALEFPS         Z1, Z2, Z1
+	VBROADCASTSS      c3e800000<>+0(SB), Z2
+	VDIVPS            Z1, Z2, Z2
+	VADDPS            Z2, Z1, Z1
+	VMOVUPS           Z0, (AX)
+	VMOVUPS           Z1, 64(AX)
+	ADDQ              $0x00000080, AX
+	ADDQ              $0x00000080, CX
+	SUBQ              $0x00000020, DX
+	JMP               loop2
 
 end2:
 loop1:
-	CMPQ             DX, $0x00000010
-	JB               end1
-	VMOVUPS          (CX), Z0
-	VANDPS           magnitude<>+0(SB), Z0, Z0
-	VMOVUPS          cc2d00000<>+0(SB), Z1
-	VMOVUPS          c42b40000<>+0(SB), Z2
-	VMAXPS           Z0, Z1, Z1
-	VMINPS           Z1, Z2, Z2
-	VMULPS           c3fb8aa3b<>+0(SB), Z2, Z0
-	VCVTPS2DQ        Z0, Z0
-	VCVTDQ2PS        Z0, Z1
-	VMOVUPS          Z2, Z2
-	VFNMADD231PS     c3f318000<>+0(SB), Z1, Z2
-	VMOVUPS          Z2, Z2
-	VFNMADD231PS     cb95e8083<>+0(SB), Z1, Z2
-	VMOVUPS          c394f13b2<>+0(SB), Z1
-	VFMADD213PS.BCST c3ab69f7c<>+0(SB), Z2, Z1
-	VFMADD213PS.BCST c3c08897d<>+0(SB), Z2, Z1
-	VFMADD213PS.BCST c3d2aaa7a<>+0(SB), Z2, Z1
-	VFMADD213PS.BCST c3e2aaaaa<>+0(SB), Z2, Z1
-	VFMADD213PS.BCST c3f000000<>+0(SB), Z2, Z1
-	VMULPS           Z2, Z2, Z3
-	VMOVUPS          Z3, Z3
-	VFMADD213PS      Z2, Z1, Z3
-	VADDPS           one<>+0(SB), Z3, Z1
-	VPADDD           cffffffff<>+0(SB), Z0, Z0
-	VCVTDQ2PS        Z0, Z0
-	VSCALEFPS        Z0, Z1, Z0
-	VMOVUPS          c3e800000<>+0(SB), Z1
-	VDIVPS           Z0, Z1, Z1
-	VADDPS           Z1, Z0, Z0
-	VMOVUPS          Z0, (AX)
-	ADDQ             $0x00000040, AX
-	ADDQ             $0x00000040, CX
-	SUBQ             $0x00000010, DX
-	JMP              loop1
+	CMPQ              DX, $0x00000010
+	JB                end1
+	VMOVUPS           (CX), Z0
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z0
+	VBROADCASTSS      cc2d00000<>+0(SB), Z1
+	VBROADCASTSS      c42b40000<>+0(SB), Z2
+	VMAXPS            Z0, Z1, Z1
+	VMINPS            Z1, Z2, Z2
+	VMULPS.BCST       c3fb8aa3b<>+0(SB), Z2, Z0
+	VCVTPS2DQ         Z0, Z0
+	VCVTDQ2PS         Z0, Z1
+	VMOVUPS           Z2, Z2
+	VFNMADD231PS.BCST c3f318000<>+0(SB), Z1, Z2
+	VMOVUPS           Z2, Z2
+	VFNMADD231PS.BCST cb95e8083<>+0(SB), Z1, Z2
+	VBROADCASTSS      c394f13b2<>+0(SB), Z1
+	VFMADD213PS.BCST  c3ab69f7c<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST  c3c08897d<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST  c3d2aaa7a<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST  c3e2aaaaa<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST  c3f000000<>+0(SB), Z2, Z1
+	VMULPS            Z2, Z2, Z3
+	VMOVUPS           Z3, Z3
+	VFMADD213PS       Z2, Z1, Z3
+	VADDPS.BCST       one<>+0(SB), Z3, Z1
+	VPADDD.BCST       cffffffff<>+0(SB), Z0, Z0
+	VCVTDQ2PS         Z0, Z0
+	VSCALEFPS         Z0, Z1, Z0
+	VBROADCASTSS      c3e800000<>+0(SB), Z1
+	VDIVPS            Z0, Z1, Z1
+	VADDPS            Z1, Z0, Z0
+	VMOVUPS           Z0, (AX)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	SUBQ              $0x00000010, DX
+	JMP               loop1
 
 end1:
 	VZEROUPPER
@@ -16788,31 +16788,31 @@ loop2:
 	JB               end2
 	VMOVUPS          (CX), Z0
 	VMOVUPS          64(CX), Z1
-	VANDPS           magnitude<>+0(SB), Z0, Z2
+	VANDPS.BCST      magnitude<>+0(SB), Z0, Z2
 	VMULPS           Z2, Z2, Z3
-	VADDPS           one<>+0(SB), Z3, Z4
+	VADDPS.BCST      one<>+0(SB), Z3, Z4
 	VSQRTPS          Z4, Z4
-	VADDPS           one<>+0(SB), Z4, Z4
-	VMOVUPS          one<>+0(SB), Z5
+	VADDPS.BCST      one<>+0(SB), Z4, Z4
+	VBROADCASTSS     one<>+0(SB), Z5
 	VDIVPS           Z4, Z5, Z4
 	VMOVUPS          Z3, Z3
 	VFMADD213PS      Z2, Z4, Z3
-	VCMPPS           $0x1e, c5d800000<>+0(SB), Z2, K1
+	VCMPPS.BCST      $0x1e, c5d800000<>+0(SB), Z2, K1
 	VMOVUPS          Z3, Z3
 	VMOVUPS          Z2, K1, Z3
-	VADDPS           one<>+0(SB), Z3, Z2
-	VPSUBD           c3f400000<>+0(SB), Z2, Z2
-	VPANDD           cff800000<>+0(SB), Z2, Z2
-	VMOVUPS          c40800000<>+0(SB), Z4
+	VADDPS.BCST      one<>+0(SB), Z3, Z2
+	VPSUBD.BCST      c3f400000<>+0(SB), Z2, Z2
+	VPANDD.BCST      cff800000<>+0(SB), Z2, Z2
+	VBROADCASTSS     c40800000<>+0(SB), Z4
 	VPSUBD           Z2, Z4, Z4
 	VMULPS           Z4, Z3, Z5
-	VMULPS           c3e800000<>+0(SB), Z4, Z4
-	VADDPS           cbf800000<>+0(SB), Z4, Z4
+	VMULPS.BCST      c3e800000<>+0(SB), Z4, Z4
+	VADDPS.BCST      cbf800000<>+0(SB), Z4, Z4
 	VMOVUPS          Z4, Z4
-	VFMADD231PS      c3e800000<>+0(SB), Z5, Z4
+	VFMADD231PS.BCST c3e800000<>+0(SB), Z5, Z4
 	VPSRAD           $0x17, Z2, Z2
 	VCVTDQ2PS        Z2, Z2
-	VMOVUPS          c3d19c98e<>+0(SB), Z5
+	VBROADCASTSS     c3d19c98e<>+0(SB), Z5
 	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z4, Z5
 	VFMADD213PS.BCST c3def96c5<>+0(SB), Z4, Z5
 	VFMADD213PS.BCST cbe025a80<>+0(SB), Z4, Z5
@@ -16826,56 +16826,56 @@ loop2:
 	VMOVUPS          Z6, Z6
 	VFMADD213PS      Z4, Z5, Z6
 	VMOVUPS          Z6, Z4
-	VFMADD231PS      c3f317218<>+0(SB), Z2, Z4
-	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z3, K2
+	VFMADD231PS.BCST c3f317218<>+0(SB), Z2, Z4
+	VCMPPS.BCST      $0x16, c7f7fffff<>+0(SB), Z3, K2
 	VMOVUPS          Z4, Z2
 	VMOVUPS          Z3, K2, Z2
-	VCMPPS           $0x11, cbf800000<>+0(SB), Z3, K2
+	VCMPPS.BCST      $0x11, cbf800000<>+0(SB), Z3, K2
 	VMOVUPS          Z2, Z2
-	VMOVUPS          notANumber<>+0(SB), K2, Z2
-	VCMPPS           $0x00, cbf800000<>+0(SB), Z3, K2
+	VBROADCASTSS     notANumber<>+0(SB), K2, Z2
+	VCMPPS.BCST      $0x00, cbf800000<>+0(SB), Z3, K2
 	VMOVUPS          Z2, Z2
-	VMOVUPS          cff800000<>+0(SB), K2, Z2
-	VANDPS           magnitude<>+0(SB), Z3, Z4
-	VCMPPS           $0x11, c33000000<>+0(SB), Z4, K2
-	VMULPS           one<>+0(SB), Z3, Z3
+	VBROADCASTSS     cff800000<>+0(SB), K2, Z2
+	VANDPS.BCST      magnitude<>+0(SB), Z3, Z4
+	VCMPPS.BCST      $0x11, c33000000<>+0(SB), Z4, K2
+	VMULPS.BCST      one<>+0(SB), Z3, Z3
 	VMOVUPS          Z2, Z2
 	VMOVUPS          Z3, K2, Z2
-	VADDPS           c3f317218<>+0(SB), Z2, Z3
+	VADDPS.BCST      c3f317218<>+0(SB), Z2, Z3
 	VMOVUPS          Z2, Z2
 	VMOVUPS          Z3, K1, Z2
-	VANDPS           signBit<>+0(SB), Z0, Z3
+	VANDPS.BCST      signBit<>+0(SB), Z0, Z3
 	VORPS            Z3, Z2, Z2
-	VANDPS           magnitude<>+0(SB), Z0, Z3
-	VCMPPS           $0x11, c39800000<>+0(SB), Z3, K1
-	VMULPS           one<>+0(SB), Z0, Z0
+	VANDPS.BCST      magnitude<>+0(SB), Z0, Z3
+	VCMPPS.BCST      $0x11, c39800000<>+0(SB), Z3, K1
+	VMULPS.BCST      one<>+0(SB), Z0, Z0
 	VMOVUPS          Z2, Z2
 	VMOVUPS          Z0, K1, Z2
-	VANDPS           magnitude<>+0(SB), Z1, Z0
+	VANDPS.BCST      magnitude<>+0(SB), Z1, Z0
 	VMULPS           Z0, Z0, Z3
-	VADDPS           one<>+0(SB), Z3, Z4
+	VADDPS.BCST      one<>+0(SB), Z3, Z4
 	VSQRTPS          Z4, Z4
-	VADDPS           one<>+0(SB), Z4, Z4
-	VMOVUPS          one<>+0(SB), Z5
+	VADDPS.BCST      one<>+0(SB), Z4, Z4
+	VBROADCASTSS     one<>+0(SB), Z5
 	VDIVPS           Z4, Z5, Z4
 	VMOVUPS          Z3, Z3
 	VFMADD213PS      Z0, Z4, Z3
-	VCMPPS           $0x1e, c5d800000<>+0(SB), Z0, K1
+	VCMPPS.BCST      $0x1e, c5d800000<>+0(SB), Z0, K1
 	VMOVUPS          Z3, Z3
 	VMOVUPS          Z0, K1, Z3
-	VADDPS           one<>+0(SB), Z3, Z0
-	VPSUBD           c3f400000<>+0(SB), Z0, Z0
-	VPANDD           cff800000<>+0(SB), Z0, Z0
-	VMOVUPS          c40800000<>+0(SB), Z4
+	VADDPS.BCST      one<>+0(SB), Z3, Z0
+	VPSUBD.BCST      c3f400000<>+0(SB), Z0, Z0
+	VPANDD.BCST      cff800000<>+0(SB), Z0, Z0
+	VBROADCASTSS     c40800000<>+0(SB), Z4
 	VPSUBD           Z0, Z4, Z4
 	VMULPS           Z4, Z3, Z5
-	VMULPS           c3e800000<>+0(SB), Z4, Z4
-	VADDPS           cbf800000<>+0(SB), Z4, Z4
+	VMULPS.BCST      c3e800000<>+0(SB), Z4, Z4
+	VADDPS.BCST      cbf800000<>+0(SB), Z4, Z4
 	VMOVUPS          Z4, Z4
-	VFMADD231PS      c3e800000<>+0(SB), Z5, Z4
+	VFMADD231PS.BCST c3e800000<>+0(SB), Z5, Z4
 	VPSRAD           $0x17, Z0, Z0
 	VCVTDQ2PS        Z0, Z0
-	VMOVUPS          c3d19c98e<>+0(SB), Z5
+	VBROADCASTSS     c3d19c98e<>+0(SB), Z5
 	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z4, Z5
 	VFMADD213PS.BCST c3def96c5<>+0(SB), Z4, Z5
 	VFMADD213PS.BCST cbe025a80<>+0(SB), Z4, Z5
@@ -16889,29 +16889,29 @@ loop2:
 	VMOVUPS          Z6, Z6
 	VFMADD213PS      Z4, Z5, Z6
 	VMOVUPS          Z6, Z4
-	VFMADD231PS      c3f317218<>+0(SB), Z0, Z4
-	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z3, K2
+	VFMADD231PS.BCST c3f317218<>+0(SB), Z0, Z4
+	VCMPPS.BCST      $0x16, c7f7fffff<>+0(SB), Z3, K2
 	VMOVUPS          Z4, Z0
 	VMOVUPS          Z3, K2, Z0
-	VCMPPS           $0x11, cbf800000<>+0(SB), Z3, K2
+	VCMPPS.BCST      $0x11, cbf800000<>+0(SB), Z3, K2
 	VMOVUPS          Z0, Z0
-	VMOVUPS          notANumber<>+0(SB), K2, Z0
-	VCMPPS           $0x00, cbf800000<>+0(SB), Z3, K2
+	VBROADCASTSS     notANumber<>+0(SB), K2, Z0
+	VCMPPS.BCST      $0x00, cbf800000<>+0(SB), Z3, K2
 	VMOVUPS          Z0, Z0
-	VMOVUPS          cff800000<>+0(SB), K2, Z0
-	VANDPS           magnitude<>+0(SB), Z3, Z4
-	VCMPPS           $0x11, c33000000<>+0(SB), Z4, K2
-	VMULPS           one<>+0(SB), Z3, Z3
+	VBROADCASTSS     cff800000<>+0(SB), K2, Z0
+	VANDPS.BCST      magnitude<>+0(SB), Z3, Z4
+	VCMPPS.BCST      $0x11, c33000000<>+0(SB), Z4, K2
+	VMULPS.BCST      one<>+0(SB), Z3, Z3
 	VMOVUPS          Z0, Z0
 	VMOVUPS          Z3, K2, Z0
-	VADDPS           c3f317218<>+0(SB), Z0, Z3
+	VADDPS.BCST      c3f317218<>+0(SB), Z0, Z3
 	VMOVUPS          Z0, Z0
 	VMOVUPS          Z3, K1, Z0
-	VANDPS           signBit<>+0(SB), Z1, Z3
+	VANDPS.BCST      signBit<>+0(SB), Z1, Z3
 	VORPS            Z3, Z0, Z0
-	VANDPS           magnitude<>+0(SB), Z1, Z3
-	VCMPPS           $0x11, c39800000<>+0(SB), Z3, K1
-	VMULPS           one<>+0(SB), Z1, Z1
+	VANDPS.BCST      magnitude<>+0(SB), Z1, Z3
+	VCMPPS.BCST      $0x11, c39800000<>+0(SB), Z3, K1
+	VMULPS.BCST      one<>+0(SB), Z1, Z1
 	VMOVUPS          Z0, Z0
 	VMOVUPS          Z1, K1, Z0
 	VMOVUPS          Z2, (AX)
@@ -16926,31 +16926,31 @@ loop1:
 	CMPQ             DX, $0x00000010
 	JB               end1
 	VMOVUPS          (CX), Z0
-	VANDPS           magnitude<>+0(SB), Z0, Z1
+	VANDPS.BCST      magnitude<>+0(SB), Z0, Z1
 	VMULPS           Z1, Z1, Z2
-	VADDPS           one<>+0(SB), Z2, Z3
+	VADDPS.BCST      one<>+0(SB), Z2, Z3
 	VSQRTPS          Z3, Z3
-	VADDPS           one<>+0(SB), Z3, Z3
-	VMOVUPS          one<>+0(SB), Z4
+	VADDPS.BCST      one<>+0(SB), Z3, Z3
+	VBROADCASTSS     one<>+0(SB), Z4
 	VDIVPS           Z3, Z4, Z3
 	VMOVUPS          Z2, Z2
 	VFMADD213PS      Z1, Z3, Z2
-	VCMPPS           $0x1e, c5d800000<>+0(SB), Z1, K1
+	VCMPPS.BCST      $0x1e, c5d800000<>+0(SB), Z1, K1
 	VMOVUPS          Z2, Z2
 	VMOVUPS          Z1, K1, Z2
-	VADDPS           one<>+0(SB), Z2, Z1
-	VPSUBD           c3f400000<>+0(SB), Z1, Z1
-	VPANDD           cff800000<>+0(SB), Z1, Z1
-	VMOVUPS          c40800000<>+0(SB), Z3
+	VADDPS.BCST      one<>+0(SB), Z2, Z1
+	VPSUBD.BCST      c3f400000<>+0(SB), Z1, Z1
+	VPANDD.BCST      cff800000<>+0(SB), Z1, Z1
+	VBROADCASTSS     c40800000<>+0(SB), Z3
 	VPSUBD           Z1, Z3, Z3
 	VMULPS           Z3, Z2, Z4
-	VMULPS           c3e800000<>+0(SB), Z3, Z3
-	VADDPS           cbf800000<>+0(SB), Z3, Z3
+	VMULPS.BCST      c3e800000<>+0(SB), Z3, Z3
+	VADDPS.BCST      cbf800000<>+0(SB), Z3, Z3
 	VMOVUPS          Z3, Z3
-	VFMADD231PS      c3e800000<>+0(SB), Z4, Z3
+	VFMADD231PS.BCST c3e800000<>+0(SB), Z4, Z3
 	VPSRAD           $0x17, Z1, Z1
 	VCVTDQ2PS        Z1, Z1
-	VMOVUPS          c3d19c98e<>+0(SB), Z4
+	VBROADCASTSS     c3d19c98e<>+0(SB), Z4
 	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z3, Z4
 	VFMADD213PS.BCST c3def96c5<>+0(SB), Z3, Z4
 	VFMADD213PS.BCST cbe025a80<>+0(SB), Z3, Z4
@@ -16964,29 +16964,29 @@ loop1:
 	VMOVUPS          Z5, Z5
 	VFMADD213PS      Z3, Z4, Z5
 	VMOVUPS          Z5, Z3
-	VFMADD231PS      c3f317218<>+0(SB), Z1, Z3
-	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z2, K2
+	VFMADD231PS.BCST c3f317218<>+0(SB), Z1, Z3
+	VCMPPS.BCST      $0x16, c7f7fffff<>+0(SB), Z2, K2
 	VMOVUPS          Z3, Z1
 	VMOVUPS          Z2, K2, Z1
-	VCMPPS           $0x11, cbf800000<>+0(SB), Z2, K2
+	VCMPPS.BCST      $0x11, cbf800000<>+0(SB), Z2, K2
 	VMOVUPS          Z1, Z1
-	VMOVUPS          notANumber<>+0(SB), K2, Z1
-	VCMPPS           $0x00, cbf800000<>+0(SB), Z2, K2
+	VBROADCASTSS     notANumber<>+0(SB), K2, Z1
+	VCMPPS.BCST      $0x00, cbf800000<>+0(SB), Z2, K2
 	VMOVUPS          Z1, Z1
-	VMOVUPS          cff800000<>+0(SB), K2, Z1
-	VANDPS           magnitude<>+0(SB), Z2, Z3
-	VCMPPS           $0x11, c33000000<>+0(SB), Z3, K2
-	VMULPS           one<>+0(SB), Z2, Z2
+	VBROADCASTSS     cff800000<>+0(SB), K2, Z1
+	VANDPS.BCST      magnitude<>+0(SB), Z2, Z3
+	VCMPPS.BCST      $0x11, c33000000<>+0(SB), Z3, K2
+	VMULPS.BCST      one<>+0(SB), Z2, Z2
 	VMOVUPS          Z1, Z1
 	VMOVUPS          Z2, K2, Z1
-	VADDPS           c3f317218<>+0(SB), Z1, Z2
+	VADDPS.BCST      c3f317218<>+0(SB), Z1, Z2
 	VMOVUPS          Z1, Z1
 	VMOVUPS          Z2, K1, Z1
-	VANDPS           signBit<>+0(SB), Z0, Z2
+	VANDPS.BCST      signBit<>+0(SB), Z0, Z2
 	VORPS            Z2, Z1, Z1
-	VANDPS           magnitude<>+0(SB), Z0, Z2
-	VCMPPS           $0x11, c39800000<>+0(SB), Z2, K1
-	VMULPS           one<>+0(SB), Z0, Z0
+	VANDPS.BCST      magnitude<>+0(SB), Z0, Z2
+	VCMPPS.BCST      $0x11, c39800000<>+0(SB), Z2, K1
+	VMULPS.BCST      one<>+0(SB), Z0, Z0
 	VMOVUPS          Z1, Z1
 	VMOVUPS          Z0, K1, Z1
 	VMOVUPS          Z1, (AX)
@@ -17011,8 +17011,8 @@ loop2:
 	JB               end2
 	VMOVUPS          (CX), Z0
 	VMOVUPS          64(CX), Z1
-	VSUBPS           one<>+0(SB), Z0, Z2
-	VCMPPS           $0x1e, c5d800000<>+0(SB), Z0, K1
+	VSUBPS.BCST      one<>+0(SB), Z0, Z2
+	VCMPPS.BCST      $0x1e, c5d800000<>+0(SB), Z0, K1
 	VADDPS           Z2, Z2, Z3
 	VMOVUPS          Z2, Z4
 	VFMADD213PS      Z3, Z2, Z4
@@ -17020,19 +17020,19 @@ loop2:
 	VADDPS           Z3, Z2, Z2
 	VMOVUPS          Z2, Z2
 	VMOVUPS          Z0, K1, Z2
-	VADDPS           one<>+0(SB), Z2, Z3
-	VPSUBD           c3f400000<>+0(SB), Z3, Z3
-	VPANDD           cff800000<>+0(SB), Z3, Z3
-	VMOVUPS          c40800000<>+0(SB), Z4
+	VADDPS.BCST      one<>+0(SB), Z2, Z3
+	VPSUBD.BCST      c3f400000<>+0(SB), Z3, Z3
+	VPANDD.BCST      cff800000<>+0(SB), Z3, Z3
+	VBROADCASTSS     c40800000<>+0(SB), Z4
 	VPSUBD           Z3, Z4, Z4
 	VMULPS           Z4, Z2, Z5
-	VMULPS           c3e800000<>+0(SB), Z4, Z4
-	VADDPS           cbf800000<>+0(SB), Z4, Z4
+	VMULPS.BCST      c3e800000<>+0(SB), Z4, Z4
+	VADDPS.BCST      cbf800000<>+0(SB), Z4, Z4
 	VMOVUPS          Z4, Z4
-	VFMADD231PS      c3e800000<>+0(SB), Z5, Z4
+	VFMADD231PS.BCST c3e800000<>+0(SB), Z5, Z4
 	VPSRAD           $0x17, Z3, Z3
 	VCVTDQ2PS        Z3, Z3
-	VMOVUPS          c3d19c98e<>+0(SB), Z5
+	VBROADCASTSS     c3d19c98e<>+0(SB), Z5
 	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z4, Z5
 	VFMADD213PS.BCST c3def96c5<>+0(SB), Z4, Z5
 	VFMADD213PS.BCST cbe025a80<>+0(SB), Z4, Z5
@@ -17046,29 +17046,29 @@ loop2:
 	VMOVUPS          Z6, Z6
 	VFMADD213PS      Z4, Z5, Z6
 	VMOVUPS          Z6, Z4
-	VFMADD231PS      c3f317218<>+0(SB), Z3, Z4
-	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z2, K2
+	VFMADD231PS.BCST c3f317218<>+0(SB), Z3, Z4
+	VCMPPS.BCST      $0x16, c7f7fffff<>+0(SB), Z2, K2
 	VMOVUPS          Z4, Z3
 	VMOVUPS          Z2, K2, Z3
-	VCMPPS           $0x11, cbf800000<>+0(SB), Z2, K2
+	VCMPPS.BCST      $0x11, cbf800000<>+0(SB), Z2, K2
 	VMOVUPS          Z3, Z3
-	VMOVUPS          notANumber<>+0(SB), K2, Z3
-	VCMPPS           $0x00, cbf800000<>+0(SB), Z2, K2
+	VBROADCASTSS     notANumber<>+0(SB), K2, Z3
+	VCMPPS.BCST      $0x00, cbf800000<>+0(SB), Z2, K2
 	VMOVUPS          Z3, Z3
-	VMOVUPS          cff800000<>+0(SB), K2, Z3
-	VANDPS           magnitude<>+0(SB), Z2, Z4
-	VCMPPS           $0x11, c33000000<>+0(SB), Z4, K2
-	VMULPS           one<>+0(SB), Z2, Z2
+	VBROADCASTSS     cff800000<>+0(SB), K2, Z3
+	VANDPS.BCST      magnitude<>+0(SB), Z2, Z4
+	VCMPPS.BCST      $0x11, c33000000<>+0(SB), Z4, K2
+	VMULPS.BCST      one<>+0(SB), Z2, Z2
 	VMOVUPS          Z3, Z3
 	VMOVUPS          Z2, K2, Z3
-	VADDPS           c3f317218<>+0(SB), Z3, Z2
+	VADDPS.BCST      c3f317218<>+0(SB), Z3, Z2
 	VMOVUPS          Z3, Z3
 	VMOVUPS          Z2, K1, Z3
-	VCMPPS           $0x11, one<>+0(SB), Z0, K1
+	VCMPPS.BCST      $0x11, one<>+0(SB), Z0, K1
 	VMOVUPS          Z3, Z0
-	VMOVUPS          notANumber<>+0(SB), K1, Z0
-	VSUBPS           one<>+0(SB), Z1, Z2
-	VCMPPS           $0x1e, c5d800000<>+0(SB), Z1, K1
+	VBROADCASTSS     notANumber<>+0(SB), K1, Z0
+	VSUBPS.BCST      one<>+0(SB), Z1, Z2
+	VCMPPS.BCST      $0x1e, c5d800000<>+0(SB), Z1, K1
 	VADDPS           Z2, Z2, Z3
 	VMOVUPS          Z2, Z4
 	VFMADD213PS      Z3, Z2, Z4
@@ -17076,19 +17076,19 @@ loop2:
 	VADDPS           Z3, Z2, Z2
 	VMOVUPS          Z2, Z2
 	VMOVUPS          Z1, K1, Z2
-	VADDPS           one<>+0(SB), Z2, Z3
-	VPSUBD           c3f400000<>+0(SB), Z3, Z3
-	VPANDD           cff800000<>+0(SB), Z3, Z3
-	VMOVUPS          c40800000<>+0(SB), Z4
+	VADDPS.BCST      one<>+0(SB), Z2, Z3
+	VPSUBD.BCST      c3f400000<>+0(SB), Z3, Z3
+	VPANDD.BCST      cff800000<>+0(SB), Z3, Z3
+	VBROADCASTSS     c40800000<>+0(SB), Z4
 	VPSUBD           Z3, Z4, Z4
 	VMULPS           Z4, Z2, Z5
-	VMULPS           c3e800000<>+0(SB), Z4, Z4
-	VADDPS           cbf800000<>+0(SB), Z4, Z4
+	VMULPS.BCST      c3e800000<>+0(SB), Z4, Z4
+	VADDPS.BCST      cbf800000<>+0(SB), Z4, Z4
 	VMOVUPS          Z4, Z4
-	VFMADD231PS      c3e800000<>+0(SB), Z5, Z4
+	VFMADD231PS.BCST c3e800000<>+0(SB), Z5, Z4
 	VPSRAD           $0x17, Z3, Z3
 	VCVTDQ2PS        Z3, Z3
-	VMOVUPS          c3d19c98e<>+0(SB), Z5
+	VBROADCASTSS     c3d19c98e<>+0(SB), Z5
 	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z4, Z5
 	VFMADD213PS.BCST c3def96c5<>+0(SB), Z4, Z5
 	VFMADD213PS.BCST cbe025a80<>+0(SB), Z4, Z5
@@ -17102,27 +17102,27 @@ loop2:
 	VMOVUPS          Z6, Z6
 	VFMADD213PS      Z4, Z5, Z6
 	VMOVUPS          Z6, Z4
-	VFMADD231PS      c3f317218<>+0(SB), Z3, Z4
-	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z2, K2
+	VFMADD231PS.BCST c3f317218<>+0(SB), Z3, Z4
+	VCMPPS.BCST      $0x16, c7f7fffff<>+0(SB), Z2, K2
 	VMOVUPS          Z4, Z3
 	VMOVUPS          Z2, K2, Z3
-	VCMPPS           $0x11, cbf800000<>+0(SB), Z2, K2
+	VCMPPS.BCST      $0x11, cbf800000<>+0(SB), Z2, K2
 	VMOVUPS          Z3, Z3
-	VMOVUPS          notANumber<>+0(SB), K2, Z3
-	VCMPPS           $0x00, cbf800000<>+0(SB), Z2, K2
+	VBROADCASTSS     notANumber<>+0(SB), K2, Z3
+	VCMPPS.BCST      $0x00, cbf800000<>+0(SB), Z2, K2
 	VMOVUPS          Z3, Z3
-	VMOVUPS          cff800000<>+0(SB), K2, Z3
-	VANDPS           magnitude<>+0(SB), Z2, Z4
-	VCMPPS           $0x11, c33000000<>+0(SB), Z4, K2
-	VMULPS           one<>+0(SB), Z2, Z2
+	VBROADCASTSS     cff800000<>+0(SB), K2, Z3
+	VANDPS.BCST      magnitude<>+0(SB), Z2, Z4
+	VCMPPS.BCST      $0x11, c33000000<>+0(SB), Z4, K2
+	VMULPS.BCST      one<>+0(SB), Z2, Z2
 	VMOVUPS          Z3, Z3
 	VMOVUPS          Z2, K2, Z3
-	VADDPS           c3f317218<>+0(SB), Z3, Z2
+	VADDPS.BCST      c3f317218<>+0(SB), Z3, Z2
 	VMOVUPS          Z3, Z3
 	VMOVUPS          Z2, K1, Z3
-	VCMPPS           $0x11, one<>+0(SB), Z1, K1
+	VCMPPS.BCST      $0x11, one<>+0(SB), Z1, K1
 	VMOVUPS          Z3, Z1
-	VMOVUPS          notANumber<>+0(SB), K1, Z1
+	VBROADCASTSS     notANumber<>+0(SB), K1, Z1
 	VMOVUPS          Z0, (AX)
 	VMOVUPS          Z1, 64(AX)
 	ADDQ             $0x00000080, AX
@@ -17135,8 +17135,8 @@ loop1:
 	CMPQ             DX, $0x00000010
 	JB               end1
 	VMOVUPS          (CX), Z0
-	VSUBPS           one<>+0(SB), Z0, Z1
-	VCMPPS           $0x1e, c5d800000<>+0(SB), Z0, K1
+	VSUBPS.BCST      one<>+0(SB), Z0, Z1
+	VCMPPS.BCST      $0x1e, c5d800000<>+0(SB), Z0, K1
 	VADDPS           Z1, Z1, Z2
 	VMOVUPS          Z1, Z3
 	VFMADD213PS      Z2, Z1, Z3
@@ -17144,19 +17144,19 @@ loop1:
 	VADDPS           Z2, Z1, Z1
 	VMOVUPS          Z1, Z1
 	VMOVUPS          Z0, K1, Z1
-	VADDPS           one<>+0(SB), Z1, Z2
-	VPSUBD           c3f400000<>+0(SB), Z2, Z2
-	VPANDD           cff800000<>+0(SB), Z2, Z2
-	VMOVUPS          c40800000<>+0(SB), Z3
+	VADDPS.BCST      one<>+0(SB), Z1, Z2
+	VPSUBD.BCST      c3f400000<>+0(SB), Z2, Z2
+	VPANDD.BCST      cff800000<>+0(SB), Z2, Z2
+	VBROADCASTSS     c40800000<>+0(SB), Z3
 	VPSUBD           Z2, Z3, Z3
 	VMULPS           Z3, Z1, Z4
-	VMULPS           c3e800000<>+0(SB), Z3, Z3
-	VADDPS           cbf800000<>+0(SB), Z3, Z3
+	VMULPS.BCST      c3e800000<>+0(SB), Z3, Z3
+	VADDPS.BCST      cbf800000<>+0(SB), Z3, Z3
 	VMOVUPS          Z3, Z3
-	VFMADD231PS      c3e800000<>+0(SB), Z4, Z3
+	VFMADD231PS.BCST c3e800000<>+0(SB), Z4, Z3
 	VPSRAD           $0x17, Z2, Z2
 	VCVTDQ2PS        Z2, Z2
-	VMOVUPS          c3d19c98e<>+0(SB), Z4
+	VBROADCASTSS     c3d19c98e<>+0(SB), Z4
 	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z3, Z4
 	VFMADD213PS.BCST c3def96c5<>+0(SB), Z3, Z4
 	VFMADD213PS.BCST cbe025a80<>+0(SB), Z3, Z4
@@ -17170,27 +17170,27 @@ loop1:
 	VMOVUPS          Z5, Z5
 	VFMADD213PS      Z3, Z4, Z5
 	VMOVUPS          Z5, Z3
-	VFMADD231PS      c3f317218<>+0(SB), Z2, Z3
-	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z1, K2
+	VFMADD231PS.BCST c3f317218<>+0(SB), Z2, Z3
+	VCMPPS.BCST      $0x16, c7f7fffff<>+0(SB), Z1, K2
 	VMOVUPS          Z3, Z2
 	VMOVUPS          Z1, K2, Z2
-	VCMPPS           $0x11, cbf800000<>+0(SB), Z1, K2
+	VCMPPS.BCST      $0x11, cbf800000<>+0(SB), Z1, K2
 	VMOVUPS          Z2, Z2
-	VMOVUPS          notANumber<>+0(SB), K2, Z2
-	VCMPPS           $0x00, cbf800000<>+0(SB), Z1, K2
+	VBROADCASTSS     notANumber<>+0(SB), K2, Z2
+	VCMPPS.BCST      $0x00, cbf800000<>+0(SB), Z1, K2
 	VMOVUPS          Z2, Z2
-	VMOVUPS          cff800000<>+0(SB), K2, Z2
-	VANDPS           magnitude<>+0(SB), Z1, Z3
-	VCMPPS           $0x11, c33000000<>+0(SB), Z3, K2
-	VMULPS           one<>+0(SB), Z1, Z1
+	VBROADCASTSS     cff800000<>+0(SB), K2, Z2
+	VANDPS.BCST      magnitude<>+0(SB), Z1, Z3
+	VCMPPS.BCST      $0x11, c33000000<>+0(SB), Z3, K2
+	VMULPS.BCST      one<>+0(SB), Z1, Z1
 	VMOVUPS          Z2, Z2
 	VMOVUPS          Z1, K2, Z2
-	VADDPS           c3f317218<>+0(SB), Z2, Z1
+	VADDPS.BCST      c3f317218<>+0(SB), Z2, Z1
 	VMOVUPS          Z2, Z2
 	VMOVUPS          Z1, K1, Z2
-	VCMPPS           $0x11, one<>+0(SB), Z0, K1
+	VCMPPS.BCST      $0x11, one<>+0(SB), Z0, K1
 	VMOVUPS          Z2, Z0
-	VMOVUPS          notANumber<>+0(SB), K1, Z0
+	VBROADCASTSS     notANumber<>+0(SB), K1, Z0
 	VMOVUPS          Z0, (AX)
 	ADDQ             $0x00000040, AX
 	ADDQ             $0x00000040, CX
@@ -17213,10 +17213,10 @@ loop2:
 	JB               end2
 	VMOVUPS          (CX), Z0
 	VMOVUPS          64(CX), Z1
-	VANDPS           magnitude<>+0(SB), Z0, Z2
+	VANDPS.BCST      magnitude<>+0(SB), Z0, Z2
 	VMULPS           Z0, Z0, Z3
 	VMULPS           Z3, Z0, Z4
-	VMOVUPS          c3e393f52<>+0(SB), Z5
+	VBROADCASTSS     c3e393f52<>+0(SB), Z5
 	VFMADD213PS.BCST c3ca58f60<>+0(SB), Z3, Z5
 	VFMADD213PS.BCST c3dd59abe<>+0(SB), Z3, Z5
 	VFMADD213PS.BCST c3de018fe<>+0(SB), Z3, Z5
@@ -17226,22 +17226,22 @@ loop2:
 	VMOVUPS          Z4, Z3
 	VFMADD213PS      Z0, Z5, Z3
 	VADDPS           Z2, Z2, Z4
-	VMOVUPS          one<>+0(SB), Z5
+	VBROADCASTSS     one<>+0(SB), Z5
 	VSUBPS           Z2, Z5, Z5
 	VDIVPS           Z5, Z4, Z4
-	VADDPS           one<>+0(SB), Z4, Z5
-	VPSUBD           c3f400000<>+0(SB), Z5, Z5
-	VPANDD           cff800000<>+0(SB), Z5, Z5
-	VMOVUPS          c40800000<>+0(SB), Z6
+	VADDPS.BCST      one<>+0(SB), Z4, Z5
+	VPSUBD.BCST      c3f400000<>+0(SB), Z5, Z5
+	VPANDD.BCST      cff800000<>+0(SB), Z5, Z5
+	VBROADCASTSS     c40800000<>+0(SB), Z6
 	VPSUBD           Z5, Z6, Z6
 	VMULPS           Z6, Z4, Z7
-	VMULPS           c3e800000<>+0(SB), Z6, Z6
-	VADDPS           cbf800000<>+0(SB), Z6, Z6
+	VMULPS.BCST      c3e800000<>+0(SB), Z6, Z6
+	VADDPS.BCST      cbf800000<>+0(SB), Z6, Z6
 	VMOVUPS          Z6, Z6
-	VFMADD231PS      c3e800000<>+0(SB), Z7, Z6
+	VFMADD231PS.BCST c3e800000<>+0(SB), Z7, Z6
 	VPSRAD           $0x17, Z5, Z5
 	VCVTDQ2PS        Z5, Z5
-	VMOVUPS          c3d19c98e<>+0(SB), Z7
+	VBROADCASTSS     c3d19c98e<>+0(SB), Z7
 	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z6, Z7
 	VFMADD213PS.BCST c3def96c5<>+0(SB), Z6, Z7
 	VFMADD213PS.BCST cbe025a80<>+0(SB), Z6, Z7
@@ -17255,36 +17255,36 @@ loop2:
 	VMOVUPS          Z8, Z8
 	VFMADD213PS      Z6, Z7, Z8
 	VMOVUPS          Z8, Z6
-	VFMADD231PS      c3f317218<>+0(SB), Z5, Z6
-	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z4, K1
+	VFMADD231PS.BCST c3f317218<>+0(SB), Z5, Z6
+	VCMPPS.BCST      $0x16, c7f7fffff<>+0(SB), Z4, K1
 	VMOVUPS          Z6, Z5
 	VMOVUPS          Z4, K1, Z5
-	VCMPPS           $0x11, cbf800000<>+0(SB), Z4, K1
+	VCMPPS.BCST      $0x11, cbf800000<>+0(SB), Z4, K1
 	VMOVUPS          Z5, Z5
-	VMOVUPS          notANumber<>+0(SB), K1, Z5
-	VCMPPS           $0x00, cbf800000<>+0(SB), Z4, K1
+	VBROADCASTSS     notANumber<>+0(SB), K1, Z5
+	VCMPPS.BCST      $0x00, cbf800000<>+0(SB), Z4, K1
 	VMOVUPS          Z5, Z5
-	VMOVUPS          cff800000<>+0(SB), K1, Z5
-	VANDPS           magnitude<>+0(SB), Z4, Z6
-	VCMPPS           $0x11, c33000000<>+0(SB), Z6, K1
-	VMULPS           one<>+0(SB), Z4, Z4
+	VBROADCASTSS     cff800000<>+0(SB), K1, Z5
+	VANDPS.BCST      magnitude<>+0(SB), Z4, Z6
+	VCMPPS.BCST      $0x11, c33000000<>+0(SB), Z6, K1
+	VMULPS.BCST      one<>+0(SB), Z4, Z4
 	VMOVUPS          Z5, Z5
 	VMOVUPS          Z4, K1, Z5
-	VMULPS           c3f000000<>+0(SB), Z5, Z4
-	VCMPPS           $0x1e, c3f000000<>+0(SB), Z2, K1
-	VANDPS           signBit<>+0(SB), Z0, Z2
+	VMULPS.BCST      c3f000000<>+0(SB), Z5, Z4
+	VCMPPS.BCST      $0x1e, c3f000000<>+0(SB), Z2, K1
+	VANDPS.BCST      signBit<>+0(SB), Z0, Z2
 	VORPS            Z2, Z4, Z2
 	VMOVUPS          Z3, Z3
 	VMOVUPS          Z2, K1, Z3
-	VANDPS           magnitude<>+0(SB), Z0, Z2
-	VCMPPS           $0x11, c39800000<>+0(SB), Z2, K1
-	VMULPS           one<>+0(SB), Z0, Z0
+	VANDPS.BCST      magnitude<>+0(SB), Z0, Z2
+	VCMPPS.BCST      $0x11, c39800000<>+0(SB), Z2, K1
+	VMULPS.BCST      one<>+0(SB), Z0, Z0
 	VMOVUPS          Z3, Z2
 	VMOVUPS          Z0, K1, Z2
-	VANDPS           magnitude<>+0(SB), Z1, Z0
+	VANDPS.BCST      magnitude<>+0(SB), Z1, Z0
 	VMULPS           Z1, Z1, Z3
 	VMULPS           Z3, Z1, Z4
-	VMOVUPS          c3e393f52<>+0(SB), Z5
+	VBROADCASTSS     c3e393f52<>+0(SB), Z5
 	VFMADD213PS.BCST c3ca58f60<>+0(SB), Z3, Z5
 	VFMADD213PS.BCST c3dd59abe<>+0(SB), Z3, Z5
 	VFMADD213PS.BCST c3de018fe<>+0(SB), Z3, Z5
@@ -17294,22 +17294,22 @@ loop2:
 	VMOVUPS          Z4, Z3
 	VFMADD213PS      Z1, Z5, Z3
 	VADDPS           Z0, Z0, Z4
-	VMOVUPS          one<>+0(SB), Z5
+	VBROADCASTSS     one<>+0(SB), Z5
 	VSUBPS           Z0, Z5, Z5
 	VDIVPS           Z5, Z4, Z4
-	VADDPS           one<>+0(SB), Z4, Z5
-	VPSUBD           c3f400000<>+0(SB), Z5, Z5
-	VPANDD           cff800000<>+0(SB), Z5, Z5
-	VMOVUPS          c40800000<>+0(SB), Z6
+	VADDPS.BCST      one<>+0(SB), Z4, Z5
+	VPSUBD.BCST      c3f400000<>+0(SB), Z5, Z5
+	VPANDD.BCST      cff800000<>+0(SB), Z5, Z5
+	VBROADCASTSS     c40800000<>+0(SB), Z6
 	VPSUBD           Z5, Z6, Z6
 	VMULPS           Z6, Z4, Z7
-	VMULPS           c3e800000<>+0(SB), Z6, Z6
-	VADDPS           cbf800000<>+0(SB), Z6, Z6
+	VMULPS.BCST      c3e800000<>+0(SB), Z6, Z6
+	VADDPS.BCST      cbf800000<>+0(SB), Z6, Z6
 	VMOVUPS          Z6, Z6
-	VFMADD231PS      c3e800000<>+0(SB), Z7, Z6
+	VFMADD231PS.BCST c3e800000<>+0(SB), Z7, Z6
 	VPSRAD           $0x17, Z5, Z5
 	VCVTDQ2PS        Z5, Z5
-	VMOVUPS          c3d19c98e<>+0(SB), Z7
+	VBROADCASTSS     c3d19c98e<>+0(SB), Z7
 	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z6, Z7
 	VFMADD213PS.BCST c3def96c5<>+0(SB), Z6, Z7
 	VFMADD213PS.BCST cbe025a80<>+0(SB), Z6, Z7
@@ -17323,30 +17323,30 @@ loop2:
 	VMOVUPS          Z8, Z8
 	VFMADD213PS      Z6, Z7, Z8
 	VMOVUPS          Z8, Z6
-	VFMADD231PS      c3f317218<>+0(SB), Z5, Z6
-	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z4, K1
+	VFMADD231PS.BCST c3f317218<>+0(SB), Z5, Z6
+	VCMPPS.BCST      $0x16, c7f7fffff<>+0(SB), Z4, K1
 	VMOVUPS          Z6, Z5
 	VMOVUPS          Z4, K1, Z5
-	VCMPPS           $0x11, cbf800000<>+0(SB), Z4, K1
+	VCMPPS.BCST      $0x11, cbf800000<>+0(SB), Z4, K1
 	VMOVUPS          Z5, Z5
-	VMOVUPS          notANumber<>+0(SB), K1, Z5
-	VCMPPS           $0x00, cbf800000<>+0(SB), Z4, K1
+	VBROADCASTSS     notANumber<>+0(SB), K1, Z5
+	VCMPPS.BCST      $0x00, cbf800000<>+0(SB), Z4, K1
 	VMOVUPS          Z5, Z5
-	VMOVUPS          cff800000<>+0(SB), K1, Z5
-	VANDPS           magnitude<>+0(SB), Z4, Z6
-	VCMPPS           $0x11, c33000000<>+0(SB), Z6, K1
-	VMULPS           one<>+0(SB), Z4, Z4
+	VBROADCASTSS     cff800000<>+0(SB), K1, Z5
+	VANDPS.BCST      magnitude<>+0(SB), Z4, Z6
+	VCMPPS.BCST      $0x11, c33000000<>+0(SB), Z6, K1
+	VMULPS.BCST      one<>+0(SB), Z4, Z4
 	VMOVUPS          Z5, Z5
 	VMOVUPS          Z4, K1, Z5
-	VMULPS           c3f000000<>+0(SB), Z5, Z4
-	VCMPPS           $0x1e, c3f000000<>+0(SB), Z0, K1
-	VANDPS           signBit<>+0(SB), Z1, Z0
+	VMULPS.BCST      c3f000000<>+0(SB), Z5, Z4
+	VCMPPS.BCST      $0x1e, c3f000000<>+0(SB), Z0, K1
+	VANDPS.BCST      signBit<>+0(SB), Z1, Z0
 	VORPS            Z0, Z4, Z0
 	VMOVUPS          Z3, Z3
 	VMOVUPS          Z0, K1, Z3
-	VANDPS           magnitude<>+0(SB), Z1, Z0
-	VCMPPS           $0x11, c39800000<>+0(SB), Z0, K1
-	VMULPS           one<>+0(SB), Z1, Z0
+	VANDPS.BCST      magnitude<>+0(SB), Z1, Z0
+	VCMPPS.BCST      $0x11, c39800000<>+0(SB), Z0, K1
+	VMULPS.BCST      one<>+0(SB), Z1, Z0
 	VMOVUPS          Z3, Z1
 	VMOVUPS          Z0, K1, Z1
 	VMOVUPS          Z2, (AX)
@@ -17361,10 +17361,10 @@ loop1:
 	CMPQ             DX, $0x00000010
 	JB               end1
 	VMOVUPS          (CX), Z0
-	VANDPS           magnitude<>+0(SB), Z0, Z1
+	VANDPS.BCST      magnitude<>+0(SB), Z0, Z1
 	VMULPS           Z0, Z0, Z2
 	VMULPS           Z2, Z0, Z3
-	VMOVUPS          c3e393f52<>+0(SB), Z4
+	VBROADCASTSS     c3e393f52<>+0(SB), Z4
 	VFMADD213PS.BCST c3ca58f60<>+0(SB), Z2, Z4
 	VFMADD213PS.BCST c3dd59abe<>+0(SB), Z2, Z4
 	VFMADD213PS.BCST c3de018fe<>+0(SB), Z2, Z4
@@ -17374,22 +17374,22 @@ loop1:
 	VMOVUPS          Z3, Z2
 	VFMADD213PS      Z0, Z4, Z2
 	VADDPS           Z1, Z1, Z3
-	VMOVUPS          one<>+0(SB), Z4
+	VBROADCASTSS     one<>+0(SB), Z4
 	VSUBPS           Z1, Z4, Z4
 	VDIVPS           Z4, Z3, Z3
-	VADDPS           one<>+0(SB), Z3, Z4
-	VPSUBD           c3f400000<>+0(SB), Z4, Z4
-	VPANDD           cff800000<>+0(SB), Z4, Z4
-	VMOVUPS          c40800000<>+0(SB), Z5
+	VADDPS.BCST      one<>+0(SB), Z3, Z4
+	VPSUBD.BCST      c3f400000<>+0(SB), Z4, Z4
+	VPANDD.BCST      cff800000<>+0(SB), Z4, Z4
+	VBROADCASTSS     c40800000<>+0(SB), Z5
 	VPSUBD           Z4, Z5, Z5
 	VMULPS           Z5, Z3, Z6
-	VMULPS           c3e800000<>+0(SB), Z5, Z5
-	VADDPS           cbf800000<>+0(SB), Z5, Z5
+	VMULPS.BCST      c3e800000<>+0(SB), Z5, Z5
+	VADDPS.BCST      cbf800000<>+0(SB), Z5, Z5
 	VMOVUPS          Z5, Z5
-	VFMADD231PS      c3e800000<>+0(SB), Z6, Z5
+	VFMADD231PS.BCST c3e800000<>+0(SB), Z6, Z5
 	VPSRAD           $0x17, Z4, Z4
 	VCVTDQ2PS        Z4, Z4
-	VMOVUPS          c3d19c98e<>+0(SB), Z6
+	VBROADCASTSS     c3d19c98e<>+0(SB), Z6
 	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z5, Z6
 	VFMADD213PS.BCST c3def96c5<>+0(SB), Z5, Z6
 	VFMADD213PS.BCST cbe025a80<>+0(SB), Z5, Z6
@@ -17403,30 +17403,30 @@ loop1:
 	VMOVUPS          Z7, Z7
 	VFMADD213PS      Z5, Z6, Z7
 	VMOVUPS          Z7, Z5
-	VFMADD231PS      c3f317218<>+0(SB), Z4, Z5
-	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z3, K1
+	VFMADD231PS.BCST c3f317218<>+0(SB), Z4, Z5
+	VCMPPS.BCST      $0x16, c7f7fffff<>+0(SB), Z3, K1
 	VMOVUPS          Z5, Z4
 	VMOVUPS          Z3, K1, Z4
-	VCMPPS           $0x11, cbf800000<>+0(SB), Z3, K1
+	VCMPPS.BCST      $0x11, cbf800000<>+0(SB), Z3, K1
 	VMOVUPS          Z4, Z4
-	VMOVUPS          notANumber<>+0(SB), K1, Z4
-	VCMPPS           $0x00, cbf800000<>+0(SB), Z3, K1
+	VBROADCASTSS     notANumber<>+0(SB), K1, Z4
+	VCMPPS.BCST      $0x00, cbf800000<>+0(SB), Z3, K1
 	VMOVUPS          Z4, Z4
-	VMOVUPS          cff800000<>+0(SB), K1, Z4
-	VANDPS           magnitude<>+0(SB), Z3, Z5
-	VCMPPS           $0x11, c33000000<>+0(SB), Z5, K1
-	VMULPS           one<>+0(SB), Z3, Z3
+	VBROADCASTSS     cff800000<>+0(SB), K1, Z4
+	VANDPS.BCST      magnitude<>+0(SB), Z3, Z5
+	VCMPPS.BCST      $0x11, c33000000<>+0(SB), Z5, K1
+	VMULPS.BCST      one<>+0(SB), Z3, Z3
 	VMOVUPS          Z4, Z4
 	VMOVUPS          Z3, K1, Z4
-	VMULPS           c3f000000<>+0(SB), Z4, Z3
-	VCMPPS           $0x1e, c3f000000<>+0(SB), Z1, K1
-	VANDPS           signBit<>+0(SB), Z0, Z1
+	VMULPS.BCST      c3f000000<>+0(SB), Z4, Z3
+	VCMPPS.BCST      $0x1e, c3f000000<>+0(SB), Z1, K1
+	VANDPS.BCST      signBit<>+0(SB), Z0, Z1
 	VORPS            Z1, Z3, Z1
 	VMOVUPS          Z2, Z2
 	VMOVUPS          Z1, K1, Z2
-	VANDPS           magnitude<>+0(SB), Z0, Z1
-	VCMPPS           $0x11, c39800000<>+0(SB), Z1, K1
-	VMULPS           one<>+0(SB), Z0, Z0
+	VANDPS.BCST      magnitude<>+0(SB), Z0, Z1
+	VCMPPS.BCST      $0x11, c39800000<>+0(SB), Z1, K1
+	VMULPS.BCST      one<>+0(SB), Z0, Z0
 	VMOVUPS          Z2, Z1
 	VMOVUPS          Z0, K1, Z1
 	VMOVUPS          Z1, (AX)
@@ -17447,87 +17447,87 @@ TEXT ·erfInvAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop1:
-	CMPQ             DX, $0x00000010
-	JB               end1
-	VMOVUPS          (CX), Z0
-	VMOVUPS          one<>+0(SB), Z1
-	VMOVUPS          Z0, Z2
-	VFNMADD213PS     Z1, Z0, Z2
-	VMOVAPS          Z2, Z1
-	VCMPPS           $0x11, smallestNormal<>+0(SB), Z1, K1
-	VMULPS           two23<>+0(SB), Z1, Z3
-	VXORPS           Z4, Z4, Z4
-	VMOVUPS          Z3, K1, Z1
-	VMOVUPS          minus23<>+0(SB), K1, Z4
-	VPSRAD           $0x17, Z1, Z3
-	VPSUBD           exponentHalf<>+0(SB), Z3, Z3
-	VCVTDQ2PS        Z3, Z3
-	VADDPS           Z4, Z3, Z3
-	VPANDD           fraction<>+0(SB), Z1, Z1
-	VPORD            exponentOfHalf<>+0(SB), Z1, Z1
-	VCMPPS           $0x11, sqrtHalf<>+0(SB), Z1, K1
-	VMOVUPS.Z        one<>+0(SB), K1, Z4
-	VSUBPS           Z4, Z3, Z3
-	VMOVUPS.Z        Z1, K1, Z4
-	VADDPS           Z4, Z1, Z1
-	VSUBPS           one<>+0(SB), Z1, Z1
-	VMOVUPS          logP0<>+0(SB), Z4
-	VFMADD213PS.BCST logP1<>+0(SB), Z1, Z4
-	VFMADD213PS.BCST logP2<>+0(SB), Z1, Z4
-	VFMADD213PS.BCST logP3<>+0(SB), Z1, Z4
-	VFMADD213PS.BCST logP4<>+0(SB), Z1, Z4
-	VFMADD213PS.BCST logP5<>+0(SB), Z1, Z4
-	VFMADD213PS.BCST logP6<>+0(SB), Z1, Z4
-	VFMADD213PS.BCST logP7<>+0(SB), Z1, Z4
-	VFMADD213PS.BCST logP8<>+0(SB), Z1, Z4
-	VMULPS           Z1, Z1, Z5
-	VMULPS           Z1, Z4, Z4
-	VMULPS           Z5, Z4, Z4
-	VFMADD231PS      ln2Low<>+0(SB), Z3, Z4
-	VFNMADD231PS     half<>+0(SB), Z5, Z4
-	VADDPS           Z1, Z4, Z4
-	VFMADD231PS      ln2High<>+0(SB), Z3, Z4
-	VCMPPS           $0x16, largest<>+0(SB), Z2, K1
-	VMOVUPS          Z2, K1, Z4
-	VXORPS           Z1, Z1, Z1
-	VCMPPS           $0x11, Z1, Z2, K1
-	VMOVUPS          notANumber<>+0(SB), K1, Z4
-	VCMPPS           $0x00, Z1, Z2, K1
-	VMOVUPS          minusInfinity<>+0(SB), K1, Z4
-	VMOVAPS          Z4, Z1
-	VMOVUPS          c2dd141c7<>+0(SB), Z2
-	VFMADD213PS.BCST c3137f9e9<>+0(SB), Z1, Z2
-	VFMADD213PS.BCST c340ef718<>+0(SB), Z1, Z2
-	VFMADD213PS.BCST c3680a15f<>+0(SB), Z1, Z2
-	VFMADD213PS.BCST c3892e3ba<>+0(SB), Z1, Z2
-	VFMADD213PS.BCST c3a59676f<>+0(SB), Z1, Z2
-	VFMADD213PS.BCST c3bc5519c<>+0(SB), Z1, Z2
-	VFMADD213PS.BCST c3c924946<>+0(SB), Z1, Z2
-	VFMADD213PS.BCST cbe6daf49<>+0(SB), Z1, Z2
-	VFMADD213PS.BCST c3f6024fb<>+0(SB), Z1, Z2
-	VMOVUPS          c30665484<>+0(SB), Z3
-	VFMADD213PS.BCST c33036093<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST c34f8a383<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST c3668fa95<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST c3720d1ae<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST cb804421a<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST cb8e4901d<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST c3b19f834<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST c3c3d50dc<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST cbe6d94c3<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST c3f62dfc5<>+0(SB), Z1, Z3
-	VCMPPS           $0x00, cff800000<>+0(SB), Z1, K1
-	VMOVUPS          Z2, Z2
-	VMOVUPS          c7f800000<>+0(SB), K1, Z2
-	VCMPPS           $0x11, cc0c40000<>+0(SB), Z1, K1
-	VMOVUPS          Z3, Z1
-	VMOVUPS          Z2, K1, Z1
-	VMULPS           Z1, Z0, Z0
-	VMOVUPS          Z0, (AX)
-	ADDQ             $0x00000040, AX
-	ADDQ             $0x00000040, CX
-	SUBQ             $0x00000010, DX
-	JMP              loop1
+	CMPQ              DX, $0x00000010
+	JB                end1
+	VMOVUPS           (CX), Z0
+	VBROADCASTSS      one<>+0(SB), Z1
+	VMOVUPS           Z0, Z2
+	VFNMADD213PS      Z1, Z0, Z2
+	VMOVAPS           Z2, Z1
+	VCMPPS.BCST       $0x11, smallestNormal<>+0(SB), Z1, K1
+	VMULPS.BCST       two23<>+0(SB), Z1, Z3
+	VXORPS            Z4, Z4, Z4
+	VMOVUPS           Z3, K1, Z1
+	VBROADCASTSS      minus23<>+0(SB), K1, Z4
+	VPSRAD            $0x17, Z1, Z3
+	VPSUBD.BCST       exponentHalf<>+0(SB), Z3, Z3
+	VCVTDQ2PS         Z3, Z3
+	VADDPS            Z4, Z3, Z3
+	VPANDD.BCST       fraction<>+0(SB), Z1, Z1
+	VPORD.BCST        exponentOfHalf<>+0(SB), Z1, Z1
+	VCMPPS.BCST       $0x11, sqrtHalf<>+0(SB), Z1, K1
+	VBROADCASTSS.Z    one<>+0(SB), K1, Z4
+	VSUBPS            Z4, Z3, Z3
+	VMOVUPS.Z         Z1, K1, Z4
+	VADDPS            Z4, Z1, Z1
+	VSUBPS.BCST       one<>+0(SB), Z1, Z1
+	VBROADCASTSS      logP0<>+0(SB), Z4
+	VFMADD213PS.BCST  logP1<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST  logP2<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST  logP3<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST  logP4<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST  logP5<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST  logP6<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST  logP7<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST  logP8<>+0(SB), Z1, Z4
+	VMULPS            Z1, Z1, Z5
+	VMULPS            Z1, Z4, Z4
+	VMULPS            Z5, Z4, Z4
+	VFMADD231PS.BCST  ln2Low<>+0(SB), Z3, Z4
+	VFNMADD231PS.BCST half<>+0(SB), Z5, Z4
+	VADDPS            Z1, Z4, Z4
+	VFMADD231PS.BCST  ln2High<>+0(SB), Z3, Z4
+	VCMPPS.BCST       $0x16, largest<>+0(SB), Z2, K1
+	VMOVUPS           Z2, K1, Z4
+	VXORPS            Z1, Z1, Z1
+	VCMPPS            $0x11, Z1, Z2, K1
+	VBROADCASTSS      notANumber<>+0(SB), K1, Z4
+	VCMPPS            $0x00, Z1, Z2, K1
+	VBROADCASTSS      minusInfinity<>+0(SB), K1, Z4
+	VMOVAPS           Z4, Z1
+	VBROADCASTSS      c2dd141c7<>+0(SB), Z2
+	VFMADD213PS.BCST  c3137f9e9<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST  c340ef718<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST  c3680a15f<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST  c3892e3ba<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST  c3a59676f<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST  c3bc5519c<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST  c3c924946<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST  cbe6daf49<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST  c3f6024fb<>+0(SB), Z1, Z2
+	VBROADCASTSS      c30665484<>+0(SB), Z3
+	VFMADD213PS.BCST  c33036093<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST  c34f8a383<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST  c3668fa95<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST  c3720d1ae<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST  cb804421a<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST  cb8e4901d<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST  c3b19f834<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST  c3c3d50dc<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST  cbe6d94c3<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST  c3f62dfc5<>+0(SB), Z1, Z3
+	VCMPPS.BCST       $0x00, cff800000<>+0(SB), Z1, K1
+	VMOVUPS           Z2, Z2
+	VBROADCASTSS      c7f800000<>+0(SB), K1, Z2
+	VCMPPS.BCST       $0x11, cc0c40000<>+0(SB), Z1, K1
+	VMOVUPS           Z3, Z1
+	VMOVUPS           Z2, K1, Z1
+	VMULPS            Z1, Z0, Z0
+	VMOVUPS           Z0, (AX)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	SUBQ              $0x00000010, DX
+	JMP               loop1
 
 end1:
 	VZEROUPPER
@@ -17547,179 +17547,179 @@ TEXT ·geluAVX512(SB), NOSPLIT, $0-24
 	VMOVUPS millsTable5<>+0(SB), Z5
 
 loop3:
-	CMPQ             DX, $0x00000030
-	JB               end3
-	VMOVUPS          (CX), Z6
-	VMOVUPS          64(CX), Z7
-	VMOVUPS          128(CX), Z8
-	VMOVUPS          normalMax<>+0(SB), Z14
-	VANDPS           magnitude<>+0(SB), Z6, Z9
-	VMINPS           Z9, Z14, Z9
-	VMULPS           Z9, Z9, Z12
-	VANDPS           magnitude<>+0(SB), Z7, Z10
-	VMINPS           Z10, Z14, Z10
-	VMULPS           Z10, Z10, Z13
-	VANDPS           magnitude<>+0(SB), Z8, Z11
-	VMINPS           Z11, Z14, Z11
-	VMULPS           Z11, Z11, Z14
-	VMOVUPS          roundShift<>+0(SB), Z15
-	VMOVAPS          Z15, Z16
-	VFNMADD231PS     halfLog2e<>+0(SB), Z12, Z15
-	VSUBPS           Z15, Z16, Z16
-	VFNMADD231PS     halfLog2e<>+0(SB), Z12, Z16
-	VMOVUPS          roundShift<>+0(SB), Z12
-	VMOVAPS          Z12, Z17
-	VFNMADD231PS     halfLog2e<>+0(SB), Z13, Z12
-	VSUBPS           Z12, Z17, Z17
-	VFNMADD231PS     halfLog2e<>+0(SB), Z13, Z17
-	VMOVUPS          roundShift<>+0(SB), Z13
-	VMOVAPS          Z13, Z18
-	VFNMADD231PS     halfLog2e<>+0(SB), Z14, Z13
-	VSUBPS           Z13, Z18, Z18
-	VFNMADD231PS     halfLog2e<>+0(SB), Z14, Z18
-	VMOVUPS          exp2P0<>+0(SB), Z14
-	VMOVUPS          exp2P0<>+0(SB), Z19
-	VMOVUPS          exp2P0<>+0(SB), Z20
-	VFMADD213PS.BCST exp2P1<>+0(SB), Z16, Z14
-	VFMADD213PS.BCST exp2P1<>+0(SB), Z17, Z19
-	VFMADD213PS.BCST exp2P1<>+0(SB), Z18, Z20
-	VFMADD213PS.BCST exp2P2<>+0(SB), Z16, Z14
-	VFMADD213PS.BCST exp2P2<>+0(SB), Z17, Z19
-	VFMADD213PS.BCST exp2P2<>+0(SB), Z18, Z20
-	VFMADD213PS.BCST exp2P3<>+0(SB), Z16, Z14
-	VFMADD213PS.BCST exp2P3<>+0(SB), Z17, Z19
-	VFMADD213PS.BCST exp2P3<>+0(SB), Z18, Z20
-	VFMADD213PS.BCST exp2P4<>+0(SB), Z16, Z14
-	VFMADD213PS.BCST exp2P4<>+0(SB), Z17, Z19
-	VFMADD213PS.BCST exp2P4<>+0(SB), Z18, Z20
-	VFMADD213PS.BCST exp2P5<>+0(SB), Z16, Z14
-	VFMADD213PS.BCST exp2P5<>+0(SB), Z17, Z19
-	VFMADD213PS.BCST exp2P5<>+0(SB), Z18, Z20
-	VADDPS           one<>+0(SB), Z9, Z17
-	VPSRLD           $0x15, Z17, Z16
-	VPANDD           twoBits<>+0(SB), Z17, Z21
-	VSUBPS           Z21, Z17, Z21
-	VADDPS           one<>+0(SB), Z10, Z18
-	VPSRLD           $0x15, Z18, Z17
-	VPANDD           twoBits<>+0(SB), Z18, Z22
-	VSUBPS           Z22, Z18, Z22
-	VADDPS           one<>+0(SB), Z11, Z24
-	VPSRLD           $0x15, Z24, Z18
-	VPANDD           twoBits<>+0(SB), Z24, Z23
-	VSUBPS           Z23, Z24, Z23
-	VPERMPS          Z0, Z16, Z24
-	VPERMPS          Z0, Z17, Z25
-	VPERMPS          Z0, Z18, Z26
-	VPERMPS          Z1, Z16, Z27
-	VFMADD213PS      Z27, Z21, Z24
-	VPERMPS          Z1, Z17, Z27
-	VFMADD213PS      Z27, Z22, Z25
-	VPERMPS          Z1, Z18, Z27
-	VFMADD213PS      Z27, Z23, Z26
-	VPERMPS          Z2, Z16, Z27
-	VFMADD213PS      Z27, Z21, Z24
-	VPERMPS          Z2, Z17, Z27
-	VFMADD213PS      Z27, Z22, Z25
-	VPERMPS          Z2, Z18, Z27
-	VFMADD213PS      Z27, Z23, Z26
-	VPERMPS          Z3, Z16, Z27
-	VFMADD213PS      Z27, Z21, Z24
-	VPERMPS          Z3, Z17, Z27
-	VFMADD213PS      Z27, Z22, Z25
-	VPERMPS          Z3, Z18, Z27
-	VFMADD213PS      Z27, Z23, Z26
-	VPERMPS          Z4, Z16, Z27
-	VFMADD213PS      Z27, Z21, Z24
-	VPERMPS          Z4, Z17, Z27
-	VFMADD213PS      Z27, Z22, Z25
-	VPERMPS          Z4, Z18, Z27
-	VFMADD213PS      Z27, Z23, Z26
-	VPERMPS          Z5, Z16, Z16
-	VFMADD213PS      Z16, Z21, Z24
-	VPERMPS          Z5, Z17, Z16
-	VFMADD213PS      Z16, Z22, Z25
-	VPERMPS          Z5, Z18, Z16
-	VFMADD213PS      Z16, Z23, Z26
-	VMULPS           Z9, Z24, Z24
-	VMULPS           Z14, Z24, Z24
-	VMULPS           Z10, Z25, Z25
-	VMULPS           Z19, Z25, Z25
-	VMULPS           Z11, Z26, Z26
-	VMULPS           Z20, Z26, Z26
-	VSUBPS           roundShift<>+0(SB), Z15, Z15
-	VSCALEFPS        Z15, Z24, Z24
-	VSUBPS           roundShift<>+0(SB), Z12, Z12
-	VSCALEFPS        Z12, Z25, Z25
-	VSUBPS           roundShift<>+0(SB), Z13, Z13
-	VSCALEFPS        Z13, Z26, Z26
-	VANDPS           magnitude<>+0(SB), Z6, Z9
-	VMULPS           half<>+0(SB), Z9, Z9
-	VFMADD231PS      half<>+0(SB), Z6, Z9
-	VSUBPS           Z24, Z9, Z6
-	VANDPS           magnitude<>+0(SB), Z7, Z9
-	VMULPS           half<>+0(SB), Z9, Z9
-	VFMADD231PS      half<>+0(SB), Z7, Z9
-	VSUBPS           Z25, Z9, Z7
-	VANDPS           magnitude<>+0(SB), Z8, Z9
-	VMULPS           half<>+0(SB), Z9, Z9
-	VFMADD231PS      half<>+0(SB), Z8, Z9
-	VSUBPS           Z26, Z9, Z8
-	VMOVUPS          Z6, (AX)
-	VMOVUPS          Z7, 64(AX)
-	VMOVUPS          Z8, 128(AX)
-	ADDQ             $0x000000c0, AX
-	ADDQ             $0x000000c0, CX
-	SUBQ             $0x00000030, DX
-	JMP              loop3
+	CMPQ              DX, $0x00000030
+	JB                end3
+	VMOVUPS           (CX), Z6
+	VMOVUPS           64(CX), Z7
+	VMOVUPS           128(CX), Z8
+	VBROADCASTSS      normalMax<>+0(SB), Z14
+	VANDPS.BCST       magnitude<>+0(SB), Z6, Z9
+	VMINPS            Z9, Z14, Z9
+	VMULPS            Z9, Z9, Z12
+	VANDPS.BCST       magnitude<>+0(SB), Z7, Z10
+	VMINPS            Z10, Z14, Z10
+	VMULPS            Z10, Z10, Z13
+	VANDPS.BCST       magnitude<>+0(SB), Z8, Z11
+	VMINPS            Z11, Z14, Z11
+	VMULPS            Z11, Z11, Z14
+	VBROADCASTSS      roundShift<>+0(SB), Z15
+	VMOVAPS           Z15, Z16
+	VFNMADD231PS.BCST halfLog2e<>+0(SB), Z12, Z15
+	VSUBPS            Z15, Z16, Z16
+	VFNMADD231PS.BCST halfLog2e<>+0(SB), Z12, Z16
+	VBROADCASTSS      roundShift<>+0(SB), Z12
+	VMOVAPS           Z12, Z17
+	VFNMADD231PS.BCST halfLog2e<>+0(SB), Z13, Z12
+	VSUBPS            Z12, Z17, Z17
+	VFNMADD231PS.BCST halfLog2e<>+0(SB), Z13, Z17
+	VBROADCASTSS      roundShift<>+0(SB), Z13
+	VMOVAPS           Z13, Z18
+	VFNMADD231PS.BCST halfLog2e<>+0(SB), Z14, Z13
+	VSUBPS            Z13, Z18, Z18
+	VFNMADD231PS.BCST halfLog2e<>+0(SB), Z14, Z18
+	VBROADCASTSS      exp2P0<>+0(SB), Z14
+	VBROADCASTSS      exp2P0<>+0(SB), Z19
+	VBROADCASTSS      exp2P0<>+0(SB), Z20
+	VFMADD213PS.BCST  exp2P1<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST  exp2P1<>+0(SB), Z17, Z19
+	VFMADD213PS.BCST  exp2P1<>+0(SB), Z18, Z20
+	VFMADD213PS.BCST  exp2P2<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST  exp2P2<>+0(SB), Z17, Z19
+	VFMADD213PS.BCST  exp2P2<>+0(SB), Z18, Z20
+	VFMADD213PS.BCST  exp2P3<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST  exp2P3<>+0(SB), Z17, Z19
+	VFMADD213PS.BCST  exp2P3<>+0(SB), Z18, Z20
+	VFMADD213PS.BCST  exp2P4<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST  exp2P4<>+0(SB), Z17, Z19
+	VFMADD213PS.BCST  exp2P4<>+0(SB), Z18, Z20
+	VFMADD213PS.BCST  exp2P5<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST  exp2P5<>+0(SB), Z17, Z19
+	VFMADD213PS.BCST  exp2P5<>+0(SB), Z18, Z20
+	VADDPS.BCST       one<>+0(SB), Z9, Z17
+	VPSRLD            $0x15, Z17, Z16
+	VPANDD.BCST       twoBits<>+0(SB), Z17, Z21
+	VSUBPS            Z21, Z17, Z21
+	VADDPS.BCST       one<>+0(SB), Z10, Z18
+	VPSRLD            $0x15, Z18, Z17
+	VPANDD.BCST       twoBits<>+0(SB), Z18, Z22
+	VSUBPS            Z22, Z18, Z22
+	VADDPS.BCST       one<>+0(SB), Z11, Z24
+	VPSRLD            $0x15, Z24, Z18
+	VPANDD.BCST       twoBits<>+0(SB), Z24, Z23
+	VSUBPS            Z23, Z24, Z23
+	VPERMPS           Z0, Z16, Z24
+	VPERMPS           Z0, Z17, Z25
+	VPERMPS           Z0, Z18, Z26
+	VPERMPS           Z1, Z16, Z27
+	VFMADD213PS       Z27, Z21, Z24
+	VPERMPS           Z1, Z17, Z27
+	VFMADD213PS       Z27, Z22, Z25
+	VPERMPS           Z1, Z18, Z27
+	VFMADD213PS       Z27, Z23, Z26
+	VPERMPS           Z2, Z16, Z27
+	VFMADD213PS       Z27, Z21, Z24
+	VPERMPS           Z2, Z17, Z27
+	VFMADD213PS       Z27, Z22, Z25
+	VPERMPS           Z2, Z18, Z27
+	VFMADD213PS       Z27, Z23, Z26
+	VPERMPS           Z3, Z16, Z27
+	VFMADD213PS       Z27, Z21, Z24
+	VPERMPS           Z3, Z17, Z27
+	VFMADD213PS       Z27, Z22, Z25
+	VPERMPS           Z3, Z18, Z27
+	VFMADD213PS       Z27, Z23, Z26
+	VPERMPS           Z4, Z16, Z27
+	VFMADD213PS       Z27, Z21, Z24
+	VPERMPS           Z4, Z17, Z27
+	VFMADD213PS       Z27, Z22, Z25
+	VPERMPS           Z4, Z18, Z27
+	VFMADD213PS       Z27, Z23, Z26
+	VPERMPS           Z5, Z16, Z16
+	VFMADD213PS       Z16, Z21, Z24
+	VPERMPS           Z5, Z17, Z16
+	VFMADD213PS       Z16, Z22, Z25
+	VPERMPS           Z5, Z18, Z16
+	VFMADD213PS       Z16, Z23, Z26
+	VMULPS            Z9, Z24, Z24
+	VMULPS            Z14, Z24, Z24
+	VMULPS            Z10, Z25, Z25
+	VMULPS            Z19, Z25, Z25
+	VMULPS            Z11, Z26, Z26
+	VMULPS            Z20, Z26, Z26
+	VSUBPS.BCST       roundShift<>+0(SB), Z15, Z15
+	VSCALEFPS         Z15, Z24, Z24
+	VSUBPS.BCST       roundShift<>+0(SB), Z12, Z12
+	VSCALEFPS         Z12, Z25, Z25
+	VSUBPS.BCST       roundShift<>+0(SB), Z13, Z13
+	VSCALEFPS         Z13, Z26, Z26
+	VANDPS.BCST       magnitude<>+0(SB), Z6, Z9
+	VMULPS.BCST       half<>+0(SB), Z9, Z9
+	VFMADD231PS.BCST  half<>+0(SB), Z6, Z9
+	VSUBPS            Z24, Z9, Z6
+	VANDPS.BCST       magnitude<>+0(SB), Z7, Z9
+	VMULPS.BCST       half<>+0(SB), Z9, Z9
+	VFMADD231PS.BCST  half<>+0(SB), Z7, Z9
+	VSUBPS            Z25, Z9, Z7
+	VANDPS.BCST       magnitude<>+0(SB), Z8, Z9
+	VMULPS.BCST       half<>+0(SB), Z9, Z9
+	VFMADD231PS.BCST  half<>+0(SB), Z8, Z9
+	VSUBPS            Z26, Z9, Z8
+	VMOVUPS           Z6, (AX)
+	VMOVUPS           Z7, 64(AX)
+	VMOVUPS           Z8, 128(AX)
+	ADDQ              $0x000000c0, AX
+	ADDQ              $0x000000c0, CX
+	SUBQ              $0x00000030, DX
+	JMP               loop3
 
 end3:
 loop1:
-	CMPQ             DX, $0x00000010
-	JB               end1
-	VMOVUPS          (CX), Z6
-	VMOVUPS          normalMax<>+0(SB), Z8
-	VANDPS           magnitude<>+0(SB), Z6, Z7
-	VMINPS           Z7, Z8, Z7
-	VMULPS           Z7, Z7, Z8
-	VMOVUPS          roundShift<>+0(SB), Z9
-	VMOVAPS          Z9, Z10
-	VFNMADD231PS     halfLog2e<>+0(SB), Z8, Z9
-	VSUBPS           Z9, Z10, Z10
-	VFNMADD231PS     halfLog2e<>+0(SB), Z8, Z10
-	VMOVUPS          exp2P0<>+0(SB), Z8
-	VFMADD213PS.BCST exp2P1<>+0(SB), Z10, Z8
-	VFMADD213PS.BCST exp2P2<>+0(SB), Z10, Z8
-	VFMADD213PS.BCST exp2P3<>+0(SB), Z10, Z8
-	VFMADD213PS.BCST exp2P4<>+0(SB), Z10, Z8
-	VFMADD213PS.BCST exp2P5<>+0(SB), Z10, Z8
-	VADDPS           one<>+0(SB), Z7, Z12
-	VPSRLD           $0x15, Z12, Z10
-	VPANDD           twoBits<>+0(SB), Z12, Z11
-	VSUBPS           Z11, Z12, Z11
-	VPERMPS          Z0, Z10, Z12
-	VPERMPS          Z1, Z10, Z13
-	VFMADD213PS      Z13, Z11, Z12
-	VPERMPS          Z2, Z10, Z13
-	VFMADD213PS      Z13, Z11, Z12
-	VPERMPS          Z3, Z10, Z13
-	VFMADD213PS      Z13, Z11, Z12
-	VPERMPS          Z4, Z10, Z13
-	VFMADD213PS      Z13, Z11, Z12
-	VPERMPS          Z5, Z10, Z10
-	VFMADD213PS      Z10, Z11, Z12
-	VMULPS           Z7, Z12, Z12
-	VMULPS           Z8, Z12, Z12
-	VSUBPS           roundShift<>+0(SB), Z9, Z9
-	VSCALEFPS        Z9, Z12, Z12
-	VANDPS           magnitude<>+0(SB), Z6, Z7
-	VMULPS           half<>+0(SB), Z7, Z7
-	VFMADD231PS      half<>+0(SB), Z6, Z7
-	VSUBPS           Z12, Z7, Z6
-	VMOVUPS          Z6, (AX)
-	ADDQ             $0x00000040, AX
-	ADDQ             $0x00000040, CX
-	SUBQ             $0x00000010, DX
-	JMP              loop1
+	CMPQ              DX, $0x00000010
+	JB                end1
+	VMOVUPS           (CX), Z6
+	VBROADCASTSS      normalMax<>+0(SB), Z8
+	VANDPS.BCST       magnitude<>+0(SB), Z6, Z7
+	VMINPS            Z7, Z8, Z7
+	VMULPS            Z7, Z7, Z8
+	VBROADCASTSS      roundShift<>+0(SB), Z9
+	VMOVAPS           Z9, Z10
+	VFNMADD231PS.BCST halfLog2e<>+0(SB), Z8, Z9
+	VSUBPS            Z9, Z10, Z10
+	VFNMADD231PS.BCST halfLog2e<>+0(SB), Z8, Z10
+	VBROADCASTSS      exp2P0<>+0(SB), Z8
+	VFMADD213PS.BCST  exp2P1<>+0(SB), Z10, Z8
+	VFMADD213PS.BCST  exp2P2<>+0(SB), Z10, Z8
+	VFMADD213PS.BCST  exp2P3<>+0(SB), Z10, Z8
+	VFMADD213PS.BCST  exp2P4<>+0(SB), Z10, Z8
+	VFMADD213PS.BCST  exp2P5<>+0(SB), Z10, Z8
+	VADDPS.BCST       one<>+0(SB), Z7, Z12
+	VPSRLD            $0x15, Z12, Z10
+	VPANDD.BCST       twoBits<>+0(SB), Z12, Z11
+	VSUBPS            Z11, Z12, Z11
+	VPERMPS           Z0, Z10, Z12
+	VPERMPS           Z1, Z10, Z13
+	VFMADD213PS       Z13, Z11, Z12
+	VPERMPS           Z2, Z10, Z13
+	VFMADD213PS       Z13, Z11, Z12
+	VPERMPS           Z3, Z10, Z13
+	VFMADD213PS       Z13, Z11, Z12
+	VPERMPS           Z4, Z10, Z13
+	VFMADD213PS       Z13, Z11, Z12
+	VPERMPS           Z5, Z10, Z10
+	VFMADD213PS       Z10, Z11, Z12
+	VMULPS            Z7, Z12, Z12
+	VMULPS            Z8, Z12, Z12
+	VSUBPS.BCST       roundShift<>+0(SB), Z9, Z9
+	VSCALEFPS         Z9, Z12, Z12
+	VANDPS.BCST       magnitude<>+0(SB), Z6, Z7
+	VMULPS.BCST       half<>+0(SB), Z7, Z7
+	VFMADD231PS.BCST  half<>+0(SB), Z6, Z7
+	VSUBPS            Z12, Z7, Z6
+	VMOVUPS           Z6, (AX)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	SUBQ              $0x00000010, DX
+	JMP               loop1
 
 end1:
 	VZEROUPPER
@@ -17866,193 +17866,193 @@ TEXT ·geluGradAVX512(SB), NOSPLIT, $0-32
 	VMOVUPS millsTable5<>+0(SB), Z5
 
 loop3:
-	CMPQ             BX, $0x00000030
-	JB               end3
-	VMOVUPS          (DX), Z6
-	VMOVUPS          64(DX), Z7
-	VMOVUPS          128(DX), Z8
-	VMOVUPS          normalMax<>+0(SB), Z14
-	VANDPS           magnitude<>+0(SB), Z6, Z9
-	VMINPS           Z9, Z14, Z9
-	VMULPS           Z9, Z9, Z12
-	VANDPS           magnitude<>+0(SB), Z7, Z10
-	VMINPS           Z10, Z14, Z10
-	VMULPS           Z10, Z10, Z13
-	VANDPS           magnitude<>+0(SB), Z8, Z11
-	VMINPS           Z11, Z14, Z11
-	VMULPS           Z11, Z11, Z14
-	VMOVUPS          roundShift<>+0(SB), Z15
-	VMOVAPS          Z15, Z16
-	VFNMADD231PS     halfLog2e<>+0(SB), Z12, Z15
-	VSUBPS           Z15, Z16, Z16
-	VFNMADD231PS     halfLog2e<>+0(SB), Z12, Z16
-	VMOVUPS          roundShift<>+0(SB), Z12
-	VMOVAPS          Z12, Z17
-	VFNMADD231PS     halfLog2e<>+0(SB), Z13, Z12
-	VSUBPS           Z12, Z17, Z17
-	VFNMADD231PS     halfLog2e<>+0(SB), Z13, Z17
-	VMOVUPS          roundShift<>+0(SB), Z13
-	VMOVAPS          Z13, Z18
-	VFNMADD231PS     halfLog2e<>+0(SB), Z14, Z13
-	VSUBPS           Z13, Z18, Z18
-	VFNMADD231PS     halfLog2e<>+0(SB), Z14, Z18
-	VMOVUPS          exp2P0<>+0(SB), Z14
-	VMOVUPS          exp2P0<>+0(SB), Z19
-	VMOVUPS          exp2P0<>+0(SB), Z20
-	VFMADD213PS.BCST exp2P1<>+0(SB), Z16, Z14
-	VFMADD213PS.BCST exp2P1<>+0(SB), Z17, Z19
-	VFMADD213PS.BCST exp2P1<>+0(SB), Z18, Z20
-	VFMADD213PS.BCST exp2P2<>+0(SB), Z16, Z14
-	VFMADD213PS.BCST exp2P2<>+0(SB), Z17, Z19
-	VFMADD213PS.BCST exp2P2<>+0(SB), Z18, Z20
-	VFMADD213PS.BCST exp2P3<>+0(SB), Z16, Z14
-	VFMADD213PS.BCST exp2P3<>+0(SB), Z17, Z19
-	VFMADD213PS.BCST exp2P3<>+0(SB), Z18, Z20
-	VFMADD213PS.BCST exp2P4<>+0(SB), Z16, Z14
-	VFMADD213PS.BCST exp2P4<>+0(SB), Z17, Z19
-	VFMADD213PS.BCST exp2P4<>+0(SB), Z18, Z20
-	VFMADD213PS.BCST exp2P5<>+0(SB), Z16, Z14
-	VFMADD213PS.BCST exp2P5<>+0(SB), Z17, Z19
-	VFMADD213PS.BCST exp2P5<>+0(SB), Z18, Z20
-	VADDPS           one<>+0(SB), Z9, Z17
-	VPSRLD           $0x15, Z17, Z16
-	VPANDD           twoBits<>+0(SB), Z17, Z21
-	VSUBPS           Z21, Z17, Z21
-	VADDPS           one<>+0(SB), Z10, Z18
-	VPSRLD           $0x15, Z18, Z17
-	VPANDD           twoBits<>+0(SB), Z18, Z22
-	VSUBPS           Z22, Z18, Z22
-	VADDPS           one<>+0(SB), Z11, Z24
-	VPSRLD           $0x15, Z24, Z18
-	VPANDD           twoBits<>+0(SB), Z24, Z23
-	VSUBPS           Z23, Z24, Z23
-	VPERMPS          Z0, Z16, Z24
-	VPERMPS          Z0, Z17, Z25
-	VPERMPS          Z0, Z18, Z26
-	VPERMPS          Z1, Z16, Z27
-	VFMADD213PS      Z27, Z21, Z24
-	VPERMPS          Z1, Z17, Z27
-	VFMADD213PS      Z27, Z22, Z25
-	VPERMPS          Z1, Z18, Z27
-	VFMADD213PS      Z27, Z23, Z26
-	VPERMPS          Z2, Z16, Z27
-	VFMADD213PS      Z27, Z21, Z24
-	VPERMPS          Z2, Z17, Z27
-	VFMADD213PS      Z27, Z22, Z25
-	VPERMPS          Z2, Z18, Z27
-	VFMADD213PS      Z27, Z23, Z26
-	VPERMPS          Z3, Z16, Z27
-	VFMADD213PS      Z27, Z21, Z24
-	VPERMPS          Z3, Z17, Z27
-	VFMADD213PS      Z27, Z22, Z25
-	VPERMPS          Z3, Z18, Z27
-	VFMADD213PS      Z27, Z23, Z26
-	VPERMPS          Z4, Z16, Z27
-	VFMADD213PS      Z27, Z21, Z24
-	VPERMPS          Z4, Z17, Z27
-	VFMADD213PS      Z27, Z22, Z25
-	VPERMPS          Z4, Z18, Z27
-	VFMADD213PS      Z27, Z23, Z26
-	VPERMPS          Z5, Z16, Z16
-	VFMADD213PS      Z16, Z21, Z24
-	VPERMPS          Z5, Z17, Z16
-	VFMADD213PS      Z16, Z22, Z25
-	VPERMPS          Z5, Z18, Z16
-	VFMADD213PS      Z16, Z23, Z26
-	VFNMADD231PS     density<>+0(SB), Z9, Z24
-	VMULPS           Z14, Z24, Z24
-	VFNMADD231PS     density<>+0(SB), Z10, Z25
-	VMULPS           Z19, Z25, Z25
-	VFNMADD231PS     density<>+0(SB), Z11, Z26
-	VMULPS           Z20, Z26, Z26
-	VSUBPS           roundShift<>+0(SB), Z15, Z15
-	VSCALEFPS        Z15, Z24, Z24
-	VSUBPS           roundShift<>+0(SB), Z12, Z12
-	VSCALEFPS        Z12, Z25, Z25
-	VSUBPS           roundShift<>+0(SB), Z13, Z13
-	VSCALEFPS        Z13, Z26, Z26
-	VXORPS           Z10, Z10, Z10
-	VMOVUPS          one<>+0(SB), Z9
-	VSUBPS           Z24, Z9, Z9
-	VCMPPS           $0x11, Z10, Z6, K1
-	VMOVUPS          Z24, K1, Z9
-	VFMADD213PS      Z9, Z10, Z6
-	VXORPS           Z10, Z10, Z10
-	VMOVUPS          one<>+0(SB), Z9
-	VSUBPS           Z25, Z9, Z9
-	VCMPPS           $0x11, Z10, Z7, K1
-	VMOVUPS          Z25, K1, Z9
-	VFMADD213PS      Z9, Z10, Z7
-	VXORPS           Z10, Z10, Z10
-	VMOVUPS          one<>+0(SB), Z9
-	VSUBPS           Z26, Z9, Z9
-	VCMPPS           $0x11, Z10, Z8, K1
-	VMOVUPS          Z26, K1, Z9
-	VFMADD213PS      Z9, Z10, Z8
-	VMULPS           (CX), Z6, Z6
-	VMOVUPS          Z6, (AX)
-	VMULPS           64(CX), Z7, Z7
-	VMOVUPS          Z7, 64(AX)
-	VMULPS           128(CX), Z8, Z8
-	VMOVUPS          Z8, 128(AX)
-	ADDQ             $0x000000c0, AX
-	ADDQ             $0x000000c0, CX
-	ADDQ             $0x000000c0, DX
-	SUBQ             $0x00000030, BX
-	JMP              loop3
+	CMPQ              BX, $0x00000030
+	JB                end3
+	VMOVUPS           (DX), Z6
+	VMOVUPS           64(DX), Z7
+	VMOVUPS           128(DX), Z8
+	VBROADCASTSS      normalMax<>+0(SB), Z14
+	VANDPS.BCST       magnitude<>+0(SB), Z6, Z9
+	VMINPS            Z9, Z14, Z9
+	VMULPS            Z9, Z9, Z12
+	VANDPS.BCST       magnitude<>+0(SB), Z7, Z10
+	VMINPS            Z10, Z14, Z10
+	VMULPS            Z10, Z10, Z13
+	VANDPS.BCST       magnitude<>+0(SB), Z8, Z11
+	VMINPS            Z11, Z14, Z11
+	VMULPS            Z11, Z11, Z14
+	VBROADCASTSS      roundShift<>+0(SB), Z15
+	VMOVAPS           Z15, Z16
+	VFNMADD231PS.BCST halfLog2e<>+0(SB), Z12, Z15
+	VSUBPS            Z15, Z16, Z16
+	VFNMADD231PS.BCST halfLog2e<>+0(SB), Z12, Z16
+	VBROADCASTSS      roundShift<>+0(SB), Z12
+	VMOVAPS           Z12, Z17
+	VFNMADD231PS.BCST halfLog2e<>+0(SB), Z13, Z12
+	VSUBPS            Z12, Z17, Z17
+	VFNMADD231PS.BCST halfLog2e<>+0(SB), Z13, Z17
+	VBROADCASTSS      roundShift<>+0(SB), Z13
+	VMOVAPS           Z13, Z18
+	VFNMADD231PS.BCST halfLog2e<>+0(SB), Z14, Z13
+	VSUBPS            Z13, Z18, Z18
+	VFNMADD231PS.BCST halfLog2e<>+0(SB), Z14, Z18
+	VBROADCASTSS      exp2P0<>+0(SB), Z14
+	VBROADCASTSS      exp2P0<>+0(SB), Z19
+	VBROADCASTSS      exp2P0<>+0(SB), Z20
+	VFMADD213PS.BCST  exp2P1<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST  exp2P1<>+0(SB), Z17, Z19
+	VFMADD213PS.BCST  exp2P1<>+0(SB), Z18, Z20
+	VFMADD213PS.BCST  exp2P2<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST  exp2P2<>+0(SB), Z17, Z19
+	VFMADD213PS.BCST  exp2P2<>+0(SB), Z18, Z20
+	VFMADD213PS.BCST  exp2P3<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST  exp2P3<>+0(SB), Z17, Z19
+	VFMADD213PS.BCST  exp2P3<>+0(SB), Z18, Z20
+	VFMADD213PS.BCST  exp2P4<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST  exp2P4<>+0(SB), Z17, Z19
+	VFMADD213PS.BCST  exp2P4<>+0(SB), Z18, Z20
+	VFMADD213PS.BCST  exp2P5<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST  exp2P5<>+0(SB), Z17, Z19
+	VFMADD213PS.BCST  exp2P5<>+0(SB), Z18, Z20
+	VADDPS.BCST       one<>+0(SB), Z9, Z17
+	VPSRLD            $0x15, Z17, Z16
+	VPANDD.BCST       twoBits<>+0(SB), Z17, Z21
+	VSUBPS            Z21, Z17, Z21
+	VADDPS.BCST       one<>+0(SB), Z10, Z18
+	VPSRLD            $0x15, Z18, Z17
+	VPANDD.BCST       twoBits<>+0(SB), Z18, Z22
+	VSUBPS            Z22, Z18, Z22
+	VADDPS.BCST       one<>+0(SB), Z11, Z24
+	VPSRLD            $0x15, Z24, Z18
+	VPANDD.BCST       twoBits<>+0(SB), Z24, Z23
+	VSUBPS            Z23, Z24, Z23
+	VPERMPS           Z0, Z16, Z24
+	VPERMPS           Z0, Z17, Z25
+	VPERMPS           Z0, Z18, Z26
+	VPERMPS           Z1, Z16, Z27
+	VFMADD213PS       Z27, Z21, Z24
+	VPERMPS           Z1, Z17, Z27
+	VFMADD213PS       Z27, Z22, Z25
+	VPERMPS           Z1, Z18, Z27
+	VFMADD213PS       Z27, Z23, Z26
+	VPERMPS           Z2, Z16, Z27
+	VFMADD213PS       Z27, Z21, Z24
+	VPERMPS           Z2, Z17, Z27
+	VFMADD213PS       Z27, Z22, Z25
+	VPERMPS           Z2, Z18, Z27
+	VFMADD213PS       Z27, Z23, Z26
+	VPERMPS           Z3, Z16, Z27
+	VFMADD213PS       Z27, Z21, Z24
+	VPERMPS           Z3, Z17, Z27
+	VFMADD213PS       Z27, Z22, Z25
+	VPERMPS           Z3, Z18, Z27
+	VFMADD213PS       Z27, Z23, Z26
+	VPERMPS           Z4, Z16, Z27
+	VFMADD213PS       Z27, Z21, Z24
+	VPERMPS           Z4, Z17, Z27
+	VFMADD213PS       Z27, Z22, Z25
+	VPERMPS           Z4, Z18, Z27
+	VFMADD213PS       Z27, Z23, Z26
+	VPERMPS           Z5, Z16, Z16
+	VFMADD213PS       Z16, Z21, Z24
+	VPERMPS           Z5, Z17, Z16
+	VFMADD213PS       Z16, Z22, Z25
+	VPERMPS           Z5, Z18, Z16
+	VFMADD213PS       Z16, Z23, Z26
+	VFNMADD231PS.BCST density<>+0(SB), Z9, Z24
+	VMULPS            Z14, Z24, Z24
+	VFNMADD231PS.BCST density<>+0(SB), Z10, Z25
+	VMULPS            Z19, Z25, Z25
+	VFNMADD231PS.BCST density<>+0(SB), Z11, Z26
+	VMULPS            Z20, Z26, Z26
+	VSUBPS.BCST       roundShift<>+0(SB), Z15, Z15
+	VSCALEFPS         Z15, Z24, Z24
+	VSUBPS.BCST       roundShift<>+0(SB), Z12, Z12
+	VSCALEFPS         Z12, Z25, Z25
+	VSUBPS.BCST       roundShift<>+0(SB), Z13, Z13
+	VSCALEFPS         Z13, Z26, Z26
+	VXORPS            Z10, Z10, Z10
+	VBROADCASTSS      one<>+0(SB), Z9
+	VSUBPS            Z24, Z9, Z9
+	VCMPPS            $0x11, Z10, Z6, K1
+	VMOVUPS           Z24, K1, Z9
+	VFMADD213PS       Z9, Z10, Z6
+	VXORPS            Z10, Z10, Z10
+	VBROADCASTSS      one<>+0(SB), Z9
+	VSUBPS            Z25, Z9, Z9
+	VCMPPS            $0x11, Z10, Z7, K1
+	VMOVUPS           Z25, K1, Z9
+	VFMADD213PS       Z9, Z10, Z7
+	VXORPS            Z10, Z10, Z10
+	VBROADCASTSS      one<>+0(SB), Z9
+	VSUBPS            Z26, Z9, Z9
+	VCMPPS            $0x11, Z10, Z8, K1
+	VMOVUPS           Z26, K1, Z9
+	VFMADD213PS       Z9, Z10, Z8
+	VMULPS            (CX), Z6, Z6
+	VMOVUPS           Z6, (AX)
+	VMULPS            64(CX), Z7, Z7
+	VMOVUPS           Z7, 64(AX)
+	VMULPS            128(CX), Z8, Z8
+	VMOVUPS           Z8, 128(AX)
+	ADDQ              $0x000000c0, AX
+	ADDQ              $0x000000c0, CX
+	ADDQ              $0x000000c0, DX
+	SUBQ              $0x00000030, BX
+	JMP               loop3
 
 end3:
 loop1:
-	CMPQ             BX, $0x00000010
-	JB               end1
-	VMOVUPS          (DX), Z6
-	VMOVUPS          normalMax<>+0(SB), Z8
-	VANDPS           magnitude<>+0(SB), Z6, Z7
-	VMINPS           Z7, Z8, Z7
-	VMULPS           Z7, Z7, Z8
-	VMOVUPS          roundShift<>+0(SB), Z9
-	VMOVAPS          Z9, Z10
-	VFNMADD231PS     halfLog2e<>+0(SB), Z8, Z9
-	VSUBPS           Z9, Z10, Z10
-	VFNMADD231PS     halfLog2e<>+0(SB), Z8, Z10
-	VMOVUPS          exp2P0<>+0(SB), Z8
-	VFMADD213PS.BCST exp2P1<>+0(SB), Z10, Z8
-	VFMADD213PS.BCST exp2P2<>+0(SB), Z10, Z8
-	VFMADD213PS.BCST exp2P3<>+0(SB), Z10, Z8
-	VFMADD213PS.BCST exp2P4<>+0(SB), Z10, Z8
-	VFMADD213PS.BCST exp2P5<>+0(SB), Z10, Z8
-	VADDPS           one<>+0(SB), Z7, Z12
-	VPSRLD           $0x15, Z12, Z10
-	VPANDD           twoBits<>+0(SB), Z12, Z11
-	VSUBPS           Z11, Z12, Z11
-	VPERMPS          Z0, Z10, Z12
-	VPERMPS          Z1, Z10, Z13
-	VFMADD213PS      Z13, Z11, Z12
-	VPERMPS          Z2, Z10, Z13
-	VFMADD213PS      Z13, Z11, Z12
-	VPERMPS          Z3, Z10, Z13
-	VFMADD213PS      Z13, Z11, Z12
-	VPERMPS          Z4, Z10, Z13
-	VFMADD213PS      Z13, Z11, Z12
-	VPERMPS          Z5, Z10, Z10
-	VFMADD213PS      Z10, Z11, Z12
-	VFNMADD231PS     density<>+0(SB), Z7, Z12
-	VMULPS           Z8, Z12, Z12
-	VSUBPS           roundShift<>+0(SB), Z9, Z9
-	VSCALEFPS        Z9, Z12, Z12
-	VXORPS           Z8, Z8, Z8
-	VMOVUPS          one<>+0(SB), Z7
-	VSUBPS           Z12, Z7, Z7
-	VCMPPS           $0x11, Z8, Z6, K1
-	VMOVUPS          Z12, K1, Z7
-	VFMADD213PS      Z7, Z8, Z6
-	VMULPS           (CX), Z6, Z6
-	VMOVUPS          Z6, (AX)
-	ADDQ             $0x00000040, AX
-	ADDQ             $0x00000040, CX
-	ADDQ             $0x00000040, DX
-	SUBQ             $0x00000010, BX
-	JMP              loop1
+	CMPQ              BX, $0x00000010
+	JB                end1
+	VMOVUPS           (DX), Z6
+	VBROADCASTSS      normalMax<>+0(SB), Z8
+	VANDPS.BCST       magnitude<>+0(SB), Z6, Z7
+	VMINPS            Z7, Z8, Z7
+	VMULPS            Z7, Z7, Z8
+	VBROADCASTSS      roundShift<>+0(SB), Z9
+	VMOVAPS           Z9, Z10
+	VFNMADD231PS.BCST halfLog2e<>+0(SB), Z8, Z9
+	VSUBPS            Z9, Z10, Z10
+	VFNMADD231PS.BCST halfLog2e<>+0(SB), Z8, Z10
+	VBROADCASTSS      exp2P0<>+0(SB), Z8
+	VFMADD213PS.BCST  exp2P1<>+0(SB), Z10, Z8
+	VFMADD213PS.BCST  exp2P2<>+0(SB), Z10, Z8
+	VFMADD213PS.BCST  exp2P3<>+0(SB), Z10, Z8
+	VFMADD213PS.BCST  exp2P4<>+0(SB), Z10, Z8
+	VFMADD213PS.BCST  exp2P5<>+0(SB), Z10, Z8
+	VADDPS.BCST       one<>+0(SB), Z7, Z12
+	VPSRLD            $0x15, Z12, Z10
+	VPANDD.BCST       twoBits<>+0(SB), Z12, Z11
+	VSUBPS            Z11, Z12, Z11
+	VPERMPS           Z0, Z10, Z12
+	VPERMPS           Z1, Z10, Z13
+	VFMADD213PS       Z13, Z11, Z12
+	VPERMPS           Z2, Z10, Z13
+	VFMADD213PS       Z13, Z11, Z12
+	VPERMPS           Z3, Z10, Z13
+	VFMADD213PS       Z13, Z11, Z12
+	VPERMPS           Z4, Z10, Z13
+	VFMADD213PS       Z13, Z11, Z12
+	VPERMPS           Z5, Z10, Z10
+	VFMADD213PS       Z10, Z11, Z12
+	VFNMADD231PS.BCST density<>+0(SB), Z7, Z12
+	VMULPS            Z8, Z12, Z12
+	VSUBPS.BCST       roundShift<>+0(SB), Z9, Z9
+	VSCALEFPS         Z9, Z12, Z12
+	VXORPS            Z8, Z8, Z8
+	VBROADCASTSS      one<>+0(SB), Z7
+	VSUBPS            Z12, Z7, Z7
+	VCMPPS            $0x11, Z8, Z6, K1
+	VMOVUPS           Z12, K1, Z7
+	VFMADD213PS       Z7, Z8, Z6
+	VMULPS            (CX), Z6, Z6
+	VMOVUPS           Z6, (AX)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	ADDQ              $0x00000040, DX
+	SUBQ              $0x00000010, BX
+	JMP               loop1
 
 end1:
 	VZEROUPPER
@@ -18783,30 +18783,30 @@ from18_8:
 	JMP          done8
 
 from19_8:
-	VXORPS signBit<>+0(SB), Z0, Z0
-	VXORPS signBit<>+0(SB), Z1, Z1
-	VXORPS signBit<>+0(SB), Z2, Z2
-	VXORPS signBit<>+0(SB), Z3, Z3
-	VXORPS signBit<>+0(SB), Z4, Z4
-	VXORPS signBit<>+0(SB), Z5, Z5
-	VXORPS signBit<>+0(SB), Z6, Z6
-	VXORPS signBit<>+0(SB), Z7, Z7
-	DECQ   R10
-	JNE    next8
-	JMP    done8
+	VXORPS.BCST signBit<>+0(SB), Z0, Z0
+	VXORPS.BCST signBit<>+0(SB), Z1, Z1
+	VXORPS.BCST signBit<>+0(SB), Z2, Z2
+	VXORPS.BCST signBit<>+0(SB), Z3, Z3
+	VXORPS.BCST signBit<>+0(SB), Z4, Z4
+	VXORPS.BCST signBit<>+0(SB), Z5, Z5
+	VXORPS.BCST signBit<>+0(SB), Z6, Z6
+	VXORPS.BCST signBit<>+0(SB), Z7, Z7
+	DECQ        R10
+	JNE         next8
+	JMP         done8
 
 from20_8:
-	VANDPS magnitude<>+0(SB), Z0, Z0
-	VANDPS magnitude<>+0(SB), Z1, Z1
-	VANDPS magnitude<>+0(SB), Z2, Z2
-	VANDPS magnitude<>+0(SB), Z3, Z3
-	VANDPS magnitude<>+0(SB), Z4, Z4
-	VANDPS magnitude<>+0(SB), Z5, Z5
-	VANDPS magnitude<>+0(SB), Z6, Z6
-	VANDPS magnitude<>+0(SB), Z7, Z7
-	DECQ   R10
-	JNE    next8
-	JMP    done8
+	VANDPS.BCST magnitude<>+0(SB), Z0, Z0
+	VANDPS.BCST magnitude<>+0(SB), Z1, Z1
+	VANDPS.BCST magnitude<>+0(SB), Z2, Z2
+	VANDPS.BCST magnitude<>+0(SB), Z3, Z3
+	VANDPS.BCST magnitude<>+0(SB), Z4, Z4
+	VANDPS.BCST magnitude<>+0(SB), Z5, Z5
+	VANDPS.BCST magnitude<>+0(SB), Z6, Z6
+	VANDPS.BCST magnitude<>+0(SB), Z7, Z7
+	DECQ        R10
+	JNE         next8
+	JMP         done8
 
 from21_8:
 	CMPQ   R11, $0x00000016
@@ -18919,85 +18919,85 @@ from25_8:
 	JMP         done8
 
 from26_8:
-	CMPQ    R11, $0x0000001c
-	JAE     from28_8
-	CMPQ    R11, $0x0000001b
-	JAE     from27_8
-	VXORPS  Z16, Z16, Z16
-	VCMPPS  $0x1e, Z16, Z0, K1
-	VMULPS  one<>+0(SB), Z0, Z17
-	VMOVUPS Z17, Z17
-	VMOVUPS one<>+0(SB), K1, Z17
-	VCMPPS  $0x11, Z16, Z0, K1
-	VMOVUPS Z17, Z0
-	VMOVUPS cbf800000<>+0(SB), K1, Z0
-	VMOVAPS Z0, Z0
-	VXORPS  Z16, Z16, Z16
-	VCMPPS  $0x1e, Z16, Z1, K1
-	VMULPS  one<>+0(SB), Z1, Z17
-	VMOVUPS Z17, Z17
-	VMOVUPS one<>+0(SB), K1, Z17
-	VCMPPS  $0x11, Z16, Z1, K1
-	VMOVUPS Z17, Z1
-	VMOVUPS cbf800000<>+0(SB), K1, Z1
-	VMOVAPS Z1, Z1
-	VXORPS  Z16, Z16, Z16
-	VCMPPS  $0x1e, Z16, Z2, K1
-	VMULPS  one<>+0(SB), Z2, Z17
-	VMOVUPS Z17, Z17
-	VMOVUPS one<>+0(SB), K1, Z17
-	VCMPPS  $0x11, Z16, Z2, K1
-	VMOVUPS Z17, Z2
-	VMOVUPS cbf800000<>+0(SB), K1, Z2
-	VMOVAPS Z2, Z2
-	VXORPS  Z16, Z16, Z16
-	VCMPPS  $0x1e, Z16, Z3, K1
-	VMULPS  one<>+0(SB), Z3, Z17
-	VMOVUPS Z17, Z17
-	VMOVUPS one<>+0(SB), K1, Z17
-	VCMPPS  $0x11, Z16, Z3, K1
-	VMOVUPS Z17, Z3
-	VMOVUPS cbf800000<>+0(SB), K1, Z3
-	VMOVAPS Z3, Z3
-	VXORPS  Z16, Z16, Z16
-	VCMPPS  $0x1e, Z16, Z4, K1
-	VMULPS  one<>+0(SB), Z4, Z17
-	VMOVUPS Z17, Z17
-	VMOVUPS one<>+0(SB), K1, Z17
-	VCMPPS  $0x11, Z16, Z4, K1
-	VMOVUPS Z17, Z4
-	VMOVUPS cbf800000<>+0(SB), K1, Z4
-	VMOVAPS Z4, Z4
-	VXORPS  Z16, Z16, Z16
-	VCMPPS  $0x1e, Z16, Z5, K1
-	VMULPS  one<>+0(SB), Z5, Z17
-	VMOVUPS Z17, Z17
-	VMOVUPS one<>+0(SB), K1, Z17
-	VCMPPS  $0x11, Z16, Z5, K1
-	VMOVUPS Z17, Z5
-	VMOVUPS cbf800000<>+0(SB), K1, Z5
-	VMOVAPS Z5, Z5
-	VXORPS  Z16, Z16, Z16
-	VCMPPS  $0x1e, Z16, Z6, K1
-	VMULPS  one<>+0(SB), Z6, Z17
-	VMOVUPS Z17, Z17
-	VMOVUPS one<>+0(SB), K1, Z17
-	VCMPPS  $0x11, Z16, Z6, K1
-	VMOVUPS Z17, Z6
-	VMOVUPS cbf800000<>+0(SB), K1, Z6
-	VMOVAPS Z6, Z6
-	VXORPS  Z16, Z16, Z16
-	VCMPPS  $0x1e, Z16, Z7, K1
-	VMULPS  one<>+0(SB), Z7, Z17
-	VMOVUPS Z17, Z17
-	VMOVUPS one<>+0(SB), K1, Z17
-	VCMPPS  $0x11, Z16, Z7, K1
-	VMOVUPS Z17, Z7
-	VMOVUPS cbf800000<>+0(SB), K1, Z7
-	VMOVAPS Z7, Z7
-	DECQ    R10
-	JNE     next8
-	JMP     done8
+	CMPQ         R11, $0x0000001c
+	JAE          from28_8
+	CMPQ         R11, $0x0000001b
+	JAE          from27_8
+	VXORPS       Z16, Z16, Z16
+	VCMPPS       $0x1e, Z16, Z0, K1
+	VMULPS.BCST  one<>+0(SB), Z0, Z17
+	VMOVUPS      Z17, Z17
+	VBROADCASTSS one<>+0(SB), K1, Z17
+	VCMPPS       $0x11, Z16, Z0, K1
+	VMOVUPS      Z17, Z0
+	VBROADCASTSS cbf800000<>+0(SB), K1, Z0
+	VMOVAPS      Z0, Z0
+	VXORPS       Z16, Z16, Z16
+	VCMPPS       $0x1e, Z16, Z1, K1
+	VMULPS.BCST  one<>+0(SB), Z1, Z17
+	VMOVUPS      Z17, Z17
+	VBROADCASTSS one<>+0(SB), K1, Z17
+	VCMPPS       $0x11, Z16, Z1, K1
+	VMOVUPS      Z17, Z1
+	VBROADCASTSS cbf800000<>+0(SB), K1, Z1
+	VMOVAPS      Z1, Z1
+	VXORPS       Z16, Z16, Z16
+	VCMPPS       $0x1e, Z16, Z2, K1
+	VMULPS.BCST  one<>+0(SB), Z2, Z17
+	VMOVUPS      Z17, Z17
+	VBROADCASTSS one<>+0(SB), K1, Z17
+	VCMPPS       $0x11, Z16, Z2, K1
+	VMOVUPS      Z17, Z2
+	VBROADCASTSS cbf800000<>+0(SB), K1, Z2
+	VMOVAPS      Z2, Z2
+	VXORPS       Z16, Z16, Z16
+	VCMPPS       $0x1e, Z16, Z3, K1
+	VMULPS.BCST  one<>+0(SB), Z3, Z17
+	VMOVUPS      Z17, Z17
+	VBROADCASTSS one<>+0(SB), K1, Z17
+	VCMPPS       $0x11, Z16, Z3, K1
+	VMOVUPS      Z17, Z3
+	VBROADCASTSS cbf800000<>+0(SB), K1, Z3
+	VMOVAPS      Z3, Z3
+	VXORPS       Z16, Z16, Z16
+	VCMPPS       $0x1e, Z16, Z4, K1
+	VMULPS.BCST  one<>+0(SB), Z4, Z17
+	VMOVUPS      Z17, Z17
+	VBROADCASTSS one<>+0(SB), K1, Z17
+	VCMPPS       $0x11, Z16, Z4, K1
+	VMOVUPS      Z17, Z4
+	VBROADCASTSS cbf800000<>+0(SB), K1, Z4
+	VMOVAPS      Z4, Z4
+	VXORPS       Z16, Z16, Z16
+	VCMPPS       $0x1e, Z16, Z5, K1
+	VMULPS.BCST  one<>+0(SB), Z5, Z17
+	VMOVUPS      Z17, Z17
+	VBROADCASTSS one<>+0(SB), K1, Z17
+	VCMPPS       $0x11, Z16, Z5, K1
+	VMOVUPS      Z17, Z5
+	VBROADCASTSS cbf800000<>+0(SB), K1, Z5
+	VMOVAPS      Z5, Z5
+	VXORPS       Z16, Z16, Z16
+	VCMPPS       $0x1e, Z16, Z6, K1
+	VMULPS.BCST  one<>+0(SB), Z6, Z17
+	VMOVUPS      Z17, Z17
+	VBROADCASTSS one<>+0(SB), K1, Z17
+	VCMPPS       $0x11, Z16, Z6, K1
+	VMOVUPS      Z17, Z6
+	VBROADCASTSS cbf800000<>+0(SB), K1, Z6
+	VMOVAPS      Z6, Z6
+	VXORPS       Z16, Z16, Z16
+	VCMPPS       $0x1e, Z16, Z7, K1
+	VMULPS.BCST  one<>+0(SB), Z7, Z17
+	VMOVUPS      Z17, Z17
+	VBROADCASTSS one<>+0(SB), K1, Z17
+	VCMPPS       $0x11, Z16, Z7, K1
+	VMOVUPS      Z17, Z7
+	VBROADCASTSS cbf800000<>+0(SB), K1, Z7
+	VMOVAPS      Z7, Z7
+	DECQ         R10
+	JNE          next8
+	JMP          done8
 
 from27_8:
 	VXORPS    Z16, Z16, Z16
@@ -19490,65 +19490,65 @@ from44_8:
 	JMP        done8
 
 from45_8:
-	VMOVUPS   c3f000000<>+0(SB), Z16
-	VMOVUPS   (BX)(DI*1), Z17
-	VCMPPS    $0x00, (SI)(DI*1), Z17, K1
-	VCMPPS    $0x1e, (SI)(DI*1), Z17, K2
-	VMULPS    Z0, Z16, Z17
-	VMOVUPS.Z Z17, K1, Z17
-	VMOVUPS   Z0, K2, Z17
-	VMOVAPS   Z17, Z0
-	VMOVUPS   64(BX)(DI*1), Z17
-	VCMPPS    $0x00, 64(SI)(DI*1), Z17, K1
-	VCMPPS    $0x1e, 64(SI)(DI*1), Z17, K2
-	VMULPS    Z1, Z16, Z17
-	VMOVUPS.Z Z17, K1, Z17
-	VMOVUPS   Z1, K2, Z17
-	VMOVAPS   Z17, Z1
-	VMOVUPS   128(BX)(DI*1), Z17
-	VCMPPS    $0x00, 128(SI)(DI*1), Z17, K1
-	VCMPPS    $0x1e, 128(SI)(DI*1), Z17, K2
-	VMULPS    Z2, Z16, Z17
-	VMOVUPS.Z Z17, K1, Z17
-	VMOVUPS   Z2, K2, Z17
-	VMOVAPS   Z17, Z2
-	VMOVUPS   192(BX)(DI*1), Z17
-	VCMPPS    $0x00, 192(SI)(DI*1), Z17, K1
-	VCMPPS    $0x1e, 192(SI)(DI*1), Z17, K2
-	VMULPS    Z3, Z16, Z17
-	VMOVUPS.Z Z17, K1, Z17
-	VMOVUPS   Z3, K2, Z17
-	VMOVAPS   Z17, Z3
-	VMOVUPS   256(BX)(DI*1), Z17
-	VCMPPS    $0x00, 256(SI)(DI*1), Z17, K1
-	VCMPPS    $0x1e, 256(SI)(DI*1), Z17, K2
-	VMULPS    Z4, Z16, Z17
-	VMOVUPS.Z Z17, K1, Z17
-	VMOVUPS   Z4, K2, Z17
-	VMOVAPS   Z17, Z4
-	VMOVUPS   320(BX)(DI*1), Z17
-	VCMPPS    $0x00, 320(SI)(DI*1), Z17, K1
-	VCMPPS    $0x1e, 320(SI)(DI*1), Z17, K2
-	VMULPS    Z5, Z16, Z17
-	VMOVUPS.Z Z17, K1, Z17
-	VMOVUPS   Z5, K2, Z17
-	VMOVAPS   Z17, Z5
-	VMOVUPS   384(BX)(DI*1), Z17
-	VCMPPS    $0x00, 384(SI)(DI*1), Z17, K1
-	VCMPPS    $0x1e, 384(SI)(DI*1), Z17, K2
-	VMULPS    Z6, Z16, Z17
-	VMOVUPS.Z Z17, K1, Z17
-	VMOVUPS   Z6, K2, Z17
-	VMOVAPS   Z17, Z6
-	VMOVUPS   448(BX)(DI*1), Z17
-	VCMPPS    $0x00, 448(SI)(DI*1), Z17, K1
-	VCMPPS    $0x1e, 448(SI)(DI*1), Z17, K2
-	VMULPS    Z7, Z16, Z16
-	VMOVUPS.Z Z16, K1, Z16
-	VMOVUPS   Z7, K2, Z16
-	VMOVAPS   Z16, Z7
-	DECQ      R10
-	JNE       next8
+	VBROADCASTSS c3f000000<>+0(SB), Z16
+	VMOVUPS      (BX)(DI*1), Z17
+	VCMPPS       $0x00, (SI)(DI*1), Z17, K1
+	VCMPPS       $0x1e, (SI)(DI*1), Z17, K2
+	VMULPS       Z0, Z16, Z17
+	VMOVUPS.Z    Z17, K1, Z17
+	VMOVUPS      Z0, K2, Z17
+	VMOVAPS      Z17, Z0
+	VMOVUPS      64(BX)(DI*1), Z17
+	VCMPPS       $0x00, 64(SI)(DI*1), Z17, K1
+	VCMPPS       $0x1e, 64(SI)(DI*1), Z17, K2
+	VMULPS       Z1, Z16, Z17
+	VMOVUPS.Z    Z17, K1, Z17
+	VMOVUPS      Z1, K2, Z17
+	VMOVAPS      Z17, Z1
+	VMOVUPS      128(BX)(DI*1), Z17
+	VCMPPS       $0x00, 128(SI)(DI*1), Z17, K1
+	VCMPPS       $0x1e, 128(SI)(DI*1), Z17, K2
+	VMULPS       Z2, Z16, Z17
+	VMOVUPS.Z    Z17, K1, Z17
+	VMOVUPS      Z2, K2, Z17
+	VMOVAPS      Z17, Z2
+	VMOVUPS      192(BX)(DI*1), Z17
+	VCMPPS       $0x00, 192(SI)(DI*1), Z17, K1
+	VCMPPS       $0x1e, 192(SI)(DI*1), Z17, K2
+	VMULPS       Z3, Z16, Z17
+	VMOVUPS.Z    Z17, K1, Z17
+	VMOVUPS      Z3, K2, Z17
+	VMOVAPS      Z17, Z3
+	VMOVUPS      256(BX)(DI*1), Z17
+	VCMPPS       $0x00, 256(SI)(DI*1), Z17, K1
+	VCMPPS       $0x1e, 256(SI)(DI*1), Z17, K2
+	VMULPS       Z4, Z16, Z17
+	VMOVUPS.Z    Z17, K1, Z17
+	VMOVUPS      Z4, K2, Z17
+	VMOVAPS      Z17, Z4
+	VMOVUPS      320(BX)(DI*1), Z17
+	VCMPPS       $0x00, 320(SI)(DI*1), Z17, K1
+	VCMPPS       $0x1e, 320(SI)(DI*1), Z17, K2
+	VMULPS       Z5, Z16, Z17
+	VMOVUPS.Z    Z17, K1, Z17
+	VMOVUPS      Z5, K2, Z17
+	VMOVAPS      Z17, Z5
+	VMOVUPS      384(BX)(DI*1), Z17
+	VCMPPS       $0x00, 384(SI)(DI*1), Z17, K1
+	VCMPPS       $0x1e, 384(SI)(DI*1), Z17, K2
+	VMULPS       Z6, Z16, Z17
+	VMOVUPS.Z    Z17, K1, Z17
+	VMOVUPS      Z6, K2, Z17
+	VMOVAPS      Z17, Z6
+	VMOVUPS      448(BX)(DI*1), Z17
+	VCMPPS       $0x00, 448(SI)(DI*1), Z17, K1
+	VCMPPS       $0x1e, 448(SI)(DI*1), Z17, K2
+	VMULPS       Z7, Z16, Z16
+	VMOVUPS.Z    Z16, K1, Z16
+	VMOVUPS      Z7, K2, Z16
+	VMOVAPS      Z16, Z7
+	DECQ         R10
+	JNE          next8
 
 done8:
 	ADDQ $0x00000200, DI
@@ -19752,16 +19752,16 @@ from18_1:
 	JMP          done1
 
 from19_1:
-	VXORPS signBit<>+0(SB), Z0, Z0
-	DECQ   R10
-	JNE    next1
-	JMP    done1
+	VXORPS.BCST signBit<>+0(SB), Z0, Z0
+	DECQ        R10
+	JNE         next1
+	JMP         done1
 
 from20_1:
-	VANDPS magnitude<>+0(SB), Z0, Z0
-	DECQ   R10
-	JNE    next1
-	JMP    done1
+	VANDPS.BCST magnitude<>+0(SB), Z0, Z0
+	DECQ        R10
+	JNE         next1
+	JMP         done1
 
 from21_1:
 	CMPQ   R11, $0x00000016
@@ -19811,22 +19811,22 @@ from25_1:
 	JMP         done1
 
 from26_1:
-	CMPQ    R11, $0x0000001c
-	JAE     from28_1
-	CMPQ    R11, $0x0000001b
-	JAE     from27_1
-	VXORPS  Z2, Z2, Z2
-	VCMPPS  $0x1e, Z2, Z0, K1
-	VMULPS  one<>+0(SB), Z0, Z3
-	VMOVUPS Z3, Z3
-	VMOVUPS one<>+0(SB), K1, Z3
-	VCMPPS  $0x11, Z2, Z0, K1
-	VMOVUPS Z3, Z0
-	VMOVUPS cbf800000<>+0(SB), K1, Z0
-	VMOVAPS Z0, Z0
-	DECQ    R10
-	JNE     next1
-	JMP     done1
+	CMPQ         R11, $0x0000001c
+	JAE          from28_1
+	CMPQ         R11, $0x0000001b
+	JAE          from27_1
+	VXORPS       Z2, Z2, Z2
+	VCMPPS       $0x1e, Z2, Z0, K1
+	VMULPS.BCST  one<>+0(SB), Z0, Z3
+	VMOVUPS      Z3, Z3
+	VBROADCASTSS one<>+0(SB), K1, Z3
+	VCMPPS       $0x11, Z2, Z0, K1
+	VMOVUPS      Z3, Z0
+	VBROADCASTSS cbf800000<>+0(SB), K1, Z0
+	VMOVAPS      Z0, Z0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
 
 from27_1:
 	VXORPS    Z2, Z2, Z2
@@ -19997,16 +19997,16 @@ from44_1:
 	JMP        done1
 
 from45_1:
-	VMOVUPS   c3f000000<>+0(SB), Z2
-	VMOVUPS   (BX)(DI*1), Z3
-	VCMPPS    $0x00, (SI)(DI*1), Z3, K1
-	VCMPPS    $0x1e, (SI)(DI*1), Z3, K2
-	VMULPS    Z0, Z2, Z2
-	VMOVUPS.Z Z2, K1, Z2
-	VMOVUPS   Z0, K2, Z2
-	VMOVAPS   Z2, Z0
-	DECQ      R10
-	JNE       next1
+	VBROADCASTSS c3f000000<>+0(SB), Z2
+	VMOVUPS      (BX)(DI*1), Z3
+	VCMPPS       $0x00, (SI)(DI*1), Z3, K1
+	VCMPPS       $0x1e, (SI)(DI*1), Z3, K2
+	VMULPS       Z0, Z2, Z2
+	VMOVUPS.Z    Z2, K1, Z2
+	VMOVUPS      Z0, K2, Z2
+	VMOVAPS      Z2, Z0
+	DECQ         R10
+	JNE          next1
 
 done1:
 	ADDQ $0x00000040, DI
@@ -20143,16 +20143,16 @@ end1:
 // func largestAVX512(x uintptr, n uintptr) float32
 // Requires: AVX, AVX512DQ, AVX512F, SSE
 TEXT ·largestAVX512(SB), NOSPLIT, $0-20
-	MOVQ    x+0(FP), AX
-	MOVQ    n+8(FP), CX
-	VMOVUPS cff800000<>+0(SB), Z0
-	VXORPS  Z4, Z4, Z4
-	VMOVUPS cff800000<>+0(SB), Z1
-	VXORPS  Z5, Z5, Z5
-	VMOVUPS cff800000<>+0(SB), Z2
-	VXORPS  Z6, Z6, Z6
-	VMOVUPS cff800000<>+0(SB), Z3
-	VXORPS  Z7, Z7, Z7
+	MOVQ         x+0(FP), AX
+	MOVQ         n+8(FP), CX
+	VBROADCASTSS cff800000<>+0(SB), Z0
+	VXORPS       Z4, Z4, Z4
+	VBROADCASTSS cff800000<>+0(SB), Z1
+	VXORPS       Z5, Z5, Z5
+	VBROADCASTSS cff800000<>+0(SB), Z2
+	VXORPS       Z6, Z6, Z6
+	VBROADCASTSS cff800000<>+0(SB), Z3
+	VXORPS       Z7, Z7, Z7
 
 loop4:
 	CMPQ    CX, $0x00000040
@@ -20224,16 +20224,16 @@ end1:
 // func smallestAVX512(x uintptr, n uintptr) float32
 // Requires: AVX, AVX512DQ, AVX512F, SSE
 TEXT ·smallestAVX512(SB), NOSPLIT, $0-20
-	MOVQ    x+0(FP), AX
-	MOVQ    n+8(FP), CX
-	VMOVUPS c7f800000<>+0(SB), Z0
-	VXORPS  Z4, Z4, Z4
-	VMOVUPS c7f800000<>+0(SB), Z1
-	VXORPS  Z5, Z5, Z5
-	VMOVUPS c7f800000<>+0(SB), Z2
-	VXORPS  Z6, Z6, Z6
-	VMOVUPS c7f800000<>+0(SB), Z3
-	VXORPS  Z7, Z7, Z7
+	MOVQ         x+0(FP), AX
+	MOVQ         n+8(FP), CX
+	VBROADCASTSS c7f800000<>+0(SB), Z0
+	VXORPS       Z4, Z4, Z4
+	VBROADCASTSS c7f800000<>+0(SB), Z1
+	VXORPS       Z5, Z5, Z5
+	VBROADCASTSS c7f800000<>+0(SB), Z2
+	VXORPS       Z6, Z6, Z6
+	VBROADCASTSS c7f800000<>+0(SB), Z3
+	VXORPS       Z7, Z7, Z7
 
 loop4:
 	CMPQ    CX, $0x00000040
@@ -20311,28 +20311,28 @@ TEXT ·largestAbsAVX512(SB), NOSPLIT, $0-20
 	VXORPS Z1, Z1, Z1
 
 loop2:
-	CMPQ    CX, $0x00000020
-	JB      end2
-	VMOVUPS (AX), Z2
-	VANDPS  magnitude<>+0(SB), Z2, Z2
-	VMAXPS  Z0, Z2, Z0
-	VMOVUPS 64(AX), Z2
-	VANDPS  magnitude<>+0(SB), Z2, Z2
-	VMAXPS  Z1, Z2, Z1
-	ADDQ    $0x00000080, AX
-	SUBQ    $0x00000020, CX
-	JMP     loop2
+	CMPQ        CX, $0x00000020
+	JB          end2
+	VMOVUPS     (AX), Z2
+	VANDPS.BCST magnitude<>+0(SB), Z2, Z2
+	VMAXPS      Z0, Z2, Z0
+	VMOVUPS     64(AX), Z2
+	VANDPS.BCST magnitude<>+0(SB), Z2, Z2
+	VMAXPS      Z1, Z2, Z1
+	ADDQ        $0x00000080, AX
+	SUBQ        $0x00000020, CX
+	JMP         loop2
 
 end2:
 loop1:
-	CMPQ    CX, $0x00000010
-	JB      end1
-	VMOVUPS (AX), Z2
-	VANDPS  magnitude<>+0(SB), Z2, Z2
-	VMAXPS  Z0, Z2, Z0
-	ADDQ    $0x00000040, AX
-	SUBQ    $0x00000010, CX
-	JMP     loop1
+	CMPQ        CX, $0x00000010
+	JB          end1
+	VMOVUPS     (AX), Z2
+	VANDPS.BCST magnitude<>+0(SB), Z2, Z2
+	VMAXPS      Z0, Z2, Z0
+	ADDQ        $0x00000040, AX
+	SUBQ        $0x00000010, CX
+	JMP         loop1
 
 end1:
 	VMAXPS        Z1, Z0, Z0
@@ -20360,33 +20360,33 @@ TEXT ·largestQuotientAVX512(SB), NOSPLIT, $0-28
 	VXORPS Z1, Z1, Z1
 
 loop2:
-	CMPQ    DX, $0x00000020
-	JB      end2
-	VMOVUPS (AX), Z2
-	VDIVPS  (CX), Z2, Z2
-	VANDPS  magnitude<>+0(SB), Z2, Z2
-	VMAXPS  Z0, Z2, Z0
-	VMOVUPS 64(AX), Z2
-	VDIVPS  64(CX), Z2, Z2
-	VANDPS  magnitude<>+0(SB), Z2, Z2
-	VMAXPS  Z1, Z2, Z1
-	ADDQ    $0x00000080, AX
-	ADDQ    $0x00000080, CX
-	SUBQ    $0x00000020, DX
-	JMP     loop2
+	CMPQ        DX, $0x00000020
+	JB          end2
+	VMOVUPS     (AX), Z2
+	VDIVPS      (CX), Z2, Z2
+	VANDPS.BCST magnitude<>+0(SB), Z2, Z2
+	VMAXPS      Z0, Z2, Z0
+	VMOVUPS     64(AX), Z2
+	VDIVPS      64(CX), Z2, Z2
+	VANDPS.BCST magnitude<>+0(SB), Z2, Z2
+	VMAXPS      Z1, Z2, Z1
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
+	SUBQ        $0x00000020, DX
+	JMP         loop2
 
 end2:
 loop1:
-	CMPQ    DX, $0x00000010
-	JB      end1
-	VMOVUPS (AX), Z2
-	VDIVPS  (CX), Z2, Z2
-	VANDPS  magnitude<>+0(SB), Z2, Z2
-	VMAXPS  Z0, Z2, Z0
-	ADDQ    $0x00000040, AX
-	ADDQ    $0x00000040, CX
-	SUBQ    $0x00000010, DX
-	JMP     loop1
+	CMPQ        DX, $0x00000010
+	JB          end1
+	VMOVUPS     (AX), Z2
+	VDIVPS      (CX), Z2, Z2
+	VANDPS.BCST magnitude<>+0(SB), Z2, Z2
+	VMAXPS      Z0, Z2, Z0
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
+	SUBQ        $0x00000010, DX
+	JMP         loop1
 
 end1:
 	VMAXPS        Z1, Z0, Z0
@@ -20923,46 +20923,46 @@ TEXT ·floatFiniteAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop4:
-	CMPQ       DX, $0x00000040
-	JB         end4
-	VMOVUPS    (CX), Z0
-	VANDPS     magnitude<>+0(SB), Z0, Z0
-	VCMPPS     $0x11, c7f800000<>+0(SB), Z0, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
-	VMOVDQU8   X0, (AX)
-	VMOVUPS    64(CX), Z0
-	VANDPS     magnitude<>+0(SB), Z0, Z0
-	VCMPPS     $0x11, c7f800000<>+0(SB), Z0, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
-	VMOVDQU8   X0, 16(AX)
-	VMOVUPS    128(CX), Z0
-	VANDPS     magnitude<>+0(SB), Z0, Z0
-	VCMPPS     $0x11, c7f800000<>+0(SB), Z0, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
-	VMOVDQU8   X0, 32(AX)
-	VMOVUPS    192(CX), Z0
-	VANDPS     magnitude<>+0(SB), Z0, Z0
-	VCMPPS     $0x11, c7f800000<>+0(SB), Z0, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
-	VMOVDQU8   X0, 48(AX)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000100, CX
-	SUBQ       $0x00000040, DX
-	JMP        loop4
+	CMPQ        DX, $0x00000040
+	JB          end4
+	VMOVUPS     (CX), Z0
+	VANDPS.BCST magnitude<>+0(SB), Z0, Z0
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z0, K1
+	VMOVDQU8.Z  c01010101<>+0(SB), K1, X0
+	VMOVDQU8    X0, (AX)
+	VMOVUPS     64(CX), Z0
+	VANDPS.BCST magnitude<>+0(SB), Z0, Z0
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z0, K1
+	VMOVDQU8.Z  c01010101<>+0(SB), K1, X0
+	VMOVDQU8    X0, 16(AX)
+	VMOVUPS     128(CX), Z0
+	VANDPS.BCST magnitude<>+0(SB), Z0, Z0
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z0, K1
+	VMOVDQU8.Z  c01010101<>+0(SB), K1, X0
+	VMOVDQU8    X0, 32(AX)
+	VMOVUPS     192(CX), Z0
+	VANDPS.BCST magnitude<>+0(SB), Z0, Z0
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z0, K1
+	VMOVDQU8.Z  c01010101<>+0(SB), K1, X0
+	VMOVDQU8    X0, 48(AX)
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000100, CX
+	SUBQ        $0x00000040, DX
+	JMP         loop4
 
 end4:
 loop1:
-	CMPQ       DX, $0x00000010
-	JB         end1
-	VMOVUPS    (CX), Z0
-	VANDPS     magnitude<>+0(SB), Z0, Z0
-	VCMPPS     $0x11, c7f800000<>+0(SB), Z0, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
-	VMOVDQU8   X0, (AX)
-	ADDQ       $0x00000010, AX
-	ADDQ       $0x00000040, CX
-	SUBQ       $0x00000010, DX
-	JMP        loop1
+	CMPQ        DX, $0x00000010
+	JB          end1
+	VMOVUPS     (CX), Z0
+	VANDPS.BCST magnitude<>+0(SB), Z0, Z0
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z0, K1
+	VMOVDQU8.Z  c01010101<>+0(SB), K1, X0
+	VMOVDQU8    X0, (AX)
+	ADDQ        $0x00000010, AX
+	ADDQ        $0x00000040, CX
+	SUBQ        $0x00000010, DX
+	JMP         loop1
 
 end1:
 	VZEROUPPER
@@ -21376,66 +21376,66 @@ TEXT ·floatToIntAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop4:
-	CMPQ       DX, $0x00000040
-	JB         end4
-	VMOVUPS    (CX), Z0
-	VCVTTPS2DQ Z0, Z1
-	VCMPPS     $0x1e, c4effffff<>+0(SB), Z0, K1
-	VMOVUPS    Z1, Z1
-	VMOVUPS    c7fffffff<>+0(SB), K1, Z1
-	VCMPPS     $0x03, Z0, Z0, K1
-	VMOVUPS    Z1, Z0
-	VMOVUPS    c00000000<>+0(SB), K1, Z0
-	VMOVUPS    Z0, (AX)
-	VMOVUPS    64(CX), Z0
-	VCVTTPS2DQ Z0, Z1
-	VCMPPS     $0x1e, c4effffff<>+0(SB), Z0, K1
-	VMOVUPS    Z1, Z1
-	VMOVUPS    c7fffffff<>+0(SB), K1, Z1
-	VCMPPS     $0x03, Z0, Z0, K1
-	VMOVUPS    Z1, Z0
-	VMOVUPS    c00000000<>+0(SB), K1, Z0
-	VMOVUPS    Z0, 64(AX)
-	VMOVUPS    128(CX), Z0
-	VCVTTPS2DQ Z0, Z1
-	VCMPPS     $0x1e, c4effffff<>+0(SB), Z0, K1
-	VMOVUPS    Z1, Z1
-	VMOVUPS    c7fffffff<>+0(SB), K1, Z1
-	VCMPPS     $0x03, Z0, Z0, K1
-	VMOVUPS    Z1, Z0
-	VMOVUPS    c00000000<>+0(SB), K1, Z0
-	VMOVUPS    Z0, 128(AX)
-	VMOVUPS    192(CX), Z0
-	VCVTTPS2DQ Z0, Z1
-	VCMPPS     $0x1e, c4effffff<>+0(SB), Z0, K1
-	VMOVUPS    Z1, Z1
-	VMOVUPS    c7fffffff<>+0(SB), K1, Z1
-	VCMPPS     $0x03, Z0, Z0, K1
-	VMOVUPS    Z1, Z0
-	VMOVUPS    c00000000<>+0(SB), K1, Z0
-	VMOVUPS    Z0, 192(AX)
-	ADDQ       $0x00000100, AX
-	ADDQ       $0x00000100, CX
-	SUBQ       $0x00000040, DX
-	JMP        loop4
+	CMPQ         DX, $0x00000040
+	JB           end4
+	VMOVUPS      (CX), Z0
+	VCVTTPS2DQ   Z0, Z1
+	VCMPPS.BCST  $0x1e, c4effffff<>+0(SB), Z0, K1
+	VMOVUPS      Z1, Z1
+	VBROADCASTSS c7fffffff<>+0(SB), K1, Z1
+	VCMPPS       $0x03, Z0, Z0, K1
+	VMOVUPS      Z1, Z0
+	VBROADCASTSS c00000000<>+0(SB), K1, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(CX), Z0
+	VCVTTPS2DQ   Z0, Z1
+	VCMPPS.BCST  $0x1e, c4effffff<>+0(SB), Z0, K1
+	VMOVUPS      Z1, Z1
+	VBROADCASTSS c7fffffff<>+0(SB), K1, Z1
+	VCMPPS       $0x03, Z0, Z0, K1
+	VMOVUPS      Z1, Z0
+	VBROADCASTSS c00000000<>+0(SB), K1, Z0
+	VMOVUPS      Z0, 64(AX)
+	VMOVUPS      128(CX), Z0
+	VCVTTPS2DQ   Z0, Z1
+	VCMPPS.BCST  $0x1e, c4effffff<>+0(SB), Z0, K1
+	VMOVUPS      Z1, Z1
+	VBROADCASTSS c7fffffff<>+0(SB), K1, Z1
+	VCMPPS       $0x03, Z0, Z0, K1
+	VMOVUPS      Z1, Z0
+	VBROADCASTSS c00000000<>+0(SB), K1, Z0
+	VMOVUPS      Z0, 128(AX)
+	VMOVUPS      192(CX), Z0
+	VCVTTPS2DQ   Z0, Z1
+	VCMPPS.BCST  $0x1e, c4effffff<>+0(SB), Z0, K1
+	VMOVUPS      Z1, Z1
+	VBROADCASTSS c7fffffff<>+0(SB), K1, Z1
+	VCMPPS       $0x03, Z0, Z0, K1
+	VMOVUPS      Z1, Z0
+	VBROADCASTSS c00000000<>+0(SB), K1, Z0
+	VMOVUPS      Z0, 192(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	SUBQ         $0x00000040, DX
+	JMP          loop4
 
 end4:
 loop1:
-	CMPQ       DX, $0x00000010
-	JB         end1
-	VMOVUPS    (CX), Z0
-	VCVTTPS2DQ Z0, Z1
-	VCMPPS     $0x1e, c4effffff<>+0(SB), Z0, K1
-	VMOVUPS    Z1, Z1
-	VMOVUPS    c7fffffff<>+0(SB), K1, Z1
-	VCMPPS     $0x03, Z0, Z0, K1
-	VMOVUPS    Z1, Z0
-	VMOVUPS    c00000000<>+0(SB), K1, Z0
-	VMOVUPS    Z0, (AX)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000040, CX
-	SUBQ       $0x00000010, DX
-	JMP        loop1
+	CMPQ         DX, $0x00000010
+	JB           end1
+	VMOVUPS      (CX), Z0
+	VCVTTPS2DQ   Z0, Z1
+	VCMPPS.BCST  $0x1e, c4effffff<>+0(SB), Z0, K1
+	VMOVUPS      Z1, Z1
+	VBROADCASTSS c7fffffff<>+0(SB), K1, Z1
+	VCMPPS       $0x03, Z0, Z0, K1
+	VMOVUPS      Z1, Z0
+	VBROADCASTSS c00000000<>+0(SB), K1, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop1
 
 end1:
 	VZEROUPPER
@@ -21457,135 +21457,135 @@ TEXT ·expAffineAVX512(SB), NOSPLIT, $0-36
 	VXORPS       Z6, Z6, Z6
 
 loop4:
-	CMPQ             DX, $0x00000040
-	JB               end4
-	VMOVUPS          (CX), Z7
-	VFMADD213PS      Z1, Z0, Z7
-	VMOVUPS          64(CX), Z8
-	VFMADD213PS      Z1, Z0, Z8
-	VMOVUPS          128(CX), Z9
-	VFMADD213PS      Z1, Z0, Z9
-	VMOVUPS          192(CX), Z10
-	VFMADD213PS      Z1, Z0, Z10
-	VMOVUPS          expMin<>+0(SB), Z11
-	VMAXPS           Z7, Z11, Z7
-	VMAXPS           Z8, Z11, Z8
-	VMAXPS           Z9, Z11, Z9
-	VMAXPS           Z10, Z11, Z10
-	VMOVUPS          expMax<>+0(SB), Z11
-	VMINPS           Z7, Z11, Z7
-	VMINPS           Z8, Z11, Z8
-	VMINPS           Z9, Z11, Z9
-	VMINPS           Z10, Z11, Z10
-	VMULPS           log2e<>+0(SB), Z7, Z11
-	VMULPS           log2e<>+0(SB), Z8, Z12
-	VMULPS           log2e<>+0(SB), Z9, Z13
-	VMULPS           log2e<>+0(SB), Z10, Z14
-	VCVTPS2DQ        Z11, Z11
-	VCVTPS2DQ        Z12, Z12
-	VCVTPS2DQ        Z13, Z13
-	VCVTPS2DQ        Z14, Z14
-	VCVTDQ2PS        Z11, Z11
-	VCVTDQ2PS        Z12, Z12
-	VCVTDQ2PS        Z13, Z13
-	VCVTDQ2PS        Z14, Z14
-	VFNMADD231PS     ln2High<>+0(SB), Z11, Z7
-	VFNMADD231PS     ln2High<>+0(SB), Z12, Z8
-	VFNMADD231PS     ln2High<>+0(SB), Z13, Z9
-	VFNMADD231PS     ln2High<>+0(SB), Z14, Z10
-	VFNMADD231PS     ln2Low<>+0(SB), Z11, Z7
-	VFNMADD231PS     ln2Low<>+0(SB), Z12, Z8
-	VFNMADD231PS     ln2Low<>+0(SB), Z13, Z9
-	VFNMADD231PS     ln2Low<>+0(SB), Z14, Z10
-	VMOVUPS          expP0<>+0(SB), Z15
-	VMOVUPS          expP0<>+0(SB), Z16
-	VMOVUPS          expP0<>+0(SB), Z17
-	VMOVUPS          expP0<>+0(SB), Z18
-	VFMADD213PS.BCST expP1<>+0(SB), Z7, Z15
-	VFMADD213PS.BCST expP1<>+0(SB), Z8, Z16
-	VFMADD213PS.BCST expP1<>+0(SB), Z9, Z17
-	VFMADD213PS.BCST expP1<>+0(SB), Z10, Z18
-	VFMADD213PS.BCST expP2<>+0(SB), Z7, Z15
-	VFMADD213PS.BCST expP2<>+0(SB), Z8, Z16
-	VFMADD213PS.BCST expP2<>+0(SB), Z9, Z17
-	VFMADD213PS.BCST expP2<>+0(SB), Z10, Z18
-	VFMADD213PS.BCST expP3<>+0(SB), Z7, Z15
-	VFMADD213PS.BCST expP3<>+0(SB), Z8, Z16
-	VFMADD213PS.BCST expP3<>+0(SB), Z9, Z17
-	VFMADD213PS.BCST expP3<>+0(SB), Z10, Z18
-	VFMADD213PS.BCST expP4<>+0(SB), Z7, Z15
-	VFMADD213PS.BCST expP4<>+0(SB), Z8, Z16
-	VFMADD213PS.BCST expP4<>+0(SB), Z9, Z17
-	VFMADD213PS.BCST expP4<>+0(SB), Z10, Z18
-	VFMADD213PS.BCST expP5<>+0(SB), Z7, Z15
-	VFMADD213PS.BCST expP5<>+0(SB), Z8, Z16
-	VFMADD213PS.BCST expP5<>+0(SB), Z9, Z17
-	VFMADD213PS.BCST expP5<>+0(SB), Z10, Z18
-	VMULPS           Z7, Z7, Z19
-	VFMADD213PS      Z7, Z19, Z15
-	VMULPS           Z8, Z8, Z19
-	VFMADD213PS      Z8, Z19, Z16
-	VMULPS           Z9, Z9, Z19
-	VFMADD213PS      Z9, Z19, Z17
-	VMULPS           Z10, Z10, Z19
-	VFMADD213PS      Z10, Z19, Z18
-	VADDPS           one<>+0(SB), Z15, Z15
-	VADDPS           one<>+0(SB), Z16, Z16
-	VADDPS           one<>+0(SB), Z17, Z17
-	VADDPS           one<>+0(SB), Z18, Z18
-	VSCALEFPS        Z11, Z15, Z15
-	VSCALEFPS        Z12, Z16, Z16
-	VSCALEFPS        Z13, Z17, Z17
-	VSCALEFPS        Z14, Z18, Z18
-	VMULPS           Z2, Z15, Z15
-	VADDPS           Z15, Z3, Z3
-	VMOVUPS          Z15, (AX)
-	VMULPS           Z2, Z16, Z16
-	VADDPS           Z16, Z4, Z4
-	VMOVUPS          Z16, 64(AX)
-	VMULPS           Z2, Z17, Z17
-	VADDPS           Z17, Z5, Z5
-	VMOVUPS          Z17, 128(AX)
-	VMULPS           Z2, Z18, Z18
-	VADDPS           Z18, Z6, Z6
-	VMOVUPS          Z18, 192(AX)
-	ADDQ             $0x00000100, AX
-	ADDQ             $0x00000100, CX
-	SUBQ             $0x00000040, DX
-	JMP              loop4
+	CMPQ              DX, $0x00000040
+	JB                end4
+	VMOVUPS           (CX), Z7
+	VFMADD213PS       Z1, Z0, Z7
+	VMOVUPS           64(CX), Z8
+	VFMADD213PS       Z1, Z0, Z8
+	VMOVUPS           128(CX), Z9
+	VFMADD213PS       Z1, Z0, Z9
+	VMOVUPS           192(CX), Z10
+	VFMADD213PS       Z1, Z0, Z10
+	VBROADCASTSS      expMin<>+0(SB), Z11
+	VMAXPS            Z7, Z11, Z7
+	VMAXPS            Z8, Z11, Z8
+	VMAXPS            Z9, Z11, Z9
+	VMAXPS            Z10, Z11, Z10
+	VBROADCASTSS      expMax<>+0(SB), Z11
+	VMINPS            Z7, Z11, Z7
+	VMINPS            Z8, Z11, Z8
+	VMINPS            Z9, Z11, Z9
+	VMINPS            Z10, Z11, Z10
+	VMULPS.BCST       log2e<>+0(SB), Z7, Z11
+	VMULPS.BCST       log2e<>+0(SB), Z8, Z12
+	VMULPS.BCST       log2e<>+0(SB), Z9, Z13
+	VMULPS.BCST       log2e<>+0(SB), Z10, Z14
+	VCVTPS2DQ         Z11, Z11
+	VCVTPS2DQ         Z12, Z12
+	VCVTPS2DQ         Z13, Z13
+	VCVTPS2DQ         Z14, Z14
+	VCVTDQ2PS         Z11, Z11
+	VCVTDQ2PS         Z12, Z12
+	VCVTDQ2PS         Z13, Z13
+	VCVTDQ2PS         Z14, Z14
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z11, Z7
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z12, Z8
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z13, Z9
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z14, Z10
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z11, Z7
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z12, Z8
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z13, Z9
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z14, Z10
+	VBROADCASTSS      expP0<>+0(SB), Z15
+	VBROADCASTSS      expP0<>+0(SB), Z16
+	VBROADCASTSS      expP0<>+0(SB), Z17
+	VBROADCASTSS      expP0<>+0(SB), Z18
+	VFMADD213PS.BCST  expP1<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST  expP1<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST  expP1<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST  expP1<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST  expP2<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST  expP2<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST  expP2<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST  expP2<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST  expP3<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST  expP3<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST  expP3<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST  expP3<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST  expP4<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST  expP4<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST  expP4<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST  expP4<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST  expP5<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST  expP5<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST  expP5<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST  expP5<>+0(SB), Z10, Z18
+	VMULPS            Z7, Z7, Z19
+	VFMADD213PS       Z7, Z19, Z15
+	VMULPS            Z8, Z8, Z19
+	VFMADD213PS       Z8, Z19, Z16
+	VMULPS            Z9, Z9, Z19
+	VFMADD213PS       Z9, Z19, Z17
+	VMULPS            Z10, Z10, Z19
+	VFMADD213PS       Z10, Z19, Z18
+	VADDPS.BCST       one<>+0(SB), Z15, Z15
+	VADDPS.BCST       one<>+0(SB), Z16, Z16
+	VADDPS.BCST       one<>+0(SB), Z17, Z17
+	VADDPS.BCST       one<>+0(SB), Z18, Z18
+	VSCALEFPS         Z11, Z15, Z15
+	VSCALEFPS         Z12, Z16, Z16
+	VSCALEFPS         Z13, Z17, Z17
+	VSCALEFPS         Z14, Z18, Z18
+	VMULPS            Z2, Z15, Z15
+	VADDPS            Z15, Z3, Z3
+	VMOVUPS           Z15, (AX)
+	VMULPS            Z2, Z16, Z16
+	VADDPS            Z16, Z4, Z4
+	VMOVUPS           Z16, 64(AX)
+	VMULPS            Z2, Z17, Z17
+	VADDPS            Z17, Z5, Z5
+	VMOVUPS           Z17, 128(AX)
+	VMULPS            Z2, Z18, Z18
+	VADDPS            Z18, Z6, Z6
+	VMOVUPS           Z18, 192(AX)
+	ADDQ              $0x00000100, AX
+	ADDQ              $0x00000100, CX
+	SUBQ              $0x00000040, DX
+	JMP               loop4
 
 end4:
 loop1:
-	CMPQ             DX, $0x00000010
-	JB               end1
-	VMOVUPS          (CX), Z7
-	VFMADD213PS      Z1, Z0, Z7
-	VMOVUPS          expMin<>+0(SB), Z8
-	VMAXPS           Z7, Z8, Z7
-	VMOVUPS          expMax<>+0(SB), Z8
-	VMINPS           Z7, Z8, Z7
-	VMULPS           log2e<>+0(SB), Z7, Z8
-	VCVTPS2DQ        Z8, Z8
-	VCVTDQ2PS        Z8, Z8
-	VFNMADD231PS     ln2High<>+0(SB), Z8, Z7
-	VFNMADD231PS     ln2Low<>+0(SB), Z8, Z7
-	VMOVUPS          expP0<>+0(SB), Z9
-	VFMADD213PS.BCST expP1<>+0(SB), Z7, Z9
-	VFMADD213PS.BCST expP2<>+0(SB), Z7, Z9
-	VFMADD213PS.BCST expP3<>+0(SB), Z7, Z9
-	VFMADD213PS.BCST expP4<>+0(SB), Z7, Z9
-	VFMADD213PS.BCST expP5<>+0(SB), Z7, Z9
-	VMULPS           Z7, Z7, Z10
-	VFMADD213PS      Z7, Z10, Z9
-	VADDPS           one<>+0(SB), Z9, Z9
-	VSCALEFPS        Z8, Z9, Z9
-	VMULPS           Z2, Z9, Z9
-	VADDPS           Z9, Z3, Z3
-	VMOVUPS          Z9, (AX)
-	ADDQ             $0x00000040, AX
-	ADDQ             $0x00000040, CX
-	SUBQ             $0x00000010, DX
-	JMP              loop1
+	CMPQ              DX, $0x00000010
+	JB                end1
+	VMOVUPS           (CX), Z7
+	VFMADD213PS       Z1, Z0, Z7
+	VBROADCASTSS      expMin<>+0(SB), Z8
+	VMAXPS            Z7, Z8, Z7
+	VBROADCASTSS      expMax<>+0(SB), Z8
+	VMINPS            Z7, Z8, Z7
+	VMULPS.BCST       log2e<>+0(SB), Z7, Z8
+	VCVTPS2DQ         Z8, Z8
+	VCVTDQ2PS         Z8, Z8
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z8, Z7
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z8, Z7
+	VBROADCASTSS      expP0<>+0(SB), Z9
+	VFMADD213PS.BCST  expP1<>+0(SB), Z7, Z9
+	VFMADD213PS.BCST  expP2<>+0(SB), Z7, Z9
+	VFMADD213PS.BCST  expP3<>+0(SB), Z7, Z9
+	VFMADD213PS.BCST  expP4<>+0(SB), Z7, Z9
+	VFMADD213PS.BCST  expP5<>+0(SB), Z7, Z9
+	VMULPS            Z7, Z7, Z10
+	VFMADD213PS       Z7, Z10, Z9
+	VADDPS.BCST       one<>+0(SB), Z9, Z9
+	VSCALEFPS         Z8, Z9, Z9
+	VMULPS            Z2, Z9, Z9
+	VADDPS            Z9, Z3, Z3
+	VMOVUPS           Z9, (AX)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	SUBQ              $0x00000010, DX
+	JMP               loop1
 
 end1:
 	VADDPS        Z5, Z3, Z3
@@ -22788,23 +22788,23 @@ TEXT ·narrowBF16AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop1:
-	CMPQ    DX, $0x00000010
-	JB      end1
-	VMOVUPS (CX), Z0
-	VORPS   quietBit<>+0(SB), Z0, Z2
-	VCMPPS  $0x03, Z0, Z0, K1
-	VPSLLD  $0x0f, Z0, Z1
-	VPSRLD  $0x1f, Z1, Z1
-	VPADDD  belowHalf<>+0(SB), Z0, Z0
-	VPADDD  Z1, Z0, Z0
-	VMOVUPS Z2, K1, Z0
-	VPSRLD  $0x10, Z0, Z0
-	VPMOVDW Z0, Y0
-	VMOVDQU Y0, (AX)
-	ADDQ    $0x00000020, AX
-	ADDQ    $0x00000040, CX
-	SUBQ    $0x00000010, DX
-	JMP     loop1
+	CMPQ        DX, $0x00000010
+	JB          end1
+	VMOVUPS     (CX), Z0
+	VORPS.BCST  quietBit<>+0(SB), Z0, Z2
+	VCMPPS      $0x03, Z0, Z0, K1
+	VPSLLD      $0x0f, Z0, Z1
+	VPSRLD      $0x1f, Z1, Z1
+	VPADDD.BCST belowHalf<>+0(SB), Z0, Z0
+	VPADDD      Z1, Z0, Z0
+	VMOVUPS     Z2, K1, Z0
+	VPSRLD      $0x10, Z0, Z0
+	VPMOVDW     Z0, Y0
+	VMOVDQU     Y0, (AX)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000040, CX
+	SUBQ        $0x00000010, DX
+	JMP         loop1
 
 end1:
 	VZEROUPPER
@@ -22826,30 +22826,30 @@ window:
 	MOVQ SI, R9
 
 channel:
-	VMOVUPS (CX), Z0
-	VMOVUPS (CX)(DI*1), Z1
-	VMOVUPS (DX), Z2
-	VMOVUPS (DX)(DI*1), Z3
-	VCMPPS  $0x03, Z1, Z0, K1
-	VCMPPS  $0x03, Z3, Z2, K2
-	KORW    K1, K2, K1
-	VMAXPS  Z0, Z1, Z0
-	VMAXPS  Z2, Z3, Z2
-	VMAXPS  Z2, Z0, Z0
-	VMOVUPS notANumber<>+0(SB), K1, Z0
-	VMOVUPS Z0, (AX)
-	ADDQ    $0x00000040, AX
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000040, R9
-	JNE     channel
-	ADDQ    R8, AX
-	ADDQ    R8, CX
-	ADDQ    DI, CX
-	ADDQ    R8, DX
-	ADDQ    DI, DX
-	DECQ    BX
-	JNE     window
+	VMOVUPS      (CX), Z0
+	VMOVUPS      (CX)(DI*1), Z1
+	VMOVUPS      (DX), Z2
+	VMOVUPS      (DX)(DI*1), Z3
+	VCMPPS       $0x03, Z1, Z0, K1
+	VCMPPS       $0x03, Z3, Z2, K2
+	KORW         K1, K2, K1
+	VMAXPS       Z0, Z1, Z0
+	VMAXPS       Z2, Z3, Z2
+	VMAXPS       Z2, Z0, Z0
+	VBROADCASTSS notANumber<>+0(SB), K1, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000040, R9
+	JNE          channel
+	ADDQ         R8, AX
+	ADDQ         R8, CX
+	ADDQ         DI, CX
+	ADDQ         R8, DX
+	ADDQ         DI, DX
+	DECQ         BX
+	JNE          window
 	VZEROUPPER
 	RET
 
@@ -23355,16 +23355,16 @@ TEXT ·softmaxRowsAVX512(SB), NOSPLIT, $0-80
 	VBROADCASTSS (R11), Z0
 
 row:
-	LEAQ     -64(AX)(DI*4), R11
-	VMOVUPS  (R11), Z1
-	VMOVUPS  (BX), Z2
-	VPMOVD2M Z2, K1
-	VMOVUPS  minusInfinity<>+0(SB), Z2
-	VMOVUPS  Z2, K1, Z1
-	VMOVUPS  Z1, (R11)
-	ADDQ     R9, BX
-	MOVQ     AX, R11
-	LEAQ     -16(DI), R12
+	LEAQ         -64(AX)(DI*4), R11
+	VMOVUPS      (R11), Z1
+	VMOVUPS      (BX), Z2
+	VPMOVD2M     Z2, K1
+	VBROADCASTSS minusInfinity<>+0(SB), Z2
+	VMOVUPS      Z2, K1, Z1
+	VMOVUPS      Z1, (R11)
+	ADDQ         R9, BX
+	MOVQ         AX, R11
+	LEAQ         -16(DI), R12
 
 largest1:
 	CMPQ    R12, $0x00000010
@@ -23389,10 +23389,10 @@ largestEnd1:
 	VMOVSS        X1, (CX)
 	VBROADCASTSS  (CX), Z1
 	VMULPS        Z0, Z1, Z1
-	VMOVUPS       lowest<>+0(SB), Z2
+	VBROADCASTSS  lowest<>+0(SB), Z2
 	VMAXPS        Z1, Z2, Z1
 	VMOVSS        X1, (CX)
-	VXORPS        signBit<>+0(SB), Z1, Z1
+	VXORPS.BCST   signBit<>+0(SB), Z1, Z1
 	VXORPS        Z2, Z2, Z2
 	VXORPS        Z3, Z3, Z3
 	VXORPS        Z4, Z4, Z4
@@ -23401,128 +23401,128 @@ largestEnd1:
 	MOVQ          DI, R12
 
 exp4:
-	CMPQ             R12, $0x00000040
-	JB               expEnd4
-	VMOVUPS          (R11), Z6
-	VMOVUPS          64(R11), Z7
-	VMOVUPS          128(R11), Z8
-	VMOVUPS          192(R11), Z9
-	VFMADD213PS      Z1, Z0, Z6
-	VFMADD213PS      Z1, Z0, Z7
-	VFMADD213PS      Z1, Z0, Z8
-	VFMADD213PS      Z1, Z0, Z9
-	VMOVUPS          expMin<>+0(SB), Z10
-	VMAXPS           Z6, Z10, Z6
-	VMAXPS           Z7, Z10, Z7
-	VMAXPS           Z8, Z10, Z8
-	VMAXPS           Z9, Z10, Z9
-	VMOVUPS          expMax<>+0(SB), Z10
-	VMINPS           Z6, Z10, Z6
-	VMINPS           Z7, Z10, Z7
-	VMINPS           Z8, Z10, Z8
-	VMINPS           Z9, Z10, Z9
-	VMULPS           log2e<>+0(SB), Z6, Z10
-	VMULPS           log2e<>+0(SB), Z7, Z11
-	VMULPS           log2e<>+0(SB), Z8, Z12
-	VMULPS           log2e<>+0(SB), Z9, Z13
-	VCVTPS2DQ        Z10, Z10
-	VCVTPS2DQ        Z11, Z11
-	VCVTPS2DQ        Z12, Z12
-	VCVTPS2DQ        Z13, Z13
-	VCVTDQ2PS        Z10, Z10
-	VCVTDQ2PS        Z11, Z11
-	VCVTDQ2PS        Z12, Z12
-	VCVTDQ2PS        Z13, Z13
-	VFNMADD231PS     ln2High<>+0(SB), Z10, Z6
-	VFNMADD231PS     ln2High<>+0(SB), Z11, Z7
-	VFNMADD231PS     ln2High<>+0(SB), Z12, Z8
-	VFNMADD231PS     ln2High<>+0(SB), Z13, Z9
-	VFNMADD231PS     ln2Low<>+0(SB), Z10, Z6
-	VFNMADD231PS     ln2Low<>+0(SB), Z11, Z7
-	VFNMADD231PS     ln2Low<>+0(SB), Z12, Z8
-	VFNMADD231PS     ln2Low<>+0(SB), Z13, Z9
-	VMOVUPS          expP0<>+0(SB), Z14
-	VMOVUPS          expP0<>+0(SB), Z15
-	VMOVUPS          expP0<>+0(SB), Z16
-	VMOVUPS          expP0<>+0(SB), Z17
-	VFMADD213PS.BCST expP1<>+0(SB), Z6, Z14
-	VFMADD213PS.BCST expP1<>+0(SB), Z7, Z15
-	VFMADD213PS.BCST expP1<>+0(SB), Z8, Z16
-	VFMADD213PS.BCST expP1<>+0(SB), Z9, Z17
-	VFMADD213PS.BCST expP2<>+0(SB), Z6, Z14
-	VFMADD213PS.BCST expP2<>+0(SB), Z7, Z15
-	VFMADD213PS.BCST expP2<>+0(SB), Z8, Z16
-	VFMADD213PS.BCST expP2<>+0(SB), Z9, Z17
-	VFMADD213PS.BCST expP3<>+0(SB), Z6, Z14
-	VFMADD213PS.BCST expP3<>+0(SB), Z7, Z15
-	VFMADD213PS.BCST expP3<>+0(SB), Z8, Z16
-	VFMADD213PS.BCST expP3<>+0(SB), Z9, Z17
-	VFMADD213PS.BCST expP4<>+0(SB), Z6, Z14
-	VFMADD213PS.BCST expP4<>+0(SB), Z7, Z15
-	VFMADD213PS.BCST expP4<>+0(SB), Z8, Z16
-	VFMADD213PS.BCST expP4<>+0(SB), Z9, Z17
-	VFMADD213PS.BCST expP5<>+0(SB), Z6, Z14
-	VFMADD213PS.BCST expP5<>+0(SB), Z7, Z15
-	VFMADD213PS.BCST expP5<>+0(SB), Z8, Z16
-	VFMADD213PS.BCST expP5<>+0(SB), Z9, Z17
-	VMULPS           Z6, Z6, Z18
-	VFMADD213PS      Z6, Z18, Z14
-	VMULPS           Z7, Z7, Z18
-	VFMADD213PS      Z7, Z18, Z15
-	VMULPS           Z8, Z8, Z18
-	VFMADD213PS      Z8, Z18, Z16
-	VMULPS           Z9, Z9, Z18
-	VFMADD213PS      Z9, Z18, Z17
-	VADDPS           one<>+0(SB), Z14, Z14
-	VADDPS           one<>+0(SB), Z15, Z15
-	VADDPS           one<>+0(SB), Z16, Z16
-	VADDPS           one<>+0(SB), Z17, Z17
-	VSCALEFPS        Z10, Z14, Z14
-	VSCALEFPS        Z11, Z15, Z15
-	VSCALEFPS        Z12, Z16, Z16
-	VSCALEFPS        Z13, Z17, Z17
-	VADDPS           Z14, Z2, Z2
-	VADDPS           Z15, Z3, Z3
-	VADDPS           Z16, Z4, Z4
-	VADDPS           Z17, Z5, Z5
-	VMOVUPS          Z14, (R11)
-	VMOVUPS          Z15, 64(R11)
-	VMOVUPS          Z16, 128(R11)
-	VMOVUPS          Z17, 192(R11)
-	ADDQ             $0x00000100, R11
-	SUBQ             $0x00000040, R12
-	JMP              exp4
+	CMPQ              R12, $0x00000040
+	JB                expEnd4
+	VMOVUPS           (R11), Z6
+	VMOVUPS           64(R11), Z7
+	VMOVUPS           128(R11), Z8
+	VMOVUPS           192(R11), Z9
+	VFMADD213PS       Z1, Z0, Z6
+	VFMADD213PS       Z1, Z0, Z7
+	VFMADD213PS       Z1, Z0, Z8
+	VFMADD213PS       Z1, Z0, Z9
+	VBROADCASTSS      expMin<>+0(SB), Z10
+	VMAXPS            Z6, Z10, Z6
+	VMAXPS            Z7, Z10, Z7
+	VMAXPS            Z8, Z10, Z8
+	VMAXPS            Z9, Z10, Z9
+	VBROADCASTSS      expMax<>+0(SB), Z10
+	VMINPS            Z6, Z10, Z6
+	VMINPS            Z7, Z10, Z7
+	VMINPS            Z8, Z10, Z8
+	VMINPS            Z9, Z10, Z9
+	VMULPS.BCST       log2e<>+0(SB), Z6, Z10
+	VMULPS.BCST       log2e<>+0(SB), Z7, Z11
+	VMULPS.BCST       log2e<>+0(SB), Z8, Z12
+	VMULPS.BCST       log2e<>+0(SB), Z9, Z13
+	VCVTPS2DQ         Z10, Z10
+	VCVTPS2DQ         Z11, Z11
+	VCVTPS2DQ         Z12, Z12
+	VCVTPS2DQ         Z13, Z13
+	VCVTDQ2PS         Z10, Z10
+	VCVTDQ2PS         Z11, Z11
+	VCVTDQ2PS         Z12, Z12
+	VCVTDQ2PS         Z13, Z13
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z10, Z6
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z11, Z7
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z12, Z8
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z13, Z9
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z10, Z6
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z11, Z7
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z12, Z8
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z13, Z9
+	VBROADCASTSS      expP0<>+0(SB), Z14
+	VBROADCASTSS      expP0<>+0(SB), Z15
+	VBROADCASTSS      expP0<>+0(SB), Z16
+	VBROADCASTSS      expP0<>+0(SB), Z17
+	VFMADD213PS.BCST  expP1<>+0(SB), Z6, Z14
+	VFMADD213PS.BCST  expP1<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST  expP1<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST  expP1<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST  expP2<>+0(SB), Z6, Z14
+	VFMADD213PS.BCST  expP2<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST  expP2<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST  expP2<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST  expP3<>+0(SB), Z6, Z14
+	VFMADD213PS.BCST  expP3<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST  expP3<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST  expP3<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST  expP4<>+0(SB), Z6, Z14
+	VFMADD213PS.BCST  expP4<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST  expP4<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST  expP4<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST  expP5<>+0(SB), Z6, Z14
+	VFMADD213PS.BCST  expP5<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST  expP5<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST  expP5<>+0(SB), Z9, Z17
+	VMULPS            Z6, Z6, Z18
+	VFMADD213PS       Z6, Z18, Z14
+	VMULPS            Z7, Z7, Z18
+	VFMADD213PS       Z7, Z18, Z15
+	VMULPS            Z8, Z8, Z18
+	VFMADD213PS       Z8, Z18, Z16
+	VMULPS            Z9, Z9, Z18
+	VFMADD213PS       Z9, Z18, Z17
+	VADDPS.BCST       one<>+0(SB), Z14, Z14
+	VADDPS.BCST       one<>+0(SB), Z15, Z15
+	VADDPS.BCST       one<>+0(SB), Z16, Z16
+	VADDPS.BCST       one<>+0(SB), Z17, Z17
+	VSCALEFPS         Z10, Z14, Z14
+	VSCALEFPS         Z11, Z15, Z15
+	VSCALEFPS         Z12, Z16, Z16
+	VSCALEFPS         Z13, Z17, Z17
+	VADDPS            Z14, Z2, Z2
+	VADDPS            Z15, Z3, Z3
+	VADDPS            Z16, Z4, Z4
+	VADDPS            Z17, Z5, Z5
+	VMOVUPS           Z14, (R11)
+	VMOVUPS           Z15, 64(R11)
+	VMOVUPS           Z16, 128(R11)
+	VMOVUPS           Z17, 192(R11)
+	ADDQ              $0x00000100, R11
+	SUBQ              $0x00000040, R12
+	JMP               exp4
 
 expEnd4:
 exp1:
-	CMPQ             R12, $0x00000010
-	JB               expEnd1
-	VMOVUPS          (R11), Z6
-	VFMADD213PS      Z1, Z0, Z6
-	VMOVUPS          expMin<>+0(SB), Z7
-	VMAXPS           Z6, Z7, Z6
-	VMOVUPS          expMax<>+0(SB), Z7
-	VMINPS           Z6, Z7, Z6
-	VMULPS           log2e<>+0(SB), Z6, Z7
-	VCVTPS2DQ        Z7, Z7
-	VCVTDQ2PS        Z7, Z7
-	VFNMADD231PS     ln2High<>+0(SB), Z7, Z6
-	VFNMADD231PS     ln2Low<>+0(SB), Z7, Z6
-	VMOVUPS          expP0<>+0(SB), Z8
-	VFMADD213PS.BCST expP1<>+0(SB), Z6, Z8
-	VFMADD213PS.BCST expP2<>+0(SB), Z6, Z8
-	VFMADD213PS.BCST expP3<>+0(SB), Z6, Z8
-	VFMADD213PS.BCST expP4<>+0(SB), Z6, Z8
-	VFMADD213PS.BCST expP5<>+0(SB), Z6, Z8
-	VMULPS           Z6, Z6, Z9
-	VFMADD213PS      Z6, Z9, Z8
-	VADDPS           one<>+0(SB), Z8, Z8
-	VSCALEFPS        Z7, Z8, Z8
-	VADDPS           Z8, Z2, Z2
-	VMOVUPS          Z8, (R11)
-	ADDQ             $0x00000040, R11
-	SUBQ             $0x00000010, R12
-	JMP              exp1
+	CMPQ              R12, $0x00000010
+	JB                expEnd1
+	VMOVUPS           (R11), Z6
+	VFMADD213PS       Z1, Z0, Z6
+	VBROADCASTSS      expMin<>+0(SB), Z7
+	VMAXPS            Z6, Z7, Z6
+	VBROADCASTSS      expMax<>+0(SB), Z7
+	VMINPS            Z6, Z7, Z6
+	VMULPS.BCST       log2e<>+0(SB), Z6, Z7
+	VCVTPS2DQ         Z7, Z7
+	VCVTDQ2PS         Z7, Z7
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z7, Z6
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z7, Z6
+	VBROADCASTSS      expP0<>+0(SB), Z8
+	VFMADD213PS.BCST  expP1<>+0(SB), Z6, Z8
+	VFMADD213PS.BCST  expP2<>+0(SB), Z6, Z8
+	VFMADD213PS.BCST  expP3<>+0(SB), Z6, Z8
+	VFMADD213PS.BCST  expP4<>+0(SB), Z6, Z8
+	VFMADD213PS.BCST  expP5<>+0(SB), Z6, Z8
+	VMULPS            Z6, Z6, Z9
+	VFMADD213PS       Z6, Z9, Z8
+	VADDPS.BCST       one<>+0(SB), Z8, Z8
+	VSCALEFPS         Z7, Z8, Z8
+	VADDPS            Z8, Z2, Z2
+	VMOVUPS           Z8, (R11)
+	ADDQ              $0x00000040, R11
+	SUBQ              $0x00000010, R12
+	JMP               exp1
 
 expEnd1:
 	VADDPS        Z4, Z2, Z2
@@ -23540,9 +23540,9 @@ expEnd1:
 	VADDPS        X1, X2, X2
 	VMOVSS        X2, (DX)
 	VBROADCASTSS  (DX), Z1
-	VMOVUPS       smallestNormal<>+0(SB), Z2
+	VBROADCASTSS  smallestNormal<>+0(SB), Z2
 	VMAXPS        Z1, Z2, Z1
-	VMOVUPS       one<>+0(SB), Z2
+	VBROADCASTSS  one<>+0(SB), Z2
 	VDIVPS        Z1, Z2, Z2
 	MOVQ          AX, R11
 	MOVQ          DI, R12
@@ -23599,7 +23599,7 @@ row:
 	VMOVUPS      (R12), Z2
 	VMOVUPS      (BX), Z3
 	VPMOVD2M     Z3, K1
-	VMOVUPS      minusInfinity<>+0(SB), Z3
+	VBROADCASTSS minusInfinity<>+0(SB), Z3
 	VMOVUPS      Z3, K1, Z1
 	VXORPS       Z3, Z3, Z3
 	VMOVUPS      Z3, K1, Z2
@@ -23620,135 +23620,135 @@ row:
 	MOVQ         DI, R13
 
 exp4:
-	CMPQ             R13, $0x00000040
-	JB               expEnd4
-	VMOVUPS          (R11), Z10
-	VMOVUPS          64(R11), Z11
-	VMOVUPS          128(R11), Z12
-	VMOVUPS          192(R11), Z13
-	VFMADD213PS      Z1, Z0, Z10
-	VFMADD213PS      Z1, Z0, Z11
-	VFMADD213PS      Z1, Z0, Z12
-	VFMADD213PS      Z1, Z0, Z13
-	VMOVUPS          expMin<>+0(SB), Z14
-	VMAXPS           Z10, Z14, Z10
-	VMAXPS           Z11, Z14, Z11
-	VMAXPS           Z12, Z14, Z12
-	VMAXPS           Z13, Z14, Z13
-	VMOVUPS          expMax<>+0(SB), Z14
-	VMINPS           Z10, Z14, Z10
-	VMINPS           Z11, Z14, Z11
-	VMINPS           Z12, Z14, Z12
-	VMINPS           Z13, Z14, Z13
-	VMULPS           log2e<>+0(SB), Z10, Z14
-	VMULPS           log2e<>+0(SB), Z11, Z15
-	VMULPS           log2e<>+0(SB), Z12, Z16
-	VMULPS           log2e<>+0(SB), Z13, Z17
-	VCVTPS2DQ        Z14, Z14
-	VCVTPS2DQ        Z15, Z15
-	VCVTPS2DQ        Z16, Z16
-	VCVTPS2DQ        Z17, Z17
-	VCVTDQ2PS        Z14, Z14
-	VCVTDQ2PS        Z15, Z15
-	VCVTDQ2PS        Z16, Z16
-	VCVTDQ2PS        Z17, Z17
-	VFNMADD231PS     ln2High<>+0(SB), Z14, Z10
-	VFNMADD231PS     ln2High<>+0(SB), Z15, Z11
-	VFNMADD231PS     ln2High<>+0(SB), Z16, Z12
-	VFNMADD231PS     ln2High<>+0(SB), Z17, Z13
-	VFNMADD231PS     ln2Low<>+0(SB), Z14, Z10
-	VFNMADD231PS     ln2Low<>+0(SB), Z15, Z11
-	VFNMADD231PS     ln2Low<>+0(SB), Z16, Z12
-	VFNMADD231PS     ln2Low<>+0(SB), Z17, Z13
-	VMOVUPS          expP0<>+0(SB), Z18
-	VMOVUPS          expP0<>+0(SB), Z19
-	VMOVUPS          expP0<>+0(SB), Z20
-	VMOVUPS          expP0<>+0(SB), Z21
-	VFMADD213PS.BCST expP1<>+0(SB), Z10, Z18
-	VFMADD213PS.BCST expP1<>+0(SB), Z11, Z19
-	VFMADD213PS.BCST expP1<>+0(SB), Z12, Z20
-	VFMADD213PS.BCST expP1<>+0(SB), Z13, Z21
-	VFMADD213PS.BCST expP2<>+0(SB), Z10, Z18
-	VFMADD213PS.BCST expP2<>+0(SB), Z11, Z19
-	VFMADD213PS.BCST expP2<>+0(SB), Z12, Z20
-	VFMADD213PS.BCST expP2<>+0(SB), Z13, Z21
-	VFMADD213PS.BCST expP3<>+0(SB), Z10, Z18
-	VFMADD213PS.BCST expP3<>+0(SB), Z11, Z19
-	VFMADD213PS.BCST expP3<>+0(SB), Z12, Z20
-	VFMADD213PS.BCST expP3<>+0(SB), Z13, Z21
-	VFMADD213PS.BCST expP4<>+0(SB), Z10, Z18
-	VFMADD213PS.BCST expP4<>+0(SB), Z11, Z19
-	VFMADD213PS.BCST expP4<>+0(SB), Z12, Z20
-	VFMADD213PS.BCST expP4<>+0(SB), Z13, Z21
-	VFMADD213PS.BCST expP5<>+0(SB), Z10, Z18
-	VFMADD213PS.BCST expP5<>+0(SB), Z11, Z19
-	VFMADD213PS.BCST expP5<>+0(SB), Z12, Z20
-	VFMADD213PS.BCST expP5<>+0(SB), Z13, Z21
-	VMULPS           Z10, Z10, Z22
-	VFMADD213PS      Z10, Z22, Z18
-	VMULPS           Z11, Z11, Z22
-	VFMADD213PS      Z11, Z22, Z19
-	VMULPS           Z12, Z12, Z22
-	VFMADD213PS      Z12, Z22, Z20
-	VMULPS           Z13, Z13, Z22
-	VFMADD213PS      Z13, Z22, Z21
-	VADDPS           one<>+0(SB), Z18, Z18
-	VADDPS           one<>+0(SB), Z19, Z19
-	VADDPS           one<>+0(SB), Z20, Z20
-	VADDPS           one<>+0(SB), Z21, Z21
-	VSCALEFPS        Z14, Z18, Z18
-	VSCALEFPS        Z15, Z19, Z19
-	VSCALEFPS        Z16, Z20, Z20
-	VSCALEFPS        Z17, Z21, Z21
-	VFMADD231PS      (R12), Z18, Z2
-	VADDPS           Z18, Z6, Z6
-	VFMADD231PS      64(R12), Z19, Z3
-	VADDPS           Z19, Z7, Z7
-	VFMADD231PS      128(R12), Z20, Z4
-	VADDPS           Z20, Z8, Z8
-	VFMADD231PS      192(R12), Z21, Z5
-	VADDPS           Z21, Z9, Z9
-	VMOVUPS          Z18, (R11)
-	VMOVUPS          Z19, 64(R11)
-	VMOVUPS          Z20, 128(R11)
-	VMOVUPS          Z21, 192(R11)
-	ADDQ             $0x00000100, R11
-	ADDQ             $0x00000100, R12
-	SUBQ             $0x00000040, R13
-	JMP              exp4
+	CMPQ              R13, $0x00000040
+	JB                expEnd4
+	VMOVUPS           (R11), Z10
+	VMOVUPS           64(R11), Z11
+	VMOVUPS           128(R11), Z12
+	VMOVUPS           192(R11), Z13
+	VFMADD213PS       Z1, Z0, Z10
+	VFMADD213PS       Z1, Z0, Z11
+	VFMADD213PS       Z1, Z0, Z12
+	VFMADD213PS       Z1, Z0, Z13
+	VBROADCASTSS      expMin<>+0(SB), Z14
+	VMAXPS            Z10, Z14, Z10
+	VMAXPS            Z11, Z14, Z11
+	VMAXPS            Z12, Z14, Z12
+	VMAXPS            Z13, Z14, Z13
+	VBROADCASTSS      expMax<>+0(SB), Z14
+	VMINPS            Z10, Z14, Z10
+	VMINPS            Z11, Z14, Z11
+	VMINPS            Z12, Z14, Z12
+	VMINPS            Z13, Z14, Z13
+	VMULPS.BCST       log2e<>+0(SB), Z10, Z14
+	VMULPS.BCST       log2e<>+0(SB), Z11, Z15
+	VMULPS.BCST       log2e<>+0(SB), Z12, Z16
+	VMULPS.BCST       log2e<>+0(SB), Z13, Z17
+	VCVTPS2DQ         Z14, Z14
+	VCVTPS2DQ         Z15, Z15
+	VCVTPS2DQ         Z16, Z16
+	VCVTPS2DQ         Z17, Z17
+	VCVTDQ2PS         Z14, Z14
+	VCVTDQ2PS         Z15, Z15
+	VCVTDQ2PS         Z16, Z16
+	VCVTDQ2PS         Z17, Z17
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z14, Z10
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z15, Z11
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z16, Z12
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z17, Z13
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z14, Z10
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z15, Z11
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z16, Z12
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z17, Z13
+	VBROADCASTSS      expP0<>+0(SB), Z18
+	VBROADCASTSS      expP0<>+0(SB), Z19
+	VBROADCASTSS      expP0<>+0(SB), Z20
+	VBROADCASTSS      expP0<>+0(SB), Z21
+	VFMADD213PS.BCST  expP1<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST  expP1<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST  expP1<>+0(SB), Z12, Z20
+	VFMADD213PS.BCST  expP1<>+0(SB), Z13, Z21
+	VFMADD213PS.BCST  expP2<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST  expP2<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST  expP2<>+0(SB), Z12, Z20
+	VFMADD213PS.BCST  expP2<>+0(SB), Z13, Z21
+	VFMADD213PS.BCST  expP3<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST  expP3<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST  expP3<>+0(SB), Z12, Z20
+	VFMADD213PS.BCST  expP3<>+0(SB), Z13, Z21
+	VFMADD213PS.BCST  expP4<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST  expP4<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST  expP4<>+0(SB), Z12, Z20
+	VFMADD213PS.BCST  expP4<>+0(SB), Z13, Z21
+	VFMADD213PS.BCST  expP5<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST  expP5<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST  expP5<>+0(SB), Z12, Z20
+	VFMADD213PS.BCST  expP5<>+0(SB), Z13, Z21
+	VMULPS            Z10, Z10, Z22
+	VFMADD213PS       Z10, Z22, Z18
+	VMULPS            Z11, Z11, Z22
+	VFMADD213PS       Z11, Z22, Z19
+	VMULPS            Z12, Z12, Z22
+	VFMADD213PS       Z12, Z22, Z20
+	VMULPS            Z13, Z13, Z22
+	VFMADD213PS       Z13, Z22, Z21
+	VADDPS.BCST       one<>+0(SB), Z18, Z18
+	VADDPS.BCST       one<>+0(SB), Z19, Z19
+	VADDPS.BCST       one<>+0(SB), Z20, Z20
+	VADDPS.BCST       one<>+0(SB), Z21, Z21
+	VSCALEFPS         Z14, Z18, Z18
+	VSCALEFPS         Z15, Z19, Z19
+	VSCALEFPS         Z16, Z20, Z20
+	VSCALEFPS         Z17, Z21, Z21
+	VFMADD231PS       (R12), Z18, Z2
+	VADDPS            Z18, Z6, Z6
+	VFMADD231PS       64(R12), Z19, Z3
+	VADDPS            Z19, Z7, Z7
+	VFMADD231PS       128(R12), Z20, Z4
+	VADDPS            Z20, Z8, Z8
+	VFMADD231PS       192(R12), Z21, Z5
+	VADDPS            Z21, Z9, Z9
+	VMOVUPS           Z18, (R11)
+	VMOVUPS           Z19, 64(R11)
+	VMOVUPS           Z20, 128(R11)
+	VMOVUPS           Z21, 192(R11)
+	ADDQ              $0x00000100, R11
+	ADDQ              $0x00000100, R12
+	SUBQ              $0x00000040, R13
+	JMP               exp4
 
 expEnd4:
 exp1:
-	CMPQ             R13, $0x00000010
-	JB               expEnd1
-	VMOVUPS          (R11), Z10
-	VFMADD213PS      Z1, Z0, Z10
-	VMOVUPS          expMin<>+0(SB), Z11
-	VMAXPS           Z10, Z11, Z10
-	VMOVUPS          expMax<>+0(SB), Z11
-	VMINPS           Z10, Z11, Z10
-	VMULPS           log2e<>+0(SB), Z10, Z11
-	VCVTPS2DQ        Z11, Z11
-	VCVTDQ2PS        Z11, Z11
-	VFNMADD231PS     ln2High<>+0(SB), Z11, Z10
-	VFNMADD231PS     ln2Low<>+0(SB), Z11, Z10
-	VMOVUPS          expP0<>+0(SB), Z12
-	VFMADD213PS.BCST expP1<>+0(SB), Z10, Z12
-	VFMADD213PS.BCST expP2<>+0(SB), Z10, Z12
-	VFMADD213PS.BCST expP3<>+0(SB), Z10, Z12
-	VFMADD213PS.BCST expP4<>+0(SB), Z10, Z12
-	VFMADD213PS.BCST expP5<>+0(SB), Z10, Z12
-	VMULPS           Z10, Z10, Z13
-	VFMADD213PS      Z10, Z13, Z12
-	VADDPS           one<>+0(SB), Z12, Z12
-	VSCALEFPS        Z11, Z12, Z12
-	VFMADD231PS      (R12), Z12, Z2
-	VADDPS           Z12, Z6, Z6
-	VMOVUPS          Z12, (R11)
-	ADDQ             $0x00000040, R11
-	ADDQ             $0x00000040, R12
-	SUBQ             $0x00000010, R13
-	JMP              exp1
+	CMPQ              R13, $0x00000010
+	JB                expEnd1
+	VMOVUPS           (R11), Z10
+	VFMADD213PS       Z1, Z0, Z10
+	VBROADCASTSS      expMin<>+0(SB), Z11
+	VMAXPS            Z10, Z11, Z10
+	VBROADCASTSS      expMax<>+0(SB), Z11
+	VMINPS            Z10, Z11, Z10
+	VMULPS.BCST       log2e<>+0(SB), Z10, Z11
+	VCVTPS2DQ         Z11, Z11
+	VCVTDQ2PS         Z11, Z11
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z11, Z10
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z11, Z10
+	VBROADCASTSS      expP0<>+0(SB), Z12
+	VFMADD213PS.BCST  expP1<>+0(SB), Z10, Z12
+	VFMADD213PS.BCST  expP2<>+0(SB), Z10, Z12
+	VFMADD213PS.BCST  expP3<>+0(SB), Z10, Z12
+	VFMADD213PS.BCST  expP4<>+0(SB), Z10, Z12
+	VFMADD213PS.BCST  expP5<>+0(SB), Z10, Z12
+	VMULPS            Z10, Z10, Z13
+	VFMADD213PS       Z10, Z13, Z12
+	VADDPS.BCST       one<>+0(SB), Z12, Z12
+	VSCALEFPS         Z11, Z12, Z12
+	VFMADD231PS       (R12), Z12, Z2
+	VADDPS            Z12, Z6, Z6
+	VMOVUPS           Z12, (R11)
+	ADDQ              $0x00000040, R11
+	ADDQ              $0x00000040, R12
+	SUBQ              $0x00000010, R13
+	JMP               exp1
 
 expEnd1:
 	VADDPS        Z4, Z2, Z2
@@ -23781,7 +23781,7 @@ expEnd1:
 	VADDPS        X2, X3, X3
 	VMOVSS        X3, (DX)
 	VBROADCASTSS  (DX), Z2
-	VMOVUPS       smallestNormal<>+0(SB), Z3
+	VBROADCASTSS  smallestNormal<>+0(SB), Z3
 	VMAXPS        Z2, Z3, Z2
 	VMULPS        Z0, Z1, Z1
 	VDIVPS        Z2, Z1, Z1
@@ -23827,14 +23827,14 @@ clearEnd1:
 // func hideRowsAVX512(x uintptr, mask uintptr, rows uintptr, n uintptr, stride uintptr, maskStep uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, CMOV
 TEXT ·hideRowsAVX512(SB), NOSPLIT, $0-48
-	MOVQ    x+0(FP), AX
-	MOVQ    mask+8(FP), CX
-	MOVQ    rows+16(FP), DX
-	MOVQ    n+24(FP), BX
-	MOVQ    stride+32(FP), SI
-	MOVQ    maskStep+40(FP), DI
-	VMOVUPS minusInfinity<>+0(SB), Z0
-	LEAQ    -16(BX), R8
+	MOVQ         x+0(FP), AX
+	MOVQ         mask+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         stride+32(FP), SI
+	MOVQ         maskStep+40(FP), DI
+	VBROADCASTSS minusInfinity<>+0(SB), Z0
+	LEAQ         -16(BX), R8
 
 row:
 	XORQ BX, BX
@@ -23901,29 +23901,29 @@ gatesloop1:
 	VMOVUPS          (BX), Z0
 	VMOVUPS          (BX)(R8*1), Z1
 	VMOVUPS          (BX)(R9*1), Z2
-	VMOVUPS          gateMin<>+0(SB), Z3
+	VBROADCASTSS     gateMin<>+0(SB), Z3
 	VMAXPS           Z0, Z3, Z0
 	VMAXPS           Z1, Z3, Z1
 	VMAXPS           Z2, Z3, Z2
-	VMOVUPS          gateMax<>+0(SB), Z3
+	VBROADCASTSS     gateMax<>+0(SB), Z3
 	VMINPS           Z0, Z3, Z0
 	VMINPS           Z1, Z3, Z1
 	VMINPS           Z2, Z3, Z2
-	VMULPS           minusLog2e<>+0(SB), Z0, Z3
-	VMULPS           minusLog2e<>+0(SB), Z1, Z4
-	VMULPS           minusLog2e<>+0(SB), Z2, Z5
+	VMULPS.BCST      minusLog2e<>+0(SB), Z0, Z3
+	VMULPS.BCST      minusLog2e<>+0(SB), Z1, Z4
+	VMULPS.BCST      minusLog2e<>+0(SB), Z2, Z5
 	VRNDSCALEPS      $0x08, Z3, Z3
 	VRNDSCALEPS      $0x08, Z4, Z4
 	VRNDSCALEPS      $0x08, Z5, Z5
-	VFMADD231PS      ln2High<>+0(SB), Z3, Z0
-	VFMADD231PS      ln2High<>+0(SB), Z4, Z1
-	VFMADD231PS      ln2High<>+0(SB), Z5, Z2
-	VFMADD231PS      ln2Low<>+0(SB), Z3, Z0
-	VFMADD231PS      ln2Low<>+0(SB), Z4, Z1
-	VFMADD231PS      ln2Low<>+0(SB), Z5, Z2
-	VMOVUPS          gateP0<>+0(SB), Z6
-	VMOVUPS          gateP0<>+0(SB), Z7
-	VMOVUPS          gateP0<>+0(SB), Z8
+	VFMADD231PS.BCST ln2High<>+0(SB), Z3, Z0
+	VFMADD231PS.BCST ln2High<>+0(SB), Z4, Z1
+	VFMADD231PS.BCST ln2High<>+0(SB), Z5, Z2
+	VFMADD231PS.BCST ln2Low<>+0(SB), Z3, Z0
+	VFMADD231PS.BCST ln2Low<>+0(SB), Z4, Z1
+	VFMADD231PS.BCST ln2Low<>+0(SB), Z5, Z2
+	VBROADCASTSS     gateP0<>+0(SB), Z6
+	VBROADCASTSS     gateP0<>+0(SB), Z7
+	VBROADCASTSS     gateP0<>+0(SB), Z8
 	VFMADD213PS.BCST gateP1<>+0(SB), Z0, Z6
 	VFMADD213PS.BCST gateP1<>+0(SB), Z1, Z7
 	VFMADD213PS.BCST gateP1<>+0(SB), Z2, Z8
@@ -23946,27 +23946,27 @@ gatesloop1:
 	VFMADD213PS.BCST gateP7<>+0(SB), Z1, Z7
 	VFMADD213PS.BCST gateP7<>+0(SB), Z2, Z8
 	VSCALEFPS        Z3, Z6, Z6
-	VADDPS           one<>+0(SB), Z6, Z6
-	VMOVUPS          one<>+0(SB), Z0
+	VADDPS.BCST      one<>+0(SB), Z6, Z6
+	VBROADCASTSS     one<>+0(SB), Z0
 	VDIVPS           Z6, Z0, Z6
 	VSCALEFPS        Z4, Z7, Z7
-	VADDPS           one<>+0(SB), Z7, Z7
-	VMOVUPS          one<>+0(SB), Z0
+	VADDPS.BCST      one<>+0(SB), Z7, Z7
+	VBROADCASTSS     one<>+0(SB), Z0
 	VDIVPS           Z7, Z0, Z7
 	VSCALEFPS        Z5, Z8, Z8
-	VADDPS           one<>+0(SB), Z8, Z8
-	VMOVUPS          one<>+0(SB), Z0
+	VADDPS.BCST      one<>+0(SB), Z8, Z8
+	VBROADCASTSS     one<>+0(SB), Z0
 	VDIVPS           Z8, Z0, Z8
 	VMOVUPS          Z8, (DX)(R9*1)
 	VMOVUPS          Z6, (DX)
 	VMOVUPS          Z7, (DX)(R8*1)
 	VMOVUPS          (BX)(R8*2), Z0
-	VMOVUPS          tanhMin<>+0(SB), Z1
+	VBROADCASTSS     tanhMin<>+0(SB), Z1
 	VMAXPS           Z0, Z1, Z0
-	VMOVUPS          tanhMax<>+0(SB), Z1
+	VBROADCASTSS     tanhMax<>+0(SB), Z1
 	VMINPS           Z0, Z1, Z0
 	VMULPS           Z0, Z0, Z1
-	VMOVUPS          tanhP0<>+0(SB), Z2
+	VBROADCASTSS     tanhP0<>+0(SB), Z2
 	VFMADD213PS.BCST tanhP1<>+0(SB), Z1, Z2
 	VFMADD213PS.BCST tanhP2<>+0(SB), Z1, Z2
 	VFMADD213PS.BCST tanhP3<>+0(SB), Z1, Z2
@@ -23974,7 +23974,7 @@ gatesloop1:
 	VFMADD213PS.BCST tanhP5<>+0(SB), Z1, Z2
 	VFMADD213PS.BCST tanhP6<>+0(SB), Z1, Z2
 	VMULPS           Z0, Z2, Z2
-	VMOVUPS          tanhQ0<>+0(SB), Z0
+	VBROADCASTSS     tanhQ0<>+0(SB), Z0
 	VFMADD213PS.BCST tanhQ1<>+0(SB), Z1, Z0
 	VFMADD213PS.BCST tanhQ2<>+0(SB), Z1, Z0
 	VFMADD213PS.BCST tanhQ3<>+0(SB), Z1, Z0
@@ -23997,12 +23997,12 @@ stateloop1:
 	CMPQ             R11, $0x00000010
 	JB               stateend1
 	VMOVUPS          (CX), Z0
-	VMOVUPS          tanhMin<>+0(SB), Z1
+	VBROADCASTSS     tanhMin<>+0(SB), Z1
 	VMAXPS           Z0, Z1, Z0
-	VMOVUPS          tanhMax<>+0(SB), Z1
+	VBROADCASTSS     tanhMax<>+0(SB), Z1
 	VMINPS           Z0, Z1, Z0
 	VMULPS           Z0, Z0, Z1
-	VMOVUPS          tanhP0<>+0(SB), Z2
+	VBROADCASTSS     tanhP0<>+0(SB), Z2
 	VFMADD213PS.BCST tanhP1<>+0(SB), Z1, Z2
 	VFMADD213PS.BCST tanhP2<>+0(SB), Z1, Z2
 	VFMADD213PS.BCST tanhP3<>+0(SB), Z1, Z2
@@ -24010,7 +24010,7 @@ stateloop1:
 	VFMADD213PS.BCST tanhP5<>+0(SB), Z1, Z2
 	VFMADD213PS.BCST tanhP6<>+0(SB), Z1, Z2
 	VMULPS           Z0, Z2, Z2
-	VMOVUPS          tanhQ0<>+0(SB), Z0
+	VBROADCASTSS     tanhQ0<>+0(SB), Z0
 	VFMADD213PS.BCST tanhQ1<>+0(SB), Z1, Z0
 	VFMADD213PS.BCST tanhQ2<>+0(SB), Z1, Z0
 	VFMADD213PS.BCST tanhQ3<>+0(SB), Z1, Z0
@@ -24041,70 +24041,70 @@ TEXT ·lstmCellGradAVX512(SB), NOSPLIT, $0-64
 	LEAQ (R9)(R9*2), R10
 
 loop1:
-	CMPQ             R8, $0x00000010
-	JB               end1
-	VMOVUPS          (DX), Z0
-	VMOVUPS          (DX)(R9*1), Z1
-	VMOVUPS          (DX)(R9*2), Z2
-	VMOVUPS          (BX), Z3
-	VMULPS           Z2, Z0, Z4
-	VFMADD231PS      Z3, Z1, Z4
-	VMOVUPS          tanhMin<>+0(SB), Z5
-	VMAXPS           Z4, Z5, Z4
-	VMOVUPS          tanhMax<>+0(SB), Z5
-	VMINPS           Z4, Z5, Z4
-	VMULPS           Z4, Z4, Z5
-	VMOVUPS          tanhP0<>+0(SB), Z6
-	VFMADD213PS.BCST tanhP1<>+0(SB), Z5, Z6
-	VFMADD213PS.BCST tanhP2<>+0(SB), Z5, Z6
-	VFMADD213PS.BCST tanhP3<>+0(SB), Z5, Z6
-	VFMADD213PS.BCST tanhP4<>+0(SB), Z5, Z6
-	VFMADD213PS.BCST tanhP5<>+0(SB), Z5, Z6
-	VFMADD213PS.BCST tanhP6<>+0(SB), Z5, Z6
-	VMULPS           Z4, Z6, Z6
-	VMOVUPS          tanhQ0<>+0(SB), Z4
-	VFMADD213PS.BCST tanhQ1<>+0(SB), Z5, Z4
-	VFMADD213PS.BCST tanhQ2<>+0(SB), Z5, Z4
-	VFMADD213PS.BCST tanhQ3<>+0(SB), Z5, Z4
-	VDIVPS           Z4, Z6, Z6
-	VMOVUPS          (DX)(R10*1), Z4
-	VMOVUPS          (SI), Z5
-	VMOVAPS          Z6, Z7
-	VFNMADD213PS     one<>+0(SB), Z6, Z7
-	VMULPS           Z4, Z5, Z8
-	VFMADD213PS      (DI), Z7, Z8
-	VMULPS           Z6, Z5, Z5
-	VMOVUPS          one<>+0(SB), Z6
-	VSUBPS           Z4, Z6, Z6
-	VMULPS           Z4, Z6, Z6
-	VMULPS           Z6, Z5, Z5
-	VMOVUPS          Z5, (AX)(R10*1)
-	VMULPS           Z3, Z8, Z5
-	VMOVUPS          one<>+0(SB), Z3
-	VSUBPS           Z1, Z3, Z3
-	VMULPS           Z1, Z3, Z3
-	VMULPS           Z3, Z5, Z5
-	VMOVUPS          Z5, (AX)(R9*1)
-	VMULPS           Z1, Z8, Z1
-	VMOVUPS          Z1, (CX)
-	VMULPS           Z2, Z8, Z5
-	VMOVUPS          one<>+0(SB), Z1
-	VSUBPS           Z0, Z1, Z1
-	VMULPS           Z0, Z1, Z1
-	VMULPS           Z1, Z5, Z5
-	VMOVUPS          Z5, (AX)
-	VMULPS           Z0, Z8, Z5
-	VFNMADD213PS     one<>+0(SB), Z2, Z2
-	VMULPS           Z2, Z5, Z5
-	VMOVUPS          Z5, (AX)(R9*2)
-	ADDQ             $0x00000040, AX
-	ADDQ             $0x00000040, CX
-	ADDQ             $0x00000040, DX
-	ADDQ             $0x00000040, BX
-	ADDQ             $0x00000040, SI
-	ADDQ             $0x00000040, DI
-	SUBQ             $0x00000010, R8
-	JMP              loop1
+	CMPQ              R8, $0x00000010
+	JB                end1
+	VMOVUPS           (DX), Z0
+	VMOVUPS           (DX)(R9*1), Z1
+	VMOVUPS           (DX)(R9*2), Z2
+	VMOVUPS           (BX), Z3
+	VMULPS            Z2, Z0, Z4
+	VFMADD231PS       Z3, Z1, Z4
+	VBROADCASTSS      tanhMin<>+0(SB), Z5
+	VMAXPS            Z4, Z5, Z4
+	VBROADCASTSS      tanhMax<>+0(SB), Z5
+	VMINPS            Z4, Z5, Z4
+	VMULPS            Z4, Z4, Z5
+	VBROADCASTSS      tanhP0<>+0(SB), Z6
+	VFMADD213PS.BCST  tanhP1<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST  tanhP2<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST  tanhP3<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST  tanhP4<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST  tanhP5<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST  tanhP6<>+0(SB), Z5, Z6
+	VMULPS            Z4, Z6, Z6
+	VBROADCASTSS      tanhQ0<>+0(SB), Z4
+	VFMADD213PS.BCST  tanhQ1<>+0(SB), Z5, Z4
+	VFMADD213PS.BCST  tanhQ2<>+0(SB), Z5, Z4
+	VFMADD213PS.BCST  tanhQ3<>+0(SB), Z5, Z4
+	VDIVPS            Z4, Z6, Z6
+	VMOVUPS           (DX)(R10*1), Z4
+	VMOVUPS           (SI), Z5
+	VMOVAPS           Z6, Z7
+	VFNMADD213PS.BCST one<>+0(SB), Z6, Z7
+	VMULPS            Z4, Z5, Z8
+	VFMADD213PS       (DI), Z7, Z8
+	VMULPS            Z6, Z5, Z5
+	VBROADCASTSS      one<>+0(SB), Z6
+	VSUBPS            Z4, Z6, Z6
+	VMULPS            Z4, Z6, Z6
+	VMULPS            Z6, Z5, Z5
+	VMOVUPS           Z5, (AX)(R10*1)
+	VMULPS            Z3, Z8, Z5
+	VBROADCASTSS      one<>+0(SB), Z3
+	VSUBPS            Z1, Z3, Z3
+	VMULPS            Z1, Z3, Z3
+	VMULPS            Z3, Z5, Z5
+	VMOVUPS           Z5, (AX)(R9*1)
+	VMULPS            Z1, Z8, Z1
+	VMOVUPS           Z1, (CX)
+	VMULPS            Z2, Z8, Z5
+	VBROADCASTSS      one<>+0(SB), Z1
+	VSUBPS            Z0, Z1, Z1
+	VMULPS            Z0, Z1, Z1
+	VMULPS            Z1, Z5, Z5
+	VMOVUPS           Z5, (AX)
+	VMULPS            Z0, Z8, Z5
+	VFNMADD213PS.BCST one<>+0(SB), Z2, Z2
+	VMULPS            Z2, Z5, Z5
+	VMOVUPS           Z5, (AX)(R9*2)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	ADDQ              $0x00000040, DX
+	ADDQ              $0x00000040, BX
+	ADDQ              $0x00000040, SI
+	ADDQ              $0x00000040, DI
+	SUBQ              $0x00000010, R8
+	JMP               loop1
 
 end1:
 	VZEROUPPER
@@ -24128,22 +24128,22 @@ loop1:
 	VMOVUPS          (DX)(R8*1), Z1
 	VADDPS           (BX), Z0, Z0
 	VADDPS           (BX)(R8*1), Z1, Z1
-	VMOVUPS          gateMin<>+0(SB), Z2
+	VBROADCASTSS     gateMin<>+0(SB), Z2
 	VMAXPS           Z0, Z2, Z0
 	VMAXPS           Z1, Z2, Z1
-	VMOVUPS          gateMax<>+0(SB), Z2
+	VBROADCASTSS     gateMax<>+0(SB), Z2
 	VMINPS           Z0, Z2, Z0
 	VMINPS           Z1, Z2, Z1
-	VMULPS           minusLog2e<>+0(SB), Z0, Z2
-	VMULPS           minusLog2e<>+0(SB), Z1, Z3
+	VMULPS.BCST      minusLog2e<>+0(SB), Z0, Z2
+	VMULPS.BCST      minusLog2e<>+0(SB), Z1, Z3
 	VRNDSCALEPS      $0x08, Z2, Z2
 	VRNDSCALEPS      $0x08, Z3, Z3
-	VFMADD231PS      ln2High<>+0(SB), Z2, Z0
-	VFMADD231PS      ln2High<>+0(SB), Z3, Z1
-	VFMADD231PS      ln2Low<>+0(SB), Z2, Z0
-	VFMADD231PS      ln2Low<>+0(SB), Z3, Z1
-	VMOVUPS          gateP0<>+0(SB), Z4
-	VMOVUPS          gateP0<>+0(SB), Z5
+	VFMADD231PS.BCST ln2High<>+0(SB), Z2, Z0
+	VFMADD231PS.BCST ln2High<>+0(SB), Z3, Z1
+	VFMADD231PS.BCST ln2Low<>+0(SB), Z2, Z0
+	VFMADD231PS.BCST ln2Low<>+0(SB), Z3, Z1
+	VBROADCASTSS     gateP0<>+0(SB), Z4
+	VBROADCASTSS     gateP0<>+0(SB), Z5
 	VFMADD213PS.BCST gateP1<>+0(SB), Z0, Z4
 	VFMADD213PS.BCST gateP1<>+0(SB), Z1, Z5
 	VFMADD213PS.BCST gateP2<>+0(SB), Z0, Z4
@@ -24159,23 +24159,23 @@ loop1:
 	VFMADD213PS.BCST gateP7<>+0(SB), Z0, Z4
 	VFMADD213PS.BCST gateP7<>+0(SB), Z1, Z5
 	VSCALEFPS        Z2, Z4, Z4
-	VADDPS           one<>+0(SB), Z4, Z4
-	VMOVUPS          one<>+0(SB), Z0
+	VADDPS.BCST      one<>+0(SB), Z4, Z4
+	VBROADCASTSS     one<>+0(SB), Z0
 	VDIVPS           Z4, Z0, Z4
 	VSCALEFPS        Z3, Z5, Z5
-	VADDPS           one<>+0(SB), Z5, Z5
-	VMOVUPS          one<>+0(SB), Z0
+	VADDPS.BCST      one<>+0(SB), Z5, Z5
+	VBROADCASTSS     one<>+0(SB), Z0
 	VDIVPS           Z5, Z0, Z5
 	VMOVUPS          (BX)(R8*2), Z0
 	VFMADD213PS      (DX)(R8*2), Z5, Z0
 	VMOVUPS          Z4, (CX)
 	VMOVUPS          Z5, (CX)(R8*1)
-	VMOVUPS          tanhMin<>+0(SB), Z1
+	VBROADCASTSS     tanhMin<>+0(SB), Z1
 	VMAXPS           Z0, Z1, Z0
-	VMOVUPS          tanhMax<>+0(SB), Z1
+	VBROADCASTSS     tanhMax<>+0(SB), Z1
 	VMINPS           Z0, Z1, Z0
 	VMULPS           Z0, Z0, Z1
-	VMOVUPS          tanhP0<>+0(SB), Z2
+	VBROADCASTSS     tanhP0<>+0(SB), Z2
 	VFMADD213PS.BCST tanhP1<>+0(SB), Z1, Z2
 	VFMADD213PS.BCST tanhP2<>+0(SB), Z1, Z2
 	VFMADD213PS.BCST tanhP3<>+0(SB), Z1, Z2
@@ -24183,13 +24183,13 @@ loop1:
 	VFMADD213PS.BCST tanhP5<>+0(SB), Z1, Z2
 	VFMADD213PS.BCST tanhP6<>+0(SB), Z1, Z2
 	VMULPS           Z0, Z2, Z2
-	VMOVUPS          tanhQ0<>+0(SB), Z0
+	VBROADCASTSS     tanhQ0<>+0(SB), Z0
 	VFMADD213PS.BCST tanhQ1<>+0(SB), Z1, Z0
 	VFMADD213PS.BCST tanhQ2<>+0(SB), Z1, Z0
 	VFMADD213PS.BCST tanhQ3<>+0(SB), Z1, Z0
 	VDIVPS           Z0, Z2, Z2
 	VMOVUPS          Z2, (CX)(R8*2)
-	VMOVUPS          one<>+0(SB), Z0
+	VBROADCASTSS     one<>+0(SB), Z0
 	VSUBPS           Z4, Z0, Z0
 	VMULPS           Z2, Z0, Z0
 	VFMADD231PS      (SI), Z4, Z0
@@ -24220,48 +24220,48 @@ TEXT ·gruCellGradAVX512(SB), NOSPLIT, $0-72
 	MOVQ stride+64(FP), R10
 
 loop1:
-	CMPQ         R9, $0x00000010
-	JB           end1
-	VMOVUPS      (BX), Z0
-	VMOVUPS      (BX)(R10*1), Z1
-	VMOVUPS      (BX)(R10*2), Z2
-	VMOVUPS      (R8), Z3
-	VMOVUPS      (SI)(R10*2), Z4
-	VMOVUPS      (DI), Z5
-	VSUBPS       Z2, Z5, Z5
-	VMULPS       Z3, Z5, Z5
-	VMOVUPS      one<>+0(SB), Z6
-	VSUBPS       Z0, Z6, Z6
-	VMULPS       Z0, Z6, Z6
-	VMULPS       Z6, Z5, Z5
-	VMULPS       Z0, Z3, Z6
-	VMOVUPS      Z6, (DX)
-	VMOVUPS      one<>+0(SB), Z6
-	VSUBPS       Z0, Z6, Z6
-	VMULPS       Z3, Z6, Z6
-	VFNMADD213PS one<>+0(SB), Z2, Z2
-	VMULPS       Z2, Z6, Z6
-	VMULPS       Z6, Z4, Z4
-	VMOVUPS      one<>+0(SB), Z0
-	VSUBPS       Z1, Z0, Z0
-	VMULPS       Z1, Z0, Z0
-	VMULPS       Z0, Z4, Z4
-	VMOVUPS      Z5, (AX)
-	VMOVUPS      Z4, (AX)(R10*1)
-	VMOVUPS      Z5, (CX)
-	VMOVUPS      Z4, (CX)(R10*1)
-	VMOVUPS      Z6, (AX)(R10*2)
-	VMULPS       Z1, Z6, Z6
-	VMOVUPS      Z6, (CX)(R10*2)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	ADDQ         $0x00000040, SI
-	ADDQ         $0x00000040, DI
-	ADDQ         $0x00000040, R8
-	SUBQ         $0x00000010, R9
-	JMP          loop1
+	CMPQ              R9, $0x00000010
+	JB                end1
+	VMOVUPS           (BX), Z0
+	VMOVUPS           (BX)(R10*1), Z1
+	VMOVUPS           (BX)(R10*2), Z2
+	VMOVUPS           (R8), Z3
+	VMOVUPS           (SI)(R10*2), Z4
+	VMOVUPS           (DI), Z5
+	VSUBPS            Z2, Z5, Z5
+	VMULPS            Z3, Z5, Z5
+	VBROADCASTSS      one<>+0(SB), Z6
+	VSUBPS            Z0, Z6, Z6
+	VMULPS            Z0, Z6, Z6
+	VMULPS            Z6, Z5, Z5
+	VMULPS            Z0, Z3, Z6
+	VMOVUPS           Z6, (DX)
+	VBROADCASTSS      one<>+0(SB), Z6
+	VSUBPS            Z0, Z6, Z6
+	VMULPS            Z3, Z6, Z6
+	VFNMADD213PS.BCST one<>+0(SB), Z2, Z2
+	VMULPS            Z2, Z6, Z6
+	VMULPS            Z6, Z4, Z4
+	VBROADCASTSS      one<>+0(SB), Z0
+	VSUBPS            Z1, Z0, Z0
+	VMULPS            Z1, Z0, Z0
+	VMULPS            Z0, Z4, Z4
+	VMOVUPS           Z5, (AX)
+	VMOVUPS           Z4, (AX)(R10*1)
+	VMOVUPS           Z5, (CX)
+	VMOVUPS           Z4, (CX)(R10*1)
+	VMOVUPS           Z6, (AX)(R10*2)
+	VMULPS            Z1, Z6, Z6
+	VMOVUPS           Z6, (CX)(R10*2)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	ADDQ              $0x00000040, DX
+	ADDQ              $0x00000040, BX
+	ADDQ              $0x00000040, SI
+	ADDQ              $0x00000040, DI
+	ADDQ              $0x00000040, R8
+	SUBQ              $0x00000010, R9
+	JMP               loop1
 
 end1:
 	VZEROUPPER
@@ -24372,15 +24372,15 @@ run:
 	VADDPS       Z4, Z2, Z6
 	VSUBPS       Z4, Z2, Z4
 	VADDPS       Z6, Z0, Z2
-	VMULPS       half<>+0(SB), Z6, Z6
+	VMULPS.BCST  half<>+0(SB), Z6, Z6
 	VSUBPS       Z6, Z0, Z6
-	VMULPS       sin60<>+0(SB), Z4, Z4
+	VMULPS.BCST  sin60<>+0(SB), Z4, Z4
 	VADDPS       Z5, Z3, Z0
 	VSUBPS       Z5, Z3, Z5
 	VADDPS       Z0, Z1, Z3
-	VMULPS       half<>+0(SB), Z0, Z0
+	VMULPS.BCST  half<>+0(SB), Z0, Z0
 	VSUBPS       Z0, Z1, Z0
-	VMULPS       sin60<>+0(SB), Z5, Z5
+	VMULPS.BCST  sin60<>+0(SB), Z5, Z5
 	VADDPS       Z5, Z6, Z1
 	VSUBPS       Z5, Z6, Z5
 	VADDPS       Z4, Z0, Z6
@@ -24508,16 +24508,16 @@ run:
 // func splitPairsAVX512(ere uintptr, eim uintptr, ore uintptr, oim uintptr, fre uintptr, fim uintptr, bre uintptr, bim uintptr, count uintptr)
 // Requires: AVX, AVX512F
 TEXT ·splitPairsAVX512(SB), NOSPLIT, $0-72
-	MOVQ    ere+0(FP), AX
-	MOVQ    eim+8(FP), CX
-	MOVQ    ore+16(FP), DX
-	MOVQ    oim+24(FP), BX
-	MOVQ    fre+32(FP), SI
-	MOVQ    fim+40(FP), DI
-	MOVQ    bre+48(FP), R8
-	MOVQ    bim+56(FP), R9
-	MOVQ    count+64(FP), R10
-	VMOVUPS half<>+0(SB), Z0
+	MOVQ         ere+0(FP), AX
+	MOVQ         eim+8(FP), CX
+	MOVQ         ore+16(FP), DX
+	MOVQ         oim+24(FP), BX
+	MOVQ         fre+32(FP), SI
+	MOVQ         fim+40(FP), DI
+	MOVQ         bre+48(FP), R8
+	MOVQ         bim+56(FP), R9
+	MOVQ         count+64(FP), R10
+	VBROADCASTSS half<>+0(SB), Z0
 
 pair:
 	VMOVUPS (R8), Z1
