@@ -73,8 +73,16 @@ func SlotOf(ctx context.Context) *Slot {
 	return s
 }
 
+// recorders counts the active ones in the process. Without any, which is usual, work need not search its context.
+var recorders atomic.Int32
+
 // Active returns the recorder to report to in work under the context, or nil.
-func Active(ctx context.Context) *Recorder { return SlotOf(ctx).Active() }
+func Active(ctx context.Context) *Recorder {
+	if recorders.Load() == 0 {
+		return nil
+	}
+	return SlotOf(ctx).Active()
+}
 
 // Active returns the recorder to report to, or nil; a nil slot has none.
 func (s *Slot) Active() *Recorder {
@@ -93,11 +101,16 @@ func (s *Slot) Start(limit int) (*Recorder, error) {
 	if !s.active.CompareAndSwap(nil, r) {
 		return nil, ErrActive
 	}
+	recorders.Add(1)
 	return r, nil
 }
 
 // Stop ends the recording. It may be called twice.
-func (r *Recorder) Stop() { r.slot.active.CompareAndSwap(r, nil) }
+func (r *Recorder) Stop() {
+	if r.slot.active.CompareAndSwap(r, nil) {
+		recorders.Add(-1)
+	}
+}
 
 func (r *Recorder) add(e event) {
 	r.mu.Lock()

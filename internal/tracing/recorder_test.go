@@ -73,3 +73,19 @@ func TestNoRecorder(t *testing.T) {
 	r.Begin(Loop, "op", "dot", "", 0, r.Pair())
 	r.End(Loop, "op", "dot", "", 0)
 }
+
+// A second Stop of one recorder does not hide another one.
+func TestRecordersAreCounted(t *testing.T) {
+	ctx, slot := Context(t.Context())
+	other, otherSlot := Context(t.Context())
+	first, err := slot.Start(1)
+	require.NoError(t, err)
+	second, err := otherSlot.Start(1)
+	require.NoError(t, err)
+	first.Stop()
+	first.Stop()
+	require.Nil(t, Active(ctx))
+	require.Same(t, second, Active(other))
+	second.Stop()
+	require.Nil(t, Active(other))
+}

@@ -91,7 +91,7 @@ func TestDownloadErrors(t *testing.T) {
 	files = applications.Files{CacheDir: t.TempDir()}
 	require.NoError(t, os.WriteFile(filepath.Join(files.CacheDir, "imagenet_class_index.json"), []byte("{}"), 0o600))
 	_, err = applications.DecodePredictions(scores, applications.DecodeOptions{Files: files})
-	require.ErrorContains(t, err, "has the checksum 99914b932bd37a50b983c5e7c90ae93b, expected c2c37ea517e94d9795004a39431a14cb; set Files.Download to fetch it anew")
+	require.ErrorContains(t, err, "has the checksum 99914b932bd37a50b983c5e7c90ae93b, expected c2c37ea517e94d9795004a39431a14cb; set Files.Download to download it again")
 }
 
 func TestCacheFolder(t *testing.T) {

@@ -37,8 +37,14 @@ func slotOf(ctx context.Context) *measurementSlot {
 	return s
 }
 
+// measurements counts those under way in the process. Without any, which is usual, runs need not search their contexts.
+var measurements atomic.Int32
+
 // measurementOf returns the measurement that a run under the context belongs to, or nil.
 func measurementOf(ctx context.Context) *Measurement {
+	if measurements.Load() == 0 {
+		return nil
+	}
 	if s := slotOf(ctx); s != nil {
 		return s.current.Load()
 	}
@@ -65,6 +71,7 @@ func StartMeasurement(ctx context.Context) (*Measurement, error) {
 	if !s.current.CompareAndSwap(nil, m) {
 		return nil, ErrMeasuring
 	}
+	measurements.Add(1)
 	return m, nil
 }
 
@@ -74,7 +81,9 @@ func (m *Measurement) Stop() []ProgramProfile {
 	if m == nil {
 		return nil
 	}
-	m.slot.current.CompareAndSwap(m, nil)
+	if m.slot.current.CompareAndSwap(m, nil) {
+		measurements.Add(-1)
+	}
 	m.mu.Lock()
 	if m.stopped {
 		m.mu.Unlock()

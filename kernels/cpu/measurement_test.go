@@ -86,6 +86,20 @@ func TestMeasurementsInTurns(t *testing.T) {
 	assert.Equal(t, 1, others[0].Ops[0].Calls)
 }
 
+// A second Stop of one measurement does not hide another one that is under way.
+func TestMeasurementsAreCounted(t *testing.T) {
+	ctx, other := cpu.Measurable(t.Context()), cpu.Measurable(t.Context())
+	m, n := start(t, ctx), start(t, other)
+	m.Stop()
+	m.Stop()
+	s := newSession(t, mlp("sgd", 8, 20, 10))
+	s.runUnder(t, other)
+	require.Len(t, n.Stop(), 1)
+	m = start(t, ctx)
+	s.runUnder(t, ctx)
+	require.Len(t, m.Stop(), 1)
+}
+
 func TestMeasurementMistakes(t *testing.T) {
 	_, err := cpu.StartMeasurement(t.Context())
 	require.EqualError(t, err, "cpu: received a context that cannot be measured; expected one of cpu.Measurable")
