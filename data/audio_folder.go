@@ -5,16 +5,26 @@ import (
 	"os"
 )
 
+type audioFolder struct {
+	folderConfig
+	samplingRate int // 0: that of each file
+	samples      int // 0: those of the longest sound of a batch
+}
+
+type audioOption func(*audioFolder)
+
+func (o audioOption) applySounds(f *audioFolder) { o(f) }
+
 // AudioSamplingRate resamples the sounds of AudioDatasetFromDirectory to this many samples per second; Keras's
 // sampling_rate. By default each keeps its own rate.
 func AudioSamplingRate(hertz int) AudioOption {
-	return audioOption(func(c *folderConfig) { c.samplingRate = hertz })
+	return audioOption(func(f *audioFolder) { f.samplingRate = hertz })
 }
 
 // OutputSequenceLength cuts the sounds of AudioDatasetFromDirectory to this many samples, and pads shorter ones with
 // silence; Keras's output_sequence_length. By default the sounds of a batch have the length of its longest.
 func OutputSequenceLength(samples int) AudioOption {
-	return audioOption(func(c *folderConfig) { c.samples = samples })
+	return audioOption(func(f *audioFolder) { f.samples = samples })
 }
 
 // AudioDataset is a Pipeline of sounds in files.
@@ -39,61 +49,52 @@ type AudioDataset struct {
 // of channels (Keras adds silent channels). Sounds are resampled before they are cut, so that all have the requested
 // length; Keras cuts first.
 func AudioDatasetFromDirectory(dir string, options ...AudioOption) (*AudioDataset, error) {
-	c := folderConfig{labels: LabelInt, batchSize: DefaultBatchSize, suffixes: []string{".wav"}}
+	f := audioFolder{folderConfig: newFolder("AudioDatasetFromDirectory", ".wav")}
+	f.together = true // sounds of one batch have the length of the longest
 	for _, o := range options {
 		if o != nil {
-			o.applySounds(&c)
+			o.applySounds(&f)
 		}
 	}
-	files, err := c.openSounds(dir)
-	if err != nil {
-		return nil, fmt.Errorf("data: AudioDatasetFromDirectory: %w", err)
-	}
-	pipeline := c.wholeBatches("AudioDatasetFromDirectory", files, c.readSounds)
-	return &AudioDataset{Pipeline: pipeline, ClassNames: files.ClassNames, Paths: files.Paths, Classes: files.Classes}, nil
+	ds, err := f.open(dir, &f)
+	return (*AudioDataset)(ds), err
 }
 
-func (c *folderConfig) openSounds(dir string) (*ImageDataset, error) {
-	if c.samplingRate < 0 || c.samples < 0 {
-		return nil, fmt.Errorf("AudioSamplingRate %d and OutputSequenceLength %d; expected 1 or more, or 0 for those of the files", c.samplingRate, c.samples)
+func (f *audioFolder) check() error {
+	if f.samplingRate < 0 || f.samples < 0 {
+		return fmt.Errorf("AudioSamplingRate %d and OutputSequenceLength %d; expected 1 or more, or 0 for those of the files", f.samplingRate, f.samples)
 	}
-	if err := c.check(1, 1); err != nil {
-		return nil, err
-	}
-	return c.files(dir)
+	return f.folderConfig.check()
 }
 
-func (c *folderConfig) readSounds(ds *ImageDataset, order []int) (Batch, error) {
-	sounds, labels, longest := make([]*wave, len(order)), make([]Batch, len(order)), 0
-	for i, file := range order {
-		sound, err := c.readSound(ds.Paths[file])
+// read reads the sounds of a batch, or one sound where there are no batches.
+func (f *audioFolder) read(paths []string) (Array, error) {
+	sounds, longest := make([]*wave, len(paths)), 0
+	for i, path := range paths {
+		sound, err := f.readSound(path)
 		if err != nil {
-			return Batch{}, fmt.Errorf("data: AudioDatasetFromDirectory: %s: %w", ds.Paths[file], err)
+			return Array{}, fmt.Errorf("%s: %w", path, err)
 		}
 		if i > 0 && sound.channels != sounds[0].channels {
-			return Batch{}, fmt.Errorf("data: AudioDatasetFromDirectory: %s has %d channels and %s has %d; expected the same number in a batch",
-				ds.Paths[order[0]], sounds[0].channels, ds.Paths[file], sound.channels)
+			return Array{}, fmt.Errorf("%s has %d channels and %s has %d; expected the same number in a batch", paths[0], sounds[0].channels, path, sound.channels)
 		}
 		sounds[i], longest = sound, max(longest, sound.samples())
-		labels[i].Y = c.label(ds, file)
 	}
 	if longest == 0 {
-		return Batch{}, fmt.Errorf("data: AudioDatasetFromDirectory: %s: %w", ds.Paths[order[0]], errNoSound)
+		return Array{}, fmt.Errorf("%s: %w", paths[0], errNoSound)
 	}
-	if c.batchSize == 0 {
-		return Batch{X: List(sounds[0].dense()), Y: labels[0].Y}, nil
+	if f.batchSize == 0 {
+		return sounds[0].dense(), nil
 	}
 	arrays := make([]Array, len(sounds))
 	for i, s := range sounds {
 		s.fit(longest)
 		arrays[i] = s.dense()
 	}
-	batch := stackBatch(labels)
-	batch.X = List(stack(arrays))
-	return batch, nil
+	return stack(arrays), nil
 }
 
-func (c *folderConfig) readSound(path string) (*wave, error) {
+func (f *audioFolder) readSound(path string) (*wave, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -102,13 +103,13 @@ func (c *folderConfig) readSound(path string) (*wave, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.samplingRate != 0 {
-		if err := sound.resample(c.samplingRate); err != nil {
+	if f.samplingRate != 0 {
+		if err := sound.resample(f.samplingRate); err != nil {
 			return nil, err
 		}
 	}
-	if c.samples != 0 {
-		sound.fit(c.samples)
+	if f.samples != 0 {
+		sound.fit(f.samples)
 	}
 	return sound, nil
 }

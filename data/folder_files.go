@@ -9,29 +9,137 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gokeras/gokeras/data/internal/randomstate"
 )
 
-// indexLabels lists the files below a folder, whose classes FileLabels tells.
-func (c *folderConfig) indexLabels(dir string, ds *ImageDataset) (err error) {
-	if ds.Paths, err = c.filesBelow(dir); err != nil {
+// folderFiles are the files of a folder and their classes.
+type folderFiles struct {
+	classNames []string // nil for LabelNone
+	paths      []string
+	classes    []int // of each file; nil for LabelNone
+}
+
+// files lists the files of a folder in the order of the first pass, or of the part of a validation split.
+func (c *folderConfig) files(dir string) (*folderFiles, error) {
+	f := &folderFiles{}
+	if err := c.index(dir, f); err != nil {
+		return nil, err
+	}
+	if len(f.paths) == 0 {
+		return nil, fmt.Errorf("no files %s below %s; expected one folder of them for each class", strings.Join(c.suffixes, ", "), dir)
+	}
+	if c.labels == LabelBinary && len(f.classNames) != 2 {
+		return nil, fmt.Errorf("label mode %q needs 2 classes; %s has %d: %q", LabelBinary, dir, len(f.classNames), f.classNames)
+	}
+	if !c.inOrder {
+		randomstate.New(c.seed).Shuffle(len(f.paths), func(i, j int) {
+			f.paths[i], f.paths[j] = f.paths[j], f.paths[i]
+			if f.classes != nil {
+				f.classes[i], f.classes[j] = f.classes[j], f.classes[i]
+			}
+		})
+	}
+	return f, c.cut(f)
+}
+
+// cut keeps one part of a validation split.
+func (c *folderConfig) cut(f *folderFiles) error {
+	if c.subset == "" {
+		return nil
+	}
+	n := len(f.paths)
+	first := n - int(c.split*float64(n))
+	lo, hi := 0, first
+	if c.subset == Validation {
+		lo, hi = first, n
+	}
+	if lo == hi {
+		return fmt.Errorf("validation split %g of %d images leaves none for %s", c.split, n, c.subset)
+	}
+	f.paths = f.paths[lo:hi]
+	if f.classes != nil {
+		f.classes = f.classes[lo:hi]
+	}
+	return nil
+}
+
+// index lists the files in alphabetical order, class by class.
+func (c *folderConfig) index(dir string, f *folderFiles) error {
+	if c.labels == LabelNone {
+		var err error
+		f.paths, err = c.filesBelow(dir)
 		return err
 	}
-	if len(ds.Paths) != len(c.fileLabels) {
-		return fmt.Errorf("%d labels in FileLabels for %d files below %s; expected one for each", len(c.fileLabels), len(ds.Paths), dir)
+	if c.fileLabels != nil {
+		return c.indexLabels(dir, f)
 	}
-	ds.Classes = slices.Clone(c.fileLabels)
+	folders, err := classFolders(dir)
+	if err != nil {
+		return err
+	}
+	f.classNames = folders
+	if c.classNames != nil {
+		for _, name := range c.classNames {
+			if !slices.Contains(folders, name) {
+				return fmt.Errorf("class %q has no folder; %s has %q", name, dir, folders)
+			}
+		}
+		f.classNames = slices.Clone(c.classNames)
+	}
+	f.classes = []int{}
+	for class, name := range f.classNames {
+		paths, err := c.filesBelow(filepath.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		f.paths = append(f.paths, paths...)
+		for range paths {
+			f.classes = append(f.classes, class)
+		}
+	}
+	return nil
+}
+
+// classFolders lists the subfolders that are classes; a link to a folder is one.
+func classFolders(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir) // sorted
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil && info.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// indexLabels lists the files below a folder, whose classes FileLabels tells.
+func (c *folderConfig) indexLabels(dir string, f *folderFiles) (err error) {
+	if f.paths, err = c.filesBelow(dir); err != nil {
+		return err
+	}
+	if len(f.paths) != len(c.fileLabels) {
+		return fmt.Errorf("%d labels in FileLabels for %d files below %s; expected one for each", len(c.fileLabels), len(f.paths), dir)
+	}
+	f.classes = slices.Clone(c.fileLabels)
 	distinct := slices.Clone(c.fileLabels)
 	slices.Sort(distinct)
 	for _, label := range slices.Compact(distinct) {
-		ds.ClassNames = append(ds.ClassNames, strconv.Itoa(label))
+		f.classNames = append(f.classNames, strconv.Itoa(label))
 	}
-	limit := len(ds.ClassNames)
+	limit := len(f.classNames)
 	if c.labels == LabelInt {
 		limit = math.MaxInt32
 	}
 	for i, label := range c.fileLabels {
 		if label < 0 || label >= limit {
-			return fmt.Errorf("label %d of file %s; expected 0 to %d, as there are %d different ones", label, ds.Paths[i], limit-1, len(ds.ClassNames))
+			return fmt.Errorf("label %d of file %s; expected 0 to %d, as there are %d different ones", label, f.paths[i], limit-1, len(f.classNames))
 		}
 	}
 	return nil
