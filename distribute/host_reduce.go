@@ -1,8 +1,7 @@
 package distribute
 
 import (
-	"unsafe"
-
+	"github.com/gokeras/gokeras/distribute/internal/numbers"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -98,7 +97,8 @@ func (c *hostCommunicator) bytes(replica, value int, d ir.DType, first, n int) [
 // combine takes elements of the replica from into those of the replica into.
 func (c *hostCommunicator) combine(into, from, first, limit int) {
 	c.each(first, limit, func(v int, d ir.DType, first, n int) {
-		combineBytes(c.kind, d, c.bytes(into, v, d, first, n), c.bytes(from, v, d, first, n))
+		sum := c.bytes(into, v, d, first, n)
+		numbers.Combine(c.kind, d, sum, sum, c.bytes(from, v, d, first, n))
 	})
 }
 
@@ -108,7 +108,7 @@ func (c *hostCommunicator) finish(replica, first, limit int) {
 		return
 	}
 	c.each(first, limit, func(v int, d ir.DType, first, n int) {
-		divideBytes(d, c.bytes(replica, v, d, first, n), float64(c.Replicas()))
+		numbers.Divide(d, c.bytes(replica, v, d, first, n), c.Replicas())
 	})
 }
 
@@ -128,89 +128,4 @@ func combines(kind ir.Kind, d ir.DType) bool {
 		return d.IsFloat() || d.IsInteger()
 	}
 	return false
-}
-
-type number interface {
-	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
-}
-
-// combineBytes sets dst to dst combined with src.
-func combineBytes(kind ir.Kind, d ir.DType, dst, src []byte) {
-	switch d {
-	case ir.Float32:
-		combine[float32](kind, dst, src)
-	case ir.Float64:
-		combine[float64](kind, dst, src)
-	case ir.Int8:
-		combine[int8](kind, dst, src)
-	case ir.Int16:
-		combine[int16](kind, dst, src)
-	case ir.Int32:
-		combine[int32](kind, dst, src)
-	case ir.Int64:
-		combine[int64](kind, dst, src)
-	case ir.Uint8:
-		combine[uint8](kind, dst, src)
-	case ir.Uint16:
-		combine[uint16](kind, dst, src)
-	case ir.Uint32:
-		combine[uint32](kind, dst, src)
-	case ir.Uint64:
-		combine[uint64](kind, dst, src)
-	default: // half precision: each step is rounded
-		for i := range len(dst) / d.Size() {
-			a, b := float32(ir.Element(dst, d, i)), float32(ir.Element(src, d, i))
-			ir.AppendElement(dst[:i*d.Size()], d, float64(combined(kind, a, b)))
-		}
-	}
-}
-
-func combine[T number](kind ir.Kind, dst, src []byte) {
-	a, b := elements[T](dst), elements[T](src)
-	if kind == ir.Sum || kind == ir.Mean {
-		for i := range a {
-			a[i] += b[i]
-		}
-		return
-	}
-	for i := range a {
-		a[i] = combined(kind, a[i], b[i])
-	}
-}
-
-func combined[T number](kind ir.Kind, a, b T) T {
-	switch kind {
-	case ir.Prod:
-		return a * b
-	case ir.Max:
-		return max(a, b)
-	case ir.Min:
-		return min(a, b)
-	}
-	return a + b
-}
-
-func divideBytes(d ir.DType, x []byte, by float64) {
-	switch d {
-	case ir.Float32:
-		for i, v := range elements[float32](x) {
-			elements[float32](x)[i] = v / float32(by)
-		}
-	case ir.Float64:
-		for i, v := range elements[float64](x) {
-			elements[float64](x)[i] = v / by
-		}
-	default:
-		for i := range len(x) / d.Size() {
-			ir.AppendElement(x[:i*d.Size()], d, float64(float32(ir.Element(x, d, i))/float32(by)))
-		}
-	}
-}
-
-// elements views the memory of a buffer, which is aligned for its type.
-func elements[T number](b []byte) []T {
-	if len(b) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), len(b)/int(unsafe.Sizeof(*new(T))))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/distribute/internal/numbers"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -53,7 +54,7 @@ func (g *pairGroup) AllReduce(_ context.Context, _ WorkerCall, kind ir.Kind, val
 	}
 	if g.rank == 0 {
 		for i, a := range p.brought[0] {
-			combineBytes(kind, ir.Int32, a.Data, p.brought[1][i].Data)
+			numbers.Combine(kind, ir.Int32, a.Data, a.Data, p.brought[1][i].Data)
 			copy(p.brought[1][i].Data, a.Data)
 		}
 		p.combined = n

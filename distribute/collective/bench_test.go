@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/internal/numbers"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // BenchmarkAllReduce measures the all-reduce between processes of this machine. For each size it reports the median
@@ -147,7 +149,7 @@ func rawExchange(spec *cluster.Spec, task cluster.Task, bytes, count int) error 
 		}
 	}
 	values, piece := make([]float32, bytes/4), make([]float32, min(bytes, 512<<10)/4)
-	out := bytesOf(make([]float32, bytes/4))
+	out := numbers.Bytes(make([]float32, bytes/4))
 	times := make([]time.Duration, count)
 	written := make(chan error, 1)
 	for i := range 3 + count {
@@ -157,10 +159,11 @@ func rawExchange(spec *cluster.Spec, task cluster.Task, bytes, count int) error 
 			written <- err
 		}()
 		for at := 0; at < len(values); at += len(piece) {
-			if _, err := io.ReadFull(conn, bytesOf(piece)); err != nil {
+			if _, err := io.ReadFull(conn, numbers.Bytes(piece)); err != nil {
 				return err
 			}
-			combine(Sum, values[at:at+len(piece)], values[at:at+len(piece)], piece)
+			sum := numbers.Bytes(values[at : at+len(piece)])
+			numbers.Combine(ir.Sum, ir.Float32, sum, sum, numbers.Bytes(piece))
 		}
 		if err := <-written; err != nil {
 			return err

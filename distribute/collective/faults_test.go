@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/internal/numbers"
 	"github.com/gokeras/gokeras/internal/fairclock"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -331,7 +332,7 @@ func TestBadCalls(t *testing.T) {
 	require.ErrorContains(t, g.AllReduce(background(), Sum, []Tensor{{}}), "element type")
 	require.ErrorContains(t, g.AllReduce(background(), Sum, []Tensor{{DType: ir.Float32, Data: make([]byte, 5)}}), "whole elements")
 	require.ErrorContains(t, g.AllReduce(background(), Sum, []Tensor{Of([]float32{1, 2}, 3)}), "shape")
-	require.ErrorContains(t, g.AllReduce(background(), Sum, []Tensor{{DType: ir.Float32, Data: bytesOf(make([]uint64, 2))[1:9]}}), "aligned")
+	require.ErrorContains(t, g.AllReduce(background(), Sum, []Tensor{{DType: ir.Float32, Data: numbers.Bytes(make([]uint64, 2))[1:9]}}), "aligned")
 	require.ErrorContains(t, g.Broadcast(background(), 1, nil), "rank 1")
 	_, err := g.AllGather(background(), Tensor{DType: ir.Float32, Shape: []int{}, Data: make([]byte, 4)})
 	require.ErrorContains(t, err, "scalar")

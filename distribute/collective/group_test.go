@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/internal/numbers"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -171,7 +172,7 @@ func TestSameBitsOnEveryTransport(t *testing.T) {
 			}
 			for k := range sizes {
 				for other := 1; other < len(all); other++ {
-					require.Equal(t, bytesOf(all[0][k]), bytesOf(all[other][k]), "%d workers, size %d, wire %v, mode %d", n, sizes[k], wire, other)
+					require.Equal(t, numbers.Bytes(all[0][k]), numbers.Bytes(all[other][k]), "%d workers, size %d, wire %v, mode %d", n, sizes[k], wire, other)
 				}
 			}
 		}
@@ -249,7 +250,7 @@ func TestAllReduceTypes(t *testing.T) {
 		noErrors(t, together(groups, func(rank int, g *Group) error {
 			r := rank + 1
 			a, b, c, d := []int8{int8(r), -1}, []int64{int64(r) << 40}, []float64{float64(r) / 3}, []uint16{0x3f80, 0x4000} // bfloat16 1 and 2
-			half := Tensor{DType: ir.BFloat16, Data: bytesOf(d)}
+			half := Tensor{DType: ir.BFloat16, Data: numbers.Bytes(d)}
 			if err := g.AllReduce(context.Background(), Sum, []Tensor{Of(a), Of(b), Of(c), half}); err != nil {
 				return err
 			}

@@ -1,12 +1,14 @@
 package collective
 
+import "github.com/gokeras/gokeras/distribute/internal/numbers"
+
 // treeReduce adds parts[1..] into parts[0] in the order of a binomial tree: rank r takes rank r+1, then r+2, r+4, ...
 // So does a tree of workers, and one worker that has all parts computes the same bits.
 func treeReduce(p *plan, parts [][]byte) {
 	for mask := 1; mask < p.n; mask <<= 1 {
 		for rank := 0; rank+mask < p.n; rank += 2 * mask {
 			if p.narrow {
-				roundBFloat16(view[float32](parts[rank+mask]))
+				roundBFloat16(numbers.View[float32](parts[rank+mask]))
 			}
 			reduceBytes(p.dtype, p.op, parts[rank], parts[rank], parts[rank+mask])
 		}
@@ -22,7 +24,7 @@ func chainReduce(p *plan, chunk int, dst []byte, parts func(rank int) []byte) {
 			if i == 1 {
 				copy(dst, sum)
 			}
-			roundBFloat16(view[float32](dst))
+			roundBFloat16(numbers.View[float32](dst))
 			sum = dst
 		}
 		reduceBytes(p.dtype, p.op, dst, sum, parts((chunk+i)%p.n))

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/mem"
 
+	"github.com/gokeras/gokeras/distribute/internal/numbers"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -43,7 +44,7 @@ func beginRing(s *socket, count int) (*ring, *plan, []float32) {
 	data := make([]float32, count)
 	p := plan{op: Sum, dtype: ir.Float32, rank: 0, n: 2, count: count}
 	r := newRing(p, p.segmentBytes(1<<20))
-	s.t.landing.begin(r, 5, &call{sequence: 7, hash: 99}, bytesOf(data))
+	s.t.landing.begin(r, 5, &call{sequence: 7, hash: 99}, numbers.Bytes(data))
 	return r, &p, data
 }
 
@@ -110,8 +111,8 @@ func TestLanding(t *testing.T) {
 				for i := range payload {
 					payload[i] = float32(i%7) + 0.5
 				}
-				target := bytesOf(data)[from:to]
-				want := slices.Clone(view[float32](target))
+				target := numbers.Bytes(data)[from:to]
+				want := slices.Clone(numbers.View[float32](target))
 				for i := range want {
 					if round == 1 {
 						want[i] = 0
@@ -119,7 +120,7 @@ func TestLanding(t *testing.T) {
 					want[i] += payload[i]
 				}
 				f := &frame{view: 5, sequence: 7, call: 99, round: round}
-				message := ringMessage(f, bytesOf(payload), test.size, test.between, test.first...)
+				message := ringMessage(f, numbers.Bytes(payload), test.size, test.between, test.first...)
 				sent := send(far, message, random, false)
 				got, frames := readMessage(t, s)
 				require.NoError(t, <-sent)
@@ -128,14 +129,14 @@ func TestLanding(t *testing.T) {
 					require.Greater(t, frames, 1)
 				} else {
 					require.Equal(t, 1, frames)
-					require.True(t, slices.Equal(want, view[float32](target)), "round %d", round)
+					require.True(t, slices.Equal(want, numbers.View[float32](target)), "round %d", round)
 				}
 				if round == 0 {
 					require.NoError(t, session.takeAdd(c, p, 1, got, target))
 				} else {
 					require.NoError(t, session.take(c, p, 1, got, target))
 				}
-				require.True(t, slices.Equal(want, view[float32](target)), "round %d", round)
+				require.True(t, slices.Equal(want, numbers.View[float32](target)), "round %d", round)
 			}
 		})
 	}

@@ -1,6 +1,9 @@
 package collective
 
-import "github.com/gokeras/gokeras/kernels/ir"
+import (
+	"github.com/gokeras/gokeras/distribute/internal/numbers"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
 
 // plan is what the algorithms need to know of an all-reduce. Chunk c of n is the part of the elements that rank c
 // begins with in the ring; chunk sizes differ by at most one element, of large data by one line of the processor's
@@ -55,10 +58,10 @@ func (p *plan) chunkOf(offset int) int {
 // finish turns a complete sum into the result.
 func (p *plan) finish(data []byte) {
 	if p.op == Mean {
-		divide(p.dtype, data, p.n)
+		numbers.Divide(p.dtype, data, p.n)
 	}
 	if p.narrow {
-		roundBFloat16(view[float32](data))
+		roundBFloat16(numbers.View[float32](data))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/gokeras/gokeras/distribute/internal/numbers"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -14,7 +15,7 @@ import (
 // grow returns a buffer of at least n bytes, reusing the old one, aligned for every type.
 func grow(buffer []byte, n int) []byte {
 	if cap(buffer) < n {
-		return bytesOf(make([]uint64, (n+7)/8))[:n]
+		return numbers.Bytes(make([]uint64, (n+7)/8))[:n]
 	}
 	return buffer[:n]
 }
@@ -51,8 +52,8 @@ func (s *session) sendSegment(c *call, p *plan, to, round, index int, data []byt
 		return s.send(c, to, round, index, s.lent.lend(data))
 	}
 	packed := make([]uint16, len(data)/4)
-	packBFloat16(packed, view[float32](data))
-	return s.send(c, to, round, index, s.lent.lend(bytesOf(packed)))
+	packBFloat16(packed, numbers.View[float32](data))
+	return s.send(c, to, round, index, s.lent.lend(numbers.Bytes(packed)))
 }
 
 // wireSize is the number of bytes that n bytes of data take on the wire.
@@ -74,8 +75,8 @@ func (s *session) take(c *call, p *plan, from int, f *frame, dst []byte) error {
 		return nil
 	}
 	packed := make([]uint16, len(dst)/4)
-	f.copyTo(bytesOf(packed))
-	unpackBFloat16(view[float32](dst), packed)
+	f.copyTo(numbers.Bytes(packed))
+	unpackBFloat16(numbers.View[float32](dst), packed)
 	return nil
 }
 
@@ -102,7 +103,7 @@ func (s *session) takeAdd(c *call, p *plan, from int, f *frame, dst []byte) erro
 		}
 		target := dst[2*at : 2*(at+len(piece))]
 		s.staging = grow(s.staging, len(target))
-		unpackBFloat16(view[float32](s.staging), view[uint16](piece))
+		unpackBFloat16(numbers.View[float32](s.staging), numbers.View[uint16](piece))
 		reduceBytes(p.dtype, p.op, target, s.staging, target)
 	})
 	return nil

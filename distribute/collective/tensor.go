@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/gokeras/gokeras/distribute/internal/numbers"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -40,12 +41,12 @@ func Of[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | floa
 	case float64:
 		d = ir.Float64
 	}
-	return Tensor{d, shape, bytesOf(values)}
+	return Tensor{d, shape, numbers.Bytes(values)}
 }
 
 // Values returns the elements of a tensor made by Of or returned by AllGather; nothing is copied.
 func Values[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64](t Tensor) []T {
-	return view[T](t.Data)
+	return numbers.View[T](t.Data)
 }
 
 // elements is the number of elements by the shape, or by the memory where there is no shape.
