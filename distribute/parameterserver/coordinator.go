@@ -19,15 +19,16 @@ import (
 
 // coordinator is the shell around the dispatcher: a stream to each worker.
 type coordinator struct {
-	s      *settings
-	client *client
-	term   uint64
-	ctx    context.Context
-	cancel context.CancelFunc
-	over   chan struct{} // closed when the job ends
-	ending sync.Once
-	wait   sync.WaitGroup
-	news   broadcast
+	s        *settings
+	client   *client
+	term     uint64
+	ctx      context.Context
+	cancel   context.CancelFunc
+	over     chan struct{} // closed when the job ends
+	ending   sync.Once
+	wait     sync.WaitGroup // for those that attend to workers, which end when the workers leave
+	watching sync.WaitGroup // for those that follow servers with copies, which end with ctx
+	news     broadcast
 
 	mu       sync.Mutex
 	round    uint64 // that was settled last
@@ -44,6 +45,7 @@ func newCoordinator(ctx context.Context, s *settings, c *client) (*coordinator, 
 	if err := co.begin(ctx); err != nil {
 		end()
 		co.wait.Wait()
+		co.watching.Wait()
 		return nil, err
 	}
 	return co, nil
@@ -68,11 +70,7 @@ func (co *coordinator) begin(ctx context.Context) error {
 		}
 		w.tell, own = co.news.tell, w.term
 		for i := range c.links {
-			co.wait.Add(1)
-			go func() {
-				defer co.wait.Done()
-				w.follow(co.ctx, i)
-			}()
+			co.watching.Go(func() { w.follow(co.ctx, i) })
 		}
 	}
 	term, err := c.meet(ctx, s.JoinTimeout)
@@ -438,6 +436,7 @@ func (c *coordinator) close() error {
 	}
 	c.cancel()
 	<-ended
+	c.watching.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), c.s.Deadline)
 	defer cancel()
 	var w protocol.Writer

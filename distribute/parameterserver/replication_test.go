@@ -13,6 +13,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/parameters"
 	"github.com/gokeras/gokeras/distribute/parameterserver"
 	"github.com/gokeras/gokeras/distribute/partitioners"
+	"github.com/gokeras/gokeras/internal/fairclock"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -67,6 +68,24 @@ func TestReplicas(t *testing.T) {
 	train(20)
 	require.NoError(t, c.servers[0].Close())
 	train(20)
+}
+
+// TestReplicatedJobEndsAtOnce: closing waits for workers that are leaving, and not for whoever watches the servers.
+func TestReplicatedJobEndsAtOnce(t *testing.T) {
+	c := newCluster(t, 1, 2, func(o *parameterserver.Options) {
+		replicated(o)
+		o.JoinTimeout = 5 * time.Minute // a tenth of which is how long workers may take to leave
+	})
+	j := c.coordinate()
+	c.doubled()
+	clock := fairclock.Start()
+	defer clock.Stop()
+	go func() {
+		_ = c.workers[0].Over(t.Context()) // it has nothing to take, so any end will do
+		_ = c.workers[0].Close()
+	}()
+	require.NoError(t, j.Close())
+	require.Less(t, clock.Elapsed(), 20*time.Second)
 }
 
 // TestReplicasRandomly kills servers at random while closures run; whenever both copies are there, one may go.

@@ -16,6 +16,9 @@ func eliminateCases(s *suite) {
 			{ir.Shape{20, 5, 5}, ir.Shape{20, 5, 0}}, {ir.Shape{3, 11, 16, 16}, ir.Shape{3, 11, 16, 16}}, {ir.Shape{9, 40, 40}, ir.Shape{9, 40, 3}}, {ir.Shape{16, 0, 0}, ir.Shape{16, 0, 2}},
 			{ir.Shape{131, 131}, ir.Shape{131, 40}},
 		} {
+			if c.a[0] == 131 && dtype != ir.Float32 { // interpreters of kernels take seconds for it
+				continue
+			}
 			d := s.new(ir.Eliminate, "%v%v of %v", dtype, c.a, c.b).withinWhole(20 * loose(dtype))
 			d.add(nil, d.regular(dtype, c.a), d.normal(dtype, c.b...))
 		}
