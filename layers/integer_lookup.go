@@ -52,15 +52,13 @@ type IntegerLookup struct {
 	OOVMethod string `keras:"oov_method,default=floormod"` // "floormod" or "farmhash"; "" is "floormod"
 	Salt      []int  `keras:"salt"`                        // one or two numbers for SipHash, with "farmhash"; nil is FarmHash
 
-	table  *table[int64]
-	frozen int       // size of the vocabulary, by a configuration
-	stored []float64 // IDF weights of a weights file, for the vocabulary that LoadAssets reads
+	learned[int64]
 }
 
 func (l *IntegerLookup) lookup() *lookup[int64] {
 	k := &lookup[int64]{
 		maxTokens: l.MaxTokens, oov: 1, unknown: -1, fixedIDF: l.IDFWeights, invert: l.Invert, mode: outputMode(l.OutputMode, IntMode),
-		padToMax: l.PadToMaxTokens, describe: func(n int64) string { return fmt.Sprint(n) }, frozenDepth: l.frozen,
+		padToMax: l.PadToMaxTokens, describe: func(n int64) string { return fmt.Sprint(n) }, frozenDepth: l.entries,
 	}
 	if l.MaskToken != nil {
 		k.mask = new(int64(*l.MaskToken))
@@ -294,17 +292,13 @@ func (l *IntegerLookup) Adapt(batches ...kernels.Array) error { return l.AdaptBa
 
 // AdaptBatches is Adapt for data in several batches.
 func (l *IntegerLookup) AdaptBatches(batches iter.Seq2[kernels.Array, error]) error {
-	k, _, err := l.ready()
-	if err == nil && l.Vocabulary != nil {
-		err = fmt.Errorf("the vocabulary is fixed by the field Vocabulary; leave it out to adapt")
-	}
 	var c counter[int64]
 	for b, failed := range batches {
 		if failed != nil {
 			return fmt.Errorf("layers: %s: Adapt: %w", Name(l), failed)
 		}
 		shape := b.Type.Shape
-		if n := shape.Size(); err == nil && n > 0 { //dim:known the shapes of data
+		if n := shape.Size(); n > 0 { //dim:known the shapes of data
 			rows := 1
 			if len(shape) > 0 {
 				rows = shape[0]
@@ -317,26 +311,14 @@ func (l *IntegerLookup) AdaptBatches(batches iter.Seq2[kernels.Array, error]) er
 			}
 		}
 	}
-	var t *table[int64]
-	if err == nil {
-		t, err = k.learn(&c)
-	}
-	if err != nil {
-		return fmt.Errorf("layers: %s: Adapt: %w", Name(l), err)
-	}
-	l.table = t
-	return nil
+	k, _, err := l.ready()
+	return l.adopt(l, k, &c, l.Vocabulary != nil, err)
 }
 
 // SetVocabulary gives the layer its numbers, with the special ones at the beginning or without; for "tf_idf" also their
 // weights.
 func (l *IntegerLookup) SetVocabulary(numbers []int, idfWeights ...float64) error {
-	t, err := l.lookup().make(wide(numbers), idfWeights)
-	if err != nil {
-		return fmt.Errorf("layers: %s: SetVocabulary: %w", Name(l), err)
-	}
-	l.table = t
-	return nil
+	return l.set(l, l.lookup(), wide(numbers), idfWeights)
 }
 
 // GetVocabulary returns the numbers in the order of their places, with the special ones or without.
@@ -361,10 +343,8 @@ func (l *IntegerLookup) VocabularySize() int {
 // GetIDFWeights returns the weight of each place for "tf_idf"; nil in other modes. A Keras file has them as
 // "idf_weights".
 func (l *IntegerLookup) GetIDFWeights() []float64 {
-	if _, t, _ := l.ready(); t != nil {
-		return t.idf
-	}
-	return nil
+	_, t, _ := l.ready()
+	return t.weights()
 }
 
 // Assets returns the file with the vocabulary; nil where it is that of the field.
@@ -389,44 +369,18 @@ func (l *IntegerLookup) LoadAssets(files map[string][]byte) error {
 		}
 		numbers = append(numbers, n)
 	}
-	if l.lookup().mode != TFIDFMode {
-		return l.SetVocabulary(numbers)
-	}
-	idf := l.stored
-	if len(idf) < len(numbers) { // a longer one is padded to MaxTokens
-		idf = ones(len(numbers))
-	}
-	if err := l.SetVocabulary(numbers, idf[:len(numbers)]...); err != nil {
-		return err
-	}
-	if len(l.stored) < len(numbers) {
-		l.table.idf = nil // whoever uses the layer is told
-	}
-	return nil
+	return l.load(l, l.lookup(), wide(numbers))
 }
-
-// ArrayNames is the path of the weights of "tf_idf" in a weights file.
-func (l *IntegerLookup) ArrayNames() []string { return []string{idfName} }
 
 // Arrays returns the weights of "tf_idf"; nil in other modes.
-func (l *IntegerLookup) Arrays() map[string][]float64 {
-	if w := l.GetIDFWeights(); w != nil {
-		return map[string][]float64{idfName: w}
-	}
-	return nil
-}
+func (l *IntegerLookup) Arrays() map[string][]float64 { return idfArrays(l.GetIDFWeights()) }
 
 // LoadArrays takes the weights of "tf_idf" from a weights file. They belong to the vocabulary that LoadAssets reads, or
 // to the present one where there is one.
 func (l *IntegerLookup) LoadArrays(arrays map[string][]float64) error {
 	l.stored = arrays[idfName]
-	if _, t, err := l.ready(); err == nil && t != nil && l.stored != nil && l.lookup().mode == TFIDFMode {
-		if len(l.stored) != l.lookup().depth(t) {
-			return fmt.Errorf("layers: %s: the file has %d IDF weights, the vocabulary needs %d", Name(l), len(l.stored), l.lookup().depth(t))
-		}
-		t.idf = l.stored
-	}
-	return nil
+	k, t, _ := l.ready() // where there is an error, there is no table
+	return l.loadIDF(l, k, t)
 }
 
 // MigrateConfig keeps the size of the vocabulary, which decides shapes before the vocabulary is read.
@@ -434,7 +388,7 @@ func (l *IntegerLookup) MigrateConfig(keys map[string]json.RawMessage) error {
 	if raw, ok := keys["salt"]; ok && len(raw) > 0 && raw[0] != '[' && string(raw) != "null" {
 		keys["salt"] = json.RawMessage(fmt.Sprintf("[%s]", raw)) // one number
 	}
-	return migrateLookup(keys, &l.frozen)
+	return migrateLookup(keys, &l.entries)
 }
 
 // AmendConfig writes defaults and the size of the vocabulary.

@@ -43,15 +43,13 @@ type StringLookup struct {
 	Encoding       string     `keras:"encoding,default=utf-8"`  // "utf-8", the only one
 	Salt           []int      `keras:"salt"`                    // one or two numbers for SipHash; nil is FarmHash
 
-	table  *table[string]
-	frozen int       // size of the vocabulary, by a configuration
-	stored []float64 // IDF weights of a weights file, for the vocabulary that LoadAssets reads
+	learned[string]
 }
 
 func (l *StringLookup) lookup() *lookup[string] {
 	k := &lookup[string]{
 		maxTokens: l.MaxTokens, oov: 1, mask: l.MaskToken, unknown: "[UNK]", fixed: l.Vocabulary, fixedIDF: l.IDFWeights, invert: l.Invert,
-		mode: outputMode(l.OutputMode, IntMode), padToMax: l.PadToMaxTokens, describe: strconv.Quote, frozenDepth: l.frozen,
+		mode: outputMode(l.OutputMode, IntMode), padToMax: l.PadToMaxTokens, describe: strconv.Quote, frozenDepth: l.entries,
 	}
 	if l.NumOOVIndices != nil {
 		k.oov = *l.NumOOVIndices
@@ -198,36 +196,14 @@ func (l *StringLookup) AdaptBatches(batches iter.Seq2[HostArray, error]) error {
 			c.add(b.Strings[i : i+size]) //dim:known
 		}
 	}
-	return l.adopt(&c)
-}
-
-// adopt takes the tokens that were counted as vocabulary.
-func (l *StringLookup) adopt(c *counter[string]) error {
 	k, _, err := l.ready()
-	if err == nil && l.Vocabulary != nil {
-		err = fmt.Errorf("the vocabulary is fixed by the field Vocabulary; leave it out to adapt")
-	}
-	var t *table[string]
-	if err == nil {
-		t, err = k.learn(c)
-	}
-	if err != nil {
-		return fmt.Errorf("layers: %s: Adapt: %w", Name(l), err)
-	}
-	l.table = t
-	return nil
+	return l.adopt(l, k, &c, l.Vocabulary != nil, err)
 }
 
 // SetVocabulary gives the layer its words, with the special ones at the beginning or without; for "tf_idf" also their
 // weights.
 func (l *StringLookup) SetVocabulary(words []string, idfWeights ...float64) error {
-	k := l.lookup()
-	t, err := k.make(words, idfWeights)
-	if err != nil {
-		return fmt.Errorf("layers: %s: SetVocabulary: %w", Name(l), err)
-	}
-	l.table = t
-	return nil
+	return l.set(l, l.lookup(), words, idfWeights)
 }
 
 // GetVocabulary returns the words in the order of their numbers, with the special ones or without.
@@ -248,10 +224,8 @@ func (l *StringLookup) VocabularySize() int {
 // GetIDFWeights returns the weight of each number for "tf_idf"; nil in other modes. A Keras file has them as
 // "idf_weights".
 func (l *StringLookup) GetIDFWeights() []float64 {
-	if _, t, _ := l.ready(); t != nil {
-		return t.idf
-	}
-	return nil
+	_, t, _ := l.ready()
+	return t.weights()
 }
 
 // Assets returns the file with the vocabulary; nil where the configuration has it: that of the field, and one that
@@ -269,56 +243,18 @@ func (l *StringLookup) LoadAssets(files map[string][]byte) error {
 	if !ok || l.Vocabulary != nil {
 		return nil
 	}
-	words := vocabularyLines(content)
-	if l.lookup().mode != TFIDFMode {
-		return l.SetVocabulary(words)
-	}
-	idf := l.stored
-	if len(idf) < len(words) { // a longer one is padded to MaxTokens
-		idf = ones(len(words))
-	}
-	if err := l.SetVocabulary(words, idf[:len(words)]...); err != nil {
-		return err
-	}
-	if len(l.stored) < len(words) {
-		l.table.idf = nil // whoever uses the layer is told
-	}
-	return nil
+	return l.load(l, l.lookup(), vocabularyLines(content))
 }
-
-// idfName is the dataset of the weights of "tf_idf".
-const idfName = "vars/idf_weights"
-
-// ArrayNames is the path of the weights of "tf_idf" in a weights file.
-func (l *StringLookup) ArrayNames() []string { return []string{idfName} }
 
 // Arrays returns the weights of "tf_idf"; nil in other modes.
-func (l *StringLookup) Arrays() map[string][]float64 {
-	if w := l.GetIDFWeights(); w != nil {
-		return map[string][]float64{idfName: w}
-	}
-	return nil
-}
+func (l *StringLookup) Arrays() map[string][]float64 { return idfArrays(l.GetIDFWeights()) }
 
 // LoadArrays takes the weights of "tf_idf" from a weights file. They belong to the vocabulary that LoadAssets reads, or
 // to the present one where there is one.
 func (l *StringLookup) LoadArrays(arrays map[string][]float64) error {
 	l.stored = arrays[idfName]
-	if _, t, err := l.ready(); err == nil && t != nil && l.stored != nil && l.lookup().mode == TFIDFMode {
-		if len(l.stored) != l.lookup().depth(t) {
-			return fmt.Errorf("layers: %s: the file has %d IDF weights, the vocabulary needs %d", Name(l), len(l.stored), l.lookup().depth(t))
-		}
-		t.idf = l.stored
-	}
-	return nil
-}
-
-func ones(n int) []float64 {
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = 1
-	}
-	return out
+	k, t, _ := l.ready() // where there is an error, there is no table
+	return l.loadIDF(l, k, t)
 }
 
 // Forward reports that the layer cannot be part of a program.
@@ -333,7 +269,7 @@ func ForwardHost(c *Context) []*ops.Tensor {
 
 // MigrateConfig keeps the size of the vocabulary, which decides shapes before the vocabulary is read.
 func (l *StringLookup) MigrateConfig(keys map[string]json.RawMessage) error {
-	return migrateLookup(keys, &l.frozen)
+	return migrateLookup(keys, &l.entries)
 }
 
 func migrateLookup(keys map[string]json.RawMessage, frozen *int) error {

@@ -59,7 +59,7 @@ func (l *TextVectorization) words() *StringLookup {
 	if l.inner == nil {
 		l.inner = &StringLookup{
 			Name: Name(l), MaxTokens: l.MaxTokens, MaskToken: new(string), OutputMode: l.OutputMode, PadToMaxTokens: l.PadToMaxTokens,
-			Vocabulary: l.Vocabulary, IDFWeights: l.IDFWeights, frozen: l.frozen,
+			Vocabulary: l.Vocabulary, IDFWeights: l.IDFWeights, learned: learned[string]{entries: l.frozen},
 		}
 	}
 	return l.inner
@@ -278,7 +278,8 @@ func (l *TextVectorization) AdaptBatches(batches iter.Seq2[HostArray, error]) er
 			c.add(l.tokens(text))
 		}
 	}
-	return inner.adopt(&c)
+	k, _, err := inner.ready()
+	return inner.adopt(inner, k, &c, inner.Vocabulary != nil, err)
 }
 
 // SetVocabulary gives the layer its words, with the special ones at the beginning or without; for "tf_idf" also their
