@@ -81,6 +81,20 @@ var goldens = map[string]struct {
 		b.p.AddOutput("x", first)
 		b.p.AddOutput("again", sum(1, first)) // needs what comes out of the bucket
 	}},
+	"schedule_updates": {[]pass.Pass{pass.ScheduleUpdates()}, func(b b) {
+		x, v, w, n := b.input("x", ir.Float32, 4, 4), b.input("v", ir.Float32, 4, 4), b.input("w", ir.Float32, 4, 4), b.input("n", ir.Int32)
+		product := func(x, y ir.Value) ir.Value {
+			return b.add(ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, x, y)
+		}
+		one := b.add(ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(ir.Int32, 1)})
+		b.p.AddAlias("n", b.add(ir.Add, nil, n, one), 3) // waits for the check
+		checked := b.add(ir.CheckFinite, ir.CheckFiniteAttrs{}, x)
+		dv := product(checked, x)
+		dw := product(dv, v)                                                   // the last reader of v
+		b.p.AddOutput("y", product(dw, x))                                     // needs no update
+		b.p.AddAlias("w", b.add(ir.Sub, nil, w, dw), 2)                        // follows its gradient
+		b.p.AddAlias("v", b.add(ir.Sub, nil, v, b.add(ir.Mul, nil, dv, v)), 1) // follows the last reader of v
+	}},
 	"recompute": {[]pass.Pass{pass.RecomputeCheap()}, func(b b) {
 		x, w := b.input("x", ir.Float32, 256, 256), b.input("w", ir.Float32, 256, 256)
 		product := func(v ir.Value) ir.Value {

@@ -14,6 +14,12 @@ const smallResult = 256
 // overwrite the old ones: the gradient is then still in the cache and its memory is free for what follows. A program
 // has its updates at the end. No update moves in front of what may fail: a step that fails leaves the variables as they
 // were.
+//
+// [pass.ScheduleUpdates] does this to the nodes of a program for backends that fuse later. Here units move instead: a
+// product that descends to its variable by itself, or a wait for communication, exists only as a unit, and what a unit
+// reads from memory is known only after fusion.
+//
+// [pass.ScheduleUpdates]: https://pkg.go.dev/github.com/gokeras/gokeras/kernels/ir/pass#ScheduleUpdates
 func (g *Graph) ScheduleUpdates() {
 	replaces := g.replacements()
 	safe := 0 // the unit after the last one that may fail

@@ -7,5 +7,6 @@
 //
 // Loops of known length are launched step by step. Both branches of a conditional are launched, and the kernels of the
 // one not taken end at once: each has a guard, a byte on the device. An index out of range sets the failure flag of the
-// queue, and while that is set, kernels that replace inputs end at once.
+// queue, and while that is set, kernels that replace inputs end at once. Such kernels run after everything that may
+// fail and write over the inputs where nobody reads them any more (commit.go); other new values are copied at the end.
 package lower

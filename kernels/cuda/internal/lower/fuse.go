@@ -13,6 +13,7 @@ type fusion struct {
 	checks [][]check      // by node: what to look at before it
 	last   [][]ir.Value   // by node: values that its kernel is the last one to read
 	users  []map[int]bool // by value: the nodes that read it
+	read   []int          // by value in memory: the last node whose kernel or checks read it, or -1
 	weight []int          // by value: nodes that are computed again where it is inlined
 }
 
@@ -29,7 +30,7 @@ const notFinite = -1
 const maxWeight = 64
 
 // fuse decides what is inlined.
-func (s *scope) fuse(to []Place) *fusion {
+func (s *scope) fuse() *fusion {
 	p := s.p
 	f := &fusion{
 		kernel: make([]bool, len(p.Nodes)), anchor: make([]*ir.Node, len(p.Nodes)), checks: make([][]check, len(p.Nodes)),
@@ -206,6 +207,7 @@ func (s *scope) lifetimes(f *fusion, live []bool) {
 			seen[v] = true
 			m := s.makers[v]
 			if m == nil {
+				last[v] = i
 				return
 			}
 			if f.kernel[s.position[v]] && s.position[v] != i {
@@ -228,6 +230,7 @@ func (s *scope) lifetimes(f *fusion, live []bool) {
 			walk(c.value)
 		}
 	}
+	f.read = last
 	outputs := map[ir.Value]bool{}
 	for _, out := range s.p.Outputs {
 		outputs[out.Value] = true

@@ -78,7 +78,7 @@ func passes(o Options) []pass.Pass {
 	if o.Replicas > 1 {
 		list = append(list, pass.MergeAllReduces())
 	}
-	return list
+	return append(list, pass.ScheduleUpdates())
 }
 
 // keep says which composites have a kernel of their own.
@@ -149,8 +149,8 @@ func (l *lowering) open(p *ir.Program, inputs []Place, steps *[]Step, guard Plac
 
 func (s *scope) stored(v ir.Value) bool { return s.inMemory[v] }
 
-// outermost lowers the program itself: outputs that replace inputs are written at the end, unless an index was out of
-// range.
+// outermost lowers the program itself: outputs that replace inputs are written by their kernels or at the end, unless
+// an index was out of range.
 func (s *scope) outermost() {
 	p := s.p
 	to := make([]Place, len(p.Outputs))
@@ -159,11 +159,13 @@ func (s *scope) outermost() {
 			to[i] = Place{Space: Output, Index: i}
 		}
 	}
-	results := s.body(to)
+	f := s.fuse()
+	s.commitInPlace(f, to)
+	results := s.write(f, to)
 	scope := &ir.Node{Op: ir.Identity, Scope: p.Name}
 	kept := make([]Place, len(p.Outputs))
 	for i, out := range p.Outputs {
-		if out.Alias < 0 {
+		if out.Alias < 0 || s.committed[out.Value] {
 			continue
 		}
 		kept[i] = results[i]
@@ -174,7 +176,7 @@ func (s *scope) outermost() {
 		}
 	}
 	for i, out := range p.Outputs {
-		if out.Alias >= 0 {
+		if out.Alias >= 0 && !s.committed[out.Value] {
 			s.copyTo(scope, p.Type(out.Value), kept[i], Place{Space: Output, Index: i}, true)
 		}
 	}
@@ -182,9 +184,11 @@ func (s *scope) outermost() {
 
 // body lowers the nodes of a program. Outputs with a place are written there; it returns where all are. What it takes
 // of the arena for outputs stays taken.
-func (s *scope) body(to []Place) []Place {
+func (s *scope) body(to []Place) []Place { return s.write(s.fuse(), to) }
+
+// write is body with what was decided on fusion.
+func (s *scope) write(f *fusion, to []Place) []Place {
 	p := s.p
-	f := s.fuse(to)
 	direct := map[ir.Value]Place{}
 	for i, out := range p.Outputs {
 		v := out.Value

@@ -31,3 +31,60 @@ func TestGeneralPasses(t *testing.T) {
 	require.Equal(t, 1, plan.Collects)
 	require.Equal(t, 1, plan.Launches)
 }
+
+// A kernel overwrites a variable itself where it runs after all that may fail and that reads the old value, and reads
+// it only in the place that it writes. Else the new value lies in the arena and is copied at the end.
+func TestUpdatesInPlace(t *testing.T) {
+	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{8, 8}}
+	product := ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}
+	type adder func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value
+	for name, c := range map[string]struct {
+		launches int
+		arena    int64
+		build    func(p *ir.Program, add adder, x, w ir.Value)
+	}{
+		"elementwise": {1, 0, func(p *ir.Program, add adder, x, w ir.Value) {
+			p.AddAlias("w", add(ir.Sub, nil, w, x), 1)
+		}},
+		"with its product": {1, 0, func(p *ir.Program, add adder, x, w ir.Value) {
+			p.AddAlias("w", add(ir.Sub, nil, w, add(ir.Dot, product, x, x)), 1)
+		}},
+		"after the last reader": {2, 0, func(p *ir.Program, add adder, x, w ir.Value) {
+			p.AddAlias("w", add(ir.Sub, nil, w, x), 1)
+			p.AddOutput("y", add(ir.Tanh, nil, add(ir.Dot, product, x, w)))
+		}},
+		"after the check": {3, 0, func(p *ir.Program, add adder, x, w ir.Value) {
+			p.AddAlias("w", add(ir.Sub, nil, w, x), 1)
+			p.AddOutput("y", add(ir.CheckFinite, ir.CheckFiniteAttrs{}, x))
+		}},
+		"needed before the check": {5, 512, func(p *ir.Program, add adder, x, w ir.Value) {
+			next := add(ir.Sub, nil, w, x)
+			p.AddAlias("w", next, 1)
+			p.AddOutput("y", add(ir.CheckFinite, ir.CheckFiniteAttrs{}, add(ir.Dot, product, next, x)))
+		}},
+		"reads elsewhere": {2, 256, func(p *ir.Program, add adder, x, w ir.Value) {
+			p.AddAlias("w", add(ir.Sub, nil, x, add(ir.Transpose, ir.TransposeAttrs{Perm: []int{1, 0}}, w)), 1)
+		}},
+		"product of itself": {2, 256, func(p *ir.Program, add adder, x, w ir.Value) {
+			p.AddAlias("w", add(ir.Sub, nil, w, add(ir.Dot, product, x, w)), 1)
+		}},
+		"the old value is a result": {3, 256, func(p *ir.Program, add adder, x, w ir.Value) {
+			p.AddAlias("w", add(ir.Sub, nil, w, x), 1)
+			p.AddOutput("old", w)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := ir.New("p")
+			add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
+				out, err := p.Add("layer", op, attrs, in...)
+				require.NoError(t, err)
+				return out[0]
+			}
+			c.build(p, add, p.AddInput("x", typ), p.AddInput("w", typ))
+			plan, err := lower.Program(p, lower.Options{})
+			require.NoError(t, err)
+			require.Equal(t, c.launches, plan.Launches)
+			require.Equal(t, c.arena, plan.ArenaBytes)
+		})
+	}
+}
