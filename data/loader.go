@@ -175,10 +175,14 @@ func (p *Pass) fill(epoch, first int) {
 		lo := step * l.batchSize
 		hi := min(lo+l.batchSize, l.source.n)
 		var b *buffer
-		select {
+		select { // one channel alone is cheaper to look at
 		case b = <-p.free:
-		case <-p.ctx.Done():
-			return
+		default:
+			select {
+			case b = <-p.free:
+			case <-p.ctx.Done():
+				return
+			}
 		}
 		b.current = &b.full
 		if hi-lo < l.batchSize {
@@ -227,21 +231,27 @@ func (p *Pass) Next() (*Batch, error) {
 	if p.held == len(p.memory.buffers) {
 		return nil, fmt.Errorf("data: Next: all %d batches of the pass are in use; call Done, or ask for more with Buffers", p.held)
 	}
-	select {
-	case b, ok := <-p.ready:
-		if !ok {
-			if p.err = canceled(p.ctx); p.err == nil {
-				p.err = io.EOF
-			}
+	var b *buffer
+	var ok bool
+	select { // one channel alone is cheaper to look at
+	case b, ok = <-p.ready:
+	default:
+		select {
+		case b, ok = <-p.ready:
+		case <-p.ctx.Done():
+			p.err = canceled(p.ctx)
 			return nil, p.err
 		}
-		b.held = true
-		p.held++
-		return b.current, nil
-	case <-p.ctx.Done():
-		p.err = canceled(p.ctx)
+	}
+	if !ok {
+		if p.err = canceled(p.ctx); p.err == nil {
+			p.err = io.EOF
+		}
 		return nil, p.err
 	}
+	b.held = true
+	p.held++
+	return b.current, nil
 }
 
 // Done returns a batch of Next for reuse. A batch that is not of this pass, or was already returned, is ignored.

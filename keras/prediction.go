@@ -48,13 +48,17 @@ func (p *prediction) takeTurn(ctx context.Context) error {
 	}
 	turns := m.predictions.turns
 	m.mu.Unlock()
-	select {
+	select { // most of the time there is a place, and asking for that alone is cheap
 	case turns <- struct{}{}:
-		p.turn = turns
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	default:
+		select {
+		case turns <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
+	p.turn = turns
+	return nil
 }
 
 func turnLimit() int { return max(4, 2*runtime.GOMAXPROCS(0)) }
