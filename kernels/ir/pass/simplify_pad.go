@@ -14,13 +14,15 @@ func sliceOfSlice(inner, outer ir.SliceAttrs) ir.SliceAttrs {
 	n := len(outer.Start)
 	a := ir.SliceAttrs{Start: make([]int, n), Limit: make([]int, n), Stride: make([]int, n)}
 	for i := range n {
-		a.Start[i] = inner.Start[i] + inner.Stride[i]*outer.Start[i]
 		a.Stride[i] = inner.Stride[i] * outer.Stride[i]
-		a.Limit[i] = a.Start[i]
-		if count := outer.Limit[i] - outer.Start[i]; count > 0 {
-			last := (count - 1) / outer.Stride[i] * outer.Stride[i]
-			a.Limit[i] = inner.Start[i] + inner.Stride[i]*(outer.Start[i]+last) + 1
+		count := outer.Limit[i] - outer.Start[i]
+		if count == 0 { // steps of the inner slice may lead past the end of the axis
+			a.Start[i], a.Limit[i] = inner.Start[i], inner.Start[i]
+			continue
 		}
+		last := (count - 1) / outer.Stride[i] * outer.Stride[i]
+		a.Start[i] = inner.Start[i] + inner.Stride[i]*outer.Start[i]
+		a.Limit[i] = inner.Start[i] + inner.Stride[i]*(outer.Start[i]+last) + 1
 	}
 	return a
 }
