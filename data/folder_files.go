@@ -55,7 +55,7 @@ func (c *folderConfig) cut(f *folderFiles) error {
 		lo, hi = first, n
 	}
 	if lo == hi {
-		return fmt.Errorf("validation split %g of %d images leaves none for %s", c.split, n, c.subset)
+		return fmt.Errorf("validation split %g of %d files leaves none for %s", c.split, n, c.subset)
 	}
 	f.paths = f.paths[lo:hi]
 	if f.classes != nil {

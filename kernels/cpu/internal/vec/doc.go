@@ -49,9 +49,9 @@
 //
 //	Exp      relative 1.2e-7 for normal results; results below 2⁻¹²⁶ within 2⁻¹⁴⁹; overflow to +Inf, underflow to 0
 //	Log      relative 1.2e-7, or absolute 1e-7 near 1; Log(0) = −Inf, of negative numbers NaN
-//	Tanh     relative 4e-7 and absolute 3e-7
+//	Tanh     1.4 units of the last place
 //	Sigmoid  relative 3e-7, also for large negative x
-//	the gates of LstmCell and GruCell as Sigmoid and Tanh; Sigmoid of x below −87 is at most 2e-38
+//	the gates of LstmCell and GruCell relative 4e-7; Sigmoid of x below −87 is at most 2e-38
 //	Erf      relative 1.3e-7
 //	Gelu     relative 4e-7 + 6e-8·x² for x < 0, however small the result is; 4e-7 for the others
 //	GeluGrad the same, and absolute 2e-7·e^(−x²/2)·(1 + |x|), since the two terms cancel each other near −0.75

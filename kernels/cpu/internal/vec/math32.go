@@ -81,32 +81,23 @@ func log32(x float32) float32 {
 	return z + y + e*ln2High
 }
 
-const (
-	tanhMax   = 7.90531110763549805 // here the approximation is exactly ±1, if no product is fused with a sum
-	tanhSmall = 0.0004              // below, the result is x
-)
+// Coefficients of a minimax approximation of tanh from Cephes: x + x³·P(x²) for |x| ≤ tanhSplit. Beyond, tanh is
+// 1 − 2/(exp(2|x|) + 1), where the error of the quotient is small beside 1.
+var tanhNear = [...]float32{-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1}
 
-// Coefficients of the rational minimax approximation of tanh on [−tanhMax, tanhMax] used by Eigen: x·P(x²)/Q(x²).
-var (
-	tanhP = [...]float32{-2.76076847742355e-16, 2.00018790482477e-13, -8.60467152213735e-11, 5.12229709037114e-08,
-		1.48572235717979e-05, 6.37261928875436e-04, 4.89352455891786e-03}
-	tanhQ = [...]float32{1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03, 4.89352518554385e-03}
-)
+const tanhSplit = 0.5625
 
 func tanh32(x float32) float32 {
-	if x != x || float32(math.Abs(float64(x))) < tanhSmall {
-		return x
+	t := float32(math.Abs(float64(x)))
+	if t > tanhSplit {
+		return float32(math.Copysign(float64(1-2/(exp32(t+t)+1)), float64(x)))
 	}
-	x = min(max(x, -tanhMax), tanhMax)
 	xx := x * x
-	p, q := tanhP[0], tanhQ[0]
-	for _, c := range tanhP[1:] {
-		p = float32(p*xx) + c // the conversion forbids fusing
+	p := tanhNear[0]
+	for _, c := range tanhNear[1:] {
+		p = p*xx + c
 	}
-	for _, c := range tanhQ[1:] {
-		q = float32(q*xx) + c
-	}
-	return p * x / q
+	return p*xx*x + x
 }
 
 func sigmoid32(x float32) float32 {

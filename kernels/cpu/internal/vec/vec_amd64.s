@@ -2638,398 +2638,387 @@ DATA minusInfinity<>+60(SB)/4, $0xff800000
 GLOBL minusInfinity<>(SB), RODATA|NOPTR, $64
 
 // func tanhAVX2(dst uintptr, x uintptr, n uintptr)
-// Requires: AVX, FMA3
+// Requires: AVX, AVX2, FMA3
 TEXT ·tanhAVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
 
 loop4:
-	CMPQ        DX, $0x00000020
-	JB          end4
-	VMOVUPS     (CX), Y0
-	VMOVUPS     32(CX), Y1
-	VMOVUPS     64(CX), Y2
-	VMOVUPS     96(CX), Y3
-	VMOVAPS     Y0, Y4
-	VMOVAPS     Y1, Y5
-	VMOVAPS     Y2, Y6
-	VMOVAPS     Y3, Y7
-	VMOVUPS     tanhMin<>+0(SB), Y8
-	VMAXPS      Y0, Y8, Y0
-	VMAXPS      Y1, Y8, Y1
-	VMAXPS      Y2, Y8, Y2
-	VMAXPS      Y3, Y8, Y3
-	VMOVUPS     tanhMax<>+0(SB), Y8
-	VMINPS      Y0, Y8, Y0
-	VMINPS      Y1, Y8, Y1
-	VMINPS      Y2, Y8, Y2
-	VMINPS      Y3, Y8, Y3
-	VMULPS      Y0, Y0, Y8
-	VMULPS      Y1, Y1, Y9
-	VMULPS      Y2, Y2, Y10
-	VMULPS      Y3, Y3, Y11
-	VMOVUPS     tanhP0<>+0(SB), Y12
-	VMOVUPS     tanhP0<>+0(SB), Y13
-	VMOVUPS     tanhP0<>+0(SB), Y14
-	VMOVUPS     tanhP0<>+0(SB), Y15
-	VFMADD213PS tanhP1<>+0(SB), Y8, Y12
-	VFMADD213PS tanhP1<>+0(SB), Y9, Y13
-	VFMADD213PS tanhP1<>+0(SB), Y10, Y14
-	VFMADD213PS tanhP1<>+0(SB), Y11, Y15
-	VFMADD213PS tanhP2<>+0(SB), Y8, Y12
-	VFMADD213PS tanhP2<>+0(SB), Y9, Y13
-	VFMADD213PS tanhP2<>+0(SB), Y10, Y14
-	VFMADD213PS tanhP2<>+0(SB), Y11, Y15
-	VFMADD213PS tanhP3<>+0(SB), Y8, Y12
-	VFMADD213PS tanhP3<>+0(SB), Y9, Y13
-	VFMADD213PS tanhP3<>+0(SB), Y10, Y14
-	VFMADD213PS tanhP3<>+0(SB), Y11, Y15
-	VFMADD213PS tanhP4<>+0(SB), Y8, Y12
-	VFMADD213PS tanhP4<>+0(SB), Y9, Y13
-	VFMADD213PS tanhP4<>+0(SB), Y10, Y14
-	VFMADD213PS tanhP4<>+0(SB), Y11, Y15
-	VFMADD213PS tanhP5<>+0(SB), Y8, Y12
-	VFMADD213PS tanhP5<>+0(SB), Y9, Y13
-	VFMADD213PS tanhP5<>+0(SB), Y10, Y14
-	VFMADD213PS tanhP5<>+0(SB), Y11, Y15
-	VFMADD213PS tanhP6<>+0(SB), Y8, Y12
-	VFMADD213PS tanhP6<>+0(SB), Y9, Y13
-	VFMADD213PS tanhP6<>+0(SB), Y10, Y14
-	VFMADD213PS tanhP6<>+0(SB), Y11, Y15
-	VMULPS      Y0, Y12, Y12
-	VMULPS      Y1, Y13, Y13
-	VMULPS      Y2, Y14, Y14
-	VMULPS      Y3, Y15, Y15
-	VMOVUPS     tanhQ0<>+0(SB), Y0
-	VMOVUPS     tanhQ0<>+0(SB), Y1
-	VMOVUPS     tanhQ0<>+0(SB), Y2
-	VMOVUPS     tanhQ0<>+0(SB), Y3
-	VFMADD213PS tanhQ1<>+0(SB), Y8, Y0
-	VFMADD213PS tanhQ1<>+0(SB), Y9, Y1
-	VFMADD213PS tanhQ1<>+0(SB), Y10, Y2
-	VFMADD213PS tanhQ1<>+0(SB), Y11, Y3
-	VFMADD213PS tanhQ2<>+0(SB), Y8, Y0
-	VFMADD213PS tanhQ2<>+0(SB), Y9, Y1
-	VFMADD213PS tanhQ2<>+0(SB), Y10, Y2
-	VFMADD213PS tanhQ2<>+0(SB), Y11, Y3
-	VFMADD213PS tanhQ3<>+0(SB), Y8, Y0
-	VFMADD213PS tanhQ3<>+0(SB), Y9, Y1
-	VFMADD213PS tanhQ3<>+0(SB), Y10, Y2
-	VFMADD213PS tanhQ3<>+0(SB), Y11, Y3
-	VDIVPS      Y0, Y12, Y12
-	VDIVPS      Y1, Y13, Y13
-	VDIVPS      Y2, Y14, Y14
-	VDIVPS      Y3, Y15, Y15
-	VANDPS      magnitude<>+0(SB), Y4, Y0
-	VCMPPS      $0x11, tanhSmall<>+0(SB), Y0, Y0
-	VBLENDVPS   Y0, Y4, Y12, Y12
-	VANDPS      magnitude<>+0(SB), Y5, Y1
-	VCMPPS      $0x11, tanhSmall<>+0(SB), Y1, Y0
-	VBLENDVPS   Y0, Y5, Y13, Y13
-	VANDPS      magnitude<>+0(SB), Y6, Y2
-	VCMPPS      $0x11, tanhSmall<>+0(SB), Y2, Y0
-	VBLENDVPS   Y0, Y6, Y14, Y14
-	VANDPS      magnitude<>+0(SB), Y7, Y3
-	VCMPPS      $0x11, tanhSmall<>+0(SB), Y3, Y0
-	VBLENDVPS   Y0, Y7, Y15, Y15
-	VMOVUPS     Y12, (AX)
-	VMOVUPS     Y13, 32(AX)
-	VMOVUPS     Y14, 64(AX)
-	VMOVUPS     Y15, 96(AX)
-	ADDQ        $0x00000080, AX
-	ADDQ        $0x00000080, CX
-	SUBQ        $0x00000020, DX
-	JMP         loop4
+	CMPQ         DX, $0x00000020
+	JB           end4
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      64(CX), Y2
+	VMOVUPS      96(CX), Y3
+	VANDPS       magnitude<>+0(SB), Y0, Y4
+	VMULPS       Y0, Y0, Y8
+	VANDPS       magnitude<>+0(SB), Y1, Y5
+	VMULPS       Y1, Y1, Y9
+	VANDPS       magnitude<>+0(SB), Y2, Y6
+	VMULPS       Y2, Y2, Y10
+	VANDPS       magnitude<>+0(SB), Y3, Y7
+	VMULPS       Y3, Y3, Y11
+	VMOVUPS      tanhNear0<>+0(SB), Y12
+	VMOVUPS      tanhNear0<>+0(SB), Y13
+	VMOVUPS      tanhNear0<>+0(SB), Y14
+	VMOVUPS      tanhNear0<>+0(SB), Y15
+	VFMADD213PS  tanhNear1<>+0(SB), Y8, Y12
+	VFMADD213PS  tanhNear1<>+0(SB), Y9, Y13
+	VFMADD213PS  tanhNear1<>+0(SB), Y10, Y14
+	VFMADD213PS  tanhNear1<>+0(SB), Y11, Y15
+	VFMADD213PS  tanhNear2<>+0(SB), Y8, Y12
+	VFMADD213PS  tanhNear2<>+0(SB), Y9, Y13
+	VFMADD213PS  tanhNear2<>+0(SB), Y10, Y14
+	VFMADD213PS  tanhNear2<>+0(SB), Y11, Y15
+	VFMADD213PS  tanhNear3<>+0(SB), Y8, Y12
+	VFMADD213PS  tanhNear3<>+0(SB), Y9, Y13
+	VFMADD213PS  tanhNear3<>+0(SB), Y10, Y14
+	VFMADD213PS  tanhNear3<>+0(SB), Y11, Y15
+	VFMADD213PS  tanhNear4<>+0(SB), Y8, Y12
+	VFMADD213PS  tanhNear4<>+0(SB), Y9, Y13
+	VFMADD213PS  tanhNear4<>+0(SB), Y10, Y14
+	VFMADD213PS  tanhNear4<>+0(SB), Y11, Y15
+	VMULPS       Y8, Y12, Y12
+	VFMADD213PS  Y0, Y0, Y12
+	VMULPS       Y9, Y13, Y13
+	VFMADD213PS  Y1, Y1, Y13
+	VMULPS       Y10, Y14, Y14
+	VFMADD213PS  Y2, Y2, Y14
+	VMULPS       Y11, Y15, Y15
+	VFMADD213PS  Y3, Y3, Y15
+	VADDPS       Y4, Y4, Y8
+	VADDPS       Y5, Y5, Y9
+	VADDPS       Y6, Y6, Y10
+	VADDPS       Y7, Y7, Y11
+	VMOVUPS      expMin<>+0(SB), Y16
+	VMAXPS       Y8, Y16, Y8
+	VMAXPS       Y9, Y16, Y9
+	VMAXPS       Y10, Y16, Y10
+	VMAXPS       Y11, Y16, Y11
+	VMOVUPS      expMax<>+0(SB), Y16
+	VMINPS       Y8, Y16, Y8
+	VMINPS       Y9, Y16, Y9
+	VMINPS       Y10, Y16, Y10
+	VMINPS       Y11, Y16, Y11
+	VMULPS       log2e<>+0(SB), Y8, Y16
+	VMULPS       log2e<>+0(SB), Y9, Y17
+	VMULPS       log2e<>+0(SB), Y10, Y18
+	VMULPS       log2e<>+0(SB), Y11, Y19
+	VCVTPS2DQ    Y16, Y20
+	VCVTPS2DQ    Y17, Y21
+	VCVTPS2DQ    Y18, Y22
+	VCVTPS2DQ    Y19, Y23
+	VCVTDQ2PS    Y20, Y16
+	VCVTDQ2PS    Y21, Y17
+	VCVTDQ2PS    Y22, Y18
+	VCVTDQ2PS    Y23, Y19
+	VFNMADD231PS ln2High<>+0(SB), Y16, Y8
+	VFNMADD231PS ln2High<>+0(SB), Y17, Y9
+	VFNMADD231PS ln2High<>+0(SB), Y18, Y10
+	VFNMADD231PS ln2High<>+0(SB), Y19, Y11
+	VFNMADD231PS ln2Low<>+0(SB), Y16, Y8
+	VFNMADD231PS ln2Low<>+0(SB), Y17, Y9
+	VFNMADD231PS ln2Low<>+0(SB), Y18, Y10
+	VFNMADD231PS ln2Low<>+0(SB), Y19, Y11
+	VMOVUPS      expP0<>+0(SB), Y16
+	VMOVUPS      expP0<>+0(SB), Y17
+	VMOVUPS      expP0<>+0(SB), Y18
+	VMOVUPS      expP0<>+0(SB), Y19
+	VFMADD213PS  expP1<>+0(SB), Y8, Y16
+	VFMADD213PS  expP1<>+0(SB), Y9, Y17
+	VFMADD213PS  expP1<>+0(SB), Y10, Y18
+	VFMADD213PS  expP1<>+0(SB), Y11, Y19
+	VFMADD213PS  expP2<>+0(SB), Y8, Y16
+	VFMADD213PS  expP2<>+0(SB), Y9, Y17
+	VFMADD213PS  expP2<>+0(SB), Y10, Y18
+	VFMADD213PS  expP2<>+0(SB), Y11, Y19
+	VFMADD213PS  expP3<>+0(SB), Y8, Y16
+	VFMADD213PS  expP3<>+0(SB), Y9, Y17
+	VFMADD213PS  expP3<>+0(SB), Y10, Y18
+	VFMADD213PS  expP3<>+0(SB), Y11, Y19
+	VFMADD213PS  expP4<>+0(SB), Y8, Y16
+	VFMADD213PS  expP4<>+0(SB), Y9, Y17
+	VFMADD213PS  expP4<>+0(SB), Y10, Y18
+	VFMADD213PS  expP4<>+0(SB), Y11, Y19
+	VFMADD213PS  expP5<>+0(SB), Y8, Y16
+	VFMADD213PS  expP5<>+0(SB), Y9, Y17
+	VFMADD213PS  expP5<>+0(SB), Y10, Y18
+	VFMADD213PS  expP5<>+0(SB), Y11, Y19
+	VMULPS       Y8, Y8, Y24
+	VFMADD213PS  Y8, Y24, Y16
+	VMULPS       Y9, Y9, Y24
+	VFMADD213PS  Y9, Y24, Y17
+	VMULPS       Y10, Y10, Y24
+	VFMADD213PS  Y10, Y24, Y18
+	VMULPS       Y11, Y11, Y24
+	VFMADD213PS  Y11, Y24, Y19
+	VADDPS       one<>+0(SB), Y16, Y16
+	VADDPS       one<>+0(SB), Y17, Y17
+	VADDPS       one<>+0(SB), Y18, Y18
+	VADDPS       one<>+0(SB), Y19, Y19
+	VPSRAD       $0x01, Y20, Y8
+	VPSUBD       Y8, Y20, Y20
+	VPADDD       exponentBias<>+0(SB), Y8, Y8
+	VPADDD       exponentBias<>+0(SB), Y20, Y20
+	VPSLLD       $0x17, Y8, Y8
+	VPSLLD       $0x17, Y20, Y20
+	VMULPS       Y8, Y16, Y16
+	VMULPS       Y20, Y16, Y16
+	VPSRAD       $0x01, Y21, Y8
+	VPSUBD       Y8, Y21, Y21
+	VPADDD       exponentBias<>+0(SB), Y8, Y8
+	VPADDD       exponentBias<>+0(SB), Y21, Y21
+	VPSLLD       $0x17, Y8, Y8
+	VPSLLD       $0x17, Y21, Y21
+	VMULPS       Y8, Y17, Y17
+	VMULPS       Y21, Y17, Y17
+	VPSRAD       $0x01, Y22, Y8
+	VPSUBD       Y8, Y22, Y22
+	VPADDD       exponentBias<>+0(SB), Y8, Y8
+	VPADDD       exponentBias<>+0(SB), Y22, Y22
+	VPSLLD       $0x17, Y8, Y8
+	VPSLLD       $0x17, Y22, Y22
+	VMULPS       Y8, Y18, Y18
+	VMULPS       Y22, Y18, Y18
+	VPSRAD       $0x01, Y23, Y8
+	VPSUBD       Y8, Y23, Y23
+	VPADDD       exponentBias<>+0(SB), Y8, Y8
+	VPADDD       exponentBias<>+0(SB), Y23, Y23
+	VPSLLD       $0x17, Y8, Y8
+	VPSLLD       $0x17, Y23, Y23
+	VMULPS       Y8, Y19, Y19
+	VMULPS       Y23, Y19, Y19
+	VADDPS       one<>+0(SB), Y16, Y16
+	VMOVUPS      two<>+0(SB), Y8
+	VDIVPS       Y16, Y8, Y8
+	VMOVUPS      one<>+0(SB), Y9
+	VSUBPS       Y8, Y9, Y9
+	VANDPS       signBit<>+0(SB), Y0, Y0
+	VORPS        Y0, Y9, Y9
+	VCMPPS       $0x1e, tanhSplit<>+0(SB), Y4, Y0
+	VBLENDVPS    Y0, Y9, Y12, Y12
+	VADDPS       one<>+0(SB), Y17, Y17
+	VMOVUPS      two<>+0(SB), Y0
+	VDIVPS       Y17, Y0, Y0
+	VMOVUPS      one<>+0(SB), Y4
+	VSUBPS       Y0, Y4, Y4
+	VANDPS       signBit<>+0(SB), Y1, Y0
+	VORPS        Y0, Y4, Y4
+	VCMPPS       $0x1e, tanhSplit<>+0(SB), Y5, Y0
+	VBLENDVPS    Y0, Y4, Y13, Y13
+	VADDPS       one<>+0(SB), Y18, Y18
+	VMOVUPS      two<>+0(SB), Y0
+	VDIVPS       Y18, Y0, Y0
+	VMOVUPS      one<>+0(SB), Y1
+	VSUBPS       Y0, Y1, Y1
+	VANDPS       signBit<>+0(SB), Y2, Y0
+	VORPS        Y0, Y1, Y1
+	VCMPPS       $0x1e, tanhSplit<>+0(SB), Y6, Y0
+	VBLENDVPS    Y0, Y1, Y14, Y14
+	VADDPS       one<>+0(SB), Y19, Y19
+	VMOVUPS      two<>+0(SB), Y0
+	VDIVPS       Y19, Y0, Y0
+	VMOVUPS      one<>+0(SB), Y1
+	VSUBPS       Y0, Y1, Y1
+	VANDPS       signBit<>+0(SB), Y3, Y0
+	VORPS        Y0, Y1, Y1
+	VCMPPS       $0x1e, tanhSplit<>+0(SB), Y7, Y0
+	VBLENDVPS    Y0, Y1, Y15, Y15
+	VMOVUPS      Y12, (AX)
+	VMOVUPS      Y13, 32(AX)
+	VMOVUPS      Y14, 64(AX)
+	VMOVUPS      Y15, 96(AX)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, CX
+	SUBQ         $0x00000020, DX
+	JMP          loop4
 
 end4:
 loop1:
-	CMPQ        DX, $0x00000008
-	JB          end1
-	VMOVUPS     (CX), Y0
-	VMOVAPS     Y0, Y1
-	VMOVUPS     tanhMin<>+0(SB), Y2
-	VMAXPS      Y0, Y2, Y0
-	VMOVUPS     tanhMax<>+0(SB), Y2
-	VMINPS      Y0, Y2, Y0
-	VMULPS      Y0, Y0, Y2
-	VMOVUPS     tanhP0<>+0(SB), Y3
-	VFMADD213PS tanhP1<>+0(SB), Y2, Y3
-	VFMADD213PS tanhP2<>+0(SB), Y2, Y3
-	VFMADD213PS tanhP3<>+0(SB), Y2, Y3
-	VFMADD213PS tanhP4<>+0(SB), Y2, Y3
-	VFMADD213PS tanhP5<>+0(SB), Y2, Y3
-	VFMADD213PS tanhP6<>+0(SB), Y2, Y3
-	VMULPS      Y0, Y3, Y3
-	VMOVUPS     tanhQ0<>+0(SB), Y0
-	VFMADD213PS tanhQ1<>+0(SB), Y2, Y0
-	VFMADD213PS tanhQ2<>+0(SB), Y2, Y0
-	VFMADD213PS tanhQ3<>+0(SB), Y2, Y0
-	VDIVPS      Y0, Y3, Y3
-	VANDPS      magnitude<>+0(SB), Y1, Y0
-	VCMPPS      $0x11, tanhSmall<>+0(SB), Y0, Y0
-	VBLENDVPS   Y0, Y1, Y3, Y3
-	VMOVUPS     Y3, (AX)
-	ADDQ        $0x00000020, AX
-	ADDQ        $0x00000020, CX
-	SUBQ        $0x00000008, DX
-	JMP         loop1
+	CMPQ         DX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VANDPS       magnitude<>+0(SB), Y0, Y1
+	VMULPS       Y0, Y0, Y2
+	VMOVUPS      tanhNear0<>+0(SB), Y3
+	VFMADD213PS  tanhNear1<>+0(SB), Y2, Y3
+	VFMADD213PS  tanhNear2<>+0(SB), Y2, Y3
+	VFMADD213PS  tanhNear3<>+0(SB), Y2, Y3
+	VFMADD213PS  tanhNear4<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y3, Y3
+	VFMADD213PS  Y0, Y0, Y3
+	VADDPS       Y1, Y1, Y2
+	VMOVUPS      expMin<>+0(SB), Y4
+	VMAXPS       Y2, Y4, Y2
+	VMOVUPS      expMax<>+0(SB), Y4
+	VMINPS       Y2, Y4, Y2
+	VMULPS       log2e<>+0(SB), Y2, Y4
+	VCVTPS2DQ    Y4, Y5
+	VCVTDQ2PS    Y5, Y4
+	VFNMADD231PS ln2High<>+0(SB), Y4, Y2
+	VFNMADD231PS ln2Low<>+0(SB), Y4, Y2
+	VMOVUPS      expP0<>+0(SB), Y4
+	VFMADD213PS  expP1<>+0(SB), Y2, Y4
+	VFMADD213PS  expP2<>+0(SB), Y2, Y4
+	VFMADD213PS  expP3<>+0(SB), Y2, Y4
+	VFMADD213PS  expP4<>+0(SB), Y2, Y4
+	VFMADD213PS  expP5<>+0(SB), Y2, Y4
+	VMULPS       Y2, Y2, Y6
+	VFMADD213PS  Y2, Y6, Y4
+	VADDPS       one<>+0(SB), Y4, Y4
+	VPSRAD       $0x01, Y5, Y2
+	VPSUBD       Y2, Y5, Y5
+	VPADDD       exponentBias<>+0(SB), Y2, Y2
+	VPADDD       exponentBias<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y2, Y2
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y2, Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VADDPS       one<>+0(SB), Y4, Y4
+	VMOVUPS      two<>+0(SB), Y2
+	VDIVPS       Y4, Y2, Y2
+	VMOVUPS      one<>+0(SB), Y4
+	VSUBPS       Y2, Y4, Y4
+	VANDPS       signBit<>+0(SB), Y0, Y0
+	VORPS        Y0, Y4, Y4
+	VCMPPS       $0x1e, tanhSplit<>+0(SB), Y1, Y0
+	VBLENDVPS    Y0, Y4, Y3, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop1
 
 end1:
 	VZEROUPPER
 	RET
 
-DATA tanhMin<>+0(SB)/4, $0xc0fff644
-DATA tanhMin<>+4(SB)/4, $0xc0fff644
-DATA tanhMin<>+8(SB)/4, $0xc0fff644
-DATA tanhMin<>+12(SB)/4, $0xc0fff644
-DATA tanhMin<>+16(SB)/4, $0xc0fff644
-DATA tanhMin<>+20(SB)/4, $0xc0fff644
-DATA tanhMin<>+24(SB)/4, $0xc0fff644
-DATA tanhMin<>+28(SB)/4, $0xc0fff644
-DATA tanhMin<>+32(SB)/4, $0xc0fff644
-DATA tanhMin<>+36(SB)/4, $0xc0fff644
-DATA tanhMin<>+40(SB)/4, $0xc0fff644
-DATA tanhMin<>+44(SB)/4, $0xc0fff644
-DATA tanhMin<>+48(SB)/4, $0xc0fff644
-DATA tanhMin<>+52(SB)/4, $0xc0fff644
-DATA tanhMin<>+56(SB)/4, $0xc0fff644
-DATA tanhMin<>+60(SB)/4, $0xc0fff644
-GLOBL tanhMin<>(SB), RODATA|NOPTR, $64
+DATA tanhNear0<>+0(SB)/4, $0xbbbaf0ea
+DATA tanhNear0<>+4(SB)/4, $0xbbbaf0ea
+DATA tanhNear0<>+8(SB)/4, $0xbbbaf0ea
+DATA tanhNear0<>+12(SB)/4, $0xbbbaf0ea
+DATA tanhNear0<>+16(SB)/4, $0xbbbaf0ea
+DATA tanhNear0<>+20(SB)/4, $0xbbbaf0ea
+DATA tanhNear0<>+24(SB)/4, $0xbbbaf0ea
+DATA tanhNear0<>+28(SB)/4, $0xbbbaf0ea
+DATA tanhNear0<>+32(SB)/4, $0xbbbaf0ea
+DATA tanhNear0<>+36(SB)/4, $0xbbbaf0ea
+DATA tanhNear0<>+40(SB)/4, $0xbbbaf0ea
+DATA tanhNear0<>+44(SB)/4, $0xbbbaf0ea
+DATA tanhNear0<>+48(SB)/4, $0xbbbaf0ea
+DATA tanhNear0<>+52(SB)/4, $0xbbbaf0ea
+DATA tanhNear0<>+56(SB)/4, $0xbbbaf0ea
+DATA tanhNear0<>+60(SB)/4, $0xbbbaf0ea
+GLOBL tanhNear0<>(SB), RODATA|NOPTR, $64
 
-DATA tanhMax<>+0(SB)/4, $0x40fff644
-DATA tanhMax<>+4(SB)/4, $0x40fff644
-DATA tanhMax<>+8(SB)/4, $0x40fff644
-DATA tanhMax<>+12(SB)/4, $0x40fff644
-DATA tanhMax<>+16(SB)/4, $0x40fff644
-DATA tanhMax<>+20(SB)/4, $0x40fff644
-DATA tanhMax<>+24(SB)/4, $0x40fff644
-DATA tanhMax<>+28(SB)/4, $0x40fff644
-DATA tanhMax<>+32(SB)/4, $0x40fff644
-DATA tanhMax<>+36(SB)/4, $0x40fff644
-DATA tanhMax<>+40(SB)/4, $0x40fff644
-DATA tanhMax<>+44(SB)/4, $0x40fff644
-DATA tanhMax<>+48(SB)/4, $0x40fff644
-DATA tanhMax<>+52(SB)/4, $0x40fff644
-DATA tanhMax<>+56(SB)/4, $0x40fff644
-DATA tanhMax<>+60(SB)/4, $0x40fff644
-GLOBL tanhMax<>(SB), RODATA|NOPTR, $64
+DATA tanhNear1<>+0(SB)/4, $0x3ca9134e
+DATA tanhNear1<>+4(SB)/4, $0x3ca9134e
+DATA tanhNear1<>+8(SB)/4, $0x3ca9134e
+DATA tanhNear1<>+12(SB)/4, $0x3ca9134e
+DATA tanhNear1<>+16(SB)/4, $0x3ca9134e
+DATA tanhNear1<>+20(SB)/4, $0x3ca9134e
+DATA tanhNear1<>+24(SB)/4, $0x3ca9134e
+DATA tanhNear1<>+28(SB)/4, $0x3ca9134e
+DATA tanhNear1<>+32(SB)/4, $0x3ca9134e
+DATA tanhNear1<>+36(SB)/4, $0x3ca9134e
+DATA tanhNear1<>+40(SB)/4, $0x3ca9134e
+DATA tanhNear1<>+44(SB)/4, $0x3ca9134e
+DATA tanhNear1<>+48(SB)/4, $0x3ca9134e
+DATA tanhNear1<>+52(SB)/4, $0x3ca9134e
+DATA tanhNear1<>+56(SB)/4, $0x3ca9134e
+DATA tanhNear1<>+60(SB)/4, $0x3ca9134e
+GLOBL tanhNear1<>(SB), RODATA|NOPTR, $64
 
-DATA tanhP0<>+0(SB)/4, $0xa59f25c0
-DATA tanhP0<>+4(SB)/4, $0xa59f25c0
-DATA tanhP0<>+8(SB)/4, $0xa59f25c0
-DATA tanhP0<>+12(SB)/4, $0xa59f25c0
-DATA tanhP0<>+16(SB)/4, $0xa59f25c0
-DATA tanhP0<>+20(SB)/4, $0xa59f25c0
-DATA tanhP0<>+24(SB)/4, $0xa59f25c0
-DATA tanhP0<>+28(SB)/4, $0xa59f25c0
-DATA tanhP0<>+32(SB)/4, $0xa59f25c0
-DATA tanhP0<>+36(SB)/4, $0xa59f25c0
-DATA tanhP0<>+40(SB)/4, $0xa59f25c0
-DATA tanhP0<>+44(SB)/4, $0xa59f25c0
-DATA tanhP0<>+48(SB)/4, $0xa59f25c0
-DATA tanhP0<>+52(SB)/4, $0xa59f25c0
-DATA tanhP0<>+56(SB)/4, $0xa59f25c0
-DATA tanhP0<>+60(SB)/4, $0xa59f25c0
-GLOBL tanhP0<>(SB), RODATA|NOPTR, $64
+DATA tanhNear2<>+0(SB)/4, $0xbd5c1e2d
+DATA tanhNear2<>+4(SB)/4, $0xbd5c1e2d
+DATA tanhNear2<>+8(SB)/4, $0xbd5c1e2d
+DATA tanhNear2<>+12(SB)/4, $0xbd5c1e2d
+DATA tanhNear2<>+16(SB)/4, $0xbd5c1e2d
+DATA tanhNear2<>+20(SB)/4, $0xbd5c1e2d
+DATA tanhNear2<>+24(SB)/4, $0xbd5c1e2d
+DATA tanhNear2<>+28(SB)/4, $0xbd5c1e2d
+DATA tanhNear2<>+32(SB)/4, $0xbd5c1e2d
+DATA tanhNear2<>+36(SB)/4, $0xbd5c1e2d
+DATA tanhNear2<>+40(SB)/4, $0xbd5c1e2d
+DATA tanhNear2<>+44(SB)/4, $0xbd5c1e2d
+DATA tanhNear2<>+48(SB)/4, $0xbd5c1e2d
+DATA tanhNear2<>+52(SB)/4, $0xbd5c1e2d
+DATA tanhNear2<>+56(SB)/4, $0xbd5c1e2d
+DATA tanhNear2<>+60(SB)/4, $0xbd5c1e2d
+GLOBL tanhNear2<>(SB), RODATA|NOPTR, $64
 
-DATA tanhP1<>+0(SB)/4, $0x2a61337e
-DATA tanhP1<>+4(SB)/4, $0x2a61337e
-DATA tanhP1<>+8(SB)/4, $0x2a61337e
-DATA tanhP1<>+12(SB)/4, $0x2a61337e
-DATA tanhP1<>+16(SB)/4, $0x2a61337e
-DATA tanhP1<>+20(SB)/4, $0x2a61337e
-DATA tanhP1<>+24(SB)/4, $0x2a61337e
-DATA tanhP1<>+28(SB)/4, $0x2a61337e
-DATA tanhP1<>+32(SB)/4, $0x2a61337e
-DATA tanhP1<>+36(SB)/4, $0x2a61337e
-DATA tanhP1<>+40(SB)/4, $0x2a61337e
-DATA tanhP1<>+44(SB)/4, $0x2a61337e
-DATA tanhP1<>+48(SB)/4, $0x2a61337e
-DATA tanhP1<>+52(SB)/4, $0x2a61337e
-DATA tanhP1<>+56(SB)/4, $0x2a61337e
-DATA tanhP1<>+60(SB)/4, $0x2a61337e
-GLOBL tanhP1<>(SB), RODATA|NOPTR, $64
+DATA tanhNear3<>+0(SB)/4, $0x3e088393
+DATA tanhNear3<>+4(SB)/4, $0x3e088393
+DATA tanhNear3<>+8(SB)/4, $0x3e088393
+DATA tanhNear3<>+12(SB)/4, $0x3e088393
+DATA tanhNear3<>+16(SB)/4, $0x3e088393
+DATA tanhNear3<>+20(SB)/4, $0x3e088393
+DATA tanhNear3<>+24(SB)/4, $0x3e088393
+DATA tanhNear3<>+28(SB)/4, $0x3e088393
+DATA tanhNear3<>+32(SB)/4, $0x3e088393
+DATA tanhNear3<>+36(SB)/4, $0x3e088393
+DATA tanhNear3<>+40(SB)/4, $0x3e088393
+DATA tanhNear3<>+44(SB)/4, $0x3e088393
+DATA tanhNear3<>+48(SB)/4, $0x3e088393
+DATA tanhNear3<>+52(SB)/4, $0x3e088393
+DATA tanhNear3<>+56(SB)/4, $0x3e088393
+DATA tanhNear3<>+60(SB)/4, $0x3e088393
+GLOBL tanhNear3<>(SB), RODATA|NOPTR, $64
 
-DATA tanhP2<>+0(SB)/4, $0xaebd37ff
-DATA tanhP2<>+4(SB)/4, $0xaebd37ff
-DATA tanhP2<>+8(SB)/4, $0xaebd37ff
-DATA tanhP2<>+12(SB)/4, $0xaebd37ff
-DATA tanhP2<>+16(SB)/4, $0xaebd37ff
-DATA tanhP2<>+20(SB)/4, $0xaebd37ff
-DATA tanhP2<>+24(SB)/4, $0xaebd37ff
-DATA tanhP2<>+28(SB)/4, $0xaebd37ff
-DATA tanhP2<>+32(SB)/4, $0xaebd37ff
-DATA tanhP2<>+36(SB)/4, $0xaebd37ff
-DATA tanhP2<>+40(SB)/4, $0xaebd37ff
-DATA tanhP2<>+44(SB)/4, $0xaebd37ff
-DATA tanhP2<>+48(SB)/4, $0xaebd37ff
-DATA tanhP2<>+52(SB)/4, $0xaebd37ff
-DATA tanhP2<>+56(SB)/4, $0xaebd37ff
-DATA tanhP2<>+60(SB)/4, $0xaebd37ff
-GLOBL tanhP2<>(SB), RODATA|NOPTR, $64
+DATA tanhNear4<>+0(SB)/4, $0xbeaaaa99
+DATA tanhNear4<>+4(SB)/4, $0xbeaaaa99
+DATA tanhNear4<>+8(SB)/4, $0xbeaaaa99
+DATA tanhNear4<>+12(SB)/4, $0xbeaaaa99
+DATA tanhNear4<>+16(SB)/4, $0xbeaaaa99
+DATA tanhNear4<>+20(SB)/4, $0xbeaaaa99
+DATA tanhNear4<>+24(SB)/4, $0xbeaaaa99
+DATA tanhNear4<>+28(SB)/4, $0xbeaaaa99
+DATA tanhNear4<>+32(SB)/4, $0xbeaaaa99
+DATA tanhNear4<>+36(SB)/4, $0xbeaaaa99
+DATA tanhNear4<>+40(SB)/4, $0xbeaaaa99
+DATA tanhNear4<>+44(SB)/4, $0xbeaaaa99
+DATA tanhNear4<>+48(SB)/4, $0xbeaaaa99
+DATA tanhNear4<>+52(SB)/4, $0xbeaaaa99
+DATA tanhNear4<>+56(SB)/4, $0xbeaaaa99
+DATA tanhNear4<>+60(SB)/4, $0xbeaaaa99
+GLOBL tanhNear4<>(SB), RODATA|NOPTR, $64
 
-DATA tanhP3<>+0(SB)/4, $0x335c0041
-DATA tanhP3<>+4(SB)/4, $0x335c0041
-DATA tanhP3<>+8(SB)/4, $0x335c0041
-DATA tanhP3<>+12(SB)/4, $0x335c0041
-DATA tanhP3<>+16(SB)/4, $0x335c0041
-DATA tanhP3<>+20(SB)/4, $0x335c0041
-DATA tanhP3<>+24(SB)/4, $0x335c0041
-DATA tanhP3<>+28(SB)/4, $0x335c0041
-DATA tanhP3<>+32(SB)/4, $0x335c0041
-DATA tanhP3<>+36(SB)/4, $0x335c0041
-DATA tanhP3<>+40(SB)/4, $0x335c0041
-DATA tanhP3<>+44(SB)/4, $0x335c0041
-DATA tanhP3<>+48(SB)/4, $0x335c0041
-DATA tanhP3<>+52(SB)/4, $0x335c0041
-DATA tanhP3<>+56(SB)/4, $0x335c0041
-DATA tanhP3<>+60(SB)/4, $0x335c0041
-GLOBL tanhP3<>(SB), RODATA|NOPTR, $64
+DATA two<>+0(SB)/4, $0x40000000
+DATA two<>+4(SB)/4, $0x40000000
+DATA two<>+8(SB)/4, $0x40000000
+DATA two<>+12(SB)/4, $0x40000000
+DATA two<>+16(SB)/4, $0x40000000
+DATA two<>+20(SB)/4, $0x40000000
+DATA two<>+24(SB)/4, $0x40000000
+DATA two<>+28(SB)/4, $0x40000000
+DATA two<>+32(SB)/4, $0x40000000
+DATA two<>+36(SB)/4, $0x40000000
+DATA two<>+40(SB)/4, $0x40000000
+DATA two<>+44(SB)/4, $0x40000000
+DATA two<>+48(SB)/4, $0x40000000
+DATA two<>+52(SB)/4, $0x40000000
+DATA two<>+56(SB)/4, $0x40000000
+DATA two<>+60(SB)/4, $0x40000000
+GLOBL two<>(SB), RODATA|NOPTR, $64
 
-DATA tanhP4<>+0(SB)/4, $0x3779434a
-DATA tanhP4<>+4(SB)/4, $0x3779434a
-DATA tanhP4<>+8(SB)/4, $0x3779434a
-DATA tanhP4<>+12(SB)/4, $0x3779434a
-DATA tanhP4<>+16(SB)/4, $0x3779434a
-DATA tanhP4<>+20(SB)/4, $0x3779434a
-DATA tanhP4<>+24(SB)/4, $0x3779434a
-DATA tanhP4<>+28(SB)/4, $0x3779434a
-DATA tanhP4<>+32(SB)/4, $0x3779434a
-DATA tanhP4<>+36(SB)/4, $0x3779434a
-DATA tanhP4<>+40(SB)/4, $0x3779434a
-DATA tanhP4<>+44(SB)/4, $0x3779434a
-DATA tanhP4<>+48(SB)/4, $0x3779434a
-DATA tanhP4<>+52(SB)/4, $0x3779434a
-DATA tanhP4<>+56(SB)/4, $0x3779434a
-DATA tanhP4<>+60(SB)/4, $0x3779434a
-GLOBL tanhP4<>(SB), RODATA|NOPTR, $64
-
-DATA tanhP5<>+0(SB)/4, $0x3a270ded
-DATA tanhP5<>+4(SB)/4, $0x3a270ded
-DATA tanhP5<>+8(SB)/4, $0x3a270ded
-DATA tanhP5<>+12(SB)/4, $0x3a270ded
-DATA tanhP5<>+16(SB)/4, $0x3a270ded
-DATA tanhP5<>+20(SB)/4, $0x3a270ded
-DATA tanhP5<>+24(SB)/4, $0x3a270ded
-DATA tanhP5<>+28(SB)/4, $0x3a270ded
-DATA tanhP5<>+32(SB)/4, $0x3a270ded
-DATA tanhP5<>+36(SB)/4, $0x3a270ded
-DATA tanhP5<>+40(SB)/4, $0x3a270ded
-DATA tanhP5<>+44(SB)/4, $0x3a270ded
-DATA tanhP5<>+48(SB)/4, $0x3a270ded
-DATA tanhP5<>+52(SB)/4, $0x3a270ded
-DATA tanhP5<>+56(SB)/4, $0x3a270ded
-DATA tanhP5<>+60(SB)/4, $0x3a270ded
-GLOBL tanhP5<>(SB), RODATA|NOPTR, $64
-
-DATA tanhP6<>+0(SB)/4, $0x3ba059dc
-DATA tanhP6<>+4(SB)/4, $0x3ba059dc
-DATA tanhP6<>+8(SB)/4, $0x3ba059dc
-DATA tanhP6<>+12(SB)/4, $0x3ba059dc
-DATA tanhP6<>+16(SB)/4, $0x3ba059dc
-DATA tanhP6<>+20(SB)/4, $0x3ba059dc
-DATA tanhP6<>+24(SB)/4, $0x3ba059dc
-DATA tanhP6<>+28(SB)/4, $0x3ba059dc
-DATA tanhP6<>+32(SB)/4, $0x3ba059dc
-DATA tanhP6<>+36(SB)/4, $0x3ba059dc
-DATA tanhP6<>+40(SB)/4, $0x3ba059dc
-DATA tanhP6<>+44(SB)/4, $0x3ba059dc
-DATA tanhP6<>+48(SB)/4, $0x3ba059dc
-DATA tanhP6<>+52(SB)/4, $0x3ba059dc
-DATA tanhP6<>+56(SB)/4, $0x3ba059dc
-DATA tanhP6<>+60(SB)/4, $0x3ba059dc
-GLOBL tanhP6<>(SB), RODATA|NOPTR, $64
-
-DATA tanhQ0<>+0(SB)/4, $0x35a0d3d8
-DATA tanhQ0<>+4(SB)/4, $0x35a0d3d8
-DATA tanhQ0<>+8(SB)/4, $0x35a0d3d8
-DATA tanhQ0<>+12(SB)/4, $0x35a0d3d8
-DATA tanhQ0<>+16(SB)/4, $0x35a0d3d8
-DATA tanhQ0<>+20(SB)/4, $0x35a0d3d8
-DATA tanhQ0<>+24(SB)/4, $0x35a0d3d8
-DATA tanhQ0<>+28(SB)/4, $0x35a0d3d8
-DATA tanhQ0<>+32(SB)/4, $0x35a0d3d8
-DATA tanhQ0<>+36(SB)/4, $0x35a0d3d8
-DATA tanhQ0<>+40(SB)/4, $0x35a0d3d8
-DATA tanhQ0<>+44(SB)/4, $0x35a0d3d8
-DATA tanhQ0<>+48(SB)/4, $0x35a0d3d8
-DATA tanhQ0<>+52(SB)/4, $0x35a0d3d8
-DATA tanhQ0<>+56(SB)/4, $0x35a0d3d8
-DATA tanhQ0<>+60(SB)/4, $0x35a0d3d8
-GLOBL tanhQ0<>(SB), RODATA|NOPTR, $64
-
-DATA tanhQ1<>+0(SB)/4, $0x38f895d6
-DATA tanhQ1<>+4(SB)/4, $0x38f895d6
-DATA tanhQ1<>+8(SB)/4, $0x38f895d6
-DATA tanhQ1<>+12(SB)/4, $0x38f895d6
-DATA tanhQ1<>+16(SB)/4, $0x38f895d6
-DATA tanhQ1<>+20(SB)/4, $0x38f895d6
-DATA tanhQ1<>+24(SB)/4, $0x38f895d6
-DATA tanhQ1<>+28(SB)/4, $0x38f895d6
-DATA tanhQ1<>+32(SB)/4, $0x38f895d6
-DATA tanhQ1<>+36(SB)/4, $0x38f895d6
-DATA tanhQ1<>+40(SB)/4, $0x38f895d6
-DATA tanhQ1<>+44(SB)/4, $0x38f895d6
-DATA tanhQ1<>+48(SB)/4, $0x38f895d6
-DATA tanhQ1<>+52(SB)/4, $0x38f895d6
-DATA tanhQ1<>+56(SB)/4, $0x38f895d6
-DATA tanhQ1<>+60(SB)/4, $0x38f895d6
-GLOBL tanhQ1<>(SB), RODATA|NOPTR, $64
-
-DATA tanhQ2<>+0(SB)/4, $0x3b14aa05
-DATA tanhQ2<>+4(SB)/4, $0x3b14aa05
-DATA tanhQ2<>+8(SB)/4, $0x3b14aa05
-DATA tanhQ2<>+12(SB)/4, $0x3b14aa05
-DATA tanhQ2<>+16(SB)/4, $0x3b14aa05
-DATA tanhQ2<>+20(SB)/4, $0x3b14aa05
-DATA tanhQ2<>+24(SB)/4, $0x3b14aa05
-DATA tanhQ2<>+28(SB)/4, $0x3b14aa05
-DATA tanhQ2<>+32(SB)/4, $0x3b14aa05
-DATA tanhQ2<>+36(SB)/4, $0x3b14aa05
-DATA tanhQ2<>+40(SB)/4, $0x3b14aa05
-DATA tanhQ2<>+44(SB)/4, $0x3b14aa05
-DATA tanhQ2<>+48(SB)/4, $0x3b14aa05
-DATA tanhQ2<>+52(SB)/4, $0x3b14aa05
-DATA tanhQ2<>+56(SB)/4, $0x3b14aa05
-DATA tanhQ2<>+60(SB)/4, $0x3b14aa05
-GLOBL tanhQ2<>(SB), RODATA|NOPTR, $64
-
-DATA tanhQ3<>+0(SB)/4, $0x3ba059dd
-DATA tanhQ3<>+4(SB)/4, $0x3ba059dd
-DATA tanhQ3<>+8(SB)/4, $0x3ba059dd
-DATA tanhQ3<>+12(SB)/4, $0x3ba059dd
-DATA tanhQ3<>+16(SB)/4, $0x3ba059dd
-DATA tanhQ3<>+20(SB)/4, $0x3ba059dd
-DATA tanhQ3<>+24(SB)/4, $0x3ba059dd
-DATA tanhQ3<>+28(SB)/4, $0x3ba059dd
-DATA tanhQ3<>+32(SB)/4, $0x3ba059dd
-DATA tanhQ3<>+36(SB)/4, $0x3ba059dd
-DATA tanhQ3<>+40(SB)/4, $0x3ba059dd
-DATA tanhQ3<>+44(SB)/4, $0x3ba059dd
-DATA tanhQ3<>+48(SB)/4, $0x3ba059dd
-DATA tanhQ3<>+52(SB)/4, $0x3ba059dd
-DATA tanhQ3<>+56(SB)/4, $0x3ba059dd
-DATA tanhQ3<>+60(SB)/4, $0x3ba059dd
-GLOBL tanhQ3<>(SB), RODATA|NOPTR, $64
-
-DATA tanhSmall<>+0(SB)/4, $0x39d1b717
-DATA tanhSmall<>+4(SB)/4, $0x39d1b717
-DATA tanhSmall<>+8(SB)/4, $0x39d1b717
-DATA tanhSmall<>+12(SB)/4, $0x39d1b717
-DATA tanhSmall<>+16(SB)/4, $0x39d1b717
-DATA tanhSmall<>+20(SB)/4, $0x39d1b717
-DATA tanhSmall<>+24(SB)/4, $0x39d1b717
-DATA tanhSmall<>+28(SB)/4, $0x39d1b717
-DATA tanhSmall<>+32(SB)/4, $0x39d1b717
-DATA tanhSmall<>+36(SB)/4, $0x39d1b717
-DATA tanhSmall<>+40(SB)/4, $0x39d1b717
-DATA tanhSmall<>+44(SB)/4, $0x39d1b717
-DATA tanhSmall<>+48(SB)/4, $0x39d1b717
-DATA tanhSmall<>+52(SB)/4, $0x39d1b717
-DATA tanhSmall<>+56(SB)/4, $0x39d1b717
-DATA tanhSmall<>+60(SB)/4, $0x39d1b717
-GLOBL tanhSmall<>(SB), RODATA|NOPTR, $64
+DATA tanhSplit<>+0(SB)/4, $0x3f100000
+DATA tanhSplit<>+4(SB)/4, $0x3f100000
+DATA tanhSplit<>+8(SB)/4, $0x3f100000
+DATA tanhSplit<>+12(SB)/4, $0x3f100000
+DATA tanhSplit<>+16(SB)/4, $0x3f100000
+DATA tanhSplit<>+20(SB)/4, $0x3f100000
+DATA tanhSplit<>+24(SB)/4, $0x3f100000
+DATA tanhSplit<>+28(SB)/4, $0x3f100000
+DATA tanhSplit<>+32(SB)/4, $0x3f100000
+DATA tanhSplit<>+36(SB)/4, $0x3f100000
+DATA tanhSplit<>+40(SB)/4, $0x3f100000
+DATA tanhSplit<>+44(SB)/4, $0x3f100000
+DATA tanhSplit<>+48(SB)/4, $0x3f100000
+DATA tanhSplit<>+52(SB)/4, $0x3f100000
+DATA tanhSplit<>+56(SB)/4, $0x3f100000
+DATA tanhSplit<>+60(SB)/4, $0x3f100000
+GLOBL tanhSplit<>(SB), RODATA|NOPTR, $64
 
 // func sigmoidAVX2(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX, AVX2, FMA3
@@ -12831,6 +12820,240 @@ DATA gateP7<>+56(SB)/4, $0x3f800000
 DATA gateP7<>+60(SB)/4, $0x3f800000
 GLOBL gateP7<>(SB), RODATA|NOPTR, $64
 
+DATA tanhMin<>+0(SB)/4, $0xc0fff644
+DATA tanhMin<>+4(SB)/4, $0xc0fff644
+DATA tanhMin<>+8(SB)/4, $0xc0fff644
+DATA tanhMin<>+12(SB)/4, $0xc0fff644
+DATA tanhMin<>+16(SB)/4, $0xc0fff644
+DATA tanhMin<>+20(SB)/4, $0xc0fff644
+DATA tanhMin<>+24(SB)/4, $0xc0fff644
+DATA tanhMin<>+28(SB)/4, $0xc0fff644
+DATA tanhMin<>+32(SB)/4, $0xc0fff644
+DATA tanhMin<>+36(SB)/4, $0xc0fff644
+DATA tanhMin<>+40(SB)/4, $0xc0fff644
+DATA tanhMin<>+44(SB)/4, $0xc0fff644
+DATA tanhMin<>+48(SB)/4, $0xc0fff644
+DATA tanhMin<>+52(SB)/4, $0xc0fff644
+DATA tanhMin<>+56(SB)/4, $0xc0fff644
+DATA tanhMin<>+60(SB)/4, $0xc0fff644
+GLOBL tanhMin<>(SB), RODATA|NOPTR, $64
+
+DATA tanhMax<>+0(SB)/4, $0x40fff644
+DATA tanhMax<>+4(SB)/4, $0x40fff644
+DATA tanhMax<>+8(SB)/4, $0x40fff644
+DATA tanhMax<>+12(SB)/4, $0x40fff644
+DATA tanhMax<>+16(SB)/4, $0x40fff644
+DATA tanhMax<>+20(SB)/4, $0x40fff644
+DATA tanhMax<>+24(SB)/4, $0x40fff644
+DATA tanhMax<>+28(SB)/4, $0x40fff644
+DATA tanhMax<>+32(SB)/4, $0x40fff644
+DATA tanhMax<>+36(SB)/4, $0x40fff644
+DATA tanhMax<>+40(SB)/4, $0x40fff644
+DATA tanhMax<>+44(SB)/4, $0x40fff644
+DATA tanhMax<>+48(SB)/4, $0x40fff644
+DATA tanhMax<>+52(SB)/4, $0x40fff644
+DATA tanhMax<>+56(SB)/4, $0x40fff644
+DATA tanhMax<>+60(SB)/4, $0x40fff644
+GLOBL tanhMax<>(SB), RODATA|NOPTR, $64
+
+DATA tanhP0<>+0(SB)/4, $0xa59f25c0
+DATA tanhP0<>+4(SB)/4, $0xa59f25c0
+DATA tanhP0<>+8(SB)/4, $0xa59f25c0
+DATA tanhP0<>+12(SB)/4, $0xa59f25c0
+DATA tanhP0<>+16(SB)/4, $0xa59f25c0
+DATA tanhP0<>+20(SB)/4, $0xa59f25c0
+DATA tanhP0<>+24(SB)/4, $0xa59f25c0
+DATA tanhP0<>+28(SB)/4, $0xa59f25c0
+DATA tanhP0<>+32(SB)/4, $0xa59f25c0
+DATA tanhP0<>+36(SB)/4, $0xa59f25c0
+DATA tanhP0<>+40(SB)/4, $0xa59f25c0
+DATA tanhP0<>+44(SB)/4, $0xa59f25c0
+DATA tanhP0<>+48(SB)/4, $0xa59f25c0
+DATA tanhP0<>+52(SB)/4, $0xa59f25c0
+DATA tanhP0<>+56(SB)/4, $0xa59f25c0
+DATA tanhP0<>+60(SB)/4, $0xa59f25c0
+GLOBL tanhP0<>(SB), RODATA|NOPTR, $64
+
+DATA tanhP1<>+0(SB)/4, $0x2a61337e
+DATA tanhP1<>+4(SB)/4, $0x2a61337e
+DATA tanhP1<>+8(SB)/4, $0x2a61337e
+DATA tanhP1<>+12(SB)/4, $0x2a61337e
+DATA tanhP1<>+16(SB)/4, $0x2a61337e
+DATA tanhP1<>+20(SB)/4, $0x2a61337e
+DATA tanhP1<>+24(SB)/4, $0x2a61337e
+DATA tanhP1<>+28(SB)/4, $0x2a61337e
+DATA tanhP1<>+32(SB)/4, $0x2a61337e
+DATA tanhP1<>+36(SB)/4, $0x2a61337e
+DATA tanhP1<>+40(SB)/4, $0x2a61337e
+DATA tanhP1<>+44(SB)/4, $0x2a61337e
+DATA tanhP1<>+48(SB)/4, $0x2a61337e
+DATA tanhP1<>+52(SB)/4, $0x2a61337e
+DATA tanhP1<>+56(SB)/4, $0x2a61337e
+DATA tanhP1<>+60(SB)/4, $0x2a61337e
+GLOBL tanhP1<>(SB), RODATA|NOPTR, $64
+
+DATA tanhP2<>+0(SB)/4, $0xaebd37ff
+DATA tanhP2<>+4(SB)/4, $0xaebd37ff
+DATA tanhP2<>+8(SB)/4, $0xaebd37ff
+DATA tanhP2<>+12(SB)/4, $0xaebd37ff
+DATA tanhP2<>+16(SB)/4, $0xaebd37ff
+DATA tanhP2<>+20(SB)/4, $0xaebd37ff
+DATA tanhP2<>+24(SB)/4, $0xaebd37ff
+DATA tanhP2<>+28(SB)/4, $0xaebd37ff
+DATA tanhP2<>+32(SB)/4, $0xaebd37ff
+DATA tanhP2<>+36(SB)/4, $0xaebd37ff
+DATA tanhP2<>+40(SB)/4, $0xaebd37ff
+DATA tanhP2<>+44(SB)/4, $0xaebd37ff
+DATA tanhP2<>+48(SB)/4, $0xaebd37ff
+DATA tanhP2<>+52(SB)/4, $0xaebd37ff
+DATA tanhP2<>+56(SB)/4, $0xaebd37ff
+DATA tanhP2<>+60(SB)/4, $0xaebd37ff
+GLOBL tanhP2<>(SB), RODATA|NOPTR, $64
+
+DATA tanhP3<>+0(SB)/4, $0x335c0041
+DATA tanhP3<>+4(SB)/4, $0x335c0041
+DATA tanhP3<>+8(SB)/4, $0x335c0041
+DATA tanhP3<>+12(SB)/4, $0x335c0041
+DATA tanhP3<>+16(SB)/4, $0x335c0041
+DATA tanhP3<>+20(SB)/4, $0x335c0041
+DATA tanhP3<>+24(SB)/4, $0x335c0041
+DATA tanhP3<>+28(SB)/4, $0x335c0041
+DATA tanhP3<>+32(SB)/4, $0x335c0041
+DATA tanhP3<>+36(SB)/4, $0x335c0041
+DATA tanhP3<>+40(SB)/4, $0x335c0041
+DATA tanhP3<>+44(SB)/4, $0x335c0041
+DATA tanhP3<>+48(SB)/4, $0x335c0041
+DATA tanhP3<>+52(SB)/4, $0x335c0041
+DATA tanhP3<>+56(SB)/4, $0x335c0041
+DATA tanhP3<>+60(SB)/4, $0x335c0041
+GLOBL tanhP3<>(SB), RODATA|NOPTR, $64
+
+DATA tanhP4<>+0(SB)/4, $0x3779434a
+DATA tanhP4<>+4(SB)/4, $0x3779434a
+DATA tanhP4<>+8(SB)/4, $0x3779434a
+DATA tanhP4<>+12(SB)/4, $0x3779434a
+DATA tanhP4<>+16(SB)/4, $0x3779434a
+DATA tanhP4<>+20(SB)/4, $0x3779434a
+DATA tanhP4<>+24(SB)/4, $0x3779434a
+DATA tanhP4<>+28(SB)/4, $0x3779434a
+DATA tanhP4<>+32(SB)/4, $0x3779434a
+DATA tanhP4<>+36(SB)/4, $0x3779434a
+DATA tanhP4<>+40(SB)/4, $0x3779434a
+DATA tanhP4<>+44(SB)/4, $0x3779434a
+DATA tanhP4<>+48(SB)/4, $0x3779434a
+DATA tanhP4<>+52(SB)/4, $0x3779434a
+DATA tanhP4<>+56(SB)/4, $0x3779434a
+DATA tanhP4<>+60(SB)/4, $0x3779434a
+GLOBL tanhP4<>(SB), RODATA|NOPTR, $64
+
+DATA tanhP5<>+0(SB)/4, $0x3a270ded
+DATA tanhP5<>+4(SB)/4, $0x3a270ded
+DATA tanhP5<>+8(SB)/4, $0x3a270ded
+DATA tanhP5<>+12(SB)/4, $0x3a270ded
+DATA tanhP5<>+16(SB)/4, $0x3a270ded
+DATA tanhP5<>+20(SB)/4, $0x3a270ded
+DATA tanhP5<>+24(SB)/4, $0x3a270ded
+DATA tanhP5<>+28(SB)/4, $0x3a270ded
+DATA tanhP5<>+32(SB)/4, $0x3a270ded
+DATA tanhP5<>+36(SB)/4, $0x3a270ded
+DATA tanhP5<>+40(SB)/4, $0x3a270ded
+DATA tanhP5<>+44(SB)/4, $0x3a270ded
+DATA tanhP5<>+48(SB)/4, $0x3a270ded
+DATA tanhP5<>+52(SB)/4, $0x3a270ded
+DATA tanhP5<>+56(SB)/4, $0x3a270ded
+DATA tanhP5<>+60(SB)/4, $0x3a270ded
+GLOBL tanhP5<>(SB), RODATA|NOPTR, $64
+
+DATA tanhP6<>+0(SB)/4, $0x3ba059dc
+DATA tanhP6<>+4(SB)/4, $0x3ba059dc
+DATA tanhP6<>+8(SB)/4, $0x3ba059dc
+DATA tanhP6<>+12(SB)/4, $0x3ba059dc
+DATA tanhP6<>+16(SB)/4, $0x3ba059dc
+DATA tanhP6<>+20(SB)/4, $0x3ba059dc
+DATA tanhP6<>+24(SB)/4, $0x3ba059dc
+DATA tanhP6<>+28(SB)/4, $0x3ba059dc
+DATA tanhP6<>+32(SB)/4, $0x3ba059dc
+DATA tanhP6<>+36(SB)/4, $0x3ba059dc
+DATA tanhP6<>+40(SB)/4, $0x3ba059dc
+DATA tanhP6<>+44(SB)/4, $0x3ba059dc
+DATA tanhP6<>+48(SB)/4, $0x3ba059dc
+DATA tanhP6<>+52(SB)/4, $0x3ba059dc
+DATA tanhP6<>+56(SB)/4, $0x3ba059dc
+DATA tanhP6<>+60(SB)/4, $0x3ba059dc
+GLOBL tanhP6<>(SB), RODATA|NOPTR, $64
+
+DATA tanhQ0<>+0(SB)/4, $0x35a0d3d8
+DATA tanhQ0<>+4(SB)/4, $0x35a0d3d8
+DATA tanhQ0<>+8(SB)/4, $0x35a0d3d8
+DATA tanhQ0<>+12(SB)/4, $0x35a0d3d8
+DATA tanhQ0<>+16(SB)/4, $0x35a0d3d8
+DATA tanhQ0<>+20(SB)/4, $0x35a0d3d8
+DATA tanhQ0<>+24(SB)/4, $0x35a0d3d8
+DATA tanhQ0<>+28(SB)/4, $0x35a0d3d8
+DATA tanhQ0<>+32(SB)/4, $0x35a0d3d8
+DATA tanhQ0<>+36(SB)/4, $0x35a0d3d8
+DATA tanhQ0<>+40(SB)/4, $0x35a0d3d8
+DATA tanhQ0<>+44(SB)/4, $0x35a0d3d8
+DATA tanhQ0<>+48(SB)/4, $0x35a0d3d8
+DATA tanhQ0<>+52(SB)/4, $0x35a0d3d8
+DATA tanhQ0<>+56(SB)/4, $0x35a0d3d8
+DATA tanhQ0<>+60(SB)/4, $0x35a0d3d8
+GLOBL tanhQ0<>(SB), RODATA|NOPTR, $64
+
+DATA tanhQ1<>+0(SB)/4, $0x38f895d6
+DATA tanhQ1<>+4(SB)/4, $0x38f895d6
+DATA tanhQ1<>+8(SB)/4, $0x38f895d6
+DATA tanhQ1<>+12(SB)/4, $0x38f895d6
+DATA tanhQ1<>+16(SB)/4, $0x38f895d6
+DATA tanhQ1<>+20(SB)/4, $0x38f895d6
+DATA tanhQ1<>+24(SB)/4, $0x38f895d6
+DATA tanhQ1<>+28(SB)/4, $0x38f895d6
+DATA tanhQ1<>+32(SB)/4, $0x38f895d6
+DATA tanhQ1<>+36(SB)/4, $0x38f895d6
+DATA tanhQ1<>+40(SB)/4, $0x38f895d6
+DATA tanhQ1<>+44(SB)/4, $0x38f895d6
+DATA tanhQ1<>+48(SB)/4, $0x38f895d6
+DATA tanhQ1<>+52(SB)/4, $0x38f895d6
+DATA tanhQ1<>+56(SB)/4, $0x38f895d6
+DATA tanhQ1<>+60(SB)/4, $0x38f895d6
+GLOBL tanhQ1<>(SB), RODATA|NOPTR, $64
+
+DATA tanhQ2<>+0(SB)/4, $0x3b14aa05
+DATA tanhQ2<>+4(SB)/4, $0x3b14aa05
+DATA tanhQ2<>+8(SB)/4, $0x3b14aa05
+DATA tanhQ2<>+12(SB)/4, $0x3b14aa05
+DATA tanhQ2<>+16(SB)/4, $0x3b14aa05
+DATA tanhQ2<>+20(SB)/4, $0x3b14aa05
+DATA tanhQ2<>+24(SB)/4, $0x3b14aa05
+DATA tanhQ2<>+28(SB)/4, $0x3b14aa05
+DATA tanhQ2<>+32(SB)/4, $0x3b14aa05
+DATA tanhQ2<>+36(SB)/4, $0x3b14aa05
+DATA tanhQ2<>+40(SB)/4, $0x3b14aa05
+DATA tanhQ2<>+44(SB)/4, $0x3b14aa05
+DATA tanhQ2<>+48(SB)/4, $0x3b14aa05
+DATA tanhQ2<>+52(SB)/4, $0x3b14aa05
+DATA tanhQ2<>+56(SB)/4, $0x3b14aa05
+DATA tanhQ2<>+60(SB)/4, $0x3b14aa05
+GLOBL tanhQ2<>(SB), RODATA|NOPTR, $64
+
+DATA tanhQ3<>+0(SB)/4, $0x3ba059dd
+DATA tanhQ3<>+4(SB)/4, $0x3ba059dd
+DATA tanhQ3<>+8(SB)/4, $0x3ba059dd
+DATA tanhQ3<>+12(SB)/4, $0x3ba059dd
+DATA tanhQ3<>+16(SB)/4, $0x3ba059dd
+DATA tanhQ3<>+20(SB)/4, $0x3ba059dd
+DATA tanhQ3<>+24(SB)/4, $0x3ba059dd
+DATA tanhQ3<>+28(SB)/4, $0x3ba059dd
+DATA tanhQ3<>+32(SB)/4, $0x3ba059dd
+DATA tanhQ3<>+36(SB)/4, $0x3ba059dd
+DATA tanhQ3<>+40(SB)/4, $0x3ba059dd
+DATA tanhQ3<>+44(SB)/4, $0x3ba059dd
+DATA tanhQ3<>+48(SB)/4, $0x3ba059dd
+DATA tanhQ3<>+52(SB)/4, $0x3ba059dd
+DATA tanhQ3<>+56(SB)/4, $0x3ba059dd
+DATA tanhQ3<>+60(SB)/4, $0x3ba059dd
+GLOBL tanhQ3<>(SB), RODATA|NOPTR, $64
+
 // func lstmCellGradAVX2(dz uintptr, dcarry uintptr, gates uintptr, carry uintptr, dh uintptr, dnext uintptr, n uintptr, stride uintptr)
 // Requires: AVX, FMA3
 TEXT ·lstmCellGradAVX2(SB), NOSPLIT, $0-64
@@ -14770,135 +14993,215 @@ TEXT ·tanhAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop4:
-	CMPQ             DX, $0x00000040
-	JB               end4
-	VMOVUPS          (CX), Z0
-	VMOVUPS          64(CX), Z1
-	VMOVUPS          128(CX), Z2
-	VMOVUPS          192(CX), Z3
-	VMOVAPS          Z0, Z4
-	VMOVAPS          Z1, Z5
-	VMOVAPS          Z2, Z6
-	VMOVAPS          Z3, Z7
-	VBROADCASTSS     tanhMin<>+0(SB), Z8
-	VMAXPS           Z0, Z8, Z0
-	VMAXPS           Z1, Z8, Z1
-	VMAXPS           Z2, Z8, Z2
-	VMAXPS           Z3, Z8, Z3
-	VBROADCASTSS     tanhMax<>+0(SB), Z8
-	VMINPS           Z0, Z8, Z0
-	VMINPS           Z1, Z8, Z1
-	VMINPS           Z2, Z8, Z2
-	VMINPS           Z3, Z8, Z3
-	VMULPS           Z0, Z0, Z8
-	VMULPS           Z1, Z1, Z9
-	VMULPS           Z2, Z2, Z10
-	VMULPS           Z3, Z3, Z11
-	VBROADCASTSS     tanhP0<>+0(SB), Z12
-	VBROADCASTSS     tanhP0<>+0(SB), Z13
-	VBROADCASTSS     tanhP0<>+0(SB), Z14
-	VBROADCASTSS     tanhP0<>+0(SB), Z15
-	VFMADD213PS.BCST tanhP1<>+0(SB), Z8, Z12
-	VFMADD213PS.BCST tanhP1<>+0(SB), Z9, Z13
-	VFMADD213PS.BCST tanhP1<>+0(SB), Z10, Z14
-	VFMADD213PS.BCST tanhP1<>+0(SB), Z11, Z15
-	VFMADD213PS.BCST tanhP2<>+0(SB), Z8, Z12
-	VFMADD213PS.BCST tanhP2<>+0(SB), Z9, Z13
-	VFMADD213PS.BCST tanhP2<>+0(SB), Z10, Z14
-	VFMADD213PS.BCST tanhP2<>+0(SB), Z11, Z15
-	VFMADD213PS.BCST tanhP3<>+0(SB), Z8, Z12
-	VFMADD213PS.BCST tanhP3<>+0(SB), Z9, Z13
-	VFMADD213PS.BCST tanhP3<>+0(SB), Z10, Z14
-	VFMADD213PS.BCST tanhP3<>+0(SB), Z11, Z15
-	VFMADD213PS.BCST tanhP4<>+0(SB), Z8, Z12
-	VFMADD213PS.BCST tanhP4<>+0(SB), Z9, Z13
-	VFMADD213PS.BCST tanhP4<>+0(SB), Z10, Z14
-	VFMADD213PS.BCST tanhP4<>+0(SB), Z11, Z15
-	VFMADD213PS.BCST tanhP5<>+0(SB), Z8, Z12
-	VFMADD213PS.BCST tanhP5<>+0(SB), Z9, Z13
-	VFMADD213PS.BCST tanhP5<>+0(SB), Z10, Z14
-	VFMADD213PS.BCST tanhP5<>+0(SB), Z11, Z15
-	VFMADD213PS.BCST tanhP6<>+0(SB), Z8, Z12
-	VFMADD213PS.BCST tanhP6<>+0(SB), Z9, Z13
-	VFMADD213PS.BCST tanhP6<>+0(SB), Z10, Z14
-	VFMADD213PS.BCST tanhP6<>+0(SB), Z11, Z15
-	VMULPS           Z0, Z12, Z12
-	VMULPS           Z1, Z13, Z13
-	VMULPS           Z2, Z14, Z14
-	VMULPS           Z3, Z15, Z15
-	VBROADCASTSS     tanhQ0<>+0(SB), Z0
-	VBROADCASTSS     tanhQ0<>+0(SB), Z1
-	VBROADCASTSS     tanhQ0<>+0(SB), Z2
-	VBROADCASTSS     tanhQ0<>+0(SB), Z3
-	VFMADD213PS.BCST tanhQ1<>+0(SB), Z8, Z0
-	VFMADD213PS.BCST tanhQ1<>+0(SB), Z9, Z1
-	VFMADD213PS.BCST tanhQ1<>+0(SB), Z10, Z2
-	VFMADD213PS.BCST tanhQ1<>+0(SB), Z11, Z3
-	VFMADD213PS.BCST tanhQ2<>+0(SB), Z8, Z0
-	VFMADD213PS.BCST tanhQ2<>+0(SB), Z9, Z1
-	VFMADD213PS.BCST tanhQ2<>+0(SB), Z10, Z2
-	VFMADD213PS.BCST tanhQ2<>+0(SB), Z11, Z3
-	VFMADD213PS.BCST tanhQ3<>+0(SB), Z8, Z0
-	VFMADD213PS.BCST tanhQ3<>+0(SB), Z9, Z1
-	VFMADD213PS.BCST tanhQ3<>+0(SB), Z10, Z2
-	VFMADD213PS.BCST tanhQ3<>+0(SB), Z11, Z3
-	VDIVPS           Z0, Z12, Z12
-	VDIVPS           Z1, Z13, Z13
-	VDIVPS           Z2, Z14, Z14
-	VDIVPS           Z3, Z15, Z15
-	VANDPS.BCST      magnitude<>+0(SB), Z4, Z0
-	VCMPPS.BCST      $0x11, tanhSmall<>+0(SB), Z0, K1
-	VMOVUPS          Z4, K1, Z12
-	VANDPS.BCST      magnitude<>+0(SB), Z5, Z1
-	VCMPPS.BCST      $0x11, tanhSmall<>+0(SB), Z1, K1
-	VMOVUPS          Z5, K1, Z13
-	VANDPS.BCST      magnitude<>+0(SB), Z6, Z2
-	VCMPPS.BCST      $0x11, tanhSmall<>+0(SB), Z2, K1
-	VMOVUPS          Z6, K1, Z14
-	VANDPS.BCST      magnitude<>+0(SB), Z7, Z3
-	VCMPPS.BCST      $0x11, tanhSmall<>+0(SB), Z3, K1
-	VMOVUPS          Z7, K1, Z15
-	VMOVUPS          Z12, (AX)
-	VMOVUPS          Z13, 64(AX)
-	VMOVUPS          Z14, 128(AX)
-	VMOVUPS          Z15, 192(AX)
-	ADDQ             $0x00000100, AX
-	ADDQ             $0x00000100, CX
-	SUBQ             $0x00000040, DX
-	JMP              loop4
+	CMPQ              DX, $0x00000040
+	JB                end4
+	VMOVUPS           (CX), Z0
+	VMOVUPS           64(CX), Z1
+	VMOVUPS           128(CX), Z2
+	VMOVUPS           192(CX), Z3
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z4
+	VMULPS            Z0, Z0, Z8
+	VANDPS.BCST       magnitude<>+0(SB), Z1, Z5
+	VMULPS            Z1, Z1, Z9
+	VANDPS.BCST       magnitude<>+0(SB), Z2, Z6
+	VMULPS            Z2, Z2, Z10
+	VANDPS.BCST       magnitude<>+0(SB), Z3, Z7
+	VMULPS            Z3, Z3, Z11
+	VBROADCASTSS      tanhNear0<>+0(SB), Z12
+	VBROADCASTSS      tanhNear0<>+0(SB), Z13
+	VBROADCASTSS      tanhNear0<>+0(SB), Z14
+	VBROADCASTSS      tanhNear0<>+0(SB), Z15
+	VFMADD213PS.BCST  tanhNear1<>+0(SB), Z8, Z12
+	VFMADD213PS.BCST  tanhNear1<>+0(SB), Z9, Z13
+	VFMADD213PS.BCST  tanhNear1<>+0(SB), Z10, Z14
+	VFMADD213PS.BCST  tanhNear1<>+0(SB), Z11, Z15
+	VFMADD213PS.BCST  tanhNear2<>+0(SB), Z8, Z12
+	VFMADD213PS.BCST  tanhNear2<>+0(SB), Z9, Z13
+	VFMADD213PS.BCST  tanhNear2<>+0(SB), Z10, Z14
+	VFMADD213PS.BCST  tanhNear2<>+0(SB), Z11, Z15
+	VFMADD213PS.BCST  tanhNear3<>+0(SB), Z8, Z12
+	VFMADD213PS.BCST  tanhNear3<>+0(SB), Z9, Z13
+	VFMADD213PS.BCST  tanhNear3<>+0(SB), Z10, Z14
+	VFMADD213PS.BCST  tanhNear3<>+0(SB), Z11, Z15
+	VFMADD213PS.BCST  tanhNear4<>+0(SB), Z8, Z12
+	VFMADD213PS.BCST  tanhNear4<>+0(SB), Z9, Z13
+	VFMADD213PS.BCST  tanhNear4<>+0(SB), Z10, Z14
+	VFMADD213PS.BCST  tanhNear4<>+0(SB), Z11, Z15
+	VMULPS            Z8, Z12, Z12
+	VFMADD213PS       Z0, Z0, Z12
+	VMULPS            Z9, Z13, Z13
+	VFMADD213PS       Z1, Z1, Z13
+	VMULPS            Z10, Z14, Z14
+	VFMADD213PS       Z2, Z2, Z14
+	VMULPS            Z11, Z15, Z15
+	VFMADD213PS       Z3, Z3, Z15
+	VADDPS            Z4, Z4, Z8
+	VADDPS            Z5, Z5, Z9
+	VADDPS            Z6, Z6, Z10
+	VADDPS            Z7, Z7, Z11
+	VBROADCASTSS      expMin<>+0(SB), Z16
+	VMAXPS            Z8, Z16, Z8
+	VMAXPS            Z9, Z16, Z9
+	VMAXPS            Z10, Z16, Z10
+	VMAXPS            Z11, Z16, Z11
+	VBROADCASTSS      expMax<>+0(SB), Z16
+	VMINPS            Z8, Z16, Z8
+	VMINPS            Z9, Z16, Z9
+	VMINPS            Z10, Z16, Z10
+	VMINPS            Z11, Z16, Z11
+	VMULPS.BCST       log2e<>+0(SB), Z8, Z16
+	VMULPS.BCST       log2e<>+0(SB), Z9, Z17
+	VMULPS.BCST       log2e<>+0(SB), Z10, Z18
+	VMULPS.BCST       log2e<>+0(SB), Z11, Z19
+	VCVTPS2DQ         Z16, Z16
+	VCVTPS2DQ         Z17, Z17
+	VCVTPS2DQ         Z18, Z18
+	VCVTPS2DQ         Z19, Z19
+	VCVTDQ2PS         Z16, Z16
+	VCVTDQ2PS         Z17, Z17
+	VCVTDQ2PS         Z18, Z18
+	VCVTDQ2PS         Z19, Z19
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z16, Z8
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z17, Z9
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z18, Z10
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z19, Z11
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z16, Z8
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z17, Z9
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z18, Z10
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z19, Z11
+	VBROADCASTSS      expP0<>+0(SB), Z20
+	VBROADCASTSS      expP0<>+0(SB), Z21
+	VBROADCASTSS      expP0<>+0(SB), Z22
+	VBROADCASTSS      expP0<>+0(SB), Z23
+	VFMADD213PS.BCST  expP1<>+0(SB), Z8, Z20
+	VFMADD213PS.BCST  expP1<>+0(SB), Z9, Z21
+	VFMADD213PS.BCST  expP1<>+0(SB), Z10, Z22
+	VFMADD213PS.BCST  expP1<>+0(SB), Z11, Z23
+	VFMADD213PS.BCST  expP2<>+0(SB), Z8, Z20
+	VFMADD213PS.BCST  expP2<>+0(SB), Z9, Z21
+	VFMADD213PS.BCST  expP2<>+0(SB), Z10, Z22
+	VFMADD213PS.BCST  expP2<>+0(SB), Z11, Z23
+	VFMADD213PS.BCST  expP3<>+0(SB), Z8, Z20
+	VFMADD213PS.BCST  expP3<>+0(SB), Z9, Z21
+	VFMADD213PS.BCST  expP3<>+0(SB), Z10, Z22
+	VFMADD213PS.BCST  expP3<>+0(SB), Z11, Z23
+	VFMADD213PS.BCST  expP4<>+0(SB), Z8, Z20
+	VFMADD213PS.BCST  expP4<>+0(SB), Z9, Z21
+	VFMADD213PS.BCST  expP4<>+0(SB), Z10, Z22
+	VFMADD213PS.BCST  expP4<>+0(SB), Z11, Z23
+	VFMADD213PS.BCST  expP5<>+0(SB), Z8, Z20
+	VFMADD213PS.BCST  expP5<>+0(SB), Z9, Z21
+	VFMADD213PS.BCST  expP5<>+0(SB), Z10, Z22
+	VFMADD213PS.BCST  expP5<>+0(SB), Z11, Z23
+	VMULPS            Z8, Z8, Z24
+	VFMADD213PS       Z8, Z24, Z20
+	VMULPS            Z9, Z9, Z24
+	VFMADD213PS       Z9, Z24, Z21
+	VMULPS            Z10, Z10, Z24
+	VFMADD213PS       Z10, Z24, Z22
+	VMULPS            Z11, Z11, Z24
+	VFMADD213PS       Z11, Z24, Z23
+	VADDPS.BCST       one<>+0(SB), Z20, Z20
+	VADDPS.BCST       one<>+0(SB), Z21, Z21
+	VADDPS.BCST       one<>+0(SB), Z22, Z22
+	VADDPS.BCST       one<>+0(SB), Z23, Z23
+	VSCALEFPS         Z16, Z20, Z20
+	VSCALEFPS         Z17, Z21, Z21
+	VSCALEFPS         Z18, Z22, Z22
+	VSCALEFPS         Z19, Z23, Z23
+	VADDPS.BCST       one<>+0(SB), Z20, Z20
+	VBROADCASTSS      two<>+0(SB), Z8
+	VDIVPS            Z20, Z8, Z8
+	VBROADCASTSS      one<>+0(SB), Z9
+	VSUBPS            Z8, Z9, Z9
+	VANDPS.BCST       signBit<>+0(SB), Z0, Z0
+	VORPS             Z0, Z9, Z9
+	VCMPPS.BCST       $0x1e, tanhSplit<>+0(SB), Z4, K1
+	VMOVUPS           Z9, K1, Z12
+	VADDPS.BCST       one<>+0(SB), Z21, Z21
+	VBROADCASTSS      two<>+0(SB), Z0
+	VDIVPS            Z21, Z0, Z0
+	VBROADCASTSS      one<>+0(SB), Z4
+	VSUBPS            Z0, Z4, Z4
+	VANDPS.BCST       signBit<>+0(SB), Z1, Z0
+	VORPS             Z0, Z4, Z4
+	VCMPPS.BCST       $0x1e, tanhSplit<>+0(SB), Z5, K1
+	VMOVUPS           Z4, K1, Z13
+	VADDPS.BCST       one<>+0(SB), Z22, Z22
+	VBROADCASTSS      two<>+0(SB), Z0
+	VDIVPS            Z22, Z0, Z0
+	VBROADCASTSS      one<>+0(SB), Z1
+	VSUBPS            Z0, Z1, Z1
+	VANDPS.BCST       signBit<>+0(SB), Z2, Z0
+	VORPS             Z0, Z1, Z1
+	VCMPPS.BCST       $0x1e, tanhSplit<>+0(SB), Z6, K1
+	VMOVUPS           Z1, K1, Z14
+	VADDPS.BCST       one<>+0(SB), Z23, Z23
+	VBROADCASTSS      two<>+0(SB), Z0
+	VDIVPS            Z23, Z0, Z0
+	VBROADCASTSS      one<>+0(SB), Z1
+	VSUBPS            Z0, Z1, Z1
+	VANDPS.BCST       signBit<>+0(SB), Z3, Z0
+	VORPS             Z0, Z1, Z1
+	VCMPPS.BCST       $0x1e, tanhSplit<>+0(SB), Z7, K1
+	VMOVUPS           Z1, K1, Z15
+	VMOVUPS           Z12, (AX)
+	VMOVUPS           Z13, 64(AX)
+	VMOVUPS           Z14, 128(AX)
+	VMOVUPS           Z15, 192(AX)
+	ADDQ              $0x00000100, AX
+	ADDQ              $0x00000100, CX
+	SUBQ              $0x00000040, DX
+	JMP               loop4
 
 end4:
 loop1:
-	CMPQ             DX, $0x00000010
-	JB               end1
-	VMOVUPS          (CX), Z0
-	VMOVAPS          Z0, Z1
-	VBROADCASTSS     tanhMin<>+0(SB), Z2
-	VMAXPS           Z0, Z2, Z0
-	VBROADCASTSS     tanhMax<>+0(SB), Z2
-	VMINPS           Z0, Z2, Z0
-	VMULPS           Z0, Z0, Z2
-	VBROADCASTSS     tanhP0<>+0(SB), Z3
-	VFMADD213PS.BCST tanhP1<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST tanhP2<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST tanhP3<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST tanhP4<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST tanhP5<>+0(SB), Z2, Z3
-	VFMADD213PS.BCST tanhP6<>+0(SB), Z2, Z3
-	VMULPS           Z0, Z3, Z3
-	VBROADCASTSS     tanhQ0<>+0(SB), Z0
-	VFMADD213PS.BCST tanhQ1<>+0(SB), Z2, Z0
-	VFMADD213PS.BCST tanhQ2<>+0(SB), Z2, Z0
-	VFMADD213PS.BCST tanhQ3<>+0(SB), Z2, Z0
-	VDIVPS           Z0, Z3, Z3
-	VANDPS.BCST      magnitude<>+0(SB), Z1, Z0
-	VCMPPS.BCST      $0x11, tanhSmall<>+0(SB), Z0, K1
-	VMOVUPS          Z1, K1, Z3
-	VMOVUPS          Z3, (AX)
-	ADDQ             $0x00000040, AX
-	ADDQ             $0x00000040, CX
-	SUBQ             $0x00000010, DX
-	JMP              loop1
+	CMPQ              DX, $0x00000010
+	JB                end1
+	VMOVUPS           (CX), Z0
+	VANDPS.BCST       magnitude<>+0(SB), Z0, Z1
+	VMULPS            Z0, Z0, Z2
+	VBROADCASTSS      tanhNear0<>+0(SB), Z3
+	VFMADD213PS.BCST  tanhNear1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  tanhNear2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  tanhNear3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  tanhNear4<>+0(SB), Z2, Z3
+	VMULPS            Z2, Z3, Z3
+	VFMADD213PS       Z0, Z0, Z3
+	VADDPS            Z1, Z1, Z2
+	VBROADCASTSS      expMin<>+0(SB), Z4
+	VMAXPS            Z2, Z4, Z2
+	VBROADCASTSS      expMax<>+0(SB), Z4
+	VMINPS            Z2, Z4, Z2
+	VMULPS.BCST       log2e<>+0(SB), Z2, Z4
+	VCVTPS2DQ         Z4, Z4
+	VCVTDQ2PS         Z4, Z4
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z4, Z2
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z4, Z2
+	VBROADCASTSS      expP0<>+0(SB), Z5
+	VFMADD213PS.BCST  expP1<>+0(SB), Z2, Z5
+	VFMADD213PS.BCST  expP2<>+0(SB), Z2, Z5
+	VFMADD213PS.BCST  expP3<>+0(SB), Z2, Z5
+	VFMADD213PS.BCST  expP4<>+0(SB), Z2, Z5
+	VFMADD213PS.BCST  expP5<>+0(SB), Z2, Z5
+	VMULPS            Z2, Z2, Z6
+	VFMADD213PS       Z2, Z6, Z5
+	VADDPS.BCST       one<>+0(SB), Z5, Z5
+	VSCALEFPS         Z4, Z5, Z5
+	VADDPS.BCST       one<>+0(SB), Z5, Z5
+	VBROADCASTSS      two<>+0(SB), Z2
+	VDIVPS            Z5, Z2, Z2
+	VBROADCASTSS      one<>+0(SB), Z4
+	VSUBPS            Z2, Z4, Z4
+	VANDPS.BCST       signBit<>+0(SB), Z0, Z0
+	VORPS             Z0, Z4, Z4
+	VCMPPS.BCST       $0x1e, tanhSplit<>+0(SB), Z1, K1
+	VMOVUPS           Z4, K1, Z3
+	VMOVUPS           Z3, (AX)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	SUBQ              $0x00000010, DX
+	JMP               loop1
 
 end1:
 	VZEROUPPER

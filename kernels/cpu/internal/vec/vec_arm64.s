@@ -2822,120 +2822,192 @@ loop1:
 	CMP $8, R2
 	BLO end1
 	FLDPQ 0(R1), (F0, F1)
-	VMOV V0.B16, V2.B16
-	VMOV V1.B16, V3.B16
-	MOVD $tanhMin<>(SB), R20
-	FMOVQ (R20), F4
-	VMOV V4.B16, V5.B16
-	WORD $0x6ea0e49f // fcmgt v31.4S, v4.4S, v0.4S
-	WORD $0x6e601c9f // bsl v31.4S, v4.4S, v0.4S
-	VMOV V31.B16, V0.B16
-	WORD $0x6ea1e4bf // fcmgt v31.4S, v5.4S, v1.4S
-	WORD $0x6e611cbf // bsl v31.4S, v5.4S, v1.4S
-	VMOV V31.B16, V1.B16
-	MOVD $tanhMax<>(SB), R20
-	FMOVQ (R20), F4
-	VMOV V4.B16, V5.B16
-	WORD $0x6ea4e41f // fcmgt v31.4S, v0.4S, v4.4S
-	WORD $0x6e601c9f // bsl v31.4S, v4.4S, v0.4S
-	VMOV V31.B16, V0.B16
-	WORD $0x6ea5e43f // fcmgt v31.4S, v1.4S, v5.4S
-	WORD $0x6e611cbf // bsl v31.4S, v5.4S, v1.4S
-	VMOV V31.B16, V1.B16
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c02 // and v2.4S, v0.4S, v14.4S
+	WORD $0x4e2e1c23 // and v3.4S, v1.4S, v14.4S
 	WORD $0x6e20dc04 // fmul v4.4S, v0.4S, v0.4S
 	WORD $0x6e21dc25 // fmul v5.4S, v1.4S, v1.4S
-	MOVD $tanhP0<>(SB), R20
+	MOVD $tanhNear0<>(SB), R20
 	FMOVQ (R20), F6
 	VMOV V6.B16, V7.B16
-	MOVD $tanhP1<>(SB), R20
-	FMOVQ (R20), F8
-	VMOV V8.B16, V31.B16
+	MOVD $tanhNear1<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
 	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
 	VMOV V31.B16, V6.B16
-	VMOV V8.B16, V31.B16
+	VMOV V14.B16, V31.B16
 	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
 	VMOV V31.B16, V7.B16
-	MOVD $tanhP2<>(SB), R20
-	FMOVQ (R20), F8
-	VMOV V8.B16, V31.B16
+	MOVD $tanhNear2<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
 	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
 	VMOV V31.B16, V6.B16
-	VMOV V8.B16, V31.B16
+	VMOV V14.B16, V31.B16
 	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
 	VMOV V31.B16, V7.B16
-	MOVD $tanhP3<>(SB), R20
-	FMOVQ (R20), F8
-	VMOV V8.B16, V31.B16
+	MOVD $tanhNear3<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
 	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
 	VMOV V31.B16, V6.B16
-	VMOV V8.B16, V31.B16
+	VMOV V14.B16, V31.B16
 	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
 	VMOV V31.B16, V7.B16
-	MOVD $tanhP4<>(SB), R20
-	FMOVQ (R20), F8
-	VMOV V8.B16, V31.B16
+	MOVD $tanhNear4<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
 	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
 	VMOV V31.B16, V6.B16
-	VMOV V8.B16, V31.B16
+	VMOV V14.B16, V31.B16
 	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
 	VMOV V31.B16, V7.B16
-	MOVD $tanhP5<>(SB), R20
-	FMOVQ (R20), F8
-	VMOV V8.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	WORD $0x6e24dcc6 // fmul v6.4S, v6.4S, v4.4S
+	WORD $0x6e25dce7 // fmul v7.4S, v7.4S, v5.4S
+	VMOV V0.B16, V31.B16
+	WORD $0x4e26cc1f // fmla v31.4S, v0.4S, v6.4S
 	VMOV V31.B16, V6.B16
-	VMOV V8.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V1.B16, V31.B16
+	WORD $0x4e27cc3f // fmla v31.4S, v1.4S, v7.4S
 	VMOV V31.B16, V7.B16
-	MOVD $tanhP6<>(SB), R20
+	WORD $0x4e22d444 // fadd v4.4S, v2.4S, v2.4S
+	WORD $0x4e23d465 // fadd v5.4S, v3.4S, v3.4S
+	MOVD $expMin<>(SB), R20
 	FMOVQ (R20), F8
-	VMOV V8.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V8.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	WORD $0x6e20dcc6 // fmul v6.4S, v6.4S, v0.4S
-	WORD $0x6e21dce7 // fmul v7.4S, v7.4S, v1.4S
-	MOVD $tanhQ0<>(SB), R20
-	FMOVQ (R20), F0
-	VMOV V0.B16, V1.B16
-	MOVD $tanhQ1<>(SB), R20
+	VMOV V8.B16, V9.B16
+	WORD $0x6ea4e51f // fcmgt v31.4S, v8.4S, v4.4S
+	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea5e53f // fcmgt v31.4S, v9.4S, v5.4S
+	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $expMax<>(SB), R20
 	FMOVQ (R20), F8
-	VMOV V8.B16, V31.B16
-	WORD $0x4e20cc9f // fmla v31.4S, v4.4S, v0.4S
-	VMOV V31.B16, V0.B16
-	VMOV V8.B16, V31.B16
-	WORD $0x4e21ccbf // fmla v31.4S, v5.4S, v1.4S
-	VMOV V31.B16, V1.B16
-	MOVD $tanhQ2<>(SB), R20
+	VMOV V8.B16, V9.B16
+	WORD $0x6ea8e49f // fcmgt v31.4S, v4.4S, v8.4S
+	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea9e4bf // fcmgt v31.4S, v5.4S, v9.4S
+	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e2edc88 // fmul v8.4S, v4.4S, v14.4S
+	WORD $0x6e2edca9 // fmul v9.4S, v5.4S, v14.4S
+	WORD $0x4e21a90a // fcvtns v10.4S, v8.4S
+	WORD $0x4e21a92b // fcvtns v11.4S, v9.4S
+	WORD $0x4e21d948 // scvtf v8.4S, v10.4S
+	WORD $0x4e21d969 // scvtf v9.4S, v11.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecd04 // fmls v4.4S, v8.4S, v14.4S
+	WORD $0x4eaecd25 // fmls v5.4S, v9.4S, v14.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecd04 // fmls v4.4S, v8.4S, v14.4S
+	WORD $0x4eaecd25 // fmls v5.4S, v9.4S, v14.4S
+	MOVD $expP0<>(SB), R20
 	FMOVQ (R20), F8
-	VMOV V8.B16, V31.B16
-	WORD $0x4e20cc9f // fmla v31.4S, v4.4S, v0.4S
-	VMOV V31.B16, V0.B16
-	VMOV V8.B16, V31.B16
-	WORD $0x4e21ccbf // fmla v31.4S, v5.4S, v1.4S
-	VMOV V31.B16, V1.B16
-	MOVD $tanhQ3<>(SB), R20
+	VMOV V8.B16, V9.B16
+	MOVD $expP1<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $expP2<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $expP3<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $expP4<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $expP5<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6e24dc8c // fmul v12.4S, v4.4S, v4.4S
+	WORD $0x6e25dcad // fmul v13.4S, v5.4S, v5.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x4e28cd9f // fmla v31.4S, v12.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4e29cdbf // fmla v31.4S, v13.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ed508 // fadd v8.4S, v8.4S, v14.4S
+	WORD $0x4e2ed529 // fadd v9.4S, v9.4S, v14.4S
+	WORD $0x4f3f0544 // sshr v4.4s, v10.4s, #1
+	WORD $0x4f3f0565 // sshr v5.4s, v11.4s, #1
+	WORD $0x6ea4854a // sub v10.4S, v10.4S, v4.4S
+	WORD $0x6ea5856b // sub v11.4S, v11.4S, v5.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eae8484 // add v4.4S, v4.4S, v14.4S
+	WORD $0x4eae84a5 // add v5.4S, v5.4S, v14.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eae854a // add v10.4S, v10.4S, v14.4S
+	WORD $0x4eae856b // add v11.4S, v11.4S, v14.4S
+	WORD $0x4f375484 // shl v4.4s, v4.4s, #23
+	WORD $0x4f3754a5 // shl v5.4s, v5.4s, #23
+	WORD $0x4f37554a // shl v10.4s, v10.4s, #23
+	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x6e24dd08 // fmul v8.4S, v8.4S, v4.4S
+	WORD $0x6e25dd29 // fmul v9.4S, v9.4S, v5.4S
+	WORD $0x6e2add08 // fmul v8.4S, v8.4S, v10.4S
+	WORD $0x6e2bdd29 // fmul v9.4S, v9.4S, v11.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ed508 // fadd v8.4S, v8.4S, v14.4S
+	WORD $0x4e2ed529 // fadd v9.4S, v9.4S, v14.4S
+	MOVD $two<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6e28fc84 // fdiv v4.4S, v4.4S, v8.4S
+	WORD $0x6e29fca5 // fdiv v5.4S, v5.4S, v9.4S
+	MOVD $one<>(SB), R20
 	FMOVQ (R20), F8
-	VMOV V8.B16, V31.B16
-	WORD $0x4e20cc9f // fmla v31.4S, v4.4S, v0.4S
-	VMOV V31.B16, V0.B16
-	VMOV V8.B16, V31.B16
-	WORD $0x4e21ccbf // fmla v31.4S, v5.4S, v1.4S
-	VMOV V31.B16, V1.B16
-	WORD $0x6e20fcc6 // fdiv v6.4S, v6.4S, v0.4S
-	WORD $0x6e21fce7 // fdiv v7.4S, v7.4S, v1.4S
-	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F8
-	WORD $0x4e281c40 // and v0.4S, v2.4S, v8.4S
-	WORD $0x4e281c61 // and v1.4S, v3.4S, v8.4S
-	MOVD $tanhSmall<>(SB), R20
-	FMOVQ (R20), F8
-	WORD $0x6ea0e500 // fcmgt v0.4S, v8.4S, v0.4S
-	WORD $0x6ea1e501 // fcmgt v1.4S, v8.4S, v1.4S
-	VBIT V0.B16, V2.B16, V6.B16
-	VBIT V1.B16, V3.B16, V7.B16
+	VMOV V8.B16, V9.B16
+	WORD $0x4ea4d508 // fsub v8.4S, v8.4S, v4.4S
+	WORD $0x4ea5d529 // fsub v9.4S, v9.4S, v5.4S
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c00 // and v0.4S, v0.4S, v14.4S
+	WORD $0x4e2e1c21 // and v1.4S, v1.4S, v14.4S
+	WORD $0x4ea01d08 // orr v8.4S, v8.4S, v0.4S
+	WORD $0x4ea11d29 // orr v9.4S, v9.4S, v1.4S
+	MOVD $tanhSplit<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6eaee440 // fcmgt v0.4S, v2.4S, v14.4S
+	WORD $0x6eaee461 // fcmgt v1.4S, v3.4S, v14.4S
+	VBIT V0.B16, V8.B16, V6.B16
+	VBIT V1.B16, V9.B16, V7.B16
 	FSTPQ (F6, F7), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
@@ -15540,61 +15612,33 @@ DATA minusInfinity<>+0(SB)/8, $0xff800000ff800000
 DATA minusInfinity<>+8(SB)/8, $0xff800000ff800000
 GLOBL minusInfinity<>(SB), RODATA|NOPTR, $16
 
-DATA tanhMin<>+0(SB)/8, $0xc0fff644c0fff644
-DATA tanhMin<>+8(SB)/8, $0xc0fff644c0fff644
-GLOBL tanhMin<>(SB), RODATA|NOPTR, $16
+DATA tanhNear0<>+0(SB)/8, $0xbbbaf0eabbbaf0ea
+DATA tanhNear0<>+8(SB)/8, $0xbbbaf0eabbbaf0ea
+GLOBL tanhNear0<>(SB), RODATA|NOPTR, $16
 
-DATA tanhMax<>+0(SB)/8, $0x40fff64440fff644
-DATA tanhMax<>+8(SB)/8, $0x40fff64440fff644
-GLOBL tanhMax<>(SB), RODATA|NOPTR, $16
+DATA tanhNear1<>+0(SB)/8, $0x3ca9134e3ca9134e
+DATA tanhNear1<>+8(SB)/8, $0x3ca9134e3ca9134e
+GLOBL tanhNear1<>(SB), RODATA|NOPTR, $16
 
-DATA tanhP0<>+0(SB)/8, $0xa59f25c0a59f25c0
-DATA tanhP0<>+8(SB)/8, $0xa59f25c0a59f25c0
-GLOBL tanhP0<>(SB), RODATA|NOPTR, $16
+DATA tanhNear2<>+0(SB)/8, $0xbd5c1e2dbd5c1e2d
+DATA tanhNear2<>+8(SB)/8, $0xbd5c1e2dbd5c1e2d
+GLOBL tanhNear2<>(SB), RODATA|NOPTR, $16
 
-DATA tanhP1<>+0(SB)/8, $0x2a61337e2a61337e
-DATA tanhP1<>+8(SB)/8, $0x2a61337e2a61337e
-GLOBL tanhP1<>(SB), RODATA|NOPTR, $16
+DATA tanhNear3<>+0(SB)/8, $0x3e0883933e088393
+DATA tanhNear3<>+8(SB)/8, $0x3e0883933e088393
+GLOBL tanhNear3<>(SB), RODATA|NOPTR, $16
 
-DATA tanhP2<>+0(SB)/8, $0xaebd37ffaebd37ff
-DATA tanhP2<>+8(SB)/8, $0xaebd37ffaebd37ff
-GLOBL tanhP2<>(SB), RODATA|NOPTR, $16
+DATA tanhNear4<>+0(SB)/8, $0xbeaaaa99beaaaa99
+DATA tanhNear4<>+8(SB)/8, $0xbeaaaa99beaaaa99
+GLOBL tanhNear4<>(SB), RODATA|NOPTR, $16
 
-DATA tanhP3<>+0(SB)/8, $0x335c0041335c0041
-DATA tanhP3<>+8(SB)/8, $0x335c0041335c0041
-GLOBL tanhP3<>(SB), RODATA|NOPTR, $16
+DATA two<>+0(SB)/8, $0x4000000040000000
+DATA two<>+8(SB)/8, $0x4000000040000000
+GLOBL two<>(SB), RODATA|NOPTR, $16
 
-DATA tanhP4<>+0(SB)/8, $0x3779434a3779434a
-DATA tanhP4<>+8(SB)/8, $0x3779434a3779434a
-GLOBL tanhP4<>(SB), RODATA|NOPTR, $16
-
-DATA tanhP5<>+0(SB)/8, $0x3a270ded3a270ded
-DATA tanhP5<>+8(SB)/8, $0x3a270ded3a270ded
-GLOBL tanhP5<>(SB), RODATA|NOPTR, $16
-
-DATA tanhP6<>+0(SB)/8, $0x3ba059dc3ba059dc
-DATA tanhP6<>+8(SB)/8, $0x3ba059dc3ba059dc
-GLOBL tanhP6<>(SB), RODATA|NOPTR, $16
-
-DATA tanhQ0<>+0(SB)/8, $0x35a0d3d835a0d3d8
-DATA tanhQ0<>+8(SB)/8, $0x35a0d3d835a0d3d8
-GLOBL tanhQ0<>(SB), RODATA|NOPTR, $16
-
-DATA tanhQ1<>+0(SB)/8, $0x38f895d638f895d6
-DATA tanhQ1<>+8(SB)/8, $0x38f895d638f895d6
-GLOBL tanhQ1<>(SB), RODATA|NOPTR, $16
-
-DATA tanhQ2<>+0(SB)/8, $0x3b14aa053b14aa05
-DATA tanhQ2<>+8(SB)/8, $0x3b14aa053b14aa05
-GLOBL tanhQ2<>(SB), RODATA|NOPTR, $16
-
-DATA tanhQ3<>+0(SB)/8, $0x3ba059dd3ba059dd
-DATA tanhQ3<>+8(SB)/8, $0x3ba059dd3ba059dd
-GLOBL tanhQ3<>(SB), RODATA|NOPTR, $16
-
-DATA tanhSmall<>+0(SB)/8, $0x39d1b71739d1b717
-DATA tanhSmall<>+8(SB)/8, $0x39d1b71739d1b717
-GLOBL tanhSmall<>(SB), RODATA|NOPTR, $16
+DATA tanhSplit<>+0(SB)/8, $0x3f1000003f100000
+DATA tanhSplit<>+8(SB)/8, $0x3f1000003f100000
+GLOBL tanhSplit<>(SB), RODATA|NOPTR, $16
 
 DATA erfP0<>+0(SB)/8, $0xba1c7000ba1c7000
 DATA erfP0<>+8(SB)/8, $0xba1c7000ba1c7000
@@ -16159,6 +16203,58 @@ GLOBL gateP6<>(SB), RODATA|NOPTR, $16
 DATA gateP7<>+0(SB)/8, $0x3f8000003f800000
 DATA gateP7<>+8(SB)/8, $0x3f8000003f800000
 GLOBL gateP7<>(SB), RODATA|NOPTR, $16
+
+DATA tanhMin<>+0(SB)/8, $0xc0fff644c0fff644
+DATA tanhMin<>+8(SB)/8, $0xc0fff644c0fff644
+GLOBL tanhMin<>(SB), RODATA|NOPTR, $16
+
+DATA tanhMax<>+0(SB)/8, $0x40fff64440fff644
+DATA tanhMax<>+8(SB)/8, $0x40fff64440fff644
+GLOBL tanhMax<>(SB), RODATA|NOPTR, $16
+
+DATA tanhP0<>+0(SB)/8, $0xa59f25c0a59f25c0
+DATA tanhP0<>+8(SB)/8, $0xa59f25c0a59f25c0
+GLOBL tanhP0<>(SB), RODATA|NOPTR, $16
+
+DATA tanhP1<>+0(SB)/8, $0x2a61337e2a61337e
+DATA tanhP1<>+8(SB)/8, $0x2a61337e2a61337e
+GLOBL tanhP1<>(SB), RODATA|NOPTR, $16
+
+DATA tanhP2<>+0(SB)/8, $0xaebd37ffaebd37ff
+DATA tanhP2<>+8(SB)/8, $0xaebd37ffaebd37ff
+GLOBL tanhP2<>(SB), RODATA|NOPTR, $16
+
+DATA tanhP3<>+0(SB)/8, $0x335c0041335c0041
+DATA tanhP3<>+8(SB)/8, $0x335c0041335c0041
+GLOBL tanhP3<>(SB), RODATA|NOPTR, $16
+
+DATA tanhP4<>+0(SB)/8, $0x3779434a3779434a
+DATA tanhP4<>+8(SB)/8, $0x3779434a3779434a
+GLOBL tanhP4<>(SB), RODATA|NOPTR, $16
+
+DATA tanhP5<>+0(SB)/8, $0x3a270ded3a270ded
+DATA tanhP5<>+8(SB)/8, $0x3a270ded3a270ded
+GLOBL tanhP5<>(SB), RODATA|NOPTR, $16
+
+DATA tanhP6<>+0(SB)/8, $0x3ba059dc3ba059dc
+DATA tanhP6<>+8(SB)/8, $0x3ba059dc3ba059dc
+GLOBL tanhP6<>(SB), RODATA|NOPTR, $16
+
+DATA tanhQ0<>+0(SB)/8, $0x35a0d3d835a0d3d8
+DATA tanhQ0<>+8(SB)/8, $0x35a0d3d835a0d3d8
+GLOBL tanhQ0<>(SB), RODATA|NOPTR, $16
+
+DATA tanhQ1<>+0(SB)/8, $0x38f895d638f895d6
+DATA tanhQ1<>+8(SB)/8, $0x38f895d638f895d6
+GLOBL tanhQ1<>(SB), RODATA|NOPTR, $16
+
+DATA tanhQ2<>+0(SB)/8, $0x3b14aa053b14aa05
+DATA tanhQ2<>+8(SB)/8, $0x3b14aa053b14aa05
+GLOBL tanhQ2<>(SB), RODATA|NOPTR, $16
+
+DATA tanhQ3<>+0(SB)/8, $0x3ba059dd3ba059dd
+DATA tanhQ3<>+8(SB)/8, $0x3ba059dd3ba059dd
+GLOBL tanhQ3<>(SB), RODATA|NOPTR, $16
 
 DATA sin60<>+0(SB)/8, $0x3f5db3d73f5db3d7
 DATA sin60<>+8(SB)/8, $0x3f5db3d73f5db3d7

@@ -1,0 +1,54 @@
+package ops_test
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/keras/ops/opstest"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// cancelling are the activations that Keras defines as differences, of which few digits are left where both terms are
+// nearly the same: x − tanh(x) near 0, and x + √(x² + b) of large negative numbers.
+var cancelling = []string{"squareplus", "tanh_shrink", "sparsemax"} // the last one is not elementwise
+
+// TestActivationsKeepTheirDigits compares activations and their gradients in float32 with float64. A result may be
+// wrong by what a few rounding errors of x make of it. A gradient may be a difference, like 1 − y², but not of large
+// terms.
+func TestActivationsKeepTheirDigits(t *testing.T) {
+	const unit, small = 0x1p-24, 1e-7
+	var xs, moved []float64
+	for e := -20.0; e < 6.4; e += 0.0137 {
+		x := float64(float32(math.Exp2(e)))
+		xs, moved = append(xs, x, -x), append(moved, x*(1+small), -x*(1+small))
+	}
+	single := opstest.Floats([]int{len(xs)}, xs...)
+	single.DType = ir.Float32
+	for _, name := range slices.Sorted(maps.Keys(activations)) {
+		if slices.Contains(cancelling, name) {
+			continue
+		}
+		fn := func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
+			y := activations[name](in[0])
+			return []*ops.Tensor{y, ops.Grad(ops.Sum(y), in...)[0]}
+		}
+		got := opstest.EvalOn(t, "cpu", fn, single)
+		want := opstest.Eval(t, fn, opstest.Floats([]int{len(xs)}, xs...))
+		other := opstest.Eval(t, fn, opstest.Floats([]int{len(xs)}, moved...))
+		for i, x := range xs {
+			y, slope := want[0].F[i], want[1].F[i]
+			change := math.Abs(other[0].F[i]-y) / small // by a relative change of x
+			if math.Abs(y) > 0x1p-100 && !assert.InDelta(t, y, got[0].F[i], unit*(4*math.Abs(y)+2*change), "%s(%g)", name, x) {
+				break
+			}
+			if !assert.InDelta(t, slope, got[1].F[i], unit*(8*max(1, math.Abs(slope))+16*math.Abs(x)), "gradient of %s(%g)", name, x) {
+				break
+			}
+		}
+	}
+}
