@@ -21,4 +21,6 @@ if [ -z "${TORCH_PY:-}" ]; then TORCH_PY=$(environment torch requirements-torch.
 GOMLX_WORKER=$work/gomlx
 (cd "$here/gomlx" && CGO_ENABLED=0 GOEXPERIMENT=simd go build -o "$GOMLX_WORKER" .) || { echo "GoMLX cannot be built" >&2; GOMLX_WORKER=; }
 export TF_PY TORCH_PY GO_WORKER=$work/worker GOMLX_WORKER
+export BENCH_DIR=$work
+if [ "${1:-}" = models ]; then shift; exec python3 "$here/models.py" "$@"; fi
 exec python3 "$here/run.py" "$@"

@@ -4,9 +4,11 @@
 //	worker --table [--secs S] [--rounds N] [--profile] [KEY...]   measures the keys and prints a table
 //	worker --scaling [--secs S] [--rounds N]   measures two replicas and two workers beside one
 //	worker --epoch DIR                   trains one epoch on MNIST from a directory of IDX files: the whole process is timed
+//	worker --make DIR NAME...            writes models into a folder for the workers of make bench-models; see makeModels
 //	worker --first-step                  trains on one batch and ends: from the start of a process to its first step
 //
 // A key is WORK-OPTIMIZER:VARIANT for training (W1-sgd:fit) or WORK-bBATCH:VARIANT for prediction (W1-b1:predict).
+// FILE@bBATCH:predict and FILE@bBATCH:OPTIMIZER predict with or train the model of a .keras file.
 // Variants of training: fit (Model.Fit, callbacks and history included, one epoch from its first to its last hook),
 // batch (Model.TrainOnBatch). Variant of prediction: predict (Model.PredictOnBatch, arrays in and out).
 //
@@ -15,7 +17,8 @@
 // "rate", "cpu", "flops", "rss", "peak", "allocations"} and, for prediction, "p50" and "p99" in microseconds. rate
 // counts units (images, tokens, sequences, steps) in a second, flops the floating-point operations of one unit; cpu is
 // the mean number of busy cores, peak the multiply-add kernels' operations in a second measured beside it, rss the
-// largest resident size so far in MB, allocations those of Go's heap in a step.
+// largest resident size so far in MB, allocations those of Go's heap in a step. Keys of files have "least" besides, the
+// least processor time of a step in seconds.
 package main
 
 import (
@@ -43,6 +46,7 @@ func main() {
 	rounds := flag.Int("rounds", 3, "times that every key of the table is measured; the best one is printed")
 	first := flag.Bool("first-step", false, "train the convolutional network on one batch and end: time the whole process")
 	mnist := flag.String("epoch", "", "train one epoch on the MNIST files of this directory")
+	folder := flag.String("make", "", "write the models that the arguments name into this folder")
 	scaling := flag.Bool("scaling", false, "print what a second replica and a second worker gain")
 	member := flag.String("member", "", "be one of two workers that train this key whenever a line with a number of epochs comes")
 	profile := flag.Bool("profile", false, "print where the time of the table's keys goes")
@@ -63,6 +67,8 @@ func main() {
 	var err error
 	if *first {
 		err = firstStep()
+	} else if *folder != "" {
+		err = makeModels(os.Stdout, *folder, flag.Args())
 	} else if *mnist != "" {
 		err = epoch(os.Stdout, *mnist)
 	} else if *member != "" {

@@ -25,6 +25,7 @@ type job struct {
 	run   func() (steps int, seconds float64, err error)
 	times []float64 // of single steps in seconds, where latency is what is asked
 	lat   bool
+	least float64 // processor time of the fastest step, where the job knows it
 }
 
 // measurement is the answer to one line of the protocol.
@@ -40,7 +41,8 @@ type measurement struct {
 	FLOPs       float64 `json:"flops"` // of one unit
 	RSS         float64 `json:"rss"`
 	Peak        float64 `json:"peak"`
-	Allocations float64 `json:"allocations"` // of Go's heap, in a step
+	Allocations float64 `json:"allocations"`     // of Go's heap, in a step
+	Least       float64 `json:"least,omitempty"` // processor time of the fastest step in seconds
 }
 
 // newJob parses a key and builds its model, for one replica.
@@ -48,6 +50,9 @@ func newJob(key string) (*job, error) { return newJobUnder(key, distribute.Defau
 
 // newJobUnder builds the model under a strategy. Training has as many examples for each replica as it has on one.
 func newJobUnder(key string, s distribute.Strategy) (*job, error) {
+	if strings.Contains(key, "@b") {
+		return newModelJob(key)
+	}
 	name, variant, ok := strings.Cut(key, ":")
 	work, kind, ok2 := strings.Cut(name, "-")
 	w := workloads[work]
@@ -129,7 +134,7 @@ func (j *job) predict(m *keras.Model, batch int) error {
 // measure runs steps for at least the given time.
 func (j *job) measure(secs float64) (*measurement, error) {
 	m := &measurement{Key: j.key}
-	j.times = j.times[:0]
+	j.times, j.least = j.times[:0], 0
 	busy, begin, heap := processTime(), time.Now(), allocations()
 	for m.Wall < secs {
 		steps, seconds, err := j.run()
@@ -146,7 +151,7 @@ func (j *job) measure(secs float64) (*measurement, error) {
 	m.CPU = (processTime() - busy) / m.Real
 	m.Rate = float64(m.Steps) * j.units / m.Wall
 	m.FLOPs = j.flops / j.work.units
-	m.RSS = peakRSS()
+	m.RSS, m.Least = peakRSS(), j.least
 	if j.lat {
 		slices.Sort(j.times)
 		at := func(q int) float64 { return j.times[len(j.times)*q/100] * 1e6 }

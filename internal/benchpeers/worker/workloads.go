@@ -70,6 +70,8 @@ func optimizer(name string) (optimizers.Optimizer, error) {
 		return &optimizers.Adam{LearningRate: 1e-3}, nil
 	case "adamw":
 		return &optimizers.AdamW{LearningRate: 1e-3, WeightDecay: new(0.01)}, nil
+	case "rmsprop":
+		return &optimizers.RMSprop{LearningRate: 1e-3}, nil
 	}
 	return nil, fmt.Errorf("unknown optimizer %q", name)
 }

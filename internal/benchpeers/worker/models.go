@@ -1,0 +1,170 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/losses"
+)
+
+// made is the answer to --make for one model.
+type made struct {
+	Name      string `json:"name"`
+	Keras     string `json:"keras"`               // the file
+	ONNX      string `json:"onnx,omitempty"`      // our export, where the model can be exported
+	Optimizer string `json:"optimizer,omitempty"` // of drawn models
+}
+
+// makeModels writes each model to the folder as a .keras file and as our ONNX export, and prints a line of JSON for
+// each. A name is that of an image network, applications (all of them), drawn-N (a network drawn at random) or a
+// .keras file, which is read where it is.
+func makeModels(w io.Writer, folder string, names []string) error {
+	if slices.Equal(names, []string{"applications"}) {
+		names = applicationNames()
+	}
+	for _, name := range names {
+		m, line, err := makeModel(folder, name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		path := filepath.Join(folder, line.Name+".onnx")
+		if _, err := os.Stat(path); err == nil {
+			line.ONNX = path
+		} else if err := m.Export(path); err == nil {
+			line.ONNX = path
+		} else {
+			fmt.Fprintln(os.Stderr, "worker:", name, err)
+		}
+		if err := json.NewEncoder(w).Encode(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func makeModel(folder, name string) (m *keras.Model, line made, err error) {
+	if strings.HasSuffix(name, ".keras") {
+		m, err = keras.LoadModel(name)
+		return m, made{Name: strings.TrimSuffix(filepath.Base(name), ".keras"), Keras: name}, err
+	}
+	line = made{Name: name, Keras: filepath.Join(folder, name+".keras")}
+	number, isDrawn := strings.CutPrefix(name, "drawn-")
+	build := imageNetworks[name]
+	switch {
+	case isDrawn:
+		n, err := strconv.ParseUint(number, 10, 32)
+		if err != nil {
+			return nil, line, fmt.Errorf("expected a number after drawn-: %w", err)
+		}
+		d, err := draw(n)
+		if err != nil {
+			return nil, line, err
+		}
+		m, line.Optimizer = d.model, d.optimizer
+	case build != nil:
+		if m, err = build(); err != nil {
+			return nil, line, err
+		}
+	default:
+		return nil, line, fmt.Errorf("unknown model; expected a .keras file, drawn-N or one of %s", strings.Join(applicationNames(), ", "))
+	}
+	if _, err := os.Stat(line.Keras); err == nil {
+		return m, line, nil
+	}
+	return m, line, m.Save(line.Keras)
+}
+
+// openLength is the length that open axes get.
+const openLength = 32
+
+// inputsFor makes a batch for the model: random numbers, or small integers.
+func inputsFor(m *keras.Model, batch int) ([]data.Array, error) {
+	var list []data.Array
+	for _, in := range m.Inputs() {
+		shape := append([]int{batch}, in.Shape()[1:]...)
+		for i, n := range shape {
+			if n == layers.Unknown {
+				shape[i] = openLength
+			}
+		}
+		r, values := source(), make([]float64, ir.Shape(shape).Size())
+		for i := range values {
+			if values[i] = r.NormFloat64(); !in.DType().IsFloat() {
+				values[i] = float64(r.IntN(10))
+			}
+		}
+		a, err := kernels.FromFloat64s(in.DType(), shape, values)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}
+
+// newModelJob makes the job of a key FILE@bBATCH:predict or FILE@bBATCH:OPTIMIZER, which trains with the mean squared
+// error.
+func newModelJob(key string) (*job, error) {
+	at := strings.LastIndex(key, "@b")
+	size, variant, ok := strings.Cut(key[at+2:], ":")
+	batch, err := strconv.Atoi(size)
+	if !ok || err != nil || batch < 1 {
+		return nil, fmt.Errorf("unknown key %q, expected for example net.keras@b8:predict or net.keras@b16:adam", key)
+	}
+	m, err := keras.LoadModel(key[:at], keras.WithoutCompile())
+	if err != nil {
+		return nil, err
+	}
+	x, err := inputsFor(m, batch)
+	if err != nil {
+		return nil, err
+	}
+	inputs := data.Arrays(x, nil)
+	y, err := m.PredictAll(runs, inputs, keras.BatchSize(batch))
+	if err != nil {
+		return nil, err
+	}
+	step := func() error { return m.PredictOnBatchInto(runs, inputs, y...) }
+	if variant != "predict" {
+		opt, err := optimizer(variant)
+		if err != nil {
+			return nil, err
+		}
+		if err := m.Compile(keras.CompileConfig{Optimizer: opt, Loss: &losses.MeanSquaredError{}}); err != nil {
+			return nil, err
+		}
+		examples := data.Arrays(x, y)
+		step = func() error {
+			_, err := m.TrainOnBatch(runs, examples)
+			return err
+		}
+	}
+	j := &job{key: key, work: &workload{units: 1}, batch: batch, units: float64(batch), lat: true}
+	j.run = func() (int, float64, error) {
+		begin, busy := time.Now(), processTime()
+		err := step()
+		j.least = least(j.least, processTime()-busy)
+		return 1, time.Since(begin).Seconds(), err
+	}
+	return j, nil
+}
+
+// least is the smaller of two times, the first of which is 0 before there is one.
+func least(old, now float64) float64 {
+	if old == 0 || now < old {
+		return now
+	}
+	return old
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/data"
+)
+
+// TestDrawnModels: every network that is published can be made, written, exported, used and trained.
+func TestDrawnModels(t *testing.T) {
+	folder, layers := t.TempDir(), map[string]bool{}
+	for number := range uint64(30) {
+		d, err := draw(number)
+		require.NoError(t, err, number)
+		again, err := draw(number)
+		require.NoError(t, err)
+		assert.Equal(t, d.model.CountParams(), again.model.CountParams(), number)
+		for _, l := range d.model.Layers() {
+			layers[reflect.TypeOf(l).Elem().Name()] = true
+		}
+		x, err := inputsFor(d.model, 2)
+		require.NoError(t, err)
+		y, err := d.model.PredictAll(t.Context(), data.Arrays(x, nil))
+		require.NoError(t, err, number)
+		assert.Equal(t, 2, y[0].Shape()[0])
+	}
+	for _, name := range []string{"LSTM", "GRU", "MultiHeadAttention", "Conv2D", "Conv1D", "DepthwiseConv2D", "SeparableConv2D", "BatchNormalization", "Embedding", "Dropout"} {
+		assert.True(t, layers[name], "no network has a layer %s", name)
+	}
+
+	var out bytes.Buffer
+	require.NoError(t, makeModels(&out, folder, []string{"drawn-3"}))
+	var line made
+	require.NoError(t, json.Unmarshal(out.Bytes(), &line))
+	assert.FileExists(t, line.ONNX)
+	require.NoError(t, makeModels(&out, folder, []string{line.Keras}))
+	assert.Error(t, makeModels(&out, folder, []string{"drawn-x"}))
+	assert.ErrorContains(t, makeModels(&out, folder, []string{"Other"}), "ResNet50V2")
+	for _, variant := range []string{"predict", line.Optimizer} {
+		j, err := newJob(line.Keras + "@b2:" + variant)
+		require.NoError(t, err)
+		m, err := j.measure(0.001)
+		require.NoError(t, err)
+		assert.Positive(t, m.Least)
+	}
+	for _, key := range []string{line.Keras + "@b0:predict", line.Keras + "@b2:other", filepath.Join(folder, "none.keras@b1:predict")} {
+		_, err := newJob(key)
+		assert.Error(t, err, key)
+	}
+}
+
+func TestApplicationNames(t *testing.T) { assert.Len(t, applicationNames(), 40) }
