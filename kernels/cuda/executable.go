@@ -43,7 +43,11 @@ func (b *backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Exec
 	if err := kernels.CheckTypes(Kind, p, lower.HasType); err != nil {
 		return nil, err
 	}
-	plan, err := lower.Program(p, lower.Options{Replicas: o.Replicas})
+	capability, err := b.capability(o)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := lower.Program(p, lower.Options{Replicas: o.Replicas, Capability: capability})
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +56,17 @@ func (b *backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Exec
 	defer b.mu.Unlock()
 	e.number = b.numberOf(plan.Checks)
 	return e, nil
+}
+
+// capability is that of the device, or where replicas run a program on others too, the least of all.
+func (b *backend) capability(o kernels.CompileOptions) (int, error) {
+	least, err := driver.Capability(b.api, o.Device.Index)
+	for i := 0; i < len(b.devices) && o.Replicas > 1 && err == nil; i++ {
+		var c int
+		c, err = driver.Capability(b.api, i)
+		least = min(least, c)
+	}
+	return least, err
 }
 
 // numbered is what a program's number stands for in failure flags.

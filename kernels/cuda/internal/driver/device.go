@@ -100,6 +100,18 @@ func Describe(api API, index int) (Facts, error) {
 	return f, Check(api, r, "cuDriverGetVersion", "")
 }
 
+// Capability looks up the compute capability of a device, as major·10+minor.
+func Capability(api API, index int) (int, error) {
+	major, r := api.DeviceAttribute(AttributeMajor, index)
+	if r == Success {
+		var minor int
+		if minor, r = api.DeviceAttribute(AttributeMinor, index); r == Success {
+			return major*10 + minor, nil
+		}
+	}
+	return 0, Check(api, r, "cuDeviceGetAttribute", "the compute capability of device %d", index)
+}
+
 // NewDevice opens a device.
 func NewDevice(api API, index int) (*Device, error) {
 	facts, err := Describe(api, index)

@@ -18,6 +18,9 @@ type side struct {
 	// join returns the element's number and whether there is one; without an answer there always is.
 	join func(outer, inner []ptx.Operand) (number, valid ptx.Operand)
 	fast bool // neighbours along k are neighbours in memory
+	// run is how many neighbours along k, where that is fast, or else along the outer number, are neighbours in memory,
+	// from multiples of it on, both in number and in memory. They are there, or are not, together.
+	run int
 }
 
 // contraction is a product of matrices, one for each b.
@@ -78,6 +81,11 @@ func lengthOf(shape ir.Shape, which []int) int {
 func (g *gen) strided(v ir.Value, batch, outer, inner []int) side {
 	shape := g.p.Type(v).Shape
 	b, o, k := axesOf(shape, batch), axesOf(shape, outer), axesOf(shape, inner)
+	fast := len(k) > 0 && k[len(k)-1].stride == 1
+	run := runOf(k, o, b)
+	if !fast {
+		run = runOf(o, k, b)
+	}
 	return side{
 		value: v,
 		outer: func(batch, m ptx.Operand) []ptx.Operand {
@@ -87,8 +95,30 @@ func (g *gen) strided(v ir.Value, batch, outer, inner []int) side {
 		join: func(outer, inner []ptx.Operand) (ptx.Operand, ptx.Operand) {
 			return g.add(outer[0], inner[0]), ptx.Operand{}
 		},
-		fast: len(k) > 0 && k[len(k)-1].stride == 1,
+		fast: fast,
+		run:  run,
 	}
+}
+
+// runOf is the length of runs along axes, of which the last is the fastest, in memory with other axes.
+func runOf(along []axis, others ...[]axis) int {
+	last := len(along) - 1
+	if last < 0 || along[last].stride != 1 {
+		return 1
+	}
+	run := along[last].length
+	for _, a := range slices.Concat(append(others, along[:last])...) {
+		run = common(run, a.stride)
+	}
+	return run
+}
+
+// common is the greatest common divisor.
+func common(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 // dot is the contraction of a Dot.
@@ -133,12 +163,25 @@ func (s *scope) contract(n *ir.Node, root ir.Value, describe func(g *gen, n *ir.
 	if out.Shape.Size() == 0 {
 		return
 	}
+	if u := s.unit(c, out); u != nil {
+		s.multiply(g, c, u, out, n, root)
+		return
+	}
 	tile := 16
 	if c.m >= 48 && c.n >= 48 && c.m*c.n*c.batch >= 1<<16 {
 		tile = 64
 	}
 	rows, columns := (c.m+tile-1)/tile, (c.n+tile-1)/tile
 	parts := c.splits(rows * columns)
+	s.addUp(g, c, parts, out, n, root, func(result func(b, m, n, part, sum ptx.Operand)) {
+		g.tiles(c, out, tile, rows, columns, parts, result)
+		g.launch([3]int{rows * columns * c.batch * parts, 1, 1}, 256)
+	})
+}
+
+// addUp writes what makes the results of a contraction: at once, or parts of k into the arena and then a kernel that
+// adds them up.
+func (s *scope) addUp(g *gen, c contraction, parts int, out ir.Type, n *ir.Node, root ir.Value, write func(result func(b, m, n, part, sum ptx.Operand))) {
 	sum := ir.Type{DType: out.DType, Shape: append(ir.Shape{parts}, out.Shape...)}
 	if out.DType.Size() == 2 && out.DType.IsFloat() {
 		sum.DType = ir.Float32
@@ -152,7 +195,7 @@ func (s *scope) contract(n *ir.Node, root ir.Value, describe func(g *gen, n *ir.
 		partial = Place{Space: Arena, Offset: s.arena.take(sum.Bytes())}
 		to = g.place(partial)
 	}
-	g.tiles(c, out, tile, rows, columns, parts, func(b, m, nn, part, result ptx.Operand) {
+	write(func(b, m, nn, part, result ptx.Operand) {
 		number := c.number(b, m, nn)
 		if parts > 1 {
 			number = g.add(g.times(part, out.Shape.Size()), number)
@@ -161,7 +204,6 @@ func (s *scope) contract(n *ir.Node, root ir.Value, describe func(g *gen, n *ir.
 		}
 		g.finish(n.Outputs[0], root, at(out.Shape, number), result, to)
 	})
-	g.launch([3]int{rows * columns * c.batch * parts, 1, 1}, 256)
 	if parts == 1 {
 		return
 	}

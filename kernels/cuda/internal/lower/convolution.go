@@ -75,6 +75,7 @@ func (g *gen) conv(n *ir.Node) contraction {
 			return g.joinWindow(w.x[1:w.spatial+1], strides[1:], outer, inner)
 		},
 		fast: true,
+		run:  common(w.in, strides[w.spatial]),
 	}
 	c.b = g.channelSide(n.Inputs[1], w.kernel[w.spatial+1], w.out)
 	c.number = g.channelNumber(w.y[w.spatial+1], w.out)
@@ -90,6 +91,7 @@ func (g *gen) channelSide(v ir.Value, channels, group int) side {
 		join: func(outer, inner []ptx.Operand) (ptx.Operand, ptx.Operand) {
 			return g.add(outer[0], inner[0]), ptx.Operand{}
 		},
+		run: common(group, channels),
 	}
 }
 
@@ -144,6 +146,7 @@ func (g *gen) convInputGrad(n *ir.Node) contraction {
 			return number, valid
 		},
 		fast: true,
+		run:  common(w.out, strides[w.spatial]),
 	}
 	channels := w.kernel[w.spatial+1]
 	c.b = side{
@@ -159,6 +162,7 @@ func (g *gen) convInputGrad(n *ir.Node) contraction {
 			return g.add(outer[0], inner[0]), ptx.Operand{}
 		},
 		fast: true,
+		run:  common(w.out, channels),
 	}
 	c.number = g.channelNumber(w.x[w.spatial+1], w.in)
 	return c
@@ -191,6 +195,7 @@ func (g *gen) convKernelGrad(n *ir.Node) contraction {
 		join: func(outer, inner []ptx.Operand) (ptx.Operand, ptx.Operand) {
 			return g.joinWindow(w.x[1:w.spatial+1], strides[1:], outer, inner)
 		},
+		run: common(w.in, strides[w.spatial]),
 	}
 	c.b = g.channelSide(n.Inputs[1], w.y[w.spatial+1], w.out)
 	c.number = g.channelNumber(w.kernel[w.spatial+1], w.out)

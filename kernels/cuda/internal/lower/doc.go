@@ -3,7 +3,8 @@
 // [Program] decomposes composites without a kernel of their own, decides which operations are computed where their
 // results are read (chains of elementwise operations and of movements of data, into each other and into reductions;
 // what follows a product, into the product), writes a kernel for each of the others, and plans the memory between them.
-// Nothing here needs a device.
+// Nothing here needs a device. Products of 16-bit floats are computed by tensor cores where [Options] say that the
+// device has those that are needed.
 //
 // Loops of known length are launched step by step. Both branches of a conditional are launched, and the kernels of the
 // one not taken end at once: each has a guard, a byte on the device. An index out of range sets the failure flag of the

@@ -156,35 +156,54 @@ func (s *scope) needsMemory(f *fusion, v ir.Value, n *ir.Node) bool {
 // its own index: then that kernel computes the chain too.
 func (s *scope) attach(f *fusion, i int, output []bool) {
 	n := &s.p.Nodes[i]
+	if !n.Op.IsElementwise() || len(f.checks[i]) > 0 {
+		return
+	}
 	size := s.p.Type(n.Outputs[0]).Shape
-	var anchor *ir.Node
+	members := map[int]bool{i: true} // nodes of the chain that are computed at its index
+	var candidates []*ir.Node
 	var walk func(n *ir.Node)
 	walk = func(n *ir.Node) {
 		for _, v := range n.Inputs {
 			m := s.makers[v]
-			if m == nil || anchor != nil || !s.p.Type(v).Shape.Equal(size) || len(f.users[v]) != 1 || output[v] {
+			if m == nil || !s.p.Type(v).Shape.Equal(size) {
 				continue
 			}
+			at := s.position[v]
 			switch m.Op {
 			case ir.Dot, ir.Conv, ir.ConvInputGrad, ir.ConvKernelGrad, ir.Reduce:
-				if f.kernel[s.position[v]] && f.anchor[s.position[v]] == nil && len(f.checks[i]) == 0 {
-					anchor = m
+				if f.kernel[at] && f.anchor[at] == nil && !slices.Contains(candidates, m) {
+					candidates = append(candidates, m)
 				}
-				return
+				continue
 			}
-			if m.Op.IsElementwise() && !f.kernel[s.position[v]] {
+			if m.Op.IsElementwise() && !f.kernel[at] && !members[at] {
+				members[at] = true
 				walk(m)
 			}
 		}
 	}
-	if n.Op.IsElementwise() {
-		walk(n)
+	walk(n)
+	// inside reports whether nobody but the chain reads a value, nor what the chain makes of it on the way.
+	var inside func(v ir.Value) bool
+	inside = func(v ir.Value) bool {
+		if output[v] {
+			return false
+		}
+		for user := range f.users[v] {
+			if !members[user] || user != i && !inside(s.p.Nodes[user].Outputs[0]) {
+				return false
+			}
+		}
+		return true
 	}
-	if anchor == nil {
-		return
+	for _, m := range candidates {
+		if inside(m.Outputs[0]) {
+			f.anchor[i] = m
+			f.kernel[s.position[m.Outputs[0]]] = false
+			return
+		}
 	}
-	f.anchor[i] = anchor
-	f.kernel[s.position[anchor.Outputs[0]]] = false
 }
 
 // lifetimes finds the last kernel that reads each value in memory.

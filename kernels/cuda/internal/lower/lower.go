@@ -12,10 +12,16 @@ import (
 // Options say how a program will be run.
 type Options struct {
 	Replicas int // that run it together; 0 is 1
+	// Capability is the least of the devices' compute capabilities, as major·10+minor; 0 is 75. From 80 on, tensor
+	// cores multiply matrices of 16-bit floats.
+	Capability int
+	// TF32 lets tensor cores multiply matrices of float32 too: they read 10 bits of each mantissa.
+	TF32 bool
 }
 
 // lowering is what the scopes of a program share.
 type lowering struct {
+	options     Options
 	plan        *Plan
 	module      ptx.Module
 	arena       arena
@@ -59,7 +65,7 @@ func Program(p *ir.Program, o Options) (plan *Plan, err error) {
 			panic(r)
 		}
 	}()
-	l := &lowering{plan: &Plan{Nodes: nodes, Fixed: true}, tables: map[string]Place{}}
+	l := &lowering{options: o, plan: &Plan{Nodes: nodes, Fixed: true}, tables: map[string]Place{}}
 	inputs := make([]Place, len(p.Inputs))
 	for i := range inputs {
 		inputs[i] = Place{Space: Input, Index: i}

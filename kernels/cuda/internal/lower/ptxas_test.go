@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,22 +26,11 @@ var architectures = []string{"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_10
 // NVIDIA's assembler takes the kernels of the whole suite for each architecture, in few enough registers and without
 // spilling any.
 func TestAssembler(t *testing.T) {
-	ptxas := os.Getenv("GOKERAS_PTXAS")
-	if ptxas == "" {
-		t.Skip("GOKERAS_PTXAS does not name NVIDIA's assembler ptxas (the Python package nvidia-cuda-nvcc-cu12 has one)")
-	}
+	ptxas := assembler(t)
 	var kernels []string
-	seen := map[string]bool{}
 	for i, c := range kernelstest.Cases() {
-		plan, err := lower.Program(c.Program, lower.Options{})
-		require.NoError(t, err, c.Name)
-		for _, k := range strings.Split(strings.TrimPrefix(plan.Text, ptx.Header), ".visible .entry ")[1:] {
-			_, body, _ := strings.Cut(k, "(")
-			if seen[body] || testing.Short() && i%8 != 0 {
-				continue
-			}
-			seen[body] = true
-			kernels = append(kernels, fmt.Sprintf(".visible .entry k%d(%s", len(kernels), body))
+		if !testing.Short() || i%8 == 0 {
+			kernels = appendKernels(t, kernels, c.Program, lower.Options{})
 		}
 	}
 	t.Logf("%d kernels", len(kernels))
@@ -53,13 +43,64 @@ func TestAssembler(t *testing.T) {
 					chosen = append(chosen, k)
 				}
 			}
-			for len(chosen) > 0 {
-				batch := chosen[:min(400, len(chosen))]
-				chosen = chosen[len(batch):]
-				assemble(t, ptxas, architecture, ptx.Header+strings.Join(batch, ""))
-			}
+			inBatches(t, ptxas, architecture, ptx.Header, chosen)
 		})
 	}
+}
+
+// appendKernels appends the kernels of a program that are not there yet, under new names.
+func appendKernels(t *testing.T, kernels []string, p *ir.Program, o lower.Options) []string {
+	plan, err := lower.Program(p, o)
+	require.NoError(t, err, p.Name)
+	for _, k := range strings.Split(plan.Text, ".visible .entry ")[1:] {
+		_, body, _ := strings.Cut(k, "(")
+		if !slices.ContainsFunc(kernels, func(k string) bool { return strings.HasSuffix(k, "("+body) }) {
+			kernels = append(kernels, fmt.Sprintf(".visible .entry k%d(%s", len(kernels), body))
+		}
+	}
+	return kernels
+}
+
+func inBatches(t *testing.T, ptxas, architecture, header string, kernels []string) {
+	t.Helper()
+	for batch := range slices.Chunk(kernels, 400) {
+		assemble(t, ptxas, architecture, header+strings.Join(batch, ""))
+	}
+}
+
+// The assembler takes the kernels for tensor cores too, those of the suite and large ones.
+func TestAssemblerOfTensorCores(t *testing.T) {
+	ptxas := assembler(t)
+	var kernels []string
+	tensor := lower.Options{Capability: 80, TF32: true}
+	for _, p := range tensorPrograms(t) {
+		kernels = appendKernels(t, kernels, p, tensor)
+	}
+	for i, c := range kernelstest.Cases() {
+		if plan, err := lower.Program(c.Program, tensor); err == nil && strings.HasPrefix(plan.Text, ptx.HeaderAmpere) && (!testing.Short() || i%8 == 0) {
+			kernels = appendKernels(t, kernels, c.Program, tensor)
+		}
+	}
+	t.Logf("%d kernels", len(kernels))
+	for n, architecture := range architectures[1:] {
+		t.Run(architecture, func(t *testing.T) {
+			var chosen []string
+			for i, k := range kernels {
+				if n == 0 || i%len(architectures) == n {
+					chosen = append(chosen, k)
+				}
+			}
+			inBatches(t, ptxas, architecture, ptx.HeaderAmpere, chosen)
+		})
+	}
+}
+
+func assembler(t *testing.T) string {
+	ptxas := os.Getenv("GOKERAS_PTXAS")
+	if ptxas == "" {
+		t.Skip("GOKERAS_PTXAS does not name NVIDIA's assembler ptxas (the Python package nvidia-cuda-nvcc-cu12 has one)")
+	}
+	return ptxas
 }
 
 var (

@@ -15,6 +15,8 @@ type Kernel struct {
 	labels int
 	// MaxThreads is the number of threads of a block, which the compiler may count on.
 	MaxThreads int
+	// Ampere says that there are instructions for compute capability 8.0 and later.
+	Ampere bool
 }
 
 // Param adds a parameter of 64 bits and returns the register that holds it.
@@ -135,8 +137,9 @@ func (k *Kernel) Text(name string) string {
 
 // Module is a text of several kernels. Kernels with the same text are one.
 type Module struct {
-	text  strings.Builder
-	names map[string]string // by text
+	text   strings.Builder
+	names  map[string]string // by text
+	ampere bool
 }
 
 // Add adds a kernel and returns its name.
@@ -150,12 +153,21 @@ func (m *Module) Add(k *Kernel) string {
 	}
 	name := fmt.Sprintf("kernel_%d", len(m.names))
 	m.names[body] = name
+	m.ampere = m.ampere || k.Ampere
 	m.text.WriteString(k.Text(name))
 	return name
 }
 
-// Header begins every module.
-const Header = ".version 6.4\n.target sm_75\n.address_size 64\n"
+// Header begins every module, HeaderAmpere one with instructions for compute capability 8.0.
+const (
+	Header       = ".version 6.4\n.target sm_75\n.address_size 64\n"
+	HeaderAmpere = ".version 7.0\n.target sm_80\n.address_size 64\n"
+)
 
 // String is the whole text.
-func (m *Module) String() string { return Header + m.text.String() }
+func (m *Module) String() string {
+	if m.ampere {
+		return HeaderAmpere + m.text.String()
+	}
+	return Header + m.text.String()
+}

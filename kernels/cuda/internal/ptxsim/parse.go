@@ -28,9 +28,11 @@ type Kernel struct {
 // instruction works on slots: registers and constants alike.
 type instruction struct {
 	run        func(t *thread, in *instruction)
+	warp       func(w []thread, in *instruction) error // of a warp together
 	d, a, b, c int32
-	offset     int64 // of an address
-	guard      int32 // slot of a predicate; -1 for none
+	list       []int32 // operands where there are more than four, or braces around them
+	offset     int64   // of an address
+	guard      int32   // slot of a predicate; -1 for none
 	negated    bool
 	target     int32
 	line       int32
@@ -44,6 +46,7 @@ const (
 	plain kind = iota
 	branch
 	barrier
+	together // what a warp executes together
 	leave
 )
 
@@ -144,7 +147,7 @@ func (p *parser) statement(line string, number int) error {
 	if strings.HasPrefix(line, ".shared") {
 		_, count, _ := strings.Cut(strings.TrimSuffix(line, "]"), "[")
 		n, err := strconv.Atoi(count)
-		p.kernel.Shared = n
+		p.kernel.Shared, p.kernel.barriers = n, true // who touches what is known of threads that run between barriers
 		return err
 	}
 	in := instruction{guard: -1, target: -1, line: int32(number), text: line}
@@ -186,19 +189,23 @@ func (p *parser) instruction(in *instruction, name string, operands []string) er
 		in.kind = leave
 		return nil
 	}
+	if warp, ok := warpInstructions[name]; ok {
+		if in.guard >= 0 {
+			return fmt.Errorf("%s has a guard, and its warp executes it together", name)
+		}
+		in.kind, in.warp = together, warp
+		p.kernel.barriers = true // threads wait for each other
+	}
 	run, ok := instructions[name]
-	if !ok {
+	if in.kind == plain && !ok {
 		return fmt.Errorf("the instruction %s is not one of those that are known here", name)
 	}
 	in.run = run
 	parts := strings.Split(name, ".")
 	typ := parts[len(parts)-1]
 	slots := []*int32{&in.d, &in.a, &in.b, &in.c}
-	if len(operands) > len(slots) {
-		return fmt.Errorf("%d operands", len(operands))
-	}
 	for i, o := range operands {
-		if strings.HasPrefix(o, "[") {
+		if o = strings.Trim(o, "{}"); strings.HasPrefix(o, "[") {
 			base, offset, found := strings.Cut(strings.Trim(o, "[]"), "+")
 			if found {
 				n, err := strconv.ParseInt(offset, 10, 64)
@@ -213,7 +220,9 @@ func (p *parser) instruction(in *instruction, name string, operands []string) er
 		if err != nil {
 			return err
 		}
-		*slots[i] = s
+		if in.list = append(in.list, s); i < len(slots) {
+			*slots[i] = s
+		}
 	}
 	return nil
 }

@@ -35,10 +35,23 @@ type thread struct {
 	block *block
 	pc    int32
 	id    int
-	done  bool
+	state state
 	steps int
 	err   error
+
+	copies []copying // that have begun and are not waited for
+	groups int       // of copies that were closed
 }
+
+// state is where a thread stands.
+type state uint8
+
+const (
+	running state = iota
+	waiting       // at a barrier
+	meeting       // at an instruction that a warp executes together
+	done
+)
 
 // block is the state of the threads that run together.
 type block struct {
@@ -53,6 +66,7 @@ type word struct {
 	writeEpoch, readEpoch int32
 	writer, reader        int32
 	many, written         bool
+	copied                bool // by a copy that is under way
 }
 
 // Run runs a kernel to its end.
@@ -109,7 +123,8 @@ func (k *Kernel) prepare(t *thread, id int, l Launch, at [3]int) {
 	for i, x := range [6]int{id, at[0], at[1], at[2], l.Block, l.Grid[0]} {
 		t.regs[k.special[i]] = uint64(x)
 	}
-	t.pc, t.id, t.done, t.steps, t.err = 0, id, false, 0, nil
+	t.pc, t.id, t.state, t.steps, t.err = 0, id, running, 0, nil
+	t.copies, t.groups = t.copies[:0], 0
 }
 
 func (k *Kernel) runBlock(b *block, threads []thread, order []int, l Launch, at [3]int) error {
@@ -133,27 +148,55 @@ func (k *Kernel) runBlock(b *block, threads []thread, order []int, l Launch, at 
 	}
 	for {
 		b.epoch++
-		waiting := int32(-1)
+		if err := k.reach(threads, order); err != nil {
+			return err
+		}
+		at := int32(-1)
 		ended := 0
 		for _, id := range order {
 			t := &threads[id]
-			if err := k.advance(t); err != nil {
-				return err
-			}
-			if t.done {
+			if t.state == done {
 				ended++
 				continue
 			}
-			if waiting >= 0 && waiting != t.pc {
-				return fmt.Errorf("threads wait at different barriers, in lines %d and %d", k.code[waiting-1].line, k.code[t.pc-1].line)
+			if at >= 0 && at != t.pc {
+				return fmt.Errorf("threads wait at different barriers, in lines %d and %d", k.code[at-1].line, k.code[t.pc-1].line)
 			}
-			waiting = t.pc
+			at = t.pc
 		}
 		if ended == len(threads) {
 			return nil
 		}
 		if ended > 0 {
-			return fmt.Errorf("%d of %d threads do not reach the barrier in line %d", ended, len(threads), k.code[waiting-1].line)
+			return fmt.Errorf("%d of %d threads do not reach the barrier in line %d", ended, len(threads), k.code[at-1].line)
+		}
+		for i := range threads {
+			threads[i].state = running
+		}
+	}
+}
+
+// reach runs all threads to the next barrier or to their ends, and the instructions of whole warps on the way.
+func (k *Kernel) reach(threads []thread, order []int) error {
+	for {
+		met := false
+		for _, id := range order {
+			t := &threads[id]
+			if t.state != running {
+				continue
+			}
+			if err := k.advance(t); err != nil {
+				return err
+			}
+			met = met || t.state == meeting
+		}
+		if !met {
+			return nil
+		}
+		for first := 0; first < len(threads); first += warpSize {
+			if err := k.meet(threads[first:min(first+warpSize, len(threads))]); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -179,9 +222,15 @@ func (k *Kernel) advance(t *thread) error {
 		case branch:
 			t.pc = in.target
 		case barrier:
+			t.state = waiting
+			return nil
+		case together:
+			t.state = meeting
 			return nil
 		case leave:
-			t.done = true
+			if t.state = done; len(t.copies) > 0 {
+				return fmt.Errorf("thread %d ends while a copy of its is under way", t.id)
+			}
 			return nil
 		}
 	}
@@ -213,6 +262,9 @@ func (t *thread) local(address uint64, size int, write bool) []byte {
 		u := &b.words[w]
 		if u.writeEpoch == b.epoch && u.written && u.writer != me {
 			t.err = fmt.Errorf("threads %d and %d touch shared address %d without a barrier in between", u.writer, me, w*4)
+		}
+		if u.copied {
+			t.err = fmt.Errorf("thread %d touches shared address %d, to which a copy is under way", me, w*4)
 		}
 		if write {
 			if u.readEpoch == b.epoch && (u.reader != me || u.many) {

@@ -1,0 +1,192 @@
+package lower
+
+import (
+	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// panel is a tile of an operand in shared memory, in lines along what is fast in memory: k, or the outer number.
+type panel struct {
+	value  ir.Value
+	dtype  ir.DType
+	size   int // bytes of an element
+	fast   bool
+	length int // of the outer number, in the whole operand
+	outer  int // of the outer number, in the tile
+	depth  int // of k, in the tile
+	pitch  int // bytes from line to line
+	offset int // in a stage
+	chunk  int // bytes that are copied at once
+}
+
+// panel lays out a tile. Lines have a few bytes more than they need: then what a warp reads at once lies in different
+// banks.
+func (t *tensor) panel(s side, length, outer int) panel {
+	u := t.unit
+	p := panel{value: s.value, dtype: t.p.Type(s.value).DType, size: u.size, fast: s.fast, length: length, outer: outer, depth: t.depth, chunk: 4}
+	if s.run*u.size%chunkBytes == 0 && aligned(t.places[s.value], chunkBytes) {
+		p.chunk = chunkBytes
+	}
+	p.pitch = p.line()*u.size + 16
+	if !p.fast && u.size == 4 {
+		p.pitch += 16
+	}
+	return p
+}
+
+func (p *panel) line() int {
+	if p.fast {
+		return p.depth
+	}
+	return p.outer
+}
+
+func (p *panel) bytes() int { return p.outer * p.depth / p.line() * p.pitch }
+
+// strides are the bytes between neighbours along the outer number and along k.
+func (p *panel) strides() (outer, k int) {
+	if p.fast {
+		return p.pitch, p.size
+	}
+	return p.size, p.pitch
+}
+
+// fill prepares the copies of a panel, and returns what writes them for a k. Elements outside are 0.
+func (t *tensor) fill(p *panel, s side, first ptx.Operand) func(at, limit, stage ptx.Operand) {
+	g, k := t.gen, t.k
+	each := p.chunk / p.size // elements of a chunk
+	chunks := p.line() / each
+	tid := k.Op(ptx.B32, "mov.u32", special("%tid.x"))
+	position, line := g.times(g.mod(tid, chunks), each), g.over(tid, chunks)
+	lines := t.block / chunks // that the block copies at once
+	count := p.outer * p.depth / each / t.block
+	own := g.mov(ptx.B32, g.add(g.add(g.times(line, p.pitch), g.times(position, p.size)), g.add(t.base, ptx.Int32(int64(p.offset)))))
+	memory := g.pointer(p.value)
+	return func(at, limit, stage ptx.Operand) {
+		slot := k.Op(ptx.B32, "add.s32", own, stage)
+		for e := range count {
+			to := ptx.Raw("[" + slot.String() + "+" + itoa(e*lines*p.pitch) + "]")
+			// element is the number of an element of the chunk, 0 where there is none.
+			element := func(i int) (number, valid ptx.Operand) {
+				along, across := g.add(position, ptx.Int32(int64(i))), g.add(line, ptx.Int32(int64(e*lines)))
+				m, n := along, across
+				if p.fast {
+					m, n = across, along
+				}
+				m = g.mov(ptx.B32, g.add(first, m))
+				n = g.mov(ptx.B32, g.add(at, n))
+				valid = g.both(g.compare("lt", "u32", m, ptx.Int32(int64(p.length))), g.compare("lt", "u32", n, limit))
+				number, there := s.join(s.outer(t.batch, m), s.inner(n))
+				if !there.IsZero() {
+					valid = g.both(valid, there)
+				}
+				return number, valid
+			}
+			t.copyChunk(p, to, memory, element)
+		}
+	}
+}
+
+// copyChunk copies neighbours, or elements that lie anywhere, into shared memory.
+func (t *tensor) copyChunk(p *panel, to, memory ptx.Operand, element func(i int) (number, valid ptx.Operand)) {
+	g, k := t.gen, t.k
+	if p.chunk == chunkBytes || p.size == 4 {
+		number, valid := element(0)
+		number = g.pick(valid, g.mov(ptx.B32, number), ptx.Int32(0)) // an address that exists, of which nothing is read
+		cache := map[int]string{4: "ca", chunkBytes: "cg"}[p.chunk]
+		bytes := g.pick(valid, ptx.Int32(int64(p.chunk)), ptx.Int32(0))
+		k.Line("cp.async.%s.shared.global %v, %v, %d, %v", cache, to, g.element(memory, number, p.size), p.chunk, bytes)
+		return
+	}
+	var both ptx.Operand
+	for i := range 2 {
+		number, valid := element(i)
+		x := g.mov(ptx.B32, ptx.Int32(0))
+		skip := k.Label()
+		k.BranchUnless(valid, skip)
+		k.To(x, "ld.global.u16", g.element(memory, number, p.size))
+		k.Place(skip)
+		if i > 0 {
+			x = k.Op(ptx.B32, "or.b32", both, k.Op(ptx.B32, "shl.b32", x, ptx.Int32(16)))
+		}
+		both = x
+	}
+	k.To(to, "st.shared.b32", both)
+}
+
+// warp is where the part of a panel begins that a warp multiplies, by the outer number.
+func (p *panel) warp(t *tensor, rows bool) ptx.Operand {
+	if rows {
+		return t.times(t.mod(t.warp, t.warpsM), t.warpM)
+	}
+	return t.times(t.over(t.warp, t.warpsM), t.warpN)
+}
+
+// fragments prepares reading a panel as operands of products. What it returns takes the offset of the stage, and then
+// gives the registers of a tile, of 16 rows of A or 8 columns of B, in a step of k.
+func (t *tensor) fragments(p *panel, first ptx.Operand) func(stage ptx.Operand) func(tile, step int) []ptx.Operand {
+	if p.size == 4 {
+		return t.words(p, first)
+	}
+	g, k := t.gen, t.k
+	isA := p == &t.a
+	perOuter, perK := p.strides()
+	// Lanes of eight give the lines of a matrix. Along A's rows the second matrix is the next, along k the third; B has
+	// them the other way round.
+	eight, odd, upper := g.mod(t.lane, 8), g.times(g.mod(g.over(t.lane, 8), 2), 8), g.times(g.over(t.lane, 16), 8)
+	m, n := odd, upper
+	if !isA {
+		m, n = upper, odd
+	}
+	if p.fast {
+		m = g.add(m, eight)
+	} else {
+		n = g.add(n, eight)
+	}
+	own := g.add(g.times(g.add(first, m), perOuter), g.times(n, perK))
+	own = g.mov(ptx.B32, g.add(g.add(own, t.base), ptx.Int32(int64(p.offset))))
+	name := "ldmatrix.sync.aligned.m8n8.x4.shared.b16"
+	if !p.fast {
+		name = "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"
+	}
+	return func(stage ptx.Operand) func(tile, step int) []ptx.Operand {
+		from := k.Op(ptx.B32, "add.s32", own, stage)
+		load := func(outer, step int) []ptx.Operand {
+			r := []ptx.Operand{k.Reg(ptx.B32), k.Reg(ptx.B32), k.Reg(ptx.B32), k.Reg(ptx.B32)}
+			k.Line("%s {%v, %v, %v, %v}, [%v+%d]", name, r[0], r[1], r[2], r[3], from, outer*perOuter+step*t.unit.step*perK)
+			return r
+		}
+		var pair []ptx.Operand
+		return func(tile, step int) []ptx.Operand {
+			if isA {
+				return load(16*tile, step)
+			}
+			if tile%2 == 0 { // two tiles of B at once
+				pair = load(8*tile, step)
+			}
+			return pair[tile%2*2:]
+		}
+	}
+}
+
+// words is fragments for float32, whose elements are registers of their own.
+func (t *tensor) words(p *panel, first ptx.Operand) func(stage ptx.Operand) func(tile, step int) []ptx.Operand {
+	g, k := t.gen, t.k
+	perOuter, perK := p.strides()
+	own := g.add(g.times(g.add(first, g.over(t.lane, 4)), perOuter), g.times(g.mod(t.lane, 4), perK))
+	own = g.mov(ptx.B32, g.add(g.add(own, t.base), ptx.Int32(int64(p.offset))))
+	return func(stage ptx.Operand) func(tile, step int) []ptx.Operand {
+		from := k.Op(ptx.B32, "add.s32", own, stage)
+		load := func(outer, step int) ptx.Operand {
+			x := k.Op(ptx.F32, "ld.shared.f32", ptx.Raw("["+from.String()+"+"+itoa(outer*perOuter+step*perK)+"]"))
+			return k.Op(ptx.B32, "cvt.rna.tf32.f32", x)
+		}
+		return func(tile, step int) []ptx.Operand {
+			step *= t.unit.step
+			if p == &t.a {
+				return []ptx.Operand{load(16*tile, step), load(16*tile+8, step), load(16*tile, step+4), load(16*tile+8, step+4)}
+			}
+			return []ptx.Operand{load(8*tile, step), load(8*tile, step+4)}
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package lower_test
+
+import (
+	"encoding/binary"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/ptxsim"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// product is x·y, where the operands may be stored transposed, and with a bias and gelu after it.
+func product(t testing.TB, d ir.DType, m, n, k int, turnX, turnY, chain bool) *ir.Program {
+	p := ir.New("product")
+	add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
+		v, err := p.Add("layer", op, attrs, in...)
+		require.NoError(t, err)
+		return v[0]
+	}
+	x, y, a := ir.Shape{m, k}, ir.Shape{k, n}, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}
+	if turnX {
+		x, a.LhsContract = ir.Shape{k, m}, []int{0}
+	}
+	if turnY {
+		y, a.RhsContract = ir.Shape{n, k}, []int{1}
+	}
+	v := add(ir.Dot, a, p.AddInput("x", ir.Type{DType: d, Shape: x}), p.AddInput("y", ir.Type{DType: d, Shape: y}))
+	if chain {
+		bias := p.AddInput("bias", ir.Type{DType: d, Shape: ir.Shape{n}})
+		v = add(ir.Add, nil, v, add(ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{m, n}, Axes: []int{1}}, bias))
+		v = add(ir.Mul, nil, v, add(ir.Erf, nil, v))
+	}
+	p.AddOutput("out", v)
+	return p
+}
+
+// tensorPrograms are products of every layout, type and tile.
+func tensorPrograms(t testing.TB) []*ir.Program {
+	var all []*ir.Program
+	for _, d := range []ir.DType{ir.BFloat16, ir.Float16, ir.Float32} {
+		for turns := range 4 {
+			for _, size := range [][3]int{{64, 64, 128}, {100, 33, 57}, {4096, 4096, 1024}, {2001, 1999, 77}, {64, 64, 4096}} {
+				all = append(all, product(t, d, size[0], size[1], size[2], turns&1 != 0, turns&2 != 0, turns == 0))
+			}
+		}
+	}
+	return append(all, convolutions(t)...)
+}
+
+// convolutions are those of a network for images in bfloat16, with their gradients, for large and small images.
+func convolutions(t testing.TB) []*ir.Program {
+	var all []*ir.Program
+	for _, channels := range [][2]int{{3, 64}, {64, 128}} {
+		for _, batch := range []int{1, 64} {
+			a := ir.ConvAttrs{Strides: []int{2, 2}, Dilation: []int{1, 1}, PadLow: []int{0, 0}, PadHigh: []int{1, 1}, Groups: 1}
+			x, kernel, y := ir.Shape{batch, 56, 56, channels[0]}, ir.Shape{3, 3, channels[0], channels[1]}, ir.Shape{batch, 28, 28, channels[1]}
+			for _, c := range []struct {
+				op    ir.Op
+				attrs ir.Attrs
+				in    []ir.Shape
+			}{
+				{ir.Conv, a, []ir.Shape{x, kernel}},
+				{ir.ConvInputGrad, ir.ConvGradAttrs{Conv: a, Shape: x}, []ir.Shape{y, kernel}},
+				{ir.ConvKernelGrad, ir.ConvGradAttrs{Conv: a, Shape: kernel}, []ir.Shape{x, y}},
+			} {
+				p := ir.New("convolution")
+				var in []ir.Value
+				for _, s := range c.in {
+					in = append(in, p.AddInput("in", ir.Type{DType: ir.BFloat16, Shape: s}))
+				}
+				v, err := p.Add("layer", c.op, c.attrs, in...)
+				require.NoError(t, err)
+				p.AddOutput("out", v[0])
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
+// Products of 16-bit floats use tensor cores where the device has them, those of float32 where TF32 was asked for.
+func TestTensorCores(t *testing.T) {
+	for _, c := range []struct {
+		d    ir.DType
+		o    lower.Options
+		want bool
+	}{
+		{ir.BFloat16, lower.Options{Capability: 80}, true},
+		{ir.Float16, lower.Options{Capability: 90}, true},
+		{ir.Float16, lower.Options{Capability: 75}, false},
+		{ir.BFloat16, lower.Options{}, false},
+		{ir.Float32, lower.Options{Capability: 90}, false},
+		{ir.Float32, lower.Options{Capability: 90, TF32: true}, true},
+		{ir.Float32, lower.Options{Capability: 75, TF32: true}, false},
+		{ir.Float64, lower.Options{Capability: 90, TF32: true}, false},
+	} {
+		plan, err := lower.Program(product(t, c.d, 64, 64, 64, false, false, true), c.o)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, strings.Contains(plan.Text, "mma.sync"), "%v %+v", c.d, c.o)
+		assert.Equal(t, c.want, strings.HasPrefix(plan.Text, ptx.HeaderAmpere), "%v %+v", c.d, c.o)
+		assert.Equal(t, 1, plan.Launches, "bias and activation are part of the product's kernel")
+	}
+	for _, size := range [][3]int{{8, 64, 64}, {64, 4, 64}, {64, 64, 8}} { // too few to fill an instruction
+		plan, err := lower.Program(product(t, ir.BFloat16, size[0], size[1], size[2], false, false, false), lower.Options{Capability: 90})
+		require.NoError(t, err)
+		assert.NotContains(t, plan.Text, "mma.sync")
+	}
+}
+
+// multiplied runs the kernel of x·y, of ones and small integers, and returns the first sum.
+func multiplied(t *testing.T, text string, plan *lower.Plan, m, n, k int, order ptxsim.Order) ([]float32, error) {
+	module, err := ptxsim.Parse(text)
+	require.NoError(t, err)
+	var memory ptxsim.Memory
+	x, y, out := memory.Alloc(2*m*k), memory.Alloc(2*k*n), memory.Alloc(2*m*n)
+	put := func(at uint64, i int, v float32) {
+		binary.LittleEndian.PutUint16(memory.At(at)[2*i:], uint16(math.Float32bits(v)>>16))
+	}
+	for i := range m * k {
+		put(x, i, float32(i%3-1))
+	}
+	for i := range k * n {
+		put(y, i, float32(i%5-2))
+	}
+	require.Len(t, plan.Steps, 1)
+	s := plan.Steps[0]
+	args := make([]uint64, len(s.Args))
+	for i, a := range s.Args {
+		args[i] = []uint64{x, y}[a.Place.Index]
+		if a.Place.Space == lower.Output {
+			args[i] = out
+		}
+	}
+	if err := module.Kernels[s.Kernel].Run(ptxsim.Launch{Grid: s.Grid, Block: s.Block, Args: args, Memory: &memory, Order: order}); err != nil {
+		return nil, err
+	}
+	sums := make([]float32, m*n)
+	for i := range sums {
+		sums[i] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(memory.At(out)[2*i:])) << 16)
+	}
+	return sums, nil
+}
+
+// Each barrier of the kernel, and its wait for copies, is needed: without any one of them the interpreter finds threads
+// that touch what others have not finished.
+func TestTensorBarriers(t *testing.T) {
+	const m, n, k = 64, 64, 96
+	for _, turned := range []bool{false, true} {
+		plan, err := lower.Program(product(t, ir.BFloat16, m, n, k, turned, !turned, false), lower.Options{Capability: 80})
+		require.NoError(t, err)
+		want, err := multiplied(t, plan.Text, plan, m, n, k, ptxsim.Up)
+		require.NoError(t, err)
+		for _, line := range []string{"\tbar.sync 0;\n", "\tcp.async.wait_group 0;\n"} {
+			parts := strings.Split(plan.Text, line)
+			require.Greater(t, len(parts), 1)
+			for i := 1; i < len(parts); i++ {
+				broken := strings.Join(parts[:i], line) + strings.Join(parts[i:], line)
+				found := false
+				for _, order := range ptxsim.Orders() {
+					got, err := multiplied(t, broken, plan, m, n, k, order)
+					found = found || err != nil || !assert.ObjectsAreEqual(want, got)
+				}
+				assert.True(t, found, "%q number %d was removed and nobody noticed", strings.TrimSpace(line), i)
+			}
+		}
+	}
+}

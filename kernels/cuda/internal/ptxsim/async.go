@@ -1,0 +1,75 @@
+package ptxsim
+
+import (
+	"fmt"
+	"math"
+)
+
+// copying is a copy from global to shared memory that has begun. It is made as late as hardware may make it: when it is
+// waited for.
+type copying struct {
+	to    uint64
+	from  []byte // fewer than size bytes: the rest is zeros
+	size  int
+	group int
+}
+
+func init() {
+	for size, name := range map[int]string{4: "cp.async.ca.shared.global", 16: "cp.async.cg.shared.global"} {
+		instructions[name] = func(t *thread, in *instruction) { t.copyAsync(in, size) }
+	}
+	instructions["cp.async.commit_group"] = func(t *thread, _ *instruction) { t.groups++ }
+	instructions["cp.async.wait_group"] = func(t *thread, in *instruction) { t.arrive(int(t.regs[in.d])) }
+	instructions["cvt.rna.tf32.f32"] = func(t *thread, in *instruction) { t.regs[in.d] = toTF32(t.regs[in.a]) }
+}
+
+// toTF32 rounds the mantissa to 10 bits, halves away from zero.
+func toTF32(x uint64) uint64 {
+	if f := f32(x); f != f || math.IsInf(float64(f), 0) {
+		return x
+	}
+	return uint64(uint32(x+0x1000)) &^ 0x1fff
+}
+
+// copyAsync begins a copy [to], [from], size, bytes: what lies behind the bytes is zeros.
+func (t *thread) copyAsync(in *instruction, size int) {
+	to, given := t.regs[in.list[0]]+uint64(in.offset), int(uint32(t.regs[in.list[3]]))
+	if n := int(t.regs[in.list[2]]); n != size || given > size {
+		t.err = fmt.Errorf("%d of %d bytes: the instruction copies %d", given, n, size)
+		return
+	}
+	c := copying{to: to, size: size, group: t.groups}
+	if from := t.regs[in.list[1]]; from%uint64(size) != 0 {
+		t.err = fmt.Errorf("address %#x is not a multiple of %d", from, size)
+	} else if given > 0 {
+		if c.from = t.global(from, given); c.from != nil {
+			c.from = c.from[:given]
+		}
+	}
+	if t.err == nil && t.local(to, size, true) != nil && t.err == nil {
+		t.copies = append(t.copies, c)
+		t.mark(c, true)
+	}
+}
+
+func (t *thread) mark(c copying, underWay bool) {
+	for w := c.to / 4; w < (c.to+uint64(c.size))/4; w++ {
+		t.block.words[w].copied = underWay
+	}
+}
+
+// arrive ends all copies but those of the last groups, as many as are left.
+func (t *thread) arrive(left int) {
+	kept := t.copies[:0]
+	for _, c := range t.copies {
+		if c.group >= t.groups-left {
+			kept = append(kept, c)
+			continue
+		}
+		t.mark(c, false)
+		to := t.local(c.to, c.size, true)
+		clear(to[:c.size])
+		copy(to, c.from)
+	}
+	t.copies = kept
+}
