@@ -51,3 +51,43 @@ func TestReduceRows(t *testing.T) {
 		}
 	}
 }
+
+// TestReduceSpecialValues puts infinities, NaN and zeros of both signs anywhere into rows of any length.
+func TestReduceSpecialValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 3))
+	specials := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), math.MaxFloat32, -math.MaxFloat32}
+	lengths := []int{1, 2, 3, 5, 8, 9, 15, 16, 17, 33, 64, 70, 130, 257, 600, 1030}
+	for range 600 {
+		d := []ir.DType{ir.Float32, ir.Float64, ir.BFloat16, ir.Float16}[r.IntN(4)]
+		shape := ir.Shape{1 + r.IntN(12), lengths[r.IntN(len(lengths))], lengths[r.IntN(len(lengths))]}
+		kind := []ir.Kind{ir.Sum, ir.Prod, ir.Max, ir.Min}[r.IntN(4)]
+		axes := [][]int{{1}, {0}, {2}, {0, 1}, {1, 2}, {0, 2}, {0, 1, 2}}[r.IntN(7)]
+		values := make([]float64, shape.Size())
+		for i := range values {
+			values[i] = float64(r.IntN(3) - 1) // sums and products are exact in any order
+			if kind == ir.Prod {
+				values[i] = float64(2*r.IntN(2) - 1)
+			}
+		}
+		for range r.IntN(6) { // seldom two of a kind: the sum of infinities of both signs is NaN
+			n := len(specials)
+			if kind == ir.Sum {
+				n -= 2 // the order of additions decides what the largest numbers swallow
+			}
+			values[r.IntN(len(values))] = specials[r.IntN(n)]
+		}
+		x, err := reference.New(d, shape, values...)
+		require.NoError(t, err)
+		p := ir.New("reduce")
+		out, err := p.Add("", ir.Reduce, ir.ReduceAttrs{Kind: kind, Axes: axes}, p.AddInput("x", x.Type))
+		require.NoError(t, err)
+		p.AddOutput("y", out[0])
+		want, err := reference.Run(p, []reference.Value{x})
+		require.NoError(t, err)
+		got := runOnce(t, p, []reference.Value{x}, false)
+		for i := range want[0].Type.Shape.Size() {
+			w, g := ir.RoundFloat(d, want[0].At(i)), got[0].At(i)
+			require.True(t, w == g || w != w && g != g, "%v of %v %v over %v: element %d is %v, want %v", kind, d, shape, axes, i, g, w)
+		}
+	}
+}
