@@ -30,7 +30,9 @@ type serverWorker struct {
 	trained []*serverWeight // among dense, with a gradient each
 	batch   int             // that comes next, of synchronous training
 	left    bool            // Fit has ended here
-	free    sync.Pool       // of *stepMemory
+
+	freeing sync.Mutex
+	free    []*stepMemory // that no step uses
 }
 
 // work is Fit on a worker: it computes what the coordinator asks for until this call is over.
@@ -211,14 +213,19 @@ func (w *serverWorker) sources(rows []*ops.Tensor) ops.Sources {
 	return gradientSources{w.trained, rows}
 }
 
-// stepMemory is what a step reads and what it computes. Steps take turns in using it.
+// stepMemory is what a step reads and what it computes. Steps take turns in using it, also across collections of
+// garbage: memory that is new costs as much as copying all of it.
 type stepMemory struct {
 	reads []*parameters.Read // of dense
 	grads [][]float32        // of trained
 }
 
 func (w *serverWorker) memory() *stepMemory {
-	if m, ok := w.free.Get().(*stepMemory); ok {
+	w.freeing.Lock()
+	defer w.freeing.Unlock()
+	if n := len(w.free); n > 0 {
+		m := w.free[n-1]
+		w.free = w.free[:n-1]
 		return m
 	}
 	m := &stepMemory{grads: make([][]float32, len(w.trained))}
@@ -226,6 +233,12 @@ func (w *serverWorker) memory() *stepMemory {
 		m.reads = append(m.reads, &parameters.Read{Variable: one.remote})
 	}
 	return m
+}
+
+func (w *serverWorker) release(m *stepMemory) {
+	w.freeing.Lock()
+	defer w.freeing.Unlock()
+	w.free = append(w.free, m)
 }
 
 // step is a closure: it fetches values, computes the gradients of a batch, and returns them as changes.
@@ -242,7 +255,7 @@ func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (paramet
 		return parameters.Outcome{}, err
 	}
 	o, err := w.computeStep(ctx, s, memory)
-	o.Round, o.Part, o.Release = s.Round, s.Part, func() { w.free.Put(memory) }
+	o.Round, o.Part, o.Release = s.Round, s.Part, func() { w.release(memory) }
 	return o, err
 }
 

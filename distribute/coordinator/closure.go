@@ -106,7 +106,7 @@ func (cl *Closure) planOf(ids []int64) *lookupPlan {
 
 func (cl *Closure) memory() *scratch {
 	if cl.scratch == nil {
-		cl.scratch = scratches.Get().(*scratch)
+		cl.scratch = takeScratch()
 	}
 	return cl.scratch
 }

@@ -134,14 +134,33 @@ func lookup(ctx context.Context, job parameters.Job, v *parameters.Variable, pla
 }
 
 // scratch is memory of closures, which take turns in using it: large lookups would otherwise ask the system for it anew
-// each time.
+// each time. It is kept when the garbage is collected, unlike that of a sync.Pool.
 type scratch struct {
 	plans       []*lookupPlan
 	floats      []*[]float32
 	plan, float int // in use
 }
 
-var scratches = sync.Pool{New: func() any { return &scratch{} }}
+var scratches struct {
+	sync.Mutex
+	free []*scratch
+}
+
+// keptScratches is how many closures are expected to run at the same time.
+const keptScratches = 16
+
+// takeScratch returns memory that no other closure uses.
+func takeScratch() *scratch {
+	scratches.Lock()
+	defer scratches.Unlock()
+	n := len(scratches.free)
+	if n == 0 {
+		return &scratch{}
+	}
+	s := scratches.free[n-1]
+	scratches.free = scratches.free[:n-1]
+	return s
+}
 
 func (s *scratch) takePlan() *lookupPlan {
 	if s.plan++; s.plan > len(s.plans) {
@@ -159,7 +178,11 @@ func (s *scratch) takeFloats() *[]float32 {
 
 func (s *scratch) release() {
 	s.plan, s.float = 0, 0
-	scratches.Put(s)
+	scratches.Lock()
+	defer scratches.Unlock()
+	if len(scratches.free) < keptScratches {
+		scratches.free = append(scratches.free, s)
+	}
 }
 
 // Export returns the keys and rows of a dynamic table.

@@ -3,6 +3,8 @@ package parameters
 import (
 	"math/bits"
 	"slices"
+
+	"github.com/gokeras/gokeras/kernels/cpu/rows"
 )
 
 // Distinct returns the different ids in increasing order, and for each id its place among them. So rows travel once,
@@ -77,25 +79,6 @@ func SumRows(distinct int, places []int32, width int, values []float32) []float3
 func SumRowsTo(out []float32, distinct int, places []int32, width int, values []float32) []float32 {
 	out = slices.Grow(out[:0], distinct*width)[:distinct*width]
 	clear(out)
-	const unit = 8
-	for i, p := range places {
-		from := values[i*width : (i+1)*width]
-		to := out[int(p)*width:][:width]
-		for len(from) >= unit { // without a check of each index
-			a, b := (*[unit]float32)(to), (*[unit]float32)(from)
-			a[0] += b[0]
-			a[1] += b[1]
-			a[2] += b[2]
-			a[3] += b[3]
-			a[4] += b[4]
-			a[5] += b[5]
-			a[6] += b[6]
-			a[7] += b[7]
-			to, from = to[unit:], from[unit:]
-		}
-		for j, v := range from {
-			to[j] += v
-		}
-	}
+	rows.Add(out, values, width, places)
 	return out
 }

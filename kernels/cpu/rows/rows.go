@@ -1,4 +1,5 @@
-// Package rows gathers rows of memory, prefetching the next ones: it builds the batches of shuffled examples.
+// Package rows gathers rows of memory, prefetching the next ones, and adds to them: it builds the batches of shuffled
+// examples, and sums the gradients of rows.
 package rows
 
 import (
