@@ -25,7 +25,24 @@ func Rad2deg(x *Tensor) *Tensor { return MultiplyScalar(float(x), 180/math.Pi) }
 
 // Hypot returns sqrt(a² + b²) without overflow.
 func Hypot(a, b *Tensor) *Tensor {
-	a, b = common(Abs(float(a)), Abs(float(b)))
+	a, b = common(float(a), float(b))
+	return CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
+		return []*Tensor{hypot(Abs(xs[0]), Abs(xs[1]))}, func(dys []*Tensor) []*Tensor {
+			y := Hypot(xs[0], xs[1])
+			isZero := CompareScalar(ir.Eq, y, 0)
+			return []*Tensor{Multiply(dys[0], cosine(xs[0], y, isZero)), Multiply(dys[0], cosine(xs[1], y, isZero))}
+		}
+	}, a, b)[0]
+}
+
+// cosine is x/y, the slope of y = sqrt(x² + ...) along x: 0 where y is, and x's sign where x is infinite.
+func cosine(x, y, isZero *Tensor) *Tensor {
+	slope := Divide(x, Where(isZero, OnesLike(y), y))
+	return Where(CompareScalar(ir.Eq, Abs(x), math.Inf(1)), Sign(x), slope)
+}
+
+// hypot is Hypot of numbers that are not negative.
+func hypot(a, b *Tensor) *Tensor {
 	top, low := Maximum(a, b), Minimum(a, b)
 	isZero := CompareScalar(ir.Eq, top, 0)
 	ratio := Divide(low, Where(isZero, OnesLike(top), top))

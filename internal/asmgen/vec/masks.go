@@ -86,6 +86,9 @@ func (m machine) integers() {
 		{"mulInt", func(a, b vector) vector { return m.two(MultiplyInt, a, b) }},
 		{"maxInt", func(a, b vector) vector { return m.two(MaxInt, a, b) }},
 		{"minInt", func(a, b vector) vector { return m.two(MinInt, a, b) }},
+		{"shiftLeftInt", func(a, b vector) vector { return m.two(ShiftLeftBy, a, b) }},
+		{"shiftRightInt", func(a, b vector) vector { return m.two(ShiftRightSignedBy, a, b) }},
+		{"shiftRightUint", func(a, b vector) vector { return m.two(ShiftRightBy, a, b) }},
 	} {
 		m.begin("integer", k.name, "dst, a, b unsafe.Pointer, n uintptr", "")
 		dst, a, b, n := param("dst"), param("a"), param("b"), param("n")

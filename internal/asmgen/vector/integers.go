@@ -66,6 +66,15 @@ func ShiftRight(dst, v Vector, by int) { recordNumber(opShiftRight, by, dst, v) 
 // ShiftRightSigned shifts the sign in.
 func ShiftRightSigned(dst, v Vector, by int) { recordNumber(opShiftRightSigned, by, dst, v) }
 
+// ShiftLeftBy shifts each integer by as many bits as b says, a number without a sign.
+func ShiftLeftBy(dst, a Vector, b Operand) { record(opShiftLeftBy, dst, a, b) }
+
+// ShiftRightBy shifts zeros in, as many as b says.
+func ShiftRightBy(dst, a Vector, b Operand) { record(opShiftRightBy, dst, a, b) }
+
+// ShiftRightSignedBy shifts the sign in, as many times as b says.
+func ShiftRightSignedBy(dst, a Vector, b Operand) { record(opShiftRightSignedBy, dst, a, b) }
+
 // Conversions of what lies in memory.
 
 // WidenBytes makes integers of bytes without a sign.

@@ -18,6 +18,8 @@ func (n *neon) integer(i *instruction) bool {
 		n.each(i, func(d, x V) { n.shift("sshr", 0x4f000400, 64-i.number, i.number, d, x) })
 	case opShiftRight:
 		n.each(i, func(d, x V) { n.shift("ushr", 0x6f000400, 64-i.number, i.number, d, x) })
+	case opShiftLeftBy, opShiftRightBy, opShiftRightSignedBy:
+		n.shiftBy(i)
 	case opWidenBytes:
 		n.widenBytes(i.operands[1].(Memory), n.pair(i.operands[0]))
 	case opWidenWords:
@@ -42,6 +44,25 @@ func (n *neon) integer(i *instruction) bool {
 
 func (n *neon) shift(name string, code uint32, field, by int, d, x V) {
 	n.Asm("WORD $0x%08x // %s v%d.4s, v%d.4s, #%d", code|uint32(field)<<16|uint32(x)<<5|uint32(d), name, d, x, by)
+}
+
+// shiftBy shifts by numbers in a register. The instruction reads one byte of each, with a sign, and shifts to the right
+// by negative ones.
+func (n *neon) shiftBy(i *instruction) {
+	b, x, d := n.source(i.operands[2], 0), n.source(i.operands[1], 2), n.pair(i.operands[0])
+	name, code := "ushl", uint32(0x6ea04400)
+	if i.op == opShiftRightSignedBy {
+		name, code = "sshl", 0x4ea04400
+	}
+	t := n.spare()
+	for h := range n.count(i) {
+		n.Asm("WORD $0x%08x // movi v%d.4s, #32", 0x4f010400|uint32(t), t)
+		n.Three(Float32s, "umin", 0x6ea06c00, t, t, b[h])
+		if i.op != opShiftLeftBy {
+			n.Two(Float32s, "neg", 0x6ea0b800, t, t)
+		}
+		n.Three(Float32s, name, code, d[h], x[h], t)
+	}
 }
 
 // loadQuad loads eight numbers of 16 bits.

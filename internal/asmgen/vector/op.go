@@ -60,6 +60,9 @@ const (
 	opShiftLeft
 	opShiftRight
 	opShiftRightSigned
+	opShiftLeftBy
+	opShiftRightBy
+	opShiftRightSignedBy
 
 	opCompare
 	opCompareInt

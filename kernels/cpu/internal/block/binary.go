@@ -176,6 +176,13 @@ func wordKernel[T Integer](op ir.Op) Func {
 		return words32(vec.SubInts)
 	case ir.Mul:
 		return words32(vec.MulInts)
+	case ir.ShiftLeft:
+		return words32(vec.ShiftInts)
+	case ir.ShiftRight:
+		if ^T(0) > 0 { // without sign
+			return words32(vec.ShiftUintsRight)
+		}
+		return words32(vec.ShiftIntsRight)
 	}
 	if ^T(0) > 0 { // without sign
 		return nil
@@ -290,7 +297,12 @@ func Compare(dir ir.Direction, d ir.DType) Func {
 		return compareVectors(dir, vec.CompareFloats)
 	case ir.Float64:
 		return compareBlock[float64](dir)
-	case ir.Bool, ir.Uint8:
+	case ir.Bool:
+		if dir == ir.Eq || dir == ir.Ne {
+			return compareBools(dir)
+		}
+		return compareBlock[uint8](dir)
+	case ir.Uint8:
 		return compareBlock[uint8](dir)
 	case ir.Int8:
 		return compareBlock[int8](dir)
@@ -308,6 +320,17 @@ func Compare(dir ir.Direction, d ir.DType) Func {
 		return compareBlock[uint64](dir)
 	}
 	return nil
+}
+
+// compareBools compares bytes of 0 and 1.
+func compareBools(dir ir.Direction) Func {
+	return func(dst, a, b, _ unsafe.Pointer, n int) {
+		z := View[uint8](dst, n)
+		vec.Bits(vec.Xor, z, View[uint8](a, n), View[uint8](b, n))
+		if dir == ir.Eq {
+			vec.Flip(z, z, 0x0101010101010101)
+		}
+	}
 }
 
 func compareVectors[T Number](dir ir.Direction, compare func(r vec.Relation, dst []uint8, a, b []T)) Func {

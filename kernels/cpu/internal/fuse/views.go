@@ -19,6 +19,9 @@ func (g *Graph) Root(v ir.Value) (ir.Value, int) {
 
 // IsView reports whether the node's result is its operand's memory, or a contiguous piece of it.
 func (g *Graph) IsView(n *ir.Node) bool {
+	if n.Op == ir.BitCast { // where elements are of one size, what is aligned stays so
+		return g.Program.Type(n.Inputs[0]).DType.Size() == g.Program.Type(n.Outputs[0]).DType.Size()
+	}
 	switch a := n.Attrs.(type) {
 	case ir.ReshapeAttrs:
 		return true

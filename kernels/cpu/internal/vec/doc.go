@@ -13,7 +13,7 @@
 //	CompareFloats, CompareInts        (Relation, dst []uint8, a, b)   1 where it holds
 //	NotZero, Finite                   (dst []uint8, x []float32)
 //	Choose                            (dst, mask, a, b)            a where the mask is not 0, else b; 32 bits each
-//	AddInts, SubInts, MulInts, MaxInts, MinInts                    32 bits; Bits, Flip: bitwise, of any type
+//	AddInts, SubInts, MulInts, MaxInts, MinInts, ShiftInts, ShiftIntsRight, ShiftUintsRight   32 bits; Bits, Flip: bitwise, of any type
 //	BytesToFloats, IntsToFloats, FloatsToInts                      rounded to nearest; towards zero and saturating
 //	Affine                            (dst, x []T, a, b T)         a·x + b
 //	AffineMul                         (dst, x, y []T, a, b T)      (a·x + b)·y

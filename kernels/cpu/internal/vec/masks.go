@@ -146,6 +146,22 @@ func MinInts(dst, a, b []int32) {
 	integers(opMinInt, func(x, y int32) int32 { return min(x, y) }, dst, a, b)
 }
 
+// ShiftInts stores a shifted to the left by b bits: 0 where b is not from 0 to 31.
+func ShiftInts(dst, a, b []int32) {
+	integers(opShiftLeftInt, func(x, y int32) int32 { return x << uint32(y) }, dst, a, b)
+}
+
+// ShiftIntsRight stores a shifted to the right by b bits, with its sign: all bits are the sign where b is not from 0 to
+// 31.
+func ShiftIntsRight(dst, a, b []int32) {
+	integers(opShiftRightInt, func(x, y int32) int32 { return x >> uint32(y) }, dst, a, b)
+}
+
+// ShiftUintsRight is ShiftIntsRight for numbers without a sign: 0 where b is not from 0 to 31.
+func ShiftUintsRight(dst, a, b []int32) {
+	integers(opShiftRightUint, func(x, y int32) int32 { return int32(uint32(x) >> uint32(y)) }, dst, a, b)
+}
+
 func integers(op integerOp, f func(x, y int32) int32, dst, a, b []int32) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	if integers32(op, dst, a, b) {

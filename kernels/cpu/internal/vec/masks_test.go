@@ -123,6 +123,9 @@ func TestIntegerArithmetic(t *testing.T) {
 			a, b, dst := make([]int32, n), make([]int32, n), make([]int32, n)
 			for i := range n {
 				a[i], b[i] = int32(r.Uint32()), int32(r.Uint32())
+				if i%3 > 0 { // so that shifts are by what is in range, or just outside
+					b[i] = int32(r.IntN(40) - 3)
+				}
 			}
 			for _, c := range []struct {
 				run  func(dst, a, b []int32)
@@ -133,6 +136,9 @@ func TestIntegerArithmetic(t *testing.T) {
 				{MulInts, func(x, y int32) int32 { return x * y }},
 				{MaxInts, func(x, y int32) int32 { return max(x, y) }},
 				{MinInts, func(x, y int32) int32 { return min(x, y) }},
+				{ShiftInts, func(x, y int32) int32 { return x << uint32(y) }},
+				{ShiftIntsRight, func(x, y int32) int32 { return x >> uint32(y) }},
+				{ShiftUintsRight, func(x, y int32) int32 { return int32(uint32(x) >> uint32(y)) }},
 			} {
 				c.run(dst, a, b)
 				for i := range n {

@@ -97,6 +97,9 @@ const (
 	opMulInt
 	opMaxInt
 	opMinInt
+	opShiftLeftInt
+	opShiftRightInt
+	opShiftRightUint
 )
 
 const (

@@ -9953,6 +9953,159 @@ end1:
 	VZEROUPPER
 	RET
 
+// func shiftLeftIntAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·shiftLeftIntAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ    BX, $0x00000020
+	JB      end4
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VPSLLVD Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	VMOVUPS 32(CX), Y0
+	VMOVUPS 32(DX), Y1
+	VPSLLVD Y1, Y0, Y0
+	VMOVUPS Y0, 32(AX)
+	VMOVUPS 64(CX), Y0
+	VMOVUPS 64(DX), Y1
+	VPSLLVD Y1, Y0, Y0
+	VMOVUPS Y0, 64(AX)
+	VMOVUPS 96(CX), Y0
+	VMOVUPS 96(DX), Y1
+	VPSLLVD Y1, Y0, Y0
+	VMOVUPS Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, BX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    BX, $0x00000008
+	JB      end1
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VPSLLVD Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000008, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func shiftRightIntAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·shiftRightIntAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ    BX, $0x00000020
+	JB      end4
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VPSRAVD Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	VMOVUPS 32(CX), Y0
+	VMOVUPS 32(DX), Y1
+	VPSRAVD Y1, Y0, Y0
+	VMOVUPS Y0, 32(AX)
+	VMOVUPS 64(CX), Y0
+	VMOVUPS 64(DX), Y1
+	VPSRAVD Y1, Y0, Y0
+	VMOVUPS Y0, 64(AX)
+	VMOVUPS 96(CX), Y0
+	VMOVUPS 96(DX), Y1
+	VPSRAVD Y1, Y0, Y0
+	VMOVUPS Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, BX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    BX, $0x00000008
+	JB      end1
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VPSRAVD Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000008, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func shiftRightUintAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·shiftRightUintAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ    BX, $0x00000020
+	JB      end4
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VPSRLVD Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	VMOVUPS 32(CX), Y0
+	VMOVUPS 32(DX), Y1
+	VPSRLVD Y1, Y0, Y0
+	VMOVUPS Y0, 32(AX)
+	VMOVUPS 64(CX), Y0
+	VMOVUPS 64(DX), Y1
+	VPSRLVD Y1, Y0, Y0
+	VMOVUPS Y0, 64(AX)
+	VMOVUPS 96(CX), Y0
+	VMOVUPS 96(DX), Y1
+	VPSRLVD Y1, Y0, Y0
+	VMOVUPS Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, BX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    BX, $0x00000008
+	JB      end1
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VPSRLVD Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000008, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
 // func intToFloatAVX2(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX
 TEXT ·intToFloatAVX2(SB), NOSPLIT, $0-24
@@ -21617,6 +21770,159 @@ loop1:
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VPMINSD Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func shiftLeftIntAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·shiftLeftIntAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ    BX, $0x00000040
+	JB      end4
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VPSLLVD Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	VMOVUPS 64(CX), Z0
+	VMOVUPS 64(DX), Z1
+	VPSLLVD Z1, Z0, Z0
+	VMOVUPS Z0, 64(AX)
+	VMOVUPS 128(CX), Z0
+	VMOVUPS 128(DX), Z1
+	VPSLLVD Z1, Z0, Z0
+	VMOVUPS Z0, 128(AX)
+	VMOVUPS 192(CX), Z0
+	VMOVUPS 192(DX), Z1
+	VPSLLVD Z1, Z0, Z0
+	VMOVUPS Z0, 192(AX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, BX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    BX, $0x00000010
+	JB      end1
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VPSLLVD Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func shiftRightIntAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·shiftRightIntAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ    BX, $0x00000040
+	JB      end4
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VPSRAVD Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	VMOVUPS 64(CX), Z0
+	VMOVUPS 64(DX), Z1
+	VPSRAVD Z1, Z0, Z0
+	VMOVUPS Z0, 64(AX)
+	VMOVUPS 128(CX), Z0
+	VMOVUPS 128(DX), Z1
+	VPSRAVD Z1, Z0, Z0
+	VMOVUPS Z0, 128(AX)
+	VMOVUPS 192(CX), Z0
+	VMOVUPS 192(DX), Z1
+	VPSRAVD Z1, Z0, Z0
+	VMOVUPS Z0, 192(AX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, BX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    BX, $0x00000010
+	JB      end1
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VPSRAVD Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func shiftRightUintAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·shiftRightUintAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ    BX, $0x00000040
+	JB      end4
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VPSRLVD Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	VMOVUPS 64(CX), Z0
+	VMOVUPS 64(DX), Z1
+	VPSRLVD Z1, Z0, Z0
+	VMOVUPS Z0, 64(AX)
+	VMOVUPS 128(CX), Z0
+	VMOVUPS 128(DX), Z1
+	VPSRLVD Z1, Z0, Z0
+	VMOVUPS Z0, 128(AX)
+	VMOVUPS 192(CX), Z0
+	VMOVUPS 192(DX), Z1
+	VPSRLVD Z1, Z0, Z0
+	VMOVUPS Z0, 192(AX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, BX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    BX, $0x00000010
+	JB      end1
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VPSRLVD Z1, Z0, Z0
 	VMOVUPS Z0, (AX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX

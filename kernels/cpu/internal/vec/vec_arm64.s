@@ -9667,6 +9667,239 @@ loop1:
 end1:
 	RET
 
+// shiftLeftIntNEON is shiftLeftIntAVX2 with two registers for one.
+TEXT ·shiftLeftIntNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+loop4:
+	CMP $32, R3
+	BLO end4
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ebf4400 // ushl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ebf4421 // ushl v1.4S, v1.4S, v31.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ebf4400 // ushl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ebf4421 // ushl v1.4S, v1.4S, v31.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ebf4400 // ushl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ebf4421 // ushl v1.4S, v1.4S, v31.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ebf4400 // ushl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ebf4421 // ushl v1.4S, v1.4S, v31.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $32, R3
+	B loop4
+end4:
+loop1:
+	CMP $8, R3
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ebf4400 // ushl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ebf4421 // ushl v1.4S, v1.4S, v31.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $8, R3
+	B loop1
+end1:
+	RET
+
+// shiftRightIntNEON is shiftRightIntAVX2 with two registers for one.
+TEXT ·shiftRightIntNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+loop4:
+	CMP $32, R3
+	BLO end4
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x4ebf4400 // sshl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x4ebf4421 // sshl v1.4S, v1.4S, v31.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x4ebf4400 // sshl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x4ebf4421 // sshl v1.4S, v1.4S, v31.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x4ebf4400 // sshl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x4ebf4421 // sshl v1.4S, v1.4S, v31.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x4ebf4400 // sshl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x4ebf4421 // sshl v1.4S, v1.4S, v31.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $32, R3
+	B loop4
+end4:
+loop1:
+	CMP $8, R3
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x4ebf4400 // sshl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x4ebf4421 // sshl v1.4S, v1.4S, v31.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $8, R3
+	B loop1
+end1:
+	RET
+
+// shiftRightUintNEON is shiftRightUintAVX2 with two registers for one.
+TEXT ·shiftRightUintNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+loop4:
+	CMP $32, R3
+	BLO end4
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x6ebf4400 // ushl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x6ebf4421 // ushl v1.4S, v1.4S, v31.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x6ebf4400 // ushl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x6ebf4421 // ushl v1.4S, v1.4S, v31.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x6ebf4400 // ushl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x6ebf4421 // ushl v1.4S, v1.4S, v31.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x6ebf4400 // ushl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x6ebf4421 // ushl v1.4S, v1.4S, v31.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $32, R3
+	B loop4
+end4:
+loop1:
+	CMP $8, R3
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x6ebf4400 // ushl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x6ebf4421 // ushl v1.4S, v1.4S, v31.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $8, R3
+	B loop1
+end1:
+	RET
+
 // intToFloatNEON is intToFloatAVX2 with two registers for one.
 TEXT ·intToFloatNEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0

@@ -502,6 +502,24 @@ func callInteger(wide bool, op integerOp, dst, a, b unsafe.Pointer, n uintptr) {
 		} else {
 			minIntAVX2(dst, a, b, n)
 		}
+	case opShiftLeftInt:
+		if wide {
+			shiftLeftIntAVX512(dst, a, b, n)
+		} else {
+			shiftLeftIntAVX2(dst, a, b, n)
+		}
+	case opShiftRightInt:
+		if wide {
+			shiftRightIntAVX512(dst, a, b, n)
+		} else {
+			shiftRightIntAVX2(dst, a, b, n)
+		}
+	case opShiftRightUint:
+		if wide {
+			shiftRightUintAVX512(dst, a, b, n)
+		} else {
+			shiftRightUintAVX2(dst, a, b, n)
+		}
 	}
 }
 
@@ -1463,6 +1481,24 @@ func minIntAVX2(dst, a, b unsafe.Pointer, n uintptr)
 
 //go:noescape
 func minIntAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftLeftIntAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftLeftIntAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftRightIntAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftRightIntAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftRightUintAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftRightUintAVX512(dst, a, b unsafe.Pointer, n uintptr)
 
 //go:noescape
 func intToFloatAVX2(dst, x unsafe.Pointer, n uintptr)

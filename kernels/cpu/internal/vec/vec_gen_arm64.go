@@ -211,6 +211,12 @@ func callInteger(wide bool, op integerOp, dst, a, b unsafe.Pointer, n uintptr) {
 		maxIntNEON(dst, a, b, n)
 	case opMinInt:
 		minIntNEON(dst, a, b, n)
+	case opShiftLeftInt:
+		shiftLeftIntNEON(dst, a, b, n)
+	case opShiftRightInt:
+		shiftRightIntNEON(dst, a, b, n)
+	case opShiftRightUint:
+		shiftRightUintNEON(dst, a, b, n)
 	}
 }
 
@@ -719,6 +725,15 @@ func maxIntNEON(dst, a, b unsafe.Pointer, n uintptr)
 
 //go:noescape
 func minIntNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftLeftIntNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftRightIntNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftRightUintNEON(dst, a, b unsafe.Pointer, n uintptr)
 
 //go:noescape
 func intToFloatNEON(dst, x unsafe.Pointer, n uintptr)
