@@ -39,6 +39,8 @@ type CompileOptions struct {
 	Replicas int
 	// Overlap says that the communicators are [Overlapper]s.
 	Overlap bool
+	// TF32 says that matrices of float32 may be multiplied as TF32; see [AllowTF32].
+	TF32 bool
 }
 
 // Executable is a program that has been compiled for one kind of device and one number of replicas. It never changes:

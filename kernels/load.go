@@ -20,7 +20,7 @@ func Load(b Backend, p *ir.Program, d Device) (*Loaded, error) {
 
 // LoadReplica compiles a program for the replica at one end of a communicator.
 func LoadReplica(b Backend, p *ir.Program, d Device, c Communicator) (*Loaded, error) {
-	o, s := CompileOptions{Device: d, Replicas: 1}, SessionOptions{Device: d}
+	o, s := CompileOptions{Device: d, Replicas: 1, TF32: AllowsTF32()}, SessionOptions{Device: d}
 	if c != nil {
 		o.Replicas, s.Replica = c.Replicas(), c.Replica()
 		_, o.Overlap = c.(Overlapper)

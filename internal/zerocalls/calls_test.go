@@ -232,6 +232,7 @@ var functions = map[string]any{
 	"keras.RefuseNaN":                               keras.RefuseNaN,
 	"keras.Report":                                  keras.Report,
 	"keras.Seed":                                    keras.Seed,
+	"keras.SetFloat32Precision":                     keras.SetFloat32Precision,
 	"keras.Shape":                                   keras.Shape,
 	"keras.ShowTrainable":                           keras.ShowTrainable,
 	"keras.Shuffle":                                 keras.Shuffle,

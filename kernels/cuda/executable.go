@@ -47,7 +47,7 @@ func (b *backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Exec
 	if err != nil {
 		return nil, err
 	}
-	plan, err := lower.Program(p, lower.Options{Replicas: o.Replicas, Capability: capability})
+	plan, err := lower.Program(p, lower.Options{Replicas: o.Replicas, Capability: capability, TF32: o.TF32})
 	if err != nil {
 		return nil, err
 	}

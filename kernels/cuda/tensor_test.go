@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -38,7 +39,7 @@ func agrees(t *testing.T, b *backend, p *ir.Program, rng *rand.Rand, units float
 		typ := p.Type(input.Value)
 		numbers := make([]float64, typ.Shape.Size())
 		for i := range numbers {
-			numbers[i] = rng.NormFloat64()
+			numbers[i] = math.Round(rng.NormFloat64()*64) / 64 // tf32 has them all
 		}
 		v, err := reference.New(typ.DType, typ.Shape, numbers...)
 		require.NoError(t, err)
@@ -150,6 +151,29 @@ func TestLargeTensorTiles(t *testing.T) {
 			require.NoError(t, err)
 			p.AddOutput("out", v[0])
 			agrees(t, b, p, rand.New(rand.NewPCG(1, 1)), 4)
+		})
+	}
+}
+
+// Products of float32 are computed as TF32 where that is allowed, and only there.
+func TestTF32(t *testing.T) {
+	t.Cleanup(func() { kernels.AllowTF32(false) })
+	orders := ptxsim.Orders()
+	for i := range 12 {
+		if testing.Short() && i%6 != 0 {
+			continue
+		}
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			b := on(t, fakedriver.New(fakedriver.Options{Order: orders[i%len(orders)]}))
+			rng := rand.New(rand.NewPCG(uint64(i), 19))
+			p := randomProduct(t, rng, ir.Float32)
+			if i%4 == 3 {
+				p = randomConvolution(t, rng, ir.Float32, []ir.Op{ir.Conv, ir.ConvInputGrad, ir.ConvKernelGrad}[i/4])
+			}
+			kernels.AllowTF32(true)
+			agrees(t, b, p, rng, 64)
+			kernels.AllowTF32(false)
+			agrees(t, b, p, rng, 64)
 		})
 	}
 }

@@ -137,7 +137,7 @@ func (f *Function) executablesOf(c *compiled) ([]replicaProgram, error) {
 		return c.executables, nil
 	}
 	devices := f.strategy.Devices()
-	o := kernels.CompileOptions{Replicas: f.replicas()}
+	o := kernels.CompileOptions{Replicas: f.replicas(), TF32: kernels.AllowsTF32()}
 	if c.meets() && o.Replicas > 1 {
 		pool, connect := f.connection()
 		set, err := pool.take(connect)
