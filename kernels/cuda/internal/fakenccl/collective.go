@@ -4,6 +4,7 @@ package fakenccl
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -15,14 +16,6 @@ import (
 
 // types are the element types by the library's numbers.
 var types = []ir.DType{ir.Int8, ir.Uint8, ir.Int32, ir.Uint32, ir.Int64, ir.Uint64, ir.Float16, ir.Float32, ir.Float64, ir.BFloat16}
-
-// meeting is one collective of a ring.
-type meeting struct {
-	call    string // that of the first to come
-	brought [][]byte
-	came    int
-	left    int
-}
 
 // request is a call on a communicator.
 type request struct {
@@ -45,15 +38,13 @@ func (l *Library) call(h nccl.Comm, q request) nccl.Result {
 	if c == nil {
 		return l.misused("%s on a communicator that was given back", q.name)
 	}
-	l.world.mu.Lock()
 	state := c.state(false)
-	l.world.mu.Unlock()
 	switch here := l.driver.Here(); {
 	case here != c.device:
 		return l.misused("%s of rank %d on device %d with the context of device %d", q.name, c.rank, c.device, here)
 	case state == nccl.InProgress:
 		return l.misused("%s while another call goes on", q.name)
-	case int(q.t) >= len(types) || q.op > nccl.Avg || q.root < 0 || q.root >= c.ring.ranks:
+	case int(q.t) >= len(types) || q.op > nccl.Avg || q.root < 0 || q.root >= c.ranks:
 		return l.misused("%s with type %d, op %d, root %d", q.name, q.t, q.op, q.root)
 	}
 	put := func() nccl.Result {
@@ -92,26 +83,17 @@ func (c *comm) do(q request) error {
 		out = out[:q.out]
 	}
 	w := c.library.world
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	switch q.name {
 	case "ncclSend":
-		if !c.library.deaf {
-			to := [2]int{c.rank, q.root}
-			c.ring.boxes[to] = append(c.ring.boxes[to], in)
-			w.changed.Broadcast()
+		if !c.library.deaf.Load() {
+			w.send(c.id, c.rank, q.root, in)
 		}
 		return nil
 	case "ncclRecv":
-		from := [2]int{q.root, c.rank}
-		for len(c.ring.boxes[from]) == 0 && !c.aborted {
-			w.changed.Wait()
-		}
-		if c.aborted {
+		got := w.receive(c.id, q.root, c.rank, c.over)
+		if c.aborted() {
 			return nil
 		}
-		got := c.ring.boxes[from][0]
-		c.ring.boxes[from] = c.ring.boxes[from][1:]
 		if len(got) != len(out) {
 			return fmt.Errorf("fakenccl: rank %d sent %d bytes, rank %d expects %d", q.root, len(got), c.rank, len(out))
 		}
@@ -121,49 +103,42 @@ func (c *comm) do(q request) error {
 	return c.meet(q, in, out)
 }
 
-// meet waits for the other ranks and writes this one's result. The world's lock is held.
+func (c *comm) aborted() bool {
+	select {
+	case <-c.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// meet waits for the other ranks and writes this one's result.
 func (c *comm) meet(q request, in, out []byte) error {
-	w := c.library.world
 	at := c.step
 	c.step++
-	m := c.ring.meetings[at]
-	text := fmt.Sprint(q.name, " of ", q.in, " bytes, type ", q.t, ", op ", q.op, ", root ", q.root)
-	if m == nil {
-		m = &meeting{call: text, brought: make([][]byte, c.ring.ranks)}
-		c.ring.meetings[at] = m
+	call := fmt.Sprint(q.name, " of ", q.in, " bytes, type ", q.t, ", op ", q.op, ", root ", q.root)
+	brought, wrong := c.library.world.meet(c.id, part{Ranks: c.ranks, Rank: c.rank, Step: at, Call: call, Data: in, Absent: c.library.deaf.Load()}, c.over)
+	if wrong != "" {
+		return errors.New(wrong)
 	}
-	if text != m.call {
-		return fmt.Errorf("fakenccl: rank %d makes the call %s, others %s", c.rank, text, m.call)
-	}
-	if !c.library.deaf {
-		m.brought[c.rank] = in
-		m.came++
-		w.changed.Broadcast()
-	}
-	for m.came < c.ring.ranks && !c.aborted {
-		w.changed.Wait()
-	}
-	if c.aborted {
+	if c.aborted() {
 		return nil
-	}
-	if m.left++; m.left == c.ring.ranks {
-		delete(c.ring.meetings, at)
 	}
 	switch q.name {
 	case "ncclBroadcast":
-		copy(out, m.brought[q.root])
+		copy(out, brought[q.root])
 	case "ncclAllGather":
-		for r, b := range m.brought {
+		for r, b := range brought {
 			copy(out[r*len(in):], b)
 		}
 	case "ncclReduce":
 		if q.root == c.rank {
-			combine(out, m.brought, 0, types[q.t], q.op)
+			combine(out, brought, 0, types[q.t], q.op)
 		}
 	case "ncclReduceScatter":
-		combine(out, m.brought, c.rank*len(out), types[q.t], q.op)
+		combine(out, brought, c.rank*len(out), types[q.t], q.op)
 	default:
-		combine(out, m.brought, 0, types[q.t], q.op)
+		combine(out, brought, 0, types[q.t], q.op)
 	}
 	return nil
 }
@@ -203,7 +178,7 @@ func (l *Library) ranks(h nccl.Comm) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c := l.comms[h]; c != nil {
-		return c.ring.ranks
+		return c.ranks
 	}
 	return 0
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -14,33 +15,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
 )
 
-// World is what connects processes.
-type World struct {
-	mu      sync.Mutex
-	changed sync.Cond
-	drawn   byte
-	rings   map[nccl.ID]*ring
-}
-
-// NewWorld makes a world without processes.
-func NewWorld() *World {
-	w := &World{rings: map[nccl.ID]*ring{}}
-	w.changed.L = &w.mu
-	return w
-}
-
-// ring is the ranks that one id connects.
-type ring struct {
-	ranks     int
-	joined    int
-	finalized int
-	meetings  map[int]*meeting
-	boxes     map[[2]int][][]byte // what was sent, by sender and receiver
-}
-
 // Library is a process's libnccl. It implements [nccl.API].
 type Library struct {
-	world  *World
+	world  place
 	driver *fakedriver.Fake
 
 	mu      sync.Mutex
@@ -53,19 +30,20 @@ type Library struct {
 	failAt  int
 	last    string
 	fault   error
-	deaf    bool // its ranks no longer come
+	deaf    atomic.Bool // its ranks no longer come
 }
 
 // comm is one rank.
 type comm struct {
 	library *Library
-	ring    *ring
+	id      nccl.ID
+	ranks   int
 	rank    int
 	device  int
-	step    int // collectives so far, in the order of the stream
+	step    int           // collectives so far, in the order of the stream
+	over    chan struct{} // closed by an abort
 
-	// guarded by the world
-	aborted   bool
+	// guarded by the library
 	broken    nccl.Result
 	finalized bool
 	busy      int // how often AsyncError will still say that a call goes on
@@ -79,7 +57,9 @@ type pending struct {
 }
 
 // New makes the libnccl of a process whose devices are the driver's.
-func New(w *World, f *fakedriver.Fake) *Library {
+func New(w *World, f *fakedriver.Fake) *Library { return newLibrary(w, f) }
+
+func newLibrary(w place, f *fakedriver.Fake) *Library {
 	return &Library{world: w, driver: f, version: 22907, comms: map[nccl.Comm]*comm{}, next: 7000, groups: map[int]*pending{}, calls: map[string]int{}}
 }
 
@@ -105,18 +85,12 @@ func (l *Library) Calls() map[string]int {
 }
 
 // Die makes the process's ranks stay away from whatever comes: the others wait for them.
-func (l *Library) Die() {
-	l.world.mu.Lock()
-	defer l.world.mu.Unlock()
-	l.deaf = true
-}
+func (l *Library) Die() { l.deaf.Store(true) }
 
 // Break makes the communicators of the process report an error, as the library does when a connection is lost.
 func (l *Library) Break(r nccl.Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.world.mu.Lock()
-	defer l.world.mu.Unlock()
 	for _, c := range l.comms {
 		c.broken = r
 	}
@@ -167,10 +141,7 @@ func (l *Library) UniqueID() (nccl.ID, nccl.Result) {
 	if r := l.enter("ncclGetUniqueId"); r != 0 {
 		return nccl.ID{}, r
 	}
-	l.world.mu.Lock()
-	defer l.world.mu.Unlock()
-	l.world.drawn++
-	return nccl.ID{0: l.world.drawn, 127: 1}, 0
+	return nccl.ID{0: l.world.draw(), 127: 1}, 0
 }
 
 func (l *Library) InitRank(to *nccl.Comm, ranks int, id nccl.ID, rank int) nccl.Result {
@@ -181,21 +152,11 @@ func (l *Library) InitRank(to *nccl.Comm, ranks int, id nccl.ID, rank int) nccl.
 	if id == (nccl.ID{}) || rank < 0 || rank >= ranks {
 		return l.misused("rank %d of %d with id %x", rank, ranks, id[:4])
 	}
-	l.world.mu.Lock()
-	defer l.world.mu.Unlock()
-	g := l.world.rings[id]
-	if g == nil {
-		g = &ring{ranks: ranks, meetings: map[int]*meeting{}, boxes: map[[2]int][][]byte{}}
-		l.world.rings[id] = g
-	}
-	if g.ranks != ranks {
-		return l.misused("rank %d of %d comes to a ring of %d", rank, ranks, g.ranks)
-	}
-	if g.joined++; g.joined > ranks {
-		return l.misused("more than %d ranks with one id", ranks)
+	if wrong := l.world.join(id, ranks); wrong != "" {
+		return l.misused("%s", wrong)
 	}
 	l.next++
-	l.comms[l.next] = &comm{library: l, ring: g, rank: rank, device: l.driver.Here()}
+	l.comms[l.next] = &comm{library: l, id: id, ranks: ranks, rank: rank, device: l.driver.Here(), over: make(chan struct{})}
 	*to = l.next
 	return nccl.InProgress
 }
@@ -209,17 +170,17 @@ func (l *Library) AsyncError(h nccl.Comm) (state, r nccl.Result) {
 	if c == nil {
 		return 0, l.misused("ncclCommGetAsyncError of a communicator that was given back")
 	}
-	l.world.mu.Lock()
-	defer l.world.mu.Unlock()
 	return c.state(true), 0
 }
 
-// state is what became of the calls so far; the world's lock is held.
+// state is what became of the calls so far; the library's lock is held.
 func (c *comm) state(ask bool) nccl.Result {
-	switch {
-	case c.broken != 0:
+	if c.broken != 0 {
 		return c.broken
-	case c.ring.joined < c.ring.ranks, c.finalized && c.ring.finalized < c.ring.ranks:
+	}
+	joined, finalized := c.library.world.counts(c.id)
+	switch {
+	case joined < c.ranks, c.finalized && finalized < c.ranks:
 		return nccl.InProgress
 	case c.busy > 0:
 		if ask {
@@ -263,8 +224,6 @@ func (l *Library) GroupEnd() nccl.Result {
 			return r
 		}
 	}
-	l.world.mu.Lock()
-	defer l.world.mu.Unlock()
 	for c := range p.comms {
 		c.busy = c.rank % 3
 	}
@@ -280,10 +239,8 @@ func (l *Library) Finalize(h nccl.Comm) nccl.Result {
 	if c == nil || c.finalized {
 		return l.misused("ncclCommFinalize of a communicator that was given back")
 	}
-	l.world.mu.Lock()
-	defer l.world.mu.Unlock()
 	c.finalized = true
-	c.ring.finalized++
+	l.world.finalize(c.id)
 	return nccl.InProgress
 }
 
@@ -294,8 +251,6 @@ func (l *Library) Destroy(h nccl.Comm) nccl.Result {
 	if c == nil {
 		return l.misused("ncclCommDestroy of a communicator that was given back")
 	}
-	l.world.mu.Lock()
-	defer l.world.mu.Unlock()
 	if !c.finalized || c.state(false) == nccl.InProgress {
 		return l.misused("ncclCommDestroy of a communicator that was not finalized")
 	}
@@ -312,10 +267,8 @@ func (l *Library) Abort(h nccl.Comm) nccl.Result {
 		return l.misused("ncclCommAbort of a communicator that was given back")
 	}
 	delete(l.comms, h)
-	l.world.mu.Lock()
-	defer l.world.mu.Unlock()
-	c.aborted = true
-	l.world.changed.Broadcast()
+	close(c.over)
+	l.world.wake()
 	return r
 }
 
