@@ -23,6 +23,9 @@ type EndingGroup interface {
 	WorkerGroup
 	// Ended returns a channel that is closed when the current group has ended, and a function that returns the reason.
 	Ended() (over <-chan struct{}, why func() error)
+	// Break is told that this worker's devices have lost the connection to those of other workers. It waits until the
+	// group has ended because one is gone, ends it after a while where nobody is, and returns the reason.
+	Break(err error) error
 }
 
 // connect makes communicators of the backend for the replicas of this process, or with a group for those of all
@@ -45,6 +48,7 @@ func (s *local) connect(ctx context.Context, group WorkerGroup) ([]kernels.Commu
 		ctx, cancel = context.WithCancelCause(ctx)
 		defer cancel(nil)
 		over, why = g.Ended()
+		o.Broken = g.Break
 		connected := make(chan struct{})
 		defer close(connected)
 		go func() {

@@ -21,9 +21,8 @@ type MultiWorkerOptions struct {
 	// there is a BackupAndRestore callback.
 	Elastic *Elastic
 	// Implementation says how the replicas of all processes communicate: "RING" is through host memory and the group;
-	// "NCCL" is NVIDIA's library, which needs GPUs and libnccl.so.2 on every worker and excludes Elastic; "", or
-	// "AUTO", is NCCL where the devices are GPUs and all workers have the same version of it, without Elastic, else
-	// RING.
+	// "NCCL" is NVIDIA's library, which needs GPUs and libnccl.so.2 on every worker; "", or "AUTO", is NCCL where the
+	// devices are GPUs and all workers have the same version of it, else RING.
 	Implementation string
 	// Timeout is the longest wait of devices for those of other workers, in NCCL; 0 is 10 minutes. The group detects a
 	// lost worker sooner.
@@ -145,8 +144,6 @@ func (o MultiWorkerOptions) meeting(ops CrossDeviceOps, devices []kernels.Device
 			return m, fmt.Errorf("the implementation NCCL needs GPUs, the devices are %v; use AUTO or RING", devices)
 		case err != nil:
 			return m, fmt.Errorf("the implementation NCCL: %w; or use AUTO or RING", err)
-		case o.Elastic != nil:
-			return m, errors.New("the implementation NCCL and Elastic cannot go together; leave Elastic out and restart the job from a BackupAndRestore callback, or use AUTO or RING")
 		case ops != nil:
 			return m, fmt.Errorf("the implementation NCCL and CrossDeviceOps %T cannot go together; leave one of them out", ops)
 		}
@@ -195,7 +192,8 @@ func (s *MultiWorkerMirroredStrategy) Close() error {
 // Communicators connects the local replicas with each other and with those of the other workers: through the devices'
 // own means, or else through host memory and the group.
 func (s *MultiWorkerMirroredStrategy) Communicators() ([]kernels.Communicator, error) {
-	if s.at.Group != nil && s.crossOps == nil && !s.meeting.hosted && !s.at.Elastic { // a group that outlives lost workers must know of every wait
+	_, ending := s.at.Group.(EndingGroup) // where workers come and go, devices must hear of it
+	if s.at.Group != nil && s.crossOps == nil && !s.meeting.hosted && (ending || !s.at.Elastic) {
 		if all, err := s.connect(context.Background(), s.at.Group); all != nil || err != nil {
 			return all, err
 		}

@@ -121,10 +121,10 @@ func (s *MultiWorkerMirroredStrategy) Recovers() bool { return s.at.Elastic }
 
 // Recover makes Fit continue when workers are lost, as with a zero [Elastic]. It reports false if there is only one
 // process. Fit calls it if it has a BackupAndRestore callback; all workers must do so. It also reports false with
-// ShardOptimizerState, because a lost worker takes its piece of the optimizer's state with it, and with the
-// implementation NCCL: then the job is restarted from its backup.
+// ShardOptimizerState, because a lost worker takes its piece of the optimizer's state with it: then the job is
+// restarted from its backup.
 func (s *MultiWorkerMirroredStrategy) Recover() bool {
-	s.at.Elastic = s.at.Elastic || s.Elastic() != nil && !s.at.ShardOptimizerState && s.meeting.library == ""
+	s.at.Elastic = s.at.Elastic || s.Elastic() != nil && !s.at.ShardOptimizerState
 	return s.at.Elastic
 }
 

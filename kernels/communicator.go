@@ -44,6 +44,9 @@ type CommunicatorOptions struct {
 	// float32 travel between devices, where the backend lets them; Invalid is their own.
 	Timeout time.Duration
 	Narrow  ir.DType
+	// Broken is told that the connection to other processes does not work any more, which no process may have noticed
+	// yet. What it returns is the error of the calls; it may wait for one that says who is lost. nil: err itself.
+	Broken func(err error) error
 }
 
 // NCCL is the library for NVIDIA's GPUs.

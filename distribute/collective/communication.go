@@ -12,7 +12,7 @@ import (
 type Implementation string
 
 // The implementations. Auto is NCCL where the devices are GPUs and all workers have the same version of the library,
-// without Elastic, else Ring.
+// else Ring.
 const (
 	Auto Implementation = "AUTO"
 	Ring Implementation = "RING"

@@ -342,6 +342,32 @@ func (g *Group) Ended() (over <-chan struct{}, why func() error) {
 	return s.over, func() error { return s.err }
 }
 
+// Break says that this worker has lost the others by another way than the group's, as devices that meet by a library of
+// their own do. It waits for Options.Deadline until the group has ended because a member is gone; where none is, this
+// worker withdraws. It returns why the group has ended, and an error with the text where it does not end.
+func (g *Group) Break(text string) error {
+	g.mu.Lock()
+	s, closed := g.session, g.closed
+	g.mu.Unlock()
+	if closed || s == nil {
+		return ErrClosed
+	}
+	for range 2 {
+		select {
+		case <-s.over:
+			return s.err
+		case <-time.After(g.settings.Deadline):
+			g.withdraw(s, text)
+		}
+	}
+	select {
+	case <-s.over:
+		return s.err
+	default:
+		return fmt.Errorf("collective: this worker cannot withdraw: %s", text)
+	}
+}
+
 // Close leaves the group; the others learn that. Before, it waits for at most Options.Deadline until they have
 // completed the collectives that this worker has. When it returns, no goroutine, socket or memory of the group is left.
 func (g *Group) Close() error {

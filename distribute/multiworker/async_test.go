@@ -10,6 +10,7 @@ import (
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/collective"
 	"github.com/gokeras/gokeras/distribute/multiworker"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/kernels/kernelstest/async"
@@ -27,7 +28,7 @@ func TestWorkersOnAsynchronousDevices(t *testing.T) {
 					train := func(kind string) []*result {
 						got, errs := workers(t, 2, func(rank int, o *multiworker.Options) {
 							if o.Devices, o.NoSharedMemory = nil, true; hosted {
-								o.Elastic = &distribute.Elastic{}
+								o.Communication.Implementation = collective.Ring
 							}
 							for i := range replicas {
 								o.Devices = append(o.Devices, fmt.Sprint(kind, ":", rank*replicas+i))
@@ -71,7 +72,7 @@ func TestAsynchronousWorkersFailTogether(t *testing.T) {
 	train := func(hosted bool, examples, wrong int) []failure {
 		got, errs := workers(t, 2, func(rank int, o *multiworker.Options) {
 			if o.Devices, o.NoSharedMemory = []string{fmt.Sprint("async:", rank)}, true; hosted {
-				o.Elastic = &distribute.Elastic{}
+				o.Communication.Implementation = collective.Ring
 			}
 		}, func(ctx context.Context, s *distribute.MultiWorkerMirroredStrategy) (f failure, err error) {
 			m, err := tr.model(s, "float32")

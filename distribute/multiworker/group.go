@@ -209,6 +209,11 @@ const tellWithin = 5 * time.Second
 // Ended implements [distribute.EndingGroup].
 func (w *group) Ended() (over <-chan struct{}, why func() error) { return w.g.Ended() }
 
+// Break implements [distribute.EndingGroup].
+func (w *group) Break(err error) error {
+	return fmt.Errorf("%w (%w)", w.g.Break(err.Error()), err)
+}
+
 // Fail implements [distribute.WorkerGroup]. What the others wait for ends with an error that names this worker and
 // the cause.
 func (w *group) Fail(err error) {

@@ -32,7 +32,7 @@ type Options struct {
 
 	// Communication has the size of packs, the longest wait, the implementation, and the type in which sums of
 	// gradients travel. NCCL needs GPUs and the library on every worker, and is an error without; AUTO is NCCL where
-	// that is so, without Elastic, else RING.
+	// that is so, else RING.
 	Communication collective.CommunicationOptions
 	// Security is required where an address is not a loopback address.
 	Security *collective.Security

@@ -288,7 +288,7 @@ func (g *group) run() error {
 		return nil
 	}
 	if g.link != nil { // what was begun waits for the others
-		err = errors.Join(err, g.link.reason(err))
+		err = g.link.reason(err)
 		g.link.abort(err)
 	}
 	for i := range g.parts { // the others shall not change anything alone

@@ -24,6 +24,7 @@ type link struct {
 	devices      []*device
 	first, ranks int           // of the ranks of all processes
 	timeout      time.Duration // the longest wait without progress
+	broken       func(err error) error
 
 	mu     sync.Mutex // guards what follows, and every call on a communicator
 	comms  []*nccl.Comm
@@ -55,7 +56,7 @@ func (b *backend) newLink(ctx context.Context, o kernels.CommunicatorOptions, de
 		return nil, err
 	}
 	l := &link{
-		api: b.nccl, devices: devices, first: o.First, ranks: o.Total(), timeout: o.Timeout, flight: make([]flight, len(devices)),
+		api: b.nccl, devices: devices, first: o.First, ranks: o.Total(), timeout: o.Timeout, broken: o.Broken, flight: make([]flight, len(devices)),
 		work: make(chan struct{}, 1), over: make(chan struct{}),
 	}
 	if l.timeout == 0 {
@@ -77,7 +78,7 @@ func (b *backend) newLink(ctx context.Context, o kernels.CommunicatorOptions, de
 	ctx, cancel := context.WithTimeoutCause(ctx, l.timeout, fmt.Errorf("cuda: not all of %d replicas have come to connect through NCCL within %v", l.ranks, l.timeout))
 	defer cancel()
 	if err = l.settle(ctx); err != nil {
-		err = fmt.Errorf("cuda: connecting replicas %d to %d of %d through NCCL: %w", l.first, l.first+len(devices)-1, l.ranks, err)
+		err = l.explain(fmt.Errorf("cuda: connecting replicas %d to %d of %d through NCCL: %w", l.first, l.first+len(devices)-1, l.ranks, err))
 		l.abort(err)
 		return nil, err
 	}
@@ -200,10 +201,27 @@ func (l *link) watch() {
 			}
 			var err error
 			if busy, err = l.look(); err != nil {
-				l.abort(err)
+				l.abort(l.explain(err))
 			}
 		}
 	}
+}
+
+// waitError says that nothing came from other processes for too long.
+type waitError struct{ text string }
+
+func (e *waitError) Error() string { return e.text }
+
+// explain asks why the connection to other processes broke, where err is that it did. Locks may not be held that an
+// abort needs.
+func (l *link) explain(err error) error {
+	var call *nccl.Error
+	var wait *waitError
+	cut := errors.As(err, &wait) || errors.As(err, &call) && (call.Result == nccl.RemoteError || call.Result == nccl.SystemError)
+	if l.broken == nil || !cut {
+		return err
+	}
+	return l.broken(err)
 }
 
 // look takes out what has ended, and reports whether anything is left, and what is wrong.
@@ -237,29 +255,35 @@ func (l *link) look() (busy bool, err error) {
 		busy = busy || f.begin < f.end
 	}
 	if waits := time.Since(l.moved); busy && waits > l.timeout {
-		return true, fmt.Errorf("cuda: replicas %d to %d of %d have waited for the others in NCCL for %v; one of the others is lost or does not make the same calls", l.first, l.first+len(l.devices)-1, l.ranks, l.timeout)
+		return true, &waitError{fmt.Sprintf("cuda: replicas %d to %d of %d have waited for the others in NCCL for %v; one of the others is lost or does not make the same calls", l.first, l.first+len(l.devices)-1, l.ranks, l.timeout)}
 	}
 	return busy, nil
 }
 
-// failure is why the link was aborted.
+// failure is why a collective was aborted: because the link was, or that of another process, whose flag came here.
 func (l *link) failure() error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.err == nil {
-		return errAborted
+	err := l.err
+	l.mu.Unlock()
+	if err == nil {
+		return l.explain(&waitError{"cuda: another process has aborted a collective"})
 	}
-	return l.err
+	return err
 }
 
-// reason is why the link was aborted, where err is not that.
+// reason completes an error with why the link was aborted, or, where it was not, with what is known about a connection
+// that broke.
 func (l *link) reason(err error) error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.err == nil || errors.Is(err, l.err) {
-		return nil
+	why := l.err
+	l.mu.Unlock()
+	switch {
+	case why == nil:
+		return l.explain(err)
+	case errors.Is(err, why):
+		return err
 	}
-	return l.err
+	return errors.Join(err, why)
 }
 
 // abort ends whatever waits, for good. The first reason counts.

@@ -69,6 +69,12 @@ func (w roundWorker) Ended() (<-chan struct{}, func() error) {
 	}
 }
 
+// Break ends the group.
+func (w roundWorker) Break(err error) error {
+	w.Fail(err)
+	return w.err
+}
+
 func (w roundWorker) meet(values []kernels.Array) ([][]kernels.Array, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -213,7 +219,6 @@ func TestWorkerGoneInNCCL(t *testing.T) {
 	require.NoError(t, f.Fault())
 	for text, o := range map[string]distribute.MultiWorkerOptions{
 		"the implementation NCCL needs GPUs, the devices are [cpu:0]":  {MirroredOptions: distribute.MirroredOptions{Devices: []string{"cpu:0"}}, Implementation: "NCCL"},
-		"NCCL and Elastic cannot go together":                          {MirroredOptions: distribute.MirroredOptions{Devices: []string{"fakecuda:0"}}, Implementation: "NCCL", Elastic: &distribute.Elastic{}},
 		"RingAllReduce cannot go together":                             {MirroredOptions: distribute.MirroredOptions{Devices: []string{"fakecuda:0"}, CrossDeviceOps: distribute.RingAllReduce{}}, Implementation: "NCCL"},
 		"\"MPI\" is not an implementation; valid are AUTO, RING, NCCL": {MirroredOptions: distribute.MirroredOptions{Devices: []string{"cpu:0"}}, Implementation: "MPI"},
 		"cannot travel between workers as int8":                        {MirroredOptions: distribute.MirroredOptions{Devices: []string{"cpu:0"}}, Wire: ir.Int8},

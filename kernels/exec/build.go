@@ -33,6 +33,7 @@ type Instance struct {
 	sharded   []*Variable
 
 	lane    *lane
+	at      *Placement
 	pool    *communicatorPool
 	connect func() ([]kernels.Communicator, error)
 	meets   bool             // the program has collectives, or all replicas run it together
@@ -70,6 +71,7 @@ func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
 			inst.sharded = append(inst.sharded, v)
 		}
 	}
+	inst.at = f.strategy.Placement()
 	inst.pool, inst.connect = f.connection()
 	f.mu.Lock()
 	if inst.writes {

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"sync"
 
 	"github.com/gokeras/gokeras/kernels"
@@ -14,6 +15,23 @@ type communicatorSet struct {
 	ends []kernels.Communicator
 	made int // generation of the pool
 	told []Named
+	met  map[WorkerCall]bool // calls that all processes have agreed about; see [communicatorSet.agree]
+}
+
+// agree makes sure that all processes are about to do the same, where their devices cannot tell and workers come and
+// go, so that they do not agree when they trace; once for a program and a set, which all make anew at the same time.
+func (s *communicatorSet) agree(ctx context.Context, at *Placement, call WorkerCall) error {
+	if !at.Elastic || at.Group == nil || s.told != nil || s.met[call] {
+		return nil
+	}
+	if err := at.Group.Agree(ctx, call); err != nil {
+		return err
+	}
+	if s.met == nil {
+		s.met = map[WorkerCall]bool{}
+	}
+	s.met[call] = true
+	return nil
 }
 
 // communicatorPool keeps the communicators of a strategy. A step takes a set and gives it back when all replicas have

@@ -23,10 +23,16 @@ func (inst *Instance) Run(ctx context.Context, seed uint64, step uint32) error {
 }
 
 func (inst *Instance) compute(ctx context.Context, seed uint64, step uint32) error {
-	if err := inst.Launch(ctx, seed, step); err != nil {
+	err := inst.Launch(ctx, seed, step)
+	if err != nil {
 		return err
 	}
-	if err := inst.Wait(); err != nil {
+	if inst.remote { // replicas of other processes may never come
+		err = inst.lane.wait(ctx)
+	} else {
+		err = inst.Wait()
+	}
+	if err != nil {
 		return heardAtOnce(err)
 	}
 	return nil
@@ -63,6 +69,12 @@ func (inst *Instance) Launch(ctx context.Context, seed uint64, step uint32) (err
 		}
 		for _, c := range inst.set.told {
 			c.SetCall(inst.owner.call)
+		}
+		if inst.remote {
+			if err := inst.set.agree(ctx, inst.at, inst.owner.call); err != nil {
+				inst.giveSet(err)
+				return err
+			}
 		}
 	}
 	switch {

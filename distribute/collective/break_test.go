@@ -1,0 +1,35 @@
+package collective
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A worker that has lost the others by a way of its own gets the name of the one that is gone. Where nobody is, it
+// withdraws, all learn why, and the next group has it again.
+func TestBreak(t *testing.T) {
+	groups := join(t, 3, func(_ int, o *Options) { o.Deadline = 2 * time.Second })
+	noErrors(t, together(groups, func(rank int, g *Group) error {
+		if rank == 1 {
+			var own *ExpelledError
+			require.ErrorAs(t, g.Break("the library says: remote error"), &own)
+			require.Equal(t, "the library says: remote error", own.Own.Detail)
+		} else {
+			over, why := g.Ended()
+			<-over
+			var lost *MemberError
+			require.ErrorAs(t, why(), &lost)
+			require.ErrorContains(t, lost, "worker:1")
+			require.ErrorContains(t, lost, "the library says: remote error")
+		}
+		return g.Regroup(context.Background(), Terms{Min: 3})
+	}))
+	require.NoError(t, groups[2].Close())
+	for _, g := range groups[:2] {
+		require.ErrorContains(t, g.Break("remote error"), "worker:2")
+	}
+	require.ErrorIs(t, groups[2].Break("remote error"), ErrClosed)
+}

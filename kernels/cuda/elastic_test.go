@@ -1,0 +1,361 @@
+//go:build linux
+
+package cuda
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/callbacks"
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/collective"
+	"github.com/gokeras/gokeras/distribute/multiworker"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/fakedriver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/fakenccl"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
+	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/optimizers"
+)
+
+// These tests run workers as processes: this test binary, started again, with devices of its own. The workers' group is
+// the real one; the world of package fakenccl, in which their devices meet, is served by the test.
+
+// jobVariable holds the job of a worker, as JSON.
+const jobVariable = "GOKERAS_CUDA_TEST_JOB"
+
+func TestMain(m *testing.M) {
+	text := os.Getenv(jobVariable)
+	if text == "" {
+		os.Exit(m.Run())
+	}
+	var j gpuJob
+	err := json.Unmarshal([]byte(text), &j)
+	if err == nil {
+		err = j.work()
+	}
+	if err != nil {
+		fmt.Println("worker:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// gpuJob says what the workers do.
+type gpuJob struct {
+	World    string // socket
+	Devices  int    // of each worker
+	Elastic  *distribute.Elastic
+	Deadline time.Duration
+	Epochs   int
+}
+
+const jobSteps = 4 // in an epoch
+
+// outcome is what a worker ends with.
+type outcome struct {
+	Weights [][]float64
+	Loss    []float64
+	Steps   float64 // as the optimizer counts
+	Calls   int     // all-reduces by the library, in this life
+}
+
+// work is a worker's life.
+func (j *gpuJob) work() error {
+	f := fakedriver.New(fakedriver.Options{Devices: j.Devices})
+	library, err := fakenccl.Dial("unix", j.World, f)
+	if err != nil {
+		return err
+	}
+	b := newBackend("fakecuda", func() (driver.API, error) { return f, nil })
+	b.openNCCL = func() (nccl.API, error) { return library, nil }
+	kernels.Register(b)
+	o := multiworker.Options{Elastic: j.Elastic, Deadline: j.Deadline, JoinTimeout: time.Minute, Observe: func(text string) { fmt.Println(text) },
+		Communication: collective.CommunicationOptions{Implementation: collective.NCCL}}
+	for i := range j.Devices {
+		o.Devices = append(o.Devices, fmt.Sprint("fakecuda:", i))
+	}
+	s, err := multiworker.NewStrategy(context.Background(), o)
+	if err != nil {
+		return err
+	}
+	m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 3, Activation: "relu"}, &layers.Dense{Units: 2}}, distribute.Scope(s), keras.Seed(3), keras.InputShape(4))
+	if err != nil {
+		return err
+	}
+	if err := m.Compile(keras.CompileConfig{Optimizer: &optimizers.Adam{LearningRate: 0.01}, Loss: "mse", Metrics: []string{"mae"}}); err != nil {
+		return err
+	}
+	epoch := 0
+	told := &callbacks.LambdaCallback{
+		EpochBegin: func(e int) error { epoch = e; return nil },
+		TrainBatchEnd: func(batch int, _ *callbacks.Logs) error {
+			fmt.Println("step", epoch*jobSteps+batch+1)
+			return nil
+		},
+	}
+	x, y := make([][]float32, 5*jobSteps-3), make([][]float32, 5*jobSteps-3) // the last batch leaves some without examples
+	for i := range x {
+		for k := range 4 {
+			x[i] = append(x[i], float32((7*i+3*k)%11)/11)
+		}
+		y[i] = []float32{x[i][0] - x[i][2], x[i][1]}
+	}
+	h, err := m.Fit(context.Background(), data.Arrays(x, y), keras.BatchSize(5), keras.Epochs(j.Epochs), keras.Callbacks(told))
+	if err != nil {
+		return err
+	}
+	out := outcome{Loss: h.Logs["loss"], Calls: library.Calls()["ncclAllReduce"]}
+	weights, err := m.GetWeights()
+	if err != nil {
+		return err
+	}
+	for _, w := range weights {
+		out.Weights = append(out.Weights, w.Float64s())
+	}
+	slots, err := m.OptimizerArrays()
+	if err != nil {
+		return err
+	}
+	out.Steps = slots[0].Element(0)
+	text, err := json.Marshal(out)
+	fmt.Println("outcome", string(text))
+	for _, fault := range []error{err, f.Fault(), library.Fault()} {
+		if fault != nil {
+			return fault
+		}
+	}
+	return s.Close()
+}
+
+// gpuCluster runs a job. The test is its launcher.
+type gpuCluster struct {
+	t    *testing.T
+	job  gpuJob
+	spec *cluster.Spec
+
+	mu       sync.Mutex
+	changed  sync.Cond
+	lives    []*exec.Cmd
+	reached  []int // the last step of each worker's life
+	last     int   // of all
+	outcomes []*outcome
+	failures []string
+	log      []string
+}
+
+func startCluster(t *testing.T, workers int, job gpuJob) *gpuCluster {
+	t.Helper()
+	job.World = filepath.Join(t.TempDir(), "world")
+	l, err := net.Listen("unix", job.World)
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	go fakenccl.NewWorld().Serve(l)
+	c := &gpuCluster{t: t, job: job, lives: make([]*exec.Cmd, workers), reached: make([]int, workers), outcomes: make([]*outcome, workers)}
+	c.changed.L = &c.mu
+	var addresses []string
+	for range workers {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		addresses = append(addresses, l.Addr().String())
+		defer l.Close()
+	}
+	c.spec, err = cluster.NewSpec(map[string][]string{cluster.Worker: addresses})
+	require.NoError(t, err)
+	return c
+}
+
+// start begins a life of a worker.
+func (c *gpuCluster) start(worker int) {
+	c.t.Helper()
+	config, err := cluster.FormatTFConfig(c.spec, cluster.Task{Type: cluster.Worker, Index: worker})
+	require.NoError(c.t, err)
+	job, err := json.Marshal(c.job)
+	require.NoError(c.t, err)
+	p := exec.Command(os.Args[0])
+	p.Env = append(os.Environ(), jobVariable+"="+string(job), cluster.TFConfigVariable+"="+config)
+	out, err := p.StdoutPipe()
+	require.NoError(c.t, err)
+	p.Stderr = p.Stdout
+	require.NoError(c.t, p.Start())
+	c.mu.Lock()
+	c.lives[worker], c.reached[worker] = p, 0
+	c.mu.Unlock()
+	over := make(chan struct{})
+	go func() {
+		c.listen(worker, out)
+		p.Wait()
+		close(over)
+	}()
+	c.t.Cleanup(func() {
+		p.Process.Signal(syscall.SIGCONT)
+		p.Process.Kill()
+		<-over
+	})
+}
+
+func (c *gpuCluster) listen(worker int, r io.Reader) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		text := lines.Text()
+		c.mu.Lock()
+		step := 0
+		if _, err := fmt.Sscanf(text, "step %d", &step); err == nil {
+			c.reached[worker], c.last = step, max(c.last, step)
+		} else if rest, ok := strings.CutPrefix(text, "outcome "); ok {
+			o := new(outcome)
+			if err := json.Unmarshal([]byte(rest), o); err == nil {
+				c.outcomes[worker] = o
+			}
+		} else {
+			c.log = append(c.log, fmt.Sprint(worker, ": ", text))
+			if strings.HasPrefix(text, "worker: ") {
+				c.failures = append(c.failures, fmt.Sprint(worker, ": ", text))
+			}
+		}
+		c.changed.Broadcast()
+		c.mu.Unlock()
+	}
+}
+
+// await waits until something holds that the workers have said, or one has failed.
+func (c *gpuCluster) await(what string, holds func() bool) {
+	c.t.Helper()
+	late := time.AfterFunc(2*time.Minute, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.failures = append(c.failures, "waiting for "+what)
+		c.changed.Broadcast()
+	})
+	defer late.Stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !holds() && len(c.failures) == 0 {
+		c.changed.Wait()
+	}
+	require.Empty(c.t, c.failures, "the workers said:\n%s", strings.Join(c.log, "\n"))
+}
+
+// step waits for a step of any worker, and whole for one of each.
+func (c *gpuCluster) step(n int) { c.await(fmt.Sprint("step ", n), func() bool { return c.last >= n }) }
+
+func (c *gpuCluster) whole(n int) {
+	c.await(fmt.Sprint("all in step ", n), func() bool {
+		for i, at := range c.reached {
+			if at < n && c.outcomes[i] == nil {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (c *gpuCluster) signal(worker int, s syscall.Signal) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	require.NoError(c.t, c.lives[worker].Process.Signal(s))
+}
+
+// said waits until a worker has said a line with the text.
+func (c *gpuCluster) said(worker int, text string) {
+	c.t.Helper()
+	c.await(fmt.Sprintf("%q of worker %d", text, worker), func() bool {
+		for _, line := range c.log {
+			if strings.HasPrefix(line, fmt.Sprint(worker, ": ")) && strings.Contains(line, text) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// end returns what all workers end with.
+func (c *gpuCluster) end() []*outcome {
+	c.t.Helper()
+	c.await("the end", func() bool {
+		for _, o := range c.outcomes {
+			if o == nil {
+				return false
+			}
+		}
+		return true
+	})
+	return c.outcomes
+}
+
+// Workers with GPUs that are killed, frozen and started again, the first one among them, train through NCCL what they
+// train unharmed: the same bits where their number is kept, and every step once where it is not.
+func TestElasticNCCL(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes: not with -short")
+	}
+	for name, job := range map[string]gpuJob{
+		"kept":    {Devices: 1, Elastic: &distribute.Elastic{}, Epochs: 12},
+		"fewer":   {Devices: 1, Elastic: &distribute.Elastic{Min: 1}, Epochs: 12},
+		"of more": {Devices: 2, Elastic: &distribute.Elastic{}, Epochs: 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const deadline = 1500 * time.Millisecond
+			workers := 3
+			if job.Devices > 1 {
+				workers = 2
+			}
+			job.Deadline = deadline
+			unbroken := startCluster(t, workers, job)
+			for i := range workers {
+				unbroken.start(i)
+			}
+			want := unbroken.end()
+			c := startCluster(t, workers, job)
+			for i := range workers {
+				c.start(i)
+			}
+			c.whole(3)
+			c.signal(1, syscall.SIGKILL)
+			c.said(0, "lost worker:1")
+			if name == "fewer" {
+				c.step(8) // the others go on
+			}
+			c.start(1)
+			c.whole(c.last + 2)
+			c.signal(0, syscall.SIGKILL)
+			c.said(1, "lost worker:0")
+			c.start(0)
+			c.whole(c.last + 2)
+			c.signal(workers-1, syscall.SIGSTOP)
+			c.said(0, fmt.Sprintf("lost worker:%d", workers-1))
+			c.signal(workers-1, syscall.SIGCONT)
+			for i, got := range c.end() {
+				require.Equal(t, float64(job.Epochs*jobSteps), got.Steps, "worker %d: steps lost or done twice", i)
+				require.NotZero(t, got.Calls, "worker %d", i)
+				if name != "fewer" {
+					require.Equal(t, want[i].Weights, got.Weights, "worker %d", i)
+					require.Equal(t, want[i].Loss, got.Loss, "worker %d", i)
+					continue
+				}
+				for k, w := range want[i].Weights {
+					require.InDeltaSlice(t, w, got.Weights[k], 1e-4, "worker %d", i)
+				}
+			}
+		})
+	}
+}
