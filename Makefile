@@ -7,7 +7,7 @@ export CGO_ENABLED ?= 0
 SHORT ?=
 export SHORT
 
-.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-models bench-shapes bench-collective bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks test-cuda gpu gpu-many api race-all ci nightly platforms walkthroughs
+.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-models bench-pjrt bench-shapes bench-collective bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks test-cuda gpu gpu-many api race-all ci nightly platforms walkthroughs
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -102,6 +102,9 @@ bench-peers: ## this library beside TensorFlow, JAX, ONNX Runtime and PyTorch; d
 MODELS ?=
 bench-models: ## predict with models beside ONNX Runtime, OpenVINO and Keras's backends: MODELS names .keras files, networks of keras.applications or drawn (30 drawn at random); --train 16 in it trains too
 	./internal/benchpeers/run.sh models $(MODELS)
+
+bench-pjrt: ## steps and predictions through XLA's plugin for CPUs beside JAX on the same plugin; downloads both into cache folders
+	./internal/benchpeers/pjrt.sh
 
 bench-shapes: ## layers of many shapes, with the percentage of the peak, beside PyTorch if TORCH_PY names a Python that has it
 	$(GO) run ./internal/benchpeers/shapes

@@ -24,6 +24,7 @@ type executable struct {
 	module   *stablehlo.Module
 	number   int32 // of the module, in failure flags
 	replicas int
+	ahead    int // launches that may be under way on a device
 
 	mu       sync.Mutex
 	compiled map[string]*compiled // by the devices
@@ -56,11 +57,27 @@ func (b *Backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Exec
 	if err != nil {
 		return nil, err
 	}
-	e := &executable{backend: b, client: client, program: p, module: module, number: number, replicas: replicas, compiled: map[string]*compiled{}}
+	e := &executable{backend: b, client: client, program: p, module: module, number: number, replicas: replicas, ahead: ahead(p), compiled: map[string]*compiled{}}
 	if replicas == 1 { // which devices several replicas have is known when they meet
 		_, err = e.on([]kernels.Device{o.Device})
 	}
 	return e, err
+}
+
+// ahead is how many launches of a program may be under way on a device: 32, or fewer where what each of them brings
+// would take more than 256 MB of the device's memory together, but 2, so that the device need not wait for the host.
+func ahead(p *ir.Program) int {
+	replaced := map[int]bool{}
+	for _, out := range p.Outputs {
+		replaced[out.Alias] = true
+	}
+	bytes := 1
+	for i, in := range p.Inputs {
+		if !replaced[i] {
+			bytes += p.Type(in.Value).Bytes()
+		}
+	}
+	return min(max(256<<20/bytes, 2), 32)
 }
 
 // on compiles the program for devices, once.
@@ -362,7 +379,7 @@ func (e *executable) run(devices []kernels.Device, parts []*part) (flag *object,
 			err = errors.Join(err, b.replace(newObject(e.client, uintptr(results[i]))))
 		}
 		own := newObject(e.client, uintptr(results[len(p.outputs)]))
-		p.queue.put(e.module, e.number, own, nil)
+		p.queue.put(e.module, e.number, own, e.ahead, nil)
 		p.event.flag = own
 		if r == 0 {
 			flag = own
@@ -374,6 +391,6 @@ func (e *executable) run(devices []kernels.Device, parts []*part) (flag *object,
 // failed records in the replicas' queues that the plugin refused a run.
 func (e *executable) failed(parts []*part, err error) {
 	for _, p := range parts {
-		p.queue.put(e.module, e.number, nil, err)
+		p.queue.put(e.module, e.number, nil, 0, err)
 	}
 }

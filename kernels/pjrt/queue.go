@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/gokeras/gokeras/kernels"
@@ -30,6 +31,7 @@ type queue struct {
 	modules map[int32]*stablehlo.Module
 	// meeting is the last launch that several replicas take part in; nil where it has been handed to the plugin.
 	meeting *meeting
+	under   []*object // way: the flags of the last launches, the oldest first
 }
 
 // NewQueue opens a queue.
@@ -82,8 +84,8 @@ func (q *queue) settle() {
 	}
 }
 
-// put records the outcome of a launch.
-func (q *queue) put(m *stablehlo.Module, number int32, flag *object, err error) {
+// put records the outcome of a launch, and waits where more launches than ahead would be under way.
+func (q *queue) put(m *stablehlo.Module, number int32, flag *object, ahead int, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if err != nil {
@@ -95,6 +97,19 @@ func (q *queue) put(m *stablehlo.Module, number int32, flag *object, err error) 
 	q.modules[number] = m
 	q.flag.release()
 	q.flag = flag.share()
+	q.under = append(q.under, flag.share())
+	if over := len(q.under) - ahead; over > 0 {
+		_ = q.client.Await(q.under[over-1].handle) // the failure goes from launch to launch
+		q.forget(over)
+	}
+}
+
+// forget takes the oldest launches off the list. The caller holds mu.
+func (q *queue) forget(n int) {
+	for _, flag := range q.under[:n] {
+		flag.release()
+	}
+	q.under = slices.Delete(q.under, 0, n)
 }
 
 // failure waits for a launch and reads its flag.
@@ -128,6 +143,7 @@ func (q *queue) Wait(ctx context.Context) error {
 	q.settle()
 	err, flag := q.err, q.flag
 	q.err, q.flag = nil, nil
+	q.forget(len(q.under))
 	q.mu.Unlock()
 	if flag == nil {
 		return err
@@ -154,6 +170,7 @@ func (q *queue) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.settle()
+	q.forget(len(q.under))
 	q.flag.release()
 	q.flag = nil
 }

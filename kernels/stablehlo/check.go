@@ -2,6 +2,7 @@ package stablehlo
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -9,27 +10,19 @@ import (
 // canFail reports whether a program, or one inside it, looks at indices whose being outside is an error, or for numbers
 // that are not finite.
 func canFail(p *ir.Program) bool {
-	for i := range p.Nodes {
-		n := &p.Nodes[i]
-		switch a := n.Attrs.(type) {
-		case ir.GatherAttrs:
-			if a.Mode == ir.IndexError {
-				return true
-			}
-		case ir.ScatterAttrs:
-			if a.Mode == ir.IndexError {
-				return true
-			}
-		case ir.CheckFiniteAttrs:
-			return true
-		}
-		for _, sub := range ir.SubPrograms(n.Attrs) {
-			if canFail(sub) {
-				return true
-			}
-		}
+	return slices.ContainsFunc(p.Nodes, nodeCanFail)
+}
+
+func nodeCanFail(n ir.Node) bool {
+	switch a := n.Attrs.(type) {
+	case ir.GatherAttrs:
+		return a.Mode == ir.IndexError
+	case ir.ScatterAttrs:
+		return a.Mode == ir.IndexError
+	case ir.CheckFiniteAttrs:
+		return true
 	}
-	return false
+	return slices.ContainsFunc(ir.SubPrograms(n.Attrs), canFail)
 }
 
 // inside reports which indices lie within an axis.

@@ -44,39 +44,51 @@ var lowerings = map[ir.Op]lowering{}
 
 // inline writes the nodes of a program and returns its outputs.
 func (e *emitter) inline(p *ir.Program, arguments []value) []value {
+	values := inputsOf(p, arguments)
+	for i, live := range p.Live() {
+		if live {
+			e.node(p, &p.Nodes[i], values)
+		}
+	}
+	return outputsOf(p, values)
+}
+
+// inputsOf returns the place for all values of a program, with those of its inputs.
+func inputsOf(p *ir.Program, arguments []value) []value {
 	values := make([]value, p.NumValues())
 	for i, in := range p.Inputs {
 		values[in.Value] = arguments[i]
 	}
-	live := p.Live()
-	for i := range p.Nodes {
-		n := &p.Nodes[i]
-		if !live[i] {
-			continue
-		}
-		outer := e.scope
-		e.scope = n.Scope
-		in := make([]value, len(n.Inputs))
-		for j, v := range n.Inputs {
-			in[j] = values[v]
-		}
-		lower := lowerings[n.Op]
-		if lower == nil {
-			e.failf("op %v has no lowering to StableHLO", n.Op)
-		}
-		for j, v := range lower(e, n, in) {
-			if want := p.Type(n.Outputs[j]); !v.typ.Equal(want) {
-				e.failf("op %v: its lowering gives %v, its rule %v", n.Op, v.typ, want)
-			}
-			values[n.Outputs[j]] = v
-		}
-		e.scope = outer
-	}
+	return values
+}
+
+func outputsOf(p *ir.Program, values []value) []value {
 	results := make([]value, len(p.Outputs))
 	for i, out := range p.Outputs {
 		results[i] = values[out.Value]
 	}
 	return results
+}
+
+// node writes one node.
+func (e *emitter) node(p *ir.Program, n *ir.Node, values []value) {
+	outer := e.scope
+	e.scope = n.Scope
+	defer func() { e.scope = outer }()
+	in := make([]value, len(n.Inputs))
+	for j, v := range n.Inputs {
+		in[j] = values[v]
+	}
+	lower := lowerings[n.Op]
+	if lower == nil {
+		e.failf("op %v has no lowering to StableHLO", n.Op)
+	}
+	for j, v := range lower(e, n, in) {
+		if want := p.Type(n.Outputs[j]); !v.typ.Equal(want) {
+			e.failf("op %v: its lowering gives %v, its rule %v", n.Op, v.typ, want)
+		}
+		values[n.Outputs[j]] = v
+	}
 }
 
 // failf ends the lowering with an error that names the layer.

@@ -163,9 +163,7 @@ func (e *emitter) main(p *ir.Program, o Options) {
 		declared[len(arguments)] += within([]string{whole})
 	}
 	body := &emitter{replicas: e.replicas, number: e.number, locations: e.locations, functions: e.functions, text: &strings.Builder{}, indent: 2, flag: flag}
-	results := body.inline(p, arguments)
-	body.keepOnFailure(p, arguments, results)
-	results = append(results, body.flag)
+	results := append(body.guarded(p, arguments), body.flag)
 	types := typesOf(results)
 	body.linef("return %s : %s", names(results), tensors(types))
 	returned := make([]string, len(types))
@@ -192,36 +190,4 @@ func within(attributes []string) string {
 		return ""
 	}
 	return " {" + strings.Join(attributes, ", ") + "}"
-}
-
-// keepOnFailure makes outputs that replace inputs repeat these where the failure flag of any replica is set.
-func (e *emitter) keepOnFailure(p *ir.Program, arguments, results []value) {
-	if e.replicas > 1 && len(e.checks) > 0 {
-		e.agree()
-	}
-	var ok value
-	for i, out := range p.Outputs {
-		if out.Alias < 0 {
-			continue
-		}
-		if ok.name == "" {
-			ok = e.compare(ir.Eq, e.checkNumber(e.flag), e.splat(ir.Type{DType: ir.Int32}, 0))
-		}
-		results[i] = e.choose(e.broadcast(ok, results[i].typ.Shape), results[i], arguments[out.Alias])
-	}
-}
-
-// checkNumber is the number of the check that failed, as a scalar.
-func (e *emitter) checkNumber(flag value) value {
-	return e.reshape(e.slice(flag, []int{1}, []int{2}, []int{1}))
-}
-
-// agree sets the flag of all replicas to that of the first one where it is set.
-func (e *emitter) agree() {
-	all := e.allGather(e.reshape(e.flag, 1, 3), 0)
-	for i := e.replicas - 1; i >= 0; i-- {
-		theirs := e.reshape(e.slice(all, []int{i, 0}, []int{i + 1, 3}, []int{1, 1}), 3)
-		set := e.compare(ir.Ne, e.checkNumber(theirs), e.splat(ir.Type{DType: ir.Int32}, 0))
-		e.flag = e.choose(e.broadcast(set, FlagType.Shape), theirs, e.flag)
-	}
 }

@@ -49,6 +49,7 @@ func main() {
 	folder := flag.String("make", "", "write the models that the arguments name into this folder")
 	scaling := flag.Bool("scaling", false, "print what a second replica and a second worker gain")
 	member := flag.String("member", "", "be one of two workers that train this key whenever a line with a number of epochs comes")
+	flag.StringVar(&device, "device", "", "train and predict on this device, such as xla:0 in a worker built with -tags pjrt")
 	profile := flag.Bool("profile", false, "print where the time of the table's keys goes")
 	samples := flag.String("cpuprofile", "", "write a profile of the process to this file")
 	flag.Parse()
@@ -93,6 +94,9 @@ func main() {
 		os.Exit(1)
 	}
 }
+
+// device is where everything is measured, unless it is empty.
+var device string
 
 // runs is the context of everything that is measured.
 var runs = context.Background()

@@ -46,7 +46,16 @@ type measurement struct {
 }
 
 // newJob parses a key and builds its model, for one replica.
-func newJob(key string) (*job, error) { return newJobUnder(key, distribute.Default()) }
+func newJob(key string) (*job, error) {
+	if device == "" {
+		return newJobUnder(key, distribute.Default())
+	}
+	s, err := distribute.NewOneDeviceStrategy(device)
+	if err != nil {
+		return nil, err
+	}
+	return newJobUnder(key, s)
+}
 
 // newJobUnder builds the model under a strategy. Training has as many examples for each replica as it has on one.
 func newJobUnder(key string, s distribute.Strategy) (*job, error) {

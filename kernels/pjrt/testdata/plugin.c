@@ -16,7 +16,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long alive[5]; // errors, events, clients, executables, buffers
 enum { ERRORS, EVENTS, CLIENTS, EXECUTABLES, BUFFERS };
 static int calls[ENTRIES], fail_entry = -1, fail_call, more; // more: bytes that arguments must have beyond those known here
-static int outputs = 1;
+static int outputs = 1, host; // host: the memory of the devices is the host's
 static device devices[DEVICES] = {{0}, {1}};
 static uint64_t table[ENTRIES];
 
@@ -119,6 +119,13 @@ CALL(to_host, 600, 56)
 	memcpy(object(a[4]), b->data, b->bytes);
 	a[6] = event();
 END
+CALL(is_on_cpu, 608, 25) *(char *)&a[3] = host; END
+CALL(ready_event, 616, 32) a[3] = event(); END
+CALL(unsafe_pointer, 624, 32)
+	buffer *b = object(a[2]);
+	if (b->taken) return fail(3, "the buffer was donated");
+	a[3] = (uint64_t)(uintptr_t)b->data;
+END
 CALL(execute, 480, 80)
 	uint64_t replicas = a[5], inputs = a[6], *options = object(a[3]), **arguments = object(a[4]), **results = object(a[7]), *events = object(a[8]);
 	int64_t *keep = object(options[7]);
@@ -151,6 +158,7 @@ void fake_reset(int64_t entry, int64_t call, int64_t minor, int64_t beyond, int6
 	memset(calls, 0, sizeof calls);
 	table[4] = (uint64_t)(uint32_t)(minor / 1000) | (uint64_t)(uint32_t)(minor % 1000) << 32;
 }
+void fake_host(int64_t yes) { host = (int)yes; }
 int64_t fake_alive(int64_t what) { return count((int)what, 0); }
 void fake_forgive(int64_t what) { count((int)what, -1); }
 int64_t fake_calls(int64_t entry) { return calls[entry / 8]; }
@@ -161,7 +169,8 @@ void *GetPjrtApi(void) {
 		{120, client_create}, {128, client_destroy}, {136, platform_name}, {152, platform_version}, {168, addressable}, {200, compile}, {216, from_host},
 		{224, description_id}, {232, description_process}, {240, description_attributes}, {248, description_kind}, {256, description_debug},
 		{272, device_description}, {360, executable_destroy}, {392, num_outputs}, {432, serialize}, {440, loaded_destroy}, {448, loaded_executable},
-		{480, execute}, {504, buffer_destroy}, {592, to_device}, {600, to_host}, {808, memory_stats},
+		{480, execute}, {504, buffer_destroy}, {592, to_device}, {600, to_host}, {608, is_on_cpu},
+		{616, ready_event}, {624, unsafe_pointer}, {808, memory_stats},
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) table[all[i].offset / 8] = (uint64_t)(uintptr_t)all[i].function;
 	table[0] = sizeof table;

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -46,6 +47,9 @@ const (
 	bufferDestroy            = 504
 	bufferToDevice           = 592
 	bufferToHost             = 600
+	bufferIsOnCPU            = 608
+	bufferReadyEvent         = 616
+	bufferUnsafePointer      = 624
 	topologyCreate           = 696
 	topologyDestroy          = 704
 	topologyDescriptions     = 728
@@ -107,15 +111,32 @@ func Open(path string) (*Plugin, error) {
 	return p, p.call(pluginInitialize, newBlock(16))
 }
 
+// function is the address of the function at an offset of the table.
+func (p *Plugin) function(entry uintptr) (uintptr, error) {
+	if entry+8 <= p.size {
+		if f := uintptr(words(p.table+entry, 1)[0]); f != 0 {
+			return f, nil
+		}
+	}
+	return 0, &Error{Unimplemented, fmt.Sprintf("the plugin's interface 0.%d has no function at %d", p.Minor, entry)}
+}
+
 // call calls the function at an offset of the table.
 func (p *Plugin) call(entry uintptr, b block) error {
-	if entry+8 > p.size {
-		return &Error{Unimplemented, fmt.Sprintf("the plugin's interface 0.%d has no function at %d", p.Minor, entry)}
+	f, err := p.function(entry)
+	if err != nil {
+		return err
 	}
-	e, _, _ := purego.SyscallN(uintptr(words(p.table+entry, 1)[0]), b.address())
+	l := lists.Get().(*[]uintptr)
+	(*l)[0] = b.address()
+	e, _, _ := purego.SyscallN(f, *l...)
+	lists.Put(l)
 	runtime.KeepAlive(b)
 	return p.toError(e)
 }
+
+// lists are argument lists of one argument: a literal one would be allocated for each call.
+var lists = sync.Pool{New: func() any { l := make([]uintptr, 1); return &l }}
 
 // toError reads and frees an error object.
 func (p *Plugin) toError(e uintptr) error {
@@ -172,10 +193,23 @@ func (p *Plugin) Await(event uintptr) error {
 
 // handle calls a function whose only argument is an object.
 func (p *Plugin) handle(entry, object uintptr) error {
-	b := newBlock(24)
-	b[2] = uint64(object)
-	return p.call(entry, b)
+	_, err := p.ask(entry, object)
+	return err
 }
+
+// ask calls a function whose first argument is an object, and returns the word behind it, where results are. It
+// allocates nothing.
+func (p *Plugin) ask(entry, object uintptr) (uint64, error) {
+	b := small.Get().(*block)
+	defer small.Put(b)
+	clear((*b)[1:])
+	(*b)[2] = uint64(object)
+	err := p.call(entry, *b)
+	return (*b)[3], err
+}
+
+// small are blocks of calls whose argument is an object.
+var small = sync.Pool{New: func() any { b := newBlock(32); return &b }}
 
 // block is the arguments of one call as 8-byte words; word 0 is their size. It lies on Go's heap, whose objects do not
 // move, and holds addresses as numbers: who puts one in keeps alive what it points to until the call has returned.

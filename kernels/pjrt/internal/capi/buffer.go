@@ -2,7 +2,10 @@
 
 package capi
 
-import "errors"
+import (
+	"errors"
+	"unsafe"
+)
 
 // Element types of buffers.
 const (
@@ -47,6 +50,9 @@ func (c *Client) Upload(device uintptr, elementType int, dims []int, data []byte
 
 // Download copies a buffer to host memory, which must be as long as its elements.
 func (c *Client) Download(buffer uintptr, data []byte) error {
+	if c.isHost(buffer) {
+		return c.read(buffer, data)
+	}
 	var a arguments
 	defer a.release()
 	b := newBlock(56)
@@ -55,6 +61,41 @@ func (c *Client) Download(buffer uintptr, data []byte) error {
 		return err
 	}
 	return c.Plugin.Await(uintptr(b[6]))
+}
+
+// isHost reports whether the devices' memory is the host's, which the first buffer tells.
+func (c *Client) isHost(buffer uintptr) bool {
+	c.host.Do(func() {
+		on, err := c.Plugin.ask(bufferIsOnCPU, buffer)
+		_, without := c.Plugin.function(bufferUnsafePointer)
+		c.isOnHost = err == nil && without == nil && on&0xff != 0
+	})
+	return c.isOnHost
+}
+
+// read copies out of memory that the host can reach. The plugin's own copy would be made by another thread, which takes
+// several times as long to wake up as a launch takes.
+func (c *Client) read(buffer uintptr, data []byte) error {
+	if err := c.Await(buffer); err != nil {
+		return err
+	}
+	address, err := c.Plugin.ask(bufferUnsafePointer, buffer)
+	if err != nil {
+		return err
+	}
+	if len(data) > 0 {
+		copy(data, unsafe.Slice((*byte)(pointer(uintptr(address))), len(data)))
+	}
+	return nil
+}
+
+// Await waits until a buffer has its contents. The error is that of the run that should have made them.
+func (c *Client) Await(buffer uintptr) error {
+	event, err := c.Plugin.ask(bufferReadyEvent, buffer)
+	if err != nil {
+		return err
+	}
+	return c.Plugin.Await(uintptr(event))
 }
 
 // CopyTo copies a buffer to another device of the client.

@@ -5,6 +5,7 @@ package capi
 import (
 	"fmt"
 	"math"
+	"sync"
 )
 
 // Client is a plugin's connection to its devices.
@@ -12,6 +13,9 @@ type Client struct {
 	Plugin  *Plugin
 	Devices []uintptr // those that this process may use
 	object  uintptr
+
+	host     sync.Once
+	isOnHost bool // the devices' memory is the host's
 }
 
 // Option is a setting for a client or a topology; which there are depends on the platform. Value is a string, int64,

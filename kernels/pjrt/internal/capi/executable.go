@@ -199,7 +199,7 @@ type Launch struct {
 	keep       []uint64 // numbers of the inputs that are not given away
 	arguments  [][]uint64
 	results    [][]uint64
-	lists      [3][]uint64 // arguments, results, events
+	lists      [2][]uint64 // arguments, results
 }
 
 // NewLaunch prepares runs with the given number of arguments on the replicas' devices.
@@ -216,7 +216,7 @@ func (e *Executable) NewLaunch(replicas, inputs int) *Launch {
 	l.options[7] = addressOf(l.keep)
 	b := l.block
 	b[2], b[3], b[4] = uint64(e.loaded), addressOf(l.options), addressOf(l.lists[0])
-	b[5], b[6], b[7], b[8] = uint64(replicas), uint64(inputs), addressOf(l.lists[1]), addressOf(l.lists[2])
+	b[5], b[6], b[7], b[8] = uint64(replicas), uint64(inputs), addressOf(l.lists[1]), 0 // no events
 	return l
 }
 
@@ -226,32 +226,17 @@ func (l *Launch) Arguments(replica int) []uint64 { return l.arguments[replica] }
 // Results holds, after a run, the buffers of a replica's outputs, which belong to the caller.
 func (l *Launch) Results(replica int) []uint64 { return l.results[replica] }
 
-// Run executes on all replicas and waits. The inputs named in keep stay the caller's where the program would take their
-// memory for outputs.
+// Run executes on all replicas and returns when the plugin has taken the run: the results come into being later, and a
+// failure of the devices is that of who waits for one of them. The inputs named in keep stay the caller's where the
+// program would take their memory for outputs.
 func (l *Launch) Run(keep []int) error {
 	for i, n := range keep {
 		l.keep[i] = uint64(n)
 	}
 	l.options[8] = uint64(len(keep))
-	clear(l.lists[2])
-	if err := l.executable.plugin.call(loadedExecute, l.block); err != nil {
-		return err
-	}
-	var failed error
-	for _, event := range l.lists[2] {
-		if err := l.executable.plugin.Await(uintptr(event)); err != nil && failed == nil {
-			failed = err
-		}
-	}
-	if failed != nil { // what the devices made of it is of no use to anybody
-		for _, results := range l.results {
-			for _, buffer := range results[:l.executable.Outputs] {
-				failed = errors.Join(failed, l.executable.plugin.handle(bufferDestroy, uintptr(buffer)))
-			}
-		}
-	}
+	err := l.executable.plugin.call(loadedExecute, l.block)
 	runtime.KeepAlive(l)
-	return failed
+	return err
 }
 
 // addressOf is the address of words that the launch refers to for as long as it lives. They lie on Go's heap, where
