@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -18,6 +19,9 @@ type chainForm struct {
 	unary, bytes  bool        // a alone is the operand; the result is bytes
 	chooses       bool        // a is a mask, b and c are the operands
 	loads         bool        // the operation only loads a
+	copies        bool        // the result is a, which is a float32 already
+	stores        bool        // the result is a, in 16 bits in memory
+	half          bool        // the operation rounds, or converts to or from 16 bits: one by one it takes as long as a chain
 	shares        bool        // b and c are compared for a, the operand
 	first, second vec.ChainOp // with the chain's value as the first operand, and as the second one where that is possible
 }
@@ -35,11 +39,40 @@ var chainCompare = map[ir.Direction][2]vec.ChainOp{ir.Eq: {vec.ChainEqual, vec.C
 	ir.Lt: {vec.ChainLess, vec.ChainGreater}, ir.Gt: {vec.ChainGreater, vec.ChainLess},
 	ir.Le: {vec.ChainLessEqual, vec.ChainGreaterEqual}, ir.Ge: {vec.ChainGreaterEqual, vec.ChainLessEqual}}
 
-// formOf returns the form of a node on operands of type from with a result of type to. What rounds to half precision
-// has none.
+// keeps reports whether the register holds the same value after the operation as before.
+func (f *chainForm) keeps() bool { return f.bytes || f.stores }
+
+// halfSteps are the steps of the types of 16 bits: reading them, rounding to what they hold, writing them.
+var halfSteps = map[ir.DType][3]vec.ChainOp{ir.BFloat16: {vec.ChainLoadBF16, vec.ChainRoundBF16, vec.ChainStoreBF16},
+	ir.Float16: {vec.ChainLoadF16, vec.ChainRoundF16, vec.ChainStoreF16}}
+
+// widenOp reads half precision from memory into a register, roundOp rounds a register to half precision, narrowOp writes
+// a rounded one to memory.
+func widenOp(d ir.DType, dst, a uint8) vmOp {
+	s, ok := halfSteps[d]
+	return vmOp{fn: block.Widen(d), dst: dst, a: a, chain: chainForm{ok: ok, unary: true, loads: true, half: true, first: s[0]}}
+}
+
+func roundOp(d ir.DType, dst uint8) vmOp {
+	s, ok := halfSteps[d]
+	return vmOp{fn: block.Round(d), dst: dst, a: dst, chain: chainForm{ok: ok, unary: true, half: true, first: s[1]}}
+}
+
+func narrowOp(d ir.DType, dst, a uint8) vmOp {
+	s, ok := halfSteps[d]
+	return vmOp{fn: block.Narrow(d), dst: dst, a: a, chain: chainForm{ok: ok, unary: true, stores: true, half: true, first: s[2]}}
+}
+
+// formOf returns the form of a node on operands of type from with a result of type to. Half precision lies in float32
+// registers; the operation that rounds it follows.
 func formOf(n *ir.Node, from, to ir.DType) chainForm {
+	plain := from == ir.Float32 && to == ir.Float32
+	from, to = block.ComputeType(from), block.ComputeType(to)
 	switch n.Op {
 	case ir.Convert:
+		if from == ir.Float32 && to == ir.Float32 {
+			return chainForm{ok: !plain, unary: true, copies: true, half: true}
+		}
 		return chainForm{ok: from == ir.Bool && to == ir.Float32, unary: true, loads: true, first: vec.ChainLoadBytes}
 	case ir.Compare:
 		f := chainCompare[n.Attrs.(ir.CompareAttrs).Direction]
@@ -59,15 +92,15 @@ func formOf(n *ir.Node, from, to ir.DType) chainForm {
 
 func scalarForm(op ir.Op, d ir.DType) chainForm {
 	f, ok := chainNumber[op]
-	return chainForm{ok: ok && d == ir.Float32, first: f}
+	return chainForm{ok: ok && block.ComputeType(d) == ir.Float32, first: f}
 }
 
 func reluGradForm(d ir.DType) chainForm {
-	return chainForm{ok: d == ir.Float32, first: vec.ChainKeepPositive, second: vec.ChainWherePositive}
+	return chainForm{ok: block.ComputeType(d) == ir.Float32, first: vec.ChainKeepPositive, second: vec.ChainWherePositive}
 }
 
 func shareForm(d ir.DType) chainForm {
-	return chainForm{ok: d == ir.Float32, shares: true, first: vec.ChainShare}
+	return chainForm{ok: block.ComputeType(d) == ir.Float32, shares: true, first: vec.ChainShare}
 }
 
 // vmSegment is a part of a unit's operations: a chain, or what is computed one by one.
@@ -88,6 +121,7 @@ type chainBuilder struct {
 	steps   []vmStep
 	taken   int // operands that came from the register
 	holds   bool
+	half    bool  // it converts or rounds
 	current uint8 // the pointer whose value the register holds
 
 	holdsMask bool
@@ -111,7 +145,7 @@ func (b *vmBuilder) chain() {
 			for i := first; i < last; i++ {
 				c.add(i, last)
 			}
-			if c.taken > 0 {
+			if c.taken > 0 || c.half {
 				s.steps, useful = c.steps, true
 			}
 		}
@@ -152,6 +186,7 @@ func (c *chainBuilder) add(i, last int) {
 	first, second := op.takes(c.holds, c.current)
 	a, other, two := op.sides()
 	code := op.chain.first
+	c.half = c.half || op.chain.half
 	switch {
 	case op.chain.loads:
 		other = a
@@ -164,8 +199,12 @@ func (c *chainBuilder) add(i, last int) {
 		c.steps = append(c.steps, vmStep{op: vec.ChainLoad, x: a})
 		c.holds, c.current = true, a
 	}
+	if op.chain.copies {
+		c.result(i, last)
+		return
+	}
 	if !two && !op.chain.loads {
-		other = op.dst // is not read
+		other = op.dst // is not read, or is what is written
 	}
 	step := vmStep{op: code, x: other, y: op.dst}
 	switch {
@@ -181,12 +220,17 @@ func (c *chainBuilder) add(i, last int) {
 		step.y = op.c
 	}
 	c.steps = append(c.steps, step)
-	if op.chain.bytes {
-		return
+	if !op.chain.keeps() {
+		c.result(i, last)
 	}
-	c.holds, c.current = true, op.dst
+}
+
+// result notes that the register holds what operation i of a chain that ends before last computes.
+func (c *chainBuilder) result(i, last int) {
+	dst := c.b.prog.ops[i].dst
+	c.holds, c.current = true, dst
 	if c.b.stored(i, last) {
-		c.steps = append(c.steps, vmStep{op: vec.ChainStore, x: op.dst})
+		c.steps = append(c.steps, vmStep{op: vec.ChainStore, x: dst})
 	}
 }
 
@@ -243,7 +287,7 @@ func (b *vmBuilder) stored(i, last int) bool {
 		if op.dst == ptr {
 			return false
 		}
-		if j >= last || !op.chain.bytes {
+		if j >= last || !op.chain.keeps() {
 			held = false
 		} else if first, second := op.takes(held, ptr); !first && !second {
 			held = false // the register was loaded with another operand

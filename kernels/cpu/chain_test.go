@@ -10,17 +10,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// randomElementwise returns a program of random operations on float32 and masks, cheap ones mostly, with outputs in the
-// middle, sums and operands that repeat themselves.
-func randomElementwise(r *rand.Rand) *ir.Program {
+// randomElementwise returns a program of random operations on floats of type d and masks, cheap ones mostly, with
+// outputs in the middle, conversions, sums and operands that repeat themselves.
+func randomElementwise(r *rand.Rand, d ir.DType) *ir.Program {
 	g := tape{p: &ir.Program{}}
 	rows, columns := 1+r.IntN(40), 1+r.IntN(90)
 	var floats, masks []ir.Value
 	for _, name := range []string{"x", "y", "z"} {
-		floats = append(floats, g.input(name, ir.Float32, rows, columns))
+		floats = append(floats, g.input(name, d, rows, columns))
 	}
-	floats = append(floats, g.like(floats[0], 0.5), g.op(ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{rows, columns}, Axes: []int{1}}, g.input("row", ir.Float32, columns)),
-		g.op(ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{rows, columns}}, g.input("number", ir.Float32)))
+	floats = append(floats, g.like(floats[0], 0.5), g.op(ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{rows, columns}, Axes: []int{1}}, g.input("row", d, columns)),
+		g.op(ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{rows, columns}}, g.input("number", d)))
 	pick := func() ir.Value { // late ones more often
 		if r.IntN(2) == 0 {
 			return floats[len(floats)-1]
@@ -31,7 +31,16 @@ func randomElementwise(r *rand.Rand) *ir.Program {
 	binary := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Div, ir.Maximum, ir.Minimum}
 	directions := []ir.Direction{ir.Eq, ir.Ne, ir.Lt, ir.Le, ir.Gt, ir.Ge}
 	for range 3 + r.IntN(30) {
-		switch k := r.IntN(13); {
+		switch k := r.IntN(14); {
+		case k == 13: // another type, and back; the result in between may be stored
+			other := g.op(ir.Convert, ir.ConvertAttrs{DType: chainTypes[r.IntN(len(chainTypes))]}, pick())
+			if r.IntN(2) == 0 {
+				other = g.op(ir.Add, nil, other, g.like(other, 0.75))
+			}
+			if r.IntN(3) == 0 {
+				g.p.AddOutput("converted", other)
+			}
+			floats = append(floats, g.op(ir.Convert, ir.ConvertAttrs{DType: d}, other))
 		case k == 12: // the gradient of an extreme for both operands
 			x, y, dy, zero := pick(), pick(), pick(), g.like(floats[0], 0)
 			tie := g.op(ir.Select, nil, g.op(ir.Compare, ir.CompareAttrs{Direction: ir.Eq}, x, y), g.op(ir.Mul, nil, dy, g.like(floats[0], 0.5)), zero)
@@ -56,7 +65,7 @@ func randomElementwise(r *rand.Rand) *ir.Program {
 			}
 			floats = append(floats, g.op(ir.Select, nil, m, pick(), pick()))
 		default:
-			floats = append(floats, g.op(ir.Convert, ir.ConvertAttrs{DType: ir.Float32}, masks[r.IntN(len(masks))]))
+			floats = append(floats, g.op(ir.Convert, ir.ConvertAttrs{DType: d}, masks[r.IntN(len(masks))]))
 		}
 		if r.IntN(8) == 0 {
 			g.p.AddOutput("float", floats[len(floats)-1])
@@ -73,6 +82,9 @@ func randomElementwise(r *rand.Rand) *ir.Program {
 	return g.p
 }
 
+// chainTypes are the types whose operations chains compute.
+var chainTypes = []ir.DType{ir.Float32, ir.BFloat16, ir.Float16}
+
 // TestChainsKeepTheBits: random programs have the same bits with chains and without.
 func TestChainsKeepTheBits(t *testing.T) {
 	outputs := func(p *ir.Program) (all [][]byte) {
@@ -81,7 +93,7 @@ func TestChainsKeepTheBits(t *testing.T) {
 		for i, in := range p.Inputs {
 			typ, data := p.Type(in.Value), s.inputs[i].Bytes()
 			for j := range typ.Shape.Size() {
-				copy(data[4*j:], ir.AppendElement(nil, ir.Float32, float64(r.IntN(9)-4)/2)) // which are often equal, or 0
+				copy(data[typ.DType.Size()*j:], ir.AppendElement(nil, typ.DType, float64(r.IntN(9)-4)/2)) // which are often equal, or 0
 			}
 		}
 		s.run(t)
@@ -90,8 +102,8 @@ func TestChainsKeepTheBits(t *testing.T) {
 		}
 		return all
 	}
-	for seed := range uint64(600) {
-		p := randomElementwise(rand.New(rand.NewPCG(seed, 3)))
+	for seed := range uint64(900) {
+		p := randomElementwise(rand.New(rand.NewPCG(seed, 3)), chainTypes[seed%3])
 		with := outputs(p)
 		cpu.WithoutChains(func() { require.Equal(t, outputs(p), with, "program %d:\n%v", seed, p) })
 	}

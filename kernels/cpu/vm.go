@@ -217,7 +217,7 @@ func (b *vmBuilder) compileNode(i int) {
 		b.prog.ops = appendKernel(b.prog.ops, b.Program, n, dst, args)
 	}
 	if inMemory && d.IsHalf() {
-		b.prog.ops = append(b.prog.ops, vmOp{fn: block.Narrow(d), dst: b.memory(b.Operands[v]), a: dst})
+		b.prog.ops = append(b.prog.ops, narrowOp(d, b.memory(b.Operands[v]), dst))
 	}
 	b.release(n, i)
 }
@@ -300,7 +300,7 @@ func (b *vmBuilder) operand(a fuse.Access) uint8 {
 		ptr = b.memory(o)
 		if d.IsHalf() {
 			r := b.register(4)
-			b.prog.ops = append(b.prog.ops, vmOp{fn: block.Widen(d), dst: r.ptr, a: ptr})
+			b.prog.ops = append(b.prog.ops, widenOp(d, r.ptr, ptr))
 			ptr = r.ptr
 		}
 	default:
@@ -341,7 +341,7 @@ func (b *vmBuilder) load(o plan.Operand, a *fuse.Access) uint8 {
 	if a.Scalar() {
 		l.dims, l.strides = nil, nil
 	}
-	op := vmOp{fn: block.Widen(d), dst: r.ptr}
+	op := widenOp(d, r.ptr, 0)
 	if d.IsHalf() {
 		op.a = b.newRegister(size).ptr
 		l.ptr = op.a

@@ -24,7 +24,7 @@ func appendKernel(ops []vmOp, p *ir.Program, n *ir.Node, dst uint8, args []uint8
 	}
 	ops = append(ops, op)
 	if to.IsHalf() && n.Op != ir.Select && n.Op != ir.Neg && n.Op != ir.Abs && n.Op != ir.Relu {
-		ops = append(ops, vmOp{fn: block.Round(to), dst: dst, a: dst})
+		ops = append(ops, roundOp(to, dst))
 	}
 	return ops
 }

@@ -28,6 +28,10 @@ func (c *chainBody) byteAt(p Scalar, i int) Memory {
 	return Memory{Base: p, Index: c.byte, Scale: 1, Offset: i * c.m.bytes() / 4}
 }
 
+func (c *chainBody) wordAt(p Scalar, i int) Memory {
+	return Memory{Base: p, Index: c.byte, Scale: 2, Offset: i * c.m.bytes() / 2}
+}
+
 // number is the operand that is one number.
 func (c *chainBody) number() vector { return c.m.broadcast(c.x, 0) }
 
@@ -210,6 +214,27 @@ var chainSteps = []chainStep{
 			Copy(v, tie)
 		})
 	}},
+	{"LoadBF16", "v = x, which are bfloat16", func(c *chainBody) {
+		c.each(func(i int, v vector) {
+			WidenWords(v, c.wordAt(c.x, i))
+			ShiftLeft(v, v, 16)
+		})
+	}},
+	{"StoreBF16", "x = v, which bfloat16 can hold", func(c *chainBody) {
+		c.each(func(i int, v vector) {
+			w := c.m.shift(ShiftRight, 16, v)
+			StoreLowWords(c.wordAt(c.x, i), w)
+		})
+	}},
+	{"RoundBF16", "the nearest bfloat16, the even one of two", func(c *chainBody) {
+		c.each(func(_ int, v vector) {
+			c.m.roundBF16(v)
+			AndInt(v, v, Constant("upperHalf", 0xffff0000))
+		})
+	}},
+	{"LoadF16", "v = x, which are float16", func(c *chainBody) { c.each(func(i int, v vector) { LoadFloat16(v, c.wordAt(c.x, i)) }) }},
+	{"StoreF16", "x = v, as float16", func(c *chainBody) { c.each(func(i int, v vector) { StoreFloat16(c.wordAt(c.x, i), v) }) }},
+	{"RoundF16", "the nearest float16, the even one of two", func(c *chainBody) { c.each(func(_ int, v vector) { RoundFloat16(v) }) }},
 }
 
 // chain emits the function that runs a chain of steps on vectors that it keeps in registers: several at a time, then

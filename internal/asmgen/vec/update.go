@@ -100,18 +100,24 @@ func (m machine) conversions() {
 	m.begin("", "narrowBF16", "dst unsafe.Pointer, x *float32, n uintptr", "")
 	dst, x, n = param("dst"), param("x"), param("n")
 	m.loop(1, n, []Scalar{x}, func([]int) {
-		v, odd, quiet := m.vector(), m.vector(), m.vector()
+		v := m.vector()
 		Load(v, Memory{Base: x})
-		Or(quiet, v, Constant("quietBit", 0x400000))
-		nan := Compare(Unordered, v, v)
-		ShiftLeft(odd, v, 15) // the last bit that stays, as 0 or 1: ties go to even
-		ShiftRight(odd, odd, 31)
-		AddInt(v, v, Constant("belowHalf", 0x7fff))
-		AddInt(v, v, odd)
-		Blend(v, nan, quiet)
+		m.roundBF16(v)
 		ShiftRight(v, v, 16)
 		StoreLowWords(Memory{Base: dst}, v)
 		Increase(dst, Number(m.bytes()/2))
 	})
 	End()
+}
+
+// roundBF16 rounds v to the nearest bfloat16, in the upper half of the bits; the lower half is anything.
+func (m machine) roundBF16(v Vector) {
+	odd, quiet := m.vector(), m.vector()
+	Or(quiet, v, Constant("quietBit", 0x400000))
+	nan := Compare(Unordered, v, v)
+	ShiftLeft(odd, v, 15) // the last bit that stays, as 0 or 1: ties go to even
+	ShiftRight(odd, odd, 31)
+	AddInt(v, v, Constant("belowHalf", 0x7fff))
+	AddInt(v, v, odd)
+	Blend(v, nan, quiet)
 }

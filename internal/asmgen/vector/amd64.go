@@ -235,12 +235,14 @@ func (l *amd64) instruction(i *instruction) {
 	case opStoreLowWords:
 		l.storeLowWords(ops[0], ops[1])
 	case opStoreFloat16:
+		b.VCVTPS2PH(operand.U8(0), ops[0], ops[1])
+	case opRoundFloat16:
 		h := b.XMM()
 		if l.wide() {
 			h = b.YMM()
 		}
 		b.VCVTPS2PH(operand.U8(0), ops[0], h)
-		b.VMOVDQU(h, ops[1])
+		b.VCVTPH2PS(h, ops[0])
 	default:
 		panic(fmt.Sprintf("%s: operation %d", l.name, i.op))
 	}
@@ -251,9 +253,7 @@ func first(v operand.Op) operand.Op { return v.(reg.VecVirtual).AsX() }
 func (l *amd64) storeLowWords(v, to operand.Op) {
 	b := l.b
 	if l.wide() {
-		h := b.YMM()
-		b.VPMOVDW(v, h)
-		b.VMOVDQU(h, to)
+		b.VPMOVDW(v, to)
 		return
 	}
 	b.VPACKUSDW(v, v, v)

@@ -91,3 +91,6 @@ func LoadFloat16(dst Vector, from Memory) { record(opLoadFloat16, dst, from) }
 
 // StoreFloat16 rounds to half precision.
 func StoreFloat16(to Memory, v Vector) { record(opStoreFloat16, to, v) }
+
+// RoundFloat16 rounds v to numbers of half precision, which stay floats. For amd64.
+func RoundFloat16(v Vector) { record(opRoundFloat16, v) }

@@ -89,6 +89,7 @@ const (
 	opStoreLowWords
 	opLoadFloat16
 	opStoreFloat16
+	opRoundFloat16
 
 	opParameter
 	opReturn

@@ -52,6 +52,7 @@ func main() {
 	flag.StringVar(&device, "device", "", "train and predict on this device, such as xla:0 in a worker built with -tags pjrt")
 	profile := flag.Bool("profile", false, "print where the time of the table's keys goes")
 	samples := flag.String("cpuprofile", "", "write a profile of the process to this file")
+	flag.StringVar(&policy, "policy", "", "the dtype policy of all models, for example mixed_bfloat16")
 	flag.Parse()
 	if *samples != "" {
 		f, err := os.Create(*samples)

@@ -76,12 +76,23 @@ func optimizer(name string) (optimizers.Optimizer, error) {
 	return nil, fmt.Errorf("unknown optimizer %q", name)
 }
 
+// policy is the dtype policy of the models: "" for Keras's default.
+var policy string
+
+// options are those that all models have.
+func options(s distribute.Strategy, more ...keras.Option) []keras.Option {
+	if policy != "" {
+		more = append(more, keras.DTypePolicy(policy))
+	}
+	return append(more, distribute.Scope(s))
+}
+
 func perceptron(s distribute.Strategy) (*keras.Model, error) {
 	return keras.NewSequential([]layers.Layer{
 		&layers.Dense{Units: 512, Activation: "relu"},
 		&layers.Dense{Units: 512, Activation: "relu"},
 		&layers.Dense{Units: 10},
-	}, distribute.Scope(s), keras.InputShape(784))
+	}, options(s, keras.InputShape(784))...)
 }
 
 func convolutional(s distribute.Strategy) (*keras.Model, error) {
@@ -91,7 +102,7 @@ func convolutional(s distribute.Strategy) (*keras.Model, error) {
 		&layers.Flatten{},
 		&layers.Dense{Units: 64, Activation: "relu"},
 		&layers.Dense{Units: 10},
-	}, distribute.Scope(s), keras.InputShape(28, 28, 1))
+	}, options(s, keras.InputShape(28, 28, 1))...)
 }
 
 func residual(s distribute.Strategy) (*keras.Model, error) {
@@ -114,7 +125,7 @@ func residual(s distribute.Strategy) (*keras.Model, error) {
 		}
 	}
 	x = layers.Apply(&layers.Dense{Units: 10}, layers.Apply(&layers.GlobalAveragePooling2D{}, x))
-	return keras.NewFunctional(keras.Inputs(input), keras.Outputs(x), distribute.Scope(s))
+	return keras.NewFunctional(keras.Inputs(input), keras.Outputs(x), options(s)...)
 }
 
 // position adds a learned vector for each place in a sequence.
@@ -147,7 +158,7 @@ func transformer(s distribute.Strategy) (*keras.Model, error) {
 		y = layers.Apply(&layers.Dense{Units: inner4, Activation: "gelu"}, norm(x))
 		x = layers.Apply(&layers.Add{}, x, layers.Apply(&layers.Dense{Units: width4}, y))
 	}
-	return keras.NewFunctional(keras.Inputs(input), keras.Outputs(layers.Apply(&layers.Dense{Units: vocabulary}, norm(x))), distribute.Scope(s))
+	return keras.NewFunctional(keras.Inputs(input), keras.Outputs(layers.Apply(&layers.Dense{Units: vocabulary}, norm(x))), options(s)...)
 }
 
 func recurrent(s distribute.Strategy) (*keras.Model, error) {
@@ -155,11 +166,11 @@ func recurrent(s distribute.Strategy) (*keras.Model, error) {
 		&layers.Embedding{InputDim: words5, OutputDim: width5},
 		&layers.LSTM{Units: units5},
 		&layers.Dense{Units: 1},
-	}, distribute.Scope(s))
+	}, options(s)...)
 }
 
 func line(s distribute.Strategy) (*keras.Model, error) {
-	return keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}}, distribute.Scope(s), keras.InputShape(1))
+	return keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}}, options(s, keras.InputShape(1))...)
 }
 
 // floats fills an array with numbers in [0, 1).

@@ -55,6 +55,12 @@ const (
 	ChainChooseHeld                      // v where what is held is true, else X
 	ChainChooseOtherHeld                 // X where what is held is true, else v
 	ChainShare                           // v where X > Y, half of v where X = Y, else 0
+	ChainLoadBF16                        // v = X, which are bfloat16
+	ChainStoreBF16                       // X = v, which bfloat16 can hold exactly, or cut off
+	ChainRoundBF16                       // the nearest bfloat16, the even one of two
+	ChainLoadF16                         // v = X, which are float16
+	ChainStoreF16                        // X = v, rounded to float16
+	ChainRoundF16                        // the nearest float16, the even one of two
 )
 
 // ChainStep is a step with the addresses of its operands.
@@ -64,7 +70,7 @@ type ChainStep struct {
 }
 
 // MaxChain is the largest number of steps.
-const MaxChain = 32
+const MaxChain = 48
 
 // elements reports what X and Y point to.
 func (op ChainOp) elements() (x, y int) {
@@ -77,11 +83,15 @@ func (op ChainOp) elements() (x, y int) {
 		return 4, 1
 	case op == ChainShare:
 		return 4, 4
+	case op == ChainRoundBF16, op == ChainRoundF16:
+		return 0, 0
+	case op >= ChainLoadBF16:
+		return 2, 0
 	}
 	return 4, 0
 }
 
 // stores reports whether the step writes X or Y.
 func (op ChainOp) stores() (x, y bool) {
-	return op == ChainStore, op >= ChainEqual && op <= ChainGreaterEqual
+	return op == ChainStore || op == ChainStoreBF16 || op == ChainStoreF16, op >= ChainEqual && op <= ChainGreaterEqual
 }

@@ -33,6 +33,7 @@ func Chain(steps []ChainStep, n int) {
 func chainRest(wide bool, steps []ChainStep, first, n int) {
 	var floats [2 * MaxChain]buffer
 	var bytes [MaxChain][16]uint8
+	var words [MaxChain][16]uint16
 	var local [MaxChain]ChainStep
 	for i, s := range steps {
 		x, y := s.Op.elements()
@@ -40,6 +41,8 @@ func chainRest(wide bool, steps []ChainStep, first, n int) {
 		switch x {
 		case 4:
 			local[i].X = chainFloats(&floats, steps, 2*i, s.X, first, n)
+		case 2:
+			local[i].X = chainWords(&words, steps, i, s.X, first, n)
 		case 1:
 			local[i].X = chainBytes(&bytes, steps, i, s.X, first, n)
 		}
@@ -53,7 +56,10 @@ func chainRest(wide bool, steps []ChainStep, first, n int) {
 	callChain(wide, unsafe.Pointer(&local), uintptr(len(steps)), uintptr(len(floats[0])))
 	for i, s := range steps {
 		x, y := s.Op.stores()
-		if x {
+		switch width, _ := s.Op.elements(); {
+		case x && width == 2:
+			copy(unsafe.Slice((*uint16)(unsafe.Add(s.X, 2*first)), n), (*[16]uint16)(local[i].X)[:])
+		case x:
 			copy(unsafe.Slice((*float32)(unsafe.Add(s.X, 4*first)), n), (*buffer)(local[i].X)[:])
 		}
 		if y {
@@ -85,6 +91,17 @@ func chainBytes(bytes *[MaxChain][16]uint8, steps []ChainStep, i int, p unsafe.P
 	}
 	copy(bytes[i][:n], unsafe.Slice((*uint8)(unsafe.Add(p, first)), n))
 	return unsafe.Pointer(&bytes[i])
+}
+
+// chainWords returns the buffer for the 16-bit numbers at p, which step i is the user of.
+func chainWords(words *[MaxChain][16]uint16, steps []ChainStep, i int, p unsafe.Pointer, first, n int) unsafe.Pointer {
+	for j := range i {
+		if x, _ := steps[j].Op.elements(); x == 2 && steps[j].X == p {
+			return unsafe.Pointer(&words[j])
+		}
+	}
+	copy(words[i][:n], unsafe.Slice((*uint16)(unsafe.Add(p, 2*first)), n))
+	return unsafe.Pointer(&words[i])
 }
 
 // share32 is a chain of one operation.

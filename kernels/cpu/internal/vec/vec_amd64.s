@@ -7081,7 +7081,7 @@ end1:
 	RET
 
 // func chainAVX2(steps uintptr, count uintptr, n uintptr)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, F16C
 TEXT ·chainAVX2(SB), NOSPLIT, $0-24
 	MOVQ   steps+0(FP), AX
 	MOVQ   count+8(FP), CX
@@ -7108,14 +7108,14 @@ next4:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x00000017
-	JAE     from23_4
-	CMPQ    R11, $0x0000000c
-	JAE     from12_4
-	CMPQ    R11, $0x00000006
-	JAE     from6_4
-	CMPQ    R11, $0x00000003
-	JAE     from3_4
+	CMPQ    R11, $0x0000001a
+	JAE     from26_4
+	CMPQ    R11, $0x0000000d
+	JAE     from13_4
+	CMPQ    R11, $0x00000007
+	JAE     from7_4
+	CMPQ    R11, $0x00000004
+	JAE     from4_4
 	CMPQ    R11, $0x00000002
 	JAE     from2_4
 	CMPQ    R11, $0x00000001
@@ -7139,6 +7139,8 @@ from1_4:
 	JMP          done4
 
 from2_4:
+	CMPQ      R11, $0x00000003
+	JAE       from3_4
 	VPMOVZXBD (BX)(R8*1), Y0
 	VCVTDQ2PS Y0, Y0
 	VPMOVZXBD 8(BX)(R8*1), Y1
@@ -7152,10 +7154,6 @@ from2_4:
 	JMP       done4
 
 from3_4:
-	CMPQ    R11, $0x00000005
-	JAE     from5_4
-	CMPQ    R11, $0x00000004
-	JAE     from4_4
 	VMOVUPS Y0, (BX)(DI*1)
 	VMOVUPS Y1, 32(BX)(DI*1)
 	VMOVUPS Y2, 64(BX)(DI*1)
@@ -7165,6 +7163,10 @@ from3_4:
 	JMP     done4
 
 from4_4:
+	CMPQ   R11, $0x00000006
+	JAE    from6_4
+	CMPQ   R11, $0x00000005
+	JAE    from5_4
 	VADDPS (BX)(DI*1), Y0, Y0
 	VADDPS 32(BX)(DI*1), Y1, Y1
 	VADDPS 64(BX)(DI*1), Y2, Y2
@@ -7183,12 +7185,6 @@ from5_4:
 	JMP    done4
 
 from6_4:
-	CMPQ    R11, $0x00000009
-	JAE     from9_4
-	CMPQ    R11, $0x00000008
-	JAE     from8_4
-	CMPQ    R11, $0x00000007
-	JAE     from7_4
 	VMOVUPS (BX)(DI*1), Y8
 	VSUBPS  Y0, Y8, Y0
 	VMOVUPS 32(BX)(DI*1), Y8
@@ -7202,6 +7198,12 @@ from6_4:
 	JMP     done4
 
 from7_4:
+	CMPQ   R11, $0x0000000a
+	JAE    from10_4
+	CMPQ   R11, $0x00000009
+	JAE    from9_4
+	CMPQ   R11, $0x00000008
+	JAE    from8_4
 	VMULPS (BX)(DI*1), Y0, Y0
 	VMULPS 32(BX)(DI*1), Y1, Y1
 	VMULPS 64(BX)(DI*1), Y2, Y2
@@ -7220,10 +7222,6 @@ from8_4:
 	JMP    done4
 
 from9_4:
-	CMPQ    R11, $0x0000000b
-	JAE     from11_4
-	CMPQ    R11, $0x0000000a
-	JAE     from10_4
 	VMOVUPS (BX)(DI*1), Y8
 	VDIVPS  Y0, Y8, Y0
 	VMOVUPS 32(BX)(DI*1), Y8
@@ -7237,6 +7235,10 @@ from9_4:
 	JMP     done4
 
 from10_4:
+	CMPQ      R11, $0x0000000c
+	JAE       from12_4
+	CMPQ      R11, $0x0000000b
+	JAE       from11_4
 	VMOVUPS   (BX)(DI*1), Y8
 	VCMPPS    $0x03, Y0, Y0, Y9
 	VMAXPS    Y8, Y0, Y8
@@ -7283,14 +7285,6 @@ from11_4:
 	JMP       done4
 
 from12_4:
-	CMPQ      R11, $0x00000012
-	JAE       from18_4
-	CMPQ      R11, $0x0000000f
-	JAE       from15_4
-	CMPQ      R11, $0x0000000e
-	JAE       from14_4
-	CMPQ      R11, $0x0000000d
-	JAE       from13_4
 	VMOVUPS   (BX)(DI*1), Y8
 	VCMPPS    $0x03, Y0, Y0, Y9
 	VMINPS    Y8, Y0, Y8
@@ -7316,6 +7310,14 @@ from12_4:
 	JMP       done4
 
 from13_4:
+	CMPQ      R11, $0x00000014
+	JAE       from20_4
+	CMPQ      R11, $0x00000011
+	JAE       from17_4
+	CMPQ      R11, $0x0000000f
+	JAE       from15_4
+	CMPQ      R11, $0x0000000e
+	JAE       from14_4
 	VMOVUPS   (BX)(DI*1), Y8
 	VCMPPS    $0x03, Y8, Y8, Y9
 	VMINPS    Y0, Y8, Y0
@@ -7347,8 +7349,6 @@ from14_4:
 	JMP          done4
 
 from15_4:
-	CMPQ         R11, $0x00000011
-	JAE          from17_4
 	CMPQ         R11, $0x00000010
 	JAE          from16_4
 	VBROADCASTSS (BX), Y8
@@ -7371,6 +7371,10 @@ from16_4:
 	JMP          done4
 
 from17_4:
+	CMPQ         R11, $0x00000013
+	JAE          from19_4
+	CMPQ         R11, $0x00000012
+	JAE          from18_4
 	VBROADCASTSS (BX), Y8
 	VMAXPS       Y0, Y8, Y0
 	VMAXPS       Y1, Y8, Y1
@@ -7381,12 +7385,6 @@ from17_4:
 	JMP          done4
 
 from18_4:
-	CMPQ         R11, $0x00000015
-	JAE          from21_4
-	CMPQ         R11, $0x00000014
-	JAE          from20_4
-	CMPQ         R11, $0x00000013
-	JAE          from19_4
 	VBROADCASTSS (BX), Y8
 	VMINPS       Y0, Y8, Y0
 	VMINPS       Y1, Y8, Y1
@@ -7406,6 +7404,12 @@ from19_4:
 	JMP    done4
 
 from20_4:
+	CMPQ   R11, $0x00000017
+	JAE    from23_4
+	CMPQ   R11, $0x00000016
+	JAE    from22_4
+	CMPQ   R11, $0x00000015
+	JAE    from21_4
 	VANDPS magnitude<>+0(SB), Y0, Y0
 	VANDPS magnitude<>+0(SB), Y1, Y1
 	VANDPS magnitude<>+0(SB), Y2, Y2
@@ -7415,8 +7419,6 @@ from20_4:
 	JMP    done4
 
 from21_4:
-	CMPQ   R11, $0x00000016
-	JAE    from22_4
 	VXORPS Y8, Y8, Y8
 	VMAXPS Y0, Y8, Y0
 	VMAXPS Y1, Y8, Y1
@@ -7440,12 +7442,6 @@ from22_4:
 	JMP     done4
 
 from23_4:
-	CMPQ     R11, $0x00000023
-	JAE      from35_4
-	CMPQ     R11, $0x0000001d
-	JAE      from29_4
-	CMPQ     R11, $0x0000001a
-	JAE      from26_4
 	CMPQ     R11, $0x00000019
 	JAE      from25_4
 	CMPQ     R11, $0x00000018
@@ -7489,6 +7485,12 @@ from25_4:
 	JMP      done4
 
 from26_4:
+	CMPQ      R11, $0x00000027
+	JAE       from39_4
+	CMPQ      R11, $0x00000021
+	JAE       from33_4
+	CMPQ      R11, $0x0000001e
+	JAE       from30_4
 	CMPQ      R11, $0x0000001c
 	JAE       from28_4
 	CMPQ      R11, $0x0000001b
@@ -7552,6 +7554,8 @@ from27_4:
 	JMP     done4
 
 from28_4:
+	CMPQ    R11, $0x0000001d
+	JAE     from29_4
 	VXORPS  Y8, Y8, Y8
 	VCMPPS  $0x1e, Y8, Y0, Y0
 	VMOVUPS (BX)(DI*1), Y9
@@ -7570,12 +7574,6 @@ from28_4:
 	JMP     done4
 
 from29_4:
-	CMPQ         R11, $0x00000020
-	JAE          from32_4
-	CMPQ         R11, $0x0000001f
-	JAE          from31_4
-	CMPQ         R11, $0x0000001e
-	JAE          from30_4
 	VCMPPS       $0x00, (BX)(DI*1), Y0, Y8
 	VPSRLD       $0x1f, Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X9
@@ -7609,6 +7607,10 @@ from29_4:
 	JMP          done4
 
 from30_4:
+	CMPQ         R11, $0x00000020
+	JAE          from32_4
+	CMPQ         R11, $0x0000001f
+	JAE          from31_4
 	VCMPPS       $0x04, (BX)(DI*1), Y0, Y8
 	VPSRLD       $0x1f, Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X9
@@ -7675,10 +7677,6 @@ from31_4:
 	JMP          done4
 
 from32_4:
-	CMPQ         R11, $0x00000022
-	JAE          from34_4
-	CMPQ         R11, $0x00000021
-	JAE          from33_4
 	VCMPPS       $0x12, (BX)(DI*1), Y0, Y8
 	VPSRLD       $0x1f, Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X9
@@ -7712,6 +7710,12 @@ from32_4:
 	JMP          done4
 
 from33_4:
+	CMPQ         R11, $0x00000024
+	JAE          from36_4
+	CMPQ         R11, $0x00000023
+	JAE          from35_4
+	CMPQ         R11, $0x00000022
+	JAE          from34_4
 	VCMPPS       $0x1e, (BX)(DI*1), Y0, Y8
 	VPSRLD       $0x1f, Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X9
@@ -7778,14 +7782,6 @@ from34_4:
 	JMP          done4
 
 from35_4:
-	CMPQ      R11, $0x00000029
-	JAE       from41_4
-	CMPQ      R11, $0x00000026
-	JAE       from38_4
-	CMPQ      R11, $0x00000025
-	JAE       from37_4
-	CMPQ      R11, $0x00000024
-	JAE       from36_4
 	VPMOVZXBD (SI)(R8*1), Y8
 	VPXOR     Y9, Y9, Y9
 	VPCMPGTD  Y9, Y8, Y8
@@ -7815,6 +7811,10 @@ from35_4:
 	JMP       done4
 
 from36_4:
+	CMPQ      R11, $0x00000026
+	JAE       from38_4
+	CMPQ      R11, $0x00000025
+	JAE       from37_4
 	VPMOVZXBD (SI)(R8*1), Y8
 	VPXOR     Y9, Y9, Y9
 	VPCMPGTD  Y9, Y8, Y8
@@ -7849,10 +7849,6 @@ from37_4:
 	JMP     done4
 
 from38_4:
-	CMPQ    R11, $0x00000028
-	JAE     from40_4
-	CMPQ    R11, $0x00000027
-	JAE     from39_4
 	VCMPPS  $0x04, (BX)(DI*1), Y0, Y4
 	VMOVAPS Y4, Y4
 	VCMPPS  $0x04, 32(BX)(DI*1), Y1, Y5
@@ -7866,6 +7862,14 @@ from38_4:
 	JMP     done4
 
 from39_4:
+	CMPQ    R11, $0x0000002e
+	JAE     from46_4
+	CMPQ    R11, $0x0000002b
+	JAE     from43_4
+	CMPQ    R11, $0x00000029
+	JAE     from41_4
+	CMPQ    R11, $0x00000028
+	JAE     from40_4
 	VCMPPS  $0x11, (BX)(DI*1), Y0, Y4
 	VMOVAPS Y4, Y4
 	VCMPPS  $0x11, 32(BX)(DI*1), Y1, Y5
@@ -7892,10 +7896,6 @@ from40_4:
 	JMP     done4
 
 from41_4:
-	CMPQ    R11, $0x0000002c
-	JAE     from44_4
-	CMPQ    R11, $0x0000002b
-	JAE     from43_4
 	CMPQ    R11, $0x0000002a
 	JAE     from42_4
 	VCMPPS  $0x1e, (BX)(DI*1), Y0, Y4
@@ -7924,6 +7924,10 @@ from42_4:
 	JMP     done4
 
 from43_4:
+	CMPQ      R11, $0x0000002d
+	JAE       from45_4
+	CMPQ      R11, $0x0000002c
+	JAE       from44_4
 	VMOVUPS   (BX)(DI*1), Y8
 	VBLENDVPS Y4, Y0, Y8, Y0
 	VMOVUPS   32(BX)(DI*1), Y8
@@ -7937,8 +7941,6 @@ from43_4:
 	JMP       done4
 
 from44_4:
-	CMPQ      R11, $0x0000002d
-	JAE       from45_4
 	VBLENDVPS Y4, (BX)(DI*1), Y0, Y0
 	VBLENDVPS Y5, 32(BX)(DI*1), Y1, Y1
 	VBLENDVPS Y6, 64(BX)(DI*1), Y2, Y2
@@ -7979,6 +7981,122 @@ from45_4:
 	VMOVAPS   Y8, Y3
 	DECQ      R10
 	JNE       next4
+	JMP       done4
+
+from46_4:
+	CMPQ      R11, $0x00000031
+	JAE       from49_4
+	CMPQ      R11, $0x00000030
+	JAE       from48_4
+	CMPQ      R11, $0x0000002f
+	JAE       from47_4
+	VPMOVZXWD (BX)(R8*2), Y0
+	VPSLLD    $0x10, Y0, Y0
+	VPMOVZXWD 16(BX)(R8*2), Y1
+	VPSLLD    $0x10, Y1, Y1
+	VPMOVZXWD 32(BX)(R8*2), Y2
+	VPSLLD    $0x10, Y2, Y2
+	VPMOVZXWD 48(BX)(R8*2), Y3
+	VPSLLD    $0x10, Y3, Y3
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from47_4:
+	VPSRLD       $0x10, Y0, Y8
+	VPACKUSDW    Y8, Y8, Y8
+	VPERMQ       $0x08, Y8, Y8
+	VEXTRACTI128 $0x00, Y8, X8
+	VMOVDQU      X8, (BX)(R8*2)
+	VPSRLD       $0x10, Y1, Y8
+	VPACKUSDW    Y8, Y8, Y8
+	VPERMQ       $0x08, Y8, Y8
+	VEXTRACTI128 $0x00, Y8, X8
+	VMOVDQU      X8, 16(BX)(R8*2)
+	VPSRLD       $0x10, Y2, Y8
+	VPACKUSDW    Y8, Y8, Y8
+	VPERMQ       $0x08, Y8, Y8
+	VEXTRACTI128 $0x00, Y8, X8
+	VMOVDQU      X8, 32(BX)(R8*2)
+	VPSRLD       $0x10, Y3, Y8
+	VPACKUSDW    Y8, Y8, Y8
+	VPERMQ       $0x08, Y8, Y8
+	VEXTRACTI128 $0x00, Y8, X8
+	VMOVDQU      X8, 48(BX)(R8*2)
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from48_4:
+	VORPS     quietBit<>+0(SB), Y0, Y9
+	VCMPPS    $0x03, Y0, Y0, Y10
+	VPSLLD    $0x0f, Y0, Y8
+	VPSRLD    $0x1f, Y8, Y8
+	VPADDD    belowHalf<>+0(SB), Y0, Y0
+	VPADDD    Y8, Y0, Y0
+	VBLENDVPS Y10, Y9, Y0, Y0
+	VPAND     upperHalf<>+0(SB), Y0, Y0
+	VORPS     quietBit<>+0(SB), Y1, Y9
+	VCMPPS    $0x03, Y1, Y1, Y10
+	VPSLLD    $0x0f, Y1, Y8
+	VPSRLD    $0x1f, Y8, Y8
+	VPADDD    belowHalf<>+0(SB), Y1, Y1
+	VPADDD    Y8, Y1, Y1
+	VBLENDVPS Y10, Y9, Y1, Y1
+	VPAND     upperHalf<>+0(SB), Y1, Y1
+	VORPS     quietBit<>+0(SB), Y2, Y9
+	VCMPPS    $0x03, Y2, Y2, Y10
+	VPSLLD    $0x0f, Y2, Y8
+	VPSRLD    $0x1f, Y8, Y8
+	VPADDD    belowHalf<>+0(SB), Y2, Y2
+	VPADDD    Y8, Y2, Y2
+	VBLENDVPS Y10, Y9, Y2, Y2
+	VPAND     upperHalf<>+0(SB), Y2, Y2
+	VORPS     quietBit<>+0(SB), Y3, Y9
+	VCMPPS    $0x03, Y3, Y3, Y10
+	VPSLLD    $0x0f, Y3, Y8
+	VPSRLD    $0x1f, Y8, Y8
+	VPADDD    belowHalf<>+0(SB), Y3, Y3
+	VPADDD    Y8, Y3, Y3
+	VBLENDVPS Y10, Y9, Y3, Y3
+	VPAND     upperHalf<>+0(SB), Y3, Y3
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from49_4:
+	CMPQ      R11, $0x00000033
+	JAE       from51_4
+	CMPQ      R11, $0x00000032
+	JAE       from50_4
+	VCVTPH2PS (BX)(R8*2), Y0
+	VCVTPH2PS 16(BX)(R8*2), Y1
+	VCVTPH2PS 32(BX)(R8*2), Y2
+	VCVTPH2PS 48(BX)(R8*2), Y3
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from50_4:
+	VCVTPS2PH $0x00, Y0, (BX)(R8*2)
+	VCVTPS2PH $0x00, Y1, 16(BX)(R8*2)
+	VCVTPS2PH $0x00, Y2, 32(BX)(R8*2)
+	VCVTPS2PH $0x00, Y3, 48(BX)(R8*2)
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from51_4:
+	VCVTPS2PH $0x00, Y0, X0
+	VCVTPH2PS X0, Y0
+	VCVTPS2PH $0x00, Y1, X1
+	VCVTPH2PS X1, Y1
+	VCVTPS2PH $0x00, Y2, X2
+	VCVTPH2PS X2, Y2
+	VCVTPS2PH $0x00, Y3, X3
+	VCVTPH2PS X3, Y3
+	DECQ      R10
+	JNE       next4
 
 done4:
 	ADDQ $0x00000080, DI
@@ -8001,14 +8119,14 @@ next1:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x00000017
-	JAE     from23_1
-	CMPQ    R11, $0x0000000c
-	JAE     from12_1
-	CMPQ    R11, $0x00000006
-	JAE     from6_1
-	CMPQ    R11, $0x00000003
-	JAE     from3_1
+	CMPQ    R11, $0x0000001a
+	JAE     from26_1
+	CMPQ    R11, $0x0000000d
+	JAE     from13_1
+	CMPQ    R11, $0x00000007
+	JAE     from7_1
+	CMPQ    R11, $0x00000004
+	JAE     from4_1
 	CMPQ    R11, $0x00000002
 	JAE     from2_1
 	CMPQ    R11, $0x00000001
@@ -8026,6 +8144,8 @@ from1_1:
 	JMP          done1
 
 from2_1:
+	CMPQ      R11, $0x00000003
+	JAE       from3_1
 	VPMOVZXBD (BX)(R8*1), Y0
 	VCVTDQ2PS Y0, Y0
 	DECQ      R10
@@ -8033,16 +8153,16 @@ from2_1:
 	JMP       done1
 
 from3_1:
-	CMPQ    R11, $0x00000005
-	JAE     from5_1
-	CMPQ    R11, $0x00000004
-	JAE     from4_1
 	VMOVUPS Y0, (BX)(DI*1)
 	DECQ    R10
 	JNE     next1
 	JMP     done1
 
 from4_1:
+	CMPQ   R11, $0x00000006
+	JAE    from6_1
+	CMPQ   R11, $0x00000005
+	JAE    from5_1
 	VADDPS (BX)(DI*1), Y0, Y0
 	DECQ   R10
 	JNE    next1
@@ -8055,12 +8175,6 @@ from5_1:
 	JMP    done1
 
 from6_1:
-	CMPQ    R11, $0x00000009
-	JAE     from9_1
-	CMPQ    R11, $0x00000008
-	JAE     from8_1
-	CMPQ    R11, $0x00000007
-	JAE     from7_1
 	VMOVUPS (BX)(DI*1), Y2
 	VSUBPS  Y0, Y2, Y0
 	DECQ    R10
@@ -8068,6 +8182,12 @@ from6_1:
 	JMP     done1
 
 from7_1:
+	CMPQ   R11, $0x0000000a
+	JAE    from10_1
+	CMPQ   R11, $0x00000009
+	JAE    from9_1
+	CMPQ   R11, $0x00000008
+	JAE    from8_1
 	VMULPS (BX)(DI*1), Y0, Y0
 	DECQ   R10
 	JNE    next1
@@ -8080,10 +8200,6 @@ from8_1:
 	JMP    done1
 
 from9_1:
-	CMPQ    R11, $0x0000000b
-	JAE     from11_1
-	CMPQ    R11, $0x0000000a
-	JAE     from10_1
 	VMOVUPS (BX)(DI*1), Y2
 	VDIVPS  Y0, Y2, Y0
 	DECQ    R10
@@ -8091,6 +8207,10 @@ from9_1:
 	JMP     done1
 
 from10_1:
+	CMPQ      R11, $0x0000000c
+	JAE       from12_1
+	CMPQ      R11, $0x0000000b
+	JAE       from11_1
 	VMOVUPS   (BX)(DI*1), Y2
 	VCMPPS    $0x03, Y0, Y0, Y3
 	VMAXPS    Y2, Y0, Y2
@@ -8110,14 +8230,6 @@ from11_1:
 	JMP       done1
 
 from12_1:
-	CMPQ      R11, $0x00000012
-	JAE       from18_1
-	CMPQ      R11, $0x0000000f
-	JAE       from15_1
-	CMPQ      R11, $0x0000000e
-	JAE       from14_1
-	CMPQ      R11, $0x0000000d
-	JAE       from13_1
 	VMOVUPS   (BX)(DI*1), Y2
 	VCMPPS    $0x03, Y0, Y0, Y3
 	VMINPS    Y2, Y0, Y2
@@ -8128,6 +8240,14 @@ from12_1:
 	JMP       done1
 
 from13_1:
+	CMPQ      R11, $0x00000014
+	JAE       from20_1
+	CMPQ      R11, $0x00000011
+	JAE       from17_1
+	CMPQ      R11, $0x0000000f
+	JAE       from15_1
+	CMPQ      R11, $0x0000000e
+	JAE       from14_1
 	VMOVUPS   (BX)(DI*1), Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
 	VMINPS    Y0, Y2, Y0
@@ -8144,8 +8264,6 @@ from14_1:
 	JMP          done1
 
 from15_1:
-	CMPQ         R11, $0x00000011
-	JAE          from17_1
 	CMPQ         R11, $0x00000010
 	JAE          from16_1
 	VBROADCASTSS (BX), Y2
@@ -8162,6 +8280,10 @@ from16_1:
 	JMP          done1
 
 from17_1:
+	CMPQ         R11, $0x00000013
+	JAE          from19_1
+	CMPQ         R11, $0x00000012
+	JAE          from18_1
 	VBROADCASTSS (BX), Y2
 	VMAXPS       Y0, Y2, Y0
 	DECQ         R10
@@ -8169,12 +8291,6 @@ from17_1:
 	JMP          done1
 
 from18_1:
-	CMPQ         R11, $0x00000015
-	JAE          from21_1
-	CMPQ         R11, $0x00000014
-	JAE          from20_1
-	CMPQ         R11, $0x00000013
-	JAE          from19_1
 	VBROADCASTSS (BX), Y2
 	VMINPS       Y0, Y2, Y0
 	DECQ         R10
@@ -8188,14 +8304,18 @@ from19_1:
 	JMP    done1
 
 from20_1:
+	CMPQ   R11, $0x00000017
+	JAE    from23_1
+	CMPQ   R11, $0x00000016
+	JAE    from22_1
+	CMPQ   R11, $0x00000015
+	JAE    from21_1
 	VANDPS magnitude<>+0(SB), Y0, Y0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from21_1:
-	CMPQ   R11, $0x00000016
-	JAE    from22_1
 	VXORPS Y2, Y2, Y2
 	VMAXPS Y0, Y2, Y0
 	DECQ   R10
@@ -8210,12 +8330,6 @@ from22_1:
 	JMP     done1
 
 from23_1:
-	CMPQ     R11, $0x00000023
-	JAE      from35_1
-	CMPQ     R11, $0x0000001d
-	JAE      from29_1
-	CMPQ     R11, $0x0000001a
-	JAE      from26_1
 	CMPQ     R11, $0x00000019
 	JAE      from25_1
 	CMPQ     R11, $0x00000018
@@ -8241,6 +8355,12 @@ from25_1:
 	JMP      done1
 
 from26_1:
+	CMPQ      R11, $0x00000027
+	JAE       from39_1
+	CMPQ      R11, $0x00000021
+	JAE       from33_1
+	CMPQ      R11, $0x0000001e
+	JAE       from30_1
 	CMPQ      R11, $0x0000001c
 	JAE       from28_1
 	CMPQ      R11, $0x0000001b
@@ -8268,6 +8388,8 @@ from27_1:
 	JMP     done1
 
 from28_1:
+	CMPQ    R11, $0x0000001d
+	JAE     from29_1
 	VXORPS  Y2, Y2, Y2
 	VCMPPS  $0x1e, Y2, Y0, Y0
 	VMOVUPS (BX)(DI*1), Y2
@@ -8277,12 +8399,6 @@ from28_1:
 	JMP     done1
 
 from29_1:
-	CMPQ         R11, $0x00000020
-	JAE          from32_1
-	CMPQ         R11, $0x0000001f
-	JAE          from31_1
-	CMPQ         R11, $0x0000001e
-	JAE          from30_1
 	VCMPPS       $0x00, (BX)(DI*1), Y0, Y2
 	VPSRLD       $0x1f, Y2, Y2
 	VEXTRACTI128 $0x01, Y2, X3
@@ -8295,6 +8411,10 @@ from29_1:
 	JMP          done1
 
 from30_1:
+	CMPQ         R11, $0x00000020
+	JAE          from32_1
+	CMPQ         R11, $0x0000001f
+	JAE          from31_1
 	VCMPPS       $0x04, (BX)(DI*1), Y0, Y2
 	VPSRLD       $0x1f, Y2, Y2
 	VEXTRACTI128 $0x01, Y2, X3
@@ -8319,10 +8439,6 @@ from31_1:
 	JMP          done1
 
 from32_1:
-	CMPQ         R11, $0x00000022
-	JAE          from34_1
-	CMPQ         R11, $0x00000021
-	JAE          from33_1
 	VCMPPS       $0x12, (BX)(DI*1), Y0, Y2
 	VPSRLD       $0x1f, Y2, Y2
 	VEXTRACTI128 $0x01, Y2, X3
@@ -8335,6 +8451,12 @@ from32_1:
 	JMP          done1
 
 from33_1:
+	CMPQ         R11, $0x00000024
+	JAE          from36_1
+	CMPQ         R11, $0x00000023
+	JAE          from35_1
+	CMPQ         R11, $0x00000022
+	JAE          from34_1
 	VCMPPS       $0x1e, (BX)(DI*1), Y0, Y2
 	VPSRLD       $0x1f, Y2, Y2
 	VEXTRACTI128 $0x01, Y2, X3
@@ -8359,14 +8481,6 @@ from34_1:
 	JMP          done1
 
 from35_1:
-	CMPQ      R11, $0x00000029
-	JAE       from41_1
-	CMPQ      R11, $0x00000026
-	JAE       from38_1
-	CMPQ      R11, $0x00000025
-	JAE       from37_1
-	CMPQ      R11, $0x00000024
-	JAE       from36_1
 	VPMOVZXBD (SI)(R8*1), Y2
 	VPXOR     Y3, Y3, Y3
 	VPCMPGTD  Y3, Y2, Y2
@@ -8378,6 +8492,10 @@ from35_1:
 	JMP       done1
 
 from36_1:
+	CMPQ      R11, $0x00000026
+	JAE       from38_1
+	CMPQ      R11, $0x00000025
+	JAE       from37_1
 	VPMOVZXBD (SI)(R8*1), Y2
 	VPXOR     Y3, Y3, Y3
 	VPCMPGTD  Y3, Y2, Y2
@@ -8394,10 +8512,6 @@ from37_1:
 	JMP     done1
 
 from38_1:
-	CMPQ    R11, $0x00000028
-	JAE     from40_1
-	CMPQ    R11, $0x00000027
-	JAE     from39_1
 	VCMPPS  $0x04, (BX)(DI*1), Y0, Y1
 	VMOVAPS Y1, Y1
 	DECQ    R10
@@ -8405,6 +8519,14 @@ from38_1:
 	JMP     done1
 
 from39_1:
+	CMPQ    R11, $0x0000002e
+	JAE     from46_1
+	CMPQ    R11, $0x0000002b
+	JAE     from43_1
+	CMPQ    R11, $0x00000029
+	JAE     from41_1
+	CMPQ    R11, $0x00000028
+	JAE     from40_1
 	VCMPPS  $0x11, (BX)(DI*1), Y0, Y1
 	VMOVAPS Y1, Y1
 	DECQ    R10
@@ -8419,10 +8541,6 @@ from40_1:
 	JMP     done1
 
 from41_1:
-	CMPQ    R11, $0x0000002c
-	JAE     from44_1
-	CMPQ    R11, $0x0000002b
-	JAE     from43_1
 	CMPQ    R11, $0x0000002a
 	JAE     from42_1
 	VCMPPS  $0x1e, (BX)(DI*1), Y0, Y1
@@ -8439,6 +8557,10 @@ from42_1:
 	JMP     done1
 
 from43_1:
+	CMPQ      R11, $0x0000002d
+	JAE       from45_1
+	CMPQ      R11, $0x0000002c
+	JAE       from44_1
 	VMOVUPS   (BX)(DI*1), Y2
 	VBLENDVPS Y1, Y0, Y2, Y0
 	DECQ      R10
@@ -8446,8 +8568,6 @@ from43_1:
 	JMP       done1
 
 from44_1:
-	CMPQ      R11, $0x0000002d
-	JAE       from45_1
 	VBLENDVPS Y1, (BX)(DI*1), Y0, Y0
 	DECQ      R10
 	JNE       next1
@@ -8464,6 +8584,65 @@ from45_1:
 	VMOVAPS   Y2, Y0
 	DECQ      R10
 	JNE       next1
+	JMP       done1
+
+from46_1:
+	CMPQ      R11, $0x00000031
+	JAE       from49_1
+	CMPQ      R11, $0x00000030
+	JAE       from48_1
+	CMPQ      R11, $0x0000002f
+	JAE       from47_1
+	VPMOVZXWD (BX)(R8*2), Y0
+	VPSLLD    $0x10, Y0, Y0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from47_1:
+	VPSRLD       $0x10, Y0, Y2
+	VPACKUSDW    Y2, Y2, Y2
+	VPERMQ       $0x08, Y2, Y2
+	VEXTRACTI128 $0x00, Y2, X2
+	VMOVDQU      X2, (BX)(R8*2)
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from48_1:
+	VORPS     quietBit<>+0(SB), Y0, Y3
+	VCMPPS    $0x03, Y0, Y0, Y4
+	VPSLLD    $0x0f, Y0, Y2
+	VPSRLD    $0x1f, Y2, Y2
+	VPADDD    belowHalf<>+0(SB), Y0, Y0
+	VPADDD    Y2, Y0, Y0
+	VBLENDVPS Y4, Y3, Y0, Y0
+	VPAND     upperHalf<>+0(SB), Y0, Y0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from49_1:
+	CMPQ      R11, $0x00000033
+	JAE       from51_1
+	CMPQ      R11, $0x00000032
+	JAE       from50_1
+	VCVTPH2PS (BX)(R8*2), Y0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from50_1:
+	VCVTPS2PH $0x00, Y0, (BX)(R8*2)
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from51_1:
+	VCVTPS2PH $0x00, Y0, X0
+	VCVTPH2PS X0, Y0
+	DECQ      R10
+	JNE       next1
 
 done1:
 	ADDQ $0x00000020, DI
@@ -8474,6 +8653,60 @@ done1:
 bottom1:
 	VZEROUPPER
 	RET
+
+DATA quietBit<>+0(SB)/4, $0x00400000
+DATA quietBit<>+4(SB)/4, $0x00400000
+DATA quietBit<>+8(SB)/4, $0x00400000
+DATA quietBit<>+12(SB)/4, $0x00400000
+DATA quietBit<>+16(SB)/4, $0x00400000
+DATA quietBit<>+20(SB)/4, $0x00400000
+DATA quietBit<>+24(SB)/4, $0x00400000
+DATA quietBit<>+28(SB)/4, $0x00400000
+DATA quietBit<>+32(SB)/4, $0x00400000
+DATA quietBit<>+36(SB)/4, $0x00400000
+DATA quietBit<>+40(SB)/4, $0x00400000
+DATA quietBit<>+44(SB)/4, $0x00400000
+DATA quietBit<>+48(SB)/4, $0x00400000
+DATA quietBit<>+52(SB)/4, $0x00400000
+DATA quietBit<>+56(SB)/4, $0x00400000
+DATA quietBit<>+60(SB)/4, $0x00400000
+GLOBL quietBit<>(SB), RODATA|NOPTR, $64
+
+DATA belowHalf<>+0(SB)/4, $0x00007fff
+DATA belowHalf<>+4(SB)/4, $0x00007fff
+DATA belowHalf<>+8(SB)/4, $0x00007fff
+DATA belowHalf<>+12(SB)/4, $0x00007fff
+DATA belowHalf<>+16(SB)/4, $0x00007fff
+DATA belowHalf<>+20(SB)/4, $0x00007fff
+DATA belowHalf<>+24(SB)/4, $0x00007fff
+DATA belowHalf<>+28(SB)/4, $0x00007fff
+DATA belowHalf<>+32(SB)/4, $0x00007fff
+DATA belowHalf<>+36(SB)/4, $0x00007fff
+DATA belowHalf<>+40(SB)/4, $0x00007fff
+DATA belowHalf<>+44(SB)/4, $0x00007fff
+DATA belowHalf<>+48(SB)/4, $0x00007fff
+DATA belowHalf<>+52(SB)/4, $0x00007fff
+DATA belowHalf<>+56(SB)/4, $0x00007fff
+DATA belowHalf<>+60(SB)/4, $0x00007fff
+GLOBL belowHalf<>(SB), RODATA|NOPTR, $64
+
+DATA upperHalf<>+0(SB)/4, $0xffff0000
+DATA upperHalf<>+4(SB)/4, $0xffff0000
+DATA upperHalf<>+8(SB)/4, $0xffff0000
+DATA upperHalf<>+12(SB)/4, $0xffff0000
+DATA upperHalf<>+16(SB)/4, $0xffff0000
+DATA upperHalf<>+20(SB)/4, $0xffff0000
+DATA upperHalf<>+24(SB)/4, $0xffff0000
+DATA upperHalf<>+28(SB)/4, $0xffff0000
+DATA upperHalf<>+32(SB)/4, $0xffff0000
+DATA upperHalf<>+36(SB)/4, $0xffff0000
+DATA upperHalf<>+40(SB)/4, $0xffff0000
+DATA upperHalf<>+44(SB)/4, $0xffff0000
+DATA upperHalf<>+48(SB)/4, $0xffff0000
+DATA upperHalf<>+52(SB)/4, $0xffff0000
+DATA upperHalf<>+56(SB)/4, $0xffff0000
+DATA upperHalf<>+60(SB)/4, $0xffff0000
+GLOBL upperHalf<>(SB), RODATA|NOPTR, $64
 
 // func sumAVX2(x uintptr, n uintptr) float32
 // Requires: AVX, SSE
@@ -11553,8 +11786,7 @@ loop1:
 	CMPQ      DX, $0x00000008
 	JB        end1
 	VMOVUPS   (CX), Y0
-	VCVTPS2PH $0x00, Y0, X0
-	VMOVDQU   X0, (AX)
+	VCVTPS2PH $0x00, Y0, (AX)
 	ADDQ      $0x00000010, AX
 	ADDQ      $0x00000020, CX
 	SUBQ      $0x00000008, DX
@@ -11617,42 +11849,6 @@ loop1:
 end1:
 	VZEROUPPER
 	RET
-
-DATA quietBit<>+0(SB)/4, $0x00400000
-DATA quietBit<>+4(SB)/4, $0x00400000
-DATA quietBit<>+8(SB)/4, $0x00400000
-DATA quietBit<>+12(SB)/4, $0x00400000
-DATA quietBit<>+16(SB)/4, $0x00400000
-DATA quietBit<>+20(SB)/4, $0x00400000
-DATA quietBit<>+24(SB)/4, $0x00400000
-DATA quietBit<>+28(SB)/4, $0x00400000
-DATA quietBit<>+32(SB)/4, $0x00400000
-DATA quietBit<>+36(SB)/4, $0x00400000
-DATA quietBit<>+40(SB)/4, $0x00400000
-DATA quietBit<>+44(SB)/4, $0x00400000
-DATA quietBit<>+48(SB)/4, $0x00400000
-DATA quietBit<>+52(SB)/4, $0x00400000
-DATA quietBit<>+56(SB)/4, $0x00400000
-DATA quietBit<>+60(SB)/4, $0x00400000
-GLOBL quietBit<>(SB), RODATA|NOPTR, $64
-
-DATA belowHalf<>+0(SB)/4, $0x00007fff
-DATA belowHalf<>+4(SB)/4, $0x00007fff
-DATA belowHalf<>+8(SB)/4, $0x00007fff
-DATA belowHalf<>+12(SB)/4, $0x00007fff
-DATA belowHalf<>+16(SB)/4, $0x00007fff
-DATA belowHalf<>+20(SB)/4, $0x00007fff
-DATA belowHalf<>+24(SB)/4, $0x00007fff
-DATA belowHalf<>+28(SB)/4, $0x00007fff
-DATA belowHalf<>+32(SB)/4, $0x00007fff
-DATA belowHalf<>+36(SB)/4, $0x00007fff
-DATA belowHalf<>+40(SB)/4, $0x00007fff
-DATA belowHalf<>+44(SB)/4, $0x00007fff
-DATA belowHalf<>+48(SB)/4, $0x00007fff
-DATA belowHalf<>+52(SB)/4, $0x00007fff
-DATA belowHalf<>+56(SB)/4, $0x00007fff
-DATA belowHalf<>+60(SB)/4, $0x00007fff
-GLOBL belowHalf<>(SB), RODATA|NOPTR, $64
 
 // func maxPoolRowAVX2(dst uintptr, x0 uintptr, x1 uintptr, windows uintptr, length uintptr, size uintptr)
 // Requires: AVX
@@ -18806,14 +19002,14 @@ next8:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x00000017
-	JAE     from23_8
-	CMPQ    R11, $0x0000000c
-	JAE     from12_8
-	CMPQ    R11, $0x00000006
-	JAE     from6_8
-	CMPQ    R11, $0x00000003
-	JAE     from3_8
+	CMPQ    R11, $0x0000001a
+	JAE     from26_8
+	CMPQ    R11, $0x0000000d
+	JAE     from13_8
+	CMPQ    R11, $0x00000007
+	JAE     from7_8
+	CMPQ    R11, $0x00000004
+	JAE     from4_8
 	CMPQ    R11, $0x00000002
 	JAE     from2_8
 	CMPQ    R11, $0x00000001
@@ -18845,6 +19041,8 @@ from1_8:
 	JMP          done8
 
 from2_8:
+	CMPQ      R11, $0x00000003
+	JAE       from3_8
 	VPMOVZXBD (BX)(R8*1), Z0
 	VCVTDQ2PS Z0, Z0
 	VPMOVZXBD 16(BX)(R8*1), Z1
@@ -18866,10 +19064,6 @@ from2_8:
 	JMP       done8
 
 from3_8:
-	CMPQ    R11, $0x00000005
-	JAE     from5_8
-	CMPQ    R11, $0x00000004
-	JAE     from4_8
 	VMOVUPS Z0, (BX)(DI*1)
 	VMOVUPS Z1, 64(BX)(DI*1)
 	VMOVUPS Z2, 128(BX)(DI*1)
@@ -18883,6 +19077,10 @@ from3_8:
 	JMP     done8
 
 from4_8:
+	CMPQ   R11, $0x00000006
+	JAE    from6_8
+	CMPQ   R11, $0x00000005
+	JAE    from5_8
 	VADDPS (BX)(DI*1), Z0, Z0
 	VADDPS 64(BX)(DI*1), Z1, Z1
 	VADDPS 128(BX)(DI*1), Z2, Z2
@@ -18909,12 +19107,6 @@ from5_8:
 	JMP    done8
 
 from6_8:
-	CMPQ    R11, $0x00000009
-	JAE     from9_8
-	CMPQ    R11, $0x00000008
-	JAE     from8_8
-	CMPQ    R11, $0x00000007
-	JAE     from7_8
 	VMOVUPS (BX)(DI*1), Z16
 	VSUBPS  Z0, Z16, Z0
 	VMOVUPS 64(BX)(DI*1), Z16
@@ -18936,6 +19128,12 @@ from6_8:
 	JMP     done8
 
 from7_8:
+	CMPQ   R11, $0x0000000a
+	JAE    from10_8
+	CMPQ   R11, $0x00000009
+	JAE    from9_8
+	CMPQ   R11, $0x00000008
+	JAE    from8_8
 	VMULPS (BX)(DI*1), Z0, Z0
 	VMULPS 64(BX)(DI*1), Z1, Z1
 	VMULPS 128(BX)(DI*1), Z2, Z2
@@ -18962,10 +19160,6 @@ from8_8:
 	JMP    done8
 
 from9_8:
-	CMPQ    R11, $0x0000000b
-	JAE     from11_8
-	CMPQ    R11, $0x0000000a
-	JAE     from10_8
 	VMOVUPS (BX)(DI*1), Z16
 	VDIVPS  Z0, Z16, Z0
 	VMOVUPS 64(BX)(DI*1), Z16
@@ -18987,6 +19181,10 @@ from9_8:
 	JMP     done8
 
 from10_8:
+	CMPQ    R11, $0x0000000c
+	JAE     from12_8
+	CMPQ    R11, $0x0000000b
+	JAE     from11_8
 	VMOVUPS (BX)(DI*1), Z16
 	VCMPPS  $0x03, Z0, Z0, K1
 	VMAXPS  Z16, Z0, Z16
@@ -19069,14 +19267,6 @@ from11_8:
 	JMP     done8
 
 from12_8:
-	CMPQ    R11, $0x00000012
-	JAE     from18_8
-	CMPQ    R11, $0x0000000f
-	JAE     from15_8
-	CMPQ    R11, $0x0000000e
-	JAE     from14_8
-	CMPQ    R11, $0x0000000d
-	JAE     from13_8
 	VMOVUPS (BX)(DI*1), Z16
 	VCMPPS  $0x03, Z0, Z0, K1
 	VMINPS  Z16, Z0, Z16
@@ -19122,6 +19312,14 @@ from12_8:
 	JMP     done8
 
 from13_8:
+	CMPQ    R11, $0x00000014
+	JAE     from20_8
+	CMPQ    R11, $0x00000011
+	JAE     from17_8
+	CMPQ    R11, $0x0000000f
+	JAE     from15_8
+	CMPQ    R11, $0x0000000e
+	JAE     from14_8
 	VMOVUPS (BX)(DI*1), Z16
 	VCMPPS  $0x03, Z16, Z16, K1
 	VMINPS  Z0, Z16, Z0
@@ -19173,8 +19371,6 @@ from14_8:
 	JMP          done8
 
 from15_8:
-	CMPQ         R11, $0x00000011
-	JAE          from17_8
 	CMPQ         R11, $0x00000010
 	JAE          from16_8
 	VBROADCASTSS (BX), Z16
@@ -19205,6 +19401,10 @@ from16_8:
 	JMP          done8
 
 from17_8:
+	CMPQ         R11, $0x00000013
+	JAE          from19_8
+	CMPQ         R11, $0x00000012
+	JAE          from18_8
 	VBROADCASTSS (BX), Z16
 	VMAXPS       Z0, Z16, Z0
 	VMAXPS       Z1, Z16, Z1
@@ -19219,12 +19419,6 @@ from17_8:
 	JMP          done8
 
 from18_8:
-	CMPQ         R11, $0x00000015
-	JAE          from21_8
-	CMPQ         R11, $0x00000014
-	JAE          from20_8
-	CMPQ         R11, $0x00000013
-	JAE          from19_8
 	VBROADCASTSS (BX), Z16
 	VMINPS       Z0, Z16, Z0
 	VMINPS       Z1, Z16, Z1
@@ -19252,6 +19446,12 @@ from19_8:
 	JMP         done8
 
 from20_8:
+	CMPQ        R11, $0x00000017
+	JAE         from23_8
+	CMPQ        R11, $0x00000016
+	JAE         from22_8
+	CMPQ        R11, $0x00000015
+	JAE         from21_8
 	VANDPS.BCST magnitude<>+0(SB), Z0, Z0
 	VANDPS.BCST magnitude<>+0(SB), Z1, Z1
 	VANDPS.BCST magnitude<>+0(SB), Z2, Z2
@@ -19265,8 +19465,6 @@ from20_8:
 	JMP         done8
 
 from21_8:
-	CMPQ   R11, $0x00000016
-	JAE    from22_8
 	VXORPS Z16, Z16, Z16
 	VMAXPS Z0, Z16, Z0
 	VMAXPS Z1, Z16, Z1
@@ -19302,12 +19500,6 @@ from22_8:
 	JMP     done8
 
 from23_8:
-	CMPQ        R11, $0x00000023
-	JAE         from35_8
-	CMPQ        R11, $0x0000001d
-	JAE         from29_8
-	CMPQ        R11, $0x0000001a
-	JAE         from26_8
 	CMPQ        R11, $0x00000019
 	JAE         from25_8
 	CMPQ        R11, $0x00000018
@@ -19375,6 +19567,12 @@ from25_8:
 	JMP         done8
 
 from26_8:
+	CMPQ         R11, $0x00000027
+	JAE          from39_8
+	CMPQ         R11, $0x00000021
+	JAE          from33_8
+	CMPQ         R11, $0x0000001e
+	JAE          from30_8
 	CMPQ         R11, $0x0000001c
 	JAE          from28_8
 	CMPQ         R11, $0x0000001b
@@ -19486,6 +19684,8 @@ from27_8:
 	JMP       done8
 
 from28_8:
+	CMPQ      R11, $0x0000001d
+	JAE       from29_8
 	VXORPS    Z16, Z16, Z16
 	VCMPPS    $0x1e, Z16, Z0, K1
 	VMOVUPS   (BX)(DI*1), Z0
@@ -19516,12 +19716,6 @@ from28_8:
 	JMP       done8
 
 from29_8:
-	CMPQ       R11, $0x00000020
-	JAE        from32_8
-	CMPQ       R11, $0x0000001f
-	JAE        from31_8
-	CMPQ       R11, $0x0000001e
-	JAE        from30_8
 	VCMPPS     $0x00, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
 	VMOVDQU8   X16, (SI)(R8*1)
@@ -19551,6 +19745,10 @@ from29_8:
 	JMP        done8
 
 from30_8:
+	CMPQ       R11, $0x00000020
+	JAE        from32_8
+	CMPQ       R11, $0x0000001f
+	JAE        from31_8
 	VCMPPS     $0x04, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
 	VMOVDQU8   X16, (SI)(R8*1)
@@ -19609,10 +19807,6 @@ from31_8:
 	JMP        done8
 
 from32_8:
-	CMPQ       R11, $0x00000022
-	JAE        from34_8
-	CMPQ       R11, $0x00000021
-	JAE        from33_8
 	VCMPPS     $0x12, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
 	VMOVDQU8   X16, (SI)(R8*1)
@@ -19642,6 +19836,12 @@ from32_8:
 	JMP        done8
 
 from33_8:
+	CMPQ       R11, $0x00000024
+	JAE        from36_8
+	CMPQ       R11, $0x00000023
+	JAE        from35_8
+	CMPQ       R11, $0x00000022
+	JAE        from34_8
 	VCMPPS     $0x1e, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
 	VMOVDQU8   X16, (SI)(R8*1)
@@ -19700,14 +19900,6 @@ from34_8:
 	JMP        done8
 
 from35_8:
-	CMPQ     R11, $0x00000029
-	JAE      from41_8
-	CMPQ     R11, $0x00000026
-	JAE      from38_8
-	CMPQ     R11, $0x00000025
-	JAE      from37_8
-	CMPQ     R11, $0x00000024
-	JAE      from36_8
 	VMOVDQU8 (SI)(R8*1), X16
 	VPTESTMB X16, X16, K1
 	VMOVUPS  (BX)(DI*1), Z16
@@ -19753,6 +19945,10 @@ from35_8:
 	JMP      done8
 
 from36_8:
+	CMPQ     R11, $0x00000026
+	JAE      from38_8
+	CMPQ     R11, $0x00000025
+	JAE      from37_8
 	VMOVDQU8 (SI)(R8*1), X16
 	VPTESTMB X16, X16, K1
 	VMOVUPS  (BX)(DI*1), K1, Z0
@@ -19803,10 +19999,6 @@ from37_8:
 	JMP      done8
 
 from38_8:
-	CMPQ     R11, $0x00000028
-	JAE      from40_8
-	CMPQ     R11, $0x00000027
-	JAE      from39_8
 	VCMPPS   $0x04, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z8
 	VCMPPS   $0x04, 64(BX)(DI*1), Z1, K1
@@ -19828,6 +20020,14 @@ from38_8:
 	JMP      done8
 
 from39_8:
+	CMPQ     R11, $0x0000002e
+	JAE      from46_8
+	CMPQ     R11, $0x0000002b
+	JAE      from43_8
+	CMPQ     R11, $0x00000029
+	JAE      from41_8
+	CMPQ     R11, $0x00000028
+	JAE      from40_8
 	VCMPPS   $0x11, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z8
 	VCMPPS   $0x11, 64(BX)(DI*1), Z1, K1
@@ -19870,10 +20070,6 @@ from40_8:
 	JMP      done8
 
 from41_8:
-	CMPQ     R11, $0x0000002c
-	JAE      from44_8
-	CMPQ     R11, $0x0000002b
-	JAE      from43_8
 	CMPQ     R11, $0x0000002a
 	JAE      from42_8
 	VCMPPS   $0x1e, (BX)(DI*1), Z0, K1
@@ -19918,6 +20114,10 @@ from42_8:
 	JMP      done8
 
 from43_8:
+	CMPQ       R11, $0x0000002d
+	JAE        from45_8
+	CMPQ       R11, $0x0000002c
+	JAE        from44_8
 	VPTERNLOGD $0xe2, (BX)(DI*1), Z8, Z0
 	VPTERNLOGD $0xe2, 64(BX)(DI*1), Z9, Z1
 	VPTERNLOGD $0xe2, 128(BX)(DI*1), Z10, Z2
@@ -19931,8 +20131,6 @@ from43_8:
 	JMP        done8
 
 from44_8:
-	CMPQ       R11, $0x0000002d
-	JAE        from45_8
 	VPTERNLOGD $0xb8, (BX)(DI*1), Z8, Z0
 	VPTERNLOGD $0xb8, 64(BX)(DI*1), Z9, Z1
 	VPTERNLOGD $0xb8, 128(BX)(DI*1), Z10, Z2
@@ -20005,6 +20203,174 @@ from45_8:
 	VMOVAPS      Z16, Z7
 	DECQ         R10
 	JNE          next8
+	JMP          done8
+
+from46_8:
+	CMPQ      R11, $0x00000031
+	JAE       from49_8
+	CMPQ      R11, $0x00000030
+	JAE       from48_8
+	CMPQ      R11, $0x0000002f
+	JAE       from47_8
+	VPMOVZXWD (BX)(R8*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VPMOVZXWD 32(BX)(R8*2), Z1
+	VPSLLD    $0x10, Z1, Z1
+	VPMOVZXWD 64(BX)(R8*2), Z2
+	VPSLLD    $0x10, Z2, Z2
+	VPMOVZXWD 96(BX)(R8*2), Z3
+	VPSLLD    $0x10, Z3, Z3
+	VPMOVZXWD 128(BX)(R8*2), Z4
+	VPSLLD    $0x10, Z4, Z4
+	VPMOVZXWD 160(BX)(R8*2), Z5
+	VPSLLD    $0x10, Z5, Z5
+	VPMOVZXWD 192(BX)(R8*2), Z6
+	VPSLLD    $0x10, Z6, Z6
+	VPMOVZXWD 224(BX)(R8*2), Z7
+	VPSLLD    $0x10, Z7, Z7
+	DECQ      R10
+	JNE       next8
+	JMP       done8
+
+from47_8:
+	VPSRLD  $0x10, Z0, Z16
+	VPMOVDW Z16, (BX)(R8*2)
+	VPSRLD  $0x10, Z1, Z16
+	VPMOVDW Z16, 32(BX)(R8*2)
+	VPSRLD  $0x10, Z2, Z16
+	VPMOVDW Z16, 64(BX)(R8*2)
+	VPSRLD  $0x10, Z3, Z16
+	VPMOVDW Z16, 96(BX)(R8*2)
+	VPSRLD  $0x10, Z4, Z16
+	VPMOVDW Z16, 128(BX)(R8*2)
+	VPSRLD  $0x10, Z5, Z16
+	VPMOVDW Z16, 160(BX)(R8*2)
+	VPSRLD  $0x10, Z6, Z16
+	VPMOVDW Z16, 192(BX)(R8*2)
+	VPSRLD  $0x10, Z7, Z16
+	VPMOVDW Z16, 224(BX)(R8*2)
+	DECQ    R10
+	JNE     next8
+	JMP     done8
+
+from48_8:
+	VORPS.BCST  quietBit<>+0(SB), Z0, Z17
+	VCMPPS      $0x03, Z0, Z0, K1
+	VPSLLD      $0x0f, Z0, Z16
+	VPSRLD      $0x1f, Z16, Z16
+	VPADDD.BCST belowHalf<>+0(SB), Z0, Z0
+	VPADDD      Z16, Z0, Z0
+	VMOVUPS     Z17, K1, Z0
+	VPANDD.BCST upperHalf<>+0(SB), Z0, Z0
+	VORPS.BCST  quietBit<>+0(SB), Z1, Z17
+	VCMPPS      $0x03, Z1, Z1, K1
+	VPSLLD      $0x0f, Z1, Z16
+	VPSRLD      $0x1f, Z16, Z16
+	VPADDD.BCST belowHalf<>+0(SB), Z1, Z1
+	VPADDD      Z16, Z1, Z1
+	VMOVUPS     Z17, K1, Z1
+	VPANDD.BCST upperHalf<>+0(SB), Z1, Z1
+	VORPS.BCST  quietBit<>+0(SB), Z2, Z17
+	VCMPPS      $0x03, Z2, Z2, K1
+	VPSLLD      $0x0f, Z2, Z16
+	VPSRLD      $0x1f, Z16, Z16
+	VPADDD.BCST belowHalf<>+0(SB), Z2, Z2
+	VPADDD      Z16, Z2, Z2
+	VMOVUPS     Z17, K1, Z2
+	VPANDD.BCST upperHalf<>+0(SB), Z2, Z2
+	VORPS.BCST  quietBit<>+0(SB), Z3, Z17
+	VCMPPS      $0x03, Z3, Z3, K1
+	VPSLLD      $0x0f, Z3, Z16
+	VPSRLD      $0x1f, Z16, Z16
+	VPADDD.BCST belowHalf<>+0(SB), Z3, Z3
+	VPADDD      Z16, Z3, Z3
+	VMOVUPS     Z17, K1, Z3
+	VPANDD.BCST upperHalf<>+0(SB), Z3, Z3
+	VORPS.BCST  quietBit<>+0(SB), Z4, Z17
+	VCMPPS      $0x03, Z4, Z4, K1
+	VPSLLD      $0x0f, Z4, Z16
+	VPSRLD      $0x1f, Z16, Z16
+	VPADDD.BCST belowHalf<>+0(SB), Z4, Z4
+	VPADDD      Z16, Z4, Z4
+	VMOVUPS     Z17, K1, Z4
+	VPANDD.BCST upperHalf<>+0(SB), Z4, Z4
+	VORPS.BCST  quietBit<>+0(SB), Z5, Z17
+	VCMPPS      $0x03, Z5, Z5, K1
+	VPSLLD      $0x0f, Z5, Z16
+	VPSRLD      $0x1f, Z16, Z16
+	VPADDD.BCST belowHalf<>+0(SB), Z5, Z5
+	VPADDD      Z16, Z5, Z5
+	VMOVUPS     Z17, K1, Z5
+	VPANDD.BCST upperHalf<>+0(SB), Z5, Z5
+	VORPS.BCST  quietBit<>+0(SB), Z6, Z17
+	VCMPPS      $0x03, Z6, Z6, K1
+	VPSLLD      $0x0f, Z6, Z16
+	VPSRLD      $0x1f, Z16, Z16
+	VPADDD.BCST belowHalf<>+0(SB), Z6, Z6
+	VPADDD      Z16, Z6, Z6
+	VMOVUPS     Z17, K1, Z6
+	VPANDD.BCST upperHalf<>+0(SB), Z6, Z6
+	VORPS.BCST  quietBit<>+0(SB), Z7, Z17
+	VCMPPS      $0x03, Z7, Z7, K1
+	VPSLLD      $0x0f, Z7, Z16
+	VPSRLD      $0x1f, Z16, Z16
+	VPADDD.BCST belowHalf<>+0(SB), Z7, Z7
+	VPADDD      Z16, Z7, Z7
+	VMOVUPS     Z17, K1, Z7
+	VPANDD.BCST upperHalf<>+0(SB), Z7, Z7
+	DECQ        R10
+	JNE         next8
+	JMP         done8
+
+from49_8:
+	CMPQ      R11, $0x00000033
+	JAE       from51_8
+	CMPQ      R11, $0x00000032
+	JAE       from50_8
+	VCVTPH2PS (BX)(R8*2), Z0
+	VCVTPH2PS 32(BX)(R8*2), Z1
+	VCVTPH2PS 64(BX)(R8*2), Z2
+	VCVTPH2PS 96(BX)(R8*2), Z3
+	VCVTPH2PS 128(BX)(R8*2), Z4
+	VCVTPH2PS 160(BX)(R8*2), Z5
+	VCVTPH2PS 192(BX)(R8*2), Z6
+	VCVTPH2PS 224(BX)(R8*2), Z7
+	DECQ      R10
+	JNE       next8
+	JMP       done8
+
+from50_8:
+	VCVTPS2PH $0x00, Z0, (BX)(R8*2)
+	VCVTPS2PH $0x00, Z1, 32(BX)(R8*2)
+	VCVTPS2PH $0x00, Z2, 64(BX)(R8*2)
+	VCVTPS2PH $0x00, Z3, 96(BX)(R8*2)
+	VCVTPS2PH $0x00, Z4, 128(BX)(R8*2)
+	VCVTPS2PH $0x00, Z5, 160(BX)(R8*2)
+	VCVTPS2PH $0x00, Z6, 192(BX)(R8*2)
+	VCVTPS2PH $0x00, Z7, 224(BX)(R8*2)
+	DECQ      R10
+	JNE       next8
+	JMP       done8
+
+from51_8:
+	VCVTPS2PH $0x00, Z0, Y0
+	VCVTPH2PS Y0, Z0
+	VCVTPS2PH $0x00, Z1, Y1
+	VCVTPH2PS Y1, Z1
+	VCVTPS2PH $0x00, Z2, Y2
+	VCVTPH2PS Y2, Z2
+	VCVTPS2PH $0x00, Z3, Y3
+	VCVTPH2PS Y3, Z3
+	VCVTPS2PH $0x00, Z4, Y4
+	VCVTPH2PS Y4, Z4
+	VCVTPS2PH $0x00, Z5, Y5
+	VCVTPH2PS Y5, Z5
+	VCVTPS2PH $0x00, Z6, Y6
+	VCVTPH2PS Y6, Z6
+	VCVTPS2PH $0x00, Z7, Y7
+	VCVTPH2PS Y7, Z7
+	DECQ      R10
+	JNE       next8
 
 done8:
 	ADDQ $0x00000200, DI
@@ -20027,14 +20393,14 @@ next1:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x00000017
-	JAE     from23_1
-	CMPQ    R11, $0x0000000c
-	JAE     from12_1
-	CMPQ    R11, $0x00000006
-	JAE     from6_1
-	CMPQ    R11, $0x00000003
-	JAE     from3_1
+	CMPQ    R11, $0x0000001a
+	JAE     from26_1
+	CMPQ    R11, $0x0000000d
+	JAE     from13_1
+	CMPQ    R11, $0x00000007
+	JAE     from7_1
+	CMPQ    R11, $0x00000004
+	JAE     from4_1
 	CMPQ    R11, $0x00000002
 	JAE     from2_1
 	CMPQ    R11, $0x00000001
@@ -20052,6 +20418,8 @@ from1_1:
 	JMP          done1
 
 from2_1:
+	CMPQ      R11, $0x00000003
+	JAE       from3_1
 	VPMOVZXBD (BX)(R8*1), Z0
 	VCVTDQ2PS Z0, Z0
 	DECQ      R10
@@ -20059,16 +20427,16 @@ from2_1:
 	JMP       done1
 
 from3_1:
-	CMPQ    R11, $0x00000005
-	JAE     from5_1
-	CMPQ    R11, $0x00000004
-	JAE     from4_1
 	VMOVUPS Z0, (BX)(DI*1)
 	DECQ    R10
 	JNE     next1
 	JMP     done1
 
 from4_1:
+	CMPQ   R11, $0x00000006
+	JAE    from6_1
+	CMPQ   R11, $0x00000005
+	JAE    from5_1
 	VADDPS (BX)(DI*1), Z0, Z0
 	DECQ   R10
 	JNE    next1
@@ -20081,12 +20449,6 @@ from5_1:
 	JMP    done1
 
 from6_1:
-	CMPQ    R11, $0x00000009
-	JAE     from9_1
-	CMPQ    R11, $0x00000008
-	JAE     from8_1
-	CMPQ    R11, $0x00000007
-	JAE     from7_1
 	VMOVUPS (BX)(DI*1), Z2
 	VSUBPS  Z0, Z2, Z0
 	DECQ    R10
@@ -20094,6 +20456,12 @@ from6_1:
 	JMP     done1
 
 from7_1:
+	CMPQ   R11, $0x0000000a
+	JAE    from10_1
+	CMPQ   R11, $0x00000009
+	JAE    from9_1
+	CMPQ   R11, $0x00000008
+	JAE    from8_1
 	VMULPS (BX)(DI*1), Z0, Z0
 	DECQ   R10
 	JNE    next1
@@ -20106,10 +20474,6 @@ from8_1:
 	JMP    done1
 
 from9_1:
-	CMPQ    R11, $0x0000000b
-	JAE     from11_1
-	CMPQ    R11, $0x0000000a
-	JAE     from10_1
 	VMOVUPS (BX)(DI*1), Z2
 	VDIVPS  Z0, Z2, Z0
 	DECQ    R10
@@ -20117,6 +20481,10 @@ from9_1:
 	JMP     done1
 
 from10_1:
+	CMPQ    R11, $0x0000000c
+	JAE     from12_1
+	CMPQ    R11, $0x0000000b
+	JAE     from11_1
 	VMOVUPS (BX)(DI*1), Z2
 	VCMPPS  $0x03, Z0, Z0, K1
 	VMAXPS  Z2, Z0, Z2
@@ -20136,14 +20504,6 @@ from11_1:
 	JMP     done1
 
 from12_1:
-	CMPQ    R11, $0x00000012
-	JAE     from18_1
-	CMPQ    R11, $0x0000000f
-	JAE     from15_1
-	CMPQ    R11, $0x0000000e
-	JAE     from14_1
-	CMPQ    R11, $0x0000000d
-	JAE     from13_1
 	VMOVUPS (BX)(DI*1), Z2
 	VCMPPS  $0x03, Z0, Z0, K1
 	VMINPS  Z2, Z0, Z2
@@ -20154,6 +20514,14 @@ from12_1:
 	JMP     done1
 
 from13_1:
+	CMPQ    R11, $0x00000014
+	JAE     from20_1
+	CMPQ    R11, $0x00000011
+	JAE     from17_1
+	CMPQ    R11, $0x0000000f
+	JAE     from15_1
+	CMPQ    R11, $0x0000000e
+	JAE     from14_1
 	VMOVUPS (BX)(DI*1), Z2
 	VCMPPS  $0x03, Z2, Z2, K1
 	VMINPS  Z0, Z2, Z0
@@ -20170,8 +20538,6 @@ from14_1:
 	JMP          done1
 
 from15_1:
-	CMPQ         R11, $0x00000011
-	JAE          from17_1
 	CMPQ         R11, $0x00000010
 	JAE          from16_1
 	VBROADCASTSS (BX), Z2
@@ -20188,6 +20554,10 @@ from16_1:
 	JMP          done1
 
 from17_1:
+	CMPQ         R11, $0x00000013
+	JAE          from19_1
+	CMPQ         R11, $0x00000012
+	JAE          from18_1
 	VBROADCASTSS (BX), Z2
 	VMAXPS       Z0, Z2, Z0
 	DECQ         R10
@@ -20195,12 +20565,6 @@ from17_1:
 	JMP          done1
 
 from18_1:
-	CMPQ         R11, $0x00000015
-	JAE          from21_1
-	CMPQ         R11, $0x00000014
-	JAE          from20_1
-	CMPQ         R11, $0x00000013
-	JAE          from19_1
 	VBROADCASTSS (BX), Z2
 	VMINPS       Z0, Z2, Z0
 	DECQ         R10
@@ -20214,14 +20578,18 @@ from19_1:
 	JMP         done1
 
 from20_1:
+	CMPQ        R11, $0x00000017
+	JAE         from23_1
+	CMPQ        R11, $0x00000016
+	JAE         from22_1
+	CMPQ        R11, $0x00000015
+	JAE         from21_1
 	VANDPS.BCST magnitude<>+0(SB), Z0, Z0
 	DECQ        R10
 	JNE         next1
 	JMP         done1
 
 from21_1:
-	CMPQ   R11, $0x00000016
-	JAE    from22_1
 	VXORPS Z2, Z2, Z2
 	VMAXPS Z0, Z2, Z0
 	DECQ   R10
@@ -20236,12 +20604,6 @@ from22_1:
 	JMP     done1
 
 from23_1:
-	CMPQ        R11, $0x00000023
-	JAE         from35_1
-	CMPQ        R11, $0x0000001d
-	JAE         from29_1
-	CMPQ        R11, $0x0000001a
-	JAE         from26_1
 	CMPQ        R11, $0x00000019
 	JAE         from25_1
 	CMPQ        R11, $0x00000018
@@ -20267,6 +20629,12 @@ from25_1:
 	JMP         done1
 
 from26_1:
+	CMPQ         R11, $0x00000027
+	JAE          from39_1
+	CMPQ         R11, $0x00000021
+	JAE          from33_1
+	CMPQ         R11, $0x0000001e
+	JAE          from30_1
 	CMPQ         R11, $0x0000001c
 	JAE          from28_1
 	CMPQ         R11, $0x0000001b
@@ -20294,6 +20662,8 @@ from27_1:
 	JMP       done1
 
 from28_1:
+	CMPQ      R11, $0x0000001d
+	JAE       from29_1
 	VXORPS    Z2, Z2, Z2
 	VCMPPS    $0x1e, Z2, Z0, K1
 	VMOVUPS   (BX)(DI*1), Z0
@@ -20303,12 +20673,6 @@ from28_1:
 	JMP       done1
 
 from29_1:
-	CMPQ       R11, $0x00000020
-	JAE        from32_1
-	CMPQ       R11, $0x0000001f
-	JAE        from31_1
-	CMPQ       R11, $0x0000001e
-	JAE        from30_1
 	VCMPPS     $0x00, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
 	VMOVDQU8   X2, (SI)(R8*1)
@@ -20317,6 +20681,10 @@ from29_1:
 	JMP        done1
 
 from30_1:
+	CMPQ       R11, $0x00000020
+	JAE        from32_1
+	CMPQ       R11, $0x0000001f
+	JAE        from31_1
 	VCMPPS     $0x04, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
 	VMOVDQU8   X2, (SI)(R8*1)
@@ -20333,10 +20701,6 @@ from31_1:
 	JMP        done1
 
 from32_1:
-	CMPQ       R11, $0x00000022
-	JAE        from34_1
-	CMPQ       R11, $0x00000021
-	JAE        from33_1
 	VCMPPS     $0x12, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
 	VMOVDQU8   X2, (SI)(R8*1)
@@ -20345,6 +20709,12 @@ from32_1:
 	JMP        done1
 
 from33_1:
+	CMPQ       R11, $0x00000024
+	JAE        from36_1
+	CMPQ       R11, $0x00000023
+	JAE        from35_1
+	CMPQ       R11, $0x00000022
+	JAE        from34_1
 	VCMPPS     $0x1e, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
 	VMOVDQU8   X2, (SI)(R8*1)
@@ -20361,14 +20731,6 @@ from34_1:
 	JMP        done1
 
 from35_1:
-	CMPQ     R11, $0x00000029
-	JAE      from41_1
-	CMPQ     R11, $0x00000026
-	JAE      from38_1
-	CMPQ     R11, $0x00000025
-	JAE      from37_1
-	CMPQ     R11, $0x00000024
-	JAE      from36_1
 	VMOVDQU8 (SI)(R8*1), X2
 	VPTESTMB X2, X2, K1
 	VMOVUPS  (BX)(DI*1), Z2
@@ -20379,6 +20741,10 @@ from35_1:
 	JMP      done1
 
 from36_1:
+	CMPQ     R11, $0x00000026
+	JAE      from38_1
+	CMPQ     R11, $0x00000025
+	JAE      from37_1
 	VMOVDQU8 (SI)(R8*1), X2
 	VPTESTMB X2, X2, K1
 	VMOVUPS  (BX)(DI*1), K1, Z0
@@ -20394,10 +20760,6 @@ from37_1:
 	JMP      done1
 
 from38_1:
-	CMPQ     R11, $0x00000028
-	JAE      from40_1
-	CMPQ     R11, $0x00000027
-	JAE      from39_1
 	VCMPPS   $0x04, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z1
 	DECQ     R10
@@ -20405,6 +20767,14 @@ from38_1:
 	JMP      done1
 
 from39_1:
+	CMPQ     R11, $0x0000002e
+	JAE      from46_1
+	CMPQ     R11, $0x0000002b
+	JAE      from43_1
+	CMPQ     R11, $0x00000029
+	JAE      from41_1
+	CMPQ     R11, $0x00000028
+	JAE      from40_1
 	VCMPPS   $0x11, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z1
 	DECQ     R10
@@ -20419,10 +20789,6 @@ from40_1:
 	JMP      done1
 
 from41_1:
-	CMPQ     R11, $0x0000002c
-	JAE      from44_1
-	CMPQ     R11, $0x0000002b
-	JAE      from43_1
 	CMPQ     R11, $0x0000002a
 	JAE      from42_1
 	VCMPPS   $0x1e, (BX)(DI*1), Z0, K1
@@ -20439,14 +20805,16 @@ from42_1:
 	JMP      done1
 
 from43_1:
+	CMPQ       R11, $0x0000002d
+	JAE        from45_1
+	CMPQ       R11, $0x0000002c
+	JAE        from44_1
 	VPTERNLOGD $0xe2, (BX)(DI*1), Z1, Z0
 	DECQ       R10
 	JNE        next1
 	JMP        done1
 
 from44_1:
-	CMPQ       R11, $0x0000002d
-	JAE        from45_1
 	VPTERNLOGD $0xb8, (BX)(DI*1), Z1, Z0
 	DECQ       R10
 	JNE        next1
@@ -20463,6 +20831,62 @@ from45_1:
 	VMOVAPS      Z2, Z0
 	DECQ         R10
 	JNE          next1
+	JMP          done1
+
+from46_1:
+	CMPQ      R11, $0x00000031
+	JAE       from49_1
+	CMPQ      R11, $0x00000030
+	JAE       from48_1
+	CMPQ      R11, $0x0000002f
+	JAE       from47_1
+	VPMOVZXWD (BX)(R8*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from47_1:
+	VPSRLD  $0x10, Z0, Z2
+	VPMOVDW Z2, (BX)(R8*2)
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from48_1:
+	VORPS.BCST  quietBit<>+0(SB), Z0, Z3
+	VCMPPS      $0x03, Z0, Z0, K1
+	VPSLLD      $0x0f, Z0, Z2
+	VPSRLD      $0x1f, Z2, Z2
+	VPADDD.BCST belowHalf<>+0(SB), Z0, Z0
+	VPADDD      Z2, Z0, Z0
+	VMOVUPS     Z3, K1, Z0
+	VPANDD.BCST upperHalf<>+0(SB), Z0, Z0
+	DECQ        R10
+	JNE         next1
+	JMP         done1
+
+from49_1:
+	CMPQ      R11, $0x00000033
+	JAE       from51_1
+	CMPQ      R11, $0x00000032
+	JAE       from50_1
+	VCVTPH2PS (BX)(R8*2), Z0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from50_1:
+	VCVTPS2PH $0x00, Z0, (BX)(R8*2)
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from51_1:
+	VCVTPS2PH $0x00, Z0, Y0
+	VCVTPH2PS Y0, Z0
+	DECQ      R10
+	JNE       next1
 
 done1:
 	ADDQ $0x00000040, DI
@@ -23356,8 +23780,7 @@ loop1:
 	CMPQ      DX, $0x00000010
 	JB        end1
 	VMOVUPS   (CX), Z0
-	VCVTPS2PH $0x00, Z0, Y0
-	VMOVDQU   Y0, (AX)
+	VCVTPS2PH $0x00, Z0, (AX)
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
@@ -23408,8 +23831,7 @@ loop1:
 	VPADDD      Z1, Z0, Z0
 	VMOVUPS     Z2, K1, Z0
 	VPSRLD      $0x10, Z0, Z0
-	VPMOVDW     Z0, Y0
-	VMOVDQU     Y0, (AX)
+	VPMOVDW     Z0, (AX)
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX

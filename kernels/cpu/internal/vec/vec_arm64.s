@@ -16369,6 +16369,14 @@ DATA density64<>+0(SB)/8, $0x5ecc422a5ecc422a
 DATA density64<>+8(SB)/8, $0x5ecc422a5ecc422a
 GLOBL density64<>(SB), RODATA|NOPTR, $16
 
+DATA quietBit<>+0(SB)/8, $0x0040000000400000
+DATA quietBit<>+8(SB)/8, $0x0040000000400000
+GLOBL quietBit<>(SB), RODATA|NOPTR, $16
+
+DATA belowHalf<>+0(SB)/8, $0x00007fff00007fff
+DATA belowHalf<>+8(SB)/8, $0x00007fff00007fff
+GLOBL belowHalf<>(SB), RODATA|NOPTR, $16
+
 DATA c4effffff<>+0(SB)/8, $0x4effffff4effffff
 DATA c4effffff<>+8(SB)/8, $0x4effffff4effffff
 GLOBL c4effffff<>(SB), RODATA|NOPTR, $16
@@ -16380,14 +16388,6 @@ GLOBL c7fffffff<>(SB), RODATA|NOPTR, $16
 DATA c00000000<>+0(SB)/8, $0x0000000000000000
 DATA c00000000<>+8(SB)/8, $0x0000000000000000
 GLOBL c00000000<>(SB), RODATA|NOPTR, $16
-
-DATA quietBit<>+0(SB)/8, $0x0040000000400000
-DATA quietBit<>+8(SB)/8, $0x0040000000400000
-GLOBL quietBit<>(SB), RODATA|NOPTR, $16
-
-DATA belowHalf<>+0(SB)/8, $0x00007fff00007fff
-DATA belowHalf<>+8(SB)/8, $0x00007fff00007fff
-GLOBL belowHalf<>(SB), RODATA|NOPTR, $16
 
 DATA lowest<>+0(SB)/8, $0xff7fffffff7fffff
 DATA lowest<>+8(SB)/8, $0xff7fffffff7fffff
