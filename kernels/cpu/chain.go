@@ -46,8 +46,8 @@ func (f *chainForm) keeps() bool { return f.bytes || f.stores }
 var halfSteps = map[ir.DType][3]vec.ChainOp{ir.BFloat16: {vec.ChainLoadBF16, vec.ChainRoundBF16, vec.ChainStoreBF16},
 	ir.Float16: {vec.ChainLoadF16, vec.ChainRoundF16, vec.ChainStoreF16}}
 
-// widenOp reads half precision from memory into a register, roundOp rounds a register to half precision, narrowOp writes
-// a rounded one to memory.
+// widenOp reads half precision from memory into a register, roundOp rounds a register to half precision, narrowOp
+// writes a rounded one to memory.
 func widenOp(d ir.DType, dst, a uint8) vmOp {
 	s, ok := halfSteps[d]
 	return vmOp{fn: block.Widen(d), dst: dst, a: a, chain: chainForm{ok: ok, unary: true, loads: true, half: true, first: s[0]}}

@@ -50,8 +50,11 @@
 // # Numbers
 //
 // float32, float64, integers and bool are computed in their own type. float16 and bfloat16 are computed in float32 and
-// rounded after every elementwise operation; contractions, reductions and composites are computed in float32 throughout
-// and rounded once. Integers wrap around, as in Go; an integer divided by zero gives 0.
+// rounded after every elementwise operation, in registers; contractions, reductions and composites are computed in
+// float32 throughout and rounded once. Products read and write 16 bits (internal/gemm/half.go): with AVX512-BF16 they
+// add up pairs of products of bfloat16, which leaves the last bits of the float32 sums different from those of other
+// processors, and with them now and then the last bit of a result. On one machine the bits depend neither on the number
+// of workers nor on how a batch is split. Integers wrap around, as in Go; an integer divided by zero gives 0.
 //
 // Programs run with denormal numbers flushed to zero, results and operands, on amd64 and arm64, under every
 // GOKERAS_CPU: the goroutine that calls Run is locked to its thread meanwhile and the thread's mode is restored

@@ -47,6 +47,8 @@ func buildDot(b *build) (func(), error) {
 		multiply = buildGemm[float32](b, product)
 	case ir.Float64:
 		multiply = buildGemm[float64](b, product)
+	case ir.BFloat16, ir.Float16:
+		multiply = buildHalfDot(b, product)
 	case ir.Int8:
 		if b.out(0).Typ.DType == ir.Int32 {
 			multiply = buildQuantizedDot(b, product)

@@ -17,7 +17,7 @@ type pipeline struct {
 func pipelineFor(replicas int) pipeline {
 	hasKernel := func(op ir.Op) bool { return builders[op] != nil }
 	simplify := pass.Simplify(pass.SimplifyOptions{Replicas: replicas, Int8Sums: true, Fold: foldScalar})
-	normal := []pass.Pass{pass.Decompose(hasKernel), simplify, simplify} // the second time sees what the first uncovered
+	normal := []pass.Pass{pass.Decompose(hasKernel, hasHalfKernel), simplify, simplify} // the second time sees what the first uncovered
 	if replicas > 1 {
 		normal = append(normal, pass.MergeAllReduces())
 	}
@@ -32,4 +32,14 @@ func (l pipeline) improve(p *ir.Program, plain bool) (*ir.Program, error) {
 		return l.normal.Run(p)
 	}
 	return l.all.Run(p)
+}
+
+// hasHalfKernel reports whether the node is computed on half precision as it is stored.
+func hasHalfKernel(p *ir.Program, n *ir.Node) bool {
+	switch n.Op {
+	case ir.Dot:
+		l, r := p.Type(n.Inputs[0]).DType, p.Type(n.Inputs[1]).DType
+		return l == r && l == p.Type(n.Outputs[0]).DType && halfOf[l] != nil
+	}
+	return false
 }

@@ -19,6 +19,13 @@ func families() [][]kernel {
 			}
 		}
 	}
+	for _, vectors := range []int{1, 2} {
+		var family []kernel
+		for rows := 1; rows <= maxRows(true, false, vectors); rows++ {
+			family = append(family, kernel{wide: true, halves: true, vectors: vectors, rows: rows})
+		}
+		all = append(all, family)
+	}
 	return all
 }
 

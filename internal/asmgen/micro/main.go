@@ -63,6 +63,7 @@ func begin(wide bool, name, parameters string) {
 type kernel struct {
 	wide     bool // AVX-512, else AVX2
 	double   bool // float64, else float32
+	halves   bool // pairs of bfloat16, which are added up in float32; for AVX-512
 	channels bool // A is a vector like B, else a scalar
 	vectors  int
 	rows     int
@@ -74,6 +75,9 @@ func (k kernel) tile() string {
 	name := "f32"
 	if k.double {
 		name = "f64"
+	}
+	if k.halves {
+		name = "bf16"
 	}
 	if k.wide {
 		return name + "AVX512"
@@ -337,6 +341,10 @@ func (k kernel) products(sums [][]Vector, bases []Scalar, strides [3]Scalar, b S
 		case k.channels:
 			for i, v := range vectors {
 				AddProduct(sums[r][i], v, a.Plus(i*k.vectorBytes()))
+			}
+		case k.halves:
+			for i, v := range vectors {
+				AddHalfPairsOf(sums[r][i], v, a)
 			}
 		case k.wide:
 			for i, v := range vectors {

@@ -155,6 +155,7 @@ func (m machine) record() {
 	m.rowKernels()
 	m.optimizers()
 	m.conversions()
+	m.pairRows()
 	m.pooling()
 	m.pixels()
 	m.rowsAt()
@@ -181,7 +182,7 @@ var (
 )
 
 // onlyAMD64 are the functions that arm64 has no use for.
-var onlyAMD64 = []string{"chain"}
+var onlyAMD64 = []string{"chain", "pairRows"}
 
 // goFile returns the declarations and, in front of them, the functions that call the assembly.
 func (t target) goFile() ([]byte, error) {

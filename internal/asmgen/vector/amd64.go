@@ -24,6 +24,9 @@ func (p *Program) AMD64(file, generator, pkg string) error {
 	if err != nil {
 		return err
 	}
+	if text, err = encodeHalfPairs(text); err != nil {
+		return err
+	}
 	return os.WriteFile(file, text, 0o644)
 }
 

@@ -44,6 +44,7 @@ var plain = map[op]func(b *build.Context, ops ...operand.Op){
 	opBroadcastInt:       (*build.Context).VPBROADCASTD,
 	opAddDots:            (*build.Context).VPDPBUSD,
 	opAddPairs:           (*build.Context).VPMADDWD,
+	opAddHalfPairsOf:     func(b *build.Context, ops ...operand.Op) { b.VPDPWSSD_BCST(ops...) }, // see encodeHalfPairs
 	opOnes:               (*build.Context).VPCMPEQW,
 	opWidenBytes:         (*build.Context).VPMOVZXBD,
 	opWidenWords:         (*build.Context).VPMOVZXWD,

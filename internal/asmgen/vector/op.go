@@ -55,6 +55,7 @@ const (
 	opBroadcastInt
 	opAddDots
 	opAddPairs
+	opAddHalfPairsOf
 	opOnes
 	opShiftRightWords
 	opShiftLeft

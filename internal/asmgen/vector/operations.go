@@ -106,6 +106,10 @@ func AddProduct(sum, a Vector, b Operand) { record(opAddProduct, sum, a, b) }
 // AddProductOf is sum += a·b with one number in memory for all elements of b. For AVX-512.
 func AddProductOf(sum, a Vector, b Memory) { record(opAddProductOf, sum, a, b) }
 
+// AddHalfPairsOf adds to each float of sum the two products of a pair of bfloat16 in a and a pair in memory, the same
+// one for all lanes. For AVX-512 with AVX512-BF16.
+func AddHalfPairsOf(sum, a Vector, b Memory) { record(opAddHalfPairsOf, sum, a, b) }
+
 // SubtractProduct is sum −= a·b, rounded once.
 func SubtractProduct(sum, a Vector, b Operand) { record(opSubtractProduct, sum, a, b) }
 

@@ -9,11 +9,12 @@ import (
 
 // Decompose returns the pass that replaces composites by their decompositions, but those that kernel says the backend
 // has a kernel for, and computes in float32 what is not elementwise and reads half precision, rounding the results
-// once. Dead nodes go. Sub-programs stay as they are.
-func Decompose(kernel func(op ir.Op) bool) Pass {
+// once, but the nodes that half says the backend has a kernel for; it may be nil. Dead nodes go. Sub-programs stay as
+// they are.
+func Decompose(kernel func(op ir.Op) bool, half func(p *ir.Program, n *ir.Node) bool) Pass {
 	return New("decompose", func(p *ir.Program) (*ir.Program, error) {
 		for {
-			q, changed, err := decomposeOnce(p, kernel)
+			q, changed, err := decomposeOnce(p, kernel, half)
 			if err != nil || !changed {
 				return q, err
 			}
@@ -22,7 +23,7 @@ func Decompose(kernel func(op ir.Op) bool) Pass {
 	})
 }
 
-func decomposeOnce(p *ir.Program, kernel func(op ir.Op) bool) (q *ir.Program, changed bool, err error) {
+func decomposeOnce(p *ir.Program, kernel func(op ir.Op) bool, half func(p *ir.Program, n *ir.Node) bool) (q *ir.Program, changed bool, err error) {
 	r, live := NewRewriter(p), p.Live()
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -32,7 +33,7 @@ func decomposeOnce(p *ir.Program, kernel func(op ir.Op) bool) (q *ir.Program, ch
 		in := r.Operands(n)
 		var results []ir.Value
 		switch {
-		case needsFloat32(p, n):
+		case needsFloat32(p, n) && (half == nil || !half(p, n)):
 			changed = true
 			results, err = widen(r.To, n, in)
 		case !kernel(n.Op) && n.Op != ir.Constant && !n.Op.IsElementwise():

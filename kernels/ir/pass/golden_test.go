@@ -66,7 +66,7 @@ var goldens = map[string]struct {
 		x := b.input("x", ir.Float32, 4)
 		b.p.AddOutput("y", b.add(ir.Neg, nil, b.add(ir.AllReduce, ir.CollectiveAttrs{Kind: ir.Sum, Replicas: 1}, x)))
 	}},
-	"decompose": {[]pass.Pass{pass.Decompose(func(op ir.Op) bool { return !op.IsComposite() })}, func(b b) {
+	"decompose": {[]pass.Pass{pass.Decompose(func(op ir.Op) bool { return !op.IsComposite() }, nil)}, func(b b) {
 		x, w := b.input("x", ir.Float16, 4, 6), b.input("w", ir.Float16, 6, 3)
 		b.p.AddOutput("y", b.add(ir.Softmax, nil, b.add(ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, x, w)))
 	}},

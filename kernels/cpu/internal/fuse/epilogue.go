@@ -27,7 +27,7 @@ type Epilogue struct {
 // maxima after it.
 func (g *Graph) findProduct(i int) {
 	n := &g.Program.Nodes[i]
-	if n.Op != ir.Dot && n.Op != ir.Conv || !g.Program.Type(n.Outputs[0]).DType.IsWideFloat() || g.constant[i] {
+	if d := g.Program.Type(n.Outputs[0]).DType; g.constant[i] || (n.Op != ir.Dot || !d.IsFloat()) && (n.Op != ir.Conv || !d.IsWideFloat()) {
 		return
 	}
 	e := &Epilogue{Anchor: i, Bias: -1, Addend: -1, Upstream: -1, Result: n.Outputs[0]}

@@ -17,6 +17,8 @@
 // contents are irrelevant before and after, and Run allocates nothing. ScratchSize must be called with the pool's Size
 // and the same Args (the slices may be nil then). It is the same for every kernel family.
 //
+// RunHalf and HalfScratch, with HalfArgs, are the same for 16-bit floats; see half.go.
+//
 // # Result
 //
 // The order of summation for an element is fixed by K and the kernel family: products are added one by one in blocks of

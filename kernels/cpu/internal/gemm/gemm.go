@@ -102,6 +102,14 @@ func (a *Args[T]) normal() Args[T] {
 
 // check panics unless every operand has the elements its strides reach.
 func (a *Args[T]) check() {
+	a.checkLengths(len(a.A), len(a.B), len(a.C))
+	if a.Bias != nil && len(a.Bias) < a.N {
+		panic(fmt.Sprintf("gemm: bias has %d elements, expected N = %d", len(a.Bias), a.N))
+	}
+}
+
+// checkLengths is check for operands of so many elements.
+func (a *Args[T]) checkLengths(lenA, lenB, lenC int) {
 	extent := func(name string, have, rows, cols, ld int, stride [2]int) {
 		if ld < 0 || stride[0] < 0 || stride[1] < 0 {
 			panic(fmt.Sprintf("gemm: %s has a negative stride", name))
@@ -118,22 +126,19 @@ func (a *Args[T]) check() {
 		}
 	}
 	if a.TransA {
-		extent("A", len(a.A), a.K, a.M, a.LDA, a.StrideA)
+		extent("A", lenA, a.K, a.M, a.LDA, a.StrideA)
 	} else {
-		extent("A", len(a.A), a.M, a.K, a.LDA, a.StrideA)
+		extent("A", lenA, a.M, a.K, a.LDA, a.StrideA)
 	}
 	switch {
 	case a.Packed:
-		extent("packed B", len(a.B), 1, PackedSize[T](a.N, a.K), 0, a.StrideB)
+		extent("packed B", lenB, 1, PackedSize[T](a.N, a.K), 0, a.StrideB)
 	case a.TransB:
-		extent("B", len(a.B), a.N, a.K, a.LDB, a.StrideB)
+		extent("B", lenB, a.N, a.K, a.LDB, a.StrideB)
 	default:
-		extent("B", len(a.B), a.K, a.N, a.LDB, a.StrideB)
+		extent("B", lenB, a.K, a.N, a.LDB, a.StrideB)
 	}
-	extent("C", len(a.C), a.M, a.N, a.LDC, a.StrideC)
-	if a.Bias != nil && len(a.Bias) < a.N {
-		panic(fmt.Sprintf("gemm: bias has %d elements, expected N = %d", len(a.Bias), a.N))
-	}
+	extent("C", lenC, a.M, a.N, a.LDC, a.StrideC)
 }
 
 // emptySum is the product for K = 0: every sum is 0.

@@ -16,4 +16,5 @@ var tiles = [...]tile.Tile{
 	{Kind: float32s, Layout: tile.Float32x32, Lanes: 1},
 	{Kind: float64s, Needs: isa.NEON, Layout: tile.Float64x16, Lanes: 2, Family: familyF64NEON},
 	{Kind: float64s, Layout: tile.Float64x16, Lanes: 1},
+	{Kind: tile.Kind{In: tile.BFloat16, Acc: tile.Float32}, Layout: tile.BFloat16x32, Lanes: 1},
 }

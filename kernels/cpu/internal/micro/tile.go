@@ -34,6 +34,10 @@ type Tile[T Float] struct {
 
 	Accumulate bool // add to C instead of overwriting it
 	ReLU       bool // max(·, 0) last; NaN stays NaN
+
+	// Pairs says that each float32 of A and B is a pair of bfloat16, the one with the lower k in the lower half: both
+	// products are added. C and Bias are float32. Only where [Pairs] is true, and B has whole vectors of columns.
+	Pairs bool
 }
 
 // panelBytes is the width of a panel of the vector operand: two AVX-512 vectors, four AVX2 vectors or eight NEON
@@ -58,6 +62,12 @@ func best[T Float]() *tile.Tile {
 	}
 	return tile.Best(tiles[:], tile.Kind{In: tile.Float32, Acc: tile.Float32})
 }
+
+// Pairs reports whether the processor in force multiplies pairs of bfloat16.
+func Pairs() bool { return pairs().Lanes > 1 }
+
+// pairs returns the tile in force for pairs of bfloat16.
+func pairs() *tile.Tile { return tile.Best(tiles[:], tile.Kind{In: tile.BFloat16, Acc: tile.Float32}) }
 
 // narrower returns the tile in force with half as long vectors, or nil.
 func narrower(k *tile.Tile) *tile.Tile {
@@ -91,12 +101,18 @@ func Run[T Float](t *Tile[T]) {
 		return
 	}
 	k := best[T]()
+	if t.Pairs {
+		k = pairs()
+	}
 	l := k.Lanes
 	if l == 1 {
 		portable(t, 0)
 		return
 	}
 	full := t.Cols
+	if t.Pairs && t.lastB()+(t.Cols+l-1)/l*l > cap(t.B) {
+		panic("micro: B of pairs has incomplete vectors")
+	}
 	if rest := t.Cols % l; rest != 0 && t.lastB()+t.Cols+l-rest > cap(t.B) {
 		full -= rest
 	}

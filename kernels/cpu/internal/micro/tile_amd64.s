@@ -24078,6 +24078,5869 @@ linear:
 	VZEROUPPER
 	RET
 
+// func bf16AVX512V1R1(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·bf16AVX512V1R1(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), CX
+	MOVQ  64(AX), CX
+	MOVQ  88(AX), DX
+	MOVQ  192(AX), BX
+
+line:
+	MOVQ 56(SP), BX
+	MOVQ BX, (SP)
+	MOVQ 64(SP), BX
+	MOVQ BX, 8(SP)
+	MOVQ 120(AX), BX
+	MOVQ BX, 16(SP)
+
+tile:
+	MOVQ      24(AX), BX
+	TESTQ     BX, BX
+	JE        noBias
+	VMOVUPS.Z (BX), K1, Z0
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+
+started:
+	MOVQ (SP), BX
+	MOVQ BX, 24(SP)
+	MOVQ 8(AX), BX
+	MOVQ BX, 32(SP)
+	MOVQ 48(AX), BX
+	MOVQ BX, 40(SP)
+
+outer:
+	MOVQ 24(SP), BX
+	MOVQ 32(SP), SI
+	MOVQ 40(AX), DI
+	MOVQ DI, 48(SP)
+
+segment:
+	MOVQ BX, DI
+	MOVQ SI, R8
+	MOVQ 32(AX), R9
+
+product:
+	VMOVUPS       (R8), Z1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x76; BYTE $0x58; BYTE $0x52; BYTE $0x07 // VDPBF16PS (DI), Z1, Z0
+	ADDQ          CX, DI
+	ADDQ          DX, R8
+	DECQ          R9
+	JNE           product
+	ADDQ          72(AX), BX
+	ADDQ          96(AX), SI
+	DECQ          48(SP)
+	JNE           segment
+	MOVQ          80(AX), BX
+	ADDQ          BX, 24(SP)
+	MOVQ          104(AX), BX
+	ADDQ          BX, 32(SP)
+	DECQ          40(SP)
+	JNE           outer
+	MOVQ          160(AX), BX
+	MOVQ          112(AX), SI
+	TESTQ         $0x00000001, BX
+	JE            overwrite
+	MOVQ          8(SP), SI
+	VMOVUPS.Z     (SI), K1, Z1
+	VADDPS        Z1, Z0, Z0
+
+overwrite:
+	TESTQ  $0x00000002, BX
+	JE     linear
+	VPXORD Z2, Z2, Z2
+	VMAXPS Z0, Z2, Z0
+
+linear:
+	MOVQ    8(SP), SI
+	VMOVUPS Z0, K1, (SI)
+	MOVQ    128(AX), BX
+	ADDQ    BX, (SP)
+	MOVQ    136(AX), BX
+	ADDQ    BX, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), BX
+	ADDQ    BX, 56(SP)
+	MOVQ    184(AX), BX
+	ADDQ    BX, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V1R2(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·bf16AVX512V1R2(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), DX
+	MOVQ  64(AX), DX
+	MOVQ  88(AX), BX
+	MOVQ  192(AX), SI
+
+line:
+	MOVQ 56(SP), SI
+	MOVQ SI, (SP)
+	MOVQ 64(SP), SI
+	MOVQ SI, 8(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 16(SP)
+
+tile:
+	MOVQ      24(AX), SI
+	TESTQ     SI, SI
+	JE        noBias
+	VMOVUPS.Z (SI), K1, Z0
+	VMOVAPS   Z0, Z1
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+started:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 32(SP)
+	MOVQ 48(AX), SI
+	MOVQ SI, 40(SP)
+
+outer:
+	MOVQ 24(SP), SI
+	MOVQ 32(SP), DI
+	MOVQ 40(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	MOVQ SI, R8
+	MOVQ DI, R9
+	MOVQ 32(AX), R10
+
+product:
+	VMOVUPS       (R9), Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x6e; BYTE $0x58; BYTE $0x52; BYTE $0x00 // VDPBF16PS (R8), Z2, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x6e; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x08 // VDPBF16PS (R8)(CX*1), Z2, Z1
+	ADDQ          DX, R8
+	ADDQ          BX, R9
+	DECQ          R10
+	JNE           product
+	ADDQ          72(AX), SI
+	ADDQ          96(AX), DI
+	DECQ          48(SP)
+	JNE           segment
+	MOVQ          80(AX), SI
+	ADDQ          SI, 24(SP)
+	MOVQ          104(AX), SI
+	ADDQ          SI, 32(SP)
+	DECQ          40(SP)
+	JNE           outer
+	MOVQ          160(AX), SI
+	MOVQ          112(AX), R8
+	TESTQ         $0x00000001, SI
+	JE            overwrite
+	MOVQ          8(SP), DI
+	VMOVUPS.Z     (DI), K1, Z2
+	VADDPS        Z2, Z0, Z0
+	ADDQ          R8, DI
+	VMOVUPS.Z     (DI), K1, Z2
+	VADDPS        Z2, Z1, Z1
+
+overwrite:
+	TESTQ  $0x00000002, SI
+	JE     linear
+	VPXORD Z3, Z3, Z3
+	VMAXPS Z0, Z3, Z0
+	VMAXPS Z1, Z3, Z1
+
+linear:
+	MOVQ    8(SP), DI
+	VMOVUPS Z0, K1, (DI)
+	ADDQ    R8, DI
+	VMOVUPS Z1, K1, (DI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), SI
+	ADDQ    SI, 56(SP)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V1R3(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·bf16AVX512V1R3(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), DX
+	MOVQ  64(AX), DX
+	MOVQ  88(AX), BX
+	MOVQ  192(AX), SI
+
+line:
+	MOVQ 56(SP), SI
+	MOVQ SI, (SP)
+	MOVQ 64(SP), SI
+	MOVQ SI, 8(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 16(SP)
+
+tile:
+	MOVQ      24(AX), SI
+	TESTQ     SI, SI
+	JE        noBias
+	VMOVUPS.Z (SI), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+
+started:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 32(SP)
+	MOVQ 48(AX), SI
+	MOVQ SI, 40(SP)
+
+outer:
+	MOVQ 24(SP), SI
+	MOVQ 32(SP), DI
+	MOVQ 40(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	MOVQ SI, R8
+	MOVQ DI, R9
+	MOVQ 32(AX), R10
+
+product:
+	VMOVUPS       (R9), Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x66; BYTE $0x58; BYTE $0x52; BYTE $0x00 // VDPBF16PS (R8), Z3, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x66; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x08 // VDPBF16PS (R8)(CX*1), Z3, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x66; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x48 // VDPBF16PS (R8)(CX*2), Z3, Z2
+	ADDQ          DX, R8
+	ADDQ          BX, R9
+	DECQ          R10
+	JNE           product
+	ADDQ          72(AX), SI
+	ADDQ          96(AX), DI
+	DECQ          48(SP)
+	JNE           segment
+	MOVQ          80(AX), SI
+	ADDQ          SI, 24(SP)
+	MOVQ          104(AX), SI
+	ADDQ          SI, 32(SP)
+	DECQ          40(SP)
+	JNE           outer
+	MOVQ          160(AX), SI
+	MOVQ          112(AX), R8
+	TESTQ         $0x00000001, SI
+	JE            overwrite
+	MOVQ          8(SP), DI
+	VMOVUPS.Z     (DI), K1, Z3
+	VADDPS        Z3, Z0, Z0
+	ADDQ          R8, DI
+	VMOVUPS.Z     (DI), K1, Z3
+	VADDPS        Z3, Z1, Z1
+	ADDQ          R8, DI
+	VMOVUPS.Z     (DI), K1, Z3
+	VADDPS        Z3, Z2, Z2
+
+overwrite:
+	TESTQ  $0x00000002, SI
+	JE     linear
+	VPXORD Z4, Z4, Z4
+	VMAXPS Z0, Z4, Z0
+	VMAXPS Z1, Z4, Z1
+	VMAXPS Z2, Z4, Z2
+
+linear:
+	MOVQ    8(SP), DI
+	VMOVUPS Z0, K1, (DI)
+	ADDQ    R8, DI
+	VMOVUPS Z1, K1, (DI)
+	ADDQ    R8, DI
+	VMOVUPS Z2, K1, (DI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), SI
+	ADDQ    SI, 56(SP)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V1R4(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·bf16AVX512V1R4(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), BX
+	MOVQ  88(AX), SI
+	MOVQ  192(AX), DI
+
+line:
+	MOVQ 56(SP), DI
+	MOVQ DI, (SP)
+	MOVQ 64(SP), DI
+	MOVQ DI, 8(SP)
+	MOVQ 120(AX), DI
+	MOVQ DI, 16(SP)
+
+tile:
+	MOVQ      24(AX), DI
+	TESTQ     DI, DI
+	JE        noBias
+	VMOVUPS.Z (DI), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+started:
+	MOVQ (SP), DI
+	MOVQ DI, 24(SP)
+	MOVQ 8(AX), DI
+	MOVQ DI, 32(SP)
+	MOVQ 48(AX), DI
+	MOVQ DI, 40(SP)
+
+outer:
+	MOVQ 24(SP), DI
+	MOVQ 32(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	MOVQ DI, R9
+	MOVQ R8, R10
+	MOVQ 32(AX), R11
+
+product:
+	VMOVUPS       (R10), Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x5e; BYTE $0x58; BYTE $0x52; BYTE $0x01 // VDPBF16PS (R9), Z4, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x5e; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x09 // VDPBF16PS (R9)(CX*1), Z4, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x5e; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x49 // VDPBF16PS (R9)(CX*2), Z4, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x5e; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x11 // VDPBF16PS (R9)(DX*1), Z4, Z3
+	ADDQ          BX, R9
+	ADDQ          SI, R10
+	DECQ          R11
+	JNE           product
+	ADDQ          72(AX), DI
+	ADDQ          96(AX), R8
+	DECQ          48(SP)
+	JNE           segment
+	MOVQ          80(AX), DI
+	ADDQ          DI, 24(SP)
+	MOVQ          104(AX), DI
+	ADDQ          DI, 32(SP)
+	DECQ          40(SP)
+	JNE           outer
+	MOVQ          160(AX), DI
+	MOVQ          112(AX), R9
+	TESTQ         $0x00000001, DI
+	JE            overwrite
+	MOVQ          8(SP), R8
+	VMOVUPS.Z     (R8), K1, Z4
+	VADDPS        Z4, Z0, Z0
+	ADDQ          R9, R8
+	VMOVUPS.Z     (R8), K1, Z4
+	VADDPS        Z4, Z1, Z1
+	ADDQ          R9, R8
+	VMOVUPS.Z     (R8), K1, Z4
+	VADDPS        Z4, Z2, Z2
+	ADDQ          R9, R8
+	VMOVUPS.Z     (R8), K1, Z4
+	VADDPS        Z4, Z3, Z3
+
+overwrite:
+	TESTQ  $0x00000002, DI
+	JE     linear
+	VPXORD Z5, Z5, Z5
+	VMAXPS Z0, Z5, Z0
+	VMAXPS Z1, Z5, Z1
+	VMAXPS Z2, Z5, Z2
+	VMAXPS Z3, Z5, Z3
+
+linear:
+	MOVQ    8(SP), R8
+	VMOVUPS Z0, K1, (R8)
+	ADDQ    R9, R8
+	VMOVUPS Z1, K1, (R8)
+	ADDQ    R9, R8
+	VMOVUPS Z2, K1, (R8)
+	ADDQ    R9, R8
+	VMOVUPS Z3, K1, (R8)
+	MOVQ    128(AX), DI
+	ADDQ    DI, (SP)
+	MOVQ    136(AX), DI
+	ADDQ    DI, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), DI
+	ADDQ    DI, 56(SP)
+	MOVQ    184(AX), DI
+	ADDQ    DI, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V1R5(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·bf16AVX512V1R5(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), BX
+	MOVQ  88(AX), SI
+	MOVQ  192(AX), DI
+
+line:
+	MOVQ 56(SP), DI
+	MOVQ DI, (SP)
+	MOVQ 64(SP), DI
+	MOVQ DI, 8(SP)
+	MOVQ 120(AX), DI
+	MOVQ DI, 16(SP)
+
+tile:
+	MOVQ      24(AX), DI
+	TESTQ     DI, DI
+	JE        noBias
+	VMOVUPS.Z (DI), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+
+started:
+	MOVQ (SP), DI
+	MOVQ DI, 24(SP)
+	MOVQ 8(AX), DI
+	MOVQ DI, 32(SP)
+	MOVQ 48(AX), DI
+	MOVQ DI, 40(SP)
+
+outer:
+	MOVQ 24(SP), DI
+	MOVQ 32(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	MOVQ DI, R9
+	MOVQ R8, R10
+	MOVQ 32(AX), R11
+
+product:
+	VMOVUPS       (R10), Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x01 // VDPBF16PS (R9), Z5, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x09 // VDPBF16PS (R9)(CX*1), Z5, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x49 // VDPBF16PS (R9)(CX*2), Z5, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x11 // VDPBF16PS (R9)(DX*1), Z5, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x24; BYTE $0x89 // VDPBF16PS (R9)(CX*4), Z5, Z4
+	ADDQ          BX, R9
+	ADDQ          SI, R10
+	DECQ          R11
+	JNE           product
+	ADDQ          72(AX), DI
+	ADDQ          96(AX), R8
+	DECQ          48(SP)
+	JNE           segment
+	MOVQ          80(AX), DI
+	ADDQ          DI, 24(SP)
+	MOVQ          104(AX), DI
+	ADDQ          DI, 32(SP)
+	DECQ          40(SP)
+	JNE           outer
+	MOVQ          160(AX), DI
+	MOVQ          112(AX), R9
+	TESTQ         $0x00000001, DI
+	JE            overwrite
+	MOVQ          8(SP), R8
+	VMOVUPS.Z     (R8), K1, Z5
+	VADDPS        Z5, Z0, Z0
+	ADDQ          R9, R8
+	VMOVUPS.Z     (R8), K1, Z5
+	VADDPS        Z5, Z1, Z1
+	ADDQ          R9, R8
+	VMOVUPS.Z     (R8), K1, Z5
+	VADDPS        Z5, Z2, Z2
+	ADDQ          R9, R8
+	VMOVUPS.Z     (R8), K1, Z5
+	VADDPS        Z5, Z3, Z3
+	ADDQ          R9, R8
+	VMOVUPS.Z     (R8), K1, Z5
+	VADDPS        Z5, Z4, Z4
+
+overwrite:
+	TESTQ  $0x00000002, DI
+	JE     linear
+	VPXORD Z6, Z6, Z6
+	VMAXPS Z0, Z6, Z0
+	VMAXPS Z1, Z6, Z1
+	VMAXPS Z2, Z6, Z2
+	VMAXPS Z3, Z6, Z3
+	VMAXPS Z4, Z6, Z4
+
+linear:
+	MOVQ    8(SP), R8
+	VMOVUPS Z0, K1, (R8)
+	ADDQ    R9, R8
+	VMOVUPS Z1, K1, (R8)
+	ADDQ    R9, R8
+	VMOVUPS Z2, K1, (R8)
+	ADDQ    R9, R8
+	VMOVUPS Z3, K1, (R8)
+	ADDQ    R9, R8
+	VMOVUPS Z4, K1, (R8)
+	MOVQ    128(AX), DI
+	ADDQ    DI, (SP)
+	MOVQ    136(AX), DI
+	ADDQ    DI, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), DI
+	ADDQ    DI, 56(SP)
+	MOVQ    184(AX), DI
+	ADDQ    DI, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V1R6(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·bf16AVX512V1R6(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), SI
+	MOVQ  88(AX), DI
+	MOVQ  192(AX), R8
+
+line:
+	MOVQ 56(SP), R8
+	MOVQ R8, (SP)
+	MOVQ 64(SP), R8
+	MOVQ R8, 8(SP)
+	MOVQ 120(AX), R8
+	MOVQ R8, 16(SP)
+
+tile:
+	MOVQ      24(AX), R8
+	TESTQ     R8, R8
+	JE        noBias
+	VMOVUPS.Z (R8), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ 40(AX), R10
+	MOVQ R10, 48(SP)
+
+segment:
+	MOVQ R8, R10
+	MOVQ R9, R11
+	MOVQ 32(AX), R12
+
+product:
+	VMOVUPS       (R11), Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x4e; BYTE $0x58; BYTE $0x52; BYTE $0x02 // VDPBF16PS (R10), Z6, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x4e; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x0a // VDPBF16PS (R10)(CX*1), Z6, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x4e; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x4a // VDPBF16PS (R10)(CX*2), Z6, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x4e; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x12 // VDPBF16PS (R10)(DX*1), Z6, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x4e; BYTE $0x58; BYTE $0x52; BYTE $0x24; BYTE $0x8a // VDPBF16PS (R10)(CX*4), Z6, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x4e; BYTE $0x58; BYTE $0x52; BYTE $0x2c; BYTE $0x1a // VDPBF16PS (R10)(BX*1), Z6, Z5
+	ADDQ          SI, R10
+	ADDQ          DI, R11
+	DECQ          R12
+	JNE           product
+	ADDQ          72(AX), R8
+	ADDQ          96(AX), R9
+	DECQ          48(SP)
+	JNE           segment
+	MOVQ          80(AX), R8
+	ADDQ          R8, 24(SP)
+	MOVQ          104(AX), R8
+	ADDQ          R8, 32(SP)
+	DECQ          40(SP)
+	JNE           outer
+	MOVQ          160(AX), R8
+	MOVQ          112(AX), R10
+	TESTQ         $0x00000001, R8
+	JE            overwrite
+	MOVQ          8(SP), R9
+	VMOVUPS.Z     (R9), K1, Z6
+	VADDPS        Z6, Z0, Z0
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z6
+	VADDPS        Z6, Z1, Z1
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z6
+	VADDPS        Z6, Z2, Z2
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z6
+	VADDPS        Z6, Z3, Z3
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z6
+	VADDPS        Z6, Z4, Z4
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z6
+	VADDPS        Z6, Z5, Z5
+
+overwrite:
+	TESTQ  $0x00000002, R8
+	JE     linear
+	VPXORD Z7, Z7, Z7
+	VMAXPS Z0, Z7, Z0
+	VMAXPS Z1, Z7, Z1
+	VMAXPS Z2, Z7, Z2
+	VMAXPS Z3, Z7, Z3
+	VMAXPS Z4, Z7, Z4
+	VMAXPS Z5, Z7, Z5
+
+linear:
+	MOVQ    8(SP), R9
+	VMOVUPS Z0, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z1, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z2, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z3, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z4, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z5, K1, (R9)
+	MOVQ    128(AX), R8
+	ADDQ    R8, (SP)
+	MOVQ    136(AX), R8
+	ADDQ    R8, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R8
+	ADDQ    R8, 56(SP)
+	MOVQ    184(AX), R8
+	ADDQ    R8, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V1R7(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·bf16AVX512V1R7(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), SI
+	MOVQ  88(AX), DI
+	MOVQ  192(AX), R8
+
+line:
+	MOVQ 56(SP), R8
+	MOVQ R8, (SP)
+	MOVQ 64(SP), R8
+	MOVQ R8, 8(SP)
+	MOVQ 120(AX), R8
+	MOVQ R8, 16(SP)
+
+tile:
+	MOVQ      24(AX), R8
+	TESTQ     R8, R8
+	JE        noBias
+	VMOVUPS.Z (R8), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ 40(AX), R10
+	MOVQ R10, 48(SP)
+
+segment:
+	MOVQ R8, R10
+	MOVQ R9, R11
+	MOVQ 32(AX), R12
+
+product:
+	VMOVUPS       (R11), Z7
+	BYTE $0x62; BYTE $0xd2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x02 // VDPBF16PS (R10), Z7, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x0a // VDPBF16PS (R10)(CX*1), Z7, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x4a // VDPBF16PS (R10)(CX*2), Z7, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x12 // VDPBF16PS (R10)(DX*1), Z7, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x24; BYTE $0x8a // VDPBF16PS (R10)(CX*4), Z7, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x2c; BYTE $0x1a // VDPBF16PS (R10)(BX*1), Z7, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x34; BYTE $0x52 // VDPBF16PS (R10)(DX*2), Z7, Z6
+	ADDQ          SI, R10
+	ADDQ          DI, R11
+	DECQ          R12
+	JNE           product
+	ADDQ          72(AX), R8
+	ADDQ          96(AX), R9
+	DECQ          48(SP)
+	JNE           segment
+	MOVQ          80(AX), R8
+	ADDQ          R8, 24(SP)
+	MOVQ          104(AX), R8
+	ADDQ          R8, 32(SP)
+	DECQ          40(SP)
+	JNE           outer
+	MOVQ          160(AX), R8
+	MOVQ          112(AX), R10
+	TESTQ         $0x00000001, R8
+	JE            overwrite
+	MOVQ          8(SP), R9
+	VMOVUPS.Z     (R9), K1, Z7
+	VADDPS        Z7, Z0, Z0
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z7
+	VADDPS        Z7, Z1, Z1
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z7
+	VADDPS        Z7, Z2, Z2
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z7
+	VADDPS        Z7, Z3, Z3
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z7
+	VADDPS        Z7, Z4, Z4
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z7
+	VADDPS        Z7, Z5, Z5
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z7
+	VADDPS        Z7, Z6, Z6
+
+overwrite:
+	TESTQ  $0x00000002, R8
+	JE     linear
+	VPXORD Z8, Z8, Z8
+	VMAXPS Z0, Z8, Z0
+	VMAXPS Z1, Z8, Z1
+	VMAXPS Z2, Z8, Z2
+	VMAXPS Z3, Z8, Z3
+	VMAXPS Z4, Z8, Z4
+	VMAXPS Z5, Z8, Z5
+	VMAXPS Z6, Z8, Z6
+
+linear:
+	MOVQ    8(SP), R9
+	VMOVUPS Z0, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z1, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z2, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z3, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z4, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z5, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z6, K1, (R9)
+	MOVQ    128(AX), R8
+	ADDQ    R8, (SP)
+	MOVQ    136(AX), R8
+	ADDQ    R8, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R8
+	ADDQ    R8, 56(SP)
+	MOVQ    184(AX), R8
+	ADDQ    R8, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V1R8(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·bf16AVX512V1R8(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), SI
+	MOVQ  88(AX), DI
+	MOVQ  192(AX), R8
+
+line:
+	MOVQ 56(SP), R8
+	MOVQ R8, (SP)
+	MOVQ 64(SP), R8
+	MOVQ R8, 8(SP)
+	MOVQ 120(AX), R8
+	MOVQ R8, 16(SP)
+
+tile:
+	MOVQ      24(AX), R8
+	TESTQ     R8, R8
+	JE        noBias
+	VMOVUPS.Z (R8), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ 40(AX), R10
+	MOVQ R10, 48(SP)
+
+segment:
+	MOVQ R8, R10
+	LEAQ (R10)(DX*2), R11
+	ADDQ CX, R11
+	MOVQ R9, R12
+	MOVQ 32(AX), R13
+
+product:
+	VMOVUPS       (R12), Z8
+	BYTE $0x62; BYTE $0xd2; BYTE $0x3e; BYTE $0x58; BYTE $0x52; BYTE $0x02 // VDPBF16PS (R10), Z8, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x3e; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x0a // VDPBF16PS (R10)(CX*1), Z8, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x3e; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x4a // VDPBF16PS (R10)(CX*2), Z8, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x3e; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x12 // VDPBF16PS (R10)(DX*1), Z8, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x3e; BYTE $0x58; BYTE $0x52; BYTE $0x24; BYTE $0x8a // VDPBF16PS (R10)(CX*4), Z8, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x3e; BYTE $0x58; BYTE $0x52; BYTE $0x2c; BYTE $0x1a // VDPBF16PS (R10)(BX*1), Z8, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x3e; BYTE $0x58; BYTE $0x52; BYTE $0x34; BYTE $0x52 // VDPBF16PS (R10)(DX*2), Z8, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x3e; BYTE $0x58; BYTE $0x52; BYTE $0x3b // VDPBF16PS (R11), Z8, Z7
+	ADDQ          SI, R10
+	ADDQ          SI, R11
+	ADDQ          DI, R12
+	DECQ          R13
+	JNE           product
+	ADDQ          72(AX), R8
+	ADDQ          96(AX), R9
+	DECQ          48(SP)
+	JNE           segment
+	MOVQ          80(AX), R8
+	ADDQ          R8, 24(SP)
+	MOVQ          104(AX), R8
+	ADDQ          R8, 32(SP)
+	DECQ          40(SP)
+	JNE           outer
+	MOVQ          160(AX), R8
+	MOVQ          112(AX), R10
+	TESTQ         $0x00000001, R8
+	JE            overwrite
+	MOVQ          8(SP), R9
+	VMOVUPS.Z     (R9), K1, Z8
+	VADDPS        Z8, Z0, Z0
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z8
+	VADDPS        Z8, Z1, Z1
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z8
+	VADDPS        Z8, Z2, Z2
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z8
+	VADDPS        Z8, Z3, Z3
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z8
+	VADDPS        Z8, Z4, Z4
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z8
+	VADDPS        Z8, Z5, Z5
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z8
+	VADDPS        Z8, Z6, Z6
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z8
+	VADDPS        Z8, Z7, Z7
+
+overwrite:
+	TESTQ  $0x00000002, R8
+	JE     linear
+	VPXORD Z9, Z9, Z9
+	VMAXPS Z0, Z9, Z0
+	VMAXPS Z1, Z9, Z1
+	VMAXPS Z2, Z9, Z2
+	VMAXPS Z3, Z9, Z3
+	VMAXPS Z4, Z9, Z4
+	VMAXPS Z5, Z9, Z5
+	VMAXPS Z6, Z9, Z6
+	VMAXPS Z7, Z9, Z7
+
+linear:
+	MOVQ    8(SP), R9
+	VMOVUPS Z0, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z1, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z2, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z3, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z4, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z5, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z6, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z7, K1, (R9)
+	MOVQ    128(AX), R8
+	ADDQ    R8, (SP)
+	MOVQ    136(AX), R8
+	ADDQ    R8, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R8
+	ADDQ    R8, 56(SP)
+	MOVQ    184(AX), R8
+	ADDQ    R8, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V1R9(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·bf16AVX512V1R9(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), SI
+	MOVQ  88(AX), DI
+	MOVQ  192(AX), R8
+
+line:
+	MOVQ 56(SP), R8
+	MOVQ R8, (SP)
+	MOVQ 64(SP), R8
+	MOVQ R8, 8(SP)
+	MOVQ 120(AX), R8
+	MOVQ R8, 16(SP)
+
+tile:
+	MOVQ      24(AX), R8
+	TESTQ     R8, R8
+	JE        noBias
+	VMOVUPS.Z (R8), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	VMOVAPS   Z0, Z8
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ 40(AX), R10
+	MOVQ R10, 48(SP)
+
+segment:
+	MOVQ R8, R10
+	LEAQ (R10)(DX*2), R11
+	ADDQ CX, R11
+	MOVQ R9, R12
+	MOVQ 32(AX), R13
+
+product:
+	VMOVUPS       (R12), Z9
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x02 // VDPBF16PS (R10), Z9, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x0a // VDPBF16PS (R10)(CX*1), Z9, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x4a // VDPBF16PS (R10)(CX*2), Z9, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x12 // VDPBF16PS (R10)(DX*1), Z9, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x24; BYTE $0x8a // VDPBF16PS (R10)(CX*4), Z9, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x2c; BYTE $0x1a // VDPBF16PS (R10)(BX*1), Z9, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x34; BYTE $0x52 // VDPBF16PS (R10)(DX*2), Z9, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x3b // VDPBF16PS (R11), Z9, Z7
+	BYTE $0x62; BYTE $0x52; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x04; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z9, Z8
+	ADDQ          SI, R10
+	ADDQ          SI, R11
+	ADDQ          DI, R12
+	DECQ          R13
+	JNE           product
+	ADDQ          72(AX), R8
+	ADDQ          96(AX), R9
+	DECQ          48(SP)
+	JNE           segment
+	MOVQ          80(AX), R8
+	ADDQ          R8, 24(SP)
+	MOVQ          104(AX), R8
+	ADDQ          R8, 32(SP)
+	DECQ          40(SP)
+	JNE           outer
+	MOVQ          160(AX), R8
+	MOVQ          112(AX), R10
+	TESTQ         $0x00000001, R8
+	JE            overwrite
+	MOVQ          8(SP), R9
+	VMOVUPS.Z     (R9), K1, Z9
+	VADDPS        Z9, Z0, Z0
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z9
+	VADDPS        Z9, Z1, Z1
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z9
+	VADDPS        Z9, Z2, Z2
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z9
+	VADDPS        Z9, Z3, Z3
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z9
+	VADDPS        Z9, Z4, Z4
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z9
+	VADDPS        Z9, Z5, Z5
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z9
+	VADDPS        Z9, Z6, Z6
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z9
+	VADDPS        Z9, Z7, Z7
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z9
+	VADDPS        Z9, Z8, Z8
+
+overwrite:
+	TESTQ  $0x00000002, R8
+	JE     linear
+	VPXORD Z10, Z10, Z10
+	VMAXPS Z0, Z10, Z0
+	VMAXPS Z1, Z10, Z1
+	VMAXPS Z2, Z10, Z2
+	VMAXPS Z3, Z10, Z3
+	VMAXPS Z4, Z10, Z4
+	VMAXPS Z5, Z10, Z5
+	VMAXPS Z6, Z10, Z6
+	VMAXPS Z7, Z10, Z7
+	VMAXPS Z8, Z10, Z8
+
+linear:
+	MOVQ    8(SP), R9
+	VMOVUPS Z0, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z1, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z2, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z3, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z4, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z5, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z6, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z7, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z8, K1, (R9)
+	MOVQ    128(AX), R8
+	ADDQ    R8, (SP)
+	MOVQ    136(AX), R8
+	ADDQ    R8, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R8
+	ADDQ    R8, 56(SP)
+	MOVQ    184(AX), R8
+	ADDQ    R8, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V1R10(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·bf16AVX512V1R10(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), SI
+	MOVQ  88(AX), DI
+	MOVQ  192(AX), R8
+
+line:
+	MOVQ 56(SP), R8
+	MOVQ R8, (SP)
+	MOVQ 64(SP), R8
+	MOVQ R8, 8(SP)
+	MOVQ 120(AX), R8
+	MOVQ R8, 16(SP)
+
+tile:
+	MOVQ      24(AX), R8
+	TESTQ     R8, R8
+	JE        noBias
+	VMOVUPS.Z (R8), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z9
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ 40(AX), R10
+	MOVQ R10, 48(SP)
+
+segment:
+	MOVQ R8, R10
+	LEAQ (R10)(DX*2), R11
+	ADDQ CX, R11
+	MOVQ R9, R12
+	MOVQ 32(AX), R13
+
+product:
+	VMOVUPS       (R12), Z10
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x58; BYTE $0x52; BYTE $0x02 // VDPBF16PS (R10), Z10, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x0a // VDPBF16PS (R10)(CX*1), Z10, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x4a // VDPBF16PS (R10)(CX*2), Z10, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x12 // VDPBF16PS (R10)(DX*1), Z10, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x58; BYTE $0x52; BYTE $0x24; BYTE $0x8a // VDPBF16PS (R10)(CX*4), Z10, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x58; BYTE $0x52; BYTE $0x2c; BYTE $0x1a // VDPBF16PS (R10)(BX*1), Z10, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x58; BYTE $0x52; BYTE $0x34; BYTE $0x52 // VDPBF16PS (R10)(DX*2), Z10, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x58; BYTE $0x52; BYTE $0x3b // VDPBF16PS (R11), Z10, Z7
+	BYTE $0x62; BYTE $0x52; BYTE $0x2e; BYTE $0x58; BYTE $0x52; BYTE $0x04; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z10, Z8
+	BYTE $0x62; BYTE $0x52; BYTE $0x2e; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z10, Z9
+	ADDQ          SI, R10
+	ADDQ          SI, R11
+	ADDQ          DI, R12
+	DECQ          R13
+	JNE           product
+	ADDQ          72(AX), R8
+	ADDQ          96(AX), R9
+	DECQ          48(SP)
+	JNE           segment
+	MOVQ          80(AX), R8
+	ADDQ          R8, 24(SP)
+	MOVQ          104(AX), R8
+	ADDQ          R8, 32(SP)
+	DECQ          40(SP)
+	JNE           outer
+	MOVQ          160(AX), R8
+	MOVQ          112(AX), R10
+	TESTQ         $0x00000001, R8
+	JE            overwrite
+	MOVQ          8(SP), R9
+	VMOVUPS.Z     (R9), K1, Z10
+	VADDPS        Z10, Z0, Z0
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z10
+	VADDPS        Z10, Z1, Z1
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z10
+	VADDPS        Z10, Z2, Z2
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z10
+	VADDPS        Z10, Z3, Z3
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z10
+	VADDPS        Z10, Z4, Z4
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z10
+	VADDPS        Z10, Z5, Z5
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z10
+	VADDPS        Z10, Z6, Z6
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z10
+	VADDPS        Z10, Z7, Z7
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z10
+	VADDPS        Z10, Z8, Z8
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z10
+	VADDPS        Z10, Z9, Z9
+
+overwrite:
+	TESTQ  $0x00000002, R8
+	JE     linear
+	VPXORD Z11, Z11, Z11
+	VMAXPS Z0, Z11, Z0
+	VMAXPS Z1, Z11, Z1
+	VMAXPS Z2, Z11, Z2
+	VMAXPS Z3, Z11, Z3
+	VMAXPS Z4, Z11, Z4
+	VMAXPS Z5, Z11, Z5
+	VMAXPS Z6, Z11, Z6
+	VMAXPS Z7, Z11, Z7
+	VMAXPS Z8, Z11, Z8
+	VMAXPS Z9, Z11, Z9
+
+linear:
+	MOVQ    8(SP), R9
+	VMOVUPS Z0, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z1, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z2, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z3, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z4, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z5, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z6, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z7, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z8, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z9, K1, (R9)
+	MOVQ    128(AX), R8
+	ADDQ    R8, (SP)
+	MOVQ    136(AX), R8
+	ADDQ    R8, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R8
+	ADDQ    R8, 56(SP)
+	MOVQ    184(AX), R8
+	ADDQ    R8, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V1R11(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·bf16AVX512V1R11(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), SI
+	MOVQ  88(AX), DI
+	MOVQ  192(AX), R8
+
+line:
+	MOVQ 56(SP), R8
+	MOVQ R8, (SP)
+	MOVQ 64(SP), R8
+	MOVQ R8, 8(SP)
+	MOVQ 120(AX), R8
+	MOVQ R8, 16(SP)
+
+tile:
+	MOVQ      24(AX), R8
+	TESTQ     R8, R8
+	JE        noBias
+	VMOVUPS.Z (R8), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z9
+	VMOVAPS   Z0, Z10
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ 40(AX), R10
+	MOVQ R10, 48(SP)
+
+segment:
+	MOVQ R8, R10
+	LEAQ (R10)(DX*2), R11
+	ADDQ CX, R11
+	MOVQ R9, R12
+	MOVQ 32(AX), R13
+
+product:
+	VMOVUPS       (R12), Z11
+	BYTE $0x62; BYTE $0xd2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x02 // VDPBF16PS (R10), Z11, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x0a // VDPBF16PS (R10)(CX*1), Z11, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x4a // VDPBF16PS (R10)(CX*2), Z11, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x12 // VDPBF16PS (R10)(DX*1), Z11, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x24; BYTE $0x8a // VDPBF16PS (R10)(CX*4), Z11, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x2c; BYTE $0x1a // VDPBF16PS (R10)(BX*1), Z11, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x34; BYTE $0x52 // VDPBF16PS (R10)(DX*2), Z11, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x3b // VDPBF16PS (R11), Z11, Z7
+	BYTE $0x62; BYTE $0x52; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x04; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z11, Z8
+	BYTE $0x62; BYTE $0x52; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z11, Z9
+	BYTE $0x62; BYTE $0x52; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z11, Z10
+	ADDQ          SI, R10
+	ADDQ          SI, R11
+	ADDQ          DI, R12
+	DECQ          R13
+	JNE           product
+	ADDQ          72(AX), R8
+	ADDQ          96(AX), R9
+	DECQ          48(SP)
+	JNE           segment
+	MOVQ          80(AX), R8
+	ADDQ          R8, 24(SP)
+	MOVQ          104(AX), R8
+	ADDQ          R8, 32(SP)
+	DECQ          40(SP)
+	JNE           outer
+	MOVQ          160(AX), R8
+	MOVQ          112(AX), R10
+	TESTQ         $0x00000001, R8
+	JE            overwrite
+	MOVQ          8(SP), R9
+	VMOVUPS.Z     (R9), K1, Z11
+	VADDPS        Z11, Z0, Z0
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z11
+	VADDPS        Z11, Z1, Z1
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z11
+	VADDPS        Z11, Z2, Z2
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z11
+	VADDPS        Z11, Z3, Z3
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z11
+	VADDPS        Z11, Z4, Z4
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z11
+	VADDPS        Z11, Z5, Z5
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z11
+	VADDPS        Z11, Z6, Z6
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z11
+	VADDPS        Z11, Z7, Z7
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z11
+	VADDPS        Z11, Z8, Z8
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z11
+	VADDPS        Z11, Z9, Z9
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z11
+	VADDPS        Z11, Z10, Z10
+
+overwrite:
+	TESTQ  $0x00000002, R8
+	JE     linear
+	VPXORD Z12, Z12, Z12
+	VMAXPS Z0, Z12, Z0
+	VMAXPS Z1, Z12, Z1
+	VMAXPS Z2, Z12, Z2
+	VMAXPS Z3, Z12, Z3
+	VMAXPS Z4, Z12, Z4
+	VMAXPS Z5, Z12, Z5
+	VMAXPS Z6, Z12, Z6
+	VMAXPS Z7, Z12, Z7
+	VMAXPS Z8, Z12, Z8
+	VMAXPS Z9, Z12, Z9
+	VMAXPS Z10, Z12, Z10
+
+linear:
+	MOVQ    8(SP), R9
+	VMOVUPS Z0, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z1, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z2, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z3, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z4, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z5, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z6, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z7, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z8, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z9, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z10, K1, (R9)
+	MOVQ    128(AX), R8
+	ADDQ    R8, (SP)
+	MOVQ    136(AX), R8
+	ADDQ    R8, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R8
+	ADDQ    R8, 56(SP)
+	MOVQ    184(AX), R8
+	ADDQ    R8, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V1R12(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·bf16AVX512V1R12(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), SI
+	MOVQ  88(AX), DI
+	MOVQ  192(AX), R8
+
+line:
+	MOVQ 56(SP), R8
+	MOVQ R8, (SP)
+	MOVQ 64(SP), R8
+	MOVQ R8, 8(SP)
+	MOVQ 120(AX), R8
+	MOVQ R8, 16(SP)
+
+tile:
+	MOVQ      24(AX), R8
+	TESTQ     R8, R8
+	JE        noBias
+	VMOVUPS.Z (R8), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z0, Z11
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ 40(AX), R10
+	MOVQ R10, 48(SP)
+
+segment:
+	MOVQ R8, R10
+	LEAQ (R10)(DX*2), R11
+	ADDQ CX, R11
+	MOVQ R9, R12
+	MOVQ 32(AX), R13
+
+product:
+	VMOVUPS       (R12), Z12
+	BYTE $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x58; BYTE $0x52; BYTE $0x02 // VDPBF16PS (R10), Z12, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x0a // VDPBF16PS (R10)(CX*1), Z12, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x4a // VDPBF16PS (R10)(CX*2), Z12, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x12 // VDPBF16PS (R10)(DX*1), Z12, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x58; BYTE $0x52; BYTE $0x24; BYTE $0x8a // VDPBF16PS (R10)(CX*4), Z12, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x58; BYTE $0x52; BYTE $0x2c; BYTE $0x1a // VDPBF16PS (R10)(BX*1), Z12, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x58; BYTE $0x52; BYTE $0x34; BYTE $0x52 // VDPBF16PS (R10)(DX*2), Z12, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x58; BYTE $0x52; BYTE $0x3b // VDPBF16PS (R11), Z12, Z7
+	BYTE $0x62; BYTE $0x52; BYTE $0x1e; BYTE $0x58; BYTE $0x52; BYTE $0x04; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z12, Z8
+	BYTE $0x62; BYTE $0x52; BYTE $0x1e; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z12, Z9
+	BYTE $0x62; BYTE $0x52; BYTE $0x1e; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z12, Z10
+	BYTE $0x62; BYTE $0x52; BYTE $0x1e; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z12, Z11
+	ADDQ          SI, R10
+	ADDQ          SI, R11
+	ADDQ          DI, R12
+	DECQ          R13
+	JNE           product
+	ADDQ          72(AX), R8
+	ADDQ          96(AX), R9
+	DECQ          48(SP)
+	JNE           segment
+	MOVQ          80(AX), R8
+	ADDQ          R8, 24(SP)
+	MOVQ          104(AX), R8
+	ADDQ          R8, 32(SP)
+	DECQ          40(SP)
+	JNE           outer
+	MOVQ          160(AX), R8
+	MOVQ          112(AX), R10
+	TESTQ         $0x00000001, R8
+	JE            overwrite
+	MOVQ          8(SP), R9
+	VMOVUPS.Z     (R9), K1, Z12
+	VADDPS        Z12, Z0, Z0
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z12
+	VADDPS        Z12, Z1, Z1
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z12
+	VADDPS        Z12, Z2, Z2
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z12
+	VADDPS        Z12, Z3, Z3
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z12
+	VADDPS        Z12, Z4, Z4
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z12
+	VADDPS        Z12, Z5, Z5
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z12
+	VADDPS        Z12, Z6, Z6
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z12
+	VADDPS        Z12, Z7, Z7
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z12
+	VADDPS        Z12, Z8, Z8
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z12
+	VADDPS        Z12, Z9, Z9
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z12
+	VADDPS        Z12, Z10, Z10
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z12
+	VADDPS        Z12, Z11, Z11
+
+overwrite:
+	TESTQ  $0x00000002, R8
+	JE     linear
+	VPXORD Z13, Z13, Z13
+	VMAXPS Z0, Z13, Z0
+	VMAXPS Z1, Z13, Z1
+	VMAXPS Z2, Z13, Z2
+	VMAXPS Z3, Z13, Z3
+	VMAXPS Z4, Z13, Z4
+	VMAXPS Z5, Z13, Z5
+	VMAXPS Z6, Z13, Z6
+	VMAXPS Z7, Z13, Z7
+	VMAXPS Z8, Z13, Z8
+	VMAXPS Z9, Z13, Z9
+	VMAXPS Z10, Z13, Z10
+	VMAXPS Z11, Z13, Z11
+
+linear:
+	MOVQ    8(SP), R9
+	VMOVUPS Z0, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z1, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z2, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z3, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z4, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z5, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z6, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z7, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z8, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z9, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z10, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z11, K1, (R9)
+	MOVQ    128(AX), R8
+	ADDQ    R8, (SP)
+	MOVQ    136(AX), R8
+	ADDQ    R8, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R8
+	ADDQ    R8, 56(SP)
+	MOVQ    184(AX), R8
+	ADDQ    R8, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V1R13(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·bf16AVX512V1R13(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), SI
+	MOVQ  88(AX), DI
+	MOVQ  192(AX), R8
+
+line:
+	MOVQ 56(SP), R8
+	MOVQ R8, (SP)
+	MOVQ 64(SP), R8
+	MOVQ R8, 8(SP)
+	MOVQ 120(AX), R8
+	MOVQ R8, 16(SP)
+
+tile:
+	MOVQ      24(AX), R8
+	TESTQ     R8, R8
+	JE        noBias
+	VMOVUPS.Z (R8), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z0, Z11
+	VMOVAPS   Z0, Z12
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ 40(AX), R10
+	MOVQ R10, 48(SP)
+
+segment:
+	MOVQ R8, R10
+	LEAQ (R10)(DX*2), R11
+	ADDQ CX, R11
+	MOVQ R9, R12
+	MOVQ 32(AX), R13
+
+product:
+	VMOVUPS       (R12), Z13
+	BYTE $0x62; BYTE $0xd2; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x02 // VDPBF16PS (R10), Z13, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x0a // VDPBF16PS (R10)(CX*1), Z13, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x4a // VDPBF16PS (R10)(CX*2), Z13, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x12 // VDPBF16PS (R10)(DX*1), Z13, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x24; BYTE $0x8a // VDPBF16PS (R10)(CX*4), Z13, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x2c; BYTE $0x1a // VDPBF16PS (R10)(BX*1), Z13, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x34; BYTE $0x52 // VDPBF16PS (R10)(DX*2), Z13, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x3b // VDPBF16PS (R11), Z13, Z7
+	BYTE $0x62; BYTE $0x52; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x04; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z13, Z8
+	BYTE $0x62; BYTE $0x52; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z13, Z9
+	BYTE $0x62; BYTE $0x52; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z13, Z10
+	BYTE $0x62; BYTE $0x52; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z13, Z11
+	BYTE $0x62; BYTE $0x52; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x24; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z13, Z12
+	ADDQ          SI, R10
+	ADDQ          SI, R11
+	ADDQ          DI, R12
+	DECQ          R13
+	JNE           product
+	ADDQ          72(AX), R8
+	ADDQ          96(AX), R9
+	DECQ          48(SP)
+	JNE           segment
+	MOVQ          80(AX), R8
+	ADDQ          R8, 24(SP)
+	MOVQ          104(AX), R8
+	ADDQ          R8, 32(SP)
+	DECQ          40(SP)
+	JNE           outer
+	MOVQ          160(AX), R8
+	MOVQ          112(AX), R10
+	TESTQ         $0x00000001, R8
+	JE            overwrite
+	MOVQ          8(SP), R9
+	VMOVUPS.Z     (R9), K1, Z13
+	VADDPS        Z13, Z0, Z0
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z13
+	VADDPS        Z13, Z1, Z1
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z13
+	VADDPS        Z13, Z2, Z2
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z13
+	VADDPS        Z13, Z3, Z3
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z13
+	VADDPS        Z13, Z4, Z4
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z13
+	VADDPS        Z13, Z5, Z5
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z13
+	VADDPS        Z13, Z6, Z6
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z13
+	VADDPS        Z13, Z7, Z7
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z13
+	VADDPS        Z13, Z8, Z8
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z13
+	VADDPS        Z13, Z9, Z9
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z13
+	VADDPS        Z13, Z10, Z10
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z13
+	VADDPS        Z13, Z11, Z11
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z13
+	VADDPS        Z13, Z12, Z12
+
+overwrite:
+	TESTQ  $0x00000002, R8
+	JE     linear
+	VPXORD Z14, Z14, Z14
+	VMAXPS Z0, Z14, Z0
+	VMAXPS Z1, Z14, Z1
+	VMAXPS Z2, Z14, Z2
+	VMAXPS Z3, Z14, Z3
+	VMAXPS Z4, Z14, Z4
+	VMAXPS Z5, Z14, Z5
+	VMAXPS Z6, Z14, Z6
+	VMAXPS Z7, Z14, Z7
+	VMAXPS Z8, Z14, Z8
+	VMAXPS Z9, Z14, Z9
+	VMAXPS Z10, Z14, Z10
+	VMAXPS Z11, Z14, Z11
+	VMAXPS Z12, Z14, Z12
+
+linear:
+	MOVQ    8(SP), R9
+	VMOVUPS Z0, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z1, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z2, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z3, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z4, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z5, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z6, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z7, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z8, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z9, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z10, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z11, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z12, K1, (R9)
+	MOVQ    128(AX), R8
+	ADDQ    R8, (SP)
+	MOVQ    136(AX), R8
+	ADDQ    R8, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R8
+	ADDQ    R8, 56(SP)
+	MOVQ    184(AX), R8
+	ADDQ    R8, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V1R14(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·bf16AVX512V1R14(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), SI
+	MOVQ  88(AX), DI
+	MOVQ  192(AX), R8
+
+line:
+	MOVQ 56(SP), R8
+	MOVQ R8, (SP)
+	MOVQ 64(SP), R8
+	MOVQ R8, 8(SP)
+	MOVQ 120(AX), R8
+	MOVQ R8, 16(SP)
+
+tile:
+	MOVQ      24(AX), R8
+	TESTQ     R8, R8
+	JE        noBias
+	VMOVUPS.Z (R8), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z0, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z0, Z13
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ 40(AX), R10
+	MOVQ R10, 48(SP)
+
+segment:
+	MOVQ R8, R10
+	LEAQ (R10)(DX*2), R11
+	ADDQ CX, R11
+	MOVQ R9, R12
+	MOVQ 32(AX), R13
+
+product:
+	VMOVUPS       (R12), Z14
+	BYTE $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x02 // VDPBF16PS (R10), Z14, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x0a // VDPBF16PS (R10)(CX*1), Z14, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x4a // VDPBF16PS (R10)(CX*2), Z14, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x12 // VDPBF16PS (R10)(DX*1), Z14, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x24; BYTE $0x8a // VDPBF16PS (R10)(CX*4), Z14, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x2c; BYTE $0x1a // VDPBF16PS (R10)(BX*1), Z14, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x34; BYTE $0x52 // VDPBF16PS (R10)(DX*2), Z14, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x3b // VDPBF16PS (R11), Z14, Z7
+	BYTE $0x62; BYTE $0x52; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x04; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z14, Z8
+	BYTE $0x62; BYTE $0x52; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z14, Z9
+	BYTE $0x62; BYTE $0x52; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z14, Z10
+	BYTE $0x62; BYTE $0x52; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z14, Z11
+	BYTE $0x62; BYTE $0x52; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x24; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z14, Z12
+	BYTE $0x62; BYTE $0x52; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x2c; BYTE $0x53 // VDPBF16PS (R11)(DX*2), Z14, Z13
+	ADDQ          SI, R10
+	ADDQ          SI, R11
+	ADDQ          DI, R12
+	DECQ          R13
+	JNE           product
+	ADDQ          72(AX), R8
+	ADDQ          96(AX), R9
+	DECQ          48(SP)
+	JNE           segment
+	MOVQ          80(AX), R8
+	ADDQ          R8, 24(SP)
+	MOVQ          104(AX), R8
+	ADDQ          R8, 32(SP)
+	DECQ          40(SP)
+	JNE           outer
+	MOVQ          160(AX), R8
+	MOVQ          112(AX), R10
+	TESTQ         $0x00000001, R8
+	JE            overwrite
+	MOVQ          8(SP), R9
+	VMOVUPS.Z     (R9), K1, Z14
+	VADDPS        Z14, Z0, Z0
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z14
+	VADDPS        Z14, Z1, Z1
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z14
+	VADDPS        Z14, Z2, Z2
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z14
+	VADDPS        Z14, Z3, Z3
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z14
+	VADDPS        Z14, Z4, Z4
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z14
+	VADDPS        Z14, Z5, Z5
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z14
+	VADDPS        Z14, Z6, Z6
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z14
+	VADDPS        Z14, Z7, Z7
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z14
+	VADDPS        Z14, Z8, Z8
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z14
+	VADDPS        Z14, Z9, Z9
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z14
+	VADDPS        Z14, Z10, Z10
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z14
+	VADDPS        Z14, Z11, Z11
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z14
+	VADDPS        Z14, Z12, Z12
+	ADDQ          R10, R9
+	VMOVUPS.Z     (R9), K1, Z14
+	VADDPS        Z14, Z13, Z13
+
+overwrite:
+	TESTQ  $0x00000002, R8
+	JE     linear
+	VPXORD Z15, Z15, Z15
+	VMAXPS Z0, Z15, Z0
+	VMAXPS Z1, Z15, Z1
+	VMAXPS Z2, Z15, Z2
+	VMAXPS Z3, Z15, Z3
+	VMAXPS Z4, Z15, Z4
+	VMAXPS Z5, Z15, Z5
+	VMAXPS Z6, Z15, Z6
+	VMAXPS Z7, Z15, Z7
+	VMAXPS Z8, Z15, Z8
+	VMAXPS Z9, Z15, Z9
+	VMAXPS Z10, Z15, Z10
+	VMAXPS Z11, Z15, Z11
+	VMAXPS Z12, Z15, Z12
+	VMAXPS Z13, Z15, Z13
+
+linear:
+	MOVQ    8(SP), R9
+	VMOVUPS Z0, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z1, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z2, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z3, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z4, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z5, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z6, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z7, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z8, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z9, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z10, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z11, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z12, K1, (R9)
+	ADDQ    R10, R9
+	VMOVUPS Z13, K1, (R9)
+	MOVQ    128(AX), R8
+	ADDQ    R8, (SP)
+	MOVQ    136(AX), R8
+	ADDQ    R8, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R8
+	ADDQ    R8, 56(SP)
+	MOVQ    184(AX), R8
+	ADDQ    R8, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V2R1(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·bf16AVX512V2R1(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), CX
+	MOVQ  64(AX), CX
+	MOVQ  88(AX), DX
+	MOVQ  192(AX), BX
+
+line:
+	MOVQ 56(SP), BX
+	MOVQ BX, (SP)
+	MOVQ 64(SP), BX
+	MOVQ BX, 8(SP)
+	MOVQ 120(AX), BX
+	MOVQ BX, 16(SP)
+
+tile:
+	MOVQ      24(AX), BX
+	TESTQ     BX, BX
+	JE        noBias
+	VMOVUPS   (BX), Z0
+	VMOVUPS.Z 64(BX), K1, Z1
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+started:
+	MOVQ (SP), BX
+	MOVQ BX, 24(SP)
+	MOVQ 8(AX), BX
+	MOVQ BX, 32(SP)
+	MOVQ 48(AX), BX
+	MOVQ BX, 40(SP)
+
+outer:
+	MOVQ 24(SP), BX
+	MOVQ 32(SP), SI
+	MOVQ 40(AX), DI
+	MOVQ DI, 48(SP)
+
+segment:
+	MOVQ BX, DI
+	MOVQ SI, R8
+	MOVQ 32(AX), R9
+
+product:
+	VMOVUPS       (R8), Z2
+	VMOVUPS       64(R8), Z3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x6e; BYTE $0x58; BYTE $0x52; BYTE $0x07 // VDPBF16PS (DI), Z2, Z0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x66; BYTE $0x58; BYTE $0x52; BYTE $0x0f // VDPBF16PS (DI), Z3, Z1
+	ADDQ          CX, DI
+	ADDQ          DX, R8
+	DECQ          R9
+	JNE           product
+	ADDQ          72(AX), BX
+	ADDQ          96(AX), SI
+	DECQ          48(SP)
+	JNE           segment
+	MOVQ          80(AX), BX
+	ADDQ          BX, 24(SP)
+	MOVQ          104(AX), BX
+	ADDQ          BX, 32(SP)
+	DECQ          40(SP)
+	JNE           outer
+	MOVQ          160(AX), BX
+	MOVQ          112(AX), SI
+	TESTQ         $0x00000001, BX
+	JE            overwrite
+	MOVQ          8(SP), SI
+	VMOVUPS       (SI), Z2
+	VADDPS        Z2, Z0, Z0
+	VMOVUPS.Z     64(SI), K1, Z2
+	VADDPS        Z2, Z1, Z1
+
+overwrite:
+	TESTQ  $0x00000002, BX
+	JE     linear
+	VPXORD Z4, Z4, Z4
+	VMAXPS Z0, Z4, Z0
+	VMAXPS Z1, Z4, Z1
+
+linear:
+	MOVQ    8(SP), SI
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z1, K1, 64(SI)
+	MOVQ    128(AX), BX
+	ADDQ    BX, (SP)
+	MOVQ    136(AX), BX
+	ADDQ    BX, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), BX
+	ADDQ    BX, 56(SP)
+	MOVQ    184(AX), BX
+	ADDQ    BX, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V2R2(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·bf16AVX512V2R2(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), DX
+	MOVQ  64(AX), DX
+	MOVQ  88(AX), BX
+	MOVQ  192(AX), SI
+
+line:
+	MOVQ 56(SP), SI
+	MOVQ SI, (SP)
+	MOVQ 64(SP), SI
+	MOVQ SI, 8(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 16(SP)
+
+tile:
+	MOVQ      24(AX), SI
+	TESTQ     SI, SI
+	JE        noBias
+	VMOVUPS   (SI), Z0
+	VMOVUPS.Z 64(SI), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+started:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 32(SP)
+	MOVQ 48(AX), SI
+	MOVQ SI, 40(SP)
+
+outer:
+	MOVQ 24(SP), SI
+	MOVQ 32(SP), DI
+	MOVQ 40(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	MOVQ SI, R8
+	MOVQ DI, R9
+	MOVQ 32(AX), R10
+
+product:
+	VMOVUPS       (R9), Z4
+	VMOVUPS       64(R9), Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x5e; BYTE $0x58; BYTE $0x52; BYTE $0x00 // VDPBF16PS (R8), Z4, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x08 // VDPBF16PS (R8), Z5, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x5e; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x08 // VDPBF16PS (R8)(CX*1), Z4, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x08 // VDPBF16PS (R8)(CX*1), Z5, Z3
+	ADDQ          DX, R8
+	ADDQ          BX, R9
+	DECQ          R10
+	JNE           product
+	ADDQ          72(AX), SI
+	ADDQ          96(AX), DI
+	DECQ          48(SP)
+	JNE           segment
+	MOVQ          80(AX), SI
+	ADDQ          SI, 24(SP)
+	MOVQ          104(AX), SI
+	ADDQ          SI, 32(SP)
+	DECQ          40(SP)
+	JNE           outer
+	MOVQ          160(AX), SI
+	MOVQ          112(AX), R8
+	TESTQ         $0x00000001, SI
+	JE            overwrite
+	MOVQ          8(SP), DI
+	VMOVUPS       (DI), Z4
+	VADDPS        Z4, Z0, Z0
+	VMOVUPS.Z     64(DI), K1, Z4
+	VADDPS        Z4, Z1, Z1
+	ADDQ          R8, DI
+	VMOVUPS       (DI), Z4
+	VADDPS        Z4, Z2, Z2
+	VMOVUPS.Z     64(DI), K1, Z4
+	VADDPS        Z4, Z3, Z3
+
+overwrite:
+	TESTQ  $0x00000002, SI
+	JE     linear
+	VPXORD Z6, Z6, Z6
+	VMAXPS Z0, Z6, Z0
+	VMAXPS Z1, Z6, Z1
+	VMAXPS Z2, Z6, Z2
+	VMAXPS Z3, Z6, Z3
+
+linear:
+	MOVQ    8(SP), DI
+	VMOVUPS Z0, (DI)
+	VMOVUPS Z1, K1, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z2, (DI)
+	VMOVUPS Z3, K1, 64(DI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), SI
+	ADDQ    SI, 56(SP)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V2R3(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
+TEXT ·bf16AVX512V2R3(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), DX
+	MOVQ  64(AX), DX
+	MOVQ  88(AX), BX
+	MOVQ  192(AX), SI
+
+line:
+	MOVQ 56(SP), DI
+	MOVQ DI, (SP)
+	MOVQ 64(SP), DI
+	MOVQ DI, 8(SP)
+	MOVQ 120(AX), DI
+	MOVQ DI, 16(SP)
+
+tile:
+	MOVQ      24(AX), DI
+	TESTQ     DI, DI
+	JE        noBias
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+
+started:
+	MOVQ (SP), DI
+	MOVQ DI, 24(SP)
+	MOVQ 8(AX), DI
+	MOVQ DI, 32(SP)
+	MOVQ 48(AX), DI
+	MOVQ DI, 40(SP)
+
+outer:
+	MOVQ 24(SP), DI
+	MOVQ 32(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	MOVQ  DI, R9
+	MOVQ  R8, R10
+	MOVQ  32(AX), R11
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R12
+	TESTQ $0x00000008, R12
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R11
+
+product:
+	VMOVUPS       (R10), Z6
+	VMOVUPS       64(R10), Z7
+	BYTE $0x62; BYTE $0xd2; BYTE $0x4e; BYTE $0x58; BYTE $0x52; BYTE $0x01 // VDPBF16PS (R9), Z6, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x09 // VDPBF16PS (R9), Z7, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x4e; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x09 // VDPBF16PS (R9)(CX*1), Z6, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x09 // VDPBF16PS (R9)(CX*1), Z7, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x4e; BYTE $0x58; BYTE $0x52; BYTE $0x24; BYTE $0x49 // VDPBF16PS (R9)(CX*2), Z6, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x2c; BYTE $0x49 // VDPBF16PS (R9)(CX*2), Z7, Z5
+	ADDQ          DX, R9
+	ADDQ          BX, R10
+	PREFETCHT1    (SI)
+	PREFETCHT1    64(SI)
+	ADDQ          200(AX), SI
+	DECQ          R11
+	JNE           product
+	MOVQ          88(SP), R11
+	MOVQ          $0x00000000, 88(SP)
+	TESTQ         R11, R11
+	JE            summed
+	MOVQ          8(SP), R12
+	MOVQ          112(AX), R13
+	PREFETCHT0    (R12)
+	PREFETCHT0    64(R12)
+	ADDQ          R13, R12
+	PREFETCHT0    (R12)
+	PREFETCHT0    64(R12)
+	ADDQ          R13, R12
+	PREFETCHT0    (R12)
+	PREFETCHT0    64(R12)
+	JMP           product
+
+summed:
+	ADDQ      72(AX), DI
+	ADDQ      96(AX), R8
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), DI
+	ADDQ      DI, 24(SP)
+	MOVQ      104(AX), DI
+	ADDQ      DI, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), DI
+	MOVQ      112(AX), R9
+	TESTQ     $0x00000001, DI
+	JE        overwrite
+	MOVQ      8(SP), R8
+	VMOVUPS   (R8), Z6
+	VADDPS    Z6, Z0, Z0
+	VMOVUPS.Z 64(R8), K1, Z6
+	VADDPS    Z6, Z1, Z1
+	ADDQ      R9, R8
+	VMOVUPS   (R8), Z6
+	VADDPS    Z6, Z2, Z2
+	VMOVUPS.Z 64(R8), K1, Z6
+	VADDPS    Z6, Z3, Z3
+	ADDQ      R9, R8
+	VMOVUPS   (R8), Z6
+	VADDPS    Z6, Z4, Z4
+	VMOVUPS.Z 64(R8), K1, Z6
+	VADDPS    Z6, Z5, Z5
+
+overwrite:
+	TESTQ  $0x00000002, DI
+	JE     linear
+	VPXORD Z8, Z8, Z8
+	VMAXPS Z0, Z8, Z0
+	VMAXPS Z1, Z8, Z1
+	VMAXPS Z2, Z8, Z2
+	VMAXPS Z3, Z8, Z3
+	VMAXPS Z4, Z8, Z4
+	VMAXPS Z5, Z8, Z5
+
+linear:
+	MOVQ    8(SP), R8
+	VMOVUPS Z0, (R8)
+	VMOVUPS Z1, K1, 64(R8)
+	ADDQ    R9, R8
+	VMOVUPS Z2, (R8)
+	VMOVUPS Z3, K1, 64(R8)
+	ADDQ    R9, R8
+	VMOVUPS Z4, (R8)
+	VMOVUPS Z5, K1, 64(R8)
+	MOVQ    $0x00000000, 200(AX)
+	MOVQ    128(AX), DI
+	ADDQ    DI, (SP)
+	MOVQ    136(AX), DI
+	ADDQ    DI, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), DI
+	ADDQ    DI, 56(SP)
+	MOVQ    184(AX), DI
+	ADDQ    DI, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V2R4(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
+TEXT ·bf16AVX512V2R4(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), BX
+	MOVQ  88(AX), SI
+	MOVQ  192(AX), DI
+
+line:
+	MOVQ 56(SP), R8
+	MOVQ R8, (SP)
+	MOVQ 64(SP), R8
+	MOVQ R8, 8(SP)
+	MOVQ 120(AX), R8
+	MOVQ R8, 16(SP)
+
+tile:
+	MOVQ      24(AX), R8
+	TESTQ     R8, R8
+	JE        noBias
+	VMOVUPS   (R8), Z0
+	VMOVUPS.Z 64(R8), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ 40(AX), R10
+	MOVQ R10, 48(SP)
+
+segment:
+	MOVQ  R8, R10
+	MOVQ  R9, R11
+	MOVQ  32(AX), R12
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R13
+	TESTQ $0x00000008, R13
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R12
+
+product:
+	VMOVUPS       (R11), Z8
+	VMOVUPS       64(R11), Z9
+	BYTE $0x62; BYTE $0xd2; BYTE $0x3e; BYTE $0x58; BYTE $0x52; BYTE $0x02 // VDPBF16PS (R10), Z8, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x0a // VDPBF16PS (R10), Z9, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x3e; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x0a // VDPBF16PS (R10)(CX*1), Z8, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x0a // VDPBF16PS (R10)(CX*1), Z9, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x3e; BYTE $0x58; BYTE $0x52; BYTE $0x24; BYTE $0x4a // VDPBF16PS (R10)(CX*2), Z8, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x2c; BYTE $0x4a // VDPBF16PS (R10)(CX*2), Z9, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x3e; BYTE $0x58; BYTE $0x52; BYTE $0x34; BYTE $0x12 // VDPBF16PS (R10)(DX*1), Z8, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x3c; BYTE $0x12 // VDPBF16PS (R10)(DX*1), Z9, Z7
+	ADDQ          BX, R10
+	ADDQ          SI, R11
+	PREFETCHT1    (DI)
+	PREFETCHT1    64(DI)
+	ADDQ          200(AX), DI
+	DECQ          R12
+	JNE           product
+	MOVQ          88(SP), R12
+	MOVQ          $0x00000000, 88(SP)
+	TESTQ         R12, R12
+	JE            summed
+	MOVQ          8(SP), R13
+	MOVQ          112(AX), R14
+	PREFETCHT0    (R13)
+	PREFETCHT0    64(R13)
+	ADDQ          R14, R13
+	PREFETCHT0    (R13)
+	PREFETCHT0    64(R13)
+	ADDQ          R14, R13
+	PREFETCHT0    (R13)
+	PREFETCHT0    64(R13)
+	ADDQ          R14, R13
+	PREFETCHT0    (R13)
+	PREFETCHT0    64(R13)
+	JMP           product
+
+summed:
+	ADDQ      72(AX), R8
+	ADDQ      96(AX), R9
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R8
+	ADDQ      R8, 24(SP)
+	MOVQ      104(AX), R8
+	ADDQ      R8, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R8
+	MOVQ      112(AX), R10
+	TESTQ     $0x00000001, R8
+	JE        overwrite
+	MOVQ      8(SP), R9
+	VMOVUPS   (R9), Z8
+	VADDPS    Z8, Z0, Z0
+	VMOVUPS.Z 64(R9), K1, Z8
+	VADDPS    Z8, Z1, Z1
+	ADDQ      R10, R9
+	VMOVUPS   (R9), Z8
+	VADDPS    Z8, Z2, Z2
+	VMOVUPS.Z 64(R9), K1, Z8
+	VADDPS    Z8, Z3, Z3
+	ADDQ      R10, R9
+	VMOVUPS   (R9), Z8
+	VADDPS    Z8, Z4, Z4
+	VMOVUPS.Z 64(R9), K1, Z8
+	VADDPS    Z8, Z5, Z5
+	ADDQ      R10, R9
+	VMOVUPS   (R9), Z8
+	VADDPS    Z8, Z6, Z6
+	VMOVUPS.Z 64(R9), K1, Z8
+	VADDPS    Z8, Z7, Z7
+
+overwrite:
+	TESTQ  $0x00000002, R8
+	JE     linear
+	VPXORD Z10, Z10, Z10
+	VMAXPS Z0, Z10, Z0
+	VMAXPS Z1, Z10, Z1
+	VMAXPS Z2, Z10, Z2
+	VMAXPS Z3, Z10, Z3
+	VMAXPS Z4, Z10, Z4
+	VMAXPS Z5, Z10, Z5
+	VMAXPS Z6, Z10, Z6
+	VMAXPS Z7, Z10, Z7
+
+linear:
+	MOVQ    8(SP), R9
+	VMOVUPS Z0, (R9)
+	VMOVUPS Z1, K1, 64(R9)
+	ADDQ    R10, R9
+	VMOVUPS Z2, (R9)
+	VMOVUPS Z3, K1, 64(R9)
+	ADDQ    R10, R9
+	VMOVUPS Z4, (R9)
+	VMOVUPS Z5, K1, 64(R9)
+	ADDQ    R10, R9
+	VMOVUPS Z6, (R9)
+	VMOVUPS Z7, K1, 64(R9)
+	MOVQ    $0x00000000, 200(AX)
+	MOVQ    128(AX), R8
+	ADDQ    R8, (SP)
+	MOVQ    136(AX), R8
+	ADDQ    R8, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R8
+	ADDQ    R8, 56(SP)
+	MOVQ    184(AX), R8
+	ADDQ    R8, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V2R5(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
+TEXT ·bf16AVX512V2R5(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), BX
+	MOVQ  88(AX), SI
+	MOVQ  192(AX), DI
+
+line:
+	MOVQ 56(SP), R8
+	MOVQ R8, (SP)
+	MOVQ 64(SP), R8
+	MOVQ R8, 8(SP)
+	MOVQ 120(AX), R8
+	MOVQ R8, 16(SP)
+
+tile:
+	MOVQ      24(AX), R8
+	TESTQ     R8, R8
+	JE        noBias
+	VMOVUPS   (R8), Z0
+	VMOVUPS.Z 64(R8), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ 40(AX), R10
+	MOVQ R10, 48(SP)
+
+segment:
+	MOVQ  R8, R10
+	MOVQ  R9, R11
+	MOVQ  32(AX), R12
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R13
+	TESTQ $0x00000008, R13
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R12
+
+product:
+	VMOVUPS       (R11), Z10
+	VMOVUPS       64(R11), Z11
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x58; BYTE $0x52; BYTE $0x02 // VDPBF16PS (R10), Z10, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x0a // VDPBF16PS (R10), Z11, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x0a // VDPBF16PS (R10)(CX*1), Z10, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x0a // VDPBF16PS (R10)(CX*1), Z11, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x58; BYTE $0x52; BYTE $0x24; BYTE $0x4a // VDPBF16PS (R10)(CX*2), Z10, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x2c; BYTE $0x4a // VDPBF16PS (R10)(CX*2), Z11, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x58; BYTE $0x52; BYTE $0x34; BYTE $0x12 // VDPBF16PS (R10)(DX*1), Z10, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x3c; BYTE $0x12 // VDPBF16PS (R10)(DX*1), Z11, Z7
+	BYTE $0x62; BYTE $0x52; BYTE $0x2e; BYTE $0x58; BYTE $0x52; BYTE $0x04; BYTE $0x8a // VDPBF16PS (R10)(CX*4), Z10, Z8
+	BYTE $0x62; BYTE $0x52; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x8a // VDPBF16PS (R10)(CX*4), Z11, Z9
+	ADDQ          BX, R10
+	ADDQ          SI, R11
+	PREFETCHT1    (DI)
+	PREFETCHT1    64(DI)
+	ADDQ          200(AX), DI
+	DECQ          R12
+	JNE           product
+	MOVQ          88(SP), R12
+	MOVQ          $0x00000000, 88(SP)
+	TESTQ         R12, R12
+	JE            summed
+	MOVQ          8(SP), R13
+	MOVQ          112(AX), R14
+	PREFETCHT0    (R13)
+	PREFETCHT0    64(R13)
+	ADDQ          R14, R13
+	PREFETCHT0    (R13)
+	PREFETCHT0    64(R13)
+	ADDQ          R14, R13
+	PREFETCHT0    (R13)
+	PREFETCHT0    64(R13)
+	ADDQ          R14, R13
+	PREFETCHT0    (R13)
+	PREFETCHT0    64(R13)
+	ADDQ          R14, R13
+	PREFETCHT0    (R13)
+	PREFETCHT0    64(R13)
+	JMP           product
+
+summed:
+	ADDQ      72(AX), R8
+	ADDQ      96(AX), R9
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R8
+	ADDQ      R8, 24(SP)
+	MOVQ      104(AX), R8
+	ADDQ      R8, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R8
+	MOVQ      112(AX), R10
+	TESTQ     $0x00000001, R8
+	JE        overwrite
+	MOVQ      8(SP), R9
+	VMOVUPS   (R9), Z10
+	VADDPS    Z10, Z0, Z0
+	VMOVUPS.Z 64(R9), K1, Z10
+	VADDPS    Z10, Z1, Z1
+	ADDQ      R10, R9
+	VMOVUPS   (R9), Z10
+	VADDPS    Z10, Z2, Z2
+	VMOVUPS.Z 64(R9), K1, Z10
+	VADDPS    Z10, Z3, Z3
+	ADDQ      R10, R9
+	VMOVUPS   (R9), Z10
+	VADDPS    Z10, Z4, Z4
+	VMOVUPS.Z 64(R9), K1, Z10
+	VADDPS    Z10, Z5, Z5
+	ADDQ      R10, R9
+	VMOVUPS   (R9), Z10
+	VADDPS    Z10, Z6, Z6
+	VMOVUPS.Z 64(R9), K1, Z10
+	VADDPS    Z10, Z7, Z7
+	ADDQ      R10, R9
+	VMOVUPS   (R9), Z10
+	VADDPS    Z10, Z8, Z8
+	VMOVUPS.Z 64(R9), K1, Z10
+	VADDPS    Z10, Z9, Z9
+
+overwrite:
+	TESTQ  $0x00000002, R8
+	JE     linear
+	VPXORD Z12, Z12, Z12
+	VMAXPS Z0, Z12, Z0
+	VMAXPS Z1, Z12, Z1
+	VMAXPS Z2, Z12, Z2
+	VMAXPS Z3, Z12, Z3
+	VMAXPS Z4, Z12, Z4
+	VMAXPS Z5, Z12, Z5
+	VMAXPS Z6, Z12, Z6
+	VMAXPS Z7, Z12, Z7
+	VMAXPS Z8, Z12, Z8
+	VMAXPS Z9, Z12, Z9
+
+linear:
+	MOVQ    8(SP), R9
+	VMOVUPS Z0, (R9)
+	VMOVUPS Z1, K1, 64(R9)
+	ADDQ    R10, R9
+	VMOVUPS Z2, (R9)
+	VMOVUPS Z3, K1, 64(R9)
+	ADDQ    R10, R9
+	VMOVUPS Z4, (R9)
+	VMOVUPS Z5, K1, 64(R9)
+	ADDQ    R10, R9
+	VMOVUPS Z6, (R9)
+	VMOVUPS Z7, K1, 64(R9)
+	ADDQ    R10, R9
+	VMOVUPS Z8, (R9)
+	VMOVUPS Z9, K1, 64(R9)
+	MOVQ    $0x00000000, 200(AX)
+	MOVQ    128(AX), R8
+	ADDQ    R8, (SP)
+	MOVQ    136(AX), R8
+	ADDQ    R8, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R8
+	ADDQ    R8, 56(SP)
+	MOVQ    184(AX), R8
+	ADDQ    R8, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V2R6(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
+TEXT ·bf16AVX512V2R6(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), SI
+	MOVQ  88(AX), DI
+	MOVQ  192(AX), R8
+
+line:
+	MOVQ 56(SP), R9
+	MOVQ R9, (SP)
+	MOVQ 64(SP), R9
+	MOVQ R9, 8(SP)
+	MOVQ 120(AX), R9
+	MOVQ R9, 16(SP)
+
+tile:
+	MOVQ      24(AX), R9
+	TESTQ     R9, R9
+	JE        noBias
+	VMOVUPS   (R9), Z0
+	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+started:
+	MOVQ (SP), R9
+	MOVQ R9, 24(SP)
+	MOVQ 8(AX), R9
+	MOVQ R9, 32(SP)
+	MOVQ 48(AX), R9
+	MOVQ R9, 40(SP)
+
+outer:
+	MOVQ 24(SP), R9
+	MOVQ 32(SP), R10
+	MOVQ 40(AX), R11
+	MOVQ R11, 48(SP)
+
+segment:
+	MOVQ  R9, R11
+	MOVQ  R10, R12
+	MOVQ  32(AX), R13
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R14
+	TESTQ $0x00000008, R14
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R13
+
+product:
+	VMOVUPS       (R12), Z12
+	VMOVUPS       64(R12), Z13
+	BYTE $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x58; BYTE $0x52; BYTE $0x03 // VDPBF16PS (R11), Z12, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x0b // VDPBF16PS (R11), Z13, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z12, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z13, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x58; BYTE $0x52; BYTE $0x24; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z12, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x2c; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z13, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x58; BYTE $0x52; BYTE $0x34; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z12, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x3c; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z13, Z7
+	BYTE $0x62; BYTE $0x52; BYTE $0x1e; BYTE $0x58; BYTE $0x52; BYTE $0x04; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z12, Z8
+	BYTE $0x62; BYTE $0x52; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z13, Z9
+	BYTE $0x62; BYTE $0x52; BYTE $0x1e; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z12, Z10
+	BYTE $0x62; BYTE $0x52; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z13, Z11
+	ADDQ          SI, R11
+	ADDQ          DI, R12
+	PREFETCHT1    (R8)
+	PREFETCHT1    64(R8)
+	ADDQ          200(AX), R8
+	DECQ          R13
+	JNE           product
+	MOVQ          88(SP), R13
+	MOVQ          $0x00000000, 88(SP)
+	TESTQ         R13, R13
+	JE            summed
+	MOVQ          8(SP), R14
+	MOVQ          112(AX), R15
+	PREFETCHT0    (R14)
+	PREFETCHT0    64(R14)
+	ADDQ          R15, R14
+	PREFETCHT0    (R14)
+	PREFETCHT0    64(R14)
+	ADDQ          R15, R14
+	PREFETCHT0    (R14)
+	PREFETCHT0    64(R14)
+	ADDQ          R15, R14
+	PREFETCHT0    (R14)
+	PREFETCHT0    64(R14)
+	ADDQ          R15, R14
+	PREFETCHT0    (R14)
+	PREFETCHT0    64(R14)
+	ADDQ          R15, R14
+	PREFETCHT0    (R14)
+	PREFETCHT0    64(R14)
+	JMP           product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z12
+	VADDPS    Z12, Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Z12
+	VADDPS    Z12, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z12
+	VADDPS    Z12, Z2, Z2
+	VMOVUPS.Z 64(R10), K1, Z12
+	VADDPS    Z12, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z12
+	VADDPS    Z12, Z4, Z4
+	VMOVUPS.Z 64(R10), K1, Z12
+	VADDPS    Z12, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z12
+	VADDPS    Z12, Z6, Z6
+	VMOVUPS.Z 64(R10), K1, Z12
+	VADDPS    Z12, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z12
+	VADDPS    Z12, Z8, Z8
+	VMOVUPS.Z 64(R10), K1, Z12
+	VADDPS    Z12, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z12
+	VADDPS    Z12, Z10, Z10
+	VMOVUPS.Z 64(R10), K1, Z12
+	VADDPS    Z12, Z11, Z11
+
+overwrite:
+	TESTQ  $0x00000002, R9
+	JE     linear
+	VPXORD Z14, Z14, Z14
+	VMAXPS Z0, Z14, Z0
+	VMAXPS Z1, Z14, Z1
+	VMAXPS Z2, Z14, Z2
+	VMAXPS Z3, Z14, Z3
+	VMAXPS Z4, Z14, Z4
+	VMAXPS Z5, Z14, Z5
+	VMAXPS Z6, Z14, Z6
+	VMAXPS Z7, Z14, Z7
+	VMAXPS Z8, Z14, Z8
+	VMAXPS Z9, Z14, Z9
+	VMAXPS Z10, Z14, Z10
+	VMAXPS Z11, Z14, Z11
+
+linear:
+	MOVQ    8(SP), R10
+	VMOVUPS Z0, (R10)
+	VMOVUPS Z1, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z2, (R10)
+	VMOVUPS Z3, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z4, (R10)
+	VMOVUPS Z5, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z6, (R10)
+	VMOVUPS Z7, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z8, (R10)
+	VMOVUPS Z9, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z10, (R10)
+	VMOVUPS Z11, K1, 64(R10)
+	MOVQ    $0x00000000, 200(AX)
+	MOVQ    128(AX), R9
+	ADDQ    R9, (SP)
+	MOVQ    136(AX), R9
+	ADDQ    R9, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R9
+	ADDQ    R9, 56(SP)
+	MOVQ    184(AX), R9
+	ADDQ    R9, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V2R7(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
+TEXT ·bf16AVX512V2R7(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), SI
+	MOVQ  88(AX), DI
+	MOVQ  192(AX), R8
+
+line:
+	MOVQ 56(SP), R9
+	MOVQ R9, (SP)
+	MOVQ 64(SP), R9
+	MOVQ R9, 8(SP)
+	MOVQ 120(AX), R9
+	MOVQ R9, 16(SP)
+
+tile:
+	MOVQ      24(AX), R9
+	TESTQ     R9, R9
+	JE        noBias
+	VMOVUPS   (R9), Z0
+	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z1, Z13
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+
+started:
+	MOVQ (SP), R9
+	MOVQ R9, 24(SP)
+	MOVQ 8(AX), R9
+	MOVQ R9, 32(SP)
+	MOVQ 48(AX), R9
+	MOVQ R9, 40(SP)
+
+outer:
+	MOVQ 24(SP), R9
+	MOVQ 32(SP), R10
+	MOVQ 40(AX), R11
+	MOVQ R11, 48(SP)
+
+segment:
+	MOVQ  R9, R11
+	MOVQ  R10, R12
+	MOVQ  32(AX), R13
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R14
+	TESTQ $0x00000008, R14
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R13
+
+product:
+	VMOVUPS       (R12), Z14
+	VMOVUPS       64(R12), Z15
+	BYTE $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x03 // VDPBF16PS (R11), Z14, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x0b // VDPBF16PS (R11), Z15, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z14, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z15, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x24; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z14, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x2c; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z15, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x34; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z14, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x3c; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z15, Z7
+	BYTE $0x62; BYTE $0x52; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x04; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z14, Z8
+	BYTE $0x62; BYTE $0x52; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z15, Z9
+	BYTE $0x62; BYTE $0x52; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z14, Z10
+	BYTE $0x62; BYTE $0x52; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z15, Z11
+	BYTE $0x62; BYTE $0x52; BYTE $0x0e; BYTE $0x58; BYTE $0x52; BYTE $0x24; BYTE $0x53 // VDPBF16PS (R11)(DX*2), Z14, Z12
+	BYTE $0x62; BYTE $0x52; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x2c; BYTE $0x53 // VDPBF16PS (R11)(DX*2), Z15, Z13
+	ADDQ          SI, R11
+	ADDQ          DI, R12
+	PREFETCHT1    (R8)
+	PREFETCHT1    64(R8)
+	ADDQ          200(AX), R8
+	DECQ          R13
+	JNE           product
+	MOVQ          88(SP), R13
+	MOVQ          $0x00000000, 88(SP)
+	TESTQ         R13, R13
+	JE            summed
+	MOVQ          8(SP), R14
+	MOVQ          112(AX), R15
+	PREFETCHT0    (R14)
+	PREFETCHT0    64(R14)
+	ADDQ          R15, R14
+	PREFETCHT0    (R14)
+	PREFETCHT0    64(R14)
+	ADDQ          R15, R14
+	PREFETCHT0    (R14)
+	PREFETCHT0    64(R14)
+	ADDQ          R15, R14
+	PREFETCHT0    (R14)
+	PREFETCHT0    64(R14)
+	ADDQ          R15, R14
+	PREFETCHT0    (R14)
+	PREFETCHT0    64(R14)
+	ADDQ          R15, R14
+	PREFETCHT0    (R14)
+	PREFETCHT0    64(R14)
+	ADDQ          R15, R14
+	PREFETCHT0    (R14)
+	PREFETCHT0    64(R14)
+	JMP           product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z14
+	VADDPS    Z14, Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Z14
+	VADDPS    Z14, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z14
+	VADDPS    Z14, Z2, Z2
+	VMOVUPS.Z 64(R10), K1, Z14
+	VADDPS    Z14, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z14
+	VADDPS    Z14, Z4, Z4
+	VMOVUPS.Z 64(R10), K1, Z14
+	VADDPS    Z14, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z14
+	VADDPS    Z14, Z6, Z6
+	VMOVUPS.Z 64(R10), K1, Z14
+	VADDPS    Z14, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z14
+	VADDPS    Z14, Z8, Z8
+	VMOVUPS.Z 64(R10), K1, Z14
+	VADDPS    Z14, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z14
+	VADDPS    Z14, Z10, Z10
+	VMOVUPS.Z 64(R10), K1, Z14
+	VADDPS    Z14, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z14
+	VADDPS    Z14, Z12, Z12
+	VMOVUPS.Z 64(R10), K1, Z14
+	VADDPS    Z14, Z13, Z13
+
+overwrite:
+	TESTQ  $0x00000002, R9
+	JE     linear
+	VPXORD Z16, Z16, Z16
+	VMAXPS Z0, Z16, Z0
+	VMAXPS Z1, Z16, Z1
+	VMAXPS Z2, Z16, Z2
+	VMAXPS Z3, Z16, Z3
+	VMAXPS Z4, Z16, Z4
+	VMAXPS Z5, Z16, Z5
+	VMAXPS Z6, Z16, Z6
+	VMAXPS Z7, Z16, Z7
+	VMAXPS Z8, Z16, Z8
+	VMAXPS Z9, Z16, Z9
+	VMAXPS Z10, Z16, Z10
+	VMAXPS Z11, Z16, Z11
+	VMAXPS Z12, Z16, Z12
+	VMAXPS Z13, Z16, Z13
+
+linear:
+	MOVQ    8(SP), R10
+	VMOVUPS Z0, (R10)
+	VMOVUPS Z1, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z2, (R10)
+	VMOVUPS Z3, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z4, (R10)
+	VMOVUPS Z5, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z6, (R10)
+	VMOVUPS Z7, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z8, (R10)
+	VMOVUPS Z9, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z10, (R10)
+	VMOVUPS Z11, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z12, (R10)
+	VMOVUPS Z13, K1, 64(R10)
+	MOVQ    $0x00000000, 200(AX)
+	MOVQ    128(AX), R9
+	ADDQ    R9, (SP)
+	MOVQ    136(AX), R9
+	ADDQ    R9, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R9
+	ADDQ    R9, 56(SP)
+	MOVQ    184(AX), R9
+	ADDQ    R9, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V2R8(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
+TEXT ·bf16AVX512V2R8(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), SI
+	MOVQ  88(AX), DI
+	MOVQ  192(AX), R8
+
+line:
+	MOVQ 56(SP), R9
+	MOVQ R9, (SP)
+	MOVQ 64(SP), R9
+	MOVQ R9, 8(SP)
+	MOVQ 120(AX), R9
+	MOVQ R9, 16(SP)
+
+tile:
+	MOVQ      24(AX), R9
+	TESTQ     R9, R9
+	JE        noBias
+	VMOVUPS   (R9), Z0
+	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z0, Z14
+	VMOVAPS   Z1, Z15
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+started:
+	MOVQ (SP), R9
+	MOVQ R9, 24(SP)
+	MOVQ 8(AX), R9
+	MOVQ R9, 32(SP)
+	MOVQ 48(AX), R9
+	MOVQ R9, 40(SP)
+
+outer:
+	MOVQ 24(SP), R9
+	MOVQ 32(SP), R10
+	MOVQ 40(AX), R11
+	MOVQ R11, 48(SP)
+
+segment:
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
+
+product:
+	VMOVUPS       (R13), Z16
+	VMOVUPS       64(R13), Z17
+	BYTE $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x50; BYTE $0x52; BYTE $0x03 // VDPBF16PS (R11), Z16, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x0b // VDPBF16PS (R11), Z17, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x50; BYTE $0x52; BYTE $0x14; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z16, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x1c; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z17, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x50; BYTE $0x52; BYTE $0x24; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z16, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x2c; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z17, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x50; BYTE $0x52; BYTE $0x34; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z16, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x3c; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z17, Z7
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x50; BYTE $0x52; BYTE $0x04; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z16, Z8
+	BYTE $0x62; BYTE $0x52; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x0c; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z17, Z9
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x50; BYTE $0x52; BYTE $0x14; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z16, Z10
+	BYTE $0x62; BYTE $0x52; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x1c; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z17, Z11
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x50; BYTE $0x52; BYTE $0x24; BYTE $0x53 // VDPBF16PS (R11)(DX*2), Z16, Z12
+	BYTE $0x62; BYTE $0x52; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x2c; BYTE $0x53 // VDPBF16PS (R11)(DX*2), Z17, Z13
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x50; BYTE $0x52; BYTE $0x34; BYTE $0x24 // VDPBF16PS (R12), Z16, Z14
+	BYTE $0x62; BYTE $0x52; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x3c; BYTE $0x24 // VDPBF16PS (R12), Z17, Z15
+	ADDQ          SI, R11
+	ADDQ          SI, R12
+	ADDQ          DI, R13
+	PREFETCHT1    (R8)
+	PREFETCHT1    64(R8)
+	ADDQ          200(AX), R8
+	DECQ          R14
+	JNE           product
+	MOVQ          88(SP), R14
+	MOVQ          $0x00000000, 88(SP)
+	TESTQ         R14, R14
+	JE            summed
+	MOVQ          8(SP), R15
+	MOVQ          112(AX), BP
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	JMP           product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z16
+	VADDPS    Z16, Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Z16
+	VADDPS    Z16, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z16
+	VADDPS    Z16, Z2, Z2
+	VMOVUPS.Z 64(R10), K1, Z16
+	VADDPS    Z16, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z16
+	VADDPS    Z16, Z4, Z4
+	VMOVUPS.Z 64(R10), K1, Z16
+	VADDPS    Z16, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z16
+	VADDPS    Z16, Z6, Z6
+	VMOVUPS.Z 64(R10), K1, Z16
+	VADDPS    Z16, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z16
+	VADDPS    Z16, Z8, Z8
+	VMOVUPS.Z 64(R10), K1, Z16
+	VADDPS    Z16, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z16
+	VADDPS    Z16, Z10, Z10
+	VMOVUPS.Z 64(R10), K1, Z16
+	VADDPS    Z16, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z16
+	VADDPS    Z16, Z12, Z12
+	VMOVUPS.Z 64(R10), K1, Z16
+	VADDPS    Z16, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z16
+	VADDPS    Z16, Z14, Z14
+	VMOVUPS.Z 64(R10), K1, Z16
+	VADDPS    Z16, Z15, Z15
+
+overwrite:
+	TESTQ  $0x00000002, R9
+	JE     linear
+	VPXORD Z18, Z18, Z18
+	VMAXPS Z0, Z18, Z0
+	VMAXPS Z1, Z18, Z1
+	VMAXPS Z2, Z18, Z2
+	VMAXPS Z3, Z18, Z3
+	VMAXPS Z4, Z18, Z4
+	VMAXPS Z5, Z18, Z5
+	VMAXPS Z6, Z18, Z6
+	VMAXPS Z7, Z18, Z7
+	VMAXPS Z8, Z18, Z8
+	VMAXPS Z9, Z18, Z9
+	VMAXPS Z10, Z18, Z10
+	VMAXPS Z11, Z18, Z11
+	VMAXPS Z12, Z18, Z12
+	VMAXPS Z13, Z18, Z13
+	VMAXPS Z14, Z18, Z14
+	VMAXPS Z15, Z18, Z15
+
+linear:
+	MOVQ    8(SP), R10
+	VMOVUPS Z0, (R10)
+	VMOVUPS Z1, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z2, (R10)
+	VMOVUPS Z3, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z4, (R10)
+	VMOVUPS Z5, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z6, (R10)
+	VMOVUPS Z7, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z8, (R10)
+	VMOVUPS Z9, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z10, (R10)
+	VMOVUPS Z11, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z12, (R10)
+	VMOVUPS Z13, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z14, (R10)
+	VMOVUPS Z15, K1, 64(R10)
+	MOVQ    $0x00000000, 200(AX)
+	MOVQ    128(AX), R9
+	ADDQ    R9, (SP)
+	MOVQ    136(AX), R9
+	ADDQ    R9, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R9
+	ADDQ    R9, 56(SP)
+	MOVQ    184(AX), R9
+	ADDQ    R9, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V2R9(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
+TEXT ·bf16AVX512V2R9(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), SI
+	MOVQ  88(AX), DI
+	MOVQ  192(AX), R8
+
+line:
+	MOVQ 56(SP), R9
+	MOVQ R9, (SP)
+	MOVQ 64(SP), R9
+	MOVQ R9, 8(SP)
+	MOVQ 120(AX), R9
+	MOVQ R9, 16(SP)
+
+tile:
+	MOVQ      24(AX), R9
+	TESTQ     R9, R9
+	JE        noBias
+	VMOVUPS   (R9), Z0
+	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z0, Z14
+	VMOVAPS   Z1, Z15
+	VMOVAPS   Z0, Z16
+	VMOVAPS   Z1, Z17
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+
+started:
+	MOVQ (SP), R9
+	MOVQ R9, 24(SP)
+	MOVQ 8(AX), R9
+	MOVQ R9, 32(SP)
+	MOVQ 48(AX), R9
+	MOVQ R9, 40(SP)
+
+outer:
+	MOVQ 24(SP), R9
+	MOVQ 32(SP), R10
+	MOVQ 40(AX), R11
+	MOVQ R11, 48(SP)
+
+segment:
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
+
+product:
+	VMOVUPS       (R13), Z18
+	VMOVUPS       64(R13), Z19
+	BYTE $0x62; BYTE $0xd2; BYTE $0x6e; BYTE $0x50; BYTE $0x52; BYTE $0x03 // VDPBF16PS (R11), Z18, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x0b // VDPBF16PS (R11), Z19, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x6e; BYTE $0x50; BYTE $0x52; BYTE $0x14; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z18, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x1c; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z19, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x6e; BYTE $0x50; BYTE $0x52; BYTE $0x24; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z18, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x2c; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z19, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x6e; BYTE $0x50; BYTE $0x52; BYTE $0x34; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z18, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x3c; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z19, Z7
+	BYTE $0x62; BYTE $0x52; BYTE $0x6e; BYTE $0x50; BYTE $0x52; BYTE $0x04; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z18, Z8
+	BYTE $0x62; BYTE $0x52; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x0c; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z19, Z9
+	BYTE $0x62; BYTE $0x52; BYTE $0x6e; BYTE $0x50; BYTE $0x52; BYTE $0x14; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z18, Z10
+	BYTE $0x62; BYTE $0x52; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x1c; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z19, Z11
+	BYTE $0x62; BYTE $0x52; BYTE $0x6e; BYTE $0x50; BYTE $0x52; BYTE $0x24; BYTE $0x53 // VDPBF16PS (R11)(DX*2), Z18, Z12
+	BYTE $0x62; BYTE $0x52; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x2c; BYTE $0x53 // VDPBF16PS (R11)(DX*2), Z19, Z13
+	BYTE $0x62; BYTE $0x52; BYTE $0x6e; BYTE $0x50; BYTE $0x52; BYTE $0x34; BYTE $0x24 // VDPBF16PS (R12), Z18, Z14
+	BYTE $0x62; BYTE $0x52; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x3c; BYTE $0x24 // VDPBF16PS (R12), Z19, Z15
+	BYTE $0x62; BYTE $0xc2; BYTE $0x6e; BYTE $0x50; BYTE $0x52; BYTE $0x04; BYTE $0x0c // VDPBF16PS (R12)(CX*1), Z18, Z16
+	BYTE $0x62; BYTE $0xc2; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x0c; BYTE $0x0c // VDPBF16PS (R12)(CX*1), Z19, Z17
+	ADDQ          SI, R11
+	ADDQ          SI, R12
+	ADDQ          DI, R13
+	PREFETCHT1    (R8)
+	PREFETCHT1    64(R8)
+	ADDQ          200(AX), R8
+	DECQ          R14
+	JNE           product
+	MOVQ          88(SP), R14
+	MOVQ          $0x00000000, 88(SP)
+	TESTQ         R14, R14
+	JE            summed
+	MOVQ          8(SP), R15
+	MOVQ          112(AX), BP
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	JMP           product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z18
+	VADDPS    Z18, Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Z18
+	VADDPS    Z18, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z18
+	VADDPS    Z18, Z2, Z2
+	VMOVUPS.Z 64(R10), K1, Z18
+	VADDPS    Z18, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z18
+	VADDPS    Z18, Z4, Z4
+	VMOVUPS.Z 64(R10), K1, Z18
+	VADDPS    Z18, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z18
+	VADDPS    Z18, Z6, Z6
+	VMOVUPS.Z 64(R10), K1, Z18
+	VADDPS    Z18, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z18
+	VADDPS    Z18, Z8, Z8
+	VMOVUPS.Z 64(R10), K1, Z18
+	VADDPS    Z18, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z18
+	VADDPS    Z18, Z10, Z10
+	VMOVUPS.Z 64(R10), K1, Z18
+	VADDPS    Z18, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z18
+	VADDPS    Z18, Z12, Z12
+	VMOVUPS.Z 64(R10), K1, Z18
+	VADDPS    Z18, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z18
+	VADDPS    Z18, Z14, Z14
+	VMOVUPS.Z 64(R10), K1, Z18
+	VADDPS    Z18, Z15, Z15
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z18
+	VADDPS    Z18, Z16, Z16
+	VMOVUPS.Z 64(R10), K1, Z18
+	VADDPS    Z18, Z17, Z17
+
+overwrite:
+	TESTQ  $0x00000002, R9
+	JE     linear
+	VPXORD Z20, Z20, Z20
+	VMAXPS Z0, Z20, Z0
+	VMAXPS Z1, Z20, Z1
+	VMAXPS Z2, Z20, Z2
+	VMAXPS Z3, Z20, Z3
+	VMAXPS Z4, Z20, Z4
+	VMAXPS Z5, Z20, Z5
+	VMAXPS Z6, Z20, Z6
+	VMAXPS Z7, Z20, Z7
+	VMAXPS Z8, Z20, Z8
+	VMAXPS Z9, Z20, Z9
+	VMAXPS Z10, Z20, Z10
+	VMAXPS Z11, Z20, Z11
+	VMAXPS Z12, Z20, Z12
+	VMAXPS Z13, Z20, Z13
+	VMAXPS Z14, Z20, Z14
+	VMAXPS Z15, Z20, Z15
+	VMAXPS Z16, Z20, Z16
+	VMAXPS Z17, Z20, Z17
+
+linear:
+	MOVQ    8(SP), R10
+	VMOVUPS Z0, (R10)
+	VMOVUPS Z1, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z2, (R10)
+	VMOVUPS Z3, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z4, (R10)
+	VMOVUPS Z5, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z6, (R10)
+	VMOVUPS Z7, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z8, (R10)
+	VMOVUPS Z9, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z10, (R10)
+	VMOVUPS Z11, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z12, (R10)
+	VMOVUPS Z13, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z14, (R10)
+	VMOVUPS Z15, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z16, (R10)
+	VMOVUPS Z17, K1, 64(R10)
+	MOVQ    $0x00000000, 200(AX)
+	MOVQ    128(AX), R9
+	ADDQ    R9, (SP)
+	MOVQ    136(AX), R9
+	ADDQ    R9, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R9
+	ADDQ    R9, 56(SP)
+	MOVQ    184(AX), R9
+	ADDQ    R9, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V2R10(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
+TEXT ·bf16AVX512V2R10(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), SI
+	MOVQ  88(AX), DI
+	MOVQ  192(AX), R8
+
+line:
+	MOVQ 56(SP), R9
+	MOVQ R9, (SP)
+	MOVQ 64(SP), R9
+	MOVQ R9, 8(SP)
+	MOVQ 120(AX), R9
+	MOVQ R9, 16(SP)
+
+tile:
+	MOVQ      24(AX), R9
+	TESTQ     R9, R9
+	JE        noBias
+	VMOVUPS   (R9), Z0
+	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z0, Z14
+	VMOVAPS   Z1, Z15
+	VMOVAPS   Z0, Z16
+	VMOVAPS   Z1, Z17
+	VMOVAPS   Z0, Z18
+	VMOVAPS   Z1, Z19
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+
+started:
+	MOVQ (SP), R9
+	MOVQ R9, 24(SP)
+	MOVQ 8(AX), R9
+	MOVQ R9, 32(SP)
+	MOVQ 48(AX), R9
+	MOVQ R9, 40(SP)
+
+outer:
+	MOVQ 24(SP), R9
+	MOVQ 32(SP), R10
+	MOVQ 40(AX), R11
+	MOVQ R11, 48(SP)
+
+segment:
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
+
+product:
+	VMOVUPS       (R13), Z20
+	VMOVUPS       64(R13), Z21
+	BYTE $0x62; BYTE $0xd2; BYTE $0x5e; BYTE $0x50; BYTE $0x52; BYTE $0x03 // VDPBF16PS (R11), Z20, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x56; BYTE $0x50; BYTE $0x52; BYTE $0x0b // VDPBF16PS (R11), Z21, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x5e; BYTE $0x50; BYTE $0x52; BYTE $0x14; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z20, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x56; BYTE $0x50; BYTE $0x52; BYTE $0x1c; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z21, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x5e; BYTE $0x50; BYTE $0x52; BYTE $0x24; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z20, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x56; BYTE $0x50; BYTE $0x52; BYTE $0x2c; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z21, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x5e; BYTE $0x50; BYTE $0x52; BYTE $0x34; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z20, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x56; BYTE $0x50; BYTE $0x52; BYTE $0x3c; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z21, Z7
+	BYTE $0x62; BYTE $0x52; BYTE $0x5e; BYTE $0x50; BYTE $0x52; BYTE $0x04; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z20, Z8
+	BYTE $0x62; BYTE $0x52; BYTE $0x56; BYTE $0x50; BYTE $0x52; BYTE $0x0c; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z21, Z9
+	BYTE $0x62; BYTE $0x52; BYTE $0x5e; BYTE $0x50; BYTE $0x52; BYTE $0x14; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z20, Z10
+	BYTE $0x62; BYTE $0x52; BYTE $0x56; BYTE $0x50; BYTE $0x52; BYTE $0x1c; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z21, Z11
+	BYTE $0x62; BYTE $0x52; BYTE $0x5e; BYTE $0x50; BYTE $0x52; BYTE $0x24; BYTE $0x53 // VDPBF16PS (R11)(DX*2), Z20, Z12
+	BYTE $0x62; BYTE $0x52; BYTE $0x56; BYTE $0x50; BYTE $0x52; BYTE $0x2c; BYTE $0x53 // VDPBF16PS (R11)(DX*2), Z21, Z13
+	BYTE $0x62; BYTE $0x52; BYTE $0x5e; BYTE $0x50; BYTE $0x52; BYTE $0x34; BYTE $0x24 // VDPBF16PS (R12), Z20, Z14
+	BYTE $0x62; BYTE $0x52; BYTE $0x56; BYTE $0x50; BYTE $0x52; BYTE $0x3c; BYTE $0x24 // VDPBF16PS (R12), Z21, Z15
+	BYTE $0x62; BYTE $0xc2; BYTE $0x5e; BYTE $0x50; BYTE $0x52; BYTE $0x04; BYTE $0x0c // VDPBF16PS (R12)(CX*1), Z20, Z16
+	BYTE $0x62; BYTE $0xc2; BYTE $0x56; BYTE $0x50; BYTE $0x52; BYTE $0x0c; BYTE $0x0c // VDPBF16PS (R12)(CX*1), Z21, Z17
+	BYTE $0x62; BYTE $0xc2; BYTE $0x5e; BYTE $0x50; BYTE $0x52; BYTE $0x14; BYTE $0x4c // VDPBF16PS (R12)(CX*2), Z20, Z18
+	BYTE $0x62; BYTE $0xc2; BYTE $0x56; BYTE $0x50; BYTE $0x52; BYTE $0x1c; BYTE $0x4c // VDPBF16PS (R12)(CX*2), Z21, Z19
+	ADDQ          SI, R11
+	ADDQ          SI, R12
+	ADDQ          DI, R13
+	PREFETCHT1    (R8)
+	PREFETCHT1    64(R8)
+	ADDQ          200(AX), R8
+	DECQ          R14
+	JNE           product
+	MOVQ          88(SP), R14
+	MOVQ          $0x00000000, 88(SP)
+	TESTQ         R14, R14
+	JE            summed
+	MOVQ          8(SP), R15
+	MOVQ          112(AX), BP
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	JMP           product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z20
+	VADDPS    Z20, Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Z20
+	VADDPS    Z20, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z20
+	VADDPS    Z20, Z2, Z2
+	VMOVUPS.Z 64(R10), K1, Z20
+	VADDPS    Z20, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z20
+	VADDPS    Z20, Z4, Z4
+	VMOVUPS.Z 64(R10), K1, Z20
+	VADDPS    Z20, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z20
+	VADDPS    Z20, Z6, Z6
+	VMOVUPS.Z 64(R10), K1, Z20
+	VADDPS    Z20, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z20
+	VADDPS    Z20, Z8, Z8
+	VMOVUPS.Z 64(R10), K1, Z20
+	VADDPS    Z20, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z20
+	VADDPS    Z20, Z10, Z10
+	VMOVUPS.Z 64(R10), K1, Z20
+	VADDPS    Z20, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z20
+	VADDPS    Z20, Z12, Z12
+	VMOVUPS.Z 64(R10), K1, Z20
+	VADDPS    Z20, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z20
+	VADDPS    Z20, Z14, Z14
+	VMOVUPS.Z 64(R10), K1, Z20
+	VADDPS    Z20, Z15, Z15
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z20
+	VADDPS    Z20, Z16, Z16
+	VMOVUPS.Z 64(R10), K1, Z20
+	VADDPS    Z20, Z17, Z17
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z20
+	VADDPS    Z20, Z18, Z18
+	VMOVUPS.Z 64(R10), K1, Z20
+	VADDPS    Z20, Z19, Z19
+
+overwrite:
+	TESTQ  $0x00000002, R9
+	JE     linear
+	VPXORD Z22, Z22, Z22
+	VMAXPS Z0, Z22, Z0
+	VMAXPS Z1, Z22, Z1
+	VMAXPS Z2, Z22, Z2
+	VMAXPS Z3, Z22, Z3
+	VMAXPS Z4, Z22, Z4
+	VMAXPS Z5, Z22, Z5
+	VMAXPS Z6, Z22, Z6
+	VMAXPS Z7, Z22, Z7
+	VMAXPS Z8, Z22, Z8
+	VMAXPS Z9, Z22, Z9
+	VMAXPS Z10, Z22, Z10
+	VMAXPS Z11, Z22, Z11
+	VMAXPS Z12, Z22, Z12
+	VMAXPS Z13, Z22, Z13
+	VMAXPS Z14, Z22, Z14
+	VMAXPS Z15, Z22, Z15
+	VMAXPS Z16, Z22, Z16
+	VMAXPS Z17, Z22, Z17
+	VMAXPS Z18, Z22, Z18
+	VMAXPS Z19, Z22, Z19
+
+linear:
+	MOVQ    8(SP), R10
+	VMOVUPS Z0, (R10)
+	VMOVUPS Z1, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z2, (R10)
+	VMOVUPS Z3, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z4, (R10)
+	VMOVUPS Z5, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z6, (R10)
+	VMOVUPS Z7, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z8, (R10)
+	VMOVUPS Z9, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z10, (R10)
+	VMOVUPS Z11, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z12, (R10)
+	VMOVUPS Z13, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z14, (R10)
+	VMOVUPS Z15, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z16, (R10)
+	VMOVUPS Z17, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z18, (R10)
+	VMOVUPS Z19, K1, 64(R10)
+	MOVQ    $0x00000000, 200(AX)
+	MOVQ    128(AX), R9
+	ADDQ    R9, (SP)
+	MOVQ    136(AX), R9
+	ADDQ    R9, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R9
+	ADDQ    R9, 56(SP)
+	MOVQ    184(AX), R9
+	ADDQ    R9, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V2R11(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
+TEXT ·bf16AVX512V2R11(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), SI
+	MOVQ  88(AX), DI
+	MOVQ  192(AX), R8
+
+line:
+	MOVQ 56(SP), R9
+	MOVQ R9, (SP)
+	MOVQ 64(SP), R9
+	MOVQ R9, 8(SP)
+	MOVQ 120(AX), R9
+	MOVQ R9, 16(SP)
+
+tile:
+	MOVQ      24(AX), R9
+	TESTQ     R9, R9
+	JE        noBias
+	VMOVUPS   (R9), Z0
+	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z0, Z14
+	VMOVAPS   Z1, Z15
+	VMOVAPS   Z0, Z16
+	VMOVAPS   Z1, Z17
+	VMOVAPS   Z0, Z18
+	VMOVAPS   Z1, Z19
+	VMOVAPS   Z0, Z20
+	VMOVAPS   Z1, Z21
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+
+started:
+	MOVQ (SP), R9
+	MOVQ R9, 24(SP)
+	MOVQ 8(AX), R9
+	MOVQ R9, 32(SP)
+	MOVQ 48(AX), R9
+	MOVQ R9, 40(SP)
+
+outer:
+	MOVQ 24(SP), R9
+	MOVQ 32(SP), R10
+	MOVQ 40(AX), R11
+	MOVQ R11, 48(SP)
+
+segment:
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
+
+product:
+	VMOVUPS       (R13), Z22
+	VMOVUPS       64(R13), Z23
+	BYTE $0x62; BYTE $0xd2; BYTE $0x4e; BYTE $0x50; BYTE $0x52; BYTE $0x03 // VDPBF16PS (R11), Z22, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x46; BYTE $0x50; BYTE $0x52; BYTE $0x0b // VDPBF16PS (R11), Z23, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x4e; BYTE $0x50; BYTE $0x52; BYTE $0x14; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z22, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x46; BYTE $0x50; BYTE $0x52; BYTE $0x1c; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z23, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x4e; BYTE $0x50; BYTE $0x52; BYTE $0x24; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z22, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x46; BYTE $0x50; BYTE $0x52; BYTE $0x2c; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z23, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x4e; BYTE $0x50; BYTE $0x52; BYTE $0x34; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z22, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x46; BYTE $0x50; BYTE $0x52; BYTE $0x3c; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z23, Z7
+	BYTE $0x62; BYTE $0x52; BYTE $0x4e; BYTE $0x50; BYTE $0x52; BYTE $0x04; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z22, Z8
+	BYTE $0x62; BYTE $0x52; BYTE $0x46; BYTE $0x50; BYTE $0x52; BYTE $0x0c; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z23, Z9
+	BYTE $0x62; BYTE $0x52; BYTE $0x4e; BYTE $0x50; BYTE $0x52; BYTE $0x14; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z22, Z10
+	BYTE $0x62; BYTE $0x52; BYTE $0x46; BYTE $0x50; BYTE $0x52; BYTE $0x1c; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z23, Z11
+	BYTE $0x62; BYTE $0x52; BYTE $0x4e; BYTE $0x50; BYTE $0x52; BYTE $0x24; BYTE $0x53 // VDPBF16PS (R11)(DX*2), Z22, Z12
+	BYTE $0x62; BYTE $0x52; BYTE $0x46; BYTE $0x50; BYTE $0x52; BYTE $0x2c; BYTE $0x53 // VDPBF16PS (R11)(DX*2), Z23, Z13
+	BYTE $0x62; BYTE $0x52; BYTE $0x4e; BYTE $0x50; BYTE $0x52; BYTE $0x34; BYTE $0x24 // VDPBF16PS (R12), Z22, Z14
+	BYTE $0x62; BYTE $0x52; BYTE $0x46; BYTE $0x50; BYTE $0x52; BYTE $0x3c; BYTE $0x24 // VDPBF16PS (R12), Z23, Z15
+	BYTE $0x62; BYTE $0xc2; BYTE $0x4e; BYTE $0x50; BYTE $0x52; BYTE $0x04; BYTE $0x0c // VDPBF16PS (R12)(CX*1), Z22, Z16
+	BYTE $0x62; BYTE $0xc2; BYTE $0x46; BYTE $0x50; BYTE $0x52; BYTE $0x0c; BYTE $0x0c // VDPBF16PS (R12)(CX*1), Z23, Z17
+	BYTE $0x62; BYTE $0xc2; BYTE $0x4e; BYTE $0x50; BYTE $0x52; BYTE $0x14; BYTE $0x4c // VDPBF16PS (R12)(CX*2), Z22, Z18
+	BYTE $0x62; BYTE $0xc2; BYTE $0x46; BYTE $0x50; BYTE $0x52; BYTE $0x1c; BYTE $0x4c // VDPBF16PS (R12)(CX*2), Z23, Z19
+	BYTE $0x62; BYTE $0xc2; BYTE $0x4e; BYTE $0x50; BYTE $0x52; BYTE $0x24; BYTE $0x14 // VDPBF16PS (R12)(DX*1), Z22, Z20
+	BYTE $0x62; BYTE $0xc2; BYTE $0x46; BYTE $0x50; BYTE $0x52; BYTE $0x2c; BYTE $0x14 // VDPBF16PS (R12)(DX*1), Z23, Z21
+	ADDQ          SI, R11
+	ADDQ          SI, R12
+	ADDQ          DI, R13
+	PREFETCHT1    (R8)
+	PREFETCHT1    64(R8)
+	ADDQ          200(AX), R8
+	DECQ          R14
+	JNE           product
+	MOVQ          88(SP), R14
+	MOVQ          $0x00000000, 88(SP)
+	TESTQ         R14, R14
+	JE            summed
+	MOVQ          8(SP), R15
+	MOVQ          112(AX), BP
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	JMP           product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z2, Z2
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z4, Z4
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z6, Z6
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z8, Z8
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z10, Z10
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z12, Z12
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z14, Z14
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z15, Z15
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z16, Z16
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z17, Z17
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z18, Z18
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z19, Z19
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z20, Z20
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z21, Z21
+
+overwrite:
+	TESTQ  $0x00000002, R9
+	JE     linear
+	VPXORD Z24, Z24, Z24
+	VMAXPS Z0, Z24, Z0
+	VMAXPS Z1, Z24, Z1
+	VMAXPS Z2, Z24, Z2
+	VMAXPS Z3, Z24, Z3
+	VMAXPS Z4, Z24, Z4
+	VMAXPS Z5, Z24, Z5
+	VMAXPS Z6, Z24, Z6
+	VMAXPS Z7, Z24, Z7
+	VMAXPS Z8, Z24, Z8
+	VMAXPS Z9, Z24, Z9
+	VMAXPS Z10, Z24, Z10
+	VMAXPS Z11, Z24, Z11
+	VMAXPS Z12, Z24, Z12
+	VMAXPS Z13, Z24, Z13
+	VMAXPS Z14, Z24, Z14
+	VMAXPS Z15, Z24, Z15
+	VMAXPS Z16, Z24, Z16
+	VMAXPS Z17, Z24, Z17
+	VMAXPS Z18, Z24, Z18
+	VMAXPS Z19, Z24, Z19
+	VMAXPS Z20, Z24, Z20
+	VMAXPS Z21, Z24, Z21
+
+linear:
+	MOVQ    8(SP), R10
+	VMOVUPS Z0, (R10)
+	VMOVUPS Z1, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z2, (R10)
+	VMOVUPS Z3, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z4, (R10)
+	VMOVUPS Z5, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z6, (R10)
+	VMOVUPS Z7, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z8, (R10)
+	VMOVUPS Z9, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z10, (R10)
+	VMOVUPS Z11, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z12, (R10)
+	VMOVUPS Z13, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z14, (R10)
+	VMOVUPS Z15, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z16, (R10)
+	VMOVUPS Z17, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z18, (R10)
+	VMOVUPS Z19, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z20, (R10)
+	VMOVUPS Z21, K1, 64(R10)
+	MOVQ    $0x00000000, 200(AX)
+	MOVQ    128(AX), R9
+	ADDQ    R9, (SP)
+	MOVQ    136(AX), R9
+	ADDQ    R9, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R9
+	ADDQ    R9, 56(SP)
+	MOVQ    184(AX), R9
+	ADDQ    R9, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V2R12(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
+TEXT ·bf16AVX512V2R12(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), SI
+	MOVQ  88(AX), DI
+	MOVQ  192(AX), R8
+
+line:
+	MOVQ 56(SP), R9
+	MOVQ R9, (SP)
+	MOVQ 64(SP), R9
+	MOVQ R9, 8(SP)
+	MOVQ 120(AX), R9
+	MOVQ R9, 16(SP)
+
+tile:
+	MOVQ      24(AX), R9
+	TESTQ     R9, R9
+	JE        noBias
+	VMOVUPS   (R9), Z0
+	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z0, Z14
+	VMOVAPS   Z1, Z15
+	VMOVAPS   Z0, Z16
+	VMOVAPS   Z1, Z17
+	VMOVAPS   Z0, Z18
+	VMOVAPS   Z1, Z19
+	VMOVAPS   Z0, Z20
+	VMOVAPS   Z1, Z21
+	VMOVAPS   Z0, Z22
+	VMOVAPS   Z1, Z23
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+
+started:
+	MOVQ (SP), R9
+	MOVQ R9, 24(SP)
+	MOVQ 8(AX), R9
+	MOVQ R9, 32(SP)
+	MOVQ 48(AX), R9
+	MOVQ R9, 40(SP)
+
+outer:
+	MOVQ 24(SP), R9
+	MOVQ 32(SP), R10
+	MOVQ 40(AX), R11
+	MOVQ R11, 48(SP)
+
+segment:
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
+
+product:
+	VMOVUPS       (R13), Z24
+	VMOVUPS       64(R13), Z25
+	BYTE $0x62; BYTE $0xd2; BYTE $0x3e; BYTE $0x50; BYTE $0x52; BYTE $0x03 // VDPBF16PS (R11), Z24, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x50; BYTE $0x52; BYTE $0x0b // VDPBF16PS (R11), Z25, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x3e; BYTE $0x50; BYTE $0x52; BYTE $0x14; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z24, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x50; BYTE $0x52; BYTE $0x1c; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z25, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x3e; BYTE $0x50; BYTE $0x52; BYTE $0x24; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z24, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x50; BYTE $0x52; BYTE $0x2c; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z25, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x3e; BYTE $0x50; BYTE $0x52; BYTE $0x34; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z24, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x50; BYTE $0x52; BYTE $0x3c; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z25, Z7
+	BYTE $0x62; BYTE $0x52; BYTE $0x3e; BYTE $0x50; BYTE $0x52; BYTE $0x04; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z24, Z8
+	BYTE $0x62; BYTE $0x52; BYTE $0x36; BYTE $0x50; BYTE $0x52; BYTE $0x0c; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z25, Z9
+	BYTE $0x62; BYTE $0x52; BYTE $0x3e; BYTE $0x50; BYTE $0x52; BYTE $0x14; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z24, Z10
+	BYTE $0x62; BYTE $0x52; BYTE $0x36; BYTE $0x50; BYTE $0x52; BYTE $0x1c; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z25, Z11
+	BYTE $0x62; BYTE $0x52; BYTE $0x3e; BYTE $0x50; BYTE $0x52; BYTE $0x24; BYTE $0x53 // VDPBF16PS (R11)(DX*2), Z24, Z12
+	BYTE $0x62; BYTE $0x52; BYTE $0x36; BYTE $0x50; BYTE $0x52; BYTE $0x2c; BYTE $0x53 // VDPBF16PS (R11)(DX*2), Z25, Z13
+	BYTE $0x62; BYTE $0x52; BYTE $0x3e; BYTE $0x50; BYTE $0x52; BYTE $0x34; BYTE $0x24 // VDPBF16PS (R12), Z24, Z14
+	BYTE $0x62; BYTE $0x52; BYTE $0x36; BYTE $0x50; BYTE $0x52; BYTE $0x3c; BYTE $0x24 // VDPBF16PS (R12), Z25, Z15
+	BYTE $0x62; BYTE $0xc2; BYTE $0x3e; BYTE $0x50; BYTE $0x52; BYTE $0x04; BYTE $0x0c // VDPBF16PS (R12)(CX*1), Z24, Z16
+	BYTE $0x62; BYTE $0xc2; BYTE $0x36; BYTE $0x50; BYTE $0x52; BYTE $0x0c; BYTE $0x0c // VDPBF16PS (R12)(CX*1), Z25, Z17
+	BYTE $0x62; BYTE $0xc2; BYTE $0x3e; BYTE $0x50; BYTE $0x52; BYTE $0x14; BYTE $0x4c // VDPBF16PS (R12)(CX*2), Z24, Z18
+	BYTE $0x62; BYTE $0xc2; BYTE $0x36; BYTE $0x50; BYTE $0x52; BYTE $0x1c; BYTE $0x4c // VDPBF16PS (R12)(CX*2), Z25, Z19
+	BYTE $0x62; BYTE $0xc2; BYTE $0x3e; BYTE $0x50; BYTE $0x52; BYTE $0x24; BYTE $0x14 // VDPBF16PS (R12)(DX*1), Z24, Z20
+	BYTE $0x62; BYTE $0xc2; BYTE $0x36; BYTE $0x50; BYTE $0x52; BYTE $0x2c; BYTE $0x14 // VDPBF16PS (R12)(DX*1), Z25, Z21
+	BYTE $0x62; BYTE $0xc2; BYTE $0x3e; BYTE $0x50; BYTE $0x52; BYTE $0x34; BYTE $0x8c // VDPBF16PS (R12)(CX*4), Z24, Z22
+	BYTE $0x62; BYTE $0xc2; BYTE $0x36; BYTE $0x50; BYTE $0x52; BYTE $0x3c; BYTE $0x8c // VDPBF16PS (R12)(CX*4), Z25, Z23
+	ADDQ          SI, R11
+	ADDQ          SI, R12
+	ADDQ          DI, R13
+	PREFETCHT1    (R8)
+	PREFETCHT1    64(R8)
+	ADDQ          200(AX), R8
+	DECQ          R14
+	JNE           product
+	MOVQ          88(SP), R14
+	MOVQ          $0x00000000, 88(SP)
+	TESTQ         R14, R14
+	JE            summed
+	MOVQ          8(SP), R15
+	MOVQ          112(AX), BP
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	JMP           product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z2, Z2
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z4, Z4
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z6, Z6
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z8, Z8
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z10, Z10
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z12, Z12
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z14, Z14
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z15, Z15
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z16, Z16
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z17, Z17
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z18, Z18
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z19, Z19
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z20, Z20
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z21, Z21
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z22, Z22
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z23, Z23
+
+overwrite:
+	TESTQ  $0x00000002, R9
+	JE     linear
+	VPXORD Z26, Z26, Z26
+	VMAXPS Z0, Z26, Z0
+	VMAXPS Z1, Z26, Z1
+	VMAXPS Z2, Z26, Z2
+	VMAXPS Z3, Z26, Z3
+	VMAXPS Z4, Z26, Z4
+	VMAXPS Z5, Z26, Z5
+	VMAXPS Z6, Z26, Z6
+	VMAXPS Z7, Z26, Z7
+	VMAXPS Z8, Z26, Z8
+	VMAXPS Z9, Z26, Z9
+	VMAXPS Z10, Z26, Z10
+	VMAXPS Z11, Z26, Z11
+	VMAXPS Z12, Z26, Z12
+	VMAXPS Z13, Z26, Z13
+	VMAXPS Z14, Z26, Z14
+	VMAXPS Z15, Z26, Z15
+	VMAXPS Z16, Z26, Z16
+	VMAXPS Z17, Z26, Z17
+	VMAXPS Z18, Z26, Z18
+	VMAXPS Z19, Z26, Z19
+	VMAXPS Z20, Z26, Z20
+	VMAXPS Z21, Z26, Z21
+	VMAXPS Z22, Z26, Z22
+	VMAXPS Z23, Z26, Z23
+
+linear:
+	MOVQ    8(SP), R10
+	VMOVUPS Z0, (R10)
+	VMOVUPS Z1, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z2, (R10)
+	VMOVUPS Z3, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z4, (R10)
+	VMOVUPS Z5, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z6, (R10)
+	VMOVUPS Z7, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z8, (R10)
+	VMOVUPS Z9, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z10, (R10)
+	VMOVUPS Z11, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z12, (R10)
+	VMOVUPS Z13, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z14, (R10)
+	VMOVUPS Z15, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z16, (R10)
+	VMOVUPS Z17, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z18, (R10)
+	VMOVUPS Z19, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z20, (R10)
+	VMOVUPS Z21, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z22, (R10)
+	VMOVUPS Z23, K1, 64(R10)
+	MOVQ    $0x00000000, 200(AX)
+	MOVQ    128(AX), R9
+	ADDQ    R9, (SP)
+	MOVQ    136(AX), R9
+	ADDQ    R9, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R9
+	ADDQ    R9, 56(SP)
+	MOVQ    184(AX), R9
+	ADDQ    R9, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V2R13(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
+TEXT ·bf16AVX512V2R13(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), SI
+	MOVQ  88(AX), DI
+	MOVQ  192(AX), R8
+
+line:
+	MOVQ 56(SP), R9
+	MOVQ R9, (SP)
+	MOVQ 64(SP), R9
+	MOVQ R9, 8(SP)
+	MOVQ 120(AX), R9
+	MOVQ R9, 16(SP)
+
+tile:
+	MOVQ      24(AX), R9
+	TESTQ     R9, R9
+	JE        noBias
+	VMOVUPS   (R9), Z0
+	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z0, Z14
+	VMOVAPS   Z1, Z15
+	VMOVAPS   Z0, Z16
+	VMOVAPS   Z1, Z17
+	VMOVAPS   Z0, Z18
+	VMOVAPS   Z1, Z19
+	VMOVAPS   Z0, Z20
+	VMOVAPS   Z1, Z21
+	VMOVAPS   Z0, Z22
+	VMOVAPS   Z1, Z23
+	VMOVAPS   Z0, Z24
+	VMOVAPS   Z1, Z25
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+
+started:
+	MOVQ (SP), R9
+	MOVQ R9, 24(SP)
+	MOVQ 8(AX), R9
+	MOVQ R9, 32(SP)
+	MOVQ 48(AX), R9
+	MOVQ R9, 40(SP)
+
+outer:
+	MOVQ 24(SP), R9
+	MOVQ 32(SP), R10
+	MOVQ 40(AX), R11
+	MOVQ R11, 48(SP)
+
+segment:
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
+
+product:
+	VMOVUPS       (R13), Z26
+	VMOVUPS       64(R13), Z27
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x50; BYTE $0x52; BYTE $0x03 // VDPBF16PS (R11), Z26, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x26; BYTE $0x50; BYTE $0x52; BYTE $0x0b // VDPBF16PS (R11), Z27, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x50; BYTE $0x52; BYTE $0x14; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z26, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x26; BYTE $0x50; BYTE $0x52; BYTE $0x1c; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z27, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x50; BYTE $0x52; BYTE $0x24; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z26, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x26; BYTE $0x50; BYTE $0x52; BYTE $0x2c; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z27, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x50; BYTE $0x52; BYTE $0x34; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z26, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x26; BYTE $0x50; BYTE $0x52; BYTE $0x3c; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z27, Z7
+	BYTE $0x62; BYTE $0x52; BYTE $0x2e; BYTE $0x50; BYTE $0x52; BYTE $0x04; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z26, Z8
+	BYTE $0x62; BYTE $0x52; BYTE $0x26; BYTE $0x50; BYTE $0x52; BYTE $0x0c; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z27, Z9
+	BYTE $0x62; BYTE $0x52; BYTE $0x2e; BYTE $0x50; BYTE $0x52; BYTE $0x14; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z26, Z10
+	BYTE $0x62; BYTE $0x52; BYTE $0x26; BYTE $0x50; BYTE $0x52; BYTE $0x1c; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z27, Z11
+	BYTE $0x62; BYTE $0x52; BYTE $0x2e; BYTE $0x50; BYTE $0x52; BYTE $0x24; BYTE $0x53 // VDPBF16PS (R11)(DX*2), Z26, Z12
+	BYTE $0x62; BYTE $0x52; BYTE $0x26; BYTE $0x50; BYTE $0x52; BYTE $0x2c; BYTE $0x53 // VDPBF16PS (R11)(DX*2), Z27, Z13
+	BYTE $0x62; BYTE $0x52; BYTE $0x2e; BYTE $0x50; BYTE $0x52; BYTE $0x34; BYTE $0x24 // VDPBF16PS (R12), Z26, Z14
+	BYTE $0x62; BYTE $0x52; BYTE $0x26; BYTE $0x50; BYTE $0x52; BYTE $0x3c; BYTE $0x24 // VDPBF16PS (R12), Z27, Z15
+	BYTE $0x62; BYTE $0xc2; BYTE $0x2e; BYTE $0x50; BYTE $0x52; BYTE $0x04; BYTE $0x0c // VDPBF16PS (R12)(CX*1), Z26, Z16
+	BYTE $0x62; BYTE $0xc2; BYTE $0x26; BYTE $0x50; BYTE $0x52; BYTE $0x0c; BYTE $0x0c // VDPBF16PS (R12)(CX*1), Z27, Z17
+	BYTE $0x62; BYTE $0xc2; BYTE $0x2e; BYTE $0x50; BYTE $0x52; BYTE $0x14; BYTE $0x4c // VDPBF16PS (R12)(CX*2), Z26, Z18
+	BYTE $0x62; BYTE $0xc2; BYTE $0x26; BYTE $0x50; BYTE $0x52; BYTE $0x1c; BYTE $0x4c // VDPBF16PS (R12)(CX*2), Z27, Z19
+	BYTE $0x62; BYTE $0xc2; BYTE $0x2e; BYTE $0x50; BYTE $0x52; BYTE $0x24; BYTE $0x14 // VDPBF16PS (R12)(DX*1), Z26, Z20
+	BYTE $0x62; BYTE $0xc2; BYTE $0x26; BYTE $0x50; BYTE $0x52; BYTE $0x2c; BYTE $0x14 // VDPBF16PS (R12)(DX*1), Z27, Z21
+	BYTE $0x62; BYTE $0xc2; BYTE $0x2e; BYTE $0x50; BYTE $0x52; BYTE $0x34; BYTE $0x8c // VDPBF16PS (R12)(CX*4), Z26, Z22
+	BYTE $0x62; BYTE $0xc2; BYTE $0x26; BYTE $0x50; BYTE $0x52; BYTE $0x3c; BYTE $0x8c // VDPBF16PS (R12)(CX*4), Z27, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x2e; BYTE $0x50; BYTE $0x52; BYTE $0x04; BYTE $0x1c // VDPBF16PS (R12)(BX*1), Z26, Z24
+	BYTE $0x62; BYTE $0x42; BYTE $0x26; BYTE $0x50; BYTE $0x52; BYTE $0x0c; BYTE $0x1c // VDPBF16PS (R12)(BX*1), Z27, Z25
+	ADDQ          SI, R11
+	ADDQ          SI, R12
+	ADDQ          DI, R13
+	PREFETCHT1    (R8)
+	PREFETCHT1    64(R8)
+	ADDQ          200(AX), R8
+	DECQ          R14
+	JNE           product
+	MOVQ          88(SP), R14
+	MOVQ          $0x00000000, 88(SP)
+	TESTQ         R14, R14
+	JE            summed
+	MOVQ          8(SP), R15
+	MOVQ          112(AX), BP
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	JMP           product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z2, Z2
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z4, Z4
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z6, Z6
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z8, Z8
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z10, Z10
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z12, Z12
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z14, Z14
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z15, Z15
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z16, Z16
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z17, Z17
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z18, Z18
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z19, Z19
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z20, Z20
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z21, Z21
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z22, Z22
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z23, Z23
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z24, Z24
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z25, Z25
+
+overwrite:
+	TESTQ  $0x00000002, R9
+	JE     linear
+	VPXORD Z28, Z28, Z28
+	VMAXPS Z0, Z28, Z0
+	VMAXPS Z1, Z28, Z1
+	VMAXPS Z2, Z28, Z2
+	VMAXPS Z3, Z28, Z3
+	VMAXPS Z4, Z28, Z4
+	VMAXPS Z5, Z28, Z5
+	VMAXPS Z6, Z28, Z6
+	VMAXPS Z7, Z28, Z7
+	VMAXPS Z8, Z28, Z8
+	VMAXPS Z9, Z28, Z9
+	VMAXPS Z10, Z28, Z10
+	VMAXPS Z11, Z28, Z11
+	VMAXPS Z12, Z28, Z12
+	VMAXPS Z13, Z28, Z13
+	VMAXPS Z14, Z28, Z14
+	VMAXPS Z15, Z28, Z15
+	VMAXPS Z16, Z28, Z16
+	VMAXPS Z17, Z28, Z17
+	VMAXPS Z18, Z28, Z18
+	VMAXPS Z19, Z28, Z19
+	VMAXPS Z20, Z28, Z20
+	VMAXPS Z21, Z28, Z21
+	VMAXPS Z22, Z28, Z22
+	VMAXPS Z23, Z28, Z23
+	VMAXPS Z24, Z28, Z24
+	VMAXPS Z25, Z28, Z25
+
+linear:
+	MOVQ    8(SP), R10
+	VMOVUPS Z0, (R10)
+	VMOVUPS Z1, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z2, (R10)
+	VMOVUPS Z3, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z4, (R10)
+	VMOVUPS Z5, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z6, (R10)
+	VMOVUPS Z7, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z8, (R10)
+	VMOVUPS Z9, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z10, (R10)
+	VMOVUPS Z11, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z12, (R10)
+	VMOVUPS Z13, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z14, (R10)
+	VMOVUPS Z15, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z16, (R10)
+	VMOVUPS Z17, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z18, (R10)
+	VMOVUPS Z19, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z20, (R10)
+	VMOVUPS Z21, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z22, (R10)
+	VMOVUPS Z23, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z24, (R10)
+	VMOVUPS Z25, K1, 64(R10)
+	MOVQ    $0x00000000, 200(AX)
+	MOVQ    128(AX), R9
+	ADDQ    R9, (SP)
+	MOVQ    136(AX), R9
+	ADDQ    R9, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R9
+	ADDQ    R9, 56(SP)
+	MOVQ    184(AX), R9
+	ADDQ    R9, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V2R14(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
+TEXT ·bf16AVX512V2R14(SB), NOSPLIT, $96-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), SI
+	MOVQ  88(AX), DI
+	MOVQ  192(AX), R8
+
+line:
+	MOVQ 56(SP), R9
+	MOVQ R9, (SP)
+	MOVQ 64(SP), R9
+	MOVQ R9, 8(SP)
+	MOVQ 120(AX), R9
+	MOVQ R9, 16(SP)
+
+tile:
+	MOVQ      24(AX), R9
+	TESTQ     R9, R9
+	JE        noBias
+	VMOVUPS   (R9), Z0
+	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z0, Z14
+	VMOVAPS   Z1, Z15
+	VMOVAPS   Z0, Z16
+	VMOVAPS   Z1, Z17
+	VMOVAPS   Z0, Z18
+	VMOVAPS   Z1, Z19
+	VMOVAPS   Z0, Z20
+	VMOVAPS   Z1, Z21
+	VMOVAPS   Z0, Z22
+	VMOVAPS   Z1, Z23
+	VMOVAPS   Z0, Z24
+	VMOVAPS   Z1, Z25
+	VMOVAPS   Z0, Z26
+	VMOVAPS   Z1, Z27
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+
+started:
+	MOVQ (SP), R9
+	MOVQ R9, 24(SP)
+	MOVQ 8(AX), R9
+	MOVQ R9, 32(SP)
+	MOVQ 48(AX), R9
+	MOVQ R9, 40(SP)
+
+outer:
+	MOVQ 24(SP), R9
+	MOVQ 32(SP), R10
+	MOVQ 40(AX), R11
+	MOVQ R11, 48(SP)
+
+segment:
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
+
+product:
+	VMOVUPS       (R13), Z28
+	VMOVUPS       64(R13), Z29
+	BYTE $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x50; BYTE $0x52; BYTE $0x03 // VDPBF16PS (R11), Z28, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x16; BYTE $0x50; BYTE $0x52; BYTE $0x0b // VDPBF16PS (R11), Z29, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x50; BYTE $0x52; BYTE $0x14; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z28, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x16; BYTE $0x50; BYTE $0x52; BYTE $0x1c; BYTE $0x0b // VDPBF16PS (R11)(CX*1), Z29, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x50; BYTE $0x52; BYTE $0x24; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z28, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x16; BYTE $0x50; BYTE $0x52; BYTE $0x2c; BYTE $0x4b // VDPBF16PS (R11)(CX*2), Z29, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x50; BYTE $0x52; BYTE $0x34; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z28, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x16; BYTE $0x50; BYTE $0x52; BYTE $0x3c; BYTE $0x13 // VDPBF16PS (R11)(DX*1), Z29, Z7
+	BYTE $0x62; BYTE $0x52; BYTE $0x1e; BYTE $0x50; BYTE $0x52; BYTE $0x04; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z28, Z8
+	BYTE $0x62; BYTE $0x52; BYTE $0x16; BYTE $0x50; BYTE $0x52; BYTE $0x0c; BYTE $0x8b // VDPBF16PS (R11)(CX*4), Z29, Z9
+	BYTE $0x62; BYTE $0x52; BYTE $0x1e; BYTE $0x50; BYTE $0x52; BYTE $0x14; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z28, Z10
+	BYTE $0x62; BYTE $0x52; BYTE $0x16; BYTE $0x50; BYTE $0x52; BYTE $0x1c; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z29, Z11
+	BYTE $0x62; BYTE $0x52; BYTE $0x1e; BYTE $0x50; BYTE $0x52; BYTE $0x24; BYTE $0x53 // VDPBF16PS (R11)(DX*2), Z28, Z12
+	BYTE $0x62; BYTE $0x52; BYTE $0x16; BYTE $0x50; BYTE $0x52; BYTE $0x2c; BYTE $0x53 // VDPBF16PS (R11)(DX*2), Z29, Z13
+	BYTE $0x62; BYTE $0x52; BYTE $0x1e; BYTE $0x50; BYTE $0x52; BYTE $0x34; BYTE $0x24 // VDPBF16PS (R12), Z28, Z14
+	BYTE $0x62; BYTE $0x52; BYTE $0x16; BYTE $0x50; BYTE $0x52; BYTE $0x3c; BYTE $0x24 // VDPBF16PS (R12), Z29, Z15
+	BYTE $0x62; BYTE $0xc2; BYTE $0x1e; BYTE $0x50; BYTE $0x52; BYTE $0x04; BYTE $0x0c // VDPBF16PS (R12)(CX*1), Z28, Z16
+	BYTE $0x62; BYTE $0xc2; BYTE $0x16; BYTE $0x50; BYTE $0x52; BYTE $0x0c; BYTE $0x0c // VDPBF16PS (R12)(CX*1), Z29, Z17
+	BYTE $0x62; BYTE $0xc2; BYTE $0x1e; BYTE $0x50; BYTE $0x52; BYTE $0x14; BYTE $0x4c // VDPBF16PS (R12)(CX*2), Z28, Z18
+	BYTE $0x62; BYTE $0xc2; BYTE $0x16; BYTE $0x50; BYTE $0x52; BYTE $0x1c; BYTE $0x4c // VDPBF16PS (R12)(CX*2), Z29, Z19
+	BYTE $0x62; BYTE $0xc2; BYTE $0x1e; BYTE $0x50; BYTE $0x52; BYTE $0x24; BYTE $0x14 // VDPBF16PS (R12)(DX*1), Z28, Z20
+	BYTE $0x62; BYTE $0xc2; BYTE $0x16; BYTE $0x50; BYTE $0x52; BYTE $0x2c; BYTE $0x14 // VDPBF16PS (R12)(DX*1), Z29, Z21
+	BYTE $0x62; BYTE $0xc2; BYTE $0x1e; BYTE $0x50; BYTE $0x52; BYTE $0x34; BYTE $0x8c // VDPBF16PS (R12)(CX*4), Z28, Z22
+	BYTE $0x62; BYTE $0xc2; BYTE $0x16; BYTE $0x50; BYTE $0x52; BYTE $0x3c; BYTE $0x8c // VDPBF16PS (R12)(CX*4), Z29, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x1e; BYTE $0x50; BYTE $0x52; BYTE $0x04; BYTE $0x1c // VDPBF16PS (R12)(BX*1), Z28, Z24
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x50; BYTE $0x52; BYTE $0x0c; BYTE $0x1c // VDPBF16PS (R12)(BX*1), Z29, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x1e; BYTE $0x50; BYTE $0x52; BYTE $0x14; BYTE $0x54 // VDPBF16PS (R12)(DX*2), Z28, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x50; BYTE $0x52; BYTE $0x1c; BYTE $0x54 // VDPBF16PS (R12)(DX*2), Z29, Z27
+	ADDQ          SI, R11
+	ADDQ          SI, R12
+	ADDQ          DI, R13
+	PREFETCHT1    (R8)
+	PREFETCHT1    64(R8)
+	ADDQ          200(AX), R8
+	DECQ          R14
+	JNE           product
+	MOVQ          88(SP), R14
+	MOVQ          $0x00000000, 88(SP)
+	TESTQ         R14, R14
+	JE            summed
+	MOVQ          8(SP), R15
+	MOVQ          112(AX), BP
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	ADDQ          BP, R15
+	PREFETCHT0    (R15)
+	PREFETCHT0    64(R15)
+	JMP           product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z2, Z2
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z4, Z4
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z6, Z6
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z8, Z8
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z10, Z10
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z12, Z12
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z14, Z14
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z15, Z15
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z16, Z16
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z17, Z17
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z18, Z18
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z19, Z19
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z20, Z20
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z21, Z21
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z22, Z22
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z23, Z23
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z24, Z24
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z25, Z25
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z26, Z26
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z27, Z27
+
+overwrite:
+	TESTQ  $0x00000002, R9
+	JE     linear
+	VPXORD Z30, Z30, Z30
+	VMAXPS Z0, Z30, Z0
+	VMAXPS Z1, Z30, Z1
+	VMAXPS Z2, Z30, Z2
+	VMAXPS Z3, Z30, Z3
+	VMAXPS Z4, Z30, Z4
+	VMAXPS Z5, Z30, Z5
+	VMAXPS Z6, Z30, Z6
+	VMAXPS Z7, Z30, Z7
+	VMAXPS Z8, Z30, Z8
+	VMAXPS Z9, Z30, Z9
+	VMAXPS Z10, Z30, Z10
+	VMAXPS Z11, Z30, Z11
+	VMAXPS Z12, Z30, Z12
+	VMAXPS Z13, Z30, Z13
+	VMAXPS Z14, Z30, Z14
+	VMAXPS Z15, Z30, Z15
+	VMAXPS Z16, Z30, Z16
+	VMAXPS Z17, Z30, Z17
+	VMAXPS Z18, Z30, Z18
+	VMAXPS Z19, Z30, Z19
+	VMAXPS Z20, Z30, Z20
+	VMAXPS Z21, Z30, Z21
+	VMAXPS Z22, Z30, Z22
+	VMAXPS Z23, Z30, Z23
+	VMAXPS Z24, Z30, Z24
+	VMAXPS Z25, Z30, Z25
+	VMAXPS Z26, Z30, Z26
+	VMAXPS Z27, Z30, Z27
+
+linear:
+	MOVQ    8(SP), R10
+	VMOVUPS Z0, (R10)
+	VMOVUPS Z1, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z2, (R10)
+	VMOVUPS Z3, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z4, (R10)
+	VMOVUPS Z5, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z6, (R10)
+	VMOVUPS Z7, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z8, (R10)
+	VMOVUPS Z9, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z10, (R10)
+	VMOVUPS Z11, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z12, (R10)
+	VMOVUPS Z13, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z14, (R10)
+	VMOVUPS Z15, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z16, (R10)
+	VMOVUPS Z17, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z18, (R10)
+	VMOVUPS Z19, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z20, (R10)
+	VMOVUPS Z21, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z22, (R10)
+	VMOVUPS Z23, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z24, (R10)
+	VMOVUPS Z25, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z26, (R10)
+	VMOVUPS Z27, K1, 64(R10)
+	MOVQ    $0x00000000, 200(AX)
+	MOVQ    128(AX), R9
+	ADDQ    R9, (SP)
+	MOVQ    136(AX), R9
+	ADDQ    R9, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R9
+	ADDQ    R9, 56(SP)
+	MOVQ    184(AX), R9
+	ADDQ    R9, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
 // func f32AVX2PooledV1W1(c uintptr)
 // Requires: AVX, AVX2, FMA3
 TEXT ·f32AVX2PooledV1W1(SB), NOSPLIT, $128-8

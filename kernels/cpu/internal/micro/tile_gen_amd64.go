@@ -338,6 +338,74 @@ func callF64AVX512ChannelsV2(rows int, c *call) {
 }
 
 //go:noinline
+func callBf16AVX512V1(rows int, c *call) {
+	switch rows {
+	case 1:
+		bf16AVX512V1R1(c)
+	case 2:
+		bf16AVX512V1R2(c)
+	case 3:
+		bf16AVX512V1R3(c)
+	case 4:
+		bf16AVX512V1R4(c)
+	case 5:
+		bf16AVX512V1R5(c)
+	case 6:
+		bf16AVX512V1R6(c)
+	case 7:
+		bf16AVX512V1R7(c)
+	case 8:
+		bf16AVX512V1R8(c)
+	case 9:
+		bf16AVX512V1R9(c)
+	case 10:
+		bf16AVX512V1R10(c)
+	case 11:
+		bf16AVX512V1R11(c)
+	case 12:
+		bf16AVX512V1R12(c)
+	case 13:
+		bf16AVX512V1R13(c)
+	case 14:
+		bf16AVX512V1R14(c)
+	}
+}
+
+//go:noinline
+func callBf16AVX512V2(rows int, c *call) {
+	switch rows {
+	case 1:
+		bf16AVX512V2R1(c)
+	case 2:
+		bf16AVX512V2R2(c)
+	case 3:
+		bf16AVX512V2R3(c)
+	case 4:
+		bf16AVX512V2R4(c)
+	case 5:
+		bf16AVX512V2R5(c)
+	case 6:
+		bf16AVX512V2R6(c)
+	case 7:
+		bf16AVX512V2R7(c)
+	case 8:
+		bf16AVX512V2R8(c)
+	case 9:
+		bf16AVX512V2R9(c)
+	case 10:
+		bf16AVX512V2R10(c)
+	case 11:
+		bf16AVX512V2R11(c)
+	case 12:
+		bf16AVX512V2R12(c)
+	case 13:
+		bf16AVX512V2R13(c)
+	case 14:
+		bf16AVX512V2R14(c)
+	}
+}
+
+//go:noinline
 func callF32AVX2PooledV1(windows int, c *call) {
 	switch windows {
 	case 1:
@@ -393,10 +461,11 @@ func callF32AVX512PooledV2(windows int, c *call) {
 
 // The families of tiles.
 const (
-	familyF32AVX2   = 0
-	familyF32AVX512 = 1
-	familyF64AVX2   = 2
-	familyF64AVX512 = 3
+	familyF32AVX2    = 0
+	familyF32AVX512  = 1
+	familyF64AVX2    = 2
+	familyF64AVX512  = 3
+	familyBf16AVX512 = 4
 )
 
 // kindOf numbers the functions of a family by vectors and by whether A is a vector.
@@ -408,7 +477,7 @@ func kindOf(family, vectors int, channels bool) int {
 	return kind
 }
 
-var mostRows = [...]uint8{0: 12, 1: 6, 2: 4, 3: 4, 4: 14, 5: 14, 6: 4, 7: 4, 8: 12, 9: 6, 10: 4, 11: 4, 12: 14, 13: 14, 15: 4}
+var mostRows = [...]uint8{0: 12, 1: 6, 2: 4, 3: 4, 4: 14, 5: 14, 6: 4, 7: 4, 8: 12, 9: 6, 10: 4, 11: 4, 12: 14, 13: 14, 15: 4, 16: 14, 17: 14}
 
 // maxRows is the largest number of rows of a tile; 0: there is none.
 func maxRows(family, vectors int, channels bool) int {
@@ -448,6 +517,10 @@ func dispatch(family, vectors int, channels bool, rows int, c *call) {
 		callF64AVX512V2(rows, c)
 	case 15:
 		callF64AVX512ChannelsV2(rows, c)
+	case 16:
+		callBf16AVX512V1(rows, c)
+	case 17:
+		callBf16AVX512V2(rows, c)
 	}
 }
 
@@ -1086,6 +1159,90 @@ func f64AVX512ChannelsV2R3(c *call)
 
 //go:noescape
 func f64AVX512ChannelsV2R4(c *call)
+
+//go:noescape
+func bf16AVX512V1R1(c *call)
+
+//go:noescape
+func bf16AVX512V1R2(c *call)
+
+//go:noescape
+func bf16AVX512V1R3(c *call)
+
+//go:noescape
+func bf16AVX512V1R4(c *call)
+
+//go:noescape
+func bf16AVX512V1R5(c *call)
+
+//go:noescape
+func bf16AVX512V1R6(c *call)
+
+//go:noescape
+func bf16AVX512V1R7(c *call)
+
+//go:noescape
+func bf16AVX512V1R8(c *call)
+
+//go:noescape
+func bf16AVX512V1R9(c *call)
+
+//go:noescape
+func bf16AVX512V1R10(c *call)
+
+//go:noescape
+func bf16AVX512V1R11(c *call)
+
+//go:noescape
+func bf16AVX512V1R12(c *call)
+
+//go:noescape
+func bf16AVX512V1R13(c *call)
+
+//go:noescape
+func bf16AVX512V1R14(c *call)
+
+//go:noescape
+func bf16AVX512V2R1(c *call)
+
+//go:noescape
+func bf16AVX512V2R2(c *call)
+
+//go:noescape
+func bf16AVX512V2R3(c *call)
+
+//go:noescape
+func bf16AVX512V2R4(c *call)
+
+//go:noescape
+func bf16AVX512V2R5(c *call)
+
+//go:noescape
+func bf16AVX512V2R6(c *call)
+
+//go:noescape
+func bf16AVX512V2R7(c *call)
+
+//go:noescape
+func bf16AVX512V2R8(c *call)
+
+//go:noescape
+func bf16AVX512V2R9(c *call)
+
+//go:noescape
+func bf16AVX512V2R10(c *call)
+
+//go:noescape
+func bf16AVX512V2R11(c *call)
+
+//go:noescape
+func bf16AVX512V2R12(c *call)
+
+//go:noescape
+func bf16AVX512V2R13(c *call)
+
+//go:noescape
+func bf16AVX512V2R14(c *call)
 
 //go:noescape
 func f32AVX2PooledV1W1(c *call)

@@ -8,6 +8,7 @@ import "github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 var tiles = [...]tile.Tile{
 	{Kind: tile.Kind{In: tile.Float32, Acc: tile.Float32}, Layout: tile.Float32x32, Lanes: 1},
 	{Kind: tile.Kind{In: tile.Float64, Acc: tile.Float64}, Layout: tile.Float64x16, Lanes: 1},
+	{Kind: tile.Kind{In: tile.BFloat16, Acc: tile.Float32}, Layout: tile.BFloat16x32, Lanes: 1},
 }
 
 // vector computes the columns [0, cols); there is no assembly here, and no tile but those in Go.

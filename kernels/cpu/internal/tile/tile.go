@@ -18,9 +18,10 @@ const (
 	Float64
 	Int8
 	Int32
+	BFloat16
 )
 
-var elementNames = [...]string{"none", "float32", "float64", "int8", "int32"}
+var elementNames = [...]string{"none", "float32", "float64", "int8", "int32", "bfloat16"}
 
 func (e Element) String() string {
 	if int(e) < len(elementNames) {
@@ -41,13 +42,14 @@ type Layout uint8
 
 // The layouts. A panel is a number of columns of the matrix, for all k.
 const (
-	RowMajor   Layout = iota // not in panels
-	Float32x32               // for each k, the numbers of 32 columns
-	Float64x16               // for each k, the numbers of 16 columns
-	Int8x64                  // for each four k, of each of 64 columns the four numbers plus 128
+	RowMajor    Layout = iota // not in panels
+	Float32x32                // for each k, the numbers of 32 columns
+	Float64x16                // for each k, the numbers of 16 columns
+	Int8x64                   // for each four k, of each of 64 columns the four numbers plus 128
+	BFloat16x32               // for each two k, of each of 32 columns the two numbers
 )
 
-var layoutNames = [...]string{"row-major", "float32 x 32", "float64 x 16", "int8 x 64"}
+var layoutNames = [...]string{"row-major", "float32 x 32", "float64 x 16", "int8 x 64", "bfloat16 x 32"}
 
 func (l Layout) String() string {
 	if int(l) < len(layoutNames) {

@@ -43,7 +43,7 @@ func TestBest(t *testing.T) {
 }
 
 func TestStrings(t *testing.T) {
-	require.Equal(t, "none float32 float64 int8 int32 Element(9)", fmt.Sprint(tile.Element(0), tile.Float32, tile.Float64, tile.Int8, tile.Int32, tile.Element(9)))
-	require.Equal(t, "row-major float32 x 32 float64 x 16 int8 x 64 Layout(77)",
-		fmt.Sprint(tile.RowMajor, tile.Float32x32, tile.Float64x16, tile.Int8x64, tile.Layout(77)))
+	require.Equal(t, "none float32 float64 int8 int32 bfloat16 Element(9)", fmt.Sprint(tile.Element(0), tile.Float32, tile.Float64, tile.Int8, tile.Int32, tile.BFloat16, tile.Element(9)))
+	require.Equal(t, "row-major float32 x 32 float64 x 16 int8 x 64 bfloat16 x 32 Layout(77)",
+		fmt.Sprint(tile.RowMajor, tile.Float32x32, tile.Float64x16, tile.Int8x64, tile.BFloat16x32, tile.Layout(77)))
 }

@@ -802,6 +802,15 @@ func callNarrowBF16(wide bool, dst unsafe.Pointer, x *float32, n uintptr) {
 }
 
 //go:noinline
+func callPairRows(wide bool, dst, x unsafe.Pointer, columns, pairs, to, from uintptr) {
+	if wide {
+		pairRowsAVX512(dst, x, columns, pairs, to, from)
+	} else {
+		pairRowsAVX2(dst, x, columns, pairs, to, from)
+	}
+}
+
+//go:noinline
 func callMaxPoolRow(wide bool, dst, x0, x1 *float32, windows, length, size uintptr) {
 	if wide {
 		maxPoolRowAVX512(dst, x0, x1, windows, length, size)
@@ -1685,6 +1694,12 @@ func narrowBF16AVX2(dst unsafe.Pointer, x *float32, n uintptr)
 
 //go:noescape
 func narrowBF16AVX512(dst unsafe.Pointer, x *float32, n uintptr)
+
+//go:noescape
+func pairRowsAVX2(dst, x unsafe.Pointer, columns, pairs, to, from uintptr)
+
+//go:noescape
+func pairRowsAVX512(dst, x unsafe.Pointer, columns, pairs, to, from uintptr)
 
 //go:noescape
 func maxPoolRowAVX2(dst, x0, x1 *float32, windows, length, size uintptr)

@@ -1,0 +1,87 @@
+package vector
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Neither avo nor Go's assembler knows VDPBF16PS. Its operands and its place in the tables of opcodes are those of
+// VPDPWSSD, from which it differs by the mandatory prefix alone. So generators record VPDPWSSD, which avo gives
+// registers, and its lines become bytes when the text is written.
+var halfPairs = regexp.MustCompile(`(?m)^\tVPDPWSSD\.BCST +(-?\d+)?\((\w+)\)(?:\((\w+)\*(\d)\))?, Z(\d+), Z(\d+)$`)
+
+// generalRegisters are in the order of their numbers.
+var generalRegisters = []string{"AX", "CX", "DX", "BX", "SP", "BP", "SI", "DI", "R8", "R9", "R10", "R11", "R12", "R13", "R14", "R15"}
+
+// encodeHalfPairs replaces the lines with VPDPWSSD by VDPBF16PS in bytes.
+func encodeHalfPairs(text []byte) ([]byte, error) {
+	var err error
+	out := halfPairs.ReplaceAllFunc(text, func(line []byte) []byte {
+		m := halfPairs.FindSubmatch(line)
+		number := func(i int) int {
+			n, _ := strconv.Atoi(string(m[i])) // "": 0
+			return n
+		}
+		base, index := slices.Index(generalRegisters, string(m[2])), -1
+		if len(m[3]) > 0 {
+			if index = slices.Index(generalRegisters, string(m[3])); index < 0 || index == 4 {
+				err = fmt.Errorf("%s: cannot be an index", m[3])
+			}
+		}
+		if base < 0 {
+			err = fmt.Errorf("%s: cannot be a base", m[2])
+			return line
+		}
+		code := halfPairsOf(number(6), number(5), base, index, max(number(4), 1), number(1))
+		var s strings.Builder
+		for i, b := range code {
+			if i > 0 {
+				s.WriteString("; ")
+			}
+			fmt.Fprintf(&s, "BYTE $0x%02x", b)
+		}
+		return fmt.Appendf(nil, "\t%s // VDPBF16PS%s", s.String(), strings.TrimPrefix(string(line), "\tVPDPWSSD.BCST"))
+	})
+	if err == nil && strings.Contains(string(out), "VPDPWSSD") {
+		err = fmt.Errorf("an instruction VPDPWSSD with other operands than are expected of VDPBF16PS")
+	}
+	return out, err
+}
+
+// halfPairsOf encodes VDPBF16PS sum, a, a number at base + index·scale + disp for all lanes; index is −1 without one.
+func halfPairsOf(sum, a, base, index, scale, disp int) []byte {
+	not := func(x, bit int) byte { return byte(^x >> bit & 1) }
+	x := byte(1)
+	if index >= 0 {
+		x = not(index, 3)
+	}
+	code := []byte{0x62,
+		not(sum, 3)<<7 | x<<6 | not(base, 3)<<5 | not(sum, 4)<<4 | 2, // of the table 0F 38
+		byte(^a&15)<<3 | 1<<2 | 2,                                    // prefix F3
+		2<<5 | 1<<4 | not(a, 4)<<3,                                   // 512 bits, one number
+		0x52}
+	mode, size := byte(2), 4 // the displacement: of 32 bits, of 8 bits in units of the number, or none
+	switch {
+	case disp == 0 && base&7 != 5:
+		mode, size = 0, 0
+	case disp%4 == 0 && disp/4 == int(int8(disp/4)):
+		mode, size, disp = 1, 1, disp/4
+	}
+	reg := byte(sum&7) << 3
+	switch {
+	case index >= 0:
+		shift := map[int]byte{1: 0, 2: 1, 4: 2, 8: 3}[scale]
+		code = append(code, mode<<6|reg|4, shift<<6|byte(index&7)<<3|byte(base&7))
+	case base&7 == 4:
+		code = append(code, mode<<6|reg|4, 0x20|byte(base&7))
+	default:
+		code = append(code, mode<<6|reg|byte(base&7))
+	}
+	for i := range size {
+		code = append(code, byte(disp>>(8*i)))
+	}
+	return code
+}

@@ -1,0 +1,39 @@
+package cpu
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// halfOf are the types of 16 bits that kernels read and write as they are stored.
+var halfOf = map[ir.DType]*vec.Half{ir.BFloat16: new(vec.BFloat16), ir.Float16: new(vec.Float16)}
+
+// buildHalfDot multiplies 16-bit floats with sums in float32.
+func buildHalfDot(b *build, product *dotPlan) func() {
+	x, y, out := product.a.o, product.b.o, b.out(0)
+	l := product.loop()
+	args := &gemm.HalfArgs{Type: *halfOf[x.Typ.DType], M: product.a.rows, N: product.b.cols, K: product.a.cols,
+		Batch: l.dims, StrideA: l.strideA, StrideB: l.strideB, StrideC: l.strideC, LDC: product.c.RowStride}
+	args.LDA, args.TransA = product.a.layout()
+	args.LDB, args.TransB = product.b.layout()
+	bias, relu := b.addedToProduct()
+	args.ReLU = relu
+	if out.N == 0 {
+		return func() {}
+	}
+	rt := b.rt()
+	scratch := b.scratch(ir.Float32, gemm.HalfScratch(args, rt.pool.Size()))
+	return func() {
+		if bias != nil {
+			args.Bias = plan.Data[uint16](bias)
+		}
+		xs, ys, zs := plan.Data[uint16](x), plan.Data[uint16](y), plan.Data[uint16](out)
+		for _, o := range l.outer {
+			args.A, args.B, args.C = xs[o[0]:], ys[o[1]:], zs[o[2]:]
+			gemm.RunHalf(rt.pool, args, plan.Data[float32](scratch))
+		}
+		args.A, args.B, args.C, args.Bias = nil, nil, nil, nil
+	}
+}

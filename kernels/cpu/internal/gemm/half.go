@@ -1,0 +1,251 @@
+package gemm
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// Products of 16-bit floats read and write 16 bits and add up float32. Where the processor multiplies pairs of
+// bfloat16, blocks of the operands are brought into the order that it wants; elsewhere they are widened to float32.
+// Both happen as each chunk of C needs them, in memory that stays in the cache, and a chunk of C is float32 until its
+// sums are complete: no operand and no result ever exists as a whole in 32 bits.
+//
+// Sums are formed in blocks of K as those of float32, and in pairs within them where products come in pairs: the bits
+// depend on K and on which of the two ways the processor goes, and on nothing else. Each sum is rounded once; then the
+// bias is added, which rounds again, as two operations would.
+
+// HalfArgs describes a product of 16-bit floats, or a batch of them. The fields are those of [Args].
+type HalfArgs struct {
+	Type vec.Half
+
+	M, N, K        int
+	A, B, C        []uint16
+	LDA, LDB, LDC  int
+	TransA, TransB bool
+	Bias           []uint16
+	ReLU           bool
+
+	Batch                     [2]int
+	StrideA, StrideB, StrideC [2]int
+}
+
+const (
+	halfRows = 112 // of a chunk of C: whole tiles of AVX-512
+	halfCols = 256
+	halfGap  = 16 // between the rows of a copied A, so that they do not compete for places in the cache
+)
+
+// halfPlan is how a product of 16-bit floats is cut up.
+type halfPlan struct {
+	pairs                bool // pairs of bfloat16 are multiplied
+	rows, cols           int  // of a chunk
+	rowChunks, colChunks int
+	k, blockK            int  // numbers of 32 bits in a sum and in a block of it: pairs, or numbers
+	inPlace              bool // A is read where it lies
+	lda                  int  // of the copied block of A
+}
+
+func newHalfPlan(a *HalfArgs, workers int) halfPlan {
+	p := halfPlan{pairs: a.Type == vec.BFloat16 && micro.Pairs(), k: a.K, blockK: blockK()}
+	if p.pairs {
+		p.k = ceil(a.K, 2)
+		p.inPlace = !a.TransA && a.K%2 == 0 && a.LDA%2 == 0 && (a.M == 1 || a.LDA%1024 != 0) && a.StrideA[0]%2 == 0 && a.StrideA[1]%2 == 0
+	}
+	width := micro.PanelWidth[float32]()
+	p.rowChunks, p.cols = ceil(a.M, halfRows), min(ceil(a.N, width)*width, halfCols)
+	want := 1
+	if workers > 1 {
+		want = wantChunks * workers
+	}
+	for {
+		p.rows, p.colChunks = ceil(a.M, p.rowChunks), ceil(a.N, p.cols)
+		p.rowChunks = ceil(a.M, p.rows)
+		if p.rowChunks*p.colChunks*a.Batch[0]*a.Batch[1] >= want || 2*p.rows*p.cols*a.K < 2*chunkFlops {
+			break
+		}
+		switch {
+		case p.cols > 2*width:
+			p.cols = ceil(p.cols/width, 2) * width
+		case p.rows >= 56:
+			p.rowChunks *= 2
+		default:
+			want = 1
+		}
+	}
+	if p.lda = min(p.k, p.blockK) + halfGap; a.TransA {
+		p.lda = ceil(p.rows, 16)*16 + halfGap
+	}
+	return p
+}
+
+// sizes are the numbers of 32 bits that a worker needs for a chunk of C, a block of A, a block of a panel of B, and
+// rows of 16-bit numbers on their way.
+func (p *halfPlan) sizes(a *HalfArgs) (c, blockA, panel, rows int) {
+	k, width := min(p.k, p.blockK), micro.PanelWidth[float32]()
+	if c = p.rows * p.cols; a.TransA {
+		blockA = k * p.lda
+	} else if !p.inPlace {
+		blockA = p.rows * p.lda
+	}
+	if panel = k * width; a.TransB {
+		rows = k * width
+	}
+	return c, blockA, panel, max(rows, p.cols)
+}
+
+// HalfScratch returns the number of float32 that [RunHalf] needs on a pool of the given Size.
+func HalfScratch(a *HalfArgs, workers int) int {
+	n := a.normal()
+	p := newHalfPlan(&n, workers)
+	c, blockA, panel, rows := p.sizes(&n)
+	return (c + blockA + panel + rows) * max(workers, 1)
+}
+
+func (a *HalfArgs) normal() HalfArgs {
+	n := *a
+	pick := func(ld *int, trans bool, rows, cols int) {
+		if *ld == 0 && trans {
+			*ld = rows
+		} else if *ld == 0 {
+			*ld = cols
+		}
+	}
+	pick(&n.LDA, n.TransA, n.M, n.K)
+	pick(&n.LDB, n.TransB, n.K, n.N)
+	pick(&n.LDC, false, n.M, n.N)
+	n.Batch[0], n.Batch[1] = max(n.Batch[0], 1), max(n.Batch[1], 1)
+	return n
+}
+
+// check panics unless every operand has the elements that its strides reach.
+func (a *HalfArgs) check() {
+	f := Args[float32]{M: a.M, N: a.N, K: a.K, LDA: a.LDA, TransA: a.TransA, LDB: a.LDB, TransB: a.TransB, LDC: a.LDC,
+		Batch: a.Batch, StrideA: a.StrideA, StrideB: a.StrideB, StrideC: a.StrideC}
+	f.checkLengths(len(a.A), len(a.B), len(a.C))
+	if a.Bias != nil && len(a.Bias) < a.N {
+		panic(fmt.Sprintf("gemm: bias has %d elements, expected N = %d", len(a.Bias), a.N))
+	}
+}
+
+// halfJob is a product while it runs.
+type halfJob struct {
+	args    HalfArgs
+	plan    halfPlan
+	scratch []float32
+}
+
+var halfJobs pool.Recycler[halfJob]
+
+// RunHalf computes the product on the pool; a nil pool means the calling goroutine alone. It panics if an operand or
+// scratch is too short: mistakes of the caller.
+func RunHalf(p *pool.Pool, a *HalfArgs, scratch []float32) {
+	if a.M <= 0 || a.N <= 0 {
+		return
+	}
+	n := a.normal()
+	n.check()
+	if need := HalfScratch(a, p.Size()); len(scratch) < need {
+		panic(fmt.Sprintf("gemm: scratch has %d elements, the product needs %d: ask HalfScratch", len(scratch), need))
+	}
+	j := halfJobs.Get()
+	j.args, j.plan, j.scratch = n, newHalfPlan(&n, p.Size()), scratch
+	chunks := n.Batch[0] * n.Batch[1] * j.plan.rowChunks * j.plan.colChunks
+	grain := 1
+	if flops := 2 * min(j.plan.rows, n.M) * min(j.plan.cols, n.N) * n.K; flops < chunkFlops/2 {
+		grain = max(chunkFlops/2/max(flops, 1), 1)
+	}
+	p.Parallel(chunks, grain, j)
+	*j = halfJob{}
+	halfJobs.Put(j)
+}
+
+// Run computes chunks of C.
+func (j *halfJob) Run(worker, lo, hi int) {
+	p, a := &j.plan, &j.args
+	for chunk := lo; chunk < hi; chunk++ {
+		col, rest := chunk%p.colChunks, chunk/p.colChunks
+		row, entry := rest%p.rowChunks, rest/p.rowChunks
+		j.block(worker, entry/a.Batch[1], entry%a.Batch[1], row*p.rows, col*p.cols)
+	}
+}
+
+// block computes the chunk of C that starts at row m and column n of the batch entry (e0, e1).
+func (j *halfJob) block(worker, e0, e1, m, n int) {
+	a, p := &j.args, &j.plan
+	sizeC, sizeA, sizePanel, sizeRows := p.sizes(a)
+	size := sizeC + sizeA + sizePanel + sizeRows
+	mine := j.scratch[worker*size : (worker+1)*size]
+	sums, mine := mine[:sizeC], mine[sizeC:]
+	blockA, mine := mine[:sizeA], mine[sizeA:]
+	panel, lines := mine[:sizePanel], mine[sizePanel:]
+	matrixA, matrixB := a.A[e0*a.StrideA[0]+e1*a.StrideA[1]:], a.B[e0*a.StrideB[0]+e1*a.StrideB[1]:]
+	rows, cols := min(p.rows, a.M-m), min(p.cols, a.N-n)
+	width := micro.PanelWidth[float32]()
+	t := micro.Tile[float32]{Rows: rows, Segments: 1, Outer: 1, CRow: p.cols, BK: width, Pairs: p.pairs}
+	blocks := ceil(p.k, p.blockK)
+	for i := range blocks {
+		k := i * p.k / blocks
+		t.K = (i+1)*p.k/blocks - k
+		t.Accumulate = i > 0
+		switch {
+		case p.inPlace:
+			t.A, t.ARow, t.AK = words(matrixA[m*a.LDA+2*k:]), a.LDA/2, 1
+		case a.TransA:
+			j.packA(blockA, matrixA, m, rows, k, t.K)
+			t.A, t.ARow, t.AK = blockA, 1, p.lda
+		default:
+			j.packA(blockA, matrixA, m, rows, k, t.K)
+			t.A, t.ARow, t.AK = blockA, p.lda, 1
+		}
+		for c := 0; c < cols; c += width {
+			t.Cols = min(width, cols-c)
+			j.packB(panel, lines, matrixB, k, t.K, n+c, t.Cols)
+			t.B, t.C = panel, sums[c:]
+			micro.Run(&t)
+		}
+	}
+	if blocks == 0 {
+		clear(sums)
+	}
+	j.finish(sums, lines, e0*a.StrideC[0]+e1*a.StrideC[1]+m*a.LDC+n, rows, n, cols)
+}
+
+// finish rounds a chunk of C and stores it at an offset, with the bias and relu.
+func (j *halfJob) finish(sums, bias []float32, at, rows, n, cols int) {
+	a := &j.args
+	if a.Bias != nil {
+		bias = bias[:cols]
+		a.Type.Widen(bias, a.Bias[n:n+cols])
+	}
+	for r := range rows {
+		row, out := sums[r*j.plan.cols:][:cols], a.C[at+r*a.LDC:][:cols]
+		switch {
+		case a.Bias != nil:
+			a.Type.RoundAdd(out, row, bias, a.ReLU)
+		case a.ReLU:
+			vec.Relu(row, row)
+			a.Type.Narrow(out, row)
+		default:
+			a.Type.Narrow(out, row)
+		}
+	}
+}
+
+// words views 16-bit numbers as pairs.
+func words(x []uint16) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x)/2)
+}
+
+// pairsOf views numbers of 32 bits as pairs.
+func pairsOf(x []float32) []uint32 {
+	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}
+
+// halvesOf views numbers of 32 bits as twice as many of 16 bits.
+func halvesOf(x []float32) []uint16 {
+	return unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(x))), 2*len(x))
+}

@@ -1,0 +1,60 @@
+package vec
+
+// Half is a type of 16 bits, numbers of which are held in uint16.
+type Half = halfKind
+
+// The types of 16 bits.
+const (
+	Float16  Half = f16
+	BFloat16 Half = bf16
+)
+
+// Widen turns 16-bit numbers into float32, exactly.
+func (h Half) Widen(dst []float32, x []uint16) {
+	if h == f16 {
+		F16ToFloat32(dst, x)
+	} else {
+		BF16ToFloat32(dst, x)
+	}
+}
+
+// Narrow rounds to the nearest 16-bit number, ties to even.
+func (h Half) Narrow(dst []uint16, x []float32) {
+	if h == f16 {
+		Float32ToF16(dst, x)
+	} else {
+		Float32ToBF16(dst, x)
+	}
+}
+
+// PairRows interleaves the rows 2i and 2i+1 of a matrix of 16-bit numbers, from numbers apart, for i in [0, pairs):
+// dst[i·to + c] has the number of row 2i in its lower half, and that of row 2i+1 in its upper half. What lies behind
+// the columns in dst may be overwritten, up to a multiple of 16 columns, if x goes on there.
+func PairRows(dst []uint32, x []uint16, columns, pairs, to, from int) {
+	if columns <= 0 || pairs <= 0 {
+		return
+	}
+	done := pairRows(dst, x, columns, pairs, to, from)
+	for i := done; i < pairs; i++ {
+		a, b, d := x[2*i*from:][:columns], x[(2*i+1)*from:][:columns], dst[i*to:][:columns]
+		for c := range d {
+			d[c] = uint32(a[c]) | uint32(b[c])<<16
+		}
+	}
+}
+
+// RoundAdd rounds x, adds y, both float32, and rounds again; relu says whether negative sums become 0. Y is not
+// rounded, so it should be numbers of the type. X is overwritten.
+func (h Half) RoundAdd(dst []uint16, x, y []float32, relu bool) {
+	x, y = x[:len(dst)], y[:len(dst)]
+	if len(dst) == 0 || h.roundAdd(dst, x, y, relu) {
+		return
+	}
+	h.Narrow(dst, x)
+	h.Widen(x, dst)
+	Add(x, x, y)
+	if relu {
+		Relu(x, x)
+	}
+	h.Narrow(dst, x)
+}

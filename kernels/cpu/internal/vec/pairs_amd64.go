@@ -1,0 +1,42 @@
+package vec
+
+import "unsafe"
+
+// pairRows interleaves as many pairs of rows as can be read in whole vectors, and returns how many.
+func pairRows(dst []uint32, x []uint16, columns, pairs, to, from int) int {
+	wide, ok := vectors()
+	if !ok {
+		return 0
+	}
+	whole := (columns + 15) / 16 * 16
+	if to < whole || from < 0 {
+		return 0
+	}
+	for pairs > 0 && ((2*pairs-1)*from+whole > len(x) || (pairs-1)*to+whole > len(dst)) {
+		pairs--
+	}
+	most := max(callElements/whole, 1)
+	for i := 0; i < pairs; i += most {
+		callPairRows(wide, unsafe.Pointer(&dst[i*to]), unsafe.Pointer(&x[2*i*from]), uintptr(whole), uintptr(min(most, pairs-i)), uintptr(4*to), uintptr(2*from))
+	}
+	return pairs
+}
+
+// roundAdd is RoundAdd as a chain; it reports whether chains run.
+func (h Half) roundAdd(dst []uint16, x, y []float32, relu bool) bool {
+	if !Chains() {
+		return false
+	}
+	round, store := ChainRoundBF16, ChainStoreBF16
+	if h == f16 {
+		round, store = ChainRoundF16, ChainStoreF16
+	}
+	steps := [6]ChainStep{{Op: ChainLoad, X: unsafe.Pointer(&x[0])}, {Op: round}, {Op: ChainAdd, X: unsafe.Pointer(&y[0])}, {Op: round},
+		{Op: store, X: unsafe.Pointer(&dst[0])}}
+	n := 5
+	if relu {
+		steps[4], steps[5], n = ChainStep{Op: ChainRelu}, steps[4], 6
+	}
+	Chain(steps[:n], len(dst))
+	return true
+}
