@@ -124,11 +124,12 @@ func (m machine) atanh(x vector) vector {
 	return m.small(0x1p-12, x, y)
 }
 
-// erfInv is x·P(log(1 − x²)), as N. Juffa computes it, with polynomials of one degree more.
+// erfInv is x·P(log(1 − x²)), near 0 as N. Juffa computes it, with a polynomial of one degree more. Towards ±1 a
+// polynomial of log(1 − x²) + 11 has the smaller terms.
 func (m machine) erfInv(x vector) vector {
 	t := m.log(vectors{m.fnma(x, x, m.copy(one()))})[0]
-	tail := m.poly(t, 2.378976009e-11, 2.677206234e-09, 1.331467274e-07, 3.833483333e-06, 7.004239887e-05, 0.0008293305873, 0.006021691486,
-		0.01785720512, -0.2321139723, 0.8755642772)
+	tail := m.poly(m.add(t, number(11)), 2.4774883533584813e-11, 3.269267911942819e-10, 1.1322771609201254e-09, -8.449496213813745e-09,
+		-3.0257041316872346e-07, -6.829966423538281e-06, -0.00014099647523835301, -0.003340260125696659, -0.15164929628372192, 3.150883674621582)
 	middle := m.poly(t, 8.379361649e-10, 3.058864806e-08, 4.631257013e-07, 3.471655191e-06, 9.585563021e-06, -3.153281432e-05, -0.000108987304,
 		0.002349388786, 0.01155492291, -0.2320127934, 0.8862269521)
 	tail = m.choose(Compare(Equal, t, pattern(0xff800000)), pattern(0x7f800000), tail)

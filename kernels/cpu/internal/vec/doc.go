@@ -47,20 +47,20 @@
 // Add to Div, Neg, Abs, Relu, Square, Sqrt, Affine (up to one rounding more where there is no fused multiply-add), the
 // optimizer steps and the conversions are correctly rounded per operation. For float32, against the exact value:
 //
-//	Exp      relative 1.2e-7 for normal results; results below 2⁻¹²⁶ within 2⁻¹⁴⁹; overflow to +Inf, underflow to 0
-//	Log      relative 1.2e-7, or absolute 1e-7 near 1; Log(0) = −Inf, of negative numbers NaN
-//	Tanh     1.4 units of the last place
-//	Sigmoid  relative 3e-7, also for large negative x
+//	Exp      1 unit of the last place for normal results; results below 2⁻¹²⁶ within 2⁻¹⁴⁹; overflow to +Inf, underflow to 0
+//	Log      0.9 units of the last place; Log(0) = −Inf, of negative numbers NaN
+//	Tanh     1.5 units of the last place
+//	Sigmoid  2.4 units of the last place, also for large negative x
 //	the gates of LstmCell and GruCell relative 4e-7; Sigmoid of x below −87 is at most 2e-38
-//	Erf      relative 1.3e-7
+//	Erf      1.3 units of the last place
 //	Gelu     relative 4e-7 + 6e-8·x² for x < 0, however small the result is; 4e-7 for the others
 //	GeluGrad the same, and absolute 2e-7·e^(−x²/2)·(1 + |x|), since the two terms cancel each other near −0.75
-//	Rsqrt    relative 1.2e-7: 1/sqrt(x), not the hardware's estimate
+//	Rsqrt    1.5 units of the last place: 1/sqrt(x), not the hardware's estimate
 //
 // With assembly the functions of functions.go, Pow and Atan2 are within 2 units of the last place, most of them within
-// 1.5, and Floor, Ceil, Round, Sign and Rem exact; without it, they are Go's float64 functions, rounded once. Sines and
-// cosines of more than 105615, tangents of more than 32768 and remainders of quotients above 2²² are computed by Go's
-// functions, element by element.
+// 1.5, ErfInv within 2.4, and Floor, Ceil, Round, Sign and Rem exact; without it, they are Go's float64 functions,
+// rounded once. Sines and cosines of more than 105615, tangents of more than 32768 and remainders of quotients above
+// 2²² are computed by Go's functions, element by element.
 //
 // For float64 they are Go's math functions. NaN gives NaN everywhere.
 //
