@@ -169,7 +169,7 @@ func (e *copying) Done() bool {
 	}
 }
 
-// CopyFrom copies another buffer, through host memory where it lies on another device.
+// CopyFrom copies another buffer, through host memory where it lies on a device whose memory this one does not reach.
 func (b *buffer) CopyFrom(src kernels.Buffer) kernels.Event {
 	from, ok := src.(*buffer)
 	if !ok || !from.typ.Equal(b.typ) || from.freed || b.freed {
@@ -181,8 +181,16 @@ func (b *buffer) CopyFrom(src kernels.Buffer) kernels.Event {
 	}
 	d := b.device
 	if from.device != d {
-		data := make([]byte, n)
-		return kernels.Completed(errors.Join(from.Read(data), b.Write(data)))
+		near, err := d.reaches(from.device)
+		switch {
+		case err != nil:
+		case near:
+			err = d.cross(b.address, from.device, from.address, n)
+		default:
+			data := make([]byte, n)
+			err = errors.Join(from.Read(data), b.Write(data))
+		}
+		return kernels.Completed(err)
 	}
 	return kernels.Completed(d.enqueue(func() error {
 		return d.Err(d.API.CopyOnDevice(b.address, from.address, n, d.Stream), "cuMemcpyDtoDAsync_v2")

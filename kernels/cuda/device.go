@@ -23,6 +23,8 @@ type device struct {
 	limit int64 // bytes that may be used
 	used  int64
 	idle  []*block
+
+	crossing crossing
 }
 
 // block is host memory that the device can reach. The event tells when the last copy is over.
@@ -179,6 +181,9 @@ func (d *device) close() error {
 		all = append(all, d.Err(d.API.SynchronizeStream(d.Stream), "cuStreamSynchronize"))
 		for _, b := range d.idle {
 			all = append(all, d.Err(d.API.HostFree(b.memory), "cuMemFreeHost"), d.Err(d.API.DestroyEvent(b.event), "cuEventDestroy_v2"))
+		}
+		if d.crossing.event != 0 {
+			all = append(all, d.Err(d.API.DestroyEvent(d.crossing.event), "cuEventDestroy_v2"))
 		}
 		d.Leave()
 	}
