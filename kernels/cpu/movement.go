@@ -155,10 +155,16 @@ func (b *build) concatRows(axis int) func() {
 		sources[i] = b.in(i)
 	}
 	piece := min(max(concatPiece/whole, 1), rows)
+	size := whole / len(sources)
+	single := interleaves(sources, rows, size)
 	return b.rt().parallel((rows+piece-1)/piece, grain(piece*whole/8), func(_ *worker, lo, hi int) {
 		for first := lo * piece; first < min(hi*piece, rows); first += piece {
 			n := min(piece, rows-first)
 			to := unsafe.Add(out.Ptr(), first*whole)
+			if single {
+				interleave(to, sources, size, first, n)
+				continue
+			}
 			for _, in := range sources {
 				if in.N == 0 {
 					continue

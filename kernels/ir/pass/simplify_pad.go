@@ -67,16 +67,53 @@ func (s *simplifier) concat(n *ir.Node, a ir.AxisAttrs, in []ir.Value) (ir.Value
 			flat = append(flat, v)
 		}
 	}
-	if len(flat) == len(in) {
-		return 0, false, nil
+	if len(flat) != len(in) {
+		return s.one(n, ir.Concat, a, flat...)
 	}
-	return s.one(n, ir.Concat, a, flat...)
+	return s.concatOfSlices(n, a.Axis, in)
 }
 
-// sumOfPads makes one pad of the sum of two that fill the same part with something, and of two that fill neighbouring
-// parts along one axis. (Where a number was added to the other pad's 0, -0 stays -0.)
+// concatOfSlices makes one slice of neighbouring slices of one value: what was taken apart is put together again.
+func (s *simplifier) concatOfSlices(n *ir.Node, axis int, in []ir.Value) (ir.Value, bool, error) {
+	first := s.producer(in[0], ir.Slice)
+	if first == nil {
+		return 0, false, nil
+	}
+	source, a := first.Inputs[0], first.Attrs.(ir.SliceAttrs)
+	whole := ir.SliceAttrs{Start: a.Start, Limit: slices.Clone(a.Limit), Stride: a.Stride}
+	for _, v := range in[1:] {
+		next := s.producer(v, ir.Slice)
+		if next == nil || next.Inputs[0] != source {
+			return 0, false, nil
+		}
+		b := next.Attrs.(ir.SliceAttrs)
+		for i := range b.Start {
+			start, limit := a.Start[i], a.Limit[i]
+			if i == axis {
+				start, limit = whole.Limit[i], b.Limit[i]
+			}
+			if b.Start[i] != start || b.Limit[i] != limit || b.Stride[i] != a.Stride[i] || i == axis && a.Stride[i] != 1 {
+				return 0, false, nil
+			}
+		}
+		whole.Limit[axis] = b.Limit[axis]
+	}
+	return s.one(n, ir.Slice, whole, source)
+}
+
+// sumOfPads makes one pad of the sum of two that fill the same part with something, or neighbouring parts along one
+// axis, and adds to a part of what was joined from such parts. (Where a number was added to the other pad's 0, -0 stays
+// -0.)
 func (s *simplifier) sumOfPads(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
 	x, y := s.zeroPad(in[0]), s.zeroPad(in[1])
+	for i, pad := range []*ir.Node{y, x} {
+		if pad == nil {
+			continue
+		}
+		if sum, ok, err := s.sumWithPart(n, in[i], pad); ok || err != nil {
+			return sum, ok, err
+		}
+	}
 	if x == nil || y == nil {
 		return 0, false, nil
 	}
@@ -113,6 +150,39 @@ func (s *simplifier) sumOfPads(n *ir.Node, in []ir.Value) (ir.Value, bool, error
 	}
 	s.joined[joined] = true
 	return s.one(n, ir.Pad, ir.PadAttrs{Low: low, High: high, Interior: p.Interior}, joined, zero)
+}
+
+// sumWithPart adds what pad y fills with something to the same part of x: parts that were joined, and maybe padded.
+func (s *simplifier) sumWithPart(n *ir.Node, x ir.Value, y *ir.Node) (ir.Value, bool, error) {
+	around := s.zeroPad(x)
+	joined, at := x, make([]int, len(s.To.Type(x).Shape))
+	if around != nil {
+		joined, at = around.Inputs[0], slices.Clone(around.Attrs.(ir.PadAttrs).Low)
+	}
+	parts := s.producer(joined, ir.Concat)
+	if parts == nil || !s.joined[joined] {
+		return 0, false, nil
+	}
+	attrs, in := parts.Attrs.(ir.AxisAttrs), slices.Clone(parts.Inputs)
+	for i, part := range in {
+		if slices.Equal(at, y.Attrs.(ir.PadAttrs).Low) && s.To.Type(part).Shape.Equal(s.To.Type(y.Inputs[0]).Shape) {
+			sum, _, err := s.one(n, ir.Add, nil, part, y.Inputs[0])
+			if err != nil {
+				return 0, false, err
+			}
+			in[i] = sum
+			v, _, err := s.one(n, ir.Concat, attrs, in...)
+			if err != nil {
+				return 0, false, err
+			}
+			if s.joined[v] = true; around == nil {
+				return v, true, nil
+			}
+			return s.one(n, ir.Pad, around.Attrs, v, around.Inputs[1])
+		}
+		at[attrs.Axis] += s.To.Type(part).Shape[attrs.Axis]
+	}
+	return 0, false, nil
 }
 
 // zeroPad returns the node of a pad of zeros that only adds, or nil.

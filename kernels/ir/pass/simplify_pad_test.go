@@ -33,6 +33,20 @@ func TestMovementsKeepTheirMeaning(t *testing.T) {
 		}
 		sum := b.add(ir.Add, nil, pad(x, first), pad(y, second))
 		p.AddOutput("sum", b.add(ir.Add, nil, pad(x, 4), sum))
+		for range r.IntN(4) { // parts once more, or beside the others
+			more := pad([]ir.Value{x, y}[r.IntN(2)], r.IntN(5))
+			if r.IntN(2) == 0 {
+				sum = b.add(ir.Add, nil, sum, more)
+			} else {
+				sum = b.add(ir.Add, nil, more, sum)
+			}
+		}
+		p.AddOutput("sums", sum)
+		cut := func(from, to, rows int) ir.Value {
+			return b.add(ir.Slice, ir.SliceAttrs{Start: []int{0, from}, Limit: []int{rows, to}, Stride: []int{1, 1}}, y)
+		}
+		rows, at := 4+r.IntN(2), 2+r.IntN(3)
+		p.AddOutput("joined", b.add(ir.Concat, ir.AxisAttrs{Axis: 1}, cut(r.IntN(2), 2, rows), cut(2, at+1, rows), cut(at+r.IntN(2), 9, rows)))
 		var in []reference.Value
 		for range 2 {
 			values := make([]float64, 45)

@@ -1,0 +1,61 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+)
+
+// Concatenations of rows of one element each: real and imaginary parts, coordinates, colours.
+
+// interleaves reports whether [interleave] can concatenate the rows, all of which must be single elements.
+func interleaves(sources []*plan.Operand, rows, size int) bool {
+	if len(sources) < 2 || len(sources) > 4 || size != 4 && size != 8 {
+		return false
+	}
+	for _, s := range sources {
+		if s.N != rows || s.Typ.DType.Size() != size {
+			return false
+		}
+	}
+	return true
+}
+
+// interleave stores the elements [first, first+n) of two to four sources in turn.
+func interleave(dst unsafe.Pointer, sources []*plan.Operand, size, first, n int) {
+	if size == 4 {
+		interleaveElements[uint32](dst, sources, first, n)
+	} else {
+		interleaveElements[uint64](dst, sources, first, n)
+	}
+}
+
+func interleaveElements[T uint32 | uint64](dst unsafe.Pointer, sources []*plan.Operand, first, n int) {
+	var x [4][]T
+	for i, s := range sources {
+		x[i] = block.View[T](s.Ptr(), s.N)[first : first+n]
+	}
+	a, b := x[0], x[1][:n]
+	switch len(sources) {
+	case 2:
+		y := block.View[[2]T](dst, n)[:len(a)]
+		for i, v := range a {
+			y[i] = [2]T{v, b[i]}
+		}
+	case 3:
+		c, y := x[2][:len(a)], block.View[[3]T](dst, n)[:len(a)]
+		b = b[:len(a)]
+		for i, v := range a {
+			to := &y[i]
+			to[0], to[1], to[2] = v, b[i], c[i]
+		}
+	default:
+		c, d, y := x[2][:len(a)], x[3][:len(a)], block.View[[4]T](dst, n)[:len(a)]
+		b = b[:len(a)]
+		for i, v := range a {
+			to := &y[i]
+			to[0], to[1], to[2], to[3] = v, b[i], c[i], d[i]
+		}
+	}
+}
