@@ -78,6 +78,10 @@ func (s *scope) fuse() *fusion {
 // findChecks lists the operands in which the op of a node may meet an element that is an error.
 func (s *scope) findChecks(f *fusion, i int) {
 	n := &s.p.Nodes[i]
+	if n.Op == ir.SparseSoftmaxCrossEntropy {
+		shape := s.p.Type(n.Inputs[0]).Shape
+		f.checks[i] = append(f.checks[i], check{n.Inputs[1], len(shape) - 1, shape[len(shape)-1]})
+	}
 	add := func(where ir.Value, axis int) {
 		length := s.p.Type(n.Inputs[0]).Shape[axis]
 		f.checks[i] = append(f.checks[i], check{where, axis, length})
@@ -132,9 +136,13 @@ func (s *scope) needsMemory(f *fusion, v ir.Value, n *ir.Node) bool {
 		switch u.Op {
 		case ir.Dot, ir.Conv, ir.ConvInputGrad, ir.ConvKernelGrad, ir.Scan, ir.While, ir.Cond, ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.CollectiveBroadcast:
 			return true // they are given addresses
-		case ir.Sort, ir.TopK:
+		case ir.Sort, ir.TopK, ir.LayerNormGrad:
 			if w > 0 {
 				return true
+			}
+		case ir.Softmax, ir.SoftmaxGrad, ir.LogSoftmax, ir.LogSoftmaxGrad, ir.SparseSoftmaxCrossEntropy, ir.LayerNorm:
+			if shape := s.p.Type(u.Inputs[0]).Shape; w > 0 && shape[len(shape)-1] > 256*keepElements {
+				return true // each element is read several times
 			}
 		case ir.Broadcast, ir.Gather, ir.Resample, ir.Scatter:
 			if w > 4 && s.p.Type(u.Outputs[0]).Shape.Size() > s.p.Type(v).Shape.Size() || w > 0 && u.Op != ir.Broadcast && u.Inputs[0] == v {

@@ -50,7 +50,7 @@ func Program(p *ir.Program, o Options) (plan *Plan, err error) {
 		return nil, err
 	}
 	nodes := len(p.Nodes)
-	if p, err = ir.Expand(p, keep); err != nil {
+	if p, err = ir.Expand(p, o.keeps); err != nil {
 		return nil, err
 	}
 	if p, err = pass.Run(p, nil, passes(o)...); err != nil {
@@ -87,8 +87,13 @@ func passes(o Options) []pass.Pass {
 	return append(list, pass.ScheduleUpdates())
 }
 
-// keep says which composites have a kernel of their own.
-func keep(p *ir.Program, n *ir.Node) bool { return roots[n.Op] != nil }
+// keeps says which composites have a kernel of their own.
+func (o Options) keeps(p *ir.Program, n *ir.Node) bool {
+	if rowOps[n.Op] {
+		return keepsRows(p, n)
+	}
+	return roots[n.Op] != nil
+}
 
 // roots are the ops with kernels of their own.
 var roots map[ir.Op]func(s *scope, n *ir.Node, root ir.Value)
@@ -112,6 +117,14 @@ func init() {
 		ir.Scan:           func(s *scope, n *ir.Node, _ ir.Value) { s.scan(n) },
 		ir.While:          func(s *scope, n *ir.Node, _ ir.Value) { s.while(n) },
 		ir.Cond:           func(s *scope, n *ir.Node, _ ir.Value) { s.cond(n) },
+
+		ir.Softmax:                   func(s *scope, n *ir.Node, _ ir.Value) { s.softmax(n) },
+		ir.LogSoftmax:                func(s *scope, n *ir.Node, _ ir.Value) { s.softmax(n) },
+		ir.SoftmaxGrad:               func(s *scope, n *ir.Node, _ ir.Value) { s.softmaxGrad(n) },
+		ir.LogSoftmaxGrad:            func(s *scope, n *ir.Node, _ ir.Value) { s.softmaxGrad(n) },
+		ir.SparseSoftmaxCrossEntropy: func(s *scope, n *ir.Node, _ ir.Value) { s.crossEntropy(n) },
+		ir.LayerNorm:                 func(s *scope, n *ir.Node, _ ir.Value) { s.layerNorm(n) },
+		ir.LayerNormGrad:             func(s *scope, n *ir.Node, _ ir.Value) { s.layerNormGrad(n) },
 
 		ir.AllReduce:           func(s *scope, n *ir.Node, _ ir.Value) { s.collective(n) },
 		ir.AllGather:           func(s *scope, n *ir.Node, _ ir.Value) { s.collective(n) },

@@ -102,6 +102,9 @@ func (c Check) Error(index int64) error {
 	if c.Op == ir.CheckFinite {
 		return c.finite.Failure(c.Scope, c.shape, int(index))
 	}
+	if c.Op == ir.SparseSoftmaxCrossEntropy {
+		return fmt.Errorf("%s: label %d is none of the model's %d classes; labels are 0 to %d", c.Scope, index, c.Length, c.Length-1)
+	}
 	return fmt.Errorf("%s: %v: index %d is outside axis %d of length %d; valid indices are 0 to %d", c.Scope, c.Op, index, c.Axis, c.Length, c.Length-1)
 }
 

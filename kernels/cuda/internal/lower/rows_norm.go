@@ -1,0 +1,130 @@
+package lower
+
+import (
+	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// layerNorm writes y = (x-mean)·rstd·gamma + beta, the mean and rstd. The variance is that of x minus its mean, so that
+// a mean far from 0 costs no digits.
+func (s *scope) layerNorm(n *ir.Node) {
+	x, gamma, beta := n.Inputs[0], n.Inputs[1], n.Inputs[2]
+	r := s.rows(n, s.p.Type(x).Shape)
+	m := r.m
+	length := m.num(float64(r.length))
+	mean := m.div(r.reduce(ir.Sum, func(e *element) ptx.Operand { return e.value(x) }), length)
+	squares := r.reduce(ir.Sum, func(e *element) ptx.Operand {
+		d := m.sub(e.value(x), mean)
+		return m.mul(d, d)
+	})
+	epsilon := m.num(n.Attrs.(ir.NormAttrs).Epsilon)
+	rstd := m.div(m.num(1), m.sqrt(m.add(m.div(squares, length), epsilon)))
+	r.write(n.Outputs[0], func(e *element) ptx.Operand {
+		return m.add(m.mul(m.mul(m.sub(e.value(x), mean), rstd), e.param(gamma)), e.param(beta))
+	})
+	r.writeRow(n.Outputs[1], mean)
+	r.writeRow(n.Outputs[2], rstd)
+	r.end()
+}
+
+// layerNormGrad writes dx = rstd·(g - mean(g) - n·mean(g·n)) with g = gamma·dy and n = (x-mean)·rstd by rows, and then
+// dgamma = Σ dy·n and dbeta = Σ dy by columns.
+func (s *scope) layerNormGrad(n *ir.Node) {
+	x, gamma, dy := n.Inputs[0], n.Inputs[1], n.Inputs[4]
+	shape := s.p.Type(x).Shape
+	r := s.rows(n, shape)
+	m := r.m
+	length := m.num(float64(r.length))
+	mean, rstd := r.ofRow(n.Inputs[2]), r.ofRow(n.Inputs[3])
+	normal := func(e *element) ptx.Operand { return m.mul(m.sub(e.value(x), mean), rstd) }
+	scaled := func(e *element) ptx.Operand { return m.mul(e.value(dy), e.param(gamma)) }
+	first := m.div(r.reduce(ir.Sum, scaled), length)
+	second := m.div(r.reduce(ir.Sum, func(e *element) ptx.Operand { return m.mul(scaled(e), normal(e)) }), length)
+	r.write(n.Outputs[0], func(e *element) ptx.Operand {
+		return m.mul(rstd, m.sub(m.sub(scaled(e), first), m.mul(normal(e), second)))
+	})
+	r.end()
+	s.columnSums(n, shape, n.Outputs[1:3], func(g *gen, row ptx.Operand, at *index) []ptx.Operand {
+		m := g.calc(ptx.F32)
+		d := g.value(dy, at)
+		of := func(v ir.Value) ptx.Operand { return g.value(v, &index{shape: g.p.Type(v).Shape, linear: row}) }
+		normal := m.mul(m.sub(g.value(x, at), of(n.Inputs[2])), of(n.Inputs[3]))
+		return []ptx.Operand{m.mul(d, normal), d}
+	})
+}
+
+// columnSums adds up numbers of elements by columns, the last axis of a shape: blocks of 32 columns by 8 rows add up
+// parts of the rows, and a second kernel adds up the parts, all in an order that the shape decides.
+func (s *scope) columnSums(n *ir.Node, shape ir.Shape, outputs []ir.Value, terms func(g *gen, row ptx.Operand, x *index) []ptx.Operand) {
+	const wide, tall = 32, 8
+	columns := shape[len(shape)-1]
+	count := shape.Size() / columns
+	across := (columns + wide - 1) / wide
+	parts := 1
+	for parts < 64 && across*parts < 256 && count/(2*parts) >= 4*tall {
+		parts *= 2
+	}
+	each := (count + parts - 1) / parts
+	size := len(outputs) * parts * columns * 4
+	partial := Place{Space: Arena, Offset: s.arena.take(size)}
+	g := s.kernel(n)
+	k := g.k
+	to := g.place(partial)
+	tid := k.Op(ptx.B32, "mov.u32", special("%tid.x"))
+	cta := g.mov(ptx.B32, special("%ctaid.x"))
+	x, y := g.mod(tid, wide), g.over(tid, wide)
+	part := g.over(cta, across)
+	column := g.mov(ptx.B32, g.add(g.times(g.mod(cta, across), wide), x))
+	inside := g.compare("lt", "u32", column, ptx.Int32(int64(columns)))
+	from := k.Op(ptx.B32, "min.u32", column, ptx.Int32(int64(columns-1)))
+	first := g.times(part, each)
+	limit := k.Op(ptx.B32, "min.u32", g.mov(ptx.B32, g.add(first, ptx.Int32(int64(each)))), ptx.Int32(int64(count)))
+	sums := make([]ptx.Operand, len(outputs))
+	for i := range sums {
+		sums[i] = g.mov(ptx.F32, ptx.Float32(0))
+	}
+	g.loop(g.add(first, y), limit, tall, func(row ptx.Operand) {
+		for i, term := range terms(g, row, at(shape, g.add(g.times(row, columns), from))) {
+			k.To(sums[i], "add.rn.f32", sums[i], term)
+		}
+	})
+	for i, sum := range sums {
+		slot := k.Op(ptx.B32, "mad.lo.s32", tid, ptx.Int32(4), g.shared(k.Shared(wide*tall*4)))
+		k.To(address(slot), "st.shared.f32", sum)
+		k.Barrier()
+		skip := k.Label()
+		k.BranchIf(g.compare("ne", "s32", y, ptx.Int32(0)), skip)
+		k.BranchUnless(inside, skip)
+		total := sum
+		for j := 1; j < tall; j++ {
+			total = k.Op(ptx.F32, "add.rn.f32", total, k.Op(ptx.F32, "ld.shared.f32", ptx.Raw("["+slot.String()+"+"+itoa(j*wide*4)+"]")))
+		}
+		number := g.add(g.times(g.add(part, ptx.Int32(int64(i*parts))), columns), column)
+		g.store(ir.Float32, g.element(to, g.mov(ptx.B32, number), 4), total)
+		k.Place(skip)
+	}
+	g.launch([3]int{across * parts, 1, 1}, wide*tall)
+	s.joinParts(n, outputs, partial, parts, columns)
+	s.arena.give(partial.Offset, size)
+}
+
+// joinParts adds up the parts of sums by columns.
+func (s *scope) joinParts(n *ir.Node, outputs []ir.Value, partial Place, parts, columns int) {
+	g := s.kernel(n)
+	from := g.place(partial)
+	to := make([]ptx.Operand, len(outputs))
+	for i, v := range outputs {
+		to[i] = g.place(g.places[v])
+	}
+	column, grid, block := g.threads(columns)
+	for i, v := range outputs {
+		total := g.mov(ptx.F32, ptx.Float32(0))
+		g.loop(ptx.Int32(0), ptx.Int32(int64(parts)), 1, func(part ptx.Operand) {
+			number := g.add(g.times(g.add(part, ptx.Int32(int64(i*parts))), columns), column)
+			g.k.To(total, "add.rn.f32", total, g.load(ir.Float32, g.element(from, number, 4)))
+		})
+		d := g.p.Type(v).DType
+		g.store(d, g.element(to[i], column, d.Size()), total)
+	}
+	g.launch(grid, block)
+}
