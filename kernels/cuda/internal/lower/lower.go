@@ -89,8 +89,11 @@ func passes(o Options) []pass.Pass {
 
 // keeps says which composites have a kernel of their own.
 func (o Options) keeps(p *ir.Program, n *ir.Node) bool {
-	if rowOps[n.Op] {
+	switch {
+	case rowOps[n.Op]:
 		return keepsRows(p, n)
+	case n.Op == ir.Attention:
+		return o.hasFlash(p, n)
 	}
 	return roots[n.Op] != nil
 }
@@ -118,6 +121,7 @@ func init() {
 		ir.While:          func(s *scope, n *ir.Node, _ ir.Value) { s.while(n) },
 		ir.Cond:           func(s *scope, n *ir.Node, _ ir.Value) { s.cond(n) },
 
+		ir.Attention:                 func(s *scope, n *ir.Node, _ ir.Value) { s.attention(n) },
 		ir.Softmax:                   func(s *scope, n *ir.Node, _ ir.Value) { s.softmax(n) },
 		ir.LogSoftmax:                func(s *scope, n *ir.Node, _ ir.Value) { s.softmax(n) },
 		ir.SoftmaxGrad:               func(s *scope, n *ir.Node, _ ir.Value) { s.softmaxGrad(n) },

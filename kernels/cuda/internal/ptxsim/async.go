@@ -3,6 +3,8 @@ package ptxsim
 import (
 	"fmt"
 	"math"
+
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // copying is a copy from global to shared memory that has begun. It is made as late as hardware may make it: when it is
@@ -20,7 +22,24 @@ func init() {
 	}
 	instructions["cp.async.commit_group"] = func(t *thread, _ *instruction) { t.groups++ }
 	instructions["cp.async.wait_group"] = func(t *thread, in *instruction) { t.arrive(int(t.regs[in.d])) }
+	instructions["ex2.approx.f32"] = func(t *thread, in *instruction) {
+		t.regs[in.d] = bits32(float32(math.Exp2(float64(f32(t.regs[in.a])))))
+	}
+	instructions["cvt.rn.f16x2.f32"] = func(t *thread, in *instruction) {
+		t.regs[in.d] = uint64(ir.Float16FromFloat32(f32(t.regs[in.a])))<<16 | uint64(ir.Float16FromFloat32(f32(t.regs[in.b])))
+	}
+	instructions["cvt.rn.bf16x2.f32"] = func(t *thread, in *instruction) {
+		t.regs[in.d] = toBFloat16(t.regs[in.a])<<16 | toBFloat16(t.regs[in.b])
+	}
 	instructions["cvt.rna.tf32.f32"] = func(t *thread, in *instruction) { t.regs[in.d] = toTF32(t.regs[in.a]) }
+}
+
+// toBFloat16 rounds to the nearest, halves to even.
+func toBFloat16(x uint64) uint64 {
+	if f := f32(x); f != f {
+		return 0x7fff
+	}
+	return uint64(uint32(x)+0x7fff+uint32(x)>>16&1) >> 16
 }
 
 // toTF32 rounds the mantissa to 10 bits, halves away from zero.

@@ -1,0 +1,66 @@
+//go:build linux
+
+package cuda
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cuda/internal/fakedriver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/ptxsim"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// randomAttention has heads of any size that the kernel takes, numbers of queries and keys that fill its tiles or do
+// not, and maybe a mask of some shape, in which some queries see no key.
+func randomAttention(t *testing.T, rng *rand.Rand, d ir.DType) *ir.Program {
+	p := ir.New("attention")
+	b, heads := 1+rng.IntN(2), 1+rng.IntN(3)
+	size, wide := 8*(1+rng.IntN(16)), 8*(1+rng.IntN(16))
+	queries, keys := 1+rng.IntN(150), 1+rng.IntN(150)
+	if rng.IntN(3) == 0 {
+		queries, keys = 64, 64
+	}
+	in := func(name string, shape ...int) ir.Value { return p.AddInput(name, ir.Type{DType: d, Shape: shape}) }
+	a := ir.AttentionAttrs{Scale: 0.3, Causal: rng.IntN(2) == 0, Masked: rng.IntN(2) == 0}
+	operands := []ir.Value{in("q", b, queries, heads, size), in("k", b, keys, heads, size), in("v", b, keys, heads, wide)}
+	if a.Masked {
+		shape := ir.Shape{b, heads, queries, keys}
+		for i := range shape {
+			if rng.IntN(2) == 0 {
+				shape[i] = 1
+			}
+		}
+		x := p.AddInput("mask", ir.Type{DType: ir.Float32, Shape: shape})
+		zero, err := p.Add("layer", ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(ir.Float32, 0)})
+		require.NoError(t, err)
+		zeros, err := p.Add("layer", ir.Broadcast, ir.BroadcastAttrs{Shape: shape}, zero[0])
+		require.NoError(t, err)
+		mask, err := p.Add("layer", ir.Compare, ir.CompareAttrs{Direction: ir.Gt}, x, zeros[0])
+		require.NoError(t, err)
+		operands = append(operands, mask[0])
+	}
+	out, err := p.Add("layer", ir.Attention, a, operands...)
+	require.NoError(t, err)
+	p.AddOutput("y", out[0])
+	p.AddOutput("total", out[1])
+	return p
+}
+
+// Attention of 16-bit floats is one kernel, which agrees with the reference.
+func TestFlashAttention(t *testing.T) {
+	orders := ptxsim.Orders()
+	for i := range 24 {
+		if testing.Short() && i%6 != 0 {
+			continue
+		}
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			b := on(t, fakedriver.New(fakedriver.Options{Order: orders[i%len(orders)]}))
+			rng := rand.New(rand.NewPCG(uint64(i), 20))
+			agrees(t, b, randomAttention(t, rng, []ir.DType{ir.BFloat16, ir.Float16}[i%2]), rng, 4)
+		})
+	}
+}

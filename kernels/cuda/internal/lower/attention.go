@@ -1,0 +1,376 @@
+package lower
+
+import (
+	"math"
+
+	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+const (
+	flashWarps   = 4
+	flashQueries = 16 * flashWarps // of a block
+	flashKeys    = 32              // of a round
+)
+
+// flash is a kernel for attention with tensor cores that never writes the scores: each warp has 16 queries, and goes
+// through the keys in rounds. It keeps the largest score of a query so far, and the sums of exp(score - largest) and of
+// the values times that, which it scales down where a larger score comes. As with products, the keys and values of the
+// next round are copied into shared memory meanwhile.
+type flash struct {
+	*gen
+	attrs                                   ir.AttentionAttrs
+	dtype                                   ir.DType
+	unit                                    *unit
+	q, k, v                                 ir.Value
+	batch, queries, keys, heads, size, wide int // wide is the size of a value
+	pitchK, pitchV                          int // bytes from row to row in shared memory
+
+	base, tid, lane, warp   ptx.Operand
+	head, example, first    ptx.Operand // first is the block's first query
+	group, column           ptx.Operand // of the lane: row in 8, and the first of two columns in 8
+	factor                  ptx.Operand // of scores, which are powers of 2
+	largest, sum, exponents []ptx.Operand
+	out                     [][]ptx.Operand
+}
+
+// hasFlash reports whether the kernel is for an attention: of 16-bit floats, with heads whose rows can be copied in
+// pieces of 16 bytes and fit into shared memory.
+func (o Options) hasFlash(p *ir.Program, n *ir.Node) bool {
+	q, v := p.Type(n.Inputs[0]), p.Type(n.Inputs[2])
+	size, wide := q.Shape[3], v.Shape[3]
+	small := func(n int) bool { return n > 0 && n%8 == 0 && n <= 128 }
+	return o.Capability >= 80 && q.DType.Size() == 2 && small(size) && small(wide) && q.Shape.Size() > 0 && v.Shape.Size() > 0
+}
+
+func (s *scope) newFlash(n *ir.Node) *flash {
+	q, v := s.p.Type(n.Inputs[0]), s.p.Type(n.Inputs[2])
+	f := &flash{
+		gen: s.kernel(n), attrs: n.Attrs.(ir.AttentionAttrs), dtype: q.DType, unit: units[q.DType], q: n.Inputs[0], k: n.Inputs[1], v: n.Inputs[2],
+		batch: q.Shape[0], queries: q.Shape[1], heads: q.Shape[2], size: q.Shape[3], keys: v.Shape[1], wide: v.Shape[3],
+	}
+	f.pitchK, f.pitchV = padded(f.size)*2+16, padded(f.wide)*2+16
+	return f
+}
+
+// padded is a size in whole instructions.
+func padded(n int) int { return (n + 15) &^ 15 }
+
+// attention writes y = softmax(scale·q·kᵀ)·v and the logarithm of the softmax's sums.
+func (s *scope) attention(n *ir.Node) {
+	f := s.newFlash(n)
+	f.gen.k.Ampere = true
+	stage := flashKeys * (f.pitchK + f.pitchV)
+	f.locate(max(2*stage, flashQueries*f.pitchK))
+	query := f.loadQueries()
+	f.start()
+	limit := f.limit()
+	g, k := f.gen, f.gen.k
+	fillK := f.rowsInto(f.k, f.keys, f.size, flashKeys, f.pitchK, 0)
+	fillV := f.rowsInto(f.v, f.keys, f.wide, flashKeys, f.pitchV, flashKeys*f.pitchK)
+	writing := g.mov(ptx.B32, ptx.Int32(0))
+	last := k.Op(ptx.B32, "add.s32", limit, ptx.Int32(flashKeys))
+	g.loop(ptx.Int32(0), last, flashKeys, func(at ptx.Operand) {
+		filled, empty := k.Label(), k.Label()
+		k.BranchIf(g.compare("ge", "u32", at, limit), filled)
+		fillK(at, writing)
+		fillV(at, writing)
+		k.Place(filled)
+		k.Line("cp.async.commit_group")
+		k.To(writing, "sub.s32", g.mov(ptx.B32, ptx.Int32(int64(stage))), writing)
+		k.BranchIf(g.compare("eq", "s32", at, ptx.Int32(0)), empty)
+		scores := f.scores(query, writing)
+		f.hide(n, scores, k.Op(ptx.B32, "sub.s32", at, ptx.Int32(flashKeys)))
+		f.weigh(scores)
+		f.add(scores, writing)
+		k.Place(empty)
+		k.Line("cp.async.wait_group 0")
+		k.Barrier()
+	})
+	f.finish(n)
+	blocks := (f.queries + flashQueries - 1) / flashQueries * f.batch * f.heads
+	g.launch([3]int{blocks, 1, 1}, 32*flashWarps)
+}
+
+// locate finds the block's head and queries. With Causal later queries have more to do: they come first.
+func (f *flash) locate(shared int) {
+	g := f.gen
+	f.base = g.shared(g.k.Shared(shared))
+	f.tid = g.k.Op(ptx.B32, "mov.u32", special("%tid.x"))
+	cta := g.mov(ptx.B32, special("%ctaid.x"))
+	tiles := (f.queries + flashQueries - 1) / flashQueries
+	pairs := f.batch * f.heads
+	tile, pair := g.over(cta, pairs), g.mod(cta, pairs)
+	f.head, f.example = g.mod(pair, f.heads), g.over(pair, f.heads)
+	f.first = g.mov(ptx.B32, g.times(g.sub(ptx.Int32(int64(tiles-1)), tile), flashQueries))
+	f.lane, f.warp = g.mod(f.tid, 32), g.over(f.tid, 32)
+	f.group, f.column = g.over(f.lane, 4), g.times(g.mod(f.lane, 4), 2)
+}
+
+// limit is how many keys the block's queries may see.
+func (f *flash) limit() ptx.Operand {
+	limit := f.mov(ptx.B32, ptx.Int32(int64(f.keys)))
+	if f.attrs.Causal {
+		limit = f.gen.k.Op(ptx.B32, "min.u32", f.mov(ptx.B32, f.gen.add(f.first, ptx.Int32(flashQueries))), limit)
+	}
+	return limit
+}
+
+// rowsInto prepares copies of rows of the block's head into shared memory: it returns what copies those from a first
+// one on. Rows and columns beyond the end are 0.
+func (f *flash) rowsInto(v ir.Value, length, size, rows, pitch, offset int) func(first, stage ptx.Operand) {
+	g, k := f.gen, f.gen.k
+	memory := g.pointer(v)
+	chunks := padded(size) / 8
+	start := g.mov(ptx.B32, g.add(g.times(f.example, length*f.heads*size), g.times(f.head, size)))
+	type chunk struct{ there, row, from, to ptx.Operand }
+	var all []chunk
+	for e := 0; e*32*flashWarps < rows*chunks; e++ {
+		id := g.mov(ptx.B32, g.add(f.tid, ptx.Int32(int64(e*32*flashWarps))))
+		row, column := g.mov(ptx.B32, g.over(id, chunks)), g.times(g.mod(id, chunks), 8)
+		c := chunk{row: row, from: g.add(start, column)}
+		c.to = g.mov(ptx.B32, g.add(g.add(g.times(row, pitch), g.times(column, 2)), g.add(f.base, ptx.Int32(int64(offset)))))
+		c.there = g.compare("lt", "u32", id, ptx.Int32(int64(rows*chunks)))
+		if size%16 != 0 {
+			c.row = g.pick(g.compare("lt", "u32", g.mov(ptx.B32, column), ptx.Int32(int64(size))), row, ptx.Int32(int64(length))) // none
+		}
+		all = append(all, c)
+	}
+	return func(first, stage ptx.Operand) {
+		for e, c := range all {
+			skip := ""
+			if (e+1)*32*flashWarps > rows*chunks {
+				skip = k.Label()
+				k.BranchUnless(c.there, skip)
+			}
+			row := g.mov(ptx.B32, g.add(first, c.row))
+			valid := g.compare("lt", "u32", row, ptx.Int32(int64(length)))
+			number := g.pick(valid, g.mov(ptx.B32, g.add(g.times(row, f.heads*size), c.from)), ptx.Int32(0))
+			bytes := g.pick(valid, ptx.Int32(chunkBytes), ptx.Int32(0))
+			to := k.Op(ptx.B32, "add.s32", c.to, stage)
+			k.Line("cp.async.cg.shared.global [%v+0], %v, %d, %v", to, g.element(memory, number, 2), chunkBytes, bytes)
+			if skip != "" {
+				k.Place(skip)
+			}
+		}
+	}
+}
+
+// loadQueries brings the warp's queries into registers, through shared memory.
+func (f *flash) loadQueries() [][]ptx.Operand {
+	g, k := f.gen, f.gen.k
+	f.rowsInto(f.q, f.queries, f.size, flashQueries, f.pitchK, 0)(f.first, g.mov(ptx.B32, ptx.Int32(0)))
+	k.Line("cp.async.commit_group")
+	k.Line("cp.async.wait_group 0")
+	k.Barrier()
+	row := g.add(g.times(f.warp, 16), g.mod(f.lane, 16))
+	from := g.mov(ptx.B32, g.add(g.add(g.times(row, f.pitchK), g.times(g.over(f.lane, 16), 16)), f.base))
+	query := make([][]ptx.Operand, padded(f.size)/16)
+	for step := range query {
+		query[step] = f.matrices("ldmatrix.sync.aligned.m8n8.x4.shared.b16", from, 32*step)
+	}
+	k.Barrier()
+	return query
+}
+
+// matrices loads four matrices of 8 by 8.
+func (f *flash) matrices(name string, from ptx.Operand, offset int) []ptx.Operand {
+	k := f.gen.k
+	r := []ptx.Operand{k.Reg(ptx.B32), k.Reg(ptx.B32), k.Reg(ptx.B32), k.Reg(ptx.B32)}
+	k.Line("%s {%v, %v, %v, %v}, [%v+%d]", name, r[0], r[1], r[2], r[3], from, offset)
+	return r
+}
+
+func (f *flash) multiply(d, a, b []ptx.Operand) {
+	f.gen.k.Line("%s {%v, %v, %v, %v}, {%v, %v, %v, %v}, {%v, %v}, {%v, %v, %v, %v}", f.unit.instruction, d[0], d[1], d[2], d[3], a[0], a[1], a[2], a[3], b[0], b[1], d[0], d[1], d[2], d[3])
+}
+
+func (f *flash) zeros(tiles int) [][]ptx.Operand {
+	all := make([][]ptx.Operand, tiles)
+	for i := range all {
+		for range 4 {
+			all[i] = append(all[i], f.mov(ptx.F32, ptx.Float32(0)))
+		}
+	}
+	return all
+}
+
+// start begins with no key seen.
+func (f *flash) start() {
+	f.out = f.zeros(padded(f.wide) / 8)
+	f.factor = ptx.Float32(float32(f.attrs.Scale * math.Log2E))
+	for range 2 { // rows of a lane
+		f.largest = append(f.largest, f.mov(ptx.F32, ptx.Float32(float32(math.Inf(-1)))))
+		f.sum = append(f.sum, f.mov(ptx.F32, ptx.Float32(0)))
+	}
+}
+
+// scores are q·kᵀ for the keys of a stage.
+func (f *flash) scores(query [][]ptx.Operand, stage ptx.Operand) [][]ptx.Operand {
+	g := f.gen
+	row := g.add(g.mod(f.lane, 8), g.times(g.over(f.lane, 16), 8))
+	own := g.add(g.times(row, f.pitchK), g.times(g.mod(g.over(f.lane, 8), 2), 16))
+	from := g.k.Op(ptx.B32, "add.s32", g.mov(ptx.B32, g.add(own, f.base)), stage)
+	scores := f.zeros(flashKeys / 8)
+	for step, a := range query {
+		for pair := range flashKeys / 16 {
+			b := f.matrices("ldmatrix.sync.aligned.m8n8.x4.shared.b16", from, pair*16*f.pitchK+step*32)
+			f.multiply(scores[2*pair], a, b[:2])
+			f.multiply(scores[2*pair+1], a, b[2:])
+		}
+	}
+	return scores
+}
+
+// hide scales the scores, and gives those of keys that a query may not see -inf.
+func (f *flash) hide(n *ir.Node, scores [][]ptx.Operand, at ptx.Operand) {
+	g, k := f.gen, f.gen.k
+	row := [2]ptx.Operand{}
+	for r := range row {
+		row[r] = f.query(r)
+	}
+	hidden := ptx.Float32(float32(math.Inf(-1)))
+	for j, tile := range scores {
+		for e := range tile {
+			key := g.mov(ptx.B32, g.add(at, g.add(f.column, ptx.Int32(int64(8*j+e%2)))))
+			k.To(tile[e], "mul.rn.f32", tile[e], f.factor)
+			var seen ptx.Operand
+			also := func(p ptx.Operand) {
+				if !seen.IsZero() {
+					p = g.both(seen, p)
+				}
+				seen = p
+			}
+			if f.keys%flashKeys != 0 {
+				also(g.compare("lt", "u32", key, ptx.Int32(int64(f.keys))))
+			}
+			if f.attrs.Causal {
+				also(g.compare("ge", "u32", row[e/2], key))
+			}
+			if f.attrs.Masked {
+				also(f.mask(n.Inputs[3], row[e/2], key))
+			}
+			if !seen.IsZero() {
+				k.To(tile[e], "selp.f32", tile[e], hidden, seen)
+			}
+		}
+	}
+}
+
+// query is the number of one of the lane's two queries.
+func (f *flash) query(r int) ptx.Operand {
+	return f.mov(ptx.B32, f.gen.add(f.first, f.gen.add(f.times(f.warp, 16), f.gen.add(f.group, ptx.Int32(int64(8*r))))))
+}
+
+func (f *flash) mask(mask ir.Value, query, key ptx.Operand) ptx.Operand {
+	g := f.gen
+	shape := g.p.Type(mask).Shape
+	axes := []ptx.Operand{f.example, f.head, query, key}
+	for i, length := range shape {
+		if length == 1 {
+			axes[i] = ptx.Int32(0)
+		} else if i >= 2 {
+			axes[i] = g.k.Op(ptx.B32, "min.u32", axes[i], ptx.Int32(int64(length-1)))
+		}
+	}
+	return g.value(mask, along(shape, axes))
+}
+
+// weigh makes exp(score - largest) of scores, and scales down what was added up with a smaller largest score.
+func (f *flash) weigh(scores [][]ptx.Operand) {
+	k := f.gen.k
+	for r := range 2 {
+		most := f.largest[r]
+		for _, tile := range scores {
+			for _, x := range tile[2*r : 2*r+2] {
+				most = k.Op(ptx.F32, "max.f32", most, x)
+			}
+		}
+		most = f.across("max.f32", most)
+		safe := f.safe(most)
+		down := f.exp2(k.Op(ptx.F32, "sub.rn.f32", f.largest[r], safe))
+		f.gen.assign(f.largest[r], most)
+		k.To(f.sum[r], "mul.rn.f32", f.sum[r], down)
+		for _, tile := range scores {
+			for e := 2 * r; e < 2*r+2; e++ {
+				f.gen.assign(tile[e], f.exp2(k.Op(ptx.F32, "sub.rn.f32", tile[e], safe)))
+				k.To(f.sum[r], "add.rn.f32", f.sum[r], tile[e])
+			}
+		}
+		for _, tile := range f.out {
+			k.To(tile[2*r], "mul.rn.f32", tile[2*r], down)
+			k.To(tile[2*r+1], "mul.rn.f32", tile[2*r+1], down)
+		}
+	}
+}
+
+// across combines what the four lanes of a row have.
+func (f *flash) across(op string, x ptx.Operand) ptx.Operand {
+	k := f.gen.k
+	for _, distance := range []int64{1, 2} {
+		x = k.Op(ptx.F32, op, x, k.Op(ptx.F32, "shfl.sync.bfly.b32", x, ptx.Int32(distance), ptx.Int32(31), ptx.Int32(-1)))
+	}
+	return x
+}
+
+// safe is 0 for -inf, the largest score of a query that has seen no key: -inf minus it is not NaN.
+func (f *flash) safe(x ptx.Operand) ptx.Operand {
+	none := f.compare("eq", "f32", x, ptx.Float32(float32(math.Inf(-1))))
+	return f.pick(none, f.mov(ptx.F32, ptx.Float32(0)), x)
+}
+
+// exp2 is the hardware's, whose error is far below that of 16-bit floats.
+func (f *flash) exp2(x ptx.Operand) ptx.Operand {
+	return f.gen.k.Op(ptx.F32, "ex2.approx.f32", x)
+}
+
+// add adds weights times values of a stage. Two tiles of scores lie in registers as a tile of the left operand does.
+func (f *flash) add(weights [][]ptx.Operand, stage ptx.Operand) {
+	g := f.gen
+	row := g.mod(f.lane, 16)
+	own := g.add(g.times(row, f.pitchV), g.times(g.over(f.lane, 16), 16))
+	from := g.k.Op(ptx.B32, "add.s32", g.mov(ptx.B32, g.add(own, g.add(f.base, ptx.Int32(int64(flashKeys*f.pitchK))))), stage)
+	for step := range flashKeys / 16 {
+		x, y := weights[2*step], weights[2*step+1]
+		a := []ptx.Operand{f.pack(x[0], x[1]), f.pack(x[2], x[3]), f.pack(y[0], y[1]), f.pack(y[2], y[3])}
+		for pair := range len(f.out) / 2 {
+			b := f.matrices("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", from, step*16*f.pitchV+pair*32)
+			f.multiply(f.out[2*pair], a, b[:2])
+			f.multiply(f.out[2*pair+1], a, b[2:])
+		}
+	}
+}
+
+// pack rounds two numbers to 16 bits each, the first one in the lower half.
+func (f *flash) pack(low, high ptx.Operand) ptx.Operand {
+	name := map[ir.DType]string{ir.BFloat16: "cvt.rn.bf16x2.f32", ir.Float16: "cvt.rn.f16x2.f32"}[f.dtype]
+	return f.gen.k.Op(ptx.B32, name, high, low)
+}
+
+// finish divides by the sums and writes the results.
+func (f *flash) finish(n *ir.Node) {
+	g, k := f.gen, f.gen.k
+	m := g.calc(ptx.F32)
+	y, total := g.place(g.places[n.Outputs[0]]), g.place(g.places[n.Outputs[1]])
+	for r := range 2 {
+		sum := f.across("add.rn.f32", f.sum[r])
+		none := m.is("eq", sum, m.num(0))
+		over := m.div(m.num(1), m.pick(none, g.mov(ptx.F32, ptx.Float32(1)), sum))
+		query := f.query(r)
+		skip := k.Label()
+		k.BranchUnless(g.compare("lt", "u32", query, ptx.Int32(int64(f.queries))), skip)
+		row := g.add(g.times(g.add(g.times(f.example, f.queries), query), f.heads), f.head)
+		for j, tile := range f.out {
+			if 8*j >= f.wide {
+				break
+			}
+			number := g.add(g.add(g.times(row, f.wide), f.column), ptx.Int32(int64(8*j)))
+			k.To(g.element(y, g.mov(ptx.B32, number), 2), "st.global.b32", f.pack(m.mul(tile[2*r], over), m.mul(tile[2*r+1], over)))
+		}
+		k.BranchIf(g.compare("ne", "s32", g.mov(ptx.B32, f.column), ptx.Int32(0)), skip)
+		logarithm := m.fma(f.safe(f.largest[r]), m.num(math.Ln2), m.log(sum))
+		number := g.add(g.times(g.add(g.times(f.example, f.heads), f.head), f.queries), query)
+		g.store(f.dtype, g.element(total, g.mov(ptx.B32, number), 2), logarithm)
+		k.Place(skip)
+	}
+}

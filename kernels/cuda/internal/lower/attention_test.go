@@ -1,0 +1,50 @@
+package lower_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// attention is causal attention of 12 heads of a size over a number of steps.
+func attention(t testing.TB, d ir.DType, steps, size int, masked bool) *ir.Program {
+	p := ir.New("attention")
+	var in []ir.Value
+	for range 3 {
+		in = append(in, p.AddInput("in", ir.Type{DType: d, Shape: ir.Shape{2, steps, 12, size}}))
+	}
+	if masked {
+		in = append(in, p.AddInput("mask", ir.Type{DType: ir.Bool, Shape: ir.Shape{2, 1, 1, steps}}))
+	}
+	out, err := p.Add("layer", ir.Attention, ir.AttentionAttrs{Scale: 0.125, Causal: true, Masked: masked}, in...)
+	require.NoError(t, err)
+	p.AddOutput("y", out[0])
+	return p
+}
+
+// Attention of 16-bit floats is one kernel that needs no memory for scores; other types, heads and devices get a
+// decomposition.
+func TestFlash(t *testing.T) {
+	for _, c := range []struct {
+		d          ir.DType
+		capability int
+		size       int
+		want       bool
+	}{
+		{ir.BFloat16, 80, 64, true}, {ir.Float16, 90, 128, true}, {ir.BFloat16, 80, 40, true},
+		{ir.BFloat16, 75, 64, false}, {ir.BFloat16, 80, 136, false}, {ir.BFloat16, 80, 33, false}, {ir.Float32, 80, 64, false},
+	} {
+		plan, err := lower.Program(attention(t, c.d, 100, c.size, false), lower.Options{Capability: c.capability})
+		require.NoError(t, err)
+		assert.Equal(t, c.want, strings.Contains(plan.Text, "ex2.approx"), "%+v", c)
+		if c.want {
+			assert.Equal(t, 1, plan.Launches, "%+v", c)
+			assert.LessOrEqual(t, plan.ArenaBytes, int64(8<<10), "%+v: the sums that nobody asked for", c)
+		}
+	}
+}
