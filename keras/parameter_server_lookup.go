@@ -9,6 +9,7 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/parameters"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -257,6 +258,16 @@ func (w *serverWorker) run(ctx context.Context, s serverStep, memory *stepMemory
 		return nil, err
 	}
 	defer w.fn.Release(inst)
+	inPlace := make([]bool, len(w.trained)) // the step writes its gradients where they are sent from
+	for i := range w.trained {
+		if b, ok := inst.Output(0, i).(kernels.Borrower); ok {
+			if err := b.Borrow(bytesOfFloats(memory.grads[i])); err != nil {
+				return nil, err
+			}
+			inPlace[i] = true
+			defer b.Borrow(nil) //nolint:errcheck // it has no way to fail
+		}
+	}
 	if err := inst.Run(ctx, w.t.m.seed, uint32(s.Number)); err != nil {
 		return nil, err
 	}
@@ -267,6 +278,9 @@ func (w *serverWorker) run(ctx context.Context, s serverStep, memory *stepMemory
 		return out, b.Read(bytesOfFloats(out))
 	}
 	for i := range w.trained {
+		if inPlace[i] {
+			continue
+		}
 		if memory.grads[i], err = result(i, memory.grads[i]); err != nil {
 			return nil, err
 		}

@@ -31,8 +31,7 @@ type serverWorker struct {
 	batch   int             // that comes next, of synchronous training
 	left    bool            // Fit has ended here
 
-	freeing sync.Mutex
-	free    []*stepMemory // that no step uses
+	memories stepMemories
 }
 
 // work is Fit on a worker: it computes what the coordinator asks for until this call is over.
@@ -79,6 +78,9 @@ func (f *serverFit) work(ctx context.Context) (*History, error) {
 	w.compute.Lock() // waits for a step that was given up
 	defer w.compute.Unlock()
 	w.left = true
+	if back := w.leave(); err == nil {
+		err = back
+	}
 	if err != nil {
 		return h, err
 	}
@@ -213,34 +215,6 @@ func (w *serverWorker) sources(rows []*ops.Tensor) ops.Sources {
 	return gradientSources{w.trained, rows}
 }
 
-// stepMemory is what a step reads and what it computes. Steps take turns in using it, also across collections of
-// garbage: memory that is new costs as much as copying all of it.
-type stepMemory struct {
-	reads []*parameters.Read // of dense
-	grads [][]float32        // of trained
-}
-
-func (w *serverWorker) memory() *stepMemory {
-	w.freeing.Lock()
-	defer w.freeing.Unlock()
-	if n := len(w.free); n > 0 {
-		m := w.free[n-1]
-		w.free = w.free[:n-1]
-		return m
-	}
-	m := &stepMemory{grads: make([][]float32, len(w.trained))}
-	for _, one := range w.dense {
-		m.reads = append(m.reads, &parameters.Read{Variable: one.remote})
-	}
-	return m
-}
-
-func (w *serverWorker) release(m *stepMemory) {
-	w.freeing.Lock()
-	defer w.freeing.Unlock()
-	w.free = append(w.free, m)
-}
-
 // step is a closure: it fetches values, computes the gradients of a batch, and returns them as changes.
 func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (parameters.Outcome, error) {
 	var s serverStep
@@ -252,11 +226,37 @@ func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (paramet
 	}
 	memory := w.memory()
 	if err := w.job.Pull(ctx, memory.reads...); err != nil { // while the step before computes
+		w.release(memory)
 		return parameters.Outcome{}, err
 	}
 	o, err := w.computeStep(ctx, s, memory)
+	if err != nil {
+		w.release(memory)
+		return o, err
+	}
 	o.Round, o.Part, o.Release = s.Round, s.Part, func() { w.release(memory) }
 	return o, err
+}
+
+// lends reports whether a weight may stand for what was read: the step does not assign it.
+func (w *serverWorker) lends(one *serverWeight) bool {
+	return one.trained && w.t.m.compiled.trainStep == nil
+}
+
+// leave lets the weights stand for their own memory again, and gives that of the steps back.
+func (w *serverWorker) leave() error {
+	var failed error
+	for _, one := range w.dense {
+		b, err := one.local.Buffer(0)
+		if err == nil && w.lends(one) {
+			err = takeBack(b)
+		}
+		failed = errors.Join(failed, err)
+	}
+	if failed == nil { // else somebody may still look at it
+		w.memories.end()
+	}
+	return failed
 }
 
 // find looks the variables up, which the coordinator makes before the first step.
@@ -291,12 +291,13 @@ func (w *serverWorker) computeStep(ctx context.Context, s serverStep, memory *st
 	for i, one := range w.dense {
 		b, err := one.local.Buffer(0)
 		if err == nil {
-			err = b.Write(bytesOfFloats(memory.reads[i].Values))
+			err = lend(b, memory.reads[i].Values, w.lends(one))
 		}
 		if err != nil {
 			return o, err
 		}
 	}
+	w.memories.forget()
 	for _, v := range w.metrics {
 		if err := v.SetValue(kernels.NewArray(v.Type())); err != nil {
 			return o, err
@@ -307,7 +308,7 @@ func (w *serverWorker) computeStep(ctx context.Context, s serverStep, memory *st
 		return o, err
 	}
 	for i, one := range w.trained {
-		o.Changes = append(o.Changes, parameters.Change{Variable: one.remote, Op: parameters.Gradient, Rate: s.Rate, Values: memory.grads[i], Seen: memory.seen(w.dense, one)})
+		o.Changes = append(o.Changes, parameters.Change{Variable: one.remote, Op: parameters.Gradient, Rate: s.Rate, Values: memory.grads[i], Room: memory.gradients, Seen: memory.seen(w.dense, one)})
 	}
 	o.Changes = append(o.Changes, rows.changes(s.Rate)...)
 	o.Changes = append(o.Changes, w.rowChanges(rows.updates, s.Rate)...)
@@ -324,15 +325,6 @@ func (w *serverWorker) computeStep(ctx context.Context, s serverStep, memory *st
 	}
 	o.Value, err = encoded(measured)
 	return o, err
-}
-
-func (s *stepMemory) seen(dense []*serverWeight, w *serverWeight) []uint64 {
-	for i, one := range dense {
-		if one == w {
-			return s.reads[i].Seen
-		}
-	}
-	return nil
 }
 
 // drift adds how far a step has moved what it assigns: moving statistics.

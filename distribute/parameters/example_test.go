@@ -29,3 +29,11 @@ func ExamplePolicy() {
 	fmt.Println(spec.Policy, spec.Init.Kind == parameters.Normal)
 	// Output: least_frequent true
 }
+
+func ExampleNewRoom() {
+	room := parameters.NewRoom(1 << 20)
+	defer room.Close()
+	read := &parameters.Read{Values: room.Floats[:0], Room: room} // Job.Pull fills it
+	fmt.Println(cap(read.Values), room.Spoiled())
+	// Output: 1048576 false
+}

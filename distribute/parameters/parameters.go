@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
+	"github.com/gokeras/gokeras/distribute/internal/shared"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -138,12 +139,22 @@ func (v *Variable) Rows() int {
 	return v.Shape[0]
 }
 
+// Room is memory for the values of a [Read] or a [Change] that servers of the same host read and write in place, so
+// that they are not copied on their way. It is used for one call at a time, until the call has returned, or for a
+// closure until [Outcome].Release. A call that went wrong spoils it: a server may still be busy with it.
+type Room = shared.Room
+
+// NewRoom returns room for n numbers. Where memory cannot be shared, and for few numbers, it is like any other.
+func NewRoom(n int) *Room { return shared.NewRoom(n) }
+
 // Read asks for the values of a variable, or of some rows.
 type Read struct {
 	Variable *Variable
 	IDs      []int64 // increasing, each once; see Distinct. nil: all rows
 	// Values are the answer, row after row. Existing memory is reused.
 	Values []float32
+	// Room is what the memory of Values belongs to, if to one. After a call that went wrong Values lie elsewhere.
+	Room *Room
 	// Seen is, for each shard, how many gradients had been applied; it goes into Change, for the staleness.
 	Seen []uint64
 }
@@ -156,6 +167,7 @@ type Change struct {
 	IDs      []int64  // increasing, each once; nil: all rows
 	Names    []string // of a table with text keys: the texts of IDs
 	Values   []float32
+	Room     *Room    // that Values lie in; nil: in none
 	Seen     []uint64 // of the Read that a gradient comes from; nil: not known
 }
 

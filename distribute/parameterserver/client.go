@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
+	"github.com/gokeras/gokeras/distribute/internal/shared"
 	"github.com/gokeras/gokeras/distribute/parameters"
 	"github.com/gokeras/gokeras/distribute/partitioners"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -88,7 +89,20 @@ func (c *client) all() []int {
 
 // execute makes a command on a server.
 func (c *client) execute(ctx context.Context, server int, command protocol.Command) (protocol.Reply, error) {
-	r, done, err := c.links[server].exchange(ctx, "Execute", protocol.SizeOf(command), 0, func(w *protocol.Writer) { protocol.EncodeCommand(w, command) }, c.s.ServerTimeout)
+	return c.executeIn(ctx, server, command, nil)
+}
+
+// executeIn is execute of a command whose values lie in rooms, as far as its updates say so.
+func (c *client) executeIn(ctx context.Context, server int, command protocol.Command, rooms []*shared.Room) (protocol.Reply, error) {
+	e := &exchange{link: c.links[server], method: "Execute", rooms: rooms, build: func(w *protocol.Writer, inPlace bool) {
+		if push, ok := command.(*protocol.Push); ok && !inPlace {
+			for i := range push.Updates {
+				push.Updates[i].Away = nil
+			}
+		}
+		protocol.EncodeCommand(w, command)
+	}}
+	r, done, err := e.do(ctx, protocol.SizeOf(command), 0, c.s.ServerTimeout)
 	defer done()
 	if err != nil {
 		return protocol.Reply{}, err

@@ -108,38 +108,68 @@ func (q *laneRequest) decode(b []byte) error {
 // connection is a client as its server sees it: the lanes that it has mapped.
 type connection struct {
 	mu    sync.Mutex
-	lanes map[string]*shared.Memory
+	lanes map[string]*mapped // and rooms
 	users int
+	calls int
 	ended bool
+}
+
+// mapped is memory of a client.
+type mapped struct {
+	*shared.Memory
+	note  string
+	users int
+	last  int // call that has used it
 }
 
 type connectionKey struct{}
 
-// open maps a lane until release.
-func (c *connection) open(note string) (*shared.Memory, error) {
+// open maps memory until release.
+func (c *connection) open(note string) (*mapped, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := c.lanes[note]
 	if m == nil {
-		if c.ended || len(c.lanes) >= maxLanes {
+		if c.ended || len(c.lanes) >= maxLanes && !c.forget() {
 			return nil, fmt.Errorf("parameterserver: a client has mapped %d pieces of memory", len(c.lanes))
 		}
-		var err error
-		if m, err = shared.Open(note); err != nil {
+		memory, err := shared.Open(note)
+		if err != nil {
 			return nil, err
 		}
 		if c.lanes == nil {
-			c.lanes = map[string]*shared.Memory{}
+			c.lanes = map[string]*mapped{}
 		}
+		m = &mapped{Memory: memory, note: note}
 		c.lanes[note] = m
 	}
+	c.calls++
 	c.users++
+	m.users++
+	m.last = c.calls
 	return m, nil
 }
 
-func (c *connection) release() {
+// forget ends the mapping that has not been used for longest, where there is one that nobody uses now. Its client may
+// have given it up. The lock is held.
+func (c *connection) forget() bool {
+	var oldest *mapped
+	for _, m := range c.lanes {
+		if m.users == 0 && (oldest == nil || m.last < oldest.last) {
+			oldest = m
+		}
+	}
+	if oldest != nil {
+		delete(c.lanes, oldest.note)
+		oldest.Close()
+	}
+	return oldest != nil
+}
+
+func (c *connection) release(m *mapped) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	m.users--
 	c.users--
 	c.unmap()
 }

@@ -94,7 +94,7 @@ func TestLaneRequests(t *testing.T) {
 	own, err := shared.New(4096)
 	require.NoError(t, err)
 	defer own.Close()
-	s := &Server{settings: &settings{}, methods: map[string]func(*protocol.Writer, []byte) error{"Read": func(w *protocol.Writer, b []byte) error {
+	s := &Server{settings: &settings{}, methods: map[string]method{"Read": func(_ *connection, w *protocol.Writer, b []byte) error {
 		w.Bytes(b)
 		return nil
 	}}}

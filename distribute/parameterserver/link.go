@@ -15,6 +15,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
+	"github.com/gokeras/gokeras/distribute/internal/shared"
 )
 
 // link is the way to one server. Every call may be repeated, so it is, until the server answers or has been lost for
@@ -26,6 +27,7 @@ type link struct {
 	identity atomic.Uint64 // of its state; 0: not known yet
 	lost     atomic.Bool
 	lanes    lanes
+	roomless atomic.Bool // the server cannot see rooms
 
 	group  int     // of tables that calls are about
 	routes *routes // who answers for it; nil: this server
@@ -60,52 +62,109 @@ func (l *link) invoke(ctx context.Context, method string, request []byte) ([]byt
 // exchange is call for large messages: build writes the request, of about size bytes; answer is how many come back.
 // What the reader gives is good until done is called.
 func (l *link) exchange(ctx context.Context, method string, size, answer int, build func(*protocol.Writer), patience time.Duration) (r *protocol.Reader, done func(), err error) {
+	e := &exchange{link: l, method: method, build: func(w *protocol.Writer, _ bool) { build(w) }}
+	return e.do(ctx, size, answer, patience)
+}
+
+// exchange is a call with a large message.
+type exchange struct {
+	*link
+	method string
+	// build writes the request, which may speak of rooms if inPlace is true. It is called again without.
+	build func(w *protocol.Writer, inPlace bool)
+	rooms []*shared.Room // that it speaks of
+
+	owner   *link
+	lane    *shared.Memory // nil: the network alone
+	size    int            // of the request's part of the lane
+	request []byte
+}
+
+// do makes the call.
+func (e *exchange) do(ctx context.Context, size, answer int, patience time.Duration) (r *protocol.Reader, done func(), err error) {
 	var w protocol.Writer
-	size = (size + laneSlack) &^ 63
-	owner, _, _ := l.target()
-	m := owner.lanes.take(size + answer + laneSlack)
-	if m != nil {
-		w.B = m.Bytes[:0:size]
+	e.size = (size + laneSlack) &^ 63
+	e.owner, _, _ = e.target()
+	if e.lane = e.owner.lanes.take(e.size + answer + laneSlack); e.lane != nil {
+		w.B = e.lane.Bytes[:0:e.size]
 	}
-	build(&w)
-	request := w.B
-	leave := func() { // goes on without the lane
-		if m != nil {
-			request = slices.Clone(request)
-			m.Close()
-			m = nil
-		}
+	e.build(&w, len(e.rooms) > 0)
+	e.request = w.B
+	if e.lane != nil && !inside(e.lane.Bytes, e.request) {
+		e.owner.lanes.give(e.lane)
+		e.lane = nil
 	}
-	if m != nil && !inside(m.Bytes, request) {
-		owner.lanes.give(m)
-		m = nil
-	}
-	r, err = l.repeat(ctx, patience, len(request), func(ctx context.Context, to *link) ([]byte, error) {
-		if m != nil && to != owner {
-			leave()
+	r, err = e.repeat(ctx, patience, len(e.request), func(ctx context.Context, to *link) ([]byte, error) {
+		out, err := e.attempt(ctx, to)
+		if err != nil {
+			e.leave()
+			return nil, err
 		}
-		if m != nil {
-			out, err := to.invoke(ctx, "Shared", (&laneRequest{note: m.Note(), method: method, length: len(request), answer: size}).encode())
-			if err == nil && len(out) >= headerBytes && out[8] == inLane {
-				if out, err = laneAnswer(m.Bytes[size:], out); err == nil {
-					return out, nil
-				}
-			} else if err == nil && len(out) >= headerBytes && out[8] != unmapped {
-				return out, nil
-			}
-			leave()
-			if err != nil {
-				return nil, err
-			}
-			owner.lanes.close() // the server is on another host, or sees another /proc
+		if len(e.rooms) > 0 && len(out) >= headerBytes && out[8] == roomless {
+			e.roomless.Store(true)
+			e.rebuild()
+			return to.invoke(ctx, e.method, e.request)
 		}
-		return to.invoke(ctx, method, request)
+		return out, nil
 	})
 	return r, func() {
-		if m != nil {
-			owner.lanes.give(m)
+		if e.lane != nil {
+			e.owner.lanes.give(e.lane)
 		}
 	}, err
+}
+
+// attempt makes one attempt, through the lane where there is one.
+func (e *exchange) attempt(ctx context.Context, to *link) ([]byte, error) {
+	if e.lane != nil && to != e.owner {
+		e.leave()
+	}
+	if e.lane == nil {
+		return to.invoke(ctx, e.method, e.request)
+	}
+	out, err := to.invoke(ctx, "Shared", (&laneRequest{note: e.lane.Note(), method: e.method, length: len(e.request), answer: e.size}).encode())
+	switch {
+	case err != nil:
+		return nil, err
+	case len(out) < headerBytes || out[8] != inLane && out[8] != unmapped:
+		return out, nil
+	case out[8] == inLane:
+		if out, err = laneAnswer(e.lane.Bytes[e.size:], out); err == nil {
+			return out, nil
+		}
+		return nil, err
+	}
+	e.leave()
+	e.owner.lanes.close() // the server is on another host, or sees another /proc
+	return to.invoke(ctx, e.method, e.request)
+}
+
+// leave goes on without the lane, and without the rooms, with which the server may still be busy.
+func (e *exchange) leave() {
+	lane := e.lane
+	e.lane = nil
+	if len(e.rooms) > 0 {
+		for _, r := range e.rooms {
+			r.Spoil()
+		}
+		e.rebuild()
+	} else if lane != nil {
+		e.request = slices.Clone(e.request)
+	}
+	if lane != nil {
+		lane.Close()
+	}
+}
+
+// rebuild writes the request without speaking of rooms.
+func (e *exchange) rebuild() {
+	if e.lane != nil {
+		e.owner.lanes.give(e.lane)
+		e.lane = nil
+	}
+	var w protocol.Writer
+	e.build(&w, false)
+	e.request, e.rooms = w.B, nil
 }
 
 // laneAnswer returns the answer that lies in a lane.

@@ -374,8 +374,8 @@ func (s *Server) base() *Server {
 
 // name lists the methods.
 func (s *Server) name() {
-	s.methods = map[string]func(*protocol.Writer, []byte) error{"Execute": s.execute, "Read": s.read, "List": s.list, "Slots": s.slots, "Rows": s.rows, "Note": s.note,
-		"Stop": s.end, "Attend": s.attend, "Forward": s.forward, "Restore": s.restore}
+	s.methods = map[string]method{"Execute": s.execute, "Read": s.read, "List": plain(s.list), "Slots": plain(s.slots), "Rows": plain(s.rows), "Note": plain(s.note),
+		"Stop": plain(s.end), "Attend": plain(s.attend), "Forward": plain(s.forward), "Restore": plain(s.restore)}
 }
 
 // shareable are the methods whose messages may lie in lanes.

@@ -27,7 +27,7 @@ type Server struct {
 	listener net.Listener
 	stopped  chan struct{} // closed when the coordinator says that the job is over
 	stop     sync.Once
-	methods  map[string]func(*protocol.Writer, []byte) error
+	methods  map[string]method
 
 	// With two copies of everything; see copied.
 	root      *Server // that owns the port; nil: this one
@@ -133,6 +133,7 @@ const (
 	stale
 	inLane           // the answer is in the lane, and here is its length
 	unmapped         // the server cannot map the lane
+	roomless         // or a room
 	headerBytes = 16 // keeps arrays aligned
 )
 
@@ -151,7 +152,8 @@ func (s *Server) handler(method string) grpc.MethodHandler {
 			return nil, err
 		}
 		w := &protocol.Writer{B: make([]byte, headerBytes)}
-		if err := one.answer(one.methods[method], w, in.data); err != nil {
+		c, _ := ctx.Value(connectionKey{}).(*connection)
+		if err := one.answer(one.methods[method], c, w, in.data); err != nil {
 			return nil, err
 		}
 		return &message{w.B}, nil
@@ -159,10 +161,10 @@ func (s *Server) handler(method string) grpc.MethodHandler {
 }
 
 // answer calls a method and writes what came of it after a header.
-func (s *Server) answer(handle func(*protocol.Writer, []byte) error, w *protocol.Writer, request []byte) error {
+func (s *Server) answer(handle method, c *connection, w *protocol.Writer, request []byte) error {
 	s.queue.Add(1)
 	defer s.queue.Add(-1)
-	err := handle(w, request)
+	err := handle(c, w, request)
 	var lost *logError
 	switch {
 	case errors.As(err, &lost):
@@ -176,6 +178,8 @@ func (s *Server) answer(handle func(*protocol.Writer, []byte) error, w *protocol
 		w.B[8] = refused
 		if errors.Is(err, protocol.ErrStale) {
 			w.B[8] = stale
+		} else if isRoomless(err) {
+			w.B[8] = roomless
 		}
 		w.String(err.Error())
 	}
@@ -216,7 +220,7 @@ func (s *Server) answerShared(ctx context.Context, c *connection, request []byte
 		head.B[8] = unmapped
 		return &message{head.B}, nil
 	}
-	defer c.release()
+	defer c.release(m)
 	handle := one.methods[q.method]
 	if !shareable[q.method] || q.length > q.answer || q.answer%64 != 0 || q.answer > len(m.Bytes)-headerBytes {
 		return nil, status.Errorf(codes.InvalidArgument, "a request of %d bytes for %.20q, the answer at %d of %d bytes", q.length, q.method, q.answer, len(m.Bytes))
@@ -224,7 +228,7 @@ func (s *Server) answerShared(ctx context.Context, c *connection, request []byte
 	place := m.Bytes[q.answer:]
 	clear(place[:headerBytes])
 	w := &protocol.Writer{B: place[:headerBytes]}
-	if err := one.answer(handle, w, m.Bytes[:q.length:q.length]); err != nil {
+	if err := one.answer(handle, c, w, m.Bytes[:q.length:q.length]); err != nil {
 		return nil, err
 	}
 	if !inside(place, w.B) {
@@ -238,10 +242,19 @@ func (s *Server) answerShared(ctx context.Context, c *connection, request []byte
 // logError is a log that cannot be written: the server cannot keep its promise.
 type logError struct{ error }
 
-func (s *Server) execute(w *protocol.Writer, b []byte) error {
-	c, err := protocol.DecodeCommand(b)
+func (s *Server) execute(from *connection, w *protocol.Writer, b []byte) error {
+	rooms := visited{c: from}
+	defer rooms.leave()
+	c, err := protocol.DecodeCommandIn(b, rooms.find)
 	if err != nil {
 		return err
+	}
+	if len(rooms.open) > 0 && (s.copied != nil || s.store != nil) { // others read it later, as a whole
+		var whole protocol.Writer
+		protocol.EncodeCommand(&whole, c)
+		b = whole.B
+	} else {
+		s.bytesWritten.Add(uint64(rooms.bytes))
 	}
 	if s.copied != nil {
 		return s.copied.execute(w, b, c)
@@ -321,7 +334,9 @@ func (s *Server) count(c protocol.Command, bytes int, reply protocol.Reply) {
 
 // read answers with values: for each table asked for its version, step and rows, or no rows where the caller has this
 // version.
-func (s *Server) read(w *protocol.Writer, b []byte) error {
+func (s *Server) read(from *connection, w *protocol.Writer, b []byte) error {
+	rooms := visited{c: from}
+	defer rooms.leave()
 	r := protocol.NewReader(b)
 	n := r.Int()
 	s.mu.RLock()
@@ -334,6 +349,11 @@ func (s *Server) read(w *protocol.Writer, b []byte) error {
 				ids = []int64{}
 			}
 		}
+		var where *protocol.Place
+		if r.Bool() {
+			where = &protocol.Place{}
+			where.Decode(r)
+		}
 		if r.Err() != nil {
 			return r.Err()
 		}
@@ -344,6 +364,10 @@ func (s *Server) read(w *protocol.Writer, b []byte) error {
 		size := 4 * t.Rows * t.Width
 		if sparse {
 			size = 4 * len(ids) * t.Width
+		}
+		if where != nil {
+			s.bytesRead.Add(uint64(size))
+			size = 0
 		}
 		if size > maxMessage-len(w.B)-(1<<16) {
 			return fmt.Errorf("parameterserver: an answer of more than %d bytes; read fewer rows at a time, or cut the variable with a partitioner", maxMessage)
@@ -361,7 +385,13 @@ func (s *Server) read(w *protocol.Writer, b []byte) error {
 		} else {
 			s.rowsRead.Add(uint64(t.Rows))
 		}
-		if err := t.ReadTo(w, ids); err != nil {
+		w.Bool(where != nil)
+		if where == nil {
+			err = t.ReadTo(w, ids)
+		} else {
+			err = rooms.fill(*where, t, ids)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
+	"github.com/gokeras/gokeras/distribute/internal/shared"
 	"github.com/gokeras/gokeras/distribute/parameters"
 )
 
@@ -17,6 +18,8 @@ type piece struct {
 	number uint32
 	places []int32 // of its rows among the read's; nil: all rows of the shard
 	ids    []int64
+	room   *protocol.Place // of its values, where the server puts them
+	late   []float32       // they came otherwise
 }
 
 // pull fills reads, with one message to each server.
@@ -58,64 +61,121 @@ func (c *client) pull(ctx context.Context, reads ...*parameters.Read) error {
 	if len(busy) == 0 {
 		return nil
 	}
-	return c.each(busy, func(server int) error { return c.pullFrom(ctx, server, pieces[server]) })
+	if err := c.each(busy, func(server int) error { return c.pullFrom(ctx, server, pieces[server]) }); err != nil {
+		return err
+	}
+	for _, of := range pieces {
+		for i := range of {
+			of[i].mend()
+		}
+	}
+	return nil
 }
 
+// pullFrom fills parts of reads.
 func (c *client) pullFrom(ctx context.Context, server int, pieces []piece) error {
+	l := c.links[server]
 	size, answer := 16, headerBytes
-	for _, p := range pieces {
+	var rooms []*shared.Room
+	for i := range pieces {
+		p := &pieces[i]
 		rows := p.read.Variable.Shards[p.shard].Rows
 		if p.places != nil {
 			rows = len(p.places)
 			size += 8 * rows
 		}
-		size, answer = size+32, answer+64+4*rows*p.read.Variable.Width
-	}
-	r, done, err := c.links[server].exchange(ctx, "Read", size, answer, func(w *protocol.Writer) {
-		w.Uint(uint64(len(pieces)))
-		for _, p := range pieces {
-			w.Uint(uint64(p.number))
-			w.Uint(0) // no version is known
-			w.Bool(p.places != nil)
-			if p.places != nil {
-				w.Ints(p.ids)
+		size, answer = size+32, answer+64
+		if found := l.rooms(p.read.Room); found != nil {
+			if p.room = place(p.read.Room, p.values()); p.room != nil {
+				rooms = append(rooms, found...)
+				size += 32 + len(p.room.Note)
+				continue
 			}
 		}
-	}, c.s.ServerTimeout)
+		answer += 4 * rows * p.read.Variable.Width
+	}
+	e := &exchange{link: l, method: "Read", rooms: rooms, build: func(w *protocol.Writer, inPlace bool) {
+		w.Uint(uint64(len(pieces)))
+		for _, p := range pieces {
+			p.encode(w, inPlace)
+		}
+	}}
+	r, done, err := e.do(ctx, size, answer, c.s.ServerTimeout)
 	defer done()
 	if err != nil {
 		return err
 	}
-	for _, p := range pieces {
-		v := p.read.Variable
-		r.Uint() // the version
-		step, fresh := r.Uint(), r.Bool()
-		values := r.Floats()
-		if err := r.Err(); err != nil {
+	for i := range pieces {
+		if err := pieces[i].decode(r); err != nil {
 			return err
-		}
-		s := v.Shards[p.shard]
-		want := s.Rows
-		if p.places != nil {
-			want = len(p.places)
-		}
-		if !fresh || len(values) != want*v.Width {
-			return fmt.Errorf("%w: %d numbers of %d rows of %s", protocol.ErrMessage, len(values), want, v.Name)
-		}
-		p.read.Seen[p.shard] = step
-		if p.places == nil {
-			copy(p.read.Values[s.First*v.Width:], values)
-			continue
-		}
-		if n := len(p.places); int(p.places[n-1])-int(p.places[0]) == n-1 { // in a row
-			copy(p.read.Values[int(p.places[0])*v.Width:], values)
-			continue
-		}
-		for i, at := range p.places {
-			copy(p.read.Values[int(at)*v.Width:(int(at)+1)*v.Width], values[i*v.Width:])
 		}
 	}
 	return r.End()
+}
+
+// values are those of the piece where they lie one after another; nil where they do not.
+func (p *piece) values() []float32 {
+	v := p.read.Variable
+	s := v.Shards[p.shard]
+	first, rows := s.First, s.Rows
+	if p.places != nil {
+		if rows = len(p.places); rows == 0 || int(p.places[rows-1])-int(p.places[0]) != rows-1 {
+			return nil
+		}
+		first = int(p.places[0])
+	}
+	return p.read.Values[first*v.Width : (first+rows)*v.Width]
+}
+
+func (p *piece) encode(w *protocol.Writer, inPlace bool) {
+	w.Uint(uint64(p.number))
+	w.Uint(0) // no version is known
+	w.Bool(p.places != nil)
+	if p.places != nil {
+		w.Ints(p.ids)
+	}
+	inPlace = inPlace && p.room != nil
+	w.Bool(inPlace)
+	if inPlace {
+		p.room.Encode(w)
+	}
+}
+
+// decode takes the piece of an answer.
+func (p *piece) decode(r *protocol.Reader) error {
+	v := p.read.Variable
+	r.Uint() // the version
+	step, fresh, inPlace := r.Uint(), r.Bool(), r.Bool()
+	p.read.Seen[p.shard] = step
+	if inPlace {
+		if p.room == nil && r.Err() == nil {
+			return fmt.Errorf("%w: values of %s lie in no room", protocol.ErrMessage, v.Name)
+		}
+		return r.Err()
+	}
+	values := r.Floats()
+	if err := r.Err(); err != nil {
+		return err
+	}
+	want := v.Shards[p.shard].Rows
+	if p.places != nil {
+		want = len(p.places)
+	}
+	if !fresh || len(values) != want*v.Width {
+		return fmt.Errorf("%w: %d numbers of %d rows of %s", protocol.ErrMessage, len(values), want, v.Name)
+	}
+	if p.room != nil { // the server did not write there, or may still do
+		p.late = slices.Clone(values)
+		return nil
+	}
+	if to := p.values(); to != nil {
+		copy(to, values)
+		return nil
+	}
+	for i, at := range p.places {
+		copy(p.read.Values[int(at)*v.Width:(int(at)+1)*v.Width], values[i*v.Width:])
+	}
+	return nil
 }
 
 // updates gives changes to the servers.
@@ -158,6 +218,9 @@ func (c *client) updates(changes []parameters.Change) ([][]protocol.Update, erro
 				u.Sparse, u.IDs = true, ids[n]
 				u.Values = rowsOf(ch.Values, places[n], v.Width)
 			}
+			if c.links[s.Server].rooms(ch.Room) != nil {
+				u.Away = place(ch.Room, u.Values)
+			}
 			if ch.Names != nil {
 				out[s.Server] = append(out[s.Server], naming(ch, s.Number, places[n], u.IDs))
 			}
@@ -199,7 +262,14 @@ func (c *client) push(ctx context.Context, id protocol.ClosureID, low uint64, o 
 		return nil
 	}
 	return c.each(busy, func(server int) error {
-		_, err := c.execute(ctx, server, &protocol.Push{Closure: id, Low: low, Round: o.Round, Part: o.Part, Updates: updates[server]})
+		var rooms []*shared.Room
+		for i := range updates[server] {
+			if updates[server][i].Away != nil {
+				rooms = roomsOf(o.Changes)
+				break
+			}
+		}
+		_, err := c.executeIn(ctx, server, &protocol.Push{Closure: id, Low: low, Round: o.Round, Part: o.Part, Updates: updates[server]}, rooms)
 		return err
 	})
 }

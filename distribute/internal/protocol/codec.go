@@ -10,7 +10,7 @@ import (
 )
 
 // Version of the protocol. Servers, workers and coordinators of another one are refused.
-const Version = 5
+const Version = 6
 
 // Writer builds a message. Numbers are little-endian; arrays begin at multiples of their elements' size, so that they
 // are read in place.
@@ -140,9 +140,10 @@ var ErrMessage = errors.New("parameterserver: broken message")
 
 // Reader takes a message apart. After the first error all methods return zeros.
 type Reader struct {
-	b   []byte
-	at  int
-	err error
+	b    []byte
+	at   int
+	err  error
+	find func(Place) ([]float32, error) // nil: everything is in b
 }
 
 // NewReader returns a reader of b, which must not change while what was read is in use.

@@ -324,7 +324,12 @@ func SizeOf(c Command) int {
 	size := 64
 	if p, ok := c.(*Push); ok {
 		for i := range p.Updates {
-			size += 64 + 8*len(p.Updates[i].IDs) + 4*len(p.Updates[i].Values)
+			size += 64 + 8*len(p.Updates[i].IDs)
+			if away := p.Updates[i].Away; away != nil {
+				size += 32 + len(away.Note)
+			} else {
+				size += 4 * len(p.Updates[i].Values)
+			}
 			for _, name := range p.Updates[i].Names {
 				size += 10 + len(name)
 			}
@@ -353,8 +358,13 @@ func EncodeCommand(w *Writer, c Command) {
 }
 
 // DecodeCommand reads what EncodeCommand writes. Arrays of the command are views of b.
-func DecodeCommand(b []byte) (Command, error) {
+func DecodeCommand(b []byte) (Command, error) { return DecodeCommandIn(b, nil) }
+
+// DecodeCommandIn is DecodeCommand where numbers of the command may lie elsewhere: find returns them, which must not
+// change while the command is used. Its errors are returned as they are.
+func DecodeCommandIn(b []byte, find func(Place) ([]float32, error)) (Command, error) {
 	r := NewReader(b)
+	r.find = find
 	var c Command
 	switch commandKind(r.Byte()) {
 	case takeKind:

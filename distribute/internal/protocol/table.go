@@ -113,6 +113,32 @@ func (t *Table) ReadTo(w *Writer, ids []int64) error {
 	return nil
 }
 
+// CopyTo is Read of a table that is not dynamic into memory of exactly the size.
+func (t *Table) CopyTo(out []float32, ids []int64) error {
+	if t.Dynamic {
+		return fmt.Errorf("parameterserver: table %s is dynamic: its rows come in messages", t.Name)
+	}
+	count := t.Rows
+	if ids != nil {
+		count = len(ids)
+		if err := t.checkIDs(ids); err != nil {
+			return err
+		}
+	}
+	if len(out) != count*t.Width {
+		return fmt.Errorf("parameterserver: table %s: room for %d numbers, and %d rows of %d are asked for", t.Name, len(out), count, t.Width)
+	}
+	if ids == nil {
+		copy(out, t.values)
+		return nil
+	}
+	for i, id := range ids {
+		t.ahead(ids, i, false)
+		copy(out[i*t.Width:(i+1)*t.Width], t.row(int(id)))
+	}
+	return nil
+}
+
 // ahead asks for rows that come soon while row i of ids is worked on. They lie at random in more memory than the caches
 // hold, so that each would be waited for.
 func (t *Table) ahead(ids []int64, i int, slots bool) {

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -27,18 +28,50 @@ type Update struct {
 	Sparse bool    // IDs are given, perhaps none
 	Values []float32
 	Names  []string // of Naming
+	Away   *Place   // of Values, where the message does not have them; nil again once they are found
 }
+
+// Place says where numbers lie that are not in a message: in memory that both sides have mapped.
+type Place struct {
+	Note   string // of the memory
+	Offset int    // in bytes
+	Count  int    // of numbers
+}
+
+// ErrPlace tells that who received a message cannot see the memory that it speaks of.
+var ErrPlace = errors.New("parameterserver: the memory of a message cannot be opened here")
+
+// Encode appends the place.
+func (p *Place) Encode(w *Writer) {
+	w.String(p.Note)
+	w.Uint(uint64(p.Offset))
+	w.Uint(uint64(p.Count))
+}
+
+// Decode reads what Encode writes.
+func (p *Place) Decode(r *Reader) { p.Note, p.Offset, p.Count = r.String(), r.Int(), r.Int() }
+
+// away marks the operation of an update whose values lie elsewhere.
+const away = 0x80
 
 func (u *Update) encode(w *Writer) {
 	w.Uint(uint64(u.Table))
-	w.Byte(byte(u.Op))
+	op := byte(u.Op)
+	if u.Away != nil {
+		op |= away
+	}
+	w.Byte(op)
 	w.Float(u.Rate)
 	w.Uint(u.Seen)
 	w.Bool(u.Sparse)
 	if u.Sparse {
 		w.Ints(u.IDs)
 	}
-	w.Floats(u.Values)
+	if u.Away != nil {
+		u.Away.Encode(w)
+	} else {
+		w.Floats(u.Values)
+	}
 	if u.Op == Naming {
 		w.Uint(uint64(len(u.Names)))
 		for _, name := range u.Names {
@@ -48,16 +81,36 @@ func (u *Update) encode(w *Writer) {
 }
 
 func (u *Update) decode(r *Reader) {
-	u.Table, u.Op, u.Rate, u.Seen, u.Sparse = uint32(r.Uint()), Op(r.Byte()), r.Float(), r.Uint(), r.Bool()
+	table, op := uint32(r.Uint()), r.Byte()
+	u.Table, u.Op, u.Rate, u.Seen, u.Sparse = table, Op(op&^away), r.Float(), r.Uint(), r.Bool()
 	if u.Sparse {
 		u.IDs = r.Ints()
 	}
-	u.Values = r.Floats()
+	if op&away != 0 {
+		u.Values = r.elsewhere()
+	} else {
+		u.Values = r.Floats()
+	}
 	if u.Op == Naming {
 		for range r.count(1) {
 			u.Names = append(u.Names, r.String())
 		}
 	}
+}
+
+// elsewhere finds the numbers that a place means.
+func (r *Reader) elsewhere() []float32 {
+	var p Place
+	if p.Decode(r); r.err != nil {
+		return nil
+	}
+	if r.find == nil {
+		r.fail("numbers lie elsewhere")
+		return nil
+	}
+	var v []float32
+	v, r.err = r.find(p)
+	return v
 }
 
 // check reports an update that the table cannot take.
