@@ -20,6 +20,7 @@ type buffer struct {
 	borrowed bool          // data is the caller's
 	exposed  atomic.Bool   // Bytes has been called: others may write the memory
 	panels   panels
+	tiles    panels // the kernel of a convolution, transformed; see winograd.go
 }
 
 var (
@@ -80,10 +81,12 @@ func (b *buffer) Bytes() []byte {
 func (b *buffer) Free() {
 	b.changing()
 	b.data, b.own = nil, nil
-	b.panels.mu.Lock()
-	defer b.panels.mu.Unlock()
-	b.panels.holds.Store(0)
-	b.panels.memory = nil
+	for _, k := range [...]*panels{&b.panels, &b.tiles} {
+		k.mu.Lock()
+		k.holds.Store(0)
+		k.memory = nil
+		k.mu.Unlock()
+	}
 }
 
 func (b *buffer) check(n int) error {

@@ -33,6 +33,9 @@ func buildConv(b *build) (func(), error) {
 }
 
 func convForward[T block.Float](b *build, s *conv.Shape) func() {
+	if w := tilesFor[T](b, s); w != nil {
+		return convTiles(b, w)
+	}
 	if e := b.u.Fused; e != nil && e.Pool {
 		return convPool[T](b, s)
 	}

@@ -101,7 +101,7 @@ func (c *compiler) compile(source *ir.Program, aliases bool) (*schedule, error) 
 		return nil, err
 	}
 	g := fuse.Build(q, fuse.Options{Overlap: c.overlap, Plain: c.plain, Updates: aliases})
-	p := &placement{Placement: plan.Place(g, aliases)}
+	p := &placement{Placement: plan.Place(g, aliases), predicts: aliases && !c.plain && onlyPredicts(q)}
 	if p.Err != nil {
 		return nil, p.Err
 	}

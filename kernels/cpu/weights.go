@@ -90,7 +90,7 @@ func inPanels[T gemm.Float](b *buffer, f *form, p *pool.Pool) []T {
 
 // packPanels makes the panels of the given version; it reports whether they exist.
 func packPanels[T gemm.Float](b *buffer, f *form, p *pool.Pool, version uint64) bool {
-	return b.pack(f, gemm.Layout[T](), version, gemm.PackedSize[T](f.n, f.k)*f.size, func(memory []byte) {
+	return b.panels.pack(f, gemm.Layout[T](), version, gemm.PackedSize[T](f.n, f.k)*f.size, func(memory []byte) {
 		dst := unsafe.Slice((*T)(plan.PointerTo(memory)), len(memory)/f.size)
 		src := unsafe.Slice((*T)(plan.PointerTo(b.own)), len(b.own)/f.size)
 		gemm.PackB(p, dst, src[f.off/f.size:], f.k, f.n, f.ld, f.trans)
@@ -107,7 +107,7 @@ func inBytePanels(b *buffer, f *form, p *pool.Pool) []byte {
 		return nil
 	}
 	k := &b.panels
-	if k.holds.Load() != version && !b.pack(f, quant.Layout(), version, quant.PackedSize(f.k, f.n), func(memory []byte) {
+	if k.holds.Load() != version && !b.panels.pack(f, quant.Layout(), version, quant.PackedSize(f.k, f.n), func(memory []byte) {
 		quant.Pack(p, memory, unsafe.Slice((*int8)(plan.PointerTo(b.own)), len(b.own))[f.off:], f.k, f.n, f.rowStride(), f.colStride())
 	}) || k.form != *f || k.layout != quant.Layout() {
 		return nil
@@ -131,8 +131,7 @@ func (f *form) colStride() int {
 }
 
 // pack lets fill write the panels of the given version into size bytes, in a layout; it reports whether they exist.
-func (b *buffer) pack(f *form, layout tile.Layout, version uint64, size int, fill func(memory []byte)) bool {
-	k := &b.panels
+func (k *panels) pack(f *form, layout tile.Layout, version uint64, size int, fill func(memory []byte)) bool {
 	if !k.mu.TryLock() {
 		return false // another product makes them
 	}

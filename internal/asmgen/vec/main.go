@@ -158,6 +158,7 @@ func (m machine) record() {
 	m.pairRows()
 	m.pooling()
 	m.pixels()
+	m.winograd()
 	m.rowsAt()
 	m.layerNorm()
 	m.softmaxRows()

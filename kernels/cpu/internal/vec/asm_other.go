@@ -33,6 +33,8 @@ func maxPoolRowBackward32(_, _, _, _, _, _ []float32, _ int, _ bool) int { retur
 func pixelsMax32(_, _ []float32, _, _, _, _ int) bool                    { return false }
 func pixelsAdd32(_, _ []float32, _, _, _, _ int) bool                    { return false }
 func pixelsClaim32(_, _, _, _ []float32, _, _, _, _ int) bool            { return false }
+func winogradInput32(_, _ []float32, _, _, _, _, _ int) bool             { return false }
+func winogradOutput32(_, _, _ []float32, _ bool, _, _, _, _, _ int) bool { return false }
 func layerNorm32(_, _, _, _, _, _ []float32, _ float64) bool             { return false }
 func layerNormGrad32(_, _, _, _, _, _, _, _ []float32) bool              { return false }
 func within32([]float32, float32) bool                                   { return false }

@@ -12665,6 +12665,478 @@ channel:
 	BNE pixel
 	RET
 
+// winogradInputNEON is winogradInputAVX2 with two registers for one.
+TEXT ·winogradInputNEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD count+16(FP), R2
+	MOVD size+24(FP), R3
+	MOVD step+32(FP), R4
+	MOVD plane+40(FP), R5
+	MOVD line+48(FP), R6
+	MOVD R1, R7
+	ADD R6, R7
+	MOVD R7, R8
+	ADD R6, R8
+	MOVD R8, R9
+	ADD R6, R9
+	MOVD R3, R6
+	ADD R3, R6
+	ADD R3, R6
+tile:
+	MOVD R3, R10
+channel:
+	MOVD R0, R11
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R8), (F8, F9)
+	WORD $0x4ea8d400 // fsub v0.4S, v0.4S, v8.4S
+	WORD $0x4ea9d421 // fsub v1.4S, v1.4S, v9.4S
+	ADD R3<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R3<<0, R8, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4ea8d442 // fsub v2.4S, v2.4S, v8.4S
+	WORD $0x4ea9d463 // fsub v3.4S, v3.4S, v9.4S
+	ADD R3<<1, R1, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R3<<1, R8, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4ea8d484 // fsub v4.4S, v4.4S, v8.4S
+	WORD $0x4ea9d4a5 // fsub v5.4S, v5.4S, v9.4S
+	ADD R6<<0, R1, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R6<<0, R8, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4ea8d4c6 // fsub v6.4S, v6.4S, v8.4S
+	WORD $0x4ea9d4e7 // fsub v7.4S, v7.4S, v9.4S
+	WORD $0x4ea4d400 // fsub v0.4S, v0.4S, v4.4S
+	WORD $0x4ea5d421 // fsub v1.4S, v1.4S, v5.4S
+	FSTPQ (F0, F1), 0(R11)
+	ADD R5, R11
+	WORD $0x4e24d440 // fadd v0.4S, v2.4S, v4.4S
+	WORD $0x4e25d461 // fadd v1.4S, v3.4S, v5.4S
+	FSTPQ (F0, F1), 0(R11)
+	ADD R5, R11
+	WORD $0x4ea2d480 // fsub v0.4S, v4.4S, v2.4S
+	WORD $0x4ea3d4a1 // fsub v1.4S, v5.4S, v3.4S
+	FSTPQ (F0, F1), 0(R11)
+	ADD R5, R11
+	WORD $0x4ea6d440 // fsub v0.4S, v2.4S, v6.4S
+	WORD $0x4ea7d461 // fsub v1.4S, v3.4S, v7.4S
+	FSTPQ (F0, F1), 0(R11)
+	ADD R5, R11
+	FLDPQ 0(R7), (F0, F1)
+	FLDPQ 0(R8), (F8, F9)
+	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
+	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
+	ADD R3<<0, R7, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R3<<0, R8, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e28d442 // fadd v2.4S, v2.4S, v8.4S
+	WORD $0x4e29d463 // fadd v3.4S, v3.4S, v9.4S
+	ADD R3<<1, R7, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R3<<1, R8, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
+	WORD $0x4e29d4a5 // fadd v5.4S, v5.4S, v9.4S
+	ADD R6<<0, R7, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R6<<0, R8, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	WORD $0x4e29d4e7 // fadd v7.4S, v7.4S, v9.4S
+	WORD $0x4ea4d400 // fsub v0.4S, v0.4S, v4.4S
+	WORD $0x4ea5d421 // fsub v1.4S, v1.4S, v5.4S
+	FSTPQ (F0, F1), 0(R11)
+	ADD R5, R11
+	WORD $0x4e24d440 // fadd v0.4S, v2.4S, v4.4S
+	WORD $0x4e25d461 // fadd v1.4S, v3.4S, v5.4S
+	FSTPQ (F0, F1), 0(R11)
+	ADD R5, R11
+	WORD $0x4ea2d480 // fsub v0.4S, v4.4S, v2.4S
+	WORD $0x4ea3d4a1 // fsub v1.4S, v5.4S, v3.4S
+	FSTPQ (F0, F1), 0(R11)
+	ADD R5, R11
+	WORD $0x4ea6d440 // fsub v0.4S, v2.4S, v6.4S
+	WORD $0x4ea7d461 // fsub v1.4S, v3.4S, v7.4S
+	FSTPQ (F0, F1), 0(R11)
+	ADD R5, R11
+	FLDPQ 0(R8), (F0, F1)
+	FLDPQ 0(R7), (F8, F9)
+	WORD $0x4ea8d400 // fsub v0.4S, v0.4S, v8.4S
+	WORD $0x4ea9d421 // fsub v1.4S, v1.4S, v9.4S
+	ADD R3<<0, R8, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R3<<0, R7, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4ea8d442 // fsub v2.4S, v2.4S, v8.4S
+	WORD $0x4ea9d463 // fsub v3.4S, v3.4S, v9.4S
+	ADD R3<<1, R8, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R3<<1, R7, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4ea8d484 // fsub v4.4S, v4.4S, v8.4S
+	WORD $0x4ea9d4a5 // fsub v5.4S, v5.4S, v9.4S
+	ADD R6<<0, R8, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R6<<0, R7, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4ea8d4c6 // fsub v6.4S, v6.4S, v8.4S
+	WORD $0x4ea9d4e7 // fsub v7.4S, v7.4S, v9.4S
+	WORD $0x4ea4d400 // fsub v0.4S, v0.4S, v4.4S
+	WORD $0x4ea5d421 // fsub v1.4S, v1.4S, v5.4S
+	FSTPQ (F0, F1), 0(R11)
+	ADD R5, R11
+	WORD $0x4e24d440 // fadd v0.4S, v2.4S, v4.4S
+	WORD $0x4e25d461 // fadd v1.4S, v3.4S, v5.4S
+	FSTPQ (F0, F1), 0(R11)
+	ADD R5, R11
+	WORD $0x4ea2d480 // fsub v0.4S, v4.4S, v2.4S
+	WORD $0x4ea3d4a1 // fsub v1.4S, v5.4S, v3.4S
+	FSTPQ (F0, F1), 0(R11)
+	ADD R5, R11
+	WORD $0x4ea6d440 // fsub v0.4S, v2.4S, v6.4S
+	WORD $0x4ea7d461 // fsub v1.4S, v3.4S, v7.4S
+	FSTPQ (F0, F1), 0(R11)
+	ADD R5, R11
+	FLDPQ 0(R7), (F0, F1)
+	FLDPQ 0(R9), (F8, F9)
+	WORD $0x4ea8d400 // fsub v0.4S, v0.4S, v8.4S
+	WORD $0x4ea9d421 // fsub v1.4S, v1.4S, v9.4S
+	ADD R3<<0, R7, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R3<<0, R9, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4ea8d442 // fsub v2.4S, v2.4S, v8.4S
+	WORD $0x4ea9d463 // fsub v3.4S, v3.4S, v9.4S
+	ADD R3<<1, R7, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R3<<1, R9, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4ea8d484 // fsub v4.4S, v4.4S, v8.4S
+	WORD $0x4ea9d4a5 // fsub v5.4S, v5.4S, v9.4S
+	ADD R6<<0, R7, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R6<<0, R9, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4ea8d4c6 // fsub v6.4S, v6.4S, v8.4S
+	WORD $0x4ea9d4e7 // fsub v7.4S, v7.4S, v9.4S
+	WORD $0x4ea4d400 // fsub v0.4S, v0.4S, v4.4S
+	WORD $0x4ea5d421 // fsub v1.4S, v1.4S, v5.4S
+	FSTPQ (F0, F1), 0(R11)
+	ADD R5, R11
+	WORD $0x4e24d440 // fadd v0.4S, v2.4S, v4.4S
+	WORD $0x4e25d461 // fadd v1.4S, v3.4S, v5.4S
+	FSTPQ (F0, F1), 0(R11)
+	ADD R5, R11
+	WORD $0x4ea2d480 // fsub v0.4S, v4.4S, v2.4S
+	WORD $0x4ea3d4a1 // fsub v1.4S, v5.4S, v3.4S
+	FSTPQ (F0, F1), 0(R11)
+	ADD R5, R11
+	WORD $0x4ea6d440 // fsub v0.4S, v2.4S, v6.4S
+	WORD $0x4ea7d461 // fsub v1.4S, v3.4S, v7.4S
+	FSTPQ (F0, F1), 0(R11)
+	ADD $32, R1
+	ADD $32, R7
+	ADD $32, R8
+	ADD $32, R9
+	ADD $32, R0
+	SUBS $32, R10
+	BNE channel
+	ADD R3, R1
+	ADD R3, R7
+	ADD R3, R8
+	ADD R3, R9
+	ADD R4, R0
+	SUBS R3, R0
+	SUBS $1, R2
+	BNE tile
+	RET
+
+// winogradOutputNEON is winogradOutputAVX2 with two registers for one.
+TEXT ·winogradOutputNEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD bias+16(FP), R2
+	MOVD count+24(FP), R3
+	MOVD size+32(FP), R4
+	MOVD step+40(FP), R5
+	MOVD plane+48(FP), R6
+	MOVD line+56(FP), R7
+	MOVD R0, R8
+	ADD R7, R8
+tile:
+	MOVD R4, R7
+channel:
+	MOVD R1, R9
+	FLDPQ 0(R9), (F0, F1)
+	ADD R6, R9
+	FLDPQ 0(R9), (F2, F3)
+	ADD R6, R9
+	FLDPQ 0(R9), (F4, F5)
+	ADD R6, R9
+	FLDPQ 0(R9), (F6, F7)
+	ADD R6, R9
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
+	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
+	WORD $0x4ea4d442 // fsub v2.4S, v2.4S, v4.4S
+	WORD $0x4ea5d463 // fsub v3.4S, v3.4S, v5.4S
+	WORD $0x4ea6d442 // fsub v2.4S, v2.4S, v6.4S
+	WORD $0x4ea7d463 // fsub v3.4S, v3.4S, v7.4S
+	FLDPQ 0(R9), (F4, F5)
+	ADD R6, R9
+	FLDPQ 0(R9), (F6, F7)
+	ADD R6, R9
+	FLDPQ 0(R9), (F8, F9)
+	ADD R6, R9
+	FLDPQ 0(R9), (F10, F11)
+	ADD R6, R9
+	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
+	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
+	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
+	WORD $0x4e29d4a5 // fadd v5.4S, v5.4S, v9.4S
+	WORD $0x4ea8d4c6 // fsub v6.4S, v6.4S, v8.4S
+	WORD $0x4ea9d4e7 // fsub v7.4S, v7.4S, v9.4S
+	WORD $0x4eaad4c6 // fsub v6.4S, v6.4S, v10.4S
+	WORD $0x4eabd4e7 // fsub v7.4S, v7.4S, v11.4S
+	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
+	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
+	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
+	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
+	FLDPQ 0(R9), (F8, F9)
+	ADD R6, R9
+	FLDPQ 0(R9), (F10, F11)
+	ADD R6, R9
+	FLDPQ 0(R9), (F12, F13)
+	ADD R6, R9
+	FLDPQ 0(R9), (F14, F15)
+	ADD R6, R9
+	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
+	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
+	WORD $0x4e2cd508 // fadd v8.4S, v8.4S, v12.4S
+	WORD $0x4e2dd529 // fadd v9.4S, v9.4S, v13.4S
+	WORD $0x4eacd54a // fsub v10.4S, v10.4S, v12.4S
+	WORD $0x4eadd56b // fsub v11.4S, v11.4S, v13.4S
+	WORD $0x4eaed54a // fsub v10.4S, v10.4S, v14.4S
+	WORD $0x4eafd56b // fsub v11.4S, v11.4S, v15.4S
+	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
+	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
+	WORD $0x4ea8d484 // fsub v4.4S, v4.4S, v8.4S
+	WORD $0x4ea9d4a5 // fsub v5.4S, v5.4S, v9.4S
+	WORD $0x4e2ad442 // fadd v2.4S, v2.4S, v10.4S
+	WORD $0x4e2bd463 // fadd v3.4S, v3.4S, v11.4S
+	WORD $0x4eaad4c6 // fsub v6.4S, v6.4S, v10.4S
+	WORD $0x4eabd4e7 // fsub v7.4S, v7.4S, v11.4S
+	FLDPQ 0(R9), (F8, F9)
+	ADD R6, R9
+	FLDPQ 0(R9), (F10, F11)
+	ADD R6, R9
+	FLDPQ 0(R9), (F12, F13)
+	ADD R6, R9
+	FLDPQ 0(R9), (F14, F15)
+	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
+	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
+	WORD $0x4e2cd508 // fadd v8.4S, v8.4S, v12.4S
+	WORD $0x4e2dd529 // fadd v9.4S, v9.4S, v13.4S
+	WORD $0x4eacd54a // fsub v10.4S, v10.4S, v12.4S
+	WORD $0x4eadd56b // fsub v11.4S, v11.4S, v13.4S
+	WORD $0x4eaed54a // fsub v10.4S, v10.4S, v14.4S
+	WORD $0x4eafd56b // fsub v11.4S, v11.4S, v15.4S
+	WORD $0x4ea8d484 // fsub v4.4S, v4.4S, v8.4S
+	WORD $0x4ea9d4a5 // fsub v5.4S, v5.4S, v9.4S
+	WORD $0x4eaad4c6 // fsub v6.4S, v6.4S, v10.4S
+	WORD $0x4eabd4e7 // fsub v7.4S, v7.4S, v11.4S
+	FLDPQ 0(R2), (F8, F9)
+	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
+	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
+	FSTPQ (F0, F1), 0(R0)
+	WORD $0x4e28d442 // fadd v2.4S, v2.4S, v8.4S
+	WORD $0x4e29d463 // fadd v3.4S, v3.4S, v9.4S
+	ADD R4<<0, R0, R19
+	FSTPQ (F2, F3), 0(R19)
+	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
+	WORD $0x4e29d4a5 // fadd v5.4S, v5.4S, v9.4S
+	FSTPQ (F4, F5), 0(R8)
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	WORD $0x4e29d4e7 // fadd v7.4S, v7.4S, v9.4S
+	ADD R4<<0, R8, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD $32, R0
+	ADD $32, R8
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R7
+	BNE channel
+	ADD R4, R0
+	ADD R4, R8
+	ADD R5, R1
+	SUBS R4, R1
+	SUBS R4, R2
+	SUBS $1, R3
+	BNE tile
+	RET
+
+// winogradOutputReluNEON is winogradOutputReluAVX2 with two registers for one.
+TEXT ·winogradOutputReluNEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD bias+16(FP), R2
+	MOVD count+24(FP), R3
+	MOVD size+32(FP), R4
+	MOVD step+40(FP), R5
+	MOVD plane+48(FP), R6
+	MOVD line+56(FP), R7
+	MOVD R0, R8
+	ADD R7, R8
+tile:
+	MOVD R4, R7
+channel:
+	MOVD R1, R9
+	FLDPQ 0(R9), (F0, F1)
+	ADD R6, R9
+	FLDPQ 0(R9), (F2, F3)
+	ADD R6, R9
+	FLDPQ 0(R9), (F4, F5)
+	ADD R6, R9
+	FLDPQ 0(R9), (F6, F7)
+	ADD R6, R9
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
+	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
+	WORD $0x4ea4d442 // fsub v2.4S, v2.4S, v4.4S
+	WORD $0x4ea5d463 // fsub v3.4S, v3.4S, v5.4S
+	WORD $0x4ea6d442 // fsub v2.4S, v2.4S, v6.4S
+	WORD $0x4ea7d463 // fsub v3.4S, v3.4S, v7.4S
+	FLDPQ 0(R9), (F4, F5)
+	ADD R6, R9
+	FLDPQ 0(R9), (F6, F7)
+	ADD R6, R9
+	FLDPQ 0(R9), (F8, F9)
+	ADD R6, R9
+	FLDPQ 0(R9), (F10, F11)
+	ADD R6, R9
+	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
+	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
+	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
+	WORD $0x4e29d4a5 // fadd v5.4S, v5.4S, v9.4S
+	WORD $0x4ea8d4c6 // fsub v6.4S, v6.4S, v8.4S
+	WORD $0x4ea9d4e7 // fsub v7.4S, v7.4S, v9.4S
+	WORD $0x4eaad4c6 // fsub v6.4S, v6.4S, v10.4S
+	WORD $0x4eabd4e7 // fsub v7.4S, v7.4S, v11.4S
+	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
+	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
+	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
+	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
+	FLDPQ 0(R9), (F8, F9)
+	ADD R6, R9
+	FLDPQ 0(R9), (F10, F11)
+	ADD R6, R9
+	FLDPQ 0(R9), (F12, F13)
+	ADD R6, R9
+	FLDPQ 0(R9), (F14, F15)
+	ADD R6, R9
+	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
+	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
+	WORD $0x4e2cd508 // fadd v8.4S, v8.4S, v12.4S
+	WORD $0x4e2dd529 // fadd v9.4S, v9.4S, v13.4S
+	WORD $0x4eacd54a // fsub v10.4S, v10.4S, v12.4S
+	WORD $0x4eadd56b // fsub v11.4S, v11.4S, v13.4S
+	WORD $0x4eaed54a // fsub v10.4S, v10.4S, v14.4S
+	WORD $0x4eafd56b // fsub v11.4S, v11.4S, v15.4S
+	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
+	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
+	WORD $0x4ea8d484 // fsub v4.4S, v4.4S, v8.4S
+	WORD $0x4ea9d4a5 // fsub v5.4S, v5.4S, v9.4S
+	WORD $0x4e2ad442 // fadd v2.4S, v2.4S, v10.4S
+	WORD $0x4e2bd463 // fadd v3.4S, v3.4S, v11.4S
+	WORD $0x4eaad4c6 // fsub v6.4S, v6.4S, v10.4S
+	WORD $0x4eabd4e7 // fsub v7.4S, v7.4S, v11.4S
+	FLDPQ 0(R9), (F8, F9)
+	ADD R6, R9
+	FLDPQ 0(R9), (F10, F11)
+	ADD R6, R9
+	FLDPQ 0(R9), (F12, F13)
+	ADD R6, R9
+	FLDPQ 0(R9), (F14, F15)
+	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
+	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
+	WORD $0x4e2cd508 // fadd v8.4S, v8.4S, v12.4S
+	WORD $0x4e2dd529 // fadd v9.4S, v9.4S, v13.4S
+	WORD $0x4eacd54a // fsub v10.4S, v10.4S, v12.4S
+	WORD $0x4eadd56b // fsub v11.4S, v11.4S, v13.4S
+	WORD $0x4eaed54a // fsub v10.4S, v10.4S, v14.4S
+	WORD $0x4eafd56b // fsub v11.4S, v11.4S, v15.4S
+	WORD $0x4ea8d484 // fsub v4.4S, v4.4S, v8.4S
+	WORD $0x4ea9d4a5 // fsub v5.4S, v5.4S, v9.4S
+	WORD $0x4eaad4c6 // fsub v6.4S, v6.4S, v10.4S
+	WORD $0x4eabd4e7 // fsub v7.4S, v7.4S, v11.4S
+	FLDPQ 0(R2), (F8, F9)
+	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
+	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	WORD $0x6ea0e55f // fcmgt v31.4S, v10.4S, v0.4S
+	WORD $0x6e601d5f // bsl v31.4S, v10.4S, v0.4S
+	VMOV V31.B16, V10.B16
+	WORD $0x6ea1e57f // fcmgt v31.4S, v11.4S, v1.4S
+	WORD $0x6e611d7f // bsl v31.4S, v11.4S, v1.4S
+	VMOV V31.B16, V11.B16
+	FSTPQ (F10, F11), 0(R0)
+	WORD $0x4e28d442 // fadd v2.4S, v2.4S, v8.4S
+	WORD $0x4e29d463 // fadd v3.4S, v3.4S, v9.4S
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea3e43f // fcmgt v31.4S, v1.4S, v3.4S
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V1.B16
+	ADD R4<<0, R0, R19
+	FSTPQ (F0, F1), 0(R19)
+	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
+	WORD $0x4e29d4a5 // fadd v5.4S, v5.4S, v9.4S
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6ea4e41f // fcmgt v31.4S, v0.4S, v4.4S
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea5e43f // fcmgt v31.4S, v1.4S, v5.4S
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V1.B16
+	FSTPQ (F0, F1), 0(R8)
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	WORD $0x4e29d4e7 // fadd v7.4S, v7.4S, v9.4S
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6ea6e41f // fcmgt v31.4S, v0.4S, v6.4S
+	WORD $0x6e661c1f // bsl v31.4S, v0.4S, v6.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea7e43f // fcmgt v31.4S, v1.4S, v7.4S
+	WORD $0x6e671c3f // bsl v31.4S, v1.4S, v7.4S
+	VMOV V31.B16, V1.B16
+	ADD R4<<0, R8, R19
+	FSTPQ (F0, F1), 0(R19)
+	ADD $32, R0
+	ADD $32, R8
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R7
+	BNE channel
+	ADD R4, R0
+	ADD R4, R8
+	ADD R5, R1
+	SUBS R4, R1
+	SUBS R4, R2
+	SUBS $1, R3
+	BNE tile
+	RET
+
 // addRowsAtNEON is addRowsAtAVX2 with two registers for one.
 TEXT ·addRowsAtNEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0

@@ -865,6 +865,33 @@ func callPixelsClaim(wide bool, dx, x, left, y *float32, count, size, xStep, ySt
 }
 
 //go:noinline
+func callWinogradInput(wide bool, dst, x *float32, count, size, step, plane, line uintptr) {
+	if wide {
+		winogradInputAVX512(dst, x, count, size, step, plane, line)
+	} else {
+		winogradInputAVX2(dst, x, count, size, step, plane, line)
+	}
+}
+
+//go:noinline
+func callWinogradOutput(wide bool, dst, x, bias *float32, count, size, step, plane, line uintptr) {
+	if wide {
+		winogradOutputAVX512(dst, x, bias, count, size, step, plane, line)
+	} else {
+		winogradOutputAVX2(dst, x, bias, count, size, step, plane, line)
+	}
+}
+
+//go:noinline
+func callWinogradOutputRelu(wide bool, dst, x, bias *float32, count, size, step, plane, line uintptr) {
+	if wide {
+		winogradOutputReluAVX512(dst, x, bias, count, size, step, plane, line)
+	} else {
+		winogradOutputReluAVX2(dst, x, bias, count, size, step, plane, line)
+	}
+}
+
+//go:noinline
 func callAddRowsAt(wide bool, dst, x *float32, pairs *[2]int, count, size uintptr) {
 	if wide {
 		addRowsAtAVX512(dst, x, pairs, count, size)
@@ -1736,6 +1763,24 @@ func pixelsClaimAVX2(dx, x, left, y *float32, count, size, xStep, yStep uintptr)
 
 //go:noescape
 func pixelsClaimAVX512(dx, x, left, y *float32, count, size, xStep, yStep uintptr)
+
+//go:noescape
+func winogradInputAVX2(dst, x *float32, count, size, step, plane, line uintptr)
+
+//go:noescape
+func winogradInputAVX512(dst, x *float32, count, size, step, plane, line uintptr)
+
+//go:noescape
+func winogradOutputAVX2(dst, x, bias *float32, count, size, step, plane, line uintptr)
+
+//go:noescape
+func winogradOutputAVX512(dst, x, bias *float32, count, size, step, plane, line uintptr)
+
+//go:noescape
+func winogradOutputReluAVX2(dst, x, bias *float32, count, size, step, plane, line uintptr)
+
+//go:noescape
+func winogradOutputReluAVX512(dst, x, bias *float32, count, size, step, plane, line uintptr)
 
 //go:noescape
 func addRowsAtAVX2(dst, x *float32, pairs *[2]int, count, size uintptr)

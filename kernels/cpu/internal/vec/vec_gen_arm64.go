@@ -406,6 +406,21 @@ func callPixelsClaim(wide bool, dx, x, left, y *float32, count, size, xStep, ySt
 }
 
 //go:noinline
+func callWinogradInput(wide bool, dst, x *float32, count, size, step, plane, line uintptr) {
+	winogradInputNEON(dst, x, count, size, step, plane, line)
+}
+
+//go:noinline
+func callWinogradOutput(wide bool, dst, x, bias *float32, count, size, step, plane, line uintptr) {
+	winogradOutputNEON(dst, x, bias, count, size, step, plane, line)
+}
+
+//go:noinline
+func callWinogradOutputRelu(wide bool, dst, x, bias *float32, count, size, step, plane, line uintptr) {
+	winogradOutputReluNEON(dst, x, bias, count, size, step, plane, line)
+}
+
+//go:noinline
 func callAddRowsAt(wide bool, dst, x *float32, pairs *[2]int, count, size uintptr) {
 	addRowsAtNEON(dst, x, pairs, count, size)
 }
@@ -845,6 +860,15 @@ func pixelsAddNEON(dst, x *float32, count, size, dstStep, xStep uintptr)
 
 //go:noescape
 func pixelsClaimNEON(dx, x, left, y *float32, count, size, xStep, yStep uintptr)
+
+//go:noescape
+func winogradInputNEON(dst, x *float32, count, size, step, plane, line uintptr)
+
+//go:noescape
+func winogradOutputNEON(dst, x, bias *float32, count, size, step, plane, line uintptr)
+
+//go:noescape
+func winogradOutputReluNEON(dst, x, bias *float32, count, size, step, plane, line uintptr)
 
 //go:noescape
 func addRowsAtNEON(dst, x *float32, pairs *[2]int, count, size uintptr)

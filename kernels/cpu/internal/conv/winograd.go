@@ -1,0 +1,274 @@
+package conv
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// Winograd is the forward convolution of 3x3 taps without steps by F(2x2, 3x3) (Lavin and Gray, 2015): tiles of 2x2
+// outputs cost 16 products for each pair of channels instead of 36. Tiles of the input and the kernel are transformed,
+// the sums over channels are sixteen matrix products, and what they give is transformed back. Sums are rounded
+// differently from those of [Forward]: by some 1e-6 of the largest. An infinite input makes a tile NaN.
+//
+// A value belongs to one goroutine at a time. Which numbers come out depends neither on the number of images nor on
+// that of workers.
+type Winograd[T Float] struct {
+	shape      Shape
+	out        [3]int
+	rows, cols int  // of tiles in an image
+	strideV    int  // from one row of the transformed input to the next
+	block      int  // rows of tiles that are computed together
+	shared     bool // by all workers, since there are too few blocks for each to have some
+	local      int  // scratch of a worker
+	common     int  // and of all
+
+	x, kernel, bias, y, scratch []T
+	relu                        bool
+
+	read, write winogradRows[T] // of the block that all workers compute
+}
+
+const (
+	winogradChannels = 32 // fewer are not worth the transformations
+	winogradPixels   = 5  // along each axis: fewer leave too few tiles for a product
+	winogradTiles    = 64 // of a block; the kernel is read for each
+	manyTiles        = 112
+	fitsCache        = 512 << 10 // bytes of a kernel that stays in the second-level cache
+)
+
+// NewWinograd returns nil where [Forward] is to be used. That depends on the shape of an image and of the kernel alone.
+func NewWinograd[T Float](s *Shape) *Winograd[T] {
+	w := &Winograd[T]{shape: s.checked()}
+	n, zero := &w.shape, T(0)
+	w.out = n.Out()
+	if unsafe.Sizeof(zero) != 4 || n.Kernel != [3]int{1, 3, 3} || n.Strides != [3]int{1, 1, 1} || n.Dilation != [3]int{1, 1, 1} || n.Groups != 1 ||
+		n.In[0] != 1 || n.PadLow[0] != 0 || n.PadHigh[0] != 0 || n.InChannels < winogradChannels || n.OutChannels < winogradChannels ||
+		n.InChannels%16 != 0 || n.OutChannels%16 != 0 || min(w.out[1], w.out[2]) < winogradPixels || n.Batch == 0 {
+		return nil
+	}
+	w.rows, w.cols = ceil(w.out[1], 2), ceil(w.out[2], 2)
+	w.strideV = gemm.SpacedRow[T](n.InChannels)
+	return w
+}
+
+// KernelSize returns the number of elements of a transformed kernel.
+func (w *Winograd[T]) KernelSize() int {
+	return 16 * gemm.PackedSize[T](w.shape.OutChannels, w.shape.InChannels)
+}
+
+// Scratch returns the number of elements of scratch memory that [Winograd.Forward] needs.
+func (w *Winograd[T]) Scratch(workers int) int {
+	workers = max(workers, 1)
+	n, total := &w.shape, w.shape.Batch*w.rows
+	tiles := winogradTiles
+	if 16*n.InChannels*n.OutChannels*4 > fitsCache {
+		tiles = manyTiles
+	}
+	w.block = min(max(tiles/w.cols, 1), total)
+	if w.shared = workers > 1 && ceil(total, w.block) < 2*workers; w.shared {
+		w.block = total
+	}
+	w.local = w.inputSize() + w.rowSize()
+	w.common = n.OutChannels
+	a := w.product(w.block*w.cols, nil, nil, nil)
+	if sums := 16 * w.block * w.cols * (w.strideV + n.OutChannels); w.shared {
+		w.common += sums + gemm.ScratchSize(&a, workers)
+	} else {
+		w.local += sums + gemm.ScratchSize(&a, 1)
+	}
+	return w.common + workers*w.local
+}
+
+// inputSize and rowSize are the elements of the rows of pixels that a row of tiles sees, and of those that it gives.
+func (w *Winograd[T]) inputSize() int { return 4 * (2*w.cols + 2) * w.shape.InChannels }
+func (w *Winograd[T]) rowSize() int   { return 4 * w.cols * w.shape.OutChannels }
+
+// product is the sixteen products for a number of tiles.
+func (w *Winograd[T]) product(tiles int, v, kernel, m []T) gemm.Args[T] {
+	n := &w.shape
+	return gemm.Args[T]{M: tiles, N: n.OutChannels, K: n.InChannels, A: v, LDA: w.strideV, B: kernel, Packed: true, C: m, Batch: [2]int{16, 1},
+		StrideA: [2]int{tiles * w.strideV, 0}, StrideB: [2]int{gemm.PackedSize[T](n.OutChannels, n.InChannels), 0}, StrideC: [2]int{tiles * n.OutChannels, 0}}
+}
+
+// Forward is the package's [Forward] with a kernel from [Winograd.Transform].
+func (w *Winograd[T]) Forward(p *pool.Pool, x, kernel, bias []T, relu bool, y, scratch []T) {
+	n := &w.shape
+	n.need("x", len(x), n.sizeX())
+	n.need("transformed kernel", len(kernel), w.KernelSize())
+	n.need("y", len(y), n.sizeY())
+	n.need("scratch", len(scratch), w.Scratch(p.Size()))
+	common, scratch := scratch[:w.common], scratch[w.common:]
+	if bias == nil {
+		bias = common[:n.OutChannels]
+		clear(bias)
+	}
+	n.need("bias", len(bias), n.OutChannels)
+	w.x, w.kernel, w.bias, w.y, w.scratch, w.relu = x, kernel, bias, y, scratch, relu
+	if w.shared {
+		w.together(p, common[n.OutChannels:])
+	} else {
+		p.Parallel(ceil(n.Batch*w.rows, w.block), 1, w)
+	}
+	w.x, w.kernel, w.bias, w.y, w.scratch = nil, nil, nil, nil, nil
+}
+
+// together computes all rows of tiles, the workers one step after the other.
+func (w *Winograd[T]) together(p *pool.Pool, scratch []T) {
+	total := w.shape.Batch * w.rows
+	v, m, rest := w.sums(scratch, total)
+	grain := max((1<<14)/(w.rowSize()+w.inputSize()), 1)
+	w.read = winogradRows[T]{w: w, v: v, end: total}
+	p.Parallel(total, grain, &w.read)
+	runProduct(p, w.product(total*w.cols, v, w.kernel, m), rest)
+	w.write = winogradRows[T]{w: w, m: m, end: total}
+	p.Parallel(total, grain, &w.write)
+	w.read, w.write = winogradRows[T]{}, winogradRows[T]{}
+}
+
+// sums cuts the memory of the transformed input and of the sums of rows of tiles off scratch.
+func (w *Winograd[T]) sums(scratch []T, rows int) (v, m, rest []T) {
+	tiles := 16 * rows * w.cols
+	v, scratch = scratch[:tiles*w.strideV], scratch[tiles*w.strideV:]
+	return v, scratch[:tiles*w.shape.OutChannels], scratch[tiles*w.shape.OutChannels:]
+}
+
+// winogradRows transforms the rows of tiles [first, end) into v, or back from m.
+type winogradRows[T Float] struct {
+	w          *Winograd[T]
+	v, m       []T
+	first, end int
+}
+
+// Run implements pool.Task.
+func (r *winogradRows[T]) Run(worker, lo, hi int) {
+	w := r.w
+	n, tiles := &w.shape, (r.end-r.first)*w.cols
+	rows := w.scratch[worker*w.local:][:w.inputSize()]
+	edge := w.scratch[worker*w.local+len(rows):][:w.rowSize()]
+	for i := lo; i < hi; i++ {
+		image, row := (r.first+i)/w.rows, (r.first+i)%w.rows
+		if r.v != nil {
+			w.readRows(rows, image, row)
+			vec.WinogradInput(r.v[i*w.cols*w.strideV:], rows, w.cols, n.InChannels, w.strideV, tiles*w.strideV, len(rows)/4)
+		} else {
+			w.writeRows(edge, r.m[i*w.cols*n.OutChannels:], image, row, tiles*n.OutChannels)
+		}
+	}
+}
+
+// Run implements pool.Task: it computes blocks of rows of tiles.
+func (w *Winograd[T]) Run(worker, lo, hi int) {
+	for block := lo; block < hi; block++ {
+		first := block * w.block
+		end := min(first+w.block, w.shape.Batch*w.rows)
+		v, m, rest := w.sums(w.scratch[worker*w.local+w.inputSize()+w.rowSize():(worker+1)*w.local], end-first)
+		read := winogradRows[T]{w: w, v: v, first: first, end: end}
+		read.Run(worker, 0, end-first)
+		runProduct(nil, w.product((end-first)*w.cols, v, w.kernel, m), rest)
+		write := winogradRows[T]{w: w, m: m, first: first, end: end}
+		write.Run(worker, 0, end-first)
+	}
+}
+
+// readRows copies the four rows of an image that a row of tiles sees, with zeros where it sees nothing of it.
+func (w *Winograd[T]) readRows(rows []T, image, row int) {
+	n := &w.shape
+	pixels, c := 2*w.cols+2, n.InChannels
+	lo := min(max(n.PadLow[2], 0), pixels)
+	hi := max(min(n.In[2]+n.PadLow[2], pixels), lo)
+	for i := range 4 {
+		to := rows[i*pixels*c : (i+1)*pixels*c]
+		at := 2*row + i - n.PadLow[1]
+		if at < 0 || at >= n.In[1] {
+			clear(to)
+			continue
+		}
+		clear(to[:lo*c])
+		copy(to[lo*c:hi*c], w.x[((image*n.In[1]+at)*n.In[2]+lo-n.PadLow[2])*c:])
+		clear(to[hi*c:])
+	}
+}
+
+// writeRows transforms the sums of a row of tiles back; edge has room for what may lie outside of the result.
+func (w *Winograd[T]) writeRows(edge, m []T, image, row, plane int) {
+	n := &w.shape
+	c, line := n.OutChannels, w.out[2]*n.OutChannels
+	y := w.y[(image*w.out[1]+2*row)*line:]
+	count := min(w.out[1]-2*row, 2)
+	if count == 2 && w.out[2]%2 == 0 {
+		vec.WinogradOutput(y, m, w.bias, w.relu, w.cols, c, c, plane, line)
+		return
+	}
+	vec.WinogradOutput(edge, m, w.bias, w.relu, w.cols, c, c, plane, 2*w.cols*c)
+	for i := range count {
+		copy(y[i*line:(i+1)*line], edge[i*2*w.cols*c:])
+	}
+}
+
+// TransformScratch returns the number of elements of scratch memory that [Winograd.Transform] needs.
+func (w *Winograd[T]) TransformScratch() int { return 5 * w.transformRows() * w.shape.OutChannels }
+
+// transformRows is the number of input channels whose kernels are transformed together.
+func (w *Winograd[T]) transformRows() int {
+	return min(max((1<<12)/w.shape.OutChannels, 1), w.shape.InChannels)
+}
+
+// Transform writes the transformed kernel G·g·Gᵀ, where G makes a, (a+b+c)/2, (a-b+c)/2, c of three numbers: sixteen
+// matrices in the panels of package gemm, one after the other.
+func (w *Winograd[T]) Transform(dst, kernel, scratch []T) {
+	n := &w.shape
+	n.need("kernel", len(kernel), n.sizeKernel())
+	n.need("transformed kernel", len(dst), w.KernelSize())
+	n.need("scratch", len(scratch), w.TransformScratch())
+	size := w.transformRows() * n.OutChannels
+	var h [3][]T
+	for i := range h {
+		h[i] = scratch[i*size : (i+1)*size]
+	}
+	result, spare := scratch[3*size:4*size], scratch[4*size:5*size]
+	matrix := n.InChannels * n.OutChannels
+	for first := 0; first < n.InChannels; first += w.transformRows() {
+		rows := min(w.transformRows(), n.InChannels-first)
+		length := rows * n.OutChannels
+		for i := range 4 {
+			for column := range h {
+				tap := func(line int) []T { return kernel[(3*line+column)*matrix+first*n.OutChannels:][:length] }
+				kernelStep(i, h[column][:length], tap(0), tap(1), tap(2), spare[:length])
+			}
+			for j := range 4 {
+				kernelStep(j, result[:length], h[0][:length], h[1][:length], h[2][:length], spare[:length])
+				w.pack(dst[(4*i+j)*(w.KernelSize()/16):], result[:length], first, rows)
+			}
+		}
+	}
+}
+
+// kernelStep stores the i-th of the four numbers that are made of three.
+func kernelStep[T Float](i int, dst, a, b, c, spare []T) {
+	switch i {
+	case 0:
+		copy(dst, a)
+	case 3:
+		copy(dst, c)
+	default:
+		vec.Add(spare, a, c)
+		if i == 1 {
+			vec.Add(spare, spare, b)
+		} else {
+			vec.Sub(spare, spare, b)
+		}
+		vec.Scale(dst, spare, 0.5)
+	}
+}
+
+// pack writes rows of a matrix, the first one with the given number, into its panels.
+func (w *Winograd[T]) pack(panels, matrix []T, first, rows int) {
+	width, columns := micro.PanelWidth[T](), w.shape.OutChannels
+	for col := 0; col < columns; col += width {
+		micro.PackPanel(panels[col*w.shape.InChannels+first*width:], matrix[col:], rows, min(width, columns-col), columns, 1)
+	}
+}

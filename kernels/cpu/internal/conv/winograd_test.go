@@ -1,0 +1,107 @@
+package conv
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// winograd computes a convolution with a transformed kernel.
+func winograd(t *testing.T, p *pool.Pool, s *Shape, x, kernel, bias []float32, relu bool) []float32 {
+	t.Helper()
+	w := NewWinograd[float32](s)
+	require.NotNil(t, w, "%+v", *s)
+	panels := scratchFor[float32](w.KernelSize())
+	w.Transform(panels, kernel, scratchFor[float32](w.TransformScratch()))
+	y := scratchFor[float32](s.sizeY())
+	w.Forward(p, x, panels, bias, relu, y, scratchFor[float32](w.Scratch(p.Size())))
+	return y
+}
+
+// TestWinograd compares random shapes with the convolution itself, in float64: within 1e-5 of the largest result, and
+// the same bits with any number of workers and images.
+func TestWinograd(t *testing.T) {
+	workers := pool.New(3)
+	defer workers.Close()
+	for _, path := range isa.Paths() {
+		defer isa.Override(path)()
+		rng := rand.New(rand.NewPCG(1, 2))
+		for range 12 {
+			s := Shape{Batch: 1 + rng.IntN(3), In: [3]int{1, 5 + rng.IntN(9), 5 + rng.IntN(9)}, InChannels: 16 * (2 + rng.IntN(3)), OutChannels: 16 * (2 + rng.IntN(3)),
+				Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1 + rng.IntN(2), rng.IntN(3)}, PadHigh: [3]int{0, 1 + rng.IntN(2), 2 + rng.IntN(2)}}
+			x, kernel, bias := random[float32](rng, s.sizeX()), random[float32](rng, s.sizeKernel()), random[float32](rng, s.OutChannels)
+			if rng.IntN(3) == 0 {
+				bias = nil
+			}
+			relu := rng.IntN(2) == 0
+			want := make([]float64, s.sizeY())
+			for i := range want {
+				if bias != nil {
+					want[i] = float64(bias[i%s.OutChannels])
+				}
+			}
+			visit(&s, func(i, k, o int) { want[o] += float64(x[i]) * float64(kernel[k]) })
+			largest := 0.0
+			for _, v := range want {
+				largest = max(largest, math.Abs(v))
+			}
+			y := winograd(t, nil, &s, x, kernel, bias, relu)
+			for i, v := range want {
+				if relu {
+					v = max(v, 0)
+				}
+				require.InDelta(t, v, y[i], 1e-5*largest, "%v: element %d of %+v", path, i, s)
+			}
+			assert.Equal(t, y, winograd(t, workers, &s, x, kernel, bias, relu), "%v: workers change the result of %+v", path, s)
+			one := s
+			one.Batch = 1
+			assert.Equal(t, y[:one.sizeY()], winograd(t, nil, &one, x, kernel, bias, relu), "%v: other images change the result of %+v", path, s)
+		}
+	}
+}
+
+// TestWinogradShapes: what the transformations do not pay for, or cannot compute, is left to the others.
+func TestWinogradShapes(t *testing.T) {
+	fits := Shape{Batch: 1, In: [3]int{1, 9, 9}, InChannels: 32, OutChannels: 32, Kernel: [3]int{1, 3, 3}}
+	require.NotNil(t, NewWinograd[float32](&fits))
+	assert.Nil(t, NewWinograd[float64](&fits))
+	for _, change := range []func(s *Shape){
+		func(s *Shape) { s.Batch = 0 }, func(s *Shape) { s.In[2] = 5 }, func(s *Shape) { s.In[0], s.Kernel[0] = 3, 3 }, func(s *Shape) { s.Kernel[1] = 5 },
+		func(s *Shape) { s.Strides = [3]int{1, 2, 2} }, func(s *Shape) { s.Dilation = [3]int{1, 2, 2} }, func(s *Shape) { s.Groups = 2 },
+		func(s *Shape) { s.InChannels = 16 }, func(s *Shape) { s.OutChannels = 40 }, func(s *Shape) { s.PadLow[0] = 1 },
+	} {
+		s := fits
+		change(&s)
+		assert.Nil(t, NewWinograd[float32](&s), "%+v", s)
+	}
+}
+
+// BenchmarkWinograd is the 3x3 convolutions of ResNet-50, an image at a time.
+func BenchmarkWinograd(b *testing.B) {
+	for _, c := range [][2]int{{64, 56}, {128, 28}, {256, 14}, {512, 7}} {
+		s := Shape{Batch: 1, In: [3]int{1, c[1], c[1]}, InChannels: c[0], OutChannels: c[0], Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
+		x, kernel, y := make([]float32, s.sizeX()), make([]float32, s.sizeKernel()), make([]float32, s.sizeY())
+		w := NewWinograd[float32](&s)
+		panels, scratch := make([]float32, w.KernelSize()), make([]float32, w.Scratch(1)+w.TransformScratch())
+		w.Transform(panels, kernel, scratch)
+		b.Run("tiles", func(b *testing.B) {
+			for b.Loop() {
+				w.Forward(nil, x, panels, nil, false, y, scratch[:w.Scratch(1)])
+			}
+			b.ReportMetric(float64(s.FLOPs())*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+		})
+		direct := make([]float32, ForwardScratch[float32](&s, 1))
+		b.Run("direct", func(b *testing.B) {
+			for b.Loop() {
+				Forward(nil, &s, x, kernel, nil, false, y, direct)
+			}
+			b.ReportMetric(float64(s.FLOPs())*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+		})
+	}
+}

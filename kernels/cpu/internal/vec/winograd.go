@@ -1,0 +1,77 @@
+package vec
+
+// The transformations of Winograd's F(2x2, 3x3): a tile of 2x2 outputs of a 3x3 convolution is computed from a tile of
+// 4x4 inputs with 16 products for each pair of channels instead of 36. Tiles are two pixels apart; the 16 numbers of a
+// tile and channel lie in 16 matrices, plane elements apart, whose rows are tiles, step elements apart, and whose
+// columns are c channels.
+
+// WinogradInput transforms count tiles of four rows of pixels that are line elements apart: with B the matrix of
+//
+//	a - c, b + c, c - b, b - d
+//
+// the tile d becomes Bᵀ·d·B.
+func WinogradInput[T Float](dst, x []T, count, c, step, plane, line int) {
+	if count <= 0 || c <= 0 {
+		return
+	}
+	dst, x = dst[:15*plane+(count-1)*step+c], x[:3*line+(2*count+2)*c]
+	if single[T]() && winogradInput32(as32(dst), as32(x), count, c, step, plane, line) {
+		return
+	}
+	for t := range count {
+		for k := range c {
+			var z [4][4]T
+			for j := range 4 {
+				at := (2*t+j)*c + k
+				z[0][j], z[1][j], z[2][j], z[3][j] = tileInput(x[at], x[line+at], x[2*line+at], x[3*line+at])
+			}
+			for i := range 4 {
+				at := 4*i*plane + t*step + k
+				dst[at], dst[at+plane], dst[at+2*plane], dst[at+3*plane] = tileInput(z[i][0], z[i][1], z[i][2], z[i][3])
+			}
+		}
+	}
+}
+
+func tileInput[T Float](a, b, c, d T) (T, T, T, T) { return a - c, b + c, c - b, b - d }
+
+// WinogradOutput transforms count tiles of sums back, into two rows of pixels that are line elements apart: with A the
+// matrix of
+//
+//	a + b + c, b - c - d
+//
+// the sums m become Aᵀ·m·A, plus the bias, one number for each channel, and max(·, 0) of it if relu is set.
+func WinogradOutput[T Float](dst, x, bias []T, relu bool, count, c, step, plane, line int) {
+	if count <= 0 || c <= 0 {
+		return
+	}
+	dst, x, bias = dst[:line+2*count*c], x[:15*plane+(count-1)*step+c], bias[:c]
+	if single[T]() && winogradOutput32(as32(dst), as32(x), as32(bias), relu, count, c, step, plane, line) {
+		return
+	}
+	for t := range count {
+		for k, b := range bias {
+			var o [4][2]T
+			for i := range 4 {
+				at := 4*i*plane + t*step + k
+				o[i][0], o[i][1] = tileOutput(x[at], x[at+plane], x[at+2*plane], x[at+3*plane])
+			}
+			for j := range 2 {
+				top, below := tileOutput(o[0][j], o[1][j], o[2][j], o[3][j])
+				if top, below = top+b, below+b; relu {
+					top, below = positive(top), positive(below)
+				}
+				dst[(2*t+j)*c+k], dst[line+(2*t+j)*c+k] = top, below
+			}
+		}
+	}
+}
+
+func tileOutput[T Float](a, b, c, d T) (T, T) { return a + b + c, b - c - d }
+
+func positive[T Float](v T) T {
+	if v < 0 {
+		return 0
+	}
+	return v
+}

@@ -1,0 +1,106 @@
+package cpu
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/conv"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// onlyPredicts reports whether the program replaces no variable and computes no gradients of convolutions. Convolutions
+// of such programs may be rounded differently from those that train.
+func onlyPredicts(p *ir.Program) bool {
+	return !slices.ContainsFunc(p.Outputs, func(o ir.Output) bool { return o.Alias >= 0 }) && !hasCollectives(p) &&
+		!slices.ContainsFunc(p.Nodes, func(n ir.Node) bool { return n.Op == ir.ConvInputGrad || n.Op == ir.ConvKernelGrad })
+}
+
+// tilesFor returns the convolution by Winograd's products, or nil where they are not to be used.
+func tilesFor[T block.Float](b *build, s *conv.Shape) *conv.Winograd[T] {
+	if !b.predicts || b.in(1).Mem.Kind != plan.InInput {
+		return nil
+	}
+	return conv.NewWinograd[T](s)
+}
+
+// convTiles is a convolution by Winograd's products, and the 2x2 maxima of its result if the unit takes them. Its
+// kernel is a variable of a program that only predicts, so the transformed kernel is kept with it; where that is not
+// possible, each run transforms it, which gives the same numbers.
+func convTiles[T block.Float](b *build, w *conv.Winograd[T]) func() {
+	x, kernel, y, rt := b.in(0), b.in(1), b.out(0), b.rt()
+	result, pool := y, func() {}
+	if e := b.u.Fused; e != nil && e.Pool {
+		result, pool = b.pooledLater(y)
+	}
+	bias, relu := b.addedToProduct()
+	kept := b.kept(kernel, &form{off: kernel.Off, k: kernel.N, n: 16})
+	scratch := b.scratch(x.Typ.DType, max(w.Scratch(rt.pool.Size()), w.TransformScratch()))
+	own := b.scratch(x.Typ.DType, w.KernelSize())
+	transform := func(dst []T) { w.Transform(dst, plan.Data[T](kernel), plan.Data[T](scratch)) }
+	return func() {
+		var vector []T
+		if bias != nil {
+			vector = plan.Data[T](bias)
+		}
+		tiles := inTiles(ownBuffer(kernel), kept, w.KernelSize(), transform)
+		if tiles == nil {
+			tiles = plan.Data[T](own)
+			transform(tiles)
+		}
+		w.Forward(rt.pool, plan.Data[T](x), tiles, vector, relu, plan.Data[T](result), plan.Data[T](scratch))
+		pool()
+	}
+}
+
+// pooledLater returns memory for the result of a convolution whose 2x2 maxima are y, and the loop that takes them.
+func (b *build) pooledLater(y *plan.Operand) (result *plan.Operand, pool func()) {
+	e := b.u.Fused
+	s := b.Program.Type(b.pooled(e)).Shape
+	result = b.scratch(y.Typ.DType, s.Size())
+	h, w, c := s[1], s[2], s[3]
+	out := w / 2 * c
+	return result, b.rt().parallel(s[0]*(h/2), grain(4*out), func(_ *worker, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			first := (i/(h/2)*h + i%(h/2)*2) * w * c
+			vec.MaxPool2x2(plan.Data[float32](y)[i*out:(i+1)*out], plan.Data[float32](result)[first:first+2*w*c], 1, 2, w, c)
+		}
+	})
+}
+
+// pooled is the value of whose windows the unit takes the maxima.
+func (b *build) pooled(e *fuse.Epilogue) ir.Value { return b.Program.Nodes[b.Def[e.Result]].Inputs[0] }
+
+// inTiles returns the kernel of a convolution as Winograd's products read it, which transform writes into size
+// elements; nil where it has to be transformed for this run alone. It is kept from the first time on: the programs that
+// ask for it change no variable.
+func inTiles[T gemm.Float](b *buffer, f *form, size int, transform func(dst []T)) []T {
+	if b == nil || f == nil {
+		return nil
+	}
+	version := b.version.Load()
+	if b.borrowed || b.exposed.Load() {
+		return nil
+	}
+	k := &b.tiles
+	if k.holds.Load() != version && !k.transformed(f, gemm.Layout[T](), version, size*f.size, func(memory []byte) {
+		transform(unsafe.Slice((*T)(plan.PointerTo(memory)), size))
+	}) || k.form != *f || k.layout != gemm.Layout[T]() {
+		return nil
+	}
+	return unsafe.Slice((*T)(plan.PointerTo(k.memory)), size)
+}
+
+// transformed is pack that does not wait for the contents to be asked for twice.
+func (k *panels) transformed(f *form, layout tile.Layout, version uint64, size int, fill func(memory []byte)) bool {
+	if k.mu.TryLock() {
+		k.asked = version
+		k.mu.Unlock()
+	}
+	return k.pack(f, layout, version, size, fill)
+}
