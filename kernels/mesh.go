@@ -3,7 +3,7 @@ package kernels
 import "github.com/gokeras/gokeras/kernels/ir"
 
 // Partitioner is implemented by backends whose compiler, such as XLA's, can partition one program and its arrays over
-// several devices.
+// several devices. Package kernels/partition does so for all other backends.
 type Partitioner interface {
 	Backend
 	// NewMesh makes one device of several. Programs for it are those of a single device; inputs and variables are

@@ -32,6 +32,7 @@ var floors = map[string]int{
 	"kernels/cpu":              3,
 	"kernels/pjrt":             3,
 	"kernels/cuda":             3,
+	"kernels/partition":        3,
 	"keras/ops":                4,
 	"keras/boundingboxes":      5,
 	"kernels/exec":             5,

@@ -9,6 +9,7 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/partition"
 )
 
 // parallel is what both distributions are: a strategy over a mesh.
@@ -49,7 +50,7 @@ type ModelParallel struct{ parallel }
 
 // NewModelParallel makes the strategy. Variables that the map does not know are copied to all devices; slots of
 // optimizers lie as their variables do. batchDimName is the axis of the mesh that cuts batches; "" is the first. A
-// batch that does not divide is copied to all devices. Devices whose compiler cannot cut arrays are an error.
+// batch that does not divide is copied to all devices.
 func NewModelParallel(layouts *LayoutMap, batchDimName string) (*ModelParallel, error) {
 	if layouts == nil || layouts.mesh == nil {
 		return nil, errors.New("distribution: ModelParallel needs a layout map with a mesh; make one with NewLayoutMap")
@@ -72,7 +73,9 @@ func (d *parallel) place(what string) error {
 	}
 	p, ok := backend.(kernels.Partitioner)
 	if !ok {
-		return fmt.Errorf("distribution: %s: devices of kind %q cannot hold parts of arrays; use those of a PJRT plugin (\"tpu\", or \"xla\" with kernels/pjrt), or DataParallel", what, d.mesh.devices[0].Kind)
+		if p, err = partition.For(backend); err != nil {
+			return fmt.Errorf("distribution: %s: %w", what, err)
+		}
 	}
 	device, err := p.NewMesh(kernels.MeshOptions{Devices: d.mesh.devices, Shape: d.mesh.shape, Layouts: d.inputs})
 	if err != nil {

@@ -8,10 +8,10 @@
 //	d, err := distribution.NewModelParallel(layouts, "batch")
 //	model, err := keras.NewSequential(list, distribute.Scope(d))
 //
-// The program is that of a single device. The compiler of the devices partitions it and inserts the communication, so
-// the results are those of one device up to rounding. This needs devices whose compiler can do so
-// ([kernels.Partitioner]): those of PJRT plugins. On other devices, data-parallel training uses a mirrored strategy.
+// The program is that of a single device. It is partitioned, and the communication inserted, by the compiler of the
+// devices where it can do so ([kernels.Partitioner]: PJRT plugins), or else by package kernels/partition; the results
+// are those of one device up to rounding. Without such a compiler, data-parallel training uses a mirrored strategy.
 //
-// In Keras a distribution is global (set_distribution); here it is an option of the model. Tested on XLA's plugin for
-// CPUs; not run on a TPU.
+// In Keras a distribution is global (set_distribution); here it is an option of the model. Tested on CPUs and
+// on XLA's plugin for CPUs; not run on a TPU.
 package distribution

@@ -64,8 +64,15 @@ func ExampleNewModelParallel() {
 	if err != nil {
 		panic(err)
 	}
-	_, err = distribution.NewModelParallel(distribution.NewLayoutMap(mesh), "batch")
-	fmt.Println(err) // on "tpu" or "xla" devices there is none
-	// Output:
-	// distribution: ModelParallel: devices of kind "cpu" cannot hold parts of arrays; use those of a PJRT plugin ("tpu", or "xla" with kernels/pjrt), or DataParallel
+	layouts := distribution.NewLayoutMap(mesh)
+	if err := layouts.Set("dense/kernel", "", "model"); err != nil {
+		panic(err)
+	}
+	d, err := distribution.NewModelParallel(layouts, "batch")
+	if err != nil {
+		panic(err)
+	}
+	layout, err := d.VariableLayout("dense/kernel", 2)
+	fmt.Printf("%q %v\n", layout.Axes(), err)
+	// Output: ["" "model"] <nil>
 }

@@ -205,7 +205,7 @@ var explicit = map[string]entry{
 	"utils.disable_interactive_logging":              {"keras.Verbose()", "an option of Fit; nothing is global"},
 	"utils.is_interactive_logging_enabled":           {"", "an option of Fit; nothing is global"},
 	"distribution.DataParallel":                      {"distribution.NewDataParallel", ""},
-	"distribution.ModelParallel":                     {"distribution.NewModelParallel", "on devices of PJRT plugins"},
+	"distribution.ModelParallel":                     {"distribution.NewModelParallel", "on devices of any backend"},
 	"distribution.DeviceMesh":                        {"distribution.NewDeviceMesh", ""},
 	"distribution.LayoutMap":                         {"distribution.NewLayoutMap", ""},
 	"distribution.TensorLayout":                      {"distribution.NewTensorLayout", ""},
