@@ -47,10 +47,11 @@ type backend struct {
 	ncclErr  error
 
 	survey func() (nvml.Machine, error)
+	host   func() string // where this process runs
 }
 
 func newBackend(kind string, open func() (driver.API, error)) *backend {
-	return &backend{kind: kind, open: open, numbers: map[int64]*numbered{}, openNCCL: nccl.Open, survey: nvml.Survey}
+	return &backend{kind: kind, open: open, numbers: map[int64]*numbered{}, openNCCL: nccl.Open, survey: nvml.Survey, host: thisHost}
 }
 
 // Kind is "cuda".

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -35,9 +36,14 @@ type process struct {
 	library *fakenccl.Library
 }
 
+// made counts processes.
+var made atomic.Int64
+
 func newProcess(w *fakenccl.World, o fakedriver.Options) *process {
 	f := fakedriver.New(o)
 	p := &process{backend: newBackend(Kind, func() (driver.API, error) { return f, nil }), driver: f, library: fakenccl.New(w, f)}
+	number := made.Add(1)
+	p.host = func() string { return fmt.Sprint("host", number) } // the fakes number their cards alike
 	p.openNCCL = func() (nccl.API, error) { return p.library, nil }
 	return p
 }

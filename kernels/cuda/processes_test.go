@@ -239,12 +239,16 @@ func TestNCCLRendezvous(t *testing.T) {
 		"none": {func(p *process) {
 			p.openNCCL = func() (nccl.API, error) { return nil, errors.New("there is no " + "libnccl.so.2; install it") }
 		}, "worker 1 cannot use NCCL: there is no libnccl.so.2; install it"},
-		"too old": {func(p *process) { p.library.SetVersion(21003) }, "worker 1 cannot use NCCL: nccl: version 2.10.3 is too old; install 2.14.0 or later"},
+		"one card": {func(p *process) { p.host = func() string { return "node7 b007" } }, "cuda:0 of worker 0 and cuda:0 of worker 1 are one GPU, 00000000:A0:00.0 of host node7; each replica needs a GPU of its own"},
+		"too old":  {func(p *process) { p.library.SetVersion(21003) }, "worker 1 cannot use NCCL: nccl: version 2.10.3 is too old; install 2.14.0 or later"},
 	} {
 		for _, library := range []string{"", kernels.NCCL} {
 			t.Run(fmt.Sprint(name, " ", library), func(t *testing.T) {
 				processes := newProcesses(2)
 				c.change(processes[1])
+				if name == "one card" {
+					c.change(processes[0])
+				}
 				members := newMembers(processes, 1, 1)
 				for _, err := range each(2, func(i int) error {
 					members[i].options.Library = library
@@ -259,6 +263,12 @@ func TestNCCLRendezvous(t *testing.T) {
 				}
 			})
 		}
+	}
+	for _, junk := range []string{"", "junk", "{}", `{"ID":"AAA="}`} {
+		_, err := newProcesses(1)[0].rendezvous(t.Context(), kernels.CommunicatorOptions{Library: kernels.NCCL, Exchange: func(_ context.Context, own []byte) ([][]byte, error) {
+			return [][]byte{own, []byte(junk)}, nil
+		}})
+		require.ErrorContains(t, err, "worker 1 tells of NCCL in a form that is not understood")
 	}
 	p := newProcesses(1)[0]
 	p.openNCCL = func() (nccl.API, error) { return nil, errors.New("there is none") }
