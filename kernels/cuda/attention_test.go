@@ -5,6 +5,7 @@ package cuda
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,7 +17,7 @@ import (
 
 // randomAttention has heads of any size that the kernel takes, numbers of queries and keys that fill its tiles or do
 // not, and maybe a mask of some shape, in which some queries see no key.
-func randomAttention(t *testing.T, rng *rand.Rand, d ir.DType) *ir.Program {
+func randomAttention(t *testing.T, rng *rand.Rand, d ir.DType, gradient bool) *ir.Program {
 	p := ir.New("attention")
 	b, heads := 1+rng.IntN(2), 1+rng.IntN(3)
 	size, wide := 8*(1+rng.IntN(16)), 8*(1+rng.IntN(16))
@@ -45,8 +46,14 @@ func randomAttention(t *testing.T, rng *rand.Rand, d ir.DType) *ir.Program {
 	}
 	out, err := p.Add("layer", ir.Attention, a, operands...)
 	require.NoError(t, err)
-	p.AddOutput("y", out[0])
-	p.AddOutput("total", out[1])
+	if gradient {
+		operands = slices.Concat(operands[:3], out, []ir.Value{in("dy", b, queries, heads, wide)}, operands[3:])
+		out, err = p.Add("layer", ir.AttentionGrad, a, operands...)
+		require.NoError(t, err)
+	}
+	for _, v := range out {
+		p.AddOutput("out", v)
+	}
 	return p
 }
 
@@ -60,7 +67,22 @@ func TestFlashAttention(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			b := on(t, fakedriver.New(fakedriver.Options{Order: orders[i%len(orders)]}))
 			rng := rand.New(rand.NewPCG(uint64(i), 20))
-			agrees(t, b, randomAttention(t, rng, []ir.DType{ir.BFloat16, ir.Float16}[i%2]), rng, 4)
+			agrees(t, b, randomAttention(t, rng, []ir.DType{ir.BFloat16, ir.Float16}[i%2], false), rng, 4)
+		})
+	}
+}
+
+// Its gradients are made of the scores again, by queries and by keys.
+func TestFlashAttentionGradient(t *testing.T) {
+	orders := ptxsim.Orders()
+	for i := range 24 {
+		if testing.Short() && i%6 != 0 {
+			continue
+		}
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			b := on(t, fakedriver.New(fakedriver.Options{Order: orders[i%len(orders)]}))
+			rng := rand.New(rand.NewPCG(uint64(i), 21))
+			agrees(t, b, randomAttention(t, rng, []ir.DType{ir.BFloat16, ir.Float16}[i%2], true), rng, 5)
 		})
 	}
 }

@@ -7,11 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-const (
-	flashWarps   = 4
-	flashQueries = 16 * flashWarps // of a block
-	flashKeys    = 32              // of a round
-)
+const flashKeys = 32 // of a round
 
 // flash is a kernel for attention with tensor cores that never writes the scores: each warp has 16 queries, and goes
 // through the keys in rounds. It keeps the largest score of a query so far, and the sums of exp(score - largest) and of
@@ -25,9 +21,11 @@ type flash struct {
 	q, k, v                                 ir.Value
 	batch, queries, keys, heads, size, wide int // wide is the size of a value
 	pitchK, pitchV                          int // bytes from row to row in shared memory
+	warps                                   int
+	byKeys                                  bool // for gradients: a block has keys, and meets queries
 
 	base, tid, lane, warp   ptx.Operand
-	head, example, first    ptx.Operand // first is the block's first query
+	head, example, first    ptx.Operand // first is the block's first row: a query, or a key
 	group, column           ptx.Operand // of the lane: row in 8, and the first of two columns in 8
 	factor                  ptx.Operand // of scores, which are powers of 2
 	largest, sum, exponents []ptx.Operand
@@ -47,7 +45,7 @@ func (s *scope) newFlash(n *ir.Node) *flash {
 	q, v := s.p.Type(n.Inputs[0]), s.p.Type(n.Inputs[2])
 	f := &flash{
 		gen: s.kernel(n), attrs: n.Attrs.(ir.AttentionAttrs), dtype: q.DType, unit: units[q.DType], q: n.Inputs[0], k: n.Inputs[1], v: n.Inputs[2],
-		batch: q.Shape[0], queries: q.Shape[1], heads: q.Shape[2], size: q.Shape[3], keys: v.Shape[1], wide: v.Shape[3],
+		warps: 4, batch: q.Shape[0], queries: q.Shape[1], heads: q.Shape[2], size: q.Shape[3], keys: v.Shape[1], wide: v.Shape[3],
 	}
 	f.pitchK, f.pitchV = padded(f.size)*2+16, padded(f.wide)*2+16
 	return f
@@ -61,7 +59,7 @@ func (s *scope) attention(n *ir.Node) {
 	f := s.newFlash(n)
 	f.gen.k.Ampere = true
 	stage := flashKeys * (f.pitchK + f.pitchV)
-	f.locate(max(2*stage, flashQueries*f.pitchK))
+	f.locate(f.queries, max(2*stage, f.block()*f.pitchK))
 	query := f.loadQueries()
 	f.start()
 	limit := f.limit()
@@ -80,7 +78,7 @@ func (s *scope) attention(n *ir.Node) {
 		k.To(writing, "sub.s32", g.mov(ptx.B32, ptx.Int32(int64(stage))), writing)
 		k.BranchIf(g.compare("eq", "s32", at, ptx.Int32(0)), empty)
 		scores := f.scores(query, writing)
-		f.hide(n, scores, k.Op(ptx.B32, "sub.s32", at, ptx.Int32(flashKeys)))
+		f.hide(n.Inputs[3:], scores, k.Op(ptx.B32, "sub.s32", at, ptx.Int32(flashKeys)))
 		f.weigh(scores)
 		f.add(scores, writing)
 		k.Place(empty)
@@ -88,21 +86,32 @@ func (s *scope) attention(n *ir.Node) {
 		k.Barrier()
 	})
 	f.finish(n)
-	blocks := (f.queries + flashQueries - 1) / flashQueries * f.batch * f.heads
-	g.launch([3]int{blocks, 1, 1}, 32*flashWarps)
+	f.launchFor(f.queries)
 }
 
-// locate finds the block's head and queries. With Causal later queries have more to do: they come first.
-func (f *flash) locate(shared int) {
+// block is how many rows a block has, 16 for each warp.
+func (f *flash) block() int { return 16 * f.warps }
+
+func (f *flash) launchFor(rows int) {
+	blocks := (rows + f.block() - 1) / f.block() * f.batch * f.heads
+	f.gen.launch([3]int{blocks, 1, 1}, 32*f.warps)
+}
+
+// locate finds the block's head and rows. With Causal later queries have more to do, and keys less: those with more
+// come first.
+func (f *flash) locate(rows, shared int) {
 	g := f.gen
 	f.base = g.shared(g.k.Shared(shared))
 	f.tid = g.k.Op(ptx.B32, "mov.u32", special("%tid.x"))
 	cta := g.mov(ptx.B32, special("%ctaid.x"))
-	tiles := (f.queries + flashQueries - 1) / flashQueries
+	tiles := (rows + f.block() - 1) / f.block()
 	pairs := f.batch * f.heads
 	tile, pair := g.over(cta, pairs), g.mod(cta, pairs)
 	f.head, f.example = g.mod(pair, f.heads), g.over(pair, f.heads)
-	f.first = g.mov(ptx.B32, g.times(g.sub(ptx.Int32(int64(tiles-1)), tile), flashQueries))
+	if !f.byKeys {
+		tile = g.sub(ptx.Int32(int64(tiles-1)), tile)
+	}
+	f.first = g.mov(ptx.B32, g.times(tile, f.block()))
 	f.lane, f.warp = g.mod(f.tid, 32), g.over(f.tid, 32)
 	f.group, f.column = g.over(f.lane, 4), g.times(g.mod(f.lane, 4), 2)
 }
@@ -111,7 +120,7 @@ func (f *flash) locate(shared int) {
 func (f *flash) limit() ptx.Operand {
 	limit := f.mov(ptx.B32, ptx.Int32(int64(f.keys)))
 	if f.attrs.Causal {
-		limit = f.gen.k.Op(ptx.B32, "min.u32", f.mov(ptx.B32, f.gen.add(f.first, ptx.Int32(flashQueries))), limit)
+		limit = f.gen.k.Op(ptx.B32, "min.u32", f.mov(ptx.B32, f.gen.add(f.first, ptx.Int32(int64(f.block())))), limit)
 	}
 	return limit
 }
@@ -125,8 +134,8 @@ func (f *flash) rowsInto(v ir.Value, length, size, rows, pitch, offset int) func
 	start := g.mov(ptx.B32, g.add(g.times(f.example, length*f.heads*size), g.times(f.head, size)))
 	type chunk struct{ there, row, from, to ptx.Operand }
 	var all []chunk
-	for e := 0; e*32*flashWarps < rows*chunks; e++ {
-		id := g.mov(ptx.B32, g.add(f.tid, ptx.Int32(int64(e*32*flashWarps))))
+	for e := 0; e*32*f.warps < rows*chunks; e++ {
+		id := g.mov(ptx.B32, g.add(f.tid, ptx.Int32(int64(e*32*f.warps))))
 		row, column := g.mov(ptx.B32, g.over(id, chunks)), g.times(g.mod(id, chunks), 8)
 		c := chunk{row: row, from: g.add(start, column)}
 		c.to = g.mov(ptx.B32, g.add(g.add(g.times(row, pitch), g.times(column, 2)), g.add(f.base, ptx.Int32(int64(offset)))))
@@ -139,7 +148,7 @@ func (f *flash) rowsInto(v ir.Value, length, size, rows, pitch, offset int) func
 	return func(first, stage ptx.Operand) {
 		for e, c := range all {
 			skip := ""
-			if (e+1)*32*flashWarps > rows*chunks {
+			if (e+1)*32*f.warps > rows*chunks {
 				skip = k.Label()
 				k.BranchUnless(c.there, skip)
 			}
@@ -159,7 +168,7 @@ func (f *flash) rowsInto(v ir.Value, length, size, rows, pitch, offset int) func
 // loadQueries brings the warp's queries into registers, through shared memory.
 func (f *flash) loadQueries() [][]ptx.Operand {
 	g, k := f.gen, f.gen.k
-	f.rowsInto(f.q, f.queries, f.size, flashQueries, f.pitchK, 0)(f.first, g.mov(ptx.B32, ptx.Int32(0)))
+	f.rowsInto(f.q, f.queries, f.size, f.block(), f.pitchK, 0)(f.first, g.mov(ptx.B32, ptx.Int32(0)))
 	k.Line("cp.async.commit_group")
 	k.Line("cp.async.wait_group 0")
 	k.Barrier()
@@ -222,43 +231,42 @@ func (f *flash) scores(query [][]ptx.Operand, stage ptx.Operand) [][]ptx.Operand
 	return scores
 }
 
-// hide scales the scores, and gives those of keys that a query may not see -inf.
-func (f *flash) hide(n *ir.Node, scores [][]ptx.Operand, at ptx.Operand) {
+// hide scales the scores, and gives those of keys that a query may not see -inf. Columns are keys, or queries where
+// rows are keys, from number at on.
+func (f *flash) hide(mask []ir.Value, scores [][]ptx.Operand, at ptx.Operand) {
 	g, k := f.gen, f.gen.k
-	row := [2]ptx.Operand{}
-	for r := range row {
-		row[r] = f.query(r)
+	rows := [2]ptx.Operand{f.row(0), f.row(1)}
+	columns := f.keys
+	if f.byKeys {
+		columns = f.queries
 	}
-	hidden := ptx.Float32(float32(math.Inf(-1)))
 	for j, tile := range scores {
 		for e := range tile {
-			key := g.mov(ptx.B32, g.add(at, g.add(f.column, ptx.Int32(int64(8*j+e%2)))))
-			k.To(tile[e], "mul.rn.f32", tile[e], f.factor)
-			var seen ptx.Operand
-			also := func(p ptx.Operand) {
-				if !seen.IsZero() {
-					p = g.both(seen, p)
-				}
-				seen = p
+			column := g.mov(ptx.B32, g.add(at, g.add(f.column, ptx.Int32(int64(8*j+e%2)))))
+			query, key := rows[e/2], column
+			if f.byKeys {
+				query, key = key, query
 			}
-			if f.keys%flashKeys != 0 {
-				also(g.compare("lt", "u32", key, ptx.Int32(int64(f.keys))))
+			k.To(tile[e], "mul.rn.f32", tile[e], f.factor)
+			var seen []ptx.Operand
+			if columns%(8*len(scores)) != 0 {
+				seen = append(seen, g.compare("lt", "u32", column, ptx.Int32(int64(columns))))
 			}
 			if f.attrs.Causal {
-				also(g.compare("ge", "u32", row[e/2], key))
+				seen = append(seen, g.compare("ge", "u32", query, key))
 			}
 			if f.attrs.Masked {
-				also(f.mask(n.Inputs[3], row[e/2], key))
+				seen = append(seen, f.mask(mask[0], query, key))
 			}
-			if !seen.IsZero() {
-				k.To(tile[e], "selp.f32", tile[e], hidden, seen)
+			for _, p := range seen {
+				k.To(tile[e], "selp.f32", tile[e], ptx.Float32(float32(math.Inf(-1))), p)
 			}
 		}
 	}
 }
 
-// query is the number of one of the lane's two queries.
-func (f *flash) query(r int) ptx.Operand {
+// row is the number of one of the lane's two rows.
+func (f *flash) row(r int) ptx.Operand {
 	return f.mov(ptx.B32, f.gen.add(f.first, f.gen.add(f.times(f.warp, 16), f.gen.add(f.group, ptx.Int32(int64(8*r))))))
 }
 
@@ -324,19 +332,24 @@ func (f *flash) exp2(x ptx.Operand) ptx.Operand {
 	return f.gen.k.Op(ptx.F32, "ex2.approx.f32", x)
 }
 
-// add adds weights times values of a stage. Two tiles of scores lie in registers as a tile of the left operand does.
+// add adds weights times values of a stage.
 func (f *flash) add(weights [][]ptx.Operand, stage ptx.Operand) {
+	f.weighted(f.out, weights, stage, f.pitchV, flashKeys*f.pitchK)
+}
+
+// weighted adds weights times rows that lie at an offset in a stage. Two tiles of weights lie in registers as a tile of
+// the left operand does.
+func (f *flash) weighted(out, weights [][]ptx.Operand, stage ptx.Operand, pitch, offset int) {
 	g := f.gen
-	row := g.mod(f.lane, 16)
-	own := g.add(g.times(row, f.pitchV), g.times(g.over(f.lane, 16), 16))
-	from := g.k.Op(ptx.B32, "add.s32", g.mov(ptx.B32, g.add(own, g.add(f.base, ptx.Int32(int64(flashKeys*f.pitchK))))), stage)
-	for step := range flashKeys / 16 {
+	own := g.add(g.times(g.mod(f.lane, 16), pitch), g.times(g.over(f.lane, 16), 16))
+	from := g.k.Op(ptx.B32, "add.s32", g.mov(ptx.B32, g.add(own, g.add(f.base, ptx.Int32(int64(offset))))), stage)
+	for step := range len(weights) / 2 {
 		x, y := weights[2*step], weights[2*step+1]
 		a := []ptx.Operand{f.pack(x[0], x[1]), f.pack(x[2], x[3]), f.pack(y[0], y[1]), f.pack(y[2], y[3])}
-		for pair := range len(f.out) / 2 {
-			b := f.matrices("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", from, step*16*f.pitchV+pair*32)
-			f.multiply(f.out[2*pair], a, b[:2])
-			f.multiply(f.out[2*pair+1], a, b[2:])
+		for pair := range len(out) / 2 {
+			b := f.matrices("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", from, step*16*pitch+pair*32)
+			f.multiply(out[2*pair], a, b[:2])
+			f.multiply(out[2*pair+1], a, b[2:])
 		}
 	}
 }
@@ -356,7 +369,7 @@ func (f *flash) finish(n *ir.Node) {
 		sum := f.across("add.rn.f32", f.sum[r])
 		none := m.is("eq", sum, m.num(0))
 		over := m.div(m.num(1), m.pick(none, g.mov(ptx.F32, ptx.Float32(1)), sum))
-		query := f.query(r)
+		query := f.row(r)
 		skip := k.Label()
 		k.BranchUnless(g.compare("lt", "u32", query, ptx.Int32(int64(f.queries))), skip)
 		row := g.add(g.times(g.add(g.times(f.example, f.queries), query), f.heads), f.head)

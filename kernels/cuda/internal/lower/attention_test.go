@@ -12,18 +12,24 @@ import (
 )
 
 // attention is causal attention of 12 heads of a size over a number of steps.
-func attention(t testing.TB, d ir.DType, steps, size int, masked bool) *ir.Program {
+func attention(t testing.TB, d ir.DType, steps, size int, masked, gradient bool) *ir.Program {
 	p := ir.New("attention")
 	var in []ir.Value
 	for range 3 {
 		in = append(in, p.AddInput("in", ir.Type{DType: d, Shape: ir.Shape{2, steps, 12, size}}))
 	}
+	if gradient {
+		in = append(in, in[2], p.AddInput("total", ir.Type{DType: d, Shape: ir.Shape{2, 12, steps}}), in[0])
+	}
 	if masked {
 		in = append(in, p.AddInput("mask", ir.Type{DType: ir.Bool, Shape: ir.Shape{2, 1, 1, steps}}))
 	}
-	out, err := p.Add("layer", ir.Attention, ir.AttentionAttrs{Scale: 0.125, Causal: true, Masked: masked}, in...)
+	op := map[bool]ir.Op{false: ir.Attention, true: ir.AttentionGrad}[gradient]
+	out, err := p.Add("layer", op, ir.AttentionAttrs{Scale: 0.125, Causal: true, Masked: masked}, in...)
 	require.NoError(t, err)
-	p.AddOutput("y", out[0])
+	for _, v := range out[:1+len(out)/3*2] { // y alone, or all gradients
+		p.AddOutput("out", v)
+	}
 	return p
 }
 
@@ -39,12 +45,18 @@ func TestFlash(t *testing.T) {
 		{ir.BFloat16, 80, 64, true}, {ir.Float16, 90, 128, true}, {ir.BFloat16, 80, 40, true},
 		{ir.BFloat16, 75, 64, false}, {ir.BFloat16, 80, 136, false}, {ir.BFloat16, 80, 33, false}, {ir.Float32, 80, 64, false},
 	} {
-		plan, err := lower.Program(attention(t, c.d, 100, c.size, false), lower.Options{Capability: c.capability})
+		plan, err := lower.Program(attention(t, c.d, 100, c.size, false, false), lower.Options{Capability: c.capability})
 		require.NoError(t, err)
 		assert.Equal(t, c.want, strings.Contains(plan.Text, "ex2.approx"), "%+v", c)
 		if c.want {
 			assert.Equal(t, 1, plan.Launches, "%+v", c)
 			assert.LessOrEqual(t, plan.ArenaBytes, int64(8<<10), "%+v: the sums that nobody asked for", c)
+		}
+		plan, err = lower.Program(attention(t, c.d, 100, c.size, false, true), lower.Options{Capability: c.capability})
+		require.NoError(t, err)
+		assert.Equal(t, c.want, strings.Contains(plan.Text, "ex2.approx"), "%+v", c)
+		if c.want {
+			assert.Equal(t, 3, plan.Launches, "%+v: Σ y∘dy, by queries, by keys", c)
 		}
 	}
 }

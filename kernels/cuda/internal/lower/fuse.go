@@ -134,7 +134,7 @@ func (s *scope) needsMemory(f *fusion, v ir.Value, n *ir.Node) bool {
 	for user := range f.users[v] {
 		u := &s.p.Nodes[user]
 		switch u.Op {
-		case ir.Dot, ir.Conv, ir.ConvInputGrad, ir.ConvKernelGrad, ir.Attention, ir.Scan, ir.While, ir.Cond, ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.CollectiveBroadcast:
+		case ir.Dot, ir.Conv, ir.ConvInputGrad, ir.ConvKernelGrad, ir.Attention, ir.AttentionGrad, ir.Scan, ir.While, ir.Cond, ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.CollectiveBroadcast:
 			return true // they are given addresses
 		case ir.Sort, ir.TopK, ir.LayerNormGrad:
 			if w > 0 {

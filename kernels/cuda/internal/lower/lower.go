@@ -92,7 +92,7 @@ func (o Options) keeps(p *ir.Program, n *ir.Node) bool {
 	switch {
 	case rowOps[n.Op]:
 		return keepsRows(p, n)
-	case n.Op == ir.Attention:
+	case n.Op == ir.Attention || n.Op == ir.AttentionGrad:
 		return o.hasFlash(p, n)
 	}
 	return roots[n.Op] != nil
@@ -122,6 +122,7 @@ func init() {
 		ir.Cond:           func(s *scope, n *ir.Node, _ ir.Value) { s.cond(n) },
 
 		ir.Attention:                 func(s *scope, n *ir.Node, _ ir.Value) { s.attention(n) },
+		ir.AttentionGrad:             func(s *scope, n *ir.Node, _ ir.Value) { s.attentionGrad(n) },
 		ir.Softmax:                   func(s *scope, n *ir.Node, _ ir.Value) { s.softmax(n) },
 		ir.LogSoftmax:                func(s *scope, n *ir.Node, _ ir.Value) { s.softmax(n) },
 		ir.SoftmaxGrad:               func(s *scope, n *ir.Node, _ ir.Value) { s.softmaxGrad(n) },

@@ -68,17 +68,19 @@ func inBatches(t *testing.T, ptxas, architecture, header string, kernels []strin
 	}
 }
 
-// Attention with the largest heads may have more registers than other kernels: its blocks are small, and its threads
-// keep queries and sums.
+// Attention may have more registers than other kernels: its blocks are small, and its threads keep queries and sums.
 func TestAssemblerOfAttention(t *testing.T) {
 	ptxas := assembler(t)
-	for size, most := range map[int]int{40: 128, 64: 128, 128: 192} {
+	for _, c := range []struct {
+		size, most int
+		gradient   bool
+	}{{40, 128, false}, {64, 128, false}, {128, 192, false}, {40, 192, true}, {64, 192, true}, {128, 255, true}} {
 		var kernels []string
 		for _, masked := range []bool{false, true} {
-			kernels = appendKernels(t, kernels, attention(t, ir.BFloat16, 1000, size, masked), lower.Options{Capability: 80})
+			kernels = appendKernels(t, kernels, attention(t, ir.BFloat16, 1000, c.size, masked, c.gradient), lower.Options{Capability: 80})
 		}
 		for _, architecture := range architectures[1:] {
-			inBatches(t, ptxas, architecture, ptx.HeaderAmpere, kernels, most)
+			inBatches(t, ptxas, architecture, ptx.HeaderAmpere, kernels, c.most)
 		}
 	}
 }
