@@ -28,7 +28,7 @@ func field(t *testing.T, text, key string) string {
 
 // The manifests are YAML, agree in themselves, and give pods the names that the resolver expects.
 func TestKubernetesManifests(t *testing.T) {
-	for name, count := range map[string]string{"kubernetes-job.yaml": "completions", "kubernetes-statefulset.yaml": "replicas"} {
+	for name, count := range map[string]string{"kubernetes-job.yaml": "completions", "kubernetes-gpu-job.yaml": "completions", "kubernetes-statefulset.yaml": "replicas"} {
 		data, err := os.ReadFile(name)
 		require.NoError(t, err)
 		documents := strings.Split(string(data), "\n---\n")
@@ -66,7 +66,7 @@ func TestKubernetesManifests(t *testing.T) {
 		require.Equal(t, cluster.Task{Type: cluster.Worker, Index: 1}, task)
 		members, err := cluster.Members(spec)
 		require.NoError(t, err)
-		require.Len(t, members, 3)
+		require.Len(t, members, map[bool]int{true: 2, false: 3}[strings.Contains(name, "gpu")])
 		for i, m := range members {
 			require.Equal(t, fmt.Sprintf("%s-%d.%s.ml.svc.cluster.local:%s", podSet, i, serviceName, field(t, service, "port")), m.Address)
 		}
@@ -76,18 +76,24 @@ func TestKubernetesManifests(t *testing.T) {
 
 // The batch script is a shell script, asks for tasks as the program expects them, and passes flags that exist.
 func TestSlurmScript(t *testing.T) {
-	data, err := os.ReadFile("slurm.sbatch")
+	for _, name := range []string{"slurm.sbatch", "slurm-gpu.sbatch"} {
+		t.Run(name, func(t *testing.T) { checkScript(t, name) })
+	}
+}
+
+func checkScript(t *testing.T, name string) {
+	data, err := os.ReadFile(name)
 	require.NoError(t, err)
 	text := string(data)
 	if shell, err := exec.LookPath("sh"); err == nil {
-		out, err := exec.Command(shell, "-n", "slurm.sbatch").CombinedOutput()
+		out, err := exec.Command(shell, "-n", name).CombinedOutput()
 		require.NoError(t, err, string(out))
 	}
 	body := strings.Index(text, "set -eu")
 	require.Greater(t, body, strings.LastIndex(text, "#SBATCH"), "Slurm reads options up to the first command")
 	source, err := os.ReadFile("main.go")
 	require.NoError(t, err)
-	for _, m := range regexp.MustCompile(` -([a-z]+) `).FindAllStringSubmatch(text[strings.Index(text, "./train"):], -1) {
+	for _, m := range regexp.MustCompile(` -([a-z]+) `).FindAllStringSubmatch(text[strings.Index(text, "exec srun"):], -1) {
 		require.Contains(t, string(source), `("`+m[1]+`", `)
 	}
 }
