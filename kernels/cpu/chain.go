@@ -66,27 +66,37 @@ func narrowOp(d ir.DType, dst, a uint8) vmOp {
 // formOf returns the form of a node on operands of type from with a result of type to. Half precision lies in float32
 // registers; the operation that rounds it follows.
 func formOf(n *ir.Node, from, to ir.DType) chainForm {
-	plain := from == ir.Float32 && to == ir.Float32
+	plain, half := from == ir.Float32 && to == ir.Float32, to.IsHalf()
 	from, to = block.ComputeType(from), block.ComputeType(to)
 	switch n.Op {
 	case ir.Convert:
 		if from == ir.Float32 && to == ir.Float32 {
 			return chainForm{ok: !plain, unary: true, copies: true, half: true}
 		}
-		return chainForm{ok: from == ir.Bool && to == ir.Float32, unary: true, loads: true, first: vec.ChainLoadBytes}
+		if from == ir.Int32 && half { // is rounded once
+			return chainForm{}
+		}
+		return conversionForm(from, to)
 	case ir.Compare:
 		f := chainCompare[n.Attrs.(ir.CompareAttrs).Direction]
-		return chainForm{ok: from == ir.Float32, bytes: true, first: f[0], second: f[1]}
+		if from == ir.Int32 {
+			f = chainCompareInt[n.Attrs.(ir.CompareAttrs).Direction]
+		}
+		return chainForm{ok: from == ir.Float32 || from == ir.Int32, bytes: true, first: f[0], second: f[1]}
 	case ir.Select:
-		return chainForm{ok: to == ir.Float32, chooses: true, first: vec.ChainChoose, second: vec.ChainChooseOther}
+		return chainForm{ok: to == ir.Float32 || to == ir.Int32, chooses: true, first: vec.ChainChoose, second: vec.ChainChooseOther}
 	}
-	if from != ir.Float32 || to != ir.Float32 {
+	unary, binary := chainUnary, chainBinary
+	switch {
+	case from != to || from != ir.Float32 && from != ir.Int32:
 		return chainForm{}
+	case from == ir.Int32:
+		unary, binary = chainIntUnary, chainIntBinary
 	}
-	if f, ok := chainUnary[n.Op]; ok {
+	if f, ok := unary[n.Op]; ok {
 		return chainForm{ok: true, unary: true, first: f}
 	}
-	f, ok := chainBinary[n.Op]
+	f, ok := binary[n.Op]
 	return chainForm{ok: ok, first: f[0], second: f[1]}
 }
 
@@ -210,7 +220,7 @@ func (c *chainBuilder) add(i, last int) {
 	switch {
 	case op.chain.bytes:
 		if c.holdsMask, c.mask = c.b.onlyChooses(i, last), op.dst; c.holdsMask {
-			step.op += vec.ChainHoldEqual - vec.ChainEqual
+			step.op = step.op.Held()
 		}
 	case op.chain.chooses && c.holdsMask && op.a == c.mask:
 		step.op += vec.ChainChooseHeld - vec.ChainChoose

@@ -31,6 +31,9 @@ func randomElementwise(r *rand.Rand, d ir.DType) *ir.Program {
 	binary := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Div, ir.Maximum, ir.Minimum}
 	directions := []ir.Direction{ir.Eq, ir.Ne, ir.Lt, ir.Le, ir.Gt, ir.Ge}
 	for range 3 + r.IntN(30) {
+		if r.IntN(6) == 0 {
+			floats, masks = integerSteps(r, &g, floats, masks, pick)
+		}
 		switch k := r.IntN(14); {
 		case k == 13: // another type, and back; the result in between may be stored
 			other := g.op(ir.Convert, ir.ConvertAttrs{DType: chainTypes[r.IntN(len(chainTypes))]}, pick())
@@ -84,6 +87,30 @@ func randomElementwise(r *rand.Rand, d ir.DType) *ir.Program {
 
 // chainTypes are the types whose operations chains compute.
 var chainTypes = []ir.DType{ir.Float32, ir.BFloat16, ir.Float16}
+
+// integerSteps adds operations on integers that end in a float or a mask.
+func integerSteps(r *rand.Rand, g *tape, floats, masks []ir.Value, pick func() ir.Value) (moreFloats, moreMasks []ir.Value) {
+	ints := []ir.Value{g.op(ir.Convert, ir.ConvertAttrs{DType: ir.Int32}, pick()), g.op(ir.Convert, ir.ConvertAttrs{DType: ir.Int32}, pick())}
+	if len(masks) > 0 {
+		ints = append(ints, g.op(ir.Convert, ir.ConvertAttrs{DType: ir.Int32}, masks[r.IntN(len(masks))]))
+	}
+	any := func() ir.Value { return ints[r.IntN(len(ints))] }
+	binary := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Maximum, ir.Minimum, ir.BitAnd, ir.BitOr, ir.BitXor, ir.ShiftLeft}
+	for range 1 + r.IntN(5) {
+		switch v := ints[len(ints)-1]; r.IntN(4) {
+		case 0:
+			ints = append(ints, g.op([]ir.Op{ir.Neg, ir.Abs}[r.IntN(2)], nil, v))
+		case 1:
+			direction := []ir.Direction{ir.Eq, ir.Ne, ir.Lt, ir.Le, ir.Gt, ir.Ge}[r.IntN(6)]
+			masks = append(masks, g.op(ir.Compare, ir.CompareAttrs{Direction: direction}, v, any()))
+			ints = append(ints, g.op(ir.Select, nil, masks[len(masks)-1], any(), v))
+		default:
+			ints = append(ints, g.op(binary[r.IntN(len(binary))], nil, any(), v))
+		}
+	}
+	d := g.p.Type(floats[0]).DType
+	return append(floats, g.op(ir.Convert, ir.ConvertAttrs{DType: d}, ints[len(ints)-1])), masks
+}
 
 // TestChainsKeepTheBits: random programs have the same bits with chains and without.
 func TestChainsKeepTheBits(t *testing.T) {

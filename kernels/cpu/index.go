@@ -162,6 +162,9 @@ func buildGather(b *build) (func(), error) {
 	row := g.Inner * in.Typ.DType.Size()
 	positions, find := b.lookup(indices, axis, g.Length, mode)
 	count := indices.N
+	if run, ok := b.gatherWords(g, row, indices, mode); ok {
+		return run, nil
+	}
 	move := b.rt().parallel(g.Outer*count, grain(row/4), func(_ *worker, lo, hi int) {
 		at := plan.Data[int64](positions)
 		switch row {

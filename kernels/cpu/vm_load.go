@@ -1,8 +1,11 @@
 package cpu
 
 import (
-	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
 // vmLoad fills a register with what an operand's access pattern yields for a block.
@@ -22,6 +25,10 @@ func (l *vmLoad) fill(dst unsafe.Pointer, first, n int) {
 		fillElement(dst, l.o.Ptr(), l.size, n)
 		return
 	}
+	if l.period == 1 && l.size == 4 && len(l.dims) == 2 {
+		l.fillRows(dst, first, n)
+		return
+	}
 	for n > 0 && l.period > 0 {
 		m := min(n, l.period*l.count-first%(l.period*l.count)) // up to the next piece
 		if l.period == 1 {
@@ -36,6 +43,22 @@ func (l *vmLoad) fill(dst unsafe.Pointer, first, n int) {
 		first += m
 	}
 	l.walk(dst, first, n)
+}
+
+// fillRows is fill for rows of one number each.
+func (l *vmLoad) fillRows(dst unsafe.Pointer, first, n int) {
+	row, at := first/l.count, first%l.count
+	src := unsafe.Add(l.o.Ptr(), row*l.strides[0])
+	if at > 0 { // the rest of a row
+		m := min(n, l.count-at)
+		fillElement(dst, src, 4, m)
+		dst, src, n = unsafe.Add(dst, 4*m), unsafe.Add(src, l.strides[0]), n-m
+	}
+	whole := n / l.count
+	vec.FillRows(block.View[uint32](dst, whole*l.count), src, l.count, l.strides[0])
+	if n -= whole * l.count; n > 0 {
+		fillElement(unsafe.Add(dst, 4*whole*l.count), unsafe.Add(src, whole*l.strides[0]), 4, n)
+	}
 }
 
 // holds reports whether the register still has what a block of n elements from first on needs, since the block before,
@@ -59,18 +82,18 @@ func (l *vmLoad) offset(i int) (at int) {
 
 // walk is fill without regard to repetitions.
 func (l *vmLoad) walk(dst unsafe.Pointer, first, n int) {
-	src := l.o.Ptr()
+	// The coordinates of first give the address; then the innermost axis is followed to its end, and so on.
 	last := len(l.dims) - 1
 	run, stride := l.dims[last], l.strides[last]
-	for n > 0 {
-		// The coordinates of first give the address; then the innermost axis is followed to its end.
-		at, rest := first%run, first/run
-		from := unsafe.Add(src, at*stride)
-		for d := last - 1; d >= 0; d-- {
-			from = unsafe.Add(from, rest%l.dims[d]*l.strides[d])
-			rest /= l.dims[d]
-		}
-		m := min(run-at, n)
+	var index [maxAxes]int
+	at, rest, row := first%run, first/run, 0
+	for d := last - 1; d >= 0; d-- {
+		index[d] = rest % l.dims[d]
+		row += index[d] * l.strides[d]
+		rest /= l.dims[d]
+	}
+	for src := l.o.Ptr(); n > 0; at = 0 {
+		from, m := unsafe.Add(src, row+at*stride), min(run-at, n)
 		switch stride {
 		case l.size:
 			copy(plan.BytesAt(dst, m*l.size), plan.BytesAt(from, m*l.size))
@@ -79,10 +102,18 @@ func (l *vmLoad) walk(dst unsafe.Pointer, first, n int) {
 		default:
 			gatherElements(dst, from, l.size, stride, m)
 		}
-		if n -= m; n > 0 {
-			dst = unsafe.Add(dst, m*l.size)
+		if n -= m; n == 0 {
+			return
 		}
-		first += m
+		dst = unsafe.Add(dst, m*l.size)
+		for d := last - 1; d >= 0; d-- {
+			row += l.strides[d]
+			if index[d]++; index[d] < l.dims[d] {
+				break
+			}
+			row -= l.dims[d] * l.strides[d]
+			index[d] = 0
+		}
 	}
 }
 

@@ -235,6 +235,38 @@ var chainSteps = []chainStep{
 	{"LoadF16", "v = x, which are float16", func(c *chainBody) { c.each(func(i int, v vector) { LoadFloat16(v, c.wordAt(c.x, i)) }) }},
 	{"StoreF16", "x = v, as float16", func(c *chainBody) { c.each(func(i int, v vector) { StoreFloat16(c.wordAt(c.x, i), v) }) }},
 	{"RoundF16", "the nearest float16, the even one of two", func(c *chainBody) { c.each(func(_ int, v vector) { RoundFloat16(v) }) }},
+	{"AddInt", "v + x, integers", two(AddInt)},
+	{"SubInt", "v − x, integers", two(SubtractInt)},
+	{"SubIntFrom", "x − v, integers", reversed(SubtractInt)},
+	{"MulInt", "v·x, integers", two(MultiplyInt)},
+	{"MaxInt", "the larger of v and x, integers", two(MaxInt)},
+	{"MinInt", "the smaller of v and x, integers", two(MinInt)},
+	{"And", "the bits of v and x", two(And)},
+	{"Or", "the bits of v or x", two(Or)},
+	{"Xor", "the bits of v or x, not both", two(Xor)},
+	{"NegInt", "−v, an integer", func(c *chainBody) { c.each(func(_ int, v vector) { SubtractInt(v, c.m.zeros(1)[0], v) }) }},
+	{"AbsInt", "|v|, an integer", func(c *chainBody) {
+		c.each(func(_ int, v vector) {
+			negative := c.m.zeros(1)[0]
+			SubtractInt(negative, negative, v)
+			MaxInt(v, v, negative)
+		})
+	}},
+	{"IntToFloat", "the float of v", single(func(m machine, v vector) vector { return m.float(v) })},
+	{"FloatToInt", "v without its fraction, as an integer", single(func(m machine, v vector) vector { return m.truncated(v) })},
+	{"LoadByteInts", "v = x, which are bytes", func(c *chainBody) { c.each(func(i int, v vector) { WidenBytes(v, c.byteAt(c.x, i)) }) }},
+	{"EqualInt", "y = v = x, as a byte", comparedInts(equalInts)},
+	{"NotEqualInt", "y = v ≠ x, as a byte", comparedInts(notEqualInts)},
+	{"LessInt", "y = v < x, as a byte", comparedInts(lessInts)},
+	{"LessEqualInt", "y = v ≤ x, as a byte", comparedInts(lessEqualInts)},
+	{"GreaterInt", "y = v > x, as a byte", comparedInts(greaterInts)},
+	{"GreaterEqualInt", "y = v ≥ x, as a byte", comparedInts(greaterEqualInts)},
+	{"HoldEqualInt", "hold v = x", heldInts(equalInts)},
+	{"HoldNotEqualInt", "hold v ≠ x", heldInts(notEqualInts)},
+	{"HoldLessInt", "hold v < x", heldInts(lessInts)},
+	{"HoldLessEqualInt", "hold v ≤ x", heldInts(lessEqualInts)},
+	{"HoldGreaterInt", "hold v > x", heldInts(greaterInts)},
+	{"HoldGreaterEqualInt", "hold v ≥ x", heldInts(greaterEqualInts)},
 }
 
 // chain emits the function that runs a chain of steps on vectors that it keeps in registers: several at a time, then

@@ -164,6 +164,7 @@ func (m machine) record() {
 	m.softmaxRows()
 	m.softmaxRowsGrad()
 	m.hideRows()
+	m.fillRows()
 	m.fetchRows()
 	m.lstm()
 	m.gru()

@@ -104,12 +104,7 @@ func (m machine) integers() {
 		f    func(x vector) vector
 	}{
 		{"intToFloat", m.float},
-		{"floatToInt", func(x vector) vector { // saturates; NaN gives 0
-			y := m.vector()
-			TruncateToInt(y, x)
-			y = m.choose(Compare(GreaterThan, x, number(2147483520)), pattern(0x7fffffff), y)
-			return m.choose(Compare(Unordered, x, x), pattern(0), y)
-		}},
+		{"floatToInt", m.truncated},
 	} {
 		m.begin("integerConversion", k.name, "dst, x unsafe.Pointer, n uintptr", "")
 		dst, x, n := param("dst"), param("x"), param("n")
@@ -120,4 +115,12 @@ func (m machine) integers() {
 		})
 		End()
 	}
+}
+
+// truncated is x without its fraction as an integer. It saturates, and NaN gives 0.
+func (m machine) truncated(x vector) vector {
+	y := m.vector()
+	TruncateToInt(y, x)
+	y = m.choose(Compare(GreaterThan, x, number(2147483520)), pattern(0x7fffffff), y)
+	return m.choose(Compare(Unordered, x, x), pattern(0), y)
 }

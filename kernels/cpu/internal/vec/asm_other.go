@@ -2,6 +2,8 @@
 
 package vec
 
+import "unsafe"
+
 // If there is no assembly, every kernel declines, and the Go loops beside the calls run.
 
 func binary32(binaryOp, []float32, []float32, []float32) bool            { return false }
@@ -51,3 +53,5 @@ func choose32(_ []uint32, _ []uint8, _, _ []uint32) bool           { return fals
 func fromBytes32([]float32, []uint8) bool                          { return false }
 func integers32(_ integerOp, _, _, _ []int32) bool                 { return false }
 func convert32[T, F any](_ integerConversionOp, _ []T, _ []F) bool { return false }
+
+func fillRows32(_ []uint32, _ unsafe.Pointer, _, _, _ int) bool { return false }

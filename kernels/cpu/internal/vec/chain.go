@@ -9,58 +9,84 @@ type ChainOp uintptr
 
 // The steps, numbered as in internal/asmgen/vec. All of them compute the bits of the kernel of their name.
 const (
-	ChainLoad             ChainOp = iota // v = X
-	ChainLoadNumber                      // v = the number at X
-	ChainLoadBytes                       // v = X, which are bytes of 0 and 1
-	ChainStore                           // X = v
-	ChainAdd                             // v + X
-	ChainSub                             // v − X
-	ChainSubFrom                         // X − v
-	ChainMul                             // v·X
-	ChainDiv                             // v / X
-	ChainDivInto                         // X / v
-	ChainMax                             // the larger of v and X
-	ChainMaxFrom                         // the larger of X and v
-	ChainMin                             // the smaller of v and X
-	ChainMinFrom                         // the smaller of X and v
-	ChainAddNumber                       // v + the number at X
-	ChainSubNumber                       // v − the number at X
-	ChainMulNumber                       // v times the number at X
-	ChainMaxNumber                       // the larger of v and the number at X
-	ChainMinNumber                       // the smaller of v and the number at X
-	ChainNeg                             // −v
-	ChainAbs                             // |v|
-	ChainRelu                            // v where it is positive or NaN, else 0
-	ChainSqrt                            // √v
-	ChainFloor                           // ⌊v⌋
-	ChainCeil                            // ⌈v⌉
-	ChainRound                           // the nearest integer, the even one of two
-	ChainSign                            // −1, 0 or 1
-	ChainKeepPositive                    // v where X > 0, else 0
-	ChainWherePositive                   // X where v > 0, else 0
-	ChainEqual                           // Y = v = X, as bytes of 0 and 1; v stays
-	ChainNotEqual                        // Y = v ≠ X
-	ChainLess                            // Y = v < X
-	ChainLessEqual                       // Y = v ≤ X
-	ChainGreater                         // Y = v > X
-	ChainGreaterEqual                    // Y = v ≥ X
-	ChainChoose                          // v where the byte of Y is 1, else X
-	ChainChooseOther                     // X where the byte of Y is 1, else v
-	ChainHoldEqual                       // v = X is held, until the next of these; v stays
-	ChainHoldNotEqual                    // v ≠ X is held
-	ChainHoldLess                        // v < X is held
-	ChainHoldLessEqual                   // v ≤ X is held
-	ChainHoldGreater                     // v > X is held
-	ChainHoldGreaterEqual                // v ≥ X is held
-	ChainChooseHeld                      // v where what is held is true, else X
-	ChainChooseOtherHeld                 // X where what is held is true, else v
-	ChainShare                           // v where X > Y, half of v where X = Y, else 0
-	ChainLoadBF16                        // v = X, which are bfloat16
-	ChainStoreBF16                       // X = v, which bfloat16 can hold exactly, or cut off
-	ChainRoundBF16                       // the nearest bfloat16, the even one of two
-	ChainLoadF16                         // v = X, which are float16
-	ChainStoreF16                        // X = v, rounded to float16
-	ChainRoundF16                        // the nearest float16, the even one of two
+	ChainLoad                ChainOp = iota // v = X
+	ChainLoadNumber                         // v = the number at X
+	ChainLoadBytes                          // v = X, which are bytes of 0 and 1
+	ChainStore                              // X = v
+	ChainAdd                                // v + X
+	ChainSub                                // v − X
+	ChainSubFrom                            // X − v
+	ChainMul                                // v·X
+	ChainDiv                                // v / X
+	ChainDivInto                            // X / v
+	ChainMax                                // the larger of v and X
+	ChainMaxFrom                            // the larger of X and v
+	ChainMin                                // the smaller of v and X
+	ChainMinFrom                            // the smaller of X and v
+	ChainAddNumber                          // v + the number at X
+	ChainSubNumber                          // v − the number at X
+	ChainMulNumber                          // v times the number at X
+	ChainMaxNumber                          // the larger of v and the number at X
+	ChainMinNumber                          // the smaller of v and the number at X
+	ChainNeg                                // −v
+	ChainAbs                                // |v|
+	ChainRelu                               // v where it is positive or NaN, else 0
+	ChainSqrt                               // √v
+	ChainFloor                              // ⌊v⌋
+	ChainCeil                               // ⌈v⌉
+	ChainRound                              // the nearest integer, the even one of two
+	ChainSign                               // −1, 0 or 1
+	ChainKeepPositive                       // v where X > 0, else 0
+	ChainWherePositive                      // X where v > 0, else 0
+	ChainEqual                              // Y = v = X, as bytes of 0 and 1; v stays
+	ChainNotEqual                           // Y = v ≠ X
+	ChainLess                               // Y = v < X
+	ChainLessEqual                          // Y = v ≤ X
+	ChainGreater                            // Y = v > X
+	ChainGreaterEqual                       // Y = v ≥ X
+	ChainChoose                             // v where the byte of Y is 1, else X
+	ChainChooseOther                        // X where the byte of Y is 1, else v
+	ChainHoldEqual                          // v = X is held, until the next of these; v stays
+	ChainHoldNotEqual                       // v ≠ X is held
+	ChainHoldLess                           // v < X is held
+	ChainHoldLessEqual                      // v ≤ X is held
+	ChainHoldGreater                        // v > X is held
+	ChainHoldGreaterEqual                   // v ≥ X is held
+	ChainChooseHeld                         // v where what is held is true, else X
+	ChainChooseOtherHeld                    // X where what is held is true, else v
+	ChainShare                              // v where X > Y, half of v where X = Y, else 0
+	ChainLoadBF16                           // v = X, which are bfloat16
+	ChainStoreBF16                          // X = v, which bfloat16 can hold exactly, or cut off
+	ChainRoundBF16                          // the nearest bfloat16, the even one of two
+	ChainLoadF16                            // v = X, which are float16
+	ChainStoreF16                           // X = v, rounded to float16
+	ChainRoundF16                           // the nearest float16, the even one of two
+	ChainAddInt                             // v + X, integers of 32 bits from here on
+	ChainSubInt                             // v − X
+	ChainSubIntFrom                         // X − v
+	ChainMulInt                             // v·X
+	ChainMaxInt                             // the larger of v and X
+	ChainMinInt                             // the smaller of v and X
+	ChainAnd                                // the bits of both
+	ChainOr                                 // the bits of either
+	ChainXor                                // the bits of one of them
+	ChainNegInt                             // −v
+	ChainAbsInt                             // |v|
+	ChainIntToFloat                         // the float nearest to v
+	ChainFloatToInt                         // v, a float, without its fraction; saturates, and NaN gives 0
+	ChainLoadByteInts                       // v = X, which are bytes
+	ChainEqualInt                           // Y = v = X, as bytes of 0 and 1; v stays
+	ChainNotEqualInt                        // Y = v ≠ X
+	ChainLessInt                            // Y = v < X
+	ChainLessEqualInt                       // Y = v ≤ X
+	ChainGreaterInt                         // Y = v > X
+	ChainGreaterEqualInt                    // Y = v ≥ X
+	ChainHoldEqualInt                       // v = X is held, until the next of these; v stays
+	ChainHoldNotEqualInt                    // v ≠ X is held
+	ChainHoldLessInt                        // v < X is held
+	ChainHoldLessEqualInt                   // v ≤ X is held
+	ChainHoldGreaterInt                     // v > X is held
+	ChainHoldGreaterEqualInt                // v ≥ X is held
 )
 
 // ChainStep is a step with the addresses of its operands.
@@ -75,17 +101,17 @@ const MaxChain = 48
 // elements reports what X and Y point to.
 func (op ChainOp) elements() (x, y int) {
 	switch {
-	case op == ChainLoadBytes:
+	case op == ChainLoadBytes, op == ChainLoadByteInts:
 		return 1, 0
-	case op == ChainLoadNumber, op >= ChainAddNumber && op <= ChainSign:
+	case op == ChainLoadNumber, op >= ChainAddNumber && op <= ChainSign, op >= ChainNegInt && op <= ChainFloatToInt:
 		return 0, 0
-	case op >= ChainEqual && op < ChainHoldEqual:
+	case op >= ChainEqual && op < ChainHoldEqual, op >= ChainEqualInt && op <= ChainGreaterEqualInt:
 		return 4, 1
 	case op == ChainShare:
 		return 4, 4
 	case op == ChainRoundBF16, op == ChainRoundF16:
 		return 0, 0
-	case op >= ChainLoadBF16:
+	case op >= ChainLoadBF16 && op < ChainAddInt:
 		return 2, 0
 	}
 	return 4, 0
@@ -93,5 +119,14 @@ func (op ChainOp) elements() (x, y int) {
 
 // stores reports whether the step writes X or Y.
 func (op ChainOp) stores() (x, y bool) {
-	return op == ChainStore || op == ChainStoreBF16 || op == ChainStoreF16, op >= ChainEqual && op <= ChainGreaterEqual
+	x = op == ChainStore || op == ChainStoreBF16 || op == ChainStoreF16
+	return x, op >= ChainEqual && op <= ChainGreaterEqual || op >= ChainEqualInt && op <= ChainGreaterEqualInt
+}
+
+// Held is the step that holds what a comparison stores.
+func (op ChainOp) Held() ChainOp {
+	if op >= ChainEqualInt {
+		return op + ChainHoldEqualInt - ChainEqualInt
+	}
+	return op + ChainHoldEqual - ChainEqual
 }

@@ -25,6 +25,7 @@
 //	Share                             (dst, dy, a, b []T)          dy where a > b, dy/2 where a = b, else 0
 //	TanhGrad, SigmoidGrad             (dst, dy, y []T)             dy·(1 − y²);  dy·y·(1 − y)
 //	GeluGrad                          (dst, dy, x []T)             dy·(Φ(x) + x·φ(x))
+//	FillRows                          (dst []uint32, src, n, step)  rows of one number each
 //	Sum, MaxOf                        (x []T) T                    MaxOf of nothing is −Inf
 //	Dot                               (a, b []T) T
 //	SumRows                           (dst, x []T, rows, cols, stride int)   dst[c] = Σ_r x[r·stride + c]

@@ -7127,14 +7127,16 @@ next4:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x0000001a
-	JAE     from26_4
-	CMPQ    R11, $0x0000000d
-	JAE     from13_4
-	CMPQ    R11, $0x00000007
-	JAE     from7_4
-	CMPQ    R11, $0x00000004
-	JAE     from4_4
+	CMPQ    R11, $0x00000027
+	JAE     from39_4
+	CMPQ    R11, $0x00000014
+	JAE     from20_4
+	CMPQ    R11, $0x0000000a
+	JAE     from10_4
+	CMPQ    R11, $0x00000005
+	JAE     from5_4
+	CMPQ    R11, $0x00000003
+	JAE     from3_4
 	CMPQ    R11, $0x00000002
 	JAE     from2_4
 	CMPQ    R11, $0x00000001
@@ -7158,8 +7160,6 @@ from1_4:
 	JMP          done4
 
 from2_4:
-	CMPQ      R11, $0x00000003
-	JAE       from3_4
 	VPMOVZXBD (BX)(R8*1), Y0
 	VCVTDQ2PS Y0, Y0
 	VPMOVZXBD 8(BX)(R8*1), Y1
@@ -7173,6 +7173,8 @@ from2_4:
 	JMP       done4
 
 from3_4:
+	CMPQ    R11, $0x00000004
+	JAE     from4_4
 	VMOVUPS Y0, (BX)(DI*1)
 	VMOVUPS Y1, 32(BX)(DI*1)
 	VMOVUPS Y2, 64(BX)(DI*1)
@@ -7182,10 +7184,6 @@ from3_4:
 	JMP     done4
 
 from4_4:
-	CMPQ   R11, $0x00000006
-	JAE    from6_4
-	CMPQ   R11, $0x00000005
-	JAE    from5_4
 	VADDPS (BX)(DI*1), Y0, Y0
 	VADDPS 32(BX)(DI*1), Y1, Y1
 	VADDPS 64(BX)(DI*1), Y2, Y2
@@ -7195,6 +7193,12 @@ from4_4:
 	JMP    done4
 
 from5_4:
+	CMPQ   R11, $0x00000008
+	JAE    from8_4
+	CMPQ   R11, $0x00000007
+	JAE    from7_4
+	CMPQ   R11, $0x00000006
+	JAE    from6_4
 	VSUBPS (BX)(DI*1), Y0, Y0
 	VSUBPS 32(BX)(DI*1), Y1, Y1
 	VSUBPS 64(BX)(DI*1), Y2, Y2
@@ -7217,12 +7221,6 @@ from6_4:
 	JMP     done4
 
 from7_4:
-	CMPQ   R11, $0x0000000a
-	JAE    from10_4
-	CMPQ   R11, $0x00000009
-	JAE    from9_4
-	CMPQ   R11, $0x00000008
-	JAE    from8_4
 	VMULPS (BX)(DI*1), Y0, Y0
 	VMULPS 32(BX)(DI*1), Y1, Y1
 	VMULPS 64(BX)(DI*1), Y2, Y2
@@ -7232,6 +7230,8 @@ from7_4:
 	JMP    done4
 
 from8_4:
+	CMPQ   R11, $0x00000009
+	JAE    from9_4
 	VDIVPS (BX)(DI*1), Y0, Y0
 	VDIVPS 32(BX)(DI*1), Y1, Y1
 	VDIVPS 64(BX)(DI*1), Y2, Y2
@@ -7254,6 +7254,10 @@ from9_4:
 	JMP     done4
 
 from10_4:
+	CMPQ      R11, $0x0000000f
+	JAE       from15_4
+	CMPQ      R11, $0x0000000d
+	JAE       from13_4
 	CMPQ      R11, $0x0000000c
 	JAE       from12_4
 	CMPQ      R11, $0x0000000b
@@ -7329,12 +7333,6 @@ from12_4:
 	JMP       done4
 
 from13_4:
-	CMPQ      R11, $0x00000014
-	JAE       from20_4
-	CMPQ      R11, $0x00000011
-	JAE       from17_4
-	CMPQ      R11, $0x0000000f
-	JAE       from15_4
 	CMPQ      R11, $0x0000000e
 	JAE       from14_4
 	VMOVUPS   (BX)(DI*1), Y8
@@ -7368,6 +7366,10 @@ from14_4:
 	JMP          done4
 
 from15_4:
+	CMPQ         R11, $0x00000012
+	JAE          from18_4
+	CMPQ         R11, $0x00000011
+	JAE          from17_4
 	CMPQ         R11, $0x00000010
 	JAE          from16_4
 	VBROADCASTSS (BX), Y8
@@ -7390,10 +7392,6 @@ from16_4:
 	JMP          done4
 
 from17_4:
-	CMPQ         R11, $0x00000013
-	JAE          from19_4
-	CMPQ         R11, $0x00000012
-	JAE          from18_4
 	VBROADCASTSS (BX), Y8
 	VMAXPS       Y0, Y8, Y0
 	VMAXPS       Y1, Y8, Y1
@@ -7404,6 +7402,8 @@ from17_4:
 	JMP          done4
 
 from18_4:
+	CMPQ         R11, $0x00000013
+	JAE          from19_4
 	VBROADCASTSS (BX), Y8
 	VMINPS       Y0, Y8, Y0
 	VMINPS       Y1, Y8, Y1
@@ -7423,6 +7423,10 @@ from19_4:
 	JMP    done4
 
 from20_4:
+	CMPQ   R11, $0x0000001e
+	JAE    from30_4
+	CMPQ   R11, $0x00000019
+	JAE    from25_4
 	CMPQ   R11, $0x00000017
 	JAE    from23_4
 	CMPQ   R11, $0x00000016
@@ -7461,8 +7465,6 @@ from22_4:
 	JMP     done4
 
 from23_4:
-	CMPQ     R11, $0x00000019
-	JAE      from25_4
 	CMPQ     R11, $0x00000018
 	JAE      from24_4
 	VROUNDPS $0x09, Y0, Y0
@@ -7491,6 +7493,12 @@ from24_4:
 	JMP      done4
 
 from25_4:
+	CMPQ     R11, $0x0000001c
+	JAE      from28_4
+	CMPQ     R11, $0x0000001b
+	JAE      from27_4
+	CMPQ     R11, $0x0000001a
+	JAE      from26_4
 	VROUNDPS $0x08, Y0, Y0
 	VMOVAPS  Y0, Y0
 	VROUNDPS $0x08, Y1, Y1
@@ -7504,16 +7512,6 @@ from25_4:
 	JMP      done4
 
 from26_4:
-	CMPQ      R11, $0x00000027
-	JAE       from39_4
-	CMPQ      R11, $0x00000021
-	JAE       from33_4
-	CMPQ      R11, $0x0000001e
-	JAE       from30_4
-	CMPQ      R11, $0x0000001c
-	JAE       from28_4
-	CMPQ      R11, $0x0000001b
-	JAE       from27_4
 	VXORPS    Y8, Y8, Y8
 	VCMPPS    $0x1e, Y8, Y0, Y9
 	VMULPS    one<>+0(SB), Y0, Y10
@@ -7626,6 +7624,10 @@ from29_4:
 	JMP          done4
 
 from30_4:
+	CMPQ         R11, $0x00000023
+	JAE          from35_4
+	CMPQ         R11, $0x00000021
+	JAE          from33_4
 	CMPQ         R11, $0x00000020
 	JAE          from32_4
 	CMPQ         R11, $0x0000001f
@@ -7729,10 +7731,6 @@ from32_4:
 	JMP          done4
 
 from33_4:
-	CMPQ         R11, $0x00000024
-	JAE          from36_4
-	CMPQ         R11, $0x00000023
-	JAE          from35_4
 	CMPQ         R11, $0x00000022
 	JAE          from34_4
 	VCMPPS       $0x1e, (BX)(DI*1), Y0, Y8
@@ -7801,6 +7799,10 @@ from34_4:
 	JMP          done4
 
 from35_4:
+	CMPQ      R11, $0x00000025
+	JAE       from37_4
+	CMPQ      R11, $0x00000024
+	JAE       from36_4
 	VPMOVZXBD (SI)(R8*1), Y8
 	VPXOR     Y9, Y9, Y9
 	VPCMPGTD  Y9, Y8, Y8
@@ -7830,10 +7832,6 @@ from35_4:
 	JMP       done4
 
 from36_4:
-	CMPQ      R11, $0x00000026
-	JAE       from38_4
-	CMPQ      R11, $0x00000025
-	JAE       from37_4
 	VPMOVZXBD (SI)(R8*1), Y8
 	VPXOR     Y9, Y9, Y9
 	VPCMPGTD  Y9, Y8, Y8
@@ -7855,6 +7853,8 @@ from36_4:
 	JMP       done4
 
 from37_4:
+	CMPQ    R11, $0x00000026
+	JAE     from38_4
 	VCMPPS  $0x00, (BX)(DI*1), Y0, Y4
 	VMOVAPS Y4, Y4
 	VCMPPS  $0x00, 32(BX)(DI*1), Y1, Y5
@@ -7881,10 +7881,14 @@ from38_4:
 	JMP     done4
 
 from39_4:
-	CMPQ    R11, $0x0000002e
-	JAE     from46_4
-	CMPQ    R11, $0x0000002b
-	JAE     from43_4
+	CMPQ    R11, $0x0000003b
+	JAE     from59_4
+	CMPQ    R11, $0x00000031
+	JAE     from49_4
+	CMPQ    R11, $0x0000002c
+	JAE     from44_4
+	CMPQ    R11, $0x0000002a
+	JAE     from42_4
 	CMPQ    R11, $0x00000029
 	JAE     from41_4
 	CMPQ    R11, $0x00000028
@@ -7915,8 +7919,6 @@ from40_4:
 	JMP     done4
 
 from41_4:
-	CMPQ    R11, $0x0000002a
-	JAE     from42_4
 	VCMPPS  $0x1e, (BX)(DI*1), Y0, Y4
 	VMOVAPS Y4, Y4
 	VCMPPS  $0x1e, 32(BX)(DI*1), Y1, Y5
@@ -7930,6 +7932,8 @@ from41_4:
 	JMP     done4
 
 from42_4:
+	CMPQ    R11, $0x0000002b
+	JAE     from43_4
 	VCMPPS  $0x1d, (BX)(DI*1), Y0, Y4
 	VMOVAPS Y4, Y4
 	VCMPPS  $0x1d, 32(BX)(DI*1), Y1, Y5
@@ -7943,10 +7947,6 @@ from42_4:
 	JMP     done4
 
 from43_4:
-	CMPQ      R11, $0x0000002d
-	JAE       from45_4
-	CMPQ      R11, $0x0000002c
-	JAE       from44_4
 	VMOVUPS   (BX)(DI*1), Y8
 	VBLENDVPS Y4, Y0, Y8, Y0
 	VMOVUPS   32(BX)(DI*1), Y8
@@ -7960,6 +7960,12 @@ from43_4:
 	JMP       done4
 
 from44_4:
+	CMPQ      R11, $0x0000002f
+	JAE       from47_4
+	CMPQ      R11, $0x0000002e
+	JAE       from46_4
+	CMPQ      R11, $0x0000002d
+	JAE       from45_4
 	VBLENDVPS Y4, (BX)(DI*1), Y0, Y0
 	VBLENDVPS Y5, 32(BX)(DI*1), Y1, Y1
 	VBLENDVPS Y6, 64(BX)(DI*1), Y2, Y2
@@ -8003,12 +8009,6 @@ from45_4:
 	JMP       done4
 
 from46_4:
-	CMPQ      R11, $0x00000031
-	JAE       from49_4
-	CMPQ      R11, $0x00000030
-	JAE       from48_4
-	CMPQ      R11, $0x0000002f
-	JAE       from47_4
 	VPMOVZXWD (BX)(R8*2), Y0
 	VPSLLD    $0x10, Y0, Y0
 	VPMOVZXWD 16(BX)(R8*2), Y1
@@ -8022,6 +8022,8 @@ from46_4:
 	JMP       done4
 
 from47_4:
+	CMPQ         R11, $0x00000030
+	JAE          from48_4
 	VPSRLD       $0x10, Y0, Y8
 	VPACKUSDW    Y8, Y8, Y8
 	VPERMQ       $0x08, Y8, Y8
@@ -8084,6 +8086,10 @@ from48_4:
 	JMP       done4
 
 from49_4:
+	CMPQ      R11, $0x00000036
+	JAE       from54_4
+	CMPQ      R11, $0x00000034
+	JAE       from52_4
 	CMPQ      R11, $0x00000033
 	JAE       from51_4
 	CMPQ      R11, $0x00000032
@@ -8116,6 +8122,574 @@ from51_4:
 	VCVTPH2PS X3, Y3
 	DECQ      R10
 	JNE       next4
+	JMP       done4
+
+from52_4:
+	CMPQ   R11, $0x00000035
+	JAE    from53_4
+	VPADDD (BX)(DI*1), Y0, Y0
+	VPADDD 32(BX)(DI*1), Y1, Y1
+	VPADDD 64(BX)(DI*1), Y2, Y2
+	VPADDD 96(BX)(DI*1), Y3, Y3
+	DECQ   R10
+	JNE    next4
+	JMP    done4
+
+from53_4:
+	VPSUBD (BX)(DI*1), Y0, Y0
+	VPSUBD 32(BX)(DI*1), Y1, Y1
+	VPSUBD 64(BX)(DI*1), Y2, Y2
+	VPSUBD 96(BX)(DI*1), Y3, Y3
+	DECQ   R10
+	JNE    next4
+	JMP    done4
+
+from54_4:
+	CMPQ    R11, $0x00000039
+	JAE     from57_4
+	CMPQ    R11, $0x00000038
+	JAE     from56_4
+	CMPQ    R11, $0x00000037
+	JAE     from55_4
+	VMOVUPS (BX)(DI*1), Y8
+	VPSUBD  Y0, Y8, Y0
+	VMOVUPS 32(BX)(DI*1), Y8
+	VPSUBD  Y1, Y8, Y1
+	VMOVUPS 64(BX)(DI*1), Y8
+	VPSUBD  Y2, Y8, Y2
+	VMOVUPS 96(BX)(DI*1), Y8
+	VPSUBD  Y3, Y8, Y3
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from55_4:
+	VPMULLD (BX)(DI*1), Y0, Y0
+	VPMULLD 32(BX)(DI*1), Y1, Y1
+	VPMULLD 64(BX)(DI*1), Y2, Y2
+	VPMULLD 96(BX)(DI*1), Y3, Y3
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from56_4:
+	VPMAXSD (BX)(DI*1), Y0, Y0
+	VPMAXSD 32(BX)(DI*1), Y1, Y1
+	VPMAXSD 64(BX)(DI*1), Y2, Y2
+	VPMAXSD 96(BX)(DI*1), Y3, Y3
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from57_4:
+	CMPQ    R11, $0x0000003a
+	JAE     from58_4
+	VPMINSD (BX)(DI*1), Y0, Y0
+	VPMINSD 32(BX)(DI*1), Y1, Y1
+	VPMINSD 64(BX)(DI*1), Y2, Y2
+	VPMINSD 96(BX)(DI*1), Y3, Y3
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from58_4:
+	VANDPS (BX)(DI*1), Y0, Y0
+	VANDPS 32(BX)(DI*1), Y1, Y1
+	VANDPS 64(BX)(DI*1), Y2, Y2
+	VANDPS 96(BX)(DI*1), Y3, Y3
+	DECQ   R10
+	JNE    next4
+	JMP    done4
+
+from59_4:
+	CMPQ  R11, $0x00000045
+	JAE   from69_4
+	CMPQ  R11, $0x00000040
+	JAE   from64_4
+	CMPQ  R11, $0x0000003e
+	JAE   from62_4
+	CMPQ  R11, $0x0000003d
+	JAE   from61_4
+	CMPQ  R11, $0x0000003c
+	JAE   from60_4
+	VORPS (BX)(DI*1), Y0, Y0
+	VORPS 32(BX)(DI*1), Y1, Y1
+	VORPS 64(BX)(DI*1), Y2, Y2
+	VORPS 96(BX)(DI*1), Y3, Y3
+	DECQ  R10
+	JNE   next4
+	JMP   done4
+
+from60_4:
+	VXORPS (BX)(DI*1), Y0, Y0
+	VXORPS 32(BX)(DI*1), Y1, Y1
+	VXORPS 64(BX)(DI*1), Y2, Y2
+	VXORPS 96(BX)(DI*1), Y3, Y3
+	DECQ   R10
+	JNE    next4
+	JMP    done4
+
+from61_4:
+	VXORPS Y8, Y8, Y8
+	VPSUBD Y0, Y8, Y0
+	VXORPS Y8, Y8, Y8
+	VPSUBD Y1, Y8, Y1
+	VXORPS Y8, Y8, Y8
+	VPSUBD Y2, Y8, Y2
+	VXORPS Y8, Y8, Y8
+	VPSUBD Y3, Y8, Y3
+	DECQ   R10
+	JNE    next4
+	JMP    done4
+
+from62_4:
+	CMPQ    R11, $0x0000003f
+	JAE     from63_4
+	VXORPS  Y8, Y8, Y8
+	VPSUBD  Y0, Y8, Y8
+	VPMAXSD Y8, Y0, Y0
+	VXORPS  Y8, Y8, Y8
+	VPSUBD  Y1, Y8, Y8
+	VPMAXSD Y8, Y1, Y1
+	VXORPS  Y8, Y8, Y8
+	VPSUBD  Y2, Y8, Y8
+	VPMAXSD Y8, Y2, Y2
+	VXORPS  Y8, Y8, Y8
+	VPSUBD  Y3, Y8, Y8
+	VPMAXSD Y8, Y3, Y3
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from63_4:
+	VCVTDQ2PS Y0, Y0
+	VMOVAPS   Y0, Y0
+	VCVTDQ2PS Y1, Y1
+	VMOVAPS   Y1, Y1
+	VCVTDQ2PS Y2, Y2
+	VMOVAPS   Y2, Y2
+	VCVTDQ2PS Y3, Y3
+	VMOVAPS   Y3, Y3
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from64_4:
+	CMPQ       R11, $0x00000043
+	JAE        from67_4
+	CMPQ       R11, $0x00000042
+	JAE        from66_4
+	CMPQ       R11, $0x00000041
+	JAE        from65_4
+	VCVTTPS2DQ Y0, Y8
+	VCMPPS     $0x1e, c4effffff<>+0(SB), Y0, Y9
+	VMOVUPS    Y8, Y8
+	VBLENDVPS  Y9, c7fffffff<>+0(SB), Y8, Y8
+	VCMPPS     $0x03, Y0, Y0, Y0
+	VMOVUPS    Y8, Y8
+	VBLENDVPS  Y0, c00000000<>+0(SB), Y8, Y8
+	VMOVAPS    Y8, Y0
+	VCVTTPS2DQ Y1, Y8
+	VCMPPS     $0x1e, c4effffff<>+0(SB), Y1, Y9
+	VMOVUPS    Y8, Y8
+	VBLENDVPS  Y9, c7fffffff<>+0(SB), Y8, Y8
+	VCMPPS     $0x03, Y1, Y1, Y1
+	VMOVUPS    Y8, Y8
+	VBLENDVPS  Y1, c00000000<>+0(SB), Y8, Y8
+	VMOVAPS    Y8, Y1
+	VCVTTPS2DQ Y2, Y8
+	VCMPPS     $0x1e, c4effffff<>+0(SB), Y2, Y9
+	VMOVUPS    Y8, Y8
+	VBLENDVPS  Y9, c7fffffff<>+0(SB), Y8, Y8
+	VCMPPS     $0x03, Y2, Y2, Y2
+	VMOVUPS    Y8, Y8
+	VBLENDVPS  Y2, c00000000<>+0(SB), Y8, Y8
+	VMOVAPS    Y8, Y2
+	VCVTTPS2DQ Y3, Y8
+	VCMPPS     $0x1e, c4effffff<>+0(SB), Y3, Y9
+	VMOVUPS    Y8, Y8
+	VBLENDVPS  Y9, c7fffffff<>+0(SB), Y8, Y8
+	VCMPPS     $0x03, Y3, Y3, Y3
+	VMOVUPS    Y8, Y8
+	VBLENDVPS  Y3, c00000000<>+0(SB), Y8, Y8
+	VMOVAPS    Y8, Y3
+	DECQ       R10
+	JNE        next4
+	JMP        done4
+
+from65_4:
+	VPMOVZXBD (BX)(R8*1), Y0
+	VPMOVZXBD 8(BX)(R8*1), Y1
+	VPMOVZXBD 16(BX)(R8*1), Y2
+	VPMOVZXBD 24(BX)(R8*1), Y3
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from66_4:
+	VMOVUPS      (BX)(DI*1), Y8
+	VPCMPEQD     Y8, Y0, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, (SI)(R8*1)
+	VMOVUPS      32(BX)(DI*1), Y8
+	VPCMPEQD     Y8, Y1, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 8(SI)(R8*1)
+	VMOVUPS      64(BX)(DI*1), Y8
+	VPCMPEQD     Y8, Y2, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 16(SI)(R8*1)
+	VMOVUPS      96(BX)(DI*1), Y8
+	VPCMPEQD     Y8, Y3, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 24(SI)(R8*1)
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from67_4:
+	CMPQ         R11, $0x00000044
+	JAE          from68_4
+	VMOVUPS      (BX)(DI*1), Y8
+	VPCMPEQD     Y8, Y0, Y8
+	VXORPS       cffffffff<>+0(SB), Y8, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, (SI)(R8*1)
+	VMOVUPS      32(BX)(DI*1), Y8
+	VPCMPEQD     Y8, Y1, Y8
+	VXORPS       cffffffff<>+0(SB), Y8, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 8(SI)(R8*1)
+	VMOVUPS      64(BX)(DI*1), Y8
+	VPCMPEQD     Y8, Y2, Y8
+	VXORPS       cffffffff<>+0(SB), Y8, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 16(SI)(R8*1)
+	VMOVUPS      96(BX)(DI*1), Y8
+	VPCMPEQD     Y8, Y3, Y8
+	VXORPS       cffffffff<>+0(SB), Y8, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 24(SI)(R8*1)
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from68_4:
+	VMOVUPS      (BX)(DI*1), Y8
+	VPCMPGTD     Y0, Y8, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, (SI)(R8*1)
+	VMOVUPS      32(BX)(DI*1), Y8
+	VPCMPGTD     Y1, Y8, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 8(SI)(R8*1)
+	VMOVUPS      64(BX)(DI*1), Y8
+	VPCMPGTD     Y2, Y8, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 16(SI)(R8*1)
+	VMOVUPS      96(BX)(DI*1), Y8
+	VPCMPGTD     Y3, Y8, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 24(SI)(R8*1)
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from69_4:
+	CMPQ         R11, $0x0000004a
+	JAE          from74_4
+	CMPQ         R11, $0x00000048
+	JAE          from72_4
+	CMPQ         R11, $0x00000047
+	JAE          from71_4
+	CMPQ         R11, $0x00000046
+	JAE          from70_4
+	VMOVUPS      (BX)(DI*1), Y8
+	VPCMPGTD     Y8, Y0, Y8
+	VXORPS       cffffffff<>+0(SB), Y8, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, (SI)(R8*1)
+	VMOVUPS      32(BX)(DI*1), Y8
+	VPCMPGTD     Y8, Y1, Y8
+	VXORPS       cffffffff<>+0(SB), Y8, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 8(SI)(R8*1)
+	VMOVUPS      64(BX)(DI*1), Y8
+	VPCMPGTD     Y8, Y2, Y8
+	VXORPS       cffffffff<>+0(SB), Y8, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 16(SI)(R8*1)
+	VMOVUPS      96(BX)(DI*1), Y8
+	VPCMPGTD     Y8, Y3, Y8
+	VXORPS       cffffffff<>+0(SB), Y8, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 24(SI)(R8*1)
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from70_4:
+	VMOVUPS      (BX)(DI*1), Y8
+	VPCMPGTD     Y8, Y0, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, (SI)(R8*1)
+	VMOVUPS      32(BX)(DI*1), Y8
+	VPCMPGTD     Y8, Y1, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 8(SI)(R8*1)
+	VMOVUPS      64(BX)(DI*1), Y8
+	VPCMPGTD     Y8, Y2, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 16(SI)(R8*1)
+	VMOVUPS      96(BX)(DI*1), Y8
+	VPCMPGTD     Y8, Y3, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 24(SI)(R8*1)
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from71_4:
+	VMOVUPS      (BX)(DI*1), Y8
+	VPCMPGTD     Y0, Y8, Y8
+	VXORPS       cffffffff<>+0(SB), Y8, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, (SI)(R8*1)
+	VMOVUPS      32(BX)(DI*1), Y8
+	VPCMPGTD     Y1, Y8, Y8
+	VXORPS       cffffffff<>+0(SB), Y8, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 8(SI)(R8*1)
+	VMOVUPS      64(BX)(DI*1), Y8
+	VPCMPGTD     Y2, Y8, Y8
+	VXORPS       cffffffff<>+0(SB), Y8, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 16(SI)(R8*1)
+	VMOVUPS      96(BX)(DI*1), Y8
+	VPCMPGTD     Y3, Y8, Y8
+	VXORPS       cffffffff<>+0(SB), Y8, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 24(SI)(R8*1)
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from72_4:
+	CMPQ     R11, $0x00000049
+	JAE      from73_4
+	VMOVUPS  (BX)(DI*1), Y4
+	VPCMPEQD Y4, Y0, Y4
+	VMOVAPS  Y4, Y4
+	VMOVUPS  32(BX)(DI*1), Y5
+	VPCMPEQD Y5, Y1, Y5
+	VMOVAPS  Y5, Y5
+	VMOVUPS  64(BX)(DI*1), Y6
+	VPCMPEQD Y6, Y2, Y6
+	VMOVAPS  Y6, Y6
+	VMOVUPS  96(BX)(DI*1), Y7
+	VPCMPEQD Y7, Y3, Y7
+	VMOVAPS  Y7, Y7
+	DECQ     R10
+	JNE      next4
+	JMP      done4
+
+from73_4:
+	VMOVUPS  (BX)(DI*1), Y4
+	VPCMPEQD Y4, Y0, Y4
+	VXORPS   cffffffff<>+0(SB), Y4, Y4
+	VMOVAPS  Y4, Y4
+	VMOVUPS  32(BX)(DI*1), Y5
+	VPCMPEQD Y5, Y1, Y5
+	VXORPS   cffffffff<>+0(SB), Y5, Y5
+	VMOVAPS  Y5, Y5
+	VMOVUPS  64(BX)(DI*1), Y6
+	VPCMPEQD Y6, Y2, Y6
+	VXORPS   cffffffff<>+0(SB), Y6, Y6
+	VMOVAPS  Y6, Y6
+	VMOVUPS  96(BX)(DI*1), Y7
+	VPCMPEQD Y7, Y3, Y7
+	VXORPS   cffffffff<>+0(SB), Y7, Y7
+	VMOVAPS  Y7, Y7
+	DECQ     R10
+	JNE      next4
+	JMP      done4
+
+from74_4:
+	CMPQ     R11, $0x0000004c
+	JAE      from76_4
+	CMPQ     R11, $0x0000004b
+	JAE      from75_4
+	VMOVUPS  (BX)(DI*1), Y4
+	VPCMPGTD Y0, Y4, Y4
+	VMOVAPS  Y4, Y4
+	VMOVUPS  32(BX)(DI*1), Y5
+	VPCMPGTD Y1, Y5, Y5
+	VMOVAPS  Y5, Y5
+	VMOVUPS  64(BX)(DI*1), Y6
+	VPCMPGTD Y2, Y6, Y6
+	VMOVAPS  Y6, Y6
+	VMOVUPS  96(BX)(DI*1), Y7
+	VPCMPGTD Y3, Y7, Y7
+	VMOVAPS  Y7, Y7
+	DECQ     R10
+	JNE      next4
+	JMP      done4
+
+from75_4:
+	VMOVUPS  (BX)(DI*1), Y4
+	VPCMPGTD Y4, Y0, Y4
+	VXORPS   cffffffff<>+0(SB), Y4, Y4
+	VMOVAPS  Y4, Y4
+	VMOVUPS  32(BX)(DI*1), Y5
+	VPCMPGTD Y5, Y1, Y5
+	VXORPS   cffffffff<>+0(SB), Y5, Y5
+	VMOVAPS  Y5, Y5
+	VMOVUPS  64(BX)(DI*1), Y6
+	VPCMPGTD Y6, Y2, Y6
+	VXORPS   cffffffff<>+0(SB), Y6, Y6
+	VMOVAPS  Y6, Y6
+	VMOVUPS  96(BX)(DI*1), Y7
+	VPCMPGTD Y7, Y3, Y7
+	VXORPS   cffffffff<>+0(SB), Y7, Y7
+	VMOVAPS  Y7, Y7
+	DECQ     R10
+	JNE      next4
+	JMP      done4
+
+from76_4:
+	CMPQ     R11, $0x0000004d
+	JAE      from77_4
+	VMOVUPS  (BX)(DI*1), Y4
+	VPCMPGTD Y4, Y0, Y4
+	VMOVAPS  Y4, Y4
+	VMOVUPS  32(BX)(DI*1), Y5
+	VPCMPGTD Y5, Y1, Y5
+	VMOVAPS  Y5, Y5
+	VMOVUPS  64(BX)(DI*1), Y6
+	VPCMPGTD Y6, Y2, Y6
+	VMOVAPS  Y6, Y6
+	VMOVUPS  96(BX)(DI*1), Y7
+	VPCMPGTD Y7, Y3, Y7
+	VMOVAPS  Y7, Y7
+	DECQ     R10
+	JNE      next4
+	JMP      done4
+
+from77_4:
+	VMOVUPS  (BX)(DI*1), Y4
+	VPCMPGTD Y0, Y4, Y4
+	VXORPS   cffffffff<>+0(SB), Y4, Y4
+	VMOVAPS  Y4, Y4
+	VMOVUPS  32(BX)(DI*1), Y5
+	VPCMPGTD Y1, Y5, Y5
+	VXORPS   cffffffff<>+0(SB), Y5, Y5
+	VMOVAPS  Y5, Y5
+	VMOVUPS  64(BX)(DI*1), Y6
+	VPCMPGTD Y2, Y6, Y6
+	VXORPS   cffffffff<>+0(SB), Y6, Y6
+	VMOVAPS  Y6, Y6
+	VMOVUPS  96(BX)(DI*1), Y7
+	VPCMPGTD Y3, Y7, Y7
+	VXORPS   cffffffff<>+0(SB), Y7, Y7
+	VMOVAPS  Y7, Y7
+	DECQ     R10
+	JNE      next4
 
 done4:
 	ADDQ $0x00000080, DI
@@ -8138,14 +8712,16 @@ next1:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x0000001a
-	JAE     from26_1
-	CMPQ    R11, $0x0000000d
-	JAE     from13_1
-	CMPQ    R11, $0x00000007
-	JAE     from7_1
-	CMPQ    R11, $0x00000004
-	JAE     from4_1
+	CMPQ    R11, $0x00000027
+	JAE     from39_1
+	CMPQ    R11, $0x00000014
+	JAE     from20_1
+	CMPQ    R11, $0x0000000a
+	JAE     from10_1
+	CMPQ    R11, $0x00000005
+	JAE     from5_1
+	CMPQ    R11, $0x00000003
+	JAE     from3_1
 	CMPQ    R11, $0x00000002
 	JAE     from2_1
 	CMPQ    R11, $0x00000001
@@ -8163,8 +8739,6 @@ from1_1:
 	JMP          done1
 
 from2_1:
-	CMPQ      R11, $0x00000003
-	JAE       from3_1
 	VPMOVZXBD (BX)(R8*1), Y0
 	VCVTDQ2PS Y0, Y0
 	DECQ      R10
@@ -8172,22 +8746,26 @@ from2_1:
 	JMP       done1
 
 from3_1:
+	CMPQ    R11, $0x00000004
+	JAE     from4_1
 	VMOVUPS Y0, (BX)(DI*1)
 	DECQ    R10
 	JNE     next1
 	JMP     done1
 
 from4_1:
-	CMPQ   R11, $0x00000006
-	JAE    from6_1
-	CMPQ   R11, $0x00000005
-	JAE    from5_1
 	VADDPS (BX)(DI*1), Y0, Y0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from5_1:
+	CMPQ   R11, $0x00000008
+	JAE    from8_1
+	CMPQ   R11, $0x00000007
+	JAE    from7_1
+	CMPQ   R11, $0x00000006
+	JAE    from6_1
 	VSUBPS (BX)(DI*1), Y0, Y0
 	DECQ   R10
 	JNE    next1
@@ -8201,18 +8779,14 @@ from6_1:
 	JMP     done1
 
 from7_1:
-	CMPQ   R11, $0x0000000a
-	JAE    from10_1
-	CMPQ   R11, $0x00000009
-	JAE    from9_1
-	CMPQ   R11, $0x00000008
-	JAE    from8_1
 	VMULPS (BX)(DI*1), Y0, Y0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from8_1:
+	CMPQ   R11, $0x00000009
+	JAE    from9_1
 	VDIVPS (BX)(DI*1), Y0, Y0
 	DECQ   R10
 	JNE    next1
@@ -8226,6 +8800,10 @@ from9_1:
 	JMP     done1
 
 from10_1:
+	CMPQ      R11, $0x0000000f
+	JAE       from15_1
+	CMPQ      R11, $0x0000000d
+	JAE       from13_1
 	CMPQ      R11, $0x0000000c
 	JAE       from12_1
 	CMPQ      R11, $0x0000000b
@@ -8259,12 +8837,6 @@ from12_1:
 	JMP       done1
 
 from13_1:
-	CMPQ      R11, $0x00000014
-	JAE       from20_1
-	CMPQ      R11, $0x00000011
-	JAE       from17_1
-	CMPQ      R11, $0x0000000f
-	JAE       from15_1
 	CMPQ      R11, $0x0000000e
 	JAE       from14_1
 	VMOVUPS   (BX)(DI*1), Y2
@@ -8283,6 +8855,10 @@ from14_1:
 	JMP          done1
 
 from15_1:
+	CMPQ         R11, $0x00000012
+	JAE          from18_1
+	CMPQ         R11, $0x00000011
+	JAE          from17_1
 	CMPQ         R11, $0x00000010
 	JAE          from16_1
 	VBROADCASTSS (BX), Y2
@@ -8299,10 +8875,6 @@ from16_1:
 	JMP          done1
 
 from17_1:
-	CMPQ         R11, $0x00000013
-	JAE          from19_1
-	CMPQ         R11, $0x00000012
-	JAE          from18_1
 	VBROADCASTSS (BX), Y2
 	VMAXPS       Y0, Y2, Y0
 	DECQ         R10
@@ -8310,6 +8882,8 @@ from17_1:
 	JMP          done1
 
 from18_1:
+	CMPQ         R11, $0x00000013
+	JAE          from19_1
 	VBROADCASTSS (BX), Y2
 	VMINPS       Y0, Y2, Y0
 	DECQ         R10
@@ -8323,6 +8897,10 @@ from19_1:
 	JMP    done1
 
 from20_1:
+	CMPQ   R11, $0x0000001e
+	JAE    from30_1
+	CMPQ   R11, $0x00000019
+	JAE    from25_1
 	CMPQ   R11, $0x00000017
 	JAE    from23_1
 	CMPQ   R11, $0x00000016
@@ -8349,8 +8927,6 @@ from22_1:
 	JMP     done1
 
 from23_1:
-	CMPQ     R11, $0x00000019
-	JAE      from25_1
 	CMPQ     R11, $0x00000018
 	JAE      from24_1
 	VROUNDPS $0x09, Y0, Y0
@@ -8367,6 +8943,12 @@ from24_1:
 	JMP      done1
 
 from25_1:
+	CMPQ     R11, $0x0000001c
+	JAE      from28_1
+	CMPQ     R11, $0x0000001b
+	JAE      from27_1
+	CMPQ     R11, $0x0000001a
+	JAE      from26_1
 	VROUNDPS $0x08, Y0, Y0
 	VMOVAPS  Y0, Y0
 	DECQ     R10
@@ -8374,16 +8956,6 @@ from25_1:
 	JMP      done1
 
 from26_1:
-	CMPQ      R11, $0x00000027
-	JAE       from39_1
-	CMPQ      R11, $0x00000021
-	JAE       from33_1
-	CMPQ      R11, $0x0000001e
-	JAE       from30_1
-	CMPQ      R11, $0x0000001c
-	JAE       from28_1
-	CMPQ      R11, $0x0000001b
-	JAE       from27_1
 	VXORPS    Y2, Y2, Y2
 	VCMPPS    $0x1e, Y2, Y0, Y3
 	VMULPS    one<>+0(SB), Y0, Y4
@@ -8430,6 +9002,10 @@ from29_1:
 	JMP          done1
 
 from30_1:
+	CMPQ         R11, $0x00000023
+	JAE          from35_1
+	CMPQ         R11, $0x00000021
+	JAE          from33_1
 	CMPQ         R11, $0x00000020
 	JAE          from32_1
 	CMPQ         R11, $0x0000001f
@@ -8470,10 +9046,6 @@ from32_1:
 	JMP          done1
 
 from33_1:
-	CMPQ         R11, $0x00000024
-	JAE          from36_1
-	CMPQ         R11, $0x00000023
-	JAE          from35_1
 	CMPQ         R11, $0x00000022
 	JAE          from34_1
 	VCMPPS       $0x1e, (BX)(DI*1), Y0, Y2
@@ -8500,6 +9072,10 @@ from34_1:
 	JMP          done1
 
 from35_1:
+	CMPQ      R11, $0x00000025
+	JAE       from37_1
+	CMPQ      R11, $0x00000024
+	JAE       from36_1
 	VPMOVZXBD (SI)(R8*1), Y2
 	VPXOR     Y3, Y3, Y3
 	VPCMPGTD  Y3, Y2, Y2
@@ -8511,10 +9087,6 @@ from35_1:
 	JMP       done1
 
 from36_1:
-	CMPQ      R11, $0x00000026
-	JAE       from38_1
-	CMPQ      R11, $0x00000025
-	JAE       from37_1
 	VPMOVZXBD (SI)(R8*1), Y2
 	VPXOR     Y3, Y3, Y3
 	VPCMPGTD  Y3, Y2, Y2
@@ -8524,6 +9096,8 @@ from36_1:
 	JMP       done1
 
 from37_1:
+	CMPQ    R11, $0x00000026
+	JAE     from38_1
 	VCMPPS  $0x00, (BX)(DI*1), Y0, Y1
 	VMOVAPS Y1, Y1
 	DECQ    R10
@@ -8538,10 +9112,14 @@ from38_1:
 	JMP     done1
 
 from39_1:
-	CMPQ    R11, $0x0000002e
-	JAE     from46_1
-	CMPQ    R11, $0x0000002b
-	JAE     from43_1
+	CMPQ    R11, $0x0000003b
+	JAE     from59_1
+	CMPQ    R11, $0x00000031
+	JAE     from49_1
+	CMPQ    R11, $0x0000002c
+	JAE     from44_1
+	CMPQ    R11, $0x0000002a
+	JAE     from42_1
 	CMPQ    R11, $0x00000029
 	JAE     from41_1
 	CMPQ    R11, $0x00000028
@@ -8560,8 +9138,6 @@ from40_1:
 	JMP     done1
 
 from41_1:
-	CMPQ    R11, $0x0000002a
-	JAE     from42_1
 	VCMPPS  $0x1e, (BX)(DI*1), Y0, Y1
 	VMOVAPS Y1, Y1
 	DECQ    R10
@@ -8569,6 +9145,8 @@ from41_1:
 	JMP     done1
 
 from42_1:
+	CMPQ    R11, $0x0000002b
+	JAE     from43_1
 	VCMPPS  $0x1d, (BX)(DI*1), Y0, Y1
 	VMOVAPS Y1, Y1
 	DECQ    R10
@@ -8576,10 +9154,6 @@ from42_1:
 	JMP     done1
 
 from43_1:
-	CMPQ      R11, $0x0000002d
-	JAE       from45_1
-	CMPQ      R11, $0x0000002c
-	JAE       from44_1
 	VMOVUPS   (BX)(DI*1), Y2
 	VBLENDVPS Y1, Y0, Y2, Y0
 	DECQ      R10
@@ -8587,6 +9161,12 @@ from43_1:
 	JMP       done1
 
 from44_1:
+	CMPQ      R11, $0x0000002f
+	JAE       from47_1
+	CMPQ      R11, $0x0000002e
+	JAE       from46_1
+	CMPQ      R11, $0x0000002d
+	JAE       from45_1
 	VBLENDVPS Y1, (BX)(DI*1), Y0, Y0
 	DECQ      R10
 	JNE       next1
@@ -8606,12 +9186,6 @@ from45_1:
 	JMP       done1
 
 from46_1:
-	CMPQ      R11, $0x00000031
-	JAE       from49_1
-	CMPQ      R11, $0x00000030
-	JAE       from48_1
-	CMPQ      R11, $0x0000002f
-	JAE       from47_1
 	VPMOVZXWD (BX)(R8*2), Y0
 	VPSLLD    $0x10, Y0, Y0
 	DECQ      R10
@@ -8619,6 +9193,8 @@ from46_1:
 	JMP       done1
 
 from47_1:
+	CMPQ         R11, $0x00000030
+	JAE          from48_1
 	VPSRLD       $0x10, Y0, Y2
 	VPACKUSDW    Y2, Y2, Y2
 	VPERMQ       $0x08, Y2, Y2
@@ -8642,6 +9218,10 @@ from48_1:
 	JMP       done1
 
 from49_1:
+	CMPQ      R11, $0x00000036
+	JAE       from54_1
+	CMPQ      R11, $0x00000034
+	JAE       from52_1
 	CMPQ      R11, $0x00000033
 	JAE       from51_1
 	CMPQ      R11, $0x00000032
@@ -8662,6 +9242,280 @@ from51_1:
 	VCVTPH2PS X0, Y0
 	DECQ      R10
 	JNE       next1
+	JMP       done1
+
+from52_1:
+	CMPQ   R11, $0x00000035
+	JAE    from53_1
+	VPADDD (BX)(DI*1), Y0, Y0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from53_1:
+	VPSUBD (BX)(DI*1), Y0, Y0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from54_1:
+	CMPQ    R11, $0x00000039
+	JAE     from57_1
+	CMPQ    R11, $0x00000038
+	JAE     from56_1
+	CMPQ    R11, $0x00000037
+	JAE     from55_1
+	VMOVUPS (BX)(DI*1), Y2
+	VPSUBD  Y0, Y2, Y0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from55_1:
+	VPMULLD (BX)(DI*1), Y0, Y0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from56_1:
+	VPMAXSD (BX)(DI*1), Y0, Y0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from57_1:
+	CMPQ    R11, $0x0000003a
+	JAE     from58_1
+	VPMINSD (BX)(DI*1), Y0, Y0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from58_1:
+	VANDPS (BX)(DI*1), Y0, Y0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from59_1:
+	CMPQ  R11, $0x00000045
+	JAE   from69_1
+	CMPQ  R11, $0x00000040
+	JAE   from64_1
+	CMPQ  R11, $0x0000003e
+	JAE   from62_1
+	CMPQ  R11, $0x0000003d
+	JAE   from61_1
+	CMPQ  R11, $0x0000003c
+	JAE   from60_1
+	VORPS (BX)(DI*1), Y0, Y0
+	DECQ  R10
+	JNE   next1
+	JMP   done1
+
+from60_1:
+	VXORPS (BX)(DI*1), Y0, Y0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from61_1:
+	VXORPS Y2, Y2, Y2
+	VPSUBD Y0, Y2, Y0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from62_1:
+	CMPQ    R11, $0x0000003f
+	JAE     from63_1
+	VXORPS  Y2, Y2, Y2
+	VPSUBD  Y0, Y2, Y2
+	VPMAXSD Y2, Y0, Y0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from63_1:
+	VCVTDQ2PS Y0, Y0
+	VMOVAPS   Y0, Y0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from64_1:
+	CMPQ       R11, $0x00000043
+	JAE        from67_1
+	CMPQ       R11, $0x00000042
+	JAE        from66_1
+	CMPQ       R11, $0x00000041
+	JAE        from65_1
+	VCVTTPS2DQ Y0, Y2
+	VCMPPS     $0x1e, c4effffff<>+0(SB), Y0, Y3
+	VMOVUPS    Y2, Y2
+	VBLENDVPS  Y3, c7fffffff<>+0(SB), Y2, Y2
+	VCMPPS     $0x03, Y0, Y0, Y0
+	VMOVUPS    Y2, Y2
+	VBLENDVPS  Y0, c00000000<>+0(SB), Y2, Y2
+	VMOVAPS    Y2, Y0
+	DECQ       R10
+	JNE        next1
+	JMP        done1
+
+from65_1:
+	VPMOVZXBD (BX)(R8*1), Y0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from66_1:
+	VMOVUPS      (BX)(DI*1), Y2
+	VPCMPEQD     Y2, Y0, Y2
+	VPSRLD       $0x1f, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VEXTRACTI128 $0x00, Y2, X2
+	VPACKUSDW    X3, X2, X2
+	VPACKUSWB    X2, X2, X2
+	VMOVQ        X2, (SI)(R8*1)
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from67_1:
+	CMPQ         R11, $0x00000044
+	JAE          from68_1
+	VMOVUPS      (BX)(DI*1), Y2
+	VPCMPEQD     Y2, Y0, Y2
+	VXORPS       cffffffff<>+0(SB), Y2, Y2
+	VPSRLD       $0x1f, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VEXTRACTI128 $0x00, Y2, X2
+	VPACKUSDW    X3, X2, X2
+	VPACKUSWB    X2, X2, X2
+	VMOVQ        X2, (SI)(R8*1)
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from68_1:
+	VMOVUPS      (BX)(DI*1), Y2
+	VPCMPGTD     Y0, Y2, Y2
+	VPSRLD       $0x1f, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VEXTRACTI128 $0x00, Y2, X2
+	VPACKUSDW    X3, X2, X2
+	VPACKUSWB    X2, X2, X2
+	VMOVQ        X2, (SI)(R8*1)
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from69_1:
+	CMPQ         R11, $0x0000004a
+	JAE          from74_1
+	CMPQ         R11, $0x00000048
+	JAE          from72_1
+	CMPQ         R11, $0x00000047
+	JAE          from71_1
+	CMPQ         R11, $0x00000046
+	JAE          from70_1
+	VMOVUPS      (BX)(DI*1), Y2
+	VPCMPGTD     Y2, Y0, Y2
+	VXORPS       cffffffff<>+0(SB), Y2, Y2
+	VPSRLD       $0x1f, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VEXTRACTI128 $0x00, Y2, X2
+	VPACKUSDW    X3, X2, X2
+	VPACKUSWB    X2, X2, X2
+	VMOVQ        X2, (SI)(R8*1)
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from70_1:
+	VMOVUPS      (BX)(DI*1), Y2
+	VPCMPGTD     Y2, Y0, Y2
+	VPSRLD       $0x1f, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VEXTRACTI128 $0x00, Y2, X2
+	VPACKUSDW    X3, X2, X2
+	VPACKUSWB    X2, X2, X2
+	VMOVQ        X2, (SI)(R8*1)
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from71_1:
+	VMOVUPS      (BX)(DI*1), Y2
+	VPCMPGTD     Y0, Y2, Y2
+	VXORPS       cffffffff<>+0(SB), Y2, Y2
+	VPSRLD       $0x1f, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VEXTRACTI128 $0x00, Y2, X2
+	VPACKUSDW    X3, X2, X2
+	VPACKUSWB    X2, X2, X2
+	VMOVQ        X2, (SI)(R8*1)
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from72_1:
+	CMPQ     R11, $0x00000049
+	JAE      from73_1
+	VMOVUPS  (BX)(DI*1), Y1
+	VPCMPEQD Y1, Y0, Y1
+	VMOVAPS  Y1, Y1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from73_1:
+	VMOVUPS  (BX)(DI*1), Y1
+	VPCMPEQD Y1, Y0, Y1
+	VXORPS   cffffffff<>+0(SB), Y1, Y1
+	VMOVAPS  Y1, Y1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from74_1:
+	CMPQ     R11, $0x0000004c
+	JAE      from76_1
+	CMPQ     R11, $0x0000004b
+	JAE      from75_1
+	VMOVUPS  (BX)(DI*1), Y1
+	VPCMPGTD Y0, Y1, Y1
+	VMOVAPS  Y1, Y1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from75_1:
+	VMOVUPS  (BX)(DI*1), Y1
+	VPCMPGTD Y1, Y0, Y1
+	VXORPS   cffffffff<>+0(SB), Y1, Y1
+	VMOVAPS  Y1, Y1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from76_1:
+	CMPQ     R11, $0x0000004d
+	JAE      from77_1
+	VMOVUPS  (BX)(DI*1), Y1
+	VPCMPGTD Y1, Y0, Y1
+	VMOVAPS  Y1, Y1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from77_1:
+	VMOVUPS  (BX)(DI*1), Y1
+	VPCMPGTD Y0, Y1, Y1
+	VXORPS   cffffffff<>+0(SB), Y1, Y1
+	VMOVAPS  Y1, Y1
+	DECQ     R10
+	JNE      next1
 
 done1:
 	ADDQ $0x00000020, DI
@@ -8726,6 +9580,60 @@ DATA upperHalf<>+52(SB)/4, $0xffff0000
 DATA upperHalf<>+56(SB)/4, $0xffff0000
 DATA upperHalf<>+60(SB)/4, $0xffff0000
 GLOBL upperHalf<>(SB), RODATA|NOPTR, $64
+
+DATA c4effffff<>+0(SB)/4, $0x4effffff
+DATA c4effffff<>+4(SB)/4, $0x4effffff
+DATA c4effffff<>+8(SB)/4, $0x4effffff
+DATA c4effffff<>+12(SB)/4, $0x4effffff
+DATA c4effffff<>+16(SB)/4, $0x4effffff
+DATA c4effffff<>+20(SB)/4, $0x4effffff
+DATA c4effffff<>+24(SB)/4, $0x4effffff
+DATA c4effffff<>+28(SB)/4, $0x4effffff
+DATA c4effffff<>+32(SB)/4, $0x4effffff
+DATA c4effffff<>+36(SB)/4, $0x4effffff
+DATA c4effffff<>+40(SB)/4, $0x4effffff
+DATA c4effffff<>+44(SB)/4, $0x4effffff
+DATA c4effffff<>+48(SB)/4, $0x4effffff
+DATA c4effffff<>+52(SB)/4, $0x4effffff
+DATA c4effffff<>+56(SB)/4, $0x4effffff
+DATA c4effffff<>+60(SB)/4, $0x4effffff
+GLOBL c4effffff<>(SB), RODATA|NOPTR, $64
+
+DATA c7fffffff<>+0(SB)/4, $0x7fffffff
+DATA c7fffffff<>+4(SB)/4, $0x7fffffff
+DATA c7fffffff<>+8(SB)/4, $0x7fffffff
+DATA c7fffffff<>+12(SB)/4, $0x7fffffff
+DATA c7fffffff<>+16(SB)/4, $0x7fffffff
+DATA c7fffffff<>+20(SB)/4, $0x7fffffff
+DATA c7fffffff<>+24(SB)/4, $0x7fffffff
+DATA c7fffffff<>+28(SB)/4, $0x7fffffff
+DATA c7fffffff<>+32(SB)/4, $0x7fffffff
+DATA c7fffffff<>+36(SB)/4, $0x7fffffff
+DATA c7fffffff<>+40(SB)/4, $0x7fffffff
+DATA c7fffffff<>+44(SB)/4, $0x7fffffff
+DATA c7fffffff<>+48(SB)/4, $0x7fffffff
+DATA c7fffffff<>+52(SB)/4, $0x7fffffff
+DATA c7fffffff<>+56(SB)/4, $0x7fffffff
+DATA c7fffffff<>+60(SB)/4, $0x7fffffff
+GLOBL c7fffffff<>(SB), RODATA|NOPTR, $64
+
+DATA c00000000<>+0(SB)/4, $0x00000000
+DATA c00000000<>+4(SB)/4, $0x00000000
+DATA c00000000<>+8(SB)/4, $0x00000000
+DATA c00000000<>+12(SB)/4, $0x00000000
+DATA c00000000<>+16(SB)/4, $0x00000000
+DATA c00000000<>+20(SB)/4, $0x00000000
+DATA c00000000<>+24(SB)/4, $0x00000000
+DATA c00000000<>+28(SB)/4, $0x00000000
+DATA c00000000<>+32(SB)/4, $0x00000000
+DATA c00000000<>+36(SB)/4, $0x00000000
+DATA c00000000<>+40(SB)/4, $0x00000000
+DATA c00000000<>+44(SB)/4, $0x00000000
+DATA c00000000<>+48(SB)/4, $0x00000000
+DATA c00000000<>+52(SB)/4, $0x00000000
+DATA c00000000<>+56(SB)/4, $0x00000000
+DATA c00000000<>+60(SB)/4, $0x00000000
+GLOBL c00000000<>(SB), RODATA|NOPTR, $64
 
 // func sumAVX2(x uintptr, n uintptr) float32
 // Requires: AVX, SSE
@@ -10473,60 +11381,6 @@ loop1:
 end1:
 	VZEROUPPER
 	RET
-
-DATA c4effffff<>+0(SB)/4, $0x4effffff
-DATA c4effffff<>+4(SB)/4, $0x4effffff
-DATA c4effffff<>+8(SB)/4, $0x4effffff
-DATA c4effffff<>+12(SB)/4, $0x4effffff
-DATA c4effffff<>+16(SB)/4, $0x4effffff
-DATA c4effffff<>+20(SB)/4, $0x4effffff
-DATA c4effffff<>+24(SB)/4, $0x4effffff
-DATA c4effffff<>+28(SB)/4, $0x4effffff
-DATA c4effffff<>+32(SB)/4, $0x4effffff
-DATA c4effffff<>+36(SB)/4, $0x4effffff
-DATA c4effffff<>+40(SB)/4, $0x4effffff
-DATA c4effffff<>+44(SB)/4, $0x4effffff
-DATA c4effffff<>+48(SB)/4, $0x4effffff
-DATA c4effffff<>+52(SB)/4, $0x4effffff
-DATA c4effffff<>+56(SB)/4, $0x4effffff
-DATA c4effffff<>+60(SB)/4, $0x4effffff
-GLOBL c4effffff<>(SB), RODATA|NOPTR, $64
-
-DATA c7fffffff<>+0(SB)/4, $0x7fffffff
-DATA c7fffffff<>+4(SB)/4, $0x7fffffff
-DATA c7fffffff<>+8(SB)/4, $0x7fffffff
-DATA c7fffffff<>+12(SB)/4, $0x7fffffff
-DATA c7fffffff<>+16(SB)/4, $0x7fffffff
-DATA c7fffffff<>+20(SB)/4, $0x7fffffff
-DATA c7fffffff<>+24(SB)/4, $0x7fffffff
-DATA c7fffffff<>+28(SB)/4, $0x7fffffff
-DATA c7fffffff<>+32(SB)/4, $0x7fffffff
-DATA c7fffffff<>+36(SB)/4, $0x7fffffff
-DATA c7fffffff<>+40(SB)/4, $0x7fffffff
-DATA c7fffffff<>+44(SB)/4, $0x7fffffff
-DATA c7fffffff<>+48(SB)/4, $0x7fffffff
-DATA c7fffffff<>+52(SB)/4, $0x7fffffff
-DATA c7fffffff<>+56(SB)/4, $0x7fffffff
-DATA c7fffffff<>+60(SB)/4, $0x7fffffff
-GLOBL c7fffffff<>(SB), RODATA|NOPTR, $64
-
-DATA c00000000<>+0(SB)/4, $0x00000000
-DATA c00000000<>+4(SB)/4, $0x00000000
-DATA c00000000<>+8(SB)/4, $0x00000000
-DATA c00000000<>+12(SB)/4, $0x00000000
-DATA c00000000<>+16(SB)/4, $0x00000000
-DATA c00000000<>+20(SB)/4, $0x00000000
-DATA c00000000<>+24(SB)/4, $0x00000000
-DATA c00000000<>+28(SB)/4, $0x00000000
-DATA c00000000<>+32(SB)/4, $0x00000000
-DATA c00000000<>+36(SB)/4, $0x00000000
-DATA c00000000<>+40(SB)/4, $0x00000000
-DATA c00000000<>+44(SB)/4, $0x00000000
-DATA c00000000<>+48(SB)/4, $0x00000000
-DATA c00000000<>+52(SB)/4, $0x00000000
-DATA c00000000<>+56(SB)/4, $0x00000000
-DATA c00000000<>+60(SB)/4, $0x00000000
-GLOBL c00000000<>(SB), RODATA|NOPTR, $64
 
 // func expAffineAVX2(dst uintptr, x uintptr, n uintptr, scalars uintptr) float32
 // Requires: AVX, AVX2, FMA3, SSE
@@ -13177,6 +14031,58 @@ group:
 rowEnd:
 	ADDQ SI, AX
 	ADDQ DI, CX
+	DECQ DX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func fillRowsAVX2(dst uintptr, src uintptr, rows uintptr, n uintptr, step uintptr)
+// Requires: AVX
+TEXT ·fillRowsAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ step+32(FP), SI
+
+row:
+	VBROADCASTSS (CX), Y0
+	MOVQ         BX, DI
+
+groups4:
+	CMPQ    DI, $0x00000100
+	JB      bottom4
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y0, 32(AX)
+	VMOVUPS Y0, 64(AX)
+	VMOVUPS Y0, 96(AX)
+	VMOVUPS Y0, 128(AX)
+	VMOVUPS Y0, 160(AX)
+	VMOVUPS Y0, 192(AX)
+	VMOVUPS Y0, 224(AX)
+	ADDQ    $0x00000100, AX
+	SUBQ    $0x00000100, DI
+	JMP     groups4
+
+bottom4:
+groups1:
+	CMPQ    DI, $0x00000040
+	JB      bottom1
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y0, 32(AX)
+	ADDQ    $0x00000040, AX
+	SUBQ    $0x00000040, DI
+	JMP     groups1
+
+bottom1:
+	CMPQ    DI, $0x00000001
+	JB      rowEnd
+	ADDQ    DI, AX
+	VMOVUPS Y0, -64(AX)
+	VMOVUPS Y0, -32(AX)
+
+rowEnd:
+	ADDQ SI, CX
 	DECQ DX
 	JNE  row
 	VZEROUPPER
@@ -19391,14 +20297,16 @@ next8:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x0000001a
-	JAE     from26_8
-	CMPQ    R11, $0x0000000d
-	JAE     from13_8
-	CMPQ    R11, $0x00000007
-	JAE     from7_8
-	CMPQ    R11, $0x00000004
-	JAE     from4_8
+	CMPQ    R11, $0x00000027
+	JAE     from39_8
+	CMPQ    R11, $0x00000014
+	JAE     from20_8
+	CMPQ    R11, $0x0000000a
+	JAE     from10_8
+	CMPQ    R11, $0x00000005
+	JAE     from5_8
+	CMPQ    R11, $0x00000003
+	JAE     from3_8
 	CMPQ    R11, $0x00000002
 	JAE     from2_8
 	CMPQ    R11, $0x00000001
@@ -19430,8 +20338,6 @@ from1_8:
 	JMP          done8
 
 from2_8:
-	CMPQ      R11, $0x00000003
-	JAE       from3_8
 	VPMOVZXBD (BX)(R8*1), Z0
 	VCVTDQ2PS Z0, Z0
 	VPMOVZXBD 16(BX)(R8*1), Z1
@@ -19453,6 +20359,8 @@ from2_8:
 	JMP       done8
 
 from3_8:
+	CMPQ    R11, $0x00000004
+	JAE     from4_8
 	VMOVUPS Z0, (BX)(DI*1)
 	VMOVUPS Z1, 64(BX)(DI*1)
 	VMOVUPS Z2, 128(BX)(DI*1)
@@ -19466,10 +20374,6 @@ from3_8:
 	JMP     done8
 
 from4_8:
-	CMPQ   R11, $0x00000006
-	JAE    from6_8
-	CMPQ   R11, $0x00000005
-	JAE    from5_8
 	VADDPS (BX)(DI*1), Z0, Z0
 	VADDPS 64(BX)(DI*1), Z1, Z1
 	VADDPS 128(BX)(DI*1), Z2, Z2
@@ -19483,6 +20387,12 @@ from4_8:
 	JMP    done8
 
 from5_8:
+	CMPQ   R11, $0x00000008
+	JAE    from8_8
+	CMPQ   R11, $0x00000007
+	JAE    from7_8
+	CMPQ   R11, $0x00000006
+	JAE    from6_8
 	VSUBPS (BX)(DI*1), Z0, Z0
 	VSUBPS 64(BX)(DI*1), Z1, Z1
 	VSUBPS 128(BX)(DI*1), Z2, Z2
@@ -19517,12 +20427,6 @@ from6_8:
 	JMP     done8
 
 from7_8:
-	CMPQ   R11, $0x0000000a
-	JAE    from10_8
-	CMPQ   R11, $0x00000009
-	JAE    from9_8
-	CMPQ   R11, $0x00000008
-	JAE    from8_8
 	VMULPS (BX)(DI*1), Z0, Z0
 	VMULPS 64(BX)(DI*1), Z1, Z1
 	VMULPS 128(BX)(DI*1), Z2, Z2
@@ -19536,6 +20440,8 @@ from7_8:
 	JMP    done8
 
 from8_8:
+	CMPQ   R11, $0x00000009
+	JAE    from9_8
 	VDIVPS (BX)(DI*1), Z0, Z0
 	VDIVPS 64(BX)(DI*1), Z1, Z1
 	VDIVPS 128(BX)(DI*1), Z2, Z2
@@ -19570,6 +20476,10 @@ from9_8:
 	JMP     done8
 
 from10_8:
+	CMPQ    R11, $0x0000000f
+	JAE     from15_8
+	CMPQ    R11, $0x0000000d
+	JAE     from13_8
 	CMPQ    R11, $0x0000000c
 	JAE     from12_8
 	CMPQ    R11, $0x0000000b
@@ -19701,12 +20611,6 @@ from12_8:
 	JMP     done8
 
 from13_8:
-	CMPQ    R11, $0x00000014
-	JAE     from20_8
-	CMPQ    R11, $0x00000011
-	JAE     from17_8
-	CMPQ    R11, $0x0000000f
-	JAE     from15_8
 	CMPQ    R11, $0x0000000e
 	JAE     from14_8
 	VMOVUPS (BX)(DI*1), Z16
@@ -19760,6 +20664,10 @@ from14_8:
 	JMP          done8
 
 from15_8:
+	CMPQ         R11, $0x00000012
+	JAE          from18_8
+	CMPQ         R11, $0x00000011
+	JAE          from17_8
 	CMPQ         R11, $0x00000010
 	JAE          from16_8
 	VBROADCASTSS (BX), Z16
@@ -19790,10 +20698,6 @@ from16_8:
 	JMP          done8
 
 from17_8:
-	CMPQ         R11, $0x00000013
-	JAE          from19_8
-	CMPQ         R11, $0x00000012
-	JAE          from18_8
 	VBROADCASTSS (BX), Z16
 	VMAXPS       Z0, Z16, Z0
 	VMAXPS       Z1, Z16, Z1
@@ -19808,6 +20712,8 @@ from17_8:
 	JMP          done8
 
 from18_8:
+	CMPQ         R11, $0x00000013
+	JAE          from19_8
 	VBROADCASTSS (BX), Z16
 	VMINPS       Z0, Z16, Z0
 	VMINPS       Z1, Z16, Z1
@@ -19835,6 +20741,10 @@ from19_8:
 	JMP         done8
 
 from20_8:
+	CMPQ        R11, $0x0000001e
+	JAE         from30_8
+	CMPQ        R11, $0x00000019
+	JAE         from25_8
 	CMPQ        R11, $0x00000017
 	JAE         from23_8
 	CMPQ        R11, $0x00000016
@@ -19889,8 +20799,6 @@ from22_8:
 	JMP     done8
 
 from23_8:
-	CMPQ        R11, $0x00000019
-	JAE         from25_8
 	CMPQ        R11, $0x00000018
 	JAE         from24_8
 	VRNDSCALEPS $0x09, Z0, Z0
@@ -19935,6 +20843,12 @@ from24_8:
 	JMP         done8
 
 from25_8:
+	CMPQ        R11, $0x0000001c
+	JAE         from28_8
+	CMPQ        R11, $0x0000001b
+	JAE         from27_8
+	CMPQ        R11, $0x0000001a
+	JAE         from26_8
 	VRNDSCALEPS $0x08, Z0, Z0
 	VMOVAPS     Z0, Z0
 	VRNDSCALEPS $0x08, Z1, Z1
@@ -19956,16 +20870,6 @@ from25_8:
 	JMP         done8
 
 from26_8:
-	CMPQ         R11, $0x00000027
-	JAE          from39_8
-	CMPQ         R11, $0x00000021
-	JAE          from33_8
-	CMPQ         R11, $0x0000001e
-	JAE          from30_8
-	CMPQ         R11, $0x0000001c
-	JAE          from28_8
-	CMPQ         R11, $0x0000001b
-	JAE          from27_8
 	VXORPS       Z16, Z16, Z16
 	VCMPPS       $0x1e, Z16, Z0, K1
 	VMULPS.BCST  one<>+0(SB), Z0, Z17
@@ -20134,6 +21038,10 @@ from29_8:
 	JMP        done8
 
 from30_8:
+	CMPQ       R11, $0x00000023
+	JAE        from35_8
+	CMPQ       R11, $0x00000021
+	JAE        from33_8
 	CMPQ       R11, $0x00000020
 	JAE        from32_8
 	CMPQ       R11, $0x0000001f
@@ -20225,10 +21133,6 @@ from32_8:
 	JMP        done8
 
 from33_8:
-	CMPQ       R11, $0x00000024
-	JAE        from36_8
-	CMPQ       R11, $0x00000023
-	JAE        from35_8
 	CMPQ       R11, $0x00000022
 	JAE        from34_8
 	VCMPPS     $0x1e, (BX)(DI*1), Z0, K1
@@ -20289,6 +21193,10 @@ from34_8:
 	JMP        done8
 
 from35_8:
+	CMPQ     R11, $0x00000025
+	JAE      from37_8
+	CMPQ     R11, $0x00000024
+	JAE      from36_8
 	VMOVDQU8 (SI)(R8*1), X16
 	VPTESTMB X16, X16, K1
 	VMOVUPS  (BX)(DI*1), Z16
@@ -20334,10 +21242,6 @@ from35_8:
 	JMP      done8
 
 from36_8:
-	CMPQ     R11, $0x00000026
-	JAE      from38_8
-	CMPQ     R11, $0x00000025
-	JAE      from37_8
 	VMOVDQU8 (SI)(R8*1), X16
 	VPTESTMB X16, X16, K1
 	VMOVUPS  (BX)(DI*1), K1, Z0
@@ -20367,6 +21271,8 @@ from36_8:
 	JMP      done8
 
 from37_8:
+	CMPQ     R11, $0x00000026
+	JAE      from38_8
 	VCMPPS   $0x00, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z8
 	VCMPPS   $0x00, 64(BX)(DI*1), Z1, K1
@@ -20409,10 +21315,14 @@ from38_8:
 	JMP      done8
 
 from39_8:
-	CMPQ     R11, $0x0000002e
-	JAE      from46_8
-	CMPQ     R11, $0x0000002b
-	JAE      from43_8
+	CMPQ     R11, $0x0000003b
+	JAE      from59_8
+	CMPQ     R11, $0x00000031
+	JAE      from49_8
+	CMPQ     R11, $0x0000002c
+	JAE      from44_8
+	CMPQ     R11, $0x0000002a
+	JAE      from42_8
 	CMPQ     R11, $0x00000029
 	JAE      from41_8
 	CMPQ     R11, $0x00000028
@@ -20459,8 +21369,6 @@ from40_8:
 	JMP      done8
 
 from41_8:
-	CMPQ     R11, $0x0000002a
-	JAE      from42_8
 	VCMPPS   $0x1e, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z8
 	VCMPPS   $0x1e, 64(BX)(DI*1), Z1, K1
@@ -20482,6 +21390,8 @@ from41_8:
 	JMP      done8
 
 from42_8:
+	CMPQ     R11, $0x0000002b
+	JAE      from43_8
 	VCMPPS   $0x1d, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z8
 	VCMPPS   $0x1d, 64(BX)(DI*1), Z1, K1
@@ -20503,10 +21413,6 @@ from42_8:
 	JMP      done8
 
 from43_8:
-	CMPQ       R11, $0x0000002d
-	JAE        from45_8
-	CMPQ       R11, $0x0000002c
-	JAE        from44_8
 	VPTERNLOGD $0xe2, (BX)(DI*1), Z8, Z0
 	VPTERNLOGD $0xe2, 64(BX)(DI*1), Z9, Z1
 	VPTERNLOGD $0xe2, 128(BX)(DI*1), Z10, Z2
@@ -20520,6 +21426,12 @@ from43_8:
 	JMP        done8
 
 from44_8:
+	CMPQ       R11, $0x0000002f
+	JAE        from47_8
+	CMPQ       R11, $0x0000002e
+	JAE        from46_8
+	CMPQ       R11, $0x0000002d
+	JAE        from45_8
 	VPTERNLOGD $0xb8, (BX)(DI*1), Z8, Z0
 	VPTERNLOGD $0xb8, 64(BX)(DI*1), Z9, Z1
 	VPTERNLOGD $0xb8, 128(BX)(DI*1), Z10, Z2
@@ -20595,12 +21507,6 @@ from45_8:
 	JMP          done8
 
 from46_8:
-	CMPQ      R11, $0x00000031
-	JAE       from49_8
-	CMPQ      R11, $0x00000030
-	JAE       from48_8
-	CMPQ      R11, $0x0000002f
-	JAE       from47_8
 	VPMOVZXWD (BX)(R8*2), Z0
 	VPSLLD    $0x10, Z0, Z0
 	VPMOVZXWD 32(BX)(R8*2), Z1
@@ -20622,6 +21528,8 @@ from46_8:
 	JMP       done8
 
 from47_8:
+	CMPQ    R11, $0x00000030
+	JAE     from48_8
 	VPSRLD  $0x10, Z0, Z16
 	VPMOVDW Z16, (BX)(R8*2)
 	VPSRLD  $0x10, Z1, Z16
@@ -20712,6 +21620,10 @@ from48_8:
 	JMP         done8
 
 from49_8:
+	CMPQ      R11, $0x00000036
+	JAE       from54_8
+	CMPQ      R11, $0x00000034
+	JAE       from52_8
 	CMPQ      R11, $0x00000033
 	JAE       from51_8
 	CMPQ      R11, $0x00000032
@@ -20760,6 +21672,774 @@ from51_8:
 	VCVTPH2PS Y7, Z7
 	DECQ      R10
 	JNE       next8
+	JMP       done8
+
+from52_8:
+	CMPQ   R11, $0x00000035
+	JAE    from53_8
+	VPADDD (BX)(DI*1), Z0, Z0
+	VPADDD 64(BX)(DI*1), Z1, Z1
+	VPADDD 128(BX)(DI*1), Z2, Z2
+	VPADDD 192(BX)(DI*1), Z3, Z3
+	VPADDD 256(BX)(DI*1), Z4, Z4
+	VPADDD 320(BX)(DI*1), Z5, Z5
+	VPADDD 384(BX)(DI*1), Z6, Z6
+	VPADDD 448(BX)(DI*1), Z7, Z7
+	DECQ   R10
+	JNE    next8
+	JMP    done8
+
+from53_8:
+	VPSUBD (BX)(DI*1), Z0, Z0
+	VPSUBD 64(BX)(DI*1), Z1, Z1
+	VPSUBD 128(BX)(DI*1), Z2, Z2
+	VPSUBD 192(BX)(DI*1), Z3, Z3
+	VPSUBD 256(BX)(DI*1), Z4, Z4
+	VPSUBD 320(BX)(DI*1), Z5, Z5
+	VPSUBD 384(BX)(DI*1), Z6, Z6
+	VPSUBD 448(BX)(DI*1), Z7, Z7
+	DECQ   R10
+	JNE    next8
+	JMP    done8
+
+from54_8:
+	CMPQ    R11, $0x00000039
+	JAE     from57_8
+	CMPQ    R11, $0x00000038
+	JAE     from56_8
+	CMPQ    R11, $0x00000037
+	JAE     from55_8
+	VMOVUPS (BX)(DI*1), Z16
+	VPSUBD  Z0, Z16, Z0
+	VMOVUPS 64(BX)(DI*1), Z16
+	VPSUBD  Z1, Z16, Z1
+	VMOVUPS 128(BX)(DI*1), Z16
+	VPSUBD  Z2, Z16, Z2
+	VMOVUPS 192(BX)(DI*1), Z16
+	VPSUBD  Z3, Z16, Z3
+	VMOVUPS 256(BX)(DI*1), Z16
+	VPSUBD  Z4, Z16, Z4
+	VMOVUPS 320(BX)(DI*1), Z16
+	VPSUBD  Z5, Z16, Z5
+	VMOVUPS 384(BX)(DI*1), Z16
+	VPSUBD  Z6, Z16, Z6
+	VMOVUPS 448(BX)(DI*1), Z16
+	VPSUBD  Z7, Z16, Z7
+	DECQ    R10
+	JNE     next8
+	JMP     done8
+
+from55_8:
+	VPMULLD (BX)(DI*1), Z0, Z0
+	VPMULLD 64(BX)(DI*1), Z1, Z1
+	VPMULLD 128(BX)(DI*1), Z2, Z2
+	VPMULLD 192(BX)(DI*1), Z3, Z3
+	VPMULLD 256(BX)(DI*1), Z4, Z4
+	VPMULLD 320(BX)(DI*1), Z5, Z5
+	VPMULLD 384(BX)(DI*1), Z6, Z6
+	VPMULLD 448(BX)(DI*1), Z7, Z7
+	DECQ    R10
+	JNE     next8
+	JMP     done8
+
+from56_8:
+	VPMAXSD (BX)(DI*1), Z0, Z0
+	VPMAXSD 64(BX)(DI*1), Z1, Z1
+	VPMAXSD 128(BX)(DI*1), Z2, Z2
+	VPMAXSD 192(BX)(DI*1), Z3, Z3
+	VPMAXSD 256(BX)(DI*1), Z4, Z4
+	VPMAXSD 320(BX)(DI*1), Z5, Z5
+	VPMAXSD 384(BX)(DI*1), Z6, Z6
+	VPMAXSD 448(BX)(DI*1), Z7, Z7
+	DECQ    R10
+	JNE     next8
+	JMP     done8
+
+from57_8:
+	CMPQ    R11, $0x0000003a
+	JAE     from58_8
+	VPMINSD (BX)(DI*1), Z0, Z0
+	VPMINSD 64(BX)(DI*1), Z1, Z1
+	VPMINSD 128(BX)(DI*1), Z2, Z2
+	VPMINSD 192(BX)(DI*1), Z3, Z3
+	VPMINSD 256(BX)(DI*1), Z4, Z4
+	VPMINSD 320(BX)(DI*1), Z5, Z5
+	VPMINSD 384(BX)(DI*1), Z6, Z6
+	VPMINSD 448(BX)(DI*1), Z7, Z7
+	DECQ    R10
+	JNE     next8
+	JMP     done8
+
+from58_8:
+	VANDPS (BX)(DI*1), Z0, Z0
+	VANDPS 64(BX)(DI*1), Z1, Z1
+	VANDPS 128(BX)(DI*1), Z2, Z2
+	VANDPS 192(BX)(DI*1), Z3, Z3
+	VANDPS 256(BX)(DI*1), Z4, Z4
+	VANDPS 320(BX)(DI*1), Z5, Z5
+	VANDPS 384(BX)(DI*1), Z6, Z6
+	VANDPS 448(BX)(DI*1), Z7, Z7
+	DECQ   R10
+	JNE    next8
+	JMP    done8
+
+from59_8:
+	CMPQ  R11, $0x00000045
+	JAE   from69_8
+	CMPQ  R11, $0x00000040
+	JAE   from64_8
+	CMPQ  R11, $0x0000003e
+	JAE   from62_8
+	CMPQ  R11, $0x0000003d
+	JAE   from61_8
+	CMPQ  R11, $0x0000003c
+	JAE   from60_8
+	VORPS (BX)(DI*1), Z0, Z0
+	VORPS 64(BX)(DI*1), Z1, Z1
+	VORPS 128(BX)(DI*1), Z2, Z2
+	VORPS 192(BX)(DI*1), Z3, Z3
+	VORPS 256(BX)(DI*1), Z4, Z4
+	VORPS 320(BX)(DI*1), Z5, Z5
+	VORPS 384(BX)(DI*1), Z6, Z6
+	VORPS 448(BX)(DI*1), Z7, Z7
+	DECQ  R10
+	JNE   next8
+	JMP   done8
+
+from60_8:
+	VXORPS (BX)(DI*1), Z0, Z0
+	VXORPS 64(BX)(DI*1), Z1, Z1
+	VXORPS 128(BX)(DI*1), Z2, Z2
+	VXORPS 192(BX)(DI*1), Z3, Z3
+	VXORPS 256(BX)(DI*1), Z4, Z4
+	VXORPS 320(BX)(DI*1), Z5, Z5
+	VXORPS 384(BX)(DI*1), Z6, Z6
+	VXORPS 448(BX)(DI*1), Z7, Z7
+	DECQ   R10
+	JNE    next8
+	JMP    done8
+
+from61_8:
+	VXORPS Z16, Z16, Z16
+	VPSUBD Z0, Z16, Z0
+	VXORPS Z16, Z16, Z16
+	VPSUBD Z1, Z16, Z1
+	VXORPS Z16, Z16, Z16
+	VPSUBD Z2, Z16, Z2
+	VXORPS Z16, Z16, Z16
+	VPSUBD Z3, Z16, Z3
+	VXORPS Z16, Z16, Z16
+	VPSUBD Z4, Z16, Z4
+	VXORPS Z16, Z16, Z16
+	VPSUBD Z5, Z16, Z5
+	VXORPS Z16, Z16, Z16
+	VPSUBD Z6, Z16, Z6
+	VXORPS Z16, Z16, Z16
+	VPSUBD Z7, Z16, Z7
+	DECQ   R10
+	JNE    next8
+	JMP    done8
+
+from62_8:
+	CMPQ    R11, $0x0000003f
+	JAE     from63_8
+	VXORPS  Z16, Z16, Z16
+	VPSUBD  Z0, Z16, Z16
+	VPMAXSD Z16, Z0, Z0
+	VXORPS  Z16, Z16, Z16
+	VPSUBD  Z1, Z16, Z16
+	VPMAXSD Z16, Z1, Z1
+	VXORPS  Z16, Z16, Z16
+	VPSUBD  Z2, Z16, Z16
+	VPMAXSD Z16, Z2, Z2
+	VXORPS  Z16, Z16, Z16
+	VPSUBD  Z3, Z16, Z16
+	VPMAXSD Z16, Z3, Z3
+	VXORPS  Z16, Z16, Z16
+	VPSUBD  Z4, Z16, Z16
+	VPMAXSD Z16, Z4, Z4
+	VXORPS  Z16, Z16, Z16
+	VPSUBD  Z5, Z16, Z16
+	VPMAXSD Z16, Z5, Z5
+	VXORPS  Z16, Z16, Z16
+	VPSUBD  Z6, Z16, Z16
+	VPMAXSD Z16, Z6, Z6
+	VXORPS  Z16, Z16, Z16
+	VPSUBD  Z7, Z16, Z16
+	VPMAXSD Z16, Z7, Z7
+	DECQ    R10
+	JNE     next8
+	JMP     done8
+
+from63_8:
+	VCVTDQ2PS Z0, Z0
+	VMOVAPS   Z0, Z0
+	VCVTDQ2PS Z1, Z1
+	VMOVAPS   Z1, Z1
+	VCVTDQ2PS Z2, Z2
+	VMOVAPS   Z2, Z2
+	VCVTDQ2PS Z3, Z3
+	VMOVAPS   Z3, Z3
+	VCVTDQ2PS Z4, Z4
+	VMOVAPS   Z4, Z4
+	VCVTDQ2PS Z5, Z5
+	VMOVAPS   Z5, Z5
+	VCVTDQ2PS Z6, Z6
+	VMOVAPS   Z6, Z6
+	VCVTDQ2PS Z7, Z7
+	VMOVAPS   Z7, Z7
+	DECQ      R10
+	JNE       next8
+	JMP       done8
+
+from64_8:
+	CMPQ         R11, $0x00000043
+	JAE          from67_8
+	CMPQ         R11, $0x00000042
+	JAE          from66_8
+	CMPQ         R11, $0x00000041
+	JAE          from65_8
+	VCVTTPS2DQ   Z0, Z16
+	VCMPPS.BCST  $0x1e, c4effffff<>+0(SB), Z0, K1
+	VMOVUPS      Z16, Z16
+	VBROADCASTSS c7fffffff<>+0(SB), K1, Z16
+	VCMPPS       $0x03, Z0, Z0, K1
+	VMOVUPS      Z16, Z0
+	VBROADCASTSS c00000000<>+0(SB), K1, Z0
+	VMOVAPS      Z0, Z0
+	VCVTTPS2DQ   Z1, Z16
+	VCMPPS.BCST  $0x1e, c4effffff<>+0(SB), Z1, K1
+	VMOVUPS      Z16, Z16
+	VBROADCASTSS c7fffffff<>+0(SB), K1, Z16
+	VCMPPS       $0x03, Z1, Z1, K1
+	VMOVUPS      Z16, Z1
+	VBROADCASTSS c00000000<>+0(SB), K1, Z1
+	VMOVAPS      Z1, Z1
+	VCVTTPS2DQ   Z2, Z16
+	VCMPPS.BCST  $0x1e, c4effffff<>+0(SB), Z2, K1
+	VMOVUPS      Z16, Z16
+	VBROADCASTSS c7fffffff<>+0(SB), K1, Z16
+	VCMPPS       $0x03, Z2, Z2, K1
+	VMOVUPS      Z16, Z2
+	VBROADCASTSS c00000000<>+0(SB), K1, Z2
+	VMOVAPS      Z2, Z2
+	VCVTTPS2DQ   Z3, Z16
+	VCMPPS.BCST  $0x1e, c4effffff<>+0(SB), Z3, K1
+	VMOVUPS      Z16, Z16
+	VBROADCASTSS c7fffffff<>+0(SB), K1, Z16
+	VCMPPS       $0x03, Z3, Z3, K1
+	VMOVUPS      Z16, Z3
+	VBROADCASTSS c00000000<>+0(SB), K1, Z3
+	VMOVAPS      Z3, Z3
+	VCVTTPS2DQ   Z4, Z16
+	VCMPPS.BCST  $0x1e, c4effffff<>+0(SB), Z4, K1
+	VMOVUPS      Z16, Z16
+	VBROADCASTSS c7fffffff<>+0(SB), K1, Z16
+	VCMPPS       $0x03, Z4, Z4, K1
+	VMOVUPS      Z16, Z4
+	VBROADCASTSS c00000000<>+0(SB), K1, Z4
+	VMOVAPS      Z4, Z4
+	VCVTTPS2DQ   Z5, Z16
+	VCMPPS.BCST  $0x1e, c4effffff<>+0(SB), Z5, K1
+	VMOVUPS      Z16, Z16
+	VBROADCASTSS c7fffffff<>+0(SB), K1, Z16
+	VCMPPS       $0x03, Z5, Z5, K1
+	VMOVUPS      Z16, Z5
+	VBROADCASTSS c00000000<>+0(SB), K1, Z5
+	VMOVAPS      Z5, Z5
+	VCVTTPS2DQ   Z6, Z16
+	VCMPPS.BCST  $0x1e, c4effffff<>+0(SB), Z6, K1
+	VMOVUPS      Z16, Z16
+	VBROADCASTSS c7fffffff<>+0(SB), K1, Z16
+	VCMPPS       $0x03, Z6, Z6, K1
+	VMOVUPS      Z16, Z6
+	VBROADCASTSS c00000000<>+0(SB), K1, Z6
+	VMOVAPS      Z6, Z6
+	VCVTTPS2DQ   Z7, Z16
+	VCMPPS.BCST  $0x1e, c4effffff<>+0(SB), Z7, K1
+	VMOVUPS      Z16, Z16
+	VBROADCASTSS c7fffffff<>+0(SB), K1, Z16
+	VCMPPS       $0x03, Z7, Z7, K1
+	VMOVUPS      Z16, Z7
+	VBROADCASTSS c00000000<>+0(SB), K1, Z7
+	VMOVAPS      Z7, Z7
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from65_8:
+	VPMOVZXBD (BX)(R8*1), Z0
+	VPMOVZXBD 16(BX)(R8*1), Z1
+	VPMOVZXBD 32(BX)(R8*1), Z2
+	VPMOVZXBD 48(BX)(R8*1), Z3
+	VPMOVZXBD 64(BX)(R8*1), Z4
+	VPMOVZXBD 80(BX)(R8*1), Z5
+	VPMOVZXBD 96(BX)(R8*1), Z6
+	VPMOVZXBD 112(BX)(R8*1), Z7
+	DECQ      R10
+	JNE       next8
+	JMP       done8
+
+from66_8:
+	VMOVUPS    (BX)(DI*1), Z16
+	VPCMPEQD   Z16, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, (SI)(R8*1)
+	VMOVUPS    64(BX)(DI*1), Z16
+	VPCMPEQD   Z16, Z1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 16(SI)(R8*1)
+	VMOVUPS    128(BX)(DI*1), Z16
+	VPCMPEQD   Z16, Z2, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 32(SI)(R8*1)
+	VMOVUPS    192(BX)(DI*1), Z16
+	VPCMPEQD   Z16, Z3, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 48(SI)(R8*1)
+	VMOVUPS    256(BX)(DI*1), Z16
+	VPCMPEQD   Z16, Z4, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 64(SI)(R8*1)
+	VMOVUPS    320(BX)(DI*1), Z16
+	VPCMPEQD   Z16, Z5, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 80(SI)(R8*1)
+	VMOVUPS    384(BX)(DI*1), Z16
+	VPCMPEQD   Z16, Z6, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 96(SI)(R8*1)
+	VMOVUPS    448(BX)(DI*1), Z16
+	VPCMPEQD   Z16, Z7, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 112(SI)(R8*1)
+	DECQ       R10
+	JNE        next8
+	JMP        done8
+
+from67_8:
+	CMPQ       R11, $0x00000044
+	JAE        from68_8
+	VMOVUPS    (BX)(DI*1), Z16
+	VPCMPEQD   Z16, Z0, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, (SI)(R8*1)
+	VMOVUPS    64(BX)(DI*1), Z16
+	VPCMPEQD   Z16, Z1, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 16(SI)(R8*1)
+	VMOVUPS    128(BX)(DI*1), Z16
+	VPCMPEQD   Z16, Z2, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 32(SI)(R8*1)
+	VMOVUPS    192(BX)(DI*1), Z16
+	VPCMPEQD   Z16, Z3, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 48(SI)(R8*1)
+	VMOVUPS    256(BX)(DI*1), Z16
+	VPCMPEQD   Z16, Z4, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 64(SI)(R8*1)
+	VMOVUPS    320(BX)(DI*1), Z16
+	VPCMPEQD   Z16, Z5, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 80(SI)(R8*1)
+	VMOVUPS    384(BX)(DI*1), Z16
+	VPCMPEQD   Z16, Z6, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 96(SI)(R8*1)
+	VMOVUPS    448(BX)(DI*1), Z16
+	VPCMPEQD   Z16, Z7, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 112(SI)(R8*1)
+	DECQ       R10
+	JNE        next8
+	JMP        done8
+
+from68_8:
+	VMOVUPS    (BX)(DI*1), Z16
+	VPCMPGTD   Z0, Z16, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, (SI)(R8*1)
+	VMOVUPS    64(BX)(DI*1), Z16
+	VPCMPGTD   Z1, Z16, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 16(SI)(R8*1)
+	VMOVUPS    128(BX)(DI*1), Z16
+	VPCMPGTD   Z2, Z16, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 32(SI)(R8*1)
+	VMOVUPS    192(BX)(DI*1), Z16
+	VPCMPGTD   Z3, Z16, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 48(SI)(R8*1)
+	VMOVUPS    256(BX)(DI*1), Z16
+	VPCMPGTD   Z4, Z16, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 64(SI)(R8*1)
+	VMOVUPS    320(BX)(DI*1), Z16
+	VPCMPGTD   Z5, Z16, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 80(SI)(R8*1)
+	VMOVUPS    384(BX)(DI*1), Z16
+	VPCMPGTD   Z6, Z16, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 96(SI)(R8*1)
+	VMOVUPS    448(BX)(DI*1), Z16
+	VPCMPGTD   Z7, Z16, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 112(SI)(R8*1)
+	DECQ       R10
+	JNE        next8
+	JMP        done8
+
+from69_8:
+	CMPQ       R11, $0x0000004a
+	JAE        from74_8
+	CMPQ       R11, $0x00000048
+	JAE        from72_8
+	CMPQ       R11, $0x00000047
+	JAE        from71_8
+	CMPQ       R11, $0x00000046
+	JAE        from70_8
+	VMOVUPS    (BX)(DI*1), Z16
+	VPCMPGTD   Z16, Z0, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, (SI)(R8*1)
+	VMOVUPS    64(BX)(DI*1), Z16
+	VPCMPGTD   Z16, Z1, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 16(SI)(R8*1)
+	VMOVUPS    128(BX)(DI*1), Z16
+	VPCMPGTD   Z16, Z2, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 32(SI)(R8*1)
+	VMOVUPS    192(BX)(DI*1), Z16
+	VPCMPGTD   Z16, Z3, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 48(SI)(R8*1)
+	VMOVUPS    256(BX)(DI*1), Z16
+	VPCMPGTD   Z16, Z4, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 64(SI)(R8*1)
+	VMOVUPS    320(BX)(DI*1), Z16
+	VPCMPGTD   Z16, Z5, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 80(SI)(R8*1)
+	VMOVUPS    384(BX)(DI*1), Z16
+	VPCMPGTD   Z16, Z6, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 96(SI)(R8*1)
+	VMOVUPS    448(BX)(DI*1), Z16
+	VPCMPGTD   Z16, Z7, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 112(SI)(R8*1)
+	DECQ       R10
+	JNE        next8
+	JMP        done8
+
+from70_8:
+	VMOVUPS    (BX)(DI*1), Z16
+	VPCMPGTD   Z16, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, (SI)(R8*1)
+	VMOVUPS    64(BX)(DI*1), Z16
+	VPCMPGTD   Z16, Z1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 16(SI)(R8*1)
+	VMOVUPS    128(BX)(DI*1), Z16
+	VPCMPGTD   Z16, Z2, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 32(SI)(R8*1)
+	VMOVUPS    192(BX)(DI*1), Z16
+	VPCMPGTD   Z16, Z3, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 48(SI)(R8*1)
+	VMOVUPS    256(BX)(DI*1), Z16
+	VPCMPGTD   Z16, Z4, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 64(SI)(R8*1)
+	VMOVUPS    320(BX)(DI*1), Z16
+	VPCMPGTD   Z16, Z5, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 80(SI)(R8*1)
+	VMOVUPS    384(BX)(DI*1), Z16
+	VPCMPGTD   Z16, Z6, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 96(SI)(R8*1)
+	VMOVUPS    448(BX)(DI*1), Z16
+	VPCMPGTD   Z16, Z7, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 112(SI)(R8*1)
+	DECQ       R10
+	JNE        next8
+	JMP        done8
+
+from71_8:
+	VMOVUPS    (BX)(DI*1), Z16
+	VPCMPGTD   Z0, Z16, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, (SI)(R8*1)
+	VMOVUPS    64(BX)(DI*1), Z16
+	VPCMPGTD   Z1, Z16, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 16(SI)(R8*1)
+	VMOVUPS    128(BX)(DI*1), Z16
+	VPCMPGTD   Z2, Z16, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 32(SI)(R8*1)
+	VMOVUPS    192(BX)(DI*1), Z16
+	VPCMPGTD   Z3, Z16, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 48(SI)(R8*1)
+	VMOVUPS    256(BX)(DI*1), Z16
+	VPCMPGTD   Z4, Z16, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 64(SI)(R8*1)
+	VMOVUPS    320(BX)(DI*1), Z16
+	VPCMPGTD   Z5, Z16, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 80(SI)(R8*1)
+	VMOVUPS    384(BX)(DI*1), Z16
+	VPCMPGTD   Z6, Z16, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 96(SI)(R8*1)
+	VMOVUPS    448(BX)(DI*1), Z16
+	VPCMPGTD   Z7, Z16, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 112(SI)(R8*1)
+	DECQ       R10
+	JNE        next8
+	JMP        done8
+
+from72_8:
+	CMPQ     R11, $0x00000049
+	JAE      from73_8
+	VMOVUPS  (BX)(DI*1), Z8
+	VPCMPEQD Z8, Z0, K1
+	VPMOVM2D K1, Z8
+	VMOVUPS  64(BX)(DI*1), Z9
+	VPCMPEQD Z9, Z1, K1
+	VPMOVM2D K1, Z9
+	VMOVUPS  128(BX)(DI*1), Z10
+	VPCMPEQD Z10, Z2, K1
+	VPMOVM2D K1, Z10
+	VMOVUPS  192(BX)(DI*1), Z11
+	VPCMPEQD Z11, Z3, K1
+	VPMOVM2D K1, Z11
+	VMOVUPS  256(BX)(DI*1), Z12
+	VPCMPEQD Z12, Z4, K1
+	VPMOVM2D K1, Z12
+	VMOVUPS  320(BX)(DI*1), Z13
+	VPCMPEQD Z13, Z5, K1
+	VPMOVM2D K1, Z13
+	VMOVUPS  384(BX)(DI*1), Z14
+	VPCMPEQD Z14, Z6, K1
+	VPMOVM2D K1, Z14
+	VMOVUPS  448(BX)(DI*1), Z15
+	VPCMPEQD Z15, Z7, K1
+	VPMOVM2D K1, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from73_8:
+	VMOVUPS  (BX)(DI*1), Z8
+	VPCMPEQD Z8, Z0, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z8
+	VMOVUPS  64(BX)(DI*1), Z9
+	VPCMPEQD Z9, Z1, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z9
+	VMOVUPS  128(BX)(DI*1), Z10
+	VPCMPEQD Z10, Z2, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z10
+	VMOVUPS  192(BX)(DI*1), Z11
+	VPCMPEQD Z11, Z3, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z11
+	VMOVUPS  256(BX)(DI*1), Z12
+	VPCMPEQD Z12, Z4, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z12
+	VMOVUPS  320(BX)(DI*1), Z13
+	VPCMPEQD Z13, Z5, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z13
+	VMOVUPS  384(BX)(DI*1), Z14
+	VPCMPEQD Z14, Z6, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z14
+	VMOVUPS  448(BX)(DI*1), Z15
+	VPCMPEQD Z15, Z7, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from74_8:
+	CMPQ     R11, $0x0000004c
+	JAE      from76_8
+	CMPQ     R11, $0x0000004b
+	JAE      from75_8
+	VMOVUPS  (BX)(DI*1), Z8
+	VPCMPGTD Z0, Z8, K1
+	VPMOVM2D K1, Z8
+	VMOVUPS  64(BX)(DI*1), Z9
+	VPCMPGTD Z1, Z9, K1
+	VPMOVM2D K1, Z9
+	VMOVUPS  128(BX)(DI*1), Z10
+	VPCMPGTD Z2, Z10, K1
+	VPMOVM2D K1, Z10
+	VMOVUPS  192(BX)(DI*1), Z11
+	VPCMPGTD Z3, Z11, K1
+	VPMOVM2D K1, Z11
+	VMOVUPS  256(BX)(DI*1), Z12
+	VPCMPGTD Z4, Z12, K1
+	VPMOVM2D K1, Z12
+	VMOVUPS  320(BX)(DI*1), Z13
+	VPCMPGTD Z5, Z13, K1
+	VPMOVM2D K1, Z13
+	VMOVUPS  384(BX)(DI*1), Z14
+	VPCMPGTD Z6, Z14, K1
+	VPMOVM2D K1, Z14
+	VMOVUPS  448(BX)(DI*1), Z15
+	VPCMPGTD Z7, Z15, K1
+	VPMOVM2D K1, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from75_8:
+	VMOVUPS  (BX)(DI*1), Z8
+	VPCMPGTD Z8, Z0, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z8
+	VMOVUPS  64(BX)(DI*1), Z9
+	VPCMPGTD Z9, Z1, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z9
+	VMOVUPS  128(BX)(DI*1), Z10
+	VPCMPGTD Z10, Z2, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z10
+	VMOVUPS  192(BX)(DI*1), Z11
+	VPCMPGTD Z11, Z3, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z11
+	VMOVUPS  256(BX)(DI*1), Z12
+	VPCMPGTD Z12, Z4, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z12
+	VMOVUPS  320(BX)(DI*1), Z13
+	VPCMPGTD Z13, Z5, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z13
+	VMOVUPS  384(BX)(DI*1), Z14
+	VPCMPGTD Z14, Z6, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z14
+	VMOVUPS  448(BX)(DI*1), Z15
+	VPCMPGTD Z15, Z7, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from76_8:
+	CMPQ     R11, $0x0000004d
+	JAE      from77_8
+	VMOVUPS  (BX)(DI*1), Z8
+	VPCMPGTD Z8, Z0, K1
+	VPMOVM2D K1, Z8
+	VMOVUPS  64(BX)(DI*1), Z9
+	VPCMPGTD Z9, Z1, K1
+	VPMOVM2D K1, Z9
+	VMOVUPS  128(BX)(DI*1), Z10
+	VPCMPGTD Z10, Z2, K1
+	VPMOVM2D K1, Z10
+	VMOVUPS  192(BX)(DI*1), Z11
+	VPCMPGTD Z11, Z3, K1
+	VPMOVM2D K1, Z11
+	VMOVUPS  256(BX)(DI*1), Z12
+	VPCMPGTD Z12, Z4, K1
+	VPMOVM2D K1, Z12
+	VMOVUPS  320(BX)(DI*1), Z13
+	VPCMPGTD Z13, Z5, K1
+	VPMOVM2D K1, Z13
+	VMOVUPS  384(BX)(DI*1), Z14
+	VPCMPGTD Z14, Z6, K1
+	VPMOVM2D K1, Z14
+	VMOVUPS  448(BX)(DI*1), Z15
+	VPCMPGTD Z15, Z7, K1
+	VPMOVM2D K1, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from77_8:
+	VMOVUPS  (BX)(DI*1), Z8
+	VPCMPGTD Z0, Z8, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z8
+	VMOVUPS  64(BX)(DI*1), Z9
+	VPCMPGTD Z1, Z9, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z9
+	VMOVUPS  128(BX)(DI*1), Z10
+	VPCMPGTD Z2, Z10, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z10
+	VMOVUPS  192(BX)(DI*1), Z11
+	VPCMPGTD Z3, Z11, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z11
+	VMOVUPS  256(BX)(DI*1), Z12
+	VPCMPGTD Z4, Z12, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z12
+	VMOVUPS  320(BX)(DI*1), Z13
+	VPCMPGTD Z5, Z13, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z13
+	VMOVUPS  384(BX)(DI*1), Z14
+	VPCMPGTD Z6, Z14, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z14
+	VMOVUPS  448(BX)(DI*1), Z15
+	VPCMPGTD Z7, Z15, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z15
+	DECQ     R10
+	JNE      next8
 
 done8:
 	ADDQ $0x00000200, DI
@@ -20782,14 +22462,16 @@ next1:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x0000001a
-	JAE     from26_1
-	CMPQ    R11, $0x0000000d
-	JAE     from13_1
-	CMPQ    R11, $0x00000007
-	JAE     from7_1
-	CMPQ    R11, $0x00000004
-	JAE     from4_1
+	CMPQ    R11, $0x00000027
+	JAE     from39_1
+	CMPQ    R11, $0x00000014
+	JAE     from20_1
+	CMPQ    R11, $0x0000000a
+	JAE     from10_1
+	CMPQ    R11, $0x00000005
+	JAE     from5_1
+	CMPQ    R11, $0x00000003
+	JAE     from3_1
 	CMPQ    R11, $0x00000002
 	JAE     from2_1
 	CMPQ    R11, $0x00000001
@@ -20807,8 +22489,6 @@ from1_1:
 	JMP          done1
 
 from2_1:
-	CMPQ      R11, $0x00000003
-	JAE       from3_1
 	VPMOVZXBD (BX)(R8*1), Z0
 	VCVTDQ2PS Z0, Z0
 	DECQ      R10
@@ -20816,22 +22496,26 @@ from2_1:
 	JMP       done1
 
 from3_1:
+	CMPQ    R11, $0x00000004
+	JAE     from4_1
 	VMOVUPS Z0, (BX)(DI*1)
 	DECQ    R10
 	JNE     next1
 	JMP     done1
 
 from4_1:
-	CMPQ   R11, $0x00000006
-	JAE    from6_1
-	CMPQ   R11, $0x00000005
-	JAE    from5_1
 	VADDPS (BX)(DI*1), Z0, Z0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from5_1:
+	CMPQ   R11, $0x00000008
+	JAE    from8_1
+	CMPQ   R11, $0x00000007
+	JAE    from7_1
+	CMPQ   R11, $0x00000006
+	JAE    from6_1
 	VSUBPS (BX)(DI*1), Z0, Z0
 	DECQ   R10
 	JNE    next1
@@ -20845,18 +22529,14 @@ from6_1:
 	JMP     done1
 
 from7_1:
-	CMPQ   R11, $0x0000000a
-	JAE    from10_1
-	CMPQ   R11, $0x00000009
-	JAE    from9_1
-	CMPQ   R11, $0x00000008
-	JAE    from8_1
 	VMULPS (BX)(DI*1), Z0, Z0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from8_1:
+	CMPQ   R11, $0x00000009
+	JAE    from9_1
 	VDIVPS (BX)(DI*1), Z0, Z0
 	DECQ   R10
 	JNE    next1
@@ -20870,6 +22550,10 @@ from9_1:
 	JMP     done1
 
 from10_1:
+	CMPQ    R11, $0x0000000f
+	JAE     from15_1
+	CMPQ    R11, $0x0000000d
+	JAE     from13_1
 	CMPQ    R11, $0x0000000c
 	JAE     from12_1
 	CMPQ    R11, $0x0000000b
@@ -20903,12 +22587,6 @@ from12_1:
 	JMP     done1
 
 from13_1:
-	CMPQ    R11, $0x00000014
-	JAE     from20_1
-	CMPQ    R11, $0x00000011
-	JAE     from17_1
-	CMPQ    R11, $0x0000000f
-	JAE     from15_1
 	CMPQ    R11, $0x0000000e
 	JAE     from14_1
 	VMOVUPS (BX)(DI*1), Z2
@@ -20927,6 +22605,10 @@ from14_1:
 	JMP          done1
 
 from15_1:
+	CMPQ         R11, $0x00000012
+	JAE          from18_1
+	CMPQ         R11, $0x00000011
+	JAE          from17_1
 	CMPQ         R11, $0x00000010
 	JAE          from16_1
 	VBROADCASTSS (BX), Z2
@@ -20943,10 +22625,6 @@ from16_1:
 	JMP          done1
 
 from17_1:
-	CMPQ         R11, $0x00000013
-	JAE          from19_1
-	CMPQ         R11, $0x00000012
-	JAE          from18_1
 	VBROADCASTSS (BX), Z2
 	VMAXPS       Z0, Z2, Z0
 	DECQ         R10
@@ -20954,6 +22632,8 @@ from17_1:
 	JMP          done1
 
 from18_1:
+	CMPQ         R11, $0x00000013
+	JAE          from19_1
 	VBROADCASTSS (BX), Z2
 	VMINPS       Z0, Z2, Z0
 	DECQ         R10
@@ -20967,6 +22647,10 @@ from19_1:
 	JMP         done1
 
 from20_1:
+	CMPQ        R11, $0x0000001e
+	JAE         from30_1
+	CMPQ        R11, $0x00000019
+	JAE         from25_1
 	CMPQ        R11, $0x00000017
 	JAE         from23_1
 	CMPQ        R11, $0x00000016
@@ -20993,8 +22677,6 @@ from22_1:
 	JMP     done1
 
 from23_1:
-	CMPQ        R11, $0x00000019
-	JAE         from25_1
 	CMPQ        R11, $0x00000018
 	JAE         from24_1
 	VRNDSCALEPS $0x09, Z0, Z0
@@ -21011,6 +22693,12 @@ from24_1:
 	JMP         done1
 
 from25_1:
+	CMPQ        R11, $0x0000001c
+	JAE         from28_1
+	CMPQ        R11, $0x0000001b
+	JAE         from27_1
+	CMPQ        R11, $0x0000001a
+	JAE         from26_1
 	VRNDSCALEPS $0x08, Z0, Z0
 	VMOVAPS     Z0, Z0
 	DECQ        R10
@@ -21018,16 +22706,6 @@ from25_1:
 	JMP         done1
 
 from26_1:
-	CMPQ         R11, $0x00000027
-	JAE          from39_1
-	CMPQ         R11, $0x00000021
-	JAE          from33_1
-	CMPQ         R11, $0x0000001e
-	JAE          from30_1
-	CMPQ         R11, $0x0000001c
-	JAE          from28_1
-	CMPQ         R11, $0x0000001b
-	JAE          from27_1
 	VXORPS       Z2, Z2, Z2
 	VCMPPS       $0x1e, Z2, Z0, K1
 	VMULPS.BCST  one<>+0(SB), Z0, Z3
@@ -21070,6 +22748,10 @@ from29_1:
 	JMP        done1
 
 from30_1:
+	CMPQ       R11, $0x00000023
+	JAE        from35_1
+	CMPQ       R11, $0x00000021
+	JAE        from33_1
 	CMPQ       R11, $0x00000020
 	JAE        from32_1
 	CMPQ       R11, $0x0000001f
@@ -21098,10 +22780,6 @@ from32_1:
 	JMP        done1
 
 from33_1:
-	CMPQ       R11, $0x00000024
-	JAE        from36_1
-	CMPQ       R11, $0x00000023
-	JAE        from35_1
 	CMPQ       R11, $0x00000022
 	JAE        from34_1
 	VCMPPS     $0x1e, (BX)(DI*1), Z0, K1
@@ -21120,6 +22798,10 @@ from34_1:
 	JMP        done1
 
 from35_1:
+	CMPQ     R11, $0x00000025
+	JAE      from37_1
+	CMPQ     R11, $0x00000024
+	JAE      from36_1
 	VMOVDQU8 (SI)(R8*1), X2
 	VPTESTMB X2, X2, K1
 	VMOVUPS  (BX)(DI*1), Z2
@@ -21130,10 +22812,6 @@ from35_1:
 	JMP      done1
 
 from36_1:
-	CMPQ     R11, $0x00000026
-	JAE      from38_1
-	CMPQ     R11, $0x00000025
-	JAE      from37_1
 	VMOVDQU8 (SI)(R8*1), X2
 	VPTESTMB X2, X2, K1
 	VMOVUPS  (BX)(DI*1), K1, Z0
@@ -21142,6 +22820,8 @@ from36_1:
 	JMP      done1
 
 from37_1:
+	CMPQ     R11, $0x00000026
+	JAE      from38_1
 	VCMPPS   $0x00, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z1
 	DECQ     R10
@@ -21156,10 +22836,14 @@ from38_1:
 	JMP      done1
 
 from39_1:
-	CMPQ     R11, $0x0000002e
-	JAE      from46_1
-	CMPQ     R11, $0x0000002b
-	JAE      from43_1
+	CMPQ     R11, $0x0000003b
+	JAE      from59_1
+	CMPQ     R11, $0x00000031
+	JAE      from49_1
+	CMPQ     R11, $0x0000002c
+	JAE      from44_1
+	CMPQ     R11, $0x0000002a
+	JAE      from42_1
 	CMPQ     R11, $0x00000029
 	JAE      from41_1
 	CMPQ     R11, $0x00000028
@@ -21178,8 +22862,6 @@ from40_1:
 	JMP      done1
 
 from41_1:
-	CMPQ     R11, $0x0000002a
-	JAE      from42_1
 	VCMPPS   $0x1e, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z1
 	DECQ     R10
@@ -21187,6 +22869,8 @@ from41_1:
 	JMP      done1
 
 from42_1:
+	CMPQ     R11, $0x0000002b
+	JAE      from43_1
 	VCMPPS   $0x1d, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z1
 	DECQ     R10
@@ -21194,16 +22878,18 @@ from42_1:
 	JMP      done1
 
 from43_1:
-	CMPQ       R11, $0x0000002d
-	JAE        from45_1
-	CMPQ       R11, $0x0000002c
-	JAE        from44_1
 	VPTERNLOGD $0xe2, (BX)(DI*1), Z1, Z0
 	DECQ       R10
 	JNE        next1
 	JMP        done1
 
 from44_1:
+	CMPQ       R11, $0x0000002f
+	JAE        from47_1
+	CMPQ       R11, $0x0000002e
+	JAE        from46_1
+	CMPQ       R11, $0x0000002d
+	JAE        from45_1
 	VPTERNLOGD $0xb8, (BX)(DI*1), Z1, Z0
 	DECQ       R10
 	JNE        next1
@@ -21223,12 +22909,6 @@ from45_1:
 	JMP          done1
 
 from46_1:
-	CMPQ      R11, $0x00000031
-	JAE       from49_1
-	CMPQ      R11, $0x00000030
-	JAE       from48_1
-	CMPQ      R11, $0x0000002f
-	JAE       from47_1
 	VPMOVZXWD (BX)(R8*2), Z0
 	VPSLLD    $0x10, Z0, Z0
 	DECQ      R10
@@ -21236,6 +22916,8 @@ from46_1:
 	JMP       done1
 
 from47_1:
+	CMPQ    R11, $0x00000030
+	JAE     from48_1
 	VPSRLD  $0x10, Z0, Z2
 	VPMOVDW Z2, (BX)(R8*2)
 	DECQ    R10
@@ -21256,6 +22938,10 @@ from48_1:
 	JMP         done1
 
 from49_1:
+	CMPQ      R11, $0x00000036
+	JAE       from54_1
+	CMPQ      R11, $0x00000034
+	JAE       from52_1
 	CMPQ      R11, $0x00000033
 	JAE       from51_1
 	CMPQ      R11, $0x00000032
@@ -21276,6 +22962,256 @@ from51_1:
 	VCVTPH2PS Y0, Z0
 	DECQ      R10
 	JNE       next1
+	JMP       done1
+
+from52_1:
+	CMPQ   R11, $0x00000035
+	JAE    from53_1
+	VPADDD (BX)(DI*1), Z0, Z0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from53_1:
+	VPSUBD (BX)(DI*1), Z0, Z0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from54_1:
+	CMPQ    R11, $0x00000039
+	JAE     from57_1
+	CMPQ    R11, $0x00000038
+	JAE     from56_1
+	CMPQ    R11, $0x00000037
+	JAE     from55_1
+	VMOVUPS (BX)(DI*1), Z2
+	VPSUBD  Z0, Z2, Z0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from55_1:
+	VPMULLD (BX)(DI*1), Z0, Z0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from56_1:
+	VPMAXSD (BX)(DI*1), Z0, Z0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from57_1:
+	CMPQ    R11, $0x0000003a
+	JAE     from58_1
+	VPMINSD (BX)(DI*1), Z0, Z0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from58_1:
+	VANDPS (BX)(DI*1), Z0, Z0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from59_1:
+	CMPQ  R11, $0x00000045
+	JAE   from69_1
+	CMPQ  R11, $0x00000040
+	JAE   from64_1
+	CMPQ  R11, $0x0000003e
+	JAE   from62_1
+	CMPQ  R11, $0x0000003d
+	JAE   from61_1
+	CMPQ  R11, $0x0000003c
+	JAE   from60_1
+	VORPS (BX)(DI*1), Z0, Z0
+	DECQ  R10
+	JNE   next1
+	JMP   done1
+
+from60_1:
+	VXORPS (BX)(DI*1), Z0, Z0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from61_1:
+	VXORPS Z2, Z2, Z2
+	VPSUBD Z0, Z2, Z0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from62_1:
+	CMPQ    R11, $0x0000003f
+	JAE     from63_1
+	VXORPS  Z2, Z2, Z2
+	VPSUBD  Z0, Z2, Z2
+	VPMAXSD Z2, Z0, Z0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from63_1:
+	VCVTDQ2PS Z0, Z0
+	VMOVAPS   Z0, Z0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from64_1:
+	CMPQ         R11, $0x00000043
+	JAE          from67_1
+	CMPQ         R11, $0x00000042
+	JAE          from66_1
+	CMPQ         R11, $0x00000041
+	JAE          from65_1
+	VCVTTPS2DQ   Z0, Z2
+	VCMPPS.BCST  $0x1e, c4effffff<>+0(SB), Z0, K1
+	VMOVUPS      Z2, Z2
+	VBROADCASTSS c7fffffff<>+0(SB), K1, Z2
+	VCMPPS       $0x03, Z0, Z0, K1
+	VMOVUPS      Z2, Z0
+	VBROADCASTSS c00000000<>+0(SB), K1, Z0
+	VMOVAPS      Z0, Z0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from65_1:
+	VPMOVZXBD (BX)(R8*1), Z0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from66_1:
+	VMOVUPS    (BX)(DI*1), Z2
+	VPCMPEQD   Z2, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVDQU8   X2, (SI)(R8*1)
+	DECQ       R10
+	JNE        next1
+	JMP        done1
+
+from67_1:
+	CMPQ       R11, $0x00000044
+	JAE        from68_1
+	VMOVUPS    (BX)(DI*1), Z2
+	VPCMPEQD   Z2, Z0, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVDQU8   X2, (SI)(R8*1)
+	DECQ       R10
+	JNE        next1
+	JMP        done1
+
+from68_1:
+	VMOVUPS    (BX)(DI*1), Z2
+	VPCMPGTD   Z0, Z2, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVDQU8   X2, (SI)(R8*1)
+	DECQ       R10
+	JNE        next1
+	JMP        done1
+
+from69_1:
+	CMPQ       R11, $0x0000004a
+	JAE        from74_1
+	CMPQ       R11, $0x00000048
+	JAE        from72_1
+	CMPQ       R11, $0x00000047
+	JAE        from71_1
+	CMPQ       R11, $0x00000046
+	JAE        from70_1
+	VMOVUPS    (BX)(DI*1), Z2
+	VPCMPGTD   Z2, Z0, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVDQU8   X2, (SI)(R8*1)
+	DECQ       R10
+	JNE        next1
+	JMP        done1
+
+from70_1:
+	VMOVUPS    (BX)(DI*1), Z2
+	VPCMPGTD   Z2, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVDQU8   X2, (SI)(R8*1)
+	DECQ       R10
+	JNE        next1
+	JMP        done1
+
+from71_1:
+	VMOVUPS    (BX)(DI*1), Z2
+	VPCMPGTD   Z0, Z2, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVDQU8   X2, (SI)(R8*1)
+	DECQ       R10
+	JNE        next1
+	JMP        done1
+
+from72_1:
+	CMPQ     R11, $0x00000049
+	JAE      from73_1
+	VMOVUPS  (BX)(DI*1), Z1
+	VPCMPEQD Z1, Z0, K1
+	VPMOVM2D K1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from73_1:
+	VMOVUPS  (BX)(DI*1), Z1
+	VPCMPEQD Z1, Z0, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from74_1:
+	CMPQ     R11, $0x0000004c
+	JAE      from76_1
+	CMPQ     R11, $0x0000004b
+	JAE      from75_1
+	VMOVUPS  (BX)(DI*1), Z1
+	VPCMPGTD Z0, Z1, K1
+	VPMOVM2D K1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from75_1:
+	VMOVUPS  (BX)(DI*1), Z1
+	VPCMPGTD Z1, Z0, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from76_1:
+	CMPQ     R11, $0x0000004d
+	JAE      from77_1
+	VMOVUPS  (BX)(DI*1), Z1
+	VPCMPGTD Z1, Z0, K1
+	VPMOVM2D K1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from77_1:
+	VMOVUPS  (BX)(DI*1), Z1
+	VPCMPGTD Z0, Z1, K1
+	KNOTW    K1, K1
+	VPMOVM2D K1, Z1
+	DECQ     R10
+	JNE      next1
 
 done1:
 	ADDQ $0x00000040, DI
@@ -25642,6 +27578,52 @@ group:
 rowEnd:
 	ADDQ SI, AX
 	ADDQ DI, CX
+	DECQ DX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func fillRowsAVX512(dst uintptr, src uintptr, rows uintptr, n uintptr, step uintptr)
+// Requires: AVX, AVX512F
+TEXT ·fillRowsAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ step+32(FP), SI
+
+row:
+	VBROADCASTSS (CX), Z0
+	MOVQ         BX, DI
+
+groups4:
+	CMPQ    DI, $0x00000100
+	JB      bottom4
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z0, 64(AX)
+	VMOVUPS Z0, 128(AX)
+	VMOVUPS Z0, 192(AX)
+	ADDQ    $0x00000100, AX
+	SUBQ    $0x00000100, DI
+	JMP     groups4
+
+bottom4:
+groups1:
+	CMPQ    DI, $0x00000040
+	JB      bottom1
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x00000040, AX
+	SUBQ    $0x00000040, DI
+	JMP     groups1
+
+bottom1:
+	CMPQ    DI, $0x00000001
+	JB      rowEnd
+	ADDQ    DI, AX
+	VMOVUPS Z0, -64(AX)
+
+rowEnd:
+	ADDQ SI, CX
 	DECQ DX
 	JNE  row
 	VZEROUPPER

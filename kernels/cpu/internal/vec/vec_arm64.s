@@ -14290,6 +14290,53 @@ rowEnd:
 	BNE row
 	RET
 
+// fillRowsNEON is fillRowsAVX2 with two registers for one.
+TEXT ·fillRowsNEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD rows+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD step+32(FP), R4
+row:
+	ADD $0, R1, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	MOVD R3, R5
+groups4:
+	CMP $256, R5
+	BLO bottom4
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F0, F1), 32(R0)
+	FSTPQ (F0, F1), 64(R0)
+	FSTPQ (F0, F1), 96(R0)
+	FSTPQ (F0, F1), 128(R0)
+	FSTPQ (F0, F1), 160(R0)
+	FSTPQ (F0, F1), 192(R0)
+	FSTPQ (F0, F1), 224(R0)
+	ADD $256, R0
+	SUBS $256, R5
+	B groups4
+bottom4:
+groups1:
+	CMP $64, R5
+	BLO bottom1
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F0, F1), 32(R0)
+	ADD $64, R0
+	SUBS $64, R5
+	B groups1
+bottom1:
+	CMP $1, R5
+	BLO rowEnd
+	ADD R5, R0
+	FSTPQ (F0, F1), -64(R0)
+	FSTPQ (F0, F1), -32(R0)
+rowEnd:
+	ADD R4, R1
+	SUBS $1, R2
+	BNE row
+	RET
+
 // fetchRowsNEON is fetchRowsAVX2 with two registers for one.
 TEXT ·fetchRowsNEON(SB), NOSPLIT, $0-32
 	MOVD x+0(FP), R0

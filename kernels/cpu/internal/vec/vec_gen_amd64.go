@@ -982,6 +982,15 @@ func callHideRows(wide bool, x, mask unsafe.Pointer, rows, n, stride, maskStep u
 }
 
 //go:noinline
+func callFillRows(wide bool, dst, src unsafe.Pointer, rows, n, step uintptr) {
+	if wide {
+		fillRowsAVX512(dst, src, rows, n, step)
+	} else {
+		fillRowsAVX2(dst, src, rows, n, step)
+	}
+}
+
+//go:noinline
 func callFetchRows(wide bool, x *float32, rows, bytes, stride uintptr) {
 	if wide {
 		fetchRowsAVX512(x, rows, bytes, stride)
@@ -1841,6 +1850,12 @@ func hideRowsAVX2(x, mask unsafe.Pointer, rows, n, stride, maskStep uintptr)
 
 //go:noescape
 func hideRowsAVX512(x, mask unsafe.Pointer, rows, n, stride, maskStep uintptr)
+
+//go:noescape
+func fillRowsAVX2(dst, src unsafe.Pointer, rows, n, step uintptr)
+
+//go:noescape
+func fillRowsAVX512(dst, src unsafe.Pointer, rows, n, step uintptr)
 
 //go:noescape
 func fetchRowsAVX2(x *float32, rows, bytes, stride uintptr)

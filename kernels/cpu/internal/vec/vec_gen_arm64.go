@@ -471,6 +471,11 @@ func callHideRows(wide bool, x, mask unsafe.Pointer, rows, n, stride, maskStep u
 }
 
 //go:noinline
+func callFillRows(wide bool, dst, src unsafe.Pointer, rows, n, step uintptr) {
+	fillRowsNEON(dst, src, rows, n, step)
+}
+
+//go:noinline
 func callFetchRows(wide bool, x *float32, rows, bytes, stride uintptr) {
 	fetchRowsNEON(x, rows, bytes, stride)
 }
@@ -899,6 +904,9 @@ func softmaxRowsGradNEON(p, d, shifts, mask *float32, rows, n, stride, maskStep,
 
 //go:noescape
 func hideRowsNEON(x, mask unsafe.Pointer, rows, n, stride, maskStep uintptr)
+
+//go:noescape
+func fillRowsNEON(dst, src unsafe.Pointer, rows, n, step uintptr)
 
 //go:noescape
 func fetchRowsNEON(x *float32, rows, bytes, stride uintptr)

@@ -1,0 +1,72 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// gatherWords is the gather of single elements of 32 or 64 bits from one line, at indices of 32 bits with a sign all of
+// which must be valid: they are read as they are, first to be checked and then to be used.
+func (b *build) gatherWords(g geometry.AxisGroup, row int, indices *plan.Operand, mode ir.IndexMode) (func(), bool) {
+	in, out := b.in(0), b.out(0)
+	if g.Outer != 1 || g.Length == 0 || indices.Typ.DType != ir.Int32 || mode != ir.IndexError || row != 4 && row != 8 || g.Inner != 1 {
+		return nil, false
+	}
+	scope, op, rt, axis := b.n.Scope, b.n.Op, b.rt(), 0
+	if a, ok := b.n.Attrs.(ir.GatherAttrs); ok {
+		axis = a.Axis
+	}
+	move := rt.parallel(indices.N, grain(1), func(_ *worker, lo, hi int) {
+		at := plan.Data[int32](indices)[lo:hi]
+		if row == 4 {
+			gatherAt(rowsOf[uint32](out)[lo:hi], rowsOf[uint32](in), at)
+		} else {
+			gatherAt(rowsOf[uint64](out)[lo:hi], rowsOf[uint64](in), at)
+		}
+	})
+	return func() {
+		at := plan.Data[int32](indices)
+		if !allWithin(at, int64(g.Length)) {
+			for i, v := range at {
+				if v < 0 || int64(v) >= int64(g.Length) {
+					rt.fail(&IndexError{Scope: scope, Op: op.String(), Index: indexText(indices, i), Position: i, Axis: axis, Length: g.Length})
+					return
+				}
+			}
+		}
+		if out.N > 0 {
+			move()
+		}
+	}, true
+}
+
+// allWithin reports whether all numbers are at least 0 and below a limit of 1 or more. Without a branch for each, it
+// collects the signs of the numbers and of what is left up to the limit.
+func allWithin(at []int32, limit int64) bool {
+	last := int32(min(limit-1, 1<<31-1))
+	var s0, s1, s2, s3 int32
+	for ; len(at) >= 4; at = at[4:] {
+		a, b, c, d := at[0], at[1], at[2], at[3]
+		s0 |= a | (last - a)
+		s1 |= b | (last - b)
+		s2 |= c | (last - c)
+		s3 |= d | (last - d)
+	}
+	for _, a := range at {
+		s0 |= a | (last - a)
+	}
+	return s0|s1|s2|s3 >= 0
+}
+
+// gatherAt copies the elements of x at positions that are known to be within it.
+func gatherAt[T any](y, x []T, at []int32) {
+	base := unsafe.Pointer(unsafe.SliceData(x))
+	size := unsafe.Sizeof(x[0])
+	y = y[:len(at)]
+	for i, k := range at {
+		y[i] = *(*T)(unsafe.Add(base, uintptr(k)*size))
+	}
+}
