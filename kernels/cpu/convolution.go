@@ -53,9 +53,14 @@ func convForward[T block.Float](b *build, s *conv.Shape) func() {
 			}
 		}
 	}
+	gather := func() {}
+	if b.predicts && s.StridedPointwise() {
+		x, s, gather = gatherPixels[T](b, x, s)
+	}
 	scratch := b.scratch(x.Typ.DType, conv.ForwardScratch[T](s, rt.pool.Size()))
 	kept := keptKernel[T](b, kernel, s)
 	return func() {
+		gather()
 		var vector []T
 		if bias != nil {
 			vector = plan.Data[T](bias)
@@ -66,6 +71,26 @@ func convForward[T block.Float](b *build, s *conv.Shape) func() {
 		}
 		run(rt.pool, s, plan.Data[T](x), weights, vector, relu, plan.Data[T](y), plan.Data[T](scratch))
 	}
+}
+
+// gatherPixels copies the pixels that a convolution of single pixels sees, so that the convolution is one product. It
+// returns the copy, the shape of what is left and the loop that copies.
+func gatherPixels[T block.Float](b *build, x *plan.Operand, s *conv.Shape) (*plan.Operand, *conv.Shape, func()) {
+	dense, out, c := *s, s.Out(), s.InChannels
+	dense.In, dense.Strides = out, [3]int{1, 1, 1}
+	row := out[2] * c
+	to := b.scratch(x.Typ.DType, s.Batch*out[0]*out[1]*row)
+	return to, &dense, b.rt().parallel(s.Batch*out[0]*out[1], grain(row/4), func(_ *worker, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			plane, line := i/out[1], i%out[1]
+			image, depth := plane/out[0], plane%out[0]
+			from := plan.Data[T](x)[((image*s.In[0]+depth*s.Strides[0])*s.In[1]+line*s.Strides[1])*s.In[2]*c:]
+			dst := plan.Data[T](to)[i*row : (i+1)*row]
+			for at := 0; len(dst) > 0; at += s.Strides[2] * c {
+				dst = dst[copy(dst[:c], from[at:]):]
+			}
+		}
+	})
 }
 
 // keptKernel returns the form in which the kernel of a convolution may be kept in panels, or nil.

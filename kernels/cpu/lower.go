@@ -96,7 +96,7 @@ type compiler struct {
 
 // compile turns a verified program into a schedule.
 func (c *compiler) compile(source *ir.Program, aliases bool) (*schedule, error) {
-	q, err := c.passes.of(source, func() (*ir.Program, error) { return pipelineFor(c.replicas).improve(source, c.plain) })
+	q, err := c.passes.of(source, func() (*ir.Program, error) { return pipelineFor(c.replicas).improve(source, c.plain, aliases) })
 	if err != nil {
 		return nil, err
 	}

@@ -26,12 +26,17 @@ func pipelineFor(replicas int) pipeline {
 	return l
 }
 
-// improve makes the program that is compiled; plain programs stay as near to what they were as the kernels allow.
-func (l pipeline) improve(p *ir.Program, plain bool) (*ir.Program, error) {
+// improve makes the program that is compiled; plain programs stay as near to what they were as the kernels allow. Of
+// whole programs, those that only predict may round convolutions differently.
+func (l pipeline) improve(p *ir.Program, plain, whole bool) (*ir.Program, error) {
 	if plain {
 		return l.normal.Run(p)
 	}
-	return l.all.Run(p)
+	q, err := l.all.Run(p)
+	if err != nil || !whole || !onlyPredicts(q) {
+		return q, err
+	}
+	return pass.CleanUp("predict", l.normal, pass.PadConvolutions()).Run(q)
 }
 
 // hasHalfKernel reports whether the node is computed on half precision as it is stored.

@@ -53,6 +53,18 @@ var goldens = map[string]struct {
 		z := b.add(ir.Add, nil, b.add(ir.Tanh, nil, back), b.add(ir.Tanh, nil, y)) // the same twice
 		b.p.AddOutput("z", b.add(ir.Reshape, ir.ReshapeAttrs{Shape: ir.Shape{24}}, b.add(ir.Reshape, ir.ReshapeAttrs{Shape: ir.Shape{2, 12}}, z)))
 	}},
+	"pad_convolutions": {[]pass.Pass{pass.PadConvolutions(), pass.Simplify(pass.SimplifyOptions{})}, func(b b) {
+		x, kernel := b.input("x", ir.Float32, 2, 5, 6, 3), b.input("kernel", ir.Float32, 3, 3, 3, 4)
+		around := func(value float64, low, high []int) ir.Value {
+			return b.add(ir.Pad, ir.PadAttrs{Low: low, High: high, Interior: []int{0, 0, 0, 0}}, x, b.splat(value))
+		}
+		zeros := around(0, []int{0, 1, 0, 0}, []int{0, 1, 2, 0})
+		conv := ir.ConvAttrs{Strides: []int{2, 2}, Dilation: []int{1, 1}, PadLow: []int{0, 1}, PadHigh: []int{0, 0}, Groups: 1}
+		b.p.AddOutput("y", b.add(ir.Conv, conv, zeros, kernel))
+		b.p.AddOutput("padded", zeros) // which somebody else reads
+		b.p.AddOutput("ones", b.add(ir.Conv, conv, around(1, []int{0, 1, 0, 0}, []int{0, 1, 2, 0}), kernel))
+		b.p.AddOutput("images", b.add(ir.Conv, conv, around(0, []int{1, 1, 0, 0}, []int{0, 1, 2, 0}), kernel))
+	}},
 	"simplify_products": {[]pass.Pass{pass.Simplify(pass.SimplifyOptions{Int8Sums: true})}, func(b b) {
 		x, w := b.input("x", ir.Float32, 4, 6), b.input("w", ir.Float32, 3, 6)
 		turned := b.add(ir.Transpose, ir.TransposeAttrs{Perm: []int{1, 0}}, w)

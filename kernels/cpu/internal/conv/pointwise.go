@@ -11,6 +11,14 @@ func (s *Shape) pointwise() bool {
 	return s.Kernel == one && s.Strides == one && s.PadLow == zero && s.PadHigh == zero && s.Groups == 1
 }
 
+// StridedPointwise reports whether the convolution would be one matrix product if the pixels that it sees lay together:
+// a 1x1 kernel that leaves pixels out.
+func (s *Shape) StridedPointwise() bool {
+	n := s.normal()
+	n.Strides = [3]int{1, 1, 1}
+	return n.pointwise() && s.normal().Strides != n.Strides && s.sizeY() > 0 && s.InChannels > 0
+}
+
 // pointwiseWeights reports whether the kernel gradient is left to package gemm: it has no partial results, so the
 // kernel must be large enough for many chunks.
 func (s *Shape) pointwiseWeights() bool {
