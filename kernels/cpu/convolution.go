@@ -216,8 +216,11 @@ func buildConvKernelGrad(b *build) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.in(0).Typ.DType == ir.Float64 {
+	switch b.in(0).Typ.DType {
+	case ir.Float64:
 		return convKernelGrad[float64](b, s), nil
+	case ir.BFloat16, ir.Float16:
+		return halfConvKernelGrad(b, s), nil
 	}
 	return convKernelGrad[float32](b, s), nil
 }

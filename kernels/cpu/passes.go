@@ -45,6 +45,8 @@ func hasHalfKernel(p *ir.Program, n *ir.Node) bool {
 	case ir.Dot:
 		l, r := p.Type(n.Inputs[0]).DType, p.Type(n.Inputs[1]).DType
 		return l == r && l == p.Type(n.Outputs[0]).DType && halfOf[l] != nil
+	case ir.ConvKernelGrad:
+		return halfOf[p.Type(n.Inputs[0]).DType] != nil
 	}
-	return false
+	return goesByExamples(p, n)
 }

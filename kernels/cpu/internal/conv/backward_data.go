@@ -59,7 +59,7 @@ func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) 
 	out := n.Out()
 	c, k := getCorrelation[T](), getPacking[T]()
 	c.batch, c.groups, c.depthwise, c.packed = n.Batch, n.Groups, n.depthwise(), !n.depthwise()
-	c.slides, c.lanes = slides[T](&n), groupedLanes[T](&n)
+	c.slides, c.lanes, c.pairs = slides[T](&n), groupedLanes[T](&n), n.Pairs
 	c.in, c.inGroup = n.OutChannels, n.OutChannels/n.Groups
 	c.out, c.outGroup = n.InChannels, n.InChannels/n.Groups
 	c.x, c.y, c.bias, c.relu = dy[:n.sizeY()], dx[:n.sizeX()], nil, false

@@ -279,7 +279,7 @@ func (c *kernelGradient[T]) unit(part, d, firstTap, endTap, column int) {
 func (c *kernelGradient[T]) accumulate(dst []T, rowX, rowY, rows int, w span, g, col, cols int) {
 	s := &c.shape
 	inGroup := s.InChannels / s.Groups
-	t := micro.Tile[T]{Cols: cols, Outer: 1, CRow: s.OutChannels, Accumulate: true}
+	t := micro.Tile[T]{Cols: cols, Outer: 1, CRow: s.OutChannels, Accumulate: true, Pairs: s.Pairs}
 	t.K, t.AK, t.BK = w.end-w.first, s.Strides[2]*s.InChannels, s.OutChannels
 	t.Segments, t.ASegment, t.BSegment = rows, s.Strides[1]*s.In[2]*s.InChannels, c.out[2]*s.OutChannels
 	if t.K < shortRun && t.K < t.Segments {

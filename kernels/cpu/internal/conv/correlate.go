@@ -24,6 +24,7 @@ type correlation[T Float] struct {
 	in, inGroup       int // channels of x, and of one group
 	out, outGroup     int // channels of y, and of one group
 	depthwise, packed bool
+	pairs             bool
 	slides            bool // see slide.go
 	lanes             int  // see grouped.go; 0: they do not go by vectors
 
@@ -180,7 +181,7 @@ func (c *correlation[T]) rectangle(n, d int, h, w span, g, col, cols int) {
 	if c.bias != nil {
 		t.Bias = c.bias[g*c.outGroup+col:]
 	}
-	t.ReLU = c.relu
+	t.ReLU, t.Pairs = c.relu, c.pairs
 	ax := &c.axes
 	planeX, rowX := c.planeX(), ax[2].in*c.in
 	// Steps from an output to its neighbours, in x and in y.

@@ -34,7 +34,7 @@ func forwardWide[T Float](s *Shape) wideCorrelation[T] {
 // packForward reports whether the kernel is repacked into panels; in place it is read in rows of OutChannels numbers.
 func packForward[T Float](s *Shape) bool {
 	width := micro.PanelWidth[T]()
-	return !s.depthwise() && (s.Groups > 1 || s.OutChannels%width != 0 || s.OutChannels > 2*width)
+	return !s.depthwise() && (s.Groups > 1 || s.Pairs || s.OutChannels%width != 0 || s.OutChannels > 2*width)
 }
 
 // Forward computes y from x, the kernel and an optional bias (nil, or one number per output channel), and applies
@@ -98,7 +98,7 @@ func (c *correlation[T]) forward(n *Shape) {
 	for i := range c.axes {
 		c.axes[i] = n.forwardAxis(i, c.outs)
 	}
-	c.batch, c.groups, c.depthwise = n.Batch, n.Groups, n.depthwise()
+	c.batch, c.groups, c.depthwise, c.pairs = n.Batch, n.Groups, n.depthwise(), n.Pairs
 	c.in, c.inGroup = n.InChannels, n.InChannels/n.Groups
 	c.out, c.outGroup = n.OutChannels, n.OutChannels/n.Groups
 	c.packed, c.slides, c.lanes = packForward[T](n), slides[T](n), groupedLanes[T](n)

@@ -8,7 +8,7 @@ import (
 // pointwise reports whether the convolution is one matrix product: a 1x1 kernel that visits every position.
 func (s *Shape) pointwise() bool {
 	one, zero := [3]int{1, 1, 1}, [3]int{}
-	return s.Kernel == one && s.Strides == one && s.PadLow == zero && s.PadHigh == zero && s.Groups == 1
+	return s.Kernel == one && s.Strides == one && s.PadLow == zero && s.PadHigh == zero && s.Groups == 1 && !s.Pairs
 }
 
 // StridedPointwise reports whether the convolution would be one matrix product if the pixels that it sees lay together:

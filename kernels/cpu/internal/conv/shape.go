@@ -21,6 +21,11 @@ type Shape struct {
 	PadLow      [3]int // zeros in front of x; may be negative, which cuts
 	PadHigh     [3]int // zeros behind x; may be negative
 	Groups      int    // 0 means 1; channels are cut into that many independent convolutions
+
+	// Pairs says that the numbers of the two operands are pairs of bfloat16, both products of which are added; results
+	// are float32. What the sums run over is counted in pairs: InChannels of Forward, OutChannels of BackwardData,
+	// Batch of BackwardWeights. For one group, where micro.Pairs is true.
+	Pairs bool
 }
 
 // normal returns a copy with defaults filled in.

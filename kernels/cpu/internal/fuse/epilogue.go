@@ -27,12 +27,13 @@ type Epilogue struct {
 // maxima after it.
 func (g *Graph) findProduct(i int) {
 	n := &g.Program.Nodes[i]
-	if d := g.Program.Type(n.Outputs[0]).DType; g.constant[i] || (n.Op != ir.Dot || !d.IsFloat()) && (n.Op != ir.Conv || !d.IsWideFloat()) {
+	if d := g.Program.Type(n.Outputs[0]).DType; g.constant[i] || n.Op != ir.Dot && n.Op != ir.Conv || !d.IsFloat() {
 		return
 	}
 	e := &Epilogue{Anchor: i, Bias: -1, Addend: -1, Upstream: -1, Result: n.Outputs[0]}
 	nodes := []int{i}
-	if next, bias, ok := g.biasAdd(e.Result); ok && g.Def[bias] < i {
+	late := g.Program.Type(e.Result).DType.IsHalf() // a bias is converted when it is needed, before the sum
+	if next, bias, ok := g.biasAdd(e.Result); ok && (late || g.Def[bias] < i) {
 		nodes, e.Bias, e.Result = append(nodes, next), bias, g.Program.Nodes[next].Outputs[0]
 	}
 	if next, ok := g.onlyReader(e.Result); ok && g.Program.Nodes[next].Op == ir.Relu {

@@ -1,0 +1,146 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/conv"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Where the processor multiplies pairs of bfloat16, a convolution is one of pairs of what its sums run over:
+// neighbouring input channels forward, neighbouring output channels for the gradient of the input, and for that of the
+// kernel the same place in two images, which are interleaved first. The kernels for float32 do all that with another
+// tile.
+
+// convolvesPairs reports whether the unit is a convolution or an input gradient that is computed in pairs.
+func convolvesPairs(b *build) bool {
+	a, ok := b.n.Attrs.(ir.ConvAttrs)
+	if g, gradient := b.n.Attrs.(ir.ConvGradAttrs); gradient {
+		a, ok = g.Conv, b.n.Op == ir.ConvInputGrad
+	}
+	if x := b.in(0).Typ; !ok || x.DType != ir.BFloat16 || !micro.Pairs() || a.Groups > 1 || x.Shape[len(x.Shape)-1]%2 != 0 {
+		return false
+	}
+	return b.u.Fused == nil || !b.u.Fused.Pool
+}
+
+// floatsAt views memory as numbers of 32 bits.
+func floatsAt(p unsafe.Pointer, n int) []float32 { return unsafe.Slice((*float32)(p), n) }
+
+// compilePairs returns the function that convolves a chunk of so many examples in pairs.
+func (e *byExamples) compilePairs(examples int) (func(), error) {
+	b := e.b
+	x, kernel, y := e.inputs[0], b.in(1), e.outputs[0]
+	taps, pool := kernel.Typ.Shape, b.rt().pool
+	out, rows := taps[len(taps)-1], kernel.N/max(taps[len(taps)-1], 1)
+	shape := func(s ir.Shape) ir.Shape { s = s.Clone(); s[0] = examples; return s }
+	if b.n.Op == ir.ConvInputGrad {
+		a := b.n.Attrs.(ir.ConvGradAttrs)
+		s, err := b.convolution(shape(a.Shape), taps, a.Conv)
+		if err != nil {
+			return nil, err
+		}
+		s.OutChannels, s.Pairs = s.OutChannels/2, true
+		scratch := b.scratch(ir.Float32, conv.BackwardDataScratch[float32](s, pool.Size()))
+		return func() {
+			conv.BackwardData(pool, s, floatsAt(x.chunk.Ptr, examples*x.size/2), floatsAt(kernel.Ptr(), kernel.N/2), plan.Data[float32](y.wide), plan.Data[float32](scratch))
+		}, nil
+	}
+	s, err := b.convolution(shape(x.o.Typ.Shape), taps, b.n.Attrs.(ir.ConvAttrs))
+	if err != nil {
+		return nil, err
+	}
+	s.InChannels, s.Pairs = s.InChannels/2, true
+	scratch, pairs := b.scratch(ir.Float32, conv.ForwardScratch[float32](s, pool.Size())), b.scratch(ir.Uint32, kernel.N/2)
+	before := e.prepare
+	e.prepare = func() {
+		before()
+		vec.PairRows(plan.Data[uint32](pairs), plan.Data[uint16](kernel), out, rows/2, out, out)
+	}
+	return func() {
+		conv.Forward(pool, s, floatsAt(x.chunk.Ptr, examples*x.size/2), floatsAt(pairs.Ptr(), pairs.N), nil, false, plan.Data[float32](y.wide), plan.Data[float32](scratch))
+	}, nil
+}
+
+// sumsPairs reports whether the gradient of a kernel is computed in pairs: of gradients dy with whole vectors of
+// channels.
+func sumsPairs(x, dy ir.Type, a ir.ConvAttrs) bool {
+	return dy.DType == ir.BFloat16 && micro.Pairs() && a.Groups <= 1 && x.Shape.Size() > 0 && dy.Shape[len(dy.Shape)-1]%16 == 0
+}
+
+// halfConvKernelGrad is the gradient of a kernel from 16-bit floats.
+func halfConvKernelGrad(b *build, s *conv.Shape) func() {
+	x, dy, out := b.in(0), b.in(1), b.out(0)
+	if x.N == 0 || dy.N == 0 || out.N == 0 {
+		return func() { clear(plan.Data[uint16](out)) }
+	}
+	if sumsPairs(x.Typ, dy.Typ, b.n.Attrs.(ir.ConvGradAttrs).Conv) {
+		return convKernelGradPairs(b, s)
+	}
+	return convKernelGradWidened(b, s)
+}
+
+// convKernelGradWidened widens a few images at a time, and adds up what they contribute. How many they are depends on
+// the shape alone, as the order of the sums does.
+func convKernelGradWidened(b *build, s *conv.Shape) func() {
+	out, batch, pool := b.out(0), s.Batch, b.rt().pool
+	examples := min(max(halfBytes/max(4*(b.in(0).N+b.in(1).N)/batch, 1), 1), batch)
+	x, dy := newHalfPort(b, b.in(0), examples, false, false), newHalfPort(b, b.in(1), examples, false, false)
+	part, rest := *s, *s
+	part.Batch, rest.Batch = examples, batch%examples
+	one, total := b.scratch(ir.Float32, out.N), b.scratch(ir.Float32, out.N)
+	scratch := b.scratch(ir.Float32, max(conv.BackwardWeightsScratch[float32](&part, pool.Size()), conv.BackwardWeightsScratch[float32](&rest, pool.Size())))
+	return func() {
+		sums, more := plan.Data[float32](total), plan.Data[float32](one)
+		clear(sums)
+		for first := 0; first < batch; first += examples {
+			n, shape := min(examples, batch-first), &part
+			if n < examples {
+				shape = &rest
+			}
+			for _, p := range [...]*halfPort{x, dy} {
+				p.at(first, n)
+				p.widen()
+			}
+			conv.BackwardWeights(pool, shape, plan.Data[float32](x.wide)[:n*x.size], plan.Data[float32](dy.wide)[:n*dy.size], more, plan.Data[float32](scratch))
+			vec.Add(sums, sums, more)
+		}
+		x.half.Narrow(plan.Data[uint16](out), sums)
+	}
+}
+
+// pairImages interleaves each two images of o; a last one alone goes with zeros.
+func pairImages(b *build, o *plan.Operand) (pairs *plan.Operand, run func()) {
+	images := o.Typ.Shape[0]
+	size := o.N / images
+	pairs = b.scratch(ir.Uint32, (images+1)/2*size)
+	return pairs, b.rt().parallel((images+1)/2, grain(size/4), func(_ *worker, lo, hi int) {
+		dst, src := plan.Data[uint32](pairs), plan.Data[uint16](o)
+		vec.PairRows(dst[lo*size:], src[2*lo*size:], size, min(hi, images/2)-lo, size, size)
+		if hi > images/2 {
+			for i, v := range src[(images-1)*size:] {
+				dst[images/2*size+i] = uint32(v)
+			}
+		}
+	})
+}
+
+// convKernelGradPairs is the gradient of a kernel in pairs.
+func convKernelGradPairs(b *build, s *conv.Shape) func() {
+	x, pairX := pairImages(b, b.in(0))
+	dy, pairDY := pairImages(b, b.in(1))
+	s.Batch, s.Pairs = (s.Batch+1)/2, true
+	out, pool := b.out(0), b.rt().pool
+	gradient := b.scratch(ir.Float32, out.N)
+	scratch := b.scratch(ir.Float32, conv.BackwardWeightsScratch[float32](s, pool.Size()))
+	return func() {
+		pairX()
+		pairDY()
+		sums := plan.Data[float32](gradient)
+		conv.BackwardWeights(pool, s, floatsAt(x.Ptr(), x.N), floatsAt(dy.Ptr(), dy.N), sums, plan.Data[float32](scratch))
+		vec.Float32ToBF16(plan.Data[uint16](out), sums)
+	}
+}

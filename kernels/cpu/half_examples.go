@@ -1,0 +1,311 @@
+package cpu
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Ops that treat the examples of a batch one by one read and write 16 bits a few examples at a time: those are widened
+// to float32 in memory that stays in the cache, the op's kernel for float32 computes them there, and its results are
+// rounded on their way out. No operand exists as a whole in 32 bits.
+
+// halfBytes is how much memory in float32 the examples of a chunk take.
+const halfBytes = 512 << 10
+
+// sharedOperands are the operands of ops that all examples share.
+var sharedOperands = map[ir.Op][]int{ir.Conv: {1}, ir.ConvInputGrad: {1}, ir.MaxPool: nil, ir.MaxPoolGrad: nil, ir.AvgPool: nil, ir.AvgPoolGrad: nil,
+	ir.Softmax: nil, ir.SoftmaxGrad: nil, ir.LogSoftmax: nil, ir.LogSoftmaxGrad: nil, ir.Attention: {3}, ir.AttentionGrad: {6}}
+
+// goesByExamples reports whether the node can be computed a few examples at a time.
+func goesByExamples(p *ir.Program, n *ir.Node) bool {
+	_, ok := sharedOperands[n.Op]
+	t := p.Type(n.Inputs[0])
+	return ok && halfOf[t.DType] != nil && len(t.Shape) >= 2 && t.Shape.Size() > 0
+}
+
+// halfPort is an operand or a result of such an op, as the parent has it and as the op on a chunk sees it.
+type halfPort struct {
+	o     *plan.Operand
+	size  int      // elements of an example; 0: all examples share the operand
+	half  vec.Half // the type in the parent, if wide
+	wide  *plan.Operand
+	chunk *plan.Storage // what the op on a chunk reads or writes
+
+	move     func() // widens n elements from begin on, or rounds them
+	begin, n int
+	rounds   bool
+}
+
+// halfPiece is the number of elements that are widened or rounded in one task.
+const halfPiece = 1 << 14
+
+// newHalfPort returns a port with memory for so many examples in float32; without if the op reads 16 bits in place.
+func newHalfPort(b *build, o *plan.Operand, examples int, shared, inPlace bool) *halfPort {
+	p := &halfPort{o: o, chunk: &plan.Storage{}}
+	n := o.N
+	if !shared {
+		p.size = o.N / o.Typ.Shape[0]
+		n = p.size * examples
+	}
+	h := halfOf[o.Typ.DType]
+	if h == nil || inPlace {
+		return p
+	}
+	p.half, p.wide = *h, b.scratch(ir.Float32, n)
+	p.move = b.rt().parallel((n+halfPiece-1)/halfPiece, 1, func(_ *worker, lo, hi int) {
+		lo, hi = lo*halfPiece, min(hi*halfPiece, p.n)
+		if lo >= hi {
+			return
+		}
+		wide, narrow := plan.Data[float32](p.wide)[lo:hi], plan.Data[uint16](p.o)[p.begin+lo:p.begin+hi]
+		if p.rounds {
+			p.half.Narrow(narrow, wide)
+		} else {
+			p.half.Widen(wide, narrow)
+		}
+	})
+	return p
+}
+
+// at points the chunk at so many examples from first on.
+func (p *halfPort) at(first, examples int) {
+	p.begin, p.n = first*p.size, p.size*examples
+	if p.wide != nil {
+		p.chunk.Ptr = p.wide.Ptr()
+		return
+	}
+	o := *p.o
+	o.Off += p.begin * o.Typ.DType.Size()
+	p.chunk.Ptr = o.Ptr()
+}
+
+// widen reads the examples that the chunk was pointed at.
+func (p *halfPort) widen() {
+	if p.wide == nil {
+		return
+	}
+	if p.size == 0 {
+		p.n = p.o.N
+	}
+	p.rounds = false
+	p.move()
+}
+
+// narrow writes them.
+func (p *halfPort) narrow() {
+	if p.wide != nil {
+		p.rounds = true
+		p.move()
+	}
+}
+
+// byExamples is the op of a unit computed a few examples at a time.
+type byExamples struct {
+	b        *build
+	batch    int
+	examples int // of a chunk
+	inputs   []*halfPort
+	outputs  []*halfPort
+	whole    func() // computes a chunk
+	rest     func() // and the last one, if it is shorter
+	prepare  func() // once for all chunks
+	bias     *halfBias
+}
+
+// buildByExamples returns the builder of an op that goes by examples where its operands are of 16 bits, else the one
+// for wide floats.
+func buildByExamples(wide func(b *build) (func(), error)) func(b *build) (func(), error) {
+	return func(b *build) (func(), error) {
+		if halfOf[b.in(0).Typ.DType] == nil {
+			return wide(b)
+		}
+		e := &byExamples{b: b, batch: b.in(0).Typ.Shape[0]}
+		e.chooseChunk()
+		inPairs := convolvesPairs(b)
+		for i := range b.n.Inputs {
+			e.inputs = append(e.inputs, newHalfPort(b, b.in(i), e.examples, e.shares(i), inPairs))
+		}
+		for i := range b.n.Outputs {
+			e.outputs = append(e.outputs, newHalfPort(b, b.out(i), e.examples, false, false))
+		}
+		compile := func(examples int) (func(), error) { return e.compile(wide, examples) }
+		if e.prepare = func() {}; inPairs {
+			compile = e.compilePairs
+		}
+		var err error
+		if e.whole, err = compile(e.examples); err == nil && e.batch%e.examples > 0 {
+			e.rest, err = compile(e.batch % e.examples)
+		}
+		e.bias = newHalfBias(b)
+		return e.run, err
+	}
+}
+
+// shares reports whether all examples share input i.
+func (e *byExamples) shares(i int) bool {
+	for _, shared := range sharedOperands[e.b.n.Op] {
+		if shared == i {
+			s := e.b.in(i).Typ.Shape
+			return e.b.n.Op != ir.Attention && e.b.n.Op != ir.AttentionGrad || len(s) == 0 || s[0] != e.batch
+		}
+	}
+	return false
+}
+
+// chooseChunk sets the number of examples: as many as fit, in chunks of about the same size.
+func (e *byExamples) chooseChunk() {
+	bytes := 0
+	for i := range e.b.n.Inputs {
+		if !e.shares(i) {
+			bytes += 4 * e.b.in(i).N / e.batch
+		}
+	}
+	for i := range e.b.n.Outputs {
+		bytes += 4 * e.b.Program.Type(e.b.n.Outputs[i]).Shape.Size() / e.batch
+	}
+	chunks := (e.batch*bytes + halfBytes - 1) / halfBytes
+	workers := e.b.rt().pool.Size()
+	e.examples = min(max((e.batch+chunks-1)/max(chunks, 1), workers, 1), e.batch)
+}
+
+// compile returns the function that computes a chunk of so many examples, as a program of one op on float32.
+func (e *byExamples) compile(builder func(b *build) (func(), error), examples int) (func(), error) {
+	b, n := e.b, e.b.n
+	p := &ir.Program{Name: b.Program.Name}
+	typ := func(port *halfPort) ir.Type {
+		t := ir.Type{DType: port.o.Typ.DType, Shape: port.o.Typ.Shape.Clone()}
+		if port.wide != nil {
+			t.DType = ir.Float32
+		}
+		if port.size > 0 {
+			t.Shape[0] = examples
+		}
+		return t
+	}
+	var in []ir.Value
+	for _, port := range e.inputs {
+		in = append(in, p.AddInput("", typ(port)))
+	}
+	out, err := p.Add(n.Scope, n.Op, attrsFor(n.Attrs, examples), in...)
+	if err != nil {
+		return nil, err
+	}
+	u := &fuse.Unit{Nodes: []int{0}, Time: b.u.Time}
+	if f := b.u.Fused; f != nil && f.Pool {
+		pool := &b.Program.Nodes[b.Def[f.Result]]
+		pooled, err := p.Add(n.Scope, pool.Op, pool.Attrs, out[0])
+		if err != nil {
+			return nil, err
+		}
+		out = pooled
+		u.Fused = &fuse.Epilogue{Anchor: 0, Bias: -1, Addend: -1, Upstream: -1, Pool: true, Result: pooled[0]}
+	}
+	g := fuse.NewGraph(p)
+	g.Plain = true
+	sub := &plan.Placement{Graph: g, Operands: make([]plan.Operand, p.NumValues())}
+	place := func(v ir.Value, port *halfPort) {
+		t := p.Type(v)
+		sub.Operands[v] = plan.Operand{Mem: port.chunk, Typ: t, N: t.Shape.Size()}
+		port.chunk.Bytes = max(port.chunk.Bytes, t.Bytes())
+	}
+	for i, v := range in {
+		place(v, e.inputs[i])
+	}
+	for i, v := range out {
+		place(v, e.outputs[i])
+	}
+	run, err := builder(&build{placement: &placement{Placement: sub}, c: b.c, u: u, n: &p.Nodes[0]})
+	b.Storages = append(b.Storages, sub.Storages...)
+	return run, err
+}
+
+// attrsFor returns the attributes for so many examples.
+func attrsFor(a ir.Attrs, examples int) ir.Attrs {
+	switch a := a.(type) {
+	case ir.ConvGradAttrs:
+		a.Shape = a.Shape.Clone()
+		a.Shape[0] = examples
+		return a
+	case ir.PoolGradAttrs:
+		a.Shape = a.Shape.Clone()
+		a.Shape[0] = examples
+		return a
+	}
+	return a
+}
+
+func (e *byExamples) run() {
+	for _, p := range e.inputs {
+		if p.at(0, 0); p.size == 0 {
+			p.widen()
+		}
+	}
+	e.prepare()
+	for first := 0; first < e.batch; first += e.examples {
+		n, compute := min(e.examples, e.batch-first), e.whole
+		if n < e.examples {
+			compute = e.rest
+		}
+		for _, p := range e.inputs {
+			if p.size > 0 {
+				p.at(first, n)
+				p.widen()
+			}
+		}
+		for _, p := range e.outputs {
+			p.at(first, n)
+		}
+		compute()
+		for i, p := range e.outputs {
+			if i == 0 && e.bias != nil {
+				e.bias.narrow(p, first == 0)
+			} else {
+				p.narrow()
+			}
+		}
+	}
+}
+
+// halfBias is what a unit does to the result of a convolution before it is stored.
+type halfBias struct {
+	bias *plan.Operand // or nil
+	relu bool
+	tile *plan.Operand // the bias in float32, repeated
+}
+
+// biasTile is the least number of elements that are rounded in one call.
+const biasTile = 1024
+
+// newHalfBias returns what the unit adds to its product or convolution of 16 bits; nil: nothing.
+func newHalfBias(b *build) *halfBias {
+	bias, relu := b.addedToProduct()
+	if bias == nil && !relu {
+		return nil
+	}
+	h := &halfBias{bias: bias, relu: relu}
+	if bias != nil {
+		h.tile = b.scratch(ir.Float32, (biasTile/bias.N+1)*bias.N)
+	}
+	return h
+}
+
+// narrow rounds the chunk of the result, adds the bias, and rounds again.
+func (h *halfBias) narrow(p *halfPort, first bool) {
+	out, x := plan.Data[uint16](p.o)[p.begin:][:p.n], plan.Data[float32](p.wide)[:p.n]
+	if h.bias == nil {
+		vec.Relu(x, x)
+		p.half.Narrow(out, x)
+		return
+	}
+	tile := plan.Data[float32](h.tile)
+	if first {
+		p.half.Widen(tile[:h.bias.N], plan.Data[uint16](h.bias))
+		vec.Repeat(tile[h.bias.N:], tile[:h.bias.N])
+	}
+	for i := 0; i < p.n; i += len(tile) {
+		k := min(len(tile), p.n-i)
+		p.half.RoundAdd(out[i:i+k], x[i:i+k], tile[:k], h.relu)
+	}
+}

@@ -1,0 +1,85 @@
+package conv
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// halves returns random bfloat16 and the same in float32.
+func halves(r *rand.Rand, n int) ([]uint16, []float32) {
+	x, wide := make([]uint16, n), random[float32](r, n)
+	vec.Float32ToBF16(x, wide)
+	vec.BF16ToFloat32(wide, x)
+	return x, wide
+}
+
+func pairsOf[T uint16 | uint32](x []T) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(&x[0])), len(x)*int(unsafe.Sizeof(x[0]))/4)
+}
+
+// interleaved pairs each two of the parts that x consists of.
+func interleaved(x []uint16, parts int) []float32 {
+	size := len(x) / parts
+	dst := make([]uint32, len(x)/2)
+	vec.PairRows(dst, x, size, parts/2, size, size)
+	return pairsOf(dst)
+}
+
+// TestPairs compares convolutions in pairs, and both gradients, with those of the widened numbers.
+func TestPairs(t *testing.T) {
+	defer isa.Override(isa.Detected())()
+	if !micro.Pairs() {
+		t.Skip("the processor multiplies no pairs")
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	for try := range 60 {
+		s := Shape{Batch: 2 + 2*r.IntN(2), In: [3]int{1, 3 + r.IntN(9), 3 + r.IntN(12)}, InChannels: 2 + 2*r.IntN(10), OutChannels: 16 * (1 + r.IntN(4)),
+			Kernel: [3]int{1, 1 + r.IntN(3), 1 + r.IntN(3)}, Strides: [3]int{1, 1 + r.IntN(2), 1 + r.IntN(2)}, Dilation: [3]int{1, 1 + r.IntN(2), 1},
+			PadLow: [3]int{0, r.IntN(2), r.IntN(2)}, PadHigh: [3]int{0, r.IntN(2), r.IntN(2)}}
+		if volume(s.Out()) == 0 {
+			continue
+		}
+		x, wideX := halves(r, s.sizeX())
+		k, wideK := halves(r, s.sizeKernel())
+		dy, wideDY := halves(r, s.sizeY())
+		same := func(what string, got, want []float32, sums int) {
+			for i := range want {
+				if math.Abs(float64(got[i]-want[i])) > 1e-5*math.Sqrt(float64(sums))*4 {
+					t.Fatalf("try %d, %s of %+v: element %d is %v, want %v", try, what, s, i, got[i], want[i])
+				}
+			}
+		}
+		p := s
+		p.Pairs = true
+		p.InChannels /= 2
+		got, want := make([]float32, s.sizeY()), make([]float32, s.sizeY())
+		Forward(nil, &p, pairsOf(x), interleaved(k, volume(s.Kernel)*s.InChannels), nil, false, got, scratchFor[float32](ForwardScratch[float32](&p, 1)))
+		Forward(nil, &s, wideX, wideK, nil, false, want, scratchFor[float32](ForwardScratch[float32](&s, 1)))
+		same("result", got, want, volume(s.Kernel)*s.InChannels)
+
+		p = s
+		p.Pairs = true
+		p.OutChannels /= 2
+		got, want = make([]float32, s.sizeX()), make([]float32, s.sizeX())
+		BackwardData(nil, &p, pairsOf(dy), pairsOf(k), got, scratchFor[float32](BackwardDataScratch[float32](&p, 1)))
+		BackwardData(nil, &s, wideDY, wideK, want, scratchFor[float32](BackwardDataScratch[float32](&s, 1)))
+		same("input gradient", got, want, volume(s.Kernel)*s.OutChannels)
+
+		p = s
+		p.Pairs = true
+		p.Batch /= 2
+		got, want = make([]float32, s.sizeKernel()), make([]float32, s.sizeKernel())
+		BackwardWeights(nil, &p, interleaved(x, s.Batch), interleaved(dy, s.Batch), got, scratchFor[float32](BackwardWeightsScratch[float32](&p, 1)))
+		BackwardWeights(nil, &s, wideX, wideDY, want, scratchFor[float32](BackwardWeightsScratch[float32](&s, 1)))
+		same("kernel gradient", got, want, s.Batch*volume(s.Out()))
+	}
+	require.True(t, micro.Pairs())
+}
