@@ -355,11 +355,16 @@ func (c *compiled) check(p *parts) error {
 }
 
 // trainOn runs the training step of a loaded instance. Predict waits meanwhile.
-func (m *Model) trainOn(ctx context.Context, inst *distribute.Instance) error {
+//
+// Of several steps in one execution, the last one launches all.
+func (m *Model) trainOn(ctx context.Context, inst *distribute.Instance, of int) error {
 	m.values.Lock()
 	defer m.values.Unlock()
 	m.measured.Add(1)
 	run := inst.Launch
+	if of > 1 && inst.Loops() {
+		run = func(ctx context.Context, seed uint64, step uint32) error { return inst.Stage(ctx, seed, step, of) }
+	}
 	if len(m.rowInputs()) > 0 { // whose gradients are needed at once
 		run = inst.Run
 	}

@@ -109,6 +109,15 @@ func (t *trainer) steps(ctx context.Context, epoch int) error {
 	if t.servers != nil {
 		return t.servers.epoch(ctx, epoch)
 	}
+	err := t.executions(ctx, epoch)
+	if failed := t.flush(context.WithoutCancel(ctx)); err == nil { // what was counted is run
+		err = failed
+	}
+	return err
+}
+
+// executions runs the batches of one epoch, as many between two rounds of callbacks as StepsPerExecution says.
+func (t *trainer) executions(ctx context.Context, epoch int) error {
 	perExecution := t.m.compiled.config.StepsPerExecution
 	watched := t.list.WantsBatches()
 	limit, first := t.source.steps(), t.skipped
@@ -153,6 +162,9 @@ func (t *trainer) steps(ctx context.Context, epoch int) error {
 			}
 			t.reached(epoch, step+1)
 		}
+		if err := t.flush(ctx); err != nil {
+			return fmt.Errorf("batch %d: %w", step-1, err)
+		}
 		if watched && step > begin {
 			logs := t.results.batchLogs()
 			last := step - 1
@@ -173,6 +185,17 @@ func (t *trainer) steps(ctx context.Context, epoch int) error {
 		return fmt.Errorf("the data gave no batch; a dataset must yield its batches again in each epoch")
 	}
 	return nil
+}
+
+// flush launches the steps of an execution that has fewer than others.
+func (t *trainer) flush(ctx context.Context) error {
+	inst := t.binder.inst
+	if inst == nil {
+		return nil
+	}
+	t.m.values.Lock()
+	defer t.m.values.Unlock()
+	return t.m.undo(inst.Flush(ctx))
 }
 
 // warnDry tells that fewer batches came than were asked for.
@@ -210,6 +233,11 @@ func (t *trainer) step(ctx context.Context, b *data.Batch) error {
 	if err := t.lookAtBatch(); err != nil {
 		return err
 	}
+	if !t.binder.fits(&t.parts, t.parts.rows()) {
+		if err := t.flush(ctx); err != nil {
+			return err
+		}
+	}
 	inst, err := t.binder.load(&t.parts)
 	if err != nil {
 		return err
@@ -217,7 +245,7 @@ func (t *trainer) step(ctx context.Context, b *data.Batch) error {
 	if t.recovery != nil {
 		err = t.recovery.train(ctx, inst)
 	} else {
-		err = t.m.trainOn(ctx, inst)
+		err = t.m.trainOn(ctx, inst, t.m.compiled.config.StepsPerExecution)
 	}
 	if err == nil {
 		err = t.m.trainRows(inst, &t.parts, t.binder)

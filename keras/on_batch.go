@@ -6,6 +6,7 @@ import (
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
 )
 
 // TrainOnBatch runs one training step on the examples of a and returns loss and metrics of this batch alone.
@@ -150,7 +151,7 @@ func (m *Model) runBatch(ctx context.Context, c *fitConfig, a *data.ArraySource,
 	}
 	run := m.testOn
 	if train {
-		run = m.trainOn
+		run = func(ctx context.Context, inst *distribute.Instance) error { return m.trainOn(ctx, inst, 1) }
 	}
 	if err := run(ctx, inst); err != nil {
 		return nil, err

@@ -38,6 +38,10 @@ type Instance struct {
 	connect func() ([]kernels.Communicator, error)
 	meets   bool             // the program has collectives, or all replicas run it together
 	set     *communicatorSet // of the current run
+
+	total    int   // replicas of all processes
+	loop     *loop // of the steps that are launched together; nil: none yet
+	unlooped bool  // the backend cannot compile it
 }
 
 type replicaInstance struct {
@@ -63,7 +67,7 @@ func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
 	}
 	inst := &Instance{
 		owner: c, replicas: make([]replicaInstance, len(devices)), errs: make([]error, len(devices)),
-		first: f.first(), remote: f.replicas() > len(devices), meets: (c.meets() || f.strategy.Placement().Lockstep) && f.replicas() > 1, lane: &lane{},
+		first: f.first(), total: f.replicas(), remote: f.replicas() > len(devices), meets: (c.meets() || f.strategy.Placement().Lockstep) && f.replicas() > 1, lane: &lane{},
 		writes: slices.ContainsFunc(c.programs, func(p *tracedProgram) bool { return p.writes }),
 	}
 	for _, v := range c.programs[0].variables {
@@ -161,6 +165,7 @@ func (inst *Instance) Stats() kernels.Stats { return inst.replicas[0].stats }
 func (inst *Instance) WritesVariables() bool { return inst.writes }
 
 func (inst *Instance) close() {
+	inst.closeLoop()
 	for i := range inst.replicas {
 		r := &inst.replicas[i]
 		if r.session != nil {

@@ -159,7 +159,10 @@ func (inst *Instance) enqueue(ctx context.Context, seed uint64, step uint32) err
 			err = inst.replicas[0].store()
 		}
 		launching.Unlock()
-		s.inst, s.pool, s.set = inst, inst.pool, inst.set
+		s.inst, s.pool, s.set, s.steps = inst, inst.pool, inst.set, 1
+		if inst.loop != nil && inst.loop.running {
+			s.steps = inst.loop.steps
+		}
 	}
 	hosted := inst.set != nil && inst.set.told != nil
 	inst.giveSet(nil)
@@ -172,11 +175,15 @@ func (inst *Instance) enqueue(ctx context.Context, seed uint64, step uint32) err
 // launch starts one replica.
 func (inst *Instance) launch(i int) kernels.Event {
 	r := &inst.replicas[i]
-	l := kernels.Launch{Queue: inst.lane.queues[i], Inputs: r.inputs, Outputs: r.outputs}
+	session, l := r.session, kernels.Launch{Queue: inst.lane.queues[i], Inputs: r.inputs, Outputs: r.outputs}
+	if inst.loop != nil && inst.loop.running {
+		own := &inst.loop.replicas[i]
+		session, l.Inputs, l.Outputs = own.session, own.inputs, own.outputs
+	}
 	if inst.set != nil {
 		l.Communicator = inst.set.ends[i]
 	}
-	return r.session.Launch(inst.ctx, l)
+	return session.Launch(inst.ctx, l)
 }
 
 // runAll runs the replicas at the same time where the queue is the caller.

@@ -23,6 +23,7 @@ type launched struct {
 	pool   *communicatorPool
 	set    *communicatorSet // nil: without collectives
 	inst   *Instance
+	steps  int // that the launch is
 }
 
 // ahead is by how many steps the host may be ahead of the devices.
@@ -31,7 +32,7 @@ const ahead = 32
 // LateError is the error of a step that ended after others had been launched.
 type LateError struct {
 	Err error
-	// Undone is how many launches have changed nothing: the one that failed, and those after it.
+	// Undone is how many steps have changed nothing: the one that failed, and those after it.
 	Undone int
 }
 
@@ -132,7 +133,10 @@ func (l *lane) shift(n int) {
 
 // failed ends all that is under way, of which step number i failed, and returns its error.
 func (l *lane) failed(i int) error {
-	undone := len(l.under) - i
+	undone := 0
+	for _, s := range l.under[i:] {
+		undone += s.steps
+	}
 	var cause error
 	for _, e := range l.under[i].events {
 		cause = firstCause(cause, e.Wait(context.Background()))

@@ -90,6 +90,9 @@ func (b *Backend) Devices() []kernels.Device {
 // Lockstep is true: XLA compiles one program for all replicas.
 func (b *Backend) Lockstep() bool { return true }
 
+// LoopsSteps is true: XLA repeats steps on the device.
+func (b *Backend) LoopsSteps() bool { return true }
+
 // Cores lists the devices that this process may use, with their places where the platform knows them.
 func (b *Backend) Cores() ([]kernels.Core, error) {
 	c, err := b.connect()

@@ -19,6 +19,8 @@ type Options struct {
 	Delay   time.Duration // of work on a device, at most; 0 is 200 µs, negative none
 	// OneProcess makes communicators connect replicas of one process only, so that processes meet in host memory.
 	OneProcess bool
+	// Loops makes the backend a [kernels.Looper] that wants steps repeated on the device.
+	Loops bool
 }
 
 // Backend runs programs on devices that work by themselves. See the package comment.
@@ -49,6 +51,9 @@ func New(o Options) *Backend {
 
 // Kind is the kind of its devices.
 func (b *Backend) Kind() string { return b.options.Kind }
+
+// LoopsSteps is the option Loops.
+func (b *Backend) LoopsSteps() bool { return b.options.Loops }
 
 // Devices lists none: a strategy that takes every accelerator is not to find those of a test, which are used by name.
 func (b *Backend) Devices() []kernels.Device { return nil }
