@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,6 +12,10 @@ type Device struct {
 	Kind  string // "cpu", "gpu", "tpu"
 	Index int
 }
+
+// ErrDeviceLost is in the errors of calls on a device that does not work any more, such as a GPU that fell off the bus.
+// Other devices do.
+var ErrDeviceLost = errors.New("the device is lost")
 
 // String returns the usual spelling, "cpu:0".
 func (d Device) String() string { return d.Kind + ":" + strconv.Itoa(d.Index) }

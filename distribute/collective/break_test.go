@@ -27,6 +27,13 @@ func TestBreak(t *testing.T) {
 		}
 		return g.Regroup(context.Background(), Terms{Min: 3})
 	}))
+	groups[0].Withdraw("it has had enough")
+	noErrors(t, together(groups, func(rank int, g *Group) error {
+		over, why := g.Ended()
+		<-over
+		require.ErrorContains(t, why(), "it has had enough")
+		return g.Regroup(context.Background(), Terms{Min: 3})
+	}))
 	require.NoError(t, groups[2].Close())
 	for _, g := range groups[:2] {
 		require.ErrorContains(t, g.Break("remote error"), "worker:2")

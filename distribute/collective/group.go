@@ -357,7 +357,7 @@ func (g *Group) Break(text string) error {
 		case <-s.over:
 			return s.err
 		case <-time.After(g.settings.Deadline):
-			g.withdraw(s, text)
+			g.withdraw(s, bounded(text))
 		}
 	}
 	select {
@@ -365,6 +365,17 @@ func (g *Group) Break(text string) error {
 		return s.err
 	default:
 		return fmt.Errorf("collective: this worker cannot withdraw: %s", text)
+	}
+}
+
+// Withdraw leaves the group at once, with a reason that the others learn in a *MemberError. They can go on without this
+// worker; Regroup asks to be taken back.
+func (g *Group) Withdraw(why string) {
+	g.mu.Lock()
+	s := g.session
+	g.mu.Unlock()
+	if s != nil && !s.ended() {
+		g.withdraw(s, bounded(why))
 	}
 }
 

@@ -73,7 +73,7 @@ func (g *Group) run(ctx context.Context, c *call, options []CallOption, body fun
 	}
 	g.mu.Unlock()
 	if ctx.Err() != nil {
-		g.withdraw(s, ctx.Err().Error())
+		g.withdraw(s, bounded(context.Cause(ctx).Error()))
 		return s.failure(ctx.Err())
 	}
 	if err := body(s); err != nil {
@@ -180,13 +180,18 @@ func (g *Group) Barrier(ctx context.Context, options ...CallOption) error {
 // maxFailure bounds the text that Fail tells.
 const maxFailure = 1000
 
-// Fail tells all other workers that this one cannot go on, and why: the collective that they call ends with a
-// *FailedError. All can continue after it as after an *OrderError. It returns that error here too.
-func (g *Group) Fail(ctx context.Context, why string) error {
+// bounded cuts a text to what is told.
+func bounded(why string) string {
 	for len(why) > maxFailure || !utf8.ValidString(why) {
 		why = strings.ToValidUTF8(why[:min(len(why), maxFailure)], "")
 	}
-	c := newCall(call{kind: failure, name: why})
+	return why
+}
+
+// Fail tells all other workers that this one cannot go on, and why: the collective that they call ends with a
+// *FailedError. All can continue after it as after an *OrderError. It returns that error here too.
+func (g *Group) Fail(ctx context.Context, why string) error {
+	c := newCall(call{kind: failure, name: bounded(why)})
 	defer calls.Put(c)
 	return g.run(ctx, c, nil, func(s *session) error { return s.allReduce(ctx, c, vector{}) })
 }

@@ -140,7 +140,7 @@ func (s *session) overdue(ctx context.Context, c *call) error {
 	case s.ended():
 		return s.err
 	case ctx.Err() != nil:
-		s.group.withdraw(s, ctx.Err().Error())
+		s.group.withdraw(s, bounded(context.Cause(ctx).Error()))
 		return s.failure(ctx.Err())
 	}
 	if s.begun.IsZero() {

@@ -215,12 +215,17 @@ func (w *group) Break(err error) error {
 }
 
 // Fail implements [distribute.WorkerGroup]. What the others wait for ends with an error that names this worker and
-// the cause.
+// the cause: at once if it is a call of the group, after a while if it is a library of their devices. A worker whose
+// device is lost is lost itself.
 func (w *group) Fail(err error) {
 	if err == nil || known(err) || w.g.Err() != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), tellWithin)
+	if errors.Is(err, kernels.ErrDeviceLost) {
+		w.g.Withdraw(err.Error())
+		return
+	}
+	ctx, cancel := context.WithTimeoutCause(context.Background(), tellWithin, err)
 	defer cancel()
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,6 +5,7 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -32,6 +33,29 @@ type block struct {
 	memory []byte
 	event  driver.Handle
 	busy   bool // the event was recorded
+}
+
+// Err is the error of a call on the device: where the device does not work any more, a [kernels.ErrDeviceLost] that
+// names it.
+func (d *device) Err(r driver.Result, call string) error {
+	if r == driver.Success {
+		return nil
+	}
+	return d.orLost(d.Device.Err(r, call))
+}
+
+// Enter is that of the driver's device, with the same errors.
+func (d *device) Enter() error { return d.orLost(d.Device.Enter()) }
+
+func (d *device) orLost(err error) error {
+	if err == nil {
+		return nil
+	}
+	var call *driver.Error
+	if errors.As(err, &call) && slices.Contains(driver.Fatal, call.Result) {
+		return fmt.Errorf("%v: %w: %w", d.name, kernels.ErrDeviceLost, err)
+	}
+	return err
 }
 
 // enqueue runs f, which puts work into the stream.

@@ -24,6 +24,11 @@ import (
 
 // fakeWorkers runs workers of this process, with one fake device each, that meet through the real group.
 func fakeWorkers(t *testing.T, n int, o multiworker.Options, work func(rank int, s *distribute.MultiWorkerMirroredStrategy) error) []error {
+	return fakeWorkersOn(t, n, o, func(rank int) string { return fmt.Sprint("fakecuda:", rank) }, work)
+}
+
+// fakeWorkersOn is fakeWorkers with devices of its own.
+func fakeWorkersOn(t *testing.T, n int, o multiworker.Options, device func(rank int) string, work func(rank int, s *distribute.MultiWorkerMirroredStrategy) error) []error {
 	var addresses []string
 	var listeners []net.Listener
 	for range n {
@@ -36,7 +41,7 @@ func fakeWorkers(t *testing.T, n int, o multiworker.Options, work func(rank int,
 	return each(n, func(rank int) error {
 		o := o
 		o.Resolver = &cluster.Simple{Cluster: spec, Task: &cluster.Task{Type: cluster.Worker, Index: rank}}
-		o.Listener, o.Devices = listeners[rank], []string{fmt.Sprint("fakecuda:", rank)}
+		o.Listener, o.Devices = listeners[rank], []string{device(rank)}
 		s, err := multiworker.NewStrategy(t.Context(), o)
 		if err != nil {
 			return err

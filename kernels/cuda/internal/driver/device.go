@@ -35,6 +35,10 @@ type Device struct {
 	Order sync.Mutex
 }
 
+// Fatal are the results after which a device, or this process's context on it, does not work any more: it fell off the
+// bus, its memory is broken, or a kernel has failed.
+var Fatal = []Result{DeviceUnavailable, 214, 220, IllegalAddress, 710, 714, 715, 716, 717, 718, LaunchFailed, 999}
+
 // Check makes an error of a result.
 func Check(api API, r Result, call, format string, args ...any) error {
 	if r == Success {
