@@ -156,6 +156,7 @@ func (m machine) record() {
 	m.optimizers()
 	m.conversions()
 	m.pairRows()
+	m.widenRows()
 	m.pooling()
 	m.pixels()
 	m.winograd()

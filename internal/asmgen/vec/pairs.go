@@ -32,3 +32,38 @@ func (m machine) pairRows() {
 	Countdown(pairs, 1, "pair")
 	End()
 }
+
+// widenRows emits the loops that widen rows of 16-bit numbers, from bytes apart, to rows of float32, to bytes apart;
+// there are as many numbers in a row as fill vectors.
+func (m machine) widenRows() {
+	for _, f := range []struct {
+		name string
+		load func(v Vector, from Memory)
+	}{
+		{"widenRowsF16", LoadFloat16},
+		{"widenRowsBF16", func(v Vector, from Memory) {
+			WidenWords(v, from)
+			ShiftLeft(v, v, 16)
+		}},
+	} {
+		m.begin("", f.name, "dst *float32, x unsafe.Pointer, columns, rows, to, from uintptr", "")
+		dst, x := param("dst"), param("x")
+		rows, to, from := param("rows"), param("to"), param("from")
+		d, source, left := NewScalar(), NewScalar(), NewScalar()
+		Label("row")
+		Assign(source, x)
+		Assign(d, dst)
+		Reload(left, "columns")
+		Label("column")
+		v := m.vector()
+		f.load(v, Memory{Base: source})
+		Store(Memory{Base: d}, v)
+		Increase(source, Number(m.bytes()/2))
+		Increase(d, Number(m.bytes()))
+		Countdown(left, m.bytes()/4, "column")
+		Increase(dst, to)
+		Increase(x, from)
+		Countdown(rows, 1, "row")
+		End()
+	}
+}

@@ -34,7 +34,7 @@ type HalfArgs struct {
 }
 
 const (
-	halfRows = 112 // of a chunk of C: whole tiles of AVX-512
+	halfRows = 112 // of a chunk of C: whole tiles of AVX-512; twice as many where B is widened for each
 	halfCols = 256
 	halfGap  = 16 // between the rows of a copied A, so that they do not compete for places in the cache
 )
@@ -55,8 +55,11 @@ func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 		p.k = ceil(a.K, 2)
 		p.inPlace = !a.TransA && a.K%2 == 0 && a.LDA%2 == 0 && (a.M == 1 || a.LDA%1024 != 0) && a.StrideA[0]%2 == 0 && a.StrideA[1]%2 == 0
 	}
-	width := micro.PanelWidth[float32]()
-	p.rowChunks, p.cols = ceil(a.M, halfRows), min(ceil(a.N, width)*width, halfCols)
+	most, width := halfRows, micro.PanelWidth[float32]()
+	if !p.pairs {
+		most *= 2
+	}
+	p.rowChunks, p.cols = ceil(a.M, most), min(ceil(a.N, width)*width, halfCols)
 	want := 1
 	if workers > 1 {
 		want = wantChunks * workers

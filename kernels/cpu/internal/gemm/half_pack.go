@@ -11,13 +11,9 @@ func (j *halfJob) packA(dst []float32, src []uint16, m, rows, k, k1 int) {
 	a, p := &j.args, &j.plan
 	switch {
 	case !p.pairs && a.TransA:
-		for i := range k1 {
-			a.Type.Widen(dst[i*p.lda:][:rows], src[(k+i)*a.LDA+m:][:rows])
-		}
+		a.Type.WidenRows(dst, src[k*a.LDA+m:], rows, k1, p.lda, a.LDA)
 	case !p.pairs:
-		for r := range rows {
-			a.Type.Widen(dst[r*p.lda:][:k1], src[(m+r)*a.LDA+k:][:k1])
-		}
+		a.Type.WidenRows(dst, src[m*a.LDA+k:], k1, rows, p.lda, a.LDA)
 	case a.TransA:
 		packPairs(pairsOf(dst), src[2*k*a.LDA+m:], rows, k1, a.K-2*k, p.lda, a.LDA)
 	default:
@@ -61,13 +57,9 @@ func (j *halfJob) packB(panel, lines []float32, src []uint16, k, k1, n, cols int
 		}
 		micro.PackPanel(panel, lines, k1, cols, 1, k1)
 	case !a.TransB:
-		for i := range k1 {
-			a.Type.Widen(panel[i*width:][:cols], src[(k+i)*a.LDB+n:][:cols])
-		}
+		a.Type.WidenRows(panel, src[k*a.LDB+n:], cols, k1, width, a.LDB)
 	default:
-		for c := range cols {
-			a.Type.Widen(lines[c*k1:][:k1], src[(n+c)*a.LDB+k:][:k1])
-		}
+		a.Type.WidenRows(lines, src[n*a.LDB+k:], k1, cols, k1, a.LDB)
 		micro.PackPanel(panel, lines, k1, cols, 1, k1)
 	}
 }

@@ -58,3 +58,14 @@ func (h Half) RoundAdd(dst []uint16, x, y []float32, relu bool) {
 	}
 	h.Narrow(dst, x)
 }
+
+// WidenRows widens rows of 16-bit numbers, from numbers apart, to rows of dst, to numbers apart. What lies behind the
+// columns in dst may be overwritten, up to a multiple of 16 columns but not beyond the next row, if x goes on there.
+func (h Half) WidenRows(dst []float32, x []uint16, columns, rows, to, from int) {
+	if columns <= 0 {
+		return
+	}
+	for i := h.widenRows(dst, x, columns, rows, to, from); i < rows; i++ {
+		h.Widen(dst[i*to:][:columns], x[i*from:][:columns])
+	}
+}

@@ -12756,6 +12756,63 @@ column:
 	VZEROUPPER
 	RET
 
+// func widenRowsF16AVX2(dst uintptr, x uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// Requires: AVX, F16C
+TEXT ·widenRowsF16AVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+24(FP), DX
+	MOVQ to+32(FP), BX
+	MOVQ from+40(FP), SI
+
+row:
+	MOVQ CX, R8
+	MOVQ AX, DI
+	MOVQ columns+16(FP), R9
+
+column:
+	VCVTPH2PS (R8), Y0
+	VMOVUPS   Y0, (DI)
+	ADDQ      $0x00000010, R8
+	ADDQ      $0x00000020, DI
+	SUBQ      $0x00000008, R9
+	JNE       column
+	ADDQ      BX, AX
+	ADDQ      SI, CX
+	DECQ      DX
+	JNE       row
+	VZEROUPPER
+	RET
+
+// func widenRowsBF16AVX2(dst uintptr, x uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// Requires: AVX, AVX2
+TEXT ·widenRowsBF16AVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+24(FP), DX
+	MOVQ to+32(FP), BX
+	MOVQ from+40(FP), SI
+
+row:
+	MOVQ CX, R8
+	MOVQ AX, DI
+	MOVQ columns+16(FP), R9
+
+column:
+	VPMOVZXWD (R8), Y0
+	VPSLLD    $0x10, Y0, Y0
+	VMOVUPS   Y0, (DI)
+	ADDQ      $0x00000010, R8
+	ADDQ      $0x00000020, DI
+	SUBQ      $0x00000008, R9
+	JNE       column
+	ADDQ      BX, AX
+	ADDQ      SI, CX
+	DECQ      DX
+	JNE       row
+	VZEROUPPER
+	RET
+
 // func maxPoolRowAVX2(dst uintptr, x0 uintptr, x1 uintptr, windows uintptr, length uintptr, size uintptr)
 // Requires: AVX
 TEXT ·maxPoolRowAVX2(SB), NOSPLIT, $0-48
@@ -26196,6 +26253,63 @@ column:
 	LEAQ      (CX)(SI*2), CX
 	DECQ      DX
 	JNE       pair
+	VZEROUPPER
+	RET
+
+// func widenRowsF16AVX512(dst uintptr, x uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// Requires: AVX, AVX512F
+TEXT ·widenRowsF16AVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+24(FP), DX
+	MOVQ to+32(FP), BX
+	MOVQ from+40(FP), SI
+
+row:
+	MOVQ CX, R8
+	MOVQ AX, DI
+	MOVQ columns+16(FP), R9
+
+column:
+	VCVTPH2PS (R8), Z0
+	VMOVUPS   Z0, (DI)
+	ADDQ      $0x00000020, R8
+	ADDQ      $0x00000040, DI
+	SUBQ      $0x00000010, R9
+	JNE       column
+	ADDQ      BX, AX
+	ADDQ      SI, CX
+	DECQ      DX
+	JNE       row
+	VZEROUPPER
+	RET
+
+// func widenRowsBF16AVX512(dst uintptr, x uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// Requires: AVX, AVX512F
+TEXT ·widenRowsBF16AVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+24(FP), DX
+	MOVQ to+32(FP), BX
+	MOVQ from+40(FP), SI
+
+row:
+	MOVQ CX, R8
+	MOVQ AX, DI
+	MOVQ columns+16(FP), R9
+
+column:
+	VPMOVZXWD (R8), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VMOVUPS   Z0, (DI)
+	ADDQ      $0x00000020, R8
+	ADDQ      $0x00000040, DI
+	SUBQ      $0x00000010, R9
+	JNE       column
+	ADDQ      BX, AX
+	ADDQ      SI, CX
+	DECQ      DX
+	JNE       row
 	VZEROUPPER
 	RET
 

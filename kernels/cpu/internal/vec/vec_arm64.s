@@ -12310,6 +12310,60 @@ loop1:
 end1:
 	RET
 
+// widenRowsF16NEON is widenRowsF16AVX2 with two registers for one.
+TEXT ·widenRowsF16NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD rows+24(FP), R2
+	MOVD to+32(FP), R3
+	MOVD from+40(FP), R4
+row:
+	MOVD R1, R6
+	MOVD R0, R5
+	MOVD columns+16(FP), R7
+column:
+	FMOVQ 0(R6), F31
+	WORD $0x0e217be0 // fcvtl v0.4s, v31.4h
+	WORD $0x4e217be1 // fcvtl2 v1.4s, v31.8h
+	FSTPQ (F0, F1), 0(R5)
+	ADD $16, R6
+	ADD $32, R5
+	SUBS $8, R7
+	BNE column
+	ADD R3, R0
+	ADD R4, R1
+	SUBS $1, R2
+	BNE row
+	RET
+
+// widenRowsBF16NEON is widenRowsBF16AVX2 with two registers for one.
+TEXT ·widenRowsBF16NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD rows+24(FP), R2
+	MOVD to+32(FP), R3
+	MOVD from+40(FP), R4
+row:
+	MOVD R1, R6
+	MOVD R0, R5
+	MOVD columns+16(FP), R7
+column:
+	FMOVQ 0(R6), F31
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	WORD $0x4f305400 // shl v0.4s, v0.4s, #16
+	WORD $0x4f305421 // shl v1.4s, v1.4s, #16
+	FSTPQ (F0, F1), 0(R5)
+	ADD $16, R6
+	ADD $32, R5
+	SUBS $8, R7
+	BNE column
+	ADD R3, R0
+	ADD R4, R1
+	SUBS $1, R2
+	BNE row
+	RET
+
 // maxPoolRowNEON is maxPoolRowAVX2 with two registers for one.
 TEXT ·maxPoolRowNEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0

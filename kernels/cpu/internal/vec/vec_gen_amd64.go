@@ -811,6 +811,24 @@ func callPairRows(wide bool, dst, x unsafe.Pointer, columns, pairs, to, from uin
 }
 
 //go:noinline
+func callWidenRowsF16(wide bool, dst *float32, x unsafe.Pointer, columns, rows, to, from uintptr) {
+	if wide {
+		widenRowsF16AVX512(dst, x, columns, rows, to, from)
+	} else {
+		widenRowsF16AVX2(dst, x, columns, rows, to, from)
+	}
+}
+
+//go:noinline
+func callWidenRowsBF16(wide bool, dst *float32, x unsafe.Pointer, columns, rows, to, from uintptr) {
+	if wide {
+		widenRowsBF16AVX512(dst, x, columns, rows, to, from)
+	} else {
+		widenRowsBF16AVX2(dst, x, columns, rows, to, from)
+	}
+}
+
+//go:noinline
 func callMaxPoolRow(wide bool, dst, x0, x1 *float32, windows, length, size uintptr) {
 	if wide {
 		maxPoolRowAVX512(dst, x0, x1, windows, length, size)
@@ -1736,6 +1754,18 @@ func pairRowsAVX2(dst, x unsafe.Pointer, columns, pairs, to, from uintptr)
 
 //go:noescape
 func pairRowsAVX512(dst, x unsafe.Pointer, columns, pairs, to, from uintptr)
+
+//go:noescape
+func widenRowsF16AVX2(dst *float32, x unsafe.Pointer, columns, rows, to, from uintptr)
+
+//go:noescape
+func widenRowsF16AVX512(dst *float32, x unsafe.Pointer, columns, rows, to, from uintptr)
+
+//go:noescape
+func widenRowsBF16AVX2(dst *float32, x unsafe.Pointer, columns, rows, to, from uintptr)
+
+//go:noescape
+func widenRowsBF16AVX512(dst *float32, x unsafe.Pointer, columns, rows, to, from uintptr)
 
 //go:noescape
 func maxPoolRowAVX2(dst, x0, x1 *float32, windows, length, size uintptr)

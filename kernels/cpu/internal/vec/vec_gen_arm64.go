@@ -376,6 +376,16 @@ func callNarrowBF16(wide bool, dst unsafe.Pointer, x *float32, n uintptr) {
 }
 
 //go:noinline
+func callWidenRowsF16(wide bool, dst *float32, x unsafe.Pointer, columns, rows, to, from uintptr) {
+	widenRowsF16NEON(dst, x, columns, rows, to, from)
+}
+
+//go:noinline
+func callWidenRowsBF16(wide bool, dst *float32, x unsafe.Pointer, columns, rows, to, from uintptr) {
+	widenRowsBF16NEON(dst, x, columns, rows, to, from)
+}
+
+//go:noinline
 func callMaxPoolRow(wide bool, dst, x0, x1 *float32, windows, length, size uintptr) {
 	maxPoolRowNEON(dst, x0, x1, windows, length, size)
 }
@@ -847,6 +857,12 @@ func widenBF16NEON(dst *float32, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func narrowBF16NEON(dst unsafe.Pointer, x *float32, n uintptr)
+
+//go:noescape
+func widenRowsF16NEON(dst *float32, x unsafe.Pointer, columns, rows, to, from uintptr)
+
+//go:noescape
+func widenRowsBF16NEON(dst *float32, x unsafe.Pointer, columns, rows, to, from uintptr)
 
 //go:noescape
 func maxPoolRowNEON(dst, x0, x1 *float32, windows, length, size uintptr)
