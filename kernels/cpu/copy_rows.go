@@ -184,7 +184,7 @@ func reverseBytes(dst, src unsafe.Pointer, n int) {
 
 // reverseWords stores n elements of 32 bits, a multiple of eight, that end with the one at src, the last one first.
 func reverseWords(dst, src unsafe.Pointer, n int) {
-	for i := 0; i < 4*n; i += 32 {
+	for i := 4*n - 32; i >= 0; i -= 32 { // what is read goes up, as far as rows follow each other
 		s := *(*words4)(unsafe.Add(src, -i-28))
 		s.a, s.b, s.c, s.d = bits.RotateLeft64(s.d, 32), bits.RotateLeft64(s.c, 32), bits.RotateLeft64(s.b, 32), bits.RotateLeft64(s.a, 32)
 		*(*words4)(unsafe.Add(dst, i)) = s

@@ -189,6 +189,9 @@ func (s *simplifier) constant(n *ir.Node) (ir.Value, bool, error) {
 // iota counts along one axis only and repeats that along the others, which elementwise units read through.
 func (s *simplifier) iota(n *ir.Node) (ir.Value, bool, error) {
 	t, axis := n.Attrs.(ir.IotaAttrs).Type, n.Attrs.(ir.IotaAttrs).Axis
+	if t.Shape[axis] == 1 && t.Shape.Size() > 0 { // counts to 1: all elements are 0
+		return s.one(n, ir.Constant, ir.ConstantAttrs{Literal: ir.Literal{Type: t, Data: make([]byte, t.DType.Size()), Splat: true}})
+	}
 	if t.Shape.Size() == t.Shape[axis] {
 		return 0, false, nil
 	}
