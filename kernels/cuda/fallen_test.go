@@ -34,11 +34,11 @@ func TestWorkerLosesItsGPU(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			const workers, epochs, steps = 3, 4, 4
-			w := fakenccl.NewWorld()
+			w, kind := fakenccl.NewWorld(), fmt.Sprint(name, made.Add(1), "of")
 			var all []*process
 			for i := range workers {
 				p := newProcess(w, fakedriver.Options{Devices: 1})
-				p.backend.kind = fmt.Sprint(name, i, "cuda")
+				p.backend.kind = fmt.Sprint(kind, i, "cuda")
 				p.backend.open = func() (driver.API, error) { return p.driver, nil }
 				kernels.Register(p.backend)
 				all = append(all, p)
@@ -52,7 +52,7 @@ func TestWorkerLosesItsGPU(t *testing.T) {
 				said = append(said, text)
 			}
 			counts := make([]float64, workers)
-			errs := fakeWorkersOn(t, workers, o, func(rank int) string { return fmt.Sprint(name, rank, "cuda:0") }, func(rank int, s *distribute.MultiWorkerMirroredStrategy) error {
+			errs := fakeWorkersOn(t, workers, o, func(rank int) string { return fmt.Sprint(kind, rank, "cuda:0") }, func(rank int, s *distribute.MultiWorkerMirroredStrategy) error {
 				m, err := keras.NewSequential([]layers.Layer{&layers.Flatten{}, &layers.Dense{Units: 3}}, distribute.Scope(s), keras.Seed(3), keras.InputShape(8, 8, 1))
 				if err != nil {
 					return err
@@ -78,11 +78,11 @@ func TestWorkerLosesItsGPU(t *testing.T) {
 				return err
 			})
 			if name == "fallen" {
-				require.Contains(t, strings.Join(said, "\n"), "fallen1cuda:0: the device is lost", "the others know why")
+				require.Contains(t, strings.Join(said, "\n"), kind+"1cuda:0: the device is lost", "the others know why")
 			}
 			for rank, err := range errs {
 				if name == "fallen" && rank == 1 {
-					require.ErrorContains(t, err, "fallen1cuda:0")
+					require.ErrorContains(t, err, kind+"1cuda:0")
 					continue
 				}
 				require.NoError(t, err, "worker %d", rank)

@@ -44,7 +44,7 @@ func TestMachines(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := fakedriver.New(fakedriver.Options{Devices: 8, NoPeers: c.apart})
-			kind := c.name + "cuda"
+			kind := fmt.Sprint(c.name, made.Add(1), "cuda")
 			b := newBackend(kind, func() (driver.API, error) { return f, nil })
 			library := fakenccl.New(fakenccl.NewWorld(), f)
 			b.openNCCL = func() (nccl.API, error) { return library, nil }
