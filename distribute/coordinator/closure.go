@@ -89,7 +89,7 @@ func (cl *Closure) LookupTo(out []float32, v *Variable, ids []int64) ([]float32,
 	if err != nil {
 		return nil, err
 	}
-	rows, r, err := lookup(cl.ctx, cl.c.job, remote, cl.planOf(ids), out, cl.memory().takeFloats())
+	rows, r, err := lookup(cl.ctx, cl.c.job, remote, cl.planOf(ids), out, cl.memory())
 	if err == nil {
 		cl.saw(remote, r.Seen)
 	}
@@ -166,7 +166,7 @@ func (cl *Closure) scatter(v *Variable, op parameters.Op, rate float64, ids []in
 	if err != nil {
 		return err
 	}
-	change, err := scattered(remote, op, cl.planOf(ids), rows, cl.memory().takeFloats())
+	change, err := scattered(remote, op, cl.planOf(ids), rows, cl.memory())
 	if err == nil {
 		change.Rate, change.Seen = rate, cl.seen[remote]
 		cl.changes = append(cl.changes, change)

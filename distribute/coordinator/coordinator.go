@@ -182,14 +182,20 @@ func (c *ClusterCoordinator) run(ctx context.Context, body FunctionBody, remote 
 		}
 		cl.Arguments = append(cl.Arguments, a)
 	}
+	sent := false
+	defer func() {
+		if !sent {
+			cl.scratch.release()
+		}
+	}()
 	result, err := body(cl)
 	if err != nil {
 		return parameters.Outcome{}, err
 	}
 	b, err := encode("the result", result)
-	o := parameters.Outcome{Value: b, Changes: cl.changes}
-	if cl.scratch != nil {
-		o.Release = cl.scratch.release
+	if err != nil {
+		return parameters.Outcome{}, err
 	}
-	return o, err
+	sent = true
+	return parameters.Outcome{Value: b, Changes: cl.changes, Release: cl.scratch.release}, nil
 }

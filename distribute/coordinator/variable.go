@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/gokeras/gokeras/distribute/parameters"
+	"github.com/gokeras/gokeras/kernels/cpu/rows"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -97,8 +98,10 @@ func (v *Variable) Lookup(ctx context.Context, ids []int64) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, _, err := lookup(ctx, v.c.job, remote, planLookup(ids), nil, new([]float32))
-	return rows, err
+	memory := takeScratch()
+	defer memory.release()
+	out, _, err := lookup(ctx, v.c.job, remote, memory.takePlan().of(ids), nil, memory)
+	return out, err
 }
 
 // lookupPlan is which rows are meant by ids. The gradient of a lookup has the same ids, so that closures keep the last
@@ -116,73 +119,17 @@ func (p *lookupPlan) of(ids []int64) *lookupPlan {
 	return p
 }
 
-func planLookup(ids []int64) *lookupPlan { return new(lookupPlan).of(ids) }
-
 // lookup reads rows into out, where it has room for them; memory is for the rows on their way.
-func lookup(ctx context.Context, job parameters.Job, v *parameters.Variable, plan *lookupPlan, out []float32, memory *[]float32) ([]float32, *parameters.Read, error) {
-	r := &parameters.Read{Variable: v, IDs: plan.IDs, Values: *memory}
+func lookup(ctx context.Context, job parameters.Job, v *parameters.Variable, plan *lookupPlan, out []float32, memory *scratch) ([]float32, *parameters.Read, error) {
+	room := memory.room(len(plan.IDs) * v.Width)
+	r := &parameters.Read{Variable: v, IDs: plan.IDs, Values: room.Floats[:0], Room: room}
 	if err := job.Pull(ctx, r); err != nil {
 		return nil, nil, err
 	}
-	*memory = r.Values
 	n := len(plan.Places) * v.Width
 	out = slices.Grow(out[:0], n)[:n]
-	for i, p := range plan.Places {
-		copy(out[i*v.Width:(i+1)*v.Width], r.Values[int(p)*v.Width:])
-	}
+	rows.Take(out, r.Values, v.Width, plan.Places)
 	return out, r, nil
-}
-
-// scratch is memory of closures, which take turns in using it: large lookups would otherwise ask the system for it anew
-// each time. It is kept when the garbage is collected, unlike that of a sync.Pool.
-type scratch struct {
-	plans       []*lookupPlan
-	floats      []*[]float32
-	plan, float int // in use
-}
-
-var scratches struct {
-	sync.Mutex
-	free []*scratch
-}
-
-// keptScratches is how many closures are expected to run at the same time.
-const keptScratches = 16
-
-// takeScratch returns memory that no other closure uses.
-func takeScratch() *scratch {
-	scratches.Lock()
-	defer scratches.Unlock()
-	n := len(scratches.free)
-	if n == 0 {
-		return &scratch{}
-	}
-	s := scratches.free[n-1]
-	scratches.free = scratches.free[:n-1]
-	return s
-}
-
-func (s *scratch) takePlan() *lookupPlan {
-	if s.plan++; s.plan > len(s.plans) {
-		s.plans = append(s.plans, &lookupPlan{})
-	}
-	return s.plans[s.plan-1]
-}
-
-func (s *scratch) takeFloats() *[]float32 {
-	if s.float++; s.float > len(s.floats) {
-		s.floats = append(s.floats, new([]float32))
-	}
-	return s.floats[s.float-1]
-}
-
-func (s *scratch) release() {
-	s.plan, s.float = 0, 0
-	scratches.Lock()
-	defer scratches.Unlock()
-	if len(scratches.free) < keptScratches {
-		scratches.free = append(scratches.free, s)
-	}
 }
 
 // Export returns the keys and rows of a dynamic table.
@@ -237,7 +184,9 @@ func (v *Variable) scatter(ctx context.Context, op parameters.Op, ids []int64, r
 	if err != nil {
 		return err
 	}
-	change, err := scattered(remote, op, planLookup(ids), rows, new([]float32))
+	memory := takeScratch()
+	defer memory.release()
+	change, err := scattered(remote, op, memory.takePlan().of(ids), rows, memory)
 	if err != nil {
 		return err
 	}
@@ -258,13 +207,14 @@ func spread(v *parameters.Variable, sign float32, values []float32) ([]float32, 
 }
 
 // scattered makes a change of rows: those of equal ids are summed, in memory.
-func scattered(v *parameters.Variable, op parameters.Op, plan *lookupPlan, rows []float32, memory *[]float32) (parameters.Change, error) {
+func scattered(v *parameters.Variable, op parameters.Op, plan *lookupPlan, rows []float32, memory *scratch) (parameters.Change, error) {
 	if len(rows) != len(plan.ids)*v.Width {
 		return parameters.Change{}, fmt.Errorf("coordinator: variable %s has rows of %d numbers; received %d numbers for %d rows", v.Name, v.Width, len(rows), len(plan.ids))
 	}
 	if op == parameters.Assign && len(plan.IDs) != len(plan.ids) {
 		return parameters.Change{}, fmt.Errorf("coordinator: variable %s: a row is to be replaced twice; name each once", v.Name)
 	}
-	*memory = parameters.SumRowsTo(*memory, len(plan.IDs), plan.Places, v.Width, rows)
-	return parameters.Change{Variable: v, Op: op, IDs: plan.IDs, Values: *memory}, nil
+	room := memory.room(len(plan.IDs) * v.Width)
+	sums := parameters.SumRowsTo(room.Floats, len(plan.IDs), plan.Places, v.Width, rows)
+	return parameters.Change{Variable: v, Op: op, IDs: plan.IDs, Values: sums, Room: room}, nil
 }

@@ -3,6 +3,8 @@ package protocol
 import (
 	"fmt"
 	"math"
+
+	"github.com/gokeras/gokeras/kernels/cpu/rows"
 )
 
 // Rule says how a table is updated from gradients. The formulas are those of Keras's optimizers. The zero value is
@@ -192,9 +194,7 @@ func at(g []float32, i int) float32 {
 
 func (r *Rule) sgd(f factors, w, g []float32, slots [][]float32) {
 	if len(slots) == 0 {
-		for i, g := range g {
-			w[i] -= f.rate * g
-		}
+		rows.Descend(w, g, f.rate)
 		return
 	}
 	m, mu := slots[0], float32(r.Momentum)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/gokeras/gokeras/kernels/cpu/rows"
 )
 
 // Op is what an update does to a table.
@@ -211,6 +213,10 @@ func (t *Table) gradient(u *Update) {
 		if all && next < to {
 			update(next*t.Width, to*t.Width, nil)
 		}
+	}
+	if t.Rule.Kind == SGD && len(slots) == 0 && t.Rule.WeightLoss == 0 {
+		rows.DescendRows(t.values, u.Values, t.Width, u.IDs, f.rate)
+		return
 	}
 	for i, id := range u.IDs {
 		if !all {

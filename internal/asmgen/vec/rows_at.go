@@ -4,10 +4,37 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// rowsAt emits the sum of rows that lie anywhere with rows that lie anywhere: size is the bytes of a row, a multiple of
-// the vector's, and pairs are the offsets of both rows in bytes.
+// rowsAt emits what is done to rows that lie anywhere with rows that lie anywhere: size is the bytes of a row, a
+// multiple of the vector's, and pairs are the offsets of both rows in bytes.
 func (m machine) rowsAt() {
 	m.begin("", "addRowsAt", "dst, x *float32, pairs *[2]int, count, size uintptr", "")
+	m.eachRowAt(func(to, from Memory) {
+		a := m.vector()
+		Load(a, to)
+		Add(a, a, from)
+		Store(to, a)
+	})
+
+	m.begin("", "copyRowsAt", "dst, x *float32, pairs *[2]int, count, size uintptr", "")
+	m.eachRowAt(func(to, from Memory) {
+		a := m.vector()
+		Load(a, from)
+		Store(to, a)
+	})
+
+	m.begin("", "descendRowsAt", "dst, x *float32, pairs *[2]int, count, size uintptr, scalars unsafe.Pointer", "")
+	rate := m.broadcast(param("scalars"), 0)
+	m.eachRowAt(func(to, from Memory) { // the product is rounded, as in a loop without vectors
+		a, step := m.vector(), m.vector()
+		Multiply(step, rate, from)
+		Load(a, to)
+		Subtract(a, a, step)
+		Store(to, a)
+	})
+}
+
+// eachRowAt is the loop over all pairs, which ends the function.
+func (m machine) eachRowAt(f func(to, from Memory)) {
 	dst, x, pairs, count, size := param("dst"), param("x"), param("pairs"), param("count"), param("size")
 	p, q, k := NewScalar(), NewScalar(), NewScalar()
 	Label("row")
@@ -17,10 +44,7 @@ func (m machine) rowsAt() {
 	Increase(q, x)
 	Assign(k, size)
 	Label("vector")
-	a := m.vector()
-	Load(a, Memory{Base: p})
-	Add(a, a, Memory{Base: q})
-	Store(Memory{Base: p}, a)
+	f(Memory{Base: p}, Memory{Base: q})
 	Increase(p, Number(m.bytes()))
 	Increase(q, Number(m.bytes()))
 	Countdown(k, m.bytes(), "vector")

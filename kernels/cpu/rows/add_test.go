@@ -33,6 +33,28 @@ func TestAdd(t *testing.T) {
 			}
 			Add(table, some, width, places)
 			require.Equal(t, want, table, "%d rows of %d", n, width)
+
+			Take(some, table, width, places)
+			for i, p := range places {
+				require.Equal(t, table[int(p)*width:(int(p)+1)*width], some[i*width:(i+1)*width], "row %d of %d", i, width)
+			}
+			long := make([]int64, n)
+			for i, p := range places {
+				long[i] = int64(p)
+				for k := range width {
+					step := float32(0.3) * some[i*width+k]
+					want[int(p)*width+k] -= float32(step)
+				}
+			}
+			DescendRows(table, some, width, long, 0.3)
+			require.Equal(t, want, table, "%d rows of %d", n, width)
+			other := append([]float32{}, some...)
+			for i, v := range some {
+				step := float32(0.7) * v
+				other[i] -= float32(step)
+			}
+			Descend(some, append([]float32{}, some...), 0.7)
+			require.Equal(t, other, some)
 		}
 	}
 }
@@ -42,9 +64,28 @@ func TestAddOutside(t *testing.T) {
 		dst, src := make([]float32, 2*width), make([]float32, 2*width)
 		for _, place := range []int32{-1, 2} {
 			require.Panics(t, func() { Add(dst, src, width, []int32{0, place}) }, "place %d of rows of %d", place, width)
+			require.Panics(t, func() { Take(dst, src, width, []int32{0, place}) }, "place %d of rows of %d", place, width)
+			require.Panics(t, func() { DescendRows(dst, src, width, []int64{0, int64(place)}, 1) }, "place %d of rows of %d", place, width)
 		}
 		require.Panics(t, func() { Add(dst, src, width, []int32{0, 1, 1}) }, "three rows, two of which are there")
 	}
+}
+
+// TestDescendRowsOfLargeTable: rows that are asked for in advance are where they were.
+func TestDescendRowsOfLargeTable(t *testing.T) {
+	const width = 64
+	table, rows := make([]float32, fetchMinFrom), make([]float32, 100*width)
+	var places []int64
+	for i := range 100 {
+		places = append(places, int64(37*i))
+		rows[i*width] = 1
+	}
+	DescendRows(table, rows, width, places, 2)
+	for i := range 100 {
+		require.EqualValues(t, -2, table[37*i*width])
+		table[37*i*width] = 0
+	}
+	require.Equal(t, make([]float32, len(table)), table)
 }
 
 func ExampleAdd() {

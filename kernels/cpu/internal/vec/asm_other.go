@@ -18,6 +18,8 @@ func expAffine32(_, _ []float32, _ [3]float32) (float32, bool)           { retur
 func affineMul32(_, _, _ []float32, _ [2]float32) bool                   { return false }
 func addRows32(_, _ []float32, _, _ int) int                             { return 0 }
 func addRowsAt32(_, _ []float32, _ [][2]int, _ int) bool                 { return false }
+func copyRowsAt32(_, _ []float32, _ [][2]int, _ int) bool                { return false }
+func descendRowsAt32(_, _ []float32, _ [][2]int, _ int, _ float32) bool  { return false }
 func momentRows32(_, _, _, _ []float32, _, _, _ int) int                 { return 0 }
 func productRows32(_, _, _, _, _, _, _ []float32, _, _ int) int          { return 0 }
 func affineRows32(_, _, _, _, _ []float32, _ int, _ bool) bool           { return false }

@@ -13455,6 +13455,68 @@ vector:
 	VZEROUPPER
 	RET
 
+// func copyRowsAtAVX2(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
+// Requires: AVX
+TEXT ·copyRowsAtAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ pairs+16(FP), DX
+	MOVQ count+24(FP), BX
+	MOVQ size+32(FP), SI
+
+row:
+	MOVQ (DX), DI
+	ADDQ AX, DI
+	MOVQ 8(DX), R8
+	ADDQ CX, R8
+	MOVQ SI, R9
+
+vector:
+	VMOVUPS (R8), Y0
+	VMOVUPS Y0, (DI)
+	ADDQ    $0x00000020, DI
+	ADDQ    $0x00000020, R8
+	SUBQ    $0x00000020, R9
+	JNE     vector
+	ADDQ    $0x00000010, DX
+	DECQ    BX
+	JNE     row
+	VZEROUPPER
+	RET
+
+// func descendRowsAtAVX2(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr, scalars uintptr)
+// Requires: AVX
+TEXT ·descendRowsAtAVX2(SB), NOSPLIT, $0-48
+	MOVQ         scalars+40(FP), AX
+	VBROADCASTSS (AX), Y0
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         pairs+16(FP), DX
+	MOVQ         count+24(FP), BX
+	MOVQ         size+32(FP), SI
+
+row:
+	MOVQ (DX), DI
+	ADDQ AX, DI
+	MOVQ 8(DX), R8
+	ADDQ CX, R8
+	MOVQ SI, R9
+
+vector:
+	VMULPS  (R8), Y0, Y2
+	VMOVUPS (DI), Y1
+	VSUBPS  Y2, Y1, Y1
+	VMOVUPS Y1, (DI)
+	ADDQ    $0x00000020, DI
+	ADDQ    $0x00000020, R8
+	SUBQ    $0x00000020, R9
+	JNE     vector
+	ADDQ    $0x00000010, DX
+	DECQ    BX
+	JNE     row
+	VZEROUPPER
+	RET
+
 // func normSumsAVX2(parts uintptr, x uintptr, rows uintptr, cols uintptr, stride uintptr)
 // Requires: AVX
 TEXT ·normSumsAVX2(SB), NOSPLIT, $0-40
@@ -26945,6 +27007,68 @@ vector:
 	VMOVUPS (DI), Z0
 	VADDPS  (R8), Z0, Z0
 	VMOVUPS Z0, (DI)
+	ADDQ    $0x00000040, DI
+	ADDQ    $0x00000040, R8
+	SUBQ    $0x00000040, R9
+	JNE     vector
+	ADDQ    $0x00000010, DX
+	DECQ    BX
+	JNE     row
+	VZEROUPPER
+	RET
+
+// func copyRowsAtAVX512(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
+// Requires: AVX, AVX512F
+TEXT ·copyRowsAtAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ pairs+16(FP), DX
+	MOVQ count+24(FP), BX
+	MOVQ size+32(FP), SI
+
+row:
+	MOVQ (DX), DI
+	ADDQ AX, DI
+	MOVQ 8(DX), R8
+	ADDQ CX, R8
+	MOVQ SI, R9
+
+vector:
+	VMOVUPS (R8), Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x00000040, DI
+	ADDQ    $0x00000040, R8
+	SUBQ    $0x00000040, R9
+	JNE     vector
+	ADDQ    $0x00000010, DX
+	DECQ    BX
+	JNE     row
+	VZEROUPPER
+	RET
+
+// func descendRowsAtAVX512(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr, scalars uintptr)
+// Requires: AVX, AVX512F
+TEXT ·descendRowsAtAVX512(SB), NOSPLIT, $0-48
+	MOVQ         scalars+40(FP), AX
+	VBROADCASTSS (AX), Z0
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         pairs+16(FP), DX
+	MOVQ         count+24(FP), BX
+	MOVQ         size+32(FP), SI
+
+row:
+	MOVQ (DX), DI
+	ADDQ AX, DI
+	MOVQ 8(DX), R8
+	ADDQ CX, R8
+	MOVQ SI, R9
+
+vector:
+	VMULPS  (R8), Z0, Z2
+	VMOVUPS (DI), Z1
+	VSUBPS  Z2, Z1, Z1
+	VMOVUPS Z1, (DI)
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x00000040, R8
 	SUBQ    $0x00000040, R9

@@ -13219,6 +13219,65 @@ vector:
 	BNE row
 	RET
 
+// copyRowsAtNEON is copyRowsAtAVX2 with two registers for one.
+TEXT ·copyRowsAtNEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD pairs+16(FP), R2
+	MOVD count+24(FP), R3
+	MOVD size+32(FP), R4
+row:
+	MOVD 0(R2), R5
+	ADD R0, R5
+	MOVD 8(R2), R6
+	ADD R1, R6
+	MOVD R4, R7
+vector:
+	FLDPQ 0(R6), (F0, F1)
+	FSTPQ (F0, F1), 0(R5)
+	ADD $32, R5
+	ADD $32, R6
+	SUBS $32, R7
+	BNE vector
+	ADD $16, R2
+	SUBS $1, R3
+	BNE row
+	RET
+
+// descendRowsAtNEON is descendRowsAtAVX2 with two registers for one.
+TEXT ·descendRowsAtNEON(SB), NOSPLIT, $0-48
+	MOVD scalars+40(FP), R0
+	ADD $0, R0, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD pairs+16(FP), R2
+	MOVD count+24(FP), R3
+	MOVD size+32(FP), R4
+row:
+	MOVD 0(R2), R5
+	ADD R0, R5
+	MOVD 8(R2), R6
+	ADD R1, R6
+	MOVD R4, R7
+vector:
+	FLDPQ 0(R6), (F6, F7)
+	WORD $0x6e26dc02 // fmul v2.4S, v0.4S, v6.4S
+	WORD $0x6e27dc23 // fmul v3.4S, v1.4S, v7.4S
+	FLDPQ 0(R5), (F4, F5)
+	WORD $0x4ea2d484 // fsub v4.4S, v4.4S, v2.4S
+	WORD $0x4ea3d4a5 // fsub v5.4S, v5.4S, v3.4S
+	FSTPQ (F4, F5), 0(R5)
+	ADD $32, R5
+	ADD $32, R6
+	SUBS $32, R7
+	BNE vector
+	ADD $16, R2
+	SUBS $1, R3
+	BNE row
+	RET
+
 // normSumsNEON is normSumsAVX2 with two registers for one.
 TEXT ·normSumsNEON(SB), NOSPLIT, $0-40
 	MOVD parts+0(FP), R0

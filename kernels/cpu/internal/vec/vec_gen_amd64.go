@@ -919,6 +919,24 @@ func callAddRowsAt(wide bool, dst, x *float32, pairs *[2]int, count, size uintpt
 }
 
 //go:noinline
+func callCopyRowsAt(wide bool, dst, x *float32, pairs *[2]int, count, size uintptr) {
+	if wide {
+		copyRowsAtAVX512(dst, x, pairs, count, size)
+	} else {
+		copyRowsAtAVX2(dst, x, pairs, count, size)
+	}
+}
+
+//go:noinline
+func callDescendRowsAt(wide bool, dst, x *float32, pairs *[2]int, count, size uintptr, scalars unsafe.Pointer) {
+	if wide {
+		descendRowsAtAVX512(dst, x, pairs, count, size, scalars)
+	} else {
+		descendRowsAtAVX2(dst, x, pairs, count, size, scalars)
+	}
+}
+
+//go:noinline
 func callNormSums(wide bool, parts, x *float32, rows, cols, stride uintptr) {
 	if wide {
 		normSumsAVX512(parts, x, rows, cols, stride)
@@ -1826,6 +1844,18 @@ func addRowsAtAVX2(dst, x *float32, pairs *[2]int, count, size uintptr)
 
 //go:noescape
 func addRowsAtAVX512(dst, x *float32, pairs *[2]int, count, size uintptr)
+
+//go:noescape
+func copyRowsAtAVX2(dst, x *float32, pairs *[2]int, count, size uintptr)
+
+//go:noescape
+func copyRowsAtAVX512(dst, x *float32, pairs *[2]int, count, size uintptr)
+
+//go:noescape
+func descendRowsAtAVX2(dst, x *float32, pairs *[2]int, count, size uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func descendRowsAtAVX512(dst, x *float32, pairs *[2]int, count, size uintptr, scalars unsafe.Pointer)
 
 //go:noescape
 func normSumsAVX2(parts, x *float32, rows, cols, stride uintptr)

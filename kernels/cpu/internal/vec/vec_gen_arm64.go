@@ -436,6 +436,16 @@ func callAddRowsAt(wide bool, dst, x *float32, pairs *[2]int, count, size uintpt
 }
 
 //go:noinline
+func callCopyRowsAt(wide bool, dst, x *float32, pairs *[2]int, count, size uintptr) {
+	copyRowsAtNEON(dst, x, pairs, count, size)
+}
+
+//go:noinline
+func callDescendRowsAt(wide bool, dst, x *float32, pairs *[2]int, count, size uintptr, scalars unsafe.Pointer) {
+	descendRowsAtNEON(dst, x, pairs, count, size, scalars)
+}
+
+//go:noinline
 func callNormSums(wide bool, parts, x *float32, rows, cols, stride uintptr) {
 	normSumsNEON(parts, x, rows, cols, stride)
 }
@@ -893,6 +903,12 @@ func winogradOutputReluNEON(dst, x, bias *float32, count, size, step, plane, lin
 
 //go:noescape
 func addRowsAtNEON(dst, x *float32, pairs *[2]int, count, size uintptr)
+
+//go:noescape
+func copyRowsAtNEON(dst, x *float32, pairs *[2]int, count, size uintptr)
+
+//go:noescape
+func descendRowsAtNEON(dst, x *float32, pairs *[2]int, count, size uintptr, scalars unsafe.Pointer)
 
 //go:noescape
 func normSumsNEON(parts, x *float32, rows, cols, stride uintptr)
