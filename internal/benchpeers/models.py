@@ -76,7 +76,7 @@ def table(samples):
         ratio = min((row[n] for n in names if n in row), default=0) / ours
         if ratio:
             ratios["predict" if what == "predict" else "train"].append(ratio)
-        print(f"| {model} | {batch} | {what} | {1e3 * ours:.3g} | {' | '.join(others)} | {ratio:.2f} |")
+        print(f"| {model} | {batch} | {what} | {1e3 * ours:.3g} | {' | '.join(others)} | {f'{ratio:.2f}' if ratio else 'none ran'} |")
     for what, list_ in ratios.items():
         list_.sort()
         at = lambda q: list_[min(int(q * len(list_)), len(list_) - 1)]

@@ -8,11 +8,11 @@ import numpy as np
 import work as w
 
 THREADS = int(sys.argv[sys.argv.index("--threads") + 1])
-OPEN = 32  # the length that open axes get
+OPEN, OPEN_IMAGE = 32, 224  # the lengths that open axes get, and those of images
 
 
 def values(shape, dtype, batch):
-    shape = [batch] + [n if isinstance(n, int) and n > 0 else OPEN for n in list(shape)[1:]]
+    shape = [batch] + [n if isinstance(n, int) and n > 0 else OPEN_IMAGE if len(shape) == 4 else OPEN for n in list(shape)[1:]]
     r = np.random.default_rng(0)
     return r.standard_normal(shape).astype("float32") if "float" in str(dtype) else r.integers(0, 10, shape).astype("int32")
 

@@ -86,8 +86,11 @@ func makeModel(folder, name string) (m *keras.Model, line made, err error) {
 	return m, line, m.Save(line.Keras)
 }
 
-// openLength is the length that open axes get.
-const openLength = 32
+// Open axes get these lengths.
+const (
+	openLength = 32
+	openImage  = 224 // height and width of images
+)
 
 // inputsFor makes a batch for the model: random numbers, or small integers.
 func inputsFor(m *keras.Model, batch int) ([]data.Array, error) {
@@ -96,7 +99,9 @@ func inputsFor(m *keras.Model, batch int) ([]data.Array, error) {
 		shape := append([]int{batch}, in.Shape()[1:]...)
 		for i, n := range shape {
 			if n == layers.Unknown {
-				shape[i] = openLength
+				if shape[i] = openLength; len(shape) == 4 {
+					shape[i] = openImage
+				}
 			}
 		}
 		r, values := source(), make([]float64, ir.Shape(shape).Size())
