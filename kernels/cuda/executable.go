@@ -93,6 +93,15 @@ func (b *backend) numberOf(checks []lower.Check) int64 {
 	}
 }
 
+// arenaName says what the arena is for, and which layer needs the most of it.
+func (e *executable) arenaName() string {
+	name := fmt.Sprintf("the memory for intermediate values of program %q", e.program.Name)
+	if e.plan.Peak != "" {
+		name += ", of which layer " + e.plan.Peak + " needs the most,"
+	}
+	return name
+}
+
 // Stats describes the plan.
 func (e *executable) Stats() kernels.Stats {
 	return kernels.Stats{Nodes: e.plan.Nodes, Steps: e.plan.Launches, ArenaBytes: e.plan.ArenaBytes}

@@ -153,6 +153,28 @@ func TestBadMachines(t *testing.T) {
 		require.NoError(t, err)
 		small.Free()
 	})
+	t.Run("layer", func(t *testing.T) {
+		b := on(t, fakedriver.New(fakedriver.Options{Memory: 1 << 20}))
+		p := ir.New("step")
+		typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{64, 64}}
+		v := p.AddInput("x", typ)
+		for i, width := range []int{64, 8192, 64} {
+			out, err := p.Add(fmt.Sprint("model/dense_", i), ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, v,
+				p.AddInput("w", ir.Type{DType: ir.Float32, Shape: ir.Shape{p.Type(v).Shape[1], width}}))
+			require.NoError(t, err)
+			v = out[0]
+		}
+		p.AddOutput("y", v)
+		_, err := kernels.Load(b, p, kernels.Device{Kind: Kind})
+		require.ErrorContains(t, err, `program "step", of which layer model/dense_2 needs the most, needs`) // its wide operand, and parts of sums
+		p = ir.New("small") // the process lives on, and another program works
+		out, err := p.Add("layer", ir.Neg, nil, p.AddInput("x", typ))
+		require.NoError(t, err)
+		p.AddOutput("y", out[0])
+		e, err := kernels.Load(b, p, kernels.Device{Kind: Kind})
+		require.NoError(t, err)
+		e.Close()
+	})
 	t.Run("limit", func(t *testing.T) {
 		t.Setenv("GOKERAS_CUDA_MEMORY", "100")
 		b := on(t, fakedriver.New(fakedriver.Options{}))

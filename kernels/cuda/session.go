@@ -50,7 +50,7 @@ func (e *executable) NewSession(o kernels.SessionOptions) (kernels.Session, erro
 	}
 	s := &session{executable: e, loaded: l, device: d, bytes: e.plan.ArenaBytes, replica: o.Replica, loops: make([]int64, e.plan.Loops)}
 	if s.bytes > 0 {
-		if s.arena, err = d.alloc(s.bytes, fmt.Sprintf("the memory for intermediate values of program %q", e.program.Name)); err != nil {
+		if s.arena, err = d.alloc(s.bytes, e.arenaName()); err != nil {
 			e.release()
 			return nil, err
 		}

@@ -132,7 +132,7 @@ func (r *replicaInstance) build(p *tracedProgram, compiled replicaProgram, d ker
 			continue
 		}
 		if r.inputs[i], err = backend.NewBuffer(d, p.program.Type(in.Value)); err != nil {
-			return err
+			return fmt.Errorf("input %s: %w", in.Name, err)
 		}
 		if i == p.random {
 			r.random.buffer = r.inputs[i]

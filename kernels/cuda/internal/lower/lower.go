@@ -247,6 +247,7 @@ func same(a, b Place) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 
 // node writes the kernels of a node and releases memory that nobody reads any more.
 func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
+	before := s.arena.max
 	for _, v := range n.Outputs {
 		if s.inMemory[v] {
 			continue // an empty loop's, say
@@ -276,6 +277,9 @@ func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
 		s.inMemory[n.Outputs[0]] = false
 		s.elements(n.Outputs[0])
 		s.inMemory[n.Outputs[0]] = true
+	}
+	if s.arena.max > before {
+		s.plan.Peak = n.Scope
 	}
 	for _, v := range f.last[i] {
 		if s.taken[v] {

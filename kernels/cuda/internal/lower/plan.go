@@ -113,6 +113,7 @@ type Plan struct {
 	Text       string // of the module
 	Steps      []Step
 	ArenaBytes int64
+	Peak       string // path of the layer whose kernels find the arena at its largest
 	Constants  []byte
 	Checks     []Check
 	Loops      int
