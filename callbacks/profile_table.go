@@ -26,8 +26,9 @@ type ProfileRow struct {
 // ProfileTable lists the operations of a step, the one with the most time first.
 type ProfileTable []ProfileRow
 
-// NewProfileTable makes the table of a number of steps; peak is the floating-point operations a second that are 100 %,
-// see [cpu.MeasurePeak]. Rows of programs of the same name, as replicas run them, are added up.
+// NewProfileTable makes the table of a number of steps; peak is the floating-point operations a second that are 100 %
+// of operations that do not say it themselves, see [cpu.MeasurePeak]. Rows of programs of the same name, as replicas
+// run them, are added up.
 func NewProfileTable(profiles []cpu.ProgramProfile, steps int, peak float64) ProfileTable {
 	sums, total := joined(profiles), time.Duration(0)
 	for _, op := range sums {
@@ -40,7 +41,11 @@ func NewProfileTable(profiles []cpu.ProgramProfile, steps int, peak float64) Pro
 			Percent: 100 * float64(op.Time) / float64(max(total, 1)), Megabytes: float64(op.Bytes) / n / 1e6}
 		if op.Time > 0 {
 			row.GFLOPs = float64(op.FLOPs) / op.Time.Seconds() / 1e9
-			row.PercentOfPeak = 100 * row.GFLOPs * 1e9 / peak
+			limit := peak
+			if op.Peak > 0 {
+				limit = op.Peak
+			}
+			row.PercentOfPeak = 100 * row.GFLOPs * 1e9 / limit
 		}
 		table = append(table, row)
 	}

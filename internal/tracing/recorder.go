@@ -128,7 +128,14 @@ func (r *Recorder) Span(lane int, category, name, scope string, bytes int64, beg
 	if r == nil {
 		return
 	}
-	r.add(event{phase: 'X', lane: lane, category: category, name: name, scope: scope, bytes: bytes, at: begin.Sub(r.begin), length: time.Since(begin)})
+	r.At(lane, category, name, scope, bytes, begin, time.Since(begin))
+}
+
+// At records that something took some time from begin on; see Span.
+func (r *Recorder) At(lane int, category, name, scope string, bytes int64, begin time.Time, length time.Duration) {
+	if r != nil {
+		r.add(event{phase: 'X', lane: lane, category: category, name: name, scope: scope, bytes: bytes, at: begin.Sub(r.begin), length: length})
+	}
 }
 
 // Pair returns a number that joins the two ends of something that goes on beside the lanes.

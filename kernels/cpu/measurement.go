@@ -1,24 +1,30 @@
 package cpu
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/gokeras/gokeras/kernels"
 )
 
 // ErrMeasuring is the error of [StartMeasurement] while another measurement of the same context is under way.
 var ErrMeasuring = errors.New("cpu: another measurement of this context is under way; stop it first")
 
 // Measurement times the steps of what runs under one context: programs that exist already and those that are compiled
-// meanwhile. There is one at a time for a context, any number in a process. Timing takes below a microsecond a step.
+// meanwhile, on this backend and on others that report to a [kernels.Meter]. There is one at a time for a context, any
+// number in a process. Timing takes below a microsecond a step.
 type Measurement struct {
 	slot *measurementSlot
 
 	mu      sync.Mutex
 	stopped bool
 	runs    []*measuredRun
+	others  []ProgramProfile // of other backends, in the order of their steps
 }
 
 // measuredRun is what a session did for a measurement.
@@ -57,7 +63,35 @@ func Measurable(ctx context.Context) context.Context {
 	if slotOf(ctx) != nil {
 		return ctx
 	}
-	return context.WithValue(ctx, measurementKey{}, &measurementSlot{})
+	s := &measurementSlot{}
+	return kernels.WithMeter(context.WithValue(ctx, measurementKey{}, s), func() kernels.Meter {
+		if m := s.current.Load(); m != nil {
+			return m
+		}
+		return nil
+	})
+}
+
+// Ran adds what a launch took on a device of another backend. Launches of a program with the same steps are added up.
+func (m *Measurement) Ran(program string, ops []kernels.OpTime) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.stopped {
+		return
+	}
+	same := func(x OpProfile, y kernels.OpTime) bool { return x.Name == y.Name && x.Scope == y.Scope }
+	i := slices.IndexFunc(m.others, func(p ProgramProfile) bool { return p.Program == program && slices.EqualFunc(p.Ops, ops, same) })
+	if i < 0 {
+		i = len(m.others)
+		m.others = append(m.others, ProgramProfile{Program: program, Ops: make([]OpProfile, len(ops))})
+	}
+	for j, op := range ops {
+		if op.Peak == 0 {
+			op.Peak = math.Inf(1) // nobody knows: that of this machine means nothing there
+		}
+		sum := &m.others[i].Ops[j]
+		*sum = OpProfile{Name: op.Name, Scope: op.Scope, Calls: sum.Calls + op.Calls, Time: sum.Time + op.Time, Bytes: op.Bytes, FLOPs: op.FLOPs, Peak: op.Peak}
+	}
 }
 
 // StartMeasurement begins to measure what runs under a context of [Measurable] and contexts made from it. The times
@@ -90,9 +124,11 @@ func (m *Measurement) Stop() []ProgramProfile {
 		return nil
 	}
 	m.stopped = true // nothing joins from here on
-	runs := m.runs
+	runs, all := m.runs, m.others
 	m.mu.Unlock()
-	var all []ProgramProfile
+	for _, p := range all {
+		slices.SortStableFunc(p.Ops, func(x, y OpProfile) int { return cmp.Compare(y.Time, x.Time) })
+	}
 	for _, r := range runs {
 		r.session.leave(m)
 		m.mu.Lock()

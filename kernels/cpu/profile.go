@@ -17,6 +17,7 @@ type OpProfile struct {
 	Time  time.Duration // without the steps of a loop's or branch's own program
 	Bytes int64         // of one call: the values that the step reads from memory and writes to it
 	FLOPs int64         // of one call: multiplications and additions of products, convolutions and attention, padding included; 0 for other ops
+	Peak  float64       // FLOPs a second that are 100 % for the step, on devices of other backends, infinite where nobody knows; 0: those of this machine
 }
 
 // ProgramProfile is the profile of an executable.

@@ -167,7 +167,7 @@ func TestBadMachines(t *testing.T) {
 		p.AddOutput("y", v)
 		_, err := kernels.Load(b, p, kernels.Device{Kind: Kind})
 		require.ErrorContains(t, err, `program "step", of which layer model/dense_2 needs the most, needs`) // its wide operand, and parts of sums
-		p = ir.New("small") // the process lives on, and another program works
+		p = ir.New("small")                                                                                 // the process lives on, and another program works
 		out, err := p.Add("layer", ir.Neg, nil, p.AddInput("x", typ))
 		require.NoError(t, err)
 		p.AddOutput("y", out[0])

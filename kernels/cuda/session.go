@@ -32,6 +32,7 @@ type session struct {
 	args            []uint64
 	loops           []int64
 	replica         int
+	timing          *timing // of the launch that is being put into the stream
 
 	met       *group // that the session is prepared for
 	combining map[*lower.Step]*combining
@@ -105,6 +106,10 @@ func (s *session) Launch(ctx context.Context, l kernels.Launch) kernels.Event {
 	}
 	if s.executable.plan.Collects > 0 {
 		return s.end(l, q.join(ctx, s, l.Communicator))
+	}
+	if t := timingOf(ctx); t != nil {
+		s.timing = t
+		defer func() { s.timing = nil }()
 	}
 	return s.end(l, q.launch(s))
 }
@@ -193,6 +198,9 @@ func (s *session) run(flag driver.Address) error {
 			}
 		}
 	}
+	if s.timing != nil {
+		return errors.Join(s.steps(s.executable.plan.Steps), s.timing.end(s))
+	}
 	if s.graph == 0 && s.repeated >= captureAfter && s.executable.plan.Fixed && s.executable.plan.Launches > 0 {
 		if err := s.capture(); err != nil {
 			return err
@@ -278,7 +286,7 @@ func (s *session) while(step *lower.Step) error {
 	}
 }
 
-func (s *session) kernel(step *lower.Step) error {
+func (s *session) kernel(step *lower.Step) (failed error) {
 	s.args = s.args[:0]
 	for i := range step.Args {
 		a := &step.Args[i]
@@ -294,6 +302,13 @@ func (s *session) kernel(step *lower.Step) error {
 		}
 	}
 	c := driver.Config{Grid: [3]uint32{uint32(step.Grid[0]), uint32(step.Grid[1]), uint32(step.Grid[2])}, Block: uint32(step.Block), Stream: s.device.Stream}
+	if t := s.timing; t != nil {
+		if err := t.mark(s.device); err != nil {
+			return err
+		}
+		defer func() { failed = errors.Join(failed, t.mark(s.device)) }()
+		t.steps = append(t.steps, step)
+	}
 	if r := s.device.API.Launch(s.loaded.functions[step.Kernel], c, s.args); r != driver.Success {
 		return driver.Check(s.device.API, r, "cuLaunchKernel", "%s: %v: grid %v, %d threads", step.Scope, step.Op, step.Grid, step.Block)
 	}

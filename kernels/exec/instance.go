@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gokeras/gokeras/internal/tracing"
 	"github.com/gokeras/gokeras/kernels"
 )
 
@@ -83,6 +84,8 @@ func (inst *Instance) Launch(ctx context.Context, seed uint64, step uint32) (err
 	case inst.lane.inline():
 		inst.detached.Context = ctx
 		inst.ctx = &inst.detached
+	case kernels.MeterOf(ctx) != nil || tracing.Active(ctx) != nil:
+		inst.ctx = context.WithoutCancel(ctx) // devices report to who asks
 	default:
 		inst.ctx = context.Background()
 	}

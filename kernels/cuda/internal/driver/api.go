@@ -83,6 +83,9 @@ type API interface {
 	DestroyStream(stream Handle) Result
 	SynchronizeStream(stream Handle) Result
 	NewEvent() (Handle, Result)
+	// NewTimedEvent is an event that knows the time; Elapsed is that between two, in milliseconds, which are over.
+	NewTimedEvent() (Handle, Result)
+	Elapsed(begin, end Handle) (milliseconds float32, r Result)
 	DestroyEvent(event Handle) Result
 	RecordEvent(event, stream Handle) Result
 	SynchronizeEvent(event Handle) Result

@@ -64,6 +64,8 @@ type library struct {
 	canAccessPeer                                                func(*int32, int32, int32) Result
 	errorName, errorString                                       func(Result, **byte) Result
 
+	eventElapsed func(*float32, Handle, Handle) Result
+
 	hot [hotCalls]uintptr
 	mu  sync.Mutex
 	// block is memory that does not move, for what the driver reads through pointers: a launch's configuration,
@@ -103,7 +105,7 @@ func bind(handle uintptr, path string) (API, error) {
 		"cuDevicePrimaryCtxRetain": &l.primaryRetain, "cuDevicePrimaryCtxRelease_v2": &l.primaryRelease, "cuMemGetInfo_v2": &l.memGetInfo,
 		"cuMemHostAlloc": &l.memHostAlloc, "cuMemFreeHost": &l.memFreeHost, "cuStreamCreateWithPriority": &l.streamCreate,
 		"cuStreamDestroy_v2": &l.streamDestroy, "cuEventDestroy_v2": &l.eventDestroy, "cuModuleUnload": &l.moduleUnload, "cuGraphDestroy": &l.graphDestroy,
-		"cuGraphExecDestroy": &l.exe, "cuEventCreate": &l.eventCreate, "cuModuleLoadDataEx": &l.moduleLoad, "cuModuleGetFunction": &l.moduleGetFunction,
+		"cuGraphExecDestroy": &l.exe, "cuEventCreate": &l.eventCreate, "cuEventElapsedTime": &l.eventElapsed, "cuModuleLoadDataEx": &l.moduleLoad, "cuModuleGetFunction": &l.moduleGetFunction,
 		"cuStreamBeginCapture_v2": &l.beginCapture, "cuStreamEndCapture": &l.endCapture, "cuGraphInstantiateWithFlags": &l.instantiate,
 		"cuMemAllocAsync": &l.memAllocAsync, "cuDeviceGetDefaultMemPool": &l.defaultPool, "cuMemPoolSetAttribute": &l.poolSetAttribute,
 		"cuMemPoolSetAccess": &l.poolSetAccess, "cuDeviceCanAccessPeer": &l.canAccessPeer,
@@ -286,6 +288,18 @@ func (l *library) NewEvent() (Handle, Result) {
 	const noTiming = 2
 	r := l.eventCreate(&e, noTiming)
 	return e, r
+}
+
+func (l *library) NewTimedEvent() (Handle, Result) {
+	var e Handle
+	r := l.eventCreate(&e, 0)
+	return e, r
+}
+
+func (l *library) Elapsed(begin, end Handle) (float32, Result) {
+	var ms float32
+	r := l.eventElapsed(&ms, begin, end)
+	return ms, r
 }
 
 func (l *library) DestroyEvent(e Handle) Result { return l.eventDestroy(e) }

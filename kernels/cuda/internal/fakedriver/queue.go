@@ -150,6 +150,27 @@ func (f *Fake) NewEvent() (driver.Handle, driver.Result) {
 	return h, 0
 }
 
+// NewTimedEvent is NewEvent: all events know the time here.
+func (f *Fake) NewTimedEvent() (driver.Handle, driver.Result) { return f.NewEvent() }
+
+// Elapsed counts the pieces of work between two events: each takes a millisecond on this clock.
+func (f *Fake) Elapsed(begin, end driver.Handle) (float32, driver.Result) {
+	defer f.mu.Unlock()
+	if r := f.enter("cuEventElapsedTime"); r != 0 {
+		return 0, r
+	}
+	a, b := f.events[begin], f.events[end]
+	if a == nil || b == nil || a.stream == nil || a.stream != b.stream {
+		return 0, driver.InvalidValue
+	}
+	a.stream.mu.Lock()
+	defer a.stream.mu.Unlock()
+	if a.stream.done < max(a.after, b.after) {
+		return 0, driver.NotReady
+	}
+	return float32(b.after - a.after), 0
+}
+
 func (f *Fake) DestroyEvent(h driver.Handle) driver.Result {
 	defer f.mu.Unlock()
 	r := f.enter("cuEventDestroy_v2")

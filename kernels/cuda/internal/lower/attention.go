@@ -86,13 +86,19 @@ func (s *scope) attention(n *ir.Node) {
 		k.Barrier()
 	})
 	f.finish(n)
-	f.launchFor(f.queries)
+	f.launchFor(f.queries, 1, 1)
 }
 
 // block is how many rows a block has, 16 for each warp.
 func (f *flash) block() int { return 16 * f.warps }
 
-func (f *flash) launchFor(rows int) {
+// launchFor launches blocks for all rows. For each pair of a query and a key there were some products over the size of
+// a key and some over that of a value.
+func (f *flash) launchFor(rows, overSize, overWide int) {
+	f.gen.flops = 2 * int64(f.batch*f.heads*f.queries) * int64(f.keys) * int64(overSize*f.size+overWide*f.wide)
+	if f.attrs.Causal {
+		f.gen.flops /= 2
+	}
 	blocks := (rows + f.block() - 1) / f.block() * f.batch * f.heads
 	f.gen.launch([3]int{blocks, 1, 1}, 32*f.warps)
 }

@@ -118,7 +118,11 @@ func (f *flashGrad) write(n *ir.Node, dy ir.Value) {
 	})
 	k.Line("cp.async.wait_group 0") // of blocks without a round
 	f.store(n)
-	f.launchFor(f.rows)
+	overWide := 1
+	if f.byKeys {
+		overWide = 2
+	}
+	f.launchFor(f.rows, 2, overWide)
 }
 
 // reach is which others the block's rows may meet: with Causal keys up to the last query, or queries from the first key

@@ -163,6 +163,7 @@ func (s *scope) contract(n *ir.Node, root ir.Value, describe func(g *gen, n *ir.
 	if out.Shape.Size() == 0 {
 		return
 	}
+	g.flops = 2 * int64(c.batch) * int64(c.m) * int64(c.n) * int64(c.k)
 	if u := s.unit(c, out); u != nil {
 		s.multiply(g, c, u, out, n, root)
 		return

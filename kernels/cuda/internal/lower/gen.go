@@ -19,6 +19,9 @@ type gen struct {
 	pointers map[ir.Value]ptx.Operand
 	memo     map[read]ptx.Operand
 	exit     string // label of the end
+	root     ir.Value
+	rooted   bool  // root is what the kernel writes; else it is the node's results
+	flops    int64 // of products
 }
 
 // read is a value at an index.
@@ -78,9 +81,31 @@ func (g *gen) launch(grid [3]int, block int) {
 		g.failf(g.node, "its launch needs a grid of %v blocks, more than a device takes", grid)
 	}
 	g.k.MaxThreads = block
-	step := Step{Kind: Launch, Kernel: g.module.Add(g.k), Scope: g.node.Scope, Op: g.node.Op, Grid: grid, Block: block, Args: g.args}
+	step := Step{Kind: Launch, Kernel: g.module.Add(g.k), Scope: g.node.Scope, Op: g.node.Op, Grid: grid, Block: block, Args: g.args, FLOPs: g.flops}
+	step.Name, step.Bytes = g.describe()
+	if step.Tensor = g.k.Ampere; step.Tensor && g.p.Type(g.node.Inputs[0]).DType == ir.Float32 {
+		step.Tensor, step.TF32 = false, true
+	}
 	*g.steps = append(*g.steps, step)
 	g.plan.Launches++
+}
+
+// describe names the ops of a kernel, and counts the bytes of the values that it reads and writes.
+func (g *gen) describe() (name string, bytes int64) {
+	name = g.node.Op.String()
+	for v := range g.pointers {
+		bytes += int64(g.p.Type(v).Bytes())
+	}
+	if !g.rooted {
+		for _, v := range g.node.Outputs {
+			bytes += int64(g.p.Type(v).Bytes())
+		}
+		return name, bytes
+	}
+	if made := g.makers[g.root]; made != nil && made != g.node {
+		name += "+" + made.Op.String()
+	}
+	return name, bytes + int64(g.p.Type(g.root).Bytes())
 }
 
 // threads begins a kernel with a thread for each of n elements, whose number it returns.

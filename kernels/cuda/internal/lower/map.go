@@ -22,8 +22,9 @@ func (s *scope) elements(v ir.Value) {
 	g.launch(grid, block)
 }
 
-// commit stops the kernel on failure where the value replaces an input.
+// commit says which value the kernel writes, and stops it on failure where that replaces an input.
 func (g *gen) commit(v ir.Value) {
+	g.root, g.rooted = v, true
 	if g.committed[v] {
 		g.stopOnFailure()
 	}

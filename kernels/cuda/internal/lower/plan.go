@@ -70,6 +70,11 @@ type Step struct {
 	Grid   [3]int
 	Block  int
 	Args   []Arg
+	Name   string // of the ops that the kernel computes
+	Bytes  int64  // that it reads and writes, each value counted once
+	FLOPs  int64  // of products
+	Tensor bool   // by tensor cores, of elements of 16 bits
+	TF32   bool   // by tensor cores, of float32
 
 	Loop, Length int
 	Reverse      bool
