@@ -22,6 +22,7 @@ type gen struct {
 	root     ir.Value
 	rooted   bool  // root is what the kernel writes; else it is the node's results
 	flops    int64 // of products
+	copied   int64 // bytes of a region that the kernel only copies
 }
 
 // read is a value at an index.
@@ -92,13 +93,18 @@ func (g *gen) launch(grid [3]int, block int) {
 
 // describe names the ops of a kernel, and counts the bytes of the values that it reads and writes.
 func (g *gen) describe() (name string, bytes int64) {
+	if g.copied > 0 {
+		return "copy", 2 * g.copied
+	}
 	name = g.node.Op.String()
 	for v := range g.pointers {
 		bytes += int64(g.p.Type(v).Bytes())
 	}
 	if !g.rooted {
 		for _, v := range g.node.Outputs {
-			bytes += int64(g.p.Type(v).Bytes())
+			if int(v) < len(g.makers) && g.makers[v] == g.node { // else it is a loop's, around this program
+				bytes += int64(g.p.Type(v).Bytes())
+			}
 		}
 		return name, bytes
 	}

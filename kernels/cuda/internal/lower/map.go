@@ -40,6 +40,7 @@ func (s *scope) copyTo(n *ir.Node, t ir.Type, from, to Place, guarded bool) {
 	if guarded {
 		g.stopOnFailure()
 	}
+	g.copied = int64(bytes)
 	a, b := g.place(from), g.place(to)
 	d, count := ir.Uint8, bytes
 	for _, w := range []ir.DType{ir.Int64, ir.Int32, ir.Uint16} {
