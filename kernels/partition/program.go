@@ -41,6 +41,8 @@ type spreader struct {
 	own     map[int]ir.Value   // coordinates of the device
 	moved   map[string]value   // values in other layouts
 	numbers map[int32]ir.Value // constants
+	top     *ir.Program
+	wanted  map[ir.Value]layout // of values of top; see wishes
 }
 
 // failure is what spreaders panic with; Program returns it.
@@ -76,6 +78,7 @@ func Program(p *ir.Program, mesh []int, layouts [][]int) (out *ir.Program, err e
 		}
 		in[i] = value{at: at, of: t, id: s.out.AddInput(input.Name, s.part(t, at))}
 	}
+	s.top, s.wanted = p, wishes(p, in)
 	for i, v := range s.inline(p, in) {
 		output := p.Outputs[i]
 		if output.Alias >= 0 {

@@ -57,19 +57,40 @@ func (l *labels) needsWhole(in []value) bool {
 	return false
 }
 
-// axes chooses the axis of the mesh of each label: that of the first operand which is divided there.
-func (l *labels) axes(in []value) map[int]int {
+// axes chooses the axis of the mesh of each label among those of the operands. First come labels on which operands
+// agree, then those that the first result is wanted with, then those of results, whose parts need not be combined, then
+// sums. Broadcasts come last, as they are cut for nothing.
+func (l *labels) axes(in []value, want layout) map[int]int {
 	chosen, taken := map[int]int{}, map[int]bool{}
-	for _, lazy := range []bool{false, true} { // broadcasts are cut for nothing
+	choose := func(fits func(j, label, axis int) bool) {
 		for j, v := range in {
 			for i, axis := range v.at {
 				label := l.in[j][i]
-				if _, known := chosen[label]; axis >= 0 && label != none && !known && !taken[axis] && lazy == (v.spread != nil) {
+				if _, known := chosen[label]; axis >= 0 && label != none && !known && !taken[axis] && fits(j, label, axis) {
 					chosen[label], taken[axis] = axis, true
 				}
 			}
 		}
 	}
+	divides := func(j, label, axis int) bool {
+		i := slices.Index(l.in[j], label)
+		return i >= 0 && in[j].at[i] == axis
+	}
+	choose(func(j, label, axis int) bool {
+		for k := range j {
+			if in[j].spread == nil && in[k].spread == nil && divides(k, label, axis) {
+				return true
+			}
+		}
+		return false
+	})
+	choose(func(_, label, axis int) bool {
+		i := slices.Index(l.out[0], label)
+		return i >= 0 && want != nil && want[i] == axis
+	})
+	choose(func(j, label, _ int) bool { return in[j].spread == nil && slices.Contains(l.out[0], label) })
+	choose(func(j, _, _ int) bool { return in[j].spread == nil })
+	choose(func(int, int, int) bool { return true })
 	return chosen
 }
 
@@ -86,7 +107,19 @@ func layoutOf(labels []int, axes map[int]int) layout {
 
 // apply computes an operation on parts.
 func (s *spreader) apply(p *ir.Program, n *ir.Node, l *labels, in []value) []value {
-	axes := l.axes(in)
+	var want layout
+	if p == s.top {
+		want = s.wanted[n.Outputs[0]]
+	}
+	axes := l.axes(in, want)
+	if want != nil && (n.Op.IsElementwise() || n.Op == ir.OptimizerUpdate) { // nothing is gained by another layout
+		axes = map[int]int{}
+		for i, axis := range want {
+			if label := l.out[0][i]; axis >= 0 && label != none {
+				axes[label] = axis
+			}
+		}
+	}
 	if l.combine == "" { // a label that a result lacks cannot be divided
 		for _, labels := range l.in {
 			for _, label := range labels {
