@@ -138,6 +138,9 @@ type chainBuilder struct {
 	mask      uint8 // the pointer of the comparison that is held
 }
 
+// leastChain is the number of elements from which on chains pay: below, to set one up takes longer than its operations.
+const leastChain = 32
+
 // withChains is false where a test compares with what runs one by one.
 var withChains = true
 
@@ -162,7 +165,7 @@ func (b *vmBuilder) chain() {
 		b.prog.segments = append(b.prog.segments, s)
 		first = last
 	}
-	if !useful || !withChains {
+	if !useful || !withChains || b.prog.n < leastChain {
 		b.prog.segments = nil
 	}
 }
