@@ -33,7 +33,7 @@ func buildConv(b *build) (func(), error) {
 }
 
 func convForward[T block.Float](b *build, s *conv.Shape) func() {
-	if w := tilesFor[T](b, s); w != nil {
+	if w := tilesFor(b, s); w != nil {
 		return convTiles(b, w)
 	}
 	if e := b.u.Fused; e != nil && e.Pool {

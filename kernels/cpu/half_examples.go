@@ -121,26 +121,31 @@ func buildByExamples(wide func(b *build) (func(), error)) func(b *build) (func()
 		if halfOf[b.in(0).Typ.DType] == nil {
 			return wide(b)
 		}
-		e := &byExamples{b: b, batch: b.in(0).Typ.Shape[0]}
-		e.chooseChunk()
-		inPairs := convolvesPairs(b)
-		for i := range b.n.Inputs {
-			e.inputs = append(e.inputs, newHalfPort(b, b.in(i), e.examples, e.shares(i), inPairs))
-		}
-		for i := range b.n.Outputs {
-			e.outputs = append(e.outputs, newHalfPort(b, b.out(i), e.examples, false, false))
-		}
-		compile := func(examples int) (func(), error) { return e.compile(wide, examples) }
-		if e.prepare = func() {}; inPairs {
-			compile = e.compilePairs
-		}
-		var err error
-		if e.whole, err = compile(e.examples); err == nil && e.batch%e.examples > 0 {
-			e.rest, err = compile(e.batch % e.examples)
-		}
-		e.bias = newHalfBias(b)
-		return e.run, err
+		return byExamplesOf(b, wide)
 	}
+}
+
+// byExamplesOf compiles an op whose operands are of 16 bits.
+func byExamplesOf(b *build, wide func(b *build) (func(), error)) (func(), error) {
+	e := &byExamples{b: b, batch: b.in(0).Typ.Shape[0]}
+	e.chooseChunk()
+	inPairs := convolvesPairs(b)
+	for i := range b.n.Inputs {
+		e.inputs = append(e.inputs, newHalfPort(b, b.in(i), e.examples, e.shares(i), inPairs))
+	}
+	for i := range b.n.Outputs {
+		e.outputs = append(e.outputs, newHalfPort(b, b.out(i), e.examples, false, false))
+	}
+	compile := func(examples int) (func(), error) { return e.compile(wide, examples) }
+	if e.prepare = func() {}; inPairs {
+		compile = e.compilePairs
+	}
+	var err error
+	if e.whole, err = compile(e.examples); err == nil && e.batch%e.examples > 0 {
+		e.rest, err = compile(e.batch % e.examples)
+	}
+	e.bias = newHalfBias(b)
+	return e.run, err
 }
 
 // shares reports whether all examples share input i.

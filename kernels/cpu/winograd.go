@@ -4,7 +4,6 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/conv"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
@@ -22,17 +21,17 @@ func onlyPredicts(p *ir.Program) bool {
 }
 
 // tilesFor returns the convolution by Winograd's products, or nil where they are not to be used.
-func tilesFor[T block.Float](b *build, s *conv.Shape) *conv.Winograd[T] {
-	if !b.predicts || b.in(1).Mem.Kind != plan.InInput {
+func tilesFor(b *build, s *conv.Shape) *conv.Winograd {
+	if b.in(0).Typ.DType == ir.Float64 || !b.predicts || b.in(1).Mem.Kind != plan.InInput {
 		return nil
 	}
-	return conv.NewWinograd[T](s)
+	return conv.NewWinograd(s)
 }
 
 // convTiles is a convolution by Winograd's products, and the 2x2 maxima of its result if the unit takes them. Its
 // kernel is a variable of a program that only predicts, so the transformed kernel is kept with it; where that is not
 // possible, each run transforms it, which gives the same numbers.
-func convTiles[T block.Float](b *build, w *conv.Winograd[T]) func() {
+func convTiles(b *build, w *conv.Winograd) func() {
 	x, kernel, y, rt := b.in(0), b.in(1), b.out(0), b.rt()
 	result, pool := y, func() {}
 	if e := b.u.Fused; e != nil && e.Pool {
@@ -42,18 +41,18 @@ func convTiles[T block.Float](b *build, w *conv.Winograd[T]) func() {
 	kept := b.kept(kernel, &form{off: kernel.Off, k: kernel.N, n: 16})
 	scratch := b.scratch(x.Typ.DType, max(w.Scratch(rt.pool.Size()), w.TransformScratch()))
 	own := b.scratch(x.Typ.DType, w.KernelSize())
-	transform := func(dst []T) { w.Transform(dst, plan.Data[T](kernel), plan.Data[T](scratch)) }
+	transform := func(dst []float32) { w.Transform(dst, plan.Data[float32](kernel), plan.Data[float32](scratch)) }
 	return func() {
-		var vector []T
+		var vector []float32
 		if bias != nil {
-			vector = plan.Data[T](bias)
+			vector = plan.Data[float32](bias)
 		}
 		tiles := inTiles(ownBuffer(kernel), kept, w.KernelSize(), transform)
 		if tiles == nil {
-			tiles = plan.Data[T](own)
+			tiles = plan.Data[float32](own)
 			transform(tiles)
 		}
-		w.Forward(rt.pool, plan.Data[T](x), tiles, vector, relu, plan.Data[T](result), plan.Data[T](scratch))
+		w.Forward(rt.pool, plan.Data[float32](x), tiles, vector, relu, plan.Data[float32](result), plan.Data[float32](scratch))
 		pool()
 	}
 }
@@ -79,7 +78,7 @@ func (b *build) pooled(e *fuse.Epilogue) ir.Value { return b.Program.Nodes[b.Def
 // inTiles returns the kernel of a convolution as Winograd's products read it, which transform writes into size
 // elements; nil where it has to be transformed for this run alone. It is kept from the first time on: the programs that
 // ask for it change no variable.
-func inTiles[T gemm.Float](b *buffer, f *form, size int, transform func(dst []T)) []T {
+func inTiles(b *buffer, f *form, size int, transform func(dst []float32)) []float32 {
 	if b == nil || f == nil {
 		return nil
 	}
@@ -88,12 +87,12 @@ func inTiles[T gemm.Float](b *buffer, f *form, size int, transform func(dst []T)
 		return nil
 	}
 	k := &b.tiles
-	if k.holds.Load() != version && !k.transformed(f, gemm.Layout[T](), version, size*f.size, func(memory []byte) {
-		transform(unsafe.Slice((*T)(plan.PointerTo(memory)), size))
-	}) || k.form != *f || k.layout != gemm.Layout[T]() {
+	if k.holds.Load() != version && !k.transformed(f, gemm.Layout[float32](), version, size*f.size, func(memory []byte) {
+		transform(unsafe.Slice((*float32)(plan.PointerTo(memory)), size))
+	}) || k.form != *f || k.layout != gemm.Layout[float32]() {
 		return nil
 	}
-	return unsafe.Slice((*T)(plan.PointerTo(k.memory)), size)
+	return unsafe.Slice((*float32)(plan.PointerTo(k.memory)), size)
 }
 
 // transformed is pack that does not wait for the contents to be asked for twice.

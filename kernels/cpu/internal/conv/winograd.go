@@ -1,8 +1,6 @@
 package conv
 
 import (
-	"unsafe"
-
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
@@ -16,7 +14,7 @@ import (
 //
 // A value belongs to one goroutine at a time. Which numbers come out depends neither on the number of images nor on
 // that of workers.
-type Winograd[T Float] struct {
+type Winograd struct {
 	shape      Shape
 	out        [3]int
 	rows, cols int  // of tiles in an image
@@ -26,10 +24,10 @@ type Winograd[T Float] struct {
 	local      int  // scratch of a worker
 	common     int  // and of all
 
-	x, kernel, bias, y, scratch []T
+	x, kernel, bias, y, scratch []float32
 	relu                        bool
 
-	read, write winogradRows[T] // of the block that all workers compute
+	read, write winogradRows // of the block that all workers compute
 }
 
 const (
@@ -41,27 +39,27 @@ const (
 )
 
 // NewWinograd returns nil where [Forward] is to be used. That depends on the shape of an image and of the kernel alone.
-func NewWinograd[T Float](s *Shape) *Winograd[T] {
-	w := &Winograd[T]{shape: s.checked()}
-	n, zero := &w.shape, T(0)
+func NewWinograd(s *Shape) *Winograd {
+	w := &Winograd{shape: s.checked()}
+	n := &w.shape
 	w.out = n.Out()
-	if unsafe.Sizeof(zero) != 4 || n.Kernel != [3]int{1, 3, 3} || n.Strides != [3]int{1, 1, 1} || n.Dilation != [3]int{1, 1, 1} || n.Groups != 1 ||
+	if n.Kernel != [3]int{1, 3, 3} || n.Strides != [3]int{1, 1, 1} || n.Dilation != [3]int{1, 1, 1} || n.Groups != 1 ||
 		n.In[0] != 1 || n.PadLow[0] != 0 || n.PadHigh[0] != 0 || n.InChannels < winogradChannels || n.OutChannels < winogradChannels ||
 		n.InChannels%16 != 0 || n.OutChannels%16 != 0 || min(w.out[1], w.out[2]) < winogradPixels || n.Batch == 0 {
 		return nil
 	}
 	w.rows, w.cols = ceil(w.out[1], 2), ceil(w.out[2], 2)
-	w.strideV = gemm.SpacedRow[T](n.InChannels)
+	w.strideV = gemm.SpacedRow[float32](n.InChannels)
 	return w
 }
 
 // KernelSize returns the number of elements of a transformed kernel.
-func (w *Winograd[T]) KernelSize() int {
-	return 16 * gemm.PackedSize[T](w.shape.OutChannels, w.shape.InChannels)
+func (w *Winograd) KernelSize() int {
+	return 16 * gemm.PackedSize[float32](w.shape.OutChannels, w.shape.InChannels)
 }
 
 // Scratch returns the number of elements of scratch memory that [Winograd.Forward] needs.
-func (w *Winograd[T]) Scratch(workers int) int {
+func (w *Winograd) Scratch(workers int) int {
 	workers = max(workers, 1)
 	n, total := &w.shape, w.shape.Batch*w.rows
 	tiles := winogradTiles
@@ -84,18 +82,18 @@ func (w *Winograd[T]) Scratch(workers int) int {
 }
 
 // inputSize and rowSize are the elements of the rows of pixels that a row of tiles sees, and of those that it gives.
-func (w *Winograd[T]) inputSize() int { return 4 * (2*w.cols + 2) * w.shape.InChannels }
-func (w *Winograd[T]) rowSize() int   { return 4 * w.cols * w.shape.OutChannels }
+func (w *Winograd) inputSize() int { return 4 * (2*w.cols + 2) * w.shape.InChannels }
+func (w *Winograd) rowSize() int   { return 4 * w.cols * w.shape.OutChannels }
 
 // product is the sixteen products for a number of tiles.
-func (w *Winograd[T]) product(tiles int, v, kernel, m []T) gemm.Args[T] {
+func (w *Winograd) product(tiles int, v, kernel, m []float32) gemm.Args[float32] {
 	n := &w.shape
-	return gemm.Args[T]{M: tiles, N: n.OutChannels, K: n.InChannels, A: v, LDA: w.strideV, B: kernel, Packed: true, C: m, Batch: [2]int{16, 1},
-		StrideA: [2]int{tiles * w.strideV, 0}, StrideB: [2]int{gemm.PackedSize[T](n.OutChannels, n.InChannels), 0}, StrideC: [2]int{tiles * n.OutChannels, 0}}
+	return gemm.Args[float32]{M: tiles, N: n.OutChannels, K: n.InChannels, A: v, LDA: w.strideV, B: kernel, Packed: true, C: m, Batch: [2]int{16, 1},
+		StrideA: [2]int{tiles * w.strideV, 0}, StrideB: [2]int{gemm.PackedSize[float32](n.OutChannels, n.InChannels), 0}, StrideC: [2]int{tiles * n.OutChannels, 0}}
 }
 
 // Forward is the package's [Forward] with a kernel from [Winograd.Transform].
-func (w *Winograd[T]) Forward(p *pool.Pool, x, kernel, bias []T, relu bool, y, scratch []T) {
+func (w *Winograd) Forward(p *pool.Pool, x, kernel, bias []float32, relu bool, y, scratch []float32) {
 	n := &w.shape
 	n.need("x", len(x), n.sizeX())
 	n.need("transformed kernel", len(kernel), w.KernelSize())
@@ -117,34 +115,34 @@ func (w *Winograd[T]) Forward(p *pool.Pool, x, kernel, bias []T, relu bool, y, s
 }
 
 // together computes all rows of tiles, the workers one step after the other.
-func (w *Winograd[T]) together(p *pool.Pool, scratch []T) {
+func (w *Winograd) together(p *pool.Pool, scratch []float32) {
 	total := w.shape.Batch * w.rows
 	v, m, rest := w.sums(scratch, total)
 	grain := max((1<<14)/(w.rowSize()+w.inputSize()), 1)
-	w.read = winogradRows[T]{w: w, v: v, end: total}
+	w.read = winogradRows{w: w, v: v, end: total}
 	p.Parallel(total, grain, &w.read)
 	runProduct(p, w.product(total*w.cols, v, w.kernel, m), rest)
-	w.write = winogradRows[T]{w: w, m: m, end: total}
+	w.write = winogradRows{w: w, m: m, end: total}
 	p.Parallel(total, grain, &w.write)
-	w.read, w.write = winogradRows[T]{}, winogradRows[T]{}
+	w.read, w.write = winogradRows{}, winogradRows{}
 }
 
 // sums cuts the memory of the transformed input and of the sums of rows of tiles off scratch.
-func (w *Winograd[T]) sums(scratch []T, rows int) (v, m, rest []T) {
+func (w *Winograd) sums(scratch []float32, rows int) (v, m, rest []float32) {
 	tiles := 16 * rows * w.cols
 	v, scratch = scratch[:tiles*w.strideV], scratch[tiles*w.strideV:]
 	return v, scratch[:tiles*w.shape.OutChannels], scratch[tiles*w.shape.OutChannels:]
 }
 
 // winogradRows transforms the rows of tiles [first, end) into v, or back from m.
-type winogradRows[T Float] struct {
-	w          *Winograd[T]
-	v, m       []T
+type winogradRows struct {
+	w          *Winograd
+	v, m       []float32
 	first, end int
 }
 
 // Run implements pool.Task.
-func (r *winogradRows[T]) Run(worker, lo, hi int) {
+func (r *winogradRows) Run(worker, lo, hi int) {
 	w := r.w
 	n, tiles := &w.shape, (r.end-r.first)*w.cols
 	rows := w.scratch[worker*w.local:][:w.inputSize()]
@@ -161,21 +159,21 @@ func (r *winogradRows[T]) Run(worker, lo, hi int) {
 }
 
 // Run implements pool.Task: it computes blocks of rows of tiles.
-func (w *Winograd[T]) Run(worker, lo, hi int) {
+func (w *Winograd) Run(worker, lo, hi int) {
 	for block := lo; block < hi; block++ {
 		first := block * w.block
 		end := min(first+w.block, w.shape.Batch*w.rows)
 		v, m, rest := w.sums(w.scratch[worker*w.local+w.inputSize()+w.rowSize():(worker+1)*w.local], end-first)
-		read := winogradRows[T]{w: w, v: v, first: first, end: end}
+		read := winogradRows{w: w, v: v, first: first, end: end}
 		read.Run(worker, 0, end-first)
 		runProduct(nil, w.product((end-first)*w.cols, v, w.kernel, m), rest)
-		write := winogradRows[T]{w: w, m: m, first: first, end: end}
+		write := winogradRows{w: w, m: m, first: first, end: end}
 		write.Run(worker, 0, end-first)
 	}
 }
 
 // readRows copies the four rows of an image that a row of tiles sees, with zeros where it sees nothing of it.
-func (w *Winograd[T]) readRows(rows []T, image, row int) {
+func (w *Winograd) readRows(rows []float32, image, row int) {
 	n := &w.shape
 	pixels, c := 2*w.cols+2, n.InChannels
 	lo := min(max(n.PadLow[2], 0), pixels)
@@ -194,7 +192,7 @@ func (w *Winograd[T]) readRows(rows []T, image, row int) {
 }
 
 // writeRows transforms the sums of a row of tiles back; edge has room for what may lie outside of the result.
-func (w *Winograd[T]) writeRows(edge, m []T, image, row, plane int) {
+func (w *Winograd) writeRows(edge, m []float32, image, row, plane int) {
 	n := &w.shape
 	c, line := n.OutChannels, w.out[2]*n.OutChannels
 	y := w.y[(image*w.out[1]+2*row)*line:]
@@ -210,22 +208,22 @@ func (w *Winograd[T]) writeRows(edge, m []T, image, row, plane int) {
 }
 
 // TransformScratch returns the number of elements of scratch memory that [Winograd.Transform] needs.
-func (w *Winograd[T]) TransformScratch() int { return 5 * w.transformRows() * w.shape.OutChannels }
+func (w *Winograd) TransformScratch() int { return 5 * w.transformRows() * w.shape.OutChannels }
 
 // transformRows is the number of input channels whose kernels are transformed together.
-func (w *Winograd[T]) transformRows() int {
+func (w *Winograd) transformRows() int {
 	return min(max((1<<12)/w.shape.OutChannels, 1), w.shape.InChannels)
 }
 
 // Transform writes the transformed kernel G·g·Gᵀ, where G makes a, (a+b+c)/2, (a-b+c)/2, c of three numbers: sixteen
 // matrices in the panels of package gemm, one after the other.
-func (w *Winograd[T]) Transform(dst, kernel, scratch []T) {
+func (w *Winograd) Transform(dst, kernel, scratch []float32) {
 	n := &w.shape
 	n.need("kernel", len(kernel), n.sizeKernel())
 	n.need("transformed kernel", len(dst), w.KernelSize())
 	n.need("scratch", len(scratch), w.TransformScratch())
 	size := w.transformRows() * n.OutChannels
-	var h [3][]T
+	var h [3][]float32
 	for i := range h {
 		h[i] = scratch[i*size : (i+1)*size]
 	}
@@ -236,7 +234,7 @@ func (w *Winograd[T]) Transform(dst, kernel, scratch []T) {
 		length := rows * n.OutChannels
 		for i := range 4 {
 			for column := range h {
-				tap := func(line int) []T { return kernel[(3*line+column)*matrix+first*n.OutChannels:][:length] }
+				tap := func(line int) []float32 { return kernel[(3*line+column)*matrix+first*n.OutChannels:][:length] }
 				kernelStep(i, h[column][:length], tap(0), tap(1), tap(2), spare[:length])
 			}
 			for j := range 4 {
@@ -248,7 +246,7 @@ func (w *Winograd[T]) Transform(dst, kernel, scratch []T) {
 }
 
 // kernelStep stores the i-th of the four numbers that are made of three.
-func kernelStep[T Float](i int, dst, a, b, c, spare []T) {
+func kernelStep(i int, dst, a, b, c, spare []float32) {
 	switch i {
 	case 0:
 		copy(dst, a)
@@ -266,8 +264,8 @@ func kernelStep[T Float](i int, dst, a, b, c, spare []T) {
 }
 
 // pack writes rows of a matrix, the first one with the given number, into its panels.
-func (w *Winograd[T]) pack(panels, matrix []T, first, rows int) {
-	width, columns := micro.PanelWidth[T](), w.shape.OutChannels
+func (w *Winograd) pack(panels, matrix []float32, first, rows int) {
+	width, columns := micro.PanelWidth[float32](), w.shape.OutChannels
 	for col := 0; col < columns; col += width {
 		micro.PackPanel(panels[col*w.shape.InChannels+first*width:], matrix[col:], rows, min(width, columns-col), columns, 1)
 	}

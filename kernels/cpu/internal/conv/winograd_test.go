@@ -15,7 +15,7 @@ import (
 // winograd computes a convolution with a transformed kernel.
 func winograd(t *testing.T, p *pool.Pool, s *Shape, x, kernel, bias []float32, relu bool) []float32 {
 	t.Helper()
-	w := NewWinograd[float32](s)
+	w := NewWinograd(s)
 	require.NotNil(t, w, "%+v", *s)
 	panels := scratchFor[float32](w.KernelSize())
 	w.Transform(panels, kernel, scratchFor[float32](w.TransformScratch()))
@@ -69,8 +69,7 @@ func TestWinograd(t *testing.T) {
 // TestWinogradShapes: what the transformations do not pay for, or cannot compute, is left to the others.
 func TestWinogradShapes(t *testing.T) {
 	fits := Shape{Batch: 1, In: [3]int{1, 9, 9}, InChannels: 32, OutChannels: 32, Kernel: [3]int{1, 3, 3}}
-	require.NotNil(t, NewWinograd[float32](&fits))
-	assert.Nil(t, NewWinograd[float64](&fits))
+	require.NotNil(t, NewWinograd(&fits))
 	for _, change := range []func(s *Shape){
 		func(s *Shape) { s.Batch = 0 }, func(s *Shape) { s.In[2] = 5 }, func(s *Shape) { s.In[0], s.Kernel[0] = 3, 3 }, func(s *Shape) { s.Kernel[1] = 5 },
 		func(s *Shape) { s.Strides = [3]int{1, 2, 2} }, func(s *Shape) { s.Dilation = [3]int{1, 2, 2} }, func(s *Shape) { s.Groups = 2 },
@@ -78,7 +77,7 @@ func TestWinogradShapes(t *testing.T) {
 	} {
 		s := fits
 		change(&s)
-		assert.Nil(t, NewWinograd[float32](&s), "%+v", s)
+		assert.Nil(t, NewWinograd(&s), "%+v", s)
 	}
 }
 
@@ -87,7 +86,7 @@ func BenchmarkWinograd(b *testing.B) {
 	for _, c := range [][2]int{{64, 56}, {128, 28}, {256, 14}, {512, 7}} {
 		s := Shape{Batch: 1, In: [3]int{1, c[1], c[1]}, InChannels: c[0], OutChannels: c[0], Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
 		x, kernel, y := make([]float32, s.sizeX()), make([]float32, s.sizeKernel()), make([]float32, s.sizeY())
-		w := NewWinograd[float32](&s)
+		w := NewWinograd(&s)
 		panels, scratch := make([]float32, w.KernelSize()), make([]float32, w.Scratch(1)+w.TransformScratch())
 		w.Transform(panels, kernel, scratch)
 		b.Run("tiles", func(b *testing.B) {

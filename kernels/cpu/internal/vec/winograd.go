@@ -10,17 +10,17 @@ package vec
 //	a - c, b + c, c - b, b - d
 //
 // the tile d becomes Bᵀ·d·B.
-func WinogradInput[T Float](dst, x []T, count, c, step, plane, line int) {
+func WinogradInput(dst, x []float32, count, c, step, plane, line int) {
 	if count <= 0 || c <= 0 {
 		return
 	}
 	dst, x = dst[:15*plane+(count-1)*step+c], x[:3*line+(2*count+2)*c]
-	if single[T]() && winogradInput32(as32(dst), as32(x), count, c, step, plane, line) {
+	if winogradInput32(dst, x, count, c, step, plane, line) {
 		return
 	}
 	for t := range count {
 		for k := range c {
-			var z [4][4]T
+			var z [4][4]float32
 			for j := range 4 {
 				at := (2*t+j)*c + k
 				z[0][j], z[1][j], z[2][j], z[3][j] = tileInput(x[at], x[line+at], x[2*line+at], x[3*line+at])
@@ -33,7 +33,9 @@ func WinogradInput[T Float](dst, x []T, count, c, step, plane, line int) {
 	}
 }
 
-func tileInput[T Float](a, b, c, d T) (T, T, T, T) { return a - c, b + c, c - b, b - d }
+func tileInput(a, b, c, d float32) (float32, float32, float32, float32) {
+	return a - c, b + c, c - b, b - d
+}
 
 // WinogradOutput transforms count tiles of sums back, into two rows of pixels that are line elements apart: with A the
 // matrix of
@@ -41,17 +43,17 @@ func tileInput[T Float](a, b, c, d T) (T, T, T, T) { return a - c, b + c, c - b,
 //	a + b + c, b - c - d
 //
 // the sums m become Aᵀ·m·A, plus the bias, one number for each channel, and max(·, 0) of it if relu is set.
-func WinogradOutput[T Float](dst, x, bias []T, relu bool, count, c, step, plane, line int) {
+func WinogradOutput(dst, x, bias []float32, relu bool, count, c, step, plane, line int) {
 	if count <= 0 || c <= 0 {
 		return
 	}
 	dst, x, bias = dst[:line+2*count*c], x[:15*plane+(count-1)*step+c], bias[:c]
-	if single[T]() && winogradOutput32(as32(dst), as32(x), as32(bias), relu, count, c, step, plane, line) {
+	if winogradOutput32(dst, x, bias, relu, count, c, step, plane, line) {
 		return
 	}
 	for t := range count {
 		for k, b := range bias {
-			var o [4][2]T
+			var o [4][2]float32
 			for i := range 4 {
 				at := 4*i*plane + t*step + k
 				o[i][0], o[i][1] = tileOutput(x[at], x[at+plane], x[at+2*plane], x[at+3*plane])
@@ -67,9 +69,9 @@ func WinogradOutput[T Float](dst, x, bias []T, relu bool, count, c, step, plane,
 	}
 }
 
-func tileOutput[T Float](a, b, c, d T) (T, T) { return a + b + c, b - c - d }
+func tileOutput(a, b, c, d float32) (float32, float32) { return a + b + c, b - c - d }
 
-func positive[T Float](v T) T {
+func positive(v float32) float32 {
 	if v < 0 {
 		return 0
 	}
