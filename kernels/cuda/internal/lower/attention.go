@@ -24,12 +24,12 @@ type flash struct {
 	warps                                   int
 	byKeys                                  bool // for gradients: a block has keys, and meets queries
 
-	base, tid, lane, warp   ptx.Operand
-	head, example, first    ptx.Operand // first is the block's first row: a query, or a key
-	group, column           ptx.Operand // of the lane: row in 8, and the first of two columns in 8
-	factor                  ptx.Operand // of scores, which are powers of 2
-	largest, sum, exponents []ptx.Operand
-	out                     [][]ptx.Operand
+	base, tid, lane, warp ptx.Operand
+	head, example, first  ptx.Operand // first is the block's first row: a query, or a key
+	group, column         ptx.Operand // of the lane: row in 8, and the first of two columns in 8
+	factor                ptx.Operand // of scores, which are powers of 2
+	largest, sum          []ptx.Operand
+	out                   [][]ptx.Operand
 }
 
 // hasFlash reports whether the kernel is for an attention: of 16-bit floats, with heads whose rows can be copied in
