@@ -378,6 +378,9 @@ func (m *Model) trainOn(ctx context.Context, inst *distribute.Instance, of int) 
 // undo takes back the count of the steps that changed nothing because one of them failed, where the host was ahead of
 // the devices.
 func (m *Model) undo(err error) error {
+	if err == nil {
+		return nil // before late is allocated
+	}
 	var late *distribute.LateError
 	if errors.As(err, &late) {
 		m.steps -= uint32(late.Undone)

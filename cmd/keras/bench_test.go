@@ -52,6 +52,24 @@ func TestProfile(t *testing.T) {
 	assert.Contains(t, stdout, "GFLOP/s")
 }
 
+// TestBenchOnDevices: both commands run where they are told to.
+func TestBenchOnDevices(t *testing.T) {
+	model := filepath.Join(smallModel(t), "model.keras")
+	for _, command := range []string{"bench", "profile"} {
+		for _, on := range [][]string{{"--devices", "cpu:1"}, {"--strategy", "mirrored", "--devices", "cpu:0,cpu:1"}} {
+			status, stdout, stderr := execute(t, append([]string{command, model, "--seconds", "0.05"}, on...)...)
+			require.Zero(t, status, stderr)
+			assert.Contains(t, stdout, "GFLOP/s")
+		}
+		status, _, stderr := execute(t, command, model, "--devices", "abacus:0")
+		assert.NotZero(t, status)
+		assert.Contains(t, stderr, "abacus")
+		status, _, stderr = execute(t, command, model, "--devices", "cpu:0,cpu:1")
+		assert.Equal(t, 2, status)
+		assert.Contains(t, stderr, "add --strategy mirrored")
+	}
+}
+
 // TestBenchOfText: texts are made up as well as numbers.
 func TestBenchOfText(t *testing.T) {
 	words := &layers.TextVectorization{OutputSequenceLength: 5}

@@ -29,7 +29,12 @@ func (f *modelFlags) register(s *pflag.FlagSet, targets bool) {
 	}
 	s.StringVar(&f.weights, "weights", "", "weights that replace those of the model: "+alternatives(".weights.h5", ".weights.json", ".h5"))
 	s.IntVar(&f.batchSize, "batch-size", 0, "examples in a batch (default 32)")
-	s.StringVar(&f.strategy, "strategy", "default", "where the model runs: default, mirrored, central, tpu, or with fit also multiworker or parameterserver")
+	f.registerDevices(s, "default, mirrored, central, tpu, or with fit also multiworker or parameterserver")
+}
+
+// registerDevices adds the flags that say where the model runs: on one of the strategies.
+func (f *modelFlags) registerDevices(s *pflag.FlagSet, strategies string) {
+	s.StringVar(&f.strategy, "strategy", "default", "where the model runs: "+strategies)
 	s.StringSliceVar(&f.devices, "devices", nil, "devices of the strategy, one replica each, such as cpu:0,cpu:1")
 }
 
