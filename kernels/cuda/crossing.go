@@ -83,10 +83,14 @@ func (d *device) cross(to driver.Address, from *device, source driver.Address, b
 	if err := d.inside(func() driver.Result { return d.API.CopyOnDevice(to, source, bytes, d.Stream) }, "cuMemcpyDtoDAsync_v2"); err != nil {
 		return err
 	}
-	if err := d.inside(func() driver.Result { return d.API.RecordEvent(d.crossing.event, d.Stream) }, "cuEventRecord"); err != nil {
-		return err
+	err := d.inside(func() driver.Result { return d.API.RecordEvent(d.crossing.event, d.Stream) }, "cuEventRecord")
+	if err == nil {
+		err = from.inside(func() driver.Result { return from.API.WaitEvent(from.Stream, d.crossing.event) }, "cuStreamWaitEvent")
 	}
-	return from.inside(func() driver.Result { return from.API.WaitEvent(from.Stream, d.crossing.event) }, "cuStreamWaitEvent")
+	if err != nil { // the other device does not wait for the copy, so the host does
+		_ = d.inside(func() driver.Result { return d.API.SynchronizeStream(d.Stream) }, "cuStreamSynchronize")
+	}
+	return err
 }
 
 // inside makes a call in the device's context.
