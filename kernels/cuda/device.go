@@ -191,7 +191,8 @@ func (d *device) keepBlock(b *block) {
 	d.idle = append(d.idle, b)
 }
 
-// record marks the end of the copy that uses the block; the caller holds the order. Where that fails, the copy has ended.
+// record marks the end of the copy that uses the block; the caller holds the order. Where that fails, the copy has
+// ended.
 func (d *device) record(b *block) error {
 	err := d.Err(d.API.RecordEvent(b.event, d.Stream), "cuEventRecord")
 	b.busy = err == nil
