@@ -3,6 +3,7 @@
 package fakenccl
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
@@ -141,7 +142,9 @@ func (l *Library) UniqueID() (nccl.ID, nccl.Result) {
 	if r := l.enter("ncclGetUniqueId"); r != 0 {
 		return nccl.ID{}, r
 	}
-	return nccl.ID{0: l.world.draw(), 127: 1}, 0
+	id := nccl.ID{127: 1}
+	binary.LittleEndian.PutUint32(id[:], l.world.draw())
+	return id, 0
 }
 
 func (l *Library) InitRank(to *nccl.Comm, ranks int, id nccl.ID, rank int) nccl.Result {

@@ -108,7 +108,7 @@ func (r remote) ask(call string, m Message, over <-chan struct{}) Answer {
 	}
 }
 
-func (r remote) draw() byte { return byte(r.ask("Draw", Message{}, nil).Number) }
+func (r remote) draw() uint32 { return uint32(r.ask("Draw", Message{}, nil).Number) }
 
 func (r remote) join(id nccl.ID, ranks int) string {
 	return r.ask("Join", Message{ID: id, Part: part{Ranks: ranks}}, nil).Wrong

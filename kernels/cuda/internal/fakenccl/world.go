@@ -12,7 +12,7 @@ import (
 // place is where ranks meet: a [World] of this process, or that of another one.
 type place interface {
 	// draw returns a number for an id that was not drawn before.
-	draw() byte
+	draw() uint32
 	// join adds a rank to those that an id connects. The text says what is wrong.
 	join(id nccl.ID, ranks int) (wrong string)
 	// counts returns how many ranks have joined, and how many have begun to leave.
@@ -39,7 +39,7 @@ type part struct {
 type World struct {
 	mu      sync.Mutex
 	changed sync.Cond
-	drawn   byte
+	drawn   uint32
 	rings   map[nccl.ID]*ring
 }
 
@@ -67,7 +67,7 @@ type meeting struct {
 	left    int
 }
 
-func (w *World) draw() byte {
+func (w *World) draw() uint32 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.drawn++
