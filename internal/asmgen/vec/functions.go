@@ -124,17 +124,24 @@ func (m machine) atanh(x vector) vector {
 	return m.small(0x1p-12, x, y)
 }
 
-// erfInv is x·P(log(1 − x²)), near 0 as N. Juffa computes it, with a polynomial of one degree more. Towards ±1 a
-// polynomial of log(1 − x²) + 11 has the smaller terms.
+// erfInv is x·P(log(1 − x²)), with a polynomial for |x| up to about 0.999 and one beyond, both around a logarithm in
+// the middle of their numbers, where P is the float32 k: x·k, its rounding error and x·(P − k) are added up, so that
+// only the last sum is rounded to the size of the result.
 func (m machine) erfInv(x vector) vector {
 	t := m.log(vectors{m.fnma(x, x, m.copy(one()))})[0]
-	tail := m.poly(m.add(t, number(11)), 2.4774883533584813e-11, 3.269267911942819e-10, 1.1322771609201254e-09, -8.449496213813745e-09,
-		-3.0257041316872346e-07, -6.829966423538281e-06, -0.00014099647523835301, -0.003340260125696659, -0.15164929628372192, 3.150883674621582)
-	middle := m.poly(t, 8.379361649e-10, 3.058864806e-08, 4.631257013e-07, 3.471655191e-06, 9.585563021e-06, -3.153281432e-05, -0.000108987304,
-		0.002349388786, 0.01155492291, -0.2320127934, 0.8862269521)
+	s := m.add(t, number(11))
+	tail := m.mul(s, m.poly(s, 2.4916379723349813e-11, 3.280450910914112e-10, 1.1156510160148514e-09, -8.559376318828527e-09, -3.020693952748843e-07,
+		-6.827041488577379e-06, -0.0001410017575835809, -0.003340285737067461, -0.15164928138256073))
+	s = m.add(t, number(1.69921875))
+	rest := m.mul(s, m.poly(s, 6.362200766218962e-10, 1.3721813019174078e-08, 9.369215803189945e-08, -1.4079067511829635e-07, -5.341485575627303e-06,
+		-1.6784315448603593e-05, 0.00019770233484450728, 0.0019422788172960281, -0.00032673802343197167, -0.2504696249961853))
 	tail = m.choose(Compare(Equal, t, pattern(0xff800000)), pattern(0x7f800000), tail)
-	p := m.choose(Compare(LessThan, t, number(-6.125)), tail, middle)
-	return m.mul(x, p)
+	far := Compare(LessThan, t, number(-6.125))
+	rest = m.choose(far, tail, rest)
+	k := m.choose(far, number(3.150883674621582), number(1.3019593954086304))
+	high := m.mul(x, k)
+	sum := m.add(high, m.fma(x, rest, m.fms(x, k, high)))
+	return m.join(sum, m.sign(x)) // of zeros too
 }
 
 func (m machine) signOf(x vector) vector {

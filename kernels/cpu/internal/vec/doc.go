@@ -59,9 +59,9 @@
 //	Rsqrt    1.5 units of the last place: 1/sqrt(x), not the hardware's estimate
 //
 // With assembly the functions of functions.go, Pow and Atan2 are within 2 units of the last place, most of them within
-// 1.5, ErfInv within 2.4, and Floor, Ceil, Round, Sign and Rem exact; without it, they are Go's float64 functions,
-// rounded once. Sines and cosines of more than 105615, tangents of more than 32768 and remainders of quotients above
-// 2²² are computed by Go's functions, element by element.
+// 1.5, and Floor, Ceil, Round, Sign and Rem exact; without it, they are Go's float64 functions, rounded once. Sines and
+// cosines of more than 105615, tangents of more than 32768 and remainders of quotients above 2²² are computed by Go's
+// functions, element by element.
 //
 // For float64 they are Go's math functions. NaN gives NaN everywhere.
 //
