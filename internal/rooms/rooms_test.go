@@ -27,6 +27,7 @@ var floors = map[string]int{
 	"internal/benchps":         9,
 	"kernels":                  2,
 	"kernels/stablehlo":        2,
+	"kernels/internal/parts":   2,
 	"kernels/reference":        3,
 	"kernels/kernelstest":      4,
 	"kernels/cpu":              3,

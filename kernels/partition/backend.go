@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/internal/parts"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -25,7 +26,7 @@ type Backend struct {
 type mesh struct {
 	base    kernels.Backend
 	name    kernels.Device
-	shape   []int
+	shape   parts.Mesh
 	devices []kernels.Device // in row-major order of shape
 	layouts func(p *ir.Program) ([][]int, error)
 
@@ -56,15 +57,11 @@ func For(base kernels.Backend) (*Backend, error) {
 
 // NewMesh makes one device of several; see [kernels.Partitioner].
 func (b *Backend) NewMesh(o kernels.MeshOptions) (kernels.Device, error) {
-	n := 1
-	for _, size := range o.Shape {
-		if size < 1 {
-			return kernels.Device{}, fmt.Errorf("partition: a mesh of shape %v; expected positive numbers", o.Shape)
-		}
-		n *= size
+	if err := parts.Mesh(o.Shape).Check(len(o.Devices)); err != nil {
+		return kernels.Device{}, fmt.Errorf("partition: %w", err)
 	}
-	if len(o.Shape) == 0 || n != len(o.Devices) || o.Layouts == nil {
-		return kernels.Device{}, fmt.Errorf("partition: a mesh of shape %v with %d devices; expected as many devices as it has places, and layouts", o.Shape, len(o.Devices))
+	if o.Layouts == nil {
+		return kernels.Device{}, errors.New("partition: a mesh without layouts; expected a function that gives those of a program's inputs")
 	}
 	for i, d := range o.Devices {
 		if d.Kind != b.base.Kind() {

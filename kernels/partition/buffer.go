@@ -51,7 +51,7 @@ func (b *buffer) write(src []byte) error {
 		own := src
 		if b.at.divided() {
 			own = b.one()
-			b.mesh.rows(b.typ, b.at, device, func(inPart, inWhole, n int) { copy(own[inPart:inPart+n], src[inWhole:]) })
+			b.mesh.shape.Cut(b.typ, b.at, device, own, src)
 		}
 		if err := part.Write(own); err != nil {
 			return err
@@ -62,7 +62,7 @@ func (b *buffer) write(src []byte) error {
 
 // one is memory for a part.
 func (b *buffer) one() []byte {
-	if n := b.mesh.part(b.typ, b.at).Bytes(); len(b.own) != n {
+	if n := b.mesh.shape.Part(b.typ, b.at).Bytes(); len(b.own) != n {
 		b.own = make([]byte, n)
 	}
 	return b.own
@@ -92,7 +92,7 @@ func (b *buffer) read(dst []byte) error {
 		if err := part.Read(own); err != nil {
 			return err
 		}
-		b.mesh.rows(b.typ, b.at, device, func(inPart, inWhole, n int) { copy(dst[inWhole:inWhole+n], own[inPart:]) })
+		b.mesh.shape.Paste(b.typ, b.at, device, own, dst)
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (b *buffer) Exchange(other kernels.Buffer) error {
 func (b *buffer) PartShape() []int {
 	b.mesh.mu.Lock()
 	defer b.mesh.mu.Unlock()
-	return b.mesh.part(b.typ, b.at).Shape
+	return b.mesh.shape.Part(b.typ, b.at).Shape
 }
 
 // placed returns the parts, divided as a program wants them. The caller holds the mesh.
@@ -146,7 +146,7 @@ func (b *buffer) placed(at layout) ([]kernels.Buffer, error) {
 		return nil, err
 	}
 	b.free()
-	t := b.mesh.part(b.typ, at)
+	t := b.mesh.shape.Part(b.typ, at)
 	for _, device := range b.mesh.devices {
 		part, err := b.mesh.base.NewBuffer(device, t)
 		if err != nil {
@@ -173,44 +173,4 @@ func (b *buffer) Free() {
 	defer b.mesh.mu.Unlock()
 	b.host = nil
 	b.free()
-}
-
-// part is the type of each part.
-func (m *mesh) part(t ir.Type, at layout) ir.Type {
-	s := spreader{mesh: m.shape}
-	return s.part(t, at)
-}
-
-// rows calls f for each run of bytes that a part and the whole array share: n bytes at place inPart of the part and
-// inWhole of the array.
-func (m *mesh) rows(t ir.Type, at layout, device int, f func(inPart, inWhole, n int)) {
-	part, size := m.part(t, at).Shape, t.DType.Size()
-	if part.Size() == 0 || len(part) == 0 {
-		return
-	}
-	first := make([]int, len(part)) // of the part in the whole
-	for i, axis := range at {
-		if axis >= 0 {
-			first[i] = m.coordinate(device, axis) * part[i]
-		}
-	}
-	last := len(part) - 1
-	run := part[last] * size
-	for line := range part[:last].Size() {
-		place, rest, stride := first[last], line, t.Shape[last]
-		for i := last - 1; i >= 0; i-- {
-			place += (first[i] + rest%part[i]) * stride
-			stride *= t.Shape[i]
-			rest /= part[i]
-		}
-		f(line*run, place*size, run)
-	}
-}
-
-// coordinate is the place of a device along an axis of the mesh.
-func (m *mesh) coordinate(device, axis int) int {
-	for _, n := range m.shape[axis+1:] {
-		device /= n
-	}
-	return device % m.shape[axis]
 }

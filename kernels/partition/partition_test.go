@@ -169,7 +169,7 @@ func TestMistakes(t *testing.T) {
 		o       kernels.MeshOptions
 		message string
 	}{
-		{kernels.MeshOptions{Devices: two, Shape: []int{2}}, "expected as many devices as it has places, and layouts"},
+		{kernels.MeshOptions{Devices: two, Shape: []int{2}}, "a mesh without layouts"},
 		{kernels.MeshOptions{Devices: two, Shape: []int{3}, Layouts: layouts}, "expected as many devices as it has places"},
 		{kernels.MeshOptions{Devices: two, Shape: []int{0}, Layouts: layouts}, "expected positive numbers"},
 		{kernels.MeshOptions{Devices: []kernels.Device{two[0], two[0]}, Shape: []int{2}, Layouts: layouts}, "is in the mesh twice"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gokeras/gokeras/kernels/internal/parts"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -12,9 +13,7 @@ type layout []int
 
 func whole(rank int) layout { return slices.Repeat(layout{-1}, rank) }
 
-func (l layout) divided() bool {
-	return slices.ContainsFunc(l, func(axis int) bool { return axis >= 0 })
-}
+func (l layout) divided() bool { return parts.Divided(l) }
 
 func (l layout) with(i, axis int) layout {
 	out := slices.Clone(l)
@@ -35,7 +34,7 @@ type value struct {
 // spreader writes the program of the devices.
 type spreader struct {
 	out     *ir.Program
-	mesh    []int
+	mesh    parts.Mesh
 	devices int
 	scope   string
 	own     map[int]ir.Value   // coordinates of the device
@@ -62,10 +61,7 @@ func Program(p *ir.Program, mesh []int, layouts [][]int) (out *ir.Program, err e
 			panic(r)
 		}
 	}()
-	s := &spreader{out: ir.New(p.Name), mesh: mesh, devices: 1, own: map[int]ir.Value{}, moved: map[string]value{}, numbers: map[int32]ir.Value{}}
-	for _, n := range mesh {
-		s.devices *= n
-	}
+	s := &spreader{out: ir.New(p.Name), mesh: mesh, devices: parts.Mesh(mesh).Devices(), own: map[int]ir.Value{}, moved: map[string]value{}, numbers: map[int32]ir.Value{}}
 	if len(layouts) != len(p.Inputs) {
 		return nil, fmt.Errorf("partition: program %q has %d inputs, received layouts for %d", p.Name, len(p.Inputs), len(layouts))
 	}
@@ -93,38 +89,15 @@ func Program(p *ir.Program, mesh []int, layouts [][]int) (out *ir.Program, err e
 // Layout checks that an array can be divided as a layout says and returns the layout without what divides nothing: axes
 // of the mesh that have one device.
 func Layout(name string, t ir.Type, mesh, l []int) ([]int, error) {
-	if l == nil {
-		return whole(len(t.Shape)), nil
-	}
-	if len(l) != len(t.Shape) {
-		return nil, fmt.Errorf("partition: the layout of %s names %d axes; it has the shape %v", name, len(l), t.Shape)
-	}
-	at := whole(len(l))
-	for i, axis := range l {
-		switch {
-		case axis < 0:
-			continue
-		case axis >= len(mesh) || slices.Contains(l[:i], axis):
-			return nil, fmt.Errorf("partition: the layout %v of %s: each axis of a mesh of shape %v can divide one axis", l, name, mesh)
-		case t.Shape[i]%mesh[axis] != 0:
-			return nil, fmt.Errorf("partition: axis %d of %s has length %d and cannot be divided into %d equal parts", i, name, t.Shape[i], mesh[axis])
-		case mesh[axis] > 1:
-			at[i] = axis
-		}
+	at, err := parts.Mesh(mesh).Layout(name, t, l)
+	if err != nil {
+		return nil, fmt.Errorf("partition: %w", err)
 	}
 	return at, nil
 }
 
 // part is the type of what each device has.
-func (s *spreader) part(t ir.Type, at layout) ir.Type {
-	shape := t.Shape.Clone()
-	for i, axis := range at {
-		if axis >= 0 {
-			shape[i] /= s.mesh[axis]
-		}
-	}
-	return ir.Type{DType: t.DType, Shape: shape}
-}
+func (s *spreader) part(t ir.Type, at layout) ir.Type { return s.mesh.Part(t, at) }
 
 // add appends an operation on parts.
 func (s *spreader) add(op ir.Op, attrs ir.Attrs, in ...ir.Value) []ir.Value {

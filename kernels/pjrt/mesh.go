@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/internal/parts"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
 	"github.com/gokeras/gokeras/kernels/stablehlo"
@@ -29,7 +30,7 @@ type mesh struct {
 	backend *Backend
 	client  *capi.Client
 	name    kernels.Device
-	shape   []int
+	shape   parts.Mesh
 	places  []uintptr // the plugin's devices, in row-major order of shape
 	ids     []int     // their numbers
 	layouts func(p *ir.Program) ([][]int, error)
@@ -40,15 +41,11 @@ type mesh struct {
 
 // NewMesh makes one device of several; see [kernels.Partitioner].
 func (b *Backend) NewMesh(o kernels.MeshOptions) (kernels.Device, error) {
-	n := 1
-	for _, size := range o.Shape {
-		if size < 1 {
-			return kernels.Device{}, fmt.Errorf("pjrt: a mesh of shape %v; expected positive numbers", o.Shape)
-		}
-		n *= size
+	if err := parts.Mesh(o.Shape).Check(len(o.Devices)); err != nil {
+		return kernels.Device{}, fmt.Errorf("pjrt: %w", err)
 	}
-	if len(o.Shape) == 0 || n != len(o.Devices) || o.Layouts == nil {
-		return kernels.Device{}, fmt.Errorf("pjrt: a mesh of shape %v with %d devices; expected as many devices as it has places, and layouts", o.Shape, len(o.Devices))
+	if o.Layouts == nil {
+		return kernels.Device{}, errors.New("pjrt: a mesh without layouts; expected a function that gives those of a program's inputs")
 	}
 	m := &mesh{backend: b, shape: o.Shape, layouts: o.Layouts}
 	for i, d := range o.Devices {
@@ -149,11 +146,8 @@ func (s *meshes) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Execu
 	}
 	texts := make([]string, len(layouts))
 	for i, l := range layouts {
-		if err := m.fits(p.Inputs[i].Name, p.Type(p.Inputs[i].Value), l); err != nil {
-			return nil, err
-		}
-		if !slices.ContainsFunc(l, func(axis int) bool { return axis >= 0 && m.shape[axis] > 1 }) {
-			layouts[i] = nil // whole on every device
+		if layouts[i], err = m.shape.Layout(p.Inputs[i].Name, p.Type(p.Inputs[i].Value), l); err != nil {
+			return nil, fmt.Errorf("pjrt: %w", err)
 		}
 		texts[i] = m.sharding(layouts[i])
 	}
@@ -168,74 +162,40 @@ func (s *meshes) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Execu
 	return &meshExecutable{mesh: m, program: p, module: module, layouts: layouts, code: code}, nil
 }
 
-// fits checks that an array can be cut as its layout says.
-func (m *mesh) fits(name string, t ir.Type, layout []int) error {
-	if layout == nil {
-		return nil
-	}
-	if len(layout) != len(t.Shape) {
-		return fmt.Errorf("pjrt: the layout of %s names %d axes; it has the shape %v", name, len(layout), t.Shape)
-	}
-	used := map[int]bool{}
-	for i, axis := range layout {
-		if axis < 0 {
-			continue
-		}
-		if axis >= len(m.shape) || used[axis] {
-			return fmt.Errorf("pjrt: the layout %v of %s: each axis of a mesh of shape %v can cut one axis", layout, name, m.shape)
-		}
-		used[axis] = true
-		if t.Shape[i]%m.shape[axis] != 0 {
-			return fmt.Errorf("pjrt: axis %d of %s has length %d and cannot be cut into %d equal parts", i, name, t.Shape[i], m.shape[axis])
-		}
-	}
-	return nil
-}
-
-// coordinates is the place of a device in the mesh.
-func (m *mesh) coordinates(device int) []int {
-	at := make([]int, len(m.shape))
-	for axis := len(m.shape) - 1; axis >= 0; axis-- {
-		at[axis] = device % m.shape[axis]
-		device /= m.shape[axis]
-	}
-	return at
-}
-
 // sharding writes a layout as XLA does: the parts of each axis, then the devices in the order of the parts. Devices
 // that have equal parts follow each other, along a last axis of their own.
 func (m *mesh) sharding(layout []int) string {
-	if layout == nil {
+	if !parts.Divided(layout) {
 		return "{replicated}"
 	}
-	parts, copies := make([]string, len(layout)), len(m.places)
+	cuts, copies := make([]string, len(layout)), len(m.places)
 	for i, axis := range layout {
 		size := 1
 		if axis >= 0 {
 			size = m.shape[axis]
 		}
-		parts[i] = fmt.Sprint(size)
+		cuts[i] = fmt.Sprint(size)
 		copies /= size
 	}
 	last := ""
 	if copies > 1 {
-		parts, last = append(parts, fmt.Sprint(copies)), " last_tile_dim_replicate"
+		cuts, last = append(cuts, fmt.Sprint(copies)), " last_tile_dim_replicate"
 	}
 	order := make([]int, len(m.places))
 	for i := range order {
 		order[i] = i
 	}
 	part := func(device int) int {
-		at, n := m.coordinates(device), 0
+		n := 0
 		for _, axis := range layout {
 			if axis >= 0 {
-				n = n*m.shape[axis] + at[axis]
+				n = n*m.shape[axis] + m.shape.Coordinate(device, axis)
 			}
 		}
 		return n
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return part(a) - part(b) })
-	return fmt.Sprintf("{devices=[%s]%s%s}", strings.Join(parts, ","), strings.ReplaceAll(strings.Trim(fmt.Sprint(order), "[]"), " ", ","), last)
+	return fmt.Sprintf("{devices=[%s]%s%s}", strings.Join(cuts, ","), strings.ReplaceAll(strings.Trim(fmt.Sprint(order), "[]"), " ", ","), last)
 }
 
 // zeros is the failure flag of a run before which none failed. The caller holds the mesh.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/internal/parts"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
 )
@@ -18,61 +19,18 @@ type spread struct {
 	handles []uintptr // by device
 }
 
-// part is the shape of each part.
-func (m *mesh) part(t ir.Type, layout []int) []int {
-	shape := slices.Clone([]int(t.Shape))
-	for i, axis := range layout {
-		if axis >= 0 {
-			shape[i] /= m.shape[axis]
-		}
-	}
-	return shape
-}
-
-// rows calls f for each run of bytes that a part and the whole array share: n bytes at place inPart of the part and
-// inWhole of the array.
-func (m *mesh) rows(t ir.Type, layout []int, device int, f func(inPart, inWhole, n int)) {
-	part, at := m.part(t, layout), m.coordinates(device)
-	size := t.DType.Size()
-	if len(part) == 0 {
-		f(0, 0, size)
-		return
-	}
-	first := make([]int, len(part)) // of the part in the whole
-	for i, axis := range layout {
-		if axis >= 0 {
-			first[i] = at[axis] * part[i]
-		}
-	}
-	last := len(part) - 1
-	lines := 1
-	for _, n := range part[:last] {
-		lines *= n
-	}
-	run := part[last] * size
-	for line := range lines {
-		place, rest, stride := first[last], line, t.Shape[last]
-		for i := last - 1; i >= 0; i-- {
-			place += (first[i] + rest%part[i]) * stride
-			stride *= t.Shape[i]
-			rest /= part[i]
-		}
-		f(line*run, place*size, run)
-	}
-}
-
 // spread puts an array on the devices.
 func (m *mesh) spread(t ir.Type, layout []int, data []byte) (*spread, error) {
 	s := &spread{layout: layout}
-	shape := m.part(t, layout)
-	own := make([]byte, ir.Type{DType: t.DType, Shape: shape}.Bytes())
+	part := m.shape.Part(t, layout)
+	own := make([]byte, part.Bytes())
 	for device, place := range m.places {
-		if layout == nil {
+		if !parts.Divided(layout) {
 			own = data
-		} else if len(own) > 0 {
-			m.rows(t, layout, device, func(inPart, inWhole, n int) { copy(own[inPart:inPart+n], data[inWhole:]) })
+		} else {
+			m.shape.Cut(t, layout, device, own, data)
 		}
-		handle, err := m.client.Upload(place, elementTypes[t.DType], shape, own)
+		handle, err := m.client.Upload(place, elementTypes[t.DType], part.Shape, own)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("pjrt: writing %v to %v: %w", t, m.name, err), s.free(m.client))
 		}
@@ -86,15 +44,15 @@ func (m *mesh) gather(t ir.Type, s *spread, into []byte) error {
 	if len(into) == 0 {
 		return nil
 	}
-	if s.layout == nil {
+	if !parts.Divided(s.layout) {
 		return m.client.Download(s.handles[0], into)
 	}
-	own := make([]byte, ir.Type{DType: t.DType, Shape: m.part(t, s.layout)}.Bytes())
+	own := make([]byte, m.shape.Part(t, s.layout).Bytes())
 	for device, handle := range s.handles {
 		if err := m.client.Download(handle, own); err != nil {
 			return fmt.Errorf("pjrt: reading %v from %v: %w", t, m.name, err)
 		}
-		m.rows(t, s.layout, device, func(inPart, inWhole, n int) { copy(into[inWhole:inWhole+n], own[inPart:]) })
+		m.shape.Paste(t, s.layout, device, own, into)
 	}
 	return nil
 }
@@ -203,7 +161,7 @@ func (b *meshBuffer) Exchange(other kernels.Buffer) error {
 
 // placed returns the parts, cut as a program wants them. The caller holds the mesh.
 func (b *meshBuffer) placed(layout []int) (*spread, error) {
-	if b.spread != nil && slices.Equal(b.spread.layout, layout) && (b.spread.layout == nil) == (layout == nil) {
+	if b.spread != nil && (slices.Equal(b.spread.layout, layout) || !parts.Divided(b.spread.layout) && !parts.Divided(layout)) {
 		return b.spread, nil
 	}
 	data := make([]byte, b.typ.Bytes())
@@ -222,9 +180,9 @@ func (b *meshBuffer) PartShape() []int {
 	b.mesh.mu.Lock()
 	defer b.mesh.mu.Unlock()
 	if b.spread == nil {
-		return b.mesh.part(b.typ, nil)
+		return b.typ.Shape
 	}
-	return b.mesh.part(b.typ, b.spread.layout)
+	return b.mesh.shape.Part(b.typ, b.spread.layout).Shape
 }
 
 // Free gives the memory back.

@@ -163,7 +163,7 @@ func TestMeshMistakes(t *testing.T) {
 		_, err = m.Fit(t.Context(), data.Arrays([][]float32{{1, 2}}, [][]float32{{1, 2, 3}}))
 		return err
 	}
-	require.ErrorContains(t, train("dense/kernel", "", "model"), "axis 1 of dense/kernel has length 3 and cannot be cut into 2 equal parts")
+	require.ErrorContains(t, train("dense/kernel", "", "model"), "axis 1 of dense/kernel has length 3 and cannot be divided into 2 equal parts")
 	require.ErrorContains(t, train("dense/bias", "", "model"), "the layout of dense/bias names 2 axes")
 	require.NoError(t, train("dense/kernel", "model", ""))
 	_, err := pjrt.New("other", plugin(t)).NewMesh(kernels.MeshOptions{Shape: []int{2}, Devices: []kernels.Device{{Kind: "other"}}})
