@@ -7,7 +7,7 @@ export CGO_ENABLED ?= 0
 SHORT ?=
 export SHORT
 
-.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-models bench-pjrt bench-shapes bench-collective bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks test-cuda gpu gpu-many api race-all ci nightly platforms walkthroughs
+.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-models bench-pjrt bench-shapes bench-collective bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies bench-ops-random mutants random-networks test-cuda gpu gpu-many api race-all ci nightly platforms walkthroughs
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -114,6 +114,9 @@ bench-ops: ## every function of keras.ops and layer beside PyTorch and JAX at th
 
 bench-ops-copies: ## the same, ours alone: fails where an operation takes many times as many copies of its bytes as were recorded
 	$(GO) run ./internal/benchops -copies -budget 2ms
+
+bench-ops-random: ## random calls of other element types, ranks and axes than the rows of bench-ops, against a copy of the same bytes: the slowest first
+	$(GO) run ./internal/benchops -random 600 -budget 3ms
 
 bench-collective: ## all-reduce between processes beside gloo, TensorFlow and a bare TCP exchange
 	./internal/benchcollective/run.sh

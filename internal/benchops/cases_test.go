@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"testing"
@@ -99,4 +100,19 @@ func TestPrecision(t *testing.T) {
 	require.NoError(t, err)
 	_, ok = and.in("float64")
 	assert.False(t, ok)
+}
+
+// Random calls can be traced and run, forward and backward.
+func TestRandomCalls(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 16))
+	for range 300 {
+		b := drawCall(r, 1<<8, regexp.MustCompile(""))
+		timer, err := newTimer(b, false)
+		require.NoError(t, err, b.Name)
+		timer.close()
+		if timer, err = newTimer(b, true); err != errNoGradient {
+			require.NoError(t, err, "the gradient of %s", b.Name)
+			timer.close()
+		}
+	}
 }

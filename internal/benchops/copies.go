@@ -54,7 +54,7 @@ func compareWithCopies(only *regexp.Regexp, rounds int, record string) error {
 		bar := max(slack*before, leastBar)
 		least := math.Inf(1)
 		for try := 1; try <= 3; try++ {
-			copies, err := copiesOf(b, try*rounds)
+			copies, err := copiesOf(b, try*rounds, false)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}
@@ -77,8 +77,8 @@ func compareWithCopies(only *regexp.Regexp, rounds int, record string) error {
 }
 
 // copiesOf returns how many copies of the same bytes a call takes.
-func copiesOf(b benchmark, rounds int) (float64, error) {
-	t, err := newTimer(b, false)
+func copiesOf(b benchmark, rounds int, gradients bool) (float64, error) {
+	t, err := newTimer(b, gradients)
 	if err != nil {
 		return 0, err
 	}

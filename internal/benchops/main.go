@@ -35,10 +35,15 @@ func main() {
 	copies := flag.Bool("copies", false, "compare with a copy of the same bytes only, and fail where an operation is too slow")
 	record := flag.String("record", "", "with -copies, the file to write what was measured to, as the next bars")
 	flag.StringVar(&precision, "dtype", precision, "the element type of floats: float32, float64, or int32 for the functions that take it")
+	random := flag.Int("random", 0, "with a number, compare that many random calls with copies of their bytes, of types, shapes and axes that no row has")
+	seed := flag.Uint64("seed", 1, "of the random calls")
+	gradients := flag.Bool("gradients", false, "with -random, time gradients")
 	flag.Parse()
 	runtime.GOMAXPROCS(1)
 	var err error
-	if *copies {
+	if *random > 0 {
+		err = compareRandomCalls(*seed, *random, sizes[0].n, *rounds, *gradients, regexp.MustCompile(*only))
+	} else if *copies {
 		err = compareWithCopies(regexp.MustCompile(*only), *rounds, *record)
 	} else {
 		err = table(*python, regexp.MustCompile(*only), regexp.MustCompile(*some), *rounds, *list, *out)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
 // Loops over a few elements at a time, where a call for each row or a store for each element would take longer than the
@@ -141,6 +142,10 @@ func fillWith[T any](dst []T, v T) {
 
 // gatherElements copies n elements that lie stride bytes apart.
 func gatherElements(dst, src unsafe.Pointer, size, stride, n int) {
+	if stride > size && stride%size == 0 && n >= 8 {
+		m := vec.Strided(dst, src, size, stride/size, n)
+		dst, src, n = unsafe.Add(dst, m*size), unsafe.Add(src, m*stride), n-m
+	}
 	switch size {
 	case 1:
 		if stride == -1 {

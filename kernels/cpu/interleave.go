@@ -5,6 +5,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
 // Concatenations of rows of one element each: real and imaginary parts, coordinates, colours.
@@ -24,6 +25,12 @@ func interleaves(sources []*plan.Operand, rows, size int) bool {
 
 // interleave stores the elements [first, first+n) of two to four sources in turn.
 func interleave(dst unsafe.Pointer, sources []*plan.Operand, size, first, n int) {
+	var from [4]unsafe.Pointer
+	for i, s := range sources {
+		from[i] = s.Ptr()
+	}
+	m := vec.Turns(dst, from[:len(sources)], size, first, n)
+	dst, first, n = unsafe.Add(dst, m*size*len(sources)), first+m, n-m
 	if size == 4 {
 		interleaveElements[uint32](dst, sources, first, n)
 	} else {

@@ -170,6 +170,7 @@ func (m machine) record() {
 	m.lstm()
 	m.gru()
 	m.lanes()
+	m.stridedKernels()
 }
 
 // target is an architecture, with the ends of the names of its functions: for wide vectors and for others, or for all.
@@ -185,7 +186,7 @@ var (
 )
 
 // onlyAMD64 are the functions that arm64 has no use for.
-var onlyAMD64 = []string{"chain", "pairRows"}
+var onlyAMD64 = []string{"chain", "pairRows", "strided2", "strided3", "strided4", "strided5", "strided6", "strided7", "strided8", "turns2", "turns3", "turns4"}
 
 // goFile returns the declarations and, in front of them, the functions that call the assembly.
 func (t target) goFile() ([]byte, error) {

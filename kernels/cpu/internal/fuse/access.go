@@ -20,6 +20,12 @@ type Access struct {
 // minRun is the shortest contiguous run for which reading through a slice beats copying the slice first.
 const minRun = 8
 
+// maxStep is the largest distance of elements that are read through a slice, minStepped the least number of them.
+const (
+	maxStep    = 4
+	minStepped = 64
+)
+
 // walk follows axes of the index space through shape operations.
 type walk struct {
 	dims  []int
@@ -43,7 +49,7 @@ func resolve(p *ir.Program, def []int, v ir.Value) Access {
 			w.broadcast(attrs, p.Type(n.Inputs[0]).Shape)
 			ok = true
 		case ir.SliceAttrs:
-			if ok = slicesInRuns(attrs, p.Type(n.Inputs[0]).Shape); ok {
+			if ok = slicesInRuns(attrs, p.Type(n.Inputs[0])); ok {
 				w.begin(&a, p.Type(a.Source).Shape)
 				w.slice(attrs)
 			}
@@ -61,19 +67,29 @@ func resolve(p *ir.Program, def []int, v ir.Value) Access {
 	return a
 }
 
-// slicesInRuns reports whether a slice keeps long contiguous runs.
-func slicesInRuns(a ir.SliceAttrs, s ir.Shape) bool {
-	run := 1
-	for i := len(s) - 1; i >= 0; i-- {
-		if a.Stride[i] != 1 {
+// slicesInRuns reports whether a slice keeps long contiguous runs, or elements of 4 or 8 bytes that lie a few elements
+// apart, of which kernels make vectors.
+func slicesInRuns(a ir.SliceAttrs, t ir.Type) bool {
+	strides := t.Shape.Strides()
+	run, step := 1, 1 // elements, and how far they lie apart
+	for i := len(t.Shape) - 1; i >= 0; i-- {
+		n, by := (a.Limit[i]-a.Start[i]+a.Stride[i]-1)/a.Stride[i], strides[i]*a.Stride[i]
+		if n == 1 {
+			continue
+		}
+		if run == 1 {
+			step = by
+		}
+		if by != run*step {
 			break
 		}
-		run *= a.Limit[i] - a.Start[i]
-		if a.Limit[i]-a.Start[i] != s[i] {
-			break
-		}
+		run *= n
 	}
-	return run >= minRun
+	if step == 1 {
+		return run >= minRun
+	}
+	size := t.DType.Size()
+	return step <= maxStep && run >= minStepped && (size == 4 || size == 8)
 }
 
 func (w *walk) begin(a *Access, s ir.Shape) {

@@ -33,7 +33,7 @@ func (g *Graph) mayMerge(a, b *Unit) bool {
 	related := false
 	for _, v := range b.Reads {
 		r, _ := g.Root(v)
-		related = related || slices.Contains(a.Reads, v) && g.Program.Type(v).Shape.Size() == b.Size
+		related = related || slices.Contains(a.Reads, v) && (g.Program.Type(v).Shape.Size() == b.Size || sharePart(a, b, v))
 		by := g.Def[r]
 		if by < 0 || g.UnitOf[by] != a {
 			continue
@@ -44,6 +44,21 @@ func (g *Graph) mayMerge(a, b *Unit) bool {
 		related = true
 	}
 	return related
+}
+
+// sharePart reports whether both units read the same element of v for each of theirs, and not the same one for many.
+func sharePart(a, b *Unit, v ir.Value) bool {
+	for _, x := range a.Accesses {
+		if x.Source != v || x.Dense || slices.Contains(x.Strides, 0) || len(x.Dims) == 0 {
+			continue
+		}
+		for _, y := range b.Accesses {
+			if y.Source == v && y.Offset == x.Offset && slices.Equal(x.Dims, y.Dims) && slices.Equal(x.Strides, y.Strides) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // readDensely reports whether the unit reads v element by element only.

@@ -15459,6 +15459,359 @@ pair:
 	VZEROUPPER
 	RET
 
+// func strided2AVX2(dst uintptr, src uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX2
+TEXT ·strided2AVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    count+16(FP), DX
+	MOVQ    table+24(FP), BX
+	VMOVDQU (BX), Y0
+	VMOVDQU 32(BX), Y1
+
+next:
+	VPERMPS   (CX), Y0, Y2
+	VPERMPS   32(CX), Y0, Y3
+	VBLENDVPS Y1, Y3, Y2, Y2
+	VMOVUPS   Y2, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000020, AX
+	DECQ      DX
+	JNE       next
+	VZEROUPPER
+	RET
+
+// func strided3AVX2(dst uintptr, src uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX2
+TEXT ·strided3AVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    count+16(FP), DX
+	MOVQ    table+24(FP), BX
+	VMOVDQU (BX), Y0
+	VMOVDQU 32(BX), Y1
+	VMOVDQU 64(BX), Y2
+
+next:
+	VPERMPS   (CX), Y0, Y3
+	VPERMPS   32(CX), Y0, Y4
+	VBLENDVPS Y1, Y4, Y3, Y3
+	VPERMPS   64(CX), Y0, Y4
+	VBLENDVPS Y2, Y4, Y3, Y3
+	VMOVUPS   Y3, (AX)
+	ADDQ      $0x00000060, CX
+	ADDQ      $0x00000020, AX
+	DECQ      DX
+	JNE       next
+	VZEROUPPER
+	RET
+
+// func strided4AVX2(dst uintptr, src uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX2
+TEXT ·strided4AVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    count+16(FP), DX
+	MOVQ    table+24(FP), BX
+	VMOVDQU (BX), Y0
+	VMOVDQU 32(BX), Y1
+	VMOVDQU 64(BX), Y2
+	VMOVDQU 96(BX), Y3
+
+next:
+	VPERMPS   (CX), Y0, Y4
+	VPERMPS   32(CX), Y0, Y5
+	VBLENDVPS Y1, Y5, Y4, Y4
+	VPERMPS   64(CX), Y0, Y5
+	VBLENDVPS Y2, Y5, Y4, Y4
+	VPERMPS   96(CX), Y0, Y5
+	VBLENDVPS Y3, Y5, Y4, Y4
+	VMOVUPS   Y4, (AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000020, AX
+	DECQ      DX
+	JNE       next
+	VZEROUPPER
+	RET
+
+// func strided5AVX2(dst uintptr, src uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX2
+TEXT ·strided5AVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    count+16(FP), DX
+	MOVQ    table+24(FP), BX
+	VMOVDQU (BX), Y0
+	VMOVDQU 32(BX), Y1
+	VMOVDQU 64(BX), Y2
+	VMOVDQU 96(BX), Y3
+	VMOVDQU 128(BX), Y4
+
+next:
+	VPERMPS   (CX), Y0, Y5
+	VPERMPS   32(CX), Y0, Y6
+	VBLENDVPS Y1, Y6, Y5, Y5
+	VPERMPS   64(CX), Y0, Y6
+	VBLENDVPS Y2, Y6, Y5, Y5
+	VPERMPS   96(CX), Y0, Y6
+	VBLENDVPS Y3, Y6, Y5, Y5
+	VPERMPS   128(CX), Y0, Y6
+	VBLENDVPS Y4, Y6, Y5, Y5
+	VMOVUPS   Y5, (AX)
+	ADDQ      $0x000000a0, CX
+	ADDQ      $0x00000020, AX
+	DECQ      DX
+	JNE       next
+	VZEROUPPER
+	RET
+
+// func strided6AVX2(dst uintptr, src uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX2
+TEXT ·strided6AVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    count+16(FP), DX
+	MOVQ    table+24(FP), BX
+	VMOVDQU (BX), Y0
+	VMOVDQU 32(BX), Y1
+	VMOVDQU 64(BX), Y2
+	VMOVDQU 96(BX), Y3
+	VMOVDQU 128(BX), Y4
+	VMOVDQU 160(BX), Y5
+
+next:
+	VPERMPS   (CX), Y0, Y6
+	VPERMPS   32(CX), Y0, Y7
+	VBLENDVPS Y1, Y7, Y6, Y6
+	VPERMPS   64(CX), Y0, Y7
+	VBLENDVPS Y2, Y7, Y6, Y6
+	VPERMPS   96(CX), Y0, Y7
+	VBLENDVPS Y3, Y7, Y6, Y6
+	VPERMPS   128(CX), Y0, Y7
+	VBLENDVPS Y4, Y7, Y6, Y6
+	VPERMPS   160(CX), Y0, Y7
+	VBLENDVPS Y5, Y7, Y6, Y6
+	VMOVUPS   Y6, (AX)
+	ADDQ      $0x000000c0, CX
+	ADDQ      $0x00000020, AX
+	DECQ      DX
+	JNE       next
+	VZEROUPPER
+	RET
+
+// func strided7AVX2(dst uintptr, src uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX2
+TEXT ·strided7AVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    count+16(FP), DX
+	MOVQ    table+24(FP), BX
+	VMOVDQU (BX), Y0
+	VMOVDQU 32(BX), Y1
+	VMOVDQU 64(BX), Y2
+	VMOVDQU 96(BX), Y3
+	VMOVDQU 128(BX), Y4
+	VMOVDQU 160(BX), Y5
+	VMOVDQU 192(BX), Y6
+
+next:
+	VPERMPS   (CX), Y0, Y7
+	VPERMPS   32(CX), Y0, Y8
+	VBLENDVPS Y1, Y8, Y7, Y7
+	VPERMPS   64(CX), Y0, Y8
+	VBLENDVPS Y2, Y8, Y7, Y7
+	VPERMPS   96(CX), Y0, Y8
+	VBLENDVPS Y3, Y8, Y7, Y7
+	VPERMPS   128(CX), Y0, Y8
+	VBLENDVPS Y4, Y8, Y7, Y7
+	VPERMPS   160(CX), Y0, Y8
+	VBLENDVPS Y5, Y8, Y7, Y7
+	VPERMPS   192(CX), Y0, Y8
+	VBLENDVPS Y6, Y8, Y7, Y7
+	VMOVUPS   Y7, (AX)
+	ADDQ      $0x000000e0, CX
+	ADDQ      $0x00000020, AX
+	DECQ      DX
+	JNE       next
+	VZEROUPPER
+	RET
+
+// func strided8AVX2(dst uintptr, src uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX2
+TEXT ·strided8AVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    count+16(FP), DX
+	MOVQ    table+24(FP), BX
+	VMOVDQU (BX), Y0
+	VMOVDQU 32(BX), Y1
+	VMOVDQU 64(BX), Y2
+	VMOVDQU 96(BX), Y3
+	VMOVDQU 128(BX), Y4
+	VMOVDQU 160(BX), Y5
+	VMOVDQU 192(BX), Y6
+	VMOVDQU 224(BX), Y7
+
+next:
+	VPERMPS   (CX), Y0, Y8
+	VPERMPS   32(CX), Y0, Y9
+	VBLENDVPS Y1, Y9, Y8, Y8
+	VPERMPS   64(CX), Y0, Y9
+	VBLENDVPS Y2, Y9, Y8, Y8
+	VPERMPS   96(CX), Y0, Y9
+	VBLENDVPS Y3, Y9, Y8, Y8
+	VPERMPS   128(CX), Y0, Y9
+	VBLENDVPS Y4, Y9, Y8, Y8
+	VPERMPS   160(CX), Y0, Y9
+	VBLENDVPS Y5, Y9, Y8, Y8
+	VPERMPS   192(CX), Y0, Y9
+	VBLENDVPS Y6, Y9, Y8, Y8
+	VPERMPS   224(CX), Y0, Y9
+	VBLENDVPS Y7, Y9, Y8, Y8
+	VMOVUPS   Y8, (AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000020, AX
+	DECQ      DX
+	JNE       next
+	VZEROUPPER
+	RET
+
+// func turns2AVX2(dst uintptr, sources uintptr, at uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX2
+TEXT ·turns2AVX2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    sources+8(FP), CX
+	MOVQ    at+16(FP), DX
+	MOVQ    count+24(FP), BX
+	MOVQ    table+32(FP), SI
+	VMOVDQU (SI), Y0
+	VMOVDQU 32(SI), Y1
+	VMOVDQU 64(SI), Y2
+	VMOVDQU 96(SI), Y2
+	MOVQ    (CX), SI
+	MOVQ    8(CX), CX
+
+next:
+	VPERMPS   (SI)(DX*1), Y0, Y3
+	VPERMPS   (CX)(DX*1), Y0, Y4
+	VBLENDVPS Y2, Y4, Y3, Y3
+	VMOVUPS   Y3, (AX)
+	VPERMPS   (SI)(DX*1), Y1, Y3
+	VPERMPS   (CX)(DX*1), Y1, Y4
+	VBLENDVPS Y2, Y4, Y3, Y3
+	VMOVUPS   Y3, 32(AX)
+	ADDQ      $0x00000020, DX
+	ADDQ      $0x00000040, AX
+	DECQ      BX
+	JNE       next
+	VZEROUPPER
+	RET
+
+// func turns3AVX2(dst uintptr, sources uintptr, at uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX2
+TEXT ·turns3AVX2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    sources+8(FP), CX
+	MOVQ    at+16(FP), DX
+	MOVQ    count+24(FP), BX
+	MOVQ    table+32(FP), SI
+	VMOVDQU (SI), Y0
+	VMOVDQU 32(SI), Y1
+	VMOVDQU 64(SI), Y2
+	VMOVDQU 96(SI), Y3
+	VMOVDQU 128(SI), Y3
+	VMOVDQU 160(SI), Y4
+	MOVQ    (CX), SI
+	MOVQ    8(CX), DI
+	MOVQ    16(CX), CX
+
+next:
+	VPERMPS   (SI)(DX*1), Y0, Y5
+	VPERMPS   (DI)(DX*1), Y0, Y6
+	VBLENDVPS Y3, Y6, Y5, Y5
+	VPERMPS   (CX)(DX*1), Y0, Y6
+	VBLENDVPS Y4, Y6, Y5, Y5
+	VMOVUPS   Y5, (AX)
+	VPERMPS   (CX)(DX*1), Y1, Y5
+	VPERMPS   (SI)(DX*1), Y1, Y6
+	VBLENDVPS Y3, Y6, Y5, Y5
+	VPERMPS   (DI)(DX*1), Y1, Y6
+	VBLENDVPS Y4, Y6, Y5, Y5
+	VMOVUPS   Y5, 32(AX)
+	VPERMPS   (DI)(DX*1), Y2, Y5
+	VPERMPS   (CX)(DX*1), Y2, Y6
+	VBLENDVPS Y3, Y6, Y5, Y5
+	VPERMPS   (SI)(DX*1), Y2, Y6
+	VBLENDVPS Y4, Y6, Y5, Y5
+	VMOVUPS   Y5, 64(AX)
+	ADDQ      $0x00000020, DX
+	ADDQ      $0x00000060, AX
+	DECQ      BX
+	JNE       next
+	VZEROUPPER
+	RET
+
+// func turns4AVX2(dst uintptr, sources uintptr, at uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX2
+TEXT ·turns4AVX2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    sources+8(FP), CX
+	MOVQ    at+16(FP), DX
+	MOVQ    count+24(FP), BX
+	MOVQ    table+32(FP), SI
+	VMOVDQU (SI), Y0
+	VMOVDQU 32(SI), Y1
+	VMOVDQU 64(SI), Y2
+	VMOVDQU 96(SI), Y3
+	VMOVDQU 128(SI), Y4
+	VMOVDQU 160(SI), Y4
+	VMOVDQU 192(SI), Y5
+	VMOVDQU 224(SI), Y6
+	MOVQ    (CX), SI
+	MOVQ    8(CX), DI
+	MOVQ    16(CX), R8
+	MOVQ    24(CX), CX
+
+next:
+	VPERMPS   (SI)(DX*1), Y0, Y7
+	VPERMPS   (DI)(DX*1), Y0, Y8
+	VBLENDVPS Y4, Y8, Y7, Y7
+	VPERMPS   (R8)(DX*1), Y0, Y8
+	VBLENDVPS Y5, Y8, Y7, Y7
+	VPERMPS   (CX)(DX*1), Y0, Y8
+	VBLENDVPS Y6, Y8, Y7, Y7
+	VMOVUPS   Y7, (AX)
+	VPERMPS   (SI)(DX*1), Y1, Y7
+	VPERMPS   (DI)(DX*1), Y1, Y8
+	VBLENDVPS Y4, Y8, Y7, Y7
+	VPERMPS   (R8)(DX*1), Y1, Y8
+	VBLENDVPS Y5, Y8, Y7, Y7
+	VPERMPS   (CX)(DX*1), Y1, Y8
+	VBLENDVPS Y6, Y8, Y7, Y7
+	VMOVUPS   Y7, 32(AX)
+	VPERMPS   (SI)(DX*1), Y2, Y7
+	VPERMPS   (DI)(DX*1), Y2, Y8
+	VBLENDVPS Y4, Y8, Y7, Y7
+	VPERMPS   (R8)(DX*1), Y2, Y8
+	VBLENDVPS Y5, Y8, Y7, Y7
+	VPERMPS   (CX)(DX*1), Y2, Y8
+	VBLENDVPS Y6, Y8, Y7, Y7
+	VMOVUPS   Y7, 64(AX)
+	VPERMPS   (SI)(DX*1), Y3, Y7
+	VPERMPS   (DI)(DX*1), Y3, Y8
+	VBLENDVPS Y4, Y8, Y7, Y7
+	VPERMPS   (R8)(DX*1), Y3, Y8
+	VBLENDVPS Y5, Y8, Y7, Y7
+	VPERMPS   (CX)(DX*1), Y3, Y8
+	VBLENDVPS Y6, Y8, Y7, Y7
+	VMOVUPS   Y7, 96(AX)
+	ADDQ      $0x00000020, DX
+	ADDQ      $0x00000080, AX
+	DECQ      BX
+	JNE       next
+	VZEROUPPER
+	RET
+
 // func addAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
 // Requires: AVX, AVX512F
 TEXT ·addAVX512(SB), NOSPLIT, $0-32
@@ -28632,5 +28985,395 @@ pair:
 	SUBQ    $0x00000040, R9
 	DECQ    R10
 	JNE     pair
+	VZEROUPPER
+	RET
+
+// func strided2AVX512(dst uintptr, src uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·strided2AVX512(SB), NOSPLIT, $0-32
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      count+16(FP), DX
+	MOVQ      table+24(FP), BX
+	VMOVDQU32 (BX), Z0
+	VMOVDQU32 64(BX), Z1
+	VPMOVD2M  Z1, K1
+
+next:
+	VPERMPS (CX), Z0, Z1
+	VPERMPS 64(CX), Z0, Z2
+	VMOVUPS Z2, K1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000040, AX
+	DECQ    DX
+	JNE     next
+	VZEROUPPER
+	RET
+
+// func strided3AVX512(dst uintptr, src uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·strided3AVX512(SB), NOSPLIT, $0-32
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      count+16(FP), DX
+	MOVQ      table+24(FP), BX
+	VMOVDQU32 (BX), Z0
+	VMOVDQU32 64(BX), Z1
+	VPMOVD2M  Z1, K1
+	VMOVDQU32 128(BX), Z1
+	VPMOVD2M  Z1, K2
+
+next:
+	VPERMPS (CX), Z0, Z1
+	VPERMPS 64(CX), Z0, Z2
+	VMOVUPS Z2, K1, Z1
+	VPERMPS 128(CX), Z0, Z2
+	VMOVUPS Z2, K2, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    $0x000000c0, CX
+	ADDQ    $0x00000040, AX
+	DECQ    DX
+	JNE     next
+	VZEROUPPER
+	RET
+
+// func strided4AVX512(dst uintptr, src uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·strided4AVX512(SB), NOSPLIT, $0-32
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      count+16(FP), DX
+	MOVQ      table+24(FP), BX
+	VMOVDQU32 (BX), Z0
+	VMOVDQU32 64(BX), Z1
+	VPMOVD2M  Z1, K1
+	VMOVDQU32 128(BX), Z1
+	VPMOVD2M  Z1, K2
+	VMOVDQU32 192(BX), Z1
+	VPMOVD2M  Z1, K3
+
+next:
+	VPERMPS (CX), Z0, Z1
+	VPERMPS 64(CX), Z0, Z2
+	VMOVUPS Z2, K1, Z1
+	VPERMPS 128(CX), Z0, Z2
+	VMOVUPS Z2, K2, Z1
+	VPERMPS 192(CX), Z0, Z2
+	VMOVUPS Z2, K3, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000040, AX
+	DECQ    DX
+	JNE     next
+	VZEROUPPER
+	RET
+
+// func strided5AVX512(dst uintptr, src uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·strided5AVX512(SB), NOSPLIT, $0-32
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      count+16(FP), DX
+	MOVQ      table+24(FP), BX
+	VMOVDQU32 (BX), Z0
+	VMOVDQU32 64(BX), Z1
+	VPMOVD2M  Z1, K1
+	VMOVDQU32 128(BX), Z1
+	VPMOVD2M  Z1, K2
+	VMOVDQU32 192(BX), Z1
+	VPMOVD2M  Z1, K3
+	VMOVDQU32 256(BX), Z1
+	VPMOVD2M  Z1, K4
+
+next:
+	VPERMPS (CX), Z0, Z1
+	VPERMPS 64(CX), Z0, Z2
+	VMOVUPS Z2, K1, Z1
+	VPERMPS 128(CX), Z0, Z2
+	VMOVUPS Z2, K2, Z1
+	VPERMPS 192(CX), Z0, Z2
+	VMOVUPS Z2, K3, Z1
+	VPERMPS 256(CX), Z0, Z2
+	VMOVUPS Z2, K4, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    $0x00000140, CX
+	ADDQ    $0x00000040, AX
+	DECQ    DX
+	JNE     next
+	VZEROUPPER
+	RET
+
+// func strided6AVX512(dst uintptr, src uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·strided6AVX512(SB), NOSPLIT, $0-32
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      count+16(FP), DX
+	MOVQ      table+24(FP), BX
+	VMOVDQU32 (BX), Z0
+	VMOVDQU32 64(BX), Z1
+	VPMOVD2M  Z1, K1
+	VMOVDQU32 128(BX), Z1
+	VPMOVD2M  Z1, K2
+	VMOVDQU32 192(BX), Z1
+	VPMOVD2M  Z1, K3
+	VMOVDQU32 256(BX), Z1
+	VPMOVD2M  Z1, K4
+	VMOVDQU32 320(BX), Z1
+	VPMOVD2M  Z1, K5
+
+next:
+	VPERMPS (CX), Z0, Z1
+	VPERMPS 64(CX), Z0, Z2
+	VMOVUPS Z2, K1, Z1
+	VPERMPS 128(CX), Z0, Z2
+	VMOVUPS Z2, K2, Z1
+	VPERMPS 192(CX), Z0, Z2
+	VMOVUPS Z2, K3, Z1
+	VPERMPS 256(CX), Z0, Z2
+	VMOVUPS Z2, K4, Z1
+	VPERMPS 320(CX), Z0, Z2
+	VMOVUPS Z2, K5, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    $0x00000180, CX
+	ADDQ    $0x00000040, AX
+	DECQ    DX
+	JNE     next
+	VZEROUPPER
+	RET
+
+// func strided7AVX512(dst uintptr, src uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·strided7AVX512(SB), NOSPLIT, $0-32
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      count+16(FP), DX
+	MOVQ      table+24(FP), BX
+	VMOVDQU32 (BX), Z0
+	VMOVDQU32 64(BX), Z1
+	VPMOVD2M  Z1, K1
+	VMOVDQU32 128(BX), Z1
+	VPMOVD2M  Z1, K2
+	VMOVDQU32 192(BX), Z1
+	VPMOVD2M  Z1, K3
+	VMOVDQU32 256(BX), Z1
+	VPMOVD2M  Z1, K4
+	VMOVDQU32 320(BX), Z1
+	VPMOVD2M  Z1, K5
+	VMOVDQU32 384(BX), Z1
+	VPMOVD2M  Z1, K6
+
+next:
+	VPERMPS (CX), Z0, Z1
+	VPERMPS 64(CX), Z0, Z2
+	VMOVUPS Z2, K1, Z1
+	VPERMPS 128(CX), Z0, Z2
+	VMOVUPS Z2, K2, Z1
+	VPERMPS 192(CX), Z0, Z2
+	VMOVUPS Z2, K3, Z1
+	VPERMPS 256(CX), Z0, Z2
+	VMOVUPS Z2, K4, Z1
+	VPERMPS 320(CX), Z0, Z2
+	VMOVUPS Z2, K5, Z1
+	VPERMPS 384(CX), Z0, Z2
+	VMOVUPS Z2, K6, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    $0x000001c0, CX
+	ADDQ    $0x00000040, AX
+	DECQ    DX
+	JNE     next
+	VZEROUPPER
+	RET
+
+// func strided8AVX512(dst uintptr, src uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·strided8AVX512(SB), NOSPLIT, $0-32
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      count+16(FP), DX
+	MOVQ      table+24(FP), BX
+	VMOVDQU32 (BX), Z0
+	VMOVDQU32 64(BX), Z1
+	VPMOVD2M  Z1, K1
+	VMOVDQU32 128(BX), Z1
+	VPMOVD2M  Z1, K2
+	VMOVDQU32 192(BX), Z1
+	VPMOVD2M  Z1, K3
+	VMOVDQU32 256(BX), Z1
+	VPMOVD2M  Z1, K4
+	VMOVDQU32 320(BX), Z1
+	VPMOVD2M  Z1, K5
+	VMOVDQU32 384(BX), Z1
+	VPMOVD2M  Z1, K6
+	VMOVDQU32 448(BX), Z1
+	VPMOVD2M  Z1, K7
+
+next:
+	VPERMPS (CX), Z0, Z1
+	VPERMPS 64(CX), Z0, Z2
+	VMOVUPS Z2, K1, Z1
+	VPERMPS 128(CX), Z0, Z2
+	VMOVUPS Z2, K2, Z1
+	VPERMPS 192(CX), Z0, Z2
+	VMOVUPS Z2, K3, Z1
+	VPERMPS 256(CX), Z0, Z2
+	VMOVUPS Z2, K4, Z1
+	VPERMPS 320(CX), Z0, Z2
+	VMOVUPS Z2, K5, Z1
+	VPERMPS 384(CX), Z0, Z2
+	VMOVUPS Z2, K6, Z1
+	VPERMPS 448(CX), Z0, Z2
+	VMOVUPS Z2, K7, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    $0x00000200, CX
+	ADDQ    $0x00000040, AX
+	DECQ    DX
+	JNE     next
+	VZEROUPPER
+	RET
+
+// func turns2AVX512(dst uintptr, sources uintptr, at uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·turns2AVX512(SB), NOSPLIT, $0-40
+	MOVQ      dst+0(FP), AX
+	MOVQ      sources+8(FP), CX
+	MOVQ      at+16(FP), DX
+	MOVQ      count+24(FP), BX
+	MOVQ      table+32(FP), SI
+	VMOVDQU32 (SI), Z0
+	VMOVDQU32 64(SI), Z1
+	VMOVDQU32 128(SI), Z2
+	VPMOVD2M  Z2, K1
+	VMOVDQU32 192(SI), Z2
+	VPMOVD2M  Z2, K1
+	MOVQ      (CX), SI
+	MOVQ      8(CX), CX
+
+next:
+	VPERMPS (SI)(DX*1), Z0, Z2
+	VPERMPS (CX)(DX*1), Z0, Z3
+	VMOVUPS Z3, K1, Z2
+	VMOVUPS Z2, (AX)
+	VPERMPS (SI)(DX*1), Z1, Z2
+	VPERMPS (CX)(DX*1), Z1, Z3
+	VMOVUPS Z3, K1, Z2
+	VMOVUPS Z2, 64(AX)
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000080, AX
+	DECQ    BX
+	JNE     next
+	VZEROUPPER
+	RET
+
+// func turns3AVX512(dst uintptr, sources uintptr, at uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·turns3AVX512(SB), NOSPLIT, $0-40
+	MOVQ      dst+0(FP), AX
+	MOVQ      sources+8(FP), CX
+	MOVQ      at+16(FP), DX
+	MOVQ      count+24(FP), BX
+	MOVQ      table+32(FP), SI
+	VMOVDQU32 (SI), Z0
+	VMOVDQU32 64(SI), Z1
+	VMOVDQU32 128(SI), Z2
+	VMOVDQU32 192(SI), Z3
+	VPMOVD2M  Z3, K1
+	VMOVDQU32 256(SI), Z3
+	VPMOVD2M  Z3, K1
+	VMOVDQU32 320(SI), Z3
+	VPMOVD2M  Z3, K2
+	MOVQ      (CX), SI
+	MOVQ      8(CX), DI
+	MOVQ      16(CX), CX
+
+next:
+	VPERMPS (SI)(DX*1), Z0, Z3
+	VPERMPS (DI)(DX*1), Z0, Z4
+	VMOVUPS Z4, K1, Z3
+	VPERMPS (CX)(DX*1), Z0, Z4
+	VMOVUPS Z4, K2, Z3
+	VMOVUPS Z3, (AX)
+	VPERMPS (DI)(DX*1), Z1, Z3
+	VPERMPS (CX)(DX*1), Z1, Z4
+	VMOVUPS Z4, K1, Z3
+	VPERMPS (SI)(DX*1), Z1, Z4
+	VMOVUPS Z4, K2, Z3
+	VMOVUPS Z3, 64(AX)
+	VPERMPS (CX)(DX*1), Z2, Z3
+	VPERMPS (SI)(DX*1), Z2, Z4
+	VMOVUPS Z4, K1, Z3
+	VPERMPS (DI)(DX*1), Z2, Z4
+	VMOVUPS Z4, K2, Z3
+	VMOVUPS Z3, 128(AX)
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x000000c0, AX
+	DECQ    BX
+	JNE     next
+	VZEROUPPER
+	RET
+
+// func turns4AVX512(dst uintptr, sources uintptr, at uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·turns4AVX512(SB), NOSPLIT, $0-40
+	MOVQ      dst+0(FP), AX
+	MOVQ      sources+8(FP), CX
+	MOVQ      at+16(FP), DX
+	MOVQ      count+24(FP), BX
+	MOVQ      table+32(FP), SI
+	VMOVDQU32 (SI), Z0
+	VMOVDQU32 64(SI), Z1
+	VMOVDQU32 128(SI), Z2
+	VMOVDQU32 192(SI), Z3
+	VMOVDQU32 256(SI), Z4
+	VPMOVD2M  Z4, K1
+	VMOVDQU32 320(SI), Z4
+	VPMOVD2M  Z4, K1
+	VMOVDQU32 384(SI), Z4
+	VPMOVD2M  Z4, K2
+	VMOVDQU32 448(SI), Z4
+	VPMOVD2M  Z4, K3
+	MOVQ      (CX), SI
+	MOVQ      8(CX), DI
+	MOVQ      16(CX), R8
+	MOVQ      24(CX), CX
+
+next:
+	VPERMPS (SI)(DX*1), Z0, Z4
+	VPERMPS (DI)(DX*1), Z0, Z5
+	VMOVUPS Z5, K1, Z4
+	VPERMPS (R8)(DX*1), Z0, Z5
+	VMOVUPS Z5, K2, Z4
+	VPERMPS (CX)(DX*1), Z0, Z5
+	VMOVUPS Z5, K3, Z4
+	VMOVUPS Z4, (AX)
+	VPERMPS (SI)(DX*1), Z1, Z4
+	VPERMPS (DI)(DX*1), Z1, Z5
+	VMOVUPS Z5, K1, Z4
+	VPERMPS (R8)(DX*1), Z1, Z5
+	VMOVUPS Z5, K2, Z4
+	VPERMPS (CX)(DX*1), Z1, Z5
+	VMOVUPS Z5, K3, Z4
+	VMOVUPS Z4, 64(AX)
+	VPERMPS (SI)(DX*1), Z2, Z4
+	VPERMPS (DI)(DX*1), Z2, Z5
+	VMOVUPS Z5, K1, Z4
+	VPERMPS (R8)(DX*1), Z2, Z5
+	VMOVUPS Z5, K2, Z4
+	VPERMPS (CX)(DX*1), Z2, Z5
+	VMOVUPS Z5, K3, Z4
+	VMOVUPS Z4, 128(AX)
+	VPERMPS (SI)(DX*1), Z3, Z4
+	VPERMPS (DI)(DX*1), Z3, Z5
+	VMOVUPS Z5, K1, Z4
+	VPERMPS (R8)(DX*1), Z3, Z5
+	VMOVUPS Z5, K2, Z4
+	VPERMPS (CX)(DX*1), Z3, Z5
+	VMOVUPS Z5, K3, Z4
+	VMOVUPS Z4, 192(AX)
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000100, AX
+	DECQ    BX
+	JNE     next
 	VZEROUPPER
 	RET

@@ -1125,6 +1125,96 @@ func callJoinPairs(wide bool, fre, fim, bre, bim, ere, eim, ore, oim *float32, c
 	}
 }
 
+//go:noinline
+func callStrided2(wide bool, dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer) {
+	if wide {
+		strided2AVX512(dst, src, count, table)
+	} else {
+		strided2AVX2(dst, src, count, table)
+	}
+}
+
+//go:noinline
+func callStrided3(wide bool, dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer) {
+	if wide {
+		strided3AVX512(dst, src, count, table)
+	} else {
+		strided3AVX2(dst, src, count, table)
+	}
+}
+
+//go:noinline
+func callStrided4(wide bool, dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer) {
+	if wide {
+		strided4AVX512(dst, src, count, table)
+	} else {
+		strided4AVX2(dst, src, count, table)
+	}
+}
+
+//go:noinline
+func callStrided5(wide bool, dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer) {
+	if wide {
+		strided5AVX512(dst, src, count, table)
+	} else {
+		strided5AVX2(dst, src, count, table)
+	}
+}
+
+//go:noinline
+func callStrided6(wide bool, dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer) {
+	if wide {
+		strided6AVX512(dst, src, count, table)
+	} else {
+		strided6AVX2(dst, src, count, table)
+	}
+}
+
+//go:noinline
+func callStrided7(wide bool, dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer) {
+	if wide {
+		strided7AVX512(dst, src, count, table)
+	} else {
+		strided7AVX2(dst, src, count, table)
+	}
+}
+
+//go:noinline
+func callStrided8(wide bool, dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer) {
+	if wide {
+		strided8AVX512(dst, src, count, table)
+	} else {
+		strided8AVX2(dst, src, count, table)
+	}
+}
+
+//go:noinline
+func callTurns2(wide bool, dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer) {
+	if wide {
+		turns2AVX512(dst, sources, at, count, table)
+	} else {
+		turns2AVX2(dst, sources, at, count, table)
+	}
+}
+
+//go:noinline
+func callTurns3(wide bool, dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer) {
+	if wide {
+		turns3AVX512(dst, sources, at, count, table)
+	} else {
+		turns3AVX2(dst, sources, at, count, table)
+	}
+}
+
+//go:noinline
+func callTurns4(wide bool, dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer) {
+	if wide {
+		turns4AVX512(dst, sources, at, count, table)
+	} else {
+		turns4AVX2(dst, sources, at, count, table)
+	}
+}
+
 //go:noescape
 func addAVX2(dst, a, b *float32, n uintptr)
 
@@ -1982,3 +2072,63 @@ func joinPairsAVX2(fre, fim, bre, bim, ere, eim, ore, oim *float32, count uintpt
 
 //go:noescape
 func joinPairsAVX512(fre, fim, bre, bim, ere, eim, ore, oim *float32, count uintptr)
+
+//go:noescape
+func strided2AVX2(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided2AVX512(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided3AVX2(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided3AVX512(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided4AVX2(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided4AVX512(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided5AVX2(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided5AVX512(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided6AVX2(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided6AVX512(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided7AVX2(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided7AVX512(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided8AVX2(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided8AVX512(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func turns2AVX2(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func turns2AVX512(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func turns3AVX2(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func turns3AVX512(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func turns4AVX2(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func turns4AVX512(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)

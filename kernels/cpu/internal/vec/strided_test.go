@@ -1,0 +1,66 @@
+package vec
+
+import (
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestStrided copies elements with every distance, and reads nothing behind the last one.
+func TestStrided(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		for _, size := range []int{4, 8} {
+			for stride := 2; stride <= 8; stride++ {
+				for n := 1; n < 140; n += 1 + n/20 {
+					src := guarded[uint8](t, ((n-1)*stride+1)*size)
+					for i := range src {
+						src[i] = uint8(rand.Uint32())
+					}
+					got := guarded[uint8](t, n*size)
+					m := Strided(unsafe.Pointer(&got[0]), unsafe.Pointer(&src[0]), size, stride, n)
+					require.LessOrEqual(t, m, n)
+					if Chains() && n >= 32 {
+						require.NotZero(t, m)
+					}
+					for i := range m {
+						require.Equal(t, src[i*stride*size:][:size], got[i*size:][:size], "size %d, stride %d, element %d of %d", size, stride, i, n)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestTurns stores the elements of two to four operands in turn.
+func TestTurns(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		for _, size := range []int{4, 8} {
+			for count := 2; count <= 4; count++ {
+				for n := 1; n < 140; n += 1 + n/20 {
+					first := rand.IntN(5)
+					sources, pointers := make([][]uint8, count), make([]unsafe.Pointer, count)
+					for i := range sources {
+						sources[i] = guarded[uint8](t, (first+n)*size)
+						for j := range sources[i] {
+							sources[i][j] = uint8(rand.Uint32())
+						}
+						pointers[i] = unsafe.Pointer(&sources[i][0])
+					}
+					got := guarded[uint8](t, count*n*size)
+					m := Turns(unsafe.Pointer(&got[0]), pointers, size, first, n)
+					require.LessOrEqual(t, m, n)
+					if Chains() && n >= 16 && (size == 4 || count != 3) {
+						require.NotZero(t, m)
+					}
+					for i := range m {
+						for j, s := range sources {
+							require.Equal(t, s[(first+i)*size:][:size], got[(i*count+j)*size:][:size], "size %d, %d sources, element %d of %d", size, count, i, n)
+						}
+					}
+				}
+			}
+		}
+	})
+}
