@@ -21,6 +21,7 @@ type buffer struct {
 	exposed  atomic.Bool   // Bytes has been called: others may write the memory
 	panels   panels
 	tiles    panels // the kernel of a convolution, transformed; see winograd.go
+	halves   halves // the contents in 16 bits; see kept_halves.go
 }
 
 var (
@@ -87,6 +88,7 @@ func (b *buffer) Free() {
 		k.memory = nil
 		k.mu.Unlock()
 	}
+	b.halves.forget()
 }
 
 func (b *buffer) check(n int) error {

@@ -1,8 +1,11 @@
 package cpu
 
 import (
+	"unsafe"
+
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -25,15 +28,38 @@ func buildHalfDot(b *build, product *dotPlan) func() {
 	}
 	rt := b.rt()
 	scratch := b.scratch(ir.Float32, gemm.HalfScratch(args, rt.pool.Size()))
+	kept := b.keptForm(product, &l)
 	return func() {
 		if bias != nil {
 			args.Bias = plan.Data[uint16](bias)
 		}
 		xs, ys, zs := plan.Data[uint16](x), plan.Data[uint16](y), plan.Data[uint16](out)
+		args.Packed = inHalfPanels(ownBuffer(y), kept, args, rt.pool)
 		for _, o := range l.outer {
 			args.A, args.B, args.C = xs[o[0]:], ys[o[1]:], zs[o[2]:]
 			gemm.RunHalf(rt.pool, args, plan.Data[float32](scratch))
 		}
-		args.A, args.B, args.C, args.Bias = nil, nil, nil, nil
+		args.A, args.B, args.C, args.Bias, args.Packed = nil, nil, nil, nil, nil
 	}
+}
+
+// inHalfPanels is inPanels for a product of 16-bit floats.
+func inHalfPanels(b *buffer, f *form, args *gemm.HalfArgs, p *pool.Pool) []float32 {
+	if b == nil || f == nil {
+		return nil
+	}
+	version := b.version.Load()
+	if b.borrowed || b.exposed.Load() {
+		return nil
+	}
+	layout, size := gemm.HalfPanels(args)
+	k := &b.panels
+	if k.holds.Load() != version && !k.pack(f, layout, version, 4*size, func(memory []byte) {
+		whole := *args
+		whole.B = unsafe.Slice((*uint16)(plan.PointerTo(b.own)), len(b.own)/f.size)[f.off/f.size:]
+		gemm.PackHalf(p, unsafe.Slice((*float32)(plan.PointerTo(memory)), size), &whole)
+	}) || k.form != *f || k.layout != layout {
+		return nil
+	}
+	return unsafe.Slice((*float32)(plan.PointerTo(k.memory)), size)
 }

@@ -53,10 +53,11 @@ func (f *form) worthKeeping() bool {
 func (b *buffer) changing() { b.version.Add(1) }
 
 // kept returns the form of an operand that may be kept in panels, or nil: it must be an input that no output replaces,
-// as weights are in programs that predict.
+// as weights are in programs that predict, or such an input in 16 bits.
 func (b *build) kept(o *plan.Operand, f *form) *form {
 	f.size = o.Typ.DType.Size()
-	if o.Mem.Kind != plan.InInput || b.replaced(o.Mem.Index) || !f.worthKeeping() {
+	constant := o.Mem.Kind == plan.Kept || o.Mem.Kind == plan.InInput && !b.replaced(o.Mem.Index)
+	if !constant || !f.worthKeeping() {
 		return nil
 	}
 	return f

@@ -28,15 +28,17 @@ type HalfArgs struct {
 	TransA, TransB bool
 	Bias           []uint16
 	ReLU           bool
+	Packed         []float32 // if not nil, B as [PackHalf] writes it; B itself is not read
 
 	Batch                     [2]int
 	StrideA, StrideB, StrideC [2]int
 }
 
 const (
-	halfRows = 112 // of a chunk of C: whole tiles of AVX-512; twice as many where B is widened for each
-	halfCols = 256
-	halfGap  = 16 // between the rows of a copied A, so that they do not compete for places in the cache
+	halfRows    = 112 // of a chunk of C: whole tiles of AVX-512; twice as many where B is widened for each
+	halfCols    = 256
+	halfRowMost = 1 << 14 // numbers of a row whose sums are not cut into blocks: memory for a panel of as many rows
+	halfGap     = 16      // between the rows of a copied A, so that they do not compete for places in the cache
 )
 
 // halfPlan is how a product of 16-bit floats is cut up.
@@ -46,6 +48,7 @@ type halfPlan struct {
 	rowChunks, colChunks int
 	k, blockK            int  // numbers of 32 bits in a sum and in a block of it: pairs, or numbers
 	inPlace              bool // A is read where it lies
+	row                  bool // one row in float32, whose sums are not cut into blocks
 	lda                  int  // of the copied block of A
 }
 
@@ -58,6 +61,9 @@ func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 	most, width := halfRows, micro.PanelWidth[float32]()
 	if !p.pairs {
 		most *= 2
+		if p.row = a.M == 1 && a.K <= halfRowMost; p.row {
+			p.blockK = a.K
+		}
 	}
 	p.rowChunks, p.cols = ceil(a.M, most), min(ceil(a.N, width)*width, halfCols)
 	want := 1
@@ -128,7 +134,14 @@ func (a *HalfArgs) normal() HalfArgs {
 func (a *HalfArgs) check() {
 	f := Args[float32]{M: a.M, N: a.N, K: a.K, LDA: a.LDA, TransA: a.TransA, LDB: a.LDB, TransB: a.TransB, LDC: a.LDC,
 		Batch: a.Batch, StrideA: a.StrideA, StrideB: a.StrideB, StrideC: a.StrideC}
-	f.checkLengths(len(a.A), len(a.B), len(a.C))
+	lengthB := len(a.B)
+	if a.Packed != nil {
+		f.TransB, f.LDB, lengthB = false, a.N, a.K*a.N
+		if _, need := HalfPanels(a); len(a.Packed) < need {
+			panic(fmt.Sprintf("gemm: the panels have %d numbers, the product needs %d: ask HalfPanels", len(a.Packed), need))
+		}
+	}
+	f.checkLengths(len(a.A), lengthB, len(a.C))
 	if a.Bias != nil && len(a.Bias) < a.N {
 		panic(fmt.Sprintf("gemm: bias has %d elements, expected N = %d", len(a.Bias), a.N))
 	}
@@ -185,7 +198,10 @@ func (j *halfJob) block(worker, e0, e1, m, n int) {
 	sums, mine := mine[:sizeC], mine[sizeC:]
 	blockA, mine := mine[:sizeA], mine[sizeA:]
 	panel, lines := mine[:sizePanel], mine[sizePanel:]
-	matrixA, matrixB := a.A[e0*a.StrideA[0]+e1*a.StrideA[1]:], a.B[e0*a.StrideB[0]+e1*a.StrideB[1]:]
+	matrixA, matrixB := a.A[e0*a.StrideA[0]+e1*a.StrideA[1]:], a.B
+	if a.Packed == nil {
+		matrixB = a.B[e0*a.StrideB[0]+e1*a.StrideB[1]:]
+	}
 	rows, cols := min(p.rows, a.M-m), min(p.cols, a.N-n)
 	width := micro.PanelWidth[float32]()
 	t := micro.Tile[float32]{Rows: rows, Segments: 1, Outer: 1, CRow: p.cols, BK: width, Pairs: p.pairs}
@@ -204,10 +220,24 @@ func (j *halfJob) block(worker, e0, e1, m, n int) {
 			j.packA(blockA, matrixA, m, rows, k, t.K)
 			t.A, t.ARow, t.AK = blockA, p.lda, 1
 		}
+		if p.row && a.Packed != nil {
+			clear(sums[:cols])
+			micro.AddRowPanels(sums[:cols], blockA[:p.k], a.Packed[n*p.k:])
+			continue
+		}
 		for c := 0; c < cols; c += width {
 			t.Cols = min(width, cols-c)
-			j.packB(panel, lines, matrixB, k, t.K, n+c, t.Cols)
-			t.B, t.C = panel, sums[c:]
+			if a.Packed != nil {
+				t.B = a.Packed[(n+c)*p.k+k*width:]
+			} else {
+				j.packB(panel, lines, matrixB, k, t.K, n+c, t.Cols)
+				t.B = panel
+			}
+			if t.C = sums[c:]; p.row { // added up in the order of AddRowPanels above
+				clear(t.C[:t.Cols])
+				micro.AddRowPanels(t.C[:t.Cols], blockA[:p.k], t.B)
+				continue
+			}
 			micro.Run(&t)
 		}
 	}

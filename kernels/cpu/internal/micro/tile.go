@@ -66,6 +66,9 @@ func best[T Float]() *tile.Tile {
 // Pairs reports whether the processor in force multiplies pairs of bfloat16.
 func Pairs() bool { return pairs().Lanes > 1 }
 
+// PairsLayout is the layout of panels of pairs that the tile in force reads.
+func PairsLayout() tile.Layout { return pairs().Layout }
+
 // pairs returns the tile in force for pairs of bfloat16.
 func pairs() *tile.Tile { return tile.Best(tiles[:], tile.Kind{In: tile.BFloat16, Acc: tile.Float32}) }
 

@@ -46,7 +46,11 @@ func Place(g *fuse.Graph, aliases bool) *Placement {
 	p.placeOutputs(aliases)
 	for _, u := range g.Units {
 		for _, v := range u.Writes {
-			if p.Operands[v].Mem == nil {
+			switch {
+			case p.Operands[v].Mem != nil:
+			case aliases && p.Converts(u) != nil:
+				p.set(v, p.NewStorage(Kept, p.Program.Type(v).Bytes()))
+			default:
 				p.placeResult(u, v)
 			}
 		}

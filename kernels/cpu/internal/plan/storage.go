@@ -19,6 +19,7 @@ const (
 	InInput                // a buffer of the caller: input number index
 	inOutput               // a buffer of the caller: output number index
 	InConstant             // memory of its own, filled when the program is compiled
+	Kept                   // a conversion of an input to 16 bits, which stays with the input's buffer
 )
 
 // Storage is a piece of memory that holds one or more values in turn. Its address is fixed when it lies in the arena,
@@ -28,7 +29,7 @@ type Storage struct {
 	Bytes int
 	Kind  Kind
 	Index int
-	Whose kernels.Buffer // of an input of the executable, if it is of this backend: what the last run took
+	Whose kernels.Buffer // of an input of the executable or a conversion of one, if it is of this backend: what the last run took
 
 	First, Last int        // the steps between which the contents are needed
 	taken       *fuse.Unit // the last unit that wrote a result over an operand here

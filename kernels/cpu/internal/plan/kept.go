@@ -1,0 +1,39 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/internal/memory"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+const (
+	keptMinElements = 1 << 10 // the conversion of fewer takes no time
+	keptPart        = 64      // of the machine's memory, one conversion may take one part
+)
+
+// Converts returns the input that the unit does nothing but convert from float32 to 16 bits, if no output replaces it,
+// as none replaces the weights of programs that predict; else nil. Such a conversion stays valid until the input
+// changes.
+func (p *Placement) Converts(u *fuse.Unit) *Storage {
+	if p.Plain || !u.Elementwise || len(u.Nodes) != 1 || len(u.Sinks) > 0 || len(u.Writes) != 1 {
+		return nil
+	}
+	n := &p.Program.Nodes[u.Nodes[0]]
+	if n.Op != ir.Convert {
+		return nil
+	}
+	x, offset := p.Root(n.Inputs[0])
+	from, to := p.Program.Type(x), p.Program.Type(n.Outputs[0])
+	m := p.Operands[x].Mem
+	if m == nil || m.Kind != InInput || offset != 0 || from.DType != ir.Float32 || !to.DType.IsHalf() {
+		return nil
+	}
+	size := to.Shape.Size()
+	if from.Shape.Size() != size || size < keptMinElements || to.Bytes() > memory.Limit()/keptPart ||
+		slices.ContainsFunc(p.Program.Outputs, func(o ir.Output) bool { return o.Alias == m.Index }) {
+		return nil
+	}
+	return m
+}

@@ -1,0 +1,136 @@
+package cpu
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// newHalfPredictor is newPredictor with operands that are converted to 16 bits first.
+func newHalfPredictor(t *testing.T, rows int, d ir.DType) *predictor {
+	p := ir.New("")
+	x := p.AddInput("x", ir.Type{DType: ir.Float32, Shape: ir.Shape{rows, 75}})
+	w := p.AddInput("w", ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}})
+	narrow := func(v ir.Value) ir.Value {
+		n, err := p.Add("", ir.Convert, ir.ConvertAttrs{DType: d}, v)
+		require.NoError(t, err)
+		return n[0]
+	}
+	y, err := p.Add("", ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, narrow(x), narrow(w))
+	require.NoError(t, err)
+	p.AddOutput("y", y[0])
+	e, err := Backend{}.load(p, kernels.CompileOptions{Device: here}, false)
+	require.NoError(t, err)
+	f := &predictor{t, e, newBuffer(here, p.Type(x)), newBuffer(here, ir.Type{DType: d, Shape: ir.Shape{rows, 70}})}
+	require.NoError(t, f.x.Write(float32s(rows*75)))
+	return f
+}
+
+// TestKeptHalves: what weights are in 16 bits is kept until they change, whoever changes them, and in panels after the
+// second product.
+func TestKeptHalves(t *testing.T) {
+	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}}
+	for i, d := range []ir.DType{ir.BFloat16, ir.Float16} {
+		for _, rows := range []int{1, 5, 300} {
+			t.Run(d.String()+" "+strconv.Itoa(rows), func(t *testing.T) {
+				f, w, other := newHalfPredictor(t, rows, d), newBuffer(here, typ), newBuffer(here, typ)
+				check := func(b *buffer) {
+					t.Helper()
+					fresh := newBuffer(here, b.typ)
+					require.NoError(t, fresh.Write(b.data))
+					want := f.run(fresh)
+					for run := range 3 {
+						require.Equal(t, want, f.run(b), "run %d", run)
+					}
+					kept := &b.halves.each[i]
+					require.Equal(t, b.version.Load(), kept.holds)
+					require.Equal(t, kept.in.version.Load(), kept.in.panels.holds.Load(), "kept in panels")
+				}
+				require.NoError(t, w.Write(make([]byte, 4*75*70)))
+				check(w)
+				require.NoError(t, w.Write(float32s(75*70)))
+				check(w)
+				update := ir.New("")
+				old := update.AddInput("w", typ)
+				twice, err := update.Add("", ir.Add, nil, old, old)
+				require.NoError(t, err)
+				update.AddAlias("w", twice[0], 0)
+				e, err := kernels.Load(Backend{}, update, here)
+				require.NoError(t, err)
+				require.NoError(t, e.Run(context.Background(), []kernels.Buffer{w}, []kernels.Buffer{nil}))
+				check(w)
+				require.NoError(t, other.Write(float32s(75*70)))
+				check(other)
+				require.NoError(t, w.Exchange(other))
+				check(w)
+				check(other)
+				in, out := []kernels.Buffer{f.x, w}, []kernels.Buffer{f.y}
+				require.Zero(t, allocations(20, func() { _ = f.e.Run(context.Background(), in, out) }))
+
+				memory := w.Bytes() // from now on it may change unseen
+				before := f.run(w)
+				clear(memory)
+				require.NotEqual(t, before, f.run(w))
+				require.Equal(t, make([]byte, len(before)), f.run(w))
+				require.NoError(t, other.Borrow(float32s(75*70)))
+				want := f.run(other)
+				other.data[3] ^= 0x40 // of an exponent
+				require.NotEqual(t, want, f.run(other))
+				other.Free()
+				require.Nil(t, other.halves.each[i].in)
+			})
+		}
+	}
+}
+
+// TestTrainedWeightsAreNotKept: a program that replaces the weights converts them in each run, in its own memory.
+func TestTrainedWeightsAreNotKept(t *testing.T) {
+	p := ir.New("")
+	w := p.AddInput("w", ir.Type{DType: ir.Float32, Shape: ir.Shape{64, 64}})
+	narrow, err := p.Add("", ir.Convert, ir.ConvertAttrs{DType: ir.BFloat16}, w)
+	require.NoError(t, err)
+	y, err := p.Add("", ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, narrow[0], narrow[0])
+	require.NoError(t, err)
+	wide, err := p.Add("", ir.Convert, ir.ConvertAttrs{DType: ir.Float32}, y[0])
+	require.NoError(t, err)
+	p.AddAlias("w", wide[0], 0)
+	e, err := kernels.Load(Backend{}, p, here)
+	require.NoError(t, err)
+	b := newBuffer(here, p.Type(w))
+	require.NoError(t, e.Run(context.Background(), []kernels.Buffer{b}, []kernels.Buffer{nil}))
+	require.Nil(t, b.halves.each[0].in)
+}
+
+// TestKeptHalvesAreShared: programs for several batches, run at the same time, use one conversion.
+func TestKeptHalvesAreShared(t *testing.T) {
+	w := newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}})
+	require.NoError(t, w.Write(float32s(75*70)))
+	var all []*predictor
+	var want [][]byte
+	for _, rows := range []int{1, 7, 40} {
+		f := newHalfPredictor(t, rows, ir.BFloat16)
+		fresh := newBuffer(here, w.typ)
+		require.NoError(t, fresh.Write(w.data))
+		all, want = append(all, f), append(want, f.run(fresh))
+	}
+	var done sync.WaitGroup
+	for i, f := range all {
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			for range 20 {
+				if got := f.run(w); string(got) != string(want[i]) {
+					t.Errorf("batch %d: other bits", f.x.typ.Shape[0])
+				}
+			}
+		}()
+	}
+	done.Wait()
+	require.NotNil(t, w.halves.each[0].in)
+}
