@@ -21,6 +21,7 @@ type Options struct {
 	Memory     int64
 	Refuse     driver.Result // of cuInit
 	Order      ptxsim.Order
+	Races      bool // kernels whose threads race in global memory are wrong
 	// NoPeers says which pairs of devices do not reach each other's memory; nil: all do.
 	NoPeers func(a, b int) bool
 }

@@ -67,7 +67,7 @@ func (f *Fake) Launch(h driver.Handle, c driver.Config, args []uint64) driver.Re
 	if err := f.reaches(c.Stream, args); err != nil {
 		return f.fails(err)
 	}
-	l := ptxsim.Launch{Grid: [3]int{int(c.Grid[0]), int(c.Grid[1]), int(c.Grid[2])}, Block: int(c.Block), Args: append([]uint64{}, args...), Memory: &f.Memory, Order: f.options.Order}
+	l := ptxsim.Launch{Grid: [3]int{int(c.Grid[0]), int(c.Grid[1]), int(c.Grid[2])}, Block: int(c.Block), Args: append([]uint64{}, args...), Memory: &f.Memory, Order: f.options.Order, Races: f.options.Races}
 	return f.put(c.Stream, func() error { return k.Run(l) })
 }
 

@@ -18,11 +18,12 @@ func (s *scope) scan(n *ir.Node) {
 	loop := s.plan.Loops
 	s.plan.Loops++
 	carries := n.Outputs[:a.Carry]
+	var begin []copying
 	inputs := make([]Place, 0, len(n.Inputs))
 	for i, v := range n.Inputs {
 		switch {
 		case i < a.Carry:
-			s.copyTo(n, s.p.Type(v), s.places[v], s.places[carries[i]], false)
+			begin = append(begin, copying{s.p.Type(v), s.places[v], s.places[carries[i]]})
 			inputs = append(inputs, s.places[carries[i]])
 		case i < a.Carry+a.Xs:
 			inputs = append(inputs, shifted(s.places[v], Stride{loop, int64(a.Body.Type(a.Body.Inputs[i].Value).Bytes())}))
@@ -30,6 +31,7 @@ func (s *scope) scan(n *ir.Node) {
 			inputs = append(inputs, s.places[v])
 		}
 	}
+	s.copyAll(n, begin, false)
 	to := make([]Place, len(a.Body.Outputs))
 	for i, out := range a.Body.Outputs[a.Carry:] {
 		to[a.Carry+i] = shifted(s.places[n.Outputs[a.Carry+i]], Stride{loop, int64(a.Body.Type(out.Value).Bytes())})
@@ -45,21 +47,26 @@ func (s *scope) scan(n *ir.Node) {
 // carry moves results to the places of the states. One that is the state of another is kept aside first.
 func (s *scope) carry(n *ir.Node, results, states []Place) {
 	kept := make([]Place, len(results))
+	var aside, last []copying
 	for i, r := range results {
 		kept[i] = r
 		for j, other := range states {
 			if j != i && same(r, other) {
 				t := s.p.Type(s.p.Outputs[i].Value)
 				kept[i] = Place{Space: Arena, Offset: s.arena.take(t.Bytes())}
-				s.copyTo(n, t, r, kept[i], false)
+				aside = append(aside, copying{t, r, kept[i]})
 				break
 			}
 		}
 	}
+	s.copyAll(n, aside, false)
 	for i, r := range kept {
 		if !same(r, states[i]) {
-			s.copyTo(n, s.p.Type(s.p.Outputs[i].Value), r, states[i], false)
+			last = append(last, copying{s.p.Type(s.p.Outputs[i].Value), r, states[i]})
 		}
+	}
+	s.copyAll(n, last, false)
+	for i, r := range kept {
 		if !same(r, results[i]) {
 			s.arena.give(r.Offset, s.p.Type(s.p.Outputs[i].Value).Bytes())
 		}
@@ -83,14 +90,16 @@ func (s *scope) while(n *ir.Node) {
 	defer func() { s.conditional-- }()
 	s.plan.Fixed = false
 	var inputs []Place
+	var begin []copying
 	for i, v := range n.Inputs {
 		if i < a.State {
-			s.copyTo(n, s.p.Type(v), s.places[v], s.places[n.Outputs[i]], false)
+			begin = append(begin, copying{s.p.Type(v), s.places[v], s.places[n.Outputs[i]]})
 			inputs = append(inputs, s.places[n.Outputs[i]])
 		} else {
 			inputs = append(inputs, s.places[v])
 		}
 	}
+	s.copyAll(n, begin, false)
 	var head, steps []Step
 	on := Place{Space: Arena, Offset: s.arena.take(1)}
 	condition := s.open(a.Cond, inputs, &head, s.guard)

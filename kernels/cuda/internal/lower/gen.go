@@ -20,9 +20,10 @@ type gen struct {
 	memo     map[read]ptx.Operand
 	exit     string // label of the end
 	root     ir.Value
-	rooted   bool  // root is what the kernel writes; else it is the node's results
-	flops    int64 // of products
-	copied   int64 // bytes of a region that the kernel only copies
+	roots    []ir.Value // of a joint kernel, instead of root
+	rooted   bool       // root is what the kernel writes; else it is the node's results
+	flops    int64      // of products
+	copied   int64      // bytes of a region that the kernel only copies
 }
 
 // read is a value at an index.
@@ -51,10 +52,16 @@ func (s *scope) kernel(n *ir.Node) *gen {
 }
 
 // stopOnFailure ends the kernel where the failure flag is set: it is one that replaces inputs.
-func (g *gen) stopOnFailure() {
-	p := g.k.Pointer()
+func (g *gen) stopOnFailure() { g.stopIf(g.flag()) }
+
+// flag is the address of the failure flag.
+func (g *gen) flag() ptx.Operand {
 	g.args = append(g.args, Arg{Kind: Flag})
-	set := g.k.Op(ptx.B32, "ld.global.u32", address(p))
+	return g.k.Pointer()
+}
+
+func (g *gen) stopIf(flag ptx.Operand) {
+	set := g.k.Op(ptx.B32, "ld.global.u32", address(flag))
 	g.k.BranchIf(g.k.Op(ptx.Pred, "setp.ne.s32", set, ptx.Int32(0)), g.exit)
 }
 
@@ -97,10 +104,16 @@ func (g *gen) describe() (name string, bytes int64) {
 		return "copy", 2 * g.copied
 	}
 	name = g.node.Op.String()
+	for _, v := range g.roots {
+		bytes += int64(g.p.Type(v).Bytes())
+	}
 	for v := range g.pointers {
 		bytes += int64(g.p.Type(v).Bytes())
 	}
-	if !g.rooted {
+	switch {
+	case len(g.roots) > 0:
+		return fmt.Sprintf("%s and %d more", name, len(g.roots)-1), bytes
+	case !g.rooted:
 		for _, v := range g.node.Outputs {
 			if int(v) < len(g.makers) && g.makers[v] == g.node { // else it is a loop's, around this program
 				bytes += int64(g.p.Type(v).Bytes())

@@ -41,6 +41,7 @@ type scope struct {
 	inMemory  []bool // inputs, and values of kernels of their own
 	committed map[ir.Value]bool
 	taken     map[ir.Value]bool // values whose memory is of the arena
+	pending   *together         // nodes that wait for others to share their launch
 }
 
 // Program lowers a program. One that does not verify, or asks for what there is no kernel for, is an error that names
@@ -188,6 +189,7 @@ func (s *scope) outermost() {
 	results := s.write(f, to)
 	scope := &ir.Node{Op: ir.Identity, Scope: p.Name}
 	kept := make([]Place, len(p.Outputs))
+	var aside []copying
 	for i, out := range p.Outputs {
 		if out.Alias < 0 || s.committed[out.Value] {
 			continue
@@ -196,14 +198,17 @@ func (s *scope) outermost() {
 		if results[i].Space == Input && results[i].Index != out.Alias {
 			t := p.Type(out.Value) // another input, which may be replaced too
 			kept[i] = Place{Space: Arena, Offset: s.arena.take(t.Bytes())}
-			s.copyTo(scope, t, results[i], kept[i], false)
+			aside = append(aside, copying{t, results[i], kept[i]})
 		}
 	}
+	s.copyAll(scope, aside, false)
+	var last []copying
 	for i, out := range p.Outputs {
 		if out.Alias >= 0 && !s.committed[out.Value] {
-			s.copyTo(scope, p.Type(out.Value), kept[i], Place{Space: Output, Index: i}, true)
+			last = append(last, copying{p.Type(out.Value), kept[i], Place{Space: Output, Index: i}})
 		}
 	}
+	s.copyAll(scope, last, true)
 }
 
 // body lowers the nodes of a program. Outputs with a place are written there; it returns where all are. What it takes
@@ -223,23 +228,29 @@ func (s *scope) write(f *fusion, to []Place) []Place {
 	}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
+		if len(f.checks[i]) > 0 {
+			s.flush(f, direct)
+		}
 		for _, c := range f.checks[i] {
 			s.check(n, c)
 		}
-		if f.kernel[i] {
+		if f.kernel[i] && !s.waits(f, i, direct) {
 			s.node(n, i, f, direct)
 		}
 	}
+	s.flush(f, direct)
 	results := make([]Place, len(p.Outputs))
 	end := &ir.Node{Op: ir.Identity, Scope: p.Name}
+	var last []copying
 	for i, out := range p.Outputs {
 		results[i] = s.places[out.Value]
 		if to[i].Space == Nowhere || same(results[i], to[i]) {
 			continue
 		}
-		s.copyTo(end, p.Type(out.Value), results[i], to[i], false)
+		last = append(last, copying{p.Type(out.Value), results[i], to[i]})
 		results[i] = to[i]
 	}
+	s.copyAll(end, last, false)
 	return results
 }
 
@@ -248,18 +259,7 @@ func same(a, b Place) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 // node writes the kernels of a node and releases memory that nobody reads any more.
 func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
 	before := s.arena.max
-	for _, v := range n.Outputs {
-		if s.inMemory[v] {
-			continue // an empty loop's, say
-		}
-		s.inMemory[v] = true
-		if place, ok := direct[v]; ok {
-			s.places[v] = place
-		} else {
-			s.places[v] = Place{Space: Arena, Offset: s.arena.take(s.p.Type(v).Bytes())}
-			s.taken[v] = true
-		}
-	}
+	s.settle(n, direct)
 	anchor := n
 	if a := f.anchor[i]; a != nil {
 		anchor = a
@@ -281,8 +281,33 @@ func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
 	if s.arena.max > before {
 		s.plan.Peak = n.Scope
 	}
-	for _, v := range f.last[i] {
-		if s.taken[v] {
+	s.release(f.last[i])
+}
+
+// settle gives the results of a node their places.
+func (s *scope) settle(n *ir.Node, direct map[ir.Value]Place) {
+	for _, v := range n.Outputs {
+		if s.inMemory[v] {
+			continue // an empty loop's, say
+		}
+		s.inMemory[v] = true
+		if place, ok := direct[v]; ok {
+			s.places[v] = place
+		} else {
+			s.places[v] = Place{Space: Arena, Offset: s.arena.take(s.p.Type(v).Bytes())}
+			s.taken[v] = true
+		}
+	}
+}
+
+// release gives back the memory of values, now or when the nodes that wait for their launch have read them.
+func (s *scope) release(values []ir.Value) {
+	for _, v := range values {
+		switch {
+		case !s.taken[v]:
+		case s.pending != nil && len(s.pending.readers[v]) > 0:
+			s.pending.late = append(s.pending.late, v)
+		default:
 			s.taken[v] = false
 			s.arena.give(s.places[v].Offset, s.p.Type(v).Bytes())
 		}

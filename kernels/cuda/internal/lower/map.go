@@ -30,30 +30,6 @@ func (g *gen) commit(v ir.Value) {
 	}
 }
 
-// copyTo writes a kernel that copies a region.
-func (s *scope) copyTo(n *ir.Node, t ir.Type, from, to Place, guarded bool) {
-	bytes := t.Bytes()
-	if bytes == 0 {
-		return
-	}
-	g := s.kernel(n)
-	if guarded {
-		g.stopOnFailure()
-	}
-	g.copied = int64(bytes)
-	a, b := g.place(from), g.place(to)
-	d, count := ir.Uint8, bytes
-	for _, w := range []ir.DType{ir.Int64, ir.Int32, ir.Uint16} {
-		if bytes%w.Size() == 0 && aligned(from, w.Size()) && aligned(to, w.Size()) {
-			d, count = w, bytes/w.Size()
-			break
-		}
-	}
-	thread, grid, block := g.threads(count)
-	g.store(d, g.element(b, thread, d.Size()), g.load(d, g.element(a, thread, d.Size())))
-	g.launch(grid, block)
-}
-
 func aligned(p Place, n int) bool {
 	for _, s := range p.Strides {
 		if s.Bytes%int64(n) != 0 {

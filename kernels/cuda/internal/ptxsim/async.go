@@ -61,7 +61,7 @@ func (t *thread) copyAsync(in *instruction, size int) {
 	if from := t.regs[in.list[1]]; from%uint64(size) != 0 {
 		t.err = fmt.Errorf("address %#x is not a multiple of %d", from, size)
 	} else if given > 0 {
-		if c.from = t.global(from, given); c.from != nil {
+		if c.from = t.global(from, given, false); c.from != nil {
 			c.from = c.from[:given]
 		}
 	}

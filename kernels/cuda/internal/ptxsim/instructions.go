@@ -392,12 +392,12 @@ func memory() {
 			}
 		}
 		instructions["ld.global."+typ] = func(t *thread, in *instruction) {
-			if m := t.global(t.regs[in.a]+uint64(in.offset), size); m != nil {
+			if m := t.global(t.regs[in.a]+uint64(in.offset), size, false); m != nil {
 				t.regs[in.d] = load(m)
 			}
 		}
 		instructions["st.global."+typ] = func(t *thread, in *instruction) {
-			if m := t.global(t.regs[in.d]+uint64(in.offset), size); m != nil {
+			if m := t.global(t.regs[in.d]+uint64(in.offset), size, true); m != nil {
 				store(m, t.regs[in.a])
 			}
 		}

@@ -25,6 +25,7 @@ type Launch struct {
 	Args   []uint64
 	Memory *Memory
 	Order  Order
+	Races  bool // finds accesses to global memory that nothing orders; slow
 }
 
 // maxSteps bounds a thread, so that a loop without end is an error.
@@ -56,6 +57,8 @@ const (
 // block is the state of the threads that run together.
 type block struct {
 	memory *Memory
+	number int
+	races  *races // nil: they are not looked for
 	shared []byte
 	words  []word
 	epoch  int32
@@ -77,6 +80,9 @@ func (k *Kernel) Run(l Launch) error {
 	l.Memory.mu.RLock()
 	defer l.Memory.mu.RUnlock()
 	b := &block{memory: l.Memory, shared: make([]byte, k.Shared), words: make([]word, k.Shared/4)}
+	if l.Races {
+		b.races = newRaces()
+	}
 	count := 1
 	if k.barriers {
 		count = l.Block
@@ -90,6 +96,7 @@ func (k *Kernel) Run(l Launch) error {
 	for z := range l.Grid[2] {
 		for y := range l.Grid[1] {
 			for x := range l.Grid[0] {
+				b.number = (z*l.Grid[1]+y)*l.Grid[0] + x
 				if err := k.runBlock(b, threads, order, l, [3]int{x, y, z}); err != nil {
 					return fmt.Errorf("ptxsim: kernel %s, block %d,%d,%d: %w", k.Name, x, y, z, err)
 				}
@@ -237,9 +244,13 @@ func (k *Kernel) advance(t *thread) error {
 }
 
 // global returns the bytes at an address of global memory.
-func (t *thread) global(address uint64, size int) []byte {
+func (t *thread) global(address uint64, size int, write bool) []byte {
 	m := t.block.memory.at(address)
+	if r := t.block.races; r != nil && len(m) >= size {
+		t.err = r.touch(t, address, size, write)
+	}
 	switch {
+	case t.err != nil:
 	case len(m) < size:
 		t.err = fmt.Errorf("address %#x is outside of all allocations (%d bytes are left there, %d are accessed)", address, len(m), size)
 	case address%uint64(size) != 0:

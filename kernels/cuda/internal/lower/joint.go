@@ -1,0 +1,99 @@
+package lower
+
+import (
+	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// part is a share of a joint kernel: a thread for each of so many elements.
+type part struct {
+	n     int
+	write func(thread ptx.Operand)
+}
+
+// joint launches parts that do not depend on each other as one kernel: the first blocks are those of the first part,
+// and so on. A launch costs more than small parts take.
+func (g *gen) joint(parts []part) {
+	k, block := g.k, 32
+	for _, p := range parts {
+		for block < 256 && block < p.n {
+			block *= 2
+		}
+	}
+	tid := k.Op(ptx.B32, "mov.u32", special("%tid.x"))
+	cta := k.Op(ptx.B32, "mov.u32", special("%ctaid.x"))
+	blocks := 0
+	for i, p := range parts {
+		first, next := blocks, ""
+		blocks += (p.n + block - 1) / block
+		if i < len(parts)-1 {
+			next = k.Label()
+			k.BranchIf(g.compare("ge", "u32", cta, ptx.Int32(int64(blocks))), next)
+		}
+		mine := g.sub(cta, ptx.Int32(int64(first)))
+		thread := k.Op(ptx.B32, "mad.lo.s32", mine, ptx.Int32(int64(block)), tid)
+		if p.n%block != 0 {
+			k.BranchIf(g.compare("ge", "u32", thread, ptx.Int32(int64(p.n))), g.exit)
+		}
+		clear(g.memo) // other parts' threads do not come here
+		p.write(thread)
+		if next != "" {
+			k.Branch(g.exit)
+			k.Place(next)
+		}
+	}
+	g.launch([3]int{blocks, 1, 1}, block)
+}
+
+// copying is a region to copy.
+type copying struct {
+	typ      ir.Type
+	from, to Place
+}
+
+// maxParts bounds the parts of a joint kernel, and with them its parameters.
+const maxParts = 128
+
+// copyAll copies regions that do not overlap, by few kernels.
+func (s *scope) copyAll(n *ir.Node, list []copying, guarded bool) {
+	var all []copying
+	for _, c := range list {
+		if c.typ.Bytes() > 0 {
+			all = append(all, c)
+		}
+	}
+	for len(all) > 0 {
+		some := all[:min(len(all), maxParts)]
+		all = all[len(some):]
+		g := s.kernel(n)
+		if guarded {
+			g.stopOnFailure()
+		}
+		parts := make([]part, len(some))
+		for i, c := range some {
+			g.copied += int64(c.typ.Bytes())
+			parts[i] = g.copyPart(c)
+		}
+		g.joint(parts)
+	}
+}
+
+// copyPart copies a region by as large pieces as it can.
+func (g *gen) copyPart(c copying) part {
+	a, b := g.place(c.from), g.place(c.to)
+	d, count := ir.Uint8, c.typ.Bytes()
+	for _, w := range []ir.DType{ir.Int64, ir.Int32, ir.Uint16} {
+		if count%w.Size() == 0 && aligned(c.from, w.Size()) && aligned(c.to, w.Size()) {
+			d, count = w, count/w.Size()
+			break
+		}
+	}
+	return part{count, func(thread ptx.Operand) {
+		g.store(d, g.element(b, thread, d.Size()), g.load(d, g.element(a, thread, d.Size())))
+	}}
+}
+
+// copyTo copies a region.
+func (s *scope) copyTo(n *ir.Node, t ir.Type, from, to Place, guarded bool) {
+	s.copyAll(n, []copying{{t, from, to}}, guarded)
+}
