@@ -49,6 +49,16 @@ func TestUpdatesInPlace(t *testing.T) {
 		"with its product": {1, 0, func(p *ir.Program, add adder, x, w ir.Value) {
 			p.AddAlias("w", add(ir.Sub, nil, w, add(ir.Dot, product, x, x)), 1)
 		}},
+		"and the new one, in the same place": {2, 0, func(p *ir.Program, add adder, x, w ir.Value) {
+			next := add(ir.Sub, nil, w, x)
+			p.AddAlias("w", next, 1)
+			p.AddOutput("y", add(ir.Tanh, nil, next))
+		}},
+		"and the new one elsewhere": {2, 0, func(p *ir.Program, add adder, x, w ir.Value) {
+			next := add(ir.Sub, nil, w, x)
+			p.AddAlias("w", next, 1)
+			p.AddOutput("y", add(ir.Add, nil, x, add(ir.Reverse, ir.AxesAttrs{Axes: []int{0}}, next)))
+		}},
 		"after the last reader": {2, 0, func(p *ir.Program, add adder, x, w ir.Value) {
 			p.AddAlias("w", add(ir.Sub, nil, w, x), 1)
 			p.AddOutput("y", add(ir.Tanh, nil, add(ir.Dot, product, x, w)))
