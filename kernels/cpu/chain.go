@@ -23,6 +23,7 @@ type chainForm struct {
 	stores        bool        // the result is a, in 16 bits in memory
 	half          bool        // the operation rounds, or converts to or from 16 bits: one by one it takes as long as a chain
 	shares        bool        // b and c are compared for a, the operand
+	masks         bool        // operands and result are bytes, which the chain holds beside the value
 	first, second vec.ChainOp // with the chain's value as the first operand, and as the second one where that is possible
 }
 
@@ -40,7 +41,10 @@ var chainCompare = map[ir.Direction][2]vec.ChainOp{ir.Eq: {vec.ChainEqual, vec.C
 	ir.Le: {vec.ChainLessEqual, vec.ChainGreaterEqual}, ir.Ge: {vec.ChainGreaterEqual, vec.ChainLessEqual}}
 
 // keeps reports whether the register holds the same value after the operation as before.
-func (f *chainForm) keeps() bool { return f.bytes || f.stores }
+func (f *chainForm) keeps() bool { return f.bytes || f.stores || f.masks }
+
+// makesMask reports whether the result is what the chain holds beside the value.
+func (f *chainForm) makesMask() bool { return f.bytes || f.masks }
 
 // halfSteps are the steps of the types of 16 bits: reading them, rounding to what they hold, writing them.
 var halfSteps = map[ir.DType][3]vec.ChainOp{ir.BFloat16: {vec.ChainLoadBF16, vec.ChainRoundBF16, vec.ChainStoreBF16},
@@ -88,6 +92,8 @@ func formOf(n *ir.Node, from, to ir.DType) chainForm {
 	}
 	unary, binary := chainUnary, chainBinary
 	switch {
+	case from == ir.Bool && to == ir.Bool:
+		return maskForm(n.Op)
 	case from != to || from != ir.Float32 && from != ir.Int32:
 		return chainForm{}
 	case from == ir.Int32:
@@ -184,7 +190,7 @@ func (op *vmOp) sides() (first, second uint8, two bool) {
 // takes reports whether the operation finds an operand in the register that holds the given pointer's value, and which.
 func (op *vmOp) takes(holds bool, current uint8) (first, second bool) {
 	a, b, two := op.sides()
-	if !holds || op.chain.loads {
+	if !holds || op.chain.loads || op.chain.masks {
 		return false, false
 	}
 	if a == current {
@@ -196,6 +202,10 @@ func (op *vmOp) takes(holds bool, current uint8) (first, second bool) {
 // add appends the steps of operation i of a chain that ends before last.
 func (c *chainBuilder) add(i, last int) {
 	op := &c.b.prog.ops[i]
+	if op.chain.masks {
+		c.addMask(i, last)
+		return
+	}
 	first, second := op.takes(c.holds, c.current)
 	a, other, two := op.sides()
 	code := op.chain.first
@@ -222,8 +232,13 @@ func (c *chainBuilder) add(i, last int) {
 	step := vmStep{op: code, x: other, y: op.dst}
 	switch {
 	case op.chain.bytes:
-		if c.holdsMask, c.mask = c.b.onlyChooses(i, last), op.dst; c.holdsMask {
+		store, held := c.b.maskUses(i, last)
+		if c.holdsMask, c.mask = held, op.dst; held {
 			step.op = step.op.Held()
+		}
+		if held && store {
+			c.steps = append(c.steps, step)
+			step = vmStep{op: vec.ChainStoreHeld, x: op.dst}
 		}
 	case op.chain.chooses && c.holdsMask && op.a == c.mask:
 		step.op += vec.ChainChooseHeld - vec.ChainChoose
@@ -245,33 +260,6 @@ func (c *chainBuilder) result(i, last int) {
 	if c.b.stored(i, last) {
 		c.steps = append(c.steps, vmStep{op: vec.ChainStore, x: dst})
 	}
-}
-
-// onlyChooses reports whether all that reads comparison i of a chain that ends before last are choices of the chain
-// before its next comparison.
-func (b *vmBuilder) onlyChooses(i, last int) bool {
-	ops, ptr := b.prog.ops, b.prog.ops[i].dst
-	if !b.isRegister(ptr) {
-		return false
-	}
-	held := true
-	for j := i + 1; j < len(ops); j++ {
-		op := &ops[j]
-		held = held && j < last && !op.chain.bytes
-		chooses := held && op.chain.chooses && op.b != ptr && op.c != ptr
-		if !chooses && (op.a == ptr || op.b == ptr || op.c == ptr) {
-			return false
-		}
-		if op.dst == ptr {
-			return true
-		}
-	}
-	for _, s := range b.prog.sinks {
-		if s.ptr == ptr {
-			return false
-		}
-	}
-	return true
 }
 
 // stored reports whether the result of operation i of a chain that ends before last is needed in memory.
@@ -299,6 +287,9 @@ func (b *vmBuilder) stored(i, last int) bool {
 		}
 		if op.dst == ptr {
 			return false
+		}
+		if op.chain.masks && j < last {
+			continue
 		}
 		if j >= last || !op.chain.keeps() {
 			held = false

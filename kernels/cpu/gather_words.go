@@ -8,11 +8,24 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// gatherWords is the gather of single elements of 32 or 64 bits from one line, at indices of 32 bits with a sign all of
+// gatherWords is the gather of single elements from one line, at indices of 32 bits with a sign all of
 // which must be valid: they are read as they are, first to be checked and then to be used.
 func (b *build) gatherWords(g geometry.AxisGroup, row int, indices *plan.Operand, mode ir.IndexMode) (func(), bool) {
 	in, out := b.in(0), b.out(0)
-	if g.Outer != 1 || g.Length == 0 || indices.Typ.DType != ir.Int32 || mode != ir.IndexError || row != 4 && row != 8 || g.Inner != 1 {
+	if g.Outer != 1 || g.Length == 0 || indices.Typ.DType != ir.Int32 || mode != ir.IndexError || g.Inner != 1 {
+		return nil, false
+	}
+	var gather func(out, in *plan.Operand, at []int32, lo int)
+	switch row {
+	case 1:
+		gather = gatherOperand[uint8]
+	case 2:
+		gather = gatherOperand[uint16]
+	case 4:
+		gather = gatherOperand[uint32]
+	case 8:
+		gather = gatherOperand[uint64]
+	default:
 		return nil, false
 	}
 	scope, op, rt, axis := b.n.Scope, b.n.Op, b.rt(), 0
@@ -20,12 +33,7 @@ func (b *build) gatherWords(g geometry.AxisGroup, row int, indices *plan.Operand
 		axis = a.Axis
 	}
 	move := rt.parallel(indices.N, grain(1), func(_ *worker, lo, hi int) {
-		at := plan.Data[int32](indices)[lo:hi]
-		if row == 4 {
-			gatherAt(rowsOf[uint32](out)[lo:hi], rowsOf[uint32](in), at)
-		} else {
-			gatherAt(rowsOf[uint64](out)[lo:hi], rowsOf[uint64](in), at)
-		}
+		gather(out, in, plan.Data[int32](indices)[lo:hi], lo)
 	})
 	return func() {
 		at := plan.Data[int32](indices)
@@ -59,6 +67,11 @@ func allWithin(at []int32, limit int64) bool {
 		s0 |= a | (last - a)
 	}
 	return s0|s1|s2|s3 >= 0
+}
+
+// gatherOperand stores what lies at the given positions from element lo on.
+func gatherOperand[T any](out, in *plan.Operand, at []int32, lo int) {
+	gatherAt(rowsOf[T](out)[lo:lo+len(at)], rowsOf[T](in), at)
 }
 
 // gatherAt copies the elements of x at positions that are known to be within it.

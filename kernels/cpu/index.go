@@ -168,6 +168,12 @@ func buildGather(b *build) (func(), error) {
 	move := b.rt().parallel(g.Outer*count, grain(row/4), func(_ *worker, lo, hi int) {
 		at := plan.Data[int64](positions)
 		switch row {
+		case 1:
+			gatherEach(rowsOf[uint8](out), rowsOf[uint8](in), at, lo, hi, g.Length)
+			return
+		case 2:
+			gatherEach(rowsOf[uint16](out), rowsOf[uint16](in), at, lo, hi, g.Length)
+			return
 		case 4:
 			gatherEach(rowsOf[uint32](out), rowsOf[uint32](in), at, lo, hi, g.Length)
 			return

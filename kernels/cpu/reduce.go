@@ -148,10 +148,11 @@ func buildReduce(b *build) (func(), error) {
 	a := b.n.Attrs.(ir.ReduceAttrs)
 	switch b.in(0).Typ.DType {
 	case ir.Bool:
-		r := reductionOf[uint8](ir.Max, 1)
+		r := reductionOf[uint8](ir.Max, math.MaxUint8)
 		r.row = func(x []uint8) uint8 { return block.Bit(bytes.IndexByte(x, 1) >= 0) }
 		if a.Kind == ir.And {
-			r = reductionOf[uint8](ir.Min, 1)
+			r = reductionOf[uint8](ir.Min, math.MaxUint8)
+			r.identity = 1
 			r.row = func(x []uint8) uint8 { return block.Bit(bytes.IndexByte(x, 0) < 0) }
 		}
 		return reduceBy(b, r)
@@ -209,6 +210,9 @@ func reductionOf[T block.Number](kind ir.Kind, highest T) reduction[T] {
 		return reduction[T]{1, prodRow[T], prodRows[T], false, nil, nil}
 	}
 	if r, ok := extreme[T](kind); ok {
+		return r
+	}
+	if r, ok := smallExtreme[T](kind); ok {
 		return r
 	}
 	if kind == ir.Max {

@@ -112,6 +112,17 @@ func heldOf(predicate Predicate) func(*chainBody) {
 	}
 }
 
+// heldWith combines what is held with bytes.
+func heldWith(f operation) func(*chainBody) {
+	return func(c *chainBody) {
+		c.each(func(i int, _ vector) {
+			x := c.m.vector()
+			MaskLanes(x, LoadMask(c.byteAt(c.x, i)))
+			f(c.held[i], c.held[i], x)
+		})
+	}
+}
+
 // chooseHeld is v where the mask is held and x elsewhere, or the other way round.
 func chooseHeld(other bool) func(*chainBody) {
 	return func(c *chainBody) {
@@ -267,6 +278,18 @@ var chainSteps = []chainStep{
 	{"HoldLessEqualInt", "hold v ≤ x", heldInts(lessEqualInts)},
 	{"HoldGreaterInt", "hold v > x", heldInts(greaterInts)},
 	{"HoldGreaterEqualInt", "hold v ≥ x", heldInts(greaterEqualInts)},
+	{"HoldBytes", "hold x, which are bytes of 0 and 1", func(c *chainBody) {
+		c.each(func(i int, _ vector) { MaskLanes(c.held[i], LoadMask(c.byteAt(c.x, i))) })
+	}},
+	{"AndBytes", "hold what is held and the byte of x", heldWith(AndInt)},
+	{"OrBytes", "hold what is held or the byte of x", heldWith(OrInt)},
+	{"XorBytes", "hold one of what is held and the byte of x", heldWith(Xor)},
+	{"NotHeld", "hold the opposite", func(c *chainBody) {
+		c.each(func(i int, _ vector) { Xor(c.held[i], c.held[i], Constant("cffffffff", 0xffffffff)) })
+	}},
+	{"StoreHeld", "x = what is held, as a byte", func(c *chainBody) {
+		c.each(func(i int, _ vector) { StoreMask(c.byteAt(c.x, i), Signs(c.held[i])) })
+	}},
 }
 
 // chain emits the function that runs a chain of steps on vectors that it keeps in registers: several at a time, then

@@ -196,8 +196,36 @@ func wordKernel[T Integer](op ir.Op) Func {
 	return nil
 }
 
+// smalls makes a block kernel of an operation on integers of one or two bytes.
+func smalls[T vec.Small](op ir.Op) Func {
+	of := map[ir.Op]vec.SmallOp{ir.Add: vec.SmallAdd, ir.Sub: vec.SmallSub, ir.Maximum: vec.SmallMax, ir.Minimum: vec.SmallMin}
+	k, ok := of[op]
+	if !ok {
+		return nil
+	}
+	return func(dst, a, b, _ unsafe.Pointer, n int) { vec.Smalls(k, View[T](dst, n), View[T](a, n), View[T](b, n)) }
+}
+
+// smallKernel is the kernel of an operation on integers of one or two bytes, or nil.
+func smallKernel[T Integer](op ir.Op) Func {
+	switch any(T(0)).(type) {
+	case int8:
+		return smalls[int8](op)
+	case uint8:
+		return smalls[uint8](op)
+	case int16:
+		return smalls[int16](op)
+	case uint16:
+		return smalls[uint16](op)
+	}
+	return nil
+}
+
 func integerBinary[T Integer](op ir.Op) Func {
 	if f := wordKernel[T](op); f != nil {
+		return f
+	}
+	if f := smallKernel[T](op); f != nil {
 		return f
 	}
 	switch op {
@@ -301,19 +329,19 @@ func Compare(dir ir.Direction, d ir.DType) Func {
 		if dir == ir.Eq || dir == ir.Ne {
 			return compareBools(dir)
 		}
-		return compareBlock[uint8](dir)
+		return compareVectors(dir, vec.CompareSmalls[uint8])
 	case ir.Uint8:
-		return compareBlock[uint8](dir)
+		return compareVectors(dir, vec.CompareSmalls[uint8])
 	case ir.Int8:
-		return compareBlock[int8](dir)
+		return compareVectors(dir, vec.CompareSmalls[int8])
 	case ir.Int16:
-		return compareBlock[int16](dir)
+		return compareVectors(dir, vec.CompareSmalls[int16])
 	case ir.Int32:
 		return compareVectors(dir, vec.CompareInts)
 	case ir.Int64:
 		return compareBlock[int64](dir)
 	case ir.Uint16:
-		return compareBlock[uint16](dir)
+		return compareVectors(dir, vec.CompareSmalls[uint16])
 	case ir.Uint32:
 		return compareBlock[uint32](dir)
 	case ir.Uint64:
@@ -392,28 +420,30 @@ func lessEqualBlock[T Number](dst, a, b, _ unsafe.Pointer, n int) {
 	}
 }
 
-// selectBlock picks elements of size T: operands are the predicate, on true, on false.
-func selectBlock[T any](dst, a, b, c unsafe.Pointer, n int) {
-	z, p, x, y := View[T](dst, n), View[uint8](a, n), View[T](b, n), View[T](c, n)
+// selectWords picks elements of 8 bytes, without a branch: operands are the predicate, on true, on false.
+func selectWords(dst, a, b, c unsafe.Pointer, n int) {
+	z, p, x, y := View[uint64](dst, n), View[uint8](a, n), View[uint64](b, n), View[uint64](c, n)
 	for i, v := range p {
-		if v != 0 {
-			z[i] = x[i]
-		} else {
-			z[i] = y[i]
-		}
+		m := -uint64(v)
+		z[i] = x[i]&m | y[i]&^m
 	}
 }
 
+func chooseSmalls[T uint8 | uint16](dst, a, b, c unsafe.Pointer, n int) {
+	vec.ChooseSmalls(View[T](dst, n), View[uint8](a, n), View[T](b, n), View[T](c, n))
+}
+
+// Select picks elements by bytes of 0 and 1.
 func Select(size int) Func {
 	switch size {
 	case 1:
-		return selectBlock[uint8]
+		return chooseSmalls[uint8]
 	case 2:
-		return selectBlock[uint16]
+		return chooseSmalls[uint16]
 	case 4:
 		return func(dst, a, b, c unsafe.Pointer, n int) {
 			vec.Choose(View[uint32](dst, n), View[uint8](a, n), View[uint32](b, n), View[uint32](c, n))
 		}
 	}
-	return selectBlock[uint64]
+	return selectWords
 }

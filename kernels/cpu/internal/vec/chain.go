@@ -87,6 +87,12 @@ const (
 	ChainHoldLessEqualInt                   // v ≤ X is held
 	ChainHoldGreaterInt                     // v > X is held
 	ChainHoldGreaterEqualInt                // v ≥ X is held
+	ChainHoldBytes                          // X, which are bytes of 0 and 1, is held; v stays from here on
+	ChainAndBytes                           // what is held and X is held
+	ChainOrBytes                            // what is held or X is held
+	ChainXorBytes                           // one of what is held and X is held
+	ChainNotHeld                            // the opposite of what is held is held
+	ChainStoreHeld                          // X = what is held, as bytes
 )
 
 // ChainStep is a step with the addresses of its operands.
@@ -101,9 +107,9 @@ const MaxChain = 48
 // elements reports what X and Y point to.
 func (op ChainOp) elements() (x, y int) {
 	switch {
-	case op == ChainLoadBytes, op == ChainLoadByteInts:
+	case op == ChainLoadBytes, op == ChainLoadByteInts, op >= ChainHoldBytes && op != ChainNotHeld:
 		return 1, 0
-	case op == ChainLoadNumber, op >= ChainAddNumber && op <= ChainSign, op >= ChainNegInt && op <= ChainFloatToInt:
+	case op == ChainLoadNumber, op == ChainNotHeld, op >= ChainAddNumber && op <= ChainSign, op >= ChainNegInt && op <= ChainFloatToInt:
 		return 0, 0
 	case op >= ChainEqual && op < ChainHoldEqual, op >= ChainEqualInt && op <= ChainGreaterEqualInt:
 		return 4, 1
@@ -119,7 +125,7 @@ func (op ChainOp) elements() (x, y int) {
 
 // stores reports whether the step writes X or Y.
 func (op ChainOp) stores() (x, y bool) {
-	x = op == ChainStore || op == ChainStoreBF16 || op == ChainStoreF16
+	x = op == ChainStore || op == ChainStoreBF16 || op == ChainStoreF16 || op == ChainStoreHeld
 	return x, op >= ChainEqual && op <= ChainGreaterEqual || op >= ChainEqualInt && op <= ChainGreaterEqualInt
 }
 

@@ -59,6 +59,8 @@ func chainRest(wide bool, steps []ChainStep, first, n int) {
 		switch width, _ := s.Op.elements(); {
 		case x && width == 2:
 			copy(unsafe.Slice((*uint16)(unsafe.Add(s.X, 2*first)), n), (*[16]uint16)(local[i].X)[:])
+		case x && width == 1:
+			copy(unsafe.Slice((*uint8)(unsafe.Add(s.X, first)), n), (*[16]uint8)(local[i].X)[:])
 		case x:
 			copy(unsafe.Slice((*float32)(unsafe.Add(s.X, 4*first)), n), (*buffer)(local[i].X)[:])
 		}

@@ -94,3 +94,39 @@ func TestIntegerChains(t *testing.T) {
 		}
 	})
 }
+
+// TestMaskChains combines bytes and holds the result.
+func TestMaskChains(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		if !Chains() {
+			t.Skip("no chains with the portable kernels")
+		}
+		r := rand.New(rand.NewPCG(5, 3))
+		for range 500 {
+			n := 1 + r.IntN(300)
+			x, y, got := guarded[uint8](t, n), guarded[uint8](t, n), guarded[uint8](t, n)
+			for i := range x {
+				x[i], y[i] = uint8(r.IntN(2)), uint8(r.IntN(2))
+			}
+			steps, want := []ChainStep{{Op: ChainHoldBytes, X: unsafe.Pointer(&x[0])}}, append([]uint8(nil), x...)
+			for range 5 {
+				op := ChainAndBytes + ChainOp(r.IntN(4))
+				steps = append(steps, ChainStep{Op: op, X: unsafe.Pointer(&y[0])})
+				for i := range want {
+					switch op {
+					case ChainAndBytes:
+						want[i] &= y[i]
+					case ChainOrBytes:
+						want[i] |= y[i]
+					case ChainXorBytes:
+						want[i] ^= y[i]
+					default:
+						want[i] ^= 1
+					}
+				}
+			}
+			Chain(append(steps, ChainStep{Op: ChainStoreHeld, X: unsafe.Pointer(&got[0])}), n)
+			require.Equal(t, want, got)
+		}
+	})
+}

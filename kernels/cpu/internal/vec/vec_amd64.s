@@ -7155,14 +7155,14 @@ next4:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x00000027
-	JAE     from39_4
-	CMPQ    R11, $0x00000014
-	JAE     from20_4
-	CMPQ    R11, $0x0000000a
-	JAE     from10_4
-	CMPQ    R11, $0x00000005
-	JAE     from5_4
+	CMPQ    R11, $0x0000002a
+	JAE     from42_4
+	CMPQ    R11, $0x00000015
+	JAE     from21_4
+	CMPQ    R11, $0x0000000b
+	JAE     from11_4
+	CMPQ    R11, $0x00000006
+	JAE     from6_4
 	CMPQ    R11, $0x00000003
 	JAE     from3_4
 	CMPQ    R11, $0x00000002
@@ -7201,6 +7201,8 @@ from2_4:
 	JMP       done4
 
 from3_4:
+	CMPQ    R11, $0x00000005
+	JAE     from5_4
 	CMPQ    R11, $0x00000004
 	JAE     from4_4
 	VMOVUPS Y0, (BX)(DI*1)
@@ -7221,12 +7223,6 @@ from4_4:
 	JMP    done4
 
 from5_4:
-	CMPQ   R11, $0x00000008
-	JAE    from8_4
-	CMPQ   R11, $0x00000007
-	JAE    from7_4
-	CMPQ   R11, $0x00000006
-	JAE    from6_4
 	VSUBPS (BX)(DI*1), Y0, Y0
 	VSUBPS 32(BX)(DI*1), Y1, Y1
 	VSUBPS 64(BX)(DI*1), Y2, Y2
@@ -7236,6 +7232,12 @@ from5_4:
 	JMP    done4
 
 from6_4:
+	CMPQ    R11, $0x00000009
+	JAE     from9_4
+	CMPQ    R11, $0x00000008
+	JAE     from8_4
+	CMPQ    R11, $0x00000007
+	JAE     from7_4
 	VMOVUPS (BX)(DI*1), Y8
 	VSUBPS  Y0, Y8, Y0
 	VMOVUPS 32(BX)(DI*1), Y8
@@ -7258,8 +7260,6 @@ from7_4:
 	JMP    done4
 
 from8_4:
-	CMPQ   R11, $0x00000009
-	JAE    from9_4
 	VDIVPS (BX)(DI*1), Y0, Y0
 	VDIVPS 32(BX)(DI*1), Y1, Y1
 	VDIVPS 64(BX)(DI*1), Y2, Y2
@@ -7269,6 +7269,8 @@ from8_4:
 	JMP    done4
 
 from9_4:
+	CMPQ    R11, $0x0000000a
+	JAE     from10_4
 	VMOVUPS (BX)(DI*1), Y8
 	VDIVPS  Y0, Y8, Y0
 	VMOVUPS 32(BX)(DI*1), Y8
@@ -7282,14 +7284,6 @@ from9_4:
 	JMP     done4
 
 from10_4:
-	CMPQ      R11, $0x0000000f
-	JAE       from15_4
-	CMPQ      R11, $0x0000000d
-	JAE       from13_4
-	CMPQ      R11, $0x0000000c
-	JAE       from12_4
-	CMPQ      R11, $0x0000000b
-	JAE       from11_4
 	VMOVUPS   (BX)(DI*1), Y8
 	VCMPPS    $0x03, Y0, Y0, Y9
 	VMAXPS    Y8, Y0, Y8
@@ -7315,6 +7309,14 @@ from10_4:
 	JMP       done4
 
 from11_4:
+	CMPQ      R11, $0x00000010
+	JAE       from16_4
+	CMPQ      R11, $0x0000000e
+	JAE       from14_4
+	CMPQ      R11, $0x0000000d
+	JAE       from13_4
+	CMPQ      R11, $0x0000000c
+	JAE       from12_4
 	VMOVUPS   (BX)(DI*1), Y8
 	VCMPPS    $0x03, Y8, Y8, Y9
 	VMAXPS    Y0, Y8, Y0
@@ -7361,8 +7363,6 @@ from12_4:
 	JMP       done4
 
 from13_4:
-	CMPQ      R11, $0x0000000e
-	JAE       from14_4
 	VMOVUPS   (BX)(DI*1), Y8
 	VCMPPS    $0x03, Y8, Y8, Y9
 	VMINPS    Y0, Y8, Y0
@@ -7384,6 +7384,8 @@ from13_4:
 	JMP       done4
 
 from14_4:
+	CMPQ         R11, $0x0000000f
+	JAE          from15_4
 	VBROADCASTSS (BX), Y8
 	VADDPS       Y8, Y0, Y0
 	VADDPS       Y8, Y1, Y1
@@ -7394,12 +7396,6 @@ from14_4:
 	JMP          done4
 
 from15_4:
-	CMPQ         R11, $0x00000012
-	JAE          from18_4
-	CMPQ         R11, $0x00000011
-	JAE          from17_4
-	CMPQ         R11, $0x00000010
-	JAE          from16_4
 	VBROADCASTSS (BX), Y8
 	VSUBPS       Y8, Y0, Y0
 	VSUBPS       Y8, Y1, Y1
@@ -7410,6 +7406,12 @@ from15_4:
 	JMP          done4
 
 from16_4:
+	CMPQ         R11, $0x00000013
+	JAE          from19_4
+	CMPQ         R11, $0x00000012
+	JAE          from18_4
+	CMPQ         R11, $0x00000011
+	JAE          from17_4
 	VBROADCASTSS (BX), Y8
 	VMULPS       Y8, Y0, Y0
 	VMULPS       Y8, Y1, Y1
@@ -7430,8 +7432,6 @@ from17_4:
 	JMP          done4
 
 from18_4:
-	CMPQ         R11, $0x00000013
-	JAE          from19_4
 	VBROADCASTSS (BX), Y8
 	VMINPS       Y0, Y8, Y0
 	VMINPS       Y1, Y8, Y1
@@ -7442,6 +7442,8 @@ from18_4:
 	JMP          done4
 
 from19_4:
+	CMPQ   R11, $0x00000014
+	JAE    from20_4
 	VXORPS signBit<>+0(SB), Y0, Y0
 	VXORPS signBit<>+0(SB), Y1, Y1
 	VXORPS signBit<>+0(SB), Y2, Y2
@@ -7451,16 +7453,6 @@ from19_4:
 	JMP    done4
 
 from20_4:
-	CMPQ   R11, $0x0000001e
-	JAE    from30_4
-	CMPQ   R11, $0x00000019
-	JAE    from25_4
-	CMPQ   R11, $0x00000017
-	JAE    from23_4
-	CMPQ   R11, $0x00000016
-	JAE    from22_4
-	CMPQ   R11, $0x00000015
-	JAE    from21_4
 	VANDPS magnitude<>+0(SB), Y0, Y0
 	VANDPS magnitude<>+0(SB), Y1, Y1
 	VANDPS magnitude<>+0(SB), Y2, Y2
@@ -7470,6 +7462,16 @@ from20_4:
 	JMP    done4
 
 from21_4:
+	CMPQ   R11, $0x00000020
+	JAE    from32_4
+	CMPQ   R11, $0x0000001b
+	JAE    from27_4
+	CMPQ   R11, $0x00000018
+	JAE    from24_4
+	CMPQ   R11, $0x00000017
+	JAE    from23_4
+	CMPQ   R11, $0x00000016
+	JAE    from22_4
 	VXORPS Y8, Y8, Y8
 	VMAXPS Y0, Y8, Y0
 	VMAXPS Y1, Y8, Y1
@@ -7493,8 +7495,6 @@ from22_4:
 	JMP     done4
 
 from23_4:
-	CMPQ     R11, $0x00000018
-	JAE      from24_4
 	VROUNDPS $0x09, Y0, Y0
 	VMOVAPS  Y0, Y0
 	VROUNDPS $0x09, Y1, Y1
@@ -7508,6 +7508,10 @@ from23_4:
 	JMP      done4
 
 from24_4:
+	CMPQ     R11, $0x0000001a
+	JAE      from26_4
+	CMPQ     R11, $0x00000019
+	JAE      from25_4
 	VROUNDPS $0x0a, Y0, Y0
 	VMOVAPS  Y0, Y0
 	VROUNDPS $0x0a, Y1, Y1
@@ -7521,12 +7525,6 @@ from24_4:
 	JMP      done4
 
 from25_4:
-	CMPQ     R11, $0x0000001c
-	JAE      from28_4
-	CMPQ     R11, $0x0000001b
-	JAE      from27_4
-	CMPQ     R11, $0x0000001a
-	JAE      from26_4
 	VROUNDPS $0x08, Y0, Y0
 	VMOVAPS  Y0, Y0
 	VROUNDPS $0x08, Y1, Y1
@@ -7581,6 +7579,12 @@ from26_4:
 	JMP       done4
 
 from27_4:
+	CMPQ    R11, $0x0000001e
+	JAE     from30_4
+	CMPQ    R11, $0x0000001d
+	JAE     from29_4
+	CMPQ    R11, $0x0000001c
+	JAE     from28_4
 	VXORPS  Y8, Y8, Y8
 	VMOVUPS (BX)(DI*1), Y9
 	VCMPPS  $0x1e, Y8, Y9, Y9
@@ -7599,8 +7603,6 @@ from27_4:
 	JMP     done4
 
 from28_4:
-	CMPQ    R11, $0x0000001d
-	JAE     from29_4
 	VXORPS  Y8, Y8, Y8
 	VCMPPS  $0x1e, Y8, Y0, Y0
 	VMOVUPS (BX)(DI*1), Y9
@@ -7652,12 +7654,6 @@ from29_4:
 	JMP          done4
 
 from30_4:
-	CMPQ         R11, $0x00000023
-	JAE          from35_4
-	CMPQ         R11, $0x00000021
-	JAE          from33_4
-	CMPQ         R11, $0x00000020
-	JAE          from32_4
 	CMPQ         R11, $0x0000001f
 	JAE          from31_4
 	VCMPPS       $0x04, (BX)(DI*1), Y0, Y8
@@ -7726,6 +7722,14 @@ from31_4:
 	JMP          done4
 
 from32_4:
+	CMPQ         R11, $0x00000025
+	JAE          from37_4
+	CMPQ         R11, $0x00000023
+	JAE          from35_4
+	CMPQ         R11, $0x00000022
+	JAE          from34_4
+	CMPQ         R11, $0x00000021
+	JAE          from33_4
 	VCMPPS       $0x12, (BX)(DI*1), Y0, Y8
 	VPSRLD       $0x1f, Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X9
@@ -7759,8 +7763,6 @@ from32_4:
 	JMP          done4
 
 from33_4:
-	CMPQ         R11, $0x00000022
-	JAE          from34_4
 	VCMPPS       $0x1e, (BX)(DI*1), Y0, Y8
 	VPSRLD       $0x1f, Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X9
@@ -7827,8 +7829,6 @@ from34_4:
 	JMP          done4
 
 from35_4:
-	CMPQ      R11, $0x00000025
-	JAE       from37_4
 	CMPQ      R11, $0x00000024
 	JAE       from36_4
 	VPMOVZXBD (SI)(R8*1), Y8
@@ -7881,6 +7881,10 @@ from36_4:
 	JMP       done4
 
 from37_4:
+	CMPQ    R11, $0x00000028
+	JAE     from40_4
+	CMPQ    R11, $0x00000027
+	JAE     from39_4
 	CMPQ    R11, $0x00000026
 	JAE     from38_4
 	VCMPPS  $0x00, (BX)(DI*1), Y0, Y4
@@ -7909,18 +7913,6 @@ from38_4:
 	JMP     done4
 
 from39_4:
-	CMPQ    R11, $0x0000003b
-	JAE     from59_4
-	CMPQ    R11, $0x00000031
-	JAE     from49_4
-	CMPQ    R11, $0x0000002c
-	JAE     from44_4
-	CMPQ    R11, $0x0000002a
-	JAE     from42_4
-	CMPQ    R11, $0x00000029
-	JAE     from41_4
-	CMPQ    R11, $0x00000028
-	JAE     from40_4
 	VCMPPS  $0x11, (BX)(DI*1), Y0, Y4
 	VMOVAPS Y4, Y4
 	VCMPPS  $0x11, 32(BX)(DI*1), Y1, Y5
@@ -7934,6 +7926,8 @@ from39_4:
 	JMP     done4
 
 from40_4:
+	CMPQ    R11, $0x00000029
+	JAE     from41_4
 	VCMPPS  $0x12, (BX)(DI*1), Y0, Y4
 	VMOVAPS Y4, Y4
 	VCMPPS  $0x12, 32(BX)(DI*1), Y1, Y5
@@ -7960,6 +7954,16 @@ from41_4:
 	JMP     done4
 
 from42_4:
+	CMPQ    R11, $0x0000003f
+	JAE     from63_4
+	CMPQ    R11, $0x00000035
+	JAE     from53_4
+	CMPQ    R11, $0x00000030
+	JAE     from48_4
+	CMPQ    R11, $0x0000002d
+	JAE     from45_4
+	CMPQ    R11, $0x0000002c
+	JAE     from44_4
 	CMPQ    R11, $0x0000002b
 	JAE     from43_4
 	VCMPPS  $0x1d, (BX)(DI*1), Y0, Y4
@@ -7988,12 +7992,6 @@ from43_4:
 	JMP       done4
 
 from44_4:
-	CMPQ      R11, $0x0000002f
-	JAE       from47_4
-	CMPQ      R11, $0x0000002e
-	JAE       from46_4
-	CMPQ      R11, $0x0000002d
-	JAE       from45_4
 	VBLENDVPS Y4, (BX)(DI*1), Y0, Y0
 	VBLENDVPS Y5, 32(BX)(DI*1), Y1, Y1
 	VBLENDVPS Y6, 64(BX)(DI*1), Y2, Y2
@@ -8003,6 +8001,10 @@ from44_4:
 	JMP       done4
 
 from45_4:
+	CMPQ      R11, $0x0000002f
+	JAE       from47_4
+	CMPQ      R11, $0x0000002e
+	JAE       from46_4
 	VMOVUPS   c3f000000<>+0(SB), Y8
 	VMOVUPS   (BX)(DI*1), Y9
 	VCMPPS    $0x00, (SI)(DI*1), Y9, Y10
@@ -8050,8 +8052,6 @@ from46_4:
 	JMP       done4
 
 from47_4:
-	CMPQ         R11, $0x00000030
-	JAE          from48_4
 	VPSRLD       $0x10, Y0, Y8
 	VPACKUSDW    Y8, Y8, Y8
 	VPERMQ       $0x08, Y8, Y8
@@ -8077,6 +8077,12 @@ from47_4:
 	JMP          done4
 
 from48_4:
+	CMPQ      R11, $0x00000033
+	JAE       from51_4
+	CMPQ      R11, $0x00000032
+	JAE       from50_4
+	CMPQ      R11, $0x00000031
+	JAE       from49_4
 	VORPS     quietBit<>+0(SB), Y0, Y9
 	VCMPPS    $0x03, Y0, Y0, Y10
 	VPSLLD    $0x0f, Y0, Y8
@@ -8114,14 +8120,6 @@ from48_4:
 	JMP       done4
 
 from49_4:
-	CMPQ      R11, $0x00000036
-	JAE       from54_4
-	CMPQ      R11, $0x00000034
-	JAE       from52_4
-	CMPQ      R11, $0x00000033
-	JAE       from51_4
-	CMPQ      R11, $0x00000032
-	JAE       from50_4
 	VCVTPH2PS (BX)(R8*2), Y0
 	VCVTPH2PS 16(BX)(R8*2), Y1
 	VCVTPH2PS 32(BX)(R8*2), Y2
@@ -8140,6 +8138,8 @@ from50_4:
 	JMP       done4
 
 from51_4:
+	CMPQ      R11, $0x00000034
+	JAE       from52_4
 	VCVTPS2PH $0x00, Y0, X0
 	VCVTPH2PS X0, Y0
 	VCVTPS2PH $0x00, Y1, X1
@@ -8153,8 +8153,6 @@ from51_4:
 	JMP       done4
 
 from52_4:
-	CMPQ   R11, $0x00000035
-	JAE    from53_4
 	VPADDD (BX)(DI*1), Y0, Y0
 	VPADDD 32(BX)(DI*1), Y1, Y1
 	VPADDD 64(BX)(DI*1), Y2, Y2
@@ -8164,6 +8162,14 @@ from52_4:
 	JMP    done4
 
 from53_4:
+	CMPQ   R11, $0x0000003a
+	JAE    from58_4
+	CMPQ   R11, $0x00000038
+	JAE    from56_4
+	CMPQ   R11, $0x00000037
+	JAE    from55_4
+	CMPQ   R11, $0x00000036
+	JAE    from54_4
 	VPSUBD (BX)(DI*1), Y0, Y0
 	VPSUBD 32(BX)(DI*1), Y1, Y1
 	VPSUBD 64(BX)(DI*1), Y2, Y2
@@ -8173,12 +8179,6 @@ from53_4:
 	JMP    done4
 
 from54_4:
-	CMPQ    R11, $0x00000039
-	JAE     from57_4
-	CMPQ    R11, $0x00000038
-	JAE     from56_4
-	CMPQ    R11, $0x00000037
-	JAE     from55_4
 	VMOVUPS (BX)(DI*1), Y8
 	VPSUBD  Y0, Y8, Y0
 	VMOVUPS 32(BX)(DI*1), Y8
@@ -8201,6 +8201,8 @@ from55_4:
 	JMP     done4
 
 from56_4:
+	CMPQ    R11, $0x00000039
+	JAE     from57_4
 	VPMAXSD (BX)(DI*1), Y0, Y0
 	VPMAXSD 32(BX)(DI*1), Y1, Y1
 	VPMAXSD 64(BX)(DI*1), Y2, Y2
@@ -8210,8 +8212,6 @@ from56_4:
 	JMP     done4
 
 from57_4:
-	CMPQ    R11, $0x0000003a
-	JAE     from58_4
 	VPMINSD (BX)(DI*1), Y0, Y0
 	VPMINSD 32(BX)(DI*1), Y1, Y1
 	VPMINSD 64(BX)(DI*1), Y2, Y2
@@ -8221,6 +8221,12 @@ from57_4:
 	JMP     done4
 
 from58_4:
+	CMPQ   R11, $0x0000003d
+	JAE    from61_4
+	CMPQ   R11, $0x0000003c
+	JAE    from60_4
+	CMPQ   R11, $0x0000003b
+	JAE    from59_4
 	VANDPS (BX)(DI*1), Y0, Y0
 	VANDPS 32(BX)(DI*1), Y1, Y1
 	VANDPS 64(BX)(DI*1), Y2, Y2
@@ -8230,16 +8236,6 @@ from58_4:
 	JMP    done4
 
 from59_4:
-	CMPQ  R11, $0x00000045
-	JAE   from69_4
-	CMPQ  R11, $0x00000040
-	JAE   from64_4
-	CMPQ  R11, $0x0000003e
-	JAE   from62_4
-	CMPQ  R11, $0x0000003d
-	JAE   from61_4
-	CMPQ  R11, $0x0000003c
-	JAE   from60_4
 	VORPS (BX)(DI*1), Y0, Y0
 	VORPS 32(BX)(DI*1), Y1, Y1
 	VORPS 64(BX)(DI*1), Y2, Y2
@@ -8258,6 +8254,8 @@ from60_4:
 	JMP    done4
 
 from61_4:
+	CMPQ   R11, $0x0000003e
+	JAE    from62_4
 	VXORPS Y8, Y8, Y8
 	VPSUBD Y0, Y8, Y0
 	VXORPS Y8, Y8, Y8
@@ -8271,8 +8269,6 @@ from61_4:
 	JMP    done4
 
 from62_4:
-	CMPQ    R11, $0x0000003f
-	JAE     from63_4
 	VXORPS  Y8, Y8, Y8
 	VPSUBD  Y0, Y8, Y8
 	VPMAXSD Y8, Y0, Y0
@@ -8290,6 +8286,16 @@ from62_4:
 	JMP     done4
 
 from63_4:
+	CMPQ      R11, $0x0000004a
+	JAE       from74_4
+	CMPQ      R11, $0x00000045
+	JAE       from69_4
+	CMPQ      R11, $0x00000042
+	JAE       from66_4
+	CMPQ      R11, $0x00000041
+	JAE       from65_4
+	CMPQ      R11, $0x00000040
+	JAE       from64_4
 	VCVTDQ2PS Y0, Y0
 	VMOVAPS   Y0, Y0
 	VCVTDQ2PS Y1, Y1
@@ -8303,12 +8309,6 @@ from63_4:
 	JMP       done4
 
 from64_4:
-	CMPQ       R11, $0x00000043
-	JAE        from67_4
-	CMPQ       R11, $0x00000042
-	JAE        from66_4
-	CMPQ       R11, $0x00000041
-	JAE        from65_4
 	VCVTTPS2DQ Y0, Y8
 	VCMPPS     $0x1e, c4effffff<>+0(SB), Y0, Y9
 	VMOVUPS    Y8, Y8
@@ -8355,6 +8355,10 @@ from65_4:
 	JMP       done4
 
 from66_4:
+	CMPQ         R11, $0x00000044
+	JAE          from68_4
+	CMPQ         R11, $0x00000043
+	JAE          from67_4
 	VMOVUPS      (BX)(DI*1), Y8
 	VPCMPEQD     Y8, Y0, Y8
 	VPSRLD       $0x1f, Y8, Y8
@@ -8392,8 +8396,6 @@ from66_4:
 	JMP          done4
 
 from67_4:
-	CMPQ         R11, $0x00000044
-	JAE          from68_4
 	VMOVUPS      (BX)(DI*1), Y8
 	VPCMPEQD     Y8, Y0, Y8
 	VXORPS       cffffffff<>+0(SB), Y8, Y8
@@ -8472,8 +8474,6 @@ from68_4:
 	JMP          done4
 
 from69_4:
-	CMPQ         R11, $0x0000004a
-	JAE          from74_4
 	CMPQ         R11, $0x00000048
 	JAE          from72_4
 	CMPQ         R11, $0x00000047
@@ -8639,6 +8639,10 @@ from73_4:
 	JMP      done4
 
 from74_4:
+	CMPQ     R11, $0x0000004f
+	JAE      from79_4
+	CMPQ     R11, $0x0000004d
+	JAE      from77_4
 	CMPQ     R11, $0x0000004c
 	JAE      from76_4
 	CMPQ     R11, $0x0000004b
@@ -8681,8 +8685,6 @@ from75_4:
 	JMP      done4
 
 from76_4:
-	CMPQ     R11, $0x0000004d
-	JAE      from77_4
 	VMOVUPS  (BX)(DI*1), Y4
 	VPCMPGTD Y4, Y0, Y4
 	VMOVAPS  Y4, Y4
@@ -8700,6 +8702,8 @@ from76_4:
 	JMP      done4
 
 from77_4:
+	CMPQ     R11, $0x0000004e
+	JAE      from78_4
 	VMOVUPS  (BX)(DI*1), Y4
 	VPCMPGTD Y0, Y4, Y4
 	VXORPS   cffffffff<>+0(SB), Y4, Y4
@@ -8718,6 +8722,148 @@ from77_4:
 	VMOVAPS  Y7, Y7
 	DECQ     R10
 	JNE      next4
+	JMP      done4
+
+from78_4:
+	VPMOVZXBD (BX)(R8*1), Y4
+	VPXOR     Y5, Y5, Y5
+	VPCMPGTD  Y5, Y4, Y4
+	VMOVAPS   Y4, Y4
+	VPMOVZXBD 8(BX)(R8*1), Y5
+	VPXOR     Y6, Y6, Y6
+	VPCMPGTD  Y6, Y5, Y5
+	VMOVAPS   Y5, Y5
+	VPMOVZXBD 16(BX)(R8*1), Y6
+	VPXOR     Y7, Y7, Y7
+	VPCMPGTD  Y7, Y6, Y6
+	VMOVAPS   Y6, Y6
+	VPMOVZXBD 24(BX)(R8*1), Y7
+	VPXOR     Y8, Y8, Y8
+	VPCMPGTD  Y8, Y7, Y7
+	VMOVAPS   Y7, Y7
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from79_4:
+	CMPQ      R11, $0x00000052
+	JAE       from82_4
+	CMPQ      R11, $0x00000051
+	JAE       from81_4
+	CMPQ      R11, $0x00000050
+	JAE       from80_4
+	VPMOVZXBD (BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTD  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VPAND     Y8, Y4, Y4
+	VPMOVZXBD 8(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTD  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VPAND     Y8, Y5, Y5
+	VPMOVZXBD 16(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTD  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VPAND     Y8, Y6, Y6
+	VPMOVZXBD 24(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTD  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VPAND     Y8, Y7, Y7
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from80_4:
+	VPMOVZXBD (BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTD  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VPOR      Y8, Y4, Y4
+	VPMOVZXBD 8(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTD  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VPOR      Y8, Y5, Y5
+	VPMOVZXBD 16(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTD  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VPOR      Y8, Y6, Y6
+	VPMOVZXBD 24(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTD  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VPOR      Y8, Y7, Y7
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from81_4:
+	VPMOVZXBD (BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTD  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VXORPS    Y8, Y4, Y4
+	VPMOVZXBD 8(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTD  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VXORPS    Y8, Y5, Y5
+	VPMOVZXBD 16(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTD  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VXORPS    Y8, Y6, Y6
+	VPMOVZXBD 24(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTD  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VXORPS    Y8, Y7, Y7
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from82_4:
+	CMPQ   R11, $0x00000053
+	JAE    from83_4
+	VXORPS cffffffff<>+0(SB), Y4, Y4
+	VXORPS cffffffff<>+0(SB), Y5, Y5
+	VXORPS cffffffff<>+0(SB), Y6, Y6
+	VXORPS cffffffff<>+0(SB), Y7, Y7
+	DECQ   R10
+	JNE    next4
+	JMP    done4
+
+from83_4:
+	VPSRLD       $0x1f, Y4, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, (BX)(R8*1)
+	VPSRLD       $0x1f, Y5, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 8(BX)(R8*1)
+	VPSRLD       $0x1f, Y6, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 16(BX)(R8*1)
+	VPSRLD       $0x1f, Y7, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 24(BX)(R8*1)
+	DECQ         R10
+	JNE          next4
 
 done4:
 	ADDQ $0x00000080, DI
@@ -8740,14 +8886,14 @@ next1:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x00000027
-	JAE     from39_1
-	CMPQ    R11, $0x00000014
-	JAE     from20_1
-	CMPQ    R11, $0x0000000a
-	JAE     from10_1
-	CMPQ    R11, $0x00000005
-	JAE     from5_1
+	CMPQ    R11, $0x0000002a
+	JAE     from42_1
+	CMPQ    R11, $0x00000015
+	JAE     from21_1
+	CMPQ    R11, $0x0000000b
+	JAE     from11_1
+	CMPQ    R11, $0x00000006
+	JAE     from6_1
 	CMPQ    R11, $0x00000003
 	JAE     from3_1
 	CMPQ    R11, $0x00000002
@@ -8774,6 +8920,8 @@ from2_1:
 	JMP       done1
 
 from3_1:
+	CMPQ    R11, $0x00000005
+	JAE     from5_1
 	CMPQ    R11, $0x00000004
 	JAE     from4_1
 	VMOVUPS Y0, (BX)(DI*1)
@@ -8788,18 +8936,18 @@ from4_1:
 	JMP    done1
 
 from5_1:
-	CMPQ   R11, $0x00000008
-	JAE    from8_1
-	CMPQ   R11, $0x00000007
-	JAE    from7_1
-	CMPQ   R11, $0x00000006
-	JAE    from6_1
 	VSUBPS (BX)(DI*1), Y0, Y0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from6_1:
+	CMPQ    R11, $0x00000009
+	JAE     from9_1
+	CMPQ    R11, $0x00000008
+	JAE     from8_1
+	CMPQ    R11, $0x00000007
+	JAE     from7_1
 	VMOVUPS (BX)(DI*1), Y2
 	VSUBPS  Y0, Y2, Y0
 	DECQ    R10
@@ -8813,14 +8961,14 @@ from7_1:
 	JMP    done1
 
 from8_1:
-	CMPQ   R11, $0x00000009
-	JAE    from9_1
 	VDIVPS (BX)(DI*1), Y0, Y0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from9_1:
+	CMPQ    R11, $0x0000000a
+	JAE     from10_1
 	VMOVUPS (BX)(DI*1), Y2
 	VDIVPS  Y0, Y2, Y0
 	DECQ    R10
@@ -8828,14 +8976,6 @@ from9_1:
 	JMP     done1
 
 from10_1:
-	CMPQ      R11, $0x0000000f
-	JAE       from15_1
-	CMPQ      R11, $0x0000000d
-	JAE       from13_1
-	CMPQ      R11, $0x0000000c
-	JAE       from12_1
-	CMPQ      R11, $0x0000000b
-	JAE       from11_1
 	VMOVUPS   (BX)(DI*1), Y2
 	VCMPPS    $0x03, Y0, Y0, Y3
 	VMAXPS    Y2, Y0, Y2
@@ -8846,6 +8986,14 @@ from10_1:
 	JMP       done1
 
 from11_1:
+	CMPQ      R11, $0x00000010
+	JAE       from16_1
+	CMPQ      R11, $0x0000000e
+	JAE       from14_1
+	CMPQ      R11, $0x0000000d
+	JAE       from13_1
+	CMPQ      R11, $0x0000000c
+	JAE       from12_1
 	VMOVUPS   (BX)(DI*1), Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
 	VMAXPS    Y0, Y2, Y0
@@ -8865,8 +9013,6 @@ from12_1:
 	JMP       done1
 
 from13_1:
-	CMPQ      R11, $0x0000000e
-	JAE       from14_1
 	VMOVUPS   (BX)(DI*1), Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
 	VMINPS    Y0, Y2, Y0
@@ -8876,6 +9022,8 @@ from13_1:
 	JMP       done1
 
 from14_1:
+	CMPQ         R11, $0x0000000f
+	JAE          from15_1
 	VBROADCASTSS (BX), Y2
 	VADDPS       Y2, Y0, Y0
 	DECQ         R10
@@ -8883,12 +9031,6 @@ from14_1:
 	JMP          done1
 
 from15_1:
-	CMPQ         R11, $0x00000012
-	JAE          from18_1
-	CMPQ         R11, $0x00000011
-	JAE          from17_1
-	CMPQ         R11, $0x00000010
-	JAE          from16_1
 	VBROADCASTSS (BX), Y2
 	VSUBPS       Y2, Y0, Y0
 	DECQ         R10
@@ -8896,6 +9038,12 @@ from15_1:
 	JMP          done1
 
 from16_1:
+	CMPQ         R11, $0x00000013
+	JAE          from19_1
+	CMPQ         R11, $0x00000012
+	JAE          from18_1
+	CMPQ         R11, $0x00000011
+	JAE          from17_1
 	VBROADCASTSS (BX), Y2
 	VMULPS       Y2, Y0, Y0
 	DECQ         R10
@@ -8910,8 +9058,6 @@ from17_1:
 	JMP          done1
 
 from18_1:
-	CMPQ         R11, $0x00000013
-	JAE          from19_1
 	VBROADCASTSS (BX), Y2
 	VMINPS       Y0, Y2, Y0
 	DECQ         R10
@@ -8919,28 +9065,30 @@ from18_1:
 	JMP          done1
 
 from19_1:
+	CMPQ   R11, $0x00000014
+	JAE    from20_1
 	VXORPS signBit<>+0(SB), Y0, Y0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from20_1:
-	CMPQ   R11, $0x0000001e
-	JAE    from30_1
-	CMPQ   R11, $0x00000019
-	JAE    from25_1
-	CMPQ   R11, $0x00000017
-	JAE    from23_1
-	CMPQ   R11, $0x00000016
-	JAE    from22_1
-	CMPQ   R11, $0x00000015
-	JAE    from21_1
 	VANDPS magnitude<>+0(SB), Y0, Y0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from21_1:
+	CMPQ   R11, $0x00000020
+	JAE    from32_1
+	CMPQ   R11, $0x0000001b
+	JAE    from27_1
+	CMPQ   R11, $0x00000018
+	JAE    from24_1
+	CMPQ   R11, $0x00000017
+	JAE    from23_1
+	CMPQ   R11, $0x00000016
+	JAE    from22_1
 	VXORPS Y2, Y2, Y2
 	VMAXPS Y0, Y2, Y0
 	DECQ   R10
@@ -8955,8 +9103,6 @@ from22_1:
 	JMP     done1
 
 from23_1:
-	CMPQ     R11, $0x00000018
-	JAE      from24_1
 	VROUNDPS $0x09, Y0, Y0
 	VMOVAPS  Y0, Y0
 	DECQ     R10
@@ -8964,6 +9110,10 @@ from23_1:
 	JMP      done1
 
 from24_1:
+	CMPQ     R11, $0x0000001a
+	JAE      from26_1
+	CMPQ     R11, $0x00000019
+	JAE      from25_1
 	VROUNDPS $0x0a, Y0, Y0
 	VMOVAPS  Y0, Y0
 	DECQ     R10
@@ -8971,12 +9121,6 @@ from24_1:
 	JMP      done1
 
 from25_1:
-	CMPQ     R11, $0x0000001c
-	JAE      from28_1
-	CMPQ     R11, $0x0000001b
-	JAE      from27_1
-	CMPQ     R11, $0x0000001a
-	JAE      from26_1
 	VROUNDPS $0x08, Y0, Y0
 	VMOVAPS  Y0, Y0
 	DECQ     R10
@@ -8998,6 +9142,12 @@ from26_1:
 	JMP       done1
 
 from27_1:
+	CMPQ    R11, $0x0000001e
+	JAE     from30_1
+	CMPQ    R11, $0x0000001d
+	JAE     from29_1
+	CMPQ    R11, $0x0000001c
+	JAE     from28_1
 	VXORPS  Y2, Y2, Y2
 	VMOVUPS (BX)(DI*1), Y3
 	VCMPPS  $0x1e, Y2, Y3, Y2
@@ -9007,8 +9157,6 @@ from27_1:
 	JMP     done1
 
 from28_1:
-	CMPQ    R11, $0x0000001d
-	JAE     from29_1
 	VXORPS  Y2, Y2, Y2
 	VCMPPS  $0x1e, Y2, Y0, Y0
 	VMOVUPS (BX)(DI*1), Y2
@@ -9030,12 +9178,6 @@ from29_1:
 	JMP          done1
 
 from30_1:
-	CMPQ         R11, $0x00000023
-	JAE          from35_1
-	CMPQ         R11, $0x00000021
-	JAE          from33_1
-	CMPQ         R11, $0x00000020
-	JAE          from32_1
 	CMPQ         R11, $0x0000001f
 	JAE          from31_1
 	VCMPPS       $0x04, (BX)(DI*1), Y0, Y2
@@ -9062,6 +9204,14 @@ from31_1:
 	JMP          done1
 
 from32_1:
+	CMPQ         R11, $0x00000025
+	JAE          from37_1
+	CMPQ         R11, $0x00000023
+	JAE          from35_1
+	CMPQ         R11, $0x00000022
+	JAE          from34_1
+	CMPQ         R11, $0x00000021
+	JAE          from33_1
 	VCMPPS       $0x12, (BX)(DI*1), Y0, Y2
 	VPSRLD       $0x1f, Y2, Y2
 	VEXTRACTI128 $0x01, Y2, X3
@@ -9074,8 +9224,6 @@ from32_1:
 	JMP          done1
 
 from33_1:
-	CMPQ         R11, $0x00000022
-	JAE          from34_1
 	VCMPPS       $0x1e, (BX)(DI*1), Y0, Y2
 	VPSRLD       $0x1f, Y2, Y2
 	VEXTRACTI128 $0x01, Y2, X3
@@ -9100,8 +9248,6 @@ from34_1:
 	JMP          done1
 
 from35_1:
-	CMPQ      R11, $0x00000025
-	JAE       from37_1
 	CMPQ      R11, $0x00000024
 	JAE       from36_1
 	VPMOVZXBD (SI)(R8*1), Y2
@@ -9124,6 +9270,10 @@ from36_1:
 	JMP       done1
 
 from37_1:
+	CMPQ    R11, $0x00000028
+	JAE     from40_1
+	CMPQ    R11, $0x00000027
+	JAE     from39_1
 	CMPQ    R11, $0x00000026
 	JAE     from38_1
 	VCMPPS  $0x00, (BX)(DI*1), Y0, Y1
@@ -9140,18 +9290,6 @@ from38_1:
 	JMP     done1
 
 from39_1:
-	CMPQ    R11, $0x0000003b
-	JAE     from59_1
-	CMPQ    R11, $0x00000031
-	JAE     from49_1
-	CMPQ    R11, $0x0000002c
-	JAE     from44_1
-	CMPQ    R11, $0x0000002a
-	JAE     from42_1
-	CMPQ    R11, $0x00000029
-	JAE     from41_1
-	CMPQ    R11, $0x00000028
-	JAE     from40_1
 	VCMPPS  $0x11, (BX)(DI*1), Y0, Y1
 	VMOVAPS Y1, Y1
 	DECQ    R10
@@ -9159,6 +9297,8 @@ from39_1:
 	JMP     done1
 
 from40_1:
+	CMPQ    R11, $0x00000029
+	JAE     from41_1
 	VCMPPS  $0x12, (BX)(DI*1), Y0, Y1
 	VMOVAPS Y1, Y1
 	DECQ    R10
@@ -9173,6 +9313,16 @@ from41_1:
 	JMP     done1
 
 from42_1:
+	CMPQ    R11, $0x0000003f
+	JAE     from63_1
+	CMPQ    R11, $0x00000035
+	JAE     from53_1
+	CMPQ    R11, $0x00000030
+	JAE     from48_1
+	CMPQ    R11, $0x0000002d
+	JAE     from45_1
+	CMPQ    R11, $0x0000002c
+	JAE     from44_1
 	CMPQ    R11, $0x0000002b
 	JAE     from43_1
 	VCMPPS  $0x1d, (BX)(DI*1), Y0, Y1
@@ -9189,18 +9339,16 @@ from43_1:
 	JMP       done1
 
 from44_1:
-	CMPQ      R11, $0x0000002f
-	JAE       from47_1
-	CMPQ      R11, $0x0000002e
-	JAE       from46_1
-	CMPQ      R11, $0x0000002d
-	JAE       from45_1
 	VBLENDVPS Y1, (BX)(DI*1), Y0, Y0
 	DECQ      R10
 	JNE       next1
 	JMP       done1
 
 from45_1:
+	CMPQ      R11, $0x0000002f
+	JAE       from47_1
+	CMPQ      R11, $0x0000002e
+	JAE       from46_1
 	VMOVUPS   c3f000000<>+0(SB), Y2
 	VMOVUPS   (BX)(DI*1), Y3
 	VCMPPS    $0x00, (SI)(DI*1), Y3, Y4
@@ -9221,8 +9369,6 @@ from46_1:
 	JMP       done1
 
 from47_1:
-	CMPQ         R11, $0x00000030
-	JAE          from48_1
 	VPSRLD       $0x10, Y0, Y2
 	VPACKUSDW    Y2, Y2, Y2
 	VPERMQ       $0x08, Y2, Y2
@@ -9233,6 +9379,12 @@ from47_1:
 	JMP          done1
 
 from48_1:
+	CMPQ      R11, $0x00000033
+	JAE       from51_1
+	CMPQ      R11, $0x00000032
+	JAE       from50_1
+	CMPQ      R11, $0x00000031
+	JAE       from49_1
 	VORPS     quietBit<>+0(SB), Y0, Y3
 	VCMPPS    $0x03, Y0, Y0, Y4
 	VPSLLD    $0x0f, Y0, Y2
@@ -9246,14 +9398,6 @@ from48_1:
 	JMP       done1
 
 from49_1:
-	CMPQ      R11, $0x00000036
-	JAE       from54_1
-	CMPQ      R11, $0x00000034
-	JAE       from52_1
-	CMPQ      R11, $0x00000033
-	JAE       from51_1
-	CMPQ      R11, $0x00000032
-	JAE       from50_1
 	VCVTPH2PS (BX)(R8*2), Y0
 	DECQ      R10
 	JNE       next1
@@ -9266,6 +9410,8 @@ from50_1:
 	JMP       done1
 
 from51_1:
+	CMPQ      R11, $0x00000034
+	JAE       from52_1
 	VCVTPS2PH $0x00, Y0, X0
 	VCVTPH2PS X0, Y0
 	DECQ      R10
@@ -9273,26 +9419,26 @@ from51_1:
 	JMP       done1
 
 from52_1:
-	CMPQ   R11, $0x00000035
-	JAE    from53_1
 	VPADDD (BX)(DI*1), Y0, Y0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from53_1:
+	CMPQ   R11, $0x0000003a
+	JAE    from58_1
+	CMPQ   R11, $0x00000038
+	JAE    from56_1
+	CMPQ   R11, $0x00000037
+	JAE    from55_1
+	CMPQ   R11, $0x00000036
+	JAE    from54_1
 	VPSUBD (BX)(DI*1), Y0, Y0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from54_1:
-	CMPQ    R11, $0x00000039
-	JAE     from57_1
-	CMPQ    R11, $0x00000038
-	JAE     from56_1
-	CMPQ    R11, $0x00000037
-	JAE     from55_1
 	VMOVUPS (BX)(DI*1), Y2
 	VPSUBD  Y0, Y2, Y0
 	DECQ    R10
@@ -9306,36 +9452,32 @@ from55_1:
 	JMP     done1
 
 from56_1:
+	CMPQ    R11, $0x00000039
+	JAE     from57_1
 	VPMAXSD (BX)(DI*1), Y0, Y0
 	DECQ    R10
 	JNE     next1
 	JMP     done1
 
 from57_1:
-	CMPQ    R11, $0x0000003a
-	JAE     from58_1
 	VPMINSD (BX)(DI*1), Y0, Y0
 	DECQ    R10
 	JNE     next1
 	JMP     done1
 
 from58_1:
+	CMPQ   R11, $0x0000003d
+	JAE    from61_1
+	CMPQ   R11, $0x0000003c
+	JAE    from60_1
+	CMPQ   R11, $0x0000003b
+	JAE    from59_1
 	VANDPS (BX)(DI*1), Y0, Y0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from59_1:
-	CMPQ  R11, $0x00000045
-	JAE   from69_1
-	CMPQ  R11, $0x00000040
-	JAE   from64_1
-	CMPQ  R11, $0x0000003e
-	JAE   from62_1
-	CMPQ  R11, $0x0000003d
-	JAE   from61_1
-	CMPQ  R11, $0x0000003c
-	JAE   from60_1
 	VORPS (BX)(DI*1), Y0, Y0
 	DECQ  R10
 	JNE   next1
@@ -9348,6 +9490,8 @@ from60_1:
 	JMP    done1
 
 from61_1:
+	CMPQ   R11, $0x0000003e
+	JAE    from62_1
 	VXORPS Y2, Y2, Y2
 	VPSUBD Y0, Y2, Y0
 	DECQ   R10
@@ -9355,8 +9499,6 @@ from61_1:
 	JMP    done1
 
 from62_1:
-	CMPQ    R11, $0x0000003f
-	JAE     from63_1
 	VXORPS  Y2, Y2, Y2
 	VPSUBD  Y0, Y2, Y2
 	VPMAXSD Y2, Y0, Y0
@@ -9365,6 +9507,16 @@ from62_1:
 	JMP     done1
 
 from63_1:
+	CMPQ      R11, $0x0000004a
+	JAE       from74_1
+	CMPQ      R11, $0x00000045
+	JAE       from69_1
+	CMPQ      R11, $0x00000042
+	JAE       from66_1
+	CMPQ      R11, $0x00000041
+	JAE       from65_1
+	CMPQ      R11, $0x00000040
+	JAE       from64_1
 	VCVTDQ2PS Y0, Y0
 	VMOVAPS   Y0, Y0
 	DECQ      R10
@@ -9372,12 +9524,6 @@ from63_1:
 	JMP       done1
 
 from64_1:
-	CMPQ       R11, $0x00000043
-	JAE        from67_1
-	CMPQ       R11, $0x00000042
-	JAE        from66_1
-	CMPQ       R11, $0x00000041
-	JAE        from65_1
 	VCVTTPS2DQ Y0, Y2
 	VCMPPS     $0x1e, c4effffff<>+0(SB), Y0, Y3
 	VMOVUPS    Y2, Y2
@@ -9397,6 +9543,10 @@ from65_1:
 	JMP       done1
 
 from66_1:
+	CMPQ         R11, $0x00000044
+	JAE          from68_1
+	CMPQ         R11, $0x00000043
+	JAE          from67_1
 	VMOVUPS      (BX)(DI*1), Y2
 	VPCMPEQD     Y2, Y0, Y2
 	VPSRLD       $0x1f, Y2, Y2
@@ -9410,8 +9560,6 @@ from66_1:
 	JMP          done1
 
 from67_1:
-	CMPQ         R11, $0x00000044
-	JAE          from68_1
 	VMOVUPS      (BX)(DI*1), Y2
 	VPCMPEQD     Y2, Y0, Y2
 	VXORPS       cffffffff<>+0(SB), Y2, Y2
@@ -9439,8 +9587,6 @@ from68_1:
 	JMP          done1
 
 from69_1:
-	CMPQ         R11, $0x0000004a
-	JAE          from74_1
 	CMPQ         R11, $0x00000048
 	JAE          from72_1
 	CMPQ         R11, $0x00000047
@@ -9507,6 +9653,10 @@ from73_1:
 	JMP      done1
 
 from74_1:
+	CMPQ     R11, $0x0000004f
+	JAE      from79_1
+	CMPQ     R11, $0x0000004d
+	JAE      from77_1
 	CMPQ     R11, $0x0000004c
 	JAE      from76_1
 	CMPQ     R11, $0x0000004b
@@ -9528,8 +9678,6 @@ from75_1:
 	JMP      done1
 
 from76_1:
-	CMPQ     R11, $0x0000004d
-	JAE      from77_1
 	VMOVUPS  (BX)(DI*1), Y1
 	VPCMPGTD Y1, Y0, Y1
 	VMOVAPS  Y1, Y1
@@ -9538,12 +9686,78 @@ from76_1:
 	JMP      done1
 
 from77_1:
+	CMPQ     R11, $0x0000004e
+	JAE      from78_1
 	VMOVUPS  (BX)(DI*1), Y1
 	VPCMPGTD Y0, Y1, Y1
 	VXORPS   cffffffff<>+0(SB), Y1, Y1
 	VMOVAPS  Y1, Y1
 	DECQ     R10
 	JNE      next1
+	JMP      done1
+
+from78_1:
+	VPMOVZXBD (BX)(R8*1), Y1
+	VPXOR     Y2, Y2, Y2
+	VPCMPGTD  Y2, Y1, Y1
+	VMOVAPS   Y1, Y1
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from79_1:
+	CMPQ      R11, $0x00000052
+	JAE       from82_1
+	CMPQ      R11, $0x00000051
+	JAE       from81_1
+	CMPQ      R11, $0x00000050
+	JAE       from80_1
+	VPMOVZXBD (BX)(R8*1), Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPGTD  Y3, Y2, Y2
+	VMOVAPS   Y2, Y2
+	VPAND     Y2, Y1, Y1
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from80_1:
+	VPMOVZXBD (BX)(R8*1), Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPGTD  Y3, Y2, Y2
+	VMOVAPS   Y2, Y2
+	VPOR      Y2, Y1, Y1
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from81_1:
+	VPMOVZXBD (BX)(R8*1), Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPGTD  Y3, Y2, Y2
+	VMOVAPS   Y2, Y2
+	VXORPS    Y2, Y1, Y1
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from82_1:
+	CMPQ   R11, $0x00000053
+	JAE    from83_1
+	VXORPS cffffffff<>+0(SB), Y1, Y1
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from83_1:
+	VPSRLD       $0x1f, Y1, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VEXTRACTI128 $0x00, Y2, X2
+	VPACKUSDW    X3, X2, X2
+	VPACKUSWB    X2, X2, X2
+	VMOVQ        X2, (BX)(R8*1)
+	DECQ         R10
+	JNE          next1
 
 done1:
 	ADDQ $0x00000020, DI
@@ -20807,14 +21021,14 @@ next8:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x00000027
-	JAE     from39_8
-	CMPQ    R11, $0x00000014
-	JAE     from20_8
-	CMPQ    R11, $0x0000000a
-	JAE     from10_8
-	CMPQ    R11, $0x00000005
-	JAE     from5_8
+	CMPQ    R11, $0x0000002a
+	JAE     from42_8
+	CMPQ    R11, $0x00000015
+	JAE     from21_8
+	CMPQ    R11, $0x0000000b
+	JAE     from11_8
+	CMPQ    R11, $0x00000006
+	JAE     from6_8
 	CMPQ    R11, $0x00000003
 	JAE     from3_8
 	CMPQ    R11, $0x00000002
@@ -20869,6 +21083,8 @@ from2_8:
 	JMP       done8
 
 from3_8:
+	CMPQ    R11, $0x00000005
+	JAE     from5_8
 	CMPQ    R11, $0x00000004
 	JAE     from4_8
 	VMOVUPS Z0, (BX)(DI*1)
@@ -20897,12 +21113,6 @@ from4_8:
 	JMP    done8
 
 from5_8:
-	CMPQ   R11, $0x00000008
-	JAE    from8_8
-	CMPQ   R11, $0x00000007
-	JAE    from7_8
-	CMPQ   R11, $0x00000006
-	JAE    from6_8
 	VSUBPS (BX)(DI*1), Z0, Z0
 	VSUBPS 64(BX)(DI*1), Z1, Z1
 	VSUBPS 128(BX)(DI*1), Z2, Z2
@@ -20916,6 +21126,12 @@ from5_8:
 	JMP    done8
 
 from6_8:
+	CMPQ    R11, $0x00000009
+	JAE     from9_8
+	CMPQ    R11, $0x00000008
+	JAE     from8_8
+	CMPQ    R11, $0x00000007
+	JAE     from7_8
 	VMOVUPS (BX)(DI*1), Z16
 	VSUBPS  Z0, Z16, Z0
 	VMOVUPS 64(BX)(DI*1), Z16
@@ -20950,8 +21166,6 @@ from7_8:
 	JMP    done8
 
 from8_8:
-	CMPQ   R11, $0x00000009
-	JAE    from9_8
 	VDIVPS (BX)(DI*1), Z0, Z0
 	VDIVPS 64(BX)(DI*1), Z1, Z1
 	VDIVPS 128(BX)(DI*1), Z2, Z2
@@ -20965,6 +21179,8 @@ from8_8:
 	JMP    done8
 
 from9_8:
+	CMPQ    R11, $0x0000000a
+	JAE     from10_8
 	VMOVUPS (BX)(DI*1), Z16
 	VDIVPS  Z0, Z16, Z0
 	VMOVUPS 64(BX)(DI*1), Z16
@@ -20986,14 +21202,6 @@ from9_8:
 	JMP     done8
 
 from10_8:
-	CMPQ    R11, $0x0000000f
-	JAE     from15_8
-	CMPQ    R11, $0x0000000d
-	JAE     from13_8
-	CMPQ    R11, $0x0000000c
-	JAE     from12_8
-	CMPQ    R11, $0x0000000b
-	JAE     from11_8
 	VMOVUPS (BX)(DI*1), Z16
 	VCMPPS  $0x03, Z0, Z0, K1
 	VMAXPS  Z16, Z0, Z16
@@ -21039,6 +21247,14 @@ from10_8:
 	JMP     done8
 
 from11_8:
+	CMPQ    R11, $0x00000010
+	JAE     from16_8
+	CMPQ    R11, $0x0000000e
+	JAE     from14_8
+	CMPQ    R11, $0x0000000d
+	JAE     from13_8
+	CMPQ    R11, $0x0000000c
+	JAE     from12_8
 	VMOVUPS (BX)(DI*1), Z16
 	VCMPPS  $0x03, Z16, Z16, K1
 	VMAXPS  Z0, Z16, Z0
@@ -21121,8 +21337,6 @@ from12_8:
 	JMP     done8
 
 from13_8:
-	CMPQ    R11, $0x0000000e
-	JAE     from14_8
 	VMOVUPS (BX)(DI*1), Z16
 	VCMPPS  $0x03, Z16, Z16, K1
 	VMINPS  Z0, Z16, Z0
@@ -21160,6 +21374,8 @@ from13_8:
 	JMP     done8
 
 from14_8:
+	CMPQ         R11, $0x0000000f
+	JAE          from15_8
 	VBROADCASTSS (BX), Z16
 	VADDPS       Z16, Z0, Z0
 	VADDPS       Z16, Z1, Z1
@@ -21174,12 +21390,6 @@ from14_8:
 	JMP          done8
 
 from15_8:
-	CMPQ         R11, $0x00000012
-	JAE          from18_8
-	CMPQ         R11, $0x00000011
-	JAE          from17_8
-	CMPQ         R11, $0x00000010
-	JAE          from16_8
 	VBROADCASTSS (BX), Z16
 	VSUBPS       Z16, Z0, Z0
 	VSUBPS       Z16, Z1, Z1
@@ -21194,6 +21404,12 @@ from15_8:
 	JMP          done8
 
 from16_8:
+	CMPQ         R11, $0x00000013
+	JAE          from19_8
+	CMPQ         R11, $0x00000012
+	JAE          from18_8
+	CMPQ         R11, $0x00000011
+	JAE          from17_8
 	VBROADCASTSS (BX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -21222,8 +21438,6 @@ from17_8:
 	JMP          done8
 
 from18_8:
-	CMPQ         R11, $0x00000013
-	JAE          from19_8
 	VBROADCASTSS (BX), Z16
 	VMINPS       Z0, Z16, Z0
 	VMINPS       Z1, Z16, Z1
@@ -21238,6 +21452,8 @@ from18_8:
 	JMP          done8
 
 from19_8:
+	CMPQ        R11, $0x00000014
+	JAE         from20_8
 	VXORPS.BCST signBit<>+0(SB), Z0, Z0
 	VXORPS.BCST signBit<>+0(SB), Z1, Z1
 	VXORPS.BCST signBit<>+0(SB), Z2, Z2
@@ -21251,16 +21467,6 @@ from19_8:
 	JMP         done8
 
 from20_8:
-	CMPQ        R11, $0x0000001e
-	JAE         from30_8
-	CMPQ        R11, $0x00000019
-	JAE         from25_8
-	CMPQ        R11, $0x00000017
-	JAE         from23_8
-	CMPQ        R11, $0x00000016
-	JAE         from22_8
-	CMPQ        R11, $0x00000015
-	JAE         from21_8
 	VANDPS.BCST magnitude<>+0(SB), Z0, Z0
 	VANDPS.BCST magnitude<>+0(SB), Z1, Z1
 	VANDPS.BCST magnitude<>+0(SB), Z2, Z2
@@ -21274,6 +21480,16 @@ from20_8:
 	JMP         done8
 
 from21_8:
+	CMPQ   R11, $0x00000020
+	JAE    from32_8
+	CMPQ   R11, $0x0000001b
+	JAE    from27_8
+	CMPQ   R11, $0x00000018
+	JAE    from24_8
+	CMPQ   R11, $0x00000017
+	JAE    from23_8
+	CMPQ   R11, $0x00000016
+	JAE    from22_8
 	VXORPS Z16, Z16, Z16
 	VMAXPS Z0, Z16, Z0
 	VMAXPS Z1, Z16, Z1
@@ -21309,8 +21525,6 @@ from22_8:
 	JMP     done8
 
 from23_8:
-	CMPQ        R11, $0x00000018
-	JAE         from24_8
 	VRNDSCALEPS $0x09, Z0, Z0
 	VMOVAPS     Z0, Z0
 	VRNDSCALEPS $0x09, Z1, Z1
@@ -21332,6 +21546,10 @@ from23_8:
 	JMP         done8
 
 from24_8:
+	CMPQ        R11, $0x0000001a
+	JAE         from26_8
+	CMPQ        R11, $0x00000019
+	JAE         from25_8
 	VRNDSCALEPS $0x0a, Z0, Z0
 	VMOVAPS     Z0, Z0
 	VRNDSCALEPS $0x0a, Z1, Z1
@@ -21353,12 +21571,6 @@ from24_8:
 	JMP         done8
 
 from25_8:
-	CMPQ        R11, $0x0000001c
-	JAE         from28_8
-	CMPQ        R11, $0x0000001b
-	JAE         from27_8
-	CMPQ        R11, $0x0000001a
-	JAE         from26_8
 	VRNDSCALEPS $0x08, Z0, Z0
 	VMOVAPS     Z0, Z0
 	VRNDSCALEPS $0x08, Z1, Z1
@@ -21457,6 +21669,12 @@ from26_8:
 	JMP          done8
 
 from27_8:
+	CMPQ      R11, $0x0000001e
+	JAE       from30_8
+	CMPQ      R11, $0x0000001d
+	JAE       from29_8
+	CMPQ      R11, $0x0000001c
+	JAE       from28_8
 	VXORPS    Z16, Z16, Z16
 	VMOVUPS   (BX)(DI*1), Z17
 	VCMPPS    $0x1e, Z16, Z17, K1
@@ -21487,8 +21705,6 @@ from27_8:
 	JMP       done8
 
 from28_8:
-	CMPQ      R11, $0x0000001d
-	JAE       from29_8
 	VXORPS    Z16, Z16, Z16
 	VCMPPS    $0x1e, Z16, Z0, K1
 	VMOVUPS   (BX)(DI*1), Z0
@@ -21548,12 +21764,6 @@ from29_8:
 	JMP        done8
 
 from30_8:
-	CMPQ       R11, $0x00000023
-	JAE        from35_8
-	CMPQ       R11, $0x00000021
-	JAE        from33_8
-	CMPQ       R11, $0x00000020
-	JAE        from32_8
 	CMPQ       R11, $0x0000001f
 	JAE        from31_8
 	VCMPPS     $0x04, (BX)(DI*1), Z0, K1
@@ -21614,6 +21824,14 @@ from31_8:
 	JMP        done8
 
 from32_8:
+	CMPQ       R11, $0x00000025
+	JAE        from37_8
+	CMPQ       R11, $0x00000023
+	JAE        from35_8
+	CMPQ       R11, $0x00000022
+	JAE        from34_8
+	CMPQ       R11, $0x00000021
+	JAE        from33_8
 	VCMPPS     $0x12, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
 	VMOVDQU8   X16, (SI)(R8*1)
@@ -21643,8 +21861,6 @@ from32_8:
 	JMP        done8
 
 from33_8:
-	CMPQ       R11, $0x00000022
-	JAE        from34_8
 	VCMPPS     $0x1e, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
 	VMOVDQU8   X16, (SI)(R8*1)
@@ -21703,8 +21919,6 @@ from34_8:
 	JMP        done8
 
 from35_8:
-	CMPQ     R11, $0x00000025
-	JAE      from37_8
 	CMPQ     R11, $0x00000024
 	JAE      from36_8
 	VMOVDQU8 (SI)(R8*1), X16
@@ -21781,6 +21995,10 @@ from36_8:
 	JMP      done8
 
 from37_8:
+	CMPQ     R11, $0x00000028
+	JAE      from40_8
+	CMPQ     R11, $0x00000027
+	JAE      from39_8
 	CMPQ     R11, $0x00000026
 	JAE      from38_8
 	VCMPPS   $0x00, (BX)(DI*1), Z0, K1
@@ -21825,18 +22043,6 @@ from38_8:
 	JMP      done8
 
 from39_8:
-	CMPQ     R11, $0x0000003b
-	JAE      from59_8
-	CMPQ     R11, $0x00000031
-	JAE      from49_8
-	CMPQ     R11, $0x0000002c
-	JAE      from44_8
-	CMPQ     R11, $0x0000002a
-	JAE      from42_8
-	CMPQ     R11, $0x00000029
-	JAE      from41_8
-	CMPQ     R11, $0x00000028
-	JAE      from40_8
 	VCMPPS   $0x11, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z8
 	VCMPPS   $0x11, 64(BX)(DI*1), Z1, K1
@@ -21858,6 +22064,8 @@ from39_8:
 	JMP      done8
 
 from40_8:
+	CMPQ     R11, $0x00000029
+	JAE      from41_8
 	VCMPPS   $0x12, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z8
 	VCMPPS   $0x12, 64(BX)(DI*1), Z1, K1
@@ -21900,6 +22108,16 @@ from41_8:
 	JMP      done8
 
 from42_8:
+	CMPQ     R11, $0x0000003f
+	JAE      from63_8
+	CMPQ     R11, $0x00000035
+	JAE      from53_8
+	CMPQ     R11, $0x00000030
+	JAE      from48_8
+	CMPQ     R11, $0x0000002d
+	JAE      from45_8
+	CMPQ     R11, $0x0000002c
+	JAE      from44_8
 	CMPQ     R11, $0x0000002b
 	JAE      from43_8
 	VCMPPS   $0x1d, (BX)(DI*1), Z0, K1
@@ -21936,12 +22154,6 @@ from43_8:
 	JMP        done8
 
 from44_8:
-	CMPQ       R11, $0x0000002f
-	JAE        from47_8
-	CMPQ       R11, $0x0000002e
-	JAE        from46_8
-	CMPQ       R11, $0x0000002d
-	JAE        from45_8
 	VPTERNLOGD $0xb8, (BX)(DI*1), Z8, Z0
 	VPTERNLOGD $0xb8, 64(BX)(DI*1), Z9, Z1
 	VPTERNLOGD $0xb8, 128(BX)(DI*1), Z10, Z2
@@ -21955,6 +22167,10 @@ from44_8:
 	JMP        done8
 
 from45_8:
+	CMPQ         R11, $0x0000002f
+	JAE          from47_8
+	CMPQ         R11, $0x0000002e
+	JAE          from46_8
 	VBROADCASTSS c3f000000<>+0(SB), Z16
 	VMOVUPS      (BX)(DI*1), Z17
 	VCMPPS       $0x00, (SI)(DI*1), Z17, K1
@@ -22038,8 +22254,6 @@ from46_8:
 	JMP       done8
 
 from47_8:
-	CMPQ    R11, $0x00000030
-	JAE     from48_8
 	VPSRLD  $0x10, Z0, Z16
 	VPMOVDW Z16, (BX)(R8*2)
 	VPSRLD  $0x10, Z1, Z16
@@ -22061,6 +22275,12 @@ from47_8:
 	JMP     done8
 
 from48_8:
+	CMPQ        R11, $0x00000033
+	JAE         from51_8
+	CMPQ        R11, $0x00000032
+	JAE         from50_8
+	CMPQ        R11, $0x00000031
+	JAE         from49_8
 	VORPS.BCST  quietBit<>+0(SB), Z0, Z17
 	VCMPPS      $0x03, Z0, Z0, K1
 	VPSLLD      $0x0f, Z0, Z16
@@ -22130,14 +22350,6 @@ from48_8:
 	JMP         done8
 
 from49_8:
-	CMPQ      R11, $0x00000036
-	JAE       from54_8
-	CMPQ      R11, $0x00000034
-	JAE       from52_8
-	CMPQ      R11, $0x00000033
-	JAE       from51_8
-	CMPQ      R11, $0x00000032
-	JAE       from50_8
 	VCVTPH2PS (BX)(R8*2), Z0
 	VCVTPH2PS 32(BX)(R8*2), Z1
 	VCVTPH2PS 64(BX)(R8*2), Z2
@@ -22164,6 +22376,8 @@ from50_8:
 	JMP       done8
 
 from51_8:
+	CMPQ      R11, $0x00000034
+	JAE       from52_8
 	VCVTPS2PH $0x00, Z0, Y0
 	VCVTPH2PS Y0, Z0
 	VCVTPS2PH $0x00, Z1, Y1
@@ -22185,8 +22399,6 @@ from51_8:
 	JMP       done8
 
 from52_8:
-	CMPQ   R11, $0x00000035
-	JAE    from53_8
 	VPADDD (BX)(DI*1), Z0, Z0
 	VPADDD 64(BX)(DI*1), Z1, Z1
 	VPADDD 128(BX)(DI*1), Z2, Z2
@@ -22200,6 +22412,14 @@ from52_8:
 	JMP    done8
 
 from53_8:
+	CMPQ   R11, $0x0000003a
+	JAE    from58_8
+	CMPQ   R11, $0x00000038
+	JAE    from56_8
+	CMPQ   R11, $0x00000037
+	JAE    from55_8
+	CMPQ   R11, $0x00000036
+	JAE    from54_8
 	VPSUBD (BX)(DI*1), Z0, Z0
 	VPSUBD 64(BX)(DI*1), Z1, Z1
 	VPSUBD 128(BX)(DI*1), Z2, Z2
@@ -22213,12 +22433,6 @@ from53_8:
 	JMP    done8
 
 from54_8:
-	CMPQ    R11, $0x00000039
-	JAE     from57_8
-	CMPQ    R11, $0x00000038
-	JAE     from56_8
-	CMPQ    R11, $0x00000037
-	JAE     from55_8
 	VMOVUPS (BX)(DI*1), Z16
 	VPSUBD  Z0, Z16, Z0
 	VMOVUPS 64(BX)(DI*1), Z16
@@ -22253,6 +22467,8 @@ from55_8:
 	JMP     done8
 
 from56_8:
+	CMPQ    R11, $0x00000039
+	JAE     from57_8
 	VPMAXSD (BX)(DI*1), Z0, Z0
 	VPMAXSD 64(BX)(DI*1), Z1, Z1
 	VPMAXSD 128(BX)(DI*1), Z2, Z2
@@ -22266,8 +22482,6 @@ from56_8:
 	JMP     done8
 
 from57_8:
-	CMPQ    R11, $0x0000003a
-	JAE     from58_8
 	VPMINSD (BX)(DI*1), Z0, Z0
 	VPMINSD 64(BX)(DI*1), Z1, Z1
 	VPMINSD 128(BX)(DI*1), Z2, Z2
@@ -22281,6 +22495,12 @@ from57_8:
 	JMP     done8
 
 from58_8:
+	CMPQ   R11, $0x0000003d
+	JAE    from61_8
+	CMPQ   R11, $0x0000003c
+	JAE    from60_8
+	CMPQ   R11, $0x0000003b
+	JAE    from59_8
 	VANDPS (BX)(DI*1), Z0, Z0
 	VANDPS 64(BX)(DI*1), Z1, Z1
 	VANDPS 128(BX)(DI*1), Z2, Z2
@@ -22294,16 +22514,6 @@ from58_8:
 	JMP    done8
 
 from59_8:
-	CMPQ  R11, $0x00000045
-	JAE   from69_8
-	CMPQ  R11, $0x00000040
-	JAE   from64_8
-	CMPQ  R11, $0x0000003e
-	JAE   from62_8
-	CMPQ  R11, $0x0000003d
-	JAE   from61_8
-	CMPQ  R11, $0x0000003c
-	JAE   from60_8
 	VORPS (BX)(DI*1), Z0, Z0
 	VORPS 64(BX)(DI*1), Z1, Z1
 	VORPS 128(BX)(DI*1), Z2, Z2
@@ -22330,6 +22540,8 @@ from60_8:
 	JMP    done8
 
 from61_8:
+	CMPQ   R11, $0x0000003e
+	JAE    from62_8
 	VXORPS Z16, Z16, Z16
 	VPSUBD Z0, Z16, Z0
 	VXORPS Z16, Z16, Z16
@@ -22351,8 +22563,6 @@ from61_8:
 	JMP    done8
 
 from62_8:
-	CMPQ    R11, $0x0000003f
-	JAE     from63_8
 	VXORPS  Z16, Z16, Z16
 	VPSUBD  Z0, Z16, Z16
 	VPMAXSD Z16, Z0, Z0
@@ -22382,6 +22592,16 @@ from62_8:
 	JMP     done8
 
 from63_8:
+	CMPQ      R11, $0x0000004a
+	JAE       from74_8
+	CMPQ      R11, $0x00000045
+	JAE       from69_8
+	CMPQ      R11, $0x00000042
+	JAE       from66_8
+	CMPQ      R11, $0x00000041
+	JAE       from65_8
+	CMPQ      R11, $0x00000040
+	JAE       from64_8
 	VCVTDQ2PS Z0, Z0
 	VMOVAPS   Z0, Z0
 	VCVTDQ2PS Z1, Z1
@@ -22403,12 +22623,6 @@ from63_8:
 	JMP       done8
 
 from64_8:
-	CMPQ         R11, $0x00000043
-	JAE          from67_8
-	CMPQ         R11, $0x00000042
-	JAE          from66_8
-	CMPQ         R11, $0x00000041
-	JAE          from65_8
 	VCVTTPS2DQ   Z0, Z16
 	VCMPPS.BCST  $0x1e, c4effffff<>+0(SB), Z0, K1
 	VMOVUPS      Z16, Z16
@@ -22491,6 +22705,10 @@ from65_8:
 	JMP       done8
 
 from66_8:
+	CMPQ       R11, $0x00000044
+	JAE        from68_8
+	CMPQ       R11, $0x00000043
+	JAE        from67_8
 	VMOVUPS    (BX)(DI*1), Z16
 	VPCMPEQD   Z16, Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
@@ -22528,8 +22746,6 @@ from66_8:
 	JMP        done8
 
 from67_8:
-	CMPQ       R11, $0x00000044
-	JAE        from68_8
 	VMOVUPS    (BX)(DI*1), Z16
 	VPCMPEQD   Z16, Z0, K1
 	KNOTW      K1, K1
@@ -22612,8 +22828,6 @@ from68_8:
 	JMP        done8
 
 from69_8:
-	CMPQ       R11, $0x0000004a
-	JAE        from74_8
 	CMPQ       R11, $0x00000048
 	JAE        from72_8
 	CMPQ       R11, $0x00000047
@@ -22815,6 +23029,10 @@ from73_8:
 	JMP      done8
 
 from74_8:
+	CMPQ     R11, $0x0000004f
+	JAE      from79_8
+	CMPQ     R11, $0x0000004d
+	JAE      from77_8
 	CMPQ     R11, $0x0000004c
 	JAE      from76_8
 	CMPQ     R11, $0x0000004b
@@ -22885,8 +23103,6 @@ from75_8:
 	JMP      done8
 
 from76_8:
-	CMPQ     R11, $0x0000004d
-	JAE      from77_8
 	VMOVUPS  (BX)(DI*1), Z8
 	VPCMPGTD Z8, Z0, K1
 	VPMOVM2D K1, Z8
@@ -22916,6 +23132,8 @@ from76_8:
 	JMP      done8
 
 from77_8:
+	CMPQ     R11, $0x0000004e
+	JAE      from78_8
 	VMOVUPS  (BX)(DI*1), Z8
 	VPCMPGTD Z0, Z8, K1
 	KNOTW    K1, K1
@@ -22950,6 +23168,196 @@ from77_8:
 	VPMOVM2D K1, Z15
 	DECQ     R10
 	JNE      next8
+	JMP      done8
+
+from78_8:
+	VMOVDQU8 (BX)(R8*1), X8
+	VPTESTMB X8, X8, K1
+	VPMOVM2D K1, Z8
+	VMOVDQU8 16(BX)(R8*1), X9
+	VPTESTMB X9, X9, K1
+	VPMOVM2D K1, Z9
+	VMOVDQU8 32(BX)(R8*1), X10
+	VPTESTMB X10, X10, K1
+	VPMOVM2D K1, Z10
+	VMOVDQU8 48(BX)(R8*1), X11
+	VPTESTMB X11, X11, K1
+	VPMOVM2D K1, Z11
+	VMOVDQU8 64(BX)(R8*1), X12
+	VPTESTMB X12, X12, K1
+	VPMOVM2D K1, Z12
+	VMOVDQU8 80(BX)(R8*1), X13
+	VPTESTMB X13, X13, K1
+	VPMOVM2D K1, Z13
+	VMOVDQU8 96(BX)(R8*1), X14
+	VPTESTMB X14, X14, K1
+	VPMOVM2D K1, Z14
+	VMOVDQU8 112(BX)(R8*1), X15
+	VPTESTMB X15, X15, K1
+	VPMOVM2D K1, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from79_8:
+	CMPQ     R11, $0x00000052
+	JAE      from82_8
+	CMPQ     R11, $0x00000051
+	JAE      from81_8
+	CMPQ     R11, $0x00000050
+	JAE      from80_8
+	VMOVDQU8 (BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VPANDD   Z16, Z8, Z8
+	VMOVDQU8 16(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VPANDD   Z16, Z9, Z9
+	VMOVDQU8 32(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VPANDD   Z16, Z10, Z10
+	VMOVDQU8 48(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VPANDD   Z16, Z11, Z11
+	VMOVDQU8 64(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VPANDD   Z16, Z12, Z12
+	VMOVDQU8 80(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VPANDD   Z16, Z13, Z13
+	VMOVDQU8 96(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VPANDD   Z16, Z14, Z14
+	VMOVDQU8 112(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VPANDD   Z16, Z15, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from80_8:
+	VMOVDQU8 (BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VPORD    Z16, Z8, Z8
+	VMOVDQU8 16(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VPORD    Z16, Z9, Z9
+	VMOVDQU8 32(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VPORD    Z16, Z10, Z10
+	VMOVDQU8 48(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VPORD    Z16, Z11, Z11
+	VMOVDQU8 64(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VPORD    Z16, Z12, Z12
+	VMOVDQU8 80(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VPORD    Z16, Z13, Z13
+	VMOVDQU8 96(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VPORD    Z16, Z14, Z14
+	VMOVDQU8 112(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VPORD    Z16, Z15, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from81_8:
+	VMOVDQU8 (BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VXORPS   Z16, Z8, Z8
+	VMOVDQU8 16(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VXORPS   Z16, Z9, Z9
+	VMOVDQU8 32(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VXORPS   Z16, Z10, Z10
+	VMOVDQU8 48(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VXORPS   Z16, Z11, Z11
+	VMOVDQU8 64(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VXORPS   Z16, Z12, Z12
+	VMOVDQU8 80(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VXORPS   Z16, Z13, Z13
+	VMOVDQU8 96(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VXORPS   Z16, Z14, Z14
+	VMOVDQU8 112(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2D K1, Z16
+	VXORPS   Z16, Z15, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from82_8:
+	CMPQ        R11, $0x00000053
+	JAE         from83_8
+	VXORPS.BCST cffffffff<>+0(SB), Z8, Z8
+	VXORPS.BCST cffffffff<>+0(SB), Z9, Z9
+	VXORPS.BCST cffffffff<>+0(SB), Z10, Z10
+	VXORPS.BCST cffffffff<>+0(SB), Z11, Z11
+	VXORPS.BCST cffffffff<>+0(SB), Z12, Z12
+	VXORPS.BCST cffffffff<>+0(SB), Z13, Z13
+	VXORPS.BCST cffffffff<>+0(SB), Z14, Z14
+	VXORPS.BCST cffffffff<>+0(SB), Z15, Z15
+	DECQ        R10
+	JNE         next8
+	JMP         done8
+
+from83_8:
+	VPMOVD2M   Z8, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, (BX)(R8*1)
+	VPMOVD2M   Z9, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 16(BX)(R8*1)
+	VPMOVD2M   Z10, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 32(BX)(R8*1)
+	VPMOVD2M   Z11, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 48(BX)(R8*1)
+	VPMOVD2M   Z12, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 64(BX)(R8*1)
+	VPMOVD2M   Z13, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 80(BX)(R8*1)
+	VPMOVD2M   Z14, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 96(BX)(R8*1)
+	VPMOVD2M   Z15, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 112(BX)(R8*1)
+	DECQ       R10
+	JNE        next8
 
 done8:
 	ADDQ $0x00000200, DI
@@ -22972,14 +23380,14 @@ next1:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x00000027
-	JAE     from39_1
-	CMPQ    R11, $0x00000014
-	JAE     from20_1
-	CMPQ    R11, $0x0000000a
-	JAE     from10_1
-	CMPQ    R11, $0x00000005
-	JAE     from5_1
+	CMPQ    R11, $0x0000002a
+	JAE     from42_1
+	CMPQ    R11, $0x00000015
+	JAE     from21_1
+	CMPQ    R11, $0x0000000b
+	JAE     from11_1
+	CMPQ    R11, $0x00000006
+	JAE     from6_1
 	CMPQ    R11, $0x00000003
 	JAE     from3_1
 	CMPQ    R11, $0x00000002
@@ -23006,6 +23414,8 @@ from2_1:
 	JMP       done1
 
 from3_1:
+	CMPQ    R11, $0x00000005
+	JAE     from5_1
 	CMPQ    R11, $0x00000004
 	JAE     from4_1
 	VMOVUPS Z0, (BX)(DI*1)
@@ -23020,18 +23430,18 @@ from4_1:
 	JMP    done1
 
 from5_1:
-	CMPQ   R11, $0x00000008
-	JAE    from8_1
-	CMPQ   R11, $0x00000007
-	JAE    from7_1
-	CMPQ   R11, $0x00000006
-	JAE    from6_1
 	VSUBPS (BX)(DI*1), Z0, Z0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from6_1:
+	CMPQ    R11, $0x00000009
+	JAE     from9_1
+	CMPQ    R11, $0x00000008
+	JAE     from8_1
+	CMPQ    R11, $0x00000007
+	JAE     from7_1
 	VMOVUPS (BX)(DI*1), Z2
 	VSUBPS  Z0, Z2, Z0
 	DECQ    R10
@@ -23045,14 +23455,14 @@ from7_1:
 	JMP    done1
 
 from8_1:
-	CMPQ   R11, $0x00000009
-	JAE    from9_1
 	VDIVPS (BX)(DI*1), Z0, Z0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from9_1:
+	CMPQ    R11, $0x0000000a
+	JAE     from10_1
 	VMOVUPS (BX)(DI*1), Z2
 	VDIVPS  Z0, Z2, Z0
 	DECQ    R10
@@ -23060,14 +23470,6 @@ from9_1:
 	JMP     done1
 
 from10_1:
-	CMPQ    R11, $0x0000000f
-	JAE     from15_1
-	CMPQ    R11, $0x0000000d
-	JAE     from13_1
-	CMPQ    R11, $0x0000000c
-	JAE     from12_1
-	CMPQ    R11, $0x0000000b
-	JAE     from11_1
 	VMOVUPS (BX)(DI*1), Z2
 	VCMPPS  $0x03, Z0, Z0, K1
 	VMAXPS  Z2, Z0, Z2
@@ -23078,6 +23480,14 @@ from10_1:
 	JMP     done1
 
 from11_1:
+	CMPQ    R11, $0x00000010
+	JAE     from16_1
+	CMPQ    R11, $0x0000000e
+	JAE     from14_1
+	CMPQ    R11, $0x0000000d
+	JAE     from13_1
+	CMPQ    R11, $0x0000000c
+	JAE     from12_1
 	VMOVUPS (BX)(DI*1), Z2
 	VCMPPS  $0x03, Z2, Z2, K1
 	VMAXPS  Z0, Z2, Z0
@@ -23097,8 +23507,6 @@ from12_1:
 	JMP     done1
 
 from13_1:
-	CMPQ    R11, $0x0000000e
-	JAE     from14_1
 	VMOVUPS (BX)(DI*1), Z2
 	VCMPPS  $0x03, Z2, Z2, K1
 	VMINPS  Z0, Z2, Z0
@@ -23108,6 +23516,8 @@ from13_1:
 	JMP     done1
 
 from14_1:
+	CMPQ         R11, $0x0000000f
+	JAE          from15_1
 	VBROADCASTSS (BX), Z2
 	VADDPS       Z2, Z0, Z0
 	DECQ         R10
@@ -23115,12 +23525,6 @@ from14_1:
 	JMP          done1
 
 from15_1:
-	CMPQ         R11, $0x00000012
-	JAE          from18_1
-	CMPQ         R11, $0x00000011
-	JAE          from17_1
-	CMPQ         R11, $0x00000010
-	JAE          from16_1
 	VBROADCASTSS (BX), Z2
 	VSUBPS       Z2, Z0, Z0
 	DECQ         R10
@@ -23128,6 +23532,12 @@ from15_1:
 	JMP          done1
 
 from16_1:
+	CMPQ         R11, $0x00000013
+	JAE          from19_1
+	CMPQ         R11, $0x00000012
+	JAE          from18_1
+	CMPQ         R11, $0x00000011
+	JAE          from17_1
 	VBROADCASTSS (BX), Z2
 	VMULPS       Z2, Z0, Z0
 	DECQ         R10
@@ -23142,8 +23552,6 @@ from17_1:
 	JMP          done1
 
 from18_1:
-	CMPQ         R11, $0x00000013
-	JAE          from19_1
 	VBROADCASTSS (BX), Z2
 	VMINPS       Z0, Z2, Z0
 	DECQ         R10
@@ -23151,28 +23559,30 @@ from18_1:
 	JMP          done1
 
 from19_1:
+	CMPQ        R11, $0x00000014
+	JAE         from20_1
 	VXORPS.BCST signBit<>+0(SB), Z0, Z0
 	DECQ        R10
 	JNE         next1
 	JMP         done1
 
 from20_1:
-	CMPQ        R11, $0x0000001e
-	JAE         from30_1
-	CMPQ        R11, $0x00000019
-	JAE         from25_1
-	CMPQ        R11, $0x00000017
-	JAE         from23_1
-	CMPQ        R11, $0x00000016
-	JAE         from22_1
-	CMPQ        R11, $0x00000015
-	JAE         from21_1
 	VANDPS.BCST magnitude<>+0(SB), Z0, Z0
 	DECQ        R10
 	JNE         next1
 	JMP         done1
 
 from21_1:
+	CMPQ   R11, $0x00000020
+	JAE    from32_1
+	CMPQ   R11, $0x0000001b
+	JAE    from27_1
+	CMPQ   R11, $0x00000018
+	JAE    from24_1
+	CMPQ   R11, $0x00000017
+	JAE    from23_1
+	CMPQ   R11, $0x00000016
+	JAE    from22_1
 	VXORPS Z2, Z2, Z2
 	VMAXPS Z0, Z2, Z0
 	DECQ   R10
@@ -23187,8 +23597,6 @@ from22_1:
 	JMP     done1
 
 from23_1:
-	CMPQ        R11, $0x00000018
-	JAE         from24_1
 	VRNDSCALEPS $0x09, Z0, Z0
 	VMOVAPS     Z0, Z0
 	DECQ        R10
@@ -23196,6 +23604,10 @@ from23_1:
 	JMP         done1
 
 from24_1:
+	CMPQ        R11, $0x0000001a
+	JAE         from26_1
+	CMPQ        R11, $0x00000019
+	JAE         from25_1
 	VRNDSCALEPS $0x0a, Z0, Z0
 	VMOVAPS     Z0, Z0
 	DECQ        R10
@@ -23203,12 +23615,6 @@ from24_1:
 	JMP         done1
 
 from25_1:
-	CMPQ        R11, $0x0000001c
-	JAE         from28_1
-	CMPQ        R11, $0x0000001b
-	JAE         from27_1
-	CMPQ        R11, $0x0000001a
-	JAE         from26_1
 	VRNDSCALEPS $0x08, Z0, Z0
 	VMOVAPS     Z0, Z0
 	DECQ        R10
@@ -23230,6 +23636,12 @@ from26_1:
 	JMP          done1
 
 from27_1:
+	CMPQ      R11, $0x0000001e
+	JAE       from30_1
+	CMPQ      R11, $0x0000001d
+	JAE       from29_1
+	CMPQ      R11, $0x0000001c
+	JAE       from28_1
 	VXORPS    Z2, Z2, Z2
 	VMOVUPS   (BX)(DI*1), Z3
 	VCMPPS    $0x1e, Z2, Z3, K1
@@ -23239,8 +23651,6 @@ from27_1:
 	JMP       done1
 
 from28_1:
-	CMPQ      R11, $0x0000001d
-	JAE       from29_1
 	VXORPS    Z2, Z2, Z2
 	VCMPPS    $0x1e, Z2, Z0, K1
 	VMOVUPS   (BX)(DI*1), Z0
@@ -23258,12 +23668,6 @@ from29_1:
 	JMP        done1
 
 from30_1:
-	CMPQ       R11, $0x00000023
-	JAE        from35_1
-	CMPQ       R11, $0x00000021
-	JAE        from33_1
-	CMPQ       R11, $0x00000020
-	JAE        from32_1
 	CMPQ       R11, $0x0000001f
 	JAE        from31_1
 	VCMPPS     $0x04, (BX)(DI*1), Z0, K1
@@ -23282,6 +23686,14 @@ from31_1:
 	JMP        done1
 
 from32_1:
+	CMPQ       R11, $0x00000025
+	JAE        from37_1
+	CMPQ       R11, $0x00000023
+	JAE        from35_1
+	CMPQ       R11, $0x00000022
+	JAE        from34_1
+	CMPQ       R11, $0x00000021
+	JAE        from33_1
 	VCMPPS     $0x12, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
 	VMOVDQU8   X2, (SI)(R8*1)
@@ -23290,8 +23702,6 @@ from32_1:
 	JMP        done1
 
 from33_1:
-	CMPQ       R11, $0x00000022
-	JAE        from34_1
 	VCMPPS     $0x1e, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
 	VMOVDQU8   X2, (SI)(R8*1)
@@ -23308,8 +23718,6 @@ from34_1:
 	JMP        done1
 
 from35_1:
-	CMPQ     R11, $0x00000025
-	JAE      from37_1
 	CMPQ     R11, $0x00000024
 	JAE      from36_1
 	VMOVDQU8 (SI)(R8*1), X2
@@ -23330,6 +23738,10 @@ from36_1:
 	JMP      done1
 
 from37_1:
+	CMPQ     R11, $0x00000028
+	JAE      from40_1
+	CMPQ     R11, $0x00000027
+	JAE      from39_1
 	CMPQ     R11, $0x00000026
 	JAE      from38_1
 	VCMPPS   $0x00, (BX)(DI*1), Z0, K1
@@ -23346,18 +23758,6 @@ from38_1:
 	JMP      done1
 
 from39_1:
-	CMPQ     R11, $0x0000003b
-	JAE      from59_1
-	CMPQ     R11, $0x00000031
-	JAE      from49_1
-	CMPQ     R11, $0x0000002c
-	JAE      from44_1
-	CMPQ     R11, $0x0000002a
-	JAE      from42_1
-	CMPQ     R11, $0x00000029
-	JAE      from41_1
-	CMPQ     R11, $0x00000028
-	JAE      from40_1
 	VCMPPS   $0x11, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z1
 	DECQ     R10
@@ -23365,6 +23765,8 @@ from39_1:
 	JMP      done1
 
 from40_1:
+	CMPQ     R11, $0x00000029
+	JAE      from41_1
 	VCMPPS   $0x12, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z1
 	DECQ     R10
@@ -23379,6 +23781,16 @@ from41_1:
 	JMP      done1
 
 from42_1:
+	CMPQ     R11, $0x0000003f
+	JAE      from63_1
+	CMPQ     R11, $0x00000035
+	JAE      from53_1
+	CMPQ     R11, $0x00000030
+	JAE      from48_1
+	CMPQ     R11, $0x0000002d
+	JAE      from45_1
+	CMPQ     R11, $0x0000002c
+	JAE      from44_1
 	CMPQ     R11, $0x0000002b
 	JAE      from43_1
 	VCMPPS   $0x1d, (BX)(DI*1), Z0, K1
@@ -23394,18 +23806,16 @@ from43_1:
 	JMP        done1
 
 from44_1:
-	CMPQ       R11, $0x0000002f
-	JAE        from47_1
-	CMPQ       R11, $0x0000002e
-	JAE        from46_1
-	CMPQ       R11, $0x0000002d
-	JAE        from45_1
 	VPTERNLOGD $0xb8, (BX)(DI*1), Z1, Z0
 	DECQ       R10
 	JNE        next1
 	JMP        done1
 
 from45_1:
+	CMPQ         R11, $0x0000002f
+	JAE          from47_1
+	CMPQ         R11, $0x0000002e
+	JAE          from46_1
 	VBROADCASTSS c3f000000<>+0(SB), Z2
 	VMOVUPS      (BX)(DI*1), Z3
 	VCMPPS       $0x00, (SI)(DI*1), Z3, K1
@@ -23426,8 +23836,6 @@ from46_1:
 	JMP       done1
 
 from47_1:
-	CMPQ    R11, $0x00000030
-	JAE     from48_1
 	VPSRLD  $0x10, Z0, Z2
 	VPMOVDW Z2, (BX)(R8*2)
 	DECQ    R10
@@ -23435,6 +23843,12 @@ from47_1:
 	JMP     done1
 
 from48_1:
+	CMPQ        R11, $0x00000033
+	JAE         from51_1
+	CMPQ        R11, $0x00000032
+	JAE         from50_1
+	CMPQ        R11, $0x00000031
+	JAE         from49_1
 	VORPS.BCST  quietBit<>+0(SB), Z0, Z3
 	VCMPPS      $0x03, Z0, Z0, K1
 	VPSLLD      $0x0f, Z0, Z2
@@ -23448,14 +23862,6 @@ from48_1:
 	JMP         done1
 
 from49_1:
-	CMPQ      R11, $0x00000036
-	JAE       from54_1
-	CMPQ      R11, $0x00000034
-	JAE       from52_1
-	CMPQ      R11, $0x00000033
-	JAE       from51_1
-	CMPQ      R11, $0x00000032
-	JAE       from50_1
 	VCVTPH2PS (BX)(R8*2), Z0
 	DECQ      R10
 	JNE       next1
@@ -23468,6 +23874,8 @@ from50_1:
 	JMP       done1
 
 from51_1:
+	CMPQ      R11, $0x00000034
+	JAE       from52_1
 	VCVTPS2PH $0x00, Z0, Y0
 	VCVTPH2PS Y0, Z0
 	DECQ      R10
@@ -23475,26 +23883,26 @@ from51_1:
 	JMP       done1
 
 from52_1:
-	CMPQ   R11, $0x00000035
-	JAE    from53_1
 	VPADDD (BX)(DI*1), Z0, Z0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from53_1:
+	CMPQ   R11, $0x0000003a
+	JAE    from58_1
+	CMPQ   R11, $0x00000038
+	JAE    from56_1
+	CMPQ   R11, $0x00000037
+	JAE    from55_1
+	CMPQ   R11, $0x00000036
+	JAE    from54_1
 	VPSUBD (BX)(DI*1), Z0, Z0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from54_1:
-	CMPQ    R11, $0x00000039
-	JAE     from57_1
-	CMPQ    R11, $0x00000038
-	JAE     from56_1
-	CMPQ    R11, $0x00000037
-	JAE     from55_1
 	VMOVUPS (BX)(DI*1), Z2
 	VPSUBD  Z0, Z2, Z0
 	DECQ    R10
@@ -23508,36 +23916,32 @@ from55_1:
 	JMP     done1
 
 from56_1:
+	CMPQ    R11, $0x00000039
+	JAE     from57_1
 	VPMAXSD (BX)(DI*1), Z0, Z0
 	DECQ    R10
 	JNE     next1
 	JMP     done1
 
 from57_1:
-	CMPQ    R11, $0x0000003a
-	JAE     from58_1
 	VPMINSD (BX)(DI*1), Z0, Z0
 	DECQ    R10
 	JNE     next1
 	JMP     done1
 
 from58_1:
+	CMPQ   R11, $0x0000003d
+	JAE    from61_1
+	CMPQ   R11, $0x0000003c
+	JAE    from60_1
+	CMPQ   R11, $0x0000003b
+	JAE    from59_1
 	VANDPS (BX)(DI*1), Z0, Z0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from59_1:
-	CMPQ  R11, $0x00000045
-	JAE   from69_1
-	CMPQ  R11, $0x00000040
-	JAE   from64_1
-	CMPQ  R11, $0x0000003e
-	JAE   from62_1
-	CMPQ  R11, $0x0000003d
-	JAE   from61_1
-	CMPQ  R11, $0x0000003c
-	JAE   from60_1
 	VORPS (BX)(DI*1), Z0, Z0
 	DECQ  R10
 	JNE   next1
@@ -23550,6 +23954,8 @@ from60_1:
 	JMP    done1
 
 from61_1:
+	CMPQ   R11, $0x0000003e
+	JAE    from62_1
 	VXORPS Z2, Z2, Z2
 	VPSUBD Z0, Z2, Z0
 	DECQ   R10
@@ -23557,8 +23963,6 @@ from61_1:
 	JMP    done1
 
 from62_1:
-	CMPQ    R11, $0x0000003f
-	JAE     from63_1
 	VXORPS  Z2, Z2, Z2
 	VPSUBD  Z0, Z2, Z2
 	VPMAXSD Z2, Z0, Z0
@@ -23567,6 +23971,16 @@ from62_1:
 	JMP     done1
 
 from63_1:
+	CMPQ      R11, $0x0000004a
+	JAE       from74_1
+	CMPQ      R11, $0x00000045
+	JAE       from69_1
+	CMPQ      R11, $0x00000042
+	JAE       from66_1
+	CMPQ      R11, $0x00000041
+	JAE       from65_1
+	CMPQ      R11, $0x00000040
+	JAE       from64_1
 	VCVTDQ2PS Z0, Z0
 	VMOVAPS   Z0, Z0
 	DECQ      R10
@@ -23574,12 +23988,6 @@ from63_1:
 	JMP       done1
 
 from64_1:
-	CMPQ         R11, $0x00000043
-	JAE          from67_1
-	CMPQ         R11, $0x00000042
-	JAE          from66_1
-	CMPQ         R11, $0x00000041
-	JAE          from65_1
 	VCVTTPS2DQ   Z0, Z2
 	VCMPPS.BCST  $0x1e, c4effffff<>+0(SB), Z0, K1
 	VMOVUPS      Z2, Z2
@@ -23599,6 +24007,10 @@ from65_1:
 	JMP       done1
 
 from66_1:
+	CMPQ       R11, $0x00000044
+	JAE        from68_1
+	CMPQ       R11, $0x00000043
+	JAE        from67_1
 	VMOVUPS    (BX)(DI*1), Z2
 	VPCMPEQD   Z2, Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
@@ -23608,8 +24020,6 @@ from66_1:
 	JMP        done1
 
 from67_1:
-	CMPQ       R11, $0x00000044
-	JAE        from68_1
 	VMOVUPS    (BX)(DI*1), Z2
 	VPCMPEQD   Z2, Z0, K1
 	KNOTW      K1, K1
@@ -23629,8 +24039,6 @@ from68_1:
 	JMP        done1
 
 from69_1:
-	CMPQ       R11, $0x0000004a
-	JAE        from74_1
 	CMPQ       R11, $0x00000048
 	JAE        from72_1
 	CMPQ       R11, $0x00000047
@@ -23685,6 +24093,10 @@ from73_1:
 	JMP      done1
 
 from74_1:
+	CMPQ     R11, $0x0000004f
+	JAE      from79_1
+	CMPQ     R11, $0x0000004d
+	JAE      from77_1
 	CMPQ     R11, $0x0000004c
 	JAE      from76_1
 	CMPQ     R11, $0x0000004b
@@ -23706,8 +24118,6 @@ from75_1:
 	JMP      done1
 
 from76_1:
-	CMPQ     R11, $0x0000004d
-	JAE      from77_1
 	VMOVUPS  (BX)(DI*1), Z1
 	VPCMPGTD Z1, Z0, K1
 	VPMOVM2D K1, Z1
@@ -23716,12 +24126,71 @@ from76_1:
 	JMP      done1
 
 from77_1:
+	CMPQ     R11, $0x0000004e
+	JAE      from78_1
 	VMOVUPS  (BX)(DI*1), Z1
 	VPCMPGTD Z0, Z1, K1
 	KNOTW    K1, K1
 	VPMOVM2D K1, Z1
 	DECQ     R10
 	JNE      next1
+	JMP      done1
+
+from78_1:
+	VMOVDQU8 (BX)(R8*1), X1
+	VPTESTMB X1, X1, K1
+	VPMOVM2D K1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from79_1:
+	CMPQ     R11, $0x00000052
+	JAE      from82_1
+	CMPQ     R11, $0x00000051
+	JAE      from81_1
+	CMPQ     R11, $0x00000050
+	JAE      from80_1
+	VMOVDQU8 (BX)(R8*1), X2
+	VPTESTMB X2, X2, K1
+	VPMOVM2D K1, Z2
+	VPANDD   Z2, Z1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from80_1:
+	VMOVDQU8 (BX)(R8*1), X2
+	VPTESTMB X2, X2, K1
+	VPMOVM2D K1, Z2
+	VPORD    Z2, Z1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from81_1:
+	VMOVDQU8 (BX)(R8*1), X2
+	VPTESTMB X2, X2, K1
+	VPMOVM2D K1, Z2
+	VXORPS   Z2, Z1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from82_1:
+	CMPQ        R11, $0x00000053
+	JAE         from83_1
+	VXORPS.BCST cffffffff<>+0(SB), Z1, Z1
+	DECQ        R10
+	JNE         next1
+	JMP         done1
+
+from83_1:
+	VPMOVD2M   Z1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVDQU8   X2, (BX)(R8*1)
+	DECQ       R10
+	JNE        next1
 
 done1:
 	ADDQ $0x00000040, DI

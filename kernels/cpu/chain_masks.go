@@ -1,0 +1,87 @@
+package cpu
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// A chain holds the result of its last comparison beside its value: choices take it from there, and operations on bools
+// combine it with others.
+
+var chainMasks = map[ir.Op]vec.ChainOp{ir.BitAnd: vec.ChainAndBytes, ir.BitOr: vec.ChainOrBytes, ir.BitXor: vec.ChainXorBytes}
+
+// maskForm returns the form of an operation on bools.
+func maskForm(op ir.Op) chainForm {
+	if op == ir.Not {
+		return chainForm{ok: true, unary: true, masks: true, first: vec.ChainNotHeld}
+	}
+	f, ok := chainMasks[op]
+	return chainForm{ok: ok, masks: true, first: f}
+}
+
+// takesMask reports whether the operation needs nothing of a mask but what the chain holds.
+func (op *vmOp) takesMask(mask uint8) bool {
+	switch {
+	case op.chain.chooses:
+		return op.a == mask && op.b != mask && op.c != mask
+	case op.chain.masks && op.chain.unary:
+		return op.a == mask
+	}
+	return op.chain.masks && (op.a == mask) != (op.b == mask)
+}
+
+// addMask appends the steps of operation i, on bools, of a chain that ends before last.
+func (c *chainBuilder) addMask(i, last int) {
+	op := &c.b.prog.ops[i]
+	other := op.b
+	switch {
+	case c.holdsMask && op.takesMask(c.mask):
+		if c.taken++; op.b == c.mask && !op.chain.unary {
+			other = op.a
+		}
+	default:
+		c.steps = append(c.steps, vmStep{op: vec.ChainHoldBytes, x: op.a})
+	}
+	c.steps = append(c.steps, vmStep{op: op.chain.first, x: other})
+	c.holdsMask, c.mask = true, op.dst
+	if store, _ := c.b.maskUses(i, last); store {
+		c.steps = append(c.steps, vmStep{op: vec.ChainStoreHeld, x: op.dst})
+	}
+}
+
+// maskUses reports whether the mask that operation i of a chain that ends before last makes is needed in memory, and
+// whether an operation of the chain takes it while it is held: before the next mask.
+func (b *vmBuilder) maskUses(i, last int) (stored, taken bool) {
+	ops, ptr := b.prog.ops, b.prog.ops[i].dst
+	stored = !b.isRegister(ptr)
+	held := true
+	for j := i + 1; j < len(ops); j++ {
+		op := &ops[j]
+		held = held && j < last
+		switch reads := op.a == ptr || op.b == ptr || op.c == ptr; {
+		case held && op.takesMask(ptr):
+			taken = true
+		case reads && !op.onlyLacks(ptr):
+			stored = true
+		}
+		if op.dst == ptr {
+			return stored, taken
+		}
+		held = held && !op.chain.makesMask()
+	}
+	for _, s := range b.prog.sinks {
+		stored = stored || s.ptr == ptr
+	}
+	return stored, taken
+}
+
+// onlyLacks reports whether an operation has the pointer's number only in place of operands that it does not have.
+func (op *vmOp) onlyLacks(ptr uint8) bool {
+	reads := 0
+	for _, p := range []uint8{op.a, op.b, op.c} {
+		if p == ptr {
+			reads++
+		}
+	}
+	return op.chain.ok && reads == op.unusedReads(ptr)
+}

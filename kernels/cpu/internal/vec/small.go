@@ -1,0 +1,181 @@
+package vec
+
+import (
+	"math"
+	"unsafe"
+)
+
+// Arithmetic on integers of one and two bytes, as many of which are computed at a time as a word of 64 bits holds.
+
+// Small is an integer of one or two bytes.
+type Small interface{ int8 | uint8 | int16 | uint16 }
+
+// SmallOp is what [Smalls] computes.
+type SmallOp int
+
+// The operations of [Smalls]. Sums and differences wrap around.
+const (
+	SmallAdd SmallOp = iota
+	SmallSub
+	SmallMax
+	SmallMin
+)
+
+// smallLanes are the integers of a word.
+type smallLanes struct {
+	bits uint   // of an integer
+	high uint64 // the highest bit of each
+	flip uint64 // what makes the order of numbers with a sign that of those without
+}
+
+func smallLanesOf[T Small]() smallLanes {
+	l := smallLanes{8, 0x8080808080808080, 0}
+	if unsafe.Sizeof(T(0)) == 2 {
+		l = smallLanes{16, 0x8000800080008000, 0}
+	}
+	if T(0)-1 < 0 {
+		l.flip = l.high
+	}
+	return l
+}
+
+// spread makes all bits of an integer of its highest one.
+func (l *smallLanes) spread(high uint64) uint64 { return (high >> (l.bits - 1)) * (1<<l.bits - 1) }
+
+// atLeast has the highest bit of each integer set where x ≥ y, without signs.
+func (l *smallLanes) atLeast(x, y uint64) uint64 {
+	below := (x | l.high) - (y &^ l.high) // of the other bits; no integer borrows from the next
+	return (x&^y | ^(x^y)&below) & l.high
+}
+
+// differ has the highest bit of each integer set where x ≠ y.
+func (l *smallLanes) differ(x, y uint64) uint64 {
+	d := x ^ y
+	return ((d&^l.high + ^l.high) | d) & l.high
+}
+
+func (l *smallLanes) compute(op SmallOp, x, y uint64) uint64 {
+	switch op {
+	case SmallAdd:
+		return (x&^l.high + y&^l.high) ^ (x^y)&l.high
+	case SmallSub:
+		return ((x | l.high) - y&^l.high) ^ (x^^y)&l.high
+	}
+	m := l.spread(l.atLeast(x^l.flip, y^l.flip))
+	if op == SmallMin {
+		m = ^m
+	}
+	return x&m | y&^m
+}
+
+// bytesOf is the memory of integers.
+func bytesOf[T Small](x []T) []uint8 {
+	return unsafe.Slice((*uint8)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(T(0))))
+}
+
+// Smalls computes an operation element by element. dst may be one of the operands.
+func Smalls[T Small](op SmallOp, dst, a, b []T) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	l := smallLanesOf[T]()
+	d, p, q := bytesOf(dst), bytesOf(a), bytesOf(b)
+	z, x, y := words(d), words(p), words(q)
+	if len(x) > 0 {
+		x, y = x[:len(z)], y[:len(z)]
+		switch op { // outside of the loops, which are then short
+		case SmallAdd:
+			for i, v := range x {
+				z[i] = l.compute(SmallAdd, v, y[i])
+			}
+		case SmallSub:
+			for i, v := range x {
+				z[i] = l.compute(SmallSub, v, y[i])
+			}
+		case SmallMax:
+			for i, v := range x {
+				z[i] = l.compute(SmallMax, v, y[i])
+			}
+		default:
+			for i, v := range x {
+				z[i] = l.compute(SmallMin, v, y[i])
+			}
+		}
+	}
+	if done := 8 * len(z); done < len(d) {
+		var v, w [8]uint8
+		copy(v[:], p[done:])
+		copy(w[:], q[done:])
+		words(v[:])[0] = l.compute(op, words(v[:])[0], words(w[:])[0])
+		copy(d[done:], v[:])
+	}
+}
+
+// CompareSmalls stores 1 where the relation holds and 0 elsewhere.
+func CompareSmalls[T Small](r Relation, dst []uint8, a, b []T) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	l := smallLanesOf[T]()
+	p, q := bytesOf(a), bytesOf(b)
+	x, y := words(p), words(q)
+	y = y[:len(x)]
+	if l.bits == 8 {
+		d := words(dst)[:len(x)]
+		for i, v := range x {
+			d[i] = l.holds(r, v, y[i]) >> 7
+		}
+	} else {
+		d := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(dst))), len(x))
+		for i, v := range x {
+			d[i] = narrowed(l.holds(r, v, y[i]) >> 15)
+		}
+	}
+	for i := len(x) * 64 / int(l.bits); i < len(dst); i++ {
+		dst[i] = r.of(a[i] < b[i], a[i] == b[i])
+	}
+}
+
+// holds has the highest bit of each integer set where the relation holds.
+func (l *smallLanes) holds(r Relation, x, y uint64) uint64 {
+	switch r {
+	case Equal:
+		return l.differ(x, y) ^ l.high
+	case NotEqual:
+		return l.differ(x, y)
+	case Less:
+		return l.atLeast(x^l.flip, y^l.flip) ^ l.high
+	}
+	return l.atLeast(y^l.flip, x^l.flip)
+}
+
+// narrowed makes bytes of the four integers of 16 bits in a word.
+func narrowed(x uint64) uint32 {
+	x = (x | x>>8) & 0x0000ffff0000ffff
+	return uint32(x | x>>16)
+}
+
+// widened makes integers of 16 bits of four bytes.
+func widened(x uint32) uint64 {
+	v := (uint64(x) | uint64(x)<<16) & 0x0000ffff0000ffff
+	return (v | v<<8) & 0x00ff00ff00ff00ff
+}
+
+// ChooseSmalls stores elements of a where the byte is 1, and of b where it is 0.
+func ChooseSmalls[T uint8 | uint16](dst []T, where []uint8, a, b []T) {
+	where, a, b = where[:len(dst)], a[:len(dst)], b[:len(dst)]
+	z, x, y := words(bytesOf(dst)), words(bytesOf(a)), words(bytesOf(b))
+	x, y = x[:len(z)], y[:len(z)]
+	if unsafe.Sizeof(T(0)) == 1 {
+		for i, m := range words(where)[:len(z)] {
+			m *= math.MaxUint8
+			z[i] = x[i]&m | y[i]&^m
+		}
+	} else {
+		for i, k := range unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(where))), len(z)) {
+			m := widened(k) * math.MaxUint16
+			z[i] = x[i]&m | y[i]&^m
+		}
+	}
+	for i := len(z) * 8 / int(unsafe.Sizeof(T(0))); i < len(dst); i++ {
+		if dst[i] = b[i]; where[i] != 0 {
+			dst[i] = a[i]
+		}
+	}
+}

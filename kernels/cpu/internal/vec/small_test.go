@@ -1,0 +1,71 @@
+package vec
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestSmalls computes integers of one and two bytes beside Go's own operators, all pairs of bytes among them.
+func TestSmalls(t *testing.T) {
+	testSmalls[int8](t)
+	testSmalls[uint8](t)
+	testSmalls[int16](t)
+	testSmalls[uint16](t)
+}
+
+func testSmalls[T Small](t *testing.T) {
+	for _, n := range []int{0, 1, 3, 4, 7, 8, 9, 31, 1 << 16} {
+		a, b, got, bools := make([]T, n), make([]T, n), make([]T, n), make([]uint8, n)
+		for i := range a {
+			a[i], b[i] = T(i), T(i>>8)
+			if i%5 == 0 {
+				a[i] = T(rand.Uint32())
+			}
+			if i%7 == 0 {
+				b[i] = a[i]
+			}
+		}
+		for op, f := range map[SmallOp]func(x, y T) T{SmallAdd: func(x, y T) T { return x + y }, SmallSub: func(x, y T) T { return x - y },
+			SmallMax: func(x, y T) T { return max(x, y) }, SmallMin: func(x, y T) T { return min(x, y) }} {
+			Smalls(op, got, a, b)
+			for i, v := range a {
+				if got[i] != f(v, b[i]) {
+					require.Equal(t, f(v, b[i]), got[i], "operation %d of %d and %d, %T", op, v, b[i], v)
+				}
+			}
+		}
+		for r := Equal; r <= LessEqual; r++ {
+			CompareSmalls(r, bools, a, b)
+			for i, v := range a {
+				if bools[i] != r.of(v < b[i], v == b[i]) {
+					require.Failf(t, "wrong", "relation %d of %d and %d, %T: %d", r, v, b[i], v, bools[i])
+				}
+			}
+		}
+	}
+}
+
+// TestChooseSmalls picks elements of one and two bytes.
+func TestChooseSmalls(t *testing.T) {
+	testChooseSmalls[uint8](t)
+	testChooseSmalls[uint16](t)
+}
+
+func testChooseSmalls[T uint8 | uint16](t *testing.T) {
+	for n := range 40 {
+		where, a, b, got := make([]uint8, n), make([]T, n), make([]T, n), make([]T, n)
+		for i := range a {
+			where[i], a[i], b[i] = uint8(rand.IntN(2)), T(rand.Uint32()), T(rand.Uint32())
+		}
+		ChooseSmalls(got, where, a, b)
+		for i, v := range where {
+			want := b[i]
+			if v == 1 {
+				want = a[i]
+			}
+			require.Equal(t, want, got[i])
+		}
+	}
+}
