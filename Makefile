@@ -7,7 +7,7 @@ export CGO_ENABLED ?= 0
 SHORT ?=
 export SHORT
 
-.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-models bench-pjrt bench-shapes bench-collective bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies bench-ops-random mutants random-networks test-cuda gpu gpu-many api race-all ci nightly platforms walkthroughs
+.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-models bench-pjrt bench-shapes bench-collective bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies bench-ops-random mutants random-networks test-cuda gpu gpu-many tpu test-tpu-models api race-all ci nightly platforms walkthroughs
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -29,6 +29,12 @@ test-pjrt: ## the tests of devices of PJRT plugins, on one for CPUs, and of comp
 
 test-cuda: ## NVIDIA's assembler compiles the kernels of the suite for all architectures; downloads it into a cache folder (needs Python's pip)
 	./internal/test-cuda.sh
+
+test-tpu-models: ## ResNet-50, a vision transformer and GPT-2 compile for 16 TPUs (libtpu, no TPU needed); the compiler takes minutes for each
+	GOKERAS_LIBTPU=$${GOKERAS_LIBTPU:-$$(./internal/test-pjrt.sh libtpu)} GOKERAS_TPU_MODELS=1 $(GO) test -count=1 -v -timeout 3h ./kernels/pjrt -run '^TestTargetModels$$'
+
+tpu: ## what a machine with a TPU needs to test and time kernels/pjrt, in build/tpu; runs it where this machine has one
+	./internal/tpu.sh
 
 gpu: ## what a machine with an NVIDIA GPU needs to test and time kernels/cuda, in build/gpu; runs it where this machine has one
 	./internal/gpu.sh
@@ -85,6 +91,7 @@ ci: ## what CI runs, in 15 minutes on two processors: make check and make test, 
 nightly: ## everything that checks the library by itself, whole: hours
 	$(MAKE) check test bench-ops-copies race-all platforms walkthroughs test-paths SHORT=
 	SHORT= ./internal/test-outside.sh
+	$(MAKE) test-tpu-models
 	$(MAKE) chaos chaos-ps fuzz
 
 walkthroughs: ## compile the worked examples of CONTRIBUTING.md and run their tests

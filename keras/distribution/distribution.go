@@ -77,7 +77,7 @@ func (d *parallel) place(what string) error {
 			return fmt.Errorf("distribution: %s: %w", what, err)
 		}
 	}
-	device, err := p.NewMesh(kernels.MeshOptions{Devices: d.mesh.devices, Shape: d.mesh.shape, Layouts: d.inputs})
+	device, err := p.NewMesh(kernels.MeshOptions{Devices: d.mesh.devices, Shape: d.mesh.shape, Layouts: d.InputLayouts})
 	if err != nil {
 		return fmt.Errorf("distribution: %s: %w", what, err)
 	}
@@ -115,8 +115,9 @@ func (d *parallel) VariableLayout(path string, rank int) (*TensorLayout, error) 
 	return l, nil
 }
 
-// inputs gives each input of a program its layout.
-func (d *parallel) inputs(p *ir.Program) ([][]int, error) {
+// InputLayouts gives each input of a program its layout: for each axis the axis of the mesh that divides it, or -1, as
+// [kernels.MeshOptions] has it; nil is a full copy on every device.
+func (d *parallel) InputLayouts(p *ir.Program) ([][]int, error) {
 	all := make([][]int, len(p.Inputs))
 	for i, in := range p.Inputs {
 		shape := p.Type(in.Value).Shape

@@ -61,11 +61,11 @@ func (b *Backend) connect() (*capi.Client, error) {
 		}
 		plugin, err := capi.Open(path)
 		if err != nil {
-			b.err = err
+			b.err = occupied(err)
 			return
 		}
 		if b.client, err = plugin.NewClient(b.options...); err != nil {
-			b.err = fmt.Errorf("pjrt: plugin %s cannot reach its devices: %w", path, err)
+			b.err = fmt.Errorf("pjrt: plugin %s cannot reach its devices: %w", path, occupied(err))
 			return
 		}
 		platform, _, err := b.client.Platform()

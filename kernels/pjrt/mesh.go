@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/gokeras/gokeras/kernels"
@@ -141,61 +140,20 @@ func (s *meshes) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Execu
 	if err != nil {
 		return nil, err
 	}
-	if len(layouts) != len(p.Inputs) {
-		return nil, fmt.Errorf("pjrt: program %q has %d inputs, the mesh gave layouts for %d", p.Name, len(p.Inputs), len(layouts))
-	}
-	texts := make([]string, len(layouts))
-	for i, l := range layouts {
-		if layouts[i], err = m.shape.Layout(p.Inputs[i].Name, p.Type(p.Inputs[i].Value), l); err != nil {
-			return nil, fmt.Errorf("pjrt: %w", err)
-		}
-		texts[i] = m.sharding(layouts[i])
-	}
-	module, err := stablehlo.Lower(p, stablehlo.Options{Donate: true, Number: 1, Partitions: len(m.places), Shardings: texts})
+	shardy := takesShardy(m.client.Plugin)
+	layouts, options, err := divide(p, m.shape, layouts, shardy)
 	if err != nil {
 		return nil, err
 	}
-	code, err := m.backend.compile(m.client, []byte(module.Text), capi.CompileOptions{Replicas: 1, Partitions: len(m.places), Devices: m.ids, Flags: m.backend.flags})
+	module, err := stablehlo.Lower(p, options)
+	if err != nil {
+		return nil, err
+	}
+	code, err := m.backend.compile(m.client, []byte(module.Text), capi.CompileOptions{Replicas: 1, Partitions: len(m.places), Devices: m.ids, Shardy: shardy, Flags: m.backend.flags})
 	if err != nil {
 		return nil, fmt.Errorf("pjrt: compiling program %q for a mesh of shape %v: %w", p.Name, m.shape, err)
 	}
 	return &meshExecutable{mesh: m, program: p, module: module, layouts: layouts, code: code}, nil
-}
-
-// sharding writes a layout as XLA does: the parts of each axis, then the devices in the order of the parts. Devices
-// that have equal parts follow each other, along a last axis of their own.
-func (m *mesh) sharding(layout []int) string {
-	if !parts.Divided(layout) {
-		return "{replicated}"
-	}
-	cuts, copies := make([]string, len(layout)), len(m.places)
-	for i, axis := range layout {
-		size := 1
-		if axis >= 0 {
-			size = m.shape[axis]
-		}
-		cuts[i] = fmt.Sprint(size)
-		copies /= size
-	}
-	last := ""
-	if copies > 1 {
-		cuts, last = append(cuts, fmt.Sprint(copies)), " last_tile_dim_replicate"
-	}
-	order := make([]int, len(m.places))
-	for i := range order {
-		order[i] = i
-	}
-	part := func(device int) int {
-		n := 0
-		for _, axis := range layout {
-			if axis >= 0 {
-				n = n*m.shape[axis] + m.shape.Coordinate(device, axis)
-			}
-		}
-		return n
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return part(a) - part(b) })
-	return fmt.Sprintf("{devices=[%s]%s%s}", strings.Join(cuts, ","), strings.ReplaceAll(strings.Trim(fmt.Sprint(order), "[]"), " ", ","), last)
 }
 
 // zeros is the failure flag of a run before which none failed. The caller holds the mesh.

@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"os"
 
+	"github.com/gokeras/gokeras/kernels/internal/parts"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
 	"github.com/gokeras/gokeras/kernels/stablehlo"
@@ -83,11 +84,33 @@ type Analysis struct {
 func (t *Target) Compile(p *ir.Program) (Analysis, error) {
 	hash := fnv.New32a()
 	hash.Write([]byte(p.Hash()))
-	module, err := stablehlo.Lower(p, stablehlo.Options{Replicas: t.Devices(), Number: int32(hash.Sum32() &^ (1 << 31)), Donate: true})
+	return t.compile(p, stablehlo.Options{Replicas: t.Devices(), Number: int32(hash.Sum32() &^ (1 << 31)), Donate: true}, capi.CompileOptions{Replicas: t.Devices()})
+}
+
+// CompileMesh compiles a program of one device that is divided over all devices, with donation. mesh is the number of
+// devices along each axis of a mesh; layouts are those of [kernels.MeshOptions] for the inputs of the program.
+func (t *Target) CompileMesh(p *ir.Program, mesh []int, layouts [][]int) (Analysis, error) {
+	if err := parts.Mesh(mesh).Check(t.Devices()); err != nil {
+		return Analysis{}, fmt.Errorf("pjrt: compiling program %q for %s: %w", p.Name, t.name, err)
+	}
+	shardy := takesShardy(t.topology.Plugin())
+	_, o, err := divide(p, mesh, layouts, shardy)
 	if err != nil {
 		return Analysis{}, err
 	}
-	code, err := t.topology.Compile([]byte(module.Text), capi.CompileOptions{Replicas: t.Devices()})
+	ids := make([]int, len(t.devices))
+	for i, d := range t.devices {
+		ids[i] = d.ID
+	}
+	return t.compile(p, o, capi.CompileOptions{Replicas: 1, Partitions: t.Devices(), Devices: ids, Shardy: shardy})
+}
+
+func (t *Target) compile(p *ir.Program, o stablehlo.Options, c capi.CompileOptions) (Analysis, error) {
+	module, err := stablehlo.Lower(p, o)
+	if err != nil {
+		return Analysis{}, err
+	}
+	code, err := t.topology.Compile([]byte(module.Text), c)
 	if err != nil {
 		return Analysis{}, fmt.Errorf("pjrt: compiling program %q for %s: %w", p.Name, t.name, err)
 	}

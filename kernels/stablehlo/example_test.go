@@ -50,5 +50,5 @@ func ExampleCheck_Error() {
 // Options for a step of training on four replicas.
 func ExampleOptions() {
 	fmt.Printf("%+v\n", stablehlo.Options{Replicas: 4, Number: 1, Donate: true})
-	// Output: {Replicas:4 Number:1 Donate:true Partitions:0 Shardings:[]}
+	// Output: {Replicas:4 Number:1 Donate:true Partitions:0 Shardings:[] Mesh:}
 }

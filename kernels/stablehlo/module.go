@@ -20,9 +20,12 @@ type Options struct {
 	// Partitions is the number of devices that a compiler spreads each replica over; 0 means 1. The program stays that
 	// of one device.
 	Partitions int
-	// Shardings says for each input how it is cut over them, as XLA writes it ("{devices=[2,1]0,1}"). An output that
-	// replaces an input lies as that input; others are whole on every device.
+	// Shardings says for each input how it is divided over them, as GSPMD writes it ("{devices=[2,1]0,1}"), or as
+	// Shardy does ("[{\"model\"}, {}]") where Mesh is given. An output that replaces an input lies as that input;
+	// others are whole on every device.
 	Shardings []string
+	// Mesh names the axes of the devices for Shardy, with their lengths: `["batch"=2, "model"=2]`. "" is GSPMD.
+	Mesh string
 }
 
 // Module is a program in StableHLO.
@@ -88,13 +91,16 @@ func Lower(p *ir.Program, o Options) (m *Module, err error) {
 	}()
 	e := &emitter{replicas: max(o.Replicas, 1), number: o.Number, locations: map[string]int{}, functions: map[string]string{}, text: &strings.Builder{}}
 	e.main(p, o)
-	return &Module{Text: e.module(p.Name, max(o.Partitions, 1)), Checks: e.checks, number: o.Number}, nil
+	return &Module{Text: e.module(p.Name, max(o.Partitions, 1), o.Mesh), Checks: e.checks, number: o.Number}, nil
 }
 
 // module puts the functions together.
-func (e *emitter) module(name string, partitions int) string {
+func (e *emitter) module(name string, partitions int, mesh string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "module @%s attributes {mhlo.num_replicas = %d : i32, mhlo.num_partitions = %d : i32} {\n", symbol(name), e.replicas, partitions)
+	if mesh != "" {
+		fmt.Fprintf(&out, "  sdy.mesh @mesh = <%s>\n", mesh)
+	}
 	out.WriteString(e.text.String())
 	for _, name := range e.functionOrder {
 		out.WriteString(e.functions[name])
@@ -150,7 +156,7 @@ func (e *emitter) main(p *ir.Program, o Options) {
 		declared[i] = arguments[i].name + ": " + tensor(arguments[i].typ)
 		var attributes []string
 		if o.Shardings != nil {
-			attributes = append(attributes, "mhlo.sharding = "+quoted(o.Shardings[i]))
+			attributes = append(attributes, o.sharding(o.Shardings[i]))
 		}
 		if output, ok := replacedBy[i]; ok && o.Donate {
 			attributes = append(attributes, fmt.Sprintf("tf.aliasing_output = %d : i32", output))
@@ -160,7 +166,7 @@ func (e *emitter) main(p *ir.Program, o Options) {
 	flag := value{fmt.Sprintf("%%arg%d", len(arguments)), FlagType}
 	declared = append(declared, flag.name+": "+tensor(flag.typ))
 	if o.Shardings != nil {
-		declared[len(arguments)] += within([]string{whole})
+		declared[len(arguments)] += within([]string{o.whole(flag.typ)})
 	}
 	body := &emitter{replicas: e.replicas, number: e.number, locations: e.locations, functions: e.functions, text: &strings.Builder{}, indent: 2, flag: flag}
 	results := append(body.guarded(p, arguments), body.flag)
@@ -172,17 +178,30 @@ func (e *emitter) main(p *ir.Program, o Options) {
 		switch {
 		case o.Shardings == nil:
 		case i < len(p.Outputs) && p.Outputs[i].Alias >= 0:
-			returned[i] += within([]string{"mhlo.sharding = " + quoted(o.Shardings[p.Outputs[i].Alias])})
+			returned[i] += within([]string{o.sharding(o.Shardings[p.Outputs[i].Alias])})
 		default:
-			returned[i] += within([]string{whole})
+			returned[i] += within([]string{o.whole(results[i].typ)})
 		}
 	}
 	fmt.Fprintf(e.text, "  func.func public @main(%s) -> (%s) {\n%s  }\n", strings.Join(declared, ", "), strings.Join(returned, ", "), body.text)
 	e.checks, e.scopes, e.functionOrder = body.checks, body.scopes, body.functionOrder
 }
 
+// sharding is the attribute of an argument or a result that is divided.
+func (o *Options) sharding(text string) string {
+	if o.Mesh != "" {
+		return "sdy.sharding = #sdy.sharding<@mesh, " + text + ">"
+	}
+	return "mhlo.sharding = " + quoted(text)
+}
+
 // whole is the attribute of what lies on every device of a mesh.
-const whole = `mhlo.sharding = "{replicated}"`
+func (o *Options) whole(t ir.Type) string {
+	if o.Mesh != "" {
+		return o.sharding("[" + strings.TrimSuffix(strings.Repeat("{}, ", len(t.Shape)), ", ") + "]")
+	}
+	return o.sharding("{replicated}")
+}
 
 // within writes attributes of an argument or result, nothing where there are none.
 func within(attributes []string) string {

@@ -17,6 +17,8 @@ type CompileOptions struct {
 	// Partitions is how many devices each replica is spread over; 0 is 1.
 	Partitions int
 	Devices    []int // numbers of the devices, one for each replica, or for each partition of the only one; nil leaves the choice to the plugin
+	// Shardy says that the program's attributes are those of XLA's newer partitioner.
+	Shardy bool
 	// Flags are settings of XLA by name, for this program.
 	Flags map[string]bool
 }
@@ -34,6 +36,9 @@ func (o CompileOptions) encode() []byte {
 			assignment = message(assignment, 3, message(nil, 1, varint(nil, uint64(d))))
 		}
 		build = message(build, 9, assignment)
+		if o.Shardy {
+			build = field(build, 19, 1)
+		}
 	} else if o.Devices != nil {
 		var ids []byte
 		for _, d := range o.Devices {
@@ -299,6 +304,9 @@ func (t *Topology) Compile(code []byte, o CompileOptions) (*Executable, error) {
 	}
 	return e, nil
 }
+
+// Plugin is the plugin that describes the devices.
+func (t *Topology) Plugin() *Plugin { return t.plugin }
 
 // Close frees the topology.
 func (t *Topology) Close() error { return t.plugin.handle(topologyDestroy, t.object) }
