@@ -54,18 +54,46 @@ func (b *buffer) check(what string, n int) error {
 	return nil
 }
 
-// Write copies src to host memory that the device reads later.
+// pieceBytes is how much is copied at once where the host waits for it anyway.
+var pieceBytes = 32 << 20
+
+// Write copies src to host memory that the device reads later. Of what is larger than two pieces it waits for all but
+// these.
 func (b *buffer) Write(src []byte) error {
 	if err := b.check("writing", len(src)); err != nil || len(src) == 0 {
 		return err
 	}
 	d := b.device
-	h, err := d.takeBlock(len(src))
-	if err != nil {
-		return err
+	var blocks [2]*block
+	defer func() {
+		for _, h := range blocks {
+			if h != nil {
+				d.keepBlock(h)
+			}
+		}
+	}()
+	for i, at := 0, 0; at < len(src); i, at = i+1, at+pieceBytes {
+		piece := src[at:min(at+pieceBytes, len(src))]
+		h, err := blocks[i%2], error(nil)
+		if h == nil {
+			h, err = d.takeBlock(len(piece))
+			blocks[i%2] = h
+		} else {
+			err = d.settle(h)
+		}
+		if err != nil {
+			return err
+		}
+		copy(h.memory, piece)
+		if err := d.send(b.address+driver.Address(at), h, len(piece)); err != nil {
+			return err
+		}
 	}
-	defer d.keepBlock(h)
-	copy(h.memory, src)
+	return nil
+}
+
+// send begins the copy of a block to the device.
+func (d *device) send(to driver.Address, h *block, n int) error {
 	d.await()
 	d.Order.Lock()
 	defer d.Order.Unlock()
@@ -73,21 +101,30 @@ func (b *buffer) Write(src []byte) error {
 		return err
 	}
 	defer d.Leave()
-	if err := d.Err(d.API.CopyToDevice(b.address, h.memory[:len(src)], d.Stream), "cuMemcpyHtoDAsync_v2"); err != nil {
+	if err := d.Err(d.API.CopyToDevice(to, h.memory[:n], d.Stream), "cuMemcpyHtoDAsync_v2"); err != nil {
 		return err
 	}
 	return d.record(h)
 }
 
-// fetch begins a copy to host memory.
-func (b *buffer) fetch(n int) (*block, error) {
+// settle waits until the copy that uses a block is over.
+func (d *device) settle(h *block) error {
+	if err := d.Enter(); err != nil {
+		return err
+	}
+	defer d.Leave()
+	return d.Err(d.API.SynchronizeEvent(h.event), "cuEventSynchronize")
+}
+
+// fetch begins a copy of n bytes from an offset on to host memory.
+func (b *buffer) fetch(at, n int) (*block, error) {
 	d := b.device
 	h, err := d.takeBlock(n)
 	if err != nil {
 		return nil, err
 	}
 	err = d.enqueue(func() error {
-		if err := d.Err(d.API.CopyToHost(h.memory[:n], b.address, d.Stream), "cuMemcpyDtoHAsync_v2"); err != nil {
+		if err := d.Err(d.API.CopyToHost(h.memory[:n], b.address+driver.Address(at), d.Stream), "cuMemcpyDtoHAsync_v2"); err != nil {
 			return err
 		}
 		return d.record(h)
@@ -118,11 +155,17 @@ func (b *buffer) Read(dst []byte) error {
 	if err := b.check("reading", len(dst)); err != nil || len(dst) == 0 {
 		return err
 	}
-	h, err := b.fetch(len(dst))
-	if err != nil {
-		return err
+	for at := 0; at < len(dst); at += pieceBytes {
+		piece := dst[at:min(at+pieceBytes, len(dst))]
+		h, err := b.fetch(at, len(piece))
+		if err == nil {
+			err = b.device.arrive(h, piece)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return b.device.arrive(h, dst)
+	return nil
 }
 
 // Upload is Write: what the device reads late is a copy.
@@ -133,7 +176,7 @@ func (b *buffer) Download(dst []byte) kernels.Event {
 	if err := b.check("reading", len(dst)); err != nil || len(dst) == 0 {
 		return kernels.Completed(err)
 	}
-	h, err := b.fetch(len(dst))
+	h, err := b.fetch(0, len(dst))
 	if err != nil {
 		return kernels.Completed(err)
 	}

@@ -108,6 +108,12 @@ func (d *device) alloc(bytes int64, what string) (driver.Address, error) {
 	err := d.enqueue(func() error {
 		var r driver.Result
 		a, r = d.API.Alloc(bytes, d.Stream)
+		if r == driver.OutOfMemory { // freed memory may lie in pieces that are too small
+			if err := d.trim(); err != nil {
+				return err
+			}
+			a, r = d.API.Alloc(bytes, d.Stream)
+		}
 		if r == driver.OutOfMemory {
 			return d.outOfMemoryInside(bytes, used, what, d.Err(r, "cuMemAllocAsync"))
 		}
@@ -119,6 +125,14 @@ func (d *device) alloc(bytes int64, what string) (driver.Address, error) {
 		d.mu.Unlock()
 	}
 	return a, err
+}
+
+// trim gives freed memory back to the system; the caller has the context.
+func (d *device) trim() error {
+	if err := d.Err(d.API.SynchronizeStream(d.Stream), "cuStreamSynchronize"); err != nil {
+		return err
+	}
+	return d.Err(d.API.Trim(d.Index), "cuMemPoolTrimTo")
 }
 
 func (d *device) outOfMemory(bytes, used int64, what string, cause error) error {
@@ -151,6 +165,10 @@ const minBlock = 4096
 
 // takeBlock returns host memory for a copy: one that is idle, where there is one, else another one.
 func (d *device) takeBlock(bytes int) (*block, error) {
+	if err := d.Enter(); err != nil {
+		return nil, err
+	}
+	defer d.Leave()
 	size := minBlock
 	for size < bytes {
 		size *= 2
@@ -169,10 +187,6 @@ func (d *device) takeBlock(bytes int) (*block, error) {
 	}
 	d.mu.Unlock()
 	b := &block{}
-	if err := d.Enter(); err != nil {
-		return nil, err
-	}
-	defer d.Leave()
 	var r driver.Result
 	if b.memory, r = d.API.HostAlloc(size); r != driver.Success {
 		return nil, d.Err(r, "cuMemHostAlloc")
@@ -186,9 +200,26 @@ func (d *device) takeBlock(bytes int) (*block, error) {
 
 // keepBlock makes a block available again, when its event is over.
 func (d *device) keepBlock(b *block) {
+	if len(b.memory) > pieceBytes && d.dropBlock(b) == nil {
+		return
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.idle = append(d.idle, b)
+}
+
+// dropBlock gives the memory of a large block back, when its copy is over: memory that does not move is scarce.
+func (d *device) dropBlock(b *block) error {
+	if err := d.Enter(); err != nil {
+		return err
+	}
+	defer d.Leave()
+	if b.busy {
+		if err := d.Err(d.API.SynchronizeEvent(b.event), "cuEventSynchronize"); err != nil {
+			return err
+		}
+	}
+	return errors.Join(d.Err(d.API.HostFree(b.memory), "cuMemFreeHost"), d.Err(d.API.DestroyEvent(b.event), "cuEventDestroy_v2"))
 }
 
 // record marks the end of the copy that uses the block; the caller holds the order. Where that fails, the copy has

@@ -2,7 +2,7 @@
 //
 //	import _ "github.com/gokeras/gokeras/kernels/cuda"
 //
-// Then "cuda:0", "cuda:1", ... are devices, wherever NVIDIA's driver (for CUDA 11.2 or later) is installed and the GPU
+// Then "cuda:0", "cuda:1", ... are devices, wherever NVIDIA's driver (for CUDA 11.4 or later) is installed and the GPU
 // is of compute capability 7.5 or later. Nothing else is needed: internal/lower writes kernels as PTX, and the driver
 // compiles them for the GPU. Only Linux is supported. Without a driver, using a device is an error that says what is
 // missing.

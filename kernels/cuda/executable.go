@@ -134,8 +134,8 @@ func (l *loaded) unload(d *device, constants int64) {
 		d.free(l.constants, constants)
 	}
 	d.enqueue(func() error {
-		d.API.SynchronizeStream(d.Stream)
-		return d.Err(d.API.UnloadModule(l.module), "cuModuleUnload")
+		err := d.trim()
+		return errors.Join(d.Err(d.API.UnloadModule(l.module), "cuModuleUnload"), err)
 	})
 }
 

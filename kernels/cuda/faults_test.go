@@ -97,7 +97,7 @@ func TestEveryCallFails(t *testing.T) {
 	}
 	slices.Sort(names)
 	// These are made on the way out, where nobody is told, or to find out whether memory is idle.
-	silent := []string{"cuStreamDestroy_v2", "cuDevicePrimaryCtxRelease_v2", "cuMemFreeAsync", "cuMemFreeHost", "cuEventDestroy_v2", "cuModuleUnload", "cuGraphExecDestroy", "cuEventQuery", "cuCtxSetCurrent", "cuStreamSynchronize"}
+	silent := []string{"cuStreamDestroy_v2", "cuDevicePrimaryCtxRelease_v2", "cuMemFreeAsync", "cuMemFreeHost", "cuEventDestroy_v2", "cuModuleUnload", "cuGraphExecDestroy", "cuEventQuery", "cuCtxSetCurrent", "cuStreamSynchronize", "cuMemPoolTrimTo"}
 	for _, name := range names {
 		for n := 1; n <= calls[name]; n++ {
 			f := fakedriver.New(fakedriver.Options{})
@@ -131,7 +131,7 @@ func TestBadMachines(t *testing.T) {
 	}{
 		"no GPU":        {fakedriver.Options{Refuse: driver.NoDevice}, 0, "finds no GPU"},
 		"no permission": {fakedriver.Options{Refuse: driver.NoPermission}, 0, "/dev/nvidia"},
-		"old driver":    {fakedriver.Options{Version: 10020}, 0, "CUDA 10.2, which is too old; install one for CUDA 11.2"},
+		"old driver":    {fakedriver.Options{Version: 10020}, 0, "CUDA 10.2, which is too old; install one for CUDA 11.4"},
 		"old GPU":       {fakedriver.Options{Capability: 61}, 0, "compute capability 6.1; 7.5 or later"},
 		"index":         {fakedriver.Options{Devices: 2}, 2, "has 2 of them"},
 	} {

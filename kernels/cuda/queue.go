@@ -141,7 +141,9 @@ func (q *queue) join(ctx context.Context, s *session, with kernels.Communicator)
 		return q.hosted(ctx, s, with)
 	default:
 		if err = c.group.prepare(c.replica, s); err == nil {
-			e, err = q.event()
+			if e, err = q.event(); err != nil {
+				err = fmt.Errorf("cuda: replica %d on %v: %w", c.replica, q.device.name, err)
+			}
 		}
 	}
 	if err != nil {

@@ -64,7 +64,7 @@ func steady(t testing.TB, b *backend) func() kernels.Event {
 // A step that repeats the one before costs the host four calls and nothing on the heap.
 func TestSteadyStep(t *testing.T) {
 	t.Run("heap", func(t *testing.T) {
-		f := fakedriver.New(fakedriver.Options{})
+		f := fakedriver.New(fakedriver.Options{AnyContext: true})
 		b := newBackend(Kind, func() (driver.API, error) { return idle{f}, nil })
 		t.Cleanup(func() { require.NoError(t, b.close()) })
 		step := steady(t, b)
@@ -74,7 +74,7 @@ func TestSteadyStep(t *testing.T) {
 		assert.Zero(t, testing.AllocsPerRun(1000, func() { step() }))
 	})
 	t.Run("heap of replicas", func(t *testing.T) {
-		f := fakedriver.New(fakedriver.Options{Devices: 3})
+		f := fakedriver.New(fakedriver.Options{Devices: 3, AnyContext: true})
 		b := newBackend(Kind, func() (driver.API, error) { return idle{f}, nil })
 		t.Cleanup(func() { require.NoError(t, b.close()) })
 		c, err := newCrew(t, b, 3)
@@ -149,7 +149,7 @@ func TestFitDoesNotWait(t *testing.T) {
 }
 
 func BenchmarkSteadyStep(b *testing.B) {
-	f := fakedriver.New(fakedriver.Options{})
+	f := fakedriver.New(fakedriver.Options{AnyContext: true})
 	back := newBackend(Kind, func() (driver.API, error) { return idle{f}, nil })
 	step := steady(b, back)
 	for b.Loop() {

@@ -70,6 +70,8 @@ type API interface {
 	MemoryInfo() (free, total int64, r Result)
 	Alloc(bytes int64, stream Handle) (Address, Result)
 	Free(a Address, stream Handle) Result
+	// Trim gives the device's memory that was freed, and is kept for the next Alloc, back to the system.
+	Trim(device int) Result
 	// HostAlloc returns memory that does not move and that the device can reach.
 	HostAlloc(bytes int) ([]byte, Result)
 	HostFree(memory []byte) Result

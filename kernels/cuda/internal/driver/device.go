@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// MinimumVersion is that of the oldest driver that is used, as the driver counts: 11.2, whose devices have pools of
-// memory.
-const MinimumVersion = 11020
+// MinimumVersion is that of the oldest driver that is used, as the driver counts: 11.4, which has pools of memory and
+// cuGraphInstantiateWithFlags.
+const MinimumVersion = 11040
 
 // MinimumCapability is the oldest architecture, as major·10+minor: Turing.
 const MinimumCapability = 75

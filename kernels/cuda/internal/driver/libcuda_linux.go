@@ -60,6 +60,7 @@ type library struct {
 	memAllocAsync                                                func(*Address, uint64, Handle) Result
 	defaultPool                                                  func(*Handle, int32) Result
 	poolSetAttribute                                             func(Handle, int32, *uint64) Result
+	poolTrim                                                     func(Handle, uint64) Result
 	poolSetAccess                                                func(Handle, *[3]int32, uint64) Result
 	canAccessPeer                                                func(*int32, int32, int32) Result
 	errorName, errorString                                       func(Result, **byte) Result
@@ -72,7 +73,13 @@ type library struct {
 	// pointers to arguments, arguments.
 	block []uint64
 	args  [hotCalls][]uintptr
+
+	loading sync.Mutex // compiling takes long: launches do not wait for it
+	log     []byte     // does not move
 }
+
+// logBytes is how much of the compiler's messages is kept.
+const logBytes = 8192
 
 const (
 	setCurrent = iota
@@ -107,7 +114,7 @@ func bind(handle uintptr, path string) (API, error) {
 		"cuStreamDestroy_v2": &l.streamDestroy, "cuEventDestroy_v2": &l.eventDestroy, "cuModuleUnload": &l.moduleUnload, "cuGraphDestroy": &l.graphDestroy,
 		"cuGraphExecDestroy": &l.exe, "cuEventCreate": &l.eventCreate, "cuEventElapsedTime": &l.eventElapsed, "cuModuleLoadDataEx": &l.moduleLoad, "cuModuleGetFunction": &l.moduleGetFunction,
 		"cuStreamBeginCapture_v2": &l.beginCapture, "cuStreamEndCapture": &l.endCapture, "cuGraphInstantiateWithFlags": &l.instantiate,
-		"cuMemAllocAsync": &l.memAllocAsync, "cuDeviceGetDefaultMemPool": &l.defaultPool, "cuMemPoolSetAttribute": &l.poolSetAttribute,
+		"cuMemAllocAsync": &l.memAllocAsync, "cuDeviceGetDefaultMemPool": &l.defaultPool, "cuMemPoolSetAttribute": &l.poolSetAttribute, "cuMemPoolTrimTo": &l.poolTrim,
 		"cuMemPoolSetAccess": &l.poolSetAccess, "cuDeviceCanAccessPeer": &l.canAccessPeer,
 		"cuGetErrorName": &l.errorName, "cuGetErrorString": &l.errorString,
 	} {
@@ -127,11 +134,12 @@ func bind(handle uintptr, path string) (API, error) {
 	if err := errors.Join(missing...); err != nil {
 		return nil, fmt.Errorf("cuda: the driver %s is too old; install one for CUDA %s or later (%w)", path, Version(MinimumVersion), err)
 	}
-	memory, err := unix.Mmap(-1, 0, 16*maxArgs+4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	memory, err := unix.Mmap(-1, 0, 16*maxArgs+logBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {
 		return nil, fmt.Errorf("cuda: memory for arguments: %w", err)
 	}
-	l.block = unsafe.Slice((*uint64)(unsafe.Pointer(&memory[0])), len(memory)/8)
+	l.block = unsafe.Slice((*uint64)(unsafe.Pointer(&memory[0])), 2*maxArgs)
+	l.log = memory[16*maxArgs:]
 	return l, nil
 }
 
@@ -244,6 +252,18 @@ func (l *library) Free(a Address, stream Handle) Result {
 	return l.call(freeAsync, uintptr(a), uintptr(stream))
 }
 
+func (l *library) Trim(device int) Result {
+	d, r := l.ordinal(device)
+	if r != Success {
+		return r
+	}
+	var pool Handle
+	if r = l.defaultPool(&pool, d); r != Success {
+		return r
+	}
+	return l.poolTrim(pool, 0)
+}
+
 func (l *library) HostAlloc(bytes int) ([]byte, Result) {
 	var p unsafe.Pointer
 	const portable = 1
@@ -348,23 +368,15 @@ func (l *library) AllowPeer(owner, peer int) Result {
 // LoadModule asks for the compiler's messages.
 func (l *library) LoadModule(text string) (Handle, string, Result) {
 	image := append([]byte(text), 0)
-	log := make([]byte, 8192)
 	const errorLog, errorLogBytes = 5, 6
 	options := []int32{errorLog, errorLogBytes}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.loading.Lock()
+	defer l.loading.Unlock()
+	clear(l.log)
+	values := []uintptr{uintptr(unsafe.Pointer(&l.log[0])), uintptr(len(l.log))}
 	var m Handle
-	r := l.loadWithLog(&m, image, log, options)
-	return m, unix.ByteSliceToString(log), r
-}
-
-func (l *library) loadWithLog(m *Handle, image, log []byte, options []int32) Result {
-	pinned := unsafe.Slice((*byte)(unsafe.Pointer(&l.block[2*maxArgs])), 2048) // does not move
-	clear(pinned)
-	values := []uintptr{uintptr(unsafe.Pointer(&pinned[0])), uintptr(len(pinned))}
-	r := l.moduleLoad(m, &image[0], uint32(len(options)), &options[0], &values[0])
-	copy(log, pinned)
-	return r
+	r := l.moduleLoad(&m, &image[0], uint32(len(options)), &options[0], &values[0])
+	return m, unix.ByteSliceToString(l.log), r
 }
 
 func (l *library) UnloadModule(m Handle) Result { return l.moduleUnload(m) }

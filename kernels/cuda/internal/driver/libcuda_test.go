@@ -107,6 +107,7 @@ func TestBinding(t *testing.T) {
 	success(api.HostFree(host))
 	success(api.Free(a, d.Stream))
 	success(api.Free(b, d.Stream))
+	success(api.Trim(1))
 	d.Leave()
 	require.NoError(t, d.Close())
 }

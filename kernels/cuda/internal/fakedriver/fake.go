@@ -21,6 +21,7 @@ type Options struct {
 	Memory     int64
 	Refuse     driver.Result // of cuInit
 	Order      ptxsim.Order
+	AnyContext bool // calls do not look for a context
 	Races      bool // kernels whose threads race in global memory are wrong
 	// NoPeers says which pairs of devices do not reach each other's memory; nil: all do.
 	NoPeers func(a, b int) bool
@@ -44,11 +45,12 @@ type Fake struct {
 	sizes   map[driver.Address]int64
 	owners  map[driver.Address]int // device of each allocation, by where it begins
 	access  map[[2]int]bool        // owner and peer
-	current map[int]int            // device whose context is current, by thread
+	current map[int]int            // device whose context is current, and 1, by thread
 	lost    map[int]bool           // devices that fell off the bus
 	homes   map[driver.Handle]int  // devices of modules, kernels and events
 	held    int64
-	refs    int // of contexts
+	kept    map[int64]int // allocations that were freed and wait for another of their size
+	refs    int           // of contexts
 	calls   map[string]int
 	names   []string // of the calls since Record
 	record  bool
@@ -74,7 +76,7 @@ func New(o Options) *Fake {
 	return &Fake{
 		options: o, next: 1000, streams: map[driver.Handle]*stream{}, events: map[driver.Handle]*event{}, modules: map[driver.Handle]*ptxsim.Module{},
 		kernels: map[driver.Handle]*ptxsim.Kernel{}, graphs: map[driver.Handle][]func() error{}, ready: map[driver.Handle][]func() error{}, host: map[*byte]bool{},
-		parsed: map[string]*ptxsim.Module{}, sizes: map[driver.Address]int64{}, calls: map[string]int{},
+		kept: map[int64]int{}, parsed: map[string]*ptxsim.Module{}, sizes: map[driver.Address]int64{}, calls: map[string]int{},
 		owners: map[driver.Address]int{}, access: map[[2]int]bool{}, current: map[int]int{}, lost: map[int]bool{}, homes: map[driver.Handle]int{},
 	}
 }
@@ -112,8 +114,8 @@ func (f *Fake) Lose(device int) {
 	f.lost[device] = true
 }
 
-// here is the device whose context is current on the calling thread; the lock is held.
-func (f *Fake) here() int { return f.current[unix.Gettid()] }
+// here is the device whose context is current on the calling thread, -1 where none is; the lock is held.
+func (f *Fake) here() int { return f.current[unix.Gettid()] - 1 }
 
 // reach is an error where a device may not use the memory at an address. The lock is held.
 func (f *Fake) reach(device int, a uint64) error {
@@ -182,10 +184,22 @@ func (f *Fake) enter(call string) driver.Result {
 	if f.fault != nil {
 		return driver.IllegalAddress
 	}
+	if f.here() < 0 && !f.options.AnyContext && wantsContext(call) {
+		return driver.InvalidContext
+	}
 	if f.lost[f.here()] && call != "cuCtxSetCurrent" && !strings.HasPrefix(call, "cuDevice") { // those ask for no context
 		return driver.DeviceUnavailable
 	}
 	return driver.Success
+}
+
+// wantsContext reports whether a call is an error on threads without a context.
+func wantsContext(call string) bool {
+	switch call {
+	case "cuInit", "cuDriverGetVersion", "cuCtxSetCurrent", "cuMemPoolSetAccess", "cuMemPoolTrimTo":
+		return false
+	}
+	return !strings.HasPrefix(call, "cuDevice")
 }
 
 func (f *Fake) handle() driver.Handle {
@@ -254,7 +268,7 @@ func (f *Fake) SetContext(c driver.Handle) driver.Result {
 	defer f.mu.Unlock()
 	r := f.enter("cuCtxSetCurrent")
 	if r == 0 {
-		f.current[unix.Gettid()] = int(c) - 1
+		f.current[unix.Gettid()] = int(c)
 	}
 	return r
 }

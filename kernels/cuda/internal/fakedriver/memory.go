@@ -12,7 +12,7 @@ import (
 func (f *Fake) MemoryInfo() (free, total int64, r driver.Result) {
 	defer f.mu.Unlock()
 	r = f.enter("cuMemGetInfo_v2")
-	return f.options.Memory - f.held, f.options.Memory, r
+	return f.options.Memory - f.held - f.idle(), f.options.Memory, r
 }
 
 func (f *Fake) Alloc(bytes int64, _ driver.Handle) (driver.Address, driver.Result) {
@@ -20,7 +20,10 @@ func (f *Fake) Alloc(bytes int64, _ driver.Handle) (driver.Address, driver.Resul
 	if r := f.enter("cuMemAllocAsync"); r != 0 {
 		return 0, r
 	}
-	if f.held+bytes > f.options.Memory {
+	switch {
+	case f.kept[bytes] > 0:
+		f.kept[bytes]--
+	case f.held+f.idle()+bytes > f.options.Memory:
 		return 0, driver.OutOfMemory
 	}
 	a := driver.Address(f.Memory.Alloc(int(bytes)))
@@ -35,6 +38,7 @@ func (f *Fake) Free(a driver.Address, s driver.Handle) driver.Result {
 	bytes, ok := f.sizes[a]
 	delete(f.sizes, a)
 	f.held -= bytes
+	f.kept[bytes]++
 	f.mu.Unlock()
 	if r != 0 {
 		return r
@@ -48,6 +52,25 @@ func (f *Fake) Free(a driver.Address, s driver.Handle) driver.Result {
 		f.mu.Unlock()
 		return f.Memory.Free(uint64(a))
 	})
+}
+
+// idle counts what was freed and is kept for allocations of the same size; the lock is held.
+func (f *Fake) idle() int64 {
+	var sum int64
+	for bytes, n := range f.kept {
+		sum += bytes * int64(n)
+	}
+	return sum
+}
+
+// Trim forgets what was kept.
+func (f *Fake) Trim(int) driver.Result {
+	defer f.mu.Unlock()
+	r := f.enter("cuMemPoolTrimTo")
+	if r == 0 {
+		clear(f.kept)
+	}
+	return r
 }
 
 func (f *Fake) HostAlloc(bytes int) ([]byte, driver.Result) {

@@ -15,6 +15,7 @@ type fusion struct {
 	users  []map[int]bool // by value: the nodes that read it
 	read   []int          // by value in memory: the last node whose kernel or checks read it, or -1
 	weight []int          // by value: nodes that are computed again where it is inlined
+	reach  []int          // by value: places in memory that are read where it is inlined
 }
 
 // check is a value of which an element fails the run: an index outside an axis, or, where length is notFinite, a number
@@ -34,7 +35,7 @@ func (s *scope) fuse() *fusion {
 	p := s.p
 	f := &fusion{
 		kernel: make([]bool, len(p.Nodes)), anchor: make([]*ir.Node, len(p.Nodes)), checks: make([][]check, len(p.Nodes)),
-		last: make([][]ir.Value, len(p.Nodes)), users: make([]map[int]bool, p.NumValues()), weight: make([]int, p.NumValues()),
+		last: make([][]ir.Value, len(p.Nodes)), users: make([]map[int]bool, p.NumValues()), weight: make([]int, p.NumValues()), reach: make([]int, p.NumValues()),
 	}
 	live := p.Live()
 	for i := range p.Nodes {
@@ -63,8 +64,8 @@ func (s *scope) fuse() *fusion {
 			f.kernel[i] = true
 			continue
 		}
-		f.weight[v] = s.weigh(f, n)
-		f.kernel[i] = output[v] || f.weight[v] > maxWeight || s.needsMemory(f, v, n)
+		f.weight[v], f.reach[v] = s.weigh(f, n), s.reach(f, n)
+		f.kernel[i] = output[v] || f.weight[v] > maxWeight || f.reach[v] > maxReach || s.needsMemory(f, v, n)
 	}
 	for i := range p.Nodes {
 		if f.kernel[i] && inlined[p.Nodes[i].Op] != nil {
@@ -128,6 +129,27 @@ func (s *scope) weigh(f *fusion, n *ir.Node) int {
 	return w
 }
 
+// maxReach is how many places an inlined value may be computed from, and maxOperands how many operands one node joins:
+// a kernel has a parameter for each place, and at most [maxArgs] of them.
+const (
+	maxReach    = 64
+	maxOperands = 256
+	maxArgs     = 512
+)
+
+// reach counts the places in memory that the element of a node is computed from.
+func (s *scope) reach(f *fusion, n *ir.Node) int {
+	places := map[ir.Op]int{ir.Constant: 1, ir.Resample: 2, ir.ReplicaID: 1}[n.Op]
+	for _, v := range n.Inputs {
+		if m := s.makers[v]; m != nil && inlined[m.Op] != nil && !f.kernel[s.position[v]] {
+			places += f.reach[v]
+		} else {
+			places++
+		}
+	}
+	return places
+}
+
 // needsMemory reports whether a value that could be inlined is better computed once.
 func (s *scope) needsMemory(f *fusion, v ir.Value, n *ir.Node) bool {
 	w := f.weight[v]
@@ -136,6 +158,10 @@ func (s *scope) needsMemory(f *fusion, v ir.Value, n *ir.Node) bool {
 		switch u.Op {
 		case ir.Dot, ir.Conv, ir.ConvInputGrad, ir.ConvKernelGrad, ir.Attention, ir.AttentionGrad, ir.Scan, ir.While, ir.Cond, ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.CollectiveBroadcast:
 			return true // they are given addresses
+		case ir.Concat:
+			if f.reach[v] > max(1, maxOperands/len(u.Inputs)) {
+				return true
+			}
 		case ir.Sort, ir.TopK, ir.LayerNormGrad:
 			if w > 0 {
 				return true

@@ -88,6 +88,9 @@ func (g *gen) launch(grid [3]int, block int) {
 	if grid[0] > math.MaxInt32 || grid[1] > 65535 || grid[2] > 65535 {
 		g.failf(g.node, "its launch needs a grid of %v blocks, more than a device takes", grid)
 	}
+	if len(g.args) > maxArgs {
+		g.failf(g.node, "its kernel reads and writes %d places, more than the %d parameters that a kernel may have", len(g.args), maxArgs)
+	}
 	g.k.MaxThreads = block
 	step := Step{Kind: Launch, Kernel: g.module.Add(g.k), Scope: g.node.Scope, Op: g.node.Op, Grid: grid, Block: block, Args: g.args, FLOPs: g.flops}
 	step.Name, step.Bytes = g.describe()

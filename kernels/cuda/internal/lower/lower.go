@@ -85,7 +85,7 @@ func passes(o Options) []pass.Pass {
 	if o.Replicas > 1 {
 		list = append(list, pass.MergeAllReduces())
 	}
-	return append(list, pass.ScheduleUpdates())
+	return append(list, narrow(), pass.ScheduleUpdates())
 }
 
 // keeps says which composites have a kernel of their own.

@@ -20,6 +20,7 @@ R cuDevicePrimaryCtxRetain(H *c, int d) { *c = &context; retained++; return d >=
 R cuDevicePrimaryCtxRelease_v2(int d) { return d >= 40 && retained-- > 0 ? 0 : 1; }
 R cuDeviceGetDefaultMemPool(H *p, int d) { *p = &pool_; return d >= 40 ? 0 : 1; }
 R cuMemPoolSetAttribute(H p, int a, void *v) { return p == &pool_ && a == 4 && *(uint64_t *)v == UINT64_MAX ? 0 : 1; }
+R cuMemPoolTrimTo(H p, size_t n) { return p == &pool_ && n == 0 ? 0 : 1; }
 R cuCtxSetCurrent(H c) { current++; return c == &context ? 0 : 201; }
 R cuMemGetInfo_v2(size_t *f, size_t *t) { *f = 3000000000u; *t = 5000000000u; return 0; }
 R cuMemAllocAsync(uint64_t *d, size_t n, H s) { *d = (uint64_t)malloc(n); return s == &stream_ ? 0 : 1; }
