@@ -323,7 +323,11 @@ func (g *gen) not(a ptx.Operand) ptx.Operand       { return g.k.Op(ptx.Pred, "no
 
 // loop writes a loop with a counter from first, below limit, in the given steps. It may run no time at all.
 func (g *gen) loop(first, limit ptx.Operand, step int, body func(i ptx.Operand)) {
-	i := g.mov(ptx.B32, first)
+	g.loopOn(g.mov(ptx.B32, first), limit, step, body)
+}
+
+// loopOn is loop with a register for the counter, which has its last value afterwards.
+func (g *gen) loopOn(i, limit ptx.Operand, step int, body func(i ptx.Operand)) {
 	again, end := g.k.Label(), g.k.Label()
 	g.k.Place(again)
 	g.k.BranchIf(g.compare("ge", "u32", i, limit), end)

@@ -42,6 +42,8 @@ type scope struct {
 	committed map[ir.Value]bool
 	taken     map[ir.Value]bool // values whose memory is of the arena
 	pending   *together         // nodes that wait for others to share their launch
+	early     []bool            // by node: it was computed before its turn
+	beside    []*total          // of the kernel that is being written: reductions that it computes too
 }
 
 // Program lowers a program. One that does not verify, or asks for what there is no kernel for, is an error that names
@@ -156,7 +158,7 @@ func How(op ir.Op) string {
 // open prepares a program whose inputs lie at the given places.
 func (l *lowering) open(p *ir.Program, inputs []Place, steps *[]Step, guard Place) *scope {
 	n := p.NumValues()
-	s := &scope{lowering: l, p: p, steps: steps, guard: guard, makers: make([]*ir.Node, n), position: make([]int, n), places: make([]Place, n), inMemory: make([]bool, n), committed: map[ir.Value]bool{}, taken: map[ir.Value]bool{}}
+	s := &scope{lowering: l, p: p, steps: steps, guard: guard, makers: make([]*ir.Node, n), position: make([]int, n), places: make([]Place, n), inMemory: make([]bool, n), early: make([]bool, len(p.Nodes)), committed: map[ir.Value]bool{}, taken: map[ir.Value]bool{}}
 	for i, in := range p.Inputs {
 		s.places[in.Value], s.inMemory[in.Value] = inputs[i], true
 		s.position[in.Value] = -1
@@ -234,7 +236,10 @@ func (s *scope) write(f *fusion, to []Place) []Place {
 		for _, c := range f.checks[i] {
 			s.check(n, c)
 		}
-		if f.kernel[i] && !s.waits(f, i, direct) {
+		switch {
+		case s.early[i]:
+			s.release(f.last[i])
+		case f.kernel[i] && !s.waits(f, i, direct):
 			s.node(n, i, f, direct)
 		}
 	}
@@ -259,7 +264,12 @@ func same(a, b Place) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 // node writes the kernels of a node and releases memory that nobody reads any more.
 func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
 	before := s.arena.max
+	s.findBeside(f, i)
 	s.settle(n, direct)
+	for _, t := range s.beside {
+		s.settle(s.makers[t.root], direct)
+		s.inMemory[t.root] = false
+	}
 	anchor := n
 	if a := f.anchor[i]; a != nil {
 		anchor = a
@@ -273,6 +283,10 @@ func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
 		for _, v := range n.Outputs {
 			s.inMemory[v] = true
 		}
+		for _, t := range s.beside {
+			s.inMemory[t.root] = true
+		}
+		s.beside = nil
 	} else {
 		s.inMemory[n.Outputs[0]] = false
 		s.elements(n.Outputs[0])

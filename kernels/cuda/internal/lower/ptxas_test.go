@@ -112,6 +112,17 @@ func TestAssemblerOfTensorCores(t *testing.T) {
 	}
 }
 
+// The assembler takes large reductions, several at once, in few enough registers: those of batch normalization.
+func TestAssemblerOfReductions(t *testing.T) {
+	ptxas := assembler(t)
+	var kernels []string
+	for _, d := range []ir.DType{ir.Float32, ir.BFloat16} {
+		kernels = appendKernels(t, kernels, batchNorm(t, d), lower.Options{})
+	}
+	inBatches(t, ptxas, "sm_75", ptx.Header, kernels, 128)
+	inBatches(t, ptxas, "sm_90", ptx.Header, kernels, 128)
+}
+
 func assembler(t *testing.T) string {
 	ptxas := os.Getenv("GOKERAS_PTXAS")
 	if ptxas == "" {

@@ -59,102 +59,298 @@ func (g *gen) finish(anchor, root ir.Value, x *index, result ptx.Operand, to ptx
 	g.store(d, g.element(to, g.number(x), d.Size()), g.register(d, r))
 }
 
-// reduce combines elements in an order that the shape alone decides.
-func (s *scope) reduce(n *ir.Node, root ir.Value) {
-	a := n.Attrs.(ir.ReduceAttrs)
-	in, out := s.p.Type(n.Inputs[0]), s.p.Type(n.Outputs[0])
-	var kept, reduced ir.Shape
-	for i, d := range in.Shape {
-		if slices.Contains(a.Axes, i) {
-			reduced = append(reduced, d)
-		} else {
-			kept = append(kept, d)
-		}
-	}
-	outputs, length := kept.Size(), reduced.Size()
-	if outputs == 0 {
-		return
-	}
-	g := s.kernel(n)
-	g.commit(root)
-	to := g.place(g.places[root])
-	// element is the operand at an output's index and a number among the reduced ones.
-	element := func(x *index, r ptx.Operand) ptx.Operand {
-		axes := make([]ptx.Operand, len(in.Shape))
-		k, j := 0, 0
-		rest := g.decompose(r, reduced)
-		for i := range in.Shape {
-			if slices.Contains(a.Axes, i) {
-				axes[i] = rest[j]
-				j++
-			} else {
-				axes[i] = g.split(x)[k]
-				k++
-			}
-		}
-		return g.toAccumulator(in.DType, g.value(n.Inputs[0], along(in.Shape, axes)))
-	}
-	c := accumulator(in.DType)
-	accumulate := func(x *index, first ptx.Operand, step int) ptx.Operand {
-		sum := g.mov(c, g.neutral(a.Kind, in.DType))
-		g.loop(first, ptx.Int32(int64(length)), step, func(r ptx.Operand) {
-			g.assign(sum, g.combine(a.Kind, in.DType, sum, element(x, r)))
-		})
-		return sum
-	}
-	lanes := lanesFor(outputs, length)
-	if a.Kind == ir.Prod && in.DType == ir.Float64 {
-		lanes = 1 // errors of products do not cancel: nothing is gained by another order than that of rows
-	}
-	if lanes == 1 {
-		thread, grid, block := g.threads(outputs)
-		x := at(out.Shape, thread)
-		g.split(x)
-		sum := accumulate(x, ptx.Int32(0), 1)
-		g.finish(n.Outputs[0], root, x, g.fromAccumulator(in.DType, sum), to)
-		g.launch(grid, block)
-		return
-	}
-	s.reduceInBlocks(n, root, g, to, accumulate, outputs, lanes)
+// reduction is Reduces of one shape over the same axes: outputs elements, each combined from length ones.
+type reduction struct {
+	*scope
+	all             []*total
+	axes            []int
+	shape, out      ir.Shape
+	kept, reduced   ir.Shape
+	outputs, length int
+	inner           int  // distance of neighbours among the reduced elements in memory; 0 where they have none
+	along           bool // neighbours among the reduced ones are neighbours in memory
 }
 
-// reduceInBlocks lets the lanes of a block each combine a part of the elements of an output, and combines the parts in
-// shared memory.
-func (s *scope) reduceInBlocks(n *ir.Node, root ir.Value, g *gen, to ptx.Operand, accumulate func(x *index, first ptx.Operand, step int) ptx.Operand, outputs, lanes int) {
-	a, in, out := n.Attrs.(ir.ReduceAttrs), s.p.Type(n.Inputs[0]), s.p.Type(n.Outputs[0])
-	c := accumulator(in.DType)
+// total is one of them.
+type total struct {
+	n     *ir.Node
+	root  ir.Value
+	kind  ir.Kind
+	dtype ir.DType
+	class ptx.Class
+}
+
+func (s *scope) total(n *ir.Node, root ir.Value) *total {
+	d := s.p.Type(n.Inputs[0]).DType
+	return &total{n, root, n.Attrs.(ir.ReduceAttrs).Kind, d, accumulator(d)}
+}
+
+// reduce combines elements in an order that the shape alone decides.
+func (s *scope) reduce(n *ir.Node, root ir.Value) {
+	axes := n.Attrs.(ir.ReduceAttrs).Axes
+	r := &reduction{scope: s, all: append([]*total{s.total(n, root)}, s.beside...), axes: axes, shape: s.p.Type(n.Inputs[0]).Shape, out: s.p.Type(n.Outputs[0]).Shape}
+	last := -1
+	r.inner = 1
+	for i, d := range r.shape {
+		if !slices.Contains(axes, i) {
+			r.kept = append(r.kept, d)
+			continue
+		}
+		r.reduced = append(r.reduced, d)
+		if last >= 0 && last != i-1 {
+			r.inner = 0
+		}
+		last = i
+	}
+	if r.inner > 0 && last >= 0 {
+		r.inner = r.shape[last+1:].Size()
+	}
+	r.outputs, r.length = r.kept.Size(), r.reduced.Size()
+	if r.outputs == 0 {
+		return
+	}
+	rank := len(r.shape)
+	r.along = rank > 0 && slices.Contains(axes, rank-1) && r.shape[rank-1] > 1
+	lanes, parts := r.share()
+	if parts > 1 {
+		r.inParts(lanes, parts)
+		return
+	}
+	g, done := r.last()
+	if lanes > 1 {
+		r.inBlocks(g, lanes, 1, r.length, r.accumulate(g, false), done)
+		return
+	}
+	thread, grid, block := g.threads(r.outputs)
+	x := at(r.out, thread)
+	g.split(x)
+	done(ptx.Operand{}, x, r.accumulate(g, false)(x, ptx.Int32(0), ptx.Int32(int64(r.length)), 1))
+	g.launch(grid, block)
+}
+
+// last begins the kernel that writes results, and returns what does so.
+func (r *reduction) last() (g *gen, done finishing) {
+	first := r.all[0]
+	g = r.kernel(first.n)
+	g.commit(first.root)
+	to := make([]ptx.Operand, len(r.all))
+	for i, t := range r.all {
+		to[i] = g.place(g.places[t.root])
+		if len(r.all) > 1 {
+			g.roots = append(g.roots, t.root)
+		}
+	}
+	return g, func(_ ptx.Operand, x *index, sums []ptx.Operand) {
+		for i, t := range r.all {
+			g.finish(t.n.Outputs[0], t.root, x, g.fromAccumulator(t.dtype, sums[i]), to[i])
+		}
+	}
+}
+
+// finishing does something with the sums of a part of an output's elements.
+type finishing func(part ptx.Operand, x *index, sums []ptx.Operand)
+
+const (
+	manyElements = 1 << 17 // from here on, a reduction is worth a second kernel
+	manyBlocks   = 528     // that fill a device
+	columnsWide  = 32      // neighbours that a warp reads
+)
+
+// share says how many threads of a block share the elements of an output, and into how many parts these are divided
+// that are combined by a second kernel.
+func (r *reduction) share() (lanes, parts int) {
+	lanes, parts = lanesFor(r.outputs, r.length), 1
+	switch {
+	case slices.ContainsFunc(r.all, func(t *total) bool { return t.kind == ir.Prod && t.dtype == ir.Float64 }):
+		return 1, 1 // errors of products do not cancel: nothing is gained by another order than that of rows
+	case r.outputs*r.length < manyElements || r.length < 512:
+		return lanes, 1
+	case !r.along && r.outputs >= columnsWide: // a warp reads neighbours
+		lanes = 256 / columnsWide
+	}
+	blocks := (r.outputs + 256/lanes - 1) / (256 / lanes)
+	for parts < 512 && blocks*parts*2 <= manyBlocks && r.length/(2*parts) >= 16*lanes {
+		parts *= 2
+	}
+	return lanes, parts
+}
+
+// index is that of an operand's element, by an output's index and a number among the reduced ones.
+func (r *reduction) index(g *gen, x *index, number ptx.Operand) *index {
+	axes := make([]ptx.Operand, len(r.shape))
+	k, j := 0, 0
+	rest := g.decompose(number, r.reduced)
+	for i := range r.shape {
+		if slices.Contains(r.axes, i) {
+			axes[i] = rest[j]
+			j++
+		} else {
+			axes[i] = g.split(x)[k]
+			k++
+		}
+	}
+	in := along(r.shape, axes)
+	if r.inner > 0 { // no need to divide numbers and to multiply them again
+		n := g.number(x)
+		outer, inner := g.over(n, r.inner), g.mod(n, r.inner)
+		in.linear = g.add(g.add(g.times(outer, r.length*r.inner), inner), g.times(number, r.inner))
+	}
+	return in
+}
+
+// accumulating combines the elements of an output from first on, below limit, in steps.
+type accumulating func(x *index, first, limit ptx.Operand, step int) []ptx.Operand
+
+// begin returns registers for the sums.
+func (r *reduction) begin(g *gen) []ptx.Operand {
+	sums := make([]ptx.Operand, len(r.all))
+	for i, t := range r.all {
+		sums[i] = g.mov(t.class, g.neutral(t.kind, t.dtype))
+	}
+	return sums
+}
+
+// accumulate reads elements one by one, or several at once, so that more of memory is under way.
+func (r *reduction) accumulate(g *gen, several bool) accumulating {
+	return func(x *index, first, limit ptx.Operand, step int) []ptx.Operand {
+		sums := r.begin(g)
+		element := func(t *total, at *index) ptx.Operand {
+			return g.toAccumulator(t.dtype, g.value(t.n.Inputs[0], at))
+		}
+		if several {
+			first = g.mov(ptx.B32, first)
+			const many = 4
+			ahead := (many - 1) * step
+			enough := g.k.Op(ptx.B32, "max.u32", g.mov(ptx.B32, limit), ptx.Int32(int64(ahead)))
+			end := g.k.Op(ptx.B32, "sub.s32", enough, ptx.Int32(int64(ahead)))
+			g.loopOn(first, end, many*step, func(i ptx.Operand) {
+				var elements [many][]ptx.Operand
+				for e := range elements {
+					at := r.index(g, x, g.add(i, ptx.Int32(int64(e*step))))
+					for _, t := range r.all {
+						elements[e] = append(elements[e], g.mov(t.class, element(t, at)))
+					}
+				}
+				for _, e := range elements {
+					for j, t := range r.all {
+						g.assign(sums[j], g.combine(t.kind, t.dtype, sums[j], e[j]))
+					}
+				}
+			})
+		}
+		g.loop(first, limit, step, func(i ptx.Operand) {
+			at := r.index(g, x, i)
+			for j, t := range r.all {
+				g.assign(sums[j], g.combine(t.kind, t.dtype, sums[j], element(t, at)))
+			}
+		})
+		return sums
+	}
+}
+
+// inParts combines parts of the elements into the arena, and those by a second kernel.
+func (r *reduction) inParts(lanes, parts int) {
+	g := r.kernel(r.all[0].n)
+	partial, sizes, types := make([]Place, len(r.all)), make([]int, len(r.all)), make([]ir.DType, len(r.all))
+	to := make([]ptx.Operand, len(r.all))
+	for i, t := range r.all {
+		types[i] = [...]ir.DType{ptx.B32: ir.Int32, ptx.B64: ir.Int64, ptx.F32: ir.Float32, ptx.F64: ir.Float64}[t.class]
+		sizes[i] = parts * r.outputs * types[i].Size()
+		partial[i] = Place{Space: Arena, Offset: r.arena.take(sizes[i])}
+		to[i] = g.place(partial[i])
+	}
+	r.inBlocks(g, lanes, parts, r.length, r.accumulate(g, true), func(part ptx.Operand, x *index, sums []ptx.Operand) {
+		number := g.mov(ptx.B32, g.add(g.times(part, r.outputs), g.number(x)))
+		for i, sum := range sums {
+			g.store(types[i], g.element(to[i], number, types[i].Size()), sum)
+		}
+	})
+	g, done := r.last()
+	from := make([]ptx.Operand, len(r.all))
+	for i, p := range partial {
+		from[i] = g.place(p)
+	}
+	lanes = 1
+	for lanes < 64 && lanes < parts && r.outputs*lanes < 1<<15 {
+		lanes *= 2
+	}
+	join := func(x *index, first, limit ptx.Operand, step int) []ptx.Operand {
+		sums := r.begin(g)
+		g.loop(first, limit, step, func(i ptx.Operand) {
+			number := g.mov(ptx.B32, g.add(g.times(i, r.outputs), g.number(x)))
+			for j, t := range r.all {
+				e := g.load(types[j], g.element(from[j], number, types[j].Size()))
+				g.assign(sums[j], g.combine(t.kind, t.dtype, sums[j], e))
+			}
+		})
+		return sums
+	}
+	r.inBlocks(g, lanes, 1, parts, join, done)
+	for i, p := range partial {
+		r.arena.give(p.Offset, sizes[i])
+	}
+}
+
+// inBlocks lets lanes of a block each combine some elements of an output's part, and combines what they have in shared
+// memory.
+func (r *reduction) inBlocks(g *gen, lanes, parts, length int, accumulate accumulating, done finishing) {
 	const block = 256
-	each := block / lanes // outputs of a block
-	along := len(in.Shape) > 0 && slices.Contains(a.Axes, len(in.Shape)-1) && in.Shape[len(in.Shape)-1] > 1
 	k := g.k
-	shared := k.Shared(block * sizeOf(c))
+	each := block / lanes // outputs of a block
+	groups := (r.outputs + each - 1) / each
 	tid := k.Op(ptx.B32, "mov.u32", special("%tid.x"))
-	cta := k.Op(ptx.B32, "mov.u32", special("%ctaid.x"))
+	cta := g.mov(ptx.B32, special("%ctaid.x"))
 	lane, mine, distance := g.mod(tid, lanes), g.over(tid, lanes), 1
-	if !along {
+	if !r.along {
 		mine, lane, distance = g.mod(tid, each), g.over(tid, each), each
 	}
+	part := ptx.Int32(0)
+	if parts > 1 {
+		part = g.over(cta, groups)
+		cta = g.mod(cta, groups)
+	}
 	output := g.add(g.times(cta, each), mine)
-	inside := g.compare("lt", "u32", g.mov(ptx.B32, output), ptx.Int32(int64(outputs)))
-	x := at(out.Shape, k.Op(ptx.B32, "min.u32", g.mov(ptx.B32, output), ptx.Int32(int64(outputs-1))))
+	inside := g.compare("lt", "u32", g.mov(ptx.B32, output), ptx.Int32(int64(r.outputs)))
+	x := at(r.out, k.Op(ptx.B32, "min.u32", g.mov(ptx.B32, output), ptx.Int32(int64(r.outputs-1))))
 	g.split(x)
-	sum := accumulate(x, lane, lanes)
-	slot := k.Op(ptx.B32, "mad.lo.s32", tid, ptx.Int32(int64(sizeOf(c))), g.shared(shared))
-	name := sharedType(c)
-	k.To(address(slot), "st.shared."+name, sum)
+	first, limit := lane, ptx.Int32(int64(length))
+	if parts > 1 {
+		of := ((length+parts-1)/parts + lanes - 1) / lanes * lanes
+		begin := g.mov(ptx.B32, g.times(part, of))
+		first = g.add(begin, lane)
+		limit = k.Op(ptx.B32, "min.u32", g.mov(ptx.B32, g.add(begin, ptx.Int32(int64(of)))), limit)
+	}
+	sums := accumulate(x, first, limit, lanes)
+	r.meet(g, sums, tid, lane, lanes, distance, block)
+	k.BranchIf(g.compare("ne", "s32", g.mov(ptx.B32, lane), ptx.Int32(0)), g.exit)
+	k.BranchUnless(inside, g.exit)
+	done(part, x, sums)
+	g.launch([3]int{groups * parts, 1, 1}, block)
+}
+
+// meet combines the sums of the lanes; the first one has them then.
+func (r *reduction) meet(g *gen, sums []ptx.Operand, tid, lane ptx.Operand, lanes, distance, block int) {
+	if lanes == 1 {
+		return
+	}
+	k := g.k
+	slots := make([]ptx.Operand, len(sums))
+	for i, t := range r.all {
+		slots[i] = k.Op(ptx.B32, "mad.lo.s32", tid, ptx.Int32(int64(sizeOf(t.class))), g.shared(k.Shared(block*sizeOf(t.class))))
+		k.To(address(slots[i]), "st.shared."+sharedType(t.class), sums[i])
+	}
 	for half := lanes / 2; half > 0; half /= 2 {
 		k.Barrier()
 		skip := k.Label()
 		k.BranchIf(g.compare("ge", "u32", g.mov(ptx.B32, lane), ptx.Int32(int64(half))), skip)
-		theirs := k.Op(c, "ld.shared."+name, ptx.Raw("["+slot.String()+"+"+itoa(half*distance*sizeOf(c))+"]"))
-		g.assign(sum, g.combine(a.Kind, in.DType, sum, theirs))
-		k.To(address(slot), "st.shared."+name, sum)
+		for i, t := range r.all {
+			name := sharedType(t.class)
+			theirs := k.Op(t.class, "ld.shared."+name, ptx.Raw("["+slots[i].String()+"+"+itoa(half*distance*sizeOf(t.class))+"]"))
+			g.assign(sums[i], g.combine(t.kind, t.dtype, sums[i], theirs))
+			k.To(address(slots[i]), "st.shared."+name, sums[i])
+		}
 		k.Place(skip)
 	}
-	k.BranchIf(g.compare("ne", "s32", g.mov(ptx.B32, lane), ptx.Int32(0)), g.exit)
-	k.BranchUnless(inside, g.exit)
-	g.finish(n.Outputs[0], root, x, g.fromAccumulator(in.DType, sum), to)
-	g.launch([3]int{(outputs + each - 1) / each, 1, 1}, block)
 }
 
 // lanesFor is how many threads share the work for an output.
@@ -175,182 +371,4 @@ func sizeOf(c ptx.Class) int {
 
 func sharedType(c ptx.Class) string {
 	return [...]string{ptx.B32: "b32", ptx.B64: "b64", ptx.F32: "f32", ptx.F64: "f64"}[c]
-}
-
-// lineShape is what is left without an axis.
-func lineShape(s ir.Shape, axis int) ir.Shape { return s.Without(axis) }
-
-// inLine is the index of element k of a line.
-func (g *gen) inLine(s ir.Shape, axis int, line []ptx.Operand, k ptx.Operand) *index {
-	axes := append(append(append([]ptx.Operand{}, line[:axis]...), k), line[axis:]...)
-	return along(s, axes)
-}
-
-// less orders elements, NaN after all numbers.
-func (g *gen) less(d ir.DType, x, y ptx.Operand) ptx.Operand {
-	if d == ir.Bool {
-		return g.both(g.not(x), y)
-	}
-	lt := g.relation(ir.Lt, d, x, y)
-	if !d.IsFloat() {
-		return lt
-	}
-	m := g.calc(classOf(d))
-	return g.either(lt, g.both(m.nan(y), g.not(m.nan(x))))
-}
-
-// arg finds the first best element of each line.
-func (s *scope) arg(n *ir.Node, root ir.Value) {
-	axis := n.Attrs.(ir.AxisAttrs).Axis
-	in, out := s.p.Type(n.Inputs[0]), s.p.Type(n.Outputs[0])
-	if out.Shape.Size() == 0 {
-		return
-	}
-	g := s.kernel(n)
-	g.commit(root)
-	to := g.place(g.places[root])
-	thread, grid, block := g.threads(out.Shape.Size())
-	x := at(out.Shape, thread)
-	line := g.split(x)
-	d, c := in.DType, classOf(in.DType)
-	best := g.mov(c, g.value(n.Inputs[0], g.inLine(in.Shape, axis, line, ptx.Int32(0))))
-	where := g.mov(ptx.B32, ptx.Int32(0))
-	g.loop(ptx.Int32(1), ptx.Int32(int64(in.Shape[axis])), 1, func(k ptx.Operand) {
-		e := g.register(d, g.value(n.Inputs[0], g.inLine(in.Shape, axis, line, k)))
-		var better ptx.Operand
-		if n.Op == ir.ArgMax {
-			better = g.less(d, best, e)
-		} else if better = g.relation(ir.Lt, d, e, best); d.IsFloat() {
-			m := g.calc(c)
-			better = g.both(g.either(better, m.nan(e)), g.not(m.nan(best)))
-		}
-		g.assign(where, g.pick(better, k, where))
-		g.assign(best, g.pick(better, e, best))
-	})
-	g.finish(n.Outputs[0], root, x, where, to)
-	g.launch(grid, block)
-}
-
-// cumulative runs along each line with a thread.
-func (s *scope) cumulative(n *ir.Node, root ir.Value) {
-	a := n.Attrs.(ir.CumulativeAttrs)
-	t := s.p.Type(n.Inputs[0])
-	lines := lineShape(t.Shape, a.Axis)
-	if t.Shape.Size() == 0 {
-		return
-	}
-	g := s.kernel(n)
-	g.commit(root)
-	to := g.place(g.places[root])
-	thread, grid, block := g.threads(lines.Size())
-	line := g.decompose(thread, lines)
-	sum := g.mov(classOf(t.DType), g.neutral(a.Kind, t.DType))
-	length := t.Shape[a.Axis]
-	g.loop(ptx.Int32(0), ptx.Int32(int64(length)), 1, func(k ptx.Operand) {
-		if a.Reverse {
-			k = g.sub(ptx.Int32(int64(length-1)), k)
-		}
-		x := g.inLine(t.Shape, a.Axis, line, k)
-		e := g.value(n.Inputs[0], x)
-		if a.Exclusive {
-			g.store(t.DType, g.element(to, g.number(x), t.DType.Size()), sum)
-		}
-		g.assign(sum, g.combine(a.Kind, t.DType, sum, e))
-		if !a.Exclusive {
-			g.store(t.DType, g.element(to, g.number(x), t.DType.Size()), sum)
-		}
-	})
-	g.launch(grid, block)
-}
-
-// scatter combines updates in index order: a thread has some rows of the result to itself, along one column.
-func (s *scope) scatter(n *ir.Node, root ir.Value) {
-	a := n.Attrs.(ir.ScatterAttrs)
-	t, where, updates := s.p.Type(n.Inputs[0]), s.p.Type(n.Inputs[1]), s.p.Type(n.Inputs[2])
-	if t.Shape.Size() == 0 {
-		return
-	}
-	g := s.kernel(n)
-	g.commit(root)
-	to := g.place(g.places[root])
-	d, rows := t.DType, t.Shape[a.Axis]
-	count := where.Shape.Size()
-	// update is the index of update number k of a column.
-	update := func(column []ptx.Operand, k ptx.Operand) *index {
-		axes := append([]ptx.Operand{}, column[:a.Axis]...)
-		axes = append(append(axes, g.decompose(k, where.Shape)...), column[a.Axis:]...)
-		return along(updates.Shape, axes)
-	}
-	// Sums of 16-bit floats stay in a register until they are rounded, as do those of small tables; else a thread walks
-	// once over the indices for many rows.
-	width := t.Shape.Without(a.Axis).Size()
-	parts := rows
-	if !(d.Size() == 2 && d.IsFloat()) && root == n.Outputs[0] {
-		parts = min(rows, max(1, (1<<16)/width))
-	}
-	if parts < rows {
-		s.scatterRows(g, n, to, update, parts, width)
-		return
-	}
-	// A thread for each element, which holds it in a register and looks at all indices.
-	thread, grid, block := g.threads(t.Shape.Size())
-	x := at(t.Shape, thread)
-	row := g.mov(ptx.B32, g.split(x)[a.Axis])
-	column := append(append([]ptx.Operand{}, g.split(x)[:a.Axis]...), g.split(x)[a.Axis+1:]...)
-	sum := g.mov(accumulator(d), g.toAccumulator(d, g.value(n.Inputs[0], x)))
-	g.loop(ptx.Int32(0), ptx.Int32(int64(count)), 1, func(k ptx.Operand) {
-		i := g.value(n.Inputs[1], at(where.Shape, k))
-		clamped, inside := g.inAxis(where.DType, i, rows)
-		hit := g.compare("eq", "s32", clamped, row)
-		if a.Mode != ir.IndexClip {
-			hit = g.both(hit, inside)
-		}
-		skip := g.k.Label()
-		g.k.BranchUnless(hit, skip)
-		u := g.toAccumulator(d, g.value(n.Inputs[2], update(column, k)))
-		if a.Kind != ir.Set {
-			u = g.combine(a.Kind, d, sum, u)
-		}
-		g.assign(sum, u)
-		g.k.Place(skip)
-	})
-	g.finish(n.Outputs[0], root, x, g.fromAccumulator(d, sum), to)
-	g.launch(grid, block)
-}
-
-// scatterRows gives each thread a range of rows of a column: it copies them from the operand, then goes through the
-// indices and combines those updates that fall among its rows.
-func (s *scope) scatterRows(g *gen, n *ir.Node, to ptx.Operand, update func(column []ptx.Operand, k ptx.Operand) *index, parts, width int) {
-	a := n.Attrs.(ir.ScatterAttrs)
-	t, where := s.p.Type(n.Inputs[0]), s.p.Type(n.Inputs[1])
-	d, rows, size := t.DType, t.Shape[a.Axis], t.DType.Size()
-	each := (rows + parts - 1) / parts
-	parts = (rows + each - 1) / each
-	thread, grid, block := g.threads(parts * width)
-	column := g.decompose(g.mod(thread, width), t.Shape.Without(a.Axis)) // neighbours write neighbours
-	first := g.mov(ptx.B32, g.times(g.over(thread, width), each))
-	limit := g.k.Op(ptx.B32, "min.u32", g.k.Op(ptx.B32, "add.s32", first, ptx.Int32(int64(each))), ptx.Int32(int64(rows)))
-	g.loop(first, limit, 1, func(row ptx.Operand) {
-		x := g.inLine(t.Shape, a.Axis, column, row)
-		e := g.register(d, g.value(n.Inputs[0], x))
-		g.store(d, g.element(to, g.number(x), size), e)
-	})
-	g.loop(ptx.Int32(0), ptx.Int32(int64(where.Shape.Size())), 1, func(k ptx.Operand) {
-		i, inside := g.inAxis(where.DType, g.value(n.Inputs[1], at(where.Shape, k)), rows)
-		hit := g.both(g.compare("ge", "u32", i, first), g.compare("lt", "u32", i, limit))
-		if a.Mode != ir.IndexClip {
-			hit = g.both(hit, inside)
-		}
-		skip := g.k.Label()
-		g.k.BranchUnless(hit, skip)
-		u := g.register(d, g.value(n.Inputs[2], update(column, k)))
-		place := g.element(to, g.number(g.inLine(t.Shape, a.Axis, column, i)), size)
-		if a.Kind != ir.Set {
-			old := g.toAccumulator(d, g.load(d, place))
-			u = g.fromAccumulator(d, g.combine(a.Kind, d, old, g.toAccumulator(d, u)))
-		}
-		g.store(d, place, u)
-		g.k.Place(skip)
-	})
-	g.launch(grid, block)
 }
