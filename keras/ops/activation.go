@@ -12,6 +12,27 @@ const (
 	seluScale = 1.0507009873554805
 )
 
+// wide returns f(x) for a function of several steps. That of half precision is computed in float32 and rounded once, at
+// the end: results, not only steps, are right to the last place.
+func wide(x *Tensor, f func(x *Tensor) *Tensor) *Tensor {
+	x = float(x)
+	d := x.DType()
+	if !d.IsHalf() {
+		return f(x).WithMask(x.mask)
+	}
+	return Cast(f(Cast(x, ir.Float32)), d).WithMask(x.mask)
+}
+
+// wideOfTwo is wide for a function of two numbers, which it brings to one type and shape.
+func wideOfTwo(a, b *Tensor, f func(a, b *Tensor) *Tensor) *Tensor {
+	a, b = common(a, b)
+	d := a.DType()
+	if !d.IsHalf() {
+		return f(a, b)
+	}
+	return Cast(f(Cast(a, ir.Float32), Cast(b, ir.Float32)), d)
+}
+
 // Exponential returns e to the power x; it is [Exp] under its name among the activations.
 func Exponential(x *Tensor) *Tensor { return Exp(x) }
 
@@ -55,52 +76,65 @@ func Relu6(x *Tensor) *Tensor {
 
 // LeakyRelu returns x where x >= 0 and slope · x below.
 func LeakyRelu(x *Tensor, slope float64) *Tensor {
-	x = float(x)
-	return Where(CompareScalar(ir.Ge, x, 0), x, MultiplyScalar(x, slope)).WithMask(x.mask)
+	return wide(x, func(x *Tensor) *Tensor {
+		return Where(CompareScalar(ir.Ge, x, 0), x, MultiplyScalar(x, slope))
+	})
 }
 
 // Elu returns x where x > 0 and alpha · (e^x - 1) below. Source: Clevert et al., 2015.
 func Elu(x *Tensor, alpha float64) *Tensor {
-	x = float(x)
-	positive := CompareScalar(ir.Gt, x, 0)
-	// The exponential sees no positive number, or its overflow would spoil the gradient of the other branch.
-	low := Expm1(Where(positive, ZerosLike(x), x))
-	if alpha != 1 {
-		low = MultiplyScalar(low, alpha)
-	}
-	return Where(positive, x, low).WithMask(x.mask)
+	return wide(x, func(x *Tensor) *Tensor {
+		positive := CompareScalar(ir.Gt, x, 0)
+		// The exponential sees no positive number, or its overflow would spoil the gradient of the other branch.
+		low := Expm1(Where(positive, ZerosLike(x), x))
+		if alpha != 1 {
+			low = MultiplyScalar(low, alpha)
+		}
+		return Where(positive, x, low)
+	})
 }
 
 // Selu returns 1.0507009873554805 · elu(x, 1.6732632423543772).
-func Selu(x *Tensor) *Tensor { return MultiplyScalar(Elu(x, seluAlpha), seluScale) }
+func Selu(x *Tensor) *Tensor {
+	return wide(x, func(x *Tensor) *Tensor { return MultiplyScalar(Elu(x, seluAlpha), seluScale) })
+}
 
 // Celu returns max(x, 0) + alpha · (e^(min(x, 0)/alpha) - 1). Source: Barron, 2017.
 func Celu(x *Tensor, alpha float64) *Tensor {
-	x = float(x)
-	low := Expm1(DivideScalar(MinimumScalar(x, 0), alpha))
-	return Add(MaximumScalar(x, 0), MultiplyScalar(low, alpha)).WithMask(x.mask)
+	return wide(x, func(x *Tensor) *Tensor {
+		low := Expm1(DivideScalar(MinimumScalar(x, 0), alpha))
+		return Add(MaximumScalar(x, 0), MultiplyScalar(low, alpha))
+	})
 }
 
 // Softplus returns ln(1 + e^x), computed as max(x, 0) + ln(1 + e^-|x|). Its gradient is sigmoid(x).
 func Softplus(x *Tensor) *Tensor {
-	x = float(x)
-	return Add(MaximumScalar(x, 0), Log1p(Exp(Negative(Abs(x))))).WithMask(x.mask)
+	return wide(x, func(x *Tensor) *Tensor {
+		return Add(MaximumScalar(x, 0), Log1p(Exp(Negative(Abs(x)))))
+	})
 }
 
 // LogSigmoid returns ln(sigmoid(x)) = -softplus(-x).
-func LogSigmoid(x *Tensor) *Tensor { return Negative(Softplus(Negative(x))) }
+func LogSigmoid(x *Tensor) *Tensor {
+	return wide(x, func(x *Tensor) *Tensor { return Negative(Softplus(Negative(x))) })
+}
 
 // Softsign returns x / (1 + |x|).
 func Softsign(x *Tensor) *Tensor {
-	x = float(x)
-	return Divide(x, AddScalar(Abs(x), 1)).WithMask(x.mask)
+	return wide(x, func(x *Tensor) *Tensor {
+		return Divide(x, AddScalar(Abs(x), 1))
+	})
 }
 
 // Silu returns x · sigmoid(x), also called swish.
-func Silu(x *Tensor) *Tensor { x = float(x); return Multiply(x, Sigmoid(x)).WithMask(x.mask) }
+func Silu(x *Tensor) *Tensor {
+	return wide(x, func(x *Tensor) *Tensor { return Multiply(x, Sigmoid(x)) })
+}
 
 // Mish returns x · tanh(softplus(x)). Source: Misra, 2019.
-func Mish(x *Tensor) *Tensor { x = float(x); return Multiply(x, Tanh(Softplus(x))).WithMask(x.mask) }
+func Mish(x *Tensor) *Tensor {
+	return wide(x, func(x *Tensor) *Tensor { return Multiply(x, Tanh(Softplus(x))) })
+}
 
 // Gelu returns x · Φ(x) with the distribution function Φ(x) = (1 + erf(x/√2)) / 2 of the normal distribution, or the
 // approximation x · (1 + tanh(√(2/π) · (x + 0.044715 x³))) / 2. Source: Hendrycks, Gimpel, 2016.
@@ -111,7 +145,9 @@ func Gelu(x *Tensor, approximate bool) *Tensor {
 	}
 	// (1 + tanh(u)) / 2 = sigmoid(2u), which keeps its digits where tanh(u) is near -1 and has the shorter gradient.
 	scale := math.Sqrt(8 / math.Pi)
-	return Multiply(x, Sigmoid(Multiply(x, AddScalar(MultiplyScalar(Square(x), 0.044715*scale), scale)))).WithMask(x.mask)
+	return wide(x, func(x *Tensor) *Tensor {
+		return Multiply(x, Sigmoid(Multiply(x, AddScalar(MultiplyScalar(Square(x), 0.044715*scale), scale))))
+	})
 }
 
 // Glu cuts x into halves a and b along axis and returns a · sigmoid(b). Source: Dauphin et al., 2017.
@@ -122,13 +158,14 @@ func Glu(x *Tensor, axis int) *Tensor {
 
 // HardSigmoid returns min(max(x/6 + 1/2, 0), 1), computed as relu6(x + 3) / 6.
 func HardSigmoid(x *Tensor) *Tensor {
-	return MultiplyScalar(Relu6(AddScalar(float(x), 3)), 1.0/6)
+	return wide(x, func(x *Tensor) *Tensor { return MultiplyScalar(Relu6(AddScalar(x, 3)), 1.0/6) })
 }
 
 // HardSilu returns x · hardSigmoid(x), also called hard swish.
 func HardSilu(x *Tensor) *Tensor {
-	x = float(x)
-	return Multiply(x, HardSigmoid(x)).WithMask(x.mask)
+	return wide(x, func(x *Tensor) *Tensor {
+		return Multiply(x, HardSigmoid(x))
+	})
 }
 
 // HardTanh returns x limited to [-1, 1].
@@ -153,25 +190,29 @@ func SoftShrink(x *Tensor, threshold float64) *Tensor {
 }
 
 // TanhShrink returns x - tanh(x).
-func TanhShrink(x *Tensor) *Tensor { x = float(x); return Subtract(x, Tanh(x)).WithMask(x.mask) }
+func TanhShrink(x *Tensor) *Tensor {
+	return wide(x, func(x *Tensor) *Tensor { return Subtract(x, Tanh(x)) })
+}
 
 // Squareplus returns (x + sqrt(x² + b)) / 2. Source: Barron, 2021.
 func Squareplus(x *Tensor, b float64) *Tensor {
-	x = float(x)
-	return MultiplyScalar(Add(x, Sqrt(AddScalar(Square(x), b))), 0.5).WithMask(x.mask)
+	return wide(x, func(x *Tensor) *Tensor {
+		return MultiplyScalar(Add(x, Sqrt(AddScalar(Square(x), b))), 0.5)
+	})
 }
 
 // SparsePlus returns 0 where x <= -1, x where x >= 1 and (x + 1)²/4 between.
 func SparsePlus(x *Tensor) *Tensor {
-	x = float(x)
-	between := MultiplyScalar(Square(AddScalar(x, 1)), 0.25)
-	high := Where(CompareScalar(ir.Ge, x, 1), x, between)
-	return Where(CompareScalar(ir.Le, x, -1), ZerosLike(x), high).WithMask(x.mask)
+	return wide(x, func(x *Tensor) *Tensor {
+		between := MultiplyScalar(Square(AddScalar(x, 1)), 0.25)
+		high := Where(CompareScalar(ir.Ge, x, 1), x, between)
+		return Where(CompareScalar(ir.Le, x, -1), ZerosLike(x), high)
+	})
 }
 
 // SparseSigmoid returns min(max(x + 1, 0), 2) / 2.
 func SparseSigmoid(x *Tensor) *Tensor {
-	return MultiplyScalar(Clip(AddScalar(float(x), 1), 0, 2), 0.5)
+	return wide(x, func(x *Tensor) *Tensor { return MultiplyScalar(Clip(AddScalar(x, 1), 0, 2), 0.5) })
 }
 
 // Sparsemax projects x along axis to the nearest point of the probability simplex: max(x - tau, 0), with tau chosen so

@@ -9,10 +9,12 @@ import (
 // I0 returns the modified Bessel function of the first kind and order 0. Up to |x| = 10, in float64 18, it is the
 // series Σ (x²/4)^k / (k!)² (Abramowitz, Stegun, 9.6.10), all of whose terms are positive, beyond that the asymptotic
 // one e^|x|/sqrt(2π|x|) · Σ Π (2j-1)² / (8·j·|x|) (9.7.1). Its derivative is the function of order 1.
-func I0(x *Tensor) *Tensor {
+func I0(x *Tensor) *Tensor { return wide(x, besselI0) }
+
+func besselI0(x *Tensor) *Tensor {
 	return CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
 		return []*Tensor{bessel(xs[0], 0)}, func(dys []*Tensor) []*Tensor { return []*Tensor{Multiply(dys[0], bessel1(xs[0]))} }
-	}, float(x))[0]
+	}, x)[0]
 }
 
 // bessel1 is the function of order 1, whose derivative is I0(x) - I1(x)/x, at 0 one half.
@@ -38,7 +40,7 @@ func bessel(signed *Tensor, order int) *Tensor {
 	}
 	isLarge := CompareScalar(ir.Gt, x, border)
 	small := Where(isLarge, ZerosLike(x), x)
-	large := Where(isLarge, x, FullLike(x, border))
+	large := MinimumScalar(Where(isLarge, x, FullLike(x, border)), 1e4) // where the function is infinite, none of its factors is
 	quarter := MultiplyScalar(Square(small), 0.25)
 	near := horner(quarter, terms, func(k int) float64 { return 1 / float64(k*(k+order)) })
 	far := horner(Reciprocal(MultiplyScalar(large, 8)), more, func(j int) float64 { return float64((2*j-1)*(2*j-1)-4*order*order) / float64(j) })

@@ -7,25 +7,35 @@ import (
 )
 
 // Erfc returns 1 - erf(x). Far above 0 it loses digits, as the difference does.
-func Erfc(x *Tensor) *Tensor { x = float(x); return Subtract(OnesLike(x), Erf(x)) }
+func Erfc(x *Tensor) *Tensor {
+	return wide(x, func(x *Tensor) *Tensor { return Subtract(OnesLike(x), Erf(x)) })
+}
 
 // Cbrt returns the real cube root.
 func Cbrt(x *Tensor) *Tensor {
-	x = float(x)
-	isZero := CompareScalar(ir.Eq, x, 0)
-	root := PowerScalar(Where(isZero, OnesLike(x), Abs(x)), 1.0/3)
-	return Multiply(Sign(x), root)
+	return wide(x, func(x *Tensor) *Tensor {
+		isZero := CompareScalar(ir.Eq, x, 0)
+		root := PowerScalar(Where(isZero, OnesLike(x), Abs(x)), 1.0/3)
+		return Multiply(Sign(x), root)
+	})
 }
 
 // Deg2rad returns x · π/180.
-func Deg2rad(x *Tensor) *Tensor { return MultiplyScalar(float(x), math.Pi/180) }
+func Deg2rad(x *Tensor) *Tensor {
+	return wide(x, func(x *Tensor) *Tensor { return MultiplyScalar(x, math.Pi/180) })
+}
 
 // Rad2deg returns x · 180/π.
-func Rad2deg(x *Tensor) *Tensor { return MultiplyScalar(float(x), 180/math.Pi) }
+func Rad2deg(x *Tensor) *Tensor {
+	return wide(x, func(x *Tensor) *Tensor { return MultiplyScalar(x, 180/math.Pi) })
+}
 
 // Hypot returns sqrt(a² + b²) without overflow.
 func Hypot(a, b *Tensor) *Tensor {
-	a, b = common(float(a), float(b))
+	return wideOfTwo(float(a), float(b), hypotOf)
+}
+
+func hypotOf(a, b *Tensor) *Tensor {
 	return CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
 		return []*Tensor{hypot(Abs(xs[0]), Abs(xs[1]))}, func(dys []*Tensor) []*Tensor {
 			y := Hypot(xs[0], xs[1])
@@ -79,16 +89,23 @@ func Trunc(x *Tensor) *Tensor {
 
 // Sinc returns sin(πx)/(πx), 1 at 0.
 func Sinc(x *Tensor) *Tensor {
-	x = MultiplyScalar(float(x), math.Pi)
-	isZero := CompareScalar(ir.Eq, x, 0)
-	safe := Where(isZero, OnesLike(x), x)
-	return Where(isZero, OnesLike(x), Divide(Sin(safe), safe))
+	return wide(x, func(x *Tensor) *Tensor {
+		isZero := CompareScalar(ir.Eq, x, 0)
+		safe := Where(isZero, OnesLike(x), x)
+		whole := Round(safe)
+		odd := Subtract(whole, MultiplyScalar(Round(MultiplyScalar(whole, 0.5)), 2)) // 0, 1 or -1
+		sign := AddScalar(MultiplyScalar(Square(odd), -2), 1)
+		sine := Multiply(sign, Sin(MultiplyScalar(Subtract(safe, whole), math.Pi))) // of an exact part of a period
+		return Where(isZero, OnesLike(x), Divide(sine, MultiplyScalar(safe, math.Pi)))
+	})
 }
 
 // Logaddexp2 returns log2(2^a + 2^b) without overflow.
 func Logaddexp2(a, b *Tensor) *Tensor {
-	a, b = commonFloat(a, b) // before the factor, which half precision would round
-	return MultiplyScalar(Logaddexp(MultiplyScalar(a, math.Ln2), MultiplyScalar(b, math.Ln2)), 1/math.Ln2)
+	a, b = commonFloat(a, b)
+	return wideOfTwo(a, b, func(a, b *Tensor) *Tensor {
+		return MultiplyScalar(Logaddexp(MultiplyScalar(a, math.Ln2), MultiplyScalar(b, math.Ln2)), 1/math.Ln2)
+	})
 }
 
 // Isneginf returns whether each element is minus infinity.

@@ -7,7 +7,10 @@ import (
 )
 
 // FloorDivide returns the largest whole number not above a / b. Integers stay integers; dividing one by zero gives 0.
-func FloorDivide(a, b *Tensor) *Tensor { q, _ := divmod(a, b); return q }
+func FloorDivide(a, b *Tensor) *Tensor {
+	a, b = numericPair(a, b)
+	return wideOfTwo(a, b, func(a, b *Tensor) *Tensor { q, _ := divmod(a, b); return q })
+}
 
 // Mod returns the remainder of FloorDivide; it has the sign of b.
 func Mod(a, b *Tensor) *Tensor { _, r := divmod(a, b); return r }
@@ -40,22 +43,29 @@ func DivideNoNan(a, b *Tensor) *Tensor {
 }
 
 // Log2 returns the logarithm to base 2.
-func Log2(x *Tensor) *Tensor { return MultiplyScalar(Log(x), 1/math.Ln2) }
+func Log2(x *Tensor) *Tensor {
+	return wide(x, func(x *Tensor) *Tensor { return MultiplyScalar(Log(x), 1/math.Ln2) })
+}
 
 // Log10 returns the logarithm to base 10.
-func Log10(x *Tensor) *Tensor { return MultiplyScalar(Log(x), 1/math.Ln10) }
+func Log10(x *Tensor) *Tensor {
+	return wide(x, func(x *Tensor) *Tensor { return MultiplyScalar(Log(x), 1/math.Ln10) })
+}
 
 // Exp2 returns 2 to the power x.
-func Exp2(x *Tensor) *Tensor { return Exp(MultiplyScalar(float(x), math.Ln2)) }
+func Exp2(x *Tensor) *Tensor {
+	return wide(x, func(x *Tensor) *Tensor { return Exp(MultiplyScalar(x, math.Ln2)) })
+}
 
 // Logaddexp returns ln(e^a + e^b) without overflow: max(a, b) + ln(1 + e^-|a-b|).
 func Logaddexp(a, b *Tensor) *Tensor {
-	a, b = common(float(a), float(b))
-	top, diff := Maximum(a, b), Subtract(a, b)
-	// Equal infinities have no difference; their sum is what they are.
-	same := LogicalAnd(Equal(a, b), LogicalNot(Isfinite(a)))
-	diff = Where(same, ZerosLike(diff), diff)
-	return Where(same, a, Add(top, Log1p(Exp(Negative(Abs(diff))))))
+	return wideOfTwo(float(a), float(b), func(a, b *Tensor) *Tensor {
+		top, diff := Maximum(a, b), Subtract(a, b)
+		// Equal infinities have no difference; their sum is what they are.
+		same := LogicalAnd(Equal(a, b), LogicalNot(Isfinite(a)))
+		diff = Where(same, ZerosLike(diff), diff)
+		return Where(same, a, Add(top, Log1p(Exp(Negative(Abs(diff))))))
+	})
 }
 
 // Isinf returns whether each element is plus or minus infinity.

@@ -13,23 +13,27 @@ func Lgamma(x *Tensor) *Tensor { return unaryFloat(ir.Lgamma, x) }
 // ψ(x) = ψ(x+8) - Σ 1/(x+k) and the asymptotic series of ψ (Abramowitz, Stegun, 6.3.5, 6.3.7, 6.3.18), which leaves an
 // error below 1e-14.
 func Digamma(x *Tensor) *Tensor {
-	x = float(x)
-	const shift = 8
-	mirrored := CompareScalar(ir.Lt, x, 0.5)
-	z := Where(mirrored, Subtract(OnesLike(x), x), x)
-	w := AddScalar(z, shift)
-	u := Reciprocal(Square(w))
-	series := ZerosLike(x)
-	for _, c := range []float64{1.0 / 12, -691.0 / 32760, 1.0 / 132, -1.0 / 240, 1.0 / 252, -1.0 / 120, 1.0 / 12} {
-		series = Multiply(AddScalar(series, c), u)
-	}
-	psi := Subtract(Subtract(Log(w), Divide(Scalar(w, 0.5), w)), series)
-	for k := range shift {
-		psi = Subtract(psi, Reciprocal(AddScalar(z, float64(k))))
-	}
-	safe := Where(mirrored, x, FullLike(x, 0.25))
-	reflection := Divide(Scalar(x, math.Pi), Tan(MultiplyScalar(safe, math.Pi)))
-	return Subtract(psi, Where(mirrored, reflection, ZerosLike(x)))
+	return wide(x, func(x *Tensor) *Tensor {
+		const shift = 8
+		mirrored := CompareScalar(ir.Lt, x, 0.5)
+		z := Where(mirrored, Subtract(OnesLike(x), x), x)
+		w := AddScalar(z, shift)
+		u := Reciprocal(Square(w))
+		series := ZerosLike(x)
+		for _, c := range []float64{1.0 / 12, -691.0 / 32760, 1.0 / 132, -1.0 / 240, 1.0 / 252, -1.0 / 120, 1.0 / 12} {
+			series = Multiply(AddScalar(series, c), u)
+		}
+		psi := Subtract(Subtract(Log(w), Divide(Scalar(w, 0.5), w)), series)
+		for k := range shift {
+			psi = Subtract(psi, Reciprocal(AddScalar(z, float64(k))))
+		}
+		safe := Where(mirrored, x, FullLike(x, 0.25))
+		fraction := Subtract(safe, Round(safe)) // exact
+		reflection := Divide(Scalar(x, math.Pi), Tan(MultiplyScalar(fraction, math.Pi)))
+		pole := LogicalAnd(CompareScalar(ir.Eq, fraction, 0), CompareScalar(ir.Lt, x, 0))
+		reflection = Where(pole, FullLike(x, math.NaN()), reflection)
+		return Subtract(psi, Where(mirrored, reflection, ZerosLike(x)))
+	})
 }
 
 func init() {

@@ -141,7 +141,7 @@ func (c *compiler) lower(p *placement, u *fuse.Unit, s *schedule) (step, error) 
 	st.describe(p, u)
 	st.role = p.roleOf(u)
 	if u.Elementwise {
-		if st.run = p.compileElementwise(u, c.rt); p.Operands[u.Writes[0]].Mem.Kind == plan.Kept {
+		if st.run = p.compileElementwise(u, c.rt); len(u.Writes) == 1 && p.Operands[u.Writes[0]].Mem.Kind == plan.Kept {
 			st.run = p.keepConversion(u, c.device, st.run)
 		}
 		return st, nil

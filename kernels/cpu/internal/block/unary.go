@@ -194,6 +194,9 @@ func floatUnary[T Float](op ir.Op) Func {
 			y, x := View[T](dst, n), View[T](a, n)
 			for i, v := range x {
 				f, _ := math.Lgamma(float64(v))
+				if v < -math.MaxFloat32 && math.IsInf(f, -1) {
+					f = math.Inf(1) // as in C
+				}
 				y[i] = T(f)
 			}
 		}
