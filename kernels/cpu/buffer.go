@@ -22,6 +22,7 @@ type buffer struct {
 	panels   panels
 	tiles    panels // the kernel of a convolution, transformed; see winograd.go
 	halves   halves // the contents in 16 bits; see kept_halves.go
+	scaled   scaledPanels
 }
 
 var (
@@ -89,6 +90,7 @@ func (b *buffer) Free() {
 		k.mu.Unlock()
 	}
 	b.halves.forget()
+	b.scaled.free()
 }
 
 func (b *buffer) check(n int) error {

@@ -22,7 +22,7 @@ func (b *build) convolution(x, kernel ir.Shape, a ir.ConvAttrs) (*conv.Shape, er
 }
 
 func buildConv(b *build) (func(), error) {
-	s, err := b.convolution(b.in(0).Typ.Shape, b.in(1).Typ.Shape, b.n.Attrs.(ir.ConvAttrs))
+	s, err := b.convolution(b.in(0).Typ.Shape, b.kernel().Typ.Shape, b.n.Attrs.(ir.ConvAttrs))
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func convForward[T block.Float](b *build, s *conv.Shape) func() {
 	if e := b.u.Fused; e != nil && e.Pool {
 		return convPool[T](b, s)
 	}
-	x, kernel, y, rt := b.in(0), b.in(1), b.out(0), b.rt()
+	x, kernel, y, rt := b.in(0), b.kernel(), b.out(0), b.rt()
 	bias, relu := b.addedToProduct()
 	if c := conv.NewMoments[T](s); c != nil {
 		if m := b.gatherMoments(c.Rows(), s.OutChannels); m != nil {
@@ -58,16 +58,23 @@ func convForward[T block.Float](b *build, s *conv.Shape) func() {
 		x, s, gather = gatherPixels[T](b, x, s)
 	}
 	scratch := b.scratch(x.Typ.DType, conv.ForwardScratch[T](s, rt.pool.Size()))
-	kept := keptKernel[T](b, kernel, s)
+	w := weightsOf[T](b, kernel, keptKernel[T](b, kernel, s))
+	start, adds := b.startSum()
 	return func() {
 		gather()
+		start()
 		var vector []T
 		if bias != nil {
 			vector = plan.Data[T](bias)
 		}
-		run, weights := conv.Forward[T], plan.Data[T](kernel)
-		if panels := panelsOf[T](kept, kernel, rt.pool); panels != nil {
-			run, weights = conv.ForwardPacked[T], panels
+		run := conv.Forward[T]
+		weights, packed := w.read()
+		switch {
+		case adds:
+			conv.AddForward(rt.pool, s, plan.Data[T](x), weights, vector, relu, plan.Data[T](y), plan.Data[T](scratch), packed)
+			return
+		case packed:
+			run = conv.ForwardPacked[T]
 		}
 		run(rt.pool, s, plan.Data[T](x), weights, vector, relu, plan.Data[T](y), plan.Data[T](scratch))
 	}
@@ -145,13 +152,13 @@ func newBands[T block.Float](s *conv.Shape) []band[T] {
 // cache.
 func convPool[T block.Float](b *build, s *conv.Shape) func() {
 	e := b.u.Fused
-	x, kernel, pooled := b.in(0), b.in(1), b.out(0)
+	x, kernel, pooled := b.in(0), b.kernel(), b.out(0)
 	var bias *plan.Operand
 	if e.Bias >= 0 {
 		bias = &b.Operands[e.Bias]
 	}
 	bands := newBands[T](s)
-	kept, rt := keptKernel[T](b, kernel, s), b.rt()
+	from, rt := weightsOf[T](b, kernel, keptKernel[T](b, kernel, s)), b.rt()
 	nx, np := x.N/s.Batch, pooled.N/s.Batch
 	memory := 0
 	for i := range bands {
@@ -181,10 +188,7 @@ func convPool[T block.Float](b *build, s *conv.Shape) func() {
 		}
 	})
 	return func() {
-		weights, packed = panelsOf[T](kept, kernel, rt.pool), true
-		if weights == nil {
-			weights, packed = plan.Data[T](kernel), false
-		}
+		weights, packed = from.read()
 		loop()
 		weights = nil
 	}

@@ -86,7 +86,7 @@ func buildDot(b *build) (func(), error) {
 // planDot finds the strides with which the operands can be read in place, and copies those that cannot.
 func (b *build) planDot() (*dotPlan, error) {
 	a := b.n.Attrs.(ir.DotAttrs)
-	l, r := b.in(0), b.in(1)
+	l, r := b.in(0), b.kernel()
 	lc, rc := contractOrder(l.Typ.Shape, r.Typ.Shape, a.LhsContract, a.RhsContract)
 	product := &dotPlan{}
 	for _, axis := range a.LhsBatch {
@@ -240,6 +240,26 @@ func (b *build) addedToProduct() (bias *plan.Operand, relu bool) {
 	return bias, e.Relu
 }
 
+// startSum returns the function that brings what the unit adds to its product to where the result will be, and whether
+// there is something.
+func (b *build) startSum() (start func(), adds bool) {
+	e := b.u.Fused
+	if e == nil || e.Addend < 0 {
+		return func() {}, false
+	}
+	from, to := &b.Operands[e.Addend], b.out(0)
+	const piece = 1 << 15
+	move := b.rt().parallel((to.N+piece-1)/piece, 1, func(_ *worker, lo, hi int) {
+		size := to.Typ.DType.Size()
+		copy(plan.Raw(to)[lo*piece*size:min(hi*piece, to.N)*size], plan.Raw(from)[lo*piece*size:])
+	})
+	return func() {
+		if from.Ptr() != to.Ptr() {
+			move()
+		}
+	}, true
+}
+
 func buildGemm[T gemm.Float](b *build, product *dotPlan) func() {
 	x, y, out := product.a.o, product.b.o, b.out(0)
 	l := product.loop()
@@ -252,6 +272,8 @@ func buildGemm[T gemm.Float](b *build, product *dotPlan) func() {
 	if out.N == 0 {
 		return func() {}
 	}
+	start, adds := b.startSum()
+	args.Accumulate = adds
 	rt := b.rt()
 	size := gemm.ScratchSize(args, rt.pool.Size())
 	kept := b.keptForm(product, &l)
@@ -260,16 +282,16 @@ func buildGemm[T gemm.Float](b *build, product *dotPlan) func() {
 		size = max(size, gemm.ScratchSize(args, rt.pool.Size()))
 	}
 	scratch := b.scratch(out.Typ.DType, size)
+	w := weightsOf[T](b, y, kept)
 	return func() {
 		if bias != nil {
 			args.Bias = plan.Data[T](bias)
 		}
+		start()
 		s := plan.Data[T](scratch)
-		xs, ys, zs := plan.Data[T](x), plan.Data[T](y), plan.Data[T](out)
-		args.Packed = false
-		if panels := panelsOf[T](kept, y, rt.pool); panels != nil {
-			ys, args.Packed = panels, true
-		}
+		xs, zs := plan.Data[T](x), plan.Data[T](out)
+		var ys []T
+		ys, args.Packed = w.read()
 		for _, o := range l.outer {
 			args.A, args.B, args.C = xs[o[0]:], ys[o[1]:], zs[o[2]:]
 			gemm.Run(rt.pool, args, s)

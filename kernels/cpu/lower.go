@@ -100,8 +100,9 @@ func (c *compiler) compile(source *ir.Program, aliases bool) (*schedule, error) 
 	if err != nil {
 		return nil, err
 	}
-	g := fuse.Build(q, fuse.Options{Overlap: c.overlap, Plain: c.plain, Updates: aliases})
-	p := &placement{Placement: plan.Place(g, aliases), predicts: aliases && !c.plain && onlyPredicts(q)}
+	predicts := aliases && !c.plain && onlyPredicts(q)
+	g := fuse.Build(q, fuse.Options{Overlap: c.overlap, Plain: c.plain, Updates: aliases, Predicts: predicts})
+	p := &placement{Placement: plan.Place(g, aliases), predicts: predicts}
 	if p.Err != nil {
 		return nil, p.Err
 	}

@@ -36,7 +36,7 @@ func (l pipeline) improve(p *ir.Program, plain, whole bool) (*ir.Program, error)
 	if err != nil || !whole || !onlyPredicts(q) {
 		return q, err
 	}
-	return pass.CleanUp("predict", l.normal, pass.PadConvolutions()).Run(q)
+	return pass.CleanUp("predict", l.normal, pass.PadConvolutions(), pass.FoldScales()).Run(q)
 }
 
 // hasHalfKernel reports whether the node is computed on half precision as it is stored.

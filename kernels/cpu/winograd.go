@@ -22,7 +22,10 @@ func onlyPredicts(p *ir.Program) bool {
 
 // tilesFor returns the convolution by Winograd's products, or nil where they are not to be used.
 func tilesFor(b *build, s *conv.Shape) *conv.Winograd {
-	if b.in(0).Typ.DType == ir.Float64 || !b.predicts || b.in(1).Mem.Kind != plan.InInput {
+	if b.in(0).Typ.DType == ir.Float64 || !b.predicts {
+		return nil
+	}
+	if kernel := b.kernel(); kernel.Mem == nil || kernel.Mem.Kind != plan.InInput {
 		return nil
 	}
 	return conv.NewWinograd(s)
@@ -32,22 +35,35 @@ func tilesFor(b *build, s *conv.Shape) *conv.Winograd {
 // kernel is a variable of a program that only predicts, so the transformed kernel is kept with it; where that is not
 // possible, each run transforms it, which gives the same numbers.
 func convTiles(b *build, w *conv.Winograd) func() {
-	x, kernel, y, rt := b.in(0), b.in(1), b.out(0), b.rt()
+	x, kernel, y, rt := b.in(0), b.kernel(), b.out(0), b.rt()
 	result, pool := y, func() {}
 	if e := b.u.Fused; e != nil && e.Pool {
 		result, pool = b.pooledLater(y)
 	}
 	bias, relu := b.addedToProduct()
 	kept := b.kept(kernel, &form{off: kernel.Off, k: kernel.N, n: 16})
+	from := weightsOf[float32](b, kernel, kept)
 	scratch := b.scratch(x.Typ.DType, max(w.Scratch(rt.pool.Size()), w.TransformScratch()))
 	own := b.scratch(x.Typ.DType, w.KernelSize())
-	transform := func(dst []float32) { w.Transform(dst, plan.Data[float32](kernel), plan.Data[float32](scratch)) }
+	transform := func(dst []float32) {
+		values := kernel
+		if from.scale != nil {
+			from.fill()
+			values = from.own
+		}
+		w.Transform(dst, plan.Data[float32](values), plan.Data[float32](scratch))
+	}
 	return func() {
 		var vector []float32
 		if bias != nil {
 			vector = plan.Data[float32](bias)
 		}
-		tiles := inTiles(ownBuffer(kernel), kept, w.KernelSize(), transform)
+		var tiles []float32
+		if from.scale == nil {
+			tiles = inTiles(ownBuffer(kernel), kept, w.KernelSize(), transform)
+		} else {
+			tiles = from.scaled(gemm.Layout[float32](), w.KernelSize(), transform)
+		}
 		if tiles == nil {
 			tiles = plan.Data[float32](own)
 			transform(tiles)

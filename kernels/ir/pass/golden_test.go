@@ -65,6 +65,23 @@ var goldens = map[string]struct {
 		b.p.AddOutput("ones", b.add(ir.Conv, conv, around(1, []int{0, 1, 0, 0}, []int{0, 1, 2, 0}), kernel))
 		b.p.AddOutput("images", b.add(ir.Conv, conv, around(0, []int{1, 1, 0, 0}, []int{0, 1, 2, 0}), kernel))
 	}},
+	"fold_scales": {[]pass.Pass{pass.FoldScales(), pass.Simplify(pass.SimplifyOptions{})}, func(b b) {
+		x, depthwise, matrix := b.input("x", ir.Float32, 2, 5, 6, 4), b.input("depthwise", ir.Float32, 3, 3, 4, 1), b.input("matrix", ir.Float32, 4, 8)
+		scale, shift, eight := b.input("scale", ir.Float32, 4), b.input("shift", ir.Float32, 4), b.input("eight", ir.Float32, 8)
+		per := func(v ir.Value, n int) ir.Value {
+			return b.add(ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{2, 3, 4, n}, Axes: []int{3}}, v)
+		}
+		conv := ir.ConvAttrs{Strides: []int{1, 1}, Dilation: []int{1, 1}, PadLow: []int{0, 0}, PadHigh: []int{0, 0}, Groups: 4}
+		y := b.add(ir.Conv, conv, x, b.add(ir.Reshape, ir.ReshapeAttrs{Shape: ir.Shape{3, 3, 1, 4}}, depthwise))
+		y = b.add(ir.Relu, nil, b.add(ir.Add, nil, b.add(ir.Mul, nil, b.add(ir.Add, nil, y, per(shift, 4)), per(scale, 4)), per(shift, 4)))
+		z := b.add(ir.Dot, ir.DotAttrs{LhsContract: []int{3}, RhsContract: []int{0}}, y, matrix)
+		z = b.add(ir.Div, nil, b.add(ir.Sub, nil, b.splat(2, 2, 3, 4, 8), z), per(eight, 8))
+		b.p.AddOutput("z", b.add(ir.Mul, nil, z, per(eight, 8)))
+		one := b.input("one", ir.Float32, 1, 5, 6, 4) // an example's numbers
+		gate := b.add(ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: []int{1, 2}}, one)
+		gated := b.add(ir.Conv, ir.ConvAttrs{Strides: []int{1, 1}, Dilation: []int{1, 1}, PadLow: []int{0, 0}, PadHigh: []int{0, 0}, Groups: 1}, one, b.input("k", ir.Float32, 1, 1, 4, 4))
+		b.p.AddOutput("gated", b.add(ir.Mul, nil, gated, b.add(ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{1, 5, 6, 4}, Axes: []int{0, 3}}, gate)))
+	}},
 	"simplify_products": {[]pass.Pass{pass.Simplify(pass.SimplifyOptions{Int8Sums: true})}, func(b b) {
 		x, w := b.input("x", ir.Float32, 4, 6), b.input("w", ir.Float32, 3, 6)
 		turned := b.add(ir.Transpose, ir.TransposeAttrs{Perm: []int{1, 0}}, w)

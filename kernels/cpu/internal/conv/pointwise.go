@@ -39,5 +39,20 @@ func pointwiseGradient[T Float](s *Shape, x, dy, dkernel []T) gemm.Args[T] {
 	return gemm.Args[T]{M: s.InChannels, N: s.OutChannels, K: s.pixels(), A: x, TransA: true, B: dy, C: dkernel}
 }
 
+// Pointwise reports whether [AddForward] computes the convolution: it is one matrix product.
+func (s *Shape) Pointwise() bool {
+	n := s.normal()
+	return n.pointwise()
+}
+
+// AddForward is [Forward], or [ForwardPacked] if packed is set, that adds to y what it computes: y = max(y + x·kernel +
+// bias, 0).
+func AddForward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T, packed bool) {
+	n := s.checked()
+	a := pointwiseForward(&n, x, kernel, bias, relu, y)
+	a.Packed, a.Accumulate = packed, true
+	runProduct(p, a, scratch)
+}
+
 // runProduct runs a matrix product; the arguments are copied, so that they stay on the caller's stack.
 func runProduct[T Float](p *pool.Pool, a gemm.Args[T], scratch []T) { gemm.Run(p, &a, scratch) }

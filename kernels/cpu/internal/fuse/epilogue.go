@@ -12,29 +12,43 @@ import (
 type Epilogue struct {
 	Anchor int      // the node of the product
 	Bias   ir.Value // a vector over the last axis, or -1
-	Addend ir.Value // of a batch normalization: a value of the result's shape, or -1
+	Addend ir.Value // a value of the result's shape, added before the relu, or -1
 	Relu   bool
 	Perm   []int // transpose of a contraction's result; without bias and relu
 	Pool   bool  // 2x2 maxima are taken of a convolution's result, which is then not stored
 	Result ir.Value
+
+	// Of a product or convolution by a kernel that is scaled column by column: the kernel as the program's input, and the
+	// numbers that it is multiplied by, one for each column. Or -1 both.
+	Kernel, Scale ir.Value
 
 	// Of a batch normalization's gradient after that of a relu: the gradient of the relu's result; bias is then the
 	// normalization's beta. Or -1.
 	Upstream ir.Value
 }
 
+// newEpilogue returns one that does nothing yet.
+func newEpilogue(anchor int, result ir.Value) *Epilogue {
+	return &Epilogue{Anchor: anchor, Bias: -1, Addend: -1, Kernel: -1, Scale: -1, Upstream: -1, Result: result}
+}
+
 // findProduct looks for a product or convolution whose only reader adds a bias, and for a relu, a transpose or 2x2
-// maxima after it.
+// maxima after it, and for a kernel that is scaled before.
 func (g *Graph) findProduct(i int) {
 	n := &g.Program.Nodes[i]
 	if d := g.Program.Type(n.Outputs[0]).DType; g.constant[i] || n.Op != ir.Dot && n.Op != ir.Conv || !d.IsFloat() {
 		return
 	}
-	e := &Epilogue{Anchor: i, Bias: -1, Addend: -1, Upstream: -1, Result: n.Outputs[0]}
-	nodes := []int{i}
+	e, nodes := newEpilogue(i, n.Outputs[0]), []int{i}
+	if j, ok := g.scaledKernel(n, e); ok {
+		nodes = []int{j, i}
+	}
 	late := g.Program.Type(e.Result).DType.IsHalf() // a bias is converted when it is needed, before the sum
 	if next, bias, ok := g.biasAdd(e.Result); ok && (late || g.Def[bias] < i) {
 		nodes, e.Bias, e.Result = append(nodes, next), bias, g.Program.Nodes[next].Outputs[0]
+	}
+	if next, addend, ok := g.addend(i, e.Result); ok && g.accumulates(n) {
+		nodes, e.Addend, e.Result = append(nodes, next), addend, g.Program.Nodes[next].Outputs[0]
 	}
 	if next, ok := g.onlyReader(e.Result); ok && g.Program.Nodes[next].Op == ir.Relu {
 		nodes, e.Relu, e.Result = append(nodes, next), true, g.Program.Nodes[next].Outputs[0]
@@ -42,7 +56,7 @@ func (g *Graph) findProduct(i int) {
 	if next, perm, ok := g.transposed(n); ok && len(nodes) == 1 {
 		nodes, e.Perm, e.Result = append(nodes, next), perm, g.Program.Nodes[next].Outputs[0]
 	}
-	if next, ok := g.pools(n, e.Result); ok {
+	if next, ok := g.pools(n, e.Result); ok && e.Addend < 0 {
 		nodes, e.Pool, e.Result = append(nodes, next), true, g.Program.Nodes[next].Outputs[0]
 	}
 	if len(nodes) == 1 {
@@ -58,16 +72,9 @@ func (g *Graph) findNormEpilogue(i int) {
 	if n.Op != ir.BatchNorm || g.constant[i] {
 		return
 	}
-	e := &Epilogue{Anchor: i, Bias: -1, Addend: -1, Upstream: -1, Result: n.Outputs[0]}
-	nodes := []int{i}
-	if next, ok := g.onlyReader(e.Result); ok && g.Program.Nodes[next].Op == ir.Add {
-		other := g.Program.Nodes[next].Inputs[0]
-		if other == e.Result {
-			other = g.Program.Nodes[next].Inputs[1]
-		}
-		if a := resolve(g.Program, g.Def, other); a.Dense && g.Def[other] < i && g.Def[a.Source] < i && !slices.Contains(n.Outputs, a.Source) {
-			nodes, e.Addend, e.Result = append(nodes, next), a.Source, g.Program.Nodes[next].Outputs[0]
-		}
+	e, nodes := newEpilogue(i, n.Outputs[0]), []int{i}
+	if next, addend, ok := g.addend(i, e.Result); ok {
+		nodes, e.Addend, e.Result = append(nodes, next), addend, g.Program.Nodes[next].Outputs[0]
 	}
 	if next, ok := g.onlyReader(e.Result); ok && g.Program.Nodes[next].Op == ir.Relu {
 		nodes, e.Relu, e.Result = append(nodes, next), true, g.Program.Nodes[next].Outputs[0]
@@ -75,6 +82,38 @@ func (g *Graph) findNormEpilogue(i int) {
 	if len(nodes) > 1 { // at the place of the normalization: its mean and variance may be read before its result is
 		g.fuse(&Unit{Nodes: nodes, position: i, Fused: e})
 	}
+}
+
+// addend returns the node that adds a value computed before node i to v, which node i computes, and that value, if that
+// is all that happens to v.
+func (g *Graph) addend(i int, v ir.Value) (node int, value ir.Value, ok bool) {
+	next, ok := g.onlyReader(v)
+	if !ok || g.Program.Nodes[next].Op != ir.Add {
+		return 0, 0, false
+	}
+	other := g.Program.Nodes[next].Inputs[0]
+	if other == v {
+		other = g.Program.Nodes[next].Inputs[1]
+	}
+	a := resolve(g.Program, g.Def, other)
+	return next, a.Source, a.Dense && g.Def[other] < i && g.Def[a.Source] < i && !slices.Contains(g.Program.Nodes[i].Outputs, a.Source)
+}
+
+// accumulates reports whether the node is one matrix product of a program that only predicts: it may add to what is in
+// memory, in another order than its operations say.
+func (g *Graph) accumulates(n *ir.Node) bool {
+	x, k, y := g.Program.Type(n.Inputs[0]), g.Program.Type(n.Inputs[1]), g.Program.Type(n.Outputs[0])
+	if !g.predicts || !y.DType.IsWideFloat() || x.Shape.Size()*k.Shape.Size()*y.Shape.Size() == 0 {
+		return false
+	}
+	switch a := n.Attrs.(type) {
+	case ir.DotAttrs:
+		return len(a.LhsBatch) == 0 && len(y.Shape) > 1 && y.Shape[len(y.Shape)-1] > 1
+	case ir.ConvAttrs:
+		pads := slices.Concat(a.PadLow, a.PadHigh)
+		return a.Groups == 1 && k.Shape[:len(k.Shape)-2].Size() == 1 && !slices.ContainsFunc(pads, func(n int) bool { return n != 0 })
+	}
+	return false
 }
 
 // findNormGradient looks for the gradient of relu(batch normalization of x): what the relu lets through is computed
@@ -101,7 +140,7 @@ func (g *Graph) findNormGradient(i int) {
 		return
 	}
 	g.fuse(&Unit{Nodes: []int{mask, g.Def[n.Inputs[4]], i}, position: i,
-		Fused: &Epilogue{Anchor: i, Bias: f.Inputs[2], Addend: -1, Upstream: through.Inputs[1], Relu: true, Result: n.Outputs[0]}})
+		Fused: &Epilogue{Anchor: i, Bias: f.Inputs[2], Addend: -1, Kernel: -1, Scale: -1, Upstream: through.Inputs[1], Relu: true, Result: n.Outputs[0]}})
 }
 
 func (g *Graph) fuse(u *Unit) {
@@ -131,7 +170,9 @@ func (g *Graph) findPoolGradient(i int) {
 		return
 	}
 	j := g.Def[anchor.Outputs[0]]
-	u := &Unit{Nodes: []int{j, mask, i}, position: i, Fused: &Epilogue{Anchor: j, Bias: -1, Addend: -1, Upstream: -1, Relu: true, Result: n.Outputs[0]}}
+	e := newEpilogue(j, n.Outputs[0])
+	e.Relu = true
+	u := &Unit{Nodes: []int{j, mask, i}, position: i, Fused: e}
 	for _, r := range g.Users[n.Outputs[0]] {
 		reader := &g.Program.Nodes[r]
 		s, ok := g.SinkOf(reader)
@@ -229,7 +270,7 @@ func (g *Graph) readEpilogue(u *Unit) {
 	for _, v := range g.Program.Nodes[u.Fused.Anchor].Outputs[1:] {
 		g.fromMemory(v)
 	}
-	for _, v := range []ir.Value{u.Fused.Bias, u.Fused.Addend, u.Fused.Upstream} {
+	for _, v := range []ir.Value{u.Fused.Bias, u.Fused.Addend, u.Fused.Upstream, u.Fused.Kernel, u.Fused.Scale} {
 		if v >= 0 {
 			g.read(u, v, u.position)
 		}

@@ -36,6 +36,7 @@ type Unit struct {
 type Graph struct {
 	Program  *ir.Program
 	overlap  bool    // all-reduces go on while the replica computes
+	predicts bool    // see Options
 	Plain    bool    // every node is a unit of its own and nothing is overwritten: the yardstick of tests
 	Def      []int   // by value: the node that defines it, or -1
 	Users    [][]int // by value: the nodes that read it

@@ -24,12 +24,14 @@ type Options struct {
 	Overlap bool // all-reduces go on while the replica computes
 	Plain   bool // every node is a unit of its own and nothing is overwritten: the yardstick of tests
 	Updates bool // outputs replace inputs, as they may not in sub-programs
+
+	Predicts bool // the program only predicts: sums may be rounded differently
 }
 
 // Build decides what becomes one step, and in which order the steps run.
 func Build(p *ir.Program, o Options) *Graph {
 	g := NewGraph(p)
-	g.Plain, g.overlap = o.Plain, o.Overlap
+	g.Plain, g.overlap, g.predicts = o.Plain, o.Overlap, o.Predicts
 	g.Group()
 	if o.Updates && !o.Plain {
 		for _, schedule := range schedules {

@@ -214,8 +214,8 @@ func (p *Placement) Overwrites(u *fuse.Unit, v, old ir.Value) bool {
 	if e := u.Fused; e != nil && e.Upstream >= 0 && v == e.Result {
 		return p.gradientOverwrites(e, old)
 	}
-	if u.Fused != nil {
-		return false
+	if e := u.Fused; e != nil {
+		return e.Addend >= 0 && v == e.Result && p.sumOverwrites(u, old)
 	}
 	at := slices.IndexFunc(u.Nodes, func(i int) bool { return slices.Contains(p.Program.Nodes[i].Outputs, v) })
 	if at < 0 {
@@ -244,6 +244,25 @@ func (p *Placement) Overwrites(u *fuse.Unit, v, old ir.Value) bool {
 		return r == old && offset == 0 && p.Program.Type(old).Bytes() == p.Program.Type(v).Bytes()
 	}
 	return false
+}
+
+// sumOverwrites reports whether the result of a product may lie where what it is added to is, and nothing else.
+func (p *Placement) sumOverwrites(u *fuse.Unit, old ir.Value) bool {
+	e := u.Fused
+	n := &p.Program.Nodes[e.Anchor]
+	if n.Op == ir.BatchNorm {
+		return false
+	}
+	for _, x := range append([]ir.Value{e.Bias, e.Kernel, e.Scale}, n.Inputs...) {
+		if x < 0 {
+			continue
+		}
+		if r, _ := p.Root(x); r == old {
+			return false
+		}
+	}
+	r, offset := p.Root(e.Addend)
+	return r == old && offset == 0 && p.Program.Type(old).Bytes() == p.Program.Type(e.Result).Bytes()
 }
 
 // gradientOverwrites reports whether the gradient of a normalization may lie where the gradient after it is, and
