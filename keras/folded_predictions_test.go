@@ -152,7 +152,8 @@ func foldedInput(t *testing.T, r *rand.Rand, shape []int) data.Array {
 	return a
 }
 
-// asEvaluated requires that an evaluation, whose program folds nothing, computes what the model predicts, which it returns.
+// asEvaluated requires that an evaluation, whose program folds nothing, computes what the model predicts, which it
+// returns.
 func asEvaluated(ctx context.Context, t *testing.T, m *keras.Model, x data.Array) data.Array {
 	t.Helper()
 	p, err := m.PredictOnBatch(ctx, data.Arrays([]data.Array{x}, nil))

@@ -96,9 +96,9 @@ func (w *weights[T]) scaled(layout tile.Layout, size int, fill func(memory []T))
 	return unsafe.Slice((*T)(plan.PointerTo(memory)), size)
 }
 
-// scaledPanels are the contents of a buffer, scaled column by column, in the form in which a program that predicts reads
-// them. What it is scaled by depends on other variables, so it is compared with what it was. Others who scale them
-// differently may read at the same time: new panels get new memory.
+// scaledPanels are the contents of a buffer, scaled column by column, in the form in which a program that predicts
+// reads them. What it is scaled by depends on other variables, so it is compared with what it was. Others who scale
+// them differently may read at the same time: new panels get new memory.
 type scaledPanels struct {
 	current atomic.Pointer[scaledCopy]
 

@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// folded is a random network of convolutions and products in any order, with what programs that predict fold: scales and
-// sums by channel before and after biases, residual sums, relu and maxima.
+// folded is a random network of convolutions and products in any order, with what programs that predict fold: scales
+// and sums by channel before and after biases, residual sums, relu and maxima.
 type folded struct {
 	t       *testing.T
 	r       *rand.Rand
@@ -229,8 +229,8 @@ func TestFoldedNetworks(t *testing.T) {
 	assert.Greater(t, scaled, 40, "kernels are kept, scaled")
 }
 
-// TestFoldedExamplesAlone: a prediction does not depend on how many there are. (One pixel is a product of one row, whose
-// sums have another order.)
+// TestFoldedExamplesAlone: a prediction does not depend on how many there are. (One pixel is a product of one row,
+// whose sums have another order.)
 func TestFoldedExamplesAlone(t *testing.T) {
 	for seed := range uint64(60) {
 		f, one := newFolded(t, seed, 2), newFolded(t, seed, 1)

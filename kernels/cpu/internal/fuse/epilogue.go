@@ -18,8 +18,8 @@ type Epilogue struct {
 	Pool   bool  // 2x2 maxima are taken of a convolution's result, which is then not stored
 	Result ir.Value
 
-	// Of a product or convolution by a kernel that is scaled column by column: the kernel as the program's input, and the
-	// numbers that it is multiplied by, one for each column. Or -1 both.
+	// Of a product or convolution by a kernel that is scaled column by column: the kernel as the program's input, and
+	// the numbers that it is multiplied by, one for each column. Or -1 both.
 	Kernel, Scale ir.Value
 
 	// Of a batch normalization's gradient after that of a relu: the gradient of the relu's result; bias is then the

@@ -2,9 +2,9 @@ package fuse
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// scaledKernel notes in e that the kernel of a convolution, or the matrix of a product, is an input of the program whose
-// columns are multiplied by numbers (see pass.FoldScales). It returns the node that multiplies them, which is then part
-// of the product's unit: scaled kernels can be kept.
+// scaledKernel notes in e that the kernel of a convolution, or the matrix of a product, is an input of the program
+// whose columns are multiplied by numbers (see pass.FoldScales). It returns the node that multiplies them, which is
+// then part of the product's unit: scaled kernels can be kept.
 func (g *Graph) scaledKernel(n *ir.Node, e *Epilogue) (node int, ok bool) {
 	j := g.Def[n.Inputs[1]]
 	if j < 0 || g.Program.Nodes[j].Op != ir.Mul || g.constant[j] || g.UnitOf[j] != nil {
