@@ -31,7 +31,13 @@ type testCase struct {
 func stack(t testing.TB, shape []int, chain ...layers.Layer) testCase {
 	m, err := keras.NewSequential(chain, keras.InputShape(shape...), keras.Seed(3))
 	require.NoError(t, err)
-	return testCase{model: m, shapes: [][]int{shape}}
+	sample := slices.Clone(shape)
+	for i, n := range sample {
+		if n == layers.Unknown {
+			sample[i] = 7 + i
+		}
+	}
+	return testCase{model: m, shapes: [][]int{sample}}
 }
 
 // words is stack for integers.
@@ -85,6 +91,8 @@ func cases(t testing.TB) map[string]testCase {
 		"reshapes":         stack(t, []int{4, 6}, &layers.Permute{Dims: []int{2, 1}}, &layers.Reshape{TargetShape: []int{-1, 8}}, &layers.ZeroPadding1D{Padding: []int{1, 2}}, &layers.Cropping1D{Cropping: []int{1}}, &layers.UpSampling1D{}, &layers.Flatten{}, &layers.RepeatVector{N: 2}),
 		"up sampling":      stack(t, []int{3, 4, 2}, &layers.UpSampling2D{Size: []int{2, 3}}, &layers.ZeroPadding2D{}, &layers.Cropping2D{}),
 		"open steps":       words(t, layers.Unknown, &layers.Embedding{InputDim: 10, OutputDim: 4}, &layers.GRU{Units: 3, ReturnSequences: true}, &layers.Dense{Units: 2}),
+		"open images": stack(t, []int{layers.Unknown, layers.Unknown, 3}, &layers.Conv2D{Filters: 4, KernelSize: []int{3}, Strides: []int{2}, Padding: "same"},
+			&layers.DepthwiseConv2D{KernelSize: []int{4}, Strides: []int{3}, Padding: "same"}, &layers.GlobalAveragePooling2D{}),
 		"open steps, mean": words(t, layers.Unknown, &layers.Embedding{InputDim: 10, OutputDim: 4}, &layers.Conv1D{Filters: 3, KernelSize: []int{3}, Padding: "same"}, &layers.GlobalAveragePooling1D{}),
 		"rescaling":        stack(t, []int{4}, &layers.Rescaling{Scale: []float64{0.5}, Offset: []float64{1}}),
 		"masking":          stack(t, []int{5, 3}, &layers.Masking{}, &layers.SimpleRNN{Units: 2, ReturnSequences: true}),

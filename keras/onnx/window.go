@@ -37,13 +37,16 @@ func (b *builder) pads(low, high []int) ([]int, error) {
 
 func writeConv(b *builder, n *ir.Node) error {
 	a := n.Attrs.(ir.ConvAttrs)
-	pads, err := b.pads(a.PadLow, a.PadHigh)
-	if err != nil {
-		return err
-	}
 	x, err := b.full(n.Inputs[0])
 	if err != nil {
 		return err
+	}
+	pads := slices.Concat(a.PadLow, a.PadHigh)
+	if !dim.AllKnown(pads) {
+		if x, err = b.padded(x, b.dtype(n.Inputs[0]), a); err != nil {
+			return err
+		}
+		pads = make([]int, len(pads))
 	}
 	w, err := b.kernel(n.Inputs[1])
 	if err != nil {
@@ -53,6 +56,16 @@ func writeConv(b *builder, n *ir.Node) error {
 	y := b.add("Conv", list(b.channelsFirst(x, rank), w), convAttributes(a, pads)...)
 	b.set(n.Outputs[0], b.channelsLast(y, rank))
 	return nil
+}
+
+// padded adds the zeros around the images of a convolution, as many as their open axes ask for.
+func (b *builder) padded(x string, d ir.DType, a ir.ConvAttrs) (string, error) {
+	none := []int{0}
+	pads, err := b.shape(slices.Concat(none, a.PadLow, none, none, a.PadHigh, none))
+	if err != nil {
+		return "", err
+	}
+	return b.add("Pad", list(x, pads, b.scalar(d, 0))), nil
 }
 
 func convAttributes(a ir.ConvAttrs, pads []int) []attribute {
