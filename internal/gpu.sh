@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds what a machine with an NVIDIA GPU needs to test and time kernels/cuda: a folder with a program and the command run.sh, which wants nothing there but the
-# driver. gpu.sh [FOLDER [TESTS]] (build/gpu, those whose names begin with TestHardware). run.sh runs the suite and the training tests on cuda:0 and writes gpu.md and gpu.json into FOLDER/results. Where this
+# driver. gpu.sh [FOLDER [TESTS]] (build/gpu, those whose names begin with TestHardware). run.sh runs the suite, the training tests and two minutes of random shapes on cuda:0, compute-sanitizer and PyTorch where they are found, and writes gpu.md, gpu.json, torch.md and torch.json into FOLDER/results. Where this
 # machine has a GPU, it is run at once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,17 +10,46 @@ mkdir -p "$folder"
 CGO_ENABLED=0 go test -c -ldflags '-s -w' -o "$folder/cuda.test" ./kernels/cuda
 gzip -9 -c "$folder/cuda.test" >"$folder/cuda.test.gz"
 rm "$folder/cuda.test"
+cp internal/gpu_torch.py "$folder/torch.py"
 cat >"$folder/run.sh" <<'RUN'
 #!/bin/sh
-# Tests and times kernels/cuda on cuda:0.
+# Tests and times kernels/cuda on cuda:0. Each test is a process of its own: one that spoils its context spoils no other.
 cd "$(dirname "$0")"
 export GOKERAS_GPU="$PWD/results"
+export CUDA_CACHE_PATH="$PWD/cache" # of the driver's compiler, empty at the start
+rm -rf "$CUDA_CACHE_PATH"
 mkdir -p "$GOKERAS_GPU"
 [ -e cuda.test ] || gunzip -k cuda.test.gz; chmod +x cuda.test
-./cuda.test -test.run 'TESTS' -test.timeout 9m -test.v >"$GOKERAS_GPU/log" 2>&1
-status=$?
-grep -E '^(---|FAIL|PASS|ok)' "$GOKERAS_GPU/log"
-[ $status = 0 ] || grep -A 3 -- '--- FAIL' "$GOKERAS_GPU/log" | head -60
+: >"$GOKERAS_GPU/log"
+status=0
+for name in $(./cuda.test -test.list 'TESTS'); do
+	echo "=== $name" >>"$GOKERAS_GPU/log"
+	if ./cuda.test -test.run "^$name\$" -test.timeout 5m -test.v >"$GOKERAS_GPU/last" 2>&1; then
+		grep -E '^---' "$GOKERAS_GPU/last"
+	else
+		status=1
+		grep -E -A 6 'Error:|^panic:|^ *--- FAIL' "$GOKERAS_GPU/last" | head -60
+	fi
+	cat "$GOKERAS_GPU/last" >>"$GOKERAS_GPU/log"
+done
+rm -f "$GOKERAS_GPU/last"
+SANITIZER=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | tail -1)
+if [ -n "$SANITIZER" ] && ./cuda.test -test.list 'TESTS' | grep -q '^TestHardwareRandom$'; then
+	for tool in memcheck racecheck; do
+		if GOKERAS_GPU_SECONDS=20 timeout 120 "$SANITIZER" --tool $tool --error-exitcode 9 ./cuda.test -test.run '^TestHardwareRandom$' -test.v >"$GOKERAS_GPU/$tool.log" 2>&1; then
+			echo "compute-sanitizer $tool: nothing found"
+		else
+			echo "compute-sanitizer $tool: see $GOKERAS_GPU/$tool.log"; status=1
+		fi
+	done
+else
+	echo "compute-sanitizer: not run"
+fi
+if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
+	timeout 300 python3 torch.py "$GOKERAS_GPU" || echo "torch.py failed"
+else
+	echo "PyTorch: not run, there is none that finds the GPU"
+fi
 cat "$GOKERAS_GPU"/*.md 2>/dev/null
 exit $status
 RUN
