@@ -98,3 +98,25 @@ func TestUpdatesInPlace(t *testing.T) {
 		})
 	}
 }
+
+// The updates of many variables are few launches.
+func TestUpdatesTogether(t *testing.T) {
+	p := ir.New("adam")
+	number := ir.Type{DType: ir.Float32}
+	rate, step := p.AddInput("rate", number), p.AddInput("step", number)
+	for i := range 160 {
+		typ, first := ir.Type{DType: ir.Float32, Shape: ir.Shape{100 + i*37}}, len(p.Inputs)
+		w, g, m, v := p.AddInput("w", typ), p.AddInput("g", typ), p.AddInput("m", typ), p.AddInput("v", typ)
+		out, err := p.Add("adam", ir.OptimizerUpdate, ir.OptimizerAttrs{Rule: "adam", Values: []float64{0.9, 0.999, 1e-7}}, w, g, rate, step, m, v)
+		require.NoError(t, err)
+		for j, at := range []int{0, 2, 3} {
+			p.AddAlias("new", out[j], first+at)
+		}
+	}
+	plan, err := lower.Program(p, lower.Options{})
+	require.NoError(t, err)
+	require.LessOrEqual(t, plan.Launches, 5)
+	for _, s := range plan.Steps {
+		require.LessOrEqual(t, len(s.Args), 512)
+	}
+}

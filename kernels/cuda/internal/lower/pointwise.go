@@ -40,7 +40,7 @@ type reader struct {
 }
 
 const (
-	maxPointers      = 400  // parameters of a kernel are 4096 bytes at most
+	maxPointers      = 480  // parameters of a kernel are 4096 bytes at most: some are left for flags
 	maxJointWeight   = 2048 // nodes that a joint kernel computes, at most: the driver compiles them at the start
 	maxClusterWeight = 192
 	maxHeld          = 64 << 20 // bytes that wait to be read while other kernels run
@@ -116,7 +116,12 @@ func (s *scope) join(f *fusion, t *together, i int, r reads) bool {
 	n := &s.p.Nodes[i]
 	v := n.Outputs[0]
 	shape, weight := s.p.Type(v).Shape, f.weight[v]+1
-	pointers := len(r.inPlace) + r.tables + 3
+	pointers := 1 + r.tables // and what no other node of the launch reads
+	for u := range r.inPlace {
+		if len(t.readers[u]) == 0 && t.of[u] == nil {
+			pointers++
+		}
+	}
 	if len(t.of) > 0 && (t.weight+weight > maxJointWeight || t.pointers+pointers > maxPointers || len(t.clusters) >= maxParts) {
 		return false
 	}
