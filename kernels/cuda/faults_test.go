@@ -133,6 +133,7 @@ func TestBadMachines(t *testing.T) {
 		"no permission": {fakedriver.Options{Refuse: driver.NoPermission}, 0, "/dev/nvidia"},
 		"old driver":    {fakedriver.Options{Version: 10020}, 0, "CUDA 10.2, which is too old; install one for CUDA 11.4"},
 		"old GPU":       {fakedriver.Options{Capability: 61}, 0, "compute capability 6.1; 7.5 or later"},
+		"no pools":      {fakedriver.Options{NoPools: true}, 0, "has no pools of memory"},
 		"index":         {fakedriver.Options{Devices: 2}, 2, "has 2 of them"},
 	} {
 		t.Run(name, func(t *testing.T) {

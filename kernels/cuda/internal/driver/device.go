@@ -125,8 +125,14 @@ func NewDevice(api API, index int) (*Device, error) {
 	if facts.Capability < MinimumCapability {
 		return nil, fmt.Errorf("cuda: device %d (%s) has compute capability %d.%d; %d.%d or later is needed", index, facts.Name, facts.Capability/10, facts.Capability%10, MinimumCapability/10, MinimumCapability%10)
 	}
+	pools, r := api.DeviceAttribute(AttributeMemoryPools, index)
+	switch {
+	case r != Success:
+		return nil, Check(api, r, "cuDeviceGetAttribute", "whether device %d has pools of memory", index)
+	case pools == 0: // a shared or virtual GPU, say
+		return nil, fmt.Errorf("cuda: device %d (%s) has no pools of memory (cuMemAllocAsync), which are needed; its driver or the virtual machine's settings do not allow them", index, facts.Name)
+	}
 	d := &Device{API: api, Index: index, Facts: facts}
-	var r Result
 	if d.context, r = api.RetainContext(index); r != Success {
 		return nil, Check(api, r, "cuDevicePrimaryCtxRetain", "device %d", index)
 	}

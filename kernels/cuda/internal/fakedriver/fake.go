@@ -19,6 +19,7 @@ type Options struct {
 	Version    int // of the driver; 0 is 12.4
 	Capability int // major·10+minor; 0 is 9.0
 	Memory     int64
+	NoPools    bool          // allocations in the order of a stream are not supported
 	Refuse     driver.Result // of cuInit
 	Order      ptxsim.Order
 	AnyContext bool // calls do not look for a context
@@ -239,7 +240,11 @@ const FirstBus = 0xa0
 func (f *Fake) DeviceAttribute(attribute, device int) (int, driver.Result) {
 	defer f.mu.Unlock()
 	r := f.enter("cuDeviceGetAttribute")
-	return map[int]int{driver.AttributeMajor: f.options.Capability / 10, driver.AttributeMinor: f.options.Capability % 10, driver.AttributeProcessors: 132, driver.AttributeBus: FirstBus + device}[attribute], r
+	pools := 1
+	if f.options.NoPools {
+		pools = 0
+	}
+	return map[int]int{driver.AttributeMemoryPools: pools, driver.AttributeMajor: f.options.Capability / 10, driver.AttributeMinor: f.options.Capability % 10, driver.AttributeProcessors: 132, driver.AttributeBus: FirstBus + device}[attribute], r
 }
 
 func (f *Fake) DeviceMemory(int) (int64, driver.Result) {

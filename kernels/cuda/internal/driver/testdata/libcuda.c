@@ -14,7 +14,7 @@ R cuDriverGetVersion(int *v) { *v = 12040; return 0; }
 R cuDeviceGetCount(int *n) { *n = 2; return 0; }
 R cuDeviceGet(int *d, int i) { *d = 40 + i; return i < 2 ? 0 : 101; }
 R cuDeviceGetName(char *s, int n, int d) { strncpy(s, d == 41 ? "Second" : "First", n); return n >= 100 && d >= 40 ? 0 : 1; }
-R cuDeviceGetAttribute(int *v, int a, int d) { *v = a == 75 ? 8 : a == 76 ? 6 : a == 16 ? 108 : 0; return d >= 40 ? 0 : 1; }
+R cuDeviceGetAttribute(int *v, int a, int d) { *v = a == 75 ? 8 : a == 76 ? 6 : a == 16 ? 108 : a == 115 ? 1 : 0; return d >= 40 ? 0 : 1; }
 R cuDeviceTotalMem_v2(size_t *n, int d) { *n = 5000000000u; return d >= 40 ? 0 : 1; }
 R cuDevicePrimaryCtxRetain(H *c, int d) { *c = &context; retained++; return d >= 40 ? 0 : 1; }
 R cuDevicePrimaryCtxRelease_v2(int d) { return d >= 40 && retained-- > 0 ? 0 : 1; }
