@@ -163,7 +163,7 @@ func (s *session) bind(l kernels.Launch) error {
 	for i, b := range l.Inputs {
 		parts, err := place(b, p.Inputs[i].Value, s.layouts[i], "input", i)
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", p.Inputs[i].Name, err)
 		}
 		if j := slices.Index(l.Inputs[:i], b); j >= 0 && !slices.Equal(s.layouts[i], s.layouts[j]) {
 			return fmt.Errorf("partition: program %q: one buffer is input %d and %d, whose layouts differ", p.Name, j, i)
@@ -186,7 +186,7 @@ func (s *session) bind(l kernels.Launch) error {
 		}
 		parts, err := place(b, out.Value, at, "output", i)
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", out.Name, err)
 		}
 		for device, part := range parts {
 			s.launches[device].Outputs[i] = part

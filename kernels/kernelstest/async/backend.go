@@ -17,6 +17,8 @@ type Options struct {
 	Kind    string        // "" is "async"
 	Devices int           // 0 is 8
 	Delay   time.Duration // of work on a device, at most; 0 is 200 µs, negative none
+	// Memory is the number of bytes that buffers and programs may take on each device; 0 is no limit.
+	Memory int64
 	// OneProcess makes communicators connect replicas of one process only, so that processes meet in host memory.
 	OneProcess bool
 	// Loops makes the backend a [kernels.Looper] that wants steps repeated on the device.
@@ -88,8 +90,12 @@ func (b *Backend) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error)
 	if err != nil {
 		return nil, err
 	}
+	if err := dev.take(int64(t.Bytes()), b.options.Memory, fmt.Sprint("a buffer of ", t)); err != nil {
+		return nil, err
+	}
 	memory, err := b.inner.NewBuffer(inside(d), t)
 	if err != nil {
+		dev.taken.Add(-int64(t.Bytes()))
 		return nil, err
 	}
 	b.stats.buffers.Add(1)

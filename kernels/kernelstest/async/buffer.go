@@ -108,5 +108,6 @@ func (b *buffer) Free() {
 		return
 	}
 	b.backend.stats.buffers.Add(-1)
+	b.device.taken.Add(-int64(b.typ.Bytes()))
 	b.device.do(func() error { b.memory.Free(); return nil })
 }

@@ -2,6 +2,7 @@ package async
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ type device struct {
 	delay  time.Duration
 	random *rand.Rand // of the goroutine
 	waits  *atomic.Int64
+	taken  atomic.Int64 // bytes
 
 	mu      sync.Mutex
 	jobs    []job
@@ -25,6 +27,16 @@ type device struct {
 type job struct {
 	work func() error
 	end  *event
+}
+
+// take counts memory, and is an error where a device has less than that.
+func (d *device) take(bytes, limit int64, what string) error {
+	used := d.taken.Add(bytes)
+	if limit == 0 || used <= limit {
+		return nil
+	}
+	d.taken.Add(-bytes)
+	return fmt.Errorf("async: out of memory on %v: %s needs %d bytes, %d of %d are in use", d.name, what, bytes, used-bytes, limit)
 }
 
 // do adds work and returns its event.

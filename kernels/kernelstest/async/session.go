@@ -46,13 +46,18 @@ func (e *executable) NewSession(o kernels.SessionOptions) (kernels.Session, erro
 	if err != nil {
 		return nil, err
 	}
+	arena := int64(e.Stats().ArenaBytes)
+	if err := dev.take(arena, e.backend.options.Memory, "what a program computes on the way"); err != nil {
+		return nil, err
+	}
 	o.Device = inside(o.Device)
 	s, err := e.Executable.NewSession(o)
 	if err != nil {
+		dev.taken.Add(-arena)
 		return nil, err
 	}
 	e.backend.stats.sessions.Add(1)
-	return &session{inner: s, backend: e.backend, device: dev}, nil
+	return &session{inner: s, backend: e.backend, device: dev, arena: arena}, nil
 }
 
 // session captures what it is launched with.
@@ -63,6 +68,7 @@ type session struct {
 	last    kernels.Launch
 	times   int // that the last launch has been repeated
 	step    *captured
+	arena   int64 // bytes
 }
 
 // captured is a launch with the memory that it works on: buffers are not looked at again.
@@ -161,5 +167,6 @@ func (s *session) capture(l kernels.Launch) (*captured, error) {
 // Close gives the memory back when the device has done what was launched.
 func (s *session) Close() {
 	s.backend.stats.sessions.Add(-1)
+	s.device.taken.Add(-s.arena)
 	s.device.do(func() error { s.inner.Close(); return nil })
 }
