@@ -249,7 +249,7 @@ var explicit = map[string]entry{
 	"distribution.distribute_tensor":                      {"", "variables alone have layouts; the compiler places what is computed"},
 	"distribution.distribution":                           {"", "a strategy is an option of the model; nothing is global"},
 	"distribution.get_device_count":                       {"distribution.ListDevices", "their number"},
-	"distribution.initialize":                             {"", "keras launch, or TF_CONFIG"},
+	"distribution.initialize":                             {"distribution.Initialize", "returns the resolver for multiworker.NewStrategy; needs the addresses of all processes"},
 	"distribution.set_distribution":                       {"", "a strategy is an option of the model; nothing is global"},
 	"tree.assert_same_paths":                              {"", "nested data are typed in Go: data.Tensors, maps and structs"},
 	"tree.assert_same_structure":                          {"", "nested data are typed in Go: data.Tensors, maps and structs"},
