@@ -198,6 +198,9 @@ func halfToFloat32(h uint16) float32 {
 
 // WriteNPY writes an array in NumPy's .npy format, version 1.0, in C order, little-endian.
 func WriteNPY(w io.Writer, d Array) error {
+	if w == nil {
+		return fmt.Errorf("data: WriteNPY: the writer is nil")
+	}
 	if err := writeNPY(w, d); err != nil {
 		return fmt.Errorf("data: WriteNPY: %w", err)
 	}

@@ -96,6 +96,11 @@ func (a *headAttention) fused(c *Context, q, k, v, mask *ops.Tensor) *ops.Tensor
 	if a.causal {
 		visible = and(mask, a.past(c, q.Dim(1), k.Dim(1)))
 	}
+	return meanUnseen(y, v, visible)
+}
+
+// meanUnseen gives queries that see no key, to which attention gives zeros, the mean of all values.
+func meanUnseen(y, v, visible *ops.Tensor) *ops.Tensor {
 	sees := ops.ExpandDims(ops.SwapAxes(ops.Any(visible, -1), 1, 2), -1) // (batch, queries, heads, 1)
 	return ops.Where(sees, y, ops.KeepDims(ops.Mean(v, 1), v, 1))
 }

@@ -208,6 +208,17 @@ func (a *operands) pair(x, y string) (*ops.Tensor, *ops.Tensor) {
 	return a.tensor(x), a.tensor(y)
 }
 
+// truth is an argument as a bool: a number is true where it is not zero, whatever it meets.
+func (a *operands) truth(name string) *ops.Tensor {
+	switch v := a.values[name].(type) {
+	case int64:
+		return ops.Full(a.graph, ir.Bool, oneIf(v != 0))
+	case float64:
+		return ops.Full(a.graph, ir.Bool, oneIf(v != 0))
+	}
+	return ops.Cast(a.tensor(name), ir.Bool)
+}
+
 func (a *operands) like(t *ops.Tensor, name string) *ops.Tensor {
 	d := t.DType()
 	switch v := a.values[name].(type) {

@@ -63,10 +63,12 @@ func init() {
 		"Hypot":     floatPair(ops.Hypot),
 		"Heaviside": floatPair(ops.Heaviside),
 		"Equal":     ops.Equal, "NotEqual": ops.NotEqual, "Greater": ops.Greater, "GreaterEqual": ops.GreaterEqual, "Less": ops.Less, "LessEqual": ops.LessEqual,
-		"LogicalAnd": logical(ops.LogicalAnd), "LogicalOr": logical(ops.LogicalOr), "LogicalXor": logical(ops.LogicalXor),
 		"Gcd": ops.Gcd, "Lcm": ops.Lcm, "Ldexp": ops.Ldexp,
 		"Matmul": matmul, "Dot": inPromoted(ops.NumpyDot), "Inner": inPromoted(ops.Inner), "Outer": outer, "Vdot": inPromoted(ops.Vdot), "Kron": ops.Kron,
 	})
+	for class, f := range map[string]func(x, y *ops.Tensor) *ops.Tensor{"LogicalAnd": ops.LogicalAnd, "LogicalOr": ops.LogicalOr, "LogicalXor": ops.LogicalXor} {
+		define("numpy", class, SnakeCase(class)+"(x1, x2)", oneResult(func(a *operands) *ops.Tensor { return f(a.truth("x1"), a.truth("x2")) }))
+	}
 	for class, f := range map[string]func(x, y *ops.Tensor) *ops.Tensor{"Arctan2": ops.Arctan2, "Logaddexp": ops.Logaddexp, "Logaddexp2": ops.Logaddexp2} {
 		define("numpy", class, SnakeCase(class)+"(x1, x2)", oneResult(func(a *operands) *ops.Tensor {
 			return amongFloats(f)(a.tensor("x1"), a.tensor("x2")) // a number is a tensor of float32 or int32 here, whatever it meets
@@ -151,10 +153,6 @@ func keepIntegers(f func(*ops.Tensor) *ops.Tensor) func(*ops.Tensor) *ops.Tensor
 		}
 		return f(x)
 	}
-}
-
-func logical(f func(x, y *ops.Tensor) *ops.Tensor) func(x, y *ops.Tensor) *ops.Tensor {
-	return func(x, y *ops.Tensor) *ops.Tensor { return f(ops.Cast(x, ir.Bool), ops.Cast(y, ir.Bool)) }
 }
 
 func clip(a *operands) *ops.Tensor {

@@ -18,6 +18,7 @@ func init() {
 		"SparsePlus": ops.SparsePlus, "Silu": ops.Silu, "LogSigmoid": ops.LogSigmoid, "HardSigmoid": ops.HardSigmoid, "HardSilu": ops.HardSilu,
 		"Selu": ops.Selu, "TanhShrink": ops.TanhShrink, "HardTanh": ops.HardTanh,
 	})
+	operationNames["swish"], operationNames["hard_swish"] = operationClasses["Silu"], operationClasses["HardSilu"]
 	for _, row := range []struct {
 		class, setting string
 		f              func(x *ops.Tensor, v float64) *ops.Tensor
@@ -199,20 +200,27 @@ func dotProductAttention(a *operands) *ops.Tensor {
 		scale = a.number("scale")
 	}
 	mask := a.optional("mask")
+	if mask != nil {
+		mask = ops.Cast(mask, ir.Bool)
+		for mask.Rank() < 4 {
+			mask = ops.ExpandDims(mask, 0)
+		}
+	}
+	visible := mask
+	if a.boolean("is_causal") && (mask != nil || a.given("bias")) {
+		visible = and(mask, ops.Tri(a.graph, ir.Bool, q.Dim(1), k.Dim(1), 0))
+	}
 	if !a.given("bias") {
-		return ops.Attention(q, k, v, mask, scale, a.boolean("is_causal"))
+		y := ops.Attention(q, k, v, mask, scale, a.boolean("is_causal"))
+		if mask == nil {
+			return y
+		}
+		return meanUnseen(y, ops.Cast(v, y.DType()), visible)
 	}
 	logits := ops.MultiplyScalar(ops.Einsum("bthd,bshd->bhts", q, k), scale)
 	logits = ops.Add(logits, ops.Cast(a.tensor("bias"), logits.DType()))
-	if a.boolean("is_causal") {
-		causal := ops.Tri(a.graph, ir.Bool, q.Dim(1), k.Dim(1), 0)
-		if mask != nil {
-			causal = ops.LogicalAnd(ops.Cast(mask, ir.Bool), causal)
-		}
-		mask = causal
-	}
-	if mask != nil {
-		logits = ops.Where(ops.Cast(mask, ir.Bool), logits, ops.Scalar(logits, -0.7*logits.DType().Largest()))
+	if visible != nil {
+		logits = ops.Where(visible, logits, ops.Scalar(logits, -0.7*logits.DType().Largest()))
 	}
 	return ops.Einsum("bhts,bshd->bthd", ops.Softmax(logits, -1), v)
 }

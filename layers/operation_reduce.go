@@ -3,6 +3,7 @@ package layers
 import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // reduceAxes applies a reduction over the argument axis, with the axes kept where keepdims says so. An empty list of
@@ -37,29 +38,31 @@ func (a *operands) oneAxis(x *ops.Tensor, f func(x *ops.Tensor, axis int) *ops.T
 		if len(axes) == 1 {
 			return f(x, axes[0])
 		}
-		sorted := sortedAxes(x, axes)
-		var order []int
-		shape := []int{}
-		for i, d := range x.Shape() {
-			if !contains(sorted, i) {
-				order, shape = append(order, i), append(shape, d)
-			}
-		}
-		return f(ops.Reshape(ops.Transpose(x, append(order, sorted...)...), append(shape, -1)...), -1)
+		return f(joinedAxes(x, axes), -1)
 	})
 }
 
 // oneAxisFirst is oneAxis for functions whose results have further axes in front.
 func (a *operands) oneAxisFirst(x *ops.Tensor, f func(x *ops.Tensor, axis int) *ops.Tensor) *ops.Tensor {
-	sorted := sortedAxes(x, a.axes("axis", x))
+	return f(joinedAxes(x, a.axes("axis", x)), -1)
+}
+
+// joinedAxes puts axes at the end of x, as one.
+func joinedAxes(x *ops.Tensor, axes []int) *ops.Tensor {
+	sorted := sortedAxes(x, axes)
+	if len(sorted) < len(axes) {
+		ops.Failf(x.Graph(), "axes %v of %v name an axis twice; name each axis once", axes, x.Shape())
+	}
 	var order []int
-	shape := []int{}
+	shape, joined := []int{}, 1
 	for i, d := range x.Shape() {
-		if !contains(sorted, i) {
+		if contains(sorted, i) {
+			joined = dim.Mul(joined, d)
+		} else {
 			order, shape = append(order, i), append(shape, d)
 		}
 	}
-	return f(ops.Reshape(ops.Transpose(x, append(order, sorted...)...), append(shape, -1)...), -1)
+	return ops.Reshape(ops.Transpose(x, append(order, sorted...)...), append(shape, joined)...)
 }
 
 func contains(list []int, v int) bool {

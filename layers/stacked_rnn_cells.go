@@ -34,7 +34,7 @@ func (l *StackedRNNCells) Build(b *Builder, in []ir.Shape) {
 	}
 	shape := in[0]
 	for i, cell := range l.Cells {
-		if cell == nil {
+		if IsNil(cell) {
 			b.Fail("cell %d is nil", i)
 		}
 		b.BuildMember(cell, shape)
@@ -46,7 +46,9 @@ func (l *StackedRNNCells) Build(b *Builder, in []ir.Shape) {
 func (l *StackedRNNCells) StateSizes() []int {
 	var sizes []int
 	for _, cell := range l.Cells {
-		sizes = append(sizes, cell.StateSizes()...)
+		if !IsNil(cell) { // Build says so
+			sizes = append(sizes, cell.StateSizes()...)
+		}
 	}
 	return sizes
 }

@@ -32,7 +32,7 @@ func Compute(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) *ops.Tensor {
 // differ only for the reduction None: a step follows the gradient of Σ w·l, and reports the mean Σ w·l / number of
 // values.
 func ComputeAndReport(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) (total, reported *ops.Tensor) {
-	g := yPred.Graph()
+	g := graphOf(l, yPred)
 	g.Enter(l.LossName())
 	defer g.Leave()
 	w := weigh(l, yTrue, yPred, sampleWeight)
@@ -49,11 +49,19 @@ func ComputeAndReport(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) (total, re
 // Values returns the weighted values of the examples without reducing them: what Keras's losses return for the
 // reduction "none".
 func Values(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) *ops.Tensor {
-	g := yPred.Graph()
+	g := graphOf(l, yPred)
 	g.Enter(l.LossName())
 	w := weigh(l, yTrue, yPred, sampleWeight)
 	g.Leave()
 	return w.values
+}
+
+// graphOf returns the graph of the predictions, and fails where there is no loss.
+func graphOf(l Loss, yPred *ops.Tensor) *ops.Graph {
+	if l == nil {
+		ops.Failf(nil, "the loss is nil; pass one of package losses")
+	}
+	return yPred.Graph()
 }
 
 // weighted is what a loss is reduced from.

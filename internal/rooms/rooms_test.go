@@ -23,6 +23,7 @@ var floors = map[string]int{
 	"internal/benchcollective": 9,
 	"internal/harvest":         9,
 	"internal/randomnets":      9,
+	"internal/randomops":       9,
 	"internal/benchops":        9,
 	"internal/benchps":         9,
 	"kernels":                  2,

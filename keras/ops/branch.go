@@ -12,6 +12,7 @@ func Cond(pred *Tensor, then, otherwise func() []*Tensor) []*Tensor {
 	if pred == nil {
 		Failf(nil, "cond: the condition is nil; it must be a bool scalar")
 	}
+	needFunctions(pred.g, "cond", then != nil, otherwise != nil)
 	g := pred.g.current()
 	return newCond(pred, [2]*branch{g.traceBranch("then", then), g.traceBranch("else", otherwise)})
 }

@@ -102,6 +102,13 @@ type ScanOptions struct {
 	Length int
 }
 
+// needFunctions fails where a function that an operation calls is nil.
+func needFunctions(g *Graph, what string, given ...bool) {
+	if slices.Contains(given, false) {
+		Failf(g, "%s: the function is nil", what)
+	}
+}
+
 // Scan is a loop: f maps the carried tensors and one slice of each x (axis 0 is the step) to new carried tensors and
 // one slice of each y. It returns the final carries and the ys stacked along a new axis 0. The body is one program,
 // however long the loop is; it may use any tensor of the surrounding trace. Scan is differentiable.
@@ -110,6 +117,7 @@ func Scan(f func(carry, xs []*Tensor) (next, ys []*Tensor), carry, xs []*Tensor,
 	if g == nil {
 		Failf(nil, "scan: needs at least one carried or stacked tensor, received none")
 	}
+	needFunctions(g, "scan", f != nil)
 	g = g.current()
 	length := o.Length
 	bodyTypes := types(carry)
@@ -149,6 +157,7 @@ func WhileLoop(cond func(state []*Tensor) *Tensor, body func(state []*Tensor) []
 	if g == nil {
 		Failf(nil, "while_loop: needs at least one state tensor, received none")
 	}
+	needFunctions(g, "while_loop", cond != nil, body != nil)
 	g = g.current()
 	c, cOut := g.traceBody("while_cond", types(state), func(_ *Graph, in []*Tensor) []*Tensor { return []*Tensor{cond(in)} })
 	b, bOut := g.traceBody("while_body", types(state), func(_ *Graph, in []*Tensor) []*Tensor { return body(in) })

@@ -11,8 +11,17 @@ import (
 // Full returns a tensor filled with value. Graph comes first because a tensor with no operands belongs to no graph by
 // itself.
 func Full(t Traced, dtype ir.DType, value float64, shape ...int) *Tensor {
-	graphFor(t).checkNumber(value)
-	return graphFor(t).add(ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(dtype, value, shape...)})[0]
+	g := graphFor(t)
+	needType(g, dtype)
+	g.checkNumber(value)
+	return g.add(ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(dtype, value, shape...)})[0]
+}
+
+// needType fails for what is no element type, the zero value among others.
+func needType(g *Graph, dtype ir.DType) {
+	if !dtype.Valid() {
+		Failf(g, "needs an element type such as ir.Float32, received %v", dtype)
+	}
 }
 
 // Zeros returns a tensor of zeros.
@@ -36,6 +45,7 @@ func Scalar(like *Tensor, value float64) *Tensor { return Full(like, like.DType(
 // Constant returns a tensor with the given elements, row-major, converted to dtype.
 func Constant(t Traced, dtype ir.DType, shape ir.Shape, values []float64) *Tensor {
 	g := graphFor(t)
+	needType(g, dtype)
 	if g.Root().open {
 		for _, v := range values {
 			g.checkNumber(v)
@@ -58,7 +68,8 @@ func Iota(t Traced, dtype ir.DType, axis int, shape ...int) *Tensor {
 // CheckTable reports a table that the trace is about to compute, with axes of the given lengths, if it would be too
 // large.
 func CheckTable(t Traced, what string, lengths ...int) {
-	if n := ir.MulLengths(lengths...); !slices.ContainsFunc(lengths, func(d int) bool { return !dim.Known(d) }) && n > ir.MaxTable {
+	open := slices.ContainsFunc(lengths, func(d int) bool { return d < 0 && !dim.Known(d) })
+	if n := ir.MulLengths(lengths...); !open && n > ir.MaxTable {
 		Failf(graphFor(t), "%s: needs a table of %v numbers; at most %d are possible, check the sizes that were given", what, ir.Shape(lengths), ir.MaxTable)
 	}
 }

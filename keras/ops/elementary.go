@@ -137,9 +137,17 @@ func ArrayEqual(a, b *Tensor) *Tensor {
 	return All(Equal(a, b))
 }
 
-// SaturateCast converts x to another type; numbers beyond its range become its least or greatest.
+// SaturateCast converts x to another type; numbers beyond its range become its least or greatest. So infinities become
+// finite in a smaller type, and what is below 0 is false.
 func SaturateCast(x *Tensor, dtype ir.DType) *Tensor {
 	from := x.DType()
+	if dtype == ir.Bool && from != ir.Bool {
+		return Cast(MaximumScalar(x, 0), dtype)
+	}
+	if dtype.IsFloat() && from != ir.Bool && dtype.Largest() < largestOf(from) {
+		limit := dtype.Largest()
+		return Cast(MinimumScalar(MaximumScalar(x, -limit), limit), dtype)
+	}
 	if from.IsFloat() || !from.IsInteger() || !dtype.IsInteger() {
 		return Cast(x, dtype) // floats saturate already
 	}
@@ -152,6 +160,15 @@ func SaturateCast(x *Tensor, dtype ir.DType) *Tensor {
 		x = MinimumScalar(x, high)
 	}
 	return Cast(x, dtype)
+}
+
+// largestOf is the largest number of a type.
+func largestOf(d ir.DType) float64 {
+	if d.IsFloat() {
+		return d.Largest()
+	}
+	_, high := integerRange(d)
+	return high
 }
 
 // integerRange returns the least and greatest number of an integer type; those beyond 2^53 are rounded outwards.

@@ -52,6 +52,7 @@ func RFFT(x *Tensor, length int) (re, im *Tensor) {
 	if length < 1 { //dim:known
 		Failf(x.g, "rfft: the length must be at least 1, received %d", length)
 	}
+	CheckTable(x, "rfft", length)
 	x = fitLast(x, length)
 	if isSmooth(length) {
 		out := apply(ir.RealFourier, ir.FourierAttrs{Axis: x.Rank() - 1, Length: length}, x)
@@ -76,6 +77,7 @@ func IRFFT(re, im *Tensor, length int) *Tensor {
 	if length < 1 {
 		Failf(re.g, "irfft: the length must be at least 1, received %d for %d bins", length, re.Dim(-1))
 	}
+	CheckTable(re, "irfft", length)
 	half := length/2 + 1
 	x = spectrum{fitLast(x.re, half), fitLast(x.im, half)}
 	if isSmooth(length) {

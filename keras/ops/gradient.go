@@ -325,7 +325,11 @@ func CustomGradient(f func(xs ...*Tensor) (ys []*Tensor, backward func(dys []*Te
 		Failf(nil, "custom gradient: the function is nil")
 	}
 	ys, backward := f(xs...)
-	g := graphOf(append(slices.Clone(xs), ys...)...).place()
+	g := graphOf(append(slices.Clone(xs), ys...)...)
+	if g == nil || backward == nil {
+		Failf(g, "custom gradient: needs at least one tensor, and a function of gradients that is not nil")
+	}
+	g = g.place()
 	rule := &customRule{backward: backward}
 	for _, x := range xs {
 		rule.inputs = append(rule.inputs, g.use(x))

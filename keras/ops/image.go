@@ -35,7 +35,7 @@ func adaptive(x *Tensor, sizes []int, reduce func(x *Tensor, axes ...int) *Tenso
 	}
 	for i, m := range sizes {
 		axis, n := i+1, x.Dim(i+1)
-		if m < 1 || n == 0 {
+		if m < 1 || n == 0 || m > ir.MaxNodes {
 			Failf(x.g, "adaptive pooling: cannot make %d cells of the %d elements of axis %d", m, n, axis)
 		}
 		cells := make([]*Tensor, m)

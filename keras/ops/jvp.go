@@ -13,6 +13,7 @@ func JVP(f func(xs []*Tensor) []*Tensor, primals, tangents []*Tensor) (results, 
 			Failf(t.g, "jvp: tangent %d is %v, its primal %v; they must have one type", i, t.Type(), primals[i].Type())
 		}
 	}
+	needFunctions(graphOf(primals...), "jvp", f != nil)
 	results = f(primals)
 	vectors := make([]*Tensor, len(results))
 	for i, y := range results {

@@ -13,6 +13,7 @@ func ForiLoop(low, high int, body func(i *Tensor, state []*Tensor) []*Tensor, st
 	if g == nil {
 		Failf(nil, "fori_loop: needs at least one state tensor, received none")
 	}
+	needFunctions(g, "fori_loop", body != nil)
 	steps := AddScalar(Arange(g, ir.Int32, dim.Max(dim.Sub(high, low), 0)), float64(low)) //dim:known loops begin at constants
 	final, _ := Scan(func(carry, xs []*Tensor) (next, ys []*Tensor) {
 		return body(xs[0], carry), nil
@@ -23,6 +24,7 @@ func ForiLoop(low, high int, body func(i *Tensor, state []*Tensor) []*Tensor, st
 // Map runs f on each slice of xs along axis 0, one after the other, and stacks the results along a new axis 0. It needs
 // the memory of one slice at a time; a function that works on the whole tensors at once is faster.
 func Map(f func(xs []*Tensor) []*Tensor, xs ...*Tensor) []*Tensor {
+	needFunctions(graphOf(xs...), "map", f != nil)
 	_, ys := Scan(func(_, xs []*Tensor) (next, ys []*Tensor) { return nil, f(xs) }, nil, xs, ScanOptions{})
 	return ys
 }
@@ -30,6 +32,7 @@ func Map(f func(xs []*Tensor) []*Tensor, xs ...*Tensor) []*Tensor {
 // AssociativeScan combines the slices of x along axis with f, which must be associative: result i is x0·x1·…·xi. f
 // works on whole parts of x at once. With reverse it runs from the end.
 func AssociativeScan(f func(a, b *Tensor) *Tensor, x *Tensor, axis int, reverse bool) *Tensor {
+	needFunctions(graphOf(x), "associative_scan", f != nil)
 	axis = x.Axis(axis)
 	if reverse {
 		return Flip(AssociativeScan(f, Flip(x, axis), axis, false), axis)

@@ -169,6 +169,7 @@ func Ravel(x *Tensor) *Tensor { return Reshape(x, x.Shape().Size()) }
 // Unstack cuts x along axis into its slices, without that axis.
 func Unstack(x *Tensor, axis int) []*Tensor {
 	Fixed(x, "taking an axis apart", x.Dim(axis))
+	checkParts(x, "unstack", x.Dim(axis))
 	out := make([]*Tensor, x.Dim(axis)) //dim:known
 	for i := range out {
 		out[i] = Index(x, axis, i)

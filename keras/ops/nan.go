@@ -46,6 +46,7 @@ func Nanquantiles(x, q *Tensor, method string, axis int) *Tensor {
 	d := float(x).DType()
 	x, q = commonTypes(x, q)
 	Fixed(q, "nanquantile", q.Shape()...)
+	checkParts(q, "nanquantile", q.Shape().Size())
 	rows := make([]*Tensor, q.Shape().Size()) //dim:known
 	for i, one := range Unstack(Ravel(q), 0) {
 		rows[i] = nanquantile(x, one, method, axis)

@@ -60,6 +60,7 @@ func LinspaceOf(start, stop *Tensor, n int, endpoint bool) *Tensor {
 	if n < 0 {
 		Failf(graphOf(start, stop), "linspace: the count must not be negative, received %d", n)
 	}
+	CheckTable(start, "linspace", n)
 	parts := float64(n)
 	if endpoint {
 		parts--

@@ -84,6 +84,7 @@ type STFTOptions struct {
 // weights returns the window of a frame.
 func (o *STFTOptions) weights(what string, like *Tensor) *Tensor {
 	g := like.g
+	CheckTable(g, what, o.FFTLength)
 	if o.SequenceLength < 1 || o.SequenceStride < 1 || o.FFTLength < o.SequenceLength {
 		Failf(g, "%s: needs a sequence length and a stride of at least 1 and an fft length of at least the sequence length, received %d, %d and %d", what, o.SequenceLength, o.SequenceStride, o.FFTLength)
 	}

@@ -116,6 +116,13 @@ func Index(x *Tensor, axis, i int) *Tensor {
 	return Squeeze(SliceAxis(x, axis, i, dim.Add(i, 1)), axis)
 }
 
+// checkParts fails where a tensor would be cut into more parts than a program has operations.
+func checkParts(x *Tensor, what string, parts int) {
+	if parts > ir.MaxNodes {
+		Failf(x.g, "%s: %d parts of %v; at most %d are possible", what, parts, x.Shape(), ir.MaxNodes)
+	}
+}
+
 // Split cuts x along axis into parts of equal length.
 func Split(x *Tensor, parts, axis int) []*Tensor {
 	axis = x.Axis(axis)
@@ -123,6 +130,7 @@ func Split(x *Tensor, parts, axis int) []*Tensor {
 	if parts <= 0 || !dim.MayEqual(dim.Mod(n, parts), 0) {
 		Failf(x.g, "split: axis %d of %v does not divide into %d equal parts", axis, x.Shape(), parts)
 	}
+	checkParts(x, "split", parts)
 	out, part := make([]*Tensor, parts), dim.FloorDiv(n, parts)
 	for i := range out {
 		out[i] = SliceAxis(x, axis, dim.Mul(i, part), dim.Mul(i+1, part))
@@ -189,7 +197,12 @@ func allAxes(x *Tensor, axes []int) []int {
 		}
 	}
 	slices.Sort(out)
-	return slices.Compact(out)
+	for i := range len(out) - 1 {
+		if out[i] == out[i+1] {
+			Failf(x.g, "axes %v name axis %d of shape %v twice; name each axis once", axes, out[i], x.Shape())
+		}
+	}
+	return out
 }
 
 func init() {

@@ -59,6 +59,7 @@ func ArraySplit(x *Tensor, parts, axis int) []*Tensor {
 	if parts <= 0 {
 		Failf(x.Graph(), "array split: needs at least one part, received %d", parts)
 	}
+	checkParts(x, "array split", parts)
 	n := x.Dim(axis)
 	Fixed(x, "array split", n)
 	var positions []int

@@ -203,11 +203,13 @@ func Nanmean(x *Tensor, axes ...int) *Tensor {
 	return Divide(Nansum(x, axes...), Sum(Cast(LogicalNot(Isnan(x)), x.DType()), axes...))
 }
 
-// Nanvar is Variance over the elements that are not NaN.
+// Nanvar is Variance over the elements that are not NaN; with an infinite one among them it is NaN.
 func Nanvar(x *Tensor, axes ...int) *Tensor {
 	x = float(x)
-	mean := KeepDims(Nanmean(x, axes...), x, axes...)
-	return Nanmean(Square(Subtract(x, mean)), axes...)
+	missing := Isnan(x)
+	distance := Subtract(x, KeepDims(Nanmean(x, axes...), x, axes...))
+	squares := Sum(Where(missing, ZerosLike(x), Square(distance)), axes...)
+	return Divide(squares, Sum(Cast(LogicalNot(missing), x.DType()), axes...))
 }
 
 // Nanstd is Std over the elements that are not NaN.

@@ -31,6 +31,9 @@ func Assets(objects []Object) (map[string][]byte, error) {
 
 // LoadArrays gives the arrays that a weights file has under names to the layers that they belong to.
 func LoadArrays(source Source, objects []Object) error {
+	if source == nil && len(objects) > 0 {
+		return fmt.Errorf("weights: the source is nil")
+	}
 	for _, o := range objects {
 		if err := loadTable(source, o); err != nil {
 			return fmt.Errorf("weights: %s: %w", describe(o), err)

@@ -20,6 +20,9 @@ type Legacy struct {
 
 // OpenLegacy opens such a file; nil without an error where the file is of another form.
 func OpenLegacy(r io.ReaderAt, size int64) (*Legacy, error) {
+	if r == nil {
+		return nil, fmt.Errorf("the reader is nil")
+	}
 	file, err := hdf5.Open(r, size)
 	if err != nil {
 		return nil, err

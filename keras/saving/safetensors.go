@@ -59,6 +59,9 @@ type Safetensors struct {
 
 // OpenSafetensors opens a file of the given size in bytes.
 func OpenSafetensors(r io.ReaderAt, size int64) (*Safetensors, error) {
+	if r == nil {
+		return nil, fmt.Errorf("the reader is nil")
+	}
 	file, err := safetensors.Open(r, size)
 	if err != nil {
 		return nil, err

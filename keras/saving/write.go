@@ -3,6 +3,7 @@ package saving
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/hdf5"
@@ -42,6 +43,9 @@ func Weights(objects []Object) (*hdf5.Writer, error) {
 
 // values returns what stands in the file in place of the values of variables.
 func (o Object) values() (map[*distribute.Variable]kernels.Array, error) {
+	if i := slices.Index(o.Variables, nil); i >= 0 {
+		return nil, fmt.Errorf("variable %d is nil", i)
+	}
 	if o.Layer == nil {
 		return nil, nil
 	}

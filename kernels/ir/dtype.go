@@ -76,7 +76,12 @@ func (d DType) String() string {
 func (d DType) StableHLO() string { return dtypeTable[d].hlo }
 
 // Size is the number of bytes of one element.
-func (d DType) Size() int { return dtypeTable[d].size }
+func (d DType) Size() int {
+	if d >= dtypeCount {
+		return 0
+	}
+	return dtypeTable[d].size
+}
 
 // Digits is the number of significant bits of a floating point type, 0 for others.
 func (d DType) Digits() int { return dtypeTable[d].digits }

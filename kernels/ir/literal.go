@@ -24,6 +24,9 @@ func Scalar(dtype DType, v float64, shape ...int) Literal {
 
 // Floats returns a literal with the given elements, converted as Scalar does.
 func Floats(dtype DType, shape Shape, values []float64) (Literal, error) {
+	if !dtype.Valid() {
+		return Literal{}, fmt.Errorf("ir: a literal of type %v; it needs an element type such as Float32", dtype)
+	}
 	if shape.Size() != len(values) {
 		return Literal{}, fmt.Errorf("ir: literal of shape %v needs %d elements, received %d", shape, shape.Size(), len(values))
 	}

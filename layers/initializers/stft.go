@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // STFT makes the kernels of a convolution that is a short-time Fourier transform. A kernel (frame, 1, bins) has in row
@@ -87,8 +88,8 @@ var cosineWindows = map[string][]float64{
 // Window returns a window of n weights by its name in SciPy: "hann", "hamming", "blackman", "blackmanharris",
 // "nuttall", "flattop", "boxcar", "bartlett" or "cosine"; "" is "hann". A periodic one is the first n of n+1 weights.
 func Window(name string, n int, periodic bool) ([]float64, error) {
-	if n < 0 {
-		return nil, fmt.Errorf("initializers: a window of %d numbers; expected 0 or more", n)
+	if n < 0 || n > ir.MaxTable {
+		return nil, fmt.Errorf("initializers: a window of %d numbers; expected 0 to %d", n, ir.MaxTable)
 	}
 	total := n
 	if periodic {

@@ -1,6 +1,8 @@
 package quantizers
 
 import (
+	"math"
+
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -41,7 +43,7 @@ func (f Float8) QuantizeAndDequantize(x, scale *ops.Tensor) *ops.Tensor {
 // present scale where amax is 0 or not finite. Behaviour of keras.quantizers.compute_float8_scale.
 func ComputeFloat8Scale(amax, scale *ops.Tensor, largest float64, margin int) *ops.Tensor {
 	inverse := ops.Divide(ops.Ones(scale, scale.DType(), scale.Shape()...), scale)
-	factor := ops.Divide(ops.Divide(ops.Scalar(amax, largest), amax), ops.Scalar(amax, float64(int(1)<<margin)))
+	factor := ops.Divide(ops.Divide(ops.Scalar(amax, largest), amax), ops.Scalar(amax, math.Ldexp(1, max(-1024, min(margin, 1023)))))
 	factor = ops.Where(ops.CompareScalar(ir.Gt, amax, 0), factor, inverse)
 	factor = ops.Where(ops.Isfinite(amax), factor, inverse)
 	return ops.Divide(ops.Ones(scale, scale.DType(), scale.Shape()...), factor)
