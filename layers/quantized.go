@@ -153,6 +153,9 @@ func (q *quantized) product(c *Context, x *ops.Tensor, matrix *distribute.Variab
 	if q.calibrated() {
 		return ops.Matmul(x, q.calibratedFloats(c, matrix))
 	}
+	if packed := c.Read(matrix); q.goesByNibbles(packed) {
+		return q.nibbleProduct(c, x, packed)
+	}
 	w := q.whole(c, matrix, 1)
 	if q.grouped() {
 		return ops.Matmul(x, ops.Cast(q.floats(c, w, c.Weight(q.scale), c.Read(q.zero), 0), c.ComputeDType()))

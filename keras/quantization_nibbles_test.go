@@ -1,0 +1,51 @@
+package keras_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/layers/quantizers"
+)
+
+// TestColumnsOfFourBits: columns of four bits do not depend on each other, so those of a layer whose columns are taken
+// by eights are the first ones of a wider layer whose columns are not.
+func TestColumnsOfFourBits(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for _, policy := range []string{"float32", "mixed_bfloat16"} {
+		for range 6 {
+			block, blocks, units := 2+r.IntN(20), 1+r.IntN(4), 8*(1+r.IntN(5))
+			rows, more := block*blocks, units+1+r.IntN(7)
+			weights := make([]float32, rows*more)
+			for i := range weights {
+				weights[i] = float32(r.NormFloat64())
+			}
+			x := make([]float32, 3*rows)
+			for i := range x {
+				x[i] = float32(r.NormFloat64())
+			}
+			predict := func(units int) []float64 {
+				m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: units, NoBias: true}}, keras.InputShape(rows), keras.DTypePolicy(policy))
+				require.NoError(t, err)
+				part := make([]float32, 0, rows*units)
+				for row := range rows {
+					part = append(part, weights[row*more:][:units]...)
+				}
+				require.NoError(t, m.SetWeights([]kernels.Array{shaped(part, rows, units)}))
+				require.NoError(t, m.Quantize(&quantizers.Int4QuantizationConfig{BlockSize: block}))
+				y, err := m.PredictOnBatch(t.Context(), data.Arrays(shaped(x, 3, rows), nil))
+				require.NoError(t, err)
+				return y.Float64s()
+			}
+			narrow, wide := predict(units), predict(more)
+			for i, got := range narrow {
+				require.InDelta(t, wide[i/units*more+i%units], got, 1e-4, "%s: %d blocks of %d, %d units", policy, blocks, block, units)
+			}
+		}
+	}
+}
