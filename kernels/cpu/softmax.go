@@ -35,6 +35,9 @@ func buildSoftmax(b *build) (func(), error) { return byFloat(b, softmax[float64]
 
 func softmax[T block.Float](b *build) func() {
 	x, y := b.in(0), b.out(0)
+	if n, ok := shortRowsOf(x); ok {
+		return softmaxShort[T](b, n)
+	}
 	return b.rowLoop(x, 4, func(_ *worker, _, lo, hi int) { vec.Softmax(plan.Data[T](y)[lo:hi], plan.Data[T](x)[lo:hi]) })
 }
 
@@ -45,6 +48,9 @@ func buildSoftmaxGrad(b *build) (func(), error) {
 // softmaxGrad is dx = y·(dy - Σ y·dy).
 func softmaxGrad[T block.Float](b *build) func() {
 	y, dy, dx := b.in(0), b.in(1), b.out(0)
+	if n, ok := shortRowsOf(y); ok {
+		return softmaxGradShort[T](b, n)
+	}
 	return b.rowLoop(y, 4, func(_ *worker, _, lo, hi int) {
 		p, g, d := plan.Data[T](y)[lo:hi], plan.Data[T](dy)[lo:hi], plan.Data[T](dx)[lo:hi]
 		vec.AffineMul(d, g, p, 1, -vec.Dot(p, g))

@@ -1,0 +1,190 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// Softmax of short rows, for which calls of vector kernels would cost more than the row: as many rows as fit into the
+// first-level cache are transposed, and kernels work on the first elements of all of them, on the second ones, and so
+// on. Sums go through a row from the left.
+
+// shortSoftmax is the length of rows up to which they are transposed, softmaxBlock the number of elements of a block.
+const (
+	shortSoftmax = 32
+	softmaxBlock = 2048
+)
+
+// columnsOfRows are blocks of rows of n elements of which the columns lie one behind the other.
+type columnsOfRows[T block.Float] struct{ n, most int }
+
+func newColumnsOfRows[T block.Float](n int) columnsOfRows[T] {
+	return columnsOfRows[T]{n, max(softmaxBlock/n, 16)}
+}
+
+func (r *columnsOfRows[T]) bytes() int {
+	var zero T
+	return r.n * r.most * int(unsafe.Sizeof(zero))
+}
+
+// load transposes rows of x into columns.
+func (r *columnsOfRows[T]) load(columns, x []T, rows int) {
+	r.transpose(columns, x, r.n, rows, rows, r.n)
+}
+
+// store transposes columns into rows of y.
+func (r *columnsOfRows[T]) store(y, columns []T, rows int) {
+	r.transpose(y, columns, rows, r.n, r.n, rows)
+}
+
+// transpose stores dst[i·to + k] = src[k·from + i] for i below rows and k below columns.
+func (r *columnsOfRows[T]) transpose(dst, src []T, rows, columns, to, from int) {
+	var zero T
+	size := int(unsafe.Sizeof(zero))
+	d, s := unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(src))
+	if size == 4 && rows >= shortPlane && columns >= shortPlane {
+		transposeWords(d, s, rows, columns, to, from)
+		return
+	}
+	if rows <= columns {
+		for i := range rows {
+			gatherElements(unsafe.Add(d, i*to*size), unsafe.Add(s, i*size), size, from*size, columns)
+		}
+		return
+	}
+	done := 0
+	if columns <= 4 && columns == to && columns > 1 {
+		var sources [4]unsafe.Pointer
+		for k := range columns {
+			sources[k] = unsafe.Add(s, k*from*size)
+		}
+		done = vec.Turns(d, sources[:columns], size, 0, rows)
+	}
+	for k := range columns {
+		scatterElements(unsafe.Add(d, (done*to+k)*size), unsafe.Add(s, (k*from+done)*size), size, to*size, size, rows-done)
+	}
+}
+
+// column is column k of a block of rows.
+func column[T any](columns []T, k, rows int) []T { return columns[k*rows : (k+1)*rows] }
+
+// loop returns a function that runs body for blocks of rows of an operand; body gets scratch memory for several of
+// those and two numbers for each row.
+func (r *columnsOfRows[T]) loop(b *build, o *plan.Operand, blocks int, body func(scratch []T, first, rows int)) func() {
+	rows := o.N / r.n
+	length := blocks*r.n*r.most + 2*r.most
+	b.rt().need(blocks*r.bytes() + 2*r.bytes()/r.n)
+	return b.rt().parallel((rows+r.most-1)/r.most, grain(4*r.n*r.most), func(w *worker, lo, hi int) {
+		scratch := scratchOf[T](w, length)
+		for k := lo; k < hi; k++ {
+			first := k * r.most
+			body(scratch, first, min(r.most, rows-first))
+		}
+	})
+}
+
+// softmaxColumns replaces columns by their exponentials, and returns the sums and the largest elements of the rows.
+func softmaxColumns[T block.Float](columns, sums, largest []T, n, rows int) {
+	copy(largest, column(columns, 0, rows))
+	for k := 1; k < n; k++ {
+		vec.Max(largest, largest, column(columns, k, rows))
+	}
+	for k := range n {
+		c := column(columns, k, rows)
+		vec.Sub(c, c, largest)
+	}
+	vec.Exp(columns[:n*rows], columns[:n*rows])
+	copy(sums, column(columns, 0, rows))
+	for k := 1; k < n; k++ {
+		vec.Add(sums, sums, column(columns, k, rows))
+	}
+}
+
+// fewShort is the number of rows of a block from which on they are transposed; fewer give the same bits one by one.
+const fewShort = 12
+
+// shortRowsOf reports whether rows of an operand are short, and returns their length.
+func shortRowsOf(o *plan.Operand) (n int, ok bool) {
+	s := o.Typ.Shape
+	n = s[len(s)-1]
+	return n, n > 0 && n <= shortSoftmax
+}
+
+func softmaxShort[T block.Float](b *build, n int) func() {
+	x, y := b.in(0), b.out(0)
+	r := newColumnsOfRows[T](n)
+	return r.loop(b, x, 1, func(scratch []T, first, rows int) {
+		columns, sums, largest := scratch[:n*rows], scratch[n*r.most:][:rows], scratch[n*r.most+r.most:][:rows]
+		if from, to := plan.Data[T](x)[first*n:], plan.Data[T](y)[first*n:]; rows < fewShort {
+			for k := range rows {
+				softmaxRow(to[k*n:][:n], from[k*n:][:n])
+			}
+			return
+		}
+		r.load(columns, plan.Data[T](x)[first*n:], rows)
+		softmaxColumns(columns, sums, largest, n, rows)
+		for i, s := range sums {
+			sums[i] = 1 / s
+		}
+		for k := range n {
+			c := column(columns, k, rows)
+			vec.Mul(c, c, sums)
+		}
+		r.store(plan.Data[T](y)[first*n:], columns, rows)
+	})
+}
+
+// softmaxRow is the softmax of one short row.
+func softmaxRow[T block.Float](y, x []T) {
+	largest := x[0]
+	for _, v := range x[1:] {
+		if v > largest || v != v {
+			largest = v
+		}
+	}
+	vec.AddScalar(y, x, -largest)
+	vec.Exp(y, y)
+	vec.Scale(y, y, 1/sumOne(y))
+}
+
+// softmaxGradRow is the gradient for one short row.
+func softmaxGradRow[T block.Float](dx, y, dy []T) {
+	sum := T(y[0] * dy[0])
+	for i, p := range y[1:] {
+		sum += T(p * dy[i+1])
+	}
+	vec.AddScalar(dx, dy, -sum)
+	vec.Mul(dx, dx, y)
+}
+
+// softmaxGradShort is dx = y·(dy - Σ y·dy).
+func softmaxGradShort[T block.Float](b *build, n int) func() {
+	y, dy, dx := b.in(0), b.in(1), b.out(0)
+	r := newColumnsOfRows[T](n)
+	return r.loop(b, y, 2, func(scratch []T, first, rows int) {
+		if rows < fewShort {
+			for k := first; k < first+rows; k++ {
+				softmaxGradRow(plan.Data[T](dx)[k*n:][:n], plan.Data[T](y)[k*n:][:n], plan.Data[T](dy)[k*n:][:n])
+			}
+			return
+		}
+		p, g, sums := scratch[:n*rows], scratch[n*r.most:][:n*rows], scratch[2*n*r.most:][:rows]
+		product := scratch[2*n*r.most+r.most:][:rows]
+		r.load(p, plan.Data[T](y)[first*n:], rows)
+		r.load(g, plan.Data[T](dy)[first*n:], rows)
+		vec.Mul(sums, column(p, 0, rows), column(g, 0, rows))
+		for k := 1; k < n; k++ {
+			vec.Mul(product, column(p, k, rows), column(g, k, rows))
+			vec.Add(sums, sums, product)
+		}
+		for k := range n {
+			c := column(g, k, rows)
+			vec.Sub(c, c, sums)
+		}
+		vec.Mul(g, g, p)
+		r.store(plan.Data[T](dx)[first*n:], g, rows)
+	})
+}
