@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=1
+export CGO_CFLAGS="${CGO_CFLAGS:--g -O2} -Wno-deprecated-declarations" # go-nvml declares deprecated functions, of which gcc would warn
 folders="data distribute keras callbacks kernels/cpu kernels/exec kernels/cuda/internal/nvml" # the last one calls its library in another way with cgo
 case "${1:-}$([ -z "${SHORT:-}" ] || echo short)" in
 all*)

@@ -13,7 +13,7 @@ import (
 func TestHalfPairs(t *testing.T) {
 	as, err := exec.LookPath("as")
 	if err != nil {
-		t.Skip("no assembler to compare with")
+		t.Skip("there is no GNU assembler (as, of binutils) to compare with")
 	}
 	names := []string{"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"}
 	var source strings.Builder
@@ -45,7 +45,7 @@ func TestHalfPairs(t *testing.T) {
 		t.Skipf("an assembler without AVX512-BF16: %v: %s", err, out)
 	}
 	if out, err := exec.Command("objcopy", "-O", "binary", "-j", ".text", object, binary).CombinedOutput(); err != nil {
-		t.Skipf("objcopy: %v: %s", err, out)
+		t.Skipf("objcopy, of binutils, is needed to read the code: %v: %s", err, out)
 	}
 	got, err := os.ReadFile(binary)
 	if err != nil {

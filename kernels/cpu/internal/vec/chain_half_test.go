@@ -22,7 +22,7 @@ func TestChainsOfHalves(t *testing.T) {
 	}
 	forLevels(t, func(t *testing.T) {
 		if !Chains() {
-			t.Skip("no chains with the portable kernels")
+			t.Skip("no chains with the portable kernels: operations run one by one there, as the other tests see")
 		}
 		r := rand.New(rand.NewPCG(1, 2))
 		for _, typ := range types {
