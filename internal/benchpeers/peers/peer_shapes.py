@@ -24,8 +24,10 @@ def layer(s, c):
         pad = around // 2 if stride > 1 or around % 2 == 0 else "same"
         return (nn.Conv1d, nn.Conv2d, nn.Conv3d)[axes - 1](c, filters, k, stride, pad, dilation, groups)
     if kind == "transpose":
-        low = max(k - stride, 0) // 2
+        low = (max(k - stride, 0) + 1) // 2
         return (nn.ConvTranspose1d, nn.ConvTranspose2d)[axes - 1](c, s["filters"], k, stride, low, output_padding=stride - k + 2 * low)
+    if kind == "dense":
+        return nn.Linear(c, s["filters"])
     if kind == "groupnorm":
         return nn.GroupNorm(s["groups"], c, eps=1e-3)
     if kind == "batchnorm":

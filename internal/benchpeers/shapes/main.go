@@ -2,13 +2,14 @@
 // channels, grouped, dilated and transposed convolutions, attention with other head sizes, normalizations, embeddings,
 // batches of one, float64.
 //
-//	shapes [--only TEXT] [--threads N] [--secs S] [--rounds N] [--torch PYTHON] [--profile]
+//	shapes [--only TEXT] [--threads N] [--random N] [--seed N] [--secs S] [--rounds N] [--torch PYTHON] [--profile]
 //
 // For each it prints the rate of the result alone and of a training step (the result and the gradients with respect to
 // inputs and weights; for models the update too): GFLOP/s and the percentage of the multiply-add peak, or for what only
 // moves numbers GB/s of the inputs, results and gradients, each counted once. With a Python binary that has PyTorch
 // (also in TORCH_PY) each sample has one of torch right after it, and the table has the median over the rounds of our
-// speed by torch's: below 1 torch is faster.
+// speed by torch's: below 1 torch is faster; and the last table says how they are distributed. With --random N it
+// measures N shapes of each kind that are drawn at random, which nobody has tuned for.
 package main
 
 import (
@@ -35,12 +36,17 @@ func main() {
 	rounds := flag.Int("rounds", 3, "samples of each key")
 	torch := flag.String("torch", os.Getenv("TORCH_PY"), "Python binary that has PyTorch; empty or none leaves torch out")
 	peers := flag.String("peers", "internal/benchpeers/peers", "folder of peer_shapes.py")
+	random := flag.Int("random", 0, "measure so many shapes of each kind, drawn at random, instead of the listed ones")
+	seed := flag.Uint64("seed", 1, "what draws them")
 	profile := flag.Bool("profile", false, "print where the time of the training steps goes")
 	flag.Parse()
 	runtime.GOMAXPROCS(*threads)
 	p, err := startPeer(*torch, *peers, *threads)
 	if err == nil {
-		b := &bench{out: os.Stdout, peer: p, secs: *secs, rounds: *rounds, profile: *profile}
+		b := &bench{out: os.Stdout, peer: p, secs: *secs, rounds: *rounds, profile: *profile, cases: cases()}
+		if *random > 0 {
+			b.cases = drawn(*random, *seed)
+		}
 		err = b.run(strings.Split(*only, ","))
 		p.close()
 	}
@@ -57,6 +63,7 @@ type bench struct {
 	secs    float64
 	rounds  int
 	profile bool
+	cases   []spec
 }
 
 // peer is a process that measures the same specs.
@@ -144,7 +151,8 @@ type row struct {
 // run prints the table of the specs whose keys contain one of the texts.
 func (b *bench) run(only []string) error {
 	fmt.Fprintf(b.out, "| key | predict us | rate | %% of peak | by torch | train us | rate | %% of peak | by torch | allocations a step |\n|---|---|---|---|---|---|---|---|---|---|\n")
-	for _, s := range cases() {
+	var ratios []measured
+	for _, s := range b.cases {
 		if !slices.ContainsFunc(only, func(text string) bool { return strings.Contains(s.Key, text) }) {
 			continue
 		}
@@ -156,10 +164,12 @@ func (b *bench) run(only []string) error {
 				return fmt.Errorf("%s: %w", s.Key, err)
 			}
 			line += r.String()
+			ratios = append(ratios, measured{s.Kind, map[bool]string{false: "predict", true: "train"}[train], r.ratio})
 			allocations = r.allocations
 		}
 		fmt.Fprintf(b.out, "%s | %.1f |\n", line, allocations)
 	}
+	summary(b, ratios)
 	return nil
 }
 

@@ -34,7 +34,7 @@ func TestCases(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	var out bytes.Buffer
-	b := &bench{out: &out, secs: 0.001, rounds: 1}
+	b := &bench{out: &out, secs: 0.001, rounds: 1, cases: cases()}
 	require.NoError(t, b.run([]string{"mlp-257"}))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Len(t, lines, 3)

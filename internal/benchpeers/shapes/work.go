@@ -99,6 +99,8 @@ func (s *spec) layerOf() layers.Layer {
 			return &layers.Conv1DTranspose{Filters: s.Filters, KernelSize: k, Strides: stride, Padding: "same"}
 		}
 		return &layers.Conv2DTranspose{Filters: s.Filters, KernelSize: k, Strides: stride, Padding: "same"}
+	case "dense":
+		return &layers.Dense{Units: s.Filters}
 	case "groupnorm":
 		return &layers.GroupNormalization{Groups: s.Groups}
 	case "batchnorm":
@@ -145,6 +147,8 @@ func (s *spec) flopsFor(out ir.Shape) float64 {
 		return 2 * float64(out.Size()) * window
 	case "conv":
 		return 2 * float64(out.Size()) * window * float64(channels/s.Groups)
+	case "dense":
+		return 2 * float64(ir.Shape(s.Input).Size()) * float64(s.Filters)
 	case "transpose":
 		return 2 * float64(ir.Shape(s.Input).Size()) * window * float64(s.Filters)
 	}

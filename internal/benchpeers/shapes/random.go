@@ -1,0 +1,176 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// draws are the kinds that drawn draws, each with how it draws one.
+var draws = []struct {
+	kind string
+	draw func(r *rand.Rand) spec
+}{
+	{"dense", func(r *rand.Rand) spec {
+		return spec{Kind: "dense", Input: []int{between(r, 16, 4096), between(r, 16, 4096)}, Filters: between(r, 16, 4096)}
+	}},
+	{"conv", func(r *rand.Rand) spec {
+		s := spec{Kind: "conv", Filters: between(r, 8, 512), Kernel: 1 + r.IntN(5), Stride: 1, Dilation: 1, Groups: 1, Input: images(r, 1+r.IntN(3), 8, 512)}
+		switch r.IntN(4) {
+		case 0:
+			s.Stride = 2
+		case 1:
+			s.Dilation = 1 + r.IntN(3)
+		case 2:
+			s.Groups = 1 << (1 + r.IntN(4))
+			last := len(s.Input) - 1
+			s.Input[last], s.Filters = roundUp(s.Input[last], s.Groups), roundUp(s.Filters, s.Groups)
+		}
+		return s
+	}},
+	{"depthwise", func(r *rand.Rand) spec {
+		return spec{Kind: "depthwise", Input: images(r, 2, 8, 512), Kernel: 2 + r.IntN(6), Stride: 1 + r.IntN(2), Filters: 1 + r.IntN(5)/4}
+	}},
+	{"transpose", func(r *rand.Rand) spec {
+		k := 2 + r.IntN(4)
+		return spec{Kind: "transpose", Input: images(r, 1+r.IntN(2), 8, 256), Filters: between(r, 8, 256), Kernel: k, Stride: 1 + r.IntN(min(k, 3))}
+	}},
+	{"attention", func(r *rand.Rand) spec {
+		return spec{Kind: "attention", Input: []int{between(r, 1, 16), between(r, 16, 1024), between(r, 1, 16), 8 * between(r, 1, 16)}, Causal: r.IntN(2) == 0}
+	}},
+	{"groupnorm", func(r *rand.Rand) spec {
+		s := spec{Kind: "groupnorm", Input: images(r, 2, 8, 256), Groups: 1 << r.IntN(6)}
+		s.Input[3] = roundUp(s.Input[3], s.Groups)
+		return s
+	}},
+	{"batchnorm", func(r *rand.Rand) spec { return spec{Kind: "batchnorm", Input: images(r, 2, 3, 512)} }},
+	{"layernorm", func(r *rand.Rand) spec {
+		return spec{Kind: "layernorm", Input: []int{between(r, 16, 16384), between(r, 8, 2048)}}
+	}},
+	{"softmax", func(r *rand.Rand) spec {
+		return spec{Kind: "softmax", Input: []int{between(r, 16, 16384), between(r, 2, 4096)}}
+	}},
+	{"maxpool", func(r *rand.Rand) spec {
+		return spec{Kind: "maxpool", Input: images(r, 2, 3, 256), Kernel: 2 + r.IntN(2), Stride: 1 + r.IntN(2)}
+	}},
+	{"avgpool", func(r *rand.Rand) spec {
+		return spec{Kind: "avgpool", Input: images(r, 2, 3, 256), Kernel: 2 + r.IntN(2), Stride: 1 + r.IntN(2)}
+	}},
+	{"mlp", func(r *rand.Rand) spec {
+		s := spec{Kind: "mlp", Input: []int{between(r, 1, 512), between(r, 8, 2048)}}
+		for range 1 + r.IntN(3) {
+			s.Widths = append(s.Widths, between(r, 8, 2048))
+		}
+		s.Widths = append(s.Widths, 10) // the classes that the loss of the peer's program counts with
+		return s
+	}},
+	{"embedding", func(r *rand.Rand) spec {
+		return spec{Kind: "embedding", Input: []int{between(r, 8, 512), between(r, 4, 128)}, Rows: between(r, 100, 200000), Filters: between(r, 4, 512)}
+	}},
+}
+
+// between draws from low to high, each power of two as often as the others.
+func between(r *rand.Rand, low, high int) int {
+	x := math.Exp(math.Log(float64(low)) + r.Float64()*math.Log(float64(high)/float64(low)))
+	return min(max(int(x+0.5), low), high)
+}
+
+// images draws a batch of images, or of what has another number of axes, that has at most some 4 million numbers.
+func images(r *rand.Rand, axes, low, high int) []int {
+	c := between(r, low, high)
+	side := between(r, 4, map[int]int{1: 1024, 2: 112, 3: 24}[axes])
+	shape := []int{between(r, 1, 64)}
+	for range axes {
+		shape = append(shape, side)
+	}
+	for shape[0] > 1 && float64(shape[0]*c)*math.Pow(float64(side), float64(axes)) > 4e6 {
+		shape[0] /= 2
+	}
+	return append(shape, c)
+}
+
+func roundUp(n, to int) int { return (n + to - 1) / to * to }
+
+// drawn draws count specs of each kind; the same seed draws the same ones. What would compute for seconds is drawn again.
+func drawn(count int, seed uint64) []spec {
+	var list []spec
+	for k, d := range draws {
+		r := rand.New(rand.NewPCG(seed, uint64(k)))
+		for i := range count {
+			s := d.draw(r)
+			for s.forward(); s.cost() > 2e10; {
+				s = d.draw(r)
+			}
+			s.Key = fmt.Sprintf("%s-%d: %s", d.kind, i, s.String())
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// cost estimates the floating-point operations of a result, generously.
+func (s *spec) cost() float64 {
+	size := 2.0
+	for _, n := range s.Input {
+		size *= float64(n)
+	}
+	switch s.Kind {
+	case "conv", "transpose":
+		return size * float64(s.Filters) * math.Pow(float64(s.Kernel), float64(len(s.Input)-2)) / float64(max(s.Groups, 1))
+	case "dense":
+		return size * float64(s.Filters)
+	case "attention":
+		return 2 * size * float64(s.Input[1])
+	}
+	return size
+}
+
+// String returns the arguments of a spec.
+func (s *spec) String() string {
+	text := strings.Trim(strings.ReplaceAll(fmt.Sprint(s.Input), " ", "x"), "[]")
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"to", s.Filters}, {"window", s.Kernel}, {"stride", s.Stride}, {"dilation", s.Dilation}, {"groups", s.Groups}, {"rows", s.Rows}} {
+		if f.value > 1 {
+			text += fmt.Sprintf(" %s %d", f.name, f.value)
+		}
+	}
+	if s.Causal {
+		text += " causal"
+	}
+	if len(s.Widths) > 0 {
+		text += " to " + strings.Trim(strings.ReplaceAll(fmt.Sprint(s.Widths), " ", "-"), "[]")
+	}
+	return text
+}
+
+// summary prints how the ratios of each kind are distributed, and the rows where we are most behind.
+func summary(b *bench, rows []measured) {
+	fmt.Fprintf(b.out, "\n| kind | of | worst | first tenth | median | best |\n|---|---|---|---|---|---|\n")
+	for _, mode := range []string{"predict", "train"} {
+		kinds := map[string][]float64{}
+		var order []string
+		for _, m := range rows {
+			if m.mode == mode && m.ratio > 0 {
+				if kinds[m.kind] == nil {
+					order = append(order, m.kind)
+				}
+				kinds[m.kind] = append(kinds[m.kind], m.ratio)
+			}
+		}
+		for _, kind := range order {
+			x := kinds[kind]
+			slices.Sort(x)
+			fmt.Fprintf(b.out, "| %s, %s | %d | %.2f | %.2f | %.2f | %.2f |\n", kind, mode, len(x), x[0], x[len(x)/10], x[len(x)/2], x[len(x)-1])
+		}
+	}
+}
+
+// measured is a ratio of a table.
+type measured struct {
+	kind, mode string
+	ratio      float64
+}
