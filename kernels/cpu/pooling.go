@@ -36,13 +36,24 @@ func average[T block.Float](p *geometry.Pooling, row []T, d, h int) {
 	}
 }
 
-// images returns a function that runs body for every image, with scratch memory of one row of the output.
-func images(p *geometry.Pooling, b *build, size int, body func(w *worker, image int)) func() {
-	b.rt().need(p.Out[2] * p.Channels * size)
+// images returns a function that runs body for every image, with so many bytes of scratch memory.
+func images(p *geometry.Pooling, b *build, scratch int, body func(w *worker, image int)) func() {
+	b.rt().need(scratch)
 	_, out := p.Sizes()
 	return b.rt().parallel(p.Batch, grain(out*p.Window[0]*p.Window[1]*p.Window[2]/4), func(w *worker, lo, hi int) {
 		for image := lo; image < hi; image++ {
 			body(w, image)
+		}
+	})
+}
+
+// imageLines returns a function that runs body for every line of every image of what is gathered.
+func imageLines(p *geometry.Pooling, b *build, g *geometry.Gather, body func(w *worker, image, line int)) func() {
+	_, out := p.Sizes()
+	n := g.Lines()
+	return b.rt().parallel(p.Batch*n, grain(out*p.Window[0]*p.Window[1]*p.Window[2]/4/max(n, 1)), func(w *worker, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			body(w, i/n, i%n)
 		}
 	})
 }
@@ -66,16 +77,16 @@ func maxPool[T block.Float](b *build, p *geometry.Pooling) func() {
 			vec.MaxPool2x2(plan.Data[T](out)[lo*ny:hi*ny], plan.Data[T](in)[lo*nx:hi*nx], hi-lo, p.In[1], p.In[2], p.Channels)
 		})
 	}
-	return images(p, b, in.Typ.DType.Size(), func(_ *worker, image int) {
+	g := p.Forward()
+	return imageLines(p, b, g, func(_ *worker, image, line int) {
 		x, y := plan.Data[T](in)[image*nx:(image+1)*nx], plan.Data[T](out)[image*ny:(image+1)*ny]
-		fillWith(y, T(math.Inf(-1)))
-		for row := range p.Out[0] * p.Out[1] {
-			d, h := row/p.Out[1], row%p.Out[1]
-			acc := y[p.RowOf(d, h):]
-			p.Cells(d, h, func(at, lo, hi int) {
-				vec.PixelsMax(acc[lo*p.Channels:], x[at:], hi-lo, p.Channels, p.Channels, p.Stride[2]*p.Channels)
-			})
-		}
+		g.Each(line, func(w *geometry.Windows, to, from int, cells []int) {
+			if len(cells) == 0 {
+				fillWith(y[to:to+w.Count*p.Channels], T(math.Inf(-1)))
+				return
+			}
+			vec.WindowsMax(y[to:], x[from:], cells, w.Count, p.Channels, p.Channels, w.Stride*p.Channels)
+		})
 	})
 }
 
@@ -107,7 +118,7 @@ func maxPoolGrad[T block.Float](b *build, p *geometry.Pooling) func() {
 		})
 		return func() { loop(); finish() }
 	}
-	return images(p, b, in.Typ.DType.Size(), func(w *worker, image int) {
+	return images(p, b, p.Out[2]*p.Channels*in.Typ.DType.Size(), func(w *worker, image int) {
 		x, dx := plan.Data[T](in)[image*nx:(image+1)*nx], plan.Data[T](out)[image*nx:(image+1)*nx]
 		top, dy := plan.Data[T](result)[image*ny:(image+1)*ny], plan.Data[T](grad)[image*ny:(image+1)*ny]
 		left := scratchOf[T](w, p.Out[2]*p.Channels)
@@ -160,17 +171,16 @@ func buildAvgPool(b *build) (func(), error) {
 func avgPool[T block.Float](b *build, p *geometry.Pooling) func() {
 	in, out := b.in(0), b.out(0)
 	nx, ny := p.Sizes()
-	return images(p, b, in.Typ.DType.Size(), func(_ *worker, image int) {
+	g := p.Forward()
+	return imageLines(p, b, g, func(_ *worker, image, line int) {
 		x, y := plan.Data[T](in)[image*nx:(image+1)*nx], plan.Data[T](out)[image*ny:(image+1)*ny]
-		clear(y)
-		for row := range p.Out[0] * p.Out[1] {
-			d, h := row/p.Out[1], row%p.Out[1]
-			acc := y[p.RowOf(d, h):][:p.Out[2]*p.Channels]
-			p.Cells(d, h, func(at, lo, hi int) {
-				vec.PixelsAdd(acc[lo*p.Channels:], x[at:], hi-lo, p.Channels, p.Channels, p.Stride[2]*p.Channels)
-			})
-			average(p, acc, d, h)
-		}
+		g.Each(line, func(w *geometry.Windows, to, from int, cells []int) {
+			if len(cells) == 0 {
+				fillWith(y[to:to+w.Count*p.Channels], T(math.NaN())) // 0 / 0
+				return
+			}
+			vec.WindowsSum(y[to:], x[from:], cells, w.Count, p.Channels, p.Channels, w.Stride*p.Channels, 1/T(len(cells)))
+		})
 	})
 }
 
@@ -186,20 +196,36 @@ func buildAvgPoolGrad(b *build) (func(), error) {
 	return avgPoolGrad[float32](b, p), nil
 }
 
+// avgPoolGrad adds up, for each element of the input, the shares of the windows that hold it.
 func avgPoolGrad[T block.Float](b *build, p *geometry.Pooling) func() {
 	grad, out := b.in(0), b.out(0)
 	nx, ny := p.Sizes()
-	return images(p, b, grad.Typ.DType.Size(), func(w *worker, image int) {
-		dx, dy := plan.Data[T](out)[image*nx:(image+1)*nx], plan.Data[T](grad)[image*ny:(image+1)*ny]
-		share := scratchOf[T](w, p.Out[2]*p.Channels)
-		clear(dx)
+	g := p.Backward()
+	gather := func(dx, share []T, line int, scale T) {
+		g.Each(line, func(w *geometry.Windows, to, from int, cells []int) {
+			if len(cells) > 0 {
+				vec.WindowsSum(dx[to:], share[from:], cells, w.Count, p.Channels, w.Step*p.Channels, w.Stride*p.Channels, scale)
+				return
+			}
+			for i := range w.Count {
+				clear(dx[to+i*w.Step*p.Channels:][:p.Channels])
+			}
+		})
+	}
+	if p.Full() {
+		return imageLines(p, b, g, func(_ *worker, image, line int) {
+			gather(plan.Data[T](out)[image*nx:(image+1)*nx], plan.Data[T](grad)[image*ny:(image+1)*ny], line, 1/T(p.Window[0]*p.Window[1]*p.Window[2]))
+		})
+	}
+	return images(p, b, ny*grad.Typ.DType.Size(), func(w *worker, image int) {
+		dx, share := plan.Data[T](out)[image*nx:(image+1)*nx], scratchOf[T](w, ny)
+		copy(share, plan.Data[T](grad)[image*ny:(image+1)*ny])
 		for row := range p.Out[0] * p.Out[1] {
 			d, h := row/p.Out[1], row%p.Out[1]
-			copy(share, dy[p.RowOf(d, h):])
-			average(p, share, d, h)
-			p.Cells(d, h, func(at, lo, hi int) {
-				vec.PixelsAdd(dx[at:], share[lo*p.Channels:], hi-lo, p.Channels, p.Stride[2]*p.Channels, p.Channels)
-			})
+			average(p, share[p.RowOf(d, h):][:p.Out[2]*p.Channels], d, h)
+		}
+		for line := range g.Lines() {
+			gather(dx, share, line, 1)
 		}
 	})
 }

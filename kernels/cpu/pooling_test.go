@@ -27,37 +27,63 @@ func TestPoolingOfManyChannels(t *testing.T) {
 		{ir.Shape{2, 40, 33}, []int{5}, []int{2}, []int{2}, []int{3}},
 		{ir.Shape{1, 5, 6, 7, 40}, []int{2, 3, 2}, []int{2, 2, 1}, []int{0, 1, 1}, []int{1, 1, 0}},
 	} {
-		for _, d := range []ir.DType{ir.Float32, ir.Float64} {
-			p := ir.New("pool")
-			var inputs []reference.Value
-			input := func(shape ir.Shape) ir.Value {
-				values := make([]float64, shape.Size())
-				for i := range values {
-					values[i] = float64(r.IntN(5)) - 2
-				}
-				v, err := reference.New(d, shape, values...)
-				require.NoError(t, err)
-				inputs = append(inputs, v)
-				return p.AddInput("", v.Type)
+		comparePooling(t, r, fmt.Sprint("case ", i), c.shape, c.window, c.stride, c.low, c.high)
+	}
+}
+
+// TestPoolingOfAnything draws shapes, windows, strides and padding.
+func TestPoolingOfAnything(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 9))
+	for try := range 150 {
+		axes := 1 + r.IntN(3)
+		shape, list := ir.Shape{r.IntN(3)}, [4][]int{}
+		for range axes {
+			window := 1 + r.IntN(5)
+			low, high := r.IntN(window), r.IntN(window)
+			n := max(window-low-high, 1) + r.IntN(12/axes)
+			shape = append(shape, n)
+			for i, v := range []int{window, 1 + r.IntN(4), low, high} {
+				list[i] = append(list[i], v)
 			}
-			add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
-				out, err := p.Add("", op, attrs, in...)
-				require.NoError(t, err)
-				return out[0]
+		}
+		shape = append(shape, 1+r.IntN(40))
+		comparePooling(t, r, fmt.Sprint("try ", try, ": ", shape, list), shape, list[0], list[1], list[2], list[3])
+	}
+}
+
+// comparePooling compares both kinds of pooling and their gradients with the reference, with many equal elements.
+func comparePooling(t *testing.T, r *rand.Rand, what string, shape ir.Shape, window, stride, low, high []int) {
+	t.Helper()
+	for _, d := range []ir.DType{ir.Float32, ir.Float64} {
+		p := ir.New("pool")
+		var inputs []reference.Value
+		input := func(shape ir.Shape) ir.Value {
+			values := make([]float64, shape.Size())
+			for i := range values {
+				values[i] = float64(r.IntN(5)) - 2
 			}
-			a := ir.PoolAttrs{Window: c.window, Strides: c.stride, PadLow: c.low, PadHigh: c.high}
-			x := input(c.shape)
-			top, mean := add(ir.MaxPool, a, x), add(ir.AvgPool, a, x)
-			dy := input(p.Type(top).Shape)
-			p.AddOutput("maximum", top)
-			p.AddOutput("mean", mean)
-			p.AddOutput("gradient of the maximum", add(ir.MaxPoolGrad, a, x, top, dy))
-			p.AddOutput("gradient of the mean", add(ir.AvgPoolGrad, ir.PoolGradAttrs{Pool: a, Shape: c.shape}, dy))
-			want, err := reference.Run(p, inputs)
+			v, err := reference.New(d, shape, values...)
 			require.NoError(t, err)
-			for j, got := range runOnce(t, p, inputs, false) {
-				require.NoError(t, kernelstest.Compare(got, want[j], 64, true), fmt.Sprintf("case %d, %v: %s", i, d, p.Outputs[j].Name))
-			}
+			inputs = append(inputs, v)
+			return p.AddInput("", v.Type)
+		}
+		add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
+			out, err := p.Add("", op, attrs, in...)
+			require.NoError(t, err)
+			return out[0]
+		}
+		a := ir.PoolAttrs{Window: window, Strides: stride, PadLow: low, PadHigh: high}
+		x := input(shape)
+		top, mean := add(ir.MaxPool, a, x), add(ir.AvgPool, a, x)
+		dy := input(p.Type(top).Shape)
+		p.AddOutput("maximum", top)
+		p.AddOutput("mean", mean)
+		p.AddOutput("gradient of the maximum", add(ir.MaxPoolGrad, a, x, top, dy))
+		p.AddOutput("gradient of the mean", add(ir.AvgPoolGrad, ir.PoolGradAttrs{Pool: a, Shape: shape}, dy))
+		want, err := reference.Run(p, inputs)
+		require.NoError(t, err)
+		for j, got := range runOnce(t, p, inputs, false) {
+			require.NoError(t, kernelstest.Compare(got, want[j], 64, true), fmt.Sprintf("%s, %v: %s", what, d, p.Outputs[j].Name))
 		}
 	}
 }

@@ -159,6 +159,7 @@ func (m machine) record() {
 	m.widenRows()
 	m.pooling()
 	m.pixels()
+	m.windows()
 	m.winograd()
 	m.rowsAt()
 	m.layerNorm()

@@ -28,9 +28,9 @@ func TestPixels(t *testing.T) {
 				require.True(t, v == got[i] || v != v && got[i] != got[i], "%s: element %d is %v, want %v", what, i, got[i], v)
 			}
 		}
-		for _, c := range []int{1, 7, 8, 16, 24, 32, 40, 64} {
+		for _, c := range []int{1, 7, 8, 9, 15, 16, 17, 24, 31, 32, 40, 64, 129} {
 			for _, count := range []int{1, 2, 9, 600} {
-				a, b := c+rng.IntN(40), c+rng.IntN(40)
+				a, b := c+rng.IntN(2)*rng.IntN(40), c+rng.IntN(2)*rng.IntN(40)
 				dst, x := some((count-1)*a+c), some((count-1)*b+c)
 				top, sum := append([]float32{}, dst...), append([]float32{}, dst...)
 				for i := range count {

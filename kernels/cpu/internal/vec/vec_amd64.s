@@ -13331,6 +13331,203 @@ channel:
 	VZEROUPPER
 	RET
 
+// func windowsMaxAVX2(dst uintptr, x uintptr, cells uintptr, count uintptr, windows uintptr, length uintptr, dstStep uintptr, xStep uintptr)
+// Requires: AVX
+TEXT ·windowsMaxAVX2(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ cells+16(FP), DX
+	MOVQ windows+32(FP), BX
+	MOVQ length+40(FP), SI
+	MOVQ dstStep+48(FP), DI
+	MOVQ xStep+56(FP), R8
+	SUBQ SI, DI
+	SUBQ SI, R8
+
+window:
+	MOVQ SI, R9
+
+four:
+	CMPQ    R9, $0x00000080
+	JB      fourEnd
+	MOVQ    DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ    (R10), R12
+	VMOVUPS (CX)(R12*4), Y0
+	VMOVUPS 32(CX)(R12*4), Y1
+	VMOVUPS 64(CX)(R12*4), Y2
+	VMOVUPS 96(CX)(R12*4), Y3
+	JMP     fourNext
+
+fourCell:
+	MOVQ      (R10), R12
+	VMOVUPS   (CX)(R12*4), Y4
+	VMAXPS    Y4, Y0, Y4
+	VCMPPS    $0x03, Y0, Y0, Y5
+	VBLENDVPS Y5, Y0, Y4, Y4
+	VMOVAPS   Y4, Y0
+	VMOVUPS   32(CX)(R12*4), Y4
+	VMAXPS    Y4, Y1, Y4
+	VCMPPS    $0x03, Y1, Y1, Y5
+	VBLENDVPS Y5, Y1, Y4, Y4
+	VMOVAPS   Y4, Y1
+	VMOVUPS   64(CX)(R12*4), Y4
+	VMAXPS    Y4, Y2, Y4
+	VCMPPS    $0x03, Y2, Y2, Y5
+	VBLENDVPS Y5, Y2, Y4, Y4
+	VMOVAPS   Y4, Y2
+	VMOVUPS   96(CX)(R12*4), Y4
+	VMAXPS    Y4, Y3, Y4
+	VCMPPS    $0x03, Y3, Y3, Y5
+	VBLENDVPS Y5, Y3, Y4, Y4
+	VMOVAPS   Y4, Y3
+
+fourNext:
+	ADDQ    $0x00000008, R10
+	DECQ    R11
+	JNE     fourCell
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000080, R9
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    R9, $0x00000020
+	JB      oneEnd
+	MOVQ    DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ    (R10), R12
+	VMOVUPS (CX)(R12*4), Y0
+	JMP     oneNext
+
+oneCell:
+	MOVQ      (R10), R12
+	VMOVUPS   (CX)(R12*4), Y1
+	VMAXPS    Y1, Y0, Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, Y0, Y1, Y1
+	VMOVAPS   Y1, Y0
+
+oneNext:
+	ADDQ    $0x00000008, R10
+	DECQ    R11
+	JNE     oneCell
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000020, R9
+	JMP     one
+
+oneEnd:
+	ADDQ DI, AX
+	ADDQ R8, CX
+	DECQ BX
+	JNE  window
+	VZEROUPPER
+	RET
+
+// func windowsSumAVX2(dst uintptr, x uintptr, cells uintptr, count uintptr, windows uintptr, length uintptr, dstStep uintptr, xStep uintptr, scale uintptr)
+// Requires: AVX
+TEXT ·windowsSumAVX2(SB), NOSPLIT, $0-72
+	MOVQ         scale+64(FP), AX
+	VBROADCASTSS (AX), Y0
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         cells+16(FP), DX
+	MOVQ         windows+32(FP), BX
+	MOVQ         length+40(FP), SI
+	MOVQ         dstStep+48(FP), DI
+	MOVQ         xStep+56(FP), R8
+	SUBQ         SI, DI
+	SUBQ         SI, R8
+
+window:
+	MOVQ SI, R9
+
+four:
+	CMPQ    R9, $0x00000080
+	JB      fourEnd
+	MOVQ    DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ    (R10), R12
+	VMOVUPS (CX)(R12*4), Y1
+	VMOVUPS 32(CX)(R12*4), Y2
+	VMOVUPS 64(CX)(R12*4), Y3
+	VMOVUPS 96(CX)(R12*4), Y4
+	JMP     fourNext
+
+fourCell:
+	MOVQ    (R10), R12
+	VMOVUPS (CX)(R12*4), Y5
+	VADDPS  Y5, Y1, Y1
+	VMOVAPS Y1, Y1
+	VMOVUPS 32(CX)(R12*4), Y5
+	VADDPS  Y5, Y2, Y2
+	VMOVAPS Y2, Y2
+	VMOVUPS 64(CX)(R12*4), Y5
+	VADDPS  Y5, Y3, Y3
+	VMOVAPS Y3, Y3
+	VMOVUPS 96(CX)(R12*4), Y5
+	VADDPS  Y5, Y4, Y4
+	VMOVAPS Y4, Y4
+
+fourNext:
+	ADDQ    $0x00000008, R10
+	DECQ    R11
+	JNE     fourCell
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)
+	VMULPS  Y0, Y2, Y2
+	VMOVUPS Y2, 32(AX)
+	VMULPS  Y0, Y3, Y3
+	VMOVUPS Y3, 64(AX)
+	VMULPS  Y0, Y4, Y4
+	VMOVUPS Y4, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000080, R9
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    R9, $0x00000020
+	JB      oneEnd
+	MOVQ    DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ    (R10), R12
+	VMOVUPS (CX)(R12*4), Y1
+	JMP     oneNext
+
+oneCell:
+	MOVQ    (R10), R12
+	VMOVUPS (CX)(R12*4), Y2
+	VADDPS  Y2, Y1, Y1
+	VMOVAPS Y1, Y1
+
+oneNext:
+	ADDQ    $0x00000008, R10
+	DECQ    R11
+	JNE     oneCell
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000020, R9
+	JMP     one
+
+oneEnd:
+	ADDQ DI, AX
+	ADDQ R8, CX
+	DECQ BX
+	JNE  window
+	VZEROUPPER
+	RET
+
 // func winogradInputAVX2(dst uintptr, x uintptr, count uintptr, size uintptr, step uintptr, plane uintptr, line uintptr)
 // Requires: AVX
 TEXT ·winogradInputAVX2(SB), NOSPLIT, $0-56
@@ -27508,6 +27705,203 @@ channel:
 	SUBQ      DI, BX
 	DECQ      SI
 	JNE       pixel
+	VZEROUPPER
+	RET
+
+// func windowsMaxAVX512(dst uintptr, x uintptr, cells uintptr, count uintptr, windows uintptr, length uintptr, dstStep uintptr, xStep uintptr)
+// Requires: AVX, AVX512F
+TEXT ·windowsMaxAVX512(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ cells+16(FP), DX
+	MOVQ windows+32(FP), BX
+	MOVQ length+40(FP), SI
+	MOVQ dstStep+48(FP), DI
+	MOVQ xStep+56(FP), R8
+	SUBQ SI, DI
+	SUBQ SI, R8
+
+window:
+	MOVQ SI, R9
+
+four:
+	CMPQ    R9, $0x00000100
+	JB      fourEnd
+	MOVQ    DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ    (R10), R12
+	VMOVUPS (CX)(R12*4), Z0
+	VMOVUPS 64(CX)(R12*4), Z1
+	VMOVUPS 128(CX)(R12*4), Z2
+	VMOVUPS 192(CX)(R12*4), Z3
+	JMP     fourNext
+
+fourCell:
+	MOVQ    (R10), R12
+	VMOVUPS (CX)(R12*4), Z4
+	VMAXPS  Z4, Z0, Z4
+	VCMPPS  $0x03, Z0, Z0, K1
+	VMOVUPS Z0, K1, Z4
+	VMOVAPS Z4, Z0
+	VMOVUPS 64(CX)(R12*4), Z4
+	VMAXPS  Z4, Z1, Z4
+	VCMPPS  $0x03, Z1, Z1, K1
+	VMOVUPS Z1, K1, Z4
+	VMOVAPS Z4, Z1
+	VMOVUPS 128(CX)(R12*4), Z4
+	VMAXPS  Z4, Z2, Z4
+	VCMPPS  $0x03, Z2, Z2, K1
+	VMOVUPS Z2, K1, Z4
+	VMOVAPS Z4, Z2
+	VMOVUPS 192(CX)(R12*4), Z4
+	VMAXPS  Z4, Z3, Z4
+	VCMPPS  $0x03, Z3, Z3, K1
+	VMOVUPS Z3, K1, Z4
+	VMOVAPS Z4, Z3
+
+fourNext:
+	ADDQ    $0x00000008, R10
+	DECQ    R11
+	JNE     fourCell
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000100, R9
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    R9, $0x00000040
+	JB      oneEnd
+	MOVQ    DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ    (R10), R12
+	VMOVUPS (CX)(R12*4), Z0
+	JMP     oneNext
+
+oneCell:
+	MOVQ    (R10), R12
+	VMOVUPS (CX)(R12*4), Z1
+	VMAXPS  Z1, Z0, Z1
+	VCMPPS  $0x03, Z0, Z0, K1
+	VMOVUPS Z0, K1, Z1
+	VMOVAPS Z1, Z0
+
+oneNext:
+	ADDQ    $0x00000008, R10
+	DECQ    R11
+	JNE     oneCell
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000040, R9
+	JMP     one
+
+oneEnd:
+	ADDQ DI, AX
+	ADDQ R8, CX
+	DECQ BX
+	JNE  window
+	VZEROUPPER
+	RET
+
+// func windowsSumAVX512(dst uintptr, x uintptr, cells uintptr, count uintptr, windows uintptr, length uintptr, dstStep uintptr, xStep uintptr, scale uintptr)
+// Requires: AVX, AVX512F
+TEXT ·windowsSumAVX512(SB), NOSPLIT, $0-72
+	MOVQ         scale+64(FP), AX
+	VBROADCASTSS (AX), Z0
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         cells+16(FP), DX
+	MOVQ         windows+32(FP), BX
+	MOVQ         length+40(FP), SI
+	MOVQ         dstStep+48(FP), DI
+	MOVQ         xStep+56(FP), R8
+	SUBQ         SI, DI
+	SUBQ         SI, R8
+
+window:
+	MOVQ SI, R9
+
+four:
+	CMPQ    R9, $0x00000100
+	JB      fourEnd
+	MOVQ    DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ    (R10), R12
+	VMOVUPS (CX)(R12*4), Z1
+	VMOVUPS 64(CX)(R12*4), Z2
+	VMOVUPS 128(CX)(R12*4), Z3
+	VMOVUPS 192(CX)(R12*4), Z4
+	JMP     fourNext
+
+fourCell:
+	MOVQ    (R10), R12
+	VMOVUPS (CX)(R12*4), Z5
+	VADDPS  Z5, Z1, Z1
+	VMOVAPS Z1, Z1
+	VMOVUPS 64(CX)(R12*4), Z5
+	VADDPS  Z5, Z2, Z2
+	VMOVAPS Z2, Z2
+	VMOVUPS 128(CX)(R12*4), Z5
+	VADDPS  Z5, Z3, Z3
+	VMOVAPS Z3, Z3
+	VMOVUPS 192(CX)(R12*4), Z5
+	VADDPS  Z5, Z4, Z4
+	VMOVAPS Z4, Z4
+
+fourNext:
+	ADDQ    $0x00000008, R10
+	DECQ    R11
+	JNE     fourCell
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (AX)
+	VMULPS  Z0, Z2, Z2
+	VMOVUPS Z2, 64(AX)
+	VMULPS  Z0, Z3, Z3
+	VMOVUPS Z3, 128(AX)
+	VMULPS  Z0, Z4, Z4
+	VMOVUPS Z4, 192(AX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000100, R9
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    R9, $0x00000040
+	JB      oneEnd
+	MOVQ    DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ    (R10), R12
+	VMOVUPS (CX)(R12*4), Z1
+	JMP     oneNext
+
+oneCell:
+	MOVQ    (R10), R12
+	VMOVUPS (CX)(R12*4), Z2
+	VADDPS  Z2, Z1, Z1
+	VMOVAPS Z1, Z1
+
+oneNext:
+	ADDQ    $0x00000008, R10
+	DECQ    R11
+	JNE     oneCell
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000040, R9
+	JMP     one
+
+oneEnd:
+	ADDQ DI, AX
+	ADDQ R8, CX
+	DECQ BX
+	JNE  window
 	VZEROUPPER
 	RET
 

@@ -12742,6 +12742,280 @@ channel:
 	BNE pixel
 	RET
 
+// windowsMaxNEON is windowsMaxAVX2 with two registers for one.
+TEXT ·windowsMaxNEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD cells+16(FP), R2
+	MOVD windows+32(FP), R3
+	MOVD length+40(FP), R4
+	MOVD dstStep+48(FP), R5
+	MOVD xStep+56(FP), R6
+	SUBS R4, R5
+	SUBS R4, R6
+window:
+	MOVD R4, R7
+four:
+	CMP $128, R7
+	BLO fourEnd
+	MOVD R2, R8
+	MOVD count+24(FP), R9
+	MOVD 0(R8), R10
+	ADD R10<<2, R1, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R10<<2, R1, R19
+	FLDPQ 32(R19), (F2, F3)
+	ADD R10<<2, R1, R19
+	FLDPQ 64(R19), (F4, F5)
+	ADD R10<<2, R1, R19
+	FLDPQ 96(R19), (F6, F7)
+	B fourNext
+fourCell:
+	MOVD 0(R8), R10
+	ADD R10<<2, R1, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x6ea8e41f // fcmgt v31.4S, v0.4S, v8.4S
+	WORD $0x6e681c1f // bsl v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea9e43f // fcmgt v31.4S, v1.4S, v9.4S
+	WORD $0x6e691c3f // bsl v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e40a // fcmeq v10.4S, v0.4S, v0.4S
+	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e42b // fcmeq v11.4S, v1.4S, v1.4S
+	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	VBIT V10.B16, V0.B16, V8.B16
+	VBIT V11.B16, V1.B16, V9.B16
+	VMOV V8.B16, V0.B16
+	VMOV V9.B16, V1.B16
+	ADD R10<<2, R1, R19
+	FLDPQ 32(R19), (F8, F9)
+	WORD $0x6ea8e45f // fcmgt v31.4S, v2.4S, v8.4S
+	WORD $0x6e681c5f // bsl v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea9e47f // fcmgt v31.4S, v3.4S, v9.4S
+	WORD $0x6e691c7f // bsl v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x4e22e45f // fcmeq v31.4S, v2.4S, v2.4S
+	WORD $0x4e22e44a // fcmeq v10.4S, v2.4S, v2.4S
+	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e23e47f // fcmeq v31.4S, v3.4S, v3.4S
+	WORD $0x4e23e46b // fcmeq v11.4S, v3.4S, v3.4S
+	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	VBIT V10.B16, V2.B16, V8.B16
+	VBIT V11.B16, V3.B16, V9.B16
+	VMOV V8.B16, V2.B16
+	VMOV V9.B16, V3.B16
+	ADD R10<<2, R1, R19
+	FLDPQ 64(R19), (F8, F9)
+	WORD $0x6ea8e49f // fcmgt v31.4S, v4.4S, v8.4S
+	WORD $0x6e681c9f // bsl v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea9e4bf // fcmgt v31.4S, v5.4S, v9.4S
+	WORD $0x6e691cbf // bsl v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x4e24e49f // fcmeq v31.4S, v4.4S, v4.4S
+	WORD $0x4e24e48a // fcmeq v10.4S, v4.4S, v4.4S
+	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e25e4bf // fcmeq v31.4S, v5.4S, v5.4S
+	WORD $0x4e25e4ab // fcmeq v11.4S, v5.4S, v5.4S
+	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	VBIT V10.B16, V4.B16, V8.B16
+	VBIT V11.B16, V5.B16, V9.B16
+	VMOV V8.B16, V4.B16
+	VMOV V9.B16, V5.B16
+	ADD R10<<2, R1, R19
+	FLDPQ 96(R19), (F8, F9)
+	WORD $0x6ea8e4df // fcmgt v31.4S, v6.4S, v8.4S
+	WORD $0x6e681cdf // bsl v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea9e4ff // fcmgt v31.4S, v7.4S, v9.4S
+	WORD $0x6e691cff // bsl v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x4e26e4df // fcmeq v31.4S, v6.4S, v6.4S
+	WORD $0x4e26e4ca // fcmeq v10.4S, v6.4S, v6.4S
+	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e27e4ff // fcmeq v31.4S, v7.4S, v7.4S
+	WORD $0x4e27e4eb // fcmeq v11.4S, v7.4S, v7.4S
+	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	VBIT V10.B16, V6.B16, V8.B16
+	VBIT V11.B16, V7.B16, V9.B16
+	VMOV V8.B16, V6.B16
+	VMOV V9.B16, V7.B16
+fourNext:
+	ADD $8, R8
+	SUBS $1, R9
+	BNE fourCell
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F4, F5), 64(R0)
+	FSTPQ (F6, F7), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $128, R7
+	B four
+fourEnd:
+one:
+	CMP $32, R7
+	BLO oneEnd
+	MOVD R2, R8
+	MOVD count+24(FP), R9
+	MOVD 0(R8), R10
+	ADD R10<<2, R1, R19
+	FLDPQ 0(R19), (F0, F1)
+	B oneNext
+oneCell:
+	MOVD 0(R8), R10
+	ADD R10<<2, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e43f // fcmgt v31.4S, v1.4S, v3.4S
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e404 // fcmeq v4.4S, v0.4S, v0.4S
+	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e425 // fcmeq v5.4S, v1.4S, v1.4S
+	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	VBIT V4.B16, V0.B16, V2.B16
+	VBIT V5.B16, V1.B16, V3.B16
+	VMOV V2.B16, V0.B16
+	VMOV V3.B16, V1.B16
+oneNext:
+	ADD $8, R8
+	SUBS $1, R9
+	BNE oneCell
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R7
+	B one
+oneEnd:
+	ADD R5, R0
+	ADD R6, R1
+	SUBS $1, R3
+	BNE window
+	RET
+
+// windowsSumNEON is windowsSumAVX2 with two registers for one.
+TEXT ·windowsSumNEON(SB), NOSPLIT, $0-72
+	MOVD scale+64(FP), R0
+	ADD $0, R0, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD cells+16(FP), R2
+	MOVD windows+32(FP), R3
+	MOVD length+40(FP), R4
+	MOVD dstStep+48(FP), R5
+	MOVD xStep+56(FP), R6
+	SUBS R4, R5
+	SUBS R4, R6
+window:
+	MOVD R4, R7
+four:
+	CMP $128, R7
+	BLO fourEnd
+	MOVD R2, R8
+	MOVD count+24(FP), R9
+	MOVD 0(R8), R10
+	ADD R10<<2, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R10<<2, R1, R19
+	FLDPQ 32(R19), (F4, F5)
+	ADD R10<<2, R1, R19
+	FLDPQ 64(R19), (F6, F7)
+	ADD R10<<2, R1, R19
+	FLDPQ 96(R19), (F8, F9)
+	B fourNext
+fourCell:
+	MOVD 0(R8), R10
+	ADD R10<<2, R1, R19
+	FLDPQ 0(R19), (F10, F11)
+	WORD $0x4e2ad442 // fadd v2.4S, v2.4S, v10.4S
+	WORD $0x4e2bd463 // fadd v3.4S, v3.4S, v11.4S
+	ADD R10<<2, R1, R19
+	FLDPQ 32(R19), (F10, F11)
+	WORD $0x4e2ad484 // fadd v4.4S, v4.4S, v10.4S
+	WORD $0x4e2bd4a5 // fadd v5.4S, v5.4S, v11.4S
+	ADD R10<<2, R1, R19
+	FLDPQ 64(R19), (F10, F11)
+	WORD $0x4e2ad4c6 // fadd v6.4S, v6.4S, v10.4S
+	WORD $0x4e2bd4e7 // fadd v7.4S, v7.4S, v11.4S
+	ADD R10<<2, R1, R19
+	FLDPQ 96(R19), (F10, F11)
+	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
+	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
+fourNext:
+	ADD $8, R8
+	SUBS $1, R9
+	BNE fourCell
+	WORD $0x6e20dc42 // fmul v2.4S, v2.4S, v0.4S
+	WORD $0x6e21dc63 // fmul v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 0(R0)
+	WORD $0x6e20dc84 // fmul v4.4S, v4.4S, v0.4S
+	WORD $0x6e21dca5 // fmul v5.4S, v5.4S, v1.4S
+	FSTPQ (F4, F5), 32(R0)
+	WORD $0x6e20dcc6 // fmul v6.4S, v6.4S, v0.4S
+	WORD $0x6e21dce7 // fmul v7.4S, v7.4S, v1.4S
+	FSTPQ (F6, F7), 64(R0)
+	WORD $0x6e20dd08 // fmul v8.4S, v8.4S, v0.4S
+	WORD $0x6e21dd29 // fmul v9.4S, v9.4S, v1.4S
+	FSTPQ (F8, F9), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $128, R7
+	B four
+fourEnd:
+one:
+	CMP $32, R7
+	BLO oneEnd
+	MOVD R2, R8
+	MOVD count+24(FP), R9
+	MOVD 0(R8), R10
+	ADD R10<<2, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	B oneNext
+oneCell:
+	MOVD 0(R8), R10
+	ADD R10<<2, R1, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
+	WORD $0x4e25d463 // fadd v3.4S, v3.4S, v5.4S
+oneNext:
+	ADD $8, R8
+	SUBS $1, R9
+	BNE oneCell
+	WORD $0x6e20dc42 // fmul v2.4S, v2.4S, v0.4S
+	WORD $0x6e21dc63 // fmul v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R7
+	B one
+oneEnd:
+	ADD R5, R0
+	ADD R6, R1
+	SUBS $1, R3
+	BNE window
+	RET
+
 // winogradInputNEON is winogradInputAVX2 with two registers for one.
 TEXT ·winogradInputNEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0

@@ -883,6 +883,24 @@ func callPixelsClaim(wide bool, dx, x, left, y *float32, count, size, xStep, ySt
 }
 
 //go:noinline
+func callWindowsMax(wide bool, dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr) {
+	if wide {
+		windowsMaxAVX512(dst, x, cells, count, windows, length, dstStep, xStep)
+	} else {
+		windowsMaxAVX2(dst, x, cells, count, windows, length, dstStep, xStep)
+	}
+}
+
+//go:noinline
+func callWindowsSum(wide bool, dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale *float32) {
+	if wide {
+		windowsSumAVX512(dst, x, cells, count, windows, length, dstStep, xStep, scale)
+	} else {
+		windowsSumAVX2(dst, x, cells, count, windows, length, dstStep, xStep, scale)
+	}
+}
+
+//go:noinline
 func callWinogradInput(wide bool, dst, x *float32, count, size, step, plane, line uintptr) {
 	if wide {
 		winogradInputAVX512(dst, x, count, size, step, plane, line)
@@ -1910,6 +1928,18 @@ func pixelsClaimAVX2(dx, x, left, y *float32, count, size, xStep, yStep uintptr)
 
 //go:noescape
 func pixelsClaimAVX512(dx, x, left, y *float32, count, size, xStep, yStep uintptr)
+
+//go:noescape
+func windowsMaxAVX2(dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr)
+
+//go:noescape
+func windowsMaxAVX512(dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr)
+
+//go:noescape
+func windowsSumAVX2(dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale *float32)
+
+//go:noescape
+func windowsSumAVX512(dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale *float32)
 
 //go:noescape
 func winogradInputAVX2(dst, x *float32, count, size, step, plane, line uintptr)

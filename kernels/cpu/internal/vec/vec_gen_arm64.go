@@ -416,6 +416,16 @@ func callPixelsClaim(wide bool, dx, x, left, y *float32, count, size, xStep, ySt
 }
 
 //go:noinline
+func callWindowsMax(wide bool, dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr) {
+	windowsMaxNEON(dst, x, cells, count, windows, length, dstStep, xStep)
+}
+
+//go:noinline
+func callWindowsSum(wide bool, dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale *float32) {
+	windowsSumNEON(dst, x, cells, count, windows, length, dstStep, xStep, scale)
+}
+
+//go:noinline
 func callWinogradInput(wide bool, dst, x *float32, count, size, step, plane, line uintptr) {
 	winogradInputNEON(dst, x, count, size, step, plane, line)
 }
@@ -891,6 +901,12 @@ func pixelsAddNEON(dst, x *float32, count, size, dstStep, xStep uintptr)
 
 //go:noescape
 func pixelsClaimNEON(dx, x, left, y *float32, count, size, xStep, yStep uintptr)
+
+//go:noescape
+func windowsMaxNEON(dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr)
+
+//go:noescape
+func windowsSumNEON(dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale *float32)
 
 //go:noescape
 func winogradInputNEON(dst, x *float32, count, size, step, plane, line uintptr)

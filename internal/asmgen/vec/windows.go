@@ -1,0 +1,76 @@
+package main
+
+import (
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
+)
+
+// windows emits the maximum and the scaled sum of windows of pixels. A window's cells are at the same offsets from its
+// first pixel in all windows, in floats; of each pixel length bytes are done, a multiple of the vector's. Windows come
+// in order: what is stored behind a pixel is the next one's.
+func (m machine) windows() {
+	m.begin("", "windowsMax", "dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr", "")
+	m.eachWindow(func(acc, v Vector) Vector {
+		top := m.vector()
+		Max(top, acc, v) // for NaN, v
+		Blend(top, Compare(Unordered, acc, acc), acc)
+		return top
+	}, func(acc Vector) {})
+
+	m.begin("", "windowsSum", "dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale *float32", "")
+	scale := m.broadcast(param("scale"), 0)
+	m.eachWindow(func(acc, v Vector) Vector {
+		Add(acc, acc, v)
+		return acc
+	}, func(acc Vector) { Multiply(acc, acc, scale) })
+}
+
+// eachWindow emits the loops over windows, channels and cells: combine adds a cell's channels to what is known of the
+// window, finish changes the result before it is stored.
+func (m machine) eachWindow(combine func(acc, v Vector) Vector, finish func(acc Vector)) {
+	dst, x, cells, windows := param("dst"), param("x"), param("cells"), param("windows")
+	length, dstStep, xStep := param("length"), param("dstStep"), param("xStep")
+	Decrease(dstStep, length)
+	Decrease(xStep, length)
+	Label("window")
+	left := NewScalar()
+	Assign(left, length)
+	round := func(name string, n int) {
+		Label(name)
+		JumpBelow(left, Number(n*m.bytes()), name+"End")
+		p, count, offset := NewScalar(), NewScalar(), NewScalar()
+		Assign(p, cells)
+		Reload(count, "count")
+		acc := make([]Vector, n)
+		Assign(offset, Memory{Base: p})
+		for i := range acc {
+			acc[i] = m.vector()
+			Load(acc[i], Memory{Base: x, Offset: i * m.bytes()}.Indexed(offset, 4))
+		}
+		Jump(name + "Next")
+		Label(name + "Cell")
+		Assign(offset, Memory{Base: p})
+		for i := range acc {
+			v := m.vector()
+			Load(v, Memory{Base: x, Offset: i * m.bytes()}.Indexed(offset, 4))
+			Copy(acc[i], combine(acc[i], v))
+		}
+		Label(name + "Next")
+		Increase(p, Number(8))
+		Countdown(count, 1, name+"Cell")
+		for i := range acc {
+			finish(acc[i])
+			Store(Memory{Base: dst, Offset: i * m.bytes()}, acc[i])
+		}
+		Increase(dst, Number(n*m.bytes()))
+		Increase(x, Number(n*m.bytes()))
+		Decrease(left, Number(n*m.bytes()))
+		Jump(name)
+		Label(name + "End")
+	}
+	Unrolled(func() { round("four", 4) })
+	round("one", 1)
+	Increase(dst, dstStep)
+	Increase(x, xStep)
+	Countdown(windows, 1, "window")
+	End()
+}

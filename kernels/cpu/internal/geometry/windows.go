@@ -1,0 +1,113 @@
+package geometry
+
+// Windows are windows at steps along the last axis that have the same cells inside the source, each Stride positions
+// behind the one before.
+type Windows struct {
+	First, Step, Count int // positions of the results along the last axis: First, First+Step, and so on
+	Source, Stride     int // the position of the first cell of the first window along the last axis of the source
+	length             int // of the cells along the last axis
+}
+
+// Gather says what each element of a result is made of: the cells of a window of the source, as far as they lie inside.
+type Gather struct {
+	source, result [3]int
+	channels       int
+	cells          [3][]interval // along each axis, for each position of the result
+	windows        []Windows
+	tables         map[[3]int][]int
+}
+
+type interval struct{ lo, hi int }
+
+func (i interval) length() int { return max(i.hi-i.lo, 0) }
+
+// Forward is how pooling gathers its windows from the input.
+func (p *Pooling) Forward() *Gather {
+	return newGather(p.In, p.Out, p.Channels, 1, p.Stride[2], p.Interval)
+}
+
+// Backward is how the gradient of a mean gathers, for each element of the input, from the windows that hold it.
+func (p *Pooling) Backward() *Gather {
+	return newGather(p.Out, p.In, p.Channels, p.Stride[2], 1, p.holders)
+}
+
+// holders are the windows along an axis that hold a position of the input.
+func (p *Pooling) holders(axis, at int) (lo, hi int) {
+	last := at + p.pad[axis]
+	if first := last - p.Window[axis] + 1; first > 0 {
+		lo = (first + p.Stride[axis] - 1) / p.Stride[axis]
+	}
+	return lo, min(last/p.Stride[axis]+1, p.Out[axis])
+}
+
+// Full reports whether no window is cut off by an edge.
+func (p *Pooling) Full() bool {
+	for axis, n := range p.Out {
+		for at := range n {
+			if lo, hi := p.Interval(axis, at); hi-lo != p.Window[axis] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// newGather prepares a gather of windows that are step results apart, and then stride positions of the source.
+func newGather(source, result [3]int, channels, step, stride int, cells func(axis, at int) (lo, hi int)) *Gather {
+	g := &Gather{source: source, result: result, channels: channels, tables: map[[3]int][]int{}}
+	for axis, n := range result {
+		g.cells[axis] = make([]interval, n)
+		for at := range n {
+			lo, hi := cells(axis, at)
+			g.cells[axis][at] = interval{lo, hi}
+		}
+	}
+	last := g.cells[2]
+	for first := range min(step, len(last)) {
+		for at := first; at < len(last); {
+			w := Windows{First: at, Step: step, Count: 1, Source: last[at].lo, Stride: stride, length: last[at].length()}
+			for at += step; at < len(last) && last[at].length() == w.length && (w.length == 0 || last[at].lo == w.Source+w.Count*stride); at += step {
+				w.Count++
+			}
+			g.windows = append(g.windows, w)
+		}
+	}
+	for _, d := range g.cells[0] {
+		for _, h := range g.cells[1] {
+			for _, w := range g.windows {
+				g.prepare([3]int{d.length(), h.length(), w.length})
+			}
+		}
+	}
+	return g
+}
+
+// prepare makes the table of a window of the given lengths: how far each cell is behind the first.
+func (g *Gather) prepare(lengths [3]int) {
+	if _, known := g.tables[lengths]; known {
+		return
+	}
+	table := make([]int, 0, lengths[0]*lengths[1]*lengths[2])
+	for i := range lengths[0] {
+		for j := range lengths[1] {
+			for k := range lengths[2] {
+				table = append(table, ((i*g.source[1]+j)*g.source[2]+k)*g.channels)
+			}
+		}
+	}
+	g.tables[lengths] = table
+}
+
+// Lines is the number of lines along the last axis of an image of the result.
+func (g *Gather) Lines() int { return g.result[0] * g.result[1] }
+
+// Each calls f for all windows of a line: the elements of an image where the first result and the first cell are, and
+// how far the cells are behind the first. No cells: none lies inside the source.
+func (g *Gather) Each(line int, f func(w *Windows, result, source int, cells []int)) {
+	d, h := g.cells[0][line/g.result[1]], g.cells[1][line%g.result[1]]
+	for i := range g.windows {
+		w := &g.windows[i]
+		f(w, (line*g.result[2]+w.First)*g.channels, ((d.lo*g.source[1]+h.lo)*g.source[2]+w.Source)*g.channels,
+			g.tables[[3]int{d.length(), h.length(), w.length}])
+	}
+}

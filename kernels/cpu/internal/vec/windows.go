@@ -1,0 +1,48 @@
+package vec
+
+// WindowsMax stores the maximum of each of count windows of pixels with c channels, channel by channel. Window i begins
+// at pixel x[i*xStep], its cells are pixels at the given distances behind it (one at least), and its result is
+// dst[i*dstStep]. NaN in a window gives NaN. Results must not overlap; what lies between them stays.
+func WindowsMax[T Float](dst, x []T, cells []int, count, c, dstStep, xStep int) {
+	if count <= 0 || c <= 0 {
+		return
+	}
+	done := 0
+	if single[T]() {
+		done = windowsMax32(as32(dst), as32(x), cells, count, c, dstStep, xStep)
+	}
+	for i := done; i < count; i++ {
+		d, x := dst[i*dstStep:][:c], x[i*xStep:]
+		copy(d, x[cells[0]:])
+		for _, at := range cells[1:] {
+			for k, v := range x[at:][:len(d)] {
+				if v > d[k] || v != v {
+					d[k] = v
+				}
+			}
+		}
+	}
+}
+
+// WindowsSum stores scale times the sum of each window, added up in the order of the cells: see [WindowsMax].
+func WindowsSum[T Float](dst, x []T, cells []int, count, c, dstStep, xStep int, scale T) {
+	if count <= 0 || c <= 0 {
+		return
+	}
+	done := 0
+	if single[T]() {
+		done = windowsSum32(as32(dst), as32(x), cells, count, c, dstStep, xStep, float32(scale))
+	}
+	for i := done; i < count; i++ {
+		d, x := dst[i*dstStep:][:c], x[i*xStep:]
+		copy(d, x[cells[0]:])
+		for _, at := range cells[1:] {
+			for k, v := range x[at:][:len(d)] {
+				d[k] += v
+			}
+		}
+		for k := range d {
+			d[k] *= scale
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package vec
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestWindows compares windows of random cells with plain loops, at the ends of their slices, with ties and NaN; what
+// lies between results must stay.
+func TestWindows(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(33, 34))
+		for try := range 600 {
+			c, count := 1+r.IntN(40), 1+r.IntN(20)
+			if try%100 == 0 {
+				c, count = 1+r.IntN(40000), 1+r.IntN(3)
+			}
+			dstStep, xStep := c*(1+r.IntN(2))+r.IntN(2)*r.IntN(9), c*(1+r.IntN(2))+r.IntN(2)*r.IntN(9)
+			cells := make([]int, 1+r.IntN(9))
+			for i := range cells {
+				cells[i] = r.IntN(3 * c)
+			}
+			x := make([]float32, (count-1)*xStep+3*c+c)
+			for i := range x {
+				if x[i] = float32(r.IntN(5)); r.IntN(40) == 0 {
+					x[i] = float32(math.NaN())
+				}
+			}
+			largest, sums := make([]float32, (count-1)*dstStep+c), make([]float32, (count-1)*dstStep+c)
+			fillOnes(largest)
+			fillOnes(sums)
+			got, gotSums := append([]float32{}, largest...), append([]float32{}, sums...)
+			for i := range count {
+				for k := range c {
+					top, sum := float32(math.Inf(-1)), float32(0)
+					for _, at := range cells {
+						v := x[i*xStep+at+k]
+						top, sum = max(top, v), sum+v
+					}
+					largest[i*dstStep+k], sums[i*dstStep+k] = top, sum*0.3
+				}
+			}
+			WindowsMax(got, x, cells, count, c, dstStep, xStep)
+			WindowsSum(gotSums, x, cells, count, c, dstStep, xStep, 0.3)
+			for i := range got {
+				require.True(t, got[i] == largest[i] || got[i] != got[i] && largest[i] != largest[i], "%d of %d channels %d %d, cells %v: maximum %d is %v, want %v",
+					count, c, dstStep, xStep, cells, i, got[i], largest[i])
+				require.True(t, gotSums[i] == sums[i] || gotSums[i] != gotSums[i] && sums[i] != sums[i], "%d of %d channels %d %d, cells %v: sum %d is %v, want %v",
+					count, c, dstStep, xStep, cells, i, gotSums[i], sums[i])
+			}
+		}
+		var none []float32
+		WindowsMax(none, none, []int{0}, 0, 4, 4, 4)
+		WindowsSum(none, none, []int{0}, 3, 0, 0, 0, 1)
+	})
+}
+
+func fillOnes(x []float32) {
+	for i := range x {
+		x[i] = 1
+	}
+}
