@@ -93,7 +93,8 @@ func images(r *rand.Rand, axes, low, high int) []int {
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
-// drawn draws count specs of each kind; the same seed draws the same ones. What would compute for seconds is drawn again.
+// drawn draws count specs of each kind; the same seed draws the same ones. What would compute for seconds is drawn
+// again.
 func drawn(count int, seed uint64) []spec {
 	var list []spec
 	for k, d := range draws {
