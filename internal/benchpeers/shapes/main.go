@@ -169,7 +169,7 @@ func (b *bench) run(only []string) error {
 		}
 		fmt.Fprintf(b.out, "%s | %.1f |\n", line, allocations)
 	}
-	summary(b, ratios)
+	summary(b.out, ratios)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -101,7 +102,7 @@ func drawn(count int, seed uint64) []spec {
 		r := rand.New(rand.NewPCG(seed, uint64(k)))
 		for i := range count {
 			s := d.draw(r)
-			for s.forward(); s.cost() > 2e10; {
+			for s.cost() > 2e10 {
 				s = d.draw(r)
 			}
 			s.Key = fmt.Sprintf("%s-%d: %s", d.kind, i, s.String())
@@ -148,30 +149,32 @@ func (s *spec) String() string {
 	return text
 }
 
-// summary prints how the ratios of each kind are distributed, and the rows where we are most behind.
-func summary(b *bench, rows []measured) {
-	fmt.Fprintf(b.out, "\n| kind | of | worst | first tenth | median | best |\n|---|---|---|---|---|---|\n")
-	for _, mode := range []string{"predict", "train"} {
-		kinds := map[string][]float64{}
-		var order []string
-		for _, m := range rows {
-			if m.mode == mode && m.ratio > 0 {
-				if kinds[m.kind] == nil {
-					order = append(order, m.kind)
-				}
-				kinds[m.kind] = append(kinds[m.kind], m.ratio)
-			}
-		}
-		for _, kind := range order {
-			x := kinds[kind]
-			slices.Sort(x)
-			fmt.Fprintf(b.out, "| %s, %s | %d | %.2f | %.2f | %.2f | %.2f |\n", kind, mode, len(x), x[0], x[len(x)/10], x[len(x)/2], x[len(x)-1])
-		}
-	}
-}
-
 // measured is a ratio of a table.
 type measured struct {
 	kind, mode string
 	ratio      float64
+}
+
+// summary prints how the ratios of each kind are distributed; nothing where there are none.
+func summary(out io.Writer, rows []measured) {
+	kinds := map[string][]float64{}
+	var order []string
+	for _, m := range rows {
+		if m.ratio <= 0 {
+			continue
+		}
+		kind := m.kind + ", " + m.mode
+		if kinds[kind] == nil {
+			order = append(order, kind)
+		}
+		kinds[kind] = append(kinds[kind], m.ratio)
+	}
+	if len(order) > 0 {
+		fmt.Fprintf(out, "\n| kind | of | worst | first tenth | median | best |\n|---|---|---|---|---|---|\n")
+	}
+	for _, kind := range order {
+		x := kinds[kind]
+		slices.Sort(x)
+		fmt.Fprintf(out, "| %s | %d | %.2f | %.2f | %.2f | %.2f |\n", kind, len(x), x[0], x[len(x)/10], x[len(x)/2], x[len(x)-1])
+	}
 }

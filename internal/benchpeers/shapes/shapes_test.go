@@ -41,3 +41,24 @@ func TestTable(t *testing.T) {
 	require.Equal(t, strings.Count(lines[0], "|"), strings.Count(lines[2], "|"))
 	require.Contains(t, lines[2], "| mlp-257 | ")
 }
+
+// TestDrawn checks that the same seed draws the same shapes, and that every kind can be computed.
+func TestDrawn(t *testing.T) {
+	list := drawn(3, 7)
+	require.Equal(t, list, drawn(3, 7))
+	require.NotEqual(t, list, drawn(3, 8))
+	require.Len(t, list, 3*len(draws))
+	for _, s := range list {
+		require.LessOrEqual(t, s.cost(), 2e10)
+		s.Input[0] = 2
+		s.Rows = min(s.Rows, 1000)
+		for _, train := range []bool{false, true} {
+			w, err := s.build(train)
+			require.NoError(t, err, s.Key)
+			w.close()
+		}
+	}
+	var out bytes.Buffer
+	summary(&out, []measured{{"conv", "train", 2}, {"conv", "train", 0.5}, {"conv", "train", 3}, {"conv", "predict", 0}})
+	require.Contains(t, out.String(), "| conv, train | 3 | 0.50 | 0.50 | 2.00 | 3.00 |")
+}
