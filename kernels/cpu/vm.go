@@ -133,7 +133,7 @@ func (b *vmBuilder) elementBytes() int {
 }
 
 // chooseBlock sets the number of elements of a block, each of which takes the given memory: a multiple of the periods
-// of row operands if that is possible.
+// of row operands and of the elements of a vector if that is possible.
 func (b *vmBuilder) chooseBlock(bytes int) {
 	block := min(max(blockBytes/max(bytes, 1)/64*64, 256), 4096)
 	unit := max(b.u.Columns, 1)
@@ -142,8 +142,18 @@ func (b *vmBuilder) chooseBlock(bytes int) {
 			unit = lcm(unit, d)
 		}
 	}
+	// Blocks of whole vectors begin where vectors do, and leave no rest.
+	for lanes := vectorElements; lanes > 1; lanes /= 2 {
+		if whole := lcm(unit, lanes); whole <= 2*block {
+			unit = whole
+			break
+		}
+	}
 	b.prog.block = min(max(block/unit, 1)*unit, b.u.Size)
 }
+
+// vectorElements is how many float32 a vector of AVX-512 holds, and a line of the caches.
+const vectorElements = 16
 
 func lcm(a, b int) int {
 	g, r := a, b
