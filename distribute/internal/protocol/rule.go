@@ -157,10 +157,27 @@ func (r *Rule) factors(rate float64, step uint64) factors {
 	return f
 }
 
-func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }
+// zeros is a part of a gradient of zeros.
+var zeros [1024]float32
 
 // update changes the elements w by the gradient g; nil stands for zeros. slots are those of the same elements.
 func (r *Rule) update(f factors, w, g []float32, slots [][]float32) {
+	if g != nil {
+		r.step(f, w, g, slots)
+		return
+	}
+	var room [3][]float32 // of as many slots as a rule has
+	for from := 0; from < len(w); from += len(zeros) {
+		to := min(from+len(zeros), len(w))
+		for i, slot := range slots {
+			room[i] = slot[from:to]
+		}
+		r.step(f, w[from:to], zeros[:to-from], room[:len(slots)])
+	}
+}
+
+// step is update with a gradient.
+func (r *Rule) step(f factors, w, g []float32, slots [][]float32) {
 	if r.WeightLoss != 0 {
 		for i := range w {
 			w[i] *= f.decay
@@ -168,94 +185,41 @@ func (r *Rule) update(f factors, w, g []float32, slots [][]float32) {
 	}
 	switch r.Kind {
 	case SGD:
-		r.sgd(f, w, g, slots)
-	case Adagrad:
-		epsilon := float32(r.Epsilon)
-		n := slots[0]
-		for i, g := range g {
-			n[i] += g * g
-			w[i] -= f.rate * g / sqrt(n[i]+epsilon)
+		if len(slots) == 0 {
+			rows.Descend(w, g, f.rate)
+			return
 		}
+		rows.Momentum(w, slots[0], g, f.rate, float32(r.Momentum), r.Nesterov)
+	case Adagrad:
+		rows.Adagrad(w, slots[0], g, f.rate, float32(r.Epsilon))
 	case Adam:
-		r.adam(f, w, g, slots)
+		rows.Adam(w, slots[0], slots[1], g, f.alpha, float32(1-r.Beta1), float32(1-r.Beta2), float32(r.Epsilon))
 	case RMSprop:
-		r.rmsprop(f, w, g, slots)
+		var m, average []float32
+		if r.Momentum > 0 {
+			m = slots[1]
+		}
+		if r.Centered {
+			average = slots[len(slots)-1]
+		}
+		rows.RMSprop(w, slots[0], m, average, g, f.rate, float32(r.Rho), float32(1-r.Rho), float32(r.Epsilon), float32(r.Momentum))
 	case FTRL:
 		r.ftrl(f, w, g, slots)
 	}
 }
 
-func at(g []float32, i int) float32 {
-	if g == nil {
-		return 0
-	}
-	return g[i]
-}
-
-func (r *Rule) sgd(f factors, w, g []float32, slots [][]float32) {
-	if len(slots) == 0 {
-		rows.Descend(w, g, f.rate)
-		return
-	}
-	m, mu := slots[0], float32(r.Momentum)
-	for i := range w {
-		step := f.rate * at(g, i)
-		m[i] = mu*m[i] - step
-		if r.Nesterov {
-			w[i] += mu*m[i] - step
-		} else {
-			w[i] += m[i]
-		}
-	}
-}
-
-func (r *Rule) adam(f factors, w, g []float32, slots [][]float32) {
-	m, v := slots[0][:len(w)], slots[1][:len(w)]
-	b1, b2, epsilon := float32(1-r.Beta1), float32(1-r.Beta2), float32(r.Epsilon)
-	for i := range w {
-		x := at(g, i)
-		m[i] += (x - m[i]) * b1
-		v[i] += (x*x - v[i]) * b2
-		w[i] -= f.alpha * m[i] / (sqrt(v[i]) + epsilon)
-	}
-}
-
-func (r *Rule) rmsprop(f factors, w, g []float32, slots [][]float32) {
-	v := slots[0]
-	rho, rest, epsilon, mu := float32(r.Rho), float32(1-r.Rho), float32(r.Epsilon), float32(r.Momentum)
-	for i := range w {
-		x := at(g, i)
-		v[i] = rho*v[i] + rest*x*x
-		under := v[i]
-		if r.Centered {
-			a := slots[len(slots)-1]
-			a[i] = rho*a[i] + rest*x
-			under -= a[i] * a[i]
-		}
-		change := f.rate * x / sqrt(under+epsilon)
-		if r.Momentum > 0 {
-			m := slots[1]
-			m[i] = mu*m[i] + change
-			change = m[i]
-		}
-		w[i] -= change
-	}
-}
-
 func (r *Rule) ftrl(f factors, w, g []float32, slots [][]float32) {
 	n, z := slots[0], slots[1]
-	power := func(x float32) float32 {
-		if r.Power == -0.5 {
-			return sqrt(x)
-		}
-		return float32(math.Pow(float64(x), -r.Power))
+	l1, l2, shrinkage := float32(r.L1), float32(float32(r.Beta)/f.rate)+float32(2*r.L2), float32(2*r.Shrinkage)
+	if r.Power == -0.5 {
+		rows.FTRL(w, n, z, g, f.rate, l1, l2, shrinkage)
+		return
 	}
-	l1, l2 := float32(r.L1), float32(r.Beta)/f.rate+float32(2*r.L2)
-	for i := range w {
-		x := at(g, i)
-		next := n[i] + x*x
+	power := func(x float32) float32 { return float32(math.Pow(float64(x), -r.Power)) }
+	for i, x := range g {
+		next := n[i] + float32(x*x)
 		raised := power(next)
-		z[i] += x + float32(2*r.Shrinkage)*w[i] - (raised-power(n[i]))/f.rate*w[i]
+		z[i] += x + float32(shrinkage*w[i]) - float32((raised-power(n[i]))/f.rate*w[i])
 		n[i] = next
 		w[i] = (min(max(z[i], -l1), l1) - z[i]) / (raised/f.rate + l2)
 	}

@@ -154,6 +154,7 @@ func (m machine) record() {
 	m.affineMul()
 	m.rowKernels()
 	m.optimizers()
+	m.rules()
 	m.conversions()
 	m.pairRows()
 	m.widenRows()

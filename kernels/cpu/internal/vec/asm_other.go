@@ -30,6 +30,11 @@ func gruCell32(_, _, _, _, _ []float32) int                               { retu
 func gruCellGrad32(_, _, _, _, _, _, _ []float32) int                     { return 0 }
 func adam32(_, _, _, _ []float32, _ [6]float32) bool                      { return false }
 func momentum32(_, _, _ []float32, _ [3]float32, _ bool) bool             { return false }
+func ruleAdagrad32(_, _, _ []float32, _ [2]float32) int                   { return 0 }
+func ruleAdam32(_, _, _, _ []float32, _ [4]float32) int                   { return 0 }
+func ruleMomentum32(_, _, _ []float32, _ [2]float32, _ bool) int          { return 0 }
+func ruleRMSprop32(_, _, _, _, _ []float32, _ [5]float32) int             { return 0 }
+func ruleFTRL32(_, _, _, _ []float32, _ [5]float32) int                   { return 0 }
 func widen32(halfKind, []float32, []uint16) bool                          { return false }
 func narrow32(halfKind, []uint16, []float32) bool                         { return false }
 func maxPoolRow32(_, _, _ []float32, _ int) int                           { return 0 }

@@ -12869,6 +12869,524 @@ end1:
 	VZEROUPPER
 	RET
 
+// func ruleAdagradAVX2(w uintptr, sum uintptr, gradient uintptr, n uintptr, scalars uintptr)
+// Requires: AVX
+TEXT ·ruleAdagradAVX2(SB), NOSPLIT, $0-40
+	MOVQ         w+0(FP), AX
+	MOVQ         sum+8(FP), CX
+	MOVQ         gradient+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         scalars+32(FP), SI
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+
+loop2:
+	CMPQ    BX, $0x00000010
+	JB      end2
+	VMOVUPS (DX), Y2
+	VMULPS  Y2, Y2, Y3
+	VADDPS  (CX), Y3, Y3
+	VMOVUPS Y3, (CX)
+	VADDPS  Y1, Y3, Y3
+	VSQRTPS Y3, Y3
+	VMULPS  Y0, Y2, Y2
+	VDIVPS  Y3, Y2, Y2
+	VMOVUPS (AX), Y3
+	VSUBPS  Y2, Y3, Y3
+	VMOVUPS Y3, (AX)
+	VMOVUPS 32(DX), Y2
+	VMULPS  Y2, Y2, Y3
+	VADDPS  32(CX), Y3, Y3
+	VMOVUPS Y3, 32(CX)
+	VADDPS  Y1, Y3, Y3
+	VSQRTPS Y3, Y3
+	VMULPS  Y0, Y2, Y2
+	VDIVPS  Y3, Y2, Y2
+	VMOVUPS 32(AX), Y3
+	VSUBPS  Y2, Y3, Y3
+	VMOVUPS Y3, 32(AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, BX
+	JMP     loop2
+
+end2:
+loop1:
+	CMPQ    BX, $0x00000008
+	JB      end1
+	VMOVUPS (DX), Y2
+	VMULPS  Y2, Y2, Y3
+	VADDPS  (CX), Y3, Y3
+	VMOVUPS Y3, (CX)
+	VADDPS  Y1, Y3, Y3
+	VSQRTPS Y3, Y3
+	VMULPS  Y0, Y2, Y2
+	VDIVPS  Y3, Y2, Y2
+	VMOVUPS (AX), Y3
+	VSUBPS  Y2, Y3, Y3
+	VMOVUPS Y3, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000008, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func ruleAdamAVX2(w uintptr, m uintptr, v uintptr, gradient uintptr, n uintptr, scalars uintptr)
+// Requires: AVX
+TEXT ·ruleAdamAVX2(SB), NOSPLIT, $0-48
+	MOVQ         w+0(FP), AX
+	MOVQ         m+8(FP), CX
+	MOVQ         v+16(FP), DX
+	MOVQ         gradient+24(FP), BX
+	MOVQ         n+32(FP), SI
+	MOVQ         scalars+40(FP), DI
+	VBROADCASTSS (DI), Y0
+	VBROADCASTSS 4(DI), Y1
+	VBROADCASTSS 8(DI), Y2
+	VBROADCASTSS 12(DI), Y3
+
+loop2:
+	CMPQ    SI, $0x00000010
+	JB      end2
+	VMOVUPS (BX), Y4
+	VMOVUPS (CX), Y5
+	VMOVUPS (DX), Y6
+	VSUBPS  Y5, Y4, Y7
+	VMULPS  Y1, Y7, Y7
+	VADDPS  Y7, Y5, Y5
+	VMOVUPS Y5, (CX)
+	VMULPS  Y4, Y4, Y4
+	VSUBPS  Y6, Y4, Y4
+	VMULPS  Y2, Y4, Y4
+	VADDPS  Y4, Y6, Y6
+	VMOVUPS Y6, (DX)
+	VSQRTPS Y6, Y6
+	VADDPS  Y3, Y6, Y6
+	VMULPS  Y0, Y5, Y5
+	VDIVPS  Y6, Y5, Y5
+	VMOVUPS (AX), Y7
+	VSUBPS  Y5, Y7, Y7
+	VMOVUPS Y7, (AX)
+	VMOVUPS 32(BX), Y4
+	VMOVUPS 32(CX), Y5
+	VMOVUPS 32(DX), Y6
+	VSUBPS  Y5, Y4, Y7
+	VMULPS  Y1, Y7, Y7
+	VADDPS  Y7, Y5, Y5
+	VMOVUPS Y5, 32(CX)
+	VMULPS  Y4, Y4, Y4
+	VSUBPS  Y6, Y4, Y4
+	VMULPS  Y2, Y4, Y4
+	VADDPS  Y4, Y6, Y6
+	VMOVUPS Y6, 32(DX)
+	VSQRTPS Y6, Y6
+	VADDPS  Y3, Y6, Y6
+	VMULPS  Y0, Y5, Y5
+	VDIVPS  Y6, Y5, Y5
+	VMOVUPS 32(AX), Y7
+	VSUBPS  Y5, Y7, Y7
+	VMOVUPS Y7, 32(AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, SI
+	JMP     loop2
+
+end2:
+loop1:
+	CMPQ    SI, $0x00000008
+	JB      end1
+	VMOVUPS (BX), Y4
+	VMOVUPS (CX), Y5
+	VMOVUPS (DX), Y6
+	VSUBPS  Y5, Y4, Y7
+	VMULPS  Y1, Y7, Y7
+	VADDPS  Y7, Y5, Y5
+	VMOVUPS Y5, (CX)
+	VMULPS  Y4, Y4, Y4
+	VSUBPS  Y6, Y4, Y4
+	VMULPS  Y2, Y4, Y4
+	VADDPS  Y4, Y6, Y6
+	VMOVUPS Y6, (DX)
+	VSQRTPS Y6, Y6
+	VADDPS  Y3, Y6, Y6
+	VMULPS  Y0, Y5, Y5
+	VDIVPS  Y6, Y5, Y5
+	VMOVUPS (AX), Y7
+	VSUBPS  Y5, Y7, Y7
+	VMOVUPS Y7, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000008, SI
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func ruleMomentumAVX2(w uintptr, m uintptr, gradient uintptr, n uintptr, scalars uintptr)
+// Requires: AVX
+TEXT ·ruleMomentumAVX2(SB), NOSPLIT, $0-40
+	MOVQ         w+0(FP), AX
+	MOVQ         m+8(FP), CX
+	MOVQ         gradient+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         scalars+32(FP), SI
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+
+loop2:
+	CMPQ    BX, $0x00000010
+	JB      end2
+	VMULPS  (DX), Y0, Y2
+	VMULPS  (CX), Y1, Y3
+	VSUBPS  Y2, Y3, Y3
+	VMOVUPS Y3, (CX)
+	VMOVUPS (AX), Y2
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, (AX)
+	VMULPS  32(DX), Y0, Y2
+	VMULPS  32(CX), Y1, Y3
+	VSUBPS  Y2, Y3, Y3
+	VMOVUPS Y3, 32(CX)
+	VMOVUPS 32(AX), Y2
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, 32(AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, BX
+	JMP     loop2
+
+end2:
+loop1:
+	CMPQ    BX, $0x00000008
+	JB      end1
+	VMULPS  (DX), Y0, Y2
+	VMULPS  (CX), Y1, Y3
+	VSUBPS  Y2, Y3, Y3
+	VMOVUPS Y3, (CX)
+	VMOVUPS (AX), Y2
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000008, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func ruleNesterovAVX2(w uintptr, m uintptr, gradient uintptr, n uintptr, scalars uintptr)
+// Requires: AVX
+TEXT ·ruleNesterovAVX2(SB), NOSPLIT, $0-40
+	MOVQ         w+0(FP), AX
+	MOVQ         m+8(FP), CX
+	MOVQ         gradient+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         scalars+32(FP), SI
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+
+loop2:
+	CMPQ    BX, $0x00000010
+	JB      end2
+	VMULPS  (DX), Y0, Y2
+	VMULPS  (CX), Y1, Y3
+	VSUBPS  Y2, Y3, Y3
+	VMOVUPS Y3, (CX)
+	VMULPS  Y1, Y3, Y3
+	VSUBPS  Y2, Y3, Y3
+	VMOVUPS (AX), Y2
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, (AX)
+	VMULPS  32(DX), Y0, Y2
+	VMULPS  32(CX), Y1, Y3
+	VSUBPS  Y2, Y3, Y3
+	VMOVUPS Y3, 32(CX)
+	VMULPS  Y1, Y3, Y3
+	VSUBPS  Y2, Y3, Y3
+	VMOVUPS 32(AX), Y2
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, 32(AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, BX
+	JMP     loop2
+
+end2:
+loop1:
+	CMPQ    BX, $0x00000008
+	JB      end1
+	VMULPS  (DX), Y0, Y2
+	VMULPS  (CX), Y1, Y3
+	VSUBPS  Y2, Y3, Y3
+	VMOVUPS Y3, (CX)
+	VMULPS  Y1, Y3, Y3
+	VSUBPS  Y2, Y3, Y3
+	VMOVUPS (AX), Y2
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000008, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func ruleRMSpropAVX2(w uintptr, v uintptr, m uintptr, average uintptr, gradient uintptr, n uintptr, scalars uintptr)
+// Requires: AVX
+TEXT ·ruleRMSpropAVX2(SB), NOSPLIT, $0-56
+	MOVQ         w+0(FP), AX
+	MOVQ         v+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         average+24(FP), DX
+	MOVQ         gradient+32(FP), DX
+	MOVQ         n+40(FP), BX
+	MOVQ         scalars+48(FP), SI
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+	VBROADCASTSS 8(SI), Y2
+	VBROADCASTSS 12(SI), Y3
+
+loop1:
+	CMPQ    BX, $0x00000008
+	JB      end1
+	VMOVUPS (DX), Y4
+	VMULPS  (CX), Y1, Y5
+	VMULPS  Y4, Y2, Y6
+	VMULPS  Y4, Y6, Y6
+	VADDPS  Y6, Y5, Y5
+	VMOVUPS Y5, (CX)
+	VADDPS  Y3, Y5, Y5
+	VSQRTPS Y5, Y5
+	VMULPS  Y0, Y4, Y4
+	VDIVPS  Y5, Y4, Y4
+	VMOVUPS (AX), Y5
+	VSUBPS  Y4, Y5, Y5
+	VMOVUPS Y5, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000008, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func ruleRMSpropMomentumAVX2(w uintptr, v uintptr, m uintptr, average uintptr, gradient uintptr, n uintptr, scalars uintptr)
+// Requires: AVX
+TEXT ·ruleRMSpropMomentumAVX2(SB), NOSPLIT, $0-56
+	MOVQ         w+0(FP), AX
+	MOVQ         v+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         average+24(FP), BX
+	MOVQ         gradient+32(FP), BX
+	MOVQ         n+40(FP), SI
+	MOVQ         scalars+48(FP), DI
+	VBROADCASTSS (DI), Y0
+	VBROADCASTSS 4(DI), Y1
+	VBROADCASTSS 8(DI), Y2
+	VBROADCASTSS 12(DI), Y3
+	VBROADCASTSS 16(DI), Y4
+
+loop1:
+	CMPQ    SI, $0x00000008
+	JB      end1
+	VMOVUPS (BX), Y5
+	VMULPS  (CX), Y1, Y6
+	VMULPS  Y5, Y2, Y7
+	VMULPS  Y5, Y7, Y7
+	VADDPS  Y7, Y6, Y6
+	VMOVUPS Y6, (CX)
+	VADDPS  Y3, Y6, Y6
+	VSQRTPS Y6, Y6
+	VMULPS  Y0, Y5, Y5
+	VDIVPS  Y6, Y5, Y5
+	VMULPS  (DX), Y4, Y7
+	VADDPS  Y5, Y7, Y5
+	VMOVUPS Y5, (DX)
+	VMOVUPS (AX), Y6
+	VSUBPS  Y5, Y6, Y6
+	VMOVUPS Y6, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, BX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000008, SI
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func ruleRMSpropCenteredAVX2(w uintptr, v uintptr, m uintptr, average uintptr, gradient uintptr, n uintptr, scalars uintptr)
+// Requires: AVX
+TEXT ·ruleRMSpropCenteredAVX2(SB), NOSPLIT, $0-56
+	MOVQ         w+0(FP), AX
+	MOVQ         v+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         average+24(FP), DX
+	MOVQ         gradient+32(FP), BX
+	MOVQ         n+40(FP), SI
+	MOVQ         scalars+48(FP), DI
+	VBROADCASTSS (DI), Y0
+	VBROADCASTSS 4(DI), Y1
+	VBROADCASTSS 8(DI), Y2
+	VBROADCASTSS 12(DI), Y3
+
+loop1:
+	CMPQ    SI, $0x00000008
+	JB      end1
+	VMOVUPS (BX), Y4
+	VMULPS  (CX), Y1, Y5
+	VMULPS  Y4, Y2, Y6
+	VMULPS  (DX), Y1, Y7
+	VADDPS  Y6, Y7, Y7
+	VMOVUPS Y7, (DX)
+	VMULPS  Y7, Y7, Y7
+	VMULPS  Y4, Y6, Y6
+	VADDPS  Y6, Y5, Y5
+	VMOVUPS Y5, (CX)
+	VSUBPS  Y7, Y5, Y5
+	VADDPS  Y3, Y5, Y5
+	VSQRTPS Y5, Y5
+	VMULPS  Y0, Y4, Y4
+	VDIVPS  Y5, Y4, Y4
+	VMOVUPS (AX), Y5
+	VSUBPS  Y4, Y5, Y5
+	VMOVUPS Y5, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, BX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000008, SI
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func ruleRMSpropCenteredMomentumAVX2(w uintptr, v uintptr, m uintptr, average uintptr, gradient uintptr, n uintptr, scalars uintptr)
+// Requires: AVX
+TEXT ·ruleRMSpropCenteredMomentumAVX2(SB), NOSPLIT, $0-56
+	MOVQ         w+0(FP), AX
+	MOVQ         v+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         average+24(FP), BX
+	MOVQ         gradient+32(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVQ         scalars+48(FP), R8
+	VBROADCASTSS (R8), Y0
+	VBROADCASTSS 4(R8), Y1
+	VBROADCASTSS 8(R8), Y2
+	VBROADCASTSS 12(R8), Y3
+	VBROADCASTSS 16(R8), Y4
+
+loop1:
+	CMPQ    DI, $0x00000008
+	JB      end1
+	VMOVUPS (SI), Y5
+	VMULPS  (CX), Y1, Y6
+	VMULPS  Y5, Y2, Y7
+	VMULPS  (BX), Y1, Y8
+	VADDPS  Y7, Y8, Y8
+	VMOVUPS Y8, (BX)
+	VMULPS  Y8, Y8, Y8
+	VMULPS  Y5, Y7, Y7
+	VADDPS  Y7, Y6, Y6
+	VMOVUPS Y6, (CX)
+	VSUBPS  Y8, Y6, Y6
+	VADDPS  Y3, Y6, Y6
+	VSQRTPS Y6, Y6
+	VMULPS  Y0, Y5, Y5
+	VDIVPS  Y6, Y5, Y5
+	VMULPS  (DX), Y4, Y7
+	VADDPS  Y5, Y7, Y5
+	VMOVUPS Y5, (DX)
+	VMOVUPS (AX), Y6
+	VSUBPS  Y5, Y6, Y6
+	VMOVUPS Y6, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, SI
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000008, DI
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func ruleFTRLAVX2(w uintptr, sum uintptr, linear uintptr, gradient uintptr, n uintptr, scalars uintptr)
+// Requires: AVX
+TEXT ·ruleFTRLAVX2(SB), NOSPLIT, $0-48
+	MOVQ         w+0(FP), AX
+	MOVQ         sum+8(FP), CX
+	MOVQ         linear+16(FP), DX
+	MOVQ         gradient+24(FP), BX
+	MOVQ         n+32(FP), SI
+	MOVQ         scalars+40(FP), DI
+	VBROADCASTSS (DI), Y0
+	VBROADCASTSS 4(DI), Y1
+	VBROADCASTSS 8(DI), Y2
+	VBROADCASTSS 12(DI), Y3
+	VBROADCASTSS 16(DI), Y4
+
+loop1:
+	CMPQ    SI, $0x00000008
+	JB      end1
+	VMOVUPS (BX), Y5
+	VMOVUPS (CX), Y6
+	VMOVUPS (AX), Y8
+	VMULPS  Y5, Y5, Y7
+	VADDPS  Y6, Y7, Y7
+	VMOVUPS Y7, (CX)
+	VSQRTPS Y7, Y7
+	VSQRTPS Y6, Y6
+	VMULPS  Y8, Y3, Y9
+	VADDPS  Y9, Y5, Y5
+	VSUBPS  Y6, Y7, Y6
+	VDIVPS  Y0, Y6, Y6
+	VMULPS  Y8, Y6, Y6
+	VSUBPS  Y6, Y5, Y5
+	VMOVUPS (DX), Y6
+	VADDPS  Y5, Y6, Y6
+	VMOVUPS Y6, (DX)
+	VMAXPS  Y6, Y4, Y9
+	VMINPS  Y9, Y1, Y9
+	VSUBPS  Y6, Y9, Y9
+	VDIVPS  Y0, Y7, Y7
+	VADDPS  Y2, Y7, Y7
+	VDIVPS  Y7, Y9, Y9
+	VMOVUPS Y9, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000008, SI
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
 // func widenF16AVX2(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX, F16C
 TEXT ·widenF16AVX2(SB), NOSPLIT, $0-24
@@ -27244,6 +27762,524 @@ loop1:
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
 	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func ruleAdagradAVX512(w uintptr, sum uintptr, gradient uintptr, n uintptr, scalars uintptr)
+// Requires: AVX, AVX512F
+TEXT ·ruleAdagradAVX512(SB), NOSPLIT, $0-40
+	MOVQ         w+0(FP), AX
+	MOVQ         sum+8(FP), CX
+	MOVQ         gradient+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         scalars+32(FP), SI
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+
+loop2:
+	CMPQ    BX, $0x00000020
+	JB      end2
+	VMOVUPS (DX), Z2
+	VMULPS  Z2, Z2, Z3
+	VADDPS  (CX), Z3, Z3
+	VMOVUPS Z3, (CX)
+	VADDPS  Z1, Z3, Z3
+	VSQRTPS Z3, Z3
+	VMULPS  Z0, Z2, Z2
+	VDIVPS  Z3, Z2, Z2
+	VMOVUPS (AX), Z3
+	VSUBPS  Z2, Z3, Z3
+	VMOVUPS Z3, (AX)
+	VMOVUPS 64(DX), Z2
+	VMULPS  Z2, Z2, Z3
+	VADDPS  64(CX), Z3, Z3
+	VMOVUPS Z3, 64(CX)
+	VADDPS  Z1, Z3, Z3
+	VSQRTPS Z3, Z3
+	VMULPS  Z0, Z2, Z2
+	VDIVPS  Z3, Z2, Z2
+	VMOVUPS 64(AX), Z3
+	VSUBPS  Z2, Z3, Z3
+	VMOVUPS Z3, 64(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, BX
+	JMP     loop2
+
+end2:
+loop1:
+	CMPQ    BX, $0x00000010
+	JB      end1
+	VMOVUPS (DX), Z2
+	VMULPS  Z2, Z2, Z3
+	VADDPS  (CX), Z3, Z3
+	VMOVUPS Z3, (CX)
+	VADDPS  Z1, Z3, Z3
+	VSQRTPS Z3, Z3
+	VMULPS  Z0, Z2, Z2
+	VDIVPS  Z3, Z2, Z2
+	VMOVUPS (AX), Z3
+	VSUBPS  Z2, Z3, Z3
+	VMOVUPS Z3, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func ruleAdamAVX512(w uintptr, m uintptr, v uintptr, gradient uintptr, n uintptr, scalars uintptr)
+// Requires: AVX, AVX512F
+TEXT ·ruleAdamAVX512(SB), NOSPLIT, $0-48
+	MOVQ         w+0(FP), AX
+	MOVQ         m+8(FP), CX
+	MOVQ         v+16(FP), DX
+	MOVQ         gradient+24(FP), BX
+	MOVQ         n+32(FP), SI
+	MOVQ         scalars+40(FP), DI
+	VBROADCASTSS (DI), Z0
+	VBROADCASTSS 4(DI), Z1
+	VBROADCASTSS 8(DI), Z2
+	VBROADCASTSS 12(DI), Z3
+
+loop2:
+	CMPQ    SI, $0x00000020
+	JB      end2
+	VMOVUPS (BX), Z4
+	VMOVUPS (CX), Z5
+	VMOVUPS (DX), Z6
+	VSUBPS  Z5, Z4, Z7
+	VMULPS  Z1, Z7, Z7
+	VADDPS  Z7, Z5, Z5
+	VMOVUPS Z5, (CX)
+	VMULPS  Z4, Z4, Z4
+	VSUBPS  Z6, Z4, Z4
+	VMULPS  Z2, Z4, Z4
+	VADDPS  Z4, Z6, Z6
+	VMOVUPS Z6, (DX)
+	VSQRTPS Z6, Z6
+	VADDPS  Z3, Z6, Z6
+	VMULPS  Z0, Z5, Z5
+	VDIVPS  Z6, Z5, Z5
+	VMOVUPS (AX), Z7
+	VSUBPS  Z5, Z7, Z7
+	VMOVUPS Z7, (AX)
+	VMOVUPS 64(BX), Z4
+	VMOVUPS 64(CX), Z5
+	VMOVUPS 64(DX), Z6
+	VSUBPS  Z5, Z4, Z7
+	VMULPS  Z1, Z7, Z7
+	VADDPS  Z7, Z5, Z5
+	VMOVUPS Z5, 64(CX)
+	VMULPS  Z4, Z4, Z4
+	VSUBPS  Z6, Z4, Z4
+	VMULPS  Z2, Z4, Z4
+	VADDPS  Z4, Z6, Z6
+	VMOVUPS Z6, 64(DX)
+	VSQRTPS Z6, Z6
+	VADDPS  Z3, Z6, Z6
+	VMULPS  Z0, Z5, Z5
+	VDIVPS  Z6, Z5, Z5
+	VMOVUPS 64(AX), Z7
+	VSUBPS  Z5, Z7, Z7
+	VMOVUPS Z7, 64(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	ADDQ    $0x00000080, BX
+	SUBQ    $0x00000020, SI
+	JMP     loop2
+
+end2:
+loop1:
+	CMPQ    SI, $0x00000010
+	JB      end1
+	VMOVUPS (BX), Z4
+	VMOVUPS (CX), Z5
+	VMOVUPS (DX), Z6
+	VSUBPS  Z5, Z4, Z7
+	VMULPS  Z1, Z7, Z7
+	VADDPS  Z7, Z5, Z5
+	VMOVUPS Z5, (CX)
+	VMULPS  Z4, Z4, Z4
+	VSUBPS  Z6, Z4, Z4
+	VMULPS  Z2, Z4, Z4
+	VADDPS  Z4, Z6, Z6
+	VMOVUPS Z6, (DX)
+	VSQRTPS Z6, Z6
+	VADDPS  Z3, Z6, Z6
+	VMULPS  Z0, Z5, Z5
+	VDIVPS  Z6, Z5, Z5
+	VMOVUPS (AX), Z7
+	VSUBPS  Z5, Z7, Z7
+	VMOVUPS Z7, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, SI
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func ruleMomentumAVX512(w uintptr, m uintptr, gradient uintptr, n uintptr, scalars uintptr)
+// Requires: AVX, AVX512F
+TEXT ·ruleMomentumAVX512(SB), NOSPLIT, $0-40
+	MOVQ         w+0(FP), AX
+	MOVQ         m+8(FP), CX
+	MOVQ         gradient+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         scalars+32(FP), SI
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+
+loop2:
+	CMPQ    BX, $0x00000020
+	JB      end2
+	VMULPS  (DX), Z0, Z2
+	VMULPS  (CX), Z1, Z3
+	VSUBPS  Z2, Z3, Z3
+	VMOVUPS Z3, (CX)
+	VMOVUPS (AX), Z2
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, (AX)
+	VMULPS  64(DX), Z0, Z2
+	VMULPS  64(CX), Z1, Z3
+	VSUBPS  Z2, Z3, Z3
+	VMOVUPS Z3, 64(CX)
+	VMOVUPS 64(AX), Z2
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, 64(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, BX
+	JMP     loop2
+
+end2:
+loop1:
+	CMPQ    BX, $0x00000010
+	JB      end1
+	VMULPS  (DX), Z0, Z2
+	VMULPS  (CX), Z1, Z3
+	VSUBPS  Z2, Z3, Z3
+	VMOVUPS Z3, (CX)
+	VMOVUPS (AX), Z2
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func ruleNesterovAVX512(w uintptr, m uintptr, gradient uintptr, n uintptr, scalars uintptr)
+// Requires: AVX, AVX512F
+TEXT ·ruleNesterovAVX512(SB), NOSPLIT, $0-40
+	MOVQ         w+0(FP), AX
+	MOVQ         m+8(FP), CX
+	MOVQ         gradient+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         scalars+32(FP), SI
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+
+loop2:
+	CMPQ    BX, $0x00000020
+	JB      end2
+	VMULPS  (DX), Z0, Z2
+	VMULPS  (CX), Z1, Z3
+	VSUBPS  Z2, Z3, Z3
+	VMOVUPS Z3, (CX)
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z2, Z3, Z3
+	VMOVUPS (AX), Z2
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, (AX)
+	VMULPS  64(DX), Z0, Z2
+	VMULPS  64(CX), Z1, Z3
+	VSUBPS  Z2, Z3, Z3
+	VMOVUPS Z3, 64(CX)
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z2, Z3, Z3
+	VMOVUPS 64(AX), Z2
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, 64(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, BX
+	JMP     loop2
+
+end2:
+loop1:
+	CMPQ    BX, $0x00000010
+	JB      end1
+	VMULPS  (DX), Z0, Z2
+	VMULPS  (CX), Z1, Z3
+	VSUBPS  Z2, Z3, Z3
+	VMOVUPS Z3, (CX)
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z2, Z3, Z3
+	VMOVUPS (AX), Z2
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func ruleRMSpropAVX512(w uintptr, v uintptr, m uintptr, average uintptr, gradient uintptr, n uintptr, scalars uintptr)
+// Requires: AVX, AVX512F
+TEXT ·ruleRMSpropAVX512(SB), NOSPLIT, $0-56
+	MOVQ         w+0(FP), AX
+	MOVQ         v+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         average+24(FP), DX
+	MOVQ         gradient+32(FP), DX
+	MOVQ         n+40(FP), BX
+	MOVQ         scalars+48(FP), SI
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+	VBROADCASTSS 8(SI), Z2
+	VBROADCASTSS 12(SI), Z3
+
+loop1:
+	CMPQ    BX, $0x00000010
+	JB      end1
+	VMOVUPS (DX), Z4
+	VMULPS  (CX), Z1, Z5
+	VMULPS  Z4, Z2, Z6
+	VMULPS  Z4, Z6, Z6
+	VADDPS  Z6, Z5, Z5
+	VMOVUPS Z5, (CX)
+	VADDPS  Z3, Z5, Z5
+	VSQRTPS Z5, Z5
+	VMULPS  Z0, Z4, Z4
+	VDIVPS  Z5, Z4, Z4
+	VMOVUPS (AX), Z5
+	VSUBPS  Z4, Z5, Z5
+	VMOVUPS Z5, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func ruleRMSpropMomentumAVX512(w uintptr, v uintptr, m uintptr, average uintptr, gradient uintptr, n uintptr, scalars uintptr)
+// Requires: AVX, AVX512F
+TEXT ·ruleRMSpropMomentumAVX512(SB), NOSPLIT, $0-56
+	MOVQ         w+0(FP), AX
+	MOVQ         v+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         average+24(FP), BX
+	MOVQ         gradient+32(FP), BX
+	MOVQ         n+40(FP), SI
+	MOVQ         scalars+48(FP), DI
+	VBROADCASTSS (DI), Z0
+	VBROADCASTSS 4(DI), Z1
+	VBROADCASTSS 8(DI), Z2
+	VBROADCASTSS 12(DI), Z3
+	VBROADCASTSS 16(DI), Z4
+
+loop1:
+	CMPQ    SI, $0x00000010
+	JB      end1
+	VMOVUPS (BX), Z5
+	VMULPS  (CX), Z1, Z6
+	VMULPS  Z5, Z2, Z7
+	VMULPS  Z5, Z7, Z7
+	VADDPS  Z7, Z6, Z6
+	VMOVUPS Z6, (CX)
+	VADDPS  Z3, Z6, Z6
+	VSQRTPS Z6, Z6
+	VMULPS  Z0, Z5, Z5
+	VDIVPS  Z6, Z5, Z5
+	VMULPS  (DX), Z4, Z7
+	VADDPS  Z5, Z7, Z5
+	VMOVUPS Z5, (DX)
+	VMOVUPS (AX), Z6
+	VSUBPS  Z5, Z6, Z6
+	VMOVUPS Z6, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, BX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, SI
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func ruleRMSpropCenteredAVX512(w uintptr, v uintptr, m uintptr, average uintptr, gradient uintptr, n uintptr, scalars uintptr)
+// Requires: AVX, AVX512F
+TEXT ·ruleRMSpropCenteredAVX512(SB), NOSPLIT, $0-56
+	MOVQ         w+0(FP), AX
+	MOVQ         v+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         average+24(FP), DX
+	MOVQ         gradient+32(FP), BX
+	MOVQ         n+40(FP), SI
+	MOVQ         scalars+48(FP), DI
+	VBROADCASTSS (DI), Z0
+	VBROADCASTSS 4(DI), Z1
+	VBROADCASTSS 8(DI), Z2
+	VBROADCASTSS 12(DI), Z3
+
+loop1:
+	CMPQ    SI, $0x00000010
+	JB      end1
+	VMOVUPS (BX), Z4
+	VMULPS  (CX), Z1, Z5
+	VMULPS  Z4, Z2, Z6
+	VMULPS  (DX), Z1, Z7
+	VADDPS  Z6, Z7, Z7
+	VMOVUPS Z7, (DX)
+	VMULPS  Z7, Z7, Z7
+	VMULPS  Z4, Z6, Z6
+	VADDPS  Z6, Z5, Z5
+	VMOVUPS Z5, (CX)
+	VSUBPS  Z7, Z5, Z5
+	VADDPS  Z3, Z5, Z5
+	VSQRTPS Z5, Z5
+	VMULPS  Z0, Z4, Z4
+	VDIVPS  Z5, Z4, Z4
+	VMOVUPS (AX), Z5
+	VSUBPS  Z4, Z5, Z5
+	VMOVUPS Z5, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, BX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, SI
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func ruleRMSpropCenteredMomentumAVX512(w uintptr, v uintptr, m uintptr, average uintptr, gradient uintptr, n uintptr, scalars uintptr)
+// Requires: AVX, AVX512F
+TEXT ·ruleRMSpropCenteredMomentumAVX512(SB), NOSPLIT, $0-56
+	MOVQ         w+0(FP), AX
+	MOVQ         v+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         average+24(FP), BX
+	MOVQ         gradient+32(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVQ         scalars+48(FP), R8
+	VBROADCASTSS (R8), Z0
+	VBROADCASTSS 4(R8), Z1
+	VBROADCASTSS 8(R8), Z2
+	VBROADCASTSS 12(R8), Z3
+	VBROADCASTSS 16(R8), Z4
+
+loop1:
+	CMPQ    DI, $0x00000010
+	JB      end1
+	VMOVUPS (SI), Z5
+	VMULPS  (CX), Z1, Z6
+	VMULPS  Z5, Z2, Z7
+	VMULPS  (BX), Z1, Z8
+	VADDPS  Z7, Z8, Z8
+	VMOVUPS Z8, (BX)
+	VMULPS  Z8, Z8, Z8
+	VMULPS  Z5, Z7, Z7
+	VADDPS  Z7, Z6, Z6
+	VMOVUPS Z6, (CX)
+	VSUBPS  Z8, Z6, Z6
+	VADDPS  Z3, Z6, Z6
+	VSQRTPS Z6, Z6
+	VMULPS  Z0, Z5, Z5
+	VDIVPS  Z6, Z5, Z5
+	VMULPS  (DX), Z4, Z7
+	VADDPS  Z5, Z7, Z5
+	VMOVUPS Z5, (DX)
+	VMOVUPS (AX), Z6
+	VSUBPS  Z5, Z6, Z6
+	VMOVUPS Z6, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, DI
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func ruleFTRLAVX512(w uintptr, sum uintptr, linear uintptr, gradient uintptr, n uintptr, scalars uintptr)
+// Requires: AVX, AVX512F
+TEXT ·ruleFTRLAVX512(SB), NOSPLIT, $0-48
+	MOVQ         w+0(FP), AX
+	MOVQ         sum+8(FP), CX
+	MOVQ         linear+16(FP), DX
+	MOVQ         gradient+24(FP), BX
+	MOVQ         n+32(FP), SI
+	MOVQ         scalars+40(FP), DI
+	VBROADCASTSS (DI), Z0
+	VBROADCASTSS 4(DI), Z1
+	VBROADCASTSS 8(DI), Z2
+	VBROADCASTSS 12(DI), Z3
+	VBROADCASTSS 16(DI), Z4
+
+loop1:
+	CMPQ    SI, $0x00000010
+	JB      end1
+	VMOVUPS (BX), Z5
+	VMOVUPS (CX), Z6
+	VMOVUPS (AX), Z8
+	VMULPS  Z5, Z5, Z7
+	VADDPS  Z6, Z7, Z7
+	VMOVUPS Z7, (CX)
+	VSQRTPS Z7, Z7
+	VSQRTPS Z6, Z6
+	VMULPS  Z8, Z3, Z9
+	VADDPS  Z9, Z5, Z5
+	VSUBPS  Z6, Z7, Z6
+	VDIVPS  Z0, Z6, Z6
+	VMULPS  Z8, Z6, Z6
+	VSUBPS  Z6, Z5, Z5
+	VMOVUPS (DX), Z6
+	VADDPS  Z5, Z6, Z6
+	VMOVUPS Z6, (DX)
+	VMAXPS  Z6, Z4, Z9
+	VMINPS  Z9, Z1, Z9
+	VSUBPS  Z6, Z9, Z9
+	VDIVPS  Z0, Z7, Z7
+	VADDPS  Z2, Z7, Z7
+	VDIVPS  Z7, Z9, Z9
+	VMOVUPS Z9, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, SI
+	JMP     loop1
 
 end1:
 	VZEROUPPER

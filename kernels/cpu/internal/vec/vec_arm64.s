@@ -12229,6 +12229,731 @@ loop1:
 end1:
 	RET
 
+// ruleAdagradNEON is ruleAdagradAVX2 with two registers for one.
+TEXT ·ruleAdagradNEON(SB), NOSPLIT, $0-40
+	MOVD w+0(FP), R0
+	MOVD sum+8(FP), R1
+	MOVD gradient+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD scalars+32(FP), R4
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $4, R4, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+loop2:
+	CMP $16, R3
+	BLO end2
+	FLDPQ 0(R2), (F4, F5)
+	WORD $0x6e24dc86 // fmul v6.4S, v4.4S, v4.4S
+	WORD $0x6e25dca7 // fmul v7.4S, v5.4S, v5.4S
+	FLDPQ 0(R1), (F8, F9)
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	WORD $0x4e29d4e7 // fadd v7.4S, v7.4S, v9.4S
+	FSTPQ (F6, F7), 0(R1)
+	WORD $0x4e22d4c6 // fadd v6.4S, v6.4S, v2.4S
+	WORD $0x4e23d4e7 // fadd v7.4S, v7.4S, v3.4S
+	WORD $0x6ea1f8c6 // fsqrt v6.4S, v6.4S
+	WORD $0x6ea1f8e7 // fsqrt v7.4S, v7.4S
+	WORD $0x6e20dc84 // fmul v4.4S, v4.4S, v0.4S
+	WORD $0x6e21dca5 // fmul v5.4S, v5.4S, v1.4S
+	WORD $0x6e26fc84 // fdiv v4.4S, v4.4S, v6.4S
+	WORD $0x6e27fca5 // fdiv v5.4S, v5.4S, v7.4S
+	FLDPQ 0(R0), (F6, F7)
+	WORD $0x4ea4d4c6 // fsub v6.4S, v6.4S, v4.4S
+	WORD $0x4ea5d4e7 // fsub v7.4S, v7.4S, v5.4S
+	FSTPQ (F6, F7), 0(R0)
+	FLDPQ 32(R2), (F4, F5)
+	WORD $0x6e24dc86 // fmul v6.4S, v4.4S, v4.4S
+	WORD $0x6e25dca7 // fmul v7.4S, v5.4S, v5.4S
+	FLDPQ 32(R1), (F8, F9)
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	WORD $0x4e29d4e7 // fadd v7.4S, v7.4S, v9.4S
+	FSTPQ (F6, F7), 32(R1)
+	WORD $0x4e22d4c6 // fadd v6.4S, v6.4S, v2.4S
+	WORD $0x4e23d4e7 // fadd v7.4S, v7.4S, v3.4S
+	WORD $0x6ea1f8c6 // fsqrt v6.4S, v6.4S
+	WORD $0x6ea1f8e7 // fsqrt v7.4S, v7.4S
+	WORD $0x6e20dc84 // fmul v4.4S, v4.4S, v0.4S
+	WORD $0x6e21dca5 // fmul v5.4S, v5.4S, v1.4S
+	WORD $0x6e26fc84 // fdiv v4.4S, v4.4S, v6.4S
+	WORD $0x6e27fca5 // fdiv v5.4S, v5.4S, v7.4S
+	FLDPQ 32(R0), (F6, F7)
+	WORD $0x4ea4d4c6 // fsub v6.4S, v6.4S, v4.4S
+	WORD $0x4ea5d4e7 // fsub v7.4S, v7.4S, v5.4S
+	FSTPQ (F6, F7), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	SUBS $16, R3
+	B loop2
+end2:
+loop1:
+	CMP $8, R3
+	BLO end1
+	FLDPQ 0(R2), (F4, F5)
+	WORD $0x6e24dc86 // fmul v6.4S, v4.4S, v4.4S
+	WORD $0x6e25dca7 // fmul v7.4S, v5.4S, v5.4S
+	FLDPQ 0(R1), (F8, F9)
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	WORD $0x4e29d4e7 // fadd v7.4S, v7.4S, v9.4S
+	FSTPQ (F6, F7), 0(R1)
+	WORD $0x4e22d4c6 // fadd v6.4S, v6.4S, v2.4S
+	WORD $0x4e23d4e7 // fadd v7.4S, v7.4S, v3.4S
+	WORD $0x6ea1f8c6 // fsqrt v6.4S, v6.4S
+	WORD $0x6ea1f8e7 // fsqrt v7.4S, v7.4S
+	WORD $0x6e20dc84 // fmul v4.4S, v4.4S, v0.4S
+	WORD $0x6e21dca5 // fmul v5.4S, v5.4S, v1.4S
+	WORD $0x6e26fc84 // fdiv v4.4S, v4.4S, v6.4S
+	WORD $0x6e27fca5 // fdiv v5.4S, v5.4S, v7.4S
+	FLDPQ 0(R0), (F6, F7)
+	WORD $0x4ea4d4c6 // fsub v6.4S, v6.4S, v4.4S
+	WORD $0x4ea5d4e7 // fsub v7.4S, v7.4S, v5.4S
+	FSTPQ (F6, F7), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $8, R3
+	B loop1
+end1:
+	RET
+
+// ruleAdamNEON is ruleAdamAVX2 with two registers for one.
+TEXT ·ruleAdamNEON(SB), NOSPLIT, $0-48
+	MOVD w+0(FP), R0
+	MOVD m+8(FP), R1
+	MOVD v+16(FP), R2
+	MOVD gradient+24(FP), R3
+	MOVD n+32(FP), R4
+	MOVD scalars+40(FP), R5
+	ADD $0, R5, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $4, R5, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	ADD $8, R5, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	ADD $12, R5, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+loop2:
+	CMP $16, R4
+	BLO end2
+	FLDPQ 0(R3), (F8, F9)
+	FLDPQ 0(R1), (F10, F11)
+	FLDPQ 0(R2), (F12, F13)
+	WORD $0x4eaad50e // fsub v14.4S, v8.4S, v10.4S
+	WORD $0x4eabd52f // fsub v15.4S, v9.4S, v11.4S
+	WORD $0x6e22ddce // fmul v14.4S, v14.4S, v2.4S
+	WORD $0x6e23ddef // fmul v15.4S, v15.4S, v3.4S
+	WORD $0x4e2ed54a // fadd v10.4S, v10.4S, v14.4S
+	WORD $0x4e2fd56b // fadd v11.4S, v11.4S, v15.4S
+	FSTPQ (F10, F11), 0(R1)
+	WORD $0x6e28dd08 // fmul v8.4S, v8.4S, v8.4S
+	WORD $0x6e29dd29 // fmul v9.4S, v9.4S, v9.4S
+	WORD $0x4eacd508 // fsub v8.4S, v8.4S, v12.4S
+	WORD $0x4eadd529 // fsub v9.4S, v9.4S, v13.4S
+	WORD $0x6e24dd08 // fmul v8.4S, v8.4S, v4.4S
+	WORD $0x6e25dd29 // fmul v9.4S, v9.4S, v5.4S
+	WORD $0x4e28d58c // fadd v12.4S, v12.4S, v8.4S
+	WORD $0x4e29d5ad // fadd v13.4S, v13.4S, v9.4S
+	FSTPQ (F12, F13), 0(R2)
+	WORD $0x6ea1f98c // fsqrt v12.4S, v12.4S
+	WORD $0x6ea1f9ad // fsqrt v13.4S, v13.4S
+	WORD $0x4e26d58c // fadd v12.4S, v12.4S, v6.4S
+	WORD $0x4e27d5ad // fadd v13.4S, v13.4S, v7.4S
+	WORD $0x6e20dd4a // fmul v10.4S, v10.4S, v0.4S
+	WORD $0x6e21dd6b // fmul v11.4S, v11.4S, v1.4S
+	WORD $0x6e2cfd4a // fdiv v10.4S, v10.4S, v12.4S
+	WORD $0x6e2dfd6b // fdiv v11.4S, v11.4S, v13.4S
+	FLDPQ 0(R0), (F14, F15)
+	WORD $0x4eaad5ce // fsub v14.4S, v14.4S, v10.4S
+	WORD $0x4eabd5ef // fsub v15.4S, v15.4S, v11.4S
+	FSTPQ (F14, F15), 0(R0)
+	FLDPQ 32(R3), (F8, F9)
+	FLDPQ 32(R1), (F10, F11)
+	FLDPQ 32(R2), (F12, F13)
+	WORD $0x4eaad50e // fsub v14.4S, v8.4S, v10.4S
+	WORD $0x4eabd52f // fsub v15.4S, v9.4S, v11.4S
+	WORD $0x6e22ddce // fmul v14.4S, v14.4S, v2.4S
+	WORD $0x6e23ddef // fmul v15.4S, v15.4S, v3.4S
+	WORD $0x4e2ed54a // fadd v10.4S, v10.4S, v14.4S
+	WORD $0x4e2fd56b // fadd v11.4S, v11.4S, v15.4S
+	FSTPQ (F10, F11), 32(R1)
+	WORD $0x6e28dd08 // fmul v8.4S, v8.4S, v8.4S
+	WORD $0x6e29dd29 // fmul v9.4S, v9.4S, v9.4S
+	WORD $0x4eacd508 // fsub v8.4S, v8.4S, v12.4S
+	WORD $0x4eadd529 // fsub v9.4S, v9.4S, v13.4S
+	WORD $0x6e24dd08 // fmul v8.4S, v8.4S, v4.4S
+	WORD $0x6e25dd29 // fmul v9.4S, v9.4S, v5.4S
+	WORD $0x4e28d58c // fadd v12.4S, v12.4S, v8.4S
+	WORD $0x4e29d5ad // fadd v13.4S, v13.4S, v9.4S
+	FSTPQ (F12, F13), 32(R2)
+	WORD $0x6ea1f98c // fsqrt v12.4S, v12.4S
+	WORD $0x6ea1f9ad // fsqrt v13.4S, v13.4S
+	WORD $0x4e26d58c // fadd v12.4S, v12.4S, v6.4S
+	WORD $0x4e27d5ad // fadd v13.4S, v13.4S, v7.4S
+	WORD $0x6e20dd4a // fmul v10.4S, v10.4S, v0.4S
+	WORD $0x6e21dd6b // fmul v11.4S, v11.4S, v1.4S
+	WORD $0x6e2cfd4a // fdiv v10.4S, v10.4S, v12.4S
+	WORD $0x6e2dfd6b // fdiv v11.4S, v11.4S, v13.4S
+	FLDPQ 32(R0), (F14, F15)
+	WORD $0x4eaad5ce // fsub v14.4S, v14.4S, v10.4S
+	WORD $0x4eabd5ef // fsub v15.4S, v15.4S, v11.4S
+	FSTPQ (F14, F15), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUBS $16, R4
+	B loop2
+end2:
+loop1:
+	CMP $8, R4
+	BLO end1
+	FLDPQ 0(R3), (F8, F9)
+	FLDPQ 0(R1), (F10, F11)
+	FLDPQ 0(R2), (F12, F13)
+	WORD $0x4eaad50e // fsub v14.4S, v8.4S, v10.4S
+	WORD $0x4eabd52f // fsub v15.4S, v9.4S, v11.4S
+	WORD $0x6e22ddce // fmul v14.4S, v14.4S, v2.4S
+	WORD $0x6e23ddef // fmul v15.4S, v15.4S, v3.4S
+	WORD $0x4e2ed54a // fadd v10.4S, v10.4S, v14.4S
+	WORD $0x4e2fd56b // fadd v11.4S, v11.4S, v15.4S
+	FSTPQ (F10, F11), 0(R1)
+	WORD $0x6e28dd08 // fmul v8.4S, v8.4S, v8.4S
+	WORD $0x6e29dd29 // fmul v9.4S, v9.4S, v9.4S
+	WORD $0x4eacd508 // fsub v8.4S, v8.4S, v12.4S
+	WORD $0x4eadd529 // fsub v9.4S, v9.4S, v13.4S
+	WORD $0x6e24dd08 // fmul v8.4S, v8.4S, v4.4S
+	WORD $0x6e25dd29 // fmul v9.4S, v9.4S, v5.4S
+	WORD $0x4e28d58c // fadd v12.4S, v12.4S, v8.4S
+	WORD $0x4e29d5ad // fadd v13.4S, v13.4S, v9.4S
+	FSTPQ (F12, F13), 0(R2)
+	WORD $0x6ea1f98c // fsqrt v12.4S, v12.4S
+	WORD $0x6ea1f9ad // fsqrt v13.4S, v13.4S
+	WORD $0x4e26d58c // fadd v12.4S, v12.4S, v6.4S
+	WORD $0x4e27d5ad // fadd v13.4S, v13.4S, v7.4S
+	WORD $0x6e20dd4a // fmul v10.4S, v10.4S, v0.4S
+	WORD $0x6e21dd6b // fmul v11.4S, v11.4S, v1.4S
+	WORD $0x6e2cfd4a // fdiv v10.4S, v10.4S, v12.4S
+	WORD $0x6e2dfd6b // fdiv v11.4S, v11.4S, v13.4S
+	FLDPQ 0(R0), (F14, F15)
+	WORD $0x4eaad5ce // fsub v14.4S, v14.4S, v10.4S
+	WORD $0x4eabd5ef // fsub v15.4S, v15.4S, v11.4S
+	FSTPQ (F14, F15), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	SUBS $8, R4
+	B loop1
+end1:
+	RET
+
+// ruleMomentumNEON is ruleMomentumAVX2 with two registers for one.
+TEXT ·ruleMomentumNEON(SB), NOSPLIT, $0-40
+	MOVD w+0(FP), R0
+	MOVD m+8(FP), R1
+	MOVD gradient+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD scalars+32(FP), R4
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $4, R4, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+loop2:
+	CMP $16, R3
+	BLO end2
+	FLDPQ 0(R2), (F8, F9)
+	WORD $0x6e28dc04 // fmul v4.4S, v0.4S, v8.4S
+	WORD $0x6e29dc25 // fmul v5.4S, v1.4S, v9.4S
+	FLDPQ 0(R1), (F8, F9)
+	WORD $0x6e28dc46 // fmul v6.4S, v2.4S, v8.4S
+	WORD $0x6e29dc67 // fmul v7.4S, v3.4S, v9.4S
+	WORD $0x4ea4d4c6 // fsub v6.4S, v6.4S, v4.4S
+	WORD $0x4ea5d4e7 // fsub v7.4S, v7.4S, v5.4S
+	FSTPQ (F6, F7), 0(R1)
+	FLDPQ 0(R0), (F4, F5)
+	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
+	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
+	FSTPQ (F4, F5), 0(R0)
+	FLDPQ 32(R2), (F8, F9)
+	WORD $0x6e28dc04 // fmul v4.4S, v0.4S, v8.4S
+	WORD $0x6e29dc25 // fmul v5.4S, v1.4S, v9.4S
+	FLDPQ 32(R1), (F8, F9)
+	WORD $0x6e28dc46 // fmul v6.4S, v2.4S, v8.4S
+	WORD $0x6e29dc67 // fmul v7.4S, v3.4S, v9.4S
+	WORD $0x4ea4d4c6 // fsub v6.4S, v6.4S, v4.4S
+	WORD $0x4ea5d4e7 // fsub v7.4S, v7.4S, v5.4S
+	FSTPQ (F6, F7), 32(R1)
+	FLDPQ 32(R0), (F4, F5)
+	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
+	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
+	FSTPQ (F4, F5), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	SUBS $16, R3
+	B loop2
+end2:
+loop1:
+	CMP $8, R3
+	BLO end1
+	FLDPQ 0(R2), (F8, F9)
+	WORD $0x6e28dc04 // fmul v4.4S, v0.4S, v8.4S
+	WORD $0x6e29dc25 // fmul v5.4S, v1.4S, v9.4S
+	FLDPQ 0(R1), (F8, F9)
+	WORD $0x6e28dc46 // fmul v6.4S, v2.4S, v8.4S
+	WORD $0x6e29dc67 // fmul v7.4S, v3.4S, v9.4S
+	WORD $0x4ea4d4c6 // fsub v6.4S, v6.4S, v4.4S
+	WORD $0x4ea5d4e7 // fsub v7.4S, v7.4S, v5.4S
+	FSTPQ (F6, F7), 0(R1)
+	FLDPQ 0(R0), (F4, F5)
+	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
+	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
+	FSTPQ (F4, F5), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $8, R3
+	B loop1
+end1:
+	RET
+
+// ruleNesterovNEON is ruleNesterovAVX2 with two registers for one.
+TEXT ·ruleNesterovNEON(SB), NOSPLIT, $0-40
+	MOVD w+0(FP), R0
+	MOVD m+8(FP), R1
+	MOVD gradient+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD scalars+32(FP), R4
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $4, R4, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+loop2:
+	CMP $16, R3
+	BLO end2
+	FLDPQ 0(R2), (F8, F9)
+	WORD $0x6e28dc04 // fmul v4.4S, v0.4S, v8.4S
+	WORD $0x6e29dc25 // fmul v5.4S, v1.4S, v9.4S
+	FLDPQ 0(R1), (F8, F9)
+	WORD $0x6e28dc46 // fmul v6.4S, v2.4S, v8.4S
+	WORD $0x6e29dc67 // fmul v7.4S, v3.4S, v9.4S
+	WORD $0x4ea4d4c6 // fsub v6.4S, v6.4S, v4.4S
+	WORD $0x4ea5d4e7 // fsub v7.4S, v7.4S, v5.4S
+	FSTPQ (F6, F7), 0(R1)
+	WORD $0x6e22dcc6 // fmul v6.4S, v6.4S, v2.4S
+	WORD $0x6e23dce7 // fmul v7.4S, v7.4S, v3.4S
+	WORD $0x4ea4d4c6 // fsub v6.4S, v6.4S, v4.4S
+	WORD $0x4ea5d4e7 // fsub v7.4S, v7.4S, v5.4S
+	FLDPQ 0(R0), (F4, F5)
+	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
+	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
+	FSTPQ (F4, F5), 0(R0)
+	FLDPQ 32(R2), (F8, F9)
+	WORD $0x6e28dc04 // fmul v4.4S, v0.4S, v8.4S
+	WORD $0x6e29dc25 // fmul v5.4S, v1.4S, v9.4S
+	FLDPQ 32(R1), (F8, F9)
+	WORD $0x6e28dc46 // fmul v6.4S, v2.4S, v8.4S
+	WORD $0x6e29dc67 // fmul v7.4S, v3.4S, v9.4S
+	WORD $0x4ea4d4c6 // fsub v6.4S, v6.4S, v4.4S
+	WORD $0x4ea5d4e7 // fsub v7.4S, v7.4S, v5.4S
+	FSTPQ (F6, F7), 32(R1)
+	WORD $0x6e22dcc6 // fmul v6.4S, v6.4S, v2.4S
+	WORD $0x6e23dce7 // fmul v7.4S, v7.4S, v3.4S
+	WORD $0x4ea4d4c6 // fsub v6.4S, v6.4S, v4.4S
+	WORD $0x4ea5d4e7 // fsub v7.4S, v7.4S, v5.4S
+	FLDPQ 32(R0), (F4, F5)
+	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
+	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
+	FSTPQ (F4, F5), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	SUBS $16, R3
+	B loop2
+end2:
+loop1:
+	CMP $8, R3
+	BLO end1
+	FLDPQ 0(R2), (F8, F9)
+	WORD $0x6e28dc04 // fmul v4.4S, v0.4S, v8.4S
+	WORD $0x6e29dc25 // fmul v5.4S, v1.4S, v9.4S
+	FLDPQ 0(R1), (F8, F9)
+	WORD $0x6e28dc46 // fmul v6.4S, v2.4S, v8.4S
+	WORD $0x6e29dc67 // fmul v7.4S, v3.4S, v9.4S
+	WORD $0x4ea4d4c6 // fsub v6.4S, v6.4S, v4.4S
+	WORD $0x4ea5d4e7 // fsub v7.4S, v7.4S, v5.4S
+	FSTPQ (F6, F7), 0(R1)
+	WORD $0x6e22dcc6 // fmul v6.4S, v6.4S, v2.4S
+	WORD $0x6e23dce7 // fmul v7.4S, v7.4S, v3.4S
+	WORD $0x4ea4d4c6 // fsub v6.4S, v6.4S, v4.4S
+	WORD $0x4ea5d4e7 // fsub v7.4S, v7.4S, v5.4S
+	FLDPQ 0(R0), (F4, F5)
+	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
+	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
+	FSTPQ (F4, F5), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $8, R3
+	B loop1
+end1:
+	RET
+
+// ruleRMSpropNEON is ruleRMSpropAVX2 with two registers for one.
+TEXT ·ruleRMSpropNEON(SB), NOSPLIT, $0-56
+	MOVD w+0(FP), R0
+	MOVD v+8(FP), R1
+	MOVD m+16(FP), R2
+	MOVD average+24(FP), R2
+	MOVD gradient+32(FP), R2
+	MOVD n+40(FP), R3
+	MOVD scalars+48(FP), R4
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $4, R4, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	ADD $8, R4, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	ADD $12, R4, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+loop1:
+	CMP $8, R3
+	BLO end1
+	FLDPQ 0(R2), (F8, F9)
+	FLDPQ 0(R1), (F14, F15)
+	WORD $0x6e2edc4a // fmul v10.4S, v2.4S, v14.4S
+	WORD $0x6e2fdc6b // fmul v11.4S, v3.4S, v15.4S
+	WORD $0x6e28dc8c // fmul v12.4S, v4.4S, v8.4S
+	WORD $0x6e29dcad // fmul v13.4S, v5.4S, v9.4S
+	WORD $0x6e28dd8c // fmul v12.4S, v12.4S, v8.4S
+	WORD $0x6e29ddad // fmul v13.4S, v13.4S, v9.4S
+	WORD $0x4e2cd54a // fadd v10.4S, v10.4S, v12.4S
+	WORD $0x4e2dd56b // fadd v11.4S, v11.4S, v13.4S
+	FSTPQ (F10, F11), 0(R1)
+	WORD $0x4e26d54a // fadd v10.4S, v10.4S, v6.4S
+	WORD $0x4e27d56b // fadd v11.4S, v11.4S, v7.4S
+	WORD $0x6ea1f94a // fsqrt v10.4S, v10.4S
+	WORD $0x6ea1f96b // fsqrt v11.4S, v11.4S
+	WORD $0x6e20dd08 // fmul v8.4S, v8.4S, v0.4S
+	WORD $0x6e21dd29 // fmul v9.4S, v9.4S, v1.4S
+	WORD $0x6e2afd08 // fdiv v8.4S, v8.4S, v10.4S
+	WORD $0x6e2bfd29 // fdiv v9.4S, v9.4S, v11.4S
+	FLDPQ 0(R0), (F10, F11)
+	WORD $0x4ea8d54a // fsub v10.4S, v10.4S, v8.4S
+	WORD $0x4ea9d56b // fsub v11.4S, v11.4S, v9.4S
+	FSTPQ (F10, F11), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $8, R3
+	B loop1
+end1:
+	RET
+
+// ruleRMSpropMomentumNEON is ruleRMSpropMomentumAVX2 with two registers for one.
+TEXT ·ruleRMSpropMomentumNEON(SB), NOSPLIT, $0-56
+	MOVD w+0(FP), R0
+	MOVD v+8(FP), R1
+	MOVD m+16(FP), R2
+	MOVD average+24(FP), R3
+	MOVD gradient+32(FP), R3
+	MOVD n+40(FP), R4
+	MOVD scalars+48(FP), R5
+	ADD $0, R5, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $4, R5, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	ADD $8, R5, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	ADD $12, R5, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+	ADD $16, R5, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+loop1:
+	CMP $8, R4
+	BLO end1
+	FLDPQ 0(R3), (F10, F11)
+	FLDPQ 0(R1), (F16, F17)
+	WORD $0x6e30dc4c // fmul v12.4S, v2.4S, v16.4S
+	WORD $0x6e31dc6d // fmul v13.4S, v3.4S, v17.4S
+	WORD $0x6e2adc8e // fmul v14.4S, v4.4S, v10.4S
+	WORD $0x6e2bdcaf // fmul v15.4S, v5.4S, v11.4S
+	WORD $0x6e2addce // fmul v14.4S, v14.4S, v10.4S
+	WORD $0x6e2bddef // fmul v15.4S, v15.4S, v11.4S
+	WORD $0x4e2ed58c // fadd v12.4S, v12.4S, v14.4S
+	WORD $0x4e2fd5ad // fadd v13.4S, v13.4S, v15.4S
+	FSTPQ (F12, F13), 0(R1)
+	WORD $0x4e26d58c // fadd v12.4S, v12.4S, v6.4S
+	WORD $0x4e27d5ad // fadd v13.4S, v13.4S, v7.4S
+	WORD $0x6ea1f98c // fsqrt v12.4S, v12.4S
+	WORD $0x6ea1f9ad // fsqrt v13.4S, v13.4S
+	WORD $0x6e20dd4a // fmul v10.4S, v10.4S, v0.4S
+	WORD $0x6e21dd6b // fmul v11.4S, v11.4S, v1.4S
+	WORD $0x6e2cfd4a // fdiv v10.4S, v10.4S, v12.4S
+	WORD $0x6e2dfd6b // fdiv v11.4S, v11.4S, v13.4S
+	FLDPQ 0(R2), (F16, F17)
+	WORD $0x6e30dd0e // fmul v14.4S, v8.4S, v16.4S
+	WORD $0x6e31dd2f // fmul v15.4S, v9.4S, v17.4S
+	WORD $0x4e2ad5ca // fadd v10.4S, v14.4S, v10.4S
+	WORD $0x4e2bd5eb // fadd v11.4S, v15.4S, v11.4S
+	FSTPQ (F10, F11), 0(R2)
+	FLDPQ 0(R0), (F12, F13)
+	WORD $0x4eaad58c // fsub v12.4S, v12.4S, v10.4S
+	WORD $0x4eabd5ad // fsub v13.4S, v13.4S, v11.4S
+	FSTPQ (F12, F13), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R3
+	ADD $32, R2
+	SUBS $8, R4
+	B loop1
+end1:
+	RET
+
+// ruleRMSpropCenteredNEON is ruleRMSpropCenteredAVX2 with two registers for one.
+TEXT ·ruleRMSpropCenteredNEON(SB), NOSPLIT, $0-56
+	MOVD w+0(FP), R0
+	MOVD v+8(FP), R1
+	MOVD m+16(FP), R2
+	MOVD average+24(FP), R2
+	MOVD gradient+32(FP), R3
+	MOVD n+40(FP), R4
+	MOVD scalars+48(FP), R5
+	ADD $0, R5, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $4, R5, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	ADD $8, R5, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	ADD $12, R5, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+loop1:
+	CMP $8, R4
+	BLO end1
+	FLDPQ 0(R3), (F8, F9)
+	FLDPQ 0(R1), (F16, F17)
+	WORD $0x6e30dc4a // fmul v10.4S, v2.4S, v16.4S
+	WORD $0x6e31dc6b // fmul v11.4S, v3.4S, v17.4S
+	WORD $0x6e28dc8c // fmul v12.4S, v4.4S, v8.4S
+	WORD $0x6e29dcad // fmul v13.4S, v5.4S, v9.4S
+	FLDPQ 0(R2), (F16, F17)
+	WORD $0x6e30dc4e // fmul v14.4S, v2.4S, v16.4S
+	WORD $0x6e31dc6f // fmul v15.4S, v3.4S, v17.4S
+	WORD $0x4e2cd5ce // fadd v14.4S, v14.4S, v12.4S
+	WORD $0x4e2dd5ef // fadd v15.4S, v15.4S, v13.4S
+	FSTPQ (F14, F15), 0(R2)
+	WORD $0x6e2eddce // fmul v14.4S, v14.4S, v14.4S
+	WORD $0x6e2fddef // fmul v15.4S, v15.4S, v15.4S
+	WORD $0x6e28dd8c // fmul v12.4S, v12.4S, v8.4S
+	WORD $0x6e29ddad // fmul v13.4S, v13.4S, v9.4S
+	WORD $0x4e2cd54a // fadd v10.4S, v10.4S, v12.4S
+	WORD $0x4e2dd56b // fadd v11.4S, v11.4S, v13.4S
+	FSTPQ (F10, F11), 0(R1)
+	WORD $0x4eaed54a // fsub v10.4S, v10.4S, v14.4S
+	WORD $0x4eafd56b // fsub v11.4S, v11.4S, v15.4S
+	WORD $0x4e26d54a // fadd v10.4S, v10.4S, v6.4S
+	WORD $0x4e27d56b // fadd v11.4S, v11.4S, v7.4S
+	WORD $0x6ea1f94a // fsqrt v10.4S, v10.4S
+	WORD $0x6ea1f96b // fsqrt v11.4S, v11.4S
+	WORD $0x6e20dd08 // fmul v8.4S, v8.4S, v0.4S
+	WORD $0x6e21dd29 // fmul v9.4S, v9.4S, v1.4S
+	WORD $0x6e2afd08 // fdiv v8.4S, v8.4S, v10.4S
+	WORD $0x6e2bfd29 // fdiv v9.4S, v9.4S, v11.4S
+	FLDPQ 0(R0), (F10, F11)
+	WORD $0x4ea8d54a // fsub v10.4S, v10.4S, v8.4S
+	WORD $0x4ea9d56b // fsub v11.4S, v11.4S, v9.4S
+	FSTPQ (F10, F11), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R3
+	ADD $32, R2
+	SUBS $8, R4
+	B loop1
+end1:
+	RET
+
+// ruleRMSpropCenteredMomentumNEON is ruleRMSpropCenteredMomentumAVX2 with two registers for one.
+TEXT ·ruleRMSpropCenteredMomentumNEON(SB), NOSPLIT, $0-56
+	MOVD w+0(FP), R0
+	MOVD v+8(FP), R1
+	MOVD m+16(FP), R2
+	MOVD average+24(FP), R3
+	MOVD gradient+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD scalars+48(FP), R6
+	ADD $0, R6, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $4, R6, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	ADD $8, R6, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	ADD $12, R6, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+	ADD $16, R6, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+loop1:
+	CMP $8, R5
+	BLO end1
+	FLDPQ 0(R4), (F10, F11)
+	FLDPQ 0(R1), (F18, F19)
+	WORD $0x6e32dc4c // fmul v12.4S, v2.4S, v18.4S
+	WORD $0x6e33dc6d // fmul v13.4S, v3.4S, v19.4S
+	WORD $0x6e2adc8e // fmul v14.4S, v4.4S, v10.4S
+	WORD $0x6e2bdcaf // fmul v15.4S, v5.4S, v11.4S
+	FLDPQ 0(R3), (F18, F19)
+	WORD $0x6e32dc50 // fmul v16.4S, v2.4S, v18.4S
+	WORD $0x6e33dc71 // fmul v17.4S, v3.4S, v19.4S
+	WORD $0x4e2ed610 // fadd v16.4S, v16.4S, v14.4S
+	WORD $0x4e2fd631 // fadd v17.4S, v17.4S, v15.4S
+	FSTPQ (F16, F17), 0(R3)
+	WORD $0x6e30de10 // fmul v16.4S, v16.4S, v16.4S
+	WORD $0x6e31de31 // fmul v17.4S, v17.4S, v17.4S
+	WORD $0x6e2addce // fmul v14.4S, v14.4S, v10.4S
+	WORD $0x6e2bddef // fmul v15.4S, v15.4S, v11.4S
+	WORD $0x4e2ed58c // fadd v12.4S, v12.4S, v14.4S
+	WORD $0x4e2fd5ad // fadd v13.4S, v13.4S, v15.4S
+	FSTPQ (F12, F13), 0(R1)
+	WORD $0x4eb0d58c // fsub v12.4S, v12.4S, v16.4S
+	WORD $0x4eb1d5ad // fsub v13.4S, v13.4S, v17.4S
+	WORD $0x4e26d58c // fadd v12.4S, v12.4S, v6.4S
+	WORD $0x4e27d5ad // fadd v13.4S, v13.4S, v7.4S
+	WORD $0x6ea1f98c // fsqrt v12.4S, v12.4S
+	WORD $0x6ea1f9ad // fsqrt v13.4S, v13.4S
+	WORD $0x6e20dd4a // fmul v10.4S, v10.4S, v0.4S
+	WORD $0x6e21dd6b // fmul v11.4S, v11.4S, v1.4S
+	WORD $0x6e2cfd4a // fdiv v10.4S, v10.4S, v12.4S
+	WORD $0x6e2dfd6b // fdiv v11.4S, v11.4S, v13.4S
+	FLDPQ 0(R2), (F18, F19)
+	WORD $0x6e32dd0e // fmul v14.4S, v8.4S, v18.4S
+	WORD $0x6e33dd2f // fmul v15.4S, v9.4S, v19.4S
+	WORD $0x4e2ad5ca // fadd v10.4S, v14.4S, v10.4S
+	WORD $0x4e2bd5eb // fadd v11.4S, v15.4S, v11.4S
+	FSTPQ (F10, F11), 0(R2)
+	FLDPQ 0(R0), (F12, F13)
+	WORD $0x4eaad58c // fsub v12.4S, v12.4S, v10.4S
+	WORD $0x4eabd5ad // fsub v13.4S, v13.4S, v11.4S
+	FSTPQ (F12, F13), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R4
+	ADD $32, R2
+	ADD $32, R3
+	SUBS $8, R5
+	B loop1
+end1:
+	RET
+
+// ruleFTRLNEON is ruleFTRLAVX2 with two registers for one.
+TEXT ·ruleFTRLNEON(SB), NOSPLIT, $0-48
+	MOVD w+0(FP), R0
+	MOVD sum+8(FP), R1
+	MOVD linear+16(FP), R2
+	MOVD gradient+24(FP), R3
+	MOVD n+32(FP), R4
+	MOVD scalars+40(FP), R5
+	ADD $0, R5, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $4, R5, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	ADD $8, R5, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	ADD $12, R5, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+	ADD $16, R5, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+loop1:
+	CMP $8, R4
+	BLO end1
+	FLDPQ 0(R3), (F10, F11)
+	FLDPQ 0(R1), (F12, F13)
+	FLDPQ 0(R0), (F14, F15)
+	WORD $0x6e2add50 // fmul v16.4S, v10.4S, v10.4S
+	WORD $0x6e2bdd71 // fmul v17.4S, v11.4S, v11.4S
+	WORD $0x4e2cd610 // fadd v16.4S, v16.4S, v12.4S
+	WORD $0x4e2dd631 // fadd v17.4S, v17.4S, v13.4S
+	FSTPQ (F16, F17), 0(R1)
+	WORD $0x6ea1fa10 // fsqrt v16.4S, v16.4S
+	WORD $0x6ea1fa31 // fsqrt v17.4S, v17.4S
+	WORD $0x6ea1f98c // fsqrt v12.4S, v12.4S
+	WORD $0x6ea1f9ad // fsqrt v13.4S, v13.4S
+	WORD $0x6e2edcd2 // fmul v18.4S, v6.4S, v14.4S
+	WORD $0x6e2fdcf3 // fmul v19.4S, v7.4S, v15.4S
+	WORD $0x4e32d54a // fadd v10.4S, v10.4S, v18.4S
+	WORD $0x4e33d56b // fadd v11.4S, v11.4S, v19.4S
+	WORD $0x4eacd60c // fsub v12.4S, v16.4S, v12.4S
+	WORD $0x4eadd62d // fsub v13.4S, v17.4S, v13.4S
+	WORD $0x6e20fd8c // fdiv v12.4S, v12.4S, v0.4S
+	WORD $0x6e21fdad // fdiv v13.4S, v13.4S, v1.4S
+	WORD $0x6e2edd8c // fmul v12.4S, v12.4S, v14.4S
+	WORD $0x6e2fddad // fmul v13.4S, v13.4S, v15.4S
+	WORD $0x4eacd54a // fsub v10.4S, v10.4S, v12.4S
+	WORD $0x4eadd56b // fsub v11.4S, v11.4S, v13.4S
+	FLDPQ 0(R2), (F12, F13)
+	WORD $0x4e2ad58c // fadd v12.4S, v12.4S, v10.4S
+	WORD $0x4e2bd5ad // fadd v13.4S, v13.4S, v11.4S
+	FSTPQ (F12, F13), 0(R2)
+	WORD $0x6eace512 // fcmgt v18.4S, v8.4S, v12.4S
+	WORD $0x6e6c1d12 // bsl v18.4S, v8.4S, v12.4S
+	WORD $0x6eade533 // fcmgt v19.4S, v9.4S, v13.4S
+	WORD $0x6e6d1d33 // bsl v19.4S, v9.4S, v13.4S
+	WORD $0x6ea2e65f // fcmgt v31.4S, v18.4S, v2.4S
+	WORD $0x6e721c5f // bsl v31.4S, v2.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	WORD $0x6ea3e67f // fcmgt v31.4S, v19.4S, v3.4S
+	WORD $0x6e731c7f // bsl v31.4S, v3.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	WORD $0x4eacd652 // fsub v18.4S, v18.4S, v12.4S
+	WORD $0x4eadd673 // fsub v19.4S, v19.4S, v13.4S
+	WORD $0x6e20fe10 // fdiv v16.4S, v16.4S, v0.4S
+	WORD $0x6e21fe31 // fdiv v17.4S, v17.4S, v1.4S
+	WORD $0x4e24d610 // fadd v16.4S, v16.4S, v4.4S
+	WORD $0x4e25d631 // fadd v17.4S, v17.4S, v5.4S
+	WORD $0x6e30fe52 // fdiv v18.4S, v18.4S, v16.4S
+	WORD $0x6e31fe73 // fdiv v19.4S, v19.4S, v17.4S
+	FSTPQ (F18, F19), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	SUBS $8, R4
+	B loop1
+end1:
+	RET
+
 // widenF16NEON is widenF16AVX2 with two registers for one.
 TEXT ·widenF16NEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0

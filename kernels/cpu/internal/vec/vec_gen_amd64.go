@@ -766,6 +766,87 @@ func callNesterov(wide bool, w, v, gradient *float32, n uintptr, scalars unsafe.
 }
 
 //go:noinline
+func callRuleAdagrad(wide bool, w, sum, gradient *float32, n uintptr, scalars unsafe.Pointer) {
+	if wide {
+		ruleAdagradAVX512(w, sum, gradient, n, scalars)
+	} else {
+		ruleAdagradAVX2(w, sum, gradient, n, scalars)
+	}
+}
+
+//go:noinline
+func callRuleAdam(wide bool, w, m, v, gradient *float32, n uintptr, scalars unsafe.Pointer) {
+	if wide {
+		ruleAdamAVX512(w, m, v, gradient, n, scalars)
+	} else {
+		ruleAdamAVX2(w, m, v, gradient, n, scalars)
+	}
+}
+
+//go:noinline
+func callRuleMomentum(wide bool, w, m, gradient *float32, n uintptr, scalars unsafe.Pointer) {
+	if wide {
+		ruleMomentumAVX512(w, m, gradient, n, scalars)
+	} else {
+		ruleMomentumAVX2(w, m, gradient, n, scalars)
+	}
+}
+
+//go:noinline
+func callRuleNesterov(wide bool, w, m, gradient *float32, n uintptr, scalars unsafe.Pointer) {
+	if wide {
+		ruleNesterovAVX512(w, m, gradient, n, scalars)
+	} else {
+		ruleNesterovAVX2(w, m, gradient, n, scalars)
+	}
+}
+
+//go:noinline
+func callRuleRMSprop(wide bool, w, v, m, average, gradient *float32, n uintptr, scalars unsafe.Pointer) {
+	if wide {
+		ruleRMSpropAVX512(w, v, m, average, gradient, n, scalars)
+	} else {
+		ruleRMSpropAVX2(w, v, m, average, gradient, n, scalars)
+	}
+}
+
+//go:noinline
+func callRuleRMSpropMomentum(wide bool, w, v, m, average, gradient *float32, n uintptr, scalars unsafe.Pointer) {
+	if wide {
+		ruleRMSpropMomentumAVX512(w, v, m, average, gradient, n, scalars)
+	} else {
+		ruleRMSpropMomentumAVX2(w, v, m, average, gradient, n, scalars)
+	}
+}
+
+//go:noinline
+func callRuleRMSpropCentered(wide bool, w, v, m, average, gradient *float32, n uintptr, scalars unsafe.Pointer) {
+	if wide {
+		ruleRMSpropCenteredAVX512(w, v, m, average, gradient, n, scalars)
+	} else {
+		ruleRMSpropCenteredAVX2(w, v, m, average, gradient, n, scalars)
+	}
+}
+
+//go:noinline
+func callRuleRMSpropCenteredMomentum(wide bool, w, v, m, average, gradient *float32, n uintptr, scalars unsafe.Pointer) {
+	if wide {
+		ruleRMSpropCenteredMomentumAVX512(w, v, m, average, gradient, n, scalars)
+	} else {
+		ruleRMSpropCenteredMomentumAVX2(w, v, m, average, gradient, n, scalars)
+	}
+}
+
+//go:noinline
+func callRuleFTRL(wide bool, w, sum, linear, gradient *float32, n uintptr, scalars unsafe.Pointer) {
+	if wide {
+		ruleFTRLAVX512(w, sum, linear, gradient, n, scalars)
+	} else {
+		ruleFTRLAVX2(w, sum, linear, gradient, n, scalars)
+	}
+}
+
+//go:noinline
 func callWidenF16(wide bool, dst *float32, x unsafe.Pointer, n uintptr) {
 	if wide {
 		widenF16AVX512(dst, x, n)
@@ -1850,6 +1931,60 @@ func nesterovAVX2(w, v, gradient *float32, n uintptr, scalars unsafe.Pointer)
 
 //go:noescape
 func nesterovAVX512(w, v, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleAdagradAVX2(w, sum, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleAdagradAVX512(w, sum, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleAdamAVX2(w, m, v, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleAdamAVX512(w, m, v, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleMomentumAVX2(w, m, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleMomentumAVX512(w, m, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleNesterovAVX2(w, m, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleNesterovAVX512(w, m, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleRMSpropAVX2(w, v, m, average, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleRMSpropAVX512(w, v, m, average, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleRMSpropMomentumAVX2(w, v, m, average, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleRMSpropMomentumAVX512(w, v, m, average, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleRMSpropCenteredAVX2(w, v, m, average, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleRMSpropCenteredAVX512(w, v, m, average, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleRMSpropCenteredMomentumAVX2(w, v, m, average, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleRMSpropCenteredMomentumAVX512(w, v, m, average, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleFTRLAVX2(w, sum, linear, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleFTRLAVX512(w, sum, linear, gradient *float32, n uintptr, scalars unsafe.Pointer)
 
 //go:noescape
 func widenF16AVX2(dst *float32, x unsafe.Pointer, n uintptr)

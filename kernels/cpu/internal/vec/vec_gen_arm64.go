@@ -356,6 +356,51 @@ func callNesterov(wide bool, w, v, gradient *float32, n uintptr, scalars unsafe.
 }
 
 //go:noinline
+func callRuleAdagrad(wide bool, w, sum, gradient *float32, n uintptr, scalars unsafe.Pointer) {
+	ruleAdagradNEON(w, sum, gradient, n, scalars)
+}
+
+//go:noinline
+func callRuleAdam(wide bool, w, m, v, gradient *float32, n uintptr, scalars unsafe.Pointer) {
+	ruleAdamNEON(w, m, v, gradient, n, scalars)
+}
+
+//go:noinline
+func callRuleMomentum(wide bool, w, m, gradient *float32, n uintptr, scalars unsafe.Pointer) {
+	ruleMomentumNEON(w, m, gradient, n, scalars)
+}
+
+//go:noinline
+func callRuleNesterov(wide bool, w, m, gradient *float32, n uintptr, scalars unsafe.Pointer) {
+	ruleNesterovNEON(w, m, gradient, n, scalars)
+}
+
+//go:noinline
+func callRuleRMSprop(wide bool, w, v, m, average, gradient *float32, n uintptr, scalars unsafe.Pointer) {
+	ruleRMSpropNEON(w, v, m, average, gradient, n, scalars)
+}
+
+//go:noinline
+func callRuleRMSpropMomentum(wide bool, w, v, m, average, gradient *float32, n uintptr, scalars unsafe.Pointer) {
+	ruleRMSpropMomentumNEON(w, v, m, average, gradient, n, scalars)
+}
+
+//go:noinline
+func callRuleRMSpropCentered(wide bool, w, v, m, average, gradient *float32, n uintptr, scalars unsafe.Pointer) {
+	ruleRMSpropCenteredNEON(w, v, m, average, gradient, n, scalars)
+}
+
+//go:noinline
+func callRuleRMSpropCenteredMomentum(wide bool, w, v, m, average, gradient *float32, n uintptr, scalars unsafe.Pointer) {
+	ruleRMSpropCenteredMomentumNEON(w, v, m, average, gradient, n, scalars)
+}
+
+//go:noinline
+func callRuleFTRL(wide bool, w, sum, linear, gradient *float32, n uintptr, scalars unsafe.Pointer) {
+	ruleFTRLNEON(w, sum, linear, gradient, n, scalars)
+}
+
+//go:noinline
 func callWidenF16(wide bool, dst *float32, x unsafe.Pointer, n uintptr) {
 	widenF16NEON(dst, x, n)
 }
@@ -865,6 +910,33 @@ func momentumNEON(w, v, gradient *float32, n uintptr, scalars unsafe.Pointer)
 
 //go:noescape
 func nesterovNEON(w, v, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleAdagradNEON(w, sum, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleAdamNEON(w, m, v, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleMomentumNEON(w, m, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleNesterovNEON(w, m, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleRMSpropNEON(w, v, m, average, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleRMSpropMomentumNEON(w, v, m, average, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleRMSpropCenteredNEON(w, v, m, average, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleRMSpropCenteredMomentumNEON(w, v, m, average, gradient *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func ruleFTRLNEON(w, sum, linear, gradient *float32, n uintptr, scalars unsafe.Pointer)
 
 //go:noescape
 func widenF16NEON(dst *float32, x unsafe.Pointer, n uintptr)
