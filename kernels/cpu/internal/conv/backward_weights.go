@@ -72,7 +72,7 @@ func columnBlocks[T Float](s *Shape) (width, perGroup, all int) {
 	if s.depthwise() {
 		width *= 4
 		all = ceil(s.OutChannels, width)
-		if slidesSums[T](s) {
+		if slidesSums[T](s) || s.OutChannels%width < micro.NarrowChannels[T]() {
 			all = max(s.OutChannels/width, 1) // whatever is left over goes with the last block: it may be too little for a kernel
 		}
 		return width, all, all
@@ -231,7 +231,7 @@ func (c *kernelGradient[T]) unit(part, d, firstTap, endTap, column int) {
 		g, col = column/c.groupCols, column%c.groupCols*c.width
 	}
 	cols := min(c.width, outGroup-col)
-	if c.slides && column == c.columns-1 {
+	if s.depthwise() && column == c.columns-1 {
 		cols = outGroup - col
 	}
 	col += g * outGroup

@@ -151,6 +151,33 @@ func TestOneChannelGroups(t *testing.T) {
 	})
 }
 
+// TestChannelsLeftOver covers depthwise convolutions with windows, strides and dilations of all kinds, of channels that
+// are not whole vectors, and of several blocks of them.
+func TestChannelsLeftOver(t *testing.T) {
+	forLevels(t, func(t *testing.T, p *pool.Pool) {
+		seeds := uint64(150)
+		if testing.Short() {
+			seeds = 40
+		}
+		for seed := range seeds {
+			rng := rand.New(rand.NewPCG(seed, 6))
+			channels := 2 + rng.IntN(64)
+			if seed%3 == 0 {
+				channels = 120 + rng.IntN(150)
+			}
+			s := Shape{Batch: 1 + rng.IntN(3), In: [3]int{1 + rng.IntN(5)/4, 1 + rng.IntN(9), 1 + rng.IntN(9)}, Groups: channels, InChannels: channels, OutChannels: channels,
+				Kernel: [3]int{1, 1 + rng.IntN(7), 1 + rng.IntN(7)}, Strides: [3]int{1 + rng.IntN(2), 1 + rng.IntN(3), 1 + rng.IntN(3)}, Dilation: [3]int{1, 1 + rng.IntN(2), 1 + rng.IntN(2)}}
+			for i := 1; i < 3; i++ {
+				s.PadLow[i], s.PadHigh[i] = rng.IntN(6)-1, rng.IntN(6)-1
+			}
+			check[float32](t, p, &s, seed)
+			if seed%4 == 0 {
+				check[float64](t, p, &s, seed)
+			}
+		}
+	})
+}
+
 // TestNoChannels: inputs without channels and results without channels, which have no elements, or only the bias.
 func TestNoChannels(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {

@@ -134,7 +134,7 @@ func (c *correlation[T]) compute(worker, image, first, end int) {
 
 // plane computes the rows [first, end) at depth d of image n.
 func (c *correlation[T]) plane(n, d, first, end int) {
-	groups, width := c.groups, micro.PanelWidth[T]()
+	groups, width, narrow := c.groups, micro.PanelWidth[T](), micro.NarrowChannels[T]()
 	columns := c.outGroup
 	if c.depthwise {
 		groups, columns, width = 1, c.out, 4*width
@@ -157,8 +157,10 @@ func (c *correlation[T]) plane(n, d, first, end int) {
 			continue
 		}
 		for g := range groups {
-			for col := 0; col < columns; col += width {
-				cols := min(width, columns-col)
+			for col, cols := 0, 0; col < columns; col += cols {
+				if cols = min(width, columns-col); c.depthwise && columns-col-cols < narrow {
+					cols = columns - col // the few that would be left over go with these: alone, they fill no vector
+				}
 				for _, h := range c.spans[1] {
 					h.first, h.end = max(h.first, first), min(h.end, blockEnd)
 					if h.first >= h.end {

@@ -6,9 +6,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 )
 
-// A convolution whose groups have one input channel works channel by channel. If the channels are whole vectors, tiles
-// have channels as columns. Otherwise a tile's columns run along the width and the channels together: the numbers of a
-// row of the output lie one after another, and so do those that a tap meets, if the stride along the width is 1. The
+// A convolution whose groups have one input channel works channel by channel. If the channels are whole vectors, or many,
+// tiles have channels as columns. Otherwise a tile's columns run along the width and the channels together: the numbers
+// of a row of the output lie one after another, and so do those that a tap meets, if the stride along the width is 1. The
 // weights of a tap are repeated for as many pixels as fill whole vectors. Input rows are copied with zeros around them,
 // so that all pixels see all taps along the width, and with each channel repeated if it has several filters: then that
 // is one filter for each of more channels.
@@ -32,17 +32,19 @@ type wide struct {
 	period   int // columns of the repeated weights
 }
 
-// isWide reports whether the shape is computed along the width, unless package micro slides over its rows.
-func isWide[T Float](s *Shape) bool {
+// isWide reports whether the shape may be computed along the width. Many channels fill the vectors of tiles well enough
+// even if they are not whole ones: as soon as they fill the given number of eighths of a panel, that is faster.
+func isWide[T Float](s *Shape, eighths int) bool {
+	width := micro.PanelWidth[T]()
 	return s.Groups > 1 && s.Groups == s.InChannels && s.Kernel[0] == 1 && s.Strides[2] == 1 && s.OutChannels > 0 &&
-		(s.OutChannels != s.InChannels || s.OutChannels%(micro.PanelWidth[T]()/2) != 0)
+		(s.OutChannels != s.InChannels || s.OutChannels%(width/2) != 0 && 8*s.OutChannels < eighths*width)
 }
 
-// isWideForward reports whether the convolution and its input gradient are.
-func isWideForward[T Float](s *Shape) bool { return isWide[T](s) && !slides[T](s) }
+// isWideForward reports whether the convolution and its input gradient are, unless package micro slides over their rows.
+func isWideForward[T Float](s *Shape) bool { return isWide[T](s, 7) && !slides[T](s) }
 
-// isWideGradient reports whether the kernel gradient is.
-func isWideGradient[T Float](s *Shape) bool { return isWide[T](s) && !slidesSums[T](s) }
+// isWideGradient reports whether the kernel gradient is, unless package micro slides over its rows.
+func isWideGradient[T Float](s *Shape) bool { return isWide[T](s, 10) && !slidesSums[T](s) }
 
 // newWide returns the geometry for the axes of a correlation of rows of out pixels.
 func newWide[T Float](height, width *axis, channels, repeat int) wide {

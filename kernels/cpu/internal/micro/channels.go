@@ -1,5 +1,7 @@
 package micro
 
+import "github.com/gokeras/gokeras/kernels/cpu/internal/tile"
+
 // RunChannels computes the tile with an operand A that is a vector along the columns, as B is:
 //
 //	sum = Σ_o Σ_s Σ_k A[o·AOuter + s·ASegment + r·ARow + k·AK + c] · B[o·BOuter + s·BSegment + k·BK + c]
@@ -16,10 +18,77 @@ func RunChannels[T Float](t *Tile[T]) {
 	t.checkChannels()
 	from := 0
 	if k := best[T](); k.Lanes > 1 && t.K > 0 {
-		from = vectorChannels(k, t)
+		from = wholeChannels(k, t)
 	}
 	if from < t.Cols {
 		portableChannels(t, from)
+	}
+}
+
+// NarrowChannels returns the columns from which on [RunChannels] computes all of them by vectors, of any number; 1 if
+// there are no vectors.
+func NarrowChannels[T Float]() int { return narrowest(best[T]()).Lanes }
+
+func narrowest(k *tile.Tile) *tile.Tile {
+	for n := narrower(k); n != nil; n = narrower(k) {
+		k = n
+	}
+	return k
+}
+
+// wholeChannels computes columns by vectors and returns how many it computed: all, if they fill one vector. What is
+// left over of whole vectors is done by one that repeats columns of those before it.
+func wholeChannels[T Float](k *tile.Tile, t *Tile[T]) int {
+	lanes := narrowest(k).Lanes
+	if t.Cols < lanes || t.Cols%lanes == 0 {
+		return vectorChannels(k, t)
+	}
+	if half := k.Lanes / 2; t.Cols > k.Lanes && t.Cols%k.Lanes > half && half > 0 {
+		lanes = k.Lanes
+	}
+	u := *t
+	u.Cols = t.Cols / lanes * lanes
+	vectorChannels(k, &u)
+	if t.Accumulate {
+		addLast(k, t, lanes)
+		return t.Cols
+	}
+	u.skip(t.Cols-lanes, lanes)
+	vectorChannels(k, &u)
+	return t.Cols
+}
+
+// skip lets the tile begin with a later column.
+func (t *Tile[T]) skip(col, cols int) {
+	t.A, t.B, t.C, t.Cols = t.A[col:], t.B[col:], t.C[col:], cols
+	if t.Bias != nil {
+		t.Bias = t.Bias[col:]
+	}
+}
+
+// keptSums is the number of sums that addLast keeps at a time.
+const keptSums = 128
+
+// addLast adds to the columns that are left over of whole vectors. The others of their vector, which have their sums
+// already, are kept meanwhile.
+func addLast[T Float](k *tile.Tile, t *Tile[T], lanes int) {
+	var kept [keptSums]T
+	again := lanes - t.Cols%lanes
+	u := *t
+	u.skip(t.Cols-lanes, lanes)
+	u.Lines = 1
+	a, c := u.A, u.C
+	for line := range max(t.Lines, 1) {
+		for row := 0; row < t.Rows; row += keptSums / lanes {
+			u.A, u.C, u.Rows = a[line*t.ALine+row*t.ARow:], c[line*t.CLine+row*t.CRow:], min(keptSums/lanes, t.Rows-row)
+			for r := range u.Rows {
+				copy(kept[r*lanes:][:again], u.C[r*t.CRow:])
+			}
+			vectorChannels(k, &u)
+			for r := range u.Rows {
+				copy(u.C[r*t.CRow:][:again], kept[r*lanes:])
+			}
+		}
 	}
 }
 
