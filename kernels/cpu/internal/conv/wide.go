@@ -6,12 +6,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 )
 
-// A convolution whose groups have one input channel works channel by channel. If the channels are whole vectors, or many,
-// tiles have channels as columns. Otherwise a tile's columns run along the width and the channels together: the numbers
-// of a row of the output lie one after another, and so do those that a tap meets, if the stride along the width is 1. The
-// weights of a tap are repeated for as many pixels as fill whole vectors. Input rows are copied with zeros around them,
-// so that all pixels see all taps along the width, and with each channel repeated if it has several filters: then that
-// is one filter for each of more channels.
+// A convolution whose groups have one input channel works channel by channel. If the channels are whole vectors, or
+// many, tiles have channels as columns. Otherwise a tile's columns run along the width and the channels together: the
+// numbers of a row of the output lie one after another, and so do those that a tap meets, if the stride along the width
+// is 1. The weights of a tap are repeated for as many pixels as fill whole vectors. Input rows are copied with zeros
+// around them, so that all pixels see all taps along the width, and with each channel repeated if it has several
+// filters: then that is one filter for each of more channels.
 
 const (
 	wideBytes   = 96 << 10 // of copied rows
@@ -40,7 +40,8 @@ func isWide[T Float](s *Shape, eighths int) bool {
 		(s.OutChannels != s.InChannels || s.OutChannels%(width/2) != 0 && 8*s.OutChannels < eighths*width)
 }
 
-// isWideForward reports whether the convolution and its input gradient are, unless package micro slides over their rows.
+// isWideForward reports whether the convolution and its input gradient are, unless package micro slides over their
+// rows.
 func isWideForward[T Float](s *Shape) bool { return isWide[T](s, 7) && !slides[T](s) }
 
 // isWideGradient reports whether the kernel gradient is, unless package micro slides over its rows.
