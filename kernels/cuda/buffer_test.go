@@ -76,7 +76,7 @@ func TestPiecesWait(t *testing.T) {
 		data[i] = byte(i / minBlock)
 	}
 	gate, over := make(chan struct{}), make(chan error)
-	require.Zero(t, f.Foreign(b.devices[0].Stream, 0, func() error { <-gate; return nil }))
+	require.Zero(t, f.Foreign(b.devices[0].Stream, 0, "other", func() error { <-gate; return nil }))
 	waits := f.Calls()["cuEventSynchronize"]
 	go func() { over <- x.Write(data) }()
 	for f.Calls()["cuEventSynchronize"] == waits && err == nil {

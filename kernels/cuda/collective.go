@@ -83,6 +83,9 @@ func (g *group) prepare(replica int, s *session) error {
 	if err := walk(s.executable.plan.Steps); err != nil {
 		return err
 	}
+	if err := g.setAside(replica, s); err != nil {
+		return err
+	}
 	s.met = g
 	return nil
 }
@@ -202,9 +205,21 @@ func (g *group) reserve(replica int, c *combining) error {
 // collect does the collective that all replicas have come to. It returns the replica that failed. The caller holds mu
 // and the order of all devices.
 func (g *group) collect() (int, error) {
-	if g.link != nil {
-		return g.collectLinked()
+	if i, err := g.each((*group).depart); err != nil {
+		return i, err
 	}
+	combine := g.collectAmong
+	if g.link != nil {
+		combine = g.collectLinked
+	}
+	if i, err := combine(); err != nil {
+		return i, err
+	}
+	return g.each((*group).done)
+}
+
+// collectAmong combines by kernels of our own.
+func (g *group) collectAmong() (int, error) {
 	if !g.peers {
 		if i, err := g.each((*group).publish); err != nil {
 			return i, err
@@ -260,7 +275,7 @@ func (g *group) result(replica, k int) driver.Address {
 // publish copies what a replica brings to host memory.
 func (g *group) publish(replica int, d *device, c *combining) error {
 	h := g.areas[replica].pinned
-	if err := d.Err(d.API.CopyToHost(h[:lower.FlagBytes], g.parts[replica].session.flag, d.Stream), "cuMemcpyDtoHAsync_v2"); err != nil {
+	if err := d.Err(d.API.CopyToHost(h[:lower.FlagBytes], g.flags[replica], g.lanes[replica]), "cuMemcpyDtoHAsync_v2"); err != nil {
 		return err
 	}
 	for k := range c.values {
@@ -268,7 +283,7 @@ func (g *group) publish(replica int, d *device, c *combining) error {
 		if m.operand == 0 {
 			continue
 		}
-		if err := d.Err(d.API.CopyToHost(h[m.pinned:m.pinned+m.operand], g.operand(replica, k), d.Stream), "cuMemcpyDtoHAsync_v2"); err != nil {
+		if err := d.Err(d.API.CopyToHost(h[m.pinned:m.pinned+m.operand], g.operand(replica, k), g.lanes[replica]), "cuMemcpyDtoHAsync_v2"); err != nil {
 			return err
 		}
 	}
@@ -278,12 +293,12 @@ func (g *group) publish(replica int, d *device, c *combining) error {
 // combine works out a replica's results, or its share of them, and which failure flag of all is set first.
 func (g *group) combine(replica int, d *device, c *combining) error {
 	area := g.areas[replica].scratch
-	c.flags.begin()
+	c.flags.begin(g.lanes[replica])
 	for q := range g.parts {
-		at := g.parts[q].session.flag
+		at := g.flags[q]
 		if !g.peers && q != replica {
 			at = area + driver.Address((q+1)*flagSlot)
-			if err := d.Err(d.API.CopyToDevice(at, g.areas[q].pinned[:lower.FlagBytes], d.Stream), "cuMemcpyHtoDAsync_v2"); err != nil {
+			if err := d.Err(d.API.CopyToDevice(at, g.areas[q].pinned[:lower.FlagBytes], g.lanes[replica]), "cuMemcpyHtoDAsync_v2"); err != nil {
 				return err
 			}
 		}
@@ -297,13 +312,13 @@ func (g *group) combine(replica int, d *device, c *combining) error {
 		if m.program == nil {
 			continue
 		}
-		m.program.begin()
+		m.program.begin(g.lanes[replica])
 		for q := range g.parts {
 			at := g.operand(q, k) + driver.Address(m.low)
 			if !g.peers && q != replica {
 				at = area + driver.Address(m.scratch) + driver.Address(q*rounded(m.high-m.low))
 				from := g.areas[q].pinned[m.pinned+m.low : m.pinned+m.high]
-				if err := d.Err(d.API.CopyToDevice(at, from, d.Stream), "cuMemcpyHtoDAsync_v2"); err != nil {
+				if err := d.Err(d.API.CopyToDevice(at, from, g.lanes[replica]), "cuMemcpyHtoDAsync_v2"); err != nil {
 					return err
 				}
 			}
@@ -318,7 +333,7 @@ func (g *group) combine(replica int, d *device, c *combining) error {
 		}
 		if c.shares && !g.peers {
 			h := g.areas[replica].pinned[g.resultsAt(replica)+m.pinned:]
-			if err := d.Err(d.API.CopyToHost(h[m.low:m.high], to, d.Stream), "cuMemcpyDtoHAsync_v2"); err != nil {
+			if err := d.Err(d.API.CopyToHost(h[m.low:m.high], to, g.lanes[replica]), "cuMemcpyDtoHAsync_v2"); err != nil {
 				return err
 			}
 		}
@@ -335,7 +350,7 @@ func (g *group) resultsAt(replica int) int {
 
 // settle takes over a failure of any replica, and the shares of the others.
 func (g *group) settle(replica int, d *device, c *combining) error {
-	err := d.Err(d.API.CopyOnDevice(g.parts[replica].session.flag, g.areas[replica].scratch, lower.FlagBytes, d.Stream), "cuMemcpyDtoDAsync_v2")
+	err := d.Err(d.API.CopyOnDevice(g.outcomeOf(replica), g.areas[replica].scratch, lower.FlagBytes, g.lanes[replica]), "cuMemcpyDtoDAsync_v2")
 	if err != nil || !c.shares {
 		return err
 	}
@@ -348,10 +363,10 @@ func (g *group) settle(replica int, d *device, c *combining) error {
 			}
 			to := g.result(replica, k) + driver.Address(low)
 			if g.peers {
-				err = d.Err(d.API.CopyOnDevice(to, g.result(q, k)+driver.Address(low), int64(high-low), d.Stream), "cuMemcpyDtoDAsync_v2")
+				err = d.Err(d.API.CopyOnDevice(to, g.result(q, k)+driver.Address(low), int64(high-low), g.lanes[replica]), "cuMemcpyDtoDAsync_v2")
 			} else {
 				h := g.areas[q].pinned[g.resultsAt(q)+m.pinned:]
-				err = d.Err(d.API.CopyToDevice(to, h[low:high], d.Stream), "cuMemcpyHtoDAsync_v2")
+				err = d.Err(d.API.CopyToDevice(to, h[low:high], g.lanes[replica]), "cuMemcpyHtoDAsync_v2")
 			}
 			if err != nil {
 				return err
@@ -361,8 +376,8 @@ func (g *group) settle(replica int, d *device, c *combining) error {
 	return nil
 }
 
-// begin forgets the places of the last run of a small program.
-func (s *session) begin() { s.inputs = s.inputs[:0] }
+// begin forgets the places of the last run of a small program, which runs in a stream.
+func (s *session) begin(lane driver.Handle) { s.lane, s.inputs = lane, s.inputs[:0] }
 
 // small runs a program of one result from the places that were added, as part of another one's launch.
 func (s *session) small(to driver.Address) error {

@@ -46,6 +46,8 @@ func (c *cursor) next(s *session) (*lower.Step, error) {
 			}
 		case lower.Collect:
 			return step, nil
+		case lower.Await:
+			err = s.await(step)
 		}
 		if err != nil {
 			return nil, err

@@ -19,6 +19,7 @@ type device struct {
 	name kernels.Device
 
 	meeting atomic.Pointer[group] // of a launch on this device that waits for other replicas
+	beside  driver.Handle         // a second stream, for collectives that go on beside kernels; 0: not made yet
 
 	mu    sync.Mutex
 	limit int64 // bytes that may be used
@@ -238,6 +239,9 @@ func (d *device) close() error {
 	var all []error
 	if err := d.Enter(); err == nil {
 		all = append(all, d.Err(d.API.SynchronizeStream(d.Stream), "cuStreamSynchronize"))
+		if d.beside != 0 {
+			all = append(all, d.Err(d.API.DestroyStream(d.beside), "cuStreamDestroy_v2"))
+		}
 		for _, b := range d.idle {
 			all = append(all, d.Err(d.API.HostFree(b.memory), "cuMemFreeHost"), d.Err(d.API.DestroyEvent(b.event), "cuEventDestroy_v2"))
 		}

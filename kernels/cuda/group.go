@@ -34,7 +34,9 @@ type group struct {
 	err     error // for good
 	open    int   // ends that were not closed
 
-	steps  []*lower.Step // where the replicas are
+	steps  []*lower.Step    // where the replicas are
+	lanes  []driver.Handle  // the streams of the collective that they have come to
+	flags  []driver.Address // and where their failure flags lie
 	events []driver.Handle
 	areas  []area // by replica
 
@@ -79,14 +81,20 @@ func (b *backend) linked(ctx context.Context, o kernels.CommunicatorOptions) (*g
 		return nil, err
 	}
 	g.narrow = o.Narrow
-	g.link, err = b.newLink(ctx, o, g.devices)
-	return g, err
+	if err := g.makeEvents(); err != nil {
+		return nil, err
+	}
+	if g.link, err = b.newLink(ctx, o, g.devices); err != nil {
+		g.release()
+		return nil, err
+	}
+	return g, nil
 }
 
 // empty makes a group without what its devices need to meet.
 func (b *backend) empty(devices []kernels.Device) (*group, error) {
 	n := len(devices)
-	g := &group{backend: b, peers: true, parts: make([]part, n), open: n, steps: make([]*lower.Step, n), areas: make([]area, n), small: map[string]*executable{}, sessions: make([]map[string]*session, n)}
+	g := &group{backend: b, peers: true, parts: make([]part, n), open: n, steps: make([]*lower.Step, n), lanes: make([]driver.Handle, n), flags: make([]driver.Address, n), areas: make([]area, n), small: map[string]*executable{}, sessions: make([]map[string]*session, n)}
 	g.changed.L = &g.mu
 	for i, name := range devices {
 		d, err := b.device(name)
@@ -102,11 +110,16 @@ func (b *backend) empty(devices []kernels.Device) (*group, error) {
 	return g, nil
 }
 
-// introduce opens the devices' memory to each other, and makes the events by which they wait.
+// introduce opens the devices' memory to each other.
 func (g *group) introduce() error {
 	if err := g.acquaint(); err != nil {
 		return err
 	}
+	return g.makeEvents()
+}
+
+// makeEvents makes the events by which streams wait for each other.
+func (g *group) makeEvents() error {
 	for _, d := range g.devices {
 		err := d.enqueue(func() error {
 			e, r := d.API.NewEvent()
@@ -300,7 +313,7 @@ func (g *group) run() error {
 	}
 	for _, d := range g.devices { // what was begun reads memory of others, which may be freed next
 		if d.Enter() == nil {
-			d.API.SynchronizeStream(d.Stream)
+			d.synchronize()
 			d.Leave()
 		}
 	}
@@ -388,13 +401,13 @@ func (p *part) finish() error {
 	return d.record(p.event.block)
 }
 
-// barrier makes every stream wait for what all of them were given so far.
+// barrier makes the stream of every replica's collective wait for what all of them were given so far.
 func (g *group) barrier() (int, error) {
 	for i, d := range g.devices {
 		if err := d.Enter(); err != nil {
 			return i, err
 		}
-		err := d.Err(d.API.RecordEvent(g.events[i], d.Stream), "cuEventRecord")
+		err := d.Err(d.API.RecordEvent(g.events[i], g.lanes[i]), "cuEventRecord")
 		d.Leave()
 		if err != nil {
 			return i, err
@@ -407,7 +420,7 @@ func (g *group) barrier() (int, error) {
 		var err error
 		for j, e := range g.events {
 			if j != i && err == nil {
-				err = d.Err(d.API.WaitEvent(d.Stream, e), "cuStreamWaitEvent")
+				err = d.Err(d.API.WaitEvent(g.lanes[i], e), "cuStreamWaitEvent")
 			}
 		}
 		d.Leave()
@@ -435,7 +448,10 @@ func (g *group) release() {
 		}
 	}
 	for _, d := range g.devices { // copies of one device use the host memory of another
-		d.enqueue(func() error { return d.Err(d.API.SynchronizeStream(d.Stream), "cuStreamSynchronize") })
+		d.enqueue(func() error {
+			d.synchronize()
+			return nil
+		})
 	}
 	for i, d := range g.devices {
 		d.enqueue(func() error {

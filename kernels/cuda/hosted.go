@@ -38,7 +38,7 @@ func (q *queue) hosted(ctx context.Context, s *session, c kernels.Communicator) 
 	p := &g.parts[0]
 	p.session, p.queue, p.event = s, q, e
 	p.cursor.reset(s.executable.plan.Steps)
-	s.flag, s.repeated = q.flag, 0
+	s.flag, s.repeated, s.met = q.flag, 0, nil
 	e.waiting, e.outcome = true, nil
 	g.came = 1
 	s.device.meeting.Store(g)

@@ -202,8 +202,8 @@ func (g *group) collectLinked() (int, error) {
 
 // exchange lets NCCL do what calls asks for, as one group.
 func (g *group) exchange(calls func(g *group, replica int, m *caller)) (int, error) {
-	return g.link.group(func(i int, c nccl.Comm, d *device) (nccl.Result, string) {
-		m := caller{api: g.link.api, comm: c, stream: d.Stream}
+	return g.link.group(func(i int, c nccl.Comm, _ *device) (nccl.Result, string) {
+		m := caller{api: g.link.api, comm: c, stream: g.lanes[i]}
 		calls(g, i, &m)
 		return m.result, m.call
 	})
@@ -240,7 +240,7 @@ func (g *group) arrives(replica, k int, m *linkedValue) driver.Address {
 // bringLinked makes the operands ready to travel, and the place of the flags say "failed".
 func (g *group) bringLinked(replica int, d *device, c *combining) error {
 	area := g.areas[replica].scratch
-	if err := d.Err(d.API.Fill(area+flagSlot, 0xff, int64(g.link.ranks*lower.FlagBytes), d.Stream), "cuMemsetD8Async"); err != nil {
+	if err := d.Err(d.API.Fill(area+flagSlot, 0xff, int64(g.link.ranks*lower.FlagBytes), g.lanes[replica]), "cuMemsetD8Async"); err != nil {
 		return err
 	}
 	for k := range c.linked {
@@ -249,7 +249,7 @@ func (g *group) bringLinked(replica int, d *device, c *combining) error {
 			continue
 		}
 		if m.before != nil {
-			m.before.begin()
+			m.before.begin(g.lanes[replica])
 			m.before.inputs = append(m.before.inputs, g.operand(replica, k))
 			if err := m.before.small(g.travels(replica, k, m)); err != nil {
 				return err
@@ -259,7 +259,7 @@ func (g *group) bringLinked(replica int, d *device, c *combining) error {
 			rank := g.link.first + replica
 			low, high := share(rank, g.link.ranks, m.length, m.unit)
 			to := area + driver.Address(m.slots) + driver.Address(rank*(high-low))
-			if err := d.Err(d.API.CopyOnDevice(to, g.travels(replica, k, m)+driver.Address(low), int64(high-low), d.Stream), "cuMemcpyDtoDAsync_v2"); err != nil {
+			if err := d.Err(d.API.CopyOnDevice(to, g.travels(replica, k, m)+driver.Address(low), int64(high-low), g.lanes[replica]), "cuMemcpyDtoDAsync_v2"); err != nil {
 				return err
 			}
 		}
@@ -315,7 +315,7 @@ func (g *group) combineLinked(replica int, _ *device, c *combining) error {
 			low, high := share(g.link.first+replica, g.link.ranks, m.length, m.unit)
 			size, to = high-low, g.arrives(replica, k, m)+driver.Address(low)
 		}
-		m.program.begin()
+		m.program.begin(g.lanes[replica])
 		for q := range g.link.ranks {
 			m.program.inputs = append(m.program.inputs, g.areas[replica].scratch+driver.Address(m.slots)+driver.Address(q*size))
 		}
@@ -345,7 +345,7 @@ func (g *group) callsShares(replica int, m *caller) {
 
 // callsFlags gather the failure flags.
 func (g *group) callsFlags(replica int, m *caller) {
-	m.done(m.api.AllGather(g.parts[replica].session.flag, g.areas[replica].scratch+flagSlot, lower.FlagBytes, nccl.Uint8, m.comm, m.stream), "ncclAllGather")
+	m.done(m.api.AllGather(g.flags[replica], g.areas[replica].scratch+flagSlot, lower.FlagBytes, nccl.Uint8, m.comm, m.stream), "ncclAllGather")
 }
 
 // finishLinked completes the results, and takes over a failure of any replica.
@@ -355,19 +355,19 @@ func (g *group) finishLinked(replica int, d *device, c *combining) error {
 		if m.skip || m.after == nil {
 			continue
 		}
-		m.after.begin()
+		m.after.begin(g.lanes[replica])
 		m.after.inputs = append(m.after.inputs, g.arrives(replica, k, m))
 		if err := m.after.small(g.result(replica, k)); err != nil {
 			return err
 		}
 	}
 	area := g.areas[replica].scratch
-	c.flags.begin()
+	c.flags.begin(g.lanes[replica])
 	for q := range g.link.ranks {
 		c.flags.inputs = append(c.flags.inputs, area+flagSlot+driver.Address(q*lower.FlagBytes))
 	}
 	if err := c.flags.small(area); err != nil {
 		return err
 	}
-	return d.Err(d.API.CopyOnDevice(g.parts[replica].session.flag, area, lower.FlagBytes, d.Stream), "cuMemcpyDtoDAsync_v2")
+	return d.Err(d.API.CopyOnDevice(g.outcomeOf(replica), area, lower.FlagBytes, g.lanes[replica]), "cuMemcpyDtoDAsync_v2")
 }

@@ -53,8 +53,10 @@ func stepOf(t testing.TB, n int) *ir.Program {
 	}
 	rows := add(ir.Gather, ir.GatherAttrs{}, g, i)
 	sum := add(ir.AllReduce, ir.CollectiveAttrs{Kind: ir.Sum, Replicas: n}, rows)
+	beside := add(ir.Reduce, ir.ReduceAttrs{Kind: ir.Max, Axes: []int{0}}, rows) // while the sum is formed
 	whole := add(ir.AllGather, ir.CollectiveAttrs{Replicas: n}, sum)
 	largest := add(ir.Reduce, ir.ReduceAttrs{Kind: ir.Max, Axes: []int{0}}, whole)
+	largest = add(ir.Add, nil, largest, add(ir.Sub, nil, beside, add(ir.Reduce, ir.ReduceAttrs{Kind: ir.Min, Axes: []int{0}}, rows))) // plus 0
 	next := add(ir.Sub, nil, w, add(ir.Add, nil, sum, add(ir.Broadcast, ir.BroadcastAttrs{Shape: float.Shape}, largest)))
 	p.AddAlias("w", next, 0)
 	return p

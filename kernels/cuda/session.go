@@ -32,7 +32,9 @@ type session struct {
 	args            []uint64
 	loops           []int64
 	replica         int
-	timing          *timing // of the launch that is being put into the stream
+	timing          *timing       // of the launch that is being put into the stream
+	lane            driver.Handle // the stream of a small program; 0 is the device's first
+	aside           *aside        // for collectives beside the kernels; nil where there are none
 
 	met       *group // that the session is prepared for
 	combining map[*lower.Step]*combining
@@ -69,6 +71,7 @@ func (s *session) Close() {
 	if s.arena != 0 {
 		d.free(s.arena, s.bytes)
 	}
+	s.aside.close(d)
 	if s.own != nil {
 		s.own.Close()
 	}
@@ -301,7 +304,7 @@ func (s *session) kernel(step *lower.Step) (failed error) {
 			s.args = append(s.args, uint64(s.replica))
 		}
 	}
-	c := driver.Config{Grid: [3]uint32{uint32(step.Grid[0]), uint32(step.Grid[1]), uint32(step.Grid[2])}, Block: uint32(step.Block), Stream: s.device.Stream}
+	c := driver.Config{Grid: [3]uint32{uint32(step.Grid[0]), uint32(step.Grid[1]), uint32(step.Grid[2])}, Block: uint32(step.Block), Stream: s.stream()}
 	if t := s.timing; t != nil {
 		if err := t.mark(s.device); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -26,6 +27,8 @@ type Options struct {
 	Races      bool // kernels whose threads race in global memory are wrong
 	// NoPeers says which pairs of devices do not reach each other's memory; nil: all do.
 	NoPeers func(a, b int) bool
+	// Lag is how long each piece of work in streams after the first of a device takes at least.
+	Lag time.Duration
 }
 
 // Fake is a driver. It implements [driver.API].
@@ -58,6 +61,10 @@ type Fake struct {
 	fail    string // the call that fails
 	failAt  int
 	fault   error // of a kernel; stays
+
+	tracing  bool
+	spans    []Span
+	happened int // beginnings and ends since Trace
 }
 
 // New makes a fake.
@@ -85,6 +92,7 @@ func New(o Options) *Fake {
 // stream does work in order, on a goroutine of its own.
 type stream struct {
 	device  int
+	number  int // of the device's
 	mu      sync.Mutex
 	changed sync.Cond
 	work    []func() error

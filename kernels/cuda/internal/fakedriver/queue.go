@@ -15,6 +15,11 @@ func (f *Fake) NewStream() (driver.Handle, driver.Result) {
 		return 0, r
 	}
 	s := &stream{device: f.here()}
+	for _, other := range f.streams {
+		if other.device == s.device {
+			s.number++
+		}
+	}
 	s.changed.L = &s.mu
 	h := f.handle()
 	f.streams[h] = s
@@ -36,6 +41,9 @@ func (f *Fake) serve(s *stream) {
 		next := s.work[0]
 		s.work = s.work[1:]
 		s.mu.Unlock()
+		if s.number > 0 && f.options.Lag > 0 {
+			time.Sleep(f.options.Lag)
+		}
 		if rand.IntN(64) == 0 {
 			time.Sleep(time.Duration(rand.IntN(40)) * time.Microsecond)
 		}
@@ -267,7 +275,7 @@ func (f *Fake) Here() int {
 
 // Foreign appends work of another library to a stream of a device, whatever context is current. The device must be
 // allowed to use what lies at the addresses.
-func (f *Fake) Foreign(h driver.Handle, device int, work func() error, addresses ...uint64) driver.Result {
+func (f *Fake) Foreign(h driver.Handle, device int, what string, work func() error, addresses ...uint64) driver.Result {
 	f.mu.Lock()
 	s := f.streams[h]
 	f.mu.Unlock()
@@ -277,6 +285,7 @@ func (f *Fake) Foreign(h driver.Handle, device int, work func() error, addresses
 	if err := f.reaches(h, addresses); err != nil {
 		return f.fails(err)
 	}
+	work = f.traced(h, what, work)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.work = append(s.work, work)

@@ -54,7 +54,7 @@ func (l *Library) call(h nccl.Comm, q request) nccl.Result {
 				addresses = append(addresses, uint64(a))
 			}
 		}
-		if r := l.driver.Foreign(q.stream, c.device, func() error { return c.do(q) }, addresses...); r != 0 {
+		if r := l.driver.Foreign(q.stream, c.device, q.name, func() error { return c.do(q) }, addresses...); r != 0 {
 			return nccl.UnhandledCUDAError
 		}
 		return 0
@@ -162,6 +162,9 @@ func combine(out []byte, all [][]byte, offset int, d ir.DType, op nccl.Op) {
 		}
 		if op == nccl.Avg {
 			x /= float64(len(all))
+		}
+		if d == ir.Int32 && op == nccl.Sum {
+			x = float64(int32(int64(x))) // sums that are too large wrap
 		}
 		copy(out[i*unit:], ir.AppendElement(nil, d, x))
 	}

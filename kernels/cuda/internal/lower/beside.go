@@ -39,7 +39,7 @@ func (s *scope) findBeside(f *fusion, i int) {
 		}
 		ready := true
 		for v := range s.readsOf(f, &s.p.Nodes[j]).inPlace {
-			ready = ready && s.inMemory[v]
+			ready = ready && s.inMemory[v] && !s.underWay.brings(v)
 		}
 		if ready {
 			s.beside = append(s.beside, s.total(m, root))

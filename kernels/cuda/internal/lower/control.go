@@ -173,7 +173,6 @@ func (s *scope) collective(n *ir.Node) {
 			step.Values = append(step.Values, Region{s.p.Type(v), s.places[v]})
 		}
 	}
-	s.plan.Fixed = false
 	s.plan.Collects++
 	*s.steps = append(*s.steps, step)
 }

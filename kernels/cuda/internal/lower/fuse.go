@@ -14,6 +14,7 @@ type fusion struct {
 	last   [][]ir.Value   // by node: values that its kernel is the last one to read
 	users  []map[int]bool // by value: the nodes that read it
 	read   []int          // by value in memory: the last node whose kernel or checks read it, or -1
+	first  []int          // by node: the first one whose kernel or checks read its results, or the number of nodes
 	weight []int          // by value: nodes that are computed again where it is inlined
 	reach  []int          // by value: places in memory that are read where it is inlined
 }
@@ -246,6 +247,7 @@ func (s *scope) lifetimes(f *fusion, live []bool) {
 	for v := range last {
 		last[v] = -1
 	}
+	f.first = slices.Repeat([]int{len(s.p.Nodes)}, len(s.p.Nodes))
 	for i := range s.p.Nodes {
 		if !live[i] {
 			continue
@@ -263,8 +265,8 @@ func (s *scope) lifetimes(f *fusion, live []bool) {
 				last[v] = i
 				return
 			}
-			if f.kernel[s.position[v]] && s.position[v] != i {
-				last[v] = i
+			if at := s.position[v]; f.kernel[at] && at != i {
+				last[v], f.first[at] = i, min(f.first[at], i)
 				return
 			}
 			for _, u := range m.Inputs {

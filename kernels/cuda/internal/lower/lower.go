@@ -44,6 +44,7 @@ type scope struct {
 	pending   *together         // nodes that wait for others to share their launch
 	early     []bool            // by node: it was computed before its turn
 	beside    []*total          // of the kernel that is being written: reductions that it computes too
+	underWay  *underWay         // of the program itself; nil inside of it
 }
 
 // Program lowers a program. One that does not verify, or asks for what there is no kernel for, is an error that names
@@ -188,6 +189,7 @@ func (s *scope) outermost() {
 	}
 	f := s.fuse()
 	s.commitInPlace(f, to)
+	s.underWay = &underWay{}
 	results := s.write(f, to)
 	scope := &ir.Node{Op: ir.Identity, Scope: p.Name}
 	kept := make([]Place, len(p.Outputs))
@@ -230,6 +232,9 @@ func (s *scope) write(f *fusion, to []Place) []Place {
 	}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
+		if !s.early[i] {
+			s.awaitFor(n, i, f)
+		}
 		if len(f.checks[i]) > 0 {
 			s.flush(f, direct)
 		}
@@ -244,6 +249,7 @@ func (s *scope) write(f *fusion, to []Place) []Place {
 		}
 	}
 	s.flush(f, direct)
+	s.await(p.Name, s.underWay.last())
 	results := make([]Place, len(p.Outputs))
 	end := &ir.Node{Op: ir.Identity, Scope: p.Name}
 	var last []copying
@@ -295,6 +301,7 @@ func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
 	if s.arena.max > before {
 		s.plan.Peak = n.Scope
 	}
+	s.begun(n, i)
 	s.release(f.last[i])
 }
 
@@ -321,6 +328,7 @@ func (s *scope) release(values []ir.Value) {
 		case !s.taken[v]:
 		case s.pending != nil && len(s.pending.readers[v]) > 0:
 			s.pending.late = append(s.pending.late, v)
+		case s.underWay.keeps(v):
 		default:
 			s.taken[v] = false
 			s.arena.give(s.places[v].Offset, s.p.Type(v).Bytes())

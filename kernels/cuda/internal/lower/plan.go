@@ -59,6 +59,7 @@ const (
 	Loop             // Body, Length times
 	While            // Head, then Body where the byte at Predicate is not 0, and again
 	Collect          // a collective over Values
+	Await            // for the collectives until that of this Number
 )
 
 // Step is one thing to do, in order.
@@ -83,6 +84,9 @@ type Step struct {
 
 	Attrs  ir.CollectiveAttrs
 	Values []Region // of a collective: the operands, then the results
+	// Number counts the collectives that go on beside the kernels after them, from 1, until a step of kind Await; 0 is
+	// one whose results are needed at once.
+	Number int
 }
 
 // Region is memory of a type.
@@ -125,6 +129,7 @@ type Plan struct {
 	Nodes      int
 	Launches   int // steps that launch kernels, loops counted once
 	Collects   int // collectives of several replicas, loops counted once
+	Beside     int // of these, those that go on beside kernels
 	// Fixed says that all runs do the same launches, so that they can be captured.
 	Fixed bool
 }
