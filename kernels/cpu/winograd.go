@@ -41,7 +41,8 @@ func convTiles(b *build, w *conv.Winograd) func() {
 		result, pool = b.pooledLater(y)
 	}
 	bias, relu := b.addedToProduct()
-	kept := b.kept(kernel, &form{off: kernel.Off, k: kernel.N, n: 16})
+	columns := kernel.Typ.Shape[len(kernel.Typ.Shape)-1] // 9 taps and two numbers of channels can have one product
+	kept := b.kept(kernel, &form{off: kernel.Off, k: kernel.N / columns, n: columns})
 	from := weightsOf[float32](b, kernel, kept)
 	scratch := b.scratch(x.Typ.DType, max(w.Scratch(rt.pool.Size()), w.TransformScratch()))
 	own := b.scratch(x.Typ.DType, w.KernelSize())
