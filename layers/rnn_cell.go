@@ -58,11 +58,7 @@ func stateShapes(c *Context, cell RNNCell, step ir.Shape) []ir.Shape {
 // startCell starts a run for inputs of a shape, in the scope and the compute type of the cell, which may have a dtype
 // policy of its own.
 func startCell(c *Context, cell RNNCell, step ir.Shape) CellRun {
-	b := attach(cell)
-	if !b.built {
-		ops.Failf(c.Graph(), "the cell %s is not built; call BuildMember on it in the layer's Build", ClassName(cell))
-	}
-	compute := b.dtypePolicy(c).Compute
+	compute := needBuilt(c, cell).dtypePolicy(c).Compute
 	within := func(f func()) {
 		c.EnterLayer(Name(cell), compute)
 		f()
@@ -90,6 +86,14 @@ func startCell(c *Context, cell RNNCell, step ir.Shape) CellRun {
 		return y, next
 	}
 	return run
+}
+
+func needBuilt(c *Context, cell RNNCell) *Base {
+	b := attach(cell)
+	if !b.built {
+		ops.Failf(c.Graph(), "the cell %s is not built; call BuildMember on it in the layer's Build", ClassName(cell))
+	}
+	return b
 }
 
 func castFloat(x *ops.Tensor, dtype ir.DType) *ops.Tensor {
@@ -231,11 +235,14 @@ func addBias(x, bias *ops.Tensor) *ops.Tensor {
 }
 
 // ForwardCell is the Forward of a cell: one step by itself. Inputs are x (batch, features) and the states, results y
-// and the new states.
+// and the new states. A cell with variables must have been built, as it is in its own Forward or after BuildMember.
 func ForwardCell(c *Context, cell RNNCell, in []*ops.Tensor) []*ops.Tensor {
 	needContext(c, "ForwardCell")
 	if IsNil(cell) {
 		ops.Fail(c.Graph(), errNilLayer)
+	}
+	if _, makes := cell.(WeightBuilder); makes {
+		needBuilt(c, cell)
 	}
 	sizes := cell.StateSizes()
 	if len(in) != 1+len(sizes) || slices.Contains(in, nil) {

@@ -53,11 +53,18 @@ func (l *StackedRNNCells) StateSizes() []int {
 	return sizes
 }
 
-// OutputSize returns that of the last cell.
-func (l *StackedRNNCells) OutputSize() int { return l.Cells[len(l.Cells)-1].OutputSize() }
+// OutputSize returns that of the last cell; 0 where there is none.
+func (l *StackedRNNCells) OutputSize() int {
+	n := len(l.Cells)
+	if n == 0 || IsNil(l.Cells[n-1]) { // Build says so
+		return 0
+	}
+	return l.Cells[n-1].OutputSize()
+}
 
 // Start prepares the steps of all cells over a batch. Only the first cell's inputs are known before the loop.
 func (l *StackedRNNCells) Start(c *Context, batch int) CellRun {
+	needBuilt(c, l)
 	runs := make([]CellRun, len(l.Cells))
 	first := make([]int, len(l.Cells)) // state of each cell
 	n := 0

@@ -142,6 +142,7 @@ func (r *Replica) Read(v *Variable) *ops.Tensor {
 }
 
 func (r *Replica) entry(v *Variable) *tracedVariable {
+	r.needVariable(v)
 	e := r.entries[v]
 	if e == nil {
 		at := placementOf(r.strategy)
@@ -152,6 +153,12 @@ func (r *Replica) entry(v *Variable) *tracedVariable {
 		r.variables = append(r.variables, v)
 	}
 	return e
+}
+
+func (r *Replica) needVariable(v *Variable) {
+	if v == nil {
+		ops.Failf(r.graph, "a variable is nil; those of a layer are made when it is built: call a layer by Invoke or in a model, not by its Forward, and a cell after BuildMember")
+	}
 }
 
 // ReadSynchronized returns the value combined over the replicas: for a sync-on-read variable by its aggregation, for a

@@ -69,6 +69,7 @@ func (r *Replica) constant(v *Variable, a kernels.Array) *ops.Tensor {
 
 // fitting returns the value in the variable's type.
 func (r *Replica) fitting(v *Variable, value *ops.Tensor) *ops.Tensor {
+	r.needVariable(v)
 	if value == nil {
 		ops.Failf(r.graph, "variable %s cannot be assigned nil", v.Path())
 	}

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -19,6 +20,7 @@ type buffer struct {
 	at    layout
 	parts []kernels.Buffer // by device; nil: none yet
 	own   []byte           // one part, on the way
+	freed bool
 }
 
 func (b *buffer) Type() ir.Type          { return b.typ }
@@ -28,6 +30,14 @@ func (b *buffer) Bytes() []byte          { return nil }
 func (b *buffer) check(what string, n int) error {
 	if want := b.typ.Bytes(); n != want {
 		return fmt.Errorf("partition: %s a buffer %v on %v: received %d bytes, expected %d", what, b.typ, b.mesh.name, n, want)
+	}
+	return nil
+}
+
+// alive reports a buffer that was freed. The caller holds the mesh.
+func (b *buffer) alive() error {
+	if b.freed {
+		return fmt.Errorf("partition: the buffer %v on %v is used after Free", b.typ, b.mesh.name)
 	}
 	return nil
 }
@@ -43,6 +53,9 @@ func (b *buffer) Write(src []byte) error {
 }
 
 func (b *buffer) write(src []byte) error {
+	if err := b.alive(); err != nil {
+		return err
+	}
 	if b.parts == nil {
 		b.host = append(b.host[:0], src...)
 		return nil
@@ -79,6 +92,9 @@ func (b *buffer) Read(dst []byte) error {
 }
 
 func (b *buffer) read(dst []byte) error {
+	if err := b.alive(); err != nil {
+		return err
+	}
 	switch {
 	case b.parts == nil:
 		clear(dst)
@@ -123,6 +139,9 @@ func (b *buffer) Exchange(other kernels.Buffer) error {
 	}
 	b.mesh.mu.Lock()
 	defer b.mesh.mu.Unlock()
+	if err := errors.Join(b.alive(), o.alive()); err != nil {
+		return err
+	}
 	b.host, o.host = o.host, b.host
 	b.at, o.at = o.at, b.at
 	b.parts, o.parts = o.parts, b.parts
@@ -157,7 +176,12 @@ func (b *buffer) placed(at layout) ([]kernels.Buffer, error) {
 		b.parts = append(b.parts, part)
 	}
 	b.at, b.host = at, nil
-	return b.parts, b.write(data)
+	if err := b.write(data); err != nil {
+		b.free()
+		b.host = data
+		return nil, err
+	}
+	return b.parts, nil
 }
 
 func (b *buffer) free() {
@@ -171,6 +195,6 @@ func (b *buffer) free() {
 func (b *buffer) Free() {
 	b.mesh.mu.Lock()
 	defer b.mesh.mu.Unlock()
-	b.host = nil
+	b.host, b.freed = nil, true
 	b.free()
 }

@@ -63,10 +63,14 @@ type session struct {
 	errs     []error
 	wait     sync.WaitGroup
 	ctx      context.Context // of the launch
+	closed   bool            // guarded by the mesh
 }
 
-// Close releases the sessions of the devices.
+// Close releases the sessions of the devices, when a launch that goes on is over. Later launches are errors.
 func (s *session) Close() {
+	s.mesh.mu.Lock()
+	defer s.mesh.mu.Unlock()
+	s.closed = true
 	for _, own := range s.sessions {
 		own.Close()
 	}
@@ -84,6 +88,9 @@ func (s *session) Launch(ctx context.Context, l kernels.Launch) kernels.Event {
 	m := s.mesh
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if s.closed {
+		return kernels.Completed(fmt.Errorf("partition: program %q: the session is closed", s.program.Name))
+	}
 	if err := s.bind(l); err != nil {
 		return kernels.Completed(err)
 	}
@@ -153,6 +160,9 @@ func (s *session) bind(l kernels.Launch) error {
 	if len(l.Inputs) != len(p.Inputs) || len(l.Outputs) != len(p.Outputs) {
 		return fmt.Errorf("partition: program %q: received %d inputs and %d outputs, expected %d and %d", p.Name, len(l.Inputs), len(l.Outputs), len(p.Inputs), len(p.Outputs))
 	}
+	if err := checkOverlap(p, l); err != nil {
+		return err
+	}
 	place := func(b kernels.Buffer, v ir.Value, at layout, what string, i int) ([]kernels.Buffer, error) {
 		own, ok := b.(*buffer)
 		if !ok || own.mesh != s.mesh || !own.typ.Equal(p.Type(v)) {
@@ -190,6 +200,26 @@ func (s *session) bind(l kernels.Launch) error {
 		}
 		for device, part := range parts {
 			s.launches[device].Outputs[i] = part
+		}
+	}
+	return nil
+}
+
+// checkOverlap refuses an output buffer that is also an input that the output does not replace, or another output: it
+// may have to be divided in two ways, and what a program reads would change while it runs.
+func checkOverlap(p *ir.Program, l kernels.Launch) error {
+	for j, b := range l.Outputs {
+		if b == nil {
+			continue
+		}
+		name := p.Outputs[j].Name
+		for i, in := range l.Inputs {
+			if in == b && i != p.Outputs[j].Alias {
+				return fmt.Errorf("partition: program %q: output %d %q and input %d %q are the same buffer, but the output does not replace that input", p.Name, j, name, i, p.Inputs[i].Name)
+			}
+		}
+		if k := slices.Index(l.Outputs[:j], b); k >= 0 {
+			return fmt.Errorf("partition: program %q: outputs %d %q and %d %q are the same buffer", p.Name, k, p.Outputs[k].Name, j, name)
 		}
 	}
 	return nil

@@ -157,7 +157,7 @@ func widened(x uint32) uint64 {
 	return (v | v<<8) & 0x00ff00ff00ff00ff
 }
 
-// ChooseSmalls stores elements of a where the byte is 1, and of b where it is 0.
+// ChooseSmalls stores elements of a where the byte is 1, and of b where it is 0. dst may be one of the operands.
 func ChooseSmalls[T uint8 | uint16](dst []T, where []uint8, a, b []T) {
 	where, a, b = where[:len(dst)], a[:len(dst)], b[:len(dst)]
 	z, x, y := words(bytesOf(dst)), words(bytesOf(a)), words(bytesOf(b))
@@ -174,8 +174,10 @@ func ChooseSmalls[T uint8 | uint16](dst []T, where []uint8, a, b []T) {
 		}
 	}
 	for i := len(z) * 8 / int(unsafe.Sizeof(T(0))); i < len(dst); i++ {
-		if dst[i] = b[i]; where[i] != 0 {
-			dst[i] = a[i]
+		v := b[i]
+		if where[i] != 0 {
+			v = a[i]
 		}
+		dst[i] = v
 	}
 }

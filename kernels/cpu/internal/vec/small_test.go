@@ -1,7 +1,9 @@
 package vec
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,7 +49,32 @@ func testSmalls[T Small](t *testing.T) {
 	}
 }
 
-// TestChooseSmalls picks elements of one and two bytes.
+// TestSmallsInPlace: results take the place of either operand, and bytes of comparisons too.
+func TestSmallsInPlace(t *testing.T) {
+	for n := range 40 {
+		a, b, want := make([]uint8, n), make([]uint8, n), make([]uint8, n)
+		for i := range a {
+			a[i], b[i] = uint8(rand.IntN(5)), uint8(rand.IntN(5))
+		}
+		all := map[string]func(dst, a, b []uint8){}
+		for op := SmallAdd; op <= SmallMin; op++ {
+			all[fmt.Sprint("operation ", op)] = func(dst, a, b []uint8) { Smalls(op, dst, a, b) }
+		}
+		for r := Equal; r <= LessEqual; r++ {
+			all[fmt.Sprint("relation ", r)] = func(dst, a, b []uint8) { CompareSmalls(r, dst, a, b) }
+		}
+		for name, f := range all {
+			f(want, a, b)
+			x, y := slices.Clone(a), slices.Clone(b)
+			f(x, x, b)
+			f(y, a, y)
+			require.Equal(t, want, x, "%s, %d over the first", name, n)
+			require.Equal(t, want, y, "%s, %d over the second", name, n)
+		}
+	}
+}
+
+// TestChooseSmalls picks elements of one and two bytes, into other memory or in place of any operand.
 func TestChooseSmalls(t *testing.T) {
 	testChooseSmalls[uint8](t)
 	testChooseSmalls[uint16](t)
@@ -66,6 +93,15 @@ func testChooseSmalls[T uint8 | uint16](t *testing.T) {
 				want = a[i]
 			}
 			require.Equal(t, want, got[i])
+		}
+		x, y := slices.Clone(a), slices.Clone(b)
+		ChooseSmalls(x, where, x, b)
+		ChooseSmalls(y, where, a, y)
+		require.Equal(t, got, x, "%d over the first", n)
+		require.Equal(t, got, y, "%d over the second", n)
+		if place, ok := any(where).([]T); ok {
+			ChooseSmalls(place, where, a, b)
+			require.Equal(t, got, place, "%d over the bytes", n)
 		}
 	}
 }
