@@ -51,6 +51,8 @@ type Loader struct {
 // scratch is the memory of a pass.
 type scratch struct {
 	order   []int
+	epoch   int // that order is of
+	ordered bool
 	buffers []*buffer
 }
 
@@ -170,7 +172,10 @@ func (p *Pass) fill(epoch, first int) {
 	defer close(p.stopped)
 	defer close(p.ready)
 	l := p.loader
-	l.permute(p.memory.order, epoch)
+	if m := p.memory; !m.ordered || m.epoch != epoch { // one who goes about in a pass starts it often
+		l.permute(m.order, epoch)
+		m.epoch, m.ordered = epoch, true
+	}
 	for step := first; step < l.steps(); step++ {
 		lo := step * l.batchSize
 		hi := min(lo+l.batchSize, l.source.n)

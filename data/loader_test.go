@@ -351,4 +351,25 @@ func TestLoaderStartAt(t *testing.T) {
 	for first := range 7 {
 		require.Equal(t, want[first:], append([][]float32{}, read(l.StartAt(t.Context(), 3, first))...), "from batch %d", first)
 	}
+	for _, epoch := range []int{3, 0, 3, 3, 4} { // the memory of another pass is used again
+		other := data.Arrays(x, x).Loader(4, true, 9)
+		require.Equal(t, read(other.Start(t.Context(), epoch)), read(l.Start(t.Context(), epoch)), "pass %d", epoch)
+	}
+}
+
+// BenchmarkLoaderStartAt begins a pass over many examples again at another batch, as synchronous training on parameter
+// servers does.
+func BenchmarkLoaderStartAt(b *testing.B) {
+	x := make([]float32, 200_000)
+	l := data.Arrays(x, x).Loader(64, true, 9)
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		p := l.StartAt(b.Context(), 0, n%3000)
+		batch, err := p.Next()
+		require.NoError(b, err)
+		p.Done(batch)
+		p.Close()
+		n += 3
+	}
 }

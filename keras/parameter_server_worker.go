@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 	"time"
 
@@ -374,23 +375,29 @@ func (w *serverWorker) nextBatch(s serverStep) error {
 // goTo takes the batch with a number, counted from the beginning of the first epoch: the same on all workers.
 func (w *serverWorker) goTo(number int) error {
 	t := w.t
-	known := 0
+	known, most := 0, 0
 	switch src := t.source.(type) {
 	case *loaderSource:
-		known = src.known
+		known, most = src.known, 2 // it goes to any batch, at the price of a few
 	case *datasetSource:
-		known = src.known
+		known, most = src.known, math.MaxInt // it would begin anew, and read all those before
 	}
 	if known <= 0 {
 		return errors.New("synchronous training needs data with a known number of batches, so that all workers count alike; use data.Arrays, or a dataset that tells its cardinality")
 	}
-	if number != w.batch || t.first != nil || number%known == 0 {
-		t.first, w.batch = nil, -1 // where an error leaves the data is not known
+	ahead := number - w.batch // batches that others have taken
+	if here := t.first == nil && w.batch > 0 && number/known == (w.batch-1)/known; !here || ahead < 0 || ahead > most {
+		t.first, w.batch, ahead = nil, -1, 0 // where an error leaves the data is not known
 		if err := t.source.restore(w.ctx, number/known, number%known); err != nil {
 			return err
 		}
 	}
 	w.batch = -1
+	for range ahead {
+		if _, err := t.source.next(); err != nil {
+			return err
+		}
+	}
 	b, err := t.source.next()
 	if err != nil {
 		return err
