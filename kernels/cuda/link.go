@@ -255,9 +255,18 @@ func (l *link) look() (busy bool, err error) {
 		busy = busy || f.begin < f.end
 	}
 	if waits := time.Since(l.moved); busy && waits > l.timeout {
-		return true, &waitError{fmt.Sprintf("cuda: replicas %d to %d of %d have waited for the others in NCCL for %v; one of the others is lost or does not make the same calls", l.first, l.first+len(l.devices)-1, l.ranks, l.timeout)}
+		return true, &waitError{fmt.Sprintf("cuda: replicas %d to %d of %d on %v have waited for the others in NCCL for %v; one of the others is lost or does not make the same calls", l.first, l.first+len(l.devices)-1, l.ranks, l.names(), l.timeout)}
 	}
 	return busy, nil
+}
+
+// names are the devices of this process.
+func (l *link) names() []kernels.Device {
+	names := make([]kernels.Device, len(l.devices))
+	for i, d := range l.devices {
+		names[i] = d.name
+	}
+	return names
 }
 
 // failure is why a collective was aborted: because the link was, or that of another process, whose flag came here.
