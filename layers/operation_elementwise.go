@@ -19,6 +19,8 @@ func binaryOf(f func(x, y *ops.Tensor) *ops.Tensor) func(*operands) []*ops.Tenso
 }
 
 // oneResult is a computation with one result.
+//
+//go:noinline
 func oneResult(f func(a *operands) *ops.Tensor) func(*operands) []*ops.Tensor {
 	return func(a *operands) []*ops.Tensor { return []*ops.Tensor{f(a)} }
 }

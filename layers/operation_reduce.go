@@ -164,6 +164,7 @@ func linearQuantiles(x, q *ops.Tensor, _ string, axis int) *ops.Tensor {
 	return ops.Quantiles(x, q, "linear", axis)
 }
 
+//go:noinline
 func quantileOf(whole float64, f func(x *ops.Tensor, q float64, method string, axis int) *ops.Tensor, many func(x, q *ops.Tensor, method string, axis int) *ops.Tensor) func(a *operands) *ops.Tensor {
 	return func(a *operands) *ops.Tensor {
 		method := a.text("method")

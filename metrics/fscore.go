@@ -116,6 +116,7 @@ func (f *fscore) build(m Metric, policy string, d ir.DType, yTrue, yPred ir.Type
 	return err
 }
 
+//go:noinline
 func (f *fscore) update(m Metric, yTrue, yPred, weight *ops.Tensor, average Averaging, threshold *float64) {
 	inMetric(m, yPred, func() {
 		r := f.ready(m, yTrue, yPred)

@@ -66,6 +66,7 @@ func (o *overlap) build(m Metric, d ir.DType, c overlapOptions) error {
 	return err
 }
 
+//go:noinline
 func (o *overlap) update(m Metric, yTrue, yPred, weight *ops.Tensor, c overlapOptions) {
 	inMetric(m, yPred, func() {
 		r := o.ready(m, yTrue, yPred)

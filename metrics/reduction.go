@@ -47,6 +47,8 @@ type values struct {
 }
 
 // wrap updates the mean with f(labels, predictions). A mask on the predictions takes examples or steps out.
+//
+//go:noinline
 func (a *average) wrap(m Metric, yTrue, yPred, sampleWeight *ops.Tensor, f func(r *distribute.Replica, t, p *ops.Tensor) values) {
 	inMetric(m, yPred, func() {
 		r := a.ready(m, yTrue, yPred)

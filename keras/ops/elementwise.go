@@ -16,12 +16,18 @@ func binary(op ir.Op, a, b *Tensor) *Tensor {
 }
 
 // Add returns a + b.
+//
+//go:noinline
 func Add(a, b *Tensor) *Tensor { return binary(ir.Add, a, b) }
 
 // Subtract returns a - b.
+//
+//go:noinline
 func Subtract(a, b *Tensor) *Tensor { return binary(ir.Sub, a, b) }
 
 // Multiply returns a * b.
+//
+//go:noinline
 func Multiply(a, b *Tensor) *Tensor { return binary(ir.Mul, a, b) }
 
 // Divide returns a / b; integers are divided as floats.
@@ -215,6 +221,8 @@ func Clip(x *Tensor, low, high float64) *Tensor {
 }
 
 // derive registers the gradient of a one-operand op as dy times f(x, y).
+//
+//go:noinline
 func derive(op ir.Op, f func(x, y *Tensor) *Tensor) {
 	rules[op] = func(c *vjp) []*Tensor { return []*Tensor{Multiply(c.dy(0), f(c.in(0), c.out(0)))} }
 }

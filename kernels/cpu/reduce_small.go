@@ -27,6 +27,7 @@ func smallExtreme[T block.Number](kind ir.Kind) (r reduction[T], ok bool) {
 	return r, ok
 }
 
+//go:noinline
 func extremeOfSmalls[T vec.Small](kind ir.Kind, lowest, highest T) reduction[T] {
 	if kind == ir.Max {
 		return reduction[T]{lowest, smallRow(vec.SmallMax, lowest), smallRows[T](vec.SmallMax), true, maxShortSmalls[T], nil}
@@ -38,6 +39,8 @@ func extremeOfSmalls[T vec.Small](kind ir.Kind, lowest, highest T) reduction[T] 
 const wideSmalls = 512
 
 // smallRows combines rows, several at a time where they are short.
+//
+//go:noinline
 func smallRows[T vec.Small](op vec.SmallOp) func(acc, x []T) {
 	return func(acc, x []T) {
 		n := len(acc)
@@ -66,6 +69,8 @@ func eachSmallRow[T vec.Small](op vec.SmallOp, acc, x []T) {
 }
 
 // smallRow combines consecutive elements.
+//
+//go:noinline
 func smallRow[T vec.Small](op vec.SmallOp, identity T) func(x []T) T {
 	rows := smallRows[T](op)
 	return func(x []T) T {

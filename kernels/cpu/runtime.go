@@ -85,6 +85,8 @@ type loop struct {
 func (l *loop) Run(number, lo, hi int) { l.body(&l.rt.workers[number], lo, hi) }
 
 // parallel returns a function that runs body over [0, n) in chunks of grain indices.
+//
+//go:noinline
 func (r *runtime) parallel(n, grain int, body func(w *worker, lo, hi int)) func() {
 	if n <= 0 {
 		return func() {}

@@ -39,6 +39,7 @@ type builder struct {
 
 type buildError struct{ error }
 
+//go:noinline
 func (b *builder) op(op Op, attrs Attrs, in ...Value) Value { return b.ops(op, attrs, in...)[0] }
 
 func (b *builder) ops(op Op, attrs Attrs, in ...Value) []Value {

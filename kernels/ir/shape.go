@@ -13,6 +13,8 @@ import (
 type Shape []int
 
 // Size is the number of elements, the product of the axis lengths; 1 for a scalar, 0 when any axis is empty.
+//
+//go:noinline
 func (s Shape) Size() int {
 	return dim.Mul(s...)
 }

@@ -197,6 +197,8 @@ func wordKernel[T Integer](op ir.Op) Func {
 }
 
 // smalls makes a block kernel of an operation on integers of one or two bytes.
+//
+//go:noinline
 func smalls[T vec.Small](op ir.Op) Func {
 	of := map[ir.Op]vec.SmallOp{ir.Add: vec.SmallAdd, ir.Sub: vec.SmallSub, ir.Maximum: vec.SmallMax, ir.Minimum: vec.SmallMin}
 	k, ok := of[op]
