@@ -12,6 +12,8 @@ const (
 	wantChunks = 16      // and do not make more chunks than this for balance alone
 	fullRows   = 14      // rows of the best tile
 	blockBytes = 256 << 10
+
+	fetchColumns = 192 // channels from which on phases of a depthwise input gradient fetch their rows first
 )
 
 // correlation is a convolution or an input gradient while it runs: y[j] = Σ_t x[j, t]·w[t] on three axes.
@@ -149,7 +151,7 @@ func (c *correlation[T]) plane(n, d, first, end int) {
 			}
 			continue
 		}
-		if c.groups > 1 && !c.depthwise {
+		if c.groups > 1 && (!c.depthwise || c.axes[2].outStep > 1 && columns >= fetchColumns) {
 			c.fetchRows(n, d, first, blockEnd)
 		}
 		if c.lanes > 0 {

@@ -35,17 +35,20 @@
 //
 // # How
 //
-// No im2col, and no padded copy but for [Plan.RunPooled]. The outputs along each axis fall into spans within which the
-// same kernel taps lie inside the input: one long span and, at the padded ends, short ones. Inside a span every output
-// is the same strided sum, which the microkernel of package micro computes in place; taps that would meet padding cost
-// nothing. The kernel is repacked into panels first where that pays. The input gradient is the same computation on dy
-// with flipped, transposed kernel, once per residue of the input position modulo the stride. The kernel gradient uses
-// input channels as rows of the tile and output positions as the summation axis, over blocks of images, whose partial
-// results are added in order.
+// No im2col but for small volumes, and no padded copy but for [Plan.RunPooled]. The outputs along each axis fall into
+// spans within which the same kernel taps lie inside the input: one long span and, at the padded ends, short ones.
+// Inside a span every output is the same strided sum, which the microkernel of package micro computes in place; taps
+// that would meet padding cost nothing. The kernel is repacked into panels first where that pays. The input gradient is
+// the same computation on dy with flipped, transposed kernel, once per residue of the input position modulo the stride.
+// The kernel gradient uses input channels as rows of the tile and output positions as the summation axis, over blocks
+// of images, whose partial results are added in order.
 //
 // Depthwise convolutions of 3 or 5 taps along the width, without stride there, go row by row through all channels with
 // kernels that load an input once for all taps that meet it ([micro.Slide]); their loads, not their products, are what
 // they would wait for. The kernel gradient does so for 3 taps.
+//
+// Convolutions to volumes of few pixels are mostly edges. They are unfolded into one matrix product instead: what each
+// output sees is copied, with zeros outside.
 //
 // Groups of 2, 4 or 8 channels, as many outputs as inputs, go by vectors of several groups ([micro.Grouped]): a tile
 // would use few of its lanes. All convolutions in groups fetch the rows of a block before they compute it, since they

@@ -13,6 +13,9 @@ func ForwardScratch[T Float](s *Shape, workers int) int {
 		a := pointwiseForward[T](&n, nil, nil, nil, false, nil)
 		return gemm.ScratchSize(&a, workers)
 	}
+	if n.unfolds() {
+		return unfoldedScratch[T](&n, workers)
+	}
 	if isWideForward[T](&n) {
 		w := forwardWide[T](&n)
 		return w.size(volume(n.Kernel), workers)
@@ -52,7 +55,7 @@ func ForwardPacked[T Float](p *pool.Pool, s *Shape, x, panels, bias []T, relu bo
 // that in panels.
 func KernelMatrix[T Float](s *Shape) (rows, columns int, packs bool) {
 	n := s.checked()
-	packs = n.Groups == 1 && !isWideForward[T](&n) && (n.pointwise() || packForward[T](&n))
+	packs = n.Groups == 1 && !isWideForward[T](&n) && (n.pointwise() || n.unfolds() || packForward[T](&n))
 	return volume(n.Kernel) * n.InChannels, n.OutChannels, packs
 }
 
@@ -73,6 +76,10 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 		a := pointwiseForward(&n, x, kernel, bias, relu, y)
 		a.Packed = packed
 		runProduct(p, a, scratch)
+		return
+	}
+	if n.unfolds() {
+		forwardUnfolded(p, &n, x, kernel, bias, relu, y, scratch, packed)
 		return
 	}
 	c := getCorrelation[T]()

@@ -1,0 +1,134 @@
+package conv
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// Volumes of few pixels have more edges than inside: the outputs that see the same taps are too few to fill tiles, and
+// each such part reads all weights. A convolution to small volumes is unfolded: what each output sees is copied, with
+// zeros outside, and the rest is one matrix product.
+
+const (
+	unfoldWidth    = 7       // outputs of a row, up to which tiles are half empty at best
+	unfoldChannels = 64      // outputs of a pixel from which on the copies cost little beside the products
+	unfoldMax      = 1 << 22 // elements of the copies of some images, after which come the next
+)
+
+// unfolds reports whether the convolution is computed so; the batch has no say, so that its size does not change bits.
+func (s *Shape) unfolds() bool {
+	out := s.Out()
+	size := s.unfoldedSize(1)
+	return s.Kernel[0] > 1 && s.Groups == 1 && !s.Pairs && s.OutChannels >= unfoldChannels && s.InChannels > 0 &&
+		out[2] > 1 && out[2] <= unfoldWidth && size > 0 && size <= unfoldMax
+}
+
+func (s *Shape) unfoldedSize(images int) int {
+	return images * volume(s.Out()) * volume(s.Kernel) * s.InChannels
+}
+
+// unfoldedImages is how many images are unfolded at a time.
+func (s *Shape) unfoldedImages() int {
+	return max(min(unfoldMax/s.unfoldedSize(1), s.Batch), 1)
+}
+
+// unfoldedScratch returns the number of elements of scratch memory that forwardUnfolded needs.
+func unfoldedScratch[T Float](s *Shape, workers int) int {
+	size, images := 0, s.unfoldedImages()
+	for _, n := range [...]int{images, s.Batch % images} {
+		a := unfoldedProduct[T](s, n, nil, nil, nil, false, nil)
+		size = max(size, s.unfoldedSize(n)+gemm.ScratchSize(&a, workers))
+	}
+	return size
+}
+
+// unfoldedProduct is the product of what the outputs see, in rows, and the kernel.
+func unfoldedProduct[T Float](s *Shape, images int, unfolded, kernel, bias []T, relu bool, y []T) gemm.Args[T] {
+	return gemm.Args[T]{M: images * volume(s.Out()), N: s.OutChannels, K: volume(s.Kernel) * s.InChannels,
+		A: unfolded, B: kernel, C: y, Bias: bias, ReLU: relu}
+}
+
+// unfolding copies what the outputs see.
+type unfolding[T Float] struct {
+	shape  Shape
+	out    [3]int
+	axes   [3]axis
+	dst, x []T
+}
+
+var (
+	unfoldings32 pool.Recycler[unfolding[float32]]
+	unfoldings64 pool.Recycler[unfolding[float64]]
+)
+
+func getUnfolding[T Float]() *unfolding[T] {
+	var zero T
+	if unsafe.Sizeof(zero) == 4 {
+		return (*unfolding[T])(unsafe.Pointer(unfoldings32.Get()))
+	}
+	return (*unfolding[T])(unsafe.Pointer(unfoldings64.Get()))
+}
+
+func putUnfolding[T Float](u *unfolding[T]) {
+	u.dst, u.x = nil, nil // let go of the caller's memory
+	var zero T
+	if unsafe.Sizeof(zero) == 4 {
+		unfoldings32.Put((*unfolding[float32])(unsafe.Pointer(u)))
+		return
+	}
+	unfoldings64.Put((*unfolding[float64])(unsafe.Pointer(u)))
+}
+
+// forwardUnfolded is [Forward] of a shape that unfolds.
+func forwardUnfolded[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T, packed bool) {
+	u := getUnfolding[T]()
+	u.shape, u.out = *s, s.Out()
+	for i := range u.axes {
+		u.axes[i] = s.forwardAxis(i, u.out)
+	}
+	images, sizeX, sizeY := s.unfoldedImages(), s.sizeX()/max(s.Batch, 1), volume(u.out)*s.OutChannels
+	for first := 0; first < s.Batch; first += images {
+		n := min(images, s.Batch-first)
+		size := s.unfoldedSize(n)
+		u.dst, u.x = scratch[:size], x[first*sizeX:]
+		p.Parallel(n*volume(u.out), max(1<<14/(volume(s.Kernel)*s.InChannels), 1), u)
+		a := unfoldedProduct(s, n, u.dst, kernel, bias, relu, y[first*sizeY:])
+		a.Packed = packed
+		runProduct(p, a, scratch[size:])
+	}
+	putUnfolding(u)
+}
+
+// Run copies what the outputs [lo, hi) see.
+func (u *unfolding[T]) Run(_, lo, hi int) {
+	s, ax, c := &u.shape, &u.axes, u.shape.InChannels
+	run := s.Kernel[2] * c
+	dst := u.dst[lo*volume(s.Kernel)*c:]
+	for at := lo; at < hi; at++ {
+		w, rest := at%u.out[2], at/u.out[2]
+		h, rest := rest%u.out[1], rest/u.out[1]
+		d, n := rest%u.out[0], rest/u.out[0]
+		tap, end := ax[2].inside(w)
+		for td := range s.Kernel[0] {
+			for th := range s.Kernel[1] {
+				row := dst[:run]
+				dst = dst[run:]
+				id := d*ax[0].inStep + ax[0].inOffset + td*ax[0].tapStep
+				ih := h*ax[1].inStep + ax[1].inOffset + th*ax[1].tapStep
+				if id < 0 || id >= s.In[0] || ih < 0 || ih >= s.In[1] {
+					clear(row)
+					continue
+				}
+				clear(row[:tap*c])
+				line := u.x[((n*s.In[0]+id)*s.In[1]+ih)*s.In[2]*c:]
+				for t := tap; t < end; t++ {
+					from := (w*ax[2].inStep + ax[2].inOffset + t*ax[2].tapStep) * c
+					copy(row[t*c:(t+1)*c], line[from:])
+				}
+				clear(row[end*c:])
+			}
+		}
+	}
+}
