@@ -28,9 +28,10 @@ import (
 // faults is the number of faults of TestChaos.
 var faults = flag.Int("faults", 0, "faults in TestChaos; 0: it is not run")
 
-// chaosFlags are those of a task in TestChaos; kind is "asynchronous N" or "synchronous N", with the number of epochs,
-// and "2 copies" after it where each variable lies on two servers. There are more examples than pairs of users and
-// items, so that the noise is not learnt by heart and the loss has a floor.
+// chaosFlags are those of a task in TestChaos. kind says how gradients are applied and for how many epochs, "synchronous
+// 100"; "copies" after it: each variable lies on two servers; "dynamic": the table of users grows; "count": steps are
+// counted. There are more
+// examples than pairs of users and items, so that the noise is not learnt by heart and the loss has a floor.
 func chaosFlags(kind, output string) flags {
 	words := strings.Fields(kind)
 	epochs, err := strconv.Atoi(words[1])
@@ -38,25 +39,37 @@ func chaosFlags(kind, output string) flags {
 		panic(err)
 	}
 	f := flags{users: 300, items: 100, examples: 200_000, epochs: epochs, steps: 20, batch: 64, noise: 0.1, synchronous: words[0] == "synchronous", deadline: time.Second, output: output,
-		fit: []keras.FitOption{keras.Callbacks(&progress{path: filepath.Join(filepath.Dir(output), "progress")})}}
-	if len(words) > 2 { // a server that is only slow on a busy machine must not count as lost when the other one is killed
+		fit: []keras.FitOption{keras.Callbacks(&progress{directory: filepath.Dir(output)}), keras.Verbose(0)}}
+	if slices.Contains(words, "copies") { // a server that is only slow on a busy machine must not count as lost when the other one is killed
 		f.replicas, f.deadline = 2, 5*time.Second
+	}
+	f.dynamic = slices.Contains(words, "dynamic")
+	if slices.Contains(words, "count") {
+		f.deadline = faultDeadline
+		f.fit = append(f.fit, keras.Callbacks(&counter{path: filepath.Join(filepath.Dir(output), "steps"), steps: f.steps}))
 	}
 	return f
 }
 
-// progress notes the epochs that the coordinator has come to.
+// forever is more epochs than pass during the faults.
+const forever = 1_000_000
+
+// progress notes the epochs that the coordinator has come to, and ends training when it is told that this is enough.
 type progress struct {
 	callbacks.Base
-	path string
+	directory string
 }
 
 // OnEpochEnd replaces the note.
 func (p *progress) OnEpochEnd(epoch int, logs *callbacks.Logs) error {
-	if err := os.WriteFile(p.path+".new", []byte(strconv.Itoa(epoch+1)), 0o644); err != nil {
+	path := filepath.Join(p.directory, "progress")
+	if err := os.WriteFile(path+".new", []byte(strconv.Itoa(epoch+1)), 0o644); err != nil {
 		return err
 	}
-	return os.Rename(p.path+".new", p.path)
+	if _, err := os.Stat(filepath.Join(p.directory, "enough")); err == nil {
+		p.Model().Stop()
+	}
+	return os.Rename(path+".new", path)
 }
 
 // chaos is a job of real processes.
@@ -69,7 +82,9 @@ type chaos struct {
 	tasks map[string]*task
 }
 
-func startChaos(t *testing.T, kind string) *chaos {
+func startChaos(t *testing.T, mode string, epochs int) *chaos {
+	first, rest, _ := strings.Cut(mode, " ")
+	kind := strings.TrimSpace(fmt.Sprint(first, " ", epochs, " ", rest))
 	c := &chaos{flags: chaosFlags(kind, ""), t: t, dir: t.TempDir(), kind: kind, tasks: map[string]*task{}}
 	jobs := map[string]int{"chief": 1, "ps": 2, "worker": 3}
 	if c.replicas == 2 {
@@ -181,48 +196,44 @@ func iterations(t *testing.T, m *keras.Model) int64 {
 	return int64(n.Float64s()[0])
 }
 
+// modes are the jobs of TestChaos. All but the first one suffer a quarter of the faults.
+var modes = []string{"asynchronous", "synchronous", "asynchronous copies", "synchronous copies", "asynchronous dynamic copies", "synchronous dynamic copies"}
+
+// leastEpochs is how long an asynchronous job lasts at least, so that it has learnt what there is to learn.
+const leastEpochs = 200
+
 // TestChaos trains the recommender while its processes are killed and stopped, hundreds of times. The job never hangs,
-// and learns what an unbroken run learns: asynchronous training as well, synchronous training with the same bits. With
-// two copies of each variable nothing is on disk; then a server is killed or stopped when the copies are complete,
-// whichever they are.
+// and learns what a job of as many steps learns without faults: asynchronous training as well, synchronous training
+// with the same bits. With two copies of each variable nothing is on disk; then a server is killed or stopped when the
+// copies are complete, whichever they are.
 func TestChaos(t *testing.T) {
 	if *faults == 0 || runtime.GOOS != "linux" {
 		t.Skip("on Linux, with -faults: see make chaos-ps")
 	}
-	for name, n := range map[string]int{"asynchronous": *faults, "synchronous": *faults / 4, "asynchronous 2 copies": *faults / 4, "synchronous 2 copies": *faults / 4} {
-		t.Run(name, func(t *testing.T) {
-			epochs := 100 + 4*n // more than pass during the faults
-			first, rest, _ := strings.Cut(name, " ")
-			kind := fmt.Sprint(first, " ", epochs, " ", rest)
-			whole := startChaos(t, kind).end()
-			c := startChaos(t, kind)
+	for i, mode := range modes {
+		t.Run(mode, func(t *testing.T) {
+			n, began := *faults, time.Now()
+			if i > 0 {
+				n /= 4
+			}
+			c := startChaos(t, mode, forever)
 			c.await(0, "the start")
-			r := rand.New(rand.NewPCG(uint64(n), 3))
-			counts := map[string]int{}
-			for i := range n {
-				epoch := c.epoch()
-				what := c.fault(r)
-				counts[strings.Join(strings.Fields(what)[:2], " ")]++
-				if r.IntN(4) > 0 { // otherwise the next one comes at once
-					c.await(epoch, fmt.Sprintf("fault %d, %s", i, what))
-				}
-				time.Sleep(time.Duration(r.IntN(40)) * time.Millisecond)
+			c.suffer(rand.New(rand.NewPCG(uint64(n), 3)), n)
+			t.Logf("%d faults until epoch %d, in %v", n, c.epoch(), time.Since(began).Round(time.Second))
+			for !c.synchronous && c.epoch() < leastEpochs {
+				c.await(c.epoch(), "after the faults")
 			}
-			require.Less(t, c.epoch(), epochs, "the job was over before the faults were")
-			t.Logf("%d faults until epoch %d of %d: %v", n, c.epoch(), epochs, counts)
+			require.NoError(t, os.WriteFile(filepath.Join(c.dir, "enough"), nil, 0o644))
 			broken := c.end()
+			epochs := c.epoch()
 			require.EqualValues(t, epochs*c.steps, iterations(t, broken), "steps are lost, or made twice")
-			if strings.HasPrefix(kind, "synchronous") {
-				for i, v := range whole.Weights() {
-					want, err := v.Value()
-					require.NoError(t, err)
-					got, err := broken.Weights()[i].Value()
-					require.NoError(t, err)
-					require.Equal(t, want.Data, got.Data, v.Path())
-				}
-				return
+			whole := startChaos(t, mode, epochs).end()
+			require.EqualValues(t, epochs*c.steps, iterations(t, whole))
+			t.Logf("%d epochs with faults, and without, in %v", epochs, time.Since(began).Round(time.Second))
+			if strings.HasPrefix(mode, "synchronous") {
+				equalWeights(t, whole, broken)
 			}
-			f := chaosFlags(kind, "")
+			f := chaosFlags(c.kind, "")
 			loss := func(m *keras.Model) float64 {
 				scores, err := m.Evaluate(t.Context(), examples(f), keras.BatchSize(1000))
 				require.NoError(t, err)
@@ -232,5 +243,38 @@ func TestChaos(t *testing.T) {
 			t.Logf("loss %.4f without faults, %.4f with", a, b)
 			require.InDelta(t, a, b, 0.05*a)
 		})
+	}
+}
+
+// suffer lets n faults happen.
+func (c *chaos) suffer(r *rand.Rand, n int) {
+	counts := map[string]int{}
+	var slowest time.Duration
+	for i := range n {
+		epoch, before := c.epoch(), time.Now()
+		what := c.fault(r)
+		counts[strings.Join(strings.Fields(what)[:2], " ")]++
+		if r.IntN(4) > 0 { // otherwise the next one comes at once
+			c.await(epoch, fmt.Sprintf("fault %d, %s", i, what))
+			took := time.Since(before)
+			slowest = max(slowest, took)
+			if took > 3*c.deadline {
+				c.t.Logf("fault %d, %s: the next epoch ended after %v", i, what, took.Round(time.Millisecond))
+			}
+		}
+		time.Sleep(time.Duration(r.IntN(40)) * time.Millisecond)
+	}
+	c.t.Logf("%v; the next epoch ended within %v", counts, slowest.Round(time.Millisecond))
+}
+
+// equalWeights requires the same bits.
+func equalWeights(t *testing.T, a, b *keras.Model) {
+	t.Helper()
+	for i, v := range a.Weights() {
+		want, err := v.Value()
+		require.NoError(t, err)
+		got, err := b.Weights()[i].Value()
+		require.NoError(t, err)
+		require.Equal(t, want.Data, got.Data, v.Path())
 	}
 }

@@ -32,7 +32,7 @@ type flags struct {
 	users, items, examples int
 	epochs, steps, batch   int
 	noise                  float64
-	synchronous            bool
+	synchronous, dynamic   bool
 	replicas               int
 	deadline               time.Duration
 	output                 string
@@ -48,6 +48,7 @@ func main() {
 	flag.IntVar(&f.steps, "steps", 400, "batches of an epoch, of all workers together")
 	flag.IntVar(&f.batch, "batch-size", 256, "examples of a batch")
 	flag.BoolVar(&f.synchronous, "synchronous", false, "apply the gradients of all workers as one")
+	flag.BoolVar(&f.dynamic, "dynamic", false, "the table of users has a row for each one that occurs, instead of -users rows")
 	flag.IntVar(&f.replicas, "replicas", 0, "servers that hold each variable, 1 or 2; 0: what keras launch --replicas says")
 	flag.Float64Var(&f.noise, "noise", 0, "part of the examples whose label is wrong")
 	flag.DurationVar(&f.deadline, "deadline", 0, "silence after which a task counts as lost; 0: 5s")
@@ -104,7 +105,11 @@ func recommender(f flags, s distribute.Strategy) (*keras.Model, error) {
 	user := keras.Input(keras.Shape(1), keras.InputName("user"), keras.DType("int32"))
 	item := keras.Input(keras.Shape(1), keras.InputName("item"), keras.DType("int32"))
 	tower := func(name string, rows int, x *layers.KerasTensor) *layers.KerasTensor {
-		return layers.Apply(&layers.Flatten{}, layers.Apply(&layers.Embedding{Name: name, InputDim: rows, OutputDim: 16}, x))
+		table := &layers.Embedding{Name: name, InputDim: rows, OutputDim: 16}
+		if f.dynamic && name == "users" {
+			table.InputDim, table.Dynamic = 0, true
+		}
+		return layers.Apply(&layers.Flatten{}, layers.Apply(table, x))
 	}
 	both := layers.Apply(&layers.Concatenate{}, tower("users", f.users, user), tower("items", f.items, item))
 	hidden := layers.Apply(&layers.Dense{Units: 32, Activation: "relu"}, both)

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -39,7 +40,25 @@ func TestMain(m *testing.M) {
 type task struct {
 	cluster.Task
 	command *exec.Cmd
-	out     bytes.Buffer
+	out     output
+}
+
+// output is what a task says. It may be read while the task speaks.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
 }
 
 // start runs a task as a process, with variables of servers in dir.
