@@ -18,6 +18,7 @@ import (
 type serverStep struct {
 	Rate   float64
 	Number int64 // of the update: random numbers follow from it
+	Since  int64 // steps of this call before
 	Batch  int   // of synchronous training: the number of the batch since Fit began; -1: the worker's next one
 	Part   int
 	Round  uint64 // of synchronous training; 0: none
@@ -116,7 +117,7 @@ func (f *serverFit) trainStep(ctx context.Context, step int) error {
 	if err != nil {
 		return err
 	}
-	p, err := f.schedule(ctx, serverStep{Rate: rate, Number: f.steps, Batch: -1})
+	p, err := f.schedule(ctx, serverStep{Rate: rate, Number: f.steps, Since: f.steps - f.begun, Batch: -1})
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,8 @@ type serverWorker struct {
 	compute sync.Mutex // one step at a time: the model and the data are one
 	dense   []*serverWeight
 	trained []*serverWeight // among dense, with a gradient each
-	batch   int             // that comes next, of synchronous training
+	batch   int             // that comes next, of synchronous training; otherwise the pass over the data
+	reads   bool            // a batch has been read, of asynchronous training
 	left    bool            // Fit has ended here
 
 	memories stepMemories
@@ -356,6 +357,9 @@ func (w *serverWorker) nextBatch(s serverStep) error {
 	if s.Batch >= 0 {
 		return w.goTo(s.Batch)
 	}
+	if err := w.comeBack(s); err != nil {
+		return err
+	}
 	b, err := t.nextBatch()
 	if err == io.EOF {
 		w.batch++
@@ -370,6 +374,18 @@ func (w *serverWorker) nextBatch(s serverStep) error {
 		return err
 	}
 	return t.m.arrange(b, &t.parts)
+}
+
+// comeBack lets a worker that was started again take its data in another order: one that is killed often would
+// otherwise train with its first batches alone.
+func (w *serverWorker) comeBack(s serverStep) error {
+	fresh := !w.reads
+	w.reads = true
+	if !fresh || s.Since < int64(w.ahead()) { // at the beginning all workers are fresh
+		return nil
+	}
+	w.t.first, w.batch = nil, int(s.Since)
+	return w.t.source.restore(w.ctx, w.t.c.initialEpoch+w.batch, 0)
 }
 
 // goTo takes the batch with a number, counted from the beginning of the first epoch: the same on all workers.
