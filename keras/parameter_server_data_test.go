@@ -17,8 +17,8 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// TestWorkerComesBackToOtherData: a worker that is started again does not begin with the data that it began with before,
-// but with those of another pass.
+// TestWorkerComesBackToOtherData: a worker that is started again does not begin with the data that it began with
+// before, but with those of another pass.
 func TestWorkerComesBackToOtherData(t *testing.T) {
 	spec := clustertest.Jobs(t, map[string]int{"worker": 1, "ps": 1})
 	var lives [2][]int // the passes that the worker begins, before it is killed and after

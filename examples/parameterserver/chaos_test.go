@@ -28,10 +28,10 @@ import (
 // faults is the number of faults of TestChaos.
 var faults = flag.Int("faults", 0, "faults in TestChaos; 0: it is not run")
 
-// chaosFlags are those of a task in TestChaos. kind says how gradients are applied and for how many epochs, "synchronous
-// 100"; "copies" after it: each variable lies on two servers; "dynamic": the table of users grows; "count": steps are
-// counted. There are more
-// examples than pairs of users and items, so that the noise is not learnt by heart and the loss has a floor.
+// chaosFlags are those of a task in TestChaos. kind says how gradients are applied and for how many epochs,
+// "synchronous 100"; "copies" after it: each variable lies on two servers; "dynamic": the table of users grows;
+// "count": steps are counted. There are more examples than pairs of users and items, so that the noise is not learnt by
+// heart and the loss has a floor.
 func chaosFlags(kind, output string) flags {
 	words := strings.Fields(kind)
 	epochs, err := strconv.Atoi(words[1])

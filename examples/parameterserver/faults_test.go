@@ -157,8 +157,8 @@ func coordinatorKilled(c *chaos, clock *fairclock.Clock, server string) time.Dur
 }
 
 // TestFaultTimes measures how soon a job of real processes goes on after a fault, by a clock that stands still while
-// this process cannot run. Limits are those of a machine with nothing else to do, so exceeding one is only logged; a job
-// that does not go on within a minute fails.
+// this process cannot run. Limits are those of a machine with nothing else to do, so exceeding one is only logged; a
+// job that does not go on within a minute fails.
 func TestFaultTimes(t *testing.T) {
 	if *faults == 0 || runtime.GOOS != "linux" {
 		t.Skip("on Linux, with -faults: see make chaos-ps")
