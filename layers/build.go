@@ -190,6 +190,8 @@ func (b *Base) findSublayers() {
 }
 
 // contains reports whether b is s or inside it.
+//
+//go:noinline
 func (s *Base) contains(b *Base) bool {
 	for ; b != nil; b = b.parent {
 		if b == s {
@@ -200,6 +202,8 @@ func (s *Base) contains(b *Base) bool {
 }
 
 // insideOf reports whether m is among the layers that b is made of, or in one of them.
+//
+//go:noinline
 func (m *Base) insideOf(b *Base) (found bool) {
 	Walk(b.self, func(l Layer) { found = found || l.base() == m })
 	return found

@@ -422,6 +422,7 @@ func unbuild(l Layer, keep map[*Base]bool) {
 	})
 }
 
+//go:noinline
 func (b *Base) reset() {
 	b.built, b.weights, b.shapes, b.results, b.shapesIn = false, nil, nil, nil, nil
 }

@@ -16,6 +16,8 @@ func RevisionOf(l Layer) uint64 {
 }
 
 // changed notes that a built layer computes something else now, or with other variables.
+//
+//go:noinline
 func (b *Base) changed() {
 	b.revision++
 	revisions.Add(1)

@@ -39,8 +39,6 @@ func extremeOfSmalls[T vec.Small](kind ir.Kind, lowest, highest T) reduction[T] 
 const wideSmalls = 512
 
 // smallRows combines rows, several at a time where they are short.
-//
-//go:noinline
 func smallRows[T vec.Small](op vec.SmallOp) func(acc, x []T) {
 	return func(acc, x []T) {
 		n := len(acc)
@@ -69,8 +67,6 @@ func eachSmallRow[T vec.Small](op vec.SmallOp, acc, x []T) {
 }
 
 // smallRow combines consecutive elements.
-//
-//go:noinline
 func smallRow[T vec.Small](op vec.SmallOp, identity T) func(x []T) T {
 	rows := smallRows[T](op)
 	return func(x []T) T {

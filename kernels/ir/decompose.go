@@ -73,13 +73,21 @@ func (b *builder) scalar(d DType, x float64) Value {
 	return b.op(Constant, ConstantAttrs{Scalar(d, x)})
 }
 
+//go:noinline
 func (b *builder) add(x, y Value) Value { return b.op(Add, nil, x, y) }
+
+//go:noinline
 func (b *builder) sub(x, y Value) Value { return b.op(Sub, nil, x, y) }
+
+//go:noinline
 func (b *builder) mul(x, y Value) Value { return b.op(Mul, nil, x, y) }
+
+//go:noinline
 func (b *builder) div(x, y Value) Value { return b.op(Div, nil, x, y) }
 
 func (b *builder) scale(x Value, by float64) Value { return b.mul(x, b.like(x, by)) }
 
+//go:noinline
 func (b *builder) reduce(k Kind, x Value, axes ...int) Value {
 	return b.op(Reduce, ReduceAttrs{k, axes}, x)
 }
@@ -99,12 +107,15 @@ func (b *builder) spread(x Value, s Shape, axes ...int) Value {
 	return b.op(Broadcast, BroadcastAttrs{s, kept}, x)
 }
 
+//go:noinline
 func (b *builder) reshape(x Value, s ...int) Value { return b.op(Reshape, ReshapeAttrs{s}, x) }
 
+//go:noinline
 func (b *builder) transpose(x Value, perm ...int) Value {
 	return b.op(Transpose, TransposeAttrs{perm}, x)
 }
 
+//go:noinline
 func (b *builder) compare(d Direction, x, y Value) Value { return b.op(Compare, CompareAttrs{d}, x, y) }
 
 func (b *builder) convert(x Value, d DType) Value {
