@@ -158,6 +158,8 @@ func (a Array) Row(i int) Array {
 }
 
 // FromFloat64s returns an array of the given type with the given elements; see [ir.Floats] for the conversion.
+//
+//go:noinline
 func FromFloat64s(dtype ir.DType, shape ir.Shape, values []float64) (Array, error) {
 	l, err := ir.Floats(dtype, shape, values)
 	return Array{l.Type, l.Data}, err

@@ -114,6 +114,8 @@ func spread(values []float64, least float64) (low, high float64) {
 }
 
 // amendFactor writes a factor of one number as the range that it stands for, as Keras does.
+//
+//go:noinline
 func amendFactor(keys map[string]any, key string, values []float64, least float64) error {
 	if len(values) == 1 {
 		low, high := spread(values, least)

@@ -56,6 +56,8 @@ func (b *Base) Variables() distribute.Variables { return b.variables }
 func (b *Base) DTypeOf() ir.DType { return b.dtype }
 
 // NameOr returns the name given by SetName, or else the first that is not empty.
+//
+//go:noinline
 func (b *Base) NameOr(names ...string) string {
 	for _, n := range append([]string{b.name}, names...) {
 		if n != "" {

@@ -108,6 +108,8 @@ func Sqrt(x *Tensor) *Tensor { return unaryFloat(ir.Sqrt, x) }
 func Rsqrt(x *Tensor) *Tensor { return unaryFloat(ir.Rsqrt, x) }
 
 // Square returns x * x.
+//
+//go:noinline
 func Square(x *Tensor) *Tensor { return Multiply(x, x).WithMask(x.mask) }
 
 // Reciprocal returns 1 / x.

@@ -53,9 +53,13 @@ func init() {
 }
 
 // in returns an operand of the node.
+//
+//go:noinline
 func (b *build) in(i int) *plan.Operand { return &b.Operands[b.n.Inputs[i]] }
 
 // out returns a result of the node; the first one of a fused unit is what comes out of its epilogue.
+//
+//go:noinline
 func (b *build) out(i int) *plan.Operand {
 	if b.u.Fused != nil && i == 0 {
 		return &b.Operands[b.u.Fused.Result]
@@ -64,6 +68,8 @@ func (b *build) out(i int) *plan.Operand {
 }
 
 // workspace reserves memory that the unit may use while it runs.
+//
+//go:noinline
 func (b *build) workspace(bytes int) *plan.Storage {
 	m := b.NewStorage(plan.InArena, bytes)
 	m.First, m.Last = b.u.Time, b.u.Time
@@ -71,6 +77,8 @@ func (b *build) workspace(bytes int) *plan.Storage {
 }
 
 // scratch reserves memory for n elements of a type.
+//
+//go:noinline
 func (b *build) scratch(d ir.DType, n int) *plan.Operand {
 	return &plan.Operand{Mem: b.workspace(n * d.Size()), Typ: ir.Type{DType: d, Shape: ir.Shape{n}}, N: n}
 }

@@ -95,6 +95,8 @@ func rowsSink[T block.Number](b *vmBuilder, r *reduction[T], columns, chunks int
 }
 
 // partial reserves memory for n elements of the result's type.
+//
+//go:noinline
 func (b *vmBuilder) partial(n int, out *plan.Operand) *plan.Operand {
 	m := b.NewStorage(plan.InArena, n*out.Typ.DType.Size())
 	m.First, m.Last = b.u.Time, b.u.Time

@@ -30,6 +30,8 @@ func newWindow(x, y Shape, size, stride, dilation, low, high []int) window {
 }
 
 // taps lists the offsets within the window in row-major order.
+//
+//go:noinline
 func (w window) taps() [][]int {
 	all := [][]int{{}}
 	for _, length := range w.size {

@@ -53,6 +53,8 @@ func (p *Program) Type(v Value) Type { return p.types[v] }
 func (p *Program) NumValues() int { return len(p.types) }
 
 // AddInput adds a parameter.
+//
+//go:noinline
 func (p *Program) AddInput(name string, t Type) Value {
 	v := p.newValue(t)
 	p.Inputs = append(p.Inputs, Input{name, v})

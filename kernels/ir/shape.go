@@ -26,6 +26,8 @@ func (s Shape) Rank() int { return len(s) }
 func (s Shape) Equal(t Shape) bool { return slices.Equal(s, t) }
 
 // Clone returns a copy that can be changed.
+//
+//go:noinline
 func (s Shape) Clone() Shape { return slices.Clone(s) }
 
 // Strides returns the row-major strides in elements.

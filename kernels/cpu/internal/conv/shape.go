@@ -97,6 +97,8 @@ func (s *Shape) depthwise() bool {
 func volume(v [3]int) int { return v[0] * v[1] * v[2] }
 
 // need panics unless a slice has the length its shape asks for: a mistake of the caller.
+//
+//go:noinline
 func (s *Shape) need(what string, have, want int) {
 	if have < want {
 		panic(fmt.Sprintf("conv: %s has %d elements, needs %d for %+v", what, have, want, *s))

@@ -60,6 +60,7 @@ func Place(g *fuse.Graph, aliases bool) *Placement {
 	return p
 }
 
+//go:noinline
 func (p *Placement) NewStorage(kind Kind, bytes int) *Storage {
 	m := &Storage{Kind: kind, Bytes: bytes}
 	p.Storages = append(p.Storages, m)
