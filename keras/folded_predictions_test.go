@@ -23,8 +23,7 @@ import (
 // kind and products, with and without normalization, in any order, branches that meet and layers that are used twice.
 type foldedNetwork struct {
 	*rand.Rand
-	flat   bool // of sequences
-	shared []layers.Layer
+	flat bool // of sequences
 }
 
 func (f *foldedNetwork) activation() string {

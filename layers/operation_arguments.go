@@ -153,6 +153,8 @@ func (a *operands) given(name string) bool { return a.values[name] != nil }
 
 // tensor returns an argument as a tensor: numbers and lists of numbers become constants, whole ones int32, others
 // float32.
+//
+//go:noinline
 func (a *operands) tensor(name string) *ops.Tensor { return a.asTensor(name, a.values[name]) }
 
 func (a *operands) asTensor(name string, v any) *ops.Tensor {

@@ -188,6 +188,7 @@ type vjp struct {
 	dys   []*Tensor
 }
 
+//go:noinline
 func (c *vjp) in(i int) *Tensor  { return &Tensor{g: c.r.g, v: c.node.Inputs[i]} }
 func (c *vjp) out(i int) *Tensor { return &Tensor{g: c.r.g, v: c.node.Outputs[i]} }
 

@@ -62,6 +62,8 @@ func normalizeAxis(g *Graph, axis, rank int, shape ir.Shape) int {
 func (t *Tensor) Mask() *Tensor { return t.mask }
 
 // WithMask returns the same tensor with another mask (nil takes it off).
+//
+//go:noinline
 func (t *Tensor) WithMask(mask *Tensor) *Tensor {
 	return &Tensor{g: t.g, v: t.v, mask: mask}
 }

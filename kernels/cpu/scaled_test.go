@@ -22,7 +22,6 @@ type folded struct {
 	p       *ir.Program
 	x       ir.Value // of the network
 	blocks  []ir.Value
-	scopes  int
 	buffers []kernels.Buffer
 }
 

@@ -71,6 +71,7 @@ func (p *Program) AddAlias(name string, v Value, input int) {
 	p.Outputs = append(p.Outputs, Output{name, v, input})
 }
 
+//go:noinline
 func (p *Program) newValue(t Type) Value {
 	p.types = append(p.types, t)
 	return Value(len(p.types) - 1)
