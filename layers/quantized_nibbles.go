@@ -22,7 +22,7 @@ func (q *quantized) goesByNibbles(packed *ops.Tensor) bool {
 func (q *quantized) nibbleProduct(c *Context, x, packed *ops.Tensor) *ops.Tensor {
 	scale := c.Weight(q.scale)
 	zero := ops.Cast(c.Read(q.zero), scale.DType())
-	rows, blocks, words := packed.Dim(0), scale.Dim(0), q.columns/nibbles
+	rows, blocks, words := packed.Dim(0), scale.Dim(0), q.columns/nibbles //dim:known weights have fixed axes
 	bits := ops.Reshape(ops.View(ops.Reshape(packed, rows, words, 4), ir.Int32), blocks, q.block, words)
 	results := make([]*ops.Tensor, nibbles)
 	for i := range results {

@@ -116,6 +116,9 @@ func Softplus(x *Tensor) *Tensor {
 
 // LogSigmoid returns ln(sigmoid(x)) = -softplus(-x).
 func LogSigmoid(x *Tensor) *Tensor {
+	if !x.DType().IsFloat() {
+		return Negative(Softplus(Negative(x))) // whole numbers without a sign wrap around, as Keras's do
+	}
 	return wide(x, func(x *Tensor) *Tensor { return Negative(Softplus(Negative(x))) })
 }
 

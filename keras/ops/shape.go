@@ -118,7 +118,7 @@ func Index(x *Tensor, axis, i int) *Tensor {
 
 // checkParts fails where a tensor would be cut into more parts than a program has operations.
 func checkParts(x *Tensor, what string, parts int) {
-	if parts > ir.MaxNodes {
+	if parts > ir.MaxNodes { //dim:known parts are counted
 		Failf(x.g, "%s: %d parts of %v; at most %d are possible", what, parts, x.Shape(), ir.MaxNodes)
 	}
 }

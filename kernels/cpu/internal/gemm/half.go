@@ -61,7 +61,7 @@ func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 	most, width := halfRows, micro.PanelWidth[float32]()
 	if !p.pairs {
 		most *= 2
-		if p.row = a.M == 1 && a.K <= halfRowMost; p.row {
+		if p.row = a.M == 1 && a.K > 0 && a.K <= halfRowMost; p.row {
 			p.blockK = a.K
 		}
 	}
