@@ -48,18 +48,10 @@ func inHalfPanels(b *buffer, f *form, args *gemm.HalfArgs, p *pool.Pool) []float
 	if b == nil || f == nil {
 		return nil
 	}
-	version := b.version.Load()
-	if b.borrowed || b.exposed.Load() {
-		return nil
-	}
 	layout, size := gemm.HalfPanels(args)
-	k := &b.panels
-	if k.holds.Load() != version && !k.pack(f, layout, version, 4*size, func(memory []byte) {
+	return elementsOf[float32](b.inForm(&b.panels, f, layout, 4*size, func(memory []byte) {
 		whole := *args
 		whole.B = unsafe.Slice((*uint16)(plan.PointerTo(b.own)), len(b.own)/f.size)[f.off/f.size:]
-		gemm.PackHalf(p, unsafe.Slice((*float32)(plan.PointerTo(memory)), size), &whole)
-	}) || k.form != *f || k.layout != layout {
-		return nil
-	}
-	return unsafe.Slice((*float32)(plan.PointerTo(k.memory)), size)
+		gemm.PackHalf(p, elementsOf[float32](memory), &whole)
+	}))
 }

@@ -205,7 +205,8 @@ func (e *byExamples) compile(builder func(b *build) (func(), error), examples in
 			return nil, err
 		}
 		out = pooled
-		u.Fused = &fuse.Epilogue{Anchor: 0, Bias: -1, Addend: -1, Kernel: -1, Scale: -1, Upstream: -1, Pool: true, Result: pooled[0]}
+		u.Fused = fuse.NewEpilogue(0, pooled[0])
+		u.Fused.Pool = true
 	}
 	g := fuse.NewGraph(p)
 	g.Plain = true

@@ -52,8 +52,8 @@ func (p *placement) keepConversion(u *fuse.Unit, d kernels.Device, convert func(
 	return func() {
 		h, version := &own, uint64(0)
 		if b, _ := from.Whose.(*buffer); b != nil {
-			version = b.version.Load()
-			if !b.borrowed && !b.exposed.Load() {
+			var ok bool
+			if version, ok = b.steady(); ok {
 				h = &b.halves
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
@@ -59,20 +58,17 @@ func (w *weights[T]) read() (values []T, packed bool) {
 		}
 		return plan.Data[T](w.o), false
 	}
-	f := w.kept
-	if f == nil {
-		w.fill()
-		return plan.Data[T](w.own), false
+	if f := w.kept; f != nil {
+		panels := w.scaled(gemm.Layout[T](), gemm.PackedSize[T](f.n, f.k), func(panels []T) {
+			w.fill()
+			gemm.PackB(p, panels, plan.Data[T](w.own), f.k, f.n, f.ld, f.trans)
+		})
+		if panels != nil {
+			return panels, true
+		}
 	}
-	panels := w.scaled(gemm.Layout[T](), gemm.PackedSize[T](f.n, f.k), func(panels []T) {
-		w.fill()
-		gemm.PackB(p, panels, plan.Data[T](w.own), f.k, f.n, f.ld, f.trans)
-	})
-	if panels == nil {
-		w.fill()
-		return plan.Data[T](w.own), false
-	}
-	return panels, true
+	w.fill()
+	return plan.Data[T](w.own), false
 }
 
 // scaled returns the scaled weights as they are kept with the buffer, size elements that fill writes, or nil.
@@ -81,19 +77,13 @@ func (w *weights[T]) scaled(layout tile.Layout, size int, fill func(memory []T))
 	if b == nil || w.kept == nil {
 		return nil
 	}
-	version := b.version.Load()
-	if b.borrowed || b.exposed.Load() {
+	version, ok := b.steady()
+	if !ok {
 		return nil
 	}
 	columns := w.o.Typ.Shape[len(w.o.Typ.Shape)-1]
 	by := plan.BytesAt(w.scale.Ptr(), columns*w.kept.size)
-	memory := b.scaled.of(w.kept, layout, version, by, size*w.kept.size, func(memory []byte) {
-		fill(unsafe.Slice((*T)(plan.PointerTo(memory)), size))
-	})
-	if memory == nil {
-		return nil
-	}
-	return unsafe.Slice((*T)(plan.PointerTo(memory)), size)
+	return elementsOf[T](b.scaled.of(w.kept, layout, version, by, size*w.kept.size, func(memory []byte) { fill(elementsOf[T](memory)) }))
 }
 
 // scaledPanels are the contents of a buffer, scaled column by column, in the form in which a program that predicts

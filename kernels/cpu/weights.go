@@ -78,24 +78,11 @@ func inPanels[T gemm.Float](b *buffer, f *form, p *pool.Pool) []T {
 	if b == nil {
 		return nil
 	}
-	version := b.version.Load()
-	if b.borrowed || b.exposed.Load() {
-		return nil
-	}
-	k := &b.panels
-	if k.holds.Load() != version && !packPanels[T](b, f, p, version) || k.form != *f || k.layout != gemm.Layout[T]() {
-		return nil
-	}
-	return unsafe.Slice((*T)(plan.PointerTo(k.memory)), len(k.memory)/f.size)
-}
-
-// packPanels makes the panels of the given version; it reports whether they exist.
-func packPanels[T gemm.Float](b *buffer, f *form, p *pool.Pool, version uint64) bool {
-	return b.panels.pack(f, gemm.Layout[T](), version, gemm.PackedSize[T](f.n, f.k)*f.size, func(memory []byte) {
-		dst := unsafe.Slice((*T)(plan.PointerTo(memory)), len(memory)/f.size)
+	memory := b.inForm(&b.panels, f, gemm.Layout[T](), gemm.PackedSize[T](f.n, f.k)*f.size, func(memory []byte) {
 		src := unsafe.Slice((*T)(plan.PointerTo(b.own)), len(b.own)/f.size)
-		gemm.PackB(p, dst, src[f.off/f.size:], f.k, f.n, f.ld, f.trans)
+		gemm.PackB(p, elementsOf[T](memory), src[f.off/f.size:], f.k, f.n, f.ld, f.trans)
 	})
+	return elementsOf[T](memory)
 }
 
 // inBytePanels is inPanels for int8.
@@ -103,14 +90,31 @@ func inBytePanels(b *buffer, f *form, p *pool.Pool) []byte {
 	if b == nil || f == nil {
 		return nil
 	}
-	version := b.version.Load()
-	if b.borrowed || b.exposed.Load() {
+	return b.inForm(&b.panels, f, quant.Layout(), quant.PackedSize(f.k, f.n), func(memory []byte) {
+		quant.Pack(p, memory, unsafe.Slice((*int8)(plan.PointerTo(b.own)), len(b.own))[f.off:], f.k, f.n, f.rowStride(), f.colStride())
+	})
+}
+
+// elementsOf views memory as numbers; none if there is no memory.
+func elementsOf[T gemm.Float](memory []byte) []T {
+	if memory == nil {
 		return nil
 	}
-	k := &b.panels
-	if k.holds.Load() != version && !b.panels.pack(f, quant.Layout(), version, quant.PackedSize(f.k, f.n), func(memory []byte) {
-		quant.Pack(p, memory, unsafe.Slice((*int8)(plan.PointerTo(b.own)), len(b.own))[f.off:], f.k, f.n, f.rowStride(), f.colStride())
-	}) || k.form != *f || k.layout != quant.Layout() {
+	var zero T
+	return unsafe.Slice((*T)(plan.PointerTo(memory)), len(memory)/int(unsafe.Sizeof(zero)))
+}
+
+// steady returns the version of the contents; ok is false if they may change unseen, since the memory is the caller's
+// or known to others.
+func (b *buffer) steady() (version uint64, ok bool) {
+	version = b.version.Load()
+	return version, !b.borrowed && !b.exposed.Load()
+}
+
+// inForm returns the contents in one of the buffer's panels, size bytes that fill writes, or nil: see inPanels.
+func (b *buffer) inForm(k *panels, f *form, layout tile.Layout, size int, fill func(memory []byte)) []byte {
+	version, ok := b.steady()
+	if !ok || k.holds.Load() != version && !k.pack(f, layout, version, size, fill) || k.form != *f || k.layout != layout {
 		return nil
 	}
 	return k.memory

@@ -2,13 +2,11 @@ package cpu
 
 import (
 	"slices"
-	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/conv"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
-	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -99,24 +97,16 @@ func inTiles(b *buffer, f *form, size int, transform func(dst []float32)) []floa
 	if b == nil || f == nil {
 		return nil
 	}
-	version := b.version.Load()
-	if b.borrowed || b.exposed.Load() {
-		return nil
+	if version, ok := b.steady(); ok && b.tiles.holds.Load() != version {
+		b.tiles.expect(version)
 	}
-	k := &b.tiles
-	if k.holds.Load() != version && !k.transformed(f, gemm.Layout[float32](), version, size*f.size, func(memory []byte) {
-		transform(unsafe.Slice((*float32)(plan.PointerTo(memory)), size))
-	}) || k.form != *f || k.layout != gemm.Layout[float32]() {
-		return nil
-	}
-	return unsafe.Slice((*float32)(plan.PointerTo(k.memory)), size)
+	return elementsOf[float32](b.inForm(&b.tiles, f, gemm.Layout[float32](), size*f.size, func(memory []byte) { transform(elementsOf[float32](memory)) }))
 }
 
-// transformed is pack that does not wait for the contents to be asked for twice.
-func (k *panels) transformed(f *form, layout tile.Layout, version uint64, size int, fill func(memory []byte)) bool {
+// expect lets the next call of pack not wait for the contents to be asked for twice.
+func (k *panels) expect(version uint64) {
 	if k.mu.TryLock() {
 		k.asked = version
 		k.mu.Unlock()
 	}
-	return k.pack(f, layout, version, size, fill)
 }

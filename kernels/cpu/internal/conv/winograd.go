@@ -186,7 +186,9 @@ func (w *Winograd) readRows(rows []float32, image, row int) {
 			continue
 		}
 		clear(to[:lo*c])
-		copy(to[lo*c:hi*c], w.x[((image*n.In[1]+at)*n.In[2]+lo-n.PadLow[2])*c:])
+		if lo < hi {
+			copy(to[lo*c:hi*c], w.x[((image*n.In[1]+at)*n.In[2]+lo-n.PadLow[2])*c:])
+		}
 		clear(to[hi*c:])
 	}
 }

@@ -32,9 +32,16 @@ func TestWinograd(t *testing.T) {
 	for _, path := range isa.Paths() {
 		defer isa.Override(path)()
 		rng := rand.New(rand.NewPCG(1, 2))
-		for range 12 {
+		for i := range 24 {
 			s := Shape{Batch: 1 + rng.IntN(3), In: [3]int{1, 5 + rng.IntN(9), 5 + rng.IntN(9)}, InChannels: 16 * (2 + rng.IntN(3)), OutChannels: 16 * (2 + rng.IntN(3)),
 				Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1 + rng.IntN(2), rng.IntN(3)}, PadHigh: [3]int{0, 1 + rng.IntN(2), 2 + rng.IntN(2)}}
+			if i%4 == 3 { // one side is padded by more than a row, the other cut off
+				s.PadLow[2] = 20 + rng.IntN(3)
+				if rng.IntN(2) == 0 {
+					s.PadLow[2] *= -1
+				}
+				s.PadHigh[2] = 2 - s.PadLow[2]
+			}
 			x, kernel, bias := random[float32](rng, s.sizeX()), random[float32](rng, s.sizeKernel()), random[float32](rng, s.OutChannels)
 			if rng.IntN(3) == 0 {
 				bias = nil

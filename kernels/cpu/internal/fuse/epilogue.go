@@ -27,8 +27,8 @@ type Epilogue struct {
 	Upstream ir.Value
 }
 
-// newEpilogue returns one that does nothing yet.
-func newEpilogue(anchor int, result ir.Value) *Epilogue {
+// NewEpilogue returns one that does nothing yet.
+func NewEpilogue(anchor int, result ir.Value) *Epilogue {
 	return &Epilogue{Anchor: anchor, Bias: -1, Addend: -1, Kernel: -1, Scale: -1, Upstream: -1, Result: result}
 }
 
@@ -39,7 +39,7 @@ func (g *Graph) findProduct(i int) {
 	if d := g.Program.Type(n.Outputs[0]).DType; g.constant[i] || n.Op != ir.Dot && n.Op != ir.Conv || !d.IsFloat() {
 		return
 	}
-	e, nodes := newEpilogue(i, n.Outputs[0]), []int{i}
+	e, nodes := NewEpilogue(i, n.Outputs[0]), []int{i}
 	if j, ok := g.scaledKernel(n, e); ok {
 		nodes = []int{j, i}
 	}
@@ -72,7 +72,7 @@ func (g *Graph) findNormEpilogue(i int) {
 	if n.Op != ir.BatchNorm || g.constant[i] {
 		return
 	}
-	e, nodes := newEpilogue(i, n.Outputs[0]), []int{i}
+	e, nodes := NewEpilogue(i, n.Outputs[0]), []int{i}
 	if next, addend, ok := g.addend(i, e.Result); ok {
 		nodes, e.Addend, e.Result = append(nodes, next), addend, g.Program.Nodes[next].Outputs[0]
 	}
@@ -139,8 +139,9 @@ func (g *Graph) findNormGradient(i int) {
 		!slices.Equal(n.Inputs[:4], []ir.Value{f.Inputs[0], f.Inputs[1], f.Outputs[1], f.Outputs[2]}) {
 		return
 	}
-	g.fuse(&Unit{Nodes: []int{mask, g.Def[n.Inputs[4]], i}, position: i,
-		Fused: &Epilogue{Anchor: i, Bias: f.Inputs[2], Addend: -1, Kernel: -1, Scale: -1, Upstream: through.Inputs[1], Relu: true, Result: n.Outputs[0]}})
+	e := NewEpilogue(i, n.Outputs[0])
+	e.Bias, e.Upstream, e.Relu = f.Inputs[2], through.Inputs[1], true
+	g.fuse(&Unit{Nodes: []int{mask, g.Def[n.Inputs[4]], i}, position: i, Fused: e})
 }
 
 func (g *Graph) fuse(u *Unit) {
@@ -170,7 +171,7 @@ func (g *Graph) findPoolGradient(i int) {
 		return
 	}
 	j := g.Def[anchor.Outputs[0]]
-	e := newEpilogue(j, n.Outputs[0])
+	e := NewEpilogue(j, n.Outputs[0])
 	e.Relu = true
 	u := &Unit{Nodes: []int{j, mask, i}, position: i, Fused: e}
 	for _, r := range g.Users[n.Outputs[0]] {

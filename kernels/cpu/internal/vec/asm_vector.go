@@ -340,38 +340,9 @@ func divides(c int) (wide, ok bool) {
 	return wide && c%16 == 0, ok && c%8 == 0
 }
 
-// windowParts calls f for the parts of a row of windows of pixels with c channels that vectors of one size can do: the
-// first window and the number of them, the first channel and the number of those. It returns the number of windows that
-// are done. Channels that are not whole vectors are done twice where there is more than a vector; fewer than eight
-// spill into the next window, which comes later.
-func windowParts(windows, c int, f func(wide bool, window, count, channel, channels int)) int {
-	wide, ok := vectors()
-	if !ok {
-		return 0
-	}
-	if c < 8 {
-		if windows -= (7+c)/c - 1; windows <= 0 {
-			return 0
-		}
-	}
-	wide = wide && c >= 16 && c%16 != 8
-	lanes := 8
-	if wide {
-		lanes = 16
-	}
-	for w, step := 0, max(callElements/c, 1); w < windows; w += step {
-		n := min(step, windows-w)
-		f(wide, w, n, 0, max(c/lanes, 1)*lanes)
-		if c%lanes != 0 && c > lanes {
-			f(wide, w, n, c-lanes, lanes)
-		}
-	}
-	return windows
-}
-
 func maxPoolRow32(dst, x0, x1 []float32, c int) (windows int) {
 	x0, x1 = x0[:2*len(dst)], x1[:2*len(dst)]
-	return windowParts(len(dst)/c, c, func(wide bool, w, n, channel, channels int) {
+	return windowParts(1, len(dst)/c, c, true, func(wide bool, w, n, channel, channels int) {
 		i, j := w*c+channel, 2*w*c+channel
 		callMaxPoolRow(wide, &dst[i], &x0[j], &x1[j], uintptr(n), uintptr(4*channels), uintptr(4*c))
 	})
@@ -380,7 +351,7 @@ func maxPoolRow32(dst, x0, x1 []float32, c int) (windows int) {
 func maxPoolRowBackward32(d0, d1, dy, x0, x1, y []float32, c int, relu bool) (windows int) {
 	n := len(y)
 	d0, d1, x0, x1, dy = d0[:2*n], d1[:2*n], x0[:2*n], x1[:2*n], dy[:n]
-	return windowParts(n/c, c, func(wide bool, w, n, channel, channels int) {
+	return windowParts(1, n/c, c, true, func(wide bool, w, n, channel, channels int) {
 		i, j, count, length, size := w*c+channel, 2*w*c+channel, uintptr(n), uintptr(4*channels), uintptr(4*c)
 		if relu {
 			callMaxPoolRowGradRelu(wide, &d0[j], &d1[j], &dy[i], &x0[j], &x1[j], &y[i], count, length, size)

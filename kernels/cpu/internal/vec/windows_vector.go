@@ -4,12 +4,25 @@ package vec
 
 import "unsafe"
 
-// windowsParts calls f for the parts of windows that one assembly call can do: of the given number of windows from the
-// first, the given number of channels from the first. It returns how many windows are done: see [windowParts], but few
-// channels spill only where the next window is right behind.
-func windowsParts(cells, count, c, dstStep int, f func(wide bool, window, windows, channel, channels int)) int {
+// pixelLanes returns how many numbers the vectors have that do pixels of c channels; 0 if there are none.
+func pixelLanes(c int) int {
 	wide, ok := vectors()
-	if !ok || c < 8 && dstStep != c {
+	switch {
+	case !ok:
+		return 0
+	case wide && c >= 16 && c%16 != 8:
+		return 16
+	}
+	return 8
+}
+
+// windowParts calls f for the parts that one assembly call can do of windows of pixels with c channels, of which it
+// reads the given number of cells: of n windows from the first, some channels from the given one. It returns the number
+// of windows that are done. Channels that are not whole vectors are done twice where there is more than a vector. Fewer
+// than eight are done if they may spill into the next window, which comes later.
+func windowParts(cells, count, c int, spill bool, f func(wide bool, first, n, channel, channels int)) int {
+	lanes := pixelLanes(c)
+	if lanes == 0 || c < 8 && !spill {
 		return 0
 	}
 	if c < 8 {
@@ -17,12 +30,7 @@ func windowsParts(cells, count, c, dstStep int, f func(wide bool, window, window
 			return 0
 		}
 	}
-	wide = wide && c >= 16 && c%16 != 8
-	lanes := 8
-	if wide {
-		lanes = 16
-	}
-	step := max(callElements/(c*cells), 1)
+	wide, step := lanes == 16, max(callElements/(c*cells), 1)
 	channels := max(min(c, callElements/cells)/lanes, 1) * lanes
 	for w := 0; w < count; w += step {
 		n := min(step, count-w)
@@ -38,7 +46,7 @@ func windowsParts(cells, count, c, dstStep int, f func(wide bool, window, window
 
 func windowsMax32(dst, x []float32, cells []int, count, c, dstStep, xStep int) int {
 	windows, width := flat(count, c, dstStep, xStep)
-	done := windowsParts(len(cells), windows, width, dstStep, func(wide bool, w, n, channel, channels int) {
+	done := windowParts(len(cells), windows, width, dstStep == width, func(wide bool, w, n, channel, channels int) {
 		callWindowsMax(wide, &dst[w*dstStep+channel], &x[w*xStep+channel], unsafe.Pointer(&cells[0]), uintptr(len(cells)), uintptr(n),
 			uintptr(4*channels), uintptr(4*dstStep), uintptr(4*xStep))
 	})
@@ -47,7 +55,7 @@ func windowsMax32(dst, x []float32, cells []int, count, c, dstStep, xStep int) i
 
 func windowsSum32(dst, x []float32, cells []int, count, c, dstStep, xStep int, scale float32) int {
 	windows, width := flat(count, c, dstStep, xStep)
-	done := windowsParts(len(cells), windows, width, dstStep, func(wide bool, w, n, channel, channels int) {
+	done := windowParts(len(cells), windows, width, dstStep == width, func(wide bool, w, n, channel, channels int) {
 		callWindowsSum(wide, &dst[w*dstStep+channel], &x[w*xStep+channel], unsafe.Pointer(&cells[0]), uintptr(len(cells)), uintptr(n),
 			uintptr(4*channels), uintptr(4*dstStep), uintptr(4*xStep), &scale)
 	})
