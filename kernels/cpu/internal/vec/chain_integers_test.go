@@ -99,7 +99,7 @@ func TestIntegerChains(t *testing.T) {
 func TestMaskChains(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		if !Chains() {
-			t.Skip("no chains with the portable kernels")
+			t.Skip("no chains with the portable kernels: operations run one by one there, as the other tests see")
 		}
 		r := rand.New(rand.NewPCG(5, 3))
 		for range 500 {
