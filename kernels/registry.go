@@ -58,9 +58,22 @@ func Lookup(kind string) (Backend, error) {
 			known = append(known, k)
 		}
 		slices.Sort(known)
-		return nil, fmt.Errorf("kernels: no backend for device kind %q is linked into this program; it has: %s", kind, strings.Join(known, ", "))
+		err := fmt.Errorf("kernels: no backend for device kind %q is linked into this program; it has: %s", kind, strings.Join(known, ", "))
+		if of, ok := packages[kind]; ok {
+			err = fmt.Errorf("%w; to link it: import _ %q", err, of)
+		}
+		return nil, err
 	}
 	return b, nil
+}
+
+// packages are those of this module that register a backend for a device kind, or for its alias.
+var packages = map[string]string{
+	"cpu":  "github.com/gokeras/gokeras/kernels/cpu",
+	"cuda": "github.com/gokeras/gokeras/kernels/cuda",
+	"gpu":  "github.com/gokeras/gokeras/kernels/cuda",
+	"tpu":  "github.com/gokeras/gokeras/kernels/pjrt",
+	"xla":  "github.com/gokeras/gokeras/kernels/pjrt",
 }
 
 // Devices lists the devices of all backends, sorted by kind and index.
