@@ -14,7 +14,8 @@ type Gather struct {
 	channels       int
 	cells          [3][]interval // along each axis, for each position of the result
 	windows        []Windows
-	tables         map[[3]int][]int
+	longest        [2]int  // windows along the first two axes
+	tables         [][]int // of the windows of each length: see table
 }
 
 type interval struct{ lo, hi int }
@@ -54,12 +55,15 @@ func (p *Pooling) Full() bool {
 
 // newGather prepares a gather of windows that are step results apart, and then stride positions of the source.
 func newGather(source, result [3]int, channels, step, stride int, cells func(axis, at int) (lo, hi int)) *Gather {
-	g := &Gather{source: source, result: result, channels: channels, tables: map[[3]int][]int{}}
+	g := &Gather{source: source, result: result, channels: channels}
 	for axis, n := range result {
 		g.cells[axis] = make([]interval, n)
 		for at := range n {
 			lo, hi := cells(axis, at)
 			g.cells[axis][at] = interval{lo, hi}
+			if axis < 2 {
+				g.longest[axis] = max(g.longest[axis], g.cells[axis][at].length())
+			}
 		}
 	}
 	last := g.cells[2]
@@ -72,21 +76,26 @@ func newGather(source, result [3]int, channels, step, stride int, cells func(axi
 			g.windows = append(g.windows, w)
 		}
 	}
+	g.tables = make([][]int, (g.longest[0]+1)*(g.longest[1]+1)*len(g.windows))
 	for _, d := range g.cells[0] {
 		for _, h := range g.cells[1] {
-			for _, w := range g.windows {
-				g.prepare([3]int{d.length(), h.length(), w.length})
+			for i, w := range g.windows {
+				if t := g.table(d, h, i); *t == nil {
+					*t = g.distances(d.length(), h.length(), w.length)
+				}
 			}
 		}
 	}
 	return g
 }
 
-// prepare makes the table of a window of the given lengths: how far each cell is behind the first.
-func (g *Gather) prepare(lengths [3]int) {
-	if _, known := g.tables[lengths]; known {
-		return
-	}
+// table is the place of the table of a window: d and h along the first two axes, w of Windows along the last.
+func (g *Gather) table(d, h interval, w int) *[]int {
+	return &g.tables[(d.length()*(g.longest[1]+1)+h.length())*len(g.windows)+w]
+}
+
+// distances are how far the cells of a window of the given lengths are behind the first.
+func (g *Gather) distances(lengths ...int) []int {
 	table := make([]int, 0, lengths[0]*lengths[1]*lengths[2])
 	for i := range lengths[0] {
 		for j := range lengths[1] {
@@ -95,7 +104,7 @@ func (g *Gather) prepare(lengths [3]int) {
 			}
 		}
 	}
-	g.tables[lengths] = table
+	return table
 }
 
 // Lines is the number of lines along the last axis of an image of the result.
@@ -107,7 +116,6 @@ func (g *Gather) Each(line int, f func(w *Windows, result, source int, cells []i
 	d, h := g.cells[0][line/g.result[1]], g.cells[1][line%g.result[1]]
 	for i := range g.windows {
 		w := &g.windows[i]
-		f(w, (line*g.result[2]+w.First)*g.channels, ((d.lo*g.source[1]+h.lo)*g.source[2]+w.Source)*g.channels,
-			g.tables[[3]int{d.length(), h.length(), w.length}])
+		f(w, (line*g.result[2]+w.First)*g.channels, ((d.lo*g.source[1]+h.lo)*g.source[2]+w.Source)*g.channels, *g.table(d, h, i))
 	}
 }
