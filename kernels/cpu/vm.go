@@ -142,8 +142,8 @@ func (b *vmBuilder) chooseBlock(bytes int) {
 			unit = lcm(unit, d)
 		}
 	}
-	// Blocks of whole vectors begin where vectors do, and leave no rest: that is worth rows that lie in the second-level
-	// cache.
+	// Blocks of whole vectors begin where vectors do, and leave no rest: that is worth rows that lie in the
+	// second-level cache.
 	for lanes := vectorElements; lanes > 1; lanes /= 2 {
 		if whole := lcm(unit, lanes); whole <= 8*block {
 			unit = whole
