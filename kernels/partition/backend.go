@@ -148,7 +148,8 @@ func (b *Backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Exec
 	if err != nil {
 		return nil, err
 	}
-	for i, in := range p.Inputs { // as Program has simplified them
+	layouts = slices.Clone(layouts) // the caller may keep its own for other programs
+	for i, in := range p.Inputs {   // as Program has simplified them
 		if layouts[i], err = Layout(in.Name, p.Type(in.Value), m.shape, layouts[i]); err != nil {
 			return nil, err
 		}

@@ -60,3 +60,19 @@ func TestMisuse(t *testing.T) {
 	require.ErrorContains(t, run(in, out), "the session is closed")
 	l.Close()
 }
+
+// Compile leaves the layouts alone that the mesh's function gave it: the function may give the same ones again.
+func TestLayoutsAreKept(t *testing.T) {
+	p := ir.New("kept")
+	x := p.AddInput("x", ir.Type{DType: ir.Float32, Shape: ir.Shape{4, 2}})
+	p.AddOutput("y", must(p.Add("", ir.Neg, nil, x))[0])
+	b, err := partition.For(cpu.Backend{})
+	require.NoError(t, err)
+	own := [][]int{nil}
+	d, err := b.NewMesh(kernels.MeshOptions{Devices: []kernels.Device{{Kind: cpu.Kind}, {Kind: cpu.Kind, Index: 1}}, Shape: []int{2}, Layouts: func(*ir.Program) ([][]int, error) { return own, nil }})
+	require.NoError(t, err)
+	e, err := b.Compile(p, kernels.CompileOptions{Device: d})
+	require.NoError(t, err)
+	e.Close()
+	require.Equal(t, [][]int{nil}, own)
+}
