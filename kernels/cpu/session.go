@@ -64,9 +64,7 @@ func newSession(p *ir.Program, s *schedule, rt *runtime, o kernels.CompileOption
 }
 
 func hasCollectives(p *ir.Program) bool {
-	return slices.ContainsFunc(p.Nodes, func(n ir.Node) bool {
-		return n.Op.IsCollective() || slices.ContainsFunc(ir.SubPrograms(n.Attrs), hasCollectives)
-	})
+	return slices.ContainsFunc(p.Nodes, func(n ir.Node) bool { return n.Communicates() })
 }
 
 // Close frees the memory. Later launches are errors.

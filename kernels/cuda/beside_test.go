@@ -149,7 +149,13 @@ func entangled(t testing.TB, r *rand.Rand, n int) *ir.Program {
 		scope := fmt.Sprint("n", i)
 		collective := ir.CollectiveAttrs{Kind: []ir.Kind{ir.Sum, ir.Max, ir.Min}[r.IntN(3)], Replicas: n, Bucket: r.IntN(3)}
 		var v ir.Value
-		switch r.IntN(11) {
+		switch r.IntN(12) {
+		case 11: // a loop whose rounds meet the other replicas
+			body := drafting{ir.New("round"), t}
+			state, sum := body.AddInput("state", typ), collective
+			sum.Bucket = 0
+			body.AddOutput("state", body.add(scope, ir.Maximum, nil, state, body.add(scope, ir.AllReduce, sum, state)))
+			v = p.add(scope, ir.Scan, ir.ScanAttrs{Body: body.Program, Length: 2, Carry: 1}, pick())
 		case 0, 1, 2:
 			v = p.add(scope, ir.AllReduce, collective, pick())
 		case 3:

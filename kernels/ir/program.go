@@ -261,7 +261,7 @@ func (p *Program) Live() []bool {
 	live := make([]bool, len(p.Nodes))
 	for i := len(p.Nodes) - 1; i >= 0; i-- {
 		n := &p.Nodes[i]
-		live[i] = n.communicates() || slices.ContainsFunc(n.Outputs, func(v Value) bool { return needed[v] })
+		live[i] = n.Communicates() || slices.ContainsFunc(n.Outputs, func(v Value) bool { return needed[v] })
 		if live[i] {
 			for _, v := range n.Inputs {
 				needed[v] = true
@@ -271,10 +271,10 @@ func (p *Program) Live() []bool {
 	return live
 }
 
-// communicates reports whether the node is a collective or has one in a sub-program.
-func (n *Node) communicates() bool {
+// Communicates reports whether the node is a collective or has one in a sub-program.
+func (n *Node) Communicates() bool {
 	return n.Op.IsCollective() || slices.ContainsFunc(SubPrograms(n.Attrs), func(sub *Program) bool {
-		return sub != nil && slices.ContainsFunc(sub.Nodes, func(n Node) bool { return n.communicates() })
+		return sub != nil && slices.ContainsFunc(sub.Nodes, func(n Node) bool { return n.Communicates() })
 	})
 }
 

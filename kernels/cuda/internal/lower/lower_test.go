@@ -59,6 +59,20 @@ func TestUpdatesInPlace(t *testing.T) {
 			p.AddAlias("w", next, 1)
 			p.AddOutput("y", add(ir.Add, nil, x, add(ir.Reverse, ir.AxesAttrs{Axes: []int{0}}, next)))
 		}},
+		"two, the second from the first elsewhere": {2, 0, func(p *ir.Program, add adder, x, w ir.Value) {
+			next := add(ir.Sub, nil, w, x)
+			p.AddAlias("w", next, 1)
+			p.AddAlias("x", add(ir.Sub, nil, x, add(ir.Reverse, ir.AxesAttrs{Axes: []int{0}}, next)), 0)
+		}},
+		"two, the first from the old second elsewhere": {2, 0, func(p *ir.Program, add adder, x, w ir.Value) {
+			p.AddAlias("x", add(ir.Sub, nil, x, add(ir.Reverse, ir.AxesAttrs{Axes: []int{0}}, w)), 0)
+			p.AddAlias("w", add(ir.Neg, nil, w), 1)
+		}},
+		"two, in the same places": {1, 0, func(p *ir.Program, add adder, x, w ir.Value) {
+			next := add(ir.Sub, nil, w, x)
+			p.AddAlias("w", next, 1)
+			p.AddAlias("x", add(ir.Sub, nil, x, next), 0)
+		}},
 		"after the last reader": {2, 0, func(p *ir.Program, add adder, x, w ir.Value) {
 			p.AddAlias("w", add(ir.Sub, nil, w, x), 1)
 			p.AddOutput("y", add(ir.Tanh, nil, add(ir.Dot, product, x, w)))

@@ -27,6 +27,19 @@ func TestManyOperands(t *testing.T) {
 		}
 		joined := add(ir.Concat, ir.AxisAttrs{Axis: 1}, parts...)
 		p.AddOutput("joined", add(ir.Tanh, nil, joined))
+		var sum ir.Value
+		for i := range 3 { // of what is joined
+			several := make([]ir.Value, operands)
+			for j := range several {
+				several[j] = p.AddInput("z", typ)
+			}
+			if z := add(ir.Concat, ir.AxisAttrs{Axis: 1}, several...); i == 0 {
+				sum = z
+			} else {
+				sum = add(ir.Mul, nil, sum, z)
+			}
+		}
+		p.AddOutput("sum", sum)
 		p.AddOutput("other", add(ir.Concat, ir.AxisAttrs{Axis: 0}, add(ir.Slice, ir.SliceAttrs{Start: []int{0, 0}, Limit: []int{1, 3}, Stride: []int{1, 1}}, joined), parts[0]))
 		plan, err := lower.Program(p, lower.Options{})
 		require.NoError(t, err, "%d operands", operands)

@@ -9,7 +9,7 @@ import (
 // Collectives go on beside the kernels that come after them, as buckets of gradients do beside the backward pass. Until
 // a step waits for one, its operands and results keep their memory. It is waited for before the first kernel that reads
 // a result, and before a variable is replaced: the flag that says whether any replica has failed comes with it. Those
-// inside of loops are done at once.
+// inside of loops are done at once, when those before the loop are over.
 
 // underWay is the collectives that were begun and not waited for, in order.
 type underWay struct{ open []begun }
@@ -68,7 +68,8 @@ func (s *scope) awaitFor(n *ir.Node, i int, f *fusion) {
 			until = k + 1
 		}
 	}
-	if f.kernel[i] && slices.ContainsFunc(n.Outputs, func(v ir.Value) bool { return s.committed[v] }) {
+	// A loop in which replicas meet needs what all collectives share: the scratch memory and the order of the calls.
+	if n.Op == ir.Scan && n.Communicates() || f.kernel[i] && slices.ContainsFunc(n.Outputs, func(v ir.Value) bool { return s.committed[v] }) {
 		until = len(s.underWay.open)
 	}
 	s.await(n.Scope, until)
