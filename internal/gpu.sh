@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds what a machine with an NVIDIA GPU needs to test and time kernels/cuda: a folder with a program and the command run.sh, which wants nothing there but the
-# driver. gpu.sh [FOLDER [TESTS]] (build/gpu, those whose names begin with TestHardware). run.sh runs the suite, the training tests and two minutes of random shapes on cuda:0, compute-sanitizer and PyTorch where they are found, and writes gpu.md, gpu.json, torch.md and torch.json into FOLDER/results. Where this
-# machine has a GPU, it is run at once.
+# driver. gpu.sh [FOLDER [TESTS]] (build/gpu, those whose names begin with TestHardware). run.sh runs the suite, the training tests and two minutes of random shapes
+# on cuda:0, compute-sanitizer and PyTorch where they are found, and writes gpu.md, gpu.json, torch.md and torch.json into FOLDER/results. Where this machine has a
+# GPU, it is run at once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=${1:-build/gpu}

@@ -3,15 +3,12 @@
 package cuda
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gokeras/gokeras/kernels/cuda/internal/fakedriver"
-	"github.com/gokeras/gokeras/kernels/cuda/internal/ptxsim"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -59,30 +56,10 @@ func randomAttention(t *testing.T, rng *rand.Rand, d ir.DType, gradient bool) *i
 
 // Attention of 16-bit floats is one kernel, which agrees with the reference.
 func TestFlashAttention(t *testing.T) {
-	orders := ptxsim.Orders()
-	for i := range 24 {
-		if testing.Short() && i%6 != 0 {
-			continue
-		}
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			b := on(t, fakedriver.New(fakedriver.Options{Order: orders[i%len(orders)]}))
-			rng := rand.New(rand.NewPCG(uint64(i), 20))
-			agrees(t, b, randomAttention(t, rng, []ir.DType{ir.BFloat16, ir.Float16}[i%2], false), rng, 4)
-		})
-	}
+	inHalves(t, 20, 4, func(t *testing.T, rng *rand.Rand, d ir.DType) *ir.Program { return randomAttention(t, rng, d, false) })
 }
 
 // Its gradients are made of the scores again, by queries and by keys.
 func TestFlashAttentionGradient(t *testing.T) {
-	orders := ptxsim.Orders()
-	for i := range 24 {
-		if testing.Short() && i%6 != 0 {
-			continue
-		}
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			b := on(t, fakedriver.New(fakedriver.Options{Order: orders[i%len(orders)]}))
-			rng := rand.New(rand.NewPCG(uint64(i), 21))
-			agrees(t, b, randomAttention(t, rng, []ir.DType{ir.BFloat16, ir.Float16}[i%2], true), rng, 5)
-		})
-	}
+	inHalves(t, 21, 5, func(t *testing.T, rng *rand.Rand, d ir.DType) *ir.Program { return randomAttention(t, rng, d, true) })
 }

@@ -123,9 +123,8 @@ func randomProduct(t *testing.T, rng *rand.Rand, d ir.DType) *ir.Program {
 	return p
 }
 
-// Tensor cores multiply matrices of any lengths, in any order of axes, and what follows a product is part of its
-// kernel.
-func TestTensorProducts(t *testing.T) {
+// inHalves compares 24 random programs of 16-bit floats with the reference, in every order of threads.
+func inHalves(t *testing.T, seed uint64, units float64, program func(t *testing.T, rng *rand.Rand, d ir.DType) *ir.Program) {
 	orders := ptxsim.Orders()
 	for i := range 24 {
 		if testing.Short() && i%6 != 0 {
@@ -133,10 +132,16 @@ func TestTensorProducts(t *testing.T) {
 		}
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			b := on(t, fakedriver.New(fakedriver.Options{Order: orders[i%len(orders)]}))
-			rng := rand.New(rand.NewPCG(uint64(i), 17))
-			agrees(t, b, randomProduct(t, rng, []ir.DType{ir.BFloat16, ir.Float16}[i%2]), rng, 4)
+			rng := rand.New(rand.NewPCG(uint64(i), seed))
+			agrees(t, b, program(t, rng, []ir.DType{ir.BFloat16, ir.Float16}[i%2]), rng, units)
 		})
 	}
+}
+
+// Tensor cores multiply matrices of any lengths, in any order of axes, and what follows a product is part of its
+// kernel.
+func TestTensorProducts(t *testing.T) {
+	inHalves(t, 17, 4, randomProduct)
 }
 
 // Products with enough results have larger tiles.
