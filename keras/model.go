@@ -196,7 +196,12 @@ func (m *Model) adopt() error {
 func (m *Model) Name() string { return layers.Name(m) }
 
 // ClassName returns "Sequential", "Functional" or the name of the subclass.
-func (m *Model) ClassName() string { return m.topology.className() }
+func (m *Model) ClassName() string {
+	if m.topology == nil { // a zero value, whose Forward says so
+		return "Model"
+	}
+	return m.topology.className()
+}
 
 // String describes the model as Keras prints it: <Sequential name=sequential, built=True>. Summary shows its layers.
 func (m *Model) String() string {
@@ -243,6 +248,9 @@ func (m *Model) CallAll(c *layers.Context, inputs ...*ops.Tensor) []*ops.Tensor 
 
 // Forward connects the layers; users call Call instead. A model with its own policy applies it to its layers.
 func (m *Model) Forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor {
+	if m.topology == nil {
+		ops.Failf(c.Graph(), "the model is a zero value; make models with NewSequential, NewFunctional or NewModel")
+	}
 	m.refuseUnstaged(c)
 	if !m.ownPolicy {
 		return m.topology.forward(c, inputs)

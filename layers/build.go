@@ -389,3 +389,18 @@ func uniqueNames(root Layer) error {
 	}
 	return nil
 }
+
+// needBuilt fails where a layer, or nil for a member that Build makes, is not built. Every Forward that uses what Build
+// has made by other ways than the context needs it.
+func needBuilt(c *Context, l Layer) *Base {
+	if !IsNil(l) {
+		if b := attach(l); b.built {
+			return b
+		}
+		if _, ok := l.(RNNCell); ok {
+			ops.Failf(c.Graph(), "the cell %s is not built; call BuildMember on it in the layer's Build", ClassName(l))
+		}
+	}
+	ops.Failf(c.Graph(), "the layer is not built; call a layer by Invoke or in a model, not by its Forward")
+	return nil
+}

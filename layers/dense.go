@@ -73,6 +73,7 @@ func (l *Dense) Build(b *Builder, in []ir.Shape) {
 
 // Forward computes the layer.
 func (l *Dense) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	needBuilt(c, l)
 	x := one(c, in)
 	if features := l.whole.inputsOf(l.kernel); !dim.MayEqual(x.Dim(-1), features) {
 		ops.Failf(c.Graph(), "expected inputs whose last axis has length %d (the layer was built with that many features), received shape %v", features, x.Shape())

@@ -99,6 +99,7 @@ func (l *GroupQueryAttention) project(name, equation, bias string, to ...int) *E
 
 // Forward computes the layer.
 func (l *GroupQueryAttention) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	needBuilt(c, l)
 	return l.heads.attend(c, &l.inner, in, l.NumQueryHeads/l.NumKeyValueHeads)
 }
 

@@ -75,6 +75,7 @@ func axesShape(b *Builder, axes []int, x ir.Shape) ir.Shape {
 
 // Forward computes the layer.
 func (l *LayerNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	needBuilt(c, l)
 	x := atLeastFloat32(one(c, in))
 	gamma, beta := l.affineWeights(c, x)
 	normalize := normalizeAxes

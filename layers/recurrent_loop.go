@@ -104,6 +104,7 @@ func outputMask(in []*ops.Tensor) *ops.Tensor {
 
 // Forward runs the steps.
 func (l *recurrentLoop) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	needBuilt(c, l.cell)
 	x, given, mask := recurrentInputs(in)
 	if l.spatial == 0 {
 		needRank(x, 3, "(batch, steps, features)")

@@ -88,14 +88,6 @@ func startCell(c *Context, cell RNNCell, step ir.Shape) CellRun {
 	return run
 }
 
-func needBuilt(c *Context, cell RNNCell) *Base {
-	b := attach(cell)
-	if !b.built {
-		ops.Failf(c.Graph(), "the cell %s is not built; call BuildMember on it in the layer's Build", ClassName(cell))
-	}
-	return b
-}
-
 func castFloat(x *ops.Tensor, dtype ir.DType) *ops.Tensor {
 	if x.DType().IsFloat() {
 		return ops.Cast(x, dtype)

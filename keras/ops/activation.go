@@ -114,12 +114,10 @@ func Softplus(x *Tensor) *Tensor {
 	})
 }
 
-// LogSigmoid returns ln(sigmoid(x)) = -softplus(-x).
+// LogSigmoid returns ln(sigmoid(x)) = -softplus(-x). -x is of the type of x: whole numbers without a sign wrap around,
+// as Keras's do.
 func LogSigmoid(x *Tensor) *Tensor {
-	if !x.DType().IsFloat() {
-		return Negative(Softplus(Negative(x))) // whole numbers without a sign wrap around, as Keras's do
-	}
-	return wide(x, func(x *Tensor) *Tensor { return Negative(Softplus(Negative(x))) })
+	return wide(Negative(x), func(minus *Tensor) *Tensor { return Negative(Softplus(minus)) })
 }
 
 // Softsign returns x / (1 + |x|).

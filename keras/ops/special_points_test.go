@@ -140,3 +140,16 @@ func near(t *testing.T, what string, in []opstest.Array, got []float64, want num
 		}
 	}
 }
+
+// TestDigammaAtPoles: the numbers are PyTorch's; between poles the reflection alone decides.
+func TestDigammaAtPoles(t *testing.T) {
+	for _, d := range []ir.DType{ir.Float64, ir.Float32, ir.Float16} {
+		x := opstest.Floats([]int{6}, 0, -1, -2, -7, -0.5, -2.5).As(d)
+		y := opstest.Eval(t, unary(ops.Digamma), x)[0].F
+		require.True(t, math.IsInf(y[0], -1), y)
+		for _, pole := range y[1:4] {
+			require.True(t, math.IsNaN(pole), y)
+		}
+		require.InDeltaSlice(t, []float64{0.03648997397857638, 1.1031566406452433}, y[4:], 1e-3)
+	}
+}
