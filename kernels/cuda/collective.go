@@ -53,9 +53,10 @@ func (g *group) prepare(replica int, s *session) error {
 	if s.met == g {
 		return nil
 	}
+	s.leave()
 	g.building.Lock()
 	defer g.building.Unlock()
-	s.met, s.combining = nil, map[*lower.Step]*combining{}
+	s.combining = map[*lower.Step]*combining{}
 	var walk func(steps []lower.Step) error
 	walk = func(steps []lower.Step) error {
 		for i := range steps {
@@ -182,6 +183,7 @@ func (g *group) reserve(replica int, c *combining) error {
 		}
 		g.mu.Lock()
 		a.scratch, a.bytes = scratch, c.needs
+		g.moved++
 		g.mu.Unlock()
 	}
 	if c.pinned <= len(a.pinned) {
@@ -198,6 +200,7 @@ func (g *group) reserve(replica int, c *combining) error {
 			g.old = append(g.old, a.pinned)
 		}
 		a.pinned = h
+		g.moved++
 		return nil
 	})
 }

@@ -34,6 +34,9 @@ type group struct {
 	err     error // for good
 	open    int   // ends that were not closed
 
+	recordings map[*session]*recording // by the session of the first replica
+	moved      int                     // counts how often the areas have moved
+
 	steps  []*lower.Step    // where the replicas are
 	lanes  []driver.Handle  // the streams of the collective that they have come to
 	flags  []driver.Address // and where their failure flags lie
@@ -94,7 +97,7 @@ func (b *backend) linked(ctx context.Context, o kernels.CommunicatorOptions) (*g
 // empty makes a group without what its devices need to meet.
 func (b *backend) empty(devices []kernels.Device) (*group, error) {
 	n := len(devices)
-	g := &group{backend: b, peers: true, parts: make([]part, n), open: n, steps: make([]*lower.Step, n), lanes: make([]driver.Handle, n), flags: make([]driver.Address, n), areas: make([]area, n), small: map[string]*executable{}, sessions: make([]map[string]*session, n)}
+	g := &group{backend: b, peers: true, parts: make([]part, n), open: n, steps: make([]*lower.Step, n), lanes: make([]driver.Handle, n), flags: make([]driver.Address, n), areas: make([]area, n), small: map[string]*executable{}, sessions: make([]map[string]*session, n), recordings: map[*session]*recording{}}
 	g.changed.L = &g.mu
 	for i, name := range devices {
 		d, err := b.device(name)
@@ -330,8 +333,32 @@ func (g *group) unlock() {
 func (g *group) work() (int, error) {
 	for i := range g.parts {
 		p := &g.parts[i]
-		p.session.flag, p.session.repeated = p.queue.flag, 0
+		p.session.flag = p.queue.flag
 		p.queue.link.Store(g.link)
+	}
+	r, i, err := g.recorded()
+	switch {
+	case err != nil:
+	case r != nil && r.graph != 0:
+		i, err = g.replay(r)
+	default:
+		i, err = g.enlist()
+	}
+	if err != nil {
+		return i, err
+	}
+	for i := range g.parts {
+		if err := g.parts[i].finish(); err != nil {
+			return i, err
+		}
+	}
+	return 0, nil
+}
+
+// enlist puts the kernels of all replicas into the streams, from one collective to the next.
+func (g *group) enlist() (int, error) {
+	for i := range g.parts {
+		p := &g.parts[i]
 		p.cursor.reset(p.session.executable.plan.Steps)
 	}
 	for {
@@ -349,18 +376,12 @@ func (g *group) work() (int, error) {
 			return i, fmt.Errorf("%s meets the others in %s, replica 0 in %s; all replicas must make the same collectives in the same order", g.parts[i].session.executable.program.Name, describe(g.steps[i]), describe(g.steps[0]))
 		}
 		if g.steps[0] == nil {
-			break
+			return 0, nil
 		}
 		if i, err := g.collect(); err != nil {
 			return i, err
 		}
 	}
-	for i := range g.parts {
-		if err := g.parts[i].finish(); err != nil {
-			return i, err
-		}
-	}
-	return 0, nil
 }
 
 // differs returns the first replica whose collective is another one than that of replica 0; 0 where all agree.
@@ -436,6 +457,7 @@ func (g *group) release() {
 	if g.link != nil {
 		g.link.close()
 	}
+	g.forget(nil)
 	g.building.Lock()
 	defer g.building.Unlock()
 	for i, d := range g.devices {

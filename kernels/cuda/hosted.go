@@ -32,13 +32,14 @@ func (q *queue) hosted(ctx context.Context, s *session, c kernels.Communicator) 
 	e.group = g
 	e.mu.Unlock()
 	s.device.await()
+	s.leave()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.err = nil // what counts is the communicator
 	p := &g.parts[0]
 	p.session, p.queue, p.event = s, q, e
 	p.cursor.reset(s.executable.plan.Steps)
-	s.flag, s.repeated, s.met = q.flag, 0, nil
+	s.flag, s.repeated = q.flag, 0
 	e.waiting, e.outcome = true, nil
 	g.came = 1
 	s.device.meeting.Store(g)

@@ -86,6 +86,9 @@ func (b *backend) newLink(ctx context.Context, o kernels.CommunicatorOptions, de
 	return l, nil
 }
 
+// records reports whether calls can be part of a graph.
+func (l *link) records() bool { return len(l.devices) == 1 }
+
 // settle waits until no call goes on any more.
 func (l *link) settle(ctx context.Context) error {
 	pause := time.Microsecond

@@ -64,6 +64,7 @@ func (e *executable) NewSession(o kernels.SessionOptions) (kernels.Session, erro
 // Close releases the memory when the launches so far are over.
 func (s *session) Close() {
 	d := s.device
+	s.leave()
 	if s.graph != 0 {
 		d.enqueue(func() error { return d.Err(d.API.DestroyExecutable(s.graph), "cuGraphExecDestroy") })
 		s.graph = 0
@@ -76,6 +77,14 @@ func (s *session) Close() {
 		s.own.Close()
 	}
 	s.executable.release()
+}
+
+// leave ends what the session has with the group that it was prepared for.
+func (s *session) leave() {
+	if s.met != nil {
+		s.met.forget(s)
+		s.met = nil
+	}
 }
 
 // Launch puts the program's kernels into the device's stream.

@@ -7,21 +7,24 @@ type Result int32
 
 // Results that are looked at.
 const (
-	Success           Result = 0
-	InvalidValue      Result = 1
-	OutOfMemory       Result = 2
-	NoDevice          Result = 100
-	InvalidContext    Result = 201
-	UnsupportedPTX    Result = 222
-	NotFound          Result = 500
-	NotReady          Result = 600
-	IllegalAddress    Result = 700
-	LaunchFailed      Result = 719
-	DeviceUnavailable Result = 46
-	SystemNotReady    Result = 802
-	VersionMismatch   Result = 803
-	NoPermission      Result = 800
-	CaptureInvalidate Result = 901
+	Success            Result = 0
+	InvalidValue       Result = 1
+	OutOfMemory        Result = 2
+	NoDevice           Result = 100
+	InvalidContext     Result = 201
+	UnsupportedPTX     Result = 222
+	NotFound           Result = 500
+	NotReady           Result = 600
+	IllegalAddress     Result = 700
+	LaunchFailed       Result = 719
+	DeviceUnavailable  Result = 46
+	SystemNotReady     Result = 802
+	VersionMismatch    Result = 803
+	NoPermission       Result = 800
+	CaptureInvalidate  Result = 901
+	CaptureUnjoined    Result = 904
+	CaptureIsolation   Result = 905
+	CaptureWrongThread Result = 908
 )
 
 // Handle is an object of the driver's: a context, stream, event, module, function or graph.

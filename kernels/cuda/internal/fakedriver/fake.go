@@ -42,8 +42,8 @@ type Fake struct {
 	events  map[driver.Handle]*event
 	modules map[driver.Handle]*ptxsim.Module
 	kernels map[driver.Handle]*ptxsim.Kernel
-	graphs  map[driver.Handle][]func() error
-	ready   map[driver.Handle][]func() error
+	graphs  map[driver.Handle][]node
+	ready   map[driver.Handle][]node
 	host    map[*byte]bool
 	parsed  map[string]*ptxsim.Module
 	sizes   map[driver.Address]int64
@@ -83,7 +83,7 @@ func New(o Options) *Fake {
 	}
 	return &Fake{
 		options: o, next: 1000, streams: map[driver.Handle]*stream{}, events: map[driver.Handle]*event{}, modules: map[driver.Handle]*ptxsim.Module{},
-		kernels: map[driver.Handle]*ptxsim.Kernel{}, graphs: map[driver.Handle][]func() error{}, ready: map[driver.Handle][]func() error{}, host: map[*byte]bool{},
+		kernels: map[driver.Handle]*ptxsim.Kernel{}, graphs: map[driver.Handle][]node{}, ready: map[driver.Handle][]node{}, host: map[*byte]bool{},
 		kept: map[int64]int{}, parsed: map[string]*ptxsim.Module{}, sizes: map[driver.Address]int64{}, calls: map[string]int{},
 		owners: map[driver.Address]int{}, access: map[[2]int]bool{}, current: map[int]int{}, lost: map[int]bool{}, homes: map[driver.Handle]int{},
 	}
@@ -99,13 +99,17 @@ type stream struct {
 	given   int // pieces of work so far
 	done    int
 	closed  bool
-	capture bool
-	held    []func() error // captured
+
+	capture *capture // that the stream takes part in; nil: none. Guarded by the fake, as tail is
+	tail    []int    // what of the capture comes before what is put next
 }
 
 type event struct {
 	stream *stream
 	after  int // pieces of work that come before
+
+	capture *capture // in which it was recorded last; nil: none
+	behind  []int    // of the capture
 }
 
 // Fail makes the n-th call of a name from now on fail, n from 1.
@@ -124,7 +128,9 @@ func (f *Fake) Lose(device int) {
 }
 
 // here is the device whose context is current on the calling thread, -1 where none is; the lock is held.
-func (f *Fake) here() int { return f.current[unix.Gettid()] - 1 }
+func (f *Fake) here() int { return f.current[thread()] - 1 }
+
+func thread() int { return unix.Gettid() }
 
 // reach is an error where a device may not use the memory at an address. The lock is held.
 func (f *Fake) reach(device int, a uint64) error {
@@ -281,7 +287,7 @@ func (f *Fake) SetContext(c driver.Handle) driver.Result {
 	defer f.mu.Unlock()
 	r := f.enter("cuCtxSetCurrent")
 	if r == 0 {
-		f.current[unix.Gettid()] = int(c)
+		f.current[thread()] = int(c)
 	}
 	return r
 }

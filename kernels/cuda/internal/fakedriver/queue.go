@@ -4,6 +4,7 @@ package fakedriver
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
@@ -41,19 +42,7 @@ func (f *Fake) serve(s *stream) {
 		next := s.work[0]
 		s.work = s.work[1:]
 		s.mu.Unlock()
-		if s.number > 0 && f.options.Lag > 0 {
-			time.Sleep(f.options.Lag)
-		}
-		if rand.IntN(64) == 0 {
-			time.Sleep(time.Duration(rand.IntN(40)) * time.Microsecond)
-		}
-		f.mu.Lock()
-		lost := f.lost[s.device]
-		f.mu.Unlock()
-		if lost {
-			next = func() error { return nil }
-		}
-		if err := next(); err != nil {
+		if err := f.do(s, next); err != nil {
 			f.mu.Lock()
 			if f.fault == nil {
 				f.fault = err
@@ -66,28 +55,49 @@ func (f *Fake) serve(s *stream) {
 	}
 }
 
+// do does a piece of work of a stream.
+func (f *Fake) do(s *stream, work func() error) error {
+	if s.number > 0 && f.options.Lag > 0 {
+		time.Sleep(f.options.Lag)
+	}
+	if rand.IntN(64) == 0 {
+		time.Sleep(time.Duration(rand.IntN(40)) * time.Microsecond)
+	}
+	f.mu.Lock()
+	lost := f.lost[s.device]
+	f.mu.Unlock()
+	if lost {
+		return nil
+	}
+	return work()
+}
+
 // put appends work to a stream, or to what is captured of it.
 func (f *Fake) put(h driver.Handle, work func() error) driver.Result {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	s := f.streams[h]
-	here := f.here()
-	f.mu.Unlock()
 	if s == nil {
 		return driver.InvalidValue
 	}
-	if s.device != here {
+	if s.device != f.here() {
 		return driver.InvalidContext
+	}
+	s.give(work)
+	return 0
+}
+
+// give appends work; the fake's lock is held.
+func (s *stream) give(work func() error) {
+	if s.capture != nil {
+		s.capture.add(s, work)
+		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.capture {
-		s.held = append(s.held, work)
-		return 0
-	}
 	s.work = append(s.work, work)
 	s.given++
 	s.changed.Broadcast()
-	return 0
 }
 
 func (f *Fake) DestroyStream(h driver.Handle) driver.Result {
@@ -139,6 +149,9 @@ func (f *Fake) SynchronizeStream(h driver.Handle) driver.Result {
 	}
 	if s == nil {
 		return driver.InvalidValue
+	}
+	if f.Capturing(h) {
+		return driver.CaptureInvalidate
 	}
 	s.mu.Lock()
 	n := s.given
@@ -203,10 +216,7 @@ func (f *Fake) RecordEvent(h, on driver.Handle) driver.Result {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.capture {
-		return driver.CaptureInvalidate
-	}
-	e.stream, e.after = s, s.given
+	e.capture, e.behind, e.stream, e.after = s.capture, s.tail, s, s.given
 	return 0
 }
 
@@ -239,12 +249,46 @@ func (f *Fake) WaitEvent(on, h driver.Handle) driver.Result {
 	if r != 0 || e == nil {
 		return max(r, driver.Result(0))
 	}
+	if at.capture != nil {
+		return f.join(on, at)
+	}
+	if at.stream != nil && f.Capturing(on) {
+		return driver.CaptureIsolation
+	}
 	return f.put(on, func() error {
 		if at.stream != nil {
 			at.stream.wait(at.after)
 		}
 		return nil
 	})
+}
+
+// Capturing reports whether a stream is captured.
+func (f *Fake) Capturing(h driver.Handle) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.streams[h]
+	return s != nil && s.capture != nil
+}
+
+// join makes a stream wait for an event of a capture, in which it takes part from now on.
+func (f *Fake) join(on driver.Handle, e event) driver.Result {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.streams[on]
+	switch {
+	case s == nil:
+		return driver.InvalidValue
+	case s.capture == nil && e.capture.origin.capture == e.capture:
+		s.capture, s.tail = e.capture, nil
+	case s.capture != e.capture || s.capture == nil:
+		e.capture.invalid = driver.CaptureInvalidate
+		return driver.CaptureInvalidate
+	}
+	tail := slices.Concat(s.tail, e.behind)
+	slices.Sort(tail)
+	s.tail = slices.Compact(tail)
+	return 0
 }
 
 func (f *Fake) QueryEvent(h driver.Handle) driver.Result {
@@ -257,6 +301,9 @@ func (f *Fake) QueryEvent(h driver.Handle) driver.Result {
 	f.mu.Unlock()
 	if r != 0 || at.stream == nil {
 		return r
+	}
+	if at.capture != nil {
+		return driver.CaptureInvalidate
 	}
 	at.stream.mu.Lock()
 	defer at.stream.mu.Unlock()
@@ -286,10 +333,8 @@ func (f *Fake) Foreign(h driver.Handle, device int, what string, work func() err
 		return f.fails(err)
 	}
 	work = f.traced(h, what, work)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.work = append(s.work, work)
-	s.given++
-	s.changed.Broadcast()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s.give(work)
 	return 0
 }

@@ -47,6 +47,10 @@ func (l *Library) call(h nccl.Comm, q request) nccl.Result {
 	case int(q.t) >= len(types) || q.op > nccl.Avg || q.root < 0 || q.root >= c.ranks:
 		return l.misused("%s with type %d, op %d, root %d", q.name, q.t, q.op, q.root)
 	}
+	if l.refuse && l.driver.Capturing(q.stream) {
+		l.last = q.name + " cannot be captured"
+		return nccl.InvalidUsage
+	}
 	put := func() nccl.Result {
 		var addresses []uint64
 		for _, a := range []driver.Address{q.send, q.recv} {

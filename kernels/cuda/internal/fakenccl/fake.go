@@ -32,6 +32,7 @@ type Library struct {
 	last    string
 	fault   error
 	deaf    atomic.Bool // its ranks no longer come
+	refuse  bool        // calls in streams that are captured
 }
 
 // comm is one rank.
@@ -87,6 +88,13 @@ func (l *Library) Calls() map[string]int {
 
 // Die makes the process's ranks stay away from whatever comes: the others wait for them.
 func (l *Library) Die() { l.deaf.Store(true) }
+
+// RefuseCapture makes calls in streams that are captured fail, as those of old libraries do.
+func (l *Library) RefuseCapture(refuse bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refuse = refuse
+}
 
 // Break makes the communicators of the process report an error, as the library does when a connection is lost.
 func (l *Library) Break(r nccl.Result) {
