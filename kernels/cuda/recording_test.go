@@ -54,8 +54,8 @@ func TestReplicasStepIsGraph(t *testing.T) {
 			})
 			require.Equal(t, 4, calls["cuGraphLaunch"])
 			require.Zero(t, calls["cuLaunchKernel"])
-			// What a device was given before comes before the graph, and what it is given later after it. The pause is for
-			// what would go wrong.
+			// What a device was given before comes before the graph, and what it is given later after it. The pause is
+			// for what would go wrong.
 			busy := func(device int) {
 				r := f.Foreign(c.queues[device].(*queue).device.Stream, device, "busy", func() error { time.Sleep(20 * time.Millisecond); return nil })
 				require.Zero(t, r)
