@@ -109,13 +109,16 @@ func groupNorm[T block.Float](b *build) func() {
 		vec.Moments(means, squares, plan.Data[T](x)[lo:hi], rows, r.ch)
 	}, func(_ *worker, n int) {
 		by, to := tile(scale, n), tile(shift, n)
+		gammas, betas := plan.Data[T](gamma), plan.Data[T](beta)
 		for g := range r.groups {
-			m, q := r.together(n, g, of)
-			i := n*r.groups + g
-			plan.Data[T](mean)[i], plan.Data[T](rstd)[i] = T(m), T(1/math.Sqrt(q/float64(r.rows*r.in)+a.Epsilon))
-			for c := g * r.in; c < (g+1)*r.in; c++ {
-				by[c] = plan.Data[T](gamma)[c] * plan.Data[T](rstd)[i]
-				to[c] = plan.Data[T](beta)[c] - plan.Data[T](mean)[i]*by[c]
+			middle, q := r.together(n, g, of)
+			m, s := T(middle), T(1/math.Sqrt(q/float64(r.rows*r.in)+a.Epsilon))
+			plan.Data[T](mean)[n*r.groups+g], plan.Data[T](rstd)[n*r.groups+g] = m, s
+			lo, hi := g*r.in, (g+1)*r.in
+			scales, shifts, beta := by[lo:hi], to[lo:hi], betas[lo:hi]
+			for c, v := range gammas[lo:hi] {
+				v *= s
+				scales[c], shifts[c] = v, beta[c]-m*v
 			}
 		}
 		vec.Repeat(by[r.ch:], by[:r.ch])
@@ -129,19 +132,30 @@ func groupNorm[T block.Float](b *build) func() {
 // together returns the mean of a group and its sum of squared differences from that, from the moments of its channels
 // in all blocks.
 func (r *groupRows) together(n, g int, of func(n, k int) (means, squares []float64)) (mean, squares float64) {
-	count := 0
+	lo, hi := g*r.in, (g+1)*r.in
+	for k := range r.blocks {
+		means, _ := of(n, k)
+		_, _, rows := r.block(n, k)
+		mean += sumOf(means[lo:hi]) * float64(rows)
+	}
+	mean /= float64(r.rows * r.in)
 	for k := range r.blocks {
 		means, more := of(n, k)
 		_, _, rows := r.block(n, k)
-		for c := g * r.in; c < (g+1)*r.in; c++ {
-			part := float64(rows) / float64(count+rows)
-			d := means[c] - mean
-			mean += d * part
-			squares += more[c] + d*d*float64(count)*part
-			count += rows
+		off := 0.0
+		for _, m := range means[lo:hi] {
+			off += (m - mean) * (m - mean)
 		}
+		squares += sumOf(more[lo:hi]) + off*float64(rows)
 	}
 	return mean, squares
+}
+
+func sumOf(x []float64) (sum float64) {
+	for _, v := range x {
+		sum += v
+	}
+	return sum
 }
 
 func buildGroupNormGrad(b *build) (func(), error) {
@@ -190,19 +204,19 @@ func groupNormGrad[T block.Float](b *build) func() {
 				product[c] += moreProduct[c]
 			}
 		}
-		by, up, add := tile(onX, n), tile(onDy, n), tile(constant, n)
+		by, up, add, gammas := tile(onX, n), tile(onDy, n), tile(constant, n), plan.Data[T](gamma)
 		for g := range r.groups {
 			s, a, p := float64(plan.Data[T](rstd)[n*r.groups+g]), 0.0, 0.0
 			for c := g * r.in; c < (g+1)*r.in; c++ {
 				product[c] *= s
-				a += float64(plan.Data[T](gamma)[c]) * sum[c]
-				p += float64(plan.Data[T](gamma)[c]) * product[c]
+				a += float64(gammas[c]) * sum[c]
+				p += float64(gammas[c]) * product[c]
 			}
 			count := float64(r.rows * r.in)
 			slope := T(-s * s * p / count)
 			constant := T(-s*a/count - float64(plan.Data[T](mean)[n*r.groups+g])*float64(slope))
 			for c := g * r.in; c < (g+1)*r.in; c++ {
-				by[c], up[c], add[c] = slope, T(float64(plan.Data[T](gamma)[c])*s), constant
+				by[c], up[c], add[c] = slope, T(float64(gammas[c])*s), constant
 			}
 		}
 		for _, v := range [...][]T{by, up, add} {

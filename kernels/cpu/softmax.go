@@ -23,6 +23,16 @@ func (b *build) rowLoop(o *plan.Operand, work int, body func(w *worker, row, lo,
 	})
 }
 
+// lines returns a function that runs body for blocks of rows along the last axis, of n elements each.
+func (b *build) lines(o *plan.Operand, work int, body func(n, lo, hi int)) func() {
+	s := o.Typ.Shape
+	n := s[len(s)-1]
+	if o.N == 0 {
+		return func() {}
+	}
+	return b.rt().parallel(o.N/n, grain(work*n), func(_ *worker, lo, hi int) { body(n, lo*n, hi*n) })
+}
+
 // byFloat picks the float64 or float32 form of a kernel builder.
 func byFloat(b *build, wide, single func(b *build) func()) (func(), error) {
 	if b.in(0).Typ.DType == ir.Float64 {
@@ -38,7 +48,7 @@ func softmax[T block.Float](b *build) func() {
 	if n, ok := shortRowsOf(x); ok {
 		return softmaxShort[T](b, n)
 	}
-	return b.rowLoop(x, 4, func(_ *worker, _, lo, hi int) { vec.Softmax(plan.Data[T](y)[lo:hi], plan.Data[T](x)[lo:hi]) })
+	return b.lines(x, 4, func(n, lo, hi int) { vec.SoftmaxLines(plan.Data[T](y)[lo:hi], plan.Data[T](x)[lo:hi], n) })
 }
 
 func buildSoftmaxGrad(b *build) (func(), error) {
@@ -51,9 +61,8 @@ func softmaxGrad[T block.Float](b *build) func() {
 	if n, ok := shortRowsOf(y); ok {
 		return softmaxGradShort[T](b, n)
 	}
-	return b.rowLoop(y, 4, func(_ *worker, _, lo, hi int) {
-		p, g, d := plan.Data[T](y)[lo:hi], plan.Data[T](dy)[lo:hi], plan.Data[T](dx)[lo:hi]
-		vec.AffineMul(d, g, p, 1, -vec.Dot(p, g))
+	return b.lines(y, 4, func(n, lo, hi int) {
+		vec.SoftmaxLinesGrad(plan.Data[T](dx)[lo:hi], plan.Data[T](y)[lo:hi], plan.Data[T](dy)[lo:hi], n)
 	})
 }
 

@@ -166,6 +166,8 @@ func (m machine) record() {
 	m.layerNorm()
 	m.softmaxRows()
 	m.softmaxRowsGrad()
+	m.softmaxLines()
+	m.softmaxLinesGrad()
 	m.hideRows()
 	m.fillRows()
 	m.fetchRows()

@@ -22,6 +22,7 @@ func (m machine) rowKernels() {
 			m.rowsCombine(count, masked)
 		}
 	}
+	m.lines()
 }
 
 func (m machine) zeros(n int) vectors {
@@ -66,7 +67,7 @@ func (m machine) addRows(count int) {
 }
 
 // moments: shift = the mean of the first rows, sample of them; sum = Σ (x − shift) and squares = Σ (x − shift)² over
-// all rows.
+// all rows. With a sample of 0 the shifts are those in memory, and the sums go on from there.
 func (m machine) moments(count int) {
 	m.begin("", fmt.Sprintf("moments%d", count), "shift, sum, squares, x, inverse *float32, sample, rows, stride uintptr", "")
 	shift, sum, squares, x := param("shift"), param("sum"), param("squares"), param("x")
@@ -74,13 +75,21 @@ func (m machine) moments(count int) {
 	inverse := m.broadcast(param("inverse"), 0)
 	first := NewScalar()
 	Assign(first, x)
-	middle := m.zeros(count)
+	middle, s, q := m.zeros(count), m.zeros(count), m.zeros(count)
+	JumpZero(sample, "more")
 	eachRow("first", sample, stride, []Scalar{first}, func() {
 		middle.each(func(i int) { Add(middle[i], middle[i], m.place(first, i)) })
 	})
 	middle.each(func(i int) { Multiply(middle[i], middle[i], inverse) })
 	m.store(middle, shift)
-	s, q := m.zeros(count), m.zeros(count)
+	Jump("sums")
+	Label("more")
+	middle.each(func(i int) {
+		Load(middle[i], m.place(shift, i))
+		Load(s[i], m.place(sum, i))
+		Load(q[i], m.place(squares, i))
+	})
+	Label("sums")
 	eachRow("row", rows, stride, []Scalar{x}, func() {
 		s.each(func(i int) {
 			v := m.vector()
@@ -179,7 +188,7 @@ func (m machine) rowsCombine(count int, masked bool) {
 	End()
 }
 
-// productRows: sum = Σ y, product = Σ y·(x − mean); masked: with only the y at which x·scale + shift is positive.
+// productRows: sum += Σ y, product += Σ y·(x − mean); masked: with only the y at which x·scale + shift is positive.
 func (m machine) productRows(count int, masked bool) {
 	name, parameters := "productRows", "sum, product, y, x, mean *float32, rows, stride uintptr"
 	if masked {
@@ -187,7 +196,7 @@ func (m machine) productRows(count int, masked bool) {
 	}
 	m.begin("", fmt.Sprintf("%s%d", name, count), parameters, "")
 	sum, product, y, x, rows, stride := param("sum"), param("product"), param("y"), param("x"), param("rows"), param("stride")
-	mean, s, p := param("mean"), m.zeros(count), m.zeros(count)
+	mean, s, p := param("mean"), m.columns(sum, count), m.columns(product, count)
 	var relu *normalised
 	if masked {
 		relu = m.normalised()

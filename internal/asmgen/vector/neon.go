@@ -211,6 +211,8 @@ func (n *neon) scalar(i *instruction) bool {
 	case opJumpBelow, opJumpEqual, opJumpAtLeast:
 		n.Asm("CMP %s, %s", n.value(a[1]), n.value(a[0]))
 		n.Asm("%s %s", map[op]string{opJumpBelow: "BLO", opJumpEqual: "BEQ", opJumpAtLeast: "BHS"}[i.op], i.label)
+	case opJumpZero:
+		n.Asm("CBZ %s, %s", n.value(a[0]), i.label)
 	case opCountdown:
 		n.Asm("SUBS %s, %s", n.value(a[1]), n.value(a[0]))
 		n.Asm("BNE %s", i.label)

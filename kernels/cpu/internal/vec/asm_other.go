@@ -48,6 +48,8 @@ func winogradInput32(_, _ []float32, _, _, _, _, _ int) bool              { retu
 func winogradOutput32(_, _, _ []float32, _ bool, _, _, _, _, _ int) bool  { return false }
 func layerNorm32(_, _, _, _, _, _ []float32, _ float64) bool              { return false }
 func layerNormGrad32(_, _, _, _, _, _, _, _ []float32) bool               { return false }
+func softmaxLines32(_, _ []float32, _ int) bool                           { return false }
+func softmaxLinesGrad32(_, _, _ []float32, _ int) bool                    { return false }
 func within32([]float32, float32) bool                                    { return false }
 func quotients32(_, _ []float32, _ float32) bool                          { return false }
 func vectorized() bool                                                    { return false }

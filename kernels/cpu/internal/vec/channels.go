@@ -6,16 +6,21 @@ package vec
 
 const (
 	channelsWidth = 64      // columns that one call keeps in registers
+	blockWidth    = 512     // columns of lines that are wider than that, which are summed together
 	channelLines  = 128     // rows of Period(cols) numbers that are summed in one go, at most
 	fewLines      = 16      // so few of them are not worth it
 	sampleLines   = 16      // from whose mean differences are taken
 	channelBlock  = 1 << 13 // numbers of a block of lines, about
 )
 
-// Period is the length of tiles for cols channels: a multiple of cols that is whole vectors at every level.
+// Period is the length of tiles for cols channels: cols itself if they are more than two vectors, since the last vector
+// of a row may overlap the one before it, else a multiple of cols that is whole vectors at every level.
 func Period(cols int) int {
 	if cols <= 0 {
 		return 0
+	}
+	if cols > 32 && (cols%16 != 0 || cols >= channelsWidth) {
+		return cols
 	}
 	a, b := cols, 16
 	for b != 0 {
@@ -35,13 +40,18 @@ func Repeat[T any](tile, v []T) {
 	}
 }
 
-// cut returns the length of the lines that a sum over rows sees, their number, and how many of them it takes in one go.
-func cut(rows, cols int) (width, lines, step int) {
+// cut returns the length of the lines that a sum over rows sees, and their number.
+func cut(rows, cols int) (width, lines int) {
 	width = Period(cols)
 	if lines = rows * cols / width; lines < fewLines {
 		width, lines = cols, rows
 	}
-	return width, lines, min(max(channelBlock/width, fewLines), channelLines)
+	return width, lines
+}
+
+// linesOf returns how many lines of a block of columns are in the first-level cache at a time.
+func linesOf(width int) int {
+	return min(max(channelBlock/min(width, blockWidth), fewLines), channelLines)
 }
 
 // Moments stores the mean of each column of x and its sum of squared differences from that mean. Differences are taken
@@ -54,10 +64,10 @@ func Moments[T Float](mean, squares []float64, x []T, rows, cols int) {
 	if rows == 0 || cols == 0 {
 		return
 	}
-	width, lines, step := cut(rows, cols)
+	width, lines := cut(rows, cols)
 	done := 0 // rows
-	for line := 0; line < lines; line += step {
-		n := min(step, lines-line)
+	for line := 0; line < lines; line += channelLines {
+		n := min(channelLines, lines-line)
 		momentsOf(mean, squares, x[line*width:], done, n, width)
 		done += n * (width / cols)
 	}
@@ -66,29 +76,48 @@ func Moments[T Float](mean, squares []float64, x []T, rows, cols int) {
 	}
 }
 
-// momentsOf adds lines of the given width to the moments of the rows in front of them, of which there are done.
+// momentsOf adds lines of the given width, at most channelLines, to the moments of the rows in front of them, of which
+// there are done.
 func momentsOf[T Float](mean, squares []float64, x []T, done, lines, width int) {
-	var shift, sum, square [channelsWidth]T
-	cols := len(mean)
-	for first := 0; first < width; first += channelsWidth {
-		n := min(channelsWidth, width-first)
-		momentsBlock(shift[:n], sum[:n], square[:n], x[first:], lines, width)
-		for i := 0; i < n; {
-			row, c := (first+i)/cols, (first+i)%cols
-			k := min(n-i, cols-c)
-			before := done + row*lines
-			part := float64(lines) / float64(before+lines)
-			weight, inverse := float64(before)*part, 1/float64(lines)
-			m, q := mean[c:c+k], squares[c:c+k]
-			for j := range m {
-				s := float64(sum[i+j])
-				off := s * inverse
-				d := float64(shift[i+j]) + off - m[j]
-				m[j] += d * part
-				q[j] += float64(square[i+j]) - s*off + d*d*weight
+	if width <= channelsWidth {
+		var shift, sum, square [channelsWidth]T
+		momentsBlock(shift[:width], sum[:width], square[:width], x, min(lines, sampleLines), lines, width)
+		mergeLines(mean, squares, shift[:width], sum[:width], square[:width], 0, done, lines)
+		return
+	}
+	var shift, sum, square [blockWidth]T
+	step := linesOf(width)
+	for first := 0; first < width; first += blockWidth {
+		n := min(blockWidth, width-first)
+		for line, sample := 0, min(lines, sampleLines); line < lines; line, sample = line+step, 0 {
+			for c := 0; c < n; c += channelsWidth {
+				end := min(c+channelsWidth, n)
+				momentsBlock(shift[c:end], sum[c:end], square[c:end], x[line*width+first+c:], sample, min(step, lines-line), width)
 			}
-			i += k
 		}
+		mergeLines(mean, squares, shift[:n], sum[:n], square[:n], first, done, lines)
+	}
+}
+
+// mergeLines adds sums of lines, of the columns from first on, to the moments of the rows in front of them.
+func mergeLines[T Float](mean, squares []float64, shift, sum, square []T, first, done, lines int) {
+	cols := len(mean)
+	inverse := 1 / float64(lines)
+	for i := 0; i < len(sum); {
+		row, c := (first+i)/cols, (first+i)%cols
+		k := min(len(sum)-i, cols-c)
+		before := done + row*lines
+		part := float64(lines) / float64(before+lines)
+		weight := float64(before) * part
+		m, q := mean[c:c+k], squares[c:c+k]
+		for j := range m {
+			s := float64(sum[i+j])
+			off := s * inverse
+			d := float64(shift[i+j]) + off - m[j]
+			m[j] += d * part
+			q[j] += float64(square[i+j]) - s*off + d*d*weight
+		}
+		i += k
 	}
 }
 
@@ -107,8 +136,9 @@ func MergeMoments(mean, squares []float64, rows int, moreMean, moreSquares []flo
 	}
 }
 
-func momentsBlock[T Float](shift, sum, squares, x []T, lines, stride int) {
-	sample := min(lines, sampleLines)
+// momentsBlock takes the means of the first lines, sample of them, as shifts, and stores the sums of the differences
+// from these and of their squares; if sample is 0, the shifts are given, and it adds to the sums.
+func momentsBlock[T Float](shift, sum, squares, x []T, sample, lines, stride int) {
 	done := 0
 	if single[T]() {
 		done = momentRows32(as32(shift), as32(sum), as32(squares), as32(x), sample, lines, stride)
@@ -117,17 +147,19 @@ func momentsBlock[T Float](shift, sum, squares, x []T, lines, stride int) {
 		return
 	}
 	shift, sum, squares = shift[done:], sum[done:], squares[done:]
-	clear(shift)
+	if sample > 0 {
+		clear(shift)
+		clear(sum)
+		clear(squares)
+	}
 	for r := range sample {
 		for i, v := range x[r*stride+done:][:len(shift)] {
 			shift[i] += v
 		}
 	}
 	for i := range shift {
-		shift[i] /= T(sample)
+		shift[i] /= T(max(sample, 1))
 	}
-	clear(sum)
-	clear(squares)
 	for r := range lines {
 		for i, v := range x[r*stride+done:][:len(sum)] {
 			d := v - shift[i]
@@ -147,10 +179,10 @@ func SumProducts[T Float](sum, product []float64, dy, x []T, rows, cols int, mea
 	if rows == 0 || cols == 0 {
 		return
 	}
-	width, lines, step := cut(rows, cols)
+	width, lines := cut(rows, cols)
 	done := 0
-	for line := 0; line < lines; line += step {
-		n := min(step, lines-line)
+	for line := 0; line < lines; line += channelLines {
+		n := min(channelLines, lines-line)
 		productsOf(sum, product, dy[line*width:], x[line*width:], n, width, mean, scale, shift)
 		done += n * (width / cols)
 	}
@@ -160,29 +192,54 @@ func SumProducts[T Float](sum, product []float64, dy, x []T, rows, cols int, mea
 }
 
 func productsOf[T Float](sum, product []float64, dy, x []T, lines, width int, mean, scale, shift []T) {
-	var s, p [channelsWidth]T
-	cols := len(sum)
-	for first := 0; first < width; first += channelsWidth {
-		n := min(channelsWidth, width-first)
-		var by, to []T
-		if scale != nil {
-			by, to = scale[first:first+n], shift[first:first+n]
-		}
-		productsBlock(s[:n], p[:n], dy[first:], x[first:], mean[first:first+n], by, to, lines, width)
-		for i := 0; i < n; {
-			c := (first + i) % cols
-			k := min(n-i, cols-c)
-			a, b := sum[c:c+k], product[c:c+k]
-			for j := range a {
-				a[j] += float64(s[i+j])
-				b[j] += float64(p[i+j])
+	if width <= channelsWidth {
+		var s, p [channelsWidth]T
+		productsBlock(s[:width], p[:width], dy, x, mean, scale, shift, lines, width)
+		addLines(sum, product, s[:width], p[:width], 0)
+		return
+	}
+	var s, p [blockWidth]T
+	step := linesOf(width)
+	for first := 0; first < width; first += blockWidth {
+		n := min(blockWidth, width-first)
+		clear(s[:n])
+		clear(p[:n])
+		for line := 0; line < lines; line += step {
+			for c := 0; c < n; c += channelsWidth {
+				end, at := min(c+channelsWidth, n), first+c
+				var by, to []T
+				if scale != nil {
+					by, to = scale[at:], shift[at:]
+				}
+				from := line*width + at
+				productsBlock(s[c:end], p[c:end], dy[from:], x[from:], mean[at:], by, to, min(step, lines-line), width)
 			}
-			i += k
 		}
+		addLines(sum, product, s[:n], p[:n], first)
 	}
 }
 
+// addLines adds sums of columns from first on to those of the channels.
+func addLines[T Float](sum, product []float64, s, p []T, first int) {
+	cols := len(sum)
+	for i := 0; i < len(s); {
+		c := (first + i) % cols
+		k := min(len(s)-i, cols-c)
+		a, b := sum[c:c+k], product[c:c+k]
+		for j := range a {
+			a[j] += float64(s[i+j])
+			b[j] += float64(p[i+j])
+		}
+		i += k
+	}
+}
+
+// productsBlock adds to the sums; mean, scale and shift belong to the same columns and what follows them.
 func productsBlock[T Float](sum, product, dy, x, mean, scale, shift []T, lines, stride int) {
+	mean = mean[:len(sum)]
+	if scale != nil {
+		scale, shift = scale[:len(sum)], shift[:len(sum)]
+	}
 	done := 0
 	if single[T]() {
 		done = productRows32(as32(sum), as32(product), as32(dy), as32(x), as32(mean), as32(scale), as32(shift), lines, stride)
@@ -191,8 +248,6 @@ func productsBlock[T Float](sum, product, dy, x, mean, scale, shift []T, lines, 
 		return
 	}
 	sum, product = sum[done:], product[done:]
-	clear(sum)
-	clear(product)
 	for r := range lines {
 		up, row := dy[r*stride+done:][:len(sum)], x[r*stride+done:][:len(sum)]
 		for i, v := range row {

@@ -2,12 +2,41 @@
 
 package vec
 
+// overlap returns how many of the columns at the end one more vector computes, if fewer than a vector are left over of
+// whole ones; 0 if none are, or the columns are too few.
+func overlap(columns int) int {
+	width := 8
+	if wide, ok := vectors(); !ok {
+		return 0
+	} else if wide && columns >= 16 {
+		width = 16
+	}
+	if columns%8 == 0 || columns < width {
+		return 0
+	}
+	return width
+}
+
 func momentRows32(shift, sum, squares, x []float32, sample, lines, stride int) (c int) {
-	inverse := 1 / float32(sample)
+	inverse := 1 / float32(max(sample, 1))
 	few, rows, step := uintptr(sample), uintptr(lines), uintptr(4*stride)
+	var last [3]buffer // of the columns at the end, before they change
+	over := overlap(len(sum))
+	at := len(sum) - over
+	if over > 0 {
+		copy(last[0][:], shift[at:])
+		copy(last[1][:], sum[at:])
+		copy(last[2][:], squares[at:])
+	}
 	for {
 		n, wide, four := columnBlock(len(sum) - c)
 		switch {
+		case n == 0 && over > 0 && c < len(sum):
+			callMoments1(over == 16, &last[0][0], &last[1][0], &last[2][0], &x[at], &inverse, few, rows, step)
+			copy(shift[c:], last[0][c-at:over])
+			copy(sum[c:], last[1][c-at:over])
+			copy(squares[c:], last[2][c-at:over])
+			return len(sum)
 		case n == 0:
 			return c
 		case four:
@@ -19,7 +48,30 @@ func momentRows32(shift, sum, squares, x []float32, sample, lines, stride int) (
 	}
 }
 
-func productRows32(sum, product, dy, x, mean, scale, shift []float32, lines, stride int) (c int) {
+func productRows32(sum, product, dy, x, mean, scale, shift []float32, lines, stride int) int {
+	var last [2]buffer // of the columns at the end, before they change
+	over := overlap(len(sum))
+	at := len(sum) - over
+	if over > 0 {
+		copy(last[0][:], sum[at:])
+		copy(last[1][:], product[at:])
+	}
+	c := productColumns32(sum, product, dy, x, mean, scale, shift, lines, stride)
+	if c == len(sum) || over == 0 {
+		return c
+	}
+	var by, to []float32
+	if scale != nil {
+		by, to = scale[at:], shift[at:]
+	}
+	productColumns32(last[0][:over], last[1][:over], dy[at:], x[at:], mean[at:], by, to, lines, stride)
+	copy(sum[c:], last[0][c-at:over])
+	copy(product[c:], last[1][c-at:over])
+	return len(sum)
+}
+
+// productColumns32 does whole vectors of columns.
+func productColumns32(sum, product, dy, x, mean, scale, shift []float32, lines, stride int) (c int) {
 	rows, step := uintptr(lines), uintptr(4*stride)
 	for {
 		n, wide, four := columnBlock(len(sum) - c)
@@ -43,6 +95,9 @@ func productRows32(sum, product, dy, x, mean, scale, shift []float32, lines, str
 func affineRows32(dst, x, addend, scale, shift []float32, lines int, relu bool) bool {
 	c, width, rows := 0, len(scale), uintptr(lines)
 	step := uintptr(4 * width)
+	if affineLines32(dst, x, addend, scale, shift, lines, relu) {
+		return true
+	}
 	for {
 		n, wide, four := columnBlock(width - c)
 		if n == 0 {
@@ -98,6 +153,9 @@ func hasVectors() bool {
 // combineRows32 computes lines of the given width, or one line that need not be whole vectors.
 func combineRows32(dst, x, dy, onX, onDy, constant, scale, shift []float32, lines, width int) bool {
 	c, rows, step := 0, uintptr(lines), uintptr(4*width)
+	if combineLines32(dst, x, dy, onX, onDy, constant, scale, shift, lines, width) {
+		return true
+	}
 	for {
 		n, wide, four := columnBlock(width - c)
 		switch {

@@ -11845,6 +11845,10 @@ TEXT ·moments1AVX2(SB), NOSPLIT, $0-64
 	VBROADCASTSS (R9), Y0
 	MOVQ         BX, R9
 	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	TESTQ        SI, SI
+	JE           more
 
 first:
 	VADDPS  (R9), Y1, Y1
@@ -11853,19 +11857,24 @@ first:
 	JNE     first
 	VMULPS  Y0, Y1, Y1
 	VMOVUPS Y1, (AX)
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y2, Y2, Y2
+	JMP     sums
 
+more:
+	VMOVUPS (AX), Y1
+	VMOVUPS (CX), Y2
+	VMOVUPS (DX), Y3
+
+sums:
 row:
-	VMOVUPS     (BX), Y3
-	VSUBPS      Y1, Y3, Y3
-	VADDPS      Y3, Y0, Y0
-	VFMADD231PS Y3, Y3, Y2
+	VMOVUPS     (BX), Y0
+	VSUBPS      Y1, Y0, Y0
+	VADDPS      Y0, Y2, Y2
+	VFMADD231PS Y0, Y0, Y3
 	ADDQ        R8, BX
 	DECQ        DI
 	JNE         row
-	VMOVUPS     Y0, (CX)
-	VMOVUPS     Y2, (DX)
+	VMOVUPS     Y2, (CX)
+	VMOVUPS     Y3, (DX)
 	VZEROUPPER
 	RET
 
@@ -11976,15 +11985,15 @@ row:
 // func productRows1AVX2(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, FMA3
 TEXT ·productRows1AVX2(SB), NOSPLIT, $0-56
-	MOVQ   sum+0(FP), AX
-	MOVQ   product+8(FP), CX
-	MOVQ   y+16(FP), DX
-	MOVQ   x+24(FP), BX
-	MOVQ   rows+40(FP), SI
-	MOVQ   stride+48(FP), DI
-	MOVQ   mean+32(FP), R8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
+	MOVQ    sum+0(FP), AX
+	MOVQ    product+8(FP), CX
+	MOVQ    y+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    rows+40(FP), SI
+	MOVQ    stride+48(FP), DI
+	MOVQ    mean+32(FP), R8
+	VMOVUPS (AX), Y0
+	VMOVUPS (CX), Y1
 
 row:
 	VMOVUPS     (BX), Y2
@@ -12032,18 +12041,18 @@ row:
 // func productRowsMasked1AVX2(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, FMA3
 TEXT ·productRowsMasked1AVX2(SB), NOSPLIT, $0-72
-	MOVQ   sum+0(FP), AX
-	MOVQ   product+8(FP), CX
-	MOVQ   y+16(FP), DX
-	MOVQ   x+24(FP), BX
-	MOVQ   rows+56(FP), SI
-	MOVQ   stride+64(FP), DI
-	MOVQ   mean+32(FP), R8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   scale+40(FP), R9
-	MOVQ   shift+48(FP), R10
-	VXORPS Y2, Y2, Y2
+	MOVQ    sum+0(FP), AX
+	MOVQ    product+8(FP), CX
+	MOVQ    y+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    rows+56(FP), SI
+	MOVQ    stride+64(FP), DI
+	MOVQ    mean+32(FP), R8
+	VMOVUPS (AX), Y0
+	VMOVUPS (CX), Y1
+	MOVQ    scale+40(FP), R9
+	MOVQ    shift+48(FP), R10
+	VXORPS  Y2, Y2, Y2
 
 row:
 	VMOVUPS     (BX), Y3
@@ -12143,6 +12152,16 @@ TEXT ·moments4AVX2(SB), NOSPLIT, $0-64
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
+	VXORPS       Y10, Y10, Y10
+	VXORPS       Y11, Y11, Y11
+	VXORPS       Y12, Y12, Y12
+	TESTQ        SI, SI
+	JE           more
 
 first:
 	VADDPS  (R9), Y1, Y1
@@ -12160,43 +12179,51 @@ first:
 	VMOVUPS Y2, 32(AX)
 	VMOVUPS Y3, 64(AX)
 	VMOVUPS Y4, 96(AX)
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y5, Y5, Y5
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	VXORPS  Y8, Y8, Y8
-	VXORPS  Y9, Y9, Y9
-	VXORPS  Y10, Y10, Y10
-	VXORPS  Y11, Y11, Y11
+	JMP     sums
 
+more:
+	VMOVUPS (AX), Y1
+	VMOVUPS (CX), Y5
+	VMOVUPS (DX), Y9
+	VMOVUPS 32(AX), Y2
+	VMOVUPS 32(CX), Y6
+	VMOVUPS 32(DX), Y10
+	VMOVUPS 64(AX), Y3
+	VMOVUPS 64(CX), Y7
+	VMOVUPS 64(DX), Y11
+	VMOVUPS 96(AX), Y4
+	VMOVUPS 96(CX), Y8
+	VMOVUPS 96(DX), Y12
+
+sums:
 row:
-	VMOVUPS     (BX), Y12
-	VSUBPS      Y1, Y12, Y12
-	VADDPS      Y12, Y0, Y0
-	VFMADD231PS Y12, Y12, Y8
-	VMOVUPS     32(BX), Y12
-	VSUBPS      Y2, Y12, Y12
-	VADDPS      Y12, Y5, Y5
-	VFMADD231PS Y12, Y12, Y9
-	VMOVUPS     64(BX), Y12
-	VSUBPS      Y3, Y12, Y12
-	VADDPS      Y12, Y6, Y6
-	VFMADD231PS Y12, Y12, Y10
-	VMOVUPS     96(BX), Y12
-	VSUBPS      Y4, Y12, Y12
-	VADDPS      Y12, Y7, Y7
-	VFMADD231PS Y12, Y12, Y11
+	VMOVUPS     (BX), Y0
+	VSUBPS      Y1, Y0, Y0
+	VADDPS      Y0, Y5, Y5
+	VFMADD231PS Y0, Y0, Y9
+	VMOVUPS     32(BX), Y0
+	VSUBPS      Y2, Y0, Y0
+	VADDPS      Y0, Y6, Y6
+	VFMADD231PS Y0, Y0, Y10
+	VMOVUPS     64(BX), Y0
+	VSUBPS      Y3, Y0, Y0
+	VADDPS      Y0, Y7, Y7
+	VFMADD231PS Y0, Y0, Y11
+	VMOVUPS     96(BX), Y0
+	VSUBPS      Y4, Y0, Y0
+	VADDPS      Y0, Y8, Y8
+	VFMADD231PS Y0, Y0, Y12
 	ADDQ        R8, BX
 	DECQ        DI
 	JNE         row
-	VMOVUPS     Y0, (CX)
-	VMOVUPS     Y5, 32(CX)
-	VMOVUPS     Y6, 64(CX)
-	VMOVUPS     Y7, 96(CX)
-	VMOVUPS     Y8, (DX)
-	VMOVUPS     Y9, 32(DX)
-	VMOVUPS     Y10, 64(DX)
-	VMOVUPS     Y11, 96(DX)
+	VMOVUPS     Y5, (CX)
+	VMOVUPS     Y6, 32(CX)
+	VMOVUPS     Y7, 64(CX)
+	VMOVUPS     Y8, 96(CX)
+	VMOVUPS     Y9, (DX)
+	VMOVUPS     Y10, 32(DX)
+	VMOVUPS     Y11, 64(DX)
+	VMOVUPS     Y12, 96(DX)
 	VZEROUPPER
 	RET
 
@@ -12379,21 +12406,21 @@ row:
 // func productRows4AVX2(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, FMA3
 TEXT ·productRows4AVX2(SB), NOSPLIT, $0-56
-	MOVQ   sum+0(FP), AX
-	MOVQ   product+8(FP), CX
-	MOVQ   y+16(FP), DX
-	MOVQ   x+24(FP), BX
-	MOVQ   rows+40(FP), SI
-	MOVQ   stride+48(FP), DI
-	MOVQ   mean+32(FP), R8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
+	MOVQ    sum+0(FP), AX
+	MOVQ    product+8(FP), CX
+	MOVQ    y+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    rows+40(FP), SI
+	MOVQ    stride+48(FP), DI
+	MOVQ    mean+32(FP), R8
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	VMOVUPS (CX), Y4
+	VMOVUPS 32(CX), Y5
+	VMOVUPS 64(CX), Y6
+	VMOVUPS 96(CX), Y7
 
 row:
 	VMOVUPS     (BX), Y8
@@ -12483,24 +12510,24 @@ row:
 // func productRowsMasked4AVX2(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, FMA3
 TEXT ·productRowsMasked4AVX2(SB), NOSPLIT, $0-72
-	MOVQ   sum+0(FP), AX
-	MOVQ   product+8(FP), CX
-	MOVQ   y+16(FP), DX
-	MOVQ   x+24(FP), BX
-	MOVQ   rows+56(FP), SI
-	MOVQ   stride+64(FP), DI
-	MOVQ   mean+32(FP), R8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	MOVQ   scale+40(FP), R9
-	MOVQ   shift+48(FP), R10
-	VXORPS Y8, Y8, Y8
+	MOVQ    sum+0(FP), AX
+	MOVQ    product+8(FP), CX
+	MOVQ    y+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    rows+56(FP), SI
+	MOVQ    stride+64(FP), DI
+	MOVQ    mean+32(FP), R8
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	VMOVUPS (CX), Y4
+	VMOVUPS 32(CX), Y5
+	VMOVUPS 64(CX), Y6
+	VMOVUPS 96(CX), Y7
+	MOVQ    scale+40(FP), R9
+	MOVQ    shift+48(FP), R10
+	VXORPS  Y8, Y8, Y8
 
 row:
 	VMOVUPS     (BX), Y9
@@ -12619,6 +12646,316 @@ row:
 	ADDQ        SI, DX
 	DECQ        BX
 	JNE         row
+	VZEROUPPER
+	RET
+
+// func lineAffineAVX2(dst uintptr, x uintptr, scale uintptr, shift uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·lineAffineAVX2(SB), NOSPLIT, $0-64
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   scale+16(FP), DX
+	MOVQ   shift+24(FP), BX
+	VXORPS Y0, Y0, Y0
+	MOVQ   rows+32(FP), SI
+	MOVQ   n+40(FP), DI
+	MOVQ   end+48(FP), R8
+	MOVQ   stride+56(FP), R9
+	VXORPS Y0, Y0, Y0
+
+row:
+	TESTQ       R8, R8
+	JE          whole
+	VMOVUPS     (CX)(R8*1), Y0
+	VMOVUPS     (DX)(R8*1), Y1
+	VFMADD213PS (BX)(R8*1), Y1, Y0
+	VMOVAPS     Y0, Y0
+
+whole:
+	XORQ R10, R10
+
+column:
+	VMOVUPS     (CX)(R10*1), Y1
+	VMOVUPS     (DX)(R10*1), Y2
+	VFMADD213PS (BX)(R10*1), Y2, Y1
+	VMOVUPS     Y1, (AX)(R10*1)
+	ADDQ        $0x00000020, R10
+	CMPQ        R10, DI
+	JB          column
+	TESTQ       R8, R8
+	JE          next
+	VMOVUPS     Y0, (AX)(R8*1)
+
+next:
+	ADDQ R9, AX
+	ADDQ R9, CX
+	DECQ SI
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func lineAffineReluAVX2(dst uintptr, x uintptr, scale uintptr, shift uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·lineAffineReluAVX2(SB), NOSPLIT, $0-64
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   scale+16(FP), DX
+	MOVQ   shift+24(FP), BX
+	VXORPS Y0, Y0, Y0
+	MOVQ   rows+32(FP), SI
+	MOVQ   n+40(FP), DI
+	MOVQ   end+48(FP), R8
+	MOVQ   stride+56(FP), R9
+	VXORPS Y1, Y1, Y1
+
+row:
+	TESTQ       R8, R8
+	JE          whole
+	VMOVUPS     (CX)(R8*1), Y1
+	VMOVUPS     (DX)(R8*1), Y2
+	VFMADD213PS (BX)(R8*1), Y2, Y1
+	VMAXPS      Y1, Y0, Y1
+	VMOVAPS     Y1, Y1
+
+whole:
+	XORQ R10, R10
+
+column:
+	VMOVUPS     (CX)(R10*1), Y2
+	VMOVUPS     (DX)(R10*1), Y3
+	VFMADD213PS (BX)(R10*1), Y3, Y2
+	VMAXPS      Y2, Y0, Y2
+	VMOVUPS     Y2, (AX)(R10*1)
+	ADDQ        $0x00000020, R10
+	CMPQ        R10, DI
+	JB          column
+	TESTQ       R8, R8
+	JE          next
+	VMOVUPS     Y1, (AX)(R8*1)
+
+next:
+	ADDQ R9, AX
+	ADDQ R9, CX
+	DECQ SI
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func lineCombineAVX2(dst uintptr, x uintptr, a uintptr, y uintptr, b uintptr, c uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·lineCombineAVX2(SB), NOSPLIT, $0-80
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   y+24(FP), DX
+	MOVQ   a+16(FP), BX
+	MOVQ   b+32(FP), SI
+	MOVQ   c+40(FP), DI
+	VXORPS Y0, Y0, Y0
+	MOVQ   rows+48(FP), R8
+	MOVQ   n+56(FP), R9
+	MOVQ   end+64(FP), R10
+	MOVQ   stride+72(FP), R11
+	VXORPS Y0, Y0, Y0
+
+row:
+	TESTQ       R10, R10
+	JE          whole
+	VMOVUPS     (CX)(R10*1), Y0
+	VMOVUPS     (DX)(R10*1), Y1
+	VMOVUPS     (SI)(R10*1), Y2
+	VFMADD213PS (DI)(R10*1), Y2, Y1
+	VMOVUPS     (BX)(R10*1), Y2
+	VFMADD231PS Y0, Y2, Y1
+	VMOVAPS     Y1, Y0
+
+whole:
+	XORQ R12, R12
+
+column:
+	VMOVUPS     (CX)(R12*1), Y1
+	VMOVUPS     (DX)(R12*1), Y2
+	VMOVUPS     (SI)(R12*1), Y3
+	VFMADD213PS (DI)(R12*1), Y3, Y2
+	VMOVUPS     (BX)(R12*1), Y3
+	VFMADD231PS Y1, Y3, Y2
+	VMOVUPS     Y2, (AX)(R12*1)
+	ADDQ        $0x00000020, R12
+	CMPQ        R12, R9
+	JB          column
+	TESTQ       R10, R10
+	JE          next
+	VMOVUPS     Y0, (AX)(R10*1)
+
+next:
+	ADDQ R11, AX
+	ADDQ R11, CX
+	ADDQ R11, DX
+	DECQ R8
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func lineAffineAddAVX2(dst uintptr, x uintptr, addend uintptr, scale uintptr, shift uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·lineAffineAddAVX2(SB), NOSPLIT, $0-72
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   scale+24(FP), DX
+	MOVQ   shift+32(FP), BX
+	MOVQ   addend+16(FP), SI
+	VXORPS Y0, Y0, Y0
+	MOVQ   rows+40(FP), DI
+	MOVQ   n+48(FP), R8
+	MOVQ   end+56(FP), R9
+	MOVQ   stride+64(FP), R10
+	VXORPS Y0, Y0, Y0
+
+row:
+	TESTQ       R9, R9
+	JE          whole
+	VMOVUPS     (CX)(R9*1), Y0
+	VMOVUPS     (DX)(R9*1), Y1
+	VFMADD213PS (BX)(R9*1), Y1, Y0
+	VADDPS      (SI)(R9*1), Y0, Y0
+	VMOVAPS     Y0, Y0
+
+whole:
+	XORQ R11, R11
+
+column:
+	VMOVUPS     (CX)(R11*1), Y1
+	VMOVUPS     (DX)(R11*1), Y2
+	VFMADD213PS (BX)(R11*1), Y2, Y1
+	VADDPS      (SI)(R11*1), Y1, Y1
+	VMOVUPS     Y1, (AX)(R11*1)
+	ADDQ        $0x00000020, R11
+	CMPQ        R11, R8
+	JB          column
+	TESTQ       R9, R9
+	JE          next
+	VMOVUPS     Y0, (AX)(R9*1)
+
+next:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	ADDQ R10, SI
+	DECQ DI
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func lineAffineAddReluAVX2(dst uintptr, x uintptr, addend uintptr, scale uintptr, shift uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·lineAffineAddReluAVX2(SB), NOSPLIT, $0-72
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   scale+24(FP), DX
+	MOVQ   shift+32(FP), BX
+	MOVQ   addend+16(FP), SI
+	VXORPS Y0, Y0, Y0
+	MOVQ   rows+40(FP), DI
+	MOVQ   n+48(FP), R8
+	MOVQ   end+56(FP), R9
+	MOVQ   stride+64(FP), R10
+	VXORPS Y1, Y1, Y1
+
+row:
+	TESTQ       R9, R9
+	JE          whole
+	VMOVUPS     (CX)(R9*1), Y1
+	VMOVUPS     (DX)(R9*1), Y2
+	VFMADD213PS (BX)(R9*1), Y2, Y1
+	VADDPS      (SI)(R9*1), Y1, Y1
+	VMAXPS      Y1, Y0, Y1
+	VMOVAPS     Y1, Y1
+
+whole:
+	XORQ R11, R11
+
+column:
+	VMOVUPS     (CX)(R11*1), Y2
+	VMOVUPS     (DX)(R11*1), Y3
+	VFMADD213PS (BX)(R11*1), Y3, Y2
+	VADDPS      (SI)(R11*1), Y2, Y2
+	VMAXPS      Y2, Y0, Y2
+	VMOVUPS     Y2, (AX)(R11*1)
+	ADDQ        $0x00000020, R11
+	CMPQ        R11, R8
+	JB          column
+	TESTQ       R9, R9
+	JE          next
+	VMOVUPS     Y1, (AX)(R9*1)
+
+next:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	ADDQ R10, SI
+	DECQ DI
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func lineCombineMaskedAVX2(dst uintptr, x uintptr, a uintptr, y uintptr, b uintptr, c uintptr, scale uintptr, shift uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·lineCombineMaskedAVX2(SB), NOSPLIT, $0-96
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   y+24(FP), DX
+	MOVQ   a+16(FP), BX
+	MOVQ   b+32(FP), SI
+	MOVQ   c+40(FP), DI
+	MOVQ   scale+48(FP), R8
+	MOVQ   shift+56(FP), R9
+	VXORPS Y0, Y0, Y0
+	MOVQ   rows+64(FP), R10
+	MOVQ   n+72(FP), R11
+	MOVQ   end+80(FP), R12
+	MOVQ   stride+88(FP), R13
+	VXORPS Y1, Y1, Y1
+
+row:
+	TESTQ       R12, R12
+	JE          whole
+	VMOVUPS     (CX)(R12*1), Y1
+	VMOVUPS     (DX)(R12*1), Y2
+	VMOVUPS     (SI)(R12*1), Y3
+	VMOVUPS     (R8)(R12*1), Y4
+	VFMADD213PS (R9)(R12*1), Y1, Y4
+	VCMPPS      $0x1e, Y0, Y4, Y4
+	VANDPS      Y2, Y4, Y2
+	VFMADD213PS (DI)(R12*1), Y3, Y2
+	VMOVUPS     (BX)(R12*1), Y3
+	VFMADD231PS Y1, Y3, Y2
+	VMOVAPS     Y2, Y1
+
+whole:
+	XORQ R14, R14
+
+column:
+	VMOVUPS     (CX)(R14*1), Y2
+	VMOVUPS     (DX)(R14*1), Y3
+	VMOVUPS     (SI)(R14*1), Y4
+	VMOVUPS     (R8)(R14*1), Y5
+	VFMADD213PS (R9)(R14*1), Y2, Y5
+	VCMPPS      $0x1e, Y0, Y5, Y5
+	VANDPS      Y3, Y5, Y3
+	VFMADD213PS (DI)(R14*1), Y4, Y3
+	VMOVUPS     (BX)(R14*1), Y4
+	VFMADD231PS Y2, Y4, Y3
+	VMOVUPS     Y3, (AX)(R14*1)
+	ADDQ        $0x00000020, R14
+	CMPQ        R14, R11
+	JB          column
+	TESTQ       R12, R12
+	JE          next
+	VMOVUPS     Y1, (AX)(R12*1)
+
+next:
+	ADDQ R13, AX
+	ADDQ R13, CX
+	ADDQ R13, DX
+	DECQ R10
+	JNE  row
 	VZEROUPPER
 	RET
 
@@ -15066,6 +15403,399 @@ clearEnd1:
 	ADDQ R8, AX
 	ADDQ R8, CX
 	DECQ SI
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func softmaxLinesAVX2(dst uintptr, x uintptr, mask uintptr, line uintptr, rows uintptr, n uintptr, rest uintptr, stride uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·softmaxLinesAVX2(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ mask+16(FP), DX
+	MOVQ line+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ n+40(FP), DI
+	MOVQ rest+48(FP), R8
+	MOVQ stride+56(FP), R9
+	LEAQ -32(R9), R10
+
+row:
+	VMOVUPS (CX)(R10*1), Y0
+	VMOVUPS (CX)(R10*1), Y1
+	VMOVUPS (CX)(R10*1), Y2
+	VMOVUPS (CX)(R10*1), Y3
+	MOVQ    CX, R11
+	MOVQ    DI, R12
+
+largestloop4:
+	CMPQ   R12, $0x00000020
+	JB     largestend4
+	VMAXPS (R11), Y0, Y0
+	VMAXPS 32(R11), Y1, Y1
+	VMAXPS 64(R11), Y2, Y2
+	VMAXPS 96(R11), Y3, Y3
+	ADDQ   $0x00000080, R11
+	SUBQ   $0x00000020, R12
+	JMP    largestloop4
+
+largestend4:
+largestloop1:
+	CMPQ   R12, $0x00000008
+	JB     largestend1
+	VMAXPS (R11), Y0, Y0
+	ADDQ   $0x00000020, R11
+	SUBQ   $0x00000008, R12
+	JMP    largestloop1
+
+largestend1:
+	VMAXPS       Y2, Y0, Y0
+	VMAXPS       Y3, Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVAPS      Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VEXTRACTF128 $0x00, Y0, X0
+	VMAXPS       X1, X0, X0
+	VPERMILPS    $0x4e, X0, X1
+	VMAXPS       X1, X0, X0
+	VPERMILPS    $0xb1, X0, X1
+	VMAXPS       X1, X0, X0
+	VMOVSS       X0, (BX)
+	VBROADCASTSS (BX), Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	TESTQ        R8, R8
+	JE           tail
+	VMOVUPS      (CX)(R10*1), Y3
+	VSUBPS       Y0, Y3, Y3
+	VMOVUPS      expMin<>+0(SB), Y2
+	VMAXPS       Y3, Y2, Y3
+	VMOVUPS      expMax<>+0(SB), Y2
+	VMINPS       Y3, Y2, Y3
+	VMULPS       log2e<>+0(SB), Y3, Y2
+	VCVTPS2DQ    Y2, Y4
+	VCVTDQ2PS    Y4, Y2
+	VFNMADD231PS ln2High<>+0(SB), Y2, Y3
+	VFNMADD231PS ln2Low<>+0(SB), Y2, Y3
+	VMOVUPS      expP0<>+0(SB), Y2
+	VFMADD213PS  expP1<>+0(SB), Y3, Y2
+	VFMADD213PS  expP2<>+0(SB), Y3, Y2
+	VFMADD213PS  expP3<>+0(SB), Y3, Y2
+	VFMADD213PS  expP4<>+0(SB), Y3, Y2
+	VFMADD213PS  expP5<>+0(SB), Y3, Y2
+	VMULPS       Y3, Y3, Y5
+	VFMADD213PS  Y3, Y5, Y2
+	VADDPS       one<>+0(SB), Y2, Y2
+	VPSRAD       $0x01, Y4, Y3
+	VPSUBD       Y3, Y4, Y4
+	VPADDD       exponentBias<>+0(SB), Y3, Y3
+	VPADDD       exponentBias<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y3, Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VMOVAPS      Y2, Y3
+	VMOVUPS      (DX), Y2
+	VANDPS       Y3, Y2, Y2
+
+tail:
+	MOVQ CX, R11
+	MOVQ AX, R12
+	MOVQ DI, R13
+
+exploop2:
+	CMPQ         R13, $0x00000010
+	JB           expend2
+	VMOVUPS      (R11), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMOVUPS      32(R11), Y5
+	VSUBPS       Y0, Y5, Y5
+	VMOVUPS      expMin<>+0(SB), Y6
+	VMAXPS       Y4, Y6, Y4
+	VMAXPS       Y5, Y6, Y5
+	VMOVUPS      expMax<>+0(SB), Y6
+	VMINPS       Y4, Y6, Y4
+	VMINPS       Y5, Y6, Y5
+	VMULPS       log2e<>+0(SB), Y4, Y6
+	VMULPS       log2e<>+0(SB), Y5, Y7
+	VCVTPS2DQ    Y6, Y8
+	VCVTPS2DQ    Y7, Y9
+	VCVTDQ2PS    Y8, Y6
+	VCVTDQ2PS    Y9, Y7
+	VFNMADD231PS ln2High<>+0(SB), Y6, Y4
+	VFNMADD231PS ln2High<>+0(SB), Y7, Y5
+	VFNMADD231PS ln2Low<>+0(SB), Y6, Y4
+	VFNMADD231PS ln2Low<>+0(SB), Y7, Y5
+	VMOVUPS      expP0<>+0(SB), Y6
+	VMOVUPS      expP0<>+0(SB), Y7
+	VFMADD213PS  expP1<>+0(SB), Y4, Y6
+	VFMADD213PS  expP1<>+0(SB), Y5, Y7
+	VFMADD213PS  expP2<>+0(SB), Y4, Y6
+	VFMADD213PS  expP2<>+0(SB), Y5, Y7
+	VFMADD213PS  expP3<>+0(SB), Y4, Y6
+	VFMADD213PS  expP3<>+0(SB), Y5, Y7
+	VFMADD213PS  expP4<>+0(SB), Y4, Y6
+	VFMADD213PS  expP4<>+0(SB), Y5, Y7
+	VFMADD213PS  expP5<>+0(SB), Y4, Y6
+	VFMADD213PS  expP5<>+0(SB), Y5, Y7
+	VMULPS       Y4, Y4, Y10
+	VFMADD213PS  Y4, Y10, Y6
+	VMULPS       Y5, Y5, Y10
+	VFMADD213PS  Y5, Y10, Y7
+	VADDPS       one<>+0(SB), Y6, Y6
+	VADDPS       one<>+0(SB), Y7, Y7
+	VPSRAD       $0x01, Y8, Y4
+	VPSUBD       Y4, Y8, Y8
+	VPADDD       exponentBias<>+0(SB), Y4, Y4
+	VPADDD       exponentBias<>+0(SB), Y8, Y8
+	VPSLLD       $0x17, Y4, Y4
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y4, Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VPSRAD       $0x01, Y9, Y4
+	VPSUBD       Y4, Y9, Y9
+	VPADDD       exponentBias<>+0(SB), Y4, Y4
+	VPADDD       exponentBias<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y4, Y4
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y4, Y7, Y7
+	VMULPS       Y9, Y7, Y7
+	VADDPS       Y6, Y1, Y1
+	VMOVUPS      Y6, (R12)
+	VADDPS       Y7, Y2, Y2
+	VMOVUPS      Y7, 32(R12)
+	ADDQ         $0x00000040, R11
+	ADDQ         $0x00000040, R12
+	SUBQ         $0x00000010, R13
+	JMP          exploop2
+
+expend2:
+exploop1:
+	CMPQ         R13, $0x00000008
+	JB           expend1
+	VMOVUPS      (R11), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMOVUPS      expMin<>+0(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMOVUPS      expMax<>+0(SB), Y5
+	VMINPS       Y4, Y5, Y4
+	VMULPS       log2e<>+0(SB), Y4, Y5
+	VCVTPS2DQ    Y5, Y6
+	VCVTDQ2PS    Y6, Y5
+	VFNMADD231PS ln2High<>+0(SB), Y5, Y4
+	VFNMADD231PS ln2Low<>+0(SB), Y5, Y4
+	VMOVUPS      expP0<>+0(SB), Y5
+	VFMADD213PS  expP1<>+0(SB), Y4, Y5
+	VFMADD213PS  expP2<>+0(SB), Y4, Y5
+	VFMADD213PS  expP3<>+0(SB), Y4, Y5
+	VFMADD213PS  expP4<>+0(SB), Y4, Y5
+	VFMADD213PS  expP5<>+0(SB), Y4, Y5
+	VMULPS       Y4, Y4, Y7
+	VFMADD213PS  Y4, Y7, Y5
+	VADDPS       one<>+0(SB), Y5, Y5
+	VPSRAD       $0x01, Y6, Y4
+	VPSUBD       Y4, Y6, Y6
+	VPADDD       exponentBias<>+0(SB), Y4, Y4
+	VPADDD       exponentBias<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y4, Y4
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y4, Y5, Y5
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y1, Y1
+	VMOVUPS      Y5, (R12)
+	ADDQ         $0x00000020, R11
+	ADDQ         $0x00000020, R12
+	SUBQ         $0x00000008, R13
+	JMP          exploop1
+
+expend1:
+	VADDPS       Y2, Y1, Y1
+	VMOVAPS      Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VEXTRACTF128 $0x00, Y0, X0
+	VADDPS       X1, X0, X0
+	VPERMILPS    $0x4e, X0, X1
+	VADDPS       X1, X0, X0
+	VPERMILPS    $0xb1, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSS       X0, (BX)
+	VBROADCASTSS (BX), Y0
+	VMOVUPS      one<>+0(SB), Y1
+	VDIVPS       Y0, Y1, Y1
+	MOVQ         AX, R12
+	MOVQ         DI, R11
+
+scaleloop4:
+	CMPQ    R11, $0x00000020
+	JB      scaleend4
+	VMULPS  (R12), Y1, Y0
+	VMOVUPS Y0, (R12)
+	VMULPS  32(R12), Y1, Y0
+	VMOVUPS Y0, 32(R12)
+	VMULPS  64(R12), Y1, Y0
+	VMOVUPS Y0, 64(R12)
+	VMULPS  96(R12), Y1, Y0
+	VMOVUPS Y0, 96(R12)
+	ADDQ    $0x00000080, R12
+	SUBQ    $0x00000020, R11
+	JMP     scaleloop4
+
+scaleend4:
+scaleloop1:
+	CMPQ    R11, $0x00000008
+	JB      scaleend1
+	VMULPS  (R12), Y1, Y0
+	VMOVUPS Y0, (R12)
+	ADDQ    $0x00000020, R12
+	SUBQ    $0x00000008, R11
+	JMP     scaleloop1
+
+scaleend1:
+	TESTQ   R8, R8
+	JE      tailEnd
+	VMULPS  Y1, Y3, Y3
+	VMOVUPS Y3, (AX)(R10*1)
+
+tailEnd:
+	ADDQ R9, CX
+	ADDQ R9, AX
+	DECQ SI
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func softmaxLinesGradAVX2(dst uintptr, y uintptr, d uintptr, mask uintptr, line uintptr, rows uintptr, n uintptr, rest uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·softmaxLinesGradAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ y+8(FP), CX
+	MOVQ d+16(FP), DX
+	MOVQ mask+24(FP), BX
+	MOVQ line+32(FP), SI
+	MOVQ rows+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ rest+56(FP), R9
+	MOVQ stride+64(FP), R10
+	LEAQ -32(R10), R11
+
+row:
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	TESTQ   R9, R9
+	JE      tail
+	VMOVUPS (CX)(R11*1), Y4
+	VMOVUPS (DX)(R11*1), Y5
+	VMULPS  Y5, Y4, Y3
+	VMOVUPS (BX), Y6
+	VANDPS  Y3, Y6, Y3
+
+tail:
+	MOVQ CX, R12
+	MOVQ DX, R13
+	MOVQ R8, R14
+
+dotloop4:
+	CMPQ        R14, $0x00000020
+	JB          dotend4
+	VMOVUPS     (R12), Y6
+	VFMADD231PS (R13), Y6, Y0
+	VMOVUPS     32(R12), Y6
+	VFMADD231PS 32(R13), Y6, Y1
+	VMOVUPS     64(R12), Y6
+	VFMADD231PS 64(R13), Y6, Y2
+	VMOVUPS     96(R12), Y6
+	VFMADD231PS 96(R13), Y6, Y3
+	ADDQ        $0x00000080, R12
+	ADDQ        $0x00000080, R13
+	SUBQ        $0x00000020, R14
+	JMP         dotloop4
+
+dotend4:
+dotloop1:
+	CMPQ        R14, $0x00000008
+	JB          dotend1
+	VMOVUPS     (R12), Y6
+	VFMADD231PS (R13), Y6, Y0
+	ADDQ        $0x00000020, R12
+	ADDQ        $0x00000020, R13
+	SUBQ        $0x00000008, R14
+	JMP         dotloop1
+
+dotend1:
+	VADDPS       Y2, Y0, Y0
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVAPS      Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VEXTRACTF128 $0x00, Y0, X0
+	VADDPS       X1, X0, X0
+	VPERMILPS    $0x4e, X0, X1
+	VADDPS       X1, X0, X0
+	VPERMILPS    $0xb1, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSS       X0, (SI)
+	VBROADCASTSS (SI), Y0
+	MOVQ         CX, R12
+	MOVQ         DX, R13
+	MOVQ         AX, R14
+	MOVQ         R8, R15
+
+scaleloop4:
+	CMPQ    R15, $0x00000020
+	JB      scaleend4
+	VMOVUPS (R13), Y1
+	VSUBPS  Y0, Y1, Y1
+	VMULPS  (R12), Y1, Y1
+	VMOVUPS Y1, (R14)
+	VMOVUPS 32(R13), Y1
+	VSUBPS  Y0, Y1, Y1
+	VMULPS  32(R12), Y1, Y1
+	VMOVUPS Y1, 32(R14)
+	VMOVUPS 64(R13), Y1
+	VSUBPS  Y0, Y1, Y1
+	VMULPS  64(R12), Y1, Y1
+	VMOVUPS Y1, 64(R14)
+	VMOVUPS 96(R13), Y1
+	VSUBPS  Y0, Y1, Y1
+	VMULPS  96(R12), Y1, Y1
+	VMOVUPS Y1, 96(R14)
+	ADDQ    $0x00000080, R12
+	ADDQ    $0x00000080, R13
+	ADDQ    $0x00000080, R14
+	SUBQ    $0x00000020, R15
+	JMP     scaleloop4
+
+scaleend4:
+scaleloop1:
+	CMPQ    R15, $0x00000008
+	JB      scaleend1
+	VMOVUPS (R13), Y1
+	VSUBPS  Y0, Y1, Y1
+	VMULPS  (R12), Y1, Y1
+	VMOVUPS Y1, (R14)
+	ADDQ    $0x00000020, R12
+	ADDQ    $0x00000020, R13
+	ADDQ    $0x00000020, R14
+	SUBQ    $0x00000008, R15
+	JMP     scaleloop1
+
+scaleend1:
+	TESTQ   R9, R9
+	JE      tailEnd
+	VSUBPS  Y0, Y5, Y5
+	VMULPS  Y4, Y5, Y5
+	VMOVUPS Y5, (AX)(R11*1)
+
+tailEnd:
+	ADDQ R10, CX
+	ADDQ R10, DX
+	ADDQ R10, AX
+	DECQ DI
 	JNE  row
 	VZEROUPPER
 	RET
@@ -26743,6 +27473,10 @@ TEXT ·moments1AVX512(SB), NOSPLIT, $0-64
 	VBROADCASTSS (R9), Z0
 	MOVQ         BX, R9
 	VXORPS       Z1, Z1, Z1
+	VXORPS       Z2, Z2, Z2
+	VXORPS       Z3, Z3, Z3
+	TESTQ        SI, SI
+	JE           more
 
 first:
 	VADDPS  (R9), Z1, Z1
@@ -26751,19 +27485,24 @@ first:
 	JNE     first
 	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
-	VXORPS  Z0, Z0, Z0
-	VXORPS  Z2, Z2, Z2
+	JMP     sums
 
+more:
+	VMOVUPS (AX), Z1
+	VMOVUPS (CX), Z2
+	VMOVUPS (DX), Z3
+
+sums:
 row:
-	VMOVUPS     (BX), Z3
-	VSUBPS      Z1, Z3, Z3
-	VADDPS      Z3, Z0, Z0
-	VFMADD231PS Z3, Z3, Z2
+	VMOVUPS     (BX), Z0
+	VSUBPS      Z1, Z0, Z0
+	VADDPS      Z0, Z2, Z2
+	VFMADD231PS Z0, Z0, Z3
 	ADDQ        R8, BX
 	DECQ        DI
 	JNE         row
-	VMOVUPS     Z0, (CX)
-	VMOVUPS     Z2, (DX)
+	VMOVUPS     Z2, (CX)
+	VMOVUPS     Z3, (DX)
 	VZEROUPPER
 	RET
 
@@ -26872,17 +27611,17 @@ row:
 	RET
 
 // func productRows1AVX512(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, rows uintptr, stride uintptr)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512F
 TEXT ·productRows1AVX512(SB), NOSPLIT, $0-56
-	MOVQ   sum+0(FP), AX
-	MOVQ   product+8(FP), CX
-	MOVQ   y+16(FP), DX
-	MOVQ   x+24(FP), BX
-	MOVQ   rows+40(FP), SI
-	MOVQ   stride+48(FP), DI
-	MOVQ   mean+32(FP), R8
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
+	MOVQ    sum+0(FP), AX
+	MOVQ    product+8(FP), CX
+	MOVQ    y+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    rows+40(FP), SI
+	MOVQ    stride+48(FP), DI
+	MOVQ    mean+32(FP), R8
+	VMOVUPS (AX), Z0
+	VMOVUPS (CX), Z1
 
 row:
 	VMOVUPS     (BX), Z2
@@ -26930,18 +27669,18 @@ row:
 // func productRowsMasked1AVX512(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·productRowsMasked1AVX512(SB), NOSPLIT, $0-72
-	MOVQ   sum+0(FP), AX
-	MOVQ   product+8(FP), CX
-	MOVQ   y+16(FP), DX
-	MOVQ   x+24(FP), BX
-	MOVQ   rows+56(FP), SI
-	MOVQ   stride+64(FP), DI
-	MOVQ   mean+32(FP), R8
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	MOVQ   scale+40(FP), R9
-	MOVQ   shift+48(FP), R10
-	VXORPS Z2, Z2, Z2
+	MOVQ    sum+0(FP), AX
+	MOVQ    product+8(FP), CX
+	MOVQ    y+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    rows+56(FP), SI
+	MOVQ    stride+64(FP), DI
+	MOVQ    mean+32(FP), R8
+	VMOVUPS (AX), Z0
+	VMOVUPS (CX), Z1
+	MOVQ    scale+40(FP), R9
+	MOVQ    shift+48(FP), R10
+	VXORPS  Z2, Z2, Z2
 
 row:
 	VMOVUPS     (BX), Z3
@@ -27041,6 +27780,16 @@ TEXT ·moments4AVX512(SB), NOSPLIT, $0-64
 	VXORPS       Z2, Z2, Z2
 	VXORPS       Z3, Z3, Z3
 	VXORPS       Z4, Z4, Z4
+	VXORPS       Z5, Z5, Z5
+	VXORPS       Z6, Z6, Z6
+	VXORPS       Z7, Z7, Z7
+	VXORPS       Z8, Z8, Z8
+	VXORPS       Z9, Z9, Z9
+	VXORPS       Z10, Z10, Z10
+	VXORPS       Z11, Z11, Z11
+	VXORPS       Z12, Z12, Z12
+	TESTQ        SI, SI
+	JE           more
 
 first:
 	VADDPS  (R9), Z1, Z1
@@ -27058,43 +27807,51 @@ first:
 	VMOVUPS Z2, 64(AX)
 	VMOVUPS Z3, 128(AX)
 	VMOVUPS Z4, 192(AX)
-	VXORPS  Z0, Z0, Z0
-	VXORPS  Z5, Z5, Z5
-	VXORPS  Z6, Z6, Z6
-	VXORPS  Z7, Z7, Z7
-	VXORPS  Z8, Z8, Z8
-	VXORPS  Z9, Z9, Z9
-	VXORPS  Z10, Z10, Z10
-	VXORPS  Z11, Z11, Z11
+	JMP     sums
 
+more:
+	VMOVUPS (AX), Z1
+	VMOVUPS (CX), Z5
+	VMOVUPS (DX), Z9
+	VMOVUPS 64(AX), Z2
+	VMOVUPS 64(CX), Z6
+	VMOVUPS 64(DX), Z10
+	VMOVUPS 128(AX), Z3
+	VMOVUPS 128(CX), Z7
+	VMOVUPS 128(DX), Z11
+	VMOVUPS 192(AX), Z4
+	VMOVUPS 192(CX), Z8
+	VMOVUPS 192(DX), Z12
+
+sums:
 row:
-	VMOVUPS     (BX), Z12
-	VSUBPS      Z1, Z12, Z12
-	VADDPS      Z12, Z0, Z0
-	VFMADD231PS Z12, Z12, Z8
-	VMOVUPS     64(BX), Z12
-	VSUBPS      Z2, Z12, Z12
-	VADDPS      Z12, Z5, Z5
-	VFMADD231PS Z12, Z12, Z9
-	VMOVUPS     128(BX), Z12
-	VSUBPS      Z3, Z12, Z12
-	VADDPS      Z12, Z6, Z6
-	VFMADD231PS Z12, Z12, Z10
-	VMOVUPS     192(BX), Z12
-	VSUBPS      Z4, Z12, Z12
-	VADDPS      Z12, Z7, Z7
-	VFMADD231PS Z12, Z12, Z11
+	VMOVUPS     (BX), Z0
+	VSUBPS      Z1, Z0, Z0
+	VADDPS      Z0, Z5, Z5
+	VFMADD231PS Z0, Z0, Z9
+	VMOVUPS     64(BX), Z0
+	VSUBPS      Z2, Z0, Z0
+	VADDPS      Z0, Z6, Z6
+	VFMADD231PS Z0, Z0, Z10
+	VMOVUPS     128(BX), Z0
+	VSUBPS      Z3, Z0, Z0
+	VADDPS      Z0, Z7, Z7
+	VFMADD231PS Z0, Z0, Z11
+	VMOVUPS     192(BX), Z0
+	VSUBPS      Z4, Z0, Z0
+	VADDPS      Z0, Z8, Z8
+	VFMADD231PS Z0, Z0, Z12
 	ADDQ        R8, BX
 	DECQ        DI
 	JNE         row
-	VMOVUPS     Z0, (CX)
-	VMOVUPS     Z5, 64(CX)
-	VMOVUPS     Z6, 128(CX)
-	VMOVUPS     Z7, 192(CX)
-	VMOVUPS     Z8, (DX)
-	VMOVUPS     Z9, 64(DX)
-	VMOVUPS     Z10, 128(DX)
-	VMOVUPS     Z11, 192(DX)
+	VMOVUPS     Z5, (CX)
+	VMOVUPS     Z6, 64(CX)
+	VMOVUPS     Z7, 128(CX)
+	VMOVUPS     Z8, 192(CX)
+	VMOVUPS     Z9, (DX)
+	VMOVUPS     Z10, 64(DX)
+	VMOVUPS     Z11, 128(DX)
+	VMOVUPS     Z12, 192(DX)
 	VZEROUPPER
 	RET
 
@@ -27275,23 +28032,23 @@ row:
 	RET
 
 // func productRows4AVX512(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, rows uintptr, stride uintptr)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512F
 TEXT ·productRows4AVX512(SB), NOSPLIT, $0-56
-	MOVQ   sum+0(FP), AX
-	MOVQ   product+8(FP), CX
-	MOVQ   y+16(FP), DX
-	MOVQ   x+24(FP), BX
-	MOVQ   rows+40(FP), SI
-	MOVQ   stride+48(FP), DI
-	MOVQ   mean+32(FP), R8
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
-	VXORPS Z4, Z4, Z4
-	VXORPS Z5, Z5, Z5
-	VXORPS Z6, Z6, Z6
-	VXORPS Z7, Z7, Z7
+	MOVQ    sum+0(FP), AX
+	MOVQ    product+8(FP), CX
+	MOVQ    y+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    rows+40(FP), SI
+	MOVQ    stride+48(FP), DI
+	MOVQ    mean+32(FP), R8
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	VMOVUPS (CX), Z4
+	VMOVUPS 64(CX), Z5
+	VMOVUPS 128(CX), Z6
+	VMOVUPS 192(CX), Z7
 
 row:
 	VMOVUPS     (BX), Z8
@@ -27381,24 +28138,24 @@ row:
 // func productRowsMasked4AVX512(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·productRowsMasked4AVX512(SB), NOSPLIT, $0-72
-	MOVQ   sum+0(FP), AX
-	MOVQ   product+8(FP), CX
-	MOVQ   y+16(FP), DX
-	MOVQ   x+24(FP), BX
-	MOVQ   rows+56(FP), SI
-	MOVQ   stride+64(FP), DI
-	MOVQ   mean+32(FP), R8
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
-	VXORPS Z4, Z4, Z4
-	VXORPS Z5, Z5, Z5
-	VXORPS Z6, Z6, Z6
-	VXORPS Z7, Z7, Z7
-	MOVQ   scale+40(FP), R9
-	MOVQ   shift+48(FP), R10
-	VXORPS Z8, Z8, Z8
+	MOVQ    sum+0(FP), AX
+	MOVQ    product+8(FP), CX
+	MOVQ    y+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    rows+56(FP), SI
+	MOVQ    stride+64(FP), DI
+	MOVQ    mean+32(FP), R8
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	VMOVUPS (CX), Z4
+	VMOVUPS 64(CX), Z5
+	VMOVUPS 128(CX), Z6
+	VMOVUPS 192(CX), Z7
+	MOVQ    scale+40(FP), R9
+	MOVQ    shift+48(FP), R10
+	VXORPS  Z8, Z8, Z8
 
 row:
 	VMOVUPS     (BX), Z9
@@ -27517,6 +28274,316 @@ row:
 	ADDQ        SI, DX
 	DECQ        BX
 	JNE         row
+	VZEROUPPER
+	RET
+
+// func lineAffineAVX512(dst uintptr, x uintptr, scale uintptr, shift uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·lineAffineAVX512(SB), NOSPLIT, $0-64
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   scale+16(FP), DX
+	MOVQ   shift+24(FP), BX
+	VXORPS Z0, Z0, Z0
+	MOVQ   rows+32(FP), SI
+	MOVQ   n+40(FP), DI
+	MOVQ   end+48(FP), R8
+	MOVQ   stride+56(FP), R9
+	VXORPS Z0, Z0, Z0
+
+row:
+	TESTQ       R8, R8
+	JE          whole
+	VMOVUPS     (CX)(R8*1), Z0
+	VMOVUPS     (DX)(R8*1), Z1
+	VFMADD213PS (BX)(R8*1), Z1, Z0
+	VMOVAPS     Z0, Z0
+
+whole:
+	XORQ R10, R10
+
+column:
+	VMOVUPS     (CX)(R10*1), Z1
+	VMOVUPS     (DX)(R10*1), Z2
+	VFMADD213PS (BX)(R10*1), Z2, Z1
+	VMOVUPS     Z1, (AX)(R10*1)
+	ADDQ        $0x00000040, R10
+	CMPQ        R10, DI
+	JB          column
+	TESTQ       R8, R8
+	JE          next
+	VMOVUPS     Z0, (AX)(R8*1)
+
+next:
+	ADDQ R9, AX
+	ADDQ R9, CX
+	DECQ SI
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func lineAffineReluAVX512(dst uintptr, x uintptr, scale uintptr, shift uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·lineAffineReluAVX512(SB), NOSPLIT, $0-64
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   scale+16(FP), DX
+	MOVQ   shift+24(FP), BX
+	VXORPS Z0, Z0, Z0
+	MOVQ   rows+32(FP), SI
+	MOVQ   n+40(FP), DI
+	MOVQ   end+48(FP), R8
+	MOVQ   stride+56(FP), R9
+	VXORPS Z1, Z1, Z1
+
+row:
+	TESTQ       R8, R8
+	JE          whole
+	VMOVUPS     (CX)(R8*1), Z1
+	VMOVUPS     (DX)(R8*1), Z2
+	VFMADD213PS (BX)(R8*1), Z2, Z1
+	VMAXPS      Z1, Z0, Z1
+	VMOVAPS     Z1, Z1
+
+whole:
+	XORQ R10, R10
+
+column:
+	VMOVUPS     (CX)(R10*1), Z2
+	VMOVUPS     (DX)(R10*1), Z3
+	VFMADD213PS (BX)(R10*1), Z3, Z2
+	VMAXPS      Z2, Z0, Z2
+	VMOVUPS     Z2, (AX)(R10*1)
+	ADDQ        $0x00000040, R10
+	CMPQ        R10, DI
+	JB          column
+	TESTQ       R8, R8
+	JE          next
+	VMOVUPS     Z1, (AX)(R8*1)
+
+next:
+	ADDQ R9, AX
+	ADDQ R9, CX
+	DECQ SI
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func lineCombineAVX512(dst uintptr, x uintptr, a uintptr, y uintptr, b uintptr, c uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·lineCombineAVX512(SB), NOSPLIT, $0-80
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   y+24(FP), DX
+	MOVQ   a+16(FP), BX
+	MOVQ   b+32(FP), SI
+	MOVQ   c+40(FP), DI
+	VXORPS Z0, Z0, Z0
+	MOVQ   rows+48(FP), R8
+	MOVQ   n+56(FP), R9
+	MOVQ   end+64(FP), R10
+	MOVQ   stride+72(FP), R11
+	VXORPS Z0, Z0, Z0
+
+row:
+	TESTQ       R10, R10
+	JE          whole
+	VMOVUPS     (CX)(R10*1), Z0
+	VMOVUPS     (DX)(R10*1), Z1
+	VMOVUPS     (SI)(R10*1), Z2
+	VFMADD213PS (DI)(R10*1), Z2, Z1
+	VMOVUPS     (BX)(R10*1), Z2
+	VFMADD231PS Z0, Z2, Z1
+	VMOVAPS     Z1, Z0
+
+whole:
+	XORQ R12, R12
+
+column:
+	VMOVUPS     (CX)(R12*1), Z1
+	VMOVUPS     (DX)(R12*1), Z2
+	VMOVUPS     (SI)(R12*1), Z3
+	VFMADD213PS (DI)(R12*1), Z3, Z2
+	VMOVUPS     (BX)(R12*1), Z3
+	VFMADD231PS Z1, Z3, Z2
+	VMOVUPS     Z2, (AX)(R12*1)
+	ADDQ        $0x00000040, R12
+	CMPQ        R12, R9
+	JB          column
+	TESTQ       R10, R10
+	JE          next
+	VMOVUPS     Z0, (AX)(R10*1)
+
+next:
+	ADDQ R11, AX
+	ADDQ R11, CX
+	ADDQ R11, DX
+	DECQ R8
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func lineAffineAddAVX512(dst uintptr, x uintptr, addend uintptr, scale uintptr, shift uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·lineAffineAddAVX512(SB), NOSPLIT, $0-72
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   scale+24(FP), DX
+	MOVQ   shift+32(FP), BX
+	MOVQ   addend+16(FP), SI
+	VXORPS Z0, Z0, Z0
+	MOVQ   rows+40(FP), DI
+	MOVQ   n+48(FP), R8
+	MOVQ   end+56(FP), R9
+	MOVQ   stride+64(FP), R10
+	VXORPS Z0, Z0, Z0
+
+row:
+	TESTQ       R9, R9
+	JE          whole
+	VMOVUPS     (CX)(R9*1), Z0
+	VMOVUPS     (DX)(R9*1), Z1
+	VFMADD213PS (BX)(R9*1), Z1, Z0
+	VADDPS      (SI)(R9*1), Z0, Z0
+	VMOVAPS     Z0, Z0
+
+whole:
+	XORQ R11, R11
+
+column:
+	VMOVUPS     (CX)(R11*1), Z1
+	VMOVUPS     (DX)(R11*1), Z2
+	VFMADD213PS (BX)(R11*1), Z2, Z1
+	VADDPS      (SI)(R11*1), Z1, Z1
+	VMOVUPS     Z1, (AX)(R11*1)
+	ADDQ        $0x00000040, R11
+	CMPQ        R11, R8
+	JB          column
+	TESTQ       R9, R9
+	JE          next
+	VMOVUPS     Z0, (AX)(R9*1)
+
+next:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	ADDQ R10, SI
+	DECQ DI
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func lineAffineAddReluAVX512(dst uintptr, x uintptr, addend uintptr, scale uintptr, shift uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·lineAffineAddReluAVX512(SB), NOSPLIT, $0-72
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   scale+24(FP), DX
+	MOVQ   shift+32(FP), BX
+	MOVQ   addend+16(FP), SI
+	VXORPS Z0, Z0, Z0
+	MOVQ   rows+40(FP), DI
+	MOVQ   n+48(FP), R8
+	MOVQ   end+56(FP), R9
+	MOVQ   stride+64(FP), R10
+	VXORPS Z1, Z1, Z1
+
+row:
+	TESTQ       R9, R9
+	JE          whole
+	VMOVUPS     (CX)(R9*1), Z1
+	VMOVUPS     (DX)(R9*1), Z2
+	VFMADD213PS (BX)(R9*1), Z2, Z1
+	VADDPS      (SI)(R9*1), Z1, Z1
+	VMAXPS      Z1, Z0, Z1
+	VMOVAPS     Z1, Z1
+
+whole:
+	XORQ R11, R11
+
+column:
+	VMOVUPS     (CX)(R11*1), Z2
+	VMOVUPS     (DX)(R11*1), Z3
+	VFMADD213PS (BX)(R11*1), Z3, Z2
+	VADDPS      (SI)(R11*1), Z2, Z2
+	VMAXPS      Z2, Z0, Z2
+	VMOVUPS     Z2, (AX)(R11*1)
+	ADDQ        $0x00000040, R11
+	CMPQ        R11, R8
+	JB          column
+	TESTQ       R9, R9
+	JE          next
+	VMOVUPS     Z1, (AX)(R9*1)
+
+next:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	ADDQ R10, SI
+	DECQ DI
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func lineCombineMaskedAVX512(dst uintptr, x uintptr, a uintptr, y uintptr, b uintptr, c uintptr, scale uintptr, shift uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·lineCombineMaskedAVX512(SB), NOSPLIT, $0-96
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   y+24(FP), DX
+	MOVQ   a+16(FP), BX
+	MOVQ   b+32(FP), SI
+	MOVQ   c+40(FP), DI
+	MOVQ   scale+48(FP), R8
+	MOVQ   shift+56(FP), R9
+	VXORPS Z0, Z0, Z0
+	MOVQ   rows+64(FP), R10
+	MOVQ   n+72(FP), R11
+	MOVQ   end+80(FP), R12
+	MOVQ   stride+88(FP), R13
+	VXORPS Z1, Z1, Z1
+
+row:
+	TESTQ       R12, R12
+	JE          whole
+	VMOVUPS     (CX)(R12*1), Z1
+	VMOVUPS     (DX)(R12*1), Z2
+	VMOVUPS     (SI)(R12*1), Z3
+	VMOVUPS     (R8)(R12*1), Z4
+	VFMADD213PS (R9)(R12*1), Z1, Z4
+	VCMPPS      $0x1e, Z0, Z4, K1
+	VMOVUPS.Z   Z2, K1, Z2
+	VFMADD213PS (DI)(R12*1), Z3, Z2
+	VMOVUPS     (BX)(R12*1), Z3
+	VFMADD231PS Z1, Z3, Z2
+	VMOVAPS     Z2, Z1
+
+whole:
+	XORQ R14, R14
+
+column:
+	VMOVUPS     (CX)(R14*1), Z2
+	VMOVUPS     (DX)(R14*1), Z3
+	VMOVUPS     (SI)(R14*1), Z4
+	VMOVUPS     (R8)(R14*1), Z5
+	VFMADD213PS (R9)(R14*1), Z2, Z5
+	VCMPPS      $0x1e, Z0, Z5, K1
+	VMOVUPS.Z   Z3, K1, Z3
+	VFMADD213PS (DI)(R14*1), Z4, Z3
+	VMOVUPS     (BX)(R14*1), Z4
+	VFMADD231PS Z2, Z4, Z3
+	VMOVUPS     Z3, (AX)(R14*1)
+	ADDQ        $0x00000040, R14
+	CMPQ        R14, R11
+	JB          column
+	TESTQ       R12, R12
+	JE          next
+	VMOVUPS     Z1, (AX)(R12*1)
+
+next:
+	ADDQ R13, AX
+	ADDQ R13, CX
+	ADDQ R13, DX
+	DECQ R10
+	JNE  row
 	VZEROUPPER
 	RET
 
@@ -30073,6 +31140,425 @@ clearEnd1:
 	ADDQ R8, AX
 	ADDQ R8, CX
 	DECQ SI
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func softmaxLinesAVX512(dst uintptr, x uintptr, mask uintptr, line uintptr, rows uintptr, n uintptr, rest uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·softmaxLinesAVX512(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ mask+16(FP), DX
+	MOVQ line+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ n+40(FP), DI
+	MOVQ rest+48(FP), R8
+	MOVQ stride+56(FP), R9
+	LEAQ -64(R9), R10
+
+row:
+	VMOVUPS (CX)(R10*1), Z0
+	VMOVUPS (CX)(R10*1), Z1
+	VMOVUPS (CX)(R10*1), Z2
+	VMOVUPS (CX)(R10*1), Z3
+	MOVQ    CX, R11
+	MOVQ    DI, R12
+
+largestloop4:
+	CMPQ   R12, $0x00000040
+	JB     largestend4
+	VMAXPS (R11), Z0, Z0
+	VMAXPS 64(R11), Z1, Z1
+	VMAXPS 128(R11), Z2, Z2
+	VMAXPS 192(R11), Z3, Z3
+	ADDQ   $0x00000100, R11
+	SUBQ   $0x00000040, R12
+	JMP    largestloop4
+
+largestend4:
+largestloop1:
+	CMPQ   R12, $0x00000010
+	JB     largestend1
+	VMAXPS (R11), Z0, Z0
+	ADDQ   $0x00000040, R11
+	SUBQ   $0x00000010, R12
+	JMP    largestloop1
+
+largestend1:
+	VMAXPS            Z2, Z0, Z0
+	VMAXPS            Z3, Z1, Z1
+	VMAXPS            Z1, Z0, Z0
+	VEXTRACTF64X4     $0x01, Z0, Y1
+	VEXTRACTF64X4     $0x00, Z0, Y0
+	VMAXPS            Y1, Y0, Y0
+	VEXTRACTF128      $0x01, Y0, X1
+	VEXTRACTF128      $0x00, Y0, X0
+	VMAXPS            X1, X0, X0
+	VPERMILPS         $0x4e, X0, X1
+	VMAXPS            X1, X0, X0
+	VPERMILPS         $0xb1, X0, X1
+	VMAXPS            X1, X0, X0
+	VMOVSS            X0, (BX)
+	VBROADCASTSS      (BX), Z0
+	VXORPS            Z1, Z1, Z1
+	VXORPS            Z2, Z2, Z2
+	VXORPS            Z3, Z3, Z3
+	VXORPS            Z4, Z4, Z4
+	VXORPS            Z5, Z5, Z5
+	TESTQ             R8, R8
+	JE                tail
+	VMOVUPS           (CX)(R10*1), Z5
+	VSUBPS            Z0, Z5, Z5
+	VBROADCASTSS      expMin<>+0(SB), Z4
+	VMAXPS            Z5, Z4, Z5
+	VBROADCASTSS      expMax<>+0(SB), Z4
+	VMINPS            Z5, Z4, Z5
+	VMULPS.BCST       log2e<>+0(SB), Z5, Z4
+	VCVTPS2DQ         Z4, Z4
+	VCVTDQ2PS         Z4, Z4
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z4, Z5
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z4, Z5
+	VBROADCASTSS      expP0<>+0(SB), Z6
+	VFMADD213PS.BCST  expP1<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST  expP2<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST  expP3<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST  expP4<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST  expP5<>+0(SB), Z5, Z6
+	VMULPS            Z5, Z5, Z7
+	VFMADD213PS       Z5, Z7, Z6
+	VADDPS.BCST       one<>+0(SB), Z6, Z6
+	VSCALEFPS         Z4, Z6, Z6
+	VMOVAPS           Z6, Z5
+	VMOVUPS           (DX), Z4
+	VPMOVD2M          Z4, K1
+	VMOVUPS.Z         Z5, K1, Z4
+
+tail:
+	MOVQ CX, R11
+	MOVQ AX, R12
+	MOVQ DI, R13
+
+exploop4:
+	CMPQ              R13, $0x00000040
+	JB                expend4
+	VMOVUPS           (R11), Z6
+	VSUBPS            Z0, Z6, Z6
+	VMOVUPS           64(R11), Z7
+	VSUBPS            Z0, Z7, Z7
+	VMOVUPS           128(R11), Z8
+	VSUBPS            Z0, Z8, Z8
+	VMOVUPS           192(R11), Z9
+	VSUBPS            Z0, Z9, Z9
+	VBROADCASTSS      expMin<>+0(SB), Z10
+	VMAXPS            Z6, Z10, Z6
+	VMAXPS            Z7, Z10, Z7
+	VMAXPS            Z8, Z10, Z8
+	VMAXPS            Z9, Z10, Z9
+	VBROADCASTSS      expMax<>+0(SB), Z10
+	VMINPS            Z6, Z10, Z6
+	VMINPS            Z7, Z10, Z7
+	VMINPS            Z8, Z10, Z8
+	VMINPS            Z9, Z10, Z9
+	VMULPS.BCST       log2e<>+0(SB), Z6, Z10
+	VMULPS.BCST       log2e<>+0(SB), Z7, Z11
+	VMULPS.BCST       log2e<>+0(SB), Z8, Z12
+	VMULPS.BCST       log2e<>+0(SB), Z9, Z13
+	VCVTPS2DQ         Z10, Z10
+	VCVTPS2DQ         Z11, Z11
+	VCVTPS2DQ         Z12, Z12
+	VCVTPS2DQ         Z13, Z13
+	VCVTDQ2PS         Z10, Z10
+	VCVTDQ2PS         Z11, Z11
+	VCVTDQ2PS         Z12, Z12
+	VCVTDQ2PS         Z13, Z13
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z10, Z6
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z11, Z7
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z12, Z8
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z13, Z9
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z10, Z6
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z11, Z7
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z12, Z8
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z13, Z9
+	VBROADCASTSS      expP0<>+0(SB), Z14
+	VBROADCASTSS      expP0<>+0(SB), Z15
+	VBROADCASTSS      expP0<>+0(SB), Z16
+	VBROADCASTSS      expP0<>+0(SB), Z17
+	VFMADD213PS.BCST  expP1<>+0(SB), Z6, Z14
+	VFMADD213PS.BCST  expP1<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST  expP1<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST  expP1<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST  expP2<>+0(SB), Z6, Z14
+	VFMADD213PS.BCST  expP2<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST  expP2<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST  expP2<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST  expP3<>+0(SB), Z6, Z14
+	VFMADD213PS.BCST  expP3<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST  expP3<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST  expP3<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST  expP4<>+0(SB), Z6, Z14
+	VFMADD213PS.BCST  expP4<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST  expP4<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST  expP4<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST  expP5<>+0(SB), Z6, Z14
+	VFMADD213PS.BCST  expP5<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST  expP5<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST  expP5<>+0(SB), Z9, Z17
+	VMULPS            Z6, Z6, Z18
+	VFMADD213PS       Z6, Z18, Z14
+	VMULPS            Z7, Z7, Z18
+	VFMADD213PS       Z7, Z18, Z15
+	VMULPS            Z8, Z8, Z18
+	VFMADD213PS       Z8, Z18, Z16
+	VMULPS            Z9, Z9, Z18
+	VFMADD213PS       Z9, Z18, Z17
+	VADDPS.BCST       one<>+0(SB), Z14, Z14
+	VADDPS.BCST       one<>+0(SB), Z15, Z15
+	VADDPS.BCST       one<>+0(SB), Z16, Z16
+	VADDPS.BCST       one<>+0(SB), Z17, Z17
+	VSCALEFPS         Z10, Z14, Z14
+	VSCALEFPS         Z11, Z15, Z15
+	VSCALEFPS         Z12, Z16, Z16
+	VSCALEFPS         Z13, Z17, Z17
+	VADDPS            Z14, Z1, Z1
+	VMOVUPS           Z14, (R12)
+	VADDPS            Z15, Z2, Z2
+	VMOVUPS           Z15, 64(R12)
+	VADDPS            Z16, Z3, Z3
+	VMOVUPS           Z16, 128(R12)
+	VADDPS            Z17, Z4, Z4
+	VMOVUPS           Z17, 192(R12)
+	ADDQ              $0x00000100, R11
+	ADDQ              $0x00000100, R12
+	SUBQ              $0x00000040, R13
+	JMP               exploop4
+
+expend4:
+exploop1:
+	CMPQ              R13, $0x00000010
+	JB                expend1
+	VMOVUPS           (R11), Z6
+	VSUBPS            Z0, Z6, Z6
+	VBROADCASTSS      expMin<>+0(SB), Z7
+	VMAXPS            Z6, Z7, Z6
+	VBROADCASTSS      expMax<>+0(SB), Z7
+	VMINPS            Z6, Z7, Z6
+	VMULPS.BCST       log2e<>+0(SB), Z6, Z7
+	VCVTPS2DQ         Z7, Z7
+	VCVTDQ2PS         Z7, Z7
+	VFNMADD231PS.BCST ln2High<>+0(SB), Z7, Z6
+	VFNMADD231PS.BCST ln2Low<>+0(SB), Z7, Z6
+	VBROADCASTSS      expP0<>+0(SB), Z8
+	VFMADD213PS.BCST  expP1<>+0(SB), Z6, Z8
+	VFMADD213PS.BCST  expP2<>+0(SB), Z6, Z8
+	VFMADD213PS.BCST  expP3<>+0(SB), Z6, Z8
+	VFMADD213PS.BCST  expP4<>+0(SB), Z6, Z8
+	VFMADD213PS.BCST  expP5<>+0(SB), Z6, Z8
+	VMULPS            Z6, Z6, Z9
+	VFMADD213PS       Z6, Z9, Z8
+	VADDPS.BCST       one<>+0(SB), Z8, Z8
+	VSCALEFPS         Z7, Z8, Z8
+	VADDPS            Z8, Z1, Z1
+	VMOVUPS           Z8, (R12)
+	ADDQ              $0x00000040, R11
+	ADDQ              $0x00000040, R12
+	SUBQ              $0x00000010, R13
+	JMP               exploop1
+
+expend1:
+	VADDPS        Z3, Z1, Z1
+	VADDPS        Z4, Z2, Z2
+	VADDPS        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VEXTRACTF64X4 $0x00, Z1, Y1
+	VADDPS        Y0, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VEXTRACTF128  $0x00, Y1, X1
+	VADDPS        X0, X1, X1
+	VPERMILPS     $0x4e, X1, X0
+	VADDPS        X0, X1, X1
+	VPERMILPS     $0xb1, X1, X0
+	VADDPS        X0, X1, X1
+	VMOVSS        X1, (BX)
+	VBROADCASTSS  (BX), Z0
+	VBROADCASTSS  one<>+0(SB), Z1
+	VDIVPS        Z0, Z1, Z1
+	MOVQ          AX, R12
+	MOVQ          DI, R11
+
+scaleloop4:
+	CMPQ    R11, $0x00000040
+	JB      scaleend4
+	VMULPS  (R12), Z1, Z0
+	VMOVUPS Z0, (R12)
+	VMULPS  64(R12), Z1, Z0
+	VMOVUPS Z0, 64(R12)
+	VMULPS  128(R12), Z1, Z0
+	VMOVUPS Z0, 128(R12)
+	VMULPS  192(R12), Z1, Z0
+	VMOVUPS Z0, 192(R12)
+	ADDQ    $0x00000100, R12
+	SUBQ    $0x00000040, R11
+	JMP     scaleloop4
+
+scaleend4:
+scaleloop1:
+	CMPQ    R11, $0x00000010
+	JB      scaleend1
+	VMULPS  (R12), Z1, Z0
+	VMOVUPS Z0, (R12)
+	ADDQ    $0x00000040, R12
+	SUBQ    $0x00000010, R11
+	JMP     scaleloop1
+
+scaleend1:
+	TESTQ   R8, R8
+	JE      tailEnd
+	VMULPS  Z1, Z5, Z5
+	VMOVUPS Z5, (AX)(R10*1)
+
+tailEnd:
+	ADDQ R9, CX
+	ADDQ R9, AX
+	DECQ SI
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func softmaxLinesGradAVX512(dst uintptr, y uintptr, d uintptr, mask uintptr, line uintptr, rows uintptr, n uintptr, rest uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·softmaxLinesGradAVX512(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ y+8(FP), CX
+	MOVQ d+16(FP), DX
+	MOVQ mask+24(FP), BX
+	MOVQ line+32(FP), SI
+	MOVQ rows+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ rest+56(FP), R9
+	MOVQ stride+64(FP), R10
+	LEAQ -64(R10), R11
+
+row:
+	VXORPS    Z0, Z0, Z0
+	VXORPS    Z1, Z1, Z1
+	VXORPS    Z2, Z2, Z2
+	VXORPS    Z3, Z3, Z3
+	VXORPS    Z4, Z4, Z4
+	VXORPS    Z5, Z5, Z5
+	TESTQ     R9, R9
+	JE        tail
+	VMOVUPS   (CX)(R11*1), Z4
+	VMOVUPS   (DX)(R11*1), Z5
+	VMULPS    Z5, Z4, Z3
+	VMOVUPS   (BX), Z6
+	VPMOVD2M  Z6, K1
+	VMOVUPS.Z Z3, K1, Z3
+
+tail:
+	MOVQ CX, R12
+	MOVQ DX, R13
+	MOVQ R8, R14
+
+dotloop4:
+	CMPQ        R14, $0x00000040
+	JB          dotend4
+	VMOVUPS     (R12), Z6
+	VFMADD231PS (R13), Z6, Z0
+	VMOVUPS     64(R12), Z6
+	VFMADD231PS 64(R13), Z6, Z1
+	VMOVUPS     128(R12), Z6
+	VFMADD231PS 128(R13), Z6, Z2
+	VMOVUPS     192(R12), Z6
+	VFMADD231PS 192(R13), Z6, Z3
+	ADDQ        $0x00000100, R12
+	ADDQ        $0x00000100, R13
+	SUBQ        $0x00000040, R14
+	JMP         dotloop4
+
+dotend4:
+dotloop1:
+	CMPQ        R14, $0x00000010
+	JB          dotend1
+	VMOVUPS     (R12), Z6
+	VFMADD231PS (R13), Z6, Z0
+	ADDQ        $0x00000040, R12
+	ADDQ        $0x00000040, R13
+	SUBQ        $0x00000010, R14
+	JMP         dotloop1
+
+dotend1:
+	VADDPS        Z2, Z0, Z0
+	VADDPS        Z3, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VEXTRACTF64X4 $0x00, Z0, Y0
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VEXTRACTF128  $0x00, Y0, X0
+	VADDPS        X1, X0, X0
+	VPERMILPS     $0x4e, X0, X1
+	VADDPS        X1, X0, X0
+	VPERMILPS     $0xb1, X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSS        X0, (SI)
+	VBROADCASTSS  (SI), Z0
+	MOVQ          CX, R12
+	MOVQ          DX, R13
+	MOVQ          AX, R14
+	MOVQ          R8, R15
+
+scaleloop4:
+	CMPQ    R15, $0x00000040
+	JB      scaleend4
+	VMOVUPS (R13), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMULPS  (R12), Z1, Z1
+	VMOVUPS Z1, (R14)
+	VMOVUPS 64(R13), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMULPS  64(R12), Z1, Z1
+	VMOVUPS Z1, 64(R14)
+	VMOVUPS 128(R13), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMULPS  128(R12), Z1, Z1
+	VMOVUPS Z1, 128(R14)
+	VMOVUPS 192(R13), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMULPS  192(R12), Z1, Z1
+	VMOVUPS Z1, 192(R14)
+	ADDQ    $0x00000100, R12
+	ADDQ    $0x00000100, R13
+	ADDQ    $0x00000100, R14
+	SUBQ    $0x00000040, R15
+	JMP     scaleloop4
+
+scaleend4:
+scaleloop1:
+	CMPQ    R15, $0x00000010
+	JB      scaleend1
+	VMOVUPS (R13), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMULPS  (R12), Z1, Z1
+	VMOVUPS Z1, (R14)
+	ADDQ    $0x00000040, R12
+	ADDQ    $0x00000040, R13
+	ADDQ    $0x00000040, R14
+	SUBQ    $0x00000010, R15
+	JMP     scaleloop1
+
+scaleend1:
+	TESTQ   R9, R9
+	JE      tailEnd
+	VSUBPS  Z0, Z5, Z5
+	VMULPS  Z4, Z5, Z5
+	VMOVUPS Z5, (AX)(R11*1)
+
+tailEnd:
+	ADDQ R10, CX
+	ADDQ R10, DX
+	ADDQ R10, AX
+	DECQ DI
 	JNE  row
 	VZEROUPPER
 	RET

@@ -10641,6 +10641,11 @@ TEXT ·moments1NEON(SB), NOSPLIT, $0-64
 	MOVD R3, R7
 	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
 	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	CBZ R4, more
 first:
 	FLDPQ 0(R7), (F8, F9)
 	WORD $0x4e28d442 // fadd v2.4S, v2.4S, v8.4S
@@ -10651,23 +10656,25 @@ first:
 	WORD $0x6e20dc42 // fmul v2.4S, v2.4S, v0.4S
 	WORD $0x6e21dc63 // fmul v3.4S, v3.4S, v1.4S
 	FSTPQ (F2, F3), 0(R0)
-	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
-	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
-	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
-	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	B sums
+more:
+	FLDPQ 0(R0), (F2, F3)
+	FLDPQ 0(R1), (F4, F5)
+	FLDPQ 0(R2), (F6, F7)
+sums:
 row:
-	FLDPQ 0(R3), (F6, F7)
-	WORD $0x4ea2d4c6 // fsub v6.4S, v6.4S, v2.4S
-	WORD $0x4ea3d4e7 // fsub v7.4S, v7.4S, v3.4S
-	WORD $0x4e26d400 // fadd v0.4S, v0.4S, v6.4S
-	WORD $0x4e27d421 // fadd v1.4S, v1.4S, v7.4S
-	WORD $0x4e26ccc4 // fmla v4.4S, v6.4S, v6.4S
-	WORD $0x4e27cce5 // fmla v5.4S, v7.4S, v7.4S
+	FLDPQ 0(R3), (F0, F1)
+	WORD $0x4ea2d400 // fsub v0.4S, v0.4S, v2.4S
+	WORD $0x4ea3d421 // fsub v1.4S, v1.4S, v3.4S
+	WORD $0x4e20d484 // fadd v4.4S, v4.4S, v0.4S
+	WORD $0x4e21d4a5 // fadd v5.4S, v5.4S, v1.4S
+	WORD $0x4e20cc06 // fmla v6.4S, v0.4S, v0.4S
+	WORD $0x4e21cc27 // fmla v7.4S, v1.4S, v1.4S
 	ADD R6, R3
 	SUBS $1, R5
 	BNE row
-	FSTPQ (F0, F1), 0(R1)
-	FSTPQ (F4, F5), 0(R2)
+	FSTPQ (F4, F5), 0(R1)
+	FSTPQ (F6, F7), 0(R2)
 	RET
 
 // rowsAffine1NEON is rowsAffine1AVX2 with two registers for one.
@@ -10809,10 +10816,8 @@ TEXT ·productRows1NEON(SB), NOSPLIT, $0-56
 	MOVD rows+40(FP), R4
 	MOVD stride+48(FP), R5
 	MOVD mean+32(FP), R6
-	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
-	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
-	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
-	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 0(R1), (F2, F3)
 row:
 	FLDPQ 0(R3), (F4, F5)
 	FLDPQ 0(R2), (F6, F7)
@@ -10872,10 +10877,8 @@ TEXT ·productRowsMasked1NEON(SB), NOSPLIT, $0-72
 	MOVD rows+56(FP), R4
 	MOVD stride+64(FP), R5
 	MOVD mean+32(FP), R6
-	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
-	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
-	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
-	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 0(R1), (F2, F3)
 	MOVD scale+40(FP), R7
 	MOVD shift+48(FP), R8
 	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
@@ -11016,6 +11019,23 @@ TEXT ·moments4NEON(SB), NOSPLIT, $0-64
 	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
 	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
 	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
+	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
+	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
+	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6e321e52 // eor v18.4S, v18.4S, v18.4S
+	WORD $0x6e331e73 // eor v19.4S, v19.4S, v19.4S
+	WORD $0x6e341e94 // eor v20.4S, v20.4S, v20.4S
+	WORD $0x6e351eb5 // eor v21.4S, v21.4S, v21.4S
+	WORD $0x6e361ed6 // eor v22.4S, v22.4S, v22.4S
+	WORD $0x6e371ef7 // eor v23.4S, v23.4S, v23.4S
+	WORD $0x6e381f18 // eor v24.4S, v24.4S, v24.4S
+	WORD $0x6e391f39 // eor v25.4S, v25.4S, v25.4S
+	CBZ R4, more
 first:
 	FLDPQ 0(R7), (F26, F27)
 	WORD $0x4e3ad442 // fadd v2.4S, v2.4S, v26.4S
@@ -11044,62 +11064,61 @@ first:
 	FSTPQ (F4, F5), 32(R0)
 	FSTPQ (F6, F7), 64(R0)
 	FSTPQ (F8, F9), 96(R0)
-	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
-	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
-	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
-	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
-	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
-	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
-	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
-	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
-	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
-	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
-	WORD $0x6e321e52 // eor v18.4S, v18.4S, v18.4S
-	WORD $0x6e331e73 // eor v19.4S, v19.4S, v19.4S
-	WORD $0x6e341e94 // eor v20.4S, v20.4S, v20.4S
-	WORD $0x6e351eb5 // eor v21.4S, v21.4S, v21.4S
-	WORD $0x6e361ed6 // eor v22.4S, v22.4S, v22.4S
-	WORD $0x6e371ef7 // eor v23.4S, v23.4S, v23.4S
+	B sums
+more:
+	FLDPQ 0(R0), (F2, F3)
+	FLDPQ 0(R1), (F10, F11)
+	FLDPQ 0(R2), (F18, F19)
+	FLDPQ 32(R0), (F4, F5)
+	FLDPQ 32(R1), (F12, F13)
+	FLDPQ 32(R2), (F20, F21)
+	FLDPQ 64(R0), (F6, F7)
+	FLDPQ 64(R1), (F14, F15)
+	FLDPQ 64(R2), (F22, F23)
+	FLDPQ 96(R0), (F8, F9)
+	FLDPQ 96(R1), (F16, F17)
+	FLDPQ 96(R2), (F24, F25)
+sums:
 row:
-	FLDPQ 0(R3), (F24, F25)
-	WORD $0x4ea2d718 // fsub v24.4S, v24.4S, v2.4S
-	WORD $0x4ea3d739 // fsub v25.4S, v25.4S, v3.4S
-	WORD $0x4e38d400 // fadd v0.4S, v0.4S, v24.4S
-	WORD $0x4e39d421 // fadd v1.4S, v1.4S, v25.4S
-	WORD $0x4e38cf10 // fmla v16.4S, v24.4S, v24.4S
-	WORD $0x4e39cf31 // fmla v17.4S, v25.4S, v25.4S
-	FLDPQ 32(R3), (F24, F25)
-	WORD $0x4ea4d718 // fsub v24.4S, v24.4S, v4.4S
-	WORD $0x4ea5d739 // fsub v25.4S, v25.4S, v5.4S
-	WORD $0x4e38d54a // fadd v10.4S, v10.4S, v24.4S
-	WORD $0x4e39d56b // fadd v11.4S, v11.4S, v25.4S
-	WORD $0x4e38cf12 // fmla v18.4S, v24.4S, v24.4S
-	WORD $0x4e39cf33 // fmla v19.4S, v25.4S, v25.4S
-	FLDPQ 64(R3), (F24, F25)
-	WORD $0x4ea6d718 // fsub v24.4S, v24.4S, v6.4S
-	WORD $0x4ea7d739 // fsub v25.4S, v25.4S, v7.4S
-	WORD $0x4e38d58c // fadd v12.4S, v12.4S, v24.4S
-	WORD $0x4e39d5ad // fadd v13.4S, v13.4S, v25.4S
-	WORD $0x4e38cf14 // fmla v20.4S, v24.4S, v24.4S
-	WORD $0x4e39cf35 // fmla v21.4S, v25.4S, v25.4S
-	FLDPQ 96(R3), (F24, F25)
-	WORD $0x4ea8d718 // fsub v24.4S, v24.4S, v8.4S
-	WORD $0x4ea9d739 // fsub v25.4S, v25.4S, v9.4S
-	WORD $0x4e38d5ce // fadd v14.4S, v14.4S, v24.4S
-	WORD $0x4e39d5ef // fadd v15.4S, v15.4S, v25.4S
-	WORD $0x4e38cf16 // fmla v22.4S, v24.4S, v24.4S
-	WORD $0x4e39cf37 // fmla v23.4S, v25.4S, v25.4S
+	FLDPQ 0(R3), (F0, F1)
+	WORD $0x4ea2d400 // fsub v0.4S, v0.4S, v2.4S
+	WORD $0x4ea3d421 // fsub v1.4S, v1.4S, v3.4S
+	WORD $0x4e20d54a // fadd v10.4S, v10.4S, v0.4S
+	WORD $0x4e21d56b // fadd v11.4S, v11.4S, v1.4S
+	WORD $0x4e20cc12 // fmla v18.4S, v0.4S, v0.4S
+	WORD $0x4e21cc33 // fmla v19.4S, v1.4S, v1.4S
+	FLDPQ 32(R3), (F0, F1)
+	WORD $0x4ea4d400 // fsub v0.4S, v0.4S, v4.4S
+	WORD $0x4ea5d421 // fsub v1.4S, v1.4S, v5.4S
+	WORD $0x4e20d58c // fadd v12.4S, v12.4S, v0.4S
+	WORD $0x4e21d5ad // fadd v13.4S, v13.4S, v1.4S
+	WORD $0x4e20cc14 // fmla v20.4S, v0.4S, v0.4S
+	WORD $0x4e21cc35 // fmla v21.4S, v1.4S, v1.4S
+	FLDPQ 64(R3), (F0, F1)
+	WORD $0x4ea6d400 // fsub v0.4S, v0.4S, v6.4S
+	WORD $0x4ea7d421 // fsub v1.4S, v1.4S, v7.4S
+	WORD $0x4e20d5ce // fadd v14.4S, v14.4S, v0.4S
+	WORD $0x4e21d5ef // fadd v15.4S, v15.4S, v1.4S
+	WORD $0x4e20cc16 // fmla v22.4S, v0.4S, v0.4S
+	WORD $0x4e21cc37 // fmla v23.4S, v1.4S, v1.4S
+	FLDPQ 96(R3), (F0, F1)
+	WORD $0x4ea8d400 // fsub v0.4S, v0.4S, v8.4S
+	WORD $0x4ea9d421 // fsub v1.4S, v1.4S, v9.4S
+	WORD $0x4e20d610 // fadd v16.4S, v16.4S, v0.4S
+	WORD $0x4e21d631 // fadd v17.4S, v17.4S, v1.4S
+	WORD $0x4e20cc18 // fmla v24.4S, v0.4S, v0.4S
+	WORD $0x4e21cc39 // fmla v25.4S, v1.4S, v1.4S
 	ADD R6, R3
 	SUBS $1, R5
 	BNE row
-	FSTPQ (F0, F1), 0(R1)
-	FSTPQ (F10, F11), 32(R1)
-	FSTPQ (F12, F13), 64(R1)
-	FSTPQ (F14, F15), 96(R1)
-	FSTPQ (F16, F17), 0(R2)
-	FSTPQ (F18, F19), 32(R2)
-	FSTPQ (F20, F21), 64(R2)
-	FSTPQ (F22, F23), 96(R2)
+	FSTPQ (F10, F11), 0(R1)
+	FSTPQ (F12, F13), 32(R1)
+	FSTPQ (F14, F15), 64(R1)
+	FSTPQ (F16, F17), 96(R1)
+	FSTPQ (F18, F19), 0(R2)
+	FSTPQ (F20, F21), 32(R2)
+	FSTPQ (F22, F23), 64(R2)
+	FSTPQ (F24, F25), 96(R2)
 	RET
 
 // rowsAffine4NEON is rowsAffine4AVX2 with two registers for one.
@@ -11415,22 +11434,14 @@ TEXT ·productRows4NEON(SB), NOSPLIT, $0-56
 	MOVD rows+40(FP), R4
 	MOVD stride+48(FP), R5
 	MOVD mean+32(FP), R6
-	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
-	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
-	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
-	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
-	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
-	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
-	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
-	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
-	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
-	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
-	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
-	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
-	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
-	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
-	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
-	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 32(R0), (F2, F3)
+	FLDPQ 64(R0), (F4, F5)
+	FLDPQ 96(R0), (F6, F7)
+	FLDPQ 0(R1), (F8, F9)
+	FLDPQ 32(R1), (F10, F11)
+	FLDPQ 64(R1), (F12, F13)
+	FLDPQ 96(R1), (F14, F15)
 row:
 	FLDPQ 0(R3), (F16, F17)
 	FLDPQ 0(R2), (F18, F19)
@@ -11565,22 +11576,14 @@ TEXT ·productRowsMasked4NEON(SB), NOSPLIT, $0-72
 	MOVD rows+56(FP), R4
 	MOVD stride+64(FP), R5
 	MOVD mean+32(FP), R6
-	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
-	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
-	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
-	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
-	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
-	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
-	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
-	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
-	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
-	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
-	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
-	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
-	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
-	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
-	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
-	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 32(R0), (F2, F3)
+	FLDPQ 64(R0), (F4, F5)
+	FLDPQ 96(R0), (F6, F7)
+	FLDPQ 0(R1), (F8, F9)
+	FLDPQ 32(R1), (F10, F11)
+	FLDPQ 64(R1), (F12, F13)
+	FLDPQ 96(R1), (F14, F15)
 	MOVD scale+40(FP), R7
 	MOVD shift+48(FP), R8
 	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
@@ -11807,6 +11810,462 @@ row:
 	ADD R4, R1
 	ADD R4, R2
 	SUBS $1, R3
+	BNE row
+	RET
+
+// lineAffineNEON is lineAffineAVX2 with two registers for one.
+TEXT ·lineAffineNEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD scale+16(FP), R2
+	MOVD shift+24(FP), R3
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	MOVD rows+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD end+48(FP), R6
+	MOVD stride+56(FP), R7
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+row:
+	CBZ R6, whole
+	ADD R6<<0, R1, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R6<<0, R2, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R6<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	VMOV V6.B16, V31.B16
+	WORD $0x4e20cc5f // fmla v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e21cc7f // fmla v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V1.B16
+whole:
+	MOVD $0, R8
+column:
+	ADD R8<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R8<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R8<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	VMOV V6.B16, V31.B16
+	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	ADD R8<<0, R0, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD $32, R8
+	CMP R5, R8
+	BLO column
+	CBZ R6, next
+	ADD R6<<0, R0, R19
+	FSTPQ (F0, F1), 0(R19)
+next:
+	ADD R7, R0
+	ADD R7, R1
+	SUBS $1, R4
+	BNE row
+	RET
+
+// lineAffineReluNEON is lineAffineReluAVX2 with two registers for one.
+TEXT ·lineAffineReluNEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD scale+16(FP), R2
+	MOVD shift+24(FP), R3
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	MOVD rows+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD end+48(FP), R6
+	MOVD stride+56(FP), R7
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+row:
+	CBZ R6, whole
+	ADD R6<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R6<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R6<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	VMOV V8.B16, V31.B16
+	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e43f // fcmgt v31.4S, v1.4S, v3.4S
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+whole:
+	MOVD $0, R8
+column:
+	ADD R8<<0, R1, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R8<<0, R2, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R8<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	VMOV V8.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ea4e41f // fcmgt v31.4S, v0.4S, v4.4S
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea5e43f // fcmgt v31.4S, v1.4S, v5.4S
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	ADD R8<<0, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD $32, R8
+	CMP R5, R8
+	BLO column
+	CBZ R6, next
+	ADD R6<<0, R0, R19
+	FSTPQ (F2, F3), 0(R19)
+next:
+	ADD R7, R0
+	ADD R7, R1
+	SUBS $1, R4
+	BNE row
+	RET
+
+// lineCombineNEON is lineCombineAVX2 with two registers for one.
+TEXT ·lineCombineNEON(SB), NOSPLIT, $0-80
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD y+24(FP), R2
+	MOVD a+16(FP), R3
+	MOVD b+32(FP), R4
+	MOVD c+40(FP), R5
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	MOVD rows+48(FP), R6
+	MOVD n+56(FP), R7
+	MOVD end+64(FP), R8
+	MOVD stride+72(FP), R9
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+row:
+	CBZ R8, whole
+	ADD R8<<0, R1, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R8<<0, R2, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R8<<0, R4, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R8<<0, R5, R19
+	FLDPQ 0(R19), (F8, F9)
+	VMOV V8.B16, V31.B16
+	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	ADD R8<<0, R3, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x4e20cc82 // fmla v2.4S, v4.4S, v0.4S
+	WORD $0x4e21cca3 // fmla v3.4S, v5.4S, v1.4S
+	VMOV V2.B16, V0.B16
+	VMOV V3.B16, V1.B16
+whole:
+	MOVD $0, R10
+column:
+	ADD R10<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R10<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R10<<0, R4, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R10<<0, R5, R19
+	FLDPQ 0(R19), (F8, F9)
+	VMOV V8.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	ADD R10<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e22ccc4 // fmla v4.4S, v6.4S, v2.4S
+	WORD $0x4e23cce5 // fmla v5.4S, v7.4S, v3.4S
+	ADD R10<<0, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD $32, R10
+	CMP R7, R10
+	BLO column
+	CBZ R8, next
+	ADD R8<<0, R0, R19
+	FSTPQ (F0, F1), 0(R19)
+next:
+	ADD R9, R0
+	ADD R9, R1
+	ADD R9, R2
+	SUBS $1, R6
+	BNE row
+	RET
+
+// lineAffineAddNEON is lineAffineAddAVX2 with two registers for one.
+TEXT ·lineAffineAddNEON(SB), NOSPLIT, $0-72
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD scale+24(FP), R2
+	MOVD shift+32(FP), R3
+	MOVD addend+16(FP), R4
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	MOVD rows+40(FP), R5
+	MOVD n+48(FP), R6
+	MOVD end+56(FP), R7
+	MOVD stride+64(FP), R8
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+row:
+	CBZ R7, whole
+	ADD R7<<0, R1, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R7<<0, R2, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R7<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	VMOV V6.B16, V31.B16
+	WORD $0x4e20cc5f // fmla v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e21cc7f // fmla v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	ADD R7<<0, R4, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e26d400 // fadd v0.4S, v0.4S, v6.4S
+	WORD $0x4e27d421 // fadd v1.4S, v1.4S, v7.4S
+whole:
+	MOVD $0, R9
+column:
+	ADD R9<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R9<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	VMOV V6.B16, V31.B16
+	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	ADD R9<<0, R4, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
+	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
+	ADD R9<<0, R0, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD $32, R9
+	CMP R6, R9
+	BLO column
+	CBZ R7, next
+	ADD R7<<0, R0, R19
+	FSTPQ (F0, F1), 0(R19)
+next:
+	ADD R8, R0
+	ADD R8, R1
+	ADD R8, R4
+	SUBS $1, R5
+	BNE row
+	RET
+
+// lineAffineAddReluNEON is lineAffineAddReluAVX2 with two registers for one.
+TEXT ·lineAffineAddReluNEON(SB), NOSPLIT, $0-72
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD scale+24(FP), R2
+	MOVD shift+32(FP), R3
+	MOVD addend+16(FP), R4
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	MOVD rows+40(FP), R5
+	MOVD n+48(FP), R6
+	MOVD end+56(FP), R7
+	MOVD stride+64(FP), R8
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+row:
+	CBZ R7, whole
+	ADD R7<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R7<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R7<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	VMOV V8.B16, V31.B16
+	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	ADD R7<<0, R4, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e28d442 // fadd v2.4S, v2.4S, v8.4S
+	WORD $0x4e29d463 // fadd v3.4S, v3.4S, v9.4S
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e43f // fcmgt v31.4S, v1.4S, v3.4S
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+whole:
+	MOVD $0, R9
+column:
+	ADD R9<<0, R1, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R9<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	VMOV V8.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	ADD R9<<0, R4, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
+	WORD $0x4e29d4a5 // fadd v5.4S, v5.4S, v9.4S
+	WORD $0x6ea4e41f // fcmgt v31.4S, v0.4S, v4.4S
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea5e43f // fcmgt v31.4S, v1.4S, v5.4S
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	ADD R9<<0, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD $32, R9
+	CMP R6, R9
+	BLO column
+	CBZ R7, next
+	ADD R7<<0, R0, R19
+	FSTPQ (F2, F3), 0(R19)
+next:
+	ADD R8, R0
+	ADD R8, R1
+	ADD R8, R4
+	SUBS $1, R5
+	BNE row
+	RET
+
+// lineCombineMaskedNEON is lineCombineMaskedAVX2 with two registers for one.
+TEXT ·lineCombineMaskedNEON(SB), NOSPLIT, $0-96
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD y+24(FP), R2
+	MOVD a+16(FP), R3
+	MOVD b+32(FP), R4
+	MOVD c+40(FP), R5
+	MOVD scale+48(FP), R6
+	MOVD shift+56(FP), R7
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	MOVD rows+64(FP), R8
+	MOVD n+72(FP), R9
+	MOVD end+80(FP), R10
+	MOVD stride+88(FP), R11
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+row:
+	CBZ R10, whole
+	ADD R10<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R10<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R10<<0, R4, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R10<<0, R6, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R10<<0, R7, R19
+	FLDPQ 0(R19), (F12, F13)
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6ea0e508 // fcmgt v8.4S, v8.4S, v0.4S
+	WORD $0x6ea1e529 // fcmgt v9.4S, v9.4S, v1.4S
+	WORD $0x4e241d04 // and v4.4S, v8.4S, v4.4S
+	WORD $0x4e251d25 // and v5.4S, v9.4S, v5.4S
+	ADD R10<<0, R5, R19
+	FLDPQ 0(R19), (F12, F13)
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	ADD R10<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e22ccc4 // fmla v4.4S, v6.4S, v2.4S
+	WORD $0x4e23cce5 // fmla v5.4S, v7.4S, v3.4S
+	VMOV V4.B16, V2.B16
+	VMOV V5.B16, V3.B16
+whole:
+	MOVD $0, R12
+column:
+	ADD R12<<0, R1, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R12<<0, R2, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R12<<0, R4, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R12<<0, R6, R19
+	FLDPQ 0(R19), (F10, F11)
+	ADD R12<<0, R7, R19
+	FLDPQ 0(R19), (F12, F13)
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x6ea0e54a // fcmgt v10.4S, v10.4S, v0.4S
+	WORD $0x6ea1e56b // fcmgt v11.4S, v11.4S, v1.4S
+	WORD $0x4e261d46 // and v6.4S, v10.4S, v6.4S
+	WORD $0x4e271d67 // and v7.4S, v11.4S, v7.4S
+	ADD R12<<0, R5, R19
+	FLDPQ 0(R19), (F12, F13)
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cd1f // fmla v31.4S, v8.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e27cd3f // fmla v31.4S, v9.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	ADD R12<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e24cd06 // fmla v6.4S, v8.4S, v4.4S
+	WORD $0x4e25cd27 // fmla v7.4S, v9.4S, v5.4S
+	ADD R12<<0, R0, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD $32, R12
+	CMP R9, R12
+	BLO column
+	CBZ R10, next
+	ADD R10<<0, R0, R19
+	FSTPQ (F2, F3), 0(R19)
+next:
+	ADD R11, R0
+	ADD R11, R1
+	ADD R11, R2
+	SUBS $1, R8
 	BNE row
 	RET
 
@@ -15366,6 +15825,828 @@ clearEnd1:
 	ADD R6, R0
 	ADD R6, R1
 	SUBS $1, R4
+	BNE row
+	RET
+
+// softmaxLinesNEON is softmaxLinesAVX2 with two registers for one.
+TEXT ·softmaxLinesNEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD mask+16(FP), R2
+	MOVD line+24(FP), R3
+	MOVD rows+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD rest+48(FP), R6
+	MOVD stride+56(FP), R7
+	ADD $-32, R7, R8
+row:
+	ADD R8<<0, R1, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R8<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R8<<0, R1, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R8<<0, R1, R19
+	FLDPQ 0(R19), (F6, F7)
+	MOVD R1, R9
+	MOVD R5, R10
+largestloop4:
+	CMP $32, R10
+	BLO largestend4
+	FLDPQ 0(R9), (F22, F23)
+	WORD $0x6eb6e41f // fcmgt v31.4S, v0.4S, v22.4S
+	WORD $0x6e761c1f // bsl v31.4S, v0.4S, v22.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6eb7e43f // fcmgt v31.4S, v1.4S, v23.4S
+	WORD $0x6e771c3f // bsl v31.4S, v1.4S, v23.4S
+	VMOV V31.B16, V1.B16
+	FLDPQ 32(R9), (F22, F23)
+	WORD $0x6eb6e45f // fcmgt v31.4S, v2.4S, v22.4S
+	WORD $0x6e761c5f // bsl v31.4S, v2.4S, v22.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6eb7e47f // fcmgt v31.4S, v3.4S, v23.4S
+	WORD $0x6e771c7f // bsl v31.4S, v3.4S, v23.4S
+	VMOV V31.B16, V3.B16
+	FLDPQ 64(R9), (F22, F23)
+	WORD $0x6eb6e49f // fcmgt v31.4S, v4.4S, v22.4S
+	WORD $0x6e761c9f // bsl v31.4S, v4.4S, v22.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6eb7e4bf // fcmgt v31.4S, v5.4S, v23.4S
+	WORD $0x6e771cbf // bsl v31.4S, v5.4S, v23.4S
+	VMOV V31.B16, V5.B16
+	FLDPQ 96(R9), (F22, F23)
+	WORD $0x6eb6e4df // fcmgt v31.4S, v6.4S, v22.4S
+	WORD $0x6e761cdf // bsl v31.4S, v6.4S, v22.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6eb7e4ff // fcmgt v31.4S, v7.4S, v23.4S
+	WORD $0x6e771cff // bsl v31.4S, v7.4S, v23.4S
+	VMOV V31.B16, V7.B16
+	ADD $128, R9
+	SUBS $32, R10
+	B largestloop4
+largestend4:
+largestloop1:
+	CMP $8, R10
+	BLO largestend1
+	FLDPQ 0(R9), (F22, F23)
+	WORD $0x6eb6e41f // fcmgt v31.4S, v0.4S, v22.4S
+	WORD $0x6e761c1f // bsl v31.4S, v0.4S, v22.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6eb7e43f // fcmgt v31.4S, v1.4S, v23.4S
+	WORD $0x6e771c3f // bsl v31.4S, v1.4S, v23.4S
+	VMOV V31.B16, V1.B16
+	ADD $32, R9
+	SUBS $8, R10
+	B largestloop1
+largestend1:
+	WORD $0x6ea4e41f // fcmgt v31.4S, v0.4S, v4.4S
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea5e43f // fcmgt v31.4S, v1.4S, v5.4S
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x6ea6e45f // fcmgt v31.4S, v2.4S, v6.4S
+	WORD $0x6e661c5f // bsl v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea7e47f // fcmgt v31.4S, v3.4S, v7.4S
+	WORD $0x6e671c7f // bsl v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea3e43f // fcmgt v31.4S, v1.4S, v3.4S
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V1.B16
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V0.B16
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V0.B16
+	VREV64 V0.S4, V2.S4
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V0.B16
+	FMOVS F0, 0(R3)
+	ADD $0, R3, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	CBZ R6, tail
+	ADD R8<<0, R1, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4ea0d4c6 // fsub v6.4S, v6.4S, v0.4S
+	WORD $0x4ea1d4e7 // fsub v7.4S, v7.4S, v1.4S
+	MOVD $expMin<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea6e49f // fcmgt v31.4S, v4.4S, v6.4S
+	WORD $0x6e661c9f // bsl v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ea7e4bf // fcmgt v31.4S, v5.4S, v7.4S
+	WORD $0x6e671cbf // bsl v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $expMax<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea4e4df // fcmgt v31.4S, v6.4S, v4.4S
+	WORD $0x6e661c9f // bsl v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ea5e4ff // fcmgt v31.4S, v7.4S, v5.4S
+	WORD $0x6e671cbf // bsl v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dcc4 // fmul v4.4S, v6.4S, v22.4S
+	WORD $0x6e36dce5 // fmul v5.4S, v7.4S, v22.4S
+	WORD $0x4e21a888 // fcvtns v8.4S, v4.4S
+	WORD $0x4e21a8a9 // fcvtns v9.4S, v5.4S
+	WORD $0x4e21d904 // scvtf v4.4S, v8.4S
+	WORD $0x4e21d925 // scvtf v5.4S, v9.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb6cc86 // fmls v6.4S, v4.4S, v22.4S
+	WORD $0x4eb6cca7 // fmls v7.4S, v5.4S, v22.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb6cc86 // fmls v6.4S, v4.4S, v22.4S
+	WORD $0x4eb6cca7 // fmls v7.4S, v5.4S, v22.4S
+	MOVD $expP0<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $expP1<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $expP2<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $expP3<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $expP4<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $expP5<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6e26dcca // fmul v10.4S, v6.4S, v6.4S
+	WORD $0x6e27dceb // fmul v11.4S, v7.4S, v7.4S
+	VMOV V6.B16, V31.B16
+	WORD $0x4e24cd5f // fmla v31.4S, v10.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e25cd7f // fmla v31.4S, v11.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4e36d484 // fadd v4.4S, v4.4S, v22.4S
+	WORD $0x4e36d4a5 // fadd v5.4S, v5.4S, v22.4S
+	WORD $0x4f3f0506 // sshr v6.4s, v8.4s, #1
+	WORD $0x4f3f0527 // sshr v7.4s, v9.4s, #1
+	WORD $0x6ea68508 // sub v8.4S, v8.4S, v6.4S
+	WORD $0x6ea78529 // sub v9.4S, v9.4S, v7.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb684c6 // add v6.4S, v6.4S, v22.4S
+	WORD $0x4eb684e7 // add v7.4S, v7.4S, v22.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb68508 // add v8.4S, v8.4S, v22.4S
+	WORD $0x4eb68529 // add v9.4S, v9.4S, v22.4S
+	WORD $0x4f3754c6 // shl v6.4s, v6.4s, #23
+	WORD $0x4f3754e7 // shl v7.4s, v7.4s, #23
+	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
+	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
+	WORD $0x6e26dc84 // fmul v4.4S, v4.4S, v6.4S
+	WORD $0x6e27dca5 // fmul v5.4S, v5.4S, v7.4S
+	WORD $0x6e28dc84 // fmul v4.4S, v4.4S, v8.4S
+	WORD $0x6e29dca5 // fmul v5.4S, v5.4S, v9.4S
+	VMOV V4.B16, V6.B16
+	VMOV V5.B16, V7.B16
+	FLDPQ 0(R2), (F4, F5)
+	WORD $0x4e261c84 // and v4.4S, v4.4S, v6.4S
+	WORD $0x4e271ca5 // and v5.4S, v5.4S, v7.4S
+tail:
+	MOVD R1, R9
+	MOVD R0, R10
+	MOVD R5, R11
+exploop2:
+	CMP $16, R11
+	BLO expend2
+	FLDPQ 0(R9), (F8, F9)
+	WORD $0x4ea0d508 // fsub v8.4S, v8.4S, v0.4S
+	WORD $0x4ea1d529 // fsub v9.4S, v9.4S, v1.4S
+	FLDPQ 32(R9), (F10, F11)
+	WORD $0x4ea0d54a // fsub v10.4S, v10.4S, v0.4S
+	WORD $0x4ea1d56b // fsub v11.4S, v11.4S, v1.4S
+	MOVD $expMin<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	WORD $0x6ea8e59f // fcmgt v31.4S, v12.4S, v8.4S
+	WORD $0x6e681d9f // bsl v31.4S, v12.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea9e5bf // fcmgt v31.4S, v13.4S, v9.4S
+	WORD $0x6e691dbf // bsl v31.4S, v13.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6eaae59f // fcmgt v31.4S, v12.4S, v10.4S
+	WORD $0x6e6a1d9f // bsl v31.4S, v12.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	WORD $0x6eabe5bf // fcmgt v31.4S, v13.4S, v11.4S
+	WORD $0x6e6b1dbf // bsl v31.4S, v13.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $expMax<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	WORD $0x6eace51f // fcmgt v31.4S, v8.4S, v12.4S
+	WORD $0x6e681d9f // bsl v31.4S, v12.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6eade53f // fcmgt v31.4S, v9.4S, v13.4S
+	WORD $0x6e691dbf // bsl v31.4S, v13.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6eace55f // fcmgt v31.4S, v10.4S, v12.4S
+	WORD $0x6e6a1d9f // bsl v31.4S, v12.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	WORD $0x6eade57f // fcmgt v31.4S, v11.4S, v13.4S
+	WORD $0x6e6b1dbf // bsl v31.4S, v13.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dd0c // fmul v12.4S, v8.4S, v22.4S
+	WORD $0x6e36dd2d // fmul v13.4S, v9.4S, v22.4S
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dd4e // fmul v14.4S, v10.4S, v22.4S
+	WORD $0x6e36dd6f // fmul v15.4S, v11.4S, v22.4S
+	WORD $0x4e21a990 // fcvtns v16.4S, v12.4S
+	WORD $0x4e21a9b1 // fcvtns v17.4S, v13.4S
+	WORD $0x4e21a9d2 // fcvtns v18.4S, v14.4S
+	WORD $0x4e21a9f3 // fcvtns v19.4S, v15.4S
+	WORD $0x4e21da0c // scvtf v12.4S, v16.4S
+	WORD $0x4e21da2d // scvtf v13.4S, v17.4S
+	WORD $0x4e21da4e // scvtf v14.4S, v18.4S
+	WORD $0x4e21da6f // scvtf v15.4S, v19.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb6cd88 // fmls v8.4S, v12.4S, v22.4S
+	WORD $0x4eb6cda9 // fmls v9.4S, v13.4S, v22.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb6cdca // fmls v10.4S, v14.4S, v22.4S
+	WORD $0x4eb6cdeb // fmls v11.4S, v15.4S, v22.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb6cd88 // fmls v8.4S, v12.4S, v22.4S
+	WORD $0x4eb6cda9 // fmls v9.4S, v13.4S, v22.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb6cdca // fmls v10.4S, v14.4S, v22.4S
+	WORD $0x4eb6cdeb // fmls v11.4S, v15.4S, v22.4S
+	MOVD $expP0<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $expP0<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V15.B16
+	MOVD $expP1<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2ccd1f // fmla v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2dcd3f // fmla v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $expP1<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2ecd5f // fmla v31.4S, v10.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2fcd7f // fmla v31.4S, v11.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $expP2<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2ccd1f // fmla v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2dcd3f // fmla v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $expP2<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2ecd5f // fmla v31.4S, v10.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2fcd7f // fmla v31.4S, v11.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $expP3<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2ccd1f // fmla v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2dcd3f // fmla v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $expP3<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2ecd5f // fmla v31.4S, v10.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2fcd7f // fmla v31.4S, v11.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $expP4<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2ccd1f // fmla v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2dcd3f // fmla v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $expP4<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2ecd5f // fmla v31.4S, v10.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2fcd7f // fmla v31.4S, v11.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $expP5<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2ccd1f // fmla v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2dcd3f // fmla v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $expP5<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2ecd5f // fmla v31.4S, v10.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2fcd7f // fmla v31.4S, v11.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	WORD $0x6e28dd14 // fmul v20.4S, v8.4S, v8.4S
+	WORD $0x6e29dd35 // fmul v21.4S, v9.4S, v9.4S
+	VMOV V8.B16, V31.B16
+	WORD $0x4e2cce9f // fmla v31.4S, v20.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e2dcebf // fmla v31.4S, v21.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	WORD $0x6e2add54 // fmul v20.4S, v10.4S, v10.4S
+	WORD $0x6e2bdd75 // fmul v21.4S, v11.4S, v11.4S
+	VMOV V10.B16, V31.B16
+	WORD $0x4e2ece9f // fmla v31.4S, v20.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x4e2fcebf // fmla v31.4S, v21.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4e36d58c // fadd v12.4S, v12.4S, v22.4S
+	WORD $0x4e36d5ad // fadd v13.4S, v13.4S, v22.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4e36d5ce // fadd v14.4S, v14.4S, v22.4S
+	WORD $0x4e36d5ef // fadd v15.4S, v15.4S, v22.4S
+	WORD $0x4f3f0608 // sshr v8.4s, v16.4s, #1
+	WORD $0x4f3f0629 // sshr v9.4s, v17.4s, #1
+	WORD $0x6ea88610 // sub v16.4S, v16.4S, v8.4S
+	WORD $0x6ea98631 // sub v17.4S, v17.4S, v9.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb68508 // add v8.4S, v8.4S, v22.4S
+	WORD $0x4eb68529 // add v9.4S, v9.4S, v22.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb68610 // add v16.4S, v16.4S, v22.4S
+	WORD $0x4eb68631 // add v17.4S, v17.4S, v22.4S
+	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
+	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
+	WORD $0x4f375610 // shl v16.4s, v16.4s, #23
+	WORD $0x4f375631 // shl v17.4s, v17.4s, #23
+	WORD $0x6e28dd8c // fmul v12.4S, v12.4S, v8.4S
+	WORD $0x6e29ddad // fmul v13.4S, v13.4S, v9.4S
+	WORD $0x6e30dd8c // fmul v12.4S, v12.4S, v16.4S
+	WORD $0x6e31ddad // fmul v13.4S, v13.4S, v17.4S
+	WORD $0x4f3f0648 // sshr v8.4s, v18.4s, #1
+	WORD $0x4f3f0669 // sshr v9.4s, v19.4s, #1
+	WORD $0x6ea88652 // sub v18.4S, v18.4S, v8.4S
+	WORD $0x6ea98673 // sub v19.4S, v19.4S, v9.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb68508 // add v8.4S, v8.4S, v22.4S
+	WORD $0x4eb68529 // add v9.4S, v9.4S, v22.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb68652 // add v18.4S, v18.4S, v22.4S
+	WORD $0x4eb68673 // add v19.4S, v19.4S, v22.4S
+	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
+	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
+	WORD $0x4f375652 // shl v18.4s, v18.4s, #23
+	WORD $0x4f375673 // shl v19.4s, v19.4s, #23
+	WORD $0x6e28ddce // fmul v14.4S, v14.4S, v8.4S
+	WORD $0x6e29ddef // fmul v15.4S, v15.4S, v9.4S
+	WORD $0x6e32ddce // fmul v14.4S, v14.4S, v18.4S
+	WORD $0x6e33ddef // fmul v15.4S, v15.4S, v19.4S
+	WORD $0x4e2cd442 // fadd v2.4S, v2.4S, v12.4S
+	WORD $0x4e2dd463 // fadd v3.4S, v3.4S, v13.4S
+	FSTPQ (F12, F13), 0(R10)
+	WORD $0x4e2ed484 // fadd v4.4S, v4.4S, v14.4S
+	WORD $0x4e2fd4a5 // fadd v5.4S, v5.4S, v15.4S
+	FSTPQ (F14, F15), 32(R10)
+	ADD $64, R9
+	ADD $64, R10
+	SUBS $16, R11
+	B exploop2
+expend2:
+exploop1:
+	CMP $8, R11
+	BLO expend1
+	FLDPQ 0(R9), (F8, F9)
+	WORD $0x4ea0d508 // fsub v8.4S, v8.4S, v0.4S
+	WORD $0x4ea1d529 // fsub v9.4S, v9.4S, v1.4S
+	MOVD $expMin<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	WORD $0x6ea8e55f // fcmgt v31.4S, v10.4S, v8.4S
+	WORD $0x6e681d5f // bsl v31.4S, v10.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea9e57f // fcmgt v31.4S, v11.4S, v9.4S
+	WORD $0x6e691d7f // bsl v31.4S, v11.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $expMax<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	WORD $0x6eaae51f // fcmgt v31.4S, v8.4S, v10.4S
+	WORD $0x6e681d5f // bsl v31.4S, v10.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6eabe53f // fcmgt v31.4S, v9.4S, v11.4S
+	WORD $0x6e691d7f // bsl v31.4S, v11.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dd0a // fmul v10.4S, v8.4S, v22.4S
+	WORD $0x6e36dd2b // fmul v11.4S, v9.4S, v22.4S
+	WORD $0x4e21a94c // fcvtns v12.4S, v10.4S
+	WORD $0x4e21a96d // fcvtns v13.4S, v11.4S
+	WORD $0x4e21d98a // scvtf v10.4S, v12.4S
+	WORD $0x4e21d9ab // scvtf v11.4S, v13.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb6cd48 // fmls v8.4S, v10.4S, v22.4S
+	WORD $0x4eb6cd69 // fmls v9.4S, v11.4S, v22.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb6cd48 // fmls v8.4S, v10.4S, v22.4S
+	WORD $0x4eb6cd69 // fmls v9.4S, v11.4S, v22.4S
+	MOVD $expP0<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $expP1<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $expP2<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $expP3<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $expP4<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $expP5<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x6e28dd0e // fmul v14.4S, v8.4S, v8.4S
+	WORD $0x6e29dd2f // fmul v15.4S, v9.4S, v9.4S
+	VMOV V8.B16, V31.B16
+	WORD $0x4e2acddf // fmla v31.4S, v14.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e2bcdff // fmla v31.4S, v15.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4e36d54a // fadd v10.4S, v10.4S, v22.4S
+	WORD $0x4e36d56b // fadd v11.4S, v11.4S, v22.4S
+	WORD $0x4f3f0588 // sshr v8.4s, v12.4s, #1
+	WORD $0x4f3f05a9 // sshr v9.4s, v13.4s, #1
+	WORD $0x6ea8858c // sub v12.4S, v12.4S, v8.4S
+	WORD $0x6ea985ad // sub v13.4S, v13.4S, v9.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb68508 // add v8.4S, v8.4S, v22.4S
+	WORD $0x4eb68529 // add v9.4S, v9.4S, v22.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb6858c // add v12.4S, v12.4S, v22.4S
+	WORD $0x4eb685ad // add v13.4S, v13.4S, v22.4S
+	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
+	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
+	WORD $0x4f37558c // shl v12.4s, v12.4s, #23
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x6e28dd4a // fmul v10.4S, v10.4S, v8.4S
+	WORD $0x6e29dd6b // fmul v11.4S, v11.4S, v9.4S
+	WORD $0x6e2cdd4a // fmul v10.4S, v10.4S, v12.4S
+	WORD $0x6e2ddd6b // fmul v11.4S, v11.4S, v13.4S
+	WORD $0x4e2ad442 // fadd v2.4S, v2.4S, v10.4S
+	WORD $0x4e2bd463 // fadd v3.4S, v3.4S, v11.4S
+	FSTPQ (F10, F11), 0(R10)
+	ADD $32, R9
+	ADD $32, R10
+	SUBS $8, R11
+	B exploop1
+expend1:
+	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
+	WORD $0x4e25d463 // fadd v3.4S, v3.4S, v5.4S
+	VMOV V2.B16, V0.B16
+	VMOV V3.B16, V1.B16
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VREV64 V0.S4, V2.S4
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	FMOVS F0, 0(R3)
+	ADD $0, R3, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6e20fc42 // fdiv v2.4S, v2.4S, v0.4S
+	WORD $0x6e21fc63 // fdiv v3.4S, v3.4S, v1.4S
+	MOVD R0, R10
+	MOVD R5, R9
+scaleloop4:
+	CMP $32, R9
+	BLO scaleend4
+	FLDPQ 0(R10), (F22, F23)
+	WORD $0x6e36dc40 // fmul v0.4S, v2.4S, v22.4S
+	WORD $0x6e37dc61 // fmul v1.4S, v3.4S, v23.4S
+	FSTPQ (F0, F1), 0(R10)
+	FLDPQ 32(R10), (F22, F23)
+	WORD $0x6e36dc40 // fmul v0.4S, v2.4S, v22.4S
+	WORD $0x6e37dc61 // fmul v1.4S, v3.4S, v23.4S
+	FSTPQ (F0, F1), 32(R10)
+	FLDPQ 64(R10), (F22, F23)
+	WORD $0x6e36dc40 // fmul v0.4S, v2.4S, v22.4S
+	WORD $0x6e37dc61 // fmul v1.4S, v3.4S, v23.4S
+	FSTPQ (F0, F1), 64(R10)
+	FLDPQ 96(R10), (F22, F23)
+	WORD $0x6e36dc40 // fmul v0.4S, v2.4S, v22.4S
+	WORD $0x6e37dc61 // fmul v1.4S, v3.4S, v23.4S
+	FSTPQ (F0, F1), 96(R10)
+	ADD $128, R10
+	SUBS $32, R9
+	B scaleloop4
+scaleend4:
+scaleloop1:
+	CMP $8, R9
+	BLO scaleend1
+	FLDPQ 0(R10), (F22, F23)
+	WORD $0x6e36dc40 // fmul v0.4S, v2.4S, v22.4S
+	WORD $0x6e37dc61 // fmul v1.4S, v3.4S, v23.4S
+	FSTPQ (F0, F1), 0(R10)
+	ADD $32, R10
+	SUBS $8, R9
+	B scaleloop1
+scaleend1:
+	CBZ R6, tailEnd
+	WORD $0x6e22dcc6 // fmul v6.4S, v6.4S, v2.4S
+	WORD $0x6e23dce7 // fmul v7.4S, v7.4S, v3.4S
+	ADD R8<<0, R0, R19
+	FSTPQ (F6, F7), 0(R19)
+tailEnd:
+	ADD R7, R1
+	ADD R7, R0
+	SUBS $1, R4
+	BNE row
+	RET
+
+// softmaxLinesGradNEON is softmaxLinesGradAVX2 with two registers for one.
+TEXT ·softmaxLinesGradNEON(SB), NOSPLIT, $0-72
+	MOVD dst+0(FP), R0
+	MOVD y+8(FP), R1
+	MOVD d+16(FP), R2
+	MOVD mask+24(FP), R3
+	MOVD line+32(FP), R4
+	MOVD rows+40(FP), R5
+	MOVD n+48(FP), R6
+	MOVD rest+56(FP), R7
+	MOVD stride+64(FP), R8
+	ADD $-32, R8, R9
+row:
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	CBZ R7, tail
+	ADD R9<<0, R1, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F10, F11)
+	WORD $0x6e2add06 // fmul v6.4S, v8.4S, v10.4S
+	WORD $0x6e2bdd27 // fmul v7.4S, v9.4S, v11.4S
+	FLDPQ 0(R3), (F12, F13)
+	WORD $0x4e261d86 // and v6.4S, v12.4S, v6.4S
+	WORD $0x4e271da7 // and v7.4S, v13.4S, v7.4S
+tail:
+	MOVD R1, R10
+	MOVD R2, R11
+	MOVD R6, R12
+dotloop4:
+	CMP $32, R12
+	BLO dotend4
+	FLDPQ 0(R10), (F12, F13)
+	FLDPQ 0(R11), (F14, F15)
+	WORD $0x4e2ecd80 // fmla v0.4S, v12.4S, v14.4S
+	WORD $0x4e2fcda1 // fmla v1.4S, v13.4S, v15.4S
+	FLDPQ 32(R10), (F12, F13)
+	FLDPQ 32(R11), (F14, F15)
+	WORD $0x4e2ecd82 // fmla v2.4S, v12.4S, v14.4S
+	WORD $0x4e2fcda3 // fmla v3.4S, v13.4S, v15.4S
+	FLDPQ 64(R10), (F12, F13)
+	FLDPQ 64(R11), (F14, F15)
+	WORD $0x4e2ecd84 // fmla v4.4S, v12.4S, v14.4S
+	WORD $0x4e2fcda5 // fmla v5.4S, v13.4S, v15.4S
+	FLDPQ 96(R10), (F12, F13)
+	FLDPQ 96(R11), (F14, F15)
+	WORD $0x4e2ecd86 // fmla v6.4S, v12.4S, v14.4S
+	WORD $0x4e2fcda7 // fmla v7.4S, v13.4S, v15.4S
+	ADD $128, R10
+	ADD $128, R11
+	SUBS $32, R12
+	B dotloop4
+dotend4:
+dotloop1:
+	CMP $8, R12
+	BLO dotend1
+	FLDPQ 0(R10), (F12, F13)
+	FLDPQ 0(R11), (F14, F15)
+	WORD $0x4e2ecd80 // fmla v0.4S, v12.4S, v14.4S
+	WORD $0x4e2fcda1 // fmla v1.4S, v13.4S, v15.4S
+	ADD $32, R10
+	ADD $32, R11
+	SUBS $8, R12
+	B dotloop1
+dotend1:
+	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
+	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
+	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
+	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VREV64 V0.S4, V2.S4
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	FMOVS F0, 0(R4)
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	MOVD R1, R10
+	MOVD R2, R11
+	MOVD R0, R12
+	MOVD R6, R13
+scaleloop4:
+	CMP $32, R13
+	BLO scaleend4
+	FLDPQ 0(R11), (F2, F3)
+	WORD $0x4ea0d442 // fsub v2.4S, v2.4S, v0.4S
+	WORD $0x4ea1d463 // fsub v3.4S, v3.4S, v1.4S
+	FLDPQ 0(R10), (F14, F15)
+	WORD $0x6e2edc42 // fmul v2.4S, v2.4S, v14.4S
+	WORD $0x6e2fdc63 // fmul v3.4S, v3.4S, v15.4S
+	FSTPQ (F2, F3), 0(R12)
+	FLDPQ 32(R11), (F2, F3)
+	WORD $0x4ea0d442 // fsub v2.4S, v2.4S, v0.4S
+	WORD $0x4ea1d463 // fsub v3.4S, v3.4S, v1.4S
+	FLDPQ 32(R10), (F14, F15)
+	WORD $0x6e2edc42 // fmul v2.4S, v2.4S, v14.4S
+	WORD $0x6e2fdc63 // fmul v3.4S, v3.4S, v15.4S
+	FSTPQ (F2, F3), 32(R12)
+	FLDPQ 64(R11), (F2, F3)
+	WORD $0x4ea0d442 // fsub v2.4S, v2.4S, v0.4S
+	WORD $0x4ea1d463 // fsub v3.4S, v3.4S, v1.4S
+	FLDPQ 64(R10), (F14, F15)
+	WORD $0x6e2edc42 // fmul v2.4S, v2.4S, v14.4S
+	WORD $0x6e2fdc63 // fmul v3.4S, v3.4S, v15.4S
+	FSTPQ (F2, F3), 64(R12)
+	FLDPQ 96(R11), (F2, F3)
+	WORD $0x4ea0d442 // fsub v2.4S, v2.4S, v0.4S
+	WORD $0x4ea1d463 // fsub v3.4S, v3.4S, v1.4S
+	FLDPQ 96(R10), (F14, F15)
+	WORD $0x6e2edc42 // fmul v2.4S, v2.4S, v14.4S
+	WORD $0x6e2fdc63 // fmul v3.4S, v3.4S, v15.4S
+	FSTPQ (F2, F3), 96(R12)
+	ADD $128, R10
+	ADD $128, R11
+	ADD $128, R12
+	SUBS $32, R13
+	B scaleloop4
+scaleend4:
+scaleloop1:
+	CMP $8, R13
+	BLO scaleend1
+	FLDPQ 0(R11), (F2, F3)
+	WORD $0x4ea0d442 // fsub v2.4S, v2.4S, v0.4S
+	WORD $0x4ea1d463 // fsub v3.4S, v3.4S, v1.4S
+	FLDPQ 0(R10), (F14, F15)
+	WORD $0x6e2edc42 // fmul v2.4S, v2.4S, v14.4S
+	WORD $0x6e2fdc63 // fmul v3.4S, v3.4S, v15.4S
+	FSTPQ (F2, F3), 0(R12)
+	ADD $32, R10
+	ADD $32, R11
+	ADD $32, R12
+	SUBS $8, R13
+	B scaleloop1
+scaleend1:
+	CBZ R7, tailEnd
+	WORD $0x4ea0d54a // fsub v10.4S, v10.4S, v0.4S
+	WORD $0x4ea1d56b // fsub v11.4S, v11.4S, v1.4S
+	WORD $0x6e28dd4a // fmul v10.4S, v10.4S, v8.4S
+	WORD $0x6e29dd6b // fmul v11.4S, v11.4S, v9.4S
+	ADD R9<<0, R0, R19
+	FSTPQ (F10, F11), 0(R19)
+tailEnd:
+	ADD R8, R1
+	ADD R8, R2
+	ADD R8, R0
+	SUBS $1, R5
 	BNE row
 	RET
 

@@ -739,6 +739,60 @@ func callRowsCombineMasked4(wide bool, dst, x, a, y, b, c, scale, shift *float32
 }
 
 //go:noinline
+func callLineAffine(wide bool, dst, x, scale, shift *float32, rows, n, end, stride uintptr) {
+	if wide {
+		lineAffineAVX512(dst, x, scale, shift, rows, n, end, stride)
+	} else {
+		lineAffineAVX2(dst, x, scale, shift, rows, n, end, stride)
+	}
+}
+
+//go:noinline
+func callLineAffineRelu(wide bool, dst, x, scale, shift *float32, rows, n, end, stride uintptr) {
+	if wide {
+		lineAffineReluAVX512(dst, x, scale, shift, rows, n, end, stride)
+	} else {
+		lineAffineReluAVX2(dst, x, scale, shift, rows, n, end, stride)
+	}
+}
+
+//go:noinline
+func callLineCombine(wide bool, dst, x, a, y, b, c *float32, rows, n, end, stride uintptr) {
+	if wide {
+		lineCombineAVX512(dst, x, a, y, b, c, rows, n, end, stride)
+	} else {
+		lineCombineAVX2(dst, x, a, y, b, c, rows, n, end, stride)
+	}
+}
+
+//go:noinline
+func callLineAffineAdd(wide bool, dst, x, addend, scale, shift *float32, rows, n, end, stride uintptr) {
+	if wide {
+		lineAffineAddAVX512(dst, x, addend, scale, shift, rows, n, end, stride)
+	} else {
+		lineAffineAddAVX2(dst, x, addend, scale, shift, rows, n, end, stride)
+	}
+}
+
+//go:noinline
+func callLineAffineAddRelu(wide bool, dst, x, addend, scale, shift *float32, rows, n, end, stride uintptr) {
+	if wide {
+		lineAffineAddReluAVX512(dst, x, addend, scale, shift, rows, n, end, stride)
+	} else {
+		lineAffineAddReluAVX2(dst, x, addend, scale, shift, rows, n, end, stride)
+	}
+}
+
+//go:noinline
+func callLineCombineMasked(wide bool, dst, x, a, y, b, c, scale, shift *float32, rows, n, end, stride uintptr) {
+	if wide {
+		lineCombineMaskedAVX512(dst, x, a, y, b, c, scale, shift, rows, n, end, stride)
+	} else {
+		lineCombineMaskedAVX2(dst, x, a, y, b, c, scale, shift, rows, n, end, stride)
+	}
+}
+
+//go:noinline
 func callAdam(wide bool, w, m, v, gradient *float32, n uintptr, scalars unsafe.Pointer) {
 	if wide {
 		adamAVX512(w, m, v, gradient, n, scalars)
@@ -1104,6 +1158,24 @@ func callSoftmaxRowsGrad(wide bool, p, d, shifts, mask *float32, rows, n, stride
 		softmaxRowsGradAVX512(p, d, shifts, mask, rows, n, stride, maskStep, pad, scalars)
 	} else {
 		softmaxRowsGradAVX2(p, d, shifts, mask, rows, n, stride, maskStep, pad, scalars)
+	}
+}
+
+//go:noinline
+func callSoftmaxLines(wide bool, dst, x, mask, line *float32, rows, n, rest, stride uintptr) {
+	if wide {
+		softmaxLinesAVX512(dst, x, mask, line, rows, n, rest, stride)
+	} else {
+		softmaxLinesAVX2(dst, x, mask, line, rows, n, rest, stride)
+	}
+}
+
+//go:noinline
+func callSoftmaxLinesGrad(wide bool, dst, y, d, mask, line *float32, rows, n, rest, stride uintptr) {
+	if wide {
+		softmaxLinesGradAVX512(dst, y, d, mask, line, rows, n, rest, stride)
+	} else {
+		softmaxLinesGradAVX2(dst, y, d, mask, line, rows, n, rest, stride)
 	}
 }
 
@@ -1915,6 +1987,42 @@ func rowsCombineMasked4AVX2(dst, x, a, y, b, c, scale, shift *float32, rows, str
 func rowsCombineMasked4AVX512(dst, x, a, y, b, c, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
+func lineAffineAVX2(dst, x, scale, shift *float32, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineAffineAVX512(dst, x, scale, shift *float32, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineAffineReluAVX2(dst, x, scale, shift *float32, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineAffineReluAVX512(dst, x, scale, shift *float32, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineCombineAVX2(dst, x, a, y, b, c *float32, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineCombineAVX512(dst, x, a, y, b, c *float32, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineAffineAddAVX2(dst, x, addend, scale, shift *float32, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineAffineAddAVX512(dst, x, addend, scale, shift *float32, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineAffineAddReluAVX2(dst, x, addend, scale, shift *float32, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineAffineAddReluAVX512(dst, x, addend, scale, shift *float32, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineCombineMaskedAVX2(dst, x, a, y, b, c, scale, shift *float32, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineCombineMaskedAVX512(dst, x, a, y, b, c, scale, shift *float32, rows, n, end, stride uintptr)
+
+//go:noescape
 func adamAVX2(w, m, v, gradient *float32, n uintptr, scalars unsafe.Pointer)
 
 //go:noescape
@@ -2159,6 +2267,18 @@ func softmaxRowsGradAVX2(p, d, shifts, mask *float32, rows, n, stride, maskStep,
 
 //go:noescape
 func softmaxRowsGradAVX512(p, d, shifts, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func softmaxLinesAVX2(dst, x, mask, line *float32, rows, n, rest, stride uintptr)
+
+//go:noescape
+func softmaxLinesAVX512(dst, x, mask, line *float32, rows, n, rest, stride uintptr)
+
+//go:noescape
+func softmaxLinesGradAVX2(dst, y, d, mask, line *float32, rows, n, rest, stride uintptr)
+
+//go:noescape
+func softmaxLinesGradAVX512(dst, y, d, mask, line *float32, rows, n, rest, stride uintptr)
 
 //go:noescape
 func hideRowsAVX2(x, mask unsafe.Pointer, rows, n, stride, maskStep uintptr)

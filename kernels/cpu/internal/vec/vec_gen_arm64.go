@@ -341,6 +341,36 @@ func callRowsCombineMasked4(wide bool, dst, x, a, y, b, c, scale, shift *float32
 }
 
 //go:noinline
+func callLineAffine(wide bool, dst, x, scale, shift *float32, rows, n, end, stride uintptr) {
+	lineAffineNEON(dst, x, scale, shift, rows, n, end, stride)
+}
+
+//go:noinline
+func callLineAffineRelu(wide bool, dst, x, scale, shift *float32, rows, n, end, stride uintptr) {
+	lineAffineReluNEON(dst, x, scale, shift, rows, n, end, stride)
+}
+
+//go:noinline
+func callLineCombine(wide bool, dst, x, a, y, b, c *float32, rows, n, end, stride uintptr) {
+	lineCombineNEON(dst, x, a, y, b, c, rows, n, end, stride)
+}
+
+//go:noinline
+func callLineAffineAdd(wide bool, dst, x, addend, scale, shift *float32, rows, n, end, stride uintptr) {
+	lineAffineAddNEON(dst, x, addend, scale, shift, rows, n, end, stride)
+}
+
+//go:noinline
+func callLineAffineAddRelu(wide bool, dst, x, addend, scale, shift *float32, rows, n, end, stride uintptr) {
+	lineAffineAddReluNEON(dst, x, addend, scale, shift, rows, n, end, stride)
+}
+
+//go:noinline
+func callLineCombineMasked(wide bool, dst, x, a, y, b, c, scale, shift *float32, rows, n, end, stride uintptr) {
+	lineCombineMaskedNEON(dst, x, a, y, b, c, scale, shift, rows, n, end, stride)
+}
+
+//go:noinline
 func callAdam(wide bool, w, m, v, gradient *float32, n uintptr, scalars unsafe.Pointer) {
 	adamNEON(w, m, v, gradient, n, scalars)
 }
@@ -538,6 +568,16 @@ func callSoftmaxRows(wide bool, x, largest, sums, mask *float32, rows, n, stride
 //go:noinline
 func callSoftmaxRowsGrad(wide bool, p, d, shifts, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer) {
 	softmaxRowsGradNEON(p, d, shifts, mask, rows, n, stride, maskStep, pad, scalars)
+}
+
+//go:noinline
+func callSoftmaxLines(wide bool, dst, x, mask, line *float32, rows, n, rest, stride uintptr) {
+	softmaxLinesNEON(dst, x, mask, line, rows, n, rest, stride)
+}
+
+//go:noinline
+func callSoftmaxLinesGrad(wide bool, dst, y, d, mask, line *float32, rows, n, rest, stride uintptr) {
+	softmaxLinesGradNEON(dst, y, d, mask, line, rows, n, rest, stride)
 }
 
 //go:noinline
@@ -903,6 +943,24 @@ func productRowsMasked4NEON(sum, product, y, x, mean, scale, shift *float32, row
 func rowsCombineMasked4NEON(dst, x, a, y, b, c, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
+func lineAffineNEON(dst, x, scale, shift *float32, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineAffineReluNEON(dst, x, scale, shift *float32, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineCombineNEON(dst, x, a, y, b, c *float32, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineAffineAddNEON(dst, x, addend, scale, shift *float32, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineAffineAddReluNEON(dst, x, addend, scale, shift *float32, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineCombineMaskedNEON(dst, x, a, y, b, c, scale, shift *float32, rows, n, end, stride uintptr)
+
+//go:noescape
 func adamNEON(w, m, v, gradient *float32, n uintptr, scalars unsafe.Pointer)
 
 //go:noescape
@@ -1021,6 +1079,12 @@ func softmaxRowsNEON(x, largest, sums, mask *float32, rows, n, stride, maskStep,
 
 //go:noescape
 func softmaxRowsGradNEON(p, d, shifts, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func softmaxLinesNEON(dst, x, mask, line *float32, rows, n, rest, stride uintptr)
+
+//go:noescape
+func softmaxLinesGradNEON(dst, y, d, mask, line *float32, rows, n, rest, stride uintptr)
 
 //go:noescape
 func hideRowsNEON(x, mask unsafe.Pointer, rows, n, stride, maskStep uintptr)
