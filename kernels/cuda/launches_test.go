@@ -89,12 +89,14 @@ func TestLaunchesPerStep(t *testing.T) {
 	}{
 		{"MLP, Adam", dense(), &optimizers.Adam{}, 20},
 		{"MLP, SGD with momentum", dense(), &optimizers.SGD{Momentum: 0.9}, 19},
-		{"CNN, Adam", cnn, &optimizers.Adam{}, 33},
-		{"batch normalization, Adam", norm, &optimizers.Adam{}, 47},
+		{"CNN, Adam", cnn, &optimizers.Adam{}, 32},
+		{"batch normalization, Adam", norm, &optimizers.Adam{}, 45},
 		{"LSTM of 28 steps, Adam", lstm, &optimizers.Adam{}, 331},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			assert.LessOrEqual(t, launchesOf(t, []int{784}, c.network, c.optimizer), c.most)
+			n := launchesOf(t, []int{784}, c.network, c.optimizer)
+			t.Log(n, "launches")
+			assert.LessOrEqual(t, n, c.most)
 		})
 	}
 }

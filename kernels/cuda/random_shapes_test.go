@@ -31,7 +31,7 @@ type drawn struct {
 // draw makes a random program, or a kernel of random lengths up to a bound, type and layout.
 func draw(t testing.TB, seed uint64, most int) *drawn {
 	d := &drawn{ir.New(fmt.Sprintf("drawn %d", seed)), t, rand.New(rand.NewPCG(seed, 7)), nil, 1 << 10}
-	switch seed % 5 {
+	switch seed % 7 {
 	case 0:
 		d.Program, d.inputs = kernelstest.RandomProgram(seed)
 		d.units = 1 << 13
@@ -41,8 +41,12 @@ func draw(t testing.TB, seed uint64, most int) *drawn {
 		d.conv(most)
 	case 3:
 		d.reduction(most)
-	default:
+	case 4:
 		d.rows(most)
+	case 5:
+		d.pool(most)
+	default:
+		d.normalization(most)
 	}
 	return d
 }
@@ -138,6 +142,56 @@ func (d *drawn) rows(most int) {
 	soft := d.op(ir.Softmax, nil, x)
 	norm := d.op(ir.LayerNorm, ir.NormAttrs{Epsilon: 1e-3}, x, gamma, beta)
 	d.outputs(soft[0], d.op(ir.SoftmaxGrad, nil, soft[0], dy)[0], norm[0])
+}
+
+// pool draws windows that overlap or leave gaps, hold padding, and are larger than what is read without a loop.
+func (d *drawn) pool(most int) {
+	dtype, rank := d.float(), 1+d.random.IntN(3)
+	var a ir.PoolAttrs
+	shape := []int{1 + d.random.IntN(2)}
+	for range rank {
+		window := 1 + d.random.IntN(7-2*rank)
+		low, high := d.random.IntN(window), d.random.IntN(window)
+		a.Window, a.Strides = append(a.Window, window), append(a.Strides, 1+d.random.IntN(4))
+		a.PadLow, a.PadHigh = append(a.PadLow, low), append(a.PadHigh, high)
+		shape = append(shape, max(window-low-high, 1)+d.random.IntN(12/rank))
+	}
+	shape = append(shape, d.length(min(most, 40)))
+	x := d.op(ir.Neg, nil, d.input(dtype, shape...))[0]
+	if d.random.IntN(2) == 0 { // several cells are the maximum
+		x = d.op(ir.Relu, nil, x)[0]
+	}
+	largest, mean := d.op(ir.MaxPool, a, x)[0], d.op(ir.AvgPool, a, x)[0]
+	dy := d.input(dtype, d.Type(mean).Shape...)
+	dx := d.op(ir.MaxPoolGrad, a, x, largest, dy)[0]
+	d.outputs(d.op(ir.Relu, nil, largest)[0], mean, dx, d.op(ir.AvgPoolGrad, ir.PoolGradAttrs{Pool: a, Shape: shape}, dy)[0])
+}
+
+// normalization draws normalizations of batches, of groups of channels, and of rows by their root mean square, with
+// their gradients. The mean may be far from 0.
+func (d *drawn) normalization(most int) {
+	dtype := d.float()
+	groups, members := 1+d.random.IntN(4), d.length(most/4)
+	batch, side := d.length(most), 1+d.random.IntN(6)
+	channels := groups * members
+	shape := []int{batch, side, channels}
+	x, dy := d.input(dtype, shape...), d.input(dtype, shape...)
+	if dtype.Size() > 2 && d.random.IntN(2) == 0 {
+		far := d.op(ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(dtype, 8, shape...)})[0]
+		x = d.op(ir.Add, nil, x, far)[0]
+	}
+	gamma, beta := d.input(dtype, channels), d.input(dtype, channels)
+	batchNorm, groupNorm := ir.NormAttrs{Epsilon: 1e-3}, ir.GroupNormAttrs{Groups: groups, Epsilon: 1e-3}
+	y := d.op(ir.BatchNorm, batchNorm, x, gamma, beta)
+	g := d.op(ir.GroupNorm, groupNorm, x, gamma, beta)
+	d.outputs(d.op(ir.Relu, nil, y[0])[0], y[1], y[2], g[0], g[1])
+	if batch*side > 1 {
+		d.outputs(d.op(ir.BatchNormGrad, batchNorm, x, gamma, y[1], y[2], dy)...)
+	}
+	if members*side > 1 {
+		d.outputs(d.op(ir.GroupNormGrad, groupNorm, x, gamma, g[1], g[2], dy)...)
+	}
+	d.units = max(d.units, 1<<13)
 }
 
 // check runs the program twice: it comes to the results of the reference, and to the same bits.

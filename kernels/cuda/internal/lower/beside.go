@@ -30,6 +30,9 @@ func (s *scope) findBeside(f *fusion, i int) {
 	if n == nil || s.committed[s.p.Nodes[i].Outputs[0]] {
 		return
 	}
+	if s.findMoments(f, i) {
+		return
+	}
 	shape, axes := s.p.Type(n.Inputs[0]).Shape, n.Attrs.(ir.ReduceAttrs).Axes
 	for j := i + 1; j < min(len(s.p.Nodes), i+lookAhead) && len(s.beside) < maxBeside; j++ {
 		m := s.reduces(f, j)

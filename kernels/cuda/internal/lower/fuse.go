@@ -17,6 +17,7 @@ type fusion struct {
 	first  []int          // by node: the first one whose kernel or checks read its results, or the number of nodes
 	weight []int          // by value: nodes that are computed again where it is inlined
 	reach  []int          // by value: places in memory that are read where it is inlined
+	source []int          // by value: the bytes of these places
 }
 
 // check is a value of which an element fails the run: an index outside an axis, or, where length is notFinite, a number
@@ -37,6 +38,7 @@ func (s *scope) fuse() *fusion {
 	f := &fusion{
 		kernel: make([]bool, len(p.Nodes)), anchor: make([]*ir.Node, len(p.Nodes)), checks: make([][]check, len(p.Nodes)),
 		last: make([][]ir.Value, len(p.Nodes)), users: make([]map[int]bool, p.NumValues()), weight: make([]int, p.NumValues()), reach: make([]int, p.NumValues()),
+		source: make([]int, p.NumValues()),
 	}
 	live := p.Live()
 	for i := range p.Nodes {
@@ -65,7 +67,8 @@ func (s *scope) fuse() *fusion {
 			f.kernel[i] = true
 			continue
 		}
-		f.weight[v], f.reach[v] = s.weigh(f, n), s.reach(f, n)
+		f.weight[v] = s.weigh(f, n)
+		f.reach[v], f.source[v] = s.reach(f, n)
 		f.kernel[i] = output[v] || f.weight[v] > maxWeight || f.reach[v] > maxReach || s.needsMemory(f, v, n)
 	}
 	for i := range p.Nodes {
@@ -111,6 +114,11 @@ func isView(op ir.Op) bool {
 	return false
 }
 
+// isWidening reports a conversion of 16-bit floats to more bits, which costs an instruction.
+func isWidening(p *ir.Program, n *ir.Node) bool {
+	return n.Op == ir.Convert && p.Type(n.Inputs[0]).DType.IsHalf() && p.Type(n.Outputs[0]).DType.IsFloat()
+}
+
 // weigh is how many nodes are computed again where the result of n is.
 func (s *scope) weigh(f *fusion, n *ir.Node) int {
 	w := 1
@@ -119,6 +127,10 @@ func (s *scope) weigh(f *fusion, n *ir.Node) int {
 		w = 0
 	case n.Op == ir.RngBits:
 		w = 20
+	case isWidening(s.p, n):
+		w = 0
+	case isPool(n.Op):
+		w = poolWeight(s.p, n)
 	case !n.Op.Traits().Cheap && n.Op.IsElementwise():
 		w = 4
 	}
@@ -138,17 +150,17 @@ const (
 	maxArgs     = 512
 )
 
-// reach counts the places in memory that the element of a node is computed from.
-func (s *scope) reach(f *fusion, n *ir.Node) int {
-	places := map[ir.Op]int{ir.Constant: 1, ir.Resample: 2, ir.ReplicaID: 1}[n.Op]
+// reach counts the places in memory that the element of a node is computed from, and their bytes.
+func (s *scope) reach(f *fusion, n *ir.Node) (places, bytes int) {
+	places = map[ir.Op]int{ir.Constant: 1, ir.Resample: 2, ir.ReplicaID: 1}[n.Op]
 	for _, v := range n.Inputs {
 		if m := s.makers[v]; m != nil && inlined[m.Op] != nil && !f.kernel[s.position[v]] {
-			places += f.reach[v]
+			places, bytes = places+f.reach[v], bytes+f.source[v]
 		} else {
-			places++
+			places, bytes = places+1, bytes+s.p.Type(v).Bytes()
 		}
 	}
-	return places
+	return places, bytes
 }
 
 // needsMemory reports whether a value that could be inlined is better computed once.
@@ -165,6 +177,10 @@ func (s *scope) needsMemory(f *fusion, v ir.Value, n *ir.Node) bool {
 			}
 		case ir.Sort, ir.TopK, ir.LayerNormGrad:
 			if w > 0 {
+				return true
+			}
+		case ir.MaxPool, ir.AvgPool, ir.MaxPoolGrad, ir.AvgPoolGrad:
+			if w > 0 && overlaps(u) {
 				return true
 			}
 		case ir.Softmax, ir.SoftmaxGrad, ir.LogSoftmax, ir.LogSoftmaxGrad, ir.SparseSoftmaxCrossEntropy, ir.LayerNorm:
@@ -184,7 +200,52 @@ func (s *scope) needsMemory(f *fusion, v ir.Value, n *ir.Node) bool {
 			}
 		}
 	}
-	return len(f.users[v]) > 1 && w > 1
+	if isWidening(s.p, n) {
+		return false // what it converts is smaller
+	}
+	// Several kernels compute it again where they read no more than if it were in memory.
+	again := 1
+	if bytes := s.p.Type(v).Bytes(); f.source[v] <= bytes+bytes/8 && !s.endsKernel(f, n) {
+		again = 4
+	}
+	return w > again && s.readers(f, v) > 1
+}
+
+// readers counts the nodes that read a value, or what conversions to more bits make of it.
+func (s *scope) readers(f *fusion, v ir.Value) int {
+	count := 0
+	for user := range f.users[v] {
+		if u := &s.p.Nodes[user]; isWidening(s.p, u) {
+			count += s.readers(f, u.Outputs[0])
+		} else {
+			count++
+		}
+	}
+	return count
+}
+
+// endsKernel reports whether a chain starts with the result of a kernel that nobody else reads, and which could compute
+// the chain too.
+func (s *scope) endsKernel(f *fusion, n *ir.Node) bool {
+	for _, v := range n.Inputs {
+		m := s.makers[v]
+		if m == nil || !n.Op.IsElementwise() {
+			continue
+		}
+		if isAnchor(m.Op) && s.readers(f, v) == 1 || inlined[m.Op] != nil && !f.kernel[s.position[v]] && s.endsKernel(f, m) {
+			return true
+		}
+	}
+	return false
+}
+
+// isAnchor reports that the kernel of an op can compute a chain that follows it.
+func isAnchor(op ir.Op) bool {
+	switch op {
+	case ir.Dot, ir.Conv, ir.ConvInputGrad, ir.ConvKernelGrad, ir.Reduce:
+		return true
+	}
+	return false
 }
 
 // attach finds the node with a kernel whose result, and nobody else's memory, the chain that ends in node i reads at
@@ -205,8 +266,7 @@ func (s *scope) attach(f *fusion, i int, output []bool) {
 				continue
 			}
 			at := s.position[v]
-			switch m.Op {
-			case ir.Dot, ir.Conv, ir.ConvInputGrad, ir.ConvKernelGrad, ir.Reduce:
+			if isAnchor(m.Op) {
 				if f.kernel[at] && f.anchor[at] == nil && !slices.Contains(candidates, m) {
 					candidates = append(candidates, m)
 				}

@@ -321,6 +321,13 @@ func (g *gen) both(a, b ptx.Operand) ptx.Operand   { return g.k.Op(ptx.Pred, "an
 func (g *gen) either(a, b ptx.Operand) ptx.Operand { return g.k.Op(ptx.Pred, "or.pred", a, b) }
 func (g *gen) not(a ptx.Operand) ptx.Operand       { return g.k.Op(ptx.Pred, "not.pred", a) }
 
+// apart writes what some threads skip: what they would have read is not known afterwards.
+func (g *gen) apart(body func()) {
+	saved := maps.Clone(g.memo)
+	body()
+	g.memo = saved
+}
+
 // loop writes a loop with a counter from first, below limit, in the given steps. It may run no time at all.
 func (g *gen) loop(first, limit ptx.Operand, step int, body func(i ptx.Operand)) {
 	g.loopOn(g.mov(ptx.B32, first), limit, step, body)
@@ -331,9 +338,7 @@ func (g *gen) loopOn(i, limit ptx.Operand, step int, body func(i ptx.Operand)) {
 	again, end := g.k.Label(), g.k.Label()
 	g.k.Place(again)
 	g.k.BranchIf(g.compare("ge", "u32", i, limit), end)
-	saved := maps.Clone(g.memo)
-	body(i)
-	g.memo = saved // what was read inside may not have been read
+	g.apart(func() { body(i) })
 	g.k.To(i, "add.s32", i, ptx.Int32(int64(step)))
 	g.k.Branch(again)
 	g.k.Place(end)

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -44,6 +45,8 @@ type scope struct {
 	pending   *together         // nodes that wait for others to share their launch
 	early     []bool            // by node: it was computed before its turn
 	beside    []*total          // of the kernel that is being written: reductions that it computes too
+	moments   bool              // beside is the sum of squares of what differs from the mean that the kernel finds
+	followers []ir.Value        // what the kernel that is being written computes from its results
 	underWay  *underWay         // of the program itself; nil inside of it
 }
 
@@ -99,7 +102,7 @@ func (o Options) keeps(p *ir.Program, n *ir.Node) bool {
 	case n.Op == ir.Attention || n.Op == ir.AttentionGrad:
 		return o.hasFlash(p, n)
 	}
-	return roots[n.Op] != nil
+	return roots[n.Op] != nil || inlined[n.Op] != nil
 }
 
 // roots are the ops with kernels of their own.
@@ -271,10 +274,15 @@ func same(a, b Place) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
 	before := s.arena.max
 	s.findBeside(f, i)
+	s.findFollowers(f, i)
 	s.settle(n, direct)
+	also := slices.Clone(s.followers)
 	for _, t := range s.beside {
-		s.settle(s.makers[t.root], direct)
-		s.inMemory[t.root] = false
+		also = append(also, t.root)
+	}
+	for _, v := range also {
+		s.settle(s.makers[v], direct)
+		s.inMemory[v] = false
 	}
 	anchor := n
 	if a := f.anchor[i]; a != nil {
@@ -289,10 +297,10 @@ func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
 		for _, v := range n.Outputs {
 			s.inMemory[v] = true
 		}
-		for _, t := range s.beside {
-			s.inMemory[t.root] = true
+		for _, v := range also {
+			s.inMemory[v] = true
 		}
-		s.beside = nil
+		s.beside, s.followers, s.moments = nil, nil, false
 	} else {
 		s.inMemory[n.Outputs[0]] = false
 		s.elements(n.Outputs[0])

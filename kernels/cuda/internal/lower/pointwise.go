@@ -258,9 +258,6 @@ func (g *gen) cluster(c *cluster, thread ptx.Operand) {
 		d := g.p.Type(v).DType
 		r := g.register(d, inlined[n.Op](g, n, x))
 		g.store(d, g.element(g.place(g.places[v]), thread, d.Size()), r)
-		if d.IsHalf() {
-			r = g.widen(d, g.narrow(d, r))
-		}
-		g.memo[read{v, x}] = r
+		g.memo[read{v, x}] = g.asStored(d, r)
 	}
 }

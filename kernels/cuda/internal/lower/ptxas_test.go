@@ -112,15 +112,40 @@ func TestAssemblerOfTensorCores(t *testing.T) {
 	}
 }
 
-// The assembler takes large reductions, several at once, in few enough registers: those of batch normalization.
+// The assembler takes large reductions, several at once, in few enough registers: those of batch normalization. So it
+// does pooling.
 func TestAssemblerOfReductions(t *testing.T) {
 	ptxas := assembler(t)
-	var kernels []string
+	var kernels, pools []string
 	for _, d := range []ir.DType{ir.Float32, ir.BFloat16} {
 		kernels = appendKernels(t, kernels, batchNorm(t, d), lower.Options{})
+		for _, window := range []int{2, 3, 5} {
+			pools = appendKernels(t, pools, pooling(t, d, window), lower.Options{})
+		}
 	}
-	inBatches(t, ptxas, "sm_75", ptx.Header, kernels, 128)
-	inBatches(t, ptxas, "sm_90", ptx.Header, kernels, 128)
+	for _, architecture := range architectures {
+		inBatches(t, ptxas, architecture, ptx.Header, kernels, 128)
+		inBatches(t, ptxas, architecture, ptx.Header, pools, 64)
+	}
+}
+
+// pooling is pooling by windows that overlap, with its gradients.
+func pooling(t testing.TB, d ir.DType, window int) *ir.Program {
+	p := ir.New("pooling")
+	add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
+		v, err := p.Add("pool", op, attrs, in...)
+		require.NoError(t, err)
+		p.AddOutput("out", v[0])
+		return v[0]
+	}
+	a := ir.PoolAttrs{Window: []int{window, window}, Strides: []int{2, 2}, PadLow: []int{1, 0}, PadHigh: []int{0, 1}}
+	x := p.AddInput("x", ir.Type{DType: d, Shape: ir.Shape{64, 28, 28, 64}})
+	y := add(ir.MaxPool, a, x)
+	dy := p.AddInput("dy", p.Type(y))
+	add(ir.AvgPool, a, x)
+	add(ir.MaxPoolGrad, a, x, y, dy)
+	add(ir.AvgPoolGrad, ir.PoolGradAttrs{Pool: a, Shape: p.Type(x).Shape}, dy)
+	return p
 }
 
 func assembler(t *testing.T) string {

@@ -1,52 +1,11 @@
 package lower
 
 import (
-	"math"
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
-
-// accumulator is how elements of a type are held while they are combined: truth values as integers.
-func accumulator(d ir.DType) ptx.Class {
-	if d == ir.Bool {
-		return ptx.B32
-	}
-	return classOf(d)
-}
-
-// neutral is the number that changes nothing.
-func (g *gen) neutral(kind ir.Kind, d ir.DType) ptx.Operand {
-	if d == ir.Bool {
-		return ptx.Int32(int64(map[ir.Kind]int{ir.And: 1, ir.Min: 1, ir.Prod: 1}[kind]))
-	}
-	x := map[ir.Kind]float64{ir.Prod: 1, ir.Max: math.Inf(-1), ir.Min: math.Inf(1)}[kind]
-	return g.constant(d, x)
-}
-
-// combine joins two accumulators.
-func (g *gen) combine(kind ir.Kind, d ir.DType, x, y ptx.Operand) ptx.Operand {
-	op := map[ir.Kind]ir.Op{ir.Sum: ir.Add, ir.Mean: ir.Add, ir.Prod: ir.Mul, ir.Max: ir.Maximum, ir.Min: ir.Minimum, ir.And: ir.BitAnd, ir.Or: ir.BitOr}[kind]
-	if d == ir.Bool {
-		d = ir.Int32
-	}
-	return g.binary(op, d, x, y)
-}
-
-func (g *gen) toAccumulator(d ir.DType, x ptx.Operand) ptx.Operand {
-	if d == ir.Bool {
-		return g.pick(x, ptx.Int32(1), ptx.Int32(0))
-	}
-	return x
-}
-
-func (g *gen) fromAccumulator(d ir.DType, x ptx.Operand) ptx.Operand {
-	if d == ir.Bool {
-		return g.compare("ne", "s32", x, ptx.Int32(0))
-	}
-	return x
-}
 
 // finish stores the value root at an index, where the anchor of the kernel is known there.
 func (g *gen) finish(anchor, root ir.Value, x *index, result ptx.Operand, to ptx.Operand) {
@@ -56,13 +15,24 @@ func (g *gen) finish(anchor, root ir.Value, x *index, result ptx.Operand, to ptx
 		r = inlined[g.makers[root].Op](g, g.makers[root], x)
 	}
 	d := g.p.Type(root).DType
-	g.store(d, g.element(to, g.number(x), d.Size()), g.register(d, r))
+	r = g.register(d, r)
+	g.store(d, g.element(to, g.number(x), d.Size()), r)
+	g.memo[read{root, x}] = g.asStored(d, r)
+}
+
+// asStored is a number rounded as memory would have it.
+func (g *gen) asStored(d ir.DType, x ptx.Operand) ptx.Operand {
+	if !d.IsHalf() {
+		return x
+	}
+	return g.widen(d, g.narrow(d, x))
 }
 
 // reduction is Reduces of one shape over the same axes: outputs elements, each combined from length ones.
 type reduction struct {
 	*scope
 	all             []*total
+	sums            []sum // what is combined: one for each total, or the moments
 	axes            []int
 	shape, out      ir.Shape
 	kept, reduced   ir.Shape
@@ -71,24 +41,11 @@ type reduction struct {
 	along           bool // neighbours among the reduced ones are neighbours in memory
 }
 
-// total is one of them.
-type total struct {
-	n     *ir.Node
-	root  ir.Value
-	kind  ir.Kind
-	dtype ir.DType
-	class ptx.Class
-}
-
-func (s *scope) total(n *ir.Node, root ir.Value) *total {
-	d := s.p.Type(n.Inputs[0]).DType
-	return &total{n, root, n.Attrs.(ir.ReduceAttrs).Kind, d, accumulator(d)}
-}
-
 // reduce combines elements in an order that the shape alone decides.
 func (s *scope) reduce(n *ir.Node, root ir.Value) {
 	axes := n.Attrs.(ir.ReduceAttrs).Axes
 	r := &reduction{scope: s, all: append([]*total{s.total(n, root)}, s.beside...), axes: axes, shape: s.p.Type(n.Inputs[0]).Shape, out: s.p.Type(n.Outputs[0]).Shape}
+	r.findSums()
 	last := -1
 	r.inner = 1
 	for i, d := range r.shape {
@@ -140,9 +97,22 @@ func (r *reduction) last() (g *gen, done finishing) {
 			g.roots = append(g.roots, t.root)
 		}
 	}
+	after := make([]ptx.Operand, len(r.followers))
+	for i, v := range r.followers {
+		after[i] = g.place(g.places[v])
+		g.roots = append(g.roots, v)
+	}
+	if len(g.roots) > 0 && len(r.all) == 1 {
+		g.roots = append(g.roots, first.root)
+	}
 	return g, func(_ ptx.Operand, x *index, sums []ptx.Operand) {
-		for i, t := range r.all {
-			g.finish(t.n.Outputs[0], t.root, x, g.fromAccumulator(t.dtype, sums[i]), to[i])
+		for i, total := range r.totals(g, sums) {
+			t := r.all[i]
+			g.finish(t.n.Outputs[0], t.root, x, g.fromAccumulator(t.dtype, total), to[i])
+		}
+		for i, v := range r.followers {
+			n := g.makers[v]
+			g.finish(v, v, x, g.register(g.p.Type(v).DType, inlined[n.Op](g, n, x)), after[i])
 		}
 	}
 }
@@ -198,62 +168,12 @@ func (r *reduction) index(g *gen, x *index, number ptx.Operand) *index {
 	return in
 }
 
-// accumulating combines the elements of an output from first on, below limit, in steps.
-type accumulating func(x *index, first, limit ptx.Operand, step int) []ptx.Operand
-
-// begin returns registers for the sums.
-func (r *reduction) begin(g *gen) []ptx.Operand {
-	sums := make([]ptx.Operand, len(r.all))
-	for i, t := range r.all {
-		sums[i] = g.mov(t.class, g.neutral(t.kind, t.dtype))
-	}
-	return sums
-}
-
-// accumulate reads elements one by one, or several at once, so that more of memory is under way.
-func (r *reduction) accumulate(g *gen, several bool) accumulating {
-	return func(x *index, first, limit ptx.Operand, step int) []ptx.Operand {
-		sums := r.begin(g)
-		element := func(t *total, at *index) ptx.Operand {
-			return g.toAccumulator(t.dtype, g.value(t.n.Inputs[0], at))
-		}
-		if several {
-			first = g.mov(ptx.B32, first)
-			const many = 4
-			ahead := (many - 1) * step
-			enough := g.k.Op(ptx.B32, "max.u32", g.mov(ptx.B32, limit), ptx.Int32(int64(ahead)))
-			end := g.k.Op(ptx.B32, "sub.s32", enough, ptx.Int32(int64(ahead)))
-			g.loopOn(first, end, many*step, func(i ptx.Operand) {
-				var elements [many][]ptx.Operand
-				for e := range elements {
-					at := r.index(g, x, g.add(i, ptx.Int32(int64(e*step))))
-					for _, t := range r.all {
-						elements[e] = append(elements[e], g.mov(t.class, element(t, at)))
-					}
-				}
-				for _, e := range elements {
-					for j, t := range r.all {
-						g.assign(sums[j], g.combine(t.kind, t.dtype, sums[j], e[j]))
-					}
-				}
-			})
-		}
-		g.loop(first, limit, step, func(i ptx.Operand) {
-			at := r.index(g, x, i)
-			for j, t := range r.all {
-				g.assign(sums[j], g.combine(t.kind, t.dtype, sums[j], element(t, at)))
-			}
-		})
-		return sums
-	}
-}
-
 // inParts combines parts of the elements into the arena, and those by a second kernel.
 func (r *reduction) inParts(lanes, parts int) {
 	g := r.kernel(r.all[0].n)
-	partial, sizes, types := make([]Place, len(r.all)), make([]int, len(r.all)), make([]ir.DType, len(r.all))
-	to := make([]ptx.Operand, len(r.all))
-	for i, t := range r.all {
+	partial, sizes, types := make([]Place, len(r.sums)), make([]int, len(r.sums)), make([]ir.DType, len(r.sums))
+	to := make([]ptx.Operand, len(r.sums))
+	for i, t := range r.sums {
 		types[i] = [...]ir.DType{ptx.B32: ir.Int32, ptx.B64: ir.Int64, ptx.F32: ir.Float32, ptx.F64: ir.Float64}[t.class]
 		sizes[i] = parts * r.outputs * types[i].Size()
 		partial[i] = Place{Space: Arena, Offset: r.arena.take(sizes[i])}
@@ -266,7 +186,7 @@ func (r *reduction) inParts(lanes, parts int) {
 		}
 	})
 	g, done := r.last()
-	from := make([]ptx.Operand, len(r.all))
+	from := make([]ptx.Operand, len(r.sums))
 	for i, p := range partial {
 		from[i] = g.place(p)
 	}
@@ -278,10 +198,11 @@ func (r *reduction) inParts(lanes, parts int) {
 		sums := r.begin(g)
 		g.loop(first, limit, step, func(i ptx.Operand) {
 			number := g.mov(ptx.B32, g.add(g.times(i, r.outputs), g.number(x)))
-			for j, t := range r.all {
-				e := g.load(types[j], g.element(from[j], number, types[j].Size()))
-				g.assign(sums[j], g.combine(t.kind, t.dtype, sums[j], e))
+			theirs := make([]ptx.Operand, len(r.sums))
+			for j := range r.sums {
+				theirs[j] = g.load(types[j], g.element(from[j], number, types[j].Size()))
 			}
+			r.merge(g, sums, theirs)
 		})
 		return sums
 	}
@@ -335,7 +256,7 @@ func (r *reduction) meet(g *gen, sums []ptx.Operand, tid, lane ptx.Operand, lane
 	}
 	k := g.k
 	slots := make([]ptx.Operand, len(sums))
-	for i, t := range r.all {
+	for i, t := range r.sums {
 		slots[i] = k.Op(ptx.B32, "mad.lo.s32", tid, ptx.Int32(int64(sizeOf(t.class))), g.shared(k.Shared(block*sizeOf(t.class))))
 		k.To(address(slots[i]), "st.shared."+sharedType(t.class), sums[i])
 	}
@@ -343,11 +264,13 @@ func (r *reduction) meet(g *gen, sums []ptx.Operand, tid, lane ptx.Operand, lane
 		k.Barrier()
 		skip := k.Label()
 		k.BranchIf(g.compare("ge", "u32", g.mov(ptx.B32, lane), ptx.Int32(int64(half))), skip)
-		for i, t := range r.all {
-			name := sharedType(t.class)
-			theirs := k.Op(t.class, "ld.shared."+name, ptx.Raw("["+slots[i].String()+"+"+itoa(half*distance*sizeOf(t.class))+"]"))
-			g.assign(sums[i], g.combine(t.kind, t.dtype, sums[i], theirs))
-			k.To(address(slots[i]), "st.shared."+name, sums[i])
+		theirs := make([]ptx.Operand, len(sums))
+		for i, t := range r.sums {
+			theirs[i] = k.Op(t.class, "ld.shared."+sharedType(t.class), ptx.Raw("["+slots[i].String()+"+"+itoa(half*distance*sizeOf(t.class))+"]"))
+		}
+		r.merge(g, sums, theirs)
+		for i, t := range r.sums {
+			k.To(address(slots[i]), "st.shared."+sharedType(t.class), sums[i])
 		}
 		k.Place(skip)
 	}

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"maps"
+
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -73,6 +75,7 @@ func init() {
 		ir.Gather:             (*gen).gather,
 		ir.Resample:           (*gen).resample,
 	}
+	maps.Copy(inlined, pools)
 	for _, op := range ir.Ops() {
 		if !op.IsElementwise() || inlined[op] != nil {
 			continue
