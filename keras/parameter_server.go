@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"unsafe"
 
-	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/parameters"
+	"github.com/gokeras/gokeras/keras/internal/servers"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/optimizers"
@@ -80,6 +80,9 @@ func (m *Model) fitOnServers(ctx context.Context, s *distribute.ParameterServerS
 	if over { // an earlier coordinator has come to the end of this call
 		return h, f.takeOver(ctx)
 	}
+	f.record.note = func() error {
+		return f.noteHistory(func(key string, value []byte) error { return f.job.SetNote(ctx, key, value) })
+	}
 	t.c.callbacks = append(slices.Clone(t.c.callbacks), &f.record)
 	h, err = t.run(ctx)
 	if err == nil {
@@ -94,85 +97,11 @@ func (m *Model) fitOnServers(ctx context.Context, s *distribute.ParameterServerS
 	return h, err
 }
 
-// outcome is what the coordinator notes at the end of a call.
-type outcome struct {
-	Epochs []epochRecord
-	Error  string
-}
-
-// epochRecord is the logs of one epoch.
-type epochRecord struct {
-	Epoch  int
-	Names  []string
-	Values [][]float64
-}
-
-// recorder keeps the logs of epochs, so that workers and later coordinators return them too.
-type recorder struct {
-	callbacks.Base
-	rows []epochRecord
-}
-
-// OnEpochEnd keeps the logs of the epoch.
-func (r *recorder) OnEpochEnd(epoch int, logs *callbacks.Logs) error {
-	row := epochRecord{Epoch: epoch, Names: logs.Names()}
-	for _, name := range row.Names {
-		row.Values = append(row.Values, logs.Vector(name))
-	}
-	r.rows = append(r.rows, row)
-	return logs.Err()
-}
-
-// history is what the rows say.
-func (r *recorder) history() (*History, error) {
-	h := &History{}
-	err := h.OnTrainBegin()
-	for _, row := range r.rows {
-		logs := callbacks.NewLogs(nil)
-		for i, name := range row.Names {
-			logs.Set(name, row.Values[i]...)
-		}
-		err = errors.Join(err, h.OnEpochEnd(row.Epoch, logs))
-	}
-	return h, err
-}
-
 // encoded is a value as notes hold it.
 func encoded(v any) ([]byte, error) {
 	var b bytes.Buffer
 	err := gob.NewEncoder(&b).Encode(v)
 	return b.Bytes(), err
-}
-
-// tell notes how the call went, for workers that wait for its end and for coordinators that come later. Where ctx has
-// ended the servers may have been told to end as well.
-func (f *serverFit) tell(ctx context.Context, failed error) error {
-	o := outcome{Epochs: f.record.rows}
-	if failed != nil {
-		o.Error = failed.Error()
-	}
-	text, err := encoded(o)
-	if err != nil {
-		return fmt.Errorf("keras: Fit: %w", err)
-	}
-	return parameters.SetLastNote(ctx, f.job, f.name("end"), text)
-}
-
-// ended asks whether the call is over.
-func (f *serverFit) ended(ctx context.Context) (*History, bool, error) {
-	text, err := f.job.Note(ctx, f.name("end"))
-	if err != nil || text == nil {
-		return nil, false, err
-	}
-	var o outcome
-	if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&o); err != nil {
-		return nil, false, fmt.Errorf("keras: Fit: the coordinator's note: %w", err)
-	}
-	h, err := (&recorder{rows: o.Epochs}).history()
-	if err == nil && o.Error != "" {
-		err = fmt.Errorf("keras: Fit: on the coordinator: %s", o.Error)
-	}
-	return h, true, err
 }
 
 // takeOver prepares the model and takes the values that the servers have.
@@ -222,8 +151,8 @@ func (f *serverFit) layout() error {
 			if w.rule, err = optimizers.ServerRule(f.optimizer(), v); err != nil {
 				return fmt.Errorf("keras: Fit: %w", err)
 			}
-			if w.constraint, err = serverConstraint(v); err != nil {
-				return err
+			if w.constraint, err = servers.Constraint(v); err != nil {
+				return fmt.Errorf("keras: Fit: %w", err)
 			}
 		}
 		f.weights = append(f.weights, w)
@@ -308,11 +237,8 @@ func (f *serverFit) resume(ctx context.Context) error {
 		perEpoch := int64(f.t.c.steps)
 		f.t.c.initialEpoch = min(f.t.c.initialEpoch+int(f.resumedAt/perEpoch), f.t.c.epochs)
 		f.t.skipped = int(f.resumedAt % perEpoch)
-		if text, err = f.job.Note(ctx, f.name("history")); err == nil && text != nil {
-			err = gob.NewDecoder(bytes.NewReader(text)).Decode(&f.record.rows)
-		}
-		if err != nil {
-			return fmt.Errorf("keras: Fit: what an earlier coordinator noted: %w", err)
+		if err := f.readHistory(ctx); err != nil {
+			return err
 		}
 		return f.fetch(ctx, true)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/partitioners"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/layers/constraints"
 	"github.com/gokeras/gokeras/optimizers"
@@ -82,17 +83,44 @@ func TestParameterServerConstraints(t *testing.T) {
 	}
 }
 
-// halving is a user-defined constraint.
+// halving is a constraint of the user's own: it moves all of a weight half the way to its mean, in a loop.
 type halving struct{}
 
-func (halving) Apply(w *ops.Tensor) *ops.Tensor { return ops.MultiplyScalar(w, 0.5) }
+func (halving) Apply(w *ops.Tensor) *ops.Tensor {
+	mean := ops.BroadcastTo(ops.Mean(w), w.Shape()...)
+	final, _ := ops.Scan(func(carry, _ []*ops.Tensor) (next, out []*ops.Tensor) {
+		return []*ops.Tensor{ops.Add(ops.MultiplyScalar(carry[0], 0.75), ops.MultiplyScalar(mean, 0.25))}, nil
+	}, []*ops.Tensor{w}, nil, ops.ScanOptions{Length: 2})
+	return final[0]
+}
 
-func TestParameterServerForeignConstraint(t *testing.T) {
-	err := onParameterServers(t, 1, 1, nil, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
-		m, err := keras.NewSequential([]layers.Layer{&layers.Embedding{InputDim: 11, OutputDim: 3}, &layers.Flatten{}, &layers.Dense{Name: "d", Units: 1, KernelConstraint: halving{}}}, keras.InputShape(2), distribute.Scope(s))
+// TestParameterServerOwnConstraints: servers apply what a user wrote, types and functions, to all of a weight.
+func TestParameterServerOwnConstraints(t *testing.T) {
+	trainsAlike(t, func(ctx context.Context, s distribute.Strategy) (*keras.Model, *keras.History, error) {
+		m, err := keras.NewSequential([]layers.Layer{
+			&layers.Embedding{InputDim: 30, OutputDim: 3, EmbeddingsConstraint: func(w *ops.Tensor) *ops.Tensor { return ops.Clip(w, -0.02, 0.03) }}, &layers.Flatten{},
+			&layers.Dense{Units: 4, KernelConstraint: &halving{}, BiasConstraint: func(w *ops.Tensor) *ops.Tensor { return w }}, &layers.Dense{Units: 1},
+		}, keras.InputShape(2), keras.Seed(3), distribute.Scope(s))
 		require.NoError(t, err)
-		_, err = fitServerModel(ctx, m, &optimizers.SGD{})
-		return err
+		h, err := fitServerModel(ctx, m, &optimizers.Adam{LearningRate: 0.02})
+		return m, h, err
 	})
-	require.ErrorContains(t, err, "weight d/kernel has a constraint of type keras_test.halving, which parameter servers cannot apply; they know MaxNorm, NonNeg, UnitNorm and MinMaxNorm")
+}
+
+// TestParameterServerBadConstraint: what is no constraint is an error that names the weight, on the caller's side.
+func TestParameterServerBadConstraint(t *testing.T) {
+	for text, f := range map[string]func(w *ops.Tensor) *ops.Tensor{
+		"shape [1] of a variable of type float32 and shape [6 1]": func(w *ops.Tensor) *ops.Tensor { return ops.Sum(w, 0) },
+		"needs a random state":  func(w *ops.Tensor) *ops.Tensor { return ops.Add(w, ops.RandomUniform(w, ir.Float32, 0, 1, 1, 6, 1)) },
+		"no tensor made of its": func(w *ops.Tensor) *ops.Tensor { return nil },
+	} {
+		err := onParameterServers(t, 1, 1, nil, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
+			m, err := keras.NewSequential([]layers.Layer{&layers.Embedding{InputDim: 11, OutputDim: 3}, &layers.Flatten{}, &layers.Dense{Name: "d", Units: 1, KernelConstraint: f}}, keras.InputShape(2), distribute.Scope(s))
+			require.NoError(t, err)
+			_, err = fitServerModel(ctx, m, &optimizers.SGD{})
+			return err
+		})
+		require.ErrorContains(t, err, "keras: Fit: weight d/kernel: the constraint of type constraints.Func: ")
+		require.ErrorContains(t, err, text)
+	}
 }

@@ -61,13 +61,6 @@ func (f *serverFit) epoch(ctx context.Context, epoch int) error {
 	if err := f.fetch(ctx, false); err != nil {
 		return err
 	}
-	text, err := encoded(f.record.rows)
-	if err != nil {
-		return fmt.Errorf("keras: Fit: %w", err)
-	}
-	if err := f.job.SetNote(ctx, f.name("history"), text); err != nil {
-		return err
-	}
 	return f.publish()
 }
 

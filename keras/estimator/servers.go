@@ -48,10 +48,11 @@ type serverTraining struct {
 
 // serverVariable is a variable of the session and its like on the servers.
 type serverVariable struct {
-	local     *distribute.Variable
-	optimizer int // that updates it
-	rule      parameters.Rule
-	remote    *parameters.Variable
+	local      *distribute.Variable
+	optimizer  int // that updates it
+	rule       parameters.Rule
+	constraint parameters.Constraint
+	remote     *parameters.Variable
 }
 
 // serverResult is what a step tells the coordinator.

@@ -26,7 +26,8 @@ import (
 
 // lineModel is a line with two variables and a counter that the step moves.
 func lineModel(c *estimator.Context, features estimator.Features, labels *ops.Tensor, mode estimator.ModeKey, _ estimator.Params) (estimator.EstimatorSpec, error) {
-	w := c.Read(c.GetVariable(distribute.VariableSpec{Name: "line/w", Shape: ir.Shape{3, 1}, DType: ir.Float32, Initializer: &initializers.Constant{Value: 0.5}}))
+	w := c.Read(c.GetVariable(distribute.VariableSpec{Name: "line/w", Shape: ir.Shape{3, 1}, DType: ir.Float32, Initializer: &initializers.Constant{Value: 0.5},
+		Constraint: func(w *ops.Tensor) *ops.Tensor { return ops.Clip(w, -0.3, 0.7) }}))
 	b := c.Read(c.GetVariable(distribute.VariableSpec{Name: "line/b", Shape: ir.Shape{1}, DType: ir.Float32}))
 	x := features.First()
 	y := ops.Add(ops.Matmul(x, w), ops.BroadcastTo(b, x.Dim(0), 1))

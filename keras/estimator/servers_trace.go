@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/parameters"
+	"github.com/gokeras/gokeras/keras/internal/servers"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/optimizers"
@@ -43,8 +45,11 @@ func (t *serverTraining) take(c *Context, o optimizers.Optimizer, loss *ops.Tens
 			continue
 		}
 		rule, err := optimizers.ServerRule(o, v)
-		if err == nil && v.Spec().Constraint != nil {
-			err = fmt.Errorf("estimator: Train: variable %s has a constraint, which an Estimator on parameter servers does not apply; leave it out, or train a keras.Model with Fit", v.Path())
+		var constraint parameters.Constraint
+		if err == nil {
+			if constraint, err = servers.Constraint(v); err != nil {
+				err = fmt.Errorf("estimator: Train: %w", err)
+			}
 		}
 		if err == nil && v.Type().DType != ir.Float32 {
 			err = fmt.Errorf("estimator: Train: variable %s is of type %v; parameter servers train float32", v.Path(), v.Type().DType)
@@ -55,7 +60,7 @@ func (t *serverTraining) take(c *Context, o optimizers.Optimizer, loss *ops.Tens
 		if t.s.traced {
 			ops.Failf(c.Graph(), "the variable %s is trained for batches of one shape and not for others; train the same ones in all steps", v.Path())
 		}
-		t.trained = append(t.trained, &serverVariable{local: v, optimizer: at, rule: rule})
+		t.trained = append(t.trained, &serverVariable{local: v, optimizer: at, rule: rule, constraint: constraint})
 	}
 }
 

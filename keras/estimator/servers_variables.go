@@ -23,7 +23,7 @@ func (t *serverTraining) place(ctx context.Context) error {
 	for _, v := range t.all() {
 		var created bool
 		var err error
-		v.remote, created, err = t.job.Create(ctx, parameters.Spec{Name: t.name + v.local.Path(), Shape: v.local.Type().Shape, Rule: v.rule, Value: func() ([]float32, error) { return floatsOf(v.local) }})
+		v.remote, created, err = t.job.Create(ctx, parameters.Spec{Name: t.name + v.local.Path(), Shape: v.local.Type().Shape, Rule: v.rule, Constraint: v.constraint, Value: func() ([]float32, error) { return floatsOf(v.local) }})
 		if err == nil && created && v.rule.Kind != parameters.NoRule && t.s.step > 0 {
 			slots := map[string][]float32{}
 			for i, slot := range optimizers.SlotsOf(t.optimizers[v.optimizer], v.local) {

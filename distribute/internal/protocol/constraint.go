@@ -15,6 +15,9 @@ type Constraint struct {
 	Axes     uint64
 	Min, Max float64 // of a length: MaxNorm has the second one, MinMaxNorm both
 	Rate     float64 // MinMaxNorm: share of the way to the bounds
+	// Program is the text of the program that a [Computed] constraint is, and Hash what tells it from others: one
+	// program may be written in several ways.
+	Program, Hash string
 }
 
 // ConstraintKind names a constraint.
@@ -27,14 +30,24 @@ const (
 	NonNeg                      // w where it is at least 0, else 0
 	UnitNorm                    // w / (1e-7 + ‖w‖)
 	MinMaxNorm                  // w · (Rate · clip(‖w‖, Min, Max) + (1 - Rate) · ‖w‖) / (1e-7 + ‖w‖)
+	Computed                    // what a program makes of w, all of it
 	constraintKinds
 )
 
 // norm reports whether lengths of vectors matter.
-func (c *Constraint) norm() bool { return c.Kind != NoConstraint && c.Kind != NonNeg }
+func (c *Constraint) norm() bool {
+	return c.Kind == MaxNorm || c.Kind == UnitNorm || c.Kind == MinMaxNorm
+}
 
-// AcrossRows reports whether vectors run along the first axis, so that rows cannot be treated one by one.
-func (c *Constraint) AcrossRows() bool { return c.norm() && c.Axes&1 != 0 }
+// AcrossRows reports whether vectors run along the first axis, or a program sees all rows, so that rows cannot be
+// treated one by one.
+func (c *Constraint) AcrossRows() bool { return c.norm() && c.Axes&1 != 0 || c.Kind == Computed }
+
+// same reports whether both do the same.
+func (c Constraint) same(o Constraint) bool {
+	c.Program, o.Program = "", ""
+	return c == o
+}
 
 // check reports a constraint that a table cannot have.
 func (c *Constraint) check(d *Definition) error {
@@ -59,8 +72,14 @@ func (c *Constraint) check(d *Definition) error {
 	switch {
 	case c.norm() && (c.Axes == 0 || c.Axes>>len(lengths) != 0):
 		return fmt.Errorf("a constraint along the axes %b, as bits, of the shape (%s)", c.Axes, d.Shape)
-	case c.AcrossRows() && (d.First != 0 || d.Rows != lengths[0]):
+	case c.AcrossRows() && len(lengths) > 0 && (d.First != 0 || d.Rows != lengths[0]):
 		return fmt.Errorf("a constraint along axis 0 needs all rows on one server; this shard has %d from row %d of %d", d.Rows, d.First, lengths[0])
+	}
+	if c.Kind != Computed {
+		return nil
+	}
+	if _, err := openComputation(c, lengths); err != nil {
+		return fmt.Errorf("its constraint: %w", err)
 	}
 	return nil
 }
@@ -95,6 +114,8 @@ func (t *Table) constrain() {
 	c := &t.Constraint
 	switch {
 	case c.Kind == NoConstraint:
+	case c.Kind == Computed:
+		t.compute()
 	case c.Kind == NonNeg:
 		for i, v := range t.values {
 			if v < 0 {
@@ -232,9 +253,12 @@ func (c *Constraint) encode(w *Writer) {
 	w.Float(c.Min)
 	w.Float(c.Max)
 	w.Float(c.Rate)
+	w.String(c.Program)
+	w.String(c.Hash)
 }
 
 func (c *Constraint) decode(r *Reader) {
 	c.Kind, c.Axes = ConstraintKind(r.Byte()), r.Uint()
 	c.Min, c.Max, c.Rate = r.Float(), r.Float(), r.Float()
+	c.Program, c.Hash = r.String(), r.String()
 }

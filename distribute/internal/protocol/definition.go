@@ -86,7 +86,11 @@ func (d *Definition) Bytes() int {
 }
 
 // same reports whether both describe the same table.
-func (d *Definition) same(o *Definition) bool { return *d == *o }
+func (d *Definition) same(o *Definition) bool {
+	a, b := *d, *o
+	a.Constraint, b.Constraint = Constraint{}, Constraint{}
+	return a == b && d.Constraint.same(o.Constraint)
+}
 
 // Encode appends the definition.
 func (d *Definition) Encode(w *Writer) {

@@ -18,10 +18,11 @@ type Limits struct {
 
 const (
 	maxTables = 1 << 16
-	maxNotes  = 1 << 10
+	maxNotes  = 1 << 18
 	maxNote   = 1 << 20
+	allNotes  = 64 << 20
 
-	snapshotVersion = 4
+	snapshotVersion = 5
 )
 
 // State is what a parameter server has decided. It is changed by Execute alone, one call at a time; reading is free
@@ -32,6 +33,7 @@ type State struct {
 	tables []*Table
 	byName map[string]uint32
 	notes  map[string][]byte
+	noted  int // bytes of notes
 	round  round
 	bytes  int
 
@@ -173,7 +175,7 @@ func (c *Create) check(s *State) error {
 	}
 	if n, ok := s.byName[c.Name]; ok {
 		if !s.tables[n].Definition.same(&c.Definition) {
-			return fmt.Errorf("parameterserver: table %s exists with another shape, rule or initializer: %d rows of %d numbers with rule %v, received %d of %d with %v",
+			return fmt.Errorf("parameterserver: table %s exists with another shape, rule, constraint or initializer: %d rows of %d numbers with rule %v, received %d of %d with %v",
 				c.Name, s.tables[n].Rows, s.tables[n].Width, s.tables[n].Rule.Kind, c.Rows, c.Width, c.Rule.Kind)
 		}
 		return nil
@@ -278,17 +280,19 @@ func (c *Note) check(s *State) error {
 	if err := s.checkTerm(c.Term); err != nil {
 		return err
 	}
-	if len(c.Key) > maxName || len(c.Value) > maxNote || len(s.notes) >= maxNotes && s.notes[c.Key] == nil {
-		return fmt.Errorf("parameterserver: note %.100q of %d bytes: at most %d notes of at most %d bytes", c.Key, len(c.Value), maxNotes, maxNote)
+	if len(c.Key) > maxName || len(c.Value) > maxNote || len(s.notes) >= maxNotes && s.notes[c.Key] == nil || s.noted-len(s.notes[c.Key])+len(c.Value) > allNotes {
+		return fmt.Errorf("parameterserver: note %.100q of %d bytes, beside %d of %d bytes: at most %d notes of at most %d bytes, and %d bytes of all", c.Key, len(c.Value), len(s.notes), s.noted, maxNotes, maxNote, allNotes)
 	}
 	return nil
 }
 
 func (c *Note) execute(s *State) Reply {
+	s.noted -= len(s.notes[c.Key])
 	if len(c.Value) == 0 {
 		delete(s.notes, c.Key)
 	} else {
 		s.notes[c.Key] = slices.Clone(c.Value)
+		s.noted += len(c.Value)
 	}
 	return Reply{}
 }
@@ -416,6 +420,7 @@ func DecodeSnapshot(b []byte, l Limits) (*State, error) {
 	for range r.count(2) {
 		key := r.String()
 		s.notes[key] = slices.Clone(r.Bytes())
+		s.noted += len(s.notes[key])
 	}
 	for range r.count(8) {
 		t, err := decodeTable(r, l)
@@ -446,6 +451,9 @@ func (s *State) Bytes() int {
 // Fault returns why a table has lost rows: its store on disk failed. Nothing more may be acknowledged.
 func (s *State) Fault() error {
 	for _, t := range s.tables {
+		if t.fault != nil {
+			return t.fault
+		}
 		if t.Dynamic && t.rows.fault != nil {
 			return t.rows.fault
 		}

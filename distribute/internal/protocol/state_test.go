@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -203,7 +204,7 @@ func TestRefusals(t *testing.T) {
 		"needs 1 to 1024 bytes":  &Create{Term: 1},
 		"are too many":           &Create{Term: 1, Definition: Definition{Name: "big", Rows: math.MaxInt / 2, Width: 1 << 20}},
 		"betas":                  &Create{Term: 1, Definition: Definition{Name: "x", Rule: Rule{Kind: Adam, Beta1: 1}}},
-		"at most 1024 notes":     &Note{Term: 1, Key: "k", Value: make([]byte, maxNote+1)},
+		"at most 262144 notes":   &Note{Term: 1, Key: "k", Value: make([]byte, maxNote+1)},
 	} {
 		_, err := s.Execute(c)
 		require.ErrorContains(t, err, text)
@@ -276,4 +277,29 @@ func FuzzDecode(f *testing.F) {
 			s.EncodeSnapshot(&w)
 		}
 	})
+}
+
+// TestNotes: the bytes of all notes are bounded, also after a snapshot; a note that is replaced or forgotten makes room.
+func TestNotes(t *testing.T) {
+	s := NewState(Limits{})
+	execute(t, s, &Take{Term: 1})
+	note := func(s *State, key int, length int) error {
+		_, err := s.Execute(&Note{Term: 1, Key: strconv.Itoa(key), Value: make([]byte, length)})
+		return err
+	}
+	most := allNotes / maxNote
+	for key := range most {
+		require.NoError(t, note(s, key, maxNote))
+		require.NoError(t, note(s, key, maxNote))
+	}
+	require.ErrorContains(t, note(s, most, 1), "beside 64 of 67108864 bytes")
+	require.NoError(t, note(s, 7, 0))
+	require.NoError(t, note(s, most, maxNote-1))
+	w := Writer{}
+	s.EncodeSnapshot(&w)
+	again, err := DecodeSnapshot(w.B, Limits{})
+	require.NoError(t, err)
+	require.NoError(t, note(again, 7, 1))
+	require.ErrorContains(t, note(again, 8, maxNote+1), "at most")
+	require.ErrorContains(t, note(again, most+1, 1), "bytes of all")
 }

@@ -18,6 +18,9 @@ type Table struct {
 	slots  [][]float32 // the state of the optimizer
 	rows   *rowStore   // of a dynamic table
 	rates  Rates       // learning rates, where rows that had no gradient are updated later
+
+	computation Computation // of a [Computed] constraint; nil: not needed yet
+	fault       error       // of the computation
 }
 
 func newTable(d Definition, l Limits) *Table {

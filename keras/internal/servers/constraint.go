@@ -1,4 +1,5 @@
-package keras
+// Package servers tells parameter servers what models and estimators are: what both need for that.
+package servers
 
 import (
 	"fmt"
@@ -9,8 +10,9 @@ import (
 	"github.com/gokeras/gokeras/layers/constraints"
 )
 
-// serverConstraint is what servers do for the constraint of a weight.
-func serverConstraint(v *distribute.Variable) (c parameters.Constraint, err error) {
+// Constraint is what servers do for the constraint of a weight: those of layers/constraints row by row where they can,
+// others by the program that is traced from them.
+func Constraint(v *distribute.Variable) (c parameters.Constraint, err error) {
 	spec := v.Spec()
 	if spec.Constraint == nil {
 		return c, nil
@@ -44,8 +46,10 @@ func serverConstraint(v *distribute.Variable) (c parameters.Constraint, err erro
 		along(of.Axis)
 		c = parameters.Constraint{Kind: parameters.MinMaxNorm, Min: of.MinValue, Max: value(of.MaxValue, 1), Rate: value(of.Rate, 1)}
 	default:
-		return c, fmt.Errorf("keras: Fit: weight %s has a constraint of type %T, which parameter servers cannot apply; they know MaxNorm, NonNeg, UnitNorm and MinMaxNorm of layers/constraints: "+
-			"use one of these, or another strategy", v.Path(), spec.ConstraintOf)
+		if c, err = parameters.ComputedConstraint(v.Type().Shape, spec.Constraint); err != nil {
+			err = fmt.Errorf("weight %s: the constraint of type %T: %w", v.Path(), spec.ConstraintOf, err)
+		}
+		return c, err
 	}
 	rank := len(v.Type().Shape)
 	for _, axis := range axes {
@@ -54,7 +58,7 @@ func serverConstraint(v *distribute.Variable) (c parameters.Constraint, err erro
 			at += rank
 		}
 		if at < 0 || at >= rank || rank > 64 {
-			return c, fmt.Errorf("keras: Fit: weight %s of shape %v has a constraint along axis %d", v.Path(), v.Type().Shape, axis)
+			return c, fmt.Errorf("weight %s of shape %v has a constraint along axis %d", v.Path(), v.Type().Shape, axis)
 		}
 		c.Axes |= 1 << at
 	}
