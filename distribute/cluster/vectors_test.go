@@ -110,8 +110,31 @@ func TestTFConfigVectors(t *testing.T) {
 	require.Equal(t, 30, seen)
 }
 
-func TestTFConfigOverrides(t *testing.T) {
+// recordedHere are the cases with a test each, and recordedElsewhere those that other packages run, since they are about
+// what a strategy says.
+var (
+	recordedHere = map[string]func(t *testing.T, all map[string]vector){
+		"tf_config.overrides": overrides, "tf_config.reread": reread, "mwms.bad_cluster": badCluster, "cluster.roles": roles,
+		"resolver.union": union, "resolver.simple": simple, "cluster_spec.api": specAPI,
+	}
+	recordedElsewhere = map[string]string{"cluster.communication_options": "distribute/collective", "pss.bad_cluster": "distribute/parameterserver"}
+)
+
+// TestVectors runs the cases that are not one of many alike. Every case of the file is run somewhere.
+func TestVectors(t *testing.T) {
 	all := vectors(t)
+	for id := range all {
+		if f := recordedHere[id]; f != nil {
+			t.Run(id, func(t *testing.T) { f(t, all) })
+			continue
+		}
+		alike := strings.HasPrefix(id, "tf_config.") || strings.HasPrefix(id, "resolver.slurm.")
+		require.True(t, alike || recordedElsewhere[id] != "", "nothing runs %s", id)
+	}
+	require.Len(t, all, 30+5+len(recordedHere)+len(recordedElsewhere))
+}
+
+func overrides(t *testing.T, all map[string]vector) {
 	values := map[string]string{TFConfigVariable: text(t, all["tf_config.seed"].Inputs["TF_CONFIG"])}
 	want := all["tf_config.overrides"].Expected
 	r := &TFConfig{Type: ParameterServer, Index: new(int), Layer: "http", Env: "x", Lookup: environment(values)}
@@ -120,7 +143,10 @@ func TestTFConfigOverrides(t *testing.T) {
 	master, err = r.Master(Task{Worker, 1}, "")
 	checkText(t, "master(worker,1)", want["master(worker,1)"], master, err)
 	require.Equal(t, text(t, want["environment"]), r.Environment())
+}
 
+func reread(t *testing.T, all map[string]vector) {
+	values := map[string]string{TFConfigVariable: text(t, all["tf_config.seed"].Inputs["TF_CONFIG"])}
 	reread, recorded := &TFConfig{Lookup: environment(values)}, all["tf_config.reread"].Expected
 	require.Len(t, recorded, 2)
 	for _, when := range []string{"before", "after"} {
@@ -133,7 +159,7 @@ func TestTFConfigOverrides(t *testing.T) {
 
 // What the strategies say to a bad cluster; where TensorFlow hangs for want of a peer nothing is wrong with the text
 // itself.
-func TestResolveVectors(t *testing.T) {
+func badCluster(t *testing.T, all map[string]vector) {
 	configs := map[string]string{
 		"empty_object":        `{}`,
 		"one_worker":          `{"cluster":{"worker":["a:1"]},"task":{"type":"worker","index":0}}`,
@@ -144,7 +170,7 @@ func TestResolveVectors(t *testing.T) {
 		"not_json":            `{cluster: nope`,
 		"type_not_in_cluster": `{"cluster":{"worker":["a:1","b:1"]},"task":{"type":"chief","index":0}}`,
 	}
-	expected := vectors(t)["mwms.bad_cluster"].Expected
+	expected := all["mwms.bad_cluster"].Expected
 	for name, config := range configs {
 		require.Contains(t, expected, name)
 		_, _, err := Resolve(&TFConfig{Lookup: environment(map[string]string{TFConfigVariable: config})})
@@ -155,8 +181,8 @@ func TestResolveVectors(t *testing.T) {
 	require.ErrorContains(t, err, "-1")
 }
 
-func TestRolesVectors(t *testing.T) {
-	c := vectors(t)["cluster.roles"]
+func roles(t *testing.T, all map[string]vector) {
+	c := all["cluster.roles"]
 	checked := 0
 	for name, raw := range c.Inputs {
 		var sizes map[string]int
@@ -239,8 +265,8 @@ func TestSlurmVectors(t *testing.T) {
 	require.Equal(t, 5, seen)
 }
 
-func TestUnionVectors(t *testing.T) {
-	c := vectors(t)["resolver.union"]
+func union(t *testing.T, all map[string]vector) {
+	c := all["resolver.union"]
 	resolver := func(name string) Resolver {
 		var s Spec
 		require.NoError(t, json.Unmarshal(c.Inputs[name], &s))
@@ -274,11 +300,15 @@ func TestUnionVectors(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestSimpleAndSpecVectors(t *testing.T) {
-	all := vectors(t)
-	want := all["resolver.simple"].Expected
+// simpleSpec is the cluster of two cases.
+func simpleSpec(t *testing.T) *Spec {
 	s, err := NewSpec(map[string][]string{Worker: {"host1:1001", "host2:1002"}, ParameterServer: {"host4:1004"}})
 	require.NoError(t, err)
+	return s
+}
+
+func simple(t *testing.T, all map[string]vector) {
+	s, want := simpleSpec(t), all["resolver.simple"].Expected
 	r := &Simple{Cluster: s, Task: &Task{Worker, 1}, Layer: "grpc", Accelerators: map[string]int{"GPU": 2}}
 	master, err := r.Master(Unknown, "")
 	checkText(t, "master", want["master"], master, err)
@@ -291,8 +321,10 @@ func TestSimpleAndSpecVectors(t *testing.T) {
 	n, err := r.NumAccelerators()
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"GPU": 2}, n)
+}
 
-	spec := all["cluster_spec.api"].Expected
+func specAPI(t *testing.T, all map[string]vector) {
+	s, spec := simpleSpec(t), all["cluster_spec.api"].Expected
 	require.JSONEq(t, string(spec["as_dict"]), s.String())
 	jobs, _ := json.Marshal(s.Jobs())
 	require.JSONEq(t, string(spec["jobs"]), string(jobs))

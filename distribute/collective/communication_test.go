@@ -7,10 +7,43 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/internal/tfvectors"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// What TensorFlow 2.21 answers to CommunicationOptions.
+// recordedOptions is what TensorFlow 2.21 answers to CommunicationOptions.
+func recordedOptions(t *testing.T) (expected map[string]any) {
+	for _, c := range tfvectors.Load(t, "../cluster/testdata/cluster.json.gz") {
+		if c.ID == "cluster.communication_options" {
+			expected = c.Map(t)
+		}
+	}
+	require.NotEmpty(t, expected)
+	return expected
+}
+
+func TestCommunicationVectors(t *testing.T) {
+	t.Run("cluster.communication_options", func(t *testing.T) {
+		want := recordedOptions(t)
+		var o CommunicationOptions
+		implementation, err := ParseImplementation(string(o.Implementation))
+		require.NoError(t, err)
+		require.EqualValues(t, tfvectors.Get(want, "defaults", 0), o.BytesPerPack)
+		require.Nil(t, tfvectors.Get(want, "defaults", 1))
+		require.Zero(t, o.Timeout)
+		require.Equal(t, tfvectors.Get(want, "defaults", 2), string(implementation))
+		require.True(t, tfvectors.IsError(want["negative_bytes"]))
+		require.ErrorContains(t, CommunicationOptions{BytesPerPack: -1}.Check(), "at least 0, received -1")
+		ring, err := ParseImplementation("ring")
+		require.NoError(t, err)
+		require.Equal(t, want["lower_case_text"], string(ring))
+		require.True(t, tfvectors.IsError(want["unknown"]))
+		_, err = ParseImplementation("MPI")
+		require.ErrorContains(t, err, `"MPI" is not a communication implementation`)
+		require.Len(t, want, 4)
+	})
+}
+
 func TestCommunicationOptions(t *testing.T) {
 	require.NoError(t, CommunicationOptions{}.Check())
 	require.ErrorContains(t, CommunicationOptions{BytesPerPack: -1}.Check(), "at least 0, received -1")

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -56,6 +57,23 @@ type misfit struct {
 
 // endless trains until something happens. Worker 1 is the misfit.
 func endless(odd misfit) func(context.Context, *distribute.MultiWorkerMirroredStrategy) (any, error) {
+	return trainFor(2000, odd)
+}
+
+// goOn is the file for which workers with a folder wait after 20 steps.
+const goOn = "go-on"
+
+func awaitFile(dir string) {
+	for dir != "" {
+		if _, err := os.Stat(filepath.Join(dir, goOn)); err == nil {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// trainFor is endless for so many epochs of 5 steps.
+func trainFor(epochs int, odd misfit) func(context.Context, *distribute.MultiWorkerMirroredStrategy) (any, error) {
 	return func(ctx context.Context, s *distribute.MultiWorkerMirroredStrategy) (any, error) {
 		if s.Rank() != 1 {
 			odd = misfit{}
@@ -67,11 +85,12 @@ func endless(odd misfit) func(context.Context, *distribute.MultiWorkerMirroredSt
 			return nil, err
 		}
 		var e ending
-		options := []keras.FitOption{keras.BatchSize(8), keras.Epochs(2000), keras.Callbacks(&callbacks.LambdaCallback{
+		options := []keras.FitOption{keras.BatchSize(8), keras.Epochs(epochs), keras.Callbacks(&callbacks.LambdaCallback{
 			TrainBatchEnd: func(int, *callbacks.Logs) error {
 				e.Steps++
 				if e.Steps == 20 {
 					fmt.Println("trained")
+					awaitFile(os.Getenv(dirVariable))
 				}
 				time.Sleep(time.Millisecond)
 				if e.Steps == odd.cancel {

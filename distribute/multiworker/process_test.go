@@ -106,6 +106,8 @@ type job struct {
 	output  []*lockedBuffer
 	files   []string
 	done    []chan error
+
+	addresses []string
 }
 
 type lockedBuffer struct {
@@ -151,7 +153,7 @@ func startAt(t *testing.T, addresses []string, run func(worker int, c *exec.Cmd)
 	n := len(addresses)
 	spec, err := cluster.NewSpec(map[string][]string{cluster.Worker: addresses})
 	require.NoError(t, err)
-	j := &job{t: t}
+	j := &job{t: t, addresses: addresses}
 	out := t.TempDir()
 	for i := range n {
 		config, err := cluster.FormatTFConfig(spec, cluster.Task{Type: cluster.Worker, Index: i})
@@ -166,6 +168,17 @@ func startAt(t *testing.T, addresses []string, run func(worker int, c *exec.Cmd)
 		j.workers, j.output, j.files, j.done = append(j.workers, cmd), append(j.output, text), append(j.files, file), append(j.done, done)
 	}
 	return j
+}
+
+// again starts a worker that has ended again.
+func (j *job) again(i int) {
+	j.t.Helper()
+	cmd, done := exec.Command(j.workers[i].Path), make(chan error, 1)
+	cmd.Env, cmd.Stdout, cmd.Stderr = j.workers[i].Env, j.output[i], j.output[i]
+	require.NoError(j.t, cmd.Start())
+	go func() { done <- cmd.Wait() }()
+	j.t.Cleanup(func() { _ = cmd.Process.Kill() })
+	j.workers[i], j.done[i] = cmd, done
 }
 
 // wait returns when the worker has ended.

@@ -30,6 +30,7 @@ func roles() map[string]role {
 		"allocations":               {run: allocations},
 		"allocations, elastic":      {run: allocations, elastic: &distribute.Elastic{}},
 		"endless and patient":       {run: endless(misfit{}), hurried: true, elastic: &distribute.Elastic{}, patient: 4 * time.Second},
+		"forty epochs":              {run: trainFor(40, misfit{}), hurried: true, stream: true, elastic: &distribute.Elastic{}},
 		"disk full":                 {run: diskFull},
 		"summaries":                 {run: summaries},
 		"uneven":                    {run: uneven},

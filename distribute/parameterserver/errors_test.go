@@ -18,6 +18,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/parameters"
 	"github.com/gokeras/gokeras/distribute/parameterserver"
 	"github.com/gokeras/gokeras/distribute/partitioners"
+	"github.com/gokeras/gokeras/internal/tfvectors"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -65,6 +66,39 @@ func TestBadClusters(t *testing.T) {
 	require.NoError(t, err)
 	_, err = parameterserver.NewServer(parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec, Task: &cluster.Task{Type: "worker"}}})
 	require.ErrorContains(t, err, "only tasks of type ps do")
+}
+
+// TestBadClusterVectors: what TensorFlow refuses is refused, or waits for in vain is an error in the end.
+func TestBadClusterVectors(t *testing.T) {
+	t.Run("pss.bad_cluster", func(t *testing.T) {
+		ps, worker := []string{"127.0.0.1:1"}, []string{"127.0.0.1:2"}
+		clusters := map[string]struct {
+			jobs map[string][]string
+			text string
+		}{
+			"empty":            {nil, "the cluster is empty; name the tasks of the jobs worker and ps"},
+			"no_ps":            {map[string][]string{"worker": worker}, "there must be at least one parameter server"},
+			"no_worker":        {map[string][]string{"ps": ps}, "there must be at least one worker"},
+			"two_chiefs":       {map[string][]string{"ps": ps, "worker": worker, "chief": {"127.0.0.1:3", "127.0.0.1:4"}}, "at most one chief"},
+			"unknown_job":      {map[string][]string{"ps": ps, "worker": worker, "boss": {"127.0.0.1:3"}}, `disallowed task type "boss"`},
+			"evaluator_inside": {map[string][]string{"ps": ps, "worker": worker, "evaluator": {"127.0.0.1:3"}}, "ps:0 at 127.0.0.1:1 has not answered for"},
+		}
+		var expected map[string]any
+		for _, c := range tfvectors.Load(t, "../cluster/testdata/cluster.json.gz") {
+			if c.ID == "pss.bad_cluster" {
+				expected = c.Map(t)
+			}
+		}
+		require.Len(t, expected, len(clusters))
+		for name, c := range clusters {
+			require.True(t, tfvectors.IsError(expected[name]), name)
+			spec, err := cluster.NewSpec(c.jobs)
+			require.NoError(t, err)
+			o := parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec}, JoinTimeout: 50 * time.Millisecond, Deadline: 50 * time.Millisecond}
+			_, err = parameterserver.NewStrategy(t.Context(), o)
+			require.ErrorContains(t, err, c.text, name)
+		}
+	})
 }
 
 func TestBadVariables(t *testing.T) {
