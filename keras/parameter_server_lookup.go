@@ -2,6 +2,7 @@ package keras
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"unsafe"
@@ -85,6 +86,7 @@ func (w *serverWorker) findLookups() (*tableLookups, error) {
 type extra struct {
 	types ir.Type
 	data  []byte
+	lent  bool // data may stand for the input until the step has run
 }
 
 // load takes an instance of a function for the current batch and fills in its inputs. The caller releases it.
@@ -122,12 +124,24 @@ func (w *serverWorker) load(fn *distribute.Function, extras []extra) (*distribut
 		}
 	}
 	for i, e := range extras {
-		if err := inst.Input(0, p.len()+i).Write(e.data); err != nil {
+		if err := lend(inst.Input(0, p.len()+i), e.data, e.lent); err != nil {
 			fn.Release(inst)
 			return nil, err
 		}
 	}
 	return inst, nil
+}
+
+// release gives an instance back that has its own memory again.
+func (w *serverWorker) release(fn *distribute.Function, inst *distribute.Instance, extras []extra) error {
+	var failed error
+	for i, e := range extras {
+		if e.lent {
+			failed = errors.Join(failed, takeBack(inst.Input(0, w.t.parts.len()+i)))
+		}
+	}
+	fn.Release(inst)
+	return failed
 }
 
 // begin takes the rows of tables off the inputs of a trace, and lets the embeddings use them.
@@ -169,6 +183,7 @@ type fetched struct {
 type fetchedRows struct {
 	read   *parameters.Read
 	weight *serverWeight
+	memory *rowMemory
 	grad   []float32
 }
 
@@ -176,16 +191,44 @@ type fetchedRows struct {
 func (f *fetched) changes(rate float64) []parameters.Change {
 	var out []parameters.Change
 	for _, t := range f.tables {
-		out = append(out, parameters.Change{Variable: t.weight.remote, Op: parameters.Gradient, Rate: rate, IDs: t.read.IDs, Values: t.grad, Seen: t.read.Seen})
+		out = append(out, parameters.Change{Variable: t.weight.remote, Op: parameters.Gradient, Rate: rate, IDs: t.read.IDs, Values: t.grad, Room: t.memory.grads, Seen: t.read.Seen})
 	}
 	return out
 }
 
 // fetch finds out which rows the batch needs, and fetches them. It returns them as inputs of the step.
-func (l *tableLookups) fetch(ctx context.Context, f *fetched, step uint32) ([]extra, error) {
+func (l *tableLookups) fetch(ctx context.Context, f *fetched, step uint32, memory *stepMemory) ([]extra, error) {
 	if l.ids == nil {
 		return nil, nil
 	}
+	lengths, err := l.find(ctx, step, memory)
+	if err != nil {
+		return nil, err
+	}
+	var reads []*parameters.Read
+	for i, t := range l.order {
+		r := memory.rows[i].read(t.weight.remote)
+		f.tables = append(f.tables, fetchedRows{read: r, weight: t.weight, memory: memory.rows[i]})
+		reads = append(reads, r)
+	}
+	if err := l.w.job.Pull(ctx, reads...); err != nil {
+		return nil, err
+	}
+	var out []extra
+	for i, t := range l.order {
+		out = append(out, memory.rows[i].input(reads[i]))
+		places := memory.rows[i].distinct.Places
+		for j, n := range lengths[i] {
+			out = append(out, extra{types: ir.Type{DType: ir.Int32, Shape: t.shapes[j]}, data: bytesOfPlaces(places[:n])})
+			places = places[n:]
+		}
+	}
+	return out, nil
+}
+
+// find computes what the batch looks up: the ids of all lookups of each table go into memory, and their numbers are
+// returned.
+func (l *tableLookups) find(ctx context.Context, step uint32, memory *stepMemory) ([][]int, error) {
 	w := l.w
 	inst, err := w.load(l.ids, nil)
 	if err != nil {
@@ -195,17 +238,23 @@ func (l *tableLookups) fetch(ctx context.Context, f *fetched, step uint32) ([]ex
 	if err := inst.Run(ctx, w.t.m.seed, step); err != nil {
 		return nil, err
 	}
-	all, lengths := map[*lookupTable][]int64{}, map[*lookupTable][]int{}
-	for _, t := range l.order {
-		t.shapes = nil
+	for len(memory.rows) < len(l.order) {
+		memory.rows = append(memory.rows, &rowMemory{})
 	}
+	for i, t := range l.order {
+		t.shapes, memory.rows[i].ids = nil, memory.rows[i].ids[:0]
+	}
+	lengths := make([][]int, len(l.order))
 	for i, v := range l.found {
 		t := l.tables[v]
 		if t == nil {
 			continue // it is here as a whole
 		}
-		b := inst.Output(0, i)
-		ids := make([]int64, b.Type().Shape.Size())
+		at := slices.Index(l.order, t)
+		all, b := &memory.rows[at].ids, inst.Output(0, i)
+		from, n := len(*all), b.Type().Shape.Size()
+		*all = slices.Grow(*all, n)[:from+n]
+		ids := (*all)[from:]
 		if err := b.Read(bytesOfInts(ids)); err != nil {
 			return nil, err
 		}
@@ -214,42 +263,20 @@ func (l *tableLookups) fetch(ctx context.Context, f *fetched, step uint32) ([]ex
 				return nil, fmt.Errorf("the embedding %s has the numbers 0 to %d; the batch has %d", v.Path(), v.Type().Shape[0]-1, id)
 			}
 		}
-		all[t], lengths[t] = append(all[t], ids...), append(lengths[t], len(ids))
+		lengths[at] = append(lengths[at], n)
 		t.shapes = append(t.shapes, b.Type().Shape.Clone())
 	}
-	var reads []*parameters.Read
-	var places [][]int32
-	for _, t := range l.order {
-		distinct, at := parameters.Distinct(all[t])
-		r := &parameters.Read{Variable: t.weight.remote, IDs: distinct}
-		f.tables = append(f.tables, fetchedRows{read: r, weight: t.weight})
-		reads, places = append(reads, r), append(places, at)
-	}
-	if err := w.job.Pull(ctx, reads...); err != nil {
-		return nil, err
-	}
-	var out []extra
-	for i, t := range l.order {
-		rows := ir.Type{DType: ir.Float32, Shape: ir.Shape{max(len(all[t]), 1), reads[i].Variable.Width}}
-		padded := make([]float32, rows.Shape.Size())
-		copy(padded, reads[i].Values)
-		out = append(out, extra{rows, bytesOfFloats(padded)})
-		for j, n := range lengths[t] {
-			out = append(out, extra{ir.Type{DType: ir.Int32, Shape: t.shapes[j]}, bytesOfPlaces(places[i][:n])})
-			places[i] = places[i][n:]
-		}
-	}
-	return out, nil
+	return lengths, nil
 }
 
 // run computes the gradients of the next batch.
-func (w *serverWorker) run(ctx context.Context, s serverStep, memory *stepMemory) (*fetched, error) {
+func (w *serverWorker) run(ctx context.Context, s serverStep, memory *stepMemory) (f *fetched, err error) {
 	w.t.parts.rowsFrom = w.remoteRows(ctx)
 	if err := w.nextBatch(s); err != nil {
 		return nil, err
 	}
-	f := &fetched{}
-	extras, err := w.lookup.fetch(ctx, f, uint32(s.Number))
+	f = &fetched{}
+	extras, err := w.lookup.fetch(ctx, f, uint32(s.Number), memory)
 	if err != nil {
 		return nil, err
 	}
@@ -257,43 +284,34 @@ func (w *serverWorker) run(ctx context.Context, s serverStep, memory *stepMemory
 	if err != nil {
 		return nil, err
 	}
-	defer w.fn.Release(inst)
-	inPlace := make([]bool, len(w.trained)) // the step writes its gradients where they are sent from
-	for i := range w.trained {
+	defer func() { err = errors.Join(err, w.release(w.fn, inst, extras)) }()
+	outputs := slices.Clone(memory.grads) // where gradients are sent from
+	for i := range f.tables {
+		t := &f.tables[i]
+		outputs = append(outputs, t.memory.output(t.read.Variable))
+		t.grad = outputs[len(w.trained)+i][:len(t.read.IDs)*t.read.Variable.Width]
+	}
+	for i, to := range outputs { // the step writes them there
 		if b, ok := inst.Output(0, i).(kernels.Borrower); ok {
-			if err := b.Borrow(bytesOfFloats(memory.grads[i])); err != nil {
+			if err := b.Borrow(bytesOfFloats(to)); err != nil {
 				return nil, err
 			}
-			inPlace[i] = true
 			defer b.Borrow(nil) //nolint:errcheck // it has no way to fail
 		}
 	}
 	if err := inst.Run(ctx, w.t.m.seed, uint32(s.Number)); err != nil {
 		return nil, err
 	}
-	result := func(i int, out []float32) ([]float32, error) {
+	for i, to := range outputs {
 		b := inst.Output(0, i)
-		n := b.Type().Shape.Size()
-		out = slices.Grow(out[:0], n)[:n]
-		return out, b.Read(bytesOfFloats(out))
-	}
-	for i := range w.trained {
-		if inPlace[i] {
+		if _, ok := b.(kernels.Borrower); ok {
 			continue
 		}
-		if memory.grads[i], err = result(i, memory.grads[i]); err != nil {
+		if err := b.Read(bytesOfFloats(to)); err != nil {
 			return nil, err
 		}
 	}
-	for i := range f.tables {
-		t := &f.tables[i]
-		g, err := result(len(w.trained)+i, nil)
-		if err != nil {
-			return nil, err
-		}
-		t.grad = g[:len(t.read.IDs)*t.read.Variable.Width]
-	}
-	f.updates, err = w.t.m.rowUpdates(inst, &w.t.parts, len(w.trained)+len(f.tables), []int{w.t.parts.rows()})
+	f.updates, err = w.t.m.rowUpdates(inst, &w.t.parts, len(outputs), []int{w.t.parts.rows()})
 	return f, err
 }
 

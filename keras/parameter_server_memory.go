@@ -1,6 +1,7 @@
 package keras
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/gokeras/gokeras/distribute/parameters"
@@ -13,16 +14,22 @@ import (
 type stepMemory struct {
 	reads []*parameters.Read // of dense
 	grads [][]float32        // of trained
+	rows  []*rowMemory       // of the tables that are looked up in
 
 	values, gradients *parameters.Room
 }
 
 // spoiled reports whether a message about the memory went wrong.
-func (m *stepMemory) spoiled() bool { return m.values.Spoiled() || m.gradients.Spoiled() }
+func (m *stepMemory) spoiled() bool {
+	return m.values.Spoiled() || m.gradients.Spoiled() || slices.ContainsFunc(m.rows, (*rowMemory).spoiled)
+}
 
 func (m *stepMemory) close() {
 	m.values.Close()
 	m.gradients.Close()
+	for _, r := range m.rows {
+		r.close()
+	}
 }
 
 // seen is how many gradients each server had applied when it was asked for a weight.
@@ -80,8 +87,8 @@ func (w *serverWorker) memory() *stepMemory {
 	return m
 }
 
-// release takes memory back when what it holds has been sent, or given up.
-func (w *serverWorker) release(m *stepMemory) {
+// giveBack takes memory back when what it holds has been sent, or given up.
+func (w *serverWorker) giveBack(m *stepMemory) {
 	s := &w.memories
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,11 +122,11 @@ func (s *stepMemories) end() {
 }
 
 // lend lets a buffer stand for values until they are taken back, or copies them into it where they cannot be shared.
-func lend(b kernels.Buffer, values []float32, inPlace bool) error {
+func lend(b kernels.Buffer, values []byte, inPlace bool) error {
 	if borrower, ok := b.(kernels.Borrower); ok && inPlace {
-		return borrower.Borrow(bytesOfFloats(values))
+		return borrower.Borrow(values)
 	}
-	return b.Write(bytesOfFloats(values))
+	return b.Write(values)
 }
 
 // takeBack lets a buffer stand for its own memory.

@@ -228,15 +228,15 @@ func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (paramet
 	}
 	memory := w.memory()
 	if err := w.job.Pull(ctx, memory.reads...); err != nil { // while the step before computes
-		w.release(memory)
+		w.giveBack(memory)
 		return parameters.Outcome{}, err
 	}
 	o, err := w.computeStep(ctx, s, memory)
 	if err != nil {
-		w.release(memory)
+		w.giveBack(memory)
 		return o, err
 	}
-	o.Round, o.Part, o.Release = s.Round, s.Part, func() { w.release(memory) }
+	o.Round, o.Part, o.Release = s.Round, s.Part, func() { w.giveBack(memory) }
 	return o, err
 }
 
@@ -293,7 +293,7 @@ func (w *serverWorker) computeStep(ctx context.Context, s serverStep, memory *st
 	for i, one := range w.dense {
 		b, err := one.local.Buffer(0)
 		if err == nil {
-			err = lend(b, memory.reads[i].Values, w.lends(one))
+			err = lend(b, bytesOfFloats(memory.reads[i].Values), w.lends(one))
 		}
 		if err != nil {
 			return o, err

@@ -13,8 +13,8 @@ import (
 )
 
 // TestComputedConstraint: a server applies the program of a user's constraint to the whole of a variable, also after it
-// came back from its log and from a snapshot, and a later coordinator that traces it again finds the variable. A program
-// that fails in the midst of training ends the server's promises, not its values.
+// came back from its log and from a snapshot, and a later coordinator that traces it again finds the variable. A
+// program that fails in the midst of training ends the server's promises, not its values.
 func TestComputedConstraint(t *testing.T) {
 	c := newCluster(t, 1, 2, func(o *parameterserver.Options) {
 		o.VariablePartitioner, o.LogBytes = partitioners.FixedShards{Shards: 2}, 600

@@ -279,7 +279,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestNotes: the bytes of all notes are bounded, also after a snapshot; a note that is replaced or forgotten makes room.
+// TestNotes: the bytes of all notes are bounded, also after a snapshot; a note that is replaced or forgotten makes
+// room.
 func TestNotes(t *testing.T) {
 	s := NewState(Limits{})
 	execute(t, s, &Take{Term: 1})
