@@ -110,8 +110,8 @@ func TestTFConfigVectors(t *testing.T) {
 	require.Equal(t, 30, seen)
 }
 
-// recordedHere are the cases with a test each, and recordedElsewhere those that other packages run, since they are about
-// what a strategy says.
+// recordedHere are the cases with a test each, and recordedElsewhere those that other packages run, since they are
+// about what a strategy says.
 var (
 	recordedHere = map[string]func(t *testing.T, all map[string]vector){
 		"tf_config.overrides": overrides, "tf_config.reread": reread, "mwms.bad_cluster": badCluster, "cluster.roles": roles,
