@@ -140,7 +140,9 @@ func (w weighted) maskWeights(mask *ops.Tensor, d ir.DType) *ops.Tensor {
 		return weight
 	}
 	weight, own := objectives.Match(weight, w.weights)
-	checkWeights(weight, own)
+	if !(weight.Rank() == own.Rank() && own.Rank() > 0) { // axes of 1 of either one fit any length of the other
+		checkWeights(weight, own)
+	}
 	return ops.Multiply(weight, own)
 }
 

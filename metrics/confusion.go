@@ -65,7 +65,7 @@ func (c confusion) count(yTrue, yPred, weight *ops.Tensor, d ir.DType) counts {
 	if c.multiLabel && p.Rank() != 2 {
 		ops.Failf(p.Graph(), "predictions have shape %v; several labels need (batch, labels)", p.Shape())
 	}
-	weight = combineMask(weight, yPred.Mask(), d)
+	weight = castWeights(weight, d)
 	if c.topK > 0 {
 		p = onlyTop(p, c.topK)
 	}
@@ -84,15 +84,13 @@ func (c confusion) count(yTrue, yPred, weight *ops.Tensor, d ir.DType) counts {
 	return c.compare(t, p, weight)
 }
 
-// combineMask multiplies weights with a mask of predictions; both may be nil.
-func combineMask(weight, mask *ops.Tensor, d ir.DType) *ops.Tensor {
-	if mask == nil {
-		if weight != nil {
-			weight = ops.Cast(weight, d)
-		}
-		return weight
+// castWeights brings weights, which may be nil, to a type. Metrics that are no means of values look at weights alone:
+// as in Keras, a mask of the predictions takes nothing out of them.
+func castWeights(weight *ops.Tensor, d ir.DType) *ops.Tensor {
+	if weight == nil {
+		return nil
 	}
-	return weightsWithMask(weight, mask, d)
+	return ops.Cast(weight, d)
 }
 
 // weights spreads sample weights and label weights over the predictions; nil where all are 1.

@@ -123,7 +123,7 @@ func (f *fscore) update(m Metric, yTrue, yPred, weight *ops.Tensor, average Aver
 		if !yTrue.Shape().Equal(yPred.Shape()) {
 			ops.Failf(yPred.Graph(), "labels have shape %v and predictions %v; both must be (batch, classes)", yTrue.Shape(), yPred.Shape())
 		}
-		weight = combineMask(weight, yPred.Mask(), f.dtype)
+		weight = castWeights(weight, f.dtype)
 		t, p := ops.Cast(yTrue, f.dtype), ops.Cast(yPred, f.dtype).WithMask(nil)
 		p = ops.Cast(positives(p, threshold), f.dtype)
 		var axes []int

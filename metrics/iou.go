@@ -70,7 +70,6 @@ func (o *overlap) build(m Metric, d ir.DType, c overlapOptions) error {
 func (o *overlap) update(m Metric, yTrue, yPred, weight *ops.Tensor, c overlapOptions) {
 	inMetric(m, yPred, func() {
 		r := o.ready(m, yTrue, yPred)
-		mask := yPred.Mask()
 		t, p := numbers(yTrue, c.denseTrue, or(c.axis, -1)), numbers(yPred, c.densePred, or(c.axis, -1))
 		t, p = objectives.Match(t, p)
 		if t.Shape().Size() != p.Shape().Size() || t.Dim(0) != p.Dim(0) {
@@ -78,7 +77,7 @@ func (o *overlap) update(m Metric, yTrue, yPred, weight *ops.Tensor, c overlapOp
 		}
 		size := t.Shape().Size()
 		w := ops.Ones(r, o.dtype, size)
-		if weight = combineMask(weight, mask, o.dtype); weight != nil {
+		if weight = castWeights(weight, o.dtype); weight != nil {
 			w = o.spread(t, weight)
 		}
 		t, p = ops.Reshape(t, size), ops.Reshape(p, size)

@@ -89,7 +89,7 @@ func (m *R2Score) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
 	inMetric(m, yPred, func() {
 		r := m.ready(m, yTrue, yPred)
 		t, p := sameShape(ops.Cast(yTrue, m.dtype), ops.Cast(yPred, m.dtype).WithMask(nil))
-		w := combineMask(sampleWeight, yPred.Mask(), m.dtype)
+		w := castWeights(sampleWeight, m.dtype)
 		residual, weighted := ops.Square(ops.Subtract(t, p)), t
 		count := ops.BroadcastTo(ops.Length(r, m.dtype, t.Dim(0)), t.Dim(1))
 		if w != nil {

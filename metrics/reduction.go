@@ -55,12 +55,20 @@ func (a *average) wrap(m Metric, yTrue, yPred, sampleWeight *ops.Tensor, f func(
 		mask := yPred.Mask()
 		v := f(r, asFloat(yTrue, a.dtype), asFloat(yPred, a.dtype))
 		weight := weightsWithMask(sampleWeight, mask, a.dtype)
-		if own := v.x.Mask(); own != nil && weight != nil && (mask != nil || sampleWeight != r.RowWeights()) {
-			// As in Keras, the mask of the values themselves (ignored classes) counts only where there are weights.
-			weight = weightsWithMask(weight, own, a.dtype)
+		if mask != nil || sampleWeight != r.RowWeights() {
+			weight = withOwnMask(weight, v.x, a.dtype)
 		}
 		a.add(r, v, weight)
 	})
+}
+
+// withOwnMask multiplies weights with the mask of the values themselves (ignored classes). As in Keras, it counts only
+// where there are weights.
+func withOwnMask(weight, x *ops.Tensor, d ir.DType) *ops.Tensor {
+	if own := x.Mask(); own != nil && weight != nil {
+		return weightsWithMask(weight, own, d)
+	}
+	return weight
 }
 
 // asFloat brings floats to the type of the metric's numbers and leaves others alone.
@@ -167,7 +175,9 @@ func (m *Mean) Update(_, yPred, sampleWeight *ops.Tensor) { m.UpdateValues(yPred
 
 // UpdateValues takes in values, a scalar or (batch, ...), and their weights, nil for 1.
 func (m *Mean) UpdateValues(x, sampleWeight *ops.Tensor) {
-	m.wrap(m, x, x, sampleWeight, func(_ *distribute.Replica, _, p *ops.Tensor) values { return values{x: p} })
+	m.wrap(m, x, x.WithMask(nil), sampleWeight, func(_ *distribute.Replica, _, p *ops.Tensor) values {
+		return values{x: p.WithMask(x.Mask())}
+	})
 }
 
 // MetricName implements [Metric].
@@ -201,7 +211,10 @@ func (m *Sum) Update(_, yPred, sampleWeight *ops.Tensor) { m.UpdateValues(yPred,
 func (m *Sum) UpdateValues(x, sampleWeight *ops.Tensor) {
 	inMetric(m, x, func() {
 		r := m.ready(m, x, x)
-		weight := weightsWithMask(sampleWeight, x.Mask(), m.dtype)
+		weight := castWeights(sampleWeight, m.dtype)
+		if sampleWeight != r.RowWeights() {
+			weight = withOwnMask(weight, x, m.dtype)
+		}
 		total, _ := samples(ops.Cast(x, m.dtype).WithMask(nil), weight, ops.Sum)
 		r.AssignAdd(m.total, ops.StopGradient(ops.Sum(total)))
 	})

@@ -193,7 +193,7 @@ func (m *RootMeanSquaredError) Build(d ir.DType, _, _ ir.Type) error {
 
 // Update implements [Metric].
 func (m *RootMeanSquaredError) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
-	m.wrap(m, yTrue, yPred, sampleWeight, func(_ *distribute.Replica, t, p *ops.Tensor) values {
+	m.wrap(m, yTrue, yPred.WithMask(nil), sampleWeight, func(_ *distribute.Replica, t, p *ops.Tensor) values {
 		t, p = sameShape(t, p)
 		return values{x: ops.Square(ops.Subtract(ops.Cast(p, m.dtype), ops.Cast(t, m.dtype)))}
 	})

@@ -99,11 +99,12 @@ func (s *CosineDecayRestarts) growth() float64 {
 	return s.TMul
 }
 
-// A restart that is late by less than slack steps, or by less than rounding of the step number in float32, counts as
-// due. Both are far less than a step.
+// A restart that is late by less than slack steps counts as due; so does, where decays become longer, one that is late
+// by less than the rounding of the step number and of the powers in float32, or in float64.
 const (
-	slack    = 0.01
-	rounding = 4e-7
+	slack      = 0.01
+	rounding   = 4e-7
+	rounding64 = 1e-12
 )
 
 // Rate implements [Schedule].
@@ -111,21 +112,23 @@ func (s *CosineDecayRestarts) Rate(step *ops.Tensor) *ops.Tensor {
 	step = begin(s, step)
 	first, t := s.FirstDecaySteps, s.growth()
 	done := ops.DivideScalar(step, first)
-	late := ops.AddScalar(ops.MultiplyScalar(done, 1+rounding), slack/first)
-	var i, length, start *ops.Tensor // of the current decay; lengths and starts in units of the first one
+	var i, f *ops.Tensor // the number of the current decay, and how much of it is done
 	if t == 1 {
-		i = ops.Floor(late)
-		length, start = ops.OnesLike(i), i
+		i = ops.Floor(done)
+		rest := func() *ops.Tensor { return ops.Subtract(step, ops.MultiplyScalar(i, first)) }
+		i = ops.Add(i, ops.Cast(ops.CompareScalar(ir.Ge, rest(), first-slack), i.DType())) // where dividing rounded down
+		f = ops.DivideScalar(rest(), first)
 	} else {
-		begins := func(i *ops.Tensor) *ops.Tensor {
+		begins := func(i *ops.Tensor) *ops.Tensor { // in units of the first decay
 			return ops.DivideScalar(ops.SubtractScalar(ops.Power(ops.Scalar(i, t), i), 1), t-1)
 		}
+		late := ops.AddScalar(ops.MultiplyScalar(done, 1+rounding), slack/first)
 		i = ops.Floor(ops.DivideScalar(ops.Log(ops.AddScalar(ops.MultiplyScalar(done, t-1), 1)), math.Log(t)))
 		next := ops.AddScalar(i, 1)
 		i = ops.Where(ops.GreaterEqual(late, begins(next)), next, ops.Where(ops.Less(late, begins(i)), ops.SubtractScalar(i, 1), i))
-		length, start = ops.Power(ops.Scalar(i, t), i), begins(i)
+		f = ops.Divide(ops.Subtract(done, begins(i)), ops.Power(ops.Scalar(i, t), i))
 	}
-	f := ops.MaximumScalar(ops.Divide(ops.Subtract(done, start), length), 0)
+	f = ops.MaximumScalar(f, 0)
 	half := ops.MultiplyScalar(ops.AddScalar(ops.Cos(ops.MultiplyScalar(f, math.Pi)), 1), 0.5)
 	half = ops.Multiply(half, ops.Power(ops.Scalar(i, or(s.MMul, 1)), i))
 	return ops.MultiplyScalar(ops.AddScalar(ops.MultiplyScalar(half, 1-s.Alpha), s.Alpha), s.InitialLearningRate)
@@ -135,7 +138,7 @@ func (s *CosineDecayRestarts) Rate(step *ops.Tensor) *ops.Tensor {
 func (s *CosineDecayRestarts) At(step int64) float64 {
 	first, t := s.FirstDecaySteps, s.growth()
 	done := float64(step) / first
-	late := done*(1+rounding) + slack/first
+	late := done*(1+rounding64) + slack/first
 	i := math.Floor(late)
 	length, start := 1.0, i
 	if t != 1 {

@@ -1,6 +1,7 @@
 package schedules
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 
@@ -119,6 +120,23 @@ type PiecewiseConstantDecay struct {
 	Boundaries []int     `keras:"boundaries"` // strictly increasing
 	Values     []float64 `keras:"values"`     // one more than boundaries
 	Name       string    `keras:"name,default=PiecewiseConstant"`
+}
+
+// MigrateConfig cuts off the fractions of boundaries, as Keras does for steps that are whole numbers.
+func (s *PiecewiseConstantDecay) MigrateConfig(c map[string]json.RawMessage) error {
+	var boundaries []float64
+	if json.Unmarshal(c["boundaries"], &boundaries) != nil {
+		return nil // what is wrong is said where they are read
+	}
+	whole := make([]int64, len(boundaries))
+	for i, b := range boundaries {
+		if whole[i] = int64(b); math.Abs(b) > 1<<53 {
+			return nil
+		}
+	}
+	text, err := json.Marshal(whole)
+	c["boundaries"] = text
+	return err
 }
 
 func (s *PiecewiseConstantDecay) check() error {

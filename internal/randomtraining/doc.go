@@ -1,0 +1,3 @@
+// Package randomtraining compares random losses, metrics, schedules of learning rates, optimizers, callbacks and
+// training runs with Keras. It contains only tests: the scripts draw them and record Keras's results.
+package randomtraining
