@@ -23,7 +23,7 @@ func View(x *Tensor, dtype ir.DType) *Tensor {
 
 // bitsOf lists, by size, the integers that hold the bits of floats: floats of one sign are ordered as these integers
 // are.
-var bitsOf = map[int]ir.DType{2: ir.Int16, 4: ir.Int32, 8: ir.Int64}
+var bitsOf = map[int]ir.DType{1: ir.Int8, 2: ir.Int16, 4: ir.Int32, 8: ir.Int64}
 
 // Nextafter returns the next number of the type of a and b after a in the direction of b; where both are equal, b.
 // Integers count as float32. The gradient is that of a.

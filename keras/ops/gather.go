@@ -65,25 +65,26 @@ func TakeAlongAxis(x, indices *Tensor, axis int) *Tensor {
 	x = BroadcastTo(x, wide...)
 	wide = lead.Clone()
 	wide[axis] = k
-	return takeAlong(x, BroadcastTo(fromFront(indices, n), wide...), axis)
+	if !indices.DType().IsInteger() {
+		Failf(g, "positions must be integers, received %v; cast them first", indices.Type())
+	}
+	if indices.DType().IsSigned() && indices.DType().Size() < 4 {
+		indices = Cast(indices, ir.Int32) // n need not fit the narrow type
+	}
+	positions := flatPositions(x.Shape(), BroadcastTo(indices, wide...), axis, true)
+	return apply1(ir.Gather, ir.GatherAttrs{}, Reshape(x, x.Shape().Size()), positions)
 }
 
-// takeAlong is TakeAlongAxis for equal leading shapes and positions from the front.
-func takeAlong(x, positions *Tensor, axis int) *Tensor {
-	flat := Reshape(x, x.Shape().Size())
-	return apply1(ir.Gather, ir.GatherAttrs{}, flat, flatPositions(x.Shape(), positions, axis))
-}
-
-// putAlong adds updates to zeros of the given shape at positions along axis: the mirror image of takeAlong.
+// putAlong adds updates to zeros of the given shape at positions along axis: the mirror image of TakeAlongAxis.
 func putAlong(shape ir.Shape, positions, updates *Tensor, axis int) *Tensor {
 	zeros := Zeros(graphOf(positions, updates), updates.DType(), shape.Size())
-	sum := apply1(ir.Scatter, ir.ScatterAttrs{Kind: ir.Sum}, zeros, flatPositions(shape, positions, axis), updates)
+	sum := apply1(ir.Scatter, ir.ScatterAttrs{Kind: ir.Sum}, zeros, flatPositions(shape, positions, axis, false), updates)
 	return Reshape(sum, shape...)
 }
 
 // flatPositions turns positions along one axis of shape into row-major positions. One outside the axis becomes -1, so
-// that it does not land in a neighbouring row.
-func flatPositions(shape ir.Shape, positions *Tensor, axis int) *Tensor {
+// that it does not land in a neighbouring row. Negative ones count from the end if fromEnd says so.
+func flatPositions(shape ir.Shape, positions *Tensor, axis int, fromEnd bool) *Tensor {
 	d := ir.Int32
 	if n := shape.Size(); dim.Known(n) && n > 1<<31-1 || positions.DType().Size() > 4 || positions.DType() == ir.Uint32 {
 		d = ir.Int64
@@ -91,10 +92,16 @@ func flatPositions(shape ir.Shape, positions *Tensor, axis int) *Tensor {
 	n, inner := shape[axis], shape[axis+1:].Size()
 	outer := shape[:axis].Size()
 	p := Reshape(Cast(positions, d), outer, positions.Dim(axis), inner)
-	valid := LogicalAnd(CompareScalar(ir.Ge, p, 0), CompareLength(ir.Lt, p, n))
-	flat := MultiplyByLength(p, inner)
-	flat = Add(flat, MultiplyByLength(Iota(p, d, 0, p.Shape()...), dim.Mul(n, inner)))
-	flat = Add(flat, Iota(p, d, 2, p.Shape()...))
+	// Where the lines of the axis begin: of few numbers, all of which are known beforehand.
+	first := Add(MultiplyByLength(Iota(p, d, 0, outer, 1, inner), dim.Mul(n, inner)), Iota(p, d, 2, outer, 1, inner))
+	base, least := BroadcastTo(first, p.Shape()...), p
+	if fromEnd && positions.DType().IsSigned() {
+		behind := BroadcastTo(AddLength(first, dim.Mul(n, inner)), p.Shape()...)
+		base = Where(CompareScalar(ir.Lt, p, 0), behind, base)
+		least = AddLength(p, n)
+	}
+	valid := LogicalAnd(CompareLength(ir.Lt, p, n), CompareScalar(ir.Ge, least, 0))
+	flat := Add(MultiplyByLength(p, inner), base)
 	return Reshape(Where(valid, flat, FullLike(flat, -1)), positions.Shape()...)
 }
 

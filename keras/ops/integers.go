@@ -10,8 +10,8 @@ func Gcd(a, b *Tensor) *Tensor {
 		return Any(CompareScalar(ir.Ne, s[1], 0))
 	}, func(s []*Tensor) []*Tensor {
 		done := CompareScalar(ir.Eq, s[1], 0)
-		rest := Fmod(s[0], Where(done, OnesLike(s[1]), s[1]))
-		return []*Tensor{Where(done, s[0], s[1]), Where(done, s[1], rest)}
+		rest := Fmod(s[0], Where(done, OnesLike(s[1]), s[1])) // 0 where the divisor is 0 already
+		return []*Tensor{Where(done, s[0], s[1]), rest}
 	}, a, b)
 	return out[0]
 }
@@ -20,7 +20,7 @@ func Gcd(a, b *Tensor) *Tensor {
 func Lcm(a, b *Tensor) *Tensor {
 	a, b = wholeNumbers("lcm", a, b)
 	divisor := MaximumScalar(Gcd(a, b), 1)
-	return Multiply(FloorDivide(a, divisor), b)
+	return Multiply(apply1(ir.Div, nil, a, divisor), b) // comes out even
 }
 
 func wholeNumbers(what string, a, b *Tensor) (*Tensor, *Tensor) {

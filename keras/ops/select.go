@@ -22,8 +22,8 @@ func Select(conditions, choices []*Tensor, otherwise *Tensor) *Tensor {
 // Angle returns the angle of real numbers in the complex plane: π below 0 and for -0, 0 elsewhere, NaN for NaN.
 func Angle(x *Tensor) *Tensor {
 	x = float(x)
-	// 1/x of a zero is an infinity of its sign; that of a large number may vanish.
-	negative := CompareScalar(ir.Lt, Minimum(x, Reciprocal(x)), 0)
+	// Of the bits, the sign is that of the number, also of a zero.
+	negative := CompareScalar(ir.Lt, View(x, bitsOf[x.DType().Size()]), 0)
 	angle := Where(StopGradient(negative), FullLike(x, math.Pi), ZerosLike(x))
 	return Where(compare(ir.Ne, x, x), x, angle)
 }

@@ -99,7 +99,7 @@ func Bincount(x, weights *Tensor, length int) *Tensor {
 	d, out := weights.DType(), ir.Shape{length}
 	if x.Rank() == 2 {
 		out = ir.Shape{x.Dim(0), length}
-		x = flatPositions(out, x, 1)
+		x = flatPositions(out, x, 1, false)
 	}
 	size := out.Size()
 	sums := apply1(ir.Scatter, ir.ScatterAttrs{Kind: ir.Sum, Mode: ir.IndexDrop}, Zeros(x, d, size), Ravel(x), Ravel(weights))

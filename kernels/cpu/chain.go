@@ -219,7 +219,7 @@ func (c *chainBuilder) add(i, last int) {
 	case first:
 		c.taken++
 	default:
-		c.steps = append(c.steps, vmStep{op: vec.ChainLoad, x: a})
+		c.steps = append(c.steps, c.b.withNumber(vmStep{op: vec.ChainLoad, x: a}))
 		c.holds, c.current = true, a
 	}
 	if op.chain.copies {
@@ -247,10 +247,18 @@ func (c *chainBuilder) add(i, last int) {
 	case op.chain.shares:
 		step.y = op.c
 	}
-	c.steps = append(c.steps, step)
+	c.steps = append(c.steps, c.b.withNumber(step))
 	if !op.chain.keeps() {
 		c.result(i, last)
 	}
+}
+
+// withNumber returns the step that reads an operand which is one number as such, not as a row of copies.
+func (b *vmBuilder) withNumber(s vmStep) vmStep {
+	if op, ok := s.op.Number(); ok && b.splats[s.x] {
+		s.op = op
+	}
+	return s
 }
 
 // result notes that the register holds what operation i of a chain that ends before last computes.

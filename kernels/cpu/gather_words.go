@@ -5,6 +5,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -51,23 +52,8 @@ func (b *build) gatherWords(g geometry.AxisGroup, row int, indices *plan.Operand
 	}, true
 }
 
-// allWithin reports whether all numbers are at least 0 and below a limit of 1 or more. Without a branch for each, it
-// collects the signs of the numbers and of what is left up to the limit.
-func allWithin(at []int32, limit int64) bool {
-	last := int32(min(limit-1, 1<<31-1))
-	var s0, s1, s2, s3 int32
-	for ; len(at) >= 4; at = at[4:] {
-		a, b, c, d := at[0], at[1], at[2], at[3]
-		s0 |= a | (last - a)
-		s1 |= b | (last - b)
-		s2 |= c | (last - c)
-		s3 |= d | (last - d)
-	}
-	for _, a := range at {
-		s0 |= a | (last - a)
-	}
-	return s0|s1|s2|s3 >= 0
-}
+// allWithin reports whether all numbers are at least 0 and below a limit of 1 or more.
+func allWithin(at []int32, limit int64) bool { return vec.Within(at, int32(min(limit-1, 1<<31-1))) }
 
 // gatherOperand stores what lies at the given positions from element lo on.
 func gatherOperand[T any](out, in *plan.Operand, at []int32, lo int) {
@@ -78,8 +64,17 @@ func gatherOperand[T any](out, in *plan.Operand, at []int32, lo int) {
 func gatherAt[T any](y, x []T, at []int32) {
 	base := unsafe.Pointer(unsafe.SliceData(x))
 	size := unsafe.Sizeof(x[0])
-	y = y[:len(at)]
-	for i, k := range at {
-		y[i] = *(*T)(unsafe.Add(base, uintptr(k)*size))
+	to := unsafe.Pointer(unsafe.SliceData(y[:len(at)]))
+	for ; len(at) >= 4; at = at[4:] { // a jump for each element would take as long as the rest
+		a, b, c, d := at[0], at[1], at[2], at[3]
+		*(*T)(to) = *(*T)(unsafe.Add(base, uintptr(a)*size))
+		*(*T)(unsafe.Add(to, size)) = *(*T)(unsafe.Add(base, uintptr(b)*size))
+		*(*T)(unsafe.Add(to, 2*size)) = *(*T)(unsafe.Add(base, uintptr(c)*size))
+		*(*T)(unsafe.Add(to, 3*size)) = *(*T)(unsafe.Add(base, uintptr(d)*size))
+		to = unsafe.Add(to, 4*size)
+	}
+	for _, k := range at {
+		*(*T)(to) = *(*T)(unsafe.Add(base, uintptr(k)*size))
+		to = unsafe.Add(to, size)
 	}
 }

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"slices"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
@@ -63,13 +62,18 @@ func buildBroadcast(b *build) (func(), error) {
 
 func buildSlice(b *build) (func(), error) {
 	in, out := b.in(0), b.out(0)
-	a := b.n.Attrs.(ir.SliceAttrs)
-	src, first := byteStrides(in.Typ), 0
-	for i := range src {
-		first += a.Start[i] * src[i]
-		src[i] *= a.Stride[i]
-	}
+	src, first := slicedStrides(in.Typ, b.n.Attrs.(ir.SliceAttrs))
 	return b.move(newCopy(in.Typ.DType.Size(), out.Typ.Shape, byteStrides(out.Typ), src), out, in, 0, first)
+}
+
+// slicedStrides are the strides of a slice of a value, and the offset of its first element, in bytes.
+func slicedStrides(t ir.Type, a ir.SliceAttrs) (strides []int, first int) {
+	strides = byteStrides(t)
+	for i := range strides {
+		first += a.Start[i] * strides[i]
+		strides[i] *= a.Stride[i]
+	}
+	return strides, first
 }
 
 func buildReverse(b *build) (func(), error) {
@@ -116,69 +120,6 @@ func buildPad(b *build) (func(), error) {
 	})
 	return func() { fill(); move() }, nil
 }
-
-func buildConcat(b *build) (func(), error) {
-	out := b.out(0)
-	axis := b.n.Attrs.(ir.AxisAttrs).Axis
-	dst := byteStrides(out.Typ)
-	if axis > 0 && out.N > 0 {
-		return b.concatRows(axis), nil
-	}
-	moves := make([]func(), 0, len(b.n.Inputs))
-	at := 0
-	for i := range b.n.Inputs {
-		in := b.in(i)
-		if in.N > 0 {
-			move, err := b.move(newCopy(in.Typ.DType.Size(), in.Typ.Shape, slices.Clone(dst), byteStrides(in.Typ)), out, in, at, 0)
-			if err != nil {
-				return nil, err
-			}
-			moves = append(moves, move)
-		}
-		at += in.Typ.Shape[axis] * dst[axis]
-	}
-	return func() {
-		for _, move := range moves {
-			move()
-		}
-	}, nil
-}
-
-// concatRows puts the rows of all operands, which follow the given axis, behind each other. A piece of the result that
-// fits into the first-level cache is finished before the next one.
-func (b *build) concatRows(axis int) func() {
-	out := b.out(0)
-	rows := ir.Shape(out.Typ.Shape[:axis]).Size()
-	whole := out.N / rows * out.Typ.DType.Size()
-	sources := make([]*plan.Operand, len(b.n.Inputs))
-	for i := range sources {
-		sources[i] = b.in(i)
-	}
-	piece := min(max(concatPiece/whole, 1), rows)
-	size := whole / len(sources)
-	single := interleaves(sources, rows, size)
-	return b.rt().parallel((rows+piece-1)/piece, grain(piece*whole/8), func(_ *worker, lo, hi int) {
-		for first := lo * piece; first < min(hi*piece, rows); first += piece {
-			n := min(piece, rows-first)
-			to := unsafe.Add(out.Ptr(), first*whole)
-			if single {
-				interleave(to, sources, size, first, n)
-				continue
-			}
-			for _, in := range sources {
-				if in.N == 0 {
-					continue
-				}
-				bytes := in.N / rows * in.Typ.DType.Size()
-				moveRows(to, unsafe.Add(in.Ptr(), first*bytes), n, bytes, whole, bytes)
-				to = unsafe.Add(to, bytes)
-			}
-		}
-	})
-}
-
-// concatPiece is how many bytes of the result of a concatenation are written at a time.
-const concatPiece = 16 << 10
 
 // starts returns a function that reads the start operands from number first on, clamps them so that sizes fit into
 // shape, and returns the offset in bytes.

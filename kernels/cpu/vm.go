@@ -68,6 +68,7 @@ type vmBuilder struct {
 
 	reluMask map[int]ir.Value   // selects that are the gradient of a relu: dy where this value is positive, else 0
 	shares   map[int]fuse.Share // selects that are the gradient of an extreme
+	splats   map[uint8]bool     // pointers to registers that hold copies of one number
 	skip     map[int]bool       // the comparisons of those, and what else nothing reads then
 }
 
@@ -96,7 +97,8 @@ func (p *placement) compileElementwise(u *fuse.Unit, rt *runtime) func() {
 
 func newVMBuilder(p *placement, u *fuse.Unit) *vmBuilder {
 	b := &vmBuilder{placement: p, u: u, ptrOf: map[ir.Value]uint8{}, source: map[string]uint8{}, lastUse: map[ir.Value]int{},
-		free: map[int][]vmRegister{}, held: map[ir.Value]vmRegister{}, reluMask: map[int]ir.Value{}, shares: map[int]fuse.Share{}, skip: map[int]bool{}}
+		free: map[int][]vmRegister{}, held: map[ir.Value]vmRegister{}, reluMask: map[int]ir.Value{}, shares: map[int]fuse.Share{}, skip: map[int]bool{},
+		splats: map[uint8]bool{}}
 	b.prog.n = u.Size
 	b.findReluGradients()
 	b.findShares()
@@ -351,6 +353,7 @@ func (b *vmBuilder) load(o plan.Operand, a *fuse.Access) uint8 {
 	once := a.Scalar() || l.period > 0 && b.prog.block%l.period == 0 && l.period*l.count >= b.prog.n
 	if a.Scalar() {
 		l.dims, l.strides = nil, nil
+		b.splats[r.ptr] = true
 	}
 	op := widenOp(d, r.ptr, 0)
 	if d.IsHalf() {

@@ -112,6 +112,14 @@ func heldOf(predicate Predicate) func(*chainBody) {
 	}
 }
 
+// heldOfNumber is heldOf with one number for all elements.
+func heldOfNumber(predicate Predicate) func(*chainBody) {
+	return func(c *chainBody) {
+		a := c.number()
+		c.each(func(i int, v vector) { MaskLanes(c.held[i], Compare(predicate, v, a)) })
+	}
+}
+
 // heldWith combines what is held with bytes.
 func heldWith(f operation) func(*chainBody) {
 	return func(c *chainBody) {
@@ -134,6 +142,23 @@ func chooseHeld(other bool) func(*chainBody) {
 				Blend(v, Signs(c.held[i]), x)
 			default:
 				Choose(v, Signs(c.held[i]), v, c.m.copy(x))
+			}
+		})
+	}
+}
+
+// chooseHeldNumber is chooseHeld with one number for all elements.
+func chooseHeldNumber(other bool) func(*chainBody) {
+	return func(c *chainBody) {
+		a := c.number()
+		c.each(func(i int, v vector) {
+			switch {
+			case c.m.wide:
+				Select(v, c.held[i], a, other)
+			case other:
+				Blend(v, Signs(c.held[i]), a)
+			default:
+				Choose(v, Signs(c.held[i]), v, a)
 			}
 		})
 	}
@@ -290,6 +315,24 @@ var chainSteps = []chainStep{
 	{"StoreHeld", "x = what is held, as a byte", func(c *chainBody) {
 		c.each(func(i int, _ vector) { StoreMask(c.byteAt(c.x, i), Signs(c.held[i])) })
 	}},
+	{"HoldEqualNumber", "hold v = number", heldOfNumber(Equal)},
+	{"HoldNotEqualNumber", "hold v ≠ number", heldOfNumber(NotEqual)},
+	{"HoldLessNumber", "hold v < number", heldOfNumber(LessThan)},
+	{"HoldLessEqualNumber", "hold v ≤ number", heldOfNumber(LessEqual)},
+	{"HoldGreaterNumber", "hold v > number", heldOfNumber(GreaterThan)},
+	{"HoldGreaterEqualNumber", "hold v ≥ number", heldOfNumber(GreaterEqual)},
+	{"HoldEqualIntNumber", "hold v = number, integers", heldIntsNumber(equalInts)},
+	{"HoldNotEqualIntNumber", "hold v ≠ number, integers", heldIntsNumber(notEqualInts)},
+	{"HoldLessIntNumber", "hold v < number, integers", heldIntsNumber(lessInts)},
+	{"HoldLessEqualIntNumber", "hold v ≤ number, integers", heldIntsNumber(lessEqualInts)},
+	{"HoldGreaterIntNumber", "hold v > number, integers", heldIntsNumber(greaterInts)},
+	{"HoldGreaterEqualIntNumber", "hold v ≥ number, integers", heldIntsNumber(greaterEqualInts)},
+	{"ChooseHeldNumber", "v where it was held, else number", chooseHeldNumber(false)},
+	{"ChooseOtherHeldNumber", "number where it was held, else v", chooseHeldNumber(true)},
+	{"AddIntNumber", "v + number, integers", scalar(AddInt)},
+	{"MulIntNumber", "v·number, integers", scalar(MultiplyInt)},
+	{"MaxIntNumber", "the larger of v and number, integers", scalar(MaxInt)},
+	{"MinIntNumber", "the smaller of v and number, integers", scalar(MinInt)},
 }
 
 // chain emits the function that runs a chain of steps on vectors that it keeps in registers: several at a time, then

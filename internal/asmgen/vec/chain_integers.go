@@ -25,3 +25,11 @@ func heldInts(f func(v, x vector) Mask) func(*chainBody) {
 		c.each(func(i int, v vector) { MaskLanes(c.held[i], f(v, c.m.copy(c.at(c.x, i)))) })
 	}
 }
+
+// heldIntsNumber is heldInts with one number for all elements.
+func heldIntsNumber(f func(v, x vector) Mask) func(*chainBody) {
+	return func(c *chainBody) {
+		a := c.number()
+		c.each(func(i int, v vector) { MaskLanes(c.held[i], f(v, a)) })
+	}
+}

@@ -170,6 +170,7 @@ func (m machine) record() {
 	m.softmaxLinesGrad()
 	m.hideRows()
 	m.fillRows()
+	m.within()
 	m.fetchRows()
 	m.lstm()
 	m.gru()

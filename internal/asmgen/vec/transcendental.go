@@ -36,11 +36,20 @@ func (m machine) clamp(x vectors, low, high Memory) {
 
 func (m machine) exp(x vectors) vectors {
 	m.clamp(x, Constant("expMin", float(-104)), Constant("expMax", float(89)))
+	return m.expWithin(x)
+}
+
+// expWithin is exp of numbers from -104 to 89.
+func (m machine) expWithin(x vectors) vectors {
 	n, whole := m.vectors(len(x)), m.vectors(len(x))
 	log2e := Constant("log2e", float(1.44269504088896341))
 	x.each(func(i int) { Multiply(n[i], x[i], log2e) })
-	x.each(func(i int) { ToInt(whole[i], n[i]) })
-	x.each(func(i int) { ToFloat(n[i], whole[i]) })
+	if m.wide {
+		x.each(func(i int) { Round(n[i], n[i], Nearest) })
+	} else {
+		x.each(func(i int) { ToInt(whole[i], n[i]) })
+		x.each(func(i int) { ToFloat(n[i], whole[i]) })
+	}
 	high, low := Constant("ln2High", float(0.693359375)), Constant("ln2Low", float(-2.12194440e-4))
 	x.each(func(i int) { SubtractProduct(x[i], n[i], high) })
 	x.each(func(i int) { SubtractProduct(x[i], n[i], low) })
@@ -161,17 +170,30 @@ func (m machine) squash(x vectors) vectors {
 	return p
 }
 
+// sigmoid is 1/(1 + e) or e/(1 + e) with e = exp(−|x|). Of what is lost when the sum is rounded, the quotient gets its
+// share, for which a straight line stands for 1/(1 + e).
 func (m machine) sigmoid(x vectors) vectors {
 	negative := m.vectors(len(x))
 	x.each(func(i int) { Or(negative[i], x[i], signBit()) })
-	e := m.exp(negative)
+	least := m.vector()
+	Load(least, Constant("expMin", float(-104)))
+	x.each(func(i int) { Max(negative[i], least, negative[i]) })
+	e := m.expWithin(negative)
+	slope := m.vector()
+	Load(slope, Constant("reciprocalSlope", float(-0.4857)))
 	x.each(func(i int) {
-		numerator, zero := m.vector(), m.vector()
+		q, zero, sum, lost := m.vector(), m.vector(), m.vector(), m.vector()
 		Zero(zero)
-		Load(numerator, one())
-		Blend(numerator, Compare(LessThan, x[i], zero), e[i])
-		Add(e[i], e[i], one())
-		Divide(e[i], numerator, e[i])
+		Load(q, one())
+		Blend(q, Compare(LessThan, x[i], zero), e[i])
+		Add(sum, e[i], one())
+		Subtract(lost, sum, one())
+		Subtract(lost, e[i], lost)
+		Divide(q, q, sum)
+		MultiplyAdd(e[i], slope, Constant("reciprocalStart", float(0.9714)))
+		Multiply(lost, lost, e[i])
+		SubtractProduct(q, q, lost)
+		Copy(e[i], q)
 	})
 	return e
 }

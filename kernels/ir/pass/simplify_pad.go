@@ -138,7 +138,9 @@ func (s *simplifier) sumOfPads(n *ir.Node, in []ir.Value) (ir.Value, bool, error
 	if q.Low[axis] < p.Low[axis] {
 		x, y, p, q = y, x, q, p
 	}
-	if p.Low[axis]+s.To.Type(x.Inputs[0]).Shape[axis] != q.Low[axis] {
+	if end := p.Low[axis] + s.To.Type(x.Inputs[0]).Shape[axis]; end > q.Low[axis] {
+		return s.sumOfOverlapping(n, axis, x, y)
+	} else if end < q.Low[axis] {
 		return 0, false, nil
 	}
 	low, high := p.Low, slices.Clone(p.High)
@@ -150,6 +152,74 @@ func (s *simplifier) sumOfPads(n *ir.Node, in []ir.Value) (ir.Value, bool, error
 	}
 	s.joined[joined] = true
 	return s.one(n, ir.Pad, ir.PadAttrs{Low: low, High: high, Interior: p.Interior}, joined, zero)
+}
+
+// sumOfOverlapping pads the concatenation of what x alone fills, what both fill, and what the longer one fills alone. y
+// begins behind x, or with it.
+func (s *simplifier) sumOfOverlapping(n *ir.Node, axis int, x, y *ir.Node) (ir.Value, bool, error) {
+	p, q := x.Attrs.(ir.PadAttrs), y.Attrs.(ir.PadAttrs)
+	a, b := x.Inputs[0], y.Inputs[0]
+	for _, v := range []ir.Value{a, b} { // parts of parts would be moved again and again
+		if s.producer(v, ir.Slice) != nil || s.producer(v, ir.Concat) != nil || s.producer(v, ir.Reshape) != nil {
+			return 0, false, nil
+		}
+	}
+	shift, lengthA, lengthB := q.Low[axis]-p.Low[axis], s.To.Type(a).Shape[axis], s.To.Type(b).Shape[axis]
+	end := min(lengthA, shift+lengthB) // of what both fill, counted from where x begins
+	var err error
+	cut := func(v ir.Value, from, to int) ir.Value {
+		if err == nil {
+			v, err = s.cut(n, v, axis, from, to)
+		}
+		return v
+	}
+	var parts []ir.Value
+	if shift > 0 {
+		parts = append(parts, cut(a, 0, shift))
+	}
+	both := []ir.Value{cut(a, shift, end), cut(b, 0, end-shift)}
+	if err == nil {
+		both[0], _, err = s.one(n, ir.Add, nil, both...)
+	}
+	parts = append(parts, both[0])
+	if lengthA > end {
+		parts = append(parts, cut(a, end, lengthA))
+	} else if shift+lengthB > end {
+		parts = append(parts, cut(b, end-shift, lengthB))
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	joined, _, err := s.one(n, ir.Concat, ir.AxisAttrs{Axis: axis}, parts...)
+	if err != nil {
+		return 0, false, err
+	}
+	high := slices.Clone(p.High)
+	high[axis] = min(high[axis], q.High[axis])
+	return s.one(n, ir.Pad, ir.PadAttrs{Low: p.Low, High: high, Interior: p.Interior}, joined, x.Inputs[1])
+}
+
+// cut returns a piece of v along an axis; of negated numbers, the negated piece.
+func (s *simplifier) cut(n *ir.Node, v ir.Value, axis, from, to int) (ir.Value, error) {
+	shape := s.To.Type(v).Shape
+	if from == 0 && to == shape[axis] {
+		return v, nil
+	}
+	if neg := s.producer(v, ir.Neg); neg != nil {
+		piece, err := s.cut(n, neg.Inputs[0], axis, from, to)
+		if err != nil {
+			return 0, err
+		}
+		v, _, err = s.one(n, ir.Neg, nil, piece)
+		return v, err
+	}
+	a := ir.SliceAttrs{Start: make([]int, len(shape)), Limit: slices.Clone(shape), Stride: make([]int, len(shape))}
+	for i := range a.Stride {
+		a.Stride[i] = 1
+	}
+	a.Start[axis], a.Limit[axis] = from, to
+	v, _, err := s.one(n, ir.Slice, a, v)
+	return v, err
 }
 
 // sumWithPart adds what pad y fills with something to the same part of x: parts that were joined, and maybe padded.

@@ -25,6 +25,15 @@ func TestMovementsKeepTheirMeaning(t *testing.T) {
 		}
 		p.AddOutput("v", v)
 		zero := b.splat(0)
+		overlap := func(name string, low, length int, negated bool) ir.Value { // whole values, so that their sum is taken apart
+			rows := b.input(name, ir.Float32, 5, length)
+			if negated {
+				rows = b.add(ir.Neg, nil, rows)
+			}
+			return b.add(ir.Pad, ir.PadAttrs{Low: []int{0, low}, High: []int{0, 9 - low - length}, Interior: []int{0, 0}}, rows, zero)
+		}
+		long, short := 2+r.IntN(5), 1+r.IntN(6)
+		p.AddOutput("overlap", b.add(ir.Add, nil, overlap("long", r.IntN(10-long), long, true), overlap("short", r.IntN(10-short), short, r.IntN(2) == 0)))
 		// A part of x and a part of y, side by side, apart, in the same place or overlapping.
 		first, second := r.IntN(4), r.IntN(4)
 		pad := func(v ir.Value, low int) ir.Value {
@@ -48,12 +57,13 @@ func TestMovementsKeepTheirMeaning(t *testing.T) {
 		rows, at := 4+r.IntN(2), 2+r.IntN(3)
 		p.AddOutput("joined", b.add(ir.Concat, ir.AxisAttrs{Axis: 1}, cut(r.IntN(2), 2, rows), cut(2, at+1, rows), cut(at+r.IntN(2), 9, rows)))
 		var in []reference.Value
-		for range 2 {
-			values := make([]float64, 45)
+		for _, input := range p.Inputs {
+			shape := p.Type(input.Value).Shape
+			values := make([]float64, shape.Size())
 			for i := range values {
 				values[i] = float64(1 + r.IntN(99))
 			}
-			value, err := reference.New(ir.Float32, ir.Shape{5, 9}, values...)
+			value, err := reference.New(ir.Float32, shape, values...)
 			require.NoError(t, err)
 			in = append(in, value)
 		}

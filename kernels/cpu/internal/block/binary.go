@@ -241,6 +241,10 @@ func integerBinary[T Integer](op ir.Op) Func {
 		return maxBlock[T]
 	case ir.Minimum:
 		return minBlock[T]
+	case ir.Div:
+		return divBlock[T]
+	case ir.Rem:
+		return remBlock[T]
 	}
 	switch op {
 	case ir.ShiftLeft:
@@ -270,23 +274,32 @@ func integerBinary[T Integer](op ir.Op) Func {
 	}
 }
 
+// divBlock and remBlock yield 0 where the divisor is 0.
+func divBlock[T Integer](dst, a, b, _ unsafe.Pointer, n int) {
+	z, x, y := View[T](dst, n), View[T](a, n), View[T](b, n)
+	for i, v := range x {
+		if d := y[i]; d != 0 {
+			z[i] = v / d
+		} else {
+			z[i] = 0
+		}
+	}
+}
+
+func remBlock[T Integer](dst, a, b, _ unsafe.Pointer, n int) {
+	z, x, y := View[T](dst, n), View[T](a, n), View[T](b, n)
+	for i, v := range x {
+		if d := y[i]; d != 0 {
+			z[i] = v % d
+		} else {
+			z[i] = 0
+		}
+	}
+}
+
 // integerFunction returns the less frequent integer operations.
 func integerFunction[T Integer](op ir.Op) func(x, y T) T {
 	switch op {
-	case ir.Div:
-		return func(x, y T) T {
-			if y == 0 {
-				return 0
-			}
-			return x / y
-		}
-	case ir.Rem:
-		return func(x, y T) T {
-			if y == 0 {
-				return 0
-			}
-			return x % y
-		}
 	case ir.Pow:
 		return integerPow[T]
 	}

@@ -153,6 +153,9 @@ func (g *Graph) groupSingle(i int, n *ir.Node) {
 		g.fromMemory(v)
 	}
 	for _, v := range n.Inputs {
+		if cut := g.Cut(n, v); cut != nil {
+			v = cut.Inputs[0]
+		}
 		g.read(u, v, i)
 	}
 }

@@ -46,3 +46,29 @@ func contiguousSlice(a ir.SliceAttrs, s ir.Shape) (first int, ok bool) {
 	}
 	return first, true
 }
+
+// leastCut is how many bytes of a slice must lie side by side for a concatenation to read them where they are.
+const leastCut = 32
+
+// Cut returns the slice that makes operand v of a concatenation if the concatenation cuts the piece out itself, without
+// the slice being stored; else nil.
+func (g *Graph) Cut(n *ir.Node, v ir.Value) *ir.Node {
+	cut := g.Node(v)
+	if g.Plain || n.Op != ir.Concat || cut == nil || cut.Op != ir.Slice || g.IsView(cut) || g.constant[g.Def[v]] {
+		return nil
+	}
+	a, s := cut.Attrs.(ir.SliceAttrs), g.Program.Type(cut.Inputs[0])
+	row := s.DType.Size()
+	for i := len(s.Shape) - 1; i >= 0; i-- {
+		if a.Stride[i] != 1 {
+			break
+		}
+		if row *= a.Limit[i] - a.Start[i]; a.Limit[i]-a.Start[i] != s.Shape[i] {
+			break
+		}
+	}
+	if row < leastCut {
+		return nil
+	}
+	return cut
+}

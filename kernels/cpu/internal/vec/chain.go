@@ -93,6 +93,24 @@ const (
 	ChainXorBytes                           // one of what is held and X is held
 	ChainNotHeld                            // the opposite of what is held is held
 	ChainStoreHeld                          // X = what is held, as bytes
+	ChainHoldEqualNumber                    // v = the number at X is held; the comparisons are in the order of those above
+	ChainHoldNotEqualNumber
+	ChainHoldLessNumber
+	ChainHoldLessEqualNumber
+	ChainHoldGreaterNumber
+	ChainHoldGreaterEqualNumber
+	ChainHoldEqualIntNumber // the same for integers
+	ChainHoldNotEqualIntNumber
+	ChainHoldLessIntNumber
+	ChainHoldLessEqualIntNumber
+	ChainHoldGreaterIntNumber
+	ChainHoldGreaterEqualIntNumber
+	ChainChooseHeldNumber      // v where what is held is true, else the number at X
+	ChainChooseOtherHeldNumber // the number at X where what is held is true, else v
+	ChainAddIntNumber          // v + the number at X, integers
+	ChainMulIntNumber          // v times the number at X, integers
+	ChainMaxIntNumber          // the larger of v and the number at X, integers
+	ChainMinIntNumber          // the smaller of v and the number at X, integers
 )
 
 // ChainStep is a step with the addresses of its operands.
@@ -107,6 +125,8 @@ const MaxChain = 48
 // elements reports what X and Y point to.
 func (op ChainOp) elements() (x, y int) {
 	switch {
+	case op > ChainStoreHeld:
+		return 0, 0
 	case op == ChainLoadBytes, op == ChainLoadByteInts, op >= ChainHoldBytes && op != ChainNotHeld:
 		return 1, 0
 	case op == ChainLoadNumber, op == ChainNotHeld, op >= ChainAddNumber && op <= ChainSign, op >= ChainNegInt && op <= ChainFloatToInt:
@@ -135,4 +155,21 @@ func (op ChainOp) Held() ChainOp {
 		return op + ChainHoldEqualInt - ChainEqualInt
 	}
 	return op + ChainHoldEqual - ChainEqual
+}
+
+// numbered are the steps that have a form with one number for all elements.
+var numbered = map[ChainOp]ChainOp{ChainLoad: ChainLoadNumber, ChainAdd: ChainAddNumber, ChainSub: ChainSubNumber, ChainMul: ChainMulNumber,
+	ChainChooseHeld: ChainChooseHeldNumber, ChainChooseOtherHeld: ChainChooseOtherHeldNumber, ChainAddInt: ChainAddIntNumber,
+	ChainMulInt: ChainMulIntNumber, ChainMaxInt: ChainMaxIntNumber, ChainMinInt: ChainMinIntNumber}
+
+// Number is the step that computes the same with the one number at X, where there is one.
+func (op ChainOp) Number() (ChainOp, bool) {
+	switch {
+	case op >= ChainHoldEqual && op <= ChainHoldGreaterEqual:
+		return op + ChainHoldEqualNumber - ChainHoldEqual, true
+	case op >= ChainHoldEqualInt && op <= ChainHoldGreaterEqualInt:
+		return op + ChainHoldEqualIntNumber - ChainHoldEqualInt, true
+	}
+	other, ok := numbered[op]
+	return other, ok
 }

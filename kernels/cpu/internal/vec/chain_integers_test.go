@@ -2,6 +2,7 @@ package vec
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -56,10 +57,16 @@ func TestIntegerChains(t *testing.T) {
 				if r.IntN(2) == 0 {
 					p, operand = py, y
 				}
+				number := func(s ChainStep) ChainStep { // of the first element alone
+					if op, ok := s.Op.Number(); ok && r.IntN(2) == 0 {
+						s.Op, operand = op, slices.Repeat(operand[:1], n)
+					}
+					return s
+				}
 				switch k := k % 3; {
 				case k == 0:
 					s := both[r.IntN(len(both))]
-					steps = append(steps, ChainStep{Op: s.op, X: p})
+					steps = append(steps, number(ChainStep{Op: s.op, X: p}))
 					for i := range v {
 						v[i] = s.f(v[i], operand[i])
 					}
@@ -70,14 +77,14 @@ func TestIntegerChains(t *testing.T) {
 					if r.IntN(2) == 0 {
 						op, to = op.Held(), held
 					}
-					steps = append(steps, ChainStep{Op: op, X: p, Y: pm})
+					steps = append(steps, number(ChainStep{Op: op, X: p, Y: pm}))
 					for i := range v {
 						to[i] = bit(relations[at](v[i], operand[i]))
 					}
 				default:
 					s, by := ChainStep{Op: ChainChoose, X: p, Y: pm}, wantMasks
 					if steps[len(steps)-1].Op >= ChainHoldEqualInt {
-						s, by = ChainStep{Op: ChainChooseHeld, X: p}, held
+						s, by = number(ChainStep{Op: ChainChooseHeld, X: p}), held
 					}
 					steps = append(steps, s)
 					for i := range v {

@@ -54,7 +54,7 @@ var accurate = []struct {
 	{"Exp", Exp[float32], math.Exp, 1.1},
 	{"Log", Log[float32], math.Log, 0.9},
 	{"Tanh", Tanh[float32], math.Tanh, 1.5},
-	{"Sigmoid", Sigmoid[float32], func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }, 2.4},
+	{"Sigmoid", Sigmoid[float32], func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }, 2},
 	{"Erf", Erf[float32], math.Erf, 1.3},
 	{"Rsqrt", Rsqrt[float32], func(x float64) float64 { return 1 / math.Sqrt(x) }, 1.5},
 	{"Expm1", Expm1[float32], math.Expm1, 2},

@@ -106,7 +106,7 @@ func sigmoid32(x float32) float32 {
 	if x < 0 {
 		n = e
 	}
-	return n / (1 + e)
+	return float32(float64(n) / (1 + float64(e)))
 }
 
 // Coefficients of minimax approximations of erf by N. Juffa: x + x·P(x²) for |x| ≤ erfSplit, 1 − exp(|x|·Q(|x|) − |x|)

@@ -3037,9 +3037,6 @@ loop2:
 	VMOVUPS      expMin<>+0(SB), Y4
 	VMAXPS       Y2, Y4, Y2
 	VMAXPS       Y3, Y4, Y3
-	VMOVUPS      expMax<>+0(SB), Y4
-	VMINPS       Y2, Y4, Y2
-	VMINPS       Y3, Y4, Y3
 	VMULPS       log2e<>+0(SB), Y2, Y4
 	VMULPS       log2e<>+0(SB), Y3, Y5
 	VCVTPS2DQ    Y4, Y6
@@ -3084,18 +3081,31 @@ loop2:
 	VPSLLD       $0x17, Y7, Y7
 	VMULPS       Y2, Y5, Y5
 	VMULPS       Y7, Y5, Y5
+	VMOVUPS      reciprocalSlope<>+0(SB), Y2
+	VXORPS       Y6, Y6, Y6
+	VMOVUPS      one<>+0(SB), Y3
+	VCMPPS       $0x11, Y6, Y0, Y0
+	VBLENDVPS    Y0, Y4, Y3, Y3
+	VADDPS       one<>+0(SB), Y4, Y0
+	VSUBPS       one<>+0(SB), Y0, Y6
+	VSUBPS       Y6, Y4, Y6
+	VDIVPS       Y0, Y3, Y3
+	VFMADD213PS  reciprocalStart<>+0(SB), Y2, Y4
+	VMULPS       Y4, Y6, Y6
+	VFNMADD231PS Y6, Y3, Y3
+	VMOVAPS      Y3, Y4
 	VXORPS       Y3, Y3, Y3
-	VMOVUPS      one<>+0(SB), Y2
-	VCMPPS       $0x11, Y3, Y0, Y0
-	VBLENDVPS    Y0, Y4, Y2, Y2
-	VADDPS       one<>+0(SB), Y4, Y4
-	VDIVPS       Y4, Y2, Y4
-	VXORPS       Y2, Y2, Y2
 	VMOVUPS      one<>+0(SB), Y0
-	VCMPPS       $0x11, Y2, Y1, Y1
+	VCMPPS       $0x11, Y3, Y1, Y1
 	VBLENDVPS    Y1, Y5, Y0, Y0
-	VADDPS       one<>+0(SB), Y5, Y5
-	VDIVPS       Y5, Y0, Y5
+	VADDPS       one<>+0(SB), Y5, Y1
+	VSUBPS       one<>+0(SB), Y1, Y3
+	VSUBPS       Y3, Y5, Y3
+	VDIVPS       Y1, Y0, Y0
+	VFMADD213PS  reciprocalStart<>+0(SB), Y2, Y5
+	VMULPS       Y5, Y3, Y3
+	VFNMADD231PS Y3, Y0, Y0
+	VMOVAPS      Y0, Y5
 	VMOVUPS      Y4, (AX)
 	VMOVUPS      Y5, 32(AX)
 	ADDQ         $0x00000040, AX
@@ -3111,8 +3121,6 @@ loop1:
 	VORPS        signBit<>+0(SB), Y0, Y1
 	VMOVUPS      expMin<>+0(SB), Y2
 	VMAXPS       Y1, Y2, Y1
-	VMOVUPS      expMax<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y1
 	VMULPS       log2e<>+0(SB), Y1, Y2
 	VCVTPS2DQ    Y2, Y3
 	VCVTDQ2PS    Y3, Y2
@@ -3135,12 +3143,19 @@ loop1:
 	VPSLLD       $0x17, Y3, Y3
 	VMULPS       Y1, Y2, Y2
 	VMULPS       Y3, Y2, Y2
-	VXORPS       Y3, Y3, Y3
-	VMOVUPS      one<>+0(SB), Y1
-	VCMPPS       $0x11, Y3, Y0, Y0
-	VBLENDVPS    Y0, Y2, Y1, Y1
-	VADDPS       one<>+0(SB), Y2, Y2
-	VDIVPS       Y2, Y1, Y2
+	VMOVUPS      reciprocalSlope<>+0(SB), Y1
+	VXORPS       Y4, Y4, Y4
+	VMOVUPS      one<>+0(SB), Y3
+	VCMPPS       $0x11, Y4, Y0, Y0
+	VBLENDVPS    Y0, Y2, Y3, Y3
+	VADDPS       one<>+0(SB), Y2, Y0
+	VSUBPS       one<>+0(SB), Y0, Y4
+	VSUBPS       Y4, Y2, Y4
+	VDIVPS       Y0, Y3, Y3
+	VFMADD213PS  reciprocalStart<>+0(SB), Y1, Y2
+	VMULPS       Y2, Y4, Y4
+	VFNMADD231PS Y4, Y3, Y3
+	VMOVAPS      Y3, Y2
 	VMOVUPS      Y2, (AX)
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000020, CX
@@ -3150,6 +3165,42 @@ loop1:
 end1:
 	VZEROUPPER
 	RET
+
+DATA reciprocalSlope<>+0(SB)/4, $0xbef8adac
+DATA reciprocalSlope<>+4(SB)/4, $0xbef8adac
+DATA reciprocalSlope<>+8(SB)/4, $0xbef8adac
+DATA reciprocalSlope<>+12(SB)/4, $0xbef8adac
+DATA reciprocalSlope<>+16(SB)/4, $0xbef8adac
+DATA reciprocalSlope<>+20(SB)/4, $0xbef8adac
+DATA reciprocalSlope<>+24(SB)/4, $0xbef8adac
+DATA reciprocalSlope<>+28(SB)/4, $0xbef8adac
+DATA reciprocalSlope<>+32(SB)/4, $0xbef8adac
+DATA reciprocalSlope<>+36(SB)/4, $0xbef8adac
+DATA reciprocalSlope<>+40(SB)/4, $0xbef8adac
+DATA reciprocalSlope<>+44(SB)/4, $0xbef8adac
+DATA reciprocalSlope<>+48(SB)/4, $0xbef8adac
+DATA reciprocalSlope<>+52(SB)/4, $0xbef8adac
+DATA reciprocalSlope<>+56(SB)/4, $0xbef8adac
+DATA reciprocalSlope<>+60(SB)/4, $0xbef8adac
+GLOBL reciprocalSlope<>(SB), RODATA|NOPTR, $64
+
+DATA reciprocalStart<>+0(SB)/4, $0x3f78adac
+DATA reciprocalStart<>+4(SB)/4, $0x3f78adac
+DATA reciprocalStart<>+8(SB)/4, $0x3f78adac
+DATA reciprocalStart<>+12(SB)/4, $0x3f78adac
+DATA reciprocalStart<>+16(SB)/4, $0x3f78adac
+DATA reciprocalStart<>+20(SB)/4, $0x3f78adac
+DATA reciprocalStart<>+24(SB)/4, $0x3f78adac
+DATA reciprocalStart<>+28(SB)/4, $0x3f78adac
+DATA reciprocalStart<>+32(SB)/4, $0x3f78adac
+DATA reciprocalStart<>+36(SB)/4, $0x3f78adac
+DATA reciprocalStart<>+40(SB)/4, $0x3f78adac
+DATA reciprocalStart<>+44(SB)/4, $0x3f78adac
+DATA reciprocalStart<>+48(SB)/4, $0x3f78adac
+DATA reciprocalStart<>+52(SB)/4, $0x3f78adac
+DATA reciprocalStart<>+56(SB)/4, $0x3f78adac
+DATA reciprocalStart<>+60(SB)/4, $0x3f78adac
+GLOBL reciprocalStart<>(SB), RODATA|NOPTR, $64
 
 // func erfAVX2(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX, AVX2, FMA3
@@ -7155,16 +7206,16 @@ next4:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x0000002a
-	JAE     from42_4
-	CMPQ    R11, $0x00000015
-	JAE     from21_4
-	CMPQ    R11, $0x0000000b
-	JAE     from11_4
-	CMPQ    R11, $0x00000006
-	JAE     from6_4
-	CMPQ    R11, $0x00000003
-	JAE     from3_4
+	CMPQ    R11, $0x00000033
+	JAE     from51_4
+	CMPQ    R11, $0x0000001a
+	JAE     from26_4
+	CMPQ    R11, $0x0000000d
+	JAE     from13_4
+	CMPQ    R11, $0x00000007
+	JAE     from7_4
+	CMPQ    R11, $0x00000004
+	JAE     from4_4
 	CMPQ    R11, $0x00000002
 	JAE     from2_4
 	CMPQ    R11, $0x00000001
@@ -7188,6 +7239,8 @@ from1_4:
 	JMP          done4
 
 from2_4:
+	CMPQ      R11, $0x00000003
+	JAE       from3_4
 	VPMOVZXBD (BX)(R8*1), Y0
 	VCVTDQ2PS Y0, Y0
 	VPMOVZXBD 8(BX)(R8*1), Y1
@@ -7201,10 +7254,6 @@ from2_4:
 	JMP       done4
 
 from3_4:
-	CMPQ    R11, $0x00000005
-	JAE     from5_4
-	CMPQ    R11, $0x00000004
-	JAE     from4_4
 	VMOVUPS Y0, (BX)(DI*1)
 	VMOVUPS Y1, 32(BX)(DI*1)
 	VMOVUPS Y2, 64(BX)(DI*1)
@@ -7214,6 +7263,10 @@ from3_4:
 	JMP     done4
 
 from4_4:
+	CMPQ   R11, $0x00000006
+	JAE    from6_4
+	CMPQ   R11, $0x00000005
+	JAE    from5_4
 	VADDPS (BX)(DI*1), Y0, Y0
 	VADDPS 32(BX)(DI*1), Y1, Y1
 	VADDPS 64(BX)(DI*1), Y2, Y2
@@ -7232,12 +7285,6 @@ from5_4:
 	JMP    done4
 
 from6_4:
-	CMPQ    R11, $0x00000009
-	JAE     from9_4
-	CMPQ    R11, $0x00000008
-	JAE     from8_4
-	CMPQ    R11, $0x00000007
-	JAE     from7_4
 	VMOVUPS (BX)(DI*1), Y8
 	VSUBPS  Y0, Y8, Y0
 	VMOVUPS 32(BX)(DI*1), Y8
@@ -7251,6 +7298,12 @@ from6_4:
 	JMP     done4
 
 from7_4:
+	CMPQ   R11, $0x0000000a
+	JAE    from10_4
+	CMPQ   R11, $0x00000009
+	JAE    from9_4
+	CMPQ   R11, $0x00000008
+	JAE    from8_4
 	VMULPS (BX)(DI*1), Y0, Y0
 	VMULPS 32(BX)(DI*1), Y1, Y1
 	VMULPS 64(BX)(DI*1), Y2, Y2
@@ -7269,8 +7322,6 @@ from8_4:
 	JMP    done4
 
 from9_4:
-	CMPQ    R11, $0x0000000a
-	JAE     from10_4
 	VMOVUPS (BX)(DI*1), Y8
 	VDIVPS  Y0, Y8, Y0
 	VMOVUPS 32(BX)(DI*1), Y8
@@ -7284,6 +7335,10 @@ from9_4:
 	JMP     done4
 
 from10_4:
+	CMPQ      R11, $0x0000000c
+	JAE       from12_4
+	CMPQ      R11, $0x0000000b
+	JAE       from11_4
 	VMOVUPS   (BX)(DI*1), Y8
 	VCMPPS    $0x03, Y0, Y0, Y9
 	VMAXPS    Y8, Y0, Y8
@@ -7309,14 +7364,6 @@ from10_4:
 	JMP       done4
 
 from11_4:
-	CMPQ      R11, $0x00000010
-	JAE       from16_4
-	CMPQ      R11, $0x0000000e
-	JAE       from14_4
-	CMPQ      R11, $0x0000000d
-	JAE       from13_4
-	CMPQ      R11, $0x0000000c
-	JAE       from12_4
 	VMOVUPS   (BX)(DI*1), Y8
 	VCMPPS    $0x03, Y8, Y8, Y9
 	VMAXPS    Y0, Y8, Y0
@@ -7363,6 +7410,14 @@ from12_4:
 	JMP       done4
 
 from13_4:
+	CMPQ      R11, $0x00000014
+	JAE       from20_4
+	CMPQ      R11, $0x00000011
+	JAE       from17_4
+	CMPQ      R11, $0x0000000f
+	JAE       from15_4
+	CMPQ      R11, $0x0000000e
+	JAE       from14_4
 	VMOVUPS   (BX)(DI*1), Y8
 	VCMPPS    $0x03, Y8, Y8, Y9
 	VMINPS    Y0, Y8, Y0
@@ -7384,8 +7439,6 @@ from13_4:
 	JMP       done4
 
 from14_4:
-	CMPQ         R11, $0x0000000f
-	JAE          from15_4
 	VBROADCASTSS (BX), Y8
 	VADDPS       Y8, Y0, Y0
 	VADDPS       Y8, Y1, Y1
@@ -7396,6 +7449,8 @@ from14_4:
 	JMP          done4
 
 from15_4:
+	CMPQ         R11, $0x00000010
+	JAE          from16_4
 	VBROADCASTSS (BX), Y8
 	VSUBPS       Y8, Y0, Y0
 	VSUBPS       Y8, Y1, Y1
@@ -7406,12 +7461,6 @@ from15_4:
 	JMP          done4
 
 from16_4:
-	CMPQ         R11, $0x00000013
-	JAE          from19_4
-	CMPQ         R11, $0x00000012
-	JAE          from18_4
-	CMPQ         R11, $0x00000011
-	JAE          from17_4
 	VBROADCASTSS (BX), Y8
 	VMULPS       Y8, Y0, Y0
 	VMULPS       Y8, Y1, Y1
@@ -7422,6 +7471,10 @@ from16_4:
 	JMP          done4
 
 from17_4:
+	CMPQ         R11, $0x00000013
+	JAE          from19_4
+	CMPQ         R11, $0x00000012
+	JAE          from18_4
 	VBROADCASTSS (BX), Y8
 	VMAXPS       Y0, Y8, Y0
 	VMAXPS       Y1, Y8, Y1
@@ -7442,8 +7495,6 @@ from18_4:
 	JMP          done4
 
 from19_4:
-	CMPQ   R11, $0x00000014
-	JAE    from20_4
 	VXORPS signBit<>+0(SB), Y0, Y0
 	VXORPS signBit<>+0(SB), Y1, Y1
 	VXORPS signBit<>+0(SB), Y2, Y2
@@ -7453,6 +7504,12 @@ from19_4:
 	JMP    done4
 
 from20_4:
+	CMPQ   R11, $0x00000017
+	JAE    from23_4
+	CMPQ   R11, $0x00000016
+	JAE    from22_4
+	CMPQ   R11, $0x00000015
+	JAE    from21_4
 	VANDPS magnitude<>+0(SB), Y0, Y0
 	VANDPS magnitude<>+0(SB), Y1, Y1
 	VANDPS magnitude<>+0(SB), Y2, Y2
@@ -7462,16 +7519,6 @@ from20_4:
 	JMP    done4
 
 from21_4:
-	CMPQ   R11, $0x00000020
-	JAE    from32_4
-	CMPQ   R11, $0x0000001b
-	JAE    from27_4
-	CMPQ   R11, $0x00000018
-	JAE    from24_4
-	CMPQ   R11, $0x00000017
-	JAE    from23_4
-	CMPQ   R11, $0x00000016
-	JAE    from22_4
 	VXORPS Y8, Y8, Y8
 	VMAXPS Y0, Y8, Y0
 	VMAXPS Y1, Y8, Y1
@@ -7495,6 +7542,10 @@ from22_4:
 	JMP     done4
 
 from23_4:
+	CMPQ     R11, $0x00000019
+	JAE      from25_4
+	CMPQ     R11, $0x00000018
+	JAE      from24_4
 	VROUNDPS $0x09, Y0, Y0
 	VMOVAPS  Y0, Y0
 	VROUNDPS $0x09, Y1, Y1
@@ -7508,10 +7559,6 @@ from23_4:
 	JMP      done4
 
 from24_4:
-	CMPQ     R11, $0x0000001a
-	JAE      from26_4
-	CMPQ     R11, $0x00000019
-	JAE      from25_4
 	VROUNDPS $0x0a, Y0, Y0
 	VMOVAPS  Y0, Y0
 	VROUNDPS $0x0a, Y1, Y1
@@ -7538,6 +7585,16 @@ from25_4:
 	JMP      done4
 
 from26_4:
+	CMPQ      R11, $0x00000027
+	JAE       from39_4
+	CMPQ      R11, $0x00000021
+	JAE       from33_4
+	CMPQ      R11, $0x0000001e
+	JAE       from30_4
+	CMPQ      R11, $0x0000001c
+	JAE       from28_4
+	CMPQ      R11, $0x0000001b
+	JAE       from27_4
 	VXORPS    Y8, Y8, Y8
 	VCMPPS    $0x1e, Y8, Y0, Y9
 	VMULPS    one<>+0(SB), Y0, Y10
@@ -7579,12 +7636,6 @@ from26_4:
 	JMP       done4
 
 from27_4:
-	CMPQ    R11, $0x0000001e
-	JAE     from30_4
-	CMPQ    R11, $0x0000001d
-	JAE     from29_4
-	CMPQ    R11, $0x0000001c
-	JAE     from28_4
 	VXORPS  Y8, Y8, Y8
 	VMOVUPS (BX)(DI*1), Y9
 	VCMPPS  $0x1e, Y8, Y9, Y9
@@ -7603,6 +7654,8 @@ from27_4:
 	JMP     done4
 
 from28_4:
+	CMPQ    R11, $0x0000001d
+	JAE     from29_4
 	VXORPS  Y8, Y8, Y8
 	VCMPPS  $0x1e, Y8, Y0, Y0
 	VMOVUPS (BX)(DI*1), Y9
@@ -7654,6 +7707,8 @@ from29_4:
 	JMP          done4
 
 from30_4:
+	CMPQ         R11, $0x00000020
+	JAE          from32_4
 	CMPQ         R11, $0x0000001f
 	JAE          from31_4
 	VCMPPS       $0x04, (BX)(DI*1), Y0, Y8
@@ -7722,14 +7777,6 @@ from31_4:
 	JMP          done4
 
 from32_4:
-	CMPQ         R11, $0x00000025
-	JAE          from37_4
-	CMPQ         R11, $0x00000023
-	JAE          from35_4
-	CMPQ         R11, $0x00000022
-	JAE          from34_4
-	CMPQ         R11, $0x00000021
-	JAE          from33_4
 	VCMPPS       $0x12, (BX)(DI*1), Y0, Y8
 	VPSRLD       $0x1f, Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X9
@@ -7763,6 +7810,12 @@ from32_4:
 	JMP          done4
 
 from33_4:
+	CMPQ         R11, $0x00000024
+	JAE          from36_4
+	CMPQ         R11, $0x00000023
+	JAE          from35_4
+	CMPQ         R11, $0x00000022
+	JAE          from34_4
 	VCMPPS       $0x1e, (BX)(DI*1), Y0, Y8
 	VPSRLD       $0x1f, Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X9
@@ -7829,8 +7882,6 @@ from34_4:
 	JMP          done4
 
 from35_4:
-	CMPQ      R11, $0x00000024
-	JAE       from36_4
 	VPMOVZXBD (SI)(R8*1), Y8
 	VPXOR     Y9, Y9, Y9
 	VPCMPGTD  Y9, Y8, Y8
@@ -7860,6 +7911,10 @@ from35_4:
 	JMP       done4
 
 from36_4:
+	CMPQ      R11, $0x00000026
+	JAE       from38_4
+	CMPQ      R11, $0x00000025
+	JAE       from37_4
 	VPMOVZXBD (SI)(R8*1), Y8
 	VPXOR     Y9, Y9, Y9
 	VPCMPGTD  Y9, Y8, Y8
@@ -7881,12 +7936,6 @@ from36_4:
 	JMP       done4
 
 from37_4:
-	CMPQ    R11, $0x00000028
-	JAE     from40_4
-	CMPQ    R11, $0x00000027
-	JAE     from39_4
-	CMPQ    R11, $0x00000026
-	JAE     from38_4
 	VCMPPS  $0x00, (BX)(DI*1), Y0, Y4
 	VMOVAPS Y4, Y4
 	VCMPPS  $0x00, 32(BX)(DI*1), Y1, Y5
@@ -7913,6 +7962,14 @@ from38_4:
 	JMP     done4
 
 from39_4:
+	CMPQ    R11, $0x0000002d
+	JAE     from45_4
+	CMPQ    R11, $0x0000002a
+	JAE     from42_4
+	CMPQ    R11, $0x00000029
+	JAE     from41_4
+	CMPQ    R11, $0x00000028
+	JAE     from40_4
 	VCMPPS  $0x11, (BX)(DI*1), Y0, Y4
 	VMOVAPS Y4, Y4
 	VCMPPS  $0x11, 32(BX)(DI*1), Y1, Y5
@@ -7926,8 +7983,6 @@ from39_4:
 	JMP     done4
 
 from40_4:
-	CMPQ    R11, $0x00000029
-	JAE     from41_4
 	VCMPPS  $0x12, (BX)(DI*1), Y0, Y4
 	VMOVAPS Y4, Y4
 	VCMPPS  $0x12, 32(BX)(DI*1), Y1, Y5
@@ -7954,14 +8009,6 @@ from41_4:
 	JMP     done4
 
 from42_4:
-	CMPQ    R11, $0x0000003f
-	JAE     from63_4
-	CMPQ    R11, $0x00000035
-	JAE     from53_4
-	CMPQ    R11, $0x00000030
-	JAE     from48_4
-	CMPQ    R11, $0x0000002d
-	JAE     from45_4
 	CMPQ    R11, $0x0000002c
 	JAE     from44_4
 	CMPQ    R11, $0x0000002b
@@ -8001,6 +8048,8 @@ from44_4:
 	JMP       done4
 
 from45_4:
+	CMPQ      R11, $0x00000030
+	JAE       from48_4
 	CMPQ      R11, $0x0000002f
 	JAE       from47_4
 	CMPQ      R11, $0x0000002e
@@ -8077,8 +8126,6 @@ from47_4:
 	JMP          done4
 
 from48_4:
-	CMPQ      R11, $0x00000033
-	JAE       from51_4
 	CMPQ      R11, $0x00000032
 	JAE       from50_4
 	CMPQ      R11, $0x00000031
@@ -8138,6 +8185,16 @@ from50_4:
 	JMP       done4
 
 from51_4:
+	CMPQ      R11, $0x0000004d
+	JAE       from77_4
+	CMPQ      R11, $0x00000040
+	JAE       from64_4
+	CMPQ      R11, $0x0000003a
+	JAE       from58_4
+	CMPQ      R11, $0x00000037
+	JAE       from55_4
+	CMPQ      R11, $0x00000035
+	JAE       from53_4
 	CMPQ      R11, $0x00000034
 	JAE       from52_4
 	VCVTPS2PH $0x00, Y0, X0
@@ -8162,12 +8219,6 @@ from52_4:
 	JMP    done4
 
 from53_4:
-	CMPQ   R11, $0x0000003a
-	JAE    from58_4
-	CMPQ   R11, $0x00000038
-	JAE    from56_4
-	CMPQ   R11, $0x00000037
-	JAE    from55_4
 	CMPQ   R11, $0x00000036
 	JAE    from54_4
 	VPSUBD (BX)(DI*1), Y0, Y0
@@ -8192,6 +8243,10 @@ from54_4:
 	JMP     done4
 
 from55_4:
+	CMPQ    R11, $0x00000039
+	JAE     from57_4
+	CMPQ    R11, $0x00000038
+	JAE     from56_4
 	VPMULLD (BX)(DI*1), Y0, Y0
 	VPMULLD 32(BX)(DI*1), Y1, Y1
 	VPMULLD 64(BX)(DI*1), Y2, Y2
@@ -8201,8 +8256,6 @@ from55_4:
 	JMP     done4
 
 from56_4:
-	CMPQ    R11, $0x00000039
-	JAE     from57_4
 	VPMAXSD (BX)(DI*1), Y0, Y0
 	VPMAXSD 32(BX)(DI*1), Y1, Y1
 	VPMAXSD 64(BX)(DI*1), Y2, Y2
@@ -8254,6 +8307,8 @@ from60_4:
 	JMP    done4
 
 from61_4:
+	CMPQ   R11, $0x0000003f
+	JAE    from63_4
 	CMPQ   R11, $0x0000003e
 	JAE    from62_4
 	VXORPS Y8, Y8, Y8
@@ -8286,16 +8341,6 @@ from62_4:
 	JMP     done4
 
 from63_4:
-	CMPQ      R11, $0x0000004a
-	JAE       from74_4
-	CMPQ      R11, $0x00000045
-	JAE       from69_4
-	CMPQ      R11, $0x00000042
-	JAE       from66_4
-	CMPQ      R11, $0x00000041
-	JAE       from65_4
-	CMPQ      R11, $0x00000040
-	JAE       from64_4
 	VCVTDQ2PS Y0, Y0
 	VMOVAPS   Y0, Y0
 	VCVTDQ2PS Y1, Y1
@@ -8309,6 +8354,14 @@ from63_4:
 	JMP       done4
 
 from64_4:
+	CMPQ       R11, $0x00000047
+	JAE        from71_4
+	CMPQ       R11, $0x00000044
+	JAE        from68_4
+	CMPQ       R11, $0x00000042
+	JAE        from66_4
+	CMPQ       R11, $0x00000041
+	JAE        from65_4
 	VCVTTPS2DQ Y0, Y8
 	VCMPPS     $0x1e, c4effffff<>+0(SB), Y0, Y9
 	VMOVUPS    Y8, Y8
@@ -8355,8 +8408,6 @@ from65_4:
 	JMP       done4
 
 from66_4:
-	CMPQ         R11, $0x00000044
-	JAE          from68_4
 	CMPQ         R11, $0x00000043
 	JAE          from67_4
 	VMOVUPS      (BX)(DI*1), Y8
@@ -8437,6 +8488,10 @@ from67_4:
 	JMP          done4
 
 from68_4:
+	CMPQ         R11, $0x00000046
+	JAE          from70_4
+	CMPQ         R11, $0x00000045
+	JAE          from69_4
 	VMOVUPS      (BX)(DI*1), Y8
 	VPCMPGTD     Y0, Y8, Y8
 	VPSRLD       $0x1f, Y8, Y8
@@ -8474,12 +8529,6 @@ from68_4:
 	JMP          done4
 
 from69_4:
-	CMPQ         R11, $0x00000048
-	JAE          from72_4
-	CMPQ         R11, $0x00000047
-	JAE          from71_4
-	CMPQ         R11, $0x00000046
-	JAE          from70_4
 	VMOVUPS      (BX)(DI*1), Y8
 	VPCMPGTD     Y8, Y0, Y8
 	VXORPS       cffffffff<>+0(SB), Y8, Y8
@@ -8558,6 +8607,12 @@ from70_4:
 	JMP          done4
 
 from71_4:
+	CMPQ         R11, $0x0000004a
+	JAE          from74_4
+	CMPQ         R11, $0x00000049
+	JAE          from73_4
+	CMPQ         R11, $0x00000048
+	JAE          from72_4
 	VMOVUPS      (BX)(DI*1), Y8
 	VPCMPGTD     Y0, Y8, Y8
 	VXORPS       cffffffff<>+0(SB), Y8, Y8
@@ -8599,8 +8654,6 @@ from71_4:
 	JMP          done4
 
 from72_4:
-	CMPQ     R11, $0x00000049
-	JAE      from73_4
 	VMOVUPS  (BX)(DI*1), Y4
 	VPCMPEQD Y4, Y0, Y4
 	VMOVAPS  Y4, Y4
@@ -8639,10 +8692,6 @@ from73_4:
 	JMP      done4
 
 from74_4:
-	CMPQ     R11, $0x0000004f
-	JAE      from79_4
-	CMPQ     R11, $0x0000004d
-	JAE      from77_4
 	CMPQ     R11, $0x0000004c
 	JAE      from76_4
 	CMPQ     R11, $0x0000004b
@@ -8702,6 +8751,14 @@ from76_4:
 	JMP      done4
 
 from77_4:
+	CMPQ     R11, $0x0000005a
+	JAE      from90_4
+	CMPQ     R11, $0x00000054
+	JAE      from84_4
+	CMPQ     R11, $0x00000051
+	JAE      from81_4
+	CMPQ     R11, $0x0000004f
+	JAE      from79_4
 	CMPQ     R11, $0x0000004e
 	JAE      from78_4
 	VMOVUPS  (BX)(DI*1), Y4
@@ -8746,10 +8803,6 @@ from78_4:
 	JMP       done4
 
 from79_4:
-	CMPQ      R11, $0x00000052
-	JAE       from82_4
-	CMPQ      R11, $0x00000051
-	JAE       from81_4
 	CMPQ      R11, $0x00000050
 	JAE       from80_4
 	VPMOVZXBD (BX)(R8*1), Y8
@@ -8802,6 +8855,10 @@ from80_4:
 	JMP       done4
 
 from81_4:
+	CMPQ      R11, $0x00000053
+	JAE       from83_4
+	CMPQ      R11, $0x00000052
+	JAE       from82_4
 	VPMOVZXBD (BX)(R8*1), Y8
 	VPXOR     Y9, Y9, Y9
 	VPCMPGTD  Y9, Y8, Y8
@@ -8827,8 +8884,6 @@ from81_4:
 	JMP       done4
 
 from82_4:
-	CMPQ   R11, $0x00000053
-	JAE    from83_4
 	VXORPS cffffffff<>+0(SB), Y4, Y4
 	VXORPS cffffffff<>+0(SB), Y5, Y5
 	VXORPS cffffffff<>+0(SB), Y6, Y6
@@ -8864,6 +8919,278 @@ from83_4:
 	VMOVQ        X8, 24(BX)(R8*1)
 	DECQ         R10
 	JNE          next4
+	JMP          done4
+
+from84_4:
+	CMPQ         R11, $0x00000057
+	JAE          from87_4
+	CMPQ         R11, $0x00000056
+	JAE          from86_4
+	CMPQ         R11, $0x00000055
+	JAE          from85_4
+	VBROADCASTSS (BX), Y7
+	VCMPPS       $0x00, Y7, Y0, Y4
+	VMOVAPS      Y4, Y4
+	VCMPPS       $0x00, Y7, Y1, Y5
+	VMOVAPS      Y5, Y5
+	VCMPPS       $0x00, Y7, Y2, Y6
+	VMOVAPS      Y6, Y6
+	VCMPPS       $0x00, Y7, Y3, Y7
+	VMOVAPS      Y7, Y7
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from85_4:
+	VBROADCASTSS (BX), Y7
+	VCMPPS       $0x04, Y7, Y0, Y4
+	VMOVAPS      Y4, Y4
+	VCMPPS       $0x04, Y7, Y1, Y5
+	VMOVAPS      Y5, Y5
+	VCMPPS       $0x04, Y7, Y2, Y6
+	VMOVAPS      Y6, Y6
+	VCMPPS       $0x04, Y7, Y3, Y7
+	VMOVAPS      Y7, Y7
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from86_4:
+	VBROADCASTSS (BX), Y7
+	VCMPPS       $0x11, Y7, Y0, Y4
+	VMOVAPS      Y4, Y4
+	VCMPPS       $0x11, Y7, Y1, Y5
+	VMOVAPS      Y5, Y5
+	VCMPPS       $0x11, Y7, Y2, Y6
+	VMOVAPS      Y6, Y6
+	VCMPPS       $0x11, Y7, Y3, Y7
+	VMOVAPS      Y7, Y7
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from87_4:
+	CMPQ         R11, $0x00000059
+	JAE          from89_4
+	CMPQ         R11, $0x00000058
+	JAE          from88_4
+	VBROADCASTSS (BX), Y7
+	VCMPPS       $0x12, Y7, Y0, Y4
+	VMOVAPS      Y4, Y4
+	VCMPPS       $0x12, Y7, Y1, Y5
+	VMOVAPS      Y5, Y5
+	VCMPPS       $0x12, Y7, Y2, Y6
+	VMOVAPS      Y6, Y6
+	VCMPPS       $0x12, Y7, Y3, Y7
+	VMOVAPS      Y7, Y7
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from88_4:
+	VBROADCASTSS (BX), Y7
+	VCMPPS       $0x1e, Y7, Y0, Y4
+	VMOVAPS      Y4, Y4
+	VCMPPS       $0x1e, Y7, Y1, Y5
+	VMOVAPS      Y5, Y5
+	VCMPPS       $0x1e, Y7, Y2, Y6
+	VMOVAPS      Y6, Y6
+	VCMPPS       $0x1e, Y7, Y3, Y7
+	VMOVAPS      Y7, Y7
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from89_4:
+	VBROADCASTSS (BX), Y7
+	VCMPPS       $0x1d, Y7, Y0, Y4
+	VMOVAPS      Y4, Y4
+	VCMPPS       $0x1d, Y7, Y1, Y5
+	VMOVAPS      Y5, Y5
+	VCMPPS       $0x1d, Y7, Y2, Y6
+	VMOVAPS      Y6, Y6
+	VCMPPS       $0x1d, Y7, Y3, Y7
+	VMOVAPS      Y7, Y7
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from90_4:
+	CMPQ         R11, $0x00000060
+	JAE          from96_4
+	CMPQ         R11, $0x0000005d
+	JAE          from93_4
+	CMPQ         R11, $0x0000005c
+	JAE          from92_4
+	CMPQ         R11, $0x0000005b
+	JAE          from91_4
+	VBROADCASTSS (BX), Y7
+	VPCMPEQD     Y7, Y0, Y4
+	VMOVAPS      Y4, Y4
+	VPCMPEQD     Y7, Y1, Y5
+	VMOVAPS      Y5, Y5
+	VPCMPEQD     Y7, Y2, Y6
+	VMOVAPS      Y6, Y6
+	VPCMPEQD     Y7, Y3, Y7
+	VMOVAPS      Y7, Y7
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from91_4:
+	VBROADCASTSS (BX), Y7
+	VPCMPEQD     Y7, Y0, Y4
+	VXORPS       cffffffff<>+0(SB), Y4, Y4
+	VMOVAPS      Y4, Y4
+	VPCMPEQD     Y7, Y1, Y5
+	VXORPS       cffffffff<>+0(SB), Y5, Y5
+	VMOVAPS      Y5, Y5
+	VPCMPEQD     Y7, Y2, Y6
+	VXORPS       cffffffff<>+0(SB), Y6, Y6
+	VMOVAPS      Y6, Y6
+	VPCMPEQD     Y7, Y3, Y7
+	VXORPS       cffffffff<>+0(SB), Y7, Y7
+	VMOVAPS      Y7, Y7
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from92_4:
+	VBROADCASTSS (BX), Y7
+	VPCMPGTD     Y0, Y7, Y4
+	VMOVAPS      Y4, Y4
+	VPCMPGTD     Y1, Y7, Y5
+	VMOVAPS      Y5, Y5
+	VPCMPGTD     Y2, Y7, Y6
+	VMOVAPS      Y6, Y6
+	VPCMPGTD     Y3, Y7, Y7
+	VMOVAPS      Y7, Y7
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from93_4:
+	CMPQ         R11, $0x0000005f
+	JAE          from95_4
+	CMPQ         R11, $0x0000005e
+	JAE          from94_4
+	VBROADCASTSS (BX), Y7
+	VPCMPGTD     Y7, Y0, Y4
+	VXORPS       cffffffff<>+0(SB), Y4, Y4
+	VMOVAPS      Y4, Y4
+	VPCMPGTD     Y7, Y1, Y5
+	VXORPS       cffffffff<>+0(SB), Y5, Y5
+	VMOVAPS      Y5, Y5
+	VPCMPGTD     Y7, Y2, Y6
+	VXORPS       cffffffff<>+0(SB), Y6, Y6
+	VMOVAPS      Y6, Y6
+	VPCMPGTD     Y7, Y3, Y7
+	VXORPS       cffffffff<>+0(SB), Y7, Y7
+	VMOVAPS      Y7, Y7
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from94_4:
+	VBROADCASTSS (BX), Y7
+	VPCMPGTD     Y7, Y0, Y4
+	VMOVAPS      Y4, Y4
+	VPCMPGTD     Y7, Y1, Y5
+	VMOVAPS      Y5, Y5
+	VPCMPGTD     Y7, Y2, Y6
+	VMOVAPS      Y6, Y6
+	VPCMPGTD     Y7, Y3, Y7
+	VMOVAPS      Y7, Y7
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from95_4:
+	VBROADCASTSS (BX), Y7
+	VPCMPGTD     Y0, Y7, Y4
+	VXORPS       cffffffff<>+0(SB), Y4, Y4
+	VMOVAPS      Y4, Y4
+	VPCMPGTD     Y1, Y7, Y5
+	VXORPS       cffffffff<>+0(SB), Y5, Y5
+	VMOVAPS      Y5, Y5
+	VPCMPGTD     Y2, Y7, Y6
+	VXORPS       cffffffff<>+0(SB), Y6, Y6
+	VMOVAPS      Y6, Y6
+	VPCMPGTD     Y3, Y7, Y7
+	VXORPS       cffffffff<>+0(SB), Y7, Y7
+	VMOVAPS      Y7, Y7
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from96_4:
+	CMPQ         R11, $0x00000063
+	JAE          from99_4
+	CMPQ         R11, $0x00000062
+	JAE          from98_4
+	CMPQ         R11, $0x00000061
+	JAE          from97_4
+	VBROADCASTSS (BX), Y8
+	VBLENDVPS    Y4, Y0, Y8, Y0
+	VBLENDVPS    Y5, Y1, Y8, Y1
+	VBLENDVPS    Y6, Y2, Y8, Y2
+	VBLENDVPS    Y7, Y3, Y8, Y3
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from97_4:
+	VBROADCASTSS (BX), Y8
+	VBLENDVPS    Y4, Y8, Y0, Y0
+	VBLENDVPS    Y5, Y8, Y1, Y1
+	VBLENDVPS    Y6, Y8, Y2, Y2
+	VBLENDVPS    Y7, Y8, Y3, Y3
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from98_4:
+	VBROADCASTSS (BX), Y8
+	VPADDD       Y8, Y0, Y0
+	VPADDD       Y8, Y1, Y1
+	VPADDD       Y8, Y2, Y2
+	VPADDD       Y8, Y3, Y3
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from99_4:
+	CMPQ         R11, $0x00000065
+	JAE          from101_4
+	CMPQ         R11, $0x00000064
+	JAE          from100_4
+	VBROADCASTSS (BX), Y8
+	VPMULLD      Y8, Y0, Y0
+	VPMULLD      Y8, Y1, Y1
+	VPMULLD      Y8, Y2, Y2
+	VPMULLD      Y8, Y3, Y3
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from100_4:
+	VBROADCASTSS (BX), Y8
+	VPMAXSD      Y8, Y0, Y0
+	VPMAXSD      Y8, Y1, Y1
+	VPMAXSD      Y8, Y2, Y2
+	VPMAXSD      Y8, Y3, Y3
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from101_4:
+	VBROADCASTSS (BX), Y8
+	VPMINSD      Y8, Y0, Y0
+	VPMINSD      Y8, Y1, Y1
+	VPMINSD      Y8, Y2, Y2
+	VPMINSD      Y8, Y3, Y3
+	DECQ         R10
+	JNE          next4
 
 done4:
 	ADDQ $0x00000080, DI
@@ -8886,16 +9213,16 @@ next1:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x0000002a
-	JAE     from42_1
-	CMPQ    R11, $0x00000015
-	JAE     from21_1
-	CMPQ    R11, $0x0000000b
-	JAE     from11_1
-	CMPQ    R11, $0x00000006
-	JAE     from6_1
-	CMPQ    R11, $0x00000003
-	JAE     from3_1
+	CMPQ    R11, $0x00000033
+	JAE     from51_1
+	CMPQ    R11, $0x0000001a
+	JAE     from26_1
+	CMPQ    R11, $0x0000000d
+	JAE     from13_1
+	CMPQ    R11, $0x00000007
+	JAE     from7_1
+	CMPQ    R11, $0x00000004
+	JAE     from4_1
 	CMPQ    R11, $0x00000002
 	JAE     from2_1
 	CMPQ    R11, $0x00000001
@@ -8913,6 +9240,8 @@ from1_1:
 	JMP          done1
 
 from2_1:
+	CMPQ      R11, $0x00000003
+	JAE       from3_1
 	VPMOVZXBD (BX)(R8*1), Y0
 	VCVTDQ2PS Y0, Y0
 	DECQ      R10
@@ -8920,16 +9249,16 @@ from2_1:
 	JMP       done1
 
 from3_1:
-	CMPQ    R11, $0x00000005
-	JAE     from5_1
-	CMPQ    R11, $0x00000004
-	JAE     from4_1
 	VMOVUPS Y0, (BX)(DI*1)
 	DECQ    R10
 	JNE     next1
 	JMP     done1
 
 from4_1:
+	CMPQ   R11, $0x00000006
+	JAE    from6_1
+	CMPQ   R11, $0x00000005
+	JAE    from5_1
 	VADDPS (BX)(DI*1), Y0, Y0
 	DECQ   R10
 	JNE    next1
@@ -8942,12 +9271,6 @@ from5_1:
 	JMP    done1
 
 from6_1:
-	CMPQ    R11, $0x00000009
-	JAE     from9_1
-	CMPQ    R11, $0x00000008
-	JAE     from8_1
-	CMPQ    R11, $0x00000007
-	JAE     from7_1
 	VMOVUPS (BX)(DI*1), Y2
 	VSUBPS  Y0, Y2, Y0
 	DECQ    R10
@@ -8955,6 +9278,12 @@ from6_1:
 	JMP     done1
 
 from7_1:
+	CMPQ   R11, $0x0000000a
+	JAE    from10_1
+	CMPQ   R11, $0x00000009
+	JAE    from9_1
+	CMPQ   R11, $0x00000008
+	JAE    from8_1
 	VMULPS (BX)(DI*1), Y0, Y0
 	DECQ   R10
 	JNE    next1
@@ -8967,8 +9296,6 @@ from8_1:
 	JMP    done1
 
 from9_1:
-	CMPQ    R11, $0x0000000a
-	JAE     from10_1
 	VMOVUPS (BX)(DI*1), Y2
 	VDIVPS  Y0, Y2, Y0
 	DECQ    R10
@@ -8976,6 +9303,10 @@ from9_1:
 	JMP     done1
 
 from10_1:
+	CMPQ      R11, $0x0000000c
+	JAE       from12_1
+	CMPQ      R11, $0x0000000b
+	JAE       from11_1
 	VMOVUPS   (BX)(DI*1), Y2
 	VCMPPS    $0x03, Y0, Y0, Y3
 	VMAXPS    Y2, Y0, Y2
@@ -8986,14 +9317,6 @@ from10_1:
 	JMP       done1
 
 from11_1:
-	CMPQ      R11, $0x00000010
-	JAE       from16_1
-	CMPQ      R11, $0x0000000e
-	JAE       from14_1
-	CMPQ      R11, $0x0000000d
-	JAE       from13_1
-	CMPQ      R11, $0x0000000c
-	JAE       from12_1
 	VMOVUPS   (BX)(DI*1), Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
 	VMAXPS    Y0, Y2, Y0
@@ -9013,6 +9336,14 @@ from12_1:
 	JMP       done1
 
 from13_1:
+	CMPQ      R11, $0x00000014
+	JAE       from20_1
+	CMPQ      R11, $0x00000011
+	JAE       from17_1
+	CMPQ      R11, $0x0000000f
+	JAE       from15_1
+	CMPQ      R11, $0x0000000e
+	JAE       from14_1
 	VMOVUPS   (BX)(DI*1), Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
 	VMINPS    Y0, Y2, Y0
@@ -9022,8 +9353,6 @@ from13_1:
 	JMP       done1
 
 from14_1:
-	CMPQ         R11, $0x0000000f
-	JAE          from15_1
 	VBROADCASTSS (BX), Y2
 	VADDPS       Y2, Y0, Y0
 	DECQ         R10
@@ -9031,6 +9360,8 @@ from14_1:
 	JMP          done1
 
 from15_1:
+	CMPQ         R11, $0x00000010
+	JAE          from16_1
 	VBROADCASTSS (BX), Y2
 	VSUBPS       Y2, Y0, Y0
 	DECQ         R10
@@ -9038,12 +9369,6 @@ from15_1:
 	JMP          done1
 
 from16_1:
-	CMPQ         R11, $0x00000013
-	JAE          from19_1
-	CMPQ         R11, $0x00000012
-	JAE          from18_1
-	CMPQ         R11, $0x00000011
-	JAE          from17_1
 	VBROADCASTSS (BX), Y2
 	VMULPS       Y2, Y0, Y0
 	DECQ         R10
@@ -9051,6 +9376,10 @@ from16_1:
 	JMP          done1
 
 from17_1:
+	CMPQ         R11, $0x00000013
+	JAE          from19_1
+	CMPQ         R11, $0x00000012
+	JAE          from18_1
 	VBROADCASTSS (BX), Y2
 	VMAXPS       Y0, Y2, Y0
 	DECQ         R10
@@ -9065,30 +9394,24 @@ from18_1:
 	JMP          done1
 
 from19_1:
-	CMPQ   R11, $0x00000014
-	JAE    from20_1
 	VXORPS signBit<>+0(SB), Y0, Y0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from20_1:
+	CMPQ   R11, $0x00000017
+	JAE    from23_1
+	CMPQ   R11, $0x00000016
+	JAE    from22_1
+	CMPQ   R11, $0x00000015
+	JAE    from21_1
 	VANDPS magnitude<>+0(SB), Y0, Y0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from21_1:
-	CMPQ   R11, $0x00000020
-	JAE    from32_1
-	CMPQ   R11, $0x0000001b
-	JAE    from27_1
-	CMPQ   R11, $0x00000018
-	JAE    from24_1
-	CMPQ   R11, $0x00000017
-	JAE    from23_1
-	CMPQ   R11, $0x00000016
-	JAE    from22_1
 	VXORPS Y2, Y2, Y2
 	VMAXPS Y0, Y2, Y0
 	DECQ   R10
@@ -9103,6 +9426,10 @@ from22_1:
 	JMP     done1
 
 from23_1:
+	CMPQ     R11, $0x00000019
+	JAE      from25_1
+	CMPQ     R11, $0x00000018
+	JAE      from24_1
 	VROUNDPS $0x09, Y0, Y0
 	VMOVAPS  Y0, Y0
 	DECQ     R10
@@ -9110,10 +9437,6 @@ from23_1:
 	JMP      done1
 
 from24_1:
-	CMPQ     R11, $0x0000001a
-	JAE      from26_1
-	CMPQ     R11, $0x00000019
-	JAE      from25_1
 	VROUNDPS $0x0a, Y0, Y0
 	VMOVAPS  Y0, Y0
 	DECQ     R10
@@ -9128,6 +9451,16 @@ from25_1:
 	JMP      done1
 
 from26_1:
+	CMPQ      R11, $0x00000027
+	JAE       from39_1
+	CMPQ      R11, $0x00000021
+	JAE       from33_1
+	CMPQ      R11, $0x0000001e
+	JAE       from30_1
+	CMPQ      R11, $0x0000001c
+	JAE       from28_1
+	CMPQ      R11, $0x0000001b
+	JAE       from27_1
 	VXORPS    Y2, Y2, Y2
 	VCMPPS    $0x1e, Y2, Y0, Y3
 	VMULPS    one<>+0(SB), Y0, Y4
@@ -9142,12 +9475,6 @@ from26_1:
 	JMP       done1
 
 from27_1:
-	CMPQ    R11, $0x0000001e
-	JAE     from30_1
-	CMPQ    R11, $0x0000001d
-	JAE     from29_1
-	CMPQ    R11, $0x0000001c
-	JAE     from28_1
 	VXORPS  Y2, Y2, Y2
 	VMOVUPS (BX)(DI*1), Y3
 	VCMPPS  $0x1e, Y2, Y3, Y2
@@ -9157,6 +9484,8 @@ from27_1:
 	JMP     done1
 
 from28_1:
+	CMPQ    R11, $0x0000001d
+	JAE     from29_1
 	VXORPS  Y2, Y2, Y2
 	VCMPPS  $0x1e, Y2, Y0, Y0
 	VMOVUPS (BX)(DI*1), Y2
@@ -9178,6 +9507,8 @@ from29_1:
 	JMP          done1
 
 from30_1:
+	CMPQ         R11, $0x00000020
+	JAE          from32_1
 	CMPQ         R11, $0x0000001f
 	JAE          from31_1
 	VCMPPS       $0x04, (BX)(DI*1), Y0, Y2
@@ -9204,14 +9535,6 @@ from31_1:
 	JMP          done1
 
 from32_1:
-	CMPQ         R11, $0x00000025
-	JAE          from37_1
-	CMPQ         R11, $0x00000023
-	JAE          from35_1
-	CMPQ         R11, $0x00000022
-	JAE          from34_1
-	CMPQ         R11, $0x00000021
-	JAE          from33_1
 	VCMPPS       $0x12, (BX)(DI*1), Y0, Y2
 	VPSRLD       $0x1f, Y2, Y2
 	VEXTRACTI128 $0x01, Y2, X3
@@ -9224,6 +9547,12 @@ from32_1:
 	JMP          done1
 
 from33_1:
+	CMPQ         R11, $0x00000024
+	JAE          from36_1
+	CMPQ         R11, $0x00000023
+	JAE          from35_1
+	CMPQ         R11, $0x00000022
+	JAE          from34_1
 	VCMPPS       $0x1e, (BX)(DI*1), Y0, Y2
 	VPSRLD       $0x1f, Y2, Y2
 	VEXTRACTI128 $0x01, Y2, X3
@@ -9248,8 +9577,6 @@ from34_1:
 	JMP          done1
 
 from35_1:
-	CMPQ      R11, $0x00000024
-	JAE       from36_1
 	VPMOVZXBD (SI)(R8*1), Y2
 	VPXOR     Y3, Y3, Y3
 	VPCMPGTD  Y3, Y2, Y2
@@ -9261,6 +9588,10 @@ from35_1:
 	JMP       done1
 
 from36_1:
+	CMPQ      R11, $0x00000026
+	JAE       from38_1
+	CMPQ      R11, $0x00000025
+	JAE       from37_1
 	VPMOVZXBD (SI)(R8*1), Y2
 	VPXOR     Y3, Y3, Y3
 	VPCMPGTD  Y3, Y2, Y2
@@ -9270,12 +9601,6 @@ from36_1:
 	JMP       done1
 
 from37_1:
-	CMPQ    R11, $0x00000028
-	JAE     from40_1
-	CMPQ    R11, $0x00000027
-	JAE     from39_1
-	CMPQ    R11, $0x00000026
-	JAE     from38_1
 	VCMPPS  $0x00, (BX)(DI*1), Y0, Y1
 	VMOVAPS Y1, Y1
 	DECQ    R10
@@ -9290,6 +9615,14 @@ from38_1:
 	JMP     done1
 
 from39_1:
+	CMPQ    R11, $0x0000002d
+	JAE     from45_1
+	CMPQ    R11, $0x0000002a
+	JAE     from42_1
+	CMPQ    R11, $0x00000029
+	JAE     from41_1
+	CMPQ    R11, $0x00000028
+	JAE     from40_1
 	VCMPPS  $0x11, (BX)(DI*1), Y0, Y1
 	VMOVAPS Y1, Y1
 	DECQ    R10
@@ -9297,8 +9630,6 @@ from39_1:
 	JMP     done1
 
 from40_1:
-	CMPQ    R11, $0x00000029
-	JAE     from41_1
 	VCMPPS  $0x12, (BX)(DI*1), Y0, Y1
 	VMOVAPS Y1, Y1
 	DECQ    R10
@@ -9313,14 +9644,6 @@ from41_1:
 	JMP     done1
 
 from42_1:
-	CMPQ    R11, $0x0000003f
-	JAE     from63_1
-	CMPQ    R11, $0x00000035
-	JAE     from53_1
-	CMPQ    R11, $0x00000030
-	JAE     from48_1
-	CMPQ    R11, $0x0000002d
-	JAE     from45_1
 	CMPQ    R11, $0x0000002c
 	JAE     from44_1
 	CMPQ    R11, $0x0000002b
@@ -9345,6 +9668,8 @@ from44_1:
 	JMP       done1
 
 from45_1:
+	CMPQ      R11, $0x00000030
+	JAE       from48_1
 	CMPQ      R11, $0x0000002f
 	JAE       from47_1
 	CMPQ      R11, $0x0000002e
@@ -9379,8 +9704,6 @@ from47_1:
 	JMP          done1
 
 from48_1:
-	CMPQ      R11, $0x00000033
-	JAE       from51_1
 	CMPQ      R11, $0x00000032
 	JAE       from50_1
 	CMPQ      R11, $0x00000031
@@ -9410,6 +9733,16 @@ from50_1:
 	JMP       done1
 
 from51_1:
+	CMPQ      R11, $0x0000004d
+	JAE       from77_1
+	CMPQ      R11, $0x00000040
+	JAE       from64_1
+	CMPQ      R11, $0x0000003a
+	JAE       from58_1
+	CMPQ      R11, $0x00000037
+	JAE       from55_1
+	CMPQ      R11, $0x00000035
+	JAE       from53_1
 	CMPQ      R11, $0x00000034
 	JAE       from52_1
 	VCVTPS2PH $0x00, Y0, X0
@@ -9425,12 +9758,6 @@ from52_1:
 	JMP    done1
 
 from53_1:
-	CMPQ   R11, $0x0000003a
-	JAE    from58_1
-	CMPQ   R11, $0x00000038
-	JAE    from56_1
-	CMPQ   R11, $0x00000037
-	JAE    from55_1
 	CMPQ   R11, $0x00000036
 	JAE    from54_1
 	VPSUBD (BX)(DI*1), Y0, Y0
@@ -9446,14 +9773,16 @@ from54_1:
 	JMP     done1
 
 from55_1:
+	CMPQ    R11, $0x00000039
+	JAE     from57_1
+	CMPQ    R11, $0x00000038
+	JAE     from56_1
 	VPMULLD (BX)(DI*1), Y0, Y0
 	DECQ    R10
 	JNE     next1
 	JMP     done1
 
 from56_1:
-	CMPQ    R11, $0x00000039
-	JAE     from57_1
 	VPMAXSD (BX)(DI*1), Y0, Y0
 	DECQ    R10
 	JNE     next1
@@ -9490,6 +9819,8 @@ from60_1:
 	JMP    done1
 
 from61_1:
+	CMPQ   R11, $0x0000003f
+	JAE    from63_1
 	CMPQ   R11, $0x0000003e
 	JAE    from62_1
 	VXORPS Y2, Y2, Y2
@@ -9507,16 +9838,6 @@ from62_1:
 	JMP     done1
 
 from63_1:
-	CMPQ      R11, $0x0000004a
-	JAE       from74_1
-	CMPQ      R11, $0x00000045
-	JAE       from69_1
-	CMPQ      R11, $0x00000042
-	JAE       from66_1
-	CMPQ      R11, $0x00000041
-	JAE       from65_1
-	CMPQ      R11, $0x00000040
-	JAE       from64_1
 	VCVTDQ2PS Y0, Y0
 	VMOVAPS   Y0, Y0
 	DECQ      R10
@@ -9524,6 +9845,14 @@ from63_1:
 	JMP       done1
 
 from64_1:
+	CMPQ       R11, $0x00000047
+	JAE        from71_1
+	CMPQ       R11, $0x00000044
+	JAE        from68_1
+	CMPQ       R11, $0x00000042
+	JAE        from66_1
+	CMPQ       R11, $0x00000041
+	JAE        from65_1
 	VCVTTPS2DQ Y0, Y2
 	VCMPPS     $0x1e, c4effffff<>+0(SB), Y0, Y3
 	VMOVUPS    Y2, Y2
@@ -9543,8 +9872,6 @@ from65_1:
 	JMP       done1
 
 from66_1:
-	CMPQ         R11, $0x00000044
-	JAE          from68_1
 	CMPQ         R11, $0x00000043
 	JAE          from67_1
 	VMOVUPS      (BX)(DI*1), Y2
@@ -9574,6 +9901,10 @@ from67_1:
 	JMP          done1
 
 from68_1:
+	CMPQ         R11, $0x00000046
+	JAE          from70_1
+	CMPQ         R11, $0x00000045
+	JAE          from69_1
 	VMOVUPS      (BX)(DI*1), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPSRLD       $0x1f, Y2, Y2
@@ -9587,12 +9918,6 @@ from68_1:
 	JMP          done1
 
 from69_1:
-	CMPQ         R11, $0x00000048
-	JAE          from72_1
-	CMPQ         R11, $0x00000047
-	JAE          from71_1
-	CMPQ         R11, $0x00000046
-	JAE          from70_1
 	VMOVUPS      (BX)(DI*1), Y2
 	VPCMPGTD     Y2, Y0, Y2
 	VXORPS       cffffffff<>+0(SB), Y2, Y2
@@ -9620,6 +9945,12 @@ from70_1:
 	JMP          done1
 
 from71_1:
+	CMPQ         R11, $0x0000004a
+	JAE          from74_1
+	CMPQ         R11, $0x00000049
+	JAE          from73_1
+	CMPQ         R11, $0x00000048
+	JAE          from72_1
 	VMOVUPS      (BX)(DI*1), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VXORPS       cffffffff<>+0(SB), Y2, Y2
@@ -9634,8 +9965,6 @@ from71_1:
 	JMP          done1
 
 from72_1:
-	CMPQ     R11, $0x00000049
-	JAE      from73_1
 	VMOVUPS  (BX)(DI*1), Y1
 	VPCMPEQD Y1, Y0, Y1
 	VMOVAPS  Y1, Y1
@@ -9653,10 +9982,6 @@ from73_1:
 	JMP      done1
 
 from74_1:
-	CMPQ     R11, $0x0000004f
-	JAE      from79_1
-	CMPQ     R11, $0x0000004d
-	JAE      from77_1
 	CMPQ     R11, $0x0000004c
 	JAE      from76_1
 	CMPQ     R11, $0x0000004b
@@ -9686,6 +10011,14 @@ from76_1:
 	JMP      done1
 
 from77_1:
+	CMPQ     R11, $0x0000005a
+	JAE      from90_1
+	CMPQ     R11, $0x00000054
+	JAE      from84_1
+	CMPQ     R11, $0x00000051
+	JAE      from81_1
+	CMPQ     R11, $0x0000004f
+	JAE      from79_1
 	CMPQ     R11, $0x0000004e
 	JAE      from78_1
 	VMOVUPS  (BX)(DI*1), Y1
@@ -9706,10 +10039,6 @@ from78_1:
 	JMP       done1
 
 from79_1:
-	CMPQ      R11, $0x00000052
-	JAE       from82_1
-	CMPQ      R11, $0x00000051
-	JAE       from81_1
 	CMPQ      R11, $0x00000050
 	JAE       from80_1
 	VPMOVZXBD (BX)(R8*1), Y2
@@ -9732,6 +10061,10 @@ from80_1:
 	JMP       done1
 
 from81_1:
+	CMPQ      R11, $0x00000053
+	JAE       from83_1
+	CMPQ      R11, $0x00000052
+	JAE       from82_1
 	VPMOVZXBD (BX)(R8*1), Y2
 	VPXOR     Y3, Y3, Y3
 	VPCMPGTD  Y3, Y2, Y2
@@ -9742,8 +10075,6 @@ from81_1:
 	JMP       done1
 
 from82_1:
-	CMPQ   R11, $0x00000053
-	JAE    from83_1
 	VXORPS cffffffff<>+0(SB), Y1, Y1
 	DECQ   R10
 	JNE    next1
@@ -9756,6 +10087,179 @@ from83_1:
 	VPACKUSDW    X3, X2, X2
 	VPACKUSWB    X2, X2, X2
 	VMOVQ        X2, (BX)(R8*1)
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from84_1:
+	CMPQ         R11, $0x00000057
+	JAE          from87_1
+	CMPQ         R11, $0x00000056
+	JAE          from86_1
+	CMPQ         R11, $0x00000055
+	JAE          from85_1
+	VBROADCASTSS (BX), Y1
+	VCMPPS       $0x00, Y1, Y0, Y1
+	VMOVAPS      Y1, Y1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from85_1:
+	VBROADCASTSS (BX), Y1
+	VCMPPS       $0x04, Y1, Y0, Y1
+	VMOVAPS      Y1, Y1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from86_1:
+	VBROADCASTSS (BX), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VMOVAPS      Y1, Y1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from87_1:
+	CMPQ         R11, $0x00000059
+	JAE          from89_1
+	CMPQ         R11, $0x00000058
+	JAE          from88_1
+	VBROADCASTSS (BX), Y1
+	VCMPPS       $0x12, Y1, Y0, Y1
+	VMOVAPS      Y1, Y1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from88_1:
+	VBROADCASTSS (BX), Y1
+	VCMPPS       $0x1e, Y1, Y0, Y1
+	VMOVAPS      Y1, Y1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from89_1:
+	VBROADCASTSS (BX), Y1
+	VCMPPS       $0x1d, Y1, Y0, Y1
+	VMOVAPS      Y1, Y1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from90_1:
+	CMPQ         R11, $0x00000060
+	JAE          from96_1
+	CMPQ         R11, $0x0000005d
+	JAE          from93_1
+	CMPQ         R11, $0x0000005c
+	JAE          from92_1
+	CMPQ         R11, $0x0000005b
+	JAE          from91_1
+	VBROADCASTSS (BX), Y1
+	VPCMPEQD     Y1, Y0, Y1
+	VMOVAPS      Y1, Y1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from91_1:
+	VBROADCASTSS (BX), Y1
+	VPCMPEQD     Y1, Y0, Y1
+	VXORPS       cffffffff<>+0(SB), Y1, Y1
+	VMOVAPS      Y1, Y1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from92_1:
+	VBROADCASTSS (BX), Y1
+	VPCMPGTD     Y0, Y1, Y1
+	VMOVAPS      Y1, Y1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from93_1:
+	CMPQ         R11, $0x0000005f
+	JAE          from95_1
+	CMPQ         R11, $0x0000005e
+	JAE          from94_1
+	VBROADCASTSS (BX), Y1
+	VPCMPGTD     Y1, Y0, Y1
+	VXORPS       cffffffff<>+0(SB), Y1, Y1
+	VMOVAPS      Y1, Y1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from94_1:
+	VBROADCASTSS (BX), Y1
+	VPCMPGTD     Y1, Y0, Y1
+	VMOVAPS      Y1, Y1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from95_1:
+	VBROADCASTSS (BX), Y1
+	VPCMPGTD     Y0, Y1, Y1
+	VXORPS       cffffffff<>+0(SB), Y1, Y1
+	VMOVAPS      Y1, Y1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from96_1:
+	CMPQ         R11, $0x00000063
+	JAE          from99_1
+	CMPQ         R11, $0x00000062
+	JAE          from98_1
+	CMPQ         R11, $0x00000061
+	JAE          from97_1
+	VBROADCASTSS (BX), Y2
+	VBLENDVPS    Y1, Y0, Y2, Y0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from97_1:
+	VBROADCASTSS (BX), Y2
+	VBLENDVPS    Y1, Y2, Y0, Y0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from98_1:
+	VBROADCASTSS (BX), Y2
+	VPADDD       Y2, Y0, Y0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from99_1:
+	CMPQ         R11, $0x00000065
+	JAE          from101_1
+	CMPQ         R11, $0x00000064
+	JAE          from100_1
+	VBROADCASTSS (BX), Y2
+	VPMULLD      Y2, Y0, Y0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from100_1:
+	VBROADCASTSS (BX), Y2
+	VPMAXSD      Y2, Y0, Y0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from101_1:
+	VBROADCASTSS (BX), Y2
+	VPMINSD      Y2, Y0, Y0
 	DECQ         R10
 	JNE          next1
 
@@ -15894,6 +16398,34 @@ rowEnd:
 	VZEROUPPER
 	RET
 
+// func withinAVX2(x uintptr, last uintptr, found uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·withinAVX2(SB), NOSPLIT, $0-32
+	MOVQ         x+0(FP), AX
+	MOVQ         last+8(FP), CX
+	MOVQ         found+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VBROADCASTSS (CX), Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+
+next:
+	VMOVUPS (AX), Y3
+	VPSUBD  Y3, Y0, Y4
+	VORPS   Y3, Y4, Y4
+	VORPS   Y4, Y1, Y1
+	VMOVUPS 32(AX), Y3
+	VPSUBD  Y3, Y0, Y4
+	VORPS   Y3, Y4, Y4
+	VORPS   Y4, Y2, Y2
+	ADDQ    $0x00000040, AX
+	SUBQ    $0x00000010, BX
+	JNE     next
+	VMOVUPS Y1, (DX)
+	VMOVUPS Y2, 32(DX)
+	VZEROUPPER
+	RET
+
 // func fetchRowsAVX2(x uintptr, rows uintptr, bytes uintptr, stride uintptr)
 // Requires: AVX, MMX+
 TEXT ·fetchRowsAVX2(SB), NOSPLIT, $0-32
@@ -18528,14 +19060,10 @@ loop4:
 	VMULPS.BCST       log2e<>+0(SB), Z1, Z5
 	VMULPS.BCST       log2e<>+0(SB), Z2, Z6
 	VMULPS.BCST       log2e<>+0(SB), Z3, Z7
-	VCVTPS2DQ         Z4, Z4
-	VCVTPS2DQ         Z5, Z5
-	VCVTPS2DQ         Z6, Z6
-	VCVTPS2DQ         Z7, Z7
-	VCVTDQ2PS         Z4, Z4
-	VCVTDQ2PS         Z5, Z5
-	VCVTDQ2PS         Z6, Z6
-	VCVTDQ2PS         Z7, Z7
+	VRNDSCALEPS       $0x08, Z4, Z4
+	VRNDSCALEPS       $0x08, Z5, Z5
+	VRNDSCALEPS       $0x08, Z6, Z6
+	VRNDSCALEPS       $0x08, Z7, Z7
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z4, Z0
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z5, Z1
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z6, Z2
@@ -18603,8 +19131,7 @@ loop1:
 	VBROADCASTSS      expMax<>+0(SB), Z1
 	VMINPS            Z0, Z1, Z0
 	VMULPS.BCST       log2e<>+0(SB), Z0, Z1
-	VCVTPS2DQ         Z1, Z1
-	VCVTDQ2PS         Z1, Z1
+	VRNDSCALEPS       $0x08, Z1, Z1
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z1, Z0
 	VFNMADD231PS.BCST ln2Low<>+0(SB), Z1, Z0
 	VBROADCASTSS      expP0<>+0(SB), Z2
@@ -18855,14 +19382,10 @@ loop4:
 	VMULPS.BCST       log2e<>+0(SB), Z9, Z17
 	VMULPS.BCST       log2e<>+0(SB), Z10, Z18
 	VMULPS.BCST       log2e<>+0(SB), Z11, Z19
-	VCVTPS2DQ         Z16, Z16
-	VCVTPS2DQ         Z17, Z17
-	VCVTPS2DQ         Z18, Z18
-	VCVTPS2DQ         Z19, Z19
-	VCVTDQ2PS         Z16, Z16
-	VCVTDQ2PS         Z17, Z17
-	VCVTDQ2PS         Z18, Z18
-	VCVTDQ2PS         Z19, Z19
+	VRNDSCALEPS       $0x08, Z16, Z16
+	VRNDSCALEPS       $0x08, Z17, Z17
+	VRNDSCALEPS       $0x08, Z18, Z18
+	VRNDSCALEPS       $0x08, Z19, Z19
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z16, Z8
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z17, Z9
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z18, Z10
@@ -18976,8 +19499,7 @@ loop1:
 	VBROADCASTSS      expMax<>+0(SB), Z4
 	VMINPS            Z2, Z4, Z2
 	VMULPS.BCST       log2e<>+0(SB), Z2, Z4
-	VCVTPS2DQ         Z4, Z4
-	VCVTDQ2PS         Z4, Z4
+	VRNDSCALEPS       $0x08, Z4, Z4
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z4, Z2
 	VFNMADD231PS.BCST ln2Low<>+0(SB), Z4, Z2
 	VBROADCASTSS      expP0<>+0(SB), Z5
@@ -19026,15 +19548,10 @@ loop2:
 	VBROADCASTSS      expMin<>+0(SB), Z4
 	VMAXPS            Z2, Z4, Z2
 	VMAXPS            Z3, Z4, Z3
-	VBROADCASTSS      expMax<>+0(SB), Z4
-	VMINPS            Z2, Z4, Z2
-	VMINPS            Z3, Z4, Z3
 	VMULPS.BCST       log2e<>+0(SB), Z2, Z4
 	VMULPS.BCST       log2e<>+0(SB), Z3, Z5
-	VCVTPS2DQ         Z4, Z4
-	VCVTPS2DQ         Z5, Z5
-	VCVTDQ2PS         Z4, Z4
-	VCVTDQ2PS         Z5, Z5
+	VRNDSCALEPS       $0x08, Z4, Z4
+	VRNDSCALEPS       $0x08, Z5, Z5
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z4, Z2
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z5, Z3
 	VFNMADD231PS.BCST ln2Low<>+0(SB), Z4, Z2
@@ -19059,18 +19576,31 @@ loop2:
 	VADDPS.BCST       one<>+0(SB), Z7, Z7
 	VSCALEFPS         Z4, Z6, Z6
 	VSCALEFPS         Z5, Z7, Z7
+	VBROADCASTSS      reciprocalSlope<>+0(SB), Z2
+	VXORPS            Z4, Z4, Z4
+	VBROADCASTSS      one<>+0(SB), Z3
+	VCMPPS            $0x11, Z4, Z0, K1
+	VMOVUPS           Z6, K1, Z3
+	VADDPS.BCST       one<>+0(SB), Z6, Z0
+	VSUBPS.BCST       one<>+0(SB), Z0, Z4
+	VSUBPS            Z4, Z6, Z4
+	VDIVPS            Z0, Z3, Z3
+	VFMADD213PS.BCST  reciprocalStart<>+0(SB), Z2, Z6
+	VMULPS            Z6, Z4, Z4
+	VFNMADD231PS      Z4, Z3, Z3
+	VMOVAPS           Z3, Z6
 	VXORPS            Z3, Z3, Z3
-	VBROADCASTSS      one<>+0(SB), Z2
-	VCMPPS            $0x11, Z3, Z0, K1
-	VMOVUPS           Z6, K1, Z2
-	VADDPS.BCST       one<>+0(SB), Z6, Z6
-	VDIVPS            Z6, Z2, Z6
-	VXORPS            Z2, Z2, Z2
 	VBROADCASTSS      one<>+0(SB), Z0
-	VCMPPS            $0x11, Z2, Z1, K1
+	VCMPPS            $0x11, Z3, Z1, K1
 	VMOVUPS           Z7, K1, Z0
-	VADDPS.BCST       one<>+0(SB), Z7, Z7
-	VDIVPS            Z7, Z0, Z7
+	VADDPS.BCST       one<>+0(SB), Z7, Z1
+	VSUBPS.BCST       one<>+0(SB), Z1, Z3
+	VSUBPS            Z3, Z7, Z3
+	VDIVPS            Z1, Z0, Z0
+	VFMADD213PS.BCST  reciprocalStart<>+0(SB), Z2, Z7
+	VMULPS            Z7, Z3, Z3
+	VFNMADD231PS      Z3, Z0, Z0
+	VMOVAPS           Z0, Z7
 	VMOVUPS           Z6, (AX)
 	VMOVUPS           Z7, 64(AX)
 	ADDQ              $0x00000080, AX
@@ -19086,11 +19616,8 @@ loop1:
 	VORPS.BCST        signBit<>+0(SB), Z0, Z1
 	VBROADCASTSS      expMin<>+0(SB), Z2
 	VMAXPS            Z1, Z2, Z1
-	VBROADCASTSS      expMax<>+0(SB), Z2
-	VMINPS            Z1, Z2, Z1
 	VMULPS.BCST       log2e<>+0(SB), Z1, Z2
-	VCVTPS2DQ         Z2, Z2
-	VCVTDQ2PS         Z2, Z2
+	VRNDSCALEPS       $0x08, Z2, Z2
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z2, Z1
 	VFNMADD231PS.BCST ln2Low<>+0(SB), Z2, Z1
 	VBROADCASTSS      expP0<>+0(SB), Z3
@@ -19103,12 +19630,19 @@ loop1:
 	VFMADD213PS       Z1, Z4, Z3
 	VADDPS.BCST       one<>+0(SB), Z3, Z3
 	VSCALEFPS         Z2, Z3, Z3
-	VXORPS            Z2, Z2, Z2
-	VBROADCASTSS      one<>+0(SB), Z1
-	VCMPPS            $0x11, Z2, Z0, K1
-	VMOVUPS           Z3, K1, Z1
-	VADDPS.BCST       one<>+0(SB), Z3, Z3
-	VDIVPS            Z3, Z1, Z3
+	VBROADCASTSS      reciprocalSlope<>+0(SB), Z1
+	VXORPS            Z4, Z4, Z4
+	VBROADCASTSS      one<>+0(SB), Z2
+	VCMPPS            $0x11, Z4, Z0, K1
+	VMOVUPS           Z3, K1, Z2
+	VADDPS.BCST       one<>+0(SB), Z3, Z0
+	VSUBPS.BCST       one<>+0(SB), Z0, Z4
+	VSUBPS            Z4, Z3, Z4
+	VDIVPS            Z0, Z2, Z2
+	VFMADD213PS.BCST  reciprocalStart<>+0(SB), Z1, Z3
+	VMULPS            Z3, Z4, Z4
+	VFNMADD231PS      Z4, Z2, Z2
+	VMOVAPS           Z2, Z3
 	VMOVUPS           Z3, (AX)
 	ADDQ              $0x00000040, AX
 	ADDQ              $0x00000040, CX
@@ -19181,10 +19715,8 @@ loop2:
 	VMINPS            Z4, Z8, Z4
 	VMULPS.BCST       log2e<>+0(SB), Z1, Z8
 	VMULPS.BCST       log2e<>+0(SB), Z4, Z9
-	VCVTPS2DQ         Z8, Z8
-	VCVTPS2DQ         Z9, Z9
-	VCVTDQ2PS         Z8, Z8
-	VCVTDQ2PS         Z9, Z9
+	VRNDSCALEPS       $0x08, Z8, Z8
+	VRNDSCALEPS       $0x08, Z9, Z9
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z8, Z1
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z9, Z4
 	VFNMADD231PS.BCST ln2Low<>+0(SB), Z8, Z1
@@ -19261,8 +19793,7 @@ loop1:
 	VBROADCASTSS      expMax<>+0(SB), Z4
 	VMINPS            Z0, Z4, Z0
 	VMULPS.BCST       log2e<>+0(SB), Z0, Z4
-	VCVTPS2DQ         Z4, Z4
-	VCVTDQ2PS         Z4, Z4
+	VRNDSCALEPS       $0x08, Z4, Z4
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z4, Z0
 	VFNMADD231PS.BCST ln2Low<>+0(SB), Z4, Z0
 	VBROADCASTSS      expP0<>+0(SB), Z5
@@ -22466,16 +22997,16 @@ next8:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x0000002a
-	JAE     from42_8
-	CMPQ    R11, $0x00000015
-	JAE     from21_8
-	CMPQ    R11, $0x0000000b
-	JAE     from11_8
-	CMPQ    R11, $0x00000006
-	JAE     from6_8
-	CMPQ    R11, $0x00000003
-	JAE     from3_8
+	CMPQ    R11, $0x00000033
+	JAE     from51_8
+	CMPQ    R11, $0x0000001a
+	JAE     from26_8
+	CMPQ    R11, $0x0000000d
+	JAE     from13_8
+	CMPQ    R11, $0x00000007
+	JAE     from7_8
+	CMPQ    R11, $0x00000004
+	JAE     from4_8
 	CMPQ    R11, $0x00000002
 	JAE     from2_8
 	CMPQ    R11, $0x00000001
@@ -22507,6 +23038,8 @@ from1_8:
 	JMP          done8
 
 from2_8:
+	CMPQ      R11, $0x00000003
+	JAE       from3_8
 	VPMOVZXBD (BX)(R8*1), Z0
 	VCVTDQ2PS Z0, Z0
 	VPMOVZXBD 16(BX)(R8*1), Z1
@@ -22528,10 +23061,6 @@ from2_8:
 	JMP       done8
 
 from3_8:
-	CMPQ    R11, $0x00000005
-	JAE     from5_8
-	CMPQ    R11, $0x00000004
-	JAE     from4_8
 	VMOVUPS Z0, (BX)(DI*1)
 	VMOVUPS Z1, 64(BX)(DI*1)
 	VMOVUPS Z2, 128(BX)(DI*1)
@@ -22545,6 +23074,10 @@ from3_8:
 	JMP     done8
 
 from4_8:
+	CMPQ   R11, $0x00000006
+	JAE    from6_8
+	CMPQ   R11, $0x00000005
+	JAE    from5_8
 	VADDPS (BX)(DI*1), Z0, Z0
 	VADDPS 64(BX)(DI*1), Z1, Z1
 	VADDPS 128(BX)(DI*1), Z2, Z2
@@ -22571,12 +23104,6 @@ from5_8:
 	JMP    done8
 
 from6_8:
-	CMPQ    R11, $0x00000009
-	JAE     from9_8
-	CMPQ    R11, $0x00000008
-	JAE     from8_8
-	CMPQ    R11, $0x00000007
-	JAE     from7_8
 	VMOVUPS (BX)(DI*1), Z16
 	VSUBPS  Z0, Z16, Z0
 	VMOVUPS 64(BX)(DI*1), Z16
@@ -22598,6 +23125,12 @@ from6_8:
 	JMP     done8
 
 from7_8:
+	CMPQ   R11, $0x0000000a
+	JAE    from10_8
+	CMPQ   R11, $0x00000009
+	JAE    from9_8
+	CMPQ   R11, $0x00000008
+	JAE    from8_8
 	VMULPS (BX)(DI*1), Z0, Z0
 	VMULPS 64(BX)(DI*1), Z1, Z1
 	VMULPS 128(BX)(DI*1), Z2, Z2
@@ -22624,8 +23157,6 @@ from8_8:
 	JMP    done8
 
 from9_8:
-	CMPQ    R11, $0x0000000a
-	JAE     from10_8
 	VMOVUPS (BX)(DI*1), Z16
 	VDIVPS  Z0, Z16, Z0
 	VMOVUPS 64(BX)(DI*1), Z16
@@ -22647,6 +23178,10 @@ from9_8:
 	JMP     done8
 
 from10_8:
+	CMPQ    R11, $0x0000000c
+	JAE     from12_8
+	CMPQ    R11, $0x0000000b
+	JAE     from11_8
 	VMOVUPS (BX)(DI*1), Z16
 	VCMPPS  $0x03, Z0, Z0, K1
 	VMAXPS  Z16, Z0, Z16
@@ -22692,14 +23227,6 @@ from10_8:
 	JMP     done8
 
 from11_8:
-	CMPQ    R11, $0x00000010
-	JAE     from16_8
-	CMPQ    R11, $0x0000000e
-	JAE     from14_8
-	CMPQ    R11, $0x0000000d
-	JAE     from13_8
-	CMPQ    R11, $0x0000000c
-	JAE     from12_8
 	VMOVUPS (BX)(DI*1), Z16
 	VCMPPS  $0x03, Z16, Z16, K1
 	VMAXPS  Z0, Z16, Z0
@@ -22782,6 +23309,14 @@ from12_8:
 	JMP     done8
 
 from13_8:
+	CMPQ    R11, $0x00000014
+	JAE     from20_8
+	CMPQ    R11, $0x00000011
+	JAE     from17_8
+	CMPQ    R11, $0x0000000f
+	JAE     from15_8
+	CMPQ    R11, $0x0000000e
+	JAE     from14_8
 	VMOVUPS (BX)(DI*1), Z16
 	VCMPPS  $0x03, Z16, Z16, K1
 	VMINPS  Z0, Z16, Z0
@@ -22819,8 +23354,6 @@ from13_8:
 	JMP     done8
 
 from14_8:
-	CMPQ         R11, $0x0000000f
-	JAE          from15_8
 	VBROADCASTSS (BX), Z16
 	VADDPS       Z16, Z0, Z0
 	VADDPS       Z16, Z1, Z1
@@ -22835,6 +23368,8 @@ from14_8:
 	JMP          done8
 
 from15_8:
+	CMPQ         R11, $0x00000010
+	JAE          from16_8
 	VBROADCASTSS (BX), Z16
 	VSUBPS       Z16, Z0, Z0
 	VSUBPS       Z16, Z1, Z1
@@ -22849,12 +23384,6 @@ from15_8:
 	JMP          done8
 
 from16_8:
-	CMPQ         R11, $0x00000013
-	JAE          from19_8
-	CMPQ         R11, $0x00000012
-	JAE          from18_8
-	CMPQ         R11, $0x00000011
-	JAE          from17_8
 	VBROADCASTSS (BX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -22869,6 +23398,10 @@ from16_8:
 	JMP          done8
 
 from17_8:
+	CMPQ         R11, $0x00000013
+	JAE          from19_8
+	CMPQ         R11, $0x00000012
+	JAE          from18_8
 	VBROADCASTSS (BX), Z16
 	VMAXPS       Z0, Z16, Z0
 	VMAXPS       Z1, Z16, Z1
@@ -22897,8 +23430,6 @@ from18_8:
 	JMP          done8
 
 from19_8:
-	CMPQ        R11, $0x00000014
-	JAE         from20_8
 	VXORPS.BCST signBit<>+0(SB), Z0, Z0
 	VXORPS.BCST signBit<>+0(SB), Z1, Z1
 	VXORPS.BCST signBit<>+0(SB), Z2, Z2
@@ -22912,6 +23443,12 @@ from19_8:
 	JMP         done8
 
 from20_8:
+	CMPQ        R11, $0x00000017
+	JAE         from23_8
+	CMPQ        R11, $0x00000016
+	JAE         from22_8
+	CMPQ        R11, $0x00000015
+	JAE         from21_8
 	VANDPS.BCST magnitude<>+0(SB), Z0, Z0
 	VANDPS.BCST magnitude<>+0(SB), Z1, Z1
 	VANDPS.BCST magnitude<>+0(SB), Z2, Z2
@@ -22925,16 +23462,6 @@ from20_8:
 	JMP         done8
 
 from21_8:
-	CMPQ   R11, $0x00000020
-	JAE    from32_8
-	CMPQ   R11, $0x0000001b
-	JAE    from27_8
-	CMPQ   R11, $0x00000018
-	JAE    from24_8
-	CMPQ   R11, $0x00000017
-	JAE    from23_8
-	CMPQ   R11, $0x00000016
-	JAE    from22_8
 	VXORPS Z16, Z16, Z16
 	VMAXPS Z0, Z16, Z0
 	VMAXPS Z1, Z16, Z1
@@ -22970,6 +23497,10 @@ from22_8:
 	JMP     done8
 
 from23_8:
+	CMPQ        R11, $0x00000019
+	JAE         from25_8
+	CMPQ        R11, $0x00000018
+	JAE         from24_8
 	VRNDSCALEPS $0x09, Z0, Z0
 	VMOVAPS     Z0, Z0
 	VRNDSCALEPS $0x09, Z1, Z1
@@ -22991,10 +23522,6 @@ from23_8:
 	JMP         done8
 
 from24_8:
-	CMPQ        R11, $0x0000001a
-	JAE         from26_8
-	CMPQ        R11, $0x00000019
-	JAE         from25_8
 	VRNDSCALEPS $0x0a, Z0, Z0
 	VMOVAPS     Z0, Z0
 	VRNDSCALEPS $0x0a, Z1, Z1
@@ -23037,6 +23564,16 @@ from25_8:
 	JMP         done8
 
 from26_8:
+	CMPQ         R11, $0x00000027
+	JAE          from39_8
+	CMPQ         R11, $0x00000021
+	JAE          from33_8
+	CMPQ         R11, $0x0000001e
+	JAE          from30_8
+	CMPQ         R11, $0x0000001c
+	JAE          from28_8
+	CMPQ         R11, $0x0000001b
+	JAE          from27_8
 	VXORPS       Z16, Z16, Z16
 	VCMPPS       $0x1e, Z16, Z0, K1
 	VMULPS.BCST  one<>+0(SB), Z0, Z17
@@ -23114,12 +23651,6 @@ from26_8:
 	JMP          done8
 
 from27_8:
-	CMPQ      R11, $0x0000001e
-	JAE       from30_8
-	CMPQ      R11, $0x0000001d
-	JAE       from29_8
-	CMPQ      R11, $0x0000001c
-	JAE       from28_8
 	VXORPS    Z16, Z16, Z16
 	VMOVUPS   (BX)(DI*1), Z17
 	VCMPPS    $0x1e, Z16, Z17, K1
@@ -23150,6 +23681,8 @@ from27_8:
 	JMP       done8
 
 from28_8:
+	CMPQ      R11, $0x0000001d
+	JAE       from29_8
 	VXORPS    Z16, Z16, Z16
 	VCMPPS    $0x1e, Z16, Z0, K1
 	VMOVUPS   (BX)(DI*1), Z0
@@ -23209,6 +23742,8 @@ from29_8:
 	JMP        done8
 
 from30_8:
+	CMPQ       R11, $0x00000020
+	JAE        from32_8
 	CMPQ       R11, $0x0000001f
 	JAE        from31_8
 	VCMPPS     $0x04, (BX)(DI*1), Z0, K1
@@ -23269,14 +23804,6 @@ from31_8:
 	JMP        done8
 
 from32_8:
-	CMPQ       R11, $0x00000025
-	JAE        from37_8
-	CMPQ       R11, $0x00000023
-	JAE        from35_8
-	CMPQ       R11, $0x00000022
-	JAE        from34_8
-	CMPQ       R11, $0x00000021
-	JAE        from33_8
 	VCMPPS     $0x12, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
 	VMOVDQU8   X16, (SI)(R8*1)
@@ -23306,6 +23833,12 @@ from32_8:
 	JMP        done8
 
 from33_8:
+	CMPQ       R11, $0x00000024
+	JAE        from36_8
+	CMPQ       R11, $0x00000023
+	JAE        from35_8
+	CMPQ       R11, $0x00000022
+	JAE        from34_8
 	VCMPPS     $0x1e, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
 	VMOVDQU8   X16, (SI)(R8*1)
@@ -23364,8 +23897,6 @@ from34_8:
 	JMP        done8
 
 from35_8:
-	CMPQ     R11, $0x00000024
-	JAE      from36_8
 	VMOVDQU8 (SI)(R8*1), X16
 	VPTESTMB X16, X16, K1
 	VMOVUPS  (BX)(DI*1), Z16
@@ -23411,6 +23942,10 @@ from35_8:
 	JMP      done8
 
 from36_8:
+	CMPQ     R11, $0x00000026
+	JAE      from38_8
+	CMPQ     R11, $0x00000025
+	JAE      from37_8
 	VMOVDQU8 (SI)(R8*1), X16
 	VPTESTMB X16, X16, K1
 	VMOVUPS  (BX)(DI*1), K1, Z0
@@ -23440,12 +23975,6 @@ from36_8:
 	JMP      done8
 
 from37_8:
-	CMPQ     R11, $0x00000028
-	JAE      from40_8
-	CMPQ     R11, $0x00000027
-	JAE      from39_8
-	CMPQ     R11, $0x00000026
-	JAE      from38_8
 	VCMPPS   $0x00, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z8
 	VCMPPS   $0x00, 64(BX)(DI*1), Z1, K1
@@ -23488,6 +24017,14 @@ from38_8:
 	JMP      done8
 
 from39_8:
+	CMPQ     R11, $0x0000002d
+	JAE      from45_8
+	CMPQ     R11, $0x0000002a
+	JAE      from42_8
+	CMPQ     R11, $0x00000029
+	JAE      from41_8
+	CMPQ     R11, $0x00000028
+	JAE      from40_8
 	VCMPPS   $0x11, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z8
 	VCMPPS   $0x11, 64(BX)(DI*1), Z1, K1
@@ -23509,8 +24046,6 @@ from39_8:
 	JMP      done8
 
 from40_8:
-	CMPQ     R11, $0x00000029
-	JAE      from41_8
 	VCMPPS   $0x12, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z8
 	VCMPPS   $0x12, 64(BX)(DI*1), Z1, K1
@@ -23553,14 +24088,6 @@ from41_8:
 	JMP      done8
 
 from42_8:
-	CMPQ     R11, $0x0000003f
-	JAE      from63_8
-	CMPQ     R11, $0x00000035
-	JAE      from53_8
-	CMPQ     R11, $0x00000030
-	JAE      from48_8
-	CMPQ     R11, $0x0000002d
-	JAE      from45_8
 	CMPQ     R11, $0x0000002c
 	JAE      from44_8
 	CMPQ     R11, $0x0000002b
@@ -23612,6 +24139,8 @@ from44_8:
 	JMP        done8
 
 from45_8:
+	CMPQ         R11, $0x00000030
+	JAE          from48_8
 	CMPQ         R11, $0x0000002f
 	JAE          from47_8
 	CMPQ         R11, $0x0000002e
@@ -23720,8 +24249,6 @@ from47_8:
 	JMP     done8
 
 from48_8:
-	CMPQ        R11, $0x00000033
-	JAE         from51_8
 	CMPQ        R11, $0x00000032
 	JAE         from50_8
 	CMPQ        R11, $0x00000031
@@ -23821,6 +24348,16 @@ from50_8:
 	JMP       done8
 
 from51_8:
+	CMPQ      R11, $0x0000004d
+	JAE       from77_8
+	CMPQ      R11, $0x00000040
+	JAE       from64_8
+	CMPQ      R11, $0x0000003a
+	JAE       from58_8
+	CMPQ      R11, $0x00000037
+	JAE       from55_8
+	CMPQ      R11, $0x00000035
+	JAE       from53_8
 	CMPQ      R11, $0x00000034
 	JAE       from52_8
 	VCVTPS2PH $0x00, Z0, Y0
@@ -23857,12 +24394,6 @@ from52_8:
 	JMP    done8
 
 from53_8:
-	CMPQ   R11, $0x0000003a
-	JAE    from58_8
-	CMPQ   R11, $0x00000038
-	JAE    from56_8
-	CMPQ   R11, $0x00000037
-	JAE    from55_8
 	CMPQ   R11, $0x00000036
 	JAE    from54_8
 	VPSUBD (BX)(DI*1), Z0, Z0
@@ -23899,6 +24430,10 @@ from54_8:
 	JMP     done8
 
 from55_8:
+	CMPQ    R11, $0x00000039
+	JAE     from57_8
+	CMPQ    R11, $0x00000038
+	JAE     from56_8
 	VPMULLD (BX)(DI*1), Z0, Z0
 	VPMULLD 64(BX)(DI*1), Z1, Z1
 	VPMULLD 128(BX)(DI*1), Z2, Z2
@@ -23912,8 +24447,6 @@ from55_8:
 	JMP     done8
 
 from56_8:
-	CMPQ    R11, $0x00000039
-	JAE     from57_8
 	VPMAXSD (BX)(DI*1), Z0, Z0
 	VPMAXSD 64(BX)(DI*1), Z1, Z1
 	VPMAXSD 128(BX)(DI*1), Z2, Z2
@@ -23985,6 +24518,8 @@ from60_8:
 	JMP    done8
 
 from61_8:
+	CMPQ   R11, $0x0000003f
+	JAE    from63_8
 	CMPQ   R11, $0x0000003e
 	JAE    from62_8
 	VXORPS Z16, Z16, Z16
@@ -24037,16 +24572,6 @@ from62_8:
 	JMP     done8
 
 from63_8:
-	CMPQ      R11, $0x0000004a
-	JAE       from74_8
-	CMPQ      R11, $0x00000045
-	JAE       from69_8
-	CMPQ      R11, $0x00000042
-	JAE       from66_8
-	CMPQ      R11, $0x00000041
-	JAE       from65_8
-	CMPQ      R11, $0x00000040
-	JAE       from64_8
 	VCVTDQ2PS Z0, Z0
 	VMOVAPS   Z0, Z0
 	VCVTDQ2PS Z1, Z1
@@ -24068,6 +24593,14 @@ from63_8:
 	JMP       done8
 
 from64_8:
+	CMPQ         R11, $0x00000047
+	JAE          from71_8
+	CMPQ         R11, $0x00000044
+	JAE          from68_8
+	CMPQ         R11, $0x00000042
+	JAE          from66_8
+	CMPQ         R11, $0x00000041
+	JAE          from65_8
 	VCVTTPS2DQ   Z0, Z16
 	VCMPPS.BCST  $0x1e, c4effffff<>+0(SB), Z0, K1
 	VMOVUPS      Z16, Z16
@@ -24150,8 +24683,6 @@ from65_8:
 	JMP       done8
 
 from66_8:
-	CMPQ       R11, $0x00000044
-	JAE        from68_8
 	CMPQ       R11, $0x00000043
 	JAE        from67_8
 	VMOVUPS    (BX)(DI*1), Z16
@@ -24236,6 +24767,10 @@ from67_8:
 	JMP        done8
 
 from68_8:
+	CMPQ       R11, $0x00000046
+	JAE        from70_8
+	CMPQ       R11, $0x00000045
+	JAE        from69_8
 	VMOVUPS    (BX)(DI*1), Z16
 	VPCMPGTD   Z0, Z16, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
@@ -24273,12 +24808,6 @@ from68_8:
 	JMP        done8
 
 from69_8:
-	CMPQ       R11, $0x00000048
-	JAE        from72_8
-	CMPQ       R11, $0x00000047
-	JAE        from71_8
-	CMPQ       R11, $0x00000046
-	JAE        from70_8
 	VMOVUPS    (BX)(DI*1), Z16
 	VPCMPGTD   Z16, Z0, K1
 	KNOTW      K1, K1
@@ -24361,6 +24890,12 @@ from70_8:
 	JMP        done8
 
 from71_8:
+	CMPQ       R11, $0x0000004a
+	JAE        from74_8
+	CMPQ       R11, $0x00000049
+	JAE        from73_8
+	CMPQ       R11, $0x00000048
+	JAE        from72_8
 	VMOVUPS    (BX)(DI*1), Z16
 	VPCMPGTD   Z0, Z16, K1
 	KNOTW      K1, K1
@@ -24406,8 +24941,6 @@ from71_8:
 	JMP        done8
 
 from72_8:
-	CMPQ     R11, $0x00000049
-	JAE      from73_8
 	VMOVUPS  (BX)(DI*1), Z8
 	VPCMPEQD Z8, Z0, K1
 	VPMOVM2D K1, Z8
@@ -24474,10 +25007,6 @@ from73_8:
 	JMP      done8
 
 from74_8:
-	CMPQ     R11, $0x0000004f
-	JAE      from79_8
-	CMPQ     R11, $0x0000004d
-	JAE      from77_8
 	CMPQ     R11, $0x0000004c
 	JAE      from76_8
 	CMPQ     R11, $0x0000004b
@@ -24577,6 +25106,14 @@ from76_8:
 	JMP      done8
 
 from77_8:
+	CMPQ     R11, $0x0000005a
+	JAE      from90_8
+	CMPQ     R11, $0x00000054
+	JAE      from84_8
+	CMPQ     R11, $0x00000051
+	JAE      from81_8
+	CMPQ     R11, $0x0000004f
+	JAE      from79_8
 	CMPQ     R11, $0x0000004e
 	JAE      from78_8
 	VMOVUPS  (BX)(DI*1), Z8
@@ -24645,10 +25182,6 @@ from78_8:
 	JMP      done8
 
 from79_8:
-	CMPQ     R11, $0x00000052
-	JAE      from82_8
-	CMPQ     R11, $0x00000051
-	JAE      from81_8
 	CMPQ     R11, $0x00000050
 	JAE      from80_8
 	VMOVDQU8 (BX)(R8*1), X16
@@ -24725,6 +25258,10 @@ from80_8:
 	JMP      done8
 
 from81_8:
+	CMPQ     R11, $0x00000053
+	JAE      from83_8
+	CMPQ     R11, $0x00000052
+	JAE      from82_8
 	VMOVDQU8 (BX)(R8*1), X16
 	VPTESTMB X16, X16, K1
 	VPMOVM2D K1, Z16
@@ -24762,8 +25299,6 @@ from81_8:
 	JMP      done8
 
 from82_8:
-	CMPQ        R11, $0x00000053
-	JAE         from83_8
 	VXORPS.BCST cffffffff<>+0(SB), Z8, Z8
 	VXORPS.BCST cffffffff<>+0(SB), Z9, Z9
 	VXORPS.BCST cffffffff<>+0(SB), Z10, Z10
@@ -24803,6 +25338,410 @@ from83_8:
 	VMOVDQU8   X16, 112(BX)(R8*1)
 	DECQ       R10
 	JNE        next8
+	JMP        done8
+
+from84_8:
+	CMPQ         R11, $0x00000057
+	JAE          from87_8
+	CMPQ         R11, $0x00000056
+	JAE          from86_8
+	CMPQ         R11, $0x00000055
+	JAE          from85_8
+	VBROADCASTSS (BX), Z15
+	VCMPPS       $0x00, Z15, Z0, K1
+	VPMOVM2D     K1, Z8
+	VCMPPS       $0x00, Z15, Z1, K1
+	VPMOVM2D     K1, Z9
+	VCMPPS       $0x00, Z15, Z2, K1
+	VPMOVM2D     K1, Z10
+	VCMPPS       $0x00, Z15, Z3, K1
+	VPMOVM2D     K1, Z11
+	VCMPPS       $0x00, Z15, Z4, K1
+	VPMOVM2D     K1, Z12
+	VCMPPS       $0x00, Z15, Z5, K1
+	VPMOVM2D     K1, Z13
+	VCMPPS       $0x00, Z15, Z6, K1
+	VPMOVM2D     K1, Z14
+	VCMPPS       $0x00, Z15, Z7, K1
+	VPMOVM2D     K1, Z15
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from85_8:
+	VBROADCASTSS (BX), Z15
+	VCMPPS       $0x04, Z15, Z0, K1
+	VPMOVM2D     K1, Z8
+	VCMPPS       $0x04, Z15, Z1, K1
+	VPMOVM2D     K1, Z9
+	VCMPPS       $0x04, Z15, Z2, K1
+	VPMOVM2D     K1, Z10
+	VCMPPS       $0x04, Z15, Z3, K1
+	VPMOVM2D     K1, Z11
+	VCMPPS       $0x04, Z15, Z4, K1
+	VPMOVM2D     K1, Z12
+	VCMPPS       $0x04, Z15, Z5, K1
+	VPMOVM2D     K1, Z13
+	VCMPPS       $0x04, Z15, Z6, K1
+	VPMOVM2D     K1, Z14
+	VCMPPS       $0x04, Z15, Z7, K1
+	VPMOVM2D     K1, Z15
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from86_8:
+	VBROADCASTSS (BX), Z15
+	VCMPPS       $0x11, Z15, Z0, K1
+	VPMOVM2D     K1, Z8
+	VCMPPS       $0x11, Z15, Z1, K1
+	VPMOVM2D     K1, Z9
+	VCMPPS       $0x11, Z15, Z2, K1
+	VPMOVM2D     K1, Z10
+	VCMPPS       $0x11, Z15, Z3, K1
+	VPMOVM2D     K1, Z11
+	VCMPPS       $0x11, Z15, Z4, K1
+	VPMOVM2D     K1, Z12
+	VCMPPS       $0x11, Z15, Z5, K1
+	VPMOVM2D     K1, Z13
+	VCMPPS       $0x11, Z15, Z6, K1
+	VPMOVM2D     K1, Z14
+	VCMPPS       $0x11, Z15, Z7, K1
+	VPMOVM2D     K1, Z15
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from87_8:
+	CMPQ         R11, $0x00000059
+	JAE          from89_8
+	CMPQ         R11, $0x00000058
+	JAE          from88_8
+	VBROADCASTSS (BX), Z15
+	VCMPPS       $0x12, Z15, Z0, K1
+	VPMOVM2D     K1, Z8
+	VCMPPS       $0x12, Z15, Z1, K1
+	VPMOVM2D     K1, Z9
+	VCMPPS       $0x12, Z15, Z2, K1
+	VPMOVM2D     K1, Z10
+	VCMPPS       $0x12, Z15, Z3, K1
+	VPMOVM2D     K1, Z11
+	VCMPPS       $0x12, Z15, Z4, K1
+	VPMOVM2D     K1, Z12
+	VCMPPS       $0x12, Z15, Z5, K1
+	VPMOVM2D     K1, Z13
+	VCMPPS       $0x12, Z15, Z6, K1
+	VPMOVM2D     K1, Z14
+	VCMPPS       $0x12, Z15, Z7, K1
+	VPMOVM2D     K1, Z15
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from88_8:
+	VBROADCASTSS (BX), Z15
+	VCMPPS       $0x1e, Z15, Z0, K1
+	VPMOVM2D     K1, Z8
+	VCMPPS       $0x1e, Z15, Z1, K1
+	VPMOVM2D     K1, Z9
+	VCMPPS       $0x1e, Z15, Z2, K1
+	VPMOVM2D     K1, Z10
+	VCMPPS       $0x1e, Z15, Z3, K1
+	VPMOVM2D     K1, Z11
+	VCMPPS       $0x1e, Z15, Z4, K1
+	VPMOVM2D     K1, Z12
+	VCMPPS       $0x1e, Z15, Z5, K1
+	VPMOVM2D     K1, Z13
+	VCMPPS       $0x1e, Z15, Z6, K1
+	VPMOVM2D     K1, Z14
+	VCMPPS       $0x1e, Z15, Z7, K1
+	VPMOVM2D     K1, Z15
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from89_8:
+	VBROADCASTSS (BX), Z15
+	VCMPPS       $0x1d, Z15, Z0, K1
+	VPMOVM2D     K1, Z8
+	VCMPPS       $0x1d, Z15, Z1, K1
+	VPMOVM2D     K1, Z9
+	VCMPPS       $0x1d, Z15, Z2, K1
+	VPMOVM2D     K1, Z10
+	VCMPPS       $0x1d, Z15, Z3, K1
+	VPMOVM2D     K1, Z11
+	VCMPPS       $0x1d, Z15, Z4, K1
+	VPMOVM2D     K1, Z12
+	VCMPPS       $0x1d, Z15, Z5, K1
+	VPMOVM2D     K1, Z13
+	VCMPPS       $0x1d, Z15, Z6, K1
+	VPMOVM2D     K1, Z14
+	VCMPPS       $0x1d, Z15, Z7, K1
+	VPMOVM2D     K1, Z15
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from90_8:
+	CMPQ         R11, $0x00000060
+	JAE          from96_8
+	CMPQ         R11, $0x0000005d
+	JAE          from93_8
+	CMPQ         R11, $0x0000005c
+	JAE          from92_8
+	CMPQ         R11, $0x0000005b
+	JAE          from91_8
+	VBROADCASTSS (BX), Z15
+	VPCMPEQD     Z15, Z0, K1
+	VPMOVM2D     K1, Z8
+	VPCMPEQD     Z15, Z1, K1
+	VPMOVM2D     K1, Z9
+	VPCMPEQD     Z15, Z2, K1
+	VPMOVM2D     K1, Z10
+	VPCMPEQD     Z15, Z3, K1
+	VPMOVM2D     K1, Z11
+	VPCMPEQD     Z15, Z4, K1
+	VPMOVM2D     K1, Z12
+	VPCMPEQD     Z15, Z5, K1
+	VPMOVM2D     K1, Z13
+	VPCMPEQD     Z15, Z6, K1
+	VPMOVM2D     K1, Z14
+	VPCMPEQD     Z15, Z7, K1
+	VPMOVM2D     K1, Z15
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from91_8:
+	VBROADCASTSS (BX), Z15
+	VPCMPEQD     Z15, Z0, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z8
+	VPCMPEQD     Z15, Z1, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z9
+	VPCMPEQD     Z15, Z2, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z10
+	VPCMPEQD     Z15, Z3, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z11
+	VPCMPEQD     Z15, Z4, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z12
+	VPCMPEQD     Z15, Z5, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z13
+	VPCMPEQD     Z15, Z6, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z14
+	VPCMPEQD     Z15, Z7, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z15
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from92_8:
+	VBROADCASTSS (BX), Z15
+	VPCMPGTD     Z0, Z15, K1
+	VPMOVM2D     K1, Z8
+	VPCMPGTD     Z1, Z15, K1
+	VPMOVM2D     K1, Z9
+	VPCMPGTD     Z2, Z15, K1
+	VPMOVM2D     K1, Z10
+	VPCMPGTD     Z3, Z15, K1
+	VPMOVM2D     K1, Z11
+	VPCMPGTD     Z4, Z15, K1
+	VPMOVM2D     K1, Z12
+	VPCMPGTD     Z5, Z15, K1
+	VPMOVM2D     K1, Z13
+	VPCMPGTD     Z6, Z15, K1
+	VPMOVM2D     K1, Z14
+	VPCMPGTD     Z7, Z15, K1
+	VPMOVM2D     K1, Z15
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from93_8:
+	CMPQ         R11, $0x0000005f
+	JAE          from95_8
+	CMPQ         R11, $0x0000005e
+	JAE          from94_8
+	VBROADCASTSS (BX), Z15
+	VPCMPGTD     Z15, Z0, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z8
+	VPCMPGTD     Z15, Z1, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z9
+	VPCMPGTD     Z15, Z2, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z10
+	VPCMPGTD     Z15, Z3, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z11
+	VPCMPGTD     Z15, Z4, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z12
+	VPCMPGTD     Z15, Z5, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z13
+	VPCMPGTD     Z15, Z6, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z14
+	VPCMPGTD     Z15, Z7, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z15
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from94_8:
+	VBROADCASTSS (BX), Z15
+	VPCMPGTD     Z15, Z0, K1
+	VPMOVM2D     K1, Z8
+	VPCMPGTD     Z15, Z1, K1
+	VPMOVM2D     K1, Z9
+	VPCMPGTD     Z15, Z2, K1
+	VPMOVM2D     K1, Z10
+	VPCMPGTD     Z15, Z3, K1
+	VPMOVM2D     K1, Z11
+	VPCMPGTD     Z15, Z4, K1
+	VPMOVM2D     K1, Z12
+	VPCMPGTD     Z15, Z5, K1
+	VPMOVM2D     K1, Z13
+	VPCMPGTD     Z15, Z6, K1
+	VPMOVM2D     K1, Z14
+	VPCMPGTD     Z15, Z7, K1
+	VPMOVM2D     K1, Z15
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from95_8:
+	VBROADCASTSS (BX), Z15
+	VPCMPGTD     Z0, Z15, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z8
+	VPCMPGTD     Z1, Z15, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z9
+	VPCMPGTD     Z2, Z15, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z10
+	VPCMPGTD     Z3, Z15, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z11
+	VPCMPGTD     Z4, Z15, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z12
+	VPCMPGTD     Z5, Z15, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z13
+	VPCMPGTD     Z6, Z15, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z14
+	VPCMPGTD     Z7, Z15, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z15
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from96_8:
+	CMPQ         R11, $0x00000063
+	JAE          from99_8
+	CMPQ         R11, $0x00000062
+	JAE          from98_8
+	CMPQ         R11, $0x00000061
+	JAE          from97_8
+	VBROADCASTSS (BX), Z16
+	VPTERNLOGD   $0xe2, Z16, Z8, Z0
+	VPTERNLOGD   $0xe2, Z16, Z9, Z1
+	VPTERNLOGD   $0xe2, Z16, Z10, Z2
+	VPTERNLOGD   $0xe2, Z16, Z11, Z3
+	VPTERNLOGD   $0xe2, Z16, Z12, Z4
+	VPTERNLOGD   $0xe2, Z16, Z13, Z5
+	VPTERNLOGD   $0xe2, Z16, Z14, Z6
+	VPTERNLOGD   $0xe2, Z16, Z15, Z7
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from97_8:
+	VBROADCASTSS (BX), Z16
+	VPTERNLOGD   $0xb8, Z16, Z8, Z0
+	VPTERNLOGD   $0xb8, Z16, Z9, Z1
+	VPTERNLOGD   $0xb8, Z16, Z10, Z2
+	VPTERNLOGD   $0xb8, Z16, Z11, Z3
+	VPTERNLOGD   $0xb8, Z16, Z12, Z4
+	VPTERNLOGD   $0xb8, Z16, Z13, Z5
+	VPTERNLOGD   $0xb8, Z16, Z14, Z6
+	VPTERNLOGD   $0xb8, Z16, Z15, Z7
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from98_8:
+	VBROADCASTSS (BX), Z16
+	VPADDD       Z16, Z0, Z0
+	VPADDD       Z16, Z1, Z1
+	VPADDD       Z16, Z2, Z2
+	VPADDD       Z16, Z3, Z3
+	VPADDD       Z16, Z4, Z4
+	VPADDD       Z16, Z5, Z5
+	VPADDD       Z16, Z6, Z6
+	VPADDD       Z16, Z7, Z7
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from99_8:
+	CMPQ         R11, $0x00000065
+	JAE          from101_8
+	CMPQ         R11, $0x00000064
+	JAE          from100_8
+	VBROADCASTSS (BX), Z16
+	VPMULLD      Z16, Z0, Z0
+	VPMULLD      Z16, Z1, Z1
+	VPMULLD      Z16, Z2, Z2
+	VPMULLD      Z16, Z3, Z3
+	VPMULLD      Z16, Z4, Z4
+	VPMULLD      Z16, Z5, Z5
+	VPMULLD      Z16, Z6, Z6
+	VPMULLD      Z16, Z7, Z7
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from100_8:
+	VBROADCASTSS (BX), Z16
+	VPMAXSD      Z16, Z0, Z0
+	VPMAXSD      Z16, Z1, Z1
+	VPMAXSD      Z16, Z2, Z2
+	VPMAXSD      Z16, Z3, Z3
+	VPMAXSD      Z16, Z4, Z4
+	VPMAXSD      Z16, Z5, Z5
+	VPMAXSD      Z16, Z6, Z6
+	VPMAXSD      Z16, Z7, Z7
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from101_8:
+	VBROADCASTSS (BX), Z16
+	VPMINSD      Z16, Z0, Z0
+	VPMINSD      Z16, Z1, Z1
+	VPMINSD      Z16, Z2, Z2
+	VPMINSD      Z16, Z3, Z3
+	VPMINSD      Z16, Z4, Z4
+	VPMINSD      Z16, Z5, Z5
+	VPMINSD      Z16, Z6, Z6
+	VPMINSD      Z16, Z7, Z7
+	DECQ         R10
+	JNE          next8
 
 done8:
 	ADDQ $0x00000200, DI
@@ -24825,16 +25764,16 @@ next1:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x0000002a
-	JAE     from42_1
-	CMPQ    R11, $0x00000015
-	JAE     from21_1
-	CMPQ    R11, $0x0000000b
-	JAE     from11_1
-	CMPQ    R11, $0x00000006
-	JAE     from6_1
-	CMPQ    R11, $0x00000003
-	JAE     from3_1
+	CMPQ    R11, $0x00000033
+	JAE     from51_1
+	CMPQ    R11, $0x0000001a
+	JAE     from26_1
+	CMPQ    R11, $0x0000000d
+	JAE     from13_1
+	CMPQ    R11, $0x00000007
+	JAE     from7_1
+	CMPQ    R11, $0x00000004
+	JAE     from4_1
 	CMPQ    R11, $0x00000002
 	JAE     from2_1
 	CMPQ    R11, $0x00000001
@@ -24852,6 +25791,8 @@ from1_1:
 	JMP          done1
 
 from2_1:
+	CMPQ      R11, $0x00000003
+	JAE       from3_1
 	VPMOVZXBD (BX)(R8*1), Z0
 	VCVTDQ2PS Z0, Z0
 	DECQ      R10
@@ -24859,16 +25800,16 @@ from2_1:
 	JMP       done1
 
 from3_1:
-	CMPQ    R11, $0x00000005
-	JAE     from5_1
-	CMPQ    R11, $0x00000004
-	JAE     from4_1
 	VMOVUPS Z0, (BX)(DI*1)
 	DECQ    R10
 	JNE     next1
 	JMP     done1
 
 from4_1:
+	CMPQ   R11, $0x00000006
+	JAE    from6_1
+	CMPQ   R11, $0x00000005
+	JAE    from5_1
 	VADDPS (BX)(DI*1), Z0, Z0
 	DECQ   R10
 	JNE    next1
@@ -24881,12 +25822,6 @@ from5_1:
 	JMP    done1
 
 from6_1:
-	CMPQ    R11, $0x00000009
-	JAE     from9_1
-	CMPQ    R11, $0x00000008
-	JAE     from8_1
-	CMPQ    R11, $0x00000007
-	JAE     from7_1
 	VMOVUPS (BX)(DI*1), Z2
 	VSUBPS  Z0, Z2, Z0
 	DECQ    R10
@@ -24894,6 +25829,12 @@ from6_1:
 	JMP     done1
 
 from7_1:
+	CMPQ   R11, $0x0000000a
+	JAE    from10_1
+	CMPQ   R11, $0x00000009
+	JAE    from9_1
+	CMPQ   R11, $0x00000008
+	JAE    from8_1
 	VMULPS (BX)(DI*1), Z0, Z0
 	DECQ   R10
 	JNE    next1
@@ -24906,8 +25847,6 @@ from8_1:
 	JMP    done1
 
 from9_1:
-	CMPQ    R11, $0x0000000a
-	JAE     from10_1
 	VMOVUPS (BX)(DI*1), Z2
 	VDIVPS  Z0, Z2, Z0
 	DECQ    R10
@@ -24915,6 +25854,10 @@ from9_1:
 	JMP     done1
 
 from10_1:
+	CMPQ    R11, $0x0000000c
+	JAE     from12_1
+	CMPQ    R11, $0x0000000b
+	JAE     from11_1
 	VMOVUPS (BX)(DI*1), Z2
 	VCMPPS  $0x03, Z0, Z0, K1
 	VMAXPS  Z2, Z0, Z2
@@ -24925,14 +25868,6 @@ from10_1:
 	JMP     done1
 
 from11_1:
-	CMPQ    R11, $0x00000010
-	JAE     from16_1
-	CMPQ    R11, $0x0000000e
-	JAE     from14_1
-	CMPQ    R11, $0x0000000d
-	JAE     from13_1
-	CMPQ    R11, $0x0000000c
-	JAE     from12_1
 	VMOVUPS (BX)(DI*1), Z2
 	VCMPPS  $0x03, Z2, Z2, K1
 	VMAXPS  Z0, Z2, Z0
@@ -24952,6 +25887,14 @@ from12_1:
 	JMP     done1
 
 from13_1:
+	CMPQ    R11, $0x00000014
+	JAE     from20_1
+	CMPQ    R11, $0x00000011
+	JAE     from17_1
+	CMPQ    R11, $0x0000000f
+	JAE     from15_1
+	CMPQ    R11, $0x0000000e
+	JAE     from14_1
 	VMOVUPS (BX)(DI*1), Z2
 	VCMPPS  $0x03, Z2, Z2, K1
 	VMINPS  Z0, Z2, Z0
@@ -24961,8 +25904,6 @@ from13_1:
 	JMP     done1
 
 from14_1:
-	CMPQ         R11, $0x0000000f
-	JAE          from15_1
 	VBROADCASTSS (BX), Z2
 	VADDPS       Z2, Z0, Z0
 	DECQ         R10
@@ -24970,6 +25911,8 @@ from14_1:
 	JMP          done1
 
 from15_1:
+	CMPQ         R11, $0x00000010
+	JAE          from16_1
 	VBROADCASTSS (BX), Z2
 	VSUBPS       Z2, Z0, Z0
 	DECQ         R10
@@ -24977,12 +25920,6 @@ from15_1:
 	JMP          done1
 
 from16_1:
-	CMPQ         R11, $0x00000013
-	JAE          from19_1
-	CMPQ         R11, $0x00000012
-	JAE          from18_1
-	CMPQ         R11, $0x00000011
-	JAE          from17_1
 	VBROADCASTSS (BX), Z2
 	VMULPS       Z2, Z0, Z0
 	DECQ         R10
@@ -24990,6 +25927,10 @@ from16_1:
 	JMP          done1
 
 from17_1:
+	CMPQ         R11, $0x00000013
+	JAE          from19_1
+	CMPQ         R11, $0x00000012
+	JAE          from18_1
 	VBROADCASTSS (BX), Z2
 	VMAXPS       Z0, Z2, Z0
 	DECQ         R10
@@ -25004,30 +25945,24 @@ from18_1:
 	JMP          done1
 
 from19_1:
-	CMPQ        R11, $0x00000014
-	JAE         from20_1
 	VXORPS.BCST signBit<>+0(SB), Z0, Z0
 	DECQ        R10
 	JNE         next1
 	JMP         done1
 
 from20_1:
+	CMPQ        R11, $0x00000017
+	JAE         from23_1
+	CMPQ        R11, $0x00000016
+	JAE         from22_1
+	CMPQ        R11, $0x00000015
+	JAE         from21_1
 	VANDPS.BCST magnitude<>+0(SB), Z0, Z0
 	DECQ        R10
 	JNE         next1
 	JMP         done1
 
 from21_1:
-	CMPQ   R11, $0x00000020
-	JAE    from32_1
-	CMPQ   R11, $0x0000001b
-	JAE    from27_1
-	CMPQ   R11, $0x00000018
-	JAE    from24_1
-	CMPQ   R11, $0x00000017
-	JAE    from23_1
-	CMPQ   R11, $0x00000016
-	JAE    from22_1
 	VXORPS Z2, Z2, Z2
 	VMAXPS Z0, Z2, Z0
 	DECQ   R10
@@ -25042,6 +25977,10 @@ from22_1:
 	JMP     done1
 
 from23_1:
+	CMPQ        R11, $0x00000019
+	JAE         from25_1
+	CMPQ        R11, $0x00000018
+	JAE         from24_1
 	VRNDSCALEPS $0x09, Z0, Z0
 	VMOVAPS     Z0, Z0
 	DECQ        R10
@@ -25049,10 +25988,6 @@ from23_1:
 	JMP         done1
 
 from24_1:
-	CMPQ        R11, $0x0000001a
-	JAE         from26_1
-	CMPQ        R11, $0x00000019
-	JAE         from25_1
 	VRNDSCALEPS $0x0a, Z0, Z0
 	VMOVAPS     Z0, Z0
 	DECQ        R10
@@ -25067,6 +26002,16 @@ from25_1:
 	JMP         done1
 
 from26_1:
+	CMPQ         R11, $0x00000027
+	JAE          from39_1
+	CMPQ         R11, $0x00000021
+	JAE          from33_1
+	CMPQ         R11, $0x0000001e
+	JAE          from30_1
+	CMPQ         R11, $0x0000001c
+	JAE          from28_1
+	CMPQ         R11, $0x0000001b
+	JAE          from27_1
 	VXORPS       Z2, Z2, Z2
 	VCMPPS       $0x1e, Z2, Z0, K1
 	VMULPS.BCST  one<>+0(SB), Z0, Z3
@@ -25081,12 +26026,6 @@ from26_1:
 	JMP          done1
 
 from27_1:
-	CMPQ      R11, $0x0000001e
-	JAE       from30_1
-	CMPQ      R11, $0x0000001d
-	JAE       from29_1
-	CMPQ      R11, $0x0000001c
-	JAE       from28_1
 	VXORPS    Z2, Z2, Z2
 	VMOVUPS   (BX)(DI*1), Z3
 	VCMPPS    $0x1e, Z2, Z3, K1
@@ -25096,6 +26035,8 @@ from27_1:
 	JMP       done1
 
 from28_1:
+	CMPQ      R11, $0x0000001d
+	JAE       from29_1
 	VXORPS    Z2, Z2, Z2
 	VCMPPS    $0x1e, Z2, Z0, K1
 	VMOVUPS   (BX)(DI*1), Z0
@@ -25113,6 +26054,8 @@ from29_1:
 	JMP        done1
 
 from30_1:
+	CMPQ       R11, $0x00000020
+	JAE        from32_1
 	CMPQ       R11, $0x0000001f
 	JAE        from31_1
 	VCMPPS     $0x04, (BX)(DI*1), Z0, K1
@@ -25131,14 +26074,6 @@ from31_1:
 	JMP        done1
 
 from32_1:
-	CMPQ       R11, $0x00000025
-	JAE        from37_1
-	CMPQ       R11, $0x00000023
-	JAE        from35_1
-	CMPQ       R11, $0x00000022
-	JAE        from34_1
-	CMPQ       R11, $0x00000021
-	JAE        from33_1
 	VCMPPS     $0x12, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
 	VMOVDQU8   X2, (SI)(R8*1)
@@ -25147,6 +26082,12 @@ from32_1:
 	JMP        done1
 
 from33_1:
+	CMPQ       R11, $0x00000024
+	JAE        from36_1
+	CMPQ       R11, $0x00000023
+	JAE        from35_1
+	CMPQ       R11, $0x00000022
+	JAE        from34_1
 	VCMPPS     $0x1e, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
 	VMOVDQU8   X2, (SI)(R8*1)
@@ -25163,8 +26104,6 @@ from34_1:
 	JMP        done1
 
 from35_1:
-	CMPQ     R11, $0x00000024
-	JAE      from36_1
 	VMOVDQU8 (SI)(R8*1), X2
 	VPTESTMB X2, X2, K1
 	VMOVUPS  (BX)(DI*1), Z2
@@ -25175,6 +26114,10 @@ from35_1:
 	JMP      done1
 
 from36_1:
+	CMPQ     R11, $0x00000026
+	JAE      from38_1
+	CMPQ     R11, $0x00000025
+	JAE      from37_1
 	VMOVDQU8 (SI)(R8*1), X2
 	VPTESTMB X2, X2, K1
 	VMOVUPS  (BX)(DI*1), K1, Z0
@@ -25183,12 +26126,6 @@ from36_1:
 	JMP      done1
 
 from37_1:
-	CMPQ     R11, $0x00000028
-	JAE      from40_1
-	CMPQ     R11, $0x00000027
-	JAE      from39_1
-	CMPQ     R11, $0x00000026
-	JAE      from38_1
 	VCMPPS   $0x00, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z1
 	DECQ     R10
@@ -25203,6 +26140,14 @@ from38_1:
 	JMP      done1
 
 from39_1:
+	CMPQ     R11, $0x0000002d
+	JAE      from45_1
+	CMPQ     R11, $0x0000002a
+	JAE      from42_1
+	CMPQ     R11, $0x00000029
+	JAE      from41_1
+	CMPQ     R11, $0x00000028
+	JAE      from40_1
 	VCMPPS   $0x11, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z1
 	DECQ     R10
@@ -25210,8 +26155,6 @@ from39_1:
 	JMP      done1
 
 from40_1:
-	CMPQ     R11, $0x00000029
-	JAE      from41_1
 	VCMPPS   $0x12, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z1
 	DECQ     R10
@@ -25226,14 +26169,6 @@ from41_1:
 	JMP      done1
 
 from42_1:
-	CMPQ     R11, $0x0000003f
-	JAE      from63_1
-	CMPQ     R11, $0x00000035
-	JAE      from53_1
-	CMPQ     R11, $0x00000030
-	JAE      from48_1
-	CMPQ     R11, $0x0000002d
-	JAE      from45_1
 	CMPQ     R11, $0x0000002c
 	JAE      from44_1
 	CMPQ     R11, $0x0000002b
@@ -25257,6 +26192,8 @@ from44_1:
 	JMP        done1
 
 from45_1:
+	CMPQ         R11, $0x00000030
+	JAE          from48_1
 	CMPQ         R11, $0x0000002f
 	JAE          from47_1
 	CMPQ         R11, $0x0000002e
@@ -25288,8 +26225,6 @@ from47_1:
 	JMP     done1
 
 from48_1:
-	CMPQ        R11, $0x00000033
-	JAE         from51_1
 	CMPQ        R11, $0x00000032
 	JAE         from50_1
 	CMPQ        R11, $0x00000031
@@ -25319,6 +26254,16 @@ from50_1:
 	JMP       done1
 
 from51_1:
+	CMPQ      R11, $0x0000004d
+	JAE       from77_1
+	CMPQ      R11, $0x00000040
+	JAE       from64_1
+	CMPQ      R11, $0x0000003a
+	JAE       from58_1
+	CMPQ      R11, $0x00000037
+	JAE       from55_1
+	CMPQ      R11, $0x00000035
+	JAE       from53_1
 	CMPQ      R11, $0x00000034
 	JAE       from52_1
 	VCVTPS2PH $0x00, Z0, Y0
@@ -25334,12 +26279,6 @@ from52_1:
 	JMP    done1
 
 from53_1:
-	CMPQ   R11, $0x0000003a
-	JAE    from58_1
-	CMPQ   R11, $0x00000038
-	JAE    from56_1
-	CMPQ   R11, $0x00000037
-	JAE    from55_1
 	CMPQ   R11, $0x00000036
 	JAE    from54_1
 	VPSUBD (BX)(DI*1), Z0, Z0
@@ -25355,14 +26294,16 @@ from54_1:
 	JMP     done1
 
 from55_1:
+	CMPQ    R11, $0x00000039
+	JAE     from57_1
+	CMPQ    R11, $0x00000038
+	JAE     from56_1
 	VPMULLD (BX)(DI*1), Z0, Z0
 	DECQ    R10
 	JNE     next1
 	JMP     done1
 
 from56_1:
-	CMPQ    R11, $0x00000039
-	JAE     from57_1
 	VPMAXSD (BX)(DI*1), Z0, Z0
 	DECQ    R10
 	JNE     next1
@@ -25399,6 +26340,8 @@ from60_1:
 	JMP    done1
 
 from61_1:
+	CMPQ   R11, $0x0000003f
+	JAE    from63_1
 	CMPQ   R11, $0x0000003e
 	JAE    from62_1
 	VXORPS Z2, Z2, Z2
@@ -25416,16 +26359,6 @@ from62_1:
 	JMP     done1
 
 from63_1:
-	CMPQ      R11, $0x0000004a
-	JAE       from74_1
-	CMPQ      R11, $0x00000045
-	JAE       from69_1
-	CMPQ      R11, $0x00000042
-	JAE       from66_1
-	CMPQ      R11, $0x00000041
-	JAE       from65_1
-	CMPQ      R11, $0x00000040
-	JAE       from64_1
 	VCVTDQ2PS Z0, Z0
 	VMOVAPS   Z0, Z0
 	DECQ      R10
@@ -25433,6 +26366,14 @@ from63_1:
 	JMP       done1
 
 from64_1:
+	CMPQ         R11, $0x00000047
+	JAE          from71_1
+	CMPQ         R11, $0x00000044
+	JAE          from68_1
+	CMPQ         R11, $0x00000042
+	JAE          from66_1
+	CMPQ         R11, $0x00000041
+	JAE          from65_1
 	VCVTTPS2DQ   Z0, Z2
 	VCMPPS.BCST  $0x1e, c4effffff<>+0(SB), Z0, K1
 	VMOVUPS      Z2, Z2
@@ -25452,8 +26393,6 @@ from65_1:
 	JMP       done1
 
 from66_1:
-	CMPQ       R11, $0x00000044
-	JAE        from68_1
 	CMPQ       R11, $0x00000043
 	JAE        from67_1
 	VMOVUPS    (BX)(DI*1), Z2
@@ -25475,6 +26414,10 @@ from67_1:
 	JMP        done1
 
 from68_1:
+	CMPQ       R11, $0x00000046
+	JAE        from70_1
+	CMPQ       R11, $0x00000045
+	JAE        from69_1
 	VMOVUPS    (BX)(DI*1), Z2
 	VPCMPGTD   Z0, Z2, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
@@ -25484,12 +26427,6 @@ from68_1:
 	JMP        done1
 
 from69_1:
-	CMPQ       R11, $0x00000048
-	JAE        from72_1
-	CMPQ       R11, $0x00000047
-	JAE        from71_1
-	CMPQ       R11, $0x00000046
-	JAE        from70_1
 	VMOVUPS    (BX)(DI*1), Z2
 	VPCMPGTD   Z2, Z0, K1
 	KNOTW      K1, K1
@@ -25509,6 +26446,12 @@ from70_1:
 	JMP        done1
 
 from71_1:
+	CMPQ       R11, $0x0000004a
+	JAE        from74_1
+	CMPQ       R11, $0x00000049
+	JAE        from73_1
+	CMPQ       R11, $0x00000048
+	JAE        from72_1
 	VMOVUPS    (BX)(DI*1), Z2
 	VPCMPGTD   Z0, Z2, K1
 	KNOTW      K1, K1
@@ -25519,8 +26462,6 @@ from71_1:
 	JMP        done1
 
 from72_1:
-	CMPQ     R11, $0x00000049
-	JAE      from73_1
 	VMOVUPS  (BX)(DI*1), Z1
 	VPCMPEQD Z1, Z0, K1
 	VPMOVM2D K1, Z1
@@ -25538,10 +26479,6 @@ from73_1:
 	JMP      done1
 
 from74_1:
-	CMPQ     R11, $0x0000004f
-	JAE      from79_1
-	CMPQ     R11, $0x0000004d
-	JAE      from77_1
 	CMPQ     R11, $0x0000004c
 	JAE      from76_1
 	CMPQ     R11, $0x0000004b
@@ -25571,6 +26508,14 @@ from76_1:
 	JMP      done1
 
 from77_1:
+	CMPQ     R11, $0x0000005a
+	JAE      from90_1
+	CMPQ     R11, $0x00000054
+	JAE      from84_1
+	CMPQ     R11, $0x00000051
+	JAE      from81_1
+	CMPQ     R11, $0x0000004f
+	JAE      from79_1
 	CMPQ     R11, $0x0000004e
 	JAE      from78_1
 	VMOVUPS  (BX)(DI*1), Z1
@@ -25590,10 +26535,6 @@ from78_1:
 	JMP      done1
 
 from79_1:
-	CMPQ     R11, $0x00000052
-	JAE      from82_1
-	CMPQ     R11, $0x00000051
-	JAE      from81_1
 	CMPQ     R11, $0x00000050
 	JAE      from80_1
 	VMOVDQU8 (BX)(R8*1), X2
@@ -25614,6 +26555,10 @@ from80_1:
 	JMP      done1
 
 from81_1:
+	CMPQ     R11, $0x00000053
+	JAE      from83_1
+	CMPQ     R11, $0x00000052
+	JAE      from82_1
 	VMOVDQU8 (BX)(R8*1), X2
 	VPTESTMB X2, X2, K1
 	VPMOVM2D K1, Z2
@@ -25623,8 +26568,6 @@ from81_1:
 	JMP      done1
 
 from82_1:
-	CMPQ        R11, $0x00000053
-	JAE         from83_1
 	VXORPS.BCST cffffffff<>+0(SB), Z1, Z1
 	DECQ        R10
 	JNE         next1
@@ -25636,6 +26579,179 @@ from83_1:
 	VMOVDQU8   X2, (BX)(R8*1)
 	DECQ       R10
 	JNE        next1
+	JMP        done1
+
+from84_1:
+	CMPQ         R11, $0x00000057
+	JAE          from87_1
+	CMPQ         R11, $0x00000056
+	JAE          from86_1
+	CMPQ         R11, $0x00000055
+	JAE          from85_1
+	VBROADCASTSS (BX), Z1
+	VCMPPS       $0x00, Z1, Z0, K1
+	VPMOVM2D     K1, Z1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from85_1:
+	VBROADCASTSS (BX), Z1
+	VCMPPS       $0x04, Z1, Z0, K1
+	VPMOVM2D     K1, Z1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from86_1:
+	VBROADCASTSS (BX), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VPMOVM2D     K1, Z1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from87_1:
+	CMPQ         R11, $0x00000059
+	JAE          from89_1
+	CMPQ         R11, $0x00000058
+	JAE          from88_1
+	VBROADCASTSS (BX), Z1
+	VCMPPS       $0x12, Z1, Z0, K1
+	VPMOVM2D     K1, Z1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from88_1:
+	VBROADCASTSS (BX), Z1
+	VCMPPS       $0x1e, Z1, Z0, K1
+	VPMOVM2D     K1, Z1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from89_1:
+	VBROADCASTSS (BX), Z1
+	VCMPPS       $0x1d, Z1, Z0, K1
+	VPMOVM2D     K1, Z1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from90_1:
+	CMPQ         R11, $0x00000060
+	JAE          from96_1
+	CMPQ         R11, $0x0000005d
+	JAE          from93_1
+	CMPQ         R11, $0x0000005c
+	JAE          from92_1
+	CMPQ         R11, $0x0000005b
+	JAE          from91_1
+	VBROADCASTSS (BX), Z1
+	VPCMPEQD     Z1, Z0, K1
+	VPMOVM2D     K1, Z1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from91_1:
+	VBROADCASTSS (BX), Z1
+	VPCMPEQD     Z1, Z0, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from92_1:
+	VBROADCASTSS (BX), Z1
+	VPCMPGTD     Z0, Z1, K1
+	VPMOVM2D     K1, Z1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from93_1:
+	CMPQ         R11, $0x0000005f
+	JAE          from95_1
+	CMPQ         R11, $0x0000005e
+	JAE          from94_1
+	VBROADCASTSS (BX), Z1
+	VPCMPGTD     Z1, Z0, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from94_1:
+	VBROADCASTSS (BX), Z1
+	VPCMPGTD     Z1, Z0, K1
+	VPMOVM2D     K1, Z1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from95_1:
+	VBROADCASTSS (BX), Z1
+	VPCMPGTD     Z0, Z1, K1
+	KNOTW        K1, K1
+	VPMOVM2D     K1, Z1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from96_1:
+	CMPQ         R11, $0x00000063
+	JAE          from99_1
+	CMPQ         R11, $0x00000062
+	JAE          from98_1
+	CMPQ         R11, $0x00000061
+	JAE          from97_1
+	VBROADCASTSS (BX), Z2
+	VPTERNLOGD   $0xe2, Z2, Z1, Z0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from97_1:
+	VBROADCASTSS (BX), Z2
+	VPTERNLOGD   $0xb8, Z2, Z1, Z0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from98_1:
+	VBROADCASTSS (BX), Z2
+	VPADDD       Z2, Z0, Z0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from99_1:
+	CMPQ         R11, $0x00000065
+	JAE          from101_1
+	CMPQ         R11, $0x00000064
+	JAE          from100_1
+	VBROADCASTSS (BX), Z2
+	VPMULLD      Z2, Z0, Z0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from100_1:
+	VBROADCASTSS (BX), Z2
+	VPMAXSD      Z2, Z0, Z0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from101_1:
+	VBROADCASTSS (BX), Z2
+	VPMINSD      Z2, Z0, Z0
+	DECQ         R10
+	JNE          next1
 
 done1:
 	ADDQ $0x00000040, DI
@@ -27263,14 +28379,10 @@ loop4:
 	VMULPS.BCST       log2e<>+0(SB), Z8, Z12
 	VMULPS.BCST       log2e<>+0(SB), Z9, Z13
 	VMULPS.BCST       log2e<>+0(SB), Z10, Z14
-	VCVTPS2DQ         Z11, Z11
-	VCVTPS2DQ         Z12, Z12
-	VCVTPS2DQ         Z13, Z13
-	VCVTPS2DQ         Z14, Z14
-	VCVTDQ2PS         Z11, Z11
-	VCVTDQ2PS         Z12, Z12
-	VCVTDQ2PS         Z13, Z13
-	VCVTDQ2PS         Z14, Z14
+	VRNDSCALEPS       $0x08, Z11, Z11
+	VRNDSCALEPS       $0x08, Z12, Z12
+	VRNDSCALEPS       $0x08, Z13, Z13
+	VRNDSCALEPS       $0x08, Z14, Z14
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z11, Z7
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z12, Z8
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z13, Z9
@@ -27347,8 +28459,7 @@ loop1:
 	VBROADCASTSS      expMax<>+0(SB), Z8
 	VMINPS            Z7, Z8, Z7
 	VMULPS.BCST       log2e<>+0(SB), Z7, Z8
-	VCVTPS2DQ         Z8, Z8
-	VCVTDQ2PS         Z8, Z8
+	VRNDSCALEPS       $0x08, Z8, Z8
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z8, Z7
 	VFNMADD231PS.BCST ln2Low<>+0(SB), Z8, Z7
 	VBROADCASTSS      expP0<>+0(SB), Z9
@@ -30745,14 +31856,10 @@ exp4:
 	VMULPS.BCST       log2e<>+0(SB), Z7, Z11
 	VMULPS.BCST       log2e<>+0(SB), Z8, Z12
 	VMULPS.BCST       log2e<>+0(SB), Z9, Z13
-	VCVTPS2DQ         Z10, Z10
-	VCVTPS2DQ         Z11, Z11
-	VCVTPS2DQ         Z12, Z12
-	VCVTPS2DQ         Z13, Z13
-	VCVTDQ2PS         Z10, Z10
-	VCVTDQ2PS         Z11, Z11
-	VCVTDQ2PS         Z12, Z12
-	VCVTDQ2PS         Z13, Z13
+	VRNDSCALEPS       $0x08, Z10, Z10
+	VRNDSCALEPS       $0x08, Z11, Z11
+	VRNDSCALEPS       $0x08, Z12, Z12
+	VRNDSCALEPS       $0x08, Z13, Z13
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z10, Z6
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z11, Z7
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z12, Z8
@@ -30824,8 +31931,7 @@ exp1:
 	VBROADCASTSS      expMax<>+0(SB), Z7
 	VMINPS            Z6, Z7, Z6
 	VMULPS.BCST       log2e<>+0(SB), Z6, Z7
-	VCVTPS2DQ         Z7, Z7
-	VCVTDQ2PS         Z7, Z7
+	VRNDSCALEPS       $0x08, Z7, Z7
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z7, Z6
 	VFNMADD231PS.BCST ln2Low<>+0(SB), Z7, Z6
 	VBROADCASTSS      expP0<>+0(SB), Z8
@@ -30964,14 +32070,10 @@ exp4:
 	VMULPS.BCST       log2e<>+0(SB), Z11, Z15
 	VMULPS.BCST       log2e<>+0(SB), Z12, Z16
 	VMULPS.BCST       log2e<>+0(SB), Z13, Z17
-	VCVTPS2DQ         Z14, Z14
-	VCVTPS2DQ         Z15, Z15
-	VCVTPS2DQ         Z16, Z16
-	VCVTPS2DQ         Z17, Z17
-	VCVTDQ2PS         Z14, Z14
-	VCVTDQ2PS         Z15, Z15
-	VCVTDQ2PS         Z16, Z16
-	VCVTDQ2PS         Z17, Z17
+	VRNDSCALEPS       $0x08, Z14, Z14
+	VRNDSCALEPS       $0x08, Z15, Z15
+	VRNDSCALEPS       $0x08, Z16, Z16
+	VRNDSCALEPS       $0x08, Z17, Z17
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z14, Z10
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z15, Z11
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z16, Z12
@@ -31048,8 +32150,7 @@ exp1:
 	VBROADCASTSS      expMax<>+0(SB), Z11
 	VMINPS            Z10, Z11, Z10
 	VMULPS.BCST       log2e<>+0(SB), Z10, Z11
-	VCVTPS2DQ         Z11, Z11
-	VCVTDQ2PS         Z11, Z11
+	VRNDSCALEPS       $0x08, Z11, Z11
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z11, Z10
 	VFNMADD231PS.BCST ln2Low<>+0(SB), Z11, Z10
 	VBROADCASTSS      expP0<>+0(SB), Z12
@@ -31215,8 +32316,7 @@ largestend1:
 	VBROADCASTSS      expMax<>+0(SB), Z4
 	VMINPS            Z5, Z4, Z5
 	VMULPS.BCST       log2e<>+0(SB), Z5, Z4
-	VCVTPS2DQ         Z4, Z4
-	VCVTDQ2PS         Z4, Z4
+	VRNDSCALEPS       $0x08, Z4, Z4
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z4, Z5
 	VFNMADD231PS.BCST ln2Low<>+0(SB), Z4, Z5
 	VBROADCASTSS      expP0<>+0(SB), Z6
@@ -31264,14 +32364,10 @@ exploop4:
 	VMULPS.BCST       log2e<>+0(SB), Z7, Z11
 	VMULPS.BCST       log2e<>+0(SB), Z8, Z12
 	VMULPS.BCST       log2e<>+0(SB), Z9, Z13
-	VCVTPS2DQ         Z10, Z10
-	VCVTPS2DQ         Z11, Z11
-	VCVTPS2DQ         Z12, Z12
-	VCVTPS2DQ         Z13, Z13
-	VCVTDQ2PS         Z10, Z10
-	VCVTDQ2PS         Z11, Z11
-	VCVTDQ2PS         Z12, Z12
-	VCVTDQ2PS         Z13, Z13
+	VRNDSCALEPS       $0x08, Z10, Z10
+	VRNDSCALEPS       $0x08, Z11, Z11
+	VRNDSCALEPS       $0x08, Z12, Z12
+	VRNDSCALEPS       $0x08, Z13, Z13
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z10, Z6
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z11, Z7
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z12, Z8
@@ -31344,8 +32440,7 @@ exploop1:
 	VBROADCASTSS      expMax<>+0(SB), Z7
 	VMINPS            Z6, Z7, Z6
 	VMULPS.BCST       log2e<>+0(SB), Z6, Z7
-	VCVTPS2DQ         Z7, Z7
-	VCVTDQ2PS         Z7, Z7
+	VRNDSCALEPS       $0x08, Z7, Z7
 	VFNMADD231PS.BCST ln2High<>+0(SB), Z7, Z6
 	VFNMADD231PS.BCST ln2Low<>+0(SB), Z7, Z6
 	VBROADCASTSS      expP0<>+0(SB), Z8
@@ -31640,6 +32735,28 @@ rowEnd:
 	ADDQ SI, CX
 	DECQ DX
 	JNE  row
+	VZEROUPPER
+	RET
+
+// func withinAVX512(x uintptr, last uintptr, found uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·withinAVX512(SB), NOSPLIT, $0-32
+	MOVQ         x+0(FP), AX
+	MOVQ         last+8(FP), CX
+	MOVQ         found+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VBROADCASTSS (CX), Z0
+	VXORPS       Z1, Z1, Z1
+
+next:
+	VMOVUPS (AX), Z2
+	VPSUBD  Z2, Z0, Z3
+	VORPS   Z2, Z3, Z3
+	VORPS   Z3, Z1, Z1
+	ADDQ    $0x00000040, AX
+	SUBQ    $0x00000010, BX
+	JNE     next
+	VMOVUPS Z1, (DX)
 	VZEROUPPER
 	RET
 

@@ -3049,21 +3049,6 @@ loop2:
 	WORD $0x6ea7e53f // fcmgt v31.4S, v9.4S, v7.4S
 	WORD $0x6e671d3f // bsl v31.4S, v9.4S, v7.4S
 	VMOV V31.B16, V7.B16
-	MOVD $expMax<>(SB), R20
-	FMOVQ (R20), F8
-	VMOV V8.B16, V9.B16
-	WORD $0x6ea8e49f // fcmgt v31.4S, v4.4S, v8.4S
-	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	WORD $0x6ea9e4bf // fcmgt v31.4S, v5.4S, v9.4S
-	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	WORD $0x6ea8e4df // fcmgt v31.4S, v6.4S, v8.4S
-	WORD $0x6e661d1f // bsl v31.4S, v8.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	WORD $0x6ea9e4ff // fcmgt v31.4S, v7.4S, v9.4S
-	WORD $0x6e671d3f // bsl v31.4S, v9.4S, v7.4S
-	VMOV V31.B16, V7.B16
 	MOVD $log2e<>(SB), R20
 	FMOVQ (R20), F18
 	WORD $0x6e32dc88 // fmul v8.4S, v4.4S, v18.4S
@@ -3246,36 +3231,79 @@ loop2:
 	WORD $0x6e25dd6b // fmul v11.4S, v11.4S, v5.4S
 	WORD $0x6e2edd4a // fmul v10.4S, v10.4S, v14.4S
 	WORD $0x6e2fdd6b // fmul v11.4S, v11.4S, v15.4S
+	MOVD $reciprocalSlope<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
+	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ea0e580 // fcmgt v0.4S, v12.4S, v0.4S
+	WORD $0x6ea1e5a1 // fcmgt v1.4S, v13.4S, v1.4S
+	VBIT V0.B16, V8.B16, V6.B16
+	VBIT V1.B16, V9.B16, V7.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e32d500 // fadd v0.4S, v8.4S, v18.4S
+	WORD $0x4e32d521 // fadd v1.4S, v9.4S, v18.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb2d40c // fsub v12.4S, v0.4S, v18.4S
+	WORD $0x4eb2d42d // fsub v13.4S, v1.4S, v18.4S
+	WORD $0x4eacd50c // fsub v12.4S, v8.4S, v12.4S
+	WORD $0x4eadd52d // fsub v13.4S, v9.4S, v13.4S
+	WORD $0x6e20fcc6 // fdiv v6.4S, v6.4S, v0.4S
+	WORD $0x6e21fce7 // fdiv v7.4S, v7.4S, v1.4S
+	MOVD $reciprocalStart<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6e28dd8c // fmul v12.4S, v12.4S, v8.4S
+	WORD $0x6e29ddad // fmul v13.4S, v13.4S, v9.4S
+	WORD $0x4eacccc6 // fmls v6.4S, v6.4S, v12.4S
+	WORD $0x4eadcce7 // fmls v7.4S, v7.4S, v13.4S
+	VMOV V6.B16, V8.B16
+	VMOV V7.B16, V9.B16
 	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
 	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
 	MOVD $one<>(SB), R20
-	FMOVQ (R20), F4
-	VMOV V4.B16, V5.B16
-	WORD $0x6ea0e4c0 // fcmgt v0.4S, v6.4S, v0.4S
-	WORD $0x6ea1e4e1 // fcmgt v1.4S, v7.4S, v1.4S
-	VBIT V0.B16, V8.B16, V4.B16
-	VBIT V1.B16, V9.B16, V5.B16
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e32d508 // fadd v8.4S, v8.4S, v18.4S
-	WORD $0x4e32d529 // fadd v9.4S, v9.4S, v18.4S
-	WORD $0x6e28fc88 // fdiv v8.4S, v4.4S, v8.4S
-	WORD $0x6e29fca9 // fdiv v9.4S, v5.4S, v9.4S
-	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
-	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
-	MOVD $one<>(SB), R20
 	FMOVQ (R20), F0
 	VMOV V0.B16, V1.B16
-	WORD $0x6ea2e482 // fcmgt v2.4S, v4.4S, v2.4S
-	WORD $0x6ea3e4a3 // fcmgt v3.4S, v5.4S, v3.4S
+	WORD $0x6ea2e4c2 // fcmgt v2.4S, v6.4S, v2.4S
+	WORD $0x6ea3e4e3 // fcmgt v3.4S, v7.4S, v3.4S
 	VBIT V2.B16, V10.B16, V0.B16
 	VBIT V3.B16, V11.B16, V1.B16
 	MOVD $one<>(SB), R20
 	FMOVQ (R20), F18
-	WORD $0x4e32d54a // fadd v10.4S, v10.4S, v18.4S
-	WORD $0x4e32d56b // fadd v11.4S, v11.4S, v18.4S
-	WORD $0x6e2afc0a // fdiv v10.4S, v0.4S, v10.4S
-	WORD $0x6e2bfc2b // fdiv v11.4S, v1.4S, v11.4S
+	WORD $0x4e32d542 // fadd v2.4S, v10.4S, v18.4S
+	WORD $0x4e32d563 // fadd v3.4S, v11.4S, v18.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb2d446 // fsub v6.4S, v2.4S, v18.4S
+	WORD $0x4eb2d467 // fsub v7.4S, v3.4S, v18.4S
+	WORD $0x4ea6d546 // fsub v6.4S, v10.4S, v6.4S
+	WORD $0x4ea7d567 // fsub v7.4S, v11.4S, v7.4S
+	WORD $0x6e22fc00 // fdiv v0.4S, v0.4S, v2.4S
+	WORD $0x6e23fc21 // fdiv v1.4S, v1.4S, v3.4S
+	MOVD $reciprocalStart<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x6e2adcc6 // fmul v6.4S, v6.4S, v10.4S
+	WORD $0x6e2bdce7 // fmul v7.4S, v7.4S, v11.4S
+	WORD $0x4ea6cc00 // fmls v0.4S, v0.4S, v6.4S
+	WORD $0x4ea7cc21 // fmls v1.4S, v1.4S, v7.4S
+	VMOV V0.B16, V10.B16
+	VMOV V1.B16, V11.B16
 	FSTPQ (F8, F9), 0(R0)
 	FSTPQ (F10, F11), 32(R0)
 	ADD $64, R0
@@ -3298,15 +3326,6 @@ loop1:
 	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
 	VMOV V31.B16, V2.B16
 	WORD $0x6ea3e4bf // fcmgt v31.4S, v5.4S, v3.4S
-	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
-	VMOV V31.B16, V3.B16
-	MOVD $expMax<>(SB), R20
-	FMOVQ (R20), F4
-	VMOV V4.B16, V5.B16
-	WORD $0x6ea4e45f // fcmgt v31.4S, v2.4S, v4.4S
-	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
-	VMOV V31.B16, V2.B16
-	WORD $0x6ea5e47f // fcmgt v31.4S, v3.4S, v5.4S
 	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
 	VMOV V31.B16, V3.B16
 	MOVD $log2e<>(SB), R20
@@ -3400,21 +3419,44 @@ loop1:
 	WORD $0x6e23dca5 // fmul v5.4S, v5.4S, v3.4S
 	WORD $0x6e26dc84 // fmul v4.4S, v4.4S, v6.4S
 	WORD $0x6e27dca5 // fmul v5.4S, v5.4S, v7.4S
-	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
-	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
-	MOVD $one<>(SB), R20
+	MOVD $reciprocalSlope<>(SB), R20
 	FMOVQ (R20), F2
 	VMOV V2.B16, V3.B16
-	WORD $0x6ea0e4c0 // fcmgt v0.4S, v6.4S, v0.4S
-	WORD $0x6ea1e4e1 // fcmgt v1.4S, v7.4S, v1.4S
-	VBIT V0.B16, V4.B16, V2.B16
-	VBIT V1.B16, V5.B16, V3.B16
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ea0e500 // fcmgt v0.4S, v8.4S, v0.4S
+	WORD $0x6ea1e521 // fcmgt v1.4S, v9.4S, v1.4S
+	VBIT V0.B16, V4.B16, V6.B16
+	VBIT V1.B16, V5.B16, V7.B16
 	MOVD $one<>(SB), R20
 	FMOVQ (R20), F18
-	WORD $0x4e32d484 // fadd v4.4S, v4.4S, v18.4S
-	WORD $0x4e32d4a5 // fadd v5.4S, v5.4S, v18.4S
-	WORD $0x6e24fc44 // fdiv v4.4S, v2.4S, v4.4S
-	WORD $0x6e25fc65 // fdiv v5.4S, v3.4S, v5.4S
+	WORD $0x4e32d480 // fadd v0.4S, v4.4S, v18.4S
+	WORD $0x4e32d4a1 // fadd v1.4S, v5.4S, v18.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb2d408 // fsub v8.4S, v0.4S, v18.4S
+	WORD $0x4eb2d429 // fsub v9.4S, v1.4S, v18.4S
+	WORD $0x4ea8d488 // fsub v8.4S, v4.4S, v8.4S
+	WORD $0x4ea9d4a9 // fsub v9.4S, v5.4S, v9.4S
+	WORD $0x6e20fcc6 // fdiv v6.4S, v6.4S, v0.4S
+	WORD $0x6e21fce7 // fdiv v7.4S, v7.4S, v1.4S
+	MOVD $reciprocalStart<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6e24dd08 // fmul v8.4S, v8.4S, v4.4S
+	WORD $0x6e25dd29 // fmul v9.4S, v9.4S, v5.4S
+	WORD $0x4ea8ccc6 // fmls v6.4S, v6.4S, v8.4S
+	WORD $0x4ea9cce7 // fmls v7.4S, v7.4S, v9.4S
+	VMOV V6.B16, V4.B16
+	VMOV V7.B16, V5.B16
 	FSTPQ (F4, F5), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
@@ -16753,6 +16795,41 @@ rowEnd:
 	BNE row
 	RET
 
+// withinNEON is withinAVX2 with two registers for one.
+TEXT ·withinNEON(SB), NOSPLIT, $0-32
+	MOVD x+0(FP), R0
+	MOVD last+8(FP), R1
+	MOVD found+16(FP), R2
+	MOVD n+24(FP), R3
+	ADD $0, R1, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+next:
+	FLDPQ 0(R0), (F6, F7)
+	WORD $0x6ea68408 // sub v8.4S, v0.4S, v6.4S
+	WORD $0x6ea78429 // sub v9.4S, v1.4S, v7.4S
+	WORD $0x4ea61d08 // orr v8.4S, v8.4S, v6.4S
+	WORD $0x4ea71d29 // orr v9.4S, v9.4S, v7.4S
+	WORD $0x4ea81c42 // orr v2.4S, v2.4S, v8.4S
+	WORD $0x4ea91c63 // orr v3.4S, v3.4S, v9.4S
+	FLDPQ 32(R0), (F6, F7)
+	WORD $0x6ea68408 // sub v8.4S, v0.4S, v6.4S
+	WORD $0x6ea78429 // sub v9.4S, v1.4S, v7.4S
+	WORD $0x4ea61d08 // orr v8.4S, v8.4S, v6.4S
+	WORD $0x4ea71d29 // orr v9.4S, v9.4S, v7.4S
+	WORD $0x4ea81c84 // orr v4.4S, v4.4S, v8.4S
+	WORD $0x4ea91ca5 // orr v5.4S, v5.4S, v9.4S
+	ADD $64, R0
+	SUBS $16, R3
+	BNE next
+	FSTPQ (F2, F3), 0(R2)
+	FSTPQ (F4, F5), 32(R2)
+	RET
+
 // fetchRowsNEON is fetchRowsAVX2 with two registers for one.
 TEXT ·fetchRowsNEON(SB), NOSPLIT, $0-32
 	MOVD x+0(FP), R0
@@ -18811,6 +18888,14 @@ GLOBL two<>(SB), RODATA|NOPTR, $16
 DATA tanhSplit<>+0(SB)/8, $0x3f1000003f100000
 DATA tanhSplit<>+8(SB)/8, $0x3f1000003f100000
 GLOBL tanhSplit<>(SB), RODATA|NOPTR, $16
+
+DATA reciprocalSlope<>+0(SB)/8, $0xbef8adacbef8adac
+DATA reciprocalSlope<>+8(SB)/8, $0xbef8adacbef8adac
+GLOBL reciprocalSlope<>(SB), RODATA|NOPTR, $16
+
+DATA reciprocalStart<>+0(SB)/8, $0x3f78adac3f78adac
+DATA reciprocalStart<>+8(SB)/8, $0x3f78adac3f78adac
+GLOBL reciprocalStart<>(SB), RODATA|NOPTR, $16
 
 DATA erfP0<>+0(SB)/8, $0xba1c7000ba1c7000
 DATA erfP0<>+8(SB)/8, $0xba1c7000ba1c7000

@@ -1198,6 +1198,15 @@ func callFillRows(wide bool, dst, src unsafe.Pointer, rows, n, step uintptr) {
 }
 
 //go:noinline
+func callWithin(wide bool, x, last, found unsafe.Pointer, n uintptr) {
+	if wide {
+		withinAVX512(x, last, found, n)
+	} else {
+		withinAVX2(x, last, found, n)
+	}
+}
+
+//go:noinline
 func callFetchRows(wide bool, x *float32, rows, bytes, stride uintptr) {
 	if wide {
 		fetchRowsAVX512(x, rows, bytes, stride)
@@ -2291,6 +2300,12 @@ func fillRowsAVX2(dst, src unsafe.Pointer, rows, n, step uintptr)
 
 //go:noescape
 func fillRowsAVX512(dst, src unsafe.Pointer, rows, n, step uintptr)
+
+//go:noescape
+func withinAVX2(x, last, found unsafe.Pointer, n uintptr)
+
+//go:noescape
+func withinAVX512(x, last, found unsafe.Pointer, n uintptr)
 
 //go:noescape
 func fetchRowsAVX2(x *float32, rows, bytes, stride uintptr)

@@ -591,6 +591,11 @@ func callFillRows(wide bool, dst, src unsafe.Pointer, rows, n, step uintptr) {
 }
 
 //go:noinline
+func callWithin(wide bool, x, last, found unsafe.Pointer, n uintptr) {
+	withinNEON(x, last, found, n)
+}
+
+//go:noinline
 func callFetchRows(wide bool, x *float32, rows, bytes, stride uintptr) {
 	fetchRowsNEON(x, rows, bytes, stride)
 }
@@ -1091,6 +1096,9 @@ func hideRowsNEON(x, mask unsafe.Pointer, rows, n, stride, maskStep uintptr)
 
 //go:noescape
 func fillRowsNEON(dst, src unsafe.Pointer, rows, n, step uintptr)
+
+//go:noescape
+func withinNEON(x, last, found unsafe.Pointer, n uintptr)
 
 //go:noescape
 func fetchRowsNEON(x *float32, rows, bytes, stride uintptr)

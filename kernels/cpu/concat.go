@@ -1,0 +1,132 @@
+package cpu
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Concatenations. Slices that only a concatenation reads are never stored: it cuts them out itself.
+
+func buildConcat(b *build) (func(), error) {
+	out := b.out(0)
+	axis := b.n.Attrs.(ir.AxisAttrs).Axis
+	cuts := false
+	for _, v := range b.n.Inputs {
+		cuts = cuts || b.Cut(b.n, v) != nil
+	}
+	if axis > 0 && out.N > 0 && !cuts {
+		return b.concatRows(axis), nil
+	}
+	moves, err := b.concatMoves(axis)
+	if err != nil {
+		return nil, err
+	}
+	if run := b.concatPieces(moves); run != nil {
+		return run, nil
+	}
+	runs := make([]func(), len(moves))
+	for i, m := range moves {
+		if runs[i], err = b.move(m.ndCopy, out, m.source, m.to, m.from); err != nil {
+			return nil, err
+		}
+	}
+	return func() {
+		for _, run := range runs {
+			run()
+		}
+	}, nil
+}
+
+// concatMove is what a concatenation does with an operand.
+type concatMove struct {
+	*ndCopy
+	source   *plan.Operand
+	to, from int // offsets in bytes
+}
+
+// concatMoves lists the copies of the operands that have elements. Slices of a large enough piece are cut out here.
+func (b *build) concatMoves(axis int) (moves []concatMove, err error) {
+	dst := byteStrides(b.out(0).Typ)
+	at := 0
+	for i, v := range b.n.Inputs {
+		t := b.Program.Type(v)
+		m := concatMove{source: b.in(i), to: at}
+		src := byteStrides(t)
+		if cut := b.Cut(b.n, v); cut != nil {
+			m.source = &b.Operands[cut.Inputs[0]]
+			src, m.from = slicedStrides(m.source.Typ, cut.Attrs.(ir.SliceAttrs))
+		}
+		if t.Shape.Size() > 0 {
+			m.ndCopy = newCopy(t.DType.Size(), t.Shape, slices.Clone(dst), src)
+			if len(m.dims) > maxAxes {
+				return nil, b.unsupported("moves data along %d axes; at most %d are supported", len(m.dims), maxAxes)
+			}
+			moves = append(moves, m)
+		}
+		at += t.Shape[axis] * dst[axis]
+	}
+	return moves, nil
+}
+
+// concatPieces finishes a piece of the result that fits into the first-level cache before the next one, where all
+// copies have the same outermost axis.
+func (b *build) concatPieces(moves []concatMove) func() {
+	if len(moves) < 2 {
+		return nil
+	}
+	out, n := b.out(0), moves[0].dims[0]
+	for _, m := range moves {
+		if m.dims[0] != n || m.dst[0] != moves[0].dst[0] || m.tile >= 0 {
+			return nil
+		}
+	}
+	whole := max(out.N*out.Typ.DType.Size()/n, 1)
+	piece := min(max(concatPiece/whole, 1), n)
+	return b.rt().parallel((n+piece-1)/piece, grain(piece*whole/8), func(_ *worker, lo, hi int) {
+		for first := lo * piece; first < min(hi*piece, n); first += piece {
+			for i := range moves {
+				m := &moves[i]
+				m.run(unsafe.Add(out.Ptr(), m.to), unsafe.Add(m.source.Ptr(), m.from), first, min(first+piece, n))
+			}
+		}
+	})
+}
+
+// concatRows puts the rows of all operands, which follow the given axis, behind each other. A piece of the result that
+// fits into the first-level cache is finished before the next one.
+func (b *build) concatRows(axis int) func() {
+	out := b.out(0)
+	rows := ir.Shape(out.Typ.Shape[:axis]).Size()
+	whole := out.N / rows * out.Typ.DType.Size()
+	sources := make([]*plan.Operand, len(b.n.Inputs))
+	for i := range sources {
+		sources[i] = b.in(i)
+	}
+	piece := min(max(concatPiece/whole, 1), rows)
+	size := whole / len(sources)
+	single := interleaves(sources, rows, size)
+	return b.rt().parallel((rows+piece-1)/piece, grain(piece*whole/8), func(_ *worker, lo, hi int) {
+		for first := lo * piece; first < min(hi*piece, rows); first += piece {
+			n := min(piece, rows-first)
+			to := unsafe.Add(out.Ptr(), first*whole)
+			if single {
+				interleave(to, sources, size, first, n)
+				continue
+			}
+			for _, in := range sources {
+				if in.N == 0 {
+					continue
+				}
+				bytes := in.N / rows * in.Typ.DType.Size()
+				moveRows(to, unsafe.Add(in.Ptr(), first*bytes), n, bytes, whole, bytes)
+				to = unsafe.Add(to, bytes)
+			}
+		}
+	})
+}
+
+// concatPiece is how many bytes of the result of a concatenation are written at a time.
+const concatPiece = 16 << 10
