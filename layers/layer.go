@@ -286,6 +286,7 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 	if len(outputs) == 0 || slices.Contains(outputs, nil) {
 		ops.Failf(c.Graph(), "Forward returned %d tensors, nil among them or none; expected at least one", len(outputs))
 	}
+	outputs = c.LayerOutputs(b.Path(), outputs)
 	if c.Inspect != nil && container == nil {
 		outputs = slices.Clone(outputs)
 		for i, y := range outputs {

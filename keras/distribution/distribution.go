@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/partition"
@@ -18,6 +20,9 @@ type parallel struct {
 	mesh    *DeviceMesh
 	batch   string
 	layouts *LayoutMap
+
+	mu  sync.Mutex
+	own map[string]*TensorLayout // of variables, by path; see DistributeVariable
 }
 
 // DataParallel copies all variables to every device and cuts the batches: keras.distribution.DataParallel.
@@ -28,7 +33,7 @@ func NewDataParallel(mesh *DeviceMesh) (*DataParallel, error) {
 	if mesh == nil || len(mesh.devices) == 0 {
 		return nil, errors.New("distribution: DataParallel needs a mesh; make one with NewDeviceMesh")
 	}
-	d := &DataParallel{parallel{mesh: mesh, batch: mesh.names[0], layouts: NewLayoutMap(mesh)}}
+	d := &DataParallel{parallel: parallel{mesh: mesh, batch: mesh.names[0], layouts: NewLayoutMap(mesh)}}
 	backend, err := kernels.Lookup(mesh.devices[0].Kind)
 	if err != nil {
 		return nil, fmt.Errorf("distribution: DataParallel: %w", err)
@@ -61,7 +66,7 @@ func NewModelParallel(layouts *LayoutMap, batchDimName string) (*ModelParallel, 
 	if !slices.Contains(layouts.mesh.names, batchDimName) {
 		return nil, fmt.Errorf("distribution: ModelParallel: the batch axis %q is none of the mesh's, %q", batchDimName, layouts.mesh.names)
 	}
-	d := &ModelParallel{parallel{mesh: layouts.mesh, batch: batchDimName, layouts: layouts}}
+	d := &ModelParallel{parallel: parallel{mesh: layouts.mesh, batch: batchDimName, layouts: layouts}}
 	return d, d.place("ModelParallel")
 }
 
@@ -81,8 +86,25 @@ func (d *parallel) place(what string) error {
 	if err != nil {
 		return fmt.Errorf("distribution: %s: %w", what, err)
 	}
-	d.Strategy, err = distribute.NewOneDeviceStrategy(device.String())
+	if d.Strategy, err = distribute.NewOneDeviceStrategy(device.String()); err == nil {
+		d.Strategy.Placement().LayerOutput = d.layerOutput
+	}
 	return err
+}
+
+// layerOutput gives what a layer results in the layout of its key in the map, the layer's path and "/output".
+func (d *parallel) layerOutput(layer string, y *ops.Tensor) *ops.Tensor {
+	path := layer + "/output"
+	l, err := d.layouts.Get(path)
+	switch {
+	case err != nil:
+		ops.Fail(y.Graph(), err)
+	case l == nil:
+		return y
+	case len(l.axes) != y.Rank():
+		ops.Failf(y.Graph(), "distribution: the layout of %s names %d axes, %q; the output has the shape %v", path, len(l.axes), l.axes, y.Shape())
+	}
+	return DistributeTensor(y, l)
 }
 
 // DeviceMesh is the mesh.
@@ -102,7 +124,12 @@ func (d *parallel) DataLayout(rank int) *TensorLayout {
 
 // VariableLayout is the layout of a variable of the given path and number of axes.
 func (d *parallel) VariableLayout(path string, rank int) (*TensorLayout, error) {
-	l, err := d.layouts.Get(path)
+	d.mu.Lock()
+	l, err := d.own[path], error(nil)
+	d.mu.Unlock()
+	if l == nil {
+		l, err = d.layouts.Get(path)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,23 @@ func AllReduce(kind ir.Kind, replicas, bucket int, xs ...*Tensor) []*Tensor {
 	return apply(ir.AllReduce, ir.CollectiveAttrs{Kind: kind, Replicas: replicas, Bucket: bucket}, xs...)
 }
 
+// AllReduceGroups is AllReduce in which replicas meet in groups: groups lists the replicas of each, every replica once
+// and all groups of one length. A replica gets what its group has, combined in the order of the group.
+func AllReduceGroups(kind ir.Kind, replicas int, groups [][]int, xs ...*Tensor) []*Tensor {
+	if len(xs) == 0 {
+		return []*Tensor{}
+	}
+	return reduceAlike(ir.CollectiveAttrs{Kind: kind, Replicas: replicas, Groups: groups}, xs)
+}
+
+// AllGatherGroups joins the tensors of the replicas of a group along axis; see [AllReduceGroups].
+func AllGatherGroups(x *Tensor, axis, replicas int, groups [][]int) *Tensor {
+	return apply1(ir.AllGather, ir.CollectiveAttrs{Axis: x.Axis(axis), Replicas: replicas, Groups: groups}, x)
+}
+
+// reduceAlike is an all-reduce among the replicas of other attributes.
+func reduceAlike(a ir.CollectiveAttrs, xs []*Tensor) []*Tensor { return apply(ir.AllReduce, a, xs...) }
+
 // AllGather joins the tensors of all replicas along axis, in replica order, and gives every replica the result.
 func AllGather(x *Tensor, axis, replicas int) *Tensor {
 	axis = x.Axis(axis)
@@ -51,23 +68,31 @@ func init() {
 	rules[ir.AllReduce] = allReduceRule
 	rules[ir.AllGather] = func(c *vjp) []*Tensor {
 		a := c.node.Attrs.(ir.CollectiveAttrs)
-		return []*Tensor{ReduceScatter(ir.Sum, c.dy(0), a.Axis, a.Replicas)}
+		a.Kind = ir.Sum
+		return []*Tensor{apply1(ir.ReduceScatter, a, c.dy(0))}
 	}
 	rules[ir.ReduceScatter] = func(c *vjp) []*Tensor {
 		a := c.node.Attrs.(ir.CollectiveAttrs)
 		if a.Kind != ir.Sum && a.Kind != ir.Mean {
 			Failf(c.r.g, "reduce-scatter of kind %q has no gradient; only sum and mean do", a.Kind)
 		}
-		dx := AllGather(c.dy(0), a.Axis, a.Replicas)
+		dx := apply1(ir.AllGather, ir.CollectiveAttrs{Axis: a.Axis, Replicas: a.Replicas, Groups: a.Groups}, c.dy(0))
 		if a.Kind == ir.Mean {
-			dx = DivideScalar(dx, float64(a.Replicas))
+			dx = DivideScalar(dx, float64(a.Size()))
 		}
 		return []*Tensor{dx}
 	}
 	rules[ir.CollectiveBroadcast] = func(c *vjp) []*Tensor {
 		a := c.node.Attrs.(ir.CollectiveAttrs)
-		total := AllReduce(ir.Sum, a.Replicas, 0, c.dy(0))[0]
-		isRoot := CompareScalar(ir.Eq, ReplicaID(total, a.Replicas), float64(a.Root))
+		total := reduceAlike(ir.CollectiveAttrs{Kind: ir.Sum, Replicas: a.Replicas, Groups: a.Groups}, []*Tensor{c.dy(0)})[0]
+		id := ReplicaID(total, a.Replicas)
+		isRoot := CompareScalar(ir.Eq, id, float64(a.Root))
+		if a.Groups != nil {
+			isRoot = CompareScalar(ir.Eq, id, float64(a.Groups[0][a.Root]))
+			for _, g := range a.Groups[1:] {
+				isRoot = LogicalOr(isRoot, CompareScalar(ir.Eq, id, float64(g[a.Root])))
+			}
+		}
 		return []*Tensor{Where(isRoot, total, ZerosLike(total))}
 	}
 }
@@ -87,7 +112,7 @@ func allReduceRule(c *vjp) []*Tensor {
 		return grads
 	}
 	if a.Kind == ir.Sum || a.Kind == ir.Mean {
-		for j, dx := range AllReduce(a.Kind, a.Replicas, a.Bucket, dys...) {
+		for j, dx := range reduceAlike(a, dys) {
 			grads[which[j]] = dx
 		}
 		return grads
@@ -96,7 +121,8 @@ func allReduceRule(c *vjp) []*Tensor {
 	for j, i := range which {
 		hits[j] = Cast(Equal(c.in(i), c.out(i)), dys[j].DType())
 	}
-	totals := AllReduce(ir.Sum, a.Replicas, a.Bucket, append(dys, hits...)...)
+	a.Kind = ir.Sum
+	totals := reduceAlike(a, append(dys, hits...))
 	for j, i := range which {
 		grads[i] = Multiply(hits[j], Divide(totals[j], totals[len(which)+j]))
 	}

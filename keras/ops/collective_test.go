@@ -13,6 +13,9 @@ import (
 
 const replicas = 3
 
+// Groups of the replicas.
+var turned, alone = [][]int{{2, 0, 1}}, [][]int{{0}, {1}, {2}}
+
 // collectives map the tensors x (2, 3) and w (3) of a replica to results; the loss is the sum of the replicas' results.
 var collectives = []struct {
 	name string
@@ -34,6 +37,20 @@ var collectives = []struct {
 	}},
 	{"reduce-scatter", ir.ReduceScatter, func(x, w *ops.Tensor) *ops.Tensor { return ops.Square(ops.ReduceScatter(ir.Sum, x, 1, replicas)) }},
 	{"reduce-scatter of means", ir.ReduceScatter, func(x, w *ops.Tensor) *ops.Tensor { return ops.Square(ops.ReduceScatter(ir.Mean, x, 1, replicas)) }},
+	{"sum in groups", ir.AllReduce, func(x, w *ops.Tensor) *ops.Tensor {
+		out := ops.AllReduceGroups(ir.Sum, replicas, turned, x, w)
+		return ops.Add(ops.Square(out[0]), ops.Sin(out[1]))
+	}},
+	{"mean alone", ir.AllReduce, func(x, w *ops.Tensor) *ops.Tensor {
+		return ops.Square(ops.AllReduceGroups(ir.Mean, replicas, alone, x)[0])
+	}},
+	{"max alone", ir.AllReduce, func(x, w *ops.Tensor) *ops.Tensor {
+		return ops.Square(ops.AllReduceGroups(ir.Max, replicas, alone, x)[0])
+	}},
+	{"gather in groups", ir.AllGather, func(x, w *ops.Tensor) *ops.Tensor {
+		all := ops.Tanh(ops.AllGatherGroups(x, 0, replicas, turned)) // (6, 3), in another order than that of the replicas
+		return ops.Square(ops.Multiply(all, ops.Cumsum(ops.OnesLike(all), 0)))
+	}},
 	{"broadcast", ir.CollectiveBroadcast, func(x, w *ops.Tensor) *ops.Tensor {
 		return ops.Multiply(ops.Square(ops.CollectiveBroadcast(x, 1, replicas)), w)
 	}},

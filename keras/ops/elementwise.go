@@ -238,7 +238,7 @@ func oneMinusSquare(x *Tensor) *Tensor {
 
 func init() {
 	for _, op := range []ir.Op{ir.Sign, ir.Floor, ir.Ceil, ir.Round, ir.Compare, ir.IsFinite, ir.Not, ir.BitAnd, ir.BitOr, ir.BitXor,
-		ir.ShiftLeft, ir.ShiftRight, ir.Constant, ir.Iota, ir.Identity} {
+		ir.ShiftLeft, ir.ShiftRight, ir.Constant, ir.Iota} {
 		rules[op] = zeroGradient
 	}
 	rules[ir.Neg] = func(c *vjp) []*Tensor { return []*Tensor{Negative(c.dy(0))} }

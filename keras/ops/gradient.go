@@ -223,7 +223,7 @@ func (r *reverse) markPath() {
 	}
 	for i := r.first; i < r.nodes; i++ {
 		n := &p.Nodes[i]
-		if n.Op == ir.Identity {
+		if n.Op == ir.Identity && !laidOut(*n) {
 			continue
 		}
 		depends := slices.ContainsFunc(n.Inputs, func(v ir.Value) bool { return r.onPath[v] })

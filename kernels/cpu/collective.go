@@ -47,20 +47,22 @@ func buildAllReduce(b *build) (func(), error) {
 	for i, o := range out {
 		buffers[i] = b.handle(o)
 	}
-	rt, where := b.rt(), b.where()
+	rt, where, meet := b.rt(), b.where(), b.meeting()
 	return func() {
 		for i := range out {
 			copyOperand(out[i], in[i])
 		}
-		if a.Replicas == 1 {
+		if a.Size() == 1 {
 			return
 		}
 		refresh(buffers, out)
-		var err error
-		if rt.overlapper != nil { // its wait is a step of its own
+		c, err := meet.end(rt)
+		switch {
+		case err != nil:
+		case rt.overlapper != nil && a.Groups == nil: // its wait is a step of its own
 			err = rt.overlapper.StartAllReduce(rt.ctx, a.Kind, buffers)
-		} else {
-			err = rt.comm.AllReduce(rt.ctx, a.Kind, buffers)
+		default:
+			err = c.AllReduce(rt.ctx, a.Kind, buffers)
 		}
 		if err != nil {
 			rt.fail(fmt.Errorf("%s: %w", where, err))
@@ -76,14 +78,18 @@ func buildAllGather(b *build) (func(), error) {
 	part, whole := b.in(0), b.out(0)
 	operands := []*plan.Operand{part, whole}
 	buffers := []kernels.Buffer{b.handle(part), b.handle(whole)}
-	rt, where := b.rt(), b.where()
+	rt, where, meet := b.rt(), b.where(), b.meeting()
 	return func() {
-		if a.Replicas == 1 {
+		if a.Size() == 1 {
 			copyOperand(whole, part)
 			return
 		}
 		refresh(buffers, operands)
-		if err := rt.comm.AllGather(rt.ctx, buffers[0], buffers[1], a.Axis); err != nil {
+		c, err := meet.end(rt)
+		if err == nil {
+			err = c.AllGather(rt.ctx, buffers[0], buffers[1], a.Axis)
+		}
+		if err != nil {
 			rt.fail(fmt.Errorf("%s: %w", where, err))
 		}
 	}, nil
@@ -95,15 +101,20 @@ func buildReduceScatter(b *build) (func(), error) {
 	in, out := b.in(0), b.out(0)
 	whole := &plan.Operand{Mem: b.workspace(in.Typ.Bytes()), Typ: in.Typ, N: in.N}
 	src := byteStrides(in.Typ)
-	first := b.c.replica * out.Typ.Shape[a.Axis] * src[a.Axis]
+	_, place := a.Group(b.c.replica)
+	first := place * out.Typ.Shape[a.Axis] * src[a.Axis]
 	c := newCopy(in.Typ.DType.Size(), out.Typ.Shape, byteStrides(out.Typ), src)
 	operands, buffers := []*plan.Operand{whole}, []kernels.Buffer{b.handle(whole)}
-	rt, where := b.rt(), b.where()
+	rt, where, meet := b.rt(), b.where(), b.meeting()
 	return func() {
 		copyOperand(whole, in)
-		if a.Replicas > 1 {
+		if a.Size() > 1 {
 			refresh(buffers, operands)
-			if err := rt.comm.AllReduce(rt.ctx, a.Kind, buffers); err != nil {
+			c, err := meet.end(rt)
+			if err == nil {
+				err = c.AllReduce(rt.ctx, a.Kind, buffers)
+			}
+			if err != nil {
 				rt.fail(fmt.Errorf("%s: %w", where, err))
 				return
 			}
@@ -118,14 +129,18 @@ func buildCollectiveBroadcast(b *build) (func(), error) {
 	a := b.collective()
 	in, out := b.in(0), b.out(0)
 	operands, buffers := []*plan.Operand{out}, []kernels.Buffer{b.handle(out)}
-	rt, where := b.rt(), b.where()
+	rt, where, meet := b.rt(), b.where(), b.meeting()
 	return func() {
 		copyOperand(out, in)
-		if a.Replicas == 1 {
+		if a.Size() == 1 {
 			return
 		}
 		refresh(buffers, operands)
-		if err := rt.comm.Broadcast(rt.ctx, a.Root, buffers[0]); err != nil {
+		c, err := meet.end(rt)
+		if err == nil {
+			err = c.Broadcast(rt.ctx, a.Root, buffers[0])
+		}
+		if err != nil {
 			rt.fail(fmt.Errorf("%s: %w", where, err))
 		}
 	}, nil

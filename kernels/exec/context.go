@@ -63,6 +63,19 @@ func (c *Context) LeaveLayer() {
 	c.compute = c.compute[:len(c.compute)-1]
 }
 
+// LayerOutputs gives the results of a layer, of the given path, the layouts that the strategy has for them.
+func (c *Context) LayerOutputs(path string, results []*ops.Tensor) []*ops.Tensor {
+	at := placementOf(c.strategy)
+	if at == nil || at.LayerOutput == nil {
+		return results
+	}
+	out := make([]*ops.Tensor, len(results))
+	for i, y := range results {
+		out[i] = at.LayerOutput(path, y)
+	}
+	return out
+}
+
 // Weight reads a variable in the type in which the layer computes (floats only; others are read as they are).
 func (c *Context) Weight(v *Variable) *ops.Tensor {
 	x := c.Read(v)

@@ -3,6 +3,7 @@ package exec
 import (
 	"strings"
 
+	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 )
 
@@ -40,6 +41,9 @@ type Placement struct {
 	// Lockstep says that all replicas run one program: where their parts of a batch differ in length, they are padded
 	// to the longest.
 	Lockstep bool
+
+	// LayerOutput says how a result of a layer lies on the devices, by the layer's path; nil where nobody does.
+	LayerOutput func(layer string, y *ops.Tensor) *ops.Tensor
 
 	// Connect makes communicators for the replicas of this process, which connect them with those of all; ConnectOwn
 	// with each other alone.

@@ -119,6 +119,17 @@ func (r *Replica) AllReduce(kind ir.Kind, xs ...*ops.Tensor) []*ops.Tensor {
 	return r.allReduce(kind, xs...)
 }
 
+// AllReduceGroups is AllReduce within groups of replicas: groups lists the replicas of each group, every replica once
+// and all groups of one length. A replica gets what its group has, combined in the order of the group; nil is one group
+// of all. The gradient is combined in the same groups. Other groups than these are an error.
+func (r *Replica) AllReduceGroups(kind ir.Kind, groups [][]int, xs ...*ops.Tensor) []*ops.Tensor {
+	r.inReplica("AllReduceGroups")
+	if groups == nil {
+		return r.allReduce(kind, xs...)
+	}
+	return ops.AllReduceGroups(kind, r.replicas, groups, xs...)
+}
+
 func (r *Replica) allReduce(kind ir.Kind, xs ...*ops.Tensor) []*ops.Tensor {
 	if r.replicas == 1 || len(xs) == 0 {
 		return xs

@@ -31,6 +31,9 @@ func collectiveCalls(p *ir.Program, into []collectiveCall) []collectiveCall {
 			default:
 				text += fmt.Sprint(" by ", a.Kind)
 			}
+			if a.Groups != nil {
+				text += fmt.Sprint(" in the groups ", a.Groups)
+			}
 			into = append(into, collectiveCall{text, n.Scope})
 		}
 		for _, sub := range ir.SubPrograms(n.Attrs) {

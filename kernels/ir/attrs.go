@@ -1,7 +1,10 @@
 package ir
 
+import "slices"
+
 // Attrs are the static attributes of a node. Each op that has any uses exactly one of the types of this file; ops
-// without attributes have nil. All are plain structs of comparable text, so a node prints and hashes by its fields.
+// without attributes have nil, and Identity may have. All are plain structs of comparable text, so a node prints and
+// hashes by its fields.
 type Attrs interface{ attrs() }
 
 // Kind names the way values are combined by reductions, scatters and collectives.
@@ -237,16 +240,47 @@ type (
 		Values []float64
 	}
 
+	// LayoutAttrs say where the value of an Identity lies if the program is divided over a mesh of devices: axis i of
+	// the value is divided along axis Axes[i] of the mesh, or whole where that is -1. Mesh has the number of devices
+	// along each axis. Programs of one device, and replicas, do nothing of it. It is the one Identity that gradients
+	// pass through.
+	LayoutAttrs struct{ Mesh, Axes []int }
+
 	// CollectiveAttrs describe a collective over Replicas replicas. Axis is used by AllGather and ReduceScatter, Root
 	// by Broadcast, Kind by the reducing ones. Bucket groups the all-reduces that a backend should launch together.
+	// Groups lists replicas that meet among themselves, each replica in one of them and all of one length; nil is one
+	// group of all. Root is then a place in the group, and values lie in the order of the group.
 	CollectiveAttrs struct {
 		Kind     Kind
 		Replicas int
 		Axis     int
 		Root     int
 		Bucket   int
+		Groups   [][]int
 	}
 )
+
+// Size is the number of replicas that meet.
+func (a CollectiveAttrs) Size() int {
+	if len(a.Groups) > 0 {
+		return len(a.Groups[0])
+	}
+	return a.Replicas
+}
+
+// Group returns the replicas that meet with one, and its place among them.
+func (a CollectiveAttrs) Group(replica int) (members []int, place int) {
+	for _, g := range a.Groups {
+		if i := slices.Index(g, replica); i >= 0 {
+			return g, i
+		}
+	}
+	members = make([]int, a.Replicas)
+	for i := range members {
+		members[i] = i
+	}
+	return members, replica
+}
 
 func (ConstantAttrs) attrs()     {}
 func (IotaAttrs) attrs()         {}
@@ -283,4 +317,5 @@ func (DropoutAttrs) attrs()      {}
 func (AttentionAttrs) attrs()    {}
 func (RnnAttrs) attrs()          {}
 func (OptimizerAttrs) attrs()    {}
+func (LayoutAttrs) attrs()       {}
 func (CollectiveAttrs) attrs()   {}

@@ -48,7 +48,7 @@ const (
 	Gelu     // x·Φ(x), with the distribution function Φ of the normal distribution
 	IsFinite // float -> bool
 	Not      // bool: logical; integers: bitwise
-	Identity // copies; stops gradients, marks custom gradients
+	Identity // copies; stops gradients, marks custom gradients; with LayoutAttrs it says where the value lies on a mesh
 	Convert  // to another element type; to floats rounds to nearest even; floats to integers truncate and saturate, NaN gives 0; integers to integers wrap; to bool is != 0
 
 	// Elementwise, two operands of one type and shape. Integer arithmetic wraps.
@@ -195,7 +195,7 @@ func init() {
 		Gelu:     {"gelu", "", 1, 1, inferFloat},
 		IsFinite: {"is_finite", "is_finite", 1, 1, inferIsFinite},
 		Not:      {"not", "not", 1, 1, inferBitwise},
-		Identity: {"identity", "optimization_barrier", 1, 1, inferSame},
+		Identity: {"identity", "optimization_barrier", 1, 1, inferIdentity},
 		Convert:  {"convert", "convert", 1, 1, inferConvert},
 
 		Add:        {"add", "add", 2, 2, inferNumeric},

@@ -101,6 +101,9 @@ func AttrString(attrs Attrs) string {
 		if d, ok := v.Field(i).Interface().(DType); ok && d == Invalid { // it follows from the operands
 			continue
 		}
+		if f.Name == "Groups" && f.Type.Kind() == reflect.Slice && v.Field(i).Len() == 0 { // all replicas
+			continue
+		}
 		parts = append(parts, snake(f.Name)+"="+attrValue(v.Field(i)))
 	}
 	return strings.Join(parts, " ")

@@ -72,7 +72,7 @@ func replicaCases() []replicaCase {
 			}})
 		}
 	}
-	return append(cases, replicaPrograms()...)
+	return append(append(cases, groupCases()...), replicaPrograms()...)
 }
 
 func replicaPrograms() []replicaCase {
@@ -262,8 +262,9 @@ func (g team) sameBits(t *testing.T, results [][]reference.Value) {
 		for o, out := range g.program.Outputs {
 			for _, v := range node.Outputs {
 				for i := range results {
-					if out.Value == v && !bytes.Equal(results[i][o].Bytes(), results[0][o].Bytes()) {
-						t.Errorf("output %d has different bits on replicas 0 and %d", o, i)
+					members, _ := node.Attrs.(ir.CollectiveAttrs).Group(i)
+					if first := members[0]; out.Value == v && !bytes.Equal(results[i][o].Bytes(), results[first][o].Bytes()) {
+						t.Errorf("output %d has different bits on replicas %d and %d", o, first, i)
 					}
 				}
 			}

@@ -96,63 +96,42 @@ func (s *spreader) cut(v value, want layout) value {
 	return value{id: s.add(ir.DynamicSlice, ir.DynamicSliceAttrs{Sizes: sizes}, in...)[0], at: slices.Clone(want), of: v.of}
 }
 
-// gather fetches the parts of all devices along axis i.
+// gather fetches the parts of the devices along axis i.
 func (s *spreader) gather(v value, i int) value {
-	axis, at := v.at[i], v.at.with(i, -1)
-	if s.mesh[axis] == s.devices {
-		return value{id: s.add(ir.AllGather, ir.CollectiveAttrs{Replicas: s.devices, Axis: i}, v.id)[0], at: at, of: v.of}
-	}
-	id := s.others(v, []int{axis}) // (parts, axes of a part)
-	perm := make([]int, 0, len(at)+1)
-	for j := range at {
-		if j == i {
-			perm = append(perm, 0)
-		}
-		perm = append(perm, j+1)
-	}
-	id = s.add(ir.Transpose, ir.TransposeAttrs{Perm: perm}, id)[0]
-	id = s.add(ir.Reshape, ir.ReshapeAttrs{Shape: s.part(v.of, at).Shape}, id)[0]
-	return value{id: id, at: at, of: v.of}
+	axis := v.at[i]
+	a := ir.CollectiveAttrs{Replicas: s.devices, Axis: i, Groups: s.alike(axis)}
+	return value{id: s.add(ir.AllGather, a, v.id)[0], at: v.at.with(i, -1), of: v.of}
 }
 
-// others returns the parts of the devices that differ from this one along the given axes of the mesh alone, stacked
-// along as many new axes.
-func (s *spreader) others(v value, axes []int) ir.Value {
-	part := s.part(v.of, v.at).Shape
-	id := s.add(ir.Reshape, ir.ReshapeAttrs{Shape: append(ir.Shape{1}, part...)}, v.id)[0]
-	id = s.add(ir.AllGather, ir.CollectiveAttrs{Replicas: s.devices}, id)[0]
-	id = s.add(ir.Reshape, ir.ReshapeAttrs{Shape: append(ir.Shape(slices.Clone(s.mesh)), part...)}, id)[0]
-	sizes, result, in := ir.Shape{}, ir.Shape{}, []ir.Value{id}
-	for axis, n := range s.mesh {
-		if slices.Contains(axes, axis) {
-			sizes, result, in = append(sizes, n), append(result, n), append(in, s.number(0))
-		} else {
-			sizes, in = append(sizes, 1), append(in, s.coordinate(axis))
+// alike groups the devices that differ along the given axes of the mesh alone; nil is one group of all.
+func (s *spreader) alike(axes ...int) [][]int {
+	var groups [][]int
+	index := map[string]int{}
+	for device := range s.devices {
+		var others []int
+		for axis := range s.mesh {
+			if !slices.Contains(axes, axis) {
+				others = append(others, s.mesh.Coordinate(device, axis))
+			}
 		}
+		key := fmt.Sprint(others)
+		i, known := index[key]
+		if !known {
+			i = len(groups)
+			index[key] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], device)
 	}
-	for range part {
-		in = append(in, s.number(0))
+	if len(groups) == 1 {
+		return nil
 	}
-	id = s.add(ir.DynamicSlice, ir.DynamicSliceAttrs{Sizes: append(sizes, part...)}, in...)[0]
-	return s.add(ir.Reshape, ir.ReshapeAttrs{Shape: append(result, part...)}, id)[0]
+	return groups
 }
 
 // combine sums up, or takes the maximum or minimum of, what the devices along axes of the mesh have.
 func (s *spreader) combine(kind ir.Kind, v value, axes []int) value {
-	slices.Sort(axes)
-	devices := 1
-	for _, axis := range axes {
-		devices *= s.mesh[axis]
-	}
-	if devices == s.devices {
-		v.id = s.add(ir.AllReduce, ir.CollectiveAttrs{Kind: kind, Replicas: s.devices}, v.id)[0]
-		return v
-	}
-	all := make([]int, len(axes))
-	for i := range all {
-		all[i] = i
-	}
-	v.id = s.add(ir.Reduce, ir.ReduceAttrs{Kind: kind, Axes: all}, s.others(v, axes))[0]
+	v.id = s.add(ir.AllReduce, ir.CollectiveAttrs{Kind: kind, Replicas: s.devices, Groups: s.alike(axes...)}, v.id)[0]
 	return v
 }
 

@@ -141,6 +141,13 @@ func (s *spreader) inline(p *ir.Program, in []value) []value {
 
 // node spreads one operation.
 func (s *spreader) node(p *ir.Program, n *ir.Node, in []value) []value {
+	if a, ok := n.Attrs.(ir.LayoutAttrs); ok {
+		at, err := s.mesh.Fit(a, in[0].of)
+		if err != nil {
+			s.failf("%v", err)
+		}
+		return []value{s.place(in[0], at)}
+	}
 	if !slices.ContainsFunc(in, func(v value) bool { return v.at.divided() }) {
 		return s.copies(p, n, in)
 	}

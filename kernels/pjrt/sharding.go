@@ -20,18 +20,23 @@ func divide(p *ir.Program, mesh parts.Mesh, layouts [][]int, shardy bool) ([][]i
 	if len(layouts) != len(p.Inputs) {
 		return nil, o, fmt.Errorf("pjrt: program %q has %d inputs, the mesh gave layouts for %d", p.Name, len(p.Inputs), len(layouts))
 	}
+	text := func(at []int) string {
+		if shardy {
+			return shardyText(at)
+		}
+		return gspmdText(mesh, at)
+	}
+	o.Layout = func(a ir.LayoutAttrs, t ir.Type) (string, error) {
+		at, err := mesh.Fit(a, t)
+		return text(at), err
+	}
 	kept := make([][]int, len(layouts))
 	for i, in := range p.Inputs {
 		at, err := mesh.Layout(in.Name, p.Type(in.Value), layouts[i])
 		if err != nil {
 			return nil, o, fmt.Errorf("pjrt: %w", err)
 		}
-		kept[i] = at
-		if shardy {
-			o.Shardings[i] = shardyText(at)
-		} else {
-			o.Shardings[i] = gspmdText(mesh, at)
-		}
+		kept[i], o.Shardings[i] = at, text(at)
 	}
 	if shardy {
 		axes := make([]string, len(mesh))

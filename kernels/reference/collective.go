@@ -98,12 +98,21 @@ func runReplicas(in Interpreter, p *ir.Program, inputs [][]Value) ([][]Value, er
 	return outputs, nil
 }
 
-// meet exchanges operands with the other replicas.
+// meet exchanges operands with the other replicas, and returns those of the group.
 func (c *call) meet(a ir.CollectiveAttrs) ([][]Value, error) {
 	if n := len(c.hub.posts); a.Replicas != n {
 		return nil, fmt.Errorf("the program is for %d replicas, but %d run", a.Replicas, n)
 	}
-	return c.hub.exchange(c.replica, c.node.Op, c.in)
+	all, err := c.hub.exchange(c.replica, c.node.Op, c.in)
+	if err != nil {
+		return nil, err
+	}
+	members, _ := a.Group(c.replica)
+	near := make([][]Value, len(members))
+	for i, m := range members {
+		near[i] = all[m]
+	}
+	return near, nil
 }
 
 // total combines operand i of all replicas.
@@ -163,10 +172,11 @@ func (c *call) reduceScatter() error {
 		return err
 	}
 	x, y := total(a.Kind, all, 0), c.out[0]
+	_, place := a.Group(c.replica)
 	for i, at := range indices(y.Type.Shape) {
-		at[a.Axis] += c.replica * y.Type.Shape[a.Axis]
+		at[a.Axis] += place * y.Type.Shape[a.Axis]
 		y.set(i, x, position(x.Type.Shape, at))
-		at[a.Axis] -= c.replica * y.Type.Shape[a.Axis]
+		at[a.Axis] -= place * y.Type.Shape[a.Axis]
 	}
 	return nil
 }

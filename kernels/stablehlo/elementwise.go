@@ -48,7 +48,7 @@ func init() {
 		e.check(Check{Scope: n.Scope, Op: n.Op, finite: n.Attrs.(ir.CheckFiniteAttrs), shape: in[0].shape()}, e.iota(ir.Type{DType: ir.Int32, Shape: ir.Shape{count}}, 0), finite)
 		return in
 	}
-	lowerings[ir.Identity] = func(_ *emitter, _ *ir.Node, in []value) []value { return in }
+	lowerings[ir.Identity] = (*emitter).identity
 	lowerings[ir.Convert] = func(e *emitter, n *ir.Node, in []value) []value {
 		return []value{e.convert(in[0], n.Attrs.(ir.ConvertAttrs).DType)}
 	}

@@ -24,6 +24,7 @@ type emitter struct {
 	next     int // number of the next value
 	replicas int
 	number   int32 // of the module
+	options  *Options
 	scope    string
 	checks   []Check
 	// flag is the failure flag as it stands in the current region.

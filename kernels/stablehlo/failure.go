@@ -105,7 +105,7 @@ func (e *emitter) checkNumber(flag value) value {
 
 // agree sets the flag of all replicas to that of the first one where it is set.
 func (e *emitter) agree() {
-	all := e.allGather(e.reshape(e.flag, 1, 3), 0)
+	all := e.allGather(ir.CollectiveAttrs{Replicas: e.replicas}, e.reshape(e.flag, 1, 3), 0)
 	for i := e.replicas - 1; i >= 0; i-- {
 		theirs := e.reshape(e.slice(all, []int{i, 0}, []int{i + 1, 3}, []int{1, 1}), 3)
 		set := e.compare(ir.Ne, e.checkNumber(theirs), e.splat(ir.Type{DType: ir.Int32}, 0))

@@ -26,6 +26,9 @@ type Options struct {
 	Shardings []string
 	// Mesh names the axes of the devices for Shardy, with their lengths: `["batch"=2, "model"=2]`. "" is GSPMD.
 	Mesh string
+	// Layout writes the sharding of a value within a program with Shardings, in the same way; an error is one of the
+	// program.
+	Layout func(a ir.LayoutAttrs, t ir.Type) (string, error)
 }
 
 // Module is a program in StableHLO.
@@ -168,7 +171,7 @@ func (e *emitter) main(p *ir.Program, o Options) {
 	if o.Shardings != nil {
 		declared[len(arguments)] += within([]string{o.whole(flag.typ)})
 	}
-	body := &emitter{replicas: e.replicas, number: e.number, locations: e.locations, functions: e.functions, text: &strings.Builder{}, indent: 2, flag: flag}
+	body := &emitter{replicas: e.replicas, number: e.number, locations: e.locations, functions: e.functions, text: &strings.Builder{}, indent: 2, flag: flag, options: &o}
 	results := append(body.guarded(p, arguments), body.flag)
 	types := typesOf(results)
 	body.linef("return %s : %s", names(results), tensors(types))

@@ -66,6 +66,21 @@ func (m Mesh) Layout(name string, t ir.Type, layout []int) ([]int, error) {
 	return at, nil
 }
 
+// Fit is where a value of a program lies that was given a layout for the mesh: an axis whose length does not divide
+// stays whole, as the axis of examples does in a short batch. A layout for another mesh is an error.
+func (m Mesh) Fit(a ir.LayoutAttrs, t ir.Type) ([]int, error) {
+	if !slices.Equal(a.Mesh, m) {
+		return nil, fmt.Errorf("a layout for a mesh of shape %v in a program for one of shape %v; use the mesh of the model's distribution", a.Mesh, []int(m))
+	}
+	at := slices.Clone(a.Axes)
+	for i, axis := range at {
+		if axis >= 0 && (m[axis] == 1 || t.Shape[i]%m[axis] != 0) {
+			at[i] = -1
+		}
+	}
+	return at, nil
+}
+
 // Divided reports whether a layout divides anything.
 func Divided(layout []int) bool {
 	return slices.ContainsFunc(layout, func(axis int) bool { return axis >= 0 })

@@ -1,6 +1,7 @@
 package pass
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -16,6 +17,7 @@ func mergeAllReduces(p *ir.Program) (*ir.Program, error) {
 	type key struct {
 		kind   ir.Kind
 		bucket int
+		groups string
 	}
 	open := map[key][]int{}  // the nodes of a call, still growing
 	calls := map[int][]int{} // by the last node of a call
@@ -26,7 +28,7 @@ func mergeAllReduces(p *ir.Program) (*ir.Program, error) {
 			continue
 		}
 		a := n.Attrs.(ir.CollectiveAttrs)
-		k := key{a.Kind, a.Bucket}
+		k := key{a.Kind, a.Bucket, fmt.Sprint(a.Groups)}
 		group := open[k]
 		if slices.ContainsFunc(group, func(j int) bool { return first[j] <= i }) {
 			group = nil

@@ -157,11 +157,11 @@ func (s *simplifier) identity(n *ir.Node, in []ir.Value) (ir.Value, bool, error)
 	case ir.Dot:
 		return s.dot(n, in)
 	case ir.AllGather, ir.ReduceScatter, ir.CollectiveBroadcast:
-		if s.options.Replicas <= 1 {
+		if s.options.Replicas <= 1 || n.Attrs.(ir.CollectiveAttrs).Size() == 1 {
 			return in[0], true, nil
 		}
 	case ir.AllReduce:
-		if s.options.Replicas <= 1 && len(in) == 1 {
+		if (s.options.Replicas <= 1 || n.Attrs.(ir.CollectiveAttrs).Size() == 1) && len(in) == 1 {
 			return in[0], true, nil
 		}
 	}

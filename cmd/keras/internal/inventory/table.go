@@ -246,7 +246,7 @@ var explicit = map[string]entry{
 	"config.max_steps_per_epoch":                          {"", "keras.StepsPerEpoch is an option of Fit; nothing is global"},
 	"config.set_max_steps_per_epoch":                      {"", "keras.StepsPerEpoch is an option of Fit; nothing is global"},
 	"config.set_backend":                                  {"", "devices belong to a strategy; nothing is global"},
-	"distribution.distribute_tensor":                      {"", "variables alone have layouts; the compiler places what is computed"},
+	"distribution.distribute_tensor":                      {"distribution.DistributeTensor", ""},
 	"distribution.distribution":                           {"", "a strategy is an option of the model; nothing is global"},
 	"distribution.get_device_count":                       {"distribution.ListDevices", "their number"},
 	"distribution.initialize":                             {"distribution.Initialize", "returns the resolver for multiworker.NewStrategy; needs the addresses of all processes"},

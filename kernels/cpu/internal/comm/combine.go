@@ -70,38 +70,56 @@ func combiner(kind ir.Kind, d ir.DType) block.Func {
 
 // combineBlock combines n elements of value i of a call, starting at element first.
 func (c *communicator) combineBlock(r *round, number uint64, i int, d ir.DType, fn block.Func, first, n int) {
-	size, mean := d.Size(), r.call(c.replica, number).kind == ir.Mean
+	size := d.Size()
 	at := func(replica int) unsafe.Pointer {
 		return unsafe.Add(unsafe.Pointer(unsafe.SliceData(r.call(replica, number).values[i].Bytes())), first*size)
 	}
-	acc := at(0)
+	combineInto(r.call(c.replica, number).kind, d, fn, c.Replicas(), at, n, &c.scratch)
+	for k := 1; k < c.Replicas(); k++ {
+		copy(block.View[byte](at(k), n*size), block.View[byte](at(0), n*size))
+	}
+}
+
+// combineInto combines n elements, at most commBlock, that the replicas have into those of the first.
+func combineInto(kind ir.Kind, d ir.DType, fn block.Func, replicas int, at func(replica int) unsafe.Pointer, n int, scratch *[2][commBlock]float32) {
 	if d.IsHalf() {
-		acc = unsafe.Pointer(&c.scratch[0])
-		other := unsafe.Pointer(&c.scratch[1])
+		acc, other := unsafe.Pointer(&scratch[0]), unsafe.Pointer(&scratch[1])
 		block.Widen(d)(acc, at(0), nil, nil, n)
-		for k := 1; k < c.Replicas(); k++ {
+		for k := 1; k < replicas; k++ {
 			block.Widen(d)(other, at(k), nil, nil, n)
 			fn(acc, acc, other, nil, n)
 		}
-		if mean {
-			divide(block.View[float32](acc, n), float32(c.Replicas()))
+		if kind == ir.Mean {
+			divide(block.View[float32](acc, n), float32(replicas))
 		}
 		block.Narrow(d)(at(0), acc, nil, nil, n)
-		acc = at(0)
-	} else {
-		for k := 1; k < c.Replicas(); k++ {
-			fn(acc, acc, at(k), nil, n)
-		}
-		switch {
-		case mean && d == ir.Float32:
-			divide(block.View[float32](acc, n), float32(c.Replicas()))
-		case mean:
-			divide(block.View[float64](acc, n), float64(c.Replicas()))
-		}
+		return
 	}
-	for k := 1; k < c.Replicas(); k++ {
-		copy(block.View[byte](at(k), n*size), block.View[byte](acc, n*size))
+	acc := at(0)
+	for k := 1; k < replicas; k++ {
+		fn(acc, acc, at(k), nil, n)
 	}
+	switch {
+	case kind != ir.Mean:
+	case d == ir.Float32:
+		divide(block.View[float32](acc, n), float32(replicas))
+	default:
+		divide(block.View[float64](acc, n), float64(replicas))
+	}
+}
+
+// Combine combines values of n elements into the first, in order.
+func Combine(kind ir.Kind, d ir.DType, values []unsafe.Pointer, n int) error {
+	fn := combiner(kind, d)
+	if fn == nil {
+		return fmt.Errorf("cpu: all_reduce cannot combine %v by %q", d, kind)
+	}
+	var scratch [2][commBlock]float32
+	for first := 0; first < n; first += commBlock {
+		at := func(i int) unsafe.Pointer { return unsafe.Add(values[i], first*d.Size()) }
+		combineInto(kind, d, fn, len(values), at, min(commBlock, n-first), &scratch)
+	}
+	return nil
 }
 
 func divide[T block.Float](x []T, by T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/gokeras/gokeras/kernels"
@@ -18,6 +19,9 @@ import (
 type group struct {
 	members []*communicator
 	round   *round // of the calls
+
+	mu   sync.Mutex
+	subs map[string][]*communicator // groups of some of the members, by replica; see Split
 }
 
 type failure struct{ err error }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	goruntime "runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -16,6 +17,10 @@ type round struct {
 	group  *group
 	seats  []seat // by replica
 	failed atomic.Pointer[failure]
+	parent *round // that fails with this one; nil for that of all replicas
+
+	mu       sync.Mutex
+	watchers []func(err error) // told of the failure
 }
 
 // seat is what one replica shows to the others.
@@ -183,8 +188,29 @@ func (r *round) rouse() {
 
 // fail ends the round, unless it has failed already.
 func (r *round) fail(err error) {
-	if r.failed.CompareAndSwap(nil, &failure{err}) {
-		r.rouse()
+	if !r.failed.CompareAndSwap(nil, &failure{err}) {
+		return
+	}
+	r.rouse()
+	if r.parent != nil {
+		r.parent.fail(err)
+	}
+	r.mu.Lock()
+	watchers := r.watchers
+	r.watchers = nil
+	r.mu.Unlock()
+	for _, w := range watchers {
+		w(err)
+	}
+}
+
+// watch has a function called when the round fails, at once if it has.
+func (r *round) watch(f func(err error)) {
+	r.mu.Lock()
+	r.watchers = append(r.watchers, f)
+	r.mu.Unlock()
+	if err := r.failure(); err != nil {
+		f(err)
 	}
 }
 

@@ -6,9 +6,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Overlaps reports whether the unit is an all-reduce that goes on while the replica computes.
+// Overlaps reports whether the unit is an all-reduce of all replicas, which goes on while the replica computes.
 func (g *Graph) Overlaps(u *Unit) bool {
-	return g.overlap && u.Awaits == nil && len(u.Nodes) == 1 && g.Program.Nodes[u.Nodes[0]].Op == ir.AllReduce
+	if !g.overlap || u.Awaits != nil || len(u.Nodes) != 1 {
+		return false
+	}
+	n := &g.Program.Nodes[u.Nodes[0]]
+	return n.Op == ir.AllReduce && n.Attrs.(ir.CollectiveAttrs).Groups == nil
 }
 
 // addWaits puts a unit that waits for an all-reduce before the first unit that reads its results or, after the last

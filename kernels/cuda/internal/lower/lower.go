@@ -87,7 +87,7 @@ func Program(p *ir.Program, o Options) (plan *Plan, err error) {
 // passes are what happens to a program of ops that have kernels.
 func passes(o Options) []pass.Pass {
 	simplify := pass.Inside(pass.Simplify(pass.SimplifyOptions{Replicas: o.Replicas}))
-	list := []pass.Pass{simplify, simplify} // the second time sees what the first uncovered
+	list := []pass.Pass{pass.Ungroup(), simplify, simplify} // the second time sees what the first uncovered
 	if o.Replicas > 1 {
 		list = append(list, pass.MergeAllReduces())
 	}
