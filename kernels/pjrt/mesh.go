@@ -107,11 +107,6 @@ func (s *meshes) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error) 
 	return &meshBuffer{mesh: m, typ: t}, nil
 }
 
-// NewCommunicators is not supported: a mesh is one device.
-func (s *meshes) NewCommunicators(context.Context, kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
-	return nil, fmt.Errorf("pjrt: meshes cannot be replicas of each other; make one mesh of all devices: %w", errors.ErrUnsupported)
-}
-
 // NewQueue opens a queue, which is the caller.
 func (s *meshes) NewQueue(d kernels.Device) (kernels.Queue, error) {
 	if _, err := s.at(d); err != nil {
@@ -127,21 +122,19 @@ func (q meshQueue) Inline() bool                   { return true }
 func (q meshQueue) Wait(ctx context.Context) error { return ctx.Err() }
 func (q meshQueue) Close()                         {}
 
-// Compile compiles a program for all devices of the mesh together.
+// Compile compiles a program for all devices of the mesh together. That of replicas is compiled when they meet, as
+// their meshes are known then.
 func (s *meshes) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Executable, error) {
 	m, err := s.at(o.Device)
 	if err != nil {
 		return nil, err
 	}
-	if o.Replicas > 1 {
-		return nil, fmt.Errorf("pjrt: program %q for %d replicas; a mesh is one", p.Name, o.Replicas)
-	}
 	layouts, err := m.layouts(p)
 	if err != nil {
 		return nil, err
 	}
-	shardy := takesShardy(m.client.Plugin)
-	layouts, options, err := divide(p, m.shape, layouts, shardy)
+	replicas := max(o.Replicas, 1)
+	layouts, options, err := divide(p, m.shape, layouts, replicas, takesShardy(m.client.Plugin))
 	if err != nil {
 		return nil, err
 	}
@@ -149,11 +142,11 @@ func (s *meshes) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Execu
 	if err != nil {
 		return nil, err
 	}
-	code, err := m.backend.compile(m.client, []byte(module.Text), capi.CompileOptions{Replicas: 1, Partitions: len(m.places), Devices: m.ids, Shardy: shardy, Flags: m.backend.flags})
-	if err != nil {
-		return nil, fmt.Errorf("pjrt: compiling program %q for a mesh of shape %v: %w", p.Name, m.shape, err)
+	e := &meshExecutable{mesh: m, program: p, module: module, layouts: layouts, replicas: replicas, codes: map[string]*capi.Executable{}}
+	if replicas == 1 {
+		_, err = e.on([]*mesh{m})
 	}
-	return &meshExecutable{mesh: m, program: p, module: module, layouts: layouts, code: code}, nil
+	return e, err
 }
 
 // zeros is the failure flag of a run before which none failed. The caller holds the mesh.

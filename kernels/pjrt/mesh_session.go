@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/gokeras/gokeras/kernels"
@@ -15,23 +16,52 @@ import (
 	"github.com/gokeras/gokeras/kernels/stablehlo"
 )
 
-// meshExecutable is a program that XLA has spread over a mesh.
+// meshExecutable is a program that XLA has spread over a mesh, or over several of one shape, each of which is a replica.
 type meshExecutable struct {
-	mesh    *mesh
-	program *ir.Program
-	module  *stablehlo.Module
-	layouts [][]int // of the inputs
-	code    *capi.Executable
+	mesh     *mesh
+	program  *ir.Program
+	module   *stablehlo.Module
+	layouts  [][]int // of the inputs
+	replicas int
 
 	mu       sync.Mutex
+	codes    map[string]*capi.Executable // by the meshes
 	sessions int
 	closed   bool
 }
 
+// on compiles the program for meshes, one a replica, once.
+func (e *meshExecutable) on(all []*mesh) (*capi.Executable, error) {
+	key := ""
+	var ids []int
+	for _, m := range all {
+		key += m.name.String() + " "
+		ids = append(ids, m.ids...)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if code := e.codes[key]; code != nil {
+		return code, nil
+	}
+	m := e.mesh
+	code, err := m.backend.compile(m.client, []byte(e.module.Text), capi.CompileOptions{
+		Replicas: e.replicas, Partitions: len(m.places), Devices: ids, Shardy: takesShardy(m.client.Plugin), Flags: m.backend.flags,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("pjrt: compiling program %q for %d replicas on meshes of shape %v: %w", e.program.Name, e.replicas, m.shape, err)
+	}
+	e.codes[key] = code
+	return code, nil
+}
+
 func (e *meshExecutable) Stats() kernels.Stats {
 	s := kernels.Stats{Nodes: len(e.program.Nodes), Steps: 1}
-	if memory, err := e.code.Memory(); err == nil {
-		s.ArenaBytes = memory.Temporary
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, code := range e.codes {
+		if memory, err := code.Memory(); err == nil {
+			s.ArenaBytes = memory.Temporary
+		}
 	}
 	return s
 }
@@ -45,29 +75,45 @@ func (e *meshExecutable) Close() {
 }
 
 func (e *meshExecutable) free() {
-	if e.closed && e.sessions == 0 {
-		_ = e.code.Close() // nobody waits for the outcome
+	if !e.closed || e.sessions > 0 {
+		return
 	}
+	for _, code := range e.codes {
+		_ = code.Close() // nobody waits for the outcome
+	}
+	clear(e.codes)
 }
 
 func (e *meshExecutable) NewSession(o kernels.SessionOptions) (kernels.Session, error) {
+	m := e.mesh
+	if o.Device != m.name {
+		other, err := m.backend.meshes.at(o.Device)
+		if err != nil || e.replicas == 1 || !slices.Equal(other.shape, m.shape) {
+			return nil, fmt.Errorf("pjrt: program %q: a session of replica %d on %v; the program is for %v", e.program.Name, o.Replica, o.Device, m.name)
+		}
+		m = other
+	}
+	if o.Replica < 0 || o.Replica >= e.replicas {
+		return nil, fmt.Errorf("pjrt: program %q: a session of replica %d on %v; the program is for %d", e.program.Name, o.Replica, o.Device, e.replicas)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	switch {
-	case e.closed:
+	if e.closed {
 		return nil, fmt.Errorf("pjrt: program %q was closed", e.program.Name)
-	case o.Device != e.mesh.name || o.Replica != 0:
-		return nil, fmt.Errorf("pjrt: program %q: a session of replica %d on %v; the program is for %v", e.program.Name, o.Replica, o.Device, e.mesh.name)
 	}
 	e.sessions++
-	return &meshSession{meshExecutable: e, launch: e.code.NewLaunch(len(e.mesh.places), len(e.program.Inputs)+1)}, nil
+	return &meshSession{meshExecutable: e, mesh: m, replica: o.Replica}, nil
 }
 
-// meshSession runs the program.
+// meshSession runs the program, on one mesh of a replica.
 type meshSession struct {
 	*meshExecutable
-	launch *capi.Launch
-	once   sync.Once
+	mesh    *mesh
+	replica int
+	once    sync.Once
+
+	launch *capi.Launch // of the code that it was made for
+	code   *capi.Executable
 }
 
 func (s *meshSession) Close() {
@@ -79,27 +125,82 @@ func (s *meshSession) Close() {
 	})
 }
 
-// Launch runs the program and waits for it.
+// meshPart is what one replica brings to a run.
+type meshPart struct {
+	session         *meshSession
+	inputs, outputs []*meshBuffer
+}
+
+// Launch runs the program and waits for it; several replicas meet first.
 func (s *meshSession) Launch(ctx context.Context, l kernels.Launch) kernels.Event {
+	c, _ := l.Communicator.(*meshCommunicator)
 	if err := ctx.Err(); err != nil {
 		return kernels.Completed(err)
 	}
-	return kernels.Completed(s.run(l))
+	inputs, outputs, err := s.buffers(l)
+	switch {
+	case err != nil:
+		if c != nil && s.replicas > 1 {
+			c.Abort(err)
+		}
+		return kernels.Completed(err)
+	case s.replicas == 1:
+		return kernels.Completed(s.run([]*meshPart{{s, inputs, outputs}})[0])
+	case c == nil || c.Replicas() != s.replicas || c.replica != s.replica:
+		return kernels.Completed(fmt.Errorf("pjrt: program %q: replica %d of %d has no communicator for that place", s.program.Name, s.replica, s.replicas))
+	}
+	return kernels.Completed(c.group.bring(ctx, &meshPart{s, inputs, outputs}))
 }
 
-func (s *meshSession) run(l kernels.Launch) error {
-	inputs, outputs, err := s.buffers(l)
-	if err != nil {
-		return err
+// run runs the program for all replicas. It returns the error of each.
+func (s *meshSession) run(all []*meshPart) []error {
+	errs := make([]error, len(all))
+	meshes := make([]*mesh, len(all))
+	for r, p := range all {
+		meshes[r] = p.session.mesh
+		meshes[r].mu.Lock() // a run may take the memory of what others want to read
+		defer meshes[r].mu.Unlock()
 	}
-	s.mesh.mu.Lock() // a run may take the memory of what others want to read
-	defer s.mesh.mu.Unlock()
+	fail := func(err error) []error {
+		for r := range errs {
+			errs[r] = err
+		}
+		return errs
+	}
+	code, err := s.on(meshes)
+	if err != nil {
+		return fail(err)
+	}
+	n := len(s.mesh.places)
+	if s.code != code {
+		s.code, s.launch = code, code.NewLaunch(n*len(all), len(s.program.Inputs)+1)
+	}
+	var keep []int
+	for r, p := range all {
+		if err := p.place(s.launch, r*n); err != nil {
+			return fail(err)
+		}
+		keep = append(keep, s.keep(p.inputs, p.outputs)...)
+	}
+	slices.Sort(keep)
+	if err := s.launch.Run(slices.Compact(keep)); err != nil {
+		return fail(fmt.Errorf("pjrt: program %q on %v: %w", s.program.Name, s.mesh.name, err))
+	}
+	for r, p := range all {
+		errs[r] = p.take(s.launch, r*n)
+	}
+	return errs
+}
+
+// place puts the inputs on the devices and into the arguments of a launch, from the first device on.
+func (p *meshPart) place(l *capi.Launch, first int) error {
+	s := p.session
 	flag, err := s.mesh.zeros()
 	if err != nil {
 		return err
 	}
-	spreads := make([]*spread, 0, len(inputs)+1)
-	for i, b := range inputs {
+	spreads := make([]*spread, 0, len(p.inputs)+1)
+	for i, b := range p.inputs {
 		placed, err := b.placed(s.layouts[i])
 		if err != nil {
 			return err
@@ -108,14 +209,11 @@ func (s *meshSession) run(l kernels.Launch) error {
 	}
 	spreads = append(spreads, flag)
 	for device := range s.mesh.places {
-		for i, p := range spreads {
-			s.launch.Arguments(device)[i] = uint64(p.handles[device])
+		for i, placed := range spreads {
+			l.Arguments(first + device)[i] = uint64(placed.handles[device])
 		}
 	}
-	if err := s.launch.Run(s.keep(inputs, outputs)); err != nil {
-		return fmt.Errorf("pjrt: program %q on %v: %w", s.program.Name, s.mesh.name, err)
-	}
-	return s.take(outputs)
+	return nil
 }
 
 // buffers checks what a launch was given. The output that replaces an input is that input.
@@ -174,12 +272,13 @@ func (s *meshSession) keep(inputs, outputs []*meshBuffer) []int {
 }
 
 // take puts the results into their buffers and reads the failure flag.
-func (s *meshSession) take(outputs []*meshBuffer) error {
+func (p *meshPart) take(l *capi.Launch, first int) error {
+	s, outputs := p.session, p.outputs
 	devices, n := len(s.mesh.places), len(outputs)
 	result := func(i int, layout []int) *spread {
 		r := &spread{layout: layout}
 		for device := range devices {
-			r.handles = append(r.handles, uintptr(s.launch.Results(device)[i]))
+			r.handles = append(r.handles, uintptr(l.Results(first + device)[i]))
 		}
 		return r
 	}

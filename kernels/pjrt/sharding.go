@@ -15,8 +15,8 @@ import (
 
 // divide says how a program is written that XLA divides over a mesh, and how its inputs lie there: XLA has two
 // partitioners, GSPMD and the newer Shardy, each with attributes of its own.
-func divide(p *ir.Program, mesh parts.Mesh, layouts [][]int, shardy bool) ([][]int, stablehlo.Options, error) {
-	o := stablehlo.Options{Donate: true, Number: 1, Partitions: mesh.Devices(), Shardings: make([]string, len(layouts))}
+func divide(p *ir.Program, mesh parts.Mesh, layouts [][]int, replicas int, shardy bool) ([][]int, stablehlo.Options, error) {
+	o := stablehlo.Options{Donate: true, Number: 1, Replicas: replicas, Partitions: mesh.Devices(), Shardings: make([]string, len(layouts))}
 	if len(layouts) != len(p.Inputs) {
 		return nil, o, fmt.Errorf("pjrt: program %q has %d inputs, the mesh gave layouts for %d", p.Name, len(p.Inputs), len(layouts))
 	}

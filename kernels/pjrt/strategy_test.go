@@ -81,6 +81,105 @@ func TestTPUStrategy(t *testing.T) {
 	}
 }
 
+// spmd makes a strategy of two replicas on two devices each.
+func spmd(t *testing.T) *tpu.Strategy {
+	t.Helper()
+	t.Setenv("GOKERAS_PJRT_PLUGIN", plugin(t))
+	topology, err := tpu.InitializeSystem(t.Context(), tpu.SystemOptions{Resolver: &cluster.TPU{Name: "local"}, DeviceKind: "xla"})
+	require.NoError(t, err)
+	assignment, err := tpu.AssignDevices(topology, tpu.AssignmentOptions{Replicas: 2, ComputationShape: []int{2, 1, 1, 1}})
+	require.NoError(t, err)
+	_, err = tpu.NewStrategy(t.Context(), tpu.Options{Topology: topology, DeviceAssignment: assignment})
+	require.ErrorContains(t, err, "2 cores for each replica; expected 1, or the option SPMDPartitioning")
+	s, err := tpu.NewStrategy(t.Context(), tpu.Options{Topology: topology, DeviceAssignment: assignment, SPMDPartitioning: true})
+	require.NoError(t, err)
+	require.Equal(t, 2, s.NumReplicasInSync())
+	return s
+}
+
+// cutter cuts what it is given over the cores of a replica.
+type cutter struct {
+	layers.Base
+	Name string
+	s    *tpu.Strategy // nil: on one device
+}
+
+func (l *cutter) Forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor {
+	x := inputs[0]
+	if l.s == nil {
+		return []*ops.Tensor{ops.Sin(x)}
+	}
+	return []*ops.Tensor{l.s.ReplicateToLogicalDevices(ops.Sin(l.s.SplitToLogicalDevices(l.s.AssignToLogicalDevice(x, 1), 1, 2)))}
+}
+
+// Two replicas of two cores each, between which XLA divides what a layer asks for, train to what one device trains to,
+// with batches that do not divide; the rest is copied to both cores.
+func TestSPMDPartitioning(t *testing.T) {
+	run := func(s distribute.Strategy, own *tpu.Strategy) (*keras.Model, []float64, map[string]float64, []float32) {
+		m, err := keras.NewSequential([]layers.Layer{
+			&layers.Flatten{}, &layers.Dense{Units: 16}, &cutter{Name: "cutter", s: own}, &layers.BatchNormalization{Synchronized: true}, &layers.Dense{Units: 3},
+		}, keras.InputShape(8, 8, 1), distribute.Scope(s), keras.Seed(3))
+		require.NoError(t, err)
+		require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: &optimizers.Adam{LearningRate: 0.01}, Loss: &losses.SparseCategoricalCrossentropy{FromLogits: true}, Metrics: []string{"accuracy"}}))
+		x, y := digits()
+		history, err := m.Fit(t.Context(), data.Arrays(x, y), keras.Epochs(2), keras.BatchSize(9))
+		require.NoError(t, err)
+		scores, err := m.Evaluate(t.Context(), data.Arrays(x, y), keras.BatchSize(9))
+		require.NoError(t, err)
+		p, err := m.Predict(t.Context(), data.Arrays(x, nil), keras.BatchSize(10))
+		require.NoError(t, err)
+		return m, history.Logs["loss"], scores, p.Elements().([]float32)
+	}
+	one, err := distribute.NewOneDeviceStrategy("cpu:0")
+	require.NoError(t, err)
+	want, wantLoss, wantScores, wantPredictions := run(one, nil)
+	s := spmd(t)
+	got, loss, scores, predictions := run(s, s)
+	sameWeights(t, want, got, 2e-4)
+	require.InDeltaSlice(t, wantLoss, loss, 1e-3)
+	for name, v := range wantScores {
+		require.InDelta(t, v, scores[name], 1e-3, name)
+	}
+	require.InDeltaSlice(t, wantPredictions, predictions, 1e-3)
+}
+
+// A custom loop on replicas of two cores: sums of replicas, numbers of replicas, groups, and errors that end it.
+func TestSPMDLoop(t *testing.T) {
+	s := spmd(t)
+	v, err := distribute.Scope(s).NewVariable(distribute.VariableSpec{Name: "v", Shape: ir.Shape{2}, DType: ir.Float32})
+	require.NoError(t, err)
+	run := func(f func(r *distribute.Replica, b distribute.Batch) *ops.Tensor) (distribute.PerReplica, error) {
+		a, err := kernels.FromFloat64s(ir.Float32, ir.Shape{4, 2}, []float64{1, 2, 3, 4, 5, 6, 7, 8})
+		require.NoError(t, err)
+		parts, err := distribute.SplitBatch(s, distribute.HostBatch{X: []kernels.Array{a}})
+		require.NoError(t, err)
+		return s.Run(t.Context(), s.Function(f), parts)
+	}
+	for range 2 {
+		out, err := run(func(r *distribute.Replica, b distribute.Batch) *ops.Tensor {
+			x := s.SplitToLogicalDevices(b.X, 2, 1)
+			sum := r.AllReduce(ir.Sum, ops.Sum(x, 0))[0]
+			own := tpu.CrossReplicaSum(r, ops.Sum(s.SplitToLogicalDevices(b.X, 1, 2), 0), [][]int{{1}, {0}})
+			r.AssignMirrored(v, ops.Add(r.Read(v), sum))
+			return ops.Add(own, ops.Cast(r.ID(), ir.Float32))
+		})
+		require.NoError(t, err)
+		require.Equal(t, []float64{4, 6}, out[0].Float64s())
+		require.Equal(t, []float64{13, 15}, out[1].Float64s())
+	}
+	value, err := v.Value()
+	require.NoError(t, err)
+	require.Equal(t, []float64{32, 40}, value.Float64s())
+	for message, f := range map[string]func(x *ops.Tensor) *ops.Tensor{
+		"[1 1] makes 1 parts; expected 2": func(x *ops.Tensor) *ops.Tensor { return s.SplitToLogicalDevices(x, 1, 1) },
+		"expected 2, one for each axis":   func(x *ops.Tensor) *ops.Tensor { return s.SplitToLogicalDevices(x, 2) },
+		"logical core 2; a replica has 2": func(x *ops.Tensor) *ops.Tensor { return s.AssignToLogicalDevice(x, 2) },
+	} {
+		_, err := run(func(_ *distribute.Replica, b distribute.Batch) *ops.Tensor { return f(b.X) })
+		require.ErrorContains(t, err, message)
+	}
+}
+
 // A custom loop: a step on every core with a sum between them, and batches that do not divide refused before they run.
 func TestTPULoop(t *testing.T) {
 	s := cores(t, 4)

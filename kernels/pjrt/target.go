@@ -94,7 +94,7 @@ func (t *Target) CompileMesh(p *ir.Program, mesh []int, layouts [][]int) (Analys
 		return Analysis{}, fmt.Errorf("pjrt: compiling program %q for %s: %w", p.Name, t.name, err)
 	}
 	shardy := takesShardy(t.topology.Plugin())
-	_, o, err := divide(p, mesh, layouts, shardy)
+	_, o, err := divide(p, mesh, layouts, 1, shardy)
 	if err != nil {
 		return Analysis{}, err
 	}

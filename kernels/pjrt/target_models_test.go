@@ -149,6 +149,33 @@ func TestTargetMesh(t *testing.T) {
 	require.ErrorContains(t, err, "a mesh of shape [2 4] with 4 devices")
 }
 
+// A layout within a program divides what is computed: a device does its part of the arithmetic alone.
+func TestTargetLayout(t *testing.T) {
+	target, err := pjrt.NewTarget(libtpu(t), "v5e:2x2")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, target.Close()) }()
+	flops := func(axes ...int) float64 {
+		p := ir.New("layout")
+		add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
+			out, err := p.Add("layer", op, attrs, in...)
+			require.NoError(t, err)
+			return out[0]
+		}
+		x := p.AddInput("x", ir.Type{DType: ir.Float32, Shape: ir.Shape{512, 64}})
+		y := add(ir.Tanh, nil, x)
+		if axes != nil {
+			y = add(ir.Identity, ir.LayoutAttrs{Mesh: []int{4}, Axes: axes}, y)
+		}
+		p.AddOutput("y", add(ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{1}}, y, x))
+		a, err := target.CompileMesh(p, []int{4}, [][]int{nil})
+		require.NoError(t, err)
+		return a.FLOPs
+	}
+	whole, rows := flops(), flops(0, -1)
+	t.Logf("%g operations whole, %g divided", whole, rows)
+	require.InEpsilon(t, whole/4, rows, 0.05)
+}
+
 // Large models compile for 16 TPUs. It takes the compiler minutes for each, so a variable asks for it: make
 // test-tpu-models.
 func TestTargetModels(t *testing.T) {

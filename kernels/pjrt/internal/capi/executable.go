@@ -16,7 +16,9 @@ type CompileOptions struct {
 	Replicas int // at least 1
 	// Partitions is how many devices each replica is spread over; 0 is 1.
 	Partitions int
-	Devices    []int // numbers of the devices, one for each replica, or for each partition of the only one; nil leaves the choice to the plugin
+	// Devices are the numbers of the devices, those of a replica's partitions one after the other; nil leaves the choice
+	// to the plugin.
+	Devices []int
 	// Shardy says that the program's attributes are those of XLA's newer partitioner.
 	Shardy bool
 	// Flags are settings of XLA by name, for this program.
@@ -30,10 +32,14 @@ func (o CompileOptions) encode() []byte {
 	build = field(build, 5, uint64(max(o.Partitions, 1)))
 	if o.Partitions > 1 {
 		build = field(build, 6, 1) // XLA inserts what the partitions exchange
-		assignment := field(nil, 1, 1)
+		assignment := field(nil, 1, uint64(o.Replicas))
 		assignment = field(assignment, 2, uint64(o.Partitions))
-		for _, d := range o.Devices {
-			assignment = message(assignment, 3, message(nil, 1, varint(nil, uint64(d))))
+		for p := range o.Partitions {
+			var ids []byte
+			for r := range o.Replicas {
+				ids = varint(ids, uint64(o.Devices[r*o.Partitions+p]))
+			}
+			assignment = message(assignment, 3, message(nil, 1, ids))
 		}
 		build = message(build, 9, assignment)
 		if o.Shardy {
