@@ -16,7 +16,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/stablehlo"
 )
 
-// meshExecutable is a program that XLA has spread over a mesh, or over several of one shape, each of which is a replica.
+// meshExecutable is a program that XLA has spread over a mesh, or over several of one shape, each of which is a
+// replica.
 type meshExecutable struct {
 	mesh     *mesh
 	program  *ir.Program

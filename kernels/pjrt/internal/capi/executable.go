@@ -16,8 +16,8 @@ type CompileOptions struct {
 	Replicas int // at least 1
 	// Partitions is how many devices each replica is spread over; 0 is 1.
 	Partitions int
-	// Devices are the numbers of the devices, those of a replica's partitions one after the other; nil leaves the choice
-	// to the plugin.
+	// Devices are the numbers of the devices, those of a replica's partitions one after the other; nil leaves the
+	// choice to the plugin.
 	Devices []int
 	// Shardy says that the program's attributes are those of XLA's newer partitioner.
 	Shardy bool
