@@ -80,9 +80,12 @@ func (e *emitter) convInputGrad(n *ir.Node, in []value) []value {
 	if dy.shape().Size() == 0 || kernel.shape().Size() == 0 {
 		return []value{e.splat(ir.Type{DType: dy.dtype(), Shape: a.Shape}, 0)}
 	}
-	kernel = e.reverse(e.swapGroups(kernel, spatial, a.Conv.Groups), turned)
-	numbers := axes(spatial, "b", "f") + "x" + axes(spatial, "", "i, o") + "->" + axes(spatial, "b", "f")
-	return []value{e.convolve(dy, kernel, numbers, w, a.Conv.Groups, 1, a.Shape)}
+	channels := "o, i" // the kernel leads back, from outputs to inputs
+	if a.Conv.Groups > 1 {
+		kernel, channels = e.swapGroups(kernel, spatial, a.Conv.Groups), "i, o"
+	}
+	numbers := axes(spatial, "b", "f") + "x" + axes(spatial, "", channels) + "->" + axes(spatial, "b", "f")
+	return []value{e.convolve(dy, e.reverse(kernel, turned), numbers, w, a.Conv.Groups, 1, a.Shape)}
 }
 
 // swapGroups makes of a kernel (window..., in/groups, out) one that leads from outputs to inputs, (window...,

@@ -49,6 +49,7 @@ func ExampleCheck_Error() {
 
 // Options for a step of training on four replicas.
 func ExampleOptions() {
-	fmt.Printf("%+v\n", stablehlo.Options{Replicas: 4, Number: 1, Donate: true})
-	// Output: {Replicas:4 Number:1 Donate:true Partitions:0 Shardings:[] Mesh:}
+	o := stablehlo.Options{Replicas: 4, Number: 1, Donate: true}
+	fmt.Println(o.Replicas, "replicas, in place:", o.Donate)
+	// Output: 4 replicas, in place: true
 }

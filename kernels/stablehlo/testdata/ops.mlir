@@ -1062,15 +1062,12 @@ module @conv_float16_1d attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partit
 // conv_input_grad/float16 1d
 module @conv_input_grad_float16_1d attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
   func.func public @main(%arg0: tensor<2x5x4xf16>, %arg1: tensor<3x3x4xf16>, %arg2: tensor<3xi32>) -> (tensor<2x7x3xf16>, tensor<3xi32>) {
-    %v0 = stablehlo.reshape %arg1 : (tensor<3x3x4xf16>) -> tensor<3x3x1x4xf16> loc(#loc0)
-    %v1 = stablehlo.transpose %v0, dims = [0, 3, 2, 1] : (tensor<3x3x1x4xf16>) -> tensor<3x4x1x3xf16> loc(#loc0)
-    %v2 = stablehlo.reshape %v1 : (tensor<3x4x1x3xf16>) -> tensor<3x4x3xf16> loc(#loc0)
-    %v3 = stablehlo.reverse %v2, dims = [0] : tensor<3x4x3xf16> loc(#loc0)
-    %v4 = stablehlo.convert %arg0 : (tensor<2x5x4xf16>) -> tensor<2x5x4xf32> loc(#loc0)
-    %v5 = stablehlo.convert %v3 : (tensor<3x4x3xf16>) -> tensor<3x4x3xf32> loc(#loc0)
-    %v6 = stablehlo.convolution(%v4, %v5) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [1], pad = [[2, 2]], lhs_dilate = [1], rhs_dilate = [1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]} : (tensor<2x5x4xf32>, tensor<3x4x3xf32>) -> tensor<2x7x3xf32> loc(#loc0)
-    %v7 = stablehlo.convert %v6 : (tensor<2x7x3xf32>) -> tensor<2x7x3xf16> loc(#loc0)
-    return %v7, %arg2 : tensor<2x7x3xf16>, tensor<3xi32>
+    %v0 = stablehlo.reverse %arg1, dims = [0] : tensor<3x3x4xf16> loc(#loc0)
+    %v1 = stablehlo.convert %arg0 : (tensor<2x5x4xf16>) -> tensor<2x5x4xf32> loc(#loc0)
+    %v2 = stablehlo.convert %v0 : (tensor<3x3x4xf16>) -> tensor<3x3x4xf32> loc(#loc0)
+    %v3 = stablehlo.convolution(%v1, %v2) dim_numbers = [b, 0, f]x[0, o, i]->[b, 0, f], window = {stride = [1], pad = [[2, 2]], lhs_dilate = [1], rhs_dilate = [1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]} : (tensor<2x5x4xf32>, tensor<3x3x4xf32>) -> tensor<2x7x3xf32> loc(#loc0)
+    %v4 = stablehlo.convert %v3 : (tensor<2x7x3xf32>) -> tensor<2x7x3xf16> loc(#loc0)
+    return %v4, %arg2 : tensor<2x7x3xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
