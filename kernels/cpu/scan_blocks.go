@@ -141,11 +141,15 @@ func (s *blockScan) pack(b *build, rows *scan.RowBody) map[packedRight]*plan.Ope
 		if right.trans {
 			k, columns = columns, k
 		}
-		size := gemm.PackedSize[float32](columns, k)
-		if t.DType == ir.Float64 {
-			size = gemm.PackedSize[float64](columns, k)
+		switch size := gemm.PackedSize[float32](columns, k); {
+		case t.DType == ir.Float64:
+			packed[right] = b.scratch(t.DType, gemm.PackedSize[float64](columns, k))
+		case t.DType.IsHalf():
+			_, size = gemm.HalfPanels(&gemm.HalfArgs{Type: *halfOf[t.DType], M: 1, N: columns, K: k})
+			packed[right] = b.scratch(ir.Float32, size)
+		default:
+			packed[right] = b.scratch(t.DType, size)
 		}
-		packed[right] = b.scratch(t.DType, size)
 		s.packed = append(s.packed, scanPacked{right.input - first, right.trans, packed[right]})
 	}
 	return packed
@@ -221,9 +225,12 @@ func (s *blockScan) compile(b *build, rows *scan.RowBody, dropped []bool, packed
 
 func (s *blockScan) run() {
 	for _, p := range s.packed {
-		if o := s.constants[p.constant]; o.Typ.DType == ir.Float64 {
+		switch o := s.constants[p.constant]; {
+		case o.Typ.DType == ir.Float64:
 			packRight[float64](s.rt, p.to, o, p.trans)
-		} else {
+		case o.Typ.DType.IsHalf():
+			packHalfRight(s.rt, p.to, o, p.trans)
+		default:
 			packRight[float32](s.rt, p.to, o, p.trans)
 		}
 	}
@@ -251,6 +258,14 @@ func packRight[T gemm.Float](rt *runtime, to, o *plan.Operand, trans bool) {
 		k, columns = columns, k
 	}
 	gemm.PackB(rt.pool, plan.Data[T](to), plan.Data[T](o), k, columns, 0, trans)
+}
+
+func packHalfRight(rt *runtime, to, o *plan.Operand, trans bool) {
+	k, columns := o.Typ.Shape[0], o.Typ.Shape[1]
+	if trans {
+		k, columns = columns, k
+	}
+	gemm.PackHalf(rt.pool, plan.Data[float32](to), &gemm.HalfArgs{Type: *halfOf[o.Typ.DType], M: 1, N: columns, K: k, B: plan.Data[uint16](o), TransB: trans})
 }
 
 // Run implements pool.Task: it takes blocks of rows through all steps.

@@ -6,6 +6,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -26,7 +27,10 @@ func (b *build) packedDot() (func(), bool) {
 	if !ok || o == nil || b.u.Fused != nil && b.u.Fused.Perm != nil {
 		return nil, false
 	}
-	if o.Typ.DType == ir.Float64 {
+	switch d := b.in(0).Typ.DType; {
+	case d.IsHalf():
+		return multiplyPackedHalf(b, *halfOf[d], o), true
+	case d == ir.Float64:
 		return multiplyPacked[float64](b, o), true
 	}
 	return multiplyPacked[float32](b, o), true
@@ -65,6 +69,26 @@ func multiplyPacked[T gemm.Float](b *build, packed *plan.Operand) func() {
 		gemm.Run(rt.pool, args, plan.Data[T](scratch))
 		clear(args.Ahead)
 		args.A, args.B, args.C, args.Bias, args.Ahead = nil, nil, nil, nil, args.Ahead[:0]
+	}
+}
+
+func multiplyPackedHalf(b *build, h vec.Half, packed *plan.Operand) func() {
+	x, out := b.in(0), b.out(0)
+	args := &gemm.HalfArgs{Type: h, M: x.Typ.Shape[0], K: x.Typ.Shape[1], N: b.Program.Type(b.n.Outputs[0]).Shape[1]}
+	bias, relu := b.addedToProduct()
+	args.ReLU = relu
+	if out.N == 0 {
+		return func() {}
+	}
+	rt := b.rt()
+	scratch := b.scratch(ir.Float32, gemm.HalfScratch(args, rt.pool.Size()))
+	return func() {
+		if bias != nil {
+			args.Bias = plan.Data[uint16](bias)
+		}
+		args.A, args.C, args.Packed = plan.Data[uint16](x), plan.Data[uint16](out), plan.Data[float32](packed)
+		gemm.RunHalf(rt.pool, args, plan.Data[float32](scratch))
+		args.A, args.C, args.Bias, args.Packed = nil, nil, nil, nil
 	}
 }
 

@@ -158,6 +158,7 @@ func (m machine) record() {
 	m.conversions()
 	m.pairRows()
 	m.widenRows()
+	m.narrowRows()
 	m.pooling()
 	m.pixels()
 	m.windows()
@@ -191,7 +192,7 @@ var (
 )
 
 // onlyAMD64 are the functions that arm64 has no use for.
-var onlyAMD64 = []string{"chain", "pairRows", "strided2", "strided3", "strided4", "strided5", "strided6", "strided7", "strided8", "turns2", "turns3", "turns4"}
+var onlyAMD64 = []string{"chain", "pairRows", "narrowRowsAddedF16", "narrowRowsAddedBF16", "strided2", "strided3", "strided4", "strided5", "strided6", "strided7", "strided8", "turns2", "turns3", "turns4"}
 
 // goFile returns the declarations and, in front of them, the functions that call the assembly.
 func (t target) goFile() ([]byte, error) {

@@ -67,3 +67,67 @@ func (m machine) widenRows() {
 		End()
 	}
 }
+
+// narrowRows emits the loops that round rows of float32, from bytes apart, to rows of 16-bit numbers, to bytes apart;
+// there are as many numbers in a row as fill vectors. Those with a bias round, add it, round again and take the larger
+// of that and the number at floor.
+func (m machine) narrowRows() {
+	bfloat16 := func(v Vector) {
+		m.roundBF16(v)
+		AndInt(v, v, Constant("upperHalf", 0xffff0000))
+	}
+	for _, f := range []struct {
+		name  string
+		round func(v Vector)
+		store func(to Memory, v Vector)
+	}{
+		{"F16", func(v Vector) { RoundFloat16(v) }, func(to Memory, v Vector) { StoreFloat16(to, v) }},
+		{"BF16", bfloat16, func(to Memory, v Vector) {
+			ShiftRight(v, v, 16)
+			StoreLowWords(to, v)
+		}},
+	} {
+		for _, bias := range []bool{false, true} {
+			name, parameters := "narrowRows", "dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr"
+			if bias {
+				name, parameters = "narrowRowsAdded", "dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from uintptr"
+			}
+			m.begin("", name+f.name, parameters, "")
+			dst, x := param("dst"), param("x")
+			rows, to, from := param("rows"), param("to"), param("from")
+			d, source, left, added := NewScalar(), NewScalar(), NewScalar(), NewScalar()
+			var floor Vector
+			if bias {
+				floor = m.broadcast(param("floor"), 0)
+			}
+			Label("row")
+			Assign(source, x)
+			Assign(d, dst)
+			Reload(left, "columns")
+			if bias {
+				Reload(added, "bias")
+			}
+			Label("column")
+			v := m.vector()
+			Load(v, Memory{Base: source})
+			switch {
+			case bias:
+				f.round(v)
+				Add(v, v, Memory{Base: added})
+				f.round(v)
+				Max(v, floor, v)
+				Increase(added, Number(m.bytes()))
+			case f.name == "BF16":
+				m.roundBF16(v)
+			}
+			f.store(Memory{Base: d}, v)
+			Increase(source, Number(m.bytes()))
+			Increase(d, Number(m.bytes()/2))
+			Countdown(left, m.bytes()/4, "column")
+			Increase(dst, to)
+			Increase(x, from)
+			Countdown(rows, 1, "row")
+			End()
+		}
+	}
+}

@@ -152,6 +152,7 @@ type halfJob struct {
 	args    HalfArgs
 	plan    halfPlan
 	scratch []float32
+	packing halfPacking
 }
 
 var halfJobs pool.Recycler[halfJob]
@@ -175,7 +176,9 @@ func RunHalf(p *pool.Pool, a *HalfArgs, scratch []float32) {
 		grain = max(chunkFlops/2/max(flops, 1), 1)
 	}
 	p.Parallel(chunks, grain, j)
+	lines := j.packing.lines
 	*j = halfJob{}
+	j.packing.lines = lines
 	halfJobs.Put(j)
 }
 
@@ -232,6 +235,9 @@ func (j *halfJob) block(worker, e0, e1, m, n int) {
 			} else {
 				j.packB(panel, lines, matrixB, k, t.K, n+c, t.Cols)
 				t.B = panel
+				if t.Next = nil; c+width < cols {
+					t.Next, t.NextStep = j.nextPanel(matrixB, k, t.K, n+c+width)
+				}
 			}
 			if t.C = sums[c:]; p.row { // added up in the order of AddRowPanels above
 				clear(t.C[:t.Cols])
@@ -247,25 +253,33 @@ func (j *halfJob) block(worker, e0, e1, m, n int) {
 	j.finish(sums, lines, e0*a.StrideC[0]+e1*a.StrideC[1]+m*a.LDC+n, rows, n, cols)
 }
 
+// nextPanel returns the memory of the panel at column n for a block of sums as in packB, and how far apart the parts are
+// that the kernel fetches with each of the sums before.
+func (j *halfJob) nextPanel(src []uint16, k, k1, n int) (next []float32, step int) {
+	a := &j.args
+	if j.plan.pairs {
+		k *= 2
+	}
+	if a.TransB {
+		return words(src[n*a.LDB+k:]), 16
+	}
+	return words(src[k*a.LDB+n:]), a.LDB / 2
+}
+
 // finish rounds a chunk of C and stores it at an offset, with the bias and relu.
 func (j *halfJob) finish(sums, bias []float32, at, rows, n, cols int) {
 	a := &j.args
+	out := a.C[at:][:(rows-1)*a.LDC+cols]
 	if a.Bias != nil {
 		bias = bias[:cols]
 		a.Type.Widen(bias, a.Bias[n:n+cols])
+		a.Type.RoundAddRows(out, sums, bias, cols, rows, a.LDC, j.plan.cols, a.ReLU)
+		return
 	}
-	for r := range rows {
-		row, out := sums[r*j.plan.cols:][:cols], a.C[at+r*a.LDC:][:cols]
-		switch {
-		case a.Bias != nil:
-			a.Type.RoundAdd(out, row, bias, a.ReLU)
-		case a.ReLU:
-			vec.Relu(row, row)
-			a.Type.Narrow(out, row)
-		default:
-			a.Type.Narrow(out, row)
-		}
+	if a.ReLU {
+		vec.Relu(sums, sums)
 	}
+	a.Type.NarrowRows(out, sums, cols, rows, a.LDC, j.plan.cols)
 }
 
 // words views 16-bit numbers as pairs.

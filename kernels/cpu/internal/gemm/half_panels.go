@@ -24,22 +24,38 @@ func HalfPanels(a *HalfArgs) (tile.Layout, int) {
 // PackHalf writes the product's B, of which there is one for the whole batch, to dst, which has the size that
 // [HalfPanels] says.
 func PackHalf(p *pool.Pool, dst []float32, a *HalfArgs) {
-	j := &halfJob{args: a.normal()}
+	j := halfJobs.Get()
+	j.args = a.normal()
 	j.plan = newHalfPlan(&j.args, 1)
-	p.Parallel(ceil(a.N, micro.PanelWidth[float32]()), 1, &halfPacking{j, dst})
+	j.packing.job, j.packing.dst = j, dst
+	if need := j.plan.k * micro.PanelWidth[float32]() * max(p.Size(), 1); a.TransB && len(j.packing.lines) < need {
+		j.packing.lines = make([]float32, need)
+	}
+	p.Parallel(ceil(a.N, micro.PanelWidth[float32]()), 1, &j.packing)
+	lines := j.packing.lines
+	if *j = (halfJob{}); len(lines) <= keptLines {
+		j.packing.lines = lines
+	}
+	halfJobs.Put(j)
 }
 
+// keptLines is how much memory, in numbers, a job keeps for the next matrix that it packs: loops pack theirs at every
+// step of training.
+const keptLines = 1 << 18
+
+// halfPacking makes panels.
 type halfPacking struct {
-	job *halfJob
-	dst []float32
+	job   *halfJob
+	dst   []float32
+	lines []float32 // for each worker, rows of a transposed matrix
 }
 
 // Run makes the panels [lo, hi).
-func (t *halfPacking) Run(_, lo, hi int) {
+func (t *halfPacking) Run(worker, lo, hi int) {
 	a, k, width := &t.job.args, t.job.plan.k, micro.PanelWidth[float32]()
 	var lines []float32
 	if a.TransB {
-		lines = make([]float32, k*width)
+		lines = t.lines[worker*k*width:][:k*width]
 	}
 	for i := lo; i < hi; i++ {
 		t.job.packB(t.dst[i*k*width:][:k*width], lines, a.B, 0, k, i*width, min(width, a.N-i*width))

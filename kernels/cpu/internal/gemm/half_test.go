@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -172,28 +174,52 @@ func TestHalfReadsNoNeighbours(t *testing.T) {
 	}
 }
 
+// BenchmarkHalf measures products of 16 bits on each way that they go, beside those of float32: the least disturbed
+// run of each, in turns.
 func BenchmarkHalf(b *testing.B) {
-	defer isa.Override(isa.Detected())()
-	for _, s := range [][3]int{{64, 512, 784}, {2048, 512, 128}, {2048, 128, 512}, {512, 512, 2048}, {1, 512, 512}, {1024, 1024, 1024}} {
+	for _, s := range [][3]int{{64, 512, 784}, {2048, 512, 128}, {2048, 128, 512}, {512, 512, 2048}, {128, 128, 32}, {64, 512, 128}, {1024, 1024, 1024}} {
 		for _, trans := range []string{"", "A", "B"} {
-			a := HalfArgs{Type: vec.BFloat16, M: s[0], N: s[1], K: s[2], TransA: trans == "A", TransB: trans == "B"}
-			a.A, a.B, a.C = make([]uint16, a.M*a.K), make([]uint16, a.K*a.N), make([]uint16, a.M*a.N)
-			scratch := make([]float32, HalfScratch(&a, 1))
-			b.Run(fmt.Sprintf("%v%s/half", s, trans), func(b *testing.B) {
-				for b.Loop() {
-					RunHalf(nil, &a, scratch)
-				}
-				b.ReportMetric(2*float64(a.M*a.N*a.K)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-			})
-			f := Args[float32]{M: s[0], N: s[1], K: s[2], TransA: trans == "A", TransB: trans == "B"}
-			f.A, f.B, f.C = make([]float32, a.M*a.K), make([]float32, a.K*a.N), make([]float32, a.M*a.N)
-			scratch = make([]float32, ScratchSize(&f, 1))
-			b.Run(fmt.Sprintf("%v%s/float", s, trans), func(b *testing.B) {
-				for b.Loop() {
-					Run(nil, &f, scratch)
-				}
-				b.ReportMetric(2*float64(a.M*a.N*a.K)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-			})
+			b.Run(fmt.Sprintf("%v%s", s, trans), func(b *testing.B) { benchmarkHalf(b, s, trans) })
 		}
+	}
+}
+
+func benchmarkHalf(b *testing.B, s [3]int, trans string) {
+	f := Args[float32]{M: s[0], N: s[1], K: s[2], TransA: trans == "A", TransB: trans == "B"}
+	f.A, f.B, f.C = make([]float32, f.M*f.K), make([]float32, f.K*f.N), make([]float32, f.M*f.N)
+	h := HalfArgs{M: f.M, N: f.N, K: f.K, TransA: f.TransA, TransB: f.TransB}
+	h.A, h.B, h.C = make([]uint16, h.M*h.K), make([]uint16, h.K*h.N), make([]uint16, h.M*h.N)
+	others := make([]byte, 4<<20) // read before each product, which so finds its operands in the third cache, as in a model
+	best := make(map[string]float64)
+	measure := func(name string, run func()) {
+		for i := 0; i < len(others); i += 64 {
+			others[i]++
+		}
+		start := time.Now()
+		run()
+		rate := 2 * float64(f.M*f.N*f.K) / float64(time.Since(start).Nanoseconds())
+		best[name] = max(best[name], rate)
+	}
+	for b.Loop() {
+		for _, path := range halfPaths() {
+			if path == isa.Portable {
+				continue
+			}
+			restore := isa.Override(path)
+			kind, _, _ := strings.Cut(path.String(), "+")
+			scratch := make([]float32, ScratchSize(&f, 1))
+			measure(kind+"-f32", func() { Run(nil, &f, scratch) })
+			for t, name := range map[vec.Half]string{vec.BFloat16: "bf16", vec.Float16: "f16"} {
+				if h.Type = t; t == vec.BFloat16 && path.Has(isa.AVX512BF16) {
+					name = "pairs"
+				}
+				scratch = append(scratch, make([]float32, HalfScratch(&h, 1))...)
+				measure(kind+"-"+name, func() { RunHalf(nil, &h, scratch) })
+			}
+			restore()
+		}
+	}
+	for name, rate := range best {
+		b.ReportMetric(rate, name)
 	}
 }

@@ -182,6 +182,6 @@ func (r *RowBody) ForRows(rows int, dropped []bool) (*ir.Program, error) {
 func Packable(p *ir.Program, n *ir.Node) bool {
 	a := n.Attrs.(ir.DotAttrs)
 	l, r := p.Type(n.Inputs[0]), p.Type(n.Inputs[1])
-	return r.DType.IsWideFloat() && len(l.Shape) == 2 && len(r.Shape) == 2 && len(a.LhsBatch) == 0 && len(a.LhsContract) == 1 && a.LhsContract[0] == 1 &&
+	return (r.DType.IsWideFloat() || r.DType.IsHalf()) && len(l.Shape) == 2 && len(r.Shape) == 2 && len(a.LhsBatch) == 0 && len(a.LhsContract) == 1 && a.LhsContract[0] == 1 &&
 		r.Shape.Size() > 0
 }

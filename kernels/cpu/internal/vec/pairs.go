@@ -69,3 +69,24 @@ func (h Half) WidenRows(dst []float32, x []uint16, columns, rows, to, from int) 
 		h.Widen(dst[i*to:][:columns], x[i*from:][:columns])
 	}
 }
+
+// NarrowRows rounds rows of float32, from numbers apart, to rows of dst, to numbers apart.
+func (h Half) NarrowRows(dst []uint16, x []float32, columns, rows, to, from int) {
+	done := h.narrowRows(dst, x, columns, rows, to, from)
+	for r := range rows {
+		if done < columns {
+			h.Narrow(dst[r*to+done:r*to+columns], x[r*from+done:][:columns-done])
+		}
+	}
+}
+
+// RoundAddRows is [Half.RoundAdd] for rows of x, from numbers apart, and of dst, to numbers apart, with the same y for
+// all of them. X may be overwritten.
+func (h Half) RoundAddRows(dst []uint16, x, y []float32, columns, rows, to, from int, relu bool) {
+	done := h.roundAddRows(dst, x, y, columns, rows, to, from, relu)
+	for r := range rows {
+		if done < columns {
+			h.RoundAdd(dst[r*to+done:r*to+columns], x[r*from+done:][:columns-done], y[done:columns], relu)
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package vec
 
-import "unsafe"
+import (
+	"math"
+	"unsafe"
+)
 
 // pairRows interleaves as many pairs of rows as can be read in whole vectors, and returns how many.
 func pairRows(dst []uint32, x []uint16, columns, pairs, to, from int) int {
@@ -39,4 +42,29 @@ func (h Half) roundAdd(dst []uint16, x, y []float32, relu bool) bool {
 	}
 	Chain(steps[:n], len(dst))
 	return true
+}
+
+var floors = [2]float32{float32(math.Inf(-1)), 0}
+
+// roundAddRows does so with a bias.
+func (h Half) roundAddRows(dst []uint16, x, y []float32, columns, rows, to, from int, relu bool) int {
+	whole, wide, ok := wholeVectors(columns, rows)
+	if !ok {
+		return 0
+	}
+	_, _, _ = dst[(rows-1)*to+whole-1], x[(rows-1)*from+whole-1], y[whole-1]
+	floor := &floors[0]
+	if relu {
+		floor = &floors[1]
+	}
+	most := max(callElements/whole, 1)
+	for i := 0; i < rows; i += most {
+		n := uintptr(min(most, rows-i))
+		if h == f16 {
+			callNarrowRowsAddedF16(wide, unsafe.Pointer(&dst[i*to]), &x[i*from], &y[0], floor, uintptr(whole), n, uintptr(2*to), uintptr(4*from))
+		} else {
+			callNarrowRowsAddedBF16(wide, unsafe.Pointer(&dst[i*to]), &x[i*from], &y[0], floor, uintptr(whole), n, uintptr(2*to), uintptr(4*from))
+		}
+	}
+	return whole
 }

@@ -1,6 +1,8 @@
 package vec
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,6 +45,41 @@ func TestWidenRows(t *testing.T) {
 						h.Widen(want, x[i*from:][:columns])
 						require.Equal(t, want, dst[i*to:][:columns], "%d columns, row %d", columns, i)
 					}
+				}
+			}
+		}
+	})
+}
+
+// TestNarrowRows compares with Narrow and RoundAdd, row by row, and leaves what lies between the rows alone.
+func TestNarrowRows(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		for _, h := range []Half{Float16, BFloat16} {
+			for _, columns := range []int{1, 15, 16, 33, 48, 100} {
+				const rows = 5
+				from, to := columns+3, columns+5
+				x, y := make([]float32, rows*from), make([]float32, columns)
+				for i := range x {
+					x[i] = float32(math.Sin(float64(i))) * float32(math.Exp(float64(i%40-20)))
+				}
+				x[1%columns], x[from] = float32(math.NaN()), float32(math.Inf(1))
+				for i := range y {
+					y[i] = float32(i%7 - 3)
+				}
+				dst, want := make([]uint16, rows*to), make([]uint16, rows*to)
+				for r := range rows {
+					h.Narrow(want[r*to:][:columns], x[r*from:][:columns])
+				}
+				h.NarrowRows(dst, x, columns, rows, to, from)
+				require.Equal(t, want, dst, "%d columns", columns)
+				for _, relu := range []bool{false, true} {
+					clear(want)
+					clear(dst)
+					for r := range rows {
+						h.RoundAdd(want[r*to:][:columns], slices.Clone(x[r*from:][:columns]), y, relu)
+					}
+					h.RoundAddRows(dst, slices.Clone(x), y, columns, rows, to, from, relu)
+					require.Equal(t, want, dst, "%d columns, with a bias, relu %v", columns, relu)
 				}
 			}
 		}

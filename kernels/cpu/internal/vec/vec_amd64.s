@@ -14414,6 +14414,165 @@ column:
 	VZEROUPPER
 	RET
 
+// func narrowRowsF16AVX2(dst uintptr, x uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// Requires: AVX, F16C
+TEXT ·narrowRowsF16AVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+24(FP), DX
+	MOVQ to+32(FP), BX
+	MOVQ from+40(FP), SI
+
+row:
+	MOVQ CX, R8
+	MOVQ AX, DI
+	MOVQ columns+16(FP), R9
+
+column:
+	VMOVUPS   (R8), Y0
+	VCVTPS2PH $0x00, Y0, (DI)
+	ADDQ      $0x00000020, R8
+	ADDQ      $0x00000010, DI
+	SUBQ      $0x00000008, R9
+	JNE       column
+	ADDQ      BX, AX
+	ADDQ      SI, CX
+	DECQ      DX
+	JNE       row
+	VZEROUPPER
+	RET
+
+// func narrowRowsAddedF16AVX2(dst uintptr, x uintptr, bias uintptr, floor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// Requires: AVX, F16C
+TEXT ·narrowRowsAddedF16AVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+40(FP), DX
+	MOVQ         to+48(FP), BX
+	MOVQ         from+56(FP), SI
+	MOVQ         floor+24(FP), DI
+	VBROADCASTSS (DI), Y0
+
+row:
+	MOVQ CX, R8
+	MOVQ AX, DI
+	MOVQ columns+32(FP), R9
+	MOVQ bias+16(FP), R10
+
+column:
+	VMOVUPS   (R8), Y1
+	VCVTPS2PH $0x00, Y1, X1
+	VCVTPH2PS X1, Y1
+	VADDPS    (R10), Y1, Y1
+	VCVTPS2PH $0x00, Y1, X1
+	VCVTPH2PS X1, Y1
+	VMAXPS    Y1, Y0, Y1
+	ADDQ      $0x00000020, R10
+	VCVTPS2PH $0x00, Y1, (DI)
+	ADDQ      $0x00000020, R8
+	ADDQ      $0x00000010, DI
+	SUBQ      $0x00000008, R9
+	JNE       column
+	ADDQ      BX, AX
+	ADDQ      SI, CX
+	DECQ      DX
+	JNE       row
+	VZEROUPPER
+	RET
+
+// func narrowRowsBF16AVX2(dst uintptr, x uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// Requires: AVX, AVX2
+TEXT ·narrowRowsBF16AVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+24(FP), DX
+	MOVQ to+32(FP), BX
+	MOVQ from+40(FP), SI
+
+row:
+	MOVQ CX, R8
+	MOVQ AX, DI
+	MOVQ columns+16(FP), R9
+
+column:
+	VMOVUPS      (R8), Y0
+	VORPS        quietBit<>+0(SB), Y0, Y2
+	VCMPPS       $0x03, Y0, Y0, Y3
+	VPSLLD       $0x0f, Y0, Y1
+	VPSRLD       $0x1f, Y1, Y1
+	VPADDD       belowHalf<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VBLENDVPS    Y3, Y2, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VPACKUSDW    Y0, Y0, Y0
+	VPERMQ       $0x08, Y0, Y0
+	VEXTRACTI128 $0x00, Y0, X0
+	VMOVDQU      X0, (DI)
+	ADDQ         $0x00000020, R8
+	ADDQ         $0x00000010, DI
+	SUBQ         $0x00000008, R9
+	JNE          column
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNE          row
+	VZEROUPPER
+	RET
+
+// func narrowRowsAddedBF16AVX2(dst uintptr, x uintptr, bias uintptr, floor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// Requires: AVX, AVX2
+TEXT ·narrowRowsAddedBF16AVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+40(FP), DX
+	MOVQ         to+48(FP), BX
+	MOVQ         from+56(FP), SI
+	MOVQ         floor+24(FP), DI
+	VBROADCASTSS (DI), Y0
+
+row:
+	MOVQ CX, R8
+	MOVQ AX, DI
+	MOVQ columns+32(FP), R9
+	MOVQ bias+16(FP), R10
+
+column:
+	VMOVUPS      (R8), Y1
+	VORPS        quietBit<>+0(SB), Y1, Y3
+	VCMPPS       $0x03, Y1, Y1, Y4
+	VPSLLD       $0x0f, Y1, Y2
+	VPSRLD       $0x1f, Y2, Y2
+	VPADDD       belowHalf<>+0(SB), Y1, Y1
+	VPADDD       Y2, Y1, Y1
+	VBLENDVPS    Y4, Y3, Y1, Y1
+	VPAND        upperHalf<>+0(SB), Y1, Y1
+	VADDPS       (R10), Y1, Y1
+	VORPS        quietBit<>+0(SB), Y1, Y3
+	VCMPPS       $0x03, Y1, Y1, Y4
+	VPSLLD       $0x0f, Y1, Y2
+	VPSRLD       $0x1f, Y2, Y2
+	VPADDD       belowHalf<>+0(SB), Y1, Y1
+	VPADDD       Y2, Y1, Y1
+	VBLENDVPS    Y4, Y3, Y1, Y1
+	VPAND        upperHalf<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y1
+	ADDQ         $0x00000020, R10
+	VPSRLD       $0x10, Y1, Y1
+	VPACKUSDW    Y1, Y1, Y1
+	VPERMQ       $0x08, Y1, Y1
+	VEXTRACTI128 $0x00, Y1, X1
+	VMOVDQU      X1, (DI)
+	ADDQ         $0x00000020, R8
+	ADDQ         $0x00000010, DI
+	SUBQ         $0x00000008, R9
+	JNE          column
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNE          row
+	VZEROUPPER
+	RET
+
 // func maxPoolRowAVX2(dst uintptr, x0 uintptr, x1 uintptr, windows uintptr, length uintptr, size uintptr)
 // Requires: AVX
 TEXT ·maxPoolRowAVX2(SB), NOSPLIT, $0-48
@@ -30643,6 +30802,159 @@ column:
 	ADDQ      SI, CX
 	DECQ      DX
 	JNE       row
+	VZEROUPPER
+	RET
+
+// func narrowRowsF16AVX512(dst uintptr, x uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// Requires: AVX, AVX512F
+TEXT ·narrowRowsF16AVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+24(FP), DX
+	MOVQ to+32(FP), BX
+	MOVQ from+40(FP), SI
+
+row:
+	MOVQ CX, R8
+	MOVQ AX, DI
+	MOVQ columns+16(FP), R9
+
+column:
+	VMOVUPS   (R8), Z0
+	VCVTPS2PH $0x00, Z0, (DI)
+	ADDQ      $0x00000040, R8
+	ADDQ      $0x00000020, DI
+	SUBQ      $0x00000010, R9
+	JNE       column
+	ADDQ      BX, AX
+	ADDQ      SI, CX
+	DECQ      DX
+	JNE       row
+	VZEROUPPER
+	RET
+
+// func narrowRowsAddedF16AVX512(dst uintptr, x uintptr, bias uintptr, floor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// Requires: AVX, AVX512F
+TEXT ·narrowRowsAddedF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+40(FP), DX
+	MOVQ         to+48(FP), BX
+	MOVQ         from+56(FP), SI
+	MOVQ         floor+24(FP), DI
+	VBROADCASTSS (DI), Z0
+
+row:
+	MOVQ CX, R8
+	MOVQ AX, DI
+	MOVQ columns+32(FP), R9
+	MOVQ bias+16(FP), R10
+
+column:
+	VMOVUPS   (R8), Z1
+	VCVTPS2PH $0x00, Z1, Y1
+	VCVTPH2PS Y1, Z1
+	VADDPS    (R10), Z1, Z1
+	VCVTPS2PH $0x00, Z1, Y1
+	VCVTPH2PS Y1, Z1
+	VMAXPS    Z1, Z0, Z1
+	ADDQ      $0x00000040, R10
+	VCVTPS2PH $0x00, Z1, (DI)
+	ADDQ      $0x00000040, R8
+	ADDQ      $0x00000020, DI
+	SUBQ      $0x00000010, R9
+	JNE       column
+	ADDQ      BX, AX
+	ADDQ      SI, CX
+	DECQ      DX
+	JNE       row
+	VZEROUPPER
+	RET
+
+// func narrowRowsBF16AVX512(dst uintptr, x uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·narrowRowsBF16AVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+24(FP), DX
+	MOVQ to+32(FP), BX
+	MOVQ from+40(FP), SI
+
+row:
+	MOVQ CX, R8
+	MOVQ AX, DI
+	MOVQ columns+16(FP), R9
+
+column:
+	VMOVUPS     (R8), Z0
+	VORPS.BCST  quietBit<>+0(SB), Z0, Z2
+	VCMPPS      $0x03, Z0, Z0, K1
+	VPSLLD      $0x0f, Z0, Z1
+	VPSRLD      $0x1f, Z1, Z1
+	VPADDD.BCST belowHalf<>+0(SB), Z0, Z0
+	VPADDD      Z1, Z0, Z0
+	VMOVUPS     Z2, K1, Z0
+	VPSRLD      $0x10, Z0, Z0
+	VPMOVDW     Z0, (DI)
+	ADDQ        $0x00000040, R8
+	ADDQ        $0x00000020, DI
+	SUBQ        $0x00000010, R9
+	JNE         column
+	ADDQ        BX, AX
+	ADDQ        SI, CX
+	DECQ        DX
+	JNE         row
+	VZEROUPPER
+	RET
+
+// func narrowRowsAddedBF16AVX512(dst uintptr, x uintptr, bias uintptr, floor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·narrowRowsAddedBF16AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+40(FP), DX
+	MOVQ         to+48(FP), BX
+	MOVQ         from+56(FP), SI
+	MOVQ         floor+24(FP), DI
+	VBROADCASTSS (DI), Z0
+
+row:
+	MOVQ CX, R8
+	MOVQ AX, DI
+	MOVQ columns+32(FP), R9
+	MOVQ bias+16(FP), R10
+
+column:
+	VMOVUPS     (R8), Z1
+	VORPS.BCST  quietBit<>+0(SB), Z1, Z3
+	VCMPPS      $0x03, Z1, Z1, K1
+	VPSLLD      $0x0f, Z1, Z2
+	VPSRLD      $0x1f, Z2, Z2
+	VPADDD.BCST belowHalf<>+0(SB), Z1, Z1
+	VPADDD      Z2, Z1, Z1
+	VMOVUPS     Z3, K1, Z1
+	VPANDD.BCST upperHalf<>+0(SB), Z1, Z1
+	VADDPS      (R10), Z1, Z1
+	VORPS.BCST  quietBit<>+0(SB), Z1, Z3
+	VCMPPS      $0x03, Z1, Z1, K1
+	VPSLLD      $0x0f, Z1, Z2
+	VPSRLD      $0x1f, Z2, Z2
+	VPADDD.BCST belowHalf<>+0(SB), Z1, Z1
+	VPADDD      Z2, Z1, Z1
+	VMOVUPS     Z3, K1, Z1
+	VPANDD.BCST upperHalf<>+0(SB), Z1, Z1
+	VMAXPS      Z1, Z0, Z1
+	ADDQ        $0x00000040, R10
+	VPSRLD      $0x10, Z1, Z1
+	VPMOVDW     Z1, (DI)
+	ADDQ        $0x00000040, R8
+	ADDQ        $0x00000020, DI
+	SUBQ        $0x00000010, R9
+	JNE         column
+	ADDQ        BX, AX
+	ADDQ        SI, CX
+	DECQ        DX
+	JNE         row
 	VZEROUPPER
 	RET
 

@@ -13613,6 +13613,84 @@ column:
 	BNE row
 	RET
 
+// narrowRowsF16NEON is narrowRowsF16AVX2 with two registers for one.
+TEXT ·narrowRowsF16NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD rows+24(FP), R2
+	MOVD to+32(FP), R3
+	MOVD from+40(FP), R4
+row:
+	MOVD R1, R6
+	MOVD R0, R5
+	MOVD columns+16(FP), R7
+column:
+	FLDPQ 0(R6), (F0, F1)
+	WORD $0x0e21681f // fcvtn v31.4h, v0.4s
+	WORD $0x4e21683f // fcvtn2 v31.8h, v1.4s
+	FMOVQ F31, 0(R5)
+	ADD $32, R6
+	ADD $16, R5
+	SUBS $8, R7
+	BNE column
+	ADD R3, R0
+	ADD R4, R1
+	SUBS $1, R2
+	BNE row
+	RET
+
+// narrowRowsBF16NEON is narrowRowsBF16AVX2 with two registers for one.
+TEXT ·narrowRowsBF16NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD rows+24(FP), R2
+	MOVD to+32(FP), R3
+	MOVD from+40(FP), R4
+row:
+	MOVD R1, R6
+	MOVD R0, R5
+	MOVD columns+16(FP), R7
+column:
+	FLDPQ 0(R6), (F0, F1)
+	MOVD $quietBit<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4ea81c02 // orr v2.4S, v0.4S, v8.4S
+	WORD $0x4ea81c23 // orr v3.4S, v1.4S, v8.4S
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e404 // fcmeq v4.4S, v0.4S, v0.4S
+	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e425 // fcmeq v5.4S, v1.4S, v1.4S
+	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	WORD $0x4f2f5406 // shl v6.4s, v0.4s, #15
+	WORD $0x4f2f5427 // shl v7.4s, v1.4s, #15
+	WORD $0x6f2104c6 // ushr v6.4s, v6.4s, #31
+	WORD $0x6f2104e7 // ushr v7.4s, v7.4s, #31
+	MOVD $belowHalf<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4ea88400 // add v0.4S, v0.4S, v8.4S
+	WORD $0x4ea88421 // add v1.4S, v1.4S, v8.4S
+	WORD $0x4ea68400 // add v0.4S, v0.4S, v6.4S
+	WORD $0x4ea78421 // add v1.4S, v1.4S, v7.4S
+	VBIT V4.B16, V2.B16, V0.B16
+	VBIT V5.B16, V3.B16, V1.B16
+	WORD $0x6f300400 // ushr v0.4s, v0.4s, #16
+	WORD $0x6f300421 // ushr v1.4s, v1.4s, #16
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	FMOVQ F31, 0(R5)
+	ADD $32, R6
+	ADD $16, R5
+	SUBS $8, R7
+	BNE column
+	ADD R3, R0
+	ADD R4, R1
+	SUBS $1, R2
+	BNE row
+	RET
+
 // maxPoolRowNEON is maxPoolRowAVX2 with two registers for one.
 TEXT ·maxPoolRowNEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0

@@ -964,6 +964,42 @@ func callWidenRowsBF16(wide bool, dst *float32, x unsafe.Pointer, columns, rows,
 }
 
 //go:noinline
+func callNarrowRowsF16(wide bool, dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr) {
+	if wide {
+		narrowRowsF16AVX512(dst, x, columns, rows, to, from)
+	} else {
+		narrowRowsF16AVX2(dst, x, columns, rows, to, from)
+	}
+}
+
+//go:noinline
+func callNarrowRowsAddedF16(wide bool, dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from uintptr) {
+	if wide {
+		narrowRowsAddedF16AVX512(dst, x, bias, floor, columns, rows, to, from)
+	} else {
+		narrowRowsAddedF16AVX2(dst, x, bias, floor, columns, rows, to, from)
+	}
+}
+
+//go:noinline
+func callNarrowRowsBF16(wide bool, dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr) {
+	if wide {
+		narrowRowsBF16AVX512(dst, x, columns, rows, to, from)
+	} else {
+		narrowRowsBF16AVX2(dst, x, columns, rows, to, from)
+	}
+}
+
+//go:noinline
+func callNarrowRowsAddedBF16(wide bool, dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from uintptr) {
+	if wide {
+		narrowRowsAddedBF16AVX512(dst, x, bias, floor, columns, rows, to, from)
+	} else {
+		narrowRowsAddedBF16AVX2(dst, x, bias, floor, columns, rows, to, from)
+	}
+}
+
+//go:noinline
 func callMaxPoolRow(wide bool, dst, x0, x1 *float32, windows, length, size uintptr) {
 	if wide {
 		maxPoolRowAVX512(dst, x0, x1, windows, length, size)
@@ -2144,6 +2180,30 @@ func widenRowsBF16AVX2(dst *float32, x unsafe.Pointer, columns, rows, to, from u
 
 //go:noescape
 func widenRowsBF16AVX512(dst *float32, x unsafe.Pointer, columns, rows, to, from uintptr)
+
+//go:noescape
+func narrowRowsF16AVX2(dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr)
+
+//go:noescape
+func narrowRowsF16AVX512(dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr)
+
+//go:noescape
+func narrowRowsAddedF16AVX2(dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from uintptr)
+
+//go:noescape
+func narrowRowsAddedF16AVX512(dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from uintptr)
+
+//go:noescape
+func narrowRowsBF16AVX2(dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr)
+
+//go:noescape
+func narrowRowsBF16AVX512(dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr)
+
+//go:noescape
+func narrowRowsAddedBF16AVX2(dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from uintptr)
+
+//go:noescape
+func narrowRowsAddedBF16AVX512(dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from uintptr)
 
 //go:noescape
 func maxPoolRowAVX2(dst, x0, x1 *float32, windows, length, size uintptr)

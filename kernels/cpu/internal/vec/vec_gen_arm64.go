@@ -461,6 +461,16 @@ func callWidenRowsBF16(wide bool, dst *float32, x unsafe.Pointer, columns, rows,
 }
 
 //go:noinline
+func callNarrowRowsF16(wide bool, dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr) {
+	narrowRowsF16NEON(dst, x, columns, rows, to, from)
+}
+
+//go:noinline
+func callNarrowRowsBF16(wide bool, dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr) {
+	narrowRowsBF16NEON(dst, x, columns, rows, to, from)
+}
+
+//go:noinline
 func callMaxPoolRow(wide bool, dst, x0, x1 *float32, windows, length, size uintptr) {
 	maxPoolRowNEON(dst, x0, x1, windows, length, size)
 }
@@ -1018,6 +1028,12 @@ func widenRowsF16NEON(dst *float32, x unsafe.Pointer, columns, rows, to, from ui
 
 //go:noescape
 func widenRowsBF16NEON(dst *float32, x unsafe.Pointer, columns, rows, to, from uintptr)
+
+//go:noescape
+func narrowRowsF16NEON(dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr)
+
+//go:noescape
+func narrowRowsBF16NEON(dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr)
 
 //go:noescape
 func maxPoolRowNEON(dst, x0, x1 *float32, windows, length, size uintptr)
