@@ -252,13 +252,15 @@ func (m *Model) Forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor {
 		ops.Failf(c.Graph(), "the model is a zero value; make models with NewSequential, NewFunctional or NewModel")
 	}
 	m.refuseUnstaged(c)
-	if !m.ownPolicy {
-		return m.topology.forward(c, inputs)
+	outer, within := c.Policy, c.Within
+	if m.ownPolicy {
+		c.Policy = m.policy
 	}
-	outer := c.Policy
-	c.Policy = m.policy
+	if _, ok := m.topology.(*sequential); ok && m.Path() == m.Name() {
+		c.Within = m.Name()
+	}
 	outputs := m.topology.forward(c, inputs)
-	c.Policy = outer
+	c.Policy, c.Within = outer, within
 	return outputs
 }
 

@@ -16,7 +16,7 @@ import (
 //
 // Masks that accompany tensors are not written, because Keras recomputes them when it reads the document.
 func (m *Model) ToJSON() ([]byte, error) {
-	o, err := m.object(m.policy.Name)
+	o, err := m.object(m.policy.Text())
 	if err != nil {
 		return nil, prefixed("ToJSON", err)
 	}
@@ -34,7 +34,7 @@ func (m *Model) ToJSON() ([]byte, error) {
 // object describes the model; policy is that of layers which name none.
 func (m *Model) object(policy string) (map[string]any, error) {
 	if m.ownPolicy {
-		policy = m.policy.Name
+		policy = m.policy.Text()
 	}
 	switch t := m.topology.(type) {
 	case *sequential:
@@ -58,7 +58,7 @@ func (m *Model) memberObject(policy string) (map[string]any, error) {
 }
 
 // LayerObject describes a model inside a layer, as in Keras files; see [layers.ObjectWriter].
-func (m *Model) LayerObject() (map[string]any, error) { return m.object(m.policy.Name) }
+func (m *Model) LayerObject() (map[string]any, error) { return m.object(m.policy.Text()) }
 
 // layerMember describes a layer inside a model.
 func layerMember(l layers.Layer, policy string, inputs [][]any) (map[string]any, error) {

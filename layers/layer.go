@@ -60,6 +60,7 @@ type Base struct {
 	frozen    bool
 	policy    string
 	resolved  ops.DTypePolicy // policy with that of the model for "", as it was when the layer was built
+	within    string          // the Sequential model then; see Context.Within
 	bounds    error           // of a field with a size that nothing can have
 	weights   distribute.Variables
 	sublayers []Layer
@@ -377,14 +378,30 @@ func (b *Base) addActivityLoss(c *Context, y *ops.Tensor) {
 }
 
 func (b *Base) dtypePolicy(c *Context) ops.DTypePolicy {
-	if b.policy == "" {
-		return c.Policy
+	p, err := c.Policy, error(nil)
+	if b.policy != "" {
+		p, err = ops.ParseDTypePolicy(b.policy)
 	}
-	p, err := ops.ParseDTypePolicy(b.policy)
+	if err == nil && p.Map != nil {
+		p, err = p.At(c.Policy, b.policyPaths(c.Within)...)
+	}
 	if err != nil {
 		ops.Fail(c.Graph(), fmt.Errorf("%s: %w", b.Path(), err))
 	}
 	return p
+}
+
+// policyPaths are the names that a layer has in maps of policies: Keras's, which begins with the name of a Sequential
+// model, and the path here.
+func (b *Base) policyPaths(within string) []string {
+	path := b.Path()
+	if within == "" {
+		within = b.within // of a layer that is called alone after its model was built
+	}
+	if within == "" {
+		return []string{path}
+	}
+	return []string{within + "/" + path, path}
 }
 
 func (b *Base) build(c *Context, inputs []*ops.Tensor, policy ops.DTypePolicy) {
@@ -399,7 +416,7 @@ func (b *Base) build(c *Context, inputs []*ops.Tensor, policy ops.DTypePolicy) {
 		b.weights = nil // of an attempt that failed
 		w.Build(&Builder{base: b, context: c, policy: policy}, shapes)
 	}
-	b.built, b.shapes, b.resolved = true, shapes, policy
+	b.built, b.shapes, b.resolved, b.within = true, shapes, policy, c.Within
 }
 
 // builtLayers returns the layers inside l that have been built.

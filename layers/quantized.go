@@ -241,8 +241,30 @@ func (b *Base) quantizeBase(how any, old []*distribute.Variable, dtype *string, 
 		b.resolved, b.weights, *setting = before, was, configured
 		return fail("%w", err)
 	}
-	b.policy, *dtype = policy.Name, policy.Name
+	b.policy = b.quantizedPolicy(policy.Name)
+	*dtype = b.policy
 	return nil
+}
+
+// quantizedPolicy is what the layer's policy becomes: the name of the new one, or its map with another entry.
+func (b *Base) quantizedPolicy(name string) string {
+	m, err := ops.ParseDTypePolicyMap(b.policy)
+	if m == nil || err != nil {
+		return name
+	}
+	paths := b.policyPaths(b.within)
+	for _, path := range paths {
+		if err == nil && m.Has(path) {
+			err = m.Delete(path)
+		}
+	}
+	if err == nil {
+		err = m.Set(paths[0], name)
+	}
+	if err != nil {
+		return name
+	}
+	return m.String()
 }
 
 // quantizeError is a mistake in a call of Quantize.

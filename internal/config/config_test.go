@@ -173,10 +173,10 @@ func TestErrors(t *testing.T) {
 		`{"test_colors":["red","blue"]}`: "element 1",
 		`{"impossible":1}`:               "this cannot be read",
 		`[1]`:                            "JSON object",
-		`{"plain":{"class_name":"DTypePolicyMap","config":{"default_policy":null}}}`:                                   "maps of policies",
-		`{"plain":{"class_name":"DTypePolicyMap","config":{"default_policy":"float32","policy_map":{"a":"float64"}}}}`: "entries for layers",
-		`{"plain":{"class_name":"QuantizedDTypePolicy","config":{}}}`:                                                  "expected a mode",
-		`{"kernel_test_color":{"a":[1]}}`:                                                                              "no such color",
+		`{"plain":{"class_name":"DTypePolicyMap","config":{"default_policy":7}}}`:                               "expected that of a layer",
+		`{"plain":{"class_name":"DTypePolicyMap","config":{"default_policy":"float32","policy_map":{"a":[]}}}}`: "the entry \"a\"",
+		`{"plain":{"class_name":"QuantizedDTypePolicy","config":{}}}`:                                           "expected a mode",
+		`{"kernel_test_color":{"a":[1]}}`:                                                                       "no such color",
 	} {
 		var s sample
 		assert.ErrorContains(t, config.Decode(json.RawMessage(text), &s), want, text)

@@ -15,18 +15,6 @@ var quantizedPolicies = map[string]bool{"QuantizedDTypePolicy": true, "Quantized
 // defaultHistory is the amax_history_length that Keras has by itself.
 const defaultHistory = 1024
 
-// onlyPolicy is the policy of a DTypePolicyMap that has the same for all layers; nil for other policies.
-func onlyPolicy(o Object) json.RawMessage {
-	var c struct {
-		Default json.RawMessage            `json:"default_policy"`
-		Map     map[string]json.RawMessage `json:"policy_map"`
-	}
-	if o.ClassName != "DTypePolicyMap" || json.Unmarshal(o.Config, &c) != nil || len(c.Map) > 0 || len(c.Default) == 0 || string(c.Default) == "null" {
-		return nil
-	}
-	return c.Default
-}
-
 // quantizedPolicy turns the object of such a policy into its string; other values stay as they are.
 func quantizedPolicy(raw json.RawMessage) (json.RawMessage, error) {
 	o, err := ParseObject(raw)
@@ -37,10 +25,10 @@ func quantizedPolicy(raw json.RawMessage) (json.RawMessage, error) {
 		if o.ClassName == "DTypePolicy" || o.ClassName == "FloatDTypePolicy" || hasName(o) {
 			return raw, nil
 		}
-		if policy := onlyPolicy(o); policy != nil {
-			return quantizedPolicy(policy)
+		if o.ClassName == "DTypePolicyMap" {
+			return policyMap(o)
 		}
-		return nil, fmt.Errorf("received the policy %s %s; maps of policies with entries for layers are not supported", o.ClassName, shorten(o.Config))
+		return nil, fmt.Errorf("received the policy %s %s; expected one of Keras's", o.ClassName, shorten(o.Config))
 	}
 	var c struct {
 		Mode    string `json:"mode"`
@@ -61,6 +49,9 @@ func quantizedPolicy(raw json.RawMessage) (json.RawMessage, error) {
 
 // DTypePolicyObject returns the object that Keras writes for a dtype policy.
 func DTypePolicyObject(name string) map[string]any {
+	if m, err := ParsePolicyMap(name); m != nil && err == nil {
+		return m.object()
+	}
 	mode, source, quantized := strings.Cut(name, "_from_")
 	if !quantized {
 		return map[string]any{"module": "keras", "class_name": "DTypePolicy", "config": map[string]any{"name": name}, "registered_name": nil}

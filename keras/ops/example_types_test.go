@@ -15,6 +15,28 @@ func ExampleTensor() {
 	// Output: float32[2 3] 2 3
 }
 
+func ExampleDTypePolicyMap() {
+	m, err := ops.NewDTypePolicyMap("float32")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := errors.Join(m.Set("encoder/.*", "mixed_bfloat16"), m.Set("encoder/head", "int8_from_float32")); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, path := range []string{"encoder/query", "encoder/head", "decoder"} {
+		policy, err := m.Get(path)
+		fmt.Println(path, policy, err)
+	}
+	fmt.Println(m) // goes into DType of layers
+	// Output:
+	// encoder/query mixed_bfloat16 <nil>
+	// encoder/head int8_from_float32 <nil>
+	// decoder float32 <nil>
+	// {"default_policy":"float32","policy_map":{"encoder/.*":"mixed_bfloat16","encoder/head":"int8_from_float32"}}
+}
+
 func ExampleGradients() {
 	g := ops.NewGraph("example")
 	x := g.Input("x", ir.Float64)

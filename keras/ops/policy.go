@@ -15,6 +15,9 @@ type DTypePolicy struct {
 	Compute      ir.DType
 	Variable     ir.DType
 	Quantization Quantization
+
+	// Map gives layers other policies by their paths; nil: all have this one. See [DTypePolicyMap].
+	Map *DTypePolicyMap
 }
 
 // Quantization is what a dtype policy says of weights that are kept in fewer bits: "int8_from_float32",
@@ -38,10 +41,18 @@ var dtypePolicies = map[string]DTypePolicy{
 }
 
 // ParseDTypePolicy returns the policy of the given name; "" is float32. An integer type name gives a policy of that
-// type, for layers that hand on integers.
+// type, for layers that hand on integers. The string of a [DTypePolicyMap] gives its default policy with the map.
 func ParseDTypePolicy(name string) (DTypePolicy, error) {
 	if name == "" {
 		name = "float32"
+	}
+	if m, err := ParseDTypePolicyMap(name); m != nil || err != nil {
+		if err != nil {
+			return DTypePolicy{}, err
+		}
+		p, err := ParseDTypePolicy(m.Default())
+		p.Name, p.Map = "map_"+p.Name, m
+		return p, err
 	}
 	if mode, source, ok := strings.Cut(name, "_from_"); ok {
 		return quantizedPolicy(name, mode, source)

@@ -14,6 +14,9 @@ type Context struct {
 	Training bool
 	// Policy applies to layers that have none of their own.
 	Policy ops.DTypePolicy
+	// Within is the name of the outermost Sequential model while it is called; "" in other models. Keras's paths of its
+	// layers begin with it.
+	Within string
 	// Watch, if it is set, is called after each call of a layer, with the layer, its inputs in the type in which it
 	// computes, and its results: inner layers before those that they are part of.
 	Watch func(layer any, inputs, results []*ops.Tensor)

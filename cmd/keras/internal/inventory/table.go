@@ -224,7 +224,7 @@ var explicit = map[string]entry{
 	"utils.Config":                                        {"", "a struct of Go is one, encoding/json writes it"},
 	"utils.get_file":                                      {"", "net/http; the datasets of data/datasets are downloaded with checksums on request"},
 	"utils.standardize_dtype":                             {"", "element types are a Go type; ir.ParseDType reads names"},
-	"dtype_policies.DTypePolicyMap":                       {"", "each layer has a field DType of its own; files in which a map says the same for all layers are read"},
+	"dtype_policies.DTypePolicyMap":                       {"ops.DTypePolicyMap", "its String is the DType of layers"},
 	"dtype_policies.AWQDTypePolicy":                       {"ops.ParseDTypePolicy", "a name: awq/4/128_from_float32"},
 	"dtype_policies.GPTQDTypePolicy":                      {"ops.ParseDTypePolicy", "a name: gptq/4/128_from_float32"},
 	"dtype_policies.Int4DTypePolicy":                      {"ops.ParseDTypePolicy", "a name: int4/128_from_float32"},

@@ -253,8 +253,8 @@ func (j *halfJob) block(worker, e0, e1, m, n int) {
 	j.finish(sums, lines, e0*a.StrideC[0]+e1*a.StrideC[1]+m*a.LDC+n, rows, n, cols)
 }
 
-// nextPanel returns the memory of the panel at column n for a block of sums as in packB, and how far apart the parts are
-// that the kernel fetches with each of the sums before.
+// nextPanel returns the memory of the panel at column n for a block of sums as in packB, and how far apart the parts
+// are that the kernel fetches with each of the sums before.
 func (j *halfJob) nextPanel(src []uint16, k, k1, n int) (next []float32, step int) {
 	a := &j.args
 	if j.plan.pairs {
