@@ -30,6 +30,9 @@ func layerNorm[T block.Float](b *build) func() {
 	if ch == 0 {
 		return func() {}
 	}
+	if ch <= shortNorm {
+		return layerNormShort[T](b, ch)
+	}
 	return b.rt().parallel(x.N/ch, grain(2*ch), func(_ *worker, lo, hi int) {
 		vec.LayerNorm(plan.Data[T](y)[lo*ch:hi*ch], plan.Data[T](x)[lo*ch:hi*ch], plan.Data[T](gamma), plan.Data[T](beta), plan.Data[T](mean)[lo:hi], plan.Data[T](rstd)[lo:hi], epsilon)
 	})
@@ -47,6 +50,9 @@ func layerNormGrad[T block.Float](b *build) func() {
 	d, ch := x.Typ.DType, gamma.N
 	if ch == 0 {
 		return func() {}
+	}
+	if ch <= shortNorm {
+		return layerNormGradShort[T](b, ch)
 	}
 	rows := x.N / ch
 	blocks, size := rowBlocks(rows, 2*ch)
