@@ -26,6 +26,10 @@ func BackwardDataScratch[T Float](s *Shape, workers int) int {
 	if n.depthwise() {
 		return n.sizeKernel()
 	}
+	if repeats[T](&n) {
+		r := n.repeated()
+		return r.sizeX() + BackwardDataScratch[T](&r, workers)
+	}
 	width := micro.PanelWidth[T]()
 	return volume(n.Kernel) * n.OutChannels * ceil(n.InChannels/n.Groups, width) * width
 }
@@ -54,6 +58,13 @@ func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) 
 	}
 	if n.pointwise() {
 		runProduct(p, pointwiseData(&n, dy, kernel, dx), scratch)
+		return
+	}
+	if repeats[T](&n) {
+		r := n.repeated()
+		to := scratch[:r.sizeX()]
+		BackwardData(p, &r, dy, kernel, to, scratch[len(to):])
+		runFilters(p, dx[:n.sizeX()], to, true)
 		return
 	}
 	out := n.Out()

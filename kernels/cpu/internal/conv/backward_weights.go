@@ -110,6 +110,10 @@ func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
 		a := pointwiseGradient[T](&n, nil, nil, nil)
 		return gemm.ScratchSize(&a, workers)
 	}
+	if repeats[T](&n) {
+		r := n.repeated()
+		return r.sizeX() + BackwardWeightsScratch[T](&r, workers)
+	}
 	size := 0
 	if parts := imageParts[T](&n); parts > 1 {
 		size = parts * n.sizeKernel()
@@ -146,6 +150,13 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 	}
 	if n.pointwiseWeights() {
 		runProduct(p, pointwiseGradient(&n, x, dy, dkernel), scratch)
+		return
+	}
+	if repeats[T](&n) {
+		r := n.repeated()
+		to := scratch[:r.sizeX()]
+		runFilters(p, x[:n.sizeX()], to, false)
+		BackwardWeights(p, &r, to, dy, dkernel, scratch[len(to):])
 		return
 	}
 	c := getGradient[T]()

@@ -20,6 +20,10 @@ func ForwardScratch[T Float](s *Shape, workers int) int {
 		w := forwardWide[T](&n)
 		return w.size(volume(n.Kernel), workers)
 	}
+	if repeats[T](&n) {
+		r := n.repeated()
+		return r.sizeX() + ForwardScratch[T](&r, workers)
+	}
 	if !packForward[T](&n) {
 		return 0
 	}
@@ -80,6 +84,13 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 	}
 	if n.unfolds() {
 		forwardUnfolded(p, &n, x, kernel, bias, relu, y, scratch, packed)
+		return
+	}
+	if repeats[T](&n) {
+		r := n.repeated()
+		to := scratch[:r.sizeX()]
+		runFilters(p, x[:n.sizeX()], to, false)
+		forward(p, &r, to, kernel, bias, relu, y, scratch[len(to):], false)
 		return
 	}
 	c := getCorrelation[T]()

@@ -37,7 +37,7 @@ type wide struct {
 func isWide[T Float](s *Shape, eighths int) bool {
 	width := micro.PanelWidth[T]()
 	return s.Groups > 1 && s.Groups == s.InChannels && s.Kernel[0] == 1 && s.Strides[2] == 1 && s.OutChannels > 0 &&
-		(s.OutChannels != s.InChannels || s.OutChannels%(width/2) != 0 && 8*s.OutChannels < eighths*width)
+		s.OutChannels%(width/2) != 0 && 8*s.OutChannels < eighths*width
 }
 
 // isWideForward reports whether the convolution and its input gradient are, unless package micro slides over their

@@ -1,0 +1,106 @@
+package conv
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// Groups of one channel with several filters leave most lanes of a tile empty. Unless channels are few and go along the
+// width (see wide.go), they are repeated, once for each filter, so that every channel has one filter; gradients of such
+// inputs are added.
+
+// repeats reports whether the convolution is computed so.
+func repeats[T Float](s *Shape) bool {
+	return s.Groups > 1 && s.Groups == s.InChannels && s.OutChannels > s.InChannels && !isWide[T](s, 7)
+}
+
+// repeated returns the shape of the convolution of repeated channels.
+func (s *Shape) repeated() Shape {
+	r := *s
+	r.InChannels, r.Groups = s.OutChannels, s.OutChannels
+	return r
+}
+
+// filters copies numbers of channels to those of their filters, or adds the numbers of filters.
+type filters[T Float] struct {
+	count       int // of a channel
+	channels, x []T // a number for each channel, and for each filter
+	add         bool
+}
+
+var (
+	filters32 pool.Recycler[filters[float32]]
+	filters64 pool.Recycler[filters[float64]]
+)
+
+const filtersBlock = 512 // channels that are done in one go
+
+func runFilters[T Float](p *pool.Pool, channels, x []T, add bool) {
+	if len(channels) == 0 {
+		return
+	}
+	var zero T
+	f := (*filters[T])(nil)
+	if unsafe.Sizeof(zero) == 4 {
+		f = (*filters[T])(unsafe.Pointer(filters32.Get()))
+	} else {
+		f = (*filters[T])(unsafe.Pointer(filters64.Get()))
+	}
+	f.count, f.channels, f.x, f.add = len(x)/len(channels), channels, x, add
+	p.Parallel(ceil(len(channels), filtersBlock), 32, f)
+	f.channels, f.x = nil, nil // let go of the caller's memory
+	if unsafe.Sizeof(zero) == 4 {
+		filters32.Put((*filters[float32])(unsafe.Pointer(f)))
+		return
+	}
+	filters64.Put((*filters[float64])(unsafe.Pointer(f)))
+}
+
+// Run does blocks of channels.
+func (f *filters[T]) Run(_, lo, hi int) {
+	for k := lo; k < hi; k++ {
+		first := k * filtersBlock
+		channels := f.channels[first:min(first+filtersBlock, len(f.channels))]
+		x := f.x[first*f.count:][:len(channels)*f.count]
+		if f.add {
+			addFilters(channels, x, f.count)
+			continue
+		}
+		copyFilters(x, channels, f.count)
+	}
+}
+
+// copyFilters repeats each number count times.
+func copyFilters[T Float](dst, x []T, count int) {
+	var zero T
+	var sources [4]unsafe.Pointer
+	done := 0
+	if count <= len(sources) {
+		for i := range count {
+			sources[i] = unsafe.Pointer(unsafe.SliceData(x))
+		}
+		done = vec.Turns(unsafe.Pointer(unsafe.SliceData(dst)), sources[:count], int(unsafe.Sizeof(zero)), 0, len(x))
+	}
+	for i := done; i < len(x); i++ {
+		for j := range count {
+			dst[i*count+j] = x[i]
+		}
+	}
+}
+
+// addFilters adds each count numbers.
+func addFilters[T Float](dst, x []T, count int) {
+	var part [filtersBlock]T
+	clear(dst)
+	for j := range count {
+		from := x[j:]
+		p := part[:len(dst)]
+		done := vec.Strided(unsafe.Pointer(unsafe.SliceData(p)), unsafe.Pointer(unsafe.SliceData(from)), int(unsafe.Sizeof(p[0])), count, len(p))
+		for i := done; i < len(p); i++ {
+			p[i] = from[i*count]
+		}
+		vec.Add(dst, dst, p)
+	}
+}
