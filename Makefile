@@ -138,6 +138,7 @@ FAULTS ?= 42
 SCHEDULE ?= 1
 chaos: ## train on 3 and 5 workers under random kills, freezes and restarts, started by hand and by keras launch: FAULTS of them in each of five runs, drawn by SCHEDULE
 	$(GO) test ./distribute/multiworker -run TestChaos -count=1 -v -timeout 60m -faults $(FAULTS) -schedule $(SCHEDULE)
+	$(GO) test ./kernels/cuda -run TestChaos -count=1 -v -timeout 60m -faults $(FAULTS) -schedule $(SCHEDULE)
 	$(GO) test ./cmd/keras -run TestLaunchChaos -count=1 -v -timeout 60m -faults $(FAULTS) -schedule $(SCHEDULE)
 
 chaos-ps: FAULTS = 300

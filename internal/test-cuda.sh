@@ -27,4 +27,5 @@ if [ "${1:-}" = assembler ]; then
 fi
 GOKERAS_PTXAS=${GOKERAS_PTXAS:-$(assembler)}
 export GOKERAS_PTXAS
+go test -count=1 -vet=off -run TestMeetAssembles ./kernels/cuda
 go test -count=1 -vet=off ${SHORT:+-short} -timeout 40m "$@" ./kernels/cuda/internal/lower

@@ -11,8 +11,8 @@ import (
 // Implementation says how gradients are reduced between workers.
 type Implementation string
 
-// The implementations. Auto is NCCL where the devices are GPUs and all workers have the same version of the library,
-// else Ring.
+// The implementations. Auto is, for GPUs, memory that the workers open to each other where all are on one host with one
+// GPU each, and NCCL where all workers have the same version of the library; else Ring.
 const (
 	Auto Implementation = "AUTO"
 	Ring Implementation = "RING"

@@ -19,6 +19,9 @@ import (
 // twoShotBytes is from where on the values of an all-reduce are large.
 var twoShotBytes = 256 << 10
 
+// inShares reports whether all-reduces of so many bytes are done in shares.
+func (g *group) inShares(bytes int) bool { return bytes >= twoShotBytes }
+
 // combining is what one replica does in a collective.
 type combining struct {
 	values []combined
@@ -27,6 +30,8 @@ type combining struct {
 	needs  int64         // bytes of scratch memory
 	pinned int           // bytes of host memory
 	linked []linkedValue // where NCCL combines
+	rounds []windowRound // where windows do
+	window []windowValue
 }
 
 // combined is one value of a collective.
@@ -64,7 +69,7 @@ func (g *group) prepare(replica int, s *session) error {
 			if step.Kind == lower.Collect {
 				plan := g.plan
 				if g.link != nil {
-					plan = g.planLinked
+					plan = func(replica int, step *lower.Step) (*combining, error) { return g.link.carrier.plan(g, replica, step) }
 				}
 				c, err := plan(replica, step)
 				if err != nil {
@@ -102,7 +107,7 @@ func (g *group) plan(replica int, step *lower.Step) (*combining, error) {
 	for _, v := range operands {
 		total += v.Type.Bytes()
 	}
-	c := &combining{shares: step.Op == ir.AllReduce && total >= twoShotBytes, needs: int64(flagSlot * (n + 1)), pinned: flagSlot, values: make([]combined, len(operands))}
+	c := &combining{shares: step.Op == ir.AllReduce && g.inShares(total), needs: int64(flagSlot * (n + 1)), pinned: flagSlot, values: make([]combined, len(operands))}
 	var err error
 	if c.flags, err = g.session(replica, "flags", func() (*ir.Program, error) { return pickFlag(n) }); err != nil {
 		return nil, err
@@ -213,7 +218,7 @@ func (g *group) collect() (int, error) {
 	}
 	combine := g.collectAmong
 	if g.link != nil {
-		combine = g.collectLinked
+		combine = func() (int, error) { return g.link.carrier.collect(g) }
 	}
 	if i, err := combine(); err != nil {
 		return i, err

@@ -27,6 +27,7 @@ type device struct {
 	idle  []*block
 
 	crossing crossing
+	retired  []driver.Address // windows that processes may still read which have not noticed that the group has ended
 }
 
 // block is host memory that the device can reach. The event tells when the last copy is over.
@@ -244,6 +245,9 @@ func (d *device) close() error {
 		}
 		for _, b := range d.idle {
 			all = append(all, d.Err(d.API.HostFree(b.memory), "cuMemFreeHost"), d.Err(d.API.DestroyEvent(b.event), "cuEventDestroy_v2"))
+		}
+		for _, a := range d.retired {
+			all = append(all, d.Err(d.API.FreeShared(a), "cuMemFree_v2"))
 		}
 		if d.crossing.event != 0 {
 			all = append(all, d.Err(d.API.DestroyEvent(d.crossing.event), "cuEventDestroy_v2"))

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -66,6 +67,8 @@ type gpuJob struct {
 	Elastic  *distribute.Elastic
 	Deadline time.Duration
 	Epochs   int
+	Windows  bool          // the workers are on one host, without NCCL
+	Pace     time.Duration // of a step, at least: there shall be time for faults
 }
 
 const jobSteps = 4 // in an epoch
@@ -75,12 +78,12 @@ type outcome struct {
 	Weights [][]float64
 	Loss    []float64
 	Steps   float64 // as the optimizer counts
-	Calls   int     // all-reduces by the library, in this life
+	Calls   int     // all-reduces by the library, in this life; or memory of others that was opened
 }
 
 // work is a worker's life.
 func (j *gpuJob) work() error {
-	f := fakedriver.New(fakedriver.Options{Devices: j.Devices})
+	f := fakedriver.New(fakedriver.Options{Devices: j.Devices, Bus: os.Getpid()})
 	library, err := fakenccl.Dial("unix", j.World, f)
 	if err != nil {
 		return err
@@ -88,9 +91,15 @@ func (j *gpuJob) work() error {
 	b := newBackend("fakecuda", func() (driver.API, error) { return f, nil })
 	b.host = func() string { return fmt.Sprint("host", os.Getpid()) } // the fakes number their cards alike
 	b.openNCCL = func() (nccl.API, error) { return library, nil }
+	implementation := collective.NCCL
+	if j.Windows {
+		implementation = collective.Auto
+		b.host = func() string { return "one host" }
+		b.openNCCL = func() (nccl.API, error) { return nil, errors.New("there is no NCCL") }
+	}
 	kernels.Register(b)
 	o := multiworker.Options{Elastic: j.Elastic, Deadline: j.Deadline, JoinTimeout: time.Minute, Observe: func(text string) { fmt.Println(text) },
-		Communication: collective.CommunicationOptions{Implementation: collective.NCCL}}
+		Communication: collective.CommunicationOptions{Implementation: implementation}}
 	for i := range j.Devices {
 		o.Devices = append(o.Devices, fmt.Sprint("fakecuda:", i))
 	}
@@ -110,6 +119,7 @@ func (j *gpuJob) work() error {
 		EpochBegin: func(e int) error { epoch = e; return nil },
 		TrainBatchEnd: func(batch int, _ *callbacks.Logs) error {
 			fmt.Println("step", epoch*jobSteps+batch+1)
+			time.Sleep(j.Pace)
 			return nil
 		},
 	}
@@ -125,6 +135,9 @@ func (j *gpuJob) work() error {
 		return err
 	}
 	out := outcome{Loss: h.Logs["loss"], Calls: library.Calls()["ncclAllReduce"]}
+	if j.Windows {
+		out.Calls = f.Calls()["cuIpcOpenMemHandle_v2"]
+	}
 	weights, err := m.GetWeights()
 	if err != nil {
 		return err
@@ -304,7 +317,7 @@ func (c *gpuCluster) end() []*outcome {
 }
 
 // Workers with GPUs that are killed, frozen and started again, the first one among them, train through NCCL what they
-// train unharmed: the same bits where their number is kept, and every step once where it is not.
+// train unharmed, and so do those that meet in memory that they open to each other: the same bits where their number is kept, and every step once where it is not.
 func TestElasticNCCL(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")
@@ -313,6 +326,7 @@ func TestElasticNCCL(t *testing.T) {
 		"kept":    {Devices: 1, Elastic: &distribute.Elastic{}, Epochs: 12},
 		"fewer":   {Devices: 1, Elastic: &distribute.Elastic{Min: 1}, Epochs: 12},
 		"of more": {Devices: 2, Elastic: &distribute.Elastic{}, Epochs: 6},
+		"windows": {Devices: 1, Elastic: &distribute.Elastic{}, Epochs: 12, Windows: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			const deadline = 1500 * time.Millisecond

@@ -87,7 +87,7 @@ func (b *backend) linked(ctx context.Context, o kernels.CommunicatorOptions) (*g
 	if err := g.makeEvents(); err != nil {
 		return nil, err
 	}
-	if g.link, err = b.newLink(ctx, o, g.devices); err != nil {
+	if g.link, err = b.newLink(ctx, o, g); err != nil {
 		g.release()
 		return nil, err
 	}
@@ -307,6 +307,9 @@ func (g *group) enlist() (int, error) {
 		p := &g.parts[i]
 		p.cursor.reset(p.session.executable.plan.Steps)
 	}
+	if g.link != nil {
+		g.link.carrier.begin(g)
+	}
 	for {
 		for i := range g.parts {
 			var err error
@@ -322,12 +325,16 @@ func (g *group) enlist() (int, error) {
 			return i, fmt.Errorf("%s meets the others in %s, replica 0 in %s; all replicas must make the same collectives in the same order", g.parts[i].session.executable.program.Name, describe(g.steps[i]), describe(g.steps[0]))
 		}
 		if g.steps[0] == nil {
-			return 0, nil
+			break
 		}
 		if i, err := g.collect(); err != nil {
 			return i, err
 		}
 	}
+	if g.link != nil {
+		return g.link.carrier.end(g)
+	}
+	return 0, nil
 }
 
 // differs returns the first replica whose collective is another one than that of replica 0; 0 where all agree.

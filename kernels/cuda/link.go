@@ -6,33 +6,55 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"time"
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
 )
 
-// link is NCCL's side of a group: a communicator for each replica of this process. NCCL waits for ranks that do not
-// come forever, in the devices' streams. So a goroutine watches what is under way, and aborts the communicators where a
-// device or a connection is lost, where nothing ends for too long, or where the caller says so. An aborted link is
-// never used again.
+// link is how a group meets those of other processes: through NCCL, or through memory that processes open to each
+// other. Both wait for ranks that do not come forever, in the devices' streams. So a goroutine watches what is under
+// way, and aborts the link where a device or a connection is lost, where nothing ends for too long, or where the caller
+// says so. An aborted link is never used again.
 type link struct {
-	api          nccl.API
+	carrier      carrier
 	devices      []*device
 	first, ranks int           // of the ranks of all processes
 	timeout      time.Duration // the longest wait without progress
 	broken       func(err error) error
 
-	mu     sync.Mutex // guards what follows, and every call on a communicator
-	comms  []*nccl.Comm
-	err    error // why it was aborted
+	mu     sync.Mutex // guards what follows, and every call on a communicator of NCCL
+	err    error      // why it was aborted
 	flight []flight
 	moved  time.Time     // when a launch ended, or the first one began
 	work   chan struct{} // tells the watch that there is something
 	over   chan struct{} // closed when the link is
+}
+
+// carrier is what is beneath a link.
+type carrier interface {
+	// name is for errors: "NCCL".
+	name() string
+	// plan says how a replica does a collective, and collect does it for those that all replicas have come to, with the
+	// order of all devices held; it returns the replica that failed. begin and end are called around the collectives of
+	// a launch.
+	plan(g *group, replica int, step *lower.Step) (*combining, error)
+	begin(g *group)
+	collect(g *group) (replica int, err error)
+	end(g *group) (replica int, err error)
+	// records reports whether calls can be part of a graph.
+	records() bool
+	// lost says what is wrong with a replica's connection to the others. The link's lock is held, here and in abort.
+	lost(i int) error
+	// abort ends whatever waits, for good.
+	abort()
+	// finish ends a link in good order, if the others do so too.
+	finish(ctx context.Context) error
+	// release gives back what is left when nothing waits any more.
+	release()
 }
 
 // flight is the launches of a device that were put into its stream, in order.
@@ -50,117 +72,37 @@ var errAborted = errors.New("cuda: a collective was aborted")
 
 // newLink connects the devices of this process with those of all. If others connect too, exchange reports what each
 // has.
-func (b *backend) newLink(ctx context.Context, o kernels.CommunicatorOptions, devices []*device) (*link, error) {
-	id, err := b.rendezvous(ctx, o)
+func (b *backend) newLink(ctx context.Context, o kernels.CommunicatorOptions, g *group) (*link, error) {
+	found, err := b.rendezvous(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	l := &link{
-		api: b.nccl, devices: devices, first: o.First, ranks: o.Total(), timeout: o.Timeout, broken: o.Broken, flight: make([]flight, len(devices)),
+		devices: g.devices, first: o.First, ranks: o.Total(), timeout: o.Timeout, broken: o.Broken, flight: make([]flight, len(g.devices)),
 		work: make(chan struct{}, 1), over: make(chan struct{}),
 	}
 	if l.timeout == 0 {
 		l.timeout = defaultTimeout
 	}
-	for i, d := range devices {
-		if err = d.Enter(); err == nil {
-			c := new(nccl.Comm)
-			if err = nccl.Check(l.api, l.api.InitRank(c, l.ranks, id, l.first+i), "ncclCommInitRankConfig", "replica %d of %d on %v", l.first+i, l.ranks, d.name); err == nil {
-				l.comms = append(l.comms, c)
-			}
-			d.Leave()
-		}
+	if found.windows {
+		refused, err := b.byWindows(ctx, o, l)
 		if err != nil {
-			l.abort(err)
+			return nil, err
+		}
+		if found.problem != nil && refused != nil {
+			found.problem = fmt.Errorf("%w; %w", refused, found.problem)
+		}
+	}
+	if l.carrier == nil {
+		if found.problem != nil {
+			return nil, found.problem
+		}
+		if l.carrier, err = b.byNCCL(ctx, l, found.id); err != nil {
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, l.timeout, fmt.Errorf("cuda: not all of %d replicas have come to connect through NCCL within %v", l.ranks, l.timeout))
-	defer cancel()
-	if err = l.settle(ctx); err != nil {
-		err = l.explain(fmt.Errorf("cuda: connecting replicas %d to %d of %d through NCCL: %w", l.first, l.first+len(devices)-1, l.ranks, err))
-		l.abort(err)
-		return nil, err
-	}
 	go l.watch()
 	return l, nil
-}
-
-// records reports whether calls can be part of a graph.
-func (l *link) records() bool { return len(l.devices) == 1 }
-
-// settle waits until no call goes on any more.
-func (l *link) settle(ctx context.Context) error {
-	pause := time.Microsecond
-	for i := 0; i < len(l.devices); {
-		l.mu.Lock()
-		if l.err != nil {
-			l.mu.Unlock()
-			return l.err
-		}
-		state, r := l.api.AsyncError(*l.comms[i])
-		l.mu.Unlock()
-		err := nccl.Check(l.api, r, "ncclCommGetAsyncError", "replica %d on %v", l.first+i, l.devices[i].name)
-		if err == nil {
-			err = nccl.Check(l.api, state, "NCCL", "replica %d on %v", l.first+i, l.devices[i].name)
-		}
-		if err != nil {
-			return err
-		}
-		if state == nccl.Success {
-			i++
-			continue
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if pause *= 2; pause > time.Millisecond {
-			pause = time.Millisecond
-		}
-		if pause > 16*time.Microsecond {
-			time.Sleep(pause)
-		} else {
-			runtime.Gosched()
-		}
-	}
-	return nil
-}
-
-// group makes the calls of f for every replica as one group, and returns when NCCL has put them into the streams. It
-// returns the replica that failed.
-func (l *link) group(f func(i int, c nccl.Comm, d *device) (nccl.Result, string)) (int, error) {
-	if i, err := l.submit(f); err != nil {
-		return i, err
-	}
-	return 0, l.settle(context.Background()) // an abort ends it
-}
-
-func (l *link) submit(f func(i int, c nccl.Comm, d *device) (nccl.Result, string)) (failed int, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.err != nil {
-		return 0, l.err
-	}
-	runtime.LockOSThread() // groups belong to threads
-	defer runtime.UnlockOSThread()
-	if err := nccl.Check(l.api, l.api.GroupStart(), "ncclGroupStart", ""); err != nil {
-		return 0, err
-	}
-	for i, d := range l.devices {
-		if err = d.Enter(); err == nil {
-			r, call := f(i, *l.comms[i], d)
-			if r != nccl.Success && r != nccl.InProgress {
-				err = nccl.Check(l.api, r, call, "replica %d on %v", l.first+i, d.name)
-			}
-			d.Leave()
-		}
-		if err != nil {
-			failed = i
-			break
-		}
-	}
-	// also after a failure: the thread must come out of the group
-	return failed, errors.Join(err, nccl.Check(l.api, l.api.GroupEnd(), "ncclGroupEnd", ""))
 }
 
 // launched notes what was put into the streams, for the watch.
@@ -235,8 +177,8 @@ func (l *link) look() (busy bool, err error) {
 		return false, nil
 	}
 	for i, d := range l.devices {
-		if state, r := l.api.AsyncError(*l.comms[i]); r != nccl.Success || state != nccl.Success && state != nccl.InProgress {
-			return true, fmt.Errorf("cuda: replica %d on %v has lost the others: %w", l.first+i, d.name, nccl.Check(l.api, max(r, state), "ncclCommGetAsyncError", ""))
+		if err := l.carrier.lost(i); err != nil {
+			return true, fmt.Errorf("cuda: replica %d on %v has lost the others: %w", l.first+i, d.name, err)
 		}
 		f := &l.flight[i]
 		if err := d.Enter(); err != nil {
@@ -258,7 +200,7 @@ func (l *link) look() (busy bool, err error) {
 		busy = busy || f.begin < f.end
 	}
 	if waits := time.Since(l.moved); busy && waits > l.timeout {
-		return true, &waitError{fmt.Sprintf("cuda: replicas %d to %d of %d on %v have waited for the others in NCCL for %v; one of the others is lost or does not make the same calls", l.first, l.first+len(l.devices)-1, l.ranks, l.names(), l.timeout)}
+		return true, &waitError{fmt.Sprintf("cuda: replicas %d to %d of %d on %v have waited for the others in %s for %v; one of the others is lost or does not make the same calls", l.first, l.first+len(l.devices)-1, l.ranks, l.names(), l.carrier.name(), l.timeout)}
 	}
 	return busy, nil
 }
@@ -306,24 +248,8 @@ func (l *link) abort(err error) {
 		return
 	}
 	l.err = err
-	l.giveBack(l.api.Abort)
+	l.carrier.abort()
 	close(l.over)
-}
-
-// giveBack hands every communicator to f at the same time: the library may let the ends of one process wait for each
-// other. The lock is held.
-func (l *link) giveBack(f func(nccl.Comm) nccl.Result) {
-	var all sync.WaitGroup
-	for i, c := range l.comms {
-		all.Go(func() {
-			if l.devices[i].Enter() == nil { // without its context too: what waits must end
-				defer l.devices[i].Leave()
-			}
-			f(*c)
-		})
-	}
-	all.Wait()
-	l.comms = nil
 }
 
 // closing is how long the end of a link waits for the other processes.
@@ -333,27 +259,21 @@ const closing = 5 * time.Second
 func (l *link) close() {
 	l.mu.Lock()
 	failed := l.err != nil
-	for i := range l.comms {
-		if !failed && l.devices[i].Enter() == nil {
-			failed = nccl.Check(l.api, l.api.Finalize(*l.comms[i]), "ncclCommFinalize", "") != nil
-			l.devices[i].Leave()
-		}
-	}
 	l.mu.Unlock()
 	if !failed {
 		ctx, cancel := context.WithTimeout(context.Background(), closing)
-		failed = l.settle(ctx) != nil
+		failed = l.carrier.finish(ctx) != nil
 		cancel()
 	}
 	if failed {
 		l.abort(errClosed)
-		return
+	} else {
+		l.mu.Lock()
+		if l.err == nil {
+			l.err = errClosed
+			close(l.over)
+		}
+		l.mu.Unlock()
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.err == nil {
-		l.err = errClosed
-		l.giveBack(l.api.Destroy)
-		close(l.over)
-	}
+	l.carrier.release()
 }

@@ -120,7 +120,7 @@ func oneRank(t *testing.T, b *backend) {
 		want = ir.AppendElement(want, ir.Float32, float64(i))
 	}
 	require.NoError(t, buffers[0].Write(want))
-	l := comms[0].(*communicator).group.link
+	l := comms[0].(*communicator).group.link.carrier.(*ends)
 	_, err = l.group(func(_ int, c nccl.Comm, d *device) (nccl.Result, string) {
 		return l.api.AllReduce(buffers[0].address, buffers[1].address, 1000, nccl.Float32, nccl.Sum, c, d.Stream), "ncclAllReduce"
 	})

@@ -46,8 +46,8 @@ type linkedValue struct {
 	whole   int64    // scratch: the result as it travels
 }
 
-// planLinked says how a replica does a collective by NCCL.
-func (g *group) planLinked(replica int, step *lower.Step) (*combining, error) {
+// plan says how a replica does a collective by NCCL.
+func (e *ends) plan(g *group, replica int, step *lower.Step) (*combining, error) {
 	n := g.link.ranks
 	if step.Attrs.Replicas != n {
 		return nil, fmt.Errorf("cuda: %s: %v was compiled for %d replicas, the communicator has %d", step.Scope, step.Op, step.Attrs.Replicas, n)
@@ -178,19 +178,19 @@ func convert(t ir.Type, to ir.DType) (*ir.Program, error) {
 	return b.Program, b.err
 }
 
-// collectLinked does the collective that all replicas have come to. It returns the replica that failed.
-func (g *group) collectLinked() (int, error) {
+// collect does the collective that all replicas have come to.
+func (e *ends) collect(g *group) (int, error) {
 	for _, phase := range []func() (int, error){
 		func() (int, error) { return g.each((*group).bringLinked) },
-		func() (int, error) { return g.exchange((*group).callsFirst) },
+		func() (int, error) { return e.exchange(g, (*group).callsFirst) },
 		func() (int, error) { return g.each((*group).combineLinked) },
 		func() (int, error) {
 			if !g.of(0).shares {
 				return 0, nil
 			}
-			return g.exchange((*group).callsShares)
+			return e.exchange(g, (*group).callsShares)
 		},
-		func() (int, error) { return g.exchange((*group).callsFlags) },
+		func() (int, error) { return e.exchange(g, (*group).callsFlags) },
 		func() (int, error) { return g.each((*group).finishLinked) },
 	} {
 		if i, err := phase(); err != nil {
@@ -201,9 +201,9 @@ func (g *group) collectLinked() (int, error) {
 }
 
 // exchange lets NCCL do what calls asks for, as one group.
-func (g *group) exchange(calls func(g *group, replica int, m *caller)) (int, error) {
-	return g.link.group(func(i int, c nccl.Comm, _ *device) (nccl.Result, string) {
-		m := caller{api: g.link.api, comm: c, stream: g.lanes[i]}
+func (e *ends) exchange(g *group, calls func(g *group, replica int, m *caller)) (int, error) {
+	return e.group(func(i int, c nccl.Comm, _ *device) (nccl.Result, string) {
+		m := caller{api: e.api, comm: c, stream: g.lanes[i]}
 		calls(g, i, &m)
 		return m.result, m.call
 	})

@@ -53,7 +53,7 @@ func (g *group) recorded() (*recording, int, error) {
 	if r != nil {
 		return r, 0, nil
 	}
-	if g.link != nil && !g.link.records() {
+	if g.link != nil && !g.link.carrier.records() {
 		return nil, 0, nil
 	}
 	for i := range g.parts {

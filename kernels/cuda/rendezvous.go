@@ -59,6 +59,14 @@ type offer struct {
 	Host    string   // where it runs
 	Devices []string // as the process calls them
 	Cards   []string // their PCI addresses
+	Window  bool     // it can meet processes of its host in memory that they open to each other
+}
+
+// found is what processes have found out about each other.
+type found struct {
+	id      nccl.ID
+	problem error // why it cannot be NCCL
+	windows bool  // it can be windows, as far as is known
 }
 
 func decodeOffer(data []byte) (f offer, err error) {
@@ -77,20 +85,18 @@ func thisHost() string {
 
 // offer is what this process has. Its id is of the right length also where something is wrong.
 func (b *backend) offer(o kernels.CommunicatorOptions) (f offer, err error) {
-	f.ID = make([]byte, nccl.IDBytes)
+	f.ID, f.Host = make([]byte, nccl.IDBytes), b.host()
+	f.Window = o.Library == "" && len(o.Devices) == 1 && o.Total() <= mostRanks
 	api, err := b.library()
-	if err != nil {
-		return f, err
+	if err == nil {
+		var r nccl.Result
+		f.Version, r = api.Version()
+		err = nccl.Check(api, r, "ncclGetVersion", "")
 	}
-	var r nccl.Result
-	f.Version, r = api.Version()
-	err = nccl.Check(api, r, "ncclGetVersion", "")
 	if err == nil && o.First == 0 {
-		var id nccl.ID
-		id, r = api.UniqueID()
+		id, r := api.UniqueID()
 		f.ID, err = id[:], nccl.Check(api, r, "ncclGetUniqueId", "")
 	}
-	f.Host = b.host()
 	for _, name := range o.Devices {
 		d, failed := b.device(name)
 		if failed != nil {
@@ -121,52 +127,66 @@ func sharedCard(all []offer) error {
 	return nil
 }
 
-// rendezvous makes sure that all processes have the same NCCL, and returns the id that the first one has drawn. All
-// come to the same end. If NCCL was not asked for, its absence is [errors.ErrUnsupported].
-func (b *backend) rendezvous(ctx context.Context, o kernels.CommunicatorOptions) (nccl.ID, error) {
+// rendezvous finds out whether all processes have the same NCCL, whose id the first one has drawn, and whether they are
+// on one host. All come to the same end. If NCCL was not asked for, its absence is [errors.ErrUnsupported].
+func (b *backend) rendezvous(ctx context.Context, o kernels.CommunicatorOptions) (found, error) {
 	own, err := b.offer(o)
 	if o.Exchange == nil {
 		if o.Total() != len(o.Devices) {
 			err = errors.Join(err, fmt.Errorf("cuda: connecting %d replicas of this process with %d in all needs a way to exchange messages, received none", len(o.Devices), o.Total()))
 		}
-		return nccl.ID(own.ID), err
+		return found{id: nccl.ID(own.ID)}, err
 	}
 	if err != nil {
 		own.Problem = err.Error()
 	}
 	data, err := json.Marshal(own)
 	if err != nil {
-		return nccl.ID{}, err
+		return found{}, err
 	}
 	all, failed := o.Exchange(ctx, data)
 	if failed != nil {
-		return nccl.ID{}, failed
+		return found{}, failed
 	}
 	var offers []offer
-	var problem error
 	for rank, data := range all {
 		f, wrong := decodeOffer(data)
+		if wrong != nil {
+			return found{}, unasked(o, fmt.Errorf("cuda: worker %d tells of NCCL in a form that is not understood (%w); all workers need the same program", rank, wrong))
+		}
 		offers = append(offers, f)
+	}
+	shared := sharedCard(offers)
+	out := found{id: nccl.ID(offers[0].ID), problem: differing(offers), windows: shared == nil}
+	for _, f := range offers {
+		out.windows = out.windows && f.Window && f.Host == offers[0].Host
+	}
+	if out.problem == nil {
+		out.problem = shared
+	}
+	if out.problem = unasked(o, out.problem); out.windows {
+		return out, nil
+	}
+	return out, out.problem
+}
+
+// unasked adds to an error that NCCL was not asked for.
+func unasked(o kernels.CommunicatorOptions, err error) error {
+	if err != nil && o.Library == "" {
+		err = fmt.Errorf("%w: %w", err, errors.ErrUnsupported)
+	}
+	return err
+}
+
+// differing says which process has no NCCL, or another one.
+func differing(offers []offer) error {
+	for rank, f := range offers {
 		switch {
-		case wrong != nil:
-			problem = fmt.Errorf("cuda: worker %d tells of NCCL in a form that is not understood (%w); all workers need the same program", rank, wrong)
 		case f.Problem != "":
-			problem = fmt.Errorf("cuda: worker %d cannot use NCCL: %s; there, or choose another implementation than NCCL", rank, f.Problem)
+			return fmt.Errorf("cuda: worker %d cannot use NCCL: %s; there, or choose another implementation than NCCL", rank, f.Problem)
 		case f.Version != offers[0].Version:
-			problem = fmt.Errorf("cuda: NCCL is version %s on worker 0 and %s on worker %d; all workers need the same one", nccl.Version(offers[0].Version), nccl.Version(f.Version), rank)
-		}
-		if problem != nil {
-			break
+			return fmt.Errorf("cuda: NCCL is version %s on worker 0 and %s on worker %d; all workers need the same one", nccl.Version(offers[0].Version), nccl.Version(f.Version), rank)
 		}
 	}
-	if problem == nil {
-		problem = sharedCard(offers)
-	}
-	switch {
-	case problem == nil:
-		return nccl.ID(offers[0].ID), nil
-	case o.Library == "":
-		problem = fmt.Errorf("%w: %w", problem, errors.ErrUnsupported)
-	}
-	return nccl.ID{}, problem
+	return nil
 }

@@ -33,6 +33,9 @@ type Handle uint64
 // Address is a place in a device's memory.
 type Address uint64
 
+// SharedMemory stands for memory of a device in other processes, CUipcMemHandle.
+type SharedMemory [64]byte
+
 // Device attributes.
 const (
 	AttributeProcessors   = 16
@@ -75,6 +78,13 @@ type API interface {
 	Free(a Address, stream Handle) Result
 	// Trim gives the device's memory that was freed, and is kept for the next Alloc, back to the system.
 	Trim(device int) Result
+	// AllocShared takes memory that other processes can open, by its handle, FreeShared gives it back, and CloseShared
+	// what OpenShared has opened. Handles of the same process cannot be opened.
+	AllocShared(bytes int64) (Address, Result)
+	FreeShared(a Address) Result
+	SharedHandle(a Address) (SharedMemory, Result)
+	OpenShared(h SharedMemory) (Address, Result)
+	CloseShared(a Address) Result
 	// HostAlloc returns memory that does not move and that the device can reach.
 	HostAlloc(bytes int) ([]byte, Result)
 	HostFree(memory []byte) Result

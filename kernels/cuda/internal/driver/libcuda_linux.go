@@ -63,6 +63,10 @@ type library struct {
 	poolTrim                                                     func(Handle, uint64) Result
 	poolSetAccess                                                func(Handle, *[3]int32, uint64) Result
 	canAccessPeer                                                func(*int32, int32, int32) Result
+	memAlloc                                                     func(*Address, uint64) Result
+	memFree, sharedClose                                         func(Address) Result
+	sharedHandle                                                 func(*SharedMemory, Address) Result
+	sharedOpen                                                   func(*Address, struct{ bytes SharedMemory }, uint32) Result
 	errorName, errorString                                       func(Result, **byte) Result
 
 	eventElapsed func(*float32, Handle, Handle) Result
@@ -116,6 +120,7 @@ func bind(handle uintptr, path string) (API, error) {
 		"cuStreamBeginCapture_v2": &l.beginCapture, "cuStreamEndCapture": &l.endCapture, "cuGraphInstantiateWithFlags": &l.instantiate,
 		"cuMemAllocAsync": &l.memAllocAsync, "cuDeviceGetDefaultMemPool": &l.defaultPool, "cuMemPoolSetAttribute": &l.poolSetAttribute, "cuMemPoolTrimTo": &l.poolTrim,
 		"cuMemPoolSetAccess": &l.poolSetAccess, "cuDeviceCanAccessPeer": &l.canAccessPeer,
+		"cuMemAlloc_v2": &l.memAlloc, "cuMemFree_v2": &l.memFree, "cuIpcGetMemHandle": &l.sharedHandle, "cuIpcOpenMemHandle_v2": &l.sharedOpen, "cuIpcCloseMemHandle": &l.sharedClose,
 		"cuGetErrorName": &l.errorName, "cuGetErrorString": &l.errorString,
 	} {
 		symbol, err := purego.Dlsym(handle, name)
@@ -263,6 +268,30 @@ func (l *library) Trim(device int) Result {
 	}
 	return l.poolTrim(pool, 0)
 }
+
+func (l *library) AllocShared(bytes int64) (Address, Result) {
+	var a Address
+	r := l.memAlloc(&a, uint64(bytes))
+	return a, r
+}
+
+func (l *library) FreeShared(a Address) Result { return l.memFree(a) }
+
+func (l *library) SharedHandle(a Address) (SharedMemory, Result) {
+	var h SharedMemory
+	r := l.sharedHandle(&h, a)
+	return h, r
+}
+
+// OpenShared opens memory of another device too, where this one reaches it.
+func (l *library) OpenShared(h SharedMemory) (Address, Result) {
+	const lazyEnablePeerAccess = 1
+	var a Address
+	r := l.sharedOpen(&a, struct{ bytes SharedMemory }{h}, lazyEnablePeerAccess)
+	return a, r
+}
+
+func (l *library) CloseShared(a Address) Result { return l.sharedClose(a) }
 
 func (l *library) HostAlloc(bytes int) ([]byte, Result) {
 	var p unsafe.Pointer

@@ -57,6 +57,11 @@ func TestBinding(t *testing.T) {
 	assert.Equal(t, []any{int64(3000000000), int64(5000000000), driver.Success}, []any{free, total, r})
 	a := ok[driver.Address](t)(api.Alloc(64, d.Stream))
 	b := ok[driver.Address](t)(api.Alloc(64, d.Stream))
+	shared := ok[driver.Address](t)(api.AllocShared(96))
+	handle := ok[driver.SharedMemory](t)(api.SharedHandle(shared))
+	assert.Equal(t, shared, ok[driver.Address](t)(api.OpenShared(handle)), "64 bytes by value")
+	require.Equal(t, driver.Success, api.CloseShared(shared))
+	require.Equal(t, driver.Success, api.FreeShared(shared))
 	host := ok[[]byte](t)(api.HostAlloc(64))
 	copy(host, "a message of some bytes")
 	success := func(r driver.Result) {

@@ -4,6 +4,7 @@ package fakedriver
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
@@ -24,9 +25,12 @@ type Options struct {
 	Refuse     driver.Result // of cuInit
 	Order      ptxsim.Order
 	AnyContext bool // calls do not look for a context
+	Bus        int  // of device 0, after FirstBus
 	Races      bool // kernels whose threads race in global memory are wrong
 	// NoPeers says which pairs of devices do not reach each other's memory; nil: all do.
 	NoPeers func(a, b int) bool
+	// Before is called by a stream before it runs a kernel of this name; nil: nothing is.
+	Before func(kernel string)
 	// Lag is how long each piece of work in streams after the first of a device takes at least.
 	Lag time.Duration
 }
@@ -51,7 +55,8 @@ type Fake struct {
 	access  map[[2]int]bool        // owner and peer
 	current map[int]int            // device whose context is current, and 1, by thread
 	lost    map[int]bool           // devices that fell off the bus
-	homes   map[driver.Handle]int  // devices of modules, kernels and events
+	shared  map[driver.Address]shared
+	homes   map[driver.Handle]int // devices of modules, kernels and events
 	held    int64
 	kept    map[int64]int // allocations that were freed and wait for another of their size
 	refs    int           // of contexts
@@ -61,6 +66,8 @@ type Fake struct {
 	fail    string // the call that fails
 	failAt  int
 	fault   error // of a kernel; stays
+
+	identity uint64 // among all drivers
 
 	tracing  bool
 	spans    []Span
@@ -85,7 +92,7 @@ func New(o Options) *Fake {
 		options: o, next: 1000, streams: map[driver.Handle]*stream{}, events: map[driver.Handle]*event{}, modules: map[driver.Handle]*ptxsim.Module{},
 		kernels: map[driver.Handle]*ptxsim.Kernel{}, graphs: map[driver.Handle][]node{}, ready: map[driver.Handle][]node{}, host: map[*byte]bool{},
 		kept: map[int64]int{}, parsed: map[string]*ptxsim.Module{}, sizes: map[driver.Address]int64{}, calls: map[string]int{},
-		owners: map[driver.Address]int{}, access: map[[2]int]bool{}, current: map[int]int{}, lost: map[int]bool{}, homes: map[driver.Handle]int{},
+		owners: map[driver.Address]int{}, access: map[[2]int]bool{}, current: map[int]int{}, lost: map[int]bool{}, shared: map[driver.Address]shared{}, identity: rand.Uint64(), homes: map[driver.Handle]int{},
 	}
 }
 
@@ -258,7 +265,7 @@ func (f *Fake) DeviceAttribute(attribute, device int) (int, driver.Result) {
 	if f.options.NoPools {
 		pools = 0
 	}
-	return map[int]int{driver.AttributeMemoryPools: pools, driver.AttributeMajor: f.options.Capability / 10, driver.AttributeMinor: f.options.Capability % 10, driver.AttributeProcessors: 132, driver.AttributeBus: FirstBus + device}[attribute], r
+	return map[int]int{driver.AttributeMemoryPools: pools, driver.AttributeMajor: f.options.Capability / 10, driver.AttributeMinor: f.options.Capability % 10, driver.AttributeProcessors: 132, driver.AttributeBus: FirstBus + f.options.Bus + device}[attribute], r
 }
 
 func (f *Fake) DeviceMemory(int) (int64, driver.Result) {

@@ -68,7 +68,12 @@ func (f *Fake) Launch(h driver.Handle, c driver.Config, args []uint64) driver.Re
 		return f.fails(err)
 	}
 	l := ptxsim.Launch{Grid: [3]int{int(c.Grid[0]), int(c.Grid[1]), int(c.Grid[2])}, Block: int(c.Block), Args: append([]uint64{}, args...), Memory: &f.Memory, Order: f.options.Order, Races: f.options.Races}
-	return f.put(c.Stream, f.traced(c.Stream, k.Name, func() error { return k.Run(l) }))
+	return f.put(c.Stream, f.traced(c.Stream, k.Name, func() error {
+		if f.options.Before != nil {
+			f.options.Before(k.Name)
+		}
+		return k.Run(l)
+	}))
 }
 
 // reaches checks that the device of a stream may use what arguments that are addresses point to.

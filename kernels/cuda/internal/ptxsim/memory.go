@@ -34,6 +34,16 @@ func (m *Memory) Alloc(bytes int) uint64 {
 	return uint64(len(m.blocks)-1+firstBase) << rangeBits
 }
 
+// Map makes an allocation of memory that is not the simulator's own, as of another process.
+func (m *Memory) Map(block []byte) uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.blocks = append(m.blocks, block)
+	m.bytes += int64(len(block))
+	m.live++
+	return uint64(len(m.blocks)-1+firstBase) << rangeBits
+}
+
 // Base is the address at which the allocation that an address belongs to begins.
 func Base(address uint64) uint64 { return address &^ (1<<rangeBits - 1) }
 

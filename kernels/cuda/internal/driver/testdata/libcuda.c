@@ -25,6 +25,16 @@ R cuCtxSetCurrent(H c) { current++; return c == &context ? 0 : 201; }
 R cuMemGetInfo_v2(size_t *f, size_t *t) { *f = 3000000000u; *t = 5000000000u; return 0; }
 R cuMemAllocAsync(uint64_t *d, size_t n, H s) { *d = (uint64_t)malloc(n); return s == &stream_ ? 0 : 1; }
 R cuMemFreeAsync(uint64_t d, H s) { free((void *)d); return s == &stream_ ? 0 : 1; }
+R cuMemAlloc_v2(uint64_t *d, size_t n) { *d = (uint64_t)malloc(n); return n == 96 ? 0 : 1; }
+R cuMemFree_v2(uint64_t d) { free((void *)d); return 0; }
+typedef struct { char bytes[64]; } Handle;
+R cuIpcGetMemHandle(Handle *h, uint64_t d) { for (int i = 0; i < 64; i++) h->bytes[i] = i + 1; memcpy(h->bytes, &d, 8); return 0; }
+R cuIpcOpenMemHandle_v2(uint64_t *d, Handle h, unsigned f) {
+	for (int i = 8; i < 64; i++) if (h.bytes[i] != i + 1) return 1;
+	memcpy(d, h.bytes, 8);
+	return f == 1 ? 0 : 1;
+}
+R cuIpcCloseMemHandle(uint64_t d) { return d ? 0 : 1; }
 R cuMemHostAlloc(void **p, size_t n, unsigned f) { *p = malloc(n); return f == 1 ? 0 : 1; }
 R cuMemFreeHost(void *p) { free(p); return 0; }
 R cuMemcpyHtoDAsync_v2(uint64_t d, const void *p, size_t n, H s) { memcpy((void *)d, p, n); return s == &stream_ ? 0 : 1; }

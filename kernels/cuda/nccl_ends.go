@@ -1,0 +1,187 @@
+//go:build linux
+
+package cuda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
+)
+
+// ends is a link through NCCL: a communicator for each replica of this process.
+type ends struct {
+	link  *link
+	api   nccl.API
+	comms []*nccl.Comm // guarded by the link
+}
+
+// byNCCL connects the devices of a link.
+func (b *backend) byNCCL(ctx context.Context, l *link, id nccl.ID) (carrier, error) {
+	e := &ends{link: l, api: b.nccl}
+	l.carrier = e
+	for i, d := range l.devices {
+		err := d.Enter()
+		if err == nil {
+			c := new(nccl.Comm)
+			if err = nccl.Check(e.api, e.api.InitRank(c, l.ranks, id, l.first+i), "ncclCommInitRankConfig", "replica %d of %d on %v", l.first+i, l.ranks, d.name); err == nil {
+				e.comms = append(e.comms, c)
+			}
+			d.Leave()
+		}
+		if err != nil {
+			l.abort(err)
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, l.timeout, fmt.Errorf("cuda: not all of %d replicas have come to connect through NCCL within %v", l.ranks, l.timeout))
+	defer cancel()
+	if err := e.settle(ctx); err != nil {
+		err = l.explain(fmt.Errorf("cuda: connecting replicas %d to %d of %d through NCCL: %w", l.first, l.first+len(l.devices)-1, l.ranks, err))
+		l.abort(err)
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *ends) name() string { return "NCCL" }
+
+// records is false for several devices; see [recording].
+func (e *ends) records() bool { return len(e.link.devices) == 1 }
+
+func (e *ends) begin(*group) {}
+
+func (e *ends) end(*group) (int, error) { return 0, nil }
+
+func (e *ends) lost(i int) error {
+	state, r := e.api.AsyncError(*e.comms[i])
+	if r == nccl.Success && (state == nccl.Success || state == nccl.InProgress) {
+		return nil
+	}
+	return nccl.Check(e.api, max(r, state), "ncclCommGetAsyncError", "")
+}
+
+func (e *ends) abort() { e.giveBack(e.api.Abort) }
+
+// finish tells the others that this process ends, and waits for them.
+func (e *ends) finish(ctx context.Context) error {
+	l := e.link
+	l.mu.Lock()
+	failed := l.err
+	for i := range e.comms {
+		if failed == nil {
+			failed = l.devices[i].Enter()
+		}
+		if failed == nil {
+			failed = nccl.Check(e.api, e.api.Finalize(*e.comms[i]), "ncclCommFinalize", "")
+			l.devices[i].Leave()
+		}
+	}
+	l.mu.Unlock()
+	if failed == nil {
+		failed = e.settle(ctx)
+	}
+	return failed
+}
+
+func (e *ends) release() {
+	e.link.mu.Lock()
+	defer e.link.mu.Unlock()
+	e.giveBack(e.api.Destroy)
+}
+
+// settle waits until no call goes on any more.
+func (e *ends) settle(ctx context.Context) error {
+	l := e.link
+	pause := time.Microsecond
+	for i := 0; i < len(l.devices); {
+		l.mu.Lock()
+		if l.err != nil {
+			l.mu.Unlock()
+			return l.err
+		}
+		state, r := e.api.AsyncError(*e.comms[i])
+		l.mu.Unlock()
+		err := nccl.Check(e.api, r, "ncclCommGetAsyncError", "replica %d on %v", l.first+i, l.devices[i].name)
+		if err == nil {
+			err = nccl.Check(e.api, state, "NCCL", "replica %d on %v", l.first+i, l.devices[i].name)
+		}
+		if err != nil {
+			return err
+		}
+		if state == nccl.Success {
+			i++
+			continue
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if pause *= 2; pause > time.Millisecond {
+			pause = time.Millisecond
+		}
+		if pause > 16*time.Microsecond {
+			time.Sleep(pause)
+		} else {
+			runtime.Gosched()
+		}
+	}
+	return nil
+}
+
+// group makes the calls of f for every replica as one group, and returns when NCCL has put them into the streams. It
+// returns the replica that failed.
+func (e *ends) group(f func(i int, c nccl.Comm, d *device) (nccl.Result, string)) (int, error) {
+	if i, err := e.submit(f); err != nil {
+		return i, err
+	}
+	return 0, e.settle(context.Background()) // an abort ends it
+}
+
+func (e *ends) submit(f func(i int, c nccl.Comm, d *device) (nccl.Result, string)) (failed int, err error) {
+	l := e.link
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil {
+		return 0, l.err
+	}
+	runtime.LockOSThread() // groups belong to threads
+	defer runtime.UnlockOSThread()
+	if err := nccl.Check(e.api, e.api.GroupStart(), "ncclGroupStart", ""); err != nil {
+		return 0, err
+	}
+	for i, d := range l.devices {
+		if err = d.Enter(); err == nil {
+			r, call := f(i, *e.comms[i], d)
+			if r != nccl.Success && r != nccl.InProgress {
+				err = nccl.Check(e.api, r, call, "replica %d on %v", l.first+i, d.name)
+			}
+			d.Leave()
+		}
+		if err != nil {
+			failed = i
+			break
+		}
+	}
+	// also after a failure: the thread must come out of the group
+	return failed, errors.Join(err, nccl.Check(e.api, e.api.GroupEnd(), "ncclGroupEnd", ""))
+}
+
+// giveBack hands every communicator to f at the same time: the library may let the ends of one process wait for each
+// other. The lock is held.
+func (e *ends) giveBack(f func(nccl.Comm) nccl.Result) {
+	var all sync.WaitGroup
+	for i, c := range e.comms {
+		all.Go(func() {
+			if e.link.devices[i].Enter() == nil { // without its context too: what waits must end
+				defer e.link.devices[i].Leave()
+			}
+			f(*c)
+		})
+	}
+	all.Wait()
+	e.comms = nil
+}
