@@ -317,7 +317,8 @@ func (c *gpuCluster) end() []*outcome {
 }
 
 // Workers with GPUs that are killed, frozen and started again, the first one among them, train through NCCL what they
-// train unharmed, and so do those that meet in memory that they open to each other: the same bits where their number is kept, and every step once where it is not.
+// train unharmed, and so do those that meet in memory that they open to each other: the same bits where their number is
+// kept, and every step once where it is not.
 func TestElasticNCCL(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")
