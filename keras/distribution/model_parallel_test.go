@@ -258,3 +258,67 @@ func TestRandomNetworksInParts(t *testing.T) {
 		sameWeights(t, want, got, 5e-3, divided)
 	}
 }
+
+// Recurrent loops, embeddings divided by rows and attention whose heads lie on several devices have the weights of one
+// device after training, on meshes of one and of two axes.
+func TestModelParallelLoopsAndRows(t *testing.T) {
+	train := func(s distribute.Strategy) (*keras.Model, []float64) {
+		m, err := keras.NewSequential([]layers.Layer{
+			&layers.Embedding{InputDim: 16, OutputDim: 8}, &layers.LSTM{Units: 8, ReturnSequences: true}, &layers.GRU{Units: 4}, &layers.Dense{Units: 3},
+		}, keras.InputShape(5), distribute.Scope(s), keras.Seed(3))
+		require.NoError(t, err)
+		require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: &optimizers.Adam{LearningRate: 0.01}, Loss: &losses.SparseCategoricalCrossentropy{FromLogits: true}}))
+		x, y := make([][]int32, 24), make([]int32, 24)
+		for i := range x {
+			x[i], y[i] = []int32{int32(i % 16), int32(i * 3 % 16), int32(i * 7 % 16), int32(i * i % 16), 1}, int32(i%3)
+		}
+		history, err := m.Fit(t.Context(), data.Arrays(x, y), keras.BatchSize(8), keras.Epochs(3), keras.Shuffle(false))
+		require.NoError(t, err)
+		return m, history.Logs["loss"]
+	}
+	one, err := distribute.NewOneDeviceStrategy("cpu:0")
+	require.NoError(t, err)
+	want, wantLoss := train(one)
+	for _, shape := range [][]int{{1, 4}, {2, 2}, {4, 1}} {
+		mesh, err := distribution.NewDeviceMesh(shape, []string{"batch", "model"}, cpus(4)...)
+		require.NoError(t, err)
+		layouts := distribution.NewLayoutMap(mesh)
+		for key, axes := range map[string][]string{
+			"embedding/embeddings": {"model", ""}, ".*lstm.*/kernel": {"", "model"}, ".*lstm.*/recurrent_kernel": {"", "model"}, ".*lstm.*/bias": {"model"},
+			".*gru.*/kernel": {"model", ""}, "dense/kernel": {"model", ""},
+		} {
+			require.NoError(t, layouts.Set(key, axes...))
+		}
+		d, err := distribution.NewModelParallel(layouts, "batch")
+		require.NoError(t, err)
+		got, loss := train(d)
+		require.InDeltaSlice(t, wantLoss, loss, 1e-5, "%v", shape)
+		sameWeights(t, want, got, 1e-4)
+		cut := 0
+		for _, v := range got.Weights() {
+			l, err := layouts.Get(v.Path())
+			require.NoError(t, err)
+			if l != nil {
+				cut++
+			}
+		}
+		require.Equal(t, 6, cut, "the keys name variables: %v", got.Weights())
+	}
+}
+
+// Attention with heads that a mesh does not divide evenly is an error that names the variable, its axis and the mesh.
+func TestModelParallelHeads(t *testing.T) {
+	mesh, err := distribution.NewDeviceMesh([]int{1, 2}, []string{"batch", "model"}, cpus(2)...)
+	require.NoError(t, err)
+	layouts := distribution.NewLayoutMap(mesh)
+	require.NoError(t, layouts.Set(".*(query|key|value)/kernel", "", "model", ""))
+	d, err := distribution.NewModelParallel(layouts, "batch")
+	require.NoError(t, err)
+	in := keras.Input(keras.Shape(4, 6))
+	attention := &layers.MultiHeadAttention{NumHeads: 3, KeyDim: 2}
+	m, err := keras.NewFunctional(keras.Inputs(in), keras.Outputs(layers.Apply(attention, in, in)), distribute.Scope(d))
+	require.NoError(t, err)
+	_, err = m.Predict(t.Context(), data.Arrays(make([][4][6]float32, 2), nil))
+	require.ErrorContains(t, err, "cannot be divided into 2 equal parts")
+	require.ErrorContains(t, err, "query/kernel has length 3")
+}
