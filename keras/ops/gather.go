@@ -92,7 +92,8 @@ func flatPositions(shape ir.Shape, positions *Tensor, axis int, fromEnd bool) *T
 	n, inner := shape[axis], shape[axis+1:].Size()
 	outer := shape[:axis].Size()
 	p := Reshape(Cast(positions, d), outer, positions.Dim(axis), inner)
-	// Where the lines of the axis begin: few numbers, which are known beforehand. Short lines have one for each element.
+	// Where the lines of the axis begin: few numbers, which are known beforehand. Short lines have one for each
+	// element.
 	count := positions.Dim(axis)
 	if length := dim.Mul(count, inner); !dim.Known(length) || length >= 128 {
 		count = 1

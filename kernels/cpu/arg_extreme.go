@@ -21,13 +21,10 @@ func argOfRow[T block.Number](x, scratch []T, largest bool, extreme block.Func) 
 				return at
 			}
 		}
-		best, at := x[0], 0
-		for i := 1; i < len(x) && best == best; i++ {
-			if v := x[i]; beyond(v, best, largest) {
-				best, at = v, i
-			}
+		if largest {
+			return firstLargest(x)
 		}
-		return at
+		return firstSmallest(x)
 	}
 	of := vec.MinOf[float32]
 	if largest {
@@ -47,6 +44,32 @@ func argOfRow[T block.Number](x, scratch []T, largest bool, extreme block.Func) 
 	return from // not reached: the block has its extreme
 }
 
+func firstLargest[T block.Number](x []T) (at int) {
+	best := x[0]
+	for i, v := range x {
+		if v != v {
+			return i
+		}
+		if v > best {
+			best, at = v, i
+		}
+	}
+	return at
+}
+
+func firstSmallest[T block.Number](x []T) (at int) {
+	best := x[0]
+	for i, v := range x {
+		if v != v {
+			return i
+		}
+		if v < best {
+			best, at = v, i
+		}
+	}
+	return at
+}
+
 // argOfColumns goes through rows that lie stride elements apart.
 func argOfColumns[T block.Number](x []T, at []int32, best []T, stride int, largest bool, extreme block.Func) {
 	n := len(at)
@@ -59,19 +82,30 @@ func argOfColumns[T block.Number](x []T, at []int32, best []T, stride int, large
 		copy(best, x[:n])
 	}
 	for i := 1; i*stride < len(x); i++ {
-		row := x[i*stride : i*stride+n]
-		if largest {
-			for c, v := range row {
-				if v > best[c] || v != v && best[c] == best[c] {
-					best[c], at[c] = v, int32(i)
-				}
-			}
-			continue
+		if row := x[i*stride : i*stride+n]; largest {
+			largerOf(row, best, at, int32(i))
+		} else {
+			smallerOf(row, best, at, int32(i))
 		}
-		for c, v := range row {
-			if v < best[c] || v != v && best[c] == best[c] {
-				best[c], at[c] = v, int32(i)
-			}
+	}
+}
+
+// largerOf notes where a row has larger elements than those above it.
+func largerOf[T block.Number](row, best []T, at []int32, i int32) {
+	best, at = best[:len(row)], at[:len(row)]
+	for c, v := range row {
+		if v > best[c] || v != v && best[c] == best[c] {
+			best[c], at[c] = v, i
+		}
+	}
+}
+
+// smallerOf notes where a row has smaller elements than those above it.
+func smallerOf[T block.Number](row, best []T, at []int32, i int32) {
+	best, at = best[:len(row)], at[:len(row)]
+	for c, v := range row {
+		if v < best[c] || v != v && best[c] == best[c] {
+			best[c], at[c] = v, i
 		}
 	}
 }

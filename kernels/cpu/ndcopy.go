@@ -145,7 +145,8 @@ func (o *odometer) longestLast() {
 	}
 }
 
-// longLast exchanges the last axis, if it makes a short loop, with the innermost one of the others that makes a long one.
+// longLast exchanges the last axis, if it makes a short loop, with the innermost one of the others that makes a long
+// one.
 func (o *odometer) longLast() {
 	last := o.n - 1
 	if o.dims[last] >= 8 {
