@@ -99,8 +99,8 @@ func (s *CosineDecayRestarts) growth() float64 {
 	return s.TMul
 }
 
-// A restart that is late by less than slack steps counts as due; so does, where decays become longer, one that is late
-// by less than the rounding of the step number and of the powers in float32, or in float64.
+// Where decays become longer, a restart that is late by less than slack steps counts as due, and so does one that is
+// late by less than the rounding of the step number and of the powers in float32, or in float64.
 const (
 	slack      = 0.01
 	rounding   = 4e-7
@@ -115,9 +115,7 @@ func (s *CosineDecayRestarts) Rate(step *ops.Tensor) *ops.Tensor {
 	var i, f *ops.Tensor // the number of the current decay, and how much of it is done
 	if t == 1 {
 		i = ops.Floor(done)
-		rest := func() *ops.Tensor { return ops.Subtract(step, ops.MultiplyScalar(i, first)) }
-		i = ops.Add(i, ops.Cast(ops.CompareScalar(ir.Ge, rest(), first-slack), i.DType())) // where dividing rounded down
-		f = ops.DivideScalar(rest(), first)
+		f = ops.DivideScalar(ops.Subtract(step, ops.MultiplyScalar(i, first)), first)
 	} else {
 		begins := func(i *ops.Tensor) *ops.Tensor { // in units of the first decay
 			return ops.DivideScalar(ops.SubtractScalar(ops.Power(ops.Scalar(i, t), i), 1), t-1)

@@ -131,6 +131,23 @@ func TestRestartsAreExact(t *testing.T) {
 	}
 }
 
+// TestManyRestarts: decays of equal lengths go on restarting where a step is about the rounding of float32.
+func TestManyRestarts(t *testing.T) {
+	for _, first := range []float64{2, 3, 7, 1000, 12345} {
+		s := &schedules.CosineDecayRestarts{InitialLearningRate: 1, FirstDecaySteps: first, TMul: 1}
+		for _, i := range []float64{1, 99, 333, 1e6, 4e6} {
+			step := i * first
+			if step > 1<<24 {
+				break
+			}
+			got := rates(t, s, ir.Float32, []float64{step, step - 1})
+			left := (1 + math.Cos(math.Pi*(first-1)/first)) / 2
+			require.InDeltaSlice(t, []float64{1, left}, got, 1e-5, "step %v", step)
+			require.InDeltaSlice(t, []float64{1, left}, []float64{s.At(int64(step)), s.At(int64(step) - 1)}, 1e-9, "step %v", step)
+		}
+	}
+}
+
 // A warm-up of no steps is none: the rate falls from the target at once, as Keras 3.15 has it.
 func TestCosineDecayWithoutWarmupSteps(t *testing.T) {
 	s := &schedules.CosineDecay{InitialLearningRate: 0.1, DecaySteps: 10, Alpha: 0.25, WarmupTarget: new(0.5)}
