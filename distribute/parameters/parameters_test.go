@@ -38,6 +38,26 @@ func TestDistinct(t *testing.T) {
 	require.Equal(t, []int32{2, 0, 1, 2}, places)
 }
 
+// TestDistinction: memory that is used again holds nothing of the ids before, whatever their range.
+func TestDistinction(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	var d parameters.Distinction
+	for range 300 {
+		var ids []int64
+		first, span := r.Int64N(1<<40)-1<<39, 1+r.Int64N(1<<(1+r.IntN(20)))
+		for range r.IntN(300) {
+			ids = append(ids, first+r.Int64N(span))
+		}
+		d.Of(ids)
+		want := slices.Clone(ids)
+		slices.Sort(want)
+		require.ElementsMatch(t, slices.Compact(want), d.IDs)
+		for i, p := range d.Places {
+			require.Equal(t, ids[i], d.IDs[p])
+		}
+	}
+}
+
 // noteJob keeps what SetNote got.
 type noteJob struct {
 	parameters.Job

@@ -36,7 +36,12 @@ func newClient(s *settings) (*client, error) {
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("parameterserver: address of %v: %w", m.Task, err), c.close())
 		}
-		c.links = append(c.links, &link{s: s, member: m, conn: conn, group: len(c.links)})
+		l := &link{s: s, member: m, conn: conn, group: len(c.links)}
+		if s.noSharing {
+			l.lanes.refused = true
+			l.roomless.Store(true)
+		}
+		c.links = append(c.links, l)
 	}
 	if s.Replicas > 1 {
 		c.routes = newRoutes(c.links)

@@ -2,6 +2,9 @@ package parameterserver
 
 import "github.com/gokeras/gokeras/distribute/internal/protocol"
 
+// NoSharing lets messages go over the network between processes of one host too.
+func NoSharing(o *Options) { o.noSharing = true }
+
 // Doubled reports whether each group has two complete copies that know the same view.
 func Doubled(servers []*Server) bool {
 	found := make([]map[protocol.View]int, len(servers))

@@ -83,7 +83,8 @@ type Options struct {
 	// Observe is called for workers and servers that are lost and come back. It must return soon. nil: not reported.
 	Observe func(text string)
 
-	version int // that this process claims to speak; 0: protocol.Version. For tests
+	version   int  // that this process claims to speak; 0: protocol.Version. For tests
+	noSharing bool // messages go over the network between processes of one host too. For tests
 }
 
 // Consistency says how old the values may be that a gradient is of. The zero value is asynchronous: any age.

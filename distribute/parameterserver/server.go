@@ -44,7 +44,8 @@ type Server struct {
 	state    *protocol.State
 	store    *store // nil: nothing is kept
 	identity uint64
-	broken   error // of the log: nothing more is acknowledged
+	broken   error   // of the log: nothing more is acknowledged
+	tender   *tender // nil: garbage is not looked after
 
 	rowsRead, rowsWritten, bytesRead, bytesWritten, commands, repeated atomic.Uint64
 	queue                                                              atomic.Int64
@@ -296,6 +297,7 @@ func (s *Server) change(w *protocol.Writer, b []byte, c protocol.Command) (numbe
 		number = s.copied.machine.Advance()
 	}
 	s.count(c, len(b), reply)
+	s.grown(c)
 	w.Bool(reply.Repeated)
 	w.Uint(uint64(reply.Number))
 	if s.store != nil && s.store.size > s.logLimit() {

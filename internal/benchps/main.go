@@ -318,18 +318,22 @@ func embedding(ctx context.Context, s *distribute.ParameterServerStrategy) error
 	return watch.report(n, batch, map[string]any{"distinct_per_closure": distinct / n, "servers_rss_per_table": serverMemory() / float64(4**rows*width)})
 }
 
-// serverMemory is the resident memory of the two servers.
+// serverMemory is the resident memory of the two servers, without that which workers lend them.
 func serverMemory() float64 {
-	pages := 0
+	total := 0
 	for _, pid := range strings.Fields(os.Getenv("BENCHPS_PIDS"))[:2] {
-		b, err := os.ReadFile("/proc/" + pid + "/statm")
+		b, err := os.ReadFile("/proc/" + pid + "/status")
 		if err != nil {
 			return math.NaN()
 		}
-		n, _ := strconv.Atoi(strings.Fields(string(b))[1]) // the kernel's own format
-		pages += n
+		for line := range strings.Lines(string(b)) {
+			if name, rest, _ := strings.Cut(line, ":"); name == "RssAnon" || name == "RssFile" {
+				kilobytes, _ := strconv.Atoi(strings.Fields(rest)[0]) // the kernel's own format
+				total += kilobytes << 10
+			}
+		}
 	}
-	return float64(pages * os.Getpagesize())
+	return float64(total)
 }
 
 func closure(ctx context.Context, s *distribute.ParameterServerStrategy) error {
