@@ -2,7 +2,7 @@
 // channels, grouped, dilated and transposed convolutions, attention with other head sizes, normalizations, embeddings,
 // batches of one, float64.
 //
-//	shapes [--only TEXT] [--threads N] [--random N] [--seed N] [--secs S] [--rounds N] [--torch PYTHON] [--profile]
+//	shapes [--only TEXT] [--threads N] [--random N] [--seed N] [--secs S] [--rounds N] [--torch PYTHON] [--predict] [--profile]
 //
 // For each it prints the rate of the result alone and of a training step (the result and the gradients with respect to
 // inputs and weights; for models the update too): GFLOP/s and the percentage of the multiply-add peak, or for what only
@@ -38,12 +38,13 @@ func main() {
 	peers := flag.String("peers", "internal/benchpeers/peers", "folder of peer_shapes.py")
 	random := flag.Int("random", 0, "measure so many shapes of each kind, drawn at random, instead of the listed ones")
 	seed := flag.Uint64("seed", 1, "what draws them")
+	predict := flag.Bool("predict", false, "measure results alone, without training steps")
 	profile := flag.Bool("profile", false, "print where the time of the training steps goes")
 	flag.Parse()
 	runtime.GOMAXPROCS(*threads)
 	p, err := startPeer(*torch, *peers, *threads)
 	if err == nil {
-		b := &bench{out: os.Stdout, peer: p, secs: *secs, rounds: *rounds, profile: *profile, cases: cases()}
+		b := &bench{out: os.Stdout, peer: p, secs: *secs, rounds: *rounds, predict: *predict, profile: *profile, cases: cases()}
 		if *random > 0 {
 			b.cases = drawn(*random, *seed)
 		}
@@ -62,6 +63,7 @@ type bench struct {
 	peer    *peer
 	secs    float64
 	rounds  int
+	predict bool // alone
 	profile bool
 	cases   []spec
 }
@@ -159,6 +161,10 @@ func (b *bench) run(only []string) error {
 		line := "| " + s.Key
 		allocations := 0.0
 		for _, train := range []bool{false, true} {
+			if train && b.predict {
+				line += " |  |  |  | "
+				continue
+			}
 			r, err := b.row(&s, train)
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.Key, err)
