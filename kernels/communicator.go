@@ -40,6 +40,9 @@ type CommunicatorOptions struct {
 	Exchange func(ctx context.Context, own []byte) ([][]byte, error)
 	// Library names the library that combines the values, [NCCL]; "" is the backend's choice.
 	Library string
+	// Packs says in how many packs the library combines the values of one call, laid end to end by types; 0 is each
+	// value on its own.
+	Packs int
 	// Timeout is the longest wait for other processes; 0 is the backend's. Narrow is the type in which large sums of
 	// float32 travel between devices, where the backend lets them; Invalid is their own.
 	Timeout time.Duration

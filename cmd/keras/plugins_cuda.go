@@ -2,7 +2,11 @@
 
 package main
 
-import "github.com/gokeras/gokeras/kernels/cuda"
+import (
+	"context"
+
+	"github.com/gokeras/gokeras/kernels/cuda"
+)
 
 func init() {
 	gpus = func() ([]string, error) {
@@ -25,6 +29,14 @@ func init() {
 		if err != nil {
 			return "", err
 		}
-		return t.String() + nvidiaLibraries() + "\n", nil
+		text := t.String()
+		if len(t.Devices) > 1 {
+			how, err := cuda.Measured(context.Background())
+			if err != nil {
+				how = "not: " + oneLine(err.Error())
+			}
+			text += "measured: all-reduces " + how + "\n"
+		}
+		return text + nvidiaLibraries() + "\n", nil
 	}
 }

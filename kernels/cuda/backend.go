@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
@@ -22,6 +23,7 @@ import (
 const Kind = "cuda"
 
 func init() {
+	own.measure = timed
 	kernels.Register(own)
 	kernels.RegisterAlias("gpu", Kind)
 }
@@ -46,12 +48,18 @@ type backend struct {
 	nccl     nccl.API
 	ncclErr  error
 
+	// measure times a way in which values meet; nil: that is not done. It is told how to make so many runs.
+	measure func(way string, bytes int, run func(times int) error) (time.Duration, error)
+
+	choosing sync.Mutex
+	choices  map[string]*choice // of groups of one process, by their devices
+
 	survey func() (nvml.Machine, error)
 	host   func() string // where this process runs
 }
 
 func newBackend(kind string, open func() (driver.API, error)) *backend {
-	return &backend{kind: kind, open: open, numbers: map[int64]*numbered{}, openNCCL: nccl.Open, survey: nvml.Survey, host: thisHost}
+	return &backend{kind: kind, open: open, numbers: map[int64]*numbered{}, choices: map[string]*choice{}, openNCCL: nccl.Open, survey: nvml.Survey, host: thisHost}
 }
 
 // Kind is "cuda".

@@ -16,11 +16,16 @@ import (
 // all of the sums. In large ones each works out an equal share, and the shares are copied around. If devices do not
 // reach each other's memory, what they bring goes through host memory.
 
-// twoShotBytes is from where on the values of an all-reduce are large.
+// twoShotBytes is from where on the values of an all-reduce are large, where that is not measured.
 var twoShotBytes = 256 << 10
 
 // inShares reports whether all-reduces of so many bytes are done in shares.
-func (g *group) inShares(bytes int) bool { return bytes >= twoShotBytes }
+func (g *group) inShares(bytes int) bool {
+	if g.choice != nil {
+		return bytes >= g.choice.shares
+	}
+	return bytes >= twoShotBytes
+}
 
 // combining is what one replica does in a collective.
 type combining struct {
@@ -30,6 +35,7 @@ type combining struct {
 	needs  int64         // bytes of scratch memory
 	pinned int           // bytes of host memory
 	linked []linkedValue // where NCCL combines
+	packs  []pack        // of these values, those that travel together
 	rounds []windowRound // where windows do
 	window []windowValue
 }

@@ -24,6 +24,8 @@ type group struct {
 	order   []*device // by their indices, as all groups lock them
 	peers   bool      // all devices reach each other's memory
 	link    *link     // NCCL, by which values meet with those of all processes; nil: kernels of our own
+	choice  *choice   // how values meet, as measured; nil: it was not
+	packs   int       // in which NCCL combines the values of a call; 0: each on its own
 	narrow  ir.DType  // the type in which large sums of float32 travel; Invalid: their own
 
 	mu      sync.Mutex
@@ -69,12 +71,25 @@ type area struct {
 const flagSlot = 256
 
 // group makes the group of several devices of this process.
-func (b *backend) group(devices []kernels.Device) (*group, error) {
+func (b *backend) group(ctx context.Context, devices []kernels.Device) (*group, error) {
 	g, err := b.empty(devices)
 	if err != nil {
 		return nil, err
 	}
-	return g, g.introduce()
+	if err := g.introduce(); err != nil {
+		return nil, err
+	}
+	return g, g.chosen(ctx, nil)
+}
+
+// chosen is choose, after which nothing is left where it fails.
+func (g *group) chosen(ctx context.Context, exchange func(context.Context, []byte) ([][]byte, error)) error {
+	err := g.choose(ctx, exchange)
+	if err != nil {
+		g.end(err)
+		g.release()
+	}
+	return err
 }
 
 // linked makes the group of devices that meet each other, and those of other processes, through NCCL.
@@ -83,7 +98,7 @@ func (b *backend) linked(ctx context.Context, o kernels.CommunicatorOptions) (*g
 	if err != nil {
 		return nil, err
 	}
-	g.narrow = o.Narrow
+	g.narrow, g.packs = o.Narrow, o.Packs
 	if err := g.makeEvents(); err != nil {
 		return nil, err
 	}
@@ -91,7 +106,7 @@ func (b *backend) linked(ctx context.Context, o kernels.CommunicatorOptions) (*g
 		g.release()
 		return nil, err
 	}
-	return g, nil
+	return g, g.chosen(ctx, o.Exchange)
 }
 
 // empty makes a group without what its devices need to meet.

@@ -84,25 +84,40 @@ func (b *backend) newLink(ctx context.Context, o kernels.CommunicatorOptions, g 
 	if l.timeout == 0 {
 		l.timeout = defaultTimeout
 	}
+	var w *windows
 	if found.windows {
-		refused, err := b.byWindows(ctx, o, l)
-		if err != nil {
+		var refused error
+		if w, refused, err = b.byWindows(ctx, o, l); err != nil {
 			return nil, err
 		}
 		if found.problem != nil && refused != nil {
 			found.problem = fmt.Errorf("%w; %w", refused, found.problem)
 		}
 	}
-	if l.carrier == nil {
-		if found.problem != nil {
-			return nil, found.problem
-		}
-		if l.carrier, err = b.byNCCL(ctx, l, found.id); err != nil {
-			return nil, err
-		}
+	if l.carrier, err = b.carry(ctx, l, w, found); err != nil {
+		return nil, err
 	}
 	go l.watch()
 	return l, nil
+}
+
+// carry chooses between windows, which may be nil, and NCCL; where both can be measured, it takes both.
+func (b *backend) carry(ctx context.Context, l *link, w *windows, found found) (carrier, error) {
+	switch {
+	case w == nil && found.problem != nil:
+		return nil, found.problem
+	case w != nil && (found.problem != nil || b.measure == nil):
+		return w, nil
+	}
+	c, err := b.byNCCL(ctx, l, found.id)
+	if w == nil {
+		return c, err
+	}
+	if err != nil {
+		w.release()
+		return nil, err
+	}
+	return &both{w, c.(*ends)}, nil
 }
 
 // launched notes what was put into the streams, for the watch.

@@ -32,6 +32,7 @@ const narrowFrom = 16 << 10
 type linkedValue struct {
 	way     way
 	skip    bool // it has no elements
+	packed  bool // it travels in packs
 	kind    nccl.DataType
 	op      nccl.Op
 	count   int64    // elements of a direct call
@@ -67,6 +68,7 @@ func (e *ends) plan(g *group, replica int, step *lower.Step) (*combining, error)
 			return nil, err
 		}
 	}
+	g.planPacks(c, step.Op)
 	return c, nil
 }
 
@@ -243,6 +245,9 @@ func (g *group) bringLinked(replica int, d *device, c *combining) error {
 	if err := d.Err(d.API.Fill(area+flagSlot, 0xff, int64(g.link.ranks*lower.FlagBytes), g.lanes[replica]), "cuMemsetD8Async"); err != nil {
 		return err
 	}
+	if err := g.movePacked(replica, d, c, false); err != nil {
+		return err
+	}
 	for k := range c.linked {
 		m := &c.linked[k]
 		if m.skip {
@@ -269,11 +274,12 @@ func (g *group) bringLinked(replica int, d *device, c *combining) error {
 
 // callsFirst are the calls that bring operands.
 func (g *group) callsFirst(replica int, m *caller) {
+	g.callsPacks(replica, m)
 	step, area := g.steps[replica], g.areas[replica].scratch
 	c, n, rank := g.of(replica), g.link.ranks, g.link.first+replica
 	for k := range c.linked {
 		v := &c.linked[k]
-		if v.skip || !m.ok() {
+		if v.skip || v.packed || !m.ok() {
 			continue
 		}
 		from, slots := g.travels(replica, k, v), area+driver.Address(v.slots)
@@ -304,7 +310,10 @@ func (g *group) callsFirst(replica int, m *caller) {
 }
 
 // combineLinked works out what NCCL has only brought.
-func (g *group) combineLinked(replica int, _ *device, c *combining) error {
+func (g *group) combineLinked(replica int, d *device, c *combining) error {
+	if err := g.movePacked(replica, d, c, true); err != nil {
+		return err
+	}
 	for k := range c.linked {
 		m := &c.linked[k]
 		if m.skip || m.program == nil {

@@ -19,9 +19,9 @@ type invitation struct {
 
 // byWindows opens the windows of all processes to each other. Where any of them cannot, the link stays without them, in
 // all processes, which learn why.
-func (b *backend) byWindows(ctx context.Context, o kernels.CommunicatorOptions, l *link) (refused, err error) {
+func (b *backend) byWindows(ctx context.Context, o kernels.CommunicatorOptions, l *link) (w *windows, refused, err error) {
 	var own invitation
-	w, err := newWindows(l.devices[0], l.first, l.ranks)
+	w, err = newWindows(l.devices[0], l.first, l.ranks)
 	if err == nil {
 		own.Handle, err = w.handle()
 	}
@@ -35,11 +35,11 @@ func (b *backend) byWindows(ctx context.Context, o kernels.CommunicatorOptions, 
 		all, failed = exchange(ctx, o, invitation{}, err)
 	}
 	if refused = refusal(all); failed == nil && refused == nil {
-		w.link, l.carrier = l, w
-		return nil, nil
+		w.link = l
+		return w, nil, nil
 	}
 	w.release()
-	return refused, failed
+	return nil, refused, failed
 }
 
 // exchange tells all processes what one has, or what is wrong.

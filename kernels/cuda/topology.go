@@ -182,7 +182,7 @@ func (t Topology) String() string {
 	case len(t.Devices) < 2:
 		b.WriteString("one device: nobody to meet\n")
 	case len(islands) == 1:
-		fmt.Fprintf(&b, "replicas on all devices meet in device memory: all-reduces below %d KiB in one go, larger ones in shares\n", twoShotBytes>>10)
+		fmt.Fprintf(&b, "replicas on all devices meet in device memory: small all-reduces in one go, large ones in shares\n")
 	default:
 		fmt.Fprintf(&b, "replicas on all devices meet in pinned host memory; islands that meet in device memory: %v\n", islands)
 	}

@@ -25,7 +25,7 @@ func TestTopology(t *testing.T) {
 		islands int
 		want    string
 	}{
-		"switch":      {8, nil, 1, "meet in device memory: all-reduces below 256 KiB"},
+		"switch":      {8, nil, 1, "meet in device memory: small all-reduces in one go"},
 		"two islands": {8, func(a, b int) bool { return a/4 != b/4 }, 2, "islands that meet in device memory: [[cuda:0 cuda:1 cuda:2 cuda:3] [cuda:4 cuda:5 cuda:6 cuda:7]]"},
 		"none":        {3, func(_, _ int) bool { return true }, 3, "[[cuda:0] [cuda:1] [cuda:2]]"},
 		"one":         {1, nil, 1, "one device"},

@@ -46,7 +46,7 @@ func (w *windows) plan(g *group, replica int, step *lower.Step) (*combining, err
 	operands := step.Values[:len(step.Values)/2]
 	c := &combining{needs: flagSlot, window: make([]windowValue, len(operands))}
 	var err error
-	if c.flags, err = g.session(replica, "flags", func() (*ir.Program, error) { return pickFlag(n + 1) }); err != nil {
+	if c.flags, err = g.session(replica, "flags of windows", func() (*ir.Program, error) { return pickFlag(n + 1) }); err != nil {
 		return nil, err
 	}
 	c.rounds = roundsOf(operands)
