@@ -40,7 +40,7 @@ gpu: ## what a machine with an NVIDIA GPU needs to test and time kernels/cuda, i
 	./internal/gpu.sh
 
 gpu-many: ## make gpu for a machine with several NVIDIA GPUs: replicas, and the bandwidth of all-reduces
-	./internal/gpu.sh build/gpu-many 'TestHardware(Many|NCCL)'
+	./internal/gpu.sh build/gpu-many 'TestHardware(Many|NCCL|TwoProcesses)'
 
 test-paths: ## the tests of everything that computes, once for each lower family of kernels; PATHS names families
 	./internal/test-paths.sh $(PATHS)

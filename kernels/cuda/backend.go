@@ -54,8 +54,9 @@ type backend struct {
 	choosing sync.Mutex
 	choices  map[string]*choice // of groups of one process, by their devices
 
-	survey func() (nvml.Machine, error)
-	host   func() string // where this process runs
+	survey  func() (nvml.Machine, error)
+	sharing bool          // processes may meet on one GPU, for tests
+	host    func() string // where this process runs
 }
 
 func newBackend(kind string, open func() (driver.API, error)) *backend {

@@ -68,6 +68,7 @@ type gpuJob struct {
 	Deadline time.Duration
 	Epochs   int
 	Windows  bool          // the workers are on one host, without NCCL
+	Real     bool          // the workers meet on the GPU cuda:0
 	Pace     time.Duration // of a step, at least: there shall be time for faults
 }
 
@@ -97,11 +98,15 @@ func (j *gpuJob) work() error {
 		b.host = func() string { return "one host" }
 		b.openNCCL = func() (nccl.API, error) { return nil, errors.New("there is no NCCL") }
 	}
+	kind := "fakecuda"
+	if j.Real {
+		kind, own.sharing, own.openNCCL = Kind, true, b.openNCCL
+	}
 	kernels.Register(b)
 	o := multiworker.Options{Elastic: j.Elastic, Deadline: j.Deadline, JoinTimeout: time.Minute, Observe: func(text string) { fmt.Println(text) },
 		Communication: collective.CommunicationOptions{Implementation: implementation}}
 	for i := range j.Devices {
-		o.Devices = append(o.Devices, fmt.Sprint("fakecuda:", i))
+		o.Devices = append(o.Devices, fmt.Sprint(kind, ":", i))
 	}
 	s, err := multiworker.NewStrategy(context.Background(), o)
 	if err != nil {
@@ -135,7 +140,10 @@ func (j *gpuJob) work() error {
 		return err
 	}
 	out := outcome{Loss: h.Logs["loss"], Calls: library.Calls()["ncclAllReduce"]}
-	if j.Windows {
+	switch {
+	case j.Real:
+		out.Calls = 1
+	case j.Windows:
 		out.Calls = f.Calls()["cuIpcOpenMemHandle_v2"]
 	}
 	weights, err := m.GetWeights()

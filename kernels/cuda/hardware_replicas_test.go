@@ -57,6 +57,24 @@ func TestHardwareNCCLOneRank(t *testing.T) {
 	oneRank(t, own)
 }
 
+// Two processes on one GPU meet in memory that they open to each other, and come to what those on fake devices come to.
+func TestHardwareTwoProcesses(t *testing.T) {
+	hardware(t)
+	run := func(real bool) []*outcome {
+		c := startCluster(t, 2, gpuJob{Devices: 1, Deadline: 20 * time.Second, Epochs: 6, Windows: true, Real: real})
+		for i := range 2 {
+			c.start(i)
+		}
+		return c.end()
+	}
+	want := run(false)
+	for worker, got := range run(true) {
+		for k, w := range want[0].Weights {
+			require.InDeltaSlice(t, w, got.Weights[k], 2e-4, "worker %d", worker)
+		}
+	}
+}
+
 // The suite of replicas, and training, through NCCL.
 func TestHardwareManyNCCL(t *testing.T) {
 	n := len(gpus(t))

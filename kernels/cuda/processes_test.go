@@ -290,6 +290,25 @@ func TestNCCLRendezvous(t *testing.T) {
 	require.NoError(t, p.clean())
 }
 
+// A process that exchanges messages and then does not come to connect is waited for until the time is over.
+func TestNCCLNeverComes(t *testing.T) {
+	processes := newProcesses(2)
+	members := newMembers(processes, 1, 1)
+	for i := range members {
+		members[i].options.Timeout = 20 * time.Millisecond
+	}
+	processes[1].library.Fail("ncclCommInitRankConfig", 1)
+	errs := each(2, func(i int) error {
+		_, err := members[i].NewCommunicators(t.Context(), kernels.CommunicatorOptions{Devices: []kernels.Device{{Kind: Kind}}})
+		return err
+	})
+	require.ErrorContains(t, errs[0], "connecting replicas 0 to 0 of 2 through NCCL: cuda: not all of 2 replicas have come to connect through NCCL within 20ms")
+	require.ErrorContains(t, errs[1], "replica 1 of 2 on cuda:0")
+	for _, p := range processes {
+		require.NoError(t, p.clean())
+	}
+}
+
 // Large sums of float32 travel in 16 bits where that is asked for, are formed as float32 in the order of the ranks, and
 // are the same bits everywhere. Small ones are exact.
 func TestNCCLNarrow(t *testing.T) {

@@ -156,7 +156,10 @@ func (b *backend) rendezvous(ctx context.Context, o kernels.CommunicatorOptions)
 		}
 		offers = append(offers, f)
 	}
-	shared := sharedCard(offers)
+	var shared error
+	if !b.sharing {
+		shared = sharedCard(offers)
+	}
 	out := found{id: nccl.ID(offers[0].ID), problem: differing(offers), windows: shared == nil}
 	for _, f := range offers {
 		out.windows = out.windows && f.Window && f.Host == offers[0].Host
