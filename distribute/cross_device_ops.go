@@ -157,8 +157,8 @@ func haveLibrary(devices []kernels.Device, name string) (able bool, err error) {
 // NcclAllReduce combines values by NVIDIA's NCCL, which needs GPUs and the library libnccl.so.2. Without them it is an
 // error, unless Fallback is set. Tested with a fake library; not run on hardware.
 type NcclAllReduce struct {
-	// NumPacks says in how many packs, laid end to end, NCCL combines the values of one call; 0 is each value on its own,
-	// in one group of NCCL. (TensorFlow's default is 1.) It does not concern floats of 16 bits.
+	// NumPacks says in how many packs, laid end to end, NCCL combines the values of one call; 0 is each value on its
+	// own, in one group of NCCL. (TensorFlow's default is 1.) It does not concern floats of 16 bits.
 	NumPacks int
 	// Fallback uses the GPU backend's own method without NCCL, and ReductionToOneDevice without GPUs, as TensorFlow
 	// does.
