@@ -78,7 +78,7 @@ func newFit() *cobra.Command {
 	s.StringVar(&f.trace, "trace", "", "file for a trace of the first 20 steps, for chrome://tracing: .json; further workers write name-1.json and so on")
 	f.callbackFlags.register(s)
 	f.securityFlags.register(s)
-	s.StringVar(&f.metricsAddress, "metrics-addr", "", "HOST:PORT at which the time of steps, traffic and the group of workers are shown to Prometheus, at /metrics,\nsuch as :9090 on the loopback interface; worker i takes the port i further on")
+	s.StringVar(&f.metricsAddress, "metrics-addr", "", "HOST:PORT at which the time of steps, traffic and the group of workers are shown to Prometheus, at /metrics,\nsuch as :9090 on the loopback interface; worker i takes the port i further on, then come parameter servers and their coordinator")
 	return c
 }
 

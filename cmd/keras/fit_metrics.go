@@ -24,12 +24,13 @@ func (f *fitFlags) serveMetrics(c *cobra.Command) (options []keras.FitOption, cl
 		return nil, func() error { return nil }, nil
 	}
 	task := cluster.Task{Type: cluster.Worker}
+	var spec *cluster.Spec
 	if f.strategy == "multiworker" || f.strategy == onServers {
-		if _, task, err = cluster.Resolve(&cluster.TFConfig{}); err != nil {
+		if spec, task, err = cluster.Resolve(&cluster.TFConfig{}); err != nil {
 			return nil, nil, err
 		}
 	}
-	address, err := shifted(f.metricsAddress, task.Index)
+	address, err := shifted(f.metricsAddress, portOf(spec, task))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -41,6 +42,24 @@ func (f *fitFlags) serveMetrics(c *cobra.Command) (options []keras.FitOption, cl
 	}
 	fmt.Fprintf(c.ErrOrStderr(), "metrics at http://%s/metrics\n", server.Address())
 	return []keras.FitOption{keras.Callbacks(monitoring.Steps(m))}, server.Close, nil
+}
+
+// portOf is how far the port of a task is from that of the first one: on parameter servers the workers come first, then
+// the servers, then the coordinator.
+func portOf(spec *cluster.Spec, task cluster.Task) int {
+	servers := 0
+	if spec != nil {
+		list, _ := spec.JobTasks(cluster.ParameterServer) // none
+		servers = len(list)
+	}
+	if servers == 0 || task.Type == cluster.Worker {
+		return task.Index
+	}
+	workers, _ := spec.JobTasks(cluster.Worker)
+	if task.Type == cluster.ParameterServer {
+		return len(workers) + task.Index
+	}
+	return len(workers) + servers
 }
 
 // shifted adds the number of a worker to a port, so that workers on one machine have their own.

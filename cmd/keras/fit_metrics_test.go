@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/distribute/cluster"
 )
 
 // scrape asks for metrics and returns the values by name and labels.
@@ -113,4 +115,25 @@ func TestFitMetricsAddress(t *testing.T) {
 	status, _, stderr := execute(t, "fit", path("model.keras"), "--x", path("both.npz"), "--y", path("both.npz"), "--output", path("out.keras"), "--metrics-addr", "nonsense")
 	require.Equal(t, 2, status)
 	require.Contains(t, stderr, "--metrics-addr nonsense")
+}
+
+// TestPortOf: the tasks of a job on one machine have ports of their own.
+func TestPortOf(t *testing.T) {
+	jobs := map[string][]string{"ps": {"a:1", "a:2"}, "worker": {"a:3", "a:4", "a:5"}, "chief": {"a:6"}}
+	spec, err := cluster.NewSpec(jobs)
+	require.NoError(t, err)
+	seen := map[int]bool{}
+	for job, list := range jobs {
+		for i := range list {
+			port := portOf(spec, cluster.Task{Type: job, Index: i})
+			require.False(t, seen[port], "%s:%d", job, i)
+			require.Less(t, port, 6)
+			seen[port] = true
+		}
+	}
+	require.Equal(t, 2, portOf(spec, cluster.Task{Type: "worker", Index: 2}))
+	workers, err := cluster.NewSpec(map[string][]string{"chief": {"a:1"}, "worker": {"a:2", "a:3"}})
+	require.NoError(t, err)
+	require.Equal(t, 1, portOf(workers, cluster.Task{Type: "worker", Index: 1}))
+	require.Equal(t, 0, portOf(nil, cluster.Task{Type: "worker"}))
 }

@@ -35,7 +35,7 @@ func (f *fitFlags) serveVariables(c *cobra.Command) (bool, error) {
 	if f.strategy != onServers {
 		return false, nil
 	}
-	_, task, err := cluster.Resolve(&cluster.TFConfig{})
+	spec, task, err := cluster.Resolve(&cluster.TFConfig{})
 	if err != nil || task.Type != cluster.ParameterServer {
 		return false, err
 	}
@@ -48,7 +48,7 @@ func (f *fitFlags) serveVariables(c *cobra.Command) (bool, error) {
 		return true, err
 	}
 	if f.metricsAddress != "" {
-		address, err := shifted(f.metricsAddress, task.Index)
+		address, err := shifted(f.metricsAddress, portOf(spec, task))
 		if err != nil {
 			return true, errors.Join(err, server.Close())
 		}

@@ -1,6 +1,7 @@
 package parameterserver
 
 import (
+	"os"
 	"runtime/debug"
 	"sync"
 
@@ -21,22 +22,54 @@ func garbagePercent(bytes int) int {
 	return max(garbageBytes/(bytes/100+1), 3)
 }
 
-// tender keeps the garbage of a process that is a server small beside its variables.
-type tender struct {
-	mu    sync.Mutex
-	bytes map[*Server]int // of the variables of each copy
-	set   int             // bytes that the setting is for
+// inUse is what the servers of this process have in use, as far as they serve: there is one, except in tests.
+type inUse struct {
+	mu      sync.Mutex
+	serving int
+	bytes   map[*Server]int // of the variables of each server, and of each copy
+	set     int             // bytes that the setting is for
+	before  int             // the setting without servers
 }
 
-// tend begins to look after the garbage, until stop.
+var garbage inUse
+
+// grow notes the bytes of a server. The lock is held.
+func (g *inUse) grow(s *Server, n int) {
+	g.bytes[s] = n
+	total := 0
+	for _, n := range g.bytes {
+		total += n
+	}
+	if total > g.set+g.set/8 {
+		g.set = total
+		debug.SetGCPercent(min(garbagePercent(total), g.before))
+	}
+}
+
+// tend looks after the garbage of the process while it serves, unless the environment variable GOGC says how much of it
+// there may be.
 func (s *Server) tend() (stop func()) {
-	s.tender = &tender{bytes: map[*Server]int{}}
+	if _, said := os.LookupEnv("GOGC"); said {
+		return func() {}
+	}
 	s.mu.RLock()
-	defer s.mu.RUnlock()
 	n := s.state.Bytes()
-	s.tender.bytes[s], s.tender.set = n, n
-	before := debug.SetGCPercent(garbagePercent(n))
-	return func() { debug.SetGCPercent(before) }
+	s.mu.RUnlock()
+	g := &garbage
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.serving++; g.serving == 1 {
+		g.bytes, g.set, g.before = map[*Server]int{}, 0, debug.SetGCPercent(100)
+	}
+	g.grow(s, n)
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.serving--; g.serving == 0 {
+			g.bytes = nil
+			debug.SetGCPercent(g.before)
+		}
+	}
 }
 
 // tendedCommands is after how many commands variables that grow are looked at.
@@ -44,22 +77,13 @@ const tendedCommands = 256
 
 // grown changes the setting after a command, when the variables of the process have grown. The lock is held.
 func (s *Server) grown(c protocol.Command) {
-	t := s.tender
-	if s.root != nil {
-		t = s.root.tender
-	}
-	if _, created := c.(*protocol.Create); t == nil || !created && s.commands.Load()%tendedCommands != 0 {
+	if _, created := c.(*protocol.Create); !created && s.commands.Load()%tendedCommands != 0 {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.bytes[s] = s.state.Bytes()
-	total := 0
-	for _, n := range t.bytes {
-		total += n
-	}
-	if total > t.set+t.set/8 {
-		t.set = total
-		debug.SetGCPercent(garbagePercent(total))
+	n := s.state.Bytes()
+	garbage.mu.Lock()
+	defer garbage.mu.Unlock()
+	if garbage.serving > 0 {
+		garbage.grow(s, n)
 	}
 }

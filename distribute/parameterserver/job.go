@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -232,15 +231,11 @@ func Run(ctx context.Context, o Options, program func(ctx context.Context, job p
 	return errors.Join(program(ctx, j), j.Close())
 }
 
-// Serve is NewServer and Serve, for a process that is a server and nothing else: it lets little garbage gather beside
-// the variables, unless the environment variable GOGC says how much.
+// Serve is NewServer and Serve.
 func Serve(ctx context.Context, o Options) error {
 	server, err := NewServer(o)
 	if err != nil {
 		return err
-	}
-	if _, said := os.LookupEnv("GOGC"); !said {
-		defer server.tend()()
 	}
 	return server.Serve(ctx)
 }

@@ -44,8 +44,7 @@ type Server struct {
 	state    *protocol.State
 	store    *store // nil: nothing is kept
 	identity uint64
-	broken   error   // of the log: nothing more is acknowledged
-	tender   *tender // nil: garbage is not looked after
+	broken   error // of the log: nothing more is acknowledged
 
 	rowsRead, rowsWritten, bytesRead, bytesWritten, commands, repeated atomic.Uint64
 	queue                                                              atomic.Int64
@@ -95,8 +94,10 @@ func NewServer(o Options) (*Server, error) {
 // Address is where the server listens.
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
-// Serve answers until the coordinator says that the job is over, which gives nil, or until ctx ends.
+// Serve answers until the coordinator says that the job is over, which gives nil, or until ctx ends. Meanwhile the
+// process keeps little garbage beside the variables, unless the environment variable GOGC says how much.
 func (s *Server) Serve(ctx context.Context) error {
+	defer s.tend()()
 	done := make(chan error, 1)
 	go func() { done <- s.grpc.Serve(s.listener) }()
 	var err error
