@@ -278,11 +278,8 @@ func (e *byExamples) run() {
 type halfBias struct {
 	bias *plan.Operand // or nil
 	relu bool
-	tile *plan.Operand // the bias in float32, repeated
+	wide *plan.Operand // the bias in float32
 }
-
-// biasTile is the least number of elements that are rounded in one call.
-const biasTile = 1024
 
 // newHalfBias returns what the unit adds to its product or convolution of 16 bits; nil: nothing.
 func newHalfBias(b *build) *halfBias {
@@ -292,7 +289,7 @@ func newHalfBias(b *build) *halfBias {
 	}
 	h := &halfBias{bias: bias, relu: relu}
 	if bias != nil {
-		h.tile = b.scratch(ir.Float32, (biasTile/bias.N+1)*bias.N)
+		h.wide = b.scratch(ir.Float32, bias.N)
 	}
 	return h
 }
@@ -305,13 +302,9 @@ func (h *halfBias) narrow(p *halfPort, first bool) {
 		p.half.Narrow(out, x)
 		return
 	}
-	tile := plan.Data[float32](h.tile)
+	n, wide := h.bias.N, plan.Data[float32](h.wide)
 	if first {
-		p.half.Widen(tile[:h.bias.N], plan.Data[uint16](h.bias))
-		vec.Repeat(tile[h.bias.N:], tile[:h.bias.N])
+		p.half.Widen(wide, plan.Data[uint16](h.bias))
 	}
-	for i := 0; i < p.n; i += len(tile) {
-		k := min(len(tile), p.n-i)
-		p.half.RoundAdd(out[i:i+k], x[i:i+k], tile[:k], h.relu)
-	}
+	p.half.RoundAddRows(out, x, wide, n, len(out)/n, n, n, h.relu)
 }
