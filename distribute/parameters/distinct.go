@@ -20,14 +20,8 @@ type Distinction struct {
 	IDs    []int64 // increasing, each once
 	Places []int32 // for each id its place in IDs
 
-	words []word
-	used  []uint64 // a bit for each of words that is not 0; all 0 between calls, as words are
-}
-
-// word is 64 numbers that may be among the ids.
-type word struct {
-	set    uint64 // those that are
-	before int32  // how many are in the words before
+	set    []uint64
+	before []int32
 }
 
 // Of finds the different ids.
@@ -36,10 +30,7 @@ func (d *Distinction) Of(ids []int64) {
 	if len(ids) == 0 {
 		return
 	}
-	least, most := ids[0], ids[0]
-	for _, id := range ids {
-		least, most = min(least, id), max(most, id)
-	}
+	least, most := slices.Min(ids), slices.Max(ids)
 	if span := uint64(most) - uint64(least); span/64 < uint64(4*len(ids)+1024) {
 		d.count(ids, least, int(span/64)+1)
 		return
@@ -53,37 +44,29 @@ func (d *Distinction) Of(ids []int64) {
 	}
 }
 
-// count does it without sorting, with a bit for each number between the least and the most. It passes over the words
-// that have none without looking at them.
+// count does it without sorting, with a bit for each number between the least and the most.
 func (d *Distinction) count(ids []int64, least int64, words int) {
-	if len(d.words) < words {
-		d.words, d.used = make([]word, words), make([]uint64, words/64+1)
-	}
-	all, used := d.words[:words], d.used[:words/64+1]
+	d.set, d.before = slices.Grow(d.set[:0], words)[:words], slices.Grow(d.before[:0], words)[:words]
+	set, before := d.set, d.before
+	clear(set)
 	for _, id := range ids {
 		at := uint64(id) - uint64(least)
-		all[at/64].set |= 1 << (at % 64)
-		used[at/4096] |= 1 << (at / 64 % 64)
+		set[at/64] |= 1 << (at % 64)
 	}
-	for i, u := range used {
-		for ; u != 0; u &= u - 1 {
-			at := 64*i + bits.TrailingZeros64(u)
-			all[at].before = int32(len(d.IDs))
-			for w := all[at].set; w != 0; w &= w - 1 {
-				d.IDs = append(d.IDs, least+int64(64*at+bits.TrailingZeros64(w)))
-			}
+	n := int32(0)
+	for i, w := range set {
+		before[i] = n // bits of the words before
+		n += int32(bits.OnesCount64(w))
+	}
+	d.IDs = slices.Grow(d.IDs, int(n))
+	for i, w := range set {
+		for ; w != 0; w &= w - 1 {
+			d.IDs = append(d.IDs, least+int64(64*i+bits.TrailingZeros64(w)))
 		}
 	}
 	for i, id := range ids {
 		at := uint64(id) - uint64(least)
-		w := &all[at/64]
-		d.Places[i] = w.before + int32(bits.OnesCount64(w.set&(1<<(at%64)-1)))
-	}
-	for i, u := range used {
-		for ; u != 0; u &= u - 1 {
-			all[64*i+bits.TrailingZeros64(u)] = word{}
-		}
-		used[i] = 0
+		d.Places[i] = before[at/64] + int32(bits.OnesCount64(set[at/64]&(1<<(at%64)-1)))
 	}
 }
 
