@@ -92,8 +92,13 @@ func flatPositions(shape ir.Shape, positions *Tensor, axis int, fromEnd bool) *T
 	n, inner := shape[axis], shape[axis+1:].Size()
 	outer := shape[:axis].Size()
 	p := Reshape(Cast(positions, d), outer, positions.Dim(axis), inner)
-	// Where the lines of the axis begin: of few numbers, all of which are known beforehand.
-	first := Add(MultiplyByLength(Iota(p, d, 0, outer, 1, inner), dim.Mul(n, inner)), Iota(p, d, 2, outer, 1, inner))
+	// Where the lines of the axis begin: few numbers, which are known beforehand. Short lines have one for each
+	// element.
+	count := positions.Dim(axis)
+	if length := dim.Mul(count, inner); !dim.Known(length) || length >= 128 {
+		count = 1
+	}
+	first := Add(MultiplyByLength(Iota(p, d, 0, outer, count, inner), dim.Mul(n, inner)), Iota(p, d, 2, outer, count, inner))
 	base, least := BroadcastTo(first, p.Shape()...), p
 	if fromEnd && positions.DType().IsSigned() {
 		behind := BroadcastTo(AddLength(first, dim.Mul(n, inner)), p.Shape()...)

@@ -41,19 +41,24 @@ func lines(s ir.Shape, axis int) geometry.AxisGroup {
 func argOf[T block.Number](b *build) func() {
 	in, out := b.in(0), b.out(0)
 	g := lines(in.Typ.Shape, b.n.Attrs.(ir.AxisAttrs).Axis)
-	largest := b.n.Op == ir.ArgMax
+	largest, op := b.n.Op == ir.ArgMax, ir.Minimum
+	if largest {
+		op = ir.Maximum
+	}
+	extreme := block.Binary(op, in.Typ.DType) // nil for bools, which are few
 	b.rt().need(columnBlock * 8)
 	return b.rt().parallel(g.Outer*g.Inner, grain(g.Length), func(w *worker, lo, hi int) {
 		x, y := plan.Data[T](in), plan.Data[int32](out)
+		scratch := scratchOf[T](w, columnBlock*8/in.Typ.DType.Size())
 		for k := lo; k < hi; {
 			o, c := k/g.Inner, k%g.Inner
 			if g.Inner == 1 {
-				y[k] = int32(argOfRow(x[o*g.Length:(o+1)*g.Length], largest))
+				y[k] = int32(argOfRow(x[o*g.Length:(o+1)*g.Length], scratch, largest, extreme))
 				k++
 				continue
 			}
 			n := min(hi-k, g.Inner-c, columnBlock)
-			argOfColumns(x[o*g.Length*g.Inner+c:(o+1)*g.Length*g.Inner], y[k:k+n], scratchOf[T](w, n), g.Inner, largest)
+			argOfColumns(x[o*g.Length*g.Inner+c:(o+1)*g.Length*g.Inner], y[k:k+n], scratch[:n], g.Inner, largest, extreme)
 			k += n
 		}
 	})
@@ -66,59 +71,6 @@ func beyond[T block.Number](v, best T, largest bool) bool {
 
 // argBlock is how many elements are searched for the place of their extreme.
 const argBlock = 512
-
-// argOfRow looks for the extreme of each block, and for its place in the first block that has the extreme of all.
-func argOfRow[T block.Number](x []T, largest bool) int {
-	f, ok := any(x).([]float32)
-	if !ok {
-		best, at := x[0], 0
-		for i := 1; i < len(x) && best == best; i++ {
-			if v := x[i]; beyond(v, best, largest) {
-				best, at = v, i
-			}
-		}
-		return at
-	}
-	extreme := vec.MinOf[float32]
-	if largest {
-		extreme = vec.MaxOf[float32]
-	}
-	best, from := extreme(f[:min(argBlock, len(f))]), 0
-	for i := argBlock; i < len(f) && best == best; i += argBlock {
-		if v := extreme(f[i:min(i+argBlock, len(f))]); beyond(v, best, largest) {
-			best, from = v, i
-		}
-	}
-	for i, v := range f[from:] {
-		if v == best || v != v {
-			return from + i
-		}
-	}
-	return from // not reached: the block has its extreme
-}
-
-// argOfColumns goes through rows that lie stride elements apart.
-func argOfColumns[T block.Number](x []T, at []int32, best []T, stride int, largest bool) {
-	n := len(at)
-	copy(best, x[:n])
-	clear(at)
-	for i := 1; i*stride < len(x); i++ {
-		row := x[i*stride : i*stride+n]
-		if largest {
-			for c, v := range row {
-				if v > best[c] || v != v && best[c] == best[c] {
-					best[c], at[c] = v, int32(i)
-				}
-			}
-			continue
-		}
-		for c, v := range row {
-			if v < best[c] || v != v && best[c] == best[c] {
-				best[c], at[c] = v, int32(i)
-			}
-		}
-	}
-}
 
 func buildCumulative(b *build) (func(), error) {
 	switch b.in(0).Typ.DType {

@@ -210,6 +210,11 @@ func rowsOf[T any](o *plan.Operand) []T {
 func gatherEach[T any](y, x []T, at []int64, lo, hi, length int) {
 	for lo < hi {
 		o, first := lo/len(at), lo%len(at)
+		if rows := min((hi-lo)/len(at), gatherRows); len(at) <= fewIndices && first == 0 && rows >= len(at) {
+			gatherFew(y[lo:lo+rows*len(at)], x[o*length:(o+rows)*length], at, rows)
+			lo += rows * len(at)
+			continue
+		}
 		n := min(hi-lo, len(at)-first)
 		line, to := x[o*length:(o+1)*length], y[lo:lo+n]
 		for i, p := range at[first : first+n] {
@@ -220,6 +225,32 @@ func gatherEach[T any](y, x []T, at []int64, lo, hi, length int) {
 			to[i] = line[p]
 		}
 		lo += n
+	}
+}
+
+// Up to so many indices are taken one by one, each from so many lines at a time, which stay in the cache for the next.
+const (
+	fewIndices = 16
+	gatherRows = 256
+)
+
+// gatherFew is gatherEach for whole lines.
+func gatherFew[T any](y, x []T, at []int64, rows int) {
+	size := int(unsafe.Sizeof(x[0]))
+	to, from := len(at)*size, len(x)/rows*size
+	for i, p := range at {
+		dst := unsafe.Pointer(&y[i])
+		if p == dropped {
+			var zero T
+			scatterStrided[T](dst, unsafe.Pointer(&zero), to, 0, rows)
+			continue
+		}
+		src := unsafe.Pointer(&x[p])
+		if len(at) == 1 {
+			gatherElements(dst, src, size, from, rows)
+			continue
+		}
+		scatterStrided[T](dst, src, to, from, rows)
 	}
 }
 

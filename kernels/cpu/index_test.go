@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -39,6 +40,31 @@ func TestPositions(t *testing.T) {
 		assert.Equal(t, []int64{0, 4, 2}, at[:3], "%v", d)
 		assert.Equal(t, -1, finderOf(d)(o, at, 0, ir.IndexClip), "%v", d)
 		assert.Equal(t, int64(dropped), at[0], "%v", d)
+	}
+}
+
+// TestGatherEach takes few and many elements of random lines, from any element on.
+func TestGatherEach(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 3))
+	for range 300 {
+		outer, length, count := 1+r.IntN(700), 1+r.IntN(9), 1+r.IntN(20)
+		x, at := make([]uint32, outer*length), make([]int64, count)
+		for i := range x {
+			x[i] = r.Uint32()
+		}
+		for i := range at {
+			at[i] = int64(r.IntN(length+1) - 1) // -1 is dropped
+		}
+		got, want := make([]uint32, outer*count), make([]uint32, outer*count)
+		lo := r.IntN(len(got))
+		hi := lo + r.IntN(len(got)-lo+1)
+		for k := lo; k < hi; k++ {
+			if p := at[k%count]; p != dropped {
+				want[k] = x[k/count*length+int(p)]
+			}
+		}
+		gatherEach(got, x, at, lo, hi, length)
+		require.Equal(t, want, got, "%d lines of %d, %v, from %d to %d", outer, length, at, lo, hi)
 	}
 }
 

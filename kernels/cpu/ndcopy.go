@@ -95,6 +95,8 @@ func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
 	rows := contiguous && !short && bytes >= leastRow && bytes <= mostRow
 	if rows {
 		o.longestLast()
+	} else if short {
+		o.longLast()
 	}
 	n := 1
 	if short || rows {
@@ -107,7 +109,7 @@ func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
 		case rows:
 			copyRows(d, s, n, bytes, o.dst[o.n], o.src[o.n])
 		case short:
-			c.box(d, s, n)
+			c.box(d, s, n, o.dst[o.n], o.src[o.n])
 		default:
 			c.row(d, s, c.dims[inner])
 		}
@@ -143,35 +145,82 @@ func (o *odometer) longestLast() {
 	}
 }
 
+// longLast exchanges the last axis, if it makes a short loop, with the innermost one of the others that makes a long
+// one.
+func (o *odometer) longLast() {
+	last := o.n - 1
+	if o.dims[last] >= 8 {
+		return
+	}
+	for i := last - 1; i >= 0; i-- {
+		if o.dims[i] >= 16 {
+			for _, list := range []*[maxAxes]int{&o.dims, &o.dst, &o.src} {
+				list[i], list[last] = list[last], list[i]
+			}
+			return
+		}
+	}
+}
+
 // shortBox is the length of the innermost axis below which the two innermost axes are copied together.
 const shortBox = 16
 
 // box copies n rows along the innermost axis.
-func (c *ndCopy) box(dst, src unsafe.Pointer, n int) {
+func (c *ndCopy) box(dst, src unsafe.Pointer, n, dstRow, srcRow int) {
 	switch c.size {
 	case 1:
-		copyBox[uint8](c, dst, src, n)
+		copyBox[uint8](c, dst, src, n, dstRow, srcRow)
 	case 2:
-		copyBox[uint16](c, dst, src, n)
+		copyBox[uint16](c, dst, src, n, dstRow, srcRow)
 	case 4:
-		copyBox[uint32](c, dst, src, n)
+		copyBox[uint32](c, dst, src, n, dstRow, srcRow)
 	case 8:
-		copyBox[uint64](c, dst, src, n)
+		copyBox[uint64](c, dst, src, n, dstRow, srcRow)
 	case 16:
-		copyBox[words2](c, dst, src, n)
+		copyBox[words2](c, dst, src, n, dstRow, srcRow)
 	default:
-		copyBox[words4](c, dst, src, n)
+		copyBox[words4](c, dst, src, n, dstRow, srcRow)
 	}
 }
 
-func copyBox[T any](c *ndCopy, dst, src unsafe.Pointer, n int) {
+// copyNarrow copies n rows of two to four elements.
+func copyNarrow[T any](dst, src unsafe.Pointer, m, n, dstRow, srcRow, dstCol, srcCol int) {
+	switch m {
+	case 2:
+		for range n {
+			v, w := *(*T)(src), *(*T)(unsafe.Add(src, srcCol))
+			*(*T)(dst), *(*T)(unsafe.Add(dst, dstCol)) = v, w
+			dst, src = unsafe.Add(dst, dstRow), unsafe.Add(src, srcRow)
+		}
+	case 3:
+		for range n {
+			u, v, w := *(*T)(src), *(*T)(unsafe.Add(src, srcCol)), *(*T)(unsafe.Add(src, 2*srcCol))
+			*(*T)(dst), *(*T)(unsafe.Add(dst, dstCol)), *(*T)(unsafe.Add(dst, 2*dstCol)) = u, v, w
+			dst, src = unsafe.Add(dst, dstRow), unsafe.Add(src, srcRow)
+		}
+	default:
+		for range n {
+			t, u := *(*T)(src), *(*T)(unsafe.Add(src, srcCol))
+			v, w := *(*T)(unsafe.Add(src, 2*srcCol)), *(*T)(unsafe.Add(src, 3*srcCol))
+			*(*T)(dst), *(*T)(unsafe.Add(dst, dstCol)) = t, u
+			*(*T)(unsafe.Add(dst, 2*dstCol)), *(*T)(unsafe.Add(dst, 3*dstCol)) = v, w
+			dst, src = unsafe.Add(dst, dstRow), unsafe.Add(src, srcRow)
+		}
+	}
+}
+
+func copyBox[T any](c *ndCopy, dst, src unsafe.Pointer, n, dstRow, srcRow int) {
 	last := len(c.dims) - 1
-	m, dstRow, srcRow, dstCol, srcCol := c.dims[last], c.dst[last-1], c.src[last-1], c.dst[last], c.src[last]
+	m, dstCol, srcCol := c.dims[last], c.dst[last], c.src[last]
 	if srcCol == 0 && dstCol == c.size && m == 2 && dstRow == 2*c.size && srcRow == c.size {
 		from, to := block.View[T](src, n), block.View[[2]T](dst, n)
 		for i, v := range from {
 			to[i] = [2]T{v, v}
 		}
+		return
+	}
+	if m <= 4 {
+		copyNarrow[T](dst, src, m, n, dstRow, srcRow, dstCol, srcCol)
 		return
 	}
 	if srcCol == 0 && dstCol == c.size { // every element is repeated

@@ -25,9 +25,22 @@ func (l *vmLoad) fill(dst unsafe.Pointer, first, n int) {
 		fillElement(dst, l.o.Ptr(), l.size, n)
 		return
 	}
-	if l.period == 1 && l.size == 4 && len(l.dims) == 2 {
-		l.fillRows(dst, first, n)
-		return
+	if l.period == 1 && len(l.dims) == 2 {
+		switch {
+		case l.size == 4:
+			l.fillRows(dst, first, n)
+			return
+		case l.count >= shortRow:
+		case l.size == 1:
+			fillShortRows[uint8](l, dst, first, n)
+			return
+		case l.size == 2:
+			fillShortRows[uint16](l, dst, first, n)
+			return
+		case l.size == 8:
+			fillShortRows[uint64](l, dst, first, n)
+			return
+		}
 	}
 	for n > 0 && l.period > 0 {
 		m := min(n, l.period*l.count-first%(l.period*l.count)) // up to the next piece
@@ -43,6 +56,23 @@ func (l *vmLoad) fill(dst unsafe.Pointer, first, n int) {
 		first += m
 	}
 	l.walk(dst, first, n)
+}
+
+// shortRow is the length of rows from which on a call for each of them pays.
+const shortRow = 64
+
+// fillShortRows is fill for rows of one number each, which are short.
+func fillShortRows[T any](l *vmLoad, dst unsafe.Pointer, first, n int) {
+	row, at := first/l.count, first%l.count
+	src, y := unsafe.Add(l.o.Ptr(), row*l.strides[0]), block.View[T](dst, n)
+	for len(y) > 0 {
+		v, m := *(*T)(src), min(l.count-at, len(y))
+		for i := range y[:m] {
+			y[i] = v
+		}
+		y, at = y[m:], 0
+		src = unsafe.Add(src, l.strides[0])
+	}
 }
 
 // fillRows is fill for rows of one number each.

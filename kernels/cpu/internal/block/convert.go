@@ -122,13 +122,8 @@ func Convert(from, to ir.DType) Func {
 		}
 		return convertFloat[float32](to)
 	case ir.Float64:
-		if to.IsHalf() {
-			return func(dst, a, _, _ unsafe.Pointer, n int) {
-				y, x := View[float32](dst, n), View[float64](a, n)
-				for i, v := range x {
-					y[i] = float32(ir.RoundFloat(to, v))
-				}
-			}
+		if to.IsHalf() { // rounded by the instruction that follows
+			return oddBlock
 		}
 		return convertFloat[float64](to)
 	case ir.Bool, ir.Uint8:
@@ -222,12 +217,17 @@ func convertFloat[F Float](to ir.DType) Func {
 }
 
 func convertInteger[F Integer](to ir.DType) Func {
-	if to.IsHalf() {
+	if to.IsHalf() { // rounded by the instruction that follows
 		return func(dst, a, _, _ unsafe.Pointer, n int) {
 			y, x := View[float32](dst, n), View[F](a, n)
-			for i := range x {
-				v := x[i]
-				y[i] = float32(ir.RoundFloat(to, stickyFloat64(v)))
+			if unsafe.Sizeof(x[0]) < 4 {
+				for i, v := range x {
+					y[i] = float32(v)
+				}
+				return
+			}
+			for i, v := range x {
+				y[i] = odd32(stickyFloat64(v))
 			}
 		}
 	}
@@ -254,6 +254,29 @@ func convertInteger[F Integer](to ir.DType) Func {
 		return castBlock[F, uint32]
 	}
 	return castBlock[F, uint64]
+}
+
+// oddBlock is odd32 of a block.
+func oddBlock(dst, a, _, _ unsafe.Pointer, n int) {
+	y, x := View[float32](dst, n), View[float64](a, n)
+	for i, v := range x {
+		y[i] = odd32(v)
+	}
+}
+
+// odd32 narrows to float32 so that a later rounding to 16 bits is the one rounding of v: what does not fit exactly goes
+// to the neighbour with an odd last bit. There are no branches that depend on v.
+func odd32(v float64) float32 {
+	f := float32(v)
+	wide := float64(f)
+	var away, inexact uint32
+	if math.Abs(wide) > math.Abs(v) { // an overflow becomes the largest float32
+		away = 1
+	}
+	if wide != v {
+		inexact = 1
+	}
+	return math.Float32frombits(math.Float32bits(f) - away | inexact)
 }
 
 // stickyFloat64 returns a float64 that rounds to half precision as the integer itself does: what has more than 53 bits

@@ -48,7 +48,7 @@ func contiguousSlice(a ir.SliceAttrs, s ir.Shape) (first int, ok bool) {
 }
 
 // leastCut is how many bytes of a slice must lie side by side for a concatenation to read them where they are.
-const leastCut = 32
+const leastCut = 64
 
 // Cut returns the slice that makes operand v of a concatenation if the concatenation cuts the piece out itself, without
 // the slice being stored; else nil.

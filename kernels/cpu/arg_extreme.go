@@ -1,0 +1,182 @@
+package cpu
+
+import (
+	"bytes"
+	"slices"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// The place of an extreme is found in two passes where there are vector kernels: what is it, then where is it first.
+
+// argOfRow looks for the extreme of each block, and for its place in the first block that has the extreme of all.
+func argOfRow[T block.Number](x, scratch []T, largest bool, extreme block.Func) int {
+	f, ok := any(x).([]float32)
+	if !ok {
+		if len(x) >= leastIntegers {
+			if at := argOfIntegers(x, scratch, largest, extreme); at >= 0 {
+				return at
+			}
+		}
+		if largest {
+			return firstLargest(x)
+		}
+		return firstSmallest(x)
+	}
+	of := vec.MinOf[float32]
+	if largest {
+		of = vec.MaxOf[float32]
+	}
+	best, from := of(f[:min(argBlock, len(f))]), 0
+	for i := argBlock; i < len(f) && best == best; i += argBlock {
+		if v := of(f[i:min(i+argBlock, len(f))]); beyond(v, best, largest) {
+			best, from = v, i
+		}
+	}
+	for i, v := range f[from:] {
+		if v == best || v != v {
+			return from + i
+		}
+	}
+	return from // not reached: the block has its extreme
+}
+
+func firstLargest[T block.Number](x []T) (at int) {
+	best := x[0]
+	for i, v := range x {
+		if v != v {
+			return i
+		}
+		if v > best {
+			best, at = v, i
+		}
+	}
+	return at
+}
+
+func firstSmallest[T block.Number](x []T) (at int) {
+	best := x[0]
+	for i, v := range x {
+		if v != v {
+			return i
+		}
+		if v < best {
+			best, at = v, i
+		}
+	}
+	return at
+}
+
+// argOfColumns goes through rows that lie stride elements apart.
+func argOfColumns[T block.Number](x []T, at []int32, best []T, stride int, largest bool, extreme block.Func) {
+	n := len(at)
+	copy(best, x[:n])
+	clear(at)
+	if n >= leastColumns {
+		if argOfFloats(x, at, best, stride, extreme) {
+			return
+		}
+		copy(best, x[:n])
+	}
+	for i := 1; i*stride < len(x); i++ {
+		if row := x[i*stride : i*stride+n]; largest {
+			largerOf(row, best, at, int32(i))
+		} else {
+			smallerOf(row, best, at, int32(i))
+		}
+	}
+}
+
+// largerOf notes where a row has larger elements than those above it.
+func largerOf[T block.Number](row, best []T, at []int32, i int32) {
+	best, at = best[:len(row)], at[:len(row)]
+	for c, v := range row {
+		if v > best[c] || v != v && best[c] == best[c] {
+			best[c], at[c] = v, i
+		}
+	}
+}
+
+// smallerOf notes where a row has smaller elements than those above it.
+func smallerOf[T block.Number](row, best []T, at []int32, i int32) {
+	best, at = best[:len(row)], at[:len(row)]
+	for c, v := range row {
+		if v < best[c] || v != v && best[c] == best[c] {
+			best[c], at[c] = v, i
+		}
+	}
+}
+
+// leastIntegers is the length of rows from which on [argOfIntegers] pays.
+const leastIntegers = 1024
+
+// argOfIntegers finds the first of the largest (or smallest) of many integers: what extreme leaves of pieces that are
+// laid over each other. It returns -1 where that does not pay or the numbers are no integers.
+func argOfIntegers[T block.Number](x, scratch []T, largest bool, extreme block.Func) int {
+	half := T(1)
+	half /= 2
+	if extreme == nil || half != 0 {
+		return -1
+	}
+	acc := scratch[:min(len(scratch), len(x)/4)]
+	rest := x[copy(acc, x):]
+	for ; len(rest) >= len(acc); rest = rest[len(acc):] {
+		p := unsafe.Pointer(unsafe.SliceData(acc))
+		extreme(p, p, unsafe.Pointer(unsafe.SliceData(rest)), nil, len(acc))
+	}
+	best := acc[0]
+	for _, list := range [][]T{acc, rest} {
+		for _, v := range list {
+			if beyond(v, best, largest) {
+				best = v
+			}
+		}
+	}
+	if unsafe.Sizeof(best) == 1 {
+		return bytes.IndexByte(plan.BytesAt(unsafe.Pointer(unsafe.SliceData(x)), len(x)), *(*uint8)(unsafe.Pointer(&best)))
+	}
+	return slices.Index(x, best)
+}
+
+// leastColumns and leastRows are the numbers of columns and rows from which on chains find places in them.
+const (
+	leastColumns = 32
+	leastRows    = 4
+)
+
+// argOfFloats is argOfColumns of float32, none of which is NaN: the rows from the last to the first leave their number
+// where they have the extreme. It reports whether it was so. (Of integers, new extremes are so rare that the processor
+// foresees them.)
+func argOfFloats[T block.Number](x []T, at []int32, best []T, stride int, extreme block.Func) bool {
+	n := len(at)
+	if _, ok := any(best).([]float32); !ok {
+		return false
+	}
+	rows := (len(x)-n)/stride + 1
+	if n%16 != 0 && n < 4*leastColumns || rows < leastRows || !vec.Chains() || extreme == nil {
+		return false
+	}
+	p, places := unsafe.Pointer(unsafe.SliceData(best)), unsafe.Pointer(unsafe.SliceData(at))
+	row := func(i int) unsafe.Pointer { return unsafe.Pointer(&x[i*stride]) }
+	for i := 1; i < rows; i++ {
+		extreme(p, p, row(i), nil, n)
+	}
+	for _, v := range best[:n] {
+		if v != v {
+			return false
+		}
+	}
+	for i := rows - 2; i >= 0; i-- {
+		if i == rows-2 {
+			fillWith(at, int32(rows-1))
+		}
+		number := int32(i)
+		steps := [...]vec.ChainStep{{Op: vec.ChainLoad, X: row(i)}, {Op: vec.ChainHoldEqual, X: p}, {Op: vec.ChainLoadNumber, X: unsafe.Pointer(&number)},
+			{Op: vec.ChainChooseHeld, X: places}, {Op: vec.ChainStore, X: places}}
+		vec.Chain(steps[:], n)
+	}
+	return true
+}

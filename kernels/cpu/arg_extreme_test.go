@@ -1,0 +1,61 @@
+package cpu
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// TestPlacesOfExtremes looks for the first extreme of rows and columns with many equal elements, of every type, with
+// NaN among floats.
+func TestPlacesOfExtremes(t *testing.T) {
+	placesOf[uint8](t, ir.Uint8)
+	placesOf[int8](t, ir.Int8)
+	placesOf[int16](t, ir.Int16)
+	placesOf[int32](t, ir.Int32)
+	placesOf[uint64](t, ir.Uint64)
+	placesOf[float32](t, ir.Float32)
+	placesOf[float64](t, ir.Float64)
+}
+
+func placesOf[T block.Number](t *testing.T, d ir.DType) {
+	r := rand.New(rand.NewPCG(3, uint64(d)))
+	for range 200 {
+		rows, columns := 1+r.IntN(60), 1+r.IntN(100)
+		stride, largest := columns+r.IntN(3), r.IntN(2) == 0
+		op, spread := ir.Minimum, 1+r.IntN(100)
+		if largest {
+			op = ir.Maximum
+		}
+		x := make([]T, rows*stride)
+		for i := range x {
+			x[i] = T(r.IntN(spread))
+		}
+		if nan := math.NaN(); d.IsFloat() && r.IntN(3) == 0 {
+			for range 1 + r.IntN(4) {
+				x[r.IntN(len(x))] = T(nan)
+			}
+		}
+		extreme, scratch := block.Binary(op, d), make([]T, columnBlock)
+		first := func(at func(i int) T, n int) (place int) {
+			for i := 1; i < n; i++ {
+				if best := at(place); best == best && beyond(at(i), best, largest) {
+					place = i
+				}
+			}
+			return place
+		}
+		require.Equal(t, first(func(i int) T { return x[i] }, len(x)), argOfRow(x, scratch, largest, extreme), "%v of %v", op, x)
+		got, want := make([]int32, columns), make([]int32, columns)
+		for c := range want {
+			want[c] = int32(first(func(i int) T { return x[i*stride+c] }, rows))
+		}
+		argOfColumns(x[:(rows-1)*stride+columns], got, scratch[:columns], stride, largest, extreme)
+		require.Equal(t, want, got, "%v of %d rows of %d, %v", op, rows, columns, x)
+	}
+}
