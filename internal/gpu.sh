@@ -1,16 +1,23 @@
 #!/usr/bin/env bash
 # Builds what a machine with an NVIDIA GPU needs to test and time kernels/cuda: a folder with a program and the command run.sh, which wants nothing there but the
-# driver. gpu.sh [FOLDER [TESTS]] (build/gpu, those whose names begin with TestHardware). run.sh runs the suite, the training tests and two minutes of random shapes
-# on cuda:0, compute-sanitizer and PyTorch where they are found, and writes gpu.md, gpu.json, torch.md and torch.json into FOLDER/results. Where this machine has a
-# GPU, it is run at once.
+# driver, and xz or Python to unpack. gpu.sh [FOLDER [TESTS]] (build/gpu, those whose names begin with TestHardware). run.sh runs the suite, the training tests, two
+# minutes of random shapes and all cases recorded from Keras (internal/testdevice) on cuda:0, compute-sanitizer and PyTorch where they are found, and writes gpu.md,
+# gpu.json, torch.md and torch.json into FOLDER/results. Where this machine has a GPU, it is run at once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=${1:-build/gpu}
 tests=${2:-TestHardware}
 mkdir -p "$folder"
+# The programs share most of their code, which xz packs once.
+programs="cuda.test"
 CGO_ENABLED=0 go test -c -ldflags '-s -w' -o "$folder/cuda.test" ./kernels/cuda
-gzip -9 -c "$folder/cuda.test" >"$folder/cuda.test.gz"
-rm "$folder/cuda.test"
+if [ "$tests" = TestHardware ]; then
+	for package in layers losses metrics optimizers keras; do
+		CGO_ENABLED=0 go test -c -tags cuda -ldflags '-s -w' -o "$folder/$package.test" "./$package"
+		programs="$programs $package.test"
+	done
+fi
+(cd "$folder" && tar c $programs | xz --x86 --lzma2=preset=2,dict=256MiB >programs.tar.xz && rm $programs)
 cp internal/gpu_torch.py "$folder/torch.py"
 cat >"$folder/run.sh" <<'RUN'
 #!/bin/sh
@@ -20,7 +27,9 @@ export GOKERAS_GPU="$PWD/results"
 export CUDA_CACHE_PATH="$PWD/cache" # of the driver's compiler, empty at the start
 rm -rf "$CUDA_CACHE_PATH"
 mkdir -p "$GOKERAS_GPU"
-[ -e cuda.test ] || gunzip -k cuda.test.gz; chmod +x cuda.test
+if [ ! -e cuda.test ]; then
+	if command -v xz >/dev/null; then xz -dc programs.tar.xz | tar x; else python3 -c 'import tarfile; tarfile.open("programs.tar.xz").extractall()'; fi || exit 1
+fi
 : >"$GOKERAS_GPU/log"
 status=0
 for name in $(./cuda.test -test.list 'TESTS'); do
@@ -34,6 +43,26 @@ for name in $(./cuda.test -test.list 'TESTS'); do
 	cat "$GOKERAS_GPU/last" >>"$GOKERAS_GPU/log"
 done
 rm -f "$GOKERAS_GPU/last"
+# The cases recorded from Keras, with their tolerances. The programs run beside each other, because much of their time goes to the driver's compiler.
+if [ -e layers.test ]; then
+	cases() { # PROGRAM TESTS
+		if GOKERAS_TEST_DEVICE=cuda:0 ./$1.test -test.run "$2" -test.timeout 4m -test.v >"$GOKERAS_GPU/keras-$1.log" 2>&1; then
+			echo "Keras's cases of $1: $(grep -c '^ *--- PASS' "$GOKERAS_GPU/keras-$1.log") passed"
+		else
+			echo "Keras's cases of $1: $(grep -c '^ *--- FAIL' "$GOKERAS_GPU/keras-$1.log") failed, $(grep -c '^ *--- PASS' "$GOKERAS_GPU/keras-$1.log") passed"
+			grep '^ *--- FAIL' "$GOKERAS_GPU/keras-$1.log" | head -20
+			: >"$GOKERAS_GPU/keras-failed"
+		fi
+	}
+	rm -f "$GOKERAS_GPU/keras-failed"
+	cases layers '^(TestKeras|TestKerasSequence|TestOperationsLikeKeras)$' &
+	cases losses '^TestAgainstKeras$' &
+	cases metrics '^TestAgainstKeras$' &
+	cases optimizers '^TestAgainstKeras$' &
+	cases keras '^(TestConformance|TestFitVectors)$' &
+	wait
+	[ ! -e "$GOKERAS_GPU/keras-failed" ] || status=1
+fi
 SANITIZER=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | tail -1)
 if [ -n "$SANITIZER" ] && ./cuda.test -test.list 'TESTS' | grep -q '^TestHardwareRandom$'; then
 	for tool in memcheck racecheck; do

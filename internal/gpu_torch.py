@@ -71,6 +71,96 @@ def train(model, shape, compiled=True):
     return best(graph.replay, steps)
 
 
+class Bottleneck(nn.Module):
+    """A block of ResNet-50."""
+
+    def __init__(self, inside, outside, stride, before):
+        super().__init__()
+        width, self.relu = outside // 4, nn.ReLU()
+        conv = lambda a, b, k, s=1: nn.Sequential(nn.Conv2d(a, b, k, s, k // 2, bias=False), nn.BatchNorm2d(b))
+        self.short = conv(before, outside, 1, stride) if inside == 0 else nn.Identity()
+        self.first, self.second, self.third = conv(before, width, 1, stride), conv(width, width, 3), conv(width, outside, 1)
+
+    def forward(self, x):
+        return self.relu(self.third(self.relu(self.second(self.relu(self.first(x))))) + self.short(x))
+
+
+def resnet50():
+    parts, before = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)], 64
+    for stage, (outside, blocks) in enumerate([(256, 3), (512, 4), (1024, 6), (2048, 3)]):
+        for i in range(blocks):
+            parts.append(Bottleneck(i, outside, 2 if stage > 0 and i == 0 else 1, before))
+            before = outside
+    return nn.Sequential(*parts, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 1000))
+
+
+class Block(nn.Module):
+    """A block of GPT-2, with PyTorch's own attention."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads, self.norm, self.second = heads, nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.wide, self.back = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        q, k, v = (p.unflatten(-1, (self.heads, -1)).transpose(1, 2) for p in self.qkv(self.norm(x)).chunk(3, -1))
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(y.transpose(1, 2).flatten(2))
+        return x + self.back(nn.functional.gelu(self.wide(self.second(x))))
+
+
+class GPT2(nn.Module):
+    def __init__(self, blocks=12, width=768, heads=12, words=50304, places=1024):
+        super().__init__()
+        self.tokens, self.places = nn.Embedding(words, width), nn.Embedding(places, width)
+        self.blocks = nn.Sequential(*(Block(width, heads) for _ in range(blocks)))
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, words, bias=False)
+
+    def forward(self, ids):
+        x = self.tokens(ids) + self.places(torch.arange(ids.shape[1], device=ids.device))
+        return self.head(self.norm(self.blocks(x)))
+
+
+def train_large(model, x, classes, targets, rounds):
+    """A step in bfloat16 with torch.compile, as one CUDA graph."""
+    model = model.to(device)
+    if x.dim() == 4:
+        model, x = model.to(memory_format=torch.channels_last), x.contiguous(memory_format=torch.channels_last)
+    optimizer = torch.optim.Adam(model.parameters(), fused=device == "cuda", capturable=device == "cuda")
+    y = torch.randint(0, classes, targets, device=device).flatten()
+    forward = torch.compile(model) if device == "cuda" else model
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(device, torch.bfloat16):
+            loss = nn.functional.cross_entropy(forward(x).flatten(0, -2), y)
+        loss.backward()
+        optimizer.step()
+
+    if device != "cuda":
+        return best(step, 1)
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(4):
+            step()
+    wait()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return best(graph.replay, rounds)
+
+
+def large():
+    if device == "cuda":
+        yield "ResNet-50, mixed bfloat16, Adam, batch 256", lambda: train_large(resnet50(), torch.randn(256, 3, 224, 224, device=device), 1000, (256,), 20)
+        yield "GPT-2 124M, mixed bfloat16, Adam, 1024 tokens, batch 16", lambda: train_large(
+            GPT2(), torch.randint(0, 50304, (16, 1024), device=device), 50304, (16, 1024), 20)
+    else:
+        yield "ResNet-50", lambda: train_large(resnet50(), torch.randn(1, 3, 64, 64), 1000, (1,), 1)
+        yield "GPT-2", lambda: train_large(GPT2(1, 16, 2, 32, 16), torch.randint(0, 32, (1, 16)), 32, (1, 16), 1)
+
+
 def rows():
     mlp = lambda: nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
     cnn = nn.Sequential(
@@ -78,14 +168,19 @@ def rows():
     yield "MLP 784-512-512-10, Adam, batch 64", lambda: train(mlp(), (784,))
     yield "MNIST CNN, Adam, batch 64", lambda: train(cnn, (1, 28, 28))
     yield "LSTM 128 over 100 steps of 16, Adam, batch 64", lambda: train(Last(), (100, 16), compiled=False)
-    model = mlp().to(device).eval()
-    example = torch.randn(1, 784)
 
-    def predict():
-        with torch.inference_mode():
-            model(example.to(device)).cpu()
+    def predict(model, *shape):
+        model, example = model.to(device).eval(), torch.randn(1, *shape)
 
-    yield "MLP 784-512-512-10, predict one example", lambda: best(predict, steps)
+        def call():
+            with torch.inference_mode():
+                model(example.to(device)).cpu()
+
+        return best(call, steps)
+
+    yield "MLP 784-512-512-10, predict one example", lambda: predict(mlp(), 784)
+    yield "MNIST CNN, predict one example", lambda: predict(cnn, 1, 28, 28)
+    yield from large()
     n = 8192 if device == "cuda" else 256
     a, b = (torch.randn(n, n, device=device, dtype=torch.bfloat16) for _ in range(2))
     yield f"square bfloat16 product of {n}", lambda: best(lambda: a @ b, 20)

@@ -29,3 +29,10 @@ GOKERAS_PTXAS=${GOKERAS_PTXAS:-$(assembler)}
 export GOKERAS_PTXAS
 go test -count=1 -vet=off -run TestMeetAssembles ./kernels/cuda
 go test -count=1 -vet=off ${SHORT:+-short} -timeout 40m "$@" ./kernels/cuda/internal/lower
+[ $# = 0 ] || exit 0
+# The cases recorded from Keras, with kernels in the interpreter.
+export GOKERAS_TEST_DEVICE=ptx:0
+go test -count=1 -vet=off -tags cudafake -run '^TestAgainstKeras$' ./losses ./metrics ./optimizers
+[ -z "${SHORT:-}" ] || exit 0
+go test -count=1 -vet=off -tags cudafake -run '^(TestKeras|TestKerasSequence|TestOperationsLikeKeras)$' ./layers
+go test -count=1 -vet=off -tags cudafake -run '^(TestConformance|TestFitVectors)$' ./keras

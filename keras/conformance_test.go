@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/testdevice"
 	"github.com/gokeras/gokeras/internal/vectors"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/kernels"
@@ -138,7 +140,7 @@ func batchSize(extra conformanceCase) keras.LoopOption {
 
 func conformanceModel(t *testing.T, c *vectors.Case) *keras.Model {
 	t.Helper()
-	m, err := keras.ModelFromJSON(c.Config)
+	m, err := keras.ModelFromJSON(c.Config, distribute.Scope(testdevice.Strategy()))
 	require.NoError(t, err)
 	vars := m.Weights()
 	var weights, state []kernels.Array

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/testdevice"
 	"github.com/gokeras/gokeras/internal/vectors"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/kernels"
@@ -68,7 +70,7 @@ func TestFitVectors(t *testing.T) {
 
 func vectorModel(t *testing.T, c *vectors.Case, trainable []bool) *keras.Model {
 	t.Helper()
-	m, err := keras.ModelFromJSON(c.Config, keras.DTypePolicy(c.DType))
+	m, err := keras.ModelFromJSON(c.Config, keras.DTypePolicy(c.DType), distribute.Scope(testdevice.Strategy()))
 	require.NoError(t, err)
 	if strings.HasPrefix(c.Name, "metric_names_collide/") { // Keras leaves delta out of the configuration of Huber
 		require.NoError(t, m.Compile(keras.CompileConfig{

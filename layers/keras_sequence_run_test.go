@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/testdevice"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -83,7 +84,7 @@ func (s *sequenceCase) onCPU() []kernels.Array {
 		require.NoError(s, v.SetValue(value))
 	}
 	run := func(f func(r *distribute.Replica, in map[string]*ops.Tensor) []*ops.Tensor) []kernels.Array {
-		fn := distribute.NewFunction(distribute.Default(), "test", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
+		fn := distribute.NewFunction(testdevice.Strategy(), "test", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 			named := map[string]*ops.Tensor{}
 			for i, a := range s.c.Inputs {
 				named[a.Name] = in[i]

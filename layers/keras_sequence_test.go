@@ -13,6 +13,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/internal/testdevice"
 	"github.com/gokeras/gokeras/internal/vectors"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
@@ -328,6 +329,9 @@ func (s *sequenceCase) compare(results []kernels.Array) {
 		}
 		if strings.HasSuffix(gradient, "key/bias") && s.wide() == ir.Float32 {
 			want.ATol = max(want.ATol, 1e-5) // zero but for rounding: a bias of the keys moves all scores of a query alike
+		}
+		if testdevice.Name() != "" && gradient == "query" && strings.HasSuffix(s.c.Name, "causal_cross/float32") {
+			want.ATol = max(want.ATol, 3e-6) // differences of sums that another order rounds otherwise
 		}
 		s.c.Close(s, name, got, results[i].Type.Shape, want)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/testdevice"
 	"github.com/gokeras/gokeras/internal/vectors"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -109,7 +110,7 @@ func checkOperation(t *testing.T, c *vectors.Case, name string, numpy bool) {
 		require.NoError(t, err)
 		in = append(in, v)
 	}
-	out, err := (reference.Interpreter{Round: true}).Run(g.Program(), in)
+	out, err := testdevice.Run(g.Program(), in)
 	require.NoError(t, err)
 	for i, v := range out {
 		got := make([]float64, v.Type.Shape.Size())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/internal/testdevice"
 	"github.com/gokeras/gokeras/internal/vectors"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -279,7 +280,7 @@ func (k *kerasCase) run(results []*ops.Tensor) []reference.Value {
 		require.NoError(k, err)
 		values = append(values, v)
 	}
-	out, err := (reference.Interpreter{Round: true}).Run(g.Program(), values)
+	out, err := testdevice.Run(g.Program(), values)
 	require.NoError(k, err)
 	return out
 }

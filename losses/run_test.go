@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/testdevice"
 	"github.com/gokeras/gokeras/internal/vectors"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
@@ -77,7 +78,7 @@ func run(s distribute.Strategy, f distribute.TraceFunc, inputs [][]kernels.Array
 // runOne is run on one replica.
 func runOne(t testing.TB, f distribute.TraceFunc, inputs ...kernels.Array) []kernels.Array {
 	t.Helper()
-	out, err := run(distribute.Default(), f, [][]kernels.Array{inputs})
+	out, err := run(testdevice.Strategy(), f, [][]kernels.Array{inputs})
 	require.NoError(t, err)
 	return out[0]
 }

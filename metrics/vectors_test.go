@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/internal/testdevice"
 	"github.com/gokeras/gokeras/internal/vectors"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/metrics"
@@ -59,6 +60,7 @@ func TestAgainstKeras(t *testing.T) {
 			}
 			c.DecodeExtra(t, &extra)
 			m := metricOf(t, c)
+			require.NoError(t, testdevice.Place(m.Variables()))
 			if want, ok := c.Outputs.Get("initial"); ok && len(want.Shape) == 0 {
 				c.Close(t, "initial", []float64{scalarOf(t, m)}, nil, want)
 			}

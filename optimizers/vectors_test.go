@@ -9,6 +9,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/internal/testdevice"
 	"github.com/gokeras/gokeras/internal/vectors"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/layers/constraints"
@@ -89,7 +90,7 @@ func TestAgainstKeras(t *testing.T) {
 				require.NoError(t, x.ExcludeFromWeightDecay(nil, e.Exclude...))
 			}
 			weights := weightsOf(t, c, e)
-			tr := newTrainer(t, distribute.Default(), o, weights)
+			tr := newTrainer(t, testdevice.Strategy(), o, weights)
 			got := make([][]float64, len(weights))
 			for step := range 12 {
 				if e.LearningRates != nil {

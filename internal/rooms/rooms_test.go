@@ -18,6 +18,7 @@ var floors = map[string]int{
 	"kernels/ir":               1,
 	"kernels/ir/pass":          2,
 	"internal":                 1,
+	"internal/testdevice":      7,
 	"internal/benchpeers":      9,
 	"internal/mutants":         9,
 	"internal/benchcollective": 9,

@@ -65,12 +65,10 @@ func stepTime(t testing.TB, device string, steps, batch int, shape []int, networ
 }
 
 // predictTime returns the time from an example in Go's memory to its prediction, the least of many.
-func predictTime(t testing.TB, device string, calls int) time.Duration {
+func predictTime(t testing.TB, device string, network []layers.Layer, calls int) time.Duration {
 	strategy, err := distribute.NewOneDeviceStrategy(device)
 	require.NoError(t, err)
-	model, err := keras.NewSequential([]layers.Layer{
-		&layers.Dense{Units: 512, Activation: "relu"}, &layers.Dense{Units: 512, Activation: "relu"}, &layers.Dense{Units: 10},
-	}, keras.InputShape(784), distribute.Scope(strategy), keras.Seed(1))
+	model, err := keras.NewSequential(network, keras.InputShape(784), distribute.Scope(strategy), keras.Seed(1))
 	require.NoError(t, err)
 	x := data.Arrays([][]float32{make([]float32, 784)}, nil)
 	best := time.Hour
@@ -138,7 +136,7 @@ func workloads() []struct {
 }
 
 // speeds times everything on a device. The first step is timed first, while nothing is compiled.
-func speeds(t testing.TB, b kernels.Backend, device string, steps, size int) []row {
+func speeds(t testing.TB, b kernels.Backend, device string, steps, size int, models []timedModel) []row {
 	const batch = 64
 	d, err := kernels.ParseDevice(device)
 	require.NoError(t, err)
@@ -149,9 +147,14 @@ func speeds(t testing.TB, b kernels.Backend, device string, steps, size int) []r
 		each := stepTime(t, device, steps, batch, w.shape, w.network, &optimizers.Adam{})
 		rows = append(rows, row{w.name, device, milliseconds(each), batch / each.Seconds(), "examples"})
 	}
-	each := predictTime(t, device, steps)
-	rows = append(rows, row{"MLP 784-512-512-10, predict one example", device, milliseconds(each), 1 / each.Seconds(), "examples"})
-	each = productTime(t, b, d, size, 20)
+	for i, name := range []string{"MLP 784-512-512-10", "MNIST CNN"} {
+		each := predictTime(t, device, workloads()[i].network, steps)
+		rows = append(rows, row{name + ", predict one example", device, milliseconds(each), 1 / each.Seconds(), "examples"})
+	}
+	for _, m := range models {
+		rows = append(rows, m.row(t, b, device, max(4, steps/10)))
+	}
+	each := productTime(t, b, d, size, 20)
 	return append(rows, row{fmt.Sprintf("square bfloat16 product of %d", size), device, milliseconds(each), 2 * float64(size) * float64(size) * float64(size) / each.Seconds() / 1e12, "TFLOP"})
 }
 
@@ -162,7 +165,7 @@ func TestHardwareSpeed(t *testing.T) {
 	hardware(t)
 	all, err := GPUs()
 	require.NoError(t, err)
-	rows := speeds(t, own, "cuda:0", 200, 8192)
+	rows := speeds(t, own, "cuda:0", 200, 8192, largeModels())
 	var table strings.Builder
 	fmt.Fprintf(&table, "%v\n\n| workload | device | ms | rate |\n|---|---|---|---|\n", all[0])
 	for _, r := range rows {
@@ -186,8 +189,16 @@ func TestSpeedRows(t *testing.T) {
 	counter()
 	b, err := kernels.Lookup("countcuda")
 	require.NoError(t, err)
-	rows := speeds(t, b, "countcuda:0", 3, 256)
-	assert.Len(t, rows, 6)
+	small := []timedModel{
+		{"ResNet-20", func(t testing.TB, s distribute.Strategy) *ir.Program {
+			return trainingProgram(t, resnet20(t, s, "mixed_bfloat16"), zeros(ir.Float32, 2, 32, 32, 3), zeros(ir.Int32, 2))
+		}, 2, 1, "images"},
+		{"GPT-2", func(t testing.TB, s distribute.Strategy) *ir.Program {
+			return trainingProgram(t, gpt2(t, s, "mixed_bfloat16", 1, 2, 16, 32, 16), zeros(ir.Int32, 1, 16), zeros(ir.Int32, 1, 16))
+		}, 1, 16, "tokens"},
+	}
+	rows := speeds(t, b, "countcuda:0", 3, 256, small)
+	assert.Len(t, rows, 9)
 	for _, r := range rows {
 		assert.Positive(t, r.Milliseconds, r.Workload)
 	}

@@ -1,0 +1,5 @@
+//go:build linux && (cuda || cudafake)
+
+package testdevice
+
+import _ "github.com/gokeras/gokeras/kernels/cuda"

@@ -1,0 +1,106 @@
+//go:build linux
+
+package cuda
+
+import (
+	"encoding/binary"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// timedModel is a larger model whose step of training is timed, with everything on the device, as a graph.
+type timedModel struct {
+	name    string
+	program func(t testing.TB, s distribute.Strategy) *ir.Program
+	batch   int
+	each    int // what the rate counts in an example
+	of      string
+}
+
+// largeModels are those of the table; internal/gpu_torch.py has the same.
+func largeModels() []timedModel {
+	return []timedModel{
+		{"ResNet-50, mixed bfloat16, Adam, batch 256", func(t testing.TB, s distribute.Strategy) *ir.Program {
+			return trainingProgram(t, resnet50(t, s, "mixed_bfloat16"), zeros(ir.Float32, 256, 224, 224, 3), zeros(ir.Int32, 256))
+		}, 256, 1, "images"},
+		{"GPT-2 124M, mixed bfloat16, Adam, 1024 tokens, batch 16", func(t testing.TB, s distribute.Strategy) *ir.Program {
+			return trainingProgram(t, gpt2(t, s, "mixed_bfloat16", 12, 12, 768, 50304, 1024), zeros(ir.Int32, 16, 1024), zeros(ir.Int32, 16, 1024))
+		}, 16, 1024, "tokens"},
+	}
+}
+
+// fill writes small numbers that are not negative: 0 to 4 in integers, up to 0.02 in floats, as weights have them.
+func fill(t testing.TB, x kernels.Buffer) {
+	typ := x.Type()
+	data := make([]byte, typ.Bytes())
+	state := uint32(1)
+	for i := range typ.Shape.Size() {
+		state = state*1664525 + 1013904223
+		switch typ.DType {
+		case ir.Float32:
+			binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(float32(state>>8)/(1<<24)*0.02))
+		case ir.Int32, ir.Uint32:
+			binary.LittleEndian.PutUint32(data[4*i:], state>>16%5)
+		}
+	}
+	require.NoError(t, x.Write(data))
+}
+
+// time returns the time of a step in the fastest of a few series; what is copied to the device is not part of it.
+func (m timedModel) time(t testing.TB, b kernels.Backend, d kernels.Device, rounds int) time.Duration {
+	s, err := distribute.NewOneDeviceStrategy("cpu:0") // of the model, which is not run
+	require.NoError(t, err)
+	p := m.program(t, s)
+	e, err := b.Compile(p, kernels.CompileOptions{Device: d})
+	require.NoError(t, err)
+	defer e.Close()
+	session, err := e.NewSession(kernels.SessionOptions{Device: d})
+	require.NoError(t, err)
+	defer session.Close()
+	q, err := b.NewQueue(d)
+	require.NoError(t, err)
+	defer q.Close()
+	l := kernels.Launch{Queue: q}
+	for _, in := range p.Inputs {
+		x, err := b.NewBuffer(d, p.Type(in.Value))
+		require.NoError(t, err)
+		defer x.Free()
+		fill(t, x)
+		l.Inputs = append(l.Inputs, x)
+	}
+	for _, out := range p.Outputs {
+		if out.Alias >= 0 {
+			l.Outputs = append(l.Outputs, nil)
+			continue
+		}
+		x, err := b.NewBuffer(d, p.Type(out.Value))
+		require.NoError(t, err)
+		defer x.Free()
+		l.Outputs = append(l.Outputs, x)
+	}
+	best := time.Hour
+	for range 4 { // the first one compiles, and captures the step
+		begin := time.Now()
+		for range rounds {
+			session.Launch(t.Context(), l)
+		}
+		require.NoError(t, q.Wait(t.Context()))
+		best = min(best, time.Since(begin)/time.Duration(rounds))
+	}
+	return best
+}
+
+// row times the model.
+func (m timedModel) row(t testing.TB, b kernels.Backend, device string, rounds int) row {
+	d, err := kernels.ParseDevice(device)
+	require.NoError(t, err)
+	each := m.time(t, b, d, rounds)
+	return row{m.name, device, milliseconds(each), float64(m.batch*m.each) / each.Seconds(), m.of}
+}

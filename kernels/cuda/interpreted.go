@@ -1,0 +1,15 @@
+//go:build linux && cudafake
+
+package cuda
+
+import (
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/fakedriver"
+)
+
+// Devices of kind "ptx" are fakes whose kernels are interpreted: tests of other packages run on them.
+func init() {
+	fake := fakedriver.New(fakedriver.Options{})
+	kernels.Register(newBackend("ptx", func() (driver.API, error) { return fake, nil }))
+}
