@@ -35,7 +35,7 @@ func TestModelParallel(t *testing.T) {
 			require.NoError(t, err)
 			layouts := distribution.NewLayoutMap(mesh)
 			require.NoError(t, layouts.Set("conv/kernel", "", "", "", "model"))
-			require.NoError(t, layouts.Set("(conv/bias|norm/.*|wide/bias)", "model"))
+			require.NoError(t, layouts.Set("(conv/bias|norm/(gamma|beta|moving_.*)|wide/bias)", "model"))
 			require.NoError(t, layouts.Set("wide/kernel", "", "model"))
 			require.NoError(t, layouts.Set("out/kernel", "model", ""))
 			d, err := distribution.NewModelParallel(layouts, "batch")
