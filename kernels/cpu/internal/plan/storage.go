@@ -46,8 +46,15 @@ type Operand struct {
 
 func (o *Operand) Ptr() unsafe.Pointer { return unsafe.Add(o.Mem.Ptr, o.Off) }
 
-// Data returns the operand's elements.
-func Data[T any](o *Operand) []T { return unsafe.Slice((*T)(o.Ptr()), o.N) }
+// Data returns the operand's elements. It is inlined in a thousand places, where the checks of unsafe.Slice, which can
+// not fail here, would weigh 70 kB.
+func Data[T any](o *Operand) []T {
+	s := struct {
+		ptr      unsafe.Pointer
+		len, cap int
+	}{o.Ptr(), o.N, o.N}
+	return *(*[]T)(unsafe.Pointer(&s))
+}
 
 // Raw returns the operand's bytes.
 func Raw(o *Operand) []byte { return unsafe.Slice((*byte)(o.Ptr()), o.N*o.Typ.DType.Size()) }
