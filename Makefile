@@ -78,6 +78,9 @@ rooms: ## the rule of who may import whom
 arm64: ## check the sources for other platforms, and run the kernels for arm64 in an emulator (needs qemu-user-static)
 	./internal/check-platforms.sh
 
+amx: ## run the kernels for Intel's matrix registers in an emulator (needs a processor with AVX512-BF16 and VNNI)
+	./internal/test-amx.sh
+
 platforms: ## compile everything for other platforms
 	./internal/check-platforms.sh compile
 
@@ -87,9 +90,10 @@ ci: ## what CI runs, in 15 minutes on two processors: make check and make test, 
 	$(MAKE) bench-ops-copies
 	SHORT=1 ./internal/test-outside.sh
 	$(MAKE) test-paths SHORT=1
+	$(MAKE) amx SHORT=1
 
 nightly: ## everything that checks the library by itself, whole: hours
-	$(MAKE) check test bench-ops-copies race-all platforms walkthroughs test-paths SHORT=
+	$(MAKE) check test bench-ops-copies race-all platforms walkthroughs test-paths amx SHORT=
 	SHORT= ./internal/test-outside.sh
 	$(MAKE) test-tpu-models
 	$(MAKE) chaos chaos-ps fuzz

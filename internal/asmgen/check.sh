@@ -6,7 +6,7 @@ keep=$(mktemp -d)
 trap 'rm -rf "$keep"' EXIT
 status=0
 go -C "$root/internal/asmgen" test ./... >&2 || status=1
-for package in micro vec quant; do
+for package in amx micro vec quant; do
 	dir=$root/kernels/cpu/internal/$package
 	mkdir "$keep/$package"
 	cp "$dir"/*_a*64.s "$keep/$package/"

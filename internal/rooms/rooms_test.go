@@ -73,6 +73,7 @@ var cpuFloors = map[string]int{
 	"flush":    1,
 	"isa":      1,
 	"tile":     2,
+	"amx":      2,
 	"pool":     2,
 	"micro":    3,
 	"vec":      2,

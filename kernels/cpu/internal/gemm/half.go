@@ -35,15 +35,17 @@ type HalfArgs struct {
 }
 
 const (
-	halfRows    = 112 // of a chunk of C: whole tiles of AVX-512; twice as many where B is widened for each
-	halfCols    = 256
-	halfRowMost = 1 << 14 // numbers of a row whose sums are not cut into blocks: memory for a panel of as many rows
-	halfGap     = 16      // between the rows of a copied A, so that they do not compete for places in the cache
+	halfRows         = 112 // of a chunk of C: whole tiles of AVX-512; twice as many where B is widened for each
+	halfCols         = 256
+	halfRowsMatrices = 128     // whole blocks of matrix registers
+	halfRowMost      = 1 << 14 // numbers of a row whose sums are not cut into blocks: memory for a panel of as many rows
+	halfGap          = 16      // between the rows of a copied A, so that they do not compete for places in the cache
 )
 
 // halfPlan is how a product of 16-bit floats is cut up.
 type halfPlan struct {
 	pairs                bool // pairs of bfloat16 are multiplied
+	matrices             bool // by matrix registers, which want rows of A
 	rows, cols           int  // of a chunk
 	rowChunks, colChunks int
 	k, blockK            int  // numbers of 32 bits in a sum and in a block of it: pairs, or numbers
@@ -55,11 +57,14 @@ type halfPlan struct {
 func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 	p := halfPlan{pairs: a.Type == vec.BFloat16 && micro.Pairs(), k: a.K, blockK: blockK()}
 	if p.pairs {
-		p.k = ceil(a.K, 2)
+		p.k, p.matrices = ceil(a.K, 2), micro.Matrices()
 		p.inPlace = !a.TransA && a.K%2 == 0 && a.LDA%2 == 0 && (a.M == 1 || a.LDA%1024 != 0) && a.StrideA[0]%2 == 0 && a.StrideA[1]%2 == 0
 	}
 	most, width := halfRows, micro.PanelWidth[float32]()
-	if !p.pairs {
+	switch {
+	case p.matrices:
+		most = halfRowsMatrices
+	case !p.pairs:
 		most *= 2
 		if p.row = a.M == 1 && a.K > 0 && a.K <= halfRowMost; p.row {
 			p.blockK = a.K
@@ -85,7 +90,10 @@ func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 			want = 1
 		}
 	}
-	if p.lda = min(p.k, p.blockK) + halfGap; a.TransA {
+	switch p.lda = min(p.k, p.blockK) + halfGap; {
+	case a.TransA && p.matrices:
+		p.lda = turnedPairs
+	case a.TransA:
 		p.lda = ceil(p.rows, 16)*16 + halfGap
 	}
 	return p
@@ -95,13 +103,16 @@ func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 // rows of 16-bit numbers on their way.
 func (p *halfPlan) sizes(a *HalfArgs) (c, blockA, panel, rows int) {
 	k, width := min(p.k, p.blockK), micro.PanelWidth[float32]()
-	if c = p.rows * p.cols; a.TransA {
+	switch c = p.rows * p.cols; {
+	case a.TransA && p.matrices:
+		blockA, rows = ceil(k, turnedPairs)*turnedPairs*p.rows, turnedPairs*p.rows
+	case a.TransA:
 		blockA = k * p.lda
-	} else if !p.inPlace {
+	case !p.inPlace:
 		blockA = p.rows * p.lda
 	}
 	if panel = k * width; a.TransB {
-		rows = k * width
+		rows = max(rows, k*width)
 	}
 	return c, blockA, panel, max(rows, p.cols)
 }
@@ -216,6 +227,9 @@ func (j *halfJob) block(worker, e0, e1, m, n int) {
 		switch {
 		case p.inPlace:
 			t.A, t.ARow, t.AK = words(matrixA[m*a.LDA+2*k:]), a.LDA/2, 1
+		case a.TransA && p.matrices:
+			j.turnA(blockA, lines, matrixA, m, rows, k, t.K)
+			t.A, t.ARow, t.AK = blockA, p.lda, 1
 		case a.TransA:
 			j.packA(blockA, matrixA, m, rows, k, t.K)
 			t.A, t.ARow, t.AK = blockA, 1, p.lda
@@ -244,7 +258,11 @@ func (j *halfJob) block(worker, e0, e1, m, n int) {
 				micro.AddRowPanels(t.C[:t.Cols], blockA[:p.k], t.B)
 				continue
 			}
-			micro.Run(&t)
+			if a.TransA && p.matrices {
+				runTurned(t)
+			} else {
+				micro.Run(&t)
+			}
 		}
 	}
 	if blocks == 0 {

@@ -17,7 +17,11 @@ import (
 
 // halfPaths are the sets of features with which products of 16-bit floats go different ways.
 func halfPaths() []isa.Features {
-	return append(isa.Paths(), isa.Detected()&^isa.AVX512BF16)
+	paths := append(isa.Paths(), isa.Detected()&^isa.AVX512BF16)
+	if isa.MatrixRegisters() {
+		paths = append(paths, isa.Detected()&^isa.AMXBF16)
+	}
+	return paths
 }
 
 // halves returns random 16-bit numbers, and the same in float32.
@@ -106,7 +110,11 @@ func TestRunHalf(t *testing.T) {
 		t.Run(path.String(), func(t *testing.T) {
 			defer isa.Override(path)()
 			r := rand.New(rand.NewPCG(1, 2))
-			for try := range 60 {
+			tries := 60
+			if testing.Short() {
+				tries = 25
+			}
+			for try := range tries {
 				a, c, sums, sizes := randomHalf(r)
 				a.C = c
 				RunHalf(nil, a, make([]float32, HalfScratch(a, 1)))

@@ -36,7 +36,7 @@ const (
 	AVX512VNNI // sums of four products of int8
 	AVX512BF16 // products of bfloat16
 	AVX512FP16 // arithmetic of half precision
-	AMXTile    // x86: registers that are matrices. Linux gives them to a process that asks for them, which a kernel has to do first.
+	AMXTile    // x86: registers that are matrices. Kernels ask for them first: see MatrixRegisters.
 	AMXInt8
 	AMXBF16
 )
@@ -108,10 +108,24 @@ func (f Features) String() string {
 const EnvironmentVariable = "GOKERAS_CPU"
 
 var (
-	detected = detect()
+	detected = detect() | named(assumed)
 	active   atomic.Uint32
 	initErr  error
 )
+
+// assumed names further features, as String does. Only the linker sets it (-X), for tests in an emulator of what this
+// processor lacks.
+var assumed string
+
+// named returns the features with these names, joined by "+".
+func named(names string) (f Features) {
+	for i, name := range featureNames {
+		if strings.Contains("+"+names+"+", "+"+name+"+") {
+			f |= 1 << i
+		}
+	}
+	return f
+}
 
 func init() {
 	f, err := choose(os.Getenv(EnvironmentVariable), detected)
@@ -145,7 +159,7 @@ func choose(env string, have Features) (Features, error) {
 }
 
 // Detected returns all features of this processor, whatever is active.
-func Detected() Features { return detected }
+func Detected() Features { return detected &^ Features(denied.Load()) }
 
 // Active returns the features that kernels may use. It is cheap enough to ask at every kernel call.
 func Active() Features { return Features(active.Load()) }
@@ -156,7 +170,7 @@ func Err() error { return initErr }
 // Override makes those of the features active that this processor has, and returns a function that undoes it. It is for
 // tests and benchmarks.
 func Override(f Features) (restore func()) {
-	previous := active.Swap(uint32((f & detected).usable()))
+	previous := active.Swap(uint32((f & Detected()).usable()))
 	return func() { active.Store(previous) }
 }
 
@@ -164,9 +178,10 @@ func Override(f Features) (restore func()) {
 // that it has.
 func Paths() []Features {
 	var all []Features
+	have := Detected()
 	for _, p := range paths {
-		if detected.Has(p.needs) {
-			all = append(all, detected&p.allows)
+		if have.Has(p.needs) {
+			all = append(all, have&p.allows)
 		}
 	}
 	return all

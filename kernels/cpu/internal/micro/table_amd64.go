@@ -19,6 +19,8 @@ var tiles = [...]tile.Tile{
 	{Kind: float64s, Needs: isa.Vectors512, Layout: tile.Float64x16, Lanes: 8, Family: familyF64AVX512},
 	{Kind: float64s, Needs: isa.Vectors256, Layout: tile.Float64x16, Lanes: 4, Family: familyF64AVX2},
 	{Kind: float64s, Layout: tile.Float64x16, Lanes: 1},
+	// Matrix registers; products that are not for them go to the vectors of the same family.
+	{Kind: halves, Needs: isa.Vectors512 | isa.AVX512BF16 | isa.AMXTile | isa.AMXBF16, Layout: tile.BFloat16x32, Lanes: 16, Family: familyBf16AVX512},
 	{Kind: halves, Needs: isa.Vectors512 | isa.AVX512BF16, Layout: tile.BFloat16x32, Lanes: 16, Family: familyBf16AVX512},
 	{Kind: halves, Layout: tile.BFloat16x32, Lanes: 1},
 }

@@ -105,7 +105,10 @@ func Run[T Float](t *Tile[T]) {
 	}
 	k := best[T]()
 	if t.Pairs {
-		k = pairs()
+		if k = pairs(); k.Needs.Has(isa.AMXTile) && t.fitsMatrices() {
+			matrix((*Tile[float32])(unsafe.Pointer(t)))
+			return
+		}
 	}
 	l := k.Lanes
 	if l == 1 {

@@ -3,13 +3,15 @@
 //	C[i, j] = Σ_k A[i, k]·B[k, j]
 //
 // B is packed into panels of [Width] columns with four rows side by side, as unsigned bytes: B + 128. The resulting
-// excess, 128·Σ_k A[i, k], is subtracted again. With AVX512-VNNI one instruction forms 64 products; with AVX2 bytes are
-// widened to 16 bits, so nothing saturates; elsewhere plain Go is used. All give the same numbers.
+// excess, 128·Σ_k A[i, k], is subtracted again. With AMX one instruction multiplies whole tiles, with AVX512-VNNI it
+// forms 64 products; with AVX2 bytes are widened to 16 bits, so nothing saturates; elsewhere plain Go is used. All give
+// the same numbers.
 package quant
 
 import (
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/amx"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 )
@@ -78,7 +80,12 @@ type Args struct {
 }
 
 // ScratchSize returns the size of the scratch memory that a product with m rows needs.
-func ScratchSize(m, k int) int { return m * (4 + 2*group*groups(k)) }
+func ScratchSize(m, k int) int { return m*(4+2*group*groups(k)+rowGap) + line }
+
+const (
+	line   = 64 // bytes of a line of the cache
+	rowGap = 64 // bytes between rows of A that would compete for places in the cache
+)
 
 // Run computes the product.
 func Run(p *pool.Pool, a *Args) {
@@ -88,8 +95,14 @@ func Run(p *pool.Pool, a *Args) {
 	a.family = active()
 	a.sums = unsafe.Slice((*int32)(unsafe.Pointer(&a.Scratch[0])), a.M)
 	a.x, a.stride = a.Scratch[4*a.M:], group*groups(a.K)
-	if a.family == familyAVX2 {
+	switch a.family {
+	case familyAVX2:
 		a.stride *= 2
+	case familyAMX: // tiles are of whole lines
+		a.x = a.x[-uintptr(unsafe.Pointer(&a.x[0]))%line:]
+		if a.stride%1024 == 0 {
+			a.stride += rowGap
+		}
 	}
 	for i := range a.M {
 		a.prepare(i)
@@ -116,7 +129,7 @@ func (a *Args) prepare(i int) {
 				sum += int32(v)
 			}
 		}
-		clear(row[a.K:])
+		clear(row[a.K : group*groups(a.K)])
 	} else {
 		clear(row)
 		for k := range a.K {
@@ -136,6 +149,10 @@ func (a *Args) Run(_, lo, hi int) {
 	for panel := lo; panel < hi; panel++ {
 		b := a.B[panel*size : (panel+1)*size]
 		columns := min(Width, a.N-panel*Width)
+		if a.family == familyAMX {
+			a.matrix(b, panel*Width, columns)
+			continue
+		}
 		for i := 0; i < a.M; {
 			n := a.family.rows(a.M - i)
 			c, ld := a.C[i*a.LDC+panel*Width:], a.LDC
@@ -161,6 +178,20 @@ func (a *Args) Run(_, lo, hi int) {
 	}
 }
 
+// matrix computes a panel in matrix registers.
+func (a *Args) matrix(b []byte, column, columns int) {
+	for i, sum := range a.sums {
+		row := a.C[i*a.LDC+column:][:columns]
+		for j := range row {
+			row[j] = sum
+		}
+	}
+	if a.K > 0 {
+		amx.Multiply(&amx.Product{Bytes: true, A: unsafe.Pointer(&a.x[0]), B: unsafe.Pointer(&b[0]), C: unsafe.Pointer(&a.C[column]), Rows: a.M, Cols: columns,
+			K: groups(a.K), Segments: 1, Outer: 1, ARow: a.stride / group, BK: Width, CRow: a.LDC, Accumulate: true})
+	}
+}
+
 // family is a kind of kernels.
 type family int
 
@@ -168,6 +199,7 @@ const (
 	familyGo family = iota
 	familyAVX2
 	familyVNNI
+	familyAMX
 )
 
 var kind = tile.Kind{In: tile.Int8, Acc: tile.Int32}

@@ -9,6 +9,7 @@ import (
 
 // tiles are those for products of int8, the best ones first.
 var tiles = [...]tile.Tile{
+	{Kind: kind, Needs: isa.Vectors512 | isa.AVX512VNNI | isa.AMXTile | isa.AMXInt8, Layout: tile.Int8x64, Lanes: 16, Family: int(familyAMX)},
 	{Kind: kind, Needs: isa.Vectors512 | isa.AVX512VNNI, Layout: tile.Int8x64, Lanes: 16, Family: int(familyVNNI)},
 	{Kind: kind, Needs: isa.Vectors256, Layout: tile.Int8x64, Lanes: 8, Family: int(familyAVX2)},
 	{Kind: kind, Layout: tile.Int8x64, Lanes: 1, Family: int(familyGo)},

@@ -74,7 +74,8 @@ type Tile struct {
 func Best(table []Tile, k Kind) *Tile {
 	have := isa.Active()
 	for i := range table {
-		if t := &table[i]; t.Kind == k && have.Has(t.Needs) {
+		t := &table[i]
+		if t.Kind == k && have.Has(t.Needs) && (!t.Needs.Has(isa.AMXTile) || isa.MatrixRegisters()) {
 			return t
 		}
 	}

@@ -1,0 +1,254 @@
+// Command amx writes the assembly of package kernels/cpu/internal/amx: products of blocks of one or two tiles of rows
+// by one or two of columns, in the matrix registers of AMX, whose instructions Go's assembler does not know.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/gokeras/gokeras/internal/asmgen/arm64"
+)
+
+// The general registers, by their numbers in instructions.
+const (
+	ax = iota
+	cx
+	dx
+	bx
+	sp
+	bp
+	si
+	di
+	r8
+	r9
+	r10
+	r11
+)
+
+// The prefixes of AMX.
+const (
+	none = iota
+	x66
+	xf3
+	xf2
+)
+
+// Offsets of the argument block, which layout_test.go pins.
+const (
+	fieldA = 8 * iota
+	fieldB
+	fieldC
+	fieldConfig
+	fieldSteps
+	fieldSegments
+	fieldOuter
+	fieldARow
+	fieldAStep
+	fieldASegment
+	fieldAOuter
+	fieldBRow
+	fieldBStep
+	fieldBSegment
+	fieldBOuter
+	fieldCRow
+	fieldBlocks
+	fieldABlock
+	fieldCBlock
+	fieldLines
+	fieldALine
+	fieldCLine
+	fieldAccumulate
+	fieldSegmentsLeft // counters of the assembly
+	fieldOuterLeft
+	fieldBlocksLeft
+	fieldASegmentAt
+	fieldBSegmentAt
+	fieldAOuterAt
+	fieldBOuterAt
+	fieldABlockAt
+	fieldCBlockAt
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: amx DIRECTORY")
+		os.Exit(2)
+	}
+	t := &text{arm64.NewText("internal/asmgen/amx")}
+	for _, p := range []product{{"bf16", "TDPBF16PS", 0x5c, xf3}, {"int8", "TDPBSUD", 0x5e, xf3}} {
+		for rows := 1; rows <= 2; rows++ {
+			for columns := 1; columns <= 2; columns++ {
+				t.function(p, rows, columns)
+			}
+		}
+	}
+	if err := t.WriteFile(filepath.Join(os.Args[1], "amx_amd64.s")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// product is an instruction that multiplies tiles.
+type product struct {
+	name, instruction string
+	opcode, prefix    int
+}
+
+type text struct{ *arm64.Text }
+
+// tile writes an instruction on registers or, with an index byte, on memory.
+func (t *text) tile(what string, prefix, vvvv, opcode int, operand ...int) {
+	line := fmt.Sprintf("BYTE $0xc4; BYTE $%#02x; BYTE $%#02x; BYTE $%#02x", operand[0], (15-vvvv)<<3|prefix, opcode)
+	for _, b := range operand[1:] {
+		line += fmt.Sprintf("; BYTE $%#02x", b)
+	}
+	t.Asm("%s // %s", line, what)
+}
+
+const noExtension, extendBase = 0xe2, 0xc2 // the second byte; the extensions are inverted bits
+
+// memory writes an instruction on a tile and the memory at base + index.
+func (t *text) memory(name string, prefix, number, base, index int) {
+	second := noExtension
+	if base >= r8 {
+		second = extendBase
+	}
+	t.tile(fmt.Sprintf("%s tmm%d, [r%d+r%d]", name, number, base, index), prefix, 0, 0x4b, second, 4|number<<3, index<<3|base&7)
+}
+
+func (t *text) load(number, base, index int)  { t.memory("TILELOADD", xf2, number, base, index) }
+func (t *text) store(number, base, index int) { t.memory("TILESTORED", xf3, number, base, index) }
+
+// A block of C is in the tiles 0 to 3, A in 4 and 5, B in 6 and 7.
+func (t *text) function(p product, rows, columns int) {
+	t.Raw("\n// %sR%dC%d adds products of %d x %d tiles.\nTEXT ·%sR%dC%d(SB), NOSPLIT, $0-8\n", p.name, rows, columns, rows, columns, p.name, rows, columns)
+	t.Asm("MOVQ c+0(FP), DI")
+	t.Asm("MOVQ %d(DI), AX", fieldConfig)
+	t.tile("LDTILECFG [rax]", none, 0, 0x49, noExtension, 0)
+	t.Asm("MOVQ %d(DI), R10", fieldA)
+	t.Asm("MOVQ %d(DI), R11", fieldC)
+	t.Asm("MOVQ %d(DI), DX // between rows of A", fieldARow)
+	t.Asm("MOVQ %d(DI), SI // between rows of B", fieldBRow)
+	t.Label("line")
+	t.Asm("MOVQ R10, %d(DI)", fieldABlockAt)
+	t.Asm("MOVQ R11, %d(DI)", fieldCBlockAt)
+	t.Asm("MOVQ %d(DI), AX", fieldBlocks)
+	t.Asm("MOVQ AX, %d(DI)", fieldBlocksLeft)
+	t.Label("block")
+	t.begin(rows, columns)
+	t.Label("outer")
+	t.Asm("MOVQ %d(DI), AX", fieldAOuterAt)
+	t.Asm("MOVQ AX, %d(DI)", fieldASegmentAt)
+	t.Asm("MOVQ %d(DI), AX", fieldBOuterAt)
+	t.Asm("MOVQ AX, %d(DI)", fieldBSegmentAt)
+	t.Asm("MOVQ %d(DI), AX", fieldSegments)
+	t.Asm("MOVQ AX, %d(DI)", fieldSegmentsLeft)
+	t.Label("segment")
+	t.steps(p, rows, columns)
+	t.advance("segment", fieldSegmentsLeft, [2]int{fieldASegmentAt, fieldASegment}, [2]int{fieldBSegmentAt, fieldBSegment})
+	t.advance("outer", fieldOuterLeft, [2]int{fieldAOuterAt, fieldAOuter}, [2]int{fieldBOuterAt, fieldBOuter})
+	t.finish(rows, columns)
+	t.advance("block", fieldBlocksLeft, [2]int{fieldABlockAt, fieldABlock}, [2]int{fieldCBlockAt, fieldCBlock})
+	t.Asm("ADDQ %d(DI), R10", fieldALine)
+	t.Asm("ADDQ %d(DI), R11", fieldCLine)
+	t.Asm("DECQ %d(DI)", fieldLines)
+	t.Asm("JNZ line")
+	t.tile("TILERELEASE", none, 0, 0x49, noExtension, 0xc0)
+	t.Asm("RET")
+}
+
+// begin makes or loads the block of C.
+func (t *text) begin(rows, columns int) {
+	t.Asm("MOVQ %d(DI), AX", fieldABlockAt)
+	t.Asm("MOVQ AX, %d(DI)", fieldAOuterAt)
+	t.Asm("MOVQ %d(DI), AX", fieldB)
+	t.Asm("MOVQ AX, %d(DI)", fieldBOuterAt)
+	t.Asm("MOVQ %d(DI), AX", fieldOuter)
+	t.Asm("MOVQ AX, %d(DI)", fieldOuterLeft)
+	t.Asm("CMPQ %d(DI), $0", fieldAccumulate)
+	t.Asm("JNE more")
+	t.eachOfC(rows, columns, nil)
+	t.Asm("JMP outer")
+	t.Label("more")
+	t.eachOfC(rows, columns, t.load)
+}
+
+// finish stores the block of C.
+func (t *text) finish(rows, columns int) { t.eachOfC(rows, columns, t.store) }
+
+// eachOfC moves the tiles of C, or makes them zeros.
+func (t *text) eachOfC(rows, columns int, move func(number, base, index int)) {
+	if move == nil {
+		for r := range rows {
+			for c := range columns {
+				t.tile(fmt.Sprintf("TILEZERO tmm%d", 2*r+c), xf2, 0, 0x49, noExtension, 0xc0|(2*r+c)<<3)
+			}
+		}
+		return
+	}
+	t.Asm("MOVQ %d(DI), AX", fieldCBlockAt)
+	t.Asm("MOVQ %d(DI), CX", fieldCRow)
+	for r := range rows {
+		move(2*r, ax, cx)
+		if columns == 2 {
+			t.Asm("LEAQ 64(AX), R8")
+			move(2*r+1, r8, cx)
+		}
+		if r+1 < rows {
+			t.Asm("MOVQ CX, BX")
+			t.Asm("SHLQ $4, BX")
+			t.Asm("ADDQ BX, AX")
+		}
+	}
+}
+
+// steps adds the products of a segment.
+func (t *text) steps(p product, rows, columns int) {
+	t.Asm("MOVQ %d(DI), AX", fieldASegmentAt)
+	t.Asm("MOVQ %d(DI), BX", fieldBSegmentAt)
+	if rows == 2 {
+		t.Asm("MOVQ DX, R8")
+		t.Asm("SHLQ $4, R8")
+		t.Asm("ADDQ AX, R8 // the second tile of A")
+	}
+	t.Asm("MOVQ %d(DI), R12 // steps", fieldSteps)
+	t.Asm("MOVQ %d(DI), R13", fieldAStep)
+	t.Asm("MOVQ %d(DI), CX", fieldBStep)
+	t.Label("step")
+	t.load(6, bx, si)
+	if columns == 2 {
+		t.Asm("LEAQ 64(BX), R9")
+		t.load(7, r9, si)
+	}
+	t.Asm("ADDQ CX, BX")
+	t.load(4, ax, dx)
+	t.Asm("ADDQ R13, AX")
+	for c := range columns {
+		t.products(p, c, 4, 6+c)
+	}
+	if rows == 2 {
+		t.load(5, r8, dx)
+		t.Asm("ADDQ R13, R8")
+		for c := range columns {
+			t.products(p, 2+c, 5, 6+c)
+		}
+	}
+	t.Asm("DECQ R12")
+	t.Asm("JNZ step")
+}
+
+// products writes the instruction that adds the product of two tiles to a third.
+func (t *text) products(p product, sums, a, b int) {
+	t.tile(fmt.Sprintf("%s tmm%d, tmm%d, tmm%d", p.instruction, sums, a, b), p.prefix, b, p.opcode, noExtension, 0xc0|sums<<3|a)
+}
+
+// advance moves places, of a field and the field that is added to it, and repeats what follows a label.
+func (t *text) advance(label string, left int, places ...[2]int) {
+	for _, p := range places {
+		t.Asm("MOVQ %d(DI), AX", p[1])
+		t.Asm("ADDQ AX, %d(DI)", p[0])
+	}
+	t.Asm("DECQ %d(DI)", left)
+	t.Asm("JNZ %s", label)
+}

@@ -1,0 +1,24 @@
+package amx
+
+import "unsafe"
+
+// Words is the number of words of a row of a tile, and so of a whole step of a sum.
+const Words = 16
+
+// Product describes a product, in words. The operands have to have what their strides reach: nothing is checked here.
+type Product struct {
+	Bytes   bool // the words are four bytes; else pairs of bfloat16
+	A, B, C unsafe.Pointer
+
+	Rows, Cols         int // of C
+	K, Segments, Outer int // at least 1
+
+	ARow, ASegment, AOuter int
+	BK, BSegment, BOuter   int
+	CRow                   int
+
+	Lines        int // 0 means 1: the product is repeated with A and C moved on by
+	ALine, CLine int // these strides
+
+	Accumulate bool // add to C instead of overwriting it
+}

@@ -1,0 +1,156 @@
+package amx
+
+import "unsafe"
+
+// call is the argument block of the assembly; internal/asmgen/amx knows its layout. Strides count bytes.
+type call struct {
+	a, b, c                       unsafe.Pointer
+	config                        *[64]byte
+	steps, segments, outer        int
+	aRow, aStep, aSegment, aOuter int
+	bRow, bStep, bSegment, bOuter int
+	cRow                          int
+	blocks, aBlock, cBlock        int // of rows, one under the other
+	lines, aLine, cLine           int
+	accumulate                    int
+
+	_ [9]uintptr // where the assembly counts
+}
+
+const (
+	height = 16 // rows of a tile
+	word   = 4  // bytes
+)
+
+// maxCallProducts bounds the time of one call to about 100 µs: the garbage collector cannot interrupt it.
+const maxCallProducts = 16 << 20
+
+// Multiply computes the product.
+func Multiply(p *Product) {
+	if p.Rows <= 0 || p.Cols <= 0 {
+		return
+	}
+	var config [64]byte
+	c := call{config: &config, segments: p.Segments, outer: p.Outer, aRow: p.ARow * word, aSegment: p.ASegment * word, aOuter: p.AOuter * word,
+		bRow: p.BK * word, bSegment: p.BSegment * word, bOuter: p.BOuter * word, cRow: p.CRow * word, aLine: p.ALine * word, cLine: p.CLine * word}
+	whole := p.K / Words
+	for column := 0; column < p.Cols; column += 2 * Words {
+		if p.Accumulate {
+			c.accumulate = 1
+		} else {
+			c.accumulate = 0
+		}
+		if whole > 0 {
+			p.columns(&c, column, 0, whole, Words)
+			c.accumulate = 1
+		}
+		if rest := p.K % Words; rest > 0 {
+			p.columns(&c, column, whole*Words, 1, rest)
+		}
+	}
+}
+
+// columns computes up to two tiles of columns, all rows, in steps of so many words from word k on of each segment.
+func (p *Product) columns(c *call, column, k, steps, words int) {
+	columns := min(p.Cols-column, 2*Words)
+	c.steps, c.aStep, c.bStep = steps, words*word, words*p.BK*word
+	c.b = unsafe.Add(p.B, (k*p.BK+column)*word)
+	for row := 0; row < p.Rows; {
+		rows, blocks := 2*height, (p.Rows-row)/(2*height)
+		if blocks == 0 {
+			rows, blocks = p.Rows-row, 1
+		}
+		configure(c.config, rows, columns, words)
+		p.blocks(c, row, column, k, rows, blocks, columns, words)
+		row += rows * blocks
+	}
+}
+
+// blocks computes blocks of rows, in every line, in as few calls as their time allows.
+func (p *Product) blocks(c *call, row, column, k, rows, blocks, columns, words int) {
+	c.aBlock, c.cBlock = rows*c.aRow, rows*c.cRow
+	lines := max(p.Lines, 1)
+	perCall := max(maxCallProducts/(2*height*2*Words*c.steps*Words*p.Segments*p.Outer), 1)
+	linesPerCall := 1
+	if blocks <= perCall {
+		linesPerCall = min(lines, perCall/blocks)
+	}
+	for line := 0; line < lines; line += linesPerCall {
+		for block := 0; block < blocks; block += perCall {
+			c.lines, c.blocks = min(linesPerCall, lines-line), min(perCall, blocks-block)
+			first := row + block*rows
+			c.a = unsafe.Add(p.A, (line*p.ALine+first*p.ARow+k)*word)
+			c.c = unsafe.Add(p.C, (line*p.CLine+first*p.CRow+column)*word)
+			dispatch(p.Bytes, rows > height, columns > Words, c)
+		}
+	}
+}
+
+// configure describes the tiles for a block: 0 to 3 for C, 4 and 5 for A, 6 and 7 for B.
+func configure(config *[64]byte, rows, columns, words int) {
+	*config = [64]byte{1} // the palette
+	set := func(tile, rows, words int) {
+		if rows > 0 && words > 0 {
+			config[16+2*tile], config[48+tile] = byte(words*word), byte(rows)
+		}
+	}
+	rows, more := min(rows, height), rows-height
+	columns, moreColumns := min(columns, Words), columns-Words
+	set(0, rows, columns)
+	set(1, rows, moreColumns)
+	set(2, more, columns)
+	set(3, more, moreColumns)
+	set(4, rows, words)
+	set(5, more, words)
+	set(6, words, columns)
+	set(7, words, moreColumns)
+}
+
+// dispatch is neither inlined nor a leaf: assembly cannot be preempted, and a loop that calls nothing else would hold
+// up the garbage collector until it ends.
+//
+//go:noinline
+func dispatch(bytes, rows2, columns2 bool, c *call) {
+	switch {
+	case !bytes && !rows2 && !columns2:
+		bf16R1C1(c)
+	case !bytes && !rows2:
+		bf16R1C2(c)
+	case !bytes && !columns2:
+		bf16R2C1(c)
+	case !bytes:
+		bf16R2C2(c)
+	case !rows2 && !columns2:
+		int8R1C1(c)
+	case !rows2:
+		int8R1C2(c)
+	case !columns2:
+		int8R2C1(c)
+	default:
+		int8R2C2(c)
+	}
+}
+
+//go:noescape
+func bf16R1C1(c *call)
+
+//go:noescape
+func bf16R1C2(c *call)
+
+//go:noescape
+func bf16R2C1(c *call)
+
+//go:noescape
+func bf16R2C2(c *call)
+
+//go:noescape
+func int8R1C1(c *call)
+
+//go:noescape
+func int8R1C2(c *call)
+
+//go:noescape
+func int8R2C1(c *call)
+
+//go:noescape
+func int8R2C2(c *call)

@@ -1,0 +1,6 @@
+//go:build !amd64
+
+package amx
+
+// Multiply is not to be called: no other processor has these registers.
+func Multiply(*Product) { panic("amx: this processor has no matrix registers") }

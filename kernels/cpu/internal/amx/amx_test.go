@@ -1,0 +1,183 @@
+package amx
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+)
+
+// needed skips tests that no processor without the registers can run, nor an emulator (internal/test-amx.sh).
+func needed(t *testing.T) {
+	if !isa.MatrixRegisters() {
+		t.Skip("this processor has no AMX; internal/test-amx.sh runs the test in an emulator")
+	}
+}
+
+// operands are random words of small whole numbers, whose sums are exact in every order.
+type operands struct {
+	Product
+	a, b []uint32
+	c    []int32 // bits of float32 for pairs
+}
+
+// numbers returns the values of a word.
+func (o *operands) numbers(word uint32, signed bool) []int32 {
+	if !o.Bytes {
+		return []int32{int32(asFloat(word << 16)), int32(asFloat(word &^ 0xffff))}
+	}
+	values := make([]int32, 4)
+	for i := range values {
+		if values[i] = int32(word >> (8 * i) & 255); signed {
+			values[i] = int32(int8(values[i]))
+		}
+	}
+	return values
+}
+
+func asFloat(bits uint32) float32 { return *(*float32)(unsafe.Pointer(&bits)) }
+
+func asBits(x float32) int32 { return *(*int32)(unsafe.Pointer(&x)) }
+
+func randomOperands(r *rand.Rand) *operands {
+	size := func() int {
+		if r.IntN(3) == 0 {
+			return 1 + r.IntN(90)
+		}
+		return 1 + r.IntN(20)
+	}
+	o := &operands{Product: Product{Bytes: r.IntN(2) == 0, Rows: size(), Cols: size(), K: size(), Segments: 1 + r.IntN(3)*r.IntN(2), Outer: 1 + r.IntN(2)*r.IntN(2),
+		Lines: r.IntN(4), Accumulate: r.IntN(2) == 0}}
+	gap := func() int { return r.IntN(3) * r.IntN(5) }
+	o.ARow = o.K + gap()
+	o.ASegment = o.Rows*o.ARow + gap()
+	o.AOuter = o.Segments*o.ASegment + gap()
+	o.ALine = o.Outer*o.AOuter + gap()
+	o.BK = o.Cols + gap()
+	o.BSegment = o.K*o.BK + gap()
+	o.BOuter = o.Segments*o.BSegment + gap()
+	o.CRow = o.Cols + gap()
+	o.CLine = o.Rows*o.CRow + gap()
+	lines := max(o.Lines, 1)
+	word := func() uint32 {
+		if o.Bytes {
+			return r.Uint32()
+		}
+		number := func() uint32 { return uint32(asBits(float32(r.IntN(17)-8))) >> 16 }
+		return number() | number()<<16
+	}
+	fill := func(n int) []uint32 {
+		x := make([]uint32, n)
+		for i := range x {
+			x[i] = word()
+		}
+		return x
+	}
+	o.a, o.b, o.c = fill(lines*o.ALine), fill(o.Outer*o.BOuter), make([]int32, lines*o.CLine)
+	for i := range o.c {
+		if o.c[i] = int32(r.IntN(100) - 50); !o.Bytes {
+			o.c[i] = asBits(float32(o.c[i]))
+		}
+	}
+	o.A, o.B, o.C = unsafe.Pointer(&o.a[0]), unsafe.Pointer(&o.b[0]), unsafe.Pointer(&o.c[0])
+	return o
+}
+
+// want computes the product as its definition says.
+func (o *operands) want() []int32 {
+	c := append([]int32{}, o.c...)
+	for line := range max(o.Lines, 1) {
+		for row := range o.Rows {
+			for col := range o.Cols {
+				sum := int32(0)
+				at := line*o.CLine + row*o.CRow + col
+				if o.Accumulate {
+					if sum = c[at]; !o.Bytes {
+						sum = int32(asFloat(uint32(c[at])))
+					}
+				}
+				for k := range o.Outer * o.Segments * o.K {
+					outer, segment, k := k/(o.Segments*o.K), k/o.K%o.Segments, k%o.K
+					x := o.numbers(o.a[line*o.ALine+outer*o.AOuter+segment*o.ASegment+row*o.ARow+k], true)
+					y := o.numbers(o.b[outer*o.BOuter+segment*o.BSegment+k*o.BK+col], false)
+					for i := range x {
+						sum += x[i] * y[i]
+					}
+				}
+				if c[at] = sum; !o.Bytes {
+					c[at] = asBits(float32(sum))
+				}
+			}
+		}
+	}
+	return c
+}
+
+// TestProducts draws products of every form: sizes that are not whole tiles, segments, lines, gaps between rows. What
+// lies between the rows of C stays as it was.
+func TestProducts(t *testing.T) {
+	needed(t)
+	r := rand.New(rand.NewPCG(7, 8))
+	for try := range 80 {
+		o := randomOperands(r)
+		want := o.want()
+		Multiply(&o.Product)
+		if !o.Bytes { // 0 and -0 are one number
+			for i, v := range o.c {
+				if v == -1<<31 {
+					o.c[i] = 0
+				}
+			}
+		}
+		require.Equal(t, want, o.c, fmt.Sprintf("product %d: %+v", try, o.Product))
+	}
+}
+
+// TestProductsWhileInterrupted computes in two goroutines that the garbage collector and the scheduler interrupt.
+func TestProductsWhileInterrupted(t *testing.T) {
+	needed(t)
+	done, stopped := make(chan bool), make(chan bool)
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				runtime.GC()
+				time.Sleep(100 * time.Microsecond)
+			}
+		}
+	}()
+	results := make(chan error, 2)
+	for seed := range uint64(2) {
+		go func() {
+			r := rand.New(rand.NewPCG(seed, 3))
+			for range 20 {
+				o := randomOperands(r)
+				o.Bytes = true
+				want := o.want()
+				Multiply(&o.Product)
+				for i := range want {
+					if want[i] != o.c[i] {
+						results <- fmt.Errorf("%+v: %d, want %d", o.Product, o.c[i], want[i])
+						return
+					}
+				}
+				runtime.Gosched()
+			}
+			results <- nil
+		}()
+	}
+	for range 2 {
+		require.NoError(t, <-results)
+	}
+	close(done)
+	<-stopped
+}

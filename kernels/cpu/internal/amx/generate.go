@@ -1,0 +1,3 @@
+package amx
+
+//go:generate go -C ../../../../internal/asmgen run ./amx ../../kernels/cpu/internal/amx

@@ -1,0 +1,21 @@
+package amx
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestCallLayout pins the argument block to the offsets of internal/asmgen/amx.
+func TestCallLayout(t *testing.T) {
+	var c call
+	for i, offset := range []uintptr{unsafe.Offsetof(c.a), unsafe.Offsetof(c.b), unsafe.Offsetof(c.c), unsafe.Offsetof(c.config), unsafe.Offsetof(c.steps),
+		unsafe.Offsetof(c.segments), unsafe.Offsetof(c.outer), unsafe.Offsetof(c.aRow), unsafe.Offsetof(c.aStep), unsafe.Offsetof(c.aSegment),
+		unsafe.Offsetof(c.aOuter), unsafe.Offsetof(c.bRow), unsafe.Offsetof(c.bStep), unsafe.Offsetof(c.bSegment), unsafe.Offsetof(c.bOuter),
+		unsafe.Offsetof(c.cRow), unsafe.Offsetof(c.blocks), unsafe.Offsetof(c.aBlock), unsafe.Offsetof(c.cBlock), unsafe.Offsetof(c.lines),
+		unsafe.Offsetof(c.aLine), unsafe.Offsetof(c.cLine), unsafe.Offsetof(c.accumulate)} {
+		require.Equal(t, uintptr(8*i), offset)
+	}
+	require.Equal(t, uintptr(8*(23+9)), unsafe.Sizeof(c), "nine counters of the assembly")
+}

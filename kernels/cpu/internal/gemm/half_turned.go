@@ -1,0 +1,35 @@
+package gemm
+
+import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+
+// Matrix registers want the pairs of a row of A side by side. Where A is stored the other way, a block of it is turned
+// into parts of turnedPairs pairs of all rows, one part after the other.
+
+const turnedPairs = 32
+
+// turnA is packA of a transposed A for matrix registers. Lines is memory for a part.
+func (j *halfJob) turnA(dst, lines []float32, src []uint16, m, rows, k, k1 int) {
+	a := &j.args
+	for first := 0; first < k1; first += turnedPairs {
+		pairs := min(turnedPairs, k1-first)
+		at := 2 * (k + first)
+		packPairs(pairsOf(lines), src[at*a.LDA+m:], rows, pairs, a.K-at, rows, a.LDA)
+		micro.Transpose(dst[first*rows:], lines, pairs, rows, turnedPairs, rows)
+	}
+}
+
+// runTurned computes a tile of which A has been turned: its parts are segments, the last of which may be shorter.
+func runTurned(t micro.Tile[float32]) {
+	whole, rest := t.K/turnedPairs, t.K%turnedPairs
+	part := turnedPairs * t.Rows
+	if whole > 0 {
+		t.K, t.Segments, t.ASegment, t.BSegment = turnedPairs, whole, part, turnedPairs*t.BK
+		micro.Run(&t)
+		t.Accumulate = true
+	}
+	if rest > 0 {
+		t.A, t.B = t.A[whole*part:], t.B[whole*turnedPairs*t.BK:]
+		t.K, t.Segments = rest, 1
+		micro.Run(&t)
+	}
+}

@@ -1,0 +1,48 @@
+package isa
+
+import "sync/atomic"
+
+// matrices is every feature that works on the matrix registers.
+const matrices = AMXTile | AMXInt8 | AMXBF16
+
+// What is known of the permission to use the matrix registers.
+const (
+	unasked = iota
+	granted
+	refused
+)
+
+var (
+	permission atomic.Int32
+	denied     atomic.Uint32 // features that the processor has and the operating system does not give
+)
+
+// MatrixRegisters reports whether this process may use the matrix registers of the features that are active. It asks
+// the operating system where nobody has: once, and not before a kernel wants them, because a process that has them
+// needs larger stacks for signals in all of its threads. Where they are refused, as happens on Linux before 5.16 and
+// where a thread of other code has a small stack for signals, the features are gone from then on.
+func MatrixRegisters() bool {
+	if !Active().Has(AMXTile) {
+		return false
+	}
+	if permission.Load() == unasked {
+		askOnce(askForMatrixRegisters)
+	}
+	return permission.Load() == granted
+}
+
+// askOnce asks and keeps the answer; goroutines that ask at the same time get the same one.
+func askOnce(ask func() bool) {
+	if named(assumed).Has(AMXTile) || ask() {
+		permission.Store(granted)
+		return
+	}
+	denied.Store(uint32(matrices))
+	for {
+		now := active.Load()
+		if active.CompareAndSwap(now, now&^uint32(matrices)) {
+			break
+		}
+	}
+	permission.Store(refused)
+}

@@ -1,0 +1,58 @@
+package isa
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// pretend makes the processor one with these features that nobody has asked about yet.
+func pretend(t *testing.T, f Features) {
+	had, was, asked, refusedBefore := detected, active.Load(), permission.Load(), denied.Load()
+	t.Cleanup(func() {
+		detected = had
+		active.Store(was)
+		permission.Store(asked)
+		denied.Store(refusedBefore)
+	})
+	detected = f
+	active.Store(uint32(f))
+	permission.Store(unasked)
+	denied.Store(0)
+}
+
+// Where the operating system refuses the matrix registers, no kernel is told of them, and it is asked once.
+func TestMatrixRegistersRefused(t *testing.T) {
+	if assumed != "" {
+		t.Skip("the permission is assumed")
+	}
+	pretend(t, Vectors512|AVX512BF16|matrices)
+	askOnce(func() bool { return false })
+	require.False(t, MatrixRegisters())
+	require.Equal(t, Vectors512|AVX512BF16, Active())
+	require.Equal(t, Vectors512|AVX512BF16, Detected())
+	restore := Override(Vectors512 | matrices)
+	require.Equal(t, Vectors512, Active(), "no override brings them back")
+	restore()
+	require.NotContains(t, Paths()[len(Paths())-1].String(), "amx")
+}
+
+// A path without the features asks for nothing: the process would need larger stacks for signals.
+func TestMatrixRegistersAskedWhenWanted(t *testing.T) {
+	pretend(t, Vectors512)
+	require.False(t, MatrixRegisters())
+	require.EqualValues(t, unasked, permission.Load())
+
+	pretend(t, Vectors512|matrices)
+	askOnce(func() bool { return true })
+	require.True(t, MatrixRegisters())
+	require.Equal(t, Vectors512|matrices, Active())
+}
+
+// The emulator's tests name features as String does.
+func TestNamed(t *testing.T) {
+	require.Equal(t, matrices, named("amxtile+amxint8+amxbf16"))
+	require.Equal(t, AMXTile, named("amxtile"))
+	require.Equal(t, Portable, named(""))
+	require.Equal(t, AVX512F, named("avx512f+nonsense"), "and not those whose names begin alike")
+}

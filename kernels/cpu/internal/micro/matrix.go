@@ -1,0 +1,58 @@
+package micro
+
+import (
+	"runtime"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/amx"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+)
+
+// leastMatrixPairs is the shortest run of A that is worth a matrix register: a shorter one takes as long as a whole
+// one.
+const leastMatrixPairs = 4
+
+// Matrices reports whether products of pairs go to matrix registers (AMX). They want pairs of A that are contiguous
+// along k: a tile with another AK is computed by vectors.
+func Matrices() bool { return pairs().Needs.Has(isa.AMXTile) }
+
+// fitsMatrices reports whether a tile of pairs is one for matrix registers. It depends on nothing but what the sums of
+// the whole product have in common, so that they all have the same order.
+func (t *Tile[T]) fitsMatrices() bool { return t.AK == 1 && t.K >= leastMatrixPairs }
+
+// matrix computes the tile in matrix registers.
+func matrix(t *Tile[float32]) {
+	p := amx.Product{A: unsafe.Pointer(&t.A[0]), B: unsafe.Pointer(&t.B[0]), C: unsafe.Pointer(&t.C[0]), Rows: t.Rows, Cols: t.Cols, K: t.K,
+		Segments: t.Segments, Outer: t.Outer, ARow: t.ARow, ASegment: t.ASegment, AOuter: t.AOuter, BK: t.BK, BSegment: t.BSegment, BOuter: t.BOuter,
+		CRow: t.CRow, Lines: t.Lines, ALine: t.ALine, CLine: t.CLine, Accumulate: t.Accumulate || t.Bias != nil}
+	if t.Bias != nil {
+		eachRow(t, func(row []float32) {
+			if !t.Accumulate {
+				clear(row)
+			}
+			for c, bias := range t.Bias[:len(row)] {
+				row[c] += bias
+			}
+		})
+	}
+	amx.Multiply(&p)
+	if t.ReLU {
+		eachRow(t, func(row []float32) {
+			for c, v := range row {
+				if v < 0 {
+					row[c] = 0
+				}
+			}
+		})
+	}
+	runtime.KeepAlive(t)
+}
+
+// eachRow calls a function with each row of C.
+func eachRow(t *Tile[float32], f func(row []float32)) {
+	for line := range max(t.Lines, 1) {
+		for r := range t.Rows {
+			f(t.C[line*t.CLine+r*t.CRow:][:t.Cols])
+		}
+	}
+}
