@@ -13,6 +13,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/kept"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/nvml"
@@ -23,7 +24,7 @@ import (
 const Kind = "cuda"
 
 func init() {
-	own.measure = timed
+	own.measure, own.kept = timed, kept.Open
 	kernels.Register(own)
 	kernels.RegisterAlias("gpu", Kind)
 }
@@ -55,12 +56,13 @@ type backend struct {
 	choices  map[string]*choice // of groups of one process, by their devices
 
 	survey  func() (nvml.Machine, error)
+	kept    func() *kept.Folder // for compiled kernels
 	sharing bool          // processes may meet on one GPU, for tests
 	host    func() string // where this process runs
 }
 
 func newBackend(kind string, open func() (driver.API, error)) *backend {
-	return &backend{kind: kind, open: open, numbers: map[int64]*numbered{}, choices: map[string]*choice{}, openNCCL: nccl.Open, survey: nvml.Survey, host: thisHost}
+	return &backend{kind: kind, open: open, numbers: map[int64]*numbered{}, choices: map[string]*choice{}, openNCCL: nccl.Open, survey: nvml.Survey, host: thisHost, kept: func() *kept.Folder { return nil }}
 }
 
 // Kind is "cuda".
@@ -115,7 +117,7 @@ func (b *backend) device(d kernels.Device) (*device, error) {
 		if err != nil {
 			return nil, err
 		}
-		own := &device{Device: opened, name: d, limit: opened.Facts.Memory}
+		own := &device{Device: opened, name: d, limit: opened.Facts.Memory, kernels: map[string]*kernel{}, kept: b.kept()}
 		if own.limit, err = memoryLimit(own.limit); err != nil {
 			return nil, errors.Join(err, opened.Close())
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/kept"
 )
 
 // device is a GPU with its memory and the host memory that copies go through.
@@ -27,6 +28,10 @@ type device struct {
 	idle  []*block
 
 	crossing crossing
+
+	loading sync.Mutex         // guards kernels
+	kernels map[string]*kernel // that programs have loaded, by text
+	kept    *kept.Folder       // of compiled kernels
 	retired  []driver.Address // windows that processes may still read which have not noticed that the group has ended
 }
 

@@ -3,7 +3,6 @@
 package cuda
 
 import (
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"reflect"
@@ -30,8 +29,8 @@ type executable struct {
 
 // loaded is the program on one device.
 type loaded struct {
-	module    driver.Handle
 	functions map[string]driver.Handle
+	kernels   []string // their texts, for the device
 	constants driver.Address
 }
 
@@ -133,10 +132,7 @@ func (l *loaded) unload(d *device, constants int64) {
 	if l.constants != 0 {
 		d.free(l.constants, constants)
 	}
-	d.enqueue(func() error {
-		err := d.trim()
-		return errors.Join(d.Err(d.API.UnloadModule(l.module), "cuModuleUnload"), err)
-	})
+	d.unload(l.kernels)
 }
 
 // on loads the program onto a device, once.
@@ -147,45 +143,20 @@ func (e *executable) on(d *device) (*loaded, error) {
 		e.users++
 		return l, nil
 	}
-	l := &loaded{functions: map[string]driver.Handle{}}
-	err := d.enqueue(func() error {
-		var r driver.Result
-		var log string
-		if l.module, log, r = d.API.LoadModule(e.plan.Text); r != driver.Success {
-			return driver.Check(d.API, r, "cuModuleLoadDataEx", "program %q on %v: %s", e.program.Name, d.name, log)
-		}
-		return e.functions(d, l, e.plan.Steps)
-	})
-	if err == nil && len(e.plan.Constants) > 0 {
-		err = e.constants(d, l)
-	}
-	if err != nil {
-		if l.module != 0 {
-			l.unload(d, int64(len(e.plan.Constants)))
-		}
+	l := &loaded{}
+	var err error
+	if l.functions, l.kernels, err = d.load(e.program.Name, e.plan.Text); err != nil {
 		return nil, err
+	}
+	if len(e.plan.Constants) > 0 {
+		if err := e.constants(d, l); err != nil {
+			l.unload(d, int64(len(e.plan.Constants)))
+			return nil, err
+		}
 	}
 	e.loaded[d] = l
 	e.users++
 	return l, nil
-}
-
-// functions looks up the kernels of steps.
-func (e *executable) functions(d *device, l *loaded, steps []lower.Step) error {
-	for i := range steps {
-		s := &steps[i]
-		if s.Kind == lower.Launch && l.functions[s.Kernel] == 0 {
-			f, r := d.API.Function(l.module, s.Kernel)
-			if r != driver.Success {
-				return driver.Check(d.API, r, "cuModuleGetFunction", "%s of program %q", s.Kernel, e.program.Name)
-			}
-			l.functions[s.Kernel] = f
-		}
-		if err := errors.Join(e.functions(d, l, s.Head), e.functions(d, l, s.Body)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // constants copies the program's constants to the device.

@@ -12,6 +12,7 @@ const (
 	OutOfMemory        Result = 2
 	NoDevice           Result = 100
 	InvalidContext     Result = 201
+	NoBinary           Result = 209
 	UnsupportedPTX     Result = 222
 	NotFound           Result = 500
 	NotReady           Result = 600
@@ -97,6 +98,8 @@ type API interface {
 	NewStream() (Handle, Result)
 	DestroyStream(stream Handle) Result
 	SynchronizeStream(stream Handle) Result
+	// QueryStream is NotReady while there is work in the stream.
+	QueryStream(stream Handle) Result
 	NewEvent() (Handle, Result)
 	// NewTimedEvent is an event that knows the time; Elapsed is that between two, in milliseconds, which are over.
 	NewTimedEvent() (Handle, Result)
@@ -115,6 +118,9 @@ type API interface {
 
 	// LoadModule compiles PTX for the current context's device. The log says why it does not.
 	LoadModule(text string) (module Handle, log string, r Result)
+	// Assemble compiles PTX for the current context's device to what LoadBinary loads. Several may go on at once.
+	Assemble(text string) (binary []byte, log string, r Result)
+	LoadBinary(binary []byte) (module Handle, r Result)
 	UnloadModule(module Handle) Result
 	Function(module Handle, name string) (Handle, Result)
 	Launch(function Handle, c Config, args []uint64) Result

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"unsafe"
 
@@ -51,9 +52,13 @@ type library struct {
 	memFreeHost                                                  func(unsafe.Pointer) Result
 	streamCreate                                                 func(*Handle, uint32, int32) Result
 	streamDestroy, eventDestroy, moduleUnload, graphDestroy, exe func(Handle) Result
+	linkDestroy                                                  func(Handle) Result
 	eventCreate                                                  func(*Handle, uint32) Result
 	moduleLoad                                                   func(*Handle, *byte, uint32, *int32, *uintptr) Result
 	moduleGetFunction                                            func(*Handle, Handle, *byte) Result
+	linkCreate                                                   func(uint32, *int32, *uintptr, *Handle) Result
+	linkAdd                                                      func(Handle, int32, *byte, uint64, *byte, uint32, *int32, *uintptr) Result
+	linkComplete                                                 func(Handle, *unsafe.Pointer, *uint64) Result
 	beginCapture                                                 func(Handle, int32) Result
 	endCapture                                                   func(Handle, *Handle) Result
 	instantiate                                                  func(*Handle, Handle, uint64) Result
@@ -93,6 +98,7 @@ const (
 	onDevice
 	fill
 	streamSynchronize
+	streamQuery
 	eventRecord
 	eventSynchronize
 	eventQuery
@@ -102,7 +108,7 @@ const (
 	hotCalls
 )
 
-var hotNames = [hotCalls]string{"cuCtxSetCurrent", "cuMemFreeAsync", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async", "cuStreamSynchronize", "cuEventRecord", "cuEventSynchronize", "cuEventQuery", "cuStreamWaitEvent", "cuLaunchKernel", "cuGraphLaunch"}
+var hotNames = [hotCalls]string{"cuCtxSetCurrent", "cuMemFreeAsync", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async", "cuStreamSynchronize", "cuStreamQuery", "cuEventRecord", "cuEventSynchronize", "cuEventQuery", "cuStreamWaitEvent", "cuLaunchKernel", "cuGraphLaunch"}
 
 // maxArgs is how many arguments a kernel may have here.
 const maxArgs = 512
@@ -117,6 +123,7 @@ func bind(handle uintptr, path string) (API, error) {
 		"cuMemHostAlloc": &l.memHostAlloc, "cuMemFreeHost": &l.memFreeHost, "cuStreamCreateWithPriority": &l.streamCreate,
 		"cuStreamDestroy_v2": &l.streamDestroy, "cuEventDestroy_v2": &l.eventDestroy, "cuModuleUnload": &l.moduleUnload, "cuGraphDestroy": &l.graphDestroy,
 		"cuGraphExecDestroy": &l.exe, "cuEventCreate": &l.eventCreate, "cuEventElapsedTime": &l.eventElapsed, "cuModuleLoadDataEx": &l.moduleLoad, "cuModuleGetFunction": &l.moduleGetFunction,
+		"cuLinkCreate_v2": &l.linkCreate, "cuLinkAddData_v2": &l.linkAdd, "cuLinkComplete": &l.linkComplete, "cuLinkDestroy": &l.linkDestroy,
 		"cuStreamBeginCapture_v2": &l.beginCapture, "cuStreamEndCapture": &l.endCapture, "cuGraphInstantiateWithFlags": &l.instantiate,
 		"cuMemAllocAsync": &l.memAllocAsync, "cuDeviceGetDefaultMemPool": &l.defaultPool, "cuMemPoolSetAttribute": &l.poolSetAttribute, "cuMemPoolTrimTo": &l.poolTrim,
 		"cuMemPoolSetAccess": &l.poolSetAccess, "cuDeviceCanAccessPeer": &l.canAccessPeer,
@@ -332,6 +339,8 @@ func (l *library) NewStream() (Handle, Result) {
 func (l *library) DestroyStream(s Handle) Result     { return l.streamDestroy(s) }
 func (l *library) SynchronizeStream(s Handle) Result { return l.call(streamSynchronize, uintptr(s)) }
 
+func (l *library) QueryStream(s Handle) Result { return l.call(streamQuery, uintptr(s)) }
+
 func (l *library) NewEvent() (Handle, Result) {
 	var e Handle
 	const noTiming = 2
@@ -406,6 +415,44 @@ func (l *library) LoadModule(text string) (Handle, string, Result) {
 	var m Handle
 	r := l.moduleLoad(&m, &image[0], uint32(len(options)), &options[0], &values[0])
 	return m, unix.ByteSliceToString(l.log), r
+}
+
+// Assemble links the text alone, which is how the driver hands out what it compiles.
+func (l *library) Assemble(text string) ([]byte, string, Result) {
+	const errorLog, errorLogBytes, inputPTX = 5, 6, 1
+	image, name := append([]byte(text), 0), []byte("kernels\x00")
+	log := make([]byte, logBytes)
+	var pins runtime.Pinner // what the driver reads or writes through pointers that it keeps
+	defer pins.Unpin()
+	pins.Pin(&log[0])
+	options, values := []int32{errorLog, errorLogBytes}, []uintptr{uintptr(unsafe.Pointer(&log[0])), logBytes}
+	pins.Pin(&options[0])
+	pins.Pin(&values[0])
+	var state Handle
+	if r := l.linkCreate(uint32(len(options)), &options[0], &values[0], &state); r != Success {
+		return nil, "", r
+	}
+	defer l.linkDestroy(state)
+	var at unsafe.Pointer
+	var size uint64
+	r := l.linkAdd(state, inputPTX, &image[0], uint64(len(image)), &name[0], 0, nil, nil)
+	if r == Success {
+		r = l.linkComplete(state, &at, &size)
+	}
+	if r != Success || at == nil {
+		return nil, unix.ByteSliceToString(log), max(r, InvalidValue)
+	}
+	return append([]byte{}, unsafe.Slice((*byte)(at), size)...), "", Success // it is the state's
+}
+
+// LoadBinary loads what Assemble made.
+func (l *library) LoadBinary(binary []byte) (Handle, Result) {
+	var m Handle
+	if len(binary) == 0 {
+		return 0, InvalidValue
+	}
+	r := l.moduleLoad(&m, &binary[0], 0, nil, nil)
+	return m, r
 }
 
 func (l *library) UnloadModule(m Handle) Result { return l.moduleUnload(m) }

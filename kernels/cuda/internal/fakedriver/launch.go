@@ -4,6 +4,7 @@ package fakedriver
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptxsim"
@@ -15,6 +16,11 @@ func (f *Fake) LoadModule(text string) (driver.Handle, string, driver.Result) {
 	if r := f.enter("cuModuleLoadDataEx"); r != 0 {
 		return 0, "", r
 	}
+	return f.load(text)
+}
+
+// load is LoadModule; the lock is held.
+func (f *Fake) load(text string) (driver.Handle, string, driver.Result) {
 	m, ok := f.parsed[text]
 	if !ok {
 		var err error
@@ -27,6 +33,40 @@ func (f *Fake) LoadModule(text string) (driver.Handle, string, driver.Result) {
 	f.modules[h] = m
 	f.homes[h] = f.here()
 	return h, "", 0
+}
+
+// binaryHead begins what Assemble makes: the text follows, which only a device of the same capability takes.
+func (f *Fake) binaryHead() string { return fmt.Sprintf("\x7fbinary for %d\n", f.options.Capability) }
+
+// Assemble is each of the driver's calls that link a text, which may fail by themselves.
+func (f *Fake) Assemble(text string) ([]byte, string, driver.Result) {
+	for _, call := range []string{"cuLinkCreate_v2", "cuLinkAddData_v2", "cuLinkComplete"} {
+		r := f.enter(call)
+		f.mu.Unlock()
+		if r != 0 {
+			return nil, "", r
+		}
+	}
+	if _, err := ptxsim.Parse(text); err != nil {
+		return nil, err.Error(), 218
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return []byte(f.binaryHead() + text), "", 0
+}
+
+// LoadBinary refuses what Assemble did not make, and what it made for devices of another capability.
+func (f *Fake) LoadBinary(binary []byte) (driver.Handle, driver.Result) {
+	defer f.mu.Unlock()
+	if r := f.enter("cuModuleLoadDataEx"); r != 0 {
+		return 0, r
+	}
+	text, ok := strings.CutPrefix(string(binary), f.binaryHead())
+	if !ok {
+		return 0, driver.NoBinary
+	}
+	h, _, r := f.load(text)
+	return h, r
 }
 
 func (f *Fake) UnloadModule(h driver.Handle) driver.Result {

@@ -102,7 +102,7 @@ func (f *Fake) CopyToDevice(to driver.Address, from []byte, s driver.Handle) dri
 	if err := f.reaches(s, []uint64{uint64(to)}); err != nil {
 		return f.fails(err)
 	}
-	return f.put(s, func() error { return f.move(f.Memory.At(uint64(to)), from, len(from)) })
+	return f.put(s, f.traced(s, CopyToDevice, func() error { return f.move(f.Memory.At(uint64(to)), from, len(from)) }))
 }
 
 func (f *Fake) CopyToHost(to []byte, from driver.Address, s driver.Handle) driver.Result {

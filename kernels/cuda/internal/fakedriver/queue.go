@@ -160,6 +160,25 @@ func (f *Fake) SynchronizeStream(h driver.Handle) driver.Result {
 	return f.state(s)
 }
 
+// QueryStream is NotReady while the stream has work.
+func (f *Fake) QueryStream(h driver.Handle) driver.Result {
+	r := f.enter("cuStreamQuery")
+	s := f.streams[h]
+	f.mu.Unlock()
+	if r != 0 {
+		return r
+	}
+	if s == nil {
+		return driver.InvalidValue
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done < s.given {
+		return driver.NotReady
+	}
+	return 0
+}
+
 func (f *Fake) NewEvent() (driver.Handle, driver.Result) {
 	defer f.mu.Unlock()
 	if r := f.enter("cuEventCreate"); r != 0 {

@@ -8,13 +8,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 )
 
-// Span is a kernel, or a call of another library, in a stream. Begin and End are places in the order of what happened
+// Span is a kernel, a copy from host memory, or a call of another library, in a stream. Begin and End are places in the order of what happened
 // on all devices.
 type Span struct {
 	Device, Stream int // streams of a device count from 0, in the order in which they were made
 	What           string
 	Begin, End     int // End is 0 until it is over
 }
+
+// CopyToDevice is what copies from host memory are called in spans.
+const CopyToDevice = "cuMemcpyHtoDAsync_v2"
 
 // Trace begins to write down what streams do.
 func (f *Fake) Trace() {

@@ -53,14 +53,35 @@ R cuEventQuery(H e) { return e == &event_ ? 600 : 1; }
 R cuStreamWaitEvent(H s, H e, unsigned f) { return s == &stream_ && e == &event_ && f == 0 ? 0 : 1; }
 R cuDeviceCanAccessPeer(int *can, int a, int b) { *can = a == 40 && b == 41; return a >= 40 && b >= 40 ? 0 : 1; }
 R cuMemPoolSetAccess(H p, const int *desc, size_t n) { return p == &pool_ && n == 1 && desc[0] == 1 && desc[1] == 41 && desc[2] == 3 ? 0 : 1; }
+R cuStreamQuery(H s) { return s == &stream_ ? 600 : 1; }
 // A text that begins with "bad" does not compile.
+static int same(const char *text, const char *what) { return !strncmp(text, what, strlen(what)); }
 R cuModuleLoadDataEx(H *m, const char *text, unsigned n, int *options, void **values) {
 	*m = &module_;
+	if (same(text, "\177binary of good")) return n == 0 && !options && !values ? 0 : 1;
 	if (n != 2 || options[0] != 5 || options[1] != 6 || (uintptr_t)values[1] < 100) return 1;
 	if (strncmp(text, "bad", 3)) return 0;
 	strcpy(values[0], "line 1: nonsense");
 	return 218;
 }
+static char link_;
+static void **logs;
+static char linked[100];
+R cuLinkCreate_v2(unsigned n, int *options, void **values, H *state) {
+	*state = &link_;
+	logs = values;
+	linked[0] = 0;
+	return n == 2 && options[0] == 5 && options[1] == 6 && (uintptr_t)values[1] >= 100 ? 0 : 1;
+}
+R cuLinkAddData_v2(H state, int type, void *data, size_t size, const char *name, unsigned n, int *options, void **values) {
+	if (state != &link_ || type != 1 || strlen(data) + 1 != size || strcmp(name, "kernels") || n || options || values) return 1;
+	if (same(data, "bad")) { strcpy(logs[0], "line 1: nonsense"); return 218; }
+	strcpy(linked, "\177binary of ");
+	strcat(linked, data);
+	return 0;
+}
+R cuLinkComplete(H state, void **binary, size_t *size) { *binary = linked; *size = strlen(linked) + 1; return state == &link_ ? 0 : 1; }
+R cuLinkDestroy(H state) { memset(linked, 0, sizeof linked); return state == &link_ ? 0 : 1; }
 R cuModuleUnload(H m) { return m == &module_ ? 0 : 1; }
 R cuModuleGetFunction(H *f, H m, const char *name) { *f = &function_; return m == &module_ && !strcmp(name, "kernel_0") ? 0 : 500; }
 R cuLaunchKernel(H f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, H s, void **params, void **extra) {
