@@ -57,8 +57,8 @@ type backend struct {
 
 	survey  func() (nvml.Machine, error)
 	kept    func() *kept.Folder // for compiled kernels
-	sharing bool          // processes may meet on one GPU, for tests
-	host    func() string // where this process runs
+	sharing bool                // processes may meet on one GPU, for tests
+	host    func() string       // where this process runs
 }
 
 func newBackend(kind string, open func() (driver.API, error)) *backend {

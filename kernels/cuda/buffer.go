@@ -92,21 +92,6 @@ func (b *buffer) Write(src []byte) error {
 	return nil
 }
 
-// send begins the copy of a block to the device.
-func (d *device) send(to driver.Address, h *block, n int) error {
-	d.await()
-	d.Order.Lock()
-	defer d.Order.Unlock()
-	if err := d.Enter(); err != nil {
-		return err
-	}
-	defer d.Leave()
-	if err := d.Err(d.API.CopyToDevice(to, h.memory[:n], d.Stream), "cuMemcpyHtoDAsync_v2"); err != nil {
-		return err
-	}
-	return d.record(h)
-}
-
 // settle waits until the copy that uses a block is over.
 func (d *device) settle(h *block) error {
 	if err := d.Enter(); err != nil {
@@ -127,7 +112,7 @@ func (b *buffer) fetch(at, n int) (*block, error) {
 		if err := d.Err(d.API.CopyToHost(h.memory[:n], b.address+driver.Address(at), d.Stream), "cuMemcpyDtoHAsync_v2"); err != nil {
 			return err
 		}
-		return d.record(h)
+		return d.record(h, d.Stream)
 	})
 	if err != nil {
 		d.keepBlock(h)

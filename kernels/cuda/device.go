@@ -29,10 +29,13 @@ type device struct {
 
 	crossing crossing
 
+	feeding sync.Mutex // guards feed; comes before the order
+	feed    feed
+
 	loading sync.Mutex         // guards kernels
 	kernels map[string]*kernel // that programs have loaded, by text
 	kept    *kept.Folder       // of compiled kernels
-	retired  []driver.Address // windows that processes may still read which have not noticed that the group has ended
+	retired []driver.Address   // windows that processes may still read which have not noticed that the group has ended
 }
 
 // block is host memory that the device can reach. The event tells when the last copy is over.
@@ -97,8 +100,18 @@ func (e *OutOfMemoryError) Error() string {
 // Unwrap is the driver's refusal.
 func (e *OutOfMemoryError) Unwrap() error { return e.Driver }
 
-// alloc takes memory of the device.
+// alloc takes memory of the device. Where there is too little, that of copies ahead of time is given back first.
 func (d *device) alloc(bytes int64, what string) (driver.Address, error) {
+	a, err := d.tryAlloc(bytes, what, d.Stream)
+	var full *OutOfMemoryError
+	if errors.As(err, &full) && d.starve() {
+		return d.tryAlloc(bytes, what, d.Stream)
+	}
+	return a, err
+}
+
+// tryAlloc takes memory in the order of a stream.
+func (d *device) tryAlloc(bytes int64, what string, stream driver.Handle) (driver.Address, error) {
 	if bytes == 0 {
 		bytes = 1
 	}
@@ -114,12 +127,12 @@ func (d *device) alloc(bytes int64, what string) (driver.Address, error) {
 	var a driver.Address
 	err := d.enqueue(func() error {
 		var r driver.Result
-		a, r = d.API.Alloc(bytes, d.Stream)
+		a, r = d.API.Alloc(bytes, stream)
 		if r == driver.OutOfMemory { // freed memory may lie in pieces that are too small
 			if err := d.trim(); err != nil {
 				return err
 			}
-			a, r = d.API.Alloc(bytes, d.Stream)
+			a, r = d.API.Alloc(bytes, stream)
 		}
 		if r == driver.OutOfMemory {
 			return d.outOfMemoryInside(bytes, used, what, d.Err(r, "cuMemAllocAsync"))
@@ -170,6 +183,9 @@ func (d *device) free(a driver.Address, bytes int64) error {
 // minBlock is the size of the smallest blocks of host memory.
 const minBlock = 4096
 
+// hostBytes is how much host memory copies of one size may have under way.
+var hostBytes = 256 << 20
+
 // takeBlock returns host memory for a copy: one that is idle, where there is one, else another one.
 func (d *device) takeBlock(bytes int) (*block, error) {
 	if err := d.Enter(); err != nil {
@@ -181,14 +197,29 @@ func (d *device) takeBlock(bytes int) (*block, error) {
 		size *= 2
 	}
 	d.mu.Lock()
+	oldest, bytes := -1, size
 	for i, b := range d.idle {
-		if len(b.memory) != size || b.busy && d.API.QueryEvent(b.event) != driver.Success {
+		if len(b.memory) != size {
 			continue
 		}
-		last := len(d.idle) - 1
-		d.idle[i] = d.idle[last]
-		d.idle = d.idle[:last]
+		if !b.busy || d.API.QueryEvent(b.event) == driver.Success {
+			d.idle = slices.Delete(d.idle, i, i+1)
+			d.mu.Unlock()
+			b.busy = false
+			return b, nil
+		}
+		if bytes += size; oldest < 0 {
+			oldest = i
+		}
+	}
+	if oldest >= 0 && bytes > hostBytes { // the host is far ahead of the device
+		b := d.idle[oldest]
+		d.idle = slices.Delete(d.idle, oldest, oldest+1)
 		d.mu.Unlock()
+		if err := d.Err(d.API.SynchronizeEvent(b.event), "cuEventSynchronize"); err != nil {
+			d.keepBlock(b)
+			return nil, err
+		}
 		b.busy = false
 		return b, nil
 	}
@@ -231,11 +262,11 @@ func (d *device) dropBlock(b *block) error {
 
 // record marks the end of the copy that uses the block; the caller holds the order. Where that fails, the copy has
 // ended.
-func (d *device) record(b *block) error {
-	err := d.Err(d.API.RecordEvent(b.event, d.Stream), "cuEventRecord")
+func (d *device) record(b *block, stream driver.Handle) error {
+	err := d.Err(d.API.RecordEvent(b.event, stream), "cuEventRecord")
 	b.busy = err == nil
 	if err != nil {
-		d.API.SynchronizeStream(d.Stream)
+		d.API.SynchronizeStream(stream)
 	}
 	return err
 }
@@ -243,8 +274,12 @@ func (d *device) record(b *block) error {
 // close releases what the device holds.
 func (d *device) close() error {
 	var all []error
+	d.starve()
 	if err := d.Enter(); err == nil {
 		all = append(all, d.Err(d.API.SynchronizeStream(d.Stream), "cuStreamSynchronize"))
+		if d.feed.stream != 0 {
+			all = append(all, d.Err(d.API.DestroyStream(d.feed.stream), "cuStreamDestroy_v2"))
+		}
 		if d.beside != 0 {
 			all = append(all, d.Err(d.API.DestroyStream(d.beside), "cuStreamDestroy_v2"))
 		}

@@ -387,7 +387,7 @@ func (p *part) finish() error {
 	if err := d.Err(d.API.CopyToHost(p.event.block.memory[:lower.FlagBytes], p.queue.flag, d.Stream), "cuMemcpyDtoHAsync_v2"); err != nil {
 		return err
 	}
-	return d.record(p.event.block)
+	return d.record(p.event.block, d.Stream)
 }
 
 // barrier makes the stream of every replica's collective wait for what all of them were given so far.

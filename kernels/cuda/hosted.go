@@ -174,7 +174,7 @@ func (b *shown) Write(src []byte) error {
 		if err := d.Err(d.API.CopyToDevice(b.address, h.memory[:len(src)], d.Stream), "cuMemcpyHtoDAsync_v2"); err != nil {
 			return err
 		}
-		return d.record(h)
+		return d.record(h, d.Stream)
 	})
 }
 
@@ -191,7 +191,7 @@ func (b *shown) Read(dst []byte) error {
 		if err := d.Err(d.API.CopyToHost(h.memory[:len(dst)], b.address, d.Stream), "cuMemcpyDtoHAsync_v2"); err != nil {
 			return err
 		}
-		return d.record(h)
+		return d.record(h, d.Stream)
 	})
 	if err != nil {
 		d.keepBlock(h)

@@ -123,7 +123,7 @@ func (q *queue) start(s *session, e *launched) error {
 	if err := d.Err(d.API.CopyToHost(e.block.memory[:lower.FlagBytes], q.flag, d.Stream), "cuMemcpyDtoHAsync_v2"); err != nil {
 		return err
 	}
-	return d.record(e.block)
+	return d.record(e.block, d.Stream)
 }
 
 // join brings a run of a session to a meeting of all replicas.
@@ -199,7 +199,7 @@ func (q *queue) Wait(ctx context.Context) error {
 		if err := d.Err(d.API.CopyToHost(h.memory[:lower.FlagBytes], q.flag, d.Stream), "cuMemcpyDtoHAsync_v2"); err != nil {
 			return err
 		}
-		return d.record(h)
+		return d.record(h, d.Stream)
 	})
 	if failed != nil {
 		d.keepBlock(h)

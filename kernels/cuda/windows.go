@@ -128,7 +128,7 @@ func (w *windows) open(all []driver.SharedMemory) error {
 		if err := d.Err(d.API.CopyToDevice(w.table, block.memory[:len(table)], d.Stream), "cuMemcpyHtoDAsync_v2"); err != nil {
 			return err
 		}
-		return d.record(block)
+		return d.record(block, d.Stream)
 	})
 	d.keepBlock(block)
 	return err
@@ -214,7 +214,7 @@ func (w *windows) finish(ctx context.Context) error {
 		return err
 	}
 	defer d.keepBlock(block)
-	err = d.enqueue(func() error { return errors.Join(w.meet(d.Stream), d.record(block)) })
+	err = d.enqueue(func() error { return errors.Join(w.meet(d.Stream), d.record(block, d.Stream)) })
 	for err == nil {
 		r := driver.NotReady
 		if err = d.Enter(); err == nil {

@@ -126,6 +126,13 @@ func (f *Fake) Fail(call string, n int) {
 	f.fail, f.failAt = call, f.calls[call]+n
 }
 
+// Pending reports whether the call that [Fake.Fail] named has not been made yet.
+func (f *Fake) Pending() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.fail != ""
+}
+
 // Lose makes a device fall off the bus: calls with its context fail from now on, and what its streams have still to do
 // is not done.
 func (f *Fake) Lose(device int) {

@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 )
 
-// Span is a kernel, a copy from host memory, or a call of another library, in a stream. Begin and End are places in the order of what happened
-// on all devices.
+// Span is a kernel, a copy from host memory, or a call of another library, in a stream. Begin and End are places in the
+// order of what happened on all devices.
 type Span struct {
 	Device, Stream int // streams of a device count from 0, in the order in which they were made
 	What           string
