@@ -74,6 +74,16 @@ func (t *Text) MultiplyAdd(k Kind, d, n, m V) {
 	t.Asm("VFMLA %v.%s, %v.%s, %v.%s", m, k.Lanes, n, k.Lanes, d, k.Lanes)
 }
 
+// AddHalfPairs adds to each number of d the two products of a pair of bfloat16 of n and one of m (FEAT_BF16).
+func (t *Text) AddHalfPairs(d, n, m V) {
+	t.Asm("WORD $0x%08x // bfdot v%d.4s, v%d.8h, v%d.8h", 0x6e40fc00|uint32(m)<<16|uint32(n)<<5|uint32(d), d, n, m)
+}
+
+// AddDots adds to each number of d the four products of bytes with a sign of n and of m (FEAT_DotProd).
+func (t *Text) AddDots(d, n, m V) {
+	t.Asm("WORD $0x%08x // sdot v%d.4s, v%d.16b, v%d.16b", 0x4e809400|uint32(m)<<16|uint32(n)<<5|uint32(d), d, n, m)
+}
+
 // Zero is d = 0.
 func (t *Text) Zero(d V) { t.Asm("VEOR %v.B16, %v.B16, %v.B16", d, d, d) }
 

@@ -17,6 +17,7 @@ type tile struct {
 	*Text
 	Kind
 	channels      bool
+	halves        bool // pairs of bfloat16, which are added up in float32
 	vectors, rows int
 }
 
@@ -30,11 +31,19 @@ const (
 func (t tile) sum(row, vector int) V { return firstSum + V(row*t.vectors+vector) }
 
 func (t tile) family() string {
-	name := t.Short + "NEON"
+	name := t.tile()
 	if t.channels {
 		name += "Channels"
 	}
 	return fmt.Sprintf("%sV%d", name, t.vectors)
+}
+
+// tile is the name of the family of tiles: the types of the numbers and the instructions.
+func (t tile) tile() string {
+	if t.halves {
+		return "bf16NEON"
+	}
+	return t.Short + "NEON"
 }
 
 func (t tile) emit() {
@@ -112,9 +121,12 @@ func (t tile) product() {
 		}
 		t.Asm("ADD R8, R%d", r+1)
 		for i := range t.vectors {
-			if t.channels {
+			switch {
+			case t.channels:
 				t.MultiplyAdd(t.Kind, t.sum(r, i), a+V(i), firstB+V(i))
-			} else {
+			case t.halves:
+				t.AddHalfPairs(t.sum(r, i), firstB+V(i), a)
+			default:
 				t.MultiplyAdd(t.Kind, t.sum(r, i), firstB+V(i), a)
 			}
 		}
@@ -161,11 +173,18 @@ func tiles(text *Text) (all [][]tile) {
 				}
 				var family []tile
 				for r := 1; r <= rows; r++ {
-					family = append(family, tile{text, k, channels, vectors, r})
+					family = append(family, tile{text, k, channels, false, vectors, r})
 				}
 				all = append(all, family)
 			}
 		}
+	}
+	for _, vectors := range []int{1, 2, 4} {
+		var family []tile
+		for r := 1; r <= 6; r++ {
+			family = append(family, tile{text, Float32s, false, true, vectors, r})
+		}
+		all = append(all, family)
 	}
 	return all
 }
@@ -221,7 +240,7 @@ func writeNEON(dir string) error {
 		}
 		calls.WriteString("}\n}\n")
 		t := family[0]
-		functions.add(t.Short+"NEON", t.channels, t.vectors, name, len(family))
+		functions.add(t.tile(), t.channels, t.vectors, name, len(family))
 	}
 	calls.WriteString(functions.goText())
 	emitRow(text)

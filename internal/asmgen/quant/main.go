@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,7 +21,8 @@ func main() {
 		vnni(rows)
 	}
 	avx2()
-	if err := p.AMD64(filepath.Join(os.Args[1], "quant_amd64.s"), "internal/asmgen/quant", "quant"); err != nil {
+	err := errors.Join(p.AMD64(filepath.Join(os.Args[1], "quant_amd64.s"), "internal/asmgen/quant", "quant"), writeNEON(filepath.Join(os.Args[1], "quant_arm64.s")))
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -17,7 +17,7 @@ import (
 
 // halfPaths are the sets of features with which products of 16-bit floats go different ways.
 func halfPaths() []isa.Features {
-	paths := append(isa.Paths(), isa.Detected()&^isa.AVX512BF16)
+	paths := append(isa.Paths(), isa.Detected()&^(isa.AVX512BF16|isa.BF16))
 	if isa.MatrixRegisters() {
 		paths = append(paths, isa.Detected()&^isa.AMXBF16)
 	}

@@ -2,8 +2,7 @@ package isa
 
 import "golang.org/x/sys/cpu"
 
-// detect reads what the operating system says, but for NEON, which is a part of the architecture. The cpu package does
-// not report BF16.
+// detect reads what the operating system says, but for NEON, which is a part of the architecture.
 func detect() Features {
 	f := NEON
 	if cpu.ARM64.HasASIMDDP {
@@ -11,6 +10,9 @@ func detect() Features {
 	}
 	if cpu.ARM64.HasI8MM {
 		f |= I8MM
+	}
+	if hasBF16() { // which the cpu package does not report
+		f |= BF16
 	}
 	return f
 }

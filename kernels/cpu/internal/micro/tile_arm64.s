@@ -6394,6 +6394,2058 @@ linear:
 	ADD R22, R23
 	RET
 
+// bf16NEONV1R1 computes a tile of 1 rows and 1 vectors.
+// func bf16NEONV1R1(c *call)
+TEXT ·bf16NEONV1R1(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MOVD 24(R0), R21
+	CBZ R21, noBias
+	VLD1 (R21), [V8.S4]
+	B started
+noBias:
+	VEOR V8.B16, V8.B16, V8.B16
+started:
+	MOVD 64(R0), R8
+	MOVD 88(R0), R9
+	MOVD 56(R0), R20
+	MOVD 0(R0), R15
+	MOVD 8(R0), R19
+	MOVD 48(R0), R12
+outer:
+	MOVD R15, R13
+	MOVD R19, R14
+	MOVD 40(R0), R11
+segment:
+	MOVD R13, R1
+	MOVD R14, R7
+	MOVD 32(R0), R10
+product:
+	VLD1 (R7), [V0.S4]
+	ADD R9, R7
+	VLD1R (R1), [V4.S4]
+	ADD R8, R1
+	WORD $0x6e44fc08 // bfdot v8.4s, v0.8h, v4.8h
+	SUBS $1, R10
+	BNE product
+	MOVD 72(R0), R21
+	MOVD 96(R0), R22
+	ADD R21, R13
+	ADD R22, R14
+	SUBS $1, R11
+	BNE segment
+	MOVD 80(R0), R21
+	MOVD 104(R0), R22
+	ADD R21, R15
+	ADD R22, R19
+	SUBS $1, R12
+	BNE outer
+	MOVD 120(R0), R21
+	MOVD 112(R0), R22
+	TBZ $0, R21, overwrite
+	MOVD 16(R0), R23
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d508 // fadd v8.4S, v8.4S, v0.4S
+overwrite:
+	TBZ $1, R21, linear
+	VEOR V0.B16, V0.B16, V0.B16
+	WORD $0x4e20f508 // fmax v8.4S, v8.4S, v0.4S
+linear:
+	MOVD 16(R0), R23
+	VST1 [V8.S4], (R23)
+	ADD R22, R23
+	RET
+
+// bf16NEONV1R2 computes a tile of 2 rows and 1 vectors.
+// func bf16NEONV1R2(c *call)
+TEXT ·bf16NEONV1R2(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MOVD 24(R0), R21
+	CBZ R21, noBias
+	VLD1 (R21), [V8.S4]
+	VMOV V8.B16, V9.B16
+	B started
+noBias:
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+started:
+	MOVD 64(R0), R8
+	MOVD 88(R0), R9
+	MOVD 56(R0), R20
+	MOVD 0(R0), R15
+	MOVD 8(R0), R19
+	MOVD 48(R0), R12
+outer:
+	MOVD R15, R13
+	MOVD R19, R14
+	MOVD 40(R0), R11
+segment:
+	MOVD R13, R1
+	ADD R20, R1, R2
+	MOVD R14, R7
+	MOVD 32(R0), R10
+product:
+	VLD1 (R7), [V0.S4]
+	ADD R9, R7
+	VLD1R (R1), [V4.S4]
+	ADD R8, R1
+	WORD $0x6e44fc08 // bfdot v8.4s, v0.8h, v4.8h
+	VLD1R (R2), [V5.S4]
+	ADD R8, R2
+	WORD $0x6e45fc09 // bfdot v9.4s, v0.8h, v5.8h
+	SUBS $1, R10
+	BNE product
+	MOVD 72(R0), R21
+	MOVD 96(R0), R22
+	ADD R21, R13
+	ADD R22, R14
+	SUBS $1, R11
+	BNE segment
+	MOVD 80(R0), R21
+	MOVD 104(R0), R22
+	ADD R21, R15
+	ADD R22, R19
+	SUBS $1, R12
+	BNE outer
+	MOVD 120(R0), R21
+	MOVD 112(R0), R22
+	TBZ $0, R21, overwrite
+	MOVD 16(R0), R23
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d508 // fadd v8.4S, v8.4S, v0.4S
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d529 // fadd v9.4S, v9.4S, v0.4S
+overwrite:
+	TBZ $1, R21, linear
+	VEOR V0.B16, V0.B16, V0.B16
+	WORD $0x4e20f508 // fmax v8.4S, v8.4S, v0.4S
+	WORD $0x4e20f529 // fmax v9.4S, v9.4S, v0.4S
+linear:
+	MOVD 16(R0), R23
+	VST1 [V8.S4], (R23)
+	ADD R22, R23
+	VST1 [V9.S4], (R23)
+	ADD R22, R23
+	RET
+
+// bf16NEONV1R3 computes a tile of 3 rows and 1 vectors.
+// func bf16NEONV1R3(c *call)
+TEXT ·bf16NEONV1R3(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MOVD 24(R0), R21
+	CBZ R21, noBias
+	VLD1 (R21), [V8.S4]
+	VMOV V8.B16, V9.B16
+	VMOV V8.B16, V10.B16
+	B started
+noBias:
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+started:
+	MOVD 64(R0), R8
+	MOVD 88(R0), R9
+	MOVD 56(R0), R20
+	MOVD 0(R0), R15
+	MOVD 8(R0), R19
+	MOVD 48(R0), R12
+outer:
+	MOVD R15, R13
+	MOVD R19, R14
+	MOVD 40(R0), R11
+segment:
+	MOVD R13, R1
+	ADD R20, R1, R2
+	ADD R20, R2, R3
+	MOVD R14, R7
+	MOVD 32(R0), R10
+product:
+	VLD1 (R7), [V0.S4]
+	ADD R9, R7
+	VLD1R (R1), [V4.S4]
+	ADD R8, R1
+	WORD $0x6e44fc08 // bfdot v8.4s, v0.8h, v4.8h
+	VLD1R (R2), [V5.S4]
+	ADD R8, R2
+	WORD $0x6e45fc09 // bfdot v9.4s, v0.8h, v5.8h
+	VLD1R (R3), [V6.S4]
+	ADD R8, R3
+	WORD $0x6e46fc0a // bfdot v10.4s, v0.8h, v6.8h
+	SUBS $1, R10
+	BNE product
+	MOVD 72(R0), R21
+	MOVD 96(R0), R22
+	ADD R21, R13
+	ADD R22, R14
+	SUBS $1, R11
+	BNE segment
+	MOVD 80(R0), R21
+	MOVD 104(R0), R22
+	ADD R21, R15
+	ADD R22, R19
+	SUBS $1, R12
+	BNE outer
+	MOVD 120(R0), R21
+	MOVD 112(R0), R22
+	TBZ $0, R21, overwrite
+	MOVD 16(R0), R23
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d508 // fadd v8.4S, v8.4S, v0.4S
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d529 // fadd v9.4S, v9.4S, v0.4S
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d54a // fadd v10.4S, v10.4S, v0.4S
+overwrite:
+	TBZ $1, R21, linear
+	VEOR V0.B16, V0.B16, V0.B16
+	WORD $0x4e20f508 // fmax v8.4S, v8.4S, v0.4S
+	WORD $0x4e20f529 // fmax v9.4S, v9.4S, v0.4S
+	WORD $0x4e20f54a // fmax v10.4S, v10.4S, v0.4S
+linear:
+	MOVD 16(R0), R23
+	VST1 [V8.S4], (R23)
+	ADD R22, R23
+	VST1 [V9.S4], (R23)
+	ADD R22, R23
+	VST1 [V10.S4], (R23)
+	ADD R22, R23
+	RET
+
+// bf16NEONV1R4 computes a tile of 4 rows and 1 vectors.
+// func bf16NEONV1R4(c *call)
+TEXT ·bf16NEONV1R4(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MOVD 24(R0), R21
+	CBZ R21, noBias
+	VLD1 (R21), [V8.S4]
+	VMOV V8.B16, V9.B16
+	VMOV V8.B16, V10.B16
+	VMOV V8.B16, V11.B16
+	B started
+noBias:
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+started:
+	MOVD 64(R0), R8
+	MOVD 88(R0), R9
+	MOVD 56(R0), R20
+	MOVD 0(R0), R15
+	MOVD 8(R0), R19
+	MOVD 48(R0), R12
+outer:
+	MOVD R15, R13
+	MOVD R19, R14
+	MOVD 40(R0), R11
+segment:
+	MOVD R13, R1
+	ADD R20, R1, R2
+	ADD R20, R2, R3
+	ADD R20, R3, R4
+	MOVD R14, R7
+	MOVD 32(R0), R10
+product:
+	VLD1 (R7), [V0.S4]
+	ADD R9, R7
+	VLD1R (R1), [V4.S4]
+	ADD R8, R1
+	WORD $0x6e44fc08 // bfdot v8.4s, v0.8h, v4.8h
+	VLD1R (R2), [V5.S4]
+	ADD R8, R2
+	WORD $0x6e45fc09 // bfdot v9.4s, v0.8h, v5.8h
+	VLD1R (R3), [V6.S4]
+	ADD R8, R3
+	WORD $0x6e46fc0a // bfdot v10.4s, v0.8h, v6.8h
+	VLD1R (R4), [V7.S4]
+	ADD R8, R4
+	WORD $0x6e47fc0b // bfdot v11.4s, v0.8h, v7.8h
+	SUBS $1, R10
+	BNE product
+	MOVD 72(R0), R21
+	MOVD 96(R0), R22
+	ADD R21, R13
+	ADD R22, R14
+	SUBS $1, R11
+	BNE segment
+	MOVD 80(R0), R21
+	MOVD 104(R0), R22
+	ADD R21, R15
+	ADD R22, R19
+	SUBS $1, R12
+	BNE outer
+	MOVD 120(R0), R21
+	MOVD 112(R0), R22
+	TBZ $0, R21, overwrite
+	MOVD 16(R0), R23
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d508 // fadd v8.4S, v8.4S, v0.4S
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d529 // fadd v9.4S, v9.4S, v0.4S
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d54a // fadd v10.4S, v10.4S, v0.4S
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d56b // fadd v11.4S, v11.4S, v0.4S
+overwrite:
+	TBZ $1, R21, linear
+	VEOR V0.B16, V0.B16, V0.B16
+	WORD $0x4e20f508 // fmax v8.4S, v8.4S, v0.4S
+	WORD $0x4e20f529 // fmax v9.4S, v9.4S, v0.4S
+	WORD $0x4e20f54a // fmax v10.4S, v10.4S, v0.4S
+	WORD $0x4e20f56b // fmax v11.4S, v11.4S, v0.4S
+linear:
+	MOVD 16(R0), R23
+	VST1 [V8.S4], (R23)
+	ADD R22, R23
+	VST1 [V9.S4], (R23)
+	ADD R22, R23
+	VST1 [V10.S4], (R23)
+	ADD R22, R23
+	VST1 [V11.S4], (R23)
+	ADD R22, R23
+	RET
+
+// bf16NEONV1R5 computes a tile of 5 rows and 1 vectors.
+// func bf16NEONV1R5(c *call)
+TEXT ·bf16NEONV1R5(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MOVD 24(R0), R21
+	CBZ R21, noBias
+	VLD1 (R21), [V8.S4]
+	VMOV V8.B16, V9.B16
+	VMOV V8.B16, V10.B16
+	VMOV V8.B16, V11.B16
+	VMOV V8.B16, V12.B16
+	B started
+noBias:
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+started:
+	MOVD 64(R0), R8
+	MOVD 88(R0), R9
+	MOVD 56(R0), R20
+	MOVD 0(R0), R15
+	MOVD 8(R0), R19
+	MOVD 48(R0), R12
+outer:
+	MOVD R15, R13
+	MOVD R19, R14
+	MOVD 40(R0), R11
+segment:
+	MOVD R13, R1
+	ADD R20, R1, R2
+	ADD R20, R2, R3
+	ADD R20, R3, R4
+	ADD R20, R4, R5
+	MOVD R14, R7
+	MOVD 32(R0), R10
+product:
+	VLD1 (R7), [V0.S4]
+	ADD R9, R7
+	VLD1R (R1), [V4.S4]
+	ADD R8, R1
+	WORD $0x6e44fc08 // bfdot v8.4s, v0.8h, v4.8h
+	VLD1R (R2), [V5.S4]
+	ADD R8, R2
+	WORD $0x6e45fc09 // bfdot v9.4s, v0.8h, v5.8h
+	VLD1R (R3), [V6.S4]
+	ADD R8, R3
+	WORD $0x6e46fc0a // bfdot v10.4s, v0.8h, v6.8h
+	VLD1R (R4), [V7.S4]
+	ADD R8, R4
+	WORD $0x6e47fc0b // bfdot v11.4s, v0.8h, v7.8h
+	VLD1R (R5), [V4.S4]
+	ADD R8, R5
+	WORD $0x6e44fc0c // bfdot v12.4s, v0.8h, v4.8h
+	SUBS $1, R10
+	BNE product
+	MOVD 72(R0), R21
+	MOVD 96(R0), R22
+	ADD R21, R13
+	ADD R22, R14
+	SUBS $1, R11
+	BNE segment
+	MOVD 80(R0), R21
+	MOVD 104(R0), R22
+	ADD R21, R15
+	ADD R22, R19
+	SUBS $1, R12
+	BNE outer
+	MOVD 120(R0), R21
+	MOVD 112(R0), R22
+	TBZ $0, R21, overwrite
+	MOVD 16(R0), R23
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d508 // fadd v8.4S, v8.4S, v0.4S
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d529 // fadd v9.4S, v9.4S, v0.4S
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d54a // fadd v10.4S, v10.4S, v0.4S
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d56b // fadd v11.4S, v11.4S, v0.4S
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d58c // fadd v12.4S, v12.4S, v0.4S
+overwrite:
+	TBZ $1, R21, linear
+	VEOR V0.B16, V0.B16, V0.B16
+	WORD $0x4e20f508 // fmax v8.4S, v8.4S, v0.4S
+	WORD $0x4e20f529 // fmax v9.4S, v9.4S, v0.4S
+	WORD $0x4e20f54a // fmax v10.4S, v10.4S, v0.4S
+	WORD $0x4e20f56b // fmax v11.4S, v11.4S, v0.4S
+	WORD $0x4e20f58c // fmax v12.4S, v12.4S, v0.4S
+linear:
+	MOVD 16(R0), R23
+	VST1 [V8.S4], (R23)
+	ADD R22, R23
+	VST1 [V9.S4], (R23)
+	ADD R22, R23
+	VST1 [V10.S4], (R23)
+	ADD R22, R23
+	VST1 [V11.S4], (R23)
+	ADD R22, R23
+	VST1 [V12.S4], (R23)
+	ADD R22, R23
+	RET
+
+// bf16NEONV1R6 computes a tile of 6 rows and 1 vectors.
+// func bf16NEONV1R6(c *call)
+TEXT ·bf16NEONV1R6(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MOVD 24(R0), R21
+	CBZ R21, noBias
+	VLD1 (R21), [V8.S4]
+	VMOV V8.B16, V9.B16
+	VMOV V8.B16, V10.B16
+	VMOV V8.B16, V11.B16
+	VMOV V8.B16, V12.B16
+	VMOV V8.B16, V13.B16
+	B started
+noBias:
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+started:
+	MOVD 64(R0), R8
+	MOVD 88(R0), R9
+	MOVD 56(R0), R20
+	MOVD 0(R0), R15
+	MOVD 8(R0), R19
+	MOVD 48(R0), R12
+outer:
+	MOVD R15, R13
+	MOVD R19, R14
+	MOVD 40(R0), R11
+segment:
+	MOVD R13, R1
+	ADD R20, R1, R2
+	ADD R20, R2, R3
+	ADD R20, R3, R4
+	ADD R20, R4, R5
+	ADD R20, R5, R6
+	MOVD R14, R7
+	MOVD 32(R0), R10
+product:
+	VLD1 (R7), [V0.S4]
+	ADD R9, R7
+	VLD1R (R1), [V4.S4]
+	ADD R8, R1
+	WORD $0x6e44fc08 // bfdot v8.4s, v0.8h, v4.8h
+	VLD1R (R2), [V5.S4]
+	ADD R8, R2
+	WORD $0x6e45fc09 // bfdot v9.4s, v0.8h, v5.8h
+	VLD1R (R3), [V6.S4]
+	ADD R8, R3
+	WORD $0x6e46fc0a // bfdot v10.4s, v0.8h, v6.8h
+	VLD1R (R4), [V7.S4]
+	ADD R8, R4
+	WORD $0x6e47fc0b // bfdot v11.4s, v0.8h, v7.8h
+	VLD1R (R5), [V4.S4]
+	ADD R8, R5
+	WORD $0x6e44fc0c // bfdot v12.4s, v0.8h, v4.8h
+	VLD1R (R6), [V5.S4]
+	ADD R8, R6
+	WORD $0x6e45fc0d // bfdot v13.4s, v0.8h, v5.8h
+	SUBS $1, R10
+	BNE product
+	MOVD 72(R0), R21
+	MOVD 96(R0), R22
+	ADD R21, R13
+	ADD R22, R14
+	SUBS $1, R11
+	BNE segment
+	MOVD 80(R0), R21
+	MOVD 104(R0), R22
+	ADD R21, R15
+	ADD R22, R19
+	SUBS $1, R12
+	BNE outer
+	MOVD 120(R0), R21
+	MOVD 112(R0), R22
+	TBZ $0, R21, overwrite
+	MOVD 16(R0), R23
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d508 // fadd v8.4S, v8.4S, v0.4S
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d529 // fadd v9.4S, v9.4S, v0.4S
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d54a // fadd v10.4S, v10.4S, v0.4S
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d56b // fadd v11.4S, v11.4S, v0.4S
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d58c // fadd v12.4S, v12.4S, v0.4S
+	VLD1 (R23), [V0.S4]
+	ADD R22, R23
+	WORD $0x4e20d5ad // fadd v13.4S, v13.4S, v0.4S
+overwrite:
+	TBZ $1, R21, linear
+	VEOR V0.B16, V0.B16, V0.B16
+	WORD $0x4e20f508 // fmax v8.4S, v8.4S, v0.4S
+	WORD $0x4e20f529 // fmax v9.4S, v9.4S, v0.4S
+	WORD $0x4e20f54a // fmax v10.4S, v10.4S, v0.4S
+	WORD $0x4e20f56b // fmax v11.4S, v11.4S, v0.4S
+	WORD $0x4e20f58c // fmax v12.4S, v12.4S, v0.4S
+	WORD $0x4e20f5ad // fmax v13.4S, v13.4S, v0.4S
+linear:
+	MOVD 16(R0), R23
+	VST1 [V8.S4], (R23)
+	ADD R22, R23
+	VST1 [V9.S4], (R23)
+	ADD R22, R23
+	VST1 [V10.S4], (R23)
+	ADD R22, R23
+	VST1 [V11.S4], (R23)
+	ADD R22, R23
+	VST1 [V12.S4], (R23)
+	ADD R22, R23
+	VST1 [V13.S4], (R23)
+	ADD R22, R23
+	RET
+
+// bf16NEONV2R1 computes a tile of 1 rows and 2 vectors.
+// func bf16NEONV2R1(c *call)
+TEXT ·bf16NEONV2R1(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MOVD 24(R0), R21
+	CBZ R21, noBias
+	VLD1 (R21), [V8.S4, V9.S4]
+	B started
+noBias:
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+started:
+	MOVD 64(R0), R8
+	MOVD 88(R0), R9
+	MOVD 56(R0), R20
+	MOVD 0(R0), R15
+	MOVD 8(R0), R19
+	MOVD 48(R0), R12
+outer:
+	MOVD R15, R13
+	MOVD R19, R14
+	MOVD 40(R0), R11
+segment:
+	MOVD R13, R1
+	MOVD R14, R7
+	MOVD 32(R0), R10
+product:
+	VLD1 (R7), [V0.S4, V1.S4]
+	ADD R9, R7
+	VLD1R (R1), [V4.S4]
+	ADD R8, R1
+	WORD $0x6e44fc08 // bfdot v8.4s, v0.8h, v4.8h
+	WORD $0x6e44fc29 // bfdot v9.4s, v1.8h, v4.8h
+	SUBS $1, R10
+	BNE product
+	MOVD 72(R0), R21
+	MOVD 96(R0), R22
+	ADD R21, R13
+	ADD R22, R14
+	SUBS $1, R11
+	BNE segment
+	MOVD 80(R0), R21
+	MOVD 104(R0), R22
+	ADD R21, R15
+	ADD R22, R19
+	SUBS $1, R12
+	BNE outer
+	MOVD 120(R0), R21
+	MOVD 112(R0), R22
+	TBZ $0, R21, overwrite
+	MOVD 16(R0), R23
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d508 // fadd v8.4S, v8.4S, v0.4S
+	WORD $0x4e21d529 // fadd v9.4S, v9.4S, v1.4S
+overwrite:
+	TBZ $1, R21, linear
+	VEOR V0.B16, V0.B16, V0.B16
+	WORD $0x4e20f508 // fmax v8.4S, v8.4S, v0.4S
+	WORD $0x4e20f529 // fmax v9.4S, v9.4S, v0.4S
+linear:
+	MOVD 16(R0), R23
+	VST1 [V8.S4, V9.S4], (R23)
+	ADD R22, R23
+	RET
+
+// bf16NEONV2R2 computes a tile of 2 rows and 2 vectors.
+// func bf16NEONV2R2(c *call)
+TEXT ·bf16NEONV2R2(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MOVD 24(R0), R21
+	CBZ R21, noBias
+	VLD1 (R21), [V8.S4, V9.S4]
+	VMOV V8.B16, V10.B16
+	VMOV V9.B16, V11.B16
+	B started
+noBias:
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+started:
+	MOVD 64(R0), R8
+	MOVD 88(R0), R9
+	MOVD 56(R0), R20
+	MOVD 0(R0), R15
+	MOVD 8(R0), R19
+	MOVD 48(R0), R12
+outer:
+	MOVD R15, R13
+	MOVD R19, R14
+	MOVD 40(R0), R11
+segment:
+	MOVD R13, R1
+	ADD R20, R1, R2
+	MOVD R14, R7
+	MOVD 32(R0), R10
+product:
+	VLD1 (R7), [V0.S4, V1.S4]
+	ADD R9, R7
+	VLD1R (R1), [V4.S4]
+	ADD R8, R1
+	WORD $0x6e44fc08 // bfdot v8.4s, v0.8h, v4.8h
+	WORD $0x6e44fc29 // bfdot v9.4s, v1.8h, v4.8h
+	VLD1R (R2), [V5.S4]
+	ADD R8, R2
+	WORD $0x6e45fc0a // bfdot v10.4s, v0.8h, v5.8h
+	WORD $0x6e45fc2b // bfdot v11.4s, v1.8h, v5.8h
+	SUBS $1, R10
+	BNE product
+	MOVD 72(R0), R21
+	MOVD 96(R0), R22
+	ADD R21, R13
+	ADD R22, R14
+	SUBS $1, R11
+	BNE segment
+	MOVD 80(R0), R21
+	MOVD 104(R0), R22
+	ADD R21, R15
+	ADD R22, R19
+	SUBS $1, R12
+	BNE outer
+	MOVD 120(R0), R21
+	MOVD 112(R0), R22
+	TBZ $0, R21, overwrite
+	MOVD 16(R0), R23
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d508 // fadd v8.4S, v8.4S, v0.4S
+	WORD $0x4e21d529 // fadd v9.4S, v9.4S, v1.4S
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d54a // fadd v10.4S, v10.4S, v0.4S
+	WORD $0x4e21d56b // fadd v11.4S, v11.4S, v1.4S
+overwrite:
+	TBZ $1, R21, linear
+	VEOR V0.B16, V0.B16, V0.B16
+	WORD $0x4e20f508 // fmax v8.4S, v8.4S, v0.4S
+	WORD $0x4e20f529 // fmax v9.4S, v9.4S, v0.4S
+	WORD $0x4e20f54a // fmax v10.4S, v10.4S, v0.4S
+	WORD $0x4e20f56b // fmax v11.4S, v11.4S, v0.4S
+linear:
+	MOVD 16(R0), R23
+	VST1 [V8.S4, V9.S4], (R23)
+	ADD R22, R23
+	VST1 [V10.S4, V11.S4], (R23)
+	ADD R22, R23
+	RET
+
+// bf16NEONV2R3 computes a tile of 3 rows and 2 vectors.
+// func bf16NEONV2R3(c *call)
+TEXT ·bf16NEONV2R3(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MOVD 24(R0), R21
+	CBZ R21, noBias
+	VLD1 (R21), [V8.S4, V9.S4]
+	VMOV V8.B16, V10.B16
+	VMOV V9.B16, V11.B16
+	VMOV V8.B16, V12.B16
+	VMOV V9.B16, V13.B16
+	B started
+noBias:
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+started:
+	MOVD 64(R0), R8
+	MOVD 88(R0), R9
+	MOVD 56(R0), R20
+	MOVD 0(R0), R15
+	MOVD 8(R0), R19
+	MOVD 48(R0), R12
+outer:
+	MOVD R15, R13
+	MOVD R19, R14
+	MOVD 40(R0), R11
+segment:
+	MOVD R13, R1
+	ADD R20, R1, R2
+	ADD R20, R2, R3
+	MOVD R14, R7
+	MOVD 32(R0), R10
+product:
+	VLD1 (R7), [V0.S4, V1.S4]
+	ADD R9, R7
+	VLD1R (R1), [V4.S4]
+	ADD R8, R1
+	WORD $0x6e44fc08 // bfdot v8.4s, v0.8h, v4.8h
+	WORD $0x6e44fc29 // bfdot v9.4s, v1.8h, v4.8h
+	VLD1R (R2), [V5.S4]
+	ADD R8, R2
+	WORD $0x6e45fc0a // bfdot v10.4s, v0.8h, v5.8h
+	WORD $0x6e45fc2b // bfdot v11.4s, v1.8h, v5.8h
+	VLD1R (R3), [V6.S4]
+	ADD R8, R3
+	WORD $0x6e46fc0c // bfdot v12.4s, v0.8h, v6.8h
+	WORD $0x6e46fc2d // bfdot v13.4s, v1.8h, v6.8h
+	SUBS $1, R10
+	BNE product
+	MOVD 72(R0), R21
+	MOVD 96(R0), R22
+	ADD R21, R13
+	ADD R22, R14
+	SUBS $1, R11
+	BNE segment
+	MOVD 80(R0), R21
+	MOVD 104(R0), R22
+	ADD R21, R15
+	ADD R22, R19
+	SUBS $1, R12
+	BNE outer
+	MOVD 120(R0), R21
+	MOVD 112(R0), R22
+	TBZ $0, R21, overwrite
+	MOVD 16(R0), R23
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d508 // fadd v8.4S, v8.4S, v0.4S
+	WORD $0x4e21d529 // fadd v9.4S, v9.4S, v1.4S
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d54a // fadd v10.4S, v10.4S, v0.4S
+	WORD $0x4e21d56b // fadd v11.4S, v11.4S, v1.4S
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d58c // fadd v12.4S, v12.4S, v0.4S
+	WORD $0x4e21d5ad // fadd v13.4S, v13.4S, v1.4S
+overwrite:
+	TBZ $1, R21, linear
+	VEOR V0.B16, V0.B16, V0.B16
+	WORD $0x4e20f508 // fmax v8.4S, v8.4S, v0.4S
+	WORD $0x4e20f529 // fmax v9.4S, v9.4S, v0.4S
+	WORD $0x4e20f54a // fmax v10.4S, v10.4S, v0.4S
+	WORD $0x4e20f56b // fmax v11.4S, v11.4S, v0.4S
+	WORD $0x4e20f58c // fmax v12.4S, v12.4S, v0.4S
+	WORD $0x4e20f5ad // fmax v13.4S, v13.4S, v0.4S
+linear:
+	MOVD 16(R0), R23
+	VST1 [V8.S4, V9.S4], (R23)
+	ADD R22, R23
+	VST1 [V10.S4, V11.S4], (R23)
+	ADD R22, R23
+	VST1 [V12.S4, V13.S4], (R23)
+	ADD R22, R23
+	RET
+
+// bf16NEONV2R4 computes a tile of 4 rows and 2 vectors.
+// func bf16NEONV2R4(c *call)
+TEXT ·bf16NEONV2R4(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MOVD 24(R0), R21
+	CBZ R21, noBias
+	VLD1 (R21), [V8.S4, V9.S4]
+	VMOV V8.B16, V10.B16
+	VMOV V9.B16, V11.B16
+	VMOV V8.B16, V12.B16
+	VMOV V9.B16, V13.B16
+	VMOV V8.B16, V14.B16
+	VMOV V9.B16, V15.B16
+	B started
+noBias:
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+started:
+	MOVD 64(R0), R8
+	MOVD 88(R0), R9
+	MOVD 56(R0), R20
+	MOVD 0(R0), R15
+	MOVD 8(R0), R19
+	MOVD 48(R0), R12
+outer:
+	MOVD R15, R13
+	MOVD R19, R14
+	MOVD 40(R0), R11
+segment:
+	MOVD R13, R1
+	ADD R20, R1, R2
+	ADD R20, R2, R3
+	ADD R20, R3, R4
+	MOVD R14, R7
+	MOVD 32(R0), R10
+product:
+	VLD1 (R7), [V0.S4, V1.S4]
+	ADD R9, R7
+	VLD1R (R1), [V4.S4]
+	ADD R8, R1
+	WORD $0x6e44fc08 // bfdot v8.4s, v0.8h, v4.8h
+	WORD $0x6e44fc29 // bfdot v9.4s, v1.8h, v4.8h
+	VLD1R (R2), [V5.S4]
+	ADD R8, R2
+	WORD $0x6e45fc0a // bfdot v10.4s, v0.8h, v5.8h
+	WORD $0x6e45fc2b // bfdot v11.4s, v1.8h, v5.8h
+	VLD1R (R3), [V6.S4]
+	ADD R8, R3
+	WORD $0x6e46fc0c // bfdot v12.4s, v0.8h, v6.8h
+	WORD $0x6e46fc2d // bfdot v13.4s, v1.8h, v6.8h
+	VLD1R (R4), [V7.S4]
+	ADD R8, R4
+	WORD $0x6e47fc0e // bfdot v14.4s, v0.8h, v7.8h
+	WORD $0x6e47fc2f // bfdot v15.4s, v1.8h, v7.8h
+	SUBS $1, R10
+	BNE product
+	MOVD 72(R0), R21
+	MOVD 96(R0), R22
+	ADD R21, R13
+	ADD R22, R14
+	SUBS $1, R11
+	BNE segment
+	MOVD 80(R0), R21
+	MOVD 104(R0), R22
+	ADD R21, R15
+	ADD R22, R19
+	SUBS $1, R12
+	BNE outer
+	MOVD 120(R0), R21
+	MOVD 112(R0), R22
+	TBZ $0, R21, overwrite
+	MOVD 16(R0), R23
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d508 // fadd v8.4S, v8.4S, v0.4S
+	WORD $0x4e21d529 // fadd v9.4S, v9.4S, v1.4S
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d54a // fadd v10.4S, v10.4S, v0.4S
+	WORD $0x4e21d56b // fadd v11.4S, v11.4S, v1.4S
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d58c // fadd v12.4S, v12.4S, v0.4S
+	WORD $0x4e21d5ad // fadd v13.4S, v13.4S, v1.4S
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d5ce // fadd v14.4S, v14.4S, v0.4S
+	WORD $0x4e21d5ef // fadd v15.4S, v15.4S, v1.4S
+overwrite:
+	TBZ $1, R21, linear
+	VEOR V0.B16, V0.B16, V0.B16
+	WORD $0x4e20f508 // fmax v8.4S, v8.4S, v0.4S
+	WORD $0x4e20f529 // fmax v9.4S, v9.4S, v0.4S
+	WORD $0x4e20f54a // fmax v10.4S, v10.4S, v0.4S
+	WORD $0x4e20f56b // fmax v11.4S, v11.4S, v0.4S
+	WORD $0x4e20f58c // fmax v12.4S, v12.4S, v0.4S
+	WORD $0x4e20f5ad // fmax v13.4S, v13.4S, v0.4S
+	WORD $0x4e20f5ce // fmax v14.4S, v14.4S, v0.4S
+	WORD $0x4e20f5ef // fmax v15.4S, v15.4S, v0.4S
+linear:
+	MOVD 16(R0), R23
+	VST1 [V8.S4, V9.S4], (R23)
+	ADD R22, R23
+	VST1 [V10.S4, V11.S4], (R23)
+	ADD R22, R23
+	VST1 [V12.S4, V13.S4], (R23)
+	ADD R22, R23
+	VST1 [V14.S4, V15.S4], (R23)
+	ADD R22, R23
+	RET
+
+// bf16NEONV2R5 computes a tile of 5 rows and 2 vectors.
+// func bf16NEONV2R5(c *call)
+TEXT ·bf16NEONV2R5(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MOVD 24(R0), R21
+	CBZ R21, noBias
+	VLD1 (R21), [V8.S4, V9.S4]
+	VMOV V8.B16, V10.B16
+	VMOV V9.B16, V11.B16
+	VMOV V8.B16, V12.B16
+	VMOV V9.B16, V13.B16
+	VMOV V8.B16, V14.B16
+	VMOV V9.B16, V15.B16
+	VMOV V8.B16, V16.B16
+	VMOV V9.B16, V17.B16
+	B started
+noBias:
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+started:
+	MOVD 64(R0), R8
+	MOVD 88(R0), R9
+	MOVD 56(R0), R20
+	MOVD 0(R0), R15
+	MOVD 8(R0), R19
+	MOVD 48(R0), R12
+outer:
+	MOVD R15, R13
+	MOVD R19, R14
+	MOVD 40(R0), R11
+segment:
+	MOVD R13, R1
+	ADD R20, R1, R2
+	ADD R20, R2, R3
+	ADD R20, R3, R4
+	ADD R20, R4, R5
+	MOVD R14, R7
+	MOVD 32(R0), R10
+product:
+	VLD1 (R7), [V0.S4, V1.S4]
+	ADD R9, R7
+	VLD1R (R1), [V4.S4]
+	ADD R8, R1
+	WORD $0x6e44fc08 // bfdot v8.4s, v0.8h, v4.8h
+	WORD $0x6e44fc29 // bfdot v9.4s, v1.8h, v4.8h
+	VLD1R (R2), [V5.S4]
+	ADD R8, R2
+	WORD $0x6e45fc0a // bfdot v10.4s, v0.8h, v5.8h
+	WORD $0x6e45fc2b // bfdot v11.4s, v1.8h, v5.8h
+	VLD1R (R3), [V6.S4]
+	ADD R8, R3
+	WORD $0x6e46fc0c // bfdot v12.4s, v0.8h, v6.8h
+	WORD $0x6e46fc2d // bfdot v13.4s, v1.8h, v6.8h
+	VLD1R (R4), [V7.S4]
+	ADD R8, R4
+	WORD $0x6e47fc0e // bfdot v14.4s, v0.8h, v7.8h
+	WORD $0x6e47fc2f // bfdot v15.4s, v1.8h, v7.8h
+	VLD1R (R5), [V4.S4]
+	ADD R8, R5
+	WORD $0x6e44fc10 // bfdot v16.4s, v0.8h, v4.8h
+	WORD $0x6e44fc31 // bfdot v17.4s, v1.8h, v4.8h
+	SUBS $1, R10
+	BNE product
+	MOVD 72(R0), R21
+	MOVD 96(R0), R22
+	ADD R21, R13
+	ADD R22, R14
+	SUBS $1, R11
+	BNE segment
+	MOVD 80(R0), R21
+	MOVD 104(R0), R22
+	ADD R21, R15
+	ADD R22, R19
+	SUBS $1, R12
+	BNE outer
+	MOVD 120(R0), R21
+	MOVD 112(R0), R22
+	TBZ $0, R21, overwrite
+	MOVD 16(R0), R23
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d508 // fadd v8.4S, v8.4S, v0.4S
+	WORD $0x4e21d529 // fadd v9.4S, v9.4S, v1.4S
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d54a // fadd v10.4S, v10.4S, v0.4S
+	WORD $0x4e21d56b // fadd v11.4S, v11.4S, v1.4S
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d58c // fadd v12.4S, v12.4S, v0.4S
+	WORD $0x4e21d5ad // fadd v13.4S, v13.4S, v1.4S
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d5ce // fadd v14.4S, v14.4S, v0.4S
+	WORD $0x4e21d5ef // fadd v15.4S, v15.4S, v1.4S
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d610 // fadd v16.4S, v16.4S, v0.4S
+	WORD $0x4e21d631 // fadd v17.4S, v17.4S, v1.4S
+overwrite:
+	TBZ $1, R21, linear
+	VEOR V0.B16, V0.B16, V0.B16
+	WORD $0x4e20f508 // fmax v8.4S, v8.4S, v0.4S
+	WORD $0x4e20f529 // fmax v9.4S, v9.4S, v0.4S
+	WORD $0x4e20f54a // fmax v10.4S, v10.4S, v0.4S
+	WORD $0x4e20f56b // fmax v11.4S, v11.4S, v0.4S
+	WORD $0x4e20f58c // fmax v12.4S, v12.4S, v0.4S
+	WORD $0x4e20f5ad // fmax v13.4S, v13.4S, v0.4S
+	WORD $0x4e20f5ce // fmax v14.4S, v14.4S, v0.4S
+	WORD $0x4e20f5ef // fmax v15.4S, v15.4S, v0.4S
+	WORD $0x4e20f610 // fmax v16.4S, v16.4S, v0.4S
+	WORD $0x4e20f631 // fmax v17.4S, v17.4S, v0.4S
+linear:
+	MOVD 16(R0), R23
+	VST1 [V8.S4, V9.S4], (R23)
+	ADD R22, R23
+	VST1 [V10.S4, V11.S4], (R23)
+	ADD R22, R23
+	VST1 [V12.S4, V13.S4], (R23)
+	ADD R22, R23
+	VST1 [V14.S4, V15.S4], (R23)
+	ADD R22, R23
+	VST1 [V16.S4, V17.S4], (R23)
+	ADD R22, R23
+	RET
+
+// bf16NEONV2R6 computes a tile of 6 rows and 2 vectors.
+// func bf16NEONV2R6(c *call)
+TEXT ·bf16NEONV2R6(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MOVD 24(R0), R21
+	CBZ R21, noBias
+	VLD1 (R21), [V8.S4, V9.S4]
+	VMOV V8.B16, V10.B16
+	VMOV V9.B16, V11.B16
+	VMOV V8.B16, V12.B16
+	VMOV V9.B16, V13.B16
+	VMOV V8.B16, V14.B16
+	VMOV V9.B16, V15.B16
+	VMOV V8.B16, V16.B16
+	VMOV V9.B16, V17.B16
+	VMOV V8.B16, V18.B16
+	VMOV V9.B16, V19.B16
+	B started
+noBias:
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+started:
+	MOVD 64(R0), R8
+	MOVD 88(R0), R9
+	MOVD 56(R0), R20
+	MOVD 0(R0), R15
+	MOVD 8(R0), R19
+	MOVD 48(R0), R12
+outer:
+	MOVD R15, R13
+	MOVD R19, R14
+	MOVD 40(R0), R11
+segment:
+	MOVD R13, R1
+	ADD R20, R1, R2
+	ADD R20, R2, R3
+	ADD R20, R3, R4
+	ADD R20, R4, R5
+	ADD R20, R5, R6
+	MOVD R14, R7
+	MOVD 32(R0), R10
+product:
+	VLD1 (R7), [V0.S4, V1.S4]
+	ADD R9, R7
+	VLD1R (R1), [V4.S4]
+	ADD R8, R1
+	WORD $0x6e44fc08 // bfdot v8.4s, v0.8h, v4.8h
+	WORD $0x6e44fc29 // bfdot v9.4s, v1.8h, v4.8h
+	VLD1R (R2), [V5.S4]
+	ADD R8, R2
+	WORD $0x6e45fc0a // bfdot v10.4s, v0.8h, v5.8h
+	WORD $0x6e45fc2b // bfdot v11.4s, v1.8h, v5.8h
+	VLD1R (R3), [V6.S4]
+	ADD R8, R3
+	WORD $0x6e46fc0c // bfdot v12.4s, v0.8h, v6.8h
+	WORD $0x6e46fc2d // bfdot v13.4s, v1.8h, v6.8h
+	VLD1R (R4), [V7.S4]
+	ADD R8, R4
+	WORD $0x6e47fc0e // bfdot v14.4s, v0.8h, v7.8h
+	WORD $0x6e47fc2f // bfdot v15.4s, v1.8h, v7.8h
+	VLD1R (R5), [V4.S4]
+	ADD R8, R5
+	WORD $0x6e44fc10 // bfdot v16.4s, v0.8h, v4.8h
+	WORD $0x6e44fc31 // bfdot v17.4s, v1.8h, v4.8h
+	VLD1R (R6), [V5.S4]
+	ADD R8, R6
+	WORD $0x6e45fc12 // bfdot v18.4s, v0.8h, v5.8h
+	WORD $0x6e45fc33 // bfdot v19.4s, v1.8h, v5.8h
+	SUBS $1, R10
+	BNE product
+	MOVD 72(R0), R21
+	MOVD 96(R0), R22
+	ADD R21, R13
+	ADD R22, R14
+	SUBS $1, R11
+	BNE segment
+	MOVD 80(R0), R21
+	MOVD 104(R0), R22
+	ADD R21, R15
+	ADD R22, R19
+	SUBS $1, R12
+	BNE outer
+	MOVD 120(R0), R21
+	MOVD 112(R0), R22
+	TBZ $0, R21, overwrite
+	MOVD 16(R0), R23
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d508 // fadd v8.4S, v8.4S, v0.4S
+	WORD $0x4e21d529 // fadd v9.4S, v9.4S, v1.4S
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d54a // fadd v10.4S, v10.4S, v0.4S
+	WORD $0x4e21d56b // fadd v11.4S, v11.4S, v1.4S
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d58c // fadd v12.4S, v12.4S, v0.4S
+	WORD $0x4e21d5ad // fadd v13.4S, v13.4S, v1.4S
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d5ce // fadd v14.4S, v14.4S, v0.4S
+	WORD $0x4e21d5ef // fadd v15.4S, v15.4S, v1.4S
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d610 // fadd v16.4S, v16.4S, v0.4S
+	WORD $0x4e21d631 // fadd v17.4S, v17.4S, v1.4S
+	VLD1 (R23), [V0.S4, V1.S4]
+	ADD R22, R23
+	WORD $0x4e20d652 // fadd v18.4S, v18.4S, v0.4S
+	WORD $0x4e21d673 // fadd v19.4S, v19.4S, v1.4S
+overwrite:
+	TBZ $1, R21, linear
+	VEOR V0.B16, V0.B16, V0.B16
+	WORD $0x4e20f508 // fmax v8.4S, v8.4S, v0.4S
+	WORD $0x4e20f529 // fmax v9.4S, v9.4S, v0.4S
+	WORD $0x4e20f54a // fmax v10.4S, v10.4S, v0.4S
+	WORD $0x4e20f56b // fmax v11.4S, v11.4S, v0.4S
+	WORD $0x4e20f58c // fmax v12.4S, v12.4S, v0.4S
+	WORD $0x4e20f5ad // fmax v13.4S, v13.4S, v0.4S
+	WORD $0x4e20f5ce // fmax v14.4S, v14.4S, v0.4S
+	WORD $0x4e20f5ef // fmax v15.4S, v15.4S, v0.4S
+	WORD $0x4e20f610 // fmax v16.4S, v16.4S, v0.4S
+	WORD $0x4e20f631 // fmax v17.4S, v17.4S, v0.4S
+	WORD $0x4e20f652 // fmax v18.4S, v18.4S, v0.4S
+	WORD $0x4e20f673 // fmax v19.4S, v19.4S, v0.4S
+linear:
+	MOVD 16(R0), R23
+	VST1 [V8.S4, V9.S4], (R23)
+	ADD R22, R23
+	VST1 [V10.S4, V11.S4], (R23)
+	ADD R22, R23
+	VST1 [V12.S4, V13.S4], (R23)
+	ADD R22, R23
+	VST1 [V14.S4, V15.S4], (R23)
+	ADD R22, R23
+	VST1 [V16.S4, V17.S4], (R23)
+	ADD R22, R23
+	VST1 [V18.S4, V19.S4], (R23)
+	ADD R22, R23
+	RET
+
+// bf16NEONV4R1 computes a tile of 1 rows and 4 vectors.
+// func bf16NEONV4R1(c *call)
+TEXT ·bf16NEONV4R1(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MOVD 24(R0), R21
+	CBZ R21, noBias
+	VLD1 (R21), [V8.S4, V9.S4, V10.S4, V11.S4]
+	B started
+noBias:
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+started:
+	MOVD 64(R0), R8
+	MOVD 88(R0), R9
+	MOVD 56(R0), R20
+	MOVD 0(R0), R15
+	MOVD 8(R0), R19
+	MOVD 48(R0), R12
+outer:
+	MOVD R15, R13
+	MOVD R19, R14
+	MOVD 40(R0), R11
+segment:
+	MOVD R13, R1
+	MOVD R14, R7
+	MOVD 32(R0), R10
+product:
+	VLD1 (R7), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R9, R7
+	VLD1R (R1), [V4.S4]
+	ADD R8, R1
+	WORD $0x6e44fc08 // bfdot v8.4s, v0.8h, v4.8h
+	WORD $0x6e44fc29 // bfdot v9.4s, v1.8h, v4.8h
+	WORD $0x6e44fc4a // bfdot v10.4s, v2.8h, v4.8h
+	WORD $0x6e44fc6b // bfdot v11.4s, v3.8h, v4.8h
+	SUBS $1, R10
+	BNE product
+	MOVD 72(R0), R21
+	MOVD 96(R0), R22
+	ADD R21, R13
+	ADD R22, R14
+	SUBS $1, R11
+	BNE segment
+	MOVD 80(R0), R21
+	MOVD 104(R0), R22
+	ADD R21, R15
+	ADD R22, R19
+	SUBS $1, R12
+	BNE outer
+	MOVD 120(R0), R21
+	MOVD 112(R0), R22
+	TBZ $0, R21, overwrite
+	MOVD 16(R0), R23
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d508 // fadd v8.4S, v8.4S, v0.4S
+	WORD $0x4e21d529 // fadd v9.4S, v9.4S, v1.4S
+	WORD $0x4e22d54a // fadd v10.4S, v10.4S, v2.4S
+	WORD $0x4e23d56b // fadd v11.4S, v11.4S, v3.4S
+overwrite:
+	TBZ $1, R21, linear
+	VEOR V0.B16, V0.B16, V0.B16
+	WORD $0x4e20f508 // fmax v8.4S, v8.4S, v0.4S
+	WORD $0x4e20f529 // fmax v9.4S, v9.4S, v0.4S
+	WORD $0x4e20f54a // fmax v10.4S, v10.4S, v0.4S
+	WORD $0x4e20f56b // fmax v11.4S, v11.4S, v0.4S
+linear:
+	MOVD 16(R0), R23
+	VST1 [V8.S4, V9.S4, V10.S4, V11.S4], (R23)
+	ADD R22, R23
+	RET
+
+// bf16NEONV4R2 computes a tile of 2 rows and 4 vectors.
+// func bf16NEONV4R2(c *call)
+TEXT ·bf16NEONV4R2(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MOVD 24(R0), R21
+	CBZ R21, noBias
+	VLD1 (R21), [V8.S4, V9.S4, V10.S4, V11.S4]
+	VMOV V8.B16, V12.B16
+	VMOV V9.B16, V13.B16
+	VMOV V10.B16, V14.B16
+	VMOV V11.B16, V15.B16
+	B started
+noBias:
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+started:
+	MOVD 64(R0), R8
+	MOVD 88(R0), R9
+	MOVD 56(R0), R20
+	MOVD 0(R0), R15
+	MOVD 8(R0), R19
+	MOVD 48(R0), R12
+outer:
+	MOVD R15, R13
+	MOVD R19, R14
+	MOVD 40(R0), R11
+segment:
+	MOVD R13, R1
+	ADD R20, R1, R2
+	MOVD R14, R7
+	MOVD 32(R0), R10
+product:
+	VLD1 (R7), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R9, R7
+	VLD1R (R1), [V4.S4]
+	ADD R8, R1
+	WORD $0x6e44fc08 // bfdot v8.4s, v0.8h, v4.8h
+	WORD $0x6e44fc29 // bfdot v9.4s, v1.8h, v4.8h
+	WORD $0x6e44fc4a // bfdot v10.4s, v2.8h, v4.8h
+	WORD $0x6e44fc6b // bfdot v11.4s, v3.8h, v4.8h
+	VLD1R (R2), [V5.S4]
+	ADD R8, R2
+	WORD $0x6e45fc0c // bfdot v12.4s, v0.8h, v5.8h
+	WORD $0x6e45fc2d // bfdot v13.4s, v1.8h, v5.8h
+	WORD $0x6e45fc4e // bfdot v14.4s, v2.8h, v5.8h
+	WORD $0x6e45fc6f // bfdot v15.4s, v3.8h, v5.8h
+	SUBS $1, R10
+	BNE product
+	MOVD 72(R0), R21
+	MOVD 96(R0), R22
+	ADD R21, R13
+	ADD R22, R14
+	SUBS $1, R11
+	BNE segment
+	MOVD 80(R0), R21
+	MOVD 104(R0), R22
+	ADD R21, R15
+	ADD R22, R19
+	SUBS $1, R12
+	BNE outer
+	MOVD 120(R0), R21
+	MOVD 112(R0), R22
+	TBZ $0, R21, overwrite
+	MOVD 16(R0), R23
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d508 // fadd v8.4S, v8.4S, v0.4S
+	WORD $0x4e21d529 // fadd v9.4S, v9.4S, v1.4S
+	WORD $0x4e22d54a // fadd v10.4S, v10.4S, v2.4S
+	WORD $0x4e23d56b // fadd v11.4S, v11.4S, v3.4S
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d58c // fadd v12.4S, v12.4S, v0.4S
+	WORD $0x4e21d5ad // fadd v13.4S, v13.4S, v1.4S
+	WORD $0x4e22d5ce // fadd v14.4S, v14.4S, v2.4S
+	WORD $0x4e23d5ef // fadd v15.4S, v15.4S, v3.4S
+overwrite:
+	TBZ $1, R21, linear
+	VEOR V0.B16, V0.B16, V0.B16
+	WORD $0x4e20f508 // fmax v8.4S, v8.4S, v0.4S
+	WORD $0x4e20f529 // fmax v9.4S, v9.4S, v0.4S
+	WORD $0x4e20f54a // fmax v10.4S, v10.4S, v0.4S
+	WORD $0x4e20f56b // fmax v11.4S, v11.4S, v0.4S
+	WORD $0x4e20f58c // fmax v12.4S, v12.4S, v0.4S
+	WORD $0x4e20f5ad // fmax v13.4S, v13.4S, v0.4S
+	WORD $0x4e20f5ce // fmax v14.4S, v14.4S, v0.4S
+	WORD $0x4e20f5ef // fmax v15.4S, v15.4S, v0.4S
+linear:
+	MOVD 16(R0), R23
+	VST1 [V8.S4, V9.S4, V10.S4, V11.S4], (R23)
+	ADD R22, R23
+	VST1 [V12.S4, V13.S4, V14.S4, V15.S4], (R23)
+	ADD R22, R23
+	RET
+
+// bf16NEONV4R3 computes a tile of 3 rows and 4 vectors.
+// func bf16NEONV4R3(c *call)
+TEXT ·bf16NEONV4R3(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MOVD 24(R0), R21
+	CBZ R21, noBias
+	VLD1 (R21), [V8.S4, V9.S4, V10.S4, V11.S4]
+	VMOV V8.B16, V12.B16
+	VMOV V9.B16, V13.B16
+	VMOV V10.B16, V14.B16
+	VMOV V11.B16, V15.B16
+	VMOV V8.B16, V16.B16
+	VMOV V9.B16, V17.B16
+	VMOV V10.B16, V18.B16
+	VMOV V11.B16, V19.B16
+	B started
+noBias:
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+started:
+	MOVD 64(R0), R8
+	MOVD 88(R0), R9
+	MOVD 56(R0), R20
+	MOVD 0(R0), R15
+	MOVD 8(R0), R19
+	MOVD 48(R0), R12
+outer:
+	MOVD R15, R13
+	MOVD R19, R14
+	MOVD 40(R0), R11
+segment:
+	MOVD R13, R1
+	ADD R20, R1, R2
+	ADD R20, R2, R3
+	MOVD R14, R7
+	MOVD 32(R0), R10
+product:
+	VLD1 (R7), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R9, R7
+	VLD1R (R1), [V4.S4]
+	ADD R8, R1
+	WORD $0x6e44fc08 // bfdot v8.4s, v0.8h, v4.8h
+	WORD $0x6e44fc29 // bfdot v9.4s, v1.8h, v4.8h
+	WORD $0x6e44fc4a // bfdot v10.4s, v2.8h, v4.8h
+	WORD $0x6e44fc6b // bfdot v11.4s, v3.8h, v4.8h
+	VLD1R (R2), [V5.S4]
+	ADD R8, R2
+	WORD $0x6e45fc0c // bfdot v12.4s, v0.8h, v5.8h
+	WORD $0x6e45fc2d // bfdot v13.4s, v1.8h, v5.8h
+	WORD $0x6e45fc4e // bfdot v14.4s, v2.8h, v5.8h
+	WORD $0x6e45fc6f // bfdot v15.4s, v3.8h, v5.8h
+	VLD1R (R3), [V6.S4]
+	ADD R8, R3
+	WORD $0x6e46fc10 // bfdot v16.4s, v0.8h, v6.8h
+	WORD $0x6e46fc31 // bfdot v17.4s, v1.8h, v6.8h
+	WORD $0x6e46fc52 // bfdot v18.4s, v2.8h, v6.8h
+	WORD $0x6e46fc73 // bfdot v19.4s, v3.8h, v6.8h
+	SUBS $1, R10
+	BNE product
+	MOVD 72(R0), R21
+	MOVD 96(R0), R22
+	ADD R21, R13
+	ADD R22, R14
+	SUBS $1, R11
+	BNE segment
+	MOVD 80(R0), R21
+	MOVD 104(R0), R22
+	ADD R21, R15
+	ADD R22, R19
+	SUBS $1, R12
+	BNE outer
+	MOVD 120(R0), R21
+	MOVD 112(R0), R22
+	TBZ $0, R21, overwrite
+	MOVD 16(R0), R23
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d508 // fadd v8.4S, v8.4S, v0.4S
+	WORD $0x4e21d529 // fadd v9.4S, v9.4S, v1.4S
+	WORD $0x4e22d54a // fadd v10.4S, v10.4S, v2.4S
+	WORD $0x4e23d56b // fadd v11.4S, v11.4S, v3.4S
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d58c // fadd v12.4S, v12.4S, v0.4S
+	WORD $0x4e21d5ad // fadd v13.4S, v13.4S, v1.4S
+	WORD $0x4e22d5ce // fadd v14.4S, v14.4S, v2.4S
+	WORD $0x4e23d5ef // fadd v15.4S, v15.4S, v3.4S
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d610 // fadd v16.4S, v16.4S, v0.4S
+	WORD $0x4e21d631 // fadd v17.4S, v17.4S, v1.4S
+	WORD $0x4e22d652 // fadd v18.4S, v18.4S, v2.4S
+	WORD $0x4e23d673 // fadd v19.4S, v19.4S, v3.4S
+overwrite:
+	TBZ $1, R21, linear
+	VEOR V0.B16, V0.B16, V0.B16
+	WORD $0x4e20f508 // fmax v8.4S, v8.4S, v0.4S
+	WORD $0x4e20f529 // fmax v9.4S, v9.4S, v0.4S
+	WORD $0x4e20f54a // fmax v10.4S, v10.4S, v0.4S
+	WORD $0x4e20f56b // fmax v11.4S, v11.4S, v0.4S
+	WORD $0x4e20f58c // fmax v12.4S, v12.4S, v0.4S
+	WORD $0x4e20f5ad // fmax v13.4S, v13.4S, v0.4S
+	WORD $0x4e20f5ce // fmax v14.4S, v14.4S, v0.4S
+	WORD $0x4e20f5ef // fmax v15.4S, v15.4S, v0.4S
+	WORD $0x4e20f610 // fmax v16.4S, v16.4S, v0.4S
+	WORD $0x4e20f631 // fmax v17.4S, v17.4S, v0.4S
+	WORD $0x4e20f652 // fmax v18.4S, v18.4S, v0.4S
+	WORD $0x4e20f673 // fmax v19.4S, v19.4S, v0.4S
+linear:
+	MOVD 16(R0), R23
+	VST1 [V8.S4, V9.S4, V10.S4, V11.S4], (R23)
+	ADD R22, R23
+	VST1 [V12.S4, V13.S4, V14.S4, V15.S4], (R23)
+	ADD R22, R23
+	VST1 [V16.S4, V17.S4, V18.S4, V19.S4], (R23)
+	ADD R22, R23
+	RET
+
+// bf16NEONV4R4 computes a tile of 4 rows and 4 vectors.
+// func bf16NEONV4R4(c *call)
+TEXT ·bf16NEONV4R4(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MOVD 24(R0), R21
+	CBZ R21, noBias
+	VLD1 (R21), [V8.S4, V9.S4, V10.S4, V11.S4]
+	VMOV V8.B16, V12.B16
+	VMOV V9.B16, V13.B16
+	VMOV V10.B16, V14.B16
+	VMOV V11.B16, V15.B16
+	VMOV V8.B16, V16.B16
+	VMOV V9.B16, V17.B16
+	VMOV V10.B16, V18.B16
+	VMOV V11.B16, V19.B16
+	VMOV V8.B16, V20.B16
+	VMOV V9.B16, V21.B16
+	VMOV V10.B16, V22.B16
+	VMOV V11.B16, V23.B16
+	B started
+noBias:
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+started:
+	MOVD 64(R0), R8
+	MOVD 88(R0), R9
+	MOVD 56(R0), R20
+	MOVD 0(R0), R15
+	MOVD 8(R0), R19
+	MOVD 48(R0), R12
+outer:
+	MOVD R15, R13
+	MOVD R19, R14
+	MOVD 40(R0), R11
+segment:
+	MOVD R13, R1
+	ADD R20, R1, R2
+	ADD R20, R2, R3
+	ADD R20, R3, R4
+	MOVD R14, R7
+	MOVD 32(R0), R10
+product:
+	VLD1 (R7), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R9, R7
+	VLD1R (R1), [V4.S4]
+	ADD R8, R1
+	WORD $0x6e44fc08 // bfdot v8.4s, v0.8h, v4.8h
+	WORD $0x6e44fc29 // bfdot v9.4s, v1.8h, v4.8h
+	WORD $0x6e44fc4a // bfdot v10.4s, v2.8h, v4.8h
+	WORD $0x6e44fc6b // bfdot v11.4s, v3.8h, v4.8h
+	VLD1R (R2), [V5.S4]
+	ADD R8, R2
+	WORD $0x6e45fc0c // bfdot v12.4s, v0.8h, v5.8h
+	WORD $0x6e45fc2d // bfdot v13.4s, v1.8h, v5.8h
+	WORD $0x6e45fc4e // bfdot v14.4s, v2.8h, v5.8h
+	WORD $0x6e45fc6f // bfdot v15.4s, v3.8h, v5.8h
+	VLD1R (R3), [V6.S4]
+	ADD R8, R3
+	WORD $0x6e46fc10 // bfdot v16.4s, v0.8h, v6.8h
+	WORD $0x6e46fc31 // bfdot v17.4s, v1.8h, v6.8h
+	WORD $0x6e46fc52 // bfdot v18.4s, v2.8h, v6.8h
+	WORD $0x6e46fc73 // bfdot v19.4s, v3.8h, v6.8h
+	VLD1R (R4), [V7.S4]
+	ADD R8, R4
+	WORD $0x6e47fc14 // bfdot v20.4s, v0.8h, v7.8h
+	WORD $0x6e47fc35 // bfdot v21.4s, v1.8h, v7.8h
+	WORD $0x6e47fc56 // bfdot v22.4s, v2.8h, v7.8h
+	WORD $0x6e47fc77 // bfdot v23.4s, v3.8h, v7.8h
+	SUBS $1, R10
+	BNE product
+	MOVD 72(R0), R21
+	MOVD 96(R0), R22
+	ADD R21, R13
+	ADD R22, R14
+	SUBS $1, R11
+	BNE segment
+	MOVD 80(R0), R21
+	MOVD 104(R0), R22
+	ADD R21, R15
+	ADD R22, R19
+	SUBS $1, R12
+	BNE outer
+	MOVD 120(R0), R21
+	MOVD 112(R0), R22
+	TBZ $0, R21, overwrite
+	MOVD 16(R0), R23
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d508 // fadd v8.4S, v8.4S, v0.4S
+	WORD $0x4e21d529 // fadd v9.4S, v9.4S, v1.4S
+	WORD $0x4e22d54a // fadd v10.4S, v10.4S, v2.4S
+	WORD $0x4e23d56b // fadd v11.4S, v11.4S, v3.4S
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d58c // fadd v12.4S, v12.4S, v0.4S
+	WORD $0x4e21d5ad // fadd v13.4S, v13.4S, v1.4S
+	WORD $0x4e22d5ce // fadd v14.4S, v14.4S, v2.4S
+	WORD $0x4e23d5ef // fadd v15.4S, v15.4S, v3.4S
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d610 // fadd v16.4S, v16.4S, v0.4S
+	WORD $0x4e21d631 // fadd v17.4S, v17.4S, v1.4S
+	WORD $0x4e22d652 // fadd v18.4S, v18.4S, v2.4S
+	WORD $0x4e23d673 // fadd v19.4S, v19.4S, v3.4S
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d694 // fadd v20.4S, v20.4S, v0.4S
+	WORD $0x4e21d6b5 // fadd v21.4S, v21.4S, v1.4S
+	WORD $0x4e22d6d6 // fadd v22.4S, v22.4S, v2.4S
+	WORD $0x4e23d6f7 // fadd v23.4S, v23.4S, v3.4S
+overwrite:
+	TBZ $1, R21, linear
+	VEOR V0.B16, V0.B16, V0.B16
+	WORD $0x4e20f508 // fmax v8.4S, v8.4S, v0.4S
+	WORD $0x4e20f529 // fmax v9.4S, v9.4S, v0.4S
+	WORD $0x4e20f54a // fmax v10.4S, v10.4S, v0.4S
+	WORD $0x4e20f56b // fmax v11.4S, v11.4S, v0.4S
+	WORD $0x4e20f58c // fmax v12.4S, v12.4S, v0.4S
+	WORD $0x4e20f5ad // fmax v13.4S, v13.4S, v0.4S
+	WORD $0x4e20f5ce // fmax v14.4S, v14.4S, v0.4S
+	WORD $0x4e20f5ef // fmax v15.4S, v15.4S, v0.4S
+	WORD $0x4e20f610 // fmax v16.4S, v16.4S, v0.4S
+	WORD $0x4e20f631 // fmax v17.4S, v17.4S, v0.4S
+	WORD $0x4e20f652 // fmax v18.4S, v18.4S, v0.4S
+	WORD $0x4e20f673 // fmax v19.4S, v19.4S, v0.4S
+	WORD $0x4e20f694 // fmax v20.4S, v20.4S, v0.4S
+	WORD $0x4e20f6b5 // fmax v21.4S, v21.4S, v0.4S
+	WORD $0x4e20f6d6 // fmax v22.4S, v22.4S, v0.4S
+	WORD $0x4e20f6f7 // fmax v23.4S, v23.4S, v0.4S
+linear:
+	MOVD 16(R0), R23
+	VST1 [V8.S4, V9.S4, V10.S4, V11.S4], (R23)
+	ADD R22, R23
+	VST1 [V12.S4, V13.S4, V14.S4, V15.S4], (R23)
+	ADD R22, R23
+	VST1 [V16.S4, V17.S4, V18.S4, V19.S4], (R23)
+	ADD R22, R23
+	VST1 [V20.S4, V21.S4, V22.S4, V23.S4], (R23)
+	ADD R22, R23
+	RET
+
+// bf16NEONV4R5 computes a tile of 5 rows and 4 vectors.
+// func bf16NEONV4R5(c *call)
+TEXT ·bf16NEONV4R5(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MOVD 24(R0), R21
+	CBZ R21, noBias
+	VLD1 (R21), [V8.S4, V9.S4, V10.S4, V11.S4]
+	VMOV V8.B16, V12.B16
+	VMOV V9.B16, V13.B16
+	VMOV V10.B16, V14.B16
+	VMOV V11.B16, V15.B16
+	VMOV V8.B16, V16.B16
+	VMOV V9.B16, V17.B16
+	VMOV V10.B16, V18.B16
+	VMOV V11.B16, V19.B16
+	VMOV V8.B16, V20.B16
+	VMOV V9.B16, V21.B16
+	VMOV V10.B16, V22.B16
+	VMOV V11.B16, V23.B16
+	VMOV V8.B16, V24.B16
+	VMOV V9.B16, V25.B16
+	VMOV V10.B16, V26.B16
+	VMOV V11.B16, V27.B16
+	B started
+noBias:
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	VEOR V24.B16, V24.B16, V24.B16
+	VEOR V25.B16, V25.B16, V25.B16
+	VEOR V26.B16, V26.B16, V26.B16
+	VEOR V27.B16, V27.B16, V27.B16
+started:
+	MOVD 64(R0), R8
+	MOVD 88(R0), R9
+	MOVD 56(R0), R20
+	MOVD 0(R0), R15
+	MOVD 8(R0), R19
+	MOVD 48(R0), R12
+outer:
+	MOVD R15, R13
+	MOVD R19, R14
+	MOVD 40(R0), R11
+segment:
+	MOVD R13, R1
+	ADD R20, R1, R2
+	ADD R20, R2, R3
+	ADD R20, R3, R4
+	ADD R20, R4, R5
+	MOVD R14, R7
+	MOVD 32(R0), R10
+product:
+	VLD1 (R7), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R9, R7
+	VLD1R (R1), [V4.S4]
+	ADD R8, R1
+	WORD $0x6e44fc08 // bfdot v8.4s, v0.8h, v4.8h
+	WORD $0x6e44fc29 // bfdot v9.4s, v1.8h, v4.8h
+	WORD $0x6e44fc4a // bfdot v10.4s, v2.8h, v4.8h
+	WORD $0x6e44fc6b // bfdot v11.4s, v3.8h, v4.8h
+	VLD1R (R2), [V5.S4]
+	ADD R8, R2
+	WORD $0x6e45fc0c // bfdot v12.4s, v0.8h, v5.8h
+	WORD $0x6e45fc2d // bfdot v13.4s, v1.8h, v5.8h
+	WORD $0x6e45fc4e // bfdot v14.4s, v2.8h, v5.8h
+	WORD $0x6e45fc6f // bfdot v15.4s, v3.8h, v5.8h
+	VLD1R (R3), [V6.S4]
+	ADD R8, R3
+	WORD $0x6e46fc10 // bfdot v16.4s, v0.8h, v6.8h
+	WORD $0x6e46fc31 // bfdot v17.4s, v1.8h, v6.8h
+	WORD $0x6e46fc52 // bfdot v18.4s, v2.8h, v6.8h
+	WORD $0x6e46fc73 // bfdot v19.4s, v3.8h, v6.8h
+	VLD1R (R4), [V7.S4]
+	ADD R8, R4
+	WORD $0x6e47fc14 // bfdot v20.4s, v0.8h, v7.8h
+	WORD $0x6e47fc35 // bfdot v21.4s, v1.8h, v7.8h
+	WORD $0x6e47fc56 // bfdot v22.4s, v2.8h, v7.8h
+	WORD $0x6e47fc77 // bfdot v23.4s, v3.8h, v7.8h
+	VLD1R (R5), [V4.S4]
+	ADD R8, R5
+	WORD $0x6e44fc18 // bfdot v24.4s, v0.8h, v4.8h
+	WORD $0x6e44fc39 // bfdot v25.4s, v1.8h, v4.8h
+	WORD $0x6e44fc5a // bfdot v26.4s, v2.8h, v4.8h
+	WORD $0x6e44fc7b // bfdot v27.4s, v3.8h, v4.8h
+	SUBS $1, R10
+	BNE product
+	MOVD 72(R0), R21
+	MOVD 96(R0), R22
+	ADD R21, R13
+	ADD R22, R14
+	SUBS $1, R11
+	BNE segment
+	MOVD 80(R0), R21
+	MOVD 104(R0), R22
+	ADD R21, R15
+	ADD R22, R19
+	SUBS $1, R12
+	BNE outer
+	MOVD 120(R0), R21
+	MOVD 112(R0), R22
+	TBZ $0, R21, overwrite
+	MOVD 16(R0), R23
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d508 // fadd v8.4S, v8.4S, v0.4S
+	WORD $0x4e21d529 // fadd v9.4S, v9.4S, v1.4S
+	WORD $0x4e22d54a // fadd v10.4S, v10.4S, v2.4S
+	WORD $0x4e23d56b // fadd v11.4S, v11.4S, v3.4S
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d58c // fadd v12.4S, v12.4S, v0.4S
+	WORD $0x4e21d5ad // fadd v13.4S, v13.4S, v1.4S
+	WORD $0x4e22d5ce // fadd v14.4S, v14.4S, v2.4S
+	WORD $0x4e23d5ef // fadd v15.4S, v15.4S, v3.4S
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d610 // fadd v16.4S, v16.4S, v0.4S
+	WORD $0x4e21d631 // fadd v17.4S, v17.4S, v1.4S
+	WORD $0x4e22d652 // fadd v18.4S, v18.4S, v2.4S
+	WORD $0x4e23d673 // fadd v19.4S, v19.4S, v3.4S
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d694 // fadd v20.4S, v20.4S, v0.4S
+	WORD $0x4e21d6b5 // fadd v21.4S, v21.4S, v1.4S
+	WORD $0x4e22d6d6 // fadd v22.4S, v22.4S, v2.4S
+	WORD $0x4e23d6f7 // fadd v23.4S, v23.4S, v3.4S
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d718 // fadd v24.4S, v24.4S, v0.4S
+	WORD $0x4e21d739 // fadd v25.4S, v25.4S, v1.4S
+	WORD $0x4e22d75a // fadd v26.4S, v26.4S, v2.4S
+	WORD $0x4e23d77b // fadd v27.4S, v27.4S, v3.4S
+overwrite:
+	TBZ $1, R21, linear
+	VEOR V0.B16, V0.B16, V0.B16
+	WORD $0x4e20f508 // fmax v8.4S, v8.4S, v0.4S
+	WORD $0x4e20f529 // fmax v9.4S, v9.4S, v0.4S
+	WORD $0x4e20f54a // fmax v10.4S, v10.4S, v0.4S
+	WORD $0x4e20f56b // fmax v11.4S, v11.4S, v0.4S
+	WORD $0x4e20f58c // fmax v12.4S, v12.4S, v0.4S
+	WORD $0x4e20f5ad // fmax v13.4S, v13.4S, v0.4S
+	WORD $0x4e20f5ce // fmax v14.4S, v14.4S, v0.4S
+	WORD $0x4e20f5ef // fmax v15.4S, v15.4S, v0.4S
+	WORD $0x4e20f610 // fmax v16.4S, v16.4S, v0.4S
+	WORD $0x4e20f631 // fmax v17.4S, v17.4S, v0.4S
+	WORD $0x4e20f652 // fmax v18.4S, v18.4S, v0.4S
+	WORD $0x4e20f673 // fmax v19.4S, v19.4S, v0.4S
+	WORD $0x4e20f694 // fmax v20.4S, v20.4S, v0.4S
+	WORD $0x4e20f6b5 // fmax v21.4S, v21.4S, v0.4S
+	WORD $0x4e20f6d6 // fmax v22.4S, v22.4S, v0.4S
+	WORD $0x4e20f6f7 // fmax v23.4S, v23.4S, v0.4S
+	WORD $0x4e20f718 // fmax v24.4S, v24.4S, v0.4S
+	WORD $0x4e20f739 // fmax v25.4S, v25.4S, v0.4S
+	WORD $0x4e20f75a // fmax v26.4S, v26.4S, v0.4S
+	WORD $0x4e20f77b // fmax v27.4S, v27.4S, v0.4S
+linear:
+	MOVD 16(R0), R23
+	VST1 [V8.S4, V9.S4, V10.S4, V11.S4], (R23)
+	ADD R22, R23
+	VST1 [V12.S4, V13.S4, V14.S4, V15.S4], (R23)
+	ADD R22, R23
+	VST1 [V16.S4, V17.S4, V18.S4, V19.S4], (R23)
+	ADD R22, R23
+	VST1 [V20.S4, V21.S4, V22.S4, V23.S4], (R23)
+	ADD R22, R23
+	VST1 [V24.S4, V25.S4, V26.S4, V27.S4], (R23)
+	ADD R22, R23
+	RET
+
+// bf16NEONV4R6 computes a tile of 6 rows and 4 vectors.
+// func bf16NEONV4R6(c *call)
+TEXT ·bf16NEONV4R6(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MOVD 24(R0), R21
+	CBZ R21, noBias
+	VLD1 (R21), [V8.S4, V9.S4, V10.S4, V11.S4]
+	VMOV V8.B16, V12.B16
+	VMOV V9.B16, V13.B16
+	VMOV V10.B16, V14.B16
+	VMOV V11.B16, V15.B16
+	VMOV V8.B16, V16.B16
+	VMOV V9.B16, V17.B16
+	VMOV V10.B16, V18.B16
+	VMOV V11.B16, V19.B16
+	VMOV V8.B16, V20.B16
+	VMOV V9.B16, V21.B16
+	VMOV V10.B16, V22.B16
+	VMOV V11.B16, V23.B16
+	VMOV V8.B16, V24.B16
+	VMOV V9.B16, V25.B16
+	VMOV V10.B16, V26.B16
+	VMOV V11.B16, V27.B16
+	VMOV V8.B16, V28.B16
+	VMOV V9.B16, V29.B16
+	VMOV V10.B16, V30.B16
+	VMOV V11.B16, V31.B16
+	B started
+noBias:
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	VEOR V24.B16, V24.B16, V24.B16
+	VEOR V25.B16, V25.B16, V25.B16
+	VEOR V26.B16, V26.B16, V26.B16
+	VEOR V27.B16, V27.B16, V27.B16
+	VEOR V28.B16, V28.B16, V28.B16
+	VEOR V29.B16, V29.B16, V29.B16
+	VEOR V30.B16, V30.B16, V30.B16
+	VEOR V31.B16, V31.B16, V31.B16
+started:
+	MOVD 64(R0), R8
+	MOVD 88(R0), R9
+	MOVD 56(R0), R20
+	MOVD 0(R0), R15
+	MOVD 8(R0), R19
+	MOVD 48(R0), R12
+outer:
+	MOVD R15, R13
+	MOVD R19, R14
+	MOVD 40(R0), R11
+segment:
+	MOVD R13, R1
+	ADD R20, R1, R2
+	ADD R20, R2, R3
+	ADD R20, R3, R4
+	ADD R20, R4, R5
+	ADD R20, R5, R6
+	MOVD R14, R7
+	MOVD 32(R0), R10
+product:
+	VLD1 (R7), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R9, R7
+	VLD1R (R1), [V4.S4]
+	ADD R8, R1
+	WORD $0x6e44fc08 // bfdot v8.4s, v0.8h, v4.8h
+	WORD $0x6e44fc29 // bfdot v9.4s, v1.8h, v4.8h
+	WORD $0x6e44fc4a // bfdot v10.4s, v2.8h, v4.8h
+	WORD $0x6e44fc6b // bfdot v11.4s, v3.8h, v4.8h
+	VLD1R (R2), [V5.S4]
+	ADD R8, R2
+	WORD $0x6e45fc0c // bfdot v12.4s, v0.8h, v5.8h
+	WORD $0x6e45fc2d // bfdot v13.4s, v1.8h, v5.8h
+	WORD $0x6e45fc4e // bfdot v14.4s, v2.8h, v5.8h
+	WORD $0x6e45fc6f // bfdot v15.4s, v3.8h, v5.8h
+	VLD1R (R3), [V6.S4]
+	ADD R8, R3
+	WORD $0x6e46fc10 // bfdot v16.4s, v0.8h, v6.8h
+	WORD $0x6e46fc31 // bfdot v17.4s, v1.8h, v6.8h
+	WORD $0x6e46fc52 // bfdot v18.4s, v2.8h, v6.8h
+	WORD $0x6e46fc73 // bfdot v19.4s, v3.8h, v6.8h
+	VLD1R (R4), [V7.S4]
+	ADD R8, R4
+	WORD $0x6e47fc14 // bfdot v20.4s, v0.8h, v7.8h
+	WORD $0x6e47fc35 // bfdot v21.4s, v1.8h, v7.8h
+	WORD $0x6e47fc56 // bfdot v22.4s, v2.8h, v7.8h
+	WORD $0x6e47fc77 // bfdot v23.4s, v3.8h, v7.8h
+	VLD1R (R5), [V4.S4]
+	ADD R8, R5
+	WORD $0x6e44fc18 // bfdot v24.4s, v0.8h, v4.8h
+	WORD $0x6e44fc39 // bfdot v25.4s, v1.8h, v4.8h
+	WORD $0x6e44fc5a // bfdot v26.4s, v2.8h, v4.8h
+	WORD $0x6e44fc7b // bfdot v27.4s, v3.8h, v4.8h
+	VLD1R (R6), [V5.S4]
+	ADD R8, R6
+	WORD $0x6e45fc1c // bfdot v28.4s, v0.8h, v5.8h
+	WORD $0x6e45fc3d // bfdot v29.4s, v1.8h, v5.8h
+	WORD $0x6e45fc5e // bfdot v30.4s, v2.8h, v5.8h
+	WORD $0x6e45fc7f // bfdot v31.4s, v3.8h, v5.8h
+	SUBS $1, R10
+	BNE product
+	MOVD 72(R0), R21
+	MOVD 96(R0), R22
+	ADD R21, R13
+	ADD R22, R14
+	SUBS $1, R11
+	BNE segment
+	MOVD 80(R0), R21
+	MOVD 104(R0), R22
+	ADD R21, R15
+	ADD R22, R19
+	SUBS $1, R12
+	BNE outer
+	MOVD 120(R0), R21
+	MOVD 112(R0), R22
+	TBZ $0, R21, overwrite
+	MOVD 16(R0), R23
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d508 // fadd v8.4S, v8.4S, v0.4S
+	WORD $0x4e21d529 // fadd v9.4S, v9.4S, v1.4S
+	WORD $0x4e22d54a // fadd v10.4S, v10.4S, v2.4S
+	WORD $0x4e23d56b // fadd v11.4S, v11.4S, v3.4S
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d58c // fadd v12.4S, v12.4S, v0.4S
+	WORD $0x4e21d5ad // fadd v13.4S, v13.4S, v1.4S
+	WORD $0x4e22d5ce // fadd v14.4S, v14.4S, v2.4S
+	WORD $0x4e23d5ef // fadd v15.4S, v15.4S, v3.4S
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d610 // fadd v16.4S, v16.4S, v0.4S
+	WORD $0x4e21d631 // fadd v17.4S, v17.4S, v1.4S
+	WORD $0x4e22d652 // fadd v18.4S, v18.4S, v2.4S
+	WORD $0x4e23d673 // fadd v19.4S, v19.4S, v3.4S
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d694 // fadd v20.4S, v20.4S, v0.4S
+	WORD $0x4e21d6b5 // fadd v21.4S, v21.4S, v1.4S
+	WORD $0x4e22d6d6 // fadd v22.4S, v22.4S, v2.4S
+	WORD $0x4e23d6f7 // fadd v23.4S, v23.4S, v3.4S
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d718 // fadd v24.4S, v24.4S, v0.4S
+	WORD $0x4e21d739 // fadd v25.4S, v25.4S, v1.4S
+	WORD $0x4e22d75a // fadd v26.4S, v26.4S, v2.4S
+	WORD $0x4e23d77b // fadd v27.4S, v27.4S, v3.4S
+	VLD1 (R23), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R22, R23
+	WORD $0x4e20d79c // fadd v28.4S, v28.4S, v0.4S
+	WORD $0x4e21d7bd // fadd v29.4S, v29.4S, v1.4S
+	WORD $0x4e22d7de // fadd v30.4S, v30.4S, v2.4S
+	WORD $0x4e23d7ff // fadd v31.4S, v31.4S, v3.4S
+overwrite:
+	TBZ $1, R21, linear
+	VEOR V0.B16, V0.B16, V0.B16
+	WORD $0x4e20f508 // fmax v8.4S, v8.4S, v0.4S
+	WORD $0x4e20f529 // fmax v9.4S, v9.4S, v0.4S
+	WORD $0x4e20f54a // fmax v10.4S, v10.4S, v0.4S
+	WORD $0x4e20f56b // fmax v11.4S, v11.4S, v0.4S
+	WORD $0x4e20f58c // fmax v12.4S, v12.4S, v0.4S
+	WORD $0x4e20f5ad // fmax v13.4S, v13.4S, v0.4S
+	WORD $0x4e20f5ce // fmax v14.4S, v14.4S, v0.4S
+	WORD $0x4e20f5ef // fmax v15.4S, v15.4S, v0.4S
+	WORD $0x4e20f610 // fmax v16.4S, v16.4S, v0.4S
+	WORD $0x4e20f631 // fmax v17.4S, v17.4S, v0.4S
+	WORD $0x4e20f652 // fmax v18.4S, v18.4S, v0.4S
+	WORD $0x4e20f673 // fmax v19.4S, v19.4S, v0.4S
+	WORD $0x4e20f694 // fmax v20.4S, v20.4S, v0.4S
+	WORD $0x4e20f6b5 // fmax v21.4S, v21.4S, v0.4S
+	WORD $0x4e20f6d6 // fmax v22.4S, v22.4S, v0.4S
+	WORD $0x4e20f6f7 // fmax v23.4S, v23.4S, v0.4S
+	WORD $0x4e20f718 // fmax v24.4S, v24.4S, v0.4S
+	WORD $0x4e20f739 // fmax v25.4S, v25.4S, v0.4S
+	WORD $0x4e20f75a // fmax v26.4S, v26.4S, v0.4S
+	WORD $0x4e20f77b // fmax v27.4S, v27.4S, v0.4S
+	WORD $0x4e20f79c // fmax v28.4S, v28.4S, v0.4S
+	WORD $0x4e20f7bd // fmax v29.4S, v29.4S, v0.4S
+	WORD $0x4e20f7de // fmax v30.4S, v30.4S, v0.4S
+	WORD $0x4e20f7ff // fmax v31.4S, v31.4S, v0.4S
+linear:
+	MOVD 16(R0), R23
+	VST1 [V8.S4, V9.S4, V10.S4, V11.S4], (R23)
+	ADD R22, R23
+	VST1 [V12.S4, V13.S4, V14.S4, V15.S4], (R23)
+	ADD R22, R23
+	VST1 [V16.S4, V17.S4, V18.S4, V19.S4], (R23)
+	ADD R22, R23
+	VST1 [V20.S4, V21.S4, V22.S4, V23.S4], (R23)
+	ADD R22, R23
+	VST1 [V24.S4, V25.S4, V26.S4, V27.S4], (R23)
+	ADD R22, R23
+	VST1 [V28.S4, V29.S4, V30.S4, V31.S4], (R23)
+	ADD R22, R23
+	RET
+
 // func rowProductNEON(dst, x, b unsafe.Pointer, groups, blocks, stride uintptr)
 TEXT ·rowProductNEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0

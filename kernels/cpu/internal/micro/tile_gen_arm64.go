@@ -199,10 +199,65 @@ func callF64NEONChannelsV4(rows int, c *call) {
 	}
 }
 
+//go:noinline
+func callBf16NEONV1(rows int, c *call) {
+	switch rows {
+	case 1:
+		bf16NEONV1R1(c)
+	case 2:
+		bf16NEONV1R2(c)
+	case 3:
+		bf16NEONV1R3(c)
+	case 4:
+		bf16NEONV1R4(c)
+	case 5:
+		bf16NEONV1R5(c)
+	case 6:
+		bf16NEONV1R6(c)
+	}
+}
+
+//go:noinline
+func callBf16NEONV2(rows int, c *call) {
+	switch rows {
+	case 1:
+		bf16NEONV2R1(c)
+	case 2:
+		bf16NEONV2R2(c)
+	case 3:
+		bf16NEONV2R3(c)
+	case 4:
+		bf16NEONV2R4(c)
+	case 5:
+		bf16NEONV2R5(c)
+	case 6:
+		bf16NEONV2R6(c)
+	}
+}
+
+//go:noinline
+func callBf16NEONV4(rows int, c *call) {
+	switch rows {
+	case 1:
+		bf16NEONV4R1(c)
+	case 2:
+		bf16NEONV4R2(c)
+	case 3:
+		bf16NEONV4R3(c)
+	case 4:
+		bf16NEONV4R4(c)
+	case 5:
+		bf16NEONV4R5(c)
+	case 6:
+		bf16NEONV4R6(c)
+	}
+}
+
 // The families of tiles.
 const (
-	familyF32NEON = 0
-	familyF64NEON = 1
+	familyF32NEON  = 0
+	familyF64NEON  = 1
+	familyBf16NEON = 2
 )
 
 // kindOf numbers the functions of a family by vectors and by whether A is a vector.
@@ -214,7 +269,7 @@ func kindOf(family, vectors int, channels bool) int {
 	return kind
 }
 
-var mostRows = [...]uint8{0: 6, 1: 6, 3: 6, 4: 4, 5: 4, 7: 4, 8: 6, 9: 6, 11: 6, 12: 4, 13: 4, 15: 4}
+var mostRows = [...]uint8{0: 6, 1: 6, 3: 6, 4: 4, 5: 4, 7: 4, 8: 6, 9: 6, 11: 6, 12: 4, 13: 4, 15: 4, 16: 6, 17: 6, 19: 6}
 
 // maxRows is the largest number of rows of a tile; 0: there is none.
 func maxRows(family, vectors int, channels bool) int {
@@ -248,6 +303,12 @@ func dispatch(family, vectors int, channels bool, rows int, c *call) {
 		callF64NEONChannelsV2(rows, c)
 	case 15:
 		callF64NEONChannelsV4(rows, c)
+	case 16:
+		callBf16NEONV1(rows, c)
+	case 17:
+		callBf16NEONV2(rows, c)
+	case 19:
+		callBf16NEONV4(rows, c)
 	}
 }
 
@@ -435,6 +496,60 @@ func f64NEONChannelsV4R3(c *call)
 
 //go:noescape
 func f64NEONChannelsV4R4(c *call)
+
+//go:noescape
+func bf16NEONV1R1(c *call)
+
+//go:noescape
+func bf16NEONV1R2(c *call)
+
+//go:noescape
+func bf16NEONV1R3(c *call)
+
+//go:noescape
+func bf16NEONV1R4(c *call)
+
+//go:noescape
+func bf16NEONV1R5(c *call)
+
+//go:noescape
+func bf16NEONV1R6(c *call)
+
+//go:noescape
+func bf16NEONV2R1(c *call)
+
+//go:noescape
+func bf16NEONV2R2(c *call)
+
+//go:noescape
+func bf16NEONV2R3(c *call)
+
+//go:noescape
+func bf16NEONV2R4(c *call)
+
+//go:noescape
+func bf16NEONV2R5(c *call)
+
+//go:noescape
+func bf16NEONV2R6(c *call)
+
+//go:noescape
+func bf16NEONV4R1(c *call)
+
+//go:noescape
+func bf16NEONV4R2(c *call)
+
+//go:noescape
+func bf16NEONV4R3(c *call)
+
+//go:noescape
+func bf16NEONV4R4(c *call)
+
+//go:noescape
+func bf16NEONV4R5(c *call)
+
+//go:noescape
+func bf16NEONV4R6(c *call)
 
 //go:noescape
 func rowProductNEON(dst, x, b unsafe.Pointer, groups, blocks, stride uintptr)

@@ -4,8 +4,8 @@
 //
 // B is packed into panels of [Width] columns with four rows side by side, as unsigned bytes: B + 128. The resulting
 // excess, 128·Σ_k A[i, k], is subtracted again. With AMX one instruction multiplies whole tiles, with AVX512-VNNI it
-// forms 64 products; with AVX2 bytes are widened to 16 bits, so nothing saturates; elsewhere plain Go is used. All give
-// the same numbers.
+// forms 64 products; with AVX2 bytes are widened to 16 bits, so nothing saturates; on arm64 with DotProd an instruction
+// forms 16 products of B without the excess; elsewhere plain Go is used. All give the same numbers.
 package quant
 
 import (
@@ -139,6 +139,9 @@ func (a *Args) prepare(i int) {
 			row[at], row[at+1] = byte(v), byte(int16(v)>>8)
 		}
 	}
+	if a.family == familyDots { // which takes the 128 from the weights again
+		sum = 0
+	}
 	a.sums[i] = -zero * sum
 }
 
@@ -200,6 +203,7 @@ const (
 	familyAVX2
 	familyVNNI
 	familyAMX
+	familyDots // of arm64
 )
 
 var kind = tile.Kind{In: tile.Int8, Acc: tile.Int32}
@@ -213,6 +217,8 @@ func Layout() tile.Layout { return tile.Best(tiles[:], kind).Layout }
 // rows is the number of rows that the next kernel takes where n are left.
 func (f family) rows(n int) int {
 	switch {
+	case f == familyDots:
+		return min(n, 3)
 	case f != familyVNNI || n == 1:
 		return 1
 	case n >= rows:
