@@ -10,6 +10,10 @@ func (m machine) winograd() {
 	m.winogradInput()
 	m.winogradOutput("winogradOutput", false)
 	m.winogradOutput("winogradOutputRelu", true)
+	m.winogradSixes()
+	m.winogradFours("winogradFours", false, false)
+	m.winogradFours("winogradFoursBias", true, false)
+	m.winogradFours("winogradFoursRelu", true, true)
 }
 
 // winogradInput reads tiles of 4x4 pixels, two pixels apart, from four rows that are line bytes apart.

@@ -2,21 +2,22 @@ package conv
 
 import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
-	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Winograd is the forward convolution of 3x3 taps without steps by F(2x2, 3x3) (Lavin and Gray, 2015): tiles of 2x2
-// outputs cost 16 products for each pair of channels instead of 36. Tiles of the input and the kernel are transformed,
-// the sums over channels are sixteen matrix products, and what they give is transformed back. Sums are rounded
-// differently from those of [Forward]: by some 1e-6 of the largest. An infinite input makes a tile NaN.
+// Winograd is the forward convolution of 3x3 taps without steps by F(2x2, 3x3) or F(4x4, 3x3) (Lavin and Gray, 2015):
+// tiles of 2x2 outputs cost 16 products for each pair of channels instead of 36, tiles of 4x4 outputs 36 instead of
+// 144. Tiles of the input and the kernel are transformed, the sums over channels are 16 or 36 matrix products, and what
+// they give is transformed back. Sums are rounded differently from those of [Forward]: by some 1e-6 of the largest,
+// 5e-6 with tiles of 4x4. An infinite input makes a tile NaN.
 //
 // A value belongs to one goroutine at a time. Which numbers come out depends neither on the number of images nor on
 // that of workers.
 type Winograd struct {
 	shape      Shape
 	out        [3]int
+	side       int  // pixels of a tile of outputs along each axis: 2 or 4
 	rows, cols int  // of tiles in an image
 	strideV    int  // from one row of the transformed input to the next
 	block      int  // rows of tiles that are computed together
@@ -33,6 +34,7 @@ type Winograd struct {
 const (
 	winogradChannels = 32 // fewer are not worth the transformations
 	winogradPixels   = 5  // along each axis: fewer leave too few tiles for a product
+	winogradLarge    = 25 // tiles of 4x4 outputs of an image from which on they pay: fewer fill no products, and read a kernel of more matrices
 	winogradTiles    = 64 // of a block; the kernel is read for each
 	manyTiles        = 112
 	fitsCache        = 512 << 10 // bytes of a kernel that stays in the second-level cache
@@ -48,14 +50,25 @@ func NewWinograd(s *Shape) *Winograd {
 		n.InChannels%16 != 0 || n.OutChannels%16 != 0 || min(w.out[1], w.out[2]) < winogradPixels || n.Batch == 0 {
 		return nil
 	}
-	w.rows, w.cols = ceil(w.out[1], 2), ceil(w.out[2], 2)
+	if w.setSide(2); ceil(w.out[1], 4)*ceil(w.out[2], 4) >= winogradLarge {
+		w.setSide(4)
+	}
 	w.strideV = gemm.SpacedRow[float32](n.InChannels)
 	return w
 }
 
+// setSide sets the pixels of a tile of outputs along each axis.
+func (w *Winograd) setSide(side int) {
+	w.side, w.rows, w.cols = side, ceil(w.out[1], side), ceil(w.out[2], side)
+}
+
+// points is the number of inputs that a tile sees along each axis; the square of it that of the matrix products.
+func (w *Winograd) points() int   { return w.side + 2 }
+func (w *Winograd) matrices() int { return w.points() * w.points() }
+
 // KernelSize returns the number of elements of a transformed kernel.
 func (w *Winograd) KernelSize() int {
-	return 16 * gemm.PackedSize[float32](w.shape.OutChannels, w.shape.InChannels)
+	return w.matrices() * gemm.PackedSize[float32](w.shape.OutChannels, w.shape.InChannels)
 }
 
 // Scratch returns the number of elements of scratch memory that [Winograd.Forward] needs.
@@ -63,7 +76,7 @@ func (w *Winograd) Scratch(workers int) int {
 	workers = max(workers, 1)
 	n, total := &w.shape, w.shape.Batch*w.rows
 	tiles := winogradTiles
-	if 16*n.InChannels*n.OutChannels*4 > fitsCache {
+	if w.matrices()*n.InChannels*n.OutChannels*4 > fitsCache {
 		tiles = manyTiles
 	}
 	w.block = min(max(tiles/w.cols, 1), total)
@@ -73,7 +86,7 @@ func (w *Winograd) Scratch(workers int) int {
 	w.local = w.inputSize() + w.rowSize()
 	w.common = n.OutChannels
 	a := w.product(w.block*w.cols, nil, nil, nil)
-	if sums := 16 * w.block * w.cols * (w.strideV + n.OutChannels); w.shared {
+	if sums := w.matrices() * w.block * w.cols * (w.strideV + n.OutChannels); w.shared {
 		w.common += sums + gemm.ScratchSize(&a, workers)
 	} else {
 		w.local += sums + gemm.ScratchSize(&a, 1)
@@ -81,14 +94,23 @@ func (w *Winograd) Scratch(workers int) int {
 	return w.common + workers*w.local
 }
 
-// inputSize and rowSize are the elements of the rows of pixels that a row of tiles sees, and of those that it gives.
-func (w *Winograd) inputSize() int { return 4 * (2*w.cols + 2) * w.shape.InChannels }
-func (w *Winograd) rowSize() int   { return 4 * w.cols * w.shape.OutChannels }
+// inputSize and rowSize are the elements of the rows of pixels that a row of tiles sees, and of those that it gives,
+// with those in between.
+func (w *Winograd) inputSize() int {
+	return w.points() * (w.side*w.cols + 2) * w.shape.InChannels
+}
 
-// product is the sixteen products for a number of tiles.
+func (w *Winograd) rowSize() int {
+	if w.side == 4 {
+		return (4 + 6) * 4 * w.cols * w.shape.OutChannels
+	}
+	return 4 * w.cols * w.shape.OutChannels
+}
+
+// product is the products for a number of tiles.
 func (w *Winograd) product(tiles int, v, kernel, m []float32) gemm.Args[float32] {
 	n := &w.shape
-	return gemm.Args[float32]{M: tiles, N: n.OutChannels, K: n.InChannels, A: v, LDA: w.strideV, B: kernel, Packed: true, C: m, Batch: [2]int{16, 1},
+	return gemm.Args[float32]{M: tiles, N: n.OutChannels, K: n.InChannels, A: v, LDA: w.strideV, B: kernel, Packed: true, C: m, Batch: [2]int{w.matrices(), 1},
 		StrideA: [2]int{tiles * w.strideV, 0}, StrideB: [2]int{gemm.PackedSize[float32](n.OutChannels, n.InChannels), 0}, StrideC: [2]int{tiles * n.OutChannels, 0}}
 }
 
@@ -129,7 +151,7 @@ func (w *Winograd) together(p *pool.Pool, scratch []float32) {
 
 // sums cuts the memory of the transformed input and of the sums of rows of tiles off scratch.
 func (w *Winograd) sums(scratch []float32, rows int) (v, m, rest []float32) {
-	tiles := 16 * rows * w.cols
+	tiles := w.matrices() * rows * w.cols
 	v, scratch = scratch[:tiles*w.strideV], scratch[tiles*w.strideV:]
 	return v, scratch[:tiles*w.shape.OutChannels], scratch[tiles*w.shape.OutChannels:]
 }
@@ -149,10 +171,15 @@ func (r *winogradRows) Run(worker, lo, hi int) {
 	edge := w.scratch[worker*w.local+len(rows):][:w.rowSize()]
 	for i := lo; i < hi; i++ {
 		image, row := (r.first+i)/w.rows, (r.first+i)%w.rows
-		if r.v != nil {
+		switch {
+		case r.v != nil && w.side == 4:
+			w.readSixes(r.v[i*w.cols*w.strideV:], rows, image, row, tiles*w.strideV)
+		case r.v != nil:
 			w.readRows(rows, image, row)
 			vec.WinogradInput(r.v[i*w.cols*w.strideV:], rows, w.cols, n.InChannels, w.strideV, tiles*w.strideV, len(rows)/4)
-		} else {
+		case w.side == 4:
+			w.writeFours(edge, r.m[i*w.cols*n.OutChannels:], image, row, tiles*n.OutChannels)
+		default:
 			w.writeRows(edge, r.m[i*w.cols*n.OutChannels:], image, row, tiles*n.OutChannels)
 		}
 	}
@@ -172,15 +199,22 @@ func (w *Winograd) Run(worker, lo, hi int) {
 	}
 }
 
-// readRows copies the four rows of an image that a row of tiles sees, with zeros where it sees nothing of it.
+// pixels returns the pixels [lo, hi) of a copied row that lie within the image, and the number of all.
+func (w *Winograd) pixels() (lo, hi, all int) {
+	n := &w.shape
+	all = w.side*w.cols + 2
+	lo = min(max(n.PadLow[2], 0), all)
+	return lo, max(min(n.In[2]+n.PadLow[2], all), lo), all
+}
+
+// readRows copies the rows of an image that a row of tiles sees, with zeros where it sees nothing of it.
 func (w *Winograd) readRows(rows []float32, image, row int) {
 	n := &w.shape
-	pixels, c := 2*w.cols+2, n.InChannels
-	lo := min(max(n.PadLow[2], 0), pixels)
-	hi := max(min(n.In[2]+n.PadLow[2], pixels), lo)
-	for i := range 4 {
+	lo, hi, pixels := w.pixels()
+	c := n.InChannels
+	for i := range w.points() {
 		to := rows[i*pixels*c : (i+1)*pixels*c]
-		at := 2*row + i - n.PadLow[1]
+		at := w.side*row + i - n.PadLow[1]
 		if at < 0 || at >= n.In[1] {
 			clear(to)
 			continue
@@ -206,69 +240,5 @@ func (w *Winograd) writeRows(edge, m []float32, image, row, plane int) {
 	vec.WinogradOutput(edge, m, w.bias, w.relu, w.cols, c, c, plane, 2*w.cols*c)
 	for i := range count {
 		copy(y[i*line:(i+1)*line], edge[i*2*w.cols*c:])
-	}
-}
-
-// TransformScratch returns the number of elements of scratch memory that [Winograd.Transform] needs.
-func (w *Winograd) TransformScratch() int { return 5 * w.transformRows() * w.shape.OutChannels }
-
-// transformRows is the number of input channels whose kernels are transformed together.
-func (w *Winograd) transformRows() int {
-	return min(max((1<<12)/w.shape.OutChannels, 1), w.shape.InChannels)
-}
-
-// Transform writes the transformed kernel G·g·Gᵀ, where G makes a, (a+b+c)/2, (a-b+c)/2, c of three numbers: sixteen
-// matrices in the panels of package gemm, one after the other.
-func (w *Winograd) Transform(dst, kernel, scratch []float32) {
-	n := &w.shape
-	n.need("kernel", len(kernel), n.sizeKernel())
-	n.need("transformed kernel", len(dst), w.KernelSize())
-	n.need("scratch", len(scratch), w.TransformScratch())
-	size := w.transformRows() * n.OutChannels
-	var h [3][]float32
-	for i := range h {
-		h[i] = scratch[i*size : (i+1)*size]
-	}
-	result, spare := scratch[3*size:4*size], scratch[4*size:5*size]
-	matrix := n.InChannels * n.OutChannels
-	for first := 0; first < n.InChannels; first += w.transformRows() {
-		rows := min(w.transformRows(), n.InChannels-first)
-		length := rows * n.OutChannels
-		for i := range 4 {
-			for column := range h {
-				tap := func(line int) []float32 { return kernel[(3*line+column)*matrix+first*n.OutChannels:][:length] }
-				kernelStep(i, h[column][:length], tap(0), tap(1), tap(2), spare[:length])
-			}
-			for j := range 4 {
-				kernelStep(j, result[:length], h[0][:length], h[1][:length], h[2][:length], spare[:length])
-				w.pack(dst[(4*i+j)*(w.KernelSize()/16):], result[:length], first, rows)
-			}
-		}
-	}
-}
-
-// kernelStep stores the i-th of the four numbers that are made of three.
-func kernelStep(i int, dst, a, b, c, spare []float32) {
-	switch i {
-	case 0:
-		copy(dst, a)
-	case 3:
-		copy(dst, c)
-	default:
-		vec.Add(spare, a, c)
-		if i == 1 {
-			vec.Add(spare, spare, b)
-		} else {
-			vec.Sub(spare, spare, b)
-		}
-		vec.Scale(dst, spare, 0.5)
-	}
-}
-
-// pack writes rows of a matrix, the first one with the given number, into its panels.
-func (w *Winograd) pack(panels, matrix []float32, first, rows int) {
-	width, columns := micro.PanelWidth[float32](), w.shape.OutChannels
-	for col := 0; col < columns; col += width {
-		micro.PackPanel(panels[col*w.shape.InChannels+first*width:], matrix[col:], rows, min(width, columns-col), columns, 1)
 	}
 }

@@ -1,6 +1,7 @@
 package conv
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -32,8 +33,12 @@ func TestWinograd(t *testing.T) {
 	for _, path := range isa.Paths() {
 		defer isa.Override(path)()
 		rng := rand.New(rand.NewPCG(1, 2))
-		for i := range 24 {
-			s := Shape{Batch: 1 + rng.IntN(3), In: [3]int{1, 5 + rng.IntN(9), 5 + rng.IntN(9)}, InChannels: 16 * (2 + rng.IntN(3)), OutChannels: 16 * (2 + rng.IntN(3)),
+		for i := range 30 {
+			size, spread := 5, 9
+			if i%6 == 5 {
+				size, spread = 21, 4 // tiles of 4x4
+			}
+			s := Shape{Batch: 1 + rng.IntN(3), In: [3]int{1, size + rng.IntN(spread), size + rng.IntN(spread)}, InChannels: 16 * (2 + rng.IntN(3)), OutChannels: 16 * (2 + rng.IntN(3)),
 				Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1 + rng.IntN(2), rng.IntN(3)}, PadHigh: [3]int{0, 1 + rng.IntN(2), 2 + rng.IntN(2)}}
 			if i%4 == 3 { // one side is padded by more than a row, the other cut off
 				s.PadLow[2] = 20 + rng.IntN(3)
@@ -88,22 +93,25 @@ func TestWinogradShapes(t *testing.T) {
 	}
 }
 
-// BenchmarkWinograd is the 3x3 convolutions of ResNet-50, an image at a time.
+// BenchmarkWinograd is 3x3 convolutions of networks: channels, pixels along an axis, images.
 func BenchmarkWinograd(b *testing.B) {
-	for _, c := range [][2]int{{64, 56}, {128, 28}, {256, 14}, {512, 7}} {
-		s := Shape{Batch: 1, In: [3]int{1, c[1], c[1]}, InChannels: c[0], OutChannels: c[0], Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
+	for _, c := range [][3]int{{64, 56, 1}, {128, 28, 1}, {256, 14, 1}, {512, 7, 1}, {64, 224, 1}, {96, 35, 1}, {192, 17, 1}, {512, 28, 1}, {64, 56, 8}, {128, 28, 8}, {256, 14, 8}} {
+		s := Shape{Batch: c[2], In: [3]int{1, c[1], c[1]}, InChannels: c[0], OutChannels: c[0], Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
 		x, kernel, y := make([]float32, s.sizeX()), make([]float32, s.sizeKernel()), make([]float32, s.sizeY())
-		w := NewWinograd(&s)
-		panels, scratch := make([]float32, w.KernelSize()), make([]float32, w.Scratch(1)+w.TransformScratch())
-		w.Transform(panels, kernel, scratch)
-		b.Run("tiles", func(b *testing.B) {
-			for b.Loop() {
-				w.Forward(nil, x, panels, nil, false, y, scratch[:w.Scratch(1)])
-			}
-			b.ReportMetric(float64(s.FLOPs())*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-		})
+		for _, side := range []int{2, 4} {
+			w := NewWinograd(&s)
+			w.setSide(side)
+			panels, scratch := make([]float32, w.KernelSize()), make([]float32, w.Scratch(1)+w.TransformScratch())
+			w.Transform(panels, kernel, scratch)
+			b.Run(fmt.Sprintf("%dx%dx%d/%dx%d", c[2], c[1], c[0], side, side), func(b *testing.B) {
+				for b.Loop() {
+					w.Forward(nil, x, panels, nil, false, y, scratch[:w.Scratch(1)])
+				}
+				b.ReportMetric(float64(s.FLOPs())*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			})
+		}
 		direct := make([]float32, ForwardScratch[float32](&s, 1))
-		b.Run("direct", func(b *testing.B) {
+		b.Run(fmt.Sprintf("%dx%dx%d/direct", c[2], c[1], c[0]), func(b *testing.B) {
 			for b.Loop() {
 				Forward(nil, &s, x, kernel, nil, false, y, direct)
 			}

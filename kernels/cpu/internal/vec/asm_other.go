@@ -6,57 +6,59 @@ import "unsafe"
 
 // If there is no assembly, every kernel declines, and the Go loops beside the calls run.
 
-func binary32(binaryOp, []float32, []float32, []float32) bool             { return false }
-func unary32(unaryOp, []float32, []float32) bool                          { return false }
-func affine32(scalarOp, []float32, []float32, float32, float32) bool      { return false }
-func mulAdd32(_, _, _, _ []float32) bool                                  { return false }
-func sum32([]float32) (float32, bool)                                     { return 0, false }
-func dot32(_, _ []float32) (float32, bool)                                { return 0, false }
-func max32([]float32) (float32, bool)                                     { return 0, false }
-func min32([]float32) (float32, bool)                                     { return 0, false }
-func expAffine32(_, _ []float32, _ [3]float32) (float32, bool)            { return 0, false }
-func affineMul32(_, _, _ []float32, _ [2]float32) bool                    { return false }
-func addRows32(_, _ []float32, _, _ int) int                              { return 0 }
-func addRowsAt32(_, _ []float32, _ [][2]int, _ int) bool                  { return false }
-func copyRowsAt32(_, _ []float32, _ [][2]int, _ int) bool                 { return false }
-func descendRowsAt32(_, _ []float32, _ [][2]int, _ int, _ float32) bool   { return false }
-func momentRows32(_, _, _, _ []float32, _, _, _ int) int                  { return 0 }
-func productRows32(_, _, _, _, _, _, _ []float32, _, _ int) int           { return 0 }
-func affineRows32(_, _, _, _, _ []float32, _ int, _ bool) bool            { return false }
-func combineRows32(_, _, _, _, _, _, _, _ []float32, _, _ int) bool       { return false }
-func lstmCell32(_, _, _, _, _ []float32) int                              { return 0 }
-func lstmCellGrad32(_, _, _, _, _, _ []float32) int                       { return 0 }
-func gruCell32(_, _, _, _, _ []float32) int                               { return 0 }
-func gruCellGrad32(_, _, _, _, _, _, _ []float32) int                     { return 0 }
-func adam32(_, _, _, _ []float32, _ [6]float32) bool                      { return false }
-func momentum32(_, _, _ []float32, _ [3]float32, _ bool) bool             { return false }
-func ruleAdagrad32(_, _, _ []float32, _ [2]float32) int                   { return 0 }
-func ruleAdam32(_, _, _, _ []float32, _ [4]float32) int                   { return 0 }
-func ruleMomentum32(_, _, _ []float32, _ [2]float32, _ bool) int          { return 0 }
-func ruleRMSprop32(_, _, _, _, _ []float32, _ [5]float32) int             { return 0 }
-func ruleFTRL32(_, _, _, _ []float32, _ [5]float32) int                   { return 0 }
-func widen32(halfKind, []float32, []uint16) bool                          { return false }
-func narrow32(halfKind, []uint16, []float32) bool                         { return false }
-func maxPoolRow32(_, _, _ []float32, _ int) int                           { return 0 }
-func maxPoolRowBackward32(_, _, _, _, _, _ []float32, _ int, _ bool) int  { return 0 }
-func windowsMax32(_, _ []float32, _ []int, _, _, _, _ int) int            { return 0 }
-func windowsSum32(_, _ []float32, _ []int, _, _, _, _ int, _ float32) int { return 0 }
-func pixelsMax32(_, _ []float32, _, _, _, _ int) bool                     { return false }
-func pixelsAdd32(_, _ []float32, _, _, _, _ int) bool                     { return false }
-func pixelsClaim32(_, _, _, _ []float32, _, _, _, _ int) bool             { return false }
-func winogradInput32(_, _ []float32, _, _, _, _, _ int) bool              { return false }
-func winogradOutput32(_, _, _ []float32, _ bool, _, _, _, _, _ int) bool  { return false }
-func layerNorm32(_, _, _, _, _, _ []float32, _ float64) bool              { return false }
-func layerNormGrad32(_, _, _, _, _, _, _, _ []float32) bool               { return false }
-func softmaxLines32(_, _ []float32, _ int) bool                           { return false }
-func softmaxLinesGrad32(_, _, _ []float32, _ int) bool                    { return false }
-func within32([]float32, float32) bool                                    { return false }
-func quotients32(_, _ []float32, _ float32) bool                          { return false }
-func vectorized() bool                                                    { return false }
-func addOuter32(_, _, _ []float32, _, _, _, _ int) bool                   { return false }
-func butterfly32(_, _, _, _, _ []float32, _, _, _ int) bool               { return false }
-func splitPairs32(_, _, _, _, _, _ []float32, _, _ int) bool              { return false }
-func joinPairs32(_, _, _, _, _, _ []float32, _, _ int) bool               { return false }
+func binary32(binaryOp, []float32, []float32, []float32) bool              { return false }
+func unary32(unaryOp, []float32, []float32) bool                           { return false }
+func affine32(scalarOp, []float32, []float32, float32, float32) bool       { return false }
+func mulAdd32(_, _, _, _ []float32) bool                                   { return false }
+func sum32([]float32) (float32, bool)                                      { return 0, false }
+func dot32(_, _ []float32) (float32, bool)                                 { return 0, false }
+func max32([]float32) (float32, bool)                                      { return 0, false }
+func min32([]float32) (float32, bool)                                      { return 0, false }
+func expAffine32(_, _ []float32, _ [3]float32) (float32, bool)             { return 0, false }
+func affineMul32(_, _, _ []float32, _ [2]float32) bool                     { return false }
+func addRows32(_, _ []float32, _, _ int) int                               { return 0 }
+func addRowsAt32(_, _ []float32, _ [][2]int, _ int) bool                   { return false }
+func copyRowsAt32(_, _ []float32, _ [][2]int, _ int) bool                  { return false }
+func descendRowsAt32(_, _ []float32, _ [][2]int, _ int, _ float32) bool    { return false }
+func momentRows32(_, _, _, _ []float32, _, _, _ int) int                   { return 0 }
+func productRows32(_, _, _, _, _, _, _ []float32, _, _ int) int            { return 0 }
+func affineRows32(_, _, _, _, _ []float32, _ int, _ bool) bool             { return false }
+func combineRows32(_, _, _, _, _, _, _, _ []float32, _, _ int) bool        { return false }
+func lstmCell32(_, _, _, _, _ []float32) int                               { return 0 }
+func lstmCellGrad32(_, _, _, _, _, _ []float32) int                        { return 0 }
+func gruCell32(_, _, _, _, _ []float32) int                                { return 0 }
+func gruCellGrad32(_, _, _, _, _, _, _ []float32) int                      { return 0 }
+func adam32(_, _, _, _ []float32, _ [6]float32) bool                       { return false }
+func momentum32(_, _, _ []float32, _ [3]float32, _ bool) bool              { return false }
+func ruleAdagrad32(_, _, _ []float32, _ [2]float32) int                    { return 0 }
+func ruleAdam32(_, _, _, _ []float32, _ [4]float32) int                    { return 0 }
+func ruleMomentum32(_, _, _ []float32, _ [2]float32, _ bool) int           { return 0 }
+func ruleRMSprop32(_, _, _, _, _ []float32, _ [5]float32) int              { return 0 }
+func ruleFTRL32(_, _, _, _ []float32, _ [5]float32) int                    { return 0 }
+func widen32(halfKind, []float32, []uint16) bool                           { return false }
+func narrow32(halfKind, []uint16, []float32) bool                          { return false }
+func maxPoolRow32(_, _, _ []float32, _ int) int                            { return 0 }
+func maxPoolRowBackward32(_, _, _, _, _, _ []float32, _ int, _ bool) int   { return 0 }
+func windowsMax32(_, _ []float32, _ []int, _, _, _, _ int) int             { return 0 }
+func windowsSum32(_, _ []float32, _ []int, _, _, _, _ int, _ float32) int  { return 0 }
+func pixelsMax32(_, _ []float32, _, _, _, _ int) bool                      { return false }
+func pixelsAdd32(_, _ []float32, _, _, _, _ int) bool                      { return false }
+func pixelsClaim32(_, _, _, _ []float32, _, _, _, _ int) bool              { return false }
+func winogradInput32(_, _ []float32, _, _, _, _, _ int) bool               { return false }
+func winogradOutput32(_, _, _ []float32, _ bool, _, _, _, _, _ int) bool   { return false }
+func winogradSixes32(_, _ []float32, _, _, _, _, _, _ int) bool            { return false }
+func winogradFours32(_, _, _ []float32, _ bool, _, _, _, _, _, _ int) bool { return false }
+func layerNorm32(_, _, _, _, _, _ []float32, _ float64) bool               { return false }
+func layerNormGrad32(_, _, _, _, _, _, _, _ []float32) bool                { return false }
+func softmaxLines32(_, _ []float32, _ int) bool                            { return false }
+func softmaxLinesGrad32(_, _, _ []float32, _ int) bool                     { return false }
+func within32([]float32, float32) bool                                     { return false }
+func quotients32(_, _ []float32, _ float32) bool                           { return false }
+func vectorized() bool                                                     { return false }
+func addOuter32(_, _, _ []float32, _, _, _, _ int) bool                    { return false }
+func butterfly32(_, _, _, _, _ []float32, _, _, _ int) bool                { return false }
+func splitPairs32(_, _, _, _, _, _ []float32, _, _ int) bool               { return false }
+func joinPairs32(_, _, _, _, _, _ []float32, _, _ int) bool                { return false }
 
 func compareWords[T any](compareOp, []uint8, []T, []T) bool        { return false }
 func test32(testOp, []uint8, []float32) bool                       { return false }

@@ -15382,6 +15382,425 @@ channel:
 	VZEROUPPER
 	RET
 
+// func winogradSixesAVX2(dst uintptr, x uintptr, count uintptr, size uintptr, step uintptr, plane uintptr, xStep uintptr, xLine uintptr)
+// Requires: AVX, FMA3
+TEXT ·winogradSixesAVX2(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ count+16(FP), DX
+	MOVQ size+24(FP), BX
+	MOVQ step+32(FP), SI
+	MOVQ plane+40(FP), DI
+	MOVQ xStep+48(FP), R8
+	MOVQ xLine+56(FP), R9
+	MOVQ R9, R10
+	ADDQ R9, R10
+	ADDQ R9, R10
+	MOVQ R10, R11
+	ADDQ R9, R11
+	ADDQ R9, R11
+	MOVQ DI, R12
+	ADDQ DI, R12
+	ADDQ DI, R12
+	MOVQ R12, R13
+	ADDQ DI, R13
+	ADDQ DI, R13
+
+tile:
+	MOVQ BX, R14
+
+channel:
+	VMOVUPS      (CX)(R9*1), Y0
+	VMOVUPS      (CX)(R9*2), Y1
+	VMOVUPS      (CX)(R10*1), Y2
+	VMOVUPS      (CX)(R9*4), Y3
+	VMOVUPS      (CX), Y4
+	VMOVAPS      Y3, Y5
+	VFNMADD231PS winogradSquares<>+0(SB), Y1, Y5
+	VFMADD231PS  winogradSquaresTimes<>+0(SB), Y4, Y5
+	VMOVUPS      Y5, (AX)
+	VMOVUPS      (CX)(R11*1), Y4
+	VMOVAPS      Y4, Y4
+	VFNMADD231PS winogradSquares<>+0(SB), Y2, Y4
+	VFMADD231PS  winogradSquaresTimes<>+0(SB), Y0, Y4
+	VMOVUPS      Y4, (AX)(R13*1)
+	VMOVAPS      Y3, Y4
+	VMOVAPS      Y2, Y5
+	VFNMADD231PS winogradFarSquare<>+0(SB), Y1, Y4
+	VFNMADD231PS winogradFarSquare<>+0(SB), Y0, Y5
+	VMOVAPS      Y4, Y6
+	VFMADD231PS  winogradNear<>+0(SB), Y5, Y4
+	VFNMADD231PS winogradNear<>+0(SB), Y5, Y6
+	VMOVUPS      Y4, (AX)(DI*1)
+	VMOVUPS      Y6, (AX)(DI*2)
+	VMOVAPS      Y3, Y3
+	VMOVAPS      Y2, Y2
+	VFNMADD231PS winogradNearSquare<>+0(SB), Y1, Y3
+	VFNMADD231PS winogradNearSquare<>+0(SB), Y0, Y2
+	VMOVAPS      Y3, Y0
+	VFMADD231PS  winogradFar<>+0(SB), Y2, Y3
+	VFNMADD231PS winogradFar<>+0(SB), Y2, Y0
+	VMOVUPS      Y3, (AX)(R12*1)
+	VMOVUPS      Y0, (AX)(DI*4)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000020, R14
+	JNE          channel
+	ADDQ         SI, AX
+	ADDQ         R8, CX
+	DECQ         DX
+	JNE          tile
+	VZEROUPPER
+	RET
+
+DATA winogradSquares<>+0(SB)/4, $0x40290000
+DATA winogradSquares<>+4(SB)/4, $0x40290000
+DATA winogradSquares<>+8(SB)/4, $0x40290000
+DATA winogradSquares<>+12(SB)/4, $0x40290000
+DATA winogradSquares<>+16(SB)/4, $0x40290000
+DATA winogradSquares<>+20(SB)/4, $0x40290000
+DATA winogradSquares<>+24(SB)/4, $0x40290000
+DATA winogradSquares<>+28(SB)/4, $0x40290000
+DATA winogradSquares<>+32(SB)/4, $0x40290000
+DATA winogradSquares<>+36(SB)/4, $0x40290000
+DATA winogradSquares<>+40(SB)/4, $0x40290000
+DATA winogradSquares<>+44(SB)/4, $0x40290000
+DATA winogradSquares<>+48(SB)/4, $0x40290000
+DATA winogradSquares<>+52(SB)/4, $0x40290000
+DATA winogradSquares<>+56(SB)/4, $0x40290000
+DATA winogradSquares<>+60(SB)/4, $0x40290000
+GLOBL winogradSquares<>(SB), RODATA|NOPTR, $64
+
+DATA winogradSquaresTimes<>+0(SB)/4, $0x3f610000
+DATA winogradSquaresTimes<>+4(SB)/4, $0x3f610000
+DATA winogradSquaresTimes<>+8(SB)/4, $0x3f610000
+DATA winogradSquaresTimes<>+12(SB)/4, $0x3f610000
+DATA winogradSquaresTimes<>+16(SB)/4, $0x3f610000
+DATA winogradSquaresTimes<>+20(SB)/4, $0x3f610000
+DATA winogradSquaresTimes<>+24(SB)/4, $0x3f610000
+DATA winogradSquaresTimes<>+28(SB)/4, $0x3f610000
+DATA winogradSquaresTimes<>+32(SB)/4, $0x3f610000
+DATA winogradSquaresTimes<>+36(SB)/4, $0x3f610000
+DATA winogradSquaresTimes<>+40(SB)/4, $0x3f610000
+DATA winogradSquaresTimes<>+44(SB)/4, $0x3f610000
+DATA winogradSquaresTimes<>+48(SB)/4, $0x3f610000
+DATA winogradSquaresTimes<>+52(SB)/4, $0x3f610000
+DATA winogradSquaresTimes<>+56(SB)/4, $0x3f610000
+DATA winogradSquaresTimes<>+60(SB)/4, $0x3f610000
+GLOBL winogradSquaresTimes<>(SB), RODATA|NOPTR, $64
+
+DATA winogradNear<>+0(SB)/4, $0x3f200000
+DATA winogradNear<>+4(SB)/4, $0x3f200000
+DATA winogradNear<>+8(SB)/4, $0x3f200000
+DATA winogradNear<>+12(SB)/4, $0x3f200000
+DATA winogradNear<>+16(SB)/4, $0x3f200000
+DATA winogradNear<>+20(SB)/4, $0x3f200000
+DATA winogradNear<>+24(SB)/4, $0x3f200000
+DATA winogradNear<>+28(SB)/4, $0x3f200000
+DATA winogradNear<>+32(SB)/4, $0x3f200000
+DATA winogradNear<>+36(SB)/4, $0x3f200000
+DATA winogradNear<>+40(SB)/4, $0x3f200000
+DATA winogradNear<>+44(SB)/4, $0x3f200000
+DATA winogradNear<>+48(SB)/4, $0x3f200000
+DATA winogradNear<>+52(SB)/4, $0x3f200000
+DATA winogradNear<>+56(SB)/4, $0x3f200000
+DATA winogradNear<>+60(SB)/4, $0x3f200000
+GLOBL winogradNear<>(SB), RODATA|NOPTR, $64
+
+DATA winogradFarSquare<>+0(SB)/4, $0x40100000
+DATA winogradFarSquare<>+4(SB)/4, $0x40100000
+DATA winogradFarSquare<>+8(SB)/4, $0x40100000
+DATA winogradFarSquare<>+12(SB)/4, $0x40100000
+DATA winogradFarSquare<>+16(SB)/4, $0x40100000
+DATA winogradFarSquare<>+20(SB)/4, $0x40100000
+DATA winogradFarSquare<>+24(SB)/4, $0x40100000
+DATA winogradFarSquare<>+28(SB)/4, $0x40100000
+DATA winogradFarSquare<>+32(SB)/4, $0x40100000
+DATA winogradFarSquare<>+36(SB)/4, $0x40100000
+DATA winogradFarSquare<>+40(SB)/4, $0x40100000
+DATA winogradFarSquare<>+44(SB)/4, $0x40100000
+DATA winogradFarSquare<>+48(SB)/4, $0x40100000
+DATA winogradFarSquare<>+52(SB)/4, $0x40100000
+DATA winogradFarSquare<>+56(SB)/4, $0x40100000
+DATA winogradFarSquare<>+60(SB)/4, $0x40100000
+GLOBL winogradFarSquare<>(SB), RODATA|NOPTR, $64
+
+DATA winogradFar<>+0(SB)/4, $0x3fc00000
+DATA winogradFar<>+4(SB)/4, $0x3fc00000
+DATA winogradFar<>+8(SB)/4, $0x3fc00000
+DATA winogradFar<>+12(SB)/4, $0x3fc00000
+DATA winogradFar<>+16(SB)/4, $0x3fc00000
+DATA winogradFar<>+20(SB)/4, $0x3fc00000
+DATA winogradFar<>+24(SB)/4, $0x3fc00000
+DATA winogradFar<>+28(SB)/4, $0x3fc00000
+DATA winogradFar<>+32(SB)/4, $0x3fc00000
+DATA winogradFar<>+36(SB)/4, $0x3fc00000
+DATA winogradFar<>+40(SB)/4, $0x3fc00000
+DATA winogradFar<>+44(SB)/4, $0x3fc00000
+DATA winogradFar<>+48(SB)/4, $0x3fc00000
+DATA winogradFar<>+52(SB)/4, $0x3fc00000
+DATA winogradFar<>+56(SB)/4, $0x3fc00000
+DATA winogradFar<>+60(SB)/4, $0x3fc00000
+GLOBL winogradFar<>(SB), RODATA|NOPTR, $64
+
+DATA winogradNearSquare<>+0(SB)/4, $0x3ec80000
+DATA winogradNearSquare<>+4(SB)/4, $0x3ec80000
+DATA winogradNearSquare<>+8(SB)/4, $0x3ec80000
+DATA winogradNearSquare<>+12(SB)/4, $0x3ec80000
+DATA winogradNearSquare<>+16(SB)/4, $0x3ec80000
+DATA winogradNearSquare<>+20(SB)/4, $0x3ec80000
+DATA winogradNearSquare<>+24(SB)/4, $0x3ec80000
+DATA winogradNearSquare<>+28(SB)/4, $0x3ec80000
+DATA winogradNearSquare<>+32(SB)/4, $0x3ec80000
+DATA winogradNearSquare<>+36(SB)/4, $0x3ec80000
+DATA winogradNearSquare<>+40(SB)/4, $0x3ec80000
+DATA winogradNearSquare<>+44(SB)/4, $0x3ec80000
+DATA winogradNearSquare<>+48(SB)/4, $0x3ec80000
+DATA winogradNearSquare<>+52(SB)/4, $0x3ec80000
+DATA winogradNearSquare<>+56(SB)/4, $0x3ec80000
+DATA winogradNearSquare<>+60(SB)/4, $0x3ec80000
+GLOBL winogradNearSquare<>(SB), RODATA|NOPTR, $64
+
+// func winogradFoursAVX2(dst uintptr, x uintptr, count uintptr, size uintptr, step uintptr, plane uintptr, xStep uintptr, xLine uintptr)
+// Requires: AVX, FMA3
+TEXT ·winogradFoursAVX2(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ count+16(FP), DX
+	MOVQ size+24(FP), BX
+	MOVQ step+32(FP), SI
+	MOVQ plane+40(FP), DI
+	MOVQ xStep+48(FP), R8
+	MOVQ xLine+56(FP), R9
+	MOVQ R9, R10
+	ADDQ R9, R10
+	ADDQ R9, R10
+	MOVQ R10, R11
+	ADDQ R9, R11
+	ADDQ R9, R11
+	MOVQ DI, R12
+	ADDQ DI, R12
+	ADDQ DI, R12
+
+tile:
+	MOVQ BX, R13
+
+channel:
+	VMOVUPS     (CX)(R9*1), Y0
+	VMOVUPS     (CX)(R9*2), Y1
+	VADDPS      Y1, Y0, Y2
+	VSUBPS      Y1, Y0, Y0
+	VMOVUPS     (CX)(R10*1), Y1
+	VMOVUPS     (CX)(R9*4), Y3
+	VADDPS      Y3, Y1, Y4
+	VSUBPS      Y3, Y1, Y1
+	VMOVUPS     (CX), Y3
+	VADDPS      Y2, Y3, Y3
+	VADDPS      Y4, Y3, Y3
+	VMOVUPS     Y3, (AX)
+	VMULPS      winogradNear<>+0(SB), Y0, Y3
+	VFMADD231PS winogradFar<>+0(SB), Y1, Y3
+	VMOVUPS     Y3, (AX)(DI*1)
+	VMULPS      winogradNearSquare<>+0(SB), Y2, Y2
+	VFMADD231PS winogradFarSquare<>+0(SB), Y4, Y2
+	VMOVUPS     Y2, (AX)(DI*2)
+	VMULPS      winogradNearCube<>+0(SB), Y0, Y0
+	VFMADD231PS winogradFarCube<>+0(SB), Y1, Y0
+	VADDPS      (CX)(R11*1), Y0, Y0
+	VMOVUPS     Y0, (AX)(R12*1)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	SUBQ        $0x00000020, R13
+	JNE         channel
+	ADDQ        SI, AX
+	ADDQ        R8, CX
+	DECQ        DX
+	JNE         tile
+	VZEROUPPER
+	RET
+
+DATA winogradNearCube<>+0(SB)/4, $0x3e7a0000
+DATA winogradNearCube<>+4(SB)/4, $0x3e7a0000
+DATA winogradNearCube<>+8(SB)/4, $0x3e7a0000
+DATA winogradNearCube<>+12(SB)/4, $0x3e7a0000
+DATA winogradNearCube<>+16(SB)/4, $0x3e7a0000
+DATA winogradNearCube<>+20(SB)/4, $0x3e7a0000
+DATA winogradNearCube<>+24(SB)/4, $0x3e7a0000
+DATA winogradNearCube<>+28(SB)/4, $0x3e7a0000
+DATA winogradNearCube<>+32(SB)/4, $0x3e7a0000
+DATA winogradNearCube<>+36(SB)/4, $0x3e7a0000
+DATA winogradNearCube<>+40(SB)/4, $0x3e7a0000
+DATA winogradNearCube<>+44(SB)/4, $0x3e7a0000
+DATA winogradNearCube<>+48(SB)/4, $0x3e7a0000
+DATA winogradNearCube<>+52(SB)/4, $0x3e7a0000
+DATA winogradNearCube<>+56(SB)/4, $0x3e7a0000
+DATA winogradNearCube<>+60(SB)/4, $0x3e7a0000
+GLOBL winogradNearCube<>(SB), RODATA|NOPTR, $64
+
+DATA winogradFarCube<>+0(SB)/4, $0x40580000
+DATA winogradFarCube<>+4(SB)/4, $0x40580000
+DATA winogradFarCube<>+8(SB)/4, $0x40580000
+DATA winogradFarCube<>+12(SB)/4, $0x40580000
+DATA winogradFarCube<>+16(SB)/4, $0x40580000
+DATA winogradFarCube<>+20(SB)/4, $0x40580000
+DATA winogradFarCube<>+24(SB)/4, $0x40580000
+DATA winogradFarCube<>+28(SB)/4, $0x40580000
+DATA winogradFarCube<>+32(SB)/4, $0x40580000
+DATA winogradFarCube<>+36(SB)/4, $0x40580000
+DATA winogradFarCube<>+40(SB)/4, $0x40580000
+DATA winogradFarCube<>+44(SB)/4, $0x40580000
+DATA winogradFarCube<>+48(SB)/4, $0x40580000
+DATA winogradFarCube<>+52(SB)/4, $0x40580000
+DATA winogradFarCube<>+56(SB)/4, $0x40580000
+DATA winogradFarCube<>+60(SB)/4, $0x40580000
+GLOBL winogradFarCube<>(SB), RODATA|NOPTR, $64
+
+// func winogradFoursBiasAVX2(dst uintptr, x uintptr, bias uintptr, count uintptr, size uintptr, step uintptr, plane uintptr, xStep uintptr, xLine uintptr)
+// Requires: AVX, FMA3
+TEXT ·winogradFoursBiasAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ bias+16(FP), DX
+	MOVQ count+24(FP), BX
+	MOVQ size+32(FP), SI
+	MOVQ step+40(FP), DI
+	MOVQ plane+48(FP), R8
+	MOVQ xStep+56(FP), R9
+	MOVQ xLine+64(FP), R10
+	MOVQ R10, R11
+	ADDQ R10, R11
+	ADDQ R10, R11
+	MOVQ R11, R12
+	ADDQ R10, R12
+	ADDQ R10, R12
+	MOVQ R8, R13
+	ADDQ R8, R13
+	ADDQ R8, R13
+
+tile:
+	MOVQ SI, R14
+
+channel:
+	VMOVUPS     (CX)(R10*1), Y0
+	VMOVUPS     (CX)(R10*2), Y1
+	VADDPS      Y1, Y0, Y2
+	VSUBPS      Y1, Y0, Y0
+	VMOVUPS     (CX)(R11*1), Y1
+	VMOVUPS     (CX)(R10*4), Y3
+	VADDPS      Y3, Y1, Y4
+	VSUBPS      Y3, Y1, Y1
+	VMOVUPS     (CX), Y3
+	VADDPS      Y2, Y3, Y3
+	VADDPS      Y4, Y3, Y3
+	VMOVUPS     (DX), Y5
+	VADDPS      Y5, Y3, Y3
+	VMOVUPS     Y3, (AX)
+	VMULPS      winogradNear<>+0(SB), Y0, Y3
+	VFMADD231PS winogradFar<>+0(SB), Y1, Y3
+	VMOVUPS     (DX), Y5
+	VADDPS      Y5, Y3, Y3
+	VMOVUPS     Y3, (AX)(R8*1)
+	VMULPS      winogradNearSquare<>+0(SB), Y2, Y2
+	VFMADD231PS winogradFarSquare<>+0(SB), Y4, Y2
+	VMOVUPS     (DX), Y3
+	VADDPS      Y3, Y2, Y2
+	VMOVUPS     Y2, (AX)(R8*2)
+	VMULPS      winogradNearCube<>+0(SB), Y0, Y0
+	VFMADD231PS winogradFarCube<>+0(SB), Y1, Y0
+	VADDPS      (CX)(R12*1), Y0, Y0
+	VMOVUPS     (DX), Y1
+	VADDPS      Y1, Y0, Y0
+	VMOVUPS     Y0, (AX)(R13*1)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
+	SUBQ        $0x00000020, R14
+	JNE         channel
+	ADDQ        DI, AX
+	ADDQ        R9, CX
+	SUBQ        SI, DX
+	DECQ        BX
+	JNE         tile
+	VZEROUPPER
+	RET
+
+// func winogradFoursReluAVX2(dst uintptr, x uintptr, bias uintptr, count uintptr, size uintptr, step uintptr, plane uintptr, xStep uintptr, xLine uintptr)
+// Requires: AVX, FMA3
+TEXT ·winogradFoursReluAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ bias+16(FP), DX
+	MOVQ count+24(FP), BX
+	MOVQ size+32(FP), SI
+	MOVQ step+40(FP), DI
+	MOVQ plane+48(FP), R8
+	MOVQ xStep+56(FP), R9
+	MOVQ xLine+64(FP), R10
+	MOVQ R10, R11
+	ADDQ R10, R11
+	ADDQ R10, R11
+	MOVQ R11, R12
+	ADDQ R10, R12
+	ADDQ R10, R12
+	MOVQ R8, R13
+	ADDQ R8, R13
+	ADDQ R8, R13
+
+tile:
+	MOVQ SI, R14
+
+channel:
+	VMOVUPS     (CX)(R10*1), Y0
+	VMOVUPS     (CX)(R10*2), Y1
+	VADDPS      Y1, Y0, Y2
+	VSUBPS      Y1, Y0, Y0
+	VMOVUPS     (CX)(R11*1), Y1
+	VMOVUPS     (CX)(R10*4), Y3
+	VADDPS      Y3, Y1, Y4
+	VSUBPS      Y3, Y1, Y1
+	VMOVUPS     (CX), Y3
+	VADDPS      Y2, Y3, Y3
+	VADDPS      Y4, Y3, Y3
+	VMOVUPS     (DX), Y5
+	VADDPS      Y5, Y3, Y3
+	VXORPS      Y5, Y5, Y5
+	VMAXPS      Y3, Y5, Y5
+	VMOVUPS     Y5, (AX)
+	VMULPS      winogradNear<>+0(SB), Y0, Y3
+	VFMADD231PS winogradFar<>+0(SB), Y1, Y3
+	VMOVUPS     (DX), Y5
+	VADDPS      Y5, Y3, Y3
+	VXORPS      Y5, Y5, Y5
+	VMAXPS      Y3, Y5, Y5
+	VMOVUPS     Y5, (AX)(R8*1)
+	VMULPS      winogradNearSquare<>+0(SB), Y2, Y2
+	VFMADD231PS winogradFarSquare<>+0(SB), Y4, Y2
+	VMOVUPS     (DX), Y3
+	VADDPS      Y3, Y2, Y2
+	VXORPS      Y3, Y3, Y3
+	VMAXPS      Y2, Y3, Y3
+	VMOVUPS     Y3, (AX)(R8*2)
+	VMULPS      winogradNearCube<>+0(SB), Y0, Y0
+	VFMADD231PS winogradFarCube<>+0(SB), Y1, Y0
+	VADDPS      (CX)(R12*1), Y0, Y0
+	VMOVUPS     (DX), Y1
+	VADDPS      Y1, Y0, Y0
+	VXORPS      Y1, Y1, Y1
+	VMAXPS      Y0, Y1, Y1
+	VMOVUPS     Y1, (AX)(R13*1)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
+	SUBQ        $0x00000020, R14
+	JNE         channel
+	ADDQ        DI, AX
+	ADDQ        R9, CX
+	SUBQ        SI, DX
+	DECQ        BX
+	JNE         tile
+	VZEROUPPER
+	RET
+
 // func addRowsAtAVX2(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
 // Requires: AVX
 TEXT ·addRowsAtAVX2(SB), NOSPLIT, $0-40
@@ -31764,6 +32183,281 @@ channel:
 	SUBQ    SI, DX
 	DECQ    BX
 	JNE     tile
+	VZEROUPPER
+	RET
+
+// func winogradSixesAVX512(dst uintptr, x uintptr, count uintptr, size uintptr, step uintptr, plane uintptr, xStep uintptr, xLine uintptr)
+// Requires: AVX, AVX512F
+TEXT ·winogradSixesAVX512(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ count+16(FP), DX
+	MOVQ size+24(FP), BX
+	MOVQ step+32(FP), SI
+	MOVQ plane+40(FP), DI
+	MOVQ xStep+48(FP), R8
+	MOVQ xLine+56(FP), R9
+	MOVQ R9, R10
+	ADDQ R9, R10
+	ADDQ R9, R10
+	MOVQ R10, R11
+	ADDQ R9, R11
+	ADDQ R9, R11
+	MOVQ DI, R12
+	ADDQ DI, R12
+	ADDQ DI, R12
+	MOVQ R12, R13
+	ADDQ DI, R13
+	ADDQ DI, R13
+
+tile:
+	MOVQ BX, R14
+
+channel:
+	VMOVUPS           (CX)(R9*1), Z0
+	VMOVUPS           (CX)(R9*2), Z1
+	VMOVUPS           (CX)(R10*1), Z2
+	VMOVUPS           (CX)(R9*4), Z3
+	VMOVUPS           (CX), Z4
+	VMOVAPS           Z3, Z5
+	VFNMADD231PS.BCST winogradSquares<>+0(SB), Z1, Z5
+	VFMADD231PS.BCST  winogradSquaresTimes<>+0(SB), Z4, Z5
+	VMOVUPS           Z5, (AX)
+	VMOVUPS           (CX)(R11*1), Z4
+	VMOVAPS           Z4, Z4
+	VFNMADD231PS.BCST winogradSquares<>+0(SB), Z2, Z4
+	VFMADD231PS.BCST  winogradSquaresTimes<>+0(SB), Z0, Z4
+	VMOVUPS           Z4, (AX)(R13*1)
+	VMOVAPS           Z3, Z4
+	VMOVAPS           Z2, Z5
+	VFNMADD231PS.BCST winogradFarSquare<>+0(SB), Z1, Z4
+	VFNMADD231PS.BCST winogradFarSquare<>+0(SB), Z0, Z5
+	VMOVAPS           Z4, Z6
+	VFMADD231PS.BCST  winogradNear<>+0(SB), Z5, Z4
+	VFNMADD231PS.BCST winogradNear<>+0(SB), Z5, Z6
+	VMOVUPS           Z4, (AX)(DI*1)
+	VMOVUPS           Z6, (AX)(DI*2)
+	VMOVAPS           Z3, Z3
+	VMOVAPS           Z2, Z2
+	VFNMADD231PS.BCST winogradNearSquare<>+0(SB), Z1, Z3
+	VFNMADD231PS.BCST winogradNearSquare<>+0(SB), Z0, Z2
+	VMOVAPS           Z3, Z0
+	VFMADD231PS.BCST  winogradFar<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST winogradFar<>+0(SB), Z2, Z0
+	VMOVUPS           Z3, (AX)(R12*1)
+	VMOVUPS           Z0, (AX)(DI*4)
+	ADDQ              $0x00000040, AX
+	ADDQ              $0x00000040, CX
+	SUBQ              $0x00000040, R14
+	JNE               channel
+	ADDQ              SI, AX
+	ADDQ              R8, CX
+	DECQ              DX
+	JNE               tile
+	VZEROUPPER
+	RET
+
+// func winogradFoursAVX512(dst uintptr, x uintptr, count uintptr, size uintptr, step uintptr, plane uintptr, xStep uintptr, xLine uintptr)
+// Requires: AVX, AVX512F
+TEXT ·winogradFoursAVX512(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ count+16(FP), DX
+	MOVQ size+24(FP), BX
+	MOVQ step+32(FP), SI
+	MOVQ plane+40(FP), DI
+	MOVQ xStep+48(FP), R8
+	MOVQ xLine+56(FP), R9
+	MOVQ R9, R10
+	ADDQ R9, R10
+	ADDQ R9, R10
+	MOVQ R10, R11
+	ADDQ R9, R11
+	ADDQ R9, R11
+	MOVQ DI, R12
+	ADDQ DI, R12
+	ADDQ DI, R12
+
+tile:
+	MOVQ BX, R13
+
+channel:
+	VMOVUPS          (CX)(R9*1), Z0
+	VMOVUPS          (CX)(R9*2), Z1
+	VADDPS           Z1, Z0, Z2
+	VSUBPS           Z1, Z0, Z0
+	VMOVUPS          (CX)(R10*1), Z1
+	VMOVUPS          (CX)(R9*4), Z3
+	VADDPS           Z3, Z1, Z4
+	VSUBPS           Z3, Z1, Z1
+	VMOVUPS          (CX), Z3
+	VADDPS           Z2, Z3, Z3
+	VADDPS           Z4, Z3, Z3
+	VMOVUPS          Z3, (AX)
+	VMULPS.BCST      winogradNear<>+0(SB), Z0, Z3
+	VFMADD231PS.BCST winogradFar<>+0(SB), Z1, Z3
+	VMOVUPS          Z3, (AX)(DI*1)
+	VMULPS.BCST      winogradNearSquare<>+0(SB), Z2, Z2
+	VFMADD231PS.BCST winogradFarSquare<>+0(SB), Z4, Z2
+	VMOVUPS          Z2, (AX)(DI*2)
+	VMULPS.BCST      winogradNearCube<>+0(SB), Z0, Z0
+	VFMADD231PS.BCST winogradFarCube<>+0(SB), Z1, Z0
+	VADDPS           (CX)(R11*1), Z0, Z0
+	VMOVUPS          Z0, (AX)(R12*1)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000040, R13
+	JNE              channel
+	ADDQ             SI, AX
+	ADDQ             R8, CX
+	DECQ             DX
+	JNE              tile
+	VZEROUPPER
+	RET
+
+// func winogradFoursBiasAVX512(dst uintptr, x uintptr, bias uintptr, count uintptr, size uintptr, step uintptr, plane uintptr, xStep uintptr, xLine uintptr)
+// Requires: AVX, AVX512F
+TEXT ·winogradFoursBiasAVX512(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ bias+16(FP), DX
+	MOVQ count+24(FP), BX
+	MOVQ size+32(FP), SI
+	MOVQ step+40(FP), DI
+	MOVQ plane+48(FP), R8
+	MOVQ xStep+56(FP), R9
+	MOVQ xLine+64(FP), R10
+	MOVQ R10, R11
+	ADDQ R10, R11
+	ADDQ R10, R11
+	MOVQ R11, R12
+	ADDQ R10, R12
+	ADDQ R10, R12
+	MOVQ R8, R13
+	ADDQ R8, R13
+	ADDQ R8, R13
+
+tile:
+	MOVQ SI, R14
+
+channel:
+	VMOVUPS          (CX)(R10*1), Z0
+	VMOVUPS          (CX)(R10*2), Z1
+	VADDPS           Z1, Z0, Z2
+	VSUBPS           Z1, Z0, Z0
+	VMOVUPS          (CX)(R11*1), Z1
+	VMOVUPS          (CX)(R10*4), Z3
+	VADDPS           Z3, Z1, Z4
+	VSUBPS           Z3, Z1, Z1
+	VMOVUPS          (CX), Z3
+	VADDPS           Z2, Z3, Z3
+	VADDPS           Z4, Z3, Z3
+	VMOVUPS          (DX), Z5
+	VADDPS           Z5, Z3, Z3
+	VMOVUPS          Z3, (AX)
+	VMULPS.BCST      winogradNear<>+0(SB), Z0, Z3
+	VFMADD231PS.BCST winogradFar<>+0(SB), Z1, Z3
+	VMOVUPS          (DX), Z5
+	VADDPS           Z5, Z3, Z3
+	VMOVUPS          Z3, (AX)(R8*1)
+	VMULPS.BCST      winogradNearSquare<>+0(SB), Z2, Z2
+	VFMADD231PS.BCST winogradFarSquare<>+0(SB), Z4, Z2
+	VMOVUPS          (DX), Z3
+	VADDPS           Z3, Z2, Z2
+	VMOVUPS          Z2, (AX)(R8*2)
+	VMULPS.BCST      winogradNearCube<>+0(SB), Z0, Z0
+	VFMADD231PS.BCST winogradFarCube<>+0(SB), Z1, Z0
+	VADDPS           (CX)(R12*1), Z0, Z0
+	VMOVUPS          (DX), Z1
+	VADDPS           Z1, Z0, Z0
+	VMOVUPS          Z0, (AX)(R13*1)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	ADDQ             $0x00000040, DX
+	SUBQ             $0x00000040, R14
+	JNE              channel
+	ADDQ             DI, AX
+	ADDQ             R9, CX
+	SUBQ             SI, DX
+	DECQ             BX
+	JNE              tile
+	VZEROUPPER
+	RET
+
+// func winogradFoursReluAVX512(dst uintptr, x uintptr, bias uintptr, count uintptr, size uintptr, step uintptr, plane uintptr, xStep uintptr, xLine uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·winogradFoursReluAVX512(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ bias+16(FP), DX
+	MOVQ count+24(FP), BX
+	MOVQ size+32(FP), SI
+	MOVQ step+40(FP), DI
+	MOVQ plane+48(FP), R8
+	MOVQ xStep+56(FP), R9
+	MOVQ xLine+64(FP), R10
+	MOVQ R10, R11
+	ADDQ R10, R11
+	ADDQ R10, R11
+	MOVQ R11, R12
+	ADDQ R10, R12
+	ADDQ R10, R12
+	MOVQ R8, R13
+	ADDQ R8, R13
+	ADDQ R8, R13
+
+tile:
+	MOVQ SI, R14
+
+channel:
+	VMOVUPS          (CX)(R10*1), Z0
+	VMOVUPS          (CX)(R10*2), Z1
+	VADDPS           Z1, Z0, Z2
+	VSUBPS           Z1, Z0, Z0
+	VMOVUPS          (CX)(R11*1), Z1
+	VMOVUPS          (CX)(R10*4), Z3
+	VADDPS           Z3, Z1, Z4
+	VSUBPS           Z3, Z1, Z1
+	VMOVUPS          (CX), Z3
+	VADDPS           Z2, Z3, Z3
+	VADDPS           Z4, Z3, Z3
+	VMOVUPS          (DX), Z5
+	VADDPS           Z5, Z3, Z3
+	VXORPS           Z5, Z5, Z5
+	VMAXPS           Z3, Z5, Z5
+	VMOVUPS          Z5, (AX)
+	VMULPS.BCST      winogradNear<>+0(SB), Z0, Z3
+	VFMADD231PS.BCST winogradFar<>+0(SB), Z1, Z3
+	VMOVUPS          (DX), Z5
+	VADDPS           Z5, Z3, Z3
+	VXORPS           Z5, Z5, Z5
+	VMAXPS           Z3, Z5, Z5
+	VMOVUPS          Z5, (AX)(R8*1)
+	VMULPS.BCST      winogradNearSquare<>+0(SB), Z2, Z2
+	VFMADD231PS.BCST winogradFarSquare<>+0(SB), Z4, Z2
+	VMOVUPS          (DX), Z3
+	VADDPS           Z3, Z2, Z2
+	VXORPS           Z3, Z3, Z3
+	VMAXPS           Z2, Z3, Z3
+	VMOVUPS          Z3, (AX)(R8*2)
+	VMULPS.BCST      winogradNearCube<>+0(SB), Z0, Z0
+	VFMADD231PS.BCST winogradFarCube<>+0(SB), Z1, Z0
+	VADDPS           (CX)(R12*1), Z0, Z0
+	VMOVUPS          (DX), Z1
+	VADDPS           Z1, Z0, Z0
+	VXORPS           Z1, Z1, Z1
+	VMAXPS           Z0, Z1, Z1
+	VMOVUPS          Z1, (AX)(R13*1)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	ADDQ             $0x00000040, DX
+	SUBQ             $0x00000040, R14
+	JNE              channel
+	ADDQ             DI, AX
+	ADDQ             R9, CX
+	SUBQ             SI, DX
+	DECQ             BX
+	JNE              tile
 	VZEROUPPER
 	RET
 

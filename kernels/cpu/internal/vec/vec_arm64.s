@@ -14792,6 +14792,447 @@ channel:
 	BNE tile
 	RET
 
+// winogradSixesNEON is winogradSixesAVX2 with two registers for one.
+TEXT ·winogradSixesNEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD count+16(FP), R2
+	MOVD size+24(FP), R3
+	MOVD step+32(FP), R4
+	MOVD plane+40(FP), R5
+	MOVD xStep+48(FP), R6
+	MOVD xLine+56(FP), R7
+	MOVD R7, R8
+	ADD R7, R8
+	ADD R7, R8
+	MOVD R8, R9
+	ADD R7, R9
+	ADD R7, R9
+	MOVD R5, R10
+	ADD R5, R10
+	ADD R5, R10
+	MOVD R10, R11
+	ADD R5, R11
+	ADD R5, R11
+tile:
+	MOVD R3, R12
+channel:
+	ADD R7<<0, R1, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R7<<1, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R8<<0, R1, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R7<<2, R1, R19
+	FLDPQ 0(R19), (F6, F7)
+	FLDPQ 0(R1), (F8, F9)
+	VMOV V6.B16, V10.B16
+	VMOV V7.B16, V11.B16
+	MOVD $winogradSquares<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecc4a // fmls v10.4S, v2.4S, v14.4S
+	WORD $0x4eaecc6b // fmls v11.4S, v3.4S, v14.4S
+	MOVD $winogradSquaresTimes<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ecd0a // fmla v10.4S, v8.4S, v14.4S
+	WORD $0x4e2ecd2b // fmla v11.4S, v9.4S, v14.4S
+	FSTPQ (F10, F11), 0(R0)
+	ADD R9<<0, R1, R19
+	FLDPQ 0(R19), (F8, F9)
+	MOVD $winogradSquares<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecc88 // fmls v8.4S, v4.4S, v14.4S
+	WORD $0x4eaecca9 // fmls v9.4S, v5.4S, v14.4S
+	MOVD $winogradSquaresTimes<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ecc08 // fmla v8.4S, v0.4S, v14.4S
+	WORD $0x4e2ecc29 // fmla v9.4S, v1.4S, v14.4S
+	ADD R11<<0, R0, R19
+	FSTPQ (F8, F9), 0(R19)
+	VMOV V6.B16, V8.B16
+	VMOV V7.B16, V9.B16
+	VMOV V4.B16, V10.B16
+	VMOV V5.B16, V11.B16
+	MOVD $winogradFarSquare<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecc48 // fmls v8.4S, v2.4S, v14.4S
+	WORD $0x4eaecc69 // fmls v9.4S, v3.4S, v14.4S
+	MOVD $winogradFarSquare<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecc0a // fmls v10.4S, v0.4S, v14.4S
+	WORD $0x4eaecc2b // fmls v11.4S, v1.4S, v14.4S
+	VMOV V8.B16, V12.B16
+	VMOV V9.B16, V13.B16
+	MOVD $winogradNear<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ecd48 // fmla v8.4S, v10.4S, v14.4S
+	WORD $0x4e2ecd69 // fmla v9.4S, v11.4S, v14.4S
+	MOVD $winogradNear<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecd4c // fmls v12.4S, v10.4S, v14.4S
+	WORD $0x4eaecd6d // fmls v13.4S, v11.4S, v14.4S
+	ADD R5<<0, R0, R19
+	FSTPQ (F8, F9), 0(R19)
+	ADD R5<<1, R0, R19
+	FSTPQ (F12, F13), 0(R19)
+	MOVD $winogradNearSquare<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecc46 // fmls v6.4S, v2.4S, v14.4S
+	WORD $0x4eaecc67 // fmls v7.4S, v3.4S, v14.4S
+	MOVD $winogradNearSquare<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecc04 // fmls v4.4S, v0.4S, v14.4S
+	WORD $0x4eaecc25 // fmls v5.4S, v1.4S, v14.4S
+	VMOV V6.B16, V0.B16
+	VMOV V7.B16, V1.B16
+	MOVD $winogradFar<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ecc86 // fmla v6.4S, v4.4S, v14.4S
+	WORD $0x4e2ecca7 // fmla v7.4S, v5.4S, v14.4S
+	MOVD $winogradFar<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecc80 // fmls v0.4S, v4.4S, v14.4S
+	WORD $0x4eaecca1 // fmls v1.4S, v5.4S, v14.4S
+	ADD R10<<0, R0, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD R5<<2, R0, R19
+	FSTPQ (F0, F1), 0(R19)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R12
+	BNE channel
+	ADD R4, R0
+	ADD R6, R1
+	SUBS $1, R2
+	BNE tile
+	RET
+
+// winogradFoursNEON is winogradFoursAVX2 with two registers for one.
+TEXT ·winogradFoursNEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD count+16(FP), R2
+	MOVD size+24(FP), R3
+	MOVD step+32(FP), R4
+	MOVD plane+40(FP), R5
+	MOVD xStep+48(FP), R6
+	MOVD xLine+56(FP), R7
+	MOVD R7, R8
+	ADD R7, R8
+	ADD R7, R8
+	MOVD R8, R9
+	ADD R7, R9
+	ADD R7, R9
+	MOVD R5, R10
+	ADD R5, R10
+	ADD R5, R10
+tile:
+	MOVD R3, R11
+channel:
+	ADD R7<<0, R1, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R7<<1, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x4e22d404 // fadd v4.4S, v0.4S, v2.4S
+	WORD $0x4e23d425 // fadd v5.4S, v1.4S, v3.4S
+	WORD $0x4ea2d400 // fsub v0.4S, v0.4S, v2.4S
+	WORD $0x4ea3d421 // fsub v1.4S, v1.4S, v3.4S
+	ADD R8<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R7<<2, R1, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e26d448 // fadd v8.4S, v2.4S, v6.4S
+	WORD $0x4e27d469 // fadd v9.4S, v3.4S, v7.4S
+	WORD $0x4ea6d442 // fsub v2.4S, v2.4S, v6.4S
+	WORD $0x4ea7d463 // fsub v3.4S, v3.4S, v7.4S
+	FLDPQ 0(R1), (F6, F7)
+	WORD $0x4e24d4c6 // fadd v6.4S, v6.4S, v4.4S
+	WORD $0x4e25d4e7 // fadd v7.4S, v7.4S, v5.4S
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	WORD $0x4e29d4e7 // fadd v7.4S, v7.4S, v9.4S
+	FSTPQ (F6, F7), 0(R0)
+	MOVD $winogradNear<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6e2adc06 // fmul v6.4S, v0.4S, v10.4S
+	WORD $0x6e2adc27 // fmul v7.4S, v1.4S, v10.4S
+	MOVD $winogradFar<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2acc46 // fmla v6.4S, v2.4S, v10.4S
+	WORD $0x4e2acc67 // fmla v7.4S, v3.4S, v10.4S
+	ADD R5<<0, R0, R19
+	FSTPQ (F6, F7), 0(R19)
+	MOVD $winogradNearSquare<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6e2adc84 // fmul v4.4S, v4.4S, v10.4S
+	WORD $0x6e2adca5 // fmul v5.4S, v5.4S, v10.4S
+	MOVD $winogradFarSquare<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2acd04 // fmla v4.4S, v8.4S, v10.4S
+	WORD $0x4e2acd25 // fmla v5.4S, v9.4S, v10.4S
+	ADD R5<<1, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	MOVD $winogradNearCube<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6e2adc00 // fmul v0.4S, v0.4S, v10.4S
+	WORD $0x6e2adc21 // fmul v1.4S, v1.4S, v10.4S
+	MOVD $winogradFarCube<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2acc40 // fmla v0.4S, v2.4S, v10.4S
+	WORD $0x4e2acc61 // fmla v1.4S, v3.4S, v10.4S
+	ADD R9<<0, R1, R19
+	FLDPQ 0(R19), (F10, F11)
+	WORD $0x4e2ad400 // fadd v0.4S, v0.4S, v10.4S
+	WORD $0x4e2bd421 // fadd v1.4S, v1.4S, v11.4S
+	ADD R10<<0, R0, R19
+	FSTPQ (F0, F1), 0(R19)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R11
+	BNE channel
+	ADD R4, R0
+	ADD R6, R1
+	SUBS $1, R2
+	BNE tile
+	RET
+
+// winogradFoursBiasNEON is winogradFoursBiasAVX2 with two registers for one.
+TEXT ·winogradFoursBiasNEON(SB), NOSPLIT, $0-72
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD bias+16(FP), R2
+	MOVD count+24(FP), R3
+	MOVD size+32(FP), R4
+	MOVD step+40(FP), R5
+	MOVD plane+48(FP), R6
+	MOVD xStep+56(FP), R7
+	MOVD xLine+64(FP), R8
+	MOVD R8, R9
+	ADD R8, R9
+	ADD R8, R9
+	MOVD R9, R10
+	ADD R8, R10
+	ADD R8, R10
+	MOVD R6, R11
+	ADD R6, R11
+	ADD R6, R11
+tile:
+	MOVD R4, R12
+channel:
+	ADD R8<<0, R1, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R8<<1, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x4e22d404 // fadd v4.4S, v0.4S, v2.4S
+	WORD $0x4e23d425 // fadd v5.4S, v1.4S, v3.4S
+	WORD $0x4ea2d400 // fsub v0.4S, v0.4S, v2.4S
+	WORD $0x4ea3d421 // fsub v1.4S, v1.4S, v3.4S
+	ADD R9<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R8<<2, R1, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e26d448 // fadd v8.4S, v2.4S, v6.4S
+	WORD $0x4e27d469 // fadd v9.4S, v3.4S, v7.4S
+	WORD $0x4ea6d442 // fsub v2.4S, v2.4S, v6.4S
+	WORD $0x4ea7d463 // fsub v3.4S, v3.4S, v7.4S
+	FLDPQ 0(R1), (F6, F7)
+	WORD $0x4e24d4c6 // fadd v6.4S, v6.4S, v4.4S
+	WORD $0x4e25d4e7 // fadd v7.4S, v7.4S, v5.4S
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	WORD $0x4e29d4e7 // fadd v7.4S, v7.4S, v9.4S
+	FLDPQ 0(R2), (F10, F11)
+	WORD $0x4e2ad4c6 // fadd v6.4S, v6.4S, v10.4S
+	WORD $0x4e2bd4e7 // fadd v7.4S, v7.4S, v11.4S
+	FSTPQ (F6, F7), 0(R0)
+	MOVD $winogradNear<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e2cdc06 // fmul v6.4S, v0.4S, v12.4S
+	WORD $0x6e2cdc27 // fmul v7.4S, v1.4S, v12.4S
+	MOVD $winogradFar<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2ccc46 // fmla v6.4S, v2.4S, v12.4S
+	WORD $0x4e2ccc67 // fmla v7.4S, v3.4S, v12.4S
+	FLDPQ 0(R2), (F10, F11)
+	WORD $0x4e2ad4c6 // fadd v6.4S, v6.4S, v10.4S
+	WORD $0x4e2bd4e7 // fadd v7.4S, v7.4S, v11.4S
+	ADD R6<<0, R0, R19
+	FSTPQ (F6, F7), 0(R19)
+	MOVD $winogradNearSquare<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e2cdc84 // fmul v4.4S, v4.4S, v12.4S
+	WORD $0x6e2cdca5 // fmul v5.4S, v5.4S, v12.4S
+	MOVD $winogradFarSquare<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2ccd04 // fmla v4.4S, v8.4S, v12.4S
+	WORD $0x4e2ccd25 // fmla v5.4S, v9.4S, v12.4S
+	FLDPQ 0(R2), (F6, F7)
+	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
+	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
+	ADD R6<<1, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	MOVD $winogradNearCube<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e2cdc00 // fmul v0.4S, v0.4S, v12.4S
+	WORD $0x6e2cdc21 // fmul v1.4S, v1.4S, v12.4S
+	MOVD $winogradFarCube<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2ccc40 // fmla v0.4S, v2.4S, v12.4S
+	WORD $0x4e2ccc61 // fmla v1.4S, v3.4S, v12.4S
+	ADD R10<<0, R1, R19
+	FLDPQ 0(R19), (F12, F13)
+	WORD $0x4e2cd400 // fadd v0.4S, v0.4S, v12.4S
+	WORD $0x4e2dd421 // fadd v1.4S, v1.4S, v13.4S
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	ADD R11<<0, R0, R19
+	FSTPQ (F0, F1), 0(R19)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R12
+	BNE channel
+	ADD R5, R0
+	ADD R7, R1
+	SUBS R4, R2
+	SUBS $1, R3
+	BNE tile
+	RET
+
+// winogradFoursReluNEON is winogradFoursReluAVX2 with two registers for one.
+TEXT ·winogradFoursReluNEON(SB), NOSPLIT, $0-72
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD bias+16(FP), R2
+	MOVD count+24(FP), R3
+	MOVD size+32(FP), R4
+	MOVD step+40(FP), R5
+	MOVD plane+48(FP), R6
+	MOVD xStep+56(FP), R7
+	MOVD xLine+64(FP), R8
+	MOVD R8, R9
+	ADD R8, R9
+	ADD R8, R9
+	MOVD R9, R10
+	ADD R8, R10
+	ADD R8, R10
+	MOVD R6, R11
+	ADD R6, R11
+	ADD R6, R11
+tile:
+	MOVD R4, R12
+channel:
+	ADD R8<<0, R1, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R8<<1, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x4e22d404 // fadd v4.4S, v0.4S, v2.4S
+	WORD $0x4e23d425 // fadd v5.4S, v1.4S, v3.4S
+	WORD $0x4ea2d400 // fsub v0.4S, v0.4S, v2.4S
+	WORD $0x4ea3d421 // fsub v1.4S, v1.4S, v3.4S
+	ADD R9<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R8<<2, R1, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e26d448 // fadd v8.4S, v2.4S, v6.4S
+	WORD $0x4e27d469 // fadd v9.4S, v3.4S, v7.4S
+	WORD $0x4ea6d442 // fsub v2.4S, v2.4S, v6.4S
+	WORD $0x4ea7d463 // fsub v3.4S, v3.4S, v7.4S
+	FLDPQ 0(R1), (F6, F7)
+	WORD $0x4e24d4c6 // fadd v6.4S, v6.4S, v4.4S
+	WORD $0x4e25d4e7 // fadd v7.4S, v7.4S, v5.4S
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	WORD $0x4e29d4e7 // fadd v7.4S, v7.4S, v9.4S
+	FLDPQ 0(R2), (F10, F11)
+	WORD $0x4e2ad4c6 // fadd v6.4S, v6.4S, v10.4S
+	WORD $0x4e2bd4e7 // fadd v7.4S, v7.4S, v11.4S
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	WORD $0x6ea6e55f // fcmgt v31.4S, v10.4S, v6.4S
+	WORD $0x6e661d5f // bsl v31.4S, v10.4S, v6.4S
+	VMOV V31.B16, V10.B16
+	WORD $0x6ea7e57f // fcmgt v31.4S, v11.4S, v7.4S
+	WORD $0x6e671d7f // bsl v31.4S, v11.4S, v7.4S
+	VMOV V31.B16, V11.B16
+	FSTPQ (F10, F11), 0(R0)
+	MOVD $winogradNear<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e2cdc06 // fmul v6.4S, v0.4S, v12.4S
+	WORD $0x6e2cdc27 // fmul v7.4S, v1.4S, v12.4S
+	MOVD $winogradFar<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2ccc46 // fmla v6.4S, v2.4S, v12.4S
+	WORD $0x4e2ccc67 // fmla v7.4S, v3.4S, v12.4S
+	FLDPQ 0(R2), (F10, F11)
+	WORD $0x4e2ad4c6 // fadd v6.4S, v6.4S, v10.4S
+	WORD $0x4e2bd4e7 // fadd v7.4S, v7.4S, v11.4S
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	WORD $0x6ea6e55f // fcmgt v31.4S, v10.4S, v6.4S
+	WORD $0x6e661d5f // bsl v31.4S, v10.4S, v6.4S
+	VMOV V31.B16, V10.B16
+	WORD $0x6ea7e57f // fcmgt v31.4S, v11.4S, v7.4S
+	WORD $0x6e671d7f // bsl v31.4S, v11.4S, v7.4S
+	VMOV V31.B16, V11.B16
+	ADD R6<<0, R0, R19
+	FSTPQ (F10, F11), 0(R19)
+	MOVD $winogradNearSquare<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e2cdc84 // fmul v4.4S, v4.4S, v12.4S
+	WORD $0x6e2cdca5 // fmul v5.4S, v5.4S, v12.4S
+	MOVD $winogradFarSquare<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2ccd04 // fmla v4.4S, v8.4S, v12.4S
+	WORD $0x4e2ccd25 // fmla v5.4S, v9.4S, v12.4S
+	FLDPQ 0(R2), (F6, F7)
+	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
+	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	WORD $0x6ea4e4df // fcmgt v31.4S, v6.4S, v4.4S
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ea5e4ff // fcmgt v31.4S, v7.4S, v5.4S
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V7.B16
+	ADD R6<<1, R0, R19
+	FSTPQ (F6, F7), 0(R19)
+	MOVD $winogradNearCube<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e2cdc00 // fmul v0.4S, v0.4S, v12.4S
+	WORD $0x6e2cdc21 // fmul v1.4S, v1.4S, v12.4S
+	MOVD $winogradFarCube<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2ccc40 // fmla v0.4S, v2.4S, v12.4S
+	WORD $0x4e2ccc61 // fmla v1.4S, v3.4S, v12.4S
+	ADD R10<<0, R1, R19
+	FLDPQ 0(R19), (F12, F13)
+	WORD $0x4e2cd400 // fadd v0.4S, v0.4S, v12.4S
+	WORD $0x4e2dd421 // fadd v1.4S, v1.4S, v13.4S
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6ea0e45f // fcmgt v31.4S, v2.4S, v0.4S
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea1e47f // fcmgt v31.4S, v3.4S, v1.4S
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V3.B16
+	ADD R11<<0, R0, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R12
+	BNE channel
+	ADD R5, R0
+	ADD R7, R1
+	SUBS R4, R2
+	SUBS $1, R3
+	BNE tile
+	RET
+
 // addRowsAtNEON is addRowsAtAVX2 with two registers for one.
 TEXT ·addRowsAtNEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0
@@ -19498,6 +19939,38 @@ GLOBL c7fffffff<>(SB), RODATA|NOPTR, $16
 DATA c00000000<>+0(SB)/8, $0x0000000000000000
 DATA c00000000<>+8(SB)/8, $0x0000000000000000
 GLOBL c00000000<>(SB), RODATA|NOPTR, $16
+
+DATA winogradSquares<>+0(SB)/8, $0x4029000040290000
+DATA winogradSquares<>+8(SB)/8, $0x4029000040290000
+GLOBL winogradSquares<>(SB), RODATA|NOPTR, $16
+
+DATA winogradSquaresTimes<>+0(SB)/8, $0x3f6100003f610000
+DATA winogradSquaresTimes<>+8(SB)/8, $0x3f6100003f610000
+GLOBL winogradSquaresTimes<>(SB), RODATA|NOPTR, $16
+
+DATA winogradNear<>+0(SB)/8, $0x3f2000003f200000
+DATA winogradNear<>+8(SB)/8, $0x3f2000003f200000
+GLOBL winogradNear<>(SB), RODATA|NOPTR, $16
+
+DATA winogradFarSquare<>+0(SB)/8, $0x4010000040100000
+DATA winogradFarSquare<>+8(SB)/8, $0x4010000040100000
+GLOBL winogradFarSquare<>(SB), RODATA|NOPTR, $16
+
+DATA winogradFar<>+0(SB)/8, $0x3fc000003fc00000
+DATA winogradFar<>+8(SB)/8, $0x3fc000003fc00000
+GLOBL winogradFar<>(SB), RODATA|NOPTR, $16
+
+DATA winogradNearSquare<>+0(SB)/8, $0x3ec800003ec80000
+DATA winogradNearSquare<>+8(SB)/8, $0x3ec800003ec80000
+GLOBL winogradNearSquare<>(SB), RODATA|NOPTR, $16
+
+DATA winogradNearCube<>+0(SB)/8, $0x3e7a00003e7a0000
+DATA winogradNearCube<>+8(SB)/8, $0x3e7a00003e7a0000
+GLOBL winogradNearCube<>(SB), RODATA|NOPTR, $16
+
+DATA winogradFarCube<>+0(SB)/8, $0x4058000040580000
+DATA winogradFarCube<>+8(SB)/8, $0x4058000040580000
+GLOBL winogradFarCube<>(SB), RODATA|NOPTR, $16
 
 DATA lowest<>+0(SB)/8, $0xff7fffffff7fffff
 DATA lowest<>+8(SB)/8, $0xff7fffffff7fffff

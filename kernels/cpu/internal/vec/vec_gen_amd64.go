@@ -1099,6 +1099,42 @@ func callWinogradOutputRelu(wide bool, dst, x, bias *float32, count, size, step,
 }
 
 //go:noinline
+func callWinogradSixes(wide bool, dst, x *float32, count, size, step, plane, xStep, xLine uintptr) {
+	if wide {
+		winogradSixesAVX512(dst, x, count, size, step, plane, xStep, xLine)
+	} else {
+		winogradSixesAVX2(dst, x, count, size, step, plane, xStep, xLine)
+	}
+}
+
+//go:noinline
+func callWinogradFours(wide bool, dst, x *float32, count, size, step, plane, xStep, xLine uintptr) {
+	if wide {
+		winogradFoursAVX512(dst, x, count, size, step, plane, xStep, xLine)
+	} else {
+		winogradFoursAVX2(dst, x, count, size, step, plane, xStep, xLine)
+	}
+}
+
+//go:noinline
+func callWinogradFoursBias(wide bool, dst, x, bias *float32, count, size, step, plane, xStep, xLine uintptr) {
+	if wide {
+		winogradFoursBiasAVX512(dst, x, bias, count, size, step, plane, xStep, xLine)
+	} else {
+		winogradFoursBiasAVX2(dst, x, bias, count, size, step, plane, xStep, xLine)
+	}
+}
+
+//go:noinline
+func callWinogradFoursRelu(wide bool, dst, x, bias *float32, count, size, step, plane, xStep, xLine uintptr) {
+	if wide {
+		winogradFoursReluAVX512(dst, x, bias, count, size, step, plane, xStep, xLine)
+	} else {
+		winogradFoursReluAVX2(dst, x, bias, count, size, step, plane, xStep, xLine)
+	}
+}
+
+//go:noinline
 func callAddRowsAt(wide bool, dst, x *float32, pairs *[2]int, count, size uintptr) {
 	if wide {
 		addRowsAtAVX512(dst, x, pairs, count, size)
@@ -2270,6 +2306,30 @@ func winogradOutputReluAVX2(dst, x, bias *float32, count, size, step, plane, lin
 
 //go:noescape
 func winogradOutputReluAVX512(dst, x, bias *float32, count, size, step, plane, line uintptr)
+
+//go:noescape
+func winogradSixesAVX2(dst, x *float32, count, size, step, plane, xStep, xLine uintptr)
+
+//go:noescape
+func winogradSixesAVX512(dst, x *float32, count, size, step, plane, xStep, xLine uintptr)
+
+//go:noescape
+func winogradFoursAVX2(dst, x *float32, count, size, step, plane, xStep, xLine uintptr)
+
+//go:noescape
+func winogradFoursAVX512(dst, x *float32, count, size, step, plane, xStep, xLine uintptr)
+
+//go:noescape
+func winogradFoursBiasAVX2(dst, x, bias *float32, count, size, step, plane, xStep, xLine uintptr)
+
+//go:noescape
+func winogradFoursBiasAVX512(dst, x, bias *float32, count, size, step, plane, xStep, xLine uintptr)
+
+//go:noescape
+func winogradFoursReluAVX2(dst, x, bias *float32, count, size, step, plane, xStep, xLine uintptr)
+
+//go:noescape
+func winogradFoursReluAVX512(dst, x, bias *float32, count, size, step, plane, xStep, xLine uintptr)
 
 //go:noescape
 func addRowsAtAVX2(dst, x *float32, pairs *[2]int, count, size uintptr)

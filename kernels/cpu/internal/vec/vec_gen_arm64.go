@@ -526,6 +526,26 @@ func callWinogradOutputRelu(wide bool, dst, x, bias *float32, count, size, step,
 }
 
 //go:noinline
+func callWinogradSixes(wide bool, dst, x *float32, count, size, step, plane, xStep, xLine uintptr) {
+	winogradSixesNEON(dst, x, count, size, step, plane, xStep, xLine)
+}
+
+//go:noinline
+func callWinogradFours(wide bool, dst, x *float32, count, size, step, plane, xStep, xLine uintptr) {
+	winogradFoursNEON(dst, x, count, size, step, plane, xStep, xLine)
+}
+
+//go:noinline
+func callWinogradFoursBias(wide bool, dst, x, bias *float32, count, size, step, plane, xStep, xLine uintptr) {
+	winogradFoursBiasNEON(dst, x, bias, count, size, step, plane, xStep, xLine)
+}
+
+//go:noinline
+func callWinogradFoursRelu(wide bool, dst, x, bias *float32, count, size, step, plane, xStep, xLine uintptr) {
+	winogradFoursReluNEON(dst, x, bias, count, size, step, plane, xStep, xLine)
+}
+
+//go:noinline
 func callAddRowsAt(wide bool, dst, x *float32, pairs *[2]int, count, size uintptr) {
 	addRowsAtNEON(dst, x, pairs, count, size)
 }
@@ -1067,6 +1087,18 @@ func winogradOutputNEON(dst, x, bias *float32, count, size, step, plane, line ui
 
 //go:noescape
 func winogradOutputReluNEON(dst, x, bias *float32, count, size, step, plane, line uintptr)
+
+//go:noescape
+func winogradSixesNEON(dst, x *float32, count, size, step, plane, xStep, xLine uintptr)
+
+//go:noescape
+func winogradFoursNEON(dst, x *float32, count, size, step, plane, xStep, xLine uintptr)
+
+//go:noescape
+func winogradFoursBiasNEON(dst, x, bias *float32, count, size, step, plane, xStep, xLine uintptr)
+
+//go:noescape
+func winogradFoursReluNEON(dst, x, bias *float32, count, size, step, plane, xStep, xLine uintptr)
 
 //go:noescape
 func addRowsAtNEON(dst, x *float32, pairs *[2]int, count, size uintptr)
