@@ -197,6 +197,9 @@ func (s *MultiWorkerMirroredStrategy) Communicators() ([]kernels.Communicator, e
 		if all, err := s.connect(context.Background(), s.at.Group); all != nil || err != nil {
 			return all, err
 		}
+		if s.at.Lockstep {
+			return nil, fmt.Errorf("distribute: %v: the replicas run one program together, which those of other processes are not part of; bring the devices of several hosts together with tpu.InitializeSystem and use tpu.NewStrategy", s)
+		}
 	}
 	inner, err := s.local.Communicators()
 	if err != nil || s.at.Group == nil {

@@ -164,7 +164,7 @@ func (s *MultiWorkerMirroredStrategy) place(g WorkerGroup) {
 // middle of Fit, where that is done.
 func (s *MultiWorkerMirroredStrategy) meet(ctx context.Context) error {
 	g := s.Elastic()
-	call := WorkerCall{Name: fmt.Sprintf("MultiWorkerMirroredStrategy with %d replicas on each worker", len(s.at.Devices))}
+	call := WorkerCall{Name: fmt.Sprintf("%sStrategy with %d replicas on each worker", s.name, len(s.at.Devices))}
 	for {
 		if g != nil && g.Roster().Source >= 0 {
 			s.elastic.joining = true

@@ -35,8 +35,8 @@ GOKERAS_PJRT_CPU=${GOKERAS_PJRT_CPU:-$(plugin)}
 GOKERAS_LIBTPU=${GOKERAS_LIBTPU-$(libtpu)} # set but empty: there is none, and what compiles for TPUs is left out
 GOKERAS_PJRT_OLDEST=${GOKERAS_PJRT_OLDEST-$(oldest)} # set but empty: the newest alone
 export GOKERAS_PJRT_CPU GOKERAS_LIBTPU
-leave=(-skip '^Test(Hardware|TargetModels|OpenerOfTPU)') # for a TPU: make tpu; for hours: make test-tpu-models; started by others
-[ -n "$GOKERAS_LIBTPU" ] || leave=(-skip '^Test(Hardware|Target|OpenerOfTPU|TwoProcesses)')
+leave=(-skip '^Test(Hardware|TargetModels|OpenerOfTPU|HostOfPod)') # for a TPU: make tpu; for hours: make test-tpu-models; started by others
+[ -n "$GOKERAS_LIBTPU" ] || leave=(-skip '^Test(Hardware|Target|OpenerOfTPU|HostOfPod|TwoProcesses)')
 [ -z "${SHORT:-}" ] || leave+=(-short)
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -1,5 +1,10 @@
 package kernels
 
+import (
+	"errors"
+	"time"
+)
+
 // Lockstep is implemented by backends whose replicas run one program together, such as XLA's: the program has the same
 // shapes on all of them. Strategies pad short batches if the parts of the replicas would differ.
 type Lockstep interface {
@@ -31,4 +36,32 @@ type Core struct {
 	Model       string // "TPU v5 lite", "cpu"
 	Coordinates []int  // of the chip; nil where the platform has none
 	OnChip      int    // number of the core on its chip
+}
+
+// Hosts are processes whose devices make one machine together, such as the hosts of a TPU pod: each sees the devices of
+// all, and has its own.
+type Hosts struct {
+	Index, Count int
+	Keys         KeyStore
+}
+
+// KeyStore is where hosts tell each other what they need to connect their devices. Any goroutine may call it.
+type KeyStore interface {
+	// Get returns the value of a key, and waits for the host that puts it, up to the timeout.
+	Get(key string, timeout time.Duration) ([]byte, error)
+	// TryGet does not wait: the error is [ErrNoKey] where nobody has put a value.
+	TryGet(key string) ([]byte, error)
+	// Put gives a key its value, for all hosts.
+	Put(key string, value []byte) error
+}
+
+// ErrNoKey says that a key of a [KeyStore] has no value.
+var ErrNoKey = errors.New("the key has no value")
+
+// Joiner is implemented by backends that bring the devices of several processes together.
+type Joiner interface {
+	Backend
+	// Join connects to the devices of all hosts, and returns the number that this process has among them. All hosts
+	// call it, before anything else uses a device of the backend; it returns when all have.
+	Join(h Hosts) (process int, err error)
 }

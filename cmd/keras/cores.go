@@ -4,20 +4,29 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/multiworker"
 	"github.com/gokeras/gokeras/distribute/tpu"
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// onCores makes the strategy tpu: all cores of the TPU that the environment names, or of this machine, or the devices
-// given.
-func (f *modelFlags) onCores(ctx context.Context) (distribute.Strategy, error) {
+// onCores makes the strategy tpu: all cores of the TPU that the environment names, whose hosts each run the same
+// command, or of this machine, or the devices given.
+func (f *modelFlags) onCores(ctx context.Context, security securityFlags) (*tpu.Strategy, error) {
 	if len(f.devices) == 0 {
 		if _, err := kernels.Lookup(tpu.Kind); err != nil {
 			return nil, fmt.Errorf("--strategy tpu: this program was built without PJRT plugins; build it with: go build -tags pjrt ./cmd/keras: %w", err)
 		}
-		return tpu.NewStrategy(ctx, tpu.Options{Resolver: &cluster.TPU{}})
+		proof, err := security.security()
+		if err != nil {
+			return nil, err
+		}
+		resolver := &cluster.TPU{}
+		topology, err := tpu.InitializeSystem(ctx, tpu.SystemOptions{Resolver: resolver, Join: multiworker.JoinHosts(multiworker.Options{Security: proof})})
+		if err != nil {
+			return nil, err
+		}
+		return tpu.NewStrategy(ctx, tpu.Options{Resolver: resolver, Topology: topology})
 	}
 	o, indices := tpu.SystemOptions{}, []int{}
 	for _, name := range f.devices {

@@ -15,6 +15,7 @@ import (
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/tpu"
 	"github.com/gokeras/gokeras/internal/atomicfile"
 	"github.com/gokeras/gokeras/keras"
 )
@@ -47,7 +48,9 @@ func newFit() *cobra.Command {
 			"machine. A signal to one of them stops all after the same step; where they wait for a lost worker, it stops all at once, and the\n" +
 			"first of those that are left writes the backup. With --backup a worker that is lost may come back: the others keep the model and\n" +
 			"wait for it. With --elastic MIN:MAX they go on while MIN are left, and take it in when it comes back. Workers of several machines\n" +
-			"need --secret-file or certificates.",
+			"need --secret-file or certificates.\n\n" +
+			"With --strategy tpu each host of the TPU runs the same command. A host that is lost ends the job on all of them; with --backup the\n" +
+			"same commands go on where the backup is.",
 		Example: "  keras fit model.keras --x images.npy --y labels.npy --epochs 3 --output trained.keras\n" +
 			"  keras fit model.keras --x x.npy --y y.npy --validation-split 0.2 --epochs 100 --learning-rate 0.001 --early-stopping 5 \\\n" +
 			"    --checkpoint best.keras --tensorboard logs --output trained.keras\n" +
@@ -191,7 +194,10 @@ func (f *fitFlags) checkPlaces() error {
 // tracer traces this process; workers beside the chief add their number to the name of the file.
 func (f *fitFlags) tracer(s distribute.Strategy) *callbacks.Trace {
 	t := &callbacks.Trace{Path: f.trace}
-	if w, ok := s.(*distribute.MultiWorkerMirroredStrategy); ok && !w.IsChief() {
+	if w, ok := s.(interface {
+		IsChief() bool
+		Rank() int
+	}); ok && !w.IsChief() {
 		t.Process = w.Rank()
 		extension := filepath.Ext(f.trace)
 		t.Path = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(f.trace, extension), t.Process, extension)
@@ -211,9 +217,16 @@ func (f *fitFlags) place(ctx context.Context, c *cobra.Command) (s distribute.St
 		}
 		return s, s.IsCoordinator, func() { _ = s.Close() }, nil // the run has ended, one way or the other
 	}
+	if f.strategy == tpu.Kind && f.elastic == "" {
+		s, err := f.onCores(ctx, f.securityFlags)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		return s, s.IsChief, func() { _ = s.Close() }, nil // the run has ended, one way or the other
+	}
 	if f.strategy != "multiworker" {
 		if f.elastic != "" || f.given() {
-			return nil, nil, nil, usagef("fit: --elastic, --secret-file and --tls-* belong to --strategy multiworker or parameterserver")
+			return nil, nil, nil, usagef("fit: --elastic belongs to --strategy multiworker or parameterserver, --secret-file and --tls-* to these and tpu")
 		}
 		s, err = f.chooseStrategy()
 		return s, func() bool { return true }, func() {}, err

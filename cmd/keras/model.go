@@ -75,7 +75,7 @@ func (f *modelFlags) chooseStrategy() (distribute.Strategy, error) {
 	case f.strategy == "central":
 		return distribute.NewCentralStorageStrategy(f.devices...)
 	case f.strategy == "tpu":
-		return f.onCores(context.Background())
+		return f.onCores(context.Background(), securityFlags{})
 	case f.strategy == "multiworker", f.strategy == onServers:
 		return nil, usagef("--strategy %s trains a model; use it with keras fit", f.strategy)
 	}

@@ -201,7 +201,7 @@ func (r *GCE) NumAccelerators() (map[string]int, error) { return nil, nil }
 // virtual machine:
 //
 //   - Name, KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS or TPU_NAME as a list of addresses, "grpc://10.0.0.2:8470,10.0.0.3" (port 8470 if
-//     none is given); "local" is the TPU of this machine and gives an empty cluster;
+//     none is given), with TPU_WORKER_ID; "local" is the TPU of this machine and gives an empty cluster;
 //   - TPU_WORKER_HOSTNAMES with TPU_WORKER_ID;
 //   - the metadata attributes worker-network-endpoints ("name:id:ADDRESS,...") and agent-worker-number, and tpu-env for the
 //     accelerator type.
@@ -233,11 +233,11 @@ func (r *TPU) resolve() (addresses []string, index int, err error) {
 	if name == "local" {
 		return nil, 0, nil
 	}
-	if strings.ContainsAny(name, ":,.") {
-		addresses, err = ParseTPUEndpoints(name)
-		return addresses, 0, err
+	hosts := name
+	if !strings.ContainsAny(name, ":,.") {
+		hosts = r.env("TPU_WORKER_HOSTNAMES")
 	}
-	if hosts := r.env("TPU_WORKER_HOSTNAMES"); hosts != "" {
+	if hosts != "" {
 		if addresses, err = ParseTPUEndpoints(hosts); err != nil {
 			return nil, 0, err
 		}
@@ -288,7 +288,7 @@ func (r *TPU) TaskType() (string, error) {
 	return r.Job, nil
 }
 
-// TaskIndex returns the number of this host; 0 where only a list of addresses is known.
+// TaskIndex returns the number of this host; 0 where only a list of addresses is known, without TPU_WORKER_ID.
 func (r *TPU) TaskIndex() (int, error) {
 	_, index, err := r.resolve()
 	return index, err

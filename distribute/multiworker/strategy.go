@@ -93,6 +93,21 @@ func NewStrategy(ctx context.Context, o Options) (*distribute.MultiWorkerMirrore
 		}
 		return distribute.NewMultiWorkerMirroredStrategyOver(m)
 	}
+	g, err := join(ctx, o, spec, task, terms)
+	if err != nil {
+		return nil, err
+	}
+	m.Group = newGroup(g, o.Elastic, members, o.Communication.Wire)
+	s, err := distribute.NewMultiWorkerMirroredStrategyOver(m)
+	if err != nil {
+		_ = g.Close() // the first error is the one to report
+		return nil, err
+	}
+	return s, nil
+}
+
+// join waits for a group of the cluster.
+func join(ctx context.Context, o Options, spec *cluster.Spec, task cluster.Task, terms collective.Options) (*collective.Group, error) {
 	supervisor.Joining()
 	finished := supervisor.OthersFinished()
 	if finished && o.JoinTimeout == 0 {
@@ -110,13 +125,7 @@ func NewStrategy(ctx context.Context, o Options) (*distribute.MultiWorkerMirrore
 	if err != nil {
 		return nil, fmt.Errorf("multiworker: %w", err)
 	}
-	m.Group = newGroup(g, o.Elastic, members, o.Communication.Wire)
-	s, err := distribute.NewMultiWorkerMirroredStrategyOver(m)
-	if err != nil {
-		_ = g.Close() // the first error is the one to report
-		return nil, err
-	}
-	return s, nil
+	return g, nil
 }
 
 // lateWait is how long a worker waits for the others that was started again when some of them had finished.

@@ -11,8 +11,18 @@
 //
 // NewStrategy alone does all three steps. Each core is a replica. All replicas run one compiled program, in which the
 // cores sum the gradients themselves; shapes are static, and a short batch is padded with rows that are ignored. There
-// is no server: the program that calls this package runs on the TPU's host.
+// is no server: the program that calls this package runs on the TPU's hosts.
 //
-// TPUs with several hosts are not supported yet. The package has been tested on XLA's plugin for CPUs and compiled for
-// TPUs; it has not run on one.
+// The hosts of a TPU pod all run the program. They find each other as the workers of package multiworker do, and their
+// devices through the group:
+//
+//	topology, err := tpu.InitializeSystem(ctx, tpu.SystemOptions{Resolver: resolver, Join: multiworker.JoinHosts(multiworker.Options{Security: security})})
+//
+// Fit, Evaluate and distributed datasets then take the batches of all hosts, as under
+// distribute.MultiWorkerMirroredStrategy, whose rules hold. A lost host ends the job on all others with an error that
+// names it, because a pod cannot go on without; with callbacks.BackupAndRestore the restarted job goes on from the
+// chief's backup.
+//
+// The package has been tested on XLA's plugin for CPUs, with processes that stand for hosts, and compiled for TPUs; it
+// has not run on one.
 package tpu

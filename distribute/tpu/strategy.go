@@ -31,9 +31,9 @@ type Options struct {
 	SameRandomNumbers bool
 }
 
-// Strategy is tf.distribute.TPUStrategy: one replica on each core, synchronous, all in one compiled program. What a
-// model or a loop does under it is what it does under a mirrored strategy; N replicas compute what one computes on the
-// joined batch.
+// Strategy is tf.distribute.TPUStrategy: one replica on each core of all hosts, synchronous, all in one compiled
+// program. What a model or a loop does under it is what it does under a mirrored strategy; N replicas compute what one
+// computes on the joined batch.
 type Strategy struct {
 	distribute.Strategy
 	resolver   cluster.Resolver
@@ -57,8 +57,8 @@ func NewStrategy(ctx context.Context, o Options) (*Strategy, error) {
 	if o.Topology.kind == "" {
 		return nil, errors.New("tpu: the topology was made by hand and has no devices; use the one that InitializeSystem returns")
 	}
-	if n := o.Topology.NumTasks(); n > 1 {
-		return nil, fmt.Errorf("tpu: the TPU has %d hosts; several hosts are not supported yet", n)
+	if n := o.Topology.NumTasks(); n > 1 && o.Topology.system == nil {
+		return nil, fmt.Errorf("tpu: the TPU has %d hosts, which have not joined each other: give InitializeSystem the Resolver and Join", n)
 	}
 	a := o.DeviceAssignment
 	switch {
@@ -69,30 +69,70 @@ func NewStrategy(ctx context.Context, o Options) (*Strategy, error) {
 	case a.NumCoresPerReplica() > 1 && !o.SPMDPartitioning:
 		return nil, fmt.Errorf("tpu: the device assignment has %d cores for each replica; expected 1, or the option SPMDPartitioning", a.NumCoresPerReplica())
 	}
-	devices, err := places(o.Topology.kind, a)
+	var group distribute.WorkerGroup
+	if o.Topology.system != nil {
+		group = o.Topology.system.group
+		var err error
+		if a, err = byHost(a, o.Topology); err != nil {
+			return nil, err
+		}
+	}
+	devices, err := places(o.Topology.kind, a, o.Topology.own)
 	if err != nil {
 		return nil, err
 	}
-	inner, err := distribute.NewTPUStrategyOver(distribute.TPUOptions{Devices: devices, SameRandomNumbers: o.SameRandomNumbers})
+	inner, err := distribute.NewTPUStrategyOver(distribute.TPUOptions{Devices: devices, Group: group, SameRandomNumbers: o.SameRandomNumbers})
 	if err != nil {
 		return nil, err
 	}
 	return &Strategy{inner, o.Resolver, a, a.NumCoresPerReplica() > 1}, nil
 }
 
-// places are the devices of the replicas: cores, or meshes of several cores each.
-func places(kind string, a *DeviceAssignment) ([]kernels.Device, error) {
-	devices := make([]kernels.Device, a.NumReplicas())
-	for i := range devices {
-		cores := make([]kernels.Device, a.NumCoresPerReplica())
+// byHost numbers replicas host by host, as a strategy over several processes does. Each host needs as many, with cores
+// of its own.
+func byHost(a *DeviceAssignment, t *Topology) (*DeviceAssignment, error) {
+	hosts := make([][][]Coordinates, t.NumTasks())
+	for i, cores := range a.cores {
+		host, _, err := a.find(i, 0)
+		if err != nil {
+			return nil, err
+		}
 		for j := range cores {
-			n, err := a.Ordinal(i, j)
+			if other, _, err := a.find(i, j); err != nil || other != host {
+				return nil, errors.Join(err, fmt.Errorf("tpu: replica %d has cores of the hosts %d and %d; expected those of one host", i, host, other))
+			}
+		}
+		if len(cores) > 1 {
+			return nil, fmt.Errorf("tpu: SPMDPartitioning on a TPU of %d hosts; expected one host: give each replica one core", t.NumTasks())
+		}
+		hosts[host] = append(hosts[host], cores)
+	}
+	for host, own := range hosts {
+		if len(own) != len(hosts[0]) || len(own) == 0 {
+			return nil, fmt.Errorf("tpu: the device assignment has %d replicas on host %d and %d on host 0; all hosts need equally many, and one at least", len(own), host, len(hosts[0]))
+		}
+	}
+	return &DeviceAssignment{a.topology, slices.Concat(hosts...)}, nil
+}
+
+// places are the devices of a host's replicas: cores, or meshes of several cores each.
+func places(kind string, a *DeviceAssignment, host int) ([]kernels.Device, error) {
+	var devices []kernels.Device
+	for i := range a.NumReplicas() {
+		cores := make([]kernels.Device, a.NumCoresPerReplica())
+		own := true
+		for j := range cores {
+			task, n, err := a.find(i, j)
 			if err != nil {
 				return nil, err
 			}
+			own = own && task == host
 			cores[j] = kernels.Device{Kind: kind, Index: n}
 		}
-		devices[i] = cores[0]
+		if !own {
+			continue
+		}
+		devices = append(devices, cores[0])
 		if len(cores) == 1 {
 			continue
 		}
@@ -105,7 +145,7 @@ func places(kind string, a *DeviceAssignment) ([]kernels.Device, error) {
 			return nil, fmt.Errorf("tpu: SPMDPartitioning needs devices whose compiler divides programs, those of a PJRT plugin; %q are none", kind)
 		}
 		whole := func(p *ir.Program) ([][]int, error) { return make([][]int, len(p.Inputs)), nil }
-		if devices[i], err = p.NewMesh(kernels.MeshOptions{Devices: cores, Shape: []int{len(cores)}, Layouts: whole}); err != nil {
+		if devices[len(devices)-1], err = p.NewMesh(kernels.MeshOptions{Devices: cores, Shape: []int{len(cores)}, Layouts: whole}); err != nil {
 			return nil, fmt.Errorf("tpu: %w", err)
 		}
 	}
@@ -115,8 +155,10 @@ func places(kind string, a *DeviceAssignment) ([]kernels.Device, error) {
 // everyCore has one replica on each device, in the order of their numbers.
 func everyCore(t *Topology) *DeviceAssignment {
 	a := &DeviceAssignment{topology: t}
-	for _, c := range t.devices[0] {
-		a.cores = append(a.cores, []Coordinates{c})
+	for _, host := range t.devices {
+		for _, c := range host {
+			a.cores = append(a.cores, []Coordinates{c})
+		}
 	}
 	return a
 }
@@ -124,7 +166,30 @@ func everyCore(t *Topology) *DeviceAssignment {
 // ClusterResolver is the resolver that the strategy was made with; nil where there was none.
 func (s *Strategy) ClusterResolver() cluster.Resolver { return s.resolver }
 
-// DeviceAssignment says which core each replica is on.
+// Close leaves a TPU of several hosts: the others learn that this one is gone, and cannot go on. With one host it does
+// nothing.
+func (s *Strategy) Close() error {
+	if m, ok := s.Strategy.(*distribute.MultiWorkerMirroredStrategy); ok {
+		return m.Close()
+	}
+	return nil
+}
+
+// Rank is the number of this process among the hosts of the TPU; 0 where there is one.
+func (s *Strategy) Rank() int {
+	if m, ok := s.Strategy.(*distribute.MultiWorkerMirroredStrategy); ok {
+		return m.Rank()
+	}
+	return 0
+}
+
+// IsChief reports whether this process writes checkpoints and summaries: the host with rank 0.
+func (s *Strategy) IsChief() bool {
+	m, ok := s.Strategy.(*distribute.MultiWorkerMirroredStrategy)
+	return !ok || m.IsChief()
+}
+
+// DeviceAssignment says which core each replica is on. On a TPU of several hosts replicas are numbered host by host.
 func (s *Strategy) DeviceAssignment() *DeviceAssignment { return s.assignment }
 
 // Topology has the places of the cores.

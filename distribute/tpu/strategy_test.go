@@ -138,6 +138,11 @@ func TestClusters(t *testing.T) {
 	pod := &cluster.TPU{Lookup: environment(map[string]string{"TPU_WORKER_HOSTNAMES": "h0,h1", "TPU_WORKER_ID": "1"})}
 	_, err := tpu.InitializeSystem(t.Context(), tpu.SystemOptions{Resolver: pod, DeviceKind: "cpu"})
 	require.ErrorContains(t, err, "the TPU has 2 hosts")
+	require.ErrorContains(t, err, "multiworker.JoinHosts")
+	_, err = tpu.InitializeSystem(t.Context(), tpu.SystemOptions{Resolver: pod, DeviceKind: "cpu", Join: func(context.Context, *cluster.Spec, cluster.Task) (distribute.WorkerGroup, error) {
+		return nil, errors.New("not reached")
+	}})
+	require.ErrorContains(t, err, `devices of kind "cpu" of several hosts cannot be brought together`)
 	none := &cluster.TPU{Lookup: environment(nil), Metadata: cluster.Metadata{Host: strings.TrimPrefix(server.URL, "http://") + "/nowhere"}}
 	require.ErrorContains(t, tpu.ConnectToCluster(t.Context(), none), "no TPU found")
 }

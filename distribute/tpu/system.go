@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/kernels"
 )
@@ -21,67 +22,78 @@ type SystemOptions struct {
 	DeviceKind string
 	// Cores is how many logical devices of "cpu" there are; 0 is 1. Other kinds count their own.
 	Cores int
+	// Join connects the hosts of a TPU of several, of which this process is the given task: multiworker.JoinHosts makes
+	// one. It is not called for a TPU of one host.
+	Join func(ctx context.Context, hosts *cluster.Spec, own cluster.Task) (distribute.WorkerGroup, error)
 }
 
-// ConnectToCluster finds out where the TPU is and whether this process can use it:
-// tf.config.experimental_connect_to_cluster. There is no server to connect to; the program runs on the TPU's host.
+// ConnectToCluster finds out which hosts the TPU has and which of them this process is on:
+// tf.config.experimental_connect_to_cluster. There is no server to connect to; the program runs on the TPU's hosts, and
+// [InitializeSystem] brings them together.
 func ConnectToCluster(_ context.Context, resolver cluster.Resolver) error {
+	_, _, err := hostsOf(resolver)
+	return err
+}
+
+// hostsOf resolves the hosts of the TPU; there are none where it is that of this machine.
+func hostsOf(resolver cluster.Resolver) (*cluster.Spec, cluster.Task, error) {
 	if resolver == nil {
-		return errors.New("tpu: the resolver is nil; use &cluster.TPU{}")
+		return nil, cluster.Unknown, errors.New("tpu: the resolver is nil; use &cluster.TPU{}")
 	}
 	spec, err := resolver.Spec()
-	if err != nil {
-		return err
+	if err != nil || spec.Empty() {
+		return nil, cluster.Unknown, err
 	}
-	if spec.Empty() {
-		return nil // the TPU of this machine
-	}
-	job, err := resolver.TaskType()
-	if err != nil {
-		return err
-	}
-	addresses, err := spec.JobTasks(job)
-	if err != nil {
-		return err
-	}
-	if n := len(addresses); n > 1 {
-		return fmt.Errorf("tpu: the TPU has %d hosts (%v); several hosts are not supported yet: use a TPU of one host, or TPU name \"local\" for the chips of this one", n, spec)
-	}
-	return nil
+	return cluster.Resolve(resolver)
 }
 
 // InitializeSystem opens the TPU and returns the places of its cores: tf.tpu.experimental.initialize_tpu_system.
 // Opening a device takes hold of it for this process. It can be called again; what is open stays open. The end of ctx
 // ends the waiting.
+//
+// If the TPU has several hosts, the program runs on all of them, and all call this: they join each other
+// ([SystemOptions].Join) and open the devices together. A host that does not come, that cannot open its devices, or
+// that is lost meanwhile is an error on all, which names it. The processes are started anew then.
 func InitializeSystem(ctx context.Context, o SystemOptions) (*Topology, error) {
+	if o.DeviceKind == "" {
+		o.DeviceKind = Kind
+	}
+	var own *system
 	if o.Resolver != nil {
-		if err := ConnectToCluster(ctx, o.Resolver); err != nil {
+		spec, task, err := hostsOf(o.Resolver)
+		if err != nil {
+			return nil, err
+		}
+		if own, err = join(ctx, o, spec, task); err != nil {
 			return nil, err
 		}
 	}
+	return within(ctx, func() (*Topology, error) { return survey(o, own) })
+}
+
+// within makes a call that may not return before ctx ends.
+func within[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	type answer struct {
-		t   *Topology
-		err error
+		value T
+		err   error
 	}
 	done := make(chan answer, 1)
 	go func() {
-		t, err := survey(o)
-		done <- answer{t, err}
+		value, err := call()
+		done <- answer{value, err}
 	}()
 	select {
 	case a := <-done:
-		return a.t, a.err
+		return a.value, a.err
 	case <-ctx.Done():
-		return nil, fmt.Errorf("tpu: the TPU did not answer: %w", context.Cause(ctx))
+		var none T
+		return none, fmt.Errorf("tpu: the TPU did not answer: %w", context.Cause(ctx))
 	}
 }
 
 // survey opens the devices and finds out where they are.
-func survey(o SystemOptions) (*Topology, error) {
+func survey(o SystemOptions, own *system) (*Topology, error) {
 	kind := o.DeviceKind
-	if kind == "" {
-		kind = Kind
-	}
 	if o.Cores != 0 && kind != "cpu" || o.Cores < 0 {
 		return nil, fmt.Errorf("tpu: Cores is %d with devices of kind %q; only logical devices of \"cpu\" can be counted", o.Cores, kind)
 	}
@@ -97,11 +109,11 @@ func survey(o SystemOptions) (*Topology, error) {
 		if err != nil {
 			return nil, fmt.Errorf("tpu: %w", err)
 		}
-		return topologyOf(kind, cores)
+		return topologyOf(kind, cores, own)
 	}
 	cores := make([]kernels.Core, max(o.Cores, 1))
 	if kind != "cpu" {
 		cores = make([]kernels.Core, max(len(backend.Devices()), 1))
 	}
-	return topologyOf(kind, cores)
+	return topologyOf(kind, cores, own)
 }

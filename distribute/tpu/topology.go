@@ -16,6 +16,8 @@ type Topology struct {
 	devices [][]Coordinates // by task (host) and device of it
 	at      map[Coordinates]place
 	kind    string // of the devices that the cores are in this program; "" for a topology that was made by hand
+	own     int    // task that this process is
+	system  *system
 }
 
 // place is which device of which task lies at some coordinates.
@@ -47,8 +49,9 @@ func NewTopology(meshShape Coordinates, devices [][]Coordinates) (*Topology, err
 	return t, nil
 }
 
-// topologyOf brings what a backend says of its cores into a mesh. Cores without coordinates lie in a row.
-func topologyOf(kind string, cores []kernels.Core) (*Topology, error) {
+// topologyOf brings what a backend says of its cores into a mesh. Cores without coordinates lie in a row. Tasks are the
+// hosts by their ranks; where there is one host, by the numbers that the backend gives them.
+func topologyOf(kind string, cores []kernels.Core, own *system) (*Topology, error) {
 	var devices [][]Coordinates
 	low, high := Coordinates{}, Coordinates{}
 	for i, c := range cores {
@@ -63,10 +66,19 @@ func topologyOf(kind string, cores []kernels.Core) (*Topology, error) {
 			}
 			high[axis] = max(high[axis], n)
 		}
-		for len(devices) <= c.Process {
+		task := c.Process
+		if own != nil {
+			if task = slices.Index(own.processes, c.Process); task < 0 {
+				return nil, fmt.Errorf("tpu: core %d belongs to process %d, which is none of the hosts' %v", c.Number, c.Process, own.processes)
+			}
+			if n := len(ofTask(devices, task)); task == own.group.Rank() && c.Device.Index != n {
+				return nil, fmt.Errorf("tpu: core %d is device %v of its host; expected number %d", c.Number, c.Device, n)
+			}
+		}
+		for len(devices) <= task {
 			devices = append(devices, nil)
 		}
-		devices[c.Process] = append(devices[c.Process], at)
+		devices[task] = append(devices[task], at)
 	}
 	mesh := Coordinates{}
 	for axis := range mesh {
@@ -81,8 +93,18 @@ func topologyOf(kind string, cores []kernels.Core) (*Topology, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.kind = kind
+	t.kind, t.system = kind, own
+	if own != nil {
+		t.own = own.group.Rank()
+	}
 	return t, nil
+}
+
+func ofTask(devices [][]Coordinates, task int) []Coordinates {
+	if task < len(devices) {
+		return devices[task]
+	}
+	return nil
 }
 
 // MeshShape is the number of cores along each axis.

@@ -98,18 +98,36 @@ func (f *Function) Strategy() Strategy { return f.strategy }
 // of examples of each replica of this process. Under a strategy over several processes these tell each other their
 // numbers, where the function has inputs; [Function.AcquireSplit] does without.
 func (f *Function) Acquire(types [][]ir.Type, local []int) (*Instance, error) {
-	all := local
-	if g := f.group(); g != nil {
-		if len(types) == 0 || len(types[0]) == 0 {
-			all = make([]int, f.replicas())
-		} else {
-			var err error
-			if all, err = gatherSizes(g, f.name, local); err != nil {
-				return nil, err
-			}
-		}
+	all, err := f.sizesOfAll(types, local)
+	if err != nil {
+		return nil, err
 	}
 	return f.AcquireSplit(types, all)
+}
+
+// acquireBatch is Acquire for the parts of a batch as they are: replicas that run one program need parts of one length,
+// those of other processes too.
+func (f *Function) acquireBatch(types [][]ir.Type, local []int) (*Instance, error) {
+	all, err := f.sizesOfAll(types, local)
+	if err != nil {
+		return nil, err
+	}
+	if f.strategy.Placement().Lockstep && len(all) > len(local) && !even(all) {
+		return nil, fmt.Errorf("distribute: %s: the batch has %v examples on the replicas of all processes; the replicas of %v run one program, with the same shapes: make batches that divide evenly (data's DropRemainder)", f.name, all, f.strategy)
+	}
+	return f.AcquireSplit(types, all)
+}
+
+// sizesOfAll returns the numbers of examples of the replicas of all processes.
+func (f *Function) sizesOfAll(types [][]ir.Type, local []int) ([]int, error) {
+	g := f.group()
+	switch {
+	case g == nil:
+		return local, nil
+	case len(types) == 0 || len(types[0]) == 0:
+		return make([]int, f.replicas()), nil
+	}
+	return gatherSizes(g, f.name, local)
 }
 
 // AcquireSplit is Acquire for a caller that knows the number of examples of every replica in all processes, as

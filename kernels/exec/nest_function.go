@@ -123,7 +123,7 @@ func (f *NestFunction) acquire(key string, shape []any, values []PerReplica) (*I
 		f.functions[key] = nf
 	}
 	nf.args = shape
-	inst, err := nf.fn.Acquire(types, sizes)
+	inst, err := nf.fn.acquireBatch(types, sizes)
 	return inst, nf.fn, err
 }
 

@@ -86,7 +86,7 @@ func (f *Function) RunBatch(ctx context.Context, batch PerReplicaBatch) (PerRepl
 			types[i] = append(types[i], a.Type)
 		}
 	}
-	inst, err := f.Acquire(types, sizes)
+	inst, err := f.acquireBatch(types, sizes)
 	if err != nil {
 		return nil, err
 	}

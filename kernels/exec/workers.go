@@ -122,6 +122,9 @@ func (f *Function) typesOfAll(types [][]ir.Type, all []int) [][]ir.Type {
 			continue
 		}
 		own := all[first]
+		if f.strategy.Placement().Lockstep {
+			n = own // all have the rows of the longest part
+		}
 		for _, t := range types[0] {
 			if len(t.Shape) > 0 && t.Shape[0] == own && n != own {
 				t.Shape = append(ir.Shape{n}, t.Shape[1:]...)

@@ -3,8 +3,10 @@
 package pjrt
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -24,7 +26,8 @@ type Backend struct {
 	prepare func() error           // says why there is no use in opening it; may be nil
 	options []Option
 	meshes  *meshes
-	loaded  atomic.Int64 // programs that came from the cache
+	loaded  atomic.Int64   // programs that came from the cache
+	hosts   *kernels.Hosts // that the devices belong to; nil: this process. See [Backend.Join]
 
 	once   sync.Once
 	client *capi.Client
@@ -48,30 +51,34 @@ func (b *Backend) Kind() string { return b.kind }
 
 // connect opens the plugin and its devices, once.
 func (b *Backend) connect() (*capi.Client, error) {
-	b.once.Do(func() {
-		path, err := b.find()
-		if err != nil {
-			b.err = err
-			return
-		}
-		if b.prepare != nil {
-			if b.err = b.prepare(); b.err != nil {
-				return
-			}
-		}
-		plugin, err := capi.Open(path)
-		if err != nil {
-			b.err = occupied(err)
-			return
-		}
-		if b.client, err = plugin.NewClient(b.options...); err != nil {
-			b.err = fmt.Errorf("pjrt: plugin %s cannot reach its devices: %w", path, occupied(err))
-			return
-		}
-		platform, _, err := b.client.Platform()
-		b.flags, b.err = flagsOf[platform], err
-	})
+	b.once.Do(b.open)
 	return b.client, b.err
+}
+
+// open is the first use.
+func (b *Backend) open() {
+	path, err := b.find()
+	if err != nil {
+		b.err = err
+		return
+	}
+	if b.prepare != nil {
+		if b.err = b.prepare(); b.err != nil {
+			return
+		}
+	}
+	plugin, err := capi.Open(path)
+	if err != nil {
+		b.err = occupied(err)
+		return
+	}
+	store, options := b.settings()
+	if b.client, err = plugin.NewClient(store, options...); err != nil {
+		b.err = fmt.Errorf("pjrt: plugin %s cannot reach its devices: %w", path, occupied(err))
+		return
+	}
+	platform, _, err := b.client.Platform()
+	b.flags, b.err = flagsOf[platform], err
 }
 
 // Devices lists the devices of the plugin; none where there is no plugin or it finds none.
@@ -93,23 +100,24 @@ func (b *Backend) Lockstep() bool { return true }
 // LoopsSteps is true: XLA repeats steps on the device.
 func (b *Backend) LoopsSteps() bool { return true }
 
-// Cores lists the devices that this process may use, with their places where the platform knows them.
+// Cores lists the devices of all processes, with their places where the platform knows them.
 func (b *Backend) Cores() ([]kernels.Core, error) {
 	c, err := b.connect()
 	if err != nil {
 		return nil, err
 	}
-	cores := make([]kernels.Core, len(c.Devices))
-	for i, device := range c.Devices {
+	cores := make([]kernels.Core, len(c.All))
+	for i, device := range c.All {
 		info, err := c.Describe(device)
 		if err != nil {
 			return nil, fmt.Errorf("pjrt: describing device %d of %s: %w", i, c.Plugin.Path, err)
 		}
-		cores[i] = kernels.Core{
-			Device: kernels.Device{Kind: b.kind, Index: i}, Number: info.ID, Process: info.Process, Model: info.Kind,
-			Coordinates: info.Coordinates, OnChip: info.Core,
+		cores[i] = kernels.Core{Number: info.ID, Process: info.Process, Model: info.Kind, Coordinates: info.Coordinates, OnChip: info.Core}
+		if own := slices.Index(c.Devices, device); own >= 0 {
+			cores[i].Device = kernels.Device{Kind: b.kind, Index: own}
 		}
 	}
+	slices.SortStableFunc(cores, func(a, b kernels.Core) int { return cmp.Compare(a.Number, b.Number) })
 	return cores, nil
 }
 

@@ -20,6 +20,7 @@ type object struct {
 	client *capi.Client
 	handle uintptr
 	users  atomic.Int32
+	remote atomic.Pointer[link] // of a run with other processes that makes or reads it; nil where there was none
 }
 
 func newObject(client *capi.Client, handle uintptr) *object {
@@ -39,6 +40,31 @@ func (o *object) release() error {
 		return nil
 	}
 	return o.client.Free(o.handle)
+}
+
+// read copies the contents to host memory when they are there.
+func (o *object) read(ctx context.Context, dst []byte) error {
+	remote := o.remote.Load()
+	if remote == nil {
+		return o.client.Download(o.handle, dst)
+	}
+	data := make([]byte, len(dst))
+	o.share()
+	err := remote.await(ctx, func() error { return errors.Join(o.client.Download(o.handle, data), o.release()) })
+	if err == nil {
+		copy(dst, data)
+	}
+	return err
+}
+
+// await returns when the contents are there, or will never be.
+func (o *object) await() error {
+	remote := o.remote.Load()
+	if remote == nil {
+		return o.client.Await(o.handle)
+	}
+	o.share()
+	return remote.await(context.Background(), func() error { return errors.Join(o.client.Await(o.handle), o.release()) })
 }
 
 // buffer is memory on a device. Plugins have no buffers that can be written: each run and each upload makes a new one,
@@ -145,7 +171,7 @@ func (b *buffer) Read(dst []byte) error {
 	}
 	o := b.object.share()
 	b.mu.Unlock()
-	if err := errors.Join(b.client.Download(o.handle, dst), o.release()); err != nil {
+	if err := errors.Join(o.read(context.Background(), dst), o.release()); err != nil {
 		return fmt.Errorf("pjrt: reading %v from %v: %w", b.typ, b.device, err)
 	}
 	return nil
@@ -166,7 +192,7 @@ func (b *buffer) Download(dst []byte) kernels.Event {
 	e := &copying{over: make(chan struct{})}
 	go func() {
 		defer close(e.over)
-		if err := errors.Join(b.client.Download(o.handle, dst), o.release()); err != nil {
+		if err := errors.Join(o.read(context.Background(), dst), o.release()); err != nil {
 			e.err = fmt.Errorf("pjrt: reading %v from %v: %w", b.typ, b.device, err)
 		}
 	}()

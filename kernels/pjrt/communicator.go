@@ -13,10 +13,14 @@ import (
 )
 
 // group is where the replicas of a strategy meet: the plugin runs a program on all devices at once, in one call, which
-// the replica that comes last makes. What is combined is combined inside the program, by the devices.
+// the replica that comes last makes. What is combined is combined inside the program, by the devices. Where replicas
+// of other processes take part, the plugins of all meet.
 type group struct {
 	backend *Backend
-	devices []kernels.Device
+	devices []kernels.Device // of this process
+	place   *placement
+	first   int   // number of the first replica of this process
+	remote  *link // to other processes; nil: there are none
 
 	mu      sync.Mutex
 	meeting *meeting // that some replicas have come to; nil where none has
@@ -40,13 +44,10 @@ type communicator struct {
 	replica int
 }
 
-// NewCommunicators connects replicas of this process. Several processes cannot be connected yet.
-func (b *Backend) NewCommunicators(_ context.Context, o kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
+// NewCommunicators connects replicas: those of this process, or of the hosts that were joined.
+func (b *Backend) NewCommunicators(ctx context.Context, o kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
 	if len(o.Devices) == 0 {
 		return nil, errors.New("pjrt: no devices to connect")
-	}
-	if o.Total() != len(o.Devices) || o.First != 0 {
-		return nil, fmt.Errorf("pjrt: connecting %d replicas of this process with %d in all: %w", len(o.Devices), o.Total(), errors.ErrUnsupported)
 	}
 	seen := map[kernels.Device]bool{}
 	for _, d := range o.Devices {
@@ -58,7 +59,17 @@ func (b *Backend) NewCommunicators(_ context.Context, o kernels.CommunicatorOpti
 		}
 		seen[d] = true
 	}
-	g := &group{backend: b, devices: o.Devices, programs: map[string]*executable{}}
+	place, err := b.placementOf(o.Devices)
+	if err != nil {
+		return nil, err
+	}
+	g := &group{backend: b, devices: o.Devices, place: place, first: o.First, programs: map[string]*executable{}}
+	if o.Total() != len(o.Devices) || o.First != 0 {
+		if g.place, err = b.acrossHosts(ctx, o, place); err != nil {
+			return nil, err
+		}
+		g.remote = newLink(o)
+	}
 	all := make([]kernels.Communicator, len(o.Devices))
 	for i := range all {
 		all[i] = &communicator{g, i}
@@ -70,7 +81,6 @@ func (b *Backend) NewCommunicators(_ context.Context, o kernels.CommunicatorOpti
 func (g *group) bring(ctx context.Context, p *part) kernels.Event {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	replica := p.session.replica
 	if g.err != nil {
 		p.drop()
 		return kernels.Completed(g.err)
@@ -84,7 +94,7 @@ func (g *group) bring(ctx context.Context, p *part) kernels.Event {
 		g.fail(err)
 		return kernels.Completed(err)
 	}
-	m.parts[replica] = p
+	m.parts[p.session.replica-g.first] = p
 	m.came++
 	p.event.meeting, p.event.group = m, g
 	if m.came < len(g.devices) {
@@ -96,8 +106,14 @@ func (g *group) bring(ctx context.Context, p *part) kernels.Event {
 	for _, stop := range m.stop {
 		stop()
 	}
-	_, m.err = p.session.run(g.devices, m.parts)
-	if m.err != nil {
+	if g.remote == nil {
+		m.err = p.session.run(g.place, m.parts, nil)
+	} else {
+		g.mu.Unlock() // another process may never come, and who says so needs the lock
+		m.err = p.session.run(g.place, m.parts, g.remote)
+		g.mu.Lock()
+	}
+	if m.err != nil && g.err == nil {
 		g.err = m.err
 	}
 	close(m.over)
@@ -107,15 +123,16 @@ func (g *group) bring(ctx context.Context, p *part) kernels.Event {
 // fits checks that a replica comes once, from its device, with the others' program.
 func (g *group) fits(m *meeting, p *part) error {
 	s := p.session
-	if s.device != g.devices[s.replica] {
-		return fmt.Errorf("pjrt: replica %d of program %q runs on %v, its communicator is on %v", s.replica, s.program.Name, s.device, g.devices[s.replica])
+	own := s.replica - g.first
+	if s.device != g.devices[own] {
+		return fmt.Errorf("pjrt: replica %d of program %q runs on %v, its communicator is on %v", s.replica, s.program.Name, s.device, g.devices[own])
 	}
-	if m.parts[s.replica] != nil {
-		return fmt.Errorf("pjrt: replica %d launched program %q before the others launched %q", s.replica, s.program.Name, m.parts[s.replica].session.program.Name)
+	if m.parts[own] != nil {
+		return fmt.Errorf("pjrt: replica %d launched program %q before the others launched %q", s.replica, s.program.Name, m.parts[own].session.program.Name)
 	}
 	for other, q := range m.parts {
 		if q != nil && q.session.executable != s.executable && q.session.module.Text != s.module.Text {
-			return fmt.Errorf("pjrt: replica %d launched program %q and replica %d program %q, or the same with other shapes; replicas on these devices run one program together: make batches that divide evenly (data's DropRemainder)", s.replica, s.program.Name, other, q.session.program.Name)
+			return fmt.Errorf("pjrt: replica %d launched program %q and replica %d program %q, or the same with other shapes; replicas on these devices run one program together: make batches that divide evenly (data's DropRemainder)", s.replica, s.program.Name, g.first+other, q.session.program.Name)
 		}
 	}
 	return nil
@@ -168,15 +185,19 @@ func (g *group) end(err error) {
 	g.fail(err)
 }
 
-func (c *communicator) Replica() int  { return c.replica }
-func (c *communicator) Replicas() int { return len(c.group.devices) }
+// Replica is this end's number among the replicas of all processes.
+func (c *communicator) Replica() int  { return c.group.first + c.replica }
+func (c *communicator) Replicas() int { return len(c.group.place.ids) }
 
-// Abort makes current and later calls of all replicas return err.
-func (c *communicator) Abort(err error) { c.group.end(err) }
+// Abort makes current and later calls of all replicas of this process return err.
+func (c *communicator) Abort(err error) {
+	c.group.remote.end(err)
+	c.group.end(err)
+}
 
 // Close ends calls under way.
 func (c *communicator) Close() {
-	c.Abort(errors.New("pjrt: the communicator is closed"))
+	c.group.end(errors.New("pjrt: the communicator is closed"))
 	c.group.mu.Lock()
 	defer c.group.mu.Unlock()
 	for _, e := range c.group.programs {
@@ -197,7 +218,7 @@ func (c *communicator) call(ctx context.Context, name string, op ir.Op, a ir.Col
 		c.Abort(err)
 		return err
 	}
-	s, err := e.NewSession(kernels.SessionOptions{Device: c.group.devices[c.replica], Replica: c.replica})
+	s, err := e.NewSession(kernels.SessionOptions{Device: c.group.devices[c.replica], Replica: c.Replica()})
 	if err != nil {
 		return err
 	}
@@ -215,7 +236,7 @@ func (g *group) program(key string, build func() (*ir.Program, error)) (*executa
 	if err != nil {
 		return nil, err
 	}
-	e, err := g.backend.Compile(p, kernels.CompileOptions{Device: g.devices[0], Replicas: len(g.devices)})
+	e, err := g.backend.Compile(p, kernels.CompileOptions{Device: g.devices[0], Replicas: len(g.place.ids)})
 	if err != nil {
 		return nil, err
 	}

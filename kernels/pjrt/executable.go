@@ -59,7 +59,11 @@ func (b *Backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Exec
 	}
 	e := &executable{backend: b, client: client, program: p, module: module, number: number, replicas: replicas, ahead: ahead(p), compiled: map[string]*compiled{}}
 	if replicas == 1 { // which devices several replicas have is known when they meet
-		_, err = e.on([]kernels.Device{o.Device})
+		place, failed := b.placementOf([]kernels.Device{o.Device})
+		if failed != nil {
+			return nil, failed
+		}
+		_, err = e.on(place)
 	}
 	return e, err
 }
@@ -80,32 +84,44 @@ func ahead(p *ir.Program) int {
 	return min(max(256<<20/bytes, 2), 32)
 }
 
+// placement is the plugin's devices that the replicas of a program run on.
+type placement struct {
+	devices []kernels.Device // of this process
+	ids     []int            // of the replicas of all processes
+	key     string
+}
+
+// placementOf looks the devices' numbers up.
+func (b *Backend) placementOf(devices []kernels.Device) (*placement, error) {
+	p := &placement{devices: devices}
+	for _, d := range devices {
+		client, place, err := b.device(d)
+		if err != nil {
+			return nil, err
+		}
+		info, err := client.Describe(place)
+		if err != nil {
+			return nil, err
+		}
+		p.ids = append(p.ids, info.ID)
+	}
+	p.key = fmt.Sprint(p.ids)
+	return p, nil
+}
+
 // on compiles the program for devices, once.
-func (e *executable) on(devices []kernels.Device) (*compiled, error) {
-	key := fmt.Sprint(devices)
+func (e *executable) on(p *placement) (*compiled, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if c := e.compiled[key]; c != nil {
+	if c := e.compiled[p.key]; c != nil {
 		return c, nil
 	}
-	ids := make([]int, len(devices))
-	for i, d := range devices {
-		_, place, err := e.backend.device(d)
-		if err != nil {
-			return nil, err
-		}
-		info, err := e.client.Describe(place)
-		if err != nil {
-			return nil, err
-		}
-		ids[i] = info.ID
-	}
-	code, err := e.backend.compile(e.client, []byte(e.module.Text), capi.CompileOptions{Replicas: e.replicas, Devices: ids, Flags: e.backend.flags})
+	code, err := e.backend.compile(e.client, []byte(e.module.Text), capi.CompileOptions{Replicas: e.replicas, Devices: p.ids, Flags: e.backend.flags})
 	if err != nil {
-		return nil, fmt.Errorf("pjrt: compiling program %q for %v: %w", e.program.Name, devices, err)
+		return nil, fmt.Errorf("pjrt: compiling program %q for %v: %w", e.program.Name, p.devices, err)
 	}
 	c := &compiled{executable: code}
-	e.compiled[key] = c
+	e.compiled[p.key] = c
 	return c, nil
 }
 
@@ -172,6 +188,7 @@ type session struct {
 	device  kernels.Device
 	place   uintptr
 	replica int
+	alone   *placement // of a program for one replica
 	once    sync.Once
 }
 
@@ -184,13 +201,19 @@ func (e *executable) NewSession(o kernels.SessionOptions) (kernels.Session, erro
 	if o.Replica < 0 || o.Replica >= e.replicas {
 		return nil, fmt.Errorf("pjrt: program %q: a session of replica %d; the program is for %d", e.program.Name, o.Replica, e.replicas)
 	}
+	s := &session{executable: e, device: o.Device, place: place, replica: o.Replica}
+	if e.replicas == 1 {
+		if s.alone, err = e.backend.placementOf([]kernels.Device{o.Device}); err != nil {
+			return nil, err
+		}
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
 		return nil, fmt.Errorf("pjrt: program %q was closed", e.program.Name)
 	}
 	e.sessions++
-	return &session{executable: e, device: o.Device, place: place, replica: o.Replica}, nil
+	return s, nil
 }
 
 // Close gives the session back, which holds no memory of its own.
@@ -227,7 +250,7 @@ func (s *session) Launch(ctx context.Context, l kernels.Launch) kernels.Event {
 		return kernels.Completed(err)
 	}
 	if s.replicas == 1 {
-		p.event.flag, err = s.run([]kernels.Device{s.device}, []*part{p})
+		err = s.run(s.alone, []*part{p}, nil)
 		p.event.err, p.event.known = err, err != nil
 		return p.event
 	}
@@ -341,10 +364,12 @@ func (p *part) drop() {
 	}
 }
 
-// run hands a run of all replicas to the plugin and puts its results into their buffers. It returns the flag, for the
-// first replica's event.
-func (e *executable) run(devices []kernels.Device, parts []*part) (flag *object, err error) {
+// run hands a run of the replicas of this process to the plugin, and puts its results into their buffers.
+func (e *executable) run(at *placement, parts []*part, remote *link) (err error) {
 	defer func() {
+		if errors.As(err, new(givenUp)) {
+			return // the plugin may still use what the run was given
+		}
 		for _, p := range parts {
 			for _, o := range p.objects {
 				err = errors.Join(err, o.release())
@@ -352,40 +377,56 @@ func (e *executable) run(devices []kernels.Device, parts []*part) (flag *object,
 			p.objects = nil
 		}
 	}()
-	c, err := e.on(devices)
+	c, err := e.on(at)
 	if err != nil {
 		e.failed(parts, err)
-		return nil, err
+		return err
 	}
 	inputs := len(e.program.Inputs) + 1
-	l := c.launch(e.replicas, inputs)
-	defer c.giveBack(l)
+	l := c.launch(len(parts), inputs)
 	var keep []int
-	for r, p := range parts {
-		for i, o := range p.objects {
-			l.Arguments(r)[i] = uint64(o.handle)
+	for i, p := range parts {
+		for j, o := range p.objects {
+			if remote != nil {
+				o.remote.Store(remote)
+			}
+			l.Arguments(i)[j] = uint64(o.handle)
 		}
 		keep = append(keep, p.keep...)
 	}
 	slices.Sort(keep)
-	if err := l.Run(slices.Compact(keep)); err != nil {
-		err = fmt.Errorf("pjrt: program %q on %v: %w", e.program.Name, devices, err)
-		e.failed(parts, err)
-		return nil, err
+	keep = slices.Compact(keep)
+	if remote == nil {
+		err = l.Run(keep)
+	} else {
+		err = remote.run(l, keep)
 	}
-	for r, p := range parts {
-		results := l.Results(r)
-		for i, b := range p.outputs {
-			err = errors.Join(err, b.replace(newObject(e.client, uintptr(results[i]))))
+	if err != nil {
+		err = fmt.Errorf("pjrt: program %q on %v: %w", e.program.Name, at.devices, err)
+		e.failed(parts, err)
+		if !errors.As(err, new(givenUp)) {
+			c.giveBack(l)
 		}
-		own := newObject(e.client, uintptr(results[len(p.outputs)]))
+		return err
+	}
+	defer c.giveBack(l)
+	made := func(handle uint64) *object {
+		o := newObject(e.client, uintptr(handle))
+		if remote != nil {
+			o.remote.Store(remote)
+		}
+		return o
+	}
+	for i, p := range parts {
+		results := l.Results(i)
+		for j, b := range p.outputs {
+			err = errors.Join(err, b.replace(made(results[j])))
+		}
+		own := made(results[len(p.outputs)])
 		p.queue.put(e.module, e.number, own, e.ahead, nil)
 		p.event.flag = own
-		if r == 0 {
-			flag = own
-		}
 	}
-	return flag, err
+	return err
 }
 
 // failed records in the replicas' queues that the plugin refused a run.

@@ -99,7 +99,7 @@ func (q *queue) put(m *stablehlo.Module, number int32, flag *object, ahead int, 
 	q.flag = flag.share()
 	q.under = append(q.under, flag.share())
 	if over := len(q.under) - ahead; over > 0 {
-		_ = q.client.Await(q.under[over-1].handle) // the failure goes from launch to launch
+		_ = q.under[over-1].await() // the failure goes from launch to launch
 		q.forget(over)
 	}
 }
@@ -113,9 +113,9 @@ func (q *queue) forget(n int) {
 }
 
 // failure waits for a launch and reads its flag.
-func (q *queue) failure(flag *object) error {
+func (q *queue) failure(ctx context.Context, flag *object) error {
 	data := make([]byte, stablehlo.FlagType.Bytes())
-	if err := q.client.Download(flag.handle, data); err != nil {
+	if err := flag.read(ctx, data); err != nil {
 		return fmt.Errorf("pjrt: %v: %w", q.device, err)
 	}
 	var words [3]int32
@@ -148,7 +148,7 @@ func (q *queue) Wait(ctx context.Context) error {
 	if flag == nil {
 		return err
 	}
-	failed := q.failure(flag)
+	failed := q.failure(ctx, flag)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if failed == nil && q.flag == nil {
@@ -211,7 +211,7 @@ func (e *launched) Wait(ctx context.Context) error {
 		e.err = e.meeting.err
 	}
 	if e.err == nil && e.flag != nil {
-		e.err = e.queue.failure(e.flag)
+		e.err = e.queue.failure(ctx, e.flag)
 	}
 	if e.err != nil && e.group != nil {
 		e.group.end(e.err)

@@ -24,7 +24,9 @@ const (
 	clientCreate             = 120
 	clientDestroy            = 128
 	clientPlatformName       = 136
+	clientProcessIndex       = 144
 	clientPlatformVersion    = 152
+	clientDevices            = 160
 	clientAddressableDevices = 168
 	clientCompile            = 200
 	bufferFromHost           = 216
@@ -79,11 +81,15 @@ type Error struct {
 
 // Error codes of plugins.
 const (
+	Cancelled         = 1
 	InvalidArgument   = 3
+	DeadlineExceeded  = 4
 	NotFound          = 5
 	ResourceExhausted = 8
+	Aborted           = 10
 	Unimplemented     = 12
 	Internal          = 13
+	Unavailable       = 14
 )
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }

@@ -3,6 +3,7 @@
 package capi
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -12,7 +13,10 @@ import (
 type Client struct {
 	Plugin  *Plugin
 	Devices []uintptr // those that this process may use
+	All     []uintptr // those of all processes
+	Process int       // number of this process among those that the client spans
 	object  uintptr
+	store   uintptr // number of the store that the processes share; 0: none
 
 	host     sync.Once
 	isOnHost bool // the devices' memory is the host's
@@ -59,8 +63,8 @@ func (a *arguments) options(options []Option) (address, count uint64, err error)
 	return a.words(all), uint64(len(options)), nil
 }
 
-// NewClient connects to the devices.
-func (p *Plugin) NewClient(options ...Option) (*Client, error) {
+// NewClient connects to the devices, with a store to those of several processes, all of which must call it.
+func (p *Plugin) NewClient(store Store, options ...Option) (*Client, error) {
 	var a arguments
 	defer a.release()
 	b := newBlock(88)
@@ -68,24 +72,57 @@ func (p *Plugin) NewClient(options ...Option) (*Client, error) {
 	if b[2], b[3], err = a.options(options); err != nil {
 		return nil, err
 	}
+	c := &Client{Plugin: p}
+	if store != nil {
+		c.store = stores.add(store)
+		f := callbacks()
+		b[4], b[5], b[6], b[7], b[9], b[10] = uint64(f[0]), uint64(c.store), uint64(f[1]), uint64(c.store), uint64(f[2]), uint64(c.store)
+	}
 	if err := p.call(clientCreate, b); err != nil {
+		stores.remove(c.store)
 		return nil, err
 	}
-	c := &Client{Plugin: p, object: uintptr(b[8])}
-	d := newBlock(40)
-	d[2] = uint64(c.object)
-	if err := p.call(clientAddressableDevices, d); err != nil {
-		c.Close()
-		return nil, err
-	}
-	for _, device := range words(uintptr(d[3]), int(d[4])) {
-		c.Devices = append(c.Devices, uintptr(device))
+	c.object = uintptr(b[8])
+	if err := c.survey(); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
+// survey finds out which devices there are.
+func (c *Client) survey() error {
+	list := func(entry uintptr) (all []uintptr, err error) {
+		b := newBlock(40)
+		b[2] = uint64(c.object)
+		if err := c.Plugin.call(entry, b); err != nil {
+			return nil, err
+		}
+		for _, device := range words(uintptr(b[3]), int(b[4])) {
+			all = append(all, uintptr(device))
+		}
+		return all, nil
+	}
+	var err error
+	if c.Devices, err = list(clientAddressableDevices); err != nil {
+		return err
+	}
+	if c.store == 0 {
+		c.All = c.Devices
+		return nil
+	}
+	if c.All, err = list(clientDevices); err != nil {
+		return err
+	}
+	process, err := c.Plugin.ask(clientProcessIndex, c.object)
+	c.Process = int(int32(process))
+	return err
+}
+
 // Close ends the connection. Buffers and executables must have been freed.
-func (c *Client) Close() error { return c.Plugin.handle(clientDestroy, c.object) }
+func (c *Client) Close() error {
+	defer stores.remove(c.store)
+	return c.Plugin.handle(clientDestroy, c.object)
+}
 
 // Platform is the name of the platform ("cpu", "cuda", "tpu") and its version in words.
 func (c *Client) Platform() (name, version string, err error) {

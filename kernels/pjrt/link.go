@@ -1,0 +1,134 @@
+//go:build linux
+
+package pjrt
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
+)
+
+// acrossHosts works out the placement of the replicas of all processes: each tells the others the numbers of its
+// devices.
+func (b *Backend) acrossHosts(ctx context.Context, o kernels.CommunicatorOptions, own *placement) (*placement, error) {
+	if b.hosts == nil || o.Exchange == nil {
+		return nil, fmt.Errorf("pjrt: connecting %d replicas of this process with %d in all, whose hosts were not joined (tpu.InitializeSystem does it): %w", len(o.Devices), o.Total(), errors.ErrUnsupported)
+	}
+	var text []byte
+	for _, id := range own.ids {
+		text = binary.AppendUvarint(text, uint64(id))
+	}
+	blocks, err := o.Exchange(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	known := make([]int, len(b.client.All))
+	for i, device := range b.client.All {
+		info, err := b.client.Describe(device)
+		if err != nil {
+			return nil, err
+		}
+		known[i] = info.ID
+	}
+	all := &placement{devices: own.devices}
+	for rank, block := range blocks {
+		for len(block) > 0 {
+			id, n := binary.Uvarint(block)
+			if n <= 0 || !slices.Contains(known, int(id)) {
+				return nil, fmt.Errorf("pjrt: process %d has device %d, which is none of the %d that the plugin here knows: %v", rank, id, len(known), known)
+			}
+			if slices.Contains(all.ids, int(id)) {
+				return nil, fmt.Errorf("pjrt: process %d has device %d, which another replica has too", rank, id)
+			}
+			all.ids, block = append(all.ids, int(id)), block[n:]
+		}
+	}
+	if len(all.ids) != o.Total() || o.First+len(own.ids) > len(all.ids) || !slices.Equal(all.ids[o.First:o.First+len(own.ids)], own.ids) {
+		return nil, fmt.Errorf("pjrt: the processes have the devices %v; expected %d, with %v from number %d on", all.ids, o.Total(), own.ids, o.First)
+	}
+	all.key = fmt.Sprint(all.ids)
+	return all, nil
+}
+
+// link is the connection of a group to the replicas of other processes, which may stop at any time. What waits for them
+// in the plugin waits for ever then: it is given up when the processes have found out who is gone.
+type link struct {
+	broken func(err error) error
+	over   chan struct{} // closed when the processes have parted
+	once   sync.Once
+	err    error       // why
+	gaveUp atomic.Bool // a call that has not returned
+}
+
+func newLink(o kernels.CommunicatorOptions) *link {
+	return &link{broken: o.Broken, over: make(chan struct{})}
+}
+
+// end tells those who wait that the others will not come.
+func (l *link) end(err error) {
+	if l == nil {
+		return
+	}
+	l.once.Do(func() {
+		l.err = err
+		close(l.over)
+	})
+}
+
+// lastWords is how long a call may take to return after the processes have parted: what does not need the others does.
+const lastWords = time.Second
+
+// givenUp is the error of a call that has not returned: what it uses must stay.
+type givenUp struct{ error }
+
+func (e givenUp) Unwrap() error { return e.error }
+
+// await makes a call of the plugin, and gives it up where the others do not come. The call must own what it uses.
+func (l *link) await(ctx context.Context, call func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- call() }()
+	select {
+	case err := <-done:
+		return l.explain(err)
+	case <-ctx.Done():
+		return givenUp{context.Cause(ctx)}
+	case <-l.over:
+	}
+	if !l.gaveUp.Load() {
+		grace := time.NewTimer(lastWords)
+		defer grace.Stop()
+		select {
+		case err := <-done:
+			return l.explain(err)
+		case <-grace.C:
+		}
+		l.gaveUp.Store(true)
+	}
+	return givenUp{l.err}
+}
+
+// run is await of a run.
+func (l *link) run(launch *capi.Launch, keep []int) error {
+	return l.await(context.Background(), func() error { return launch.Run(keep) })
+}
+
+// explain asks why the connection to other processes broke, where err may say that it did.
+func (l *link) explain(err error) error {
+	var e *capi.Error
+	if err == nil || !errors.As(err, &e) || l.broken == nil {
+		return err
+	}
+	switch e.Code {
+	case capi.Cancelled, capi.DeadlineExceeded, capi.Aborted, capi.Internal, capi.Unavailable:
+		return l.broken(err)
+	}
+	return err
+}
