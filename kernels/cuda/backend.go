@@ -52,6 +52,8 @@ type backend struct {
 	// measure times a way in which values meet; nil: that is not done. It is told how to make so many runs.
 	measure func(way string, bytes int, run func(times int) error) (time.Duration, error)
 
+	pick func(lower.Question) int // which kernel of several is taken; nil: those that were measured
+
 	choosing sync.Mutex
 	choices  map[string]*choice // of groups of one process, by their devices
 

@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"reflect"
@@ -42,11 +43,11 @@ func (b *backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Exec
 	if err := kernels.CheckTypes(Kind, p, lower.HasType); err != nil {
 		return nil, err
 	}
-	capability, err := b.capability(o)
+	options, err := b.options(o)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := lower.Program(p, lower.Options{Replicas: o.Replicas, Capability: capability, TF32: o.TF32})
+	plan, err := lower.Program(p, options)
 	if err != nil {
 		return nil, err
 	}
@@ -57,15 +58,24 @@ func (b *backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Exec
 	return e, nil
 }
 
-// capability is that of the device, or where replicas run a program on others too, the least of all.
-func (b *backend) capability(o kernels.CompileOptions) (int, error) {
+// options describe the device to the lowering, or where replicas run a program on others too, the least of all. Kernels
+// for one architecture alone are for devices that are all of it, and for a driver that knows it.
+func (b *backend) options(o kernels.CompileOptions) (lower.Options, error) {
 	least, err := driver.Capability(b.api, o.Device.Index)
+	most := least
 	for i := 0; i < len(b.devices) && o.Replicas > 1 && err == nil; i++ {
 		var c int
 		c, err = driver.Capability(b.api, i)
-		least = min(least, c)
+		least, most = min(least, c), max(most, c)
 	}
-	return least, err
+	var version int
+	if err == nil {
+		var r driver.Result
+		version, r = b.api.Version()
+		err = driver.Check(b.api, r, "cuDriverGetVersion", "")
+	}
+	const knowsHopper = 12000
+	return lower.Options{Replicas: o.Replicas, Capability: least, TF32: o.TF32, Hopper: least == 90 && most == 90 && version >= knowsHopper, Pick: b.pick}, err
 }
 
 // numbered is what a program's number stands for in failure flags.
@@ -148,15 +158,33 @@ func (e *executable) on(d *device) (*loaded, error) {
 	if l.functions, l.kernels, err = d.load(e.program.Name, e.plan.Text); err != nil {
 		return nil, err
 	}
-	if len(e.plan.Constants) > 0 {
-		if err := e.constants(d, l); err != nil {
-			l.unload(d, int64(len(e.plan.Constants)))
-			return nil, err
-		}
+	err = d.enqueue(func() error { return e.allowShared(d, l, e.plan.Steps) })
+	if err == nil && len(e.plan.Constants) > 0 {
+		err = e.constants(d, l)
+	}
+	if err != nil {
+		l.unload(d, int64(len(e.plan.Constants)))
+		return nil, err
 	}
 	e.loaded[d] = l
 	e.users++
 	return l, nil
+}
+
+// allowShared lets kernels have more shared memory than the driver gives unasked.
+func (e *executable) allowShared(d *device, l *loaded, steps []lower.Step) error {
+	for i := range steps {
+		s := &steps[i]
+		if s.Kind == lower.Launch && s.Shared > driver.DefaultShared {
+			if r := d.API.AllowShared(l.functions[s.Kernel], s.Shared); r != driver.Success {
+				return d.orLost(driver.Check(d.API, r, "cuFuncSetAttribute", "%s of program %q with %d bytes of shared memory", s.Kernel, e.program.Name, s.Shared))
+			}
+		}
+		if err := errors.Join(e.allowShared(d, l, s.Head), e.allowShared(d, l, s.Body)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // constants copies the program's constants to the device.

@@ -313,7 +313,7 @@ func (s *session) kernel(step *lower.Step) (failed error) {
 			s.args = append(s.args, uint64(s.replica))
 		}
 	}
-	c := driver.Config{Grid: [3]uint32{uint32(step.Grid[0]), uint32(step.Grid[1]), uint32(step.Grid[2])}, Block: uint32(step.Block), Stream: s.stream()}
+	c := driver.Config{Grid: [3]uint32{uint32(step.Grid[0]), uint32(step.Grid[1]), uint32(step.Grid[2])}, Block: uint32(step.Block), Shared: uint32(step.Shared), Stream: s.stream()}
 	if t := s.timing; t != nil {
 		if err := t.mark(s.device); err != nil {
 			return err

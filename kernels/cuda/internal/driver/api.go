@@ -52,6 +52,9 @@ const (
 	AttributeIntegratedIs = 18
 )
 
+// DefaultShared is how many bytes of shared memory a block may have without [API].AllowShared.
+const DefaultShared = 48 << 10
+
 // Config is the shape of a launch.
 type Config struct {
 	Grid   [3]uint32
@@ -123,6 +126,8 @@ type API interface {
 	LoadBinary(binary []byte) (module Handle, r Result)
 	UnloadModule(module Handle) Result
 	Function(module Handle, name string) (Handle, Result)
+	// AllowShared lets launches of the function take so much shared memory, where that is more than DefaultShared.
+	AllowShared(function Handle, bytes int) Result
 	Launch(function Handle, c Config, args []uint64) Result
 
 	BeginCapture(stream Handle) Result

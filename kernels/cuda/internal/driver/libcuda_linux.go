@@ -58,6 +58,7 @@ type library struct {
 	linkCreate                                                   func(uint32, *int32, *uintptr, *Handle) Result
 	linkAdd                                                      func(Handle, int32, *byte, uint64, *byte, uint32, *int32, *uintptr) Result
 	linkComplete                                                 func(Handle, *unsafe.Pointer, *uint64) Result
+	functionSet                                                  func(Handle, int32, int32) Result
 	beginCapture                                                 func(Handle, int32) Result
 	endCapture                                                   func(Handle, *Handle) Result
 	instantiate                                                  func(*Handle, Handle, uint64) Result
@@ -121,7 +122,7 @@ func bind(handle uintptr, path string) (API, error) {
 		"cuDevicePrimaryCtxRetain": &l.primaryRetain, "cuDevicePrimaryCtxRelease_v2": &l.primaryRelease, "cuMemGetInfo_v2": &l.memGetInfo,
 		"cuMemHostAlloc": &l.memHostAlloc, "cuMemFreeHost": &l.memFreeHost, "cuStreamCreateWithPriority": &l.streamCreate,
 		"cuStreamDestroy_v2": &l.streamDestroy, "cuEventDestroy_v2": &l.eventDestroy, "cuModuleUnload": &l.moduleUnload, "cuGraphDestroy": &l.graphDestroy,
-		"cuGraphExecDestroy": &l.exe, "cuEventCreate": &l.eventCreate, "cuEventElapsedTime": &l.eventElapsed, "cuModuleLoadDataEx": &l.moduleLoad, "cuModuleGetFunction": &l.moduleGetFunction,
+		"cuGraphExecDestroy": &l.exe, "cuEventCreate": &l.eventCreate, "cuEventElapsedTime": &l.eventElapsed, "cuModuleLoadDataEx": &l.moduleLoad, "cuModuleGetFunction": &l.moduleGetFunction, "cuFuncSetAttribute": &l.functionSet,
 		"cuLinkCreate_v2": &l.linkCreate, "cuLinkAddData_v2": &l.linkAdd, "cuLinkComplete": &l.linkComplete, "cuLinkDestroy": &l.linkDestroy,
 		"cuStreamBeginCapture_v2": &l.beginCapture, "cuStreamEndCapture": &l.endCapture, "cuGraphInstantiateWithFlags": &l.instantiate,
 		"cuMemAllocAsync": &l.memAllocAsync, "cuDeviceGetDefaultMemPool": &l.defaultPool, "cuMemPoolSetAttribute": &l.poolSetAttribute, "cuMemPoolTrimTo": &l.poolTrim,

@@ -67,3 +67,8 @@ func (l *library) Function(m Handle, name string) (Handle, Result) {
 	r := l.moduleGetFunction(&f, m, &text[0])
 	return f, r
 }
+
+func (l *library) AllowShared(f Handle, bytes int) Result {
+	const maxDynamicSharedBytes = 8
+	return l.functionSet(f, maxDynamicSharedBytes, int32(bytes))
+}

@@ -89,6 +89,8 @@ func TestBinding(t *testing.T) {
 	module, _, r := api.LoadModule("good")
 	success(r)
 	function := ok[driver.Handle](t)(api.Function(module, "kernel_0"))
+	assert.Equal(t, driver.Success, api.AllowShared(function, 227<<10))
+	assert.Equal(t, driver.InvalidValue, api.AllowShared(function, 228<<10))
 	_, r = api.Function(module, "kernel_1")
 	assert.Equal(t, driver.NotFound, r)
 	success(api.Launch(function, driver.Config{Grid: [3]uint32{3, 4, 5}, Block: 96, Shared: 8, Stream: d.Stream}, []uint64{uint64(a), 1 << 40, 12}))

@@ -46,6 +46,7 @@ type Fake struct {
 	events  map[driver.Handle]*event
 	modules map[driver.Handle]*ptxsim.Module
 	kernels map[driver.Handle]*ptxsim.Kernel
+	allowed map[driver.Handle]int // shared memory of kernels
 	graphs  map[driver.Handle][]node
 	ready   map[driver.Handle][]node
 	host    map[*byte]bool
@@ -90,7 +91,7 @@ func New(o Options) *Fake {
 	}
 	return &Fake{
 		options: o, next: 1000, streams: map[driver.Handle]*stream{}, events: map[driver.Handle]*event{}, modules: map[driver.Handle]*ptxsim.Module{},
-		kernels: map[driver.Handle]*ptxsim.Kernel{}, graphs: map[driver.Handle][]node{}, ready: map[driver.Handle][]node{}, host: map[*byte]bool{},
+		kernels: map[driver.Handle]*ptxsim.Kernel{}, allowed: map[driver.Handle]int{}, graphs: map[driver.Handle][]node{}, ready: map[driver.Handle][]node{}, host: map[*byte]bool{},
 		kept: map[int64]int{}, parsed: map[string]*ptxsim.Module{}, sizes: map[driver.Address]int64{}, calls: map[string]int{},
 		owners: map[driver.Address]int{}, access: map[[2]int]bool{}, current: map[int]int{}, lost: map[int]bool{}, shared: map[driver.Address]shared{}, identity: rand.Uint64(), homes: map[driver.Handle]int{},
 	}

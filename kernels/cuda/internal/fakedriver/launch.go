@@ -10,6 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptxsim"
 )
 
+const noBinary = 209 // CUDA_ERROR_NO_BINARY_FOR_GPU
+
 // LoadModule parses the text; equal ones once.
 func (f *Fake) LoadModule(text string) (driver.Handle, string, driver.Result) {
 	defer f.mu.Unlock()
@@ -26,6 +28,9 @@ func (f *Fake) load(text string) (driver.Handle, string, driver.Result) {
 		var err error
 		if m, err = ptxsim.Parse(text); err != nil {
 			return 0, err.Error(), 218
+		}
+		if !m.RunsOn(f.options.Capability) {
+			return 0, "the target of the module is another architecture", noBinary
 		}
 		f.parsed[text] = m
 	}
@@ -91,9 +96,35 @@ func (f *Fake) Function(h driver.Handle, name string) (driver.Handle, driver.Res
 	return k, 0
 }
 
+// mostShared is how much shared memory a block may be allowed to have, by compute capability.
+func mostShared(capability int) int {
+	switch {
+	case capability < 80:
+		return 64 << 10
+	case capability == 80 || capability == 87:
+		return 163 << 10
+	case capability < 90 || capability >= 120:
+		return 99 << 10
+	}
+	return 227 << 10
+}
+
+// AllowShared refuses what the device does not have.
+func (f *Fake) AllowShared(h driver.Handle, bytes int) driver.Result {
+	defer f.mu.Unlock()
+	r := f.enter("cuFuncSetAttribute")
+	if r == 0 && (f.kernels[h] == nil || f.kernels[h].Shared+bytes > mostShared(f.options.Capability)) {
+		r = driver.InvalidValue
+	}
+	if r == 0 {
+		f.allowed[h] = bytes
+	}
+	return r
+}
+
 func (f *Fake) Launch(h driver.Handle, c driver.Config, args []uint64) driver.Result {
 	r := f.enter("cuLaunchKernel")
-	k := f.kernels[h]
+	k, shared := f.kernels[h], max(f.allowed[h], driver.DefaultShared)
 	if s := f.streams[c.Stream]; r == 0 && s != nil && f.homes[h] != s.device {
 		r = driver.InvalidContext
 	}
@@ -101,13 +132,13 @@ func (f *Fake) Launch(h driver.Handle, c driver.Config, args []uint64) driver.Re
 	if r != 0 {
 		return r
 	}
-	if k == nil || c.Block == 0 || c.Block > 1024 || c.Grid[0] == 0 || c.Grid[1] == 0 || c.Grid[2] == 0 {
+	if k == nil || int(c.Shared) > shared || c.Block == 0 || c.Block > 1024 || c.Grid[0] == 0 || c.Grid[1] == 0 || c.Grid[2] == 0 {
 		return driver.InvalidValue
 	}
 	if err := f.reaches(c.Stream, args); err != nil {
 		return f.fails(err)
 	}
-	l := ptxsim.Launch{Grid: [3]int{int(c.Grid[0]), int(c.Grid[1]), int(c.Grid[2])}, Block: int(c.Block), Args: append([]uint64{}, args...), Memory: &f.Memory, Order: f.options.Order, Races: f.options.Races}
+	l := ptxsim.Launch{Grid: [3]int{int(c.Grid[0]), int(c.Grid[1]), int(c.Grid[2])}, Block: int(c.Block), Shared: int(c.Shared), Args: append([]uint64{}, args...), Memory: &f.Memory, Order: f.options.Order, Races: f.options.Races}
 	return f.put(c.Stream, f.traced(c.Stream, k.Name, func() error {
 		if f.options.Before != nil {
 			f.options.Before(k.Name)

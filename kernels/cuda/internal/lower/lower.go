@@ -18,6 +18,18 @@ type Options struct {
 	Capability int
 	// TF32 lets tensor cores multiply matrices of float32 too: they read 10 bits of each mantissa.
 	TF32 bool
+	// Hopper says that all devices are of compute capability 9.0: warp groups of them multiply 16-bit floats.
+	Hopper bool
+	// Pick says which of several kernels is fastest for a product or a convolution; nil: the usual one is taken.
+	Pick func(q Question) int
+}
+
+// Question is which way of computing a node is fastest.
+type Question struct {
+	Node  *ir.Node
+	In    []ir.Type
+	Ways  []string // their names, which stay the same
+	Usual int      // the one that is taken where none was measured
 }
 
 // lowering is what the scopes of a program share.

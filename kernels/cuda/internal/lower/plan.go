@@ -70,6 +70,7 @@ type Step struct {
 	Op     ir.Op
 	Grid   [3]int
 	Block  int
+	Shared int // bytes of shared memory that the launch gives
 	Args   []Arg
 	Name   string // of the ops that the kernel computes
 	Bytes  int64  // that it reads and writes, each value counted once

@@ -90,8 +90,11 @@ func TestAssemblerOfTensorCores(t *testing.T) {
 	ptxas := assembler(t)
 	var kernels []string
 	tensor := lower.Options{Capability: 80, TF32: true}
-	for _, p := range tensorPrograms(t) {
+	for i, p := range tensorPrograms(t) {
 		kernels = appendKernels(t, kernels, p, tensor)
+		other := tensor
+		other.Pick = func(lower.Question) int { return i % 5 }
+		kernels = appendKernels(t, kernels, p, other)
 	}
 	for i, c := range kernelstest.Cases() {
 		if plan, err := lower.Program(c.Program, tensor); err == nil && strings.HasPrefix(plan.Text, ptx.HeaderAmpere) && (!testing.Short() || i%8 == 0) {
@@ -107,9 +110,29 @@ func TestAssemblerOfTensorCores(t *testing.T) {
 					chosen = append(chosen, k)
 				}
 			}
-			inBatches(t, ptxas, architecture, ptx.HeaderAmpere, chosen, 128)
+			inBatches(t, ptxas, architecture, ptx.HeaderAmpere+ptx.Dynamic, chosen, 255)
 		})
 	}
+}
+
+// The assembler takes the products of warp groups, and lets them go on beside copies.
+func TestAssemblerOfWarpGroups(t *testing.T) {
+	ptxas := assembler(t)
+	var kernels []string
+	for i, p := range tensorPrograms(t) {
+		for way := range 6 {
+			if i%5 != way%5 && (testing.Short() || i%5 > 2) {
+				continue
+			}
+			o := lower.Options{Capability: 90, Hopper: true, Pick: func(lower.Question) int { return way }}
+			if plan, err := lower.Program(p, o); err == nil && strings.Contains(plan.Text, "wgmma") {
+				kernels = appendKernels(t, kernels, p, o)
+			}
+		}
+	}
+	require.NotEmpty(t, kernels)
+	t.Logf("%d kernels", len(kernels))
+	inBatches(t, ptxas, "sm_90a", ptx.HeaderHopper+ptx.Dynamic, kernels, 255)
 }
 
 // The assembler takes large reductions, several at once, in few enough registers: those of batch normalization. So it
@@ -167,6 +190,7 @@ func assemble(t *testing.T, ptxas, architecture, text string, most int) {
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 	out, err := exec.Command(ptxas, "-v", "-arch="+architecture, "-o", file+".cubin", file).CombinedOutput()
 	require.NoError(t, err, "%.2000s", out)
+	assert.NotContains(t, string(out), "serialized") // products of warp groups
 	for _, m := range spills.FindAllStringSubmatch(string(out), -1) {
 		assert.Equal(t, "0", m[1], "bytes spilled")
 	}

@@ -34,38 +34,36 @@ func (s *scope) unit(c contraction, out ir.Type) *unit {
 }
 
 const (
-	lineBytes  = 64 // of k in a tile
-	chunkBytes = 16 // that a thread copies at once, where they are neighbours
+	lineBytes      = 64  // of k in a tile
+	groupLineBytes = 128 // likewise, where warp groups multiply
+	chunkBytes     = 16  // that a thread copies at once, where they are neighbours
 )
 
-// tensor is a kernel that multiplies with tensor cores. A block makes a tile of the result; each of its warps makes a
-// part of that, of equal size, in registers. Two stages of shared memory hold tiles of the operands: while one is
-// multiplied, the other is filled.
+// tensor is a kernel that multiplies with tensor cores. A block makes a tile of the result; each of its warps, or of
+// its warp groups, makes a part of that, of equal size, in registers. Stages of shared memory hold tiles of the
+// operands: while one is multiplied, others are filled.
 type tensor struct {
 	*gen
-	c            contraction
-	unit         *unit
-	m, n         int // of the tile
-	depth        int // of k in a stage
-	warpsM       int // along m; along n there are warps/warpsM
-	warpM, warpN int // a warp's part of the tile
-	block        int
-	a, b         panel
-	stage        int // bytes
-	base         ptx.Operand
+	way
+	c      contraction
+	unit   *unit
+	depth  int // of k in a stage
+	warpsM int // warps, or warp groups, along m
+	block  int
+	a, b   panel
+	stage  int // bytes
+	base   ptx.Operand
 
 	batch, part, firstM, firstN ptx.Operand
 	lane, warp                  ptx.Operand
 	sums                        []ptx.Operand // four for each product of 16 by 8
 }
 
-// newTensor chooses tiles: large ones where they fill the device.
-func (g *gen) newTensor(c contraction, u *unit) *tensor {
-	t := &tensor{gen: g, c: c, unit: u, m: 64, n: 64, warpsM: 2, warpM: 32, warpN: 32, depth: lineBytes / u.size}
-	if (c.m+127)/128*((c.n+127)/128)*c.batch >= 96 {
-		t.m, t.n, t.warpM, t.warpN = 128, 128, 64, 32
+func (g *gen) newTensor(c contraction, u *unit, w way) *tensor {
+	t := &tensor{gen: g, way: w, c: c, unit: u, depth: lineBytes / u.size, warpsM: w.m / w.warpM, block: w.block()}
+	if w.group {
+		t.depth = groupLineBytes / u.size
 	}
-	t.block = t.warpsM * (t.n / t.warpN) * 32
 	t.a, t.b = t.panel(c.a, c.m, t.m), t.panel(c.b, c.n, t.n)
 	t.b.offset = t.a.bytes()
 	t.stage = t.a.bytes() + t.b.bytes()
@@ -75,9 +73,19 @@ func (g *gen) newTensor(c contraction, u *unit) *tensor {
 func (t *tensor) rows() int    { return (t.c.m + t.m - 1) / t.m }
 func (t *tensor) columns() int { return (t.c.n + t.n - 1) / t.n }
 
+// sharedBytes is what the launch gives.
+func (t *tensor) sharedBytes() int {
+	bytes := max(t.stages*t.stage, t.staged())
+	if t.group {
+		bytes += patternBytes // to begin where a pattern does
+	}
+	return bytes
+}
+
 // multiply writes the kernels of a contraction for tensor cores.
 func (s *scope) multiply(g *gen, c contraction, u *unit, out ir.Type, n *ir.Node, root ir.Value) {
-	t := g.newTensor(c, u)
+	ways := s.ways(g, c, u)
+	t := g.newTensor(c, u, ways[s.pick(n, ways, usual(ways, c))])
 	blocks := t.rows() * t.columns()
 	parts := c.splits(blocks)
 	s.addUp(g, c, parts, out, n, root, func(result func(b, m, n, part, sum ptx.Operand)) {
@@ -86,14 +94,17 @@ func (s *scope) multiply(g *gen, c contraction, u *unit, out ir.Type, n *ir.Node
 	})
 }
 
-// write writes the loop over k. In its first round it only fills a stage, in its last one it only multiplies.
+// write writes the loop over k. Before it the first stages are filled; in each round the next one is, while one is
+// multiplied.
 func (t *tensor) write(parts int, result func(b, m, n, part, sum ptx.Operand)) {
 	g, k := t.gen, t.k
-	k.Ampere = true
-	shared := k.Shared(max(2*t.stage, t.staged()))
-	t.base = g.shared(shared)
+	k.Ampere, k.Hopper, k.Dynamic = true, t.group, t.sharedBytes()
+	t.base = k.DynamicBase()
+	if t.group {
+		t.base = g.patternStart(t.base)
+	}
 	t.locate()
-	t.sums = make([]ptx.Operand, t.warpM/16*(t.warpN/8)*4)
+	t.sums = make([]ptx.Operand, t.m*t.n/t.block)
 	for i := range t.sums {
 		t.sums[i] = g.mov(ptx.F32, ptx.Float32(0))
 	}
@@ -101,26 +112,49 @@ func (t *tensor) write(parts int, result func(b, m, n, part, sum ptx.Operand)) {
 	length = (length + t.depth - 1) / t.depth * t.depth
 	first := g.mov(ptx.B32, g.times(t.part, length))
 	limit := k.Op(ptx.B32, "min.u32", g.mov(ptx.B32, g.add(first, ptx.Int32(int64(length)))), ptx.Int32(int64(t.c.k)))
-	last := k.Op(ptx.B32, "add.s32", limit, ptx.Int32(int64(t.depth)))
 	fillA, fillB := t.fill(&t.a, t.c.a, t.firstM), t.fill(&t.b, t.c.b, t.firstN)
-	readA, readB := t.fragments(&t.a, t.a.warp(t, true)), t.fragments(&t.b, t.b.warp(t, false))
-	writing := g.mov(ptx.B32, ptx.Int32(0))
-	g.loop(first, last, t.depth, func(at ptx.Operand) {
-		filled := k.Label()
-		k.BranchIf(g.compare("ge", "u32", at, limit), filled)
+	multiply := t.products()
+	ahead := t.ahead()
+	writing, reading := g.mov(ptx.B32, ptx.Int32(0)), g.mov(ptx.B32, ptx.Int32(0))
+	fill := func(at ptx.Operand) {
 		fillA(at, limit, writing)
 		fillB(at, limit, writing)
-		k.Place(filled)
 		k.Line("cp.async.commit_group")
-		k.To(writing, "sub.s32", g.mov(ptx.B32, ptx.Int32(int64(t.stage))), writing)
-		empty := k.Label()
-		k.BranchIf(g.compare("eq", "s32", at, first), empty)
-		t.products(readA, readB, writing)
-		k.Place(empty)
-		k.Line("cp.async.wait_group 0")
+		t.next(writing)
+	}
+	full := k.Op(ptx.B32, "add.s32", first, ptx.Int32(int64(ahead*t.depth)))
+	g.loop(first, full, t.depth, fill)
+	g.loop(first, limit, t.depth, func(at ptx.Operand) {
+		k.Line("cp.async.wait_group %d", ahead-1)
+		if t.group {
+			k.Line("fence.proxy.async.shared::cta") // warp groups see what was copied
+		}
 		k.Barrier()
+		next := k.Op(ptx.B32, "add.s32", at, ptx.Int32(int64(ahead*t.depth)))
+		if t.group {
+			multiply(reading)
+			fill(next)
+			k.Line("wgmma.wait_group.sync.aligned 1") // then the round after the next may fill what was read
+		} else {
+			fill(next)
+			multiply(reading)
+		}
+		t.next(reading)
 	})
+	if t.group {
+		k.Line("wgmma.wait_group.sync.aligned 0")
+	}
+	k.Line("cp.async.wait_group 0")
+	k.Barrier()
 	t.results(result)
+}
+
+// next moves the offset of a stage to the next one.
+func (t *tensor) next(stage ptx.Operand) {
+	k := t.k
+	k.To(stage, "add.s32", stage, ptx.Int32(int64(t.stage)))
+	around := t.compare("eq", "s32", stage, ptx.Int32(int64(t.stages*t.stage)))
+	k.To(stage, "selp.b32", ptx.Int32(0), stage, around)
 }
 
 // locate says which tile a block makes. Blocks that run at the same time have neighbouring tiles, so that they read the
@@ -143,30 +177,53 @@ func (t *tensor) locate() {
 	t.firstM, t.firstN = g.mov(ptx.B32, g.times(row, t.m)), g.mov(ptx.B32, g.times(column, t.n))
 }
 
-// products multiplies the tiles of the stage that is not being filled.
-func (t *tensor) products(readA, readB func(writing ptx.Operand) func(tile, step int) []ptx.Operand, writing ptx.Operand) {
-	// writing has moved on already: it is the stage that the next round fills, which was filled in the last one.
-	a, b := readA(writing), readB(writing)
-	for step := range t.depth / t.unit.step {
-		var left, right [][]ptx.Operand
-		for i := range t.warpM / 16 {
-			left = append(left, a(i, step))
-		}
-		for j := range t.warpN / 8 {
-			right = append(right, b(j, step))
-		}
-		for i, x := range left {
-			for j, y := range right {
-				d := t.sums[(i*len(right)+j)*4:]
-				t.k.Line("%s {%v, %v, %v, %v}, {%v, %v, %v, %v}, {%v, %v}, {%v, %v, %v, %v}", t.unit.instruction,
-					d[0], d[1], d[2], d[3], x[0], x[1], x[2], x[3], y[0], y[1], d[0], d[1], d[2], d[3])
+// products prepares the multiplication of the tiles of a stage, and returns what writes it for a stage's offset.
+func (t *tensor) products() func(stage ptx.Operand) {
+	if t.group {
+		return t.groupProducts()
+	}
+	readA, readB := t.fragments(&t.a, t.a.warp(t, true)), t.fragments(&t.b, t.b.warp(t, false))
+	return func(stage ptx.Operand) {
+		a, b := readA(stage), readB(stage)
+		for step := range t.depth / t.unit.step {
+			var left, right [][]ptx.Operand
+			for i := range t.warpM / 16 {
+				left = append(left, a(i, step))
+			}
+			for j := range t.warpN / 8 {
+				right = append(right, b(j, step))
+			}
+			for i, x := range left {
+				for j, y := range right {
+					d := t.sums[(i*len(right)+j)*4:]
+					t.k.Line("%s {%v, %v, %v, %v}, {%v, %v, %v, %v}, {%v, %v}, {%v, %v, %v, %v}", t.unit.instruction,
+						d[0], d[1], d[2], d[3], x[0], x[1], x[2], x[3], y[0], y[1], d[0], d[1], d[2], d[3])
+				}
 			}
 		}
 	}
 }
 
+// strips is how many warps have strips of 16 rows of their own, one below the other.
+func (t *tensor) strips() int {
+	if t.group {
+		return 4 * t.warpsM
+	}
+	return t.warpsM
+}
+
 // staged is the shared memory that results go through.
-func (t *tensor) staged() int { return t.warpsM * 16 * (t.n + 8) * 4 }
+func (t *tensor) staged() int { return t.strips() * 16 * (t.n + 8) * 4 }
+
+// stripRow is the first row of a strip: a warp's rows follow each other; those of a warp group take turns.
+func (t *tensor) stripRow(strip ptx.Operand, i int) ptx.Operand {
+	g := t.gen
+	if t.group {
+		row := g.add(g.times(g.over(strip, 4), t.warpM), g.times(g.mod(strip, 4), 16))
+		return g.add(row, ptx.Int32(int64(64*i)))
+	}
+	return g.add(g.times(strip, t.warpM), ptx.Int32(int64(16*i)))
+}
 
 // results hands out the sums, 16 rows of each warp at a time: they go through shared memory, so that neighbouring
 // threads have neighbours in a row, and what follows the product is written once for all.
@@ -174,12 +231,13 @@ func (t *tensor) results(result func(b, m, n, part, sum ptx.Operand)) {
 	g, k := t.gen, t.k
 	pitch := t.n + 8
 	tid := k.Op(ptx.B32, "mov.u32", special("%tid.x"))
-	wm, wn := g.mod(t.warp, t.warpsM), g.over(t.warp, t.warpsM)
-	row := g.add(g.times(wm, 16), g.over(t.lane, 4))
-	column := g.add(g.times(wn, t.warpN), g.times(g.mod(t.lane, 4), 2))
+	strips := t.strips()
+	strip, across := g.mod(t.warp, strips), g.over(t.warp, strips)
+	row := g.add(g.times(strip, 16), g.over(t.lane, 4))
+	column := g.add(g.times(across, t.warpN), g.times(g.mod(t.lane, 4), 2))
 	slot := k.Op(ptx.B32, "mad.lo.s32", g.add(g.times(row, pitch), column), ptx.Int32(4), t.base)
 	tiles := t.warpN / 8
-	for i := range t.warpM / 16 {
+	for i := range len(t.sums) / (4 * tiles) {
 		if i > 0 {
 			k.Barrier()
 		}
@@ -190,9 +248,9 @@ func (t *tensor) results(result func(b, m, n, part, sum ptx.Operand)) {
 			}
 		}
 		k.Barrier()
-		g.loop(tid, ptx.Int32(int64(t.warpsM*16*t.n)), t.block, func(e ptx.Operand) {
+		g.loop(tid, ptx.Int32(int64(strips*16*t.n)), t.block, func(e ptx.Operand) {
 			r, c := g.over(e, t.n), g.mod(e, t.n)
-			m := g.add(g.add(t.firstM, g.times(g.over(r, 16), t.warpM)), g.add(g.mod(r, 16), ptx.Int32(int64(16*i))))
+			m := g.add(g.add(t.firstM, t.stripRow(g.over(r, 16), i)), g.mod(r, 16))
 			n := g.mov(ptx.B32, g.add(t.firstN, c))
 			skip := k.Label()
 			k.BranchUnless(g.both(g.compare("lt", "u32", g.mov(ptx.B32, m), ptx.Int32(int64(t.c.m))), g.compare("lt", "u32", n, ptx.Int32(int64(t.c.n)))), skip)

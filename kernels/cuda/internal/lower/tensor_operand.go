@@ -17,6 +17,7 @@ type panel struct {
 	pitch  int // bytes from line to line
 	offset int // in a stage
 	chunk  int // bytes that are copied at once
+	group  bool
 }
 
 // panel lays out a tile. Lines have a few bytes more than they need: then what a warp reads at once lies in different
@@ -24,8 +25,12 @@ type panel struct {
 func (t *tensor) panel(s side, length, outer int) panel {
 	u := t.unit
 	p := panel{value: s.value, dtype: t.p.Type(s.value).DType, size: u.size, fast: s.fast, length: length, outer: outer, depth: t.depth, chunk: 4}
-	if s.run*u.size%chunkBytes == 0 && aligned(t.places[s.value], chunkBytes) {
+	if t.byChunks(s) {
 		p.chunk = chunkBytes
+	}
+	if p.group = t.group; p.group {
+		p.pitch = groupLineBytes
+		return p
 	}
 	p.pitch = p.line()*u.size + 16
 	if !p.fast && u.size == 4 {
@@ -41,7 +46,12 @@ func (p *panel) line() int {
 	return p.outer
 }
 
-func (p *panel) bytes() int { return p.outer * p.depth / p.line() * p.pitch }
+func (p *panel) bytes() int {
+	if p.group {
+		return p.outer * p.depth * p.size
+	}
+	return p.outer * p.depth / p.line() * p.pitch
+}
 
 // strides are the bytes between neighbours along the outer number and along k.
 func (p *panel) strides() (outer, k int) {
@@ -51,7 +61,8 @@ func (p *panel) strides() (outer, k int) {
 	return p.size, p.pitch
 }
 
-// fill prepares the copies of a panel, and returns what writes them for a k. Elements outside are 0.
+// fill prepares the copies of a panel, and returns what writes them for a k. Elements outside are 0. What depends on
+// the outer number alone is computed here, once.
 func (t *tensor) fill(p *panel, s side, first ptx.Operand) func(at, limit, stage ptx.Operand) {
 	g, k := t.gen, t.k
 	each := p.chunk / p.size // elements of a chunk
@@ -60,37 +71,112 @@ func (t *tensor) fill(p *panel, s side, first ptx.Operand) func(at, limit, stage
 	position, line := g.times(g.mod(tid, chunks), each), g.over(tid, chunks)
 	lines := t.block / chunks // that the block copies at once
 	count := p.outer * p.depth / each / t.block
-	own := g.mov(ptx.B32, g.add(g.add(g.times(line, p.pitch), g.times(position, p.size)), g.add(t.base, ptx.Int32(int64(p.offset)))))
-	memory := g.pointer(p.value)
+	own := t.slots(p, position, line, lines, count)
+	memory := g.pointer(s.value)
+	known := map[int]outerPart{}
+	outer := func(e, i int) outerPart {
+		m, key := g.add(position, ptx.Int32(int64(i))), i
+		if p.fast {
+			m, key = g.add(line, ptx.Int32(int64(e*lines))), e*each
+		}
+		if _, ok := known[key]; !ok {
+			m = g.mov(ptx.B32, g.add(first, m))
+			known[key] = outerPart{s.outer(t.batch, m), g.compare("lt", "u32", m, ptx.Int32(int64(p.length)))}
+		}
+		return known[key]
+	}
+	for e := range count {
+		for i := range p.addressed() {
+			outer(e, i)
+		}
+	}
 	return func(at, limit, stage ptx.Operand) {
-		slot := k.Op(ptx.B32, "add.s32", own, stage)
-		for e := range count {
-			to := ptx.Raw("[" + slot.String() + "+" + itoa(e*lines*p.pitch) + "]")
-			// element is the number of an element of the chunk, 0 where there is none.
-			element := func(i int) (number, valid ptx.Operand) {
-				along, across := g.add(position, ptx.Int32(int64(i))), g.add(line, ptx.Int32(int64(e*lines)))
-				m, n := along, across
-				if p.fast {
-					m, n = across, along
-				}
-				m = g.mov(ptx.B32, g.add(first, m))
+		slots := map[int]ptx.Operand{}
+		inners := map[int]outerPart{}
+		inner := func(e, i int) outerPart {
+			n, key := g.add(line, ptx.Int32(int64(e*lines))), e*each
+			if p.fast {
+				n, key = g.add(position, ptx.Int32(int64(i))), i
+			}
+			if _, ok := inners[key]; !ok {
 				n = g.mov(ptx.B32, g.add(at, n))
-				valid = g.both(g.compare("lt", "u32", m, ptx.Int32(int64(p.length))), g.compare("lt", "u32", n, limit))
-				number, there := s.join(s.outer(t.batch, m), s.inner(n))
+				inners[key] = outerPart{s.inner(n), g.compare("lt", "u32", n, limit)}
+			}
+			return inners[key]
+		}
+		for e := range count {
+			pass := p.pass(e * lines)
+			if slots[pass].IsZero() {
+				slots[pass] = k.Op(ptx.B32, "add.s32", own[pass], stage)
+			}
+			to := ptx.Raw("[" + slots[pass].String() + "+" + itoa((e*lines-pass)*p.pitch) + "]")
+			// element is the number of an element of the chunk, 0 where there is none.
+			t.copyChunk(p, to, memory, func(i int) (number, valid ptx.Operand) {
+				o, n := outer(e, i), inner(e, i)
+				number, there := s.join(o.numbers, n.numbers)
+				valid = g.both(o.valid, n.valid)
 				if !there.IsZero() {
 					valid = g.both(valid, there)
 				}
 				return number, valid
-			}
-			t.copyChunk(p, to, memory, element)
+			})
 		}
 	}
+}
+
+// slots are where the first chunks of a thread lie, in stage 0. The chunks of a later pass lie where those of the first
+// one do, but for whole patterns of eight lines.
+func (t *tensor) slots(p *panel, position, line ptx.Operand, lines, count int) map[int]ptx.Operand {
+	g, own := t.gen, map[int]ptx.Operand{}
+	for e := range count {
+		if pass := p.pass(e * lines); own[pass].IsZero() {
+			at := p.slot(g, g.add(line, ptx.Int32(int64(pass))), position)
+			own[pass] = g.mov(ptx.B32, g.add(at, g.add(t.base, ptx.Int32(int64(p.offset)))))
+		}
+	}
+	return own
+}
+
+// pass is how many lines a line further on lies from the beginning of a pattern, where there are patterns.
+func (p *panel) pass(lines int) int {
+	if p.group {
+		return lines % 8
+	}
+	return 0
+}
+
+// outerPart is what is known of an element by one of its numbers.
+type outerPart struct {
+	numbers []ptx.Operand
+	valid   ptx.Operand
+}
+
+// addressed is how many elements of a chunk are looked for in memory.
+func (p *panel) addressed() int {
+	if p.chunk == chunkBytes || p.size == 4 {
+		return 1
+	}
+	return 2
+}
+
+// slot is where a chunk lies, by its line and its place in that. Where warp groups multiply, lines have 128 bytes, the
+// longer ones are columns of them, and in eight lines the chunks are exchanged.
+func (p *panel) slot(g *gen, line, position ptx.Operand) ptx.Operand {
+	if !p.group {
+		return g.add(g.times(line, p.pitch), g.times(position, p.size))
+	}
+	const perLine = groupLineBytes / chunkBytes
+	chunk := g.over(position, chunkBytes/p.size)
+	column, chunk := g.over(chunk, perLine), g.mod(chunk, perLine)
+	chunk = g.k.Op(ptx.B32, "xor.b32", g.mov(ptx.B32, chunk), g.mov(ptx.B32, g.mod(line, 8)))
+	at := g.add(g.times(line, groupLineBytes), g.times(chunk, chunkBytes))
+	return g.add(at, g.times(column, p.depth*groupLineBytes))
 }
 
 // copyChunk copies neighbours, or elements that lie anywhere, into shared memory.
 func (t *tensor) copyChunk(p *panel, to, memory ptx.Operand, element func(i int) (number, valid ptx.Operand)) {
 	g, k := t.gen, t.k
-	if p.chunk == chunkBytes || p.size == 4 {
+	if p.addressed() == 1 {
 		number, valid := element(0)
 		number = g.pick(valid, g.mov(ptx.B32, number), ptx.Int32(0)) // an address that exists, of which nothing is read
 		cache := map[int]string{4: "ca", chunkBytes: "cg"}[p.chunk]
@@ -99,7 +185,7 @@ func (t *tensor) copyChunk(p *panel, to, memory ptx.Operand, element func(i int)
 		return
 	}
 	var both ptx.Operand
-	for i := range 2 {
+	for i := range p.addressed() {
 		number, valid := element(i)
 		x := g.mov(ptx.B32, ptx.Int32(0))
 		skip := k.Label()

@@ -137,7 +137,7 @@ func multiplied(t *testing.T, text string, plan *lower.Plan, m, n, k int, order 
 			args[i] = out
 		}
 	}
-	if err := module.Kernels[s.Kernel].Run(ptxsim.Launch{Grid: s.Grid, Block: s.Block, Args: args, Memory: &memory, Order: order}); err != nil {
+	if err := module.Kernels[s.Kernel].Run(ptxsim.Launch{Grid: s.Grid, Block: s.Block, Shared: s.Shared, Args: args, Memory: &memory, Order: order}); err != nil {
 		return nil, err
 	}
 	sums := make([]float32, m*n)
@@ -147,26 +147,42 @@ func multiplied(t *testing.T, text string, plan *lower.Plan, m, n, k int, order 
 	return sums, nil
 }
 
-// Each barrier of the kernel, and its wait for copies, is needed: without any one of them the interpreter finds threads
-// that touch what others have not finished.
+// Each barrier of the kernel, each wait for copies and products and each fence is needed: without any one of them the
+// interpreter finds threads that touch what others have not finished.
 func TestTensorBarriers(t *testing.T) {
-	const m, n, k = 64, 64, 96
+	const m, n, k = 128, 128, 248
 	for _, turned := range []bool{false, true} {
-		plan, err := lower.Program(product(t, ir.BFloat16, m, n, k, turned, !turned, false), lower.Options{Capability: 80})
-		require.NoError(t, err)
-		want, err := multiplied(t, plan.Text, plan, m, n, k, ptxsim.Up)
-		require.NoError(t, err)
-		for _, line := range []string{"\tbar.sync 0;\n", "\tcp.async.wait_group 0;\n"} {
-			parts := strings.Split(plan.Text, line)
-			require.Greater(t, len(parts), 1)
-			for i := 1; i < len(parts); i++ {
-				broken := strings.Join(parts[:i], line) + strings.Join(parts[i:], line)
-				found := false
-				for _, order := range ptxsim.Orders() {
-					got, err := multiplied(t, broken, plan, m, n, k, order)
-					found = found || err != nil || !assert.ObjectsAreEqual(want, got)
+		for _, o := range []lower.Options{{Capability: 80}, {Capability: 90, Hopper: true, Pick: func(lower.Question) int { return 0 }}} {
+			plan, err := lower.Program(product(t, ir.BFloat16, m, n, k, turned, !turned, false), o)
+			require.NoError(t, err)
+			want, err := multiplied(t, plan.Text, plan, m, n, k, ptxsim.Up)
+			require.NoError(t, err)
+			lines := []string{"\tbar.sync 0;\n", "\tcp.async.wait_group "}
+			if o.Hopper {
+				require.Contains(t, plan.Text, "wgmma.mma_async")
+				lines = append(lines, "\twgmma.fence", "\twgmma.commit_group", "\twgmma.wait_group", "\tfence.proxy.async")
+			}
+			for _, line := range lines {
+				parts := strings.Split(plan.Text, line)
+				require.Greater(t, len(parts), 1)
+				for i := 1; i < len(parts); i++ {
+					rest := parts[i]
+					if !strings.HasSuffix(line, "\n") {
+						_, rest, _ = strings.Cut(rest, "\n")
+					}
+					broken := strings.Join(parts[:i], line) + rest
+					if i+1 < len(parts) {
+						broken += line + strings.Join(parts[i+1:], line)
+					}
+					found := false
+					for _, order := range ptxsim.Orders() {
+						got, err := multiplied(t, broken, plan, m, n, k, order)
+						if found = err != nil || !assert.ObjectsAreEqual(want, got); found {
+							break
+						}
+					}
+					assert.True(t, found, "%q number %d was removed and nobody noticed", strings.TrimSpace(line), i)
 				}
-				assert.True(t, found, "%q number %d was removed and nobody noticed", strings.TrimSpace(line), i)
 			}
 		}
 	}

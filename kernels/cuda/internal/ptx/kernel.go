@@ -15,8 +15,12 @@ type Kernel struct {
 	labels int
 	// MaxThreads is the number of threads of a block, which the compiler may count on.
 	MaxThreads int
-	// Ampere says that there are instructions for compute capability 8.0 and later.
-	Ampere bool
+	// Ampere says that there are instructions for compute capability 8.0 and later, Hopper that there are some for 9.0
+	// alone.
+	Ampere, Hopper bool
+	// Dynamic is how many bytes of shared memory the launch gives, besides those taken by Shared; see
+	// [Kernel.DynamicBase].
+	Dynamic int
 }
 
 // Param adds a parameter of 64 bits and returns the register that holds it.
@@ -103,6 +107,14 @@ func (k *Kernel) SharedBase() Operand {
 	return r
 }
 
+// DynamicBase returns the address of the shared memory that the launch gives, which is a multiple of 16, as a number of
+// 32 bits.
+func (k *Kernel) DynamicBase() Operand {
+	r := k.Reg(B32)
+	k.Line("mov.u32 %v, dynamic_memory", r)
+	return r
+}
+
 // SharedBytes is the shared memory taken so far.
 func (k *Kernel) SharedBytes() int { return k.shared }
 
@@ -137,9 +149,11 @@ func (k *Kernel) Text(name string) string {
 
 // Module is a text of several kernels. Kernels with the same text are one.
 type Module struct {
-	text   strings.Builder
-	names  map[string]string // by text
-	ampere bool
+	text    strings.Builder
+	names   map[string]string // by text
+	ampere  bool
+	hopper  bool
+	dynamic bool
 }
 
 // Add adds a kernel and returns its name.
@@ -153,21 +167,31 @@ func (m *Module) Add(k *Kernel) string {
 	}
 	name := fmt.Sprintf("kernel_%d", len(m.names))
 	m.names[body] = name
-	m.ampere = m.ampere || k.Ampere
+	m.ampere, m.hopper, m.dynamic = m.ampere || k.Ampere, m.hopper || k.Hopper, m.dynamic || k.Dynamic > 0
 	m.text.WriteString(k.Text(name))
 	return name
 }
 
-// Header begins every module, HeaderAmpere one with instructions for compute capability 8.0.
+// Header begins every module, HeaderAmpere one with instructions for compute capability 8.0, HeaderHopper one with
+// instructions for 9.0, which runs on no other. Dynamic follows where launches give shared memory.
 const (
 	Header       = ".version 6.4\n.target sm_75\n.address_size 64\n"
 	HeaderAmpere = ".version 7.0\n.target sm_80\n.address_size 64\n"
+	HeaderHopper = ".version 8.0\n.target sm_90a\n.address_size 64\n"
+	Dynamic      = ".extern .shared .align 16 .b8 dynamic_memory[];\n"
 )
 
 // String is the whole text.
 func (m *Module) String() string {
-	if m.ampere {
-		return HeaderAmpere + m.text.String()
+	header := Header
+	switch {
+	case m.hopper:
+		header = HeaderHopper
+	case m.ampere:
+		header = HeaderAmpere
 	}
-	return Header + m.text.String()
+	if m.dynamic {
+		header += Dynamic
+	}
+	return header + m.text.String()
 }

@@ -10,6 +10,15 @@ import (
 // Module is a parsed text.
 type Module struct {
 	Kernels map[string]*Kernel
+	target  string
+}
+
+// RunsOn reports whether the module is for a compute capability, as major·10+minor: for it or for an older one, or for
+// it alone.
+func (m *Module) RunsOn(capability int) bool {
+	number, alone := strings.CutSuffix(strings.TrimPrefix(m.target, "sm_"), "a")
+	n, err := strconv.Atoi(number)
+	return err == nil && (n == capability || n < capability && !alone)
 }
 
 // Kernel is a parsed entry point.
@@ -23,6 +32,7 @@ type Kernel struct {
 	initial  []uint64
 	special  [6]int32 // slots of the special registers, in the order of specialNames
 	barriers bool
+	fences   bool // for warp groups
 }
 
 // instruction works on slots: registers and constants alike.
@@ -30,9 +40,10 @@ type instruction struct {
 	run        func(t *thread, in *instruction)
 	warp       func(w []thread, in *instruction) error // of a warp together
 	d, a, b, c int32
-	list       []int32 // operands where there are more than four, or braces around them
-	offset     int64   // of an address
-	guard      int32   // slot of a predicate; -1 for none
+	group      func(w []thread, in *instruction) error // of four warps together
+	list       []int32                                 // operands where there are more than four, or braces around them
+	offset     int64                                   // of an address
+	guard      int32                                   // slot of a predicate; -1 for none
 	negated    bool
 	target     int32
 	line       int32
@@ -68,7 +79,9 @@ func Parse(text string) (*Module, error) {
 		line = strings.TrimSpace(line)
 		var err error
 		switch {
-		case line == "" || line == "{" || strings.HasPrefix(line, "//") || strings.HasPrefix(line, ".maxntid") || strings.HasPrefix(line, ".version") || strings.HasPrefix(line, ".target") || strings.HasPrefix(line, ".address_size"):
+		case strings.HasPrefix(line, ".target "):
+			m.target = strings.TrimPrefix(line, ".target ")
+		case line == "" || strings.HasPrefix(line, ".extern .shared") || line == "{" || strings.HasPrefix(line, "//") || strings.HasPrefix(line, ".maxntid") || strings.HasPrefix(line, ".version") || strings.HasPrefix(line, ".address_size"):
 		case strings.HasPrefix(line, ".visible .entry "):
 			p = newParser(line)
 		case p == nil:
@@ -189,6 +202,13 @@ func (p *parser) instruction(in *instruction, name string, operands []string) er
 		in.kind = leave
 		return nil
 	}
+	if group, ok := groupInstructions[name]; ok {
+		if in.guard >= 0 {
+			return fmt.Errorf("%s has a guard, and its warp group executes it together", name)
+		}
+		in.kind, in.group = together, group
+		p.kernel.barriers, p.kernel.fences = true, true
+	}
 	if warp, ok := warpInstructions[name]; ok {
 		if in.guard >= 0 {
 			return fmt.Errorf("%s has a guard, and its warp executes it together", name)
@@ -232,6 +252,9 @@ func (p *parser) operand(o, typ string) (int32, error) {
 	switch {
 	case o == "shared_memory":
 		return p.slot(o, 0), nil
+	case o == "dynamic_memory":
+		p.kernel.barriers = true
+		return p.slot(o, uint64(dynamicAfter(p.kernel.Shared))), nil
 	case strings.HasPrefix(o, "param_"):
 		if s, ok := p.slots[o]; ok {
 			return s, nil

@@ -22,6 +22,7 @@ func Orders() []Order { return []Order{Up, Down, Shuffled} }
 type Launch struct {
 	Grid   [3]int
 	Block  int // threads
+	Shared int // bytes of shared memory besides those that the kernel declares
 	Args   []uint64
 	Memory *Memory
 	Order  Order
@@ -42,6 +43,8 @@ type thread struct {
 
 	copies []copying // that have begun and are not waited for
 	groups int       // of copies that were closed
+	dirty  []uint32  // words of shared memory that were written since the last fence for warp groups
+	group  *warpGroup
 }
 
 // state is where a thread stands.
@@ -62,7 +65,11 @@ type block struct {
 	shared []byte
 	words  []word
 	epoch  int32
+	fences bool // for warp groups: who has written what is kept
 }
+
+// dynamicAfter is where the shared memory that a launch gives begins: nowhere in particular, but at a multiple of 16.
+func dynamicAfter(declared int) int { return (declared+15)&^15 + 16 }
 
 // word tells who has touched four bytes of shared memory since the last barrier.
 type word struct {
@@ -70,6 +77,9 @@ type word struct {
 	writer, reader        int32
 	many, written         bool
 	copied                bool // by a copy that is under way
+	dirty                 bool // written since its writer's last fence for warp groups
+	fenceEpoch            int32
+	reading               int32 // products of warp groups that are under way
 }
 
 // Run runs a kernel to its end.
@@ -79,7 +89,11 @@ func (k *Kernel) Run(l Launch) error {
 	}
 	l.Memory.mu.RLock()
 	defer l.Memory.mu.RUnlock()
-	b := &block{memory: l.Memory, shared: make([]byte, k.Shared), words: make([]word, k.Shared/4)}
+	size := k.Shared
+	if l.Shared > 0 {
+		size = dynamicAfter(k.Shared) + l.Shared
+	}
+	b := &block{memory: l.Memory, shared: make([]byte, size), words: make([]word, size/4), fences: k.fences}
 	if l.Races {
 		b.races = newRaces()
 	}
@@ -132,6 +146,7 @@ func (k *Kernel) prepare(t *thread, id int, l Launch, at [3]int) {
 	}
 	t.pc, t.id, t.state, t.steps, t.err = 0, id, running, 0, nil
 	t.copies, t.groups = t.copies[:0], 0
+	t.dirty, t.group = t.dirty[:0], nil
 }
 
 func (k *Kernel) runBlock(b *block, threads []thread, order []int, l Launch, at [3]int) error {
@@ -200,6 +215,9 @@ func (k *Kernel) reach(threads []thread, order []int) error {
 		if !met {
 			return nil
 		}
+		if err := k.meetGroups(threads); err != nil {
+			return err
+		}
 		for first := 0; first < len(threads); first += warpSize {
 			if err := k.meet(threads[first:min(first+warpSize, len(threads))]); err != nil {
 				return err
@@ -237,6 +255,9 @@ func (k *Kernel) advance(t *thread) error {
 		case leave:
 			if t.state = done; len(t.copies) > 0 {
 				return fmt.Errorf("thread %d ends while a copy of its is under way", t.id)
+			}
+			if t.group != nil && len(t.group.products) > 0 {
+				return fmt.Errorf("thread %d ends while a product of its warp group is under way", t.id)
 			}
 			return nil
 		}
@@ -278,6 +299,13 @@ func (t *thread) local(address uint64, size int, write bool) []byte {
 			t.err = fmt.Errorf("thread %d touches shared address %d, to which a copy is under way", me, w*4)
 		}
 		if write {
+			if u.reading > 0 {
+				t.err = fmt.Errorf("thread %d writes shared address %d, which a product of a warp group reads that is under way", me, w*4)
+			}
+			if b.fences && !(u.dirty && u.written && u.writer == me) {
+				u.dirty = true
+				t.dirty = append(t.dirty, uint32(w))
+			}
 			if u.readEpoch == b.epoch && (u.reader != me || u.many) {
 				t.err = fmt.Errorf("thread %d writes shared address %d, which thread %d has read, without a barrier in between", me, w*4, u.reader)
 			}

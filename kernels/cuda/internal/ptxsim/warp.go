@@ -15,12 +15,14 @@ const warpSize = 32
 // results. Registers are named as in NVIDIA's manual, "PTX ISA", warp-level matrix instructions.
 var warpInstructions = map[string]func(w []thread, in *instruction) error{}
 
+// halves are the 16-bit floats that tensor cores multiply.
+var halves = map[string]func(uint64) float64{
+	"bf16": func(x uint64) float64 { return float64(f32(x & 0xffff << 16)) },
+	"f16":  func(x uint64) float64 { return float64(ir.Float16ToFloat32(uint16(x))) },
+}
+
 func init() {
-	half := map[string]func(uint64) float64{
-		"bf16": func(x uint64) float64 { return float64(f32(x & 0xffff << 16)) },
-		"f16":  func(x uint64) float64 { return float64(ir.Float16ToFloat32(uint16(x))) },
-	}
-	for typ, widen := range half {
+	for typ, widen := range halves {
 		warpInstructions["mma.sync.aligned.m16n8k16.row.col.f32."+typ+"."+typ+".f32"] = func(w []thread, in *instruction) error {
 			multiply(w, in, 16, 2, widen)
 			return nil
@@ -32,14 +34,15 @@ func init() {
 	}
 	warpInstructions["ldmatrix.sync.aligned.m8n8.x4.shared.b16"] = func(w []thread, in *instruction) error { return loadMatrices(w, in, false) }
 	warpInstructions["ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"] = func(w []thread, in *instruction) error { return loadMatrices(w, in, true) }
-	warpInstructions["shfl.sync.bfly.b32"] = shuffle
+	warpInstructions["shfl.sync.bfly.b32"] = shuffle(func(lane, mask int) int { return lane ^ mask })
+	warpInstructions["shfl.sync.idx.b32"] = shuffle(func(_, from int) int { return from })
 }
 
 // meet executes the instruction at which a warp has met.
 func (k *Kernel) meet(w []thread) error {
 	pc, here := int32(-1), 0
 	for i := range w {
-		if w[i].state == meeting {
+		if w[i].state == meeting && k.code[w[i].pc-1].group == nil {
 			pc = w[i].pc
 			here++
 		}
@@ -144,18 +147,20 @@ func loadMatrices(w []thread, in *instruction, transposed bool) error {
 	return nil
 }
 
-// shuffle gives each lane the operand of the lane whose number differs in the bits of a mask.
-func shuffle(w []thread, in *instruction) error {
-	const result, operand, mask, clamp, members = 0, 1, 2, 3, 4
-	var given [warpSize]uint64
-	for i := range w {
-		if r := w[i].regs; r[in.list[clamp]] != warpSize-1 || uint32(r[in.list[members]]) != math.MaxUint32 {
-			return fmt.Errorf("only shuffles among all lanes of a warp are known here")
+// shuffle gives each lane the operand of another lane: of which one follows from its number and an operand.
+func shuffle(source func(lane, operand int) int) func(w []thread, in *instruction) error {
+	const result, operand, which, clamp, members = 0, 1, 2, 3, 4
+	return func(w []thread, in *instruction) error {
+		var given [warpSize]uint64
+		for i := range w {
+			if r := w[i].regs; r[in.list[clamp]] != warpSize-1 || uint32(r[in.list[members]]) != math.MaxUint32 {
+				return fmt.Errorf("only shuffles among all lanes of a warp are known here")
+			}
+			given[i] = w[i].regs[in.list[operand]]
 		}
-		given[i] = w[i].regs[in.list[operand]]
+		for i := range w {
+			w[i].regs[in.list[result]] = given[source(i, int(w[i].regs[in.list[which]]&(warpSize-1)))]
+		}
+		return nil
 	}
-	for i := range w {
-		w[i].regs[in.list[result]] = given[i^int(w[i].regs[in.list[mask]]&(warpSize-1))]
-	}
-	return nil
 }

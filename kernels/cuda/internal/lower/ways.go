@@ -1,0 +1,131 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// way is how tensor cores make a contraction: which part of the result a block makes, and how.
+type way struct {
+	m, n         int // of a block's tile
+	warpM, warpN int // of a warp's part of it; of a warp group, where those multiply
+	stages       int // of shared memory, each of which holds operands for some k
+	group        bool
+}
+
+// String names the way: the tile, the part of a warp or of a warp group, the stages.
+func (w way) String() string {
+	name := fmt.Sprintf("%dx%d/%dx%dx%d", w.m, w.n, w.warpM, w.warpN, w.stages)
+	if w.group {
+		name += "g"
+	}
+	return name
+}
+
+// block is the number of threads.
+func (w way) block() int {
+	threads := 32
+	if w.group {
+		threads = 128
+	}
+	return w.m / w.warpM * (w.n / w.warpN) * threads
+}
+
+// ahead is how many stages are filled before they are multiplied. Products of warp groups go on beside the next round's
+// copies, and so need another stage.
+func (w way) ahead() int {
+	if w.group {
+		return w.stages - 2
+	}
+	return w.stages - 1
+}
+
+// sharedLimit is how much shared memory a block may have, by compute capability.
+func sharedLimit(capability int) int {
+	switch {
+	case capability < 80:
+		return 48 << 10
+	case capability == 80 || capability == 87:
+		return 163 << 10
+	case capability < 90 || capability >= 120:
+		return 99 << 10
+	}
+	return 227 << 10
+}
+
+// ways are those in which a device can make a contraction, larger tiles first. There is at least one.
+func (s *scope) ways(g *gen, c contraction, u *unit) []way {
+	limit := sharedLimit(s.options.Capability)
+	stages := 4
+	if limit < 128<<10 {
+		stages = 3
+	}
+	var all []way
+	add := func(w way) {
+		if t := g.newTensor(c, u, w); t.sharedBytes() <= limit {
+			all = append(all, w)
+		}
+	}
+	if s.options.Hopper && u.size == 2 && c.m >= 64 && c.n >= 64 && s.byChunks(c.a) && s.byChunks(c.b) {
+		add(way{128, 256, 64, 256, 4, true})
+		add(way{256, 128, 128, 128, 4, true})
+		add(way{128, 128, 64, 128, 4, true})
+		add(way{64, 256, 64, 256, 4, true})
+		add(way{64, 128, 64, 128, 5, true})
+		add(way{64, 64, 64, 64, 6, true})
+	}
+	if u.size == 2 {
+		add(way{128, 256, 64, 64, stages, false})
+	}
+	add(way{128, 128, 64, 32, stages, false})
+	add(way{128, 64, 32, 32, stages, false})
+	add(way{64, 128, 32, 32, stages, false})
+	add(way{64, 64, 32, 32, stages, false})
+	return all
+}
+
+// byChunks reports whether pieces of 16 bytes of an operand can be copied at once.
+func (s *scope) byChunks(o side) bool {
+	return o.run*s.p.Type(o.value).DType.Size()%chunkBytes == 0 && aligned(s.places[o.value], chunkBytes)
+}
+
+// fullDevice is the number of tiles that are enough to occupy a device.
+const fullDevice = 128
+
+// usual is the number of the way that is taken where none was measured: the first one with enough tiles, else one of
+// the smallest. Warp groups multiply several times faster than warps do.
+func usual(ways []way, c contraction) int {
+	tiles := func(w way) int { return (c.m + w.m - 1) / w.m * ((c.n + w.n - 1) / w.n) * c.batch }
+	best := 0
+	for i, w := range ways {
+		if w.group != ways[0].group {
+			break
+		}
+		if wasted := w.m >= 2*c.m || w.n >= 2*c.n; !wasted && tiles(w) >= fullDevice {
+			return i
+		}
+		if tiles(w) > tiles(ways[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// pick is the number of the way that is taken: the usual one, unless another is known to be faster.
+func (s *scope) pick(n *ir.Node, ways []way, usual int) int {
+	if s.options.Pick == nil || len(ways) == 1 {
+		return usual
+	}
+	q := Question{Node: n, Usual: usual}
+	for _, v := range n.Inputs {
+		q.In = append(q.In, s.p.Type(v))
+	}
+	for _, w := range ways {
+		q.Ways = append(q.Ways, w.String())
+	}
+	if i := s.options.Pick(q); i >= 0 && i < len(ways) {
+		return i
+	}
+	return usual
+}
