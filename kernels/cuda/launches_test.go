@@ -91,7 +91,7 @@ func TestLaunchesPerStep(t *testing.T) {
 		{"MLP, SGD with momentum", dense(), &optimizers.SGD{Momentum: 0.9}, 19},
 		{"CNN, Adam", cnn, &optimizers.Adam{}, 32},
 		{"batch normalization, Adam", norm, &optimizers.Adam{}, 45},
-		{"LSTM of 28 steps, Adam", lstm, &optimizers.Adam{}, 331},
+		{"LSTM of 28 steps, Adam", lstm, &optimizers.Adam{}, 26},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := launchesOf(t, []int{784}, c.network, c.optimizer)

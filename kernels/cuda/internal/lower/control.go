@@ -32,13 +32,25 @@ func (s *scope) scan(n *ir.Node) {
 		}
 	}
 	s.copyAll(n, begin, false)
+	placesOf := func(values []ir.Value) (places []Place) {
+		for _, v := range values {
+			places = append(places, s.places[v])
+		}
+		return places
+	}
+	var steps []Step
+	body := s.open(a.Body, inputs, &steps, s.guard)
+	f := body.fuse()
+	body.steps = s.steps
+	if s.inRows(n, a, body, f, inputs[:a.Carry], placesOf(n.Inputs[a.Carry:a.Carry+a.Xs]), placesOf(n.Outputs[a.Carry:])) {
+		return
+	}
+	body.steps = &steps
 	to := make([]Place, len(a.Body.Outputs))
 	for i, out := range a.Body.Outputs[a.Carry:] {
 		to[a.Carry+i] = shifted(s.places[n.Outputs[a.Carry+i]], Stride{loop, int64(a.Body.Type(out.Value).Bytes())})
 	}
-	var steps []Step
-	body := s.open(a.Body, inputs, &steps, s.guard)
-	results := body.body(to)
+	results := body.write(f, to)
 	body.carry(n, results[:a.Carry], inputs[:a.Carry])
 	body.giveOutputs()
 	*s.steps = append(*s.steps, Step{Kind: Loop, Scope: n.Scope, Op: n.Op, Loop: loop, Length: a.Length, Reverse: a.Reverse, Body: steps})

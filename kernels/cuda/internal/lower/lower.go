@@ -103,7 +103,7 @@ func passes(o Options) []pass.Pass {
 	if o.Replicas > 1 {
 		list = append(list, pass.MergeAllReduces())
 	}
-	return append(list, narrow(), pass.ScheduleUpdates())
+	return append(list, narrow(), hoist(), pass.ScheduleUpdates())
 }
 
 // keeps says which composites have a kernel of their own.

@@ -1,0 +1,405 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// A loop whose steps keep examples apart, as those of recurrent layers and of their gradients do once sums over
+// examples are taken out of them (hoist.go), is one kernel: each block has a few examples, and goes with them through
+// all steps. What a step computes is in the order of its nodes; where a thread reads what others of the block have
+// written, a barrier is in between. Blocks never wait for each other.
+
+const (
+	maxRowConstants = 512 << 10 // bytes of matrices that each block reads in each step, from caches
+	rowBlocks       = 128       // blocks that a loop is divided into, about as many as a device runs at once
+	maxRows         = 8         // examples of a block
+)
+
+// rowLoop is the kernel of such a loop.
+type rowLoop struct {
+	*gen
+	f       *fusion
+	attrs   ir.ScanAttrs
+	batch   int
+	rows    int // of a block
+	block   int
+	states  []Place // of the carried values
+	stacked []Place // of the results of all steps
+
+	tid, first ptx.Operand // first is the number of the block's first example
+	moving     []moving
+	out        []ptx.Operand    // where the results of a step go, by their numbers after the states
+	writes     map[ir.Value]int // of a value that is written there at once: which one
+	hazards    hazards
+	bytes      int64
+}
+
+// moving is a pointer to what belongs to the step.
+type moving struct {
+	register ptx.Operand
+	bytes    int64
+}
+
+// rowsOfLoop is how many examples a loop goes on with apart from each other; 0 where it does not, or where a kernel of
+// its own would not be faster.
+func (s *scope) rowsOfLoop(a ir.ScanAttrs, f *fusion) int {
+	p := s.p
+	if a.Carry == 0 || a.Length < 2 {
+		return 0
+	}
+	first := func(v ir.Value) int {
+		if shape := p.Type(v).Shape; len(shape) > 0 {
+			return shape[0]
+		}
+		return 0
+	}
+	batch := first(p.Inputs[0].Value)
+	row := make([]bool, p.NumValues())
+	for _, in := range p.Inputs[:a.Carry+a.Xs] {
+		if row[in.Value] = true; first(in.Value) != batch {
+			return 0
+		}
+	}
+	constants := 0
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		apart, across := keepsRowsApart(p, n, row, batch)
+		if !across || len(f.checks[i]) > 0 || f.kernel[i] && !apart {
+			return 0
+		}
+		for _, v := range n.Outputs {
+			row[v] = apart
+		}
+		if n.Op == ir.Dot {
+			constants += p.Type(n.Inputs[1]).Bytes()
+		}
+	}
+	for i, out := range p.Outputs {
+		if s.makers[out.Value] == nil && (i < a.Carry && out.Value != p.Inputs[i].Value || !row[out.Value]) || !row[out.Value] {
+			return 0
+		}
+	}
+	if constants == 0 || constants > maxRowConstants {
+		return 0
+	}
+	return batch
+}
+
+// keepsRowsApart reports whether the result of a node has the examples on its first axis, and whether, if an operand
+// has them, each example's result depends on that example alone.
+func keepsRowsApart(p *ir.Program, n *ir.Node, row []bool, batch int) (apart, ok bool) {
+	shape := p.Type(n.Outputs[0]).Shape
+	apart = slices.ContainsFunc(n.Inputs, func(v ir.Value) bool { return row[v] })
+	if apart && (len(shape) == 0 || shape[0] != batch) {
+		return false, false
+	}
+	switch a := n.Attrs.(type) {
+	case ir.SliceAttrs:
+		return apart, !apart || a.Start[0] == 0 && a.Limit[0] == batch && a.Stride[0] == 1
+	case ir.BroadcastAttrs:
+		return apart, !apart || a.Axes[0] == 0
+	case ir.DotAttrs:
+		x, y := p.Type(n.Inputs[0]), p.Type(n.Inputs[1])
+		matrices := len(a.LhsBatch) == 0 && len(x.Shape) == 2 && len(y.Shape) == 2 && slices.Equal(a.LhsContract, []int{1}) && len(a.RhsContract) == 1
+		float := x.DType.IsFloat() && x.DType.Size() <= 4
+		return apart, matrices && float && row[n.Inputs[0]] && !row[n.Inputs[1]] && y.Shape.Size() > 0
+	}
+	switch n.Op {
+	case ir.Reshape, ir.Constant, ir.Identity:
+		return apart, true
+	case ir.Concat:
+		return apart, !apart || n.Attrs.(ir.AxisAttrs).Axis > 0
+	}
+	return apart, n.Op.IsElementwise()
+}
+
+// inRows writes a loop as one kernel, and reports whether it is one of those.
+func (s *scope) inRows(n *ir.Node, a ir.ScanAttrs, body *scope, f *fusion, states, xs, stacked []Place) bool {
+	batch := body.rowsOfLoop(a, f)
+	if batch == 0 {
+		return false
+	}
+	l := &rowLoop{gen: body.kernel(n), f: f, attrs: a, batch: batch, states: states, stacked: stacked, block: 256}
+	l.rows = min((batch+rowBlocks-1)/rowBlocks, maxRows)
+	for i := range body.p.Nodes {
+		if m := &body.p.Nodes[i]; m.Op == ir.Dot && (body.p.Type(m.Outputs[0]).Shape[1] >= 512 || body.p.Type(m.Inputs[0]).Shape[1] >= 512) {
+			l.block = 512
+		}
+	}
+	k := l.k
+	l.tid = k.Op(ptx.B32, "mov.u32", special("%tid.x"))
+	l.first = l.mov(ptx.B32, l.times(l.mov(ptx.B32, special("%ctaid.x")), l.rows))
+	l.begin(xs)
+	l.loop(ptx.Int32(0), ptx.Int32(int64(a.Length)), 1, func(ptx.Operand) {
+		l.step()
+		for _, m := range l.moving {
+			k.To(m.register, "add.s64", m.register, ptx.Int64(m.bytes))
+		}
+		k.Barrier()
+	})
+	l.launch([3]int{(batch + l.rows - 1) / l.rows, 1, 1}, l.block)
+	step := &(*s.steps)[len(*s.steps)-1]
+	step.Name, step.Bytes, step.FLOPs = fmt.Sprintf("scan of %d steps", a.Length), l.bytes, l.flops
+	for v, taken := range body.taken {
+		if taken {
+			body.taken[v] = false
+			s.arena.give(body.places[v].Offset, body.p.Type(v).Bytes())
+		}
+	}
+	return true
+}
+
+// begin makes the pointers to what belongs to a step.
+func (l *rowLoop) begin(xs []Place) {
+	p, a := l.p, l.attrs
+	for i, in := range p.Inputs[a.Carry : a.Carry+a.Xs] {
+		l.pointers[in.Value] = l.pointerOfStep(xs[i], in.Value)
+	}
+	for _, in := range p.Inputs[a.Carry+a.Xs:] {
+		l.bytes += int64(p.Type(in.Value).Bytes())
+	}
+	l.writes = map[ir.Value]int{}
+	for i, out := range p.Outputs[a.Carry:] {
+		l.out = append(l.out, l.pointerOfStep(l.stacked[i], out.Value))
+		if _, there := l.writes[out.Value]; !there && l.position[out.Value] >= 0 {
+			l.writes[out.Value], l.pointers[out.Value] = i, l.out[i]
+		}
+	}
+}
+
+// pointerOfStep is a pointer to a value of the first step that runs, which moves with the steps.
+func (l *rowLoop) pointerOfStep(place Place, v ir.Value) ptx.Operand {
+	bytes := int64(l.p.Type(v).Bytes())
+	l.bytes += bytes * int64(l.attrs.Length)
+	m := moving{l.mov(ptx.B64, l.place(place)), bytes}
+	if l.attrs.Reverse {
+		l.k.To(m.register, "add.s64", m.register, ptx.Int64(bytes*int64(l.attrs.Length-1)))
+		m.bytes = -bytes
+	}
+	l.moving = append(l.moving, m)
+	return m.register
+}
+
+// step writes what one step computes.
+func (l *rowLoop) step() {
+	p, a := l.p, l.attrs
+	stack := func(before bool) { // results that are states as they were, say, or that others are too
+		for i, out := range p.Outputs[a.Carry:] {
+			v := out.Value
+			if at, made := l.writes[v]; before == (l.position[v] < 0) && (!made || at != i) {
+				l.copyRows(v, fmt.Sprint("stacked", i), l.out[i])
+			}
+		}
+	}
+	stack(true)
+	direct := map[ir.Value]Place{}
+	for v, i := range l.writes {
+		direct[v] = l.stacked[i]
+	}
+	for i := range p.Nodes {
+		if !l.f.kernel[i] {
+			continue
+		}
+		n := &p.Nodes[i]
+		root, anchor := n.Outputs[0], n
+		if m := l.f.anchor[i]; m != nil {
+			anchor = m
+		}
+		l.settle(n, direct)
+		l.inMemory[root] = false
+		if anchor.Op == ir.Dot {
+			l.product(anchor, root)
+		} else {
+			l.elementsOf(root)
+		}
+		l.inMemory[root] = true
+	}
+	stack(false)
+	for i, out := range p.Outputs[:a.Carry] {
+		if in := p.Inputs[i].Value; out.Value != in {
+			l.copyRows(out.Value, l.name(in), l.pointer(in))
+		}
+	}
+}
+
+// name tells memory apart: that of a value.
+func (l *rowLoop) name(v ir.Value) string { return fmt.Sprint("value", v) }
+
+// mapping is which thread has which element: those of a shape are divided in one way.
+func mapping(shape ir.Shape) string { return fmt.Sprint(shape) }
+
+// elementsOf writes a value element by element.
+func (l *rowLoop) elementsOf(v ir.Value) {
+	n, t := l.makers[v], l.p.Type(v)
+	l.reading(n, mapping(t.Shape))
+	l.hazards.write(l.k, l.name(v), mapping(t.Shape))
+	to := l.pointer(v)
+	l.each(t.Shape, func(number ptx.Operand) {
+		r := l.register(t.DType, inlined[n.Op](l.gen, n, at(t.Shape, number)))
+		l.store(t.DType, l.element(to, number, t.DType.Size()), r)
+	})
+}
+
+// copyRows copies a value in memory.
+func (l *rowLoop) copyRows(v ir.Value, name string, to ptx.Operand) {
+	t := l.p.Type(v)
+	l.hazards.read(l.k, l.name(v), mapping(t.Shape))
+	l.hazards.write(l.k, name, mapping(t.Shape))
+	from := l.pointer(v)
+	l.each(t.Shape, func(number ptx.Operand) {
+		x := l.load(t.DType, l.element(from, number, t.DType.Size()))
+		l.store(t.DType, l.element(to, number, t.DType.Size()), x)
+	})
+}
+
+// each writes a loop over the elements of the block's examples.
+func (l *rowLoop) each(shape ir.Shape, body func(number ptx.Operand)) {
+	columns := shape.Size() / l.batch
+	from := l.mov(ptx.B32, l.times(l.first, columns))
+	limit := l.k.Op(ptx.B32, "add.s32", from, ptx.Int32(int64(l.rows*columns)))
+	if l.batch%l.rows != 0 {
+		limit = l.k.Op(ptx.B32, "min.u32", limit, ptx.Int32(int64(shape.Size())))
+	}
+	l.loop(l.k.Op(ptx.B32, "add.s32", from, l.tid), limit, l.block, body)
+}
+
+// reading notes what the kernel of a node reads of what the loop writes.
+func (l *rowLoop) reading(n *ir.Node, how string) {
+	if !n.Op.IsElementwise() {
+		how = anywhere
+	}
+	for _, v := range n.Inputs {
+		switch {
+		case l.inMemory[v]:
+			l.hazards.read(l.k, l.name(v), how)
+		case l.makers[v] != nil:
+			l.reading(l.makers[v], how)
+		}
+	}
+}
+
+// hazards are the accesses since the last barrier: by name of what was written or read, in which mapping.
+type hazards struct{ wrote, was map[string]string }
+
+// anywhere is an access by any thread.
+const anywhere = "anywhere"
+
+func (h *hazards) read(k *ptx.Kernel, name, how string) {
+	if w, ok := h.wrote[name]; ok && (w != how || how == anywhere) {
+		h.barrier(k)
+	}
+	if h.was == nil {
+		h.was = map[string]string{}
+	}
+	if before, ok := h.was[name]; ok && before != how {
+		how = anywhere
+	}
+	h.was[name] = how
+}
+
+func (h *hazards) write(k *ptx.Kernel, name, how string) {
+	r, read := h.was[name]
+	w, wrote := h.wrote[name]
+	if read && (r != how || how == anywhere) || wrote && (w != how || how == anywhere) {
+		h.barrier(k)
+	}
+	if h.wrote == nil {
+		h.wrote = map[string]string{}
+	}
+	h.wrote[name] = how
+}
+
+func (h *hazards) barrier(k *ptx.Kernel) {
+	k.Barrier()
+	h.wrote, h.was = nil, nil
+}
+
+// product writes the product of the block's rows with a matrix, and what follows it up to root.
+func (l *rowLoop) product(n *ir.Node, root ir.Value) {
+	k := l.k
+	l.reading(l.makers[root], anywhere)
+	l.hazards.write(k, l.name(root), anywhere)
+	turned := n.Attrs.(ir.DotAttrs).RhsContract[0] == 1
+	out := l.p.Type(n.Outputs[0]).Shape
+	depth := l.p.Type(n.Inputs[0]).Shape[1]
+	l.flops += 2 * int64(out.Size()) * int64(depth) * int64(l.attrs.Length)
+	to := l.pointer(root)
+	finish := func(sums []ptx.Operand, column ptx.Operand) {
+		for r, sum := range sums {
+			row := l.mov(ptx.B32, l.add(l.first, ptx.Int32(int64(r))))
+			skip := k.Label()
+			if l.batch%l.rows != 0 {
+				k.BranchUnless(l.compare("lt", "u32", row, ptx.Int32(int64(l.batch))), skip)
+			}
+			number := l.add(l.times(row, out[1]), column)
+			l.apart(func() { l.finish(n.Outputs[0], root, at(out, l.mov(ptx.B32, number)), sum, to) })
+			k.Place(skip)
+		}
+	}
+	if !turned {
+		l.loop(l.tid, ptx.Int32(int64(out[1])), l.block, func(column ptx.Operand) {
+			finish(l.sums(n, depth, column, out[1], ptx.Int32(0), 1), column)
+		})
+		return
+	}
+	lane, warp := l.mov(ptx.B32, l.mod(l.tid, 32)), l.over(l.tid, 32)
+	l.loop(warp, ptx.Int32(int64(out[1])), l.block/32, func(column ptx.Operand) {
+		row := l.mov(ptx.B32, l.times(column, depth))
+		sums := l.sums(n, depth, row, 1, lane, 32)
+		for _, sum := range sums {
+			for distance := 16; distance > 0; distance /= 2 {
+				theirs := k.Op(ptx.F32, "shfl.sync.bfly.b32", sum, ptx.Int32(int64(distance)), ptx.Int32(31), ptx.Int32(-1))
+				k.To(sum, "add.rn.f32", sum, theirs)
+			}
+		}
+		skip := k.Label()
+		k.BranchIf(l.compare("ne", "s32", lane, ptx.Int32(0)), skip)
+		finish(sums, column)
+		k.Place(skip)
+	})
+}
+
+// sums adds up Σ x[row][i]·y[base + i·stride], for i from a number on in steps, for each of the block's rows.
+func (l *rowLoop) sums(n *ir.Node, depth int, base ptx.Operand, stride int, from ptx.Operand, step int) []ptx.Operand {
+	k := l.k
+	d := l.p.Type(n.Inputs[0]).DType
+	x, y := l.pointer(n.Inputs[0]), l.pointer(n.Inputs[1])
+	sums := make([]ptx.Operand, l.rows)
+	rows := make([]ptx.Operand, l.rows)
+	for r := range sums {
+		sums[r] = l.mov(ptx.F32, ptx.Float32(0))
+		row := l.mov(ptx.B32, l.add(l.first, ptx.Int32(int64(r))))
+		if l.batch%l.rows != 0 {
+			row = k.Op(ptx.B32, "min.u32", row, ptx.Int32(int64(l.batch-1)))
+		}
+		rows[r] = l.mov(ptx.B32, l.times(row, depth))
+	}
+	unroll := 1
+	for unroll < 8 && depth%(2*unroll*step) == 0 {
+		unroll *= 2
+	}
+	l.loop(from, ptx.Int32(int64(depth)), unroll*step, func(i ptx.Operand) {
+		element := func(memory, number ptx.Operand, apart int) func(j int) ptx.Operand {
+			at := k.Op(ptx.B64, "mad.wide.u32", number, ptx.Int32(int64(d.Size())), memory)
+			return func(j int) ptx.Operand {
+				return l.load(d, ptx.Raw("["+at.String()+"+"+itoa(j*apart*d.Size())+"]"))
+			}
+		}
+		right := element(y, l.mov(ptx.B32, l.add(base, l.times(i, stride))), step*stride)
+		factors := make([]ptx.Operand, unroll)
+		for j := range factors {
+			factors[j] = right(j)
+		}
+		for r, sum := range sums {
+			left := element(x, l.mov(ptx.B32, l.add(rows[r], i)), step)
+			for j, factor := range factors {
+				k.To(sum, "fma.rn.f32", left(j), factor, sum)
+			}
+		}
+	})
+	return sums
+}
