@@ -32,54 +32,94 @@ type lookupTable struct {
 	next   int        // lookup that the trace comes to
 }
 
-// findLookups traces the model for the first batch, to see what it looks up.
+// findLookups traces the model for the first batch, to see what it looks up. Tables whose rows decide what else is
+// looked up are read as a whole.
 func (w *serverWorker) findLookups() (*tableLookups, error) {
 	m := w.t.m
 	l := &tableLookups{w: w, tables: map[*distribute.Variable]*lookupTable{}}
+	if m.compiled.trainStep != nil { // who takes gradients takes those of weights
+		return l, nil
+	}
 	candidates := map[*distribute.Variable]*serverWeight{}
 	for _, one := range w.weights {
 		if one.trained && len(one.local.Type().Shape) == 2 && one.local.Spec().Regularizer == nil {
 			candidates[one.local] = one
 		}
 	}
-	if len(candidates) == 0 || m.compiled.trainStep != nil { // who takes gradients takes those of weights
-		return l, nil
-	}
-	read := map[*distribute.Variable]bool{}
-	// record traces the model with zeros for rows, and returns the ids.
-	record := func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
-		l.found = nil
-		var ids []*ops.Tensor
-		r.SetLookup(func(v *distribute.Variable, x *ops.Tensor) *ops.Tensor {
-			if candidates[v] == nil {
-				return nil
+	for len(candidates) > 0 {
+		probe := &lookupProbe{l: l, candidates: candidates}
+		fn := distribute.NewFunction(m.strategy, "look-ups", probe.record)
+		inst, err := w.load(fn, nil)
+		if err != nil {
+			return nil, err
+		}
+		fn.Release(inst)
+		fn.Close()
+		if probe.deciding != nil { // then others are looked up
+			delete(candidates, probe.deciding)
+			continue
+		}
+		for _, v := range l.found {
+			if probe.read[v] { // also read as a whole
+				delete(candidates, v)
+			} else if l.tables[v] == nil {
+				l.tables[v] = &lookupTable{weight: candidates[v]}
+				l.order = append(l.order, l.tables[v])
 			}
-			l.found, ids = append(l.found, v), append(ids, ops.Cast(x, ir.Int64))
-			return ops.Zeros(r, ir.Float32, append(x.Shape().Clone(), v.Type().Shape[1])...)
-		})
-		m.outputs(m.context(r, false), in[:m.compiled.inputs])
-		for _, v := range r.Variables() {
-			read[v] = true
 		}
-		return ids
-	}
-	probe := distribute.NewFunction(m.strategy, "look-ups", record)
-	if _, err := w.load(probe, nil); err != nil {
-		return nil, err
-	}
-	for _, v := range l.found {
-		if read[v] { // also read as a whole
-			delete(candidates, v)
-		} else if l.tables[v] == nil {
-			l.tables[v] = &lookupTable{weight: candidates[v]}
-			l.order = append(l.order, l.tables[v])
+		if len(l.order) > 0 {
+			l.ids = distribute.NewFunction(m.strategy, "look-ups", (&lookupProbe{l: l, candidates: candidates}).record)
 		}
-	}
-	probe.Close()
-	if len(l.order) > 0 {
-		l.ids = distribute.NewFunction(m.strategy, "look-ups", record)
+		break
 	}
 	return l, nil
+}
+
+// lookupProbe traces a model with zeros for rows.
+type lookupProbe struct {
+	l          *tableLookups
+	candidates map[*distribute.Variable]*serverWeight
+
+	read     map[*distribute.Variable]bool
+	deciding *distribute.Variable // a table on whose rows it depends what is looked up; nil: none
+}
+
+// record returns what is looked up. It is that of training, where layers may hide words or normalize by the batch; what
+// they assign is left to the step.
+func (p *lookupProbe) record(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
+	m := p.l.w.t.m
+	p.l.found, p.read, p.deciding = nil, map[*distribute.Variable]bool{}, nil
+	var ids []*ops.Tensor
+	rows := map[ir.Value]*distribute.Variable{}
+	r.SetLookup(func(v *distribute.Variable, x *ops.Tensor) *ops.Tensor {
+		if p.candidates[v] == nil || x.Graph() != r.Graph() { // ids of a loop or branch are known in it alone
+			return nil
+		}
+		p.l.found, ids = append(p.l.found, v), append(ids, ops.Cast(x, ir.Int64))
+		zeros := ops.Zeros(r, ir.Float32, append(x.Shape().Clone(), v.Type().Shape[1])...)
+		rows[zeros.Value()] = v
+		return zeros
+	})
+	m.outputs(m.context(r, true), in[:m.compiled.inputs])
+	r.DropAssignments()
+	for _, v := range r.Variables() {
+		p.read[v] = true
+	}
+	for _, n := range r.Graph().Program().Nodes { // from rows to what is computed of them
+		for _, x := range n.Inputs {
+			if v := rows[x]; v != nil {
+				for _, y := range n.Outputs {
+					rows[y] = v
+				}
+			}
+		}
+	}
+	for _, x := range ids {
+		if v := rows[x.Value()]; v != nil {
+			p.deciding = v
+		}
+	}
+	return ids
 }
 
 // extra is an input of a step beside the arrays of the batch.

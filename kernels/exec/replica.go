@@ -213,5 +213,12 @@ func (r *Replica) AssignsVariables() bool {
 	return false
 }
 
+// DropAssignments lets the program that is being traced leave all variables as they are, whatever was assigned so far.
+func (r *Replica) DropAssignments() {
+	for _, e := range r.entries {
+		e.assigned = false
+	}
+}
+
 // Variables returns the variables that the trace has read or assigned so far.
 func (r *Replica) Variables() Variables { return r.variables }
