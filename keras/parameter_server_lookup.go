@@ -23,6 +23,8 @@ type tableLookups struct {
 	order  []*lookupTable
 	ids    *distribute.Function   // computes what is looked up; nil: nothing
 	found  []*distribute.Variable // table of each of its results
+
+	updates *serverUpdates // of the trace of a user-defined TrainStep; nil: there is none
 }
 
 // lookupTable is one table, with the lookups of a step in the order of the trace.
@@ -37,7 +39,8 @@ type lookupTable struct {
 func (w *serverWorker) findLookups() (*tableLookups, error) {
 	m := w.t.m
 	l := &tableLookups{w: w, tables: map[*distribute.Variable]*lookupTable{}}
-	if m.compiled.trainStep != nil { // who takes gradients takes those of weights
+	own := m.compiled.trainStep != nil
+	if own && m.compiled.config.CheckNumerics { // which would look at what is computed of no rows
 		return l, nil
 	}
 	candidates := map[*distribute.Variable]*serverWeight{}
@@ -50,11 +53,16 @@ func (w *serverWorker) findLookups() (*tableLookups, error) {
 		probe := &lookupProbe{l: l, candidates: candidates}
 		fn := distribute.NewFunction(m.strategy, "look-ups", probe.record)
 		inst, err := w.load(fn, nil)
+		if err == nil {
+			fn.Release(inst)
+		}
+		fn.Close()
+		if err != nil && own { // such as one that takes gradients of weights itself: it needs the whole of them
+			return l, nil
+		}
 		if err != nil {
 			return nil, err
 		}
-		fn.Release(inst)
-		fn.Close()
 		if probe.deciding != nil { // then others are looked up
 			delete(candidates, probe.deciding)
 			continue
@@ -90,17 +98,27 @@ func (p *lookupProbe) record(r *distribute.Replica, in []*ops.Tensor) []*ops.Ten
 	m := p.l.w.t.m
 	p.l.found, p.read, p.deciding = nil, map[*distribute.Variable]bool{}, nil
 	var ids []*ops.Tensor
-	rows := map[ir.Value]*distribute.Variable{}
+	rows, updates := map[ir.Value]*distribute.Variable{}, newServerUpdates()
 	r.SetLookup(func(v *distribute.Variable, x *ops.Tensor) *ops.Tensor {
 		if p.candidates[v] == nil || x.Graph() != r.Graph() { // ids of a loop or branch are known in it alone
 			return nil
 		}
 		p.l.found, ids = append(p.l.found, v), append(ids, ops.Cast(x, ir.Int64))
-		zeros := ops.Zeros(r, ir.Float32, append(x.Shape().Clone(), v.Type().Shape[1])...)
-		rows[zeros.Value()] = v
-		return zeros
+		one := updates.tables[v]
+		if one == nil {
+			one = ops.Zeros(r, ir.Float32, 1, v.Type().Shape[1])
+			rows[one.Value()], updates.tables[v] = v, one
+		}
+		return ops.Embedding(one, ops.Zeros(r, ir.Int32, x.Shape()...))
 	})
-	m.outputs(m.context(r, true), in[:m.compiled.inputs])
+	x, rest := in[:m.compiled.inputs], in[m.compiled.inputs:]
+	if step := m.compiled.trainStep; step != nil {
+		y, weights := rest[:m.compiled.targets], rest[m.compiled.targets:]
+		weights = m.compiled.applyClassWeights(m.policy.Float(), y, weights)
+		m.trace(&Step{Replica: r, X: x, Y: y, SampleWeight: weights, m: m, step: step, servers: updates})
+	} else {
+		m.outputs(m.context(r, true), x)
+	}
 	r.DropAssignments()
 	for _, v := range r.Variables() {
 		p.read[v] = true
@@ -208,6 +226,9 @@ func (l *tableLookups) begin(r *distribute.Replica, in []*ops.Tensor) (rest, row
 			ops.Failf(r.Graph(), "the table %s is looked up more often in training than in inference, which parameter servers do not support", v.Path())
 		}
 		t.next++
+		if l.updates != nil && l.updates.gradients[v] != nil {
+			l.updates.refuse(ids.Graph(), v)
+		}
 		return ops.Embedding(table[t], places[t][t.next-1])
 	})
 	return rest, rows

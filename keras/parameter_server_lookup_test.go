@@ -2,9 +2,16 @@ package keras_test
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/cluster/clustertest"
+	"github.com/gokeras/gokeras/distribute/parameterserver"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -68,14 +75,16 @@ func (l *looped) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return ops.Map(func(xs []*ops.Tensor) []*ops.Tensor { return []*ops.Tensor{layers.Invoke(l.table, c, xs[0])} }, in[0])
 }
 
+// minimizing is a step of the user's.
+func minimizing(s *keras.Step) keras.StepLogs {
+	y := s.Model().Call(s.Training(), s.X[0])
+	s.Minimize(s.Optimizer(), s.ComputeLoss(y), s.Model().TrainableVariables())
+	return s.ComputeMetrics(y)
+}
+
 // TestParameterServerLookups: rows on servers are those that the step looks up, also where these are others in training
 // than in inference, drawn at random, or chosen by other rows, under Fit and in a step of the user's.
 func TestParameterServerLookups(t *testing.T) {
-	own := func(s *keras.Step) keras.StepLogs {
-		y := s.Model().Call(s.Training(), s.X[0])
-		s.Minimize(s.Optimizer(), s.ComputeLoss(y), s.Model().TrainableVariables())
-		return s.ComputeMetrics(y)
-	}
 	for name, first := range map[string]func() []layers.Layer{
 		"others in training": func() []layers.Layer {
 			return []layers.Layer{&otherIDs{}, &layers.Embedding{InputDim: 11, OutputDim: 3}}
@@ -90,7 +99,7 @@ func TestParameterServerLookups(t *testing.T) {
 			return []layers.Layer{&layers.BatchNormalization{Momentum: pointer(0.5), NoScale: true, NoCenter: true}, &rounded{}, &layers.Embedding{InputDim: 11, OutputDim: 3}}
 		},
 	} {
-		for step, f := range map[string]keras.StepFunc{"": nil, " own step": own} {
+		for step, f := range map[string]keras.StepFunc{"": nil, " own step": minimizing} {
 			t.Run(name+step, func(t *testing.T) {
 				trainsAlike(t, func(ctx context.Context, s distribute.Strategy) (*keras.Model, *keras.History, error) {
 					stack := append(first(), &layers.Flatten{}, &layers.Dense{Units: 1})
@@ -114,4 +123,68 @@ type rounded struct{ layers.Base }
 
 func (l *rounded) Forward(_ *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.Cast(ops.Clip(ops.Round(ops.AddScalar(ops.MultiplyScalar(in[0], 2), 5)), 0, 10), ir.Int32)}
+}
+
+// TestParameterServerRowsAlone: Fit, and a step of the user's that minimizes, fetch the rows that a batch looks up; one
+// that takes gradients of the whole table itself fetches the whole, and trains all the same.
+func TestParameterServerRowsAlone(t *testing.T) {
+	const all, steps, epochs = 20_000, 6, 3
+	whole := func(s *keras.Step) keras.StepLogs {
+		y := s.Model().Call(s.Training(), s.X[0])
+		gradients := ops.NewTape(s).Gradients(s.ComputeLoss(y), s.Model().TrainableVariables())
+		gradients.Values[0] = ops.MultiplyScalar(gradients.Values[0], 1)
+		s.Apply(s.Optimizer(), gradients)
+		return s.ComputeMetrics(y)
+	}
+	fit := func(ctx context.Context, s distribute.Strategy, step keras.StepFunc) ([][]float64, error) {
+		m, err := keras.NewSequential([]layers.Layer{&layers.Embedding{InputDim: all, OutputDim: 2}, &layers.Flatten{}, &layers.Dense{Units: 1}}, keras.InputShape(2), keras.Seed(3), distribute.Scope(s))
+		if err != nil {
+			return nil, err
+		}
+		clip := optimizers.Options{GlobalClipNorm: pointer(0.3)}
+		if err := m.Compile(keras.CompileConfig{Optimizer: &optimizers.SGD{LearningRate: 0.1, Momentum: 0.5, Options: clip}, Loss: "mse", TrainStep: step}); err != nil {
+			return nil, err
+		}
+		_, err = m.Fit(ctx, serverData(), keras.BatchSize(16), keras.StepsPerEpoch(steps), keras.Epochs(epochs), keras.Shuffle(false))
+		return valuesOfAll(t, m.Weights()), err
+	}
+	for name, c := range map[string]struct {
+		step  keras.StepFunc
+		alone bool
+	}{"Fit": {nil, true}, "minimize": {minimizing, true}, "gradients": {whole, false}} {
+		t.Run(name, func(t *testing.T) {
+			want, err := fit(t.Context(), distribute.Default(), c.step)
+			require.NoError(t, err)
+			spec := clustertest.Jobs(t, map[string]int{"worker": 1, "ps": 1})
+			options := func(task *cluster.Task) parameterserver.Options {
+				o := parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec, Task: task}, JoinTimeout: 20 * time.Second}
+				oneAtATime(&o)
+				return o
+			}
+			server, err := parameterserver.NewServer(options(&cluster.Task{Type: "ps"}))
+			require.NoError(t, err)
+			ends := make(chan error, 2)
+			go func() { ends <- server.Serve(t.Context()) }()
+			program := func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
+				got, err := fit(ctx, s, c.step)
+				for i := range got {
+					if s.IsCoordinator() {
+						require.InDeltaSlice(t, want[i], got[i], 2e-5)
+					}
+				}
+				return err
+			}
+			go func() {
+				ends <- parameterserver.RunStrategy(t.Context(), options(&cluster.Task{Type: "worker"}), program)
+			}()
+			require.NoError(t, parameterserver.RunStrategy(t.Context(), options(nil), program))
+			require.NoError(t, errors.Join(<-ends, <-ends))
+			fetched := float64(server.Stats().RowsRead) / all
+			if c.alone {
+				require.Less(t, fetched, 2*epochs+2.5, "after each epoch, and at the beginning and the end, all rows")
+			} else {
+				require.Greater(t, fetched, float64(epochs*steps))
+			}
+		})
+	}
 }

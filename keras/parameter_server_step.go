@@ -14,7 +14,12 @@ import (
 type serverUpdates struct {
 	gradients map[*distribute.Variable]*ops.Tensor
 	updated   distribute.Variables
-	values    map[ir.Value]*distribute.Variable // what reads of the updated weights give from then on
+	values    map[ir.Value]*distribute.Variable    // what reads of the updated weights give from then on
+	tables    map[*distribute.Variable]*ops.Tensor // the rows that are here of tables
+}
+
+func newServerUpdates() *serverUpdates {
+	return &serverUpdates{gradients: map[*distribute.Variable]*ops.Tensor{}, values: map[ir.Value]*distribute.Variable{}, tables: map[*distribute.Variable]*ops.Tensor{}}
 }
 
 // take is the update of some weights.
@@ -37,6 +42,9 @@ func (u *serverUpdates) take(s *Step, optimizer optimizers.Optimizer, variables 
 		v := known[i]
 		u.gradients[v] = g
 		u.updated = append(u.updated, v)
+		if u.tables[v] != nil {
+			continue
+		}
 		s.AssignMirrored(v, s.Read(v)) // the same, by another name
 		u.values[s.Read(v).Value()] = v
 	}
@@ -47,25 +55,36 @@ func (u *serverUpdates) check(s *Step) {
 	for _, n := range s.Graph().Program().Nodes {
 		for _, in := range n.Inputs {
 			if v := u.values[in]; v != nil {
-				ops.Failf(s.Graph(), "TrainStep computes with the weight %s after it has updated it; under ParameterServerStrategy updates are made on the servers, after the step: take all gradients first, "+
-					"or write a loop with coordinator.ClusterCoordinator", v.Path())
+				u.refuse(s.Graph(), v)
 			}
 		}
 	}
 }
 
-// customGradients traces a user-defined TrainStep, and returns the gradients of the weights and of the rows of dynamic
-// embeddings.
-func (w *serverWorker) customGradients(r *distribute.Replica, x, y, weights []*ops.Tensor) []*ops.Tensor {
-	m := w.t.m
-	u := &serverUpdates{gradients: map[*distribute.Variable]*ops.Tensor{}, values: map[ir.Value]*distribute.Variable{}}
+func (u *serverUpdates) refuse(g *ops.Graph, v *distribute.Variable) {
+	ops.Failf(g, "TrainStep computes with the weight %s after it has updated it; under ParameterServerStrategy updates are made on the servers, after the step: take all gradients first, "+
+		"or write a loop with coordinator.ClusterCoordinator", v.Path())
+}
+
+// customGradients traces a user-defined TrainStep, and returns the gradients of the weights, of the rows of tables, and
+// of those of dynamic embeddings.
+func (w *serverWorker) customGradients(r *distribute.Replica, x, y, weights, tables []*ops.Tensor) []*ops.Tensor {
+	m, u := w.t.m, newServerUpdates()
+	for i, t := range w.lookup.order {
+		u.tables[t.weight.local] = tables[i]
+	}
+	w.lookup.updates = u
 	s := m.trace(&Step{Replica: r, X: x, Y: y, SampleWeight: weights, m: m, step: m.compiled.trainStep, servers: u})
 	u.check(s)
 	var grads []*ops.Tensor
-	for _, one := range w.trained {
-		g := u.gradients[one.local]
+	all := w.variables()
+	for _, t := range w.lookup.order {
+		all = append(all, t.weight.local)
+	}
+	for _, v := range all {
+		g := u.gradients[v]
 		if g == nil {
-			ops.Failf(r.Graph(), "TrainStep does not update the weight %s for batches of this shape, as it did for the first one; update the same weights in all steps", one.local.Path())
+			ops.Failf(r.Graph(), "TrainStep does not update the weight %s for batches of this shape, as it did for the first one; update the same weights in all steps", v.Path())
 		}
 		grads = append(grads, g)
 	}

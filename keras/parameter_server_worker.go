@@ -156,11 +156,11 @@ func (w *serverWorker) prepare() error {
 	w.fn = distribute.NewFunction(m.strategy, "gradients", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 		in, rows := w.lookup.begin(r, in)
 		x, y, weights := in[:inputs], in[inputs:inputs+targets], in[inputs+targets:]
-		rows = append(rows, m.rowsOf(x)...)
 		weights = m.compiled.applyClassWeights(m.policy.Float(), y, weights)
 		if m.compiled.trainStep != nil {
-			return w.customGradients(r, x, y, weights)
+			return w.customGradients(r, x, y, weights, rows)
 		}
+		rows = append(rows, m.rowsOf(x)...)
 		total := m.measure(r, m.outputs(m.stepContext(r, true), x), y, weights)
 		if !m.hasLoss(r) {
 			ops.Failf(r.Graph(), "there is no loss to train on: Compile was given none, and no layer adds one or regularizes; set CompileConfig.Loss")
