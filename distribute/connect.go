@@ -3,6 +3,7 @@ package distribute
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/gokeras/gokeras/kernels"
@@ -21,7 +22,8 @@ type meeting struct {
 // processes that a worker is gone.
 type EndingGroup interface {
 	WorkerGroup
-	// Ended returns a channel that is closed when the current group has ended, and a function that returns the reason.
+	// Ended returns a channel that is closed when the current group has ended, at the latest by Close, and a function
+	// that returns the reason. A reason with a method InGoodOrder that returns true says that nobody has failed.
 	Ended() (over <-chan struct{}, why func() error)
 	// Break is told that this worker's devices have lost the connection to those of other workers. It waits until the
 	// group has ended because one is gone, ends it after a while where nobody is, and returns the reason.
@@ -67,12 +69,70 @@ func (s *local) connect(ctx context.Context, group WorkerGroup) ([]kernels.Commu
 		return nil, nil
 	}
 	if err == nil && over != nil {
-		go func() { // until the group ends, which it does
+		s.partings.await(func() { // until the group ends, which it does
 			<-over
-			for _, c := range all {
-				c.Abort(why())
-			}
-		}()
+			s.part(all, why())
+		})
 	}
 	return all, err
+}
+
+// partings are the ends of the groups in which devices of this process meet those of others.
+type partings struct {
+	mu      sync.Mutex
+	closing bool           // this process leaves the job
+	open    sync.WaitGroup // of those that the devices have not taken notice of; none is added while closing
+}
+
+func (p *partings) await(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closing {
+		go f()
+	} else {
+		p.open.Go(f)
+	}
+}
+
+func (p *partings) leaves() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closing
+}
+
+func (p *partings) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closing = true
+}
+
+// takingLeave is how long the end of a group waits for collectives under way, where nobody has failed: a worker that
+// leaves has its results, others may still wait for the same ones.
+const takingLeave = 5 * time.Second
+
+// part ends what connects devices after their group.
+func (s *local) part(all []kernels.Communicator, why error) {
+	var end interface{ InGoodOrder() bool }
+	if s.partings.leaves() || errors.As(why, &end) && end.InGoodOrder() {
+		ctx, cancel := context.WithTimeout(context.Background(), takingLeave)
+		defer cancel()
+		for _, c := range all {
+			if c, ok := c.(kernels.Leaver); ok {
+				c.Leave(ctx, why)
+			}
+		}
+	}
+	for _, c := range all {
+		c.Abort(why)
+	}
+}
+
+// close leaves a group, and waits until the devices have done so.
+func (s *local) close(g WorkerGroup) error {
+	s.partings.close()
+	err := g.Close()
+	if _, ok := g.(EndingGroup); ok {
+		s.partings.open.Wait()
+	}
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // CrossDeviceOps combine values over the replicas of one process. Give one to [MirroredOptions]. Those of your own are
@@ -160,6 +161,9 @@ type NcclAllReduce struct {
 	// NumPacks says in how many packs, laid end to end, NCCL combines the values of one call; 0 is each value on its
 	// own, in one group of NCCL. (TensorFlow's default is 1.) It does not concern floats of 16 bits.
 	NumPacks int
+	// Wire is the type in which sums of more than 16 KiB of float32 travel between the GPUs, [ir.BFloat16] or
+	// [ir.Float16]; sums are formed in float32, in the order of the replicas. 0: float32
+	Wire ir.DType
 	// Fallback uses the GPU backend's own method without NCCL, and ReductionToOneDevice without GPUs, as TensorFlow
 	// does.
 	Fallback bool
@@ -168,6 +172,9 @@ type NcclAllReduce struct {
 func (o NcclAllReduce) check(devices []kernels.Device) error {
 	if err := checkPacks("NcclAllReduce", o.NumPacks); err != nil {
 		return err
+	}
+	if o.Wire != ir.Invalid && !o.Wire.IsHalf() {
+		return fmt.Errorf("NcclAllReduce: sums cannot travel between GPUs as %v; Wire is bfloat16, float16, or left out", o.Wire)
 	}
 	if o.Fallback {
 		return nil
@@ -186,7 +193,7 @@ func (o NcclAllReduce) communicators(devices []kernels.Device) ([]kernels.Commun
 	if err != nil {
 		return nil, err
 	}
-	return backend.NewCommunicators(context.Background(), kernels.CommunicatorOptions{Devices: devices, Library: kernels.NCCL, Packs: o.NumPacks})
+	return backend.NewCommunicators(context.Background(), kernels.CommunicatorOptions{Devices: devices, Library: kernels.NCCL, Packs: o.NumPacks, Narrow: o.Wire})
 }
 
 func checkPacks(what string, n int) error {

@@ -186,7 +186,7 @@ func (s *MultiWorkerMirroredStrategy) Close() error {
 	if s.at.Group == nil {
 		return nil
 	}
-	return s.at.Group.Close()
+	return s.close(s.at.Group)
 }
 
 // Communicators connects the local replicas with each other and with those of the other workers: through the devices'
@@ -201,9 +201,12 @@ func (s *MultiWorkerMirroredStrategy) Communicators() ([]kernels.Communicator, e
 			return nil, fmt.Errorf("distribute: %v: the replicas run one program together, which those of other processes are not part of; bring the devices of several hosts together with tpu.InitializeSystem and use tpu.NewStrategy", s)
 		}
 	}
-	inner, err := s.local.Communicators()
-	if err != nil || s.at.Group == nil {
-		return inner, err
+	if s.at.Group == nil {
+		return s.local.Communicators()
+	}
+	inner, err := s.among()
+	if err != nil {
+		return nil, err
 	}
 	g := &workerLink{group: s.at.Group}
 	out := make([]kernels.Communicator, len(inner))
@@ -214,6 +217,24 @@ func (s *MultiWorkerMirroredStrategy) Communicators() ([]kernels.Communicator, e
 		}
 	}
 	return out, nil
+}
+
+// among connects the local replicas for communicators that combine their values with those of other workers: through
+// host memory where devices cannot do it inside of a program.
+func (s *MultiWorkerMirroredStrategy) among() ([]kernels.Communicator, error) {
+	devices := s.at.Devices
+	if len(devices) == 1 || s.crossOps != nil {
+		return s.local.Communicators()
+	}
+	backend, err := kernels.Lookup(devices[0].Kind)
+	if err != nil {
+		return nil, err
+	}
+	all, err := backend.NewCommunicators(context.Background(), kernels.CommunicatorOptions{Devices: devices, Inner: true})
+	if errors.Is(err, errors.ErrUnsupported) {
+		return RingAllReduce{}.communicators(devices)
+	}
+	return all, err
 }
 
 // Reduce combines the values of all replicas of all workers; see [Strategy].

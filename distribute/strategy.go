@@ -70,6 +70,7 @@ type local struct {
 	at       *exec.Placement
 	crossOps CrossDeviceOps // nil: the backend's own communicators
 	meeting  meeting        // with the replicas of other processes
+	partings partings
 }
 
 func newLocal(name string, devices []kernels.Device) (*local, error) {

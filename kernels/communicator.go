@@ -38,6 +38,9 @@ type CommunicatorOptions struct {
 	// Backends send the data that a connection needs, such as the unique id that the first process draws. nil if there
 	// is one process.
 	Exchange func(ctx context.Context, own []byte) ([][]byte, error)
+	// Inner says that other communicators call the ends, on behalf of running programs. A backend whose devices meet in
+	// no other way than in launches of their own returns [errors.ErrUnsupported].
+	Inner bool
 	// Library names the library that combines the values, [NCCL]; "" is the backend's choice.
 	Library string
 	// Packs says in how many packs the library combines the values of one call, laid end to end by types; 0 is each
@@ -50,6 +53,15 @@ type CommunicatorOptions struct {
 	// Broken is told that the connection to other processes does not work any more, which no process may have noticed
 	// yet. What it returns is the error of the calls; it may wait for one that says who is lost. nil: err itself.
 	Broken func(err error) error
+}
+
+// Leaver is implemented by communicators that other processes may still need when this one has all that it wants.
+type Leaver interface {
+	Communicator
+	// Leave makes later calls of all replicas of this process return why, and waits until those under way are over here
+	// and in the other processes, which take leave too; not longer than the context allows. [Communicator.Abort] and
+	// Close follow.
+	Leave(ctx context.Context, why error)
 }
 
 // NCCL is the library for NVIDIA's GPUs.

@@ -61,6 +61,9 @@ func Wire(d ir.DType) CallOption { return callOption(func(c *call) { c.wire = d 
 // Within bounds the wait for members that are alive, instead of Options.Timeout.
 func Within(d time.Duration) CallOption { return callOption(func(c *call) { c.timeout = d }) }
 
+// inProgram is before the hash of a program in errors.
+const inProgram = " in program "
+
 // describe shows the call in an error, and is what workers compare when they disagree.
 func (c *call) describe() string {
 	var b strings.Builder
@@ -92,7 +95,7 @@ func (c *call) describe() string {
 		fmt.Fprintf(&b, " after step %d", c.step)
 	}
 	if c.program != 0 {
-		fmt.Fprintf(&b, " in program %016x", c.program)
+		fmt.Fprintf(&b, "%s%016x", inProgram, c.program)
 	}
 	fmt.Fprintf(&b, " (%016x)", c.hash)
 	return b.String()

@@ -3,11 +3,13 @@ package collective
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/collective/internal/membership"
 )
 
 // ErrClosed is returned by every method of a group that was closed.
@@ -38,6 +40,11 @@ func (l Lost) String() string {
 type MemberError struct {
 	Generation uint64
 	Lost       []Lost
+}
+
+// InGoodOrder reports whether all who are gone have left the job by Close.
+func (e *MemberError) InGoodOrder() bool {
+	return !slices.ContainsFunc(e.Lost, func(l Lost) bool { return l.Reason != membership.Departed.String() })
 }
 
 // Error names every lost worker.
@@ -76,6 +83,13 @@ func (e *OrderError) Error() string {
 	return fmt.Sprintf("collective: workers disagree about collective %d: %v calls %s, but %v calls %s", e.Sequence, e.A, e.CallA, e.B, e.CallB)
 }
 
+// ProgramsDiffer reports whether both call the same, with different programs.
+func (e *OrderError) ProgramsDiffer() bool {
+	a, _, in := strings.Cut(e.CallA, inProgram)
+	b, _, too := strings.Cut(e.CallB, inProgram)
+	return in && too && a == b
+}
+
 // FailedError says that a worker could not go on and has told so: a full disk, bad data. All workers get it. It holds
 // the *OrderError that it is otherwise, as the others called something else.
 type FailedError struct {
@@ -86,6 +100,9 @@ type FailedError struct {
 
 // Error names the worker and the cause.
 func (e *FailedError) Error() string { return fmt.Sprintf("collective: %v failed: %s", e.Task, e.Why) }
+
+// ProgramsDiffer is false: the worker has made another call.
+func (e *FailedError) ProgramsDiffer() bool { return false }
 
 // Unwrap returns the difference between the workers.
 func (e *FailedError) Unwrap() error { return e.OrderError }

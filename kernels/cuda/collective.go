@@ -13,8 +13,8 @@ import (
 
 // A collective is: all wait for all; each replica runs a small program that reads what all brought, in replica order,
 // and writes its result; all wait again. Small all-reduces are done in one such go, in which every replica works out
-// all of the sums. In large ones each works out an equal share, and the shares are copied around. If devices do not
-// reach each other's memory, what they bring goes through host memory.
+// all of the sums. In large ones each works out an equal share, and the shares are copied around. If a device does not
+// reach another one's memory, what that brings goes through host memory.
 
 // twoShotBytes is from where on the values of an all-reduce are large, where that is not measured.
 var twoShotBytes = 256 << 10
@@ -126,7 +126,7 @@ func (g *group) plan(replica int, step *lower.Step) (*combining, error) {
 			m.low, m.high = share(replica, n, m.length, m.unit)
 		}
 		m.scratch, m.pinned = c.needs, c.pinned
-		if !g.peers {
+		if !g.peers { // also for what the device reaches: all have the same places
 			c.needs += int64(n * rounded(m.high-m.low))
 			c.pinned += rounded(m.operand)
 		}
@@ -286,8 +286,11 @@ func (g *group) result(replica, k int) driver.Address {
 	return g.parts[replica].session.place(v[len(v)/2+k].Place)
 }
 
-// publish copies what a replica brings to host memory.
+// publish copies what a replica brings to host memory, for those that do not reach the device's.
 func (g *group) publish(replica int, d *device, c *combining) error {
+	if !g.hidden(replica) {
+		return nil
+	}
 	h := g.areas[replica].pinned
 	if err := d.Err(d.API.CopyToHost(h[:lower.FlagBytes], g.flags[replica], g.lanes[replica]), "cuMemcpyDtoHAsync_v2"); err != nil {
 		return err
@@ -310,7 +313,7 @@ func (g *group) combine(replica int, d *device, c *combining) error {
 	c.flags.begin(g.lanes[replica])
 	for q := range g.parts {
 		at := g.flags[q]
-		if !g.peers && q != replica {
+		if !g.reach[replica][q] {
 			at = area + driver.Address((q+1)*flagSlot)
 			if err := d.Err(d.API.CopyToDevice(at, g.areas[q].pinned[:lower.FlagBytes], g.lanes[replica]), "cuMemcpyHtoDAsync_v2"); err != nil {
 				return err
@@ -329,7 +332,7 @@ func (g *group) combine(replica int, d *device, c *combining) error {
 		m.program.begin(g.lanes[replica])
 		for q := range g.parts {
 			at := g.operand(q, k) + driver.Address(m.low)
-			if !g.peers && q != replica {
+			if !g.reach[replica][q] {
 				at = area + driver.Address(m.scratch) + driver.Address(q*rounded(m.high-m.low))
 				from := g.areas[q].pinned[m.pinned+m.low : m.pinned+m.high]
 				if err := d.Err(d.API.CopyToDevice(at, from, g.lanes[replica]), "cuMemcpyHtoDAsync_v2"); err != nil {
@@ -345,7 +348,7 @@ func (g *group) combine(replica int, d *device, c *combining) error {
 		if err := m.program.small(to); err != nil {
 			return err
 		}
-		if c.shares && !g.peers {
+		if c.shares && g.hidden(replica) {
 			h := g.areas[replica].pinned[g.resultsAt(replica)+m.pinned:]
 			if err := d.Err(d.API.CopyToHost(h[m.low:m.high], to, g.lanes[replica]), "cuMemcpyDtoHAsync_v2"); err != nil {
 				return err
@@ -376,7 +379,7 @@ func (g *group) settle(replica int, d *device, c *combining) error {
 				continue
 			}
 			to := g.result(replica, k) + driver.Address(low)
-			if g.peers {
+			if g.reach[replica][q] {
 				err = d.Err(d.API.CopyOnDevice(to, g.result(q, k)+driver.Address(low), int64(high-low), g.lanes[replica]), "cuMemcpyDtoDAsync_v2")
 			} else {
 				h := g.areas[q].pinned[g.resultsAt(q)+m.pinned:]

@@ -34,6 +34,8 @@ func (b *backend) NewCommunicators(ctx context.Context, o kernels.CommunicatorOp
 		return nil, fmt.Errorf("cuda: values cannot be combined by %q; expected %q, or nothing for the backend's own choice", o.Library, kernels.NCCL)
 	case o.Narrow != ir.Invalid && !o.Narrow.IsHalf():
 		return nil, fmt.Errorf("cuda: sums cannot travel as %v; expected bfloat16, float16, or nothing for their own type", o.Narrow)
+	case o.Inner:
+		return nil, fmt.Errorf("cuda: programs combine values of devices by launches of their own: %w", errors.ErrUnsupported)
 	case o.Total() == 1 && o.Library == "":
 		return []kernels.Communicator{&single{}}, nil
 	}
@@ -113,6 +115,12 @@ func (c *communicator) call(ctx context.Context, op ir.Op, a ir.CollectiveAttrs,
 	g.mu.Lock()
 	err := g.err
 	g.mu.Unlock()
+	for _, b := range append(inputs[:len(inputs):len(inputs)], outputs...) {
+		if _, ok := b.(*buffer); !ok && err == nil { // it may be of a running program, which the devices would wait for
+			err = fmt.Errorf("cuda: %v: received a %T, expected a buffer of %v; communicators that wrap those of GPUs must read and write values in host memory", op, b, g.devices[c.replica].name)
+			c.Abort(err)
+		}
+	}
 	if err != nil || len(inputs) == 0 {
 		return err
 	}

@@ -24,11 +24,11 @@ import (
 
 // fakeWorkers runs workers of this process, with one fake device each, that meet through the real group.
 func fakeWorkers(t *testing.T, n int, o multiworker.Options, work func(rank int, s *distribute.MultiWorkerMirroredStrategy) error) []error {
-	return fakeWorkersOn(t, n, o, func(rank int) string { return fmt.Sprint("fakecuda:", rank) }, work)
+	return fakeWorkersOn(t, n, o, func(rank int) []string { return []string{fmt.Sprint("fakecuda:", rank)} }, work)
 }
 
 // fakeWorkersOn is fakeWorkers with devices of its own.
-func fakeWorkersOn(t *testing.T, n int, o multiworker.Options, device func(rank int) string, work func(rank int, s *distribute.MultiWorkerMirroredStrategy) error) []error {
+func fakeWorkersOn(t *testing.T, n int, o multiworker.Options, devices func(rank int) []string, work func(rank int, s *distribute.MultiWorkerMirroredStrategy) error) []error {
 	var addresses []string
 	var listeners []net.Listener
 	for range n {
@@ -41,7 +41,7 @@ func fakeWorkersOn(t *testing.T, n int, o multiworker.Options, device func(rank 
 	return each(n, func(rank int) error {
 		o := o
 		o.Resolver = &cluster.Simple{Cluster: spec, Task: &cluster.Task{Type: cluster.Worker, Index: rank}}
-		o.Listener, o.Devices = listeners[rank], []string{device(rank)}
+		o.Listener, o.Devices = listeners[rank], devices(rank)
 		s, err := multiworker.NewStrategy(t.Context(), o)
 		if err != nil {
 			return err
@@ -50,8 +50,8 @@ func fakeWorkersOn(t *testing.T, n int, o multiworker.Options, device func(rank 
 	})
 }
 
-// Workers whose models differ get one error that names both, at once, also where workers may come and go: their devices
-// would wait for each other.
+// Workers whose models differ get one error that names both, with their devices and the layer, at once, also where
+// workers may come and go: their devices would wait for each other.
 func TestWorkersDisagree(t *testing.T) {
 	fakes()
 	x, y := digits()
@@ -72,7 +72,9 @@ func TestWorkersDisagree(t *testing.T) {
 				assert.ErrorContains(t, err, "workers disagree about", "worker %d", rank)
 				assert.ErrorContains(t, err, "worker:0 calls", "worker %d", rank)
 				assert.ErrorContains(t, err, "worker:1 calls", "worker %d", rank)
-				t.Log(err)
+				for i, activation := range []string{"relu", "tanh"} { // who, on what, made where, and the layer
+					assert.Regexp(t, fmt.Sprintf(`worker %d \(fakecuda:%d, strategy made at cuda/disagreement_test.go:\d+\) has %s of float32\[2 3\] in "sequential/dense"`, i, i, activation), err.Error(), "worker %d", rank)
+				}
 			}
 		})
 	}

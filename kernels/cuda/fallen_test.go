@@ -52,7 +52,7 @@ func TestWorkerLosesItsGPU(t *testing.T) {
 				said = append(said, text)
 			}
 			counts := make([]float64, workers)
-			errs := fakeWorkersOn(t, workers, o, func(rank int) string { return fmt.Sprint(kind, rank, "cuda:0") }, func(rank int, s *distribute.MultiWorkerMirroredStrategy) error {
+			errs := fakeWorkersOn(t, workers, o, func(rank int) []string { return []string{fmt.Sprint(kind, rank, "cuda:0")} }, func(rank int, s *distribute.MultiWorkerMirroredStrategy) error {
 				m, err := keras.NewSequential([]layers.Layer{&layers.Flatten{}, &layers.Dense{Units: 3}}, distribute.Scope(s), keras.Seed(3), keras.InputShape(8, 8, 1))
 				if err != nil {
 					return err

@@ -23,6 +23,7 @@ type group struct {
 	devices []*device
 	order   []*device // by their indices, as all groups lock them
 	peers   bool      // all devices reach each other's memory
+	reach   [][]bool  // by replica: whose memory its device reads
 	link    *link     // NCCL, by which values meet with those of all processes; nil: kernels of our own
 	choice  *choice   // how values meet, as measured; nil: it was not
 	packs   int       // in which NCCL combines the values of a call; 0: each on its own

@@ -203,6 +203,13 @@ func (b *shown) Read(dst []byte) error {
 func (b *shown) Upload(src []byte) kernels.Event   { return kernels.Completed(b.Write(src)) }
 func (b *shown) Download(dst []byte) kernels.Event { return kernels.Completed(b.Read(dst)) }
 
+// Scratch is memory of the host: the device does not give away any meanwhile.
+func (b *shown) Scratch(t ir.Type) (kernels.Buffer, error) {
+	return &onHost{shown: shown{device: b.device, typ: t}, data: kernels.NewArray(t).Data}, nil
+}
+
+var _ kernels.Scratcher = (*shown)(nil)
+
 // take copies another value of the program.
 func (b *shown) take(from *shown) error {
 	n := int64(b.typ.Bytes())

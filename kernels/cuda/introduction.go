@@ -2,7 +2,11 @@
 
 package cuda
 
-import "github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+)
 
 // introduce opens the devices' memory to each other.
 func (g *group) introduce() error {
@@ -30,30 +34,32 @@ func (g *group) makeEvents() error {
 	return nil
 }
 
-// acquaint opens the memory of the devices to each other, where all of them can.
+// acquaint opens the memory of the devices to those that can reach it.
 func (g *group) acquaint() error {
 	api := g.backend.api
-	each := func(f func(a, b *device) error) error {
-		for _, a := range g.devices {
-			for _, b := range g.devices {
-				if a != b {
-					if err := f(a, b); err != nil {
-						return err
-					}
-				}
+	for i, reader := range g.devices {
+		g.reach = append(g.reach, make([]bool, len(g.devices)))
+		for j, d := range g.devices {
+			if i == j {
+				g.reach[i][j] = true
+				continue
 			}
+			can, r := api.CanAccessPeer(reader.Index, d.Index)
+			err := reader.Err(r, "cuDeviceCanAccessPeer")
+			if err == nil && can {
+				err = d.enqueue(func() error { return d.Err(api.AllowPeer(d.Index, reader.Index), "cuMemPoolSetAccess") })
+			}
+			if err != nil {
+				return err
+			}
+			g.reach[i][j] = can
+			g.peers = g.peers && can
 		}
-		return nil
 	}
-	err := each(func(a, b *device) error {
-		can, r := api.CanAccessPeer(a.Index, b.Index)
-		g.peers = g.peers && can
-		return a.Err(r, "cuDeviceCanAccessPeer")
-	})
-	if err != nil || !g.peers {
-		return err
-	}
-	return each(func(a, b *device) error {
-		return a.enqueue(func() error { return a.Err(api.AllowPeer(a.Index, b.Index), "cuMemPoolSetAccess") })
-	})
+	return nil
+}
+
+// hidden reports whether a device cannot read a replica's memory.
+func (g *group) hidden(replica int) bool {
+	return slices.ContainsFunc(g.reach, func(row []bool) bool { return !row[replica] })
 }

@@ -25,9 +25,11 @@ type link struct {
 	first, ranks int           // of the ranks of all processes
 	timeout      time.Duration // the longest wait without progress
 	broken       func(err error) error
+	finishing    sync.Once
 
 	mu     sync.Mutex // guards what follows, and every call on a communicator of NCCL
 	err    error      // why it was aborted
+	ended  bool       // in good order, in all processes
 	flight []flight
 	moved  time.Time     // when a launch ended, or the first one began
 	work   chan struct{} // tells the watch that there is something
@@ -263,32 +265,35 @@ func (l *link) abort(err error) {
 		return
 	}
 	l.err = err
-	l.carrier.abort()
+	if !l.ended {
+		l.carrier.abort()
+	}
 	close(l.over)
 }
 
 // closing is how long the end of a link waits for the other processes.
 const closing = 5 * time.Second
 
-// close ends a link that has not failed in good order, if the others do so too.
-func (l *link) close() {
-	l.mu.Lock()
-	failed := l.err != nil
-	l.mu.Unlock()
-	if !failed {
-		ctx, cancel := context.WithTimeout(context.Background(), closing)
-		failed = l.carrier.finish(ctx) != nil
-		cancel()
-	}
-	if failed {
-		l.abort(errClosed)
-	} else {
+// finish ends a link that has not failed in good order, if the others do so too; once.
+func (l *link) finish(ctx context.Context) {
+	l.finishing.Do(func() {
 		l.mu.Lock()
-		if l.err == nil {
-			l.err = errClosed
-			close(l.over)
-		}
+		failed := l.err != nil
 		l.mu.Unlock()
-	}
+		if failed || l.carrier.finish(ctx) != nil {
+			return
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.ended = l.err == nil
+	})
+}
+
+// close ends a link.
+func (l *link) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), closing)
+	l.finish(ctx)
+	cancel()
+	l.abort(errClosed)
 	l.carrier.release()
 }

@@ -41,7 +41,7 @@ func (b *backend) byNCCL(ctx context.Context, l *link, id nccl.ID) (carrier, err
 	ctx, cancel := context.WithTimeoutCause(ctx, l.timeout, fmt.Errorf("cuda: not all of %d replicas have come to connect through NCCL within %v", l.ranks, l.timeout))
 	defer cancel()
 	if err := e.settle(ctx); err != nil {
-		err = l.explain(fmt.Errorf("cuda: connecting replicas %d to %d of %d through NCCL: %w", l.first, l.first+len(l.devices)-1, l.ranks, err))
+		err = l.explain(fmt.Errorf("cuda: connecting replicas %d to %d of %d on %v through NCCL: %w", l.first, l.first+len(l.devices)-1, l.ranks, l.names(), err))
 		l.abort(err)
 		return nil, err
 	}

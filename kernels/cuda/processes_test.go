@@ -25,6 +25,7 @@ import (
 type member struct {
 	*process
 	options kernels.CommunicatorOptions
+	group   roundWorker
 }
 
 func (m member) NewCommunicators(ctx context.Context, o kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
@@ -45,7 +46,7 @@ func newMembers(processes []*process, devices ...int) []member {
 	for rank, n := range devices {
 		all[rank] = member{processes[rank], kernels.CommunicatorOptions{First: first, Replicas: total, Library: kernels.NCCL, Exchange: func(ctx context.Context, own []byte) ([][]byte, error) {
 			return roundWorker{r, rank}.AllGather(ctx, distribute.WorkerCall{}, own)
-		}}}
+		}}, roundWorker{r, rank}}
 		first += n
 	}
 	return all
@@ -235,12 +236,12 @@ func TestNCCLRendezvous(t *testing.T) {
 		change func(p *process)
 		want   string
 	}{
-		"another version": {func(p *process) { p.library.SetVersion(22005) }, "NCCL is version 2.29.7 on worker 0 and 2.20.5 on worker 1; all workers need the same one"},
+		"another version": {func(p *process) { p.library.SetVersion(22005) }, `NCCL is version 2.29.7 on worker 0 \(cuda:0 of host host\d+\) and 2.20.5 on worker 1 \(cuda:0 of host host\d+\); all workers need the same one`},
 		"none": {func(p *process) {
 			p.openNCCL = func() (nccl.API, error) { return nil, errors.New("there is no " + "libnccl.so.2; install it") }
-		}, "worker 1 cannot use NCCL: there is no libnccl.so.2; install it"},
+		}, `worker 1 \(cuda:0 of host host\d+\) cannot use NCCL: there is no libnccl.so.2; install it`},
 		"one card": {func(p *process) { p.host = func() string { return "node7 b007" } }, "cuda:0 of worker 0 and cuda:0 of worker 1 are one GPU, 00000000:A0:00.0 of host node7; each replica needs a GPU of its own"},
-		"too old":  {func(p *process) { p.library.SetVersion(21003) }, "worker 1 cannot use NCCL: nccl: version 2.10.3 is too old; install 2.14.0 or later"},
+		"too old":  {func(p *process) { p.library.SetVersion(21003) }, `worker 1 \(cuda:0 of host host\d+\) cannot use NCCL: nccl: version 2.10.3 is too old; install 2.14.0 or later`},
 	} {
 		for _, library := range []string{"", kernels.NCCL} {
 			t.Run(fmt.Sprint(name, " ", library), func(t *testing.T) {
@@ -255,7 +256,8 @@ func TestNCCLRendezvous(t *testing.T) {
 					_, err := members[i].NewCommunicators(t.Context(), kernels.CommunicatorOptions{Devices: []kernels.Device{{Kind: Kind}}})
 					return err
 				}) {
-					require.ErrorContains(t, err, c.want)
+					require.Error(t, err)
+					require.Regexp(t, c.want, err.Error())
 					require.Equal(t, library == "", errors.Is(err, errors.ErrUnsupported))
 				}
 				for _, p := range processes {
@@ -302,7 +304,7 @@ func TestNCCLNeverComes(t *testing.T) {
 		_, err := members[i].NewCommunicators(t.Context(), kernels.CommunicatorOptions{Devices: []kernels.Device{{Kind: Kind}}})
 		return err
 	})
-	require.ErrorContains(t, errs[0], "connecting replicas 0 to 0 of 2 through NCCL: cuda: not all of 2 replicas have come to connect through NCCL within 20ms")
+	require.ErrorContains(t, errs[0], "connecting replicas 0 to 0 of 2 on [cuda:0] through NCCL: cuda: not all of 2 replicas have come to connect through NCCL within 20ms")
 	require.ErrorContains(t, errs[1], "replica 1 of 2 on cuda:0")
 	for _, p := range processes {
 		require.NoError(t, p.clean())

@@ -88,11 +88,7 @@ func (g *group) capture(r *recording) (replica int, err error) {
 	if err == nil {
 		replica, err = g.gather()
 	}
-	var made driver.Handle
-	ended := d.inside(func() (result driver.Result) { // also after a failure: the streams must come out of the capture
-		made, result = d.API.EndCapture(d.Stream)
-		return result
-	}, "cuStreamEndCapture")
+	made, ended := d.endCapture() // also after a failure
 	if err == nil {
 		replica, err = 0, ended
 	}
@@ -113,6 +109,18 @@ func (g *group) capture(r *recording) (replica int, err error) {
 		return 0, nil
 	}
 	return replica, errors.Join(err, g.discard(r))
+}
+
+// endCapture takes the streams out of a capture, in which no other launch could use them.
+func (d *device) endCapture() (made driver.Handle, err error) {
+	if err = d.Enter(); err != nil {
+		if again := d.Enter(); again != nil {
+			return 0, errors.Join(err, again)
+		}
+	}
+	defer d.Leave()
+	made, r := d.API.EndCapture(d.Stream)
+	return made, errors.Join(err, d.Err(r, "cuStreamEndCapture"))
 }
 
 // scatter makes the streams of the other devices wait for that of the first.

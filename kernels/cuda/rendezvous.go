@@ -181,14 +181,19 @@ func unasked(o kernels.CommunicatorOptions, err error) error {
 	return err
 }
 
+// who names a process, with its devices.
+func (f *offer) who(rank int) string {
+	return fmt.Sprintf("worker %d (%s of host %s)", rank, strings.Join(f.Devices, ", "), strings.Fields(f.Host + " ?")[0])
+}
+
 // differing says which process has no NCCL, or another one.
 func differing(offers []offer) error {
 	for rank, f := range offers {
 		switch {
 		case f.Problem != "":
-			return fmt.Errorf("cuda: worker %d cannot use NCCL: %s; there, or choose another implementation than NCCL", rank, f.Problem)
+			return fmt.Errorf("cuda: %s cannot use NCCL: %s; there, or choose another implementation than NCCL", f.who(rank), f.Problem)
 		case f.Version != offers[0].Version:
-			return fmt.Errorf("cuda: NCCL is version %s on worker 0 and %s on worker %d; all workers need the same one", nccl.Version(offers[0].Version), nccl.Version(f.Version), rank)
+			return fmt.Errorf("cuda: NCCL is version %s on %s and %s on %s; all workers need the same one", nccl.Version(offers[0].Version), offers[0].who(0), nccl.Version(f.Version), f.who(rank))
 		}
 	}
 	return nil

@@ -184,7 +184,7 @@ func (t Topology) String() string {
 	case len(islands) == 1:
 		fmt.Fprintf(&b, "replicas on all devices meet in device memory: small all-reduces in one go, large ones in shares\n")
 	default:
-		fmt.Fprintf(&b, "replicas on all devices meet in pinned host memory; islands that meet in device memory: %v\n", islands)
+		fmt.Fprintf(&b, "replicas meet in device memory within islands, in pinned host memory between them; islands that meet in device memory: %v\n", islands)
 	}
 	return b.String()
 }

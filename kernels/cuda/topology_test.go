@@ -66,7 +66,7 @@ func ExampleTopology() {
 	//         cuda:0  cuda:1
 	// cuda:0  self    host
 	// cuda:1  host    self
-	// replicas on all devices meet in pinned host memory; islands that meet in device memory: [[cuda:0] [cuda:1]]
+	// replicas meet in device memory within islands, in pinned host memory between them; islands that meet in device memory: [[cuda:0] [cuda:1]]
 }
 
 // The management library reports how devices are connected, whatever the order in which the driver shows them, and how

@@ -254,7 +254,7 @@ func (w *windows) release() {
 			case a == 0:
 			case rank != w.rank:
 				d.API.CloseShared(a)
-			case w.link != nil && w.link.err != errClosed:
+			case w.link != nil && !w.link.ended:
 				d.retired = append(d.retired, a)
 			default:
 				d.API.FreeShared(a)

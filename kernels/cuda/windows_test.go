@@ -378,49 +378,58 @@ func TestWindowsLostProcess(t *testing.T) {
 	}
 }
 
+// neighbourly does some steps on all members, and ends what one of them could not do for all.
+func neighbourly(t *testing.T, members []member, atEnd ...func()) []error {
+	all := make([]*crew, len(members))
+	formed := each(len(members), func(i int) error {
+		all[i] = &crew{b: members[i]}
+		err := all[i].formPart(t, 1, i, len(members))
+		if err != nil {
+			members[i].group.Fail(err)
+		}
+		return err
+	})
+	if errors.Join(formed...) != nil {
+		each(len(all), func(i int) bool {
+			for _, c := range all[i].comms {
+				c.Abort(errors.New("another process could not begin"))
+			}
+			all[i].Close()
+			return true
+		})
+		return formed
+	}
+	errs := each(len(all), func(i int) (err error) {
+		for range captureAfter + 2 {
+			if err = errors.Join(all[i].step()...); err != nil {
+				for _, c := range all { // as the group of the workers does
+					c.comms[0].Abort(err)
+				}
+				return err
+			}
+		}
+		return nil
+	})
+	for _, f := range atEnd {
+		f()
+	}
+	closeAll(all)
+	return errs
+}
+
 // Every call fails once, at each place, in one of the processes: the failure is the error of all or they meet without
 // windows, nothing hangs and nothing is left.
 func TestEveryCallFailsWithWindows(t *testing.T) {
-	steps := func(processes []*process, members []member) []error {
-		all := make([]*crew, len(members))
-		formed := each(len(members), func(i int) error {
-			all[i] = &crew{b: members[i]}
-			return all[i].formPart(t, 1, i, len(members))
-		})
-		if errors.Join(formed...) != nil {
-			each(len(all), func(i int) bool {
-				for _, c := range all[i].comms {
-					c.Abort(errors.New("another process could not begin"))
-				}
-				all[i].Close()
-				return true
-			})
-			return formed
-		}
-		errs := each(len(all), func(i int) (err error) {
-			for range captureAfter + 2 {
-				if err = errors.Join(all[i].step()...); err != nil {
-					for _, c := range all { // as the group of the workers does
-						c.comms[0].Abort(err)
-					}
-					return err
-				}
-			}
-			return nil
-		})
-		closeAll(all)
-		return errs
-	}
 	processes, members := newNeighbours(2)
 	require.NoError(t, processes[0].Open(kernels.Device{Kind: Kind}))
-	calls := callsIn(t, processes[0].driver, func() { require.NoError(t, errors.Join(steps(processes, members)...)) })
+	calls := callsIn(t, processes[0].driver, func() { require.NoError(t, errors.Join(neighbourly(t, members)...)) })
 	for _, call := range []string{"cuMemAlloc_v2", "cuIpcGetMemHandle", "cuIpcOpenMemHandle_v2", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuStreamCreateWithPriority", "cuMemcpyDtoDAsync_v2", "cuLaunchKernel", "cuGraphLaunch"} {
 		require.NotZero(t, calls[call], call)
 		for k := 1; k <= min(calls[call], 6); k++ {
 			processes, members := newNeighbours(2)
 			require.NoError(t, processes[0].Open(kernels.Device{Kind: Kind}))
 			processes[0].driver.Fail(call, k)
-			own := steps(processes, members)[0]
+			own := neighbourly(t, members)[0]
 			require.ErrorContains(t, own, call, "call %d", k)
 			for i, p := range processes {
 				require.NoError(t, p.clean(), "process %d after call %d of %s failed", i, k, call)

@@ -246,6 +246,9 @@ func TestNcclAllReduce(t *testing.T) {
 	sameWeights(t, want, got, 2e-4)
 	require.Greater(t, library.(*fakenccl.Library).Calls()["ncclAllReduce"], before)
 
+	_, err = distribute.NewMirroredStrategyWith(distribute.MirroredOptions{Devices: []string{"fakecuda:0", "fakecuda:1"}, CrossDeviceOps: distribute.NcclAllReduce{Wire: ir.Int8}})
+	require.ErrorContains(t, err, "NcclAllReduce: sums cannot travel between GPUs as int8; Wire is bfloat16, float16, or left out")
+
 	apart() // has no NCCL: unless the machine has
 	bare, err := kernels.Lookup("apartcuda")
 	require.NoError(t, err)

@@ -54,6 +54,14 @@ func heardAtOnce(err error) error {
 // Wait returns when all launches are over. The error is a [*LateError] where one failed.
 func (inst *Instance) Wait() error { return inst.lane.wait(context.Background()) }
 
+// explain says where the programs of workers differ, where err is that they do.
+func (inst *Instance) explain(err error) error {
+	if err == nil || inst.at.Group == nil {
+		return err
+	}
+	return explain(inst.at, inst.owner.call.Name, inst.owner.programs, err)
+}
+
 // Launch is Run without waiting where devices work by themselves: inputs may be written and the next step launched at
 // once. What fails is the [*LateError] of a later Launch, or of Wait. A step that fails changes no variable, and
 // neither do those launched after it.
@@ -74,7 +82,7 @@ func (inst *Instance) Launch(ctx context.Context, seed uint64, step uint32) (err
 		if inst.remote {
 			if err := inst.set.agree(ctx, inst.at, inst.owner.call); err != nil {
 				inst.giveSet(err)
-				return err
+				return inst.explain(err)
 			}
 		}
 	}
@@ -103,7 +111,7 @@ func (inst *Instance) Launch(ctx context.Context, seed uint64, step uint32) (err
 		for _, q := range inst.lane.queues {
 			_ = q.Wait(ctx) // the same error
 		}
-		return err
+		return inst.explain(err)
 	}
 	return inst.replicas[0].store()
 }

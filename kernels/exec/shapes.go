@@ -60,8 +60,8 @@ func (f *Function) lookup(types [][]ir.Type, all []int, filled bool) (*compiled,
 		return nil, nil, err
 	}
 	c := &compiled{key: key, programs: programs[f.first() : f.first()+len(types)]}
-	if g := f.group(); g != nil {
-		if c.call, err = agree(g, f.strategy.Placement().Elastic, f.name, programs); err != nil {
+	if f.group() != nil {
+		if c.call, err = agree(f.strategy.Placement(), f.name, programs); err != nil {
 			return nil, nil, err
 		}
 	}

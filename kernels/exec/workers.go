@@ -86,9 +86,9 @@ func SumOverWorkers(g WorkerGroup, name string, values []float64) error {
 }
 
 // agree makes sure that all workers have traced the same programs, and returns what names them from then on. Programs
-// without collectives need no agreement: a worker may run them alone. Nor does one that a worker may have traced
-// earlier than others (early): then the first collective finds a difference.
-func agree(g WorkerGroup, early bool, name string, programs []*tracedProgram) (WorkerCall, error) {
+// without collectives need no agreement: a worker may run them alone. Nor do those of workers that come and go, some of
+// which may have traced them earlier: then the first collective finds a difference.
+func agree(at *Placement, name string, programs []*tracedProgram) (WorkerCall, error) {
 	h := sha256.New()
 	meets := false
 	for i, p := range programs {
@@ -99,11 +99,11 @@ func agree(g WorkerGroup, early bool, name string, programs []*tracedProgram) (W
 		h.Write([]byte{'.'})
 	}
 	call := WorkerCall{Name: name, Program: binary.LittleEndian.Uint64(h.Sum(nil))}
-	if !meets || early {
+	if !meets || at.Elastic {
 		return call, nil
 	}
-	if err := g.Agree(context.Background(), call); err != nil {
-		return call, fmt.Errorf("distribute: %s: %w", name, err)
+	if err := at.Group.Agree(context.Background(), call); err != nil {
+		return call, fmt.Errorf("distribute: %s: %w", name, explain(at, name, programs, err))
 	}
 	return call, nil
 }

@@ -125,6 +125,9 @@ func (c *comm) meet(q request, in, out []byte) error {
 	if wrong != "" {
 		return errors.New(wrong)
 	}
+	if f := c.library.Met; f != nil {
+		f(q.name)
+	}
 	if c.aborted() {
 		return nil
 	}

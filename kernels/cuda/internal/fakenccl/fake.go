@@ -20,6 +20,8 @@ import (
 type Library struct {
 	world  place
 	driver *fakedriver.Fake
+	// Met is called by a stream that has what a collective of this name brings, before it takes it; nil: nothing is.
+	Met func(call string)
 
 	mu      sync.Mutex
 	version int
