@@ -38,6 +38,9 @@ type kernelGradient[T Float] struct {
 	sliding sliding
 	lanes   int // see grouped.go; 0: it does not go by vectors
 	local   []T // scratch memory of the workers then
+
+	turned  bool // the rows of x are by channels, see turned.go
+	turning turning[T]
 }
 
 var (
@@ -54,7 +57,7 @@ func getGradient[T Float]() *kernelGradient[T] {
 }
 
 func putGradient[T Float](c *kernelGradient[T]) {
-	c.x, c.dy, c.dkernel, c.partial, c.local = nil, nil, nil, nil, nil
+	c.x, c.dy, c.dkernel, c.partial, c.local, c.turning = nil, nil, nil, nil, nil, turning[T]{}
 	var zero T
 	if unsafe.Sizeof(zero) == 4 {
 		gradients32.Put((*kernelGradient[float32])(unsafe.Pointer(c)))
@@ -124,6 +127,9 @@ func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
 		w := c.wideGeometry()
 		size += max(workers, 1) * c.wideLocal(&w)
 	}
+	if n.turns() {
+		size += n.sizeX()
+	}
 	return size
 }
 
@@ -160,9 +166,17 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 		return
 	}
 	c := getGradient[T]()
+	if c.turned = n.turns(); c.turned {
+		n = n.inOneRow()
+		x, scratch = c.turn(p, &n, x, scratch)
+	}
 	c.shape = n
 	c.setAxes()
-	c.spans = c.axes[2].spans(c.spans[:0])
+	if c.spans = c.spans[:0]; c.turned {
+		c.spans = c.axes[2].spansOfTaps(c.spans)
+	} else {
+		c.spans = c.axes[2].spans(c.spans)
+	}
 	size := n.sizeKernel()
 	// dy keeps its capacity: tiles may read past the last column where memory exists.
 	c.x, c.dy, c.dkernel = x[:n.sizeX()], dy[:n.sizeY()], dkernel[:size]
@@ -293,11 +307,15 @@ func (c *kernelGradient[T]) accumulate(dst []T, rowX, rowY, rows int, w span, g,
 	t := micro.Tile[T]{Cols: cols, Outer: 1, CRow: s.OutChannels, Accumulate: true, Pairs: s.Pairs}
 	t.K, t.AK, t.BK = w.end-w.first, s.Strides[2]*s.InChannels, s.OutChannels
 	t.Segments, t.ASegment, t.BSegment = rows, s.Strides[1]*s.In[2]*s.InChannels, c.out[2]*s.OutChannels
+	t.B = c.dy[(rowY*c.out[2]+w.first)*s.OutChannels+col:]
+	if c.turned {
+		c.accumulateTurned(&t, dst[col:], rowX, w)
+		return
+	}
 	if t.K < shortRun && t.K < t.Segments {
 		t.K, t.AK, t.BK, t.Segments, t.ASegment, t.BSegment = t.Segments, t.ASegment, t.BSegment, t.K, t.AK, t.BK
 	}
 	startX := (rowX*s.In[2]+w.first*s.Strides[2]-s.PadLow[2]+w.tap*s.Dilation[2])*s.InChannels + g*inGroup
-	t.B = c.dy[(rowY*c.out[2]+w.first)*s.OutChannels+col:]
 	switch {
 	case s.depthwise():
 		t.A, t.Rows, t.ARow = c.x[startX+col:], w.tapEnd-w.tap, s.Dilation[2]*s.InChannels
