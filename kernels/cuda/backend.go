@@ -24,7 +24,7 @@ import (
 const Kind = "cuda"
 
 func init() {
-	own.measure, own.kept = timed, kept.Open
+	own.measure, own.kept, own.tuning = timed, kept.Open, newTuning()
 	kernels.Register(own)
 	kernels.RegisterAlias("gpu", Kind)
 }
@@ -52,7 +52,8 @@ type backend struct {
 	// measure times a way in which values meet; nil: that is not done. It is told how to make so many runs.
 	measure func(way string, bytes int, run func(times int) error) (time.Duration, error)
 
-	pick func(lower.Question) int // which kernel of several is taken; nil: those that were measured
+	pick   func(lower.Question) int // which kernel of several is taken; nil: those that were measured
+	tuning *tuning                  // nil: nothing is measured
 
 	choosing sync.Mutex
 	choices  map[string]*choice // of groups of one process, by their devices

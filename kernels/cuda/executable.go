@@ -51,11 +51,16 @@ func (b *backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Exec
 	if err != nil {
 		return nil, err
 	}
+	return b.executable(p, plan), nil
+}
+
+// executable is a program with its plan.
+func (b *backend) executable(p *ir.Program, plan *lower.Plan) *executable {
 	e := &executable{backend: b, program: p, plan: plan, loaded: map[*device]*loaded{}, users: 1}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e.number = b.numberOf(plan.Checks)
-	return e, nil
+	return e
 }
 
 // options describe the device to the lowering, or where replicas run a program on others too, the least of all. Kernels
@@ -75,7 +80,9 @@ func (b *backend) options(o kernels.CompileOptions) (lower.Options, error) {
 		err = driver.Check(b.api, r, "cuDriverGetVersion", "")
 	}
 	const knowsHopper = 12000
-	return lower.Options{Replicas: o.Replicas, Capability: least, TF32: o.TF32, Hopper: least == 90 && most == 90 && version >= knowsHopper, Pick: b.pick}, err
+	options := lower.Options{Replicas: o.Replicas, Capability: least, TF32: o.TF32, Hopper: least == 90 && most == 90 && version >= knowsHopper}
+	options.Pick = b.picker(o.Device, options)
+	return options, err
 }
 
 // numbered is what a program's number stands for in failure flags.

@@ -30,6 +30,7 @@ type Question struct {
 	In    []ir.Type
 	Ways  []string // their names, which stay the same
 	Usual int      // the one that is taken where none was measured
+	FLOPs int64    // of the node
 }
 
 // lowering is what the scopes of a program share.

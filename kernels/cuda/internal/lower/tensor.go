@@ -85,7 +85,7 @@ func (t *tensor) sharedBytes() int {
 // multiply writes the kernels of a contraction for tensor cores.
 func (s *scope) multiply(g *gen, c contraction, u *unit, out ir.Type, n *ir.Node, root ir.Value) {
 	ways := s.ways(g, c, u)
-	t := g.newTensor(c, u, ways[s.pick(n, ways, usual(ways, c))])
+	t := g.newTensor(c, u, ways[s.pick(g, ways, usual(ways, c))])
 	blocks := t.rows() * t.columns()
 	parts := c.splits(blocks)
 	s.addUp(g, c, parts, out, n, root, func(result func(b, m, n, part, sum ptx.Operand)) {

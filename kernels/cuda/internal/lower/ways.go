@@ -1,10 +1,6 @@
 package lower
 
-import (
-	"fmt"
-
-	"github.com/gokeras/gokeras/kernels/ir"
-)
+import "fmt"
 
 // way is how tensor cores make a contraction: which part of the result a block makes, and how.
 type way struct {
@@ -113,12 +109,12 @@ func usual(ways []way, c contraction) int {
 }
 
 // pick is the number of the way that is taken: the usual one, unless another is known to be faster.
-func (s *scope) pick(n *ir.Node, ways []way, usual int) int {
+func (s *scope) pick(g *gen, ways []way, usual int) int {
 	if s.options.Pick == nil || len(ways) == 1 {
 		return usual
 	}
-	q := Question{Node: n, Usual: usual}
-	for _, v := range n.Inputs {
+	q := Question{Node: g.node, Usual: usual, FLOPs: g.flops}
+	for _, v := range g.node.Inputs {
 		q.In = append(q.In, s.p.Type(v))
 	}
 	for _, w := range ways {

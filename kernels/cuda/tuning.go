@@ -1,0 +1,230 @@
+//go:build linux
+
+package cuda
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Large products and convolutions can be made by kernels with tiles of several sizes. Which is fastest is measured when
+// a program is compiled, once for each device, driver, operation and types, and remembered in the folder of compiled
+// kernels: what was taken once is taken in every later run, so that the bits stay the same; also the usual one, where
+// that failed or the time was up. Where nothing can be remembered, nothing is measured, and neither is it for programs
+// of several replicas, which must all choose alike.
+//
+// What is measured is compared with the plainest kernel too: sums of small whole numbers are exact in any order. A
+// kernel that makes other bits is not taken.
+
+// tuningVariable names the environment's variable which switches measuring off where it is "off".
+const tuningVariable = "GOKERAS_CUDA_TUNING"
+
+// tuning is what was measured.
+type tuning struct {
+	mu    sync.Mutex
+	best  map[string]int // by question
+	least int64          // operations of floats from which on it is worth the time
+	left  time.Duration  // that this process may measure
+
+	// measure times runs of a way; equal compares what it made with what the plainest one did.
+	measure func(way string, run func(times int) error) (time.Duration, error)
+	equal   func(way string, got, want []byte) bool
+}
+
+// newTuning may measure for some seconds. A product of 2^32 operations takes some ten microseconds.
+func newTuning() *tuning {
+	equal := func(_ string, got, want []byte) bool { return bytes.Equal(got, want) }
+	return &tuning{best: map[string]int{}, least: 1 << 32, left: 10 * time.Second, measure: clocked, equal: equal}
+}
+
+// picker says which kernels programs with these options take; nil: the usual ones.
+func (b *backend) picker(name kernels.Device, o lower.Options) func(lower.Question) int {
+	if b.pick != nil {
+		return b.pick
+	}
+	if b.tuning == nil || o.Replicas > 1 || os.Getenv(tuningVariable) == "off" {
+		return nil
+	}
+	return func(q lower.Question) int { return b.tuning.pick(b, name, o, q) }
+}
+
+// pick looks up a question, or measures.
+func (t *tuning) pick(b *backend, name kernels.Device, o lower.Options, q lower.Question) int {
+	if q.FLOPs < t.least {
+		return q.Usual
+	}
+	d, err := b.device(name)
+	if err != nil || d.kept == nil {
+		return q.Usual
+	}
+	key := d.key(fmt.Sprintf("fastest of %v\n%v %+v\n%v", q.Ways, q.Node.Op, q.Node.Attrs, q.In))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if i, known := t.best[key]; known {
+		return i
+	}
+	remembered := func() int { return slices.Index(q.Ways, string(d.kept.Get(key))) }
+	i := remembered()
+	if i < 0 {
+		if i = q.Usual; t.left > 0 {
+			begin := time.Now()
+			if fastest, err := t.fastest(b, d, o, q); err == nil {
+				i = fastest
+			}
+			t.left -= time.Since(begin)
+		}
+		if other := remembered(); other >= 0 { // another process was faster
+			i = other
+		} else if d.kept.Put(key, []byte(q.Ways[i])) != nil {
+			i = q.Usual
+		}
+	}
+	t.best[key] = i
+	return i
+}
+
+// candidates are the usual way and its neighbours, and the plainest one, which is first.
+func candidates(q lower.Question) []int {
+	all := []int{len(q.Ways) - 1}
+	for _, i := range []int{q.Usual, q.Usual - 1, q.Usual + 1, q.Usual + 2} {
+		if i >= 0 && i < len(q.Ways) && !slices.Contains(all, i) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// fastest measures.
+func (t *tuning) fastest(b *backend, d *device, o lower.Options, q lower.Question) (best int, failed error) {
+	p := ir.New("measured")
+	var in []ir.Value
+	for _, typ := range q.In {
+		in = append(in, p.AddInput("", typ))
+	}
+	out, err := p.Add(q.Node.Scope, q.Node.Op, q.Node.Attrs, in...)
+	if err != nil {
+		return 0, err
+	}
+	p.AddOutput("", out[0])
+	var buffers []kernels.Buffer
+	defer func() {
+		for _, x := range buffers {
+			x.Free()
+		}
+	}()
+	for i, typ := range append(slices.Clone(q.In), p.Type(out[0])) {
+		x, err := d.newBuffer(typ)
+		if err != nil {
+			return 0, err
+		}
+		buffers = append(buffers, x)
+		if i < len(q.In) {
+			if err := x.Write(wholeNumbers(typ, i)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	best, shortest := q.Usual, time.Duration(0)
+	var want []byte
+	for _, i := range candidates(q) {
+		o.Pick = func(lower.Question) int { return i }
+		got, took, err := t.time(b, d, p, o, q.Ways[i], buffers)
+		if err != nil {
+			return 0, err
+		}
+		if want == nil {
+			want = got
+		}
+		if (shortest == 0 || took < shortest) && t.equal(q.Ways[i], got, want) {
+			best, shortest = i, took
+		}
+	}
+	return best, nil
+}
+
+// time runs one way, and returns what it made and how long it takes.
+func (t *tuning) time(b *backend, d *device, p *ir.Program, o lower.Options, way string, buffers []kernels.Buffer) ([]byte, time.Duration, error) {
+	plan, err := lower.Program(p, o)
+	if err != nil {
+		return nil, 0, err
+	}
+	e := b.executable(p, plan)
+	defer e.Close()
+	s, err := e.NewSession(kernels.SessionOptions{Device: d.name})
+	if err != nil {
+		return nil, 0, err
+	}
+	defer s.Close()
+	last := len(buffers) - 1
+	run := func(times int) error {
+		var end kernels.Event
+		for range times {
+			end = s.Launch(context.Background(), kernels.Launch{Inputs: buffers[:last], Outputs: buffers[last:]})
+		}
+		return end.Wait(context.Background())
+	}
+	if err := run(1); err != nil {
+		return nil, 0, err
+	}
+	got := make([]byte, p.Type(p.Outputs[0].Value).Bytes())
+	if err := buffers[last].Read(got); err != nil {
+		return nil, 0, err
+	}
+	took, err := t.measure(way, run)
+	return got, took, err
+}
+
+// clocked is the shortest time of a run, of a few rounds of many.
+func clocked(_ string, run func(times int) error) (time.Duration, error) {
+	since := func(times int) (time.Duration, error) {
+		begin := time.Now()
+		err := run(times)
+		return time.Since(begin) / time.Duration(times), err
+	}
+	if _, err := since(2); err != nil { // the third one is captured
+		return 0, err
+	}
+	shortest, err := since(1)
+	times := int(min(max(20*time.Millisecond/max(shortest, 1), 1), 20))
+	for range 3 {
+		if took, failed := since(times); failed == nil {
+			shortest = min(shortest, took)
+		} else {
+			err = failed
+		}
+	}
+	return shortest, err
+}
+
+// wholeNumbers are elements of -2 to 2, in no order that repeats soon.
+func wholeNumbers(t ir.Type, seed int) []byte {
+	data := make([]byte, t.Bytes())
+	state := uint32(seed) + 1
+	next := func() uint32 {
+		state = state*1664525 + 1013904223
+		return (state >> 16) % 5
+	}
+	bits := map[ir.DType][5]uint32{
+		ir.BFloat16: {0, 0x3f80, 0x4000, 0xbf80, 0xc000}, ir.Float16: {0, 0x3c00, 0x4000, 0xbc00, 0xc000},
+		ir.Float32: {0, 0x3f800000, 0x40000000, 0xbf800000, 0xc0000000},
+	}[t.DType]
+	size := t.DType.Size()
+	for i := 0; i+size <= len(data); i += size {
+		if size == 2 {
+			binary.LittleEndian.PutUint16(data[i:], uint16(bits[next()]))
+		} else {
+			binary.LittleEndian.PutUint32(data[i:], bits[next()])
+		}
+	}
+	return data
+}
