@@ -23,6 +23,11 @@ def layer(s, c):
         filters, groups = (s["filters"], s["groups"]) if kind == "conv" else (c * (s.get("filters") or 1), c)
         pad = around // 2 if stride > 1 or around % 2 == 0 else "same"
         return (nn.Conv1d, nn.Conv2d, nn.Conv3d)[axes - 1](c, filters, k, stride, pad, dilation, groups)
+    if kind == "separable":
+        pad = "same" if stride == 1 else around // 2
+        return nn.Sequential(nn.Conv2d(c, c, k, stride, pad, groups=c, bias=False), nn.Conv2d(c, s["filters"], 1))
+    if kind in ("lstm", "gru"):
+        return Sequences(kind, c, s["filters"])
     if kind == "transpose":
         low = (max(k - stride, 0) + 1) // 2
         return (nn.ConvTranspose1d, nn.ConvTranspose2d)[axes - 1](c, s["filters"], k, stride, low, output_padding=stride - k + 2 * low)
@@ -41,6 +46,15 @@ def layer(s, c):
     if kind == "globalpool":
         return nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
     return nn.Softmax(-1)
+
+
+class Sequences(nn.Module):
+    def __init__(self, kind, inputs, units):
+        super().__init__()
+        self.cells = (nn.LSTM if kind == "lstm" else nn.GRU)(inputs, units, batch_first=True)
+
+    def forward(self, x):
+        return self.cells(x)[0]
 
 
 class Bag(nn.Module):
@@ -90,7 +104,7 @@ def layer_job(s, train, dtype):
         f, weights = lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=s.get("causal", False)), []
     else:
         shape = s["input"]
-        if len(shape) > 2:
+        if len(shape) > 2 and s["kind"] not in ("lstm", "gru"):
             shape = [shape[0], shape[-1], *shape[1:-1]]
         f = channels_last_module(layer(s, s["input"][-1]).to(dtype))
         f.train(train)
@@ -110,11 +124,12 @@ def measure(step, secs):
     step(), step()
     best, end = float("inf"), time.perf_counter() + secs
     n = 1
+    clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
     while time.perf_counter() < end:
-        begin = time.perf_counter()
+        begin = clock()
         for _ in range(n):
             step()
-        t = (time.perf_counter() - begin) / n
+        t = max((clock() - begin) / n, 1e-9)
         best, n = min(best, t), max(1, int(0.01 / t))
     return best
 

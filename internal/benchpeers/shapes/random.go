@@ -34,6 +34,14 @@ var draws = []struct {
 	{"depthwise", func(r *rand.Rand) spec {
 		return spec{Kind: "depthwise", Input: images(r, 2, 8, 512), Kernel: 2 + r.IntN(6), Stride: 1 + r.IntN(2), Filters: 1 + r.IntN(5)/4}
 	}},
+	{"depthwise1d", func(r *rand.Rand) spec {
+		return spec{Kind: "depthwise", Input: images(r, 1, 8, 512), Kernel: 2 + r.IntN(8), Stride: 1 + r.IntN(2), Filters: 1 + r.IntN(5)/4}
+	}},
+	{"separable", func(r *rand.Rand) spec {
+		return spec{Kind: "separable", Input: images(r, 2, 8, 512), Filters: between(r, 8, 512), Kernel: 2 + r.IntN(4), Stride: 1 + r.IntN(2)}
+	}},
+	{"lstm", func(r *rand.Rand) spec { return recurrent(r, "lstm") }},
+	{"gru", func(r *rand.Rand) spec { return recurrent(r, "gru") }},
 	{"transpose", func(r *rand.Rand) spec {
 		k := 2 + r.IntN(4)
 		return spec{Kind: "transpose", Input: images(r, 1+r.IntN(2), 8, 256), Filters: between(r, 8, 256), Kernel: k, Stride: 1 + r.IntN(min(k, 3))}
@@ -70,6 +78,11 @@ var draws = []struct {
 	{"embedding", func(r *rand.Rand) spec {
 		return spec{Kind: "embedding", Input: []int{between(r, 8, 512), between(r, 4, 128)}, Rows: between(r, 100, 200000), Filters: between(r, 4, 512)}
 	}},
+}
+
+// recurrent draws a layer over sequences: batch, steps, numbers of a step, units.
+func recurrent(r *rand.Rand, kind string) spec {
+	return spec{Kind: kind, Input: []int{between(r, 1, 128), between(r, 2, 128), between(r, 4, 512)}, Filters: between(r, 4, 512)}
 }
 
 // between draws from low to high, each power of two as often as the others.
@@ -121,8 +134,10 @@ func (s *spec) cost() float64 {
 	switch s.Kind {
 	case "conv", "transpose":
 		return size * float64(s.Filters) * math.Pow(float64(s.Kernel), float64(len(s.Input)-2)) / float64(max(s.Groups, 1))
-	case "dense":
+	case "dense", "separable":
 		return size * float64(s.Filters)
+	case "lstm", "gru":
+		return 4 * size * float64(s.Filters) * (1 + float64(s.Filters)/float64(s.Input[2]))
 	case "attention":
 		return 2 * size * float64(s.Input[1])
 	}

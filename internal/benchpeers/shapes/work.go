@@ -84,7 +84,16 @@ func (s *spec) layerOf() layers.Layer {
 	k, stride, dilation := []int{s.Kernel}, []int{s.Stride}, []int{max(s.Dilation, 1)}
 	policy := map[bool]string{true: "float64"}[s.Double]
 	switch axes := len(s.Input) - 2; s.Kind {
+	case "separable":
+		return &layers.SeparableConv2D{Filters: s.Filters, KernelSize: k, Strides: stride, Padding: "same"}
+	case "lstm":
+		return &layers.LSTM{Units: s.Filters, ReturnSequences: true}
+	case "gru":
+		return &layers.GRU{Units: s.Filters, ReturnSequences: true}
 	case "depthwise":
+		if axes == 1 {
+			return &layers.DepthwiseConv1D{KernelSize: k, Strides: stride, Padding: "same", DepthMultiplier: max(s.Filters, 1)}
+		}
 		return &layers.DepthwiseConv2D{KernelSize: k, Strides: stride, Padding: "same", DepthMultiplier: max(s.Filters, 1)}
 	case "conv":
 		switch axes {
@@ -147,6 +156,11 @@ func (s *spec) flopsFor(out ir.Shape) float64 {
 		return 2 * float64(out.Size()) * window
 	case "conv":
 		return 2 * float64(out.Size()) * window * float64(channels/s.Groups)
+	case "separable":
+		return 2 * float64(out.Size()/s.Filters*channels) * (window + float64(s.Filters))
+	case "lstm", "gru":
+		gates := map[string]float64{"lstm": 4, "gru": 3}[s.Kind]
+		return 2 * float64(s.Input[0]*s.Input[1]*s.Filters*(channels+s.Filters)) * gates
 	case "dense":
 		return 2 * float64(ir.Shape(s.Input).Size()) * float64(s.Filters)
 	case "transpose":

@@ -30,6 +30,10 @@ func BackwardDataScratch[T Float](s *Shape, workers int) int {
 		r := n.repeated()
 		return r.sizeX() + BackwardDataScratch[T](&r, workers)
 	}
+	if planes[T](&n) {
+		most, last := n.planesShapes()
+		return n.planesScratch() + max(BackwardDataScratch[T](&most, workers), BackwardDataScratch[T](&last, workers))
+	}
 	width := micro.PanelWidth[T]()
 	return volume(n.Kernel) * n.OutChannels * ceil(n.InChannels/n.Groups, width) * width
 }
@@ -65,6 +69,10 @@ func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) 
 		to := scratch[:r.sizeX()]
 		BackwardData(p, &r, dy, kernel, to, scratch[len(to):])
 		runFilters(p, dx[:n.sizeX()], to, true)
+		return
+	}
+	if planes[T](&n) {
+		backwardDataPlanes(p, &n, dy, kernel, dx, scratch)
 		return
 	}
 	out := n.Out()

@@ -117,6 +117,10 @@ func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
 		r := n.repeated()
 		return r.sizeX() + BackwardWeightsScratch[T](&r, workers)
 	}
+	if planes[T](&n) {
+		most, last := n.planesShapes()
+		return n.planesScratch() + max(BackwardWeightsScratch[T](&most, workers), BackwardWeightsScratch[T](&last, workers))
+	}
 	size := 0
 	if parts := imageParts[T](&n); parts > 1 {
 		size = parts * n.sizeKernel()
@@ -163,6 +167,10 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 		to := scratch[:r.sizeX()]
 		runFilters(p, x[:n.sizeX()], to, false)
 		BackwardWeights(p, &r, to, dy, dkernel, scratch[len(to):])
+		return
+	}
+	if planes[T](&n) {
+		backwardWeightsPlanes(p, &n, x, dy, dkernel, scratch)
 		return
 	}
 	c := getGradient[T]()

@@ -54,6 +54,9 @@
 // would use few of its lanes. All convolutions in groups fetch the rows of a block before they compute it, since they
 // visit memory in steps as long as a pixel.
 //
+// Groups of several inputs with one or two outputs become depthwise convolutions with more depth (planes.go), for the
+// same reason.
+//
 // In a plan's RunPooled the microkernel takes the maxima of the sums of 2x2 outputs while they are in registers, so the
 // unpooled result is never in memory. An image with padding is copied with zeros around it there, so that all outputs
 // see all taps.

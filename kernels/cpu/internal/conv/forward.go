@@ -24,6 +24,10 @@ func ForwardScratch[T Float](s *Shape, workers int) int {
 		r := n.repeated()
 		return r.sizeX() + ForwardScratch[T](&r, workers)
 	}
+	if planes[T](&n) {
+		most, last := n.planesShapes()
+		return n.planesScratch() + max(ForwardScratch[T](&most, workers), ForwardScratch[T](&last, workers))
+	}
 	if !packForward[T](&n) {
 		return 0
 	}
@@ -91,6 +95,10 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 		to := scratch[:r.sizeX()]
 		runFilters(p, x[:n.sizeX()], to, false)
 		forward(p, &r, to, kernel, bias, relu, y, scratch[len(to):], false)
+		return
+	}
+	if planes[T](&n) {
+		forwardPlanes(p, &n, x, kernel, bias, relu, y, scratch)
 		return
 	}
 	c := getCorrelation[T]()

@@ -1,0 +1,208 @@
+package conv
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// Groups of several inputs and few outputs leave most lanes of a tile empty, as groups of one input do (see
+// filters.go). They become a depthwise convolution with planes: plane i of an image has, for each output channel, the
+// i-th input of that channel's group. The planes are more depth, the inputs of a group more taps along the depth:
+//
+//	y[n, d, h, w, c] = Σ_t Σ_i planes[n, (d·stride + t)·inGroup + i, ..., c] · kernel[t, ..., i, c]
+
+const (
+	planesFilters  = 2       // outputs of a group up to which that is faster than tiles
+	planesTaps     = 8       // of the window, from which on the copies cost little beside the products
+	planesChannels = 8       // outputs that fill a vector
+	planesMax      = 1 << 20 // elements of the planes of some images, after which come the next
+	planesLimit    = 1 << 23 // elements of those of one image
+)
+
+// planes reports whether the convolution is computed so; the batch has no say.
+func planes[T Float](s *Shape) bool {
+	in, out := s.InChannels/s.Groups, s.OutChannels/s.Groups
+	return s.Batch > 0 && s.Groups > 1 && in > 1 && out > 0 && out <= planesFilters && !s.Pairs && volume(s.Kernel) >= planesTaps &&
+		s.OutChannels >= planesChannels && (s.Kernel[0] == 1 || s.Dilation[0] == 1) && groupedLanes[T](s) == 0 && s.planesSize(1) <= planesLimit
+}
+
+// planesSize is the number of elements of the planes of some images.
+func (s *Shape) planesSize(images int) int {
+	return images * volume(s.In) * (s.InChannels / s.Groups) * s.OutChannels
+}
+
+// planesImages is for how many images planes are made at a time.
+func (s *Shape) planesImages() int {
+	return max(min(planesMax/max(s.planesSize(1), 1), s.Batch), 1)
+}
+
+// inPlanes returns the shape of the depthwise convolution of the planes of some images.
+func (s *Shape) inPlanes(images int) Shape {
+	r := *s
+	r.Batch, r.InChannels, r.Groups = images, s.OutChannels, s.OutChannels
+	for _, length := range []*int{&r.In[0], &r.Kernel[0], &r.Strides[0], &r.PadLow[0], &r.PadHigh[0]} {
+		*length *= s.InChannels / s.Groups
+	}
+	r.Dilation[0] = 1
+	return r
+}
+
+// planesShapes returns the shapes of the planes of as many images as are made at a time, and of the last ones.
+func (s *Shape) planesShapes() (most, last Shape) {
+	images := s.planesImages()
+	return s.inPlanes(images), s.inPlanes(s.Batch % images)
+}
+
+// planesScratch returns the number of elements of scratch memory that the three computations need beside that of the
+// depthwise convolution: planes, and kernels in their order.
+func (s *Shape) planesScratch() int { return s.planesSize(s.planesImages()) + 2*s.sizeKernel() }
+
+// planesOrder copies between the kernel and that of the planes, in which the inputs of a group are outside of the taps
+// along height and width.
+func planesOrder[T Float](s *Shape, kernel, ofPlanes []T, back bool) {
+	in, window, c := s.InChannels/s.Groups, s.Kernel[1]*s.Kernel[2], s.OutChannels
+	for d := range s.Kernel[0] {
+		for tap := range window {
+			for i := range in {
+				a := kernel[((d*window+tap)*in+i)*c:][:c]
+				b := ofPlanes[((d*in+i)*window+tap)*c:][:c]
+				if back {
+					a, b = b, a
+				}
+				copy(b, a)
+			}
+		}
+	}
+}
+
+// forwardPlanes is [Forward] of a shape that goes by planes.
+func forwardPlanes[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T) {
+	size := s.planesSize(s.planesImages())
+	to, ordered, rest := scratch[:size], scratch[size:size+s.sizeKernel()], scratch[size+s.sizeKernel():]
+	planesOrder(s, kernel, ordered, false)
+	imageX, imageY := s.sizeX()/s.Batch, s.sizeY()/s.Batch
+	images := s.planesImages()
+	for first := 0; first < s.Batch; first += images {
+		r := s.inPlanes(min(images, s.Batch-first))
+		copyPlanes(p, s, x[first*imageX:][:r.Batch*imageX], to[:r.sizeX()], false)
+		forward(p, &r, to, ordered, bias, relu, y[first*imageY:], rest, false)
+	}
+}
+
+// backwardDataPlanes is [BackwardData] of a shape that goes by planes.
+func backwardDataPlanes[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) {
+	size := s.planesSize(s.planesImages())
+	from, ordered, rest := scratch[:size], scratch[size:size+s.sizeKernel()], scratch[size+s.sizeKernel():]
+	planesOrder(s, kernel, ordered, false)
+	imageX, imageY := s.sizeX()/s.Batch, s.sizeY()/s.Batch
+	images := s.planesImages()
+	for first := 0; first < s.Batch; first += images {
+		r := s.inPlanes(min(images, s.Batch-first))
+		BackwardData(p, &r, dy[first*imageY:], ordered, from, rest)
+		copyPlanes(p, s, dx[first*imageX:][:r.Batch*imageX], from[:r.sizeX()], true)
+	}
+}
+
+// backwardWeightsPlanes is [BackwardWeights] of a shape that goes by planes.
+func backwardWeightsPlanes[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []T) {
+	size, n := s.planesSize(s.planesImages()), s.sizeKernel()
+	to, sum, part, rest := scratch[:size], scratch[size:size+n], scratch[size+n:size+2*n], scratch[size+2*n:]
+	imageX, imageY := s.sizeX()/s.Batch, s.sizeY()/s.Batch
+	images := s.planesImages()
+	for first := 0; first < s.Batch; first += images {
+		r := s.inPlanes(min(images, s.Batch-first))
+		copyPlanes(p, s, x[first*imageX:][:r.Batch*imageX], to[:r.sizeX()], false)
+		if first == 0 {
+			BackwardWeights(p, &r, to, dy, sum, rest)
+			continue
+		}
+		BackwardWeights(p, &r, to, dy[first*imageY:], part, rest)
+		vec.Add(sum, sum, part)
+	}
+	planesOrder(s, dkernel, sum, true)
+}
+
+// planeCopies copies the channels of images to planes, or adds what the planes have for each channel.
+type planeCopies[T Float] struct {
+	in, out, groups, pixels int // of a group, and pixels of a plane
+	images, planes          []T
+	add                     bool
+}
+
+var (
+	planeCopies32 pool.Recycler[planeCopies[float32]]
+	planeCopies64 pool.Recycler[planeCopies[float64]]
+)
+
+func copyPlanes[T Float](p *pool.Pool, s *Shape, images, planes []T, add bool) {
+	var zero T
+	c := (*planeCopies[T])(nil)
+	if unsafe.Sizeof(zero) == 4 {
+		c = (*planeCopies[T])(unsafe.Pointer(planeCopies32.Get()))
+	} else {
+		c = (*planeCopies[T])(unsafe.Pointer(planeCopies64.Get()))
+	}
+	c.in, c.out, c.groups, c.pixels = s.InChannels/s.Groups, s.OutChannels/s.Groups, s.Groups, s.In[1]*s.In[2]
+	c.images, c.planes, c.add = images, planes, add
+	p.Parallel(len(images)/s.InChannels, max(1<<14/(c.in*s.OutChannels), 1), c)
+	c.images, c.planes = nil, nil // let go of the caller's memory
+	if unsafe.Sizeof(zero) == 4 {
+		planeCopies32.Put((*planeCopies[float32])(unsafe.Pointer(c)))
+		return
+	}
+	planeCopies64.Put((*planeCopies[float64])(unsafe.Pointer(c)))
+}
+
+// Run does pixels.
+func (c *planeCopies[T]) Run(_, lo, hi int) {
+	channels := c.groups * c.out
+	for at := lo; at < hi; at++ {
+		plane, pixel := at/c.pixels*c.in, at%c.pixels
+		image := c.images[at*c.in*c.groups:][:c.in*c.groups]
+		for i := range c.in {
+			row := c.planes[((plane+i)*c.pixels+pixel)*channels:][:channels]
+			if c.add {
+				addPlane(image[i:], row, c.in, c.out)
+			} else {
+				copyPlane(row, image[i:], c.in, c.out)
+			}
+		}
+	}
+}
+
+// copyPlane stores each in-th number of x out times.
+func copyPlane[T Float](row, x []T, in, out int) {
+	switch out {
+	case 1:
+		for g := range row {
+			row[g] = x[g*in]
+		}
+	case 2:
+		for g := 0; 2*g+1 < len(row); g++ {
+			v := x[g*in]
+			row[2*g], row[2*g+1] = v, v
+		}
+	default:
+		for g := 0; len(row) > 0; g++ {
+			v := x[g*in]
+			for o := range out {
+				row[o] = v
+			}
+			row = row[out:]
+		}
+	}
+}
+
+// addPlane stores in each in-th number of x the sum of the next out numbers.
+func addPlane[T Float](x, row []T, in, out int) {
+	for g := 0; len(row) > 0; g++ {
+		sum := row[0]
+		for _, v := range row[1:out] {
+			sum += v
+		}
+		x[g*in] = sum
+		row = row[out:]
+	}
+}
