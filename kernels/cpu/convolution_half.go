@@ -128,11 +128,43 @@ func pairImages(b *build, o *plan.Operand) (pairs *plan.Operand, run func()) {
 	})
 }
 
+// pairTurnedImages is pairImages with rows turned, as matrix registers want them: a block of pixels at a time.
+func pairTurnedImages(b *build, o *plan.Operand, s *conv.Shape) (pairs *plan.Operand, run func()) {
+	const block = 64
+	images, channels, pixels := o.Typ.Shape[0], s.InChannels, s.TurnedPixels()
+	size, row := o.N/images, pixels*channels
+	pairs = b.scratch(ir.Uint32, (images+1)/2*size)
+	b.rt().need(4 * block * channels)
+	return pairs, b.rt().parallel((images+1)/2*(size/row), grain(row/2), func(w *worker, lo, hi int) {
+		dst, src, lines := plan.Data[float32](pairs), plan.Data[uint16](o), scratchOf[uint32](w, block*channels)
+		for i := lo; i < hi; i++ {
+			pair, at := i/(size/row), i%(size/row)*row
+			for first := 0; first < pixels; first += block {
+				n := min(block, pixels-first)
+				from := src[2*pair*size+at+first*channels:]
+				if 2*pair+1 < images {
+					vec.PairRows(lines, from, n*channels, 1, n*channels, size)
+				} else {
+					for j, v := range from[:n*channels] {
+						lines[j] = uint32(v)
+					}
+				}
+				micro.Transpose(dst[i*row+first:], floatsAt(unsafe.Pointer(unsafe.SliceData(lines)), n*channels), n, channels, pixels, channels)
+			}
+		}
+	})
+}
+
 // convKernelGradPairs is the gradient of a kernel in pairs.
 func convKernelGradPairs(b *build, s *conv.Shape) func() {
-	x, pairX := pairImages(b, b.in(0))
-	dy, pairDY := pairImages(b, b.in(1))
 	s.Batch, s.Pairs = (s.Batch+1)/2, true
+	x, pairX := (*plan.Operand)(nil), (func())(nil)
+	if s.Turned = s.Turns(); s.Turned {
+		x, pairX = pairTurnedImages(b, b.in(0), s)
+	} else {
+		x, pairX = pairImages(b, b.in(0))
+	}
+	dy, pairDY := pairImages(b, b.in(1))
 	out, pool := b.out(0), b.rt().pool
 	gradient := b.scratch(ir.Float32, out.N)
 	scratch := b.scratch(ir.Float32, conv.BackwardWeightsScratch[float32](s, pool.Size()))

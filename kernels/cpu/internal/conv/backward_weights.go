@@ -39,8 +39,7 @@ type kernelGradient[T Float] struct {
 	lanes   int // see grouped.go; 0: it does not go by vectors
 	local   []T // scratch memory of the workers then
 
-	turned  bool // the rows of x are by channels, see turned.go
-	turning turning[T]
+	turned bool // the rows of x are by channels, see turned.go
 }
 
 var (
@@ -57,7 +56,7 @@ func getGradient[T Float]() *kernelGradient[T] {
 }
 
 func putGradient[T Float](c *kernelGradient[T]) {
-	c.x, c.dy, c.dkernel, c.partial, c.local, c.turning = nil, nil, nil, nil, nil, turning[T]{}
+	c.x, c.dy, c.dkernel, c.partial, c.local = nil, nil, nil, nil, nil
 	var zero T
 	if unsafe.Sizeof(zero) == 4 {
 		gradients32.Put((*kernelGradient[float32])(unsafe.Pointer(c)))
@@ -131,9 +130,6 @@ func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
 		w := c.wideGeometry()
 		size += max(workers, 1) * c.wideLocal(&w)
 	}
-	if n.turns() {
-		size += n.sizeX()
-	}
 	return size
 }
 
@@ -174,9 +170,8 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 		return
 	}
 	c := getGradient[T]()
-	if c.turned = n.turns(); c.turned {
+	if c.turned = n.Turned; c.turned {
 		n = n.inOneRow()
-		x, scratch = c.turn(p, &n, x, scratch)
 	}
 	c.shape = n
 	c.setAxes()

@@ -77,7 +77,14 @@ func TestPairs(t *testing.T) {
 		p.Pairs = true
 		p.Batch /= 2
 		got, want = make([]float32, s.sizeKernel()), make([]float32, s.sizeKernel())
-		BackwardWeights(nil, &p, interleaved(x, s.Batch), interleaved(dy, s.Batch), got, scratchFor[float32](BackwardWeightsScratch[float32](&p, 1)))
+		pairedX := interleaved(x, s.Batch)
+		if p.Turned = p.Turns(); p.Turned {
+			row := p.TurnedPixels() * p.InChannels
+			for i := 0; i < len(pairedX); i += row {
+				micro.Transpose(pairedX[i:i+row], append([]float32{}, pairedX[i:i+row]...), p.TurnedPixels(), p.InChannels, p.TurnedPixels(), p.InChannels)
+			}
+		}
+		BackwardWeights(nil, &p, pairedX, interleaved(dy, s.Batch), got, scratchFor[float32](BackwardWeightsScratch[float32](&p, 1)))
 		BackwardWeights(nil, &s, wideX, wideDY, want, scratchFor[float32](BackwardWeightsScratch[float32](&s, 1)))
 		same("kernel gradient", got, want, s.Batch*volume(s.Out()))
 	}

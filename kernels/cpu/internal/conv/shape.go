@@ -26,6 +26,10 @@ type Shape struct {
 	// are float32. What the sums run over is counted in pairs: InChannels of Forward, OutChannels of BackwardData,
 	// Batch of BackwardWeights. For one group, where micro.Pairs is true.
 	Pairs bool
+
+	// Turned says that x of BackwardWeights has its rows by channels: each row of TurnedPixels pixels holds those of
+	// one channel after the other. Where Turns says so.
+	Turned bool
 }
 
 // normal returns a copy with defaults filled in.

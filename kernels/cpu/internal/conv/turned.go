@@ -1,17 +1,21 @@
 package conv
 
-import (
-	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
-	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
-)
+import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 
 // Matrix registers want what their sums run over side by side: for the gradient of a kernel, the pixels of a channel.
-// So each row of the image is turned first, from pixels of all channels to channels of all pixels.
+// So the rows of images are handed over turned, from pixels of all channels to channels of all pixels.
 
-// turns reports whether the gradient of the kernel is computed so: of pairs whose neighbours meet neighbours, in rows
-// that are worth a matrix register.
-func (s *Shape) turns() bool {
-	return s.Pairs && micro.Matrices() && s.Groups == 1 && s.Strides[2] == 1 && s.Out()[2] >= 4
+// Turns reports whether BackwardWeights is to get x turned (Turned): for pairs whose neighbours meet neighbours, in
+// rows that are worth a matrix register.
+func (s *Shape) Turns() bool {
+	n := s.normal()
+	return n.Pairs && micro.Matrices() && n.Groups == 1 && n.Strides[2] == 1 && n.Out()[2] >= 4
+}
+
+// TurnedPixels is how many pixels a turned row has: those of a row, or of an image if the kernel is a single tap.
+func (s *Shape) TurnedPixels() int {
+	n := s.normal().inOneRow()
+	return n.In[2]
 }
 
 // inOneRow returns the same convolution with all pixels of an image in one row, if its kernel is a single tap.
@@ -31,29 +35,6 @@ func (a *axis) spansOfTaps(s []span) []span {
 		}
 	}
 	return s
-}
-
-// turning turns rows.
-type turning[T Float] struct {
-	dst, src         []T
-	pixels, channels int
-}
-
-// turn turns the rows of x into scratch memory, and returns them and what is left of it.
-func (c *kernelGradient[T]) turn(p *pool.Pool, s *Shape, x, scratch []T) (turned, rest []T) {
-	size := s.sizeX()
-	c.turning = turning[T]{scratch[:size], x, s.In[2], s.InChannels}
-	row := max(s.In[2]*s.InChannels, 1)
-	p.Parallel(size/row, max(1<<14/row, 1), &c.turning)
-	return scratch[:size], scratch[size:]
-}
-
-// Run turns the rows [lo, hi).
-func (t *turning[T]) Run(_, lo, hi int) {
-	size := t.pixels * t.channels
-	for i := lo; i < hi; i++ {
-		micro.Transpose(t.dst[i*size:(i+1)*size], t.src[i*size:(i+1)*size], t.pixels, t.channels, t.pixels, t.channels)
-	}
 }
 
 // accumulateTurned is the end of accumulate, for one tap.
