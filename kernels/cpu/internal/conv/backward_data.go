@@ -82,7 +82,7 @@ func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) 
 	c.in, c.inGroup = n.OutChannels, n.OutChannels/n.Groups
 	c.out, c.outGroup = n.InChannels, n.InChannels/n.Groups
 	c.x, c.y, c.bias, c.relu = dy[:n.sizeY()], dx[:n.sizeX()], nil, false
-	c.outs = n.In
+	c.outs, c.joins = n.In, true
 	k.kernel, k.shape, k.flip, k.lanes = kernel, n, true, c.lanes
 	k.columns, k.groups = c.outGroup, n.Groups
 	for d := range min(n.Strides[0], n.In[0]) {

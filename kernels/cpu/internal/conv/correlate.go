@@ -37,8 +37,10 @@ type correlation[T Float] struct {
 	wide    wideCorrelation[T]
 	sliding sliding // if slides
 
-	rows, rowChunks int // rows (positions on the height axis) of a chunk
-	block           int // rows of a chunk that are computed together
+	joins           bool // several images may be computed together, see join.go
+	images          int  // of a chunk
+	rows, rowChunks int  // rows (positions on the height axis) of a chunk
+	block           int  // rows of a chunk that are computed together
 }
 
 var (
@@ -56,7 +58,7 @@ func getCorrelation[T Float]() *correlation[T] {
 
 func putCorrelation[T Float](c *correlation[T]) {
 	c.x, c.y, c.w, c.bias, c.moments = nil, nil, nil, nil, nil // let go of the caller's memory
-	c.wide = wideCorrelation[T]{}
+	c.wide, c.joins = wideCorrelation[T]{}, false
 	var zero T
 	if unsafe.Sizeof(zero) == 4 {
 		correlations32.Put((*correlation[float32])(unsafe.Pointer(c)))
@@ -84,11 +86,12 @@ func (c *correlation[T]) cut() (chunks, grain int) {
 	}
 	c.sliding = c.axes[2].sliding()
 	height := c.axes[1].out
-	images := c.batch * c.axes[0].out
+	c.images = c.joined()
+	images := ceil(c.batch, c.images) * c.axes[0].out
 	if height == 0 || images == 0 || c.axes[2].out == 0 || c.out == 0 {
 		return 0, 0
 	}
-	flopsPerRow := 2 * c.axes[2].out * c.out * max(taps*c.inGroup, 1)
+	flopsPerRow := 2 * c.images * c.axes[2].out * c.out * max(taps*c.inGroup, 1)
 	if c.depthwise || c.wide.on {
 		flopsPerRow *= 4 // slower per operation
 	}
@@ -107,11 +110,11 @@ func (c *correlation[T]) blockRows(taps int) int {
 	if taps*c.inGroup*c.out*size > blockBytes {
 		return c.rows
 	}
-	row := c.axes[1].inStep*c.axes[2].in*c.in + c.axes[2].out*c.out
+	row := c.images * (c.axes[1].inStep*c.axes[2].in*c.in + c.axes[2].out*c.out)
 	return max(blockBytes/max(row*size, 1), 1)
 }
 
-// Run computes chunks: rows of one plane of one image.
+// Run computes chunks: rows of one plane of one image, or of several images.
 func (c *correlation[T]) Run(worker, lo, hi int) {
 	for chunk := lo; chunk < hi; chunk++ {
 		block, image := chunk%c.rowChunks, chunk/c.rowChunks
@@ -125,13 +128,13 @@ func (c *correlation[T]) Run(worker, lo, hi int) {
 	}
 }
 
-// compute computes the rows [first, end) of a plane of an image.
+// compute computes the rows [first, end) of a plane of an image, or of a chunk of images.
 func (c *correlation[T]) compute(worker, image, first, end int) {
 	if c.wide.on {
 		c.widePlane(worker, image/c.axes[0].out, image%c.axes[0].out, first, end)
 		return
 	}
-	c.plane(image/c.axes[0].out, image%c.axes[0].out, first, end)
+	c.plane(image/c.axes[0].out*c.images, image%c.axes[0].out, first, end)
 }
 
 // plane computes the rows [first, end) at depth d of image n.
@@ -212,6 +215,11 @@ func (c *correlation[T]) rectangle(n, d int, h, w span, g, col, cols int) {
 		startX += col
 	}
 	empty := td == tdEnd || h.tap == h.tapEnd || w.tap == w.tapEnd
+	if c.images > 1 {
+		t.Lines, t.ALine, t.CLine = countW, xw, yw
+		c.rowsOfImages(&t, n, countH, startX, startY, xh, yh, empty, td, tdEnd, h, w, g, col)
+		return
+	}
 	t.C = c.y[startY:]
 	if empty {
 		c.emptyTile(&t)

@@ -104,6 +104,7 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 	c := getCorrelation[T]()
 	c.forward(&n)
 	c.x, c.y, c.w, c.bias, c.relu = x[:n.sizeX()], y[:n.sizeY()], kernel, bias, relu
+	c.joins = true
 	switch {
 	case packed:
 		c.packed = true

@@ -1,0 +1,56 @@
+package conv
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+)
+
+// Where at most a few neighbouring outputs of an image see the same taps, as in small volumes, all weights would be
+// read for a few rows of a tile. There the rows of a tile are the same output of several images. Every output is the
+// same sum in the same order either way.
+
+const (
+	joinRows   = 4       // outputs that see the same taps, along each axis, up to which images are joined
+	joinImages = 28      // at a time, as many as there are
+	joinBytes  = 1 << 20 // of the images, which stay in the second-level cache or nearly so
+	joinLeast  = 6       // images, fewer are not joined
+)
+
+// joined returns how many images are computed together.
+func (c *correlation[T]) joined() int {
+	if !c.joins || c.depthwise || c.wide.on || c.lanes > 0 || c.batch < joinLeast {
+		return 1
+	}
+	longest := 0
+	for _, spans := range c.spans[1:] {
+		for _, s := range spans {
+			longest = max(longest, s.end-s.first)
+		}
+	}
+	if longest > joinRows {
+		return 1
+	}
+	var zero T
+	image := (c.axes[0].in*c.planeX() + volume(c.outs)*c.out) * int(unsafe.Sizeof(zero))
+	if image*joinLeast > joinBytes {
+		return 1
+	}
+	return min(joinBytes/max(image, 1), joinImages, c.batch)
+}
+
+// rowsOfImages is the rest of rectangle for the images from n on: rows of its tiles are images, lines the outputs along
+// the width. It takes the lines of outputs along the height one after the other.
+func (c *correlation[T]) rowsOfImages(t *micro.Tile[T], n, lines, startX, startY, xLine, yLine int, empty bool, td, tdEnd int, h, w span, g, col int) {
+	t.Rows = min(c.images, c.batch-n)
+	t.ARow, t.CRow = c.axes[0].in*c.planeX(), volume(c.outs)*c.out
+	for i := range lines {
+		line := *t
+		line.C = c.y[startY+i*yLine:]
+		if empty {
+			c.emptyTile(&line)
+			continue
+		}
+		c.tile(&line, startX+i*xLine, td, tdEnd, h, w, g, col)
+	}
+}

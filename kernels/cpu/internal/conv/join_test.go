@@ -1,0 +1,47 @@
+package conv
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// TestJoinedImages compares random convolutions of small volumes with the definition, and the bits of a batch with
+// those of its images alone.
+func TestJoinedImages(t *testing.T) {
+	forLevels(t, func(t *testing.T, p *pool.Pool) {
+		r := rand.New(rand.NewPCG(5, 8))
+		joined := 0
+		for i := range 30 {
+			groups := []int{1, 1, 3}[r.IntN(3)]
+			s := &Shape{Batch: joinLeast + r.IntN(30), In: [3]int{1 + r.IntN(4), 1 + r.IntN(5), 1 + r.IntN(5)}, InChannels: groups * (1 + r.IntN(5)), OutChannels: groups * (3 + r.IntN(40)),
+				Groups: groups, Kernel: [3]int{1 + r.IntN(3), 2 + r.IntN(3), 2 + r.IntN(3)}, Strides: [3]int{1, 1 + r.IntN(2), 1 + r.IntN(2)}, Dilation: [3]int{1 + r.IntN(2), 1, 1 + r.IntN(2)}}
+			for a := range 3 {
+				s.PadLow[a], s.PadHigh[a] = r.IntN(3), r.IntN(3)
+			}
+			n := s.checked()
+			c := getCorrelation[float32]()
+			c.forward(&n)
+			c.joins = true
+			if c.cut(); c.images > 1 {
+				joined++
+			}
+			putCorrelation(c)
+			check[float32](t, p, s, uint64(i))
+			check[float64](t, p, s, uint64(i))
+			x, kernel, y := random[float32](r, s.sizeX()), random[float32](r, s.sizeKernel()), scratchFor[float32](s.sizeY())
+			Forward(p, s, x, kernel, nil, false, y, scratchFor[float32](ForwardScratch[float32](s, p.Size())))
+			one := *s
+			one.Batch = 1
+			alone := scratchFor[float32](one.sizeY())
+			image := r.IntN(s.Batch)
+			Forward(p, &one, x[image*one.sizeX():], kernel, nil, false, alone, scratchFor[float32](ForwardScratch[float32](&one, p.Size())))
+			assert.Equal(t, alone, y[image*one.sizeY():][:one.sizeY()], "image %d alone: %+v", image, *s)
+		}
+		require.Greater(t, joined, 10)
+	})
+}
