@@ -71,7 +71,7 @@ func TestFitOnHosts(t *testing.T) {
 	}
 	status, _, stderr = execute(t, "fit", path("model.keras"), "--x", path("both.npz"), "--y", path("both.npz"), "--output", path("one.keras"), "--secret-file", path("secret"))
 	require.Equal(t, 2, status)
-	require.Contains(t, stderr, "belong to --strategy multiworker")
+	require.Contains(t, stderr, "--secret-file and --tls-* to these and tpu")
 }
 
 // TestLaunchSecret: each job of keras launch has a secret of its own.
