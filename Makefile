@@ -126,7 +126,7 @@ bench-ops: ## every function of keras.ops and layer beside PyTorch and JAX at th
 bench-ops-copies: ## the same, ours alone: fails where an operation takes many times as many copies of its bytes as were recorded
 	$(GO) run ./internal/benchops -copies -budget 2ms
 
-bench-ops-random: ## random calls of other element types, ranks and axes than the rows of bench-ops, against a copy of the same bytes: the slowest first
+bench-ops-random: ## random calls of functions and layers, of other types, shapes, axes and configurations than the rows of bench-ops, beside PyTorch into docs/operations.md where BENCH_PYTHON is set, else functions against a copy of the same bytes
 	$(GO) run ./internal/benchops -random 600 -budget 3ms
 
 bench-collective: ## all-reduce between processes beside gloo, TensorFlow and a bare TCP exchange

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -115,4 +116,23 @@ func TestRandomCalls(t *testing.T) {
 			timer.close()
 		}
 	}
+}
+
+// Random layers too, but for windows that are larger than what they slide over.
+func TestRandomLayers(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 17))
+	run := 0
+	for range 60 {
+		b := drawLayer(r, 1<<9)
+		for _, gradients := range []bool{false, true} {
+			timer, err := newTimer(b, gradients)
+			if err != nil {
+				require.True(t, err == errNoGradient || strings.Contains(err.Error(), "window"), "%s: %v", b.Name, err)
+				continue
+			}
+			run++
+			timer.close()
+		}
+	}
+	require.Greater(t, run, 80)
 }

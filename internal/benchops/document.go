@@ -27,6 +27,8 @@ floating-point operands and weights, with the forward pass as far as it is neede
 	slices.SortStableFunc(rows, func(a, c row) int {
 		return cmp.Or(cmp.Compare(kind(a.Name), kind(c.Name)), cmp.Compare(a.Name, c.Name), cmp.Compare(sizeIndex(a.Size), sizeIndex(c.Size)))
 	})
+	drawn := rows
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Size == drawnSize })
 	b.WriteString(summaries(rows))
 	b.WriteString("\n| operation | size | forward | gradient | forward, µs | gradient, µs |\n|---|---|---|---|---|---|\n")
 	for len(rows) > 0 {
@@ -37,6 +39,7 @@ floating-point operands and weights, with the forward pass as far as it is neede
 		writeRow(&b, rows[:n])
 		rows = rows[n:]
 	}
+	b.WriteString(randomText(drawn))
 	return b.String()
 }
 
@@ -101,11 +104,7 @@ func summaries(rows []row) string {
 		}
 	}
 	worst := slices.DeleteFunc(slices.Clone(rows), func(r row) bool { v, _, ok := r.ratio(); return !ok || v >= 0.5 })
-	slices.SortStableFunc(worst, func(a, c row) int {
-		x, _, _ := a.ratio()
-		y, _, _ := c.ratio()
-		return cmp.Compare(x, y)
-	})
+	slices.SortStableFunc(worst, byRatio)
 	if len(worst) == 0 {
 		return b.String()
 	}
@@ -119,6 +118,12 @@ func summaries(rows []row) string {
 	}
 	b.WriteString(".\n")
 	return b.String()
+}
+
+func byRatio(a, c row) int {
+	x, _, _ := a.ratio()
+	y, _, _ := c.ratio()
+	return cmp.Compare(x, y)
 }
 
 // machine describes the processor and what else it does.

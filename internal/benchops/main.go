@@ -41,7 +41,9 @@ func main() {
 	flag.Parse()
 	runtime.GOMAXPROCS(1)
 	var err error
-	if *random > 0 {
+	if *random > 0 && *python != "" {
+		err = randomTable(*python, *seed, *random, *rounds, regexp.MustCompile(*only), *list, *out)
+	} else if *random > 0 {
 		err = compareRandomCalls(*seed, *random, sizes[0].n, *rounds, *gradients, regexp.MustCompile(*only))
 	} else if *copies {
 		err = compareWithCopies(regexp.MustCompile(*only), *rounds, *record)
@@ -162,8 +164,34 @@ func (t *timer) close() {
 	}
 }
 
+// randomTable times random calls beside PyTorch.
+func randomTable(python string, seed uint64, count, rounds int, only *regexp.Regexp, list, out string) error {
+	peers, err := startPeers(python, true, "torch")
+	if err != nil {
+		return err
+	}
+	defer peers.stop()
+	results, err := readResults(list)
+	if err != nil {
+		return err
+	}
+	if err := measureRandomCalls(seed, count, sizes[0].n, rounds, only, peers, results); err != nil {
+		return err
+	}
+	return write(out, results.text())
+}
+
+// write writes a text to a file, or to the standard output where there is none.
+func write(out, text string) error {
+	if out == "" {
+		fmt.Print(text)
+		return nil
+	}
+	return os.WriteFile(out, []byte(text), 0o644)
+}
+
 func table(python string, only, some *regexp.Regexp, rounds int, list, out string) error {
-	peers, err := startPeers(python, precision == "float64")
+	peers, err := startPeers(python, precision == "float64", "torch", "jax")
 	if err != nil {
 		return err
 	}
@@ -202,10 +230,5 @@ func table(python string, only, some *regexp.Regexp, rounds int, list, out strin
 			}
 		}
 	}
-	text := results.text()
-	if out == "" {
-		fmt.Print(text)
-		return errors.Join(failed...)
-	}
-	return errors.Join(append(failed, os.WriteFile(out, []byte(text), 0o644))...)
+	return errors.Join(append(failed, write(out, results.text()))...)
 }

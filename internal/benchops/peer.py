@@ -5,6 +5,7 @@ if hasattr(os, "sched_setaffinity"):  # one thread means one processor: XLA has 
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 answers = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)  # what libraries print must not mix with the answers
+import ml_dtypes
 import numpy as np
 import keras
 from keras import ops
@@ -23,6 +24,8 @@ operands = set()  # where the operands of torch lie
 
 def array(t):
     r = np.random.default_rng(1)
+    if t["dtype"] == "bfloat16":
+        return r.uniform(t["low"], t["high"], t["shape"]).astype(ml_dtypes.bfloat16)
     if t["dtype"].startswith("float"):
         return r.uniform(t["low"], t["high"], t["shape"]).astype(t["dtype"])
     return r.integers(int(t["low"]), int(t["high"]), t["shape"]).astype(t["dtype"])
@@ -32,8 +35,19 @@ def uniform(shape, dtype):
     return np.random.default_rng(2).uniform(-0.95, 0.95, shape).astype(dtype)
 
 
+def from_numpy(v):
+    """torch.from_numpy, which does not know bfloat16."""
+    if v.dtype == ml_dtypes.bfloat16:
+        return torch.from_numpy(v.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(v)
+
+
+def is_float(v):
+    return v.dtype.kind == "f" or v.dtype == ml_dtypes.bfloat16
+
+
 def weights(y):
-    return torch.from_numpy(uniform(tuple(y.shape), str(y.dtype).split(".")[1]))
+    return torch.from_numpy(uniform(tuple(y.shape), "float64")).to(y.dtype)
 
 
 def first(y):
@@ -59,7 +73,7 @@ def prepare_layer(case, gradients):
     flat = [v for some in values for v in some]
     layer(*args)  # makes the weights
     if BACKEND == "torch":
-        tensors = [torch.from_numpy(v) for v in flat]
+        tensors = [from_numpy(v) for v in flat]
         args, at = [], 0
         for a in case["arguments"]:
             n = len(a["tensors"])
@@ -81,7 +95,7 @@ def prepare_layer(case, gradients):
         return run
     trainable, fixed = [w.value for w in layer.trainable_variables], [w.value for w in layer.non_trainable_variables]
     tensors = [jax.numpy.asarray(v) for v in flat]
-    floats = [i for i, v in enumerate(flat) if v.dtype.kind == "f"]
+    floats = [i for i, v in enumerate(flat) if is_float(v)]
 
     def forward(trainable, fixed, *tensors):
         args, at = [], 0
@@ -127,9 +141,9 @@ def prepare(case, gradients):
         args = [xs[p] if kind == "one" else [xs[i] for i in p] if kind == "list" else p for kind, p in places]
         return function(*args)
 
-    floats = [i for i, v in enumerate(values) if v.dtype.kind == "f"]
+    floats = [i for i, v in enumerate(values) if is_float(v)]
     if BACKEND == "torch":
-        xs = [torch.from_numpy(v) for v in values]
+        xs = [from_numpy(v) for v in values]
         operands.clear()
         operands.update(x.untyped_storage().data_ptr() for x in xs)
         if not gradients:

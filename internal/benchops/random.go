@@ -101,18 +101,23 @@ func drawCall(r *rand.Rand, n int, only *regexp.Regexp) benchmark {
 		}
 		dt, _ := ir.ParseDType(d)
 		b := benchmark{Function: name, Arguments: f.args(r, d, drawShape(r, 4*n/dt.Size()))}
-		var words []string
-		for _, a := range b.Arguments {
-			for _, t := range a.Tensors {
-				words = append(words, fmt.Sprint(t.DType, t.Shape))
-			}
-			if len(a.Tensors) == 0 {
-				words = append(words, fmt.Sprint(a.Value))
-			}
-		}
-		b.Name = name + " " + strings.Join(words, " ")
+		b.Name = name + " " + nameOf(b.Arguments)
 		return b
 	}
+}
+
+// nameOf writes the types and shapes of operands, and other arguments.
+func nameOf(arguments []argument) string {
+	var words []string
+	for _, a := range arguments {
+		for _, t := range a.Tensors {
+			words = append(words, fmt.Sprint(t.DType, t.Shape))
+		}
+		if len(a.Tensors) == 0 {
+			words = append(words, fmt.Sprint(a.Value))
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 func unaryArguments(_ *rand.Rand, d string, s []int) []argument {

@@ -50,8 +50,17 @@ func argOf[T block.Number](b *build) func() {
 	return b.rt().parallel(g.Outer*g.Inner, grain(g.Length), func(w *worker, lo, hi int) {
 		x, y := plan.Data[T](in), plan.Data[int32](out)
 		scratch := scratchOf[T](w, columnBlock*8/in.Typ.DType.Size())
+		if g.Length == 1 {
+			clear(y[lo:hi])
+			return
+		}
 		for k := lo; k < hi; {
 			o, c := k/g.Inner, k%g.Inner
+			if g.Inner > 1 && g.Inner < fewStrided {
+				y[k] = int32(argOfStrided(x[o*g.Length*g.Inner+c:(o+1)*g.Length*g.Inner], g.Inner, largest))
+				k++
+				continue
+			}
 			if g.Inner == 1 {
 				y[k] = int32(argOfRow(x[o*g.Length:(o+1)*g.Length], scratch, largest, extreme))
 				k++

@@ -15,8 +15,8 @@ import (
 // argOfRow looks for the extreme of each block, and for its place in the first block that has the extreme of all.
 func argOfRow[T block.Number](x, scratch []T, largest bool, extreme block.Func) int {
 	f, ok := any(x).([]float32)
-	if !ok {
-		if len(x) >= leastIntegers {
+	if !ok || len(x) < leastFloats {
+		if unsafe.Sizeof(x[0]) <= 2 && len(x) >= leastSmalls || len(x) >= leastIntegers {
 			if at := argOfIntegers(x, scratch, largest, extreme); at >= 0 {
 				return at
 			}
@@ -43,6 +43,36 @@ func argOfRow[T block.Number](x, scratch []T, largest bool, extreme block.Func) 
 	}
 	return from // not reached: the block has its extreme
 }
+
+// argOfStrided looks for the extreme of elements that lie stride apart.
+func argOfStrided[T block.Number](x []T, stride int, largest bool) (at int) {
+	best := x[0]
+	if largest {
+		for i, k := 0, 0; k < len(x); i, k = i+1, k+stride {
+			if v := x[k]; v > best || v != v {
+				if best, at = v, i; v != v {
+					return at
+				}
+			}
+		}
+		return at
+	}
+	for i, k := 0, 0; k < len(x); i, k = i+1, k+stride {
+		if v := x[k]; v < best || v != v {
+			if best, at = v, i; v != v {
+				return at
+			}
+		}
+	}
+	return at
+}
+
+// fewStrided is the number of columns below which each is searched by itself, and leastFloats the length of rows of
+// floats from which on kernels search them.
+const (
+	fewStrided  = 8
+	leastFloats = 24
+)
 
 func firstLargest[T block.Number](x []T) (at int) {
 	best := x[0]
@@ -110,8 +140,11 @@ func smallerOf[T block.Number](row, best []T, at []int32, i int32) {
 	}
 }
 
-// leastIntegers is the length of rows from which on [argOfIntegers] pays.
-const leastIntegers = 1024
+// leastIntegers is the length of rows from which on [argOfIntegers] pays, and leastSmalls that for one or two bytes.
+const (
+	leastIntegers = 1024
+	leastSmalls   = 128
+)
 
 // argOfIntegers finds the first of the largest (or smallest) of many integers: what extreme leaves of pieces that are
 // laid over each other. It returns -1 where that does not pay or the numbers are no integers.

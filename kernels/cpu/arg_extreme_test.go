@@ -51,6 +51,12 @@ func placesOf[T block.Number](t *testing.T, d ir.DType) {
 			return place
 		}
 		require.Equal(t, first(func(i int) T { return x[i] }, len(x)), argOfRow(x, scratch, largest, extreme), "%v of %v", op, x)
+		if length := len(x); length > 0 {
+			apart := 1 + r.IntN(9)
+			require.Equal(t, first(func(i int) T { return x[i*apart] }, (length-1)/apart+1), argOfStrided(x, apart, largest), "%v of every %d of %v", op, apart, x)
+			some := x[:1+r.IntN(length)]
+			require.Equal(t, first(func(i int) T { return x[i] }, len(some)), argOfRow(some, scratch, largest, extreme), "%v of %v", op, some)
+		}
 		got, want := make([]int32, columns), make([]int32, columns)
 		for c := range want {
 			want[c] = int32(first(func(i int) T { return x[i*stride+c] }, rows))

@@ -24,6 +24,7 @@ type chainForm struct {
 	half          bool        // the operation rounds, or converts to or from 16 bits: one by one it takes as long as a chain
 	shares        bool        // b and c are compared for a, the operand
 	masks         bool        // operands and result are bytes, which the chain holds beside the value
+	double        bool        // the floats are of 64 bits
 	first, second vec.ChainOp // with the chain's value as the first operand, and as the second one where that is possible
 }
 
@@ -67,12 +68,25 @@ func narrowOp(d ir.DType, dst, a uint8) vmOp {
 	return vmOp{fn: block.Narrow(d), dst: dst, a: a, chain: chainForm{ok: ok, unary: true, stores: true, half: true, first: s[2]}}
 }
 
+// chainable reports whether values of the type lie in the registers of chains.
+func chainable(d ir.DType) bool { return d == ir.Float32 || d == ir.Int32 || d == ir.Float64 }
+
 // formOf returns the form of a node on operands of type from with a result of type to. Half precision lies in float32
 // registers; the operation that rounds it follows.
 func formOf(n *ir.Node, from, to ir.DType) chainForm {
+	f := formOfFloats(n, from, to)
+	f.double = from == ir.Float64 || to == ir.Float64
+	return f
+}
+
+func formOfFloats(n *ir.Node, from, to ir.DType) chainForm {
 	plain, half := from == ir.Float32 && to == ir.Float32, to.IsHalf()
 	from, to = block.ComputeType(from), block.ComputeType(to)
 	switch n.Op {
+	case ir.BitCast, ir.Identity: // the register holds the bits
+		return chainForm{ok: chainable(from) && chainable(to) && from.Size() == to.Size() && !half, unary: true, copies: true}
+	case ir.IsFinite:
+		return chainForm{ok: from.IsFloat(), unary: true, bytes: true, first: vec.ChainFinite}
 	case ir.Convert:
 		if from == ir.Float32 && to == ir.Float32 {
 			return chainForm{ok: !plain, unary: true, copies: true, half: true}
@@ -83,18 +97,21 @@ func formOf(n *ir.Node, from, to ir.DType) chainForm {
 		return conversionForm(from, to)
 	case ir.Compare:
 		f := chainCompare[n.Attrs.(ir.CompareAttrs).Direction]
+		if from == ir.Bool {
+			return compareMasks(n.Attrs.(ir.CompareAttrs).Direction)
+		}
 		if from == ir.Int32 {
 			f = chainCompareInt[n.Attrs.(ir.CompareAttrs).Direction]
 		}
-		return chainForm{ok: from == ir.Float32 || from == ir.Int32, bytes: true, first: f[0], second: f[1]}
+		return chainForm{ok: from.IsFloat() || from == ir.Int32, bytes: true, first: f[0], second: f[1]}
 	case ir.Select:
-		return chainForm{ok: to == ir.Float32 || to == ir.Int32, chooses: true, first: vec.ChainChoose, second: vec.ChainChooseOther}
+		return chainForm{ok: to.IsFloat() || to == ir.Int32, chooses: true, first: vec.ChainChoose, second: vec.ChainChooseOther}
 	}
 	unary, binary := chainUnary, chainBinary
 	switch {
 	case from == ir.Bool && to == ir.Bool:
 		return maskForm(n.Op)
-	case from != to || from != ir.Float32 && from != ir.Int32:
+	case from != to || !from.IsFloat() && from != ir.Int32:
 		return chainForm{}
 	case from == ir.Int32:
 		unary, binary = chainIntUnary, chainIntBinary
@@ -108,21 +125,22 @@ func formOf(n *ir.Node, from, to ir.DType) chainForm {
 
 func scalarForm(op ir.Op, d ir.DType) chainForm {
 	f, ok := chainNumber[op]
-	return chainForm{ok: ok && block.ComputeType(d) == ir.Float32, first: f}
+	return chainForm{ok: ok && d.IsFloat(), double: d == ir.Float64, first: f}
 }
 
 func reluGradForm(d ir.DType) chainForm {
-	return chainForm{ok: block.ComputeType(d) == ir.Float32, first: vec.ChainKeepPositive, second: vec.ChainWherePositive}
+	return chainForm{ok: d.IsFloat(), double: d == ir.Float64, first: vec.ChainKeepPositive, second: vec.ChainWherePositive}
 }
 
 func shareForm(d ir.DType) chainForm {
-	return chainForm{ok: block.ComputeType(d) == ir.Float32, shares: true, first: vec.ChainShare}
+	return chainForm{ok: d.IsFloat(), double: d == ir.Float64, shares: true, first: vec.ChainShare}
 }
 
 // vmSegment is a part of a unit's operations: a chain, or what is computed one by one.
 type vmSegment struct {
-	ops   []vmOp
-	steps []vmStep
+	ops    []vmOp
+	steps  []vmStep
+	double bool // of floats of 64 bits
 }
 
 // vmStep is a step of a chain with the numbers of its pointers.
@@ -154,11 +172,8 @@ var withChains = true
 func (b *vmBuilder) chain() {
 	ops, useful := b.prog.ops, false
 	for first := 0; first < len(ops); {
-		last := first
-		for last < len(ops) && ops[last].chain.ok == ops[first].chain.ok && (!ops[first].chain.ok || last-first < maxChainOps) {
-			last++
-		}
-		s := vmSegment{ops: ops[first:last]}
+		s := b.segment(first)
+		last := first + len(s.ops)
 		if ops[first].chain.ok {
 			c := &chainBuilder{b: b}
 			for i := first; i < last; i++ {
@@ -174,6 +189,25 @@ func (b *vmBuilder) chain() {
 	if !useful || !withChains || b.prog.n < leastChain {
 		b.prog.segments = nil
 	}
+}
+
+// segment returns the operations from the first on that are one chain, or that are computed one by one.
+func (b *vmBuilder) segment(first int) (s vmSegment) {
+	ops, last, known := b.prog.ops, first, false
+	for ; last < len(ops) && ops[last].chain.ok == ops[first].chain.ok; last++ {
+		f := &ops[last].chain
+		if f.ok && last-first == maxChainOps {
+			break
+		}
+		if f.ok && !f.masks { // operations on bytes go with floats of either size
+			if known && f.double != s.double {
+				break
+			}
+			known, s.double = true, f.double
+		}
+	}
+	s.ops = ops[first:last]
+	return s
 }
 
 // sides returns the operands of an operation that the register may hold, and its mask.
@@ -348,6 +382,10 @@ func (p *vmProgram) runSegments(w *worker, n int) {
 			step := &s.steps[j]
 			w.steps[j] = vec.ChainStep{Op: step.op, X: w.ptrs[step.x], Y: w.ptrs[step.y]}
 		}
-		vec.Chain(w.steps[:len(s.steps)], n)
+		if s.double {
+			vec.Chain64(w.steps[:len(s.steps)], n)
+		} else {
+			vec.Chain(w.steps[:len(s.steps)], n)
+		}
 	}
 }

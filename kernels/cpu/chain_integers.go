@@ -20,7 +20,7 @@ var chainCompareInt = map[ir.Direction][2]vec.ChainOp{ir.Eq: {vec.ChainEqualInt,
 // conversionForm returns the form of a conversion to another compute type.
 func conversionForm(from, to ir.DType) chainForm {
 	switch {
-	case from == ir.Bool && to == ir.Float32:
+	case from == ir.Bool && to.IsFloat():
 		return chainForm{ok: true, unary: true, loads: true, first: vec.ChainLoadBytes}
 	case from == ir.Bool && to == ir.Int32:
 		return chainForm{ok: true, unary: true, loads: true, first: vec.ChainLoadByteInts}

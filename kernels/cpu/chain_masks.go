@@ -19,6 +19,17 @@ func maskForm(op ir.Op) chainForm {
 	return chainForm{ok: ok, masks: true, first: f}
 }
 
+// compareMasks returns the form of a comparison of bools.
+func compareMasks(d ir.Direction) chainForm {
+	switch d {
+	case ir.Eq:
+		return chainForm{ok: true, masks: true, first: vec.ChainSameBytes}
+	case ir.Ne:
+		return chainForm{ok: true, masks: true, first: vec.ChainXorBytes}
+	}
+	return chainForm{}
+}
+
 // takesMask reports whether the operation needs nothing of a mask but what the chain holds.
 func (op *vmOp) takesMask(mask uint8) bool {
 	switch {

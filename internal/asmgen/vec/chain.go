@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
@@ -15,6 +16,7 @@ type chainStep struct {
 // chainBody is what a step works on: vectors of all ones of the elements, the addresses of its operands.
 type chainBody struct {
 	m            machine
+	size         int     // bytes of a float
 	v, held      vectors // held are masks as vectors, of the last comparison that held its result
 	x, y         Scalar  // operands
 	floats, byte Scalar  // offsets of the first element in memory of floats and of bytes
@@ -25,7 +27,7 @@ func (c *chainBody) at(p Scalar, i int) Memory {
 }
 
 func (c *chainBody) byteAt(p Scalar, i int) Memory {
-	return Memory{Base: p, Index: c.byte, Scale: 1, Offset: i * c.m.bytes() / 4}
+	return Memory{Base: p, Index: c.byte, Scale: 1, Offset: i * c.m.bytes() / c.size}
 }
 
 func (c *chainBody) wordAt(p Scalar, i int) Memory {
@@ -164,6 +166,11 @@ func chooseHeldNumber(other bool) func(*chainBody) {
 	}
 }
 
+// finite is where v is neither infinite nor NaN.
+func (c *chainBody) finite(v vector) Mask {
+	return Compare(LessThan, c.m.two(And, v, c.magnitude()), c.constant(math.Inf(1)))
+}
+
 // chainSteps are numbered as the constants of package vec.
 var chainSteps = []chainStep{
 	{"Load", "v = x", func(c *chainBody) { c.each(func(i int, v vector) { Load(v, c.at(c.x, i)) }) }},
@@ -193,8 +200,8 @@ var chainSteps = []chainStep{
 	{"MulNumber", "v·number", scalar(Multiply)},
 	{"MaxNumber", "the larger of v and a number that is not NaN", extremeOf(Max)},
 	{"MinNumber", "the smaller of v and a number that is not NaN", extremeOf(Min)},
-	{"Neg", "−v", func(c *chainBody) { c.each(func(_ int, v vector) { Xor(v, v, signBit()) }) }},
-	{"Abs", "|v|", func(c *chainBody) { c.each(func(_ int, v vector) { And(v, v, magnitude()) }) }},
+	{"Neg", "−v", func(c *chainBody) { c.each(func(_ int, v vector) { Xor(v, v, c.signBit()) }) }},
+	{"Abs", "|v|", func(c *chainBody) { c.each(func(_ int, v vector) { And(v, v, c.magnitude()) }) }},
 	{"Relu", "v where it is positive or NaN, else 0", func(c *chainBody) {
 		zero := c.m.zeros(1)[0]
 		c.each(func(_ int, v vector) { Max(v, zero, v) })
@@ -203,7 +210,7 @@ var chainSteps = []chainStep{
 	{"Floor", "⌊v⌋", single(func(m machine, v vector) vector { return m.round(Downwards, v) })},
 	{"Ceil", "⌈v⌉", single(func(m machine, v vector) vector { return m.round(Upwards, v) })},
 	{"Round", "the nearest integer, the even one of two", single(func(m machine, v vector) vector { return m.round(Nearest, v) })},
-	{"Sign", "−1, 0 or 1", single(func(m machine, v vector) vector { return m.signOf(v) })},
+	{"Sign", "−1, 0 or 1", func(c *chainBody) { c.each(func(_ int, v vector) { Copy(v, c.signOf(v)) }) }},
 	{"KeepPositive", "v where x > 0, else 0", func(c *chainBody) {
 		zero := c.m.zeros(1)[0]
 		c.each(func(i int, v vector) {
@@ -239,7 +246,7 @@ var chainSteps = []chainStep{
 	{"ChooseHeld", "v where it was held, else x", chooseHeld(false)},
 	{"ChooseOtherHeld", "x where it was held, else v", chooseHeld(true)},
 	{"Share", "v where x > y, half of v where x = y, else 0", func(c *chainBody) {
-		half := c.m.copy(number(0.5))
+		half := c.m.copy(c.constant(0.5))
 		c.each(func(i int, v vector) {
 			x, y := c.m.copy(c.at(c.x, i)), c.at(c.y, i)
 			equals := Compare(Equal, x, y)
@@ -333,16 +340,38 @@ var chainSteps = []chainStep{
 	{"MulIntNumber", "v·number, integers", scalar(MultiplyInt)},
 	{"MaxIntNumber", "the larger of v and number, integers", scalar(MaxInt)},
 	{"MinIntNumber", "the smaller of v and number, integers", scalar(MinInt)},
+	{"Finite", "y = v is finite, as a byte", func(c *chainBody) {
+		c.each(func(i int, v vector) { StoreMask(c.byteAt(c.y, i), c.finite(v)) })
+	}},
+	{"HoldFinite", "hold v is finite", func(c *chainBody) { c.each(func(i int, v vector) { MaskLanes(c.held[i], c.finite(v)) }) }},
+	{"SameBytes", "hold that what is held is the byte of x", func(c *chainBody) {
+		heldWith(Xor)(c)
+		c.each(func(i int, _ vector) { Xor(c.held[i], c.held[i], Constant("cffffffff", 0xffffffff)) })
+	}},
 }
 
 // chain emits the function that runs a chain of steps on vectors that it keeps in registers: several at a time, then
 // single ones.
 func (m machine) chain() {
 	m.begin("", "chain", "steps unsafe.Pointer, count, n uintptr", "")
+	m.chainOf(4, func(chainStep) bool { return true })
+	m.begin("", "chain64", "steps unsafe.Pointer, count, n uintptr", "")
+	Float64()
+	m.chainOf(8, chainStep.forDoubles)
+}
+
+// chainOf emits the body for floats of so many bytes and the integers and bytes beside them.
+func (m machine) chainOf(size int, has func(chainStep) bool) {
 	steps, count, n := param("steps"), param("count"), param("n")
-	c := &chainBody{m: m, x: NewScalar(), y: NewScalar(), floats: NewScalar(), byte: NewScalar()}
+	c := &chainBody{m: m, size: size, x: NewScalar(), y: NewScalar(), floats: NewScalar(), byte: NewScalar()}
 	Clear(c.floats)
 	Clear(c.byte)
+	var list []int
+	for i, s := range chainSteps {
+		if has(s) {
+			list = append(list, i)
+		}
+	}
 	unrolls := []int{4, 1}
 	if m.wide {
 		unrolls[0] = 8
@@ -355,7 +384,7 @@ func (m machine) chain() {
 		})
 		top, next, bottom := fmt.Sprintf("top%d", unroll), fmt.Sprintf("next%d", unroll), fmt.Sprintf("bottom%d", unroll)
 		Label(top)
-		JumpBelow(n, Number(unroll*m.bytes()/4), bottom)
+		JumpBelow(n, Number(unroll*m.bytes()/size), bottom)
 		step, left, op := NewScalar(), NewScalar(), NewScalar()
 		Assign(step, steps)
 		Assign(left, count)
@@ -364,32 +393,56 @@ func (m machine) chain() {
 		Assign(c.x, Memory{Base: step, Offset: 8})
 		Assign(c.y, Memory{Base: step, Offset: 16})
 		Increase(step, Number(24))
-		c.dispatch(op, 0, len(chainSteps), func() {
+		c.dispatch(op, list, func() {
 			Countdown(left, 1, next)
 			Jump(fmt.Sprintf("done%d", unroll))
 		})
 		Label(fmt.Sprintf("done%d", unroll))
 		Increase(c.floats, Number(unroll*m.bytes()))
-		Increase(c.byte, Number(unroll*m.bytes()/4))
-		Decrease(n, Number(unroll*m.bytes()/4))
+		Increase(c.byte, Number(unroll*m.bytes()/size))
+		Decrease(n, Number(unroll*m.bytes()/size))
 		Jump(top)
 		Label(bottom)
 	}
 	End()
 }
 
-// dispatch emits the steps [lo, hi) and the comparisons that lead to them; they are the same ones in every round, so
+// dispatch emits the steps of a list and the comparisons that lead to them; they are the same ones in every round, so
 // that they are foreseen.
-func (c *chainBody) dispatch(op Scalar, lo, hi int, after func()) {
-	if hi-lo == 1 {
-		chainSteps[lo].body(c)
+func (c *chainBody) dispatch(op Scalar, list []int, after func()) {
+	if len(list) == 1 {
+		chainSteps[list[0]].body(c)
 		after()
 		return
 	}
-	middle := (lo + hi + 1) / 2
-	right := fmt.Sprintf("from%d_%d", middle, len(c.v))
-	JumpAtLeast(op, Number(middle), right)
-	c.dispatch(op, lo, middle, after)
+	middle := middleOf(list)
+	right := fmt.Sprintf("from%d_%d", list[middle], len(c.v))
+	JumpAtLeast(op, Number(list[middle]), right)
+	c.dispatch(op, list[:middle], after)
 	Label(right)
-	c.dispatch(op, middle, hi, after)
+	c.dispatch(op, list[middle:], after)
+}
+
+// often says how many times as often steps are met as others: fewer comparisons lead to them.
+var often = map[string]int{"Load": 12, "LoadNumber": 6, "Store": 12, "Add": 8, "Sub": 6, "SubFrom": 3, "Mul": 12, "Div": 3, "AddNumber": 6, "SubNumber": 3,
+	"MulNumber": 10, "MaxNumber": 4, "MinNumber": 4, "Neg": 3, "Abs": 3, "Choose": 2, "ChooseHeld": 6, "ChooseOtherHeld": 4, "LoadBF16": 6, "StoreBF16": 4, "RoundBF16": 6,
+	"LoadF16": 3, "StoreF16": 2, "RoundF16": 3, "HoldLess": 3, "HoldGreater": 3, "HoldEqual": 2, "HoldLessNumber": 4, "HoldGreaterNumber": 4, "HoldEqualNumber": 4,
+	"HoldNotEqualNumber": 2, "HoldLessEqualNumber": 3, "HoldGreaterEqualNumber": 3, "ChooseHeldNumber": 6, "ChooseOtherHeldNumber": 6, "HoldBytes": 3, "StoreHeld": 4}
+
+// middleOf returns where to cut a list so that both parts are met as often as each other.
+func middleOf(list []int) int {
+	weight := func(part []int) (w int) {
+		for _, i := range part {
+			w += 1 + often[chainSteps[i].name]
+		}
+		return w
+	}
+	best, least := 1, 0
+	for i := 1; i < len(list); i++ {
+		low, high := weight(list[:i]), weight(list[i:])
+		if d := max(low, high); least == 0 || d < least {
+			best, least = i, d
+		}
+	}
+	return best
 }

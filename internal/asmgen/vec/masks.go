@@ -105,6 +105,9 @@ func (m machine) integers() {
 	}{
 		{"intToFloat", m.float},
 		{"floatToInt", m.truncated},
+		{"negInt", func(x vector) vector { return m.negatedInt(x) }},
+		{"absInt", func(x vector) vector { return m.two(MaxInt, x, m.negatedInt(x)) }},
+		{"signInt", func(x vector) vector { return m.two(MinInt, m.two(MaxInt, x, pattern(0xffffffff)), pattern(1)) }},
 	} {
 		m.begin("integerConversion", k.name, "dst, x unsafe.Pointer, n uintptr", "")
 		dst, x, n := param("dst"), param("x"), param("n")
@@ -115,6 +118,12 @@ func (m machine) integers() {
 		})
 		End()
 	}
+}
+
+func (m machine) negatedInt(x vector) vector {
+	y := m.zeros(1)[0]
+	SubtractInt(y, y, x)
+	return y
 }
 
 // truncated is x without its fraction as an integer. It saturates, and NaN gives 0.

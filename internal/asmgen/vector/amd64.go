@@ -151,7 +151,7 @@ func (l *amd64) instruction(i *instruction) {
 	for j, o := range i.operands {
 		ops[len(ops)-1-j] = l.operand(o)
 	}
-	if l.broadcast(i, ops) {
+	if l.broadcast(i, ops) || l.widenDoubles(i, ops) {
 		return
 	}
 	if f, ok := plainFloat64[i.op]; ok && l.double {
@@ -204,7 +204,9 @@ func (l *amd64) instruction(i *instruction) {
 			b.VFMADD213PS(ops...)
 		}
 	case opRound:
-		if l.wide() {
+		if l.double {
+			l.roundDoubles(i, ops)
+		} else if l.wide() {
 			b.VRNDSCALEPS(operand.U8(i.number|8), ops[0], ops[1])
 		} else {
 			b.VROUNDPS(operand.U8(i.number|8), ops[0], ops[1])
@@ -217,6 +219,10 @@ func (l *amd64) instruction(i *instruction) {
 		}
 	case opShiftRightWords:
 		b.VPSRLW(number, ops[0], ops[1])
+	case opShiftLeftWords:
+		b.VPSLLW(number, ops[0], ops[1])
+	case opPacked:
+		packed[Packed(i.number)](b, ops...)
 	case opShiftLeft:
 		b.VPSLLD(number, ops[0], ops[1])
 	case opShiftRight:

@@ -8,6 +8,9 @@ import (
 // mask lowers what makes or uses masks: registers of their own for AVX-512, vectors of all ones and zeros for AVX2.
 func (l *amd64) mask(i *instruction, ops []operand.Op) bool {
 	b := l.b
+	if l.double && l.maskDoubles(i, ops) {
+		return true
+	}
 	switch i.op {
 	case opCompare:
 		b.VCMPPS(append([]operand.Op{operand.U8(i.number)}, ops...)...)

@@ -47,6 +47,8 @@ var plain = map[op]func(b *build.Context, ops ...operand.Op){
 	opAddHalfPairsOf:     func(b *build.Context, ops ...operand.Op) { b.VPDPWSSD_BCST(ops...) }, // see encodeHalfPairs
 	opOnes:               (*build.Context).VPCMPEQW,
 	opWidenBytes:         (*build.Context).VPMOVZXBD,
+	opWidenSignedBytes:   (*build.Context).VPMOVSXBD,
+	opWidenSignedWords:   (*build.Context).VPMOVSXWD,
 	opWidenWords:         (*build.Context).VPMOVZXWD,
 	opLoadFloat16:        (*build.Context).VCVTPH2PS,
 	opInterleaveLow:      (*build.Context).VUNPCKLPS,
@@ -68,8 +70,14 @@ var plainFloat64 = map[op]func(b *build.Context, ops ...operand.Op){
 	opLoad:         (*build.Context).VMOVUPD,
 	opStore:        (*build.Context).VMOVUPD,
 	opBroadcast:    (*build.Context).VBROADCASTSD,
+	opAddFirst:     (*build.Context).VADDSD,
 	opAdd:          (*build.Context).VADDPD,
+	opSubtract:     (*build.Context).VSUBPD,
+	opMultiply:     (*build.Context).VMULPD,
+	opDivide:       (*build.Context).VDIVPD,
 	opMax:          (*build.Context).VMAXPD,
+	opMin:          (*build.Context).VMINPD,
+	opSqrt:         (*build.Context).VSQRTPD,
 	opAddProduct:   (*build.Context).VFMADD231PD,
 	opAddProductOf: (*build.Context).VFMADD231PD_BCST,
 }

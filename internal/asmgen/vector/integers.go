@@ -54,7 +54,7 @@ func AddPairs(dst, a, b Vector) { record(opAddPairs, dst, a, b) }
 // Ones sets all bits. For vectors of 256 bits.
 func Ones(dst Vector) { record(opOnes, dst, dst, dst) }
 
-// ShiftRightWords shifts zeros into numbers of 16 bits. For vectors of 256 bits.
+// ShiftRightWords shifts zeros into numbers of 16 bits. For amd64.
 func ShiftRightWords(dst, v Vector, by int) { recordNumber(opShiftRightWords, by, dst, v) }
 
 // ShiftLeft shifts by a number of bits.

@@ -58,6 +58,10 @@ const (
 	opAddHalfPairsOf
 	opOnes
 	opShiftRightWords
+	opShiftLeftWords
+	opPacked
+	opWidenSignedBytes
+	opWidenSignedWords
 	opShiftLeft
 	opShiftRight
 	opShiftRightSigned

@@ -148,6 +148,12 @@ func words32(f func(dst, a, b []int32)) Func {
 	return func(dst, a, b, _ unsafe.Pointer, n int) { f(View[int32](dst, n), View[int32](a, n), View[int32](b, n)) }
 }
 
+func uints32(f func(dst, a, b []uint32)) Func {
+	return func(dst, a, b, _ unsafe.Pointer, n int) {
+		f(View[uint32](dst, n), View[uint32](a, n), View[uint32](b, n))
+	}
+}
+
 // bitsBlock computes all bits of elements of any type.
 func bitsBlock[T Integer](op vec.BitOp) Func {
 	size := int(unsafe.Sizeof(T(0)))
@@ -185,6 +191,12 @@ func wordKernel[T Integer](op ir.Op) Func {
 		return words32(vec.ShiftIntsRight)
 	}
 	if ^T(0) > 0 { // without sign
+		switch op {
+		case ir.Maximum:
+			return uints32(vec.Uint32Max)
+		case ir.Minimum:
+			return uints32(vec.Uint32Min)
+		}
 		return nil
 	}
 	switch op {
@@ -200,7 +212,8 @@ func wordKernel[T Integer](op ir.Op) Func {
 //
 //go:noinline
 func smalls[T vec.Small](op ir.Op) Func {
-	of := map[ir.Op]vec.SmallOp{ir.Add: vec.SmallAdd, ir.Sub: vec.SmallSub, ir.Maximum: vec.SmallMax, ir.Minimum: vec.SmallMin}
+	of := map[ir.Op]vec.SmallOp{ir.Add: vec.SmallAdd, ir.Sub: vec.SmallSub, ir.Mul: vec.SmallMul, ir.Maximum: vec.SmallMax,
+		ir.Minimum: vec.SmallMin}
 	k, ok := of[op]
 	if !ok {
 		return nil

@@ -97,9 +97,44 @@ func roundBF16(dst, a, _, _ unsafe.Pointer, n int) {
 	}
 }
 
+// widenKernel is the kernel that makes words of integers of one or two bytes, or nil.
+func widenKernel(from, to ir.DType) Func {
+	switch {
+	case from == ir.Int8 && to == ir.Int32:
+		return widened(vec.SmallsToInts[int8])
+	case from == ir.Int8 && ComputeType(to) == ir.Float32:
+		return widened(vec.SmallsToFloats[int8])
+	case from == ir.Int16 && to == ir.Int32:
+		return widened(vec.SmallsToInts[int16])
+	case from == ir.Int16 && ComputeType(to) == ir.Float32:
+		return widened(vec.SmallsToFloats[int16])
+	case from == ir.Uint16 && to == ir.Int32:
+		return widened(vec.SmallsToInts[uint16])
+	case from == ir.Uint16 && ComputeType(to) == ir.Float32:
+		return widened(vec.SmallsToFloats[uint16])
+	}
+	return nil
+}
+
+func widened[D, F any](f func(dst []D, x []F)) Func {
+	return func(dst, a, _, _ unsafe.Pointer, n int) { f(View[D](dst, n), View[F](a, n)) }
+}
+
+// sameBits is a conversion between integers of one size: the bits stay.
+func sameBits(from, to ir.DType) bool {
+	return !from.IsFloat() && !to.IsFloat() && to != ir.Bool && from.Size() == to.Size()
+}
+
 // Convert returns the kernel that converts registers that hold type from into registers for type to.
 func Convert(from, to ir.DType) Func {
+	if f := widenKernel(from, to); f != nil {
+		return f
+	}
 	switch {
+	case sameBits(from, to):
+		return copyBytes(to.Size())
+	case from == ir.Uint8 && to.IsHalf():
+		return func(dst, a, _, _ unsafe.Pointer, n int) { vec.BytesToFloats(View[float32](dst, n), View[uint8](a, n)) }
 	case ComputeType(from) == ir.Float32 && to == ir.Int32:
 		return func(dst, a, _, _ unsafe.Pointer, n int) { vec.FloatsToInts(View[int32](dst, n), View[float32](a, n)) }
 	case ComputeType(from) == ir.Float32 && to == ir.Bool:
@@ -142,6 +177,14 @@ func Convert(from, to ir.DType) Func {
 		return convertInteger[uint32](to)
 	}
 	return convertInteger[uint64](to)
+}
+
+func copyBytes(size int) Func {
+	return func(dst, a, _, _ unsafe.Pointer, n int) {
+		if dst != a {
+			copy(View[uint8](dst, n*size), View[uint8](a, n*size))
+		}
+	}
 }
 
 func nonZeroBlock[F Number](dst, a, _, _ unsafe.Pointer, n int) {

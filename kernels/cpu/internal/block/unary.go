@@ -100,6 +100,9 @@ func reluBlock[T Number](dst, a, _, _ unsafe.Pointer, n int) {
 }
 
 func signedUnary[T signedInt](op ir.Op) Func {
+	if f := vectorUnary(op, int(unsafe.Sizeof(T(0)))); f != nil {
+		return f
+	}
 	switch op {
 	case ir.Abs:
 		return func(dst, a, _, _ unsafe.Pointer, n int) {
@@ -115,6 +118,24 @@ func signedUnary[T signedInt](op ir.Op) Func {
 		return signBlock[T]
 	}
 	return integerUnary[T](op)
+}
+
+// vectorUnary is the kernel of an operation on integers with a sign, of so many bytes, that has vector instructions, or
+// nil.
+func vectorUnary(op ir.Op, size int) Func {
+	k, ok := map[ir.Op]vec.SmallUnary{ir.Neg: vec.SmallNeg, ir.Abs: vec.SmallAbs, ir.Sign: vec.SmallSign}[op]
+	switch {
+	case !ok:
+		return nil
+	case size == 1:
+		return func(dst, a, _, _ unsafe.Pointer, n int) { vec.SmallsOf(k, View[int8](dst, n), View[int8](a, n)) }
+	case size == 2:
+		return func(dst, a, _, _ unsafe.Pointer, n int) { vec.SmallsOf(k, View[int16](dst, n), View[int16](a, n)) }
+	case size == 4:
+		f := [...]func(dst, x []int32){vec.NegInts, vec.AbsInts, vec.SignInts}[k]
+		return func(dst, a, _, _ unsafe.Pointer, n int) { f(View[int32](dst, n), View[int32](a, n)) }
+	}
+	return nil
 }
 
 func unsignedUnary[T unsignedInt](op ir.Op) Func {

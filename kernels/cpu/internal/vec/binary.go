@@ -6,7 +6,7 @@ func Add[T Float](dst, a, b []T) {
 	if single[T]() && binary32(opAdd, as32(dst), as32(a), as32(b)) {
 		return
 	}
-	for i := range dst {
+	for i := start64(ChainAdd, dst, a, b); i < len(dst); i++ {
 		dst[i] = a[i] + b[i]
 	}
 }
@@ -17,7 +17,7 @@ func Sub[T Float](dst, a, b []T) {
 	if single[T]() && binary32(opSub, as32(dst), as32(a), as32(b)) {
 		return
 	}
-	for i := range dst {
+	for i := start64(ChainSub, dst, a, b); i < len(dst); i++ {
 		dst[i] = a[i] - b[i]
 	}
 }
@@ -28,7 +28,7 @@ func Mul[T Float](dst, a, b []T) {
 	if single[T]() && binary32(opMul, as32(dst), as32(a), as32(b)) {
 		return
 	}
-	for i := range dst {
+	for i := start64(ChainMul, dst, a, b); i < len(dst); i++ {
 		dst[i] = a[i] * b[i]
 	}
 }
@@ -39,7 +39,7 @@ func Div[T Float](dst, a, b []T) {
 	if single[T]() && binary32(opDiv, as32(dst), as32(a), as32(b)) {
 		return
 	}
-	for i := range dst {
+	for i := start64(ChainDiv, dst, a, b); i < len(dst); i++ {
 		dst[i] = a[i] / b[i]
 	}
 }
@@ -50,7 +50,7 @@ func Max[T Float](dst, a, b []T) {
 	if single[T]() && binary32(opMax, as32(dst), as32(a), as32(b)) {
 		return
 	}
-	for i := range dst {
+	for i := start64(ChainMax, dst, a, b); i < len(dst); i++ {
 		x, y := a[i], b[i]
 		if x > y || x != x {
 			y = x
@@ -65,7 +65,7 @@ func Min[T Float](dst, a, b []T) {
 	if single[T]() && binary32(opMin, as32(dst), as32(a), as32(b)) {
 		return
 	}
-	for i := range dst {
+	for i := start64(ChainMin, dst, a, b); i < len(dst); i++ {
 		x, y := a[i], b[i]
 		if x < y || x != x {
 			y = x
@@ -80,7 +80,7 @@ func ReluGrad[T Float](dst, dy, y []T) {
 	if single[T]() && binary32(opReluGrad, as32(dst), as32(dy), as32(y)) {
 		return
 	}
-	for i := range dst {
+	for i := start64(ChainKeepPositive, dst, dy, y); i < len(dst); i++ {
 		g := dy[i]
 		if !(y[i] > 0) {
 			g = 0

@@ -111,6 +111,9 @@ const (
 	ChainMulIntNumber          // v times the number at X, integers
 	ChainMaxIntNumber          // the larger of v and the number at X, integers
 	ChainMinIntNumber          // the smaller of v and the number at X, integers
+	ChainFinite                // Y = v is neither infinite nor NaN
+	ChainHoldFinite            // v is neither infinite nor NaN is held
+	ChainSameBytes             // what is held is X is held
 )
 
 // ChainStep is a step with the addresses of its operands.
@@ -125,6 +128,10 @@ const MaxChain = 48
 // elements reports what X and Y point to.
 func (op ChainOp) elements() (x, y int) {
 	switch {
+	case op == ChainFinite:
+		return 0, 1
+	case op == ChainSameBytes:
+		return 1, 0
 	case op > ChainStoreHeld:
 		return 0, 0
 	case op == ChainLoadBytes, op == ChainLoadByteInts, op >= ChainHoldBytes && op != ChainNotHeld:
@@ -146,11 +153,14 @@ func (op ChainOp) elements() (x, y int) {
 // stores reports whether the step writes X or Y.
 func (op ChainOp) stores() (x, y bool) {
 	x = op == ChainStore || op == ChainStoreBF16 || op == ChainStoreF16 || op == ChainStoreHeld
-	return x, op >= ChainEqual && op <= ChainGreaterEqual || op >= ChainEqualInt && op <= ChainGreaterEqualInt
+	return x, op >= ChainEqual && op <= ChainGreaterEqual || op >= ChainEqualInt && op <= ChainGreaterEqualInt || op == ChainFinite
 }
 
 // Held is the step that holds what a comparison stores.
 func (op ChainOp) Held() ChainOp {
+	if op == ChainFinite {
+		return ChainHoldFinite
+	}
 	if op >= ChainEqualInt {
 		return op + ChainHoldEqualInt - ChainEqualInt
 	}

@@ -10,140 +10,151 @@ import (
 )
 
 // chainReference computes a step element by element, in plain Go.
-type chainReference struct {
+type chainReference[T Float] struct {
 	op     ChainOp
 	number bool
-	v      func(v, x float32, y uint8) float32
-	y      func(v, x float32) bool
+	v      func(v, x T, y uint8) T
+	y      func(v, x T) bool
 	hold   bool // what y says
 	held   bool // y of v is what is held
-	both   func(v, x, y float32) float32
+	both   func(v, x, y T) T
 }
 
-func larger(a, b float32) float32 { // b where they are equal
+func larger[T Float](a, b T) T { // b where they are equal
 	if a > b || a != a {
 		return a
 	}
 	return b
 }
 
-func smaller(a, b float32) float32 {
+func smaller[T Float](a, b T) T {
 	if a < b || a != a {
 		return a
 	}
 	return b
 }
 
-func unaryReference(f func(float64) float64) func(v, x float32, y uint8) float32 {
-	return func(v, _ float32, _ uint8) float32 { return float32(f(float64(v))) }
+func unaryReference[T Float](f func(float64) float64) func(v, x T, y uint8) T {
+	return func(v, _ T, _ uint8) T { return T(f(float64(v))) }
 }
 
-func chosen(v, x float32, y uint8) float32 {
+func chosen[T Float](v, x T, y uint8) T {
 	if y != 0 {
 		return v
 	}
 	return x
 }
 
-func chosenOther(v, x float32, y uint8) float32 { return chosen(x, v, y) }
+func chosenOther[T Float](v, x T, y uint8) T { return chosen(x, v, y) }
 
-var chainReferences = []chainReference{
-	{op: ChainLoad, v: func(_, x float32, _ uint8) float32 { return x }},
-	{op: ChainLoadNumber, number: true, v: func(_, x float32, _ uint8) float32 { return x }},
-	{op: ChainAdd, v: func(v, x float32, _ uint8) float32 { return v + x }},
-	{op: ChainSub, v: func(v, x float32, _ uint8) float32 { return v - x }},
-	{op: ChainSubFrom, v: func(v, x float32, _ uint8) float32 { return x - v }},
-	{op: ChainMul, v: func(v, x float32, _ uint8) float32 { return v * x }},
-	{op: ChainDiv, v: func(v, x float32, _ uint8) float32 { return v / x }},
-	{op: ChainDivInto, v: func(v, x float32, _ uint8) float32 { return x / v }},
-	{op: ChainMax, v: func(v, x float32, _ uint8) float32 { return larger(v, x) }},
-	{op: ChainMaxFrom, v: func(v, x float32, _ uint8) float32 { return larger(x, v) }},
-	{op: ChainMin, v: func(v, x float32, _ uint8) float32 { return smaller(v, x) }},
-	{op: ChainMinFrom, v: func(v, x float32, _ uint8) float32 { return smaller(x, v) }},
-	{op: ChainAddNumber, number: true, v: func(v, x float32, _ uint8) float32 { return v + x }},
-	{op: ChainSubNumber, number: true, v: func(v, x float32, _ uint8) float32 { return v - x }},
-	{op: ChainMulNumber, number: true, v: func(v, x float32, _ uint8) float32 { return v * x }},
-	{op: ChainMaxNumber, number: true, v: func(v, x float32, _ uint8) float32 { return larger(x, v) }},
-	{op: ChainMinNumber, number: true, v: func(v, x float32, _ uint8) float32 { return smaller(x, v) }},
-	{op: ChainNeg, v: func(v, _ float32, _ uint8) float32 { return -v }},
-	{op: ChainAbs, v: unaryReference(math.Abs)},
-	{op: ChainRelu, v: func(v, _ float32, _ uint8) float32 { return larger(0, v) }},
-	{op: ChainSqrt, v: unaryReference(math.Sqrt)},
-	{op: ChainFloor, v: unaryReference(math.Floor)},
-	{op: ChainCeil, v: unaryReference(math.Ceil)},
-	{op: ChainRound, v: unaryReference(math.RoundToEven)},
-	{op: ChainSign, v: func(v, _ float32, _ uint8) float32 {
-		switch {
-		case v > 0:
-			return 1
-		case v < 0:
-			return -1
-		}
-		return v
-	}},
-	{op: ChainKeepPositive, v: func(v, x float32, _ uint8) float32 {
-		if x > 0 {
+func chainReferences[T Float]() []chainReference[T] {
+	return []chainReference[T]{
+		{op: ChainLoad, v: func(_, x T, _ uint8) T { return x }},
+		{op: ChainLoadNumber, number: true, v: func(_, x T, _ uint8) T { return x }},
+		{op: ChainAdd, v: func(v, x T, _ uint8) T { return v + x }},
+		{op: ChainSub, v: func(v, x T, _ uint8) T { return v - x }},
+		{op: ChainSubFrom, v: func(v, x T, _ uint8) T { return x - v }},
+		{op: ChainMul, v: func(v, x T, _ uint8) T { return v * x }},
+		{op: ChainDiv, v: func(v, x T, _ uint8) T { return v / x }},
+		{op: ChainDivInto, v: func(v, x T, _ uint8) T { return x / v }},
+		{op: ChainMax, v: func(v, x T, _ uint8) T { return larger(v, x) }},
+		{op: ChainMaxFrom, v: func(v, x T, _ uint8) T { return larger(x, v) }},
+		{op: ChainMin, v: func(v, x T, _ uint8) T { return smaller(v, x) }},
+		{op: ChainMinFrom, v: func(v, x T, _ uint8) T { return smaller(x, v) }},
+		{op: ChainAddNumber, number: true, v: func(v, x T, _ uint8) T { return v + x }},
+		{op: ChainSubNumber, number: true, v: func(v, x T, _ uint8) T { return v - x }},
+		{op: ChainMulNumber, number: true, v: func(v, x T, _ uint8) T { return v * x }},
+		{op: ChainMaxNumber, number: true, v: func(v, x T, _ uint8) T { return larger(x, v) }},
+		{op: ChainMinNumber, number: true, v: func(v, x T, _ uint8) T { return smaller(x, v) }},
+		{op: ChainNeg, v: func(v, _ T, _ uint8) T { return -v }},
+		{op: ChainAbs, v: unaryReference[T](math.Abs)},
+		{op: ChainRelu, v: func(v, _ T, _ uint8) T { return larger(0, v) }},
+		{op: ChainSqrt, v: unaryReference[T](math.Sqrt)},
+		{op: ChainFloor, v: unaryReference[T](math.Floor)},
+		{op: ChainCeil, v: unaryReference[T](math.Ceil)},
+		{op: ChainRound, v: unaryReference[T](math.RoundToEven)},
+		{op: ChainSign, v: func(v, _ T, _ uint8) T {
+			switch {
+			case v > 0:
+				return 1
+			case v < 0:
+				return -1
+			}
 			return v
-		}
-		return 0
-	}},
-	{op: ChainWherePositive, v: func(v, x float32, _ uint8) float32 {
-		if v > 0 {
-			return x
-		}
-		return 0
-	}},
-	{op: ChainEqual, y: func(v, x float32) bool { return v == x }},
-	{op: ChainNotEqual, y: func(v, x float32) bool { return v != x }},
-	{op: ChainLess, y: func(v, x float32) bool { return v < x }},
-	{op: ChainLessEqual, y: func(v, x float32) bool { return v <= x }},
-	{op: ChainGreater, y: func(v, x float32) bool { return v > x }},
-	{op: ChainGreaterEqual, y: func(v, x float32) bool { return v >= x }},
-	{op: ChainHoldEqual, hold: true, y: func(v, x float32) bool { return v == x }},
-	{op: ChainHoldNotEqual, hold: true, y: func(v, x float32) bool { return v != x }},
-	{op: ChainHoldLess, hold: true, y: func(v, x float32) bool { return v < x }},
-	{op: ChainHoldLessEqual, hold: true, y: func(v, x float32) bool { return v <= x }},
-	{op: ChainHoldGreater, hold: true, y: func(v, x float32) bool { return v > x }},
-	{op: ChainHoldGreaterEqual, hold: true, y: func(v, x float32) bool { return v >= x }},
-	{op: ChainHoldEqualNumber, number: true, hold: true, y: func(v, x float32) bool { return v == x }},
-	{op: ChainHoldNotEqualNumber, number: true, hold: true, y: func(v, x float32) bool { return v != x }},
-	{op: ChainHoldLessNumber, number: true, hold: true, y: func(v, x float32) bool { return v < x }},
-	{op: ChainHoldLessEqualNumber, number: true, hold: true, y: func(v, x float32) bool { return v <= x }},
-	{op: ChainHoldGreaterNumber, number: true, hold: true, y: func(v, x float32) bool { return v > x }},
-	{op: ChainHoldGreaterEqualNumber, number: true, hold: true, y: func(v, x float32) bool { return v >= x }},
-	{op: ChainChooseHeldNumber, number: true, held: true, v: chosen},
-	{op: ChainChooseOtherHeldNumber, number: true, held: true, v: chosenOther},
-	{op: ChainChooseHeld, held: true, v: chosen},
-	{op: ChainChooseOtherHeld, held: true, v: chosenOther},
-	{op: ChainShare, both: func(v, x, y float32) float32 {
-		switch {
-		case x > y:
-			return v
-		case x == y:
-			return v / 2
-		}
-		return 0
-	}},
-	{op: ChainChoose, v: chosen},
-	{op: ChainChooseOther, v: chosenOther},
+		}},
+		{op: ChainKeepPositive, v: func(v, x T, _ uint8) T {
+			if x > 0 {
+				return v
+			}
+			return 0
+		}},
+		{op: ChainWherePositive, v: func(v, x T, _ uint8) T {
+			if v > 0 {
+				return x
+			}
+			return 0
+		}},
+		{op: ChainEqual, y: func(v, x T) bool { return v == x }},
+		{op: ChainNotEqual, y: func(v, x T) bool { return v != x }},
+		{op: ChainLess, y: func(v, x T) bool { return v < x }},
+		{op: ChainLessEqual, y: func(v, x T) bool { return v <= x }},
+		{op: ChainGreater, y: func(v, x T) bool { return v > x }},
+		{op: ChainGreaterEqual, y: func(v, x T) bool { return v >= x }},
+		{op: ChainHoldEqual, hold: true, y: func(v, x T) bool { return v == x }},
+		{op: ChainHoldNotEqual, hold: true, y: func(v, x T) bool { return v != x }},
+		{op: ChainHoldLess, hold: true, y: func(v, x T) bool { return v < x }},
+		{op: ChainHoldLessEqual, hold: true, y: func(v, x T) bool { return v <= x }},
+		{op: ChainHoldGreater, hold: true, y: func(v, x T) bool { return v > x }},
+		{op: ChainHoldGreaterEqual, hold: true, y: func(v, x T) bool { return v >= x }},
+		{op: ChainHoldEqualNumber, number: true, hold: true, y: func(v, x T) bool { return v == x }},
+		{op: ChainHoldNotEqualNumber, number: true, hold: true, y: func(v, x T) bool { return v != x }},
+		{op: ChainHoldLessNumber, number: true, hold: true, y: func(v, x T) bool { return v < x }},
+		{op: ChainHoldLessEqualNumber, number: true, hold: true, y: func(v, x T) bool { return v <= x }},
+		{op: ChainHoldGreaterNumber, number: true, hold: true, y: func(v, x T) bool { return v > x }},
+		{op: ChainHoldGreaterEqualNumber, number: true, hold: true, y: func(v, x T) bool { return v >= x }},
+		{op: ChainChooseHeldNumber, number: true, held: true, v: chosen[T]},
+		{op: ChainChooseOtherHeldNumber, number: true, held: true, v: chosenOther[T]},
+		{op: ChainChooseHeld, held: true, v: chosen[T]},
+		{op: ChainChooseOtherHeld, held: true, v: chosenOther[T]},
+		{op: ChainFinite, y: func(v, _ T) bool { return v-v == 0 }},
+		{op: ChainHoldFinite, hold: true, y: func(v, _ T) bool { return v-v == 0 }},
+		{op: ChainShare, both: func(v, x, y T) T {
+			switch {
+			case x > y:
+				return v
+			case x == y:
+				return v / 2
+			}
+			return 0
+		}},
+		{op: ChainChoose, v: chosen[T]},
+		{op: ChainChooseOther, v: chosenOther[T]},
+	}
 }
 
 // TestChains compares random chains of every step, over operands that are written and read again, with plain Go, to the
 // bit.
-func TestChains(t *testing.T) {
+func TestChains(t *testing.T) { testChains[float32](t, Chain) }
+
+// TestChains64 is the same with floats of 64 bits.
+func TestChains64(t *testing.T) { testChains[float64](t, Chain64) }
+
+func testChains[T Float](t *testing.T, run func(steps []ChainStep, n int)) {
+	bits := func(v T) uint64 { return math.Float64bits(float64(v)) }
+	references := chainReferences[T]()
 	forLevels(t, func(t *testing.T) {
 		if !Chains() {
 			t.Skip("no chains with the portable kernels: operations run one by one there, as the other tests see")
 		}
 		r := rand.New(rand.NewPCG(1, 2))
-		special := []float32{0, float32(math.Copysign(0, -1)), 1, -1, 0.5, 2.5, float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()), 3e38}
+		special := []T{0, T(math.Copysign(0, -1)), 1, -1, 0.5, 2.5, T(math.Inf(1)), T(math.Inf(-1)), T(math.NaN()), 3e38}
 		for try := range 3000 {
 			n := 1 + r.IntN(300)
-			floats, masks := make([][]float32, 4), make([][]uint8, 2)
+			floats, masks := make([][]T, 4), make([][]uint8, 2)
 			for i := range floats {
-				floats[i] = make([]float32, n)
+				floats[i] = make([]T, n)
 				for j := range floats[i] {
-					if floats[i][j] = 4 * float32(r.NormFloat64()); r.IntN(8) == 0 {
+					if floats[i][j] = 4 * T(r.NormFloat64()); r.IntN(8) == 0 {
 						floats[i][j] = special[r.IntN(len(special))]
 					}
 				}
@@ -158,7 +169,7 @@ func TestChains(t *testing.T) {
 				floats[3][0] = 1.5
 			}
 			wantFloats, wantMasks := copies(floats), copies(masks)
-			v, held := make([]float32, n), make([]uint8, n)
+			v, held := make([]T, n), make([]uint8, n)
 			var steps []ChainStep
 			add := func(op ChainOp, x, y unsafe.Pointer) { steps = append(steps, ChainStep{Op: op, X: x, Y: y}) }
 			if r.IntN(2) == 0 {
@@ -167,7 +178,7 @@ func TestChains(t *testing.T) {
 			} else {
 				add(ChainLoadBytes, unsafe.Pointer(&masks[0][0]), nil)
 				for i, m := range wantMasks[0] {
-					v[i] = float32(m)
+					v[i] = T(m)
 				}
 			}
 			add(ChainHoldLess, unsafe.Pointer(&floats[1][0]), nil) // nothing is held before
@@ -177,7 +188,7 @@ func TestChains(t *testing.T) {
 				}
 			}
 			for range 1 + r.IntN(14) {
-				ref := chainReferences[r.IntN(len(chainReferences))]
+				ref := references[r.IntN(len(references))]
 				k, l := r.IntN(len(floats)), r.IntN(len(masks))
 				if ref.number {
 					k = 3 // which no step writes
@@ -217,10 +228,10 @@ func TestChains(t *testing.T) {
 			add(ChainStore, unsafe.Pointer(&floats[0][0]), nil)
 			copy(wantFloats[0], v)
 			require.LessOrEqual(t, len(steps), MaxChain)
-			Chain(steps, n)
+			run(steps, n)
 			for i := range floats {
 				for j := range floats[i] {
-					if got, want := floats[i][j], wantFloats[i][j]; math.Float32bits(got) != math.Float32bits(want) && !(got != got && want != want) {
+					if got, want := floats[i][j], wantFloats[i][j]; bits(got) != bits(want) && !(got != got && want != want) {
 						t.Fatalf("chain %d: %d of %d in %d: %v, want %v; steps %v", try, j, n, i, got, want, steps)
 					}
 				}

@@ -15,10 +15,17 @@ func apply[T Float](op unaryOp, limit float32, f func(float64) float64, dst, x [
 		}
 		return
 	}
-	for i, v := range x {
-		dst[i] = T(f(float64(v)))
+	first := 0
+	if step := chainOf[op]; step != 0 && !single[T]() {
+		first = start64(step, dst, x, nil)
+	}
+	for i := first; i < len(dst); i++ {
+		dst[i] = T(f(float64(x[i])))
 	}
 }
+
+// chainOf are the steps of chains that compute the same.
+var chainOf = [opErfInv + 1]ChainOp{opFloor: ChainFloor, opCeil: ChainCeil, opRound: ChainRound, opSign: ChainSign}
 
 // guardBlock is how many elements are looked at again because one of them is beyond the range of the assembly.
 const guardBlock = 1 << 10

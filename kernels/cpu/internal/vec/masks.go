@@ -101,6 +101,27 @@ func IntsToFloats(dst []float32, x []int32) {
 	}
 }
 
+// NegInts stores −x.
+func NegInts(dst, x []int32) { integersOf(opNegInt, func(v int32) int32 { return -v }, dst, x) }
+
+// AbsInts stores |x|.
+func AbsInts(dst, x []int32) { integersOf(opAbsInt, func(v int32) int32 { return max(v, -v) }, dst, x) }
+
+// SignInts stores −1, 0 or 1.
+func SignInts(dst, x []int32) {
+	integersOf(opSignInt, func(v int32) int32 { return min(max(v, -1), 1) }, dst, x)
+}
+
+func integersOf(op integerConversionOp, f func(v int32) int32, dst, x []int32) {
+	x = x[:len(dst)]
+	if convert32(op, dst, x) {
+		return
+	}
+	for i, v := range x {
+		dst[i] = f(v)
+	}
+}
+
 // FloatsToInts rounds towards zero and saturates; NaN gives 0.
 func FloatsToInts(dst []int32, x []float32) {
 	x = x[:len(dst)]

@@ -11,6 +11,9 @@ type (
 	testOp              int
 	integerOp           int
 	integerConversionOp int
+	packedOp            int
+	packedUnaryOp       int
+	wideningOp          int
 )
 
 const (
@@ -105,4 +108,44 @@ const (
 const (
 	opIntToFloat integerConversionOp = iota
 	opFloatToInt
+	opNegInt
+	opAbsInt
+	opSignInt
+)
+
+const (
+	opAddBytes packedOp = iota
+	opSubBytes
+	opMaxInt8
+	opMinInt8
+	opMaxUint8
+	opMinUint8
+	opMulBytes
+	opAddWords
+	opSubWords
+	opMaxInt16
+	opMinInt16
+	opMaxUint16
+	opMinUint16
+	opMulWords
+	opMaxUint32
+	opMinUint32
+)
+
+const (
+	opNegBytes packedUnaryOp = iota
+	opNegWords
+	opAbsBytes
+	opAbsWords
+	opSignBytes
+	opSignWords
+)
+
+const (
+	opInt8ToInt wideningOp = iota
+	opInt8ToFloat
+	opInt16ToInt
+	opInt16ToFloat
+	opUint16ToInt
+	opUint16ToFloat
 )

@@ -1,6 +1,9 @@
 package vec
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // sumBlock is the number of elements that one leaf of a pairwise sum adds.
 const sumBlock = 1024
@@ -18,6 +21,9 @@ func Sum[T Float](x []T) T {
 	}
 	var s [8]T
 	i := 0
+	if !single[T]() {
+		i = lanes64((*[8]float64)(unsafe.Pointer(&s)), as64(x))
+	}
 	for ; i+8 <= len(x); i += 8 {
 		v := x[i : i+8 : i+8]
 		for j := range s {
@@ -70,8 +76,12 @@ func MaxOf[T Float](x []T) T {
 			return T(m)
 		}
 	}
-	m := T(math.Inf(-1))
-	for _, v := range x {
+	m, i := T(math.Inf(-1)), 0
+	if !single[T]() {
+		v, n := extreme64(true, as64(x))
+		m, i = T(v), n
+	}
+	for _, v := range x[i:] {
 		if v > m || v != v {
 			m = v
 		}
@@ -86,8 +96,12 @@ func MinOf[T Float](x []T) T {
 			return T(m)
 		}
 	}
-	m := T(math.Inf(1))
-	for _, v := range x {
+	m, i := T(math.Inf(1)), 0
+	if !single[T]() {
+		v, n := extreme64(false, as64(x))
+		m, i = T(v), n
+	}
+	for _, v := range x[i:] {
 		if v < m || v != v {
 			m = v
 		}

@@ -19,6 +19,17 @@ const (
 	SmallSub
 	SmallMax
 	SmallMin
+	SmallMul
+)
+
+// SmallUnary is what [SmallsOf] computes.
+type SmallUnary int
+
+// The operations of [SmallsOf].
+const (
+	SmallNeg SmallUnary = iota
+	SmallAbs
+	SmallSign
 )
 
 // smallLanes are the integers of a word.
@@ -78,6 +89,15 @@ func Smalls[T Small](op SmallOp, dst, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	l := smallLanesOf[T]()
 	d, p, q := bytesOf(dst), bytesOf(a), bytesOf(b)
+	done := packedBytes(l.packed(op), d, p, q)
+	if d, p, q = d[done:], p[done:], q[done:]; op == SmallMul {
+		first := done / int(unsafe.Sizeof(T(0)))
+		a, b = a[first:], b[first:]
+		for i, v := range a {
+			dst[first+i] = v * b[i]
+		}
+		return
+	}
 	z, x, y := words(d), words(p), words(q)
 	if len(x) > 0 {
 		x, y = x[:len(z)], y[:len(z)]
@@ -107,6 +127,76 @@ func Smalls[T Small](op SmallOp, dst, a, b []T) {
 		words(v[:])[0] = l.compute(op, words(v[:])[0], words(w[:])[0])
 		copy(d[done:], v[:])
 	}
+}
+
+// packed is the vector kernel of an operation.
+func (l *smallLanes) packed(op SmallOp) packedOp {
+	signed := packedOp(0)
+	if l.flip == 0 {
+		signed = opMaxUint8 - opMaxInt8
+	}
+	k := [...]packedOp{SmallAdd: opAddBytes, SmallSub: opSubBytes, SmallMul: opMulBytes, SmallMax: opMaxInt8 + signed, SmallMin: opMinInt8 + signed}[op]
+	if l.bits == 16 {
+		k += opAddWords - opAddBytes
+	}
+	return k
+}
+
+// SmallsOf computes an operation on numbers with a sign. dst may be x.
+func SmallsOf[T int8 | int16](op SmallUnary, dst, x []T) {
+	x = x[:len(dst)]
+	size := int(unsafe.Sizeof(T(0)))
+	first := packedUnaryBytes(packedUnaryOp(2*int(op)+size-1), bytesOf(dst), bytesOf(x)) / size
+	x, dst = x[first:], dst[first:]
+	for i, v := range x {
+		switch {
+		case op == SmallNeg, op == SmallAbs && v < 0:
+			v = -v
+		case op == SmallSign:
+			v = min(max(v, -1), 1)
+		}
+		dst[i] = v
+	}
+}
+
+// SmallsToInts stores x.
+func SmallsToInts[T int8 | int16 | uint16](dst []int32, x []T) { widenSmalls(0, dst, x) }
+
+// SmallsToFloats stores the floats of x.
+func SmallsToFloats[T int8 | int16 | uint16](dst []float32, x []T) { widenSmalls(1, dst, x) }
+
+func widenSmalls[D int32 | float32, T int8 | int16 | uint16](op wideningOp, dst []D, x []T) {
+	x = x[:len(dst)]
+	if unsafe.Sizeof(T(0)) == 2 {
+		if op += opInt16ToInt; ^T(0) > 0 {
+			op += opUint16ToInt - opInt16ToInt
+		}
+	}
+	first := widenPacked(op, unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(x)), int(unsafe.Sizeof(T(0))), len(dst))
+	x, dst = x[first:], dst[first:]
+	for i, v := range x {
+		dst[i] = D(v)
+	}
+}
+
+// Uint32Max stores the larger of a and b.
+func Uint32Max(dst, a, b []uint32) {
+	first := packedBytes(opMaxUint32, bytesOf32(dst), bytesOf32(a), bytesOf32(b)) / 4
+	for i := first; i < len(dst); i++ {
+		dst[i] = max(a[i], b[i])
+	}
+}
+
+// Uint32Min stores the smaller of a and b.
+func Uint32Min(dst, a, b []uint32) {
+	first := packedBytes(opMinUint32, bytesOf32(dst), bytesOf32(a), bytesOf32(b)) / 4
+	for i := first; i < len(dst); i++ {
+		dst[i] = min(a[i], b[i])
+	}
+}
+
+func bytesOf32(x []uint32) []uint8 {
+	return unsafe.Slice((*uint8)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
 }
 
 // CompareSmalls stores 1 where the relation holds and 0 elsewhere.

@@ -11,10 +11,81 @@ import (
 
 // TestSmalls computes integers of one and two bytes beside Go's own operators, all pairs of bytes among them.
 func TestSmalls(t *testing.T) {
-	testSmalls[int8](t)
-	testSmalls[uint8](t)
-	testSmalls[int16](t)
-	testSmalls[uint16](t)
+	forLevels(t, func(t *testing.T) {
+		testSmalls[int8](t)
+		testSmalls[uint8](t)
+		testSmalls[int16](t)
+		testSmalls[uint16](t)
+		testSmallsOf[int8](t)
+		testSmallsOf[int16](t)
+		testWidened[int8](t)
+		testWidened[int16](t)
+		testWidened[uint16](t)
+		testWords(t)
+	})
+}
+
+// testSmallsOf and testWidened go through all numbers.
+func testSmallsOf[T int8 | int16](t *testing.T) {
+	x, got := make([]T, 1<<16+5), make([]T, 1<<16+5)
+	for i := range x {
+		x[i] = T(i)
+	}
+	for op, f := range map[SmallUnary]func(v T) T{SmallNeg: func(v T) T { return -v }, SmallAbs: func(v T) T { return max(v, -v) },
+		SmallSign: func(v T) T { return min(max(v, -1), 1) }} {
+		SmallsOf(op, got, x)
+		for i, v := range x {
+			if got[i] != f(v) {
+				require.Equal(t, f(v), got[i], "operation %d of %d, %T", op, v, v)
+			}
+		}
+	}
+}
+
+func testWidened[T int8 | int16 | uint16](t *testing.T) {
+	x, ints, floats := make([]T, 1<<16+5), make([]int32, 1<<16+5), make([]float32, 1<<16+5)
+	for i := range x {
+		x[i] = T(i)
+	}
+	SmallsToInts(ints, x)
+	SmallsToFloats(floats, x)
+	for i, v := range x {
+		if ints[i] != int32(v) || floats[i] != float32(v) {
+			require.Failf(t, "wrong", "%T %d: %d, %v", v, v, ints[i], floats[i])
+		}
+	}
+}
+
+// testWords computes functions of one number of 32 bits, and extremes of those without a sign.
+func testWords(t *testing.T) {
+	for _, n := range []int{0, 1, 7, 16, 100, 1000} {
+		x, y, got := make([]int32, n), make([]uint32, n), make([]int32, n)
+		other, extremes := make([]uint32, n), make([]uint32, n)
+		for i := range x {
+			x[i], y[i], other[i] = int32(rand.Uint32()), rand.Uint32(), rand.Uint32()
+			if i%4 == 0 {
+				x[i] = []int32{0, -1 << 31, 1<<31 - 1, -1}[i/4%4]
+			}
+		}
+		for name, f := range map[string]struct {
+			run  func(dst, x []int32)
+			want func(v int32) int32
+		}{"neg": {NegInts, func(v int32) int32 { return -v }}, "abs": {AbsInts, func(v int32) int32 { return max(v, -v) }},
+			"sign": {SignInts, func(v int32) int32 { return min(max(v, -1), 1) }}} {
+			f.run(got, x)
+			for i, v := range x {
+				require.Equal(t, f.want(v), got[i], "%s of %d", name, v)
+			}
+		}
+		Uint32Max(extremes, y, other)
+		for i, v := range extremes {
+			require.Equal(t, max(y[i], other[i]), v)
+		}
+		Uint32Min(extremes, y, other)
+		for i, v := range extremes {
+			require.Equal(t, min(y[i], other[i]), v)
+		}
+	}
 }
 
 func testSmalls[T Small](t *testing.T) {
@@ -30,7 +101,7 @@ func testSmalls[T Small](t *testing.T) {
 			}
 		}
 		for op, f := range map[SmallOp]func(x, y T) T{SmallAdd: func(x, y T) T { return x + y }, SmallSub: func(x, y T) T { return x - y },
-			SmallMax: func(x, y T) T { return max(x, y) }, SmallMin: func(x, y T) T { return min(x, y) }} {
+			SmallMax: func(x, y T) T { return max(x, y) }, SmallMin: func(x, y T) T { return min(x, y) }, SmallMul: func(x, y T) T { return x * y }} {
 			Smalls(op, got, a, b)
 			for i, v := range a {
 				if got[i] != f(v, b[i]) {
@@ -57,7 +128,7 @@ func TestSmallsInPlace(t *testing.T) {
 			a[i], b[i] = uint8(rand.IntN(5)), uint8(rand.IntN(5))
 		}
 		all := map[string]func(dst, a, b []uint8){}
-		for op := SmallAdd; op <= SmallMin; op++ {
+		for op := SmallAdd; op <= SmallMul; op++ {
 			all[fmt.Sprint("operation ", op)] = func(dst, a, b []uint8) { Smalls(op, dst, a, b) }
 		}
 		for r := Equal; r <= LessEqual; r++ {

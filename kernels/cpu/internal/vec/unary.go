@@ -8,7 +8,7 @@ func Neg[T Float](dst, x []T) {
 	if single[T]() && unary32(opNeg, as32(dst), as32(x)) {
 		return
 	}
-	for i := range dst {
+	for i := start64(ChainNeg, dst, x, nil); i < len(dst); i++ {
 		dst[i] = -x[i]
 	}
 }
@@ -24,7 +24,7 @@ func Abs[T Float](dst, x []T) {
 		}
 		return
 	}
-	for i := range dst {
+	for i := start64(ChainAbs, dst, x, nil); i < len(dst); i++ {
 		dst[i] = T(math.Abs(float64(x[i])))
 	}
 }
@@ -35,7 +35,7 @@ func Relu[T Float](dst, x []T) {
 	if single[T]() && unary32(opRelu, as32(dst), as32(x)) {
 		return
 	}
-	for i := range dst {
+	for i := start64(ChainRelu, dst, x, nil); i < len(dst); i++ {
 		v := x[i]
 		if v < 0 {
 			v = 0
@@ -53,7 +53,7 @@ func Sqrt[T Float](dst, x []T) {
 	if single[T]() && unary32(opSqrt, as32(dst), as32(x)) {
 		return
 	}
-	for i := range dst {
+	for i := start64(ChainSqrt, dst, x, nil); i < len(dst); i++ {
 		dst[i] = T(math.Sqrt(float64(x[i])))
 	}
 }
@@ -183,7 +183,7 @@ func Scale[T Float](dst, x []T, a T) {
 	if single[T]() && affine32(opScale, as32(dst), as32(x), float32(a), 0) {
 		return
 	}
-	for i := range dst {
+	for i := number64(ChainMulNumber, dst, x, a); i < len(dst); i++ {
 		dst[i] = a * x[i]
 	}
 }
@@ -194,7 +194,7 @@ func AddScalar[T Float](dst, x []T, a T) {
 	if single[T]() && affine32(opAddScalar, as32(dst), as32(x), float32(a), 0) {
 		return
 	}
-	for i := range dst {
+	for i := number64(ChainAddNumber, dst, x, a); i < len(dst); i++ {
 		dst[i] = x[i] + a
 	}
 }
@@ -205,7 +205,8 @@ func MaxScalar[T Float](dst, x []T, a T) {
 	if single[T]() && a == a && affine32(opMaxScalar, as32(dst), as32(x), float32(a), 0) {
 		return
 	}
-	for i, v := range x {
+	for i := number64(ChainMaxNumber, dst, x, a); i < len(dst); i++ {
+		v := x[i]
 		if a > v || a != a {
 			v = a
 		}
@@ -219,7 +220,8 @@ func MinScalar[T Float](dst, x []T, a T) {
 	if single[T]() && a == a && affine32(opMinScalar, as32(dst), as32(x), float32(a), 0) {
 		return
 	}
-	for i, v := range x {
+	for i := number64(ChainMinNumber, dst, x, a); i < len(dst); i++ {
+		v := x[i]
 		if a < v || a != a {
 			v = a
 		}

@@ -7206,14 +7206,10 @@ next4:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x00000033
-	JAE     from51_4
-	CMPQ    R11, $0x0000001a
-	JAE     from26_4
-	CMPQ    R11, $0x0000000d
-	JAE     from13_4
-	CMPQ    R11, $0x00000007
-	JAE     from7_4
+	CMPQ    R11, $0x00000028
+	JAE     from40_4
+	CMPQ    R11, $0x00000009
+	JAE     from9_4
 	CMPQ    R11, $0x00000004
 	JAE     from4_4
 	CMPQ    R11, $0x00000002
@@ -7263,8 +7259,8 @@ from3_4:
 	JMP     done4
 
 from4_4:
-	CMPQ   R11, $0x00000006
-	JAE    from6_4
+	CMPQ   R11, $0x00000007
+	JAE    from7_4
 	CMPQ   R11, $0x00000005
 	JAE    from5_4
 	VADDPS (BX)(DI*1), Y0, Y0
@@ -7276,6 +7272,8 @@ from4_4:
 	JMP    done4
 
 from5_4:
+	CMPQ   R11, $0x00000006
+	JAE    from6_4
 	VSUBPS (BX)(DI*1), Y0, Y0
 	VSUBPS 32(BX)(DI*1), Y1, Y1
 	VSUBPS 64(BX)(DI*1), Y2, Y2
@@ -7298,10 +7296,6 @@ from6_4:
 	JMP     done4
 
 from7_4:
-	CMPQ   R11, $0x0000000a
-	JAE    from10_4
-	CMPQ   R11, $0x00000009
-	JAE    from9_4
 	CMPQ   R11, $0x00000008
 	JAE    from8_4
 	VMULPS (BX)(DI*1), Y0, Y0
@@ -7322,6 +7316,16 @@ from8_4:
 	JMP    done4
 
 from9_4:
+	CMPQ    R11, $0x00000013
+	JAE     from19_4
+	CMPQ    R11, $0x00000010
+	JAE     from16_4
+	CMPQ    R11, $0x0000000e
+	JAE     from14_4
+	CMPQ    R11, $0x0000000b
+	JAE     from11_4
+	CMPQ    R11, $0x0000000a
+	JAE     from10_4
 	VMOVUPS (BX)(DI*1), Y8
 	VDIVPS  Y0, Y8, Y0
 	VMOVUPS 32(BX)(DI*1), Y8
@@ -7335,10 +7339,6 @@ from9_4:
 	JMP     done4
 
 from10_4:
-	CMPQ      R11, $0x0000000c
-	JAE       from12_4
-	CMPQ      R11, $0x0000000b
-	JAE       from11_4
 	VMOVUPS   (BX)(DI*1), Y8
 	VCMPPS    $0x03, Y0, Y0, Y9
 	VMAXPS    Y8, Y0, Y8
@@ -7364,6 +7364,8 @@ from10_4:
 	JMP       done4
 
 from11_4:
+	CMPQ      R11, $0x0000000c
+	JAE       from12_4
 	VMOVUPS   (BX)(DI*1), Y8
 	VCMPPS    $0x03, Y8, Y8, Y9
 	VMAXPS    Y0, Y8, Y0
@@ -7385,6 +7387,8 @@ from11_4:
 	JMP       done4
 
 from12_4:
+	CMPQ      R11, $0x0000000d
+	JAE       from13_4
 	VMOVUPS   (BX)(DI*1), Y8
 	VCMPPS    $0x03, Y0, Y0, Y9
 	VMINPS    Y8, Y0, Y8
@@ -7410,14 +7414,6 @@ from12_4:
 	JMP       done4
 
 from13_4:
-	CMPQ      R11, $0x00000014
-	JAE       from20_4
-	CMPQ      R11, $0x00000011
-	JAE       from17_4
-	CMPQ      R11, $0x0000000f
-	JAE       from15_4
-	CMPQ      R11, $0x0000000e
-	JAE       from14_4
 	VMOVUPS   (BX)(DI*1), Y8
 	VCMPPS    $0x03, Y8, Y8, Y9
 	VMINPS    Y0, Y8, Y0
@@ -7439,6 +7435,8 @@ from13_4:
 	JMP       done4
 
 from14_4:
+	CMPQ         R11, $0x0000000f
+	JAE          from15_4
 	VBROADCASTSS (BX), Y8
 	VADDPS       Y8, Y0, Y0
 	VADDPS       Y8, Y1, Y1
@@ -7449,8 +7447,6 @@ from14_4:
 	JMP          done4
 
 from15_4:
-	CMPQ         R11, $0x00000010
-	JAE          from16_4
 	VBROADCASTSS (BX), Y8
 	VSUBPS       Y8, Y0, Y0
 	VSUBPS       Y8, Y1, Y1
@@ -7461,6 +7457,8 @@ from15_4:
 	JMP          done4
 
 from16_4:
+	CMPQ         R11, $0x00000011
+	JAE          from17_4
 	VBROADCASTSS (BX), Y8
 	VMULPS       Y8, Y0, Y0
 	VMULPS       Y8, Y1, Y1
@@ -7471,8 +7469,6 @@ from16_4:
 	JMP          done4
 
 from17_4:
-	CMPQ         R11, $0x00000013
-	JAE          from19_4
 	CMPQ         R11, $0x00000012
 	JAE          from18_4
 	VBROADCASTSS (BX), Y8
@@ -7495,6 +7491,12 @@ from18_4:
 	JMP          done4
 
 from19_4:
+	CMPQ   R11, $0x0000001e
+	JAE    from30_4
+	CMPQ   R11, $0x00000015
+	JAE    from21_4
+	CMPQ   R11, $0x00000014
+	JAE    from20_4
 	VXORPS signBit<>+0(SB), Y0, Y0
 	VXORPS signBit<>+0(SB), Y1, Y1
 	VXORPS signBit<>+0(SB), Y2, Y2
@@ -7504,12 +7506,6 @@ from19_4:
 	JMP    done4
 
 from20_4:
-	CMPQ   R11, $0x00000017
-	JAE    from23_4
-	CMPQ   R11, $0x00000016
-	JAE    from22_4
-	CMPQ   R11, $0x00000015
-	JAE    from21_4
 	VANDPS magnitude<>+0(SB), Y0, Y0
 	VANDPS magnitude<>+0(SB), Y1, Y1
 	VANDPS magnitude<>+0(SB), Y2, Y2
@@ -7519,6 +7515,12 @@ from20_4:
 	JMP    done4
 
 from21_4:
+	CMPQ   R11, $0x00000019
+	JAE    from25_4
+	CMPQ   R11, $0x00000017
+	JAE    from23_4
+	CMPQ   R11, $0x00000016
+	JAE    from22_4
 	VXORPS Y8, Y8, Y8
 	VMAXPS Y0, Y8, Y0
 	VMAXPS Y1, Y8, Y1
@@ -7542,8 +7544,6 @@ from22_4:
 	JMP     done4
 
 from23_4:
-	CMPQ     R11, $0x00000019
-	JAE      from25_4
 	CMPQ     R11, $0x00000018
 	JAE      from24_4
 	VROUNDPS $0x09, Y0, Y0
@@ -7572,6 +7572,10 @@ from24_4:
 	JMP      done4
 
 from25_4:
+	CMPQ     R11, $0x0000001b
+	JAE      from27_4
+	CMPQ     R11, $0x0000001a
+	JAE      from26_4
 	VROUNDPS $0x08, Y0, Y0
 	VMOVAPS  Y0, Y0
 	VROUNDPS $0x08, Y1, Y1
@@ -7585,16 +7589,6 @@ from25_4:
 	JMP      done4
 
 from26_4:
-	CMPQ      R11, $0x00000027
-	JAE       from39_4
-	CMPQ      R11, $0x00000021
-	JAE       from33_4
-	CMPQ      R11, $0x0000001e
-	JAE       from30_4
-	CMPQ      R11, $0x0000001c
-	JAE       from28_4
-	CMPQ      R11, $0x0000001b
-	JAE       from27_4
 	VXORPS    Y8, Y8, Y8
 	VCMPPS    $0x1e, Y8, Y0, Y9
 	VMULPS    one<>+0(SB), Y0, Y10
@@ -7636,6 +7630,8 @@ from26_4:
 	JMP       done4
 
 from27_4:
+	CMPQ    R11, $0x0000001c
+	JAE     from28_4
 	VXORPS  Y8, Y8, Y8
 	VMOVUPS (BX)(DI*1), Y9
 	VCMPPS  $0x1e, Y8, Y9, Y9
@@ -7707,6 +7703,10 @@ from29_4:
 	JMP          done4
 
 from30_4:
+	CMPQ         R11, $0x00000024
+	JAE          from36_4
+	CMPQ         R11, $0x00000022
+	JAE          from34_4
 	CMPQ         R11, $0x00000020
 	JAE          from32_4
 	CMPQ         R11, $0x0000001f
@@ -7777,6 +7777,8 @@ from31_4:
 	JMP          done4
 
 from32_4:
+	CMPQ         R11, $0x00000021
+	JAE          from33_4
 	VCMPPS       $0x12, (BX)(DI*1), Y0, Y8
 	VPSRLD       $0x1f, Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X9
@@ -7810,12 +7812,6 @@ from32_4:
 	JMP          done4
 
 from33_4:
-	CMPQ         R11, $0x00000024
-	JAE          from36_4
-	CMPQ         R11, $0x00000023
-	JAE          from35_4
-	CMPQ         R11, $0x00000022
-	JAE          from34_4
 	VCMPPS       $0x1e, (BX)(DI*1), Y0, Y8
 	VPSRLD       $0x1f, Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X9
@@ -7849,6 +7845,8 @@ from33_4:
 	JMP          done4
 
 from34_4:
+	CMPQ         R11, $0x00000023
+	JAE          from35_4
 	VCMPPS       $0x1d, (BX)(DI*1), Y0, Y8
 	VPSRLD       $0x1f, Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X9
@@ -7949,6 +7947,8 @@ from37_4:
 	JMP     done4
 
 from38_4:
+	CMPQ    R11, $0x00000027
+	JAE     from39_4
 	VCMPPS  $0x04, (BX)(DI*1), Y0, Y4
 	VMOVAPS Y4, Y4
 	VCMPPS  $0x04, 32(BX)(DI*1), Y1, Y5
@@ -7962,14 +7962,6 @@ from38_4:
 	JMP     done4
 
 from39_4:
-	CMPQ    R11, $0x0000002d
-	JAE     from45_4
-	CMPQ    R11, $0x0000002a
-	JAE     from42_4
-	CMPQ    R11, $0x00000029
-	JAE     from41_4
-	CMPQ    R11, $0x00000028
-	JAE     from40_4
 	VCMPPS  $0x11, (BX)(DI*1), Y0, Y4
 	VMOVAPS Y4, Y4
 	VCMPPS  $0x11, 32(BX)(DI*1), Y1, Y5
@@ -7983,6 +7975,16 @@ from39_4:
 	JMP     done4
 
 from40_4:
+	CMPQ    R11, $0x00000049
+	JAE     from73_4
+	CMPQ    R11, $0x00000031
+	JAE     from49_4
+	CMPQ    R11, $0x0000002e
+	JAE     from46_4
+	CMPQ    R11, $0x0000002b
+	JAE     from43_4
+	CMPQ    R11, $0x00000029
+	JAE     from41_4
 	VCMPPS  $0x12, (BX)(DI*1), Y0, Y4
 	VMOVAPS Y4, Y4
 	VCMPPS  $0x12, 32(BX)(DI*1), Y1, Y5
@@ -7996,6 +7998,8 @@ from40_4:
 	JMP     done4
 
 from41_4:
+	CMPQ    R11, $0x0000002a
+	JAE     from42_4
 	VCMPPS  $0x1e, (BX)(DI*1), Y0, Y4
 	VMOVAPS Y4, Y4
 	VCMPPS  $0x1e, 32(BX)(DI*1), Y1, Y5
@@ -8009,10 +8013,6 @@ from41_4:
 	JMP     done4
 
 from42_4:
-	CMPQ    R11, $0x0000002c
-	JAE     from44_4
-	CMPQ    R11, $0x0000002b
-	JAE     from43_4
 	VCMPPS  $0x1d, (BX)(DI*1), Y0, Y4
 	VMOVAPS Y4, Y4
 	VCMPPS  $0x1d, 32(BX)(DI*1), Y1, Y5
@@ -8026,6 +8026,8 @@ from42_4:
 	JMP     done4
 
 from43_4:
+	CMPQ      R11, $0x0000002c
+	JAE       from44_4
 	VMOVUPS   (BX)(DI*1), Y8
 	VBLENDVPS Y4, Y0, Y8, Y0
 	VMOVUPS   32(BX)(DI*1), Y8
@@ -8039,6 +8041,8 @@ from43_4:
 	JMP       done4
 
 from44_4:
+	CMPQ      R11, $0x0000002d
+	JAE       from45_4
 	VBLENDVPS Y4, (BX)(DI*1), Y0, Y0
 	VBLENDVPS Y5, 32(BX)(DI*1), Y1, Y1
 	VBLENDVPS Y6, 64(BX)(DI*1), Y2, Y2
@@ -8048,12 +8052,6 @@ from44_4:
 	JMP       done4
 
 from45_4:
-	CMPQ      R11, $0x00000030
-	JAE       from48_4
-	CMPQ      R11, $0x0000002f
-	JAE       from47_4
-	CMPQ      R11, $0x0000002e
-	JAE       from46_4
 	VMOVUPS   c3f000000<>+0(SB), Y8
 	VMOVUPS   (BX)(DI*1), Y9
 	VCMPPS    $0x00, (SI)(DI*1), Y9, Y10
@@ -8088,6 +8086,8 @@ from45_4:
 	JMP       done4
 
 from46_4:
+	CMPQ      R11, $0x0000002f
+	JAE       from47_4
 	VPMOVZXWD (BX)(R8*2), Y0
 	VPSLLD    $0x10, Y0, Y0
 	VPMOVZXWD 16(BX)(R8*2), Y1
@@ -8101,6 +8101,8 @@ from46_4:
 	JMP       done4
 
 from47_4:
+	CMPQ         R11, $0x00000030
+	JAE          from48_4
 	VPSRLD       $0x10, Y0, Y8
 	VPACKUSDW    Y8, Y8, Y8
 	VPERMQ       $0x08, Y8, Y8
@@ -8126,10 +8128,6 @@ from47_4:
 	JMP          done4
 
 from48_4:
-	CMPQ      R11, $0x00000032
-	JAE       from50_4
-	CMPQ      R11, $0x00000031
-	JAE       from49_4
 	VORPS     quietBit<>+0(SB), Y0, Y9
 	VCMPPS    $0x03, Y0, Y0, Y10
 	VPSLLD    $0x0f, Y0, Y8
@@ -8167,6 +8165,12 @@ from48_4:
 	JMP       done4
 
 from49_4:
+	CMPQ      R11, $0x00000039
+	JAE       from57_4
+	CMPQ      R11, $0x00000033
+	JAE       from51_4
+	CMPQ      R11, $0x00000032
+	JAE       from50_4
 	VCVTPH2PS (BX)(R8*2), Y0
 	VCVTPH2PS 16(BX)(R8*2), Y1
 	VCVTPH2PS 32(BX)(R8*2), Y2
@@ -8185,16 +8189,6 @@ from50_4:
 	JMP       done4
 
 from51_4:
-	CMPQ      R11, $0x0000004d
-	JAE       from77_4
-	CMPQ      R11, $0x00000040
-	JAE       from64_4
-	CMPQ      R11, $0x0000003a
-	JAE       from58_4
-	CMPQ      R11, $0x00000037
-	JAE       from55_4
-	CMPQ      R11, $0x00000035
-	JAE       from53_4
 	CMPQ      R11, $0x00000034
 	JAE       from52_4
 	VCVTPS2PH $0x00, Y0, X0
@@ -8210,6 +8204,10 @@ from51_4:
 	JMP       done4
 
 from52_4:
+	CMPQ   R11, $0x00000036
+	JAE    from54_4
+	CMPQ   R11, $0x00000035
+	JAE    from53_4
 	VPADDD (BX)(DI*1), Y0, Y0
 	VPADDD 32(BX)(DI*1), Y1, Y1
 	VPADDD 64(BX)(DI*1), Y2, Y2
@@ -8219,8 +8217,6 @@ from52_4:
 	JMP    done4
 
 from53_4:
-	CMPQ   R11, $0x00000036
-	JAE    from54_4
 	VPSUBD (BX)(DI*1), Y0, Y0
 	VPSUBD 32(BX)(DI*1), Y1, Y1
 	VPSUBD 64(BX)(DI*1), Y2, Y2
@@ -8230,6 +8226,8 @@ from53_4:
 	JMP    done4
 
 from54_4:
+	CMPQ    R11, $0x00000037
+	JAE     from55_4
 	VMOVUPS (BX)(DI*1), Y8
 	VPSUBD  Y0, Y8, Y0
 	VMOVUPS 32(BX)(DI*1), Y8
@@ -8243,8 +8241,6 @@ from54_4:
 	JMP     done4
 
 from55_4:
-	CMPQ    R11, $0x00000039
-	JAE     from57_4
 	CMPQ    R11, $0x00000038
 	JAE     from56_4
 	VPMULLD (BX)(DI*1), Y0, Y0
@@ -8265,6 +8261,14 @@ from56_4:
 	JMP     done4
 
 from57_4:
+	CMPQ    R11, $0x00000041
+	JAE     from65_4
+	CMPQ    R11, $0x0000003d
+	JAE     from61_4
+	CMPQ    R11, $0x0000003b
+	JAE     from59_4
+	CMPQ    R11, $0x0000003a
+	JAE     from58_4
 	VPMINSD (BX)(DI*1), Y0, Y0
 	VPMINSD 32(BX)(DI*1), Y1, Y1
 	VPMINSD 64(BX)(DI*1), Y2, Y2
@@ -8274,12 +8278,6 @@ from57_4:
 	JMP     done4
 
 from58_4:
-	CMPQ   R11, $0x0000003d
-	JAE    from61_4
-	CMPQ   R11, $0x0000003c
-	JAE    from60_4
-	CMPQ   R11, $0x0000003b
-	JAE    from59_4
 	VANDPS (BX)(DI*1), Y0, Y0
 	VANDPS 32(BX)(DI*1), Y1, Y1
 	VANDPS 64(BX)(DI*1), Y2, Y2
@@ -8289,6 +8287,8 @@ from58_4:
 	JMP    done4
 
 from59_4:
+	CMPQ  R11, $0x0000003c
+	JAE   from60_4
 	VORPS (BX)(DI*1), Y0, Y0
 	VORPS 32(BX)(DI*1), Y1, Y1
 	VORPS 64(BX)(DI*1), Y2, Y2
@@ -8341,6 +8341,8 @@ from62_4:
 	JMP     done4
 
 from63_4:
+	CMPQ      R11, $0x00000040
+	JAE       from64_4
 	VCVTDQ2PS Y0, Y0
 	VMOVAPS   Y0, Y0
 	VCVTDQ2PS Y1, Y1
@@ -8354,14 +8356,6 @@ from63_4:
 	JMP       done4
 
 from64_4:
-	CMPQ       R11, $0x00000047
-	JAE        from71_4
-	CMPQ       R11, $0x00000044
-	JAE        from68_4
-	CMPQ       R11, $0x00000042
-	JAE        from66_4
-	CMPQ       R11, $0x00000041
-	JAE        from65_4
 	VCVTTPS2DQ Y0, Y8
 	VCMPPS     $0x1e, c4effffff<>+0(SB), Y0, Y9
 	VMOVUPS    Y8, Y8
@@ -8399,6 +8393,12 @@ from64_4:
 	JMP        done4
 
 from65_4:
+	CMPQ      R11, $0x00000045
+	JAE       from69_4
+	CMPQ      R11, $0x00000043
+	JAE       from67_4
+	CMPQ      R11, $0x00000042
+	JAE       from66_4
 	VPMOVZXBD (BX)(R8*1), Y0
 	VPMOVZXBD 8(BX)(R8*1), Y1
 	VPMOVZXBD 16(BX)(R8*1), Y2
@@ -8408,8 +8408,6 @@ from65_4:
 	JMP       done4
 
 from66_4:
-	CMPQ         R11, $0x00000043
-	JAE          from67_4
 	VMOVUPS      (BX)(DI*1), Y8
 	VPCMPEQD     Y8, Y0, Y8
 	VPSRLD       $0x1f, Y8, Y8
@@ -8447,6 +8445,8 @@ from66_4:
 	JMP          done4
 
 from67_4:
+	CMPQ         R11, $0x00000044
+	JAE          from68_4
 	VMOVUPS      (BX)(DI*1), Y8
 	VPCMPEQD     Y8, Y0, Y8
 	VXORPS       cffffffff<>+0(SB), Y8, Y8
@@ -8488,10 +8488,6 @@ from67_4:
 	JMP          done4
 
 from68_4:
-	CMPQ         R11, $0x00000046
-	JAE          from70_4
-	CMPQ         R11, $0x00000045
-	JAE          from69_4
 	VMOVUPS      (BX)(DI*1), Y8
 	VPCMPGTD     Y0, Y8, Y8
 	VPSRLD       $0x1f, Y8, Y8
@@ -8529,6 +8525,10 @@ from68_4:
 	JMP          done4
 
 from69_4:
+	CMPQ         R11, $0x00000047
+	JAE          from71_4
+	CMPQ         R11, $0x00000046
+	JAE          from70_4
 	VMOVUPS      (BX)(DI*1), Y8
 	VPCMPGTD     Y8, Y0, Y8
 	VXORPS       cffffffff<>+0(SB), Y8, Y8
@@ -8607,10 +8607,6 @@ from70_4:
 	JMP          done4
 
 from71_4:
-	CMPQ         R11, $0x0000004a
-	JAE          from74_4
-	CMPQ         R11, $0x00000049
-	JAE          from73_4
 	CMPQ         R11, $0x00000048
 	JAE          from72_4
 	VMOVUPS      (BX)(DI*1), Y8
@@ -8671,6 +8667,18 @@ from72_4:
 	JMP      done4
 
 from73_4:
+	CMPQ     R11, $0x00000058
+	JAE      from88_4
+	CMPQ     R11, $0x00000054
+	JAE      from84_4
+	CMPQ     R11, $0x0000004f
+	JAE      from79_4
+	CMPQ     R11, $0x0000004d
+	JAE      from77_4
+	CMPQ     R11, $0x0000004b
+	JAE      from75_4
+	CMPQ     R11, $0x0000004a
+	JAE      from74_4
 	VMOVUPS  (BX)(DI*1), Y4
 	VPCMPEQD Y4, Y0, Y4
 	VXORPS   cffffffff<>+0(SB), Y4, Y4
@@ -8692,10 +8700,6 @@ from73_4:
 	JMP      done4
 
 from74_4:
-	CMPQ     R11, $0x0000004c
-	JAE      from76_4
-	CMPQ     R11, $0x0000004b
-	JAE      from75_4
 	VMOVUPS  (BX)(DI*1), Y4
 	VPCMPGTD Y0, Y4, Y4
 	VMOVAPS  Y4, Y4
@@ -8713,6 +8717,8 @@ from74_4:
 	JMP      done4
 
 from75_4:
+	CMPQ     R11, $0x0000004c
+	JAE      from76_4
 	VMOVUPS  (BX)(DI*1), Y4
 	VPCMPGTD Y4, Y0, Y4
 	VXORPS   cffffffff<>+0(SB), Y4, Y4
@@ -8751,14 +8757,6 @@ from76_4:
 	JMP      done4
 
 from77_4:
-	CMPQ     R11, $0x0000005a
-	JAE      from90_4
-	CMPQ     R11, $0x00000054
-	JAE      from84_4
-	CMPQ     R11, $0x00000051
-	JAE      from81_4
-	CMPQ     R11, $0x0000004f
-	JAE      from79_4
 	CMPQ     R11, $0x0000004e
 	JAE      from78_4
 	VMOVUPS  (BX)(DI*1), Y4
@@ -8803,6 +8801,10 @@ from78_4:
 	JMP       done4
 
 from79_4:
+	CMPQ      R11, $0x00000053
+	JAE       from83_4
+	CMPQ      R11, $0x00000051
+	JAE       from81_4
 	CMPQ      R11, $0x00000050
 	JAE       from80_4
 	VPMOVZXBD (BX)(R8*1), Y8
@@ -8855,8 +8857,6 @@ from80_4:
 	JMP       done4
 
 from81_4:
-	CMPQ      R11, $0x00000053
-	JAE       from83_4
 	CMPQ      R11, $0x00000052
 	JAE       from82_4
 	VPMOVZXBD (BX)(R8*1), Y8
@@ -8922,8 +8922,6 @@ from83_4:
 	JMP          done4
 
 from84_4:
-	CMPQ         R11, $0x00000057
-	JAE          from87_4
 	CMPQ         R11, $0x00000056
 	JAE          from86_4
 	CMPQ         R11, $0x00000055
@@ -8956,6 +8954,8 @@ from85_4:
 	JMP          done4
 
 from86_4:
+	CMPQ         R11, $0x00000057
+	JAE          from87_4
 	VBROADCASTSS (BX), Y7
 	VCMPPS       $0x11, Y7, Y0, Y4
 	VMOVAPS      Y4, Y4
@@ -8970,10 +8970,6 @@ from86_4:
 	JMP          done4
 
 from87_4:
-	CMPQ         R11, $0x00000059
-	JAE          from89_4
-	CMPQ         R11, $0x00000058
-	JAE          from88_4
 	VBROADCASTSS (BX), Y7
 	VCMPPS       $0x12, Y7, Y0, Y4
 	VMOVAPS      Y4, Y4
@@ -8988,6 +8984,12 @@ from87_4:
 	JMP          done4
 
 from88_4:
+	CMPQ         R11, $0x00000060
+	JAE          from96_4
+	CMPQ         R11, $0x0000005a
+	JAE          from90_4
+	CMPQ         R11, $0x00000059
+	JAE          from89_4
 	VBROADCASTSS (BX), Y7
 	VCMPPS       $0x1e, Y7, Y0, Y4
 	VMOVAPS      Y4, Y4
@@ -9016,12 +9018,8 @@ from89_4:
 	JMP          done4
 
 from90_4:
-	CMPQ         R11, $0x00000060
-	JAE          from96_4
 	CMPQ         R11, $0x0000005d
 	JAE          from93_4
-	CMPQ         R11, $0x0000005c
-	JAE          from92_4
 	CMPQ         R11, $0x0000005b
 	JAE          from91_4
 	VBROADCASTSS (BX), Y7
@@ -9038,6 +9036,8 @@ from90_4:
 	JMP          done4
 
 from91_4:
+	CMPQ         R11, $0x0000005c
+	JAE          from92_4
 	VBROADCASTSS (BX), Y7
 	VPCMPEQD     Y7, Y0, Y4
 	VXORPS       cffffffff<>+0(SB), Y4, Y4
@@ -9070,8 +9070,6 @@ from92_4:
 	JMP          done4
 
 from93_4:
-	CMPQ         R11, $0x0000005f
-	JAE          from95_4
 	CMPQ         R11, $0x0000005e
 	JAE          from94_4
 	VBROADCASTSS (BX), Y7
@@ -9092,6 +9090,8 @@ from93_4:
 	JMP          done4
 
 from94_4:
+	CMPQ         R11, $0x0000005f
+	JAE          from95_4
 	VBROADCASTSS (BX), Y7
 	VPCMPGTD     Y7, Y0, Y4
 	VMOVAPS      Y4, Y4
@@ -9124,10 +9124,6 @@ from95_4:
 	JMP          done4
 
 from96_4:
-	CMPQ         R11, $0x00000063
-	JAE          from99_4
-	CMPQ         R11, $0x00000062
-	JAE          from98_4
 	CMPQ         R11, $0x00000061
 	JAE          from97_4
 	VBROADCASTSS (BX), Y8
@@ -9140,6 +9136,8 @@ from96_4:
 	JMP          done4
 
 from97_4:
+	CMPQ         R11, $0x00000062
+	JAE          from98_4
 	VBROADCASTSS (BX), Y8
 	VBLENDVPS    Y4, Y8, Y0, Y0
 	VBLENDVPS    Y5, Y8, Y1, Y1
@@ -9150,6 +9148,10 @@ from97_4:
 	JMP          done4
 
 from98_4:
+	CMPQ         R11, $0x00000065
+	JAE          from101_4
+	CMPQ         R11, $0x00000063
+	JAE          from99_4
 	VBROADCASTSS (BX), Y8
 	VPADDD       Y8, Y0, Y0
 	VPADDD       Y8, Y1, Y1
@@ -9160,8 +9162,6 @@ from98_4:
 	JMP          done4
 
 from99_4:
-	CMPQ         R11, $0x00000065
-	JAE          from101_4
 	CMPQ         R11, $0x00000064
 	JAE          from100_4
 	VBROADCASTSS (BX), Y8
@@ -9184,6 +9184,10 @@ from100_4:
 	JMP          done4
 
 from101_4:
+	CMPQ         R11, $0x00000067
+	JAE          from103_4
+	CMPQ         R11, $0x00000066
+	JAE          from102_4
 	VBROADCASTSS (BX), Y8
 	VPMINSD      Y8, Y0, Y0
 	VPMINSD      Y8, Y1, Y1
@@ -9191,6 +9195,91 @@ from101_4:
 	VPMINSD      Y8, Y3, Y3
 	DECQ         R10
 	JNE          next4
+	JMP          done4
+
+from102_4:
+	VANDPS       magnitude<>+0(SB), Y0, Y8
+	VCMPPS       $0x11, c7f800000<>+0(SB), Y8, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, (SI)(R8*1)
+	VANDPS       magnitude<>+0(SB), Y1, Y8
+	VCMPPS       $0x11, c7f800000<>+0(SB), Y8, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 8(SI)(R8*1)
+	VANDPS       magnitude<>+0(SB), Y2, Y8
+	VCMPPS       $0x11, c7f800000<>+0(SB), Y8, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 16(SI)(R8*1)
+	VANDPS       magnitude<>+0(SB), Y3, Y8
+	VCMPPS       $0x11, c7f800000<>+0(SB), Y8, Y8
+	VPSRLD       $0x1f, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VEXTRACTI128 $0x00, Y8, X8
+	VPACKUSDW    X9, X8, X8
+	VPACKUSWB    X8, X8, X8
+	VMOVQ        X8, 24(SI)(R8*1)
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from103_4:
+	CMPQ    R11, $0x00000068
+	JAE     from104_4
+	VANDPS  magnitude<>+0(SB), Y0, Y4
+	VCMPPS  $0x11, c7f800000<>+0(SB), Y4, Y4
+	VMOVAPS Y4, Y4
+	VANDPS  magnitude<>+0(SB), Y1, Y5
+	VCMPPS  $0x11, c7f800000<>+0(SB), Y5, Y5
+	VMOVAPS Y5, Y5
+	VANDPS  magnitude<>+0(SB), Y2, Y6
+	VCMPPS  $0x11, c7f800000<>+0(SB), Y6, Y6
+	VMOVAPS Y6, Y6
+	VANDPS  magnitude<>+0(SB), Y3, Y7
+	VCMPPS  $0x11, c7f800000<>+0(SB), Y7, Y7
+	VMOVAPS Y7, Y7
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from104_4:
+	VPMOVZXBD (BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTD  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VXORPS    Y8, Y4, Y4
+	VPMOVZXBD 8(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTD  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VXORPS    Y8, Y5, Y5
+	VPMOVZXBD 16(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTD  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VXORPS    Y8, Y6, Y6
+	VPMOVZXBD 24(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTD  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VXORPS    Y8, Y7, Y7
+	VXORPS    cffffffff<>+0(SB), Y4, Y4
+	VXORPS    cffffffff<>+0(SB), Y5, Y5
+	VXORPS    cffffffff<>+0(SB), Y6, Y6
+	VXORPS    cffffffff<>+0(SB), Y7, Y7
+	DECQ      R10
+	JNE       next4
 
 done4:
 	ADDQ $0x00000080, DI
@@ -9213,14 +9302,10 @@ next1:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x00000033
-	JAE     from51_1
-	CMPQ    R11, $0x0000001a
-	JAE     from26_1
-	CMPQ    R11, $0x0000000d
-	JAE     from13_1
-	CMPQ    R11, $0x00000007
-	JAE     from7_1
+	CMPQ    R11, $0x00000028
+	JAE     from40_1
+	CMPQ    R11, $0x00000009
+	JAE     from9_1
 	CMPQ    R11, $0x00000004
 	JAE     from4_1
 	CMPQ    R11, $0x00000002
@@ -9255,8 +9340,8 @@ from3_1:
 	JMP     done1
 
 from4_1:
-	CMPQ   R11, $0x00000006
-	JAE    from6_1
+	CMPQ   R11, $0x00000007
+	JAE    from7_1
 	CMPQ   R11, $0x00000005
 	JAE    from5_1
 	VADDPS (BX)(DI*1), Y0, Y0
@@ -9265,6 +9350,8 @@ from4_1:
 	JMP    done1
 
 from5_1:
+	CMPQ   R11, $0x00000006
+	JAE    from6_1
 	VSUBPS (BX)(DI*1), Y0, Y0
 	DECQ   R10
 	JNE    next1
@@ -9278,10 +9365,6 @@ from6_1:
 	JMP     done1
 
 from7_1:
-	CMPQ   R11, $0x0000000a
-	JAE    from10_1
-	CMPQ   R11, $0x00000009
-	JAE    from9_1
 	CMPQ   R11, $0x00000008
 	JAE    from8_1
 	VMULPS (BX)(DI*1), Y0, Y0
@@ -9296,6 +9379,16 @@ from8_1:
 	JMP    done1
 
 from9_1:
+	CMPQ    R11, $0x00000013
+	JAE     from19_1
+	CMPQ    R11, $0x00000010
+	JAE     from16_1
+	CMPQ    R11, $0x0000000e
+	JAE     from14_1
+	CMPQ    R11, $0x0000000b
+	JAE     from11_1
+	CMPQ    R11, $0x0000000a
+	JAE     from10_1
 	VMOVUPS (BX)(DI*1), Y2
 	VDIVPS  Y0, Y2, Y0
 	DECQ    R10
@@ -9303,10 +9396,6 @@ from9_1:
 	JMP     done1
 
 from10_1:
-	CMPQ      R11, $0x0000000c
-	JAE       from12_1
-	CMPQ      R11, $0x0000000b
-	JAE       from11_1
 	VMOVUPS   (BX)(DI*1), Y2
 	VCMPPS    $0x03, Y0, Y0, Y3
 	VMAXPS    Y2, Y0, Y2
@@ -9317,6 +9406,8 @@ from10_1:
 	JMP       done1
 
 from11_1:
+	CMPQ      R11, $0x0000000c
+	JAE       from12_1
 	VMOVUPS   (BX)(DI*1), Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
 	VMAXPS    Y0, Y2, Y0
@@ -9326,6 +9417,8 @@ from11_1:
 	JMP       done1
 
 from12_1:
+	CMPQ      R11, $0x0000000d
+	JAE       from13_1
 	VMOVUPS   (BX)(DI*1), Y2
 	VCMPPS    $0x03, Y0, Y0, Y3
 	VMINPS    Y2, Y0, Y2
@@ -9336,14 +9429,6 @@ from12_1:
 	JMP       done1
 
 from13_1:
-	CMPQ      R11, $0x00000014
-	JAE       from20_1
-	CMPQ      R11, $0x00000011
-	JAE       from17_1
-	CMPQ      R11, $0x0000000f
-	JAE       from15_1
-	CMPQ      R11, $0x0000000e
-	JAE       from14_1
 	VMOVUPS   (BX)(DI*1), Y2
 	VCMPPS    $0x03, Y2, Y2, Y3
 	VMINPS    Y0, Y2, Y0
@@ -9353,6 +9438,8 @@ from13_1:
 	JMP       done1
 
 from14_1:
+	CMPQ         R11, $0x0000000f
+	JAE          from15_1
 	VBROADCASTSS (BX), Y2
 	VADDPS       Y2, Y0, Y0
 	DECQ         R10
@@ -9360,8 +9447,6 @@ from14_1:
 	JMP          done1
 
 from15_1:
-	CMPQ         R11, $0x00000010
-	JAE          from16_1
 	VBROADCASTSS (BX), Y2
 	VSUBPS       Y2, Y0, Y0
 	DECQ         R10
@@ -9369,6 +9454,8 @@ from15_1:
 	JMP          done1
 
 from16_1:
+	CMPQ         R11, $0x00000011
+	JAE          from17_1
 	VBROADCASTSS (BX), Y2
 	VMULPS       Y2, Y0, Y0
 	DECQ         R10
@@ -9376,8 +9463,6 @@ from16_1:
 	JMP          done1
 
 from17_1:
-	CMPQ         R11, $0x00000013
-	JAE          from19_1
 	CMPQ         R11, $0x00000012
 	JAE          from18_1
 	VBROADCASTSS (BX), Y2
@@ -9394,24 +9479,30 @@ from18_1:
 	JMP          done1
 
 from19_1:
+	CMPQ   R11, $0x0000001e
+	JAE    from30_1
+	CMPQ   R11, $0x00000015
+	JAE    from21_1
+	CMPQ   R11, $0x00000014
+	JAE    from20_1
 	VXORPS signBit<>+0(SB), Y0, Y0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from20_1:
-	CMPQ   R11, $0x00000017
-	JAE    from23_1
-	CMPQ   R11, $0x00000016
-	JAE    from22_1
-	CMPQ   R11, $0x00000015
-	JAE    from21_1
 	VANDPS magnitude<>+0(SB), Y0, Y0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from21_1:
+	CMPQ   R11, $0x00000019
+	JAE    from25_1
+	CMPQ   R11, $0x00000017
+	JAE    from23_1
+	CMPQ   R11, $0x00000016
+	JAE    from22_1
 	VXORPS Y2, Y2, Y2
 	VMAXPS Y0, Y2, Y0
 	DECQ   R10
@@ -9426,8 +9517,6 @@ from22_1:
 	JMP     done1
 
 from23_1:
-	CMPQ     R11, $0x00000019
-	JAE      from25_1
 	CMPQ     R11, $0x00000018
 	JAE      from24_1
 	VROUNDPS $0x09, Y0, Y0
@@ -9444,6 +9533,10 @@ from24_1:
 	JMP      done1
 
 from25_1:
+	CMPQ     R11, $0x0000001b
+	JAE      from27_1
+	CMPQ     R11, $0x0000001a
+	JAE      from26_1
 	VROUNDPS $0x08, Y0, Y0
 	VMOVAPS  Y0, Y0
 	DECQ     R10
@@ -9451,16 +9544,6 @@ from25_1:
 	JMP      done1
 
 from26_1:
-	CMPQ      R11, $0x00000027
-	JAE       from39_1
-	CMPQ      R11, $0x00000021
-	JAE       from33_1
-	CMPQ      R11, $0x0000001e
-	JAE       from30_1
-	CMPQ      R11, $0x0000001c
-	JAE       from28_1
-	CMPQ      R11, $0x0000001b
-	JAE       from27_1
 	VXORPS    Y2, Y2, Y2
 	VCMPPS    $0x1e, Y2, Y0, Y3
 	VMULPS    one<>+0(SB), Y0, Y4
@@ -9475,6 +9558,8 @@ from26_1:
 	JMP       done1
 
 from27_1:
+	CMPQ    R11, $0x0000001c
+	JAE     from28_1
 	VXORPS  Y2, Y2, Y2
 	VMOVUPS (BX)(DI*1), Y3
 	VCMPPS  $0x1e, Y2, Y3, Y2
@@ -9507,6 +9592,10 @@ from29_1:
 	JMP          done1
 
 from30_1:
+	CMPQ         R11, $0x00000024
+	JAE          from36_1
+	CMPQ         R11, $0x00000022
+	JAE          from34_1
 	CMPQ         R11, $0x00000020
 	JAE          from32_1
 	CMPQ         R11, $0x0000001f
@@ -9535,6 +9624,8 @@ from31_1:
 	JMP          done1
 
 from32_1:
+	CMPQ         R11, $0x00000021
+	JAE          from33_1
 	VCMPPS       $0x12, (BX)(DI*1), Y0, Y2
 	VPSRLD       $0x1f, Y2, Y2
 	VEXTRACTI128 $0x01, Y2, X3
@@ -9547,12 +9638,6 @@ from32_1:
 	JMP          done1
 
 from33_1:
-	CMPQ         R11, $0x00000024
-	JAE          from36_1
-	CMPQ         R11, $0x00000023
-	JAE          from35_1
-	CMPQ         R11, $0x00000022
-	JAE          from34_1
 	VCMPPS       $0x1e, (BX)(DI*1), Y0, Y2
 	VPSRLD       $0x1f, Y2, Y2
 	VEXTRACTI128 $0x01, Y2, X3
@@ -9565,6 +9650,8 @@ from33_1:
 	JMP          done1
 
 from34_1:
+	CMPQ         R11, $0x00000023
+	JAE          from35_1
 	VCMPPS       $0x1d, (BX)(DI*1), Y0, Y2
 	VPSRLD       $0x1f, Y2, Y2
 	VEXTRACTI128 $0x01, Y2, X3
@@ -9608,6 +9695,8 @@ from37_1:
 	JMP     done1
 
 from38_1:
+	CMPQ    R11, $0x00000027
+	JAE     from39_1
 	VCMPPS  $0x04, (BX)(DI*1), Y0, Y1
 	VMOVAPS Y1, Y1
 	DECQ    R10
@@ -9615,14 +9704,6 @@ from38_1:
 	JMP     done1
 
 from39_1:
-	CMPQ    R11, $0x0000002d
-	JAE     from45_1
-	CMPQ    R11, $0x0000002a
-	JAE     from42_1
-	CMPQ    R11, $0x00000029
-	JAE     from41_1
-	CMPQ    R11, $0x00000028
-	JAE     from40_1
 	VCMPPS  $0x11, (BX)(DI*1), Y0, Y1
 	VMOVAPS Y1, Y1
 	DECQ    R10
@@ -9630,6 +9711,16 @@ from39_1:
 	JMP     done1
 
 from40_1:
+	CMPQ    R11, $0x00000049
+	JAE     from73_1
+	CMPQ    R11, $0x00000031
+	JAE     from49_1
+	CMPQ    R11, $0x0000002e
+	JAE     from46_1
+	CMPQ    R11, $0x0000002b
+	JAE     from43_1
+	CMPQ    R11, $0x00000029
+	JAE     from41_1
 	VCMPPS  $0x12, (BX)(DI*1), Y0, Y1
 	VMOVAPS Y1, Y1
 	DECQ    R10
@@ -9637,6 +9728,8 @@ from40_1:
 	JMP     done1
 
 from41_1:
+	CMPQ    R11, $0x0000002a
+	JAE     from42_1
 	VCMPPS  $0x1e, (BX)(DI*1), Y0, Y1
 	VMOVAPS Y1, Y1
 	DECQ    R10
@@ -9644,10 +9737,6 @@ from41_1:
 	JMP     done1
 
 from42_1:
-	CMPQ    R11, $0x0000002c
-	JAE     from44_1
-	CMPQ    R11, $0x0000002b
-	JAE     from43_1
 	VCMPPS  $0x1d, (BX)(DI*1), Y0, Y1
 	VMOVAPS Y1, Y1
 	DECQ    R10
@@ -9655,6 +9744,8 @@ from42_1:
 	JMP     done1
 
 from43_1:
+	CMPQ      R11, $0x0000002c
+	JAE       from44_1
 	VMOVUPS   (BX)(DI*1), Y2
 	VBLENDVPS Y1, Y0, Y2, Y0
 	DECQ      R10
@@ -9662,18 +9753,14 @@ from43_1:
 	JMP       done1
 
 from44_1:
+	CMPQ      R11, $0x0000002d
+	JAE       from45_1
 	VBLENDVPS Y1, (BX)(DI*1), Y0, Y0
 	DECQ      R10
 	JNE       next1
 	JMP       done1
 
 from45_1:
-	CMPQ      R11, $0x00000030
-	JAE       from48_1
-	CMPQ      R11, $0x0000002f
-	JAE       from47_1
-	CMPQ      R11, $0x0000002e
-	JAE       from46_1
 	VMOVUPS   c3f000000<>+0(SB), Y2
 	VMOVUPS   (BX)(DI*1), Y3
 	VCMPPS    $0x00, (SI)(DI*1), Y3, Y4
@@ -9687,6 +9774,8 @@ from45_1:
 	JMP       done1
 
 from46_1:
+	CMPQ      R11, $0x0000002f
+	JAE       from47_1
 	VPMOVZXWD (BX)(R8*2), Y0
 	VPSLLD    $0x10, Y0, Y0
 	DECQ      R10
@@ -9694,6 +9783,8 @@ from46_1:
 	JMP       done1
 
 from47_1:
+	CMPQ         R11, $0x00000030
+	JAE          from48_1
 	VPSRLD       $0x10, Y0, Y2
 	VPACKUSDW    Y2, Y2, Y2
 	VPERMQ       $0x08, Y2, Y2
@@ -9704,10 +9795,6 @@ from47_1:
 	JMP          done1
 
 from48_1:
-	CMPQ      R11, $0x00000032
-	JAE       from50_1
-	CMPQ      R11, $0x00000031
-	JAE       from49_1
 	VORPS     quietBit<>+0(SB), Y0, Y3
 	VCMPPS    $0x03, Y0, Y0, Y4
 	VPSLLD    $0x0f, Y0, Y2
@@ -9721,6 +9808,12 @@ from48_1:
 	JMP       done1
 
 from49_1:
+	CMPQ      R11, $0x00000039
+	JAE       from57_1
+	CMPQ      R11, $0x00000033
+	JAE       from51_1
+	CMPQ      R11, $0x00000032
+	JAE       from50_1
 	VCVTPH2PS (BX)(R8*2), Y0
 	DECQ      R10
 	JNE       next1
@@ -9733,16 +9826,6 @@ from50_1:
 	JMP       done1
 
 from51_1:
-	CMPQ      R11, $0x0000004d
-	JAE       from77_1
-	CMPQ      R11, $0x00000040
-	JAE       from64_1
-	CMPQ      R11, $0x0000003a
-	JAE       from58_1
-	CMPQ      R11, $0x00000037
-	JAE       from55_1
-	CMPQ      R11, $0x00000035
-	JAE       from53_1
 	CMPQ      R11, $0x00000034
 	JAE       from52_1
 	VCVTPS2PH $0x00, Y0, X0
@@ -9752,20 +9835,24 @@ from51_1:
 	JMP       done1
 
 from52_1:
+	CMPQ   R11, $0x00000036
+	JAE    from54_1
+	CMPQ   R11, $0x00000035
+	JAE    from53_1
 	VPADDD (BX)(DI*1), Y0, Y0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from53_1:
-	CMPQ   R11, $0x00000036
-	JAE    from54_1
 	VPSUBD (BX)(DI*1), Y0, Y0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from54_1:
+	CMPQ    R11, $0x00000037
+	JAE     from55_1
 	VMOVUPS (BX)(DI*1), Y2
 	VPSUBD  Y0, Y2, Y0
 	DECQ    R10
@@ -9773,8 +9860,6 @@ from54_1:
 	JMP     done1
 
 from55_1:
-	CMPQ    R11, $0x00000039
-	JAE     from57_1
 	CMPQ    R11, $0x00000038
 	JAE     from56_1
 	VPMULLD (BX)(DI*1), Y0, Y0
@@ -9789,24 +9874,28 @@ from56_1:
 	JMP     done1
 
 from57_1:
+	CMPQ    R11, $0x00000041
+	JAE     from65_1
+	CMPQ    R11, $0x0000003d
+	JAE     from61_1
+	CMPQ    R11, $0x0000003b
+	JAE     from59_1
+	CMPQ    R11, $0x0000003a
+	JAE     from58_1
 	VPMINSD (BX)(DI*1), Y0, Y0
 	DECQ    R10
 	JNE     next1
 	JMP     done1
 
 from58_1:
-	CMPQ   R11, $0x0000003d
-	JAE    from61_1
-	CMPQ   R11, $0x0000003c
-	JAE    from60_1
-	CMPQ   R11, $0x0000003b
-	JAE    from59_1
 	VANDPS (BX)(DI*1), Y0, Y0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from59_1:
+	CMPQ  R11, $0x0000003c
+	JAE   from60_1
 	VORPS (BX)(DI*1), Y0, Y0
 	DECQ  R10
 	JNE   next1
@@ -9838,6 +9927,8 @@ from62_1:
 	JMP     done1
 
 from63_1:
+	CMPQ      R11, $0x00000040
+	JAE       from64_1
 	VCVTDQ2PS Y0, Y0
 	VMOVAPS   Y0, Y0
 	DECQ      R10
@@ -9845,14 +9936,6 @@ from63_1:
 	JMP       done1
 
 from64_1:
-	CMPQ       R11, $0x00000047
-	JAE        from71_1
-	CMPQ       R11, $0x00000044
-	JAE        from68_1
-	CMPQ       R11, $0x00000042
-	JAE        from66_1
-	CMPQ       R11, $0x00000041
-	JAE        from65_1
 	VCVTTPS2DQ Y0, Y2
 	VCMPPS     $0x1e, c4effffff<>+0(SB), Y0, Y3
 	VMOVUPS    Y2, Y2
@@ -9866,14 +9949,18 @@ from64_1:
 	JMP        done1
 
 from65_1:
+	CMPQ      R11, $0x00000045
+	JAE       from69_1
+	CMPQ      R11, $0x00000043
+	JAE       from67_1
+	CMPQ      R11, $0x00000042
+	JAE       from66_1
 	VPMOVZXBD (BX)(R8*1), Y0
 	DECQ      R10
 	JNE       next1
 	JMP       done1
 
 from66_1:
-	CMPQ         R11, $0x00000043
-	JAE          from67_1
 	VMOVUPS      (BX)(DI*1), Y2
 	VPCMPEQD     Y2, Y0, Y2
 	VPSRLD       $0x1f, Y2, Y2
@@ -9887,6 +9974,8 @@ from66_1:
 	JMP          done1
 
 from67_1:
+	CMPQ         R11, $0x00000044
+	JAE          from68_1
 	VMOVUPS      (BX)(DI*1), Y2
 	VPCMPEQD     Y2, Y0, Y2
 	VXORPS       cffffffff<>+0(SB), Y2, Y2
@@ -9901,10 +9990,6 @@ from67_1:
 	JMP          done1
 
 from68_1:
-	CMPQ         R11, $0x00000046
-	JAE          from70_1
-	CMPQ         R11, $0x00000045
-	JAE          from69_1
 	VMOVUPS      (BX)(DI*1), Y2
 	VPCMPGTD     Y0, Y2, Y2
 	VPSRLD       $0x1f, Y2, Y2
@@ -9918,6 +10003,10 @@ from68_1:
 	JMP          done1
 
 from69_1:
+	CMPQ         R11, $0x00000047
+	JAE          from71_1
+	CMPQ         R11, $0x00000046
+	JAE          from70_1
 	VMOVUPS      (BX)(DI*1), Y2
 	VPCMPGTD     Y2, Y0, Y2
 	VXORPS       cffffffff<>+0(SB), Y2, Y2
@@ -9945,10 +10034,6 @@ from70_1:
 	JMP          done1
 
 from71_1:
-	CMPQ         R11, $0x0000004a
-	JAE          from74_1
-	CMPQ         R11, $0x00000049
-	JAE          from73_1
 	CMPQ         R11, $0x00000048
 	JAE          from72_1
 	VMOVUPS      (BX)(DI*1), Y2
@@ -9973,6 +10058,18 @@ from72_1:
 	JMP      done1
 
 from73_1:
+	CMPQ     R11, $0x00000058
+	JAE      from88_1
+	CMPQ     R11, $0x00000054
+	JAE      from84_1
+	CMPQ     R11, $0x0000004f
+	JAE      from79_1
+	CMPQ     R11, $0x0000004d
+	JAE      from77_1
+	CMPQ     R11, $0x0000004b
+	JAE      from75_1
+	CMPQ     R11, $0x0000004a
+	JAE      from74_1
 	VMOVUPS  (BX)(DI*1), Y1
 	VPCMPEQD Y1, Y0, Y1
 	VXORPS   cffffffff<>+0(SB), Y1, Y1
@@ -9982,10 +10079,6 @@ from73_1:
 	JMP      done1
 
 from74_1:
-	CMPQ     R11, $0x0000004c
-	JAE      from76_1
-	CMPQ     R11, $0x0000004b
-	JAE      from75_1
 	VMOVUPS  (BX)(DI*1), Y1
 	VPCMPGTD Y0, Y1, Y1
 	VMOVAPS  Y1, Y1
@@ -9994,6 +10087,8 @@ from74_1:
 	JMP      done1
 
 from75_1:
+	CMPQ     R11, $0x0000004c
+	JAE      from76_1
 	VMOVUPS  (BX)(DI*1), Y1
 	VPCMPGTD Y1, Y0, Y1
 	VXORPS   cffffffff<>+0(SB), Y1, Y1
@@ -10011,14 +10106,6 @@ from76_1:
 	JMP      done1
 
 from77_1:
-	CMPQ     R11, $0x0000005a
-	JAE      from90_1
-	CMPQ     R11, $0x00000054
-	JAE      from84_1
-	CMPQ     R11, $0x00000051
-	JAE      from81_1
-	CMPQ     R11, $0x0000004f
-	JAE      from79_1
 	CMPQ     R11, $0x0000004e
 	JAE      from78_1
 	VMOVUPS  (BX)(DI*1), Y1
@@ -10039,6 +10126,10 @@ from78_1:
 	JMP       done1
 
 from79_1:
+	CMPQ      R11, $0x00000053
+	JAE       from83_1
+	CMPQ      R11, $0x00000051
+	JAE       from81_1
 	CMPQ      R11, $0x00000050
 	JAE       from80_1
 	VPMOVZXBD (BX)(R8*1), Y2
@@ -10061,8 +10152,6 @@ from80_1:
 	JMP       done1
 
 from81_1:
-	CMPQ      R11, $0x00000053
-	JAE       from83_1
 	CMPQ      R11, $0x00000052
 	JAE       from82_1
 	VPMOVZXBD (BX)(R8*1), Y2
@@ -10092,8 +10181,6 @@ from83_1:
 	JMP          done1
 
 from84_1:
-	CMPQ         R11, $0x00000057
-	JAE          from87_1
 	CMPQ         R11, $0x00000056
 	JAE          from86_1
 	CMPQ         R11, $0x00000055
@@ -10114,6 +10201,8 @@ from85_1:
 	JMP          done1
 
 from86_1:
+	CMPQ         R11, $0x00000057
+	JAE          from87_1
 	VBROADCASTSS (BX), Y1
 	VCMPPS       $0x11, Y1, Y0, Y1
 	VMOVAPS      Y1, Y1
@@ -10122,10 +10211,6 @@ from86_1:
 	JMP          done1
 
 from87_1:
-	CMPQ         R11, $0x00000059
-	JAE          from89_1
-	CMPQ         R11, $0x00000058
-	JAE          from88_1
 	VBROADCASTSS (BX), Y1
 	VCMPPS       $0x12, Y1, Y0, Y1
 	VMOVAPS      Y1, Y1
@@ -10134,6 +10219,12 @@ from87_1:
 	JMP          done1
 
 from88_1:
+	CMPQ         R11, $0x00000060
+	JAE          from96_1
+	CMPQ         R11, $0x0000005a
+	JAE          from90_1
+	CMPQ         R11, $0x00000059
+	JAE          from89_1
 	VBROADCASTSS (BX), Y1
 	VCMPPS       $0x1e, Y1, Y0, Y1
 	VMOVAPS      Y1, Y1
@@ -10150,12 +10241,8 @@ from89_1:
 	JMP          done1
 
 from90_1:
-	CMPQ         R11, $0x00000060
-	JAE          from96_1
 	CMPQ         R11, $0x0000005d
 	JAE          from93_1
-	CMPQ         R11, $0x0000005c
-	JAE          from92_1
 	CMPQ         R11, $0x0000005b
 	JAE          from91_1
 	VBROADCASTSS (BX), Y1
@@ -10166,6 +10253,8 @@ from90_1:
 	JMP          done1
 
 from91_1:
+	CMPQ         R11, $0x0000005c
+	JAE          from92_1
 	VBROADCASTSS (BX), Y1
 	VPCMPEQD     Y1, Y0, Y1
 	VXORPS       cffffffff<>+0(SB), Y1, Y1
@@ -10183,8 +10272,6 @@ from92_1:
 	JMP          done1
 
 from93_1:
-	CMPQ         R11, $0x0000005f
-	JAE          from95_1
 	CMPQ         R11, $0x0000005e
 	JAE          from94_1
 	VBROADCASTSS (BX), Y1
@@ -10196,6 +10283,8 @@ from93_1:
 	JMP          done1
 
 from94_1:
+	CMPQ         R11, $0x0000005f
+	JAE          from95_1
 	VBROADCASTSS (BX), Y1
 	VPCMPGTD     Y1, Y0, Y1
 	VMOVAPS      Y1, Y1
@@ -10213,10 +10302,6 @@ from95_1:
 	JMP          done1
 
 from96_1:
-	CMPQ         R11, $0x00000063
-	JAE          from99_1
-	CMPQ         R11, $0x00000062
-	JAE          from98_1
 	CMPQ         R11, $0x00000061
 	JAE          from97_1
 	VBROADCASTSS (BX), Y2
@@ -10226,6 +10311,8 @@ from96_1:
 	JMP          done1
 
 from97_1:
+	CMPQ         R11, $0x00000062
+	JAE          from98_1
 	VBROADCASTSS (BX), Y2
 	VBLENDVPS    Y1, Y2, Y0, Y0
 	DECQ         R10
@@ -10233,6 +10320,10 @@ from97_1:
 	JMP          done1
 
 from98_1:
+	CMPQ         R11, $0x00000065
+	JAE          from101_1
+	CMPQ         R11, $0x00000063
+	JAE          from99_1
 	VBROADCASTSS (BX), Y2
 	VPADDD       Y2, Y0, Y0
 	DECQ         R10
@@ -10240,8 +10331,6 @@ from98_1:
 	JMP          done1
 
 from99_1:
-	CMPQ         R11, $0x00000065
-	JAE          from101_1
 	CMPQ         R11, $0x00000064
 	JAE          from100_1
 	VBROADCASTSS (BX), Y2
@@ -10258,10 +10347,48 @@ from100_1:
 	JMP          done1
 
 from101_1:
+	CMPQ         R11, $0x00000067
+	JAE          from103_1
+	CMPQ         R11, $0x00000066
+	JAE          from102_1
 	VBROADCASTSS (BX), Y2
 	VPMINSD      Y2, Y0, Y0
 	DECQ         R10
 	JNE          next1
+	JMP          done1
+
+from102_1:
+	VANDPS       magnitude<>+0(SB), Y0, Y2
+	VCMPPS       $0x11, c7f800000<>+0(SB), Y2, Y2
+	VPSRLD       $0x1f, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VEXTRACTI128 $0x00, Y2, X2
+	VPACKUSDW    X3, X2, X2
+	VPACKUSWB    X2, X2, X2
+	VMOVQ        X2, (SI)(R8*1)
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from103_1:
+	CMPQ    R11, $0x00000068
+	JAE     from104_1
+	VANDPS  magnitude<>+0(SB), Y0, Y1
+	VCMPPS  $0x11, c7f800000<>+0(SB), Y1, Y1
+	VMOVAPS Y1, Y1
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from104_1:
+	VPMOVZXBD (BX)(R8*1), Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPGTD  Y3, Y2, Y2
+	VMOVAPS   Y2, Y2
+	VXORPS    Y2, Y1, Y1
+	VXORPS    cffffffff<>+0(SB), Y1, Y1
+	DECQ      R10
+	JNE       next1
 
 done1:
 	ADDQ $0x00000020, DI
@@ -10380,6 +10507,1968 @@ DATA c00000000<>+52(SB)/4, $0x00000000
 DATA c00000000<>+56(SB)/4, $0x00000000
 DATA c00000000<>+60(SB)/4, $0x00000000
 GLOBL c00000000<>(SB), RODATA|NOPTR, $64
+
+// func chain64AVX2(steps uintptr, count uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·chain64AVX2(SB), NOSPLIT, $0-24
+	MOVQ   steps+0(FP), AX
+	MOVQ   count+8(FP), CX
+	MOVQ   n+16(FP), DX
+	XORQ   DI, DI
+	XORQ   R8, R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y4, Y4, Y4
+	VXORPS Y1, Y1, Y1
+	VXORPS Y5, Y5, Y5
+	VXORPS Y2, Y2, Y2
+	VXORPS Y6, Y6, Y6
+	VXORPS Y3, Y3, Y3
+	VXORPS Y7, Y7, Y7
+
+top4:
+	CMPQ DX, $0x00000010
+	JB   bottom4
+	MOVQ AX, R9
+	MOVQ CX, R10
+
+next4:
+	MOVQ    (R9), R11
+	MOVQ    8(R9), BX
+	MOVQ    16(R9), SI
+	ADDQ    $0x00000018, R9
+	CMPQ    R11, $0x00000013
+	JAE     from19_4
+	CMPQ    R11, $0x00000007
+	JAE     from7_4
+	CMPQ    R11, $0x00000003
+	JAE     from3_4
+	CMPQ    R11, $0x00000001
+	JAE     from1_4
+	VMOVUPD (BX)(DI*1), Y0
+	VMOVUPD 32(BX)(DI*1), Y1
+	VMOVUPD 64(BX)(DI*1), Y2
+	VMOVUPD 96(BX)(DI*1), Y3
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from1_4:
+	CMPQ         R11, $0x00000002
+	JAE          from2_4
+	VBROADCASTSD (BX), Y3
+	VMOVAPS      Y3, Y0
+	VMOVAPS      Y3, Y1
+	VMOVAPS      Y3, Y2
+	VMOVAPS      Y3, Y3
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from2_4:
+	VPMOVZXBD (BX)(R8*1), X0
+	VCVTDQ2PD X0, Y0
+	VPMOVZXBD 4(BX)(R8*1), X1
+	VCVTDQ2PD X1, Y1
+	VPMOVZXBD 8(BX)(R8*1), X2
+	VCVTDQ2PD X2, Y2
+	VPMOVZXBD 12(BX)(R8*1), X3
+	VCVTDQ2PD X3, Y3
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from3_4:
+	CMPQ    R11, $0x00000004
+	JAE     from4_4
+	VMOVUPD Y0, (BX)(DI*1)
+	VMOVUPD Y1, 32(BX)(DI*1)
+	VMOVUPD Y2, 64(BX)(DI*1)
+	VMOVUPD Y3, 96(BX)(DI*1)
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from4_4:
+	CMPQ   R11, $0x00000005
+	JAE    from5_4
+	VADDPD (BX)(DI*1), Y0, Y0
+	VADDPD 32(BX)(DI*1), Y1, Y1
+	VADDPD 64(BX)(DI*1), Y2, Y2
+	VADDPD 96(BX)(DI*1), Y3, Y3
+	DECQ   R10
+	JNE    next4
+	JMP    done4
+
+from5_4:
+	CMPQ   R11, $0x00000006
+	JAE    from6_4
+	VSUBPD (BX)(DI*1), Y0, Y0
+	VSUBPD 32(BX)(DI*1), Y1, Y1
+	VSUBPD 64(BX)(DI*1), Y2, Y2
+	VSUBPD 96(BX)(DI*1), Y3, Y3
+	DECQ   R10
+	JNE    next4
+	JMP    done4
+
+from6_4:
+	VMOVUPD (BX)(DI*1), Y8
+	VSUBPD  Y0, Y8, Y0
+	VMOVUPD 32(BX)(DI*1), Y8
+	VSUBPD  Y1, Y8, Y1
+	VMOVUPD 64(BX)(DI*1), Y8
+	VSUBPD  Y2, Y8, Y2
+	VMOVUPD 96(BX)(DI*1), Y8
+	VSUBPD  Y3, Y8, Y3
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from7_4:
+	CMPQ   R11, $0x0000000f
+	JAE    from15_4
+	CMPQ   R11, $0x00000008
+	JAE    from8_4
+	VMULPD (BX)(DI*1), Y0, Y0
+	VMULPD 32(BX)(DI*1), Y1, Y1
+	VMULPD 64(BX)(DI*1), Y2, Y2
+	VMULPD 96(BX)(DI*1), Y3, Y3
+	DECQ   R10
+	JNE    next4
+	JMP    done4
+
+from8_4:
+	CMPQ   R11, $0x0000000d
+	JAE    from13_4
+	CMPQ   R11, $0x00000009
+	JAE    from9_4
+	VDIVPD (BX)(DI*1), Y0, Y0
+	VDIVPD 32(BX)(DI*1), Y1, Y1
+	VDIVPD 64(BX)(DI*1), Y2, Y2
+	VDIVPD 96(BX)(DI*1), Y3, Y3
+	DECQ   R10
+	JNE    next4
+	JMP    done4
+
+from9_4:
+	CMPQ    R11, $0x0000000b
+	JAE     from11_4
+	CMPQ    R11, $0x0000000a
+	JAE     from10_4
+	VMOVUPD (BX)(DI*1), Y8
+	VDIVPD  Y0, Y8, Y0
+	VMOVUPD 32(BX)(DI*1), Y8
+	VDIVPD  Y1, Y8, Y1
+	VMOVUPD 64(BX)(DI*1), Y8
+	VDIVPD  Y2, Y8, Y2
+	VMOVUPD 96(BX)(DI*1), Y8
+	VDIVPD  Y3, Y8, Y3
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from10_4:
+	VMOVUPD   (BX)(DI*1), Y8
+	VCMPPD    $0x03, Y0, Y0, Y9
+	VMAXPD    Y8, Y0, Y8
+	VBLENDVPS Y9, Y0, Y8, Y8
+	VMOVAPS   Y8, Y0
+	VMOVUPD   32(BX)(DI*1), Y8
+	VCMPPD    $0x03, Y1, Y1, Y9
+	VMAXPD    Y8, Y1, Y8
+	VBLENDVPS Y9, Y1, Y8, Y8
+	VMOVAPS   Y8, Y1
+	VMOVUPD   64(BX)(DI*1), Y8
+	VCMPPD    $0x03, Y2, Y2, Y9
+	VMAXPD    Y8, Y2, Y8
+	VBLENDVPS Y9, Y2, Y8, Y8
+	VMOVAPS   Y8, Y2
+	VMOVUPD   96(BX)(DI*1), Y8
+	VCMPPD    $0x03, Y3, Y3, Y9
+	VMAXPD    Y8, Y3, Y8
+	VBLENDVPS Y9, Y3, Y8, Y8
+	VMOVAPS   Y8, Y3
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from11_4:
+	CMPQ      R11, $0x0000000c
+	JAE       from12_4
+	VMOVUPD   (BX)(DI*1), Y8
+	VCMPPD    $0x03, Y8, Y8, Y9
+	VMAXPD    Y0, Y8, Y0
+	VBLENDVPS Y9, Y8, Y0, Y0
+	VMOVUPD   32(BX)(DI*1), Y8
+	VCMPPD    $0x03, Y8, Y8, Y9
+	VMAXPD    Y1, Y8, Y1
+	VBLENDVPS Y9, Y8, Y1, Y1
+	VMOVUPD   64(BX)(DI*1), Y8
+	VCMPPD    $0x03, Y8, Y8, Y9
+	VMAXPD    Y2, Y8, Y2
+	VBLENDVPS Y9, Y8, Y2, Y2
+	VMOVUPD   96(BX)(DI*1), Y8
+	VCMPPD    $0x03, Y8, Y8, Y9
+	VMAXPD    Y3, Y8, Y3
+	VBLENDVPS Y9, Y8, Y3, Y3
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from12_4:
+	VMOVUPD   (BX)(DI*1), Y8
+	VCMPPD    $0x03, Y0, Y0, Y9
+	VMINPD    Y8, Y0, Y8
+	VBLENDVPS Y9, Y0, Y8, Y8
+	VMOVAPS   Y8, Y0
+	VMOVUPD   32(BX)(DI*1), Y8
+	VCMPPD    $0x03, Y1, Y1, Y9
+	VMINPD    Y8, Y1, Y8
+	VBLENDVPS Y9, Y1, Y8, Y8
+	VMOVAPS   Y8, Y1
+	VMOVUPD   64(BX)(DI*1), Y8
+	VCMPPD    $0x03, Y2, Y2, Y9
+	VMINPD    Y8, Y2, Y8
+	VBLENDVPS Y9, Y2, Y8, Y8
+	VMOVAPS   Y8, Y2
+	VMOVUPD   96(BX)(DI*1), Y8
+	VCMPPD    $0x03, Y3, Y3, Y9
+	VMINPD    Y8, Y3, Y8
+	VBLENDVPS Y9, Y3, Y8, Y8
+	VMOVAPS   Y8, Y3
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from13_4:
+	CMPQ      R11, $0x0000000e
+	JAE       from14_4
+	VMOVUPD   (BX)(DI*1), Y8
+	VCMPPD    $0x03, Y8, Y8, Y9
+	VMINPD    Y0, Y8, Y0
+	VBLENDVPS Y9, Y8, Y0, Y0
+	VMOVUPD   32(BX)(DI*1), Y8
+	VCMPPD    $0x03, Y8, Y8, Y9
+	VMINPD    Y1, Y8, Y1
+	VBLENDVPS Y9, Y8, Y1, Y1
+	VMOVUPD   64(BX)(DI*1), Y8
+	VCMPPD    $0x03, Y8, Y8, Y9
+	VMINPD    Y2, Y8, Y2
+	VBLENDVPS Y9, Y8, Y2, Y2
+	VMOVUPD   96(BX)(DI*1), Y8
+	VCMPPD    $0x03, Y8, Y8, Y9
+	VMINPD    Y3, Y8, Y3
+	VBLENDVPS Y9, Y8, Y3, Y3
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from14_4:
+	VBROADCASTSD (BX), Y8
+	VADDPD       Y8, Y0, Y0
+	VADDPD       Y8, Y1, Y1
+	VADDPD       Y8, Y2, Y2
+	VADDPD       Y8, Y3, Y3
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from15_4:
+	CMPQ         R11, $0x00000011
+	JAE          from17_4
+	CMPQ         R11, $0x00000010
+	JAE          from16_4
+	VBROADCASTSD (BX), Y8
+	VSUBPD       Y8, Y0, Y0
+	VSUBPD       Y8, Y1, Y1
+	VSUBPD       Y8, Y2, Y2
+	VSUBPD       Y8, Y3, Y3
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from16_4:
+	VBROADCASTSD (BX), Y8
+	VMULPD       Y8, Y0, Y0
+	VMULPD       Y8, Y1, Y1
+	VMULPD       Y8, Y2, Y2
+	VMULPD       Y8, Y3, Y3
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from17_4:
+	CMPQ         R11, $0x00000012
+	JAE          from18_4
+	VBROADCASTSD (BX), Y8
+	VMAXPD       Y0, Y8, Y0
+	VMAXPD       Y1, Y8, Y1
+	VMAXPD       Y2, Y8, Y2
+	VMAXPD       Y3, Y8, Y3
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from18_4:
+	VBROADCASTSD (BX), Y8
+	VMINPD       Y0, Y8, Y0
+	VMINPD       Y1, Y8, Y1
+	VMINPD       Y2, Y8, Y2
+	VMINPD       Y3, Y8, Y3
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from19_4:
+	CMPQ   R11, $0x0000004e
+	JAE    from78_4
+	CMPQ   R11, $0x00000025
+	JAE    from37_4
+	CMPQ   R11, $0x0000001a
+	JAE    from26_4
+	CMPQ   R11, $0x00000015
+	JAE    from21_4
+	CMPQ   R11, $0x00000014
+	JAE    from20_4
+	VXORPS d8000000000000000<>+0(SB), Y0, Y0
+	VXORPS d8000000000000000<>+0(SB), Y1, Y1
+	VXORPS d8000000000000000<>+0(SB), Y2, Y2
+	VXORPS d8000000000000000<>+0(SB), Y3, Y3
+	DECQ   R10
+	JNE    next4
+	JMP    done4
+
+from20_4:
+	VANDPS d7fffffffffffffff<>+0(SB), Y0, Y0
+	VANDPS d7fffffffffffffff<>+0(SB), Y1, Y1
+	VANDPS d7fffffffffffffff<>+0(SB), Y2, Y2
+	VANDPS d7fffffffffffffff<>+0(SB), Y3, Y3
+	DECQ   R10
+	JNE    next4
+	JMP    done4
+
+from21_4:
+	CMPQ   R11, $0x00000017
+	JAE    from23_4
+	CMPQ   R11, $0x00000016
+	JAE    from22_4
+	VXORPS Y8, Y8, Y8
+	VMAXPD Y0, Y8, Y0
+	VMAXPD Y1, Y8, Y1
+	VMAXPD Y2, Y8, Y2
+	VMAXPD Y3, Y8, Y3
+	DECQ   R10
+	JNE    next4
+	JMP    done4
+
+from22_4:
+	VSQRTPD Y0, Y0
+	VMOVAPS Y0, Y0
+	VSQRTPD Y1, Y1
+	VMOVAPS Y1, Y1
+	VSQRTPD Y2, Y2
+	VMOVAPS Y2, Y2
+	VSQRTPD Y3, Y3
+	VMOVAPS Y3, Y3
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from23_4:
+	CMPQ     R11, $0x00000018
+	JAE      from24_4
+	VROUNDPD $0x09, Y0, Y0
+	VMOVAPS  Y0, Y0
+	VROUNDPD $0x09, Y1, Y1
+	VMOVAPS  Y1, Y1
+	VROUNDPD $0x09, Y2, Y2
+	VMOVAPS  Y2, Y2
+	VROUNDPD $0x09, Y3, Y3
+	VMOVAPS  Y3, Y3
+	DECQ     R10
+	JNE      next4
+	JMP      done4
+
+from24_4:
+	CMPQ     R11, $0x00000019
+	JAE      from25_4
+	VROUNDPD $0x0a, Y0, Y0
+	VMOVAPS  Y0, Y0
+	VROUNDPD $0x0a, Y1, Y1
+	VMOVAPS  Y1, Y1
+	VROUNDPD $0x0a, Y2, Y2
+	VMOVAPS  Y2, Y2
+	VROUNDPD $0x0a, Y3, Y3
+	VMOVAPS  Y3, Y3
+	DECQ     R10
+	JNE      next4
+	JMP      done4
+
+from25_4:
+	VROUNDPD $0x08, Y0, Y0
+	VMOVAPS  Y0, Y0
+	VROUNDPD $0x08, Y1, Y1
+	VMOVAPS  Y1, Y1
+	VROUNDPD $0x08, Y2, Y2
+	VMOVAPS  Y2, Y2
+	VROUNDPD $0x08, Y3, Y3
+	VMOVAPS  Y3, Y3
+	DECQ     R10
+	JNE      next4
+	JMP      done4
+
+from26_4:
+	CMPQ      R11, $0x00000020
+	JAE       from32_4
+	CMPQ      R11, $0x0000001d
+	JAE       from29_4
+	CMPQ      R11, $0x0000001b
+	JAE       from27_4
+	VXORPS    Y8, Y8, Y8
+	VCMPPD    $0x1e, Y8, Y0, Y9
+	VCMPPD    $0x11, Y8, Y0, Y8
+	VMOVUPD   Y0, Y0
+	VMOVUPD   d3ff0000000000000<>+0(SB), Y10
+	VBLENDVPS Y9, Y10, Y0, Y0
+	VMOVUPD   dbff0000000000000<>+0(SB), Y9
+	VBLENDVPS Y8, Y9, Y0, Y0
+	VMOVAPS   Y0, Y0
+	VXORPS    Y8, Y8, Y8
+	VCMPPD    $0x1e, Y8, Y1, Y9
+	VCMPPD    $0x11, Y8, Y1, Y8
+	VMOVUPD   Y1, Y1
+	VMOVUPD   d3ff0000000000000<>+0(SB), Y10
+	VBLENDVPS Y9, Y10, Y1, Y1
+	VMOVUPD   dbff0000000000000<>+0(SB), Y9
+	VBLENDVPS Y8, Y9, Y1, Y1
+	VMOVAPS   Y1, Y1
+	VXORPS    Y8, Y8, Y8
+	VCMPPD    $0x1e, Y8, Y2, Y9
+	VCMPPD    $0x11, Y8, Y2, Y8
+	VMOVUPD   Y2, Y2
+	VMOVUPD   d3ff0000000000000<>+0(SB), Y10
+	VBLENDVPS Y9, Y10, Y2, Y2
+	VMOVUPD   dbff0000000000000<>+0(SB), Y9
+	VBLENDVPS Y8, Y9, Y2, Y2
+	VMOVAPS   Y2, Y2
+	VXORPS    Y8, Y8, Y8
+	VCMPPD    $0x1e, Y8, Y3, Y9
+	VCMPPD    $0x11, Y8, Y3, Y8
+	VMOVUPD   Y3, Y3
+	VMOVUPD   d3ff0000000000000<>+0(SB), Y10
+	VBLENDVPS Y9, Y10, Y3, Y3
+	VMOVUPD   dbff0000000000000<>+0(SB), Y9
+	VBLENDVPS Y8, Y9, Y3, Y3
+	VMOVAPS   Y3, Y3
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from27_4:
+	CMPQ    R11, $0x0000001c
+	JAE     from28_4
+	VXORPS  Y8, Y8, Y8
+	VMOVUPD (BX)(DI*1), Y9
+	VCMPPD  $0x1e, Y8, Y9, Y9
+	VANDPS  Y0, Y9, Y0
+	VMOVUPD 32(BX)(DI*1), Y9
+	VCMPPD  $0x1e, Y8, Y9, Y9
+	VANDPS  Y1, Y9, Y1
+	VMOVUPD 64(BX)(DI*1), Y9
+	VCMPPD  $0x1e, Y8, Y9, Y9
+	VANDPS  Y2, Y9, Y2
+	VMOVUPD 96(BX)(DI*1), Y9
+	VCMPPD  $0x1e, Y8, Y9, Y8
+	VANDPS  Y3, Y8, Y3
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from28_4:
+	VXORPS  Y8, Y8, Y8
+	VCMPPD  $0x1e, Y8, Y0, Y0
+	VMOVUPD (BX)(DI*1), Y9
+	VANDPS  Y9, Y0, Y0
+	VCMPPD  $0x1e, Y8, Y1, Y1
+	VMOVUPD 32(BX)(DI*1), Y9
+	VANDPS  Y9, Y1, Y1
+	VCMPPD  $0x1e, Y8, Y2, Y2
+	VMOVUPD 64(BX)(DI*1), Y9
+	VANDPS  Y9, Y2, Y2
+	VCMPPD  $0x1e, Y8, Y3, Y3
+	VMOVUPD 96(BX)(DI*1), Y8
+	VANDPS  Y8, Y3, Y3
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from29_4:
+	CMPQ      R11, $0x0000001e
+	JAE       from30_4
+	VCMPPD    $0x00, (BX)(DI*1), Y0, Y8
+	VMOVMSKPD Y8, R11
+	IMUL3L    $0x00204081, R11, R11
+	ANDL      $0x01010101, R11
+	MOVL      R11, (SI)(R8*1)
+	VCMPPD    $0x00, 32(BX)(DI*1), Y1, Y8
+	VMOVMSKPD Y8, R11
+	IMUL3L    $0x00204081, R11, R11
+	ANDL      $0x01010101, R11
+	MOVL      R11, 4(SI)(R8*1)
+	VCMPPD    $0x00, 64(BX)(DI*1), Y2, Y8
+	VMOVMSKPD Y8, R11
+	IMUL3L    $0x00204081, R11, R11
+	ANDL      $0x01010101, R11
+	MOVL      R11, 8(SI)(R8*1)
+	VCMPPD    $0x00, 96(BX)(DI*1), Y3, Y8
+	VMOVMSKPD Y8, BX
+	IMUL3L    $0x00204081, BX, BX
+	ANDL      $0x01010101, BX
+	MOVL      BX, 12(SI)(R8*1)
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from30_4:
+	CMPQ      R11, $0x0000001f
+	JAE       from31_4
+	VCMPPD    $0x04, (BX)(DI*1), Y0, Y8
+	VMOVMSKPD Y8, R11
+	IMUL3L    $0x00204081, R11, R11
+	ANDL      $0x01010101, R11
+	MOVL      R11, (SI)(R8*1)
+	VCMPPD    $0x04, 32(BX)(DI*1), Y1, Y8
+	VMOVMSKPD Y8, R11
+	IMUL3L    $0x00204081, R11, R11
+	ANDL      $0x01010101, R11
+	MOVL      R11, 4(SI)(R8*1)
+	VCMPPD    $0x04, 64(BX)(DI*1), Y2, Y8
+	VMOVMSKPD Y8, R11
+	IMUL3L    $0x00204081, R11, R11
+	ANDL      $0x01010101, R11
+	MOVL      R11, 8(SI)(R8*1)
+	VCMPPD    $0x04, 96(BX)(DI*1), Y3, Y8
+	VMOVMSKPD Y8, BX
+	IMUL3L    $0x00204081, BX, BX
+	ANDL      $0x01010101, BX
+	MOVL      BX, 12(SI)(R8*1)
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from31_4:
+	VCMPPD    $0x11, (BX)(DI*1), Y0, Y8
+	VMOVMSKPD Y8, R11
+	IMUL3L    $0x00204081, R11, R11
+	ANDL      $0x01010101, R11
+	MOVL      R11, (SI)(R8*1)
+	VCMPPD    $0x11, 32(BX)(DI*1), Y1, Y8
+	VMOVMSKPD Y8, R11
+	IMUL3L    $0x00204081, R11, R11
+	ANDL      $0x01010101, R11
+	MOVL      R11, 4(SI)(R8*1)
+	VCMPPD    $0x11, 64(BX)(DI*1), Y2, Y8
+	VMOVMSKPD Y8, R11
+	IMUL3L    $0x00204081, R11, R11
+	ANDL      $0x01010101, R11
+	MOVL      R11, 8(SI)(R8*1)
+	VCMPPD    $0x11, 96(BX)(DI*1), Y3, Y8
+	VMOVMSKPD Y8, BX
+	IMUL3L    $0x00204081, BX, BX
+	ANDL      $0x01010101, BX
+	MOVL      BX, 12(SI)(R8*1)
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from32_4:
+	CMPQ      R11, $0x00000023
+	JAE       from35_4
+	CMPQ      R11, $0x00000021
+	JAE       from33_4
+	VCMPPD    $0x12, (BX)(DI*1), Y0, Y8
+	VMOVMSKPD Y8, R11
+	IMUL3L    $0x00204081, R11, R11
+	ANDL      $0x01010101, R11
+	MOVL      R11, (SI)(R8*1)
+	VCMPPD    $0x12, 32(BX)(DI*1), Y1, Y8
+	VMOVMSKPD Y8, R11
+	IMUL3L    $0x00204081, R11, R11
+	ANDL      $0x01010101, R11
+	MOVL      R11, 4(SI)(R8*1)
+	VCMPPD    $0x12, 64(BX)(DI*1), Y2, Y8
+	VMOVMSKPD Y8, R11
+	IMUL3L    $0x00204081, R11, R11
+	ANDL      $0x01010101, R11
+	MOVL      R11, 8(SI)(R8*1)
+	VCMPPD    $0x12, 96(BX)(DI*1), Y3, Y8
+	VMOVMSKPD Y8, BX
+	IMUL3L    $0x00204081, BX, BX
+	ANDL      $0x01010101, BX
+	MOVL      BX, 12(SI)(R8*1)
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from33_4:
+	CMPQ      R11, $0x00000022
+	JAE       from34_4
+	VCMPPD    $0x1e, (BX)(DI*1), Y0, Y8
+	VMOVMSKPD Y8, R11
+	IMUL3L    $0x00204081, R11, R11
+	ANDL      $0x01010101, R11
+	MOVL      R11, (SI)(R8*1)
+	VCMPPD    $0x1e, 32(BX)(DI*1), Y1, Y8
+	VMOVMSKPD Y8, R11
+	IMUL3L    $0x00204081, R11, R11
+	ANDL      $0x01010101, R11
+	MOVL      R11, 4(SI)(R8*1)
+	VCMPPD    $0x1e, 64(BX)(DI*1), Y2, Y8
+	VMOVMSKPD Y8, R11
+	IMUL3L    $0x00204081, R11, R11
+	ANDL      $0x01010101, R11
+	MOVL      R11, 8(SI)(R8*1)
+	VCMPPD    $0x1e, 96(BX)(DI*1), Y3, Y8
+	VMOVMSKPD Y8, BX
+	IMUL3L    $0x00204081, BX, BX
+	ANDL      $0x01010101, BX
+	MOVL      BX, 12(SI)(R8*1)
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from34_4:
+	VCMPPD    $0x1d, (BX)(DI*1), Y0, Y8
+	VMOVMSKPD Y8, R11
+	IMUL3L    $0x00204081, R11, R11
+	ANDL      $0x01010101, R11
+	MOVL      R11, (SI)(R8*1)
+	VCMPPD    $0x1d, 32(BX)(DI*1), Y1, Y8
+	VMOVMSKPD Y8, R11
+	IMUL3L    $0x00204081, R11, R11
+	ANDL      $0x01010101, R11
+	MOVL      R11, 4(SI)(R8*1)
+	VCMPPD    $0x1d, 64(BX)(DI*1), Y2, Y8
+	VMOVMSKPD Y8, R11
+	IMUL3L    $0x00204081, R11, R11
+	ANDL      $0x01010101, R11
+	MOVL      R11, 8(SI)(R8*1)
+	VCMPPD    $0x1d, 96(BX)(DI*1), Y3, Y8
+	VMOVMSKPD Y8, BX
+	IMUL3L    $0x00204081, BX, BX
+	ANDL      $0x01010101, BX
+	MOVL      BX, 12(SI)(R8*1)
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from35_4:
+	CMPQ      R11, $0x00000024
+	JAE       from36_4
+	VPMOVZXBQ (SI)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VMOVUPD   (BX)(DI*1), Y9
+	VBLENDVPS Y8, Y0, Y9, Y9
+	VMOVAPS   Y9, Y0
+	VPMOVZXBQ 4(SI)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VMOVUPD   32(BX)(DI*1), Y9
+	VBLENDVPS Y8, Y1, Y9, Y9
+	VMOVAPS   Y9, Y1
+	VPMOVZXBQ 8(SI)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VMOVUPD   64(BX)(DI*1), Y9
+	VBLENDVPS Y8, Y2, Y9, Y9
+	VMOVAPS   Y9, Y2
+	VPMOVZXBQ 12(SI)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VMOVUPD   96(BX)(DI*1), Y9
+	VBLENDVPS Y8, Y3, Y9, Y9
+	VMOVAPS   Y9, Y3
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from36_4:
+	VPMOVZXBQ (SI)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VBLENDVPS Y8, (BX)(DI*1), Y0, Y0
+	VPMOVZXBQ 4(SI)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VBLENDVPS Y8, 32(BX)(DI*1), Y1, Y1
+	VPMOVZXBQ 8(SI)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VBLENDVPS Y8, 64(BX)(DI*1), Y2, Y2
+	VPMOVZXBQ 12(SI)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VBLENDVPS Y8, 96(BX)(DI*1), Y3, Y3
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from37_4:
+	CMPQ    R11, $0x0000002a
+	JAE     from42_4
+	CMPQ    R11, $0x00000028
+	JAE     from40_4
+	CMPQ    R11, $0x00000027
+	JAE     from39_4
+	CMPQ    R11, $0x00000026
+	JAE     from38_4
+	VCMPPD  $0x00, (BX)(DI*1), Y0, Y4
+	VMOVAPS Y4, Y4
+	VCMPPD  $0x00, 32(BX)(DI*1), Y1, Y5
+	VMOVAPS Y5, Y5
+	VCMPPD  $0x00, 64(BX)(DI*1), Y2, Y6
+	VMOVAPS Y6, Y6
+	VCMPPD  $0x00, 96(BX)(DI*1), Y3, Y7
+	VMOVAPS Y7, Y7
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from38_4:
+	VCMPPD  $0x04, (BX)(DI*1), Y0, Y4
+	VMOVAPS Y4, Y4
+	VCMPPD  $0x04, 32(BX)(DI*1), Y1, Y5
+	VMOVAPS Y5, Y5
+	VCMPPD  $0x04, 64(BX)(DI*1), Y2, Y6
+	VMOVAPS Y6, Y6
+	VCMPPD  $0x04, 96(BX)(DI*1), Y3, Y7
+	VMOVAPS Y7, Y7
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from39_4:
+	VCMPPD  $0x11, (BX)(DI*1), Y0, Y4
+	VMOVAPS Y4, Y4
+	VCMPPD  $0x11, 32(BX)(DI*1), Y1, Y5
+	VMOVAPS Y5, Y5
+	VCMPPD  $0x11, 64(BX)(DI*1), Y2, Y6
+	VMOVAPS Y6, Y6
+	VCMPPD  $0x11, 96(BX)(DI*1), Y3, Y7
+	VMOVAPS Y7, Y7
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from40_4:
+	CMPQ    R11, $0x00000029
+	JAE     from41_4
+	VCMPPD  $0x12, (BX)(DI*1), Y0, Y4
+	VMOVAPS Y4, Y4
+	VCMPPD  $0x12, 32(BX)(DI*1), Y1, Y5
+	VMOVAPS Y5, Y5
+	VCMPPD  $0x12, 64(BX)(DI*1), Y2, Y6
+	VMOVAPS Y6, Y6
+	VCMPPD  $0x12, 96(BX)(DI*1), Y3, Y7
+	VMOVAPS Y7, Y7
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from41_4:
+	VCMPPD  $0x1e, (BX)(DI*1), Y0, Y4
+	VMOVAPS Y4, Y4
+	VCMPPD  $0x1e, 32(BX)(DI*1), Y1, Y5
+	VMOVAPS Y5, Y5
+	VCMPPD  $0x1e, 64(BX)(DI*1), Y2, Y6
+	VMOVAPS Y6, Y6
+	VCMPPD  $0x1e, 96(BX)(DI*1), Y3, Y7
+	VMOVAPS Y7, Y7
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from42_4:
+	CMPQ    R11, $0x0000002c
+	JAE     from44_4
+	CMPQ    R11, $0x0000002b
+	JAE     from43_4
+	VCMPPD  $0x1d, (BX)(DI*1), Y0, Y4
+	VMOVAPS Y4, Y4
+	VCMPPD  $0x1d, 32(BX)(DI*1), Y1, Y5
+	VMOVAPS Y5, Y5
+	VCMPPD  $0x1d, 64(BX)(DI*1), Y2, Y6
+	VMOVAPS Y6, Y6
+	VCMPPD  $0x1d, 96(BX)(DI*1), Y3, Y7
+	VMOVAPS Y7, Y7
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from43_4:
+	VMOVUPD   (BX)(DI*1), Y8
+	VBLENDVPS Y4, Y0, Y8, Y0
+	VMOVUPD   32(BX)(DI*1), Y8
+	VBLENDVPS Y5, Y1, Y8, Y1
+	VMOVUPD   64(BX)(DI*1), Y8
+	VBLENDVPS Y6, Y2, Y8, Y2
+	VMOVUPD   96(BX)(DI*1), Y8
+	VBLENDVPS Y7, Y3, Y8, Y3
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from44_4:
+	CMPQ      R11, $0x0000002d
+	JAE       from45_4
+	VBLENDVPS Y4, (BX)(DI*1), Y0, Y0
+	VBLENDVPS Y5, 32(BX)(DI*1), Y1, Y1
+	VBLENDVPS Y6, 64(BX)(DI*1), Y2, Y2
+	VBLENDVPS Y7, 96(BX)(DI*1), Y3, Y3
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from45_4:
+	VMOVUPD   d3fe0000000000000<>+0(SB), Y8
+	VMOVUPD   (BX)(DI*1), Y9
+	VCMPPD    $0x00, (SI)(DI*1), Y9, Y10
+	VCMPPD    $0x1e, (SI)(DI*1), Y9, Y9
+	VMULPD    Y0, Y8, Y11
+	VANDPS    Y11, Y10, Y10
+	VBLENDVPS Y9, Y0, Y10, Y10
+	VMOVAPS   Y10, Y0
+	VMOVUPD   32(BX)(DI*1), Y9
+	VCMPPD    $0x00, 32(SI)(DI*1), Y9, Y10
+	VCMPPD    $0x1e, 32(SI)(DI*1), Y9, Y9
+	VMULPD    Y1, Y8, Y11
+	VANDPS    Y11, Y10, Y10
+	VBLENDVPS Y9, Y1, Y10, Y10
+	VMOVAPS   Y10, Y1
+	VMOVUPD   64(BX)(DI*1), Y9
+	VCMPPD    $0x00, 64(SI)(DI*1), Y9, Y10
+	VCMPPD    $0x1e, 64(SI)(DI*1), Y9, Y9
+	VMULPD    Y2, Y8, Y11
+	VANDPS    Y11, Y10, Y10
+	VBLENDVPS Y9, Y2, Y10, Y10
+	VMOVAPS   Y10, Y2
+	VMOVUPD   96(BX)(DI*1), Y9
+	VCMPPD    $0x00, 96(SI)(DI*1), Y9, Y10
+	VCMPPD    $0x1e, 96(SI)(DI*1), Y9, Y9
+	VMULPD    Y3, Y8, Y8
+	VANDPS    Y8, Y10, Y8
+	VBLENDVPS Y9, Y3, Y8, Y8
+	VMOVAPS   Y8, Y3
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from78_4:
+	CMPQ      R11, $0x00000057
+	JAE       from87_4
+	CMPQ      R11, $0x00000054
+	JAE       from84_4
+	CMPQ      R11, $0x00000051
+	JAE       from81_4
+	CMPQ      R11, $0x0000004f
+	JAE       from79_4
+	VPMOVZXBQ (BX)(R8*1), Y4
+	VPXOR     Y5, Y5, Y5
+	VPCMPGTQ  Y5, Y4, Y4
+	VMOVAPS   Y4, Y4
+	VPMOVZXBQ 4(BX)(R8*1), Y5
+	VPXOR     Y6, Y6, Y6
+	VPCMPGTQ  Y6, Y5, Y5
+	VMOVAPS   Y5, Y5
+	VPMOVZXBQ 8(BX)(R8*1), Y6
+	VPXOR     Y7, Y7, Y7
+	VPCMPGTQ  Y7, Y6, Y6
+	VMOVAPS   Y6, Y6
+	VPMOVZXBQ 12(BX)(R8*1), Y7
+	VPXOR     Y8, Y8, Y8
+	VPCMPGTQ  Y8, Y7, Y7
+	VMOVAPS   Y7, Y7
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from79_4:
+	CMPQ      R11, $0x00000050
+	JAE       from80_4
+	VPMOVZXBQ (BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VPAND     Y8, Y4, Y4
+	VPMOVZXBQ 4(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VPAND     Y8, Y5, Y5
+	VPMOVZXBQ 8(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VPAND     Y8, Y6, Y6
+	VPMOVZXBQ 12(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VPAND     Y8, Y7, Y7
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from80_4:
+	VPMOVZXBQ (BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VPOR      Y8, Y4, Y4
+	VPMOVZXBQ 4(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VPOR      Y8, Y5, Y5
+	VPMOVZXBQ 8(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VPOR      Y8, Y6, Y6
+	VPMOVZXBQ 12(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VPOR      Y8, Y7, Y7
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from81_4:
+	CMPQ      R11, $0x00000053
+	JAE       from83_4
+	CMPQ      R11, $0x00000052
+	JAE       from82_4
+	VPMOVZXBQ (BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VXORPS    Y8, Y4, Y4
+	VPMOVZXBQ 4(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VXORPS    Y8, Y5, Y5
+	VPMOVZXBQ 8(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VXORPS    Y8, Y6, Y6
+	VPMOVZXBQ 12(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VXORPS    Y8, Y7, Y7
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from82_4:
+	VXORPS cffffffff<>+0(SB), Y4, Y4
+	VXORPS cffffffff<>+0(SB), Y5, Y5
+	VXORPS cffffffff<>+0(SB), Y6, Y6
+	VXORPS cffffffff<>+0(SB), Y7, Y7
+	DECQ   R10
+	JNE    next4
+	JMP    done4
+
+from83_4:
+	VMOVMSKPD Y4, SI
+	IMUL3L    $0x00204081, SI, SI
+	ANDL      $0x01010101, SI
+	MOVL      SI, (BX)(R8*1)
+	VMOVMSKPD Y5, SI
+	IMUL3L    $0x00204081, SI, SI
+	ANDL      $0x01010101, SI
+	MOVL      SI, 4(BX)(R8*1)
+	VMOVMSKPD Y6, SI
+	IMUL3L    $0x00204081, SI, SI
+	ANDL      $0x01010101, SI
+	MOVL      SI, 8(BX)(R8*1)
+	VMOVMSKPD Y7, SI
+	IMUL3L    $0x00204081, SI, SI
+	ANDL      $0x01010101, SI
+	MOVL      SI, 12(BX)(R8*1)
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from84_4:
+	CMPQ         R11, $0x00000055
+	JAE          from85_4
+	VBROADCASTSD (BX), Y7
+	VCMPPD       $0x00, Y7, Y0, Y4
+	VMOVAPS      Y4, Y4
+	VCMPPD       $0x00, Y7, Y1, Y5
+	VMOVAPS      Y5, Y5
+	VCMPPD       $0x00, Y7, Y2, Y6
+	VMOVAPS      Y6, Y6
+	VCMPPD       $0x00, Y7, Y3, Y7
+	VMOVAPS      Y7, Y7
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from85_4:
+	CMPQ         R11, $0x00000056
+	JAE          from86_4
+	VBROADCASTSD (BX), Y7
+	VCMPPD       $0x04, Y7, Y0, Y4
+	VMOVAPS      Y4, Y4
+	VCMPPD       $0x04, Y7, Y1, Y5
+	VMOVAPS      Y5, Y5
+	VCMPPD       $0x04, Y7, Y2, Y6
+	VMOVAPS      Y6, Y6
+	VCMPPD       $0x04, Y7, Y3, Y7
+	VMOVAPS      Y7, Y7
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from86_4:
+	VBROADCASTSD (BX), Y7
+	VCMPPD       $0x11, Y7, Y0, Y4
+	VMOVAPS      Y4, Y4
+	VCMPPD       $0x11, Y7, Y1, Y5
+	VMOVAPS      Y5, Y5
+	VCMPPD       $0x11, Y7, Y2, Y6
+	VMOVAPS      Y6, Y6
+	VCMPPD       $0x11, Y7, Y3, Y7
+	VMOVAPS      Y7, Y7
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from87_4:
+	CMPQ         R11, $0x00000060
+	JAE          from96_4
+	CMPQ         R11, $0x00000058
+	JAE          from88_4
+	VBROADCASTSD (BX), Y7
+	VCMPPD       $0x12, Y7, Y0, Y4
+	VMOVAPS      Y4, Y4
+	VCMPPD       $0x12, Y7, Y1, Y5
+	VMOVAPS      Y5, Y5
+	VCMPPD       $0x12, Y7, Y2, Y6
+	VMOVAPS      Y6, Y6
+	VCMPPD       $0x12, Y7, Y3, Y7
+	VMOVAPS      Y7, Y7
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from88_4:
+	CMPQ         R11, $0x00000059
+	JAE          from89_4
+	VBROADCASTSD (BX), Y7
+	VCMPPD       $0x1e, Y7, Y0, Y4
+	VMOVAPS      Y4, Y4
+	VCMPPD       $0x1e, Y7, Y1, Y5
+	VMOVAPS      Y5, Y5
+	VCMPPD       $0x1e, Y7, Y2, Y6
+	VMOVAPS      Y6, Y6
+	VCMPPD       $0x1e, Y7, Y3, Y7
+	VMOVAPS      Y7, Y7
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from89_4:
+	VBROADCASTSD (BX), Y7
+	VCMPPD       $0x1d, Y7, Y0, Y4
+	VMOVAPS      Y4, Y4
+	VCMPPD       $0x1d, Y7, Y1, Y5
+	VMOVAPS      Y5, Y5
+	VCMPPD       $0x1d, Y7, Y2, Y6
+	VMOVAPS      Y6, Y6
+	VCMPPD       $0x1d, Y7, Y3, Y7
+	VMOVAPS      Y7, Y7
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from96_4:
+	CMPQ         R11, $0x00000061
+	JAE          from97_4
+	VBROADCASTSD (BX), Y8
+	VBLENDVPS    Y4, Y0, Y8, Y0
+	VBLENDVPS    Y5, Y1, Y8, Y1
+	VBLENDVPS    Y6, Y2, Y8, Y2
+	VBLENDVPS    Y7, Y3, Y8, Y3
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from97_4:
+	CMPQ         R11, $0x00000066
+	JAE          from102_4
+	VBROADCASTSD (BX), Y8
+	VBLENDVPS    Y4, Y8, Y0, Y0
+	VBLENDVPS    Y5, Y8, Y1, Y1
+	VBLENDVPS    Y6, Y8, Y2, Y2
+	VBLENDVPS    Y7, Y8, Y3, Y3
+	DECQ         R10
+	JNE          next4
+	JMP          done4
+
+from102_4:
+	CMPQ      R11, $0x00000067
+	JAE       from103_4
+	VANDPS    d7fffffffffffffff<>+0(SB), Y0, Y8
+	VCMPPD    $0x11, d7ff0000000000000<>+0(SB), Y8, Y8
+	VMOVMSKPD Y8, BX
+	IMUL3L    $0x00204081, BX, BX
+	ANDL      $0x01010101, BX
+	MOVL      BX, (SI)(R8*1)
+	VANDPS    d7fffffffffffffff<>+0(SB), Y1, Y8
+	VCMPPD    $0x11, d7ff0000000000000<>+0(SB), Y8, Y8
+	VMOVMSKPD Y8, BX
+	IMUL3L    $0x00204081, BX, BX
+	ANDL      $0x01010101, BX
+	MOVL      BX, 4(SI)(R8*1)
+	VANDPS    d7fffffffffffffff<>+0(SB), Y2, Y8
+	VCMPPD    $0x11, d7ff0000000000000<>+0(SB), Y8, Y8
+	VMOVMSKPD Y8, BX
+	IMUL3L    $0x00204081, BX, BX
+	ANDL      $0x01010101, BX
+	MOVL      BX, 8(SI)(R8*1)
+	VANDPS    d7fffffffffffffff<>+0(SB), Y3, Y8
+	VCMPPD    $0x11, d7ff0000000000000<>+0(SB), Y8, Y8
+	VMOVMSKPD Y8, BX
+	IMUL3L    $0x00204081, BX, BX
+	ANDL      $0x01010101, BX
+	MOVL      BX, 12(SI)(R8*1)
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from103_4:
+	CMPQ    R11, $0x00000068
+	JAE     from104_4
+	VANDPS  d7fffffffffffffff<>+0(SB), Y0, Y4
+	VCMPPD  $0x11, d7ff0000000000000<>+0(SB), Y4, Y4
+	VMOVAPS Y4, Y4
+	VANDPS  d7fffffffffffffff<>+0(SB), Y1, Y5
+	VCMPPD  $0x11, d7ff0000000000000<>+0(SB), Y5, Y5
+	VMOVAPS Y5, Y5
+	VANDPS  d7fffffffffffffff<>+0(SB), Y2, Y6
+	VCMPPD  $0x11, d7ff0000000000000<>+0(SB), Y6, Y6
+	VMOVAPS Y6, Y6
+	VANDPS  d7fffffffffffffff<>+0(SB), Y3, Y7
+	VCMPPD  $0x11, d7ff0000000000000<>+0(SB), Y7, Y7
+	VMOVAPS Y7, Y7
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from104_4:
+	VPMOVZXBQ (BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VXORPS    Y8, Y4, Y4
+	VPMOVZXBQ 4(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VXORPS    Y8, Y5, Y5
+	VPMOVZXBQ 8(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VXORPS    Y8, Y6, Y6
+	VPMOVZXBQ 12(BX)(R8*1), Y8
+	VPXOR     Y9, Y9, Y9
+	VPCMPGTQ  Y9, Y8, Y8
+	VMOVAPS   Y8, Y8
+	VXORPS    Y8, Y7, Y7
+	VXORPS    cffffffff<>+0(SB), Y4, Y4
+	VXORPS    cffffffff<>+0(SB), Y5, Y5
+	VXORPS    cffffffff<>+0(SB), Y6, Y6
+	VXORPS    cffffffff<>+0(SB), Y7, Y7
+	DECQ      R10
+	JNE       next4
+
+done4:
+	ADDQ $0x00000080, DI
+	ADDQ $0x00000010, R8
+	SUBQ $0x00000010, DX
+	JMP  top4
+
+bottom4:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+top1:
+	CMPQ DX, $0x00000004
+	JB   bottom1
+	MOVQ AX, R9
+	MOVQ CX, R10
+
+next1:
+	MOVQ    (R9), R11
+	MOVQ    8(R9), BX
+	MOVQ    16(R9), SI
+	ADDQ    $0x00000018, R9
+	CMPQ    R11, $0x00000013
+	JAE     from19_1
+	CMPQ    R11, $0x00000007
+	JAE     from7_1
+	CMPQ    R11, $0x00000003
+	JAE     from3_1
+	CMPQ    R11, $0x00000001
+	JAE     from1_1
+	VMOVUPD (BX)(DI*1), Y0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from1_1:
+	CMPQ         R11, $0x00000002
+	JAE          from2_1
+	VBROADCASTSD (BX), Y0
+	VMOVAPS      Y0, Y0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from2_1:
+	VPMOVZXBD (BX)(R8*1), X0
+	VCVTDQ2PD X0, Y0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from3_1:
+	CMPQ    R11, $0x00000004
+	JAE     from4_1
+	VMOVUPD Y0, (BX)(DI*1)
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from4_1:
+	CMPQ   R11, $0x00000005
+	JAE    from5_1
+	VADDPD (BX)(DI*1), Y0, Y0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from5_1:
+	CMPQ   R11, $0x00000006
+	JAE    from6_1
+	VSUBPD (BX)(DI*1), Y0, Y0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from6_1:
+	VMOVUPD (BX)(DI*1), Y2
+	VSUBPD  Y0, Y2, Y0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from7_1:
+	CMPQ   R11, $0x0000000f
+	JAE    from15_1
+	CMPQ   R11, $0x00000008
+	JAE    from8_1
+	VMULPD (BX)(DI*1), Y0, Y0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from8_1:
+	CMPQ   R11, $0x0000000d
+	JAE    from13_1
+	CMPQ   R11, $0x00000009
+	JAE    from9_1
+	VDIVPD (BX)(DI*1), Y0, Y0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from9_1:
+	CMPQ    R11, $0x0000000b
+	JAE     from11_1
+	CMPQ    R11, $0x0000000a
+	JAE     from10_1
+	VMOVUPD (BX)(DI*1), Y2
+	VDIVPD  Y0, Y2, Y0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from10_1:
+	VMOVUPD   (BX)(DI*1), Y2
+	VCMPPD    $0x03, Y0, Y0, Y3
+	VMAXPD    Y2, Y0, Y2
+	VBLENDVPS Y3, Y0, Y2, Y2
+	VMOVAPS   Y2, Y0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from11_1:
+	CMPQ      R11, $0x0000000c
+	JAE       from12_1
+	VMOVUPD   (BX)(DI*1), Y2
+	VCMPPD    $0x03, Y2, Y2, Y3
+	VMAXPD    Y0, Y2, Y0
+	VBLENDVPS Y3, Y2, Y0, Y0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from12_1:
+	VMOVUPD   (BX)(DI*1), Y2
+	VCMPPD    $0x03, Y0, Y0, Y3
+	VMINPD    Y2, Y0, Y2
+	VBLENDVPS Y3, Y0, Y2, Y2
+	VMOVAPS   Y2, Y0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from13_1:
+	CMPQ      R11, $0x0000000e
+	JAE       from14_1
+	VMOVUPD   (BX)(DI*1), Y2
+	VCMPPD    $0x03, Y2, Y2, Y3
+	VMINPD    Y0, Y2, Y0
+	VBLENDVPS Y3, Y2, Y0, Y0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from14_1:
+	VBROADCASTSD (BX), Y2
+	VADDPD       Y2, Y0, Y0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from15_1:
+	CMPQ         R11, $0x00000011
+	JAE          from17_1
+	CMPQ         R11, $0x00000010
+	JAE          from16_1
+	VBROADCASTSD (BX), Y2
+	VSUBPD       Y2, Y0, Y0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from16_1:
+	VBROADCASTSD (BX), Y2
+	VMULPD       Y2, Y0, Y0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from17_1:
+	CMPQ         R11, $0x00000012
+	JAE          from18_1
+	VBROADCASTSD (BX), Y2
+	VMAXPD       Y0, Y2, Y0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from18_1:
+	VBROADCASTSD (BX), Y2
+	VMINPD       Y0, Y2, Y0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from19_1:
+	CMPQ   R11, $0x0000004e
+	JAE    from78_1
+	CMPQ   R11, $0x00000025
+	JAE    from37_1
+	CMPQ   R11, $0x0000001a
+	JAE    from26_1
+	CMPQ   R11, $0x00000015
+	JAE    from21_1
+	CMPQ   R11, $0x00000014
+	JAE    from20_1
+	VXORPS d8000000000000000<>+0(SB), Y0, Y0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from20_1:
+	VANDPS d7fffffffffffffff<>+0(SB), Y0, Y0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from21_1:
+	CMPQ   R11, $0x00000017
+	JAE    from23_1
+	CMPQ   R11, $0x00000016
+	JAE    from22_1
+	VXORPS Y2, Y2, Y2
+	VMAXPD Y0, Y2, Y0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from22_1:
+	VSQRTPD Y0, Y0
+	VMOVAPS Y0, Y0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from23_1:
+	CMPQ     R11, $0x00000018
+	JAE      from24_1
+	VROUNDPD $0x09, Y0, Y0
+	VMOVAPS  Y0, Y0
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from24_1:
+	CMPQ     R11, $0x00000019
+	JAE      from25_1
+	VROUNDPD $0x0a, Y0, Y0
+	VMOVAPS  Y0, Y0
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from25_1:
+	VROUNDPD $0x08, Y0, Y0
+	VMOVAPS  Y0, Y0
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from26_1:
+	CMPQ      R11, $0x00000020
+	JAE       from32_1
+	CMPQ      R11, $0x0000001d
+	JAE       from29_1
+	CMPQ      R11, $0x0000001b
+	JAE       from27_1
+	VXORPS    Y2, Y2, Y2
+	VCMPPD    $0x1e, Y2, Y0, Y3
+	VCMPPD    $0x11, Y2, Y0, Y2
+	VMOVUPD   Y0, Y0
+	VMOVUPD   d3ff0000000000000<>+0(SB), Y4
+	VBLENDVPS Y3, Y4, Y0, Y0
+	VMOVUPD   dbff0000000000000<>+0(SB), Y3
+	VBLENDVPS Y2, Y3, Y0, Y0
+	VMOVAPS   Y0, Y0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from27_1:
+	CMPQ    R11, $0x0000001c
+	JAE     from28_1
+	VXORPS  Y2, Y2, Y2
+	VMOVUPD (BX)(DI*1), Y3
+	VCMPPD  $0x1e, Y2, Y3, Y2
+	VANDPS  Y0, Y2, Y0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from28_1:
+	VXORPS  Y2, Y2, Y2
+	VCMPPD  $0x1e, Y2, Y0, Y0
+	VMOVUPD (BX)(DI*1), Y2
+	VANDPS  Y2, Y0, Y0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from29_1:
+	CMPQ      R11, $0x0000001e
+	JAE       from30_1
+	VCMPPD    $0x00, (BX)(DI*1), Y0, Y2
+	VMOVMSKPD Y2, BX
+	IMUL3L    $0x00204081, BX, BX
+	ANDL      $0x01010101, BX
+	MOVL      BX, (SI)(R8*1)
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from30_1:
+	CMPQ      R11, $0x0000001f
+	JAE       from31_1
+	VCMPPD    $0x04, (BX)(DI*1), Y0, Y2
+	VMOVMSKPD Y2, BX
+	IMUL3L    $0x00204081, BX, BX
+	ANDL      $0x01010101, BX
+	MOVL      BX, (SI)(R8*1)
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from31_1:
+	VCMPPD    $0x11, (BX)(DI*1), Y0, Y2
+	VMOVMSKPD Y2, BX
+	IMUL3L    $0x00204081, BX, BX
+	ANDL      $0x01010101, BX
+	MOVL      BX, (SI)(R8*1)
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from32_1:
+	CMPQ      R11, $0x00000023
+	JAE       from35_1
+	CMPQ      R11, $0x00000021
+	JAE       from33_1
+	VCMPPD    $0x12, (BX)(DI*1), Y0, Y2
+	VMOVMSKPD Y2, BX
+	IMUL3L    $0x00204081, BX, BX
+	ANDL      $0x01010101, BX
+	MOVL      BX, (SI)(R8*1)
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from33_1:
+	CMPQ      R11, $0x00000022
+	JAE       from34_1
+	VCMPPD    $0x1e, (BX)(DI*1), Y0, Y2
+	VMOVMSKPD Y2, BX
+	IMUL3L    $0x00204081, BX, BX
+	ANDL      $0x01010101, BX
+	MOVL      BX, (SI)(R8*1)
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from34_1:
+	VCMPPD    $0x1d, (BX)(DI*1), Y0, Y2
+	VMOVMSKPD Y2, BX
+	IMUL3L    $0x00204081, BX, BX
+	ANDL      $0x01010101, BX
+	MOVL      BX, (SI)(R8*1)
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from35_1:
+	CMPQ      R11, $0x00000024
+	JAE       from36_1
+	VPMOVZXBQ (SI)(R8*1), Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPGTQ  Y3, Y2, Y2
+	VMOVUPD   (BX)(DI*1), Y3
+	VBLENDVPS Y2, Y0, Y3, Y3
+	VMOVAPS   Y3, Y0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from36_1:
+	VPMOVZXBQ (SI)(R8*1), Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPS Y2, (BX)(DI*1), Y0, Y0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from37_1:
+	CMPQ    R11, $0x0000002a
+	JAE     from42_1
+	CMPQ    R11, $0x00000028
+	JAE     from40_1
+	CMPQ    R11, $0x00000027
+	JAE     from39_1
+	CMPQ    R11, $0x00000026
+	JAE     from38_1
+	VCMPPD  $0x00, (BX)(DI*1), Y0, Y1
+	VMOVAPS Y1, Y1
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from38_1:
+	VCMPPD  $0x04, (BX)(DI*1), Y0, Y1
+	VMOVAPS Y1, Y1
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from39_1:
+	VCMPPD  $0x11, (BX)(DI*1), Y0, Y1
+	VMOVAPS Y1, Y1
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from40_1:
+	CMPQ    R11, $0x00000029
+	JAE     from41_1
+	VCMPPD  $0x12, (BX)(DI*1), Y0, Y1
+	VMOVAPS Y1, Y1
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from41_1:
+	VCMPPD  $0x1e, (BX)(DI*1), Y0, Y1
+	VMOVAPS Y1, Y1
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from42_1:
+	CMPQ    R11, $0x0000002c
+	JAE     from44_1
+	CMPQ    R11, $0x0000002b
+	JAE     from43_1
+	VCMPPD  $0x1d, (BX)(DI*1), Y0, Y1
+	VMOVAPS Y1, Y1
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from43_1:
+	VMOVUPD   (BX)(DI*1), Y2
+	VBLENDVPS Y1, Y0, Y2, Y0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from44_1:
+	CMPQ      R11, $0x0000002d
+	JAE       from45_1
+	VBLENDVPS Y1, (BX)(DI*1), Y0, Y0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from45_1:
+	VMOVUPD   d3fe0000000000000<>+0(SB), Y2
+	VMOVUPD   (BX)(DI*1), Y3
+	VCMPPD    $0x00, (SI)(DI*1), Y3, Y4
+	VCMPPD    $0x1e, (SI)(DI*1), Y3, Y3
+	VMULPD    Y0, Y2, Y2
+	VANDPS    Y2, Y4, Y2
+	VBLENDVPS Y3, Y0, Y2, Y2
+	VMOVAPS   Y2, Y0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from78_1:
+	CMPQ      R11, $0x00000057
+	JAE       from87_1
+	CMPQ      R11, $0x00000054
+	JAE       from84_1
+	CMPQ      R11, $0x00000051
+	JAE       from81_1
+	CMPQ      R11, $0x0000004f
+	JAE       from79_1
+	VPMOVZXBQ (BX)(R8*1), Y1
+	VPXOR     Y2, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y1
+	VMOVAPS   Y1, Y1
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from79_1:
+	CMPQ      R11, $0x00000050
+	JAE       from80_1
+	VPMOVZXBQ (BX)(R8*1), Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPGTQ  Y3, Y2, Y2
+	VMOVAPS   Y2, Y2
+	VPAND     Y2, Y1, Y1
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from80_1:
+	VPMOVZXBQ (BX)(R8*1), Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPGTQ  Y3, Y2, Y2
+	VMOVAPS   Y2, Y2
+	VPOR      Y2, Y1, Y1
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from81_1:
+	CMPQ      R11, $0x00000053
+	JAE       from83_1
+	CMPQ      R11, $0x00000052
+	JAE       from82_1
+	VPMOVZXBQ (BX)(R8*1), Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPGTQ  Y3, Y2, Y2
+	VMOVAPS   Y2, Y2
+	VXORPS    Y2, Y1, Y1
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from82_1:
+	VXORPS cffffffff<>+0(SB), Y1, Y1
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from83_1:
+	VMOVMSKPD Y1, SI
+	IMUL3L    $0x00204081, SI, SI
+	ANDL      $0x01010101, SI
+	MOVL      SI, (BX)(R8*1)
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from84_1:
+	CMPQ         R11, $0x00000055
+	JAE          from85_1
+	VBROADCASTSD (BX), Y1
+	VCMPPD       $0x00, Y1, Y0, Y1
+	VMOVAPS      Y1, Y1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from85_1:
+	CMPQ         R11, $0x00000056
+	JAE          from86_1
+	VBROADCASTSD (BX), Y1
+	VCMPPD       $0x04, Y1, Y0, Y1
+	VMOVAPS      Y1, Y1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from86_1:
+	VBROADCASTSD (BX), Y1
+	VCMPPD       $0x11, Y1, Y0, Y1
+	VMOVAPS      Y1, Y1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from87_1:
+	CMPQ         R11, $0x00000060
+	JAE          from96_1
+	CMPQ         R11, $0x00000058
+	JAE          from88_1
+	VBROADCASTSD (BX), Y1
+	VCMPPD       $0x12, Y1, Y0, Y1
+	VMOVAPS      Y1, Y1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from88_1:
+	CMPQ         R11, $0x00000059
+	JAE          from89_1
+	VBROADCASTSD (BX), Y1
+	VCMPPD       $0x1e, Y1, Y0, Y1
+	VMOVAPS      Y1, Y1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from89_1:
+	VBROADCASTSD (BX), Y1
+	VCMPPD       $0x1d, Y1, Y0, Y1
+	VMOVAPS      Y1, Y1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from96_1:
+	CMPQ         R11, $0x00000061
+	JAE          from97_1
+	VBROADCASTSD (BX), Y2
+	VBLENDVPS    Y1, Y0, Y2, Y0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from97_1:
+	CMPQ         R11, $0x00000066
+	JAE          from102_1
+	VBROADCASTSD (BX), Y2
+	VBLENDVPS    Y1, Y2, Y0, Y0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from102_1:
+	CMPQ      R11, $0x00000067
+	JAE       from103_1
+	VANDPS    d7fffffffffffffff<>+0(SB), Y0, Y2
+	VCMPPD    $0x11, d7ff0000000000000<>+0(SB), Y2, Y2
+	VMOVMSKPD Y2, BX
+	IMUL3L    $0x00204081, BX, BX
+	ANDL      $0x01010101, BX
+	MOVL      BX, (SI)(R8*1)
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from103_1:
+	CMPQ    R11, $0x00000068
+	JAE     from104_1
+	VANDPS  d7fffffffffffffff<>+0(SB), Y0, Y1
+	VCMPPD  $0x11, d7ff0000000000000<>+0(SB), Y1, Y1
+	VMOVAPS Y1, Y1
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from104_1:
+	VPMOVZXBQ (BX)(R8*1), Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPGTQ  Y3, Y2, Y2
+	VMOVAPS   Y2, Y2
+	VXORPS    Y2, Y1, Y1
+	VXORPS    cffffffff<>+0(SB), Y1, Y1
+	DECQ      R10
+	JNE       next1
+
+done1:
+	ADDQ $0x00000020, DI
+	ADDQ $0x00000004, R8
+	SUBQ $0x00000004, DX
+	JMP  top1
+
+bottom1:
+	VZEROUPPER
+	RET
+
+DATA d8000000000000000<>+0(SB)/4, $0x00000000
+DATA d8000000000000000<>+4(SB)/4, $0x80000000
+DATA d8000000000000000<>+8(SB)/4, $0x00000000
+DATA d8000000000000000<>+12(SB)/4, $0x80000000
+DATA d8000000000000000<>+16(SB)/4, $0x00000000
+DATA d8000000000000000<>+20(SB)/4, $0x80000000
+DATA d8000000000000000<>+24(SB)/4, $0x00000000
+DATA d8000000000000000<>+28(SB)/4, $0x80000000
+DATA d8000000000000000<>+32(SB)/4, $0x00000000
+DATA d8000000000000000<>+36(SB)/4, $0x80000000
+DATA d8000000000000000<>+40(SB)/4, $0x00000000
+DATA d8000000000000000<>+44(SB)/4, $0x80000000
+DATA d8000000000000000<>+48(SB)/4, $0x00000000
+DATA d8000000000000000<>+52(SB)/4, $0x80000000
+DATA d8000000000000000<>+56(SB)/4, $0x00000000
+DATA d8000000000000000<>+60(SB)/4, $0x80000000
+GLOBL d8000000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA d7fffffffffffffff<>+0(SB)/4, $0xffffffff
+DATA d7fffffffffffffff<>+4(SB)/4, $0x7fffffff
+DATA d7fffffffffffffff<>+8(SB)/4, $0xffffffff
+DATA d7fffffffffffffff<>+12(SB)/4, $0x7fffffff
+DATA d7fffffffffffffff<>+16(SB)/4, $0xffffffff
+DATA d7fffffffffffffff<>+20(SB)/4, $0x7fffffff
+DATA d7fffffffffffffff<>+24(SB)/4, $0xffffffff
+DATA d7fffffffffffffff<>+28(SB)/4, $0x7fffffff
+DATA d7fffffffffffffff<>+32(SB)/4, $0xffffffff
+DATA d7fffffffffffffff<>+36(SB)/4, $0x7fffffff
+DATA d7fffffffffffffff<>+40(SB)/4, $0xffffffff
+DATA d7fffffffffffffff<>+44(SB)/4, $0x7fffffff
+DATA d7fffffffffffffff<>+48(SB)/4, $0xffffffff
+DATA d7fffffffffffffff<>+52(SB)/4, $0x7fffffff
+DATA d7fffffffffffffff<>+56(SB)/4, $0xffffffff
+DATA d7fffffffffffffff<>+60(SB)/4, $0x7fffffff
+GLOBL d7fffffffffffffff<>(SB), RODATA|NOPTR, $64
+
+DATA d3ff0000000000000<>+0(SB)/4, $0x00000000
+DATA d3ff0000000000000<>+4(SB)/4, $0x3ff00000
+DATA d3ff0000000000000<>+8(SB)/4, $0x00000000
+DATA d3ff0000000000000<>+12(SB)/4, $0x3ff00000
+DATA d3ff0000000000000<>+16(SB)/4, $0x00000000
+DATA d3ff0000000000000<>+20(SB)/4, $0x3ff00000
+DATA d3ff0000000000000<>+24(SB)/4, $0x00000000
+DATA d3ff0000000000000<>+28(SB)/4, $0x3ff00000
+DATA d3ff0000000000000<>+32(SB)/4, $0x00000000
+DATA d3ff0000000000000<>+36(SB)/4, $0x3ff00000
+DATA d3ff0000000000000<>+40(SB)/4, $0x00000000
+DATA d3ff0000000000000<>+44(SB)/4, $0x3ff00000
+DATA d3ff0000000000000<>+48(SB)/4, $0x00000000
+DATA d3ff0000000000000<>+52(SB)/4, $0x3ff00000
+DATA d3ff0000000000000<>+56(SB)/4, $0x00000000
+DATA d3ff0000000000000<>+60(SB)/4, $0x3ff00000
+GLOBL d3ff0000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA dbff0000000000000<>+0(SB)/4, $0x00000000
+DATA dbff0000000000000<>+4(SB)/4, $0xbff00000
+DATA dbff0000000000000<>+8(SB)/4, $0x00000000
+DATA dbff0000000000000<>+12(SB)/4, $0xbff00000
+DATA dbff0000000000000<>+16(SB)/4, $0x00000000
+DATA dbff0000000000000<>+20(SB)/4, $0xbff00000
+DATA dbff0000000000000<>+24(SB)/4, $0x00000000
+DATA dbff0000000000000<>+28(SB)/4, $0xbff00000
+DATA dbff0000000000000<>+32(SB)/4, $0x00000000
+DATA dbff0000000000000<>+36(SB)/4, $0xbff00000
+DATA dbff0000000000000<>+40(SB)/4, $0x00000000
+DATA dbff0000000000000<>+44(SB)/4, $0xbff00000
+DATA dbff0000000000000<>+48(SB)/4, $0x00000000
+DATA dbff0000000000000<>+52(SB)/4, $0xbff00000
+DATA dbff0000000000000<>+56(SB)/4, $0x00000000
+DATA dbff0000000000000<>+60(SB)/4, $0xbff00000
+GLOBL dbff0000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA d3fe0000000000000<>+0(SB)/4, $0x00000000
+DATA d3fe0000000000000<>+4(SB)/4, $0x3fe00000
+DATA d3fe0000000000000<>+8(SB)/4, $0x00000000
+DATA d3fe0000000000000<>+12(SB)/4, $0x3fe00000
+DATA d3fe0000000000000<>+16(SB)/4, $0x00000000
+DATA d3fe0000000000000<>+20(SB)/4, $0x3fe00000
+DATA d3fe0000000000000<>+24(SB)/4, $0x00000000
+DATA d3fe0000000000000<>+28(SB)/4, $0x3fe00000
+DATA d3fe0000000000000<>+32(SB)/4, $0x00000000
+DATA d3fe0000000000000<>+36(SB)/4, $0x3fe00000
+DATA d3fe0000000000000<>+40(SB)/4, $0x00000000
+DATA d3fe0000000000000<>+44(SB)/4, $0x3fe00000
+DATA d3fe0000000000000<>+48(SB)/4, $0x00000000
+DATA d3fe0000000000000<>+52(SB)/4, $0x3fe00000
+DATA d3fe0000000000000<>+56(SB)/4, $0x00000000
+DATA d3fe0000000000000<>+60(SB)/4, $0x3fe00000
+GLOBL d3fe0000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA d7ff0000000000000<>+0(SB)/4, $0x00000000
+DATA d7ff0000000000000<>+4(SB)/4, $0x7ff00000
+DATA d7ff0000000000000<>+8(SB)/4, $0x00000000
+DATA d7ff0000000000000<>+12(SB)/4, $0x7ff00000
+DATA d7ff0000000000000<>+16(SB)/4, $0x00000000
+DATA d7ff0000000000000<>+20(SB)/4, $0x7ff00000
+DATA d7ff0000000000000<>+24(SB)/4, $0x00000000
+DATA d7ff0000000000000<>+28(SB)/4, $0x7ff00000
+DATA d7ff0000000000000<>+32(SB)/4, $0x00000000
+DATA d7ff0000000000000<>+36(SB)/4, $0x7ff00000
+DATA d7ff0000000000000<>+40(SB)/4, $0x00000000
+DATA d7ff0000000000000<>+44(SB)/4, $0x7ff00000
+DATA d7ff0000000000000<>+48(SB)/4, $0x00000000
+DATA d7ff0000000000000<>+52(SB)/4, $0x7ff00000
+DATA d7ff0000000000000<>+56(SB)/4, $0x00000000
+DATA d7ff0000000000000<>+60(SB)/4, $0x7ff00000
+GLOBL d7ff0000000000000<>(SB), RODATA|NOPTR, $64
 
 // func sumAVX2(x uintptr, n uintptr) float32
 // Requires: AVX, SSE
@@ -12123,6 +14212,155 @@ loop1:
 	ADDQ       $0x00000020, CX
 	SUBQ       $0x00000008, DX
 	JMP        loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func negIntAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·negIntAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ    DX, $0x00000020
+	JB      end4
+	VMOVUPS (CX), Y0
+	VXORPS  Y1, Y1, Y1
+	VPSUBD  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)
+	VMOVUPS 32(CX), Y0
+	VXORPS  Y1, Y1, Y1
+	VPSUBD  Y0, Y1, Y1
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS 64(CX), Y0
+	VXORPS  Y1, Y1, Y1
+	VPSUBD  Y0, Y1, Y1
+	VMOVUPS Y1, 64(AX)
+	VMOVUPS 96(CX), Y0
+	VXORPS  Y1, Y1, Y1
+	VPSUBD  Y0, Y1, Y1
+	VMOVUPS Y1, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000020, DX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    DX, $0x00000008
+	JB      end1
+	VMOVUPS (CX), Y0
+	VXORPS  Y1, Y1, Y1
+	VPSUBD  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000008, DX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func absIntAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·absIntAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ    DX, $0x00000020
+	JB      end4
+	VMOVUPS (CX), Y0
+	VXORPS  Y1, Y1, Y1
+	VPSUBD  Y0, Y1, Y1
+	VPMAXSD Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	VMOVUPS 32(CX), Y0
+	VXORPS  Y1, Y1, Y1
+	VPSUBD  Y0, Y1, Y1
+	VPMAXSD Y1, Y0, Y0
+	VMOVUPS Y0, 32(AX)
+	VMOVUPS 64(CX), Y0
+	VXORPS  Y1, Y1, Y1
+	VPSUBD  Y0, Y1, Y1
+	VPMAXSD Y1, Y0, Y0
+	VMOVUPS Y0, 64(AX)
+	VMOVUPS 96(CX), Y0
+	VXORPS  Y1, Y1, Y1
+	VPSUBD  Y0, Y1, Y1
+	VPMAXSD Y1, Y0, Y0
+	VMOVUPS Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000020, DX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    DX, $0x00000008
+	JB      end1
+	VMOVUPS (CX), Y0
+	VXORPS  Y1, Y1, Y1
+	VPSUBD  Y0, Y1, Y1
+	VPMAXSD Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000008, DX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func signIntAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·signIntAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ    DX, $0x00000020
+	JB      end4
+	VMOVUPS (CX), Y0
+	VPMAXSD cffffffff<>+0(SB), Y0, Y0
+	VPMINSD c00000001<>+0(SB), Y0, Y0
+	VMOVUPS Y0, (AX)
+	VMOVUPS 32(CX), Y0
+	VPMAXSD cffffffff<>+0(SB), Y0, Y0
+	VPMINSD c00000001<>+0(SB), Y0, Y0
+	VMOVUPS Y0, 32(AX)
+	VMOVUPS 64(CX), Y0
+	VPMAXSD cffffffff<>+0(SB), Y0, Y0
+	VPMINSD c00000001<>+0(SB), Y0, Y0
+	VMOVUPS Y0, 64(AX)
+	VMOVUPS 96(CX), Y0
+	VPMAXSD cffffffff<>+0(SB), Y0, Y0
+	VPMINSD c00000001<>+0(SB), Y0, Y0
+	VMOVUPS Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000020, DX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    DX, $0x00000008
+	JB      end1
+	VMOVUPS (CX), Y0
+	VPMAXSD cffffffff<>+0(SB), Y0, Y0
+	VPMINSD c00000001<>+0(SB), Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000008, DX
+	JMP     loop1
 
 end1:
 	VZEROUPPER
@@ -18581,6 +20819,1499 @@ next:
 	VZEROUPPER
 	RET
 
+// func addLanes64AVX2(sums uintptr, x uintptr, n uintptr)
+// Requires: AVX
+TEXT ·addLanes64AVX2(SB), NOSPLIT, $0-24
+	MOVQ    sums+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+
+next:
+	VADDPD  (CX), Y0, Y0
+	VADDPD  32(CX), Y1, Y1
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000008, DX
+	JNE     next
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func largest64AVX2(x uintptr, n uintptr) float64
+// Requires: AVX, SSE2
+TEXT ·largest64AVX2(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	VMOVUPD dfff0000000000000<>+0(SB), Y0
+	VXORPS  Y2, Y2, Y2
+	VMOVUPD dfff0000000000000<>+0(SB), Y1
+	VXORPS  Y3, Y3, Y3
+
+next:
+	VMOVUPD      (AX), Y4
+	VCMPPD       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, Y4, Y2, Y2
+	VMAXPD       Y0, Y4, Y0
+	VMOVUPD      32(AX), Y4
+	VCMPPD       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, Y4, Y3, Y3
+	VMAXPD       Y1, Y4, Y1
+	ADDQ         $0x00000040, AX
+	SUBQ         $0x00000008, CX
+	JNE          next
+	VMAXPD       Y1, Y0, Y0
+	VADDPD       Y3, Y2, Y2
+	VMOVAPS      Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VEXTRACTF128 $0x00, Y0, X0
+	VMAXPD       X1, X0, X0
+	VPERMILPS    $0x4e, X0, X1
+	VMAXPD       X1, X0, X0
+	VMOVAPS      Y2, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VEXTRACTF128 $0x00, Y1, X1
+	VADDPD       X2, X1, X1
+	VPERMILPS    $0x4e, X1, X2
+	VADDPD       X2, X1, X1
+	VADDSD       X1, X0, X0
+	MOVSD        X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+DATA dfff0000000000000<>+0(SB)/4, $0x00000000
+DATA dfff0000000000000<>+4(SB)/4, $0xfff00000
+DATA dfff0000000000000<>+8(SB)/4, $0x00000000
+DATA dfff0000000000000<>+12(SB)/4, $0xfff00000
+DATA dfff0000000000000<>+16(SB)/4, $0x00000000
+DATA dfff0000000000000<>+20(SB)/4, $0xfff00000
+DATA dfff0000000000000<>+24(SB)/4, $0x00000000
+DATA dfff0000000000000<>+28(SB)/4, $0xfff00000
+DATA dfff0000000000000<>+32(SB)/4, $0x00000000
+DATA dfff0000000000000<>+36(SB)/4, $0xfff00000
+DATA dfff0000000000000<>+40(SB)/4, $0x00000000
+DATA dfff0000000000000<>+44(SB)/4, $0xfff00000
+DATA dfff0000000000000<>+48(SB)/4, $0x00000000
+DATA dfff0000000000000<>+52(SB)/4, $0xfff00000
+DATA dfff0000000000000<>+56(SB)/4, $0x00000000
+DATA dfff0000000000000<>+60(SB)/4, $0xfff00000
+GLOBL dfff0000000000000<>(SB), RODATA|NOPTR, $64
+
+// func smallest64AVX2(x uintptr, n uintptr) float64
+// Requires: AVX, SSE2
+TEXT ·smallest64AVX2(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	VMOVUPD d7ff0000000000000<>+0(SB), Y0
+	VXORPS  Y2, Y2, Y2
+	VMOVUPD d7ff0000000000000<>+0(SB), Y1
+	VXORPS  Y3, Y3, Y3
+
+next:
+	VMOVUPD      (AX), Y4
+	VCMPPD       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, Y4, Y2, Y2
+	VMINPD       Y0, Y4, Y0
+	VMOVUPD      32(AX), Y4
+	VCMPPD       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, Y4, Y3, Y3
+	VMINPD       Y1, Y4, Y1
+	ADDQ         $0x00000040, AX
+	SUBQ         $0x00000008, CX
+	JNE          next
+	VMINPD       Y1, Y0, Y0
+	VADDPD       Y3, Y2, Y2
+	VMOVAPS      Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VEXTRACTF128 $0x00, Y0, X0
+	VMINPD       X1, X0, X0
+	VPERMILPS    $0x4e, X0, X1
+	VMINPD       X1, X0, X0
+	VMOVAPS      Y2, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VEXTRACTF128 $0x00, Y1, X1
+	VADDPD       X2, X1, X1
+	VPERMILPS    $0x4e, X1, X2
+	VADDPD       X2, X1, X1
+	VADDSD       X1, X0, X0
+	MOVSD        X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func addBytesAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·addBytesAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ    BX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPADDB  (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VPADDB  32(DX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPADDB  64(DX), Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPADDB  96(DX), Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, BX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    BX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPADDB  (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func subBytesAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·subBytesAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ    BX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPSUBB  (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VPSUBB  32(DX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPSUBB  64(DX), Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPSUBB  96(DX), Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, BX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    BX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPSUBB  (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func maxInt8AVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·maxInt8AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ    BX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPMAXSB (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VPMAXSB 32(DX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPMAXSB 64(DX), Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPMAXSB 96(DX), Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, BX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    BX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPMAXSB (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func minInt8AVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·minInt8AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ    BX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPMINSB (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VPMINSB 32(DX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPMINSB 64(DX), Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPMINSB 96(DX), Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, BX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    BX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPMINSB (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func maxUint8AVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·maxUint8AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ    BX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPMAXUB (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VPMAXUB 32(DX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPMAXUB 64(DX), Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPMAXUB 96(DX), Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, BX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    BX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPMAXUB (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func minUint8AVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·minUint8AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ    BX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPMINUB (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VPMINUB 32(DX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPMINUB 64(DX), Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPMINUB 96(DX), Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, BX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    BX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPMINUB (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func mulBytesAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·mulBytesAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ    BX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VMOVDQU (DX), Y1
+	VPMULLW Y1, Y0, Y2
+	VPSLLW  $0x08, Y2, Y2
+	VPSRLW  $0x08, Y2, Y2
+	VPSRLW  $0x08, Y0, Y0
+	VPSRLW  $0x08, Y1, Y1
+	VPMULLW Y1, Y0, Y0
+	VPSLLW  $0x08, Y0, Y0
+	VPOR    Y2, Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VMOVDQU 32(DX), Y1
+	VPMULLW Y1, Y0, Y2
+	VPSLLW  $0x08, Y2, Y2
+	VPSRLW  $0x08, Y2, Y2
+	VPSRLW  $0x08, Y0, Y0
+	VPSRLW  $0x08, Y1, Y1
+	VPMULLW Y1, Y0, Y0
+	VPSLLW  $0x08, Y0, Y0
+	VPOR    Y2, Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VMOVDQU 64(DX), Y1
+	VPMULLW Y1, Y0, Y2
+	VPSLLW  $0x08, Y2, Y2
+	VPSRLW  $0x08, Y2, Y2
+	VPSRLW  $0x08, Y0, Y0
+	VPSRLW  $0x08, Y1, Y1
+	VPMULLW Y1, Y0, Y0
+	VPSLLW  $0x08, Y0, Y0
+	VPOR    Y2, Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VMOVDQU 96(DX), Y1
+	VPMULLW Y1, Y0, Y2
+	VPSLLW  $0x08, Y2, Y2
+	VPSRLW  $0x08, Y2, Y2
+	VPSRLW  $0x08, Y0, Y0
+	VPSRLW  $0x08, Y1, Y1
+	VPMULLW Y1, Y0, Y0
+	VPSLLW  $0x08, Y0, Y0
+	VPOR    Y2, Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, BX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    BX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VMOVDQU (DX), Y1
+	VPMULLW Y1, Y0, Y2
+	VPSLLW  $0x08, Y2, Y2
+	VPSRLW  $0x08, Y2, Y2
+	VPSRLW  $0x08, Y0, Y0
+	VPSRLW  $0x08, Y1, Y1
+	VPMULLW Y1, Y0, Y0
+	VPSLLW  $0x08, Y0, Y0
+	VPOR    Y2, Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func addWordsAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·addWordsAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ    BX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPADDW  (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VPADDW  32(DX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPADDW  64(DX), Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPADDW  96(DX), Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, BX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    BX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPADDW  (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func subWordsAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·subWordsAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ    BX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPSUBW  (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VPSUBW  32(DX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPSUBW  64(DX), Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPSUBW  96(DX), Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, BX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    BX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPSUBW  (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func maxInt16AVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·maxInt16AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ    BX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPMAXSW (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VPMAXSW 32(DX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPMAXSW 64(DX), Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPMAXSW 96(DX), Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, BX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    BX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPMAXSW (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func minInt16AVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·minInt16AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ    BX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPMINSW (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VPMINSW 32(DX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPMINSW 64(DX), Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPMINSW 96(DX), Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, BX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    BX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPMINSW (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func maxUint16AVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·maxUint16AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ    BX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPMAXUW (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VPMAXUW 32(DX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPMAXUW 64(DX), Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPMAXUW 96(DX), Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, BX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    BX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPMAXUW (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func minUint16AVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·minUint16AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ    BX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPMINUW (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VPMINUW 32(DX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPMINUW 64(DX), Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPMINUW 96(DX), Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, BX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    BX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPMINUW (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func mulWordsAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·mulWordsAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ    BX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPMULLW (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VPMULLW 32(DX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPMULLW 64(DX), Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPMULLW 96(DX), Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, BX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    BX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPMULLW (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func maxUint32AVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·maxUint32AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ    BX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPMAXUD (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VPMAXUD 32(DX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPMAXUD 64(DX), Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPMAXUD 96(DX), Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, BX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    BX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPMAXUD (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func minUint32AVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·minUint32AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ    BX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPMINUD (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VPMINUD 32(DX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPMINUD 64(DX), Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPMINUD 96(DX), Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, BX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    BX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPMINUD (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func negBytesAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·negBytesAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+four:
+	CMPQ    DX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPXOR   Y1, Y1, Y1
+	VPSUBB  Y0, Y1, Y1
+	VMOVDQU Y1, (AX)
+	VMOVDQU 32(CX), Y0
+	VPXOR   Y1, Y1, Y1
+	VPSUBB  Y0, Y1, Y1
+	VMOVDQU Y1, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPXOR   Y1, Y1, Y1
+	VPSUBB  Y0, Y1, Y1
+	VMOVDQU Y1, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPXOR   Y1, Y1, Y1
+	VPSUBB  Y0, Y1, Y1
+	VMOVDQU Y1, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000080, DX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    DX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPXOR   Y1, Y1, Y1
+	VPSUBB  Y0, Y1, Y1
+	VMOVDQU Y1, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000020, DX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func absBytesAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·absBytesAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+four:
+	CMPQ    DX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPXOR   Y1, Y1, Y1
+	VPSUBB  Y0, Y1, Y1
+	VPMAXSB Y1, Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VPXOR   Y1, Y1, Y1
+	VPSUBB  Y0, Y1, Y1
+	VPMAXSB Y1, Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPXOR   Y1, Y1, Y1
+	VPSUBB  Y0, Y1, Y1
+	VPMAXSB Y1, Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPXOR   Y1, Y1, Y1
+	VPSUBB  Y0, Y1, Y1
+	VPMAXSB Y1, Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000080, DX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    DX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPXOR   Y1, Y1, Y1
+	VPSUBB  Y0, Y1, Y1
+	VPMAXSB Y1, Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000020, DX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func signBytesAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·signBytesAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+four:
+	CMPQ    DX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VMOVDQU cffffffff<>+0(SB), Y1
+	VPMAXSB Y1, Y0, Y0
+	VMOVDQU c01010101<>+0(SB), Y1
+	VPMINSB Y1, Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VMOVDQU cffffffff<>+0(SB), Y1
+	VPMAXSB Y1, Y0, Y0
+	VMOVDQU c01010101<>+0(SB), Y1
+	VPMINSB Y1, Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VMOVDQU cffffffff<>+0(SB), Y1
+	VPMAXSB Y1, Y0, Y0
+	VMOVDQU c01010101<>+0(SB), Y1
+	VPMINSB Y1, Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VMOVDQU cffffffff<>+0(SB), Y1
+	VPMAXSB Y1, Y0, Y0
+	VMOVDQU c01010101<>+0(SB), Y1
+	VPMINSB Y1, Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000080, DX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    DX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VMOVDQU cffffffff<>+0(SB), Y1
+	VPMAXSB Y1, Y0, Y0
+	VMOVDQU c01010101<>+0(SB), Y1
+	VPMINSB Y1, Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000020, DX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+DATA c01010101<>+0(SB)/4, $0x01010101
+DATA c01010101<>+4(SB)/4, $0x01010101
+DATA c01010101<>+8(SB)/4, $0x01010101
+DATA c01010101<>+12(SB)/4, $0x01010101
+DATA c01010101<>+16(SB)/4, $0x01010101
+DATA c01010101<>+20(SB)/4, $0x01010101
+DATA c01010101<>+24(SB)/4, $0x01010101
+DATA c01010101<>+28(SB)/4, $0x01010101
+DATA c01010101<>+32(SB)/4, $0x01010101
+DATA c01010101<>+36(SB)/4, $0x01010101
+DATA c01010101<>+40(SB)/4, $0x01010101
+DATA c01010101<>+44(SB)/4, $0x01010101
+DATA c01010101<>+48(SB)/4, $0x01010101
+DATA c01010101<>+52(SB)/4, $0x01010101
+DATA c01010101<>+56(SB)/4, $0x01010101
+DATA c01010101<>+60(SB)/4, $0x01010101
+GLOBL c01010101<>(SB), RODATA|NOPTR, $64
+
+// func negWordsAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·negWordsAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+four:
+	CMPQ    DX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPXOR   Y1, Y1, Y1
+	VPSUBW  Y0, Y1, Y1
+	VMOVDQU Y1, (AX)
+	VMOVDQU 32(CX), Y0
+	VPXOR   Y1, Y1, Y1
+	VPSUBW  Y0, Y1, Y1
+	VMOVDQU Y1, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPXOR   Y1, Y1, Y1
+	VPSUBW  Y0, Y1, Y1
+	VMOVDQU Y1, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPXOR   Y1, Y1, Y1
+	VPSUBW  Y0, Y1, Y1
+	VMOVDQU Y1, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000080, DX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    DX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPXOR   Y1, Y1, Y1
+	VPSUBW  Y0, Y1, Y1
+	VMOVDQU Y1, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000020, DX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func absWordsAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·absWordsAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+four:
+	CMPQ    DX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPXOR   Y1, Y1, Y1
+	VPSUBW  Y0, Y1, Y1
+	VPMAXSW Y1, Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VPXOR   Y1, Y1, Y1
+	VPSUBW  Y0, Y1, Y1
+	VPMAXSW Y1, Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPXOR   Y1, Y1, Y1
+	VPSUBW  Y0, Y1, Y1
+	VPMAXSW Y1, Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPXOR   Y1, Y1, Y1
+	VPSUBW  Y0, Y1, Y1
+	VPMAXSW Y1, Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000080, DX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    DX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPXOR   Y1, Y1, Y1
+	VPSUBW  Y0, Y1, Y1
+	VPMAXSW Y1, Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000020, DX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func signWordsAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·signWordsAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+four:
+	CMPQ    DX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VMOVDQU cffffffff<>+0(SB), Y1
+	VPMAXSW Y1, Y0, Y0
+	VMOVDQU c00010001<>+0(SB), Y1
+	VPMINSW Y1, Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VMOVDQU cffffffff<>+0(SB), Y1
+	VPMAXSW Y1, Y0, Y0
+	VMOVDQU c00010001<>+0(SB), Y1
+	VPMINSW Y1, Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VMOVDQU cffffffff<>+0(SB), Y1
+	VPMAXSW Y1, Y0, Y0
+	VMOVDQU c00010001<>+0(SB), Y1
+	VPMINSW Y1, Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VMOVDQU cffffffff<>+0(SB), Y1
+	VPMAXSW Y1, Y0, Y0
+	VMOVDQU c00010001<>+0(SB), Y1
+	VPMINSW Y1, Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000080, DX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    DX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VMOVDQU cffffffff<>+0(SB), Y1
+	VPMAXSW Y1, Y0, Y0
+	VMOVDQU c00010001<>+0(SB), Y1
+	VPMINSW Y1, Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000020, DX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+DATA c00010001<>+0(SB)/4, $0x00010001
+DATA c00010001<>+4(SB)/4, $0x00010001
+DATA c00010001<>+8(SB)/4, $0x00010001
+DATA c00010001<>+12(SB)/4, $0x00010001
+DATA c00010001<>+16(SB)/4, $0x00010001
+DATA c00010001<>+20(SB)/4, $0x00010001
+DATA c00010001<>+24(SB)/4, $0x00010001
+DATA c00010001<>+28(SB)/4, $0x00010001
+DATA c00010001<>+32(SB)/4, $0x00010001
+DATA c00010001<>+36(SB)/4, $0x00010001
+DATA c00010001<>+40(SB)/4, $0x00010001
+DATA c00010001<>+44(SB)/4, $0x00010001
+DATA c00010001<>+48(SB)/4, $0x00010001
+DATA c00010001<>+52(SB)/4, $0x00010001
+DATA c00010001<>+56(SB)/4, $0x00010001
+DATA c00010001<>+60(SB)/4, $0x00010001
+GLOBL c00010001<>(SB), RODATA|NOPTR, $64
+
+// func int8ToIntAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·int8ToIntAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ      DX, $0x00000020
+	JB        end4
+	VPMOVSXBD (CX), Y0
+	VMOVUPS   Y0, (AX)
+	VPMOVSXBD 8(CX), Y0
+	VMOVUPS   Y0, 32(AX)
+	VPMOVSXBD 16(CX), Y0
+	VMOVUPS   Y0, 64(AX)
+	VPMOVSXBD 24(CX), Y0
+	VMOVUPS   Y0, 96(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000080, AX
+	SUBQ      $0x00000020, DX
+	JMP       loop4
+
+end4:
+loop1:
+	CMPQ      DX, $0x00000008
+	JB        end1
+	VPMOVSXBD (CX), Y0
+	VMOVUPS   Y0, (AX)
+	ADDQ      $0x00000008, CX
+	ADDQ      $0x00000020, AX
+	SUBQ      $0x00000008, DX
+	JMP       loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func int8ToFloatAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·int8ToFloatAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ      DX, $0x00000020
+	JB        end4
+	VPMOVSXBD (CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (AX)
+	VPMOVSXBD 8(CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 32(AX)
+	VPMOVSXBD 16(CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 64(AX)
+	VPMOVSXBD 24(CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 96(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000080, AX
+	SUBQ      $0x00000020, DX
+	JMP       loop4
+
+end4:
+loop1:
+	CMPQ      DX, $0x00000008
+	JB        end1
+	VPMOVSXBD (CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (AX)
+	ADDQ      $0x00000008, CX
+	ADDQ      $0x00000020, AX
+	SUBQ      $0x00000008, DX
+	JMP       loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func int16ToIntAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·int16ToIntAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ      DX, $0x00000020
+	JB        end4
+	VPMOVSXWD (CX), Y0
+	VMOVUPS   Y0, (AX)
+	VPMOVSXWD 16(CX), Y0
+	VMOVUPS   Y0, 32(AX)
+	VPMOVSXWD 32(CX), Y0
+	VMOVUPS   Y0, 64(AX)
+	VPMOVSXWD 48(CX), Y0
+	VMOVUPS   Y0, 96(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000080, AX
+	SUBQ      $0x00000020, DX
+	JMP       loop4
+
+end4:
+loop1:
+	CMPQ      DX, $0x00000008
+	JB        end1
+	VPMOVSXWD (CX), Y0
+	VMOVUPS   Y0, (AX)
+	ADDQ      $0x00000010, CX
+	ADDQ      $0x00000020, AX
+	SUBQ      $0x00000008, DX
+	JMP       loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func int16ToFloatAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·int16ToFloatAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ      DX, $0x00000020
+	JB        end4
+	VPMOVSXWD (CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (AX)
+	VPMOVSXWD 16(CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 32(AX)
+	VPMOVSXWD 32(CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 64(AX)
+	VPMOVSXWD 48(CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 96(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000080, AX
+	SUBQ      $0x00000020, DX
+	JMP       loop4
+
+end4:
+loop1:
+	CMPQ      DX, $0x00000008
+	JB        end1
+	VPMOVSXWD (CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (AX)
+	ADDQ      $0x00000010, CX
+	ADDQ      $0x00000020, AX
+	SUBQ      $0x00000008, DX
+	JMP       loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func uint16ToIntAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·uint16ToIntAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ      DX, $0x00000020
+	JB        end4
+	VPMOVZXWD (CX), Y0
+	VMOVUPS   Y0, (AX)
+	VPMOVZXWD 16(CX), Y0
+	VMOVUPS   Y0, 32(AX)
+	VPMOVZXWD 32(CX), Y0
+	VMOVUPS   Y0, 64(AX)
+	VPMOVZXWD 48(CX), Y0
+	VMOVUPS   Y0, 96(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000080, AX
+	SUBQ      $0x00000020, DX
+	JMP       loop4
+
+end4:
+loop1:
+	CMPQ      DX, $0x00000008
+	JB        end1
+	VPMOVZXWD (CX), Y0
+	VMOVUPS   Y0, (AX)
+	ADDQ      $0x00000010, CX
+	ADDQ      $0x00000020, AX
+	SUBQ      $0x00000008, DX
+	JMP       loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func uint16ToFloatAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·uint16ToFloatAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ      DX, $0x00000020
+	JB        end4
+	VPMOVZXWD (CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (AX)
+	VPMOVZXWD 16(CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 32(AX)
+	VPMOVZXWD 32(CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 64(AX)
+	VPMOVZXWD 48(CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 96(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000080, AX
+	SUBQ      $0x00000020, DX
+	JMP       loop4
+
+end4:
+loop1:
+	CMPQ      DX, $0x00000008
+	JB        end1
+	VPMOVZXWD (CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (AX)
+	ADDQ      $0x00000010, CX
+	ADDQ      $0x00000020, AX
+	SUBQ      $0x00000008, DX
+	JMP       loop1
+
+end1:
+	VZEROUPPER
+	RET
+
 // func addAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
 // Requires: AVX, AVX512F
 TEXT ·addAVX512(SB), NOSPLIT, $0-32
@@ -23575,14 +27306,10 @@ next8:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x00000033
-	JAE     from51_8
-	CMPQ    R11, $0x0000001a
-	JAE     from26_8
-	CMPQ    R11, $0x0000000d
-	JAE     from13_8
-	CMPQ    R11, $0x00000007
-	JAE     from7_8
+	CMPQ    R11, $0x00000028
+	JAE     from40_8
+	CMPQ    R11, $0x00000009
+	JAE     from9_8
 	CMPQ    R11, $0x00000004
 	JAE     from4_8
 	CMPQ    R11, $0x00000002
@@ -23652,8 +27379,8 @@ from3_8:
 	JMP     done8
 
 from4_8:
-	CMPQ   R11, $0x00000006
-	JAE    from6_8
+	CMPQ   R11, $0x00000007
+	JAE    from7_8
 	CMPQ   R11, $0x00000005
 	JAE    from5_8
 	VADDPS (BX)(DI*1), Z0, Z0
@@ -23669,6 +27396,8 @@ from4_8:
 	JMP    done8
 
 from5_8:
+	CMPQ   R11, $0x00000006
+	JAE    from6_8
 	VSUBPS (BX)(DI*1), Z0, Z0
 	VSUBPS 64(BX)(DI*1), Z1, Z1
 	VSUBPS 128(BX)(DI*1), Z2, Z2
@@ -23703,10 +27432,6 @@ from6_8:
 	JMP     done8
 
 from7_8:
-	CMPQ   R11, $0x0000000a
-	JAE    from10_8
-	CMPQ   R11, $0x00000009
-	JAE    from9_8
 	CMPQ   R11, $0x00000008
 	JAE    from8_8
 	VMULPS (BX)(DI*1), Z0, Z0
@@ -23735,6 +27460,16 @@ from8_8:
 	JMP    done8
 
 from9_8:
+	CMPQ    R11, $0x00000013
+	JAE     from19_8
+	CMPQ    R11, $0x00000010
+	JAE     from16_8
+	CMPQ    R11, $0x0000000e
+	JAE     from14_8
+	CMPQ    R11, $0x0000000b
+	JAE     from11_8
+	CMPQ    R11, $0x0000000a
+	JAE     from10_8
 	VMOVUPS (BX)(DI*1), Z16
 	VDIVPS  Z0, Z16, Z0
 	VMOVUPS 64(BX)(DI*1), Z16
@@ -23756,10 +27491,6 @@ from9_8:
 	JMP     done8
 
 from10_8:
-	CMPQ    R11, $0x0000000c
-	JAE     from12_8
-	CMPQ    R11, $0x0000000b
-	JAE     from11_8
 	VMOVUPS (BX)(DI*1), Z16
 	VCMPPS  $0x03, Z0, Z0, K1
 	VMAXPS  Z16, Z0, Z16
@@ -23805,6 +27536,8 @@ from10_8:
 	JMP     done8
 
 from11_8:
+	CMPQ    R11, $0x0000000c
+	JAE     from12_8
 	VMOVUPS (BX)(DI*1), Z16
 	VCMPPS  $0x03, Z16, Z16, K1
 	VMAXPS  Z0, Z16, Z0
@@ -23842,6 +27575,8 @@ from11_8:
 	JMP     done8
 
 from12_8:
+	CMPQ    R11, $0x0000000d
+	JAE     from13_8
 	VMOVUPS (BX)(DI*1), Z16
 	VCMPPS  $0x03, Z0, Z0, K1
 	VMINPS  Z16, Z0, Z16
@@ -23887,14 +27622,6 @@ from12_8:
 	JMP     done8
 
 from13_8:
-	CMPQ    R11, $0x00000014
-	JAE     from20_8
-	CMPQ    R11, $0x00000011
-	JAE     from17_8
-	CMPQ    R11, $0x0000000f
-	JAE     from15_8
-	CMPQ    R11, $0x0000000e
-	JAE     from14_8
 	VMOVUPS (BX)(DI*1), Z16
 	VCMPPS  $0x03, Z16, Z16, K1
 	VMINPS  Z0, Z16, Z0
@@ -23932,6 +27659,8 @@ from13_8:
 	JMP     done8
 
 from14_8:
+	CMPQ         R11, $0x0000000f
+	JAE          from15_8
 	VBROADCASTSS (BX), Z16
 	VADDPS       Z16, Z0, Z0
 	VADDPS       Z16, Z1, Z1
@@ -23946,8 +27675,6 @@ from14_8:
 	JMP          done8
 
 from15_8:
-	CMPQ         R11, $0x00000010
-	JAE          from16_8
 	VBROADCASTSS (BX), Z16
 	VSUBPS       Z16, Z0, Z0
 	VSUBPS       Z16, Z1, Z1
@@ -23962,6 +27689,8 @@ from15_8:
 	JMP          done8
 
 from16_8:
+	CMPQ         R11, $0x00000011
+	JAE          from17_8
 	VBROADCASTSS (BX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -23976,8 +27705,6 @@ from16_8:
 	JMP          done8
 
 from17_8:
-	CMPQ         R11, $0x00000013
-	JAE          from19_8
 	CMPQ         R11, $0x00000012
 	JAE          from18_8
 	VBROADCASTSS (BX), Z16
@@ -24008,6 +27735,12 @@ from18_8:
 	JMP          done8
 
 from19_8:
+	CMPQ        R11, $0x0000001e
+	JAE         from30_8
+	CMPQ        R11, $0x00000015
+	JAE         from21_8
+	CMPQ        R11, $0x00000014
+	JAE         from20_8
 	VXORPS.BCST signBit<>+0(SB), Z0, Z0
 	VXORPS.BCST signBit<>+0(SB), Z1, Z1
 	VXORPS.BCST signBit<>+0(SB), Z2, Z2
@@ -24021,12 +27754,6 @@ from19_8:
 	JMP         done8
 
 from20_8:
-	CMPQ        R11, $0x00000017
-	JAE         from23_8
-	CMPQ        R11, $0x00000016
-	JAE         from22_8
-	CMPQ        R11, $0x00000015
-	JAE         from21_8
 	VANDPS.BCST magnitude<>+0(SB), Z0, Z0
 	VANDPS.BCST magnitude<>+0(SB), Z1, Z1
 	VANDPS.BCST magnitude<>+0(SB), Z2, Z2
@@ -24040,6 +27767,12 @@ from20_8:
 	JMP         done8
 
 from21_8:
+	CMPQ   R11, $0x00000019
+	JAE    from25_8
+	CMPQ   R11, $0x00000017
+	JAE    from23_8
+	CMPQ   R11, $0x00000016
+	JAE    from22_8
 	VXORPS Z16, Z16, Z16
 	VMAXPS Z0, Z16, Z0
 	VMAXPS Z1, Z16, Z1
@@ -24075,8 +27808,6 @@ from22_8:
 	JMP     done8
 
 from23_8:
-	CMPQ        R11, $0x00000019
-	JAE         from25_8
 	CMPQ        R11, $0x00000018
 	JAE         from24_8
 	VRNDSCALEPS $0x09, Z0, Z0
@@ -24121,6 +27852,10 @@ from24_8:
 	JMP         done8
 
 from25_8:
+	CMPQ        R11, $0x0000001b
+	JAE         from27_8
+	CMPQ        R11, $0x0000001a
+	JAE         from26_8
 	VRNDSCALEPS $0x08, Z0, Z0
 	VMOVAPS     Z0, Z0
 	VRNDSCALEPS $0x08, Z1, Z1
@@ -24142,16 +27877,6 @@ from25_8:
 	JMP         done8
 
 from26_8:
-	CMPQ         R11, $0x00000027
-	JAE          from39_8
-	CMPQ         R11, $0x00000021
-	JAE          from33_8
-	CMPQ         R11, $0x0000001e
-	JAE          from30_8
-	CMPQ         R11, $0x0000001c
-	JAE          from28_8
-	CMPQ         R11, $0x0000001b
-	JAE          from27_8
 	VXORPS       Z16, Z16, Z16
 	VCMPPS       $0x1e, Z16, Z0, K1
 	VMULPS.BCST  one<>+0(SB), Z0, Z17
@@ -24229,6 +27954,8 @@ from26_8:
 	JMP          done8
 
 from27_8:
+	CMPQ      R11, $0x0000001c
+	JAE       from28_8
 	VXORPS    Z16, Z16, Z16
 	VMOVUPS   (BX)(DI*1), Z17
 	VCMPPS    $0x1e, Z16, Z17, K1
@@ -24320,6 +28047,10 @@ from29_8:
 	JMP        done8
 
 from30_8:
+	CMPQ       R11, $0x00000024
+	JAE        from36_8
+	CMPQ       R11, $0x00000022
+	JAE        from34_8
 	CMPQ       R11, $0x00000020
 	JAE        from32_8
 	CMPQ       R11, $0x0000001f
@@ -24382,6 +28113,8 @@ from31_8:
 	JMP        done8
 
 from32_8:
+	CMPQ       R11, $0x00000021
+	JAE        from33_8
 	VCMPPS     $0x12, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
 	VMOVDQU8   X16, (SI)(R8*1)
@@ -24411,12 +28144,6 @@ from32_8:
 	JMP        done8
 
 from33_8:
-	CMPQ       R11, $0x00000024
-	JAE        from36_8
-	CMPQ       R11, $0x00000023
-	JAE        from35_8
-	CMPQ       R11, $0x00000022
-	JAE        from34_8
 	VCMPPS     $0x1e, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
 	VMOVDQU8   X16, (SI)(R8*1)
@@ -24446,6 +28173,8 @@ from33_8:
 	JMP        done8
 
 from34_8:
+	CMPQ       R11, $0x00000023
+	JAE        from35_8
 	VCMPPS     $0x1d, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
 	VMOVDQU8   X16, (SI)(R8*1)
@@ -24574,6 +28303,8 @@ from37_8:
 	JMP      done8
 
 from38_8:
+	CMPQ     R11, $0x00000027
+	JAE      from39_8
 	VCMPPS   $0x04, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z8
 	VCMPPS   $0x04, 64(BX)(DI*1), Z1, K1
@@ -24595,14 +28326,6 @@ from38_8:
 	JMP      done8
 
 from39_8:
-	CMPQ     R11, $0x0000002d
-	JAE      from45_8
-	CMPQ     R11, $0x0000002a
-	JAE      from42_8
-	CMPQ     R11, $0x00000029
-	JAE      from41_8
-	CMPQ     R11, $0x00000028
-	JAE      from40_8
 	VCMPPS   $0x11, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z8
 	VCMPPS   $0x11, 64(BX)(DI*1), Z1, K1
@@ -24624,6 +28347,16 @@ from39_8:
 	JMP      done8
 
 from40_8:
+	CMPQ     R11, $0x00000049
+	JAE      from73_8
+	CMPQ     R11, $0x00000031
+	JAE      from49_8
+	CMPQ     R11, $0x0000002e
+	JAE      from46_8
+	CMPQ     R11, $0x0000002b
+	JAE      from43_8
+	CMPQ     R11, $0x00000029
+	JAE      from41_8
 	VCMPPS   $0x12, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z8
 	VCMPPS   $0x12, 64(BX)(DI*1), Z1, K1
@@ -24645,6 +28378,8 @@ from40_8:
 	JMP      done8
 
 from41_8:
+	CMPQ     R11, $0x0000002a
+	JAE      from42_8
 	VCMPPS   $0x1e, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z8
 	VCMPPS   $0x1e, 64(BX)(DI*1), Z1, K1
@@ -24666,10 +28401,6 @@ from41_8:
 	JMP      done8
 
 from42_8:
-	CMPQ     R11, $0x0000002c
-	JAE      from44_8
-	CMPQ     R11, $0x0000002b
-	JAE      from43_8
 	VCMPPS   $0x1d, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z8
 	VCMPPS   $0x1d, 64(BX)(DI*1), Z1, K1
@@ -24691,6 +28422,8 @@ from42_8:
 	JMP      done8
 
 from43_8:
+	CMPQ       R11, $0x0000002c
+	JAE        from44_8
 	VPTERNLOGD $0xe2, (BX)(DI*1), Z8, Z0
 	VPTERNLOGD $0xe2, 64(BX)(DI*1), Z9, Z1
 	VPTERNLOGD $0xe2, 128(BX)(DI*1), Z10, Z2
@@ -24704,6 +28437,8 @@ from43_8:
 	JMP        done8
 
 from44_8:
+	CMPQ       R11, $0x0000002d
+	JAE        from45_8
 	VPTERNLOGD $0xb8, (BX)(DI*1), Z8, Z0
 	VPTERNLOGD $0xb8, 64(BX)(DI*1), Z9, Z1
 	VPTERNLOGD $0xb8, 128(BX)(DI*1), Z10, Z2
@@ -24717,12 +28452,6 @@ from44_8:
 	JMP        done8
 
 from45_8:
-	CMPQ         R11, $0x00000030
-	JAE          from48_8
-	CMPQ         R11, $0x0000002f
-	JAE          from47_8
-	CMPQ         R11, $0x0000002e
-	JAE          from46_8
 	VBROADCASTSS c3f000000<>+0(SB), Z16
 	VMOVUPS      (BX)(DI*1), Z17
 	VCMPPS       $0x00, (SI)(DI*1), Z17, K1
@@ -24785,6 +28514,8 @@ from45_8:
 	JMP          done8
 
 from46_8:
+	CMPQ      R11, $0x0000002f
+	JAE       from47_8
 	VPMOVZXWD (BX)(R8*2), Z0
 	VPSLLD    $0x10, Z0, Z0
 	VPMOVZXWD 32(BX)(R8*2), Z1
@@ -24806,6 +28537,8 @@ from46_8:
 	JMP       done8
 
 from47_8:
+	CMPQ    R11, $0x00000030
+	JAE     from48_8
 	VPSRLD  $0x10, Z0, Z16
 	VPMOVDW Z16, (BX)(R8*2)
 	VPSRLD  $0x10, Z1, Z16
@@ -24827,10 +28560,6 @@ from47_8:
 	JMP     done8
 
 from48_8:
-	CMPQ        R11, $0x00000032
-	JAE         from50_8
-	CMPQ        R11, $0x00000031
-	JAE         from49_8
 	VORPS.BCST  quietBit<>+0(SB), Z0, Z17
 	VCMPPS      $0x03, Z0, Z0, K1
 	VPSLLD      $0x0f, Z0, Z16
@@ -24900,6 +28629,12 @@ from48_8:
 	JMP         done8
 
 from49_8:
+	CMPQ      R11, $0x00000039
+	JAE       from57_8
+	CMPQ      R11, $0x00000033
+	JAE       from51_8
+	CMPQ      R11, $0x00000032
+	JAE       from50_8
 	VCVTPH2PS (BX)(R8*2), Z0
 	VCVTPH2PS 32(BX)(R8*2), Z1
 	VCVTPH2PS 64(BX)(R8*2), Z2
@@ -24926,16 +28661,6 @@ from50_8:
 	JMP       done8
 
 from51_8:
-	CMPQ      R11, $0x0000004d
-	JAE       from77_8
-	CMPQ      R11, $0x00000040
-	JAE       from64_8
-	CMPQ      R11, $0x0000003a
-	JAE       from58_8
-	CMPQ      R11, $0x00000037
-	JAE       from55_8
-	CMPQ      R11, $0x00000035
-	JAE       from53_8
 	CMPQ      R11, $0x00000034
 	JAE       from52_8
 	VCVTPS2PH $0x00, Z0, Y0
@@ -24959,6 +28684,10 @@ from51_8:
 	JMP       done8
 
 from52_8:
+	CMPQ   R11, $0x00000036
+	JAE    from54_8
+	CMPQ   R11, $0x00000035
+	JAE    from53_8
 	VPADDD (BX)(DI*1), Z0, Z0
 	VPADDD 64(BX)(DI*1), Z1, Z1
 	VPADDD 128(BX)(DI*1), Z2, Z2
@@ -24972,8 +28701,6 @@ from52_8:
 	JMP    done8
 
 from53_8:
-	CMPQ   R11, $0x00000036
-	JAE    from54_8
 	VPSUBD (BX)(DI*1), Z0, Z0
 	VPSUBD 64(BX)(DI*1), Z1, Z1
 	VPSUBD 128(BX)(DI*1), Z2, Z2
@@ -24987,6 +28714,8 @@ from53_8:
 	JMP    done8
 
 from54_8:
+	CMPQ    R11, $0x00000037
+	JAE     from55_8
 	VMOVUPS (BX)(DI*1), Z16
 	VPSUBD  Z0, Z16, Z0
 	VMOVUPS 64(BX)(DI*1), Z16
@@ -25008,8 +28737,6 @@ from54_8:
 	JMP     done8
 
 from55_8:
-	CMPQ    R11, $0x00000039
-	JAE     from57_8
 	CMPQ    R11, $0x00000038
 	JAE     from56_8
 	VPMULLD (BX)(DI*1), Z0, Z0
@@ -25038,6 +28765,14 @@ from56_8:
 	JMP     done8
 
 from57_8:
+	CMPQ    R11, $0x00000041
+	JAE     from65_8
+	CMPQ    R11, $0x0000003d
+	JAE     from61_8
+	CMPQ    R11, $0x0000003b
+	JAE     from59_8
+	CMPQ    R11, $0x0000003a
+	JAE     from58_8
 	VPMINSD (BX)(DI*1), Z0, Z0
 	VPMINSD 64(BX)(DI*1), Z1, Z1
 	VPMINSD 128(BX)(DI*1), Z2, Z2
@@ -25051,12 +28786,6 @@ from57_8:
 	JMP     done8
 
 from58_8:
-	CMPQ   R11, $0x0000003d
-	JAE    from61_8
-	CMPQ   R11, $0x0000003c
-	JAE    from60_8
-	CMPQ   R11, $0x0000003b
-	JAE    from59_8
 	VANDPS (BX)(DI*1), Z0, Z0
 	VANDPS 64(BX)(DI*1), Z1, Z1
 	VANDPS 128(BX)(DI*1), Z2, Z2
@@ -25070,6 +28799,8 @@ from58_8:
 	JMP    done8
 
 from59_8:
+	CMPQ  R11, $0x0000003c
+	JAE   from60_8
 	VORPS (BX)(DI*1), Z0, Z0
 	VORPS 64(BX)(DI*1), Z1, Z1
 	VORPS 128(BX)(DI*1), Z2, Z2
@@ -25150,6 +28881,8 @@ from62_8:
 	JMP     done8
 
 from63_8:
+	CMPQ      R11, $0x00000040
+	JAE       from64_8
 	VCVTDQ2PS Z0, Z0
 	VMOVAPS   Z0, Z0
 	VCVTDQ2PS Z1, Z1
@@ -25171,14 +28904,6 @@ from63_8:
 	JMP       done8
 
 from64_8:
-	CMPQ         R11, $0x00000047
-	JAE          from71_8
-	CMPQ         R11, $0x00000044
-	JAE          from68_8
-	CMPQ         R11, $0x00000042
-	JAE          from66_8
-	CMPQ         R11, $0x00000041
-	JAE          from65_8
 	VCVTTPS2DQ   Z0, Z16
 	VCMPPS.BCST  $0x1e, c4effffff<>+0(SB), Z0, K1
 	VMOVUPS      Z16, Z16
@@ -25248,6 +28973,12 @@ from64_8:
 	JMP          done8
 
 from65_8:
+	CMPQ      R11, $0x00000045
+	JAE       from69_8
+	CMPQ      R11, $0x00000043
+	JAE       from67_8
+	CMPQ      R11, $0x00000042
+	JAE       from66_8
 	VPMOVZXBD (BX)(R8*1), Z0
 	VPMOVZXBD 16(BX)(R8*1), Z1
 	VPMOVZXBD 32(BX)(R8*1), Z2
@@ -25261,8 +28992,6 @@ from65_8:
 	JMP       done8
 
 from66_8:
-	CMPQ       R11, $0x00000043
-	JAE        from67_8
 	VMOVUPS    (BX)(DI*1), Z16
 	VPCMPEQD   Z16, Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
@@ -25300,6 +29029,8 @@ from66_8:
 	JMP        done8
 
 from67_8:
+	CMPQ       R11, $0x00000044
+	JAE        from68_8
 	VMOVUPS    (BX)(DI*1), Z16
 	VPCMPEQD   Z16, Z0, K1
 	KNOTW      K1, K1
@@ -25345,10 +29076,6 @@ from67_8:
 	JMP        done8
 
 from68_8:
-	CMPQ       R11, $0x00000046
-	JAE        from70_8
-	CMPQ       R11, $0x00000045
-	JAE        from69_8
 	VMOVUPS    (BX)(DI*1), Z16
 	VPCMPGTD   Z0, Z16, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
@@ -25386,6 +29113,10 @@ from68_8:
 	JMP        done8
 
 from69_8:
+	CMPQ       R11, $0x00000047
+	JAE        from71_8
+	CMPQ       R11, $0x00000046
+	JAE        from70_8
 	VMOVUPS    (BX)(DI*1), Z16
 	VPCMPGTD   Z16, Z0, K1
 	KNOTW      K1, K1
@@ -25468,10 +29199,6 @@ from70_8:
 	JMP        done8
 
 from71_8:
-	CMPQ       R11, $0x0000004a
-	JAE        from74_8
-	CMPQ       R11, $0x00000049
-	JAE        from73_8
 	CMPQ       R11, $0x00000048
 	JAE        from72_8
 	VMOVUPS    (BX)(DI*1), Z16
@@ -25548,6 +29275,18 @@ from72_8:
 	JMP      done8
 
 from73_8:
+	CMPQ     R11, $0x00000058
+	JAE      from88_8
+	CMPQ     R11, $0x00000054
+	JAE      from84_8
+	CMPQ     R11, $0x0000004f
+	JAE      from79_8
+	CMPQ     R11, $0x0000004d
+	JAE      from77_8
+	CMPQ     R11, $0x0000004b
+	JAE      from75_8
+	CMPQ     R11, $0x0000004a
+	JAE      from74_8
 	VMOVUPS  (BX)(DI*1), Z8
 	VPCMPEQD Z8, Z0, K1
 	KNOTW    K1, K1
@@ -25585,10 +29324,6 @@ from73_8:
 	JMP      done8
 
 from74_8:
-	CMPQ     R11, $0x0000004c
-	JAE      from76_8
-	CMPQ     R11, $0x0000004b
-	JAE      from75_8
 	VMOVUPS  (BX)(DI*1), Z8
 	VPCMPGTD Z0, Z8, K1
 	VPMOVM2D K1, Z8
@@ -25618,6 +29353,8 @@ from74_8:
 	JMP      done8
 
 from75_8:
+	CMPQ     R11, $0x0000004c
+	JAE      from76_8
 	VMOVUPS  (BX)(DI*1), Z8
 	VPCMPGTD Z8, Z0, K1
 	KNOTW    K1, K1
@@ -25684,14 +29421,6 @@ from76_8:
 	JMP      done8
 
 from77_8:
-	CMPQ     R11, $0x0000005a
-	JAE      from90_8
-	CMPQ     R11, $0x00000054
-	JAE      from84_8
-	CMPQ     R11, $0x00000051
-	JAE      from81_8
-	CMPQ     R11, $0x0000004f
-	JAE      from79_8
 	CMPQ     R11, $0x0000004e
 	JAE      from78_8
 	VMOVUPS  (BX)(DI*1), Z8
@@ -25760,6 +29489,10 @@ from78_8:
 	JMP      done8
 
 from79_8:
+	CMPQ     R11, $0x00000053
+	JAE      from83_8
+	CMPQ     R11, $0x00000051
+	JAE      from81_8
 	CMPQ     R11, $0x00000050
 	JAE      from80_8
 	VMOVDQU8 (BX)(R8*1), X16
@@ -25836,8 +29569,6 @@ from80_8:
 	JMP      done8
 
 from81_8:
-	CMPQ     R11, $0x00000053
-	JAE      from83_8
 	CMPQ     R11, $0x00000052
 	JAE      from82_8
 	VMOVDQU8 (BX)(R8*1), X16
@@ -25919,8 +29650,6 @@ from83_8:
 	JMP        done8
 
 from84_8:
-	CMPQ         R11, $0x00000057
-	JAE          from87_8
 	CMPQ         R11, $0x00000056
 	JAE          from86_8
 	CMPQ         R11, $0x00000055
@@ -25969,6 +29698,8 @@ from85_8:
 	JMP          done8
 
 from86_8:
+	CMPQ         R11, $0x00000057
+	JAE          from87_8
 	VBROADCASTSS (BX), Z15
 	VCMPPS       $0x11, Z15, Z0, K1
 	VPMOVM2D     K1, Z8
@@ -25991,10 +29722,6 @@ from86_8:
 	JMP          done8
 
 from87_8:
-	CMPQ         R11, $0x00000059
-	JAE          from89_8
-	CMPQ         R11, $0x00000058
-	JAE          from88_8
 	VBROADCASTSS (BX), Z15
 	VCMPPS       $0x12, Z15, Z0, K1
 	VPMOVM2D     K1, Z8
@@ -26017,6 +29744,12 @@ from87_8:
 	JMP          done8
 
 from88_8:
+	CMPQ         R11, $0x00000060
+	JAE          from96_8
+	CMPQ         R11, $0x0000005a
+	JAE          from90_8
+	CMPQ         R11, $0x00000059
+	JAE          from89_8
 	VBROADCASTSS (BX), Z15
 	VCMPPS       $0x1e, Z15, Z0, K1
 	VPMOVM2D     K1, Z8
@@ -26061,12 +29794,8 @@ from89_8:
 	JMP          done8
 
 from90_8:
-	CMPQ         R11, $0x00000060
-	JAE          from96_8
 	CMPQ         R11, $0x0000005d
 	JAE          from93_8
-	CMPQ         R11, $0x0000005c
-	JAE          from92_8
 	CMPQ         R11, $0x0000005b
 	JAE          from91_8
 	VBROADCASTSS (BX), Z15
@@ -26091,6 +29820,8 @@ from90_8:
 	JMP          done8
 
 from91_8:
+	CMPQ         R11, $0x0000005c
+	JAE          from92_8
 	VBROADCASTSS (BX), Z15
 	VPCMPEQD     Z15, Z0, K1
 	KNOTW        K1, K1
@@ -26143,8 +29874,6 @@ from92_8:
 	JMP          done8
 
 from93_8:
-	CMPQ         R11, $0x0000005f
-	JAE          from95_8
 	CMPQ         R11, $0x0000005e
 	JAE          from94_8
 	VBROADCASTSS (BX), Z15
@@ -26177,6 +29906,8 @@ from93_8:
 	JMP          done8
 
 from94_8:
+	CMPQ         R11, $0x0000005f
+	JAE          from95_8
 	VBROADCASTSS (BX), Z15
 	VPCMPGTD     Z15, Z0, K1
 	VPMOVM2D     K1, Z8
@@ -26229,10 +29960,6 @@ from95_8:
 	JMP          done8
 
 from96_8:
-	CMPQ         R11, $0x00000063
-	JAE          from99_8
-	CMPQ         R11, $0x00000062
-	JAE          from98_8
 	CMPQ         R11, $0x00000061
 	JAE          from97_8
 	VBROADCASTSS (BX), Z16
@@ -26249,6 +29976,8 @@ from96_8:
 	JMP          done8
 
 from97_8:
+	CMPQ         R11, $0x00000062
+	JAE          from98_8
 	VBROADCASTSS (BX), Z16
 	VPTERNLOGD   $0xb8, Z16, Z8, Z0
 	VPTERNLOGD   $0xb8, Z16, Z9, Z1
@@ -26263,6 +29992,10 @@ from97_8:
 	JMP          done8
 
 from98_8:
+	CMPQ         R11, $0x00000065
+	JAE          from101_8
+	CMPQ         R11, $0x00000063
+	JAE          from99_8
 	VBROADCASTSS (BX), Z16
 	VPADDD       Z16, Z0, Z0
 	VPADDD       Z16, Z1, Z1
@@ -26277,8 +30010,6 @@ from98_8:
 	JMP          done8
 
 from99_8:
-	CMPQ         R11, $0x00000065
-	JAE          from101_8
 	CMPQ         R11, $0x00000064
 	JAE          from100_8
 	VBROADCASTSS (BX), Z16
@@ -26309,6 +30040,10 @@ from100_8:
 	JMP          done8
 
 from101_8:
+	CMPQ         R11, $0x00000067
+	JAE          from103_8
+	CMPQ         R11, $0x00000066
+	JAE          from102_8
 	VBROADCASTSS (BX), Z16
 	VPMINSD      Z16, Z0, Z0
 	VPMINSD      Z16, Z1, Z1
@@ -26320,6 +30055,119 @@ from101_8:
 	VPMINSD      Z16, Z7, Z7
 	DECQ         R10
 	JNE          next8
+	JMP          done8
+
+from102_8:
+	VANDPS.BCST magnitude<>+0(SB), Z0, Z16
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z16, K1
+	VMOVDQU8.Z  c01010101<>+0(SB), K1, X16
+	VMOVDQU8    X16, (SI)(R8*1)
+	VANDPS.BCST magnitude<>+0(SB), Z1, Z16
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z16, K1
+	VMOVDQU8.Z  c01010101<>+0(SB), K1, X16
+	VMOVDQU8    X16, 16(SI)(R8*1)
+	VANDPS.BCST magnitude<>+0(SB), Z2, Z16
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z16, K1
+	VMOVDQU8.Z  c01010101<>+0(SB), K1, X16
+	VMOVDQU8    X16, 32(SI)(R8*1)
+	VANDPS.BCST magnitude<>+0(SB), Z3, Z16
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z16, K1
+	VMOVDQU8.Z  c01010101<>+0(SB), K1, X16
+	VMOVDQU8    X16, 48(SI)(R8*1)
+	VANDPS.BCST magnitude<>+0(SB), Z4, Z16
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z16, K1
+	VMOVDQU8.Z  c01010101<>+0(SB), K1, X16
+	VMOVDQU8    X16, 64(SI)(R8*1)
+	VANDPS.BCST magnitude<>+0(SB), Z5, Z16
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z16, K1
+	VMOVDQU8.Z  c01010101<>+0(SB), K1, X16
+	VMOVDQU8    X16, 80(SI)(R8*1)
+	VANDPS.BCST magnitude<>+0(SB), Z6, Z16
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z16, K1
+	VMOVDQU8.Z  c01010101<>+0(SB), K1, X16
+	VMOVDQU8    X16, 96(SI)(R8*1)
+	VANDPS.BCST magnitude<>+0(SB), Z7, Z16
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z16, K1
+	VMOVDQU8.Z  c01010101<>+0(SB), K1, X16
+	VMOVDQU8    X16, 112(SI)(R8*1)
+	DECQ        R10
+	JNE         next8
+	JMP         done8
+
+from103_8:
+	CMPQ        R11, $0x00000068
+	JAE         from104_8
+	VANDPS.BCST magnitude<>+0(SB), Z0, Z8
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z8, K1
+	VPMOVM2D    K1, Z8
+	VANDPS.BCST magnitude<>+0(SB), Z1, Z9
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z9, K1
+	VPMOVM2D    K1, Z9
+	VANDPS.BCST magnitude<>+0(SB), Z2, Z10
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z10, K1
+	VPMOVM2D    K1, Z10
+	VANDPS.BCST magnitude<>+0(SB), Z3, Z11
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z11, K1
+	VPMOVM2D    K1, Z11
+	VANDPS.BCST magnitude<>+0(SB), Z4, Z12
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z12, K1
+	VPMOVM2D    K1, Z12
+	VANDPS.BCST magnitude<>+0(SB), Z5, Z13
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z13, K1
+	VPMOVM2D    K1, Z13
+	VANDPS.BCST magnitude<>+0(SB), Z6, Z14
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z14, K1
+	VPMOVM2D    K1, Z14
+	VANDPS.BCST magnitude<>+0(SB), Z7, Z15
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z15, K1
+	VPMOVM2D    K1, Z15
+	DECQ        R10
+	JNE         next8
+	JMP         done8
+
+from104_8:
+	VMOVDQU8    (BX)(R8*1), X16
+	VPTESTMB    X16, X16, K1
+	VPMOVM2D    K1, Z16
+	VXORPS      Z16, Z8, Z8
+	VMOVDQU8    16(BX)(R8*1), X16
+	VPTESTMB    X16, X16, K1
+	VPMOVM2D    K1, Z16
+	VXORPS      Z16, Z9, Z9
+	VMOVDQU8    32(BX)(R8*1), X16
+	VPTESTMB    X16, X16, K1
+	VPMOVM2D    K1, Z16
+	VXORPS      Z16, Z10, Z10
+	VMOVDQU8    48(BX)(R8*1), X16
+	VPTESTMB    X16, X16, K1
+	VPMOVM2D    K1, Z16
+	VXORPS      Z16, Z11, Z11
+	VMOVDQU8    64(BX)(R8*1), X16
+	VPTESTMB    X16, X16, K1
+	VPMOVM2D    K1, Z16
+	VXORPS      Z16, Z12, Z12
+	VMOVDQU8    80(BX)(R8*1), X16
+	VPTESTMB    X16, X16, K1
+	VPMOVM2D    K1, Z16
+	VXORPS      Z16, Z13, Z13
+	VMOVDQU8    96(BX)(R8*1), X16
+	VPTESTMB    X16, X16, K1
+	VPMOVM2D    K1, Z16
+	VXORPS      Z16, Z14, Z14
+	VMOVDQU8    112(BX)(R8*1), X16
+	VPTESTMB    X16, X16, K1
+	VPMOVM2D    K1, Z16
+	VXORPS      Z16, Z15, Z15
+	VXORPS.BCST cffffffff<>+0(SB), Z8, Z8
+	VXORPS.BCST cffffffff<>+0(SB), Z9, Z9
+	VXORPS.BCST cffffffff<>+0(SB), Z10, Z10
+	VXORPS.BCST cffffffff<>+0(SB), Z11, Z11
+	VXORPS.BCST cffffffff<>+0(SB), Z12, Z12
+	VXORPS.BCST cffffffff<>+0(SB), Z13, Z13
+	VXORPS.BCST cffffffff<>+0(SB), Z14, Z14
+	VXORPS.BCST cffffffff<>+0(SB), Z15, Z15
+	DECQ        R10
+	JNE         next8
 
 done8:
 	ADDQ $0x00000200, DI
@@ -26342,14 +30190,10 @@ next1:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x00000033
-	JAE     from51_1
-	CMPQ    R11, $0x0000001a
-	JAE     from26_1
-	CMPQ    R11, $0x0000000d
-	JAE     from13_1
-	CMPQ    R11, $0x00000007
-	JAE     from7_1
+	CMPQ    R11, $0x00000028
+	JAE     from40_1
+	CMPQ    R11, $0x00000009
+	JAE     from9_1
 	CMPQ    R11, $0x00000004
 	JAE     from4_1
 	CMPQ    R11, $0x00000002
@@ -26384,8 +30228,8 @@ from3_1:
 	JMP     done1
 
 from4_1:
-	CMPQ   R11, $0x00000006
-	JAE    from6_1
+	CMPQ   R11, $0x00000007
+	JAE    from7_1
 	CMPQ   R11, $0x00000005
 	JAE    from5_1
 	VADDPS (BX)(DI*1), Z0, Z0
@@ -26394,6 +30238,8 @@ from4_1:
 	JMP    done1
 
 from5_1:
+	CMPQ   R11, $0x00000006
+	JAE    from6_1
 	VSUBPS (BX)(DI*1), Z0, Z0
 	DECQ   R10
 	JNE    next1
@@ -26407,10 +30253,6 @@ from6_1:
 	JMP     done1
 
 from7_1:
-	CMPQ   R11, $0x0000000a
-	JAE    from10_1
-	CMPQ   R11, $0x00000009
-	JAE    from9_1
 	CMPQ   R11, $0x00000008
 	JAE    from8_1
 	VMULPS (BX)(DI*1), Z0, Z0
@@ -26425,6 +30267,16 @@ from8_1:
 	JMP    done1
 
 from9_1:
+	CMPQ    R11, $0x00000013
+	JAE     from19_1
+	CMPQ    R11, $0x00000010
+	JAE     from16_1
+	CMPQ    R11, $0x0000000e
+	JAE     from14_1
+	CMPQ    R11, $0x0000000b
+	JAE     from11_1
+	CMPQ    R11, $0x0000000a
+	JAE     from10_1
 	VMOVUPS (BX)(DI*1), Z2
 	VDIVPS  Z0, Z2, Z0
 	DECQ    R10
@@ -26432,10 +30284,6 @@ from9_1:
 	JMP     done1
 
 from10_1:
-	CMPQ    R11, $0x0000000c
-	JAE     from12_1
-	CMPQ    R11, $0x0000000b
-	JAE     from11_1
 	VMOVUPS (BX)(DI*1), Z2
 	VCMPPS  $0x03, Z0, Z0, K1
 	VMAXPS  Z2, Z0, Z2
@@ -26446,6 +30294,8 @@ from10_1:
 	JMP     done1
 
 from11_1:
+	CMPQ    R11, $0x0000000c
+	JAE     from12_1
 	VMOVUPS (BX)(DI*1), Z2
 	VCMPPS  $0x03, Z2, Z2, K1
 	VMAXPS  Z0, Z2, Z0
@@ -26455,6 +30305,8 @@ from11_1:
 	JMP     done1
 
 from12_1:
+	CMPQ    R11, $0x0000000d
+	JAE     from13_1
 	VMOVUPS (BX)(DI*1), Z2
 	VCMPPS  $0x03, Z0, Z0, K1
 	VMINPS  Z2, Z0, Z2
@@ -26465,14 +30317,6 @@ from12_1:
 	JMP     done1
 
 from13_1:
-	CMPQ    R11, $0x00000014
-	JAE     from20_1
-	CMPQ    R11, $0x00000011
-	JAE     from17_1
-	CMPQ    R11, $0x0000000f
-	JAE     from15_1
-	CMPQ    R11, $0x0000000e
-	JAE     from14_1
 	VMOVUPS (BX)(DI*1), Z2
 	VCMPPS  $0x03, Z2, Z2, K1
 	VMINPS  Z0, Z2, Z0
@@ -26482,6 +30326,8 @@ from13_1:
 	JMP     done1
 
 from14_1:
+	CMPQ         R11, $0x0000000f
+	JAE          from15_1
 	VBROADCASTSS (BX), Z2
 	VADDPS       Z2, Z0, Z0
 	DECQ         R10
@@ -26489,8 +30335,6 @@ from14_1:
 	JMP          done1
 
 from15_1:
-	CMPQ         R11, $0x00000010
-	JAE          from16_1
 	VBROADCASTSS (BX), Z2
 	VSUBPS       Z2, Z0, Z0
 	DECQ         R10
@@ -26498,6 +30342,8 @@ from15_1:
 	JMP          done1
 
 from16_1:
+	CMPQ         R11, $0x00000011
+	JAE          from17_1
 	VBROADCASTSS (BX), Z2
 	VMULPS       Z2, Z0, Z0
 	DECQ         R10
@@ -26505,8 +30351,6 @@ from16_1:
 	JMP          done1
 
 from17_1:
-	CMPQ         R11, $0x00000013
-	JAE          from19_1
 	CMPQ         R11, $0x00000012
 	JAE          from18_1
 	VBROADCASTSS (BX), Z2
@@ -26523,24 +30367,30 @@ from18_1:
 	JMP          done1
 
 from19_1:
+	CMPQ        R11, $0x0000001e
+	JAE         from30_1
+	CMPQ        R11, $0x00000015
+	JAE         from21_1
+	CMPQ        R11, $0x00000014
+	JAE         from20_1
 	VXORPS.BCST signBit<>+0(SB), Z0, Z0
 	DECQ        R10
 	JNE         next1
 	JMP         done1
 
 from20_1:
-	CMPQ        R11, $0x00000017
-	JAE         from23_1
-	CMPQ        R11, $0x00000016
-	JAE         from22_1
-	CMPQ        R11, $0x00000015
-	JAE         from21_1
 	VANDPS.BCST magnitude<>+0(SB), Z0, Z0
 	DECQ        R10
 	JNE         next1
 	JMP         done1
 
 from21_1:
+	CMPQ   R11, $0x00000019
+	JAE    from25_1
+	CMPQ   R11, $0x00000017
+	JAE    from23_1
+	CMPQ   R11, $0x00000016
+	JAE    from22_1
 	VXORPS Z2, Z2, Z2
 	VMAXPS Z0, Z2, Z0
 	DECQ   R10
@@ -26555,8 +30405,6 @@ from22_1:
 	JMP     done1
 
 from23_1:
-	CMPQ        R11, $0x00000019
-	JAE         from25_1
 	CMPQ        R11, $0x00000018
 	JAE         from24_1
 	VRNDSCALEPS $0x09, Z0, Z0
@@ -26573,6 +30421,10 @@ from24_1:
 	JMP         done1
 
 from25_1:
+	CMPQ        R11, $0x0000001b
+	JAE         from27_1
+	CMPQ        R11, $0x0000001a
+	JAE         from26_1
 	VRNDSCALEPS $0x08, Z0, Z0
 	VMOVAPS     Z0, Z0
 	DECQ        R10
@@ -26580,16 +30432,6 @@ from25_1:
 	JMP         done1
 
 from26_1:
-	CMPQ         R11, $0x00000027
-	JAE          from39_1
-	CMPQ         R11, $0x00000021
-	JAE          from33_1
-	CMPQ         R11, $0x0000001e
-	JAE          from30_1
-	CMPQ         R11, $0x0000001c
-	JAE          from28_1
-	CMPQ         R11, $0x0000001b
-	JAE          from27_1
 	VXORPS       Z2, Z2, Z2
 	VCMPPS       $0x1e, Z2, Z0, K1
 	VMULPS.BCST  one<>+0(SB), Z0, Z3
@@ -26604,6 +30446,8 @@ from26_1:
 	JMP          done1
 
 from27_1:
+	CMPQ      R11, $0x0000001c
+	JAE       from28_1
 	VXORPS    Z2, Z2, Z2
 	VMOVUPS   (BX)(DI*1), Z3
 	VCMPPS    $0x1e, Z2, Z3, K1
@@ -26632,6 +30476,10 @@ from29_1:
 	JMP        done1
 
 from30_1:
+	CMPQ       R11, $0x00000024
+	JAE        from36_1
+	CMPQ       R11, $0x00000022
+	JAE        from34_1
 	CMPQ       R11, $0x00000020
 	JAE        from32_1
 	CMPQ       R11, $0x0000001f
@@ -26652,6 +30500,8 @@ from31_1:
 	JMP        done1
 
 from32_1:
+	CMPQ       R11, $0x00000021
+	JAE        from33_1
 	VCMPPS     $0x12, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
 	VMOVDQU8   X2, (SI)(R8*1)
@@ -26660,12 +30510,6 @@ from32_1:
 	JMP        done1
 
 from33_1:
-	CMPQ       R11, $0x00000024
-	JAE        from36_1
-	CMPQ       R11, $0x00000023
-	JAE        from35_1
-	CMPQ       R11, $0x00000022
-	JAE        from34_1
 	VCMPPS     $0x1e, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
 	VMOVDQU8   X2, (SI)(R8*1)
@@ -26674,6 +30518,8 @@ from33_1:
 	JMP        done1
 
 from34_1:
+	CMPQ       R11, $0x00000023
+	JAE        from35_1
 	VCMPPS     $0x1d, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
 	VMOVDQU8   X2, (SI)(R8*1)
@@ -26711,6 +30557,8 @@ from37_1:
 	JMP      done1
 
 from38_1:
+	CMPQ     R11, $0x00000027
+	JAE      from39_1
 	VCMPPS   $0x04, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z1
 	DECQ     R10
@@ -26718,14 +30566,6 @@ from38_1:
 	JMP      done1
 
 from39_1:
-	CMPQ     R11, $0x0000002d
-	JAE      from45_1
-	CMPQ     R11, $0x0000002a
-	JAE      from42_1
-	CMPQ     R11, $0x00000029
-	JAE      from41_1
-	CMPQ     R11, $0x00000028
-	JAE      from40_1
 	VCMPPS   $0x11, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z1
 	DECQ     R10
@@ -26733,6 +30573,16 @@ from39_1:
 	JMP      done1
 
 from40_1:
+	CMPQ     R11, $0x00000049
+	JAE      from73_1
+	CMPQ     R11, $0x00000031
+	JAE      from49_1
+	CMPQ     R11, $0x0000002e
+	JAE      from46_1
+	CMPQ     R11, $0x0000002b
+	JAE      from43_1
+	CMPQ     R11, $0x00000029
+	JAE      from41_1
 	VCMPPS   $0x12, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z1
 	DECQ     R10
@@ -26740,6 +30590,8 @@ from40_1:
 	JMP      done1
 
 from41_1:
+	CMPQ     R11, $0x0000002a
+	JAE      from42_1
 	VCMPPS   $0x1e, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z1
 	DECQ     R10
@@ -26747,10 +30599,6 @@ from41_1:
 	JMP      done1
 
 from42_1:
-	CMPQ     R11, $0x0000002c
-	JAE      from44_1
-	CMPQ     R11, $0x0000002b
-	JAE      from43_1
 	VCMPPS   $0x1d, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z1
 	DECQ     R10
@@ -26758,24 +30606,22 @@ from42_1:
 	JMP      done1
 
 from43_1:
+	CMPQ       R11, $0x0000002c
+	JAE        from44_1
 	VPTERNLOGD $0xe2, (BX)(DI*1), Z1, Z0
 	DECQ       R10
 	JNE        next1
 	JMP        done1
 
 from44_1:
+	CMPQ       R11, $0x0000002d
+	JAE        from45_1
 	VPTERNLOGD $0xb8, (BX)(DI*1), Z1, Z0
 	DECQ       R10
 	JNE        next1
 	JMP        done1
 
 from45_1:
-	CMPQ         R11, $0x00000030
-	JAE          from48_1
-	CMPQ         R11, $0x0000002f
-	JAE          from47_1
-	CMPQ         R11, $0x0000002e
-	JAE          from46_1
 	VBROADCASTSS c3f000000<>+0(SB), Z2
 	VMOVUPS      (BX)(DI*1), Z3
 	VCMPPS       $0x00, (SI)(DI*1), Z3, K1
@@ -26789,6 +30635,8 @@ from45_1:
 	JMP          done1
 
 from46_1:
+	CMPQ      R11, $0x0000002f
+	JAE       from47_1
 	VPMOVZXWD (BX)(R8*2), Z0
 	VPSLLD    $0x10, Z0, Z0
 	DECQ      R10
@@ -26796,6 +30644,8 @@ from46_1:
 	JMP       done1
 
 from47_1:
+	CMPQ    R11, $0x00000030
+	JAE     from48_1
 	VPSRLD  $0x10, Z0, Z2
 	VPMOVDW Z2, (BX)(R8*2)
 	DECQ    R10
@@ -26803,10 +30653,6 @@ from47_1:
 	JMP     done1
 
 from48_1:
-	CMPQ        R11, $0x00000032
-	JAE         from50_1
-	CMPQ        R11, $0x00000031
-	JAE         from49_1
 	VORPS.BCST  quietBit<>+0(SB), Z0, Z3
 	VCMPPS      $0x03, Z0, Z0, K1
 	VPSLLD      $0x0f, Z0, Z2
@@ -26820,6 +30666,12 @@ from48_1:
 	JMP         done1
 
 from49_1:
+	CMPQ      R11, $0x00000039
+	JAE       from57_1
+	CMPQ      R11, $0x00000033
+	JAE       from51_1
+	CMPQ      R11, $0x00000032
+	JAE       from50_1
 	VCVTPH2PS (BX)(R8*2), Z0
 	DECQ      R10
 	JNE       next1
@@ -26832,16 +30684,6 @@ from50_1:
 	JMP       done1
 
 from51_1:
-	CMPQ      R11, $0x0000004d
-	JAE       from77_1
-	CMPQ      R11, $0x00000040
-	JAE       from64_1
-	CMPQ      R11, $0x0000003a
-	JAE       from58_1
-	CMPQ      R11, $0x00000037
-	JAE       from55_1
-	CMPQ      R11, $0x00000035
-	JAE       from53_1
 	CMPQ      R11, $0x00000034
 	JAE       from52_1
 	VCVTPS2PH $0x00, Z0, Y0
@@ -26851,20 +30693,24 @@ from51_1:
 	JMP       done1
 
 from52_1:
+	CMPQ   R11, $0x00000036
+	JAE    from54_1
+	CMPQ   R11, $0x00000035
+	JAE    from53_1
 	VPADDD (BX)(DI*1), Z0, Z0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from53_1:
-	CMPQ   R11, $0x00000036
-	JAE    from54_1
 	VPSUBD (BX)(DI*1), Z0, Z0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from54_1:
+	CMPQ    R11, $0x00000037
+	JAE     from55_1
 	VMOVUPS (BX)(DI*1), Z2
 	VPSUBD  Z0, Z2, Z0
 	DECQ    R10
@@ -26872,8 +30718,6 @@ from54_1:
 	JMP     done1
 
 from55_1:
-	CMPQ    R11, $0x00000039
-	JAE     from57_1
 	CMPQ    R11, $0x00000038
 	JAE     from56_1
 	VPMULLD (BX)(DI*1), Z0, Z0
@@ -26888,24 +30732,28 @@ from56_1:
 	JMP     done1
 
 from57_1:
+	CMPQ    R11, $0x00000041
+	JAE     from65_1
+	CMPQ    R11, $0x0000003d
+	JAE     from61_1
+	CMPQ    R11, $0x0000003b
+	JAE     from59_1
+	CMPQ    R11, $0x0000003a
+	JAE     from58_1
 	VPMINSD (BX)(DI*1), Z0, Z0
 	DECQ    R10
 	JNE     next1
 	JMP     done1
 
 from58_1:
-	CMPQ   R11, $0x0000003d
-	JAE    from61_1
-	CMPQ   R11, $0x0000003c
-	JAE    from60_1
-	CMPQ   R11, $0x0000003b
-	JAE    from59_1
 	VANDPS (BX)(DI*1), Z0, Z0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from59_1:
+	CMPQ  R11, $0x0000003c
+	JAE   from60_1
 	VORPS (BX)(DI*1), Z0, Z0
 	DECQ  R10
 	JNE   next1
@@ -26937,6 +30785,8 @@ from62_1:
 	JMP     done1
 
 from63_1:
+	CMPQ      R11, $0x00000040
+	JAE       from64_1
 	VCVTDQ2PS Z0, Z0
 	VMOVAPS   Z0, Z0
 	DECQ      R10
@@ -26944,14 +30794,6 @@ from63_1:
 	JMP       done1
 
 from64_1:
-	CMPQ         R11, $0x00000047
-	JAE          from71_1
-	CMPQ         R11, $0x00000044
-	JAE          from68_1
-	CMPQ         R11, $0x00000042
-	JAE          from66_1
-	CMPQ         R11, $0x00000041
-	JAE          from65_1
 	VCVTTPS2DQ   Z0, Z2
 	VCMPPS.BCST  $0x1e, c4effffff<>+0(SB), Z0, K1
 	VMOVUPS      Z2, Z2
@@ -26965,14 +30807,18 @@ from64_1:
 	JMP          done1
 
 from65_1:
+	CMPQ      R11, $0x00000045
+	JAE       from69_1
+	CMPQ      R11, $0x00000043
+	JAE       from67_1
+	CMPQ      R11, $0x00000042
+	JAE       from66_1
 	VPMOVZXBD (BX)(R8*1), Z0
 	DECQ      R10
 	JNE       next1
 	JMP       done1
 
 from66_1:
-	CMPQ       R11, $0x00000043
-	JAE        from67_1
 	VMOVUPS    (BX)(DI*1), Z2
 	VPCMPEQD   Z2, Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
@@ -26982,6 +30828,8 @@ from66_1:
 	JMP        done1
 
 from67_1:
+	CMPQ       R11, $0x00000044
+	JAE        from68_1
 	VMOVUPS    (BX)(DI*1), Z2
 	VPCMPEQD   Z2, Z0, K1
 	KNOTW      K1, K1
@@ -26992,10 +30840,6 @@ from67_1:
 	JMP        done1
 
 from68_1:
-	CMPQ       R11, $0x00000046
-	JAE        from70_1
-	CMPQ       R11, $0x00000045
-	JAE        from69_1
 	VMOVUPS    (BX)(DI*1), Z2
 	VPCMPGTD   Z0, Z2, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
@@ -27005,6 +30849,10 @@ from68_1:
 	JMP        done1
 
 from69_1:
+	CMPQ       R11, $0x00000047
+	JAE        from71_1
+	CMPQ       R11, $0x00000046
+	JAE        from70_1
 	VMOVUPS    (BX)(DI*1), Z2
 	VPCMPGTD   Z2, Z0, K1
 	KNOTW      K1, K1
@@ -27024,10 +30872,6 @@ from70_1:
 	JMP        done1
 
 from71_1:
-	CMPQ       R11, $0x0000004a
-	JAE        from74_1
-	CMPQ       R11, $0x00000049
-	JAE        from73_1
 	CMPQ       R11, $0x00000048
 	JAE        from72_1
 	VMOVUPS    (BX)(DI*1), Z2
@@ -27048,6 +30892,18 @@ from72_1:
 	JMP      done1
 
 from73_1:
+	CMPQ     R11, $0x00000058
+	JAE      from88_1
+	CMPQ     R11, $0x00000054
+	JAE      from84_1
+	CMPQ     R11, $0x0000004f
+	JAE      from79_1
+	CMPQ     R11, $0x0000004d
+	JAE      from77_1
+	CMPQ     R11, $0x0000004b
+	JAE      from75_1
+	CMPQ     R11, $0x0000004a
+	JAE      from74_1
 	VMOVUPS  (BX)(DI*1), Z1
 	VPCMPEQD Z1, Z0, K1
 	KNOTW    K1, K1
@@ -27057,10 +30913,6 @@ from73_1:
 	JMP      done1
 
 from74_1:
-	CMPQ     R11, $0x0000004c
-	JAE      from76_1
-	CMPQ     R11, $0x0000004b
-	JAE      from75_1
 	VMOVUPS  (BX)(DI*1), Z1
 	VPCMPGTD Z0, Z1, K1
 	VPMOVM2D K1, Z1
@@ -27069,6 +30921,8 @@ from74_1:
 	JMP      done1
 
 from75_1:
+	CMPQ     R11, $0x0000004c
+	JAE      from76_1
 	VMOVUPS  (BX)(DI*1), Z1
 	VPCMPGTD Z1, Z0, K1
 	KNOTW    K1, K1
@@ -27086,14 +30940,6 @@ from76_1:
 	JMP      done1
 
 from77_1:
-	CMPQ     R11, $0x0000005a
-	JAE      from90_1
-	CMPQ     R11, $0x00000054
-	JAE      from84_1
-	CMPQ     R11, $0x00000051
-	JAE      from81_1
-	CMPQ     R11, $0x0000004f
-	JAE      from79_1
 	CMPQ     R11, $0x0000004e
 	JAE      from78_1
 	VMOVUPS  (BX)(DI*1), Z1
@@ -27113,6 +30959,10 @@ from78_1:
 	JMP      done1
 
 from79_1:
+	CMPQ     R11, $0x00000053
+	JAE      from83_1
+	CMPQ     R11, $0x00000051
+	JAE      from81_1
 	CMPQ     R11, $0x00000050
 	JAE      from80_1
 	VMOVDQU8 (BX)(R8*1), X2
@@ -27133,8 +30983,6 @@ from80_1:
 	JMP      done1
 
 from81_1:
-	CMPQ     R11, $0x00000053
-	JAE      from83_1
 	CMPQ     R11, $0x00000052
 	JAE      from82_1
 	VMOVDQU8 (BX)(R8*1), X2
@@ -27160,8 +31008,6 @@ from83_1:
 	JMP        done1
 
 from84_1:
-	CMPQ         R11, $0x00000057
-	JAE          from87_1
 	CMPQ         R11, $0x00000056
 	JAE          from86_1
 	CMPQ         R11, $0x00000055
@@ -27182,6 +31028,8 @@ from85_1:
 	JMP          done1
 
 from86_1:
+	CMPQ         R11, $0x00000057
+	JAE          from87_1
 	VBROADCASTSS (BX), Z1
 	VCMPPS       $0x11, Z1, Z0, K1
 	VPMOVM2D     K1, Z1
@@ -27190,10 +31038,6 @@ from86_1:
 	JMP          done1
 
 from87_1:
-	CMPQ         R11, $0x00000059
-	JAE          from89_1
-	CMPQ         R11, $0x00000058
-	JAE          from88_1
 	VBROADCASTSS (BX), Z1
 	VCMPPS       $0x12, Z1, Z0, K1
 	VPMOVM2D     K1, Z1
@@ -27202,6 +31046,12 @@ from87_1:
 	JMP          done1
 
 from88_1:
+	CMPQ         R11, $0x00000060
+	JAE          from96_1
+	CMPQ         R11, $0x0000005a
+	JAE          from90_1
+	CMPQ         R11, $0x00000059
+	JAE          from89_1
 	VBROADCASTSS (BX), Z1
 	VCMPPS       $0x1e, Z1, Z0, K1
 	VPMOVM2D     K1, Z1
@@ -27218,12 +31068,8 @@ from89_1:
 	JMP          done1
 
 from90_1:
-	CMPQ         R11, $0x00000060
-	JAE          from96_1
 	CMPQ         R11, $0x0000005d
 	JAE          from93_1
-	CMPQ         R11, $0x0000005c
-	JAE          from92_1
 	CMPQ         R11, $0x0000005b
 	JAE          from91_1
 	VBROADCASTSS (BX), Z1
@@ -27234,6 +31080,8 @@ from90_1:
 	JMP          done1
 
 from91_1:
+	CMPQ         R11, $0x0000005c
+	JAE          from92_1
 	VBROADCASTSS (BX), Z1
 	VPCMPEQD     Z1, Z0, K1
 	KNOTW        K1, K1
@@ -27251,8 +31099,6 @@ from92_1:
 	JMP          done1
 
 from93_1:
-	CMPQ         R11, $0x0000005f
-	JAE          from95_1
 	CMPQ         R11, $0x0000005e
 	JAE          from94_1
 	VBROADCASTSS (BX), Z1
@@ -27264,6 +31110,8 @@ from93_1:
 	JMP          done1
 
 from94_1:
+	CMPQ         R11, $0x0000005f
+	JAE          from95_1
 	VBROADCASTSS (BX), Z1
 	VPCMPGTD     Z1, Z0, K1
 	VPMOVM2D     K1, Z1
@@ -27281,10 +31129,6 @@ from95_1:
 	JMP          done1
 
 from96_1:
-	CMPQ         R11, $0x00000063
-	JAE          from99_1
-	CMPQ         R11, $0x00000062
-	JAE          from98_1
 	CMPQ         R11, $0x00000061
 	JAE          from97_1
 	VBROADCASTSS (BX), Z2
@@ -27294,6 +31138,8 @@ from96_1:
 	JMP          done1
 
 from97_1:
+	CMPQ         R11, $0x00000062
+	JAE          from98_1
 	VBROADCASTSS (BX), Z2
 	VPTERNLOGD   $0xb8, Z2, Z1, Z0
 	DECQ         R10
@@ -27301,6 +31147,10 @@ from97_1:
 	JMP          done1
 
 from98_1:
+	CMPQ         R11, $0x00000065
+	JAE          from101_1
+	CMPQ         R11, $0x00000063
+	JAE          from99_1
 	VBROADCASTSS (BX), Z2
 	VPADDD       Z2, Z0, Z0
 	DECQ         R10
@@ -27308,8 +31158,6 @@ from98_1:
 	JMP          done1
 
 from99_1:
-	CMPQ         R11, $0x00000065
-	JAE          from101_1
 	CMPQ         R11, $0x00000064
 	JAE          from100_1
 	VBROADCASTSS (BX), Z2
@@ -27326,10 +31174,43 @@ from100_1:
 	JMP          done1
 
 from101_1:
+	CMPQ         R11, $0x00000067
+	JAE          from103_1
+	CMPQ         R11, $0x00000066
+	JAE          from102_1
 	VBROADCASTSS (BX), Z2
 	VPMINSD      Z2, Z0, Z0
 	DECQ         R10
 	JNE          next1
+	JMP          done1
+
+from102_1:
+	VANDPS.BCST magnitude<>+0(SB), Z0, Z2
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z2, K1
+	VMOVDQU8.Z  c01010101<>+0(SB), K1, X2
+	VMOVDQU8    X2, (SI)(R8*1)
+	DECQ        R10
+	JNE         next1
+	JMP         done1
+
+from103_1:
+	CMPQ        R11, $0x00000068
+	JAE         from104_1
+	VANDPS.BCST magnitude<>+0(SB), Z0, Z1
+	VCMPPS.BCST $0x11, c7f800000<>+0(SB), Z1, K1
+	VPMOVM2D    K1, Z1
+	DECQ        R10
+	JNE         next1
+	JMP         done1
+
+from104_1:
+	VMOVDQU8    (BX)(R8*1), X2
+	VPTESTMB    X2, X2, K1
+	VPMOVM2D    K1, Z2
+	VXORPS      Z2, Z1, Z1
+	VXORPS.BCST cffffffff<>+0(SB), Z1, Z1
+	DECQ        R10
+	JNE         next1
 
 done1:
 	ADDQ $0x00000040, DI
@@ -27341,23 +31222,2368 @@ bottom1:
 	VZEROUPPER
 	RET
 
-DATA c01010101<>+0(SB)/4, $0x01010101
-DATA c01010101<>+4(SB)/4, $0x01010101
-DATA c01010101<>+8(SB)/4, $0x01010101
-DATA c01010101<>+12(SB)/4, $0x01010101
-DATA c01010101<>+16(SB)/4, $0x01010101
-DATA c01010101<>+20(SB)/4, $0x01010101
-DATA c01010101<>+24(SB)/4, $0x01010101
-DATA c01010101<>+28(SB)/4, $0x01010101
-DATA c01010101<>+32(SB)/4, $0x01010101
-DATA c01010101<>+36(SB)/4, $0x01010101
-DATA c01010101<>+40(SB)/4, $0x01010101
-DATA c01010101<>+44(SB)/4, $0x01010101
-DATA c01010101<>+48(SB)/4, $0x01010101
-DATA c01010101<>+52(SB)/4, $0x01010101
-DATA c01010101<>+56(SB)/4, $0x01010101
-DATA c01010101<>+60(SB)/4, $0x01010101
-GLOBL c01010101<>(SB), RODATA|NOPTR, $64
+// func chain64AVX512(steps uintptr, count uintptr, n uintptr)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VL
+TEXT ·chain64AVX512(SB), NOSPLIT, $0-24
+	MOVQ   steps+0(FP), AX
+	MOVQ   count+8(FP), CX
+	MOVQ   n+16(FP), DX
+	XORQ   DI, DI
+	XORQ   R8, R8
+	VXORPS Z0, Z0, Z0
+	VXORPS Z8, Z8, Z8
+	VXORPS Z1, Z1, Z1
+	VXORPS Z9, Z9, Z9
+	VXORPS Z2, Z2, Z2
+	VXORPS Z10, Z10, Z10
+	VXORPS Z3, Z3, Z3
+	VXORPS Z11, Z11, Z11
+	VXORPS Z4, Z4, Z4
+	VXORPS Z12, Z12, Z12
+	VXORPS Z5, Z5, Z5
+	VXORPS Z13, Z13, Z13
+	VXORPS Z6, Z6, Z6
+	VXORPS Z14, Z14, Z14
+	VXORPS Z7, Z7, Z7
+	VXORPS Z15, Z15, Z15
+
+top8:
+	CMPQ DX, $0x00000040
+	JB   bottom8
+	MOVQ AX, R9
+	MOVQ CX, R10
+
+next8:
+	MOVQ    (R9), R11
+	MOVQ    8(R9), BX
+	MOVQ    16(R9), SI
+	ADDQ    $0x00000018, R9
+	CMPQ    R11, $0x00000013
+	JAE     from19_8
+	CMPQ    R11, $0x00000007
+	JAE     from7_8
+	CMPQ    R11, $0x00000003
+	JAE     from3_8
+	CMPQ    R11, $0x00000001
+	JAE     from1_8
+	VMOVUPD (BX)(DI*1), Z0
+	VMOVUPD 64(BX)(DI*1), Z1
+	VMOVUPD 128(BX)(DI*1), Z2
+	VMOVUPD 192(BX)(DI*1), Z3
+	VMOVUPD 256(BX)(DI*1), Z4
+	VMOVUPD 320(BX)(DI*1), Z5
+	VMOVUPD 384(BX)(DI*1), Z6
+	VMOVUPD 448(BX)(DI*1), Z7
+	DECQ    R10
+	JNE     next8
+	JMP     done8
+
+from1_8:
+	CMPQ         R11, $0x00000002
+	JAE          from2_8
+	VBROADCASTSD (BX), Z7
+	VMOVAPS      Z7, Z0
+	VMOVAPS      Z7, Z1
+	VMOVAPS      Z7, Z2
+	VMOVAPS      Z7, Z3
+	VMOVAPS      Z7, Z4
+	VMOVAPS      Z7, Z5
+	VMOVAPS      Z7, Z6
+	VMOVAPS      Z7, Z7
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from2_8:
+	VPMOVZXBD (BX)(R8*1), Y0
+	VCVTDQ2PD Y0, Z0
+	VPMOVZXBD 8(BX)(R8*1), Y1
+	VCVTDQ2PD Y1, Z1
+	VPMOVZXBD 16(BX)(R8*1), Y2
+	VCVTDQ2PD Y2, Z2
+	VPMOVZXBD 24(BX)(R8*1), Y3
+	VCVTDQ2PD Y3, Z3
+	VPMOVZXBD 32(BX)(R8*1), Y4
+	VCVTDQ2PD Y4, Z4
+	VPMOVZXBD 40(BX)(R8*1), Y5
+	VCVTDQ2PD Y5, Z5
+	VPMOVZXBD 48(BX)(R8*1), Y6
+	VCVTDQ2PD Y6, Z6
+	VPMOVZXBD 56(BX)(R8*1), Y7
+	VCVTDQ2PD Y7, Z7
+	DECQ      R10
+	JNE       next8
+	JMP       done8
+
+from3_8:
+	CMPQ    R11, $0x00000004
+	JAE     from4_8
+	VMOVUPD Z0, (BX)(DI*1)
+	VMOVUPD Z1, 64(BX)(DI*1)
+	VMOVUPD Z2, 128(BX)(DI*1)
+	VMOVUPD Z3, 192(BX)(DI*1)
+	VMOVUPD Z4, 256(BX)(DI*1)
+	VMOVUPD Z5, 320(BX)(DI*1)
+	VMOVUPD Z6, 384(BX)(DI*1)
+	VMOVUPD Z7, 448(BX)(DI*1)
+	DECQ    R10
+	JNE     next8
+	JMP     done8
+
+from4_8:
+	CMPQ   R11, $0x00000005
+	JAE    from5_8
+	VADDPD (BX)(DI*1), Z0, Z0
+	VADDPD 64(BX)(DI*1), Z1, Z1
+	VADDPD 128(BX)(DI*1), Z2, Z2
+	VADDPD 192(BX)(DI*1), Z3, Z3
+	VADDPD 256(BX)(DI*1), Z4, Z4
+	VADDPD 320(BX)(DI*1), Z5, Z5
+	VADDPD 384(BX)(DI*1), Z6, Z6
+	VADDPD 448(BX)(DI*1), Z7, Z7
+	DECQ   R10
+	JNE    next8
+	JMP    done8
+
+from5_8:
+	CMPQ   R11, $0x00000006
+	JAE    from6_8
+	VSUBPD (BX)(DI*1), Z0, Z0
+	VSUBPD 64(BX)(DI*1), Z1, Z1
+	VSUBPD 128(BX)(DI*1), Z2, Z2
+	VSUBPD 192(BX)(DI*1), Z3, Z3
+	VSUBPD 256(BX)(DI*1), Z4, Z4
+	VSUBPD 320(BX)(DI*1), Z5, Z5
+	VSUBPD 384(BX)(DI*1), Z6, Z6
+	VSUBPD 448(BX)(DI*1), Z7, Z7
+	DECQ   R10
+	JNE    next8
+	JMP    done8
+
+from6_8:
+	VMOVUPD (BX)(DI*1), Z16
+	VSUBPD  Z0, Z16, Z0
+	VMOVUPD 64(BX)(DI*1), Z16
+	VSUBPD  Z1, Z16, Z1
+	VMOVUPD 128(BX)(DI*1), Z16
+	VSUBPD  Z2, Z16, Z2
+	VMOVUPD 192(BX)(DI*1), Z16
+	VSUBPD  Z3, Z16, Z3
+	VMOVUPD 256(BX)(DI*1), Z16
+	VSUBPD  Z4, Z16, Z4
+	VMOVUPD 320(BX)(DI*1), Z16
+	VSUBPD  Z5, Z16, Z5
+	VMOVUPD 384(BX)(DI*1), Z16
+	VSUBPD  Z6, Z16, Z6
+	VMOVUPD 448(BX)(DI*1), Z16
+	VSUBPD  Z7, Z16, Z7
+	DECQ    R10
+	JNE     next8
+	JMP     done8
+
+from7_8:
+	CMPQ   R11, $0x0000000f
+	JAE    from15_8
+	CMPQ   R11, $0x00000008
+	JAE    from8_8
+	VMULPD (BX)(DI*1), Z0, Z0
+	VMULPD 64(BX)(DI*1), Z1, Z1
+	VMULPD 128(BX)(DI*1), Z2, Z2
+	VMULPD 192(BX)(DI*1), Z3, Z3
+	VMULPD 256(BX)(DI*1), Z4, Z4
+	VMULPD 320(BX)(DI*1), Z5, Z5
+	VMULPD 384(BX)(DI*1), Z6, Z6
+	VMULPD 448(BX)(DI*1), Z7, Z7
+	DECQ   R10
+	JNE    next8
+	JMP    done8
+
+from8_8:
+	CMPQ   R11, $0x0000000d
+	JAE    from13_8
+	CMPQ   R11, $0x00000009
+	JAE    from9_8
+	VDIVPD (BX)(DI*1), Z0, Z0
+	VDIVPD 64(BX)(DI*1), Z1, Z1
+	VDIVPD 128(BX)(DI*1), Z2, Z2
+	VDIVPD 192(BX)(DI*1), Z3, Z3
+	VDIVPD 256(BX)(DI*1), Z4, Z4
+	VDIVPD 320(BX)(DI*1), Z5, Z5
+	VDIVPD 384(BX)(DI*1), Z6, Z6
+	VDIVPD 448(BX)(DI*1), Z7, Z7
+	DECQ   R10
+	JNE    next8
+	JMP    done8
+
+from9_8:
+	CMPQ    R11, $0x0000000b
+	JAE     from11_8
+	CMPQ    R11, $0x0000000a
+	JAE     from10_8
+	VMOVUPD (BX)(DI*1), Z16
+	VDIVPD  Z0, Z16, Z0
+	VMOVUPD 64(BX)(DI*1), Z16
+	VDIVPD  Z1, Z16, Z1
+	VMOVUPD 128(BX)(DI*1), Z16
+	VDIVPD  Z2, Z16, Z2
+	VMOVUPD 192(BX)(DI*1), Z16
+	VDIVPD  Z3, Z16, Z3
+	VMOVUPD 256(BX)(DI*1), Z16
+	VDIVPD  Z4, Z16, Z4
+	VMOVUPD 320(BX)(DI*1), Z16
+	VDIVPD  Z5, Z16, Z5
+	VMOVUPD 384(BX)(DI*1), Z16
+	VDIVPD  Z6, Z16, Z6
+	VMOVUPD 448(BX)(DI*1), Z16
+	VDIVPD  Z7, Z16, Z7
+	DECQ    R10
+	JNE     next8
+	JMP     done8
+
+from10_8:
+	VMOVUPD (BX)(DI*1), Z16
+	VCMPPD  $0x03, Z0, Z0, K1
+	VMAXPD  Z16, Z0, Z16
+	VMOVUPD Z0, K1, Z16
+	VMOVAPS Z16, Z0
+	VMOVUPD 64(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z1, Z1, K1
+	VMAXPD  Z16, Z1, Z16
+	VMOVUPD Z1, K1, Z16
+	VMOVAPS Z16, Z1
+	VMOVUPD 128(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z2, Z2, K1
+	VMAXPD  Z16, Z2, Z16
+	VMOVUPD Z2, K1, Z16
+	VMOVAPS Z16, Z2
+	VMOVUPD 192(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z3, Z3, K1
+	VMAXPD  Z16, Z3, Z16
+	VMOVUPD Z3, K1, Z16
+	VMOVAPS Z16, Z3
+	VMOVUPD 256(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z4, Z4, K1
+	VMAXPD  Z16, Z4, Z16
+	VMOVUPD Z4, K1, Z16
+	VMOVAPS Z16, Z4
+	VMOVUPD 320(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z5, Z5, K1
+	VMAXPD  Z16, Z5, Z16
+	VMOVUPD Z5, K1, Z16
+	VMOVAPS Z16, Z5
+	VMOVUPD 384(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z6, Z6, K1
+	VMAXPD  Z16, Z6, Z16
+	VMOVUPD Z6, K1, Z16
+	VMOVAPS Z16, Z6
+	VMOVUPD 448(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z7, Z7, K1
+	VMAXPD  Z16, Z7, Z16
+	VMOVUPD Z7, K1, Z16
+	VMOVAPS Z16, Z7
+	DECQ    R10
+	JNE     next8
+	JMP     done8
+
+from11_8:
+	CMPQ    R11, $0x0000000c
+	JAE     from12_8
+	VMOVUPD (BX)(DI*1), Z16
+	VCMPPD  $0x03, Z16, Z16, K1
+	VMAXPD  Z0, Z16, Z0
+	VMOVUPD Z16, K1, Z0
+	VMOVUPD 64(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z16, Z16, K1
+	VMAXPD  Z1, Z16, Z1
+	VMOVUPD Z16, K1, Z1
+	VMOVUPD 128(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z16, Z16, K1
+	VMAXPD  Z2, Z16, Z2
+	VMOVUPD Z16, K1, Z2
+	VMOVUPD 192(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z16, Z16, K1
+	VMAXPD  Z3, Z16, Z3
+	VMOVUPD Z16, K1, Z3
+	VMOVUPD 256(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z16, Z16, K1
+	VMAXPD  Z4, Z16, Z4
+	VMOVUPD Z16, K1, Z4
+	VMOVUPD 320(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z16, Z16, K1
+	VMAXPD  Z5, Z16, Z5
+	VMOVUPD Z16, K1, Z5
+	VMOVUPD 384(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z16, Z16, K1
+	VMAXPD  Z6, Z16, Z6
+	VMOVUPD Z16, K1, Z6
+	VMOVUPD 448(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z16, Z16, K1
+	VMAXPD  Z7, Z16, Z7
+	VMOVUPD Z16, K1, Z7
+	DECQ    R10
+	JNE     next8
+	JMP     done8
+
+from12_8:
+	VMOVUPD (BX)(DI*1), Z16
+	VCMPPD  $0x03, Z0, Z0, K1
+	VMINPD  Z16, Z0, Z16
+	VMOVUPD Z0, K1, Z16
+	VMOVAPS Z16, Z0
+	VMOVUPD 64(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z1, Z1, K1
+	VMINPD  Z16, Z1, Z16
+	VMOVUPD Z1, K1, Z16
+	VMOVAPS Z16, Z1
+	VMOVUPD 128(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z2, Z2, K1
+	VMINPD  Z16, Z2, Z16
+	VMOVUPD Z2, K1, Z16
+	VMOVAPS Z16, Z2
+	VMOVUPD 192(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z3, Z3, K1
+	VMINPD  Z16, Z3, Z16
+	VMOVUPD Z3, K1, Z16
+	VMOVAPS Z16, Z3
+	VMOVUPD 256(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z4, Z4, K1
+	VMINPD  Z16, Z4, Z16
+	VMOVUPD Z4, K1, Z16
+	VMOVAPS Z16, Z4
+	VMOVUPD 320(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z5, Z5, K1
+	VMINPD  Z16, Z5, Z16
+	VMOVUPD Z5, K1, Z16
+	VMOVAPS Z16, Z5
+	VMOVUPD 384(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z6, Z6, K1
+	VMINPD  Z16, Z6, Z16
+	VMOVUPD Z6, K1, Z16
+	VMOVAPS Z16, Z6
+	VMOVUPD 448(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z7, Z7, K1
+	VMINPD  Z16, Z7, Z16
+	VMOVUPD Z7, K1, Z16
+	VMOVAPS Z16, Z7
+	DECQ    R10
+	JNE     next8
+	JMP     done8
+
+from13_8:
+	CMPQ    R11, $0x0000000e
+	JAE     from14_8
+	VMOVUPD (BX)(DI*1), Z16
+	VCMPPD  $0x03, Z16, Z16, K1
+	VMINPD  Z0, Z16, Z0
+	VMOVUPD Z16, K1, Z0
+	VMOVUPD 64(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z16, Z16, K1
+	VMINPD  Z1, Z16, Z1
+	VMOVUPD Z16, K1, Z1
+	VMOVUPD 128(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z16, Z16, K1
+	VMINPD  Z2, Z16, Z2
+	VMOVUPD Z16, K1, Z2
+	VMOVUPD 192(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z16, Z16, K1
+	VMINPD  Z3, Z16, Z3
+	VMOVUPD Z16, K1, Z3
+	VMOVUPD 256(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z16, Z16, K1
+	VMINPD  Z4, Z16, Z4
+	VMOVUPD Z16, K1, Z4
+	VMOVUPD 320(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z16, Z16, K1
+	VMINPD  Z5, Z16, Z5
+	VMOVUPD Z16, K1, Z5
+	VMOVUPD 384(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z16, Z16, K1
+	VMINPD  Z6, Z16, Z6
+	VMOVUPD Z16, K1, Z6
+	VMOVUPD 448(BX)(DI*1), Z16
+	VCMPPD  $0x03, Z16, Z16, K1
+	VMINPD  Z7, Z16, Z7
+	VMOVUPD Z16, K1, Z7
+	DECQ    R10
+	JNE     next8
+	JMP     done8
+
+from14_8:
+	VBROADCASTSD (BX), Z16
+	VADDPD       Z16, Z0, Z0
+	VADDPD       Z16, Z1, Z1
+	VADDPD       Z16, Z2, Z2
+	VADDPD       Z16, Z3, Z3
+	VADDPD       Z16, Z4, Z4
+	VADDPD       Z16, Z5, Z5
+	VADDPD       Z16, Z6, Z6
+	VADDPD       Z16, Z7, Z7
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from15_8:
+	CMPQ         R11, $0x00000011
+	JAE          from17_8
+	CMPQ         R11, $0x00000010
+	JAE          from16_8
+	VBROADCASTSD (BX), Z16
+	VSUBPD       Z16, Z0, Z0
+	VSUBPD       Z16, Z1, Z1
+	VSUBPD       Z16, Z2, Z2
+	VSUBPD       Z16, Z3, Z3
+	VSUBPD       Z16, Z4, Z4
+	VSUBPD       Z16, Z5, Z5
+	VSUBPD       Z16, Z6, Z6
+	VSUBPD       Z16, Z7, Z7
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from16_8:
+	VBROADCASTSD (BX), Z16
+	VMULPD       Z16, Z0, Z0
+	VMULPD       Z16, Z1, Z1
+	VMULPD       Z16, Z2, Z2
+	VMULPD       Z16, Z3, Z3
+	VMULPD       Z16, Z4, Z4
+	VMULPD       Z16, Z5, Z5
+	VMULPD       Z16, Z6, Z6
+	VMULPD       Z16, Z7, Z7
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from17_8:
+	CMPQ         R11, $0x00000012
+	JAE          from18_8
+	VBROADCASTSD (BX), Z16
+	VMAXPD       Z0, Z16, Z0
+	VMAXPD       Z1, Z16, Z1
+	VMAXPD       Z2, Z16, Z2
+	VMAXPD       Z3, Z16, Z3
+	VMAXPD       Z4, Z16, Z4
+	VMAXPD       Z5, Z16, Z5
+	VMAXPD       Z6, Z16, Z6
+	VMAXPD       Z7, Z16, Z7
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from18_8:
+	VBROADCASTSD (BX), Z16
+	VMINPD       Z0, Z16, Z0
+	VMINPD       Z1, Z16, Z1
+	VMINPD       Z2, Z16, Z2
+	VMINPD       Z3, Z16, Z3
+	VMINPD       Z4, Z16, Z4
+	VMINPD       Z5, Z16, Z5
+	VMINPD       Z6, Z16, Z6
+	VMINPD       Z7, Z16, Z7
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from19_8:
+	CMPQ   R11, $0x0000004e
+	JAE    from78_8
+	CMPQ   R11, $0x00000025
+	JAE    from37_8
+	CMPQ   R11, $0x0000001a
+	JAE    from26_8
+	CMPQ   R11, $0x00000015
+	JAE    from21_8
+	CMPQ   R11, $0x00000014
+	JAE    from20_8
+	VXORPS d8000000000000000<>+0(SB), Z0, Z0
+	VXORPS d8000000000000000<>+0(SB), Z1, Z1
+	VXORPS d8000000000000000<>+0(SB), Z2, Z2
+	VXORPS d8000000000000000<>+0(SB), Z3, Z3
+	VXORPS d8000000000000000<>+0(SB), Z4, Z4
+	VXORPS d8000000000000000<>+0(SB), Z5, Z5
+	VXORPS d8000000000000000<>+0(SB), Z6, Z6
+	VXORPS d8000000000000000<>+0(SB), Z7, Z7
+	DECQ   R10
+	JNE    next8
+	JMP    done8
+
+from20_8:
+	VANDPS d7fffffffffffffff<>+0(SB), Z0, Z0
+	VANDPS d7fffffffffffffff<>+0(SB), Z1, Z1
+	VANDPS d7fffffffffffffff<>+0(SB), Z2, Z2
+	VANDPS d7fffffffffffffff<>+0(SB), Z3, Z3
+	VANDPS d7fffffffffffffff<>+0(SB), Z4, Z4
+	VANDPS d7fffffffffffffff<>+0(SB), Z5, Z5
+	VANDPS d7fffffffffffffff<>+0(SB), Z6, Z6
+	VANDPS d7fffffffffffffff<>+0(SB), Z7, Z7
+	DECQ   R10
+	JNE    next8
+	JMP    done8
+
+from21_8:
+	CMPQ   R11, $0x00000017
+	JAE    from23_8
+	CMPQ   R11, $0x00000016
+	JAE    from22_8
+	VXORPS Z16, Z16, Z16
+	VMAXPD Z0, Z16, Z0
+	VMAXPD Z1, Z16, Z1
+	VMAXPD Z2, Z16, Z2
+	VMAXPD Z3, Z16, Z3
+	VMAXPD Z4, Z16, Z4
+	VMAXPD Z5, Z16, Z5
+	VMAXPD Z6, Z16, Z6
+	VMAXPD Z7, Z16, Z7
+	DECQ   R10
+	JNE    next8
+	JMP    done8
+
+from22_8:
+	VSQRTPD Z0, Z0
+	VMOVAPS Z0, Z0
+	VSQRTPD Z1, Z1
+	VMOVAPS Z1, Z1
+	VSQRTPD Z2, Z2
+	VMOVAPS Z2, Z2
+	VSQRTPD Z3, Z3
+	VMOVAPS Z3, Z3
+	VSQRTPD Z4, Z4
+	VMOVAPS Z4, Z4
+	VSQRTPD Z5, Z5
+	VMOVAPS Z5, Z5
+	VSQRTPD Z6, Z6
+	VMOVAPS Z6, Z6
+	VSQRTPD Z7, Z7
+	VMOVAPS Z7, Z7
+	DECQ    R10
+	JNE     next8
+	JMP     done8
+
+from23_8:
+	CMPQ        R11, $0x00000018
+	JAE         from24_8
+	VRNDSCALEPD $0x09, Z0, Z0
+	VMOVAPS     Z0, Z0
+	VRNDSCALEPD $0x09, Z1, Z1
+	VMOVAPS     Z1, Z1
+	VRNDSCALEPD $0x09, Z2, Z2
+	VMOVAPS     Z2, Z2
+	VRNDSCALEPD $0x09, Z3, Z3
+	VMOVAPS     Z3, Z3
+	VRNDSCALEPD $0x09, Z4, Z4
+	VMOVAPS     Z4, Z4
+	VRNDSCALEPD $0x09, Z5, Z5
+	VMOVAPS     Z5, Z5
+	VRNDSCALEPD $0x09, Z6, Z6
+	VMOVAPS     Z6, Z6
+	VRNDSCALEPD $0x09, Z7, Z7
+	VMOVAPS     Z7, Z7
+	DECQ        R10
+	JNE         next8
+	JMP         done8
+
+from24_8:
+	CMPQ        R11, $0x00000019
+	JAE         from25_8
+	VRNDSCALEPD $0x0a, Z0, Z0
+	VMOVAPS     Z0, Z0
+	VRNDSCALEPD $0x0a, Z1, Z1
+	VMOVAPS     Z1, Z1
+	VRNDSCALEPD $0x0a, Z2, Z2
+	VMOVAPS     Z2, Z2
+	VRNDSCALEPD $0x0a, Z3, Z3
+	VMOVAPS     Z3, Z3
+	VRNDSCALEPD $0x0a, Z4, Z4
+	VMOVAPS     Z4, Z4
+	VRNDSCALEPD $0x0a, Z5, Z5
+	VMOVAPS     Z5, Z5
+	VRNDSCALEPD $0x0a, Z6, Z6
+	VMOVAPS     Z6, Z6
+	VRNDSCALEPD $0x0a, Z7, Z7
+	VMOVAPS     Z7, Z7
+	DECQ        R10
+	JNE         next8
+	JMP         done8
+
+from25_8:
+	VRNDSCALEPD $0x08, Z0, Z0
+	VMOVAPS     Z0, Z0
+	VRNDSCALEPD $0x08, Z1, Z1
+	VMOVAPS     Z1, Z1
+	VRNDSCALEPD $0x08, Z2, Z2
+	VMOVAPS     Z2, Z2
+	VRNDSCALEPD $0x08, Z3, Z3
+	VMOVAPS     Z3, Z3
+	VRNDSCALEPD $0x08, Z4, Z4
+	VMOVAPS     Z4, Z4
+	VRNDSCALEPD $0x08, Z5, Z5
+	VMOVAPS     Z5, Z5
+	VRNDSCALEPD $0x08, Z6, Z6
+	VMOVAPS     Z6, Z6
+	VRNDSCALEPD $0x08, Z7, Z7
+	VMOVAPS     Z7, Z7
+	DECQ        R10
+	JNE         next8
+	JMP         done8
+
+from26_8:
+	CMPQ    R11, $0x00000020
+	JAE     from32_8
+	CMPQ    R11, $0x0000001d
+	JAE     from29_8
+	CMPQ    R11, $0x0000001b
+	JAE     from27_8
+	VXORPS  Z16, Z16, Z16
+	VCMPPD  $0x1e, Z16, Z0, K1
+	VCMPPD  $0x11, Z16, Z0, K2
+	VMOVUPD Z0, Z0
+	VMOVUPD d3ff0000000000000<>+0(SB), Z16
+	VMOVUPD Z16, K1, Z0
+	VMOVUPD dbff0000000000000<>+0(SB), Z16
+	VMOVUPD Z16, K2, Z0
+	VMOVAPS Z0, Z0
+	VXORPS  Z16, Z16, Z16
+	VCMPPD  $0x1e, Z16, Z1, K1
+	VCMPPD  $0x11, Z16, Z1, K2
+	VMOVUPD Z1, Z1
+	VMOVUPD d3ff0000000000000<>+0(SB), Z16
+	VMOVUPD Z16, K1, Z1
+	VMOVUPD dbff0000000000000<>+0(SB), Z16
+	VMOVUPD Z16, K2, Z1
+	VMOVAPS Z1, Z1
+	VXORPS  Z16, Z16, Z16
+	VCMPPD  $0x1e, Z16, Z2, K1
+	VCMPPD  $0x11, Z16, Z2, K2
+	VMOVUPD Z2, Z2
+	VMOVUPD d3ff0000000000000<>+0(SB), Z16
+	VMOVUPD Z16, K1, Z2
+	VMOVUPD dbff0000000000000<>+0(SB), Z16
+	VMOVUPD Z16, K2, Z2
+	VMOVAPS Z2, Z2
+	VXORPS  Z16, Z16, Z16
+	VCMPPD  $0x1e, Z16, Z3, K1
+	VCMPPD  $0x11, Z16, Z3, K2
+	VMOVUPD Z3, Z3
+	VMOVUPD d3ff0000000000000<>+0(SB), Z16
+	VMOVUPD Z16, K1, Z3
+	VMOVUPD dbff0000000000000<>+0(SB), Z16
+	VMOVUPD Z16, K2, Z3
+	VMOVAPS Z3, Z3
+	VXORPS  Z16, Z16, Z16
+	VCMPPD  $0x1e, Z16, Z4, K1
+	VCMPPD  $0x11, Z16, Z4, K2
+	VMOVUPD Z4, Z4
+	VMOVUPD d3ff0000000000000<>+0(SB), Z16
+	VMOVUPD Z16, K1, Z4
+	VMOVUPD dbff0000000000000<>+0(SB), Z16
+	VMOVUPD Z16, K2, Z4
+	VMOVAPS Z4, Z4
+	VXORPS  Z16, Z16, Z16
+	VCMPPD  $0x1e, Z16, Z5, K1
+	VCMPPD  $0x11, Z16, Z5, K2
+	VMOVUPD Z5, Z5
+	VMOVUPD d3ff0000000000000<>+0(SB), Z16
+	VMOVUPD Z16, K1, Z5
+	VMOVUPD dbff0000000000000<>+0(SB), Z16
+	VMOVUPD Z16, K2, Z5
+	VMOVAPS Z5, Z5
+	VXORPS  Z16, Z16, Z16
+	VCMPPD  $0x1e, Z16, Z6, K1
+	VCMPPD  $0x11, Z16, Z6, K2
+	VMOVUPD Z6, Z6
+	VMOVUPD d3ff0000000000000<>+0(SB), Z16
+	VMOVUPD Z16, K1, Z6
+	VMOVUPD dbff0000000000000<>+0(SB), Z16
+	VMOVUPD Z16, K2, Z6
+	VMOVAPS Z6, Z6
+	VXORPS  Z16, Z16, Z16
+	VCMPPD  $0x1e, Z16, Z7, K1
+	VCMPPD  $0x11, Z16, Z7, K2
+	VMOVUPD Z7, Z7
+	VMOVUPD d3ff0000000000000<>+0(SB), Z16
+	VMOVUPD Z16, K1, Z7
+	VMOVUPD dbff0000000000000<>+0(SB), Z16
+	VMOVUPD Z16, K2, Z7
+	VMOVAPS Z7, Z7
+	DECQ    R10
+	JNE     next8
+	JMP     done8
+
+from27_8:
+	CMPQ      R11, $0x0000001c
+	JAE       from28_8
+	VXORPS    Z16, Z16, Z16
+	VMOVUPD   (BX)(DI*1), Z17
+	VCMPPD    $0x1e, Z16, Z17, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   64(BX)(DI*1), Z17
+	VCMPPD    $0x1e, Z16, Z17, K1
+	VMOVUPD.Z Z1, K1, Z1
+	VMOVUPD   128(BX)(DI*1), Z17
+	VCMPPD    $0x1e, Z16, Z17, K1
+	VMOVUPD.Z Z2, K1, Z2
+	VMOVUPD   192(BX)(DI*1), Z17
+	VCMPPD    $0x1e, Z16, Z17, K1
+	VMOVUPD.Z Z3, K1, Z3
+	VMOVUPD   256(BX)(DI*1), Z17
+	VCMPPD    $0x1e, Z16, Z17, K1
+	VMOVUPD.Z Z4, K1, Z4
+	VMOVUPD   320(BX)(DI*1), Z17
+	VCMPPD    $0x1e, Z16, Z17, K1
+	VMOVUPD.Z Z5, K1, Z5
+	VMOVUPD   384(BX)(DI*1), Z17
+	VCMPPD    $0x1e, Z16, Z17, K1
+	VMOVUPD.Z Z6, K1, Z6
+	VMOVUPD   448(BX)(DI*1), Z17
+	VCMPPD    $0x1e, Z16, Z17, K1
+	VMOVUPD.Z Z7, K1, Z7
+	DECQ      R10
+	JNE       next8
+	JMP       done8
+
+from28_8:
+	VXORPS    Z16, Z16, Z16
+	VCMPPD    $0x1e, Z16, Z0, K1
+	VMOVUPD   (BX)(DI*1), Z0
+	VMOVUPD.Z Z0, K1, Z0
+	VCMPPD    $0x1e, Z16, Z1, K1
+	VMOVUPD   64(BX)(DI*1), Z1
+	VMOVUPD.Z Z1, K1, Z1
+	VCMPPD    $0x1e, Z16, Z2, K1
+	VMOVUPD   128(BX)(DI*1), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x1e, Z16, Z3, K1
+	VMOVUPD   192(BX)(DI*1), Z3
+	VMOVUPD.Z Z3, K1, Z3
+	VCMPPD    $0x1e, Z16, Z4, K1
+	VMOVUPD   256(BX)(DI*1), Z4
+	VMOVUPD.Z Z4, K1, Z4
+	VCMPPD    $0x1e, Z16, Z5, K1
+	VMOVUPD   320(BX)(DI*1), Z5
+	VMOVUPD.Z Z5, K1, Z5
+	VCMPPD    $0x1e, Z16, Z6, K1
+	VMOVUPD   384(BX)(DI*1), Z6
+	VMOVUPD.Z Z6, K1, Z6
+	VCMPPD    $0x1e, Z16, Z7, K1
+	VMOVUPD   448(BX)(DI*1), Z7
+	VMOVUPD.Z Z7, K1, Z7
+	DECQ      R10
+	JNE       next8
+	JMP       done8
+
+from29_8:
+	CMPQ       R11, $0x0000001e
+	JAE        from30_8
+	VCMPPD     $0x00, (BX)(DI*1), Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, (SI)(R8*1)
+	VCMPPD     $0x00, 64(BX)(DI*1), Z1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 8(SI)(R8*1)
+	VCMPPD     $0x00, 128(BX)(DI*1), Z2, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 16(SI)(R8*1)
+	VCMPPD     $0x00, 192(BX)(DI*1), Z3, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 24(SI)(R8*1)
+	VCMPPD     $0x00, 256(BX)(DI*1), Z4, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 32(SI)(R8*1)
+	VCMPPD     $0x00, 320(BX)(DI*1), Z5, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 40(SI)(R8*1)
+	VCMPPD     $0x00, 384(BX)(DI*1), Z6, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 48(SI)(R8*1)
+	VCMPPD     $0x00, 448(BX)(DI*1), Z7, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 56(SI)(R8*1)
+	DECQ       R10
+	JNE        next8
+	JMP        done8
+
+from30_8:
+	CMPQ       R11, $0x0000001f
+	JAE        from31_8
+	VCMPPD     $0x04, (BX)(DI*1), Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, (SI)(R8*1)
+	VCMPPD     $0x04, 64(BX)(DI*1), Z1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 8(SI)(R8*1)
+	VCMPPD     $0x04, 128(BX)(DI*1), Z2, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 16(SI)(R8*1)
+	VCMPPD     $0x04, 192(BX)(DI*1), Z3, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 24(SI)(R8*1)
+	VCMPPD     $0x04, 256(BX)(DI*1), Z4, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 32(SI)(R8*1)
+	VCMPPD     $0x04, 320(BX)(DI*1), Z5, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 40(SI)(R8*1)
+	VCMPPD     $0x04, 384(BX)(DI*1), Z6, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 48(SI)(R8*1)
+	VCMPPD     $0x04, 448(BX)(DI*1), Z7, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 56(SI)(R8*1)
+	DECQ       R10
+	JNE        next8
+	JMP        done8
+
+from31_8:
+	VCMPPD     $0x11, (BX)(DI*1), Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, (SI)(R8*1)
+	VCMPPD     $0x11, 64(BX)(DI*1), Z1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 8(SI)(R8*1)
+	VCMPPD     $0x11, 128(BX)(DI*1), Z2, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 16(SI)(R8*1)
+	VCMPPD     $0x11, 192(BX)(DI*1), Z3, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 24(SI)(R8*1)
+	VCMPPD     $0x11, 256(BX)(DI*1), Z4, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 32(SI)(R8*1)
+	VCMPPD     $0x11, 320(BX)(DI*1), Z5, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 40(SI)(R8*1)
+	VCMPPD     $0x11, 384(BX)(DI*1), Z6, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 48(SI)(R8*1)
+	VCMPPD     $0x11, 448(BX)(DI*1), Z7, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 56(SI)(R8*1)
+	DECQ       R10
+	JNE        next8
+	JMP        done8
+
+from32_8:
+	CMPQ       R11, $0x00000023
+	JAE        from35_8
+	CMPQ       R11, $0x00000021
+	JAE        from33_8
+	VCMPPD     $0x12, (BX)(DI*1), Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, (SI)(R8*1)
+	VCMPPD     $0x12, 64(BX)(DI*1), Z1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 8(SI)(R8*1)
+	VCMPPD     $0x12, 128(BX)(DI*1), Z2, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 16(SI)(R8*1)
+	VCMPPD     $0x12, 192(BX)(DI*1), Z3, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 24(SI)(R8*1)
+	VCMPPD     $0x12, 256(BX)(DI*1), Z4, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 32(SI)(R8*1)
+	VCMPPD     $0x12, 320(BX)(DI*1), Z5, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 40(SI)(R8*1)
+	VCMPPD     $0x12, 384(BX)(DI*1), Z6, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 48(SI)(R8*1)
+	VCMPPD     $0x12, 448(BX)(DI*1), Z7, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 56(SI)(R8*1)
+	DECQ       R10
+	JNE        next8
+	JMP        done8
+
+from33_8:
+	CMPQ       R11, $0x00000022
+	JAE        from34_8
+	VCMPPD     $0x1e, (BX)(DI*1), Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, (SI)(R8*1)
+	VCMPPD     $0x1e, 64(BX)(DI*1), Z1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 8(SI)(R8*1)
+	VCMPPD     $0x1e, 128(BX)(DI*1), Z2, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 16(SI)(R8*1)
+	VCMPPD     $0x1e, 192(BX)(DI*1), Z3, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 24(SI)(R8*1)
+	VCMPPD     $0x1e, 256(BX)(DI*1), Z4, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 32(SI)(R8*1)
+	VCMPPD     $0x1e, 320(BX)(DI*1), Z5, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 40(SI)(R8*1)
+	VCMPPD     $0x1e, 384(BX)(DI*1), Z6, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 48(SI)(R8*1)
+	VCMPPD     $0x1e, 448(BX)(DI*1), Z7, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 56(SI)(R8*1)
+	DECQ       R10
+	JNE        next8
+	JMP        done8
+
+from34_8:
+	VCMPPD     $0x1d, (BX)(DI*1), Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, (SI)(R8*1)
+	VCMPPD     $0x1d, 64(BX)(DI*1), Z1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 8(SI)(R8*1)
+	VCMPPD     $0x1d, 128(BX)(DI*1), Z2, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 16(SI)(R8*1)
+	VCMPPD     $0x1d, 192(BX)(DI*1), Z3, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 24(SI)(R8*1)
+	VCMPPD     $0x1d, 256(BX)(DI*1), Z4, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 32(SI)(R8*1)
+	VCMPPD     $0x1d, 320(BX)(DI*1), Z5, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 40(SI)(R8*1)
+	VCMPPD     $0x1d, 384(BX)(DI*1), Z6, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 48(SI)(R8*1)
+	VCMPPD     $0x1d, 448(BX)(DI*1), Z7, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 56(SI)(R8*1)
+	DECQ       R10
+	JNE        next8
+	JMP        done8
+
+from35_8:
+	CMPQ     R11, $0x00000024
+	JAE      from36_8
+	VMOVQ    (SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPD  (BX)(DI*1), Z16
+	VMOVUPD  Z0, K1, Z16
+	VMOVAPS  Z16, Z0
+	VMOVQ    8(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPD  64(BX)(DI*1), Z16
+	VMOVUPD  Z1, K1, Z16
+	VMOVAPS  Z16, Z1
+	VMOVQ    16(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPD  128(BX)(DI*1), Z16
+	VMOVUPD  Z2, K1, Z16
+	VMOVAPS  Z16, Z2
+	VMOVQ    24(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPD  192(BX)(DI*1), Z16
+	VMOVUPD  Z3, K1, Z16
+	VMOVAPS  Z16, Z3
+	VMOVQ    32(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPD  256(BX)(DI*1), Z16
+	VMOVUPD  Z4, K1, Z16
+	VMOVAPS  Z16, Z4
+	VMOVQ    40(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPD  320(BX)(DI*1), Z16
+	VMOVUPD  Z5, K1, Z16
+	VMOVAPS  Z16, Z5
+	VMOVQ    48(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPD  384(BX)(DI*1), Z16
+	VMOVUPD  Z6, K1, Z16
+	VMOVAPS  Z16, Z6
+	VMOVQ    56(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPD  448(BX)(DI*1), Z16
+	VMOVUPD  Z7, K1, Z16
+	VMOVAPS  Z16, Z7
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from36_8:
+	VMOVQ    (SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPD  (BX)(DI*1), K1, Z0
+	VMOVQ    8(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPD  64(BX)(DI*1), K1, Z1
+	VMOVQ    16(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPD  128(BX)(DI*1), K1, Z2
+	VMOVQ    24(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPD  192(BX)(DI*1), K1, Z3
+	VMOVQ    32(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPD  256(BX)(DI*1), K1, Z4
+	VMOVQ    40(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPD  320(BX)(DI*1), K1, Z5
+	VMOVQ    48(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPD  384(BX)(DI*1), K1, Z6
+	VMOVQ    56(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPD  448(BX)(DI*1), K1, Z7
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from37_8:
+	CMPQ     R11, $0x0000002a
+	JAE      from42_8
+	CMPQ     R11, $0x00000028
+	JAE      from40_8
+	CMPQ     R11, $0x00000027
+	JAE      from39_8
+	CMPQ     R11, $0x00000026
+	JAE      from38_8
+	VCMPPD   $0x00, (BX)(DI*1), Z0, K1
+	VPMOVM2Q K1, Z8
+	VCMPPD   $0x00, 64(BX)(DI*1), Z1, K1
+	VPMOVM2Q K1, Z9
+	VCMPPD   $0x00, 128(BX)(DI*1), Z2, K1
+	VPMOVM2Q K1, Z10
+	VCMPPD   $0x00, 192(BX)(DI*1), Z3, K1
+	VPMOVM2Q K1, Z11
+	VCMPPD   $0x00, 256(BX)(DI*1), Z4, K1
+	VPMOVM2Q K1, Z12
+	VCMPPD   $0x00, 320(BX)(DI*1), Z5, K1
+	VPMOVM2Q K1, Z13
+	VCMPPD   $0x00, 384(BX)(DI*1), Z6, K1
+	VPMOVM2Q K1, Z14
+	VCMPPD   $0x00, 448(BX)(DI*1), Z7, K1
+	VPMOVM2Q K1, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from38_8:
+	VCMPPD   $0x04, (BX)(DI*1), Z0, K1
+	VPMOVM2Q K1, Z8
+	VCMPPD   $0x04, 64(BX)(DI*1), Z1, K1
+	VPMOVM2Q K1, Z9
+	VCMPPD   $0x04, 128(BX)(DI*1), Z2, K1
+	VPMOVM2Q K1, Z10
+	VCMPPD   $0x04, 192(BX)(DI*1), Z3, K1
+	VPMOVM2Q K1, Z11
+	VCMPPD   $0x04, 256(BX)(DI*1), Z4, K1
+	VPMOVM2Q K1, Z12
+	VCMPPD   $0x04, 320(BX)(DI*1), Z5, K1
+	VPMOVM2Q K1, Z13
+	VCMPPD   $0x04, 384(BX)(DI*1), Z6, K1
+	VPMOVM2Q K1, Z14
+	VCMPPD   $0x04, 448(BX)(DI*1), Z7, K1
+	VPMOVM2Q K1, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from39_8:
+	VCMPPD   $0x11, (BX)(DI*1), Z0, K1
+	VPMOVM2Q K1, Z8
+	VCMPPD   $0x11, 64(BX)(DI*1), Z1, K1
+	VPMOVM2Q K1, Z9
+	VCMPPD   $0x11, 128(BX)(DI*1), Z2, K1
+	VPMOVM2Q K1, Z10
+	VCMPPD   $0x11, 192(BX)(DI*1), Z3, K1
+	VPMOVM2Q K1, Z11
+	VCMPPD   $0x11, 256(BX)(DI*1), Z4, K1
+	VPMOVM2Q K1, Z12
+	VCMPPD   $0x11, 320(BX)(DI*1), Z5, K1
+	VPMOVM2Q K1, Z13
+	VCMPPD   $0x11, 384(BX)(DI*1), Z6, K1
+	VPMOVM2Q K1, Z14
+	VCMPPD   $0x11, 448(BX)(DI*1), Z7, K1
+	VPMOVM2Q K1, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from40_8:
+	CMPQ     R11, $0x00000029
+	JAE      from41_8
+	VCMPPD   $0x12, (BX)(DI*1), Z0, K1
+	VPMOVM2Q K1, Z8
+	VCMPPD   $0x12, 64(BX)(DI*1), Z1, K1
+	VPMOVM2Q K1, Z9
+	VCMPPD   $0x12, 128(BX)(DI*1), Z2, K1
+	VPMOVM2Q K1, Z10
+	VCMPPD   $0x12, 192(BX)(DI*1), Z3, K1
+	VPMOVM2Q K1, Z11
+	VCMPPD   $0x12, 256(BX)(DI*1), Z4, K1
+	VPMOVM2Q K1, Z12
+	VCMPPD   $0x12, 320(BX)(DI*1), Z5, K1
+	VPMOVM2Q K1, Z13
+	VCMPPD   $0x12, 384(BX)(DI*1), Z6, K1
+	VPMOVM2Q K1, Z14
+	VCMPPD   $0x12, 448(BX)(DI*1), Z7, K1
+	VPMOVM2Q K1, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from41_8:
+	VCMPPD   $0x1e, (BX)(DI*1), Z0, K1
+	VPMOVM2Q K1, Z8
+	VCMPPD   $0x1e, 64(BX)(DI*1), Z1, K1
+	VPMOVM2Q K1, Z9
+	VCMPPD   $0x1e, 128(BX)(DI*1), Z2, K1
+	VPMOVM2Q K1, Z10
+	VCMPPD   $0x1e, 192(BX)(DI*1), Z3, K1
+	VPMOVM2Q K1, Z11
+	VCMPPD   $0x1e, 256(BX)(DI*1), Z4, K1
+	VPMOVM2Q K1, Z12
+	VCMPPD   $0x1e, 320(BX)(DI*1), Z5, K1
+	VPMOVM2Q K1, Z13
+	VCMPPD   $0x1e, 384(BX)(DI*1), Z6, K1
+	VPMOVM2Q K1, Z14
+	VCMPPD   $0x1e, 448(BX)(DI*1), Z7, K1
+	VPMOVM2Q K1, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from42_8:
+	CMPQ     R11, $0x0000002c
+	JAE      from44_8
+	CMPQ     R11, $0x0000002b
+	JAE      from43_8
+	VCMPPD   $0x1d, (BX)(DI*1), Z0, K1
+	VPMOVM2Q K1, Z8
+	VCMPPD   $0x1d, 64(BX)(DI*1), Z1, K1
+	VPMOVM2Q K1, Z9
+	VCMPPD   $0x1d, 128(BX)(DI*1), Z2, K1
+	VPMOVM2Q K1, Z10
+	VCMPPD   $0x1d, 192(BX)(DI*1), Z3, K1
+	VPMOVM2Q K1, Z11
+	VCMPPD   $0x1d, 256(BX)(DI*1), Z4, K1
+	VPMOVM2Q K1, Z12
+	VCMPPD   $0x1d, 320(BX)(DI*1), Z5, K1
+	VPMOVM2Q K1, Z13
+	VCMPPD   $0x1d, 384(BX)(DI*1), Z6, K1
+	VPMOVM2Q K1, Z14
+	VCMPPD   $0x1d, 448(BX)(DI*1), Z7, K1
+	VPMOVM2Q K1, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from43_8:
+	VPTERNLOGD $0xe2, (BX)(DI*1), Z8, Z0
+	VPTERNLOGD $0xe2, 64(BX)(DI*1), Z9, Z1
+	VPTERNLOGD $0xe2, 128(BX)(DI*1), Z10, Z2
+	VPTERNLOGD $0xe2, 192(BX)(DI*1), Z11, Z3
+	VPTERNLOGD $0xe2, 256(BX)(DI*1), Z12, Z4
+	VPTERNLOGD $0xe2, 320(BX)(DI*1), Z13, Z5
+	VPTERNLOGD $0xe2, 384(BX)(DI*1), Z14, Z6
+	VPTERNLOGD $0xe2, 448(BX)(DI*1), Z15, Z7
+	DECQ       R10
+	JNE        next8
+	JMP        done8
+
+from44_8:
+	CMPQ       R11, $0x0000002d
+	JAE        from45_8
+	VPTERNLOGD $0xb8, (BX)(DI*1), Z8, Z0
+	VPTERNLOGD $0xb8, 64(BX)(DI*1), Z9, Z1
+	VPTERNLOGD $0xb8, 128(BX)(DI*1), Z10, Z2
+	VPTERNLOGD $0xb8, 192(BX)(DI*1), Z11, Z3
+	VPTERNLOGD $0xb8, 256(BX)(DI*1), Z12, Z4
+	VPTERNLOGD $0xb8, 320(BX)(DI*1), Z13, Z5
+	VPTERNLOGD $0xb8, 384(BX)(DI*1), Z14, Z6
+	VPTERNLOGD $0xb8, 448(BX)(DI*1), Z15, Z7
+	DECQ       R10
+	JNE        next8
+	JMP        done8
+
+from45_8:
+	VMOVUPD   d3fe0000000000000<>+0(SB), Z16
+	VMOVUPD   (BX)(DI*1), Z17
+	VCMPPD    $0x00, (SI)(DI*1), Z17, K1
+	VCMPPD    $0x1e, (SI)(DI*1), Z17, K2
+	VMULPD    Z0, Z16, Z17
+	VMOVUPD.Z Z17, K1, Z17
+	VMOVUPD   Z0, K2, Z17
+	VMOVAPS   Z17, Z0
+	VMOVUPD   64(BX)(DI*1), Z17
+	VCMPPD    $0x00, 64(SI)(DI*1), Z17, K1
+	VCMPPD    $0x1e, 64(SI)(DI*1), Z17, K2
+	VMULPD    Z1, Z16, Z17
+	VMOVUPD.Z Z17, K1, Z17
+	VMOVUPD   Z1, K2, Z17
+	VMOVAPS   Z17, Z1
+	VMOVUPD   128(BX)(DI*1), Z17
+	VCMPPD    $0x00, 128(SI)(DI*1), Z17, K1
+	VCMPPD    $0x1e, 128(SI)(DI*1), Z17, K2
+	VMULPD    Z2, Z16, Z17
+	VMOVUPD.Z Z17, K1, Z17
+	VMOVUPD   Z2, K2, Z17
+	VMOVAPS   Z17, Z2
+	VMOVUPD   192(BX)(DI*1), Z17
+	VCMPPD    $0x00, 192(SI)(DI*1), Z17, K1
+	VCMPPD    $0x1e, 192(SI)(DI*1), Z17, K2
+	VMULPD    Z3, Z16, Z17
+	VMOVUPD.Z Z17, K1, Z17
+	VMOVUPD   Z3, K2, Z17
+	VMOVAPS   Z17, Z3
+	VMOVUPD   256(BX)(DI*1), Z17
+	VCMPPD    $0x00, 256(SI)(DI*1), Z17, K1
+	VCMPPD    $0x1e, 256(SI)(DI*1), Z17, K2
+	VMULPD    Z4, Z16, Z17
+	VMOVUPD.Z Z17, K1, Z17
+	VMOVUPD   Z4, K2, Z17
+	VMOVAPS   Z17, Z4
+	VMOVUPD   320(BX)(DI*1), Z17
+	VCMPPD    $0x00, 320(SI)(DI*1), Z17, K1
+	VCMPPD    $0x1e, 320(SI)(DI*1), Z17, K2
+	VMULPD    Z5, Z16, Z17
+	VMOVUPD.Z Z17, K1, Z17
+	VMOVUPD   Z5, K2, Z17
+	VMOVAPS   Z17, Z5
+	VMOVUPD   384(BX)(DI*1), Z17
+	VCMPPD    $0x00, 384(SI)(DI*1), Z17, K1
+	VCMPPD    $0x1e, 384(SI)(DI*1), Z17, K2
+	VMULPD    Z6, Z16, Z17
+	VMOVUPD.Z Z17, K1, Z17
+	VMOVUPD   Z6, K2, Z17
+	VMOVAPS   Z17, Z6
+	VMOVUPD   448(BX)(DI*1), Z17
+	VCMPPD    $0x00, 448(SI)(DI*1), Z17, K1
+	VCMPPD    $0x1e, 448(SI)(DI*1), Z17, K2
+	VMULPD    Z7, Z16, Z16
+	VMOVUPD.Z Z16, K1, Z16
+	VMOVUPD   Z7, K2, Z16
+	VMOVAPS   Z16, Z7
+	DECQ      R10
+	JNE       next8
+	JMP       done8
+
+from78_8:
+	CMPQ     R11, $0x00000057
+	JAE      from87_8
+	CMPQ     R11, $0x00000054
+	JAE      from84_8
+	CMPQ     R11, $0x00000051
+	JAE      from81_8
+	CMPQ     R11, $0x0000004f
+	JAE      from79_8
+	VMOVQ    (BX)(R8*1), X8
+	VPTESTMB X8, X8, K1
+	VPMOVM2Q K1, Z8
+	VMOVQ    8(BX)(R8*1), X9
+	VPTESTMB X9, X9, K1
+	VPMOVM2Q K1, Z9
+	VMOVQ    16(BX)(R8*1), X10
+	VPTESTMB X10, X10, K1
+	VPMOVM2Q K1, Z10
+	VMOVQ    24(BX)(R8*1), X11
+	VPTESTMB X11, X11, K1
+	VPMOVM2Q K1, Z11
+	VMOVQ    32(BX)(R8*1), X12
+	VPTESTMB X12, X12, K1
+	VPMOVM2Q K1, Z12
+	VMOVQ    40(BX)(R8*1), X13
+	VPTESTMB X13, X13, K1
+	VPMOVM2Q K1, Z13
+	VMOVQ    48(BX)(R8*1), X14
+	VPTESTMB X14, X14, K1
+	VPMOVM2Q K1, Z14
+	VMOVQ    56(BX)(R8*1), X15
+	VPTESTMB X15, X15, K1
+	VPMOVM2Q K1, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from79_8:
+	CMPQ     R11, $0x00000050
+	JAE      from80_8
+	VMOVQ    (BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VPANDD   Z16, Z8, Z8
+	VMOVQ    8(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VPANDD   Z16, Z9, Z9
+	VMOVQ    16(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VPANDD   Z16, Z10, Z10
+	VMOVQ    24(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VPANDD   Z16, Z11, Z11
+	VMOVQ    32(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VPANDD   Z16, Z12, Z12
+	VMOVQ    40(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VPANDD   Z16, Z13, Z13
+	VMOVQ    48(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VPANDD   Z16, Z14, Z14
+	VMOVQ    56(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VPANDD   Z16, Z15, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from80_8:
+	VMOVQ    (BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VPORD    Z16, Z8, Z8
+	VMOVQ    8(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VPORD    Z16, Z9, Z9
+	VMOVQ    16(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VPORD    Z16, Z10, Z10
+	VMOVQ    24(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VPORD    Z16, Z11, Z11
+	VMOVQ    32(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VPORD    Z16, Z12, Z12
+	VMOVQ    40(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VPORD    Z16, Z13, Z13
+	VMOVQ    48(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VPORD    Z16, Z14, Z14
+	VMOVQ    56(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VPORD    Z16, Z15, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from81_8:
+	CMPQ     R11, $0x00000053
+	JAE      from83_8
+	CMPQ     R11, $0x00000052
+	JAE      from82_8
+	VMOVQ    (BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VXORPS   Z16, Z8, Z8
+	VMOVQ    8(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VXORPS   Z16, Z9, Z9
+	VMOVQ    16(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VXORPS   Z16, Z10, Z10
+	VMOVQ    24(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VXORPS   Z16, Z11, Z11
+	VMOVQ    32(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VXORPS   Z16, Z12, Z12
+	VMOVQ    40(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VXORPS   Z16, Z13, Z13
+	VMOVQ    48(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VXORPS   Z16, Z14, Z14
+	VMOVQ    56(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VXORPS   Z16, Z15, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from82_8:
+	VXORPS cffffffff<>+0(SB), Z8, Z8
+	VXORPS cffffffff<>+0(SB), Z9, Z9
+	VXORPS cffffffff<>+0(SB), Z10, Z10
+	VXORPS cffffffff<>+0(SB), Z11, Z11
+	VXORPS cffffffff<>+0(SB), Z12, Z12
+	VXORPS cffffffff<>+0(SB), Z13, Z13
+	VXORPS cffffffff<>+0(SB), Z14, Z14
+	VXORPS cffffffff<>+0(SB), Z15, Z15
+	DECQ   R10
+	JNE    next8
+	JMP    done8
+
+from83_8:
+	VPMOVQ2M   Z8, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, (BX)(R8*1)
+	VPMOVQ2M   Z9, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 8(BX)(R8*1)
+	VPMOVQ2M   Z10, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 16(BX)(R8*1)
+	VPMOVQ2M   Z11, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 24(BX)(R8*1)
+	VPMOVQ2M   Z12, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 32(BX)(R8*1)
+	VPMOVQ2M   Z13, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 40(BX)(R8*1)
+	VPMOVQ2M   Z14, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 48(BX)(R8*1)
+	VPMOVQ2M   Z15, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 56(BX)(R8*1)
+	DECQ       R10
+	JNE        next8
+	JMP        done8
+
+from84_8:
+	CMPQ         R11, $0x00000055
+	JAE          from85_8
+	VBROADCASTSD (BX), Z15
+	VCMPPD       $0x00, Z15, Z0, K1
+	VPMOVM2Q     K1, Z8
+	VCMPPD       $0x00, Z15, Z1, K1
+	VPMOVM2Q     K1, Z9
+	VCMPPD       $0x00, Z15, Z2, K1
+	VPMOVM2Q     K1, Z10
+	VCMPPD       $0x00, Z15, Z3, K1
+	VPMOVM2Q     K1, Z11
+	VCMPPD       $0x00, Z15, Z4, K1
+	VPMOVM2Q     K1, Z12
+	VCMPPD       $0x00, Z15, Z5, K1
+	VPMOVM2Q     K1, Z13
+	VCMPPD       $0x00, Z15, Z6, K1
+	VPMOVM2Q     K1, Z14
+	VCMPPD       $0x00, Z15, Z7, K1
+	VPMOVM2Q     K1, Z15
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from85_8:
+	CMPQ         R11, $0x00000056
+	JAE          from86_8
+	VBROADCASTSD (BX), Z15
+	VCMPPD       $0x04, Z15, Z0, K1
+	VPMOVM2Q     K1, Z8
+	VCMPPD       $0x04, Z15, Z1, K1
+	VPMOVM2Q     K1, Z9
+	VCMPPD       $0x04, Z15, Z2, K1
+	VPMOVM2Q     K1, Z10
+	VCMPPD       $0x04, Z15, Z3, K1
+	VPMOVM2Q     K1, Z11
+	VCMPPD       $0x04, Z15, Z4, K1
+	VPMOVM2Q     K1, Z12
+	VCMPPD       $0x04, Z15, Z5, K1
+	VPMOVM2Q     K1, Z13
+	VCMPPD       $0x04, Z15, Z6, K1
+	VPMOVM2Q     K1, Z14
+	VCMPPD       $0x04, Z15, Z7, K1
+	VPMOVM2Q     K1, Z15
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from86_8:
+	VBROADCASTSD (BX), Z15
+	VCMPPD       $0x11, Z15, Z0, K1
+	VPMOVM2Q     K1, Z8
+	VCMPPD       $0x11, Z15, Z1, K1
+	VPMOVM2Q     K1, Z9
+	VCMPPD       $0x11, Z15, Z2, K1
+	VPMOVM2Q     K1, Z10
+	VCMPPD       $0x11, Z15, Z3, K1
+	VPMOVM2Q     K1, Z11
+	VCMPPD       $0x11, Z15, Z4, K1
+	VPMOVM2Q     K1, Z12
+	VCMPPD       $0x11, Z15, Z5, K1
+	VPMOVM2Q     K1, Z13
+	VCMPPD       $0x11, Z15, Z6, K1
+	VPMOVM2Q     K1, Z14
+	VCMPPD       $0x11, Z15, Z7, K1
+	VPMOVM2Q     K1, Z15
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from87_8:
+	CMPQ         R11, $0x00000060
+	JAE          from96_8
+	CMPQ         R11, $0x00000058
+	JAE          from88_8
+	VBROADCASTSD (BX), Z15
+	VCMPPD       $0x12, Z15, Z0, K1
+	VPMOVM2Q     K1, Z8
+	VCMPPD       $0x12, Z15, Z1, K1
+	VPMOVM2Q     K1, Z9
+	VCMPPD       $0x12, Z15, Z2, K1
+	VPMOVM2Q     K1, Z10
+	VCMPPD       $0x12, Z15, Z3, K1
+	VPMOVM2Q     K1, Z11
+	VCMPPD       $0x12, Z15, Z4, K1
+	VPMOVM2Q     K1, Z12
+	VCMPPD       $0x12, Z15, Z5, K1
+	VPMOVM2Q     K1, Z13
+	VCMPPD       $0x12, Z15, Z6, K1
+	VPMOVM2Q     K1, Z14
+	VCMPPD       $0x12, Z15, Z7, K1
+	VPMOVM2Q     K1, Z15
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from88_8:
+	CMPQ         R11, $0x00000059
+	JAE          from89_8
+	VBROADCASTSD (BX), Z15
+	VCMPPD       $0x1e, Z15, Z0, K1
+	VPMOVM2Q     K1, Z8
+	VCMPPD       $0x1e, Z15, Z1, K1
+	VPMOVM2Q     K1, Z9
+	VCMPPD       $0x1e, Z15, Z2, K1
+	VPMOVM2Q     K1, Z10
+	VCMPPD       $0x1e, Z15, Z3, K1
+	VPMOVM2Q     K1, Z11
+	VCMPPD       $0x1e, Z15, Z4, K1
+	VPMOVM2Q     K1, Z12
+	VCMPPD       $0x1e, Z15, Z5, K1
+	VPMOVM2Q     K1, Z13
+	VCMPPD       $0x1e, Z15, Z6, K1
+	VPMOVM2Q     K1, Z14
+	VCMPPD       $0x1e, Z15, Z7, K1
+	VPMOVM2Q     K1, Z15
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from89_8:
+	VBROADCASTSD (BX), Z15
+	VCMPPD       $0x1d, Z15, Z0, K1
+	VPMOVM2Q     K1, Z8
+	VCMPPD       $0x1d, Z15, Z1, K1
+	VPMOVM2Q     K1, Z9
+	VCMPPD       $0x1d, Z15, Z2, K1
+	VPMOVM2Q     K1, Z10
+	VCMPPD       $0x1d, Z15, Z3, K1
+	VPMOVM2Q     K1, Z11
+	VCMPPD       $0x1d, Z15, Z4, K1
+	VPMOVM2Q     K1, Z12
+	VCMPPD       $0x1d, Z15, Z5, K1
+	VPMOVM2Q     K1, Z13
+	VCMPPD       $0x1d, Z15, Z6, K1
+	VPMOVM2Q     K1, Z14
+	VCMPPD       $0x1d, Z15, Z7, K1
+	VPMOVM2Q     K1, Z15
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from96_8:
+	CMPQ         R11, $0x00000061
+	JAE          from97_8
+	VBROADCASTSD (BX), Z16
+	VPTERNLOGD   $0xe2, Z16, Z8, Z0
+	VPTERNLOGD   $0xe2, Z16, Z9, Z1
+	VPTERNLOGD   $0xe2, Z16, Z10, Z2
+	VPTERNLOGD   $0xe2, Z16, Z11, Z3
+	VPTERNLOGD   $0xe2, Z16, Z12, Z4
+	VPTERNLOGD   $0xe2, Z16, Z13, Z5
+	VPTERNLOGD   $0xe2, Z16, Z14, Z6
+	VPTERNLOGD   $0xe2, Z16, Z15, Z7
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from97_8:
+	CMPQ         R11, $0x00000066
+	JAE          from102_8
+	VBROADCASTSD (BX), Z16
+	VPTERNLOGD   $0xb8, Z16, Z8, Z0
+	VPTERNLOGD   $0xb8, Z16, Z9, Z1
+	VPTERNLOGD   $0xb8, Z16, Z10, Z2
+	VPTERNLOGD   $0xb8, Z16, Z11, Z3
+	VPTERNLOGD   $0xb8, Z16, Z12, Z4
+	VPTERNLOGD   $0xb8, Z16, Z13, Z5
+	VPTERNLOGD   $0xb8, Z16, Z14, Z6
+	VPTERNLOGD   $0xb8, Z16, Z15, Z7
+	DECQ         R10
+	JNE          next8
+	JMP          done8
+
+from102_8:
+	CMPQ       R11, $0x00000067
+	JAE        from103_8
+	VANDPS     d7fffffffffffffff<>+0(SB), Z0, Z16
+	VCMPPD     $0x11, d7ff0000000000000<>+0(SB), Z16, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, (SI)(R8*1)
+	VANDPS     d7fffffffffffffff<>+0(SB), Z1, Z16
+	VCMPPD     $0x11, d7ff0000000000000<>+0(SB), Z16, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 8(SI)(R8*1)
+	VANDPS     d7fffffffffffffff<>+0(SB), Z2, Z16
+	VCMPPD     $0x11, d7ff0000000000000<>+0(SB), Z16, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 16(SI)(R8*1)
+	VANDPS     d7fffffffffffffff<>+0(SB), Z3, Z16
+	VCMPPD     $0x11, d7ff0000000000000<>+0(SB), Z16, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 24(SI)(R8*1)
+	VANDPS     d7fffffffffffffff<>+0(SB), Z4, Z16
+	VCMPPD     $0x11, d7ff0000000000000<>+0(SB), Z16, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 32(SI)(R8*1)
+	VANDPS     d7fffffffffffffff<>+0(SB), Z5, Z16
+	VCMPPD     $0x11, d7ff0000000000000<>+0(SB), Z16, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 40(SI)(R8*1)
+	VANDPS     d7fffffffffffffff<>+0(SB), Z6, Z16
+	VCMPPD     $0x11, d7ff0000000000000<>+0(SB), Z16, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 48(SI)(R8*1)
+	VANDPS     d7fffffffffffffff<>+0(SB), Z7, Z16
+	VCMPPD     $0x11, d7ff0000000000000<>+0(SB), Z16, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVQ      X16, 56(SI)(R8*1)
+	DECQ       R10
+	JNE        next8
+	JMP        done8
+
+from103_8:
+	CMPQ     R11, $0x00000068
+	JAE      from104_8
+	VANDPS   d7fffffffffffffff<>+0(SB), Z0, Z8
+	VCMPPD   $0x11, d7ff0000000000000<>+0(SB), Z8, K1
+	VPMOVM2Q K1, Z8
+	VANDPS   d7fffffffffffffff<>+0(SB), Z1, Z9
+	VCMPPD   $0x11, d7ff0000000000000<>+0(SB), Z9, K1
+	VPMOVM2Q K1, Z9
+	VANDPS   d7fffffffffffffff<>+0(SB), Z2, Z10
+	VCMPPD   $0x11, d7ff0000000000000<>+0(SB), Z10, K1
+	VPMOVM2Q K1, Z10
+	VANDPS   d7fffffffffffffff<>+0(SB), Z3, Z11
+	VCMPPD   $0x11, d7ff0000000000000<>+0(SB), Z11, K1
+	VPMOVM2Q K1, Z11
+	VANDPS   d7fffffffffffffff<>+0(SB), Z4, Z12
+	VCMPPD   $0x11, d7ff0000000000000<>+0(SB), Z12, K1
+	VPMOVM2Q K1, Z12
+	VANDPS   d7fffffffffffffff<>+0(SB), Z5, Z13
+	VCMPPD   $0x11, d7ff0000000000000<>+0(SB), Z13, K1
+	VPMOVM2Q K1, Z13
+	VANDPS   d7fffffffffffffff<>+0(SB), Z6, Z14
+	VCMPPD   $0x11, d7ff0000000000000<>+0(SB), Z14, K1
+	VPMOVM2Q K1, Z14
+	VANDPS   d7fffffffffffffff<>+0(SB), Z7, Z15
+	VCMPPD   $0x11, d7ff0000000000000<>+0(SB), Z15, K1
+	VPMOVM2Q K1, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from104_8:
+	VMOVQ    (BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VXORPS   Z16, Z8, Z8
+	VMOVQ    8(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VXORPS   Z16, Z9, Z9
+	VMOVQ    16(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VXORPS   Z16, Z10, Z10
+	VMOVQ    24(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VXORPS   Z16, Z11, Z11
+	VMOVQ    32(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VXORPS   Z16, Z12, Z12
+	VMOVQ    40(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VXORPS   Z16, Z13, Z13
+	VMOVQ    48(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VXORPS   Z16, Z14, Z14
+	VMOVQ    56(BX)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VPMOVM2Q K1, Z16
+	VXORPS   Z16, Z15, Z15
+	VXORPS   cffffffff<>+0(SB), Z8, Z8
+	VXORPS   cffffffff<>+0(SB), Z9, Z9
+	VXORPS   cffffffff<>+0(SB), Z10, Z10
+	VXORPS   cffffffff<>+0(SB), Z11, Z11
+	VXORPS   cffffffff<>+0(SB), Z12, Z12
+	VXORPS   cffffffff<>+0(SB), Z13, Z13
+	VXORPS   cffffffff<>+0(SB), Z14, Z14
+	VXORPS   cffffffff<>+0(SB), Z15, Z15
+	DECQ     R10
+	JNE      next8
+
+done8:
+	ADDQ $0x00000200, DI
+	ADDQ $0x00000040, R8
+	SUBQ $0x00000040, DX
+	JMP  top8
+
+bottom8:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+
+top1:
+	CMPQ DX, $0x00000008
+	JB   bottom1
+	MOVQ AX, R9
+	MOVQ CX, R10
+
+next1:
+	MOVQ    (R9), R11
+	MOVQ    8(R9), BX
+	MOVQ    16(R9), SI
+	ADDQ    $0x00000018, R9
+	CMPQ    R11, $0x00000013
+	JAE     from19_1
+	CMPQ    R11, $0x00000007
+	JAE     from7_1
+	CMPQ    R11, $0x00000003
+	JAE     from3_1
+	CMPQ    R11, $0x00000001
+	JAE     from1_1
+	VMOVUPD (BX)(DI*1), Z0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from1_1:
+	CMPQ         R11, $0x00000002
+	JAE          from2_1
+	VBROADCASTSD (BX), Z0
+	VMOVAPS      Z0, Z0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from2_1:
+	VPMOVZXBD (BX)(R8*1), Y0
+	VCVTDQ2PD Y0, Z0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from3_1:
+	CMPQ    R11, $0x00000004
+	JAE     from4_1
+	VMOVUPD Z0, (BX)(DI*1)
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from4_1:
+	CMPQ   R11, $0x00000005
+	JAE    from5_1
+	VADDPD (BX)(DI*1), Z0, Z0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from5_1:
+	CMPQ   R11, $0x00000006
+	JAE    from6_1
+	VSUBPD (BX)(DI*1), Z0, Z0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from6_1:
+	VMOVUPD (BX)(DI*1), Z2
+	VSUBPD  Z0, Z2, Z0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from7_1:
+	CMPQ   R11, $0x0000000f
+	JAE    from15_1
+	CMPQ   R11, $0x00000008
+	JAE    from8_1
+	VMULPD (BX)(DI*1), Z0, Z0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from8_1:
+	CMPQ   R11, $0x0000000d
+	JAE    from13_1
+	CMPQ   R11, $0x00000009
+	JAE    from9_1
+	VDIVPD (BX)(DI*1), Z0, Z0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from9_1:
+	CMPQ    R11, $0x0000000b
+	JAE     from11_1
+	CMPQ    R11, $0x0000000a
+	JAE     from10_1
+	VMOVUPD (BX)(DI*1), Z2
+	VDIVPD  Z0, Z2, Z0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from10_1:
+	VMOVUPD (BX)(DI*1), Z2
+	VCMPPD  $0x03, Z0, Z0, K1
+	VMAXPD  Z2, Z0, Z2
+	VMOVUPD Z0, K1, Z2
+	VMOVAPS Z2, Z0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from11_1:
+	CMPQ    R11, $0x0000000c
+	JAE     from12_1
+	VMOVUPD (BX)(DI*1), Z2
+	VCMPPD  $0x03, Z2, Z2, K1
+	VMAXPD  Z0, Z2, Z0
+	VMOVUPD Z2, K1, Z0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from12_1:
+	VMOVUPD (BX)(DI*1), Z2
+	VCMPPD  $0x03, Z0, Z0, K1
+	VMINPD  Z2, Z0, Z2
+	VMOVUPD Z0, K1, Z2
+	VMOVAPS Z2, Z0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from13_1:
+	CMPQ    R11, $0x0000000e
+	JAE     from14_1
+	VMOVUPD (BX)(DI*1), Z2
+	VCMPPD  $0x03, Z2, Z2, K1
+	VMINPD  Z0, Z2, Z0
+	VMOVUPD Z2, K1, Z0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from14_1:
+	VBROADCASTSD (BX), Z2
+	VADDPD       Z2, Z0, Z0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from15_1:
+	CMPQ         R11, $0x00000011
+	JAE          from17_1
+	CMPQ         R11, $0x00000010
+	JAE          from16_1
+	VBROADCASTSD (BX), Z2
+	VSUBPD       Z2, Z0, Z0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from16_1:
+	VBROADCASTSD (BX), Z2
+	VMULPD       Z2, Z0, Z0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from17_1:
+	CMPQ         R11, $0x00000012
+	JAE          from18_1
+	VBROADCASTSD (BX), Z2
+	VMAXPD       Z0, Z2, Z0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from18_1:
+	VBROADCASTSD (BX), Z2
+	VMINPD       Z0, Z2, Z0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from19_1:
+	CMPQ   R11, $0x0000004e
+	JAE    from78_1
+	CMPQ   R11, $0x00000025
+	JAE    from37_1
+	CMPQ   R11, $0x0000001a
+	JAE    from26_1
+	CMPQ   R11, $0x00000015
+	JAE    from21_1
+	CMPQ   R11, $0x00000014
+	JAE    from20_1
+	VXORPS d8000000000000000<>+0(SB), Z0, Z0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from20_1:
+	VANDPS d7fffffffffffffff<>+0(SB), Z0, Z0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from21_1:
+	CMPQ   R11, $0x00000017
+	JAE    from23_1
+	CMPQ   R11, $0x00000016
+	JAE    from22_1
+	VXORPS Z2, Z2, Z2
+	VMAXPD Z0, Z2, Z0
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from22_1:
+	VSQRTPD Z0, Z0
+	VMOVAPS Z0, Z0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from23_1:
+	CMPQ        R11, $0x00000018
+	JAE         from24_1
+	VRNDSCALEPD $0x09, Z0, Z0
+	VMOVAPS     Z0, Z0
+	DECQ        R10
+	JNE         next1
+	JMP         done1
+
+from24_1:
+	CMPQ        R11, $0x00000019
+	JAE         from25_1
+	VRNDSCALEPD $0x0a, Z0, Z0
+	VMOVAPS     Z0, Z0
+	DECQ        R10
+	JNE         next1
+	JMP         done1
+
+from25_1:
+	VRNDSCALEPD $0x08, Z0, Z0
+	VMOVAPS     Z0, Z0
+	DECQ        R10
+	JNE         next1
+	JMP         done1
+
+from26_1:
+	CMPQ    R11, $0x00000020
+	JAE     from32_1
+	CMPQ    R11, $0x0000001d
+	JAE     from29_1
+	CMPQ    R11, $0x0000001b
+	JAE     from27_1
+	VXORPS  Z2, Z2, Z2
+	VCMPPD  $0x1e, Z2, Z0, K1
+	VCMPPD  $0x11, Z2, Z0, K2
+	VMOVUPD Z0, Z0
+	VMOVUPD d3ff0000000000000<>+0(SB), Z2
+	VMOVUPD Z2, K1, Z0
+	VMOVUPD dbff0000000000000<>+0(SB), Z2
+	VMOVUPD Z2, K2, Z0
+	VMOVAPS Z0, Z0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from27_1:
+	CMPQ      R11, $0x0000001c
+	JAE       from28_1
+	VXORPS    Z2, Z2, Z2
+	VMOVUPD   (BX)(DI*1), Z3
+	VCMPPD    $0x1e, Z2, Z3, K1
+	VMOVUPD.Z Z0, K1, Z0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from28_1:
+	VXORPS    Z2, Z2, Z2
+	VCMPPD    $0x1e, Z2, Z0, K1
+	VMOVUPD   (BX)(DI*1), Z0
+	VMOVUPD.Z Z0, K1, Z0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from29_1:
+	CMPQ       R11, $0x0000001e
+	JAE        from30_1
+	VCMPPD     $0x00, (BX)(DI*1), Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVQ      X2, (SI)(R8*1)
+	DECQ       R10
+	JNE        next1
+	JMP        done1
+
+from30_1:
+	CMPQ       R11, $0x0000001f
+	JAE        from31_1
+	VCMPPD     $0x04, (BX)(DI*1), Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVQ      X2, (SI)(R8*1)
+	DECQ       R10
+	JNE        next1
+	JMP        done1
+
+from31_1:
+	VCMPPD     $0x11, (BX)(DI*1), Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVQ      X2, (SI)(R8*1)
+	DECQ       R10
+	JNE        next1
+	JMP        done1
+
+from32_1:
+	CMPQ       R11, $0x00000023
+	JAE        from35_1
+	CMPQ       R11, $0x00000021
+	JAE        from33_1
+	VCMPPD     $0x12, (BX)(DI*1), Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVQ      X2, (SI)(R8*1)
+	DECQ       R10
+	JNE        next1
+	JMP        done1
+
+from33_1:
+	CMPQ       R11, $0x00000022
+	JAE        from34_1
+	VCMPPD     $0x1e, (BX)(DI*1), Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVQ      X2, (SI)(R8*1)
+	DECQ       R10
+	JNE        next1
+	JMP        done1
+
+from34_1:
+	VCMPPD     $0x1d, (BX)(DI*1), Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVQ      X2, (SI)(R8*1)
+	DECQ       R10
+	JNE        next1
+	JMP        done1
+
+from35_1:
+	CMPQ     R11, $0x00000024
+	JAE      from36_1
+	VMOVQ    (SI)(R8*1), X2
+	VPTESTMB X2, X2, K1
+	VMOVUPD  (BX)(DI*1), Z2
+	VMOVUPD  Z0, K1, Z2
+	VMOVAPS  Z2, Z0
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from36_1:
+	VMOVQ    (SI)(R8*1), X2
+	VPTESTMB X2, X2, K1
+	VMOVUPD  (BX)(DI*1), K1, Z0
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from37_1:
+	CMPQ     R11, $0x0000002a
+	JAE      from42_1
+	CMPQ     R11, $0x00000028
+	JAE      from40_1
+	CMPQ     R11, $0x00000027
+	JAE      from39_1
+	CMPQ     R11, $0x00000026
+	JAE      from38_1
+	VCMPPD   $0x00, (BX)(DI*1), Z0, K1
+	VPMOVM2Q K1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from38_1:
+	VCMPPD   $0x04, (BX)(DI*1), Z0, K1
+	VPMOVM2Q K1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from39_1:
+	VCMPPD   $0x11, (BX)(DI*1), Z0, K1
+	VPMOVM2Q K1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from40_1:
+	CMPQ     R11, $0x00000029
+	JAE      from41_1
+	VCMPPD   $0x12, (BX)(DI*1), Z0, K1
+	VPMOVM2Q K1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from41_1:
+	VCMPPD   $0x1e, (BX)(DI*1), Z0, K1
+	VPMOVM2Q K1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from42_1:
+	CMPQ     R11, $0x0000002c
+	JAE      from44_1
+	CMPQ     R11, $0x0000002b
+	JAE      from43_1
+	VCMPPD   $0x1d, (BX)(DI*1), Z0, K1
+	VPMOVM2Q K1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from43_1:
+	VPTERNLOGD $0xe2, (BX)(DI*1), Z1, Z0
+	DECQ       R10
+	JNE        next1
+	JMP        done1
+
+from44_1:
+	CMPQ       R11, $0x0000002d
+	JAE        from45_1
+	VPTERNLOGD $0xb8, (BX)(DI*1), Z1, Z0
+	DECQ       R10
+	JNE        next1
+	JMP        done1
+
+from45_1:
+	VMOVUPD   d3fe0000000000000<>+0(SB), Z2
+	VMOVUPD   (BX)(DI*1), Z3
+	VCMPPD    $0x00, (SI)(DI*1), Z3, K1
+	VCMPPD    $0x1e, (SI)(DI*1), Z3, K2
+	VMULPD    Z0, Z2, Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VMOVUPD   Z0, K2, Z2
+	VMOVAPS   Z2, Z0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from78_1:
+	CMPQ     R11, $0x00000057
+	JAE      from87_1
+	CMPQ     R11, $0x00000054
+	JAE      from84_1
+	CMPQ     R11, $0x00000051
+	JAE      from81_1
+	CMPQ     R11, $0x0000004f
+	JAE      from79_1
+	VMOVQ    (BX)(R8*1), X1
+	VPTESTMB X1, X1, K1
+	VPMOVM2Q K1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from79_1:
+	CMPQ     R11, $0x00000050
+	JAE      from80_1
+	VMOVQ    (BX)(R8*1), X2
+	VPTESTMB X2, X2, K1
+	VPMOVM2Q K1, Z2
+	VPANDD   Z2, Z1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from80_1:
+	VMOVQ    (BX)(R8*1), X2
+	VPTESTMB X2, X2, K1
+	VPMOVM2Q K1, Z2
+	VPORD    Z2, Z1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from81_1:
+	CMPQ     R11, $0x00000053
+	JAE      from83_1
+	CMPQ     R11, $0x00000052
+	JAE      from82_1
+	VMOVQ    (BX)(R8*1), X2
+	VPTESTMB X2, X2, K1
+	VPMOVM2Q K1, Z2
+	VXORPS   Z2, Z1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from82_1:
+	VXORPS cffffffff<>+0(SB), Z1, Z1
+	DECQ   R10
+	JNE    next1
+	JMP    done1
+
+from83_1:
+	VPMOVQ2M   Z1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVQ      X2, (BX)(R8*1)
+	DECQ       R10
+	JNE        next1
+	JMP        done1
+
+from84_1:
+	CMPQ         R11, $0x00000055
+	JAE          from85_1
+	VBROADCASTSD (BX), Z1
+	VCMPPD       $0x00, Z1, Z0, K1
+	VPMOVM2Q     K1, Z1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from85_1:
+	CMPQ         R11, $0x00000056
+	JAE          from86_1
+	VBROADCASTSD (BX), Z1
+	VCMPPD       $0x04, Z1, Z0, K1
+	VPMOVM2Q     K1, Z1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from86_1:
+	VBROADCASTSD (BX), Z1
+	VCMPPD       $0x11, Z1, Z0, K1
+	VPMOVM2Q     K1, Z1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from87_1:
+	CMPQ         R11, $0x00000060
+	JAE          from96_1
+	CMPQ         R11, $0x00000058
+	JAE          from88_1
+	VBROADCASTSD (BX), Z1
+	VCMPPD       $0x12, Z1, Z0, K1
+	VPMOVM2Q     K1, Z1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from88_1:
+	CMPQ         R11, $0x00000059
+	JAE          from89_1
+	VBROADCASTSD (BX), Z1
+	VCMPPD       $0x1e, Z1, Z0, K1
+	VPMOVM2Q     K1, Z1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from89_1:
+	VBROADCASTSD (BX), Z1
+	VCMPPD       $0x1d, Z1, Z0, K1
+	VPMOVM2Q     K1, Z1
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from96_1:
+	CMPQ         R11, $0x00000061
+	JAE          from97_1
+	VBROADCASTSD (BX), Z2
+	VPTERNLOGD   $0xe2, Z2, Z1, Z0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from97_1:
+	CMPQ         R11, $0x00000066
+	JAE          from102_1
+	VBROADCASTSD (BX), Z2
+	VPTERNLOGD   $0xb8, Z2, Z1, Z0
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from102_1:
+	CMPQ       R11, $0x00000067
+	JAE        from103_1
+	VANDPS     d7fffffffffffffff<>+0(SB), Z0, Z2
+	VCMPPD     $0x11, d7ff0000000000000<>+0(SB), Z2, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVQ      X2, (SI)(R8*1)
+	DECQ       R10
+	JNE        next1
+	JMP        done1
+
+from103_1:
+	CMPQ     R11, $0x00000068
+	JAE      from104_1
+	VANDPS   d7fffffffffffffff<>+0(SB), Z0, Z1
+	VCMPPD   $0x11, d7ff0000000000000<>+0(SB), Z1, K1
+	VPMOVM2Q K1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from104_1:
+	VMOVQ    (BX)(R8*1), X2
+	VPTESTMB X2, X2, K1
+	VPMOVM2Q K1, Z2
+	VXORPS   Z2, Z1, Z1
+	VXORPS   cffffffff<>+0(SB), Z1, Z1
+	DECQ     R10
+	JNE      next1
+
+done1:
+	ADDQ $0x00000040, DI
+	ADDQ $0x00000008, R8
+	SUBQ $0x00000008, DX
+	JMP  top1
+
+bottom1:
+	VZEROUPPER
+	RET
 
 // func sumAVX512(x uintptr, n uintptr) float32
 // Requires: AVX, AVX512DQ, AVX512F, SSE
@@ -28907,6 +35133,155 @@ loop1:
 	VCMPPS       $0x03, Z0, Z0, K1
 	VMOVUPS      Z1, Z0
 	VBROADCASTSS c00000000<>+0(SB), K1, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func negIntAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·negIntAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ    DX, $0x00000040
+	JB      end4
+	VMOVUPS (CX), Z0
+	VXORPS  Z1, Z1, Z1
+	VPSUBD  Z0, Z1, Z1
+	VMOVUPS Z1, (AX)
+	VMOVUPS 64(CX), Z0
+	VXORPS  Z1, Z1, Z1
+	VPSUBD  Z0, Z1, Z1
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS 128(CX), Z0
+	VXORPS  Z1, Z1, Z1
+	VPSUBD  Z0, Z1, Z1
+	VMOVUPS Z1, 128(AX)
+	VMOVUPS 192(CX), Z0
+	VXORPS  Z1, Z1, Z1
+	VPSUBD  Z0, Z1, Z1
+	VMOVUPS Z1, 192(AX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000040, DX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    DX, $0x00000010
+	JB      end1
+	VMOVUPS (CX), Z0
+	VXORPS  Z1, Z1, Z1
+	VPSUBD  Z0, Z1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000010, DX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func absIntAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·absIntAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ    DX, $0x00000040
+	JB      end4
+	VMOVUPS (CX), Z0
+	VXORPS  Z1, Z1, Z1
+	VPSUBD  Z0, Z1, Z1
+	VPMAXSD Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	VMOVUPS 64(CX), Z0
+	VXORPS  Z1, Z1, Z1
+	VPSUBD  Z0, Z1, Z1
+	VPMAXSD Z1, Z0, Z0
+	VMOVUPS Z0, 64(AX)
+	VMOVUPS 128(CX), Z0
+	VXORPS  Z1, Z1, Z1
+	VPSUBD  Z0, Z1, Z1
+	VPMAXSD Z1, Z0, Z0
+	VMOVUPS Z0, 128(AX)
+	VMOVUPS 192(CX), Z0
+	VXORPS  Z1, Z1, Z1
+	VPSUBD  Z0, Z1, Z1
+	VPMAXSD Z1, Z0, Z0
+	VMOVUPS Z0, 192(AX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000040, DX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    DX, $0x00000010
+	JB      end1
+	VMOVUPS (CX), Z0
+	VXORPS  Z1, Z1, Z1
+	VPSUBD  Z0, Z1, Z1
+	VPMAXSD Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000010, DX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func signIntAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·signIntAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ         DX, $0x00000040
+	JB           end4
+	VMOVUPS      (CX), Z0
+	VPMAXSD.BCST cffffffff<>+0(SB), Z0, Z0
+	VPMINSD.BCST c00000001<>+0(SB), Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      64(CX), Z0
+	VPMAXSD.BCST cffffffff<>+0(SB), Z0, Z0
+	VPMINSD.BCST c00000001<>+0(SB), Z0, Z0
+	VMOVUPS      Z0, 64(AX)
+	VMOVUPS      128(CX), Z0
+	VPMAXSD.BCST cffffffff<>+0(SB), Z0, Z0
+	VPMINSD.BCST c00000001<>+0(SB), Z0, Z0
+	VMOVUPS      Z0, 128(AX)
+	VMOVUPS      192(CX), Z0
+	VPMAXSD.BCST cffffffff<>+0(SB), Z0, Z0
+	VPMINSD.BCST c00000001<>+0(SB), Z0, Z0
+	VMOVUPS      Z0, 192(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	SUBQ         $0x00000040, DX
+	JMP          loop4
+
+end4:
+loop1:
+	CMPQ         DX, $0x00000010
+	JB           end1
+	VMOVUPS      (CX), Z0
+	VPMAXSD.BCST cffffffff<>+0(SB), Z0, Z0
+	VPMINSD.BCST c00000001<>+0(SB), Z0, Z0
 	VMOVUPS      Z0, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
@@ -34883,5 +41258,1441 @@ next:
 	ADDQ    $0x00000100, AX
 	DECQ    BX
 	JNE     next
+	VZEROUPPER
+	RET
+
+// func addLanes64AVX512(sums uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·addLanes64AVX512(SB), NOSPLIT, $0-24
+	MOVQ    sums+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVUPD (AX), Z0
+
+next:
+	VADDPD  (CX), Z0, Z0
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000008, DX
+	JNE     next
+	VMOVUPD Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func largest64AVX512(x uintptr, n uintptr) float64
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
+TEXT ·largest64AVX512(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	VMOVUPD dfff0000000000000<>+0(SB), Z0
+	VXORPS  Z2, Z2, Z2
+	VMOVUPD dfff0000000000000<>+0(SB), Z1
+	VXORPS  Z3, Z3, Z3
+
+next:
+	VMOVUPD       (AX), Z4
+	VCMPPD        $0x03, Z4, Z4, K1
+	VMOVUPD       Z4, K1, Z2
+	VMAXPD        Z0, Z4, Z0
+	ADDQ          $0x00000040, AX
+	SUBQ          $0x00000008, CX
+	JNE           next
+	VMAXPD        Z1, Z0, Z0
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VEXTRACTF64X4 $0x00, Z0, Y0
+	VMAXPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VEXTRACTF128  $0x00, Y0, X0
+	VMAXPD        X1, X0, X0
+	VPERMILPS     $0x4e, X0, X1
+	VMAXPD        X1, X0, X0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VEXTRACTF64X4 $0x00, Z2, Y2
+	VADDPD        Y1, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X1
+	VEXTRACTF128  $0x00, Y2, X2
+	VADDPD        X1, X2, X2
+	VPERMILPS     $0x4e, X2, X1
+	VADDPD        X1, X2, X2
+	VADDSD        X2, X0, X0
+	MOVSD         X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func smallest64AVX512(x uintptr, n uintptr) float64
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
+TEXT ·smallest64AVX512(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	VMOVUPD d7ff0000000000000<>+0(SB), Z0
+	VXORPS  Z2, Z2, Z2
+	VMOVUPD d7ff0000000000000<>+0(SB), Z1
+	VXORPS  Z3, Z3, Z3
+
+next:
+	VMOVUPD       (AX), Z4
+	VCMPPD        $0x03, Z4, Z4, K1
+	VMOVUPD       Z4, K1, Z2
+	VMINPD        Z0, Z4, Z0
+	ADDQ          $0x00000040, AX
+	SUBQ          $0x00000008, CX
+	JNE           next
+	VMINPD        Z1, Z0, Z0
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VEXTRACTF64X4 $0x00, Z0, Y0
+	VMINPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VEXTRACTF128  $0x00, Y0, X0
+	VMINPD        X1, X0, X0
+	VPERMILPS     $0x4e, X0, X1
+	VMINPD        X1, X0, X0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VEXTRACTF64X4 $0x00, Z2, Y2
+	VADDPD        Y1, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X1
+	VEXTRACTF128  $0x00, Y2, X2
+	VADDPD        X1, X2, X2
+	VPERMILPS     $0x4e, X2, X1
+	VADDPD        X1, X2, X2
+	VADDSD        X2, X0, X0
+	MOVSD         X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func addBytesAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·addBytesAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ      BX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPADDB    (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPADDB    64(DX), Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPADDB    128(DX), Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPADDB    192(DX), Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000100, BX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      BX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPADDB    (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000040, BX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func subBytesAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·subBytesAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ      BX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPSUBB    (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPSUBB    64(DX), Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPSUBB    128(DX), Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPSUBB    192(DX), Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000100, BX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      BX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPSUBB    (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000040, BX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func maxInt8AVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·maxInt8AVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ      BX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPMAXSB   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPMAXSB   64(DX), Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPMAXSB   128(DX), Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPMAXSB   192(DX), Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000100, BX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      BX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPMAXSB   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000040, BX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func minInt8AVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·minInt8AVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ      BX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPMINSB   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPMINSB   64(DX), Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPMINSB   128(DX), Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPMINSB   192(DX), Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000100, BX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      BX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPMINSB   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000040, BX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func maxUint8AVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·maxUint8AVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ      BX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPMAXUB   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPMAXUB   64(DX), Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPMAXUB   128(DX), Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPMAXUB   192(DX), Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000100, BX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      BX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPMAXUB   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000040, BX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func minUint8AVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·minUint8AVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ      BX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPMINUB   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPMINUB   64(DX), Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPMINUB   128(DX), Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPMINUB   192(DX), Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000100, BX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      BX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPMINUB   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000040, BX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func mulBytesAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·mulBytesAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ      BX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VMOVDQU32 (DX), Z1
+	VPMULLW   Z1, Z0, Z2
+	VPSLLW    $0x08, Z2, Z2
+	VPSRLW    $0x08, Z2, Z2
+	VPSRLW    $0x08, Z0, Z0
+	VPSRLW    $0x08, Z1, Z1
+	VPMULLW   Z1, Z0, Z0
+	VPSLLW    $0x08, Z0, Z0
+	VPORD     Z2, Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VMOVDQU32 64(DX), Z1
+	VPMULLW   Z1, Z0, Z2
+	VPSLLW    $0x08, Z2, Z2
+	VPSRLW    $0x08, Z2, Z2
+	VPSRLW    $0x08, Z0, Z0
+	VPSRLW    $0x08, Z1, Z1
+	VPMULLW   Z1, Z0, Z0
+	VPSLLW    $0x08, Z0, Z0
+	VPORD     Z2, Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VMOVDQU32 128(DX), Z1
+	VPMULLW   Z1, Z0, Z2
+	VPSLLW    $0x08, Z2, Z2
+	VPSRLW    $0x08, Z2, Z2
+	VPSRLW    $0x08, Z0, Z0
+	VPSRLW    $0x08, Z1, Z1
+	VPMULLW   Z1, Z0, Z0
+	VPSLLW    $0x08, Z0, Z0
+	VPORD     Z2, Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VMOVDQU32 192(DX), Z1
+	VPMULLW   Z1, Z0, Z2
+	VPSLLW    $0x08, Z2, Z2
+	VPSRLW    $0x08, Z2, Z2
+	VPSRLW    $0x08, Z0, Z0
+	VPSRLW    $0x08, Z1, Z1
+	VPMULLW   Z1, Z0, Z0
+	VPSLLW    $0x08, Z0, Z0
+	VPORD     Z2, Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000100, BX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      BX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VMOVDQU32 (DX), Z1
+	VPMULLW   Z1, Z0, Z2
+	VPSLLW    $0x08, Z2, Z2
+	VPSRLW    $0x08, Z2, Z2
+	VPSRLW    $0x08, Z0, Z0
+	VPSRLW    $0x08, Z1, Z1
+	VPMULLW   Z1, Z0, Z0
+	VPSLLW    $0x08, Z0, Z0
+	VPORD     Z2, Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000040, BX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func addWordsAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·addWordsAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ      BX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPADDW    (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPADDW    64(DX), Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPADDW    128(DX), Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPADDW    192(DX), Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000100, BX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      BX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPADDW    (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000040, BX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func subWordsAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·subWordsAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ      BX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPSUBW    (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPSUBW    64(DX), Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPSUBW    128(DX), Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPSUBW    192(DX), Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000100, BX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      BX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPSUBW    (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000040, BX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func maxInt16AVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·maxInt16AVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ      BX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPMAXSW   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPMAXSW   64(DX), Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPMAXSW   128(DX), Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPMAXSW   192(DX), Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000100, BX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      BX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPMAXSW   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000040, BX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func minInt16AVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·minInt16AVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ      BX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPMINSW   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPMINSW   64(DX), Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPMINSW   128(DX), Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPMINSW   192(DX), Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000100, BX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      BX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPMINSW   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000040, BX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func maxUint16AVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·maxUint16AVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ      BX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPMAXUW   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPMAXUW   64(DX), Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPMAXUW   128(DX), Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPMAXUW   192(DX), Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000100, BX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      BX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPMAXUW   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000040, BX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func minUint16AVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·minUint16AVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ      BX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPMINUW   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPMINUW   64(DX), Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPMINUW   128(DX), Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPMINUW   192(DX), Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000100, BX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      BX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPMINUW   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000040, BX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func mulWordsAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·mulWordsAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ      BX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPMULLW   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPMULLW   64(DX), Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPMULLW   128(DX), Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPMULLW   192(DX), Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000100, BX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      BX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPMULLW   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000040, BX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func maxUint32AVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·maxUint32AVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ      BX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPMAXUD   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPMAXUD   64(DX), Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPMAXUD   128(DX), Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPMAXUD   192(DX), Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000100, BX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      BX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPMAXUD   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000040, BX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func minUint32AVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·minUint32AVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ      BX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPMINUD   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPMINUD   64(DX), Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPMINUD   128(DX), Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPMINUD   192(DX), Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000100, BX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      BX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPMINUD   (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000040, BX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func negBytesAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·negBytesAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+four:
+	CMPQ      DX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPXORD    Z1, Z1, Z1
+	VPSUBB    Z0, Z1, Z1
+	VMOVDQU32 Z1, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPXORD    Z2, Z2, Z2
+	VPSUBB    Z0, Z2, Z2
+	VMOVDQU32 Z2, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPXORD    Z3, Z3, Z3
+	VPSUBB    Z0, Z3, Z3
+	VMOVDQU32 Z3, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPXORD    Z4, Z4, Z4
+	VPSUBB    Z0, Z4, Z4
+	VMOVDQU32 Z4, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	SUBQ      $0x00000100, DX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      DX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPXORD    Z5, Z5, Z5
+	VPSUBB    Z0, Z5, Z5
+	VMOVDQU32 Z5, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000040, DX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func absBytesAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·absBytesAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+four:
+	CMPQ      DX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPXORD    Z1, Z1, Z1
+	VPSUBB    Z0, Z1, Z1
+	VPMAXSB   Z1, Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPXORD    Z2, Z2, Z2
+	VPSUBB    Z0, Z2, Z2
+	VPMAXSB   Z2, Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPXORD    Z3, Z3, Z3
+	VPSUBB    Z0, Z3, Z3
+	VPMAXSB   Z3, Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPXORD    Z4, Z4, Z4
+	VPSUBB    Z0, Z4, Z4
+	VPMAXSB   Z4, Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	SUBQ      $0x00000100, DX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      DX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPXORD    Z5, Z5, Z5
+	VPSUBB    Z0, Z5, Z5
+	VPMAXSB   Z5, Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000040, DX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func signBytesAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·signBytesAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+four:
+	CMPQ         DX, $0x00000100
+	JB           fourEnd
+	VMOVDQU32    (CX), Z0
+	VPBROADCASTD cffffffff<>+0(SB), Z1
+	VPMAXSB      Z1, Z0, Z0
+	VPBROADCASTD c01010101<>+0(SB), Z1
+	VPMINSB      Z1, Z0, Z0
+	VMOVDQU32    Z0, (AX)
+	VMOVDQU32    64(CX), Z0
+	VPBROADCASTD cffffffff<>+0(SB), Z1
+	VPMAXSB      Z1, Z0, Z0
+	VPBROADCASTD c01010101<>+0(SB), Z1
+	VPMINSB      Z1, Z0, Z0
+	VMOVDQU32    Z0, 64(AX)
+	VMOVDQU32    128(CX), Z0
+	VPBROADCASTD cffffffff<>+0(SB), Z1
+	VPMAXSB      Z1, Z0, Z0
+	VPBROADCASTD c01010101<>+0(SB), Z1
+	VPMINSB      Z1, Z0, Z0
+	VMOVDQU32    Z0, 128(AX)
+	VMOVDQU32    192(CX), Z0
+	VPBROADCASTD cffffffff<>+0(SB), Z1
+	VPMAXSB      Z1, Z0, Z0
+	VPBROADCASTD c01010101<>+0(SB), Z1
+	VPMINSB      Z1, Z0, Z0
+	VMOVDQU32    Z0, 192(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	SUBQ         $0x00000100, DX
+	JMP          four
+
+fourEnd:
+one:
+	CMPQ         DX, $0x00000040
+	JB           oneEnd
+	VMOVDQU32    (CX), Z0
+	VPBROADCASTD cffffffff<>+0(SB), Z1
+	VPMAXSB      Z1, Z0, Z0
+	VPBROADCASTD c01010101<>+0(SB), Z1
+	VPMINSB      Z1, Z0, Z0
+	VMOVDQU32    Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000040, DX
+	JMP          one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func negWordsAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·negWordsAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+four:
+	CMPQ      DX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPXORD    Z1, Z1, Z1
+	VPSUBW    Z0, Z1, Z1
+	VMOVDQU32 Z1, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPXORD    Z2, Z2, Z2
+	VPSUBW    Z0, Z2, Z2
+	VMOVDQU32 Z2, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPXORD    Z3, Z3, Z3
+	VPSUBW    Z0, Z3, Z3
+	VMOVDQU32 Z3, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPXORD    Z4, Z4, Z4
+	VPSUBW    Z0, Z4, Z4
+	VMOVDQU32 Z4, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	SUBQ      $0x00000100, DX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      DX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPXORD    Z5, Z5, Z5
+	VPSUBW    Z0, Z5, Z5
+	VMOVDQU32 Z5, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000040, DX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func absWordsAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·absWordsAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+four:
+	CMPQ      DX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPXORD    Z1, Z1, Z1
+	VPSUBW    Z0, Z1, Z1
+	VPMAXSW   Z1, Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPXORD    Z2, Z2, Z2
+	VPSUBW    Z0, Z2, Z2
+	VPMAXSW   Z2, Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPXORD    Z3, Z3, Z3
+	VPSUBW    Z0, Z3, Z3
+	VPMAXSW   Z3, Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPXORD    Z4, Z4, Z4
+	VPSUBW    Z0, Z4, Z4
+	VPMAXSW   Z4, Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	SUBQ      $0x00000100, DX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      DX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPXORD    Z5, Z5, Z5
+	VPSUBW    Z0, Z5, Z5
+	VPMAXSW   Z5, Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000040, DX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func signWordsAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·signWordsAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+four:
+	CMPQ         DX, $0x00000100
+	JB           fourEnd
+	VMOVDQU32    (CX), Z0
+	VPBROADCASTD cffffffff<>+0(SB), Z1
+	VPMAXSW      Z1, Z0, Z0
+	VPBROADCASTD c00010001<>+0(SB), Z1
+	VPMINSW      Z1, Z0, Z0
+	VMOVDQU32    Z0, (AX)
+	VMOVDQU32    64(CX), Z0
+	VPBROADCASTD cffffffff<>+0(SB), Z1
+	VPMAXSW      Z1, Z0, Z0
+	VPBROADCASTD c00010001<>+0(SB), Z1
+	VPMINSW      Z1, Z0, Z0
+	VMOVDQU32    Z0, 64(AX)
+	VMOVDQU32    128(CX), Z0
+	VPBROADCASTD cffffffff<>+0(SB), Z1
+	VPMAXSW      Z1, Z0, Z0
+	VPBROADCASTD c00010001<>+0(SB), Z1
+	VPMINSW      Z1, Z0, Z0
+	VMOVDQU32    Z0, 128(AX)
+	VMOVDQU32    192(CX), Z0
+	VPBROADCASTD cffffffff<>+0(SB), Z1
+	VPMAXSW      Z1, Z0, Z0
+	VPBROADCASTD c00010001<>+0(SB), Z1
+	VPMINSW      Z1, Z0, Z0
+	VMOVDQU32    Z0, 192(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	SUBQ         $0x00000100, DX
+	JMP          four
+
+fourEnd:
+one:
+	CMPQ         DX, $0x00000040
+	JB           oneEnd
+	VMOVDQU32    (CX), Z0
+	VPBROADCASTD cffffffff<>+0(SB), Z1
+	VPMAXSW      Z1, Z0, Z0
+	VPBROADCASTD c00010001<>+0(SB), Z1
+	VPMINSW      Z1, Z0, Z0
+	VMOVDQU32    Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000040, DX
+	JMP          one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func int8ToIntAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·int8ToIntAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ      DX, $0x00000040
+	JB        end4
+	VPMOVSXBD (CX), Z0
+	VMOVUPS   Z0, (AX)
+	VPMOVSXBD 16(CX), Z0
+	VMOVUPS   Z0, 64(AX)
+	VPMOVSXBD 32(CX), Z0
+	VMOVUPS   Z0, 128(AX)
+	VPMOVSXBD 48(CX), Z0
+	VMOVUPS   Z0, 192(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000100, AX
+	SUBQ      $0x00000040, DX
+	JMP       loop4
+
+end4:
+loop1:
+	CMPQ      DX, $0x00000010
+	JB        end1
+	VPMOVSXBD (CX), Z0
+	VMOVUPS   Z0, (AX)
+	ADDQ      $0x00000010, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000010, DX
+	JMP       loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func int8ToFloatAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·int8ToFloatAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ      DX, $0x00000040
+	JB        end4
+	VPMOVSXBD (CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (AX)
+	VPMOVSXBD 16(CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 64(AX)
+	VPMOVSXBD 32(CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 128(AX)
+	VPMOVSXBD 48(CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 192(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000100, AX
+	SUBQ      $0x00000040, DX
+	JMP       loop4
+
+end4:
+loop1:
+	CMPQ      DX, $0x00000010
+	JB        end1
+	VPMOVSXBD (CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (AX)
+	ADDQ      $0x00000010, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000010, DX
+	JMP       loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func int16ToIntAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·int16ToIntAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ      DX, $0x00000040
+	JB        end4
+	VPMOVSXWD (CX), Z0
+	VMOVUPS   Z0, (AX)
+	VPMOVSXWD 32(CX), Z0
+	VMOVUPS   Z0, 64(AX)
+	VPMOVSXWD 64(CX), Z0
+	VMOVUPS   Z0, 128(AX)
+	VPMOVSXWD 96(CX), Z0
+	VMOVUPS   Z0, 192(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000100, AX
+	SUBQ      $0x00000040, DX
+	JMP       loop4
+
+end4:
+loop1:
+	CMPQ      DX, $0x00000010
+	JB        end1
+	VPMOVSXWD (CX), Z0
+	VMOVUPS   Z0, (AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000010, DX
+	JMP       loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func int16ToFloatAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·int16ToFloatAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ      DX, $0x00000040
+	JB        end4
+	VPMOVSXWD (CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (AX)
+	VPMOVSXWD 32(CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 64(AX)
+	VPMOVSXWD 64(CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 128(AX)
+	VPMOVSXWD 96(CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 192(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000100, AX
+	SUBQ      $0x00000040, DX
+	JMP       loop4
+
+end4:
+loop1:
+	CMPQ      DX, $0x00000010
+	JB        end1
+	VPMOVSXWD (CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000010, DX
+	JMP       loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func uint16ToIntAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·uint16ToIntAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ      DX, $0x00000040
+	JB        end4
+	VPMOVZXWD (CX), Z0
+	VMOVUPS   Z0, (AX)
+	VPMOVZXWD 32(CX), Z0
+	VMOVUPS   Z0, 64(AX)
+	VPMOVZXWD 64(CX), Z0
+	VMOVUPS   Z0, 128(AX)
+	VPMOVZXWD 96(CX), Z0
+	VMOVUPS   Z0, 192(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000100, AX
+	SUBQ      $0x00000040, DX
+	JMP       loop4
+
+end4:
+loop1:
+	CMPQ      DX, $0x00000010
+	JB        end1
+	VPMOVZXWD (CX), Z0
+	VMOVUPS   Z0, (AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000010, DX
+	JMP       loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func uint16ToFloatAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·uint16ToFloatAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ      DX, $0x00000040
+	JB        end4
+	VPMOVZXWD (CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (AX)
+	VPMOVZXWD 32(CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 64(AX)
+	VPMOVZXWD 64(CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 128(AX)
+	VPMOVZXWD 96(CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 192(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000100, AX
+	SUBQ      $0x00000040, DX
+	JMP       loop4
+
+end4:
+loop1:
+	CMPQ      DX, $0x00000010
+	JB        end1
+	VPMOVZXWD (CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000010, DX
+	JMP       loop1
+
+end1:
 	VZEROUPPER
 	RET

@@ -10155,6 +10155,195 @@ loop1:
 end1:
 	RET
 
+// negIntNEON is negIntAVX2 with two registers for one.
+TEXT ·negIntNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop4:
+	CMP $32, R2
+	BLO end4
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6ea08442 // sub v2.4S, v2.4S, v0.4S
+	WORD $0x6ea18463 // sub v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6ea08442 // sub v2.4S, v2.4S, v0.4S
+	WORD $0x6ea18463 // sub v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6ea08442 // sub v2.4S, v2.4S, v0.4S
+	WORD $0x6ea18463 // sub v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6ea08442 // sub v2.4S, v2.4S, v0.4S
+	WORD $0x6ea18463 // sub v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $32, R2
+	B loop4
+end4:
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6ea08442 // sub v2.4S, v2.4S, v0.4S
+	WORD $0x6ea18463 // sub v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// absIntNEON is absIntAVX2 with two registers for one.
+TEXT ·absIntNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop4:
+	CMP $32, R2
+	BLO end4
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6ea08442 // sub v2.4S, v2.4S, v0.4S
+	WORD $0x6ea18463 // sub v3.4S, v3.4S, v1.4S
+	WORD $0x4ea26400 // smax v0.4S, v0.4S, v2.4S
+	WORD $0x4ea36421 // smax v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6ea08442 // sub v2.4S, v2.4S, v0.4S
+	WORD $0x6ea18463 // sub v3.4S, v3.4S, v1.4S
+	WORD $0x4ea26400 // smax v0.4S, v0.4S, v2.4S
+	WORD $0x4ea36421 // smax v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6ea08442 // sub v2.4S, v2.4S, v0.4S
+	WORD $0x6ea18463 // sub v3.4S, v3.4S, v1.4S
+	WORD $0x4ea26400 // smax v0.4S, v0.4S, v2.4S
+	WORD $0x4ea36421 // smax v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6ea08442 // sub v2.4S, v2.4S, v0.4S
+	WORD $0x6ea18463 // sub v3.4S, v3.4S, v1.4S
+	WORD $0x4ea26400 // smax v0.4S, v0.4S, v2.4S
+	WORD $0x4ea36421 // smax v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $32, R2
+	B loop4
+end4:
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6ea08442 // sub v2.4S, v2.4S, v0.4S
+	WORD $0x6ea18463 // sub v3.4S, v3.4S, v1.4S
+	WORD $0x4ea26400 // smax v0.4S, v0.4S, v2.4S
+	WORD $0x4ea36421 // smax v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// signIntNEON is signIntAVX2 with two registers for one.
+TEXT ·signIntNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop4:
+	CMP $32, R2
+	BLO end4
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	WORD $0x4ea26400 // smax v0.4S, v0.4S, v2.4S
+	WORD $0x4ea26421 // smax v1.4S, v1.4S, v2.4S
+	MOVD $c00000001<>(SB), R20
+	FMOVQ (R20), F2
+	WORD $0x4ea26c00 // smin v0.4S, v0.4S, v2.4S
+	WORD $0x4ea26c21 // smin v1.4S, v1.4S, v2.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	WORD $0x4ea26400 // smax v0.4S, v0.4S, v2.4S
+	WORD $0x4ea26421 // smax v1.4S, v1.4S, v2.4S
+	MOVD $c00000001<>(SB), R20
+	FMOVQ (R20), F2
+	WORD $0x4ea26c00 // smin v0.4S, v0.4S, v2.4S
+	WORD $0x4ea26c21 // smin v1.4S, v1.4S, v2.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	WORD $0x4ea26400 // smax v0.4S, v0.4S, v2.4S
+	WORD $0x4ea26421 // smax v1.4S, v1.4S, v2.4S
+	MOVD $c00000001<>(SB), R20
+	FMOVQ (R20), F2
+	WORD $0x4ea26c00 // smin v0.4S, v0.4S, v2.4S
+	WORD $0x4ea26c21 // smin v1.4S, v1.4S, v2.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	WORD $0x4ea26400 // smax v0.4S, v0.4S, v2.4S
+	WORD $0x4ea26421 // smax v1.4S, v1.4S, v2.4S
+	MOVD $c00000001<>(SB), R20
+	FMOVQ (R20), F2
+	WORD $0x4ea26c00 // smin v0.4S, v0.4S, v2.4S
+	WORD $0x4ea26c21 // smin v1.4S, v1.4S, v2.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $32, R2
+	B loop4
+end4:
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	WORD $0x4ea26400 // smax v0.4S, v0.4S, v2.4S
+	WORD $0x4ea26421 // smax v1.4S, v1.4S, v2.4S
+	MOVD $c00000001<>(SB), R20
+	FMOVQ (R20), F2
+	WORD $0x4ea26c00 // smin v0.4S, v0.4S, v2.4S
+	WORD $0x4ea26c21 // smin v1.4S, v1.4S, v2.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
 // expAffineNEON is expAffineAVX2 with two registers for one.
 TEXT ·expAffineNEON(SB), NOSPLIT, $0-36
 	MOVD dst+0(FP), R0

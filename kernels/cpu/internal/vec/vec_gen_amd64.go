@@ -332,6 +332,15 @@ func callChain(wide bool, steps unsafe.Pointer, count, n uintptr) {
 }
 
 //go:noinline
+func callChain64(wide bool, steps unsafe.Pointer, count, n uintptr) {
+	if wide {
+		chain64AVX512(steps, count, n)
+	} else {
+		chain64AVX2(steps, count, n)
+	}
+}
+
+//go:noinline
 func callSum(wide bool, x *float32, n uintptr) float32 {
 	if wide {
 		return sumAVX512(x, n)
@@ -537,6 +546,24 @@ func callIntegerConversion(wide bool, op integerConversionOp, dst, x unsafe.Poin
 			floatToIntAVX512(dst, x, n)
 		} else {
 			floatToIntAVX2(dst, x, n)
+		}
+	case opNegInt:
+		if wide {
+			negIntAVX512(dst, x, n)
+		} else {
+			negIntAVX2(dst, x, n)
+		}
+	case opAbsInt:
+		if wide {
+			absIntAVX512(dst, x, n)
+		} else {
+			absIntAVX2(dst, x, n)
+		}
+	case opSignInt:
+		if wide {
+			signIntAVX512(dst, x, n)
+		} else {
+			signIntAVX2(dst, x, n)
 		}
 	}
 }
@@ -1467,6 +1494,217 @@ func callTurns4(wide bool, dst, sources unsafe.Pointer, at, count uintptr, table
 	}
 }
 
+//go:noinline
+func callAddLanes64(wide bool, sums, x unsafe.Pointer, n uintptr) {
+	if wide {
+		addLanes64AVX512(sums, x, n)
+	} else {
+		addLanes64AVX2(sums, x, n)
+	}
+}
+
+//go:noinline
+func callLargest64(wide bool, x unsafe.Pointer, n uintptr) float64 {
+	if wide {
+		return largest64AVX512(x, n)
+	}
+	return largest64AVX2(x, n)
+}
+
+//go:noinline
+func callSmallest64(wide bool, x unsafe.Pointer, n uintptr) float64 {
+	if wide {
+		return smallest64AVX512(x, n)
+	}
+	return smallest64AVX2(x, n)
+}
+
+//go:noinline
+func callPacked(wide bool, op packedOp, dst, a, b unsafe.Pointer, n uintptr) {
+	switch op {
+	case opAddBytes:
+		if wide {
+			addBytesAVX512(dst, a, b, n)
+		} else {
+			addBytesAVX2(dst, a, b, n)
+		}
+	case opSubBytes:
+		if wide {
+			subBytesAVX512(dst, a, b, n)
+		} else {
+			subBytesAVX2(dst, a, b, n)
+		}
+	case opMaxInt8:
+		if wide {
+			maxInt8AVX512(dst, a, b, n)
+		} else {
+			maxInt8AVX2(dst, a, b, n)
+		}
+	case opMinInt8:
+		if wide {
+			minInt8AVX512(dst, a, b, n)
+		} else {
+			minInt8AVX2(dst, a, b, n)
+		}
+	case opMaxUint8:
+		if wide {
+			maxUint8AVX512(dst, a, b, n)
+		} else {
+			maxUint8AVX2(dst, a, b, n)
+		}
+	case opMinUint8:
+		if wide {
+			minUint8AVX512(dst, a, b, n)
+		} else {
+			minUint8AVX2(dst, a, b, n)
+		}
+	case opMulBytes:
+		if wide {
+			mulBytesAVX512(dst, a, b, n)
+		} else {
+			mulBytesAVX2(dst, a, b, n)
+		}
+	case opAddWords:
+		if wide {
+			addWordsAVX512(dst, a, b, n)
+		} else {
+			addWordsAVX2(dst, a, b, n)
+		}
+	case opSubWords:
+		if wide {
+			subWordsAVX512(dst, a, b, n)
+		} else {
+			subWordsAVX2(dst, a, b, n)
+		}
+	case opMaxInt16:
+		if wide {
+			maxInt16AVX512(dst, a, b, n)
+		} else {
+			maxInt16AVX2(dst, a, b, n)
+		}
+	case opMinInt16:
+		if wide {
+			minInt16AVX512(dst, a, b, n)
+		} else {
+			minInt16AVX2(dst, a, b, n)
+		}
+	case opMaxUint16:
+		if wide {
+			maxUint16AVX512(dst, a, b, n)
+		} else {
+			maxUint16AVX2(dst, a, b, n)
+		}
+	case opMinUint16:
+		if wide {
+			minUint16AVX512(dst, a, b, n)
+		} else {
+			minUint16AVX2(dst, a, b, n)
+		}
+	case opMulWords:
+		if wide {
+			mulWordsAVX512(dst, a, b, n)
+		} else {
+			mulWordsAVX2(dst, a, b, n)
+		}
+	case opMaxUint32:
+		if wide {
+			maxUint32AVX512(dst, a, b, n)
+		} else {
+			maxUint32AVX2(dst, a, b, n)
+		}
+	case opMinUint32:
+		if wide {
+			minUint32AVX512(dst, a, b, n)
+		} else {
+			minUint32AVX2(dst, a, b, n)
+		}
+	}
+}
+
+//go:noinline
+func callPackedUnary(wide bool, op packedUnaryOp, dst, x unsafe.Pointer, n uintptr) {
+	switch op {
+	case opNegBytes:
+		if wide {
+			negBytesAVX512(dst, x, n)
+		} else {
+			negBytesAVX2(dst, x, n)
+		}
+	case opAbsBytes:
+		if wide {
+			absBytesAVX512(dst, x, n)
+		} else {
+			absBytesAVX2(dst, x, n)
+		}
+	case opSignBytes:
+		if wide {
+			signBytesAVX512(dst, x, n)
+		} else {
+			signBytesAVX2(dst, x, n)
+		}
+	case opNegWords:
+		if wide {
+			negWordsAVX512(dst, x, n)
+		} else {
+			negWordsAVX2(dst, x, n)
+		}
+	case opAbsWords:
+		if wide {
+			absWordsAVX512(dst, x, n)
+		} else {
+			absWordsAVX2(dst, x, n)
+		}
+	case opSignWords:
+		if wide {
+			signWordsAVX512(dst, x, n)
+		} else {
+			signWordsAVX2(dst, x, n)
+		}
+	}
+}
+
+//go:noinline
+func callWidening(wide bool, op wideningOp, dst, x unsafe.Pointer, n uintptr) {
+	switch op {
+	case opInt8ToInt:
+		if wide {
+			int8ToIntAVX512(dst, x, n)
+		} else {
+			int8ToIntAVX2(dst, x, n)
+		}
+	case opInt8ToFloat:
+		if wide {
+			int8ToFloatAVX512(dst, x, n)
+		} else {
+			int8ToFloatAVX2(dst, x, n)
+		}
+	case opInt16ToInt:
+		if wide {
+			int16ToIntAVX512(dst, x, n)
+		} else {
+			int16ToIntAVX2(dst, x, n)
+		}
+	case opInt16ToFloat:
+		if wide {
+			int16ToFloatAVX512(dst, x, n)
+		} else {
+			int16ToFloatAVX2(dst, x, n)
+		}
+	case opUint16ToInt:
+		if wide {
+			uint16ToIntAVX512(dst, x, n)
+		} else {
+			uint16ToIntAVX2(dst, x, n)
+		}
+	case opUint16ToFloat:
+		if wide {
+			uint16ToFloatAVX512(dst, x, n)
+		} else {
+			uint16ToFloatAVX2(dst, x, n)
+		}
+	}
+}
+
 //go:noescape
 func addAVX2(dst, a, b *float32, n uintptr)
 
@@ -1768,6 +2006,12 @@ func chainAVX2(steps unsafe.Pointer, count, n uintptr)
 func chainAVX512(steps unsafe.Pointer, count, n uintptr)
 
 //go:noescape
+func chain64AVX2(steps unsafe.Pointer, count, n uintptr)
+
+//go:noescape
+func chain64AVX512(steps unsafe.Pointer, count, n uintptr)
+
+//go:noescape
 func sumAVX2(x *float32, n uintptr) float32
 
 //go:noescape
@@ -1934,6 +2178,24 @@ func floatToIntAVX2(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func floatToIntAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func negIntAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func negIntAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func absIntAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func absIntAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func signIntAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func signIntAVX512(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func expAffineAVX2(dst, x *float32, n uintptr, scalars unsafe.Pointer) float32
@@ -2552,3 +2814,189 @@ func turns4AVX2(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Poi
 
 //go:noescape
 func turns4AVX512(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func addLanes64AVX2(sums, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func addLanes64AVX512(sums, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func largest64AVX2(x unsafe.Pointer, n uintptr) float64
+
+//go:noescape
+func largest64AVX512(x unsafe.Pointer, n uintptr) float64
+
+//go:noescape
+func smallest64AVX2(x unsafe.Pointer, n uintptr) float64
+
+//go:noescape
+func smallest64AVX512(x unsafe.Pointer, n uintptr) float64
+
+//go:noescape
+func addBytesAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func addBytesAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func subBytesAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func subBytesAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxInt8AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxInt8AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minInt8AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minInt8AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxUint8AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxUint8AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minUint8AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minUint8AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func mulBytesAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func mulBytesAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func addWordsAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func addWordsAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func subWordsAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func subWordsAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxInt16AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxInt16AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minInt16AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minInt16AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxUint16AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxUint16AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minUint16AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minUint16AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func mulWordsAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func mulWordsAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxUint32AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxUint32AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minUint32AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minUint32AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func negBytesAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func negBytesAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func absBytesAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func absBytesAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func signBytesAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func signBytesAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func negWordsAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func negWordsAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func absWordsAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func absWordsAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func signWordsAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func signWordsAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func int8ToIntAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func int8ToIntAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func int8ToFloatAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func int8ToFloatAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func int16ToIntAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func int16ToIntAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func int16ToFloatAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func int16ToFloatAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func uint16ToIntAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func uint16ToIntAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func uint16ToFloatAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func uint16ToFloatAVX512(dst, x unsafe.Pointer, n uintptr)

@@ -227,6 +227,12 @@ func callIntegerConversion(wide bool, op integerConversionOp, dst, x unsafe.Poin
 		intToFloatNEON(dst, x, n)
 	case opFloatToInt:
 		floatToIntNEON(dst, x, n)
+	case opNegInt:
+		negIntNEON(dst, x, n)
+	case opAbsInt:
+		absIntNEON(dst, x, n)
+	case opSignInt:
+		signIntNEON(dst, x, n)
 	}
 }
 
@@ -910,6 +916,15 @@ func intToFloatNEON(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func floatToIntNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func negIntNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func absIntNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func signIntNEON(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func expAffineNEON(dst, x *float32, n uintptr, scalars unsafe.Pointer) float32

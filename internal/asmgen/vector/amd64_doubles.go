@@ -1,0 +1,102 @@
+package vector
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// maskDoubles lowers what makes or uses masks of floats of 64 bits where that is another instruction than for those of
+// 32 bits.
+func (l *amd64) maskDoubles(i *instruction, ops []operand.Op) bool {
+	b := l.b
+	switch i.op {
+	case opCompare:
+		b.VCMPPD(append([]operand.Op{operand.U8(i.number)}, ops...)...)
+	case opLoadMask:
+		l.loadDoublesMask(ops[0], ops[1])
+	case opStoreMask:
+		l.storeDoublesMask(ops)
+	case opSigns:
+		if l.wide() {
+			b.VPMOVQ2M(ops[0], ops[1])
+		}
+	case opMaskLanes:
+		if !l.wide() {
+			return false
+		}
+		b.VPMOVM2Q(ops[0], ops[1])
+	case opBlend:
+		if !l.wide() {
+			return false
+		}
+		b.VMOVUPD(ops[1], ops[0], ops[2])
+	case opKeep:
+		if !l.wide() {
+			return false
+		}
+		b.VMOVUPD_Z(ops[0], ops[1], ops[2])
+	default:
+		return false
+	}
+	return true
+}
+
+// loadDoublesMask makes a mask of one byte for each element.
+func (l *amd64) loadDoublesMask(from, to operand.Op) {
+	b := l.b
+	if l.wide() {
+		bytes := b.XMM()
+		b.VMOVQ(from, bytes)
+		b.VPTESTMB(bytes, bytes, to)
+		return
+	}
+	zero := b.YMM()
+	b.VPMOVZXBQ(from, to)
+	b.VPXOR(zero, zero, zero)
+	b.VPCMPGTQ(zero, to, to)
+}
+
+// storeDoublesMask stores bytes of 1 and 0.
+func (l *amd64) storeDoublesMask(ops []operand.Op) {
+	b := l.b
+	if l.wide() {
+		x := b.XMM()
+		b.VMOVDQU8_Z(ops[0], ops[1], x)
+		b.VMOVQ(x, ops[2])
+		return
+	}
+	bits := b.GP32()
+	b.VMOVMSKPD(ops[0], bits)
+	b.IMUL3L(operand.U32(0x204081), bits, bits) // each bit goes to the lowest one of its byte, among others
+	b.ANDL(operand.U32(0x01010101), bits)
+	b.MOVL(bits, ops[1])
+}
+
+func (l *amd64) roundDoubles(i *instruction, ops []operand.Op) {
+	if l.wide() {
+		l.b.VRNDSCALEPD(operand.U8(i.number|8), ops[0], ops[1])
+	} else {
+		l.b.VROUNDPD(operand.U8(i.number|8), ops[0], ops[1])
+	}
+}
+
+// widenDoubles makes floats of 64 bits of bytes or integers, of which there are half as many.
+func (l *amd64) widenDoubles(i *instruction, ops []operand.Op) bool {
+	half := func(o operand.Op) operand.Op {
+		if l.wide() {
+			return o.(reg.VecVirtual).AsY()
+		}
+		return o.(reg.VecVirtual).AsX()
+	}
+	switch {
+	case !l.double:
+		return false
+	case i.op == opWidenBytes:
+		l.b.VPMOVZXBD(ops[0], half(ops[1]))
+	case i.op == opToFloat:
+		l.b.VCVTDQ2PD(half(ops[0]), ops[1])
+	default:
+		return false
+	}
+	return true
+}

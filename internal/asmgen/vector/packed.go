@@ -1,0 +1,48 @@
+package vector
+
+import (
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+)
+
+// Packed is an operation on integers of one or two bytes, or of four without a sign. For amd64.
+type Packed int
+
+// The operations of [Compute].
+const (
+	AddBytes Packed = iota
+	SubtractBytes
+	MaxInt8
+	MaxUint8
+	MinInt8
+	MinUint8
+	AddWords
+	SubtractWords
+	MultiplyWords
+	MaxInt16
+	MaxUint16
+	MinInt16
+	MinUint16
+	MaxUint32
+	MinUint32
+)
+
+// packed are the instructions.
+var packed = map[Packed]func(b *build.Context, ops ...operand.Op){
+	AddBytes: (*build.Context).VPADDB, SubtractBytes: (*build.Context).VPSUBB, MaxInt8: (*build.Context).VPMAXSB, MaxUint8: (*build.Context).VPMAXUB,
+	MinInt8: (*build.Context).VPMINSB, MinUint8: (*build.Context).VPMINUB, AddWords: (*build.Context).VPADDW, SubtractWords: (*build.Context).VPSUBW,
+	MultiplyWords: (*build.Context).VPMULLW, MaxInt16: (*build.Context).VPMAXSW, MaxUint16: (*build.Context).VPMAXUW,
+	MinInt16: (*build.Context).VPMINSW, MinUint16: (*build.Context).VPMINUW, MaxUint32: (*build.Context).VPMAXUD, MinUint32: (*build.Context).VPMINUD,
+}
+
+// Compute is dst = a p b; sums, differences and products wrap around.
+func Compute(p Packed, dst, a Vector, b Operand) { recordNumber(opPacked, int(p), dst, a, b) }
+
+// ShiftLeftWords shifts numbers of 16 bits. For amd64.
+func ShiftLeftWords(dst, v Vector, by int) { recordNumber(opShiftLeftWords, by, dst, v) }
+
+// WidenSignedBytes makes integers of bytes with a sign. For amd64.
+func WidenSignedBytes(dst Vector, from Memory) { record(opWidenSignedBytes, dst, from) }
+
+// WidenSignedWords makes integers of numbers of 16 bits with a sign. For amd64.
+func WidenSignedWords(dst Vector, from Memory) { record(opWidenSignedWords, dst, from) }

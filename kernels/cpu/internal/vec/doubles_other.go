@@ -1,0 +1,21 @@
+//go:build !amd64
+
+package vec
+
+import (
+	"math"
+	"unsafe"
+)
+
+// Chain64 is [Chain] of floats of 64 bits.
+func Chain64(steps []ChainStep, n int) { panic("vec: no chains on this platform") }
+
+func double2(_ ChainOp, _, _, _ unsafe.Pointer, _ int) int { return 0 }
+func lanes64(_ *[8]float64, _ []float64) int               { return 0 }
+
+func extreme64(largest bool, _ []float64) (float64, int) {
+	if largest {
+		return math.Inf(-1), 0
+	}
+	return math.Inf(1), 0
+}

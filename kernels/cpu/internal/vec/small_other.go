@@ -1,0 +1,9 @@
+//go:build !amd64
+
+package vec
+
+import "unsafe"
+
+func packedBytes(_ packedOp, _, _, _ []uint8) int                 { return 0 }
+func packedUnaryBytes(_ packedUnaryOp, _, _ []uint8) int          { return 0 }
+func widenPacked(_ wideningOp, _, _ unsafe.Pointer, _, _ int) int { return 0 }
