@@ -18,7 +18,8 @@ func lastAxis(x *Tensor, axis int, f func(*Tensor) *Tensor) *Tensor {
 	if axis == x.Rank()-1 {
 		return f(x).WithMask(x.mask)
 	}
-	return SwapAxes(f(SwapAxes(x, axis, -1)), axis, -1).WithMask(x.mask)
+	// The other axes keep their order, so that what lies behind the axis moves as one.
+	return MoveAxis(f(MoveAxis(x, axis, -1)), -1, axis).WithMask(x.mask)
 }
 
 // SparseSoftmaxCrossEntropy returns -ln(softmax(logits)[label]) for each row of logits (..., classes); labels are

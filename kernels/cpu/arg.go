@@ -54,6 +54,10 @@ func argOf[T block.Number](b *build) func() {
 			clear(y[lo:hi])
 			return
 		}
+		if g.Length == 2 && g.Inner == 1 {
+			argOfPairs(x[2*lo:2*hi], y[lo:hi], largest)
+			return
+		}
 		for k := lo; k < hi; {
 			o, c := k/g.Inner, k%g.Inner
 			if g.Inner > 1 && g.Inner < fewStrided {

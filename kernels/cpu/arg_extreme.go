@@ -67,6 +67,19 @@ func argOfStrided[T block.Number](x []T, stride int, largest bool) (at int) {
 	return at
 }
 
+// argOfPairs looks for the extremes of rows of two, without branches that depend on them.
+func argOfPairs[T block.Number](x []T, at []int32, largest bool) {
+	x = x[:2*len(at)]
+	for i := range at {
+		v, w := x[2*i], x[2*i+1]
+		if largest {
+			v, w = w, v
+		}
+		first, second := x[2*i], x[2*i+1]
+		at[i] = int32(block.Bit(w < v) | block.Bit(second != second)&block.Bit(first == first))
+	}
+}
+
 // fewStrided is the number of columns below which each is searched by itself, and leastFloats the length of rows of
 // floats from which on kernels search them.
 const (

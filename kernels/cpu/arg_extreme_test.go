@@ -57,6 +57,11 @@ func placesOf[T block.Number](t *testing.T, d ir.DType) {
 			some := x[:1+r.IntN(length)]
 			require.Equal(t, first(func(i int) T { return x[i] }, len(some)), argOfRow(some, scratch, largest, extreme), "%v of %v", op, some)
 		}
+		pairs := make([]int32, len(x)/2)
+		argOfPairs(x[:2*len(pairs)], pairs, largest)
+		for i, place := range pairs {
+			require.Equal(t, first(func(k int) T { return x[2*i+k] }, 2), int(place), "%v of %v", op, x[2*i:2*i+2])
+		}
 		got, want := make([]int32, columns), make([]int32, columns)
 		for c := range want {
 			want[c] = int32(first(func(i int) T { return x[i*stride+c] }, rows))

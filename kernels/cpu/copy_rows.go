@@ -87,17 +87,7 @@ func fillElement(dst, src unsafe.Pointer, size, n int) {
 		fillEach(dst, src, size, n)
 		return
 	}
-	var word uint64
-	switch size {
-	case 1:
-		word = uint64(*(*uint8)(src)) * 0x0101010101010101
-	case 2:
-		word = uint64(*(*uint16)(src)) * 0x0001000100010001
-	case 4:
-		word = uint64(*(*uint32)(src)) * 0x0000000100000001
-	default:
-		word = *(*uint64)(src)
-	}
+	word := wordOf(src, size)
 	v := words4{word, word, word, word}
 	first := min(bytes, fillPiece)
 	for at := 0; at < first-32; at += 32 {
@@ -106,6 +96,32 @@ func fillElement(dst, src unsafe.Pointer, size, n int) {
 	*(*words4)(unsafe.Add(dst, first-32)) = v
 	for at := first; at < bytes; at += first { // copies of what is in the first-level cache
 		copy(plan.BytesAt(unsafe.Add(dst, at), min(first, bytes-at)), plan.BytesAt(dst, first))
+	}
+}
+
+// wordOf fills a word with copies of an element.
+func wordOf(src unsafe.Pointer, size int) uint64 {
+	switch size {
+	case 1:
+		return uint64(*(*uint8)(src)) * 0x0101010101010101
+	case 2:
+		return uint64(*(*uint16)(src)) * 0x0001000100010001
+	case 4:
+		return uint64(*(*uint32)(src)) * 0x0000000100000001
+	}
+	return *(*uint64)(src)
+}
+
+// fillShort fills n rows of 8 bytes or more with an element each.
+func fillShort(dst, src unsafe.Pointer, size, n, bytes, to, from int) {
+	last := bytes - 8 // the last word may overlap the one before
+	for range n {
+		word := wordOf(src, size)
+		for at := 0; at < last; at += 8 {
+			*(*uint64)(unsafe.Add(dst, at)) = word
+		}
+		*(*uint64)(unsafe.Add(dst, last)) = word
+		dst, src = unsafe.Add(dst, to), unsafe.Add(src, from)
 	}
 }
 

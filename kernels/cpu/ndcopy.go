@@ -90,7 +90,8 @@ func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
 	o.dims[0] = hi - lo
 	contiguous := c.src[inner] == c.size && c.dst[inner] == c.size
 	// Where rows are short, a call for each would cost more than the row: the two innermost axes are one loop.
-	short := c.dims[inner] < shortBox && !(contiguous && c.dims[inner] > 4)
+	short := c.dims[inner] < shortBox && !(contiguous && c.dims[inner] > 4 && c.dims[inner]*c.size >= leastRow)
+	short = short || c.src[inner] == 0 && c.dst[inner] == c.size && c.size < 16 && c.dims[inner]*c.size <= shortFill
 	bytes := c.dims[inner] * c.size
 	rows := contiguous && !short && bytes >= leastRow && bytes <= mostRow
 	if rows {
@@ -165,6 +166,9 @@ func (o *odometer) longLast() {
 // shortBox is the length of the innermost axis below which the two innermost axes are copied together.
 const shortBox = 16
 
+// shortFill is the number of bytes of a repeated element up to which rows of those are filled together.
+const shortFill = 256
+
 // box copies n rows along the innermost axis.
 func (c *ndCopy) box(dst, src unsafe.Pointer, n, dstRow, srcRow int) {
 	switch c.size {
@@ -223,7 +227,15 @@ func copyBox[T any](c *ndCopy, dst, src unsafe.Pointer, n, dstRow, srcRow int) {
 		copyNarrow[T](dst, src, m, n, dstRow, srcRow, dstCol, srcCol)
 		return
 	}
+	if srcCol == c.size && dstCol == c.size {
+		moveRows(dst, src, n, m*c.size, dstRow, srcRow)
+		return
+	}
 	if srcCol == 0 && dstCol == c.size { // every element is repeated
+		if c.size <= 8 && m*c.size >= 8 {
+			fillShort(dst, src, c.size, n, m*c.size, dstRow, srcRow)
+			return
+		}
 		for i := range n {
 			v, to := *(*T)(unsafe.Add(src, i*srcRow)), block.View[T](unsafe.Add(dst, i*dstRow), m)
 			for j := range to {

@@ -108,16 +108,21 @@ var (
 	floatSum32 = reduction[float32]{0, line(vec.Sum[float32], sumOne[float32]), addRows[float32], true, sumShort[float32], vec.PixelsAdd[float32]}
 	floatSum64 = reduction[float64]{0, line(vec.Sum[float64], sumOne[float64]), addRows[float64], true, sumShort[float64], vec.PixelsAdd[float64]}
 	floatMax32 = reduction[float32]{float32(math.Inf(-1)), line(vec.MaxOf[float32], maxOne[float32]), vectorRows[float32](largest), true, maxShort[float32], vec.PixelsMax[float32]}
+	floatMax64 = reduction[float64]{math.Inf(-1), line(vec.MaxOf[float64], maxOne[float64]), vectorRows[float64](largest), true, maxShort[float64], nil}
+	floatMin64 = reduction[float64]{math.Inf(1), line(vec.MinOf[float64], minOne[float64]), vectorRows[float64](smallest), true, minShort[float64], nil}
 	floatMin32 = reduction[float32]{float32(math.Inf(1)), line(vec.MinOf[float32], minOne[float32]), vectorRows[float32](smallest), true, minShort[float32], nil}
 )
 
-// extreme returns the loops for the largest or smallest element of float32, if that is T.
+// extreme returns the loops for the largest or smallest element of floats, if T is one.
 func extreme[T block.Number](kind ir.Kind) (reduction[T], bool) {
-	r := floatMin32
+	single, double := floatMin32, floatMin64
 	if kind == ir.Max {
-		r = floatMax32
+		single, double = floatMax32, floatMax64
 	}
-	same, ok := any(r).(reduction[T])
+	if same, ok := any(single).(reduction[T]); ok {
+		return same, true
+	}
+	same, ok := any(double).(reduction[T])
 	return same, ok
 }
 

@@ -70,10 +70,17 @@ func eachSmallRow[T vec.Small](op vec.SmallOp, acc, x []T) {
 func smallRow[T vec.Small](op vec.SmallOp, identity T) func(x []T) T {
 	rows := smallRows[T](op)
 	return func(x []T) T {
-		const lane = 8
-		acc := [lane]T{identity, identity, identity, identity, identity, identity, identity, identity}
-		whole := len(x) &^ (lane - 1)
-		rows(acc[:], x[:whole])
+		const lane = 64
+		var all [lane]T
+		acc := all[:lane]
+		if len(x) < 8*lane {
+			acc = all[:8]
+		}
+		for i := range acc {
+			acc[i] = identity
+		}
+		whole := len(x) &^ (len(acc) - 1)
+		rows(acc, x[:whole])
 		for _, v := range x[whole:] {
 			if op == vec.SmallMax {
 				acc[0] = T(max(int(acc[0]), int(v)))
@@ -82,9 +89,9 @@ func smallRow[T vec.Small](op vec.SmallOp, identity T) func(x []T) T {
 			}
 		}
 		if op == vec.SmallMax {
-			return maxSmall(acc[:])
+			return maxSmall(acc)
 		}
-		return minSmall(acc[:])
+		return minSmall(acc)
 	}
 }
 

@@ -2,6 +2,7 @@ package block
 
 import (
 	"math"
+	"math/bits"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
@@ -269,6 +270,12 @@ func convertInteger[F Integer](to ir.DType) Func {
 				}
 				return
 			}
+			if unsafe.Sizeof(x[0]) == 4 {
+				for i, v := range x {
+					y[i] = oddWord(int64(v))
+				}
+				return
+			}
 			for i, v := range x {
 				y[i] = odd32(stickyFloat64(v))
 			}
@@ -320,6 +327,16 @@ func odd32(v float64) float32 {
 		inexact = 1
 	}
 	return math.Float32frombits(math.Float32bits(f) - away | inexact)
+}
+
+// oddWord is odd32 of an integer of 32 bits.
+func oddWord(v int64) float32 {
+	negative := v >> 63
+	u := uint64((v ^ negative) - negative)
+	low := max(bits.Len64(u)-24, 0) // bits that a float32 has no place for
+	lost := u & (1<<low - 1)
+	u = u&^lost | uint64(Bit(lost != 0))<<low
+	return math.Float32frombits(math.Float32bits(float32(int64(u))) | uint32(negative)&(1<<31))
 }
 
 // stickyFloat64 returns a float64 that rounds to half precision as the integer itself does: what has more than 53 bits

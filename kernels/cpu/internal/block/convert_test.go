@@ -26,6 +26,10 @@ func TestConversionsToHalvesRoundOnce(t *testing.T) {
 			got := converted[float64](Convert(ir.Float64, d), round, v)
 			require.Equal(t, float32(ir.RoundFloat(d, v)), got, "%v of %v (%x)", d, v, v)
 
+			w := uint32(r.Uint64() >> r.IntN(64))
+			require.Equal(t, float32(ir.RoundFloat(d, float64(w))), converted[uint32](Convert(ir.Uint32, d), round, w), "%v of %d", d, w)
+			require.Equal(t, float32(ir.RoundFloat(d, float64(int32(w)))), converted[int32](Convert(ir.Int32, d), round, int32(w)), "%v of %d", d, int32(w))
+
 			k := int64(r.Uint64()>>r.IntN(64)) * int64(1-2*r.IntN(2))
 			require.Equal(t, float32(ir.RoundFloat(d, stickyFloat64(k))), converted[int64](Convert(ir.Int64, d), round, k), "%v of %d", d, k)
 			require.Equal(t, float32(ir.RoundFloat(d, float64(int32(k)))), converted[int32](Convert(ir.Int32, d), round, int32(k)), "%v of %d", d, int32(k))
