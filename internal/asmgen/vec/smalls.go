@@ -77,8 +77,8 @@ func (m machine) packedUnary(name string, f func(x Vector) Vector) {
 	End()
 }
 
-// widened emits the conversion of n small integers, of which as many fit into a number of 32 bits, to integers or floats
-// of that size.
+// widened emits the conversion of n small integers, of which as many fit into a number of 32 bits, to integers or
+// floats of that size.
 func (m machine) widened(name string, widen func(dst Vector, from Memory), float bool, fit int) {
 	m.begin("widening", name, "dst, x unsafe.Pointer, n uintptr", "")
 	dst, x, n := param("dst"), param("x"), param("n")
@@ -103,8 +103,8 @@ func (m machine) negated(subtract Packed, x Vector) Vector {
 	return y
 }
 
-// multiplyBytes makes products of the bytes at even and of those at odd places, which are the upper halves of numbers of
-// 16 bits.
+// multiplyBytes makes products of the bytes at even and of those at odd places, which are the upper halves of numbers
+// of 16 bits.
 func (m machine) multiplyBytes(a Vector, at Memory) Vector {
 	b, even, odd := m.vector(), m.vector(), m.vector()
 	LoadInt(b, at)
