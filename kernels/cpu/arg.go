@@ -153,6 +153,14 @@ func (s *cumulation[T]) line(y, x []T, at, step, n int) {
 		}
 		return
 	}
+	if s.kind == ir.Prod && !s.exclusive {
+		for range n {
+			acc *= x[at]
+			y[at] = acc
+			at += step
+		}
+		return
+	}
 	for range n {
 		v := x[at]
 		if s.exclusive {

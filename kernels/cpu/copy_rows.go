@@ -158,6 +158,10 @@ func fillWith[T any](dst []T, v T) {
 
 // gatherElements copies n elements that lie stride bytes apart.
 func gatherElements(dst, src unsafe.Pointer, size, stride, n int) {
+	if stride == -size && n >= 8 {
+		m := vec.Reversed(dst, src, size, n)
+		dst, src, n = unsafe.Add(dst, m*size), unsafe.Add(src, -m*size), n-m
+	}
 	if stride > size && stride%size == 0 && n >= 8 {
 		m := vec.Strided(dst, src, size, stride/size, n)
 		dst, src, n = unsafe.Add(dst, m*size), unsafe.Add(src, m*stride), n-m

@@ -13,6 +13,12 @@ func (m machine) smalls() {
 			return a
 		}
 	}
+	bitwise := func(f operation) func(a Vector, b Memory) Vector {
+		return func(a Vector, b Memory) Vector {
+			f(a, a, b)
+			return a
+		}
+	}
 	for _, k := range []struct {
 		name string
 		f    func(a Vector, b Memory) Vector
@@ -22,6 +28,7 @@ func (m machine) smalls() {
 		{"addWords", plain(AddWords)}, {"subWords", plain(SubtractWords)}, {"maxInt16", plain(MaxInt16)}, {"minInt16", plain(MinInt16)},
 		{"maxUint16", plain(MaxUint16)}, {"minUint16", plain(MinUint16)}, {"mulWords", plain(MultiplyWords)},
 		{"maxUint32", plain(MaxUint32)}, {"minUint32", plain(MinUint32)},
+		{"andBits", bitwise(AndInt)}, {"orBits", bitwise(OrInt)}, {"xorBits", bitwise(Xor)},
 	} {
 		m.begin("packed", k.name, "dst, a, b unsafe.Pointer, n uintptr", "")
 		dst, a, b, n := param("dst"), param("a"), param("b"), param("n")
@@ -48,6 +55,15 @@ func (m machine) smalls() {
 		m.packedUnary("sign"+k.name, func(x Vector) Vector {
 			Compute(k.max, x, x, m.every(0xffffffff))
 			Compute(k.min, x, x, m.every(k.one))
+			return x
+		})
+	}
+	for _, k := range []struct {
+		name string
+		mask uint32
+	}{{"flipBits", 0xffffffff}, {"flipBools", 0x01010101}} {
+		m.packedUnary(k.name, func(x Vector) Vector {
+			Xor(x, x, m.every(k.mask))
 			return x
 		})
 	}

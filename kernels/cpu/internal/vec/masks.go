@@ -196,6 +196,8 @@ func integers(op integerOp, f func(x, y int32) int32, dst, a, b []int32) {
 // Bits stores the bitwise and, or, or exclusive or of a and b, eight bytes at a time.
 func Bits(op BitOp, dst, a, b []uint8) {
 	a, b = a[:len(dst)], b[:len(dst)]
+	done := packedBytes(opAndBits+packedOp(op), dst, a, b)
+	dst, a, b = dst[done:], a[done:], b[done:]
 	d, x, y := words(dst), words(a), words(b)
 	switch op {
 	case And:
@@ -236,6 +238,14 @@ const (
 // Flip stores the bits of x, changed where those of mask are set in every eight bytes.
 func Flip(dst, x []uint8, mask uint64) {
 	x = x[:len(dst)]
+	done := 0
+	switch mask {
+	case math.MaxUint64:
+		done = packedUnaryBytes(opFlipBits, dst, x)
+	case 0x0101010101010101:
+		done = packedUnaryBytes(opFlipBools, dst, x)
+	}
+	dst, x = dst[done:], x[done:]
 	d, s := words(dst), words(x)
 	for i, v := range s {
 		d[i] = v ^ mask

@@ -130,6 +130,9 @@ const (
 	opMulWords
 	opMaxUint32
 	opMinUint32
+	opAndBits
+	opOrBits
+	opXorBits
 )
 
 const (
@@ -139,6 +142,8 @@ const (
 	opAbsWords
 	opSignBytes
 	opSignWords
+	opFlipBits
+	opFlipBools
 )
 
 const (

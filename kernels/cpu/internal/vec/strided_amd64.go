@@ -114,3 +114,33 @@ func turns(dst unsafe.Pointer, sources []unsafe.Pointer, size, first, n int) int
 	}
 	return whole * per
 }
+
+// reversedTables are index vectors for elements of one and of two words.
+var reversedTables = func() (t [2]laneTables) {
+	for words := 1; words <= 2; words++ {
+		for w, lanes := range [2]int{8, 16} {
+			for i := range lanes {
+				t[words-1][w][i] = int32(lanes - words - i/words*words + i%words)
+			}
+		}
+	}
+	return t
+}()
+
+func reversed(dst, src unsafe.Pointer, size, n int) int {
+	wide, ok := vectors()
+	if !ok {
+		return 0
+	}
+	per := 32 / size
+	if wide {
+		per *= 2
+	}
+	whole, table := n/per, reversedTables[size/4-1].of(wide)
+	for at := 0; at < whole; {
+		m := min(whole-at, callElements/per)
+		callReversed(wide, unsafe.Add(dst, at*per*size), unsafe.Add(src, size-at*per*size), uintptr(m), table)
+		at += m
+	}
+	return whole * per
+}

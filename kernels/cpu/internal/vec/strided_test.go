@@ -64,3 +64,31 @@ func TestTurns(t *testing.T) {
 		}
 	})
 }
+
+// TestReversed copies elements backwards, and reads nothing else.
+func TestReversed(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		for n := range 70 {
+			x, y := make([]uint32, n), make([]uint32, n)
+			a, b := make([]uint64, n), make([]uint64, n)
+			for i := range x {
+				x[i], a[i] = uint32(i), uint64(i)<<33|7
+			}
+			if n == 0 {
+				continue
+			}
+			m := Reversed(unsafe.Pointer(&y[0]), unsafe.Pointer(&x[n-1]), 4, n)
+			for i := range m {
+				require.Equal(t, x[n-1-i], y[i], "%d of %d", i, n)
+			}
+			k := Reversed(unsafe.Pointer(&b[0]), unsafe.Pointer(&a[n-1]), 8, n)
+			for i := range k {
+				require.Equal(t, a[n-1-i], b[i], "%d of %d", i, n)
+			}
+			require.Equal(t, make([]uint32, n-m), y[m:])
+			if Chains() { // on amd64
+				require.GreaterOrEqual(t, m, n&^15)
+			}
+		}
+	})
+}

@@ -20819,6 +20819,25 @@ next:
 	VZEROUPPER
 	RET
 
+// func reversedAVX2(dst uintptr, src uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX2
+TEXT ·reversedAVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    count+16(FP), DX
+	MOVQ    table+24(FP), BX
+	VMOVDQU (BX), Y0
+
+next:
+	VPERMPS -32(CX), Y0, Y1
+	VMOVUPS Y1, (AX)
+	SUBQ    $0x00000020, CX
+	ADDQ    $0x00000020, AX
+	DECQ    DX
+	JNE     next
+	VZEROUPPER
+	RET
+
 // func addLanes64AVX2(sums uintptr, x uintptr, n uintptr)
 // Requires: AVX
 TEXT ·addLanes64AVX2(SB), NOSPLIT, $0-24
@@ -21715,6 +21734,144 @@ oneEnd:
 	VZEROUPPER
 	RET
 
+// func andBitsAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·andBitsAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ    BX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPAND   (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VPAND   32(DX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPAND   64(DX), Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPAND   96(DX), Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, BX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    BX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPAND   (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func orBitsAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·orBitsAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ    BX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VPOR    (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VPOR    32(DX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VPOR    64(DX), Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VPOR    96(DX), Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, BX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    BX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VPOR    (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func xorBitsAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX
+TEXT ·xorBitsAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ    BX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VXORPS  (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VXORPS  32(DX), Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VXORPS  64(DX), Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VXORPS  96(DX), Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, BX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    BX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VXORPS  (DX), Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
 // func negBytesAVX2(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX, AVX2
 TEXT ·negBytesAVX2(SB), NOSPLIT, $0-24
@@ -22068,6 +22225,102 @@ DATA c00010001<>+52(SB)/4, $0x00010001
 DATA c00010001<>+56(SB)/4, $0x00010001
 DATA c00010001<>+60(SB)/4, $0x00010001
 GLOBL c00010001<>(SB), RODATA|NOPTR, $64
+
+// func flipBitsAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX
+TEXT ·flipBitsAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+four:
+	CMPQ    DX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VMOVDQU cffffffff<>+0(SB), Y1
+	VXORPS  Y1, Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VMOVDQU cffffffff<>+0(SB), Y1
+	VXORPS  Y1, Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VMOVDQU cffffffff<>+0(SB), Y1
+	VXORPS  Y1, Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VMOVDQU cffffffff<>+0(SB), Y1
+	VXORPS  Y1, Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000080, DX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    DX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VMOVDQU cffffffff<>+0(SB), Y1
+	VXORPS  Y1, Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000020, DX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func flipBoolsAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX
+TEXT ·flipBoolsAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+four:
+	CMPQ    DX, $0x00000080
+	JB      fourEnd
+	VMOVDQU (CX), Y0
+	VMOVDQU c01010101<>+0(SB), Y1
+	VXORPS  Y1, Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU 32(CX), Y0
+	VMOVDQU c01010101<>+0(SB), Y1
+	VXORPS  Y1, Y0, Y0
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU 64(CX), Y0
+	VMOVDQU c01010101<>+0(SB), Y1
+	VXORPS  Y1, Y0, Y0
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU 96(CX), Y0
+	VMOVDQU c01010101<>+0(SB), Y1
+	VXORPS  Y1, Y0, Y0
+	VMOVDQU Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000080, DX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    DX, $0x00000020
+	JB      oneEnd
+	VMOVDQU (CX), Y0
+	VMOVDQU c01010101<>+0(SB), Y1
+	VXORPS  Y1, Y0, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000020, DX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
 
 // func int8ToIntAVX2(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX, AVX2
@@ -41261,6 +41514,25 @@ next:
 	VZEROUPPER
 	RET
 
+// func reversedAVX512(dst uintptr, src uintptr, count uintptr, table uintptr)
+// Requires: AVX, AVX512F
+TEXT ·reversedAVX512(SB), NOSPLIT, $0-32
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      count+16(FP), DX
+	MOVQ      table+24(FP), BX
+	VMOVDQU32 (BX), Z0
+
+next:
+	VPERMPS -64(CX), Z0, Z1
+	VMOVUPS Z1, (AX)
+	SUBQ    $0x00000040, CX
+	ADDQ    $0x00000040, AX
+	DECQ    DX
+	JNE     next
+	VZEROUPPER
+	RET
+
 // func addLanes64AVX512(sums uintptr, x uintptr, n uintptr)
 // Requires: AVX, AVX512F
 TEXT ·addLanes64AVX512(SB), NOSPLIT, $0-24
@@ -42136,6 +42408,144 @@ oneEnd:
 	VZEROUPPER
 	RET
 
+// func andBitsAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·andBitsAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ      BX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPANDD    (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPANDD    64(DX), Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPANDD    128(DX), Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPANDD    192(DX), Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000100, BX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      BX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPANDD    (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000040, BX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func orBitsAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·orBitsAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ      BX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VPORD     (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VPORD     64(DX), Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VPORD     128(DX), Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VPORD     192(DX), Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000100, BX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      BX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VPORD     (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000040, BX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func xorBitsAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·xorBitsAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+four:
+	CMPQ      BX, $0x00000100
+	JB        fourEnd
+	VMOVDQU32 (CX), Z0
+	VXORPS    (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	VMOVDQU32 64(CX), Z0
+	VXORPS    64(DX), Z0, Z0
+	VMOVDQU32 Z0, 64(AX)
+	VMOVDQU32 128(CX), Z0
+	VXORPS    128(DX), Z0, Z0
+	VMOVDQU32 Z0, 128(AX)
+	VMOVDQU32 192(CX), Z0
+	VXORPS    192(DX), Z0, Z0
+	VMOVDQU32 Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000100, BX
+	JMP       four
+
+fourEnd:
+one:
+	CMPQ      BX, $0x00000040
+	JB        oneEnd
+	VMOVDQU32 (CX), Z0
+	VXORPS    (DX), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000040, BX
+	JMP       one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
 // func negBytesAVX512(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX, AVX512BW, AVX512F
 TEXT ·negBytesAVX512(SB), NOSPLIT, $0-24
@@ -42444,6 +42854,102 @@ one:
 	VPMAXSW      Z1, Z0, Z0
 	VPBROADCASTD c00010001<>+0(SB), Z1
 	VPMINSW      Z1, Z0, Z0
+	VMOVDQU32    Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000040, DX
+	JMP          one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func flipBitsAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·flipBitsAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+four:
+	CMPQ         DX, $0x00000100
+	JB           fourEnd
+	VMOVDQU32    (CX), Z0
+	VPBROADCASTD cffffffff<>+0(SB), Z1
+	VXORPS       Z1, Z0, Z0
+	VMOVDQU32    Z0, (AX)
+	VMOVDQU32    64(CX), Z0
+	VPBROADCASTD cffffffff<>+0(SB), Z1
+	VXORPS       Z1, Z0, Z0
+	VMOVDQU32    Z0, 64(AX)
+	VMOVDQU32    128(CX), Z0
+	VPBROADCASTD cffffffff<>+0(SB), Z1
+	VXORPS       Z1, Z0, Z0
+	VMOVDQU32    Z0, 128(AX)
+	VMOVDQU32    192(CX), Z0
+	VPBROADCASTD cffffffff<>+0(SB), Z1
+	VXORPS       Z1, Z0, Z0
+	VMOVDQU32    Z0, 192(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	SUBQ         $0x00000100, DX
+	JMP          four
+
+fourEnd:
+one:
+	CMPQ         DX, $0x00000040
+	JB           oneEnd
+	VMOVDQU32    (CX), Z0
+	VPBROADCASTD cffffffff<>+0(SB), Z1
+	VXORPS       Z1, Z0, Z0
+	VMOVDQU32    Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000040, DX
+	JMP          one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func flipBoolsAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·flipBoolsAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+four:
+	CMPQ         DX, $0x00000100
+	JB           fourEnd
+	VMOVDQU32    (CX), Z0
+	VPBROADCASTD c01010101<>+0(SB), Z1
+	VXORPS       Z1, Z0, Z0
+	VMOVDQU32    Z0, (AX)
+	VMOVDQU32    64(CX), Z0
+	VPBROADCASTD c01010101<>+0(SB), Z1
+	VXORPS       Z1, Z0, Z0
+	VMOVDQU32    Z0, 64(AX)
+	VMOVDQU32    128(CX), Z0
+	VPBROADCASTD c01010101<>+0(SB), Z1
+	VXORPS       Z1, Z0, Z0
+	VMOVDQU32    Z0, 128(AX)
+	VMOVDQU32    192(CX), Z0
+	VPBROADCASTD c01010101<>+0(SB), Z1
+	VXORPS       Z1, Z0, Z0
+	VMOVDQU32    Z0, 192(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	SUBQ         $0x00000100, DX
+	JMP          four
+
+fourEnd:
+one:
+	CMPQ         DX, $0x00000040
+	JB           oneEnd
+	VMOVDQU32    (CX), Z0
+	VPBROADCASTD c01010101<>+0(SB), Z1
+	VXORPS       Z1, Z0, Z0
 	VMOVDQU32    Z0, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX

@@ -1495,6 +1495,15 @@ func callTurns4(wide bool, dst, sources unsafe.Pointer, at, count uintptr, table
 }
 
 //go:noinline
+func callReversed(wide bool, dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer) {
+	if wide {
+		reversedAVX512(dst, src, count, table)
+	} else {
+		reversedAVX2(dst, src, count, table)
+	}
+}
+
+//go:noinline
 func callAddLanes64(wide bool, sums, x unsafe.Pointer, n uintptr) {
 	if wide {
 		addLanes64AVX512(sums, x, n)
@@ -1618,6 +1627,24 @@ func callPacked(wide bool, op packedOp, dst, a, b unsafe.Pointer, n uintptr) {
 		} else {
 			minUint32AVX2(dst, a, b, n)
 		}
+	case opAndBits:
+		if wide {
+			andBitsAVX512(dst, a, b, n)
+		} else {
+			andBitsAVX2(dst, a, b, n)
+		}
+	case opOrBits:
+		if wide {
+			orBitsAVX512(dst, a, b, n)
+		} else {
+			orBitsAVX2(dst, a, b, n)
+		}
+	case opXorBits:
+		if wide {
+			xorBitsAVX512(dst, a, b, n)
+		} else {
+			xorBitsAVX2(dst, a, b, n)
+		}
 	}
 }
 
@@ -1659,6 +1686,18 @@ func callPackedUnary(wide bool, op packedUnaryOp, dst, x unsafe.Pointer, n uintp
 			signWordsAVX512(dst, x, n)
 		} else {
 			signWordsAVX2(dst, x, n)
+		}
+	case opFlipBits:
+		if wide {
+			flipBitsAVX512(dst, x, n)
+		} else {
+			flipBitsAVX2(dst, x, n)
+		}
+	case opFlipBools:
+		if wide {
+			flipBoolsAVX512(dst, x, n)
+		} else {
+			flipBoolsAVX2(dst, x, n)
 		}
 	}
 }
@@ -2816,6 +2855,12 @@ func turns4AVX2(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Poi
 func turns4AVX512(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
 
 //go:noescape
+func reversedAVX2(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func reversedAVX512(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
 func addLanes64AVX2(sums, x unsafe.Pointer, n uintptr)
 
 //go:noescape
@@ -2930,6 +2975,24 @@ func minUint32AVX2(dst, a, b unsafe.Pointer, n uintptr)
 func minUint32AVX512(dst, a, b unsafe.Pointer, n uintptr)
 
 //go:noescape
+func andBitsAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func andBitsAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func orBitsAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func orBitsAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func xorBitsAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func xorBitsAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
 func negBytesAVX2(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
@@ -2964,6 +3027,18 @@ func signWordsAVX2(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func signWordsAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func flipBitsAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func flipBitsAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func flipBoolsAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func flipBoolsAVX512(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func int8ToIntAVX2(dst, x unsafe.Pointer, n uintptr)
