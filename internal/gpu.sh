@@ -2,7 +2,7 @@
 # Builds what a machine with an NVIDIA GPU needs to test and time kernels/cuda: a folder with a program and the command run.sh, which wants nothing there but the
 # driver, and xz or Python to unpack. gpu.sh [FOLDER [TESTS]] (build/gpu, those whose names begin with TestHardware). run.sh runs the suite, the training tests, two
 # minutes of random shapes and all cases recorded from Keras (internal/testdevice) on cuda:0, compute-sanitizer and PyTorch where they are found, and writes gpu.md,
-# gpu.json, torch.md and torch.json into FOLDER/results. Where this machine has a GPU, it is run at once.
+# gpu.json, torch.md and torch.json, or many*.md, into FOLDER/results. Where this machine has a GPU, it is run at once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=${1:-build/gpu}
@@ -18,7 +18,7 @@ if [ "$tests" = TestHardware ]; then
 	done
 fi
 (cd "$folder" && tar c $programs | xz --x86 --lzma2=preset=2,dict=256MiB >programs.tar.xz && rm $programs)
-cp internal/gpu_torch.py "$folder/torch.py"
+cp internal/gpu_torch.py internal/gpu_many_torch.py "$folder" # a torch.py would be what they import
 cat >"$folder/run.sh" <<'RUN'
 #!/bin/sh
 # Tests and times kernels/cuda on cuda:0. Each test is a process of its own: one that spoils its context spoils no other.
@@ -76,7 +76,18 @@ else
 	echo "compute-sanitizer: not run"
 fi
 if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
-	timeout 300 python3 torch.py "$GOKERAS_GPU" || echo "torch.py failed"
+	export PYTHONDONTWRITEBYTECODE=1
+	gpus=$(python3 -c 'import torch; print(torch.cuda.device_count())')
+	case "TESTS" in
+	*Many*)
+		if [ "$gpus" -gt 1 ]; then
+			timeout 600 python3 -m torch.distributed.run --standalone --nproc-per-node="$gpus" gpu_many_torch.py "$GOKERAS_GPU" || echo "gpu_many_torch.py failed"
+		else
+			echo "PyTorch's DDP: not run, there is one GPU"
+		fi
+		;;
+	*) timeout 300 python3 gpu_torch.py "$GOKERAS_GPU" || echo "gpu_torch.py failed" ;;
+	esac
 else
 	echo "PyTorch: not run, there is none that finds the GPU"
 fi

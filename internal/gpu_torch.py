@@ -186,16 +186,17 @@ def rows():
     yield f"square bfloat16 product of {n}", lambda: best(lambda: a @ b, 20)
 
 
-folder, out = sys.argv[1], []
 torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-for name, measure in rows():
-    try:
-        out.append({"workload": name, "device": f"torch {torch.__version__}", "milliseconds": measure()})
-    except Exception as e:  # one row less
-        out.append({"workload": name, "device": f"torch {torch.__version__}", "error": repr(e)[:200]})
-with open(os.path.join(folder, "torch.json"), "w") as f:
-    json.dump({"rows": out}, f, indent=2)
-with open(os.path.join(folder, "torch.md"), "w") as f:
-    f.write("\n| workload | PyTorch | ms |\n|---|---|---|\n")
-    for r in out:
-        f.write(f"| {r['workload']} | {r['device']} | {r.get('error') or format(r['milliseconds'], '.3f')} |\n")
+if __name__ == "__main__":
+    folder, out = sys.argv[1], []
+    for name, measure in rows():
+        try:
+            out.append({"workload": name, "device": f"torch {torch.__version__}", "milliseconds": measure()})
+        except Exception as e:  # one row less
+            out.append({"workload": name, "device": f"torch {torch.__version__}", "error": repr(e)[:200]})
+    with open(os.path.join(folder, "torch.json"), "w") as f:
+        json.dump({"rows": out}, f, indent=2)
+    with open(os.path.join(folder, "torch.md"), "w") as f:
+        f.write("\n| workload | PyTorch | ms |\n|---|---|---|\n")
+        for r in out:
+            f.write(f"| {r['workload']} | {r['device']} | {r.get('error') or format(r['milliseconds'], '.3f')} |\n")

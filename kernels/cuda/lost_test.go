@@ -16,8 +16,20 @@ import (
 )
 
 // A process that does not come to a collective, whichever it is, leaves the others with an error that names their
-// devices when the time is over; they meet again without it, and nothing stays behind.
-func TestNCCLLostInEachCollective(t *testing.T) {
+// devices when the time is over, in NCCL and in windows; they meet again without it, and nothing stays behind.
+func TestLostInEachCollective(t *testing.T) {
+	t.Run("NCCL", func(t *testing.T) {
+		lostInEachCollective(t, func() ([]*process, []member) {
+			processes := newProcesses(3)
+			return processes, newMembers(processes, 1, 1, 1)
+		})
+	})
+	t.Run("windows", func(t *testing.T) {
+		lostInEachCollective(t, func() ([]*process, []member) { return newNeighbours(3) })
+	})
+}
+
+func lostInEachCollective(t *testing.T, form func() ([]*process, []member)) {
 	type collective struct {
 		op  ir.Op
 		a   ir.CollectiveAttrs
@@ -65,8 +77,7 @@ func TestNCCLLostInEachCollective(t *testing.T) {
 					return ends[0]
 				})
 			}
-			processes := newProcesses(3)
-			members := newMembers(processes, 1, 1, 1)
+			processes, members := form()
 			ends := connect(members)
 			require.False(t, t.Failed())
 			for i, err := range each(3, func(i int) error { return run(members[i], ends[i], 3) }) {
@@ -79,12 +90,16 @@ func TestNCCLLostInEachCollective(t *testing.T) {
 				l.mu.Unlock()
 			}
 			for i, err := range each(2, func(i int) error { return run(members[2*i], ends[2*i], 3) }) {
-				require.ErrorContains(t, err, "have waited for the others in NCCL for", "survivor %d", i)
+				require.ErrorContains(t, err, "have waited for the others in "+ends[0].(*communicator).group.link.carrier.name()+" for", "survivor %d", i)
 				require.ErrorContains(t, err, fmt.Sprintf("replicas %d to %d of 3 on [cuda:0]", 2*i, 2*i), "survivor %d", i)
 			}
 			ends[1].Abort(errors.New("gone"))
 			rest := []*process{processes[0], processes[2]}
+			library := members[0].options.Library
 			members = newMembers(rest, 1, 1)
+			for i := range members {
+				members[i].options.Library = library
+			}
 			again := connect(members)
 			require.False(t, t.Failed())
 			for i, err := range each(2, func(i int) error { return run(members[i], again[i], 2) }) {
