@@ -21,9 +21,10 @@ import (
 
 var failures = flag.Int("failures", 30, "how many failing calls TestRandomFailures draws for each way to meet; 0: every call once")
 
-// Calls whose failure nobody is told of, because something is given back, looked at again, or done in another way.
+// Calls whose failure nobody may be told of, because something is given back, looked at again, or done in another way,
+// or that are made as time wants.
 var quiet = []string{"cuStreamDestroy_v2", "cuDevicePrimaryCtxRelease_v2", "cuMemFreeAsync", "cuMemFreeHost", "cuEventDestroy_v2", "cuModuleUnload", "cuGraphExecDestroy", "cuGraphDestroy",
-	"cuEventQuery", "cuStreamQuery", "cuCtxSetCurrent", "cuStreamSynchronize", "cuMemPoolTrimTo", "cuMemFree_v2", "cuLinkCreate_v2", "cuLinkAddData_v2", "cuLinkComplete", "cuIpcCloseMemHandle", "ncclCommFinalize", "ncclCommDestroy", "ncclCommAbort", "ncclCommGetAsyncError"}
+	"cuEventQuery", "cuEventSynchronize", "cuStreamQuery", "cuCtxSetCurrent", "cuStreamSynchronize", "cuMemPoolTrimTo", "cuMemFree_v2", "cuLinkCreate_v2", "cuLinkAddData_v2", "cuLinkComplete", "cuIpcCloseMemHandle", "ncclCommFinalize", "ncclCommDestroy", "ncclCommAbort", "ncclCommGetAsyncError"}
 
 // Calls whose failure makes the driver or the library unusable.
 var fatal = []string{"cuInit", "cuDriverGetVersion", "cuDeviceGetCount", "ncclGetVersion"}
@@ -118,7 +119,7 @@ func TestRandomFailures(t *testing.T) {
 				case <-time.After(time.Minute):
 					require.Fail(t, "it hangs", "call %d of %s failed", f.at, f.call)
 				}
-				silent := slices.Contains(quiet, f.call)
+				silent := slices.Contains(quiet, f.call) || p.processes[0].driver.Calls()[f.call]+p.processes[0].library.Calls()[f.call] < f.at // it did not come to that
 				if !silent {
 					require.ErrorContains(t, err, f.call, "call %d of %s", f.at, f.call)
 				}
