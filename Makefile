@@ -30,8 +30,8 @@ test-pjrt: ## the tests of devices of PJRT plugins, on one for CPUs, and of comp
 test-cuda: ## NVIDIA's assembler compiles the kernels of the suite for all architectures; downloads it into a cache folder (needs Python's pip)
 	./internal/test-cuda.sh
 
-test-tpu-models: ## ResNet-50, a vision transformer and GPT-2 compile for 16 TPUs (libtpu, no TPU needed); the compiler takes minutes for each
-	GOKERAS_LIBTPU=$${GOKERAS_LIBTPU:-$$(./internal/test-pjrt.sh libtpu)} GOKERAS_TPU_MODELS=1 $(GO) test -count=1 -v -timeout 3h ./kernels/pjrt -run '^TestTargetModels$$'
+test-tpu-models: ## ResNet-50, a vision transformer and GPT-2 compile for 16 TPUs, and small networks beside JAX's for three kinds (libtpu, no TPU needed); the compiler takes minutes for each
+	GOKERAS_LIBTPU=$${GOKERAS_LIBTPU:-$$(./internal/test-pjrt.sh libtpu)} GOKERAS_TPU_MODELS=1 $(GO) test -count=1 -v -timeout 3h ./kernels/pjrt -run '^TestTarget(Models|JAX)$$'
 
 tpu: ## what a machine with a TPU needs to test and time kernels/pjrt, in build/tpu; runs it where this machine has one
 	./internal/tpu.sh

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
@@ -74,7 +75,13 @@ func newCompile() *cobra.Command {
 	s.StringVar(&f.target, "target", "", "the devices, such as v5e:2x2, v4:2x2x1 or v6e:2x4; each core is a replica")
 	s.StringVar(&f.plugin, "plugin", "", "file of the plugin that compiles (default libtpu)")
 	s.StringVar(&f.mode, "mode", "", "train or predict (default train for a compiled model)")
-	s.IntVar(&f.batchSize, "batch-size", 32, "examples in a batch of all replicas together")
+	s.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "batch" {
+			name = "batch-size"
+		}
+		return pflag.NormalizedName(name)
+	})
+	s.IntVar(&f.batchSize, "batch-size", 32, "examples in a batch of all replicas together; --batch for short")
 	s.BoolVar(&f.asJSON, "json", false, "print one JSON object")
 	return c
 }

@@ -49,7 +49,7 @@ func TestCompile(t *testing.T) {
 	require.NotZero(t, sums)
 	require.Equal(t, 2, cores.program.Type(cores.program.Inputs[0].Value).Shape[0])
 
-	status, stdout, stderr = execute(t, "compile", model, "--target", "v5e:2x2", "--mode", "predict", "--batch-size", "8", "--json")
+	status, stdout, stderr = execute(t, "compile", model, "--target", "v5e:2x2", "--mode", "predict", "--batch", "8", "--json")
 	require.Zero(t, status, stderr)
 	assert.Contains(t, stdout, `"replicas":4,"mode":"predict","batch_size":8,"per_device":{"flops":2000000000,`)
 	assert.Contains(t, stdout, `"most_flops":{"layer":"`)

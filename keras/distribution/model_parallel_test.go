@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -221,16 +222,24 @@ func drawnNetwork(t *testing.T, seed uint64, s distribute.Strategy) (*keras.Mode
 
 // Random networks with random layouts of their variables learn what one device learns.
 func TestRandomNetworksInParts(t *testing.T) {
-	networks := uint64(30)
 	if testing.Short() {
-		networks = 9
+		randomNetworksInParts(t, cpus(4), 9)
+		return
+	}
+	randomNetworksInParts(t, cpus(4), 30)
+}
+
+func randomNetworksInParts(t *testing.T, devices []string, networks uint64) {
+	t.Helper()
+	if text := os.Getenv("PARTS_NETWORKS"); text != "" {
+		fmt.Sscan(text, &networks)
 	}
 	cpu, err := distribute.NewOneDeviceStrategy("cpu:0")
 	require.NoError(t, err)
 	for seed := range networks {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		shape := [][]int{{2, 2}, {1, 4}, {4, 1}, {2, 1}}[rng.IntN(4)]
-		mesh, err := distribution.NewDeviceMesh(shape, []string{"batch", "model"}, cpus(shape[0]*shape[1])...)
+		mesh, err := distribution.NewDeviceMesh(shape, []string{"batch", "model"}, devices[:shape[0]*shape[1]]...)
 		require.NoError(t, err)
 		layouts := distribution.NewLayoutMap(mesh)
 		want, source := drawnNetwork(t, seed, cpu)

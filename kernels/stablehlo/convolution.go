@@ -107,6 +107,9 @@ func (e *emitter) swapGroups(kernel value, spatial, groups int) value {
 func (e *emitter) convKernelGrad(n *ir.Node, in []value) []value {
 	a := n.Attrs.(ir.ConvGradAttrs)
 	x, dy := in[0], in[1]
+	if a.Conv.Groups > 1 && e.partitions > 1 && x.shape().Size() > 0 && dy.shape().Size() > 0 {
+		return []value{e.groupedKernelGrad(a, x, dy)}
+	}
 	spatial := len(a.Conv.Strides)
 	w := newWindow(spatial)
 	w.stride, w.kernelDilation = a.Conv.Dilation, a.Conv.Strides
@@ -117,4 +120,47 @@ func (e *emitter) convKernelGrad(n *ir.Node, in []value) []value {
 	}
 	numbers := axes(spatial, "f", "b") + "x" + axes(spatial, "i", "o") + "->" + axes(spatial, "", "b, f")
 	return []value{e.convolve(x, dy, numbers, w, 1, a.Conv.Groups, a.Shape)}
+}
+
+// groupedKernelGrad is convKernelGrad of several groups of channels as a product for each cell of the kernel. XLA's
+// partitioners, GSPMD and Shardy alike, give a convolution with groups in the batch wrong results where that is
+// divided.
+func (e *emitter) groupedKernelGrad(a ir.ConvGradAttrs, x, dy value) value {
+	spatial, groups, d := len(a.Conv.Strides), a.Conv.Groups, x.dtype()
+	x, dy = e.wide(x), e.wide(dy)
+	rank := spatial + 2
+	low, high := make([]int, rank), make([]int, rank)
+	for i := range spatial {
+		low[i+1] = a.Conv.PadLow[i]
+		high[i+1] = (a.Shape[i]-1)*a.Conv.Dilation[i] + (dy.shape()[i+1]-1)*a.Conv.Strides[i] + 1 - x.shape()[i+1] - low[i+1]
+	}
+	x = e.pad(x, e.splat(ir.Type{DType: x.dtype()}, 0), low, high, make([]int, rank))
+	split := func(v value) value { // channels to groups of channels
+		s, last := v.shape(), v.shape()[rank-1]
+		return e.reshape(v, append(s[:rank-1].Clone(), groups, last/groups)...)
+	}
+	product := ir.DotAttrs{LhsBatch: []int{rank - 1}, RhsBatch: []int{rank - 1}}
+	for i := range rank - 1 {
+		product.LhsContract, product.RhsContract = append(product.LhsContract, i), append(product.RhsContract, i)
+	}
+	dy = split(dy)
+	in, out := a.Shape[spatial], a.Shape[spatial+1]
+	var cells []value
+	at := make([]int, spatial)
+	for range a.Shape[:spatial].Size() {
+		start, limit, stride := make([]int, rank), x.shape().Clone(), ones(rank)
+		for i, k := range at {
+			start[i+1], stride[i+1] = k*a.Conv.Dilation[i], a.Conv.Strides[i]
+			limit[i+1] = start[i+1] + (dy.shape()[i+1]-1)*stride[i+1] + 1
+		}
+		cell := e.dot(product, split(e.slice(x, start, limit, stride)), dy) // groups, in, out/groups
+		cells = append(cells, e.reshape(e.transpose(cell, []int{1, 0, 2}), 1, in, out))
+		for i := spatial - 1; i >= 0; i-- {
+			if at[i]++; at[i] < a.Shape[i] {
+				break
+			}
+			at[i] = 0
+		}
+	}
+	return e.convert(e.reshape(e.concat(0, cells...), a.Shape...), d)
 }

@@ -19,14 +19,15 @@ func (v value) dtype() ir.DType { return v.typ.DType }
 
 // emitter writes the operations of one function.
 type emitter struct {
-	text     *strings.Builder
-	indent   int
-	next     int // number of the next value
-	replicas int
-	number   int32 // of the module
-	options  *Options
-	scope    string
-	checks   []Check
+	text       *strings.Builder
+	indent     int
+	next       int // number of the next value
+	replicas   int
+	partitions int
+	number     int32 // of the module
+	options    *Options
+	scope      string
+	checks     []Check
 	// flag is the failure flag as it stands in the current region.
 	flag value
 

@@ -90,16 +90,51 @@ func TestInterpreter(t *testing.T) {
 	if python == "" {
 		t.Skip("needs jaxlib: set GOKERAS_PYTHON to a Python that has it")
 	}
+	var chosen []kernelstest.Case
+	seen := map[ir.Op]int{}
+	for _, c := range kernelstest.Selected() {
+		if interpretable(c) && seen[c.Op] == 0 { // a case takes a process of its own
+			chosen = append(chosen, c)
+			seen[c.Op]++
+		}
+	}
+	compared, left := interpret(t, python, chosen)
+	t.Logf("%d ops compared; left out: %v", len(compared), left)
+	require.Greater(t, len(compared), 90)
+}
+
+// The interpreter gives the results of our reference for random programs too. INTERPRETER_PROGRAMS is another number of
+// them.
+func TestInterpreterOnRandomPrograms(t *testing.T) {
+	python := os.Getenv("GOKERAS_PYTHON")
+	if python == "" {
+		t.Skip("needs jaxlib: set GOKERAS_PYTHON to a Python that has it")
+	}
+	n := 40
+	if text := os.Getenv("INTERPRETER_PROGRAMS"); text != "" {
+		fmt.Sscan(text, &n)
+	}
+	var chosen []kernelstest.Case
+	for seed := uint64(0); len(chosen) < n; seed++ {
+		p, inputs := kernelstest.RandomProgram(seed)
+		c := kernelstest.Case{Name: p.Name, Program: p, Inputs: inputs, Units: 1 << 13, Whole: true}
+		if interpretable(c) {
+			chosen = append(chosen, c)
+		}
+	}
+	compared, left := interpret(t, python, chosen)
+	require.Greater(t, len(compared), n*3/4, "left out: %v", left)
+}
+
+// interpret compares what the interpreter makes of cases with the reference's results, and counts by names. Cases with
+// ops of CHLO, which are none of StableHLO's own, are left out.
+func interpret(t *testing.T, python string, chosen []kernelstest.Case) (compared, left map[string]int) {
+	t.Helper()
 	var cases []kernelstest.Case
 	var texts []string
 	var input bytes.Buffer
 	flag := reference.Value{Type: stablehlo.FlagType, I: make([]int64, 3)}
-	seen := map[ir.Op]int{}
-	for _, c := range kernelstest.Selected() {
-		if !interpretable(c) || seen[c.Op] > 0 { // a case takes a process of its own
-			continue
-		}
-		seen[c.Op]++
+	for _, c := range chosen {
 		m, err := stablehlo.Lower(c.Program, stablehlo.Options{})
 		require.NoError(t, err)
 		inputs := make([]string, 0, len(c.Inputs)+1)
@@ -117,14 +152,14 @@ func TestInterpreter(t *testing.T) {
 	require.NoError(t, err)
 	lines := bufio.NewScanner(bytes.NewReader(output))
 	lines.Buffer(nil, 64<<20)
-	compared, left := map[ir.Op]int{}, map[ir.Op]int{}
+	compared, left = map[string]int{}, map[string]int{}
 	for k, c := range cases {
 		require.True(t, lines.Scan(), "the interpreter ended before %s", c.Name)
 		var got interpreted
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &got))
 		if got.Error != "" { // ops of CHLO are none of StableHLO's own
 			assert.Contains(t, texts[k], "chlo.", "%s: %s", c.Name, got.Error)
-			left[c.Op]++
+			left[c.Name]++
 			continue
 		}
 		want, err := reference.Run(c.Program, c.Inputs)
@@ -137,8 +172,7 @@ func TestInterpreter(t *testing.T) {
 			require.NoError(t, err, c.Name)
 			assert.NoError(t, kernelstest.Compare(v, w, c.Units, c.Whole), "%s: output %d", c.Name, i)
 		}
-		compared[c.Op]++
+		compared[c.Name]++
 	}
-	t.Logf("%d ops compared; left out: %v", len(compared), left)
-	require.Greater(t, len(compared), 90)
+	return compared, left
 }

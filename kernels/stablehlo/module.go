@@ -92,7 +92,7 @@ func Lower(p *ir.Program, o Options) (m *Module, err error) {
 			panic(r)
 		}
 	}()
-	e := &emitter{replicas: max(o.Replicas, 1), number: o.Number, locations: map[string]int{}, functions: map[string]string{}, text: &strings.Builder{}}
+	e := &emitter{replicas: max(o.Replicas, 1), partitions: max(o.Partitions, 1), number: o.Number, locations: map[string]int{}, functions: map[string]string{}, text: &strings.Builder{}}
 	e.main(p, o)
 	return &Module{Text: e.module(p.Name, max(o.Partitions, 1), o.Mesh), Checks: e.checks, number: o.Number}, nil
 }
@@ -171,7 +171,7 @@ func (e *emitter) main(p *ir.Program, o Options) {
 	if o.Shardings != nil {
 		declared[len(arguments)] += within([]string{o.whole(flag.typ)})
 	}
-	body := &emitter{replicas: e.replicas, number: e.number, locations: e.locations, functions: e.functions, text: &strings.Builder{}, indent: 2, flag: flag, options: &o}
+	body := &emitter{replicas: e.replicas, partitions: e.partitions, number: e.number, locations: e.locations, functions: e.functions, text: &strings.Builder{}, indent: 2, flag: flag, options: &o}
 	results := append(body.guarded(p, arguments), body.flag)
 	types := typesOf(results)
 	body.linef("return %s : %s", names(results), tensors(types))
