@@ -267,8 +267,10 @@ func (l *launcher) start(i int) error {
 type waiting struct {
 	term, late, kill <-chan time.Time
 	failed           error
-	paused           bool // a worker was stopped and has saved what it reached
-	lost             int  // workers, of those that a job can do without
+	decided          <-chan time.Time // when the coordinator is started again
+	undecided        *ended           // how it ended before
+	paused           bool             // a worker was stopped and has saved what it reached
+	lost             int              // workers, of those that a job can do without
 }
 
 // wait returns when no worker is left.
@@ -281,7 +283,7 @@ func (l *launcher) wait(ctx context.Context) error {
 		ends = nil // it ends with a signal, which comes by itself
 	}
 	w := &waiting{}
-	for l.left() > 0 {
+	for l.left() > 0 || w.undecided != nil {
 		if w.kill == nil && l.onlySilent() {
 			w.kill = time.After(settled)
 		}
@@ -304,6 +306,10 @@ func (l *launcher) wait(ctx context.Context) error {
 			l.hear(r)
 		case e := <-l.ends:
 			l.workerEnded(w, e)
+		case <-w.decided:
+			e := *w.undecided
+			w.decided, w.undecided = nil, nil
+			l.again(w, e)
 		}
 	}
 	if w.failed == nil && w.paused {
@@ -332,6 +338,7 @@ func (l *launcher) workerEnded(w *waiting, e ended) {
 		if e.worker < l.workers {
 			l.finished++
 		}
+		l.jobOver(w, e)
 		return
 	case isStatus(e.err, statusStopped):
 		if w.paused = true; !l.ending { // a signal to one of them stops all, which need no other one
@@ -340,6 +347,18 @@ func (l *launcher) workerEnded(w *waiting, e ended) {
 		}
 		return
 	case l.ending:
+		w.failed = keep(w.failed, fmt.Errorf("launch: %s: %w", l.name(e.worker), e.err))
+		return
+	case l.mayBeOver(e):
+		w.decided, w.undecided = time.After(overPatience), &e
+		return
+	}
+	l.again(w, e)
+}
+
+// again starts a process that has failed again, or does without it, or ends the job.
+func (l *launcher) again(w *waiting, e ended) {
+	if l.ending {
 		w.failed = keep(w.failed, fmt.Errorf("launch: %s: %w", l.name(e.worker), e.err))
 		return
 	}

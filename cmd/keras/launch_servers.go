@@ -1,7 +1,12 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
+	"syscall"
+	"time"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
 )
@@ -40,4 +45,31 @@ func (l *launcher) onlyServers() bool {
 		}
 	}
 	return true
+}
+
+// A coordinator whose program returns an error tells the servers that the job is over. Then there is nothing that it
+// could be started again for: it would wait for them. One that was killed, or that exits at once, has told them
+// nothing.
+
+// overPatience is how long servers take to end that were told to.
+const overPatience = 300 * time.Millisecond
+
+// mayBeOver reports whether a process is a coordinator that may have ended the job.
+func (l *launcher) mayBeOver(e ended) bool {
+	var exit *exec.ExitError
+	servers := false
+	for _, t := range l.tasks {
+		servers = servers || t.Type == cluster.ParameterServer
+	}
+	return servers && l.tasks[e.worker].Type == cluster.Chief && errors.As(e.err, &exit) && exit.Exited()
+}
+
+// jobOver ends the others when a server has ended well beside a coordinator that has not.
+func (l *launcher) jobOver(w *waiting, e ended) {
+	if w.undecided == nil || l.tasks[e.worker].Type != cluster.ParameterServer {
+		return
+	}
+	w.failed = keep(w.failed, fmt.Errorf("launch: %s: %w; it has ended the job", l.name(w.undecided.worker), w.undecided.err))
+	w.decided, w.undecided = nil, nil
+	l.stop(w, syscall.SIGTERM)
 }

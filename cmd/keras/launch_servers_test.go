@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,37 @@ func TestLaunchEndsServersLast(t *testing.T) {
 			require.Zero(t, status, text)
 			require.Equal(t, 3, strings.Count(text, "ended"), text)
 			require.Less(t, strings.LastIndex(text, "ended"), strings.Index(text, "told"), text)
+		})
+	}
+}
+
+// TestLaunchCoordinatorEndsTheJob: a coordinator whose program fails has told the servers to end, and is not started
+// again to wait for them; one that was killed, or whose servers go on, is.
+func TestLaunchCoordinatorEndsTheJob(t *testing.T) {
+	const script = `case $TF_CONFIG in
+*'"type":"ps"'*) while [ ! -e over ]; do sleep 0.02; done;;
+*'"type":"worker"'*) while [ ! -e over ]; do sleep 0.02; done;;
+*) echo began >> began; `
+	for name, c := range map[string]struct {
+		coordinator string
+		began       int
+		status      int
+		says        string
+	}{
+		"fails":  {`touch over; exit 1`, 1, 1, "coordinator: exit status 1; it has ended the job"},
+		"exits":  {`[ $(wc -l < began) = 2 ] || exit 1; touch over`, 2, 0, "coordinator ended: exit status 1; starting it again (1 of 3)"},
+		"killed": {`[ $(wc -l < began) = 2 ] || kill -9 $$; touch over`, 2, 0, "coordinator ended: signal: killed; starting it again (1 of 3)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			out := lockedText{mu: make(chan struct{}, 1)}
+			status := run(t.Context(), []string{"launch", "--ps", "2", "--workers", "1", "--", "sh", "-c", script + c.coordinator + `;; esac`}, &out, &out)
+			text := out.String()
+			require.Equal(t, c.status, status, text)
+			require.Contains(t, text, c.says)
+			b, err := os.ReadFile("began")
+			require.NoError(t, err)
+			require.Equal(t, c.began, strings.Count(string(b), "began"), text)
 		})
 	}
 }

@@ -157,8 +157,8 @@ func decodePlain(b []byte) ([]any, error) {
 }
 
 func init() {
-	for _, v := range []any{[]any{}, []bool{}, []int{}, []int32{}, []int64{}, []float32{}, []float64{}, []string{}, [][]float32{}, [][]float64{}, map[string]any{}, map[string]float64{},
-		map[string]int{}, kernels.Array{}, datasetArgument{}} {
+	for _, v := range []any{[]any{}, []bool{}, []int{}, []int32{}, []int64{}, []float32{}, []float64{}, []string{}, [][]int{}, [][]int64{}, [][]float32{}, [][]float64{}, map[string]any{}, map[string]bool{},
+		map[string]int{}, map[string]int64{}, map[string]float32{}, map[string]float64{}, map[string]string{}, map[string][]int64{}, map[string][]float32{}, map[string][]float64{}, map[int64]int64{}, map[int64][]float32{}, kernels.Array{}, datasetArgument{}} {
 		gob.Register(v)
 	}
 }
@@ -189,7 +189,7 @@ func encode(what string, values ...any) (b []byte, err error) {
 	}()
 	out := bytes.NewBuffer([]byte{inGob})
 	if err := gob.NewEncoder(out).Encode(payload{values}); err != nil {
-		return nil, fmt.Errorf("coordinator: %s cannot travel: %w; send numbers, texts, slices, maps and structs that gob.Register knows", what, err)
+		return nil, fmt.Errorf("coordinator: %s cannot travel: %w; of other types than numbers, texts and slices of them give gob.Register a value when the program begins, in all processes", what, err)
 	}
 	return out.Bytes(), nil
 }

@@ -12,6 +12,7 @@ func TestValuesTravel(t *testing.T) {
 	for _, values := range [][]any{
 		{}, {nil}, {true, false}, {0, -1, math.MaxInt, math.MinInt}, {int64(0), int64(math.MinInt64)}, {float32(1.5), float32(math.Inf(-1))}, {math.Pi, math.SmallestNonzeroFloat64},
 		{"", "text", "\x00"}, {datasetArgument{"data"}, nil, 7}, {[]float32{1, 2}, nil, "text"}, {map[string]any{"a": 1}}, {int32(3)}, {[]any{1, "two"}},
+		{map[string][]float64{"a": {1, 2}}}, {map[int64][]float32{-1: {1}}, [][]int64{{1}, {2, 3}}}, {map[string]string{"a": "b"}},
 	} {
 		b, err := encode("it", append([]any{}, values...)...)
 		require.NoError(t, err)
@@ -28,6 +29,20 @@ func TestValuesTravel(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, math.Signbit(got[0].(float64)))
 	require.True(t, math.IsNaN(got[1].(float64)))
+}
+
+// TestCannotTravel: the error of a value that cannot be sent says why and what to do.
+func TestCannotTravel(t *testing.T) {
+	for text, v := range map[string]any{
+		"it has a channel":  []any{make(chan int)},
+		"it has a function": func() {},
+		"type not registered for interface: struct { X int }; of other types than numbers, texts and slices of them give gob.Register a value when the program begins, in all processes": struct{ X int }{1},
+		"cannot encode nil pointer of type *int": (*int)(nil),
+	} {
+		_, err := encode("the result", v)
+		require.ErrorContains(t, err, "coordinator: the result cannot travel: ")
+		require.ErrorContains(t, err, text)
+	}
 }
 
 // FuzzDecode: a broken message is an error, and one that is read is read alike when it is written again.
