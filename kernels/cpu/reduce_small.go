@@ -73,7 +73,7 @@ func smallRow[T vec.Small](op vec.SmallOp, identity T) func(x []T) T {
 		const lane = 64
 		var all [lane]T
 		acc := all[:lane]
-		if len(x) < 8*lane {
+		if len(x) < 2*lane {
 			acc = all[:8]
 		}
 		for i := range acc {

@@ -89,7 +89,10 @@ func Smalls[T Small](op SmallOp, dst, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	l := smallLanesOf[T]()
 	d, p, q := bytesOf(dst), bytesOf(a), bytesOf(b)
-	done := packedBytes(l.packed(op), d, p, q)
+	done := 0
+	if len(d) >= leastPacked {
+		done = packedBytes(l.packed(op), d, p, q)
+	}
 	if d, p, q = d[done:], p[done:], q[done:]; op == SmallMul {
 		first := done / int(unsafe.Sizeof(T(0)))
 		a, b = a[first:], b[first:]
@@ -128,6 +131,9 @@ func Smalls[T Small](op SmallOp, dst, a, b []T) {
 		copy(d[done:], v[:])
 	}
 }
+
+// leastPacked is the number of bytes from which on vectors pay.
+const leastPacked = 64
 
 // packed is the vector kernel of an operation.
 func (l *smallLanes) packed(op SmallOp) packedOp {
