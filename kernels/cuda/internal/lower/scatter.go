@@ -5,6 +5,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
+// sortedUpdates is the number of indices from which on they are sorted first.
+const sortedUpdates = 4096
+
 // scatter combines updates in index order: a thread has some rows of the result to itself, along one column.
 func (s *scope) scatter(n *ir.Node, root ir.Value) {
 	a := n.Attrs.(ir.ScatterAttrs)
@@ -12,20 +15,24 @@ func (s *scope) scatter(n *ir.Node, root ir.Value) {
 	if t.Shape.Size() == 0 {
 		return
 	}
-	g := s.kernel(n)
-	g.commit(root)
-	to := g.place(g.places[root])
 	d, rows := t.DType, t.Shape[a.Axis]
 	count := where.Shape.Size()
 	// update is the index of update number k of a column.
-	update := func(column []ptx.Operand, k ptx.Operand) *index {
+	update := func(g *gen, column []ptx.Operand, k ptx.Operand) *index {
 		axes := append([]ptx.Operand{}, column[:a.Axis]...)
 		axes = append(append(axes, g.decompose(k, where.Shape)...), column[a.Axis:]...)
 		return along(updates.Shape, axes)
 	}
+	width := t.Shape.Without(a.Axis).Size()
+	if count >= sortedUpdates {
+		s.scatterSorted(n, root, update, width)
+		return
+	}
+	g := s.kernel(n)
+	g.commit(root)
+	to := g.place(g.places[root])
 	// Sums of 16-bit floats stay in a register until they are rounded, as do those of small tables; else a thread walks
 	// once over the indices for many rows.
-	width := t.Shape.Without(a.Axis).Size()
 	parts := rows
 	if !(d.Size() == 2 && d.IsFloat()) && root == n.Outputs[0] {
 		parts = min(rows, max(1, (1<<16)/width))
@@ -49,7 +56,7 @@ func (s *scope) scatter(n *ir.Node, root ir.Value) {
 		}
 		skip := g.k.Label()
 		g.k.BranchUnless(hit, skip)
-		u := g.toAccumulator(d, g.value(n.Inputs[2], update(column, k)))
+		u := g.toAccumulator(d, g.value(n.Inputs[2], update(g, column, k)))
 		if a.Kind != ir.Set {
 			u = g.combine(a.Kind, d, sum, u)
 		}
@@ -62,7 +69,7 @@ func (s *scope) scatter(n *ir.Node, root ir.Value) {
 
 // scatterRows gives each thread a range of rows of a column: it copies them from the operand, then goes through the
 // indices and combines those updates that fall among its rows.
-func (s *scope) scatterRows(g *gen, n *ir.Node, to ptx.Operand, update func(column []ptx.Operand, k ptx.Operand) *index, parts, width int) {
+func (s *scope) scatterRows(g *gen, n *ir.Node, to ptx.Operand, update func(g *gen, column []ptx.Operand, k ptx.Operand) *index, parts, width int) {
 	a := n.Attrs.(ir.ScatterAttrs)
 	t, where := s.p.Type(n.Inputs[0]), s.p.Type(n.Inputs[1])
 	d, rows, size := t.DType, t.Shape[a.Axis], t.DType.Size()
@@ -85,7 +92,7 @@ func (s *scope) scatterRows(g *gen, n *ir.Node, to ptx.Operand, update func(colu
 		}
 		skip := g.k.Label()
 		g.k.BranchUnless(hit, skip)
-		u := g.register(d, g.value(n.Inputs[2], update(column, k)))
+		u := g.register(d, g.value(n.Inputs[2], update(g, column, k)))
 		place := g.element(to, g.number(g.inLine(t.Shape, a.Axis, column, i)), size)
 		if a.Kind != ir.Set {
 			old := g.toAccumulator(d, g.load(d, place))
@@ -95,4 +102,72 @@ func (s *scope) scatterRows(g *gen, n *ir.Node, to ptx.Operand, update func(colu
 		g.k.Place(skip)
 	})
 	g.launch(grid, block)
+}
+
+// scatterSorted sorts the indices first, so that the updates of a row follow each other, in their order. A thread has a
+// range of rows of a column: it looks for the first update of these, and goes on from row to row.
+func (s *scope) scatterSorted(n *ir.Node, root ir.Value, update func(g *gen, column []ptx.Operand, k ptx.Operand) *index, width int) {
+	a := n.Attrs.(ir.ScatterAttrs)
+	t, where := s.p.Type(n.Inputs[0]), s.p.Type(n.Inputs[1])
+	d, rows, count := t.DType, t.Shape[a.Axis], where.Shape.Size()
+	keys := ir.Type{DType: ir.Int32, Shape: ir.Shape{count}}
+	o := sorting{n: &ir.Node{Op: n.Op, Scope: n.Scope, Inputs: n.Inputs[1:2]}, t: keys, length: count, lines: ir.Shape{}}
+	o.read = func(g *gen, x *index) ptx.Operand { // what is outside comes behind all rows
+		i, inside := g.inAxis(where.DType, g.value(n.Inputs[1], at(where.Shape, g.number(x))), rows)
+		if a.Mode != ir.IndexClip {
+			i = g.pick(inside, g.mov(ptx.B32, i), g.mov(ptx.B32, ptx.Int32(int64(rows))))
+		}
+		return g.mov(ptx.B32, i)
+	}
+	sorted, giveBack := s.sortRuns(o, sortedRuns{}, false)
+	defer giveBack()
+	g := s.kernel(n)
+	g.commit(root)
+	to, values, positions := g.place(g.places[root]), g.place(sorted.values), g.place(sorted.positions)
+	k := g.k
+	parts := min(rows, max(1, (1<<18)/width))
+	each := (rows + parts - 1) / parts
+	parts = (rows + each - 1) / each
+	thread, grid, block := g.threads(parts * width)
+	column := g.decompose(g.mod(thread, width), t.Shape.Without(a.Axis)) // neighbours write neighbours
+	first := g.mov(ptx.B32, g.times(g.over(thread, width), each))
+	limit := k.Op(ptx.B32, "min.u32", k.Op(ptx.B32, "add.s32", first, ptx.Int32(int64(each))), ptx.Int32(int64(rows)))
+	next := g.lowerBound(values, first, count)
+	g.loop(first, limit, 1, func(row ptx.Operand) {
+		x := g.inLine(t.Shape, a.Axis, column, row)
+		sum := g.mov(accumulator(d), g.toAccumulator(d, g.value(n.Inputs[0], x)))
+		again, end := k.Label(), k.Label()
+		k.Place(again)
+		k.BranchIf(g.compare("ge", "u32", next, ptx.Int32(int64(count))), end)
+		k.BranchIf(g.compare("ne", "s32", g.load(ir.Int32, g.element(values, next, 4)), row), end)
+		g.apart(func() {
+			from := g.load(ir.Int32, g.element(positions, next, 4))
+			u := g.toAccumulator(d, g.value(n.Inputs[2], update(g, column, from)))
+			if a.Kind != ir.Set {
+				u = g.combine(a.Kind, d, sum, u)
+			}
+			g.assign(sum, u)
+		})
+		k.To(next, "add.s32", next, ptx.Int32(1))
+		k.Branch(again)
+		k.Place(end)
+		g.finish(n.Outputs[0], root, x, g.fromAccumulator(d, sum), to)
+	})
+	g.launch(grid, block)
+}
+
+// lowerBound is the number of the first of sorted numbers that is not less than a key.
+func (g *gen) lowerBound(values, key ptx.Operand, count int) ptx.Operand {
+	k := g.k
+	low, high := g.mov(ptx.B32, ptx.Int32(0)), g.mov(ptx.B32, ptx.Int32(int64(count)))
+	again, end := k.Label(), k.Label()
+	k.Place(again)
+	k.BranchIf(g.compare("ge", "u32", low, high), end)
+	middle := k.Op(ptx.B32, "shr.u32", k.Op(ptx.B32, "add.s32", low, high), ptx.Int32(1))
+	less := g.compare("lt", "s32", g.load(ir.Int32, g.element(values, middle, 4)), key)
+	g.assign(low, g.pick(less, k.Op(ptx.B32, "add.s32", middle, ptx.Int32(1)), low))
+	g.assign(high, g.pick(less, high, middle))
+	k.Branch(again)
+	k.Place(end)
+	return low
 }

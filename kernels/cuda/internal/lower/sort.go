@@ -16,6 +16,16 @@ type sorting struct {
 	length     int
 	keep       int // elements of each line that are wanted
 	descending bool
+	// read is an element; nil: one of the node's first operand.
+	read func(g *gen, x *index) ptx.Operand
+}
+
+func (o sorting) element(g *gen, line []ptx.Operand, k ptx.Operand) ptx.Operand {
+	x := g.inLine(o.t.Shape, o.axis, line, k)
+	if o.read != nil {
+		return o.read(g, x)
+	}
+	return g.register(o.t.DType, g.value(o.n.Inputs[0], x))
 }
 
 // chunk is the length of lines that are sorted by counting alone.
@@ -42,24 +52,35 @@ func (s *scope) sort(n *ir.Node) {
 		s.countRanks(o, result, true)
 		return
 	}
-	positions := ir.Type{DType: ir.Int32, Shape: t.Shape}
+	s.sortRuns(o, result, true)
+}
+
+// sortRuns sorts by merging: into the result, or where there is none, into a copy that it returns with what gives its
+// memory back.
+func (s *scope) sortRuns(o sorting, result sortedRuns, wanted bool) (sorted sortedRuns, giveBack func()) {
+	positions := ir.Type{DType: ir.Int32, Shape: o.t.Shape}
 	take := func() sortedRuns {
-		return sortedRuns{Place{Space: Arena, Offset: s.arena.take(t.Bytes())}, Place{Space: Arena, Offset: s.arena.take(positions.Bytes())}}
+		return sortedRuns{Place{Space: Arena, Offset: s.arena.take(o.t.Bytes())}, Place{Space: Arena, Offset: s.arena.take(positions.Bytes())}}
+	}
+	give := func(r sortedRuns) {
+		s.arena.give(r.values.Offset, o.t.Bytes())
+		s.arena.give(r.positions.Offset, positions.Bytes())
 	}
 	from, to := take(), take()
 	s.countRanks(o, from, false)
 	for width := chunk; width < o.length; width *= 2 {
-		if 2*width >= o.length {
+		if 2*width >= o.length && wanted {
 			s.merge(o, width, from, result, true)
 		} else {
 			s.merge(o, width, from, to, false)
 		}
 		from, to = to, from
 	}
-	for _, r := range []sortedRuns{from, to} {
-		s.arena.give(r.values.Offset, t.Bytes())
-		s.arena.give(r.positions.Offset, positions.Bytes())
+	give(to)
+	if wanted {
+		give(from)
 	}
+	return from, func() { give(from) }
 }
 
 // put writes an element at its rank: into lines one after the other, or into the result.
@@ -87,12 +108,12 @@ func (s *scope) countRanks(o sorting, to sortedRuns, last bool) {
 	thread, grid, block := g.threads(o.t.Shape.Size())
 	line, mine := g.over(thread, o.length), g.mov(ptx.B32, g.mod(thread, o.length))
 	at := g.decompose(line, o.lines)
-	e := g.register(d, g.value(o.n.Inputs[0], g.inLine(o.t.Shape, o.axis, at, mine)))
+	e := o.element(g, at, mine)
 	first := g.mov(ptx.B32, g.times(g.over(mine, chunk), chunk))
 	limit := g.k.Op(ptx.B32, "min.u32", g.k.Op(ptx.B32, "add.s32", first, ptx.Int32(chunk)), ptx.Int32(int64(o.length)))
 	rank := g.mov(ptx.B32, first)
 	g.loop(first, limit, 1, func(k ptx.Operand) {
-		other := g.register(d, g.value(o.n.Inputs[0], g.inLine(o.t.Shape, o.axis, at, k)))
+		other := o.element(g, at, k)
 		before, after := g.less(d, other, e), g.less(d, e, other)
 		if o.descending {
 			before, after = after, before
