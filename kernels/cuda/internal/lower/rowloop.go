@@ -14,7 +14,7 @@ import (
 // written, a barrier is in between. Blocks never wait for each other.
 
 const (
-	maxRowConstants = 512 << 10 // bytes of matrices that each block reads in each step, from caches
+	maxRowConstants = 512 << 10 // bytes of matrices that each block reads in each step
 	rowBlocks       = 128       // blocks that a loop is divided into, about as many as a device runs at once
 	maxRows         = 8         // examples of a block
 )
@@ -36,6 +36,7 @@ type rowLoop struct {
 	writes     map[ir.Value]int // of a value that is written there at once: which one
 	hazards    hazards
 	bytes      int64
+	cached     map[ir.Value]cached
 }
 
 // moving is a pointer to what belongs to the step.
@@ -134,6 +135,7 @@ func (s *scope) inRows(n *ir.Node, a ir.ScanAttrs, body *scope, f *fusion, state
 	l.tid = k.Op(ptx.B32, "mov.u32", special("%tid.x"))
 	l.first = l.mov(ptx.B32, l.times(l.mov(ptx.B32, special("%ctaid.x")), l.rows))
 	l.begin(xs)
+	l.cache()
 	l.loop(ptx.Int32(0), ptx.Int32(int64(a.Length)), 1, func(ptx.Operand) {
 		l.step()
 		for _, m := range l.moving {
@@ -316,90 +318,4 @@ func (h *hazards) write(k *ptx.Kernel, name, how string) {
 func (h *hazards) barrier(k *ptx.Kernel) {
 	k.Barrier()
 	h.wrote, h.was = nil, nil
-}
-
-// product writes the product of the block's rows with a matrix, and what follows it up to root.
-func (l *rowLoop) product(n *ir.Node, root ir.Value) {
-	k := l.k
-	l.reading(l.makers[root], anywhere)
-	l.hazards.write(k, l.name(root), anywhere)
-	turned := n.Attrs.(ir.DotAttrs).RhsContract[0] == 1
-	out := l.p.Type(n.Outputs[0]).Shape
-	depth := l.p.Type(n.Inputs[0]).Shape[1]
-	l.flops += 2 * int64(out.Size()) * int64(depth) * int64(l.attrs.Length)
-	to := l.pointer(root)
-	finish := func(sums []ptx.Operand, column ptx.Operand) {
-		for r, sum := range sums {
-			row := l.mov(ptx.B32, l.add(l.first, ptx.Int32(int64(r))))
-			skip := k.Label()
-			if l.batch%l.rows != 0 {
-				k.BranchUnless(l.compare("lt", "u32", row, ptx.Int32(int64(l.batch))), skip)
-			}
-			number := l.add(l.times(row, out[1]), column)
-			l.apart(func() { l.finish(n.Outputs[0], root, at(out, l.mov(ptx.B32, number)), sum, to) })
-			k.Place(skip)
-		}
-	}
-	if !turned {
-		l.loop(l.tid, ptx.Int32(int64(out[1])), l.block, func(column ptx.Operand) {
-			finish(l.sums(n, depth, column, out[1], ptx.Int32(0), 1), column)
-		})
-		return
-	}
-	lane, warp := l.mov(ptx.B32, l.mod(l.tid, 32)), l.over(l.tid, 32)
-	l.loop(warp, ptx.Int32(int64(out[1])), l.block/32, func(column ptx.Operand) {
-		row := l.mov(ptx.B32, l.times(column, depth))
-		sums := l.sums(n, depth, row, 1, lane, 32)
-		for _, sum := range sums {
-			for distance := 16; distance > 0; distance /= 2 {
-				theirs := k.Op(ptx.F32, "shfl.sync.bfly.b32", sum, ptx.Int32(int64(distance)), ptx.Int32(31), ptx.Int32(-1))
-				k.To(sum, "add.rn.f32", sum, theirs)
-			}
-		}
-		skip := k.Label()
-		k.BranchIf(l.compare("ne", "s32", lane, ptx.Int32(0)), skip)
-		finish(sums, column)
-		k.Place(skip)
-	})
-}
-
-// sums adds up Σ x[row][i]·y[base + i·stride], for i from a number on in steps, for each of the block's rows.
-func (l *rowLoop) sums(n *ir.Node, depth int, base ptx.Operand, stride int, from ptx.Operand, step int) []ptx.Operand {
-	k := l.k
-	d := l.p.Type(n.Inputs[0]).DType
-	x, y := l.pointer(n.Inputs[0]), l.pointer(n.Inputs[1])
-	sums := make([]ptx.Operand, l.rows)
-	rows := make([]ptx.Operand, l.rows)
-	for r := range sums {
-		sums[r] = l.mov(ptx.F32, ptx.Float32(0))
-		row := l.mov(ptx.B32, l.add(l.first, ptx.Int32(int64(r))))
-		if l.batch%l.rows != 0 {
-			row = k.Op(ptx.B32, "min.u32", row, ptx.Int32(int64(l.batch-1)))
-		}
-		rows[r] = l.mov(ptx.B32, l.times(row, depth))
-	}
-	unroll := 1
-	for unroll < 8 && depth%(2*unroll*step) == 0 {
-		unroll *= 2
-	}
-	l.loop(from, ptx.Int32(int64(depth)), unroll*step, func(i ptx.Operand) {
-		element := func(memory, number ptx.Operand, apart int) func(j int) ptx.Operand {
-			at := k.Op(ptx.B64, "mad.wide.u32", number, ptx.Int32(int64(d.Size())), memory)
-			return func(j int) ptx.Operand {
-				return l.load(d, ptx.Raw("["+at.String()+"+"+itoa(j*apart*d.Size())+"]"))
-			}
-		}
-		right := element(y, l.mov(ptx.B32, l.add(base, l.times(i, stride))), step*stride)
-		factors := make([]ptx.Operand, unroll)
-		for j := range factors {
-			factors[j] = right(j)
-		}
-		for r, sum := range sums {
-			left := element(x, l.mov(ptx.B32, l.add(rows[r], i)), step)
-			for j, factor := range factors {
-				k.To(sum, "fma.rn.f32", left(j), factor, sum)
-			}
-		}
-	})
-	return sums
 }
