@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -21,6 +22,8 @@ type ProfileRow struct {
 	Megabytes     float64 `json:"megabytes"`       // 10⁶ bytes read and written, caches included
 	GFLOPs        float64 `json:"gflops"`          // 10⁹ multiplications and additions of products a second
 	PercentOfPeak float64 `json:"percent_of_peak"` // that of this machine, which is measured
+	// PercentOfMemory is the bytes a second against what the memory of a GPU can do; 0 on CPUs.
+	PercentOfMemory float64 `json:"percent_of_memory,omitempty"`
 }
 
 // ProfileTable lists the operations of a step, the one with the most time first.
@@ -46,6 +49,9 @@ func NewProfileTable(profiles []cpu.ProgramProfile, steps int, peak float64) Pro
 				limit = op.Peak
 			}
 			row.PercentOfPeak = 100 * row.GFLOPs * 1e9 / limit
+			if op.Bandwidth > 0 {
+				row.PercentOfMemory = 100 * float64(op.Bytes) / op.Time.Seconds() / op.Bandwidth
+			}
 		}
 		table = append(table, row)
 	}
@@ -88,8 +94,15 @@ func (t ProfileTable) Write(w io.Writer) error {
 	if w == nil {
 		return errors.New("callbacks: ProfileTable.Write: the writer is nil")
 	}
-	const form = "%-*s %-*s %9s %5s %8s %7s %5s\n"
-	if _, err := fmt.Fprintf(w, form, nameWidth, "operation", layerWidth, "layer", "µs", "%", "MB", "GFLOP/s", "%peak"); err != nil {
+	const form = "%-*s %-*s %9s %5s %8s %7s %5s%s\n"
+	onGPU := slices.ContainsFunc(t, func(r ProfileRow) bool { return r.PercentOfMemory > 0 })
+	last := func(text string) string { // with another column for GPUs
+		if onGPU {
+			return text
+		}
+		return ""
+	}
+	if _, err := fmt.Fprintf(w, form, nameWidth, "operation", layerWidth, "layer", "µs", "%", "MB", "GFLOP/s", "%peak", last("  %mem")); err != nil {
 		return err
 	}
 	for _, r := range t {
@@ -102,7 +115,7 @@ func (t ProfileTable) Write(w io.Writer) error {
 			name = fmt.Sprintf("%.4g× %s", r.Calls, name)
 		}
 		if _, err := fmt.Fprintf(w, form, nameWidth, clipped(name, nameWidth, false), layerWidth, clipped(r.Layer, layerWidth, true), fmt.Sprintf("%.1f", r.Microseconds),
-			fmt.Sprintf("%.1f", r.Percent), fmt.Sprintf("%.2f", r.Megabytes), gflops, peak); err != nil {
+			fmt.Sprintf("%.1f", r.Percent), fmt.Sprintf("%.2f", r.Megabytes), gflops, peak, last(fmt.Sprintf("%6.0f", r.PercentOfMemory))); err != nil {
 			return err
 		}
 	}

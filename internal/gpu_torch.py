@@ -178,8 +178,8 @@ def rows():
 
         return best(call, steps)
 
-    yield "MLP 784-512-512-10, predict one example", lambda: predict(mlp(), 784)
-    yield "MNIST CNN, predict one example", lambda: predict(cnn, 1, 28, 28)
+    yield "predict one example, MLP 784-512-512-10", lambda: predict(mlp(), 784)
+    yield "predict one example, MNIST CNN", lambda: predict(cnn, 1, 28, 28)
     yield from large()
     n = 8192 if device == "cuda" else 256
     a, b = (torch.randn(n, n, device=device, dtype=torch.bfloat16) for _ in range(2))

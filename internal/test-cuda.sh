@@ -33,6 +33,7 @@ go test -count=1 -vet=off ${SHORT:+-short} -timeout 40m "$@" ./kernels/cuda/inte
 # The cases recorded from Keras, with kernels in the interpreter.
 export GOKERAS_TEST_DEVICE=ptx:0
 go test -count=1 -vet=off -tags cudafake -run '^TestAgainstKeras$' ./losses ./metrics ./optimizers
+go test -count=1 -vet=off ${SHORT:+-short} -tags cudafake -run PTX ./cmd/keras
 [ -z "${SHORT:-}" ] || exit 0
 go test -count=1 -vet=off -tags cudafake -run '^(TestKeras|TestKerasSequence|TestOperationsLikeKeras)$' ./layers
 go test -count=1 -vet=off -tags cudafake -run '^(TestConformance|TestFitVectors)$' ./keras

@@ -14,6 +14,8 @@ type OpTime struct {
 	Bytes int64         // of one call: the values that the step reads from memory and writes to it
 	FLOPs int64         // of one call: multiplications and additions of products, convolutions and attention; 0 for other ops
 	Peak  float64       // FLOPs a second that the device can do in such a step; 0 where that is not known
+	// Bandwidth is how many bytes a second the device's memory reads and writes at most; 0 where that is not known.
+	Bandwidth float64
 }
 
 // Meter is told what launches under a context took. Devices time each step by itself then, which is slower.

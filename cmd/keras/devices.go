@@ -49,7 +49,9 @@ func newDevices() *cobra.Command {
 					fmt.Fprintf(c.OutOrStdout(), "no device of kind cuda: %s\n", noCards)
 				}
 				if len(cards) > 0 && nvidiaLibraries != nil {
-					fmt.Fprintln(c.OutOrStdout(), nvidiaLibraries())
+					for _, line := range nvidiaLibraries() {
+						fmt.Fprintln(c.OutOrStdout(), line)
+					}
 				}
 				for _, p := range found {
 					if p.Problem != "" {

@@ -15,9 +15,9 @@ var plugins func() []plugin
 // gpus describes NVIDIA's GPUs, a line for each, or says why there are none; nil where this program was built without.
 var gpus func() ([]string, error)
 
-// nvidiaLibraries describes the libraries of NVIDIA that are found, or says what there is not; nil where this program
-// was built without GPUs.
-var nvidiaLibraries func() string
+// nvidiaLibraries describes the libraries of NVIDIA that are found, and says which are not, a line for each; nil where
+// this program was built without GPUs.
+var nvidiaLibraries func() []string
 
 // topology describes how NVIDIA's GPUs are connected; nil where this program was built without.
 var topology func() (string, error)

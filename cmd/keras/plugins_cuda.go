@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/gokeras/gokeras/kernels/cuda"
 )
@@ -17,12 +18,12 @@ func init() {
 		}
 		return lines, err
 	}
-	nvidiaLibraries = func() string {
-		version, err := cuda.NCCL()
-		if err != nil {
-			return "no NCCL: " + oneLine(err.Error())
+	nvidiaLibraries = func() []string {
+		lines := cuda.Libraries()
+		for i := range lines {
+			lines[i] = oneLine(lines[i])
 		}
-		return "NCCL " + version
+		return lines
 	}
 	topology = func() (string, error) {
 		t, err := cuda.Links()
@@ -37,6 +38,6 @@ func init() {
 			}
 			text += "measured: all-reduces " + how + "\n"
 		}
-		return text + nvidiaLibraries() + "\n", nil
+		return text + strings.Join(nvidiaLibraries(), "\n") + "\n", nil
 	}
 }

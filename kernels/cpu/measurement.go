@@ -90,7 +90,7 @@ func (m *Measurement) Ran(program string, ops []kernels.OpTime) {
 			op.Peak = math.Inf(1) // nobody knows: that of this machine means nothing there
 		}
 		sum := &m.others[i].Ops[j]
-		*sum = OpProfile{Name: op.Name, Scope: op.Scope, Calls: sum.Calls + op.Calls, Time: sum.Time + op.Time, Bytes: op.Bytes, FLOPs: op.FLOPs, Peak: op.Peak}
+		*sum = OpProfile{Name: op.Name, Scope: op.Scope, Calls: sum.Calls + op.Calls, Time: sum.Time + op.Time, Bytes: op.Bytes, FLOPs: op.FLOPs, Peak: op.Peak, Bandwidth: op.Bandwidth}
 	}
 }
 

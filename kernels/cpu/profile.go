@@ -18,6 +18,8 @@ type OpProfile struct {
 	Bytes int64         // of one call: the values that the step reads from memory and writes to it
 	FLOPs int64         // of one call: multiplications and additions of products, convolutions and attention, padding included; 0 for other ops
 	Peak  float64       // FLOPs a second that are 100 % for the step, on devices of other backends, infinite where nobody knows; 0: those of this machine
+	// Bandwidth is the bytes a second of the memory of devices of other backends; 0: nobody knows.
+	Bandwidth float64
 }
 
 // ProgramProfile is the profile of an executable.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/libraries"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/nvml"
 )
 
@@ -67,4 +68,26 @@ func (b *backend) gpus() ([]GPU, error) {
 		}
 	}
 	return all, nil
+}
+
+// Libraries tells, in a line each, which libraries of NVIDIA this machine has besides the driver, of which version, and
+// what they are used for. None is needed: all kernels are this package's own. Versions that could not be used are
+// ignored, and said so.
+func Libraries() []string { return own.libraries() }
+
+func (b *backend) libraries() []string {
+	version := 0
+	if b.connect() == nil {
+		version, _ = b.api.Version() // 0 is older than all libraries
+	}
+	lines := []string{}
+	for _, found := range libraries.Find(version) {
+		lines = append(lines, found.String())
+	}
+	if n, err := b.ncclVersion(); err != nil {
+		lines = append(lines, "no NCCL: "+err.Error())
+	} else {
+		lines = append(lines, "NCCL "+n+": used between replicas where it is asked for, or measured to be faster")
+	}
+	return lines
 }

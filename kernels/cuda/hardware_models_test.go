@@ -10,8 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -46,6 +48,8 @@ func fill(t testing.TB, x kernels.Buffer) {
 		switch typ.DType {
 		case ir.Float32:
 			binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(float32(state>>8)/(1<<24)*0.02))
+		case ir.BFloat16: // from -1 to 1
+			binary.LittleEndian.PutUint16(data[2*i:], uint16(math.Float32bits(float32(state>>8)/(1<<23)-1)>>16))
 		case ir.Int32, ir.Uint32:
 			binary.LittleEndian.PutUint32(data[4*i:], state>>16%5)
 		}
@@ -53,7 +57,8 @@ func fill(t testing.TB, x kernels.Buffer) {
 	require.NoError(t, x.Write(data))
 }
 
-// time returns the time of a step in the fastest of a few series; what is copied to the device is not part of it.
+// time returns the time of a step in the fastest of a few series; what is copied to the device is not part of it. Then
+// it profiles a step.
 func (m timedModel) time(t testing.TB, b kernels.Backend, d kernels.Device, rounds int) time.Duration {
 	s, err := distribute.NewOneDeviceStrategy("cpu:0") // of the model, which is not run
 	require.NoError(t, err)
@@ -94,13 +99,18 @@ func (m timedModel) time(t testing.TB, b kernels.Backend, d kernels.Device, roun
 		require.NoError(t, q.Wait(t.Context()))
 		best = min(best, time.Since(begin)/time.Duration(rounds))
 	}
+	ctx := cpu.Measurable(t.Context())
+	measurement, err := cpu.StartMeasurement(ctx)
+	require.NoError(t, err)
+	defer measurement.Stop()
+	session.Launch(ctx, l)
+	require.NoError(t, q.Wait(t.Context()))
+	keepProfile(t, m.name, callbacks.NewProfileTable(measurement.Stop(), 1, 0))
 	return best
 }
 
 // row times the model.
-func (m timedModel) row(t testing.TB, b kernels.Backend, device string, rounds int) row {
-	d, err := kernels.ParseDevice(device)
-	require.NoError(t, err)
+func (m timedModel) row(t testing.TB, b kernels.Backend, d kernels.Device, rounds int) row {
 	each := m.time(t, b, d, rounds)
-	return row{m.name, device, milliseconds(each), float64(m.batch*m.each) / each.Seconds(), m.of}
+	return row{m.name, d.String(), milliseconds(each), float64(m.batch*m.each) / each.Seconds(), m.of}
 }

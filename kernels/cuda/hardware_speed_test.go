@@ -5,6 +5,7 @@ package cuda
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras"
@@ -33,8 +35,9 @@ type row struct {
 	Of           string  `json:"rate_of,omitempty"` // what the rate counts in a second
 }
 
-// stepTime trains on random examples and returns the time of a step, in the fastest of a few epochs.
-func stepTime(t testing.TB, device string, steps, batch int, shape []int, network []layers.Layer, optimizer any) time.Duration {
+// stepTime trains on random examples and returns the time of a step, in the fastest of a few epochs. Where profile is a
+// name, it profiles a few steps more.
+func stepTime(t testing.TB, device, profile string, steps, batch int, shape []int, network []layers.Layer, optimizer any) time.Duration {
 	strategy, err := distribute.NewOneDeviceStrategy(device)
 	require.NoError(t, err)
 	model, err := keras.NewSequential(network, keras.InputShape(shape...), distribute.Scope(strategy), keras.Seed(1))
@@ -61,7 +64,30 @@ func stepTime(t testing.TB, device string, steps, batch int, shape []int, networ
 		require.NoError(t, err)
 		best = min(best, time.Since(begin)/time.Duration(steps))
 	}
+	if profile != "" {
+		p := &callbacks.Profile{Steps: 3, Output: io.Discard}
+		_, err := model.Fit(t.Context(), data.Arrays(x, y), keras.BatchSize(batch), keras.Callbacks(p))
+		require.NoError(t, err)
+		keepProfile(t, profile, p.Table)
+	}
 	return best
+}
+
+// keepProfile writes the profile of a workload beside the times, where these are written.
+func keepProfile(t testing.TB, name string, table callbacks.ProfileTable) {
+	folder := os.Getenv("GOKERAS_GPU")
+	if folder == "" {
+		return
+	}
+	var text strings.Builder
+	require.NoError(t, table[:min(len(table), 40)].Write(&text))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "profile-"+slug(name)+".txt"), []byte(text.String()), 0o644))
+}
+
+// slug is a name for files and tests.
+func slug(name string) string {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') })
+	return strings.Join(words[:min(len(words), 4)], "-")
 }
 
 // predictTime returns the time from an example in Go's memory to its prediction, the least of many.
@@ -102,6 +128,7 @@ func productTime(t testing.TB, b kernels.Backend, d kernels.Device, n, rounds in
 		buffers[i], err = b.NewBuffer(d, typ)
 		require.NoError(t, err)
 		defer buffers[i].Free()
+		fill(t, buffers[i]) // not zeros, which take less power
 	}
 	best := time.Hour
 	for range 4 {
@@ -135,71 +162,171 @@ func workloads() []struct {
 	}
 }
 
-// speeds times everything on a device. The first step is timed first, while nothing is compiled.
-func speeds(t testing.TB, b kernels.Backend, device string, steps, size int, models []timedModel) []row {
+// tableRow is a row of the table, not measured yet.
+type tableRow struct {
+	name    string // of the test
+	measure func(t testing.TB) row
+}
+
+// timings are all rows.
+func timings(b kernels.Backend, d kernels.Device, steps, size int, models []timedModel) []tableRow {
 	const batch = 64
-	d, err := kernels.ParseDevice(device)
-	require.NoError(t, err)
-	begin := time.Now()
-	stepTime(t, device, 1, batch, []int{784}, workloads()[0].network, &optimizers.Adam{})
-	rows := []row{{"start to the end of four steps of the MLP", device, milliseconds(time.Since(begin)), 0, ""}}
+	device := d.String()
+	start := func(name string) tableRow {
+		return tableRow{name, func(t testing.TB) row {
+			begin := time.Now()
+			stepTime(t, device, "", 1, batch, []int{784}, workloads()[0].network, &optimizers.Adam{})
+			return row{name + " to the end of four steps of the MLP", device, milliseconds(time.Since(begin)), 0, ""}
+		}}
+	}
+	// Whether kernels are kept from before is up to who runs the tests.
+	all := []tableRow{start("start, nothing cached,"), start("start, kernels cached,")}
 	for _, w := range workloads() {
-		each := stepTime(t, device, steps, batch, w.shape, w.network, &optimizers.Adam{})
-		rows = append(rows, row{w.name, device, milliseconds(each), batch / each.Seconds(), "examples"})
+		all = append(all, tableRow{w.name, func(t testing.TB) row {
+			each := stepTime(t, device, w.name, steps, batch, w.shape, w.network, &optimizers.Adam{})
+			return row{w.name, device, milliseconds(each), batch / each.Seconds(), "examples"}
+		}})
 	}
-	for i, name := range []string{"MLP 784-512-512-10", "MNIST CNN"} {
-		each := predictTime(t, device, workloads()[i].network, steps)
-		rows = append(rows, row{name + ", predict one example", device, milliseconds(each), 1 / each.Seconds(), "examples"})
+	for i, name := range []string{"predict one example, MLP 784-512-512-10", "predict one example, MNIST CNN"} {
+		all = append(all, tableRow{name, func(t testing.TB) row {
+			each := predictTime(t, device, workloads()[i].network, steps)
+			return row{name, device, milliseconds(each), 1 / each.Seconds(), "examples"}
+		}})
 	}
+	all = append(all, tableRow{"square bfloat16 product", func(t testing.TB) row {
+		each := productTime(t, b, d, size, 20)
+		return row{fmt.Sprintf("square bfloat16 product of %d", size), device, milliseconds(each), 2 * float64(size) * float64(size) * float64(size) / each.Seconds() / 1e12, "TFLOP"}
+	}})
 	for _, m := range models {
-		rows = append(rows, m.row(t, b, device, max(4, steps/10)))
+		all = append(all, tableRow{m.name, func(t testing.TB) row { return m.row(t, b, d, max(4, steps/10)) }})
 	}
-	each := productTime(t, b, d, size, 20)
-	return append(rows, row{fmt.Sprintf("square bfloat16 product of %d", size), device, milliseconds(each), 2 * float64(size) * float64(size) * float64(size) / each.Seconds() / 1e12, "TFLOP"})
+	return all
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// TestHardwareSpeed writes gpu.md and gpu.json into the folder that GOKERAS_GPU names.
-func TestHardwareSpeed(t *testing.T) {
-	hardware(t)
-	all, err := GPUs()
-	require.NoError(t, err)
-	rows := speeds(t, own, "cuda:0", 200, 8192, largeModels())
-	var table strings.Builder
-	fmt.Fprintf(&table, "%v\n\n| workload | device | ms | rate |\n|---|---|---|---|\n", all[0])
-	for _, r := range rows {
-		rate := ""
-		if r.Of != "" {
-			rate = fmt.Sprintf("%.0f %ss a second", r.Rate, strings.TrimSuffix(r.Of, "s"))
-		}
-		fmt.Fprintf(&table, "| %s | %s | %.3f | %s |\n", r.Workload, r.Device, r.Milliseconds, rate)
-	}
-	folder := os.Getenv("GOKERAS_GPU")
-	require.NoError(t, os.MkdirAll(folder, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "gpu.md"), []byte(table.String()), 0o644))
-	text, err := json.MarshalIndent(map[string]any{"gpu": all[0], "rows": rows}, "", "  ")
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "gpu.json"), append(text, '\n'), 0o644))
-	t.Log("\n" + table.String())
-}
-
-// What times a GPU works; the times are those of a device that does nothing.
-func TestSpeedRows(t *testing.T) {
-	counter()
-	b, err := kernels.Lookup("countcuda")
-	require.NoError(t, err)
-	small := []timedModel{
-		{"ResNet-20", func(t testing.TB, s distribute.Strategy) *ir.Program {
+// smallModels stand for the large ones where nothing is measured, with their names.
+func smallModels() []timedModel {
+	return []timedModel{
+		{largeModels()[0].name, func(t testing.TB, s distribute.Strategy) *ir.Program {
 			return trainingProgram(t, resnet20(t, s, "mixed_bfloat16"), zeros(ir.Float32, 2, 32, 32, 3), zeros(ir.Int32, 2))
 		}, 2, 1, "images"},
-		{"GPT-2", func(t testing.TB, s distribute.Strategy) *ir.Program {
+		{largeModels()[1].name, func(t testing.TB, s distribute.Strategy) *ir.Program {
 			return trainingProgram(t, gpt2(t, s, "mixed_bfloat16", 1, 2, 16, 32, 16), zeros(ir.Int32, 1, 16), zeros(ir.Int32, 1, 16))
 		}, 1, 16, "tokens"},
 	}
-	rows := speeds(t, b, "countcuda:0", 3, 256, small)
-	assert.Len(t, rows, 9)
+}
+
+// TestHardwareSpeed has a test for each row, which writes row-NAME.json into the folder that GOKERAS_GPU names: each
+// is run in a process of its own, so that one that fails costs no other.
+func TestHardwareSpeed(t *testing.T) {
+	b, d := hardware(t)
+	rows := timings(b, d, 200, 8192, largeModels())
+	if d.Kind != Kind {
+		rows = timings(b, d, 3, 256, smallModels())
+	}
+	for i, timing := range rows {
+		t.Run(slug(timing.name), func(t *testing.T) {
+			r := timing.measure(t)
+			text, err := json.Marshal(r)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(os.Getenv("GOKERAS_GPU"), fmt.Sprintf("row-%02d.json", i)), append(text, '\n'), 0o644))
+			t.Logf("%s: %.3f ms", r.Workload, r.Milliseconds)
+		})
+	}
+}
+
+// TestHardwareTable makes gpu.md and gpu.json of the rows that were measured, here and by PyTorch.
+func TestHardwareTable(t *testing.T) {
+	b, d := hardware(t)
+	all, err := b.(*backend).gpus()
+	require.NoError(t, err)
+	folder := os.Getenv("GOKERAS_GPU")
+	rows, err := collectRows(folder)
+	require.NoError(t, err)
+	var table strings.Builder
+	fmt.Fprintf(&table, "%v\n\n| workload | ms | rate | PyTorch, ms | PyTorch's time / ours |\n|---|---|---|---|---|\n", all[d.Index])
+	for _, r := range rows {
+		rate, torch, times := "", "", ""
+		if r.Of != "" {
+			rate = fmt.Sprintf("%.0f %ss a second", r.Rate, strings.TrimSuffix(r.Of, "s"))
+		}
+		if r.Torch > 0 {
+			torch, times = fmt.Sprintf("%.3f", r.Torch), fmt.Sprintf("%.2f", r.Torch/r.Milliseconds)
+		}
+		fmt.Fprintf(&table, "| %s | %.3f | %s | %s | %s |\n", r.Workload, r.Milliseconds, rate, torch, times)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "gpu.md"), []byte(table.String()), 0o644))
+	text, err := json.MarshalIndent(map[string]any{"gpu": all[d.Index], "rows": rows}, "", "  ")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "gpu.json"), append(text, '\n'), 0o644))
+}
+
+// compared is a row with PyTorch's time.
+type compared struct {
+	row
+	Torch float64 `json:"torch_milliseconds,omitempty"`
+}
+
+// collectRows reads the rows of a folder in order, with those of torch.json, if there is one.
+func collectRows(folder string) ([]compared, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "row-*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var torch struct{ Rows []row }
+	if text, err := os.ReadFile(filepath.Join(folder, "torch.json")); err == nil {
+		if err := json.Unmarshal(text, &torch); err != nil {
+			return nil, err
+		}
+	}
+	var all []compared
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		var r compared
+		if err := json.Unmarshal(text, &r.row); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		for _, other := range torch.Rows {
+			if other.Workload == r.Workload {
+				r.Torch = other.Milliseconds
+			}
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// What times a GPU works; the times are those of a device that does nothing. The rows are those that run.sh asks for,
+// and become a table.
+func TestSpeedRows(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("GOKERAS_GPU", folder)
+	t.Setenv("GOKERAS_GPU_DEVICE", "countcuda:0")
+	TestHardwareSpeed(t)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "torch.json"), []byte(`{"rows": [{"workload": "MNIST CNN, Adam, batch 64", "milliseconds": 1000}]}`), 0o644))
+	TestHardwareTable(t)
+	rows, err := collectRows(folder)
+	require.NoError(t, err)
+	assert.Len(t, rows, 10)
 	for _, r := range rows {
 		assert.Positive(t, r.Milliseconds, r.Workload)
+	}
+	assert.Equal(t, 1000.0, rows[3].Torch)
+	table, err := os.ReadFile(filepath.Join(folder, "gpu.md"))
+	require.NoError(t, err)
+	assert.Contains(t, string(table), "| 1000.000 |")
+	for _, profile := range []string{"mnist-cnn-adam-batch", "resnet-50-mixed-bfloat16"} {
+		text, err := os.ReadFile(filepath.Join(folder, "profile-"+profile+".txt"))
+		require.NoError(t, err)
+		assert.Contains(t, string(text), "conv")
+	}
+	command, err := os.ReadFile("../../internal/gpu.sh")
+	require.NoError(t, err)
+	for _, timing := range timings(nil, kernels.Device{Kind: Kind}, 1, 1, largeModels()) {
+		assert.Contains(t, strings.Fields(string(command)), slug(timing.name), "run.sh leaves out a row")
 	}
 }

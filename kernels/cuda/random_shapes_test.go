@@ -251,7 +251,7 @@ func TestRandomShapes(t *testing.T) {
 
 // The same on a GPU, with larger shapes, for two minutes, or for the seconds that GOKERAS_GPU_SECONDS says.
 func TestHardwareRandom(t *testing.T) {
-	hardware(t)
+	b, device := hardware(t)
 	seconds := 120
 	if text := os.Getenv("GOKERAS_GPU_SECONDS"); text != "" {
 		var err error
@@ -261,7 +261,7 @@ func TestHardwareRandom(t *testing.T) {
 	end := time.Now().Add(time.Duration(seconds) * time.Second)
 	n := uint64(0)
 	for ; time.Now().Before(end); n++ {
-		draw(t, n, 40+int(n%7)*40).check(own, kernels.Device{Kind: Kind})
+		draw(t, n, 40+int(n%7)*40).check(b, device)
 	}
 	t.Logf("%d programs", n)
 }

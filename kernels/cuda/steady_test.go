@@ -35,6 +35,7 @@ func (idle) WaitEvent(_, _ driver.Handle) driver.Result                         
 func (idle) Launch(driver.Handle, driver.Config, []uint64) driver.Result              { return 0 }
 func (idle) CopyOnDevice(_, _ driver.Address, _ int64, _ driver.Handle) driver.Result { return 0 }
 func (idle) QueryEvent(driver.Handle) driver.Result                                   { return 0 }
+func (idle) Elapsed(_, _ driver.Handle) (float32, driver.Result)                      { return 1, 0 }
 func (idle) SynchronizeEvent(driver.Handle) driver.Result                             { return 0 }
 
 // steady returns what repeats a launch of a captured step.

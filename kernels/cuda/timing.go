@@ -70,7 +70,7 @@ func (t *timing) end(s *session) error {
 		if !known {
 			j = len(ops)
 			at[step] = j
-			ops = append(ops, kernels.OpTime{Name: step.Name, Scope: step.Scope, Bytes: step.Bytes, FLOPs: step.FLOPs, Peak: d.peak(step)})
+			ops = append(ops, kernels.OpTime{Name: step.Name, Scope: step.Scope, Bytes: step.Bytes, FLOPs: step.FLOPs, Peak: d.peak(step), Bandwidth: d.bandwidth()})
 		}
 		ops[j].Calls, ops[j].Time = ops[j].Calls+1, ops[j].Time+took
 	}
@@ -85,6 +85,18 @@ func (t *timing) end(s *session) error {
 // compute capability: of float32, by tensor cores of elements of 16 bits with sums in float32, and of TF32.
 var rates = map[int][3]float64{
 	75: {128, 0, 0}, 80: {128, 2048, 1024}, 86: {256, 512, 256}, 87: {256, 1024, 512}, 89: {256, 512, 256}, 90: {256, 4096, 2048},
+	100: {256, 8192, 4096}, 103: {256, 8192, 4096}, 120: {256, 512, 256},
+}
+
+// bandwidth is how many bytes the device's memory reads and writes in a second, by its clock and the width of its bus;
+// 0 where that is not known.
+func (d *device) bandwidth() float64 {
+	kilohertz, r := d.API.DeviceAttribute(driver.AttributeMemoryClock, d.Index)
+	bits, r2 := d.API.DeviceAttribute(driver.AttributeMemoryWidth, d.Index)
+	if r != driver.Success || r2 != driver.Success {
+		return 0
+	}
+	return 2 * float64(kilohertz) * 1e3 * float64(bits) / 8 // both edges of the clock
 }
 
 // peak is how many of a step's FLOPs the device can do in a second; 0 where that is not known.

@@ -61,6 +61,10 @@ func TestProfile(t *testing.T) {
 	require.NotEmpty(t, table)
 	assert.InDelta(t, 1000*table[0].Calls, table[0].Microseconds, 1)
 	assert.Zero(t, table[0].PercentOfPeak, "the fake device has no clock rate")
+	assert.InEpsilon(t, 100*table[0].Megabytes*1e6/(table[0].Microseconds/1e6)/3.352e12, table[0].PercentOfMemory, 1e-3, "that of an H100")
+	var text bytes.Buffer
+	require.NoError(t, table.Write(&text))
+	assert.Contains(t, text.String(), "%peak  %mem\n")
 
 	recorder, err := slot.Start(1000)
 	require.NoError(t, err)

@@ -25,7 +25,7 @@ import (
 
 // fakes is a backend of kind "fakecuda" for all tests of the package that go through Keras.
 var fakes = sync.OnceValues(func() (*backend, *fakedriver.Fake) {
-	f := fakedriver.New(fakedriver.Options{Devices: 8})
+	f := fakedriver.New(fakedriver.Options{Devices: 8, MemoryClock: 2_619_000})
 	b := newBackend("fakecuda", func() (driver.API, error) { return f, nil })
 	library := fakenccl.New(fakenccl.NewWorld(), f)
 	b.openNCCL = func() (nccl.API, error) { return library, nil }

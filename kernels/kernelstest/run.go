@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -17,23 +18,41 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// Run runs the suite on one device of a backend.
+// Run runs the suite on one device of a backend. GOKERAS_TEST_SHARD, "2/8" say, is for several processes, each of which
+// runs a part: of 8 this one is number 2, counted from 0.
 func Run(t *testing.T, backend kernels.Backend, device kernels.Device) {
 	require.NoError(t, backend.Open(device))
 	r := runner{backend, device}
+	part, parts := shard(t)
 	t.Run("op", func(t *testing.T) {
-		for _, c := range Selected() {
-			t.Run(c.Name, func(t *testing.T) { r.check(t, c) })
+		for i, c := range Selected() {
+			if i%parts == part {
+				t.Run(c.Name, func(t *testing.T) { r.check(t, c) })
+			}
 		}
 	})
-	t.Run("decomposed", r.decomposed)
-	t.Run("random", r.random)
-	t.Run("alias", r.aliases)
-	t.Run("bad input", r.badInput)
-	t.Run("replicas", r.replicas)
-	t.Run("two at once", r.concurrent)
-	t.Run("order", r.order)
-	t.Run("queue", r.queue)
+	for i, c := range []struct {
+		name string
+		run  func(*testing.T)
+	}{
+		{"decomposed", r.decomposed}, {"random", r.random}, {"alias", r.aliases}, {"bad input", r.badInput}, {"replicas", r.replicas},
+		{"two at once", r.concurrent}, {"order", r.order}, {"queue", r.queue},
+	} {
+		if i%parts == part {
+			t.Run(c.name, c.run)
+		}
+	}
+}
+
+// shard reads which part of the suite this process runs.
+func shard(t *testing.T) (part, parts int) {
+	text := os.Getenv("GOKERAS_TEST_SHARD")
+	if text == "" {
+		return 0, 1
+	}
+	_, err := fmt.Sscanf(text, "%d/%d", &part, &parts)
+	require.True(t, err == nil && part >= 0 && part < parts, "GOKERAS_TEST_SHARD is %q; expected a number and how many there are, as in 2/8", text)
+	return part, parts
 }
 
 // RunReplicas runs the part of the suite that is about several replicas.

@@ -26,7 +26,10 @@ type Options struct {
 	Order      ptxsim.Order
 	AnyContext bool // calls do not look for a context
 	Bus        int  // of device 0, after FirstBus
-	Races      bool // kernels whose threads race in global memory are wrong
+	Clock      int  // in kHz; 0 is unknown
+	// MemoryClock is in kHz, of a bus of 5120 bits; 0 is unknown.
+	MemoryClock int
+	Races       bool // kernels whose threads race in global memory are wrong
 	// NoPeers says which pairs of devices do not reach each other's memory; nil: all do.
 	NoPeers func(a, b int) bool
 	// Before is called by a stream before it runs a kernel of this name; nil: nothing is.
@@ -273,7 +276,7 @@ func (f *Fake) DeviceAttribute(attribute, device int) (int, driver.Result) {
 	if f.options.NoPools {
 		pools = 0
 	}
-	return map[int]int{driver.AttributeMemoryPools: pools, driver.AttributeMajor: f.options.Capability / 10, driver.AttributeMinor: f.options.Capability % 10, driver.AttributeProcessors: 132, driver.AttributeBus: FirstBus + f.options.Bus + device}[attribute], r
+	return map[int]int{driver.AttributeMemoryPools: pools, driver.AttributeMajor: f.options.Capability / 10, driver.AttributeMinor: f.options.Capability % 10, driver.AttributeProcessors: 132, driver.AttributeClock: f.options.Clock, driver.AttributeMemoryClock: f.options.MemoryClock, driver.AttributeMemoryWidth: 5120, driver.AttributeBus: FirstBus + f.options.Bus + device}[attribute], r
 }
 
 func (f *Fake) DeviceMemory(int) (int64, driver.Result) {

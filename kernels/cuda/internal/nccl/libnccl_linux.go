@@ -3,8 +3,6 @@ package nccl
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"unsafe"
 
@@ -12,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/libraries"
 )
 
 // file is the library's name.
@@ -20,32 +19,10 @@ const file = "libnccl.so.2"
 // Missing is in the error of [Open] where there is no library: what to do about it.
 const Missing = "install NVIDIA's NCCL (the package libnccl2, or nvidia-nccl of Python), or name the folder of libnccl.so.2 in GOKERAS_CUDA_PATH"
 
-// candidates are where the library may lie: the folders of GOKERAS_CUDA_PATH, where the loader looks, Python's
-// environments, and where NVIDIA's packages put it.
-func candidates() []string {
-	var all []string
-	for _, folder := range filepath.SplitList(os.Getenv("GOKERAS_CUDA_PATH")) {
-		all = append(all, filepath.Join(folder, file))
-	}
-	all = append(all, file)
-	for _, variable := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
-		if root := os.Getenv(variable); root != "" {
-			found, _ := filepath.Glob(filepath.Join(root, "lib", "python3*", "site-packages", "nvidia", "nccl", "lib", file)) // the pattern is sound
-			all = append(append(all, found...), filepath.Join(root, "lib", file))
-		}
-	}
-	for _, variable := range []string{"CUDA_HOME", "CUDA_PATH"} {
-		if root := os.Getenv(variable); root != "" {
-			all = append(all, filepath.Join(root, "lib64", file))
-		}
-	}
-	return append(all, "/usr/local/cuda/lib64/"+file, "/usr/lib/x86_64-linux-gnu/"+file, "/usr/lib/aarch64-linux-gnu/"+file, "/usr/lib64/"+file, "/usr/local/nvidia/lib64/"+file)
-}
-
 // Open loads the library.
 func Open() (API, error) {
 	var failures []error
-	for _, path := range candidates() {
+	for _, path := range libraries.Places(file, "nccl") {
 		l, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 		if err == nil {
 			return bind(l, path)
