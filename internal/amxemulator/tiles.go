@@ -25,7 +25,6 @@ type memory interface {
 // registers are the matrix registers of a thread.
 type registers struct {
 	configured bool
-	startRow   byte
 	height     [tiles]int // in rows
 	width      [tiles]int // in bytes
 	data       [tiles][rows][rowBytes]byte
