@@ -40,13 +40,16 @@ func (e *emitter) convolve(x, kernel value, numbers string, w window, featureGro
 	if shape.Size() == 0 || x.shape().Size() == 0 || kernel.shape().Size() == 0 {
 		return e.convert(e.splat(t, 0), d)
 	}
+	operands, result, _ := strings.Cut(numbers, "->")
+	left, right, _ := strings.Cut(operands, "x")
+	x, kernel = e.wholeImages(x, left), e.wholeImages(kernel, right)
 	pads := make([]string, len(w.low))
 	for i := range pads {
 		pads[i] = list([]int{w.low[i], w.high[i]})
 	}
 	y := e.definef(t, "stablehlo.convolution(%s, %s) dim_numbers = %s, window = {stride = %s, pad = [%s], lhs_dilate = %s, rhs_dilate = %s} {batch_group_count = %d : i64, feature_group_count = %d : i64, precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]} : (%s, %s) -> %s",
 		x.name, kernel.name, numbers, list(w.stride), strings.Join(pads, ", "), list(w.inputDilation), list(w.kernelDilation), batchGroups, featureGroups, tensor(x.typ), tensor(kernel.typ), tensor(t))
-	return e.convert(y, d)
+	return e.convert(e.wholeImages(y, result), d)
 }
 
 func (e *emitter) conv(n *ir.Node, in []value) []value {
@@ -127,7 +130,8 @@ func (e *emitter) convKernelGrad(n *ir.Node, in []value) []value {
 // divided.
 func (e *emitter) groupedKernelGrad(a ir.ConvGradAttrs, x, dy value) value {
 	spatial, groups, d := len(a.Conv.Strides), a.Conv.Groups, x.dtype()
-	x, dy = e.wide(x), e.wide(dy)
+	image := axes(spatial, "b", "f")
+	x, dy = e.wholeImages(e.wide(x), image), e.wholeImages(e.wide(dy), image)
 	rank := spatial + 2
 	low, high := make([]int, rank), make([]int, rank)
 	for i := range spatial {
