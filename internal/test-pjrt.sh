@@ -35,9 +35,10 @@ GOKERAS_PJRT_CPU=${GOKERAS_PJRT_CPU:-$(plugin)}
 GOKERAS_LIBTPU=${GOKERAS_LIBTPU-$(libtpu)} # set but empty: there is none, and what compiles for TPUs is left out
 GOKERAS_PJRT_OLDEST=${GOKERAS_PJRT_OLDEST-$(oldest)} # set but empty: the newest alone
 export GOKERAS_PJRT_CPU GOKERAS_LIBTPU
-leave=(-skip '^Test(Hardware|TargetModels|OpenerOfTPU|HostOfPod)') # for a TPU: make tpu; for hours: make test-tpu-models; started by others
-[ -n "$GOKERAS_LIBTPU" ] || leave=(-skip '^Test(Hardware|Target|OpenerOfTPU|HostOfPod|TwoProcesses)')
-[ -z "${SHORT:-}" ] || leave+=(-short)
+left='Hardware|TargetModels|OpenerOfTPU|HostOfPod' # for a TPU: make tpu; for hours: make test-tpu-models; started by others
+[ -n "$GOKERAS_LIBTPU" ] || left='Hardware|Target|OpenerOfTPU|HostOfPod|TwoProcesses'
+leave=(-skip "^Test($left)")
+[ -z "${SHORT:-}" ] || leave=(-short -skip "^Test($left|PodResumes)")
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
