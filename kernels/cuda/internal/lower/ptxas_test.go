@@ -63,6 +63,9 @@ func appendKernels(t *testing.T, kernels []string, p *ir.Program, o lower.Option
 
 func inBatches(t *testing.T, ptxas, architecture, header string, kernels []string, most int) {
 	t.Helper()
+	if !strings.Contains(header, ptx.Dynamic) { // which loops of rows use
+		header += ptx.Dynamic
+	}
 	for batch := range slices.Chunk(kernels, 400) {
 		assemble(t, ptxas, architecture, header+strings.Join(batch, ""), most)
 	}
