@@ -60,7 +60,7 @@ func TestHardwareNCCLOneRank(t *testing.T) {
 // Two processes on one GPU meet in memory that they open to each other, and come to what those on fake devices come to.
 func TestHardwareTwoProcesses(t *testing.T) {
 	if _, d := hardware(t); d.Kind != Kind {
-		t.Skip("the processes use cuda:0")
+		t.Skip("the two processes open cuda:0, and the tests were told another device")
 	}
 	run := func(real bool) []*outcome {
 		c := startCluster(t, 2, gpuJob{Devices: 1, Deadline: 20 * time.Second, Epochs: 6, Windows: true, Real: real})

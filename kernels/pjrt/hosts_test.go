@@ -412,7 +412,7 @@ func TestPodLosesHost(t *testing.T) {
 // disturbed.
 func TestPodResumes(t *testing.T) {
 	if testing.Short() {
-		t.Skip("not with -short")
+		t.Skip("takes half a minute: without -short only")
 	}
 	one, err := distribute.NewOneDeviceStrategy("cpu:0")
 	require.NoError(t, err)

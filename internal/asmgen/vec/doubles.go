@@ -105,20 +105,6 @@ func (m machine) extremeDoubles(name string, start float64, f operation) {
 
 // foldDoubles is fold for floats of 64 bits.
 func (m machine) foldDoubles(v Vector, f operation) Vector {
-	low := NewVector(32)
-	if m.wide {
-		top := NewVector(32)
-		Extract(top, v, 1)
-		Extract(low, v, 0)
-		f(low, low, top)
-	} else {
-		Copy(low, v)
-	}
-	x, y := NewVector(16), NewVector(16)
-	Extract(y, low, 1)
-	Extract(x, low, 0)
-	f(x, x, y)
-	Permute(y, x, SwapPairs)
-	f(x, x, y)
+	x, _ := m.foldPairs(v, f)
 	return x
 }

@@ -6,6 +6,14 @@ import (
 
 // fold reduces the lanes of v to one number with a commutative instruction and returns it.
 func (m machine) fold(v Vector, f operation) Vector {
+	x, y := m.foldPairs(v, f)
+	Permute(y, x, SwapWithin)
+	f(x, x, y)
+	return x
+}
+
+// foldPairs reduces v to its first pair of lanes, as fold does, and returns a register to go on with.
+func (m machine) foldPairs(v Vector, f operation) (x, free Vector) {
 	low := NewVector(32)
 	if m.wide {
 		top := NewVector(32)
@@ -15,15 +23,13 @@ func (m machine) fold(v Vector, f operation) Vector {
 	} else {
 		Copy(low, v)
 	}
-	x, y := NewVector(16), NewVector(16)
-	Extract(y, low, 1)
+	x, free = NewVector(16), NewVector(16)
+	Extract(free, low, 1)
 	Extract(x, low, 0)
-	f(x, x, y)
-	Permute(y, x, SwapPairs)
-	f(x, x, y)
-	Permute(y, x, SwapWithin)
-	f(x, x, y)
-	return x
+	f(x, x, free)
+	Permute(free, x, SwapPairs)
+	f(x, x, free)
+	return x, free
 }
 
 func (m machine) reductions() {

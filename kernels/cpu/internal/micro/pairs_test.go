@@ -86,7 +86,7 @@ func TestPairsAgainstFloat64(t *testing.T) {
 		restore()
 	}
 	if !seen {
-		t.Skip("no processor feature that multiplies pairs of bfloat16")
+		t.Skip("needs a processor with AVX512-BF16, AMX or the BF16 of arm64, or an emulator of one (make amx, make arm64)")
 	}
 }
 
