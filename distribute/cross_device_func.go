@@ -29,7 +29,7 @@ func (f CrossDeviceFunc) check([]kernels.Device) error {
 	return nil
 }
 
-func (f CrossDeviceFunc) communicators(devices []kernels.Device) ([]kernels.Communicator, error) {
+func (f CrossDeviceFunc) communicators(devices []kernels.Device, _ bool) ([]kernels.Communicator, error) {
 	all, err := f(devices)
 	if err != nil {
 		return nil, fmt.Errorf("distribute: CrossDeviceFunc: %w", err)

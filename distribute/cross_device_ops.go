@@ -12,8 +12,9 @@ import (
 // CrossDeviceOps combine values over the replicas of one process. Give one to [MirroredOptions]. Those of your own are
 // a [CrossDeviceFunc].
 type CrossDeviceOps interface {
-	// communicators connects one replica on each device.
-	communicators(devices []kernels.Device) ([]kernels.Communicator, error)
+	// communicators connects one replica on each device. hosted says that other communicators call theirs, on behalf of
+	// running programs, with values that lie in host memory or are read and written from there.
+	communicators(devices []kernels.Device, hosted bool) ([]kernels.Communicator, error)
 	// check reports why the ops cannot serve these devices.
 	check(devices []kernels.Device) error
 }
@@ -37,8 +38,19 @@ func checkedOps(o CrossDeviceOps, devices []kernels.Device) (CrossDeviceOps, err
 	return o, nil
 }
 
+// arranger is the backend of the devices where they combine values by themselves in the order that they are told; nil
+// where the host does that.
+func arranger(devices []kernels.Device) kernels.Arranger {
+	b, err := kernels.Lookup(devices[0].Kind)
+	if err != nil || !sameKind(devices) {
+		return nil
+	}
+	a, _ := b.(kernels.Arranger)
+	return a
+}
+
 // ReductionToOneDevice copies all values to one device, combines them there in replica order and copies the result
-// back.
+// back. GPUs do so in device memory, and through pinned host memory between those that do not reach each other's.
 type ReductionToOneDevice struct {
 	// Device combines; "" is the first replica's. It must be one of the replicas' devices, or any device of host
 	// memory.
@@ -70,19 +82,31 @@ func (o ReductionToOneDevice) root(devices []kernels.Device) (int, error) {
 	return 0, fmt.Errorf("ReductionToOneDevice: device %v runs no replica; use one of %v", d, devices)
 }
 
-func (o ReductionToOneDevice) communicators(devices []kernels.Device) ([]kernels.Communicator, error) {
+func (o ReductionToOneDevice) communicators(devices []kernels.Device, hosted bool) ([]kernels.Communicator, error) {
 	root, err := o.root(devices)
 	if err != nil {
 		return nil, err
+	}
+	if b := arranger(devices); b != nil && !hosted {
+		group := []int{root}
+		for i := range devices {
+			if i != root {
+				group = append(group, i)
+			}
+		}
+		return b.Arrange(context.Background(), devices, kernels.Arrangement{Groups: [][]int{group}})
 	}
 	return newHostGroup(devices, 0, func(c *hostCommunicator, p *pack) { c.reduceAt(root, p) })
 }
 
 // HierarchicalCopyAllReduce combines values in two levels: within groups of replicas, then over the groups. It suits
 // machines whose devices are linked in groups, such as the eight GPUs of a DGX-1. GPUs are grouped as NVLink and PCIe
-// connect them; if that is unknown, and on CPUs, groups are of four replicas in order.
+// connect them; if that is unknown, and on CPUs, groups are of four replicas in order. GPUs combine in device memory:
+// the first of each group adds up what the others have, the first of all what the groups have, and the results go back
+// the same way. Pinned host memory lies between GPUs that do not reach each other's memory only.
 type HierarchicalCopyAllReduce struct {
-	// NumPacks says in how many packs the values of one call are combined; 0 is each value on its own.
+	// NumPacks says in how many packs the values of one call are combined; 0 is each value on its own. GPUs combine a
+	// pack within groups while the one before it is on its way between them.
 	NumPacks int
 }
 
@@ -92,12 +116,16 @@ func (o HierarchicalCopyAllReduce) check([]kernels.Device) error {
 	return checkPacks("HierarchicalCopyAllReduce", o.NumPacks)
 }
 
-func (o HierarchicalCopyAllReduce) communicators(devices []kernels.Device) ([]kernels.Communicator, error) {
+func (o HierarchicalCopyAllReduce) communicators(devices []kernels.Device, hosted bool) ([]kernels.Communicator, error) {
+	groups := groupsOf(devices)
+	if b := arranger(devices); b != nil && !hosted {
+		return b.Arrange(context.Background(), devices, kernels.Arrangement{Groups: groups, Packs: o.NumPacks})
+	}
 	all, err := newHostGroup(devices, o.NumPacks, (*hostCommunicator).reduceInGroups)
 	if err != nil {
 		return nil, err
 	}
-	for _, members := range groupsOf(devices) {
+	for _, members := range groups {
 		for _, i := range members {
 			all[i].(*hostCommunicator).near = members
 		}
@@ -130,7 +158,7 @@ func sameKind(devices []kernels.Device) bool {
 
 // RingAllReduce passes parts of the values around a ring of replicas: n-1 steps to combine, n-1 to distribute the
 // results. Each replica sends and receives 2·(n-1)/n of the data, whatever n. The order of summation is that of the
-// ring, the same on every run.
+// ring, the same on every run. GPUs do so in device memory.
 type RingAllReduce struct {
 	// NumPacks says in how many packs the values of one call are combined; 0 is each value on its own.
 	NumPacks int
@@ -138,7 +166,10 @@ type RingAllReduce struct {
 
 func (o RingAllReduce) check([]kernels.Device) error { return checkPacks("RingAllReduce", o.NumPacks) }
 
-func (o RingAllReduce) communicators(devices []kernels.Device) ([]kernels.Communicator, error) {
+func (o RingAllReduce) communicators(devices []kernels.Device, hosted bool) ([]kernels.Communicator, error) {
+	if b := arranger(devices); b != nil && !hosted {
+		return b.Arrange(context.Background(), devices, kernels.Arrangement{Ring: true, Packs: o.NumPacks})
+	}
 	return newHostGroup(devices, o.NumPacks, (*hostCommunicator).reduceInRing)
 }
 
@@ -188,7 +219,7 @@ func (o NcclAllReduce) check(devices []kernels.Device) error {
 	return nil
 }
 
-func (o NcclAllReduce) communicators(devices []kernels.Device) ([]kernels.Communicator, error) {
+func (o NcclAllReduce) communicators(devices []kernels.Device, _ bool) ([]kernels.Communicator, error) {
 	backend, err := kernels.Lookup(devices[0].Kind)
 	if err != nil {
 		return nil, err

@@ -223,8 +223,11 @@ func (s *MultiWorkerMirroredStrategy) Communicators() ([]kernels.Communicator, e
 // host memory where devices cannot do it inside of a program.
 func (s *MultiWorkerMirroredStrategy) among() ([]kernels.Communicator, error) {
 	devices := s.at.Devices
-	if len(devices) == 1 || s.crossOps != nil {
+	switch {
+	case len(devices) == 1:
 		return s.local.Communicators()
+	case s.crossOps != nil:
+		return s.crossOps.communicators(devices, true)
 	}
 	backend, err := kernels.Lookup(devices[0].Kind)
 	if err != nil {
@@ -232,7 +235,7 @@ func (s *MultiWorkerMirroredStrategy) among() ([]kernels.Communicator, error) {
 	}
 	all, err := backend.NewCommunicators(context.Background(), kernels.CommunicatorOptions{Devices: devices, Inner: true})
 	if errors.Is(err, errors.ErrUnsupported) {
-		return RingAllReduce{}.communicators(devices)
+		return RingAllReduce{}.communicators(devices, true)
 	}
 	return all, err
 }

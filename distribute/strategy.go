@@ -141,7 +141,7 @@ func (s *local) Communicators() ([]kernels.Communicator, error) {
 		return make([]kernels.Communicator, 1), nil
 	}
 	if s.crossOps != nil {
-		return s.crossOps.communicators(s.at.Devices)
+		return s.crossOps.communicators(s.at.Devices, false)
 	}
 	return s.connect(context.Background(), nil)
 }

@@ -38,6 +38,7 @@ type combining struct {
 	packs  []pack        // of these values, those that travel together
 	rounds []windowRound // where windows do
 	window []windowValue
+	relay  *relay // where the all-reduce is arranged
 }
 
 // combined is one value of a collective.
@@ -113,10 +114,15 @@ func (g *group) plan(replica int, step *lower.Step) (*combining, error) {
 	for _, v := range operands {
 		total += v.Type.Bytes()
 	}
-	c := &combining{shares: step.Op == ir.AllReduce && g.inShares(total), needs: int64(flagSlot * (n + 1)), pinned: flagSlot, values: make([]combined, len(operands))}
+	arranged := step.Op == ir.AllReduce && g.arrangement != nil
+	c := &combining{shares: step.Op == ir.AllReduce && !arranged && g.inShares(total), needs: int64(flagSlot * (n + 1)), pinned: flagSlot, values: make([]combined, len(operands))}
 	var err error
 	if c.flags, err = g.session(replica, "flags", func() (*ir.Program, error) { return pickFlag(n) }); err != nil {
 		return nil, err
+	}
+	if arranged {
+		c.values = nil
+		return c, g.planRelay(replica, c, step)
 	}
 	for k, v := range operands {
 		m := &c.values[k]
@@ -234,6 +240,9 @@ func (g *group) collect() (int, error) {
 
 // collectAmong combines by kernels of our own.
 func (g *group) collectAmong() (int, error) {
+	if g.of(0).relay != nil {
+		return g.collectArranged()
+	}
 	if !g.peers {
 		if i, err := g.each((*group).publish); err != nil {
 			return i, err
@@ -307,8 +316,8 @@ func (g *group) publish(replica int, d *device, c *combining) error {
 	return nil
 }
 
-// combine works out a replica's results, or its share of them, and which failure flag of all is set first.
-func (g *group) combine(replica int, d *device, c *combining) error {
+// combineFlags works out which failure flag of all is set first.
+func (g *group) combineFlags(replica int, d *device, c *combining) error {
 	area := g.areas[replica].scratch
 	c.flags.begin(g.lanes[replica])
 	for q := range g.parts {
@@ -321,9 +330,15 @@ func (g *group) combine(replica int, d *device, c *combining) error {
 		}
 		c.flags.inputs = append(c.flags.inputs, at)
 	}
-	if err := c.flags.small(area); err != nil {
+	return c.flags.small(area)
+}
+
+// combine works out a replica's results, or its share of them, and which failure flag of all is set first.
+func (g *group) combine(replica int, d *device, c *combining) error {
+	if err := g.combineFlags(replica, d, c); err != nil {
 		return err
 	}
+	area := g.areas[replica].scratch
 	for k := range c.values {
 		m := &c.values[k]
 		if m.program == nil {

@@ -49,11 +49,16 @@ func (b *backend) NewCommunicators(ctx context.Context, o kernels.CommunicatorOp
 	if err != nil {
 		return nil, err
 	}
-	all := make([]kernels.Communicator, len(o.Devices))
+	return g.ends(), nil
+}
+
+// ends are the communicators of a group's replicas.
+func (g *group) ends() []kernels.Communicator {
+	all := make([]kernels.Communicator, len(g.devices))
 	for i := range all {
 		all[i] = &communicator{group: g, replica: i}
 	}
-	return all, nil
+	return all
 }
 
 // Replica is this end's number among the replicas of all processes.

@@ -29,6 +29,8 @@ type group struct {
 	packs   int       // in which NCCL combines the values of a call; 0: each on its own
 	narrow  ir.DType  // the type in which large sums of float32 travel; Invalid: their own
 
+	arrangement *kernels.Arrangement // of all-reduces by kernels of our own; nil: in one go, or in shares
+
 	mu      sync.Mutex
 	changed sync.Cond
 	parts   []part // by replica; without a session where it has not come

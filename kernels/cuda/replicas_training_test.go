@@ -126,7 +126,7 @@ func TestReplicasOwnLoop(t *testing.T) {
 	}
 }
 
-// Every way of combining works: those that go through host memory come to the bits of each other's order.
+// Every way of combining works, those that are arranged included.
 func TestReplicasCrossDeviceOps(t *testing.T) {
 	_, f := fakes()
 	network := func() []layers.Layer { return []layers.Layer{&layers.Flatten{}, &layers.Dense{Units: 3}} }

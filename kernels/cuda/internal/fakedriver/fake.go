@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -72,6 +73,8 @@ type Fake struct {
 	fault   error // of a kernel; stays
 
 	identity uint64 // among all drivers
+
+	downloaded atomic.Int64 // bytes
 
 	tracing  bool
 	spans    []Span

@@ -111,8 +111,14 @@ func (f *Fake) CopyToHost(to []byte, from driver.Address, s driver.Handle) drive
 	if r != 0 {
 		return r
 	}
-	return f.put(s, func() error { return f.move(to, f.Memory.At(uint64(from)), len(to)) })
+	return f.put(s, func() error {
+		f.downloaded.Add(int64(len(to)))
+		return f.move(to, f.Memory.At(uint64(from)), len(to))
+	})
 }
+
+// Downloaded is how many bytes were copied from devices to host memory so far, by graphs too.
+func (f *Fake) Downloaded() int64 { return f.downloaded.Load() }
 
 func (f *Fake) CopyOnDevice(to, from driver.Address, bytes int64, s driver.Handle) driver.Result {
 	r := f.enter("cuMemcpyDtoDAsync_v2")

@@ -1,0 +1,60 @@
+package kernels
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Arranger is implemented by backends whose devices combine values in an order that the caller chooses.
+type Arranger interface {
+	Backend
+	// Arrange connects one replica on each of the devices, all in this process. It returns their communicators, in the
+	// order of the devices.
+	Arrange(ctx context.Context, devices []Device, a Arrangement) ([]Communicator, error)
+}
+
+// Arrangement says where and in which order replicas combine the values of all-reduces.
+type Arrangement struct {
+	// Groups are combined first, each on the device of the replica that is listed first, in the order of their numbers;
+	// then the results of the groups, on the device of the first replica of the first group, in the order of the
+	// groups. The results go back the same way. Every replica is in one group.
+	Groups [][]int
+	// Ring passes parts of the values around the ring of all replicas instead: the one before adds up, the next goes
+	// on.
+	Ring bool
+	// Packs is in how many packs of equal lengths the values of one call, laid end to end, are combined, one behind the
+	// other; 0 is each value on its own.
+	Packs int
+}
+
+// Check reports why the arrangement is not one of so many replicas.
+func (a Arrangement) Check(replicas int) error {
+	if a.Packs < 0 {
+		return fmt.Errorf("values cannot be combined in %d packs; expected 0 or more", a.Packs)
+	}
+	if a.Ring {
+		if a.Groups != nil {
+			return errors.New("values are combined in groups or round a ring; received both")
+		}
+		return nil
+	}
+	seen := make([]bool, replicas)
+	count := 0
+	for _, members := range a.Groups {
+		for _, r := range members {
+			if r < 0 || r >= replicas || seen[r] {
+				return fmt.Errorf("groups %v are not those of %d replicas; expected each of the numbers from 0 to %d once", a.Groups, replicas, replicas-1)
+			}
+			seen[r] = true
+			count++
+		}
+		if len(members) == 0 {
+			return fmt.Errorf("groups %v: one is empty", a.Groups)
+		}
+	}
+	if count != replicas {
+		return fmt.Errorf("groups %v are not those of %d replicas; expected each of the numbers from 0 to %d once", a.Groups, replicas, replicas-1)
+	}
+	return nil
+}
