@@ -13,6 +13,10 @@ type Device struct {
 	Index int
 }
 
+// ErrNotComing is in the errors of communicators that have waited in vain for replicas of other processes: no
+// connection is lost, and yet nothing comes.
+var ErrNotComing = errors.New("replicas of another process do not come")
+
 // ErrDeviceLost is in the errors of calls on a device that does not work any more, such as a GPU that fell off the bus.
 // Other devices do.
 var ErrDeviceLost = errors.New("the device is lost")

@@ -40,3 +40,37 @@ func TestBreak(t *testing.T) {
 	}
 	require.ErrorIs(t, groups[2].Break("remote error"), ErrClosed)
 }
+
+// Workers that wait elsewhere for one that does not come name it, though it is alive. Where all of them wait, each says
+// why; where one waits in a collective of the group, the difference between the two is the reason.
+func TestMissing(t *testing.T) {
+	groups := join(t, 3, func(_ int, o *Options) { o.Deadline = 500 * time.Millisecond })
+	noErrors(t, together(groups, func(rank int, g *Group) error {
+		if rank == 1 { // it takes its time over something else
+			over, why := g.Ended()
+			<-over
+			var own *ExpelledError
+			require.ErrorAs(t, why(), &own)
+		} else {
+			var lost *MemberError
+			require.ErrorAs(t, g.Missing("devices wait"), &lost)
+			require.Len(t, lost.Lost, 1)
+			require.ErrorContains(t, lost, "worker:1")
+			require.ErrorContains(t, lost, "roll call")
+		}
+		return g.Regroup(context.Background(), Terms{Min: 3})
+	}))
+	for _, err := range together(groups, func(_ int, g *Group) error { return g.Missing("devices wait") }) {
+		require.ErrorContains(t, err, "devices wait")
+	}
+	noErrors(t, together(groups, func(_ int, g *Group) error { return g.Regroup(context.Background(), Terms{Min: 3}) }))
+	for rank, err := range together(groups, func(rank int, g *Group) error {
+		if rank == 0 {
+			return g.Barrier(context.Background(), Name("another call"))
+		}
+		return g.Missing("devices wait")
+	}) {
+		require.ErrorContains(t, err, "another call", "rank %d", rank)
+		require.ErrorContains(t, err, "roll call", "rank %d", rank)
+	}
+}

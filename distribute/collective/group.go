@@ -368,6 +368,31 @@ func (g *Group) Break(text string) error {
 	}
 }
 
+// rollCall is the name of the collective by which workers find out who is missing. The call must be the same on all.
+const rollCall = "roll call of workers whose devices wait in vain"
+
+// Missing says that this worker waits for others by another way than the group's, and that they do not come, though no
+// connection is lost. Workers that wait as well say so, too; a member that does not within Options.Deadline is lost,
+// and the error names it. Where all say so, or this worker is in a collective at the same time, it is Break.
+func (g *Group) Missing(text string) error {
+	g.mu.Lock()
+	s := g.session
+	g.mu.Unlock()
+	if s != nil && s.n > 1 && g.opMu.TryLock() {
+		c := newCall(call{kind: barrier, name: rollCall, timeout: g.settings.Deadline})
+		var err error
+		if !s.ended() { // no other session can begin meanwhile
+			err = g.perform(context.Background(), c, 0, func(s *session) error { return s.allReduce(context.Background(), c, vector{}) })
+		}
+		calls.Put(c)
+		g.opMu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return g.Break(text)
+}
+
 // Withdraw leaves the group at once, with a reason that the others learn in a *MemberError. They can go on without this
 // worker; Regroup asks to be taken back.
 func (g *Group) Withdraw(why string) {

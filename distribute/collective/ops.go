@@ -59,6 +59,11 @@ func (g *Group) run(ctx context.Context, c *call, options []CallOption, body fun
 	}
 	g.opMu.Lock()
 	defer g.opMu.Unlock()
+	return g.perform(ctx, c, size, body)
+}
+
+// perform does a collective. g.opMu is held.
+func (g *Group) perform(ctx context.Context, c *call, size int, body func(s *session) error) error {
 	s, err := g.ready(ctx)
 	if err != nil {
 		return err

@@ -211,7 +211,11 @@ func (w *group) Ended() (over <-chan struct{}, why func() error) { return w.g.En
 
 // Break implements [distribute.EndingGroup].
 func (w *group) Break(err error) error {
-	return fmt.Errorf("%w (%w)", w.g.Break(err.Error()), err)
+	end := w.g.Break
+	if errors.Is(err, kernels.ErrNotComing) {
+		end = w.g.Missing
+	}
+	return fmt.Errorf("%w (%w)", end(err.Error()), err)
 }
 
 // Fail implements [distribute.WorkerGroup]. What the others wait for ends with an error that names this worker and

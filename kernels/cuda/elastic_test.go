@@ -70,6 +70,9 @@ type gpuJob struct {
 	Windows  bool          // the workers are on one host, without NCCL
 	Real     bool          // the workers meet on the GPU cuda:0
 	Pace     time.Duration // of a step, at least: there shall be time for faults
+	Ring     bool          // the workers meet in host memory
+	Timeout  time.Duration // of what they wait for
+	Stuck    stuckAt       // where worker 1 stays forever
 }
 
 const jobSteps = 4 // in an epoch
@@ -102,9 +105,18 @@ func (j *gpuJob) work() error {
 	if j.Real {
 		kind, own.sharing, own.openNCCL = Kind, true, b.openNCCL
 	}
+	if j.Ring {
+		implementation = collective.Ring
+	}
+	if j.Stuck == inNCCL || j.Stuck == inCall {
+		b.openNCCL = func() (nccl.API, error) { return stuckLibrary{library, j}, nil }
+	}
 	kernels.Register(b)
 	o := multiworker.Options{Elastic: j.Elastic, Deadline: j.Deadline, JoinTimeout: time.Minute, Observe: func(text string) { fmt.Println(text) },
-		Communication: collective.CommunicationOptions{Implementation: implementation}}
+		Communication: collective.CommunicationOptions{Implementation: implementation, Timeout: j.Timeout}}
+	if j.Stuck == absent {
+		o.JoinTimeout = j.Timeout
+	}
 	for i := range j.Devices {
 		o.Devices = append(o.Devices, fmt.Sprint(kind, ":", i))
 	}
@@ -119,11 +131,18 @@ func (j *gpuJob) work() error {
 	if err := m.Compile(keras.CompileConfig{Optimizer: &optimizers.Adam{LearningRate: 0.01}, Loss: "mse", Metrics: []string{"mae"}}); err != nil {
 		return err
 	}
+	if j.Stuck == inLoop || j.Stuck == inCall {
+		return j.loop(s)
+	}
+	j.stick(beforeFit)
 	epoch := 0
 	told := &callbacks.LambdaCallback{
 		EpochBegin: func(e int) error { epoch = e; return nil },
 		TrainBatchEnd: func(batch int, _ *callbacks.Logs) error {
 			fmt.Println("step", epoch*jobSteps+batch+1)
+			if batch == 2 {
+				j.stick(inStep)
+			}
 			time.Sleep(j.Pace)
 			return nil
 		},
@@ -182,6 +201,7 @@ type gpuCluster struct {
 	outcomes []*outcome
 	failures []string
 	log      []string
+	late     bool
 }
 
 func startCluster(t *testing.T, workers int, job gpuJob) *gpuCluster {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ type link struct {
 	first, ranks int           // of the ranks of all processes
 	timeout      time.Duration // the longest wait without progress
 	broken       func(err error) error
+	everybody    []offer // what all processes have, this one too; empty where they do not tell each other
 	finishing    sync.Once
 
 	mu     sync.Mutex // guards what follows, and every call on a communicator of NCCL
@@ -80,7 +82,7 @@ func (b *backend) newLink(ctx context.Context, o kernels.CommunicatorOptions, g 
 		return nil, err
 	}
 	l := &link{
-		devices: g.devices, first: o.First, ranks: o.Total(), timeout: o.Timeout, broken: o.Broken, flight: make([]flight, len(g.devices)),
+		everybody: found.offers, devices: g.devices, first: o.First, ranks: o.Total(), timeout: o.Timeout, broken: o.Broken, flight: make([]flight, len(g.devices)),
 		work: make(chan struct{}, 1), over: make(chan struct{}),
 	}
 	if l.timeout == 0 {
@@ -96,7 +98,7 @@ func (b *backend) newLink(ctx context.Context, o kernels.CommunicatorOptions, g 
 			found.problem = fmt.Errorf("%w; %w", refused, found.problem)
 		}
 	}
-	if l.carrier, err = b.carry(ctx, l, w, found); err != nil {
+	if l.carrier, err = b.carry(ctx, o, l, w, found); err != nil {
 		return nil, err
 	}
 	go l.watch()
@@ -104,14 +106,14 @@ func (b *backend) newLink(ctx context.Context, o kernels.CommunicatorOptions, g 
 }
 
 // carry chooses between windows, which may be nil, and NCCL; where both can be measured, it takes both.
-func (b *backend) carry(ctx context.Context, l *link, w *windows, found found) (carrier, error) {
+func (b *backend) carry(ctx context.Context, o kernels.CommunicatorOptions, l *link, w *windows, found found) (carrier, error) {
 	switch {
 	case w == nil && found.problem != nil:
 		return nil, found.problem
 	case w != nil && (found.problem != nil || b.measure == nil):
 		return w, nil
 	}
-	c, err := b.byNCCL(ctx, l, found.id)
+	c, err := b.byNCCL(ctx, o, l, found.id)
 	if w == nil {
 		return c, err
 	}
@@ -169,10 +171,32 @@ func (l *link) watch() {
 	}
 }
 
-// waitError says that nothing came from other processes for too long.
-type waitError struct{ text string }
+// waitError says that nothing came from other processes for too long, or that one of them has aborted.
+type waitError struct {
+	text string
+	vain bool // nothing came
+}
 
 func (e *waitError) Error() string { return e.text }
+
+func (e *waitError) Is(target error) bool { return e.vain && target == kernels.ErrNotComing }
+
+// others names the other processes with their devices: " (worker 1 (cuda:0 of host b))".
+func (l *link) others() string {
+	if len(l.everybody) < 2 {
+		return ""
+	}
+	var names []string
+	first := 0
+	for rank := range l.everybody {
+		f := &l.everybody[rank]
+		if first != l.first {
+			names = append(names, f.who(rank))
+		}
+		first += len(f.Devices)
+	}
+	return ": " + strings.Join(names, ", ")
+}
 
 // explain asks why the connection to other processes broke, where err is that it did. Locks may not be held that an
 // abort needs.
@@ -217,7 +241,7 @@ func (l *link) look() (busy bool, err error) {
 		busy = busy || f.begin < f.end
 	}
 	if waits := time.Since(l.moved); busy && waits > l.timeout {
-		return true, &waitError{fmt.Sprintf("cuda: replicas %d to %d of %d on %v have waited for the others in %s for %v; one of the others is lost or does not make the same calls", l.first, l.first+len(l.devices)-1, l.ranks, l.names(), l.carrier.name(), l.timeout)}
+		return true, &waitError{fmt.Sprintf("cuda: replicas %d to %d of %d on %v have waited for the others in %s for %v; one of the others is lost or does not make the same calls%s", l.first, l.first+len(l.devices)-1, l.ranks, l.names(), l.carrier.name(), l.timeout, l.others()), true}
 	}
 	return busy, nil
 }
@@ -237,7 +261,7 @@ func (l *link) failure() error {
 	err := l.err
 	l.mu.Unlock()
 	if err == nil {
-		return l.explain(&waitError{"cuda: another process has aborted a collective"})
+		return l.explain(&waitError{text: "cuda: another process has aborted a collective"})
 	}
 	return err
 }

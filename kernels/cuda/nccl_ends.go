@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
 )
 
@@ -21,9 +22,49 @@ type ends struct {
 }
 
 // byNCCL connects the devices of a link.
-func (b *backend) byNCCL(ctx context.Context, l *link, id nccl.ID) (carrier, error) {
+func (b *backend) byNCCL(ctx context.Context, o kernels.CommunicatorOptions, l *link, id nccl.ID) (carrier, error) {
 	e := &ends{link: l, api: b.nccl}
 	l.carrier = e
+	err := e.come(id)
+	if err = l.compare(ctx, o, err); err != nil {
+		l.abort(err)
+		return nil, err
+	}
+	late := &waitError{fmt.Sprintf("cuda: not all of %d replicas have come to connect through NCCL within %v%s", l.ranks, l.timeout, l.others()), true}
+	ctx, cancel := context.WithTimeoutCause(ctx, l.timeout, late)
+	defer cancel()
+	if err := e.settle(ctx); err != nil {
+		err = l.explain(fmt.Errorf("cuda: connecting replicas %d to %d of %d on %v through NCCL: %w", l.first, l.first+len(l.devices)-1, l.ranks, l.names(), err))
+		l.abort(err)
+		return nil, err
+	}
+	return e, nil
+}
+
+// compare tells all processes whether this one could begin to connect, and learns whether they could. NCCL would wait
+// for one that could not.
+func (l *link) compare(ctx context.Context, o kernels.CommunicatorOptions, own error) error {
+	if o.Exchange == nil {
+		return own
+	}
+	all, err := exchange(ctx, o, invitation{}, own)
+	if err == nil {
+		for rank, i := range all {
+			if i.Problem != "" {
+				err = fmt.Errorf("cuda: %s cannot connect through NCCL: %s", l.everybody[rank].who(rank), i.Problem)
+				break
+			}
+		}
+	}
+	if own != nil {
+		return own
+	}
+	return err
+}
+
+// come makes the communicators, which connect meanwhile.
+func (e *ends) come(id nccl.ID) error {
+	l := e.link
 	for i, d := range l.devices {
 		err := d.Enter()
 		if err == nil {
@@ -34,18 +75,10 @@ func (b *backend) byNCCL(ctx context.Context, l *link, id nccl.ID) (carrier, err
 			d.Leave()
 		}
 		if err != nil {
-			l.abort(err)
-			return nil, err
+			return err
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, l.timeout, fmt.Errorf("cuda: not all of %d replicas have come to connect through NCCL within %v", l.ranks, l.timeout))
-	defer cancel()
-	if err := e.settle(ctx); err != nil {
-		err = l.explain(fmt.Errorf("cuda: connecting replicas %d to %d of %d on %v through NCCL: %w", l.first, l.first+len(l.devices)-1, l.ranks, l.names(), err))
-		l.abort(err)
-		return nil, err
-	}
-	return e, nil
+	return nil
 }
 
 func (e *ends) name() string { return "NCCL" }

@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -292,20 +293,42 @@ func TestNCCLRendezvous(t *testing.T) {
 	require.NoError(t, p.clean())
 }
 
-// A process that exchanges messages and then does not come to connect is waited for until the time is over.
+// A process that cannot begin to connect is named to the others at once. One that exchanges messages and then does not
+// come is waited for until the time is over.
 func TestNCCLNeverComes(t *testing.T) {
 	processes := newProcesses(2)
 	members := newMembers(processes, 1, 1)
 	for i := range members {
 		members[i].options.Timeout = 20 * time.Millisecond
 	}
-	processes[1].library.Fail("ncclCommInitRankConfig", 1)
-	errs := each(2, func(i int) error {
+	connect := func(i int) error {
 		_, err := members[i].NewCommunicators(t.Context(), kernels.CommunicatorOptions{Devices: []kernels.Device{{Kind: Kind}}})
 		return err
+	}
+	processes[1].library.Fail("ncclCommInitRankConfig", 1)
+	errs := each(2, connect)
+	require.ErrorContains(t, errs[0], "cuda: worker 1 (cuda:0 of host ")
+	require.ErrorContains(t, errs[0], ") cannot connect through NCCL: ")
+	for _, err := range errs {
+		require.ErrorContains(t, err, "ncclCommInitRankConfig")
+		require.ErrorContains(t, err, "replica 1 of 2 on cuda:0")
+	}
+	errs = each(2, func(i int) error {
+		if i == 0 {
+			return connect(i)
+		}
+		own, err := processes[1].backend.offer(kernels.CommunicatorOptions{First: 1, Replicas: 2, Library: kernels.NCCL, Devices: []kernels.Device{{Kind: Kind}}})
+		require.NoError(t, err)
+		for _, message := range []any{own, invitation{}} {
+			data, err := json.Marshal(message)
+			require.NoError(t, err)
+			_, err = members[1].options.Exchange(t.Context(), data)
+			require.NoError(t, err)
+		}
+		return nil
 	})
-	require.ErrorContains(t, errs[0], "connecting replicas 0 to 0 of 2 on [cuda:0] through NCCL: cuda: not all of 2 replicas have come to connect through NCCL within 20ms")
-	require.ErrorContains(t, errs[1], "replica 1 of 2 on cuda:0")
+	require.ErrorContains(t, errs[0], "connecting replicas 0 to 0 of 2 on [cuda:0] through NCCL: cuda: not all of 2 replicas have come to connect through NCCL within 20ms: worker 1 (cuda:0 of host ")
+	require.ErrorIs(t, errs[0], kernels.ErrNotComing)
 	for _, p := range processes {
 		require.NoError(t, p.clean())
 	}

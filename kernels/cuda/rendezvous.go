@@ -67,6 +67,7 @@ type found struct {
 	id      nccl.ID
 	problem error // why it cannot be NCCL
 	windows bool  // it can be windows, as far as is known
+	offers  []offer
 }
 
 func decodeOffer(data []byte) (f offer, err error) {
@@ -160,7 +161,7 @@ func (b *backend) rendezvous(ctx context.Context, o kernels.CommunicatorOptions)
 	if !b.sharing {
 		shared = sharedCard(offers)
 	}
-	out := found{id: nccl.ID(offers[0].ID), problem: differing(offers), windows: shared == nil}
+	out := found{id: nccl.ID(offers[0].ID), problem: differing(offers), windows: shared == nil, offers: offers}
 	for _, f := range offers {
 		out.windows = out.windows && f.Window && f.Host == offers[0].Host
 	}
