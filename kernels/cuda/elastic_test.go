@@ -83,7 +83,11 @@ type outcome struct {
 	Loss    []float64
 	Steps   float64 // as the optimizer counts
 	Calls   int     // all-reduces by the library, in this life; or memory of others that was opened
+	Read    int     // copies of the first kernel, or of its moments, to host memory, between the first step and the last
 }
+
+// kernelBytes is the size of the first kernel, which nothing else has.
+const kernelBytes = 4 * 3 * 4
 
 // work is a worker's life.
 func (j *gpuJob) work() error {
@@ -135,11 +139,14 @@ func (j *gpuJob) work() error {
 		return j.loop(s)
 	}
 	j.stick(beforeFit)
-	epoch := 0
+	epoch, read := 0, -1
 	told := &callbacks.LambdaCallback{
 		EpochBegin: func(e int) error { epoch = e; return nil },
 		TrainBatchEnd: func(batch int, _ *callbacks.Logs) error {
 			fmt.Println("step", epoch*jobSteps+batch+1)
+			if read < 0 {
+				read = f.Downloads()[kernelBytes]
+			}
 			if batch == 2 {
 				j.stick(inStep)
 			}
@@ -158,7 +165,7 @@ func (j *gpuJob) work() error {
 	if err != nil {
 		return err
 	}
-	out := outcome{Loss: h.Logs["loss"], Calls: library.Calls()["ncclAllReduce"]}
+	out := outcome{Read: f.Downloads()[kernelBytes] - read, Loss: h.Logs["loss"], Calls: library.Calls()["ncclAllReduce"]}
 	switch {
 	case j.Real:
 		out.Calls = 1
@@ -342,6 +349,45 @@ func (c *gpuCluster) end() []*outcome {
 		return true
 	})
 	return c.outcomes
+}
+
+// The state stays in device memory when workers are lost: nobody copies a weight to the host where nobody is behind the
+// others. Where a worker comes back, one of the others does so.
+func TestRecoveryStaysOnDevices(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes: not with -short")
+	}
+	for how, windows := range map[string]bool{"NCCL": false, "windows": true} {
+		for _, returns := range []bool{false, true} {
+			t.Run(fmt.Sprint(how, ", returns: ", returns), func(t *testing.T) {
+				c := startCluster(t, 3, gpuJob{Devices: 1, Elastic: &distribute.Elastic{Min: 1}, Epochs: 8, Deadline: 1500 * time.Millisecond, Windows: windows})
+				for i := range 3 {
+					c.start(i)
+				}
+				c.whole(3)
+				c.signal(1, syscall.SIGKILL)
+				c.said(0, "lost worker:1")
+				c.step(c.last + 2)
+				if returns {
+					c.start(1)
+				} else {
+					c.outcomes[1] = new(outcome) // it does not count
+				}
+				read := 0
+				for i, got := range c.end() {
+					if i != 1 {
+						require.Equal(t, float64(8*jobSteps), got.Steps)
+						read += got.Read
+					}
+				}
+				if returns {
+					require.Positive(t, read, "the state of the worker that came back")
+				} else {
+					require.Zero(t, read)
+				}
+			})
+		}
+	}
 }
 
 // Workers with GPUs that are killed, frozen and started again, the first one among them, train through NCCL what they

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -74,7 +73,7 @@ type Fake struct {
 
 	identity uint64 // among all drivers
 
-	downloaded atomic.Int64 // bytes
+	downloads downloads
 
 	tracing  bool
 	spans    []Span
@@ -96,11 +95,17 @@ func New(o Options) *Fake {
 		o.Memory = 1 << 30
 	}
 	return &Fake{
-		options: o, next: 1000, streams: map[driver.Handle]*stream{}, events: map[driver.Handle]*event{}, modules: map[driver.Handle]*ptxsim.Module{},
+		downloads: downloads{sizes: map[int]int{}}, options: o, next: 1000, streams: map[driver.Handle]*stream{}, events: map[driver.Handle]*event{}, modules: map[driver.Handle]*ptxsim.Module{},
 		kernels: map[driver.Handle]*ptxsim.Kernel{}, allowed: map[driver.Handle]int{}, graphs: map[driver.Handle][]node{}, ready: map[driver.Handle][]node{}, host: map[*byte]bool{},
 		kept: map[int64]int{}, parsed: map[string]*ptxsim.Module{}, sizes: map[driver.Address]int64{}, calls: map[string]int{},
 		owners: map[driver.Address]int{}, access: map[[2]int]bool{}, current: map[int]int{}, lost: map[int]bool{}, shared: map[driver.Address]shared{}, identity: rand.Uint64(), homes: map[driver.Handle]int{},
 	}
+}
+
+// downloads counts copies to host memory, by their bytes.
+type downloads struct {
+	sync.Mutex
+	sizes map[int]int
 }
 
 // stream does work in order, on a goroutine of its own.

@@ -4,6 +4,7 @@ package fakedriver
 
 import (
 	"fmt"
+	"maps"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
@@ -112,13 +113,19 @@ func (f *Fake) CopyToHost(to []byte, from driver.Address, s driver.Handle) drive
 		return r
 	}
 	return f.put(s, func() error {
-		f.downloaded.Add(int64(len(to)))
+		f.downloads.Lock()
+		f.downloads.sizes[len(to)]++
+		f.downloads.Unlock()
 		return f.move(to, f.Memory.At(uint64(from)), len(to))
 	})
 }
 
-// Downloaded is how many bytes were copied from devices to host memory so far, by graphs too.
-func (f *Fake) Downloaded() int64 { return f.downloaded.Load() }
+// Downloads tells how many copies of each size, in bytes, were made from devices to host memory, by graphs too.
+func (f *Fake) Downloads() map[int]int {
+	f.downloads.Lock()
+	defer f.downloads.Unlock()
+	return maps.Clone(f.downloads.sizes)
+}
 
 func (f *Fake) CopyOnDevice(to, from driver.Address, bytes int64, s driver.Handle) driver.Result {
 	r := f.enter("cuMemcpyDtoDAsync_v2")
