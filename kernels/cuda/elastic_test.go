@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -73,6 +74,7 @@ type gpuJob struct {
 	Ring     bool          // the workers meet in host memory
 	Timeout  time.Duration // of what they wait for
 	Stuck    stuckAt       // where worker 1 stays forever
+	Launched bool          // by keras launch, which says what devices of one machine the worker sees
 }
 
 const jobSteps = 4 // in an epoch
@@ -91,7 +93,14 @@ const kernelBytes = 4 * 3 * 4
 
 // work is a worker's life.
 func (j *gpuJob) work() error {
-	f := fakedriver.New(fakedriver.Options{Devices: j.Devices, Bus: os.Getpid()})
+	bus := os.Getpid()
+	if j.Launched {
+		var err error
+		if bus, err = strconv.Atoi(os.Getenv("CUDA_VISIBLE_DEVICES")); err != nil {
+			return err
+		}
+	}
+	f := fakedriver.New(fakedriver.Options{Devices: j.Devices, Bus: bus})
 	library, err := fakenccl.Dial("unix", j.World, f)
 	if err != nil {
 		return err
@@ -99,6 +108,9 @@ func (j *gpuJob) work() error {
 	b := newBackend("fakecuda", func() (driver.API, error) { return f, nil })
 	b.host = func() string { return fmt.Sprint("host", os.Getpid()) } // the fakes number their cards alike
 	b.openNCCL = func() (nccl.API, error) { return library, nil }
+	if j.Launched {
+		b.host = func() string { return "one host" }
+	}
 	implementation := collective.NCCL
 	if j.Windows {
 		implementation = collective.Auto
