@@ -31,6 +31,8 @@ func checkedOps(o CrossDeviceOps, devices []kernels.Device) (CrossDeviceOps, err
 		switch gpus, err := haveLibrary(devices, kernels.NCCL); {
 		case !gpus:
 			return ReductionToOneDevice{}, nil
+		case err != nil && n.Wire != ir.Invalid:
+			return ownWay{n.Wire}, nil
 		case err != nil:
 			return nil, nil // the backend's own way
 		}
@@ -47,6 +49,22 @@ func arranger(devices []kernels.Device) kernels.Arranger {
 	}
 	a, _ := b.(kernels.Arranger)
 	return a
+}
+
+// ownWay is the backend's own way, with a type for the wire.
+type ownWay struct{ wire ir.DType }
+
+func (o ownWay) check([]kernels.Device) error { return nil }
+
+func (o ownWay) communicators(devices []kernels.Device, hosted bool) ([]kernels.Communicator, error) {
+	if hosted {
+		return RingAllReduce{}.communicators(devices, true)
+	}
+	backend, err := kernels.Lookup(devices[0].Kind)
+	if err != nil {
+		return nil, err
+	}
+	return backend.NewCommunicators(context.Background(), kernels.CommunicatorOptions{Devices: devices, Narrow: o.wire})
 }
 
 // ReductionToOneDevice copies all values to one device, combines them there in replica order and copies the result
@@ -193,7 +211,8 @@ type NcclAllReduce struct {
 	// own, in one group of NCCL. (TensorFlow's default is 1.) It does not concern floats of 16 bits.
 	NumPacks int
 	// Wire is the type in which sums of more than 16 KiB of float32 travel between the GPUs, [ir.BFloat16] or
-	// [ir.Float16]; sums are formed in float32, in the order of the replicas. 0: float32
+	// [ir.Float16]; sums are formed in float32, in the order of the replicas, also where Fallback does without NCCL. 0:
+	// float32
 	Wire ir.DType
 	// Fallback uses the GPU backend's own method without NCCL, and ReductionToOneDevice without GPUs, as TensorFlow
 	// does.

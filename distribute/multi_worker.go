@@ -97,6 +97,9 @@ func NewMultiWorkerMirroredStrategyOver(o MultiWorkerOptions) (*MultiWorkerMirro
 	if s.crossOps, err = checkedOps(o.CrossDeviceOps, list); err != nil {
 		return nil, fmt.Errorf("distribute: MultiWorkerMirroredStrategy: %w", err)
 	}
+	if _, own := s.crossOps.(ownWay); own { // workers meet in it, too; o.Wire says how sums travel between them
+		s.crossOps = nil
+	}
 	if err := o.Communication.check(); err != nil {
 		return nil, fmt.Errorf("distribute: MultiWorkerMirroredStrategy: %w", err)
 	}

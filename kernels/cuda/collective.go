@@ -50,6 +50,10 @@ type combined struct {
 	low, high int      // bytes of the share of this replica
 	scratch   int64    // where the operands of the others lie, in slots of the share's size
 	pinned    int      // where the operand lies in host memory; the result as far behind all operands
+
+	// Where a sum travels in a narrower type, the lengths above are those of this type.
+	before, after  *session // to the type and back; nil: its own
+	travels, whole int64    // scratch: the operand and the result as they travel
 }
 
 // share returns the bytes of a replica's share of n elements.
@@ -124,9 +128,19 @@ func (g *group) plan(replica int, step *lower.Step) (*combining, error) {
 		c.values = nil
 		return c, g.planRelay(replica, c, step)
 	}
+	narrow := g.narrowing(step)
 	for k, v := range operands {
-		m := &c.values[k]
-		m.operand, m.unit, m.length = v.Type.Bytes(), v.Type.DType.Size(), v.Type.Shape.Size()
+		m, t := &c.values[k], v.Type
+		if narrow != ir.Invalid && t.DType == ir.Float32 && t.Bytes() > 0 {
+			if err := g.planNarrow(replica, &m.before, &m.after, narrow, t.Shape.Size()); err != nil {
+				return nil, err
+			}
+			t.DType = narrow
+			m.travels = c.needs
+			m.whole = m.travels + int64(rounded(t.Bytes()))
+			c.needs = m.whole + int64(rounded(t.Bytes()))
+		}
+		m.operand, m.unit, m.length = t.Bytes(), t.DType.Size(), t.Shape.Size()
 		m.high = m.operand
 		if c.shares {
 			m.low, m.high = share(replica, n, m.length, m.unit)
@@ -139,7 +153,6 @@ func (g *group) plan(replica int, step *lower.Step) (*combining, error) {
 		if m.high == m.low {
 			continue
 		}
-		t := v.Type
 		if step.Op == ir.AllReduce {
 			t = ir.Type{DType: t.DType, Shape: ir.Shape{(m.high - m.low) / m.unit}}
 		}
@@ -243,6 +256,9 @@ func (g *group) collectAmong() (int, error) {
 	if g.of(0).relay != nil {
 		return g.collectArranged()
 	}
+	if i, err := g.each((*group).narrowed); err != nil {
+		return i, err
+	}
 	if !g.peers {
 		if i, err := g.each((*group).publish); err != nil {
 			return i, err
@@ -258,6 +274,9 @@ func (g *group) collectAmong() (int, error) {
 		return i, err
 	}
 	if i, err := g.each((*group).settle); err != nil {
+		return i, err
+	}
+	if i, err := g.each((*group).widened); err != nil {
 		return i, err
 	}
 	if g.of(0).shares {
@@ -309,7 +328,7 @@ func (g *group) publish(replica int, d *device, c *combining) error {
 		if m.operand == 0 {
 			continue
 		}
-		if err := d.Err(d.API.CopyToHost(h[m.pinned:m.pinned+m.operand], g.operand(replica, k), g.lanes[replica]), "cuMemcpyDtoHAsync_v2"); err != nil {
+		if err := d.Err(d.API.CopyToHost(h[m.pinned:m.pinned+m.operand], g.brings(replica, k), g.lanes[replica]), "cuMemcpyDtoHAsync_v2"); err != nil {
 			return err
 		}
 	}
@@ -346,7 +365,7 @@ func (g *group) combine(replica int, d *device, c *combining) error {
 		}
 		m.program.begin(g.lanes[replica])
 		for q := range g.parts {
-			at := g.operand(q, k) + driver.Address(m.low)
+			at := g.brings(q, k) + driver.Address(m.low)
 			if !g.reach[replica][q] {
 				at = area + driver.Address(m.scratch) + driver.Address(q*rounded(m.high-m.low))
 				from := g.areas[q].pinned[m.pinned+m.low : m.pinned+m.high]
@@ -356,7 +375,7 @@ func (g *group) combine(replica int, d *device, c *combining) error {
 			}
 			m.program.inputs = append(m.program.inputs, at)
 		}
-		to := g.result(replica, k)
+		to := g.gives(replica, k)
 		if c.shares {
 			to += driver.Address(m.low)
 		}
@@ -393,9 +412,9 @@ func (g *group) settle(replica int, d *device, c *combining) error {
 			if q == replica || low == high {
 				continue
 			}
-			to := g.result(replica, k) + driver.Address(low)
+			to := g.gives(replica, k) + driver.Address(low)
 			if g.reach[replica][q] {
-				err = d.Err(d.API.CopyOnDevice(to, g.result(q, k)+driver.Address(low), int64(high-low), g.lanes[replica]), "cuMemcpyDtoDAsync_v2")
+				err = d.Err(d.API.CopyOnDevice(to, g.gives(q, k)+driver.Address(low), int64(high-low), g.lanes[replica]), "cuMemcpyDtoDAsync_v2")
 			} else {
 				h := g.areas[q].pinned[g.resultsAt(q)+m.pinned:]
 				err = d.Err(d.API.CopyToDevice(to, h[low:high], g.lanes[replica]), "cuMemcpyHtoDAsync_v2")

@@ -42,7 +42,7 @@ func (b *backend) NewCommunicators(ctx context.Context, o kernels.CommunicatorOp
 	var g *group
 	var err error
 	if o.Library == "" && o.Total() == len(o.Devices) {
-		g, err = b.group(ctx, o.Devices)
+		g, err = b.group(ctx, o)
 	} else {
 		g, err = b.linked(ctx, o)
 	}

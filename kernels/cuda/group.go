@@ -74,11 +74,12 @@ type area struct {
 const flagSlot = 256
 
 // group makes the group of several devices of this process.
-func (b *backend) group(ctx context.Context, devices []kernels.Device) (*group, error) {
-	g, err := b.empty(devices)
+func (b *backend) group(ctx context.Context, o kernels.CommunicatorOptions) (*group, error) {
+	g, err := b.empty(o.Devices)
 	if err != nil {
 		return nil, err
 	}
+	g.narrow = o.Narrow
 	if err := g.introduce(); err != nil {
 		return nil, err
 	}

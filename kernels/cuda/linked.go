@@ -26,7 +26,7 @@ const (
 
 // narrowFrom is how many bytes of float32 a sum has at least that travels in a narrower type, as between workers
 // without GPUs.
-const narrowFrom = 16 << 10
+var narrowFrom = 16 << 10
 
 // linkedValue is one value of a collective by NCCL, on one replica.
 type linkedValue struct {
@@ -54,17 +54,13 @@ func (e *ends) plan(g *group, replica int, step *lower.Step) (*combining, error)
 		return nil, fmt.Errorf("cuda: %s: %v was compiled for %d replicas, the communicator has %d", step.Scope, step.Op, step.Attrs.Replicas, n)
 	}
 	operands := step.Values[:len(step.Values)/2]
-	total := 0
-	for _, v := range operands {
-		total += v.Type.Bytes()
-	}
 	c := &combining{needs: int64(flagSlot + rounded(n*lower.FlagBytes)), linked: make([]linkedValue, len(operands))}
 	var err error
 	if c.flags, err = g.session(replica, "flags", func() (*ir.Program, error) { return pickFlag(n) }); err != nil {
 		return nil, err
 	}
 	for k, v := range operands {
-		if err := g.planValue(replica, c, &c.linked[k], step, v.Type, total); err != nil {
+		if err := g.planValue(replica, c, &c.linked[k], step, v.Type); err != nil {
 			return nil, err
 		}
 	}
@@ -73,7 +69,7 @@ func (e *ends) plan(g *group, replica int, step *lower.Step) (*combining, error)
 }
 
 // planValue chooses the way of a value.
-func (g *group) planValue(replica int, c *combining, m *linkedValue, step *lower.Step, t ir.Type, total int) error {
+func (g *group) planValue(replica int, c *combining, m *linkedValue, step *lower.Step, t ir.Type) error {
 	n, a := g.link.ranks, step.Attrs
 	take := func(bytes int) int64 {
 		at := c.needs
@@ -85,7 +81,7 @@ func (g *group) planValue(replica int, c *combining, m *linkedValue, step *lower
 		return nil
 	}
 	wide := t.DType.IsHalf()
-	narrow := g.narrow != ir.Invalid && t.DType == ir.Float32 && total > narrowFrom
+	narrow := g.narrowing(step) != ir.Invalid && t.DType == ir.Float32
 	sums := a.Kind == ir.Sum || a.Kind == ir.Mean
 	whole := a.Axis == 0 || t.Shape[:min(a.Axis, len(t.Shape))].Size() == 1 // parts lie one after the other
 	kind, known := nccl.TypeOf(t.DType)
@@ -135,15 +131,12 @@ func (g *group) planShared(replica int, m *linkedValue, kind ir.Kind, t ir.Type,
 	n := g.link.ranks
 	flat := ir.Type{DType: t.DType, Shape: ir.Shape{m.length}}
 	if narrow {
-		from, to := flat, flat
+		to := flat
 		to.DType = g.narrow
 		m.unit = to.DType.Size()
 		m.operand = m.length * m.unit
 		m.travels, m.whole = take(m.operand), take(m.operand)
-		if err := g.helper(replica, &m.before, fmt.Sprint("to ", to.DType), from, func(t ir.Type) (*ir.Program, error) { return convert(t, to.DType) }); err != nil {
-			return err
-		}
-		if err := g.helper(replica, &m.after, fmt.Sprint("to ", from.DType), to, func(t ir.Type) (*ir.Program, error) { return convert(t, from.DType) }); err != nil {
+		if err := g.planNarrow(replica, &m.before, &m.after, to.DType, m.length); err != nil {
 			return err
 		}
 		flat = to
@@ -254,9 +247,7 @@ func (g *group) bringLinked(replica int, d *device, c *combining) error {
 			continue
 		}
 		if m.before != nil {
-			m.before.begin(g.lanes[replica])
-			m.before.inputs = append(m.before.inputs, g.operand(replica, k))
-			if err := m.before.small(g.travels(replica, k, m)); err != nil {
+			if err := m.before.from(g.lanes[replica], g.operand(replica, k), g.travels(replica, k, m)); err != nil {
 				return err
 			}
 		}
@@ -364,9 +355,7 @@ func (g *group) finishLinked(replica int, d *device, c *combining) error {
 		if m.skip || m.after == nil {
 			continue
 		}
-		m.after.begin(g.lanes[replica])
-		m.after.inputs = append(m.after.inputs, g.arrives(replica, k, m))
-		if err := m.after.small(g.result(replica, k)); err != nil {
+		if err := m.after.from(g.lanes[replica], g.arrives(replica, k, m), g.result(replica, k)); err != nil {
 			return err
 		}
 	}

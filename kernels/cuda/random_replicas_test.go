@@ -293,8 +293,8 @@ func (j *randomJob) workers(t *testing.T) [][][]float64 {
 
 // Networks, machines and strategies drawn at random come to what one CPU comes to.
 func TestRandomReplicas(t *testing.T) {
-	usualShots, usualWindow := twoShotBytes, windowBytes
-	defer func() { twoShotBytes, windowBytes = usualShots, usualWindow }()
+	usualShots, usualWindow, usualNarrow := twoShotBytes, windowBytes, narrowFrom
+	defer func() { twoShotBytes, windowBytes, narrowFrom = usualShots, usualWindow, usualNarrow }()
 	for k := range *draws {
 		seed := *drawSeed + uint64(k)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -303,6 +303,7 @@ func TestRandomReplicas(t *testing.T) {
 			j.network, j.optimizer, j.weighted = j.Uint64(), j.Uint64(), j.one(3)
 			j.examples, j.batch = 1+j.IntN(13), 1+j.IntN(9)
 			twoShotBytes, windowBytes = []int{1, 200, usualShots}[j.IntN(3)], []int{256, 1024, usualWindow}[j.IntN(3)]
+			narrowFrom = []int{512, usualNarrow}[seed%2]
 			t.Logf("%d examples in batches of %d, sums of %d bytes in shares, windows of %d", j.examples, j.batch, twoShotBytes, windowBytes)
 			one, err := distribute.NewOneDeviceStrategy("cpu:0")
 			require.NoError(t, err)

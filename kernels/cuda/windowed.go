@@ -28,6 +28,18 @@ type windowPiece struct {
 	at        int64    // where it lies in a half, after the flag
 	unit      int      // bytes of an element
 	program   *session // of this rank; nil where it only copies, or its share is empty
+
+	// Where a sum travels in a narrower type, low, high and unit are those of this type.
+	before, after *session // to the type and back; nil: its own
+	fetched       int64    // scratch memory for the shares of all ranks
+}
+
+// place is how far the piece is from the beginning of its value.
+func (p *windowPiece) place() driver.Address {
+	if p.before != nil {
+		return driver.Address(p.low / p.unit * ir.Float32.Size())
+	}
+	return driver.Address(p.low)
 }
 
 // windowValue is a value that is brought to the rank's own memory.
@@ -49,9 +61,10 @@ func (w *windows) plan(g *group, replica int, step *lower.Step) (*combining, err
 	if c.flags, err = g.session(replica, "flags of windows", func() (*ir.Program, error) { return pickFlag(n + 1) }); err != nil {
 		return nil, err
 	}
-	c.rounds = roundsOf(operands)
+	narrow := g.narrowing(step)
+	c.rounds = roundsOf(operands, narrow)
 	if step.Op == ir.AllReduce {
-		return c, w.planSums(g, replica, c, step)
+		return c, w.planSums(g, replica, c, step, narrow)
 	}
 	for k, v := range operands {
 		m := &c.window[k]
@@ -72,19 +85,23 @@ func (w *windows) plan(g *group, replica int, step *lower.Step) (*combining, err
 	return c, nil
 }
 
-// roundsOf divides values.
-func roundsOf(operands []lower.Region) []windowRound {
+// roundsOf divides values, of which those of float32 travel as narrow, unless that is Invalid.
+func roundsOf(operands []lower.Region, narrow ir.DType) []windowRound {
 	rounds := make([]windowRound, 1)
 	at := 0
 	for k, v := range operands {
-		bytes := v.Type.Bytes()
+		unit := v.Type.DType.Size()
+		if v.Type.DType == ir.Float32 && narrow != ir.Invalid {
+			unit = narrow.Size()
+		}
+		bytes := v.Type.Shape.Size() * unit
 		for low := 0; low < bytes; {
 			if at >= windowBytes {
 				rounds, at = append(rounds, windowRound{}), 0
 			}
 			high := min(bytes, low+windowBytes-at)
 			last := &rounds[len(rounds)-1]
-			last.pieces = append(last.pieces, windowPiece{value: k, low: low, high: high, at: int64(at), unit: v.Type.DType.Size()})
+			last.pieces = append(last.pieces, windowPiece{value: k, low: low, high: high, at: int64(at), unit: unit})
 			at += rounded(high - low)
 			low = high
 		}
@@ -93,7 +110,7 @@ func roundsOf(operands []lower.Region) []windowRound {
 }
 
 // planSums makes the programs of an all-reduce.
-func (w *windows) planSums(g *group, replica int, c *combining, step *lower.Step) error {
+func (w *windows) planSums(g *group, replica int, c *combining, step *lower.Step, narrow ir.DType) error {
 	n, a := len(w.peers), step.Attrs
 	for i := range c.rounds {
 		r := &c.rounds[i]
@@ -108,10 +125,18 @@ func (w *windows) planSums(g *group, replica int, c *combining, step *lower.Step
 			if r.shares {
 				low, high = p.share(w.rank, n)
 			}
+			t := ir.Type{DType: step.Values[p.value].Type.DType, Shape: ir.Shape{(high - low) / p.unit}}
+			if t.DType == ir.Float32 && narrow != ir.Invalid {
+				if err := g.planNarrow(replica, &p.before, &p.after, narrow, (p.high-p.low)/p.unit); err != nil {
+					return err
+				}
+				t.DType = narrow
+				p.fetched = c.needs
+				c.needs += int64(rounded(p.high - p.low))
+			}
 			if low == high {
 				continue
 			}
-			t := ir.Type{DType: step.Values[p.value].Type.DType, Shape: ir.Shape{(high - low) / p.unit}}
 			err := g.helper(replica, &p.program, fmt.Sprint("window ", a.Kind), t, func(t ir.Type) (*ir.Program, error) { return combine(ir.AllReduce, a, t, n, 0) })
 			if err != nil {
 				return err
@@ -185,8 +210,14 @@ func (w *windows) round(g *group, c *combining, r *windowRound, half driver.Addr
 		if step.Op == ir.CollectiveBroadcast && w.rank != step.Attrs.Root {
 			continue
 		}
-		from := g.operand(0, p.value) + driver.Address(p.low)
-		if err := w.copy(w.peers[w.rank]+data+driver.Address(p.at), from, p.high-p.low, lane); err != nil {
+		from, to := g.operand(0, p.value)+p.place(), w.peers[w.rank]+data+driver.Address(p.at)
+		var err error
+		if p.before != nil {
+			err = p.before.from(lane, from, to)
+		} else {
+			err = w.copy(to, from, p.high-p.low, lane)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -209,10 +240,18 @@ func (w *windows) round(g *group, c *combining, r *windowRound, half driver.Addr
 	}
 	for i := range r.pieces {
 		p := &r.pieces[i]
+		whole := g.result(0, p.value) + p.place()
+		if p.after != nil {
+			whole = g.areas[0].scratch + driver.Address(p.fetched)
+		}
 		for q, window := range w.peers {
 			low, high := p.share(q, len(w.peers))
-			to := g.result(0, p.value) + driver.Address(p.low+low)
-			if err := w.copy(to, window+results+driver.Address(p.at)+driver.Address(low), high-low, lane); err != nil {
+			if err := w.copy(whole+driver.Address(low), window+results+driver.Address(p.at)+driver.Address(low), high-low, lane); err != nil {
+				return err
+			}
+		}
+		if p.after != nil {
+			if err := p.after.from(lane, whole, g.result(0, p.value)+p.place()); err != nil {
 				return err
 			}
 		}
@@ -225,7 +264,10 @@ func (w *windows) combine(g *group, r *windowRound, p *windowPiece, data, result
 	if p.program == nil {
 		return nil
 	}
-	low, to := 0, g.result(0, p.value)+driver.Address(p.low)
+	low, to := 0, g.result(0, p.value)+p.place()
+	if p.after != nil {
+		to = g.areas[0].scratch + driver.Address(p.fetched)
+	}
 	if r.shares {
 		low, _ = p.share(w.rank, len(w.peers))
 		to = w.peers[w.rank] + results + driver.Address(p.at) + driver.Address(low)
@@ -234,7 +276,10 @@ func (w *windows) combine(g *group, r *windowRound, p *windowPiece, data, result
 	for _, window := range w.peers {
 		p.program.inputs = append(p.program.inputs, window+data+driver.Address(p.at)+driver.Address(low))
 	}
-	return p.program.small(to)
+	if err := p.program.small(to); err != nil || r.shares || p.after == nil {
+		return err
+	}
+	return p.after.from(g.lanes[0], to, g.result(0, p.value)+p.place())
 }
 
 // fetch copies what others have brought.
