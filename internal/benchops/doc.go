@@ -11,6 +11,7 @@
 //	go run ./internal/benchops -rows FILE         # keeps what was measured, and does not measure it again
 //	go run ./internal/benchops -dtype float64     # in another element type
 //	go run ./internal/benchops -copies            # ours alone, against a copy of the same bytes; fails where an operation is too slow
+//	go run ./internal/benchops -steps             # ours alone: the steps that each call runs, with their times
 //	go run ./internal/benchops -random 500        # random calls, of types, shapes and axes without a row, against copies; the slowest first
 //
 // A run with peers takes an hour; what -rows names can be written to by several, one after the other, with other -only,

@@ -37,6 +37,7 @@ func main() {
 	flag.StringVar(&precision, "dtype", precision, "the element type of floats: float32, float64, or int32 for the functions that take it")
 	random := flag.Int("random", 0, "with a number, compare that many random calls with copies of their bytes, of types, shapes and axes that no row has")
 	seed := flag.Uint64("seed", 1, "of the random calls")
+	steps := flag.Bool("steps", false, "print what each call runs, step by step, ours alone")
 	gradients := flag.Bool("gradients", false, "with -random, time gradients")
 	flag.Parse()
 	runtime.GOMAXPROCS(1)
@@ -45,6 +46,8 @@ func main() {
 		err = randomTable(*python, *seed, *random, *rounds, regexp.MustCompile(*only), *list, *out)
 	} else if *random > 0 {
 		err = compareRandomCalls(*seed, *random, sizes[0].n, *rounds, *gradients, regexp.MustCompile(*only))
+	} else if *steps {
+		err = printSteps(regexp.MustCompile(*only), regexp.MustCompile(*some))
 	} else if *copies {
 		err = compareWithCopies(regexp.MustCompile(*only), *rounds, *record)
 	} else {

@@ -78,6 +78,7 @@ var cpuFloors = map[string]int{
 	"micro":    3,
 	"vec":      2,
 	"quant":    3,
+	"jit":      3,
 	"gemm":     4,
 	"block":    4,
 	"conv":     5,

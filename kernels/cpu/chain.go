@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/jit"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -140,7 +141,8 @@ func shareForm(d ir.DType) chainForm {
 type vmSegment struct {
 	ops    []vmOp
 	steps  []vmStep
-	double bool // of floats of 64 bits
+	code   *jit.Code // of the operations, in place of steps
+	double bool      // of floats of 64 bits
 }
 
 // vmStep is a step of a chain with the numbers of its pointers.
@@ -172,7 +174,7 @@ var withChains = true
 func (b *vmBuilder) chain() {
 	ops, useful := b.prog.ops, false
 	for first := 0; first < len(ops); {
-		s := b.segment(first)
+		s := b.segment(first, maxChainOps)
 		last := first + len(s.ops)
 		if ops[first].chain.ok {
 			c := &chainBuilder{b: b}
@@ -191,12 +193,13 @@ func (b *vmBuilder) chain() {
 	}
 }
 
-// segment returns the operations from the first on that are one chain, or that are computed one by one.
-func (b *vmBuilder) segment(first int) (s vmSegment) {
+// segment returns the operations from the first on that are one chain, of so many at most, or that are computed one by
+// one.
+func (b *vmBuilder) segment(first, most int) (s vmSegment) {
 	ops, last, known := b.prog.ops, first, false
 	for ; last < len(ops) && ops[last].chain.ok == ops[first].chain.ok; last++ {
 		f := &ops[last].chain
-		if f.ok && last-first == maxChainOps {
+		if f.ok && last-first == most {
 			break
 		}
 		if f.ok && !f.masks { // operations on bytes go with floats of either size

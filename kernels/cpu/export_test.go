@@ -41,6 +41,13 @@ func StepNames(l *kernels.Loaded) []string {
 	return names
 }
 
+// WithoutCode runs f, in which programs are compiled without code of their own.
+func WithoutCode(f func()) {
+	withCode = false
+	defer func() { withCode = true }()
+	f()
+}
+
 // WithoutChains runs f, in which programs are compiled without chains.
 func WithoutChains(f func()) {
 	withChains = false

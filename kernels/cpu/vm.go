@@ -9,7 +9,6 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
-	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -42,6 +41,7 @@ type vmProgram struct {
 	each      []vmLoad
 	ops       []vmOp
 	segments  []vmSegment // the operations again, those that pass their results on as chains
+	compiled  []vmSegment // the operations again, those that follow each other as code
 	registers []vmRegister
 	sinks     []vmSink
 	scratch   int // bytes
@@ -378,6 +378,7 @@ func (b *vmBuilder) load(o plan.Operand, a *fuse.Access) uint8 {
 // finish returns the function that runs the program.
 func (b *vmBuilder) finish(rt *runtime) func() {
 	b.chain()
+	b.compileSegments()
 	prog := b.prog
 	rt.need(prog.scratch)
 	blocks := (prog.n + prog.block - 1) / prog.block
@@ -395,7 +396,8 @@ func (b *vmBuilder) finish(rt *runtime) func() {
 
 // run computes the blocks [lo, hi).
 func (p *vmProgram) run(w *worker, lo, hi int) {
-	ptrs, chains := &w.ptrs, len(p.segments) > 0 && vec.Chains()
+	ptrs := &w.ptrs
+	code, chains := p.usable()
 	base := unsafe.Pointer(unsafe.SliceData(w.scratch))
 	for _, r := range p.registers {
 		ptrs[r.ptr] = unsafe.Add(base, r.offset)
@@ -423,9 +425,12 @@ func (p *vmProgram) run(w *worker, lo, hi int) {
 				l.fill(ptrs[l.ptr], first, n)
 			}
 		}
-		if chains {
+		switch {
+		case code:
+			p.runCompiled(w, n)
+		case chains:
 			p.runSegments(w, n)
-		} else {
+		default:
 			p.runOps(ptrs, p.ops, n)
 		}
 		for i := range p.sinks {

@@ -1,0 +1,63 @@
+package jit
+
+import (
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+)
+
+// enter goes to the code, which returns to enter's caller and finds its arguments there.
+//
+//go:noescape
+func enter(code uintptr, pointers unsafe.Pointer, n uintptr)
+
+// Code is compiled steps.
+type Code struct{ mapped []byte }
+
+// mostCode is how many pieces of code there may be at a time: each is a mapping of its own, and systems allow some ten
+// thousands of them.
+const mostCode = 1 << 13
+
+var (
+	pieces  atomic.Int64
+	refused atomic.Bool // the system gives no memory that can be executed
+)
+
+// Usable reports whether code can run here now.
+func Usable() bool { return isa.Active().Has(isa.Vectors512) && !refused.Load() }
+
+// Run computes n elements at the pointers.
+func (c *Code) Run(pointers unsafe.Pointer, n int) {
+	enter(uintptr(unsafe.Pointer(unsafe.SliceData(c.mapped))), pointers, uintptr(n))
+	runtime.KeepAlive(c)
+}
+
+// executable returns the code in memory that can be executed, or nil.
+func executable(code []byte) *Code {
+	if pieces.Add(1) > mostCode {
+		pieces.Add(-1)
+		return nil
+	}
+	m, err := syscall.Mmap(-1, 0, len(code), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err == nil {
+		copy(m, code)
+		if err = syscall.Mprotect(m, syscall.PROT_READ|syscall.PROT_EXEC); err == nil {
+			c := &Code{m}
+			runtime.SetFinalizer(c, func(c *Code) { unmap(c.mapped) })
+			return c
+		}
+		unmap(m)
+		pieces.Add(1)
+	}
+	pieces.Add(-1)
+	refused.Store(true)
+	return nil
+}
+
+func unmap(m []byte) {
+	pieces.Add(-1)
+	_ = syscall.Munmap(m) // of memory that nothing refers to any more: there is nobody to tell
+}

@@ -1,0 +1,61 @@
+// Package jit makes machine code of elementwise operations that follow each other, while a program is compiled: their
+// values stay in the vector registers, where chains of package vec, which go through a list of steps for every few
+// vectors, keep one value at a time and find every step anew. It computes the bits that chains compute.
+//
+// There is code for processors with AVX-512, under Linux. Elsewhere, and where the system refuses memory that can be
+// executed, [Compile] returns nil, and chains run. Memory is never writable and executable at the same time.
+//
+// Code is one loop over vectors. Operands are numbers of a table of pointers: the first of them lie in general
+// registers, numbers for all elements and constants in vector registers, as far as there are any; values that do not
+// fit are written to their places in memory. The elements after the last whole vector go through a copy of the loop's
+// body that reads and writes under a mask.
+package jit
+
+import "github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+
+// Step is an operation on a block. Op is the step of a chain whose value is the first operand and whose X is the second
+// one; [vec.ChainLoad] copies. A choice's mask is its first operand, its values are the others.
+type Step struct {
+	Op     vec.ChainOp
+	Dst    uint8
+	In     [3]uint8 // as many as Op has
+	Stored bool     // the result is needed in memory
+}
+
+// The kinds of operands and results.
+const (
+	vector = 'v' // elements
+	mask   = 'm' // bytes of 0 and 1
+	words  = 'w' // in 16 bits, in memory only
+	number = 'n' // one for all elements
+)
+
+// Operands returns the kinds of what a step reads, and of its result.
+func Operands(op vec.ChainOp) (reads string, result byte) {
+	switch {
+	case op == vec.ChainLoadBytes, op == vec.ChainLoadByteInts:
+		return "m", vector
+	case op == vec.ChainFinite:
+		return "v", mask
+	case op == vec.ChainNotHeld:
+		return "m", mask
+	case op == vec.ChainChoose:
+		return "mvv", vector
+	case op == vec.ChainShare:
+		return "vvv", vector
+	case op == vec.ChainLoadBF16, op == vec.ChainLoadF16:
+		return "w", vector
+	case op == vec.ChainStoreBF16, op == vec.ChainStoreF16:
+		return "v", words
+	case op == vec.ChainAndBytes, op == vec.ChainOrBytes, op == vec.ChainXorBytes, op == vec.ChainSameBytes:
+		return "mm", mask
+	case op >= vec.ChainAddNumber && op <= vec.ChainMinNumber:
+		return "vn", vector
+	case op >= vec.ChainEqual && op <= vec.ChainGreaterEqual, op >= vec.ChainEqualInt && op <= vec.ChainGreaterEqualInt:
+		return "vv", mask
+	case op == vec.ChainLoad, op >= vec.ChainNeg && op <= vec.ChainSign, op == vec.ChainRoundBF16, op == vec.ChainRoundF16,
+		op >= vec.ChainNegInt && op <= vec.ChainFloatToInt:
+		return "v", vector
+	}
+	return "vv", vector
+}

@@ -1,0 +1,294 @@
+package jit
+
+import (
+	"math"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// float returns the instruction on floats of the elements' size.
+//
+//go:noinline
+func (c *compiler) float(opcode instruction) instruction {
+	return c.sized(map0F|opcode, map0F|with66|wide|opcode)
+}
+
+// form is how an operation is computed: by one instruction on vectors, for elements of 4 and of 8 bytes; by a
+// comparison of floats or of integers, with a predicate; by an instruction on masks; or in a way of its own.
+type form struct {
+	how  uint8
+	code [2]instruction
+}
+
+const (
+	otherwise = iota
+	plain
+	compares
+	comparesIntegers
+	onMasks
+)
+
+var forms = [...]form{
+	vec.ChainAdd: {plain, [2]instruction{map0F | 0x58, map0F | with66 | wide | 0x58}},
+	vec.ChainSub: {plain, [2]instruction{map0F | 0x5c, map0F | with66 | wide | 0x5c}},
+	vec.ChainMul: {plain, [2]instruction{map0F | 0x59, map0F | with66 | wide | 0x59}},
+	vec.ChainDiv: {plain, [2]instruction{map0F | 0x5e, map0F | with66 | wide | 0x5e}},
+
+	vec.ChainAddNumber: {plain, [2]instruction{map0F | 0x58, map0F | with66 | wide | 0x58}},
+	vec.ChainSubNumber: {plain, [2]instruction{map0F | 0x5c, map0F | with66 | wide | 0x5c}},
+	vec.ChainMulNumber: {plain, [2]instruction{map0F | 0x59, map0F | with66 | wide | 0x59}},
+
+	vec.ChainAddInt: {plain, [2]instruction{map0F | with66 | 0xfe}}, vec.ChainSubInt: {plain, [2]instruction{map0F | with66 | 0xfa}},
+	vec.ChainMulInt: {plain, [2]instruction{map0F38 | with66 | 0x40}}, vec.ChainMaxInt: {plain, [2]instruction{map0F38 | with66 | 0x3d}},
+	vec.ChainMinInt: {plain, [2]instruction{map0F38 | with66 | 0x39}}, vec.ChainAnd: {plain, [2]instruction{map0F | with66 | 0xdb}},
+	vec.ChainOr: {plain, [2]instruction{map0F | with66 | 0xeb}}, vec.ChainXor: {plain, [2]instruction{map0F | with66 | 0xef}},
+
+	vec.ChainEqual: {compares, [2]instruction{0}}, vec.ChainNotEqual: {compares, [2]instruction{4}}, vec.ChainLess: {compares, [2]instruction{less}},
+	vec.ChainLessEqual: {compares, [2]instruction{18}}, vec.ChainGreater: {compares, [2]instruction{greater}},
+	vec.ChainGreaterEqual: {compares, [2]instruction{29}},
+	vec.ChainEqualInt:     {comparesIntegers, [2]instruction{0}}, vec.ChainNotEqualInt: {comparesIntegers, [2]instruction{4}},
+	vec.ChainLessInt: {comparesIntegers, [2]instruction{1}}, vec.ChainLessEqualInt: {comparesIntegers, [2]instruction{2}},
+	vec.ChainGreaterInt: {comparesIntegers, [2]instruction{6}}, vec.ChainGreaterEqualInt: {comparesIntegers, [2]instruction{5}},
+
+	vec.ChainAndBytes: {onMasks, [2]instruction{0x41}}, vec.ChainOrBytes: {onMasks, [2]instruction{0x45}},
+	vec.ChainXorBytes: {onMasks, [2]instruction{0x47}}, vec.ChainSameBytes: {onMasks, [2]instruction{0x46}},
+}
+
+// Predicates that operations use.
+const (
+	unordered = 3
+	less      = 17
+	greater   = 30
+)
+
+// bits returns a constant's bits, repeated for elements of 4 bytes.
+func (c *compiler) bits(v float64) uint64 {
+	if c.size == 8 {
+		return math.Float64bits(v)
+	}
+	return twice(math.Float32bits(float32(v)))
+}
+
+func twice(bits uint32) uint64 { return uint64(bits)<<32 | uint64(bits) }
+
+func (c *compiler) signBit() uint64 {
+	if c.size == 8 {
+		return 1 << 63
+	}
+	return twice(1 << 31)
+}
+
+// constantsOf lists the constants of an operation.
+func (c *compiler) constantsOf(op vec.ChainOp) []uint64 {
+	switch op {
+	case vec.ChainNeg:
+		return []uint64{c.signBit()}
+	case vec.ChainAbs:
+		return []uint64{^c.signBit()}
+	case vec.ChainRelu, vec.ChainNegInt, vec.ChainKeepPositive:
+		return []uint64{0}
+	case vec.ChainSign:
+		return []uint64{0, c.bits(1), c.bits(-1)}
+	case vec.ChainShare:
+		return []uint64{c.bits(0.5)}
+	case vec.ChainFinite:
+		return []uint64{^c.signBit(), c.bits(math.Inf(1))}
+	case vec.ChainLoadBytes:
+		return []uint64{c.bits(1)}
+	case vec.ChainLoadByteInts:
+		return []uint64{twice(1)}
+	case vec.ChainRoundBF16:
+		return []uint64{twice(0x400000), twice(0x7fff), twice(0xffff0000)}
+	case vec.ChainFloatToInt:
+		return []uint64{c.bits(2147483520), twice(0x7fffffff), 0}
+	}
+	return nil
+}
+
+// move sets a register where the mask is set; without a mask, all of it.
+//
+//go:noinline
+func (c *compiler) move(to, from int, p predicate) { c.registers(c.float(0x28), to, 0, from, p) }
+
+// compare returns a mask of where a comparison of floats is true.
+//
+//go:noinline
+func (c *compiler) compare(k int, predicateOf byte, a, b int) int {
+	c.registers(c.float(0xc2), k, a, b, predicate{})
+	c.bytes(predicateOf)
+	return k
+}
+
+// immediate emits an instruction with a number behind it.
+//
+//go:noinline
+func (c *compiler) immediate(i instruction, reg, v, rm int, number byte) {
+	c.registers(i, reg, v, rm, predicate{})
+	c.bytes(number)
+}
+
+// compute emits a step that sets register r to what it makes of the operands in others.
+func (c *compiler) compute(s *Step, r int, in [3]int) {
+	op, a, b := s.Op, in[0], in[1]
+	switch f := &forms[op]; f.how {
+	case plain:
+		c.registers(c.sized(f.code[0], f.code[1]), r, a, b, predicate{})
+		return
+	case compares:
+		c.compare(r-firstMask, byte(f.code[0]), a, b)
+		return
+	case comparesIntegers:
+		c.immediate(map0F3A|with66|0x1f, r-firstMask, a, b, byte(f.code[0]))
+		return
+	case onMasks:
+		c.masks(byte(f.code[0]), r-firstMask, a-firstMask, b-firstMask)
+		return
+	}
+	switch op {
+	case vec.ChainLoad:
+		c.move(r, a, predicate{})
+	case vec.ChainMax, vec.ChainMin:
+		c.extreme(op == vec.ChainMin, r, a, b)
+	case vec.ChainMaxNumber, vec.ChainMinNumber:
+		c.extreme(op == vec.ChainMinNumber, r, b, a) // of equal ones the other
+	case vec.ChainNotHeld:
+		c.masks(0x44, r-firstMask, 0, a-firstMask)
+	case vec.ChainChoose: // blends the third operand with the second one where the mask is set
+		c.registers(c.sized(map0F38|with66|0x65, map0F38|with66|wide|0x65), r, in[2], b, predicate{register: a - firstMask})
+	case vec.ChainShare:
+		c.share(r, in)
+	case vec.ChainKeepPositive:
+		k := c.compare(c.temporaryMask(), greater, b, c.constantRegister(0))
+		c.move(r, a, predicate{k, true})
+	case vec.ChainFinite:
+		t := c.temporary()
+		c.registers(map0F|with66|0xdb, t, a, c.constantRegister(^c.signBit()), predicate{})
+		c.compare(r-firstMask, less, t, c.constantRegister(c.bits(math.Inf(1))))
+	default:
+		c.computeOne(s, r, a)
+	}
+}
+
+// computeOne is compute for the other operations on one operand.
+func (c *compiler) computeOne(s *Step, r, a int) {
+	round := func(how byte) {
+		c.immediate(c.sized(map0F3A|with66|0x08, map0F3A|with66|wide|0x09), r, 0, a, how|8)
+	}
+	switch s.Op {
+	case vec.ChainNeg:
+		c.registers(map0F|with66|0xef, r, a, c.constantRegister(c.signBit()), predicate{})
+	case vec.ChainAbs:
+		c.registers(map0F|with66|0xdb, r, a, c.constantRegister(^c.signBit()), predicate{})
+	case vec.ChainRelu:
+		c.registers(c.float(0x5f), r, c.constantRegister(0), a, predicate{})
+	case vec.ChainSqrt:
+		c.registers(c.float(0x51), r, 0, a, predicate{})
+	case vec.ChainRound:
+		round(0)
+	case vec.ChainFloor:
+		round(1)
+	case vec.ChainCeil:
+		round(2)
+	case vec.ChainSign:
+		c.sign(r, a)
+	case vec.ChainNegInt:
+		c.registers(map0F|with66|0xfa, r, c.constantRegister(0), a, predicate{})
+	case vec.ChainAbsInt:
+		c.registers(map0F38|with66|0x1e, r, 0, a, predicate{})
+	case vec.ChainIntToFloat:
+		c.registers(map0F|0x5b, r, 0, a, predicate{})
+	case vec.ChainFloatToInt:
+		c.truncate(r, a)
+	case vec.ChainLoadBytes:
+		c.move(r, c.constantRegister(c.bits(1)), predicate{a - firstMask, true})
+	case vec.ChainLoadByteInts:
+		c.move(r, c.constantRegister(twice(1)), predicate{a - firstMask, true})
+	default:
+		c.computeHalf(s, r, a)
+	}
+}
+
+// computeHalf is compute for what reads and rounds floats of 16 bits.
+func (c *compiler) computeHalf(s *Step, r, a int) {
+	shift := func(how, r, a int, by byte) { // the operation is in place of a register
+		c.immediate(map0F|with66|0x72, how, r, a, by)
+	}
+	switch s.Op {
+	case vec.ChainLoadBF16:
+		c.memory(map0F38|with66|0x33, r, 0, c.elements(s.In[0], 2), c.under(true))
+		shift(6, r, r, 16)
+	case vec.ChainLoadF16:
+		c.memory(map0F38|with66|0x13, r, 0, c.elements(s.In[0], 2), c.under(true))
+	case vec.ChainRoundF16:
+		t := c.temporary()
+		c.immediate(map0F3A|with66|0x1d, a, 0, t, 0)
+		c.registers(map0F38|with66|0x13, r, 0, t, predicate{})
+	case vec.ChainRoundBF16:
+		odd, quiet := c.temporary(), c.temporary()
+		c.registers(map0F|with66|0xeb, quiet, a, c.constantRegister(twice(0x400000)), predicate{})
+		nan := c.compare(c.temporaryMask(), unordered, a, a)
+		shift(6, odd, a, 15) // the last bit that stays, as 0 or 1: ties go to even
+		shift(2, odd, odd, 31)
+		c.registers(map0F|with66|0xfe, r, a, c.constantRegister(twice(0x7fff)), predicate{})
+		c.registers(map0F|with66|0xfe, r, r, odd, predicate{})
+		c.move(r, quiet, predicate{register: nan})
+		c.registers(map0F|with66|0xdb, r, r, c.constantRegister(twice(0xffff0000)), predicate{})
+	}
+}
+
+// storeWords writes floats to their places as floats of 16 bits.
+func (c *compiler) storeWords(s *Step, a int) {
+	if s.Op == vec.ChainStoreF16 {
+		c.memory(map0F3A|with66|0x1d, a, 0, c.elements(s.Dst, 2), c.under(false))
+		c.bytes(0)
+		return
+	}
+	t := c.temporary()
+	c.immediate(map0F|with66|0x72, 2, t, a, 16)
+	c.memory(map0F38|withF3|0x33, t, 0, c.elements(s.Dst, 2), c.under(false))
+}
+
+// extreme is the larger or smaller of a and b, b where they are equal and NaN where one is.
+func (c *compiler) extreme(smaller bool, r, a, b int) {
+	opcode := instruction(0x5f)
+	if smaller {
+		opcode = 0x5d
+	}
+	c.registers(c.float(opcode), r, a, b, predicate{})
+	k := c.compare(c.temporaryMask(), unordered, a, a)
+	c.move(r, a, predicate{register: k})
+}
+
+func (c *compiler) share(r int, in [3]int) {
+	k, t := c.temporaryMask(), c.temporary()
+	c.registers(c.float(0x59), t, c.constantRegister(c.bits(0.5)), in[0], predicate{})
+	c.compare(k, 0, in[1], in[2])
+	c.move(r, t, predicate{k, true})
+	c.compare(k, greater, in[1], in[2])
+	c.move(r, in[0], predicate{register: k})
+}
+
+// sign is 1 and -1 where a has a sign; else a, which is a zero or NaN.
+func (c *compiler) sign(r, a int) {
+	one, minus, zero := c.constantRegister(c.bits(1)), c.constantRegister(c.bits(-1)), c.constantRegister(0)
+	if c.size == 4 {
+		c.registers(c.float(0x59), r, a, one, predicate{}) // makes zeros of denormals where those are flushed
+	} else {
+		c.move(r, a, predicate{})
+	}
+	k := c.temporaryMask()
+	c.compare(k, greater, a, zero)
+	c.move(r, one, predicate{register: k})
+	c.compare(k, less, a, zero)
+	c.move(r, minus, predicate{register: k})
+}
+
+// truncate makes integers of floats: what is too large is the largest one, NaN is 0.
+func (c *compiler) truncate(r, a int) {
+	c.registers(map0F|withF3|0x5b, r, 0, a, predicate{})
+	k := c.temporaryMask()
+	c.compare(k, greater, a, c.constantRegister(c.bits(2147483520)))
+	c.move(r, c.constantRegister(twice(0x7fffffff)), predicate{register: k})
+	c.compare(k, unordered, a, a)
+	c.move(r, c.constantRegister(0), predicate{register: k})
+}
