@@ -83,8 +83,15 @@ func (e *ends) come(id nccl.ID) error {
 
 func (e *ends) name() string { return "NCCL" }
 
-// records is false for several devices; see [recording].
-func (e *ends) records() bool { return len(e.link.devices) == 1 }
+// records is false where any process has several devices: whether a call is captured must be the same for all ranks,
+// and one thread cannot replay for several; see [recording].
+func (e *ends) records() bool {
+	l := e.link
+	if len(l.everybody) < 2 {
+		return len(l.devices) == 1
+	}
+	return len(l.everybody) == l.ranks
+}
 
 func (e *ends) begin(*group) {}
 

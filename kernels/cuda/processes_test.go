@@ -115,6 +115,7 @@ func TestNCCLProcesses(t *testing.T) {
 	}
 	closeAll(all)
 	for i, p := range processes {
+		require.Zero(t, p.driver.Calls()["cuStreamBeginCapture_v2"], "process %d: one cannot capture, so none does", i)
 		require.NoError(t, p.clean(), "process %d", i)
 		require.Zero(t, p.library.Calls()["ncclCommAbort"], "the end was in good order")
 	}

@@ -13,8 +13,13 @@ import (
 
 // A step that all replicas repeat is captured as one graph, with its collectives: the capture begins in the stream of
 // the first device, the other streams join it through events, and all come back to the first at the end. Later steps
-// are one call of the driver. Where NCCL serves several devices of one process, steps are not captured: NVIDIA warns
-// that replays may wait for each other there.
+// are one call of the driver.
+//
+// NCCL asks that an operation is captured by all ranks or by none, and replayed by all. So it is here: all processes
+// launch the same programs in the same order, and capture a step when it comes for the third time. NVIDIA advises
+// against captures where one process, or even one thread, serves several devices: the launch of one device's graph may
+// wait for what another one's would do, and never return. Where NCCL serves several devices of any process, steps are
+// not captured. Kernels of our own wait for each other through events, which a graph has as edges.
 
 // recording is a step of all replicas as a graph.
 type recording struct {
