@@ -26,6 +26,8 @@ type chainForm struct {
 	shares        bool        // b and c are compared for a, the operand
 	masks         bool        // operands and result are bytes, which the chain holds beside the value
 	double        bool        // the floats are of 64 bits
+	compiled      bool        // code computes the operation, chains do not
+	from, to      ir.DType    // of a conversion by code
 	first, second vec.ChainOp // with the chain's value as the first operand, and as the second one where that is possible
 }
 
@@ -76,7 +78,9 @@ func chainable(d ir.DType) bool { return d == ir.Float32 || d == ir.Int32 || d =
 // registers; the operation that rounds it follows.
 func formOf(n *ir.Node, from, to ir.DType) chainForm {
 	f := formOfFloats(n, from, to)
-	f.double = from == ir.Float64 || to == ir.Float64
+	if f.double = from == ir.Float64 || to == ir.Float64; !f.ok {
+		return compiledForm(n, from, to)
+	}
 	return f
 }
 
@@ -174,7 +178,7 @@ var withChains = true
 func (b *vmBuilder) chain() {
 	ops, useful := b.prog.ops, false
 	for first := 0; first < len(ops); {
-		s := b.segment(first, maxChainOps)
+		s := b.segment(first, maxChainOps, func(f *chainForm) bool { return f.ok })
 		last := first + len(s.ops)
 		if ops[first].chain.ok {
 			c := &chainBuilder{b: b}
@@ -193,16 +197,19 @@ func (b *vmBuilder) chain() {
 	}
 }
 
-// segment returns the operations from the first on that are one chain, of so many at most, or that are computed one by
-// one.
-func (b *vmBuilder) segment(first, most int) (s vmSegment) {
+// segment returns the operations from the first on that can run together, of so many at most, or that are computed one
+// by one.
+func (b *vmBuilder) segment(first, most int, together func(*chainForm) bool) (s vmSegment) {
 	ops, last, known := b.prog.ops, first, false
-	for ; last < len(ops) && ops[last].chain.ok == ops[first].chain.ok; last++ {
+	for ; last < len(ops) && together(&ops[last].chain) == together(&ops[first].chain); last++ {
 		f := &ops[last].chain
-		if f.ok && last-first == most {
+		if !together(f) {
+			continue
+		}
+		if last-first == most {
 			break
 		}
-		if f.ok && !f.masks { // operations on bytes go with floats of either size
+		if !f.masks { // operations on bytes go with floats of either size
 			if known && f.double != s.double {
 				break
 			}

@@ -3,8 +3,10 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/jit"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // Where package jit can make code, operations that follow each other run as that, and chains where it cannot.
@@ -20,9 +22,9 @@ func (b *vmBuilder) compileSegments() {
 	ops, useful := b.prog.ops, false
 	var segments []vmSegment
 	for first := 0; first < len(ops); {
-		s := b.segment(first, len(ops))
+		s := b.segment(first, len(ops), (*chainForm).isCode)
 		last := first + len(s.ops)
-		if ops[first].chain.ok && b.worthCode(s.ops) {
+		if ops[first].chain.isCode() && worthCode(s.ops) {
 			steps := make([]jit.Step, len(s.ops))
 			for i := range steps {
 				steps[i] = b.jitStep(first+i, last)
@@ -42,15 +44,86 @@ func (b *vmBuilder) compileSegments() {
 	}
 }
 
+// isCode reports whether code can compute an operation.
+func (f *chainForm) isCode() bool { return f.ok || f.compiled }
+
 // worthCode reports whether code is faster than kernels one by one.
-func (b *vmBuilder) worthCode(ops []vmOp) bool {
-	return len(ops) > 1 || ops[0].chain.half
-}
+func worthCode(ops []vmOp) bool { return len(ops) > 1 || ops[0].chain.half || ops[0].chain.compiled }
 
 // jitStep is operation i of a segment that ends before last.
 func (b *vmBuilder) jitStep(i, last int) jit.Step {
 	op := &b.prog.ops[i]
-	return jit.Step{Op: op.chain.first, Dst: op.dst, In: [3]uint8{op.a, op.b, op.c}, Stored: b.leaves(i, last)}
+	return jit.Step{Op: op.chain.first, Dst: op.dst, In: [3]uint8{op.a, op.b, op.c}, Stored: b.leaves(i, last), From: op.chain.from, To: op.chain.to}
+}
+
+// compiledForm returns the form of an operation that chains have not: conversions, and operations on bools and on
+// integers without signs or of 64 bits.
+func compiledForm(n *ir.Node, from, to ir.DType) chainForm {
+	rounded := to.IsHalf()
+	from, to = block.ComputeType(from), block.ComputeType(to)
+	f := chainForm{compiled: true, unary: len(n.Inputs) == 1, double: from.Size() == 8 || to.Size() == 8}
+	switch n.Op {
+	case ir.Convert:
+		f.first, f.from, f.to = jit.Convert, from, to
+		f.compiled = !(from == to || rounded && from.Size() > 2 || max(from.Size(), to.Size()) == 1)
+		return f
+	case ir.BitCast, ir.Identity:
+		f.compiled = from.Size() == to.Size() && to.Size() >= 4 && !rounded
+		return f
+	case ir.Compare:
+		f.masks, f.first = from == ir.Bool, compiledCompare(n.Attrs.(ir.CompareAttrs).Direction, from)
+	case ir.Select:
+		switch f.first, f.masks = vec.ChainChoose, to == ir.Bool; {
+		case f.masks:
+			f.first = jit.ChooseBytes
+		case to.Size() < 4:
+			f.first = 0
+		}
+	default:
+		f.first = compiledInteger(n.Op, to)
+	}
+	f.compiled = f.first != 0
+	return f
+}
+
+// compiledCompare returns the comparison of bools or integers, 0 where there is none.
+func compiledCompare(d ir.Direction, t ir.DType) vec.ChainOp {
+	first := jit.LessUint
+	switch {
+	case t == ir.Bool:
+		first = jit.LessBytes
+	case t.IsFloat() || t.Size() < 4:
+		return 0
+	case d == ir.Eq || d == ir.Ne || t == ir.Int64:
+		return chainCompareInt[d][0]
+	}
+	switch d {
+	case ir.Lt:
+		return first
+	case ir.Le:
+		return first + 1
+	case ir.Gt:
+		return first + 2
+	case ir.Ge:
+		return first + 3
+	}
+	return 0
+}
+
+// compiledInteger returns the operation on integers of 32 or 64 bits, 0 where there is none.
+func compiledInteger(op ir.Op, t ir.DType) vec.ChainOp {
+	switch signed := t == ir.Int64; {
+	case t.IsFloat() || t.Size() < 4:
+	case op == ir.Maximum && !signed:
+		return jit.MaxUint
+	case op == ir.Minimum && !signed:
+		return jit.MinUint
+	case signed && chainIntUnary[op] != 0:
+		return chainIntUnary[op]
+	default:
+		return chainIntBinary[op][0]
+	}
+	return 0
 }
 
 // leaves reports whether the result of operation i is needed in memory after the segment that ends before last.

@@ -38,7 +38,16 @@ func randomElementwise(r *rand.Rand, d ir.DType) *ir.Program {
 		if r.IntN(6) == 0 {
 			floats, masks = integerSteps(r, &g, floats, masks, pick)
 		}
-		switch k := r.IntN(14); {
+		switch k := r.IntN(16); {
+		case k == 15: // operations that code alone has
+			floats, masks = wholeSteps(r, &g, floats, masks, pick)
+		case k == 14: // any type, and back
+			other := g.op(ir.Convert, ir.ConvertAttrs{DType: allTypes[r.IntN(len(allTypes))]}, pick())
+			again := g.op(ir.Convert, ir.ConvertAttrs{DType: allTypes[r.IntN(len(allTypes))]}, other)
+			if r.IntN(3) == 0 {
+				g.p.AddOutput("converted", again)
+			}
+			floats = append(floats, g.op(ir.Convert, ir.ConvertAttrs{DType: d}, again))
 		case k == 13: // another type, and back; the result in between may be stored
 			other := g.op(ir.Convert, ir.ConvertAttrs{DType: chainTypes[r.IntN(len(chainTypes))]}, pick())
 			if r.IntN(2) == 0 {
@@ -129,6 +138,31 @@ func integerSteps(r *rand.Rand, g *tape, floats, masks []ir.Value, pick func() i
 	}
 	d := g.p.Type(floats[0]).DType
 	return append(floats, g.op(ir.Convert, ir.ConvertAttrs{DType: d}, ints[len(ints)-1])), masks
+}
+
+var allTypes = []ir.DType{ir.Bool, ir.Int8, ir.Int16, ir.Int32, ir.Int64, ir.Uint8, ir.Uint16, ir.Uint32, ir.Uint64, ir.Float16, ir.BFloat16, ir.Float32,
+	ir.Float64}
+
+// wholeSteps adds operations on integers without signs or of 64 bits, and on bools, that end in a float or a mask.
+func wholeSteps(r *rand.Rand, g *tape, floats, masks []ir.Value, pick func() ir.Value) (moreFloats, moreMasks []ir.Value) {
+	t := ir.ConvertAttrs{DType: []ir.DType{ir.Int64, ir.Uint32, ir.Uint64}[r.IntN(3)]}
+	x, y := g.op(ir.Convert, t, pick()), g.op(ir.Convert, t, pick())
+	direction := func() ir.CompareAttrs {
+		return ir.CompareAttrs{Direction: []ir.Direction{ir.Eq, ir.Ne, ir.Lt, ir.Le, ir.Gt, ir.Ge}[r.IntN(6)]}
+	}
+	binary := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Maximum, ir.Minimum, ir.BitAnd, ir.BitOr, ir.BitXor}
+	for range 1 + r.IntN(4) {
+		x, y = g.op(binary[r.IntN(len(binary))], nil, x, y), x
+		if t.DType == ir.Int64 && r.IntN(3) == 0 {
+			x = g.op([]ir.Op{ir.Neg, ir.Abs}[r.IntN(2)], nil, x)
+		}
+	}
+	m := g.op(ir.Compare, direction(), x, y)
+	x = g.op(ir.Select, nil, m, y, x)
+	if len(masks) > 0 {
+		m = g.op(ir.Select, nil, masks[r.IntN(len(masks))], m, g.op(ir.Compare, direction(), masks[len(masks)-1], m))
+	}
+	return append(floats, g.op(ir.Convert, ir.ConvertAttrs{DType: g.p.Type(floats[0]).DType}, x)), append(masks, m)
 }
 
 // unsigned returns the elements with the sign of every NaN cleared: of two NaNs, an operation passes on either.

@@ -16,6 +16,7 @@ const (
 	withF2 instruction = 3 << 10
 	wide   instruction = 1 << 12 // elements of 64 bits
 	short  instruction = 1 << 13 // vectors of 128 bits
+	middle instruction = 1 << 14 // vectors of 256 bits
 )
 
 // General registers. The others hold pointers.
@@ -61,8 +62,11 @@ func (a *assembler) prefix(i instruction, reg, v, x, b int, p predicate) {
 		return y
 	}
 	length := byte(2)
-	if i&short != 0 {
+	switch {
+	case i&short != 0:
 		length = 0
+	case i&middle != 0:
+		length = 1
 	}
 	a.bytes(0x62,
 		bit(reg&8 == 0, 7)|bit(x == 0, 6)|bit(b == 0, 5)|bit(reg&16 == 0, 4)|byte(i>>8&3),

@@ -91,7 +91,7 @@ func (c *compiler) placePointers() {
 	}
 	for i := range c.steps {
 		s := &c.steps[i]
-		reads, result := Operands(s.Op)
+		reads, result := s.operands(c.size)
 		for j, p := range s.In[:len(reads)] {
 			if !c.numeric(reads[j], p) {
 				place(p)
@@ -135,13 +135,13 @@ func (c *compiler) fix() {
 	}
 	for i := range c.steps {
 		s := &c.steps[i]
-		reads, result := Operands(s.Op)
+		reads, result := s.operands(c.size)
 		for j, p := range s.In[:len(reads)] {
 			if c.numeric(reads[j], p) {
 				hold(firstNumber + int(p))
 			}
 		}
-		for _, bits := range c.constantsOf(s.Op) {
+		for _, bits := range c.constantsOf(s) {
 			hold(c.constantValue(bits))
 		}
 		if result == mask {
@@ -198,12 +198,16 @@ func (c *compiler) body() {
 
 // emit emits one step: its operands come into registers, the result goes into another one.
 func (c *compiler) emit(s *Step) {
-	reads, result := Operands(s.Op)
+	reads, result := s.operands(c.size)
 	var in [3]int
 	for j, p := range s.In[:len(reads)] {
 		if reads[j] != words {
 			in[j] = c.fetch(reads[j], p)
 		}
+	}
+	if result == words && s.Op == Convert {
+		c.narrow(s, in[0])
+		return
 	}
 	if result == words {
 		c.storeWords(s, in[0])
@@ -310,7 +314,7 @@ func (c *compiler) take(first, last int) int {
 func (c *compiler) nextUse(v int) int {
 	for i := c.step; i < len(c.steps); i++ {
 		s := &c.steps[i]
-		reads, _ := Operands(s.Op)
+		reads, _ := s.operands(c.size)
 		for j, p := range s.In[:len(reads)] {
 			if w := int(p); reads[j] != words && (w == v && !c.numeric(reads[j], p) || w+firstNumber == v && c.numeric(reads[j], p)) {
 				return i

@@ -11,28 +11,57 @@
 // body that reads and writes under a mask.
 package jit
 
-import "github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Operations that chains have not. Those on integers of 32 bits are also on ones of 64 bits here.
+const (
+	Convert  vec.ChainOp = vec.ChainSameBytes + 1 + iota // of type From to type To, as kernels convert
+	MaxUint                                              // without signs from here on
+	MinUint                                              //
+	LessUint                                             //
+	LessEqualUint
+	GreaterUint
+	GreaterEqualUint
+	LessBytes         // of bools from here on
+	LessEqualBytes    //
+	GreaterBytes      //
+	GreaterEqualBytes //
+	ChooseBytes       // the second operand where the first one is set, else the third one
+	operations
+)
 
 // Step is an operation on a block. Op is the step of a chain whose value is the first operand and whose X is the second
 // one; [vec.ChainLoad] copies. A choice's mask is its first operand, its values are the others.
 type Step struct {
-	Op     vec.ChainOp
-	Dst    uint8
-	In     [3]uint8 // as many as Op has
-	Stored bool     // the result is needed in memory
+	Op       vec.ChainOp
+	Dst      uint8
+	In       [3]uint8 // as many as Op has
+	Stored   bool     // the result is needed in memory
+	From, To ir.DType // of Convert
 }
 
 // The kinds of operands and results.
 const (
 	vector = 'v' // elements
 	mask   = 'm' // bytes of 0 and 1
-	words  = 'w' // in 16 bits, in memory only
+	words  = 'w' // of fewer bytes than elements have, in memory only
 	number = 'n' // one for all elements
 )
 
-// Operands returns the kinds of what a step reads, and of its result.
-func Operands(op vec.ChainOp) (reads string, result byte) {
-	switch {
+// operands returns the kinds of what a step on elements of size bytes reads, and of its result.
+func (s *Step) operands(size int) (reads string, result byte) {
+	switch op := s.Op; {
+	case op == Convert:
+		return string(kindOf(s.From, size)), kindOf(s.To, size)
+	case op >= LessUint && op <= GreaterEqualUint:
+		return "vv", mask
+	case op >= LessBytes && op <= GreaterEqualBytes:
+		return "mm", mask
+	case op == ChooseBytes:
+		return "mmm", mask
 	case op == vec.ChainLoadBytes, op == vec.ChainLoadByteInts:
 		return "m", vector
 	case op == vec.ChainFinite:
@@ -59,3 +88,17 @@ func Operands(op vec.ChainOp) (reads string, result byte) {
 	}
 	return "vv", vector
 }
+
+// kindOf returns the kind of an operand or result of a type.
+func kindOf(d ir.DType, size int) byte {
+	switch {
+	case d == ir.Bool:
+		return mask
+	case d.Size() == size:
+		return vector
+	}
+	return words
+}
+
+// Size returns the bytes of an element while a conversion is under way.
+func Size(from, to ir.DType) int { return max(4, from.Size(), to.Size()) }

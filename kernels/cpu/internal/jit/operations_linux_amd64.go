@@ -28,7 +28,7 @@ const (
 	onMasks
 )
 
-var forms = [...]form{
+var forms = [operations]form{
 	vec.ChainAdd: {plain, [2]instruction{map0F | 0x58, map0F | with66 | wide | 0x58}},
 	vec.ChainSub: {plain, [2]instruction{map0F | 0x5c, map0F | with66 | wide | 0x5c}},
 	vec.ChainMul: {plain, [2]instruction{map0F | 0x59, map0F | with66 | wide | 0x59}},
@@ -38,10 +38,16 @@ var forms = [...]form{
 	vec.ChainSubNumber: {plain, [2]instruction{map0F | 0x5c, map0F | with66 | wide | 0x5c}},
 	vec.ChainMulNumber: {plain, [2]instruction{map0F | 0x59, map0F | with66 | wide | 0x59}},
 
-	vec.ChainAddInt: {plain, [2]instruction{map0F | with66 | 0xfe}}, vec.ChainSubInt: {plain, [2]instruction{map0F | with66 | 0xfa}},
-	vec.ChainMulInt: {plain, [2]instruction{map0F38 | with66 | 0x40}}, vec.ChainMaxInt: {plain, [2]instruction{map0F38 | with66 | 0x3d}},
-	vec.ChainMinInt: {plain, [2]instruction{map0F38 | with66 | 0x39}}, vec.ChainAnd: {plain, [2]instruction{map0F | with66 | 0xdb}},
-	vec.ChainOr: {plain, [2]instruction{map0F | with66 | 0xeb}}, vec.ChainXor: {plain, [2]instruction{map0F | with66 | 0xef}},
+	vec.ChainAddInt: {plain, [2]instruction{map0F | with66 | 0xfe, map0F | with66 | wide | 0xd4}},
+	vec.ChainSubInt: {plain, [2]instruction{map0F | with66 | 0xfa, map0F | with66 | wide | 0xfb}},
+	vec.ChainMulInt: {plain, [2]instruction{map0F38 | with66 | 0x40, map0F38 | with66 | wide | 0x40}},
+	vec.ChainMaxInt: {plain, [2]instruction{map0F38 | with66 | 0x3d, map0F38 | with66 | wide | 0x3d}},
+	vec.ChainMinInt: {plain, [2]instruction{map0F38 | with66 | 0x39, map0F38 | with66 | wide | 0x39}},
+	MaxUint:         {plain, [2]instruction{map0F38 | with66 | 0x3f, map0F38 | with66 | wide | 0x3f}},
+	MinUint:         {plain, [2]instruction{map0F38 | with66 | 0x3b, map0F38 | with66 | wide | 0x3b}},
+	vec.ChainAnd:    {plain, [2]instruction{map0F | with66 | 0xdb, map0F | with66 | wide | 0xdb}},
+	vec.ChainOr:     {plain, [2]instruction{map0F | with66 | 0xeb, map0F | with66 | wide | 0xeb}},
+	vec.ChainXor:    {plain, [2]instruction{map0F | with66 | 0xef, map0F | with66 | wide | 0xef}},
 
 	vec.ChainEqual: {compares, [2]instruction{0}}, vec.ChainNotEqual: {compares, [2]instruction{4}}, vec.ChainLess: {compares, [2]instruction{less}},
 	vec.ChainLessEqual: {compares, [2]instruction{18}}, vec.ChainGreater: {compares, [2]instruction{greater}},
@@ -50,9 +56,17 @@ var forms = [...]form{
 	vec.ChainLessInt: {comparesIntegers, [2]instruction{1}}, vec.ChainLessEqualInt: {comparesIntegers, [2]instruction{2}},
 	vec.ChainGreaterInt: {comparesIntegers, [2]instruction{6}}, vec.ChainGreaterEqualInt: {comparesIntegers, [2]instruction{5}},
 
+	LessUint: {comparesIntegers, [2]instruction{1, unsigned}}, LessEqualUint: {comparesIntegers, [2]instruction{2, unsigned}},
+	GreaterUint: {comparesIntegers, [2]instruction{6, unsigned}}, GreaterEqualUint: {comparesIntegers, [2]instruction{5, unsigned}},
+
+	LessBytes: {onMasks, [2]instruction{0x42}},
+
 	vec.ChainAndBytes: {onMasks, [2]instruction{0x41}}, vec.ChainOrBytes: {onMasks, [2]instruction{0x45}},
 	vec.ChainXorBytes: {onMasks, [2]instruction{0x47}}, vec.ChainSameBytes: {onMasks, [2]instruction{0x46}},
 }
+
+// unsigned makes a comparison of integers one without signs.
+const unsigned = 1
 
 // Predicates that operations use.
 const (
@@ -79,8 +93,8 @@ func (c *compiler) signBit() uint64 {
 }
 
 // constantsOf lists the constants of an operation.
-func (c *compiler) constantsOf(op vec.ChainOp) []uint64 {
-	switch op {
+func (c *compiler) constantsOf(s *Step) []uint64 {
+	switch s.Op {
 	case vec.ChainNeg:
 		return []uint64{c.signBit()}
 	case vec.ChainAbs:
@@ -99,10 +113,16 @@ func (c *compiler) constantsOf(op vec.ChainOp) []uint64 {
 		return []uint64{twice(1)}
 	case vec.ChainRoundBF16:
 		return []uint64{twice(0x400000), twice(0x7fff), twice(0xffff0000)}
+	case Convert:
+		return c.constantsOfConversion(s)
 	case vec.ChainFloatToInt:
-		return []uint64{c.bits(2147483520), twice(0x7fffffff), 0}
+		return c.truncateConstants()
 	}
 	return nil
+}
+
+func (c *compiler) truncateConstants() []uint64 {
+	return []uint64{c.bits(2147483520), twice(0x7fffffff), 0}
 }
 
 // move sets a register where the mask is set; without a mask, all of it.
@@ -117,6 +137,11 @@ func (c *compiler) compare(k int, predicateOf byte, a, b int) int {
 	c.registers(c.float(0xc2), k, a, b, predicate{})
 	c.bytes(predicateOf)
 	return k
+}
+
+// compareIntegers sets a mask to where a comparison of integers is true.
+func (c *compiler) compareIntegers(r int, predicateOf byte, without instruction, a, b int) {
+	c.immediate(c.sized(map0F3A|with66|0x1f, map0F3A|with66|wide|0x1f)-without, r-firstMask, a, b, predicateOf)
 }
 
 // immediate emits an instruction with a number behind it.
@@ -138,7 +163,7 @@ func (c *compiler) compute(s *Step, r int, in [3]int) {
 		c.compare(r-firstMask, byte(f.code[0]), a, b)
 		return
 	case comparesIntegers:
-		c.immediate(map0F3A|with66|0x1f, r-firstMask, a, b, byte(f.code[0]))
+		c.compareIntegers(r, byte(f.code[0]), f.code[1], a, b)
 		return
 	case onMasks:
 		c.masks(byte(f.code[0]), r-firstMask, a-firstMask, b-firstMask)
@@ -151,6 +176,21 @@ func (c *compiler) compute(s *Step, r int, in [3]int) {
 		c.extreme(op == vec.ChainMin, r, a, b)
 	case vec.ChainMaxNumber, vec.ChainMinNumber:
 		c.extreme(op == vec.ChainMinNumber, r, b, a) // of equal ones the other
+	case Convert:
+		c.convert(s, r, a)
+	case GreaterBytes:
+		c.masks(0x42, r-firstMask, b-firstMask, a-firstMask)
+	case LessEqualBytes, GreaterEqualBytes: // the opposite of the other
+		if op == LessEqualBytes {
+			a, b = b, a
+		}
+		c.masks(0x42, r-firstMask, a-firstMask, b-firstMask)
+		c.masks(0x44, r-firstMask, 0, r-firstMask)
+	case ChooseBytes:
+		k := c.temporaryMask()
+		c.masks(0x41, k, a-firstMask, b-firstMask)
+		c.masks(0x42, r-firstMask, a-firstMask, in[2]-firstMask)
+		c.masks(0x45, r-firstMask, r-firstMask, k)
 	case vec.ChainNotHeld:
 		c.masks(0x44, r-firstMask, 0, a-firstMask)
 	case vec.ChainChoose: // blends the third operand with the second one where the mask is set
@@ -192,9 +232,9 @@ func (c *compiler) computeOne(s *Step, r, a int) {
 	case vec.ChainSign:
 		c.sign(r, a)
 	case vec.ChainNegInt:
-		c.registers(map0F|with66|0xfa, r, c.constantRegister(0), a, predicate{})
+		c.registers(c.sized(map0F|with66|0xfa, map0F|with66|wide|0xfb), r, c.constantRegister(0), a, predicate{})
 	case vec.ChainAbsInt:
-		c.registers(map0F38|with66|0x1e, r, 0, a, predicate{})
+		c.registers(c.sized(map0F38|with66|0x1e, map0F38|with66|wide|0x1f), r, 0, a, predicate{})
 	case vec.ChainIntToFloat:
 		c.registers(map0F|0x5b, r, 0, a, predicate{})
 	case vec.ChainFloatToInt:

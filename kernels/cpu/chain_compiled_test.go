@@ -1,0 +1,59 @@
+package cpu_test
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// edges are where conversions saturate, round and lose their sign.
+func edges() []float64 {
+	list := []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), 0.5, -0.5, 0.999, -0.999, 1.5, 2.5, -1, -1.5, 1e-40, -1e-40, 3e38, -3e38,
+		1e300, -1e300, 2147483520, 2147483583, 9223371487098961920, 16777217, 4503599627370497}
+	for _, bits := range []int{7, 8, 15, 16, 31, 32, 53, 63, 64} {
+		for _, by := range []float64{-1, -0.5, 0, 0.5, 1} {
+			list = append(list, math.Ldexp(1, bits)+by, -math.Ldexp(1, bits)+by)
+		}
+	}
+	return list
+}
+
+// TestConversionsKeepTheBits: conversions between all types have the same bits as code and one by one, of random bits
+// and of edges.
+func TestConversionsKeepTheBits(t *testing.T) {
+	const n = 1000
+	for _, from := range allTypes {
+		for _, to := range allTypes {
+			g := tape{p: &ir.Program{}}
+			x := g.input("x", from, n)
+			g.p.AddOutput("y", g.op(ir.Convert, ir.ConvertAttrs{DType: to}, x))
+			output := func() []byte {
+				s, r := newSession(t, g.p), rand.New(rand.NewPCG(5, 5))
+				data := s.inputs[0].Bytes()
+				for i := range data {
+					if data[i] = byte(r.Uint32()); from == ir.Bool {
+						data[i] &= 1
+					}
+				}
+				for i, v := range edges() {
+					if from.IsFloat() {
+						copy(data[i*from.Size():], ir.AppendElement(nil, from, v))
+					}
+				}
+				s.run(t)
+				return unsigned(to, s.outputs[0].Bytes())
+			}
+			got := output()
+			cpu.WithoutCode(func() {
+				want := output()
+				require.True(t, bytes.Equal(want, got), "%v to %v: %s", from, to, firstDifference(want, got))
+			})
+		}
+	}
+}
