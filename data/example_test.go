@@ -92,3 +92,20 @@ func ExamplePass() {
 	pass.Done(batch)
 	// Output: [1 2] <nil>
 }
+
+// The next batch is looked at while the loop works on the one before.
+func ExamplePrepare() {
+	look := data.Prepare(func(batch *data.Batch) {
+		for i, v := range data.Values[float32](batch.X.Single()) {
+			if v < 0 {
+				fmt.Println("a negative number at", i)
+			}
+		}
+	})
+	for _, err := range data.Arrays([]float32{1, -2}, nil).Loader(2, false, 0, look).Batches(context.Background(), 0) {
+		fmt.Println("a batch", err)
+	}
+	// Output:
+	// a negative number at 1
+	// a batch <nil>
+}

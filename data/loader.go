@@ -31,6 +31,13 @@ func ShuffleInsideBatches() LoaderOption {
 	return loaderOption(func(l *Loader) { l.insideBatches = true })
 }
 
+// Prepare calls f with each batch when it has been filled, in the goroutine of the pass: while a step works on one
+// batch, f may look at the next, or send it ahead. f must not keep the batch beyond the time when the consumer is done
+// with it; the same address comes again with other examples. A panic of f continues in Next as a [PanicError].
+func Prepare(f func(batch *Batch)) LoaderOption {
+	return loaderOption(func(l *Loader) { l.prepare = f })
+}
+
 // Loader divides an ArraySource into batches, in buffers that it reuses. While a step works on one batch, a goroutine
 // of the pass copies the rows of the next. It is safe for concurrent use, but passes that overlap in time each allocate
 // their own buffers.
@@ -42,6 +49,7 @@ type Loader struct {
 	insideBatches bool
 	dropRemainder bool
 	buffers       int
+	prepare       func(*Batch)
 	err           error
 
 	mu   sync.Mutex
@@ -141,6 +149,7 @@ type Pass struct {
 	free    chan *buffer
 	stopped chan struct{}
 	held    int
+	grave   *grave // of what Prepare was given
 	err     error
 }
 
@@ -158,6 +167,7 @@ func (l *Loader) StartAt(ctx context.Context, epoch, batch int) *Pass {
 		ready:   make(chan *buffer, l.buffers),
 		free:    make(chan *buffer, l.buffers),
 		stopped: make(chan struct{}),
+		grave:   new(grave),
 	}
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	for _, b := range p.memory.buffers {
@@ -171,6 +181,7 @@ func (l *Loader) StartAt(ctx context.Context, epoch, batch int) *Pass {
 func (p *Pass) fill(epoch, first int) {
 	defer close(p.stopped)
 	defer close(p.ready)
+	defer p.grave.bury()
 	l := p.loader
 	if m := p.memory; !m.ordered || m.epoch != epoch { // one who goes about in a pass starts it often
 		l.permute(m.order, epoch)
@@ -197,6 +208,9 @@ func (p *Pass) fill(epoch, first int) {
 			l.source.gather(p.memory.order[lo:hi], b.current)
 		} else {
 			l.source.gatherRange(lo, hi, b.current)
+		}
+		if l.prepare != nil {
+			l.prepare(b.current)
 		}
 		p.ready <- b // never blocks: as many places as buffers
 	}
@@ -249,6 +263,7 @@ func (p *Pass) Next() (*Batch, error) {
 		}
 	}
 	if !ok {
+		p.grave.rise()
 		if p.err = canceled(p.ctx); p.err == nil {
 			p.err = io.EOF
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -372,4 +373,40 @@ func BenchmarkLoaderStartAt(b *testing.B) {
 		p.Close()
 		n += 3
 	}
+}
+
+// Prepare sees each batch once, filled, before the consumer does; its panic comes to the consumer.
+func TestPrepare(t *testing.T) {
+	var mu sync.Mutex
+	var seen [][]float32
+	loader := data.Arrays([]float32{1, 2, 3, 4, 5}, nil).Loader(2, true, 3, data.Prepare(func(b *data.Batch) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, slices.Clone(data.Values[float32](b.X.Single())))
+	}))
+	step := 0
+	for b, err := range loader.Batches(t.Context(), 0) {
+		require.NoError(t, err)
+		mu.Lock()
+		require.Equal(t, seen[step], data.Values[float32](b.X.Single()))
+		step++
+		mu.Unlock()
+	}
+	require.Len(t, seen, 3)
+	loader = data.Arrays([]float32{1, 2, 3}, nil).Loader(1, false, 0, data.Prepare(func(b *data.Batch) {
+		if data.Values[float32](b.X.Single())[0] == 2 {
+			panic("two")
+		}
+	}))
+	pass := loader.Start(t.Context(), 0)
+	defer pass.Close()
+	_, err := pass.Next()
+	require.NoError(t, err)
+	var died *data.PanicError
+	require.True(t, func() (is bool) {
+		defer func() { died, is = recover().(*data.PanicError) }()
+		_, _ = pass.Next()
+		return false
+	}())
+	require.Equal(t, "two", died.Value)
 }

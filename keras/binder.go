@@ -31,6 +31,8 @@ type binder struct {
 	filling *filling // which batches are padded with rows that the program leaves out; nil: none
 	filled  bool     // the instance at hand is for such batches
 	count   [4]byte  // their number of examples, for the device
+	planned bool     // it is known whether batches can be staged for the instance
+	staging *staging // where they go then
 
 	onCompile func(*distribute.Instance)
 }
@@ -55,6 +57,10 @@ type parts struct {
 
 	keyed    []rowBatch // what dynamic embeddings have looked up
 	rowsFrom rowSource  // where they do; nil: in this process
+
+	batch    *data.Batch
+	ahead    *ahead         // of the source of the batch; nil: nobody prepares batches
+	prepared *preparedBatch // what it has done for this one
 }
 
 // label names array i for errors.
@@ -108,10 +114,7 @@ func (p *parts) types(float ir.DType) (x, y []ir.Type, err error) {
 	return all[:len(p.x):len(p.x)], all[len(p.x):], nil
 }
 
-// load copies a batch in and returns the instance to run.
-func (f *binder) load(p *parts) (*distribute.Instance, error) { return f.loadRows(p, 0, p.rows()) }
-
-// loadRows is load of the n examples from number first on.
+// loadRows copies the n examples from number first on in, and returns the instance to run.
 func (f *binder) loadRows(p *parts, first, n int) (*distribute.Instance, error) {
 	if !f.fits(p, n) {
 		if err := f.acquire(p, n); err != nil {
@@ -154,13 +157,17 @@ func (f *binder) fits(p *parts, n int) bool {
 	}
 	rows := p.rows()
 	for i := range f.columns {
-		a, c := p.at(i), &f.columns[i]
-		shape := a.Shape()
-		if a.DType() != c.host || len(a.Data) != rows*c.row || len(shape) != len(c.shape)+1 || shape[0] != rows || !slices.Equal(shape[1:], c.shape) {
+		if !f.columns[i].holds(p.at(i), rows) {
 			return false
 		}
 	}
 	return true
+}
+
+// holds reports whether an array has so many examples of the column's type.
+func (c *column) holds(a data.Array, rows int) bool {
+	shape := a.Shape()
+	return a.DType() == c.host && len(a.Data) == rows*c.row && len(shape) == len(c.shape)+1 && shape[0] == rows && slices.Equal(shape[1:], c.shape)
 }
 
 // layout is how a batch lies on the replicas.
@@ -229,6 +236,7 @@ func (f *binder) acquire(p *parts, n int) error {
 	}
 	f.filled = filled
 	f.inst, f.columns, f.sizes, f.rows, f.skip, f.staged = inst, l.columns, l.sizes, n, 0, make([][]byte, len(l.columns))
+	f.planned, f.staging = false, nil
 	for _, n := range l.all[:l.first] {
 		f.skip += n
 	}
@@ -301,22 +309,30 @@ func (c *column) write(dst kernels.Buffer, src []byte) error {
 		}
 		memory = c.other[:dst.Type().Bytes()]
 	}
+	c.convert(memory, src)
+	if dst.Bytes() == nil {
+		return dst.Write(memory)
+	}
+	return nil
+}
+
+// convert writes rows in the device's type.
+func (c *column) convert(memory, src []byte) {
 	le := binary.LittleEndian
-	if from == ir.Float64 {
+	switch {
+	case c.host == c.types.DType:
+		copy(memory, src)
+	case c.host == ir.Float64:
 		for i := range len(src) / 8 {
 			v := math.Float64frombits(le.Uint64(src[8*i:]))
 			le.PutUint32(memory[4*i:], math.Float32bits(float32(v)))
 		}
-	} else {
+	default:
 		for i := range len(src) / 4 {
 			v := math.Float32frombits(le.Uint32(src[4*i:]))
 			le.PutUint64(memory[8*i:], math.Float64bits(float64(v)))
 		}
 	}
-	if dst.Bytes() == nil {
-		return dst.Write(memory)
-	}
-	return nil
 }
 
 // arrange puts the arrays of a batch in the order of the model's inputs and outputs.

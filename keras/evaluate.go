@@ -79,6 +79,7 @@ func (e *evaluator) close() {
 
 func (e *evaluator) run(ctx context.Context) (*callbacks.Logs, error) {
 	e.source.close() // always from the beginning
+	looksForNaN(e.source, !e.nan.told || e.nan.refuse)
 	if err := e.source.begin(ctx, 0); err != nil {
 		return nil, err
 	}
@@ -125,6 +126,7 @@ func (e *evaluator) batches(ctx context.Context) (*callbacks.Logs, error) {
 }
 
 func (e *evaluator) batch(ctx context.Context, b *data.Batch, index int) error {
+	e.parts.from(e.source, b)
 	if err := e.m.arrange(b, &e.parts); err != nil {
 		return err
 	}
@@ -165,6 +167,7 @@ func (e *evaluator) look(index int) error {
 		}
 	}
 	if e.nan.told && !e.nan.refuse {
+		looksForNaN(e.source, false)
 		return nil
 	}
 	what := "Evaluate"

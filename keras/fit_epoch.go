@@ -221,6 +221,7 @@ func (t *trainer) step(ctx context.Context, b *data.Batch) error {
 	if rec := t.recording.Active(); rec != nil {
 		defer rec.Span(tracing.Loop, "step", "step", "", 0, time.Now())
 	}
+	t.parts.from(t.source, b)
 	if err := t.m.arrange(b, &t.parts); err != nil {
 		return err
 	}

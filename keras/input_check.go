@@ -42,7 +42,7 @@ func (c *fitConfig) nanCheck() nanCheck { return nanCheck{refuse: c.refuseNaN, o
 // what comes of it. It reads what is about to be copied, and allocates nothing unless there is one.
 func (k *nanCheck) look(m *Model, p *parts, where func() string, then string) error {
 	k.lookAtWeights(m, p, where)
-	if k.told && !k.refuse {
+	if k.told && !k.refuse || p.prepared != nil && p.prepared.clean {
 		return nil
 	}
 	for i := range p.len() {
@@ -90,6 +90,7 @@ func (t *trainer) lookAtBatch() error {
 		}
 	}
 	if !t.c.refuseNaN && (t.check.nan.told || t.check.epoch != t.c.initialEpoch) {
+		looksForNaN(t.source, false)
 		return nil
 	}
 	return t.check.nan.look(t.m, &t.parts, t.where, spoilsTraining)

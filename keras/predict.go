@@ -89,6 +89,7 @@ type predictor struct {
 }
 
 func (p *predictor) run(ctx context.Context, src source) ([]data.Array, error) {
+	looksForNaN(src, true)
 	if err := src.begin(ctx, 0); err != nil {
 		return nil, err
 	}
@@ -119,7 +120,7 @@ func (p *predictor) batches(ctx context.Context, src source) error {
 		if err != nil {
 			return err
 		}
-		if err := p.batch(ctx, b, step); err != nil {
+		if err := p.batch(ctx, src, b, step); err != nil {
 			return fmt.Errorf("batch %d: %w", step, err)
 		}
 	}
@@ -129,10 +130,11 @@ func (p *predictor) batches(ctx context.Context, src source) error {
 	return nil
 }
 
-func (p *predictor) batch(ctx context.Context, b *data.Batch, step int) error {
+func (p *predictor) batch(ctx context.Context, src source, b *data.Batch, step int) error {
 	if err := p.list.Each(func(cb callbacks.Callback) error { return cb.OnPredictBatchBegin(step) }); err != nil {
 		return err
 	}
+	p.parts.from(src, b)
 	if err := p.m.arrangeInputs(b, &p.parts); err != nil {
 		return err
 	}

@@ -100,6 +100,7 @@ func (m *Model) finish(p *prediction) {
 	}
 	p.results, p.given, p.batch, p.nan = p.results[:0], false, data.Batch{}, nanCheck{}
 	p.parts.x, p.parts.y, p.parts.w = nil, nil, nil
+	p.parts.batch, p.parts.ahead, p.parts.prepared = nil, nil, nil
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !full(len(m.predictions.idle)) {

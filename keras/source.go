@@ -59,12 +59,15 @@ func (m *Model) newSource(ds data.Dataset, c *fitConfig, batchSize, steps int, s
 	if c.shuffleInside {
 		options = append(options, data.ShuffleInsideBatches())
 	}
+	src := &loaderSource{arrays: arrays, batchSize: batchSize, limit: steps}
+	options = append(options, data.Prepare(src.ahead.prepare))
 	loader := arrays.Loader(min(batchSize, arrays.N()), c.shuffle, seed, options...)
 	if err := loader.Err(); err != nil {
 		return nil, fmt.Errorf("keras: %s: %w", c.what, err)
 	}
-	n, _ := loader.Cardinality()
-	return &loaderSource{loader: loader, arrays: arrays, batchSize: batchSize, limit: steps, known: n}, nil
+	src.loader = loader
+	src.known, _ = loader.Cardinality()
+	return src, nil
 }
 
 // loaderSource reads arrays in memory.
@@ -75,6 +78,7 @@ type loaderSource struct {
 	limit     int // steps of an epoch asked for, or 0
 	known     int
 
+	ahead ahead
 	pass  *data.Pass
 	held  *data.Batch
 	epoch int // for which the pass was begun
@@ -123,6 +127,7 @@ func (s *loaderSource) close() {
 	if s.pass != nil {
 		s.pass.Close()
 		s.pass, s.held = nil, nil
+		s.ahead.close()
 	}
 }
 
@@ -209,6 +214,13 @@ func (s *datasetSource) close() {
 	if s.stop != nil {
 		s.stop()
 		s.pull, s.stop = nil, nil
+	}
+}
+
+// looksForNaN has batches looked at before they are needed, where that is possible.
+func looksForNaN(src source, look bool) {
+	if s, ok := src.(*loaderSource); ok && s.ahead.look.Load() != look {
+		s.ahead.look.Store(look)
 	}
 }
 

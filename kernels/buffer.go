@@ -33,6 +33,25 @@ type Borrower interface {
 	Borrow(memory []byte) error
 }
 
+// Stager is implemented by buffers on devices that copy from host memory of their own. What is written there
+// beforehand, by another goroutine, costs the one that runs steps no time.
+type Stager interface {
+	Buffer
+	// Stage returns host memory as long as the buffer, or nil where there is none to be had. It may be called at any
+	// time and from any goroutine, also when the buffer has been freed.
+	Stage() Staged
+	// WriteStaged is Write of what the memory holds, which it takes back.
+	WriteStaged(s Staged) error
+}
+
+// Staged is host memory from a [Stager], for one WriteStaged or Drop.
+type Staged interface {
+	// Bytes is the memory. It holds anything at first.
+	Bytes() []byte
+	// Drop gives it back unused.
+	Drop()
+}
+
 // Exchanger is implemented by buffers that can swap memory with another one, so that a value computed beside the
 // current one replaces it without a copy. If captured launches contain addresses, copy buffers instead.
 type Exchanger interface {

@@ -22,10 +22,11 @@ type device struct {
 	meeting atomic.Pointer[group] // of a launch on this device that waits for other replicas
 	beside  driver.Handle         // a second stream, for collectives that go on beside kernels; 0: not made yet
 
-	mu    sync.Mutex
-	limit int64 // bytes that may be used
-	used  int64
-	idle  []*block
+	mu     sync.Mutex
+	limit  int64 // bytes that may be used
+	used   int64
+	idle   []*block
+	stages []*stage // without a block, to be used again
 
 	crossing crossing
 

@@ -30,6 +30,8 @@ func (idle) CopyToHost(to []byte, _ driver.Address, _ driver.Handle) driver.Resu
 	clear(to)
 	return 0
 }
+func (idle) CopyToDevice(driver.Address, []byte, driver.Handle) driver.Result         { return 0 }
+func (idle) QueryStream(driver.Handle) driver.Result                                  { return 0 }
 func (idle) RecordEvent(_, _ driver.Handle) driver.Result                             { return 0 }
 func (idle) WaitEvent(_, _ driver.Handle) driver.Result                               { return 0 }
 func (idle) Launch(driver.Handle, driver.Config, []uint64) driver.Result              { return 0 }

@@ -1,0 +1,234 @@
+package keras
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/kernels"
+)
+
+// ahead is what the goroutine that fills batches does for the step that will use them, while the one before is at work:
+// it looks for NaN, and writes the batch to the memory that a device copies from.
+type ahead struct {
+	look atomic.Bool // for NaN
+	to   atomic.Pointer[staging]
+
+	mu      sync.Mutex
+	batches []*preparedBatch
+}
+
+// preparedBatch is what is known of a batch and done for it. The goroutine that fills the batch writes it before the
+// batch is handed on, and the one that uses the batch reads it after that.
+type preparedBatch struct {
+	batch  *data.Batch
+	clean  bool     // no array has a NaN
+	to     *staging // nil: nothing is staged
+	staged []kernels.Staged
+}
+
+// staging says where the parts of a batch go: those of one instance of a function.
+type staging struct {
+	columns []stagedColumn
+	inputs  [][]kernels.Stager // of each replica and column
+	sizes   []int              // examples on each replica
+	skip    int                // examples before them
+	rows    int
+}
+
+// stagedColumn is an array of a batch: of its inputs, targets or weights.
+type stagedColumn struct {
+	column
+	kind, index int
+}
+
+// components are inputs, targets and weights of a batch.
+func components(b *data.Batch) [3]*data.Tensors { return [3]*data.Tensors{&b.X, &b.Y, &b.SampleWeight} }
+
+// of returns what is known of a batch, nil for nothing.
+func (a *ahead) of(b *data.Batch) *preparedBatch {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, p := range a.batches {
+		if p.batch == b {
+			return p
+		}
+	}
+	return nil
+}
+
+// prepare is called with each batch that has been filled.
+func (a *ahead) prepare(b *data.Batch) {
+	p := a.of(b)
+	if p == nil {
+		p = &preparedBatch{batch: b}
+		a.mu.Lock()
+		a.batches = append(a.batches, p)
+		a.mu.Unlock()
+	}
+	p.drop() // what nobody took
+	p.clean = a.look.Load() && isClean(b)
+	if to := a.to.Load(); to != nil && to.fits(b) {
+		p.stage(to)
+	}
+}
+
+// close gives back what nobody took. The goroutine that fills batches has ended.
+func (a *ahead) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, p := range a.batches {
+		p.drop()
+	}
+}
+
+// isClean reports whether no array of a batch has a NaN.
+func isClean(b *data.Batch) bool {
+	for _, t := range components(b) {
+		for _, array := range t.Arrays {
+			if at, err := firstNaN(array); at >= 0 || err != nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// fits reports whether a batch has the arrays that the inputs are for.
+func (s *staging) fits(b *data.Batch) bool {
+	all := components(b)
+	for i := range s.columns {
+		c := &s.columns[i]
+		arrays := all[c.kind].Arrays
+		if c.index >= len(arrays) || !c.holds(arrays[c.index], s.rows) {
+			return false
+		}
+	}
+	return true
+}
+
+// stage writes the parts of a batch to memory of their devices: all, or none.
+func (p *preparedBatch) stage(to *staging) {
+	all := components(p.batch)
+	for replica, from := 0, to.skip; replica < len(to.sizes); replica++ {
+		n := to.sizes[replica]
+		for i := range to.columns {
+			c := &to.columns[i]
+			memory := to.inputs[replica][i].Stage()
+			if memory == nil {
+				p.drop()
+				return
+			}
+			p.staged = append(p.staged, memory)
+			c.convert(memory.Bytes(), all[c.kind].Arrays[c.index].Data[from*c.row:(from+n)*c.row])
+		}
+		from += n
+	}
+	p.to = to
+}
+
+// drop gives back what is staged.
+func (p *preparedBatch) drop() {
+	for i, s := range p.staged {
+		s.Drop()
+		p.staged[i] = nil
+	}
+	p.staged, p.to = p.staged[:0], nil
+}
+
+// send makes the staged parts the contents of the inputs that they are for.
+func (p *preparedBatch) send() error {
+	to := p.to
+	for k, s := range p.staged {
+		p.staged[k] = nil
+		if err := to.inputs[k/len(to.columns)][k%len(to.columns)].WriteStaged(s); err != nil {
+			copy(p.staged, p.staged[k+1:]) // those that are left
+			p.staged = p.staged[:len(p.staged)-k-1]
+			p.drop()
+			return err
+		}
+	}
+	p.staged, p.to = p.staged[:0], nil
+	return nil
+}
+
+// stagingOf says where the parts of a batch go that an instance has been loaded with; nil where they are used in place,
+// or are more than copies of what the batch holds.
+func (f *binder) stagingOf(p *parts, b *data.Batch) *staging {
+	if f.pads || f.filled || f.part > 0 || len(f.columns) == 0 || p.rows() != f.rows {
+		return nil
+	}
+	s := &staging{sizes: f.sizes, skip: f.skip, rows: f.rows}
+	for replica, n := range f.sizes {
+		var inputs []kernels.Stager
+		for i := range f.columns {
+			to, ok := f.inst.Input(replica, i).(kernels.Stager)
+			if !ok || n == 0 {
+				return nil
+			}
+			inputs = append(inputs, to)
+		}
+		s.inputs = append(s.inputs, inputs)
+	}
+	for i, c := range f.columns {
+		kind, index := placeIn(b, p.at(i))
+		if index < 0 {
+			return nil
+		}
+		s.columns = append(s.columns, stagedColumn{c, kind, index})
+	}
+	return s
+}
+
+// placeIn finds an array in a batch by its memory.
+func placeIn(b *data.Batch, a data.Array) (kind, index int) {
+	for kind, t := range components(b) {
+		for i, other := range t.Arrays {
+			if shareMemory(a, other) {
+				return kind, i
+			}
+		}
+	}
+	return 0, -1
+}
+
+func shareMemory(a, b data.Array) bool {
+	return len(a.Data) > 0 && len(a.Data) == len(b.Data) && &a.Data[0] == &b.Data[0]
+}
+
+// from says where the parts come from: a batch of a source.
+func (p *parts) from(src source, b *data.Batch) {
+	p.batch, p.ahead, p.prepared = b, nil, nil
+	if s, ok := src.(*loaderSource); ok {
+		p.ahead, p.prepared = &s.ahead, s.ahead.of(b)
+	}
+}
+
+// load makes a batch the inputs of an instance, and returns it. What was prepared of the batch is used.
+func (f *binder) load(p *parts) (*distribute.Instance, error) {
+	if f.takes(p) {
+		return f.inst, p.prepared.send()
+	}
+	inst, err := f.loadRows(p, 0, p.rows())
+	if err == nil && p.ahead != nil && !f.planned {
+		f.planned = true
+		f.staging = f.stagingOf(p, p.batch)
+		p.ahead.to.Store(f.staging)
+	}
+	return inst, err
+}
+
+// takes reports whether a batch has been staged for the current instance.
+func (f *binder) takes(p *parts) bool {
+	if p.prepared == nil || p.prepared.to == nil || p.prepared.to != f.staging || !f.fits(p, p.rows()) {
+		return false
+	}
+	all := components(p.batch)
+	for i, c := range f.staging.columns {
+		if !shareMemory(p.at(i), all[c.kind].Arrays[c.index]) {
+			return false
+		}
+	}
+	return true
+}
