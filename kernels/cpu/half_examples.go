@@ -16,7 +16,8 @@ const halfBytes = 512 << 10
 
 // sharedOperands are the operands of ops that all examples share.
 var sharedOperands = map[ir.Op][]int{ir.Conv: {1}, ir.ConvInputGrad: {1}, ir.MaxPool: nil, ir.MaxPoolGrad: nil, ir.AvgPool: nil, ir.AvgPoolGrad: nil,
-	ir.Softmax: nil, ir.SoftmaxGrad: nil, ir.LogSoftmax: nil, ir.LogSoftmaxGrad: nil, ir.Attention: {3}, ir.AttentionGrad: {6}}
+	ir.Softmax: nil, ir.SoftmaxGrad: nil, ir.LogSoftmax: nil, ir.LogSoftmaxGrad: nil, ir.Attention: {3}, ir.AttentionGrad: {6},
+	ir.LstmCell: nil, ir.LstmCellGrad: nil, ir.GruCell: nil, ir.GruCellGrad: nil}
 
 // goesByExamples reports whether the node can be computed a few examples at a time.
 func goesByExamples(p *ir.Program, n *ir.Node) bool {

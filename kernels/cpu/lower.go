@@ -42,7 +42,7 @@ func init() {
 		ir.BatchNorm: buildBatchNorm, ir.BatchNormGrad: buildBatchNormGrad,
 		ir.LayerNorm: buildLayerNorm, ir.LayerNormGrad: buildLayerNormGrad,
 		ir.GroupNorm: buildGroupNorm, ir.GroupNormGrad: buildGroupNormGrad,
-		ir.LstmCell: buildLstmCell, ir.LstmCellGrad: buildLstmCellGrad, ir.GruCell: buildGruCell, ir.GruCellGrad: buildGruCellGrad,
+		ir.LstmCell: buildByExamples(buildLstmCell), ir.LstmCellGrad: buildByExamples(buildLstmCellGrad), ir.GruCell: buildByExamples(buildGruCell), ir.GruCellGrad: buildByExamples(buildGruCellGrad),
 		ir.Softmax: buildByExamples(buildSoftmax), ir.SoftmaxGrad: buildByExamples(buildSoftmaxGrad), ir.LogSoftmax: buildByExamples(buildLogSoftmax), ir.LogSoftmaxGrad: buildByExamples(buildLogSoftmaxGrad),
 		ir.SparseSoftmaxCrossEntropy: buildCrossEntropy, ir.SparseSoftmaxCrossEntropyGrad: buildCrossEntropyGrad,
 		ir.Attention: buildByExamples(buildAttention), ir.AttentionGrad: buildByExamples(buildAttentionGrad),
@@ -171,6 +171,8 @@ func (c *compiler) lower(p *placement, u *fuse.Unit, s *schedule) (step, error) 
 		st.run, special = b.specialDot()
 	case b.n.Op == ir.Reduce:
 		st.run, special = b.summedBefore()
+	case b.n.Op == ir.IsFinite:
+		st.run, special = buildAllFinite(b), true
 	}
 	if !special {
 		st.run, err = builders[b.n.Op](b)

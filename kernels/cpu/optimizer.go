@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
@@ -13,7 +14,7 @@ import (
 type update struct {
 	n     int
 	begin func()
-	run   func(lo, hi int)
+	run   func(lo, hi int, of *worker)
 }
 
 // buildOptimizerUpdate updates one variable, or a bucket of them in one loop over all their elements.
@@ -34,11 +35,11 @@ func buildOptimizerUpdate(b *build) (func(), error) {
 		ends[i] = total
 	}
 	const block = 1 << 13
-	loop := b.rt().parallel(total, block, func(_ *worker, lo, hi int) {
+	loop := b.rt().parallel(total, block, func(w *worker, lo, hi int) {
 		for i := range updates {
 			first := ends[i] - updates[i].n
 			if from, to := max(lo, first), min(hi, ends[i]); from < to {
-				updates[i].run(from-first, to-first)
+				updates[i].run(from-first, to-first, w)
 			}
 		}
 	})
@@ -54,23 +55,21 @@ func buildOptimizerUpdate(b *build) (func(), error) {
 func optimizerUpdate[T block.Float](b *build) (update, error) {
 	a := b.n.Attrs.(ir.OptimizerAttrs)
 	w, gradient, rate, step := b.out(0), b.in(1), b.in(2), b.in(3)
-	n := b.n
+	n, results := b.n, len(b.n.Outputs)
 	begin := func() {
 		copyOperand(w, &b.Operands[n.Inputs[0]])
-		for i, slot := range n.Inputs[4:] {
+		for i, slot := range n.Inputs[4 : 3+results] {
 			copyOperand(&b.Operands[n.Outputs[1+i]], &b.Operands[slot])
 		}
 	}
-	var run func(lo, hi int)
+	var run func(lo, hi int, g []T)
 	switch a.Rule {
 	case "sgd":
-		run = func(lo, hi int) {
-			vec.SGD(plan.Data[T](w)[lo:hi], plan.Data[T](gradient)[lo:hi], plan.Data[T](rate)[0], 0)
-		}
+		run = func(lo, hi int, g []T) { vec.SGD(plan.Data[T](w)[lo:hi], g, plan.Data[T](rate)[0], 0) }
 	case "momentum", "nesterov":
 		velocity, mu, nesterov := b.out(1), T(a.Values[0]), a.Rule == "nesterov"
-		run = func(lo, hi int) {
-			vec.Momentum(plan.Data[T](w)[lo:hi], plan.Data[T](velocity)[lo:hi], plan.Data[T](gradient)[lo:hi], plan.Data[T](rate)[0], mu, 0, nesterov)
+		run = func(lo, hi int, g []T) {
+			vec.Momentum(plan.Data[T](w)[lo:hi], plan.Data[T](velocity)[lo:hi], g, plan.Data[T](rate)[0], mu, 0, nesterov)
 		}
 	case "adam":
 		m, v, beta1, beta2, epsilon := b.out(1), b.out(2), a.Values[0], a.Values[1], a.Values[2]
@@ -81,13 +80,60 @@ func optimizerUpdate[T block.Float](b *build) (update, error) {
 			t := float64(plan.Data[T](step)[0])
 			alpha = T(float64(plan.Data[T](rate)[0]) * math.Sqrt(1-math.Pow(beta2, t)) / (1 - math.Pow(beta1, t)))
 		}
-		run = func(lo, hi int) {
-			args := vec.AdamArgs[T]{W: plan.Data[T](w)[lo:hi], M: plan.Data[T](m)[lo:hi], V: plan.Data[T](v)[lo:hi], G: plan.Data[T](gradient)[lo:hi],
+		run = func(lo, hi int, g []T) {
+			args := vec.AdamArgs[T]{W: plan.Data[T](w)[lo:hi], M: plan.Data[T](m)[lo:hi], V: plan.Data[T](v)[lo:hi], G: g,
 				Alpha: alpha, OneMinusBeta1: T(1 - beta1), OneMinusBeta2: T(1 - beta2), Epsilon: T(epsilon), GradientScale: 1}
 			vec.Adam(&args)
 		}
 	default:
 		return update{}, b.unsupported("unknown rule %q", a.Rule)
 	}
-	return update{w.N, begin, run}, nil
+	if len(n.Inputs) > 3+results {
+		return update{w.N, begin, gatedUpdate(b, run)}, nil
+	}
+	return update{w.N, begin, func(lo, hi int, _ *worker) { run(lo, hi, plan.Data[T](gradient)[lo:hi]) }}, nil
+}
+
+// gatedUpdate is an update that may be left out, and whose gradient is divided first, and widened if it is of 16 bits:
+// a piece at a time, which stays in the first-level cache.
+func gatedUpdate[T block.Float](b *build, run func(lo, hi int, g []T)) func(lo, hi int, of *worker) {
+	gradient, gate, divisor := b.in(1), b.in(len(b.n.Inputs)-2), b.in(len(b.n.Inputs)-1)
+	half := halfOf[gradient.Typ.DType]
+	const piece = 1 << 11
+	b.rt().need(2 * piece * 8)
+	return func(lo, hi int, of *worker) {
+		if !plan.Data[bool](gate)[0] {
+			return
+		}
+		by := plan.Data[T](divisor)[0]
+		inverse, exact := 1/by, isPowerOfTwo(float64(by))
+		scratch := scratchOf[T](of, 2*piece)
+		if !exact {
+			for i := range scratch[piece:] {
+				scratch[piece+i] = by
+			}
+		}
+		for ; lo < hi; lo += piece {
+			end := min(lo+piece, hi)
+			g := scratch[:end-lo]
+			from := g
+			if half != nil {
+				half.Widen(block.View[float32](unsafe.Pointer(&g[0]), len(g)), plan.Data[uint16](gradient)[lo:end])
+			} else {
+				from = plan.Data[T](gradient)[lo:end]
+			}
+			if exact {
+				vec.Scale(g, from, inverse)
+			} else {
+				vec.Div(g, from, scratch[piece:][:len(g)])
+			}
+			run(lo, end, g)
+		}
+	}
+}
+
+// isPowerOfTwo reports whether to divide by x is to multiply by 1/x.
+func isPowerOfTwo(x float64) bool {
+	fraction, exponent := math.Frexp(x)
+	return fraction == 0.5 && -100 < exponent && exponent < 100
 }

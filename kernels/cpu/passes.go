@@ -22,7 +22,7 @@ func pipelineFor(replicas int) pipeline {
 		normal = append(normal, pass.MergeAllReduces())
 	}
 	l := pipeline{normal: pass.Sequence("normalize", normal...)}
-	l.all = pass.Sequence("all", l.normal, scan.Passes(l.normal), pass.RecomputeCheap())
+	l.all = pass.Sequence("all", l.normal, scan.Passes(l.normal), pass.CleanUp("updates", l.normal, pass.GateUpdates()), pass.RecomputeCheap())
 	return l
 }
 
@@ -45,6 +45,8 @@ func hasHalfKernel(p *ir.Program, n *ir.Node) bool {
 	case ir.Dot:
 		l, r := p.Type(n.Inputs[0]).DType, p.Type(n.Inputs[1]).DType
 		return l == r && l == p.Type(n.Outputs[0]).DType && halfOf[l] != nil
+	case ir.OptimizerUpdate:
+		return p.Type(n.Inputs[0]).DType == ir.Float32
 	case ir.ConvKernelGrad:
 		return halfOf[p.Type(n.Inputs[0]).DType] != nil
 	}

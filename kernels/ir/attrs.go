@@ -235,6 +235,10 @@ type (
 	//
 	// These are Keras's formulas; Adam's epsilon is the one the paper calls epsilon hat (Kingma, Ba 2015, end of
 	// section 2).
+	//
+	// Two more operands at the end make the update one of mixed precision: a bool, and a scalar that the gradient is
+	// divided by first. If the bool is false all results are the old values. The gradient of a
+	// float32 w may then be of 16 bits.
 	OptimizerAttrs struct {
 		Rule   string
 		Values []float64

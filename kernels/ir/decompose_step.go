@@ -35,6 +35,10 @@ func decomposeOptimizerUpdate(b *builder, n *Node) []Value {
 	w, g, rate, step, slots := in[0], in[1], in[2], in[3], in[4:]
 	s := b.shape(w)
 	all := upTo(len(s))
+	gated := len(slots) > optimizerRules[a.Rule].slots
+	if gated {
+		g = b.div(b.convert(g, b.typ(w).DType), b.spread(slots[len(slots)-1], s, all...))
+	}
 	change := func() Value { return b.mul(b.spread(rate, s, all...), g) }
 	momentum := func() Value { return b.sub(b.scale(slots[0], a.Values[0]), change()) }
 	var out []Value
@@ -53,6 +57,11 @@ func decomposeOptimizerUpdate(b *builder, n *Node) []Value {
 		alpha := b.div(b.mul(rate, b.op(Sqrt, nil, b.decayed(step, a.Values[1]))), b.decayed(step, a.Values[0]))
 		root := b.op(Sqrt, nil, v)
 		out = []Value{b.sub(w, b.div(b.mul(b.spread(alpha, s, all...), m), b.add(root, b.like(root, a.Values[2])))), m, v}
+	}
+	for i, old := range append([]Value{w}, slots...)[:len(out)] {
+		if gated {
+			out[i] = b.op(Select, nil, b.spread(slots[len(slots)-2], s, all...), out[i], old)
+		}
 	}
 	return b.narrow(n.Inputs[0], out...)
 }

@@ -76,7 +76,7 @@ func inferOptimizerUpdate(in []Type, attrs Attrs) ([]Type, error) {
 		return nil, wrongAttrs(attrs, a)
 	}
 	rule, ok := optimizerRules[a.Rule]
-	if !ok || len(a.Values) != rule.values || len(in) != 4+rule.slots {
+	if !ok || len(a.Values) != rule.values || len(in) != 4+rule.slots && len(in) != 6+rule.slots {
 		return nil, fmt.Errorf("rule %q with %d numbers and %d operands is unknown", a.Rule, len(a.Values), len(in))
 	}
 	w := in[0]
@@ -85,5 +85,11 @@ func inferOptimizerUpdate(in []Type, attrs Attrs) ([]Type, error) {
 	}
 	want := []Type{w, w, {w.DType, nil}, {w.DType, nil}}
 	want = append(want, slices.Repeat([]Type{w}, rule.slots)...)
+	if len(in) > len(want) {
+		want = append(want, Type{DType: Bool}, Type{DType: w.DType})
+		if w.DType == Float32 && in[1].DType.IsHalf() {
+			want[1].DType = in[1].DType
+		}
+	}
 	return slices.Repeat([]Type{w}, 1+rule.slots), checkOperands(in, want...)
 }

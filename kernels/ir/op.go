@@ -134,7 +134,7 @@ const (
 	HermitianFourier              // (re, im [... n/2+1]) -> x[... n]: Σ_k X[k]·exp(2πi·kt/n), with the conjugates; real
 	Eliminate                     // (a[... N N], b[... N M]) -> a⁻¹·b, sign of the determinant of a [...], logarithm of its absolute value [...]
 	RnnScan                       // see RnnAttrs: (x·W+b [B T G·U], recurrent kernel, [recurrent bias], states..., [mask bool [B T]]) -> ys[B T U], final states...
-	OptimizerUpdate               // (w, g, learning rate, step, slots...) -> w, slots...; see OptimizerAttrs
+	OptimizerUpdate               // (w, g, learning rate, step, slots..., or also gate, divisor) -> w, slots...; see OptimizerAttrs
 
 	// Collectives.
 	AllReduce     // (values...) -> values...

@@ -343,7 +343,17 @@ func optimizerCases(s *suite) {
 							in = append(in, d.positive(dtype, shape...)) // the second slot is an average of squares
 						}
 					}
-					d.add(ir.OptimizerAttrs{Rule: rule.name, Values: rule.values}, in...)
+					a := ir.OptimizerAttrs{Rule: rule.name, Values: rule.values}
+					d.add(a, in...)
+					if step == 1 {
+						continue
+					}
+					gate := value(ir.Bool, nil, func(int) float64 { return float64(int(step) % 3 & 1) })
+					in = append(in, gate, value(dtype, nil, func(int) float64 { return 3 }))
+					d.add(a, in...)
+					if dtype == ir.Float32 {
+						d.add(a, append([]reference.Value{in[0], d.normal(ir.Float16, shape...)}, in[2:]...)...)
+					}
 				}
 			}
 		}

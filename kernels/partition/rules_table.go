@@ -244,5 +244,8 @@ func optimizerUpdate(p *ir.Program, n *ir.Node) *labels {
 	all := upTo(len(p.Type(n.Inputs[0]).Shape))
 	l := &labels{in: repeat(all, len(n.Inputs)), out: repeat(all, len(n.Outputs))}
 	l.in[2], l.in[3] = nil, nil // rate and step
+	if gate := 3 + len(n.Outputs); gate < len(n.Inputs) {
+		l.in[gate], l.in[gate+1] = nil, nil // and divisor
+	}
 	return l
 }

@@ -3,6 +3,7 @@ package reference
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -10,7 +11,23 @@ import (
 func (c *call) optimizerUpdate() error {
 	a := c.node.Attrs.(ir.OptimizerAttrs)
 	w, g, lr, t := c.in[0].F, c.in[1].F, c.in[2].F[0], c.in[3].F[0]
-	slots := c.in[4:]
+	slots, gated := c.in[4:], len(c.in) > 4+len(c.out)
+	if gated && c.in[len(c.in)-2].I[0] == 0 {
+		for i := range c.out {
+			old := 0
+			if i > 0 {
+				old = 3 + i
+			}
+			copy(c.out[i].F, c.in[old].F)
+		}
+		return nil
+	}
+	if gated {
+		g = slices.Clone(g)
+		for i := range g {
+			g[i] /= c.in[len(c.in)-1].F[0]
+		}
+	}
 	out := func(i int) []float64 { return c.out[i].F }
 	for i := range w {
 		switch a.Rule {

@@ -5,6 +5,7 @@
 //   - [Decompose] leaves only operations that the backend has kernels for.
 //   - [MergeAllReduces] merges the all-reduces of a bucket into one call.
 //   - [RecomputeCheap] recomputes cheap values where they are read, instead of keeping them.
+//   - [GateUpdates] lets updates of variables divide their gradients, and leave themselves out, where the loss is scaled.
 //   - [ScheduleUpdates] computes new values of variables as early as they may overwrite the old ones.
 //
 // A backend lists these and its own passes ([New]) and runs them with [Run], which names the pass that fails and can

@@ -65,6 +65,21 @@ var goldens = map[string]struct {
 		b.p.AddOutput("ones", b.add(ir.Conv, conv, around(1, []int{0, 1, 0, 0}, []int{0, 1, 2, 0}), kernel))
 		b.p.AddOutput("images", b.add(ir.Conv, conv, around(0, []int{1, 1, 0, 0}, []int{0, 1, 2, 0}), kernel))
 	}},
+	"gate_updates": {[]pass.Pass{pass.GateUpdates(), pass.Simplify(pass.SimplifyOptions{})}, func(b b) {
+		w, m, g := b.input("w", ir.Float32, 4, 6), b.input("m", ir.Float32, 4, 6), b.input("g", ir.Float16, 4, 6)
+		rate, step, scale := b.input("rate", ir.Float32), b.input("step", ir.Float32), b.input("scale", ir.Float32)
+		along := func(v ir.Value) ir.Value {
+			return b.add(ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{4, 6}, Axes: []int{}}, v)
+		}
+		wide := b.add(ir.Convert, ir.ConvertAttrs{DType: ir.Float32}, g)
+		finite := b.add(ir.Reduce, ir.ReduceAttrs{Kind: ir.And, Axes: []int{0, 1}}, b.add(ir.IsFinite, nil, wide))
+		decayed := b.add(ir.Mul, nil, w, along(rate))
+		out, err := b.p.Add("layer", ir.OptimizerUpdate, ir.OptimizerAttrs{Rule: "momentum", Values: []float64{0.9}}, decayed, b.add(ir.Div, nil, wide, along(scale)), rate, step, m)
+		require.NoError(b.t, err)
+		for i, old := range []ir.Value{w, m} {
+			b.p.AddAlias("", b.add(ir.Select, nil, along(finite), out[i], old), i)
+		}
+	}},
 	"fold_scales": {[]pass.Pass{pass.FoldScales(), pass.Simplify(pass.SimplifyOptions{})}, func(b b) {
 		x, depthwise, matrix := b.input("x", ir.Float32, 2, 5, 6, 4), b.input("depthwise", ir.Float32, 3, 3, 4, 1), b.input("matrix", ir.Float32, 4, 8)
 		scale, shift, eight := b.input("scale", ir.Float32, 4), b.input("shift", ir.Float32, 4), b.input("eight", ir.Float32, 8)

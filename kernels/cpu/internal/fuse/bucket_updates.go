@@ -47,7 +47,7 @@ func (g *Graph) bucketRule(u *Unit) (string, bool) {
 	if len(u.Nodes) != 1 || n.Op != ir.OptimizerUpdate || u.Constant || g.updated(u) > BucketVariable {
 		return "", false
 	}
-	return fmt.Sprint(n.Attrs, g.Program.Type(n.Inputs[0]).DType, n.Inputs[2:4]), true
+	return fmt.Sprint(n.Attrs, g.Program.Type(n.Inputs[0]).DType, n.Inputs[2:4], n.Inputs[3+len(n.Outputs):]), true
 }
 
 // updated is how many elements of variables a unit of updates computes.

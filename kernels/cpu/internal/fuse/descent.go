@@ -36,7 +36,7 @@ func (g *Graph) JoinDescent() {
 // descent returns the unit of the product that unit u may be joined with, or nil.
 func (g *Graph) descent(u *Unit) *Unit {
 	n := &g.Program.Nodes[u.Nodes[0]]
-	if len(u.Nodes) != 1 || n.Op != ir.OptimizerUpdate || n.Attrs.(ir.OptimizerAttrs).Rule != "sgd" || u.Constant {
+	if len(u.Nodes) != 1 || n.Op != ir.OptimizerUpdate || n.Attrs.(ir.OptimizerAttrs).Rule != "sgd" || len(n.Inputs) > 4 || u.Constant {
 		return nil
 	}
 	v := n.Inputs[1]

@@ -10,6 +10,7 @@ var patterns = []func(g *Graph, node int){
 	(*Graph).findNormEpilogue,
 	(*Graph).findNormGradient,
 	(*Graph).findProduct,
+	(*Graph).findAllFinite,
 }
 
 // schedules change the units of a program that updates variables, in order.
