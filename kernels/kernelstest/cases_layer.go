@@ -345,13 +345,13 @@ func optimizerCases(s *suite) {
 					}
 					a := ir.OptimizerAttrs{Rule: rule.name, Values: rule.values}
 					d.add(a, in...)
-					if step == 1 {
-						continue
+					if step > 1 {
+						gate := value(ir.Bool, nil, func(int) float64 { return float64(int(step) % 3 & 1) })
+						in = append(in, gate, value(dtype, nil, func(int) float64 { return 3 }))
+						s.new(ir.OptimizerUpdate, "%v%v %s%v step %v with a gate", dtype, shape, rule.name, rule.values, step).withinWhole(32).add(a, in...)
 					}
-					gate := value(ir.Bool, nil, func(int) float64 { return float64(int(step) % 3 & 1) })
-					in = append(in, gate, value(dtype, nil, func(int) float64 { return 3 }))
-					d.add(a, in...)
-					if dtype == ir.Float32 {
+					if step > 1 && dtype == ir.Float32 {
+						d := s.new(ir.OptimizerUpdate, "%v%v %s%v step %v of 16 bits", dtype, shape, rule.name, rule.values, step).withinWhole(32)
 						d.add(a, append([]reference.Value{in[0], d.normal(ir.Float16, shape...)}, in[2:]...)...)
 					}
 				}

@@ -66,6 +66,26 @@ func TestProductsAreExact(t *testing.T) {
 	}
 }
 
+// TestSumsOfRows sums rows longer than the sums of 16 bits have room for, of the largest and the least numbers too.
+func TestSumsOfRows(t *testing.T) {
+	p := pool.New(1)
+	defer p.Close()
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, k := range []int{7, 8, 2048, 2049, 5003} {
+		for _, same := range []int{-128, 127, 1000} {
+			a, b := make([]int8, k), make([]int8, k)
+			sum := int32(0)
+			for i := range a {
+				if b[i], a[i] = 1, int8(same); same > 127 {
+					a[i] = int8(r.IntN(256) - 128)
+				}
+				sum += int32(a[i])
+			}
+			require.Equal(t, sum, product(p, a, b, 1, 1, k, false, false)[0], "%d of %d", same, k)
+		}
+	}
+}
+
 func BenchmarkRow(b *testing.B) {
 	p := pool.New(1)
 	defer p.Close()
