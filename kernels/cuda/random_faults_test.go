@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"maps"
@@ -17,6 +18,7 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/fakedriver"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/fakenccl"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 var failures = flag.Int("failures", 30, "how many failing calls TestRandomFailures draws for each way to meet; 0: every call once")
@@ -35,21 +37,36 @@ type meetingPlace struct {
 	run       func(atEnd func()) error // which is called before all is given back, where that can fail
 }
 
+// narrowing is a backend whose replicas send sums as bfloat16.
+type narrowing struct{ *backend }
+
+func (b narrowing) NewCommunicators(ctx context.Context, o kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
+	o.Narrow = ir.BFloat16
+	return b.backend.NewCommunicators(ctx, o)
+}
+
 func meetingPlaces(t *testing.T) map[string]func() meetingPlace {
 	const n = 3
-	alone := func(o fakedriver.Options, library bool) meetingPlace {
+	alone := func(o fakedriver.Options, way func(b *backend) kernels.Backend) meetingPlace {
 		o.Devices = n
 		p := newProcess(fakenccl.NewWorld(), o)
-		b := kernels.Backend(p.backend)
-		if library {
-			b = byNCCL{p.backend}
-		}
-		return meetingPlace{[]*process{p}, func(func()) error { return several(t, b, n) }}
+		return meetingPlace{[]*process{p}, func(func()) error { return several(t, way(p.backend), n) }}
+	}
+	own := func(b *backend) kernels.Backend { return b }
+	arranged := func(name string) meetingPlace {
+		return alone(fakedriver.Options{NoPeers: islands}, func(b *backend) kernels.Backend { return arranging{b, arrangements[name]} })
 	}
 	return map[string]func() meetingPlace{
-		"peers":   func() meetingPlace { return alone(fakedriver.Options{}, false) },
-		"islands": func() meetingPlace { return alone(fakedriver.Options{NoPeers: islands}, false) },
-		"NCCL":    func() meetingPlace { return alone(fakedriver.Options{}, true) },
+		"peers":   func() meetingPlace { return alone(fakedriver.Options{}, own) },
+		"islands": func() meetingPlace { return alone(fakedriver.Options{NoPeers: islands}, own) },
+		"NCCL": func() meetingPlace {
+			return alone(fakedriver.Options{}, func(b *backend) kernels.Backend { return byNCCL{b} })
+		},
+		"groups": func() meetingPlace { return arranged("pairs, 3 packs") },
+		"ring":   func() meetingPlace { return arranged("ring") },
+		"narrow": func() meetingPlace {
+			return alone(fakedriver.Options{NoPeers: islands}, func(b *backend) kernels.Backend { return narrowing{b} })
+		},
 		"windows": func() meetingPlace {
 			processes, members := newNeighbours(2)
 			return meetingPlace{processes, func(atEnd func()) error {
@@ -62,8 +79,9 @@ func meetingPlaces(t *testing.T) map[string]func() meetingPlace {
 // Whichever call of the driver or of NCCL fails, at whatever place: the error names it, nobody waits forever, what was
 // taken is given back, and the next steps work.
 func TestRandomFailures(t *testing.T) {
-	usual := twoShotBytes
-	defer func() { twoShotBytes = usual }()
+	usual, usualNarrow := twoShotBytes, narrowFrom
+	defer func() { twoShotBytes, narrowFrom = usual, usualNarrow }()
+	narrowFrom = 0
 	for name, place := range meetingPlaces(t) {
 		t.Run(name, func(t *testing.T) {
 			first := place()
