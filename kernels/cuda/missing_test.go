@@ -26,7 +26,6 @@ import (
 type stuckAt string
 
 const (
-	nowhere   stuckAt = ""
 	absent    stuckAt = "absent" // it is not started
 	beforeFit stuckAt = "before Fit"
 	inNCCL    stuckAt = "in NCCL"
@@ -108,6 +107,9 @@ func TestWorkerNeverComes(t *testing.T) {
 				t.Log(strings.Join(failed, "\n"))
 				for _, text := range failed {
 					require.Contains(t, text, "worker:1 (127.0.0.1:")
+					if at != absent {
+						require.Contains(t, text, "worker:1 runs on fakecuda:0, strategy made at cuda/elastic_test.go:")
+					}
 				}
 			})
 		}
