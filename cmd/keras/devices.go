@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -53,13 +57,7 @@ func newDevices() *cobra.Command {
 						fmt.Fprintln(c.OutOrStdout(), line)
 					}
 				}
-				for _, p := range found {
-					if p.Problem != "" {
-						fmt.Fprintf(c.OutOrStdout(), "no plugin for %s: %s\n", p.Kind, p.Problem)
-						continue
-					}
-					fmt.Fprintf(c.OutOrStdout(), "plugin for %s: %s, platform %s, interface %s\n", p.Kind, p.Path, p.Platform, p.Version)
-				}
+				printPlugins(c.OutOrStdout(), found)
 				return nil
 			}
 			out := map[string]any{"devices": names}
@@ -79,6 +77,37 @@ func newDevices() *cobra.Command {
 	c.Flags().BoolVar(&links, "topology", false, "show which GPUs reach each other's memory, and how replicas on them meet")
 	c.MarkFlagsMutuallyExclusive("json", "topology")
 	return c
+}
+
+// printPlugins writes a line for each plugin, or why it cannot be used, and what its devices reach.
+func printPlugins(w io.Writer, found []plugin) {
+	for _, p := range found {
+		if p.Problem != "" {
+			fmt.Fprintf(w, "no plugin for %s: %s\n", p.Kind, p.Problem)
+			continue
+		}
+		fmt.Fprintf(w, "plugin for %s: %s, platform %s, interface %s\n", p.Kind, p.Path, p.Platform, p.Version)
+		printMemories(w, p)
+	}
+}
+
+// printMemories writes a line for each device of a plugin, with the memories that it reaches.
+func printMemories(w io.Writer, p plugin) {
+	devices := slices.Collect(maps.Keys(p.Memories))
+	sort.Slice(devices, func(i, j int) bool { // xla:2 before xla:10
+		return len(devices[i]) < len(devices[j]) || len(devices[i]) == len(devices[j]) && devices[i] < devices[j]
+	})
+	for _, device := range devices {
+		var words []string
+		for _, m := range p.Memories[device] {
+			word := fmt.Sprintf("%s (%d", m.Kind, m.ID)
+			if m.Default {
+				word += ", default"
+			}
+			words = append(words, word+")")
+		}
+		fmt.Fprintf(w, "  memories of %s: %s\n", device, strings.Join(words, ", "))
+	}
 }
 
 // printTopology shows how the GPUs are connected.

@@ -7,6 +7,17 @@ type plugin struct {
 	Platform string `json:"platform,omitempty"`
 	Version  string `json:"interface,omitempty"` // of the plugin interface
 	Problem  string `json:"problem,omitempty"`   // why it cannot be used
+	// Memories are those that each device reaches, by the name of the device; of plugins that tell memories apart.
+	Memories map[string][]deviceMemory `json:"memories,omitempty"`
+}
+
+// deviceMemory is a memory that a device reaches.
+type deviceMemory struct {
+	ID      int    `json:"id"`
+	Kind    string `json:"kind"` // "device", "pinned_host", ...
+	Text    string `json:"text"`
+	Devices []int  `json:"devices"` // numbers of those that reach it
+	Default bool   `json:"default"` // programs have their arrays there
 }
 
 // plugins lists the PJRT plugins that this program looks for; nil where it was built without.

@@ -18,6 +18,7 @@ func pjrtPlugins() []plugin {
 			var info pjrt.Info
 			if info, err = b.(*pjrt.Backend).Info(); err == nil {
 				p.Path, p.Platform, p.Version = info.Path, info.Platform, info.Interface
+				p.Memories, err = memoriesOf(b.(*pjrt.Backend))
 			}
 		}
 		if err != nil {
@@ -26,4 +27,22 @@ func pjrtPlugins() []plugin {
 		all = append(all, p)
 	}
 	return all
+}
+
+// memoriesOf lists the memories that the devices reach, nil where the plugin does not tell memories apart.
+func memoriesOf(b *pjrt.Backend) (map[string][]deviceMemory, error) {
+	var all map[string][]deviceMemory
+	for _, d := range b.Devices() {
+		found, err := b.Memories(d)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range found {
+			if all == nil {
+				all = map[string][]deviceMemory{}
+			}
+			all[d.String()] = append(all[d.String()], deviceMemory(m))
+		}
+	}
+	return all, nil
 }

@@ -19,6 +19,7 @@ import (
 type object struct {
 	client *capi.Client
 	handle uintptr
+	memory uintptr // that it lies in; 0: the default one of its device
 	users  atomic.Int32
 	remote atomic.Pointer[link] // of a run with other processes that makes or reads it; nil where there was none
 }
@@ -46,15 +47,22 @@ func (o *object) release() error {
 func (o *object) read(ctx context.Context, dst []byte) error {
 	remote := o.remote.Load()
 	if remote == nil {
-		return o.client.Download(o.handle, dst)
+		return o.download(dst)
 	}
 	data := make([]byte, len(dst))
 	o.share()
-	err := remote.await(ctx, func() error { return errors.Join(o.client.Download(o.handle, data), o.release()) })
+	err := remote.await(ctx, func() error { return errors.Join(o.download(data), o.release()) })
 	if err == nil {
 		copy(dst, data)
 	}
 	return err
+}
+
+func (o *object) download(dst []byte) error {
+	if o.memory != 0 {
+		return o.client.Fetch(o.handle, dst)
+	}
+	return o.client.Download(o.handle, dst)
 }
 
 // await returns when the contents are there, or will never be.
@@ -72,6 +80,8 @@ func (o *object) await() error {
 type buffer struct {
 	client *capi.Client
 	place  uintptr // the plugin's device
+	memory uintptr // where the contents lie between programs; 0: the default memory of the device
+	usual  uintptr // the default memory, where memory is not 0
 	device kernels.Device
 	typ    ir.Type
 
@@ -130,11 +140,13 @@ func (b *buffer) Write(src []byte) error {
 
 func (b *buffer) write(src []byte) error {
 	b.settle()
-	handle, err := b.client.Upload(b.place, elementTypes[b.typ.DType], b.typ.Shape, src)
+	handle, err := b.client.Upload(b.place, b.memory, elementTypes[b.typ.DType], b.typ.Shape, src)
 	if err != nil {
 		return fmt.Errorf("pjrt: writing %v to %v: %w", b.typ, b.device, err)
 	}
-	return b.replace(newObject(b.client, handle))
+	o := newObject(b.client, handle)
+	o.memory = b.memory
+	return b.replace(o)
 }
 
 // replace gives the object up for another one.
@@ -240,17 +252,26 @@ func (b *buffer) CopyFrom(src kernels.Buffer) kernels.Event {
 		}
 		o = newObject(b.client, handle)
 	}
+	if o.memory != b.memory {
+		to := b.memory
+		if to == 0 {
+			to = from.usual
+		}
+		if o, err = o.in(b.memory, to); err != nil {
+			return kernels.Completed(fmt.Errorf("pjrt: copying %v on %v to another memory: %w", b.typ, b.device, err))
+		}
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.settle()
 	return kernels.Completed(b.replace(o))
 }
 
-// Exchange swaps the contents with those of another buffer of the same type and device.
+// Exchange swaps the contents with those of another buffer of the same type, device and memory.
 func (b *buffer) Exchange(other kernels.Buffer) error {
 	o, ok := other.(*buffer)
-	if !ok || !o.typ.Equal(b.typ) || o.device != b.device || o.client != b.client {
-		return fmt.Errorf("pjrt: a buffer %v on %v cannot be exchanged with one of %v on %v", b.typ, b.device, other.Type(), other.Device())
+	if !ok || !o.typ.Equal(b.typ) || o.device != b.device || o.client != b.client || o.memory != b.memory {
+		return fmt.Errorf("pjrt: a buffer %v on %v cannot be exchanged with one of %v on %v: expected the same type, device and memory", b.typ, b.device, other.Type(), other.Device())
 	}
 	if o == b {
 		return nil

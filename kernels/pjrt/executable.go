@@ -279,6 +279,9 @@ func (s *session) part(l kernels.Launch) (*part, error) {
 	p := &part{session: s, queue: mine, event: newLaunched(mine, own)}
 	if err := p.bind(l.Inputs, l.Outputs); err != nil {
 		p.drop()
+		if !own {
+			mine.put(nil, 0, nil, 0, err) // for who waits for the queue alone
+		}
 		return nil, err
 	}
 	return p, nil
@@ -308,7 +311,7 @@ func (p *part) bind(inputs, outputs []kernels.Buffer) error {
 		p.outputs = append(p.outputs, b)
 	}
 	for _, b := range p.inputs {
-		o, err := b.ready()
+		o, err := b.taken()
 		if err != nil {
 			return err
 		}
@@ -419,12 +422,17 @@ func (e *executable) run(at *placement, parts []*part, remote *link) (err error)
 	}
 	for i, p := range parts {
 		results := l.Results(i)
+		var lost error
 		for j, b := range p.outputs {
-			err = errors.Join(err, b.replace(made(results[j])))
+			lost = errors.Join(lost, b.keep(made(results[j])))
 		}
 		own := made(results[len(p.outputs)])
 		p.queue.put(e.module, e.number, own, e.ahead, nil)
 		p.event.flag = own
+		if lost != nil {
+			p.queue.put(e.module, e.number, nil, 0, lost)
+		}
+		err = errors.Join(err, lost)
 	}
 	return err
 }

@@ -106,6 +106,9 @@ func tourOf(ctx context.Context, b *pjrt.Backend) error {
 	if _, err := b.Cores(); err != nil {
 		return err
 	}
+	if err := offloaded(ctx, b, devices[0], four); err != nil {
+		return err
+	}
 	if err := buffers[1].CopyFrom(buffers[0]).Wait(ctx); err != nil {
 		return err
 	}
@@ -117,6 +120,26 @@ func tourOf(ctx context.Context, b *pjrt.Backend) error {
 	}
 	data := make([]byte, 16)
 	return errors.Join(buffers[0].Read(data), buffers[1].Download(data).Wait(ctx))
+}
+
+// offloaded launches a program on a buffer in the host's memory, where the plugin has one.
+func offloaded(ctx context.Context, b *pjrt.Backend, d kernels.Device, t ir.Type) error {
+	memories, err := b.Memories(d)
+	if err != nil || len(memories) == 0 {
+		return err
+	}
+	x, err := b.NewBufferIn(d, t, "pinned_host")
+	if err != nil {
+		return err
+	}
+	defer x.Free()
+	if err := x.Write(make([]byte, t.Bytes())); err != nil {
+		return err
+	}
+	if err := single(ctx, b, d, x); err != nil {
+		return err
+	}
+	return x.Read(make([]byte, t.Bytes()))
 }
 
 // single launches a program on one device, and one more after it.
@@ -187,6 +210,7 @@ func must(v []ir.Value, err error) []ir.Value {
 // behind is the plugin's.
 var entries = map[int64]string{
 	64: "", 72: "", 80: "events", 104: "", 120: "", 128: "clients", 136: "", 152: "", 168: "", 200: "", 216: "", 224: "", 232: "", 240: "", 248: "", 256: "", 272: "",
+	296: "", 304: "", 320: "", 328: "", 336: "", 352: "", 776: "",
 	360: "executables", 392: "", 440: "executables", 448: "", 480: "", 504: "buffers", 592: "", 600: "", 608: "", 616: "", 624: "", 808: "",
 }
 

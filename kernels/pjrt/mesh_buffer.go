@@ -30,7 +30,7 @@ func (m *mesh) spread(t ir.Type, layout []int, data []byte) (*spread, error) {
 		} else {
 			m.shape.Cut(t, layout, device, own, data)
 		}
-		handle, err := m.client.Upload(place, elementTypes[t.DType], part.Shape, own)
+		handle, err := m.client.Upload(place, 0, elementTypes[t.DType], part.Shape, own)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("pjrt: writing %v to %v: %w", t, m.name, err), s.free(m.client))
 		}

@@ -58,7 +58,7 @@ func (q *queue) take() (*object, error) {
 		return nil, q.err
 	}
 	if q.flag == nil {
-		handle, err := q.client.Upload(q.place, capi.S32, stablehlo.FlagType.Shape, make([]byte, stablehlo.FlagType.Bytes()))
+		handle, err := q.client.Upload(q.place, 0, capi.S32, stablehlo.FlagType.Shape, make([]byte, stablehlo.FlagType.Bytes()))
 		if err != nil {
 			return nil, fmt.Errorf("pjrt: %v: %w", q.device, err)
 		}

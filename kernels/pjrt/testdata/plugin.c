@@ -9,6 +9,7 @@
 
 typedef struct error { int code; const char *message; } error;
 typedef struct device { int id; } device;
+typedef struct memory { int id; const char *kind; device *of; } memory;
 typedef struct buffer { device *place; size_t bytes; int taken; char *data; } buffer;
 typedef struct executable { int loaded; } executable;
 
@@ -18,6 +19,7 @@ enum { ERRORS, EVENTS, CLIENTS, EXECUTABLES, BUFFERS };
 static int calls[ENTRIES], fail_entry = -1, fail_call, more; // more: bytes that arguments must have beyond those known here
 static int outputs = 1, host; // host: the memory of the devices is the host's
 static device devices[DEVICES] = {{0}, {1}};
+static memory memories[2 * DEVICES] = {{0, "device", &devices[0]}, {1, "pinned_host", &devices[0]}, {2, "device", &devices[1]}, {3, "pinned_host", &devices[1]}};
 static uint64_t table[ENTRIES];
 
 static long count(int what, int by) {
@@ -85,7 +87,7 @@ CALL(from_host, 216, 120)
 	size_t bytes = sizes[(int)a[4]];
 	for (uint64_t i = 0; i < a[6]; i++) bytes *= ((int64_t *)object(a[5]))[i];
 	buffer *b = made(BUFFERS, sizeof *b);
-	b->place = object(a[10]), b->bytes = bytes, b->data = malloc(bytes + 1);
+	b->place = a[11] ? ((memory *)object(a[11]))->of : object(a[10]), b->bytes = bytes, b->data = malloc(bytes + 1);
 	memcpy(b->data, object(a[3]), bytes);
 	a[13] = event(), a[14] = (uint64_t)(uintptr_t)b;
 END
@@ -95,6 +97,17 @@ CALL(description_attributes, 240, 40) a[3] = 0, a[4] = 0; END
 CALL(description_kind, 248, 40) a[3] = words("fake"); a[4] = 4; END
 CALL(description_debug, 256, 40) a[3] = words("fake"); a[4] = 4; END
 CALL(device_description, 272, 32) a[3] = a[2]; END
+CALL(device_memories, 296, 40)
+	static memory *all[DEVICES][2];
+	int id = ((device *)object(a[2]))->id;
+	for (int i = 0; i < 2; i++) all[id][i] = &memories[2 * id + i];
+	a[3] = (uint64_t)(uintptr_t)all[id], a[4] = 2;
+END
+CALL(default_memory, 304, 32) a[3] = (uint64_t)(uintptr_t)&memories[2 * ((device *)object(a[2]))->id]; END
+CALL(memory_id, 320, 28) *(int *)&a[3] = ((memory *)object(a[2]))->id; END
+CALL(memory_kind, 328, 40) a[3] = words(((memory *)object(a[2]))->kind); a[4] = strlen(((memory *)object(a[2]))->kind); END
+CALL(memory_debug, 336, 40) a[3] = words("fake memory"); a[4] = 11; END
+CALL(memory_devices, 352, 40) a[3] = (uint64_t)(uintptr_t)&((memory *)object(a[2]))->of, a[4] = 1; END
 CALL(executable_destroy, 360, 24) gone(EXECUTABLES, object(a[2])); END
 CALL(num_outputs, 392, 32) a[3] = outputs; END
 CALL(memory_stats, 808, 64) a[3] = a[4] = a[5] = a[6] = a[7] = 0; END
@@ -109,6 +122,12 @@ END
 CALL(to_device, 592, 40)
 	buffer *from = object(a[2]), *b = made(BUFFERS, sizeof *b);
 	*b = *from, b->place = object(a[3]), b->data = malloc(from->bytes + 1);
+	memcpy(b->data, from->data, from->bytes);
+	a[4] = (uint64_t)(uintptr_t)b;
+END
+CALL(to_memory, 776, 40)
+	buffer *from = object(a[2]), *b = made(BUFFERS, sizeof *b);
+	*b = *from, b->place = ((memory *)object(a[3]))->of, b->data = malloc(from->bytes + 1);
 	memcpy(b->data, from->data, from->bytes);
 	a[4] = (uint64_t)(uintptr_t)b;
 END
@@ -161,6 +180,8 @@ void fake_reset(int64_t entry, int64_t call, int64_t minor, int64_t beyond, int6
 void fake_host(int64_t yes) { host = (int)yes; }
 int64_t fake_alive(int64_t what) { return count((int)what, 0); }
 void fake_forgive(int64_t what) { count((int)what, -1); }
+// fake_lacks takes a function out of the table, as plugins have that do not know it.
+void fake_lacks(int64_t entry) { table[entry / 8] = 0; }
 int64_t fake_calls(int64_t entry) { return calls[entry / 8]; }
 
 void *GetPjrtApi(void) {
@@ -168,7 +189,8 @@ void *GetPjrtApi(void) {
 		{40, error_destroy}, {48, error_message}, {56, error_code}, {64, initialize}, {72, attributes}, {80, event_destroy}, {104, event_await},
 		{120, client_create}, {128, client_destroy}, {136, platform_name}, {152, platform_version}, {168, addressable}, {200, compile}, {216, from_host},
 		{224, description_id}, {232, description_process}, {240, description_attributes}, {248, description_kind}, {256, description_debug},
-		{272, device_description}, {360, executable_destroy}, {392, num_outputs}, {432, serialize}, {440, loaded_destroy}, {448, loaded_executable},
+		{272, device_description}, {296, device_memories}, {304, default_memory}, {320, memory_id}, {328, memory_kind}, {336, memory_debug},
+		{352, memory_devices}, {776, to_memory}, {360, executable_destroy}, {392, num_outputs}, {432, serialize}, {440, loaded_destroy}, {448, loaded_executable},
 		{480, execute}, {504, buffer_destroy}, {592, to_device}, {600, to_host}, {608, is_on_cpu},
 		{616, ready_event}, {624, unsafe_pointer}, {808, memory_stats},
 	};

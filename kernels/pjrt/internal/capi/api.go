@@ -36,11 +36,18 @@ const (
 	descriptionKind          = 248
 	descriptionDebugString   = 256
 	deviceDescription        = 272
+	deviceMemories           = 296
+	deviceDefaultMemory      = 304
 	deviceMemoryStats        = 312
+	memoryID                 = 320
+	memoryKind               = 328
+	memoryDebugString        = 336
+	memoryDevices            = 352
 	executableDestroy        = 360
 	executableNumOutputs     = 392
 	executableCodeSize       = 400
 	executableCostAnalysis   = 408
+	executableOptimized      = 424
 	executableSerialize      = 432
 	loadedDestroy            = 440
 	loadedExecutable         = 448
@@ -56,6 +63,7 @@ const (
 	topologyDestroy          = 704
 	topologyDescriptions     = 728
 	compileForTopology       = 752
+	bufferToMemory           = 776
 	executableMemoryStats    = 808
 )
 

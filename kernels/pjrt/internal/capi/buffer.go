@@ -25,7 +25,8 @@ const (
 )
 
 // Upload copies a dense row-major array to a device and returns its buffer. The array may change when it has returned.
-func (c *Client) Upload(device uintptr, elementType int, dims []int, data []byte) (uintptr, error) {
+// memory is one that the device reaches; 0 is its default one.
+func (c *Client) Upload(device, memory uintptr, elementType int, dims []int, data []byte) (uintptr, error) {
 	var a arguments
 	defer a.release()
 	b := newBlock(120)
@@ -38,7 +39,7 @@ func (c *Client) Upload(device uintptr, elementType int, dims []int, data []byte
 		b[5], b[6] = a.words(list), uint64(len(dims))
 	}
 	b[9] = 0 // the array does not change during the call
-	b[10] = uint64(device)
+	b[10], b[11] = uint64(device), uint64(memory)
 	if err := c.Plugin.call(bufferFromHost, b); err != nil {
 		return 0, err
 	}
@@ -48,11 +49,16 @@ func (c *Client) Upload(device uintptr, elementType int, dims []int, data []byte
 	return uintptr(b[14]), nil
 }
 
-// Download copies a buffer to host memory, which must be as long as its elements.
+// Download copies a buffer in its device's default memory to host memory, which must be as long as its elements.
 func (c *Client) Download(buffer uintptr, data []byte) error {
 	if c.isHost(buffer) {
 		return c.read(buffer, data)
 	}
+	return c.Fetch(buffer, data)
+}
+
+// Fetch is Download for buffers in any memory.
+func (c *Client) Fetch(buffer uintptr, data []byte) error {
 	var a arguments
 	defer a.release()
 	b := newBlock(56)
