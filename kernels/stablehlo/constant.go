@@ -1,6 +1,7 @@
 package stablehlo
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"strings"
 
@@ -74,4 +75,9 @@ func (e *emitter) floats(dtype ir.DType, shape ir.Shape, elements []float64) val
 
 func (e *emitter) iota(t ir.Type, axis int) value {
 	return e.definef(t, "stablehlo.iota dim = %d : %s", axis, tensor(t))
+}
+
+// long is a constant of int64 with one number everywhere.
+func (e *emitter) long(t ir.Type, x int64) value {
+	return e.literal(ir.Literal{Type: t, Data: binary.LittleEndian.AppendUint64(nil, uint64(x)), Splat: true})
 }

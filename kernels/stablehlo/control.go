@@ -13,6 +13,7 @@ func init() {
 func (e *emitter) loop(state []value, fails bool, cond func(state []value) value, body func(state []value) []value) []value {
 	all := state
 	if fails {
+		e.settle()
 		all = append(append([]value{}, state...), e.flag)
 	}
 	types := typesOf(all)
@@ -24,6 +25,7 @@ func (e *emitter) loop(state []value, fails bool, cond func(state []value) value
 		}
 		next := body(in[:len(state)])
 		if fails {
+			e.settle()
 			next = append(next, e.flag)
 		}
 		return next
@@ -105,6 +107,9 @@ func (e *emitter) while(n *ir.Node, in []value) []value {
 func (e *emitter) cond(n *ir.Node, in []value) []value {
 	a := n.Attrs.(ir.CondAttrs)
 	fails := canFail(a.Then) || canFail(a.Else)
+	if fails {
+		e.settle()
+	}
 	outer := e.flag
 	var types []ir.Type
 	branch := func(p *ir.Program) string {
@@ -112,6 +117,7 @@ func (e *emitter) cond(n *ir.Node, in []value) []value {
 			e.flag = outer
 			results := e.inline(p, in[1:])
 			if fails {
+				e.settle()
 				results = append(results, e.flag)
 			}
 			types = typesOf(results)

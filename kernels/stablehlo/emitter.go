@@ -30,6 +30,8 @@ type emitter struct {
 	checks     []Check
 	// flag is the failure flag as it stands in the current region.
 	flag value
+	// looks are the checks of the current region that the flag does not tell of yet.
+	looks []look
 
 	locations map[string]int
 	scopes    []string
@@ -150,8 +152,8 @@ func (e *emitter) fresh() string {
 // region writes the body of a region with the given arguments: "({ ^bb0(...): ... stablehlo.return ... })" without its
 // parentheses.
 func (e *emitter) region(types []ir.Type, body func(arguments []value) []value) string {
-	outer, indent := e.text, e.indent
-	e.text, e.indent = &strings.Builder{}, indent+1
+	outer, indent, looks := e.text, e.indent, e.looks
+	e.text, e.indent, e.looks = &strings.Builder{}, indent+1, nil
 	arguments, declared := make([]value, len(types)), make([]string, len(types))
 	for i, t := range types {
 		arguments[i] = value{e.fresh(), t}
@@ -160,7 +162,7 @@ func (e *emitter) region(types []ir.Type, body func(arguments []value) []value) 
 	results := body(arguments)
 	e.linef("stablehlo.return %s : %s", names(results), tensors(typesOf(results)))
 	inner := e.text.String()
-	e.text, e.indent = outer, indent
+	e.text, e.indent, e.looks = outer, indent, looks
 	head := "{\n"
 	if len(types) > 0 {
 		head = fmt.Sprintf("{\n%s^bb0(%s):\n", strings.Repeat("  ", indent), strings.Join(declared, ", "))

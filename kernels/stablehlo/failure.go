@@ -24,6 +24,7 @@ func (e *emitter) guarded(p *ir.Program, arguments []value) []value {
 			e.node(p, &p.Nodes[i], values)
 		}
 	}
+	e.settle()
 	if e.replicas > 1 && len(e.checks) > 0 {
 		e.agree()
 	}

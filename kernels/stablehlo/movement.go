@@ -35,10 +35,11 @@ func init() {
 		return []value{e.bitCast(in[0], n.Attrs.(ir.ConvertAttrs).DType)}
 	}
 	lowerings[ir.DynamicSlice] = func(e *emitter, n *ir.Node, in []value) []value {
-		return []value{e.dynamicSlice(in[0], in[1:], n.Attrs.(ir.DynamicSliceAttrs).Sizes)}
+		sizes := n.Attrs.(ir.DynamicSliceAttrs).Sizes
+		return []value{e.dynamicSlice(in[0], e.startsInside(in[0].shape(), sizes, in[1:]), sizes)}
 	}
 	lowerings[ir.DynamicUpdateSlice] = func(e *emitter, _ *ir.Node, in []value) []value {
-		return []value{e.dynamicUpdateSlice(in[0], in[1], in[2:])}
+		return []value{e.dynamicUpdateSlice(in[0], in[1], e.startsInside(in[0].shape(), in[1].shape(), in[2:]))}
 	}
 }
 
@@ -96,12 +97,31 @@ func (e *emitter) slice(x value, start, limit, stride []int) value {
 
 // pad adds (or, where negative, cuts) low and high elements at the ends of each axis and interior ones between
 // neighbours.
+// pad adds elements around and between. What negative numbers cut off is cut apart in programs that are divided over
+// devices, as XLA's partitioner ends the process where it meets both.
 func (e *emitter) pad(x, with value, low, high, interior []int) value {
+	negative := func(n int) bool { return n < 0 }
+	if e.partitions > 1 && (slices.ContainsFunc(low, negative) || slices.ContainsFunc(high, negative)) {
+		return e.padAndCut(x, with, low, high, interior)
+	}
 	t := ir.Type{DType: x.dtype(), Shape: make(ir.Shape, len(low))}
 	for i, d := range x.shape() {
 		t.Shape[i] = low[i] + high[i] + d + max(d-1, 0)*interior[i]
 	}
 	return e.definef(t, "stablehlo.pad %s, %s, low = %s, high = %s, interior = %s : (%s, %s) -> %s", x.name, with.name, list(low), list(high), list(interior), tensor(x.typ), tensor(with.typ), tensor(t))
+}
+
+func (e *emitter) padAndCut(x, with value, low, high, interior []int) value {
+	more := [2][]int{make([]int, len(low)), make([]int, len(low))}
+	for i := range low {
+		more[0][i], more[1][i] = max(low[i], 0), max(high[i], 0)
+	}
+	wide := e.pad(x, with, more[0], more[1], interior)
+	start, limit, stride := make([]int, len(low)), make([]int, len(low)), make([]int, len(low))
+	for i, n := range wide.shape() {
+		start[i], limit[i], stride[i] = max(-low[i], 0), n-max(-high[i], 0), 1
+	}
+	return e.slice(wide, start, limit, stride)
 }
 
 func (e *emitter) concat(axis int, in ...value) value {
@@ -122,6 +142,26 @@ func (e *emitter) dynamicSlice(x value, starts []value, sizes []int) value {
 	}
 	t := ir.Type{DType: x.dtype(), Shape: slices.Clone(sizes)}
 	return e.general("dynamic_slice", append([]value{x}, starts...), "slice_sizes = "+array(sizes), "", []ir.Type{t})[0]
+}
+
+// startsInside moves the starts of a slice to where all of it lies inside, in programs that are divided over devices.
+// StableHLO says that its operations do so, but XLA's partitioners forget it of updates, and so write them elsewhere or
+// not at all.
+func (e *emitter) startsInside(shape, sizes ir.Shape, starts []value) []value {
+	if e.partitions <= 1 {
+		return starts
+	}
+	moved, common := make([]value, len(starts)), ir.Int32
+	for i, start := range starts {
+		moved[i] = e.clamp(start, shape[i]-sizes[i]+1)
+		if moved[i].dtype() == ir.Int64 { // a long axis
+			common = ir.Int64
+		}
+	}
+	for i := range moved {
+		moved[i] = e.convert(moved[i], common)
+	}
+	return moved
 }
 
 func (e *emitter) dynamicUpdateSlice(x, update value, starts []value) value {

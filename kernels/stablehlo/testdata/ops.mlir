@@ -672,35 +672,46 @@ module @check_finite_float16_67_ attributes {mhlo.num_replicas = 1 : i32, mhlo.n
   func.func public @main(%arg0: tensor<67xf16>, %arg1: tensor<3xi32>) -> (tensor<67xf16>, tensor<3xi32>) {
     %v0 = stablehlo.is_finite %arg0 : (tensor<67xf16>) -> tensor<67xi1> loc(#loc0)
     %v1 = stablehlo.iota dim = 0 : tensor<67xi32> loc(#loc0)
-    %v2 = stablehlo.iota dim = 0 : tensor<67xi32> loc(#loc0)
-    %v3 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<67xi32> loc(#loc0)
-    %v4 = stablehlo.select %v0, %v3, %v2 : tensor<67xi1>, tensor<67xi32> loc(#loc0)
-    %v5 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v9 = "stablehlo.reduce"(%v4, %v5) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v6: tensor<i32>, %v7: tensor<i32>):
-      %v8 = stablehlo.minimum %v6, %v7 : tensor<i32> loc(#loc0)
-      stablehlo.return %v8 : tensor<i32>
-    }) : (tensor<67xi32>, tensor<i32>) -> (tensor<i32>) loc(#loc0)
-    %v10 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v11 = stablehlo.compare NE, %v9, %v10, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v12 = "stablehlo.dynamic_slice"(%v1, %v9) <{slice_sizes = array<i64: 1>}> : (tensor<67xi32>, tensor<i32>) -> (tensor<1xi32>) loc(#loc0)
-    %v13 = stablehlo.convert %v12 : (tensor<1xi32>) -> tensor<1xi64> loc(#loc0)
-    %v14 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<1xi64> loc(#loc0)
-    %v15 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<1xi64> loc(#loc0)
-    %v16 = stablehlo.minimum %v15, %v13 : tensor<1xi64> loc(#loc0)
-    %v17 = stablehlo.maximum %v14, %v16 : tensor<1xi64> loc(#loc0)
-    %v18 = stablehlo.convert %v17 : (tensor<1xi64>) -> tensor<1xi32> loc(#loc0)
-    %v19 = stablehlo.constant dense<"0x0000000001000000"> : tensor<2xi32> loc(#loc0)
-    %v20 = stablehlo.concatenate %v19, %v18, dim = 0 : (tensor<2xi32>, tensor<1xi32>) -> tensor<3xi32> loc(#loc0)
-    %v21 = "stablehlo.slice"(%arg1) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>) loc(#loc0)
-    %v22 = stablehlo.reshape %v21 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
-    %v23 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
-    %v24 = stablehlo.compare NE, %v22, %v23, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v25 = stablehlo.not %v24 : tensor<i1> loc(#loc0)
-    %v26 = stablehlo.and %v11, %v25 : tensor<i1> loc(#loc0)
-    %v27 = stablehlo.broadcast_in_dim %v26, dims = [] : (tensor<i1>) -> tensor<3xi1> loc(#loc0)
-    %v28 = stablehlo.select %v27, %v20, %arg1 : tensor<3xi1>, tensor<3xi32> loc(#loc0)
-    return %arg0, %v28 : tensor<67xf16>, tensor<3xi32>
+    %v2 = stablehlo.convert %v1 : (tensor<67xi32>) -> tensor<67xi64>
+    %v3 = stablehlo.iota dim = 0 : tensor<67xi64>
+    %v4 = stablehlo.constant dense<"0x0000000001000000"> : tensor<67xi64>
+    %v5 = stablehlo.multiply %v3, %v4 : tensor<67xi64>
+    %v6 = stablehlo.constant dense<"0x0000008000000000"> : tensor<67xi64>
+    %v7 = stablehlo.add %v5, %v6 : tensor<67xi64>
+    %v8 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<67xi64>
+    %v9 = stablehlo.add %v7, %v2 : tensor<67xi64>
+    %v10 = stablehlo.select %v0, %v8, %v9 : tensor<67xi1>, tensor<67xi64>
+    %v11 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v15 = "stablehlo.reduce"(%v10, %v11) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v12: tensor<i64>, %v13: tensor<i64>):
+      %v14 = stablehlo.minimum %v12, %v13 : tensor<i64>
+      stablehlo.return %v14 : tensor<i64>
+    }) : (tensor<67xi64>, tensor<i64>) -> (tensor<i64>)
+    %v16 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v17 = stablehlo.compare NE, %v15, %v16, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %v18 = stablehlo.constant dense<"0x2700000000000000"> : tensor<i64>
+    %v19 = stablehlo.shift_right_logical %v15, %v18 : tensor<i64>
+    %v20 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
+    %v21 = stablehlo.add %v19, %v20 : tensor<i64>
+    %v22 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
+    %v23 = stablehlo.and %v15, %v22 : tensor<i64>
+    %v24 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
+    %v25 = stablehlo.subtract %v23, %v24 : tensor<i64>
+    %v26 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
+    %v27 = stablehlo.convert %v21 : (tensor<i64>) -> tensor<i32>
+    %v28 = stablehlo.reshape %v27 : (tensor<i32>) -> tensor<1xi32>
+    %v29 = stablehlo.convert %v25 : (tensor<i64>) -> tensor<i32>
+    %v30 = stablehlo.reshape %v29 : (tensor<i32>) -> tensor<1xi32>
+    %v31 = stablehlo.concatenate %v26, %v28, %v30, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+    %v32 = "stablehlo.slice"(%arg1) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
+    %v33 = stablehlo.reshape %v32 : (tensor<1xi32>) -> tensor<i32>
+    %v34 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
+    %v35 = stablehlo.compare NE, %v33, %v34, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %v36 = stablehlo.not %v35 : tensor<i1>
+    %v37 = stablehlo.and %v17, %v36 : tensor<i1>
+    %v38 = stablehlo.broadcast_in_dim %v37, dims = [] : (tensor<i1>) -> tensor<3xi1>
+    %v39 = stablehlo.select %v38, %v31, %arg1 : tensor<3xi1>, tensor<3xi32>
+    return %arg0, %v39 : tensor<67xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -818,40 +829,51 @@ module @gather_float16 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partiti
     %v2 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
     %v3 = stablehlo.compare GE, %arg1, %v2, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
     %v4 = stablehlo.and %v1, %v3 : tensor<4xi1> loc(#loc0)
-    %v5 = stablehlo.iota dim = 0 : tensor<4xi32> loc(#loc0)
-    %v6 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<4xi32> loc(#loc0)
-    %v7 = stablehlo.select %v4, %v6, %v5 : tensor<4xi1>, tensor<4xi32> loc(#loc0)
-    %v8 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v12 = "stablehlo.reduce"(%v7, %v8) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v9: tensor<i32>, %v10: tensor<i32>):
-      %v11 = stablehlo.minimum %v9, %v10 : tensor<i32> loc(#loc0)
-      stablehlo.return %v11 : tensor<i32>
-    }) : (tensor<4xi32>, tensor<i32>) -> (tensor<i32>) loc(#loc0)
-    %v13 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v14 = stablehlo.compare NE, %v12, %v13, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v15 = "stablehlo.dynamic_slice"(%arg1, %v12) <{slice_sizes = array<i64: 1>}> : (tensor<4xi32>, tensor<i32>) -> (tensor<1xi32>) loc(#loc0)
-    %v16 = stablehlo.convert %v15 : (tensor<1xi32>) -> tensor<1xi64> loc(#loc0)
-    %v17 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<1xi64> loc(#loc0)
-    %v18 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<1xi64> loc(#loc0)
-    %v19 = stablehlo.minimum %v18, %v16 : tensor<1xi64> loc(#loc0)
-    %v20 = stablehlo.maximum %v17, %v19 : tensor<1xi64> loc(#loc0)
-    %v21 = stablehlo.convert %v20 : (tensor<1xi64>) -> tensor<1xi32> loc(#loc0)
-    %v22 = stablehlo.constant dense<"0x0000000001000000"> : tensor<2xi32> loc(#loc0)
-    %v23 = stablehlo.concatenate %v22, %v21, dim = 0 : (tensor<2xi32>, tensor<1xi32>) -> tensor<3xi32> loc(#loc0)
-    %v24 = "stablehlo.slice"(%arg2) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>) loc(#loc0)
-    %v25 = stablehlo.reshape %v24 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
-    %v26 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
-    %v27 = stablehlo.compare NE, %v25, %v26, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v28 = stablehlo.not %v27 : tensor<i1> loc(#loc0)
-    %v29 = stablehlo.and %v14, %v28 : tensor<i1> loc(#loc0)
-    %v30 = stablehlo.broadcast_in_dim %v29, dims = [] : (tensor<i1>) -> tensor<3xi1> loc(#loc0)
-    %v31 = stablehlo.select %v30, %v23, %arg2 : tensor<3xi1>, tensor<3xi32> loc(#loc0)
-    %v32 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
-    %v33 = stablehlo.maximum %arg1, %v32 : tensor<4xi32> loc(#loc0)
-    %v34 = stablehlo.constant dense<"0x04000000"> : tensor<4xi32> loc(#loc0)
-    %v35 = stablehlo.minimum %v33, %v34 : tensor<4xi32> loc(#loc0)
-    %v36 = "stablehlo.gather"(%arg0, %v35) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 2], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 3, 1, 2>}> : (tensor<3x5x2xf16>, tensor<4xi32>) -> (tensor<3x4x2xf16>) loc(#loc0)
-    return %v36, %v31 : tensor<3x4x2xf16>, tensor<3xi32>
+    %v5 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
+    %v6 = stablehlo.maximum %arg1, %v5 : tensor<4xi32> loc(#loc0)
+    %v7 = stablehlo.constant dense<"0x04000000"> : tensor<4xi32> loc(#loc0)
+    %v8 = stablehlo.minimum %v6, %v7 : tensor<4xi32> loc(#loc0)
+    %v9 = "stablehlo.gather"(%arg0, %v8) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 2], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 3, 1, 2>}> : (tensor<3x5x2xf16>, tensor<4xi32>) -> (tensor<3x4x2xf16>) loc(#loc0)
+    %v10 = stablehlo.convert %arg1 : (tensor<4xi32>) -> tensor<4xi64>
+    %v11 = stablehlo.iota dim = 0 : tensor<4xi64>
+    %v12 = stablehlo.constant dense<"0x0000000001000000"> : tensor<4xi64>
+    %v13 = stablehlo.multiply %v11, %v12 : tensor<4xi64>
+    %v14 = stablehlo.constant dense<"0x0000008000000000"> : tensor<4xi64>
+    %v15 = stablehlo.add %v13, %v14 : tensor<4xi64>
+    %v16 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<4xi64>
+    %v17 = stablehlo.add %v15, %v10 : tensor<4xi64>
+    %v18 = stablehlo.select %v4, %v16, %v17 : tensor<4xi1>, tensor<4xi64>
+    %v19 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v23 = "stablehlo.reduce"(%v18, %v19) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v20: tensor<i64>, %v21: tensor<i64>):
+      %v22 = stablehlo.minimum %v20, %v21 : tensor<i64>
+      stablehlo.return %v22 : tensor<i64>
+    }) : (tensor<4xi64>, tensor<i64>) -> (tensor<i64>)
+    %v24 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v25 = stablehlo.compare NE, %v23, %v24, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %v26 = stablehlo.constant dense<"0x2200000000000000"> : tensor<i64>
+    %v27 = stablehlo.shift_right_logical %v23, %v26 : tensor<i64>
+    %v28 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
+    %v29 = stablehlo.add %v27, %v28 : tensor<i64>
+    %v30 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
+    %v31 = stablehlo.and %v23, %v30 : tensor<i64>
+    %v32 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
+    %v33 = stablehlo.subtract %v31, %v32 : tensor<i64>
+    %v34 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
+    %v35 = stablehlo.convert %v29 : (tensor<i64>) -> tensor<i32>
+    %v36 = stablehlo.reshape %v35 : (tensor<i32>) -> tensor<1xi32>
+    %v37 = stablehlo.convert %v33 : (tensor<i64>) -> tensor<i32>
+    %v38 = stablehlo.reshape %v37 : (tensor<i32>) -> tensor<1xi32>
+    %v39 = stablehlo.concatenate %v34, %v36, %v38, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+    %v40 = "stablehlo.slice"(%arg2) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
+    %v41 = stablehlo.reshape %v40 : (tensor<1xi32>) -> tensor<i32>
+    %v42 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
+    %v43 = stablehlo.compare NE, %v41, %v42, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %v44 = stablehlo.not %v43 : tensor<i1>
+    %v45 = stablehlo.and %v25, %v44 : tensor<i1>
+    %v46 = stablehlo.broadcast_in_dim %v45, dims = [] : (tensor<i1>) -> tensor<3xi1>
+    %v47 = stablehlo.select %v46, %v39, %arg2 : tensor<3xi1>, tensor<3xi32>
+    return %v9, %v47 : tensor<3x4x2xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -864,55 +886,66 @@ module @scatter_float16_set attributes {mhlo.num_replicas = 1 : i32, mhlo.num_pa
     %v2 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
     %v3 = stablehlo.compare GE, %arg1, %v2, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
     %v4 = stablehlo.and %v1, %v3 : tensor<4xi1> loc(#loc0)
-    %v5 = stablehlo.iota dim = 0 : tensor<4xi32> loc(#loc0)
-    %v6 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<4xi32> loc(#loc0)
-    %v7 = stablehlo.select %v4, %v6, %v5 : tensor<4xi1>, tensor<4xi32> loc(#loc0)
-    %v8 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v12 = "stablehlo.reduce"(%v7, %v8) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v9: tensor<i32>, %v10: tensor<i32>):
-      %v11 = stablehlo.minimum %v9, %v10 : tensor<i32> loc(#loc0)
-      stablehlo.return %v11 : tensor<i32>
-    }) : (tensor<4xi32>, tensor<i32>) -> (tensor<i32>) loc(#loc0)
-    %v13 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v14 = stablehlo.compare NE, %v12, %v13, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v15 = "stablehlo.dynamic_slice"(%arg1, %v12) <{slice_sizes = array<i64: 1>}> : (tensor<4xi32>, tensor<i32>) -> (tensor<1xi32>) loc(#loc0)
-    %v16 = stablehlo.convert %v15 : (tensor<1xi32>) -> tensor<1xi64> loc(#loc0)
-    %v17 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<1xi64> loc(#loc0)
-    %v18 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<1xi64> loc(#loc0)
-    %v19 = stablehlo.minimum %v18, %v16 : tensor<1xi64> loc(#loc0)
-    %v20 = stablehlo.maximum %v17, %v19 : tensor<1xi64> loc(#loc0)
-    %v21 = stablehlo.convert %v20 : (tensor<1xi64>) -> tensor<1xi32> loc(#loc0)
-    %v22 = stablehlo.constant dense<"0x0000000001000000"> : tensor<2xi32> loc(#loc0)
-    %v23 = stablehlo.concatenate %v22, %v21, dim = 0 : (tensor<2xi32>, tensor<1xi32>) -> tensor<3xi32> loc(#loc0)
-    %v24 = "stablehlo.slice"(%arg3) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>) loc(#loc0)
-    %v25 = stablehlo.reshape %v24 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
-    %v26 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
-    %v27 = stablehlo.compare NE, %v25, %v26, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v28 = stablehlo.not %v27 : tensor<i1> loc(#loc0)
-    %v29 = stablehlo.and %v14, %v28 : tensor<i1> loc(#loc0)
-    %v30 = stablehlo.broadcast_in_dim %v29, dims = [] : (tensor<i1>) -> tensor<3xi1> loc(#loc0)
-    %v31 = stablehlo.select %v30, %v23, %arg3 : tensor<3xi1>, tensor<3xi32> loc(#loc0)
-    %v32 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
-    %v33 = stablehlo.maximum %arg1, %v32 : tensor<4xi32> loc(#loc0)
-    %v34 = stablehlo.constant dense<"0x04000000"> : tensor<4xi32> loc(#loc0)
-    %v35 = stablehlo.minimum %v33, %v34 : tensor<4xi32> loc(#loc0)
-    %v36 = stablehlo.constant dense<"0x05000000"> : tensor<4xi32> loc(#loc0)
-    %v37 = stablehlo.select %v4, %v35, %v36 : tensor<4xi1>, tensor<4xi32> loc(#loc0)
-    %v38 = stablehlo.iota dim = 0 : tensor<4xi32> loc(#loc0)
-    %v39 = stablehlo.constant dense<"0xFFFFFFFF"> : tensor<5xi32> loc(#loc0)
-    %v43 = "stablehlo.scatter"(%v39, %v37, %v38) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
-    ^bb0(%v40: tensor<i32>, %v41: tensor<i32>):
-      %v42 = stablehlo.maximum %v40, %v41 : tensor<i32> loc(#loc0)
-      stablehlo.return %v42 : tensor<i32>
+    %v5 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
+    %v6 = stablehlo.maximum %arg1, %v5 : tensor<4xi32> loc(#loc0)
+    %v7 = stablehlo.constant dense<"0x04000000"> : tensor<4xi32> loc(#loc0)
+    %v8 = stablehlo.minimum %v6, %v7 : tensor<4xi32> loc(#loc0)
+    %v9 = stablehlo.constant dense<"0x05000000"> : tensor<4xi32> loc(#loc0)
+    %v10 = stablehlo.select %v4, %v8, %v9 : tensor<4xi1>, tensor<4xi32> loc(#loc0)
+    %v11 = stablehlo.iota dim = 0 : tensor<4xi32> loc(#loc0)
+    %v12 = stablehlo.constant dense<"0xFFFFFFFF"> : tensor<5xi32> loc(#loc0)
+    %v16 = "stablehlo.scatter"(%v12, %v10, %v11) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%v13: tensor<i32>, %v14: tensor<i32>):
+      %v15 = stablehlo.maximum %v13, %v14 : tensor<i32> loc(#loc0)
+      stablehlo.return %v15 : tensor<i32>
     }) : (tensor<5xi32>, tensor<4xi32>, tensor<4xi32>) -> (tensor<5xi32>) loc(#loc0)
-    %v44 = stablehlo.constant dense<"0x00000000"> : tensor<5xi32> loc(#loc0)
-    %v45 = stablehlo.maximum %v43, %v44 : tensor<5xi32> loc(#loc0)
-    %v46 = "stablehlo.gather"(%arg2, %v45) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 2], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 3, 1, 2>}> : (tensor<3x4x2xf16>, tensor<5xi32>) -> (tensor<3x5x2xf16>) loc(#loc0)
-    %v47 = stablehlo.constant dense<"0x00000000"> : tensor<5xi32> loc(#loc0)
-    %v48 = stablehlo.compare GE, %v43, %v47, SIGNED : (tensor<5xi32>, tensor<5xi32>) -> tensor<5xi1> loc(#loc0)
-    %v49 = stablehlo.broadcast_in_dim %v48, dims = [1] : (tensor<5xi1>) -> tensor<3x5x2xi1> loc(#loc0)
-    %v50 = stablehlo.select %v49, %v46, %arg0 : tensor<3x5x2xi1>, tensor<3x5x2xf16> loc(#loc0)
-    return %v50, %v31 : tensor<3x5x2xf16>, tensor<3xi32>
+    %v17 = stablehlo.constant dense<"0x00000000"> : tensor<5xi32> loc(#loc0)
+    %v18 = stablehlo.maximum %v16, %v17 : tensor<5xi32> loc(#loc0)
+    %v19 = "stablehlo.gather"(%arg2, %v18) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 2], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 3, 1, 2>}> : (tensor<3x4x2xf16>, tensor<5xi32>) -> (tensor<3x5x2xf16>) loc(#loc0)
+    %v20 = stablehlo.constant dense<"0x00000000"> : tensor<5xi32> loc(#loc0)
+    %v21 = stablehlo.compare GE, %v16, %v20, SIGNED : (tensor<5xi32>, tensor<5xi32>) -> tensor<5xi1> loc(#loc0)
+    %v22 = stablehlo.broadcast_in_dim %v21, dims = [1] : (tensor<5xi1>) -> tensor<3x5x2xi1> loc(#loc0)
+    %v23 = stablehlo.select %v22, %v19, %arg0 : tensor<3x5x2xi1>, tensor<3x5x2xf16> loc(#loc0)
+    %v24 = stablehlo.convert %arg1 : (tensor<4xi32>) -> tensor<4xi64>
+    %v25 = stablehlo.iota dim = 0 : tensor<4xi64>
+    %v26 = stablehlo.constant dense<"0x0000000001000000"> : tensor<4xi64>
+    %v27 = stablehlo.multiply %v25, %v26 : tensor<4xi64>
+    %v28 = stablehlo.constant dense<"0x0000008000000000"> : tensor<4xi64>
+    %v29 = stablehlo.add %v27, %v28 : tensor<4xi64>
+    %v30 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<4xi64>
+    %v31 = stablehlo.add %v29, %v24 : tensor<4xi64>
+    %v32 = stablehlo.select %v4, %v30, %v31 : tensor<4xi1>, tensor<4xi64>
+    %v33 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v37 = "stablehlo.reduce"(%v32, %v33) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v34: tensor<i64>, %v35: tensor<i64>):
+      %v36 = stablehlo.minimum %v34, %v35 : tensor<i64>
+      stablehlo.return %v36 : tensor<i64>
+    }) : (tensor<4xi64>, tensor<i64>) -> (tensor<i64>)
+    %v38 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v39 = stablehlo.compare NE, %v37, %v38, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %v40 = stablehlo.constant dense<"0x2200000000000000"> : tensor<i64>
+    %v41 = stablehlo.shift_right_logical %v37, %v40 : tensor<i64>
+    %v42 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
+    %v43 = stablehlo.add %v41, %v42 : tensor<i64>
+    %v44 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
+    %v45 = stablehlo.and %v37, %v44 : tensor<i64>
+    %v46 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
+    %v47 = stablehlo.subtract %v45, %v46 : tensor<i64>
+    %v48 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
+    %v49 = stablehlo.convert %v43 : (tensor<i64>) -> tensor<i32>
+    %v50 = stablehlo.reshape %v49 : (tensor<i32>) -> tensor<1xi32>
+    %v51 = stablehlo.convert %v47 : (tensor<i64>) -> tensor<i32>
+    %v52 = stablehlo.reshape %v51 : (tensor<i32>) -> tensor<1xi32>
+    %v53 = stablehlo.concatenate %v48, %v50, %v52, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+    %v54 = "stablehlo.slice"(%arg3) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
+    %v55 = stablehlo.reshape %v54 : (tensor<1xi32>) -> tensor<i32>
+    %v56 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
+    %v57 = stablehlo.compare NE, %v55, %v56, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %v58 = stablehlo.not %v57 : tensor<i1>
+    %v59 = stablehlo.and %v39, %v58 : tensor<i1>
+    %v60 = stablehlo.broadcast_in_dim %v59, dims = [] : (tensor<i1>) -> tensor<3xi1>
+    %v61 = stablehlo.select %v60, %v53, %arg3 : tensor<3xi1>, tensor<3xi32>
+    return %v23, %v61 : tensor<3x5x2xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -1756,55 +1789,66 @@ module @sparse_softmax_cross_entropy_float16_4_1_ attributes {mhlo.num_replicas 
     %v18 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
     %v19 = stablehlo.compare GE, %arg1, %v18, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
     %v20 = stablehlo.and %v17, %v19 : tensor<4xi1> loc(#loc0)
-    %v21 = stablehlo.iota dim = 0 : tensor<4xi32> loc(#loc0)
-    %v22 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<4xi32> loc(#loc0)
-    %v23 = stablehlo.select %v20, %v22, %v21 : tensor<4xi1>, tensor<4xi32> loc(#loc0)
-    %v24 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v28 = "stablehlo.reduce"(%v23, %v24) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v25: tensor<i32>, %v26: tensor<i32>):
-      %v27 = stablehlo.minimum %v25, %v26 : tensor<i32> loc(#loc0)
-      stablehlo.return %v27 : tensor<i32>
-    }) : (tensor<4xi32>, tensor<i32>) -> (tensor<i32>) loc(#loc0)
-    %v29 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v30 = stablehlo.compare NE, %v28, %v29, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v31 = "stablehlo.dynamic_slice"(%arg1, %v28) <{slice_sizes = array<i64: 1>}> : (tensor<4xi32>, tensor<i32>) -> (tensor<1xi32>) loc(#loc0)
-    %v32 = stablehlo.convert %v31 : (tensor<1xi32>) -> tensor<1xi64> loc(#loc0)
-    %v33 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<1xi64> loc(#loc0)
-    %v34 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<1xi64> loc(#loc0)
-    %v35 = stablehlo.minimum %v34, %v32 : tensor<1xi64> loc(#loc0)
-    %v36 = stablehlo.maximum %v33, %v35 : tensor<1xi64> loc(#loc0)
-    %v37 = stablehlo.convert %v36 : (tensor<1xi64>) -> tensor<1xi32> loc(#loc0)
-    %v38 = stablehlo.constant dense<"0x0000000001000000"> : tensor<2xi32> loc(#loc0)
-    %v39 = stablehlo.concatenate %v38, %v37, dim = 0 : (tensor<2xi32>, tensor<1xi32>) -> tensor<3xi32> loc(#loc0)
-    %v40 = "stablehlo.slice"(%arg2) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>) loc(#loc0)
-    %v41 = stablehlo.reshape %v40 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
-    %v42 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
-    %v43 = stablehlo.compare NE, %v41, %v42, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v44 = stablehlo.not %v43 : tensor<i1> loc(#loc0)
-    %v45 = stablehlo.and %v30, %v44 : tensor<i1> loc(#loc0)
-    %v46 = stablehlo.broadcast_in_dim %v45, dims = [] : (tensor<i1>) -> tensor<3xi1> loc(#loc0)
-    %v47 = stablehlo.select %v46, %v39, %arg2 : tensor<3xi1>, tensor<3xi32> loc(#loc0)
-    %v48 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
-    %v49 = stablehlo.maximum %arg1, %v48 : tensor<4xi32> loc(#loc0)
-    %v50 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
-    %v51 = stablehlo.minimum %v49, %v50 : tensor<4xi32> loc(#loc0)
-    %v52 = "stablehlo.gather"(%v15, %v51) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<1xi32>, tensor<4xi32>) -> (tensor<4xi32>) loc(#loc0)
-    %v53 = stablehlo.iota dim = 1 : tensor<4x1xi32> loc(#loc0)
-    %v54 = stablehlo.broadcast_in_dim %v52, dims = [0] : (tensor<4xi32>) -> tensor<4x1xi32> loc(#loc0)
-    %v55 = stablehlo.compare EQ, %v53, %v54, SIGNED : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x1xi1> loc(#loc0)
-    %v56 = stablehlo.constant dense<"0x00000000"> : tensor<4x1xf32> loc(#loc0)
-    %v57 = stablehlo.select %v55, %v7, %v56 : tensor<4x1xi1>, tensor<4x1xf32> loc(#loc0)
-    %v58 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-    %v62 = "stablehlo.reduce"(%v57, %v58) <{dimensions = array<i64: 1>}> ({
-    ^bb0(%v59: tensor<f32>, %v60: tensor<f32>):
-      %v61 = stablehlo.add %v59, %v60 : tensor<f32> loc(#loc0)
-      stablehlo.return %v61 : tensor<f32>
+    %v21 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
+    %v22 = stablehlo.maximum %arg1, %v21 : tensor<4xi32> loc(#loc0)
+    %v23 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
+    %v24 = stablehlo.minimum %v22, %v23 : tensor<4xi32> loc(#loc0)
+    %v25 = "stablehlo.gather"(%v15, %v24) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<1xi32>, tensor<4xi32>) -> (tensor<4xi32>) loc(#loc0)
+    %v26 = stablehlo.iota dim = 1 : tensor<4x1xi32> loc(#loc0)
+    %v27 = stablehlo.broadcast_in_dim %v25, dims = [0] : (tensor<4xi32>) -> tensor<4x1xi32> loc(#loc0)
+    %v28 = stablehlo.compare EQ, %v26, %v27, SIGNED : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x1xi1> loc(#loc0)
+    %v29 = stablehlo.constant dense<"0x00000000"> : tensor<4x1xf32> loc(#loc0)
+    %v30 = stablehlo.select %v28, %v7, %v29 : tensor<4x1xi1>, tensor<4x1xf32> loc(#loc0)
+    %v31 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
+    %v35 = "stablehlo.reduce"(%v30, %v31) <{dimensions = array<i64: 1>}> ({
+    ^bb0(%v32: tensor<f32>, %v33: tensor<f32>):
+      %v34 = stablehlo.add %v32, %v33 : tensor<f32> loc(#loc0)
+      stablehlo.return %v34 : tensor<f32>
     }) : (tensor<4x1xf32>, tensor<f32>) -> (tensor<4xf32>) loc(#loc0)
-    %v63 = stablehlo.subtract %v14, %v62 : tensor<4xf32> loc(#loc0)
-    %v64 = stablehlo.add %v5, %v14 : tensor<4xf32> loc(#loc0)
-    %v65 = stablehlo.convert %v63 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
-    %v66 = stablehlo.convert %v64 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
-    return %v65, %v66, %v47 : tensor<4xf16>, tensor<4xf16>, tensor<3xi32>
+    %v36 = stablehlo.subtract %v14, %v35 : tensor<4xf32> loc(#loc0)
+    %v37 = stablehlo.add %v5, %v14 : tensor<4xf32> loc(#loc0)
+    %v38 = stablehlo.convert %v36 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
+    %v39 = stablehlo.convert %v37 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
+    %v40 = stablehlo.convert %arg1 : (tensor<4xi32>) -> tensor<4xi64>
+    %v41 = stablehlo.iota dim = 0 : tensor<4xi64>
+    %v42 = stablehlo.constant dense<"0x0000000001000000"> : tensor<4xi64>
+    %v43 = stablehlo.multiply %v41, %v42 : tensor<4xi64>
+    %v44 = stablehlo.constant dense<"0x0000008000000000"> : tensor<4xi64>
+    %v45 = stablehlo.add %v43, %v44 : tensor<4xi64>
+    %v46 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<4xi64>
+    %v47 = stablehlo.add %v45, %v40 : tensor<4xi64>
+    %v48 = stablehlo.select %v20, %v46, %v47 : tensor<4xi1>, tensor<4xi64>
+    %v49 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v53 = "stablehlo.reduce"(%v48, %v49) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v50: tensor<i64>, %v51: tensor<i64>):
+      %v52 = stablehlo.minimum %v50, %v51 : tensor<i64>
+      stablehlo.return %v52 : tensor<i64>
+    }) : (tensor<4xi64>, tensor<i64>) -> (tensor<i64>)
+    %v54 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v55 = stablehlo.compare NE, %v53, %v54, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %v56 = stablehlo.constant dense<"0x2200000000000000"> : tensor<i64>
+    %v57 = stablehlo.shift_right_logical %v53, %v56 : tensor<i64>
+    %v58 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
+    %v59 = stablehlo.add %v57, %v58 : tensor<i64>
+    %v60 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
+    %v61 = stablehlo.and %v53, %v60 : tensor<i64>
+    %v62 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
+    %v63 = stablehlo.subtract %v61, %v62 : tensor<i64>
+    %v64 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
+    %v65 = stablehlo.convert %v59 : (tensor<i64>) -> tensor<i32>
+    %v66 = stablehlo.reshape %v65 : (tensor<i32>) -> tensor<1xi32>
+    %v67 = stablehlo.convert %v63 : (tensor<i64>) -> tensor<i32>
+    %v68 = stablehlo.reshape %v67 : (tensor<i32>) -> tensor<1xi32>
+    %v69 = stablehlo.concatenate %v64, %v66, %v68, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+    %v70 = "stablehlo.slice"(%arg2) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
+    %v71 = stablehlo.reshape %v70 : (tensor<1xi32>) -> tensor<i32>
+    %v72 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
+    %v73 = stablehlo.compare NE, %v71, %v72, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %v74 = stablehlo.not %v73 : tensor<i1>
+    %v75 = stablehlo.and %v55, %v74 : tensor<i1>
+    %v76 = stablehlo.broadcast_in_dim %v75, dims = [] : (tensor<i1>) -> tensor<3xi1>
+    %v77 = stablehlo.select %v76, %v69, %arg2 : tensor<3xi1>, tensor<3xi32>
+    return %v38, %v39, %v77 : tensor<4xf16>, tensor<4xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -1824,48 +1868,63 @@ module @sparse_softmax_cross_entropy_grad_float16_4_1_ attributes {mhlo.num_repl
     %v9 = stablehlo.constant dense<"0x0000000000000000"> : tensor<4xi64> loc(#loc0)
     %v10 = stablehlo.compare GE, %arg1, %v9, SIGNED : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi1> loc(#loc0)
     %v11 = stablehlo.and %v8, %v10 : tensor<4xi1> loc(#loc0)
-    %v12 = stablehlo.iota dim = 0 : tensor<4xi32> loc(#loc0)
-    %v13 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<4xi32> loc(#loc0)
-    %v14 = stablehlo.select %v11, %v13, %v12 : tensor<4xi1>, tensor<4xi32> loc(#loc0)
-    %v15 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v19 = "stablehlo.reduce"(%v14, %v15) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v16: tensor<i32>, %v17: tensor<i32>):
-      %v18 = stablehlo.minimum %v16, %v17 : tensor<i32> loc(#loc0)
-      stablehlo.return %v18 : tensor<i32>
-    }) : (tensor<4xi32>, tensor<i32>) -> (tensor<i32>) loc(#loc0)
-    %v20 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v21 = stablehlo.compare NE, %v19, %v20, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v22 = "stablehlo.dynamic_slice"(%arg1, %v19) <{slice_sizes = array<i64: 1>}> : (tensor<4xi64>, tensor<i32>) -> (tensor<1xi64>) loc(#loc0)
-    %v23 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<1xi64> loc(#loc0)
-    %v24 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<1xi64> loc(#loc0)
-    %v25 = stablehlo.minimum %v24, %v22 : tensor<1xi64> loc(#loc0)
-    %v26 = stablehlo.maximum %v23, %v25 : tensor<1xi64> loc(#loc0)
-    %v27 = stablehlo.convert %v26 : (tensor<1xi64>) -> tensor<1xi32> loc(#loc0)
-    %v28 = stablehlo.constant dense<"0x0000000001000000"> : tensor<2xi32> loc(#loc0)
-    %v29 = stablehlo.concatenate %v28, %v27, dim = 0 : (tensor<2xi32>, tensor<1xi32>) -> tensor<3xi32> loc(#loc0)
-    %v30 = "stablehlo.slice"(%arg4) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>) loc(#loc0)
-    %v31 = stablehlo.reshape %v30 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
-    %v32 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
-    %v33 = stablehlo.compare NE, %v31, %v32, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v34 = stablehlo.not %v33 : tensor<i1> loc(#loc0)
-    %v35 = stablehlo.and %v21, %v34 : tensor<i1> loc(#loc0)
-    %v36 = stablehlo.broadcast_in_dim %v35, dims = [] : (tensor<i1>) -> tensor<3xi1> loc(#loc0)
-    %v37 = stablehlo.select %v36, %v29, %arg4 : tensor<3xi1>, tensor<3xi32> loc(#loc0)
-    %v38 = stablehlo.constant dense<"0x0000000000000000"> : tensor<4xi64> loc(#loc0)
-    %v39 = stablehlo.maximum %arg1, %v38 : tensor<4xi64> loc(#loc0)
-    %v40 = stablehlo.constant dense<"0x0000000000000000"> : tensor<4xi64> loc(#loc0)
-    %v41 = stablehlo.minimum %v39, %v40 : tensor<4xi64> loc(#loc0)
-    %v42 = stablehlo.convert %v41 : (tensor<4xi64>) -> tensor<4xi32> loc(#loc0)
-    %v43 = "stablehlo.gather"(%v6, %v42) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<1xi32>, tensor<4xi32>) -> (tensor<4xi32>) loc(#loc0)
-    %v44 = stablehlo.iota dim = 1 : tensor<4x1xi32> loc(#loc0)
-    %v45 = stablehlo.broadcast_in_dim %v43, dims = [0] : (tensor<4xi32>) -> tensor<4x1xi32> loc(#loc0)
-    %v46 = stablehlo.compare EQ, %v44, %v45, SIGNED : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x1xi1> loc(#loc0)
-    %v47 = stablehlo.convert %v46 : (tensor<4x1xi1>) -> tensor<4x1xf32> loc(#loc0)
-    %v48 = stablehlo.subtract %v5, %v47 : tensor<4x1xf32> loc(#loc0)
-    %v49 = stablehlo.broadcast_in_dim %v2, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32> loc(#loc0)
-    %v50 = stablehlo.multiply %v48, %v49 : tensor<4x1xf32> loc(#loc0)
-    %v51 = stablehlo.convert %v50 : (tensor<4x1xf32>) -> tensor<4x1xf16> loc(#loc0)
-    return %v51, %v37 : tensor<4x1xf16>, tensor<3xi32>
+    %v12 = stablehlo.constant dense<"0x0000000000000000"> : tensor<4xi64> loc(#loc0)
+    %v13 = stablehlo.maximum %arg1, %v12 : tensor<4xi64> loc(#loc0)
+    %v14 = stablehlo.constant dense<"0x0000000000000000"> : tensor<4xi64> loc(#loc0)
+    %v15 = stablehlo.minimum %v13, %v14 : tensor<4xi64> loc(#loc0)
+    %v16 = stablehlo.convert %v15 : (tensor<4xi64>) -> tensor<4xi32> loc(#loc0)
+    %v17 = "stablehlo.gather"(%v6, %v16) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<1xi32>, tensor<4xi32>) -> (tensor<4xi32>) loc(#loc0)
+    %v18 = stablehlo.iota dim = 1 : tensor<4x1xi32> loc(#loc0)
+    %v19 = stablehlo.broadcast_in_dim %v17, dims = [0] : (tensor<4xi32>) -> tensor<4x1xi32> loc(#loc0)
+    %v20 = stablehlo.compare EQ, %v18, %v19, SIGNED : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x1xi1> loc(#loc0)
+    %v21 = stablehlo.convert %v20 : (tensor<4x1xi1>) -> tensor<4x1xf32> loc(#loc0)
+    %v22 = stablehlo.subtract %v5, %v21 : tensor<4x1xf32> loc(#loc0)
+    %v23 = stablehlo.broadcast_in_dim %v2, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32> loc(#loc0)
+    %v24 = stablehlo.multiply %v22, %v23 : tensor<4x1xf32> loc(#loc0)
+    %v25 = stablehlo.convert %v24 : (tensor<4x1xf32>) -> tensor<4x1xf16> loc(#loc0)
+    %v26 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<4xi64>
+    %v27 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<4xi64>
+    %v28 = stablehlo.minimum %v27, %arg1 : tensor<4xi64>
+    %v29 = stablehlo.maximum %v26, %v28 : tensor<4xi64>
+    %v30 = stablehlo.iota dim = 0 : tensor<4xi64>
+    %v31 = stablehlo.constant dense<"0x0000000001000000"> : tensor<4xi64>
+    %v32 = stablehlo.multiply %v30, %v31 : tensor<4xi64>
+    %v33 = stablehlo.constant dense<"0x0000008000000000"> : tensor<4xi64>
+    %v34 = stablehlo.add %v32, %v33 : tensor<4xi64>
+    %v35 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<4xi64>
+    %v36 = stablehlo.add %v34, %v29 : tensor<4xi64>
+    %v37 = stablehlo.select %v11, %v35, %v36 : tensor<4xi1>, tensor<4xi64>
+    %v38 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v42 = "stablehlo.reduce"(%v37, %v38) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v39: tensor<i64>, %v40: tensor<i64>):
+      %v41 = stablehlo.minimum %v39, %v40 : tensor<i64>
+      stablehlo.return %v41 : tensor<i64>
+    }) : (tensor<4xi64>, tensor<i64>) -> (tensor<i64>)
+    %v43 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v44 = stablehlo.compare NE, %v42, %v43, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %v45 = stablehlo.constant dense<"0x2200000000000000"> : tensor<i64>
+    %v46 = stablehlo.shift_right_logical %v42, %v45 : tensor<i64>
+    %v47 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
+    %v48 = stablehlo.add %v46, %v47 : tensor<i64>
+    %v49 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
+    %v50 = stablehlo.and %v42, %v49 : tensor<i64>
+    %v51 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
+    %v52 = stablehlo.subtract %v50, %v51 : tensor<i64>
+    %v53 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
+    %v54 = stablehlo.convert %v48 : (tensor<i64>) -> tensor<i32>
+    %v55 = stablehlo.reshape %v54 : (tensor<i32>) -> tensor<1xi32>
+    %v56 = stablehlo.convert %v52 : (tensor<i64>) -> tensor<i32>
+    %v57 = stablehlo.reshape %v56 : (tensor<i32>) -> tensor<1xi32>
+    %v58 = stablehlo.concatenate %v53, %v55, %v57, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+    %v59 = "stablehlo.slice"(%arg4) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
+    %v60 = stablehlo.reshape %v59 : (tensor<1xi32>) -> tensor<i32>
+    %v61 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
+    %v62 = stablehlo.compare NE, %v60, %v61, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %v63 = stablehlo.not %v62 : tensor<i1>
+    %v64 = stablehlo.and %v44, %v63 : tensor<i1>
+    %v65 = stablehlo.broadcast_in_dim %v64, dims = [] : (tensor<i1>) -> tensor<3xi1>
+    %v66 = stablehlo.select %v65, %v58, %arg4 : tensor<3xi1>, tensor<3xi32>
+    return %v25, %v66 : tensor<4x1xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -2446,40 +2505,51 @@ module @embedding_float16_7_1__of__9_ attributes {mhlo.num_replicas = 1 : i32, m
     %v2 = stablehlo.constant dense<"0x00000000"> : tensor<9xi32> loc(#loc0)
     %v3 = stablehlo.compare GE, %arg1, %v2, SIGNED : (tensor<9xi32>, tensor<9xi32>) -> tensor<9xi1> loc(#loc0)
     %v4 = stablehlo.and %v1, %v3 : tensor<9xi1> loc(#loc0)
-    %v5 = stablehlo.iota dim = 0 : tensor<9xi32> loc(#loc0)
-    %v6 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<9xi32> loc(#loc0)
-    %v7 = stablehlo.select %v4, %v6, %v5 : tensor<9xi1>, tensor<9xi32> loc(#loc0)
-    %v8 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v12 = "stablehlo.reduce"(%v7, %v8) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v9: tensor<i32>, %v10: tensor<i32>):
-      %v11 = stablehlo.minimum %v9, %v10 : tensor<i32> loc(#loc0)
-      stablehlo.return %v11 : tensor<i32>
-    }) : (tensor<9xi32>, tensor<i32>) -> (tensor<i32>) loc(#loc0)
-    %v13 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v14 = stablehlo.compare NE, %v12, %v13, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v15 = "stablehlo.dynamic_slice"(%arg1, %v12) <{slice_sizes = array<i64: 1>}> : (tensor<9xi32>, tensor<i32>) -> (tensor<1xi32>) loc(#loc0)
-    %v16 = stablehlo.convert %v15 : (tensor<1xi32>) -> tensor<1xi64> loc(#loc0)
-    %v17 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<1xi64> loc(#loc0)
-    %v18 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<1xi64> loc(#loc0)
-    %v19 = stablehlo.minimum %v18, %v16 : tensor<1xi64> loc(#loc0)
-    %v20 = stablehlo.maximum %v17, %v19 : tensor<1xi64> loc(#loc0)
-    %v21 = stablehlo.convert %v20 : (tensor<1xi64>) -> tensor<1xi32> loc(#loc0)
-    %v22 = stablehlo.constant dense<"0x0000000001000000"> : tensor<2xi32> loc(#loc0)
-    %v23 = stablehlo.concatenate %v22, %v21, dim = 0 : (tensor<2xi32>, tensor<1xi32>) -> tensor<3xi32> loc(#loc0)
-    %v24 = "stablehlo.slice"(%arg2) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>) loc(#loc0)
-    %v25 = stablehlo.reshape %v24 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
-    %v26 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
-    %v27 = stablehlo.compare NE, %v25, %v26, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v28 = stablehlo.not %v27 : tensor<i1> loc(#loc0)
-    %v29 = stablehlo.and %v14, %v28 : tensor<i1> loc(#loc0)
-    %v30 = stablehlo.broadcast_in_dim %v29, dims = [] : (tensor<i1>) -> tensor<3xi1> loc(#loc0)
-    %v31 = stablehlo.select %v30, %v23, %arg2 : tensor<3xi1>, tensor<3xi32> loc(#loc0)
-    %v32 = stablehlo.constant dense<"0x00000000"> : tensor<9xi32> loc(#loc0)
-    %v33 = stablehlo.maximum %arg1, %v32 : tensor<9xi32> loc(#loc0)
-    %v34 = stablehlo.constant dense<"0x06000000"> : tensor<9xi32> loc(#loc0)
-    %v35 = stablehlo.minimum %v33, %v34 : tensor<9xi32> loc(#loc0)
-    %v36 = "stablehlo.gather"(%arg0, %v35) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1>}> : (tensor<7x1xf16>, tensor<9xi32>) -> (tensor<9x1xf16>) loc(#loc0)
-    return %v36, %v31 : tensor<9x1xf16>, tensor<3xi32>
+    %v5 = stablehlo.constant dense<"0x00000000"> : tensor<9xi32> loc(#loc0)
+    %v6 = stablehlo.maximum %arg1, %v5 : tensor<9xi32> loc(#loc0)
+    %v7 = stablehlo.constant dense<"0x06000000"> : tensor<9xi32> loc(#loc0)
+    %v8 = stablehlo.minimum %v6, %v7 : tensor<9xi32> loc(#loc0)
+    %v9 = "stablehlo.gather"(%arg0, %v8) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1>}> : (tensor<7x1xf16>, tensor<9xi32>) -> (tensor<9x1xf16>) loc(#loc0)
+    %v10 = stablehlo.convert %arg1 : (tensor<9xi32>) -> tensor<9xi64>
+    %v11 = stablehlo.iota dim = 0 : tensor<9xi64>
+    %v12 = stablehlo.constant dense<"0x0000000001000000"> : tensor<9xi64>
+    %v13 = stablehlo.multiply %v11, %v12 : tensor<9xi64>
+    %v14 = stablehlo.constant dense<"0x0000008000000000"> : tensor<9xi64>
+    %v15 = stablehlo.add %v13, %v14 : tensor<9xi64>
+    %v16 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<9xi64>
+    %v17 = stablehlo.add %v15, %v10 : tensor<9xi64>
+    %v18 = stablehlo.select %v4, %v16, %v17 : tensor<9xi1>, tensor<9xi64>
+    %v19 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v23 = "stablehlo.reduce"(%v18, %v19) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v20: tensor<i64>, %v21: tensor<i64>):
+      %v22 = stablehlo.minimum %v20, %v21 : tensor<i64>
+      stablehlo.return %v22 : tensor<i64>
+    }) : (tensor<9xi64>, tensor<i64>) -> (tensor<i64>)
+    %v24 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v25 = stablehlo.compare NE, %v23, %v24, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %v26 = stablehlo.constant dense<"0x2400000000000000"> : tensor<i64>
+    %v27 = stablehlo.shift_right_logical %v23, %v26 : tensor<i64>
+    %v28 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
+    %v29 = stablehlo.add %v27, %v28 : tensor<i64>
+    %v30 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
+    %v31 = stablehlo.and %v23, %v30 : tensor<i64>
+    %v32 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
+    %v33 = stablehlo.subtract %v31, %v32 : tensor<i64>
+    %v34 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
+    %v35 = stablehlo.convert %v29 : (tensor<i64>) -> tensor<i32>
+    %v36 = stablehlo.reshape %v35 : (tensor<i32>) -> tensor<1xi32>
+    %v37 = stablehlo.convert %v33 : (tensor<i64>) -> tensor<i32>
+    %v38 = stablehlo.reshape %v37 : (tensor<i32>) -> tensor<1xi32>
+    %v39 = stablehlo.concatenate %v34, %v36, %v38, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+    %v40 = "stablehlo.slice"(%arg2) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
+    %v41 = stablehlo.reshape %v40 : (tensor<1xi32>) -> tensor<i32>
+    %v42 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
+    %v43 = stablehlo.compare NE, %v41, %v42, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %v44 = stablehlo.not %v43 : tensor<i1>
+    %v45 = stablehlo.and %v25, %v44 : tensor<i1>
+    %v46 = stablehlo.broadcast_in_dim %v45, dims = [] : (tensor<i1>) -> tensor<3xi1>
+    %v47 = stablehlo.select %v46, %v39, %arg2 : tensor<3xi1>, tensor<3xi32>
+    return %v9, %v47 : tensor<9x1xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -2494,47 +2564,58 @@ module @embedding_grad_float16_7_1__of__9_ attributes {mhlo.num_replicas = 1 : i
     %v4 = stablehlo.constant dense<"0x00000000"> : tensor<9xi32> loc(#loc0)
     %v5 = stablehlo.compare GE, %arg1, %v4, SIGNED : (tensor<9xi32>, tensor<9xi32>) -> tensor<9xi1> loc(#loc0)
     %v6 = stablehlo.and %v3, %v5 : tensor<9xi1> loc(#loc0)
-    %v7 = stablehlo.iota dim = 0 : tensor<9xi32> loc(#loc0)
-    %v8 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<9xi32> loc(#loc0)
-    %v9 = stablehlo.select %v6, %v8, %v7 : tensor<9xi1>, tensor<9xi32> loc(#loc0)
-    %v10 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v14 = "stablehlo.reduce"(%v9, %v10) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v11: tensor<i32>, %v12: tensor<i32>):
-      %v13 = stablehlo.minimum %v11, %v12 : tensor<i32> loc(#loc0)
-      stablehlo.return %v13 : tensor<i32>
-    }) : (tensor<9xi32>, tensor<i32>) -> (tensor<i32>) loc(#loc0)
-    %v15 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v16 = stablehlo.compare NE, %v14, %v15, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v17 = "stablehlo.dynamic_slice"(%arg1, %v14) <{slice_sizes = array<i64: 1>}> : (tensor<9xi32>, tensor<i32>) -> (tensor<1xi32>) loc(#loc0)
-    %v18 = stablehlo.convert %v17 : (tensor<1xi32>) -> tensor<1xi64> loc(#loc0)
-    %v19 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<1xi64> loc(#loc0)
-    %v20 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<1xi64> loc(#loc0)
-    %v21 = stablehlo.minimum %v20, %v18 : tensor<1xi64> loc(#loc0)
-    %v22 = stablehlo.maximum %v19, %v21 : tensor<1xi64> loc(#loc0)
-    %v23 = stablehlo.convert %v22 : (tensor<1xi64>) -> tensor<1xi32> loc(#loc0)
-    %v24 = stablehlo.constant dense<"0x0000000001000000"> : tensor<2xi32> loc(#loc0)
-    %v25 = stablehlo.concatenate %v24, %v23, dim = 0 : (tensor<2xi32>, tensor<1xi32>) -> tensor<3xi32> loc(#loc0)
-    %v26 = "stablehlo.slice"(%arg3) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>) loc(#loc0)
-    %v27 = stablehlo.reshape %v26 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
-    %v28 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
-    %v29 = stablehlo.compare NE, %v27, %v28, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v30 = stablehlo.not %v29 : tensor<i1> loc(#loc0)
-    %v31 = stablehlo.and %v16, %v30 : tensor<i1> loc(#loc0)
-    %v32 = stablehlo.broadcast_in_dim %v31, dims = [] : (tensor<i1>) -> tensor<3xi1> loc(#loc0)
-    %v33 = stablehlo.select %v32, %v25, %arg3 : tensor<3xi1>, tensor<3xi32> loc(#loc0)
-    %v34 = stablehlo.constant dense<"0x00000000"> : tensor<9xi32> loc(#loc0)
-    %v35 = stablehlo.maximum %arg1, %v34 : tensor<9xi32> loc(#loc0)
-    %v36 = stablehlo.constant dense<"0x06000000"> : tensor<9xi32> loc(#loc0)
-    %v37 = stablehlo.minimum %v35, %v36 : tensor<9xi32> loc(#loc0)
-    %v38 = stablehlo.constant dense<"0x07000000"> : tensor<9xi32> loc(#loc0)
-    %v39 = stablehlo.select %v6, %v37, %v38 : tensor<9xi1>, tensor<9xi32> loc(#loc0)
-    %v43 = "stablehlo.scatter"(%v1, %v39, %v0) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
-    ^bb0(%v40: tensor<f32>, %v41: tensor<f32>):
-      %v42 = stablehlo.add %v40, %v41 : tensor<f32> loc(#loc0)
-      stablehlo.return %v42 : tensor<f32>
+    %v7 = stablehlo.constant dense<"0x00000000"> : tensor<9xi32> loc(#loc0)
+    %v8 = stablehlo.maximum %arg1, %v7 : tensor<9xi32> loc(#loc0)
+    %v9 = stablehlo.constant dense<"0x06000000"> : tensor<9xi32> loc(#loc0)
+    %v10 = stablehlo.minimum %v8, %v9 : tensor<9xi32> loc(#loc0)
+    %v11 = stablehlo.constant dense<"0x07000000"> : tensor<9xi32> loc(#loc0)
+    %v12 = stablehlo.select %v6, %v10, %v11 : tensor<9xi1>, tensor<9xi32> loc(#loc0)
+    %v16 = "stablehlo.scatter"(%v1, %v12, %v0) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%v13: tensor<f32>, %v14: tensor<f32>):
+      %v15 = stablehlo.add %v13, %v14 : tensor<f32> loc(#loc0)
+      stablehlo.return %v15 : tensor<f32>
     }) : (tensor<7x1xf32>, tensor<9xi32>, tensor<9x1xf32>) -> (tensor<7x1xf32>) loc(#loc0)
-    %v44 = stablehlo.convert %v43 : (tensor<7x1xf32>) -> tensor<7x1xf16> loc(#loc0)
-    return %v44, %v33 : tensor<7x1xf16>, tensor<3xi32>
+    %v17 = stablehlo.convert %v16 : (tensor<7x1xf32>) -> tensor<7x1xf16> loc(#loc0)
+    %v18 = stablehlo.convert %arg1 : (tensor<9xi32>) -> tensor<9xi64>
+    %v19 = stablehlo.iota dim = 0 : tensor<9xi64>
+    %v20 = stablehlo.constant dense<"0x0000000001000000"> : tensor<9xi64>
+    %v21 = stablehlo.multiply %v19, %v20 : tensor<9xi64>
+    %v22 = stablehlo.constant dense<"0x0000008000000000"> : tensor<9xi64>
+    %v23 = stablehlo.add %v21, %v22 : tensor<9xi64>
+    %v24 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<9xi64>
+    %v25 = stablehlo.add %v23, %v18 : tensor<9xi64>
+    %v26 = stablehlo.select %v6, %v24, %v25 : tensor<9xi1>, tensor<9xi64>
+    %v27 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v31 = "stablehlo.reduce"(%v26, %v27) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v28: tensor<i64>, %v29: tensor<i64>):
+      %v30 = stablehlo.minimum %v28, %v29 : tensor<i64>
+      stablehlo.return %v30 : tensor<i64>
+    }) : (tensor<9xi64>, tensor<i64>) -> (tensor<i64>)
+    %v32 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v33 = stablehlo.compare NE, %v31, %v32, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %v34 = stablehlo.constant dense<"0x2400000000000000"> : tensor<i64>
+    %v35 = stablehlo.shift_right_logical %v31, %v34 : tensor<i64>
+    %v36 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
+    %v37 = stablehlo.add %v35, %v36 : tensor<i64>
+    %v38 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
+    %v39 = stablehlo.and %v31, %v38 : tensor<i64>
+    %v40 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
+    %v41 = stablehlo.subtract %v39, %v40 : tensor<i64>
+    %v42 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
+    %v43 = stablehlo.convert %v37 : (tensor<i64>) -> tensor<i32>
+    %v44 = stablehlo.reshape %v43 : (tensor<i32>) -> tensor<1xi32>
+    %v45 = stablehlo.convert %v41 : (tensor<i64>) -> tensor<i32>
+    %v46 = stablehlo.reshape %v45 : (tensor<i32>) -> tensor<1xi32>
+    %v47 = stablehlo.concatenate %v42, %v44, %v46, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+    %v48 = "stablehlo.slice"(%arg3) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
+    %v49 = stablehlo.reshape %v48 : (tensor<1xi32>) -> tensor<i32>
+    %v50 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
+    %v51 = stablehlo.compare NE, %v49, %v50, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %v52 = stablehlo.not %v51 : tensor<i1>
+    %v53 = stablehlo.and %v33, %v52 : tensor<i1>
+    %v54 = stablehlo.broadcast_in_dim %v53, dims = [] : (tensor<i1>) -> tensor<3xi1>
+    %v55 = stablehlo.select %v54, %v47, %arg3 : tensor<3xi1>, tensor<3xi32>
+    return %v17, %v55 : tensor<7x1xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")

@@ -169,6 +169,24 @@ func (e *Executable) Serialize() ([]byte, error) {
 	return out, nil
 }
 
+// Optimized returns what the compiler made of the program, with the operations that exchange values between devices: an
+// HloModuleProtoWithConfig, or an HloModuleProto where the format is "hlo".
+func (e *Executable) Optimized() (code []byte, format string, err error) {
+	var a arguments
+	defer a.release()
+	program := make([]uint64, 6)
+	program[0] = 48
+	b := newBlock(32)
+	b[2], b[3] = uint64(e.object), a.words(program)
+	if err := e.plugin.call(executableOptimized, b); err != nil {
+		return nil, "", err
+	}
+	format, code = text(program[4], program[5]), make([]byte, program[3])
+	program[2] = a.bytes(code)
+	err = e.plugin.call(executableOptimized, b)
+	return code, format, err
+}
+
 // MemoryStats are bytes on a device.
 type MemoryStats struct{ Code, Arguments, Outputs, Aliased, Temporary, Peak int64 }
 
