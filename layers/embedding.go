@@ -16,6 +16,9 @@ import (
 // the input with OutputDim as a new last axis. Weights: embeddings (InputDim, OutputDim). With MaskZero the number 0
 // means padding, and the result has the mask x ≠ 0.
 //
+// The gradients of a row that a batch looks up several times are summed before the optimizer sees them. In Keras over
+// TensorFlow Adam and other adaptive optimizers see them one by one.
+//
 // # Dynamic
 //
 // With Dynamic the input is keys: any int64, or strings. There is no InputDim: a row is created when a key is first

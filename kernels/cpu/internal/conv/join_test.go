@@ -20,6 +20,11 @@ func TestJoinedImages(t *testing.T) {
 			groups := []int{1, 1, 3}[r.IntN(3)]
 			s := &Shape{Batch: joinLeast + r.IntN(30), In: [3]int{1 + r.IntN(4), 1 + r.IntN(5), 1 + r.IntN(5)}, InChannels: groups * (1 + r.IntN(5)), OutChannels: groups * (3 + r.IntN(40)),
 				Groups: groups, Kernel: [3]int{1 + r.IntN(3), 2 + r.IntN(3), 2 + r.IntN(3)}, Strides: [3]int{1, 1 + r.IntN(2), 1 + r.IntN(2)}, Dilation: [3]int{1 + r.IntN(2), 1, 1 + r.IntN(2)}}
+			if i%5 == 4 { // depthwise, which slides over the pixels of one image
+				channels := 16 * (1 + r.IntN(3))
+				s.InChannels, s.OutChannels, s.Groups = channels, channels, channels
+				s.Kernel, s.Strides[2], s.Dilation[2] = [3]int{1, 3, 3}, 1, 1
+			}
 			for a := range 3 {
 				s.PadLow[a], s.PadHigh[a] = r.IntN(3), r.IntN(3)
 			}

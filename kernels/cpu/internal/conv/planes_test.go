@@ -15,12 +15,12 @@ func TestPlanes(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		r := rand.New(rand.NewPCG(4, 8))
 		byPlanes, several := 0, 0
-		for i := range 40 {
+		for i := range 56 {
 			groups := 2 + r.IntN(16)
 			s := &Shape{Batch: r.IntN(5), In: [3]int{1, 1 + r.IntN(8), 1 + r.IntN(12)}, InChannels: groups * (2 + r.IntN(5)), OutChannels: groups * (1 + r.IntN(2)), Groups: groups,
 				Kernel: [3]int{1, 1 + r.IntN(4), 2 + r.IntN(4)}, Strides: [3]int{1, 1 + r.IntN(2), 1 + r.IntN(3)}, Dilation: [3]int{1, 1, 1 + r.IntN(2)}}
 			if r.IntN(3) == 0 {
-				s.In[0], s.Kernel[0], s.Strides[0] = 1+r.IntN(5), 1+r.IntN(3), 1+r.IntN(2)
+				s.In[0], s.Kernel[0], s.Strides[0], s.Dilation[0] = 1+r.IntN(5), 1+r.IntN(3), 1+r.IntN(2), 1+r.IntN(2)
 			}
 			if i%20 == 19 { // more than planes are made for at a time
 				s.Batch, s.In, s.Kernel, s.InChannels, s.OutChannels, s.Groups = 8, [3]int{1, 40, 40}, [3]int{1, 2, 4}, 96, 8, 8
