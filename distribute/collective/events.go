@@ -166,11 +166,26 @@ func (g *Group) verdictError(v *membership.Verdict) error {
 			continue
 		}
 		if a.Who == g.settings.self {
-			return &ExpelledError{v.View.Generation, g.lost(a)}
+			own := g.lost(a)
+			if a.Reason == membership.Lost && a.By == a.Who {
+				own.Detail += g.unreached()
+			}
+			return &ExpelledError{v.View.Generation, own}
 		}
 		e.Lost = append(e.Lost, g.lost(a))
 	}
 	return e
+}
+
+// unreached names the workers that cannot be reached, one of which may be the reason for everything. g.mu is held.
+func (g *Group) unreached() string {
+	text := ""
+	for task, m := range g.settings.members {
+		if why, ok := g.lastSeen[task]; ok {
+			text += fmt.Sprintf("; %v (%s): %s", m.Task, m.Address, why)
+		}
+	}
+	return text
 }
 
 func (g *Group) joinError(e *membership.JoinError) error {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -108,6 +109,33 @@ func TestWorkerNeverComes(t *testing.T) {
 				for _, text := range failed {
 					require.Contains(t, text, "worker:1 (127.0.0.1:")
 					if at != absent {
+						require.Contains(t, text, "worker:1 runs on fakecuda:0, strategy made at cuda/elastic_test.go:")
+					}
+				}
+			})
+		}
+	}
+}
+
+// A worker that is killed or frozen in the middle of a step: all the others get an error that names it, with its
+// device and site.
+func TestWorkerKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes: not with -short")
+	}
+	for how, job := range map[string]gpuJob{"NCCL": {}, "windows": {Windows: true}, "ring": {Ring: true}} {
+		for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "frozen": syscall.SIGSTOP} {
+			t.Run(how+", "+name, func(t *testing.T) {
+				job.Devices, job.Deadline, job.Epochs, job.Pace = 1, time.Second, 500, time.Millisecond
+				c := startCluster(t, 3, job)
+				for i := range 3 {
+					c.start(i)
+				}
+				c.whole(6)
+				c.signal(1, signal)
+				for _, text := range c.failing(0, 2) {
+					require.Contains(t, text, "worker:1 (127.0.0.1:")
+					if strings.Contains(text, "lost worker:1") { // a process that ends at once leaves the third one alone
 						require.Contains(t, text, "worker:1 runs on fakecuda:0, strategy made at cuda/elastic_test.go:")
 					}
 				}
