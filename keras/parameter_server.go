@@ -110,7 +110,7 @@ func (f *serverFit) takeOver(ctx context.Context) error {
 		return fmt.Errorf("keras: Fit: %w", err)
 	}
 	if err := f.layout(); err != nil {
-		return err
+		return fmt.Errorf("keras: Fit: %w", err)
 	}
 	for _, w := range f.weights {
 		var err error
@@ -131,7 +131,7 @@ func (f *serverFit) layout() error {
 		c.serverCall = f.number
 	}
 	if c.trainStep != nil && len(c.optimized) > 1 {
-		return fmt.Errorf("keras: Fit: TrainStep uses %d optimizers; parameter servers update the weights of a model by one: use one, or write a loop with coordinator.ClusterCoordinator", len(c.optimized))
+		return fmt.Errorf("TrainStep uses %d optimizers; parameter servers update the weights of a model by one: use one, or write a loop with coordinator.ClusterCoordinator", len(c.optimized))
 	}
 	trained := map[*distribute.Variable]bool{}
 	for _, v := range c.trainable {
@@ -142,17 +142,17 @@ func (f *serverFit) layout() error {
 		w := &serverWeight{local: v, trained: trained[v]}
 		if v.Type().DType != ir.Float32 {
 			if w.trained {
-				return fmt.Errorf("keras: Fit: weight %s is of type %v; parameter servers train float32 weights: use the policy float32 or a mixed one", v.Path(), v.Type().DType)
+				return fmt.Errorf("weight %s is of type %v; parameter servers train float32 weights: use the policy float32 or a mixed one", v.Path(), v.Type().DType)
 			}
 			continue
 		}
 		if w.trained {
 			var err error
 			if w.rule, err = optimizers.ServerRule(f.optimizer(), v); err != nil {
-				return fmt.Errorf("keras: Fit: %w", err)
+				return err
 			}
 			if w.constraint, err = servers.Constraint(v); err != nil {
-				return fmt.Errorf("keras: Fit: %w", err)
+				return err
 			}
 		}
 		f.weights = append(f.weights, w)
@@ -191,12 +191,12 @@ func (f *serverFit) place(ctx context.Context) error {
 		}
 		v, created, err := f.job.Create(ctx, parameters.Spec{Name: f.remoteName(w.local), Shape: w.local.Type().Shape, Rule: w.rule, Constraint: w.constraint, Value: value})
 		if err != nil {
-			return fmt.Errorf("keras: Fit: %w", err)
+			return err
 		}
 		w.remote = v
 		if created && w.trained {
 			if err := f.sendSlots(ctx, w); err != nil {
-				return fmt.Errorf("keras: Fit: %w", err)
+				return err
 			}
 		}
 		if !created && !first {
@@ -205,7 +205,7 @@ func (f *serverFit) place(ctx context.Context) error {
 				err = f.job.Change(ctx, parameters.Change{Variable: v, Op: parameters.Assign, Values: now})
 			}
 			if err != nil {
-				return fmt.Errorf("keras: Fit: %w", err)
+				return err
 			}
 		}
 	}

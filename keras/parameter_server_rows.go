@@ -26,7 +26,7 @@ func (f *serverFit) layoutTables() error {
 		}
 		rule, err := f.t.m.tableRule(l)
 		if err != nil {
-			return fmt.Errorf("keras: Fit: the dynamic embedding %q: %w", layers.Name(l), err)
+			return fmt.Errorf("the dynamic embedding %q: %w", layers.Name(l), err)
 		}
 		f.tables = append(f.tables, &serverTable{layer: l, rule: rule})
 	}
@@ -47,14 +47,14 @@ func (f *serverFit) placeTables(ctx context.Context, first bool) error {
 		v, created, err := f.job.Create(ctx, parameters.Spec{Name: f.tableName(t), Shape: ir.Shape{s.Width}, Rule: t.rule, Init: s.Init, Dynamic: true, MaxRows: s.MaxRows, MaxAge: uint64(s.MaxAge),
 			Policy: s.Policy, Text: s.Text})
 		if err != nil {
-			return fmt.Errorf("keras: Fit: %w", err)
+			return err
 		}
 		t.remote = v
 		if !created && first { // an earlier coordinator has trained it
 			continue
 		}
 		if err := f.sendRows(ctx, t); err != nil {
-			return fmt.Errorf("keras: Fit: %w", err)
+			return err
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package keras_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -86,6 +87,7 @@ func TestParameterServerStepsThatCannotBe(t *testing.T) {
 			return err
 		})
 		require.ErrorContains(t, err, text)
+		require.Equal(t, 1, strings.Count(err.Error(), "keras: Fit: "), "%v", err)
 	}
 }
 

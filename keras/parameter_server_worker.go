@@ -67,7 +67,7 @@ func (f *serverFit) work(ctx context.Context) (*History, error) {
 		return nil, fmt.Errorf("keras: Fit: %w", err)
 	}
 	if err := f.layout(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("keras: Fit: %w", err)
 	}
 	w := &serverWorker{serverFit: f, ctx: ctx}
 	if err := w.prepare(); err != nil {

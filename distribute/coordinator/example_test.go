@@ -64,3 +64,31 @@ func ExampleClosure_GradientRows() {
 		return nil
 	}
 }
+
+// The same in blocks: a batch of any size stays in the cache from the look-up to the sum of gradients. Here an example
+// looks two rows up, whose product is to become 1.
+func ExampleClosure_UpdateRows() {
+	_ = func(ctx context.Context, c *coordinator.ClusterCoordinator) error {
+		const width = 16
+		table, err := c.Variable(ctx, coordinator.VariableSpec{Name: "users", Shape: ir.Shape{width}, Dynamic: true, MaxRows: 1 << 20})
+		if err != nil {
+			return err
+		}
+		c.Function("step", func(cl *coordinator.Closure) (any, error) {
+			ids := []int64{7, 12, 7, -40} // of two examples
+			return nil, cl.UpdateRows(table, 0.1, ids, 2, func(_ int, rows []float32) error {
+				for ; len(rows) > 0; rows = rows[2*width:] {
+					a, b, product := rows[:width], rows[width:2*width], float32(0)
+					for i := range a {
+						product += a[i] * b[i]
+					}
+					for i := range a {
+						a[i], b[i] = 2*(product-1)*b[i], 2*(product-1)*a[i]
+					}
+				}
+				return nil
+			})
+		})
+		return nil
+	}
+}

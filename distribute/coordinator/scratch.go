@@ -11,7 +11,9 @@ import (
 type scratch struct {
 	plans      []*lookupPlan
 	rooms      []*parameters.Room
-	plan, next int // in use
+	sums       parameters.RowSums
+	block      []float32 // of UpdateRows
+	plan, next int       // in use
 }
 
 var scratches struct {

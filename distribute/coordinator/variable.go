@@ -119,11 +119,17 @@ func (p *lookupPlan) of(ids []int64) *lookupPlan {
 	return p
 }
 
-// lookup reads rows into out, where it has room for them; memory is for the rows on their way.
-func lookup(ctx context.Context, job parameters.Job, v *parameters.Variable, plan *lookupPlan, out []float32, memory *scratch) ([]float32, *parameters.Read, error) {
+// readRows reads the rows of a plan, each once, into memory.
+func readRows(ctx context.Context, job parameters.Job, v *parameters.Variable, plan *lookupPlan, memory *scratch) (*parameters.Read, error) {
 	room := memory.room(len(plan.IDs) * v.Width)
 	r := &parameters.Read{Variable: v, IDs: plan.IDs, Values: room.Floats[:0], Room: room}
-	if err := job.Pull(ctx, r); err != nil {
+	return r, job.Pull(ctx, r)
+}
+
+// lookup reads rows into out, where it has room for them; memory is for the rows on their way.
+func lookup(ctx context.Context, job parameters.Job, v *parameters.Variable, plan *lookupPlan, out []float32, memory *scratch) ([]float32, *parameters.Read, error) {
+	r, err := readRows(ctx, job, v, plan, memory)
+	if err != nil {
 		return nil, nil, err
 	}
 	n := len(plan.Places) * v.Width
@@ -215,6 +221,8 @@ func scattered(v *parameters.Variable, op parameters.Op, plan *lookupPlan, rows 
 		return parameters.Change{}, fmt.Errorf("coordinator: variable %s: a row is to be replaced twice; name each once", v.Name)
 	}
 	room := memory.room(len(plan.IDs) * v.Width)
-	sums := parameters.SumRowsTo(room.Floats, len(plan.IDs), plan.Places, v.Width, rows)
-	return parameters.Change{Variable: v, Op: op, IDs: plan.IDs, Values: sums, Room: room}, nil
+	sums := &memory.sums
+	sums.Begin(room.Floats, len(plan.IDs), v.Width)
+	sums.Add(plan.Places, rows)
+	return parameters.Change{Variable: v, Op: op, IDs: plan.IDs, Values: sums.End(), Room: room}, nil
 }

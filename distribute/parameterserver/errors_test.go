@@ -36,17 +36,20 @@ func TestBadClusters(t *testing.T) {
 	local := []string{"127.0.0.1:1"}
 	good := map[string][]string{"ps": local, "worker": {"127.0.0.1:2"}}
 	for text, err := range map[string]error{
-		"the cluster is empty":                        join(nil, nil, nil),
-		"there must be at least one parameter server": join(map[string][]string{"worker": local}, nil, nil),
-		"there must be at least one worker":           join(map[string][]string{"ps": local}, nil, nil),
-		`job "worker" of the cluster is empty`:        join(map[string][]string{"ps": local, "worker": {}}, nil, nil),
-		"at most one chief":                           join(map[string][]string{"ps": local, "worker": {"127.0.0.1:2"}, "chief": {"127.0.0.1:3", "127.0.0.1:4"}}, nil, nil),
-		`disallowed task type "sparse"`:               join(map[string][]string{"ps": local, "worker": {"127.0.0.1:2"}, "sparse": local}, nil, nil),
-		`unrecognized task type "queen"`:              join(good, &cluster.Task{Type: "queen"}, nil),
-		"exceeds the maximum":                         join(good, &cluster.Task{Type: "worker", Index: 1}, nil),
-		"task ps:0 holds variables: call Serve":       join(good, &cluster.Task{Type: "ps"}, nil),
-		"is not HOST:PORT":                            join(map[string][]string{"ps": {"here"}, "worker": {"127.0.0.1:2"}}, nil, nil),
-		"is not a loopback address":                   join(map[string][]string{"ps": {"10.0.0.1:5"}, "worker": {"127.0.0.1:2"}}, nil, nil),
+		"the cluster is empty":                              join(nil, nil, nil),
+		"there must be at least one parameter server":       join(map[string][]string{"worker": local}, nil, nil),
+		"there must be at least one worker":                 join(map[string][]string{"ps": local}, nil, nil),
+		`job "worker" of the cluster is empty`:              join(map[string][]string{"ps": local, "worker": {}}, nil, nil),
+		"at most one chief":                                 join(map[string][]string{"ps": local, "worker": {"127.0.0.1:2"}, "chief": {"127.0.0.1:3", "127.0.0.1:4"}}, nil, nil),
+		`disallowed task type "sparse"`:                     join(map[string][]string{"ps": local, "worker": {"127.0.0.1:2"}, "sparse": local}, nil, nil),
+		`unrecognized task type "queen"`:                    join(good, &cluster.Task{Type: "queen"}, nil),
+		"exceeds the maximum":                               join(good, &cluster.Task{Type: "worker", Index: 1}, nil),
+		"task ps:0 holds variables: call Serve":             join(good, &cluster.Task{Type: "ps"}, nil),
+		"ps:0 and worker:1 at the same address 127.0.0.1:1": join(map[string][]string{"ps": local, "worker": {"127.0.0.1:2", "127.0.0.1:1"}}, nil, nil),
+		"ps:0 and ps:1 at the same address":                 join(map[string][]string{"ps": {"127.0.0.1:1", "127.0.0.1:1"}, "worker": {"127.0.0.1:2"}}, nil, nil),
+		"chief:0 and ps:0 at the same address":              join(map[string][]string{"ps": local, "worker": {"127.0.0.1:2"}, "chief": local}, nil, nil),
+		"is not HOST:PORT":                                  join(map[string][]string{"ps": {"here"}, "worker": {"127.0.0.1:2"}}, nil, nil),
+		"is not a loopback address":                         join(map[string][]string{"ps": {"10.0.0.1:5"}, "worker": {"127.0.0.1:2"}}, nil, nil),
 		"the secret has 4 bytes": join(good, nil, func(o *parameterserver.Options) {
 			o.Security = &collective.Security{Secret: []byte("abcd")}
 		}),

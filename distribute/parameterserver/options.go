@@ -145,6 +145,9 @@ func (o Options) resolve() (*settings, error) {
 	if s.workers, err = members(spec, cluster.Worker, "worker"); err != nil {
 		return nil, err
 	}
+	if err := checkAddresses(spec); err != nil {
+		return nil, err
+	}
 	if err := o.Consistency.check(); err != nil {
 		return nil, err
 	}
@@ -265,6 +268,25 @@ func members(spec *cluster.Spec, job, what string) ([]cluster.Member, error) {
 		list[i] = cluster.Member{Task: cluster.Task{Type: job, Index: i}, Address: address}
 	}
 	return list, nil
+}
+
+// checkAddresses refuses a cluster where two tasks are to be found at one address: one of them could not open its port.
+func checkAddresses(spec *cluster.Spec) error {
+	found := map[string]cluster.Task{}
+	for _, job := range spec.Jobs() {
+		addresses, err := spec.JobTasks(job)
+		if err != nil {
+			continue // a job whose tasks are not numbered in a row; the ones that matter are refused by members
+		}
+		for i, address := range addresses {
+			task := cluster.Task{Type: job, Index: i}
+			if other, twice := found[address]; twice {
+				return fmt.Errorf("parameterserver: the cluster has %v and %v at the same address %s; give each task a port of its own", other, task, address)
+			}
+			found[address] = task
+		}
+	}
+	return nil
 }
 
 // checkSecurity refuses addresses that strangers reach without proof of who they are.

@@ -18,7 +18,6 @@ import (
 	"runtime/pprof"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -267,20 +266,14 @@ func embedding(ctx context.Context, s *distribute.ParameterServerStrategy) error
 	}
 	batches, different := lookups(batch * fields)
 	var next atomic.Int64
-	memory := sync.Pool{New: func() any { return new([]float32) }}
 	step := c.Function("step", func(cl *coordinator.Closure) (any, error) {
 		n := int(next.Add(1)) % len(batches)
-		room := memory.Get().(*[]float32)
-		defer memory.Put(room)
-		e, err := cl.LookupTo(*room, table, batches[n])
-		if err != nil {
-			return nil, err
-		}
-		*room = e
-		for i, x := range e {
-			e[i] = 2*x + 1
-		}
-		return different[n], cl.GradientRows(table, 0.01, batches[n], e)
+		return different[n], cl.UpdateRows(table, 0.01, batches[n], fields, func(_ int, e []float32) error {
+			for i, x := range e {
+				e[i] = 2*x + 1
+			}
+			return nil
+		})
 	})
 	if !c.Coordinates() {
 		return c.Serve(ctx)

@@ -135,10 +135,7 @@ func (t *Table) CopyTo(out []float32, ids []int64) error {
 		copy(out, t.values)
 		return nil
 	}
-	for i, id := range ids {
-		t.ahead(ids, i, false)
-		copy(out[i*t.Width:(i+1)*t.Width], t.row(int(id)))
-	}
+	rows.TakeFar(out, t.values, t.Width, ids)
 	return nil
 }
 

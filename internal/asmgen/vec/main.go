@@ -164,6 +164,7 @@ func (m machine) record() {
 	m.windows()
 	m.winograd()
 	m.rowsAt()
+	m.fetchRowsAt()
 	m.layerNorm()
 	m.softmaxRows()
 	m.softmaxRowsGrad()

@@ -33,6 +33,25 @@ func (m machine) rowsAt() {
 	})
 }
 
+// fetchRowsAt asks for rows that lie anywhere, for the second-level cache: places are their offsets in bytes, 16 bytes
+// apart, and size the bytes of a row.
+func (m machine) fetchRowsAt() {
+	m.begin("", "fetchRowsAt", "x *float32, places *int, count, size uintptr", "")
+	x, places, count, size := param("x"), param("places"), param("count"), param("size")
+	p, k := NewScalar(), NewScalar()
+	Label("row")
+	Assign(p, Memory{Base: places})
+	Increase(p, x)
+	Assign(k, size)
+	Label("line")
+	Prefetch(Memory{Base: p})
+	Increase(p, Number(64))
+	Countdown(k, 64, "line")
+	Increase(places, Number(16))
+	Countdown(count, 1, "row")
+	End()
+}
+
 // eachRowAt is the loop over all pairs, which ends the function.
 func (m machine) eachRowAt(f func(to, from Memory)) {
 	dst, x, pairs, count, size := param("dst"), param("x"), param("pairs"), param("count"), param("size")

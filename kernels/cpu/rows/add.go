@@ -2,34 +2,37 @@ package rows
 
 import "github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 
-// together is how many rows are worked on in one call.
-const together = 64
-
 // Add adds rows of so many numbers, one after the other: row i of src to row places[i] of dst. It panics if one of them
 // lies outside.
 func Add(dst, src []float32, width int, places []int32) {
-	var pairs [together][2]int
-	for from := 0; from < len(places); from += together {
-		some := places[from:min(from+together, len(places))]
-		for i, p := range some {
-			pairs[i] = [2]int{int(p) * width, (from + i) * width}
-		}
-		vec.AddRowsAt(dst, src, pairs[:len(some)], width)
-	}
+	vec.AddPlacedRows(dst, src, width, places, false)
+}
+
+// Sum is Add to rows that need not be zero: the first row for a place replaces what is there. touched has a bit for each
+// row of dst, set for those that were replaced.
+func Sum(dst, src []float32, width int, places []int32, touched []uint64) {
+	vec.SumPlacedRows(dst, src, width, places, touched)
 }
 
 // Take copies rows of so many numbers: row i of dst becomes row places[i] of src. It panics if one of them lies
 // outside.
 func Take(dst, src []float32, width int, places []int32) {
-	var pairs [together][2]int
-	for from := 0; from < len(places); from += together {
-		some := places[from:min(from+together, len(places))]
-		for i, p := range some {
-			pairs[i] = [2]int{(from + i) * width, int(p) * width}
-		}
-		vec.CopyRowsAt(dst, src, pairs[:len(some)], width)
-	}
+	vec.TakePlacedRows(dst, src, width, places, false)
 }
+
+// TakeFar is Take of rows that lie at random in memory that the caches may not hold: where src is large it asks for the
+// next rows while it works.
+func TakeFar(dst, src []float32, width int, places []int64) {
+	vec.TakePlacedRows(dst, src, width, places, far(src, width))
+}
+
+// far reports whether rows are worth being asked for in advance.
+func far(table []float32, width int) bool {
+	return 4*width <= fetchMaxRow && 4*len(table) >= fetchMinFrom
+}
+
+// together is how many parts are worked on in one call.
+const together = 64
 
 // Descend takes rate times each number of src from that of dst. The product is rounded before it is subtracted, so that
 // the result is the same on all processors. It panics if dst is shorter than src.
@@ -53,23 +56,5 @@ func Descend(dst, src []float32, rate float32) {
 // DescendRows takes rate times rows of so many numbers from other rows: row i of src from row places[i] of dst. It
 // panics if one of them lies outside. Where dst is large it asks for the next rows while it works.
 func DescendRows(dst, src []float32, width int, places []int64, rate float32) {
-	const group = 16
-	var pairs [group][2]int
-	ahead := func(from int) {
-		if 4*width > fetchMaxRow || 4*len(dst) < fetchMinFrom {
-			return
-		}
-		for _, p := range places[min(from, len(places)):min(from+group, len(places))] {
-			Fetch(dst[int(p)*width : (int(p)+1)*width])
-		}
-	}
-	ahead(0)
-	for from := 0; from < len(places); from += group {
-		ahead(from + group)
-		some := places[from:min(from+group, len(places))]
-		for i, p := range some {
-			pairs[i] = [2]int{int(p) * width, (from + i) * width}
-		}
-		vec.DescendRowsAt(dst, src, pairs[:len(some)], width, rate)
-	}
+	vec.DescendPlacedRows(dst, src, width, places, rate, far(dst, width))
 }

@@ -6,19 +6,22 @@ import "unsafe"
 
 // If there is no assembly, every kernel declines, and the Go loops beside the calls run.
 
-func binary32(binaryOp, []float32, []float32, []float32) bool              { return false }
-func unary32(unaryOp, []float32, []float32) bool                           { return false }
-func affine32(scalarOp, []float32, []float32, float32, float32) bool       { return false }
-func mulAdd32(_, _, _, _ []float32) bool                                   { return false }
-func sum32([]float32) (float32, bool)                                      { return 0, false }
-func dot32(_, _ []float32) (float32, bool)                                 { return 0, false }
-func max32([]float32) (float32, bool)                                      { return 0, false }
-func min32([]float32) (float32, bool)                                      { return 0, false }
-func expAffine32(_, _ []float32, _ [3]float32) (float32, bool)             { return 0, false }
-func affineMul32(_, _, _ []float32, _ [2]float32) bool                     { return false }
-func addRows32(_, _ []float32, _, _ int) int                               { return 0 }
-func addRowsAt32(_, _ []float32, _ [][2]int, _ int) bool                   { return false }
-func copyRowsAt32(_, _ []float32, _ [][2]int, _ int) bool                  { return false }
+func binary32(binaryOp, []float32, []float32, []float32) bool        { return false }
+func unary32(unaryOp, []float32, []float32) bool                     { return false }
+func affine32(scalarOp, []float32, []float32, float32, float32) bool { return false }
+func mulAdd32(_, _, _, _ []float32) bool                             { return false }
+func sum32([]float32) (float32, bool)                                { return 0, false }
+func dot32(_, _ []float32) (float32, bool)                           { return 0, false }
+func max32([]float32) (float32, bool)                                { return 0, false }
+func min32([]float32) (float32, bool)                                { return 0, false }
+func expAffine32(_, _ []float32, _ [3]float32) (float32, bool)       { return 0, false }
+func affineMul32(_, _, _ []float32, _ [2]float32) bool               { return false }
+func addRows32(_, _ []float32, _, _ int) int                         { return 0 }
+func addRowsAt32(_, _ []float32, _ [][2]int, _ int) bool             { return false }
+func sumRows32(_, _ []float32, _ int, _ []int32, _ []uint64) bool    { return false }
+func placedRows32[P rowNumber](rowWork, []float32, []float32, int, []P, float32, bool) bool {
+	return false
+}
 func descendRowsAt32(_, _ []float32, _ [][2]int, _ int, _ float32) bool    { return false }
 func momentRows32(_, _, _, _ []float32, _, _, _ int) int                   { return 0 }
 func productRows32(_, _, _, _, _, _, _ []float32, _, _ int) int            { return 0 }

@@ -20,22 +20,6 @@ func AddRowsAt[T Float](dst, x []T, pairs [][2]int, c int) {
 	}
 }
 
-// CopyRowsAt copies rows of x, c elements each, to rows of dst; see AddRowsAt.
-func CopyRowsAt[T Float](dst, x []T, pairs [][2]int, c int) {
-	if c <= 0 {
-		return
-	}
-	for _, p := range pairs {
-		_, _ = dst[p[0]:][:c], x[p[1]:][:c]
-	}
-	if single[T]() && copyRowsAt32(as32(dst), as32(x), pairs, c) {
-		return
-	}
-	for _, p := range pairs {
-		copy(dst[p[0]:][:c], x[p[1]:][:c])
-	}
-}
-
 // DescendRowsAt takes rate times rows of x, c elements each, from rows of dst; see AddRowsAt. Products are rounded
 // before they are subtracted, so that the result is the same on all processors, in rows of every length.
 func DescendRowsAt(dst, x []float32, pairs [][2]int, c int, rate float32) {

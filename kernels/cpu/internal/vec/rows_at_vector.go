@@ -7,19 +7,8 @@ import "unsafe"
 // rowsAtCall is the number of rows that one assembly call takes.
 const rowsAtCall = 64
 
-// What is done to a row.
-const (
-	addRow = iota
-	copyRow
-	descendRow
-)
-
 func addRowsAt32(dst, x []float32, pairs [][2]int, c int) bool {
 	return rowsAt(addRow, dst, x, pairs, c, 0)
-}
-
-func copyRowsAt32(dst, x []float32, pairs [][2]int, c int) bool {
-	return rowsAt(copyRow, dst, x, pairs, c, 0)
 }
 
 func descendRowsAt32(dst, x []float32, pairs [][2]int, c int, rate float32) bool {
@@ -27,7 +16,7 @@ func descendRowsAt32(dst, x []float32, pairs [][2]int, c int, rate float32) bool
 }
 
 // rowsAt does it with parts of the pairs, as offsets in bytes, where c is whole vectors.
-func rowsAt(what int, dst, x []float32, pairs [][2]int, c int, rate float32) bool {
+func rowsAt(what rowWork, dst, x []float32, pairs [][2]int, c int, rate float32) bool {
 	wide, ok := divides(c)
 	if !ok || c > callElements {
 		return false
@@ -39,15 +28,93 @@ func rowsAt(what int, dst, x []float32, pairs [][2]int, c int, rate float32) boo
 		for i, p := range pairs[:n] {
 			bytes[i] = [2]int{4 * p[0], 4 * p[1]}
 		}
-		switch what {
-		case addRow:
-			callAddRowsAt(wide, y, z, &bytes[0], uintptr(n), size)
-		case copyRow:
-			callCopyRowsAt(wide, y, z, &bytes[0], uintptr(n), size)
-		default:
-			callDescendRowsAt(wide, y, z, &bytes[0], uintptr(n), size, unsafe.Pointer(&rate))
-		}
+		callRowsAt(what, wide, y, z, &bytes[0], n, size, &rate)
 		pairs = pairs[n:]
+	}
+	return true
+}
+
+func callRowsAt(what rowWork, wide bool, dst, x *float32, pairs *[2]int, n int, size uintptr, rate *float32) {
+	switch what {
+	case addRow:
+		callAddRowsAt(wide, dst, x, pairs, uintptr(n), size)
+	case copyRow:
+		callCopyRowsAt(wide, dst, x, pairs, uintptr(n), size)
+	default:
+		callDescendRowsAt(wide, dst, x, pairs, uintptr(n), size, unsafe.Pointer(rate))
+	}
+}
+
+// fetchGroup is how many rows are asked for while as many are worked on.
+const fetchGroup = 16
+
+// placedRows32 does it with the rows of a list and those of a table that places name. ahead asks for rows of the table
+// before they are needed.
+func placedRows32[P rowNumber](what rowWork, table, list []float32, c int, places []P, rate float32, ahead bool) bool {
+	wide, ok := divides(c)
+	if !ok || c > callElements/fetchGroup {
+		return false
+	}
+	dst, x, side := unsafe.SliceData(table), unsafe.SliceData(list), 0
+	if what == copyRow {
+		dst, x, side = x, dst, 1
+	}
+	base, size, most := unsafe.SliceData(table), 4*c, uint(len(table)/c)
+	group := max(min(rowsAtCall, callElements/c), 1)
+	if ahead {
+		group = fetchGroup
+	}
+	var room [2][rowsAtCall][2]int
+	prepare := func(from int, pairs *[rowsAtCall][2]int) int {
+		some := places[from:min(from+group, len(places))]
+		for i, p := range some {
+			if uint(p) >= most {
+				panicPlace(int(p), int(most))
+			}
+			pairs[i][side], pairs[i][1-side] = int(p)*size, (from+i)*size
+		}
+		if ahead && len(some) > 0 {
+			callFetchRowsAt(wide, base, &pairs[0][side], uintptr(len(some)), uintptr((size+lineBytes-1)&^(lineBytes-1)))
+		}
+		return len(some)
+	}
+	for from, n, now := 0, prepare(0, &room[0]), 0; n > 0; now = 1 - now {
+		next := prepare(from+n, &room[1-now])
+		callRowsAt(what, wide, dst, x, &room[now][0], n, uintptr(size), &rate)
+		from, n = from+n, next
+	}
+	return true
+}
+
+// sumRows32 is addRow, but copyRow where the row of the table has not been touched. Of the rows of a call those that are
+// copied come first: none of them is added to before.
+func sumRows32(table, list []float32, c int, places []int32, touched []uint64) bool {
+	wide, ok := divides(c)
+	if !ok || c > callElements {
+		return false
+	}
+	dst, x, size := unsafe.SliceData(table), unsafe.SliceData(list), 4*c
+	group, most := max(min(rowsAtCall, callElements/c), 1), uint(len(table)/c)
+	var copied, added [rowsAtCall + 1][2]int
+	for from := 0; from < len(places); from += group {
+		copies, adds := 0, 0
+		for i, p := range places[from:min(from+group, len(places))] {
+			if uint(p) >= most {
+				panicPlace(int(p), int(most))
+			}
+			at := [2]int{int(p) * size, (from + i) * size}
+			word := &touched[p>>6]
+			old := int(*word >> (p & 63) & 1)
+			*word |= 1 << (p & 63)
+			copied[copies], added[adds] = at, at // without a branch, for it would be a random one
+			copies, adds = copies+1-old, adds+old
+		}
+		if copies > 0 {
+			callCopyRowsAt(wide, dst, x, &copied[0], uintptr(copies), uintptr(size))
+		}
+		if adds > 0 {
+			callAddRowsAt(wide, dst, x, &added[0], uintptr(adds), uintptr(size))
+		}
 	}
 	return true
 }

@@ -18131,6 +18131,30 @@ vector:
 	VZEROUPPER
 	RET
 
+// func fetchRowsAtAVX2(x uintptr, places uintptr, count uintptr, size uintptr)
+// Requires: AVX, MMX+
+TEXT ·fetchRowsAtAVX2(SB), NOSPLIT, $0-32
+	MOVQ x+0(FP), AX
+	MOVQ places+8(FP), CX
+	MOVQ count+16(FP), DX
+	MOVQ size+24(FP), BX
+
+row:
+	MOVQ (CX), SI
+	ADDQ AX, SI
+	MOVQ BX, DI
+
+line:
+	PREFETCHT1 (SI)
+	ADDQ       $0x00000040, SI
+	SUBQ       $0x00000040, DI
+	JNE        line
+	ADDQ       $0x00000010, CX
+	DECQ       DX
+	JNE        row
+	VZEROUPPER
+	RET
+
 // func normSumsAVX2(parts uintptr, x uintptr, rows uintptr, cols uintptr, stride uintptr)
 // Requires: AVX
 TEXT ·normSumsAVX2(SB), NOSPLIT, $0-40
@@ -39178,6 +39202,30 @@ vector:
 	ADDQ    $0x00000010, DX
 	DECQ    BX
 	JNE     row
+	VZEROUPPER
+	RET
+
+// func fetchRowsAtAVX512(x uintptr, places uintptr, count uintptr, size uintptr)
+// Requires: AVX, MMX+
+TEXT ·fetchRowsAtAVX512(SB), NOSPLIT, $0-32
+	MOVQ x+0(FP), AX
+	MOVQ places+8(FP), CX
+	MOVQ count+16(FP), DX
+	MOVQ size+24(FP), BX
+
+row:
+	MOVQ (CX), SI
+	ADDQ AX, SI
+	MOVQ BX, DI
+
+line:
+	PREFETCHT1 (SI)
+	ADDQ       $0x00000040, SI
+	SUBQ       $0x00000040, DI
+	JNE        line
+	ADDQ       $0x00000010, CX
+	DECQ       DX
+	JNE        row
 	VZEROUPPER
 	RET
 

@@ -15509,6 +15509,26 @@ vector:
 	BNE row
 	RET
 
+// fetchRowsAtNEON is fetchRowsAtAVX2 with two registers for one.
+TEXT ·fetchRowsAtNEON(SB), NOSPLIT, $0-32
+	MOVD x+0(FP), R0
+	MOVD places+8(FP), R1
+	MOVD count+16(FP), R2
+	MOVD size+24(FP), R3
+row:
+	MOVD 0(R1), R4
+	ADD R0, R4
+	MOVD R3, R5
+line:
+	PRFM 0(R4), PLDL2KEEP
+	ADD $64, R4
+	SUBS $64, R5
+	BNE line
+	ADD $16, R1
+	SUBS $1, R2
+	BNE row
+	RET
+
 // normSumsNEON is normSumsAVX2 with two registers for one.
 TEXT ·normSumsNEON(SB), NOSPLIT, $0-40
 	MOVD parts+0(FP), R0

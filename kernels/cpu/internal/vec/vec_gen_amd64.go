@@ -1189,6 +1189,15 @@ func callDescendRowsAt(wide bool, dst, x *float32, pairs *[2]int, count, size ui
 }
 
 //go:noinline
+func callFetchRowsAt(wide bool, x *float32, places *int, count, size uintptr) {
+	if wide {
+		fetchRowsAtAVX512(x, places, count, size)
+	} else {
+		fetchRowsAtAVX2(x, places, count, size)
+	}
+}
+
+//go:noinline
 func callNormSums(wide bool, parts, x *float32, rows, cols, stride uintptr) {
 	if wide {
 		normSumsAVX512(parts, x, rows, cols, stride)
@@ -2649,6 +2658,12 @@ func descendRowsAtAVX2(dst, x *float32, pairs *[2]int, count, size uintptr, scal
 
 //go:noescape
 func descendRowsAtAVX512(dst, x *float32, pairs *[2]int, count, size uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func fetchRowsAtAVX2(x *float32, places *int, count, size uintptr)
+
+//go:noescape
+func fetchRowsAtAVX512(x *float32, places *int, count, size uintptr)
 
 //go:noescape
 func normSumsAVX2(parts, x *float32, rows, cols, stride uintptr)

@@ -567,6 +567,11 @@ func callDescendRowsAt(wide bool, dst, x *float32, pairs *[2]int, count, size ui
 }
 
 //go:noinline
+func callFetchRowsAt(wide bool, x *float32, places *int, count, size uintptr) {
+	fetchRowsAtNEON(x, places, count, size)
+}
+
+//go:noinline
 func callNormSums(wide bool, parts, x *float32, rows, cols, stride uintptr) {
 	normSumsNEON(parts, x, rows, cols, stride)
 }
@@ -1123,6 +1128,9 @@ func copyRowsAtNEON(dst, x *float32, pairs *[2]int, count, size uintptr)
 
 //go:noescape
 func descendRowsAtNEON(dst, x *float32, pairs *[2]int, count, size uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func fetchRowsAtNEON(x *float32, places *int, count, size uintptr)
 
 //go:noescape
 func normSumsNEON(parts, x *float32, rows, cols, stride uintptr)

@@ -1,0 +1,86 @@
+package vec
+
+import "fmt"
+
+// rowWork is what is done to a row.
+type rowWork int
+
+const (
+	addRow rowWork = iota
+	copyRow
+	descendRow
+)
+
+// rowNumber is the number of a row.
+type rowNumber interface{ int32 | int64 }
+
+// AddPlacedRows adds row i of list to row places[i] of the table, one after the other; rows have c elements. ahead asks
+// for rows of the table before they are needed, for a table that the caches do not hold. It panics if a row lies
+// outside.
+func AddPlacedRows[P rowNumber](table, list []float32, c int, places []P, ahead bool) {
+	placedRows(addRow, table, list, c, places, 0, ahead)
+}
+
+// TakePlacedRows copies row places[i] of the table to row i of list; see AddPlacedRows.
+func TakePlacedRows[P rowNumber](list, table []float32, c int, places []P, ahead bool) {
+	placedRows(copyRow, table, list, c, places, 0, ahead)
+}
+
+// SumPlacedRows is AddPlacedRows to rows that need not be zero: the first row for a place replaces what is there. touched
+// has a bit for each row of the table, set for those that have been replaced.
+func SumPlacedRows(table, list []float32, c int, places []int32, touched []uint64) {
+	if c <= 0 || len(places) == 0 {
+		return
+	}
+	list = list[:len(places)*c]
+	if sumRows32(table, list, c, places, touched) {
+		return
+	}
+	for i, p := range places {
+		to, bit := table[int(p)*c:][:c], uint64(1)<<(p&63)
+		if from := list[i*c:][:c]; touched[p>>6]&bit == 0 {
+			touched[p>>6] |= bit
+			copy(to, from)
+		} else {
+			for k, v := range from {
+				to[k] += v
+			}
+		}
+	}
+}
+
+// DescendPlacedRows takes rate times row i of list from row places[i] of the table; see AddPlacedRows and DescendRowsAt.
+func DescendPlacedRows[P rowNumber](table, list []float32, c int, places []P, rate float32, ahead bool) {
+	placedRows(descendRow, table, list, c, places, rate, ahead)
+}
+
+func placedRows[P rowNumber](what rowWork, table, list []float32, c int, places []P, rate float32, ahead bool) {
+	if c <= 0 || len(places) == 0 {
+		return
+	}
+	list = list[:len(places)*c]
+	if placedRows32(what, table, list, c, places, rate, ahead) {
+		return
+	}
+	most := uint(len(table) / c)
+	for i, p := range places {
+		if uint(p) >= most {
+			panicPlace(int(p), int(most))
+		}
+		row, other := table[int(p)*c:][:c], list[i*c:][:c]
+		switch what {
+		case addRow:
+			for k, v := range other {
+				row[k] += v
+			}
+		case copyRow:
+			copy(other, row)
+		default:
+			for k, v := range other {
+				row[k] -= float32(rate * v)
+			}
+		}
+	}
+}
+
+func panicPlace(p, rows int) { panic(fmt.Sprintf("vec: row %d of %d", p, rows)) }
