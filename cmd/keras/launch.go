@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -125,6 +126,12 @@ func (f *launchFlags) run(ctx context.Context, command []string, stdout, stderr 
 		}
 		defer os.RemoveAll(l.directory)
 	}
+	if f.servers > 0 {
+		if err := l.noteEnd(); err != nil {
+			return err
+		}
+		defer os.RemoveAll(filepath.Dir(l.over))
+	}
 	for i := range n {
 		if err := l.start(i); err != nil {
 			l.signal(syscall.SIGKILL)
@@ -185,6 +192,8 @@ type launcher struct {
 	tasks     []cluster.Task // of the processes
 	secret    string         // of this job, so that no other program can join it
 	directory string         // where parameter servers keep their variables; "": elsewhere
+	over      string         // a file that exists when the coordinator of parameter servers has ended the job
+	done      bool           // it has
 	out, err  *lineWriter
 
 	ends     chan ended
@@ -233,6 +242,9 @@ func (l *launcher) start(i int) error {
 	}
 	if l.directory != "" {
 		c.Env = append(c.Env, parameterserver.DirectoryVariable+"="+l.directory)
+	}
+	if l.over != "" {
+		c.Env = append(c.Env, supervisor.OverVariable+"="+l.over)
 	}
 	if l.replicas > 0 {
 		c.Env = append(c.Env, parameterserver.ReplicasVariable+"="+strconv.Itoa(l.replicas))
@@ -338,6 +350,7 @@ func (l *launcher) workerEnded(w *waiting, e ended) {
 		if e.worker < l.workers {
 			l.finished++
 		}
+		l.jobDone(e)
 		l.jobOver(w, e)
 		return
 	case isStatus(e.err, statusStopped):
@@ -360,6 +373,10 @@ func (l *launcher) workerEnded(w *waiting, e ended) {
 func (l *launcher) again(w *waiting, e ended) {
 	if l.ending {
 		w.failed = keep(w.failed, fmt.Errorf("launch: %s: %w", l.name(e.worker), e.err))
+		return
+	}
+	if l.done && l.tasks[e.worker].Type == cluster.Worker {
+		fmt.Fprintf(l.err.prefixed("[launch] "), "%s ended: %v; the coordinator has ended the job, which needs it no more\n", l.name(e.worker), e.err)
 		return
 	}
 	if l.starts[e.worker] <= l.restarts {

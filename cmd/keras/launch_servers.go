@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -72,4 +73,26 @@ func (l *launcher) jobOver(w *waiting, e ended) {
 	w.failed = keep(w.failed, fmt.Errorf("launch: %s: %w; it has ended the job", l.name(w.undecided.worker), w.undecided.err))
 	w.decided, w.undecided = nil, nil
 	l.stop(w, syscall.SIGTERM)
+}
+
+// noteEnd chooses the file that tells workers of the end.
+func (l *launcher) noteEnd() error {
+	folder, err := os.MkdirTemp("", "keras-job-")
+	if err != nil {
+		return fmt.Errorf("launch: %w", err)
+	}
+	l.over = filepath.Join(folder, "over")
+	return nil
+}
+
+// jobDone notes that the coordinator has ended well: a worker that failed just before and was started again would wait
+// for servers that have ended too.
+func (l *launcher) jobDone(e ended) {
+	if l.over == "" || l.tasks[e.worker].Type != cluster.Chief {
+		return
+	}
+	l.done = true
+	if err := os.WriteFile(l.over, nil, 0o600); err != nil {
+		fmt.Fprintf(l.err.prefixed("[launch] "), "the end of the job cannot be told to workers: %v\n", err)
+	}
 }

@@ -82,3 +82,22 @@ func TestLaunchCoordinatorEndsTheJob(t *testing.T) {
 		})
 	}
 }
+
+// TestLaunchWorkersAfterTheEnd: once the coordinator has ended well, a worker that fails is not started again, and one
+// that was started again before is told.
+func TestLaunchWorkersAfterTheEnd(t *testing.T) {
+	const script = `case $TF_CONFIG in
+*'"type":"ps"'*) while [ ! -e over ]; do sleep 0.02; done;;
+*'"type":"chief"'*) while [ ! -e again ]; do sleep 0.02; done; touch over;;
+*'"index":0'*) [ $GOKERAS_RESTARTS = 0 ] && exit 1; touch again; while [ ! -e "$GOKERAS_OVER" ]; do sleep 0.02; done;;
+*) while [ ! -e "$GOKERAS_OVER" ]; do sleep 0.02; done; sleep 0.1; exit 3;;
+esac`
+	t.Chdir(t.TempDir())
+	out := lockedText{mu: make(chan struct{}, 1)}
+	status := run(t.Context(), []string{"launch", "--ps", "2", "--workers", "2", "--", "sh", "-c", script}, &out, &out)
+	text := out.String()
+	require.Zero(t, status, text)
+	require.Contains(t, text, "worker 0 ended: exit status 1; starting it again (1 of 3)")
+	require.Contains(t, text, "worker 1 ended: exit status 3; the coordinator has ended the job, which needs it no more")
+	require.Equal(t, 1, strings.Count(text, "starting it again"), text)
+}

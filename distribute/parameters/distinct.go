@@ -90,7 +90,8 @@ type RowSums struct {
 	touched []uint64 // has a bit for each of rows
 }
 
-// Begin prepares sums of so many rows, in memory that is used again where it has room. What lies there need not be zero.
+// Begin prepares sums of so many rows, in memory that is used again where it has room. What lies there need not be
+// zero.
 func (s *RowSums) Begin(out []float32, distinct, width int) {
 	s.rows, s.width = slices.Grow(out[:0], distinct*width)[:distinct*width], width
 	s.touched = slices.Grow(s.touched[:0], (distinct+63)/64)[:(distinct+63)/64]

@@ -215,7 +215,8 @@ func (j *job) Close() error {
 }
 
 // Run is the main function of a program that all tasks run: parameter servers serve until the job is over, and the
-// others run the program with the job, which is closed when it returns. A coordinator that fails ends the job too.
+// others run the program with the job, which is closed when it returns. A coordinator that fails ends the job too. A
+// worker whose program returns [parameters.ErrOver] came when the job was over, which is no error: Run returns nil.
 func Run(ctx context.Context, o Options, program func(ctx context.Context, job parameters.Job) error) error {
 	s, err := o.resolve()
 	if err != nil {
@@ -228,7 +229,12 @@ func Run(ctx context.Context, o Options, program func(ctx context.Context, job p
 	if err != nil {
 		return err
 	}
-	return errors.Join(program(ctx, j), j.Close())
+	err = program(ctx, j)
+	if !j.Coordinates() && errors.Is(err, parameters.ErrOver) {
+		s.Observe(fmt.Sprintf("%v: %v", s.task, err))
+		err = nil
+	}
+	return errors.Join(err, j.Close())
 }
 
 // Serve is NewServer and Serve.

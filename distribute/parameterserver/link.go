@@ -16,6 +16,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
 	"github.com/gokeras/gokeras/distribute/internal/shared"
+	"github.com/gokeras/gokeras/distribute/parameters"
 )
 
 // link is the way to one server. Every call may be repeated, so it is, until the server answers or has been lost for
@@ -210,6 +211,9 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 			}
 		default:
 			return nil, fmt.Errorf("parameterserver: %v at %s: %s", l.member.Task, l.member.Address, status.Convert(err).Message())
+		}
+		if l.s.over() {
+			return nil, parameters.ErrOver
 		}
 		silent := time.Since(began)
 		if silent > patience {

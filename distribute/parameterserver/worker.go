@@ -14,8 +14,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
 	"github.com/gokeras/gokeras/distribute/parameters"
+	"github.com/gokeras/gokeras/internal/supervisor"
 )
 
 // worker runs closures that the coordinator sends.
@@ -69,9 +71,12 @@ func (w *worker) waitOver(ctx context.Context) error {
 		alone := w.alone
 		w.mu.Unlock()
 		news := w.news.wait()
-		var timeout <-chan time.Time
+		var timeout, look <-chan time.Time
 		if !alone.IsZero() {
-			timeout = time.After(max(w.s.JoinTimeout-time.Since(alone), 0))
+			if w.s.over() {
+				return nil
+			}
+			timeout, look = time.After(max(w.s.JoinTimeout-time.Since(alone), 0)), time.After(overEvery)
 		}
 		select {
 		case <-w.over:
@@ -79,11 +84,18 @@ func (w *worker) waitOver(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-news:
+		case <-look:
 		case <-timeout:
 			return fmt.Errorf("parameterserver: %v has heard of no coordinator for %v; start it, or end this worker", w.s.task, w.s.JoinTimeout)
 		}
 	}
 }
+
+// overEvery is how often a worker without a coordinator looks whether the job is over.
+const overEvery = 200 * time.Millisecond
+
+// over reports whether the program that has started this worker says that the job is over.
+func (s *settings) over() bool { return s.task.Type == cluster.Worker && supervisor.Over() }
 
 func (w *worker) close() {
 	w.ending.Do(func() { close(w.over) })

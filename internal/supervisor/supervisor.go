@@ -21,6 +21,20 @@ const FinishedVariable = "GOKERAS_FINISHED"
 // OthersFinished reports whether it is set.
 func OthersFinished() bool { return os.Getenv(FinishedVariable) != "" }
 
+// OverVariable names a file that exists once the coordinator of a job with parameter servers has ended it: a worker
+// that is started again after that finds nobody to ask.
+const OverVariable = "GOKERAS_OVER"
+
+// Over reports whether the job has ended.
+func Over() bool {
+	path := os.Getenv(OverVariable)
+	if path == "" {
+		return false
+	}
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 // What a worker says.
 const (
 	joining = "joining" // it looks for the others

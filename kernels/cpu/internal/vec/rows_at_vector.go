@@ -86,8 +86,8 @@ func placedRows32[P rowNumber](what rowWork, table, list []float32, c int, place
 	return true
 }
 
-// sumRows32 is addRow, but copyRow where the row of the table has not been touched. Of the rows of a call those that are
-// copied come first: none of them is added to before.
+// sumRows32 is addRow, but copyRow where the row of the table has not been touched. Of the rows of a call those that
+// are copied come first: none of them is added to before.
 func sumRows32(table, list []float32, c int, places []int32, touched []uint64) bool {
 	wide, ok := divides(c)
 	if !ok || c > callElements {

@@ -26,8 +26,8 @@ func TakePlacedRows[P rowNumber](list, table []float32, c int, places []P, ahead
 	placedRows(copyRow, table, list, c, places, 0, ahead)
 }
 
-// SumPlacedRows is AddPlacedRows to rows that need not be zero: the first row for a place replaces what is there. touched
-// has a bit for each row of the table, set for those that have been replaced.
+// SumPlacedRows is AddPlacedRows to rows that need not be zero: the first row for a place replaces what is there.
+// touched has a bit for each row of the table, set for those that have been replaced.
 func SumPlacedRows(table, list []float32, c int, places []int32, touched []uint64) {
 	if c <= 0 || len(places) == 0 {
 		return
@@ -49,7 +49,8 @@ func SumPlacedRows(table, list []float32, c int, places []int32, touched []uint6
 	}
 }
 
-// DescendPlacedRows takes rate times row i of list from row places[i] of the table; see AddPlacedRows and DescendRowsAt.
+// DescendPlacedRows takes rate times row i of list from row places[i] of the table; see AddPlacedRows and
+// DescendRowsAt.
 func DescendPlacedRows[P rowNumber](table, list []float32, c int, places []P, rate float32, ahead bool) {
 	placedRows(descendRow, table, list, c, places, rate, ahead)
 }
