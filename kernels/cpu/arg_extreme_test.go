@@ -37,7 +37,7 @@ func placesOf[T block.Number](t *testing.T, d ir.DType) {
 			x[i] = T(r.IntN(spread))
 		}
 		if nan := math.NaN(); d.IsFloat() && r.IntN(3) == 0 {
-			for range 1 + r.IntN(4) {
+			for range 1 + r.IntN(max(4, len(x)/2)) { // few, or so many that some are neighbours
 				x[r.IntN(len(x))] = T(nan)
 			}
 		}
