@@ -290,7 +290,12 @@ func init() {
 	rules[ir.Div] = func(c *vjp) []*Tensor {
 		return c.each(
 			func() *Tensor { return Divide(c.dy(0), c.in(1)) },
-			func() *Tensor { return Negative(Divide(Multiply(c.dy(0), c.out(0)), c.in(1))) })
+			func() *Tensor {
+				if c.needs(0) { // that quotient is there
+					return Negative(Multiply(Divide(c.dy(0), c.in(1)), c.out(0)))
+				}
+				return Negative(Divide(Multiply(c.dy(0), c.out(0)), c.in(1)))
+			})
 	}
 	rules[ir.Pow] = powerRule
 	rules[ir.Maximum] = func(c *vjp) []*Tensor { return extremeRule(c, ir.Gt) }

@@ -38,7 +38,5 @@ func Signbit(x *Tensor) *Tensor {
 	if !x.DType().IsFloat() {
 		return CompareScalar(ir.Lt, numeric(x), 0)
 	}
-	// 1/x of a zero is an infinity of its sign.
-	isZero := CompareScalar(ir.Eq, x, 0)
-	return CompareScalar(ir.Lt, Where(isZero, Reciprocal(x), x), 0)
+	return CompareScalar(ir.Lt, View(x, bitsOf[x.DType().Size()]), 0)
 }

@@ -175,7 +175,12 @@ func gatherElements(dst, src unsafe.Pointer, size, stride, n int) {
 		}
 		gatherStrided[uint8](dst, src, stride, n)
 	case 2:
-		gatherStrided[uint16](dst, src, stride, n)
+		m := 0
+		if stride == -2 {
+			m = n &^ 3
+			reverseHalves(dst, src, m)
+		}
+		gatherStrided[uint16](unsafe.Add(dst, 2*m), unsafe.Add(src, m*stride), stride, n-m)
 	case 4:
 		m := n &^ 7
 		if stride == -4 {
@@ -204,6 +209,14 @@ func gatherStrided[T any](dst, src unsafe.Pointer, stride, n int) {
 func reverseBytes(dst, src unsafe.Pointer, n int) {
 	for i := 0; i < n; i += 8 {
 		*(*uint64)(unsafe.Add(dst, i)) = bits.ReverseBytes64(*(*uint64)(unsafe.Add(src, -i-7)))
+	}
+}
+
+// reverseHalves stores n elements of 16 bits, a multiple of four, that end with the one at src, the last one first.
+func reverseHalves(dst, src unsafe.Pointer, n int) {
+	for i := 0; i < 2*n; i += 8 {
+		v := bits.RotateLeft64(*(*uint64)(unsafe.Add(src, -i-6)), 32)
+		*(*uint64)(unsafe.Add(dst, i)) = v>>16&0x0000ffff0000ffff | v&0x0000ffff0000ffff<<16
 	}
 }
 

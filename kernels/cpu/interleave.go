@@ -1,11 +1,13 @@
 package cpu
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // Concatenations of rows of one element each: real and imaginary parts, coordinates, colours.
@@ -65,4 +67,24 @@ func interleaveElements[T uint32 | uint64](dst unsafe.Pointer, sources []*plan.O
 			to[0], to[1], to[2], to[3] = v, b[i], c[i], d[i]
 		}
 	}
+}
+
+// repeatedElements is a broadcast that repeats every element two to four times.
+func (b *build) repeatedElements() (func(), bool) {
+	in, out := b.in(0), b.out(0)
+	shape, axes, size := out.Typ.Shape, b.n.Attrs.(ir.BroadcastAttrs).Axes, in.Typ.DType.Size()
+	last := len(shape) - 1
+	if last < 0 || in.N < leastChain || in.N*shape[last] != out.N || in.Mem.Bytes == size {
+		return nil, false
+	}
+	if n := len(axes); n > 0 && axes[n-1] == last && in.Typ.Shape[n-1] != 1 {
+		return nil, false
+	}
+	sources := slices.Repeat([]*plan.Operand{in}, shape[last])
+	if !interleaves(sources, in.N, size) {
+		return nil, false
+	}
+	return b.rt().parallel(in.N, grain(1), func(_ *worker, lo, hi int) {
+		interleave(unsafe.Add(out.Ptr(), lo*size*len(sources)), sources, size, lo, hi-lo)
+	}), true
 }

@@ -49,6 +49,9 @@ func buildTranspose(b *build) (func(), error) {
 }
 
 func buildBroadcast(b *build) (func(), error) {
+	if run, ok := b.repeatedElements(); ok {
+		return run, nil
+	}
 	in, out := b.in(0), b.out(0)
 	from := byteStrides(in.Typ)
 	src := make([]int, len(out.Typ.Shape))
