@@ -64,7 +64,10 @@ func compiledForm(n *ir.Node, from, to ir.DType) chainForm {
 	f := chainForm{compiled: true, unary: len(n.Inputs) == 1, double: from.Size() == 8 || to.Size() == 8}
 	switch n.Op {
 	case ir.Convert:
-		f.first, f.from, f.to = jit.Convert, from, to
+		if f.first, f.from, f.to = jit.Convert, from, to; rounded && from.Size() == 4 && !from.IsFloat() {
+			f.first = jit.ConvertOdd
+			return f
+		}
 		f.compiled = !(from == to || rounded && from.Size() > 2 || max(from.Size(), to.Size()) == 1)
 		return f
 	case ir.BitCast, ir.Identity:

@@ -17,6 +17,7 @@ const (
 	wide   instruction = 1 << 12 // elements of 64 bits
 	short  instruction = 1 << 13 // vectors of 128 bits
 	middle instruction = 1 << 14 // vectors of 256 bits
+	cutOff instruction = 1 << 15 // rounds towards zero
 )
 
 // General registers. The others hold pointers.
@@ -67,11 +68,13 @@ func (a *assembler) prefix(i instruction, reg, v, x, b int, p predicate) {
 		length = 0
 	case i&middle != 0:
 		length = 1
+	case i&cutOff != 0:
+		length = 3
 	}
 	a.bytes(0x62,
 		bit(reg&8 == 0, 7)|bit(x == 0, 6)|bit(b == 0, 5)|bit(reg&16 == 0, 4)|byte(i>>8&3),
 		bit(i&wide != 0, 7)|byte(^v&15)<<3|4|byte(i>>10&3),
-		bit(p.zero, 7)|length<<5|bit(v&16 == 0, 3)|byte(p.register),
+		bit(p.zero, 7)|length<<5|bit(i&cutOff != 0, 4)|bit(v&16 == 0, 3)|byte(p.register),
 		byte(i))
 }
 

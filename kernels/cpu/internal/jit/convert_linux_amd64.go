@@ -109,6 +109,19 @@ func (c *compiler) convertWide(s *Step, r, a int) {
 	}
 }
 
+// convertOdd cuts off the integer's last bits, and sets the last one that stays where there were any.
+func (c *compiler) convertOdd(s *Step, r, a int) {
+	there, back := map0F|0x5b, map0F|withF3|0x5b
+	if signless(s.From) {
+		there, back = map0F|withF2|0x7a, map0F|0x78
+	}
+	t, k := c.temporary(), c.temporaryMask()
+	c.registers(there|cutOff, r, 0, a, predicate{})
+	c.registers(back, t, 0, r, predicate{})
+	c.compareIntegers(k+firstMask, 4, 0, t, a)
+	c.registers(map0F|with66|0xeb, r, r, c.constantRegister(twice(1)), predicate{register: k})
+}
+
 // narrow writes the conversion of an operand, which register a holds if it has the elements' size, to a type of fewer
 // bytes.
 func (c *compiler) narrow(s *Step, a int) {

@@ -18,10 +18,13 @@ import (
 
 // Operations that chains have not. Those on integers of 32 bits are also on ones of 64 bits here.
 const (
-	Convert  vec.ChainOp = vec.ChainSameBytes + 1 + iota // of type From to type To, as kernels convert
-	MaxUint                                              // without signs from here on
-	MinUint                                              //
-	LessUint                                             //
+	Convert vec.ChainOp = vec.ChainSameBytes + 1 + iota // of type From to type To, as kernels convert
+	// ConvertOdd makes a float of 32 bits of an integer of 32 that is then rounded to 16: what does not fit exactly
+	// gets an odd last bit, so that it is rounded once.
+	ConvertOdd
+	MaxUint  // without signs from here on
+	MinUint  //
+	LessUint //
 	LessEqualUint
 	GreaterUint
 	GreaterEqualUint
@@ -54,6 +57,8 @@ const (
 // operands returns the kinds of what a step on elements of size bytes reads, and of its result.
 func (s *Step) operands(size int) (reads string, result byte) {
 	switch op := s.Op; {
+	case op == ConvertOdd:
+		return "v", vector
 	case op == Convert:
 		return string(kindOf(s.From, size)), kindOf(s.To, size)
 	case op >= LessUint && op <= GreaterEqualUint:

@@ -115,6 +115,8 @@ func (c *compiler) constantsOf(s *Step) []uint64 {
 		return []uint64{twice(0x400000), twice(0x7fff), twice(0xffff0000)}
 	case Convert:
 		return c.constantsOfConversion(s)
+	case ConvertOdd:
+		return []uint64{twice(1)}
 	case vec.ChainFloatToInt:
 		return c.truncateConstants()
 	}
@@ -178,6 +180,8 @@ func (c *compiler) compute(s *Step, r int, in [3]int) {
 		c.extreme(op == vec.ChainMinNumber, r, b, a) // of equal ones the other
 	case Convert:
 		c.convert(s, r, a)
+	case ConvertOdd:
+		c.convertOdd(s, r, a)
 	case GreaterBytes:
 		c.masks(0x42, r-firstMask, b-firstMask, a-firstMask)
 	case LessEqualBytes, GreaterEqualBytes: // the opposite of the other
