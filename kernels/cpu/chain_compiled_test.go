@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
+	"runtime"
+	"runtime/pprof"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -54,6 +57,43 @@ func TestConversionsKeepTheBits(t *testing.T) {
 				want := output()
 				require.True(t, bytes.Equal(want, got), "%v to %v: %s", from, to, firstDifference(want, got))
 			})
+		}
+	}
+}
+
+// TestSignalsInCode: signals of the profiler and of the garbage collector find code that the runtime does not know, and
+// go on.
+func TestSignalsInCode(t *testing.T) {
+	g := tape{p: &ir.Program{}}
+	x := g.input("x", ir.Float32, 1<<16)
+	y := x
+	for range 20 {
+		y = g.op(ir.Div, nil, g.op(ir.Add, nil, y, x), g.op(ir.Sqrt, nil, x))
+	}
+	g.p.AddOutput("y", y)
+	s := newSession(t, g.p)
+	for i := range s.inputs[0].Bytes() {
+		s.inputs[0].Bytes()[i] = 0x3f
+	}
+	var profile bytes.Buffer
+	require.NoError(t, pprof.StartCPUProfile(&profile))
+	defer pprof.StopCPUProfile()
+	done := make(chan bool)
+	go func() {
+		for start := time.Now(); time.Since(start) < 150*time.Millisecond; {
+			runtime.GC()
+		}
+		close(done)
+	}()
+	s.run(t)
+	want := bytes.Clone(s.outputs[0].Bytes())
+	for running := true; running; {
+		s.run(t)
+		require.True(t, bytes.Equal(want, s.outputs[0].Bytes()))
+		select {
+		case <-done:
+			running = false
+		default:
 		}
 	}
 }
