@@ -12,3 +12,10 @@ if ! diff -u docs/api.txt "$api" >&2; then
 	echo "the API is not that of docs/api.txt; if that is meant: make api, and say so in CHANGELOG.md" >&2
 	exit 1
 fi
+
+# How each operation runs on GPUs.
+go run ./kernels/cuda/internal/lower/table >"$api"
+if ! diff -u docs/cuda_operations.md "$api" >&2; then
+	echo "docs/cuda_operations.md is not what the code says: go run ./kernels/cuda/internal/lower/table >docs/cuda_operations.md" >&2
+	exit 1
+fi

@@ -12,6 +12,7 @@ import (
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/tracing"
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/metrics"
 )
 
@@ -213,6 +214,8 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 	}
 	if late := m.settle(); err == nil {
 		err = late
+	} else if late != nil && errors.Is(err, kernels.ErrDeviceLost) { // it knows what was under way
+		err = fmt.Errorf("%w; then %w", late, err)
 	}
 	if t.trained > 0 && err == nil { // a run that was stopped may go on later, with its weights, not with their averages
 		m.values.Lock()

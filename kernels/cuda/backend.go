@@ -61,7 +61,8 @@ type backend struct {
 	survey  func() (nvml.Machine, error)
 	kept    func() *kept.Folder // for compiled kernels
 	sharing bool                // processes may meet on one GPU, for tests
-	host    func() string       // where this process runs
+	dead    morgue
+	host    func() string // where this process runs
 }
 
 func newBackend(kind string, open func() (driver.API, error)) *backend {
@@ -120,7 +121,7 @@ func (b *backend) device(d kernels.Device) (*device, error) {
 		if err != nil {
 			return nil, err
 		}
-		own := &device{Device: opened, name: d, limit: opened.Facts.Memory, kernels: map[string]*kernel{}, kept: b.kept()}
+		own := &device{Device: opened, name: d, limit: opened.Facts.Memory, kernels: map[string]*kernel{}, kept: b.kept(), dead: &b.dead, blocking: os.Getenv(blockingVariable) != ""}
 		if own.limit, err = memoryLimit(own.limit); err != nil {
 			return nil, errors.Join(err, opened.Close())
 		}
@@ -128,6 +129,9 @@ func (b *backend) device(d kernels.Device) (*device, error) {
 	}
 	return b.devices[d.Index], nil
 }
+
+// blockingVariable is set where the host is to wait for each kernel.
+const blockingVariable = "GOKERAS_CUDA_BLOCKING"
 
 // memoryLimit reads the limit that the user has set, a number of bytes.
 func memoryLimit(all int64) (int64, error) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
@@ -35,6 +36,7 @@ func (d *device) newBuffer(t ir.Type) (*buffer, error) {
 			return nil, err
 		}
 	}
+	d.dead.watch(b)
 	return b, nil
 }
 
@@ -63,6 +65,7 @@ func (b *buffer) Write(src []byte) error {
 	if err := b.check("writing", len(src)); err != nil || len(src) == 0 {
 		return err
 	}
+	defer runtime.KeepAlive(b) // what the collector finds is given back
 	d := b.device
 	var blocks [2]*block
 	defer func() {
@@ -103,6 +106,7 @@ func (d *device) settle(h *block) error {
 
 // fetch begins a copy of n bytes from an offset on to host memory.
 func (b *buffer) fetch(at, n int) (*block, error) {
+	defer runtime.KeepAlive(b)
 	d := b.device
 	h, err := d.takeBlock(n)
 	if err != nil {
@@ -203,6 +207,8 @@ func (b *buffer) CopyFrom(src kernels.Buffer) kernels.Event {
 	if !ok || !from.typ.Equal(b.typ) || from.freed || b.freed {
 		return kernels.Completed(fmt.Errorf("cuda: a buffer %v on %v cannot be a copy of %v on %v: expected the same type and a device of the same kind", b.typ, b.device.name, src.Type(), src.Device()))
 	}
+	defer runtime.KeepAlive(b)
+	defer runtime.KeepAlive(from)
 	n := int64(b.typ.Bytes())
 	if n == 0 || from == b {
 		return kernels.Completed(nil)
@@ -241,5 +247,6 @@ func (b *buffer) Free() {
 		return
 	}
 	b.freed = true
+	forget(b)
 	b.device.free(b.address, int64(b.typ.Bytes()))
 }

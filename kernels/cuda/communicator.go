@@ -56,7 +56,11 @@ func (b *backend) NewCommunicators(ctx context.Context, o kernels.CommunicatorOp
 func (g *group) ends() []kernels.Communicator {
 	all := make([]kernels.Communicator, len(g.devices))
 	for i := range all {
-		all[i] = &communicator{group: g, replica: i}
+		c := &communicator{group: g, replica: i}
+		if g.link == nil { // other processes would not know
+			g.backend.dead.watch(c)
+		}
+		all[i] = c
 	}
 	return all
 }
@@ -82,6 +86,7 @@ func (c *communicator) Abort(err error) { c.group.end(err) }
 
 // Close ends calls under way. The last end releases what the group holds.
 func (c *communicator) Close() {
+	forget(c)
 	g := c.group
 	g.mu.Lock()
 	g.fail(errClosed)

@@ -27,6 +27,9 @@ type device struct {
 	used   int64
 	idle   []*block
 	stages []*stage // without a block, to be used again
+	dead   *morgue
+	// blocking: the host waits for each kernel, so that an error names its layer.
+	blocking bool
 
 	crossing crossing
 
@@ -101,11 +104,18 @@ func (e *OutOfMemoryError) Error() string {
 // Unwrap is the driver's refusal.
 func (e *OutOfMemoryError) Unwrap() error { return e.Driver }
 
-// alloc takes memory of the device. Where there is too little, that of copies ahead of time is given back first.
+// alloc takes memory of the device. Where there is too little, that of copies ahead of time is given back first, then
+// that of models which nobody can reach.
 func (d *device) alloc(bytes int64, what string) (driver.Address, error) {
 	a, err := d.tryAlloc(bytes, what, d.Stream)
 	var full *OutOfMemoryError
 	if errors.As(err, &full) && d.starve() {
+		if a, err = d.tryAlloc(bytes, what, d.Stream); err == nil {
+			return a, nil
+		}
+	}
+	if errors.As(err, &full) {
+		d.dead.collect()
 		return d.tryAlloc(bytes, what, d.Stream)
 	}
 	return a, err

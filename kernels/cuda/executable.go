@@ -60,6 +60,7 @@ func (b *backend) executable(p *ir.Program, plan *lower.Plan) *executable {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e.number = b.numberOf(plan.Checks)
+	b.dead.watch(e)
 	return e
 }
 
@@ -124,7 +125,13 @@ func (e *executable) Stats() kernels.Stats {
 }
 
 // Close forgets the program when the last session is closed.
-func (e *executable) Close() { e.release() }
+func (e *executable) Close() {
+	forget(e)
+	e.release()
+}
+
+// discard is Close of an executable that nobody can reach: its sessions are gone.
+func (e *executable) discard() { e.release() }
 
 func (e *executable) release() {
 	e.mu.Lock()

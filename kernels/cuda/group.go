@@ -39,8 +39,8 @@ type group struct {
 	err     error // for good
 	open    int   // ends that were not closed
 
-	recordings map[*session]*recording // by the session of the first replica
-	moved      int                     // counts how often the areas have moved
+	recordings map[uint64]*recording // by the number of the first replica's session
+	moved      int                   // counts how often the areas have moved
 
 	steps  []*lower.Step    // where the replicas are
 	lanes  []driver.Handle  // the streams of the collective that they have come to
@@ -116,7 +116,7 @@ func (b *backend) linked(ctx context.Context, o kernels.CommunicatorOptions) (*g
 // empty makes a group without what its devices need to meet.
 func (b *backend) empty(devices []kernels.Device) (*group, error) {
 	n := len(devices)
-	g := &group{backend: b, peers: true, parts: make([]part, n), open: n, steps: make([]*lower.Step, n), lanes: make([]driver.Handle, n), flags: make([]driver.Address, n), areas: make([]area, n), small: map[string]*executable{}, sessions: make([]map[string]*session, n), recordings: map[*session]*recording{}}
+	g := &group{backend: b, peers: true, parts: make([]part, n), open: n, steps: make([]*lower.Step, n), lanes: make([]driver.Handle, n), flags: make([]driver.Address, n), areas: make([]area, n), small: map[string]*executable{}, sessions: make([]map[string]*session, n), recordings: map[uint64]*recording{}}
 	g.changed.L = &g.mu
 	for i, name := range devices {
 		d, err := b.device(name)

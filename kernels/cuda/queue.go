@@ -58,6 +58,7 @@ func (d *device) newQueue(b *backend) (*queue, error) {
 	if q.reset(); q.err != nil {
 		return nil, errors.Join(q.err, d.free(flag, lower.FlagBytes))
 	}
+	d.dead.watch(q)
 	return q, nil
 }
 
@@ -99,7 +100,15 @@ func (q *queue) launch(s *session) kernels.Event {
 	}
 	e, err := q.event()
 	if err == nil {
+		e.mu.Lock()
+		e.of = s.executable
+		e.mu.Unlock()
 		err = q.start(s, e)
+	}
+	if err == nil && q.device.blocking { // that it is not taken for what fails later
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		err = e.settle()
 	}
 	if err != nil {
 		q.fail(err)
@@ -151,6 +160,7 @@ func (q *queue) join(ctx context.Context, s *session, with kernels.Communicator)
 		return kernels.Completed(err)
 	}
 	e.mu.Lock()
+	e.of = s.executable
 	e.group = c.group
 	e.mu.Unlock()
 	return c.group.bring(ctx, c.replica, s, q, e)
@@ -165,7 +175,7 @@ func (q *queue) event() (*launched, error) {
 		if err != nil {
 			return nil, err
 		}
-		e := &launched{queue: q, block: b}
+		e := &launched{backend: q.backend, device: q.device, block: b}
 		q.ring = append(q.ring, e)
 		return e, nil
 	}
@@ -207,7 +217,7 @@ func (q *queue) Wait(ctx context.Context) error {
 	}
 	var flag [lower.FlagBytes]byte
 	if failed = d.arrive(h, flag[:]); failed == nil {
-		if failed = q.explain(q.backend.decode(flag[:]), q.link.Load()); failed != nil {
+		if failed = explain(q.backend.decode(flag[:]), q.link.Load()); failed != nil {
 			q.reset()
 		}
 	}
@@ -215,7 +225,7 @@ func (q *queue) Wait(ctx context.Context) error {
 }
 
 // explain says why a collective was aborted, where err is that it was.
-func (q *queue) explain(err error, l *link) error {
+func explain(err error, l *link) error {
 	if l != nil && errors.Is(err, errAborted) {
 		return l.failure()
 	}
@@ -237,6 +247,7 @@ func (q *queue) Close() {
 		return
 	}
 	q.closed = true
+	forget(q)
 	for _, e := range q.ring {
 		e.mu.Lock()
 		e.settle()
@@ -249,10 +260,12 @@ func (q *queue) Close() {
 
 // launched is the event of a launch.
 type launched struct {
-	queue *queue
-	block *block
+	backend *backend
+	device  *device // of the queue, which holds the event, and must not be held by it
+	block   *block
 
 	mu    sync.Mutex
+	of    *executable
 	known bool
 	err   error
 	group *group // where replicas meet for the launch; nil: it is of one
@@ -277,7 +290,7 @@ func (e *launched) settle() error {
 			}
 		}()
 	}
-	d := e.queue.device
+	d := e.device
 	if err := d.Enter(); err != nil {
 		return err
 	}
@@ -287,14 +300,14 @@ func (e *launched) settle() error {
 		if r == driver.NotReady {
 			r = d.API.SynchronizeEvent(e.block.event)
 		}
-		if e.err = d.Err(r, "cuEventSynchronize"); e.err != nil && e.group != nil {
+		if e.err = e.of.during(d.Err(r, "cuEventSynchronize")); e.err != nil && e.group != nil {
 			e.err = fmt.Errorf("cuda: a replica on %v: %w", d.name, e.err)
 		}
 	}
 	if e.err == nil {
-		e.err = e.queue.backend.decode(e.block.memory)
+		e.err = e.backend.decode(e.block.memory)
 		if e.group != nil {
-			e.err = e.queue.explain(e.err, e.group.link)
+			e.err = explain(e.err, e.group.link)
 		}
 	}
 	e.known = true
@@ -327,7 +340,7 @@ func (e *launched) Done() bool {
 	if e.group != nil && e.group.undecided(e) {
 		return false
 	}
-	d := e.queue.device
+	d := e.device
 	if d.Enter() != nil {
 		return true
 	}

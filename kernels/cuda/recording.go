@@ -23,7 +23,7 @@ import (
 
 // recording is a step of all replicas as a graph.
 type recording struct {
-	sessions []*session // by replica
+	sessions []uint64 // by replica; their numbers, so that a session can become garbage
 	flags    []driver.Address
 	memory   int           // that of the group which the graph uses; see [group.moved]
 	graph    driver.Handle // 0: it was tried, and cannot be
@@ -36,7 +36,7 @@ func (r *recording) fits(g *group) bool {
 	}
 	for i := range g.parts {
 		p := &g.parts[i]
-		if r.sessions[i] != p.session || r.flags[i] != p.queue.flag || p.session.repeated == 0 {
+		if r.sessions[i] != p.session.id || r.flags[i] != p.queue.flag || p.session.repeated == 0 {
 			return false
 		}
 	}
@@ -46,7 +46,7 @@ func (r *recording) fits(g *group) bool {
 // recorded returns the graph of what the replicas bring; nil where the kernels have to be launched one by one. Where
 // the step was repeated, it captures it. It returns the replica that failed.
 func (g *group) recorded() (*recording, int, error) {
-	key := g.parts[0].session
+	key := g.parts[0].session.id
 	r := g.recordings[key]
 	if r != nil && !r.fits(g) {
 		delete(g.recordings, key)
@@ -69,7 +69,7 @@ func (g *group) recorded() (*recording, int, error) {
 	}
 	r = &recording{memory: g.moved}
 	for i := range g.parts {
-		r.sessions, r.flags = append(r.sessions, g.parts[i].session), append(r.flags, g.parts[i].queue.flag)
+		r.sessions, r.flags = append(r.sessions, g.parts[i].session.id), append(r.flags, g.parts[i].queue.flag)
 	}
 	if i, err := g.capture(r); err != nil {
 		return nil, i, err
@@ -182,7 +182,7 @@ func (g *group) forget(s *session) {
 	g.mu.Lock()
 	var old []*recording
 	for key, r := range g.recordings {
-		if s == nil || slices.Contains(r.sessions, s) {
+		if s == nil || slices.Contains(r.sessions, s.id) {
 			old = append(old, r)
 			delete(g.recordings, key)
 		}

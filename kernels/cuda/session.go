@@ -7,7 +7,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync/atomic"
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
@@ -17,6 +19,7 @@ import (
 
 // session is a program's memory for one replica. A launch that repeats the one before is captured, then replayed.
 type session struct {
+	id         uint64
 	executable *executable
 	loaded     *loaded
 	device     *device
@@ -41,6 +44,9 @@ type session struct {
 	alone     *group // of launches that meet others through host memory
 }
 
+// sessions counts them.
+var sessions atomic.Uint64
+
 // NewSession takes the memory that a replica needs, and loads the program onto its device.
 func (e *executable) NewSession(o kernels.SessionOptions) (kernels.Session, error) {
 	d, err := e.backend.device(o.Device)
@@ -51,18 +57,20 @@ func (e *executable) NewSession(o kernels.SessionOptions) (kernels.Session, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &session{executable: e, loaded: l, device: d, bytes: e.plan.ArenaBytes, replica: o.Replica, loops: make([]int64, e.plan.Loops)}
+	s := &session{id: sessions.Add(1), executable: e, loaded: l, device: d, bytes: e.plan.ArenaBytes, replica: o.Replica, loops: make([]int64, e.plan.Loops)}
 	if s.bytes > 0 {
 		if s.arena, err = d.alloc(s.bytes, e.arenaName()); err != nil {
 			e.release()
 			return nil, err
 		}
 	}
+	d.dead.watch(s)
 	return s, nil
 }
 
 // Close releases the memory when the launches so far are over.
 func (s *session) Close() {
+	forget(s)
 	d := s.device
 	s.leave()
 	if s.graph != 0 {
@@ -89,6 +97,9 @@ func (s *session) leave() {
 
 // Launch puts the program's kernels into the device's stream.
 func (s *session) Launch(ctx context.Context, l kernels.Launch) kernels.Event {
+	defer runtime.KeepAlive(l.Inputs) // what the collector finds is given back
+	defer runtime.KeepAlive(l.Outputs)
+	defer runtime.KeepAlive(s)
 	q, ok := l.Queue.(*queue)
 	if l.Queue == nil {
 		if s.own == nil {
@@ -213,13 +224,13 @@ func (s *session) run(flag driver.Address) error {
 	if s.timing != nil {
 		return errors.Join(s.steps(s.executable.plan.Steps), s.timing.end(s))
 	}
-	if s.graph == 0 && s.repeated >= captureAfter && s.executable.plan.Fixed && s.executable.plan.Launches > 0 {
+	if s.graph == 0 && s.repeated >= captureAfter && !d.blocking && s.executable.plan.Fixed && s.executable.plan.Launches > 0 {
 		if err := s.capture(); err != nil {
 			return err
 		}
 	}
 	if s.graph != 0 {
-		return d.Err(d.API.LaunchGraph(s.graph, d.Stream), "cuGraphLaunch")
+		return s.executable.during(d.Err(d.API.LaunchGraph(s.graph, d.Stream), "cuGraphLaunch"))
 	}
 	return s.steps(s.executable.plan.Steps)
 }
@@ -322,7 +333,11 @@ func (s *session) kernel(step *lower.Step) (failed error) {
 		t.steps = append(t.steps, step)
 	}
 	if r := s.device.API.Launch(s.loaded.functions[step.Kernel], c, s.args); r != driver.Success {
-		return driver.Check(s.device.API, r, "cuLaunchKernel", "%s: %v: grid %v, %d threads", step.Scope, step.Op, step.Grid, step.Block)
+		return s.device.orLost(driver.Check(s.device.API, r, "cuLaunchKernel", "%s: %v: grid %v, %d threads", step.Scope, step.Op, step.Grid, step.Block))
+	}
+	if s.device.blocking && s.executable.plan.Collects == 0 { // replicas wait for each other
+		r := s.device.API.SynchronizeStream(c.Stream)
+		return s.device.orLost(driver.Check(s.device.API, r, "cuStreamSynchronize", "%s: %v: grid %v, %d threads", step.Scope, step.Op, step.Grid, step.Block))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/gokeras/gokeras/kernels"
 )
@@ -59,6 +60,7 @@ func (b *buffer) WriteStaged(from kernels.Staged) error {
 		return fmt.Errorf("cuda: writing a buffer %v on %v from memory that was not staged for its device, or was written already", b.typ, b.device.name)
 	}
 	defer s.Drop()
+	defer runtime.KeepAlive(b)
 	if err := b.check("writing", s.length); err != nil {
 		return err
 	}

@@ -158,10 +158,17 @@ func init() {
 	}
 }
 
-// How says how an op is computed on the device: "kernel", "chain" (part of the kernel that reads it), or
-// "decomposition".
+// How says how an op is computed on the device: "kernel", "chain" (part of the kernel that reads it), "decomposition",
+// "kernel or decomposition" as types and shapes want it, "launches" of the kernels of programs inside of it, or
+// "collective".
 func How(op ir.Op) string {
 	switch {
+	case op == ir.Scan || op == ir.While || op == ir.Cond:
+		return "launches"
+	case op == ir.AllReduce || op == ir.AllGather || op == ir.ReduceScatter || op == ir.CollectiveBroadcast:
+		return "collective"
+	case rowOps[op] || op == ir.Attention || op == ir.AttentionGrad: // see keeps
+		return "kernel or decomposition"
 	case roots[op] != nil:
 		return "kernel"
 	case inlined[op] != nil:
