@@ -104,6 +104,3 @@ func kindOf(d ir.DType, size int) byte {
 	}
 	return words
 }
-
-// Size returns the bytes of an element while a conversion is under way.
-func Size(from, to ir.DType) int { return max(4, from.Size(), to.Size()) }
