@@ -14,7 +14,8 @@ import (
 // memory. If readers saw the value before the selection, XLA would compute it once more for them, from a copy of the
 // old one, which the kept value overwrites. A copy of all slots of an optimizer made a step half as long again.
 func (e *emitter) guarded(p *ir.Program, arguments []value) []value {
-	kept := keptValues(p)
+	source := sources(p)
+	kept := keptValues(p, source)
 	live, before := p.Live(), beforeChecks(p)
 	replaces := slices.ContainsFunc(p.Outputs, func(o ir.Output) bool { return o.Alias >= 0 })
 	values := inputsOf(p, arguments)
@@ -55,9 +56,10 @@ func (e *emitter) guarded(p *ir.Program, arguments []value) []value {
 	}
 	results := outputsOf(p, values)
 	for i, out := range p.Outputs {
-		if first, is := kept[out.Value]; out.Alias >= 0 && !(is && first == i) {
+		from := source[out.Value]
+		if first, is := kept[from]; out.Alias >= 0 && !(is && first == i) {
 			if is {
-				results[i] = raw[out.Value]
+				results[i] = raw[from]
 			}
 			results[i] = keep(results[i], i)
 		}
@@ -65,16 +67,31 @@ func (e *emitter) guarded(p *ir.Program, arguments []value) []value {
 	return results
 }
 
+// sources gives each value the one that it is another name of: what an Identity without a layout was given.
+func sources(p *ir.Program) []ir.Value {
+	source := make([]ir.Value, p.NumValues())
+	for i := range source {
+		source[i] = ir.Value(i)
+	}
+	for _, n := range p.Nodes {
+		if _, moves := n.Attrs.(ir.LayoutAttrs); n.Op == ir.Identity && !moves {
+			source[n.Outputs[0]] = source[n.Inputs[0]]
+		}
+	}
+	return source
+}
+
 // keptValues gives each computed value that replaces an input the first of its outputs that does.
-func keptValues(p *ir.Program) map[ir.Value]int {
+func keptValues(p *ir.Program, source []ir.Value) map[ir.Value]int {
 	inputs := map[ir.Value]bool{}
 	for _, in := range p.Inputs {
 		inputs[in.Value] = true
 	}
 	kept := map[ir.Value]int{}
 	for i, out := range p.Outputs {
-		if _, is := kept[out.Value]; out.Alias >= 0 && !is && !inputs[out.Value] {
-			kept[out.Value] = i
+		from := source[out.Value]
+		if _, is := kept[from]; out.Alias >= 0 && !is && !inputs[from] {
+			kept[from] = i
 		}
 	}
 	return kept
