@@ -222,8 +222,8 @@ func (s *MultiWorkerMirroredStrategy) Communicators() ([]kernels.Communicator, e
 	return out, nil
 }
 
-// among connects the local replicas for communicators that combine their values with those of other workers: through
-// host memory where devices cannot do it inside of a program.
+// among connects the local replicas for communicators that combine their values with those of other workers: in device
+// memory where devices can do it inside of a program, and else through host memory.
 func (s *MultiWorkerMirroredStrategy) among() ([]kernels.Communicator, error) {
 	devices := s.at.Devices
 	switch {
@@ -237,10 +237,23 @@ func (s *MultiWorkerMirroredStrategy) among() ([]kernels.Communicator, error) {
 		return nil, err
 	}
 	all, err := backend.NewCommunicators(context.Background(), kernels.CommunicatorOptions{Devices: devices, Inner: true})
-	if errors.Is(err, errors.ErrUnsupported) {
-		return RingAllReduce{}.communicators(devices, true)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return nil, err
 	}
-	return all, err
+	if len(all) > 0 {
+		if _, ok := all[0].(kernels.InnerCommunicator); !ok {
+			return all, nil
+		}
+	}
+	hosted, failed := RingAllReduce{}.communicators(devices, true)
+	for i, c := range all {
+		if failed != nil {
+			c.Close()
+			continue
+		}
+		hosted[i] = &localCommunicator{Communicator: hosted[i], devices: c.(kernels.InnerCommunicator)}
+	}
+	return hosted, failed
 }
 
 // Reduce combines the values of all replicas of all workers; see [Strategy].

@@ -32,6 +32,14 @@ type workerCommunicator struct {
 
 var _ kernels.Communicator = (*workerCommunicator)(nil)
 
+// Prepare lets the local replicas' devices make what a session needs.
+func (c *workerCommunicator) Prepare(s kernels.Session) error {
+	if p, ok := c.inner.(kernels.Preparer); ok {
+		return p.Prepare(s)
+	}
+	return nil
+}
+
 // SetCall says what the calls belong to.
 func (c *workerCommunicator) SetCall(call WorkerCall) { c.call = call }
 

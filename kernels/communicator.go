@@ -27,6 +27,22 @@ type Communicator interface {
 	Close()
 }
 
+// Preparer is implemented by communicators that need memory or programs for what a session is going to call. Backends
+// whose launches call communicators tell them before each launch.
+type Preparer interface {
+	Communicator
+	// Prepare makes what the session needs that is not there yet.
+	Prepare(s Session) error
+}
+
+// InnerCommunicator is one end of a set that was made for other communicators to call; see [CommunicatorOptions.Inner].
+type InnerCommunicator interface {
+	Preparer
+	// Serves reports whether the values are those of a running program that AllReduce and Broadcast take. Others, and
+	// AllGather, meet in host memory.
+	Serves(values []Buffer) bool
+}
+
 // CommunicatorOptions say which replicas are to be connected.
 type CommunicatorOptions struct {
 	// Devices are those of the replicas in this process, in replica order.
@@ -38,8 +54,9 @@ type CommunicatorOptions struct {
 	// Backends send the data that a connection needs, such as the unique id that the first process draws. nil if there
 	// is one process.
 	Exchange func(ctx context.Context, own []byte) ([][]byte, error)
-	// Inner says that other communicators call the ends, on behalf of running programs. A backend whose devices meet in
-	// no other way than in launches of their own returns [errors.ErrUnsupported].
+	// Inner says that other communicators call the ends, on behalf of running programs. The ends may be of type
+	// [InnerCommunicator]. A backend whose devices meet in no other way than in launches of their own, or do not all
+	// reach each other, returns [errors.ErrUnsupported].
 	Inner bool
 	// Library names the library that combines the values, [NCCL]; "" is the backend's choice.
 	Library string

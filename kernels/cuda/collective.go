@@ -70,6 +70,7 @@ func (g *group) prepare(replica int, s *session) error {
 		return nil
 	}
 	s.leave()
+	s.nested = nested{}
 	g.building.Lock()
 	defer g.building.Unlock()
 	s.combining = map[*lower.Step]*combining{}

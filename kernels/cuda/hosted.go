@@ -23,16 +23,24 @@ func (q *queue) hosted(ctx context.Context, s *session, c kernels.Communicator) 
 		s.alone.changed.L = &s.alone.mu
 	}
 	g := s.alone
-	e, err := q.event()
+	s.leave()
+	var err error
+	if p, ok := c.(kernels.Preparer); ok {
+		err = p.Prepare(s)
+	}
+	var e *launched
+	if err == nil {
+		e, err = q.event()
+	}
 	if err != nil {
 		q.fail(err)
+		c.Abort(err)
 		return kernels.Completed(err)
 	}
 	e.mu.Lock()
 	e.group = g
 	e.mu.Unlock()
 	s.device.await()
-	s.leave()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.err = nil // what counts is the communicator
@@ -104,7 +112,7 @@ func (s *session) failed() error {
 func (s *session) meet(ctx context.Context, step *lower.Step, c kernels.Communicator) error {
 	n := len(step.Values) / 2
 	at := func(i int) *shown {
-		return &shown{device: s.device, typ: step.Values[i].Type, address: s.place(step.Values[i].Place)}
+		return &shown{device: s.device, typ: step.Values[i].Type, address: s.place(step.Values[i].Place), session: s, step: step}
 	}
 	if c.Replicas() != step.Attrs.Replicas {
 		return fmt.Errorf("cuda: the program was compiled for %d replicas, the communicator has %d", step.Attrs.Replicas, c.Replicas())
@@ -152,6 +160,8 @@ type shown struct {
 	device  *device
 	typ     ir.Type
 	address driver.Address
+	session *session    // that stands still
+	step    *lower.Step // at which it does
 }
 
 func (b *shown) Type() ir.Type          { return b.typ }

@@ -62,6 +62,9 @@ func meetingPlaces(t *testing.T) map[string]func() meetingPlace {
 		"NCCL": func() meetingPlace {
 			return alone(fakedriver.Options{}, func(b *backend) kernels.Backend { return byNCCL{b} })
 		},
+		"within": func() meetingPlace {
+			return alone(fakedriver.Options{}, func(b *backend) kernels.Backend { return within{b} })
+		},
 		"groups": func() meetingPlace { return arranged("pairs, 3 packs") },
 		"ring":   func() meetingPlace { return arranged("ring") },
 		"narrow": func() meetingPlace {

@@ -42,6 +42,7 @@ type session struct {
 	met       *group // that the session is prepared for
 	combining map[*lower.Step]*combining
 	alone     *group // of launches that meet others through host memory
+	nested    nested // and what they do among the replicas of this process
 }
 
 // sessions counts them.
