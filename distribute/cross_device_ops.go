@@ -105,16 +105,15 @@ func (o ReductionToOneDevice) communicators(devices []kernels.Device, hosted boo
 	if err != nil {
 		return nil, err
 	}
-	if b := arranger(devices); b != nil && !hosted {
-		group := []int{root}
-		for i := range devices {
-			if i != root {
-				group = append(group, i)
-			}
+	group := []int{root}
+	for i := range devices {
+		if i != root {
+			group = append(group, i)
 		}
-		return b.Arrange(context.Background(), devices, kernels.Arrangement{Groups: [][]int{group}})
 	}
-	return newHostGroup(devices, 0, func(c *hostCommunicator, p *pack) { c.reduceAt(root, p) })
+	return arranged(devices, hosted, kernels.Arrangement{Groups: [][]int{group}}, func() ([]kernels.Communicator, error) {
+		return newHostGroup(devices, 0, func(c *hostCommunicator, p *pack) { c.reduceAt(root, p) })
+	})
 }
 
 // HierarchicalCopyAllReduce combines values in two levels: within groups of replicas, then over the groups. It suits
@@ -136,19 +135,18 @@ func (o HierarchicalCopyAllReduce) check([]kernels.Device) error {
 
 func (o HierarchicalCopyAllReduce) communicators(devices []kernels.Device, hosted bool) ([]kernels.Communicator, error) {
 	groups := groupsOf(devices)
-	if b := arranger(devices); b != nil && !hosted {
-		return b.Arrange(context.Background(), devices, kernels.Arrangement{Groups: groups, Packs: o.NumPacks})
-	}
-	all, err := newHostGroup(devices, o.NumPacks, (*hostCommunicator).reduceInGroups)
-	if err != nil {
-		return nil, err
-	}
-	for _, members := range groups {
-		for _, i := range members {
-			all[i].(*hostCommunicator).near = members
+	return arranged(devices, hosted, kernels.Arrangement{Groups: groups, Packs: o.NumPacks}, func() ([]kernels.Communicator, error) {
+		all, err := newHostGroup(devices, o.NumPacks, (*hostCommunicator).reduceInGroups)
+		if err != nil {
+			return nil, err
 		}
-	}
-	return all, nil
+		for _, members := range groups {
+			for _, i := range members {
+				all[i].(*hostCommunicator).near = members
+			}
+		}
+		return all, nil
+	})
 }
 
 // groupsOf splits replicas into groups of near ones. The first of a group leads it.
@@ -185,10 +183,9 @@ type RingAllReduce struct {
 func (o RingAllReduce) check([]kernels.Device) error { return checkPacks("RingAllReduce", o.NumPacks) }
 
 func (o RingAllReduce) communicators(devices []kernels.Device, hosted bool) ([]kernels.Communicator, error) {
-	if b := arranger(devices); b != nil && !hosted {
-		return b.Arrange(context.Background(), devices, kernels.Arrangement{Ring: true, Packs: o.NumPacks})
-	}
-	return newHostGroup(devices, o.NumPacks, (*hostCommunicator).reduceInRing)
+	return arranged(devices, hosted, kernels.Arrangement{Ring: true, Packs: o.NumPacks}, func() ([]kernels.Communicator, error) {
+		return newHostGroup(devices, o.NumPacks, (*hostCommunicator).reduceInRing)
+	})
 }
 
 // haveLibrary reports whether devices combine values by libraries at all, and why they cannot by this one.

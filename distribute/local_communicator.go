@@ -2,6 +2,7 @@ package distribute
 
 import (
 	"context"
+	"errors"
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -48,4 +49,39 @@ func (c *localCommunicator) Abort(err error) {
 func (c *localCommunicator) Close() {
 	c.devices.Close()
 	c.Communicator.Close()
+}
+
+// beside joins inner ends that a backend has made with those of host memory; the latter alone where it makes none.
+func beside(inner []kernels.Communicator, err error, hosted func() ([]kernels.Communicator, error)) ([]kernels.Communicator, error) {
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return nil, err
+	}
+	if len(inner) > 0 {
+		if _, ok := inner[0].(kernels.InnerCommunicator); !ok {
+			return inner, nil
+		}
+	}
+	all, failed := hosted()
+	for i, c := range inner {
+		if failed != nil {
+			c.Close()
+			continue
+		}
+		all[i] = &localCommunicator{Communicator: all[i], devices: c.(kernels.InnerCommunicator)}
+	}
+	return all, failed
+}
+
+// arranged connects devices that combine values as they are told, or calls host where they do not. hosted says that
+// other communicators call the ends.
+func arranged(devices []kernels.Device, hosted bool, a kernels.Arrangement, host func() ([]kernels.Communicator, error)) ([]kernels.Communicator, error) {
+	b := arranger(devices)
+	if b == nil {
+		return host()
+	}
+	if a.Inner = hosted; !hosted {
+		return b.Arrange(context.Background(), devices, a)
+	}
+	inner, err := b.Arrange(context.Background(), devices, a)
+	return beside(inner, err, host)
 }

@@ -122,6 +122,10 @@ func NewMultiWorkerMirroredStrategyOver(o MultiWorkerOptions) (*MultiWorkerMirro
 		}
 		return m, nil
 	}
+	if _, nccl := s.crossOps.(NcclAllReduce); nccl {
+		return nil, errors.Join(errors.New("distribute: MultiWorkerMirroredStrategy: NcclAllReduce combines the replicas of one process; "+
+			"leave CrossDeviceOps out and set Communication.Implementation to NCCL, by which those of all workers are combined"), o.Group.Close())
+	}
 	s.at.Group, m.at.Elastic = o.Group, o.Elastic != nil
 	if m.at.Elastic && m.Elastic() == nil {
 		return nil, fmt.Errorf("distribute: MultiWorkerMirroredStrategy: Elastic needs a group that can be formed again, received %T", o.Group)
@@ -237,23 +241,7 @@ func (s *MultiWorkerMirroredStrategy) among() ([]kernels.Communicator, error) {
 		return nil, err
 	}
 	all, err := backend.NewCommunicators(context.Background(), kernels.CommunicatorOptions{Devices: devices, Inner: true})
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return nil, err
-	}
-	if len(all) > 0 {
-		if _, ok := all[0].(kernels.InnerCommunicator); !ok {
-			return all, nil
-		}
-	}
-	hosted, failed := RingAllReduce{}.communicators(devices, true)
-	for i, c := range all {
-		if failed != nil {
-			c.Close()
-			continue
-		}
-		hosted[i] = &localCommunicator{Communicator: hosted[i], devices: c.(kernels.InnerCommunicator)}
-	}
-	return hosted, failed
+	return beside(all, err, func() ([]kernels.Communicator, error) { return RingAllReduce{}.communicators(devices, true) })
 }
 
 // Reduce combines the values of all replicas of all workers; see [Strategy].

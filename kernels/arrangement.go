@@ -26,6 +26,8 @@ type Arrangement struct {
 	// Packs is in how many packs of equal lengths the values of one call, laid end to end, are combined, one behind the
 	// other; 0 is each value on its own.
 	Packs int
+	// Inner says that other communicators call the ends; see [CommunicatorOptions.Inner].
+	Inner bool
 }
 
 // Check reports why the arrangement is not one of so many replicas.

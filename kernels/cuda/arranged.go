@@ -169,6 +169,9 @@ func (b *backend) Arrange(ctx context.Context, devices []kernels.Device, a kerne
 	if len(devices) == 1 {
 		return []kernels.Communicator{&single{}}, nil
 	}
+	if a.Inner {
+		return b.newInner(devices, &a)
+	}
 	g, err := b.empty(devices)
 	if err != nil {
 		return nil, err

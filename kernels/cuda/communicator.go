@@ -35,7 +35,7 @@ func (b *backend) NewCommunicators(ctx context.Context, o kernels.CommunicatorOp
 	case o.Narrow != ir.Invalid && !o.Narrow.IsHalf():
 		return nil, fmt.Errorf("cuda: sums cannot travel as %v; expected bfloat16, float16, or nothing for their own type", o.Narrow)
 	case o.Inner:
-		return b.newInner(o.Devices)
+		return b.newInner(o.Devices, nil)
 	case o.Total() == 1 && o.Library == "":
 		return []kernels.Communicator{&single{}}, nil
 	}

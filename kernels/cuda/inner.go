@@ -42,12 +42,13 @@ type nested struct {
 	steps map[*lower.Step]*lower.Step
 }
 
-// newInner connects devices that all reach each other's memory.
-func (b *backend) newInner(devices []kernels.Device) ([]kernels.Communicator, error) {
+// newInner connects devices that all reach each other's memory; a nil arrangement leaves the way to the backend.
+func (b *backend) newInner(devices []kernels.Device, a *kernels.Arrangement) ([]kernels.Communicator, error) {
 	g, err := b.empty(devices)
 	if err != nil {
 		return nil, err
 	}
+	g.arrangement = a
 	if err := g.introduce(); err != nil {
 		return nil, err
 	}

@@ -27,7 +27,10 @@ import (
 )
 
 // within is a backend whose launches stand still while communicators of another type call inner ones.
-type within struct{ *backend }
+type within struct {
+	*backend
+	arrangement *kernels.Arrangement
+}
 
 // standing is an end that is no communicator of GPUs, as those between processes are not. Parts meet in host memory.
 type standing struct {
@@ -47,8 +50,7 @@ type hall struct {
 }
 
 func (b within) NewCommunicators(ctx context.Context, o kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
-	o.Inner = true
-	all, err := b.backend.NewCommunicators(ctx, o)
+	all, err := b.newInner(o.Devices, b.arrangement)
 	h := &hall{parts: make([][]byte, len(all)), full: make(chan struct{}), over: make(chan struct{})}
 	for i, c := range all {
 		all[i] = &standing{c.(kernels.InnerCommunicator), h}
@@ -145,6 +147,15 @@ func TestWorkersSumOnDevices(t *testing.T) {
 
 // alone is a machine whose devices do not reach each other's memory.
 func alone(_, _ int) bool { return true }
+
+// NCCL within workers whose values meet in host memory is an error that says what to do.
+func TestWorkersWithNcclAllReduce(t *testing.T) {
+	fakes()
+	o := multiworker.Options{CrossDeviceOps: distribute.NcclAllReduce{}, Communication: collective.CommunicationOptions{Timeout: 20 * time.Second}}
+	for _, err := range fakeWorkers(t, 2, o, func(int, *distribute.MultiWorkerMirroredStrategy) error { return nil }) {
+		require.ErrorContains(t, err, "NcclAllReduce combines the replicas of one process; leave CrossDeviceOps out and set Communication.Implementation to NCCL")
+	}
+}
 
 // Ends that one replica does not come to return when it aborts, and when the caller's context ends.
 func TestInnerEnds(t *testing.T) {

@@ -63,7 +63,12 @@ func meetingPlaces(t *testing.T) map[string]func() meetingPlace {
 			return alone(fakedriver.Options{}, func(b *backend) kernels.Backend { return byNCCL{b} })
 		},
 		"within": func() meetingPlace {
-			return alone(fakedriver.Options{}, func(b *backend) kernels.Backend { return within{b} })
+			return alone(fakedriver.Options{}, func(b *backend) kernels.Backend { return within{b, nil} })
+		},
+		"within, in groups": func() meetingPlace {
+			return alone(fakedriver.Options{}, func(b *backend) kernels.Backend {
+				return within{b, &kernels.Arrangement{Groups: [][]int{{1, 0}, {2}}, Packs: 2}}
+			})
 		},
 		"groups": func() meetingPlace { return arranged("pairs, 3 packs") },
 		"ring":   func() meetingPlace { return arranged("ring") },

@@ -267,7 +267,7 @@ func (j *randomJob) workers(t *testing.T) [][][]float64 {
 	}
 	o.Communication.Implementation = choices[j.IntN(len(choices))]
 	if o.Communication.Implementation != collective.NCCL && j.one(4) {
-		o.CrossDeviceOps = distribute.ReductionToOneDevice{}
+		o.CrossDeviceOps = []distribute.CrossDeviceOps{distribute.ReductionToOneDevice{}, distribute.HierarchicalCopyAllReduce{NumPacks: j.IntN(3)}, distribute.RingAllReduce{}}[j.IntN(3)]
 	}
 	if j.one(3) {
 		j.wire = ir.BFloat16
