@@ -150,6 +150,22 @@ func TestEveryCallFailsInKeras(t *testing.T) {
 	t.Log(count, "failures")
 }
 
+// Wherever a copy to the device fails, before a step is launched too, Fit ends with the error.
+func TestCopiesFailInFit(t *testing.T) {
+	const call = "cuMemcpyHtoDAsync_v2"
+	kind, _, f := fakeKind(fakedriver.Options{})
+	require.NoError(t, wholeRun(t, kind, 1))
+	n := f.Calls()[call]
+	require.Positive(t, n)
+	for k := 1; k <= n; k++ {
+		kind, _, f := fakeKind(fakedriver.Options{})
+		f.Fail(call, k)
+		if err := wholeRun(t, kind, 1); !f.Pending() {
+			require.ErrorContains(t, err, call, "call %d of %d", k, n)
+		}
+	}
+}
+
 // Calls that are made to be faster, without which it goes another way.
 var spared = []string{"cuMemHostAlloc", "cuEventCreate"}
 

@@ -168,12 +168,14 @@ func (inst *Instance) enqueue(ctx context.Context, seed uint64, step uint32) err
 				s.events[i] = inst.launch(i)
 			}
 			err = inst.replicas[0].store()
+			s.inst, s.pool, s.set, s.steps = inst, inst.pool, inst.set, 1
+			if inst.loop != nil && inst.loop.running {
+				s.steps = inst.loop.steps
+			}
+		} else {
+			inst.lane.cancel()
 		}
 		launching.Unlock()
-		s.inst, s.pool, s.set, s.steps = inst, inst.pool, inst.set, 1
-		if inst.loop != nil && inst.loop.running {
-			s.steps = inst.loop.steps
-		}
 	}
 	hosted := inst.set != nil && inst.set.told != nil
 	inst.giveSet(nil)

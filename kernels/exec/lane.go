@@ -96,12 +96,20 @@ func (l *lane) next(ctx context.Context) (*launched, error) {
 	return &l.under[len(l.under)-1], nil
 }
 
+// cancel takes back the place that next has returned last, of a step that was not launched.
+func (l *lane) cancel() {
+	k := len(l.under) - 1
+	l.free = append(l.free, launched{events: l.under[k].events})
+	l.under[k] = launched{}
+	l.under = l.under[:k]
+}
+
 // look forgets the steps that are over, without waiting. It returns the error of one that failed.
 func (l *lane) look() error {
 	over := 0
 	for i := range l.under {
 		for _, e := range l.under[i].events {
-			if e == nil || !e.Done() {
+			if !e.Done() {
 				l.shift(over)
 				return nil
 			}
