@@ -47,10 +47,7 @@ type randomJob struct {
 	examples  int
 	batch     int
 	weighted  bool
-	// normalized says that batches are normalized: gradients of what comes before it are sums of large terms, which
-	// rules that divide by their size would enlarge.
-	normalized bool
-	wire       ir.DType // what large sums travel as; Invalid: their own type
+	wire      ir.DType // what large sums travel as; Invalid: their own type
 }
 
 func (j *randomJob) one(in int) bool { return j.IntN(in) == 0 }
@@ -110,13 +107,6 @@ func (j *randomJob) machine(t *testing.T) string {
 func (j *randomJob) layers() []layers.Layer {
 	r := rand.New(rand.NewPCG(j.network, 1))
 	var stack []layers.Layer
-	j.normalized = false
-	defer func() {
-		j.normalized = slices.ContainsFunc(stack, func(l layers.Layer) bool {
-			_, yes := l.(*layers.BatchNormalization)
-			return yes
-		})
-	}()
 	if r.IntN(2) == 0 {
 		stack = append(stack, &layers.Conv2D{Filters: 1 + r.IntN(3), KernelSize: []int{1 + r.IntN(3)}, Padding: "same", Strides: []int{2}, Activation: []string{"softplus", "tanh", ""}[r.IntN(3)]})
 		if r.IntN(2) == 0 {
@@ -140,7 +130,13 @@ func (j *randomJob) layers() []layers.Layer {
 	return append(stack, &layers.Dense{Units: 3})
 }
 
-func (j *randomJob) rule() optimizers.Optimizer {
+// rule draws an optimizer for a network. Where batches are normalized, gradients of what comes before are sums of large
+// terms, which rules that divide by their size would enlarge.
+func (j *randomJob) rule(stack []layers.Layer) optimizers.Optimizer {
+	normalized := slices.ContainsFunc(stack, func(l layers.Layer) bool {
+		_, yes := l.(*layers.BatchNormalization)
+		return yes
+	})
 	r := rand.New(rand.NewPCG(j.optimizer, 2))
 	var o optimizers.Options
 	switch r.IntN(5) {
@@ -154,7 +150,7 @@ func (j *randomJob) rule() optimizers.Optimizer {
 		o.GradientAccumulationSteps = 2
 	}
 	switch rule := r.IntN(4); {
-	case j.normalized || rule == 0:
+	case normalized || rule == 0:
 		return &optimizers.SGD{LearningRate: 0.05, Momentum: 0.9, Nesterov: r.IntN(2) == 0, Options: o}
 	case rule == 1:
 		return &optimizers.RMSprop{LearningRate: 0.003, Options: o}
@@ -166,12 +162,13 @@ func (j *randomJob) rule() optimizers.Optimizer {
 
 // fit trains and returns the weights, the logs, and what Evaluate says.
 func (j *randomJob) fit(t testing.TB, s distribute.Strategy) ([][]float64, error) {
-	model, err := keras.NewSequential(j.layers(), keras.InputShape(8, 8, 1), distribute.Scope(s), keras.Seed(3))
+	stack := j.layers()
+	model, err := keras.NewSequential(stack, keras.InputShape(8, 8, 1), distribute.Scope(s), keras.Seed(3))
 	if err != nil {
 		return nil, err
 	}
 	if err := model.Compile(keras.CompileConfig{
-		Optimizer: j.rule(), Loss: &losses.SparseCategoricalCrossentropy{FromLogits: true},
+		Optimizer: j.rule(stack), Loss: &losses.SparseCategoricalCrossentropy{FromLogits: true},
 	}); err != nil {
 		return nil, err
 	}
