@@ -56,10 +56,7 @@ type ownWay struct{ wire ir.DType }
 
 func (o ownWay) check([]kernels.Device) error { return nil }
 
-func (o ownWay) communicators(devices []kernels.Device, hosted bool) ([]kernels.Communicator, error) {
-	if hosted {
-		return RingAllReduce{}.communicators(devices, true)
-	}
+func (o ownWay) communicators(devices []kernels.Device, _ bool) ([]kernels.Communicator, error) {
 	backend, err := kernels.Lookup(devices[0].Kind)
 	if err != nil {
 		return nil, err

@@ -1,26 +1,19 @@
 package partitioners_test
 
 import (
-	"compress/gzip"
-	"encoding/json"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute/partitioners"
+	"github.com/gokeras/gokeras/internal/recorded"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // TestRandom: TensorFlow's partitioners give random shapes as many parts, and its strategy over three servers cuts and
 // places random variables alike. Where TensorFlow divides by zero, since a variable has no elements, it stays whole.
 func TestRandom(t *testing.T) {
-	f, err := os.Open("testdata/random.json.gz")
-	require.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	var recorded struct {
+	file := recorded.JSON[struct {
 		Cases []struct {
 			Kind, Error             string
 			Shape                   ir.Shape
@@ -32,11 +25,10 @@ func TestRandom(t *testing.T) {
 			Parts         int
 			Rows, Servers []int
 		}
-	}
-	require.NoError(t, json.NewDecoder(z).Decode(&recorded))
-	require.Len(t, recorded.Cases, 600)
-	require.Len(t, recorded.Variables, 80)
-	for _, c := range recorded.Cases {
+	}](t, "testdata/random.json.gz")
+	require.Len(t, file.Cases, 600)
+	require.Len(t, file.Variables, 80)
+	for _, c := range file.Cases {
 		p := map[string]partitioners.Partitioner{
 			"fixed": partitioners.FixedShards{Shards: c.Most, Axis: c.Axis},
 			"min":   partitioners.MinSize{MinShardBytes: c.Size, MaxShards: c.Most, Axis: c.Axis},
@@ -51,7 +43,7 @@ func TestRandom(t *testing.T) {
 		require.Equal(t, c.Parts, got, "%+v", c)
 	}
 	placement := &partitioners.RoundRobin{}
-	for _, v := range recorded.Variables {
+	for _, v := range file.Variables {
 		parts := make([]int, len(v.Shape))
 		for i := range parts {
 			parts[i] = 1

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
@@ -18,14 +17,11 @@ import (
 // memory. The launches stand still at a collective then, each with the communicator that brought it there; their ends
 // below meet on the host, and the one that comes last puts the work of all into the devices' streams.
 
-// inner is what the ends of one set share.
+// inner is what the ends of one set share: a group in which calls meet, not launches. Its parts, steps and lanes are
+// those of the collective under way.
 type inner struct {
-	*group  // with parts, steps and lanes of the collective under way
-	changed sync.Cond
-	came    int
-	round   int
-	values  [][]kernels.Buffer // by replica
-	err     error              // for good
+	*group
+	values [][]kernels.Buffer // by replica, of the call
 }
 
 // innerEnd is the end of one replica.
@@ -56,8 +52,7 @@ func (b *backend) newInner(devices []kernels.Device, a *kernels.Arrangement) ([]
 		g.release()
 		return nil, fmt.Errorf("cuda: not all of %v reach each other's memory: %w", devices, errors.ErrUnsupported)
 	}
-	n := &inner{group: g, values: make([][]kernels.Buffer, len(devices))}
-	n.changed.L = &g.mu
+	n := &inner{g, make([][]kernels.Buffer, len(devices))}
 	all := make([]kernels.Communicator, len(devices))
 	for i := range all {
 		all[i] = &innerEnd{n, i}
@@ -136,24 +131,12 @@ func (c *innerEnd) AllGather(context.Context, kernels.Buffer, kernels.Buffer, in
 }
 
 // Abort makes current and later calls of all ends return err.
-func (c *innerEnd) Abort(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.stop(err)
-}
-
-// stop ends all calls, for good. The caller holds mu.
-func (n *inner) stop(err error) {
-	if n.err == nil {
-		n.err = err
-	}
-	n.changed.Broadcast()
-}
+func (c *innerEnd) Abort(err error) { c.end(err) }
 
 // Close releases what the set holds, with the last end.
 func (c *innerEnd) Close() {
 	c.mu.Lock()
-	c.stop(errClosed)
+	c.fail(errClosed)
 	c.open--
 	last := c.open == 0
 	c.mu.Unlock()
@@ -175,18 +158,16 @@ func (c *innerEnd) meet(ctx context.Context, values []kernels.Buffer, work func(
 	}
 	n.values[c.replica] = values
 	if n.came++; n.came < len(n.values) {
-		for round := n.round; n.round == round && n.err == nil; {
+		for round := n.round; n.round == round; {
 			n.changed.Wait()
 		}
 		return n.err
 	}
 	if replica, err := n.together(work); err != nil {
-		n.stop(fmt.Errorf("cuda: replica %d on %v: %w", replica, n.devices[replica].name, err))
+		n.err = fmt.Errorf("cuda: replica %d on %v: %w", replica, n.devices[replica].name, err)
 	}
-	n.came = 0
-	n.round++
 	clear(n.values)
-	n.changed.Broadcast()
+	n.leave(n.err)
 	return n.err
 }
 

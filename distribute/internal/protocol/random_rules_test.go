@@ -1,25 +1,19 @@
 package protocol
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"math"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/internal/recorded"
 )
 
 // TestRandomRules: what tables end with after random dense and sparse gradients with duplicates is what Keras's
 // optimizers end with, and TensorFlow's sparse kernels where other rows are left alone; in tables that grow too.
 func TestRandomRules(t *testing.T) {
-	f, err := os.Open("testdata/random_rules.json.gz")
-	require.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	var recorded struct {
+	file := recorded.JSON[struct {
 		Cases []struct {
 			Name        string
 			Rule        Rule
@@ -32,10 +26,9 @@ func TestRandomRules(t *testing.T) {
 				Gradient []float32
 			}
 		}
-	}
-	require.NoError(t, json.NewDecoder(z).Decode(&recorded))
-	require.Len(t, recorded.Cases, 144)
-	for n, c := range recorded.Cases {
+	}](t, "testdata/random_rules.json.gz")
+	require.Len(t, file.Cases, 144)
+	for n, c := range file.Cases {
 		all := make([]int64, c.Rows)
 		for i := range all {
 			all[i] = int64(i)
