@@ -97,7 +97,7 @@ nightly: ## everything that checks the library by itself, whole: hours
 	SHORT= ./internal/test-outside.sh
 	$(GO) test ./kernels/cuda -run 'Arranged|TestRandomFailures|TestWorkerNeverComes|TestEveryCallFails' -failures 0 -count=1 -timeout 60m
 	$(MAKE) test-tpu-models
-	$(MAKE) chaos chaos-ps fuzz
+	$(MAKE) chaos chaos-ps fuzz test-tables
 
 walkthroughs: ## compile the worked examples of CONTRIBUTING.md and run their tests
 	$(GO) test -count=1 ./internal/walkthroughs -args -whole
