@@ -111,9 +111,13 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 		k := i * a.K / blocks
 		t.K = (i+1)*a.K/blocks - k
 		if p.packA {
-			copyBlock(packedA, matrixA, a, m, rows, k, t.K, p.strideA(a))
+			if p.turnA {
+				micro.Transpose(packedA, matrixA[k*a.LDA+m:], t.K, rows, p.strideA(a), a.LDA)
+			} else {
+				copyBlock(packedA, matrixA, a, m, rows, k, t.K, p.strideA(a))
+			}
 			t.A, t.ARow, t.AK = packedA, p.strideA(a), 1
-			if a.TransA {
+			if a.TransA && !p.turnA {
 				t.ARow, t.AK = 1, p.strideA(a)
 			}
 		} else {
@@ -144,6 +148,9 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 				}
 			case p.source == shared:
 				t.B, t.BK = p.shared[c*a.K+k*width:], width
+				if c+width < endN {
+					t.Next, t.NextStep = p.shared[(c+width)*a.K+k*width:], width
+				}
 			case p.tail && t.Cols < width:
 				t.B, t.BK = p.shared[k*width:], width
 			default:

@@ -22,15 +22,18 @@ func blockK() int {
 }
 
 const (
-	chunkFlops  = 1 << 20 // do not make chunks smaller than this: about 10 µs of assembly
-	wantChunks  = 4       // and do not make more chunks than this for each worker, for balance alone: each reads A and B anew,
-	wantMore    = 8       // unless several workers share short sums
-	longSum     = 1024
-	maxRows     = 224 // rows of A that stay in the second-level cache, BlockK numbers each
-	minRows     = 32  // of a chunk, where panels are read
-	maxCols     = 512
-	packMinRows = 256 // B is reused often enough for packing to pay
-	packMinCols = 96  // A is
+	chunkFlops   = 1 << 20 // do not make chunks smaller than this: about 10 µs of assembly
+	wantChunks   = 4       // and do not make more chunks than this for each worker, for balance alone: each reads A and B anew,
+	wantMore     = 8       // unless several workers share short sums
+	longSum      = 1024
+	maxRows      = 224 // rows of A that stay in the second-level cache, BlockK numbers each
+	shortRows    = 56  // where a sum is one block: C is then written in few pages at a time
+	minRows      = 32  // of a chunk, where panels are read
+	maxCols      = 512
+	packMinRows  = 256     // B is reused often enough for packing to pay
+	packMinCols  = 96      // A is
+	turnMinCols  = 24      // A is reused often enough for transposing it to pay,
+	turnMinBytes = 1 << 19 // and too large to be read by columns from the second-level cache
 
 	rowGap = 16 // elements between the rows of a copied A
 
@@ -58,6 +61,7 @@ type plan[T Float] struct {
 	transposed bool // the transpose is computed, rows of it at a time; see transposed.go
 	tail       bool // inPlace: the last panel is incomplete and read from shared
 	packA      bool // blocks of A are copied to the worker's scratch first
+	turnA      bool // and transposed on the way: a tile would read each of its columns of a large A from another page
 	fetchB     bool // the rows of B are too far apart for the processor to fetch them ahead by itself
 	fetchC     bool // C is too large to be in the cache
 
@@ -94,7 +98,8 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 		}
 	}
 	p.chunk(a, want)
-	p.packA = p.rows <= maxRows && conflicts(a) && a.N >= packMinCols
+	p.turnA = p.rows <= maxRows && a.TransA && a.N >= turnMinCols && a.M*a.K*int(sizeOf[T]()) >= turnMinBytes
+	p.packA = p.turnA || p.rows <= maxRows && conflicts(a) && a.N >= packMinCols
 	var zero T
 	p.fetchB = a.K >= fetchMinSums && a.LDB*int(unsafe.Sizeof(zero)) >= fetchMinStride
 	p.fetchC = a.K >= fetchMinSums && p.batch*a.M*a.N*int(unsafe.Sizeof(zero)) >= fetchMinBytes
@@ -117,7 +122,7 @@ func SpacedRow[T Float](k int) int {
 
 // strideA is the row stride of a copied block of A.
 func (p *plan[T]) strideA(a *Args[T]) int {
-	if a.TransA {
+	if a.TransA && !p.turnA {
 		return p.rows + rowGap
 	}
 	return min(a.K, blockK()) + rowGap
@@ -126,7 +131,11 @@ func (p *plan[T]) strideA(a *Args[T]) int {
 // chunk chooses the block of C that one task computes, so that there are about as many as wanted.
 func (p *plan[T]) chunk(a *Args[T], want int) {
 	width := micro.PanelWidth[T]()
-	p.rowChunks, p.cols = ceil(a.M, maxRows), min((a.N+width-1)/width*width, maxCols)
+	rows := maxRows
+	if a.K <= BlockK {
+		rows = shortRows
+	}
+	p.rowChunks, p.cols = ceil(a.M, rows), min((a.N+width-1)/width*width, maxCols)
 	if p.source == local {
 		p.rowChunks = 1 // so that each block of B is packed once
 	}
@@ -170,7 +179,7 @@ func (p *plan[T]) localSizeA(a *Args[T]) int {
 	switch {
 	case !p.packA:
 		return 0
-	case a.TransA:
+	case a.TransA && !p.turnA:
 		return min(a.K, BlockK) * p.strideA(a)
 	}
 	return p.rows * (min(a.K, BlockK) + rowGap)
