@@ -29,6 +29,7 @@ type contraction struct {
 	a, b           side
 	// number is that of an element of the result.
 	number func(b, m, n ptx.Operand) ptx.Operand
+	sums   []sideSum // of operands, which its kernel finds too
 }
 
 // axis is a length and the distance of its elements in memory.
@@ -159,6 +160,7 @@ func (c contraction) splits(tiles int) int {
 func (s *scope) contract(n *ir.Node, root ir.Value, describe func(g *gen, n *ir.Node) contraction) {
 	g := s.kernel(n)
 	c := describe(g, n)
+	c.sums = s.sums
 	out := s.p.Type(n.Outputs[0])
 	if out.Shape.Size() == 0 {
 		return
@@ -174,58 +176,16 @@ func (s *scope) contract(n *ir.Node, root ir.Value, describe func(g *gen, n *ir.
 	}
 	rows, columns := (c.m+tile-1)/tile, (c.n+tile-1)/tile
 	parts := c.splits(rows * columns)
-	s.addUp(g, c, parts, out, n, root, func(result func(b, m, n, part, sum ptx.Operand)) {
-		g.tiles(c, out, tile, rows, columns, parts, result)
+	s.addUp(g, c, parts, out, n, root, func(to outcome) {
+		g.tiles(c, out, tile, rows, columns, parts, to)
 		g.launch([3]int{rows * columns * c.batch * parts, 1, 1}, 256)
 	})
-}
-
-// addUp writes what makes the results of a contraction: at once, or parts of k into the arena and then a kernel that
-// adds them up.
-func (s *scope) addUp(g *gen, c contraction, parts int, out ir.Type, n *ir.Node, root ir.Value, write func(result func(b, m, n, part, sum ptx.Operand))) {
-	sum := ir.Type{DType: out.DType, Shape: append(ir.Shape{parts}, out.Shape...)}
-	if out.DType.Size() == 2 && out.DType.IsFloat() {
-		sum.DType = ir.Float32
-	}
-	var partial Place
-	var to ptx.Operand
-	if parts == 1 {
-		g.commit(root)
-		to = g.place(g.places[root])
-	} else {
-		partial = Place{Space: Arena, Offset: s.arena.take(sum.Bytes())}
-		to = g.place(partial)
-	}
-	write(func(b, m, nn, part, result ptx.Operand) {
-		number := c.number(b, m, nn)
-		if parts > 1 {
-			number = g.add(g.times(part, out.Shape.Size()), number)
-			g.store(sum.DType, g.element(to, number, sum.DType.Size()), result)
-			return
-		}
-		g.finish(n.Outputs[0], root, at(out.Shape, number), result, to)
-	})
-	if parts == 1 {
-		return
-	}
-	g = s.kernel(n)
-	g.commit(root)
-	from, to := g.place(partial), g.place(g.places[root])
-	thread, grid, block := g.threads(out.Shape.Size())
-	total := g.load(sum.DType, g.element(from, thread, sum.DType.Size()))
-	for part := 1; part < parts; part++ {
-		e := g.load(sum.DType, g.element(from, g.add(thread, ptx.Int32(int64(part*out.Shape.Size()))), sum.DType.Size()))
-		total = g.combine(ir.Sum, sum.DType, total, e)
-	}
-	g.finish(n.Outputs[0], root, at(out.Shape, thread), total, to)
-	g.launch(grid, block)
-	s.arena.give(partial.Offset, sum.Bytes())
 }
 
 const depth = 16 // columns of A in shared memory
 
 // tiles writes the loop over k and hands out the results.
-func (g *gen) tiles(c contraction, out ir.Type, tile, rows, columns, parts int, result func(b, m, n, part, sum ptx.Operand)) {
+func (g *gen) tiles(c contraction, out ir.Type, tile, rows, columns, parts int, to outcome) {
 	k := g.k
 	class := classOf(out.DType)
 	size := sizeOf(class)
@@ -253,6 +213,7 @@ func (g *gen) tiles(c contraction, out ir.Type, tile, rows, columns, parts int, 
 	baseA, baseB := g.shared(sharedA), g.shared(sharedB)
 	loadA := g.strip(c.a, batch, firstM, c.m, tile, pitch, class, baseA)
 	loadB := g.strip(c.b, batch, firstN, c.n, tile, pitch, class, baseB)
+	summing := g.summing(c, tid, firstM, firstN, tile, tile, 256, class)
 	readA := k.Op(ptx.B32, "mad.lo.s32", g.mov(ptx.B32, ty), ptx.Int32(int64(size)), baseA)
 	readB := k.Op(ptx.B32, "mad.lo.s32", g.mov(ptx.B32, tx), ptx.Int32(int64(size)), baseB)
 	g.loop(first, limit, depth, func(at ptx.Operand) {
@@ -272,6 +233,7 @@ func (g *gen) tiles(c contraction, out ir.Type, tile, rows, columns, parts int, 
 				}
 			}
 		}
+		g.addStrips(summing, baseA, baseB, pitch, class)
 		k.Barrier()
 	})
 	for i := range each {
@@ -282,11 +244,12 @@ func (g *gen) tiles(c contraction, out ir.Type, tile, rows, columns, parts int, 
 			skip := k.Label()
 			k.BranchUnless(g.both(insideM, g.compare("lt", "u32", g.mov(ptx.B32, n), ptx.Int32(int64(c.n)))), skip)
 			saved := maps.Clone(g.memo)
-			result(batch, m, n, part, g.wrap(out.DType, sums[i*each+j]))
+			to.element(batch, m, n, part, g.wrap(out.DType, sums[i*each+j]))
 			g.memo = saved
 			k.Place(skip)
 		}
 	}
+	g.handOut(summing, part, to.side)
 }
 
 func (g *gen) constantOf(c ptx.Class) ptx.Operand {

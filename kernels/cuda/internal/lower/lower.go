@@ -60,6 +60,7 @@ type scope struct {
 	beside    []*total          // of the kernel that is being written: reductions that it computes too
 	moments   bool              // beside is the sum of squares of what differs from the mean that the kernel finds
 	followers []ir.Value        // what the kernel that is being written computes from its results
+	sums      []sideSum         // that the kernel of a product finds too
 	underWay  *underWay         // of the program itself; nil inside of it
 }
 
@@ -104,7 +105,7 @@ func passes(o Options) []pass.Pass {
 	if o.Replicas > 1 {
 		list = append(list, pass.MergeAllReduces())
 	}
-	return append(list, narrow(), hoist(), pass.ScheduleUpdates())
+	return append(list, narrow(), hoist(), sumsByProducts(), pass.ScheduleUpdates())
 }
 
 // keeps says which composites have a kernel of their own.
@@ -295,8 +296,12 @@ func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
 	before := s.arena.max
 	s.findBeside(f, i)
 	s.findFollowers(f, i)
+	s.findSums(f, i)
 	s.settle(n, direct)
 	also := slices.Clone(s.followers)
+	for _, q := range s.sums {
+		also = append(also, q.root)
+	}
 	for _, t := range s.beside {
 		also = append(also, t.root)
 	}
@@ -320,7 +325,7 @@ func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
 		for _, v := range also {
 			s.inMemory[v] = true
 		}
-		s.beside, s.followers, s.moments = nil, nil, false
+		s.beside, s.followers, s.moments, s.sums = nil, nil, false, nil
 	} else {
 		s.inMemory[n.Outputs[0]] = false
 		s.elements(n.Outputs[0])

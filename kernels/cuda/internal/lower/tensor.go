@@ -88,15 +88,15 @@ func (s *scope) multiply(g *gen, c contraction, u *unit, out ir.Type, n *ir.Node
 	t := g.newTensor(c, u, ways[s.pick(g, ways, usual(ways, c))])
 	blocks := t.rows() * t.columns()
 	parts := c.splits(blocks)
-	s.addUp(g, c, parts, out, n, root, func(result func(b, m, n, part, sum ptx.Operand)) {
-		t.write(parts, result)
+	s.addUp(g, c, parts, out, n, root, func(to outcome) {
+		t.write(parts, to)
 		g.launch([3]int{blocks * c.batch * parts, 1, 1}, t.block)
 	})
 }
 
 // write writes the loop over k. Before it the first stages are filled; in each round the next one is, while one is
 // multiplied.
-func (t *tensor) write(parts int, result func(b, m, n, part, sum ptx.Operand)) {
+func (t *tensor) write(parts int, to outcome) {
 	g, k := t.gen, t.k
 	k.Ampere, k.Hopper, k.Dynamic = true, t.group, t.sharedBytes()
 	t.base = k.DynamicBase()
@@ -114,6 +114,7 @@ func (t *tensor) write(parts int, result func(b, m, n, part, sum ptx.Operand)) {
 	limit := k.Op(ptx.B32, "min.u32", g.mov(ptx.B32, g.add(first, ptx.Int32(int64(length)))), ptx.Int32(int64(t.c.k)))
 	fillA, fillB := t.fill(&t.a, t.c.a, t.firstM), t.fill(&t.b, t.c.b, t.firstN)
 	multiply := t.products()
+	summing, add := t.addSums()
 	ahead := t.ahead()
 	writing, reading := g.mov(ptx.B32, ptx.Int32(0)), g.mov(ptx.B32, ptx.Int32(0))
 	fill := func(at ptx.Operand) {
@@ -134,10 +135,12 @@ func (t *tensor) write(parts int, result func(b, m, n, part, sum ptx.Operand)) {
 		if t.group {
 			multiply(reading)
 			fill(next)
+			add(reading)
 			k.Line("wgmma.wait_group.sync.aligned 1") // then the round after the next may fill what was read
 		} else {
 			fill(next)
 			multiply(reading)
+			add(reading)
 		}
 		t.next(reading)
 	})
@@ -146,7 +149,8 @@ func (t *tensor) write(parts int, result func(b, m, n, part, sum ptx.Operand)) {
 	}
 	k.Line("cp.async.wait_group 0")
 	k.Barrier()
-	t.results(result)
+	t.results(to.element)
+	g.handOut(summing, t.part, to.side)
 }
 
 // next moves the offset of a stage to the next one.

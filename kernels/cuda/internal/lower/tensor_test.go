@@ -46,7 +46,14 @@ func tensorPrograms(t testing.TB) []*ir.Program {
 	for _, d := range []ir.DType{ir.BFloat16, ir.Float16, ir.Float32} {
 		for turns := range 4 {
 			for _, size := range [][3]int{{64, 64, 128}, {100, 33, 57}, {4096, 4096, 1024}, {2001, 1999, 77}, {64, 64, 4096}} {
-				all = append(all, product(t, d, size[0], size[1], size[2], turns&1 != 0, turns&2 != 0, turns == 0))
+				p := product(t, d, size[0], size[1], size[2], turns&1 != 0, turns&2 != 0, turns == 0)
+				if turns > 0 { // a gradient, with that of a bias
+					dot := p.Nodes[0]
+					v, err := p.Add("layer", ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: dot.Attrs.(ir.DotAttrs).RhsContract}, dot.Inputs[1])
+					require.NoError(t, err)
+					p.AddOutput("sum", v[0])
+				}
+				all = append(all, p)
 			}
 		}
 	}
