@@ -5,6 +5,7 @@ package cuda
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,12 +58,89 @@ func TestRandomWays(t *testing.T) {
 			default:
 				p = wideProduct(t, rng, d)
 			}
+			withSums(t, rand.New(rand.NewPCG(uint64(i), 29)), p)
 			agrees(t, b, p, rng, units)
 		})
 	}
 	t.Log(taken)
 	if !testing.Short() {
 		assert.GreaterOrEqual(t, len(taken), 15)
+	}
+}
+
+// withSums adds sums of the operands of a program's product, over the axes that it sums, as its results or as what
+// follows them.
+func withSums(t *testing.T, rng *rand.Rand, p *ir.Program) {
+	for _, n := range slices.Clone(p.Nodes) {
+		axes := [2][]int{}
+		switch a := n.Attrs.(type) {
+		case ir.DotAttrs:
+			axes = [2][]int{a.LhsContract, a.RhsContract}
+		case ir.ConvGradAttrs:
+			if n.Op == ir.ConvKernelGrad {
+				axes[1] = []int{0, 1, 2}
+			}
+		}
+		for i, axes := range axes {
+			if axes == nil || rng.IntN(3) == 0 {
+				continue
+			}
+			v := n.Inputs[i]
+			add := func(op ir.Op, attrs ir.Attrs) {
+				out, err := p.Add("bias", op, attrs, v)
+				require.NoError(t, err)
+				v = out[0]
+			}
+			if rng.IntN(2) == 0 {
+				add(ir.Convert, ir.ConvertAttrs{DType: ir.Float32})
+			}
+			if add(ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: axes}); rng.IntN(2) == 0 {
+				add(ir.Tanh, nil)
+			}
+			p.AddOutput("sum", v)
+		}
+	}
+}
+
+// Sums of the operands of a product are found by its kernel: of every type, by tiles of both sizes, of all of k or of
+// parts. That of the gradient of a bias comes before its product in a traced program.
+func TestSumsByProducts(t *testing.T) {
+	for i, c := range []struct {
+		d        ir.DType
+		m, n, k  int
+		launches int
+		first    bool
+	}{
+		{ir.Float32, 20, 37, 50, 1, false},
+		{ir.Float32, 260, 270, 33, 1, true},
+		{ir.Float64, 20, 10, 270, 2, true},
+		{ir.BFloat16, 64, 40, 64, 1, true},
+		{ir.Float16, 70, 136, 500, 2, false},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			p := ir.New("gradients")
+			x := p.AddInput("x", ir.Type{DType: c.d, Shape: ir.Shape{c.k, c.m}})
+			dy := p.AddInput("dy", ir.Type{DType: c.d, Shape: ir.Shape{c.k, c.n}})
+			add := func(name string, op ir.Op, attrs ir.Attrs, in ...ir.Value) {
+				v, err := p.Add(name, op, attrs, in...)
+				require.NoError(t, err)
+				p.AddOutput(name, v[0])
+			}
+			sum := func() { add("bias", ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: []int{0}}, dy) }
+			if c.first {
+				sum()
+			}
+			add("matrix", ir.Dot, ir.DotAttrs{LhsContract: []int{0}, RhsContract: []int{0}}, x, dy)
+			if !c.first {
+				sum()
+			}
+			add("x", ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: []int{0}}, x)
+			plan, err := lower.Program(p, lower.Options{Capability: 90})
+			require.NoError(t, err)
+			assert.Equal(t, c.launches, plan.Launches)
+			b := on(t, fakedriver.New(fakedriver.Options{Order: ptxsim.Orders()[i%3], Races: true}))
+			agrees(t, b, p, rand.New(rand.NewPCG(uint64(i), 31)), 4)
+		})
 	}
 }
 
