@@ -15,6 +15,7 @@ type job[T Float] struct {
 	packing    packTask[T]
 	row        rowTask[T]
 	transposed transposedTask[T]
+	narrow     narrowTask[T]
 	ahead      fetched // how much of args.Ahead has been fetched
 }
 
@@ -34,7 +35,7 @@ func getJob[T Float]() *job[T] {
 	} else {
 		j = (*job[T])(unsafe.Pointer(jobs64.Get()))
 	}
-	j.packing.job, j.row.job, j.transposed.job = j, j, j
+	j.packing.job, j.row.job, j.transposed.job, j.narrow.job = j, j, j, j
 	return j
 }
 
@@ -52,6 +53,10 @@ func putJob[T Float](j *job[T]) {
 func (j *job[T]) run(p *pool.Pool) {
 	if j.plan.transposed {
 		j.runTransposed(p)
+		return
+	}
+	if j.plan.narrow {
+		j.runNarrow(p)
 		return
 	}
 	a := &j.args

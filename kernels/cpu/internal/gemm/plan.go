@@ -30,7 +30,9 @@ const (
 	shortRows    = 56  // where a sum is one block: C is then written in few pages at a time
 	minRows      = 32  // of a chunk, where panels are read
 	maxCols      = 512
-	packMinRows  = 256     // B is reused often enough for packing to pay
+	packMinRows  = 64  // B is reused often enough for packing to pay
+	packMoreRows = 256 // and a B of more than so many bytes, which pass through memory:
+	packBytes    = 1 << 24
 	packMinCols  = 96      // A is
 	turnMinCols  = 24      // A is reused often enough for transposing it to pay,
 	turnMinBytes = 1 << 19 // and too large to be read by columns from the second-level cache
@@ -59,6 +61,7 @@ type plan[T Float] struct {
 	colChunks  int
 	batch      int
 	transposed bool // the transpose is computed, rows of it at a time; see transposed.go
+	narrow     bool // the transpose is computed, columns of it at a time; see narrow.go
 	tail       bool // inPlace: the last panel is incomplete and read from shared
 	packA      bool // blocks of A are copied to the worker's scratch first
 	turnA      bool // and transposed on the way: a tile would read each of its columns of a large A from another page
@@ -74,12 +77,16 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 		p.transposed, p.rows = true, a.transposedBlock(workers)
 		return p
 	}
+	if a.isNarrow() {
+		p.narrow, p.rows = true, a.narrowRows(workers)
+		return p
+	}
 	width := micro.PanelWidth[T]()
 	one := p.batch == 1 || a.StrideB == [2]int{}
 	switch {
 	case a.Packed:
 		p.source = inPlace
-	case !a.TransB && (a.M < packMinRows || a.N <= width):
+	case !a.TransB && (a.M < a.packRows() || a.N <= width):
 		p.source = inPlace
 		p.tail = a.N%width != 0
 		if p.tail && !one {
@@ -98,12 +105,23 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 		}
 	}
 	p.chunk(a, want)
-	p.turnA = p.rows <= maxRows && a.TransA && a.N >= turnMinCols && a.M*a.K*int(sizeOf[T]()) >= turnMinBytes
+	p.turnA = p.rows <= maxRows && a.TransA && a.N >= turnMinCols && a.isLargeA()
 	p.packA = p.turnA || p.rows <= maxRows && conflicts(a) && a.N >= packMinCols
 	var zero T
 	p.fetchB = a.K >= fetchMinSums && a.LDB*int(unsafe.Sizeof(zero)) >= fetchMinStride
 	p.fetchC = a.K >= fetchMinSums && p.batch*a.M*a.N*int(unsafe.Sizeof(zero)) >= fetchMinBytes
 	return p
+}
+
+// isLargeA reports whether A is too large to be read by columns from the second-level cache.
+func (a *Args[T]) isLargeA() bool { return a.M*a.K*int(sizeOf[T]()) >= turnMinBytes }
+
+// packRows is the number of rows of A from which on packing B pays.
+func (a *Args[T]) packRows() int {
+	if a.K*a.N*int(sizeOf[T]()) > packBytes {
+		return packMoreRows
+	}
+	return packMinRows
 }
 
 // conflicts reports whether the lines of A that one tile needs at the same time compete for the same few places in the
@@ -195,6 +213,9 @@ func (p *plan[T]) localSizeB(a *Args[T]) int {
 func (p *plan[T]) scratchSize(a *Args[T], workers int) int {
 	if p.transposed { // the packed A, and a block of Cᵀ for each worker
 		return PackedSize[T](a.M, a.K) + p.rows*a.M*max(workers, 1)
+	}
+	if p.narrow { // the last panel of A
+		return micro.PanelWidth[T]()*a.K + p.narrowSize(a)*max(workers, 1)
 	}
 	return p.sharedSize(a) + p.localSize(a)*max(workers, 1)
 }

@@ -13,7 +13,7 @@ import (
 const (
 	transposedRows    = 56 // of Cᵀ in a block
 	transposedMinRows = 14
-	transposedLanes   = 16 // rows of A, the columns of Cᵀ, should fill vectors
+	transposedLanes   = 16 // rows of A, the columns of Cᵀ, should fill vectors where B is small
 )
 
 // isTransposed reports whether computing the transpose costs less than packing B would: transposing a number of A or C
@@ -23,7 +23,8 @@ func (a *Args[T]) isTransposed() bool {
 		return false
 	}
 	padded := ceil(a.M, transposedLanes) * transposedLanes
-	return 8*padded <= 9*a.M && a.M*(a.K+a.N) <= 5*a.K*a.N/4
+	fills := 8*padded <= 9*a.M || a.K*a.N*int(sizeOf[T]()) >= turnMinBytes
+	return fills && a.M*(a.K+a.N) <= 5*a.K*a.N/4
 }
 
 // transposedTask computes blocks of Cᵀ.

@@ -18,6 +18,8 @@ var inputGradients = []Args[float32]{
 	{M: 15, N: 57, K: 1100, TransB: true, ReLU: true}, // several blocks of sums
 	{M: 31, N: 400, K: 133, TransB: true, TransA: true},
 	{M: 127, N: 333, K: 800, TransB: true},
+	{M: 3, N: 260, K: 530, TransB: true}, // few rows, a large B
+	{M: 20, N: 900, K: 150, TransB: true},
 }
 
 func transposed(a *Args[float32]) bool {
@@ -86,7 +88,7 @@ func TestNotTransposed(t *testing.T) {
 		"bias":             func(a *Args[float32]) { a.Bias = make([]float32, a.N) },
 		"batch":            func(a *Args[float32]) { a.Batch = [2]int{1, 2} },
 		"many rows":        func(a *Args[float32]) { a.M = 2048 },
-		"half a vector":    func(a *Args[float32]) { a.M = 8 },
+		"half a vector":    func(a *Args[float32]) { a.M, a.N, a.K = 8, 200, 200 },
 		"few columns":      func(a *Args[float32]) { a.N = 10 },
 	} {
 		a := &Args[float32]{M: 64, N: 512, K: 512, TransB: true}

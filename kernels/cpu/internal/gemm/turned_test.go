@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -10,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestTurned compares products with a large transposed A, whose blocks are transposed first, with those of the same A
-// stored by rows: the bits are the same.
+// TestTurned compares products with a large transposed A, whose blocks are transposed first or which is the operand of
+// vectors where there are few columns, with those of the same A stored by rows: the bits are the same.
 func TestTurned(t *testing.T) {
 	for _, path := range isa.Paths() {
 		for _, workers := range []int{1, 3} {
@@ -28,12 +29,20 @@ func TestTurned(t *testing.T) {
 
 func testTurned[T Float](t *testing.T, p *pool.Pool) {
 	rng := rand.New(rand.NewPCG(13, 14))
-	for range 12 {
-		a := &Args[T]{M: 200 + rng.IntN(400), N: turnMinCols + rng.IntN(100), TransA: true, TransB: rng.IntN(3) == 0, Accumulate: rng.IntN(3) == 0, ReLU: rng.IntN(3) == 0}
+	for i := range 16 {
+		a := &Args[T]{M: 200 + rng.IntN(400), TransA: true, ReLU: rng.IntN(3) == 0}
 		a.K = turnMinBytes/int(sizeOf[T]())/a.M + 1 + rng.IntN(300)
-		fill(rng, a, rng.IntN(3), rng.IntN(2) == 0)
-		turned := newPlan(a, p.Size())
-		require.True(t, turned.turnA)
+		narrow := i%2 == 0
+		if narrow {
+			a.N = 1 + rng.IntN(narrowMaxCols-1)
+		} else {
+			a.N, a.TransB, a.Accumulate = turnMinCols+rng.IntN(100), rng.IntN(3) == 0, rng.IntN(3) == 0
+		}
+		fill(rng, a, rng.IntN(3), !narrow && rng.IntN(2) == 0)
+		n := a.normal()
+		plan := newPlan(&n, p.Size())
+		require.Equal(t, narrow, plan.narrow)
+		require.Equal(t, !narrow, plan.turnA)
 		plain := *a
 		plain.TransA, plain.LDA, plain.A, plain.C = false, a.K, make([]T, a.M*a.K), append([]T(nil), a.C...)
 		for m := range a.M {
@@ -42,7 +51,11 @@ func testTurned[T Float](t *testing.T, p *pool.Pool) {
 			}
 		}
 		Run(p, &plain, make([]T, ScratchSize(&plain, p.Size())))
-		Run(p, a, make([]T, ScratchSize(a, p.Size())))
+		scratch := make([]T, ScratchSize(a, p.Size()))
+		for i := range scratch {
+			scratch[i] = T(math.NaN())
+		}
+		Run(p, a, scratch)
 		require.Equal(t, plain.C, a.C, "M %d, N %d, K %d", a.M, a.N, a.K)
 	}
 }
