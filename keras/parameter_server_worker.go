@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gokeras/gokeras/distribute"
@@ -34,6 +35,8 @@ type serverWorker struct {
 	left    bool            // Fit has ended here
 
 	memories stepMemories
+	near     atomic.Bool   // the servers are on this host
+	turn     chan struct{} // has room for one step, which takes it then
 }
 
 // work is Fit on a worker: it computes what the coordinator asks for until this call is over.
@@ -69,7 +72,7 @@ func (f *serverFit) work(ctx context.Context) (*History, error) {
 	if err := f.layout(); err != nil {
 		return nil, fmt.Errorf("keras: Fit: %w", err)
 	}
-	w := &serverWorker{serverFit: f, ctx: ctx}
+	w := &serverWorker{serverFit: f, ctx: ctx, turn: make(chan struct{}, 1)}
 	if err := w.prepare(); err != nil {
 		return nil, fmt.Errorf("keras: Fit: %w", err)
 	}
@@ -226,18 +229,60 @@ func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (paramet
 	if err := w.find(ctx); err != nil {
 		return parameters.Outcome{}, err
 	}
+	leave, err := w.takeTurn(ctx)
+	if err != nil {
+		return parameters.Outcome{}, err
+	}
 	memory := w.memory()
-	if err := w.job.Pull(ctx, memory.reads...); err != nil { // while the step before computes
+	over := func() {
 		w.giveBack(memory)
+		leave()
+	}
+	defer func() {
+		if over != nil {
+			over()
+		}
+	}()
+	if err := w.pull(ctx, memory); err != nil {
 		return parameters.Outcome{}, err
 	}
 	o, err := w.computeStep(ctx, s, memory)
 	if err != nil {
-		w.giveBack(memory)
 		return o, err
 	}
-	o.Round, o.Part, o.Release = s.Round, s.Part, func() { w.giveBack(memory) }
-	return o, err
+	o.Round, o.Part, o.Release = s.Round, s.Part, over
+	over = nil
+	return o, nil
+}
+
+// takeTurn waits until this step may read its weights. Over a network it does while others compute and send. Servers of
+// this host copy to memory with the processors that would compute, so that steps that follow each other share what the
+// caches hold, and those that overlap take it from each other. leave ends the turn.
+func (w *serverWorker) takeTurn(ctx context.Context) (leave func(), err error) {
+	if !w.near.Load() {
+		return func() {}, nil
+	}
+	select {
+	case w.turn <- struct{}{}:
+		return func() { <-w.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// pull reads the weights that a step needs as a whole.
+func (w *serverWorker) pull(ctx context.Context, memory *stepMemory) error {
+	if err := w.job.Pull(ctx, memory.reads...); err != nil {
+		return err
+	}
+	all, near := 0, 0
+	for _, r := range memory.reads {
+		if all += len(r.Values); r.InPlace {
+			near += len(r.Values)
+		}
+	}
+	w.near.Store(2*near > all)
+	return nil
 }
 
 // lends reports whether a weight may stand for what was read: the step does not assign it.

@@ -11,8 +11,7 @@ import (
 type scratch struct {
 	plans      []*lookupPlan
 	rooms      []*parameters.Room
-	sums       parameters.RowSums
-	block      []float32 // of UpdateRows
+	block      []float32 // of rows that are updated
 	plan, next int       // in use
 }
 

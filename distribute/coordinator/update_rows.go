@@ -18,10 +18,23 @@ const blockBytes = 64 << 10
 //
 // group is how many ids belong together, such as the look-ups of one example: f receives whole groups, and len(ids)
 // must be a multiple of group. What f computes must not depend on the rows of other groups; where it does, use Lookup
-// and GradientRows. An error of f ends the update, and nothing of it is applied.
+// and GradientRows. An error of f ends the update, and nothing of it is applied. [Closure.MinimizeRows] is the same for
+// a loss that is traced: its gradient is derived, and computed with vectors.
 func (cl *Closure) UpdateRows(v *Variable, rate float64, ids []int64, group int, f func(first int, rows []float32) error) error {
-	if group < 1 || len(ids)%group != 0 {
-		return fmt.Errorf("coordinator: variable %s: %d ids in groups of %d; expected whole groups of at least 1", v.Name(), len(ids), group)
+	return cl.updateRows(v, rate, ids, rowBlocks{group, blockBytes, func(first, _ int, block []float32) ([]float32, error) { return block, f(first, block) }})
+}
+
+// rowBlocks is how rows are updated in blocks.
+type rowBlocks struct {
+	group, bytes int // of ids, of a block
+	// gradient returns as many numbers as block has, which may lie there.
+	gradient func(first, width int, block []float32) ([]float32, error)
+}
+
+// updateRows looks rows up, computes their gradients block by block, and sums those of equal rows.
+func (cl *Closure) updateRows(v *Variable, rate float64, ids []int64, b rowBlocks) error {
+	if b.group < 1 || len(ids)%b.group != 0 {
+		return fmt.Errorf("coordinator: variable %s: %d ids in groups of %d; expected whole groups of at least 1", v.Name(), len(ids), b.group)
 	}
 	remote, err := v.find(cl.ctx)
 	if err != nil {
@@ -33,22 +46,23 @@ func (cl *Closure) UpdateRows(v *Variable, rate float64, ids []int64, group int,
 		return err
 	}
 	cl.saw(remote, read.Seen)
-	room, sums, width := memory.room(len(plan.IDs)*remote.Width), parameters.RowSums{}, remote.Width
-	sums, memory.sums = memory.sums, sums // f may make other changes
-	sums.Begin(room.Floats, len(plan.IDs), width)
-	some := max(blockBytes/(4*max(width, 1))/group, 1) * group
+	room, width := memory.room(len(plan.IDs)*remote.Width), remote.Width
+	sums := room.Floats[:len(plan.IDs)*width]
+	clear(sums)
+	some := max(b.bytes/(4*max(width, 1))/b.group, 1) * b.group
 	block := slices.Grow(memory.block[:0], min(some, len(ids))*width)
-	memory.block = nil
+	memory.block = nil // the function may make other updates
 	for first := 0; first < len(ids); first += some {
 		places := plan.Places[first:min(first+some, len(ids))]
 		block = block[:len(places)*width]
 		rows.Take(block, read.Values, width, places)
-		if err := f(first, block); err != nil {
+		gradients, err := b.gradient(first, width, block)
+		if err != nil {
 			return err
 		}
-		sums.Add(places, block)
+		rows.Add(sums, gradients, width, places)
 	}
-	cl.changes = append(cl.changes, parameters.Change{Variable: remote, Op: parameters.Gradient, Rate: rate, IDs: plan.IDs, Values: sums.End(), Room: room, Seen: read.Seen})
-	memory.block, memory.sums = block, sums
+	cl.changes = append(cl.changes, parameters.Change{Variable: remote, Op: parameters.Gradient, Rate: rate, IDs: plan.IDs, Values: sums, Room: room, Seen: read.Seen})
+	memory.block = block
 	return nil
 }

@@ -221,8 +221,6 @@ func scattered(v *parameters.Variable, op parameters.Op, plan *lookupPlan, rows 
 		return parameters.Change{}, fmt.Errorf("coordinator: variable %s: a row is to be replaced twice; name each once", v.Name)
 	}
 	room := memory.room(len(plan.IDs) * v.Width)
-	sums := &memory.sums
-	sums.Begin(room.Floats, len(plan.IDs), v.Width)
-	sums.Add(plan.Places, rows)
-	return parameters.Change{Variable: v, Op: op, IDs: plan.IDs, Values: sums.End(), Room: room}, nil
+	sums := parameters.SumRowsTo(room.Floats, len(plan.IDs), plan.Places, v.Width, rows)
+	return parameters.Change{Variable: v, Op: op, IDs: plan.IDs, Values: sums, Room: room}, nil
 }

@@ -77,46 +77,8 @@ func SumRows(distinct int, places []int32, width int, values []float32) []float3
 
 // SumRowsTo is SumRows in memory that is used again where it has room.
 func SumRowsTo(out []float32, distinct int, places []int32, width int, values []float32) []float32 {
-	var s RowSums
-	s.Begin(out, distinct, width)
-	s.Add(places, values)
-	return s.End()
-}
-
-// RowSums sums the rows of equal ids, some ids at a time.
-type RowSums struct {
-	rows    []float32 // a row for each different id
-	width   int
-	touched []uint64 // has a bit for each of rows
-}
-
-// Begin prepares sums of so many rows, in memory that is used again where it has room. What lies there need not be
-// zero.
-func (s *RowSums) Begin(out []float32, distinct, width int) {
-	s.rows, s.width = slices.Grow(out[:0], distinct*width)[:distinct*width], width
-	s.touched = slices.Grow(s.touched[:0], (distinct+63)/64)[:(distinct+63)/64]
-	clear(s.touched)
-}
-
-// Add adds a row of values for each of places.
-func (s *RowSums) Add(places []int32, values []float32) {
-	rows.Sum(s.rows, values, s.width, places, s.touched)
-}
-
-// End returns the sums. Rows that did not come are zero.
-func (s *RowSums) End() []float32 {
-	left := len(s.rows)
-	if s.width > 0 {
-		left /= s.width
-	}
-	for i, word := range s.touched {
-		for missing := ^word; missing != 0; missing &= missing - 1 {
-			r := 64*i + bits.TrailingZeros64(missing)
-			if r >= left {
-				break
-			}
-			clear(s.rows[r*s.width : (r+1)*s.width])
-		}
-	}
-	return s.rows
+	out = slices.Grow(out[:0], distinct*width)[:distinct*width]
+	clear(out)
+	rows.Add(out, values, width, places)
+	return out
 }

@@ -155,6 +155,8 @@ type Read struct {
 	Values []float32
 	// Room is what the memory of Values belongs to, if to one. After a call that went wrong Values lie elsewhere.
 	Room *Room
+	// InPlace reports that the servers are on this host and have written all values into Room.
+	InPlace bool
 	// Seen is, for each shard, how many gradients had been applied; it goes into Change, for the staleness.
 	Seen []uint64
 }

@@ -38,11 +38,9 @@ func TestDistinct(t *testing.T) {
 	require.Equal(t, []int32{2, 0, 1, 2}, places)
 }
 
-// TestRowSums: in any number of calls the sums are those of one, in memory that holds something else; rows that do not
-// come are zero.
-func TestRowSums(t *testing.T) {
+// TestSumRows: sums in memory that holds something else; rows that do not come are zero.
+func TestSumRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
-	var s parameters.RowSums
 	memory := make([]float32, 70*40)
 	for range 200 {
 		width, distinct, n := r.IntN(40), r.IntN(140), r.IntN(300)
@@ -62,13 +60,6 @@ func TestRowSums(t *testing.T) {
 			}
 		}
 		require.Equal(t, want, parameters.SumRowsTo(memory, distinct, places, width, values), "%d rows of %d, %d ids", distinct, width, n)
-		s.Begin(memory, distinct, width)
-		for from := 0; from < n; {
-			to := min(from+1+r.IntN(100), n)
-			s.Add(places[from:to], values[from*width:to*width])
-			from = to
-		}
-		require.Equal(t, want, s.End())
 	}
 }
 

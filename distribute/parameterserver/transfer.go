@@ -20,6 +20,7 @@ type piece struct {
 	ids    []int64
 	room   *protocol.Place // of its values, where the server puts them
 	late   []float32       // they came otherwise
+	placed bool            // they came there
 }
 
 // pull fills reads, with one message to each server.
@@ -41,6 +42,7 @@ func (c *client) pull(ctx context.Context, reads ...*parameters.Read) error {
 			rows = len(r.IDs)
 		}
 		r.Values = slices.Grow(r.Values[:0], rows*v.Width)[:rows*v.Width]
+		r.InPlace = rows > 0
 		r.Seen = slices.Grow(r.Seen[:0], len(v.Shards))[:len(v.Shards)]
 		for i, s := range v.Shards {
 			p := piece{read: r, shard: i, number: s.Number}
@@ -67,6 +69,7 @@ func (c *client) pull(ctx context.Context, reads ...*parameters.Read) error {
 	for _, of := range pieces {
 		for i := range of {
 			of[i].mend()
+			of[i].read.InPlace = of[i].read.InPlace && of[i].placed
 		}
 	}
 	return nil
@@ -151,6 +154,7 @@ func (p *piece) decode(r *protocol.Reader) error {
 		if p.room == nil && r.Err() == nil {
 			return fmt.Errorf("%w: values of %s lie in no room", protocol.ErrMessage, v.Name)
 		}
+		p.placed = true
 		return r.Err()
 	}
 	values := r.Floats()

@@ -29,6 +29,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/parameterserver"
 	"github.com/gokeras/gokeras/distribute/partitioners"
 	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/optimizers"
@@ -39,6 +40,8 @@ var (
 	workers = flag.Int("workers", 3, "number of workers")
 	seconds = flag.Float64("seconds", 10, "how long to measure")
 	rows    = flag.Int("rows", 10_000_000, "of the embedding")
+	batch   = flag.Int("batch", 32, "of the MLP")
+	flight  = flag.Int("in-flight", 0, "closures that a worker has at a time; 0: 8 of those that do nothing, else as many as usual")
 	log     = flag.Bool("log", false, "servers keep a log of updates, which TensorFlow's do not")
 	profile = flag.String("profile", "", "folder for a processor profile of each process")
 )
@@ -62,7 +65,7 @@ func run() error {
 	}
 	defer stop()
 	o := parameterserver.Options{VariablePartitioner: partitioners.FixedShards{Shards: 2}}
-	if *kind == "closure" {
+	if o.InFlight = *flight; o.InFlight == 0 && *kind == "closure" {
 		o.InFlight = 8
 	}
 	return parameterserver.RunStrategy(ctx, o, map[string]func(context.Context, *distribute.ParameterServerStrategy) error{
@@ -196,7 +199,7 @@ func (m *measured) OnEpochEnd(epoch int, logs *callbacks.Logs) error {
 const stepsPerEpoch = 60
 
 func dense(ctx context.Context, s *distribute.ParameterServerStrategy) error {
-	const width, batch = 1140, 32
+	const width = 1140
 	model, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: width, Activation: "relu", NoBias: true}, &layers.Dense{Units: width, NoBias: true}},
 		keras.InputShape(width), distribute.Scope(s))
 	if err != nil {
@@ -205,14 +208,14 @@ func dense(ctx context.Context, s *distribute.ParameterServerStrategy) error {
 	if err := model.Compile(keras.CompileConfig{Optimizer: &optimizers.SGD{LearningRate: 1e-4}, Loss: "mse"}); err != nil {
 		return err
 	}
-	x, y := make([]float32, batch*width), make([]float32, batch*width)
+	x, y := make([]float32, *batch*width), make([]float32, *batch*width)
 	for i := range x {
 		x[i] = 1
 	}
-	src := data.Arrays(data.Must(data.ArrayOf(x, batch, width)), data.Must(data.ArrayOf(y, batch, width)))
+	src := data.Arrays(data.Must(data.ArrayOf(x, *batch, width)), data.Must(data.ArrayOf(y, *batch, width)))
 	m := &measured{}
 	epochs := 1 + int(*seconds)
-	if _, err := model.Fit(ctx, src, keras.BatchSize(batch), keras.StepsPerEpoch(stepsPerEpoch), keras.Epochs(epochs), keras.Shuffle(false), keras.Callbacks(m), keras.Verbose(0)); err != nil {
+	if _, err := model.Fit(ctx, src, keras.BatchSize(*batch), keras.StepsPerEpoch(stepsPerEpoch), keras.Epochs(epochs), keras.Shuffle(false), keras.Callbacks(m), keras.Verbose(0)); err != nil {
 		return err
 	}
 	if s.IsCoordinator() {
@@ -266,14 +269,14 @@ func embedding(ctx context.Context, s *distribute.ParameterServerStrategy) error
 	}
 	batches, different := lookups(batch * fields)
 	var next atomic.Int64
+	loss := c.RowLoss("loss", func(_ *distribute.Replica, e *ops.Tensor, _ []*ops.Tensor) *ops.Tensor {
+		return ops.Add(ops.Sum(ops.Multiply(e, e)), ops.Sum(e))
+	})
+	loss.GradientOnly = true // TensorFlow drops the value as well, which nobody reads
 	step := c.Function("step", func(cl *coordinator.Closure) (any, error) {
 		n := int(next.Add(1)) % len(batches)
-		return different[n], cl.UpdateRows(table, 0.01, batches[n], fields, func(_ int, e []float32) error {
-			for i, x := range e {
-				e[i] = 2*x + 1
-			}
-			return nil
-		})
+		_, err := cl.MinimizeRows(table, 0.01, batches[n], fields, loss)
+		return different[n], err
 	})
 	if !c.Coordinates() {
 		return c.Serve(ctx)

@@ -41,10 +41,11 @@ if __name__ == "__main__":
                 v.scatter_sub(tf.IndexedSlices(0.01 * g.values, g.indices))
         per = 4096
     else:
+        batch = int(sys.argv[4])
         with strategy.scope():
             ws = [tf.Variable(tf.random.normal([1140, 1140], stddev=0.03)) for _ in range(2)]
         def make():
-            return tf.data.Dataset.from_tensors(tf.ones([32, 1140])).repeat()
+            return tf.data.Dataset.from_tensors(tf.ones([batch, 1140])).repeat()
         @tf.function
         def step(it):
             x = next(it)

@@ -20,7 +20,7 @@ const leastRoom = 8 << 10
 // NewRoom returns room for n numbers, all 0. Where memory cannot be shared it is like any other.
 func NewRoom(n int) *Room {
 	if n >= leastRoom {
-		if m, err := New(4 * n); err == nil {
+		if m, err := newMemory(4*n, true); err == nil {
 			return &Room{Floats: unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(m.Bytes))), n), memory: m}
 		}
 	}

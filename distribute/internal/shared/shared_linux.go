@@ -5,26 +5,39 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gokeras/gokeras/internal/memory"
 )
 
 // seals keep the memory from being cut: what is mapped stays there.
 const seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 
 // New makes memory of a size.
-func New(size int) (*Memory, error) {
+func New(size int) (*Memory, error) { return newMemory(size, false) }
+
+// newMemory is New; with huge it asks for huge pages, which are all taken at once.
+func newMemory(size int, huge bool) (*Memory, error) {
+	whole := headBytes + size
+	if huge = huge && whole >= memory.HugePage; huge {
+		whole = (whole + memory.HugePage - 1) / memory.HugePage * memory.HugePage
+	}
 	file, err := unix.MemfdCreate("gokeras", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
 		return nil, fmt.Errorf("shared memory: %w", err)
 	}
 	m := &Memory{file: file}
-	err = unix.Ftruncate(file, int64(headBytes+size))
+	err = unix.Ftruncate(file, int64(whole))
 	if err == nil {
 		_, err = unix.FcntlInt(uintptr(file), unix.F_ADD_SEALS, seals)
 	}
 	if err == nil {
-		m.all, err = unix.Mmap(file, 0, headBytes+size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		m.all, err = mapped(file, whole)
+	}
+	if err == nil && huge {
+		collapse(m.all)
 	}
 	if err == nil {
 		_, err = rand.Read(m.all[:8])
@@ -33,7 +46,7 @@ func New(size int) (*Memory, error) {
 		m.Close()
 		return nil, fmt.Errorf("shared memory of %d bytes: %w", size, err)
 	}
-	m.Bytes = m.all[headBytes:]
+	m.Bytes = m.all[headBytes : headBytes+size]
 	m.note = fmt.Sprintf("%d %d %x", os.Getpid(), file, m.all[:8])
 	return m, nil
 }
@@ -57,7 +70,7 @@ func Open(note string) (*Memory, error) {
 		return nil, errors.New("shared memory: the note means something else")
 	}
 	m := &Memory{note: note}
-	if m.all, err = unix.Mmap(file, 0, int(info.Size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
+	if m.all, err = mapped(file, int(info.Size)); err != nil {
 		return nil, fmt.Errorf("shared memory: %w", err)
 	}
 	if string(m.all[:8]) != string(secret) {
@@ -68,10 +81,45 @@ func Open(note string) (*Memory, error) {
 	return m, nil
 }
 
+// mapped maps a file, a large one at a multiple of the size of huge pages: elsewhere its memory is seen in small ones.
+func mapped(file, size int) ([]byte, error) {
+	const protection = unix.PROT_READ | unix.PROT_WRITE
+	if size < memory.HugePage {
+		p, err := unix.MmapPtr(file, 0, nil, uintptr(size), protection, unix.MAP_SHARED)
+		return unsafe.Slice((*byte)(p), size), err
+	}
+	free, err := unix.MmapPtr(-1, 0, nil, uintptr(size+memory.HugePage), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	if err != nil {
+		return nil, err
+	}
+	before := -uintptr(free) & (memory.HugePage - 1)
+	p, err := unix.MmapPtr(file, 0, unsafe.Add(free, before), uintptr(size), protection, unix.MAP_SHARED|unix.MAP_FIXED)
+	if err != nil {
+		_ = unix.MunmapPtr(free, uintptr(size+memory.HugePage)) // fails for wrong arguments only
+		return nil, err
+	}
+	if before > 0 {
+		_ = unix.MunmapPtr(free, before)
+	}
+	page := uintptr(unix.Getpagesize())
+	if end := before + (uintptr(size)+page-1)&^(page-1); end < uintptr(size+memory.HugePage) {
+		_ = unix.MunmapPtr(unsafe.Add(free, end), uintptr(size+memory.HugePage)-end)
+	}
+	return unsafe.Slice((*byte)(p), size), nil
+}
+
+// collapse moves memory to huge pages, which systems give to files when they are told to only. Who refuses it changes
+// the speed only.
+func collapse(b []byte) {
+	if unix.Madvise(b, unix.MADV_POPULATE_WRITE) == nil {
+		_ = unix.Madvise(b, unix.MADV_COLLAPSE)
+	}
+}
+
 // Close unmaps it here; others keep theirs.
 func (m *Memory) Close() {
 	if m.all != nil {
-		_ = unix.Munmap(m.all) // fails for wrong arguments only
+		_ = unix.MunmapPtr(unsafe.Pointer(unsafe.SliceData(m.all)), uintptr(len(m.all))) // fails for wrong arguments only
 	}
 	if m.file > 0 {
 		_ = unix.Close(m.file)

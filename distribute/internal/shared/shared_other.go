@@ -5,6 +5,8 @@ package shared
 // New fails: there is none on this system.
 func New(int) (*Memory, error) { return nil, ErrNone }
 
+func newMemory(int, bool) (*Memory, error) { return nil, ErrNone }
+
 // Open fails: there is none on this system.
 func Open(string) (*Memory, error) { return nil, ErrNone }
 

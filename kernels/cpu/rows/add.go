@@ -8,12 +8,6 @@ func Add(dst, src []float32, width int, places []int32) {
 	vec.AddPlacedRows(dst, src, width, places, false)
 }
 
-// Sum is Add to rows that need not be zero: the first row for a place replaces what is there. touched has a bit for
-// each row of dst, set for those that were replaced.
-func Sum(dst, src []float32, width int, places []int32, touched []uint64) {
-	vec.SumPlacedRows(dst, src, width, places, touched)
-}
-
 // Take copies rows of so many numbers: row i of dst becomes row places[i] of src. It panics if one of them lies
 // outside.
 func Take(dst, src []float32, width int, places []int32) {

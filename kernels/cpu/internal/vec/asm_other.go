@@ -18,7 +18,6 @@ func expAffine32(_, _ []float32, _ [3]float32) (float32, bool)       { return 0,
 func affineMul32(_, _, _ []float32, _ [2]float32) bool               { return false }
 func addRows32(_, _ []float32, _, _ int) int                         { return 0 }
 func addRowsAt32(_, _ []float32, _ [][2]int, _ int) bool             { return false }
-func sumRows32(_, _ []float32, _ int, _ []int32, _ []uint64) bool    { return false }
 func placedRows32[P rowNumber](rowWork, []float32, []float32, int, []P, float32, bool) bool {
 	return false
 }

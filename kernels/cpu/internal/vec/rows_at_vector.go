@@ -85,36 +85,3 @@ func placedRows32[P rowNumber](what rowWork, table, list []float32, c int, place
 	}
 	return true
 }
-
-// sumRows32 is addRow, but copyRow where the row of the table has not been touched. Of the rows of a call those that
-// are copied come first: none of them is added to before.
-func sumRows32(table, list []float32, c int, places []int32, touched []uint64) bool {
-	wide, ok := divides(c)
-	if !ok || c > callElements {
-		return false
-	}
-	dst, x, size := unsafe.SliceData(table), unsafe.SliceData(list), 4*c
-	group, most := max(min(rowsAtCall, callElements/c), 1), uint(len(table)/c)
-	var copied, added [rowsAtCall + 1][2]int
-	for from := 0; from < len(places); from += group {
-		copies, adds := 0, 0
-		for i, p := range places[from:min(from+group, len(places))] {
-			if uint(p) >= most {
-				panicPlace(int(p), int(most))
-			}
-			at := [2]int{int(p) * size, (from + i) * size}
-			word := &touched[p>>6]
-			old := int(*word >> (p & 63) & 1)
-			*word |= 1 << (p & 63)
-			copied[copies], added[adds] = at, at // without a branch, for it would be a random one
-			copies, adds = copies+1-old, adds+old
-		}
-		if copies > 0 {
-			callCopyRowsAt(wide, dst, x, &copied[0], uintptr(copies), uintptr(size))
-		}
-		if adds > 0 {
-			callAddRowsAt(wide, dst, x, &added[0], uintptr(adds), uintptr(size))
-		}
-	}
-	return true
-}

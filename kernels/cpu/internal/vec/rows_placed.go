@@ -26,29 +26,6 @@ func TakePlacedRows[P rowNumber](list, table []float32, c int, places []P, ahead
 	placedRows(copyRow, table, list, c, places, 0, ahead)
 }
 
-// SumPlacedRows is AddPlacedRows to rows that need not be zero: the first row for a place replaces what is there.
-// touched has a bit for each row of the table, set for those that have been replaced.
-func SumPlacedRows(table, list []float32, c int, places []int32, touched []uint64) {
-	if c <= 0 || len(places) == 0 {
-		return
-	}
-	list = list[:len(places)*c]
-	if sumRows32(table, list, c, places, touched) {
-		return
-	}
-	for i, p := range places {
-		to, bit := table[int(p)*c:][:c], uint64(1)<<(p&63)
-		if from := list[i*c:][:c]; touched[p>>6]&bit == 0 {
-			touched[p>>6] |= bit
-			copy(to, from)
-		} else {
-			for k, v := range from {
-				to[k] += v
-			}
-		}
-	}
-}
-
 // DescendPlacedRows takes rate times row i of list from row places[i] of the table; see AddPlacedRows and
 // DescendRowsAt.
 func DescendPlacedRows[P rowNumber](table, list []float32, c int, places []P, rate float32, ahead bool) {
