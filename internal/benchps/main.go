@@ -36,7 +36,7 @@ import (
 )
 
 var (
-	kind    = flag.String("kind", "dense", "dense: an MLP of 10 MB; embedding: look-ups in a table; dynamic: the same in one that grows; closure: closures that do nothing")
+	kind    = flag.String("kind", "dense", "dense: an MLP of 10 MB; fit: the same in one process, without servers; embedding: look-ups in a table; dynamic: the same in one that grows; closure: closures that do nothing")
 	workers = flag.Int("workers", 3, "number of workers")
 	seconds = flag.Float64("seconds", 10, "how long to measure")
 	rows    = flag.Int("rows", 10_000_000, "of the embedding")
@@ -56,6 +56,9 @@ func main() {
 
 func run() error {
 	ctx := context.Background()
+	if *kind == "fit" {
+		return train(ctx, distribute.Default())
+	}
 	if os.Getenv("TF_CONFIG") == "" {
 		return start(ctx)
 	}
@@ -198,7 +201,10 @@ func (m *measured) OnEpochEnd(epoch int, logs *callbacks.Logs) error {
 
 const stepsPerEpoch = 60
 
-func dense(ctx context.Context, s *distribute.ParameterServerStrategy) error {
+func dense(ctx context.Context, s *distribute.ParameterServerStrategy) error { return train(ctx, s) }
+
+// train trains the MLP on batches of ones.
+func train(ctx context.Context, s distribute.Strategy) error {
 	const width = 1140
 	model, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: width, Activation: "relu", NoBias: true}, &layers.Dense{Units: width, NoBias: true}},
 		keras.InputShape(width), distribute.Scope(s))
@@ -208,18 +214,23 @@ func dense(ctx context.Context, s *distribute.ParameterServerStrategy) error {
 	if err := model.Compile(keras.CompileConfig{Optimizer: &optimizers.SGD{LearningRate: 1e-4}, Loss: "mse"}); err != nil {
 		return err
 	}
-	x, y := make([]float32, *batch*width), make([]float32, *batch*width)
+	server, served := s.(*distribute.ParameterServerStrategy)
+	examples := *batch
+	if !served {
+		examples *= stepsPerEpoch // workers begin again when their data end
+	}
+	x, y := make([]float32, examples*width), make([]float32, examples*width)
 	for i := range x {
 		x[i] = 1
 	}
-	src := data.Arrays(data.Must(data.ArrayOf(x, *batch, width)), data.Must(data.ArrayOf(y, *batch, width)))
+	src := data.Arrays(data.Must(data.ArrayOf(x, examples, width)), data.Must(data.ArrayOf(y, examples, width)))
 	m := &measured{}
 	epochs := 1 + int(*seconds)
 	if _, err := model.Fit(ctx, src, keras.BatchSize(*batch), keras.StepsPerEpoch(stepsPerEpoch), keras.Epochs(epochs), keras.Shuffle(false), keras.Callbacks(m), keras.Verbose(0)); err != nil {
 		return err
 	}
-	if s.IsCoordinator() {
-		return m.s.report(m.steps, 1, nil)
+	if !served || server.IsCoordinator() {
+		return m.s.report(m.steps, 1, map[string]any{"batch": *batch})
 	}
 	return nil
 }

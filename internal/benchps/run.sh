@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Parameter servers beside TensorFlow's, as processes of this machine that do the same: closures, an MLP of 10 MB on three workers, and look-ups in a table of
+# Parameter servers beside TensorFlow's, as processes of this machine that do the same: closures, an MLP of 10 MB on three workers
+# with batches of several sizes (and its steps in one process, which is what they compute), and look-ups in a table of
 # ten million rows over two servers, and in one that grows. TensorFlow's part needs the Python that GOKERAS_PYTHON names. "-log" is ours with the log of updates, which
 # TensorFlow's servers do not have. The benchmarks of distribute/parameterserver measure the parts.
 set -euo pipefail
@@ -14,9 +15,10 @@ theirs() {
   fi
 }
 "$program" -kind closure -seconds "$seconds"
-for _ in 1 2; do
-  "$program" -kind dense -seconds "$seconds"
-  theirs dense 3 "$seconds"
+for batch in 8 16 32 64 128 256; do
+  "$program" -kind fit -batch "$batch" -seconds "$seconds"
+  "$program" -kind dense -batch "$batch" -seconds "$seconds"
+  theirs dense 3 "$seconds" "$batch"
 done
 "$program" -kind dense -seconds "$seconds" -log
 "$program" -kind embedding -workers 2 -rows "$rows" -seconds "$seconds"

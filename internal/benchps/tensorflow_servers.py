@@ -69,9 +69,9 @@ if __name__ == "__main__":
         for _ in range(10 * workers): c.schedule(step, (it,))
         c.join(); n += 10 * workers
     d, used = time.time() - t0, cpu() - c0
-    print(json.dumps({"tensorflow": kind, "closures": n, "seconds": d, "per_second": n * per / d, "ms_per_closure": 1000 * d / n, "cpu_ms_per_closure": 1000 * used / n}), flush=True)
+    print(json.dumps({"tensorflow": kind, "closures": n, "seconds": d, "per_second": n * per / d, "ms_per_closure": 1000 * d / n, "cpu_ms_per_closure": 1000 * used / n, "batch": batch}), flush=True)
     t0 = time.time()
-    if kind == "dense":
+    if kind == "dense" and batch == 32:
         @tf.function
         def nothing(): return 0
         for _ in range(50): c.schedule(nothing)

@@ -1029,6 +1029,7 @@ var structs = map[string]reflect.Type{
 	"distribute/coordinator.Function":                     reflect.TypeFor[distribute_coordinator.Function](),
 	"distribute/coordinator.PerWorkerDataset":             reflect.TypeFor[distribute_coordinator.PerWorkerDataset](),
 	"distribute/coordinator.RemoteValue":                  reflect.TypeFor[distribute_coordinator.RemoteValue](),
+	"distribute/coordinator.RowLoss":                      reflect.TypeFor[distribute_coordinator.RowLoss](),
 	"distribute/coordinator.Variable":                     reflect.TypeFor[distribute_coordinator.Variable](),
 	"distribute/coordinator.VariableSpec":                 reflect.TypeFor[distribute_coordinator.VariableSpec](),
 	"distribute/coordinator.Weights":                      reflect.TypeFor[distribute_coordinator.Weights](),
