@@ -333,14 +333,17 @@ func (l *tableLookups) find(ctx context.Context, step uint32, memory *stepMemory
 // run computes the gradients of the next batch.
 func (w *serverWorker) run(ctx context.Context, s serverStep, memory *stepMemory) (f *fetched, err error) {
 	w.t.parts.rowsFrom = w.remoteRows(ctx)
+	memory.watch.lap(&memory.watch.compute)
 	if err := w.nextBatch(s); err != nil {
 		return nil, err
 	}
+	memory.watch.lap(&memory.watch.input)
 	f = &fetched{}
 	extras, err := w.lookup.fetch(ctx, f, uint32(s.Number), memory)
 	if err != nil {
 		return nil, err
 	}
+	memory.watch.lap(&memory.watch.communication)
 	inst, err := w.load(w.fn, extras)
 	if err != nil {
 		return nil, err

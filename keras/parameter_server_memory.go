@@ -17,6 +17,7 @@ type stepMemory struct {
 	rows  []*rowMemory       // of the tables that are looked up in
 
 	values, gradients *parameters.Room
+	watch             *stepWatch // of the step that uses it
 }
 
 // spoiled reports whether a message about the memory went wrong.

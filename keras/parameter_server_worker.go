@@ -229,12 +229,16 @@ func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (paramet
 	if err := w.find(ctx); err != nil {
 		return parameters.Outcome{}, err
 	}
+	watch := newStepWatch(w.t.c.callbacks)
 	leave, err := w.takeTurn(ctx)
 	if err != nil {
 		return parameters.Outcome{}, err
 	}
+	watch.lap(&watch.waiting)
 	memory := w.memory()
+	memory.watch = watch
 	over := func() {
+		memory.watch = nil
 		w.giveBack(memory)
 		leave()
 	}
@@ -246,12 +250,19 @@ func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (paramet
 	if err := w.pull(ctx, memory); err != nil {
 		return parameters.Outcome{}, err
 	}
+	watch.lap(&watch.communication)
 	o, err := w.computeStep(ctx, s, memory)
 	if err != nil {
 		return o, err
 	}
-	o.Round, o.Part, o.Release = s.Round, s.Part, over
+	watch.lap(&watch.compute)
+	end := over
 	over = nil
+	o.Round, o.Part, o.Release = s.Round, s.Part, func() {
+		watch.lap(&watch.communication)
+		watch.end()
+		end()
+	}
 	return o, nil
 }
 
@@ -329,6 +340,7 @@ func (w *serverWorker) find(ctx context.Context) error {
 func (w *serverWorker) computeStep(ctx context.Context, s serverStep, memory *stepMemory) (o parameters.Outcome, err error) {
 	w.compute.Lock()
 	defer w.compute.Unlock()
+	memory.watch.lap(&memory.watch.waiting)
 	if w.left {
 		return o, parameters.ErrElsewhere
 	}

@@ -3,9 +3,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -98,6 +100,54 @@ func TestFitMetrics(t *testing.T) {
 	require.Equal(t, statusStopped, r.end(), r.out.String())
 	_, err := http.Get(urls["0"])
 	require.Error(t, err, "nothing listens any more")
+}
+
+// TestFitServerMetrics asks all tasks of a job on parameter servers: workers and the coordinator count steps, and servers
+// what they read and apply, while the job runs.
+func TestFitServerMetrics(t *testing.T) {
+	dir := smallModel(t)
+	path := func(name string) string { return filepath.Join(dir, name) }
+	t.Setenv(role, "keras")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out := lockedText{mu: make(chan struct{}, 1)}
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, []string{"launch", "--ps", "2", "--workers", "2", "--", os.Args[0], "fit", path("model.keras"), "--x", path("both.npz"), "--y", path("both.npz"), "--batch-size", "3",
+			"--epochs", "1000000", "--steps-per-epoch", "50", "--verbose", "0", "--output", path("out.keras"), "--strategy", "parameterserver", "--metrics-addr", ":0"}, &out, &out)
+	}()
+	address := regexp.MustCompile(`\[(worker|ps|coordinator) ?(\d?)\] metrics at (http://127\.0\.0\.1:\d+/metrics)`)
+	names := map[string]string{"worker": "steps_total", "coordinator": "steps_total", "ps": "ps_gradients_total"}
+	seen := map[string]bool{}
+	require.Eventually(t, func() bool {
+		for _, m := range address.FindAllStringSubmatch(out.String(), -1) {
+			task := map[string]string{"coordinator": "chief"}[m[1]]
+			if task == "" {
+				task = m[1]
+			}
+			if m[2] == "" {
+				m[2] = "0"
+			}
+			values, err := scrape(m[3])
+			if err != nil {
+				return false
+			}
+			label := fmt.Sprintf(`{task="%s:%s"`, task, m[2])
+			enough := values["gokeras_"+names[m[1]]+label+"}"] >= 40
+			switch m[1] {
+			case "worker":
+				enough = enough && values["gokeras_step_seconds_total"+label+`,phase="compute"}`] > 0 && values["gokeras_step_seconds_total"+label+`,phase="communication"}`] > 0
+			case "ps":
+				enough = enough && values["gokeras_ps_rows_read_total"+label+"}"] > 0
+			}
+			if enough {
+				seen[task+m[2]] = true
+			}
+		}
+		return len(seen) == 5
+	}, time.Minute, 10*time.Millisecond, "%v", seen)
+	cancel()
+	<-ended
 }
 
 func TestFitMetricsAddress(t *testing.T) {

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/monitor"
 	"github.com/gokeras/gokeras/distribute/parameterserver"
 )
 
@@ -52,14 +50,12 @@ func (f *fitFlags) serveVariables(c *cobra.Command) (bool, error) {
 		if err != nil {
 			return true, errors.Join(err, server.Close())
 		}
-		l, err := net.Listen("tcp", address)
+		answers, err := monitor.Serve(address, server)
 		if err != nil {
 			return true, errors.Join(fmt.Errorf("fit: --metrics-addr: %w", err), server.Close())
 		}
-		fmt.Fprintf(c.ErrOrStderr(), "metrics at http://%s/metrics\n", l.Addr())
-		answers := &http.Server{Handler: server, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10}
-		go func() { _ = answers.Serve(l) }() // until it is closed
 		defer answers.Close()
+		fmt.Fprintf(c.ErrOrStderr(), "metrics at http://%s/metrics\n", answers.Address())
 	}
 	return true, server.Serve(c.Context())
 }

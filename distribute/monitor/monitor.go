@@ -115,6 +115,14 @@ func (m *Monitor) End(steps int) {
 	m.last = Phases{p.Input / n, p.Compute / n, p.Communication / n, p.Waiting / n}
 }
 
+// Record adds a step whose phases somebody else has measured.
+func (m *Monitor) Record(p Phases) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.total, m.last = m.total.plus(p), p
+	m.steps++
+}
+
 // pass returns what collectives took since the mark, and what is left of the time, and sets the mark.
 func (m *Monitor) pass() (rest time.Duration, p Phases) {
 	now, t := m.options.Now(), m.traffic()

@@ -82,7 +82,10 @@ type Server struct {
 
 // Serve starts to answer at address, HOST:PORT. Without a host it is the loopback interface; "" is any free port there,
 // which [Server.Address] tells.
-func (m *Monitor) Serve(address string) (*Server, error) {
+func (m *Monitor) Serve(address string) (*Server, error) { return Serve(address, m) }
+
+// Serve is [Monitor.Serve] of other metrics, such as those of a parameter server.
+func Serve(address string, metrics http.Handler) (*Server, error) {
 	if address == "" {
 		address = ":0"
 	}
@@ -98,7 +101,7 @@ func (m *Monitor) Serve(address string) (*Server, error) {
 		return nil, fmt.Errorf("monitor: cannot listen on %s: %w", address, err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/metrics", m)
+	mux.Handle("/metrics", metrics)
 	s := &Server{listener: l, done: make(chan error, 1), server: &http.Server{
 		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 	}}

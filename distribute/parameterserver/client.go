@@ -31,6 +31,9 @@ type client struct {
 
 func newClient(s *settings) (*client, error) {
 	c := &client{s: s, variables: map[string]*parameters.Variable{}}
+	if err := s.checkSecurity(); err != nil {
+		return nil, err
+	}
 	for _, m := range s.servers {
 		conn, err := s.dial(m.Address)
 		if err != nil {

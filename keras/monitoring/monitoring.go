@@ -3,6 +3,8 @@
 package monitoring
 
 import (
+	"time"
+
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/monitor"
@@ -15,6 +17,9 @@ import (
 //	server, err := m.Serve("127.0.0.1:9100")
 //	model.Fit(ctx, data, keras.Callbacks(monitoring.Steps(m)))
 //
+// On parameter servers a worker tells of its own steps: communication is reading weights and sending gradients, waiting
+// that for the step before. The coordinator counts the steps of all workers; each has the time since the one before.
+//
 // Validation, and what other callbacks do at the ends of epochs, belongs to no step. With steps per execution k the
 // phases of the last step are means over k.
 func Steps(m *monitor.Monitor) callbacks.Callback { return &steps{monitor: m} }
@@ -22,7 +27,9 @@ func Steps(m *monitor.Monitor) callbacks.Callback { return &steps{monitor: m} }
 type steps struct {
 	callbacks.Base
 	monitor *monitor.Monitor
-	first   int // batch of the execution that runs
+	next    int  // batch that ends next
+	known   bool // next is
+	begun   bool // a step
 }
 
 var _ callbacks.BatchCallback = (*steps)(nil)
@@ -42,19 +49,37 @@ func (s *steps) SetModel(m callbacks.Model) {
 
 // OnEpochBegin begins to measure.
 func (s *steps) OnEpochBegin(int) error {
+	s.known, s.begun = false, false
 	s.monitor.Start()
 	return nil
 }
 
-// OnTrainBatchBegin is called when the batch is there.
+// OnTrainBatchBegin is called when the batch is there: on the coordinator of parameter servers before others have
+// ended.
 func (s *steps) OnTrainBatchBegin(batch int) error {
-	s.first = batch
-	s.monitor.Begin()
+	if !s.known {
+		s.next, s.known = batch, true
+	}
+	s.begin()
 	return nil
+}
+
+func (s *steps) begin() {
+	if !s.begun {
+		s.begun = true
+		s.monitor.Begin()
+	}
 }
 
 // OnTrainBatchEnd is called when the step is done.
 func (s *steps) OnTrainBatchEnd(batch int, _ *callbacks.Logs) error {
-	s.monitor.End(batch - s.first + 1)
+	s.begin()
+	s.monitor.End(batch - s.next + 1)
+	s.next, s.begun = batch+1, false
 	return nil
+}
+
+// OnWorkerStep is called on workers of parameter servers, whose other hooks run on the coordinator.
+func (s *steps) OnWorkerStep(input, compute, communication, waiting time.Duration) {
+	s.monitor.Record(monitor.Phases{Input: input, Compute: compute, Communication: communication, Waiting: waiting})
 }

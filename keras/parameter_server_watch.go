@@ -1,0 +1,46 @@
+package keras
+
+import (
+	"time"
+
+	"github.com/gokeras/gokeras/callbacks"
+)
+
+// workerStepWatcher is implemented by callbacks that are told of the steps that this worker of parameter servers has
+// made; other hooks run on the coordinator. Steps end on any goroutine.
+type workerStepWatcher interface {
+	OnWorkerStep(input, compute, communication, waiting time.Duration)
+}
+
+// stepWatch measures what a step of a worker takes.
+type stepWatch struct {
+	watchers                               []workerStepWatcher
+	mark                                   time.Time
+	input, compute, communication, waiting time.Duration
+}
+
+// newStepWatch begins a step.
+func newStepWatch(all []callbacks.Callback) *stepWatch {
+	s := &stepWatch{}
+	for _, c := range all {
+		if one, ok := c.(workerStepWatcher); ok {
+			s.watchers = append(s.watchers, one)
+		}
+	}
+	s.mark = time.Now()
+	return s
+}
+
+// lap adds the time since the last one to a phase.
+func (s *stepWatch) lap(phase *time.Duration) {
+	now := time.Now()
+	*phase += now.Sub(s.mark)
+	s.mark = now
+}
+
+// end tells the callbacks.
+func (s *stepWatch) end() {
+	for _, w := range s.watchers {
+		w.OnWorkerStep(s.input, s.compute, s.communication, s.waiting)
+	}
+}
