@@ -102,8 +102,8 @@ func TestFitMetrics(t *testing.T) {
 	require.Error(t, err, "nothing listens any more")
 }
 
-// TestFitServerMetrics asks all tasks of a job on parameter servers: workers and the coordinator count steps, and servers
-// what they read and apply, while the job runs.
+// TestFitServerMetrics asks all tasks of a job on parameter servers: workers and the coordinator count steps, and
+// servers what they read and apply, while the job runs.
 func TestFitServerMetrics(t *testing.T) {
 	dir := smallModel(t)
 	path := func(name string) string { return filepath.Join(dir, name) }

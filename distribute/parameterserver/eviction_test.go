@@ -110,8 +110,8 @@ func (m *modelTable) evict() {
 	}
 }
 
-// TestEvictionAcrossRestarts: look-ups, updates, snapshots, kills, torn ends of the log and restarts at random, beside a
-// table that is a map. What was acknowledged is there, an update under way at a kill counts once, and a row that was
+// TestEvictionAcrossRestarts: look-ups, updates, snapshots, kills, torn ends of the log and restarts at random, beside
+// a table that is a map. What was acknowledged is there, an update under way at a kill counts once, and a row that was
 // evicted begins anew when its grace is over: it never comes back with the values that it had.
 func TestEvictionAcrossRestarts(t *testing.T) {
 	for name, spec := range map[string]parameters.Spec{
