@@ -258,6 +258,9 @@ func (f *fitFlags) train(c *cobra.Command, m *keras.Model, source data.Dataset, 
 		if failed := write(); failed != nil {
 			return failed
 		}
+		if f.strategy == onServers && !isChief() {
+			return errors.New("interrupted; the coordinator writes what was reached")
+		}
 		return f.errStopped()
 	}
 	return m.OnChief(c.Context(), write)

@@ -217,7 +217,11 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 		}
 		silent := time.Since(began)
 		if silent > patience {
-			return nil, &ServerError{Task: l.member.Task.String(), Address: l.member.Address, Silent: silent, Err: errors.New(status.Convert(err).Message())}
+			late := ""
+			if l.s.task.Type == cluster.Worker {
+				late = "; or the job has ended, and nothing is left to do for this worker"
+			}
+			return nil, &ServerError{Task: l.member.Task.String(), Address: l.member.Address, Silent: silent, Err: errors.New(status.Convert(err).Message()), late: late}
 		}
 		if (status.Code(err) == codes.DeadlineExceeded || silent > l.s.Deadline) && !l.lost.Swap(true) {
 			l.s.Observe(fmt.Sprintf("%v at %s has not answered for %v; waiting up to %v for it", l.member.Task, l.member.Address, silent.Round(time.Millisecond), patience))

@@ -156,11 +156,13 @@ type ServerError struct {
 	Address string
 	Silent  time.Duration // how long nothing came
 	Err     error
+
+	late string // what else it may mean
 }
 
 // Error names the server.
 func (e *ServerError) Error() string {
-	return fmt.Sprintf("parameterserver: %s at %s has not answered for %v: %v; start it again with the same Directory, then the job goes on", e.Task, e.Address, e.Silent.Round(time.Millisecond), e.Err)
+	return fmt.Sprintf("parameterserver: %s at %s has not answered for %v: %v; start it again with the same Directory, then the job goes on%s", e.Task, e.Address, e.Silent.Round(time.Millisecond), e.Err, e.late)
 }
 
 // Unwrap returns what the last attempt gave.

@@ -86,7 +86,7 @@ func (w *worker) waitOver(ctx context.Context) error {
 		case <-news:
 		case <-look:
 		case <-timeout:
-			return fmt.Errorf("parameterserver: %v has heard of no coordinator for %v; start it, or end this worker", w.s.task, w.s.JoinTimeout)
+			return fmt.Errorf("parameterserver: %v has heard of no coordinator for %v; start it, or end this worker if the job is over", w.s.task, w.s.JoinTimeout)
 		}
 	}
 }
