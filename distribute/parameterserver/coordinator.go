@@ -29,6 +29,7 @@ type coordinator struct {
 	wait     sync.WaitGroup // for those that attend to workers, which end when the workers leave
 	watching sync.WaitGroup // for those that follow servers with copies, which end with ctx
 	news     broadcast
+	pulse    pulse
 
 	mu       sync.Mutex
 	round    uint64 // that was settled last
@@ -96,6 +97,11 @@ func (co *coordinator) begin(ctx context.Context) error {
 	co.term, co.round, co.d, co.workless = term, settled, protocol.NewDispatcher(term, s.InFlight), time.Now()
 	co.d.Window = uint64(s.Consistency.Staleness)
 	close(ready)
+	co.watching.Go(func() {
+		co.pulse.run(co.ctx, s.Deadline, func(gap time.Duration) {
+			s.Observe(fmt.Sprintf("this coordinator was itself stopped for %v; tasks are not blamed for that time", gap.Round(time.Millisecond)))
+		})
+	})
 	for i := range s.workers {
 		co.wait.Add(1)
 		go co.attend(i)
@@ -262,8 +268,8 @@ func (c *coordinator) visit(i int) error {
 	defer conn.Close()
 	ctx, cancel := context.WithCancel(c.s.introduce(c.ctx))
 	defer cancel()
-	silent := time.AfterFunc(c.s.Deadline, cancel) // until something comes
-	defer silent.Stop()
+	silent := c.pulse.silence(c.s.Deadline, cancel) // until something comes
+	defer silent.timer.Stop()
 	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, workMethod)
 	if err != nil {
 		return err
@@ -295,7 +301,7 @@ func (c *coordinator) visit(i int) error {
 	c.mu.Unlock()
 	var timedOut atomic.Bool
 	go c.feed(ctx, stream, w)
-	err = c.listen(stream, w, func() { silent.Reset(c.s.Deadline) })
+	err = c.listen(stream, w, silent.heard)
 	timedOut.Store(ctx.Err() != nil && c.ctx.Err() == nil)
 	c.mu.Lock()
 	c.d.Lost(w)
