@@ -17,6 +17,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/nvml"
+	"github.com/gokeras/gokeras/kernels/internal/unreachable"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -61,7 +62,7 @@ type backend struct {
 	survey  func() (nvml.Machine, error)
 	kept    func() *kept.Folder // for compiled kernels
 	sharing bool                // processes may meet on one GPU, for tests
-	dead    morgue
+	dead    unreachable.List
 	host    func() string // where this process runs
 }
 

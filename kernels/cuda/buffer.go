@@ -10,6 +10,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/internal/unreachable"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -36,7 +37,7 @@ func (d *device) newBuffer(t ir.Type) (*buffer, error) {
 			return nil, err
 		}
 	}
-	d.dead.watch(b)
+	d.dead.Watch(b)
 	return b, nil
 }
 
@@ -247,6 +248,6 @@ func (b *buffer) Free() {
 		return
 	}
 	b.freed = true
-	forget(b)
+	unreachable.Forget(b)
 	b.device.free(b.address, int64(b.typ.Bytes()))
 }

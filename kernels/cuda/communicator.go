@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/internal/unreachable"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -58,7 +59,7 @@ func (g *group) ends() []kernels.Communicator {
 	for i := range all {
 		c := &communicator{group: g, replica: i}
 		if g.link == nil { // other processes would not know
-			g.backend.dead.watch(c)
+			g.backend.dead.Watch(c)
 		}
 		all[i] = c
 	}
@@ -86,7 +87,7 @@ func (c *communicator) Abort(err error) { c.group.end(err) }
 
 // Close ends calls under way. The last end releases what the group holds.
 func (c *communicator) Close() {
-	forget(c)
+	unreachable.Forget(c)
 	g := c.group
 	g.mu.Lock()
 	g.fail(errClosed)

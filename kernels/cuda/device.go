@@ -12,6 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/kept"
+	"github.com/gokeras/gokeras/kernels/internal/unreachable"
 )
 
 // device is a GPU with its memory and the host memory that copies go through.
@@ -27,7 +28,7 @@ type device struct {
 	used   int64
 	idle   []*block
 	stages []*stage // without a block, to be used again
-	dead   *morgue
+	dead   *unreachable.List
 	// blocking: the host waits for each kernel, so that an error names its layer.
 	blocking bool
 
@@ -115,7 +116,7 @@ func (d *device) alloc(bytes int64, what string) (driver.Address, error) {
 		}
 	}
 	if errors.As(err, &full) {
-		d.dead.collect()
+		d.dead.Collect()
 		return d.tryAlloc(bytes, what, d.Stream)
 	}
 	return a, err

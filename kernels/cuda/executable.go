@@ -13,6 +13,7 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
+	"github.com/gokeras/gokeras/kernels/internal/unreachable"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -60,7 +61,7 @@ func (b *backend) executable(p *ir.Program, plan *lower.Plan) *executable {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e.number = b.numberOf(plan.Checks)
-	b.dead.watch(e)
+	b.dead.Watch(e)
 	return e
 }
 
@@ -126,12 +127,12 @@ func (e *executable) Stats() kernels.Stats {
 
 // Close forgets the program when the last session is closed.
 func (e *executable) Close() {
-	forget(e)
+	unreachable.Forget(e)
 	e.release()
 }
 
 // discard is Close of an executable that nobody can reach: its sessions are gone.
-func (e *executable) discard() { e.release() }
+func (e *executable) Discard() { e.release() }
 
 func (e *executable) release() {
 	e.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
+	"github.com/gokeras/gokeras/kernels/internal/unreachable"
 )
 
 // queue chains launches on one device by a failure flag in the device's memory: kernels that replace inputs end at once
@@ -58,7 +59,7 @@ func (d *device) newQueue(b *backend) (*queue, error) {
 	if q.reset(); q.err != nil {
 		return nil, errors.Join(q.err, d.free(flag, lower.FlagBytes))
 	}
-	d.dead.watch(q)
+	d.dead.Watch(q)
 	return q, nil
 }
 
@@ -247,7 +248,7 @@ func (q *queue) Close() {
 		return
 	}
 	q.closed = true
-	forget(q)
+	unreachable.Forget(q)
 	for _, e := range q.ring {
 		e.mu.Lock()
 		e.settle()

@@ -14,6 +14,7 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
+	"github.com/gokeras/gokeras/kernels/internal/unreachable"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -65,13 +66,13 @@ func (e *executable) NewSession(o kernels.SessionOptions) (kernels.Session, erro
 			return nil, err
 		}
 	}
-	d.dead.watch(s)
+	d.dead.Watch(s)
 	return s, nil
 }
 
 // Close releases the memory when the launches so far are over.
 func (s *session) Close() {
-	forget(s)
+	unreachable.Forget(s)
 	d := s.device
 	s.leave()
 	if s.graph != 0 {

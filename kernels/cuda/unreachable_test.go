@@ -68,7 +68,7 @@ func wholeRun(t *testing.T, kind string, devices int) error {
 // vacate waits until all that is garbage is given back.
 func vacate(b *backend) error {
 	for range 6 {
-		b.dead.collect()
+		b.dead.Collect()
 	}
 	return b.close()
 }

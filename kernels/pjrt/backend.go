@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/internal/unreachable"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
 )
@@ -28,6 +29,7 @@ type Backend struct {
 	meshes  *meshes
 	loaded  atomic.Int64   // programs that came from the cache
 	hosts   *kernels.Hosts // that the devices belong to; nil: this process. See [Backend.Join]
+	dead    unreachable.List
 
 	once   sync.Once
 	client *capi.Client
@@ -167,13 +169,14 @@ func (b *Backend) Info() (Info, error) {
 	return info, err
 }
 
-// Close ends the connection. All buffers and executables must have been freed.
+// Close ends the connection. Buffers and executables that have not been freed must not be used any more.
 func (b *Backend) Close() error {
 	b.once.Do(func() { b.err = errors.New("pjrt: the backend is closed") })
 	if b.client == nil {
 		return nil
 	}
-	err := b.client.Close()
+	b.dead.Collect()
+	err := errors.Join(b.meshes.close(), b.client.Close())
 	b.client, b.err = nil, errors.New("pjrt: the backend is closed")
 	return err
 }

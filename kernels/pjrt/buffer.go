@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/internal/unreachable"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
 )
@@ -78,12 +79,13 @@ func (o *object) await() error {
 // buffer is memory on a device. Plugins have no buffers that can be written: each run and each upload makes a new one,
 // which takes the place of the one before.
 type buffer struct {
-	client *capi.Client
-	place  uintptr // the plugin's device
-	memory uintptr // where the contents lie between programs; 0: the default memory of the device
-	usual  uintptr // the default memory, where memory is not 0
-	device kernels.Device
-	typ    ir.Type
+	backend *Backend
+	client  *capi.Client
+	place   uintptr // the plugin's device
+	memory  uintptr // where the contents lie between programs; 0: the default memory of the device
+	usual   uintptr // the default memory, where memory is not 0
+	device  kernels.Device
+	typ     ir.Type
 
 	mu     sync.Mutex
 	object *object // nil while nothing but zeros has been written
@@ -103,7 +105,9 @@ func (b *Backend) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error)
 	if err := kernels.CheckType(d.Kind, t.DType, b.HasType); err != nil {
 		return nil, err
 	}
-	return &buffer{client: client, place: place, device: d, typ: t}, nil
+	own := &buffer{backend: b, client: client, place: place, device: d, typ: t}
+	b.dead.Watch(own)
+	return own, nil
 }
 
 func (b *buffer) Type() ir.Type          { return b.typ }
@@ -140,7 +144,11 @@ func (b *buffer) Write(src []byte) error {
 
 func (b *buffer) write(src []byte) error {
 	b.settle()
-	handle, err := b.client.Upload(b.place, b.memory, elementTypes[b.typ.DType], b.typ.Shape, src)
+	var handle uintptr
+	err := b.backend.withRoom(func() (err error) {
+		handle, err = b.client.Upload(b.place, b.memory, elementTypes[b.typ.DType], b.typ.Shape, src)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("pjrt: writing %v to %v: %w", b.typ, b.device, err)
 	}
@@ -288,6 +296,12 @@ func (b *buffer) Exchange(other kernels.Buffer) error {
 
 // Free gives the memory back when what was launched is over.
 func (b *buffer) Free() {
+	unreachable.Forget(b)
+	b.Discard()
+}
+
+// Discard is Free of a buffer that nobody can reach.
+func (b *buffer) Discard() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.settle()

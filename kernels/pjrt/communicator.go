@@ -116,6 +116,7 @@ func (g *group) bring(ctx context.Context, p *part) kernels.Event {
 	if m.err != nil && g.err == nil {
 		g.err = m.err
 	}
+	m.parts = nil // they hold what the buffers hold that wait for the meeting, in a circle
 	close(m.over)
 	return p.event
 }
@@ -176,6 +177,7 @@ func (g *group) fail(err error) {
 			p.drop()
 		}
 	}
+	m.parts = nil
 }
 
 // end is fail for callers who do not hold mu.

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/internal/unreachable"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
 	"github.com/gokeras/gokeras/kernels/stablehlo"
@@ -58,6 +59,7 @@ func (b *Backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Exec
 		return nil, err
 	}
 	e := &executable{backend: b, client: client, program: p, module: module, number: number, replicas: replicas, ahead: ahead(p), compiled: map[string]*compiled{}}
+	b.dead.Watch(e)
 	if replicas == 1 { // which devices several replicas have is known when they meet
 		place, failed := b.placementOf([]kernels.Device{o.Device})
 		if failed != nil {
@@ -140,6 +142,12 @@ func (e *executable) Stats() kernels.Stats {
 
 // Close forgets the program. The plugin's code is freed with the last session.
 func (e *executable) Close() {
+	unreachable.Forget(e)
+	e.Discard()
+}
+
+// Discard is Close of a program that nobody can reach.
+func (e *executable) Discard() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.closed = true
@@ -213,11 +221,18 @@ func (e *executable) NewSession(o kernels.SessionOptions) (kernels.Session, erro
 		return nil, fmt.Errorf("pjrt: program %q was closed", e.program.Name)
 	}
 	e.sessions++
+	e.backend.dead.Watch(s)
 	return s, nil
 }
 
 // Close gives the session back, which holds no memory of its own.
 func (s *session) Close() {
+	unreachable.Forget(s)
+	s.Discard()
+}
+
+// Discard is Close of a session that nobody can reach.
+func (s *session) Discard() {
 	s.once.Do(func() {
 		e := s.executable
 		e.mu.Lock()
@@ -400,7 +415,7 @@ func (e *executable) run(at *placement, parts []*part, remote *link) (err error)
 	slices.Sort(keep)
 	keep = slices.Compact(keep)
 	if remote == nil {
-		err = l.Run(keep)
+		err = e.backend.withRoom(func() error { return l.Run(keep) })
 	} else {
 		err = remote.run(l, keep)
 	}

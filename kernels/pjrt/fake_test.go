@@ -22,7 +22,7 @@ import (
 // fakePlugin is testdata/plugin.c: a plugin that counts what is alive and fails one call.
 type fakePlugin struct {
 	path  string
-	reset func(entry, call, version, beyond, outputs int64)
+	reset func(entry, call, version, beyond int64)
 	alive func(what int64) int64
 	calls func(entry int64) int64
 	// host says whether the host can reach the devices' memory.
@@ -226,20 +226,20 @@ func TestEveryCallFailsOnce(t *testing.T) {
 		if entry == 616 || entry == 624 { // how memory is read that the host can reach, in place of 600
 			f.host(1)
 		}
-		f.reset(-1, 0, 115, 0, 2)
+		f.reset(-1, 0, 115, 0)
 		require.NoError(t, tour(ctx, f.path))
 		n := f.calls(entry) // without those of finalizers
 		require.NotZero(t, n, "the function at %d is not called", entry)
 		require.Empty(t, f.leaks(""))
 		for call := int64(1); call <= n; call++ {
-			f.reset(entry, call, 115, 0, 2)
+			f.reset(entry, call, 115, 0)
 			err := tour(ctx, f.path)
 			require.NoError(t, ctx.Err(), "call %d of the function at %d hangs", call, entry)
 			hidden := entry == 72 || entry == 608 || entry == 808 // attributes and statistics are optional, copies work without knowing
 			if !hidden && object == "" {
 				require.ErrorContains(t, err, "injected", "call %d of the function at %d", call, entry)
 			}
-			f.reset(-1, 0, 115, 0, 2)
+			f.reset(-1, 0, 115, 0)
 			require.Empty(t, f.leaks(object), "after call %d of the function at %d", call, entry)
 			total++
 		}
@@ -256,19 +256,19 @@ func (f *fakePlugin) forget(what string) {
 // Older and newer plugins: the interface that is too old is refused, and one that knows longer arguments is content.
 func TestPluginVersions(t *testing.T) {
 	f := fake(t)
-	defer f.reset(-1, 0, 115, 0, 2)
+	defer f.reset(-1, 0, 115, 0)
 	for _, version := range []int64{57, 81, 115, 400} {
-		f.reset(-1, 0, version, 0, 2)
+		f.reset(-1, 0, version, 0)
 		require.NoError(t, tour(t.Context(), f.path), "0.%d", version)
 	}
-	f.reset(-1, 0, 400, 64, 2)
+	f.reset(-1, 0, 400, 64)
 	require.NoError(t, tour(t.Context(), f.path), "a plugin whose arguments have grown by 64 bytes")
-	f.reset(-1, 0, 56, 0, 2)
+	f.reset(-1, 0, 56, 0)
 	require.ErrorContains(t, tour(t.Context(), f.path), "has version 0.56 of the plugin interface; expected 0.57 or later")
-	f.reset(-1, 0, 1003, 0, 2)
+	f.reset(-1, 0, 1003, 0)
 	require.ErrorContains(t, tour(t.Context(), f.path), "has version 1.3 of the plugin interface")
-	f.reset(-1, 0, 115, 4096, 2)
+	f.reset(-1, 0, 115, 4096)
 	require.ErrorContains(t, tour(t.Context(), f.path), "too short")
-	f.reset(-1, 0, 115, 0, 2)
+	f.reset(-1, 0, 115, 0)
 	require.Empty(t, f.leaks(""))
 }

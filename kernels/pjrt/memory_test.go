@@ -81,7 +81,7 @@ func TestMemoriesOfOlderPlugins(t *testing.T) {
 		message  string
 		memories int
 	}{{304, "does not say which memory programs use", 2}, {296, "does not tell memories apart (interface 0.115)", 0}} {
-		f.reset(-1, 0, 115, 0, 2)
+		f.reset(-1, 0, 115, 0)
 		b := pjrt.New("fake", f.path)
 		require.NoError(t, b.Open(d)) // which fills the table
 		lacks(c.entry)

@@ -104,7 +104,9 @@ func (s *meshes) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &meshBuffer{mesh: m, typ: t}, nil
+	b := &meshBuffer{mesh: m, typ: t}
+	m.backend.dead.Watch(b)
+	return b, nil
 }
 
 // NewQueue opens a queue, which is the caller.
@@ -143,10 +145,25 @@ func (s *meshes) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Execu
 		return nil, err
 	}
 	e := &meshExecutable{mesh: m, program: p, module: module, layouts: layouts, replicas: replicas, codes: map[string]*capi.Executable{}}
+	m.backend.dead.Watch(e)
 	if replicas == 1 {
 		_, err = e.on([]*mesh{m})
 	}
 	return e, err
+}
+
+// close frees what the meshes hold themselves.
+func (s *meshes) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var err error
+	for _, m := range s.all {
+		m.mu.Lock()
+		err = errors.Join(err, m.flag.free(m.client))
+		m.flag = nil
+		m.mu.Unlock()
+	}
+	return err
 }
 
 // zeros is the failure flag of a run before which none failed. The caller holds the mesh.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/internal/parts"
+	"github.com/gokeras/gokeras/kernels/internal/unreachable"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
 )
@@ -30,8 +31,11 @@ func (m *mesh) spread(t ir.Type, layout []int, data []byte) (*spread, error) {
 		} else {
 			m.shape.Cut(t, layout, device, own, data)
 		}
-		handle, err := m.client.Upload(place, 0, elementTypes[t.DType], part.Shape, own)
-		if err != nil {
+		var handle uintptr
+		if err := m.backend.withRoom(func() (err error) {
+			handle, err = m.client.Upload(place, 0, elementTypes[t.DType], part.Shape, own)
+			return err
+		}); err != nil {
 			return nil, errors.Join(fmt.Errorf("pjrt: writing %v to %v: %w", t, m.name, err), s.free(m.client))
 		}
 		s.handles = append(s.handles, handle)
@@ -187,6 +191,12 @@ func (b *meshBuffer) PartShape() []int {
 
 // Free gives the memory back.
 func (b *meshBuffer) Free() {
+	unreachable.Forget(b)
+	b.Discard()
+}
+
+// Discard is Free of a buffer that nobody can reach.
+func (b *meshBuffer) Discard() {
 	b.mesh.mu.Lock()
 	defer b.mesh.mu.Unlock()
 	b.host = nil

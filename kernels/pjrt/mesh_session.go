@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/internal/unreachable"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
 	"github.com/gokeras/gokeras/kernels/stablehlo"
@@ -69,6 +70,12 @@ func (e *meshExecutable) Stats() kernels.Stats {
 
 // Close forgets the program; the code goes with the last session.
 func (e *meshExecutable) Close() {
+	unreachable.Forget(e)
+	e.Discard()
+}
+
+// Discard is Close of a program that nobody can reach.
+func (e *meshExecutable) Discard() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.closed = true
@@ -103,7 +110,9 @@ func (e *meshExecutable) NewSession(o kernels.SessionOptions) (kernels.Session, 
 		return nil, fmt.Errorf("pjrt: program %q was closed", e.program.Name)
 	}
 	e.sessions++
-	return &meshSession{meshExecutable: e, mesh: m, replica: o.Replica}, nil
+	s := &meshSession{meshExecutable: e, mesh: m, replica: o.Replica}
+	m.backend.dead.Watch(s)
+	return s, nil
 }
 
 // meshSession runs the program, on one mesh of a replica.
@@ -118,6 +127,12 @@ type meshSession struct {
 }
 
 func (s *meshSession) Close() {
+	unreachable.Forget(s)
+	s.Discard()
+}
+
+// Discard is Close of a session that nobody can reach.
+func (s *meshSession) Discard() {
 	s.once.Do(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -7,11 +7,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/internal/unreachable"
 	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
 	"github.com/gokeras/gokeras/kernels/stablehlo"
 )
@@ -40,7 +40,9 @@ func (b *Backend) NewQueue(d kernels.Device) (kernels.Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &queue{backend: b, client: client, place: place, device: d, modules: map[int32]*stablehlo.Module{}}, nil
+	q := &queue{backend: b, client: client, place: place, device: d, modules: map[int32]*stablehlo.Module{}}
+	b.dead.Watch(q)
+	return q, nil
 }
 
 func (q *queue) Device() kernels.Device { return q.device }
@@ -167,6 +169,12 @@ func (q *queue) Wait(ctx context.Context) error {
 
 // Close gives the queue back.
 func (q *queue) Close() {
+	unreachable.Forget(q)
+	q.Discard()
+}
+
+// Discard is Close of a queue that nobody can reach.
+func (q *queue) Discard() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.settle()
@@ -191,9 +199,12 @@ type launched struct {
 // newLaunched watches a launch. Who never waits for it leaves its flag to the collector.
 func newLaunched(q *queue, own bool) *launched {
 	e := &launched{queue: q, own: own}
-	runtime.SetFinalizer(e, func(e *launched) { e.flag.release() })
+	q.backend.dead.Watch(e)
 	return e
 }
+
+// Discard lets go of the flag of a launch that nobody will wait for.
+func (e *launched) Discard() { _ = e.flag.release() }
 
 // Wait returns when the launch is over, with its error.
 func (e *launched) Wait(ctx context.Context) error {

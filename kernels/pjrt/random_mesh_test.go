@@ -104,6 +104,23 @@ func runOnce(t *testing.T, b kernels.Backend, d kernels.Device, p *ir.Program, i
 	return results, nil
 }
 
+// meshCases is a case of each op. PJRT_CASES=2/8 is the second of eight parts of all cases.
+func meshCases(b *pjrt.Backend) (cases []kernelstest.Case) {
+	part, parts, seen := 0, 0, map[ir.Op]bool{}
+	fmt.Sscanf(os.Getenv("PJRT_CASES"), "%d/%d", &part, &parts)
+	for i, c := range kernelstest.Selected() {
+		wanted := !seen[c.Op] && (!testing.Short() || i%8 == 0)
+		seen[c.Op] = true
+		if parts > 0 {
+			wanted = i%parts == part-1
+		}
+		if wanted && kernels.CheckTypes(b.Kind(), c.Program, b.HasType) == nil {
+			cases = append(cases, c)
+		}
+	}
+	return cases
+}
+
 // Random programs, and a case of each op, whose inputs lie on the devices of a mesh in random ways, have the results of
 // the reference: XLA divides them. PJRT_PROGRAMS is another number of programs.
 func TestMeshPrograms(t *testing.T) {
@@ -115,14 +132,7 @@ func TestMeshPrograms(t *testing.T) {
 	if text := os.Getenv("PJRT_PROGRAMS"); text != "" {
 		fmt.Sscan(text, &programs)
 	}
-	var cases []kernelstest.Case
-	seen := map[ir.Op]bool{}
-	for i, c := range kernelstest.Selected() {
-		if !seen[c.Op] && (!testing.Short() || i%8 == 0) && kernels.CheckTypes(b.Kind(), c.Program, b.HasType) == nil {
-			cases = append(cases, c)
-		}
-		seen[c.Op] = true
-	}
+	cases := meshCases(b)
 	for seed := range programs {
 		p, inputs := kernelstest.RandomProgram(seed)
 		cases = append(cases, kernelstest.Case{Name: p.Name, Program: p, Inputs: inputs, Units: 1 << 13, Whole: true})

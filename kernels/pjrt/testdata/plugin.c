@@ -1,23 +1,26 @@
-// A PJRT plugin for tests: it computes nothing (output i of a run is input i), counts what is alive, and fails the call that it is told to.
+// A PJRT plugin for tests: it computes nothing (an output that replaces an input is that input, another is zeros), counts what is alive, and fails the
+// call that it is told to.
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define DEVICES 2
 #define ENTRIES 160
+#define RESULTS 200
 
 typedef struct error { int code; const char *message; } error;
 typedef struct device { int id; } device;
 typedef struct memory { int id; const char *kind; device *of; } memory;
 typedef struct buffer { device *place; size_t bytes; int taken; char *data; } buffer;
-typedef struct executable { int loaded; } executable;
+typedef struct executable { int outputs; struct { long bytes; int alias; } output[RESULTS]; } executable;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long alive[5]; // errors, events, clients, executables, buffers
 enum { ERRORS, EVENTS, CLIENTS, EXECUTABLES, BUFFERS };
 static int calls[ENTRIES], fail_entry = -1, fail_call, more; // more: bytes that arguments must have beyond those known here
-static int outputs = 1, host; // host: the memory of the devices is the host's
+static int host; // the memory of the devices is the host's
 static device devices[DEVICES] = {{0}, {1}};
 static memory memories[2 * DEVICES] = {{0, "device", &devices[0]}, {1, "pinned_host", &devices[0]}, {2, "device", &devices[1]}, {3, "pinned_host", &devices[1]}};
 static uint64_t table[ENTRIES];
@@ -63,6 +66,33 @@ static uint64_t words(const char *s) { return (uint64_t)(uintptr_t)s; }
 static void *object(uint64_t w) { return (void *)(uintptr_t)w; }
 static uint64_t event(void) { return (uint64_t)(uintptr_t)made(EVENTS, 1); }
 
+// after is the text behind the next occurrence of a word before an end, or NULL.
+static const char *after(const char *text, const char *word, const char *end) {
+	const char *found = text ? strstr(text, word) : NULL;
+	return found && found < end ? found + strlen(word) : NULL;
+}
+
+// signature reads what the results of a module are: their bytes, and the arguments that they replace.
+static void signature(executable *e, const char *code) {
+	static const char *names[] = {"i1>", "i8>", "ui8>", "i16>", "ui16>", "f16>", "bf16>", "i32>", "ui32>", "f32>", "i64>", "ui64>", "f64>"};
+	static const int sizes[] = {1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 8, 8, 8};
+	const char *first = strstr(code, "@main("), *results = strstr(first, ") -> "), *end = strchr(results, '\n');
+	for (const char *t = after(results, "tensor<", end); t; t = after(t, "tensor<", end)) {
+		long bytes = 1, n;
+		int used;
+		while (sscanf(t, "%ldx%n", &n, &used) == 1) bytes *= n, t += used;
+		for (int i = 0; i < 13; i++)
+			if (!strncmp(t, names[i], strlen(names[i]))) bytes *= sizes[i];
+		if (e->outputs == RESULTS) abort();
+		e->output[e->outputs].bytes = bytes, e->output[e->outputs++].alias = -1;
+	}
+	int argument = 0, output;
+	for (const char *t = after(first, "%arg", results); t; t = after(t, "%arg", results), argument++) {
+		const char *next = after(t, "%arg", results), *alias = after(t, "tf.aliasing_output = ", next ? next : results);
+		if (alias && sscanf(alias, "%d", &output) == 1) e->output[output].alias = argument;
+	}
+}
+
 // Calls about errors return nothing, so they cannot fail.
 static void error_destroy(uint64_t *a) { gone(ERRORS, object(a[2])); }
 static void error_message(uint64_t *a) { error *e = object(a[2]); a[3] = words(e->message); a[4] = strlen(e->message); }
@@ -81,7 +111,14 @@ CALL(addressable, 168, 40)
 	for (int i = 0; i < DEVICES; i++) all[i] = &devices[i];
 	a[3] = (uint64_t)(uintptr_t)all, a[4] = DEVICES;
 END
-CALL(compile, 200, 56) a[6] = (uint64_t)(uintptr_t)made(EXECUTABLES, sizeof(executable)); END
+CALL(compile, 200, 56)
+	executable *e = made(EXECUTABLES, sizeof *e);
+	const uint64_t *program = object(a[3]);
+	char *code = strndup(object(program[2]), program[3]);
+	signature(e, code);
+	free(code);
+	a[6] = (uint64_t)(uintptr_t)e;
+END
 CALL(from_host, 216, 120)
 	static const int sizes[] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 2};
 	size_t bytes = sizes[(int)a[4]];
@@ -109,11 +146,15 @@ CALL(memory_kind, 328, 40) a[3] = words(((memory *)object(a[2]))->kind); a[4] = 
 CALL(memory_debug, 336, 40) a[3] = words("fake memory"); a[4] = 11; END
 CALL(memory_devices, 352, 40) a[3] = (uint64_t)(uintptr_t)&((memory *)object(a[2]))->of, a[4] = 1; END
 CALL(executable_destroy, 360, 24) gone(EXECUTABLES, object(a[2])); END
-CALL(num_outputs, 392, 32) a[3] = outputs; END
+CALL(num_outputs, 392, 32) a[3] = ((executable *)object(a[2]))->outputs; END
 CALL(memory_stats, 808, 64) a[3] = a[4] = a[5] = a[6] = a[7] = 0; END
 CALL(serialize, 432, 56) return fail(12, "not here"); END
 CALL(loaded_destroy, 440, 24) gone(EXECUTABLES, object(a[2])); END
-CALL(loaded_executable, 448, 32) a[3] = (uint64_t)(uintptr_t)made(EXECUTABLES, sizeof(executable)); END
+CALL(loaded_executable, 448, 32)
+	executable *e = made(EXECUTABLES, sizeof *e);
+	*e = *(executable *)object(a[2]);
+	a[3] = (uint64_t)(uintptr_t)e;
+END
 CALL(buffer_destroy, 504, 24)
 	buffer *b = object(a[2]);
 	if (!b->taken) free(b->data);
@@ -154,17 +195,18 @@ CALL(execute, 480, 80)
 			if (b->taken) return fail(3, "an argument was donated");
 			if (b->place->id != (int)r && replicas > 1) return fail(3, "an argument lies on another device");
 		}
+	executable *e = object(a[2]);
 	for (uint64_t r = 0; r < replicas; r++) {
-		for (int i = 0; i < outputs; i++) { // output i takes the memory of input i
-			buffer *in = object(arguments[r][i]), *b = made(BUFFERS, sizeof *b);
-			int kept = 0;
-			for (uint64_t k = 0; k < options[8]; k++) kept |= keep[k] == i;
-			*b = *in;
+		for (int i = 0; i < e->outputs; i++) {
+			buffer *b = made(BUFFERS, sizeof *b), *in = e->output[i].alias < 0 ? NULL : object(arguments[r][e->output[i].alias]);
+			int kept = !in;
+			for (uint64_t k = 0; k < options[8]; k++) kept |= keep[k] == e->output[i].alias;
+			b->place = &devices[replicas > 1 ? r : (uint64_t)((buffer *)object(arguments[r][inputs - 1]))->place->id], b->bytes = e->output[i].bytes;
 			if (kept) {
-				b->data = malloc(in->bytes + 1);
-				memcpy(b->data, in->data, in->bytes);
+				b->data = calloc(1, b->bytes + 1);
+				if (in) memcpy(b->data, in->data, b->bytes);
 			} else
-				in->taken = 1;
+				b->data = in->data, in->taken = 1;
 			results[r][i] = (uint64_t)(uintptr_t)b;
 		}
 		if (events) events[r] = event();
@@ -172,8 +214,8 @@ CALL(execute, 480, 80)
 END
 
 // What tests call: which call fails, the version, what is alive.
-void fake_reset(int64_t entry, int64_t call, int64_t minor, int64_t beyond, int64_t results) {
-	fail_entry = (int)entry, fail_call = (int)call, more = (int)beyond, outputs = (int)results;
+void fake_reset(int64_t entry, int64_t call, int64_t minor, int64_t beyond) {
+	fail_entry = (int)entry, fail_call = (int)call, more = (int)beyond;
 	memset(calls, 0, sizeof calls);
 	table[4] = (uint64_t)(uint32_t)(minor / 1000) | (uint64_t)(uint32_t)(minor % 1000) << 32;
 }

@@ -114,7 +114,9 @@ func (c *Client) CopyTo(device, buffer uintptr) (uintptr, error) {
 
 // Free gives a buffer back; 0 is none.
 func (c *Client) Free(buffer uintptr) error {
-	if buffer == 0 {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if buffer == 0 || c.closed {
 		return nil
 	}
 	return c.Plugin.handle(bufferDestroy, buffer)

@@ -18,6 +18,8 @@ type Client struct {
 	object  uintptr
 	store   uintptr // number of the store that the processes share; 0: none
 
+	mu       sync.RWMutex // held by who gives objects back, so that the client lives meanwhile
+	closed   bool
 	host     sync.Once
 	isOnHost bool // the devices' memory is the host's
 }
@@ -118,8 +120,11 @@ func (c *Client) survey() error {
 	return err
 }
 
-// Close ends the connection. Buffers and executables must have been freed.
+// Close ends the connection. What buffers and executables there are goes with it.
 func (c *Client) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
 	defer stores.remove(c.store)
 	return c.Plugin.handle(clientDestroy, c.object)
 }

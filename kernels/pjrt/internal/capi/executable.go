@@ -91,6 +91,7 @@ func (a *arguments) program(code []byte) uint64 {
 type Executable struct {
 	Outputs int // of each replica
 	plugin  *Plugin
+	client  *Client // nil where the program cannot be run
 	loaded  uintptr
 	object  uintptr
 }
@@ -121,7 +122,7 @@ func (c *Client) Load(serialized []byte) (*Executable, error) {
 }
 
 func (c *Client) loadedAs(loaded uintptr) (*Executable, error) {
-	e := &Executable{plugin: c.Plugin, loaded: loaded}
+	e := &Executable{plugin: c.Plugin, client: c, loaded: loaded}
 	b := newBlock(32)
 	b[2] = uint64(loaded)
 	if err := c.Plugin.call(loadedExecutable, b); err != nil {
@@ -144,6 +145,13 @@ func (e *Executable) count() error {
 
 // Close frees the executable.
 func (e *Executable) Close() error {
+	if e.client != nil {
+		e.client.mu.RLock()
+		defer e.client.mu.RUnlock()
+		if e.client.closed {
+			return nil
+		}
+	}
 	var err error
 	if e.object != 0 {
 		err = e.plugin.handle(executableDestroy, e.object)
