@@ -125,6 +125,7 @@ for name in mlp-784-512-512 mnist-cnn-adam-batch square-bfloat16-product predict
 	lstm-128-over-100 ; do
 	row $name 60
 done
+grep -q 'cuBLASLt.*: found, used' "$GOKERAS_GPU/facts.log" && row square-bfloat16-product-by 60
 one table '^TestHardwareTable$' 20
 # 5. PyTorch, if there is one, on the same card.
 if timeout 60 python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then

@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/cublas"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/kept"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/libraries"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/nvml"
@@ -26,6 +28,7 @@ const Kind = "cuda"
 
 func init() {
 	own.measure, own.kept, own.tuning = timed, kept.Open, newTuning()
+	own.findBLAS, own.openBLAS = libraries.CUBLASLt, cublas.Open
 	kernels.Register(own)
 	kernels.RegisterAlias("gpu", Kind)
 }
@@ -55,6 +58,12 @@ type backend struct {
 
 	pick   func(lower.Question) int // which kernel of several is taken; nil: those that were measured
 	tuning *tuning                  // nil: nothing is measured
+
+	findBLAS func(driver int) libraries.Found // cuBLASLt; nil: it is not looked for
+	openBLAS func(path string) (cublas.API, error)
+	pickBLAS func(lower.Question) bool // what it makes, for tests; nil: what was measured
+	looking  sync.Once
+	foundLT  libraries.Found
 
 	choosing sync.Mutex
 	choices  map[string]*choice // of groups of one process, by their devices

@@ -39,6 +39,8 @@ func (c *cursor) next(s *session) (*lower.Step, error) {
 			err = s.kernel(step)
 		case lower.While:
 			err = s.while(step)
+		case lower.Multiply:
+			err = s.multiply(step)
 		case lower.Loop:
 			if step.Length > 0 {
 				s.enter(step, 0)

@@ -34,6 +34,8 @@ type device struct {
 
 	crossing crossing
 
+	blas blas // cuBLASLt
+
 	feeding sync.Mutex // guards feed; comes before the order
 	feed    feed
 
@@ -298,6 +300,7 @@ func (d *device) close() error {
 		for _, b := range d.idle {
 			all = append(all, d.Err(d.API.HostFree(b.memory), "cuMemFreeHost"), d.Err(d.API.DestroyEvent(b.event), "cuEventDestroy_v2"))
 		}
+		all = append(all, d.blas.close())
 		for _, a := range d.retired {
 			all = append(all, d.Err(d.API.FreeShared(a), "cuMemFree_v2"))
 		}

@@ -71,8 +71,8 @@ func (b *backend) gpus() ([]GPU, error) {
 }
 
 // Libraries tells, in a line each, which libraries of NVIDIA this machine has besides the driver, of which version, and
-// what they are used for. None is needed: all kernels are this package's own. Versions that could not be used are
-// ignored, and said so.
+// what they are used for. None is needed: every operation has a kernel of this package's own. Versions that could not
+// be used are ignored, and said so.
 func Libraries() []string { return own.libraries() }
 
 func (b *backend) libraries() []string {

@@ -20,6 +20,7 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/losses"
@@ -108,8 +109,13 @@ func predictTime(t testing.TB, device string, network []layers.Layer, calls int)
 	return best
 }
 
-// productTime returns the time of a square product of bfloat16, one of several in a row.
-func productTime(t testing.TB, b kernels.Backend, d kernels.Device, n, rounds int) time.Duration {
+// productTime returns the time of a square product of bfloat16, one of several in a row, by our own kernel or by
+// cuBLASLt.
+func productTime(t testing.TB, b kernels.Backend, d kernels.Device, n, rounds int, library bool) time.Duration {
+	own := b.(*backend)
+	before := own.pickBLAS
+	own.pickBLAS = func(lower.Question) bool { return library }
+	defer func() { own.pickBLAS = before }()
 	p := ir.New("product")
 	typ := ir.Type{DType: ir.BFloat16, Shape: ir.Shape{n, n}}
 	y, err := p.Add("product", ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, p.AddInput("x", typ), p.AddInput("w", typ))
@@ -195,8 +201,16 @@ func timings(b kernels.Backend, d kernels.Device, steps, size int, models []time
 		}})
 	}
 	all = append(all, tableRow{"square bfloat16 product", func(t testing.TB) row {
-		each := productTime(t, b, d, size, 20)
+		each := productTime(t, b, d, size, 20, false)
 		return row{fmt.Sprintf("square bfloat16 product of %d", size), device, milliseconds(each), 2 * float64(size) * float64(size) * float64(size) / each.Seconds() / 1e12, "TFLOP"}
+	}}, tableRow{"square bfloat16 product by cuBLASLt", func(t testing.TB) row {
+		each := productTime(t, b, d, size, 20, true)
+		opened, err := b.(*backend).device(d)
+		require.NoError(t, err)
+		if own := b.(*backend).findBLAS; own != nil {
+			require.True(t, opened.blas.used(), "%v", opened.blas.err)
+		}
+		return row{fmt.Sprintf("square bfloat16 product of %d by cuBLASLt", size), device, milliseconds(each), 2 * float64(size) * float64(size) * float64(size) / each.Seconds() / 1e12, "TFLOP"}
 	}})
 	for _, m := range models {
 		all = append(all, tableRow{m.name, func(t testing.TB) row { return m.row(t, b, d, max(4, steps/10)) }})

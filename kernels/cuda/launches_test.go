@@ -90,7 +90,7 @@ func TestLaunchesPerStep(t *testing.T) {
 		{"MLP, Adam", dense(), &optimizers.Adam{}, 17},
 		{"MLP, SGD with momentum", dense(), &optimizers.SGD{Momentum: 0.9}, 16},
 		{"CNN, Adam", cnn, &optimizers.Adam{}, 27},
-		{"batch normalization, Adam", norm, &optimizers.Adam{}, 40},
+		{"batch normalization, Adam", norm, &optimizers.Adam{}, 33},
 		{"LSTM of 28 steps, Adam", lstm, &optimizers.Adam{}, 23},
 	} {
 		t.Run(c.name, func(t *testing.T) {

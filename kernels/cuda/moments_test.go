@@ -31,11 +31,11 @@ func TestMoments(t *testing.T) {
 		{ir.Shape{150, 3, 5}, []int{0, 1}, ir.Float32, 1},
 		{ir.Shape{30, 9, 2, 20}, []int{1, 3}, ir.Float32, 1},
 		{ir.Shape{3, 1001}, []int{1}, ir.Float64, 1},
-		{ir.Shape{4099, 33}, []int{0}, ir.Float32, 2},
-		{ir.Shape{37, 61, 64}, []int{0, 1}, ir.BFloat16, 2},
-		{ir.Shape{311, 503}, []int{0, 1}, ir.Float32, 2},
-		{ir.Shape{3, 50001}, []int{1}, ir.Float16, 2},
-		{ir.Shape{7, 700, 3, 13}, []int{1, 3}, ir.Float32, 2},
+		{ir.Shape{4099, 33}, []int{0}, ir.Float32, 1},
+		{ir.Shape{37, 61, 64}, []int{0, 1}, ir.BFloat16, 1},
+		{ir.Shape{311, 503}, []int{0, 1}, ir.Float32, 1},
+		{ir.Shape{3, 50001}, []int{1}, ir.Float16, 1},
+		{ir.Shape{7, 700, 3, 13}, []int{1, 3}, ir.Float32, 1},
 	} {
 		t.Run(fmt.Sprintf("%v%v over %v", c.dtype, c.shape, c.axes), func(t *testing.T) {
 			p := ir.New("moments")

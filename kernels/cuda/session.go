@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/cublas"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
 	"github.com/gokeras/gokeras/kernels/internal/unreachable"
@@ -26,6 +27,7 @@ type session struct {
 	device     *device
 	arena      driver.Address
 	bytes      int64
+	tickets    int64  // where they begin in the arena
 	own        *queue // of launches without one
 
 	inputs, outputs []driver.Address // of the launch
@@ -36,9 +38,10 @@ type session struct {
 	args            []uint64
 	loops           []int64
 	replica         int
-	timing          *timing       // of the launch that is being put into the stream
-	lane            driver.Handle // the stream of a small program; 0 is the device's first
-	aside           *aside        // for collectives beside the kernels; nil where there are none
+	timing          *timing          // of the launch that is being put into the stream
+	products        []cublas.Product // that cuBLASLt makes, by number; nil where none was made yet
+	lane            driver.Handle    // the stream of a small program; 0 is the device's first
+	aside           *aside           // for collectives beside the kernels; nil where there are none
 
 	met       *group // that the session is prepared for
 	combining map[*lower.Step]*combining
@@ -60,14 +63,34 @@ func (e *executable) NewSession(o kernels.SessionOptions) (kernels.Session, erro
 		return nil, err
 	}
 	s := &session{id: sessions.Add(1), executable: e, loaded: l, device: d, bytes: e.plan.ArenaBytes, replica: o.Replica, loops: make([]int64, e.plan.Loops)}
+	s.tickets = (s.bytes + 255) &^ 255
+	if e.plan.Tickets > 0 {
+		s.bytes = s.tickets + 4*int64(e.plan.Tickets)
+	}
 	if s.bytes > 0 {
-		if s.arena, err = d.alloc(s.bytes, e.arenaName()); err != nil {
+		if err = s.takeArena(); err != nil {
 			e.release()
 			return nil, err
 		}
 	}
 	d.dead.Watch(s)
 	return s, nil
+}
+
+// takeArena takes the session's memory. Its tickets begin with 0.
+func (s *session) takeArena() error {
+	d, e := s.device, s.executable
+	var err error
+	if s.arena, err = d.alloc(s.bytes, e.arenaName()); err != nil || e.plan.Tickets == 0 {
+		return err
+	}
+	err = d.enqueue(func() error {
+		return d.Err(d.API.Fill(s.arena+driver.Address(s.tickets), 0, 4*int64(e.plan.Tickets), d.Stream), "cuMemsetD8Async")
+	})
+	if err != nil {
+		d.free(s.arena, s.bytes)
+	}
+	return err
 }
 
 // Close releases the memory when the launches so far are over.
@@ -79,6 +102,7 @@ func (s *session) Close() {
 		d.enqueue(func() error { return d.Err(d.API.DestroyExecutable(s.graph), "cuGraphExecDestroy") })
 		s.graph = 0
 	}
+	s.closeProducts()
 	if s.arena != 0 {
 		d.free(s.arena, s.bytes)
 	}
@@ -237,8 +261,18 @@ func (s *session) run(flag driver.Address) error {
 	return s.steps(s.executable.plan.Steps)
 }
 
-// capture makes a graph of the launch.
+// capture makes a graph of the launch. Where a library has no part in that, it is made without.
 func (s *session) capture() error {
+	multiplies := s.multiplies()
+	err := s.captured()
+	if err != nil && multiplies {
+		s.device.blas.refuse(s.device, err)
+		return s.captured()
+	}
+	return err
+}
+
+func (s *session) captured() error {
 	d := s.device
 	if err := d.Err(d.API.BeginCapture(d.Stream), "cuStreamBeginCapture_v2"); err != nil {
 		return err
@@ -277,6 +311,10 @@ func (s *session) steps(steps []lower.Step) error {
 			}
 		case lower.While:
 			if err := s.while(step); err != nil {
+				return err
+			}
+		case lower.Multiply:
+			if err := s.multiply(step); err != nil {
 				return err
 			}
 		}
@@ -356,6 +394,8 @@ func (s *session) place(p lower.Place) driver.Address {
 		a = s.arena
 	case lower.Constants:
 		a = s.loaded.constants
+	case lower.Tickets:
+		a = s.arena + driver.Address(s.tickets)
 	}
 	a += driver.Address(p.Offset)
 	for _, stride := range p.Strides {

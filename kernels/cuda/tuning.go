@@ -68,25 +68,30 @@ func (t *tuning) pick(b *backend, name kernels.Device, o lower.Options, q lower.
 		return q.Usual
 	}
 	key := d.key(fmt.Sprintf("fastest of %v\n%v %+v\n%v", q.Ways, q.Node.Op, q.Node.Attrs, q.In))
+	return t.answer(d, key, q.Ways, q.Usual, func() (int, error) { return t.fastest(b, d, o, q) })
+}
+
+// answer looks up which answer is right, or measures that and remembers it; the usual one is, where that fails.
+func (t *tuning) answer(d *device, key string, answers []string, usual int, measure func() (int, error)) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if i, known := t.best[key]; known {
 		return i
 	}
-	remembered := func() int { return slices.Index(q.Ways, string(d.kept.Get(key))) }
+	remembered := func() int { return slices.Index(answers, string(d.kept.Get(key))) }
 	i := remembered()
 	if i < 0 {
-		if i = q.Usual; t.left > 0 {
+		if i = usual; t.left > 0 {
 			begin := time.Now()
-			if fastest, err := t.fastest(b, d, o, q); err == nil {
+			if fastest, err := measure(); err == nil {
 				i = fastest
 			}
 			t.left -= time.Since(begin)
 		}
 		if other := remembered(); other >= 0 { // another process was faster
 			i = other
-		} else if d.kept.Put(key, []byte(q.Ways[i])) != nil {
-			i = q.Usual
+		} else if d.kept.Put(key, []byte(answers[i])) != nil {
+			i = usual
 		}
 	}
 	t.best[key] = i
@@ -104,41 +109,57 @@ func candidates(q lower.Question) []int {
 	return all
 }
 
-// fastest measures.
-func (t *tuning) fastest(b *backend, d *device, o lower.Options, q lower.Question) (best int, failed error) {
-	p := ir.New("measured")
+// asked is the program of a question alone, with operands in memory.
+type asked struct {
+	p       *ir.Program
+	buffers []kernels.Buffer
+}
+
+func (a *asked) free() {
+	for _, x := range a.buffers {
+		x.Free()
+	}
+}
+
+func ask(d *device, q lower.Question) (*asked, error) {
+	a := &asked{p: ir.New("measured")}
 	var in []ir.Value
 	for _, typ := range q.In {
-		in = append(in, p.AddInput("", typ))
+		in = append(in, a.p.AddInput("", typ))
 	}
-	out, err := p.Add(q.Node.Scope, q.Node.Op, q.Node.Attrs, in...)
+	out, err := a.p.Add(q.Node.Scope, q.Node.Op, q.Node.Attrs, in...)
+	if err != nil {
+		return nil, err
+	}
+	a.p.AddOutput("", out[0])
+	for i, typ := range append(slices.Clone(q.In), a.p.Type(out[0])) {
+		x, err := d.newBuffer(typ)
+		if err == nil {
+			a.buffers = append(a.buffers, x)
+			if i < len(q.In) {
+				err = x.Write(wholeNumbers(typ, i))
+			}
+		}
+		if err != nil {
+			a.free()
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// fastest measures.
+func (t *tuning) fastest(b *backend, d *device, o lower.Options, q lower.Question) (best int, failed error) {
+	a, err := ask(d, q)
 	if err != nil {
 		return 0, err
 	}
-	p.AddOutput("", out[0])
-	var buffers []kernels.Buffer
-	defer func() {
-		for _, x := range buffers {
-			x.Free()
-		}
-	}()
-	for i, typ := range append(slices.Clone(q.In), p.Type(out[0])) {
-		x, err := d.newBuffer(typ)
-		if err != nil {
-			return 0, err
-		}
-		buffers = append(buffers, x)
-		if i < len(q.In) {
-			if err := x.Write(wholeNumbers(typ, i)); err != nil {
-				return 0, err
-			}
-		}
-	}
+	defer a.free()
 	best, shortest := q.Usual, time.Duration(0)
 	var want []byte
 	for _, i := range candidates(q) {
 		o.Pick = func(lower.Question) int { return i }
-		got, took, err := t.time(b, d, p, o, q.Ways[i], buffers)
+		got, took, err := t.time(b, d, a.p, o, q.Ways[i], a.buffers)
 		if err != nil {
 			return 0, err
 		}
@@ -150,6 +171,54 @@ func (t *tuning) fastest(b *backend, d *device, o lower.Options, q lower.Questio
 		}
 	}
 	return best, nil
+}
+
+// library looks up whether cuBLASLt is faster than the way of a question, or measures.
+func (t *tuning) library(b *backend, name kernels.Device, o lower.Options, q lower.Question) bool {
+	if q.FLOPs < t.least {
+		return false
+	}
+	d, err := b.device(name)
+	if err != nil || d.kept == nil {
+		return false
+	}
+	found := b.findsBLAS()
+	if found.Path == "" || found.Problem != "" {
+		return false
+	}
+	answers := []string{q.Ways[0], "cuBLASLt " + found.Version}
+	key := d.key(fmt.Sprintf("faster of %v, then %d bytes\n%v %+v\n%v", answers, q.After, q.Node.Op, q.Node.Attrs, q.In))
+	return t.answer(d, key, answers, 0, func() (int, error) { return t.faster(b, d, o, q, answers) }) == 1
+}
+
+// faster measures a kernel and the library. What follows the library's product takes the time that the memory needs.
+func (t *tuning) faster(b *backend, d *device, o lower.Options, q lower.Question, answers []string) (int, error) {
+	a, err := ask(d, q)
+	if err != nil {
+		return 0, err
+	}
+	defer a.free()
+	o.Pick = func(own lower.Question) int { return slices.Index(own.Ways, q.Ways[0]) }
+	o.Library = nil
+	want, ours, err := t.time(b, d, a.p, o, answers[0], a.buffers)
+	if err != nil {
+		return 0, err
+	}
+	o.Library = func(lower.Question) bool { return true }
+	got, theirs, err := t.time(b, d, a.p, o, answers[1], a.buffers)
+	if err != nil || !d.blas.used() || !t.equal(answers[1], got, want) {
+		return 0, err
+	}
+	if bandwidth := d.bandwidth(); q.After > 0 {
+		if bandwidth == 0 {
+			return 0, nil
+		}
+		theirs += time.Duration(float64(q.After) / bandwidth * float64(time.Second))
+	}
+	if theirs < ours {
+		return 1, nil
+	}
+	return 0, nil
 }
 
 // time runs one way, and returns what it made and how long it takes.

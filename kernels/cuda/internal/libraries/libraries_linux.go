@@ -32,6 +32,9 @@ var all = []described{
 	{"NVRTC", []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"}, []string{"cu13", "cuda_nvrtc"}, pair("nvrtcVersion"), 12, 13, true},
 }
 
+// CUBLASLt looks for cuBLASLt, as Find does.
+func CUBLASLt(driver int) Found { return all[0].find(driver) }
+
 // Find looks for the libraries; driver is the CUDA version that the driver is for, as it counts, 12040.
 func Find(driver int) []Found {
 	var found []Found
@@ -107,5 +110,9 @@ func (f Found) String() string {
 	case f.Problem != "":
 		return fmt.Sprintf("%s %s (%s): ignored: %s", f.Name, f.Version, filepath.Clean(f.Path), f.Problem)
 	}
-	return fmt.Sprintf("%s %s (%s): found, not used", f.Name, f.Version, filepath.Clean(f.Path))
+	use := "not used"
+	if f.Name == all[0].name {
+		use = "used for large products of matrices where it is measured to be faster"
+	}
+	return fmt.Sprintf("%s %s (%s): found, %s", f.Name, f.Version, filepath.Clean(f.Path), use)
 }

@@ -36,5 +36,5 @@ func TestReductionsTogether(t *testing.T) {
 			reductions++
 		}
 	}
-	assert.Equal(t, 4, reductions, "mean and variance, and the sums of the gradient, each in two kernels")
+	assert.Equal(t, 2, reductions, "mean and variance, and the sums of the gradient, each in one kernel")
 }

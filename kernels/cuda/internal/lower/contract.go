@@ -30,6 +30,7 @@ type contraction struct {
 	// number is that of an element of the result.
 	number func(b, m, n ptx.Operand) ptx.Operand
 	sums   []sideSum // of operands, which its kernel finds too
+	dense  *Product  // where operands are matrices with lines that lie apart; nil where they are not
 }
 
 // axis is a length and the distance of its elements in memory.
@@ -139,6 +140,7 @@ func (g *gen) dot(n *ir.Node) contraction {
 	c := contraction{batch: lengthOf(x, a.LhsBatch), m: lengthOf(x, lhs), n: lengthOf(y, rhs), k: lengthOf(x, a.LhsContract)}
 	c.a = g.strided(n.Inputs[0], a.LhsBatch, lhs, a.LhsContract)
 	c.b = g.strided(n.Inputs[1], a.RhsBatch, rhs, a.RhsContract)
+	c.dense = dense(c, x, y, [2][3][]int{{a.LhsBatch, lhs, a.LhsContract}, {a.RhsBatch, a.RhsContract, rhs}})
 	c.number = func(b, m, n ptx.Operand) ptx.Operand {
 		return g.add(g.times(g.add(g.times(b, c.m), m), c.n), n)
 	}

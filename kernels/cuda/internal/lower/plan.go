@@ -16,6 +16,7 @@ const (
 	Output
 	Arena
 	Constants
+	Tickets // of the session: numbers of 32 bits that are 0 when a kernel begins, and when it ends
 )
 
 // Place is where a value lies.
@@ -55,11 +56,12 @@ type StepKind uint8
 
 // The kinds of steps.
 const (
-	Launch  StepKind = iota
-	Loop             // Body, Length times
-	While            // Head, then Body where the byte at Predicate is not 0, and again
-	Collect          // a collective over Values
-	Await            // for the collectives until that of this Number
+	Launch   StepKind = iota
+	Loop              // Body, Length times
+	While             // Head, then Body where the byte at Predicate is not 0, and again
+	Collect           // a collective over Values
+	Await             // for the collectives until that of this Number
+	Multiply          // Product by a library, then Head; Body where that is not possible
 )
 
 // Step is one thing to do, in order.
@@ -77,6 +79,9 @@ type Step struct {
 	FLOPs  int64  // of products
 	Tensor bool   // by tensor cores, of elements of 16 bits
 	TF32   bool   // by tensor cores, of float32
+
+	// Product is what a library multiplies: Args are the operands, the result and the library's own memory.
+	Product *Product
 
 	Loop, Length int
 	Reverse      bool
@@ -131,6 +136,8 @@ type Plan struct {
 	Launches   int // steps that launch kernels, loops counted once
 	Collects   int // collectives of several replicas, loops counted once
 	Beside     int // of these, those that go on beside kernels
+	Tickets    int // how many there are
+	Products   int // that a library makes, numbered from 0
 	// Fixed says that all runs do the same launches, so that they can be captured.
 	Fixed bool
 }

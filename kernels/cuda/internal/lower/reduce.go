@@ -73,9 +73,11 @@ func (s *scope) reduce(n *ir.Node, root ir.Value) {
 		r.inParts(lanes, parts)
 		return
 	}
-	g, done := r.last()
+	g := r.kernel(r.all[0].n)
+	done := r.finishing(g)
+	g.commit(r.all[0].root)
 	if lanes > 1 {
-		r.inBlocks(g, lanes, 1, r.length, r.accumulate(g, false), done)
+		r.inBlocks(g, lanes, 1, r.length, r.accumulate(g, false), done, nil)
 		return
 	}
 	thread, grid, block := g.threads(r.outputs)
@@ -85,11 +87,9 @@ func (s *scope) reduce(n *ir.Node, root ir.Value) {
 	g.launch(grid, block)
 }
 
-// last begins the kernel that writes results, and returns what does so.
-func (r *reduction) last() (g *gen, done finishing) {
+// finishing returns what writes the results.
+func (r *reduction) finishing(g *gen) finishing {
 	first := r.all[0]
-	g = r.kernel(first.n)
-	g.commit(first.root)
 	to := make([]ptx.Operand, len(r.all))
 	for i, t := range r.all {
 		to[i] = g.place(g.places[t.root])
@@ -105,7 +105,7 @@ func (r *reduction) last() (g *gen, done finishing) {
 	if len(g.roots) > 0 && len(r.all) == 1 {
 		g.roots = append(g.roots, first.root)
 	}
-	return g, func(_ ptx.Operand, x *index, sums []ptx.Operand) {
+	return func(_ ptx.Operand, x *index, sums []ptx.Operand) {
 		for i, total := range r.totals(g, sums) {
 			t := r.all[i]
 			g.finish(t.n.Outputs[0], t.root, x, g.fromAccumulator(t.dtype, total), to[i])
@@ -168,53 +168,70 @@ func (r *reduction) index(g *gen, x *index, number ptx.Operand) *index {
 	return in
 }
 
-// inParts combines parts of the elements into the arena, and those by a second kernel.
+// inParts combines parts of the elements into the arena. The last block of those that have the parts of an output
+// combines these.
 func (r *reduction) inParts(lanes, parts int) {
 	g := r.kernel(r.all[0].n)
 	partial, sizes, types := make([]Place, len(r.sums)), make([]int, len(r.sums)), make([]ir.DType, len(r.sums))
-	to := make([]ptx.Operand, len(r.sums))
+	at := make([]ptx.Operand, len(r.sums))
 	for i, t := range r.sums {
 		types[i] = [...]ir.DType{ptx.B32: ir.Int32, ptx.B64: ir.Int64, ptx.F32: ir.Float32, ptx.F64: ir.Float64}[t.class]
 		sizes[i] = parts * r.outputs * types[i].Size()
 		partial[i] = Place{Space: Arena, Offset: r.arena.take(sizes[i])}
-		to[i] = g.place(partial[i])
+		at[i] = g.place(partial[i])
+	}
+	done := r.finishing(g)
+	element := func(i int, part ptx.Operand, x *index) ptx.Operand {
+		number := g.mov(ptx.B32, g.add(g.times(part, r.outputs), g.number(x)))
+		return g.element(at[i], number, types[i].Size())
+	}
+	keep := func(part ptx.Operand, x *index, sums []ptx.Operand) {
+		for i, sum := range sums {
+			g.store(types[i], element(i, part, x), sum)
+		}
+	}
+	load := func(part ptx.Operand, x *index) []ptx.Operand {
+		theirs := make([]ptx.Operand, len(r.sums))
+		for i := range r.sums {
+			theirs[i] = g.load(types[i], element(i, part, x))
+		}
+		return theirs
 	}
 	r.inBlocks(g, lanes, parts, r.length, r.accumulate(g, true), func(part ptx.Operand, x *index, sums []ptx.Operand) {
-		number := g.mov(ptx.B32, g.add(g.times(part, r.outputs), g.number(x)))
-		for i, sum := range sums {
-			g.store(types[i], g.element(to[i], number, types[i].Size()), sum)
-		}
-	})
-	g, done := r.last()
-	from := make([]ptx.Operand, len(r.sums))
-	for i, p := range partial {
-		from[i] = g.place(p)
-	}
-	lanes = 1
-	for lanes < 64 && lanes < parts && r.outputs*lanes < 1<<15 {
-		lanes *= 2
-	}
-	join := func(x *index, first, limit ptx.Operand, step int) []ptx.Operand {
-		sums := r.begin(g)
-		g.loop(first, limit, step, func(i ptx.Operand) {
-			number := g.mov(ptx.B32, g.add(g.times(i, r.outputs), g.number(x)))
-			theirs := make([]ptx.Operand, len(r.sums))
-			for j := range r.sums {
-				theirs[j] = g.load(types[j], g.element(from[j], number, types[j].Size()))
-			}
-			r.merge(g, sums, theirs)
-		})
-		return sums
-	}
-	r.inBlocks(g, lanes, 1, parts, join, done)
+		keep(part, x, sums)
+	}, &joining{load, done})
 	for i, p := range partial {
 		r.arena.give(p.Offset, sizes[i])
 	}
 }
 
+// joining is what the last block does with the parts of its outputs.
+type joining struct {
+	load func(part ptx.Operand, x *index) []ptx.Operand
+	done finishing
+}
+
+// join combines parts from a number on, in steps: several are read at once.
+func (r *reduction) join(g *gen, j *joining, x *index, first ptx.Operand, parts, step int) []ptx.Operand {
+	const many = 4
+	sums := r.begin(g)
+	first = g.mov(ptx.B32, first)
+	g.loopOn(first, ptx.Int32(int64(max(parts-(many-1)*step, 0))), many*step, func(i ptx.Operand) {
+		var read [many][]ptx.Operand
+		for e := range read {
+			read[e] = j.load(g.add(i, ptx.Int32(int64(e*step))), x)
+		}
+		for _, e := range read {
+			r.merge(g, sums, e)
+		}
+	})
+	g.loopOn(first, ptx.Int32(int64(parts)), step, func(i ptx.Operand) { r.merge(g, sums, j.load(i, x)) })
+	return sums
+}
+
 // inBlocks lets lanes of a block each combine some elements of an output's part, and combines what they have in shared
 // memory.
-func (r *reduction) inBlocks(g *gen, lanes, parts, length int, accumulate accumulating, done finishing) {
+func (r *reduction) inBlocks(g *gen, lanes, parts, length int, accumulate accumulating, done finishing, last *joining) {
 	const block = 256
 	k := g.k
 	each := block / lanes // outputs of a block
@@ -243,8 +260,19 @@ func (r *reduction) inBlocks(g *gen, lanes, parts, length int, accumulate accumu
 	}
 	sums := accumulate(x, first, limit, lanes)
 	r.meet(g, sums, tid, lane, lanes, distance, block)
-	k.BranchIf(g.compare("ne", "s32", g.mov(ptx.B32, lane), ptx.Int32(0)), g.exit)
-	k.BranchUnless(inside, g.exit)
+	leads := g.both(inside, g.compare("eq", "s32", g.mov(ptx.B32, lane), ptx.Int32(0)))
+	if last != nil {
+		skip := k.Label()
+		k.BranchUnless(leads, skip)
+		g.apart(func() { done(part, x, sums) })
+		k.Place(skip)
+		g.lastBlock(tid, cta, groups, parts)
+		sums = r.join(g, last, x, lane, parts, lanes)
+		r.meet(g, sums, tid, lane, lanes, distance, block)
+		g.commit(r.all[0].root)
+		done = last.done
+	}
+	k.BranchUnless(leads, g.exit)
 	done(part, x, sums)
 	g.launch([3]int{groups * parts, 1, 1}, block)
 }

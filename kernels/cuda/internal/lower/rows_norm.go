@@ -54,7 +54,7 @@ func (s *scope) layerNormGrad(n *ir.Node) {
 }
 
 // columnSums adds up numbers of elements by columns, the last axis of a shape: blocks of 32 columns by 8 rows add up
-// parts of the rows, and a second kernel adds up the parts, all in an order that the shape decides.
+// parts of the rows, and the last block of some columns adds up the parts, all in an order that the shape decides.
 func (s *scope) columnSums(n *ir.Node, shape ir.Shape, outputs []ir.Value, terms func(g *gen, row ptx.Operand, x *index) []ptx.Operand) {
 	const wide, tall = 32, 8
 	columns := shape[len(shape)-1]
@@ -70,6 +70,10 @@ func (s *scope) columnSums(n *ir.Node, shape ir.Shape, outputs []ir.Value, terms
 	g := s.kernel(n)
 	k := g.k
 	to := g.place(partial)
+	results := make([]ptx.Operand, len(outputs))
+	for i, v := range outputs {
+		results[i] = g.place(g.places[v])
+	}
 	tid := k.Op(ptx.B32, "mov.u32", special("%tid.x"))
 	cta := g.mov(ptx.B32, special("%ctaid.x"))
 	x, y := g.mod(tid, wide), g.over(tid, wide)
@@ -88,43 +92,44 @@ func (s *scope) columnSums(n *ir.Node, shape ir.Shape, outputs []ir.Value, terms
 			k.To(sums[i], "add.rn.f32", sums[i], term)
 		}
 	})
+	fold := func(sum ptx.Operand, result func(total ptx.Operand)) {
+		g.foldLines(tid, y, inside, sum, wide, tall, result)
+	}
+	element := func(i int, part ptx.Operand) ptx.Operand {
+		number := g.add(g.times(g.add(part, ptx.Int32(int64(i*parts))), columns), from)
+		return g.element(to, g.mov(ptx.B32, number), 4)
+	}
 	for i, sum := range sums {
-		slot := k.Op(ptx.B32, "mad.lo.s32", tid, ptx.Int32(4), g.shared(k.Shared(wide*tall*4)))
-		k.To(address(slot), "st.shared.f32", sum)
-		k.Barrier()
-		skip := k.Label()
-		k.BranchIf(g.compare("ne", "s32", y, ptx.Int32(0)), skip)
-		k.BranchUnless(inside, skip)
-		total := sum
-		for j := 1; j < tall; j++ {
-			total = k.Op(ptx.F32, "add.rn.f32", total, k.Op(ptx.F32, "ld.shared.f32", ptx.Raw("["+slot.String()+"+"+itoa(j*wide*4)+"]")))
-		}
-		number := g.add(g.times(g.add(part, ptx.Int32(int64(i*parts))), columns), column)
-		g.store(ir.Float32, g.element(to, g.mov(ptx.B32, number), 4), total)
-		k.Place(skip)
+		fold(sum, func(total ptx.Operand) { g.store(ir.Float32, element(i, part), total) })
+	}
+	g.lastBlock(tid, g.mov(ptx.B32, g.mod(cta, across)), across, parts)
+	for i, v := range outputs {
+		total := g.mov(ptx.F32, ptx.Float32(0))
+		g.loop(y, ptx.Int32(int64(parts)), tall, func(part ptx.Operand) {
+			k.To(total, "add.rn.f32", total, g.load(ir.Float32, element(i, part)))
+		})
+		d := g.p.Type(v).DType
+		fold(total, func(total ptx.Operand) {
+			g.store(d, g.element(results[i], column, d.Size()), total)
+		})
 	}
 	g.launch([3]int{across * parts, 1, 1}, wide*tall)
-	s.joinParts(n, outputs, partial, parts, columns)
 	s.arena.give(partial.Offset, size)
 }
 
-// joinParts adds up the parts of sums by columns.
-func (s *scope) joinParts(n *ir.Node, outputs []ir.Value, partial Place, parts, columns int) {
-	g := s.kernel(n)
-	from := g.place(partial)
-	to := make([]ptx.Operand, len(outputs))
-	for i, v := range outputs {
-		to[i] = g.place(g.places[v])
+// foldLines adds up the numbers that the threads of a column have, tall lines of wide threads, in the first line.
+func (g *gen) foldLines(tid, line, inside, sum ptx.Operand, wide, tall int, result func(total ptx.Operand)) {
+	k := g.k
+	slot := k.Op(ptx.B32, "mad.lo.s32", tid, ptx.Int32(4), g.shared(k.Shared(wide*tall*4)))
+	k.To(address(slot), "st.shared.f32", sum)
+	k.Barrier()
+	skip := k.Label()
+	k.BranchIf(g.compare("ne", "s32", line, ptx.Int32(0)), skip)
+	k.BranchUnless(inside, skip)
+	total := sum
+	for j := 1; j < tall; j++ {
+		total = k.Op(ptx.F32, "add.rn.f32", total, k.Op(ptx.F32, "ld.shared.f32", ptx.Raw("["+slot.String()+"+"+itoa(j*wide*4)+"]")))
 	}
-	column, grid, block := g.threads(columns)
-	for i, v := range outputs {
-		total := g.mov(ptx.F32, ptx.Float32(0))
-		g.loop(ptx.Int32(0), ptx.Int32(int64(parts)), 1, func(part ptx.Operand) {
-			number := g.add(g.times(g.add(part, ptx.Int32(int64(i*parts))), columns), column)
-			g.k.To(total, "add.rn.f32", total, g.load(ir.Float32, g.element(from, number, 4)))
-		})
-		d := g.p.Type(v).DType
-		g.store(d, g.element(to[i], column, d.Size()), total)
-	}
-	g.launch(grid, block)
+	result(total)
+	k.Place(skip)
 }

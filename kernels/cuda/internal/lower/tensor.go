@@ -85,13 +85,19 @@ func (t *tensor) sharedBytes() int {
 // multiply writes the kernels of a contraction for tensor cores.
 func (s *scope) multiply(g *gen, c contraction, u *unit, out ir.Type, n *ir.Node, root ir.Value) {
 	ways := s.ways(g, c, u)
-	t := g.newTensor(c, u, ways[s.pick(g, ways, usual(ways, c))])
-	blocks := t.rows() * t.columns()
-	parts := c.splits(blocks)
-	s.addUp(g, c, parts, out, n, root, func(to outcome) {
-		t.write(parts, to)
-		g.launch([3]int{blocks * c.batch * parts, 1, 1}, t.block)
-	})
+	way := ways[s.pick(g, ways, usual(ways, c))]
+	write := func() {
+		t := g.newTensor(c, u, way)
+		blocks := t.rows() * t.columns()
+		parts := c.splits(blocks)
+		s.addUp(g, c, parts, out, n, root, func(to outcome) {
+			t.write(parts, to)
+			g.launch([3]int{blocks * c.batch * parts, 1, 1}, t.block)
+		})
+	}
+	if !s.byLibrary(g, c, way, n, root, write) {
+		write()
+	}
 }
 
 // write writes the loop over k. Before it the first stages are filled; in each round the next one is, while one is

@@ -1,6 +1,9 @@
 package ptxsim
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // access says who touched a byte of global memory last: a thread of a block, between two barriers.
 type access struct {
@@ -18,20 +21,78 @@ func (a access) conflicts(b access) bool {
 }
 
 // races finds accesses to global memory in a launch that nothing orders, one of them a write.
-type races struct{ wrote, read map[uint64]access }
+type races struct {
+	wrote, read map[uint64]access
+	arrived     map[uint64][]arrival // by the address of a ticket
+}
 
-func newRaces() *races { return &races{map[uint64]access{}, map[uint64]access{}} }
+func newRaces() *races {
+	return &races{map[uint64]access{}, map[uint64]access{}, map[uint64][]arrival{}}
+}
+
+// arrival is a block that has drawn a ticket, after a fence: what its threads have written before the last barrier is
+// seen by those who draw later.
+type arrival struct {
+	block int
+	epoch int32
+}
+
+// acquired is what a block has seen of another one, in a thread, at a time; its other threads know after a barrier.
+type acquired struct {
+	theirs, mine int32
+	thread       int
+}
+
+// ordered reports whether a block has written something before it drew a ticket that the thread's block has seen.
+func (t *thread) ordered(a access) bool {
+	s, ok := t.block.sees[a.block]
+	return ok && !a.blocks && a.epoch < s.theirs && (t.block.epoch > s.mine || t.id == s.thread)
+}
+
+func init() {
+	instructions["fence.acq_rel.gpu"] = func(t *thread, _ *instruction) {
+		t.fenced = t.block.epoch
+		for _, a := range t.drawn {
+			t.block.sees[a.block] = acquired{a.epoch, t.block.epoch, t.id}
+		}
+		t.drawn = nil
+	}
+	instructions["atom.global.inc.u32"] = func(t *thread, in *instruction) {
+		address := t.regs[in.a] + uint64(in.offset)
+		r := t.block.races
+		t.block.races = nil // atomic operations do not race with each other
+		m := t.global(address, 4, true)
+		t.block.races = r
+		if m == nil {
+			return
+		}
+		before, most := binary.LittleEndian.Uint32(m), uint32(t.regs[in.b])
+		next := before + 1
+		if before >= most {
+			next = 0
+		}
+		binary.LittleEndian.PutUint32(m, next)
+		t.regs[in.d] = uint64(before)
+		if r == nil {
+			return
+		}
+		if t.fenced == t.block.epoch {
+			r.arrived[address] = append(r.arrived[address], arrival{t.block.number, t.block.epoch})
+		}
+		t.drawn = r.arrived[address]
+	}
+}
 
 // touch notes an access of a thread.
 func (r *races) touch(t *thread, address uint64, size int, write bool) error {
 	me := access{block: t.block.number, thread: int32(t.id), epoch: t.block.epoch}
 	for a := address; a < address+uint64(size); a++ {
-		if w, ok := r.wrote[a]; ok && w.conflicts(me) {
+		if w, ok := r.wrote[a]; ok && w.conflicts(me) && !t.ordered(w) {
 			return fmt.Errorf("thread %d of block %d touches address %#x, which thread %d of block %d has written, and nothing orders them", t.id, me.block, a, w.thread, w.block)
 		}
 		before, known := r.read[a]
 		if write {
-			if known && before.conflicts(me) {
+			if known && before.conflicts(me) && !t.ordered(before) {
 				return fmt.Errorf("thread %d of block %d writes address %#x, which thread %d of block %d has read, and nothing orders them", t.id, me.block, a, before.thread, before.block)
 			}
 			r.wrote[a] = me

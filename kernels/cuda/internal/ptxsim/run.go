@@ -43,6 +43,8 @@ type thread struct {
 
 	copies []copying // that have begun and are not waited for
 	groups int       // of copies that were closed
+	fenced int32     // the last time between barriers in which it fenced global memory
+	drawn  []arrival // what it has seen of others at a ticket, and not fenced
 	dirty  []uint32  // words of shared memory that were written since the last fence for warp groups
 	group  *warpGroup
 }
@@ -65,7 +67,8 @@ type block struct {
 	shared []byte
 	words  []word
 	epoch  int32
-	fences bool // for warp groups: who has written what is kept
+	sees   map[int]acquired // by block: what it has written before it drew a ticket
+	fences bool             // for warp groups: who has written what is kept
 }
 
 // dynamicAfter is where the shared memory that a launch gives begins: nowhere in particular, but at a multiple of 16.
@@ -95,7 +98,7 @@ func (k *Kernel) Run(l Launch) error {
 	}
 	b := &block{memory: l.Memory, shared: make([]byte, size), words: make([]word, size/4), fences: k.fences}
 	if l.Races {
-		b.races = newRaces()
+		b.races, b.sees = newRaces(), map[int]acquired{}
 	}
 	count := 1
 	if k.barriers {
@@ -146,6 +149,7 @@ func (k *Kernel) prepare(t *thread, id int, l Launch, at [3]int) {
 	}
 	t.pc, t.id, t.state, t.steps, t.err = 0, id, running, 0, nil
 	t.copies, t.groups = t.copies[:0], 0
+	t.fenced, t.drawn = 0, nil
 	t.dirty, t.group = t.dirty[:0], nil
 }
 
@@ -165,6 +169,7 @@ func (k *Kernel) runBlock(b *block, threads []thread, order []int, l Launch, at 
 	}
 	clear(b.words)
 	b.epoch = 0
+	clear(b.sees)
 	for i := range threads {
 		k.prepare(&threads[i], i, l, at)
 	}

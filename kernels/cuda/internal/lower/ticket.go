@@ -1,0 +1,27 @@
+package lower
+
+import "github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
+
+// A large sum is made in parts by many blocks. Another kernel could add up the parts, but a launch costs more than
+// that. Instead each block draws a ticket when its part is in memory, and the one that draws the last adds up all of
+// them, in their order: the bits do not depend on which block that is. Tickets are whole numbers that start anew by
+// themselves.
+
+// lastBlock ends the kernel for all blocks of a group but the last one to come here, which sees what the others have
+// written. All threads of the block come here.
+func (g *gen) lastBlock(tid, group ptx.Operand, groups, blocks int) {
+	k := g.k
+	g.plan.Tickets = max(g.plan.Tickets, groups)
+	drawn := g.shared(k.Shared(4))
+	tickets := g.place(Place{Space: Tickets})
+	k.Barrier()
+	skip := k.Label()
+	k.BranchIf(g.compare("ne", "s32", tid, ptx.Int32(0)), skip)
+	k.Line("fence.acq_rel.gpu") // what the block has written comes before its ticket
+	before := k.Op(ptx.B32, "atom.global.inc.u32", g.element(tickets, g.mov(ptx.B32, group), 4), ptx.Int32(int64(blocks-1)))
+	k.Line("fence.acq_rel.gpu") // and the other tickets before what it reads
+	k.To(address(drawn), "st.shared.b32", before)
+	k.Place(skip)
+	k.Barrier()
+	k.BranchIf(g.compare("ne", "s32", k.Op(ptx.B32, "ld.shared.b32", address(drawn)), ptx.Int32(int64(blocks-1))), g.exit)
+}
