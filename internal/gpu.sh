@@ -54,7 +54,13 @@ one() {
 	esac
 	if [ $rc = 0 ] && grep -q 'no tests to run' "$out"; then rc=66; fi
 	case $rc in
-	0) at "$1: passed, $(grep -c '^ *--- PASS' "$out") tests" ;;
+	0)
+		if grep -q '^ *--- PASS' "$out"; then
+			at "$1: passed, $(grep -c '^ *--- PASS' "$out") tests"
+		else
+			at "$1: SKIPPED: $(grep -B 1 '^ *--- SKIP' "$out" | head -1 | sed 's/^ *//')"
+		fi
+		;;
 	124 | 137)
 		at "$1: NOT FINISHED in its time; $(grep -c '^=== RUN' "$out") tests were begun, and $(grep -c 'Error Trace' "$out") things found wrong"
 		grep -E -A 3 'Error:' "$out" | head -20
@@ -128,7 +134,7 @@ done
 grep -q 'cuBLASLt.*: found, used' "$GOKERAS_GPU/facts.log" && row square-bfloat16-product-by 60
 one table '^TestHardwareTable$' 20
 # 5. PyTorch, if there is one, on the same card.
-if timeout 60 python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
+if timeout "$(left 60)" python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
 	timeout -k 5 "$(left 150)" python3 gpu_torch.py "$GOKERAS_GPU" >"$GOKERAS_GPU/torch.log" 2>&1 || at "gpu_torch.py did not come to its end; see torch.log"
 	one table '^TestHardwareTable$' 20
 else

@@ -72,6 +72,16 @@ var networks = map[string]func() []layers.Layer{
 			&layers.Dense{Units: 3},
 		}
 	},
+	"augmentation": func() []layers.Layer {
+		return []layers.Layer{
+			&layers.RandomFlip{},
+			&layers.RandomTranslation{HeightFactor: []float64{-0.2, 0.2}, WidthFactor: []float64{-0.2, 0.2}},
+			&layers.RandomRotation{Factor: []float64{-0.1, 0.1}},
+			&layers.RandomContrast{Factor: []float64{0.3, 0.3}, ValueRange: []float64{0, 1}},
+			&layers.Flatten{},
+			&layers.Dense{Units: 3},
+		}
+	},
 }
 
 // trained is a small network after three epochs on a device.
