@@ -115,8 +115,9 @@ MODELS ?=
 bench-models: ## predict with models beside ONNX Runtime, OpenVINO and Keras's backends: MODELS names .keras files, networks of keras.applications or drawn (30 drawn at random); --train 16 in it trains too
 	./internal/benchpeers/run.sh models $(MODELS)
 
-bench-pjrt: ## steps and predictions through XLA's plugin for CPUs beside JAX on the same plugin; downloads both into cache folders
+bench-pjrt: ## steps, predictions and first steps, which compile, through XLA's plugin for CPUs beside JAX on the same plugin; downloads both into cache folders
 	./internal/benchpeers/pjrt.sh
+	./internal/benchpeers/pjrt.sh --compile 3
 
 bench-shapes: ## layers of many shapes, with the percentage of the peak, beside PyTorch if TORCH_PY names a Python that has it
 	$(GO) run ./internal/benchpeers/shapes

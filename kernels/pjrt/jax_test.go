@@ -19,6 +19,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/pjrt"
 	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
+	"github.com/gokeras/gokeras/kernels/pjrt/internal/hlo"
 	"github.com/gokeras/gokeras/kernels/stablehlo"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/losses"
@@ -154,10 +155,11 @@ func variables(t *testing.T, name string) int {
 	return n
 }
 
-// Compiled for a TPU, a step has no more arithmetic than what JAX makes of Keras's, within 2 percent, and needs no more
-// memory, within 10 percent. Of loops the compiler counts one round alone, and what is in the loop differs, so only the
-// memory of recurrent networks is compared. The compiler takes a minute or more for all but the first model, so the
-// others, and other generations, are compiled by make test-tpu-models.
+// Compiled for a TPU, a step has the products and convolutions of what JAX makes of Keras's, to the operation; no more
+// arithmetic in all, within 2 percent; and needs no more memory, within 10 percent. Of loops the compiler counts one
+// round alone, and ours compute what they can before them, so the recurrent network is compared by its products in all
+// rounds. The compiler takes a minute or more for all but the first model, so the others, and other generations, are
+// compiled by make test-tpu-models.
 func TestTargetJAX(t *testing.T) {
 	path := libtpu(t)
 	names, kinds := []string{"mlp"}, []string{"v5e:1x1"}
@@ -181,7 +183,7 @@ func compareWithJAX(t *testing.T, plugin *capi.Plugin, name, kind string) {
 	target, err := plugin.NewTopology(kind)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, target.Close()) }()
-	var flops, peak []float64
+	var flops, peak, products []float64
 	for _, text := range []string{ourStep(t, name), jaxStep(t, name)} {
 		code, err := target.Compile([]byte(text), capi.CompileOptions{Replicas: 1})
 		require.NoError(t, err)
@@ -191,8 +193,14 @@ func compareWithJAX(t *testing.T, plugin *capi.Plugin, name, kind string) {
 		require.NoError(t, err)
 		t.Logf("%.4g operations; %+v", costs["flops"], memory)
 		flops, peak = append(flops, costs["flops"]), append(peak, float64(memory.Peak))
+		optimized, format, err := code.Optimized()
+		require.NoError(t, err)
+		once, inLoops, err := hlo.Products(optimized, format)
+		require.NoError(t, err)
+		products = append(products, once+32*inLoops) // the sentences of the recurrent network have 32 words
 		require.NoError(t, code.Close())
 	}
+	require.Equal(t, products[1], products[0])
 	if name != "lstm" {
 		require.LessOrEqual(t, flops[0], 1.02*flops[1])
 	}

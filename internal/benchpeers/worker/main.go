@@ -13,7 +13,7 @@
 // batch (Model.TrainOnBatch). Variant of prediction: predict (Model.PredictOnBatch, arrays in and out).
 //
 // The protocol: when every key is built and warm, the worker prints {"ready": [keys], "failed": {key: error}, "setup":
-// {key: seconds}}; then it answers each line "KEY SECONDS" of its input with one line {"key", "steps", "wall", "real",
+// {key: seconds}, "first": {key: [seconds, processor time] of the first run, which compiles}}; then it answers each line "KEY SECONDS" of its input with one line {"key", "steps", "wall", "real",
 // "rate", "cpu", "flops", "rss", "peak", "allocations"} and, for prediction, "p50" and "p99" in microseconds. rate
 // counts units (images, tokens, sequences, steps) in a second, flops the floating-point operations of one unit; cpu is
 // the mean number of busy cores, peak the multiply-add kernels' operations in a second measured beside it, rss the
@@ -128,14 +128,19 @@ func build(key string) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = j.measure(0.1)
+	begin, busy := time.Now(), processTime()
+	_, _, err = j.run()
+	j.first = [2]float64{time.Since(begin).Seconds(), processTime() - busy}
+	if err == nil {
+		_, err = j.measure(0.1)
+	}
 	return j, err
 }
 
 // serve speaks the protocol.
 func serve(in io.Reader, out io.Writer, keys []string) error {
 	ready, failed, setup := []string{}, map[string]string{}, map[string]float64{}
-	jobs := map[string]*job{}
+	jobs, firsts := map[string]*job{}, map[string][2]float64{}
 	for _, key := range keys {
 		begin := time.Now()
 		j, err := build(key)
@@ -143,12 +148,12 @@ func serve(in io.Reader, out io.Writer, keys []string) error {
 			failed[key] = err.Error()
 			continue
 		}
-		jobs[key] = j
+		jobs[key], firsts[key] = j, j.first
 		ready = append(ready, key)
 		setup[key] = time.Since(begin).Seconds()
 	}
 	reply := json.NewEncoder(out)
-	if err := reply.Encode(map[string]any{"ready": ready, "failed": failed, "setup": setup, "rss": peakRSS()}); err != nil {
+	if err := reply.Encode(map[string]any{"ready": ready, "failed": failed, "setup": setup, "first": firsts, "rss": peakRSS()}); err != nil {
 		return err
 	}
 	for lines := bufio.NewScanner(in); lines.Scan(); {

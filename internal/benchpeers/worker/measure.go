@@ -25,7 +25,8 @@ type job struct {
 	run   func() (steps int, seconds float64, err error)
 	times []float64 // of single steps in seconds, where latency is what is asked
 	lat   bool
-	least float64 // processor time of the fastest step, where the job knows it
+	first [2]float64 // seconds and processor time of the first run, which compiles
+	least float64    // processor time of the fastest step, where the job knows it
 }
 
 // measurement is the answer to one line of the protocol.

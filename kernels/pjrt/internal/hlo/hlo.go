@@ -35,38 +35,39 @@ type computation struct {
 // calls the bytes: "hlo" or "hlo_with_config".
 func Collectives(code []byte, format string) (always, inBranches map[string]int, err error) {
 	all, first := map[uint64]*computation{}, uint64(0)
-	ofModule := func(module []byte) error {
-		return each(module, func(field, n uint64, contents []byte) error {
-			switch field {
-			case entry:
-				first = n
-			case computations:
-				number, c, err := read(contents)
-				all[number] = c
-				return err
-			}
-			return nil
-		})
-	}
-	switch format {
-	case "hlo":
-		err = ofModule(code)
-	case "hlo_with_config":
-		err = each(code, func(field, _ uint64, contents []byte) error {
-			if field == moduleOfConfig {
-				return ofModule(contents)
-			}
-			return nil
-		})
-	default:
-		err = fmt.Errorf("hlo: a program in format %q; expected hlo or hlo_with_config", format)
-	}
+	err = inModule(code, format, func(field, n uint64, contents []byte) error {
+		switch field {
+		case entry:
+			first = n
+		case computations:
+			number, c, err := read(contents)
+			all[number] = c
+			return err
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, nil, err
 	}
 	always, inBranches = map[string]int{}, map[string]int{}
 	visit(all, map[uint64]bool{}, first, always, inBranches)
 	return always, inBranches, nil
+}
+
+// inModule calls do with the fields of a module.
+func inModule(code []byte, format string, do func(field, n uint64, contents []byte) error) error {
+	switch format {
+	case "hlo":
+		return each(code, do)
+	case "hlo_with_config":
+		return each(code, func(field, _ uint64, contents []byte) error {
+			if field == moduleOfConfig {
+				return each(contents, do)
+			}
+			return nil
+		})
+	}
+	return fmt.Errorf("hlo: a program in format %q; expected hlo or hlo_with_config", format)
 }
 
 // visit adds up what a computation and those that it calls exchange, each computation once: those that run anyway
@@ -114,16 +115,10 @@ func (c *computation) instruction(message []byte) error {
 		switch {
 		case field == opcode:
 			name = string(contents)
-		case field == calledComputations && contents == nil:
-			called = append(called, n)
-		case field == calledComputations: // packed
-			for len(contents) > 0 {
-				n, size := binary.Uvarint(contents)
-				if size <= 0 {
-					return fmt.Errorf("hlo: the number of a computation is cut short")
-				}
-				called, contents = append(called, n), contents[size:]
-			}
+		case field == calledComputations:
+			all, err := numbers(called, n, contents)
+			called = all
+			return err
 		}
 		return nil
 	})
