@@ -1,8 +1,10 @@
 package layers
 
 import (
+	"encoding/binary"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/gokeras/gokeras/keras/ops"
@@ -411,10 +413,26 @@ func (b *binding) boolean(mask *ops.Tensor) *ops.Tensor {
 	return ops.Cast(mask, ir.Bool)
 }
 
+// exactConstant is a constant with all bits of an array, also those of large integers.
+func exactConstant(c ops.Traced, a kernels.Array) *ops.Tensor {
+	values, d := a.Float64s(), a.Type.DType
+	x := ops.Constant(c, d, a.Type.Shape, values)
+	if d != ir.Int64 && d != ir.Uint64 || !slices.ContainsFunc(values, func(v float64) bool { return math.Abs(v) >= 1<<53 }) {
+		return x
+	}
+	high, low := make([]float64, len(values)), make([]float64, len(values))
+	for i := range values {
+		low[i] = float64(binary.LittleEndian.Uint32(a.Data[8*i:]))
+		high[i] = float64(binary.LittleEndian.Uint32(a.Data[8*i+4:]))
+	}
+	words := func(v []float64) *ops.Tensor { return ops.Constant(c, d, a.Type.Shape, v) }
+	return ops.BitwiseOr(ops.LeftShift(words(high), ops.Full(c, d, 32)), words(low))
+}
+
 // constantTensor makes a constant part of a program. While shapes are computed with other lengths of the batch than the
 // constant's, its first row stands for all where spread says so.
 func constantTensor(c ops.Traced, a kernels.Array, spread bool, batch *ops.Tensor) *ops.Tensor {
-	x := ops.Constant(c, a.Type.DType, a.Type.Shape, a.Float64s())
+	x := exactConstant(c, a)
 	if !spread || batch == nil || x.Rank() == 0 || x.Dim(0) < 2 { //dim:known a constant's
 		return x
 	}

@@ -18,6 +18,14 @@ func binaryOf(f func(x, y *ops.Tensor) *ops.Tensor) func(*operands) []*ops.Tenso
 	}
 }
 
+// exactBinaryOf is a function of two tensors or numbers that computes in floats or compares.
+func exactBinaryOf(f func(x, y *ops.Tensor) *ops.Tensor) func(*operands) []*ops.Tensor {
+	return func(a *operands) []*ops.Tensor {
+		x, y := a.exactPair("x1", "x2")
+		return []*ops.Tensor{f(x, y)}
+	}
+}
+
 // oneResult is a computation with one result.
 //
 //go:noinline
@@ -33,9 +41,9 @@ func defineUnary(module string, classes map[string]func(*ops.Tensor) *ops.Tensor
 }
 
 // defineBinary defines functions of two tensors; their names follow from the classes.
-func defineBinary(classes map[string]func(x, y *ops.Tensor) *ops.Tensor) {
+func defineBinary(of func(f func(x, y *ops.Tensor) *ops.Tensor) func(*operands) []*ops.Tensor, classes map[string]func(x, y *ops.Tensor) *ops.Tensor) {
 	for class, f := range classes {
-		define("numpy", class, SnakeCase(class)+"(x1, x2)", binaryOf(f))
+		define("numpy", class, SnakeCase(class)+"(x1, x2)", of(f))
 	}
 }
 
@@ -57,16 +65,17 @@ func init() {
 		"Isreal": func(x *ops.Tensor) *ops.Tensor { return ops.Full(x, ir.Bool, 1, x.Shape()...) },
 	})
 	defineUnary("math", map[string]func(*ops.Tensor) *ops.Tensor{"Rsqrt": ops.Rsqrt, "Erf": ops.Erf, "Erfc": ops.Erfc, "Erfinv": ops.Erfinv})
-	defineBinary(map[string]func(x, y *ops.Tensor) *ops.Tensor{
-		"Add": ofBools(ops.LogicalOr, ops.Add), "Subtract": ops.Subtract, "Multiply": ofBools(ops.LogicalAnd, ops.Multiply), "Divide": ops.Divide, "TrueDivide": ops.Divide,
-		"FloorDivide": ops.FloorDivide, "Mod": ops.Mod, "Fmod": ops.Fmod, "Power": ops.Power, "DivideNoNan": ops.DivideNoNan,
+	defineBinary(binaryOf, map[string]func(x, y *ops.Tensor) *ops.Tensor{
+		"Add": ofBools(ops.LogicalOr, ops.Add), "Subtract": ops.Subtract, "Multiply": ofBools(ops.LogicalAnd, ops.Multiply),
+		"FloorDivide": ops.FloorDivide, "Mod": ops.Mod, "Fmod": ops.Fmod, "Power": ops.Power,
 		"Maximum": ofBools(ops.LogicalOr, ops.Maximum), "Minimum": ofBools(ops.LogicalAnd, ops.Minimum),
 		"Fmax": ofBools(ops.LogicalOr, ops.Fmax), "Fmin": ofBools(ops.LogicalAnd, ops.Fmin),
-		"Hypot":     floatPair(ops.Hypot),
-		"Heaviside": floatPair(ops.Heaviside),
-		"Equal":     ops.Equal, "NotEqual": ops.NotEqual, "Greater": ops.Greater, "GreaterEqual": ops.GreaterEqual, "Less": ops.Less, "LessEqual": ops.LessEqual,
 		"Gcd": ops.Gcd, "Lcm": ops.Lcm, "Ldexp": ops.Ldexp,
 		"Matmul": matmul, "Dot": inPromoted(ops.NumpyDot), "Inner": inPromoted(ops.Inner), "Outer": outer, "Vdot": inPromoted(ops.Vdot), "Kron": ops.Kron,
+	})
+	defineBinary(exactBinaryOf, map[string]func(x, y *ops.Tensor) *ops.Tensor{
+		"Divide": ops.Divide, "TrueDivide": ops.Divide, "DivideNoNan": ops.DivideNoNan, "Hypot": floatPair(ops.Hypot), "Heaviside": floatPair(ops.Heaviside),
+		"Equal": ops.Equal, "NotEqual": ops.NotEqual, "Greater": ops.Greater, "GreaterEqual": ops.GreaterEqual, "Less": ops.Less, "LessEqual": ops.LessEqual,
 	})
 	for class, f := range map[string]func(x, y *ops.Tensor) *ops.Tensor{"LogicalAnd": ops.LogicalAnd, "LogicalOr": ops.LogicalOr, "LogicalXor": ops.LogicalXor} {
 		define("numpy", class, SnakeCase(class)+"(x1, x2)", oneResult(func(a *operands) *ops.Tensor { return f(a.truth("x1"), a.truth("x2")) }))
@@ -88,7 +97,7 @@ func init() {
 	define("numpy", "Isclose", "isclose(x1, x2, rtol=1e-05, atol=1e-08, *equal_nan=false)", oneResult(isclose))
 	define("numpy", "AllClose", "allclose(x1, x2, *rtol=1e-05, *atol=1e-08, *equal_nan=false)", oneResult(func(a *operands) *ops.Tensor { return ops.All(isclose(a)) }))
 	define("numpy", "IsIn", "isin(x1, x2, *assume_unique=false, *invert=false)", oneResult(func(a *operands) *ops.Tensor {
-		x, y := a.pair("x1", "x2")
+		x, y := a.exactPair("x1", "x2")
 		in := ops.Isin(x, y)
 		if a.boolean("invert") {
 			in = ops.LogicalNot(in)
@@ -160,12 +169,21 @@ func keepIntegers(f func(*ops.Tensor) *ops.Tensor) func(*ops.Tensor) *ops.Tensor
 func clip(a *operands) *ops.Tensor {
 	x := a.tensor("x")
 	if a.given("x_min") {
-		x = ops.Maximum(x, a.like(x, "x_min"))
+		x = a.bound(x, "x_min", ops.Maximum)
 	}
 	if a.given("x_max") {
-		x = ops.Minimum(x, a.like(x, "x_max"))
+		x = a.bound(x, "x_max", ops.Minimum)
 	}
 	return x
+}
+
+// bound keeps x on one side of a number, which for integers means that a number beyond the limits of their type is its
+// least or greatest: Keras's backends wrap it around, some before they compare and some afterwards.
+func (a *operands) bound(x *ops.Tensor, name string, f func(x, y *ops.Tensor) *ops.Tensor) *ops.Tensor {
+	if a.beyond(x.DType(), name) {
+		return f(x, ops.Scalar(x, a.number(name)))
+	}
+	return f(x, a.like(x, name))
 }
 
 func nanToNum(a *operands) *ops.Tensor {
@@ -185,7 +203,7 @@ func nanToNum(a *operands) *ops.Tensor {
 }
 
 func isclose(a *operands) *ops.Tensor {
-	x, y := a.pair("x1", "x2")
+	x, y := a.exactPair("x1", "x2")
 	close := ops.Isclose(x, y, a.number("rtol"), a.number("atol"))
 	if a.boolean("equal_nan") {
 		close = ops.LogicalOr(close, ops.LogicalAnd(ops.Isnan(x), ops.Isnan(y)))

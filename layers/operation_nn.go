@@ -35,7 +35,7 @@ func init() {
 		if x := a.tensor("x"); x.DType().IsFloat() {
 			return ops.Threshold(x, a.number("threshold"), a.number("default_value"))
 		}
-		x, bound := a.pair("x", "threshold") // a fraction makes floats of integers
+		x, bound := a.exactPair("x", "threshold") // a fraction makes floats of integers
 		y, value := a.pair("x", "default_value")
 		return ops.Where(ops.Greater(x, bound), y, value)
 	}))

@@ -112,7 +112,7 @@ func init() {
 		x := a.tensor("x")
 		return ops.View(x, a.dtype("dtype", x.DType()))
 	}))
-	define("numpy", "Nextafter", "nextafter(x1, x2)", binaryOf(ops.Nextafter))
+	define("numpy", "Nextafter", "nextafter(x1, x2)", exactBinaryOf(ops.Nextafter))
 	define("numpy", "Full", "full(*shape, fill_value, *dtype=null)", oneResult(func(a *operands) *ops.Tensor {
 		shape := a.integers("shape")
 		size := 1

@@ -1,13 +1,16 @@
 package layers_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/internal/recorded"
+	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
@@ -94,4 +97,63 @@ func TestTypesOfProductsOfBytes(t *testing.T) {
 	}
 	assert.Equal(t, ir.Int8, layers.Op("dot", a, a).DType())
 	assert.Equal(t, ir.Bool, layers.Op("max", b, layers.Keywords{"initial": 1}).DType())
+}
+
+// Whole numbers beyond the limits of the type that they meet. The wanted numbers are those of Keras 3.15.1, on which
+// its backends agree, but for comparisons, where this is TensorFlow's and NumPy's (x > -1 holds for every uint8), and
+// for clip, whose backends disagree with each other.
+func TestNumbersBeyondTheTypeTheyMeet(t *testing.T) {
+	unsigned, signed := data.Must(data.ArrayOf([]uint8{0, 3}, 1, 2)), data.Must(data.ArrayOf([]int8{0, 3}, 1, 2))
+	wide := data.Must(data.ArrayOf([]int64{0, 3}, 1, 2))
+	pad := []any{[]any{0, 0}, []any{1, 0}}
+	for _, c := range []struct {
+		x    data.Array
+		name string
+		args func(x *layers.KerasTensor) []any
+		want []float64
+	}{
+		{unsigned, "add", func(x *layers.KerasTensor) []any { return []any{x, -1} }, []float64{255, 2}},
+		{unsigned, "subtract", func(x *layers.KerasTensor) []any { return []any{-1, x} }, []float64{255, 252}},
+		{signed, "add", func(x *layers.KerasTensor) []any { return []any{x, 200} }, []float64{-56, -53}},
+		{signed, "multiply", func(x *layers.KerasTensor) []any { return []any{x, 300} }, []float64{0, -124}},
+		{signed, "subtract", func(x *layers.KerasTensor) []any { return []any{300, x} }, []float64{44, 41}},
+		{unsigned, "maximum", func(x *layers.KerasTensor) []any { return []any{x, -1} }, []float64{255, 255}},
+		{signed, "minimum", func(x *layers.KerasTensor) []any { return []any{x, 200} }, []float64{-56, -56}},
+		{unsigned, "fmax", func(x *layers.KerasTensor) []any { return []any{-1, x} }, []float64{255, 255}},
+		{unsigned, "where", func(x *layers.KerasTensor) []any { return []any{x, x, -1} }, []float64{255, 3}},
+		{signed, "where", func(x *layers.KerasTensor) []any { return []any{x, x, 300} }, []float64{44, 3}},
+		{unsigned, "full_like", func(x *layers.KerasTensor) []any { return []any{x, -1} }, []float64{255, 255}},
+		{unsigned, "pad", func(x *layers.KerasTensor) []any { return []any{x, pad, "constant", -1} }, []float64{255, 0, 3}},
+		{signed, "pad", func(x *layers.KerasTensor) []any { return []any{x, pad, "constant", 300} }, []float64{44, 0, 3}},
+		{signed, "floor_divide", func(x *layers.KerasTensor) []any { return []any{x, 200} }, []float64{0, -1}},
+		{unsigned, "bitwise_and", func(x *layers.KerasTensor) []any { return []any{x, -1} }, []float64{0, 3}},
+		{unsigned, "true_divide", func(x *layers.KerasTensor) []any { return []any{x, -2} }, []float64{0, -1.5}},
+		{signed, "true_divide", func(x *layers.KerasTensor) []any { return []any{x, 200} }, []float64{0, 0.015}},
+		{unsigned, "divide_no_nan", func(x *layers.KerasTensor) []any { return []any{x, -2} }, []float64{0, -1.5}},
+		{unsigned, "hypot", func(x *layers.KerasTensor) []any { return []any{x, -2} }, []float64{2, 3.6055512}},
+		{signed, "hypot", func(x *layers.KerasTensor) []any { return []any{x, 200} }, []float64{200, 200.022476}},
+		{unsigned, "heaviside", func(x *layers.KerasTensor) []any { return []any{x, -2} }, []float64{-2, 1}},
+		{unsigned, "nextafter", func(x *layers.KerasTensor) []any { return []any{x, -2} }, []float64{-1.4012985e-45, 2.9999998}},
+		{unsigned, "isclose", func(x *layers.KerasTensor) []any { return []any{x, -2} }, []float64{0, 0}},
+		{unsigned, "isin", func(x *layers.KerasTensor) []any { return []any{x, -1} }, []float64{0, 0}},
+		{unsigned, "greater", func(x *layers.KerasTensor) []any { return []any{x, -1} }, []float64{1, 1}},
+		{unsigned, "less", func(x *layers.KerasTensor) []any { return []any{-1, x} }, []float64{1, 1}},
+		{unsigned, "equal", func(x *layers.KerasTensor) []any { return []any{x, -1} }, []float64{0, 0}},
+		{unsigned, "equal", func(x *layers.KerasTensor) []any { return []any{x, 259} }, []float64{0, 0}},
+		{unsigned, "less_equal", func(x *layers.KerasTensor) []any { return []any{x, int64(1) << 40} }, []float64{1, 1}},
+		{unsigned, "clip", func(x *layers.KerasTensor) []any { return []any{x, -1, 2} }, []float64{0, 2}},
+		{unsigned, "clip", func(x *layers.KerasTensor) []any { return []any{x, 1, 300} }, []float64{1, 3}},
+		{wide, "mod", func(x *layers.KerasTensor) []any { return []any{int64(1)<<53 + 1, x.Add(2)} }, []float64{1, 3}},
+		{wide, "mod", func(x *layers.KerasTensor) []any {
+			return []any{data.Must(data.ArrayOf([]int64{1<<53 + 1, -1<<53 - 3}, 1, 2)), x.Add(7)}
+		}, []float64{5, 5}},
+	} {
+		x := layers.NewInput("x", c.x.Type.DType, layers.Unknown, 2)
+		args := c.args(x)
+		m, err := keras.NewFunctional(keras.Inputs(x), keras.Outputs(layers.Op(c.name, args...)))
+		require.NoError(t, err, c.name)
+		y, err := m.Predict(context.Background(), data.Arrays(c.x, nil))
+		require.NoError(t, err, c.name)
+		assert.InDeltaSlice(t, c.want, y.Float64s(), 1e-4, "%s of %v: %v", c.name, c.x.Type, args)
+	}
 }
