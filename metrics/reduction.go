@@ -53,7 +53,11 @@ func (a *average) wrap(m Metric, yTrue, yPred, sampleWeight *ops.Tensor, f func(
 	inMetric(m, yPred, func() {
 		r := a.ready(m, yTrue, yPred)
 		mask := yPred.Mask()
-		v := f(r, asFloat(yTrue, a.dtype), asFloat(yPred, a.dtype))
+		d := a.dtype
+		if d.IsHalf() { // the sums have that type; 1-ε is 1 in it, and the logarithm of what is left infinite
+			d = ir.Float32
+		}
+		v := f(r, asFloat(yTrue, d), asFloat(yPred, d))
 		weight := weightsWithMask(sampleWeight, mask, a.dtype)
 		if mask != nil || sampleWeight != r.RowWeights() {
 			weight = withOwnMask(weight, v.x, a.dtype)

@@ -71,11 +71,12 @@ func classAxis(p *ops.Tensor, axis int) int {
 }
 
 // CategoricalCrossentropy returns -Σ t·ln p along axis, the axis of the C classes, with p divided by its sum and
-// limited to [ε, 1-ε]; from logits ln p is p - logsumexp(p). Smoothing s replaces t by t·(1-s) + s/C.
+// limited to [ε, 1-ε]; from logits ln p is p - logsumexp(p). Smoothing s replaces t by t·(1-s) + s/n, where n is the
+// length of the last axis, as in Keras, also where that is not the one of the classes.
 func CategoricalCrossentropy(yTrue, yPred *ops.Tensor, fromLogits bool, smoothing float64, axis int) *ops.Tensor {
 	t, p := pair(yTrue, yPred)
 	axis = classAxis(p, axis)
-	t = smooth(t, smoothing, t.Dim(axis))
+	t = smooth(t, smoothing, t.Dim(-1))
 	logs := LogProbabilities(p, fromLogits, axis)
 	return ops.Negative(ops.Sum(ops.Multiply(t, logs), axis))
 }
@@ -90,12 +91,12 @@ func LogProbabilities(p *ops.Tensor, fromLogits bool, axis int) *ops.Tensor {
 }
 
 // CategoricalFocalCrossentropy returns Σ alpha·(1-p)^gamma·(-t·ln p) along axis, with p divided by its sum and limited
-// to [ε, 1-ε]. Logits go through a softmax first. Smoothing s replaces t by t·(1-s) + s/C. alpha has one entry, or one
-// for each place along the last axis, as NumPy broadcasts a vector. Source: as BinaryFocalCrossentropy.
+// to [ε, 1-ε]. Logits go through a softmax first. Smoothing is that of CategoricalCrossentropy. alpha has one entry, or
+// one for each place along the last axis, as NumPy broadcasts a vector. Source: as BinaryFocalCrossentropy.
 func CategoricalFocalCrossentropy(yTrue, yPred *ops.Tensor, alpha []float64, gamma float64, fromLogits bool, smoothing float64, axis int) *ops.Tensor {
 	t, p := pair(yTrue, yPred)
 	axis = classAxis(p, axis)
-	t = smooth(t, smoothing, t.Dim(axis))
+	t = smooth(t, smoothing, t.Dim(-1))
 	if fromLogits {
 		p = ops.Softmax(p, axis)
 	}
