@@ -50,17 +50,36 @@ func Minimum(a, b *Tensor) *Tensor { return binary(ir.Minimum, a, b) }
 // Arctan2 returns the angle of the point (b, a), in (-pi, pi].
 func Arctan2(a, b *Tensor) *Tensor { return binary(ir.Atan2, float(a), float(b)) }
 
-// AddScalar returns x + s in the element type of x.
-func AddScalar(x *Tensor, s float64) *Tensor { return Add(x, Scalar(x, s)).WithMask(x.mask) }
+// AddScalar returns x + s in the element type of x. Integers wrap around: -1 added to uint8 subtracts 1.
+func AddScalar(x *Tensor, s float64) *Tensor { return Add(x, wrapping(x, s)).WithMask(x.mask) }
 
-// SubtractScalar returns x - s.
-func SubtractScalar(x *Tensor, s float64) *Tensor { return Subtract(x, Scalar(x, s)).WithMask(x.mask) }
+// SubtractScalar returns x - s in the element type of x, as AddScalar.
+func SubtractScalar(x *Tensor, s float64) *Tensor {
+	return Subtract(x, wrapping(x, s)).WithMask(x.mask)
+}
 
-// MultiplyScalar returns x * s.
-func MultiplyScalar(x *Tensor, s float64) *Tensor { return Multiply(x, Scalar(x, s)).WithMask(x.mask) }
+// MultiplyScalar returns x * s in the element type of x, as AddScalar.
+func MultiplyScalar(x *Tensor, s float64) *Tensor {
+	return Multiply(x, wrapping(x, s)).WithMask(x.mask)
+}
 
-// DivideScalar returns x / s.
-func DivideScalar(x *Tensor, s float64) *Tensor { return Divide(x, Scalar(x, s)).WithMask(x.mask) }
+// wrapping is s in the element type of x; of a whole number beyond the limits of an integer type the lowest bits.
+func wrapping(x *Tensor, s float64) *Tensor {
+	if d := x.DType(); d.IsInteger() && s == math.Trunc(s) && math.Abs(s) < 1<<53 {
+		size := math.Ldexp(1, 8*d.Size())
+		s -= size * math.Floor(s/size)
+		if d.IsSigned() && s >= size/2 {
+			s -= size
+		}
+	}
+	return Scalar(x, s)
+}
+
+// DivideScalar returns x / s. Integers are divided as floats.
+func DivideScalar(x *Tensor, s float64) *Tensor {
+	y := float(x)
+	return Divide(y, Scalar(y, s)).WithMask(x.mask)
+}
 
 // MaximumScalar returns max(x, s).
 func MaximumScalar(x *Tensor, s float64) *Tensor { return Maximum(x, Scalar(x, s)).WithMask(x.mask) }
@@ -181,8 +200,16 @@ func Greater(a, b *Tensor) *Tensor { return compare(ir.Gt, a, b) }
 // GreaterEqual returns a >= b.
 func GreaterEqual(a, b *Tensor) *Tensor { return compare(ir.Ge, a, b) }
 
-// CompareScalar compares x with s in the element type of x.
-func CompareScalar(d ir.Direction, x *Tensor, s float64) *Tensor { return compare(d, x, Scalar(x, s)) }
+// CompareScalar compares x with s. Integers are compared as floats with a number that their type does not have: a
+// fraction, or one beyond its limits.
+func CompareScalar(d ir.Direction, x *Tensor, s float64) *Tensor {
+	if t := x.DType(); t.Valid() && !t.IsFloat() {
+		if l := ir.Scalar(t, s); l.At(0) != s {
+			x = Cast(x, ir.Float64)
+		}
+	}
+	return compare(d, x, Scalar(x, s))
+}
 
 func compare(d ir.Direction, a, b *Tensor) *Tensor {
 	a, b = common(a, b)

@@ -181,3 +181,29 @@ func TestIntegerArithmetic(t *testing.T) {
 	require.Equal(t, ir.Float32, out[2].DType)
 	require.Equal(t, []float64{3.5, -3.5, -3.5, 3.5, 2, 0, math.Inf(1), math.Inf(-1)}, out[2].F)
 }
+
+// Numbers that the integer type of a tensor does not have. Sums and products are Keras's, which wrap around; quotients
+// and comparisons are those of the numbers.
+func TestScalarsBesideIntegers(t *testing.T) {
+	of := func(d ir.DType) opstest.Array { return opstest.Ints([]int{2}, 0, 3).As(d) }
+	for _, c := range []struct {
+		name string
+		x    opstest.Array
+		f    func(x *ops.Tensor) *ops.Tensor
+		want []float64
+	}{
+		{"uint8 + -1", of(ir.Uint8), func(x *ops.Tensor) *ops.Tensor { return ops.AddScalar(x, -1) }, []float64{255, 2}},
+		{"int8 + 200", of(ir.Int8), func(x *ops.Tensor) *ops.Tensor { return ops.AddScalar(x, 200) }, []float64{-56, -53}},
+		{"int8 * 300", of(ir.Int8), func(x *ops.Tensor) *ops.Tensor { return ops.MultiplyScalar(x, 300) }, []float64{0, -124}},
+		{"uint8 - -1", of(ir.Uint8), func(x *ops.Tensor) *ops.Tensor { return ops.SubtractScalar(x, -1) }, []float64{1, 4}},
+		{"int32 / 0.5", of(ir.Int32), func(x *ops.Tensor) *ops.Tensor { return ops.DivideScalar(x, 0.5) }, []float64{0, 6}},
+		{"uint8 / -2", of(ir.Uint8), func(x *ops.Tensor) *ops.Tensor { return ops.DivideScalar(x, -2) }, []float64{0, -1.5}},
+		{"uint8 > -1", of(ir.Uint8), func(x *ops.Tensor) *ops.Tensor { return ops.CompareScalar(ir.Gt, x, -1) }, []float64{1, 1}},
+		{"uint8 == -1", of(ir.Uint8), func(x *ops.Tensor) *ops.Tensor { return ops.CompareScalar(ir.Eq, x, -1) }, []float64{0, 0}},
+		{"int32 >= 0.5", of(ir.Int32), func(x *ops.Tensor) *ops.Tensor { return ops.CompareScalar(ir.Ge, x, 0.5) }, []float64{0, 1}},
+		{"int8 < 300", of(ir.Int8), func(x *ops.Tensor) *ops.Tensor { return ops.CompareScalar(ir.Lt, x, 300) }, []float64{1, 1}},
+	} {
+		out := opstest.Eval(t, func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor { return []*ops.Tensor{c.f(in[0])} }, c.x)
+		require.Equal(t, c.want, out[0].F, c.name)
+	}
+}
