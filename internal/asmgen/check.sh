@@ -6,10 +6,10 @@ keep=$(mktemp -d)
 trap 'rm -rf "$keep"' EXIT
 status=0
 go -C "$root/internal/asmgen" test ./... >&2 || status=1
-for package in amx micro vec quant; do
+for package in amx micro vec jit quant; do
 	dir=$root/kernels/cpu/internal/$package
 	mkdir "$keep/$package"
-	cp "$dir"/*_a*64.s "$keep/$package/"
+	find "$dir" -name "*_a*64.s" ! -name "enter_*" -exec cp {} "$keep/$package/" \;
 	find "$dir" -name "*_gen_a*64.go" -exec cp {} "$keep/$package/" \;
 	(cd "$dir" && go generate .)
 	for file in "$keep/$package"/*; do

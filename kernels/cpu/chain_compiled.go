@@ -48,7 +48,10 @@ func (b *vmBuilder) compileSegments() {
 func (f *chainForm) isCode() bool { return f.ok || f.compiled }
 
 // worthCode reports whether code is faster than kernels one by one.
-func worthCode(ops []vmOp) bool { return len(ops) > 1 || ops[0].chain.half || ops[0].chain.compiled }
+func worthCode(ops []vmOp) bool {
+	f := &ops[0].chain
+	return len(ops) > 1 || f.half || f.compiled && f.first < jit.Rsqrt // kernels of functions compute several vectors at a time
+}
 
 // jitStep is operation i of a segment that ends before last.
 func (b *vmBuilder) jitStep(i, last int) jit.Step {
@@ -83,11 +86,18 @@ func compiledForm(n *ir.Node, from, to ir.DType) chainForm {
 			f.first = 0
 		}
 	default:
-		f.first = compiledInteger(n.Op, to)
+		if f.first = compiledInteger(n.Op, to); from == ir.Float32 && to == ir.Float32 {
+			f.first = compiledFunctions[n.Op]
+		}
 	}
 	f.compiled = f.first != 0
 	return f
 }
+
+// compiledFunctions are the functions of floats of 32 bits.
+var compiledFunctions = map[ir.Op]vec.ChainOp{ir.Rsqrt: jit.Rsqrt, ir.Exp: jit.Exp, ir.Log: jit.Log, ir.Tanh: jit.Tanh, ir.Sigmoid: jit.Sigmoid,
+	ir.Erf: jit.Erf, ir.Expm1: jit.Expm1, ir.Log1p: jit.Log1p, ir.Asin: jit.Asin, ir.Acos: jit.Acos, ir.Atan: jit.Atan, ir.Sinh: jit.Sinh,
+	ir.Cosh: jit.Cosh, ir.Asinh: jit.Asinh, ir.Acosh: jit.Acosh, ir.Atanh: jit.Atanh, ir.ErfInv: jit.ErfInv, ir.Pow: jit.Pow, ir.Atan2: jit.Atan2}
 
 // compiledCompare returns the comparison of bools or integers, 0 where there is none.
 func compiledCompare(d ir.Direction, t ir.DType) vec.ChainOp {

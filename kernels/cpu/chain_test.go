@@ -33,6 +33,9 @@ func randomElementwise(r *rand.Rand, d ir.DType) *ir.Program {
 	}
 	unary := []ir.Op{ir.Neg, ir.Abs, ir.Relu, ir.Sqrt, ir.Floor, ir.Ceil, ir.Round, ir.Sign, ir.Tanh}
 	binary := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Div, ir.Maximum, ir.Minimum}
+	functions := []ir.Op{ir.Rsqrt, ir.Exp, ir.Log, ir.Tanh, ir.Sigmoid, ir.Erf, ir.Expm1, ir.Log1p, ir.Asin, ir.Acos, ir.Atan, ir.Sinh, ir.Cosh,
+		ir.Asinh, ir.Acosh, ir.Atanh, ir.ErfInv, ir.Sin}
+	twoOperands := []ir.Op{ir.Pow, ir.Atan2, ir.Rem}
 	directions := []ir.Direction{ir.Eq, ir.Ne, ir.Lt, ir.Le, ir.Gt, ir.Ge}
 	for range 3 + r.IntN(30) {
 		if r.IntN(6) == 0 {
@@ -69,9 +72,17 @@ func randomElementwise(r *rand.Rand, d ir.DType) *ir.Program {
 				floats = append(floats, tie)
 			}
 		case k < 5:
-			floats = append(floats, g.op(binary[r.IntN(len(binary))], nil, pick(), pick()))
+			from := binary
+			if r.IntN(8) == 0 {
+				from = twoOperands
+			}
+			floats = append(floats, g.op(from[r.IntN(len(from))], nil, pick(), pick()))
 		case k < 7:
-			floats = append(floats, g.op(unary[r.IntN(len(unary))], nil, pick()))
+			from := unary
+			if r.IntN(2) == 0 {
+				from = functions
+			}
+			floats = append(floats, g.op(from[r.IntN(len(from))], nil, pick()))
 		case k < 9 || len(masks) == 0:
 			masks = append(masks, g.op(ir.Compare, ir.CompareAttrs{Direction: directions[r.IntN(len(directions))]}, pick(), pick()))
 		case k < 11:

@@ -87,58 +87,65 @@ func (m machine) binaryKernels() {
 	End()
 }
 
-// unaryKernels emits dst = f(x).
-func (m machine) unaryKernels() {
+// unaryKernel is dst = f(x). A function is more than an instruction or two, and package jit can write it into loops.
+type unaryKernel struct {
+	name     string
+	unroll   int
+	f        func(x vectors) vectors // may destroy x
+	function bool
+}
+
+func (m machine) unary() []unaryKernel {
 	unroll := 1
 	if m.wide {
 		unroll = 2
 	}
-	kernels := []struct {
-		name   string
-		unroll int
-		f      func(x vectors) vectors // may destroy x
-	}{
-		{"neg", 4, func(x vectors) vectors { x.each(func(i int) { Xor(x[i], x[i], signBit()) }); return x }},
-		{"abs", 4, func(x vectors) vectors { x.each(func(i int) { And(x[i], x[i], magnitude()) }); return x }},
-		{"relu", 4, func(x vectors) vectors {
+	return []unaryKernel{
+		{name: "neg", unroll: 4, f: func(x vectors) vectors { x.each(func(i int) { Xor(x[i], x[i], signBit()) }); return x }},
+		{name: "abs", unroll: 4, f: func(x vectors) vectors { x.each(func(i int) { And(x[i], x[i], magnitude()) }); return x }},
+		{name: "relu", unroll: 4, f: func(x vectors) vectors {
 			zero := m.vector()
 			Zero(zero)
 			x.each(func(i int) { Max(x[i], zero, x[i]) }) // for NaN, the last source: x
 			return x
 		}},
-		{"sqrt", 4, func(x vectors) vectors { x.each(func(i int) { Sqrt(x[i], x[i]) }); return x }},
+		{name: "sqrt", unroll: 4, f: func(x vectors) vectors { x.each(func(i int) { Sqrt(x[i], x[i]) }); return x }},
 		{"rsqrt", 4, func(x vectors) vectors {
 			numerator := m.vector()
 			Load(numerator, one())
 			x.each(func(i int) { Sqrt(x[i], x[i]) })
 			x.each(func(i int) { Divide(x[i], numerator, x[i]) })
 			return x
-		}},
-		{"exp", 4, m.exp},
-		{"log", 2, m.log},
-		{"tanh", 4, m.tanh},
-		{"sigmoid", 2, m.sigmoid},
-		{"erf", 2, m.erf},
-		{"floor", 4, m.single(func(x vector) vector { return m.round(Downwards, x) })},
-		{"ceil", 4, m.single(func(x vector) vector { return m.round(Upwards, x) })},
-		{"round", 4, m.single(func(x vector) vector { return m.round(Nearest, x) })},
-		{"sign", 2, m.single(m.signOf)},
-		{"expm1", unroll, m.single(m.expm1)},
-		{"log1p", unroll, m.single(m.log1p)},
-		{"sin", unroll, m.single(m.sin)},
-		{"cos", unroll, m.single(m.cos)},
-		{"tan", unroll, m.single(m.tan)},
-		{"asin", unroll, m.single(m.asin)},
-		{"acos", unroll, m.single(m.acos)},
-		{"atan", unroll, m.single(m.atan)},
-		{"sinh", unroll, m.single(m.sinh)},
-		{"cosh", unroll, m.single(m.cosh)},
-		{"asinh", unroll, m.single(m.asinh)},
-		{"acosh", unroll, m.single(m.acosh)},
-		{"atanh", unroll, m.single(m.atanh)},
-		{"erfInv", 1, m.single(m.erfInv)},
+		}, true},
+		{"exp", 4, m.exp, true},
+		{"log", 2, m.log, true},
+		{"tanh", 4, m.tanh, true},
+		{"sigmoid", 2, m.sigmoid, true},
+		{"erf", 2, m.erf, true},
+		{name: "floor", unroll: 4, f: m.single(func(x vector) vector { return m.round(Downwards, x) })},
+		{name: "ceil", unroll: 4, f: m.single(func(x vector) vector { return m.round(Upwards, x) })},
+		{name: "round", unroll: 4, f: m.single(func(x vector) vector { return m.round(Nearest, x) })},
+		{name: "sign", unroll: 2, f: m.single(m.signOf)},
+		{"expm1", unroll, m.single(m.expm1), true},
+		{"log1p", unroll, m.single(m.log1p), true},
+		{name: "sin", unroll: unroll, f: m.single(m.sin)}, // these three only compute a range of numbers
+		{name: "cos", unroll: unroll, f: m.single(m.cos)},
+		{name: "tan", unroll: unroll, f: m.single(m.tan)},
+		{"asin", unroll, m.single(m.asin), true},
+		{"acos", unroll, m.single(m.acos), true},
+		{"atan", unroll, m.single(m.atan), true},
+		{"sinh", unroll, m.single(m.sinh), true},
+		{"cosh", unroll, m.single(m.cosh), true},
+		{"asinh", unroll, m.single(m.asinh), true},
+		{"acosh", unroll, m.single(m.acosh), true},
+		{"atanh", unroll, m.single(m.atanh), true},
+		{"erfInv", 1, m.single(m.erfInv), true},
 	}
-	for _, k := range kernels {
+}
+
+// unaryKernels emits dst = f(x).
+func (m machine) unaryKernels() {
+	for _, k := range m.unary() {
 		m.begin("unary", k.name, "dst, x *float32, n uintptr", "")
 		dst, x, n := param("dst"), param("x"), param("n")
 		m.loop(k.unroll, n, []Scalar{dst, x}, func(offsets []int) {

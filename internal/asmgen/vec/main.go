@@ -103,11 +103,17 @@ func (m machine) broadcast(p Scalar, index int) Vector {
 }
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: vec DIRECTORY")
+	var err error
+	switch {
+	case len(os.Args) == 2:
+		err = write(os.Args[1])
+	case len(os.Args) == 3 && os.Args[1] == "-inlines":
+		err = writeInlines(os.Args[2])
+	default:
+		fmt.Fprintln(os.Stderr, "usage: vec DIRECTORY, or vec -inlines FILE")
 		os.Exit(2)
 	}
-	if err := write(os.Args[1]); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

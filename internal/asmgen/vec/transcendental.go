@@ -82,20 +82,7 @@ func (m machine) expWithin(x vectors) vectors {
 func (m machine) log(x vectors) vectors {
 	result := m.vectors(len(x))
 	x.each(func(i int) {
-		v, scaled, e, adjust := m.vector(), m.vector(), m.vector(), m.vector()
-		Copy(v, x[i])
-		tiny := Compare(LessThan, v, Constant("smallestNormal", 1<<23))
-		Multiply(scaled, v, Constant("two23", float(1<<23)))
-		Zero(adjust)
-		Blend(v, tiny, scaled)
-		Blend(adjust, tiny, Constant("minus23", float(-23)))
-		ShiftRightSigned(e, v, 23)
-		SubtractInt(e, e, Constant("exponentHalf", 126))
-		ToFloat(e, e)
-		Add(e, e, adjust)
-		// v becomes the significand in [½, 1), and below √½ is doubled.
-		AndInt(v, v, Constant("fraction", 0x7fffff))
-		OrInt(v, v, Constant("exponentOfHalf", 126<<23))
+		v, e := m.binary(x[i])
 		low := Compare(LessThan, v, Constant("sqrtHalf", float(0.707106781186547524)))
 		step := m.vector()
 		Keep(step, low, one())
@@ -123,6 +110,32 @@ func (m machine) log(x vectors) vectors {
 		Copy(result[i], p)
 	})
 	return result
+}
+
+// binary splits a positive number into its significand in [½, 1) and a power of two: of what is not one, and of
+// denormals where they are flushed, it is anything.
+func (m machine) binary(x vector) (v, e vector) {
+	v, e = m.vector(), m.vector()
+	if m.wide {
+		Fraction(v, x, FromHalf)
+		Exponent(e, x)
+		Add(e, e, one())
+		return v, e
+	}
+	scaled, adjust := m.vector(), m.vector()
+	Copy(v, x)
+	tiny := Compare(LessThan, v, Constant("smallestNormal", 1<<23))
+	Multiply(scaled, v, Constant("two23", float(1<<23)))
+	Zero(adjust)
+	Blend(v, tiny, scaled)
+	Blend(adjust, tiny, Constant("minus23", float(-23)))
+	ShiftRightSigned(e, v, 23)
+	SubtractInt(e, e, Constant("exponentHalf", 126))
+	ToFloat(e, e)
+	Add(e, e, adjust)
+	AndInt(v, v, Constant("fraction", 0x7fffff))
+	OrInt(v, v, Constant("exponentOfHalf", 126<<23))
+	return v, e
 }
 
 // tanh is x + x³·P(x²) for |x| up to tanhSplit, and 1 − 2/(exp(2|x|) + 1) with the sign of x beyond.

@@ -211,6 +211,8 @@ func (l *amd64) instruction(i *instruction) {
 		} else {
 			b.VROUNDPS(operand.U8(i.number|8), ops[0], ops[1])
 		}
+	case opFraction:
+		b.VGETMANTPS(number, ops[0], ops[1])
 	case opLoadInt, opStoreInt:
 		if l.wide() {
 			b.VMOVDQU32(ops...)

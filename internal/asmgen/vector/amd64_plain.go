@@ -24,6 +24,7 @@ var plain = map[op]func(b *build.Context, ops ...operand.Op){
 	opXor:             (*build.Context).VXORPS,
 	opSqrt:            (*build.Context).VSQRTPS,
 	opScale:           func(b *build.Context, ops ...operand.Op) { b.VSCALEFPS(ops...) },
+	opExponent:        func(b *build.Context, ops ...operand.Op) { b.VGETEXPPS(ops...) },
 	opAddProduct:      (*build.Context).VFMADD231PS,
 	opSubtractProduct: (*build.Context).VFNMADD231PS,
 	opMultiplyAdd:     (*build.Context).VFMADD213PS,

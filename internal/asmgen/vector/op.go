@@ -31,6 +31,8 @@ const (
 	opSqrt
 	opRound
 	opScale
+	opExponent
+	opFraction
 	opAddProduct
 	opAddProductOf
 	opSubtractProduct

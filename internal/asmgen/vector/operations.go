@@ -100,6 +100,15 @@ func Round(dst, v Vector, how int) { recordNumber(opRound, how, dst, v) }
 // Scale is dst = v·2ⁿ, n an integer as a float. For AVX-512.
 func Scale(dst, v, n Vector) { record(opScale, dst, v, n) }
 
+// Exponent sets dst to the exponent of v, a float: of 8 it is 3. For AVX-512.
+func Exponent(dst, v Vector) { record(opExponent, dst, v) }
+
+// FromHalf makes [Fraction] return numbers from ½ on, below 1.
+const FromHalf = 2
+
+// Fraction sets dst to v divided by a power of two, so that it is in the interval. For AVX-512.
+func Fraction(dst, v Vector, interval int) { recordNumber(opFraction, interval, dst, v) }
+
 // AddProduct is sum += a·b, rounded once.
 func AddProduct(sum, a Vector, b Operand) { record(opAddProduct, sum, a, b) }
 

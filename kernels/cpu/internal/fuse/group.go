@@ -8,8 +8,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// maxGroup is the largest number of nodes in an elementwise group.
-const maxGroup = 24
+// maxGroup is the largest number of nodes in an elementwise group, and largeGroup that of nodes, and of operands, where
+// more nodes have few of them: every operand and every result takes two pointers of a block's at most.
+const (
+	maxGroup   = 24
+	largeGroup = 48
+)
+
+// fits reports whether a group of so many nodes and operands is not too large.
+func fits(nodes, operands int) bool {
+	return nodes <= maxGroup || nodes <= largeGroup && operands <= largeGroup
+}
 
 // maxConstant is the largest value, in bytes, that is computed once when the program is compiled.
 const maxConstant = 1 << 20
@@ -252,7 +261,7 @@ func (g *Graph) groupElementwise(i int, n *ir.Node) {
 		}
 	}
 	size := g.Program.Type(v).Shape.Size()
-	if u != nil && !g.Plain && u.position < g.before[v] && u.Size == size && u.Constant == g.constant[i] && len(u.Nodes) < maxGroup &&
+	if u != nil && !g.Plain && u.position < g.before[v] && u.Size == size && u.Constant == g.constant[i] && fits(len(u.Nodes)+1, len(u.Accesses)+len(n.Inputs)) &&
 		len(u.Sinks)+len(g.sinks[v]) <= maxSinks && g.takesSinks(u, g.sinks[v]) {
 		for _, reader := range g.dense[v] {
 			if reader != u {

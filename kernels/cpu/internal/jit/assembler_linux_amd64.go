@@ -18,6 +18,7 @@ const (
 	short  instruction = 1 << 13 // vectors of 128 bits
 	middle instruction = 1 << 14 // vectors of 256 bits
 	cutOff instruction = 1 << 15 // rounds towards zero
+	ofOne  instruction = 1 << 16 // the operand in memory is one number for all elements
 )
 
 // General registers. The others hold pointers.
@@ -32,16 +33,23 @@ const (
 type assembler struct {
 	code      []byte
 	constants []uint64
+	words     []uint32 // constants of functions
 	distances []distance
 }
 
-// distance is a place in the code for the distance to a constant.
-type distance struct{ at, constant int }
+// distance is a place in the code for the distance to a constant, or to a word, from so many bytes behind it.
+type distance struct {
+	at, constant int
+	word         bool
+	behind       int
+}
 
 // place is an operand in memory: at a register, and from there at the index times scale where scale is not 0; or a
 // constant.
 type place struct {
 	base, scale, constant int
+	word                  bool // the constant is one of the words
+	behind                int  // bytes of the instruction after the operand
 }
 
 // predicate is the mask that an instruction works under.
@@ -74,7 +82,7 @@ func (a *assembler) prefix(i instruction, reg, v, x, b int, p predicate) {
 	a.bytes(0x62,
 		bit(reg&8 == 0, 7)|bit(x == 0, 6)|bit(b == 0, 5)|bit(reg&16 == 0, 4)|byte(i>>8&3),
 		bit(i&wide != 0, 7)|byte(^v&15)<<3|4|byte(i>>10&3),
-		bit(p.zero, 7)|length<<5|bit(i&cutOff != 0, 4)|bit(v&16 == 0, 3)|byte(p.register),
+		bit(p.zero, 7)|length<<5|bit(i&(cutOff|ofOne) != 0, 4)|bit(v&16 == 0, 3)|byte(p.register),
 		byte(i))
 }
 
@@ -92,7 +100,7 @@ func (a *assembler) memory(i instruction, reg, v int, m place, p predicate) {
 	switch {
 	case m.base < 0: // at the instruction's end
 		a.bytes(byte(reg&7)<<3 | 5)
-		a.distances = append(a.distances, distance{len(a.code), m.constant})
+		a.distances = append(a.distances, distance{len(a.code), m.constant, m.word, m.behind})
 		a.bytes(0, 0, 0, 0)
 	case m.scale == 0:
 		a.bytes(byte(reg&7)<<3|4, 4<<3|byte(m.base&7))
@@ -153,8 +161,16 @@ func (a *assembler) finish() []byte {
 	for _, c := range a.constants {
 		a.code = binary.LittleEndian.AppendUint64(a.code, c)
 	}
+	words := len(a.code)
+	for _, w := range a.words {
+		a.code = binary.LittleEndian.AppendUint32(a.code, w)
+	}
 	for _, d := range a.distances {
-		a.land(d.at+4, first+8*d.constant)
+		to := first + 8*d.constant
+		if d.word {
+			to = words + 4*d.constant
+		}
+		a.land(d.at+4, to-d.behind)
 	}
 	return a.code
 }

@@ -11,6 +11,8 @@
 // body that reads and writes under a mask.
 package jit
 
+//go:generate go -C ../../../../internal/asmgen run ./vec -inlines ../../kernels/cpu/internal/jit/inlines_gen_amd64.go
+
 import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -33,8 +35,29 @@ const (
 	GreaterBytes      //
 	GreaterEqualBytes //
 	ChooseBytes       // the second operand where the first one is set, else the third one
+	Rsqrt             // functions of floats of 32 bits from here on, with the bits of package vec on AVX-512
+	Exp
+	Log
+	Tanh
+	Sigmoid
+	Erf
+	Expm1
+	Log1p
+	Asin
+	Acos
+	Atan
+	Sinh
+	Cosh
+	Asinh
+	Acosh
+	Atanh
+	ErfInv
+	Pow // of two operands from here on
+	Atan2
 	operations
 )
+
+const firstFunction = Rsqrt
 
 // Step is an operation on a block. Op is the step of a chain whose value is the first operand and whose X is the second
 // one; [vec.ChainLoad] copies. A choice's mask is its first operand, its values are the others.
@@ -57,7 +80,7 @@ const (
 // operands returns the kinds of what a step on elements of size bytes reads, and of its result.
 func (s *Step) operands(size int) (reads string, result byte) {
 	switch op := s.Op; {
-	case op == ConvertOdd:
+	case op == ConvertOdd, op >= firstFunction && op < Pow:
 		return "v", vector
 	case op == Convert:
 		return string(kindOf(s.From, size)), kindOf(s.To, size)

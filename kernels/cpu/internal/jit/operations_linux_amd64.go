@@ -157,6 +157,10 @@ func (c *compiler) immediate(i instruction, reg, v, rm int, number byte) {
 // compute emits a step that sets register r to what it makes of the operands in others.
 func (c *compiler) compute(s *Step, r int, in [3]int) {
 	op, a, b := s.Op, in[0], in[1]
+	if op >= firstFunction {
+		c.function(&inlines[op-firstFunction], r, in)
+		return
+	}
 	switch f := &forms[op]; f.how {
 	case plain:
 		c.registers(c.sized(f.code[0], f.code[1]), r, a, b, predicate{})

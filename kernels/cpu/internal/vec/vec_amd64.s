@@ -23752,18 +23752,9 @@ loop2:
 	JB                end2
 	VMOVUPS           (CX), Z0
 	VMOVUPS           64(CX), Z1
-	VMOVAPS           Z0, Z2
-	VCMPPS.BCST       $0x11, smallestNormal<>+0(SB), Z2, K1
-	VMULPS.BCST       two23<>+0(SB), Z2, Z3
-	VXORPS            Z4, Z4, Z4
-	VMOVUPS           Z3, K1, Z2
-	VBROADCASTSS      minus23<>+0(SB), K1, Z4
-	VPSRAD            $0x17, Z2, Z3
-	VPSUBD.BCST       exponentHalf<>+0(SB), Z3, Z3
-	VCVTDQ2PS         Z3, Z3
-	VADDPS            Z4, Z3, Z3
-	VPANDD.BCST       fraction<>+0(SB), Z2, Z2
-	VPORD.BCST        exponentOfHalf<>+0(SB), Z2, Z2
+	VGETMANTPS        $0x02, Z0, Z2
+	VGETEXPPS         Z0, Z3
+	VADDPS.BCST       one<>+0(SB), Z3, Z3
 	VCMPPS.BCST       $0x11, sqrtHalf<>+0(SB), Z2, K1
 	VBROADCASTSS.Z    one<>+0(SB), K1, Z4
 	VSUBPS            Z4, Z3, Z3
@@ -23794,18 +23785,9 @@ loop2:
 	VCMPPS            $0x00, Z2, Z0, K1
 	VBROADCASTSS      minusInfinity<>+0(SB), K1, Z4
 	VMOVAPS           Z4, Z0
-	VMOVAPS           Z1, Z2
-	VCMPPS.BCST       $0x11, smallestNormal<>+0(SB), Z2, K1
-	VMULPS.BCST       two23<>+0(SB), Z2, Z3
-	VXORPS            Z4, Z4, Z4
-	VMOVUPS           Z3, K1, Z2
-	VBROADCASTSS      minus23<>+0(SB), K1, Z4
-	VPSRAD            $0x17, Z2, Z3
-	VPSUBD.BCST       exponentHalf<>+0(SB), Z3, Z3
-	VCVTDQ2PS         Z3, Z3
-	VADDPS            Z4, Z3, Z3
-	VPANDD.BCST       fraction<>+0(SB), Z2, Z2
-	VPORD.BCST        exponentOfHalf<>+0(SB), Z2, Z2
+	VGETMANTPS        $0x02, Z1, Z2
+	VGETEXPPS         Z1, Z3
+	VADDPS.BCST       one<>+0(SB), Z3, Z3
 	VCMPPS.BCST       $0x11, sqrtHalf<>+0(SB), Z2, K1
 	VBROADCASTSS.Z    one<>+0(SB), K1, Z4
 	VSUBPS            Z4, Z3, Z3
@@ -23848,18 +23830,9 @@ loop1:
 	CMPQ              DX, $0x00000010
 	JB                end1
 	VMOVUPS           (CX), Z0
-	VMOVAPS           Z0, Z1
-	VCMPPS.BCST       $0x11, smallestNormal<>+0(SB), Z1, K1
-	VMULPS.BCST       two23<>+0(SB), Z1, Z2
-	VXORPS            Z3, Z3, Z3
-	VMOVUPS           Z2, K1, Z1
-	VBROADCASTSS      minus23<>+0(SB), K1, Z3
-	VPSRAD            $0x17, Z1, Z2
-	VPSUBD.BCST       exponentHalf<>+0(SB), Z2, Z2
-	VCVTDQ2PS         Z2, Z2
-	VADDPS            Z3, Z2, Z2
-	VPANDD.BCST       fraction<>+0(SB), Z1, Z1
-	VPORD.BCST        exponentOfHalf<>+0(SB), Z1, Z1
+	VGETMANTPS        $0x02, Z0, Z1
+	VGETEXPPS         Z0, Z2
+	VADDPS.BCST       one<>+0(SB), Z2, Z2
 	VCMPPS.BCST       $0x11, sqrtHalf<>+0(SB), Z1, K1
 	VBROADCASTSS.Z    one<>+0(SB), K1, Z3
 	VSUBPS            Z3, Z2, Z2
@@ -26675,18 +26648,9 @@ loop1:
 	VBROADCASTSS      one<>+0(SB), Z1
 	VMOVUPS           Z0, Z2
 	VFNMADD213PS      Z1, Z0, Z2
-	VMOVAPS           Z2, Z1
-	VCMPPS.BCST       $0x11, smallestNormal<>+0(SB), Z1, K1
-	VMULPS.BCST       two23<>+0(SB), Z1, Z3
-	VXORPS            Z4, Z4, Z4
-	VMOVUPS           Z3, K1, Z1
-	VBROADCASTSS      minus23<>+0(SB), K1, Z4
-	VPSRAD            $0x17, Z1, Z3
-	VPSUBD.BCST       exponentHalf<>+0(SB), Z3, Z3
-	VCVTDQ2PS         Z3, Z3
-	VADDPS            Z4, Z3, Z3
-	VPANDD.BCST       fraction<>+0(SB), Z1, Z1
-	VPORD.BCST        exponentOfHalf<>+0(SB), Z1, Z1
+	VGETMANTPS        $0x02, Z2, Z1
+	VGETEXPPS         Z2, Z3
+	VADDPS.BCST       one<>+0(SB), Z3, Z3
 	VCMPPS.BCST       $0x11, sqrtHalf<>+0(SB), Z1, K1
 	VBROADCASTSS.Z    one<>+0(SB), K1, Z4
 	VSUBPS            Z4, Z3, Z3

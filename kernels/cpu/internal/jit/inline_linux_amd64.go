@@ -1,0 +1,99 @@
+package jit
+
+import "slices"
+
+// inline is a function that is written into the loop: the instructions of package vec on AVX-512, one vector at a time.
+// Its values are slots, of which so many hold vectors and masks at a time.
+type inline struct {
+	vectors, masks uint8
+	operands       uint8
+	result         uint8 // the slot
+	steps          []inlineStep
+}
+
+// inlineStep is the instruction dst = a op b.
+type inlineStep struct {
+	code     instruction
+	dst      uint8
+	a, b     uint8
+	mask     uint8 // where it works, the number of the slot and 1; 0 for everywhere
+	zero     bool  // and what is elsewhere becomes 0
+	kind     uint8
+	number   uint8
+	constant uint32
+}
+
+// What slots are instead.
+const (
+	noSlot       = 255
+	constantSlot = 254
+	operandSlot  = 250 // the first of the function's operands
+)
+
+// The kinds of instructions.
+const (
+	numbered  = 1 << iota // a number follows it
+	makesMask             // dst is a mask
+	shifts                // dst is in place of a, and a number in place of dst
+	whole                 // reads one number without saying so
+)
+
+// function emits a function of registers.
+func (c *compiler) function(f *inline, r int, in [3]int) {
+	var vectors, masks [16]int
+	for i := range f.vectors {
+		if vectors[i] = r; i != f.result {
+			vectors[i] = c.temporary()
+		}
+	}
+	for i := range f.masks {
+		masks[i] = c.temporaryMask()
+	}
+	register := func(slot uint8) int {
+		switch {
+		case slot == noSlot:
+			return 0
+		case slot >= operandSlot:
+			return in[slot-operandSlot]
+		}
+		return vectors[slot]
+	}
+	for i := range f.steps {
+		s := &f.steps[i]
+		dst, p := int(s.dst), predicate{zero: s.zero}
+		if s.mask != 0 {
+			p.register = masks[s.mask-1]
+		}
+		switch {
+		case s.kind&makesMask != 0:
+			dst = masks[s.dst]
+		case s.kind&shifts == 0:
+			dst = vectors[s.dst]
+		}
+		if s.b == constantSlot {
+			c.withWord(s, dst, register(s.a), p)
+		} else {
+			c.registers(s.code, dst, register(s.a), register(s.b), p)
+		}
+		if s.kind&(numbered|shifts) != 0 {
+			c.bytes(s.number)
+		}
+	}
+}
+
+// withWord emits an instruction on a constant.
+func (c *compiler) withWord(s *inlineStep, dst, a int, p predicate) {
+	i := slices.Index(c.words, s.constant)
+	if i < 0 {
+		i = len(c.words)
+		c.words = append(c.words, s.constant)
+	}
+	m, code := place{base: none, constant: i, word: true}, s.code
+	if s.kind&numbered != 0 {
+		m.behind = 1
+	}
+	if s.kind&whole == 0 {
+		code |= ofOne
+	}
+	c.memory(code, dst, a, m, p)
+}

@@ -1,0 +1,85 @@
+package jit_test
+
+import (
+	"flag"
+	"math"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/jit"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+var everyFloat = flag.Bool("every-float", false, "functions of all floats, not one of some thousands")
+
+// TestFunctions: functions in code have the bits of their kernels, for floats of all magnitudes, and leave their
+// operand alone.
+func TestFunctions(t *testing.T) {
+	needsCode(t)
+	functions := map[vec.ChainOp]func(dst, x []float32){jit.Rsqrt: vec.Rsqrt[float32], jit.Exp: vec.Exp[float32], jit.Log: vec.Log[float32],
+		jit.Tanh: vec.Tanh[float32], jit.Sigmoid: vec.Sigmoid[float32], jit.Erf: vec.Erf[float32], jit.Expm1: vec.Expm1[float32],
+		jit.Log1p: vec.Log1p[float32], jit.Asin: vec.Asin[float32], jit.Acos: vec.Acos[float32], jit.Atan: vec.Atan[float32],
+		jit.Sinh: vec.Sinh[float32], jit.Cosh: vec.Cosh[float32], jit.Asinh: vec.Asinh[float32], jit.Acosh: vec.Acosh[float32],
+		jit.Atanh: vec.Atanh[float32], jit.ErfInv: vec.ErfInv[float32]}
+	step := uint64(40009)
+	if *everyFloat {
+		step = 1
+	}
+	const n = 4096 + 5
+	x, y, sum, want := make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, n)
+	pointers := [...]unsafe.Pointer{unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), unsafe.Pointer(&sum[0])}
+	for op, f := range functions {
+		code := jit.Compile([]jit.Step{
+			{Op: op, Dst: 1, In: [3]uint8{0}, Stored: true},
+			{Op: vec.ChainXor, Dst: 2, In: [3]uint8{0, 1}, Stored: true},
+		}, 4, func(uint8) bool { return false })
+		require.NotNil(t, code)
+		for bits := uint64(0); bits < 1<<32; {
+			for i := range x {
+				x[i] = math.Float32frombits(uint32(bits))
+				bits += step
+			}
+			code.Run(unsafe.Pointer(&pointers), n)
+			f(want, x)
+			for i, v := range want {
+				bits, from := math.Float32bits(v), math.Float32bits(x[i])
+				if bits != math.Float32bits(y[i]) || bits^from != math.Float32bits(sum[i]) {
+					t.Fatalf("operation %d of %x: %v, want %v; with the operand %x", op, from, y[i], v, math.Float32bits(sum[i]))
+				}
+			}
+		}
+	}
+}
+
+// TestFunctionsOfTwo is TestFunctions for those of two operands.
+func TestFunctionsOfTwo(t *testing.T) {
+	needsCode(t)
+	const n = 1<<12 + 3
+	x, y, z, want := make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, n)
+	pointers := [...]unsafe.Pointer{unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), unsafe.Pointer(&z[0])}
+	for op, f := range map[vec.ChainOp]func(dst, a, b []float32){jit.Pow: vec.Pow[float32], jit.Atan2: vec.Atan2[float32]} {
+		code := jit.Compile([]jit.Step{{Op: op, Dst: 2, In: [3]uint8{0, 1}, Stored: true}}, 4, func(uint8) bool { return false })
+		require.NotNil(t, code)
+		for round := range 8 {
+			for i := range x {
+				x[i] = math.Float32frombits(uint32((i*8 + round) * 0x9e3779b9))
+				y[i] = math.Float32frombits(uint32((i*8 + round) * 0x85ebca6b))
+				switch {
+				case i%7 == 0:
+					x[i], y[i] = float32(i%64)/4-8, float32(i%51)/5-5
+				case i%16 == 1:
+					y[i] = []float32{0, 1, -1, float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN())}[i/16%6]
+				}
+			}
+			code.Run(unsafe.Pointer(&pointers), n)
+			f(want, x, y)
+			for i, v := range want {
+				if math.Float32bits(v) != math.Float32bits(z[i]) {
+					t.Fatalf("operation %d of %v and %v: %v, want %v", op, x[i], y[i], z[i], v)
+				}
+			}
+		}
+	}
+}
