@@ -29,24 +29,12 @@ func (b *build) gatherWords(g geometry.AxisGroup, row int, indices *plan.Operand
 	default:
 		return nil, false
 	}
-	scope, op, rt, axis := b.n.Scope, b.n.Op, b.rt(), 0
-	if a, ok := b.n.Attrs.(ir.GatherAttrs); ok {
-		axis = a.Axis
-	}
-	move := rt.parallel(indices.N, grain(1), func(_ *worker, lo, hi int) {
+	check := b.validWords(g, indices)
+	move := b.rt().parallel(indices.N, grain(1), func(_ *worker, lo, hi int) {
 		gather(out, in, plan.Data[int32](indices)[lo:hi], lo)
 	})
 	return func() {
-		at := plan.Data[int32](indices)
-		if !allWithin(at, int64(g.Length)) {
-			for i, v := range at {
-				if v < 0 || int64(v) >= int64(g.Length) {
-					rt.fail(&IndexError{Scope: scope, Op: op.String(), Index: indexText(indices, i), Position: i, Axis: axis, Length: g.Length})
-					return
-				}
-			}
-		}
-		if out.N > 0 {
+		if check() && out.N > 0 {
 			move()
 		}
 	}, true

@@ -270,6 +270,9 @@ func scatterInto(b *build, in, indices, updates *plan.Operand, axis int, kind ir
 	if err != nil {
 		return nil, err
 	}
+	if run, ok := b.scatterWords(lines(in.Typ.Shape, axis), in, indices, updates, kind, mode, zeros); ok {
+		return run, nil
+	}
 	each, addRows := scatterEachOf(kind, in.Typ.DType), addRowsOf(kind, in.Typ.DType)
 	out := b.out(0)
 	g := lines(in.Typ.Shape, axis)

@@ -19,6 +19,9 @@ type ndCopy struct {
 	dims     []int
 	dst, src []int
 	tile     int // the axis along which the source is contiguous while the innermost axis is not; -1 for none
+
+	repeated int     // the axis along which block is repeated
+	block    *ndCopy // nil for none
 }
 
 // newCopy merges axes that move as one and orders what is left by the destination.
@@ -38,11 +41,16 @@ func newCopy(size int, dims, dst, src []int) *ndCopy {
 		c.dims, c.dst, c.src = []int{1}, []int{size}, []int{size}
 	}
 	c.widen()
-	size = c.size
-	if last := len(c.dims) - 1; c.src[last] != size && c.src[last] != 0 && c.dst[last] == size {
-		c.tile = slices.Index(c.src, size)
-	}
+	c.findTile()
+	c.findRepeated()
 	return c
+}
+
+func (c *ndCopy) findTile() {
+	c.tile = -1
+	if last := len(c.dims) - 1; c.src[last] != c.size && c.src[last] != 0 && c.dst[last] == c.size {
+		c.tile = slices.Index(c.src, c.size)
+	}
 }
 
 // widen makes one large element of a short innermost axis without gaps, for which a call would take longer than the
@@ -74,7 +82,11 @@ func (c *ndCopy) elements() int {
 // run copies indices [lo, hi) of the outermost axis.
 func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
 	inner := len(c.dims) - 1
-	if c.tile >= 0 {
+	switch {
+	case c.block != nil:
+		c.runRepeated(dst, src, lo, hi)
+		return
+	case c.tile >= 0:
 		c.runTiled(dst, src, lo, hi)
 		return
 	}

@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
@@ -19,15 +20,23 @@ func TestCopyAgainstLoops(t *testing.T) {
 		for i := range dims {
 			dims[i] = 1 + r.IntN([]int{3, 8, 40}[r.IntN(3)]/(1+rank/3))
 		}
-		// Both sides store the axes in some order, some with gaps; the source may repeat or reverse an axis.
+		// Both sides store the axes in some order, some with gaps; the source may repeat or reverse an axis. Half of
+		// the destinations are as results are, and then sources repeat more axes.
+		plain := r.IntN(2) == 0
 		layout := func(source bool) (strides []int, first, total int) {
 			strides = make([]int, rank)
 			total = size
-			for _, i := range r.Perm(rank) {
-				if source && r.IntN(6) == 0 {
+			order := r.Perm(rank)
+			if plain {
+				slices.SortFunc(order, func(a, b int) int { return b - a })
+			}
+			for _, i := range order {
+				if source && (r.IntN(6) == 0 || plain && r.IntN(3) == 0) {
 					continue
 				}
-				total *= 1 + r.IntN(4)/3
+				if !plain {
+					total *= 1 + r.IntN(4)/3
+				}
 				strides[i] = total
 				total *= dims[i]
 				if source && r.IntN(6) == 0 {
