@@ -127,6 +127,8 @@ func compiledCompare(d ir.Direction, t ir.DType) vec.ChainOp {
 func compiledInteger(op ir.Op, t ir.DType) vec.ChainOp {
 	switch signed := t == ir.Int64; {
 	case t.IsFloat() || t.Size() < 4:
+	case t.Size() == 4 && compiledDivisions[t][op] != 0:
+		return compiledDivisions[t][op]
 	case op == ir.Maximum && !signed:
 		return jit.MaxUint
 	case op == ir.Minimum && !signed:
@@ -138,6 +140,9 @@ func compiledInteger(op ir.Op, t ir.DType) vec.ChainOp {
 	}
 	return 0
 }
+
+var compiledDivisions = map[ir.DType]map[ir.Op]vec.ChainOp{ir.Int32: {ir.Div: jit.DivInt, ir.Rem: jit.RemInt},
+	ir.Uint32: {ir.Div: jit.DivUint, ir.Rem: jit.RemUint}}
 
 // leaves reports whether the result of operation i is needed in memory after the segment that ends before last.
 func (b *vmBuilder) leaves(i, last int) bool {

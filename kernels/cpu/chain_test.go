@@ -134,7 +134,7 @@ func integerSteps(r *rand.Rand, g *tape, floats, masks []ir.Value, pick func() i
 		ints = append(ints, g.op(ir.Convert, ir.ConvertAttrs{DType: ir.Int32}, masks[r.IntN(len(masks))]))
 	}
 	any := func() ir.Value { return ints[r.IntN(len(ints))] }
-	binary := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Maximum, ir.Minimum, ir.BitAnd, ir.BitOr, ir.BitXor, ir.ShiftLeft}
+	binary := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Maximum, ir.Minimum, ir.BitAnd, ir.BitOr, ir.BitXor, ir.ShiftLeft, ir.Div, ir.Rem}
 	for range 1 + r.IntN(5) {
 		switch v := ints[len(ints)-1]; r.IntN(4) {
 		case 0:
@@ -161,7 +161,7 @@ func wholeSteps(r *rand.Rand, g *tape, floats, masks []ir.Value, pick func() ir.
 	direction := func() ir.CompareAttrs {
 		return ir.CompareAttrs{Direction: []ir.Direction{ir.Eq, ir.Ne, ir.Lt, ir.Le, ir.Gt, ir.Ge}[r.IntN(6)]}
 	}
-	binary := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Maximum, ir.Minimum, ir.BitAnd, ir.BitOr, ir.BitXor}
+	binary := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Maximum, ir.Minimum, ir.BitAnd, ir.BitOr, ir.BitXor, ir.Div, ir.Rem}
 	for range 1 + r.IntN(4) {
 		x, y = g.op(binary[r.IntN(len(binary))], nil, x, y), x
 		if t.DType == ir.Int64 && r.IntN(3) == 0 {

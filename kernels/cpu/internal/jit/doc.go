@@ -35,7 +35,11 @@ const (
 	GreaterBytes      //
 	GreaterEqualBytes //
 	ChooseBytes       // the second operand where the first one is set, else the third one
-	Rsqrt             // functions of floats of 32 bits from here on, with the bits of package vec on AVX-512
+	DivInt            // of 32 bits, without a fraction; by 0 it is 0, as are remainders
+	RemInt            // with the sign of the first operand
+	DivUint
+	RemUint
+	Rsqrt // functions of floats of 32 bits from here on, with the bits of package vec on AVX-512
 	Exp
 	Log
 	Tanh

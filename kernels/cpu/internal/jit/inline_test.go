@@ -3,6 +3,7 @@ package jit_test
 import (
 	"flag"
 	"math"
+	"math/rand/v2"
 	"testing"
 	"unsafe"
 
@@ -79,6 +80,45 @@ func TestFunctionsOfTwo(t *testing.T) {
 				if math.Float32bits(v) != math.Float32bits(z[i]) {
 					t.Fatalf("operation %d of %v and %v: %v, want %v", op, x[i], y[i], z[i], v)
 				}
+			}
+		}
+	}
+}
+
+// TestDivisions: quotients and remainders of integers with and without a sign are Go's; by 0 they are 0.
+func TestDivisions(t *testing.T) {
+	needsCode(t)
+	const n = 1<<13 + 7
+	r := rand.New(rand.NewPCG(7, 7))
+	a, b, c := make([]uint32, n), make([]uint32, n), make([]uint32, n)
+	edges := []uint32{0, 1, 2, 3, 7, 0xffffffff, 0xfffffffe, 1 << 31, 1<<31 - 1, 1<<31 + 1}
+	for i := range a {
+		a[i], b[i] = r.Uint32()>>r.IntN(32), r.Uint32()>>r.IntN(32)
+		switch i % 4 {
+		case 0:
+			a[i], b[i] = edges[r.IntN(len(edges))], edges[r.IntN(len(edges))]
+		case 1: // right below and at a multiple
+			a[i] = a[i]/max(b[i], 1)*b[i] - uint32(r.IntN(2))
+		case 2:
+			b[i] = -b[i]
+		}
+	}
+	pointers := [...]unsafe.Pointer{unsafe.Pointer(&a[0]), unsafe.Pointer(&b[0]), unsafe.Pointer(&c[0])}
+	for op, f := range map[vec.ChainOp]func(a, b uint32) uint32{
+		jit.DivInt:  func(a, b uint32) uint32 { return uint32(int32(a) / int32(b)) },
+		jit.RemInt:  func(a, b uint32) uint32 { return uint32(int32(a) % int32(b)) },
+		jit.DivUint: func(a, b uint32) uint32 { return a / b },
+		jit.RemUint: func(a, b uint32) uint32 { return a % b },
+	} {
+		code := jit.Compile([]jit.Step{{Op: op, Dst: 2, In: [3]uint8{0, 1}, Stored: true}}, 4, func(uint8) bool { return false })
+		code.Run(unsafe.Pointer(&pointers), n)
+		for i := range a {
+			want := uint32(0)
+			if b[i] != 0 {
+				want = f(a[i], b[i])
+			}
+			if want != c[i] {
+				t.Fatalf("operation %d of %#x and %#x: %#x, want %#x", op, a[i], b[i], c[i], want)
 			}
 		}
 	}

@@ -99,7 +99,7 @@ func (c *compiler) constantsOf(s *Step) []uint64 {
 		return []uint64{c.signBit()}
 	case vec.ChainAbs:
 		return []uint64{^c.signBit()}
-	case vec.ChainRelu, vec.ChainNegInt, vec.ChainKeepPositive:
+	case vec.ChainRelu, vec.ChainNegInt, vec.ChainKeepPositive, DivInt, RemInt, DivUint, RemUint:
 		return []uint64{0}
 	case vec.ChainSign:
 		return []uint64{0, c.bits(1), c.bits(-1)}
@@ -194,6 +194,8 @@ func (c *compiler) compute(s *Step, r int, in [3]int) {
 		}
 		c.masks(0x42, r-firstMask, a-firstMask, b-firstMask)
 		c.masks(0x44, r-firstMask, 0, r-firstMask)
+	case DivInt, RemInt, DivUint, RemUint:
+		c.divide(op, r, a, b)
 	case ChooseBytes:
 		k := c.temporaryMask()
 		c.masks(0x41, k, a-firstMask, b-firstMask)
