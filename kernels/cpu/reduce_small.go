@@ -53,14 +53,35 @@ func smallRows[T vec.Small](op vec.SmallOp) func(acc, x []T) {
 			for x = x[width:]; len(x) >= width; x = x[width:] {
 				vec.Smalls(op, part, part, x[:width])
 			}
-			eachSmallRow(op, acc, part)
+			for rows := width / n; rows > 1; rows -= rows / 2 { // the last half joins the first one
+				half := rows / 2 * n
+				vec.Smalls(op, part[:half], part[:half], part[rows*n-half:rows*n])
+			}
+			eachSmallRow(op, acc, part[:n])
 		}
 		eachSmallRow(op, acc, x)
 	}
 }
 
+// fewSmalls is the number of columns up to which a call for each row takes longer than a loop.
+const fewSmalls = 16
+
 func eachSmallRow[T vec.Small](op vec.SmallOp, acc, x []T) {
 	n := len(acc)
+	if n <= fewSmalls {
+		for i, v := range acc {
+			m := int(v)
+			for j := i; j < len(x); j += n {
+				if op == vec.SmallMax {
+					m = max(m, int(x[j]))
+				} else {
+					m = min(m, int(x[j]))
+				}
+			}
+			acc[i] = T(m)
+		}
+		return
+	}
 	for ; len(x) >= n; x = x[n:] {
 		vec.Smalls(op, acc, acc, x[:n])
 	}
