@@ -95,7 +95,7 @@ ci: ## what CI runs, in 15 minutes on two processors: make check and make test, 
 nightly: ## everything that checks the library by itself, whole: hours
 	$(MAKE) check test bench-ops-copies race-all platforms walkthroughs test-paths amx SHORT=
 	SHORT= ./internal/test-outside.sh
-	$(GO) test ./kernels/cuda -run 'Arranged|TestRandomFailures|TestWorkerNeverComes|TestEveryCallFails' -failures 0 -count=1 -timeout 60m
+	$(GO) test ./kernels/cuda -run 'Arranged|TestRandomFailures|TestWorkerNeverComes|TestEveryCallFails|TestCulprits' -failures 0 -culprits 300 -count=1 -timeout 60m
 	$(MAKE) test-tpu-models
 	$(MAKE) chaos chaos-ps fuzz test-tables
 

@@ -51,6 +51,9 @@ func (s *local) connect(ctx context.Context, group WorkerGroup) ([]kernels.Commu
 		defer cancel(nil)
 		over, why = g.Ended()
 		o.Broken = g.Break
+		if g, ok := group.(interface{ Called() bool }); ok {
+			o.Called = g.Called
+		}
 		connected := make(chan struct{})
 		defer close(connected)
 		go func() {

@@ -48,6 +48,17 @@ func (o MultiWorkerOptions) Check() error {
 	return nil
 }
 
+// Introduction is what a worker tells the others of itself when it joins: its devices, and the line that makes the
+// strategy. Errors about it say so, also when it is gone.
+func (o MultiWorkerOptions) Introduction() string {
+	list, err := o.devices()
+	if err != nil {
+		return ""
+	}
+	at := exec.Placement{Devices: list, Site: exec.CallSite()}
+	return fmt.Sprintf("on %s, strategy%s", at.DeviceNames(), at.MadeAt())
+}
+
 // devices lists those of the replicas of this process.
 func (o MultiWorkerOptions) devices() ([]kernels.Device, error) {
 	list, err := parseDevices("MultiWorkerMirroredStrategy", o.Devices)

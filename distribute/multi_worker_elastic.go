@@ -160,12 +160,6 @@ func (s *MultiWorkerMirroredStrategy) place(g WorkerGroup) {
 	s.at.Renew() // they connect the replicas of the group before
 }
 
-// introducer is a [WorkerGroup] whose errors say what is known about a worker that is gone.
-type introducer interface {
-	// Introduce tells all workers about this one. All call it.
-	Introduce(ctx context.Context, about string) error
-}
-
 // meet makes sure that all workers have as many replicas. A worker that a running job takes in finds the others in the
 // middle of Fit, where that is done.
 func (s *MultiWorkerMirroredStrategy) meet(ctx context.Context) error {
@@ -177,9 +171,6 @@ func (s *MultiWorkerMirroredStrategy) meet(ctx context.Context) error {
 			return nil
 		}
 		err := s.at.Group.Agree(ctx, call)
-		if i, ok := s.at.Group.(introducer); ok && err == nil {
-			err = i.Introduce(ctx, fmt.Sprintf("on %s, strategy%s", s.at.DeviceNames(), s.at.MadeAt()))
-		}
 		if err == nil {
 			s.elastic.standing = Standing{HasState: true}
 			return nil

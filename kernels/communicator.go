@@ -70,6 +70,10 @@ type CommunicatorOptions struct {
 	// Broken is told that the connection to other processes does not work any more, which no process may have noticed
 	// yet. What it returns is the error of the calls; it may wait for one that says who is lost. nil: err itself.
 	Broken func(err error) error
+	// Called reports whether other processes look for one that they wait for in vain. Who waits for others then says so
+	// by Broken, with [ErrNotComing], before its own time is over: else it is taken for the one that is missing. nil:
+	// no process asks
+	Called func() bool
 }
 
 // Leaver is implemented by communicators that other processes may still need when this one has all that it wants.

@@ -67,16 +67,7 @@ const inProgram = " in program "
 // describe shows the call in an error, and is what workers compare when they disagree.
 func (c *call) describe() string {
 	var b strings.Builder
-	b.WriteString(c.kind.String())
-	switch c.kind {
-	case allReduce:
-		fmt.Fprintf(&b, " %v", c.op)
-	case broadcast:
-		fmt.Fprintf(&b, " from rank %d", c.root)
-	}
-	if c.name != "" {
-		fmt.Fprintf(&b, " %q", c.name)
-	}
+	b.WriteString(c.opening())
 	for i, t := range c.tensors {
 		if i == 16 {
 			rest := 0
@@ -99,6 +90,21 @@ func (c *call) describe() string {
 	}
 	fmt.Fprintf(&b, " (%016x)", c.hash)
 	return b.String()
+}
+
+// opening is what describe begins with: the kind and the name.
+func (c *call) opening() string {
+	text := c.kind.String()
+	switch c.kind {
+	case allReduce:
+		text += fmt.Sprintf(" %v", c.op)
+	case broadcast:
+		text += fmt.Sprintf(" from rank %d", c.root)
+	}
+	if c.name != "" {
+		text += fmt.Sprintf(" %q", c.name)
+	}
+	return text
 }
 
 func (c *call) shape(t Tensor) string {

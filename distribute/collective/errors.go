@@ -24,6 +24,7 @@ type Lost struct {
 	Address string
 	Reason  string // "connection lost", "silent", "restarted", "stalled", "left", "withdrew", ...
 	Detail  string
+	About   string // what it has told of itself when it joined; see Options.About
 }
 
 // String is one line of text.
@@ -53,7 +54,19 @@ func (e *MemberError) Error() string {
 	for i, l := range e.Lost {
 		lines[i] = l.String()
 	}
-	return fmt.Sprintf("collective: group %d lost %s", e.Generation, strings.Join(lines, "; "))
+	return fmt.Sprintf("collective: group %d lost %s%s", e.Generation, strings.Join(lines, "; "), whereabouts(e.Lost))
+}
+
+// whereabouts says what is known about workers, after a list of them.
+func whereabouts(list []Lost) string {
+	text := ""
+	for i, l := range list {
+		said := func(other Lost) bool { return other.Task == l.Task }
+		if l.About != "" && !slices.ContainsFunc(list[:i], said) {
+			text += fmt.Sprintf("; %v runs %s", l.Task, l.About)
+		}
+	}
+	return text
 }
 
 // ExpelledError says that the others have removed this worker from the group, or that it left. Regroup asks to be taken
@@ -61,11 +74,17 @@ func (e *MemberError) Error() string {
 type ExpelledError struct {
 	Generation uint64
 	Own        Lost
+	Unreached  []Lost // where this worker lost most of the others: whom it cannot reach, and why
 }
 
 // Error says why.
 func (e *ExpelledError) Error() string {
-	return fmt.Sprintf("collective: this worker, %v, is no longer in group %d; Regroup to be taken back", e.Own, e.Generation)
+	text := e.Own.String()
+	for _, l := range e.Unreached {
+		text += "; " + l.String()
+	}
+	return fmt.Sprintf("collective: this worker, %s, is no longer in group %d%s; Regroup to be taken back", text, e.Generation,
+		whereabouts(append([]Lost{e.Own}, e.Unreached...)))
 }
 
 // OrderError says that two workers called different things as the same collective: another operation, type, shape, name
@@ -76,11 +95,14 @@ type OrderError struct {
 	A, B       cluster.Task
 	CallA      string
 	CallB      string
+	AboutA     string // what A has told of itself when it joined; see Options.About
+	AboutB     string
 }
 
 // Error shows both calls.
 func (e *OrderError) Error() string {
-	return fmt.Sprintf("collective: workers disagree about collective %d: %v calls %s, but %v calls %s", e.Sequence, e.A, e.CallA, e.B, e.CallB)
+	return fmt.Sprintf("collective: workers disagree about collective %d: %v calls %s, but %v calls %s%s", e.Sequence, e.A, e.CallA, e.B, e.CallB,
+		whereabouts([]Lost{{Task: e.A, About: e.AboutA}, {Task: e.B, About: e.AboutB}}))
 }
 
 // ProgramsDiffer reports whether both call the same, with different programs.
@@ -99,7 +121,13 @@ type FailedError struct {
 }
 
 // Error names the worker and the cause.
-func (e *FailedError) Error() string { return fmt.Sprintf("collective: %v failed: %s", e.Task, e.Why) }
+func (e *FailedError) Error() string {
+	about := e.AboutA
+	if e.OrderError.B == e.Task {
+		about = e.AboutB
+	}
+	return fmt.Sprintf("collective: %v failed: %s%s", e.Task, e.Why, whereabouts([]Lost{{Task: e.Task, About: about}}))
+}
 
 // ProgramsDiffer is false: the worker has made another call.
 func (e *FailedError) ProgramsDiffer() bool { return false }
@@ -132,7 +160,14 @@ type JoinError struct {
 	Present []cluster.Task
 	Min     int
 	After   time.Duration
+
+	tells bool // the workers of this job tell about themselves
 }
+
+const (
+	didNotCome = "did not come"
+	gaveUp     = "gave up"
+)
 
 // Error names who is missing, with addresses.
 func (e *JoinError) Error() string {
@@ -140,5 +175,23 @@ func (e *JoinError) Error() string {
 	for i, l := range e.Missing {
 		lines[i] = l.String()
 	}
-	return fmt.Sprintf("collective: no group of at least %d workers within %v: present %v; missing %s", e.Min, e.After, e.Present, strings.Join(lines, "; "))
+	text := fmt.Sprintf("collective: no group of at least %d workers within %v: present %v; missing %s%s", e.Min, e.After, e.Present, strings.Join(lines, "; "), whereabouts(e.Missing))
+	for _, l := range e.Missing {
+		if e.tells && l.About == "" && l.Reason == didNotCome {
+			text += fmt.Sprintf("; %v has never joined, so what it runs on is not known", l.Task)
+		}
+	}
+	return text
+}
+
+// explanation is what a worker that gives up tells those that still wait: who did not come, without those that have
+// given up before it.
+func (e *JoinError) explanation() string {
+	var lines []string
+	for _, l := range e.Missing {
+		if l.Reason != gaveUp {
+			lines = append(lines, l.String())
+		}
+	}
+	return bounded(fmt.Sprintf("within %v it missed %s", e.After, strings.Join(lines, "; ")))
 }

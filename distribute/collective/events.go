@@ -14,32 +14,41 @@ import (
 )
 
 // update does what follows from a change of the machine. g.mu is held.
+//
+// Collectives hear of the end of their group when the others know of it too, or a quarter of the deadline later: a
+// worker that ends with that error takes nothing along that they need to come to the same one.
 func (g *Group) update() {
 	if g.machine.Phase() == membership.Gathering {
 		g.reach()
 	}
 	if v := g.machine.View(); v != nil && (g.session == nil || g.session.view.ID != v.ID) {
 		g.session = newSession(g, v)
+		for _, m := range v.Members {
+			g.told[m.Task] = m.About
+		}
 		g.attach()
 		g.stats.Groups++
 		g.announce()
 		g.observe("group %d formed: %v", v.ID.Generation, g.tasks(v.Tasks()))
 	}
 	if s := g.session; s != nil && !s.ended() {
-		if v := g.machine.Verdict(); v != nil {
-			err := g.verdictError(v)
+		if v := g.machine.Verdict(); v != nil && s.verdict == nil {
+			s.verdict, s.decided = g.verdictError(v), g.now()
 			for _, a := range v.Removed {
 				if a.Who != g.settings.self && a.Reason != membership.Departed {
 					g.stats.Lost++
 				}
 			}
-			s.end(err)
-			g.announce()
 			g.renew(s, v)
+		}
+		if s.verdict != nil && (g.machine.Told(g.now()) || g.now()-s.decided >= g.settings.Deadline/4) {
+			s.end(s.verdict)
+			g.announce()
 			g.observe("%v", s.err)
 		}
 	}
-	if g.machine.JoinError() != nil {
+	if e := g.machine.JoinError(); e != nil {
+		g.machine.Explain(g.joinError(e).explanation())
 		g.announce()
 	}
 	if state, ok := g.machine.Poll(g.now()); ok {
@@ -149,7 +158,7 @@ func (g *Group) tasks(numbers []int) []cluster.Task {
 
 func (g *Group) lost(a membership.Accusation) Lost {
 	m := g.settings.members[a.Who]
-	return Lost{m.Task, m.Address, a.Reason.String(), a.Detail}
+	return Lost{m.Task, m.Address, a.Reason.String(), a.Detail, g.told[a.Who]}
 }
 
 func (g *Group) verdictError(v *membership.Verdict) error {
@@ -158,7 +167,8 @@ func (g *Group) verdictError(v *membership.Verdict) error {
 		if !valid(d.A) || !valid(d.B) {
 			return fmt.Errorf("collective: group %d ended in disorder", v.View.Generation)
 		}
-		return failed(&OrderError{v.View.Generation, d.Sequence, g.settings.members[d.A].Task, g.settings.members[d.B].Task, d.CallA, d.CallB})
+		return failed(&OrderError{Generation: v.View.Generation, Sequence: d.Sequence, A: g.settings.members[d.A].Task, B: g.settings.members[d.B].Task,
+			CallA: d.CallA, CallB: d.CallB, AboutA: g.told[d.A], AboutB: g.told[d.B]})
 	}
 	e := &MemberError{Generation: v.View.Generation}
 	for _, a := range v.Removed {
@@ -167,40 +177,44 @@ func (g *Group) verdictError(v *membership.Verdict) error {
 		}
 		if a.Who == g.settings.self {
 			own := g.lost(a)
+			e := &ExpelledError{Generation: v.View.Generation, Own: own}
 			if a.Reason == membership.Lost && a.By == a.Who {
-				own.Detail += g.unreached()
+				e.Unreached = g.unreached()
 			}
-			return &ExpelledError{v.View.Generation, own}
+			return e
 		}
 		e.Lost = append(e.Lost, g.lost(a))
 	}
 	return e
 }
 
-// unreached names the workers that cannot be reached, one of which may be the reason for everything. g.mu is held.
-func (g *Group) unreached() string {
-	text := ""
+// unreached lists the workers that cannot be reached, one of which may be the reason for everything. g.mu is held.
+func (g *Group) unreached() []Lost {
+	var list []Lost
 	for task, m := range g.settings.members {
 		if why, ok := g.lastSeen[task]; ok {
-			text += fmt.Sprintf("; %v (%s): %s", m.Task, m.Address, why)
+			list = append(list, Lost{m.Task, m.Address, why, "", g.told[task]})
 		}
 	}
-	return text
+	return list
 }
 
-func (g *Group) joinError(e *membership.JoinError) error {
-	out := &JoinError{Present: g.tasks(e.Present), Min: e.Min, After: e.After}
+func (g *Group) joinError(e *membership.JoinError) *JoinError {
+	out := &JoinError{Present: g.tasks(e.Present), Min: e.Min, After: e.After, tells: g.settings.About != ""}
 	for _, task := range e.Missing {
 		m := g.settings.members[task]
-		l := Lost{m.Task, m.Address, "did not come", g.lastSeen[task]}
-		if slices.Contains(e.Busy, task) {
+		l := Lost{m.Task, m.Address, didNotCome, g.lastSeen[task], g.told[task]}
+		switch s := g.machine.Peer(task); {
+		case s != nil && s.Why != "":
+			l.Reason, l.Detail = gaveUp, s.Why
+		case slices.Contains(e.Busy, task):
 			l.Reason, l.Detail = "is alive in a group that it does not leave", ""
 		}
 		out.Missing = append(out.Missing, l)
 	}
 	for _, a := range e.Apart {
 		m := g.settings.members[a.Who]
-		out.Missing = append(out.Missing, Lost{m.Task, m.Address, "is there", fmt.Sprintf("but %v does not hear it", g.settings.members[a.By].Task)})
+		out.Missing = append(out.Missing, Lost{m.Task, m.Address, "is there", fmt.Sprintf("but %v does not hear it", g.settings.members[a.By].Task), g.told[a.Who]})
 	}
 	return out
 }
@@ -213,6 +227,9 @@ func (g *Group) received(s *membership.State) {
 		return
 	}
 	delete(g.lastSeen, s.Task)
+	if s.Phase == membership.Gathering && s.Task < len(g.settings.members) {
+		g.told[s.Task] = s.About
+	}
 	g.machine.Receive(g.now(), s)
 	g.update()
 	g.hear()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type Group struct {
 	mapped   map[int]*mapping // memory of candidates, by task
 	tried    map[int]string   // notes that were tried, by task
 	lastSeen map[int]string   // why a task cannot be reached
+	told     map[int]string   // what a task said of itself
 	closed   bool
 	closing  bool
 	stats    Stats
@@ -52,9 +54,9 @@ func Join(ctx context.Context, o Options) (*Group, error) {
 		}
 		return nil, err
 	}
-	g := &Group{settings: s, start: time.Now(), changed: make(chan struct{}), heard: make(chan struct{}), stop: make(chan struct{}), lastSeen: map[int]string{},
+	g := &Group{settings: s, start: time.Now(), changed: make(chan struct{}), heard: make(chan struct{}), stop: make(chan struct{}), lastSeen: map[int]string{}, told: map[int]string{},
 		hasState: o.HasState, step: o.Step}
-	g.machine = membership.New(membership.Config{Task: s.self, Size: len(s.members), Incarnation: uint64(g.start.UnixNano()), Heartbeat: s.Heartbeat,
+	g.machine = membership.New(membership.Config{Task: s.self, Size: len(s.members), Incarnation: uint64(g.start.UnixNano()), About: s.About, Heartbeat: s.Heartbeat,
 		Deadline: s.Deadline, Describe: g.describe}, 0)
 	g.mu.Lock() // until everything is in place
 	g.transport, err = newTransport(s, g)
@@ -105,7 +107,10 @@ func (g *Group) reset(ctx context.Context) error {
 		if g.closed {
 			return ErrClosed
 		}
-		s.end(errors.New("collective: a new group is being formed"))
+		if s.verdict == nil {
+			s.verdict = errors.New("collective: a new group is being formed")
+		}
+		s.end(s.verdict)
 		s.release()
 	}
 	if g.own != nil {
@@ -370,6 +375,28 @@ func (g *Group) Break(text string) error {
 
 // rollCall is the name of the collective by which workers find out who is missing. The call must be the same on all.
 const rollCall = "roll call of workers whose devices wait in vain"
+
+// Called reports whether another worker calls the roll, by Missing, and this one has not answered. Who waits by another
+// way than the group's then calls Missing, too, though it does not wait for long: else it would be taken for missing.
+func (g *Group) Called() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := g.session
+	if s == nil || s.ended() {
+		return false
+	}
+	s.callsMu.Lock()
+	begun := s.sequence
+	s.callsMu.Unlock()
+	for _, member := range s.view.Members {
+		if p := g.machine.Peer(member.Task); p != nil && p.View == s.view.ID && p.Waiting != nil && p.Waiting.Sequence > begun && strings.HasPrefix(p.Waiting.Description, calledRoll) {
+			return true
+		}
+	}
+	return false
+}
+
+var calledRoll = (&call{kind: barrier, name: rollCall}).opening()
 
 // Missing says that this worker waits for others by another way than the group's, and that they do not come, though no
 // connection is lost. Workers that wait as well say so, too; a member that does not within Options.Deadline is lost,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
@@ -19,6 +20,10 @@ type Options struct {
 
 	MinMembers int // fewest workers of a group; 0: all of the cluster. Below a majority, two parts of a network both go on
 	MaxMembers int // most workers of a group; 0: all of the cluster
+
+	// About is what errors on other workers say of this one, "on cuda:0, strategy made at train.go:20", at most 500
+	// bytes: all know it as soon as this worker waits for a group, also when it is gone. "": they say nothing
+	About string
 
 	HasState bool   // this worker brings the state of the training, as after a restart from a backup
 	Step     uint64 // last completed step, if it has state
@@ -53,6 +58,7 @@ type Options struct {
 const (
 	maxSegmentBytes = 16 << 20
 	maxControlBytes = membership.MaxMessage
+	maxAbout        = 500
 )
 
 // settings are Options with defaults, checked.
@@ -108,6 +114,7 @@ func (o Options) resolve() (*settings, error) {
 		return nil, fmt.Errorf("collective: SegmentBytes %d is not between 1024 and %d", s.SegmentBytes, maxSegmentBytes)
 	}
 	s.SegmentBytes &^= 15
+	s.About = strings.ToValidUTF8(s.About[:min(len(s.About), maxAbout)], "?")
 	for _, m := range members {
 		if s.Security == nil && !isLoopback(m.Address) {
 			return nil, fmt.Errorf("collective: the address %s of %v is not a loopback address: workers of several machines need Options.Security, "+

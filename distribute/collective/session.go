@@ -29,6 +29,9 @@ type session struct {
 	once sync.Once
 	err  error // why; set before over is closed
 
+	verdict error         // how the view has ended, while the others are being told; guarded by the group
+	decided time.Duration // when
+
 	calls    [remembered]record
 	callsMu  sync.Mutex
 	sequence uint64 // of the last call

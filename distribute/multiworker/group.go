@@ -24,8 +24,6 @@ type group struct {
 
 	rank, size atomic.Int64
 
-	about aboutWorkers
-
 	mu      sync.Mutex // guards what follows: a strategy makes one call at a time, so nobody waits here
 	options map[optionKey][]collective.CallOption
 	tensors []collective.Tensor // of the call under way, used again
@@ -176,14 +174,14 @@ func (w *group) AllReduce(ctx context.Context, call distribute.WorkerCall, kind 
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.about.complete(w.g.AllReduce(ctx, op, w.wrap(values), w.optionsOf(call, w.narrows(call, kind, values))...))
+	return w.g.AllReduce(ctx, op, w.wrap(values), w.optionsOf(call, w.narrows(call, kind, values))...)
 }
 
 // Broadcast implements [distribute.WorkerGroup].
 func (w *group) Broadcast(ctx context.Context, call distribute.WorkerCall, root int, values []kernels.Array) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.about.complete(w.g.Broadcast(ctx, root, w.wrap(values), w.optionsOf(call, false)...))
+	return w.g.Broadcast(ctx, root, w.wrap(values), w.optionsOf(call, false)...)
 }
 
 // AllGather implements [distribute.WorkerGroup].
@@ -195,14 +193,14 @@ func (w *group) AllGather(ctx context.Context, call distribute.WorkerCall, data 
 	for i, t := range all {
 		out[i] = t.Data
 	}
-	return out, w.about.complete(err)
+	return out, err
 }
 
 // Agree implements [distribute.WorkerGroup].
 func (w *group) Agree(ctx context.Context, call distribute.WorkerCall) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.about.complete(w.g.Barrier(ctx, w.optionsOf(call, false)...))
+	return w.g.Barrier(ctx, w.optionsOf(call, false)...)
 }
 
 // tellWithin bounds how long a worker that failed waits for the others to hear of it.
@@ -210,9 +208,11 @@ const tellWithin = 5 * time.Second
 
 // Ended implements [distribute.EndingGroup].
 func (w *group) Ended() (<-chan struct{}, func() error) {
-	over, why := w.g.Ended()
-	return over, func() error { return w.about.complete(why()) }
+	return w.g.Ended()
 }
+
+// Called tells devices that others look for who is missing.
+func (w *group) Called() bool { return w.g.Called() }
 
 // Break implements [distribute.EndingGroup].
 func (w *group) Break(err error) error {
@@ -220,7 +220,7 @@ func (w *group) Break(err error) error {
 	if errors.Is(err, kernels.ErrNotComing) {
 		end = w.g.Missing
 	}
-	return fmt.Errorf("%w (%w)", w.about.complete(end(err.Error())), err)
+	return fmt.Errorf("%w (%w)", end(err.Error()), err)
 }
 
 // Fail implements [distribute.WorkerGroup]. What the others wait for ends with an error that names this worker and

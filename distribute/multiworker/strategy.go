@@ -93,6 +93,7 @@ func NewStrategy(ctx context.Context, o Options) (*distribute.MultiWorkerMirrore
 		}
 		return distribute.NewMultiWorkerMirroredStrategyOver(m)
 	}
+	terms.About = m.Introduction()
 	g, err := join(ctx, o, spec, task, terms)
 	if err != nil {
 		return nil, err
@@ -115,7 +116,7 @@ func join(ctx context.Context, o Options, spec *cluster.Spec, task cluster.Task,
 	}
 	g, err := collective.Join(ctx, collective.Options{
 		Cluster: spec, Task: task, Deadline: o.Deadline, JoinTimeout: o.JoinTimeout, Timeout: o.Communication.Timeout, Security: o.Security,
-		Listener: o.Listener, NoSharedMemory: o.NoSharedMemory, Observe: o.Observe, MinMembers: terms.MinMembers, MaxMembers: terms.MaxMembers,
+		About: terms.About, Listener: o.Listener, NoSharedMemory: o.NoSharedMemory, Observe: o.Observe, MinMembers: terms.MinMembers, MaxMembers: terms.MaxMembers,
 		Unheard: func(tasks []cluster.Task) { tellUnheard(spec, tasks) },
 	})
 	var missing *collective.JoinError

@@ -73,7 +73,11 @@ type gpuJob struct {
 	Pace     time.Duration // of a step, at least: there shall be time for faults
 	Ring     bool          // the workers meet in host memory
 	Timeout  time.Duration // of what they wait for
-	Stuck    stuckAt       // where worker 1 stays forever
+	Fates    map[int]fate  // of workers that the others wait for in vain
+	Late     map[int]fate  // what keeps workers for a while that nothing else happens to
+	Loop     bool          // they run a loop of the program's own
+	Join     time.Duration // how long they wait to join; 0: a minute
+	Close    bool          // a worker that fails leaves nothing running
 	Launched bool          // by keras launch, which says what devices of one machine the worker sees
 }
 
@@ -124,22 +128,33 @@ func (j *gpuJob) work() error {
 	if j.Ring {
 		implementation = collective.Ring
 	}
-	if j.Stuck == inNCCL || j.Stuck == inCall {
+	if len(j.Fates) > 0 && !j.Windows {
 		b.openNCCL = func() (nccl.API, error) { return stuckLibrary{library, j}, nil }
 	}
 	kernels.Register(b)
 	o := multiworker.Options{Elastic: j.Elastic, Deadline: j.Deadline, JoinTimeout: time.Minute, Observe: func(text string) { fmt.Println(text) },
 		Communication: collective.CommunicationOptions{Implementation: implementation, Timeout: j.Timeout}}
-	if j.Stuck == absent {
-		o.JoinTimeout = j.Timeout
+	if j.Join > 0 {
+		o.JoinTimeout = j.Join
 	}
+	j.meetLater()
 	for i := range j.Devices {
 		o.Devices = append(o.Devices, fmt.Sprint(kind, ":", i))
 	}
 	s, err := multiworker.NewStrategy(context.Background(), o)
-	if err != nil {
-		return err
+	if err == nil {
+		if err = j.train(s, f, library); err != nil && j.Close {
+			_ = s.Close() // the first error is the one to report
+		}
 	}
+	if err != nil && j.Close {
+		err = errors.Join(err, nothingLeft())
+	}
+	return err
+}
+
+// train is what a worker does in a job.
+func (j *gpuJob) train(s *distribute.MultiWorkerMirroredStrategy, f *fakedriver.Fake, library *fakenccl.Library) error {
 	m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 3, Activation: "relu"}, &layers.Dense{Units: 2}}, distribute.Scope(s), keras.Seed(3), keras.InputShape(4))
 	if err != nil {
 		return err
@@ -147,10 +162,12 @@ func (j *gpuJob) work() error {
 	if err := m.Compile(keras.CompileConfig{Optimizer: &optimizers.Adam{LearningRate: 0.01}, Loss: "mse", Metrics: []string{"mae"}}); err != nil {
 		return err
 	}
-	if j.Stuck == inLoop || j.Stuck == inCall {
+	if err := j.meet(beforeFit, 0); err != nil {
+		return err
+	}
+	if j.Loop {
 		return j.loop(s)
 	}
-	j.stick(beforeFit)
 	epoch, read := 0, -1
 	told := &callbacks.LambdaCallback{
 		EpochBegin: func(e int) error { epoch = e; return nil },
@@ -159,11 +176,8 @@ func (j *gpuJob) work() error {
 			if read < 0 {
 				read = f.Downloads()[kernelBytes]
 			}
-			if batch == 2 {
-				j.stick(inStep)
-			}
 			time.Sleep(j.Pace)
-			return nil
+			return j.meet(inStep, epoch*jobSteps+batch+1)
 		},
 	}
 	x, y := make([][]float32, 5*jobSteps-3), make([][]float32, 5*jobSteps-3) // the last batch leaves some without examples

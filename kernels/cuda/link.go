@@ -26,7 +26,8 @@ type link struct {
 	first, ranks int           // of the ranks of all processes
 	timeout      time.Duration // the longest wait without progress
 	broken       func(err error) error
-	everybody    []offer // what all processes have, this one too; empty where they do not tell each other
+	called       func() bool // others wait in vain, and want to know who does so too
+	everybody    []offer     // what all processes have, this one too; empty where they do not tell each other
 	finishing    sync.Once
 
 	mu     sync.Mutex // guards what follows, and every call on a communicator of NCCL
@@ -82,7 +83,7 @@ func (b *backend) newLink(ctx context.Context, o kernels.CommunicatorOptions, g 
 		return nil, err
 	}
 	l := &link{
-		everybody: found.offers, devices: g.devices, first: o.First, ranks: o.Total(), timeout: o.Timeout, broken: o.Broken, flight: make([]flight, len(g.devices)),
+		everybody: found.offers, devices: g.devices, first: o.First, ranks: o.Total(), timeout: o.Timeout, broken: o.Broken, called: o.Called, flight: make([]flight, len(g.devices)),
 		work: make(chan struct{}, 1), over: make(chan struct{}),
 	}
 	if l.timeout == 0 {
@@ -240,10 +241,24 @@ func (l *link) look() (busy bool, err error) {
 		d.Leave()
 		busy = busy || f.begin < f.end
 	}
-	if waits := time.Since(l.moved); busy && waits > l.timeout {
+	waits := time.Since(l.moved)
+	if busy && waits > answerAfter && l.rollCalled() {
+		return true, l.answer()
+	}
+	if busy && waits > l.timeout {
 		return true, &waitError{fmt.Sprintf("cuda: replicas %d to %d of %d on %v have waited for the others in %s for %v; one of the others is lost or does not make the same calls%s", l.first, l.first+len(l.devices)-1, l.ranks, l.names(), l.carrier.name(), l.timeout, l.others()), true}
 	}
 	return busy, nil
+}
+
+// answerAfter is how long this process has waited that answers others which look for one that is missing.
+const answerAfter = 5 * watchEvery
+
+func (l *link) rollCalled() bool { return l.called != nil && l.called() }
+
+// answer is the error of a process that waits, too.
+func (l *link) answer() error {
+	return &waitError{fmt.Sprintf("cuda: replicas %d to %d of %d on %v wait for the others in %s, and other processes have waited too long; one is lost or does not make the same calls%s", l.first, l.first+len(l.devices)-1, l.ranks, l.names(), l.carrier.name(), l.others()), true}
 }
 
 // names are the devices of this process.

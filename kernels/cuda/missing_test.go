@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -26,22 +27,63 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// stuckAt is where worker 1 of a job stays forever, alive.
-type stuckAt string
+// A fate is what happens to a worker.
+type fate struct {
+	At    place
+	Step  int           // of the steps or calls at that place, from 1; 0: the first
+	How   how           // what it does there
+	After time.Duration // at anyTime: when, after its start
+}
+
+type place string
 
 const (
-	absent    stuckAt = "absent" // it is not started
-	beforeFit stuckAt = "before Fit"
-	inNCCL    stuckAt = "in NCCL"
-	inCall    stuckAt = "in a call of NCCL" // of such a loop
-	inStep    stuckAt = "between two steps"
-	inLoop    stuckAt = "in a loop of its own" // in which nothing but devices meets
+	absent    place = "absent" // it is not started
+	anyTime   place = "at any time"
+	beforeFit place = "before Fit"
+	inNCCL    place = "in NCCL"           // while it connects
+	inCall    place = "in a call of NCCL" // of a loop
+	inStep    place = "between two steps"
+	inLoop    place = "in a loop of its own" // in which nothing but devices meets
 )
 
-// stick stays here if this is worker 1, and the place the one where it shall.
-func (j *gpuJob) stick(at stuckAt) {
-	if index, err := new(cluster.TFConfig).TaskIndex(); j.Stuck == at && err == nil && index == 1 {
+type how string
+
+const (
+	stays   how = "stays" // forever, alive
+	exits   how = "exits" // at once
+	freezes how = "freezes"
+	fails   how = "fails" // with an error of its own
+)
+
+var errFate = errors.New("this worker has had enough")
+
+// meet does what is to happen to this worker at a place.
+func (j *gpuJob) meet(at place, step int) error {
+	index, err := new(cluster.TFConfig).TaskIndex()
+	if f, there := j.Late[index]; err == nil && there && f.At == at && f.Step == step {
+		time.Sleep(f.After)
+	}
+	f, there := j.Fates[index]
+	if err != nil || !there || f.At != at || f.Step > 0 && f.Step != step {
+		return nil
+	}
+	switch f.How {
+	case stays:
 		select {}
+	case exits:
+		os.Exit(1)
+	case freezes:
+		syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		time.Sleep(time.Hour) // until it is frozen
+	}
+	return errFate
+}
+
+// meetLater is meet at any time.
+func (j *gpuJob) meetLater() {
+	if index, err := new(cluster.TFConfig).TaskIndex(); err == nil && j.Fates[index].At == anyTime {
+		time.AfterFunc(j.Fates[index].After, func() { _ = j.meet(anyTime, 0) })
 	}
 }
 
@@ -51,7 +93,7 @@ func (j *gpuJob) loop(s *distribute.MultiWorkerMirroredStrategy) error {
 		return r.AllReduce(ir.Sum, in.X)[0]
 	})
 	x := kernels.NewArray(ir.Type{DType: ir.Float32, Shape: ir.Shape{s.NumReplicasInSync(), 8}})
-	for step := range 6 {
+	for step := range jobSteps * j.Epochs {
 		batch, err := distribute.SplitBatch(s, distribute.HostBatch{X: []kernels.Array{x}})
 		if err != nil {
 			return err
@@ -59,9 +101,11 @@ func (j *gpuJob) loop(s *distribute.MultiWorkerMirroredStrategy) error {
 		if _, err := s.Run(context.Background(), f, batch); err != nil {
 			return err
 		}
-		if step == 3 {
-			j.stick(inLoop)
+		if err := j.meet(inLoop, step+1); err != nil {
+			distribute.FailTogether(s, err)
+			return err
 		}
+		time.Sleep(j.Pace)
 	}
 	return errors.New("nobody is stuck")
 }
@@ -73,14 +117,12 @@ type stuckLibrary struct {
 }
 
 func (l stuckLibrary) InitRank(c *nccl.Comm, ranks int, id nccl.ID, rank int) nccl.Result {
-	l.job.stick(inNCCL)
+	_ = l.job.meet(inNCCL, 0)
 	return l.API.InitRank(c, ranks, id, rank)
 }
 
 func (l stuckLibrary) AllReduce(from, to driver.Address, count int64, t nccl.DataType, op nccl.Op, c nccl.Comm, s driver.Handle) nccl.Result {
-	if calls.Add(1) == 3 {
-		l.job.stick(inCall)
-	}
+	_ = l.job.meet(inCall, int(calls.Add(1)))
 	return l.API.AllReduce(from, to, count, t, op, c, s)
 }
 
@@ -98,7 +140,7 @@ func TestWorkerNeverComes(t *testing.T) {
 	r := rand.New(rand.NewPCG(*drawSeed, 11))
 	for _, how := range slices.Sorted(maps.Keys(jobs)) {
 		job, drawn := jobs[how], 0
-		places := []stuckAt{absent, beforeFit, inNCCL, inCall, inStep, inLoop}
+		places := []place{absent, beforeFit, inNCCL, inCall, inStep, inLoop}
 		r.Shuffle(len(places), func(i, k int) { places[i], places[k] = places[k], places[i] })
 		for _, at := range places {
 			if how != "NCCL" && (at == inNCCL || at == inCall || at == absent) {
@@ -108,7 +150,11 @@ func TestWorkerNeverComes(t *testing.T) {
 				break
 			}
 			t.Run(fmt.Sprint(how, ", ", at), func(t *testing.T) {
-				job.Devices, job.Deadline, job.Timeout, job.Epochs, job.Stuck = 1, deadline, timeout, 3, at
+				job.Devices, job.Deadline, job.Timeout, job.Epochs, job.Loop = 1, deadline, timeout, 3, at == inLoop || at == inCall
+				job.Fates = map[int]fate{1: {At: at, Step: map[place]int{inStep: 3, inLoop: 4, inCall: 3}[at], How: stays}}
+				if at == absent {
+					job.Join = timeout
+				}
 				c := startCluster(t, 3, job)
 				for i := range 3 {
 					if i != 1 || at != absent {
@@ -121,10 +167,29 @@ func TestWorkerNeverComes(t *testing.T) {
 					require.Contains(t, text, "worker:1 (127.0.0.1:")
 					if at != absent {
 						require.Contains(t, text, "worker:1 runs on fakecuda:0, strategy made at cuda/elastic_test.go:")
+					} else {
+						require.Contains(t, text, "worker:1 has never joined, so what it runs on is not known")
 					}
 				}
 			})
 		}
+	}
+}
+
+// A worker never comes, and another one comes late, to a collective of their devices: it is not taken for the one that
+// is missing when the first calls the roll, but answers it.
+func TestLateWorkerIsNotMissing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes: not with -short")
+	}
+	c := startCluster(t, 3, gpuJob{Devices: 1, Deadline: time.Second, Timeout: 3 * time.Second, Epochs: 3, Loop: true,
+		Fates: map[int]fate{1: {At: inCall, Step: 2, How: stays}}, Late: map[int]fate{2: {At: inCall, Step: 2, After: 2500 * time.Millisecond}}})
+	for i := range 3 {
+		c.start(i)
+	}
+	for i, text := range c.failing(0, 2) {
+		require.NoError(t, checkError(text, 2*i, c.job, map[int]bool{1: true}), text)
+		require.Contains(t, text, "lost worker:1")
 	}
 }
 
@@ -146,9 +211,7 @@ func TestWorkerKilled(t *testing.T) {
 				c.signal(1, signal)
 				for _, text := range c.failing(0, 2) {
 					require.Contains(t, text, "worker:1 (127.0.0.1:")
-					if strings.Contains(text, "lost worker:1") { // a process that ends at once leaves the third one alone
-						require.Contains(t, text, "worker:1 runs on fakecuda:0, strategy made at cuda/elastic_test.go:")
-					}
+					require.Contains(t, text, "worker:1 runs on fakecuda:0, strategy made at cuda/elastic_test.go:")
 				}
 			})
 		}

@@ -137,7 +137,7 @@ func (e *ends) release() {
 // settle waits until no call goes on any more.
 func (e *ends) settle(ctx context.Context) error {
 	l := e.link
-	pause := time.Microsecond
+	pause, looked := time.Microsecond, time.Now()
 	for i := 0; i < len(l.devices); {
 		l.mu.Lock()
 		if l.err != nil {
@@ -159,6 +159,11 @@ func (e *ends) settle(ctx context.Context) error {
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+		if time.Since(looked) > answerAfter {
+			if looked = time.Now(); l.rollCalled() {
+				return l.answer()
+			}
 		}
 		if pause *= 2; pause > time.Millisecond {
 			pause = time.Millisecond

@@ -7,13 +7,14 @@ import (
 )
 
 // Version is the version of the protocol; workers of different versions do not talk to each other.
-const Version = 4
+const Version = 5
 
 // Bounds of what is read from outside.
 const (
 	MaxTasks   = 1024    // in a cluster
 	MaxText    = 4096    // bytes of a description
 	MaxNote    = 512     // bytes of a note
+	MaxAbout   = 512     // bytes of what a worker says of itself
 	MaxMessage = 4 << 20 // bytes of a state
 	maxAnswers = 8
 )
@@ -82,6 +83,7 @@ func (w *writer) view(v *View) {
 		w.flag(m.HasState)
 		w.number(m.Step)
 		w.word(uint64(m.Note))
+		w.text(m.About, MaxAbout)
 	}
 }
 func (w *writer) verdict(v *Verdict) {
@@ -110,6 +112,8 @@ func Append(b []byte, job uint64, s *State) []byte {
 	w.flag(s.HasState)
 	w.number(s.Step)
 	w.text(string(s.Note), MaxNote)
+	w.text(s.About, MaxAbout)
+	w.text(s.Why, MaxText)
 	w.trials(s.Reach)
 	w.trials(s.Beyond)
 	w.tasks(s.Unheard)
@@ -241,9 +245,9 @@ func (r *reader) accusations() []Accusation {
 func (r *reader) call() Call { return Call{r.number(), r.text(MaxText)} }
 func (r *reader) view() *View {
 	v := &View{ID: r.id(), Shared: r.flag()}
-	v.Members = make([]Member, r.count(MaxTasks, 12))
+	v.Members = make([]Member, r.count(MaxTasks, 13))
 	for i := range v.Members {
-		v.Members[i] = Member{r.task(), r.number(), r.flag(), r.number(), NoteID(r.word())}
+		v.Members[i] = Member{r.task(), r.number(), r.flag(), r.number(), NoteID(r.word()), r.text(MaxAbout)}
 		if i > 0 && v.Members[i].Task <= v.Members[i-1].Task {
 			r.fail()
 		}
@@ -274,7 +278,8 @@ func Decode(b []byte, job uint64) (*State, error) {
 		return nil, ErrJob
 	}
 	s := &State{Task: r.task(), Incarnation: r.number(), Serial: r.number(), Phase: Phase(r.byte(byte(phaseCount))), View: r.id(), ViewSize: r.upTo(MaxTasks),
-		HasState: r.flag(), Step: r.number(), Note: []byte(r.text(MaxNote)), Reach: r.trials(), Beyond: r.trials(), Unheard: r.tasks()}
+		HasState: r.flag(), Step: r.number(), Note: []byte(r.text(MaxNote)), About: r.text(MaxAbout), Why: r.text(MaxText)}
+	s.Reach, s.Beyond, s.Unheard = r.trials(), r.trials(), r.tasks()
 	s.Promised, s.Accepted = r.number(), r.id()
 	if r.flag() {
 		s.Proposal = r.view()

@@ -108,7 +108,8 @@ func (m *Machine) note(now time.Duration, a Accusation) {
 // Remove says which of the members have to go, given who accuses whom, so that no two of the rest accuse each other.
 // Members that accuse themselves go first. Then, as long as there are accusations among the rest, the member with the
 // most accusations around it goes, whether made or received; among equals the one that is accused more than it accuses;
-// then the one with the highest number. The result is sorted and depends on the accusations alone.
+// then the one with the highest number. That somebody stalls speaks against it alone: whoever says so hears it, and is
+// not cut off, however many it says it of. The result is sorted and depends on the accusations alone.
 func Remove(members []int, accusations []Accusation) []int {
 	gone := map[int]bool{}
 	for _, a := range accusations {
@@ -126,8 +127,11 @@ func Remove(members []int, accusations []Accusation) []int {
 		}
 		for _, a := range accusations {
 			if !gone[a.By] && !gone[a.Who] {
-				link(a.By, a.Who)
 				link(a.Who, a.By)
+				if a.Reason == Stalled {
+					continue
+				}
+				link(a.By, a.Who)
 				balance[a.Who]++
 				balance[a.By]--
 			}

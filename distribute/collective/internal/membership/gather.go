@@ -10,7 +10,7 @@ import (
 func (m *Machine) Gather(now time.Duration, terms Terms) {
 	m.phase, m.dirty = Gathering, true
 	m.terms, m.ownNote, m.began, m.patient, m.reach, m.beyond, m.ready = terms, IDOf(terms.Note), now, now, nil, nil, 0
-	m.proposal, m.accepted, m.offered, m.joinError = nil, ViewID{}, nil, nil
+	m.proposal, m.accepted, m.offered, m.joinError, m.why = nil, ViewID{}, nil, nil, ""
 	m.accusations, m.waiting, m.answers, m.asked = nil, nil, nil, nil
 	m.settling, m.blocked = false, 0
 	m.step(now)
@@ -19,6 +19,7 @@ func (m *Machine) Gather(now time.Duration, terms Terms) {
 // Abandon ends gathering: the layer above no longer waits for a group. If one formed meanwhile, its members are told.
 func (m *Machine) Abandon(now time.Duration, detail string) {
 	if m.phase == Gathering {
+		m.why = detail
 		m.stopGathering()
 	}
 	m.Withdraw(now, detail)
@@ -175,10 +176,10 @@ func (m *Machine) propose(now time.Duration) {
 	}
 	for _, task := range present {
 		if task == m.config.Task {
-			members = append(members, Member{task, m.config.Incarnation, m.terms.HasState, m.terms.Step, m.ownNote})
+			members = append(members, m.self())
 		} else {
 			s := m.peers[task].state
-			members = append(members, Member{task, s.Incarnation, s.HasState, s.Step, IDOf(s.Note)})
+			members = append(members, Member{task, s.Incarnation, s.HasState, s.Step, IDOf(s.Note), s.About})
 		}
 	}
 	if len(members) > m.terms.Max { // those that bring the state go first, but the proposer stays
@@ -192,6 +193,11 @@ func (m *Machine) propose(now time.Duration) {
 	m.proposal, m.proposed = v, now
 	m.offered, m.proposer, m.accepted, m.promised = v, m.config.Task, v.ID, v.ID.Generation
 	m.dirty = true
+}
+
+// self is this worker as a member of a view.
+func (m *Machine) self() Member {
+	return Member{m.config.Task, m.config.Incarnation, m.terms.HasState, m.terms.Step, m.ownNote, m.config.About}
 }
 
 func weight(m Member, proposer int) int {
@@ -253,8 +259,7 @@ func (m *Machine) accept(now time.Duration) {
 		}
 		s := m.peers[task].state
 		if v := s.Proposal; s.Phase == Gathering && v != nil && v.ID.Generation > m.promised {
-			own := Member{m.config.Task, m.config.Incarnation, m.terms.HasState, m.terms.Step, m.ownNote}
-			if slices.Contains(v.Members, own) && v.Members[0].Task == task && (!v.Shared || reaches(m.reach, m.config.Task, v)) {
+			if slices.Contains(v.Members, m.self()) && v.Members[0].Task == task && (!v.Shared || reaches(m.reach, m.config.Task, v)) {
 				m.offered, m.proposer, m.accepted, m.promised = v, task, v.ID, v.ID.Generation
 				m.proposal, m.dirty = nil, true
 			}

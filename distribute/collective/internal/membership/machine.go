@@ -47,6 +47,7 @@ type Machine struct {
 	proposer  int
 	accepted  ViewID
 	joinError *JoinError
+	why       string // this worker has given up
 
 	// The view's failure; see failure.go.
 	accusations []Accusation
@@ -221,14 +222,14 @@ func (m *Machine) Poll(now time.Duration) (*State, bool) {
 	s := &State{
 		Task: m.config.Task, Incarnation: m.config.Incarnation, Serial: m.serial, Phase: m.phase, View: m.currentView(),
 		Promised: m.promised, Accusations: slices.Clone(m.accusations), Verdict: m.verdict, Answers: slices.Clone(m.answers),
-		Completed: m.completed, Settling: m.settling, Unheard: m.deaf, Blocked: m.blocked,
+		Completed: m.completed, Settling: m.settling, Unheard: m.deaf, Blocked: m.blocked, Why: m.why,
 	}
 	m.told = m.completed
 	if m.view != nil {
 		s.ViewSize = len(m.view.Members)
 	}
 	if m.phase == Gathering {
-		s.HasState, s.Step, s.Note = m.terms.HasState, m.terms.Step, m.terms.Note
+		s.HasState, s.Step, s.Note, s.About = m.terms.HasState, m.terms.Step, m.terms.Note, m.config.About
 		s.Reach, s.Beyond, s.Accepted, s.Proposal = slices.Clone(m.reach), slices.Clone(m.beyond), m.accepted, m.proposal
 	}
 	if m.waiting != nil {
@@ -279,6 +280,30 @@ func (m *Machine) Leave(now time.Duration) {
 	m.phase, m.dirty = Left, true
 	m.proposal, m.accepted = nil, ViewID{}
 	m.decide(now)
+}
+
+// Explain says why this worker has given up, for those that ask for it later.
+func (m *Machine) Explain(why string) {
+	if why = why[:min(len(why), MaxText)]; why != m.why && (m.phase == Failed || m.phase == Left) {
+		m.why, m.dirty = why, true
+	}
+}
+
+// Told reports whether all other members of a view that has ended know it, as far as they are there to know.
+func (m *Machine) Told(now time.Duration) bool {
+	v := m.Verdict()
+	if v == nil {
+		return true
+	}
+	for _, member := range m.view.Members {
+		if v.Removes(member.Task) || !m.fresh(member.Task, now) {
+			continue
+		}
+		if s := m.peers[member.Task].state; s.View == m.view.ID && s.Phase == Serving {
+			return false
+		}
+	}
+	return true
 }
 
 // Withdraw ends the view because this worker gave up a collective of it.

@@ -315,8 +315,8 @@ func TestMaximum(t *testing.T) {
 }
 
 func sampleState() *State {
-	view := &View{ID: ViewID{9, 8}, Members: []Member{{0, 5, true, 7, 1 << 60}, {3, 6, false, 0, 3}}, Shared: true}
-	return &State{Task: 3, Incarnation: 1 << 60, Serial: 77, Phase: Gathering, View: ViewID{4, 5}, ViewSize: 2, HasState: true, Step: 9, Note: []byte("note"), Reach: []Trial{{0, 7}, {1, 1 << 63}}, Beyond: []Trial{{2, 9}}, Unheard: []int{1, 4},
+	view := &View{ID: ViewID{9, 8}, Members: []Member{{0, 5, true, 7, 1 << 60, "on cuda:0"}, {3, 6, false, 0, 3, ""}}, Shared: true}
+	return &State{Task: 3, Incarnation: 1 << 60, Serial: 77, Phase: Gathering, View: ViewID{4, 5}, ViewSize: 2, HasState: true, Step: 9, Note: []byte("note"), About: "on cuda:1", Why: "enough", Reach: []Trial{{0, 7}, {1, 1 << 63}}, Beyond: []Trial{{2, 9}}, Unheard: []int{1, 4},
 		Promised: 9, Accepted: view.ID, Proposal: view, Accusations: []Accusation{{0, 1, Silent, "x"}, {1, 0, Lost, ""}},
 		Verdict: &Verdict{ViewID{1, 2}, []Accusation{{0, 1, Silent, "x"}}, &Difference{3, 0, 1, "a", "b"}}, Completed: 4, Settling: true, Waiting: &Call{5, "d"}, Blocked: 5, Answers: []Call{{4, "e"}}}
 }

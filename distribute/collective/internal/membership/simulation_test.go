@@ -722,6 +722,13 @@ func TestRemove(t *testing.T) {
 		}
 		return list
 	}
+	stalled := func(pairs ...int) []Accusation {
+		list := a(pairs...)
+		for i := range list {
+			list[i].Reason = Stalled
+		}
+		return list
+	}
 	all := []int{0, 1, 2, 3}
 	for _, c := range []struct {
 		accusations []Accusation
@@ -734,6 +741,10 @@ func TestRemove(t *testing.T) {
 		{a(2, 2, 1, 3), []int{2, 3}},
 		{a(0, 2, 1, 2, 3, 2), []int{2}},
 		{a(0, 2, 1, 3), []int{2, 3}},
+		{stalled(0, 2, 0, 3), []int{2, 3}}, // 0 is not cut off: it hears those that it waits for
+		{stalled(0, 1, 0, 2, 0, 3), []int{1, 2, 3}},
+		{stalled(0, 1, 1, 0), []int{1}},
+		{append(stalled(0, 2, 0, 3), a(1, 0, 3, 0)...), []int{0}},
 		{nil, nil},
 	} {
 		require.Equal(t, c.removed, Remove(all, c.accusations), "%v", c.accusations)

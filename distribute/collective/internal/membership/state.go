@@ -38,6 +38,7 @@ type Member struct {
 	HasState    bool   // brings the state of the training
 	Step        uint64 // the last step it completed, if it has state
 	Note        NoteID // of the note that it gave when it gathered
+	About       string // what its process says of itself
 }
 
 // NoteID names the note of one worker at one gathering; 0 is no note. A process has another one each time that it
@@ -191,7 +192,11 @@ type State struct {
 	ViewSize int
 	Unheard  []int // tasks of which nothing came for the deadline
 
+	// Why is the reason of a worker that has given up or left, "" where there is none to tell.
+	Why string
+
 	// While gathering.
+	About    string // what this process says of itself; the views that it is in repeat it
 	HasState bool
 	Step     uint64
 	Note     []byte  // for the layer above: how to reach this process's shared memory
@@ -216,6 +221,7 @@ type Config struct {
 	Task        int           // own number
 	Size        int           // number of tasks in the cluster
 	Incarnation uint64        // greater than that of any earlier process of this task
+	About       string        // what this process says of itself, which all other workers learn when it gathers
 	Heartbeat   time.Duration // between states when nothing changes
 	Deadline    time.Duration // silence after which a worker is accused
 
