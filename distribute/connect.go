@@ -12,10 +12,11 @@ import (
 
 // meeting says how the replicas of several processes meet.
 type meeting struct {
-	library string        // by which devices combine values: kernels.NCCL; "": the backend's choice
-	hosted  bool          // through host memory, whatever devices could do
-	timeout time.Duration // the longest wait of devices for other processes; 0: the backend's
-	narrow  ir.DType      // the type in which large sums of float32 travel between devices; Invalid: their own
+	library  string        // by which devices combine values: kernels.NCCL; "": the backend's choice
+	hosted   bool          // through host memory, whatever devices could do
+	captured bool          // by NCCL in captured steps, also where a process has several devices
+	timeout  time.Duration // the longest wait of devices for other processes; 0: the backend's
+	narrow   ir.DType      // the type in which large sums of float32 travel between devices; Invalid: their own
 }
 
 // EndingGroup is a [WorkerGroup] that reports when it has ended. It tells devices that wait for those of other
@@ -43,6 +44,7 @@ func (s *local) connect(ctx context.Context, group WorkerGroup) ([]kernels.Commu
 		return backend.NewCommunicators(ctx, o)
 	}
 	o.First, o.Replicas, o.Library, o.Timeout, o.Narrow = s.at.First, s.at.Total, s.meeting.library, s.meeting.timeout, s.meeting.narrow
+	o.Captured, o.Site = s.meeting.captured, s.at.Site
 	var over <-chan struct{}
 	var why func() error
 	if g, ok := group.(EndingGroup); ok {

@@ -211,6 +211,14 @@ type NcclAllReduce struct {
 	// Fallback uses the GPU backend's own method without NCCL, and ReductionToOneDevice without GPUs, as TensorFlow
 	// does.
 	Fallback bool
+	// Captured makes a step that is repeated one graph over all GPUs of the process, with NCCL's calls in it: one
+	// launch instead of one for each kernel, which pays where steps are short. By default such steps are launched
+	// kernel by kernel, because NVIDIA's guide warns that captures with several GPUs in one process may deadlock: a
+	// launch may wait until other GPUs have launched, too, and recommends one GPU for each process ("keras launch
+	// --devices-per-worker 1"), where steps are always captured. Try it where processes for each GPU are no choice,
+	// with a time limit around the first steps; a version of the library that refuses to be captured is used without.
+	// Tested with a fake library; not run on hardware.
+	Captured bool
 }
 
 func (o NcclAllReduce) check(devices []kernels.Device) error {
@@ -237,7 +245,7 @@ func (o NcclAllReduce) communicators(devices []kernels.Device, _ bool) ([]kernel
 	if err != nil {
 		return nil, err
 	}
-	return backend.NewCommunicators(context.Background(), kernels.CommunicatorOptions{Devices: devices, Library: kernels.NCCL, Packs: o.NumPacks, Narrow: o.Wire})
+	return backend.NewCommunicators(context.Background(), kernels.CommunicatorOptions{Devices: devices, Library: kernels.NCCL, Packs: o.NumPacks, Narrow: o.Wire, Captured: o.Captured})
 }
 
 func checkPacks(what string, n int) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gokeras/gokeras/kernels"
@@ -27,6 +28,9 @@ type MultiWorkerOptions struct {
 	// Timeout is the longest wait of devices for those of other workers, in NCCL; 0 is 10 minutes. The group detects a
 	// lost worker sooner.
 	Timeout time.Duration
+	// Captured lets NCCL take part in captured steps where workers have several GPUs; see [NcclAllReduce]. It must be
+	// the same on all workers. Workers with one GPU each capture their steps anyway.
+	Captured bool
 	// Wire is the type in which sums of more than 16 KiB of float32 travel between GPUs, [ir.BFloat16] or [ir.Float16];
 	// sums are formed in float32. 0: float32
 	Wire ir.DType
@@ -51,12 +55,11 @@ func (o MultiWorkerOptions) Check() error {
 // Introduction is what a worker tells the others of itself when it joins: its devices, and the line that makes the
 // strategy. Errors about it say so, also when it is gone.
 func (o MultiWorkerOptions) Introduction() string {
-	list, err := o.devices()
-	if err != nil {
-		return ""
+	names := strings.Join(o.Devices, ", ")
+	if list, err := o.devices(); err == nil {
+		names = (&exec.Placement{Devices: list}).DeviceNames()
 	}
-	at := exec.Placement{Devices: list, Site: exec.CallSite()}
-	return fmt.Sprintf("on %s, strategy%s", at.DeviceNames(), at.MadeAt())
+	return fmt.Sprintf("on %s, strategy made at %s", names, exec.CallSite())
 }
 
 // devices lists those of the replicas of this process.
@@ -126,7 +129,7 @@ func NewMultiWorkerMirroredStrategyOver(o MultiWorkerOptions) (*MultiWorkerMirro
 	s.is(m)
 	if o.Group == nil || o.Group.Size() == 1 && o.Elastic == nil {
 		if s.meeting.library != "" {
-			s.crossOps = NcclAllReduce{}
+			s.crossOps = NcclAllReduce{Captured: o.Captured}
 		}
 		if o.Group != nil {
 			return m, o.Group.Close() // nobody to talk to
@@ -150,7 +153,7 @@ func NewMultiWorkerMirroredStrategyOver(o MultiWorkerOptions) (*MultiWorkerMirro
 
 // meeting says how the replicas of several processes meet.
 func (o MultiWorkerOptions) meeting(ops CrossDeviceOps, devices []kernels.Device) (meeting, error) {
-	m := meeting{timeout: o.Timeout, narrow: o.Wire}
+	m := meeting{timeout: o.Timeout, narrow: o.Wire, captured: o.Captured}
 	switch o.Implementation {
 	case "", "AUTO":
 	case "RING":
@@ -170,6 +173,9 @@ func (o MultiWorkerOptions) meeting(ops CrossDeviceOps, devices []kernels.Device
 	}
 	if o.Wire != ir.Invalid && !o.Wire.IsHalf() {
 		return m, fmt.Errorf("sums cannot travel between workers as %v; Wire is bfloat16, float16, or left out", o.Wire)
+	}
+	if o.Captured && m.hosted {
+		return m, errors.New("Captured is about NCCL, and the implementation is RING; use NCCL or AUTO, or leave it out")
 	}
 	if o.Timeout < 0 {
 		return m, fmt.Errorf("Timeout must not be negative, received %v", o.Timeout)

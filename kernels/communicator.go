@@ -63,6 +63,11 @@ type CommunicatorOptions struct {
 	// Packs says in how many packs the library combines the values of one call, laid end to end by types; 0 is each
 	// value on its own.
 	Packs int
+	// Captured lets the library take part in captured steps also where a process has several devices; all processes
+	// must say the same. Where each has one, it always does.
+	Captured bool
+	// Site is where the strategy was made, for errors on other processes; "" where nobody knows.
+	Site string
 	// Timeout is the longest wait for other processes; 0 is the backend's. Narrow is the type in which large sums of
 	// float32 travel between devices, where the backend lets them; Invalid is their own.
 	Timeout time.Duration

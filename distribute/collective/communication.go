@@ -42,6 +42,9 @@ type CommunicationOptions struct {
 	// is no longer that of one worker to the last digits. All workers still get the same bits. Variables, metrics and
 	// short sums travel as they are. 0: float32
 	Wire ir.DType
+	// Captured lets NCCL take part in captured steps where workers have several GPUs; see distribute.NcclAllReduce, and
+	// NVIDIA's warning there. All workers need the same.
+	Captured bool
 }
 
 // Check reports a value that makes no sense.
@@ -73,6 +76,7 @@ func (o CommunicationOptions) Merge(override CommunicationOptions) Communication
 	if override.Wire != ir.Invalid {
 		o.Wire = override.Wire
 	}
+	o.Captured = o.Captured || override.Captured
 	return o
 }
 

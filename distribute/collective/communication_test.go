@@ -58,7 +58,8 @@ func TestCommunicationOptions(t *testing.T) {
 
 	o := CommunicationOptions{BytesPerPack: 7, Implementation: NCCL}
 	require.Equal(t, o, o.Merge(CommunicationOptions{Implementation: Auto}))
-	require.Equal(t, CommunicationOptions{7, time.Second, Ring, ir.BFloat16}, o.Merge(CommunicationOptions{Timeout: time.Second, Implementation: Ring, Wire: ir.BFloat16}))
+	require.Equal(t, CommunicationOptions{7, time.Second, Ring, ir.BFloat16, true}, o.Merge(CommunicationOptions{Timeout: time.Second, Implementation: Ring, Wire: ir.BFloat16, Captured: true}))
+	require.True(t, CommunicationOptions{Captured: true}.Merge(o).Captured)
 	require.Equal(t, ir.BFloat16, CommunicationOptions{Wire: ir.BFloat16}.Merge(o).Wire)
 	require.NoError(t, CommunicationOptions{Wire: ir.BFloat16}.Check())
 	require.ErrorContains(t, CommunicationOptions{Wire: ir.Float16}.Check(), "cannot travel between workers as float16")

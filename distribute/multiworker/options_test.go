@@ -52,7 +52,7 @@ func TestBadOptions(t *testing.T) {
 	worker := &cluster.Simple{Cluster: two, Task: &cluster.Task{Type: cluster.Worker}}
 	for text, o := range map[string]multiworker.Options{
 		"takes no part in training": {Resolver: &cluster.Simple{Cluster: two, Task: &cluster.Task{Type: cluster.ParameterServer}}},
-		"NCCL needs GPUs":           {Resolver: worker, Communication: collective.CommunicationOptions{Implementation: collective.NCCL}},
+		"NCCL needs GPUs":           {Resolver: worker, Deadline: 100 * time.Millisecond, Communication: collective.CommunicationOptions{Implementation: collective.NCCL}},
 		"cpu:0 is listed twice":     {Resolver: &cluster.Simple{}, Devices: []string{"cpu:0", "cpu:0"}},
 		"list of devices is empty":  {Resolver: &cluster.Simple{}, Devices: []string{}},
 		"Security":                  {Resolver: &cluster.Simple{Cluster: far, Task: &cluster.Task{Type: cluster.Worker}}},

@@ -76,16 +76,21 @@ func NewStrategy(ctx context.Context, o Options) (*distribute.MultiWorkerMirrore
 	m := distribute.MultiWorkerOptions{Elastic: o.Elastic, MirroredOptions: distribute.MirroredOptions{
 		Devices: o.Devices, CrossDeviceOps: o.CrossDeviceOps, SameRandomNumbers: o.SameRandomNumbers,
 		Communication: distribute.CommunicationOptions{BytesPerPack: o.Communication.BytesPerPack},
-	}, Timeout: o.Communication.Timeout, Wire: o.Communication.Wire}
+	}, Timeout: o.Communication.Timeout, Wire: o.Communication.Wire, Captured: o.Communication.Captured}
 	if err == nil {
 		implementation, _ := collective.ParseImplementation(string(o.Communication.Implementation)) // Check has looked at it
 		m.Implementation = string(implementation)
 	}
-	if err == nil {
-		err = m.Check()
-	}
 	if err != nil {
 		return nil, fmt.Errorf("multiworker: %w", errors.Join(err, closeListener(o.Listener)))
+	}
+	terms.About = m.Introduction()
+	if wrong := m.Check(); wrong != nil {
+		if spec.Empty() || o.Elastic != nil {
+			return nil, fmt.Errorf("multiworker: %w", errors.Join(wrong, closeListener(o.Listener)))
+		}
+		refuse(ctx, o, spec, task, terms, wrong)
+		return nil, fmt.Errorf("multiworker: %w", wrong)
 	}
 	if spec.Empty() {
 		if err := closeListener(o.Listener); err != nil {
@@ -93,7 +98,6 @@ func NewStrategy(ctx context.Context, o Options) (*distribute.MultiWorkerMirrore
 		}
 		return distribute.NewMultiWorkerMirroredStrategyOver(m)
 	}
-	terms.About = m.Introduction()
 	g, err := join(ctx, o, spec, task, terms)
 	if err != nil {
 		return nil, err
@@ -101,11 +105,35 @@ func NewStrategy(ctx context.Context, o Options) (*distribute.MultiWorkerMirrore
 	m.Group = newGroup(g, o.Elastic, members, o.Communication.Wire)
 	s, err := distribute.NewMultiWorkerMirroredStrategyOver(m)
 	if err != nil {
+		m.Group.Fail(err)
 		_ = g.Close() // the first error is the one to report
 		return nil, err
 	}
 	return s, nil
 }
+
+// refuse tells the others that this worker cannot take part, where its devices or its libraries are wrong: they would
+// wait for it. Those that do not come within two deadlines find out that it does not. A job that runs already is left
+// alone, and so is one that can do without this worker.
+func refuse(ctx context.Context, o Options, spec *cluster.Spec, task cluster.Task, terms collective.Options, wrong error) {
+	deadline := o.Deadline
+	if deadline <= 0 {
+		deadline = usualDeadline
+	}
+	if o.JoinTimeout <= 0 || o.JoinTimeout > 2*deadline {
+		o.JoinTimeout = 2 * deadline
+	}
+	g, err := join(ctx, o, spec, task, terms)
+	if err != nil {
+		return
+	}
+	if w := newGroup(g, nil, g.Size(), o.Communication.Wire); w.Roster().Source < 0 {
+		w.Fail(wrong)
+	}
+	_ = g.Close() // what is wrong is the error to report
+}
+
+const usualDeadline = 5 * time.Second
 
 // join waits for a group of the cluster.
 func join(ctx context.Context, o Options, spec *cluster.Spec, task cluster.Task, terms collective.Options) (*collective.Group, error) {

@@ -68,7 +68,7 @@ func drawJob(r *rand.Rand) (job gpuJob, workers int) {
 	case 1:
 		job.Ring = true
 	case 2:
-		job.Devices = 2
+		job.Devices, job.Captured = 2, r.IntN(2) == 0
 	}
 	places := []place{anyTime, beforeFit, inNCCL, inStep}
 	if job.Loop {

@@ -75,6 +75,7 @@ type gpuJob struct {
 	Timeout  time.Duration // of what they wait for
 	Fates    map[int]fate  // of workers that the others wait for in vain
 	Late     map[int]fate  // what keeps workers for a while that nothing else happens to
+	Captured bool          // NCCL takes part in graphs that span the devices of a worker
 	Loop     bool          // they run a loop of the program's own
 	Join     time.Duration // how long they wait to join; 0: a minute
 	Close    bool          // a worker that fails leaves nothing running
@@ -133,7 +134,7 @@ func (j *gpuJob) work() error {
 	}
 	kernels.Register(b)
 	o := multiworker.Options{Elastic: j.Elastic, Deadline: j.Deadline, JoinTimeout: time.Minute, Observe: func(text string) { fmt.Println(text) },
-		Communication: collective.CommunicationOptions{Implementation: implementation, Timeout: j.Timeout}}
+		Communication: collective.CommunicationOptions{Implementation: implementation, Timeout: j.Timeout, Captured: j.Captured}}
 	if j.Join > 0 {
 		o.JoinTimeout = j.Join
 	}
@@ -441,6 +442,7 @@ func TestElasticNCCL(t *testing.T) {
 				unbroken.start(i)
 			}
 			want := unbroken.end()
+			job.Captured = job.Devices > 1 // the bits are the same
 			c := startCluster(t, workers, job)
 			for i := range workers {
 				c.start(i)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/kernelstest"
@@ -93,6 +94,25 @@ func TestHardwareManyNCCL(t *testing.T) {
 		got, _ := fittedOn(t, s, networks["CNN"]())
 		sameWeights(t, want, got, 2e-4)
 	}
+}
+
+// A captured step over all GPUs of this process, with NCCL in it, comes to the bits of one that is not; it may hang, as
+// NVIDIA's guide warns, and is a test of its own for that reason.
+func TestHardwareManyCaptured(t *testing.T) {
+	n := len(gpus(t))
+	library(t)
+	var all []*keras.Model
+	for _, ask := range []bool{false, true} {
+		o := distribute.MirroredOptions{CrossDeviceOps: distribute.NcclAllReduce{Captured: ask}}
+		for i := range n {
+			o.Devices = append(o.Devices, fmt.Sprint(Kind, ":", i))
+		}
+		s, err := distribute.NewMirroredStrategyWith(o)
+		require.NoError(t, err)
+		m, _ := fittedOn(t, s, networks["CNN"]())
+		all = append(all, m)
+	}
+	sameWeights(t, all[0], all[1], 0)
 }
 
 // Replicas on GPUs come to what as many on the CPU come to, twice with the same bits, also with the state of the

@@ -20,6 +20,10 @@ import (
 // other. Both wait for ranks that do not come forever, in the devices' streams. So a goroutine watches what is under
 // way, and aborts the link where a device or a connection is lost, where nothing ends for too long, or where the caller
 // says so. An aborted link is never used again.
+//
+// NCCL gives a communicator back, also by an abort, when the graphs are gone that calls on it were captured in. So they
+// are discarded before a link ends in good order. Where it is aborted, whoever could discard them may be waiting for
+// the abort: both happen at the same time.
 type link struct {
 	carrier      carrier
 	devices      []*device
@@ -29,6 +33,9 @@ type link struct {
 	called       func() bool // others wait in vain, and want to know who does so too
 	everybody    []offer     // what all processes have, this one too; empty where they do not tell each other
 	finishing    sync.Once
+	captured     bool           // NCCL takes part in graphs that span several devices of a process
+	graphs       func()         // discards the graphs of steps, which NCCL would wait for; it may wait for devices
+	aborting     sync.WaitGroup // what goes on after an abort
 
 	mu     sync.Mutex // guards what follows, and every call on a communicator of NCCL
 	err    error      // why it was aborted
@@ -54,7 +61,7 @@ type carrier interface {
 	records() bool
 	// lost says what is wrong with a replica's connection to the others. The link's lock is held, here and in abort.
 	lost(i int) error
-	// abort ends whatever waits, for good.
+	// abort ends whatever waits, for good. It does not wait itself.
 	abort()
 	// finish ends a link in good order, if the others do so too.
 	finish(ctx context.Context) error
@@ -83,7 +90,7 @@ func (b *backend) newLink(ctx context.Context, o kernels.CommunicatorOptions, g 
 		return nil, err
 	}
 	l := &link{
-		everybody: found.offers, devices: g.devices, first: o.First, ranks: o.Total(), timeout: o.Timeout, broken: o.Broken, called: o.Called, flight: make([]flight, len(g.devices)),
+		everybody: found.offers, devices: g.devices, captured: o.Captured, graphs: func() { g.forget(nil) }, first: o.First, ranks: o.Total(), timeout: o.Timeout, broken: o.Broken, called: o.Called, flight: make([]flight, len(g.devices)),
 		work: make(chan struct{}, 1), over: make(chan struct{}),
 	}
 	if l.timeout == 0 {
@@ -307,6 +314,7 @@ func (l *link) abort(err error) {
 	if !l.ended {
 		l.carrier.abort()
 	}
+	l.aborting.Go(l.graphs)
 	close(l.over)
 }
 
@@ -316,6 +324,7 @@ const closing = 5 * time.Second
 // finish ends a link that has not failed in good order, if the others do so too; once.
 func (l *link) finish(ctx context.Context) {
 	l.finishing.Do(func() {
+		l.graphs()
 		l.mu.Lock()
 		failed := l.err != nil
 		l.mu.Unlock()
@@ -328,11 +337,25 @@ func (l *link) finish(ctx context.Context) {
 	})
 }
 
+// settled waits for what goes on after an abort, though not forever: a lost device may never answer.
+func (l *link) settled() {
+	over := make(chan struct{})
+	go func() {
+		l.aborting.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+	case <-time.After(closing):
+	}
+}
+
 // close ends a link.
 func (l *link) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	l.finish(ctx)
 	cancel()
 	l.abort(errClosed)
+	l.settled()
 	l.carrier.release()
 }

@@ -28,6 +28,7 @@ func (b *backend) byNCCL(ctx context.Context, o kernels.CommunicatorOptions, l *
 	err := e.come(id)
 	if err = l.compare(ctx, o, err); err != nil {
 		l.abort(err)
+		l.settled()
 		return nil, err
 	}
 	late := &waitError{fmt.Sprintf("cuda: not all of %d replicas have come to connect through NCCL within %v%s", l.ranks, l.timeout, l.others()), true}
@@ -36,6 +37,7 @@ func (b *backend) byNCCL(ctx context.Context, o kernels.CommunicatorOptions, l *
 	if err := e.settle(ctx); err != nil {
 		err = l.explain(fmt.Errorf("cuda: connecting replicas %d to %d of %d on %v through NCCL: %w", l.first, l.first+len(l.devices)-1, l.ranks, l.names(), err))
 		l.abort(err)
+		l.settled()
 		return nil, err
 	}
 	return e, nil
@@ -83,10 +85,13 @@ func (e *ends) come(id nccl.ID) error {
 
 func (e *ends) name() string { return "NCCL" }
 
-// records is false where any process has several devices: whether a call is captured must be the same for all ranks,
-// and one thread cannot replay for several; see [recording].
+// records is false where any process has several devices, unless that is asked for: whether a call is captured must be
+// the same for all ranks; see [recording].
 func (e *ends) records() bool {
 	l := e.link
+	if l.captured {
+		return true
+	}
 	if len(l.everybody) < 2 {
 		return len(l.devices) == 1
 	}
@@ -105,7 +110,11 @@ func (e *ends) lost(i int) error {
 	return nccl.Check(e.api, max(r, state), "ncclCommGetAsyncError", "")
 }
 
-func (e *ends) abort() { e.giveBack(e.api.Abort) }
+func (e *ends) abort() {
+	comms := e.comms
+	e.comms = nil
+	e.link.aborting.Go(func() { e.giveBack(comms, e.api.Abort) })
+}
 
 // finish tells the others that this process ends, and waits for them.
 func (e *ends) finish(ctx context.Context) error {
@@ -130,8 +139,10 @@ func (e *ends) finish(ctx context.Context) error {
 
 func (e *ends) release() {
 	e.link.mu.Lock()
-	defer e.link.mu.Unlock()
-	e.giveBack(e.api.Destroy)
+	comms := e.comms
+	e.comms = nil
+	e.link.mu.Unlock()
+	e.giveBack(comms, e.api.Destroy)
 }
 
 // settle waits until no call goes on any more.
@@ -215,11 +226,11 @@ func (e *ends) submit(f func(i int, c nccl.Comm, d *device) (nccl.Result, string
 	return failed, errors.Join(err, nccl.Check(e.api, e.api.GroupEnd(), "ncclGroupEnd", ""))
 }
 
-// giveBack hands every communicator to f at the same time: the library may let the ends of one process wait for each
-// other. The lock is held.
-func (e *ends) giveBack(f func(nccl.Comm) nccl.Result) {
+// giveBack hands communicators, which nobody calls any more, to f at the same time: the library may let the ends of one
+// process wait for each other.
+func (e *ends) giveBack(comms []*nccl.Comm, f func(nccl.Comm) nccl.Result) {
 	var all sync.WaitGroup
-	for i, c := range e.comms {
+	for i, c := range comms {
 		all.Go(func() {
 			if e.link.devices[i].Enter() == nil { // without its context too: what waits must end
 				defer e.link.devices[i].Leave()
@@ -228,5 +239,4 @@ func (e *ends) giveBack(f func(nccl.Comm) nccl.Result) {
 		})
 	}
 	all.Wait()
-	e.comms = nil
 }

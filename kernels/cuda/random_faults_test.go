@@ -62,6 +62,9 @@ func meetingPlaces(t *testing.T) map[string]func() meetingPlace {
 		"NCCL": func() meetingPlace {
 			return alone(fakedriver.Options{}, func(b *backend) kernels.Backend { return byNCCL{b} })
 		},
+		"NCCL, captured": func() meetingPlace {
+			return alone(fakedriver.Options{}, func(b *backend) kernels.Backend { return captured{b} })
+		},
 		"within": func() meetingPlace {
 			return alone(fakedriver.Options{}, func(b *backend) kernels.Backend { return within{b, nil} })
 		},

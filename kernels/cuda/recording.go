@@ -18,8 +18,11 @@ import (
 // NCCL asks that an operation is captured by all ranks or by none, and replayed by all. So it is here: all processes
 // launch the same programs in the same order, and capture a step when it comes for the third time. NVIDIA advises
 // against captures where one process, or even one thread, serves several devices: the launch of one device's graph may
-// wait for what another one's would do, and never return. Where NCCL serves several devices of any process, steps are
-// not captured. Kernels of our own wait for each other through events, which a graph has as edges.
+// wait for what another one's would do, and never return. Here it is one graph for all devices of a process and one
+// launch, so that no launch comes before another; but nobody has promised that it does not wait. So where NCCL serves
+// several devices of any process, steps are captured only if that is asked for
+// ([kernels.CommunicatorOptions].Captured). Kernels of our own wait for each other through events, which a graph has as
+// edges.
 
 // recording is a step of all replicas as a graph.
 type recording struct {

@@ -57,6 +57,8 @@ type offer struct {
 	ID      []byte   // drawn by the first process
 	Problem string   // what is wrong
 	Host    string   // where it runs
+	Site    string   // where its strategy was made
+	Capture bool     // NCCL takes part in graphs that span several devices
 	Devices []string // as the process calls them
 	Cards   []string // their PCI addresses
 	Window  bool     // it can meet processes of its host in memory that they open to each other
@@ -86,7 +88,7 @@ func thisHost() string {
 
 // offer is what this process has. Its id is of the right length also where something is wrong.
 func (b *backend) offer(o kernels.CommunicatorOptions) (f offer, err error) {
-	f.ID, f.Host = make([]byte, nccl.IDBytes), b.host()
+	f.ID, f.Host, f.Site, f.Capture = make([]byte, nccl.IDBytes), b.host(), o.Site, o.Captured
 	f.Window = o.Library == "" && len(o.Devices) == 1 && o.Total() <= mostRanks
 	api, err := b.library()
 	if err == nil {
@@ -119,8 +121,8 @@ func sharedCard(all []offer) error {
 		for i, card := range f.Cards {
 			key := f.Host + " " + card
 			if before, taken := users[key]; taken {
-				return fmt.Errorf("cuda: %s of worker %d and %s of worker %d are one GPU, %s of host %s; each replica needs a GPU of its own: name another device, or start the workers with CUDA_VISIBLE_DEVICES or \"keras launch --devices-per-worker 1\"",
-					before.device, before.rank, f.Devices[i], rank, card, strings.Fields(f.Host + " ?")[0])
+				return fmt.Errorf("cuda: %s of worker %d%s and %s of worker %d%s are one GPU, %s of host %s; each replica needs a GPU of its own: name another device, or start the workers with CUDA_VISIBLE_DEVICES or \"keras launch --devices-per-worker 1\"",
+					before.device, before.rank, all[before.rank].madeAt(), f.Devices[i], rank, f.madeAt(), card, f.hostName())
 			}
 			users[key] = user{rank, f.Devices[i]}
 		}
@@ -157,6 +159,9 @@ func (b *backend) rendezvous(ctx context.Context, o kernels.CommunicatorOptions)
 		}
 		offers = append(offers, f)
 	}
+	if err := capturing(offers); err != nil {
+		return found{}, err
+	}
 	var shared error
 	if !b.sharing {
 		shared = sharedCard(offers)
@@ -182,9 +187,28 @@ func unasked(o kernels.CommunicatorOptions, err error) error {
 	return err
 }
 
-// who names a process, with its devices.
+// who names a process, with its devices and where its strategy was made.
 func (f *offer) who(rank int) string {
-	return fmt.Sprintf("worker %d (%s of host %s)", rank, strings.Join(f.Devices, ", "), strings.Fields(f.Host + " ?")[0])
+	return fmt.Sprintf("worker %d (%s of host %s%s)", rank, strings.Join(f.Devices, ", "), f.hostName(), f.madeAt())
+}
+
+func (f *offer) madeAt() string {
+	if f.Site == "" {
+		return ""
+	}
+	return ", strategy made at " + f.Site
+}
+
+func (f *offer) hostName() string { return strings.Fields(f.Host + " ?")[0] }
+
+// capturing says which processes differ in whether NCCL takes part in graphs.
+func capturing(offers []offer) error {
+	for rank, f := range offers {
+		if f.Capture != offers[0].Capture {
+			return fmt.Errorf("cuda: Captured is %v on %s and %v on %s; all workers need the same", offers[0].Capture, offers[0].who(0), f.Capture, f.who(rank))
+		}
+	}
+	return nil
 }
 
 // differing says which process has no NCCL, or another one.

@@ -42,8 +42,8 @@ func (m *Machine) consider(now time.Duration, s *State) {
 		return
 	case s.Incarnation != m.view.Members[rank].Incarnation:
 		m.accuse(now, s.Task, Restarted, "its process was replaced")
-	case s.Phase == Left:
-		m.note(now, Accusation{s.Task, s.Task, Departed, ""})
+	case s.Phase == Left && !(s.View == m.view.ID && slices.ContainsFunc(s.Accusations, func(a Accusation) bool { return a.By == s.Task && a.Who == s.Task })):
+		m.note(now, Accusation{s.Task, s.Task, Departed, ""}) // else it says itself why, below
 	case s.View.Generation > m.view.ID.Generation:
 		// The others went on without this worker; their verdict about its view is gone.
 		m.accuse(now, m.config.Task, Moved, fmt.Sprintf("expelled: the others are in generation %d", s.View.Generation))

@@ -242,6 +242,19 @@ func TestStallAndWithdraw(t *testing.T) {
 	require.Equal(t, s.machines[1].Verdict(), s.machines[2].Verdict())
 }
 
+// A worker that withdraws and leaves at once has not departed in good order, also if its word of the one comes with
+// that of the other.
+func TestWithdrawAndLeave(t *testing.T) {
+	s := newScript(t, 3)
+	s.gather(Terms{Min: 2, Max: 3, Patience: time.Second, Timeout: time.Minute})
+	s.machines[1].Withdraw(s.now, "the device is lost")
+	s.machines[1].Leave(s.now)
+	s.settle()
+	for _, m := range s.machines {
+		require.Equal(t, []Accusation{{1, 1, Withdrew, "the device is lost"}}, m.Verdict().Removed)
+	}
+}
+
 func TestAbandon(t *testing.T) {
 	s := newScript(t, 3)
 	s.cut[2] = true

@@ -16,6 +16,41 @@ type capture struct {
 	thread  int // that began it, and must end it
 	nodes   []node
 	invalid driver.Result // why it cannot become a graph any more
+	release []func()      // what other libraries do when the graph is gone
+}
+
+// graph is what was captured. Executable ones and launches of them keep what it refers to.
+type graph struct {
+	nodes []node
+	users *users
+}
+
+// users counts who keeps what a graph refers to.
+type users struct {
+	count   int
+	release []func()
+}
+
+// drop ends the use by one. The fake's lock is held.
+func (u *users) drop() {
+	if u.count--; u.count == 0 {
+		for _, f := range u.release {
+			go f()
+		}
+	}
+}
+
+// Retain calls release when the graph that is being captured in a stream is gone, with all that is executable of it,
+// and no launch of it is under way. It returns false where nothing is captured.
+func (f *Fake) Retain(h driver.Handle, release func()) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.streams[h]
+	if s == nil || s.capture == nil {
+		return false
+	}
+	s.capture.release = append(s.capture.release, release)
+	return true
 }
 
 // node is a piece of work and those that come before it.
@@ -73,18 +108,22 @@ func (f *Fake) EndCapture(h driver.Handle) (driver.Handle, driver.Result) {
 			other.capture = nil
 		}
 	}
+	made := &graph{c.nodes, &users{1, c.release}}
 	switch {
 	case r != 0:
-		return 0, r
 	case c.invalid != 0:
-		return 0, c.invalid
+		r = c.invalid
 	case c.thread != thread():
-		return 0, driver.CaptureWrongThread
+		r = driver.CaptureWrongThread
 	case c.unjoined():
-		return 0, driver.CaptureUnjoined
+		r = driver.CaptureUnjoined
+	}
+	if r != 0 {
+		made.users.drop()
+		return 0, r
 	}
 	g := f.handle()
-	f.graphs[g] = c.nodes
+	f.graphs[g] = made
 	return g, 0
 }
 
@@ -93,15 +132,23 @@ func (f *Fake) Instantiate(g driver.Handle) (driver.Handle, driver.Result) {
 	if r := f.enter("cuGraphInstantiateWithFlags"); r != 0 {
 		return 0, r
 	}
+	made := f.graphs[g]
+	if made == nil {
+		return 0, driver.InvalidValue
+	}
 	e := f.handle()
-	f.ready[e] = f.graphs[g]
+	f.ready[e] = made
+	made.users.count++
 	return e, 0
 }
 
 // LaunchGraph lets all pieces of work go on at once, each behind those that come before it, as devices do.
 func (f *Fake) LaunchGraph(e, on driver.Handle) driver.Result {
 	r := f.enter("cuGraphLaunch")
-	nodes, ok := f.ready[e]
+	g, ok := f.ready[e]
+	if ok && r == 0 {
+		g.users.count++
+	}
 	f.mu.Unlock()
 	if r != 0 {
 		return r
@@ -109,7 +156,19 @@ func (f *Fake) LaunchGraph(e, on driver.Handle) driver.Result {
 	if !ok {
 		return driver.InvalidValue
 	}
-	return f.put(on, func() error { return f.replay(nodes) })
+	over := func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		g.users.drop()
+	}
+	r = f.put(on, func() error {
+		defer over()
+		return f.replay(g.nodes)
+	})
+	if r != 0 {
+		over()
+	}
+	return r
 }
 
 func (f *Fake) replay(nodes []node) error {
@@ -140,6 +199,9 @@ func (f *Fake) replay(nodes []node) error {
 func (f *Fake) DestroyGraph(g driver.Handle) driver.Result {
 	defer f.mu.Unlock()
 	r := f.enter("cuGraphDestroy")
+	if made := f.graphs[g]; made != nil {
+		made.users.drop()
+	}
 	delete(f.graphs, g)
 	return r
 }
@@ -147,6 +209,9 @@ func (f *Fake) DestroyGraph(g driver.Handle) driver.Result {
 func (f *Fake) DestroyExecutable(e driver.Handle) driver.Result {
 	defer f.mu.Unlock()
 	r := f.enter("cuGraphExecDestroy")
+	if made := f.ready[e]; made != nil {
+		made.users.drop()
+	}
 	delete(f.ready, e)
 	return r
 }

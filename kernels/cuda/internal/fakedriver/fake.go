@@ -50,8 +50,8 @@ type Fake struct {
 	modules map[driver.Handle]*ptxsim.Module
 	kernels map[driver.Handle]*ptxsim.Kernel
 	allowed map[driver.Handle]int // shared memory of kernels
-	graphs  map[driver.Handle][]node
-	ready   map[driver.Handle][]node
+	graphs  map[driver.Handle]*graph
+	ready   map[driver.Handle]*graph // executable
 	host    map[*byte]bool
 	parsed  map[string]*ptxsim.Module
 	sizes   map[driver.Address]int64
@@ -96,7 +96,7 @@ func New(o Options) *Fake {
 	}
 	return &Fake{
 		downloads: downloads{sizes: map[int]int{}}, options: o, next: 1000, streams: map[driver.Handle]*stream{}, events: map[driver.Handle]*event{}, modules: map[driver.Handle]*ptxsim.Module{},
-		kernels: map[driver.Handle]*ptxsim.Kernel{}, allowed: map[driver.Handle]int{}, graphs: map[driver.Handle][]node{}, ready: map[driver.Handle][]node{}, host: map[*byte]bool{},
+		kernels: map[driver.Handle]*ptxsim.Kernel{}, allowed: map[driver.Handle]int{}, graphs: map[driver.Handle]*graph{}, ready: map[driver.Handle]*graph{}, host: map[*byte]bool{},
 		kept: map[int64]int{}, parsed: map[string]*ptxsim.Module{}, sizes: map[driver.Address]int64{}, calls: map[string]int{},
 		owners: map[driver.Address]int{}, access: map[[2]int]bool{}, current: map[int]int{}, lost: map[int]bool{}, shared: map[driver.Address]shared{}, identity: rand.Uint64(), homes: map[driver.Handle]int{},
 	}

@@ -52,6 +52,9 @@ func (l *Library) call(h nccl.Comm, q request) nccl.Result {
 		return nccl.InvalidUsage
 	}
 	put := func() nccl.Result {
+		if l.driver.Retain(q.stream, func() { l.forget(c) }) {
+			c.graphs++
+		}
 		var addresses []uint64
 		for _, a := range []driver.Address{q.send, q.recv} {
 			if a != 0 {
@@ -68,6 +71,13 @@ func (l *Library) call(h nccl.Comm, q request) nccl.Result {
 		return 0
 	}
 	return put()
+}
+
+// forget notes that a graph is gone that referred to a communicator.
+func (l *Library) forget(c *comm) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.graphs--
 }
 
 // do is the work of a call in its stream. After an abort it leaves behind whatever it was about to write.

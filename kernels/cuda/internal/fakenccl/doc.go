@@ -3,5 +3,6 @@
 // library does.
 //
 // It is stricter than the library: calls on a communicator that is in use by another call, with the context of another
-// device, outside a group's thread, or after an abort, and ranks that make different calls, are faults.
+// device, outside a group's thread, or after an abort, communicators that are given back while graphs refer to them,
+// and ranks that make different calls, are faults.
 package fakenccl

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -51,6 +52,7 @@ type comm struct {
 	broken    nccl.Result
 	finalized bool
 	busy      int // how often AsyncError will still say that a call goes on
+	graphs    int // that refer to it
 }
 
 // pending is the open group of a thread.
@@ -193,7 +195,7 @@ func (c *comm) state(ask bool) nccl.Result {
 	}
 	joined, finalized := c.library.world.counts(c.id)
 	switch {
-	case joined < c.ranks, c.finalized && finalized < c.ranks:
+	case joined < c.ranks, c.finalized && (finalized < c.ranks || c.graphs > 0):
 		return nccl.InProgress
 	case c.busy > 0:
 		if ask {
@@ -268,7 +270,25 @@ func (l *Library) Destroy(h nccl.Comm) nccl.Result {
 		return l.misused("ncclCommDestroy of a communicator that was not finalized")
 	}
 	delete(l.comms, h)
+	l.outlive(c, "ncclCommDestroy")
 	return r
+}
+
+// graphPatience is how long a communicator waits for graphs before that is a fault: the library waits forever.
+const graphPatience = 5 * time.Second
+
+// outlive waits until no graph refers to a communicator, as the library does from 2.26 on. The lock is held, but not
+// while waiting.
+func (l *Library) outlive(c *comm, call string) {
+	for end := time.Now().Add(graphPatience); c.graphs > 0; {
+		if time.Now().After(end) {
+			l.misused("%s of a communicator that graphs still refer to: it would never return", call)
+			return
+		}
+		l.mu.Unlock()
+		time.Sleep(100 * time.Microsecond)
+		l.mu.Lock()
+	}
 }
 
 // Abort always gives back, also where it is made to fail.
@@ -282,6 +302,7 @@ func (l *Library) Abort(h nccl.Comm) nccl.Result {
 	delete(l.comms, h)
 	close(c.over)
 	l.world.wake()
+	l.outlive(c, "ncclCommAbort")
 	return r
 }
 
