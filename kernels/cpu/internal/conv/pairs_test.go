@@ -35,7 +35,7 @@ func interleaved(x []uint16, parts int) []float32 {
 
 // TestPairs compares convolutions in pairs, and both gradients, with those of the widened numbers.
 func TestPairs(t *testing.T) {
-	defer isa.Override(isa.Detected())()
+	defer isa.Override(isa.Executable())()
 	if !micro.Pairs() {
 		t.Skip("pairs need AVX512-BF16, which this processor does not have; convolutions of widened numbers are tested elsewhere")
 	}

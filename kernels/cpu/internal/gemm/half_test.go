@@ -17,7 +17,10 @@ import (
 
 // halfPaths are the sets of features with which products of 16-bit floats go different ways.
 func halfPaths() []isa.Features {
-	paths := append(isa.Paths(), isa.Detected()&^(isa.AVX512BF16|isa.BF16))
+	paths := append(isa.Paths(), isa.Executable()&^(isa.AVX512BF16|isa.BF16))
+	if isa.Executable() != isa.Detected() {
+		paths = append(paths, isa.Executable())
+	}
 	if isa.MatrixRegisters() {
 		paths = append(paths, isa.Detected()&^isa.AMXBF16)
 	}

@@ -16,3 +16,6 @@ func detect() Features {
 	}
 	return f
 }
+
+// detectSlow finds nothing here.
+func detectSlow(Features) Features { return 0 }

@@ -109,6 +109,7 @@ const EnvironmentVariable = "GOKERAS_CPU"
 
 var (
 	detected = detect() | named(assumed)
+	slow     = detectSlow(detected)
 	active   atomic.Uint32
 	initErr  error
 )
@@ -128,7 +129,7 @@ func named(names string) (f Features) {
 }
 
 func init() {
-	f, err := choose(os.Getenv(EnvironmentVariable), detected)
+	f, err := choose(os.Getenv(EnvironmentVariable), Detected())
 	active.Store(uint32(f))
 	initErr = err
 }
@@ -158,8 +159,12 @@ func choose(env string, have Features) (Features, error) {
 	return have, fmt.Errorf("%s=%q: unknown value, expected %s or %s", EnvironmentVariable, env, strings.Join(known[:last], ", "), known[last])
 }
 
-// Detected returns all features of this processor, whatever is active.
-func Detected() Features { return detected &^ Features(denied.Load()) }
+// Detected returns all features of this processor, whatever is active, but for those that take longer than what
+// kernels without them do.
+func Detected() Features { return detected &^ slow &^ Features(denied.Load()) }
+
+// Executable returns all features of this processor, the slow ones too: tests try their kernels.
+func Executable() Features { return detected &^ (Features(denied.Load()) & matrices) }
 
 // Active returns the features that kernels may use. It is cheap enough to ask at every kernel call.
 func Active() Features { return Features(active.Load()) }
@@ -167,10 +172,10 @@ func Active() Features { return Features(active.Load()) }
 // Err tells why the value of GOKERAS_CPU was not obeyed; nil if it was, or was empty.
 func Err() error { return initErr }
 
-// Override makes those of the features active that this processor has, and returns a function that undoes it. It is for
-// tests and benchmarks.
+// Override makes those of the features active that this processor can execute, and returns a function that undoes it. It
+// is for tests and benchmarks.
 func Override(f Features) (restore func()) {
-	previous := active.Swap(uint32((f & Detected()).usable()))
+	previous := active.Swap(uint32((f & Executable()).usable()))
 	return func() { active.Store(previous) }
 }
 

@@ -37,10 +37,11 @@ func askOnce(ask func() bool) {
 		permission.Store(granted)
 		return
 	}
-	denied.Store(uint32(matrices))
+	without := matrices | detectSlow(detected&^matrices)
+	denied.Store(uint32(without))
 	for {
 		now := active.Load()
-		if active.CompareAndSwap(now, now&^uint32(matrices)) {
+		if active.CompareAndSwap(now, now&^uint32(without)) {
 			break
 		}
 	}

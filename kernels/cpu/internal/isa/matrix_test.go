@@ -8,14 +8,14 @@ import (
 
 // pretend makes the processor one with these features that nobody has asked about yet.
 func pretend(t *testing.T, f Features) {
-	had, was, asked, refusedBefore := detected, active.Load(), permission.Load(), denied.Load()
+	had, slowBefore, was, asked, refusedBefore := detected, slow, active.Load(), permission.Load(), denied.Load()
 	t.Cleanup(func() {
-		detected = had
+		detected, slow = had, slowBefore
 		active.Store(was)
 		permission.Store(asked)
 		denied.Store(refusedBefore)
 	})
-	detected = f
+	detected, slow = f, 0
 	active.Store(uint32(f))
 	permission.Store(unasked)
 	denied.Store(0)
@@ -35,6 +35,19 @@ func TestMatrixRegistersRefused(t *testing.T) {
 	require.Equal(t, Vectors512, Active(), "no override brings them back")
 	restore()
 	require.NotContains(t, Paths()[len(Paths())-1].String(), "amx")
+}
+
+// Features that pay beside the matrix registers alone go with them, and tests may still have them.
+func TestSlowWithoutMatrixRegisters(t *testing.T) {
+	if detectSlow(Vectors512|AVX512BF16|AVX512FP16) == 0 {
+		t.Skip("pairs of bfloat16 are not slow on this processor")
+	}
+	pretend(t, Vectors512|AVX512BF16|AVX512FP16|matrices)
+	require.Zero(t, detectSlow(detected))
+	askOnce(func() bool { return false })
+	require.Equal(t, Vectors512|AVX512FP16, Active())
+	require.Equal(t, Vectors512|AVX512FP16, Detected())
+	require.Equal(t, Vectors512|AVX512BF16|AVX512FP16, Executable())
 }
 
 // A path without the features asks for nothing: the process would need larger stacks for signals.

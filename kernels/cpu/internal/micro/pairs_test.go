@@ -77,7 +77,7 @@ func wantPairs(t *Tile[float32], line, r, c int) (sum, size float64) {
 // changes, and a row has the same bits alone.
 func TestPairsAgainstFloat64(t *testing.T) {
 	seen := false
-	for _, path := range append(isa.Paths(), isa.Detected()&^isa.AMXBF16) {
+	for _, path := range append(isa.Paths(), isa.Executable()&^isa.AMXBF16) {
 		restore := isa.Override(path)
 		if Pairs() {
 			seen = true
