@@ -153,14 +153,22 @@ func (q *quantized) product(c *Context, x *ops.Tensor, matrix *distribute.Variab
 	if q.calibrated() {
 		return ops.Matmul(x, q.calibratedFloats(c, matrix))
 	}
-	if packed := c.Read(matrix); q.goesByNibbles(packed) {
-		return q.nibbleProduct(c, x, packed)
+	if q.staysPacked() {
+		return q.packedProduct(c, x, matrix)
 	}
-	w := q.whole(c, matrix, 1)
+	return q.scaled(c, x, q.whole(c, matrix, 1), c.Weight(q.scale))
+}
+
+// staysPacked reports whether floats are multiplied with the integers of four bits as they lie in memory.
+func (q *quantized) staysPacked() bool { return q.mode == "int4" && (q.grouped() || q.inputs == nil) }
+
+// packedProduct multiplies x (..., rows) by a packed matrix (rows, columns) without unpacking it.
+func (q *quantized) packedProduct(c *Context, x *ops.Tensor, matrix *distribute.Variable) *ops.Tensor {
+	scale := c.Weight(q.scale)
 	if q.grouped() {
-		return ops.Matmul(x, ops.Cast(q.floats(c, w, c.Weight(q.scale), c.Read(q.zero), 0), c.ComputeDType()))
+		return ops.Cast(ops.PackedMatmul(x, c.Read(matrix), scale, c.Read(q.zero), q.columns, q.block), c.ComputeDType())
 	}
-	return q.scaled(c, x, w, c.Weight(q.scale))
+	return ops.Divide(ops.Cast(ops.PackedMatmul(x, c.Read(matrix), nil, nil, q.columns, 0), c.ComputeDType()), scale)
 }
 
 // scaled is x·w/scale for integers w (rows, columns) with one scale for each column.

@@ -178,6 +178,9 @@ func (l *EinsumDense) quantizedProduct(c *Context, x *ops.Tensor) *ops.Tensor {
 	if q.calibrated() {
 		return ops.Einsum(l.Equation, x, ops.Reshape(q.calibratedFloats(c, l.kernel), l.axes.kernel...))
 	}
+	if q.staysPacked() && l.axes.isMatmul() {
+		return l.besideProduct(c, x, l.packedProduct(c, x))
+	}
 	w, scale := q.whole(c, l.kernel, 1), c.Weight(q.scale)
 	var floats *ops.Tensor // the kernel
 	switch {
@@ -209,11 +212,36 @@ func (l *EinsumDense) quantizedProduct(c *Context, x *ops.Tensor) *ops.Tensor {
 			}
 		}, x)[0]
 	}
+	return l.besideProduct(c, x, y)
+}
+
+// isMatmul reports whether the rows of the kernel as a matrix are the last axes of the input, and its columns those of
+// the result.
+func (a einsumAxes) isMatmul() bool {
+	rows := ""
+	for _, i := range a.reduced(a.weight) {
+		rows += a.weight[i : i+1]
+	}
+	columns, before := strings.TrimPrefix(a.weight, rows), strings.TrimSuffix(a.input, rows)
+	return len(rows)+len(columns) == len(a.weight) && len(rows)+len(before) == len(a.input) && before+columns == a.output
+}
+
+// packedProduct is the Einstein sum of an input with a packed kernel, where the sum is a product of matrices.
+func (l *EinsumDense) packedProduct(c *Context, x *ops.Tensor) *ops.Tensor {
+	summed := len(l.axes.reduced(l.axes.weight))
+	kept := x.Rank() - summed
+	before := x.Shape()[:kept]
+	y := l.whole.packedProduct(c, ops.Reshape(x, append(slices.Clone(before), l.axes.matrix()[0])...), l.kernel)
+	return ops.Reshape(y, append(slices.Clone(before), l.axes.kernel[summed:]...)...)
+}
+
+// besideProduct adds what LoRA computes of x to y.
+func (l *EinsumDense) besideProduct(c *Context, x, y *ops.Tensor) *ops.Tensor {
 	if l.lora.a == nil {
 		return y
 	}
 	change := ops.Einsum(l.Equation, x, l.lora.product(c.Weight(l.lora.a), c.Weight(l.lora.b)))
-	return ops.Cast(ops.Add(y, change), compute)
+	return ops.Cast(ops.Add(y, change), c.ComputeDType())
 }
 
 // quantize is quantizeMatrix for a kernel of any axes.

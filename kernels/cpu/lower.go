@@ -46,7 +46,7 @@ func init() {
 		ir.Softmax: buildByExamples(buildSoftmax), ir.SoftmaxGrad: buildByExamples(buildSoftmaxGrad), ir.LogSoftmax: buildByExamples(buildLogSoftmax), ir.LogSoftmaxGrad: buildByExamples(buildLogSoftmaxGrad),
 		ir.SparseSoftmaxCrossEntropy: buildCrossEntropy, ir.SparseSoftmaxCrossEntropyGrad: buildCrossEntropyGrad,
 		ir.Attention: buildByExamples(buildAttention), ir.AttentionGrad: buildByExamples(buildAttentionGrad),
-		ir.Dropout: buildDropout, ir.OptimizerUpdate: buildOptimizerUpdate,
+		ir.PackedDot: buildPackedDot, ir.Dropout: buildDropout, ir.OptimizerUpdate: buildOptimizerUpdate,
 		ir.AllReduce: buildAllReduce, ir.AllGather: buildAllGather, ir.ReduceScatter: buildReduceScatter,
 		ir.CollectiveBroadcast: buildCollectiveBroadcast, ir.ReplicaID: buildReplicaID,
 	}

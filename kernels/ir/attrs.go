@@ -95,6 +95,9 @@ type (
 		// the type of the operands.
 		Sums DType
 	}
+	// PackedDotAttrs: the matrix has Columns columns, of an odd number of which the last high bits are 0. Block
+	// neighbouring rows share a scale and a zero point, the last block perhaps fewer; 0: there are none.
+	PackedDotAttrs struct{ Columns, Block int }
 	// GatherAttrs: result = operand.shape[:Axis] + indices.shape + operand.shape[Axis+1:].
 	GatherAttrs struct {
 		Axis int
@@ -319,6 +322,7 @@ func (NormAttrs) attrs()         {}
 func (GroupNormAttrs) attrs()    {}
 func (DropoutAttrs) attrs()      {}
 func (AttentionAttrs) attrs()    {}
+func (PackedDotAttrs) attrs()    {}
 func (RnnAttrs) attrs()          {}
 func (OptimizerAttrs) attrs()    {}
 func (LayoutAttrs) attrs()       {}

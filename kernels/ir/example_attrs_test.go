@@ -228,6 +228,12 @@ func ExampleAttentionAttrs() {
 	// Output: float32[8 10 4 32] float32[8 4 10]
 }
 
+func ExamplePackedDotAttrs() {
+	scales := ir.Shape{2, 65}
+	show(ir.PackedDot, ir.PackedDotAttrs{Columns: 65, Block: 128}, f32(8, 200), ir.Type{DType: ir.Int8, Shape: ir.Shape{200, 33}}, f32(scales...), ir.Type{DType: ir.Int8, Shape: scales})
+	// Output: float32[8 65]
+}
+
 func ExampleRnnAttrs() {
 	gru := ir.RnnAttrs{Cell: "gru", Activation: "tanh", RecurrentActivation: "sigmoid"}
 	show(ir.RnnScan, gru, f32(8, 10, 3*32), f32(32, 3*32), f32(3*32), f32(8, 32))

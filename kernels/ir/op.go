@@ -134,6 +134,7 @@ const (
 	HermitianFourier              // (re, im [... n/2+1]) -> x[... n]: Σ_k X[k]·exp(2πi·kt/n), with the conjugates; real
 	Eliminate                     // (a[... N N], b[... N M]) -> a⁻¹·b, sign of the determinant of a [...], logarithm of its absolute value [...]
 	RnnScan                       // see RnnAttrs: (x·W+b [B T G·U], recurrent kernel, [recurrent bias], states..., [mask bool [B T]]) -> ys[B T U], final states...
+	PackedDot                     // (x[... K], integers of four bits, two neighbours of a row [K N] in each int8, [scale, int8 zero, each [blocks N]]) -> [... N], Σ_k x[k]·(w[k] - zero)·scale
 	OptimizerUpdate               // (w, g, learning rate, step, slots..., or also gate, divisor) -> w, slots...; see OptimizerAttrs
 
 	// Collectives.
@@ -276,6 +277,7 @@ func init() {
 		HermitianFourier:              {"hermitian_fourier", "", 2, 2, inferHermitianFourier},
 		Eliminate:                     {"eliminate", "", 2, 2, inferEliminate},
 		RnnScan:                       {"rnn_scan", "", 3, -1, inferRnnScan},
+		PackedDot:                     {"packed_dot", "", 2, 4, inferPackedDot},
 		OptimizerUpdate:               {"optimizer_update", "", 4, -1, inferOptimizerUpdate},
 
 		AllReduce:           {"all_reduce", "all_reduce", 1, -1, inferAllReduce},

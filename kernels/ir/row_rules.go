@@ -108,6 +108,12 @@ func rowsOfDot(_ rows, n *Node, in, _ []int) bool {
 	return i >= 0 && i == j
 }
 
+// rowsOfPackedDot: the rows of x are examples, and the matrix has none.
+func rowsOfPackedDot(r rows, n *Node, in, out []int) bool {
+	others := slices.ContainsFunc(in[1:], func(k int) bool { return k != none })
+	return !others && in[0] == out[0] && in[0] != len(r.operand(n, 0))-1
+}
+
 func rowsOfGather(_ rows, n *Node, in, _ []int) bool { return n.Attrs.(GatherAttrs).Axis != in[0] }
 
 func rowsOfResample(_ rows, n *Node, in, _ []int) bool { return n.Attrs.(ResampleAttrs).Axis != in[0] }

@@ -129,6 +129,7 @@ func init() {
 		HermitianFourier:              {rows: rowsOfFourier},
 		Eliminate:                     {rows: rowsOffMatrix},
 		RnnScan:                       {rows: rowsFirst},
+		PackedDot:                     {rows: rowsOfPackedDot, flops: packedDotFLOPs},
 		OptimizerUpdate:               {rows: rowsAcross, InPlace: []int{0, 4, 5, 6, 7}},
 
 		AllReduce:           {MayFail: true, rows: rowsAcross, InPlaceEach: true},
@@ -151,6 +152,11 @@ func dotFLOPs(p *Program, n *Node) int64 {
 		sums *= int64(p.Type(n.Inputs[0]).Shape[axis])
 	}
 	return 2 * p.elements(n.Outputs[0]) * sums
+}
+
+//dim:known programs that run
+func packedDotFLOPs(p *Program, n *Node) int64 {
+	return 2 * p.elements(n.Outputs[0]) * int64(p.Type(n.Inputs[1]).Shape[0])
 }
 
 // convFLOPs: every output is a sum over the kernel of one output channel.

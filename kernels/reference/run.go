@@ -201,6 +201,7 @@ func init() {
 		ir.SparseSoftmaxCrossEntropy:     (*call).crossEntropy,
 		ir.SparseSoftmaxCrossEntropyGrad: (*call).crossEntropyGrad,
 		ir.Dropout:                       (*call).dropout,
+		ir.PackedDot:                     (*call).packedDot,
 		ir.Attention:                     (*call).attention,
 		ir.AttentionGrad:                 (*call).attentionGrad,
 		ir.Embedding:                     (*call).embedding,

@@ -21,6 +21,12 @@ func main() {
 		vnni(rows)
 	}
 	avx2()
+	for _, rows := range []int{1, 2} {
+		nibblesVNNI(rows)
+	}
+	nibblesAVX2()
+	combine(Machine{Name: "AVX512", Bytes: 64})
+	combine(AVX2)
 	err := errors.Join(p.AMD64(filepath.Join(os.Args[1], "quant_amd64.s"), "internal/asmgen/quant", "quant"), writeNEON(filepath.Join(os.Args[1], "quant_arm64.s")))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -45,6 +45,7 @@ var plain = map[op]func(b *build.Context, ops ...operand.Op){
 	opBroadcastInt:       (*build.Context).VPBROADCASTD,
 	opAddDots:            (*build.Context).VPDPBUSD,
 	opAddPairs:           (*build.Context).VPMADDWD,
+	opAddBytePairs:       (*build.Context).VPMADDUBSW,
 	opAddHalfPairsOf:     func(b *build.Context, ops ...operand.Op) { b.VPDPWSSD_BCST(ops...) }, // see encodeHalfPairs
 	opOnes:               (*build.Context).VPCMPEQW,
 	opWidenBytes:         (*build.Context).VPMOVZXBD,

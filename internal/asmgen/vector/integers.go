@@ -51,6 +51,10 @@ func AddDots(sum, a, b Vector) { record(opAddDots, sum, a, b) }
 // AddPairs sets each integer to the sum of two products of numbers of 16 bits with a sign. For AVX2.
 func AddPairs(dst, a, b Vector) { record(opAddPairs, dst, a, b) }
 
+// AddBytePairs sets each number of 16 bits to the sum, as long as it fits, of two products: of the bytes without a sign
+// in a and those with one in b. For amd64.
+func AddBytePairs(dst, a, b Vector) { record(opAddBytePairs, dst, a, b) }
+
 // Ones sets all bits. For vectors of 256 bits.
 func Ones(dst Vector) { record(opOnes, dst, dst, dst) }
 

@@ -57,6 +57,7 @@ const (
 	opBroadcastInt
 	opAddDots
 	opAddPairs
+	opAddBytePairs
 	opAddHalfPairsOf
 	opOnes
 	opShiftRightWords

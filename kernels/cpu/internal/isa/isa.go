@@ -172,8 +172,8 @@ func Active() Features { return Features(active.Load()) }
 // Err tells why the value of GOKERAS_CPU was not obeyed; nil if it was, or was empty.
 func Err() error { return initErr }
 
-// Override makes those of the features active that this processor can execute, and returns a function that undoes it. It
-// is for tests and benchmarks.
+// Override makes those of the features active that this processor can execute, and returns a function that undoes it.
+// It is for tests and benchmarks.
 func Override(f Features) (restore func()) {
 	previous := active.Swap(uint32((f & Executable()).usable()))
 	return func() { active.Store(previous) }

@@ -378,3 +378,735 @@ loop:
 	VMOVDQU      Y7, 224(AX)
 	VZEROUPPER
 	RET
+
+// func nibbles1VNNI(sums uintptr, x uintptr, w uintptr, groups uintptr, ldx uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·nibbles1VNNI(SB), NOSPLIT, $0-40
+	MOVQ         sums+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         groups+24(FP), BX
+	MOVQ         ldx+32(FP), SI
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
+	VPXORD       Z11, Z11, Z11
+	VPBROADCASTD lowNibbles<>+0(SB), Z17
+
+loop:
+	VMOVDQU32    (DX), Z14
+	VPANDD       Z17, Z14, Z12
+	VPSRLD       $0x04, Z14, Z14
+	VPANDD       Z17, Z14, Z14
+	VMOVDQU32    64(DX), Z15
+	VPANDD       Z17, Z15, Z13
+	VPSRLD       $0x04, Z15, Z15
+	VPANDD       Z17, Z15, Z15
+	VPBROADCASTD (CX), Z16
+	VPDPBUSD     Z16, Z12, Z0
+	VPDPBUSD     Z16, Z13, Z1
+	VPDPBUSD     Z16, Z14, Z2
+	VPDPBUSD     Z16, Z15, Z3
+	VPBROADCASTD 4(CX), Z16
+	VPDPBUSD     Z16, Z12, Z4
+	VPDPBUSD     Z16, Z13, Z5
+	VPDPBUSD     Z16, Z14, Z6
+	VPDPBUSD     Z16, Z15, Z7
+	VPBROADCASTD 8(CX), Z16
+	VPDPBUSD     Z16, Z12, Z8
+	VPDPBUSD     Z16, Z13, Z9
+	VPDPBUSD     Z16, Z14, Z10
+	VPDPBUSD     Z16, Z15, Z11
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x0000000c, CX
+	DECQ         BX
+	JNE          loop
+	VMOVDQU32    Z0, (AX)
+	VMOVDQU32    Z1, 64(AX)
+	VMOVDQU32    Z2, 128(AX)
+	VMOVDQU32    Z3, 192(AX)
+	VMOVDQU32    Z4, 256(AX)
+	VMOVDQU32    Z5, 320(AX)
+	VMOVDQU32    Z6, 384(AX)
+	VMOVDQU32    Z7, 448(AX)
+	VMOVDQU32    Z8, 512(AX)
+	VMOVDQU32    Z9, 576(AX)
+	VMOVDQU32    Z10, 640(AX)
+	VMOVDQU32    Z11, 704(AX)
+	VZEROUPPER
+	RET
+
+DATA lowNibbles<>+0(SB)/4, $0x0f0f0f0f
+DATA lowNibbles<>+4(SB)/4, $0x0f0f0f0f
+DATA lowNibbles<>+8(SB)/4, $0x0f0f0f0f
+DATA lowNibbles<>+12(SB)/4, $0x0f0f0f0f
+DATA lowNibbles<>+16(SB)/4, $0x0f0f0f0f
+DATA lowNibbles<>+20(SB)/4, $0x0f0f0f0f
+DATA lowNibbles<>+24(SB)/4, $0x0f0f0f0f
+DATA lowNibbles<>+28(SB)/4, $0x0f0f0f0f
+DATA lowNibbles<>+32(SB)/4, $0x0f0f0f0f
+DATA lowNibbles<>+36(SB)/4, $0x0f0f0f0f
+DATA lowNibbles<>+40(SB)/4, $0x0f0f0f0f
+DATA lowNibbles<>+44(SB)/4, $0x0f0f0f0f
+DATA lowNibbles<>+48(SB)/4, $0x0f0f0f0f
+DATA lowNibbles<>+52(SB)/4, $0x0f0f0f0f
+DATA lowNibbles<>+56(SB)/4, $0x0f0f0f0f
+DATA lowNibbles<>+60(SB)/4, $0x0f0f0f0f
+GLOBL lowNibbles<>(SB), RODATA|NOPTR, $64
+
+// func nibbles2VNNI(sums uintptr, x uintptr, w uintptr, groups uintptr, ldx uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·nibbles2VNNI(SB), NOSPLIT, $0-40
+	MOVQ         sums+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         groups+24(FP), BX
+	MOVQ         ldx+32(FP), SI
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
+	VPXORD       Z11, Z11, Z11
+	VPXORD       Z12, Z12, Z12
+	VPXORD       Z13, Z13, Z13
+	VPXORD       Z14, Z14, Z14
+	VPXORD       Z15, Z15, Z15
+	VPXORD       Z16, Z16, Z16
+	VPXORD       Z17, Z17, Z17
+	VPXORD       Z18, Z18, Z18
+	VPXORD       Z19, Z19, Z19
+	VPXORD       Z20, Z20, Z20
+	VPXORD       Z21, Z21, Z21
+	VPXORD       Z22, Z22, Z22
+	VPXORD       Z23, Z23, Z23
+	VPBROADCASTD lowNibbles<>+0(SB), Z29
+
+loop:
+	VMOVDQU32    (DX), Z26
+	VPANDD       Z29, Z26, Z24
+	VPSRLD       $0x04, Z26, Z26
+	VPANDD       Z29, Z26, Z26
+	VMOVDQU32    64(DX), Z27
+	VPANDD       Z29, Z27, Z25
+	VPSRLD       $0x04, Z27, Z27
+	VPANDD       Z29, Z27, Z27
+	VPBROADCASTD (CX), Z28
+	VPDPBUSD     Z28, Z24, Z0
+	VPDPBUSD     Z28, Z25, Z1
+	VPDPBUSD     Z28, Z26, Z2
+	VPDPBUSD     Z28, Z27, Z3
+	VPBROADCASTD 4(CX), Z28
+	VPDPBUSD     Z28, Z24, Z4
+	VPDPBUSD     Z28, Z25, Z5
+	VPDPBUSD     Z28, Z26, Z6
+	VPDPBUSD     Z28, Z27, Z7
+	VPBROADCASTD 8(CX), Z28
+	VPDPBUSD     Z28, Z24, Z8
+	VPDPBUSD     Z28, Z25, Z9
+	VPDPBUSD     Z28, Z26, Z10
+	VPDPBUSD     Z28, Z27, Z11
+	VPBROADCASTD (CX)(SI*1), Z28
+	VPDPBUSD     Z28, Z24, Z12
+	VPDPBUSD     Z28, Z25, Z13
+	VPDPBUSD     Z28, Z26, Z14
+	VPDPBUSD     Z28, Z27, Z15
+	VPBROADCASTD 4(CX)(SI*1), Z28
+	VPDPBUSD     Z28, Z24, Z16
+	VPDPBUSD     Z28, Z25, Z17
+	VPDPBUSD     Z28, Z26, Z18
+	VPDPBUSD     Z28, Z27, Z19
+	VPBROADCASTD 8(CX)(SI*1), Z28
+	VPDPBUSD     Z28, Z24, Z20
+	VPDPBUSD     Z28, Z25, Z21
+	VPDPBUSD     Z28, Z26, Z22
+	VPDPBUSD     Z28, Z27, Z23
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x0000000c, CX
+	DECQ         BX
+	JNE          loop
+	VMOVDQU32    Z0, (AX)
+	VMOVDQU32    Z1, 64(AX)
+	VMOVDQU32    Z2, 128(AX)
+	VMOVDQU32    Z3, 192(AX)
+	VMOVDQU32    Z4, 256(AX)
+	VMOVDQU32    Z5, 320(AX)
+	VMOVDQU32    Z6, 384(AX)
+	VMOVDQU32    Z7, 448(AX)
+	VMOVDQU32    Z8, 512(AX)
+	VMOVDQU32    Z9, 576(AX)
+	VMOVDQU32    Z10, 640(AX)
+	VMOVDQU32    Z11, 704(AX)
+	VMOVDQU32    Z12, 768(AX)
+	VMOVDQU32    Z13, 832(AX)
+	VMOVDQU32    Z14, 896(AX)
+	VMOVDQU32    Z15, 960(AX)
+	VMOVDQU32    Z16, 1024(AX)
+	VMOVDQU32    Z17, 1088(AX)
+	VMOVDQU32    Z18, 1152(AX)
+	VMOVDQU32    Z19, 1216(AX)
+	VMOVDQU32    Z20, 1280(AX)
+	VMOVDQU32    Z21, 1344(AX)
+	VMOVDQU32    Z22, 1408(AX)
+	VMOVDQU32    Z23, 1472(AX)
+	VZEROUPPER
+	RET
+
+// func nibbles1AVX2(sums uintptr, x uintptr, w uintptr, groups uintptr)
+// Requires: AVX, AVX2
+TEXT ·nibbles1AVX2(SB), NOSPLIT, $0-32
+	MOVQ         sums+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         groups+24(FP), BX
+	VPBROADCASTD lowNibbles<>+0(SB), Y10
+	VPCMPEQW     Y11, Y11, Y11
+	VPSRLW       $0x0f, Y11, Y11
+	VPXOR        Y0, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPXOR        Y5, Y5, Y5
+	MOVQ         CX, SI
+	MOVQ         DX, DI
+	MOVQ         BX, R8
+
+loop0:
+	VMOVDQU      (DI), Y7
+	VPAND        Y10, Y7, Y6
+	VPSRLD       $0x04, Y7, Y7
+	VPAND        Y10, Y7, Y7
+	VPBROADCASTD (SI), Y8
+	VPMADDUBSW   Y8, Y6, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y0, Y0
+	VPMADDUBSW   Y8, Y7, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y1, Y1
+	VPBROADCASTD 4(SI), Y8
+	VPMADDUBSW   Y8, Y6, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y2, Y2
+	VPMADDUBSW   Y8, Y7, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y3, Y3
+	VPBROADCASTD 8(SI), Y8
+	VPMADDUBSW   Y8, Y6, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMADDUBSW   Y8, Y7, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y5, Y5
+	ADDQ         $0x00000080, DI
+	ADDQ         $0x0000000c, SI
+	DECQ         R8
+	JNE          loop0
+	VMOVDQU      Y0, (AX)
+	VMOVDQU      Y1, 128(AX)
+	VMOVDQU      Y2, 256(AX)
+	VMOVDQU      Y3, 384(AX)
+	VMOVDQU      Y4, 512(AX)
+	VMOVDQU      Y5, 640(AX)
+	VPXOR        Y0, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPXOR        Y5, Y5, Y5
+	MOVQ         CX, SI
+	MOVQ         DX, DI
+	MOVQ         BX, R8
+
+loop1:
+	VMOVDQU      32(DI), Y7
+	VPAND        Y10, Y7, Y6
+	VPSRLD       $0x04, Y7, Y7
+	VPAND        Y10, Y7, Y7
+	VPBROADCASTD (SI), Y8
+	VPMADDUBSW   Y8, Y6, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y0, Y0
+	VPMADDUBSW   Y8, Y7, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y1, Y1
+	VPBROADCASTD 4(SI), Y8
+	VPMADDUBSW   Y8, Y6, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y2, Y2
+	VPMADDUBSW   Y8, Y7, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y3, Y3
+	VPBROADCASTD 8(SI), Y8
+	VPMADDUBSW   Y8, Y6, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMADDUBSW   Y8, Y7, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y5, Y5
+	ADDQ         $0x00000080, DI
+	ADDQ         $0x0000000c, SI
+	DECQ         R8
+	JNE          loop1
+	VMOVDQU      Y0, 32(AX)
+	VMOVDQU      Y1, 160(AX)
+	VMOVDQU      Y2, 288(AX)
+	VMOVDQU      Y3, 416(AX)
+	VMOVDQU      Y4, 544(AX)
+	VMOVDQU      Y5, 672(AX)
+	VPXOR        Y0, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPXOR        Y5, Y5, Y5
+	MOVQ         CX, SI
+	MOVQ         DX, DI
+	MOVQ         BX, R8
+
+loop2:
+	VMOVDQU      64(DI), Y7
+	VPAND        Y10, Y7, Y6
+	VPSRLD       $0x04, Y7, Y7
+	VPAND        Y10, Y7, Y7
+	VPBROADCASTD (SI), Y8
+	VPMADDUBSW   Y8, Y6, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y0, Y0
+	VPMADDUBSW   Y8, Y7, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y1, Y1
+	VPBROADCASTD 4(SI), Y8
+	VPMADDUBSW   Y8, Y6, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y2, Y2
+	VPMADDUBSW   Y8, Y7, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y3, Y3
+	VPBROADCASTD 8(SI), Y8
+	VPMADDUBSW   Y8, Y6, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMADDUBSW   Y8, Y7, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y5, Y5
+	ADDQ         $0x00000080, DI
+	ADDQ         $0x0000000c, SI
+	DECQ         R8
+	JNE          loop2
+	VMOVDQU      Y0, 64(AX)
+	VMOVDQU      Y1, 192(AX)
+	VMOVDQU      Y2, 320(AX)
+	VMOVDQU      Y3, 448(AX)
+	VMOVDQU      Y4, 576(AX)
+	VMOVDQU      Y5, 704(AX)
+	VPXOR        Y0, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPXOR        Y5, Y5, Y5
+	MOVQ         CX, SI
+	MOVQ         DX, DI
+	MOVQ         BX, R8
+
+loop3:
+	VMOVDQU      96(DI), Y7
+	VPAND        Y10, Y7, Y6
+	VPSRLD       $0x04, Y7, Y7
+	VPAND        Y10, Y7, Y7
+	VPBROADCASTD (SI), Y8
+	VPMADDUBSW   Y8, Y6, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y0, Y0
+	VPMADDUBSW   Y8, Y7, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y1, Y1
+	VPBROADCASTD 4(SI), Y8
+	VPMADDUBSW   Y8, Y6, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y2, Y2
+	VPMADDUBSW   Y8, Y7, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y3, Y3
+	VPBROADCASTD 8(SI), Y8
+	VPMADDUBSW   Y8, Y6, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMADDUBSW   Y8, Y7, Y9
+	VPMADDWD     Y11, Y9, Y9
+	VPADDD       Y9, Y5, Y5
+	ADDQ         $0x00000080, DI
+	ADDQ         $0x0000000c, SI
+	DECQ         R8
+	JNE          loop3
+	VMOVDQU      Y0, 96(AX)
+	VMOVDQU      Y1, 224(AX)
+	VMOVDQU      Y2, 352(AX)
+	VMOVDQU      Y3, 480(AX)
+	VMOVDQU      Y4, 608(AX)
+	VMOVDQU      Y5, 736(AX)
+	VZEROUPPER
+	RET
+
+// func combineAVX512(y uintptr, sums uintptr, zero uintptr, scale uintptr, digits uintptr, factor uintptr)
+// Requires: AVX, AVX512F
+TEXT ·combineAVX512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         sums+8(FP), CX
+	MOVQ         zero+16(FP), DX
+	MOVQ         scale+24(FP), BX
+	MOVQ         digits+32(FP), SI
+	MOVQ         factor+40(FP), DI
+	VBROADCASTSS (DI), Z0
+	VPBROADCASTD eight<>+0(SB), Z5
+	VBROADCASTSS base<>+0(SB), Z6
+	VPBROADCASTD (SI), Z7
+	VPBROADCASTD 4(SI), Z8
+	VPBROADCASTD 8(SI), Z9
+	VPMOVSXBD    (DX), Z1
+	VPADDD       Z5, Z1, Z1
+	VMOVDQU32    512(CX), Z2
+	VPMULLD      Z9, Z1, Z3
+	VPSUBD       Z3, Z2, Z2
+	VCVTDQ2PS    Z2, Z2
+	VMOVAPS      Z2, Z4
+	VMOVDQU32    256(CX), Z2
+	VPMULLD      Z8, Z1, Z3
+	VPSUBD       Z3, Z2, Z2
+	VCVTDQ2PS    Z2, Z2
+	VMULPS       Z6, Z4, Z4
+	VADDPS       Z2, Z4, Z4
+	VMOVDQU32    (CX), Z2
+	VPMULLD      Z7, Z1, Z3
+	VPSUBD       Z3, Z2, Z2
+	VCVTDQ2PS    Z2, Z2
+	VMULPS       Z6, Z4, Z4
+	VADDPS       Z2, Z4, Z4
+	VMULPS       (BX), Z0, Z3
+	VMULPS       Z3, Z4, Z4
+	VADDPS       (AX), Z4, Z4
+	VMOVUPS      Z4, (AX)
+	VPMOVSXBD    16(DX), Z1
+	VPADDD       Z5, Z1, Z1
+	VMOVDQU32    576(CX), Z2
+	VPMULLD      Z9, Z1, Z3
+	VPSUBD       Z3, Z2, Z2
+	VCVTDQ2PS    Z2, Z2
+	VMOVAPS      Z2, Z4
+	VMOVDQU32    320(CX), Z2
+	VPMULLD      Z8, Z1, Z3
+	VPSUBD       Z3, Z2, Z2
+	VCVTDQ2PS    Z2, Z2
+	VMULPS       Z6, Z4, Z4
+	VADDPS       Z2, Z4, Z4
+	VMOVDQU32    64(CX), Z2
+	VPMULLD      Z7, Z1, Z3
+	VPSUBD       Z3, Z2, Z2
+	VCVTDQ2PS    Z2, Z2
+	VMULPS       Z6, Z4, Z4
+	VADDPS       Z2, Z4, Z4
+	VMULPS       64(BX), Z0, Z3
+	VMULPS       Z3, Z4, Z4
+	VADDPS       64(AX), Z4, Z4
+	VMOVUPS      Z4, 64(AX)
+	VPMOVSXBD    32(DX), Z1
+	VPADDD       Z5, Z1, Z1
+	VMOVDQU32    640(CX), Z2
+	VPMULLD      Z9, Z1, Z3
+	VPSUBD       Z3, Z2, Z2
+	VCVTDQ2PS    Z2, Z2
+	VMOVAPS      Z2, Z4
+	VMOVDQU32    384(CX), Z2
+	VPMULLD      Z8, Z1, Z3
+	VPSUBD       Z3, Z2, Z2
+	VCVTDQ2PS    Z2, Z2
+	VMULPS       Z6, Z4, Z4
+	VADDPS       Z2, Z4, Z4
+	VMOVDQU32    128(CX), Z2
+	VPMULLD      Z7, Z1, Z3
+	VPSUBD       Z3, Z2, Z2
+	VCVTDQ2PS    Z2, Z2
+	VMULPS       Z6, Z4, Z4
+	VADDPS       Z2, Z4, Z4
+	VMULPS       128(BX), Z0, Z3
+	VMULPS       Z3, Z4, Z4
+	VADDPS       128(AX), Z4, Z4
+	VMOVUPS      Z4, 128(AX)
+	VPMOVSXBD    48(DX), Z1
+	VPADDD       Z5, Z1, Z1
+	VMOVDQU32    704(CX), Z2
+	VPMULLD      Z9, Z1, Z3
+	VPSUBD       Z3, Z2, Z2
+	VCVTDQ2PS    Z2, Z2
+	VMOVAPS      Z2, Z4
+	VMOVDQU32    448(CX), Z2
+	VPMULLD      Z8, Z1, Z3
+	VPSUBD       Z3, Z2, Z2
+	VCVTDQ2PS    Z2, Z2
+	VMULPS       Z6, Z4, Z4
+	VADDPS       Z2, Z4, Z4
+	VMOVDQU32    192(CX), Z2
+	VPMULLD      Z7, Z1, Z3
+	VPSUBD       Z3, Z2, Z2
+	VCVTDQ2PS    Z2, Z2
+	VMULPS       Z6, Z4, Z4
+	VADDPS       Z2, Z4, Z4
+	VMULPS       192(BX), Z0, Z3
+	VMULPS       Z3, Z4, Z4
+	VADDPS       192(AX), Z4, Z4
+	VMOVUPS      Z4, 192(AX)
+	VZEROUPPER
+	RET
+
+DATA eight<>+0(SB)/4, $0x00000008
+DATA eight<>+4(SB)/4, $0x00000008
+DATA eight<>+8(SB)/4, $0x00000008
+DATA eight<>+12(SB)/4, $0x00000008
+DATA eight<>+16(SB)/4, $0x00000008
+DATA eight<>+20(SB)/4, $0x00000008
+DATA eight<>+24(SB)/4, $0x00000008
+DATA eight<>+28(SB)/4, $0x00000008
+DATA eight<>+32(SB)/4, $0x00000008
+DATA eight<>+36(SB)/4, $0x00000008
+DATA eight<>+40(SB)/4, $0x00000008
+DATA eight<>+44(SB)/4, $0x00000008
+DATA eight<>+48(SB)/4, $0x00000008
+DATA eight<>+52(SB)/4, $0x00000008
+DATA eight<>+56(SB)/4, $0x00000008
+DATA eight<>+60(SB)/4, $0x00000008
+GLOBL eight<>(SB), RODATA|NOPTR, $64
+
+DATA base<>+0(SB)/4, $0x43800000
+DATA base<>+4(SB)/4, $0x43800000
+DATA base<>+8(SB)/4, $0x43800000
+DATA base<>+12(SB)/4, $0x43800000
+DATA base<>+16(SB)/4, $0x43800000
+DATA base<>+20(SB)/4, $0x43800000
+DATA base<>+24(SB)/4, $0x43800000
+DATA base<>+28(SB)/4, $0x43800000
+DATA base<>+32(SB)/4, $0x43800000
+DATA base<>+36(SB)/4, $0x43800000
+DATA base<>+40(SB)/4, $0x43800000
+DATA base<>+44(SB)/4, $0x43800000
+DATA base<>+48(SB)/4, $0x43800000
+DATA base<>+52(SB)/4, $0x43800000
+DATA base<>+56(SB)/4, $0x43800000
+DATA base<>+60(SB)/4, $0x43800000
+GLOBL base<>(SB), RODATA|NOPTR, $64
+
+// func combineAVX2(y uintptr, sums uintptr, zero uintptr, scale uintptr, digits uintptr, factor uintptr)
+// Requires: AVX, AVX2
+TEXT ·combineAVX2(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         sums+8(FP), CX
+	MOVQ         zero+16(FP), DX
+	MOVQ         scale+24(FP), BX
+	MOVQ         digits+32(FP), SI
+	MOVQ         factor+40(FP), DI
+	VBROADCASTSS (DI), Y0
+	VPBROADCASTD eight<>+0(SB), Y5
+	VBROADCASTSS base<>+0(SB), Y6
+	VPBROADCASTD (SI), Y7
+	VPBROADCASTD 4(SI), Y8
+	VPBROADCASTD 8(SI), Y9
+	VPMOVSXBD    (DX), Y1
+	VPADDD       Y5, Y1, Y1
+	VMOVDQU      512(CX), Y2
+	VPMULLD      Y9, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMOVAPS      Y2, Y4
+	VMOVDQU      256(CX), Y2
+	VPMULLD      Y8, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VMOVDQU      (CX), Y2
+	VPMULLD      Y7, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VMULPS       (BX), Y0, Y3
+	VMULPS       Y3, Y4, Y4
+	VADDPS       (AX), Y4, Y4
+	VMOVUPS      Y4, (AX)
+	VPMOVSXBD    8(DX), Y1
+	VPADDD       Y5, Y1, Y1
+	VMOVDQU      544(CX), Y2
+	VPMULLD      Y9, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMOVAPS      Y2, Y4
+	VMOVDQU      288(CX), Y2
+	VPMULLD      Y8, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VMOVDQU      32(CX), Y2
+	VPMULLD      Y7, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VMULPS       32(BX), Y0, Y3
+	VMULPS       Y3, Y4, Y4
+	VADDPS       32(AX), Y4, Y4
+	VMOVUPS      Y4, 32(AX)
+	VPMOVSXBD    16(DX), Y1
+	VPADDD       Y5, Y1, Y1
+	VMOVDQU      576(CX), Y2
+	VPMULLD      Y9, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMOVAPS      Y2, Y4
+	VMOVDQU      320(CX), Y2
+	VPMULLD      Y8, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VMOVDQU      64(CX), Y2
+	VPMULLD      Y7, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VMULPS       64(BX), Y0, Y3
+	VMULPS       Y3, Y4, Y4
+	VADDPS       64(AX), Y4, Y4
+	VMOVUPS      Y4, 64(AX)
+	VPMOVSXBD    24(DX), Y1
+	VPADDD       Y5, Y1, Y1
+	VMOVDQU      608(CX), Y2
+	VPMULLD      Y9, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMOVAPS      Y2, Y4
+	VMOVDQU      352(CX), Y2
+	VPMULLD      Y8, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VMOVDQU      96(CX), Y2
+	VPMULLD      Y7, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VMULPS       96(BX), Y0, Y3
+	VMULPS       Y3, Y4, Y4
+	VADDPS       96(AX), Y4, Y4
+	VMOVUPS      Y4, 96(AX)
+	VPMOVSXBD    32(DX), Y1
+	VPADDD       Y5, Y1, Y1
+	VMOVDQU      640(CX), Y2
+	VPMULLD      Y9, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMOVAPS      Y2, Y4
+	VMOVDQU      384(CX), Y2
+	VPMULLD      Y8, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VMOVDQU      128(CX), Y2
+	VPMULLD      Y7, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VMULPS       128(BX), Y0, Y3
+	VMULPS       Y3, Y4, Y4
+	VADDPS       128(AX), Y4, Y4
+	VMOVUPS      Y4, 128(AX)
+	VPMOVSXBD    40(DX), Y1
+	VPADDD       Y5, Y1, Y1
+	VMOVDQU      672(CX), Y2
+	VPMULLD      Y9, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMOVAPS      Y2, Y4
+	VMOVDQU      416(CX), Y2
+	VPMULLD      Y8, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VMOVDQU      160(CX), Y2
+	VPMULLD      Y7, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VMULPS       160(BX), Y0, Y3
+	VMULPS       Y3, Y4, Y4
+	VADDPS       160(AX), Y4, Y4
+	VMOVUPS      Y4, 160(AX)
+	VPMOVSXBD    48(DX), Y1
+	VPADDD       Y5, Y1, Y1
+	VMOVDQU      704(CX), Y2
+	VPMULLD      Y9, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMOVAPS      Y2, Y4
+	VMOVDQU      448(CX), Y2
+	VPMULLD      Y8, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VMOVDQU      192(CX), Y2
+	VPMULLD      Y7, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VMULPS       192(BX), Y0, Y3
+	VMULPS       Y3, Y4, Y4
+	VADDPS       192(AX), Y4, Y4
+	VMOVUPS      Y4, 192(AX)
+	VPMOVSXBD    56(DX), Y1
+	VPADDD       Y5, Y1, Y1
+	VMOVDQU      736(CX), Y2
+	VPMULLD      Y9, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMOVAPS      Y2, Y4
+	VMOVDQU      480(CX), Y2
+	VPMULLD      Y8, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VMOVDQU      224(CX), Y2
+	VPMULLD      Y7, Y1, Y3
+	VPSUBD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VMULPS       224(BX), Y0, Y3
+	VMULPS       Y3, Y4, Y4
+	VADDPS       224(AX), Y4, Y4
+	VMOVUPS      Y4, 224(AX)
+	VZEROUPPER
+	RET

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
+)
+
+// Products of numbers of 24 bits, three digits of 8 bits, with a panel of 64 columns of numbers of four bits. Each 128
+// bytes of the panel hold four rows: in the low halves of its 32 words of 32 bits columns 0 to 31, in the high halves
+// columns 32 to 63. The sums of each digit are apart.
+
+const (
+	digits     = 3
+	lowNibbles = 0x0f0f0f0f
+)
+
+// nibblesVNNI sets the sums of rows of x: for each row those of each digit, 64 columns.
+func nibblesVNNI(rows int) {
+	Begin(Machine{Name: "VNNI", Bytes: 64}, fmt.Sprintf("nibbles%d", rows), "sums, x, w, groups, ldx uintptr", "")
+	Doc(fmt.Sprintf("nibbles%dVNNI sets sums to %d rows of digits times a panel of four bits.", rows, rows))
+	sums, x, w, groups, ldx := Parameter("sums"), Parameter("x"), Parameter("w"), Parameter("groups"), Parameter("ldx")
+	var acc [2][digits][4]Vector
+	for r := range rows {
+		for d := range digits {
+			for v := range acc[r][d] {
+				acc[r][d][v] = NewVector(64)
+				ZeroInt(acc[r][d][v])
+			}
+		}
+	}
+	weights, one, low := [4]Vector{NewVector(64), NewVector(64), NewVector(64), NewVector(64)}, NewVector(64), NewVector(64)
+	BroadcastInt(low, Constant("lowNibbles", lowNibbles))
+	Label("loop")
+	for v := range 2 {
+		LoadInt(weights[2+v], Memory{Base: w, Offset: 64 * v})
+		AndInt(weights[v], weights[2+v], low)
+		ShiftRight(weights[2+v], weights[2+v], 4)
+		AndInt(weights[2+v], weights[2+v], low)
+	}
+	for r := range rows {
+		for d := range digits {
+			at := Memory{Base: x, Offset: 4 * d}
+			if r == 1 {
+				at.Index, at.Scale = ldx, 1
+			}
+			BroadcastInt(one, at)
+			for v := range weights {
+				AddDots(acc[r][d][v], weights[v], one)
+			}
+		}
+	}
+	Increase(w, Number(128))
+	Increase(x, Number(4*digits))
+	Countdown(groups, 1, "loop")
+	for r := range rows {
+		for d := range digits {
+			for v := range acc[r][d] {
+				StoreInt(Memory{Base: sums, Offset: 256*(digits*r+d) + 64*v}, acc[r][d][v])
+			}
+		}
+	}
+	End()
+}
+
+// nibblesAVX2 does so for one row, eight columns of each half at a time. The sum of two products is at most 2·15·128,
+// so nothing saturates.
+func nibblesAVX2() {
+	Begin(AVX2, "nibbles1", "sums, x, w, groups uintptr", "")
+	Doc("nibbles1AVX2 sets sums to a row of digits times a panel of four bits.")
+	sums, first, w, count := Parameter("sums"), Parameter("x"), Parameter("w"), Parameter("groups")
+	x, at, groups := NewScalar(), NewScalar(), NewScalar()
+	var acc [digits][2]Vector
+	for d := range acc {
+		acc[d] = [2]Vector{NewVector(32), NewVector(32)}
+	}
+	weights, one, product, low, ones := [2]Vector{NewVector(32), NewVector(32)}, NewVector(32), NewVector(32), NewVector(32), NewVector(32)
+	BroadcastInt(low, Constant("lowNibbles", lowNibbles))
+	Ones(ones)
+	ShiftRightWords(ones, ones, 15)
+	for u := range 4 {
+		label := fmt.Sprintf("loop%d", u)
+		for d := range acc {
+			for h := range acc[d] {
+				ZeroInt(acc[d][h])
+			}
+		}
+		Assign(x, first)
+		Assign(at, w)
+		Assign(groups, count)
+		Label(label)
+		LoadInt(weights[1], Memory{Base: at, Offset: 32 * u})
+		AndInt(weights[0], weights[1], low)
+		ShiftRight(weights[1], weights[1], 4)
+		AndInt(weights[1], weights[1], low)
+		for d := range acc {
+			BroadcastInt(one, Memory{Base: x, Offset: 4 * d})
+			for h := range acc[d] {
+				AddBytePairs(product, weights[h], one)
+				AddPairs(product, product, ones)
+				AddInt(acc[d][h], acc[d][h], product)
+			}
+		}
+		Increase(at, Number(128))
+		Increase(x, Number(4*digits))
+		Countdown(groups, 1, label)
+		for d := range acc {
+			for h := range acc[d] {
+				StoreInt(Memory{Base: sums, Offset: 256*d + 128*h + 32*u}, acc[d][h])
+			}
+		}
+	}
+	End()
+}
+
+// combine adds what the sums of a block stand for to 64 numbers of y: the zero points, to which 8 is added as it is to
+// the weights, times the sums of the digits are subtracted, the digits put together and scaled.
+func combine(m Machine) {
+	Begin(m, "combine", "y, sums, zero, scale, digits, factor uintptr", "")
+	Doc("combine" + m.Name + " adds what the sums of a block stand for to y.")
+	y, sums, zero, scale, ofDigits, factor := Parameter("y"), Parameter("sums"), Parameter("zero"), Parameter("scale"), Parameter("digits"), Parameter("factor")
+	by, z, s, t, total := NewVector(m.Bytes), NewVector(m.Bytes), NewVector(m.Bytes), NewVector(m.Bytes), NewVector(m.Bytes)
+	eight, base := NewVector(m.Bytes), NewVector(m.Bytes)
+	Broadcast(by, Memory{Base: factor})
+	BroadcastInt(eight, Constant("eight", 8))
+	Broadcast(base, Constant("base", 0x43800000)) // 256
+	var each [digits]Vector
+	for d := range each {
+		each[d] = NewVector(m.Bytes)
+		BroadcastInt(each[d], Memory{Base: ofDigits, Offset: 4 * d})
+	}
+	for v := range 256 / m.Bytes {
+		at := v * m.Bytes
+		WidenSignedBytes(z, Memory{Base: zero, Offset: at / 4})
+		AddInt(z, z, eight)
+		for d := digits - 1; d >= 0; d-- {
+			LoadInt(s, Memory{Base: sums, Offset: 256*d + at})
+			MultiplyInt(t, z, each[d])
+			SubtractInt(s, s, t)
+			ToFloat(s, s)
+			if d == digits-1 {
+				Copy(total, s)
+				continue
+			}
+			Multiply(total, total, base)
+			Add(total, total, s)
+		}
+		Multiply(t, by, Memory{Base: scale, Offset: at})
+		Multiply(total, total, t)
+		Add(total, total, Memory{Base: y, Offset: at})
+		Store(Memory{Base: y, Offset: at}, total)
+	}
+	End()
+}

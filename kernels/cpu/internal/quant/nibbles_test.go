@@ -1,0 +1,171 @@
+package quant_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/quant"
+)
+
+// nibbleProduct is a random product with a matrix of four bits.
+type nibbleProduct struct {
+	m, n, k, block int
+	x, scale       []float32
+	packed         []byte // two columns a byte
+	zero           []int8
+}
+
+func randomNibbles(r *rand.Rand, m, n, k, block int) *nibbleProduct {
+	p := &nibbleProduct{m: m, n: n, k: k, block: block, x: make([]float32, m*k), packed: make([]byte, k*((n+1)/2))}
+	for i := range p.x {
+		p.x[i] = float32(r.NormFloat64()) * float32(math.Exp2(float64(r.IntN(9))))
+		if r.IntN(9) == 0 {
+			p.x[i] = 0
+		}
+	}
+	for i := range p.packed {
+		p.packed[i] = byte(r.IntN(256))
+	}
+	if block > 0 {
+		size := (k + block - 1) / block * n
+		p.scale, p.zero = make([]float32, size), make([]int8, size)
+		for i := range p.scale {
+			p.scale[i], p.zero[i] = float32(r.NormFloat64()), int8(r.IntN(16)-8)
+		}
+	}
+	return p
+}
+
+func (p *nibbleProduct) run(pool *pool.Pool) []float32 {
+	b := make([]byte, quant.NibbleSize(p.k, p.n, p.block)+1)
+	quant.PackNibbles(pool, b, p.packed, p.k, p.n, p.block)
+	c := make([]float32, p.m*p.n)
+	for i := range c {
+		c[i] = float32(math.NaN())
+	}
+	scratch := make([]byte, quant.NibbleScratch(p.m, p.k, p.block)+1)
+	quant.RunNibbles(pool, &quant.NibbleArgs{M: p.m, N: p.n, K: p.k, Block: p.block, A: p.x, B: b, Scale: p.scale, Zero: p.zero, C: c, Scratch: scratch})
+	return c
+}
+
+// sums returns an element in float64, and the sum of what is added up, without signs.
+func (p *nibbleProduct) sums(i, j int) (sum, size float64) {
+	for k := range p.k {
+		w := float64(int8(p.packed[k*((p.n+1)/2)+j/2]>>(j%2*4)<<4) >> 4)
+		if p.block > 0 {
+			at := k/p.block*p.n + j
+			w = (w - float64(p.zero[at])) * float64(p.scale[at])
+		}
+		sum += float64(p.x[i*p.k+k]) * w
+		size += math.Abs(float64(p.x[i*p.k+k]) * w)
+	}
+	return sum, size
+}
+
+// TestNibbles compares products with those in float64, and the bits of all families and numbers of workers.
+func TestNibbles(t *testing.T) {
+	one, two := pool.New(1), pool.New(2)
+	defer one.Close()
+	defer two.Close()
+	r := rand.New(rand.NewPCG(5, 6))
+	shapes := [][4]int{{1, 1, 1, 0}, {1, 64, 4, 0}, {2, 65, 7, 3}, {3, 63, 130, 64}, {1, 200, 33, 32}, {5, 130, 300, 128}, {4, 31, 9, 1}, {7, 66, 257, 0}, {2, 3, 40, 100}, {3, 5, 0, 4}}
+	for range 20 {
+		k := 1 + r.IntN(300)
+		shapes = append(shapes, [4]int{1 + r.IntN(5), 1 + r.IntN(200), k, r.IntN(2) * (1 + r.IntN(k+3))})
+	}
+	for _, s := range shapes {
+		p := randomNibbles(r, s[0], s[1], s[2], s[3])
+		var first []float32
+		for _, path := range isa.Paths() {
+			restore := isa.Override(path)
+			for _, workers := range []*pool.Pool{one, two} {
+				got := p.run(workers)
+				if first == nil {
+					first = got
+				}
+				require.Equal(t, first, got, "%v with %v", s, path)
+			}
+			restore()
+		}
+		for at, got := range first {
+			i, j := at/p.n, at%p.n
+			want, _ := p.sums(i, j)
+			largest, weights := 0.0, 0.0 // each x is off by a part of the largest
+			for k := range p.k {
+				largest = max(largest, math.Abs(float64(p.x[i*p.k+k])))
+			}
+			for at := j; at < len(p.scale); at += p.n {
+				weights += math.Abs(float64(p.scale[at])) * 23 * float64(p.block)
+			}
+			if p.block == 0 {
+				weights = 8 * float64(p.k)
+			}
+			require.InDelta(t, want, float64(got), 0x1p-22*largest*weights, "%v: row %d, column %d", s, i, j)
+		}
+	}
+}
+
+// TestNibblesAreExact: products of integers that digits hold are exact, up to the largest number of each length.
+func TestNibblesAreExact(t *testing.T) {
+	p := pool.New(1)
+	defer p.Close()
+	for _, x := range []float32{1, -1, 0x7f7f7f, 0x7f7f80, 0x7fffff, -0x7fffff, 0x800000, 3e38, -3e38, 0x1p-126, 0x1p-100} {
+		for _, w := range []int{-8, -1, 1, 7} {
+			product := &nibbleProduct{m: 1, n: 2, k: 1, x: []float32{x}, packed: []byte{byte(w&15)<<4 | byte(w&15)}}
+			want := x * float32(w)
+			for _, got := range product.run(p) {
+				if math.IsInf(float64(want), 0) {
+					require.Greater(t, math.Abs(float64(got)), 2e38)
+					continue
+				}
+				require.InEpsilon(t, want, got, 0x1p-21, "%v times %d", x, w)
+			}
+		}
+	}
+}
+
+// TestNibblesOfInfinity: what is not finite stays so, in its row alone.
+func TestNibblesOfInfinity(t *testing.T) {
+	workers := pool.New(1)
+	defer workers.Close()
+	for _, path := range isa.Paths() {
+		restore := isa.Override(path)
+		for _, bad := range []float64{math.Inf(1), math.Inf(-1), math.NaN()} {
+			p := randomNibbles(rand.New(rand.NewPCG(7, 8)), 3, 70, 50, 20)
+			p.x[50+33] = float32(bad)
+			for at, got := range p.run(workers) {
+				want, _ := p.sums(at/70, at%70)
+				if math.IsInf(want, 0) || math.IsNaN(want) {
+					require.Equal(t, fmt.Sprint(want), fmt.Sprint(got), "%v: %d", path, at)
+				} else {
+					require.InDelta(t, want, float64(got), 0.1)
+				}
+			}
+		}
+		restore()
+	}
+}
+
+func BenchmarkNibbles(b *testing.B) {
+	p := pool.New(1)
+	defer p.Close()
+	for _, m := range []int{1, 64} {
+		b.Run(fmt.Sprint(m), func(b *testing.B) {
+			const n, k, block = 4096, 4096, 128
+			x := randomNibbles(rand.New(rand.NewPCG(1, 2)), m, n, k, block)
+			packed := make([]byte, quant.NibbleSize(k, n, block))
+			quant.PackNibbles(p, packed, x.packed, k, n, block)
+			c, s := make([]float32, m*n), make([]byte, quant.NibbleScratch(m, k, block))
+			b.SetBytes(k * n / 2)
+			for b.Loop() {
+				quant.RunNibbles(p, &quant.NibbleArgs{M: m, N: n, K: k, Block: block, A: x.x, B: packed, Scale: x.scale, Zero: x.zero, C: c, Scratch: s})
+			}
+		})
+	}
+}
