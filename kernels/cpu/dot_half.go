@@ -29,6 +29,7 @@ func buildHalfDot(b *build, product *dotPlan) func() {
 	rt := b.rt()
 	scratch := b.scratch(ir.Float32, gemm.HalfScratch(args, rt.pool.Size()))
 	kept := b.keptForm(product, &l)
+	args.Narrow = kept != nil
 	return func() {
 		if bias != nil {
 			args.Bias = plan.Data[uint16](bias)

@@ -29,6 +29,7 @@ type HalfArgs struct {
 	Bias           []uint16
 	ReLU           bool
 	Packed         []float32 // if not nil, B as [PackHalf] writes it; B itself is not read
+	Narrow         bool      // panels keep the numbers in 16 bits where those are widened: to read less memory
 
 	Batch                     [2]int
 	StrideA, StrideB, StrideC [2]int
@@ -239,12 +240,19 @@ func (j *halfJob) block(worker, e0, e1, m, n int) {
 		}
 		if p.row && a.Packed != nil {
 			clear(sums[:cols])
-			micro.AddRowPanels(sums[:cols], blockA[:p.k], a.Packed[n*p.k:])
+			if a.narrow() {
+				j.addRowNarrow(sums[:cols], blockA[:p.k], panel, n)
+			} else {
+				micro.AddRowPanels(sums[:cols], blockA[:p.k], a.Packed[n*p.k:])
+			}
 			continue
 		}
 		for c := 0; c < cols; c += width {
 			t.Cols = min(width, cols-c)
-			if a.Packed != nil {
+			if a.Packed != nil && a.narrow() {
+				a.Type.Widen(panel[:t.K*width], a.narrowPanel(n+c, k, t.K))
+				t.B = panel
+			} else if a.Packed != nil {
 				t.B = a.Packed[(n+c)*p.k+k*width:]
 			} else {
 				j.packB(panel, lines, matrixB, k, t.K, n+c, t.Cols)

@@ -4,6 +4,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
 // Matrices that many products read are kept in panels for the whole of K: of pairs where products come in pairs, else
@@ -15,10 +16,55 @@ func HalfPanels(a *HalfArgs) (tile.Layout, int) {
 	n := a.normal()
 	p, width := newHalfPlan(&n, 1), micro.PanelWidth[float32]()
 	layout := micro.Layout[float32]()
-	if p.pairs {
+	switch {
+	case n.narrow():
+		return tile.Bits16x32, ceil(n.N, width) * width / 2 * p.k
+	case p.pairs:
 		layout = micro.PairsLayout()
 	}
 	return layout, ceil(n.N, width) * width * p.k
+}
+
+// narrow reports whether the panels are of 16-bit numbers, which are widened a block at a time.
+func (a *HalfArgs) narrow() bool { return a.Narrow && !(a.Type == vec.BFloat16 && micro.Pairs()) }
+
+// narrowPanel returns k1 rows from k on of the panel at column n.
+func (a *HalfArgs) narrowPanel(n, k, k1 int) []uint16 {
+	return halvesOf(a.Packed)[n*a.K+k*micro.PanelWidth[float32]():][:k1*micro.PanelWidth[float32]()]
+}
+
+// narrowRows is how many rows of a panel are widened for a row of A: they stay in the first-level cache, and sums of
+// eight products begin where they do without panels.
+const narrowRows = 128
+
+// addRowNarrow is [micro.AddRowPanels] of panels of 16-bit numbers from column n on. Wide is memory for a panel.
+func (j *halfJob) addRowNarrow(dst, x, wide []float32, n int) {
+	a, width := &j.args, micro.PanelWidth[float32]()
+	for c := 0; c < len(dst); c += width {
+		for k := 0; k < len(x); k += narrowRows {
+			rows := min(narrowRows, len(x)-k)
+			a.Type.Widen(wide[:rows*width], a.narrowPanel(n+c, k, rows))
+			micro.AddRowProduct(dst[c:min(c+width, len(dst))], x[k:k+rows], wide, width)
+		}
+	}
+}
+
+// packNarrow writes the panel of the columns [n, n+cols).
+func (a *HalfArgs) packNarrow(dst []uint16, n, cols int) {
+	width := micro.PanelWidth[float32]()
+	if a.TransB {
+		clear(dst)
+		for c := range cols {
+			for k, v := range a.B[(n+c)*a.LDB:][:a.K] {
+				dst[k*width+c] = v
+			}
+		}
+		return
+	}
+	for k := range a.K {
+		row := dst[k*width:][:width]
+		clear(row[copy(row, a.B[k*a.LDB+n:][:cols]):])
+	}
 }
 
 // PackHalf writes the product's B, of which there is one for the whole batch, to dst, which has the size that
@@ -58,6 +104,10 @@ func (t *halfPacking) Run(worker, lo, hi int) {
 		lines = t.lines[worker*k*width:][:k*width]
 	}
 	for i := lo; i < hi; i++ {
+		if a.narrow() {
+			a.packNarrow(halvesOf(t.dst)[i*k*width:][:k*width], i*width, min(width, a.N-i*width))
+			continue
+		}
 		t.job.packB(t.dst[i*k*width:][:k*width], lines, a.B, 0, k, i*width, min(width, a.N-i*width))
 	}
 }
