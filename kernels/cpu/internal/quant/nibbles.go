@@ -93,10 +93,16 @@ type nibblePacker struct {
 	k, n, block int
 }
 
+var nibblePackers pool.Recycler[nibblePacker]
+
 // PackNibbles writes B into panels: k rows of (n+1)/2 bytes, each of two neighbouring columns, the first one in the low
 // bits.
 func PackNibbles(p *pool.Pool, dst, b []byte, k, n, block int) {
-	p.Parallel((n+Width-1)/Width, max(1, 1<<16/max(k*Width, 1)), &nibblePacker{dst, b, k, n, block})
+	t := nibblePackers.Get()
+	*t = nibblePacker{dst, b, k, n, block}
+	p.Parallel((n+Width-1)/Width, max(1, 1<<16/max(k*Width, 1)), t)
+	*t = nibblePacker{}
+	nibblePackers.Put(t)
 }
 
 // Run packs the panels [lo, hi).
