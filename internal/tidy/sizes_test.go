@@ -22,7 +22,6 @@ const (
 var longFunctions = map[string]string{
 	"norm_batch.go batchNormGrad":   "still to be split",
 	"norm_group.go groupNormGrad":   "still to be split",
-	"layer.go invoke":               "still to be split",
 	"op.go init":                    "the table of ops",
 	"traits.go init":                "the table of traits",
 	"run.go init":                   "the table of computations",

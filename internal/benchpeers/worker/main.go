@@ -13,12 +13,13 @@
 // batch (Model.TrainOnBatch). Variant of prediction: predict (Model.PredictOnBatch, arrays in and out).
 //
 // The protocol: when every key is built and warm, the worker prints {"ready": [keys], "failed": {key: error}, "setup":
-// {key: seconds}, "first": {key: [seconds, processor time] of the first run, which compiles}}; then it answers each line "KEY SECONDS" of its input with one line {"key", "steps", "wall", "real",
-// "rate", "cpu", "flops", "rss", "peak", "allocations"} and, for prediction, "p50" and "p99" in microseconds. rate
-// counts units (images, tokens, sequences, steps) in a second, flops the floating-point operations of one unit; cpu is
-// the mean number of busy cores, peak the multiply-add kernels' operations in a second measured beside it, rss the
-// largest resident size so far in MB, allocations those of Go's heap in a step. Keys of files have "least" besides, the
-// least processor time of a step in seconds.
+// {key: seconds}, "first": {key: [seconds, processor time] of the first run, which compiles}}; then it answers each
+// line "KEY SECONDS" of its input with one line {"key", "steps", "wall", "real", "rate", "cpu", "flops", "rss", "peak",
+// "allocations"} and, for prediction, "p50" and "p99" in microseconds. rate counts units (images, tokens, sequences,
+// steps) in a second, flops the floating-point operations of one unit; cpu is the mean number of busy cores, peak the
+// multiply-add kernels' operations in a second measured beside it, rss the largest resident size so far in MB,
+// allocations those of Go's heap in a step. Keys of files have "least" besides, the least processor time of a step in
+// seconds.
 package main
 
 import (

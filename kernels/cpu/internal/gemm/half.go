@@ -204,6 +204,24 @@ func (j *halfJob) Run(worker, lo, hi int) {
 	}
 }
 
+// setA sets a tile's operand of single numbers, from row m and sum k on; block is room for a copy of it.
+func (j *halfJob) setA(t *micro.Tile[float32], block, lines []float32, matrix []uint16, m, k int) {
+	a, p := &j.args, &j.plan
+	switch {
+	case p.inPlace:
+		t.A, t.ARow, t.AK = words(matrix[m*a.LDA+2*k:]), a.LDA/2, 1
+	case a.TransA && p.matrices:
+		j.turnA(block, lines, matrix, m, t.Rows, k, t.K)
+		t.A, t.ARow, t.AK = block, p.lda, 1
+	case a.TransA:
+		j.packA(block, matrix, m, t.Rows, k, t.K)
+		t.A, t.ARow, t.AK = block, 1, p.lda
+	default:
+		j.packA(block, matrix, m, t.Rows, k, t.K)
+		t.A, t.ARow, t.AK = block, p.lda, 1
+	}
+}
+
 // block computes the chunk of C that starts at row m and column n of the batch entry (e0, e1).
 func (j *halfJob) block(worker, e0, e1, m, n int) {
 	a, p := &j.args, &j.plan
@@ -225,19 +243,7 @@ func (j *halfJob) block(worker, e0, e1, m, n int) {
 		k := i * p.k / blocks
 		t.K = (i+1)*p.k/blocks - k
 		t.Accumulate = i > 0
-		switch {
-		case p.inPlace:
-			t.A, t.ARow, t.AK = words(matrixA[m*a.LDA+2*k:]), a.LDA/2, 1
-		case a.TransA && p.matrices:
-			j.turnA(blockA, lines, matrixA, m, rows, k, t.K)
-			t.A, t.ARow, t.AK = blockA, p.lda, 1
-		case a.TransA:
-			j.packA(blockA, matrixA, m, rows, k, t.K)
-			t.A, t.ARow, t.AK = blockA, 1, p.lda
-		default:
-			j.packA(blockA, matrixA, m, rows, k, t.K)
-			t.A, t.ARow, t.AK = blockA, p.lda, 1
-		}
+		j.setA(&t, blockA, lines, matrixA, m, k)
 		if p.row && a.Packed != nil {
 			clear(sums[:cols])
 			if a.narrow() {

@@ -102,10 +102,7 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 	matrixB := a.B[e0*a.StrideB[0]+e1*a.StrideB[1]:]
 	matrixC := a.C[e0*a.StrideC[0]+e1*a.StrideC[1]:]
 	rows, endN := min(p.rows, a.M-m), min(n+p.cols, a.N)
-	t := micro.Tile[T]{Rows: rows, Segments: 1, Outer: 1, ARow: a.LDA, AK: 1, CRow: a.LDC}
-	if a.TransA {
-		t.ARow, t.AK = 1, a.LDA
-	}
+	t := micro.Tile[T]{Rows: rows, Segments: 1, Outer: 1, CRow: a.LDC}
 	var packedA, packed []T
 	if size := p.localSize(a); size > 0 {
 		packed = j.scratch[worker*size : (worker+1)*size]
@@ -115,19 +112,7 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 	for i := range blocks {
 		k := i * a.K / blocks
 		t.K = (i+1)*a.K/blocks - k
-		if p.packA {
-			if p.turnA {
-				micro.Transpose(packedA, matrixA[k*a.LDA+m:], t.K, rows, p.strideA(a), a.LDA)
-			} else {
-				copyBlock(packedA, matrixA, a, m, rows, k, t.K, p.strideA(a))
-			}
-			t.A, t.ARow, t.AK = packedA, p.strideA(a), 1
-			if a.TransA && !p.turnA {
-				t.ARow, t.AK = 1, p.strideA(a)
-			}
-		} else {
-			t.A = matrixA[m*t.ARow+k*t.AK:]
-		}
+		j.setA(&t, matrixA, packedA, m, k)
 		t.Accumulate = a.Accumulate || i > 0
 		t.FetchC = p.fetchC
 		t.ReLU = a.ReLU && i == blocks-1
@@ -139,32 +124,65 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 			if a.Bias != nil && i == 0 {
 				t.Bias = a.Bias[c:]
 			}
-			switch {
-			case p.source == local:
-				panel := packed[(c-n)/width*width*t.K:]
-				packPanel(panel, matrixB, a, k, t.K, c)
-				t.B, t.BK = panel, width
-			case a.Packed:
-				t.B, t.BK = matrixB[c*a.K+k*width:], width
-				if t.Next = j.fetch(t.K * width); len(t.Next) > 0 {
-					t.NextStep = ceil(len(t.Next), t.K)
-				} else if c+width < endN { // the processor fetches ahead by itself, but later
-					t.Next, t.NextStep = matrixB[(c+width)*a.K+k*width:], width
-				}
-			case p.source == shared:
-				t.B, t.BK = p.shared[c*a.K+k*width:], width
-				if c+width < endN {
-					t.Next, t.NextStep = p.shared[(c+width)*a.K+k*width:], width
-				}
-			case p.tail && t.Cols < width:
-				t.B, t.BK = p.shared[k*width:], width
-			default:
-				t.B, t.BK = matrixB[k*a.LDB+c:], a.LDB
-				if p.fetchB && c+width < endN {
-					t.Next = matrixB[k*a.LDB+c+width:]
-				}
-			}
+			j.setB(&t, matrixB, packed, k, n, c, endN)
 			micro.Run(&t)
+		}
+	}
+}
+
+// setA sets a tile's operand of single numbers, from row m and sum k on, which is copied to packed where the plan says
+// so.
+func (j *job[T]) setA(t *micro.Tile[T], matrix, packed []T, m, k int) {
+	a, p := &j.args, &j.plan
+	stride := a.LDA
+	switch {
+	case p.turnA:
+		stride = p.strideA(a)
+		micro.Transpose(packed, matrix[k*a.LDA+m:], t.K, t.Rows, stride, a.LDA)
+		t.A = packed
+	case p.packA:
+		stride = p.strideA(a)
+		copyBlock(packed, matrix, a, m, t.Rows, k, t.K, stride)
+		t.A = packed
+	case a.TransA:
+		t.A = matrix[m+k*a.LDA:]
+	default:
+		t.A = matrix[m*a.LDA+k:]
+	}
+	t.ARow, t.AK = stride, 1
+	if a.TransA && !p.turnA {
+		t.ARow, t.AK = 1, stride
+	}
+}
+
+// setB sets a tile's operand of vectors, the panel of column c in a chunk of the columns [n, end), from sum k on, and
+// what is to be fetched meanwhile.
+func (j *job[T]) setB(t *micro.Tile[T], matrix, packed []T, k, n, c, end int) {
+	a, p, width := &j.args, &j.plan, micro.PanelWidth[T]()
+	more := c+width < end
+	switch {
+	case p.source == local:
+		panel := packed[(c-n)/width*width*t.K:]
+		packPanel(panel, matrix, a, k, t.K, c)
+		t.B, t.BK = panel, width
+	case a.Packed:
+		t.B, t.BK = matrix[c*a.K+k*width:], width
+		if t.Next = j.fetch(t.K * width); len(t.Next) > 0 {
+			t.NextStep = ceil(len(t.Next), t.K)
+		} else if more { // the processor fetches ahead by itself, but later
+			t.Next, t.NextStep = matrix[(c+width)*a.K+k*width:], width
+		}
+	case p.source == shared:
+		t.B, t.BK = p.shared[c*a.K+k*width:], width
+		if more {
+			t.Next, t.NextStep = p.shared[(c+width)*a.K+k*width:], width
+		}
+	case p.tail && t.Cols < width:
+		t.B, t.BK = p.shared[k*width:], width
+	default:
+		t.B, t.BK = matrix[k*a.LDB+c:], a.LDB
+		if p.fetchB && more {
+			t.Next = matrix[k*a.LDB+c+width:]
 		}
 	}
 }

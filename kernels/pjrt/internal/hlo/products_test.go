@@ -30,7 +30,8 @@ func TestProducts(t *testing.T) {
 	axis := func(size, stride, low, dilation, base byte) []byte {
 		return message(1, 1<<3, size, 2<<3, stride, 3<<3, low, 5<<3, dilation, 6<<3, base)
 	}
-	// An input of 2 x 5 x 3 with a window of 3 and padding of 1 on both sides, so that 2 of 15 meet nothing; 3 -> 4 features.
+	// An input of 2 x 5 x 3 with a window of 3 and padding of 1 on both sides, so that 2 of 15 meet nothing; 3 -> 4
+	// features.
 	padded := append(message(15, axis(3, 1, 1, 1, 1)...), message(16, 3<<3, 1, 11<<3, 1, 12<<3, 1)...)
 	// An input of 2 x 3 x 3, whose elements are two apart: 5 places of a window of 1, 3 of which meet an element.
 	apart := append(message(15, axis(1, 1, 0, 1, 2)...), message(16, 3<<3, 1, 11<<3, 1, 12<<3, 1)...)
