@@ -326,7 +326,7 @@ func TestSpeedRows(t *testing.T) {
 	TestHardwareTable(t)
 	rows, err := collectRows(folder)
 	require.NoError(t, err)
-	assert.Len(t, rows, 10)
+	assert.Len(t, rows, 11)
 	for _, r := range rows {
 		assert.Positive(t, r.Milliseconds, r.Workload)
 	}
