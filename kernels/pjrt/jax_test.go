@@ -185,6 +185,9 @@ func compareWithJAX(t *testing.T, plugin *capi.Plugin, name, kind string) {
 	defer func() { require.NoError(t, target.Close()) }()
 	var flops, peak, products []float64
 	for _, text := range []string{ourStep(t, name), jaxStep(t, name)} {
+		if name == "cnn" { // at the highest precision libtpu did not finish in three minutes of one processor, with neither module
+			text = strings.ReplaceAll(text, "HIGHEST", "DEFAULT")
+		}
 		code, err := target.Compile([]byte(text), capi.CompileOptions{Replicas: 1})
 		require.NoError(t, err)
 		memory, err := code.Memory()
