@@ -26,10 +26,14 @@ const (
 	Loop    = 0 // the training loop
 	Network = 1 // what passes between processes
 	first   = 2
+	beside  = 1 << 16
 )
 
 // Replica is the lane of a replica.
 func Replica(id int) int { return first + id }
+
+// Collectives is the lane of what a replica's device exchanges with others while it goes on computing.
+func Collectives(id int) int { return beside + id }
 
 // Recorder collects events, up to a limit.
 type Recorder struct {
@@ -230,6 +234,9 @@ func laneName(lane int) string {
 		return "training loop"
 	case Network:
 		return "network"
+	}
+	if lane >= beside {
+		return "collectives of replica " + strconv.Itoa(lane-beside)
 	}
 	return "replica " + strconv.Itoa(lane-first)
 }

@@ -242,11 +242,17 @@ func (g *group) collect() (int, error) {
 	if i, err := g.each((*group).depart); err != nil {
 		return i, err
 	}
+	if i, err := g.each((*group).begun); err != nil {
+		return i, err
+	}
 	combine := g.collectAmong
 	if g.link != nil {
 		combine = func() (int, error) { return g.link.carrier.collect(g) }
 	}
 	if i, err := combine(); err != nil {
+		return i, err
+	}
+	if i, err := g.each((*group).ended); err != nil {
 		return i, err
 	}
 	return g.each((*group).done)

@@ -28,6 +28,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/distribute/collective"
 	"github.com/gokeras/gokeras/distribute/multiworker"
+	"github.com/gokeras/gokeras/internal/tracing"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
@@ -79,6 +80,7 @@ type gpuJob struct {
 	Loop     bool          // they run a loop of the program's own
 	Join     time.Duration // how long they wait to join; 0: a minute
 	Close    bool          // a worker that fails leaves nothing running
+	Trace    bool          // of the steps; gradients meet in small buckets
 	Launched bool          // by keras launch, which says what devices of one machine the worker sees
 }
 
@@ -90,6 +92,7 @@ type outcome struct {
 	Loss    []float64
 	Steps   float64 // as the optimizer counts
 	Calls   int     // all-reduces by the library, in this life; or memory of others that was opened
+	Beside  int     // collectives that a trace shows beside kernels
 	Read    int     // copies of the first kernel, or of its moments, to host memory, between the first step and the last
 }
 
@@ -137,6 +140,9 @@ func (j *gpuJob) work() error {
 		Communication: collective.CommunicationOptions{Implementation: implementation, Timeout: j.Timeout, Captured: j.Captured}}
 	if j.Join > 0 {
 		o.JoinTimeout = j.Join
+	}
+	if j.Trace {
+		o.Communication.BytesPerPack = 32
 	}
 	j.meetLater()
 	for i := range j.Devices {
@@ -188,7 +194,14 @@ func (j *gpuJob) train(s *distribute.MultiWorkerMirroredStrategy, f *fakedriver.
 		}
 		y[i] = []float32{x[i][0] - x[i][2], x[i][1]}
 	}
-	h, err := m.Fit(context.Background(), data.Arrays(x, y), keras.BatchSize(5), keras.Epochs(j.Epochs), keras.Callbacks(told))
+	ctx, slot := tracing.Context(context.Background())
+	var trace *tracing.Recorder
+	if j.Trace {
+		if trace, err = slot.Start(100000); err != nil {
+			return err
+		}
+	}
+	h, err := m.Fit(ctx, data.Arrays(x, y), keras.BatchSize(5), keras.Epochs(j.Epochs), keras.Callbacks(told))
 	if err != nil {
 		return err
 	}
@@ -198,6 +211,14 @@ func (j *gpuJob) train(s *distribute.MultiWorkerMirroredStrategy, f *fakedriver.
 		out.Calls = 1
 	case j.Windows:
 		out.Calls = f.Calls()["cuIpcOpenMemHandle_v2"]
+	}
+	if j.Trace {
+		trace.Stop()
+		steps, err := stepsOf(trace)
+		if err != nil {
+			return err
+		}
+		out.Beside = overlaps(steps)
 	}
 	weights, err := m.GetWeights()
 	if err != nil {

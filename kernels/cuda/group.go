@@ -279,9 +279,10 @@ func (g *group) run() error {
 			d.Leave()
 		}
 	}
-	for _, d := range g.devices { // what was begun reads memory of others, which may be freed next
+	for i, d := range g.devices { // what was begun reads memory of others, which may be freed next
 		if d.Enter() == nil {
 			d.synchronize()
+			g.parts[i].session.timing.drop(d)
 			d.Leave()
 		}
 	}
@@ -301,7 +302,11 @@ func (g *group) work() (int, error) {
 		p.session.flag = p.queue.flag
 		p.queue.link.Store(g.link)
 	}
-	r, i, err := g.recorded()
+	var r *recording
+	i, err := 0, error(nil)
+	if !g.timed() {
+		r, i, err = g.recorded()
+	}
 	switch {
 	case err != nil:
 	case r != nil && r.graph != 0:
@@ -314,6 +319,11 @@ func (g *group) work() (int, error) {
 	}
 	for i := range g.parts {
 		if err := g.parts[i].finish(); err != nil {
+			return i, err
+		}
+	}
+	for i := range g.parts {
+		if err := g.parts[i].report(); err != nil {
 			return i, err
 		}
 	}

@@ -53,6 +53,9 @@ func (q *queue) hosted(ctx context.Context, s *session, c kernels.Communicator) 
 	s.device.meeting.Store(g)
 	go func() {
 		err := s.throughHost(ctx, p, c)
+		if t := s.timing; t != nil { // it failed
+			s.device.order(func() error { t.drop(s.device); return nil })
+		}
 		if err != nil {
 			c.Abort(err)
 		}
@@ -75,6 +78,9 @@ func (s *session) throughHost(ctx context.Context, p *part, c kernels.Communicat
 			return err
 		})
 		if err != nil || step == nil {
+			if err == nil {
+				err = d.order(p.report)
+			}
 			return err
 		}
 		if err := s.failed(); err != nil {

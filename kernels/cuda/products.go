@@ -140,11 +140,10 @@ func (s *session) byLibrary(step *lower.Step) (done bool, failed error) {
 		}
 	}
 	if t := s.timing; t != nil {
-		if err := t.mark(d); err != nil {
+		if err := t.start(d, step, s.stream()); err != nil {
 			return false, err
 		}
-		t.steps = append(t.steps, step)
-		defer func() { failed = errors.Join(failed, t.mark(d)) }()
+		defer func() { failed = errors.Join(failed, t.stop(d, s.stream())) }()
 	}
 	at := func(i int) uint64 { return uint64(s.place(step.Args[i].Place)) }
 	if err := (*product).Run(at(0), at(1), at(2), at(3), uint64(s.stream())); err != nil {

@@ -153,12 +153,9 @@ func (s *session) Launch(ctx context.Context, l kernels.Launch) kernels.Event {
 		}
 		return s.end(l, kernels.Completed(err))
 	}
+	s.timing = timingOf(ctx)
 	if s.executable.plan.Collects > 0 {
 		return s.end(l, q.join(ctx, s, l.Communicator))
-	}
-	if t := timingOf(ctx); t != nil {
-		s.timing = t
-		defer func() { s.timing = nil }()
 	}
 	return s.end(l, q.launch(s))
 }
@@ -247,8 +244,10 @@ func (s *session) run(flag driver.Address) error {
 			}
 		}
 	}
-	if s.timing != nil {
-		return errors.Join(s.steps(s.executable.plan.Steps), s.timing.end(s))
+	if t := s.timing; t != nil {
+		err := errors.Join(s.steps(s.executable.plan.Steps), t.end(s))
+		s.timing = nil
+		return err
 	}
 	if s.graph == 0 && s.repeated >= captureAfter && !d.blocking && s.executable.plan.Fixed && s.executable.plan.Launches > 0 {
 		if err := s.capture(); err != nil {
@@ -366,11 +365,10 @@ func (s *session) kernel(step *lower.Step) (failed error) {
 	}
 	c := driver.Config{Grid: [3]uint32{uint32(step.Grid[0]), uint32(step.Grid[1]), uint32(step.Grid[2])}, Block: uint32(step.Block), Shared: uint32(step.Shared), Stream: s.stream()}
 	if t := s.timing; t != nil {
-		if err := t.mark(s.device); err != nil {
+		if err := t.start(s.device, step, c.Stream); err != nil {
 			return err
 		}
-		defer func() { failed = errors.Join(failed, t.mark(s.device)) }()
-		t.steps = append(t.steps, step)
+		defer func() { failed = errors.Join(failed, t.stop(s.device, c.Stream)) }()
 	}
 	if r := s.device.API.Launch(s.loaded.functions[step.Kernel], c, s.args); r != driver.Success {
 		return s.device.orLost(driver.Check(s.device.API, r, "cuLaunchKernel", "%s: %v: grid %v, %d threads", step.Scope, step.Op, step.Grid, step.Block))

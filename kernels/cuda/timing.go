@@ -13,13 +13,19 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
 )
 
-// timing times the kernels of a launch, each between two events. The launch is not a graph then, and the host waits for
-// its end.
+// timing times the kernels of a launch and its collectives, each between two events. The launch is not a graph then,
+// and the host waits for its end.
 type timing struct {
 	meter    kernels.Meter
 	recorder *tracing.Recorder
-	steps    []*lower.Step
-	events   []driver.Handle // two for each kernel
+	spans    []timedStep
+}
+
+// timedStep is a kernel or a collective.
+type timedStep struct {
+	step       *lower.Step
+	begin, end driver.Handle
+	beside     bool // in the second stream
 }
 
 // timingOf returns the timing of a launch under the context; nil where nobody asks for it.
@@ -31,54 +37,157 @@ func timingOf(ctx context.Context) *timing {
 	return &timing{meter: meter, recorder: recorder}
 }
 
-// mark records the next event; the caller has the context.
-func (t *timing) mark(d *device) error {
-	e, r := d.API.NewTimedEvent()
-	if r != driver.Success {
-		return d.Err(r, "cuEventCreate")
+// start marks in a stream where a step begins; the caller has the context.
+func (t *timing) start(d *device, step *lower.Step, stream driver.Handle) error {
+	e, err := t.mark(d, stream)
+	if err == nil {
+		t.spans = append(t.spans, timedStep{step: step, begin: e, beside: stream != d.Stream})
 	}
-	t.events = append(t.events, e)
-	return d.Err(d.API.RecordEvent(e, d.Stream), "cuEventRecord")
+	return err
 }
 
-// end waits for the launch and reports what its kernels took.
+// stop marks the end of the step that was started last.
+func (t *timing) stop(d *device, stream driver.Handle) (err error) {
+	t.spans[len(t.spans)-1].end, err = t.mark(d, stream)
+	return err
+}
+
+func (t *timing) mark(d *device, stream driver.Handle) (driver.Handle, error) {
+	e, r := d.API.NewTimedEvent()
+	if r != driver.Success {
+		return 0, d.Err(r, "cuEventCreate")
+	}
+	if err := d.Err(d.API.RecordEvent(e, stream), "cuEventRecord"); err != nil {
+		d.API.DestroyEvent(e)
+		return 0, err
+	}
+	return e, nil
+}
+
+// end waits for the launch and reports what its steps took; the caller has the context.
 func (t *timing) end(s *session) error {
 	d := s.device
-	defer func() {
-		for _, e := range t.events {
-			d.API.DestroyEvent(e)
+	defer t.drop(d)
+	for _, stream := range []driver.Handle{d.Stream, d.beside} {
+		if stream == d.beside && stream == 0 {
+			break
 		}
-	}()
-	if err := d.Err(d.API.SynchronizeStream(d.Stream), "cuStreamSynchronize"); err != nil || len(t.events) < 2 {
-		return err
+		if err := d.Err(d.API.SynchronizeStream(stream), "cuStreamSynchronize"); err != nil {
+			return err
+		}
 	}
-	now := time.Now()
+	if len(t.spans) == 0 || t.spans[len(t.spans)-1].end == 0 {
+		return nil
+	}
+	return t.report(s, time.Now())
+}
+
+// drop gives the events back.
+func (t *timing) drop(d *device) {
+	if t == nil {
+		return
+	}
+	for _, span := range t.spans {
+		d.API.DestroyEvent(span.begin)
+		if span.end != 0 {
+			d.API.DestroyEvent(span.end)
+		}
+	}
+	t.spans = nil
+}
+
+// report tells the meter and the recorder about steps that ended now.
+func (t *timing) report(s *session, now time.Time) error {
+	d := s.device
 	var failed error
-	between := func(begin, end int) time.Duration {
-		ms, r := d.API.Elapsed(t.events[begin], t.events[end])
+	between := func(begin, end driver.Handle) time.Duration {
+		ms, r := d.API.Elapsed(begin, end)
 		failed = errors.Join(failed, d.Err(r, "cuEventElapsedTime"))
 		return time.Duration(float64(ms) * float64(time.Millisecond))
 	}
-	last := len(t.events) - 1
-	whole := between(0, last)
-	begin, lane := now.Add(-whole), tracing.Replica(s.replica)
+	whole, begins, lasts := time.Duration(0), make([]time.Duration, len(t.spans)), make([]time.Duration, len(t.spans))
+	for i, span := range t.spans {
+		begins[i], lasts[i] = between(t.spans[0].begin, span.begin), between(span.begin, span.end)
+		whole = max(whole, begins[i]+lasts[i])
+	}
+	begin := now.Add(-whole)
 	ops, at := []kernels.OpTime{}, map[*lower.Step]int{}
-	for i, step := range t.steps {
-		took := between(2*i, 2*i+1)
-		t.recorder.At(lane, "op", step.Name, step.Scope, step.Bytes, begin.Add(between(0, 2*i)), took)
-		j, known := at[step]
+	for i, span := range t.spans {
+		lane, op := tracing.Replica(s.replica), d.timeOf(span.step)
+		if span.beside {
+			lane = tracing.Collectives(s.replica)
+		}
+		t.recorder.At(lane, "op", op.Name, op.Scope, op.Bytes, begin.Add(begins[i]), lasts[i])
+		j, known := at[span.step]
 		if !known {
 			j = len(ops)
-			at[step] = j
-			ops = append(ops, kernels.OpTime{Name: step.Name, Scope: step.Scope, Bytes: step.Bytes, FLOPs: step.FLOPs, Peak: d.peak(step), Bandwidth: d.bandwidth()})
+			at[span.step], ops = j, append(ops, op)
 		}
-		ops[j].Calls, ops[j].Time = ops[j].Calls+1, ops[j].Time+took
+		ops[j].Calls, ops[j].Time = ops[j].Calls+1, ops[j].Time+lasts[i]
 	}
-	t.recorder.At(lane, "program", s.executable.program.Name, "", 0, begin, whole)
+	t.recorder.At(tracing.Replica(s.replica), "program", s.executable.program.Name, "", 0, begin, whole)
 	if t.meter != nil && failed == nil {
 		t.meter.Ran(s.executable.program.Name, ops)
 	}
 	return failed
+}
+
+// timeOf is what a profile says of a step, besides its time.
+func (d *device) timeOf(step *lower.Step) kernels.OpTime {
+	op := kernels.OpTime{Name: step.Name, Scope: step.Scope, Bytes: step.Bytes, FLOPs: step.FLOPs, Peak: d.peak(step), Bandwidth: d.bandwidth()}
+	if step.Kind == lower.Collect { // it waits for the others, so that what memory could do says nothing
+		op.Name, op.Bandwidth, op.Bytes = step.Op.String(), 0, 0
+		for _, v := range step.Values {
+			op.Bytes += int64(v.Type.Bytes())
+		}
+	}
+	return op
+}
+
+// timed reports whether the launches of the replicas are timed, and forgets it where they cannot be: whether a call of
+// NCCL is part of a graph has to be the same in all processes, and the others are not asked for times.
+func (g *group) timed() (asked bool) {
+	nccl := false
+	if g.link != nil {
+		_, nccl = g.link.carrier.(*ends)
+	}
+	for i := range g.parts {
+		s := g.parts[i].session
+		if nccl && len(g.link.everybody) > 1 && g.link.carrier.records() {
+			s.timing = nil
+		}
+		asked = asked || s.timing != nil
+	}
+	return asked
+}
+
+// begun marks the beginning of a replica's collective, and ended its end.
+func (g *group) begun(replica int, d *device, _ *combining) error {
+	if t := g.parts[replica].session.timing; t != nil {
+		return t.start(d, g.steps[replica], g.lanes[replica])
+	}
+	return nil
+}
+
+func (g *group) ended(replica int, d *device, _ *combining) error {
+	if t := g.parts[replica].session.timing; t != nil {
+		return t.stop(d, g.lanes[replica])
+	}
+	return nil
+}
+
+// report ends the timing of a replica's launch, if there is one.
+func (p *part) report() error {
+	s := p.session
+	t, d := s.timing, s.device
+	if s.timing = nil; t == nil {
+		return nil
+	}
+	if err := d.Enter(); err != nil {
+		return err
+	}
+	defer d.Leave()
+	return t.end(s)
 }
 
 // rates are the multiplications and additions that a multiprocessor does in a clock, as NVIDIA publishes them, by

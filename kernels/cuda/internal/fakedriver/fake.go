@@ -116,6 +116,7 @@ type stream struct {
 	changed sync.Cond
 	work    []func() error
 	given   int // pieces of work so far
+	clock   int // when they are over, on the clock of [Fake.Elapsed]
 	done    int
 	closed  bool
 
@@ -126,6 +127,7 @@ type stream struct {
 type event struct {
 	stream *stream
 	after  int // pieces of work that come before
+	clock  int // when these are over
 
 	capture *capture // in which it was recorded last; nil: none
 	behind  []int    // of the capture

@@ -97,6 +97,7 @@ func (s *stream) give(work func() error) {
 	defer s.mu.Unlock()
 	s.work = append(s.work, work)
 	s.given++
+	s.clock++
 	s.changed.Broadcast()
 }
 
@@ -193,22 +194,26 @@ func (f *Fake) NewEvent() (driver.Handle, driver.Result) {
 // NewTimedEvent is NewEvent: all events know the time here.
 func (f *Fake) NewTimedEvent() (driver.Handle, driver.Result) { return f.NewEvent() }
 
-// Elapsed counts the pieces of work between two events: each takes a millisecond on this clock.
+// Elapsed is the time between two events of a device, on a clock by which each piece of work takes a millisecond and
+// nothing else any.
 func (f *Fake) Elapsed(begin, end driver.Handle) (float32, driver.Result) {
 	defer f.mu.Unlock()
 	if r := f.enter("cuEventElapsedTime"); r != 0 {
 		return 0, r
 	}
 	a, b := f.events[begin], f.events[end]
-	if a == nil || b == nil || a.stream == nil || a.stream != b.stream {
+	if a == nil || b == nil || a.stream == nil || b.stream == nil || a.stream.device != b.stream.device {
 		return 0, driver.InvalidValue
 	}
-	a.stream.mu.Lock()
-	defer a.stream.mu.Unlock()
-	if a.stream.done < max(a.after, b.after) {
-		return 0, driver.NotReady
+	for _, e := range []*event{a, b} {
+		e.stream.mu.Lock()
+		early := e.stream.done < e.after
+		e.stream.mu.Unlock()
+		if early {
+			return 0, driver.NotReady
+		}
 	}
-	return float32(b.after - a.after), 0
+	return float32(b.clock - a.clock), 0
 }
 
 func (f *Fake) DestroyEvent(h driver.Handle) driver.Result {
@@ -235,7 +240,7 @@ func (f *Fake) RecordEvent(h, on driver.Handle) driver.Result {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e.capture, e.behind, e.stream, e.after = s.capture, s.tail, s, s.given
+	e.capture, e.behind, e.stream, e.after, e.clock = s.capture, s.tail, s, s.given, s.clock
 	return 0
 }
 
@@ -274,12 +279,20 @@ func (f *Fake) WaitEvent(on, h driver.Handle) driver.Result {
 	if at.stream != nil && f.Capturing(on) {
 		return driver.CaptureIsolation
 	}
-	return f.put(on, func() error {
+	r = f.put(on, func() error {
 		if at.stream != nil {
 			at.stream.wait(at.after)
 		}
 		return nil
 	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s := f.streams[on]; s != nil {
+		s.mu.Lock()
+		s.clock = max(s.clock, at.clock)
+		s.mu.Unlock()
+	}
+	return r
 }
 
 // Capturing reports whether a stream is captured.
