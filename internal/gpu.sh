@@ -143,6 +143,7 @@ fi
 # 6. The other tests, and what NVIDIA's tools find in kernels of random shapes.
 one two-processes '^TestHardwareTwoProcesses$' 60
 one overlap '^TestHardwareOverlap$' 60
+one replicas '^TestHardwareReplicasOnOneDevice$' 60
 one nccl '^TestHardwareNCCLOneRank$' 30
 SANITIZER=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | tail -1)
 if [ -n "$SANITIZER" ]; then
