@@ -2299,6 +2299,27 @@ module @resample_float16_5__axis_0_to_9_from_2 attributes {mhlo.num_replicas = 1
 }
 #loc0 = loc("layer")
 
+// packed_dot/float16[1 4] by 2 in blocks of 0
+module @packed_dot_float16_1_4__by_2_in_blocks_of_0 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
+  func.func public @main(%arg0: tensor<1x4xf16>, %arg1: tensor<4x1xi8>, %arg2: tensor<3xi32>) -> (tensor<1x2xf16>, tensor<3xi32>) {
+    %v0 = stablehlo.constant dense<"0x04"> : tensor<4x1xi8> loc(#loc0)
+    %v1 = stablehlo.shift_left %arg1, %v0 : tensor<4x1xi8> loc(#loc0)
+    %v2 = stablehlo.shift_right_arithmetic %v1, %v0 : tensor<4x1xi8> loc(#loc0)
+    %v3 = stablehlo.shift_right_arithmetic %arg1, %v0 : tensor<4x1xi8> loc(#loc0)
+    %v4 = stablehlo.reshape %v2 : (tensor<4x1xi8>) -> tensor<4x1x1xi8> loc(#loc0)
+    %v5 = stablehlo.reshape %v3 : (tensor<4x1xi8>) -> tensor<4x1x1xi8> loc(#loc0)
+    %v6 = stablehlo.concatenate %v4, %v5, dim = 2 : (tensor<4x1x1xi8>, tensor<4x1x1xi8>) -> tensor<4x1x2xi8> loc(#loc0)
+    %v7 = stablehlo.reshape %v6 : (tensor<4x1x2xi8>) -> tensor<4x2xi8> loc(#loc0)
+    %v8 = "stablehlo.slice"(%v7) <{limit_indices = array<i64: 4, 2>, start_indices = array<i64: 0, 0>, strides = array<i64: 1, 1>}> : (tensor<4x2xi8>) -> (tensor<4x2xi8>) loc(#loc0)
+    %v9 = stablehlo.convert %arg0 : (tensor<1x4xf16>) -> tensor<1x4xf32> loc(#loc0)
+    %v10 = stablehlo.convert %v8 : (tensor<4x2xi8>) -> tensor<4x2xf32> loc(#loc0)
+    %v11 = stablehlo.dot_general %v9, %v10, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST] : (tensor<1x4xf32>, tensor<4x2xf32>) -> tensor<1x2xf32> loc(#loc0)
+    %v12 = stablehlo.convert %v11 : (tensor<1x2xf32>) -> tensor<1x2xf16> loc(#loc0)
+    return %v12, %arg2 : tensor<1x2xf16>, tensor<3xi32>
+  }
+}
+#loc0 = loc("layer")
+
 // eliminate/float16[4 7 7] of [4 7 3]
 module @eliminate_float16_4_7_7__of__4_7_3_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
   func.func public @main(%arg0: tensor<4x7x7xf16>, %arg1: tensor<4x7x3xf16>, %arg2: tensor<3xi32>) -> (tensor<4x7x3xf16>, tensor<4xf16>, tensor<4xf16>, tensor<3xi32>) {
