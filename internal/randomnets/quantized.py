@@ -119,6 +119,7 @@ def main():
 def check(folder):
     with open(os.path.join(folder, 'quantized.json')) as f:
         all = json.load(f)['models']
+    opened = 0
     for m in all:
         path = os.path.join(folder, f"{m['number']}.ours.keras")
         if not os.path.exists(path):
@@ -126,13 +127,15 @@ def check(folder):
         want = np.array(m['after'][0]['data'], 'float32').reshape(m['after'][0]['shape'])
         try:
             model = keras.saving.load_model(path)
+            opened += 1
             x = np.array(m['x']['data'], model.input.dtype).reshape(m['x']['shape'])
             got = array(model(x))
             off = np.max(np.abs(got - want), initial=0) / max(1e-3, np.max(np.abs(want), initial=0))
             if off > 1e-5:
-                print(f"network of seed {m['seed']} ({m['kind']}): off by {off}")
+                print(f"model of seed {m['seed']} ({m['kind']}): off by {off}")
         except Exception as e:
-            print(f"network of seed {m['seed']} ({m['kind']}): {type(e).__name__}: {e}"[:400])
+            print(f"model of seed {m['seed']} ({m['kind']}): {type(e).__name__}: {' '.join(str(e).split())}"[:400])
+    print('opened', opened)
 
 
 if __name__ == '__main__':

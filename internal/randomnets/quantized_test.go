@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,22 +17,10 @@ import (
 )
 
 // TestFreshQuantized draws networks that Keras quantizes, opens its files and compares predictions, and has Keras open
-// what is written here. RANDOM_QUANTIZED_COUNT is how many, RANDOM_QUANTIZED_SEED the first seed.
+// what is written here. RANDOM_QUANTIZED and its relatives say which: see draw.
 func TestFreshQuantized(t *testing.T) {
-	python := os.Getenv("GOKERAS_PYTHON")
-	if python == "" {
-		t.Skip("needs GOKERAS_PYTHON, a Python with Keras")
-	}
-	folder, count, seed := t.TempDir(), "8", "1000000"
-	if s := os.Getenv("RANDOM_QUANTIZED_COUNT"); s != "" {
-		count = s
-	}
-	if s := os.Getenv("RANDOM_QUANTIZED_SEED"); s != "" {
-		seed = s
-	}
-	t.Logf("%s networks from seed %s on", count, seed)
-	out, err := exec.Command(python, "quantized.py", "--count", count, "--seed", seed, "--out", folder).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	python := pythonOf(t)
+	folder := draw(t, python, "quantized.py", "RANDOM_QUANTIZED", "8")
 	text, err := os.ReadFile(filepath.Join(folder, "quantized.json"))
 	require.NoError(t, err)
 	var all struct{ Models []modelCase }
@@ -42,16 +28,10 @@ func TestFreshQuantized(t *testing.T) {
 	require.NotEmpty(t, all.Models)
 	for _, c := range all.Models {
 		if err := c.compareQuantized(folder); err != nil {
-			t.Errorf("network of seed %d (%s): %v", c.Seed, c.Kind, err)
+			t.Errorf("model of seed %d (%s): %v", c.Seed, c.Kind, err)
 		}
 	}
-	out, err = exec.Command(python, "quantized.py", "--check", folder).Output()
-	require.NoError(t, err, "%s", out)
-	for line := range strings.Lines(string(out)) {
-		if strings.HasPrefix(line, "network of seed") {
-			t.Error("Keras, with our file: ", line)
-		}
-	}
+	openedByKeras(t, python, "quantized.py", folder)
 }
 
 func (c *modelCase) compareQuantized(folder string) (err error) {

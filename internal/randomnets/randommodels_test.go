@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -69,24 +68,8 @@ func (m *Chain) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
 // RANDOM_MODELS_COUNT is how many, RANDOM_MODELS_SEED the first seed (always the same otherwise, so that a commit
 // passes or fails for what is in it), and RANDOM_MODELS a folder of models that were drawn before.
 func TestFreshModels(t *testing.T) {
-	python := os.Getenv("GOKERAS_PYTHON")
-	if python == "" {
-		t.Skip("needs GOKERAS_PYTHON, a Python with Keras")
-	}
-	folder := os.Getenv("RANDOM_MODELS")
-	if folder == "" {
-		folder = t.TempDir()
-		count, seed := "12", "1000000"
-		if s := os.Getenv("RANDOM_MODELS_COUNT"); s != "" {
-			count = s
-		}
-		if s := os.Getenv("RANDOM_MODELS_SEED"); s != "" {
-			seed = s
-		}
-		t.Logf("%s models from seed %s on", count, seed)
-		out, err := exec.Command(python, "randommodels.py", "--count", count, "--seed", seed, "--out", folder).CombinedOutput()
-		require.NoError(t, err, "%s", out)
-	}
+	python := pythonOf(t)
+	folder := draw(t, python, "randommodels.py", "RANDOM_MODELS", "12")
 	text, err := os.ReadFile(filepath.Join(folder, "models.json"))
 	require.NoError(t, err)
 	var all struct{ Models []modelCase }
@@ -100,15 +83,7 @@ func TestFreshModels(t *testing.T) {
 		}
 	}
 	t.Logf("%d models: %v", len(all.Models), kinds)
-	out, err := exec.Command(python, "randommodels.py", "--check", folder).Output()
-	require.NoError(t, err, "%s", out)
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	for _, line := range lines[:len(lines)-1] {
-		if strings.HasPrefix(line, "model of seed") {
-			t.Error("Keras, with our file: ", line)
-		}
-	}
-	t.Log("Keras: ", lines[len(lines)-1])
+	openedByKeras(t, python, "randommodels.py", folder)
 }
 
 func (c *modelCase) compare(folder string) (err error) {

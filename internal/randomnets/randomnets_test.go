@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,21 +36,9 @@ func TestRecordedNetworks(t *testing.T) {
 func TestFreshNetworks(t *testing.T) {
 	file := os.Getenv("RANDOM_NETWORKS")
 	if file == "" {
-		python := os.Getenv("GOKERAS_PYTHON")
-		if python == "" {
-			t.Skip("needs GOKERAS_PYTHON, a Python with Keras, or RANDOM_NETWORKS, a file of networks")
-		}
+		python := pythonOf(t)
 		file = filepath.Join(t.TempDir(), "networks.json.gz")
-		count, seed := "100", "1000000"
-		if s := os.Getenv("RANDOM_NETWORKS_COUNT"); s != "" {
-			count = s
-		}
-		if s := os.Getenv("RANDOM_NETWORKS_SEED"); s != "" {
-			seed = s
-		}
-		t.Logf("%s networks from seed %s on", count, seed)
-		out, err := exec.Command(python, "randomnets.py", "--count", count, "--seed", seed, "--out", file).CombinedOutput()
-		require.NoError(t, err, "%s", out)
+		drawTo(t, python, "randomnets.py", "RANDOM_NETWORKS", "100", file)
 	}
 	n := compare(t, file, 100)
 	require.Positive(t, n.steps)

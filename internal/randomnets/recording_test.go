@@ -10,9 +10,7 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -94,34 +92,10 @@ func TestFreshLayers(t *testing.T) { fresh(t, "randomlayers.py", "RANDOM_LAYERS"
 // is how many, NAME_SEED the first seed (always the same otherwise), and NAME a folder of models that were drawn
 // before.
 func fresh(t *testing.T, script, name, count string) {
-	python := os.Getenv("GOKERAS_PYTHON")
-	if python == "" {
-		t.Skip("needs GOKERAS_PYTHON, a Python with Keras")
-	}
-	folder := os.Getenv(name)
-	if folder == "" {
-		folder = t.TempDir()
-		seed := "1000000"
-		if s := os.Getenv(name + "_COUNT"); s != "" {
-			count = s
-		}
-		if s := os.Getenv(name + "_SEED"); s != "" {
-			seed = s
-		}
-		t.Logf("%s models from seed %s on", count, seed)
-		out, err := exec.Command(python, script, "--count", count, "--seed", seed, "--out", folder).CombinedOutput()
-		require.NoError(t, err, "%s", out)
-	}
+	python := pythonOf(t)
+	folder := draw(t, python, script, name, count)
 	compareAll(t, folder)
-	out, err := exec.Command(python, script, "--check", folder).Output()
-	require.NoError(t, err, "%s", out)
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	for _, line := range lines[:len(lines)-1] {
-		if strings.HasPrefix(line, "model of seed") {
-			t.Error("Keras, with our file: ", line)
-		}
-	}
-	t.Log("Keras: ", lines[len(lines)-1])
+	openedByKeras(t, python, script, folder)
 }
 
 func compareAll(t *testing.T, folder string) {

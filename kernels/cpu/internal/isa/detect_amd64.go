@@ -18,16 +18,11 @@ func detect() (f Features) {
 	return f.usable()
 }
 
-// detectSlow tells which of the features take longer than what kernels without them do. Intel's processors since
-// Sapphire Rapids, which all have AVX512_FP16, leave pairs of bfloat16 to AMX: VDPBF16PS takes at least four times as
-// long there as VFMADD231PS, for twice the products. That is known from the processor and not measured, because the
-// bits of results depend on it. With AMX the few products that are not for it still go in pairs.
+// detectSlow tells which of the features take longer than what kernels without them do.
 func detectSlow(have Features) Features {
 	const genu = 'G' | 'e'<<8 | 'n'<<16 | 'u'<<24
-	if _, vendor, _, _ := cpuid(0, 0); vendor == genu && have.Has(AVX512FP16) && !have.Has(AMXBF16) {
-		return have & AVX512BF16
-	}
-	return 0
+	_, vendor, _, _ := cpuid(0, 0)
+	return slowOf(vendor == genu, have)
 }
 
 // hasFP16 reads the bit of AVX512_FP16, which the cpu package leaves out: leaf 7, bit 23 of EDX.

@@ -31,13 +31,27 @@ func MatrixRegisters() bool {
 	return permission.Load() == granted
 }
 
+// findSlow is detectSlow, except in tests.
+var findSlow = detectSlow
+
+// slowOf tells which of the features take longer than what kernels without them do. Intel's processors since Sapphire
+// Rapids, which all have AVX512_FP16, leave pairs of bfloat16 to AMX: VDPBF16PS takes at least four times as long there
+// as VFMADD231PS, for twice the products. That is known from the processor and not measured, because the bits of
+// results depend on it. With AMX the few products that are not for it still go in pairs.
+func slowOf(intel bool, have Features) Features {
+	if intel && have.Has(AVX512FP16) && !have.Has(AMXBF16) {
+		return have & AVX512BF16
+	}
+	return 0
+}
+
 // askOnce asks and keeps the answer; goroutines that ask at the same time get the same one.
 func askOnce(ask func() bool) {
 	if named(assumed).Has(AMXTile) || ask() {
 		permission.Store(granted)
 		return
 	}
-	without := matrices | detectSlow(detected&^matrices)
+	without := matrices | findSlow(detected&^matrices)
 	denied.Store(uint32(without))
 	for {
 		now := active.Load()

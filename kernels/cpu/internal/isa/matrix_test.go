@@ -39,11 +39,13 @@ func TestMatrixRegistersRefused(t *testing.T) {
 
 // Features that pay beside the matrix registers alone go with them, and tests may still have them.
 func TestSlowWithoutMatrixRegisters(t *testing.T) {
-	if detectSlow(Vectors512|AVX512BF16|AVX512FP16) == 0 {
-		t.Skip("pairs of bfloat16 are not slow on this processor")
-	}
+	findSlow = func(have Features) Features { return slowOf(true, have) }
+	defer func() { findSlow = detectSlow }()
+	require.Equal(t, AVX512BF16, findSlow(Vectors512|AVX512BF16|AVX512FP16))
+	require.Zero(t, slowOf(false, Vectors512|AVX512BF16|AVX512FP16), "AMD's are fast")
+	require.Zero(t, findSlow(Vectors512|AVX512BF16), "and so are Intel's before")
 	pretend(t, Vectors512|AVX512BF16|AVX512FP16|matrices)
-	require.Zero(t, detectSlow(detected))
+	require.Zero(t, findSlow(detected))
 	askOnce(func() bool { return false })
 	require.Equal(t, Vectors512|AVX512FP16, Active())
 	require.Equal(t, Vectors512|AVX512FP16, Detected())
