@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"sync"
 	"syscall"
 	"time"
 
@@ -53,7 +52,8 @@ func newLaunch() *cobra.Command {
 			"variable lies in the memory of two servers instead, of which one may fail without a pause.\n" +
 			"Ctrl-C and SIGTERM are passed on, so that the workers save what they have and end, with\n" +
 			"status 75 where the same command goes on later; a second signal is passed on too, which ends them at once, and what has not ended\n" +
-			"after --grace is killed; parameter servers are told when the others have ended. The status is 0, or 75 where the workers were stopped so, or 1. A worker with status 75 is not started again.",
+			"after --grace is killed; parameter servers are told when the others have ended. The status is 0, or 75 where the workers were stopped so, or 1. A worker with status 75 is not started again,\n" +
+			"nor one of the keras command that finds its command line wrong.",
 		Example: "  keras launch -n 3 -- ./train --epochs 5\n  keras launch -n 3 --restarts 2 --min-workers 2 -- ./train --backup backups\n" +
 			"  keras launch --ps 2 --workers 3 -- ./recommend\n  keras launch -n 8 --devices-per-worker 1 -- ./train",
 		Args: func(c *cobra.Command, args []string) error {
@@ -118,7 +118,7 @@ func (f *launchFlags) run(ctx context.Context, command []string, stdout, stderr 
 	tasks := f.tasks()
 	n := len(tasks)
 	l := &launcher{launchFlags: f, command: command, spec: spec, tasks: tasks, secret: collective.NewSecret(), ends: make(chan ended), told: make(chan report),
-		running: make([]*exec.Cmd, n), starts: make([]int, n), joined: make([]time.Time, n), silent: make([]bool, n)}
+		running: make([]*exec.Cmd, n), starts: make([]int, n), joined: make([]time.Time, n), silent: make([]bool, n), refused: make([]bool, n)}
 	l.out, l.err = &lineWriter{w: stdout}, &lineWriter{w: stderr}
 	if f.servers > 0 && os.Getenv(parameterserver.DirectoryVariable) == "" {
 		if l.directory, err = os.MkdirTemp("", "keras-ps-"); err != nil {
@@ -202,6 +202,7 @@ type launcher struct {
 	starts   []int       // of each
 	joined   []time.Time // when each began to look for the others; zero: not yet
 	silent   []bool      // a worker is missed by the others, and no restart is left for it
+	refused  []bool      // it has said that its command line is wrong
 	finished int         // workers that have ended well
 	ending   bool        // a signal has come, or the job has failed
 	owed     os.Signal   // that parameter servers have not been given yet; nil: there is none
@@ -379,6 +380,11 @@ func (l *launcher) again(w *waiting, e ended) {
 		fmt.Fprintf(l.err.prefixed("[launch] "), "%s ended: %v; the coordinator has ended the job, which needs it no more\n", l.name(e.worker), e.err)
 		return
 	}
+	if l.refused[e.worker] { // all have the same one
+		w.failed = keep(w.failed, fmt.Errorf("launch: %s: %w; it refused its command line, so it is not started again", l.name(e.worker), e.err))
+		l.stop(w, syscall.SIGTERM)
+		return
+	}
 	if l.starts[e.worker] <= l.restarts {
 		fmt.Fprintf(l.err.prefixed("[launch] "), "%s ended: %v; starting it again (%d of %d)\n", l.name(e.worker), e.err, l.starts[e.worker], l.restarts)
 		if err := l.start(e.worker); err == nil {
@@ -444,49 +450,4 @@ func (l *launcher) drain() {
 		case <-l.told:
 		}
 	}
-}
-
-// lineWriter writes whole lines, from several sources, one at a time.
-type lineWriter struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-// prefixed returns a writer whose lines begin with a prefix.
-func (w *lineWriter) prefixed(prefix string) *prefixWriter {
-	return &prefixWriter{lines: w, prefix: prefix}
-}
-
-// prefixWriter is one source of lines.
-type prefixWriter struct {
-	lines   *lineWriter
-	prefix  string
-	pending []byte
-}
-
-// maxLine is how much is kept of a line without an end.
-const maxLine = 64 << 10
-
-// Write implements io.Writer. Carriage returns, which progress bars use, end a line too.
-func (p *prefixWriter) Write(b []byte) (int, error) {
-	for _, c := range b {
-		if c == '\n' || c == '\r' || len(p.pending) >= maxLine {
-			p.flush()
-		}
-		if c != '\n' && c != '\r' {
-			p.pending = append(p.pending, c)
-		}
-	}
-	return len(b), nil
-}
-
-// flush writes what has been collected.
-func (p *prefixWriter) flush() {
-	if len(p.pending) == 0 {
-		return
-	}
-	p.lines.mu.Lock()
-	defer p.lines.mu.Unlock()
-	_, _ = fmt.Fprintf(p.lines.w, "%s%s\n", p.prefix, p.pending) // where output goes nowhere, there is nobody to tell
-	p.pending = p.pending[:0]
 }

@@ -24,6 +24,9 @@ type report struct {
 // heard it yet.
 const settled = 2 * time.Second
 
+// lastWords is how long a worker that has ended is still listened to.
+const lastWords = 100 * time.Millisecond
+
 // connect gives a worker, before it is started, a pipe to the launcher. listen is to be called after, and says whether
 // it runs; what that returns is to be called when it has ended.
 func (l *launcher) connect(c *exec.Cmd, who report) (listen func(runs bool) (end func()), err error) {
@@ -42,17 +45,18 @@ func (l *launcher) connect(c *exec.Cmd, who report) (listen func(runs bool) (end
 			_ = read.Close()
 			return nil
 		}
-		over := make(chan struct{})
-		go supervisor.Listen(read, func(e supervisor.Event) {
-			who.Event = e
-			select {
-			case l.told <- who:
-			case <-over:
-			}
-		})
+		heard := make(chan struct{})
+		go func() {
+			defer close(heard)
+			supervisor.Listen(read, func(e supervisor.Event) {
+				who.Event = e
+				l.told <- who
+			})
+		}()
 		return func() {
-			close(over)
-			_ = read.Close() // what the worker started may hold the other end
+			_ = read.SetReadDeadline(time.Now().Add(lastWords)) // what the worker started may hold the other end
+			<-heard
+			_ = read.Close()
 		}
 	}, nil
 }
@@ -61,6 +65,9 @@ func (l *launcher) connect(c *exec.Cmd, who report) (listen func(runs bool) (end
 func (l *launcher) hear(r report) {
 	if l.running[r.worker] == nil || l.starts[r.worker] != r.start || l.ending {
 		return // it is of an earlier life, or does not matter any more
+	}
+	if r.Refused {
+		l.refused[r.worker] = true
 	}
 	if r.Joining {
 		l.joined[r.worker] = time.Now()

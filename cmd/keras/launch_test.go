@@ -160,3 +160,19 @@ func TestLaunchMistakes(t *testing.T) {
 		assert.Contains(t, stderr, words)
 	}
 }
+
+// TestLaunchRefused: a typo in the command of the workers is said by each once, however often they may be started
+// again.
+func TestLaunchRefused(t *testing.T) {
+	if !passesFiles {
+		t.Skip("on this system no pipe can be given to a worker, which could say so")
+	}
+	t.Setenv(role, "keras")
+	for range 5 { // what a worker says last is heard before its end
+		status, _, stderr := execute(t, "launch", "-n", "2", "--restarts", "3", "--min-workers", "1", "--", os.Args[0], "fit", "model.keras", "--epoch", "3")
+		assert.Equal(t, 1, status)
+		assert.Contains(t, stderr, "unknown flag: --epoch")
+		assert.LessOrEqual(t, strings.Count(stderr, "unknown flag: --epoch"), 2)
+		assert.Contains(t, stderr, "exit status 2; it refused its command line, so it is not started again")
+	}
+}

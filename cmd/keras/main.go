@@ -29,6 +29,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/gokeras/gokeras/internal/supervisor"
 )
 
 func main() { os.Exit(runUntilSignal(os.Args[1:])) }
@@ -72,6 +74,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 	}
 	fmt.Fprintln(stderr, text)
 	if u := (usageError{}); errors.As(err, &u) {
+		supervisor.Refused()
 		return 2
 	}
 	if s := (statusError{}); errors.As(err, &s) {

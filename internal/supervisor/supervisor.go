@@ -39,11 +39,13 @@ func Over() bool {
 const (
 	joining = "joining" // it looks for the others
 	missing = "missing" // nothing comes from these workers, for the deadline
+	refused = "refused" // its command line is wrong, and will be so the next time
 )
 
 // Event is one thing that a worker said.
 type Event struct {
 	Joining bool
+	Refused bool
 	Missing []int // tasks
 }
 
@@ -70,6 +72,9 @@ func Missing(tasks []int) {
 	own().say(missing + " " + strings.Join(words, " "))
 }
 
+// Refused says that this worker cannot begin because its command line is wrong: there is no use in starting it again.
+func Refused() { own().say(refused) }
+
 // Listen passes on what a worker says until it has ended. What is not of this package is passed over.
 func Listen(r io.Reader, told func(Event)) {
 	lines := bufio.NewScanner(r)
@@ -85,6 +90,8 @@ func parse(line string) (Event, error) {
 	switch {
 	case len(words) == 1 && words[0] == joining:
 		return Event{Joining: true}, nil
+	case len(words) == 1 && words[0] == refused:
+		return Event{Refused: true}, nil
 	case len(words) > 1 && len(words) <= 1+maxTasks && words[0] == missing:
 		var e Event
 		for _, word := range words[1:] {

@@ -24,10 +24,12 @@ func TestListen(t *testing.T) {
 	r.say(missing + " -1")
 	r.say(missing + " 2000000")
 	r.say(missing + " 0 17")
+	r.say(refused + " 1")
+	r.say(refused)
 	require.NoError(t, write.Close())
 	var got []Event
 	Listen(read, func(e Event) { got = append(got, e) })
-	require.Equal(t, []Event{{Joining: true}, {Missing: []int{0, 17}}}, got)
+	require.Equal(t, []Event{{Joining: true}, {Missing: []int{0, 17}}, {Refused: true}}, got)
 	Listen(strings.NewReader(strings.Repeat("x", 1<<20)), func(Event) { t.Fatal("no event") })
 }
 
@@ -54,4 +56,5 @@ func TestOnlyPipes(t *testing.T) {
 	(*reporter)(nil).say("nothing happens")
 	Joining() // no supervisor
 	Missing([]int{1})
+	Refused()
 }
