@@ -31,10 +31,11 @@ type Backend struct {
 	hosts   *kernels.Hosts // that the devices belong to; nil: this process. See [Backend.Join]
 	dead    unreachable.List
 
-	once   sync.Once
-	client *capi.Client
-	flags  map[string]bool // of XLA, for all programs
-	err    error
+	once     sync.Once
+	client   *capi.Client
+	platform string          // the plugin's name for its kind of device
+	flags    map[string]bool // of XLA, for all programs
+	err      error
 }
 
 // flagsOf are the settings of XLA without which a platform's results are not those of StableHLO.
@@ -79,8 +80,8 @@ func (b *Backend) open() {
 		b.err = fmt.Errorf("pjrt: plugin %s cannot reach its devices: %w", path, occupied(err))
 		return
 	}
-	platform, _, err := b.client.Platform()
-	b.flags, b.err = flagsOf[platform], err
+	b.platform, _, b.err = b.client.Platform()
+	b.flags = flagsOf[b.platform]
 }
 
 // Devices lists the devices of the plugin; none where there is no plugin or it finds none.

@@ -54,7 +54,7 @@ func (b *Backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Exec
 	hash.Write([]byte(p.Hash()))
 	number := int32(hash.Sum32() &^ (1 << 31))
 	replicas := max(o.Replicas, 1)
-	module, err := stablehlo.Lower(p, stablehlo.Options{Replicas: replicas, Number: number, Donate: true})
+	module, err := stablehlo.Lower(p, stablehlo.Options{Replicas: replicas, Platform: b.platform, Number: number, Donate: true})
 	if err != nil {
 		return nil, err
 	}

@@ -23,3 +23,10 @@ func MeshText(plugin *capi.Plugin, p *ir.Program, mesh []int, layouts [][]int) (
 	}
 	return module.Text, nil
 }
+
+// LowerFor has programs lowered as for another platform than the plugin's, for tests.
+func LowerFor(b *Backend, platform string) error {
+	_, err := b.connect()
+	b.platform = platform
+	return err
+}

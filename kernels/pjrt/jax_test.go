@@ -183,7 +183,7 @@ func compareWithJAX(t *testing.T, plugin *capi.Plugin, name, kind string) {
 	target, err := plugin.NewTopology(kind)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, target.Close()) }()
-	var flops, peak, products []float64
+	var flops, bytes, peak, products []float64
 	for _, text := range []string{ourStep(t, name), jaxStep(t, name)} {
 		if name == "cnn" { // at the highest precision libtpu did not finish in three minutes of one processor, with neither module
 			text = strings.ReplaceAll(text, "HIGHEST", "DEFAULT")
@@ -194,8 +194,8 @@ func compareWithJAX(t *testing.T, plugin *capi.Plugin, name, kind string) {
 		require.NoError(t, err)
 		costs, err := code.Costs()
 		require.NoError(t, err)
-		t.Logf("%.4g operations; %+v", costs["flops"], memory)
-		flops, peak = append(flops, costs["flops"]), append(peak, float64(memory.Peak))
+		t.Logf("%.4g operations, %.4g bytes; %+v", costs["flops"], costs["bytes accessed"], memory)
+		flops, bytes, peak = append(flops, costs["flops"]), append(bytes, costs["bytes accessed"]), append(peak, float64(memory.Peak))
 		optimized, format, err := code.Optimized()
 		require.NoError(t, err)
 		once, inLoops, err := hlo.Products(optimized, format)
@@ -206,6 +206,7 @@ func compareWithJAX(t *testing.T, plugin *capi.Plugin, name, kind string) {
 	require.Equal(t, products[1], products[0])
 	if name != "lstm" {
 		require.LessOrEqual(t, flops[0], 1.02*flops[1])
+		require.LessOrEqual(t, bytes[0], 1.1*bytes[1])
 	}
 	require.LessOrEqual(t, peak[0], 1.1*peak[1])
 }

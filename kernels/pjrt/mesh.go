@@ -140,6 +140,7 @@ func (s *meshes) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Execu
 	if err != nil {
 		return nil, err
 	}
+	options.Platform = m.backend.platform
 	module, err := stablehlo.Lower(p, options)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,9 @@ type Options struct {
 	// Replicas is the number of replicas that run the module together; 0 means 1. Collectives of the program must span
 	// as many.
 	Replicas int
+	// Platform is that of the compiler, as plugins call it: "cpu", "cuda", "tpu". Some ops have another text for one
+	// that is slow or wrong with the usual one; "" is a compiler that follows StableHLO's specification.
+	Platform string
 	// Number tells the module apart from others in the failure flag.
 	Number int32
 	// Donate marks inputs that outputs replace, so that their memory holds the new values. Without it a run leaves all
@@ -79,7 +82,7 @@ func Lower(p *ir.Program, o Options) (m *Module, err error) {
 	if err := p.Verify(); err != nil {
 		return nil, err
 	}
-	p, err = ir.Expand(p, func(_ *ir.Program, n *ir.Node) bool { return lowerings[n.Op] != nil })
+	p, err = ir.Expand(p, func(_ *ir.Program, n *ir.Node) bool { return o.lowers(n) })
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +98,14 @@ func Lower(p *ir.Program, o Options) (m *Module, err error) {
 	e := &emitter{replicas: max(o.Replicas, 1), partitions: max(o.Partitions, 1), number: o.Number, locations: map[string]int{}, functions: map[string]string{}, text: &strings.Builder{}}
 	e.main(p, o)
 	return &Module{Text: e.module(p.Name, max(o.Partitions, 1), o.Mesh), Checks: e.checks, number: o.Number}, nil
+}
+
+// lowers reports whether a node has a text of its own; others are decomposed.
+func (o *Options) lowers(n *ir.Node) bool {
+	if n.Op == ir.MaxPoolGrad {
+		return scatters(o.Platform, n.Attrs.(ir.PoolAttrs))
+	}
+	return lowerings[n.Op] != nil
 }
 
 // module puts the functions together.

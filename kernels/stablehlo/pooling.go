@@ -1,11 +1,11 @@
 package stablehlo
 
 import (
+	"slices"
+
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The gradient of a maximum is decomposed: which of several equal maxima StableHLO's select_and_scatter takes is left
-// to the compiler.
 func init() {
 	lowerings[ir.MaxPool] = func(e *emitter, n *ir.Node, in []value) []value {
 		a := n.Attrs.(ir.PoolAttrs)
@@ -16,6 +16,7 @@ func init() {
 		sum := e.pool(ir.Sum, e.wide(in[0]), a)
 		return []value{e.convert(e.binary("divide", sum, e.cellCounts(sum, in[0].shape(), a)), in[0].dtype())}
 	}
+	lowerings[ir.MaxPoolGrad] = (*emitter).maxPoolGrad
 	lowerings[ir.AvgPoolGrad] = (*emitter).avgPoolGrad
 }
 
@@ -92,4 +93,53 @@ func (e *emitter) avgPoolGrad(n *ir.Node, in []value) []value {
 	none := make([]int, spatial)
 	dx := e.windows(ir.Sum, spread, zero, around(1, a.Pool.Window), ones(spatial+2), around(0, none), around(0, none))
 	return []value{e.convert(dx, in[0].dtype())}
+}
+
+// scatters reports whether the gradient of a maximum is select_and_scatter; else it is slices, comparisons and pads,
+// which the op is decomposed into. Compilers for TPUs keep an array for each cell of a window then; XLA's for CPUs
+// takes a fifth of the time. What XLA rewrites the op to for other devices takes another of several maxima where
+// windows are padded, so that JAX pads beforehand there, with numbers that could be maxima.
+func scatters(platform string, a ir.PoolAttrs) bool {
+	switch platform {
+	case "", "tpu":
+		return true
+	case "cpu":
+		return false
+	}
+	padded := func(n int) bool { return n > 0 }
+	return !slices.ContainsFunc(a.PadLow, padded) && !slices.ContainsFunc(a.PadHigh, padded)
+}
+
+// maxPoolGrad gives each share of dy to the first maximum of its window, where NaN is one. The elements of a window are
+// compared in row-major order, and the left one of two stays unless the right one is greater or NaN.
+func (e *emitter) maxPoolGrad(n *ir.Node, in []value) []value {
+	a := n.Attrs.(ir.PoolAttrs)
+	x, dy := in[0], in[2]
+	if dy.shape().Size() == 0 {
+		return []value{e.splat(x.typ, 0)}
+	}
+	if overlap(a) { // shares are summed
+		x, dy = e.wide(x), e.wide(dy)
+	}
+	scalar := ir.Type{DType: x.dtype()}
+	first := e.region([]ir.Type{scalar, scalar}, func(pair []value) []value {
+		stays := e.compare(ir.Ge, pair[0], pair[1])
+		if x.dtype().IsFloat() {
+			stays = e.or(stays, e.isNaN(pair[0]))
+		}
+		return []value{stays}
+	})
+	properties := "padding = " + pairs(around(0, a.PadLow), around(0, a.PadHigh)) + ", window_dimensions = " + array(around(1, a.Window)) + ", window_strides = " + array(around(1, a.Strides))
+	dx := e.general("select_and_scatter", []value{x, dy, e.splat(scalar, 0)}, properties, first+", "+e.combine(ir.Sum, x.dtype()), []ir.Type{x.typ})[0]
+	return []value{e.convert(dx, in[0].dtype())}
+}
+
+// overlap reports whether windows have elements in common.
+func overlap(a ir.PoolAttrs) bool {
+	for i, size := range a.Window {
+		if a.Strides[i] < size {
+			return true
+		}
+	}
+	return false
 }

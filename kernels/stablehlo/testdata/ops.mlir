@@ -1153,41 +1153,19 @@ module @avg_pool_float16_1d attributes {mhlo.num_replicas = 1 : i32, mhlo.num_pa
 // max_pool_grad/float16 1d ties false
 module @max_pool_grad_float16_1d_ties_false attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
   func.func public @main(%arg0: tensor<2x7x3xf16>, %arg1: tensor<2x3x3xf16>, %arg2: tensor<2x3x3xf16>, %arg3: tensor<3xi32>) -> (tensor<2x7x3xf16>, tensor<3xi32>) {
-    %v0 = stablehlo.convert %arg2 : (tensor<2x3x3xf16>) -> tensor<2x3x3xf32> loc(#loc0)
-    %v1 = stablehlo.constant dense<"0x00FC"> : tensor<f16> loc(#loc0)
-    %v2 = stablehlo.pad %arg0, %v1, low = [0, 0, 0], high = [0, 0, 0], interior = [0, 0, 0] : (tensor<2x7x3xf16>, tensor<f16>) -> tensor<2x7x3xf16> loc(#loc0)
-    %v3 = stablehlo.constant dense<true> : tensor<2x7x3xi1> loc(#loc0)
-    %v4 = stablehlo.constant dense<false> : tensor<i1> loc(#loc0)
-    %v5 = stablehlo.pad %v3, %v4, low = [0, 0, 0], high = [0, 0, 0], interior = [0, 0, 0] : (tensor<2x7x3xi1>, tensor<i1>) -> tensor<2x7x3xi1> loc(#loc0)
-    %v6 = stablehlo.constant dense<true> : tensor<2x3x3xi1> loc(#loc0)
-    %v7 = "stablehlo.slice"(%v2) <{limit_indices = array<i64: 2, 5, 3>, start_indices = array<i64: 0, 0, 0>, strides = array<i64: 1, 2, 1>}> : (tensor<2x7x3xf16>) -> (tensor<2x3x3xf16>) loc(#loc0)
-    %v8 = stablehlo.compare EQ, %v7, %arg1, FLOAT : (tensor<2x3x3xf16>, tensor<2x3x3xf16>) -> tensor<2x3x3xi1> loc(#loc0)
-    %v9 = stablehlo.compare NE, %v7, %v7, FLOAT : (tensor<2x3x3xf16>, tensor<2x3x3xf16>) -> tensor<2x3x3xi1> loc(#loc0)
-    %v10 = stablehlo.or %v8, %v9 : tensor<2x3x3xi1> loc(#loc0)
-    %v11 = "stablehlo.slice"(%v5) <{limit_indices = array<i64: 2, 5, 3>, start_indices = array<i64: 0, 0, 0>, strides = array<i64: 1, 2, 1>}> : (tensor<2x7x3xi1>) -> (tensor<2x3x3xi1>) loc(#loc0)
-    %v12 = stablehlo.and %v10, %v11 : tensor<2x3x3xi1> loc(#loc0)
-    %v13 = stablehlo.and %v12, %v6 : tensor<2x3x3xi1> loc(#loc0)
-    %v14 = stablehlo.not %v13 : tensor<2x3x3xi1> loc(#loc0)
-    %v15 = stablehlo.and %v6, %v14 : tensor<2x3x3xi1> loc(#loc0)
-    %v16 = stablehlo.constant dense<"0x00000000"> : tensor<2x3x3xf32> loc(#loc0)
-    %v17 = stablehlo.select %v13, %v0, %v16 : tensor<2x3x3xi1>, tensor<2x3x3xf32> loc(#loc0)
-    %v18 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-    %v19 = stablehlo.pad %v17, %v18, low = [0, 0, 0], high = [0, 2, 0], interior = [0, 1, 0] : (tensor<2x3x3xf32>, tensor<f32>) -> tensor<2x7x3xf32> loc(#loc0)
-    %v20 = "stablehlo.slice"(%v2) <{limit_indices = array<i64: 2, 6, 3>, start_indices = array<i64: 0, 1, 0>, strides = array<i64: 1, 2, 1>}> : (tensor<2x7x3xf16>) -> (tensor<2x3x3xf16>) loc(#loc0)
-    %v21 = stablehlo.compare EQ, %v20, %arg1, FLOAT : (tensor<2x3x3xf16>, tensor<2x3x3xf16>) -> tensor<2x3x3xi1> loc(#loc0)
-    %v22 = stablehlo.compare NE, %v20, %v20, FLOAT : (tensor<2x3x3xf16>, tensor<2x3x3xf16>) -> tensor<2x3x3xi1> loc(#loc0)
-    %v23 = stablehlo.or %v21, %v22 : tensor<2x3x3xi1> loc(#loc0)
-    %v24 = "stablehlo.slice"(%v5) <{limit_indices = array<i64: 2, 6, 3>, start_indices = array<i64: 0, 1, 0>, strides = array<i64: 1, 2, 1>}> : (tensor<2x7x3xi1>) -> (tensor<2x3x3xi1>) loc(#loc0)
-    %v25 = stablehlo.and %v23, %v24 : tensor<2x3x3xi1> loc(#loc0)
-    %v26 = stablehlo.and %v25, %v15 : tensor<2x3x3xi1> loc(#loc0)
-    %v27 = stablehlo.constant dense<"0x00000000"> : tensor<2x3x3xf32> loc(#loc0)
-    %v28 = stablehlo.select %v26, %v0, %v27 : tensor<2x3x3xi1>, tensor<2x3x3xf32> loc(#loc0)
-    %v29 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-    %v30 = stablehlo.pad %v28, %v29, low = [0, 1, 0], high = [0, 1, 0], interior = [0, 1, 0] : (tensor<2x3x3xf32>, tensor<f32>) -> tensor<2x7x3xf32> loc(#loc0)
-    %v31 = stablehlo.add %v19, %v30 : tensor<2x7x3xf32> loc(#loc0)
-    %v32 = "stablehlo.slice"(%v31) <{limit_indices = array<i64: 2, 7, 3>, start_indices = array<i64: 0, 0, 0>, strides = array<i64: 1, 1, 1>}> : (tensor<2x7x3xf32>) -> (tensor<2x7x3xf32>) loc(#loc0)
-    %v33 = stablehlo.convert %v32 : (tensor<2x7x3xf32>) -> tensor<2x7x3xf16> loc(#loc0)
-    return %v33, %arg3 : tensor<2x7x3xf16>, tensor<3xi32>
+    %v5 = stablehlo.constant dense<"0x0000"> : tensor<f16> loc(#loc0)
+    %v9 = "stablehlo.select_and_scatter"(%arg0, %arg2, %v5) <{padding = dense<[[0, 0], [0, 0], [0, 0]]> : tensor<3x2xi64>, window_dimensions = array<i64: 1, 2, 1>, window_strides = array<i64: 1, 2, 1>}> ({
+    ^bb0(%v0: tensor<f16>, %v1: tensor<f16>):
+      %v2 = stablehlo.compare GE, %v0, %v1, FLOAT : (tensor<f16>, tensor<f16>) -> tensor<i1> loc(#loc0)
+      %v3 = stablehlo.compare NE, %v0, %v0, FLOAT : (tensor<f16>, tensor<f16>) -> tensor<i1> loc(#loc0)
+      %v4 = stablehlo.or %v2, %v3 : tensor<i1> loc(#loc0)
+      stablehlo.return %v4 : tensor<i1>
+    }, {
+    ^bb0(%v6: tensor<f16>, %v7: tensor<f16>):
+      %v8 = stablehlo.add %v6, %v7 : tensor<f16> loc(#loc0)
+      stablehlo.return %v8 : tensor<f16>
+    }) : (tensor<2x7x3xf16>, tensor<2x3x3xf16>, tensor<f16>) -> (tensor<2x7x3xf16>) loc(#loc0)
+    return %v9, %arg3 : tensor<2x7x3xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
