@@ -257,8 +257,9 @@ func (c *TensorBoard) iterations() int64 {
 // OnEpochEnd writes the values of the epoch, and what the weights are where HistogramFreq and EmbeddingsFreq ask for
 // it.
 func (c *TensorBoard) OnEpochEnd(epoch int, logs *Logs) error {
+	histograms, tables := c.HistogramFreq > 0 && epoch%c.HistogramFreq == 0, c.EmbeddingsFreq > 0 && epoch%c.EmbeddingsFreq == 0
 	if !writesFiles(c.Model()) {
-		return nil
+		return c.wrap(c.readAlong(histograms, tables))
 	}
 	if err := c.epochValues(epoch, logs); err != nil {
 		return err
@@ -266,12 +267,12 @@ func (c *TensorBoard) OnEpochEnd(epoch int, logs *Logs) error {
 	if err := c.graph(); err != nil { // of a model whose first batch decided its shapes
 		return c.wrap(err)
 	}
-	if c.HistogramFreq > 0 && epoch%c.HistogramFreq == 0 {
+	if histograms {
 		if err := c.weights(int64(epoch)); err != nil {
 			return c.wrap(err)
 		}
 	}
-	if c.EmbeddingsFreq > 0 && epoch%c.EmbeddingsFreq == 0 {
+	if tables {
 		if err := c.embeddings(); err != nil {
 			return c.wrap(err)
 		}

@@ -30,6 +30,19 @@ func (c *TensorBoard) named() (paths []string, values []kernels.Array, err error
 	return paths, values, err
 }
 
+// readAlong reads what the worker that writes files reads: weights that lie in parts on several hosts are read by all
+// together.
+func (c *TensorBoard) readAlong(histograms, tables bool) error {
+	for _, due := range []bool{histograms, tables} {
+		if due {
+			if _, _, err := c.named(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // weights writes histograms and pictures of all weights.
 func (c *TensorBoard) weights(epoch int64) error {
 	paths, values, err := c.named()

@@ -67,7 +67,7 @@ func (e *Extended) isChief() bool {
 		return p.IsCoordinator()
 	}
 	b := baseOf(e.strategy)
-	return b == nil || b.at.First == 0
+	return b == nil || b.at.First == 0 && (b.at.Hosts == nil || b.at.Hosts.Rank() == 0)
 }
 
 // BetweenGraph reports whether the replicas of several processes run separate programs.

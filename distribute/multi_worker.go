@@ -322,8 +322,8 @@ func anyWorker(ctx context.Context, g WorkerGroup, yes bool) (bool, error) {
 // strategies of one process. Fit, Evaluate, Run, Reduce and Gather call it; a custom loop calls it when code between
 // these fails.
 func FailTogether(s Strategy, err error) {
-	if b := baseOf(s); err != nil && b != nil && b.at.Group != nil {
-		b.at.Group.Fail(err)
+	if b := baseOf(s); b != nil {
+		b.at.Fail(err)
 	}
 }
 

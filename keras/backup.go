@@ -83,7 +83,7 @@ func (m *Model) TakePartInBackup() error {
 		err = m.settle()
 	}
 	for _, v := range vars {
-		if err == nil && v.Sharded() {
+		if err == nil && (v.Sharded() || m.onManyHosts()) {
 			_, err = v.Value()
 		}
 	}
@@ -93,9 +93,16 @@ func (m *Model) TakePartInBackup() error {
 	return nil
 }
 
-// readingMeets reports whether the optimizer has state that is sharded over several processes, which must read it
-// together.
+// onManyHosts reports whether several processes run the replicas of the model together, on devices of which each has a
+// part: variables may lie in parts on all of them.
+func (m *Model) onManyHosts() bool { return m.strategy.Placement().Hosts != nil }
+
+// readingMeets reports whether the model, or its optimizer, has state that is divided over several processes, which
+// must read it together.
 func (m *Model) readingMeets() bool {
+	if m.onManyHosts() {
+		return true
+	}
 	if distribute.WorkersOf(m.strategy) == nil || m.compiled == nil {
 		return false
 	}

@@ -21,7 +21,8 @@ import (
 //
 // The file is written under a temporary name and renamed, so a crash leaves the previous file. A model created by
 // NewModel from a user-defined type has no configuration that could be read back: save its weights, with SaveWeights.
-// With several workers only the chief writes, and none waits for another: all or some of them may call it.
+// With several workers only the chief writes, and none waits for another: all or some of them may call it. All must
+// where the optimizer's state is sharded, and under a distribution over the hosts of a TPU.
 func (m *Model) Save(path string, options ...SaveOption) error {
 	var c fileConfig
 	for _, o := range options {

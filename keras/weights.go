@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,7 +27,7 @@ func weightsForms() string {
 //     ("dense/kernel").
 //
 // Files are written under a temporary name and renamed, so a crash leaves the old ones. With several workers only the
-// chief writes.
+// chief writes. Under a distribution over the hosts of a TPU all must call it.
 func (m *Model) SaveWeights(path string) error {
 	return prefixed("SaveWeights", m.saveWeights(path, saving.DefaultShardSize))
 }
@@ -46,7 +47,15 @@ func (m *Model) saveWeights(path string, maxShardSize int64) error {
 		return fmt.Errorf("model %q has no weights; build it first, with InputShape, Build or Fit", m.Name())
 	}
 	if !m.WritesFiles() {
-		return nil
+		if !m.onManyHosts() {
+			return nil
+		}
+		folder, err := os.MkdirTemp("", "weights") // what the chief writes lies on all hosts, which read it together
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(folder)
+		path = filepath.Join(folder, filepath.Base(path))
 	}
 	if err := saving.CheckComplete(m, m.fileObjects()); err != nil {
 		return err

@@ -1,6 +1,10 @@
 package kernels
 
-import "github.com/gokeras/gokeras/kernels/ir"
+import (
+	"context"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
 
 // Partitioner is implemented by backends whose compiler, such as XLA's, can partition one program and its arrays over
 // several devices. Package kernels/partition does so for all other backends.
@@ -22,4 +26,23 @@ type MeshOptions struct {
 	// which it is divided, or -1. nil is a full copy on every device. Inputs "in0", "in1", ... are data, the others are
 	// variables by their paths.
 	Layouts func(p *ir.Program) ([][]int, error)
+	// Span describes a mesh over the devices of several processes, which has no Devices then; nil: all are of this one.
+	Span *MeshSpan
+}
+
+// MeshSpan is what a mesh over the devices of several [Hosts] needs. Each process has some of the devices, and makes
+// the mesh, compiles programs for it and launches them when all others do, in the same order: a run is one of all
+// devices. What is written is the same on all; a process puts the parts on its own devices there, and reads from these.
+// An array whose parts lie with others is read by all together.
+type MeshSpan struct {
+	// Cores are the devices in row-major order of the mesh, by their numbers among those of all processes
+	// ([Core.Number]).
+	Cores []int
+	// Exchange gives every process the bytes of all; name says what for, and must be equal on all.
+	Exchange func(ctx context.Context, name string, own []byte) ([][]byte, error)
+	// Broken is told that the connection to the others does not work any more; see [CommunicatorOptions].
+	Broken func(err error) error
+	// Ended is closed when the processes have parted, for the reason that Why returns; nil: nobody notices.
+	Ended <-chan struct{}
+	Why   func() error
 }

@@ -23,6 +23,9 @@
 // names it, because a pod cannot go on without; with callbacks.BackupAndRestore the restarted job goes on from the
 // chief's backup.
 //
+// Where replicas have cores of all hosts (SPMDPartitioning), or a mesh of keras/distribution spans them, the hosts run
+// one program together: all read the same data and make the same calls in the same order.
+//
 // The package has been tested on XLA's plugin for CPUs, with processes that stand for hosts, and compiled for TPUs; it
 // has not run on one.
 package tpu

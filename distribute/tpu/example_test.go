@@ -40,3 +40,15 @@ func ExampleAssignDevices() {
 	// [0 1 0 0]
 	// [1 1 0 0]
 }
+
+// One replica over a mesh needs devices whose compiler divides programs, as a TPU's does; logical devices of the CPU
+// have none.
+func ExampleMeshOptions() {
+	topology, err := tpu.InitializeSystem(context.Background(), tpu.SystemOptions{DeviceKind: "cpu", Cores: 2})
+	if err != nil {
+		panic(err)
+	}
+	_, err = tpu.NewMeshStrategy(tpu.MeshOptions{Topology: topology, Shape: []int{2}})
+	fmt.Println(err)
+	// Output: tpu: SPMDPartitioning needs devices whose compiler divides programs, those of a PJRT plugin; "cpu" are none
+}

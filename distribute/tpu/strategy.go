@@ -25,7 +25,9 @@ type Options struct {
 	DeviceAssignment *DeviceAssignment
 	// SPMDPartitioning (experimental_spmd_xla_partitioning) lets a replica have several cores: XLA divides its program
 	// over them, as SplitToLogicalDevices and ReplicateToLogicalDevices of the strategy say of its tensors, and copies
-	// what they say nothing of. It needs devices of a PJRT plugin.
+	// what they say nothing of. It needs devices of a PJRT plugin. On a TPU of several hosts each replica has cores of
+	// one host, or all replicas have cores of every host. In the latter case all hosts compute each replica together:
+	// they read the same data and make the same calls, and each holds the parts on its own cores.
 	SPMDPartitioning bool
 	// SameRandomNumbers makes all replicas draw the same random numbers.
 	SameRandomNumbers bool
@@ -70,22 +72,43 @@ func NewStrategy(ctx context.Context, o Options) (*Strategy, error) {
 		return nil, fmt.Errorf("tpu: the device assignment has %d cores for each replica; expected 1, or the option SPMDPartitioning", a.NumCoresPerReplica())
 	}
 	var group distribute.WorkerGroup
+	spans := false
 	if o.Topology.system != nil {
 		group = o.Topology.system.group
+		var err error
+		if spans, err = a.spans(); err != nil {
+			return nil, err
+		}
+	}
+	if group != nil && !spans {
 		var err error
 		if a, err = byHost(a, o.Topology); err != nil {
 			return nil, err
 		}
 	}
-	devices, err := places(o.Topology.kind, a, o.Topology.own)
+	whole := func(p *ir.Program) ([][]int, error) { return make([][]int, len(p.Inputs)), nil }
+	devices, err := places(a, spans, []int{a.NumCoresPerReplica()}, whole)
 	if err != nil {
 		return nil, err
 	}
-	inner, err := distribute.NewTPUStrategyOver(distribute.TPUOptions{Devices: devices, Group: group, SameRandomNumbers: o.SameRandomNumbers})
+	inner, err := over(devices, group, spans, o.SameRandomNumbers)
 	if err != nil {
 		return nil, err
 	}
 	return &Strategy{inner, o.Resolver, a, a.NumCoresPerReplica() > 1}, nil
+}
+
+// over makes the strategy on the devices of this host's replicas.
+func over(devices []kernels.Device, group distribute.WorkerGroup, spans, sameRandomNumbers bool) (distribute.Strategy, error) {
+	o := distribute.TPUOptions{Devices: devices, Group: group, SameRandomNumbers: sameRandomNumbers}
+	if spans {
+		o.Group = nil
+	}
+	s, err := distribute.NewTPUStrategyOver(o)
+	if err == nil && spans {
+		s.Placement().Hosts = group
+	}
+	return s, err
 }
 
 // byHost numbers replicas host by host, as a strategy over several processes does. Each host needs as many, with cores
@@ -97,14 +120,6 @@ func byHost(a *DeviceAssignment, t *Topology) (*DeviceAssignment, error) {
 		if err != nil {
 			return nil, err
 		}
-		for j := range cores {
-			if other, _, err := a.find(i, j); err != nil || other != host {
-				return nil, errors.Join(err, fmt.Errorf("tpu: replica %d has cores of the hosts %d and %d; expected those of one host", i, host, other))
-			}
-		}
-		if len(cores) > 1 {
-			return nil, fmt.Errorf("tpu: SPMDPartitioning on a TPU of %d hosts; expected one host: give each replica one core", t.NumTasks())
-		}
 		hosts[host] = append(hosts[host], cores)
 	}
 	for host, own := range hosts {
@@ -115,39 +130,45 @@ func byHost(a *DeviceAssignment, t *Topology) (*DeviceAssignment, error) {
 	return &DeviceAssignment{a.topology, slices.Concat(hosts...)}, nil
 }
 
-// places are the devices of a host's replicas: cores, or meshes of several cores each.
-func places(kind string, a *DeviceAssignment, host int) ([]kernels.Device, error) {
+// places are the devices of the replicas that this host has, or has a part of: cores, or meshes of several cores each.
+func places(a *DeviceAssignment, spans bool, shape []int, layouts func(p *ir.Program) ([][]int, error)) ([]kernels.Device, error) {
+	t := a.topology
 	var devices []kernels.Device
 	for i := range a.NumReplicas() {
-		cores := make([]kernels.Device, a.NumCoresPerReplica())
+		cores, numbers := make([]kernels.Device, a.NumCoresPerReplica()), make([]int, a.NumCoresPerReplica())
 		own := true
 		for j := range cores {
 			task, n, err := a.find(i, j)
 			if err != nil {
 				return nil, err
 			}
-			own = own && task == host
-			cores[j] = kernels.Device{Kind: kind, Index: n}
+			own = own && task == t.own
+			cores[j], numbers[j] = kernels.Device{Kind: t.kind, Index: n}, t.numbers[a.cores[i][j]]
 		}
-		if !own {
+		switch {
+		case !own && !spans:
+			continue
+		case len(cores) == 1:
+			devices = append(devices, cores[0])
 			continue
 		}
-		devices = append(devices, cores[0])
-		if len(cores) == 1 {
-			continue
-		}
-		backend, err := kernels.Lookup(kind)
+		backend, err := kernels.Lookup(t.kind)
 		if err != nil {
 			return nil, fmt.Errorf("tpu: %w", err)
 		}
 		p, ok := backend.(kernels.Partitioner)
 		if !ok {
-			return nil, fmt.Errorf("tpu: SPMDPartitioning needs devices whose compiler divides programs, those of a PJRT plugin; %q are none", kind)
+			return nil, fmt.Errorf("tpu: SPMDPartitioning needs devices whose compiler divides programs, those of a PJRT plugin; %q are none", t.kind)
 		}
-		whole := func(p *ir.Program) ([][]int, error) { return make([][]int, len(p.Inputs)), nil }
-		if devices[len(devices)-1], err = p.NewMesh(kernels.MeshOptions{Devices: cores, Shape: []int{len(cores)}, Layouts: whole}); err != nil {
+		o := kernels.MeshOptions{Devices: cores, Shape: shape, Layouts: layouts}
+		if spans {
+			o.Devices, o.Span = nil, t.system.span(numbers)
+		}
+		mesh, err := p.NewMesh(o)
+		if err != nil {
 			return nil, fmt.Errorf("tpu: %w", err)
 		}
+		devices = append(devices, mesh)
 	}
 	return devices, nil
 }
@@ -169,6 +190,9 @@ func (s *Strategy) ClusterResolver() cluster.Resolver { return s.resolver }
 // Close leaves a TPU of several hosts: the others learn that this one is gone, and cannot go on. With one host it does
 // nothing.
 func (s *Strategy) Close() error {
+	if g := s.Placement().Hosts; g != nil {
+		return g.Close()
+	}
 	if m, ok := s.Strategy.(*distribute.MultiWorkerMirroredStrategy); ok {
 		return m.Close()
 	}
@@ -177,6 +201,9 @@ func (s *Strategy) Close() error {
 
 // Rank is the number of this process among the hosts of the TPU; 0 where there is one.
 func (s *Strategy) Rank() int {
+	if g := s.Placement().Hosts; g != nil {
+		return g.Rank()
+	}
 	if m, ok := s.Strategy.(*distribute.MultiWorkerMirroredStrategy); ok {
 		return m.Rank()
 	}
@@ -184,10 +211,7 @@ func (s *Strategy) Rank() int {
 }
 
 // IsChief reports whether this process writes checkpoints and summaries: the host with rank 0.
-func (s *Strategy) IsChief() bool {
-	m, ok := s.Strategy.(*distribute.MultiWorkerMirroredStrategy)
-	return !ok || m.IsChief()
-}
+func (s *Strategy) IsChief() bool { return s.Extended().ShouldCheckpoint() }
 
 // DeviceAssignment says which core each replica is on. On a TPU of several hosts replicas are numbered host by host.
 func (s *Strategy) DeviceAssignment() *DeviceAssignment { return s.assignment }

@@ -15,8 +15,9 @@ type Topology struct {
 	mesh    Coordinates
 	devices [][]Coordinates // by task (host) and device of it
 	at      map[Coordinates]place
-	kind    string // of the devices that the cores are in this program; "" for a topology that was made by hand
-	own     int    // task that this process is
+	numbers map[Coordinates]int // of the devices among those of all tasks; nil for a topology that was made by hand
+	kind    string              // of the devices that the cores are in this program; "" for a topology that was made by hand
+	own     int                 // task that this process is
 	system  *system
 }
 
@@ -53,6 +54,7 @@ func NewTopology(meshShape Coordinates, devices [][]Coordinates) (*Topology, err
 // hosts by their ranks; where there is one host, by the numbers that the backend gives them.
 func topologyOf(kind string, cores []kernels.Core, own *system) (*Topology, error) {
 	var devices [][]Coordinates
+	var order [][]int // numbers of the devices
 	low, high := Coordinates{}, Coordinates{}
 	for i, c := range cores {
 		at := Coordinates{i, 0, 0, 0}
@@ -76,9 +78,9 @@ func topologyOf(kind string, cores []kernels.Core, own *system) (*Topology, erro
 			}
 		}
 		for len(devices) <= task {
-			devices = append(devices, nil)
+			devices, order = append(devices, nil), append(order, nil)
 		}
-		devices[task] = append(devices[task], at)
+		devices[task], order[task] = append(devices[task], at), append(order[task], c.Number)
 	}
 	mesh := Coordinates{}
 	for axis := range mesh {
@@ -93,7 +95,13 @@ func topologyOf(kind string, cores []kernels.Core, own *system) (*Topology, erro
 	if err != nil {
 		return nil, err
 	}
-	t.kind, t.system = kind, own
+	numbers := map[Coordinates]int{}
+	for i, task := range devices {
+		for j, at := range task {
+			numbers[at] = order[i][j]
+		}
+	}
+	t.kind, t.system, t.numbers = kind, own, numbers
 	if own != nil {
 		t.own = own.group.Rank()
 	}
@@ -157,6 +165,10 @@ func (t *Topology) DeviceAt(c Coordinates) (task, device int, err error) {
 	}
 	return p.task, p.device, nil
 }
+
+// DeviceKind is the kind of the devices that the cores are in this program, "tpu"; "" for a topology that was made by
+// hand.
+func (t *Topology) DeviceKind() string { return t.kind }
 
 // String gives the shape and the number of hosts.
 func (t *Topology) String() string {

@@ -311,6 +311,7 @@ var functions = map[string]any{
 	"keras/distribution.ListDevices":                keras_distribution.ListDevices,
 	"keras/distribution.NewDataParallel":            keras_distribution.NewDataParallel,
 	"keras/distribution.NewDeviceMesh":              keras_distribution.NewDeviceMesh,
+	"keras/distribution.NewDeviceMeshOver":          keras_distribution.NewDeviceMeshOver,
 	"keras/distribution.NewLayoutMap":               keras_distribution.NewLayoutMap,
 	"keras/distribution.NewModelParallel":           keras_distribution.NewModelParallel,
 	"keras/distribution.NewTensorLayout":            keras_distribution.NewTensorLayout,

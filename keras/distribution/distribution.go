@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/tpu"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -17,6 +18,7 @@ import (
 // parallel is what both distributions are: a strategy over a mesh.
 type parallel struct {
 	distribute.Strategy
+	pod     *tpu.Strategy // that Strategy is, on a mesh over the hosts of a TPU; nil on one of this process
 	mesh    *DeviceMesh
 	batch   string
 	layouts *LayoutMap
@@ -38,7 +40,7 @@ func NewDataParallel(mesh *DeviceMesh) (*DataParallel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("distribution: DataParallel: %w", err)
 	}
-	if _, ok := backend.(kernels.Partitioner); ok {
+	if _, ok := backend.(kernels.Partitioner); ok || mesh.over != nil {
 		return d, d.place("DataParallel")
 	}
 	names := make([]string, len(mesh.devices))
@@ -72,6 +74,15 @@ func NewModelParallel(layouts *LayoutMap, batchDimName string) (*ModelParallel, 
 
 // place makes the mesh one device and the strategy one on it.
 func (d *parallel) place(what string) error {
+	if d.mesh.over != nil {
+		var err error
+		if d.pod, err = tpu.NewMeshStrategy(tpu.MeshOptions{Topology: d.mesh.over, Shape: d.mesh.shape, Layouts: d.InputLayouts}); err != nil {
+			return fmt.Errorf("distribution: %s: %w", what, err)
+		}
+		d.Strategy = d.pod
+		d.Strategy.Placement().LayerOutput = d.layerOutput
+		return nil
+	}
 	backend, err := kernels.Lookup(d.mesh.devices[0].Kind)
 	if err != nil {
 		return fmt.Errorf("distribution: %s: %w", what, err)
@@ -105,6 +116,25 @@ func (d *parallel) layerOutput(layer string, y *ops.Tensor) *ops.Tensor {
 		ops.Failf(y.Graph(), "distribution: the layout of %s names %d axes, %q; the output has the shape %v", path, len(l.axes), l.axes, y.Shape())
 	}
 	return DistributeTensor(y, l)
+}
+
+// Rank is the number of this process among the hosts of the mesh; 0 where there is one.
+func (d *parallel) Rank() int {
+	if d.pod == nil {
+		return 0
+	}
+	return d.pod.Rank()
+}
+
+// IsChief reports whether this process writes checkpoints and summaries: the host with rank 0.
+func (d *parallel) IsChief() bool { return d.Rank() == 0 }
+
+// Close leaves the hosts of a mesh over several: the others cannot go on. With one host it does nothing.
+func (d *parallel) Close() error {
+	if d.pod == nil {
+		return nil
+	}
+	return d.pod.Close()
 }
 
 // DeviceMesh is the mesh.

@@ -12,6 +12,8 @@
 // devices where it can do so ([kernels.Partitioner]: PJRT plugins), or else by package kernels/partition; the results
 // are those of one device up to rounding. Without such a compiler, data-parallel training uses a mirrored strategy.
 //
+// [NewDeviceMeshOver] makes a mesh of the cores of all hosts of a TPU pod.
+//
 // In Keras a distribution is global (set_distribution); here it is an option of the model. Tested on CPUs and
 // on XLA's plugin for CPUs; not run on a TPU.
 package distribution

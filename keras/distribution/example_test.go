@@ -1,8 +1,10 @@
 package distribution_test
 
 import (
+	"context"
 	"fmt"
 
+	"github.com/gokeras/gokeras/distribute/tpu"
 	"github.com/gokeras/gokeras/keras/distribution"
 )
 
@@ -75,4 +77,19 @@ func ExampleNewModelParallel() {
 	layout, err := d.VariableLayout("dense/kernel", 2)
 	fmt.Printf("%q %v\n", layout.Axes(), err)
 	// Output: ["" "model"] <nil>
+}
+
+// A mesh over the cores of a TPU; those of all hosts, where it has several.
+func ExampleNewDeviceMeshOver() {
+	topology, err := tpu.InitializeSystem(context.Background(), tpu.SystemOptions{DeviceKind: "cpu", Cores: 4})
+	if err != nil {
+		panic(err)
+	}
+	mesh, err := distribution.NewDeviceMeshOver(topology, []int{2, 2}, []string{"batch", "model"})
+	fmt.Println(mesh, err)
+	_, err = distribution.NewDeviceMeshOver(topology, []int{2, 3}, []string{"batch", "model"})
+	fmt.Println(err)
+	// Output:
+	// DeviceMesh(shape [2 2], axes batch, model) <nil>
+	// distribution: a mesh of shape [2 3] has 6 places; the topology, a mesh [4 1 1 1] of 1 tasks with 4 devices each, has 4 devices
 }

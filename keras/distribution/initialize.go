@@ -27,7 +27,8 @@ type Processes struct {
 // multiworker.NewStrategy joins them: keras.distribution.initialize. Unlike there, nothing is global, and the addresses
 // of all processes are needed, not the first one's alone. A job of one process has an empty cluster.
 //
-// Meshes and layouts are those of the devices of one process.
+// Meshes are those of the devices of one process, but for [NewDeviceMeshOver] on TPUs, whose hosts tpu.InitializeSystem
+// joins.
 func Initialize(p Processes) (cluster.Resolver, error) {
 	if p.Addresses == nil {
 		if text := os.Getenv("KERAS_DISTRIBUTION_JOB_ADDRESSES"); text != "" {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gokeras/gokeras/distribute/tpu"
 	"github.com/gokeras/gokeras/kernels"
 )
 
@@ -35,25 +36,14 @@ type DeviceMesh struct {
 	shape   []int
 	names   []string
 	devices []kernels.Device
+	over    *tpu.Topology // whose cores they are, of all hosts; nil: they are devices of this process
 }
 
 // NewDeviceMesh arranges devices in row-major order; none stands for [ListDevices] of "".
 func NewDeviceMesh(shape []int, axisNames []string, devices ...string) (*DeviceMesh, error) {
-	if len(shape) == 0 || len(axisNames) == 0 {
-		return nil, fmt.Errorf("distribution: the shape %v and the axis names %q of a mesh cannot be empty", shape, axisNames)
-	}
-	if len(shape) != len(axisNames) {
-		return nil, fmt.Errorf("distribution: a mesh of shape %v with the axis names %q; expected one name for each axis", shape, axisNames)
-	}
-	places := 1
-	for i, name := range axisNames {
-		if name == "" || slices.Contains(axisNames[:i], name) {
-			return nil, fmt.Errorf("distribution: the axis names %q; expected different names that are not empty", axisNames)
-		}
-		if shape[i] < 1 {
-			return nil, fmt.Errorf("distribution: a mesh of shape %v; expected positive numbers", shape)
-		}
-		places *= shape[i]
+	m, places, err := emptyMesh(shape, axisNames)
+	if err != nil {
+		return nil, err
 	}
 	if devices == nil {
 		devices = ListDevices("")
@@ -61,7 +51,6 @@ func NewDeviceMesh(shape []int, axisNames []string, devices ...string) (*DeviceM
 	if places != len(devices) {
 		return nil, fmt.Errorf("distribution: a mesh of shape %v has %d places; received %d devices", shape, places, len(devices))
 	}
-	m := &DeviceMesh{shape: slices.Clone(shape), names: slices.Clone(axisNames)}
 	for _, name := range devices {
 		d, err := kernels.ParseDevice(name)
 		if err != nil {
@@ -78,13 +67,56 @@ func NewDeviceMesh(shape []int, axisNames []string, devices ...string) (*DeviceM
 	return m, nil
 }
 
+// NewDeviceMeshOver arranges the cores of all hosts of a TPU in row-major order, host by host: as long as the last axes
+// fit into a host, what is divided along them is exchanged within hosts. topology is what tpu.InitializeSystem
+// returned. All hosts make the mesh and its distribution, and then the same calls with the same data, in the same
+// order; each holds the parts on its own cores.
+func NewDeviceMeshOver(topology *tpu.Topology, shape []int, axisNames []string) (*DeviceMesh, error) {
+	m, places, err := emptyMesh(shape, axisNames)
+	if err != nil {
+		return nil, err
+	}
+	if topology == nil || topology.DeviceKind() == "" {
+		return nil, fmt.Errorf("distribution: a mesh over hosts needs the topology that tpu.InitializeSystem returns")
+	}
+	if n := topology.NumTasks() * topology.NumTPUsPerTask(); places != n {
+		return nil, fmt.Errorf("distribution: a mesh of shape %v has %d places; the topology, a %v, has %d devices", shape, places, topology, n)
+	}
+	for i := range places {
+		m.devices = append(m.devices, kernels.Device{Kind: topology.DeviceKind(), Index: i})
+	}
+	m.over = topology
+	return m, nil
+}
+
+// emptyMesh is a mesh without devices, and the number of its places.
+func emptyMesh(shape []int, axisNames []string) (m *DeviceMesh, places int, err error) {
+	if len(shape) == 0 || len(axisNames) == 0 {
+		return nil, 0, fmt.Errorf("distribution: the shape %v and the axis names %q of a mesh cannot be empty", shape, axisNames)
+	}
+	if len(shape) != len(axisNames) {
+		return nil, 0, fmt.Errorf("distribution: a mesh of shape %v with the axis names %q; expected one name for each axis", shape, axisNames)
+	}
+	places = 1
+	for i, name := range axisNames {
+		if name == "" || slices.Contains(axisNames[:i], name) {
+			return nil, 0, fmt.Errorf("distribution: the axis names %q; expected different names that are not empty", axisNames)
+		}
+		if shape[i] < 1 {
+			return nil, 0, fmt.Errorf("distribution: a mesh of shape %v; expected positive numbers", shape)
+		}
+		places *= shape[i]
+	}
+	return &DeviceMesh{shape: slices.Clone(shape), names: slices.Clone(axisNames)}, places, nil
+}
+
 // Shape is the number of devices along each axis.
 func (m *DeviceMesh) Shape() []int { return slices.Clone(m.shape) }
 
 // AxisNames names the axes.
 func (m *DeviceMesh) AxisNames() []string { return slices.Clone(m.names) }
 
-// Devices lists the devices in row-major order.
+// Devices lists the devices in row-major order. Those of a mesh over hosts are numbered through.
 func (m *DeviceMesh) Devices() []kernels.Device { return slices.Clone(m.devices) }
 
 // String gives shape and names.

@@ -28,6 +28,9 @@ type Placement struct {
 	First    int              // number of the first of them among the replicas of all processes
 	Total    int              // replicas of all processes
 	Group    WorkerGroup      // the processes; nil: only this one
+	// Hosts are processes that run the same replicas together, on devices of which each has a part, and so make the
+	// same calls in the same order; nil: there are none. Group is nil then.
+	Hosts WorkerGroup
 	// Elastic says that workers come and go, so that one may trace a program before the others do.
 	Elastic bool
 
@@ -102,6 +105,9 @@ func (p *Placement) MadeAt() string {
 func (p *Placement) Fail(err error) {
 	if err != nil && p.Group != nil {
 		p.Group.Fail(err)
+	}
+	if err != nil && p.Hosts != nil {
+		p.Hosts.Fail(err)
 	}
 }
 

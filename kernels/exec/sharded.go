@@ -40,10 +40,13 @@ func (v *Variable) Sharded() bool {
 }
 
 // ReadingMeets reports whether Value exchanges data with other processes, so that all must call it: where these hold
-// copies of a variable that is synchronized on read, or pieces of a sharded one.
+// copies of a variable that is synchronized on read, or pieces of a sharded one, or run replicas together.
 func (v *Variable) ReadingMeets() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if v.strategy != nil && v.strategy.Placement().Hosts != nil {
+		return true
+	}
 	if v.strategy == nil || v.strategy.Placement().Group == nil {
 		return false
 	}

@@ -57,6 +57,9 @@ func For(base kernels.Backend) (*Backend, error) {
 
 // NewMesh makes one device of several; see [kernels.Partitioner].
 func (b *Backend) NewMesh(o kernels.MeshOptions) (kernels.Device, error) {
+	if o.Span != nil {
+		return kernels.Device{}, fmt.Errorf("partition: a mesh over several processes of devices of kind %q: %w; expected those of a PJRT plugin", b.base.Kind(), errors.ErrUnsupported)
+	}
 	if err := parts.Mesh(o.Shape).Check(len(o.Devices)); err != nil {
 		return kernels.Device{}, fmt.Errorf("partition: %w", err)
 	}

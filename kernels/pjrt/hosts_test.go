@@ -5,6 +5,7 @@ package pjrt_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -37,12 +38,12 @@ import (
 // testdata/pod.c before the one for CPUs. A host plays a role, says what came of it and writes what the test looks at.
 
 // hostRoles are what hosts do.
-var hostRoles = map[string]func(ctx context.Context, s *tpu.Strategy) (any, error){
-	"train": func(ctx context.Context, s *tpu.Strategy) (any, error) { return trainPod(ctx, s, nil) },
+var hostRoles = map[string]func(ctx context.Context, s distribute.Strategy) (any, error){
+	"train": func(ctx context.Context, s distribute.Strategy) (any, error) { return trainPod(ctx, s, nil) },
 	"loop":  podLoop,
-	"last": func(ctx context.Context, s *tpu.Strategy) (any, error) { // the last host stops in the middle
+	"last": func(ctx context.Context, s distribute.Strategy) (any, error) { // the last host stops in the middle
 		return trainPod(ctx, s, &callbacks.LambdaCallback{TrainBatchEnd: func(batch int, _ *callbacks.Logs) error {
-			if s.Placement().First+len(s.Devices()) == s.NumReplicasInSync() && batch == 2 {
+			if os.Getenv("TPU_WORKER_ID") == os.Getenv("POD_LAST") && batch == 2 {
 				fmt.Println("said: here")
 				if os.Getenv("POD_ROLE_FREEZES") != "" {
 					_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
@@ -52,9 +53,9 @@ var hostRoles = map[string]func(ctx context.Context, s *tpu.Strategy) (any, erro
 			return nil
 		}})
 	},
-	"backup": func(ctx context.Context, s *tpu.Strategy) (any, error) {
+	"backup": func(ctx context.Context, s distribute.Strategy) (any, error) {
 		return trainPod(ctx, s, &callbacks.BackupAndRestore{BackupDir: os.Getenv("POD_BACKUP"), SaveFreq: 1}, &callbacks.LambdaCallback{TrainBatchEnd: func(batch int, _ *callbacks.Logs) error {
-			if _, err := os.Stat(filepath.Join(os.Getenv("POD_BACKUP"), "died")); err != nil && batch == 1 && s.Placement().First > 0 {
+			if _, err := os.Stat(filepath.Join(os.Getenv("POD_BACKUP"), "died")); err != nil && batch == 1 && os.Getenv("TPU_WORKER_ID") == os.Getenv("POD_LAST") {
 				_ = os.WriteFile(filepath.Join(os.Getenv("POD_BACKUP"), "died"), nil, 0o600)
 				os.Exit(7)
 			}
@@ -113,11 +114,14 @@ func trainPod(ctx context.Context, s distribute.Strategy, list ...callbacks.Call
 	for _, w := range weights {
 		r.Weights = append(r.Weights, w.Elements().([]float32))
 	}
+	if folder := os.Getenv("POD_SAVE"); folder != "" && err == nil {
+		err = errors.Join(model.Save(filepath.Join(folder, "model.keras")), model.SaveWeights(filepath.Join(folder, "weights.safetensors")))
+	}
 	return r, err
 }
 
 // podLoop is a custom loop: sums over all replicas and over groups of them, and a batch that does not divide.
-func podLoop(ctx context.Context, s *tpu.Strategy) (any, error) {
+func podLoop(ctx context.Context, s distribute.Strategy) (any, error) {
 	n := s.NumReplicasInSync()
 	groups := [][]int{nil, nil}
 	for i := range n {
@@ -172,7 +176,7 @@ func TestHostOfPod(t *testing.T) {
 	os.Exit(0)
 }
 
-func playHost(role func(ctx context.Context, s *tpu.Strategy) (any, error)) error {
+func playHost(role func(ctx context.Context, s distribute.Strategy) (any, error)) error {
 	seconds, _ := strconv.Atoi(os.Getenv("POD_PATIENCE"))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(seconds)*time.Second)
 	defer cancel()
@@ -195,11 +199,11 @@ func playHost(role func(ctx context.Context, s *tpu.Strategy) (any, error)) erro
 	if again, err := tpu.InitializeSystem(ctx, tpu.SystemOptions{Resolver: resolver, DeviceKind: "xla", Join: join}); err != nil || again.String() != topology.String() {
 		return fmt.Errorf("a second time: %v, %w", again, err)
 	}
-	s, err := tpu.NewStrategy(ctx, tpu.Options{Resolver: resolver, Topology: topology})
+	s, err := podStrategy(ctx, resolver, topology)
 	if err != nil {
 		return err
 	}
-	ctx, cancel = context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel = context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	out, err := role(ctx, s)
 	if err != nil {
@@ -249,7 +253,7 @@ func startPod(t *testing.T, hosts, devices int, role string, settings ...string)
 	for i := range hosts {
 		c := exec.Command(os.Args[0], "-test.run=^TestHostOfPod$", "-test.v")
 		c.Env = append(append(os.Environ(), "POD_PLUGIN="+real, "GOKERAS_PJRT_PLUGIN="+path, fmt.Sprint("POD_DEVICES=", devices), "POD_ROLE="+role, "POD_PATIENCE=60",
-			fmt.Sprint("POD_OUT=", filepath.Join(p.out, fmt.Sprint(i))), "TPU_WORKER_HOSTNAMES="+strings.Join(addresses, ","), fmt.Sprint("TPU_WORKER_ID=", i), "GOMAXPROCS=2"), settings...)
+			fmt.Sprint("POD_OUT=", filepath.Join(p.out, fmt.Sprint(i))), "TPU_WORKER_HOSTNAMES="+strings.Join(addresses, ","), fmt.Sprint("TPU_WORKER_ID=", i), fmt.Sprint("POD_LAST=", hosts-1), "GOMAXPROCS=2"), settings...)
 		text := &strings.Builder{}
 		c.Stdout, c.Stderr = text, text
 		p.commands, p.outputs, p.done = append(p.commands, c), append(p.outputs, text), append(p.done, make(chan error, 1))
@@ -272,7 +276,7 @@ func (p *pod) end(i int) (last string, err error) {
 	p.t.Helper()
 	select {
 	case err = <-p.done[i]:
-	case <-time.After(90 * time.Second):
+	case <-time.After(150 * time.Second):
 		p.t.Fatalf("host %d hangs", i)
 	}
 	text := p.outputs[i].String()
@@ -418,19 +422,23 @@ func TestPodResumes(t *testing.T) {
 	require.NoError(t, err)
 	want, err := trainPod(t.Context(), one)
 	require.NoError(t, err)
-	backup := t.TempDir()
-	p := startPod(t, 2, 1, "backup", "POD_BACKUP="+backup)
-	p.start(0, 1)
-	last, err := p.end(0)
-	require.Error(t, err)
-	require.Contains(t, last, "worker:1 (127.0.0.1:")
-	_, err = p.end(1)
-	require.Error(t, err)
-	p = startPod(t, 2, 1, "backup", "POD_BACKUP="+backup)
-	p.start(0, 1)
-	for _, got := range results[*podResult](p) {
-		for i := range want.Weights {
-			require.InDeltaSlice(t, want.Weights[i], got.Weights[i], 2e-4, "weight %d", i)
-		}
+	for _, strategy := range []string{"", "model,batch"} {
+		t.Run(strategy, func(t *testing.T) {
+			settings := []string{"POD_STRATEGY=" + strategy, "POD_BACKUP=" + t.TempDir()}
+			p := startPod(t, 2, 1, "backup", settings...)
+			p.start(0, 1)
+			last, err := p.end(0)
+			require.Error(t, err)
+			require.Contains(t, last, "worker:1 (127.0.0.1:")
+			_, err = p.end(1)
+			require.Error(t, err)
+			p = startPod(t, 2, 1, "backup", settings...)
+			p.start(0, 1)
+			for _, got := range results[*podResult](p) {
+				for i := range want.Weights {
+					require.InDeltaSlice(t, want.Weights[i], got.Weights[i], 2e-4, "weight %d", i)
+				}
+			}
+		})
 	}
 }

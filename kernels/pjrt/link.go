@@ -19,11 +19,20 @@ import (
 // acrossHosts works out the placement of the replicas of all processes: each tells the others the numbers of its
 // devices.
 func (b *Backend) acrossHosts(ctx context.Context, o kernels.CommunicatorOptions, own *placement) (*placement, error) {
+	ids, err := b.idsAcrossHosts(ctx, o, own.ids)
+	if err != nil {
+		return nil, err
+	}
+	return &placement{devices: own.devices, ids: ids, key: fmt.Sprint(ids)}, nil
+}
+
+// idsAcrossHosts returns the numbers of the devices of the replicas of all processes, from those of this one.
+func (b *Backend) idsAcrossHosts(ctx context.Context, o kernels.CommunicatorOptions, own []int) (all []int, err error) {
 	if b.hosts == nil || o.Exchange == nil {
 		return nil, fmt.Errorf("pjrt: connecting %d replicas of this process with %d in all, whose hosts were not joined (tpu.InitializeSystem does it): %w", len(o.Devices), o.Total(), errors.ErrUnsupported)
 	}
 	var text []byte
-	for _, id := range own.ids {
+	for _, id := range own {
 		text = binary.AppendUvarint(text, uint64(id))
 	}
 	blocks, err := o.Exchange(ctx, text)
@@ -38,23 +47,23 @@ func (b *Backend) acrossHosts(ctx context.Context, o kernels.CommunicatorOptions
 		}
 		known[i] = info.ID
 	}
-	all := &placement{devices: own.devices}
 	for rank, block := range blocks {
 		for len(block) > 0 {
 			id, n := binary.Uvarint(block)
 			if n <= 0 || !slices.Contains(known, int(id)) {
 				return nil, fmt.Errorf("pjrt: process %d has device %d, which is none of the %d that the plugin here knows: %v", rank, id, len(known), known)
 			}
-			if slices.Contains(all.ids, int(id)) {
+			if slices.Contains(all, int(id)) {
 				return nil, fmt.Errorf("pjrt: process %d has device %d, which another replica has too", rank, id)
 			}
-			all.ids, block = append(all.ids, int(id)), block[n:]
+			all, block = append(all, int(id)), block[n:]
 		}
 	}
-	if len(all.ids) != o.Total() || o.First+len(own.ids) > len(all.ids) || !slices.Equal(all.ids[o.First:o.First+len(own.ids)], own.ids) {
-		return nil, fmt.Errorf("pjrt: the processes have the devices %v; expected %d, with %v from number %d on", all.ids, o.Total(), own.ids, o.First)
+	each := len(own) / len(o.Devices) // devices of a replica
+	first := o.First * each
+	if len(all) != o.Total()*each || first+len(own) > len(all) || !slices.Equal(all[first:first+len(own)], own) {
+		return nil, fmt.Errorf("pjrt: the processes have the devices %v; expected %d, with %v from number %d on", all, o.Total()*each, own, first)
 	}
-	all.key = fmt.Sprint(all.ids)
 	return all, nil
 }
 
@@ -115,8 +124,11 @@ func (l *link) await(ctx context.Context, call func() error) error {
 	return givenUp{l.err}
 }
 
-// run is await of a run.
+// run is await of a run; without other processes there is nothing to give up.
 func (l *link) run(launch *capi.Launch, keep []int) error {
+	if l == nil {
+		return launch.Run(keep)
+	}
 	return l.await(context.Background(), func() error { return launch.Run(keep) })
 }
 

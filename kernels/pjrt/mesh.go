@@ -30,8 +30,10 @@ type mesh struct {
 	client  *capi.Client
 	name    kernels.Device
 	shape   parts.Mesh
-	places  []uintptr // the plugin's devices, in row-major order of shape
-	ids     []int     // their numbers
+	ids     []int     // the numbers of the plugin's devices, in row-major order of shape
+	own     []int     // which of them are this process's, by their places in ids: all, where it does not span several
+	places  []uintptr // these
+	span    *span     // over several processes; nil: one
 	layouts func(p *ir.Program) ([][]int, error)
 
 	mu   sync.Mutex // one run, or one look at a buffer, at a time
@@ -40,11 +42,22 @@ type mesh struct {
 
 // NewMesh makes one device of several; see [kernels.Partitioner].
 func (b *Backend) NewMesh(o kernels.MeshOptions) (kernels.Device, error) {
-	if err := parts.Mesh(o.Shape).Check(len(o.Devices)); err != nil {
+	devices := len(o.Devices)
+	if o.Span != nil {
+		devices = len(o.Span.Cores)
+	}
+	if err := parts.Mesh(o.Shape).Check(devices); err != nil {
 		return kernels.Device{}, fmt.Errorf("pjrt: %w", err)
 	}
 	if o.Layouts == nil {
 		return kernels.Device{}, errors.New("pjrt: a mesh without layouts; expected a function that gives those of a program's inputs")
+	}
+	if o.Span != nil {
+		m, err := b.spanning(o)
+		if err != nil {
+			return kernels.Device{}, err
+		}
+		return b.meshes.add(m)
 	}
 	m := &mesh{backend: b, shape: o.Shape, layouts: o.Layouts}
 	for i, d := range o.Devices {
@@ -59,7 +72,7 @@ func (b *Backend) NewMesh(o kernels.MeshOptions) (kernels.Device, error) {
 		if err != nil {
 			return kernels.Device{}, err
 		}
-		m.client, m.places, m.ids = client, append(m.places, place), append(m.ids, info.ID)
+		m.client, m.places, m.ids, m.own = client, append(m.places, place), append(m.ids, info.ID), append(m.own, i)
 	}
 	return b.meshes.add(m)
 }
@@ -145,10 +158,13 @@ func (s *meshes) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Execu
 	if err != nil {
 		return nil, err
 	}
+	if err := m.span.same(p.Name, module.Text); err != nil {
+		return nil, err
+	}
 	e := &meshExecutable{mesh: m, program: p, module: module, layouts: layouts, replicas: replicas, codes: map[string]*capi.Executable{}}
 	m.backend.dead.Watch(e)
 	if replicas == 1 {
-		_, err = e.on([]*mesh{m})
+		_, err = e.on(m.ids)
 	}
 	return e, err
 }

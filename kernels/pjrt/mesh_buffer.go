@@ -3,6 +3,7 @@
 package pjrt
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,7 +18,9 @@ import (
 // spread is an array in parts on the devices of a mesh.
 type spread struct {
 	layout  []int
-	handles []uintptr // by device
+	handles []uintptr // by device of this process
+	remote  *link     // to the other processes that took part in making it; nil: none did
+	held    bool      // by a run that was given up, for ever
 }
 
 // spread puts an array on the devices.
@@ -25,11 +28,11 @@ func (m *mesh) spread(t ir.Type, layout []int, data []byte) (*spread, error) {
 	s := &spread{layout: layout}
 	part := m.shape.Part(t, layout)
 	own := make([]byte, part.Bytes())
-	for device, place := range m.places {
+	for i, place := range m.places {
 		if !parts.Divided(layout) {
 			own = data
 		} else {
-			m.shape.Cut(t, layout, device, own, data)
+			m.shape.Cut(t, layout, m.own[i], own, data)
 		}
 		var handle uintptr
 		if err := m.backend.withRoom(func() (err error) {
@@ -44,25 +47,41 @@ func (m *mesh) spread(t ir.Type, layout []int, data []byte) (*spread, error) {
 }
 
 // gather reads an array back.
-func (m *mesh) gather(t ir.Type, s *spread, into []byte) error {
+func (m *mesh) gather(name string, t ir.Type, s *spread, into []byte) error {
 	if len(into) == 0 {
 		return nil
 	}
 	if !parts.Divided(s.layout) {
-		return m.client.Download(s.handles[0], into)
+		return m.download(s, 0, into)
 	}
-	own := make([]byte, m.shape.Part(t, s.layout).Bytes())
-	for device, handle := range s.handles {
-		if err := m.client.Download(handle, own); err != nil {
+	part := m.shape.Part(t, s.layout).Bytes()
+	all := make([]byte, part*len(s.handles))
+	for i := range s.handles {
+		own := all[i*part : (i+1)*part]
+		if err := m.download(s, i, own); err != nil {
 			return fmt.Errorf("pjrt: reading %v from %v: %w", t, m.name, err)
 		}
-		m.shape.Paste(t, s.layout, device, own, into)
+		m.shape.Paste(t, s.layout, m.own[i], own, into)
 	}
-	return nil
+	return m.span.complete(m, name, t, s.layout, all, into)
+}
+
+// download reads the part on one of this process's devices. A result that other processes take part in may never come:
+// then it is given up, and what it would have been written to belongs to the call.
+func (m *mesh) download(s *spread, i int, into []byte) error {
+	if s.remote == nil {
+		return m.client.Download(s.handles[i], into)
+	}
+	own := make([]byte, len(into))
+	err := s.remote.await(context.Background(), func() error { return m.client.Download(s.handles[i], own) })
+	if err == nil {
+		copy(into, own)
+	}
+	return err
 }
 
 func (s *spread) free(client *capi.Client) error {
-	if s == nil {
+	if s == nil || s.held {
 		return nil
 	}
 	var err error
@@ -80,6 +99,7 @@ type meshBuffer struct {
 	typ  ir.Type
 
 	// guarded by the mesh
+	name   string  // of the input of a program that it was last, the path of a variable; "" where it never was
 	host   []byte  // contents that are not on the devices yet; nil with nil spread is zeros
 	spread *spread // nil where host counts
 }
@@ -125,7 +145,7 @@ func (b *meshBuffer) Read(dst []byte) error {
 
 func (b *meshBuffer) read(dst []byte) error {
 	if b.spread != nil {
-		return b.mesh.gather(b.typ, b.spread, dst)
+		return b.mesh.gather(b.name, b.typ, b.spread, dst)
 	}
 	clear(dst)
 	copy(dst, b.host)

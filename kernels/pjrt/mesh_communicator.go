@@ -16,7 +16,11 @@ import (
 // meshGroup is where replicas meet that are meshes: the last one to come runs the program on all devices.
 type meshGroup struct {
 	kind   *meshes
-	meshes []*mesh
+	meshes []*mesh // of this process
+	first  int     // number of the first replica of this process
+	total  int     // replicas of all processes
+	ids    []int   // of the devices of all
+	remote *link   // to other processes; nil: none takes part
 
 	mu       sync.Mutex
 	meeting  *meshMeeting // that some replicas have come to; nil where none has
@@ -38,15 +42,13 @@ type meshCommunicator struct {
 	replica int
 }
 
-// NewCommunicators connects meshes of one shape and of this process, each a replica.
-func (s *meshes) NewCommunicators(_ context.Context, o kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
+// NewCommunicators connects meshes of one shape, each a replica: those of this process, or of all hosts that were
+// joined. Meshes that span hosts themselves are known to each, and connected by each.
+func (s *meshes) NewCommunicators(ctx context.Context, o kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
 	if len(o.Devices) == 0 {
 		return nil, errors.New("pjrt: no meshes to connect")
 	}
-	if o.Total() != len(o.Devices) || o.First != 0 {
-		return nil, fmt.Errorf("pjrt: connecting %d meshes of this process with %d in all: %w", len(o.Devices), o.Total(), errors.ErrUnsupported)
-	}
-	g := &meshGroup{kind: s, programs: map[string]kernels.Executable{}}
+	g := &meshGroup{kind: s, first: o.First, total: o.Total(), programs: map[string]kernels.Executable{}}
 	used := map[int]kernels.Device{}
 	for _, d := range o.Devices {
 		m, err := s.at(d)
@@ -62,13 +64,35 @@ func (s *meshes) NewCommunicators(_ context.Context, o kernels.CommunicatorOptio
 			}
 			used[id] = d
 		}
-		g.meshes = append(g.meshes, m)
+		if len(g.meshes) > 0 && (m.span == nil) != (g.meshes[0].span == nil) {
+			return nil, fmt.Errorf("pjrt: of the meshes %v and %v one spans several processes and the other does not", g.meshes[0].name, d)
+		}
+		g.meshes, g.ids = append(g.meshes, m), append(g.ids, m.ids...)
+	}
+	if err := g.connect(ctx, o); err != nil {
+		return nil, err
 	}
 	all := make([]kernels.Communicator, len(o.Devices))
 	for i := range all {
 		all[i] = &meshCommunicator{g, i}
 	}
 	return all, nil
+}
+
+// connect finds out about the replicas of other processes.
+func (g *meshGroup) connect(ctx context.Context, o kernels.CommunicatorOptions) (err error) {
+	first := g.meshes[0]
+	g.remote = first.span.link()
+	switch {
+	case g.total == len(g.meshes) && g.first == 0:
+		return nil
+	case first.span != nil:
+		return fmt.Errorf("pjrt: connecting %d meshes that span several processes with %d in all; expected each process to have a part of every mesh", len(g.meshes), g.total)
+	}
+	if g.ids, err = first.backend.idsAcrossHosts(ctx, o, g.ids); err == nil {
+		g.remote = newLink(o)
+	}
+	return err
 }
 
 // bring adds a replica's part to the meeting and returns its error when the run is over. The last one to come runs.
@@ -81,20 +105,23 @@ func (g *meshGroup) bring(ctx context.Context, p *meshPart) error {
 	if g.meeting == nil {
 		g.meeting = &meshMeeting{parts: make([]*meshPart, len(g.meshes)), over: make(chan struct{}), errs: make([]error, len(g.meshes))}
 	}
-	m, replica := g.meeting, p.session.replica
+	m, own := g.meeting, p.session.replica-g.first
 	if err := g.fits(m, p); err != nil {
 		defer g.mu.Unlock()
 		g.fail(err)
 		return err
 	}
-	m.parts[replica] = p
+	m.parts[own] = p
 	m.came++
 	if m.came == len(g.meshes) {
 		g.meeting = nil
-		copy(m.errs, m.parts[0].session.run(m.parts))
+		g.mu.Unlock() // another process may never come, and who says so needs the lock
+		copy(m.errs, m.parts[0].session.run(g.ids, g.remote, m.parts))
 		close(m.over)
-		g.mu.Unlock()
-		return m.errs[replica]
+		if err := errors.Join(m.errs...); err != nil && g.remote != nil {
+			g.end(err)
+		}
+		return m.errs[own]
 	}
 	g.mu.Unlock()
 	defer context.AfterFunc(ctx, func() {
@@ -105,22 +132,23 @@ func (g *meshGroup) bring(ctx context.Context, p *meshPart) error {
 		}
 	})()
 	<-m.over
-	return m.errs[replica]
+	return m.errs[own]
 }
 
 // fits checks that a replica comes once, from its mesh, with the others' program.
 func (g *meshGroup) fits(m *meshMeeting, p *meshPart) error {
 	s := p.session
-	if s.mesh != g.meshes[s.replica] {
-		return fmt.Errorf("pjrt: replica %d of program %q runs on %v, its communicator is on %v", s.replica, s.program.Name, s.mesh.name, g.meshes[s.replica].name)
+	own := s.replica - g.first
+	if s.mesh != g.meshes[own] {
+		return fmt.Errorf("pjrt: replica %d of program %q runs on %v, its communicator is on %v", s.replica, s.program.Name, s.mesh.name, g.meshes[own].name)
 	}
 	for other, q := range m.parts {
 		switch {
 		case q == nil:
-		case other == s.replica:
+		case other == own:
 			return fmt.Errorf("pjrt: replica %d launched program %q before the others launched %q", s.replica, s.program.Name, q.session.program.Name)
 		case q.session.meshExecutable != s.meshExecutable && q.session.module.Text != s.module.Text:
-			return fmt.Errorf("pjrt: replica %d launched program %q and replica %d program %q, or the same with other shapes; replicas on these devices run one program together: make batches that divide evenly (data's DropRemainder)", s.replica, s.program.Name, other, q.session.program.Name)
+			return fmt.Errorf("pjrt: replica %d launched program %q and replica %d program %q, or the same with other shapes; replicas on these devices run one program together: make batches that divide evenly (data's DropRemainder)", s.replica, s.program.Name, g.first+other, q.session.program.Name)
 		}
 	}
 	return nil
@@ -140,20 +168,29 @@ func (g *meshGroup) fail(err error) {
 	}
 }
 
-func (c *meshCommunicator) Replica() int  { return c.replica }
-func (c *meshCommunicator) Replicas() int { return len(c.group.meshes) }
+// end is fail for callers who do not hold mu.
+func (g *meshGroup) end(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.fail(err)
+}
+
+// Replica is this end's number among the replicas of all processes.
+func (c *meshCommunicator) Replica() int  { return c.group.first + c.replica }
+func (c *meshCommunicator) Replicas() int { return c.group.total }
 
 // Abort makes current and later calls of all replicas return err.
 func (c *meshCommunicator) Abort(err error) {
-	c.group.mu.Lock()
-	defer c.group.mu.Unlock()
-	c.group.fail(err)
+	if c.group.meshes[0].span == nil { // the link of a mesh that spans processes is the mesh's
+		c.group.remote.end(err)
+	}
+	c.group.end(err)
 }
 
 // Close ends calls under way.
 func (c *meshCommunicator) Close() {
-	c.Abort(errors.New("pjrt: the communicator is closed"))
 	g := c.group
+	g.end(errors.New("pjrt: the communicator is closed"))
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, e := range g.programs {
@@ -174,7 +211,7 @@ func (c *meshCommunicator) call(ctx context.Context, name string, op ir.Op, a ir
 		c.Abort(err)
 		return err
 	}
-	s, err := e.NewSession(kernels.SessionOptions{Device: c.group.meshes[c.replica].name, Replica: c.replica})
+	s, err := e.NewSession(kernels.SessionOptions{Device: c.group.meshes[c.replica].name, Replica: c.Replica()})
 	if err != nil {
 		return err
 	}
@@ -192,7 +229,7 @@ func (g *meshGroup) program(key, name string, op ir.Op, a ir.CollectiveAttrs, in
 	if err != nil {
 		return nil, err
 	}
-	e, err := g.kind.Compile(p, kernels.CompileOptions{Device: g.meshes[0].name, Replicas: len(g.meshes)})
+	e, err := g.kind.Compile(p, kernels.CompileOptions{Device: g.meshes[0].name, Replicas: g.total})
 	if err == nil {
 		g.programs[key] = e
 	}

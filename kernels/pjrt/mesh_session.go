@@ -27,19 +27,14 @@ type meshExecutable struct {
 	replicas int
 
 	mu       sync.Mutex
-	codes    map[string]*capi.Executable // by the meshes
+	codes    map[string]*capi.Executable // by the devices' numbers
 	sessions int
 	closed   bool
 }
 
-// on compiles the program for meshes, one a replica, once.
-func (e *meshExecutable) on(all []*mesh) (*capi.Executable, error) {
-	key := ""
-	var ids []int
-	for _, m := range all {
-		key += m.name.String() + " "
-		ids = append(ids, m.ids...)
-	}
+// on compiles the program for the devices of meshes, one a replica, once.
+func (e *meshExecutable) on(ids []int) (*capi.Executable, error) {
+	key := fmt.Sprint(ids)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if code := e.codes[key]; code != nil {
@@ -47,7 +42,7 @@ func (e *meshExecutable) on(all []*mesh) (*capi.Executable, error) {
 	}
 	m := e.mesh
 	code, err := m.backend.compile(m.client, []byte(e.module.Text), capi.CompileOptions{
-		Replicas: e.replicas, Partitions: len(m.places), Devices: ids, Shardy: takesShardy(m.client.Plugin), Flags: m.backend.flags,
+		Replicas: e.replicas, Partitions: len(m.ids), Devices: ids, Shardy: takesShardy(m.client.Plugin), Flags: m.backend.flags,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("pjrt: compiling program %q for %d replicas on meshes of shape %v: %w", e.program.Name, e.replicas, m.shape, err)
@@ -161,21 +156,21 @@ func (s *meshSession) Launch(ctx context.Context, l kernels.Launch) kernels.Even
 		}
 		return kernels.Completed(err)
 	case s.replicas == 1:
-		return kernels.Completed(s.run([]*meshPart{{s, inputs, outputs}})[0])
-	case c == nil || c.Replicas() != s.replicas || c.replica != s.replica:
+		return kernels.Completed(s.run(s.mesh.ids, s.mesh.span.link(), []*meshPart{{s, inputs, outputs}})[0])
+	case c == nil || c.Replicas() != s.replicas || c.Replica() != s.replica:
 		return kernels.Completed(fmt.Errorf("pjrt: program %q: replica %d of %d has no communicator for that place", s.program.Name, s.replica, s.replicas))
 	}
 	return kernels.Completed(c.group.bring(ctx, &meshPart{s, inputs, outputs}))
 }
 
-// run runs the program for all replicas. It returns the error of each.
-func (s *meshSession) run(all []*meshPart) []error {
+// run runs the program for all replicas of this process, on the devices with the given numbers. remote is the
+// connection to other processes that take part; nil: none does. It returns the error of each replica.
+func (s *meshSession) run(ids []int, remote *link, all []*meshPart) []error {
 	errs := make([]error, len(all))
-	meshes := make([]*mesh, len(all))
-	for r, p := range all {
-		meshes[r] = p.session.mesh
-		meshes[r].mu.Lock() // a run may take the memory of what others want to read
-		defer meshes[r].mu.Unlock()
+	for _, p := range all {
+		m := p.session.mesh
+		m.mu.Lock() // a run may take the memory of what others want to read
+		defer m.mu.Unlock()
 	}
 	fail := func(err error) []error {
 		for r := range errs {
@@ -183,7 +178,7 @@ func (s *meshSession) run(all []*meshPart) []error {
 		}
 		return errs
 	}
-	code, err := s.on(meshes)
+	code, err := s.on(ids)
 	if err != nil {
 		return fail(err)
 	}
@@ -199,13 +194,28 @@ func (s *meshSession) run(all []*meshPart) []error {
 		keep = append(keep, s.keep(p.inputs, p.outputs)...)
 	}
 	slices.Sort(keep)
-	if err := s.launch.Run(slices.Compact(keep)); err != nil {
+	if err := remote.run(s.launch, slices.Compact(keep)); err != nil {
+		if errors.As(err, new(givenUp)) {
+			s.code, s.launch = nil, nil // the plugin may still use them, and what it was given
+			for _, p := range all {
+				p.hold()
+			}
+		}
 		return fail(fmt.Errorf("pjrt: program %q on %v: %w", s.program.Name, s.mesh.name, err))
 	}
 	for r, p := range all {
-		errs[r] = p.take(s.launch, r*n)
+		errs[r] = p.take(s.launch, r*n, remote)
 	}
 	return errs
+}
+
+// hold leaves the inputs to a run that has not returned.
+func (p *meshPart) hold() {
+	p.session.mesh.flag.held = true
+	p.session.mesh.flag = nil
+	for _, b := range p.inputs {
+		b.spread.held = true
+	}
 }
 
 // place puts the inputs on the devices and into the arguments of a launch, from the first device on.
@@ -217,6 +227,7 @@ func (p *meshPart) place(l *capi.Launch, first int) error {
 	}
 	spreads := make([]*spread, 0, len(p.inputs)+1)
 	for i, b := range p.inputs {
+		b.name = s.program.Inputs[i].Name
 		placed, err := b.placed(s.layouts[i])
 		if err != nil {
 			return err
@@ -288,11 +299,11 @@ func (s *meshSession) keep(inputs, outputs []*meshBuffer) []int {
 }
 
 // take puts the results into their buffers and reads the failure flag.
-func (p *meshPart) take(l *capi.Launch, first int) error {
+func (p *meshPart) take(l *capi.Launch, first int, remote *link) error {
 	s, outputs := p.session, p.outputs
 	devices, n := len(s.mesh.places), len(outputs)
 	result := func(i int, layout []int) *spread {
-		r := &spread{layout: layout}
+		r := &spread{layout: layout, remote: remote}
 		for device := range devices {
 			r.handles = append(r.handles, uintptr(l.Results(first + device)[i]))
 		}
@@ -307,7 +318,9 @@ func (p *meshPart) take(l *capi.Launch, first int) error {
 		err = errors.Join(err, b.replace(result(i, layout)))
 	}
 	flag, data := result(n, nil), make([]byte, stablehlo.FlagType.Bytes())
-	err = errors.Join(err, s.mesh.client.Download(flag.handles[0], data), flag.free(s.mesh.client))
+	failed := s.mesh.download(flag, 0, data)
+	flag.held = errors.As(failed, new(givenUp))
+	err = errors.Join(err, failed, flag.free(s.mesh.client))
 	if err != nil {
 		return err
 	}

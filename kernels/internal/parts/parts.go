@@ -127,6 +127,26 @@ func (m Mesh) Rows(t ir.Type, layout []int, device int, f func(inPart, inWhole, 
 	}
 }
 
+// Covered reports whether some devices have all parts of an array.
+func (m Mesh) Covered(layout []int, devices []int) bool {
+	parts, seen := 1, map[string]bool{}
+	for _, axis := range layout {
+		if axis >= 0 {
+			parts *= m[axis]
+		}
+	}
+	for _, device := range devices {
+		part := ""
+		for _, axis := range layout {
+			if axis >= 0 {
+				part += fmt.Sprint(m.Coordinate(device, axis), " ")
+			}
+		}
+		seen[part] = true
+	}
+	return len(seen) == parts
+}
+
 // Cut copies a device's part out of the whole array.
 func (m Mesh) Cut(t ir.Type, layout []int, device int, part, whole []byte) {
 	m.Rows(t, layout, device, func(inPart, inWhole, n int) { copy(part[inPart:inPart+n], whole[inWhole:]) })
