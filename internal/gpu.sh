@@ -128,10 +128,11 @@ fi
 wait
 # 4. How fast is it? Each row alone, the most telling first; with a profile of what a step does.
 for name in mlp-784-512-512 mnist-cnn-adam-batch square-bfloat16-product predict-one-example-mlp predict-one-example-mnist gpt-2-124m-mixed resnet-50-mixed-bfloat16 \
-	lstm-128-over-100 ; do
+	lstm-128-over-100 own-bfloat16-convolution ; do
 	row $name 60
 done
 grep -q 'cuBLASLt.*: found, used' "$GOKERAS_GPU/facts.log" && row square-bfloat16-product-by 60
+grep -q 'cuDNN.*: found, used' "$GOKERAS_GPU/facts.log" && row bfloat16-convolution-by-cudnn 60
 one table '^TestHardwareTable$' 20
 # 5. PyTorch, if there is one, on the same card.
 if timeout "$(left 60)" python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then

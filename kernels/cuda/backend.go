@@ -13,6 +13,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/cublas"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/cudnn"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/kept"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/libraries"
@@ -29,6 +30,7 @@ const Kind = "cuda"
 func init() {
 	own.measure, own.kept, own.tuning = timed, kept.Open, newTuning()
 	own.findBLAS, own.openBLAS = libraries.CUBLASLt, cublas.Open
+	own.findDNN, own.openDNN = libraries.CUDNN, cudnn.Open
 	kernels.Register(own)
 	kernels.RegisterAlias("gpu", Kind)
 }
@@ -61,9 +63,11 @@ type backend struct {
 
 	findBLAS func(driver int) libraries.Found // cuBLASLt; nil: it is not looked for
 	openBLAS func(path string) (cublas.API, error)
-	pickBLAS func(lower.Question) bool // what it makes, for tests; nil: what was measured
-	looking  sync.Once
-	foundLT  libraries.Found
+	findDNN  func(driver int) libraries.Found // cuDNN, likewise
+	openDNN  func(path string) (cudnn.API, error)
+
+	pickLibrary           func(lower.Question) string // which library makes a product, for tests; nil: what was measured
+	soughtBLAS, soughtDNN sought
 
 	choosing sync.Mutex
 	choices  map[string]*choice // of groups of one process, by their devices

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/cublas"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/cudnn"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/kept"
 	"github.com/gokeras/gokeras/kernels/internal/unreachable"
@@ -34,7 +36,8 @@ type device struct {
 
 	crossing crossing
 
-	blas blas // cuBLASLt
+	blas opened[cublas.API]
+	dnn  opened[cudnn.API]
 
 	feeding sync.Mutex // guards feed; comes before the order
 	feed    feed
@@ -300,7 +303,7 @@ func (d *device) close() error {
 		for _, b := range d.idle {
 			all = append(all, d.Err(d.API.HostFree(b.memory), "cuMemFreeHost"), d.Err(d.API.DestroyEvent(b.event), "cuEventDestroy_v2"))
 		}
-		all = append(all, d.blas.close())
+		all = append(all, d.blas.close(), d.dnn.close())
 		for _, a := range d.retired {
 			all = append(all, d.Err(d.API.FreeShared(a), "cuMemFree_v2"))
 		}

@@ -196,7 +196,7 @@ func (e *executable) allowShared(d *device, l *loaded, steps []lower.Step) error
 				return d.orLost(driver.Check(d.API, r, "cuFuncSetAttribute", "%s of program %q with %d bytes of shared memory", s.Kernel, e.program.Name, s.Shared))
 			}
 		}
-		if err := errors.Join(e.allowShared(d, l, s.Head), e.allowShared(d, l, s.Body)); err != nil {
+		if err := errors.Join(e.allowShared(d, l, s.Before), e.allowShared(d, l, s.Head), e.allowShared(d, l, s.Body)); err != nil {
 			return err
 		}
 	}

@@ -4,73 +4,24 @@ package cuda
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/gokeras/gokeras/kernels/cuda/internal/cublas"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
-	"github.com/gokeras/gokeras/kernels/cuda/internal/fakedriver"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // fakeBLAS is a cuBLASLt whose products are made in the streams of the fake driver's devices.
-type fakeBLAS struct {
-	driver *fakedriver.Fake
-
-	mu     sync.Mutex
-	alive  int
-	calls  map[string]int
-	fail   string
-	failAt int
-	spoils bool // a call that fails makes the capture fail too
-	wrong  bool // results are
-}
-
-func newFakeBLAS(f *fakedriver.Fake) *fakeBLAS { return &fakeBLAS{driver: f, calls: map[string]int{}} }
-
-// Fail makes the n-th call of a name from now on fail, n from 1.
-func (l *fakeBLAS) Fail(call string, n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.fail, l.failAt = call, l.calls[call]+n
-}
-
-// Calls returns how often a call was made.
-func (l *fakeBLAS) Calls(call string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.calls[call]
-}
-
-// Alive is the number of objects that nobody has given back.
-func (l *fakeBLAS) Alive() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.alive
-}
-
-func (l *fakeBLAS) enter(call string, alive int) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.calls[call]++; call == l.fail && l.calls[call] == l.failAt {
-		l.fail = ""
-		return &cublas.Error{Call: call, Status: 14}
-	}
-	if l.driver.Here() < 0 {
-		return &cublas.Error{Call: call, Status: 1} // no context is current
-	}
-	l.alive += alive
-	return nil
-}
+type fakeBLAS struct{ *fakeLibrary }
 
 // Open is cublas.Open.
-func (l *fakeBLAS) Open(string) (cublas.API, error) {
+func (l fakeBLAS) Open(string) (cublas.API, error) {
 	if err := l.enter("cublasLtCreate", 1); err != nil {
 		return nil, err
 	}
 	return blasHandle{l}, nil
 }
 
-type blasHandle struct{ *fakeBLAS }
+type blasHandle struct{ fakeBLAS }
 
 func (h blasHandle) Close() error { return h.enter("cublasLtDestroy", -1) }
 
@@ -78,11 +29,11 @@ func (h blasHandle) Prepare(p cublas.Problem) (cublas.Product, error) {
 	if err := h.enter("cublasLtMatmulAlgoGetHeuristic", 1); err != nil {
 		return nil, err
 	}
-	return &fakeProduct{h.fakeBLAS, p}, nil
+	return &fakeProduct{h.fakeLibrary, p}, nil
 }
 
 type fakeProduct struct {
-	*fakeBLAS
+	*fakeLibrary
 	problem cublas.Problem
 }
 

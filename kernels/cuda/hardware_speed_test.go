@@ -109,18 +109,34 @@ func predictTime(t testing.TB, device string, network []layers.Layer, calls int)
 	return best
 }
 
-// productTime returns the time of a square product of bfloat16, one of several in a row, by our own kernel or by
-// cuBLASLt.
-func productTime(t testing.TB, b kernels.Backend, d kernels.Device, n, rounds int, library bool) time.Duration {
-	own := b.(*backend)
-	before := own.pickBLAS
-	own.pickBLAS = func(lower.Question) bool { return library }
-	defer func() { own.pickBLAS = before }()
+// squareProduct is a product of matrices of bfloat16.
+func squareProduct(t testing.TB, n int) *ir.Program {
 	p := ir.New("product")
 	typ := ir.Type{DType: ir.BFloat16, Shape: ir.Shape{n, n}}
 	y, err := p.Add("product", ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, p.AddInput("x", typ), p.AddInput("w", typ))
 	require.NoError(t, err)
 	p.AddOutput("y", y[0])
+	return p
+}
+
+// convolution3x3 is a convolution of bfloat16, of so many images of 28 by 28 with as many channels before as after.
+func convolution3x3(t testing.TB, images, channels int) *ir.Program {
+	p := ir.New("convolution")
+	one := []int{1, 1}
+	x, w := ir.Type{DType: ir.BFloat16, Shape: ir.Shape{images, 28, 28, channels}}, ir.Type{DType: ir.BFloat16, Shape: ir.Shape{3, 3, channels, channels}}
+	y, err := p.Add("convolution", ir.Conv, ir.ConvAttrs{Strides: one, Dilation: one, PadLow: one, PadHigh: one, Groups: 1}, p.AddInput("x", x), p.AddInput("w", w))
+	require.NoError(t, err)
+	p.AddOutput("y", y[0])
+	return p
+}
+
+// programTime returns the time of a product or a convolution, one of several in a row, by our own kernel or by a
+// library.
+func programTime(t testing.TB, b kernels.Backend, d kernels.Device, p *ir.Program, rounds int, library string) time.Duration {
+	own := b.(*backend)
+	before := own.pickLibrary
+	own.pickLibrary = func(lower.Question) string { return library }
+	defer func() { own.pickLibrary = before }()
 	e, err := b.Compile(p, kernels.CompileOptions{Device: d})
 	require.NoError(t, err)
 	defer e.Close()
@@ -131,7 +147,7 @@ func productTime(t testing.TB, b kernels.Backend, d kernels.Device, n, rounds in
 	require.NoError(t, err)
 	defer q.Close()
 	var buffers [3]kernels.Buffer
-	for i := range buffers {
+	for i, typ := range []ir.Type{p.Type(p.Inputs[0].Value), p.Type(p.Inputs[1].Value), p.Type(p.Outputs[0].Value)} {
 		buffers[i], err = b.NewBuffer(d, typ)
 		require.NoError(t, err)
 		defer buffers[i].Free()
@@ -200,18 +216,27 @@ func timings(b kernels.Backend, d kernels.Device, steps, size int, models []time
 			return row{name, device, milliseconds(each), 1 / each.Seconds(), "examples"}
 		}})
 	}
-	all = append(all, tableRow{"square bfloat16 product", func(t testing.TB) row {
-		each := productTime(t, b, d, size, 20, false)
-		return row{fmt.Sprintf("square bfloat16 product of %d", size), device, milliseconds(each), 2 * float64(size) * float64(size) * float64(size) / each.Seconds() / 1e12, "TFLOP"}
-	}}, tableRow{"square bfloat16 product by cuBLASLt", func(t testing.TB) row {
-		each := productTime(t, b, d, size, 20, true)
-		opened, err := b.(*backend).device(d)
-		require.NoError(t, err)
-		if own := b.(*backend).findBLAS; own != nil {
-			require.True(t, opened.blas.used(), "%v", opened.blas.err)
-		}
-		return row{fmt.Sprintf("square bfloat16 product of %d by cuBLASLt", size), device, milliseconds(each), 2 * float64(size) * float64(size) * float64(size) / each.Seconds() / 1e12, "TFLOP"}
-	}})
+	by := func(name, full string, p func(t testing.TB) *ir.Program, operations float64, library string) tableRow {
+		return tableRow{name, func(t testing.TB) row {
+			opened, err := b.(*backend).device(d)
+			require.NoError(t, err)
+			each := programTime(t, b, d, p(t), 20, library)
+			if own := b.(*backend); own.findBLAS != nil && library == lower.BLAS {
+				require.True(t, opened.blas.used(), "%v", opened.blas.err)
+			} else if own.findDNN != nil && library == lower.DNN {
+				require.True(t, opened.dnn.used(), "%v", opened.dnn.err)
+			}
+			return row{full, device, milliseconds(each), operations / each.Seconds() / 1e12, "TFLOP"}
+		}}
+	}
+	square := func(t testing.TB) *ir.Program { return squareProduct(t, size) }
+	images, channels := max(size/64, 1), max(size/32, 8)
+	convolve := func(t testing.TB) *ir.Program { return convolution3x3(t, images, channels) }
+	cube, taps := 2*float64(size)*float64(size)*float64(size), 2*float64(images)*28*28*9*float64(channels)*float64(channels)
+	full := fmt.Sprintf("convolution 3x3 of %d images of 28x28x%d", images, channels)
+	all = append(all, by("square bfloat16 product", fmt.Sprintf("square bfloat16 product of %d", size), square, cube, ""),
+		by("square bfloat16 product by cuBLASLt", fmt.Sprintf("square bfloat16 product of %d by cuBLASLt", size), square, cube, lower.BLAS),
+		by("own bfloat16 convolution", full, convolve, taps, ""), by("bfloat16 convolution by cuDNN", full+" by cuDNN", convolve, taps, lower.DNN))
 	for _, m := range models {
 		all = append(all, tableRow{m.name, func(t testing.TB) row { return m.row(t, b, d, max(4, steps/10)) }})
 	}
@@ -326,7 +351,7 @@ func TestSpeedRows(t *testing.T) {
 	TestHardwareTable(t)
 	rows, err := collectRows(folder)
 	require.NoError(t, err)
-	assert.Len(t, rows, 11)
+	assert.Len(t, rows, 13)
 	for _, r := range rows {
 		assert.Positive(t, r.Milliseconds, r.Workload)
 	}

@@ -5,111 +5,75 @@ package cuda
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"sync"
 
-	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/cublas"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/cudnn"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
-	"github.com/gokeras/gokeras/kernels/cuda/internal/libraries"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Where the machine has NVIDIA's cuBLASLt, large products of matrices may be its. A plan has both, the library's
-// product and our kernels, because a call of the library may fail: then the device does without it from then on.
+// Where the machine has NVIDIA's cuBLASLt or cuDNN, large products and convolutions may be theirs. A plan has both, the
+// library's call and our kernels, because a call of the library may fail: then the device does without it from then on.
 
-// blas is cuBLASLt of one device.
-type blas struct {
-	mu  sync.Mutex
-	api cublas.API
-	err error // why it is not used
+// blasTypes and dnnTypes are those of the libraries.
+var (
+	blasTypes = map[ir.DType]cublas.Type{ir.Float32: cublas.Float32, ir.Float16: cublas.Float16, ir.BFloat16: cublas.BFloat16}
+	dnnTypes  = map[ir.DType]cudnn.Type{ir.Float32: cudnn.Float32, ir.Float16: cudnn.Float16, ir.BFloat16: cudnn.BFloat16}
+)
+
+// called is a call of a library that is prepared.
+type called interface {
+	// run puts it into the stream of the session.
+	run(s *session, step *lower.Step) error
+	Close()
 }
 
-// warn says once for each device that a library which was found is not used. Tests replace it.
-var warn = func(text string) { fmt.Fprintln(os.Stderr, text) }
+type blasCall struct{ cublas.Product }
 
-// open returns the library; the caller has the device's context.
-func (l *blas) open(b *backend, d *device) (cublas.API, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.api == nil && l.err == nil {
-		found := b.findsBLAS()
-		if found.Path == "" || found.Problem != "" {
-			l.err = errors.New(found.String())
-			return nil, l.err
-		}
-		var err error
-		if l.api, err = b.openBLAS(found.Path); err != nil {
-			l.refused(d, err)
-		}
-	}
-	return l.api, l.err
+func (p blasCall) run(s *session, step *lower.Step) error {
+	return p.Run(s.at(step, 0), s.at(step, 1), s.at(step, 2), s.at(step, 3), uint64(s.stream()))
 }
 
-// used reports whether the library is in use.
-func (l *blas) used() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.api != nil && l.err == nil
+type dnnCall struct{ cudnn.Convolution }
+
+func (c dnnCall) run(s *session, step *lower.Step) error {
+	return c.Run(cudnn.Places{X: s.at(step, 0), W: s.at(step, 1), Y: s.at(step, 2), Bias: s.at(step, 3), Workspace: s.at(step, 4)}, uint64(s.stream()))
 }
 
-// refuse does without the library from now on.
-func (l *blas) refuse(d *device, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.err == nil {
-		l.refused(d, err)
-	}
-}
+// at is the address of an argument.
+func (s *session) at(step *lower.Step, i int) uint64 { return uint64(s.place(step.Args[i].Place)) }
 
-func (l *blas) refused(d *device, err error) {
-	l.err = err
-	warn(fmt.Sprintf("cuda: %v goes on without cuBLASLt: %v", d.name, err))
-}
-
-// close gives the library back; the caller has the device's context.
-func (l *blas) close() error {
-	if l.api == nil {
-		return nil
-	}
-	return l.api.Close()
-}
-
-// findsBLAS looks for cuBLASLt, once.
-func (b *backend) findsBLAS() libraries.Found {
-	b.looking.Do(func() {
-		b.foundLT.Name = "cuBLASLt"
-		if version, r := b.api.Version(); r == driver.Success && b.findBLAS != nil {
-			b.foundLT = b.findBLAS(version)
-		}
-	})
-	return b.foundLT
-}
-
-// libraryPicker says which products of programs with these options cuBLASLt makes; nil: none.
-func (b *backend) libraryPicker(name kernels.Device, o lower.Options) func(lower.Question) bool {
-	if b.pickBLAS != nil {
-		return b.pickBLAS
-	}
-	if b.findBLAS == nil || b.tuning == nil || o.Replicas > 1 || os.Getenv(tuningVariable) == "off" {
-		return nil
-	}
-	return func(q lower.Question) bool { return b.tuning.library(b, name, o, q) }
-}
-
-// types are those of the library.
-var types = map[ir.DType]cublas.Type{ir.Float32: cublas.Float32, ir.Float16: cublas.Float16, ir.BFloat16: cublas.BFloat16}
-
-func problem(p *lower.Product) cublas.Problem {
+func multiplication(p *lower.Product) cublas.Problem {
 	operand := func(m lower.Matrix) cublas.Operand {
 		return cublas.Operand{Turned: m.Turned, Stride: int64(m.Stride), Batch: int64(m.Batch)}
 	}
-	return cublas.Problem{M: int64(p.M), N: int64(p.N), K: int64(p.K), Batch: int64(p.Batch), In: types[p.In], Out: types[p.Out], TF32: p.TF32, A: operand(p.A), B: operand(p.B)}
+	return cublas.Problem{M: int64(p.M), N: int64(p.N), K: int64(p.K), Batch: int64(p.Batch), In: blasTypes[p.In], Out: blasTypes[p.Out], TF32: p.TF32, A: operand(p.A), B: operand(p.B)}
 }
 
-// multiply puts a product of the library into the stream, with what follows it; our own kernels where it fails.
+func convolving(c *lower.Convolution) cudnn.Problem {
+	axes := len(c.X) - 2
+	wide := func(list []int) []int64 {
+		all := make([]int64, axes)
+		for i := range all {
+			all[i] = 1
+			if len(list) > 0 {
+				all[i] = int64(list[i])
+			}
+		}
+		return all
+	}
+	kind := map[ir.Op]cudnn.Kind{ir.Conv: cudnn.Forward, ir.ConvInputGrad: cudnn.InputGrad, ir.ConvKernelGrad: cudnn.KernelGrad}[c.Op]
+	return cudnn.Problem{
+		Kind: kind, Type: dnnTypes[c.DType], TF32: c.TF32, Batch: int64(c.X[0]), Groups: int64(max(c.Groups, 1)), In: int64(c.X[axes+1]), Out: int64(c.Y[axes+1]),
+		X: wide(c.X[1:]), Y: wide(c.Y[1:]), Taps: wide(c.W), Stride: wide(c.Strides), Dilation: wide(c.Dilation), PadLow: wide(c.PadLow), PadHigh: wide(c.PadHigh),
+		Bias: c.Bias, ReLU: c.ReLU,
+	}
+}
+
+// multiply puts a call of a library into the stream, with what comes before and after it; our own kernels where it
+// fails.
 func (s *session) multiply(step *lower.Step) error {
 	done, err := s.byLibrary(step)
 	switch {
@@ -121,23 +85,56 @@ func (s *session) multiply(step *lower.Step) error {
 	return s.steps(step.Body)
 }
 
+// prepared is the call of a step; nil where the library cannot make it. The caller has the context.
+func (s *session) prepared(step *lower.Step) (number int, refuse func(error), ready bool) {
+	d, b := s.device, s.executable.backend
+	if s.called == nil {
+		s.called = make([]called, s.executable.plan.Products)
+	}
+	failed := func(refuse func(*device, error)) func(error) {
+		return func(err error) { refuse(d, fmt.Errorf("layer %s: %w", step.Scope, err)) }
+	}
+	if c := step.Convolution; c != nil {
+		number, refuse = c.Number, failed(d.dnn.refuse)
+		api, err := d.dnn.open(b.findsDNN, b.openDNN, d)
+		if err != nil {
+			return number, refuse, false
+		}
+		if s.called[number] == nil {
+			made, err := api.Prepare(convolving(c))
+			if err != nil {
+				refuse(err)
+				return number, refuse, false
+			}
+			s.called[number] = dnnCall{made}
+		}
+		return number, refuse, true
+	}
+	number, refuse = step.Product.Number, failed(d.blas.refuse)
+	api, err := d.blas.open(b.findsBLAS, b.openBLAS, d)
+	if err != nil {
+		return number, refuse, false
+	}
+	if s.called[number] == nil {
+		made, err := api.Prepare(multiplication(step.Product))
+		if err != nil {
+			refuse(err)
+			return number, refuse, false
+		}
+		s.called[number] = blasCall{made}
+	}
+	return number, refuse, true
+}
+
 // byLibrary reports whether the library has made the product. The caller has the context.
 func (s *session) byLibrary(step *lower.Step) (done bool, failed error) {
 	d := s.device
-	api, err := d.blas.open(s.executable.backend, d)
-	if err != nil {
+	number, refuse, ready := s.prepared(step)
+	if !ready {
 		return false, nil
 	}
-	if s.products == nil {
-		s.products = make([]cublas.Product, s.executable.plan.Products)
-	}
-	product := &s.products[step.Product.Number]
-	if *product == nil {
-		if *product, err = api.Prepare(problem(step.Product)); err != nil {
-			*product = nil
-			d.blas.refuse(d, fmt.Errorf("layer %s: %w", step.Scope, err))
-			return false, nil
-		}
+	if err := s.steps(step.Before); err != nil {
+		return false, err
 	}
 	if t := s.timing; t != nil {
 		if err := t.start(d, step, s.stream()); err != nil {
@@ -145,34 +142,48 @@ func (s *session) byLibrary(step *lower.Step) (done bool, failed error) {
 		}
 		defer func() { failed = errors.Join(failed, t.stop(d, s.stream())) }()
 	}
-	at := func(i int) uint64 { return uint64(s.place(step.Args[i].Place)) }
-	if err := (*product).Run(at(0), at(1), at(2), at(3), uint64(s.stream())); err != nil {
-		d.blas.refuse(d, fmt.Errorf("layer %s: %w", step.Scope, err))
+	if err := s.called[number].run(s, step); err != nil {
+		refuse(err)
 		return false, nil
 	}
 	if d.blocking && s.executable.plan.Collects == 0 {
 		r := d.API.SynchronizeStream(s.stream())
-		return true, d.orLost(driver.Check(d.API, r, "cuStreamSynchronize", "%s: %v by cuBLASLt", step.Scope, step.Op))
+		return true, d.orLost(driver.Check(d.API, r, "cuStreamSynchronize", "%s: %s", step.Scope, step.Name))
 	}
 	return true, nil
 }
 
-// multiplies reports whether the library makes products of the session.
-func (s *session) multiplies() bool {
-	return slices.ContainsFunc(s.products, func(p cublas.Product) bool { return p != nil }) && s.device.blas.used()
+// calls lists the libraries that take part in the session's steps.
+func (s *session) calls() (refuse []func(*device, error)) {
+	var blas, dnn bool
+	for _, c := range s.called {
+		switch c.(type) {
+		case blasCall:
+			blas = true
+		case dnnCall:
+			dnn = true
+		}
+	}
+	if d := s.device; blas && d.blas.used() {
+		refuse = append(refuse, d.blas.refuse)
+	}
+	if d := s.device; dnn && d.dnn.used() {
+		refuse = append(refuse, d.dnn.refuse)
+	}
+	return refuse
 }
 
-func (s *session) closeProducts() {
-	if !slices.ContainsFunc(s.products, func(p cublas.Product) bool { return p != nil }) {
+func (s *session) closeCalls() {
+	if !slices.ContainsFunc(s.called, func(c called) bool { return c != nil }) {
 		return
 	}
 	s.device.enqueue(func() error { // a device that is lost has taken them along
-		for _, p := range s.products {
-			if p != nil {
-				p.Close()
+		for _, c := range s.called {
+			if c != nil {
+				c.Close()
 			}
 		}
 		return nil
 	})
-	s.products = nil
+	s.called = nil
 }

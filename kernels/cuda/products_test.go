@@ -21,9 +21,9 @@ import (
 )
 
 // withBLAS is a backend with a cuBLASLt that is measured to be fast, or slow, and the warnings of the test.
-func withBLAS(t *testing.T, folder, fast string) (*backend, *fakedriver.Fake, *fakeBLAS, *[]string) {
+func withBLAS(t *testing.T, folder, fast string) (*backend, *fakedriver.Fake, fakeBLAS, *[]string) {
 	b, f, _ := measured(t, folder, fakedriver.Options{}, fast)
-	l := newFakeBLAS(f)
+	l := fakeBLAS{newFakeLibrary(f)}
 	b.findBLAS = func(int) libraries.Found {
 		return libraries.Found{Name: "cuBLASLt", Path: "libcublasLt.so.12", Version: "12.4.5"}
 	}
@@ -69,31 +69,32 @@ func TestLibraryIsMeasured(t *testing.T) {
 // a product of matrices, and where nothing is measured.
 func TestLibraryIsNotUsed(t *testing.T) {
 	p := product(t, ir.BFloat16, 64, 72, 64, false, true, false)
-	for name, change := range map[string]func(b *backend, l *fakeBLAS){
-		"missing": func(b *backend, _ *fakeBLAS) {
+	for name, change := range map[string]func(t *testing.T, b *backend, l fakeBLAS){
+		"missing": func(_ *testing.T, b *backend, _ fakeBLAS) {
 			b.findBLAS = func(int) libraries.Found { return libraries.Found{} }
 		},
-		"too old": func(b *backend, _ *fakeBLAS) {
+		"too old": func(_ *testing.T, b *backend, _ fakeBLAS) {
 			b.findBLAS = func(int) libraries.Found { return libraries.Found{Path: "x", Problem: "it is old"} }
 		},
-		"wrong":     func(_ *backend, l *fakeBLAS) { l.wrong = true },
-		"off":       func(*backend, *fakeBLAS) { t.Setenv(tuningVariable, "off") },
-		"small":     func(b *backend, _ *fakeBLAS) { b.tuning.least = 1 << 32 },
-		"time":      func(b *backend, _ *fakeBLAS) { b.tuning.left = 0 },
-		"heuristic": func(_ *backend, l *fakeBLAS) { l.Fail("cublasLtMatmulAlgoGetHeuristic", 1) },
+		"wrong":     func(_ *testing.T, _ *backend, l fakeBLAS) { l.wrong = true },
+		"off":       func(t *testing.T, _ *backend, _ fakeBLAS) { t.Setenv(tuningVariable, "off") },
+		"small":     func(_ *testing.T, b *backend, _ fakeBLAS) { b.tuning.least = 1 << 32 },
+		"time":      func(_ *testing.T, b *backend, _ fakeBLAS) { b.tuning.left = 0 },
+		"heuristic": func(_ *testing.T, _ *backend, l fakeBLAS) { l.Fail("cublasLtMatmulAlgoGetHeuristic", 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, _, l, warnings := withBLAS(t, t.TempDir(), "cuBLASLt")
-			change(b, l)
+			change(t, b, l)
 			assert.False(t, multiplied(t, b, p))
-			t.Setenv(tuningVariable, "")
 			assert.LessOrEqual(t, len(*warnings), 1)
 		})
 	}
 	b, _, l, _ := withBLAS(t, t.TempDir(), "cuBLASLt")
 	assert.False(t, multiplied(t, b, wideConvolution(t, rand.New(rand.NewPCG(1, 1)), ir.BFloat16, ir.Conv)))
-	assert.False(t, multiplied(t, b, product(t, ir.Float32, 64, 72, 64, false, true, false)), "strict")
+	assert.False(t, multiplied(t, b, product(t, ir.Float64, 64, 72, 64, false, true, false)))
 	assert.Zero(t, l.Calls("cublasLtCreate"))
+	assert.True(t, multiplied(t, b, product(t, ir.Float32, 64, 72, 64, false, true, false)), "strict")
+	assert.Positive(t, l.Calls("cublasLtCreate"))
 }
 
 // Products by the library agree with the reference, in every layout, in batches, with chains and sums of operands after
@@ -109,15 +110,15 @@ func TestLibraryProducts(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(i), 37))
 			d, units := []ir.DType{ir.BFloat16, ir.Float16, ir.Float32}[i%3], 4.0
 			if d == ir.Float32 {
-				kernels.AllowTF32(true)
+				kernels.AllowTF32(i%2 == 0)
 				defer kernels.AllowTF32(false)
 				units = 64
 			}
 			f := fakedriver.New(fakedriver.Options{Order: ptxsim.Shuffled, Capability: 90})
 			b := newBackend(Kind, func() (driver.API, error) { return f, nil })
-			l := newFakeBLAS(f)
+			l := fakeBLAS{newFakeLibrary(f)}
 			b.findBLAS, b.openBLAS = func(int) libraries.Found { return libraries.Found{Path: "libcublasLt.so.12"} }, l.Open
-			b.pickBLAS = func(lower.Question) bool { return true }
+			b.pickLibrary = func(lower.Question) string { return lower.BLAS }
 			p := randomProduct(t, rng, d)
 			withSums(t, rng, p)
 			agrees(t, b, p, rng, units)
@@ -143,7 +144,7 @@ func TestLibraryFails(t *testing.T) {
 				}
 				t.Run(fmt.Sprint(call, " ", n, " ", spoils), func(t *testing.T) {
 					b, f, l, warnings := withBLAS(t, t.TempDir(), "")
-					b.pickBLAS = func(lower.Question) bool { return true }
+					b.pickLibrary = func(lower.Question) string { return lower.BLAS }
 					l.spoils = spoils
 					l.Fail(call, n)
 					run := repeating(t, b, p)

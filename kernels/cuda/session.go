@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 
 	"github.com/gokeras/gokeras/kernels"
-	"github.com/gokeras/gokeras/kernels/cuda/internal/cublas"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
 	"github.com/gokeras/gokeras/kernels/internal/unreachable"
@@ -38,10 +37,10 @@ type session struct {
 	args            []uint64
 	loops           []int64
 	replica         int
-	timing          *timing          // of the launch that is being put into the stream
-	products        []cublas.Product // that cuBLASLt makes, by number; nil where none was made yet
-	lane            driver.Handle    // the stream of a small program; 0 is the device's first
-	aside           *aside           // for collectives beside the kernels; nil where there are none
+	timing          *timing       // of the launch that is being put into the stream
+	called          []called      // of libraries, by number; nil where none was prepared yet
+	lane            driver.Handle // the stream of a small program; 0 is the device's first
+	aside           *aside        // for collectives beside the kernels; nil where there are none
 
 	met       *group // that the session is prepared for
 	combining map[*lower.Step]*combining
@@ -102,7 +101,7 @@ func (s *session) Close() {
 		d.enqueue(func() error { return d.Err(d.API.DestroyExecutable(s.graph), "cuGraphExecDestroy") })
 		s.graph = 0
 	}
-	s.closeProducts()
+	s.closeCalls()
 	if s.arena != 0 {
 		d.free(s.arena, s.bytes)
 	}
@@ -262,13 +261,15 @@ func (s *session) run(flag driver.Address) error {
 
 // capture makes a graph of the launch. Where a library has no part in that, it is made without.
 func (s *session) capture() error {
-	multiplies := s.multiplies()
+	refuse := s.calls()
 	err := s.captured()
-	if err != nil && multiplies {
-		s.device.blas.refuse(s.device, err)
-		return s.captured()
+	if err == nil || len(refuse) == 0 {
+		return err
 	}
-	return err
+	for _, library := range refuse {
+		library(s.device, err)
+	}
+	return s.captured()
 }
 
 func (s *session) captured() error {

@@ -173,26 +173,34 @@ func (t *tuning) fastest(b *backend, d *device, o lower.Options, q lower.Questio
 	return best, nil
 }
 
-// library looks up whether cuBLASLt is faster than the way of a question, or measures.
-func (t *tuning) library(b *backend, name kernels.Device, o lower.Options, q lower.Question) bool {
+// library looks up which library is faster than the way of a question, or measures; "" is none.
+func (t *tuning) library(b *backend, name kernels.Device, o lower.Options, q lower.Question) string {
 	if q.FLOPs < t.least {
-		return false
+		return ""
 	}
 	d, err := b.device(name)
 	if err != nil || d.kept == nil {
-		return false
+		return ""
 	}
-	found := b.findsBLAS()
-	if found.Path == "" || found.Problem != "" {
-		return false
+	answers, names, after := []string{q.Ways[0]}, []string{""}, []int64{0}
+	for i, l := range q.Libraries {
+		found := b.findsBLAS()
+		if l == lower.DNN {
+			found = b.findsDNN()
+		}
+		if found.Path != "" && found.Problem == "" {
+			answers, names, after = append(answers, l+" "+found.Version), append(names, l), append(after, q.After[i])
+		}
 	}
-	answers := []string{q.Ways[0], "cuBLASLt " + found.Version}
-	key := d.key(fmt.Sprintf("faster of %v, then %d bytes\n%v %+v\n%v", answers, q.After, q.Node.Op, q.Node.Attrs, q.In))
-	return t.answer(d, key, answers, 0, func() (int, error) { return t.faster(b, d, o, q, answers) }) == 1
+	if len(answers) == 1 {
+		return ""
+	}
+	key := d.key(fmt.Sprintf("fastest of %v, then %d bytes\n%v %+v\n%v", answers, after, q.Node.Op, q.Node.Attrs, q.In))
+	return names[t.answer(d, key, answers, 0, func() (int, error) { return t.faster(b, d, o, q, answers, names, after) })]
 }
 
-// faster measures a kernel and the library. What follows the library's product takes the time that the memory needs.
-func (t *tuning) faster(b *backend, d *device, o lower.Options, q lower.Question, answers []string) (int, error) {
+// faster measures a kernel and libraries. What follows a library's product takes the time that the memory needs.
+func (t *tuning) faster(b *backend, d *device, o lower.Options, q lower.Question, answers, names []string, after []int64) (best int, failed error) {
 	a, err := ask(d, q)
 	if err != nil {
 		return 0, err
@@ -200,25 +208,31 @@ func (t *tuning) faster(b *backend, d *device, o lower.Options, q lower.Question
 	defer a.free()
 	o.Pick = func(own lower.Question) int { return slices.Index(own.Ways, q.Ways[0]) }
 	o.Library = nil
-	want, ours, err := t.time(b, d, a.p, o, answers[0], a.buffers)
+	want, shortest, err := t.time(b, d, a.p, o, answers[0], a.buffers)
 	if err != nil {
 		return 0, err
 	}
-	o.Library = func(lower.Question) bool { return true }
-	got, theirs, err := t.time(b, d, a.p, o, answers[1], a.buffers)
-	if err != nil || !d.blas.used() || !t.equal(answers[1], got, want) {
-		return 0, err
-	}
-	if bandwidth := d.bandwidth(); q.After > 0 {
-		if bandwidth == 0 {
-			return 0, nil
+	for i := 1; i < len(answers); i++ {
+		if after[i] > 0 && d.bandwidth() == 0 {
+			continue
 		}
-		theirs += time.Duration(float64(q.After) / bandwidth * float64(time.Second))
+		o.Library = func(lower.Question) string { return names[i] }
+		got, took, err := t.time(b, d, a.p, o, answers[i], a.buffers)
+		used := d.blas.used()
+		if names[i] == lower.DNN {
+			used = d.dnn.used()
+		}
+		if err != nil || !used || !t.equal(answers[i], got, want) {
+			continue
+		}
+		if after[i] > 0 {
+			took += time.Duration(float64(after[i]) / d.bandwidth() * float64(time.Second))
+		}
+		if took < shortest {
+			best, shortest = i, took
+		}
 	}
-	if theirs < ours {
-		return 1, nil
-	}
-	return 0, nil
+	return best, nil
 }
 
 // time runs one way, and returns what it made and how long it takes.

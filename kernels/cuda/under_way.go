@@ -40,7 +40,7 @@ func layersOf(steps []lower.Step, layers []string) []string {
 		if s.Scope != "" && !slices.Contains(layers, s.Scope) {
 			layers = append(layers, s.Scope)
 		}
-		layers = layersOf(s.Body, layersOf(s.Head, layers))
+		layers = layersOf(s.Body, layersOf(s.Head, layersOf(s.Before, layers)))
 	}
 	return layers
 }

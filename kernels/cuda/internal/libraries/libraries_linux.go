@@ -28,12 +28,15 @@ type described struct {
 
 var all = []described{
 	{"cuBLASLt", []string{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11"}, []string{"cu13", "cublas"}, number("cublasLtGetVersion"), 12, 13, true},
-	{"cuDNN", []string{"libcudnn.so.9", "libcudnn.so.8"}, []string{"cudnn"}, number("cudnnGetVersion"), 9, 9, false},
+	{"cuDNN", []string{"libcudnn.so.9", "libcudnn.so.8"}, []string{"cudnn"}, number("cudnnGetVersion"), 8, 9, false},
 	{"NVRTC", []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"}, []string{"cu13", "cuda_nvrtc"}, pair("nvrtcVersion"), 12, 13, true},
 }
 
-// CUBLASLt looks for cuBLASLt, as Find does.
+// CUBLASLt and CUDNN look for cuBLASLt and for cuDNN, as Find does.
 func CUBLASLt(driver int) Found { return all[0].find(driver) }
+
+// CUDNN is CUBLASLt for cuDNN.
+func CUDNN(driver int) Found { return all[1].find(driver) }
 
 // Find looks for the libraries; driver is the CUDA version that the driver is for, as it counts, 12040.
 func Find(driver int) []Found {
@@ -110,9 +113,12 @@ func (f Found) String() string {
 	case f.Problem != "":
 		return fmt.Sprintf("%s %s (%s): ignored: %s", f.Name, f.Version, filepath.Clean(f.Path), f.Problem)
 	}
-	use := "not used"
-	if f.Name == all[0].name {
+	use := "not used, because kernels are written as PTX, which the driver compiles without it"
+	switch f.Name {
+	case all[0].name:
 		use = "used for large products of matrices where it is measured to be faster"
+	case all[1].name:
+		use = "used for large convolutions where it is measured to be faster"
 	}
 	return fmt.Sprintf("%s %s (%s): found, %s", f.Name, f.Version, filepath.Clean(f.Path), use)
 }

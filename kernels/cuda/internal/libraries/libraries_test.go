@@ -24,12 +24,12 @@ func TestFind(t *testing.T) {
 		want   []string
 	}{
 		{"CUDA 12", map[string][]string{"libcublasLt.so.12": {"-DVERSION=120405"}, "libcudnn.so.9": {"-DVERSION=92000"}, "libnvrtc.so.12": {"-DMAJOR=12", "-DMINOR=4"}}, 12040,
-			[]string{"cuBLASLt 12.4.5 (DIR/libcublasLt.so.12): found, used for large products of matrices where it is measured to be faster", "cuDNN 9.20.0 (DIR/libcudnn.so.9): found, not used", "NVRTC 12.4 (DIR/libnvrtc.so.12): found, not used"}},
-		{"a driver that is too old", map[string][]string{"libcublasLt.so.13": {"-DVERSION=130101"}, "libcudnn.so.8": {"-DVERSION=8907"}, "libnvrtc.so.13": {"-DMAJOR=13", "-DMINOR=0"}}, 12040,
+			[]string{"cuBLASLt 12.4.5 (DIR/libcublasLt.so.12): found, used for large products of matrices where it is measured to be faster", "cuDNN 9.20.0 (DIR/libcudnn.so.9): found, used for large convolutions where it is measured to be faster", "NVRTC 12.4 (DIR/libnvrtc.so.12): found, not used, because kernels are written as PTX, which the driver compiles without it"}},
+		{"a driver that is too old", map[string][]string{"libcublasLt.so.13": {"-DVERSION=130101"}, "libcudnn.so.8": {"-DVERSION=7605"}, "libnvrtc.so.13": {"-DMAJOR=13", "-DMINOR=0"}}, 12040,
 			[]string{"cuBLASLt 13.1.1 (DIR/libcublasLt.so.13): ignored: it needs a driver for CUDA 13, and this one is for 12.4",
-				"cuDNN 8.9.7 (DIR/libcudnn.so.8): ignored: version 8 is none of 9 to 9", "NVRTC 13.0 (DIR/libnvrtc.so.13): ignored: it needs a driver for CUDA 13, and this one is for 12.4"}},
+				"cuDNN 7.6.5 (DIR/libcudnn.so.8): ignored: version 7 is none of 8 to 9", "NVRTC 13.0 (DIR/libnvrtc.so.13): ignored: it needs a driver for CUDA 13, and this one is for 12.4"}},
 		{"other things of these names", map[string][]string{"libcublasLt.so.12": nil, "libcudnn.so.9": {"-DVERSION=0"}, "libnvrtc.so.12": {"-DMAJOR=99", "-DMINOR=0"}}, 13000,
-			[]string{"undefined symbol", "version 0 is none of 9 to 9", "ignored: nvrtcVersion: error 1"}},
+			[]string{"undefined symbol", "version 0 is none of 8 to 9", "ignored: nvrtcVersion: error 1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			folder := t.TempDir()

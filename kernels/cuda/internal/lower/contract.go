@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -31,6 +32,8 @@ type contraction struct {
 	number func(b, m, n ptx.Operand) ptx.Operand
 	sums   []sideSum // of operands, which its kernel finds too
 	dense  *Product  // where operands are matrices with lines that lie apart; nil where they are not
+
+	convolution *Convolution // nil where it is none
 }
 
 // axis is a length and the distance of its elements in memory.
@@ -178,10 +181,15 @@ func (s *scope) contract(n *ir.Node, root ir.Value, describe func(g *gen, n *ir.
 	}
 	rows, columns := (c.m+tile-1)/tile, (c.n+tile-1)/tile
 	parts := c.splits(rows * columns)
-	s.addUp(g, c, parts, out, n, root, func(to outcome) {
-		g.tiles(c, out, tile, rows, columns, parts, to)
-		g.launch([3]int{rows * columns * c.batch * parts, 1, 1}, 256)
-	})
+	write := func() {
+		s.addUp(g, c, parts, out, n, root, func(to outcome) {
+			g.tiles(c, out, tile, rows, columns, parts, to)
+			g.launch([3]int{rows * columns * c.batch * parts, 1, 1}, 256)
+		})
+	}
+	if !s.byLibrary(g, c, fmt.Sprintf("%dx%d", tile, tile), n, root, write) {
+		write()
+	}
 }
 
 const depth = 16 // columns of A in shared memory

@@ -79,7 +79,21 @@ func (g *gen) conv(n *ir.Node) contraction {
 	}
 	c.b = g.channelSide(n.Inputs[1], w.kernel[w.spatial+1], w.out)
 	c.number = g.channelNumber(w.y[w.spatial+1], w.out)
+	c.convolution = w.call(n.Op)
+	if w.pointwise() {
+		c.dense = &Product{M: c.m, N: c.n, K: c.k, Batch: 1, A: Matrix{Stride: w.in}, B: Matrix{Stride: w.out}}
+	}
 	return c
+}
+
+// pointwise reports whether each place of the result is made of one place alone: a product of matrices.
+func (w window) pointwise() bool {
+	for i := range w.spatial {
+		if w.kernel[i] != 1 || w.PadLow[i] != 0 || w.PadHigh[i] != 0 || w.Strides[i] != 1 {
+			return false
+		}
+	}
+	return w.Groups == 1
 }
 
 // channelSide is an operand whose rows, k, are whole channels of which a group has some.
@@ -165,6 +179,10 @@ func (g *gen) convInputGrad(n *ir.Node) contraction {
 		run:  common(w.out, channels),
 	}
 	c.number = g.channelNumber(w.x[w.spatial+1], w.in)
+	c.convolution = w.call(n.Op)
+	if w.pointwise() {
+		c.dense = &Product{M: c.m, N: c.n, K: c.k, Batch: 1, A: Matrix{Stride: w.out}, B: Matrix{Turned: true, Stride: w.out}}
+	}
 	return c
 }
 
@@ -199,5 +217,9 @@ func (g *gen) convKernelGrad(n *ir.Node) contraction {
 	}
 	c.b = g.channelSide(n.Inputs[1], w.y[w.spatial+1], w.out)
 	c.number = g.channelNumber(w.kernel[w.spatial+1], w.out)
+	c.convolution = w.call(n.Op)
+	if w.pointwise() {
+		c.dense = &Product{M: c.m, N: c.n, K: c.k, Batch: 1, A: Matrix{Turned: true, Stride: w.in}, B: Matrix{Stride: w.out}}
+	}
 	return c
 }

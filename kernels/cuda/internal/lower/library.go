@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -51,34 +53,87 @@ func dense(c contraction, x, y ir.Shape, axes [2][3][]int) *Product {
 	return p
 }
 
-// byLibrary lets a library make a product, where that is known to be faster than the kernel; write writes that. Sums
-// that a chain follows are float32 in memory, and a kernel computes the chain.
-func (s *scope) byLibrary(g *gen, c contraction, way way, n *ir.Node, root ir.Value, write func()) bool {
-	if s.options.Library == nil || c.dense == nil || s.guard.Space != Nowhere || !aligned(s.places[c.a.value], chunkBytes) || !aligned(s.places[c.b.value], chunkBytes) {
+// The libraries that may make products and convolutions.
+const (
+	BLAS = "cuBLASLt"
+	DNN  = "cuDNN"
+)
+
+// byLibrary lets a library make a product or a convolution, where one is known to be faster than the kernel of the
+// name; write writes that.
+func (s *scope) byLibrary(g *gen, c contraction, way string, n *ir.Node, root ir.Value, write func()) bool {
+	d := s.p.Type(n.Outputs[0]).DType
+	if s.options.Library == nil || s.guard.Space != Nowhere || !d.IsHalf() && d != ir.Float32 {
 		return false
 	}
+	for _, v := range []ir.Value{c.a.value, c.b.value} {
+		if s.p.Type(v).DType != d || !aligned(s.places[v], chunkBytes) {
+			return false
+		}
+	}
+	q := Question{Node: n, Ways: []string{way}, FLOPs: g.flops}
+	for _, v := range n.Inputs {
+		q.In = append(q.In, s.p.Type(v))
+	}
+	after := s.afterBytes(c, n, root)
+	if c.dense != nil {
+		q.Libraries, q.After = append(q.Libraries, BLAS), append(q.After, after)
+	}
+	call := c.convolution
+	if call != nil && call.fits() {
+		if call.Bias, call.ReLU, call.fused = s.biasAndReLU(n, root); call.fused {
+			after = s.afterBytes(c, n, n.Outputs[0])
+		}
+		q.Libraries, q.After = append(q.Libraries, DNN), append(q.After, after)
+	}
+	if len(q.Libraries) == 0 {
+		return false
+	}
+	library := s.options.Library(q)
+	switch {
+	case !slices.Contains(q.Libraries, library):
+		return false
+	case library == BLAS:
+		s.multiplied(g, c, n, root, write)
+	default:
+		s.convolved(g, c, n, root, write)
+	}
+	return true
+}
+
+// afterBytes is what other kernels read and write where a library makes the result of n.
+func (s *scope) afterBytes(c contraction, n *ir.Node, root ir.Value) (bytes int64) {
+	out := s.p.Type(n.Outputs[0])
+	if root != n.Outputs[0] {
+		bytes = int64(2*4*out.Shape.Size() + s.p.Type(root).Bytes() - out.Bytes())
+	}
+	for _, sum := range c.sums {
+		bytes += int64(s.p.Type(sum.n.Inputs[0]).Bytes())
+	}
+	return bytes
+}
+
+// librarian begins the step of a library's call.
+func (s *scope) librarian(g *gen, n *ir.Node, library string) Step {
+	d := s.p.Type(n.Outputs[0]).DType
+	s.plan.Products++
+	return Step{
+		Kind: Multiply, Scope: n.Scope, Op: n.Op, Name: n.Op.String() + " by " + library, FLOPs: g.flops, Tensor: d.IsHalf(),
+		TF32: d == ir.Float32 && s.options.TF32 && s.options.Capability >= 80,
+	}
+}
+
+// multiplied lets cuBLASLt make a product. Sums that a chain follows are float32 in memory, and a kernel computes the
+// chain.
+func (s *scope) multiplied(g *gen, c contraction, n *ir.Node, root ir.Value, write func()) {
 	out := s.p.Type(n.Outputs[0])
 	result, chain := out, root != n.Outputs[0]
 	if chain {
 		result.DType = ir.Float32
 	}
-	q := Question{Node: n, Ways: []string{way.String()}, FLOPs: g.flops}
-	for _, v := range n.Inputs {
-		q.In = append(q.In, s.p.Type(v))
-	}
-	if chain {
-		q.After = int64(2*result.Bytes() + s.p.Type(root).Bytes() - out.Bytes())
-	}
-	for _, sum := range c.sums {
-		q.After += int64(s.p.Type(sum.n.Inputs[0]).Bytes())
-	}
-	if !s.options.Library(q) {
-		return false
-	}
-	step := Step{Kind: Multiply, Scope: n.Scope, Op: n.Op, Name: n.Op.String() + " by cuBLASLt", FLOPs: g.flops, Tensor: out.DType.IsHalf(), TF32: !out.DType.IsHalf()}
+	step := s.librarian(g, n, BLAS)
 	step.Product = c.dense
-	step.Product.Number, step.Product.In, step.Product.Out, step.Product.TF32 = s.plan.Products, out.DType, result.DType, step.TF32
-	s.plan.Products++
+	step.Product.Number, step.Product.In, step.Product.Out, step.Product.TF32 = s.plan.Products-1, out.DType, result.DType, step.TF32
 	step.Body = s.collected(write)
 	to := s.places[root]
 	if chain {
@@ -97,7 +152,6 @@ func (s *scope) byLibrary(g *gen, c contraction, way way, n *ir.Node, root ir.Va
 		s.arena.give(to.Offset, result.Bytes())
 	}
 	*s.steps = append(*s.steps, step)
-	return true
 }
 
 // collected returns what would be put after the steps so far, and does not count it.

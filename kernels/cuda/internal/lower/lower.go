@@ -22,8 +22,9 @@ type Options struct {
 	Hopper bool
 	// Pick says which of several kernels is fastest for a product or a convolution; nil: the usual one is taken.
 	Pick func(q Question) int
-	// Library reports whether a library is faster than the kernel that the question names; nil: there is none.
-	Library func(q Question) bool
+	// Library names the library that is faster than the kernel which the question names, "" for none; nil: there is
+	// none.
+	Library func(q Question) string
 }
 
 // Question is which way of computing a node is fastest.
@@ -33,7 +34,9 @@ type Question struct {
 	Ways  []string // their names, which stay the same
 	Usual int      // the one that is taken where none was measured
 	FLOPs int64    // of the node
-	After int64    // bytes that other kernels read and write where a library makes the product
+	// Libraries are those that could make it instead. After are the bytes that other kernels read and write then.
+	Libraries []string
+	After     []int64
 }
 
 // lowering is what the scopes of a program share.

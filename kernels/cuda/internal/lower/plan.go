@@ -61,7 +61,7 @@ const (
 	While             // Head, then Body where the byte at Predicate is not 0, and again
 	Collect           // a collective over Values
 	Await             // for the collectives until that of this Number
-	Multiply          // Product by a library, then Head; Body where that is not possible
+	Multiply          // Before, Product or Convolution by a library, then Head; Body where that is not possible
 )
 
 // Step is one thing to do, in order.
@@ -80,8 +80,11 @@ type Step struct {
 	Tensor bool   // by tensor cores, of elements of 16 bits
 	TF32   bool   // by tensor cores, of float32
 
-	// Product is what a library multiplies: Args are the operands, the result and the library's own memory.
+	// Product is what cuBLASLt multiplies: Args are the operands, the result and the library's own memory.
 	Product *Product
+	// Convolution is what cuDNN makes: Args are x, w, y, the bias, and the library's own memory.
+	Convolution *Convolution
+	Before      []Step
 
 	Loop, Length int
 	Reverse      bool
@@ -137,7 +140,7 @@ type Plan struct {
 	Collects   int // collectives of several replicas, loops counted once
 	Beside     int // of these, those that go on beside kernels
 	Tickets    int // how many there are
-	Products   int // that a library makes, numbered from 0
+	Products   int // and convolutions that libraries make, numbered from 0
 	// Fixed says that all runs do the same launches, so that they can be captured.
 	Fixed bool
 }

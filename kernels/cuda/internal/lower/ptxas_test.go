@@ -155,6 +155,18 @@ func TestAssemblerOfReductions(t *testing.T) {
 	}
 }
 
+// The assembler takes what goes before and after calls of libraries.
+func TestAssemblerBesideLibraries(t *testing.T) {
+	ptxas := assembler(t)
+	for _, library := range []string{lower.BLAS, lower.DNN} {
+		var kernels []string
+		for _, p := range tensorPrograms(t) {
+			kernels = appendKernels(t, kernels, p, lower.Options{Capability: 80, Library: func(lower.Question) string { return library }})
+		}
+		inBatches(t, ptxas, "sm_80", ptx.HeaderAmpere+ptx.Dynamic, kernels, 255)
+	}
+}
+
 // pooling is pooling by windows that overlap, with its gradients.
 func pooling(t testing.TB, d ir.DType, window int) *ir.Program {
 	p := ir.New("pooling")

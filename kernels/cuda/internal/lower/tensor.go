@@ -95,7 +95,7 @@ func (s *scope) multiply(g *gen, c contraction, u *unit, out ir.Type, n *ir.Node
 			g.launch([3]int{blocks * c.batch * parts, 1, 1}, t.block)
 		})
 	}
-	if !s.byLibrary(g, c, way, n, root, write) {
+	if !s.byLibrary(g, c, way.String(), n, root, write) {
 		write()
 	}
 }

@@ -38,7 +38,7 @@ func write(w io.Writer) {
 		all[how] = append(all[how], fmt.Sprintf("`%v`", op))
 	}
 	fmt.Fprint(w, "# Operations on NVIDIA GPUs\n\n")
-	fill(w, strings.Fields("How each operation of a program runs there. This page is generated from the code, and compared with it in each check: `go run ./kernels/cuda/internal/lower/table`. No operation runs on the host, and every one runs without NVIDIA's libraries; large products may be cuBLASLt's, as docs/cuda.md says."))
+	fill(w, strings.Fields("How each operation of a program runs there. This page is generated from the code, and compared with it in each check: `go run ./kernels/cuda/internal/lower/table`. No operation runs on the host, and every one runs without NVIDIA's libraries; large products may be cuBLASLt's and large convolutions cuDNN's, as docs/cuda.md says."))
 	for _, g := range groups {
 		fmt.Fprintf(w, "\n## %s\n\n", g.title)
 		fill(w, strings.Fields(g.text))

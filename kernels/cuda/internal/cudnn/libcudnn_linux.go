@@ -1,0 +1,165 @@
+package cudnn
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	"golang.org/x/sys/unix"
+)
+
+// The library is called by what its header calls the backend: descriptors with attributes, which stayed the same from
+// version 8 to 9. The calls of one function for each kind of convolution are older, do not know these paddings, and are
+// being taken away.
+
+// library is libcudnn, with a handle for the device of a context.
+type library struct {
+	handle uintptr
+	calls  [callCount]uintptr
+	reason func(Status) *byte
+}
+
+const (
+	create = iota
+	destroy
+	setStream
+	descCreate
+	descDestroy
+	descSet
+	descGet
+	descFinalize
+	execute
+	callCount
+)
+
+var names = [callCount]string{
+	"cudnnCreate", "cudnnDestroy", "cudnnSetStream", "cudnnBackendCreateDescriptor", "cudnnBackendDestroyDescriptor", "cudnnBackendSetAttribute",
+	"cudnnBackendGetAttribute", "cudnnBackendFinalize", "cudnnBackendExecute",
+}
+
+// Open loads the library at a path for the device of the current context.
+func Open(path string) (API, error) {
+	l, err := load(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.call(create, uintptr(unsafe.Pointer(&l.handle))); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func load(path string) (*library, error) {
+	at, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_GLOBAL) // it loads other files of its own, which look for its symbols
+	if err != nil {
+		return nil, fmt.Errorf("cudnn: %w", err)
+	}
+	l := &library{}
+	var missing []error
+	for i, name := range names {
+		l.calls[i], err = purego.Dlsym(at, name)
+		missing = append(missing, err)
+	}
+	reason, err := purego.Dlsym(at, "cudnnGetErrorString")
+	if err := errors.Join(append(missing, err)...); err != nil {
+		return nil, fmt.Errorf("cudnn: %s: %w", path, err)
+	}
+	purego.RegisterFunc(&l.reason, reason)
+	return l, nil
+}
+
+func (l *library) check(s Status, call string) error {
+	if s == 0 {
+		return nil
+	}
+	text := "a failure that is not known"
+	if c := l.reason(s); c != nil {
+		text = unix.BytePtrToString(c)
+	}
+	return &Error{call, s, text}
+}
+
+// call makes a call with integers and pointers.
+//
+//go:uintptrescapes
+func (l *library) call(which int, args ...uintptr) error {
+	r, _, _ := purego.SyscallN(l.calls[which], args...)
+	if r == 0 {
+		return nil
+	}
+	return l.check(Status(int32(r)), names[which])
+}
+
+// Close gives the handle back.
+func (l *library) Close() error { return l.call(destroy, l.handle) }
+
+// convolution is a plan of the library, and the descriptors that it is made of.
+type convolution struct {
+	l    *library
+	made []uintptr
+	plan uintptr
+	ids  []int64
+	pack uintptr // of addresses
+	at   Places
+}
+
+// Prepare makes descriptors and asks for an engine.
+func (l *library) Prepare(p Problem) (Convolution, error) {
+	c := &convolution{l: l}
+	graph, err := c.graph(p.flat())
+	if err == nil {
+		err = c.choose(graph, p)
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Run allocates nothing where the addresses are those of the run before.
+func (c *convolution) Run(at Places, stream uint64) error {
+	if c.pack == 0 || c.at != at {
+		if err := c.bind(at); err != nil {
+			return err
+		}
+	}
+	if err := c.l.call(setStream, c.l.handle, uintptr(stream)); err != nil {
+		return err
+	}
+	err := c.l.call(execute, c.l.handle, c.plan, c.pack)
+	runtime.KeepAlive(c)
+	return err
+}
+
+// bind tells the library the addresses.
+func (c *convolution) bind(at Places) error {
+	if c.pack != 0 {
+		err := c.l.call(descDestroy, c.pack)
+		if c.pack = 0; err != nil {
+			return err
+		}
+	}
+	b := &builder{l: c.l}
+	pack := b.create(variantPack)
+	addresses := []uint64{at.X, at.W, at.Y, at.Bias}[:len(c.ids)]
+	set(b, pack, packIDs, typeInt64, c.ids...)
+	set(b, pack, packAddresses, typePointer, addresses...)
+	set(b, pack, packWorkspace, typePointer, at.Workspace)
+	b.finalize(pack)
+	if b.err != nil {
+		b.drop()
+		return b.err
+	}
+	c.pack, c.at = pack, at
+	return nil
+}
+
+// Close gives the descriptors back.
+func (c *convolution) Close() {
+	b := &builder{l: c.l, made: append(c.made, c.pack)}
+	b.drop()
+	c.made, c.pack, c.plan = nil, 0, 0
+}
