@@ -13,7 +13,7 @@ import (
 // it looks for NaN, and writes the batch to the memory that a device copies from.
 type ahead struct {
 	look atomic.Bool // for NaN
-	to   atomic.Pointer[staging]
+	to   atomic.Pointer[[]*staging]
 
 	mu      sync.Mutex
 	batches []*preparedBatch
@@ -30,6 +30,7 @@ type preparedBatch struct {
 
 // staging says where the parts of a batch go: those of one instance of a function.
 type staging struct {
+	inst    *distribute.Instance
 	columns []stagedColumn
 	inputs  [][]kernels.Stager // of each replica and column
 	sizes   []int              // examples on each replica
@@ -69,9 +70,33 @@ func (a *ahead) prepare(b *data.Batch) {
 	}
 	p.drop() // what nobody took
 	p.clean = a.look.Load() && isClean(b)
-	if to := a.to.Load(); to != nil && to.fits(b) {
+	if to := a.stagingFor(func(s *staging) bool { return s.fits(b) }); to != nil {
 		p.stage(to)
 	}
+}
+
+// mostStagings is for how many instances batches are staged: those of whole batches, and of shorter last ones.
+const mostStagings = 4
+
+// stagingFor returns the newest that is wanted, nil for none.
+func (a *ahead) stagingFor(wanted func(*staging) bool) *staging {
+	if list := a.to.Load(); list != nil {
+		for _, s := range *list {
+			if wanted(s) {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+// stageFor has batches staged for another instance.
+func (a *ahead) stageFor(s *staging) {
+	list := []*staging{s}
+	if old := a.to.Load(); old != nil {
+		list = append(list, (*old)[:min(len(*old), mostStagings-1)]...)
+	}
+	a.to.Store(&list)
 }
 
 // close gives back what nobody took. The goroutine that fills batches has ended.
@@ -159,7 +184,7 @@ func (f *binder) stagingOf(p *parts, b *data.Batch) *staging {
 	if f.pads || f.filled || f.part > 0 || len(f.columns) == 0 || p.rows() != f.rows {
 		return nil
 	}
-	s := &staging{sizes: f.sizes, skip: f.skip, rows: f.rows}
+	s := &staging{inst: f.inst, sizes: f.sizes, skip: f.skip, rows: f.rows}
 	for replica, n := range f.sizes {
 		var inputs []kernels.Stager
 		for i := range f.columns {
@@ -200,28 +225,41 @@ func shareMemory(a, b data.Array) bool {
 // from says where the parts come from: a batch of a source.
 func (p *parts) from(src source, b *data.Batch) {
 	p.batch, p.ahead, p.prepared = b, nil, nil
-	if s, ok := src.(*loaderSource); ok {
-		p.ahead, p.prepared = &s.ahead, s.ahead.of(b)
+	if a := aheadOf(src); a != nil {
+		p.ahead, p.prepared = a, a.of(b)
 	}
 }
 
 // load makes a batch the inputs of an instance, and returns it. What was prepared of the batch is used.
 func (f *binder) load(p *parts) (*distribute.Instance, error) {
+	if n := p.rows(); p.ahead != nil && !f.fits(p, n) {
+		if err := f.acquire(p, n); err != nil {
+			return nil, err
+		}
+	}
+	if p.ahead != nil && !f.planned {
+		f.plan(p)
+	}
 	if f.takes(p) {
 		return f.inst, p.prepared.send()
 	}
-	inst, err := f.loadRows(p, 0, p.rows())
-	if err == nil && p.ahead != nil && !f.planned {
-		f.planned = true
-		f.staging = f.stagingOf(p, p.batch)
-		p.ahead.to.Store(f.staging)
+	return f.loadRows(p, 0, p.rows())
+}
+
+// plan has the batches that fit the current instance staged for it.
+func (f *binder) plan(p *parts) {
+	f.planned = true
+	if f.staging = p.ahead.stagingFor(func(s *staging) bool { return s.inst == f.inst }); f.staging != nil {
+		return
 	}
-	return inst, err
+	if f.staging = f.stagingOf(p, p.batch); f.staging != nil {
+		p.ahead.stageFor(f.staging)
+	}
 }
 
 // takes reports whether a batch has been staged for the current instance.
 func (f *binder) takes(p *parts) bool {
-	if p.prepared == nil || p.prepared.to == nil || p.prepared.to != f.staging || !f.fits(p, p.rows()) {
+	if p.prepared == nil || p.prepared.to == nil || p.prepared.to != f.staging {
 		return false
 	}
 	all := components(p.batch)

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/kernels/cpu/rows"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/losses"
@@ -122,12 +123,12 @@ func firstNaN(a data.Array) (int, error) {
 	}
 	raw := a.Data
 	if a.DType() == ir.Float32 {
-		if !holdsNaN32(raw) {
+		if rows.NoNaN(raw, 4) || !holdsNaN32(raw) {
 			return -1, nil
 		}
 		return placeOfNaN(a), nil
 	}
-	if !holdsNaN64(raw) {
+	if rows.NoNaN(raw, 8) || !holdsNaN64(raw) {
 		return -1, nil
 	}
 	return placeOfNaN(a), nil

@@ -209,7 +209,7 @@ func (p *prediction) compute(ctx context.Context, from, n int) error {
 	if err := p.takeBinder(n); err != nil {
 		return err
 	}
-	inst, err := p.binder.loadRows(&p.parts, from, n)
+	inst, err := p.load(from, n)
 	if err != nil {
 		return err
 	}
@@ -222,6 +222,14 @@ func (p *prediction) compute(ctx context.Context, from, n int) error {
 		return err
 	}
 	return p.collect(inst, n)
+}
+
+// load makes examples the inputs of an instance: a whole batch of a dataset may have been staged.
+func (p *prediction) load(from, n int) (*distribute.Instance, error) {
+	if p.parts.ahead != nil && from == 0 && n == p.parts.rows() {
+		return p.binder.load(&p.parts)
+	}
+	return p.binder.loadRows(&p.parts, from, n)
 }
 
 // takeBinder makes p.binder one that has an instance for n examples, if there is one that no other call uses.
@@ -267,6 +275,7 @@ func (p *prediction) putBinder() {
 		return
 	}
 	f.forget()
+	f.planned, f.staging = false, nil // for the next one's data
 	m := p.m
 	m.mu.Lock()
 	list := &m.predictions.binders

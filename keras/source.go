@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/kernels/cpu"
 )
 
 // source hands out the batches of a run, one epoch after the other.
@@ -38,7 +39,11 @@ func (m *Model) newSource(ds data.Dataset, c *fitConfig, batchSize, steps int, s
 		if batchSize != 0 {
 			return nil, fmt.Errorf("keras: %s: BatchSize is %d, but a dataset brings its own batches; leave the option out, or use Batch of the dataset", c.what, batchSize)
 		}
-		return &datasetSource{ds: ds, limit: steps, known: -1}, nil
+		src := &datasetSource{ds: ds, limit: steps, known: -1}
+		if m.hasOwnMemory() {
+			src.ahead = &ahead{}
+		}
+		return src, nil
 	}
 	if arrays == nil {
 		return nil, fmt.Errorf("keras: %s: the data are nil; pass data.Arrays(x, y) or a data.Dataset", c.what)
@@ -140,17 +145,22 @@ type datasetSource struct {
 	ctx     context.Context // of the pass
 	epoch   int
 	opened  int // the epoch that the pass was begun for
-	pull    func() (data.Batch, error, bool)
+	pull    func() (*data.Batch, error, bool)
 	stop    func()
 	current data.Batch
-	count   int  // batches of the pass
-	resumed bool // the pass began in an earlier epoch, and this one has asked for nothing yet
+	ahead   *ahead  // nil: batches are made when they are asked for
+	feeder  *feeder // of the pass, where there is ahead
+	count   int     // batches of the pass
+	resumed bool    // the pass began in an earlier epoch, and this one has asked for nothing yet
 }
 
 func (s *datasetSource) begin(ctx context.Context, epoch int) error {
 	s.ctx, s.epoch = ctx, epoch
 	if s.limit > 0 && s.pull != nil && s.count != s.known {
 		s.resumed = true
+		if s.feeder != nil {
+			s.feeder.allow(s.limit)
+		}
 		return nil // continues
 	}
 	s.open()
@@ -159,7 +169,21 @@ func (s *datasetSource) begin(ctx context.Context, epoch int) error {
 
 func (s *datasetSource) open() {
 	s.close()
-	s.pull, s.stop = iter.Pull2(s.ds.Batches(s.ctx, s.epoch))
+	if s.ahead != nil {
+		s.feeder = newFeeder(s.ctx, s.ds, s.epoch, s.limit, s.ahead)
+		if s.limit == 0 {
+			s.feeder.allow(0)
+		}
+		s.pull, s.stop = s.feeder.next, s.feeder.stop
+	} else {
+		pull, stop := iter.Pull2(s.ds.Batches(s.ctx, s.epoch))
+		s.stop = stop
+		s.pull = func() (*data.Batch, error, bool) {
+			batch, err, ok := pull()
+			s.current = batch
+			return &s.current, err, ok
+		}
+	}
 	s.count, s.resumed, s.opened = 0, false, s.epoch
 	if n, ok := data.Cardinality(s.ds); ok {
 		s.known = n
@@ -198,9 +222,8 @@ func (s *datasetSource) next() (*data.Batch, error) {
 	case err != nil:
 		return nil, err
 	}
-	s.current = batch
 	s.count++
-	return &s.current, nil
+	return batch, nil
 }
 
 func (s *datasetSource) steps() int {
@@ -213,15 +236,37 @@ func (s *datasetSource) steps() int {
 func (s *datasetSource) close() {
 	if s.stop != nil {
 		s.stop()
-		s.pull, s.stop = nil, nil
+		s.pull, s.stop, s.feeder = nil, nil, nil
 	}
 }
 
 // looksForNaN has batches looked at before they are needed, where that is possible.
 func looksForNaN(src source, look bool) {
-	if s, ok := src.(*loaderSource); ok && s.ahead.look.Load() != look {
-		s.ahead.look.Store(look)
+	if a := aheadOf(src); a != nil && a.look.Load() != look {
+		a.look.Store(look)
 	}
+}
+
+// aheadOf returns what prepares the batches of a source; nil where nobody does.
+func aheadOf(src source) *ahead {
+	switch s := src.(type) {
+	case *loaderSource:
+		return &s.ahead
+	case *datasetSource:
+		return s.ahead
+	}
+	return nil
+}
+
+// hasOwnMemory reports whether devices of the model compute in memory that the host does not share, so that batches can
+// be made and sent while they are at work.
+func (m *Model) hasOwnMemory() bool {
+	for _, d := range m.strategy.Devices() {
+		if d.Kind != cpu.Kind {
+			return true
+		}
+	}
+	return false
 }
 
 // checkText refuses strings for a model that takes no text.

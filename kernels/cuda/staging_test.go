@@ -49,18 +49,22 @@ func stagedRun(t *testing.T, seed uint64, devices ...string) []float64 {
 	if r.IntN(2) == 0 {
 		options = append(options, data.SampleWeight(w))
 	}
-	examples := data.Arrays(x, y, options...)
+	examples, evaluate := data.Dataset(data.Arrays(x, y, options...)), []keras.EvaluateOption{keras.BatchSize(batch)}
+	fit := []keras.FitOption{keras.BatchSize(batch)}
+	if seed%2 == 1 { // a pipeline, which brings its own batches
+		examples, evaluate, fit = data.FromTensorSlices(x, y, options...).Shuffle(9, seed).Batch(batch, false), nil, nil
+	}
 	stop := r.IntN(30)
-	fit := []keras.FitOption{keras.BatchSize(batch), keras.Epochs(3), keras.Callbacks(&callbacks.LambdaCallback{TrainBatchEnd: func(int, *callbacks.Logs) error {
+	fit = append(fit, keras.Epochs(3), keras.Callbacks(&callbacks.LambdaCallback{TrainBatchEnd: func(int, *callbacks.Logs) error {
 		if stop--; stop == 0 {
 			model.Stop()
 		}
 		return nil
-	}})}
+	}}))
 	if r.IntN(2) == 0 {
 		fit = append(fit, keras.ValidationData(examples))
 	}
-	if r.IntN(3) == 0 {
+	if seed%2 == 0 && r.IntN(3) == 0 {
 		fit = append(fit, keras.Shuffle(false))
 	}
 	var all []float64
@@ -71,7 +75,7 @@ func stagedRun(t *testing.T, seed uint64, devices ...string) []float64 {
 			all = append(all, h.Logs[name]...)
 		}
 	}
-	scores, err := model.Evaluate(t.Context(), examples, keras.BatchSize(batch))
+	scores, err := model.Evaluate(t.Context(), examples, evaluate...)
 	require.NoError(t, err)
 	out, err := model.Predict(t.Context(), examples)
 	require.NoError(t, err)
@@ -81,6 +85,7 @@ func stagedRun(t *testing.T, seed uint64, devices ...string) []float64 {
 // Batches that another goroutine wrote to the memory that devices copy from are those of a run on the CPU, whatever
 // their sizes, types and number.
 func TestStagedBatches(t *testing.T) {
+	var ahead [2]bool // of examples in memory, and of pipelines
 	for seed := range uint64(6) {
 		devices := 1 + int(seed)%3
 		f := fakedriver.New(fakedriver.Options{Devices: devices, Lag: time.Duration(seed%2) * 20 * time.Microsecond})
@@ -93,8 +98,12 @@ func TestStagedBatches(t *testing.T) {
 		}
 		got, want := stagedRun(t, seed, gpus...), stagedRun(t, seed, cpus...)
 		require.InDeltaSlice(t, want, got, 1e-4, "seed %d", seed)
+		d, err := b.device(kernels.Device{Kind: kind})
+		require.NoError(t, err)
+		ahead[seed%2] = ahead[seed%2] || len(d.stages) > 0
 		require.NoError(t, f.Fault())
 	}
+	require.Equal(t, [2]bool{true, true}, ahead, "whether batches were written ahead of time")
 }
 
 // What was staged for steps that never came is given back: memory of the host does not grow with the runs.
