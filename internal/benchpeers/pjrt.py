@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Measures training steps and predictions through a PJRT plugin beside JAX's jit on the same plugin: pjrt.py [--rounds N] [--secs S] [KEY...]
 
+The key dispatch is a program that squares four numbers in place, launched and waited for.
+
 Both workers answer each key in turn, round after round. A ratio is the least time of ours by the least of JAX's, of the processor and by the
 clock. Steps get their batches from host memory. Ours is that of Model.Fit, so it includes cutting batches, metrics and callbacks.
 --compile N measures first steps instead, each in N processes of its own: tracing, lowering, compiling and one step of a model that is there.
@@ -10,12 +12,16 @@ Environment: JAX_PY, a Python binary that has JAX, GO_WORKER, our worker's binar
 import argparse, os, sys
 import run
 
-KEYS = ["W1-sgd", "W1-adam", "W2-sgd", "W2-adam", "W3-mom", "W4-adamw", "W5-adam", "W1-b1", "W2-b1", "W1-b256", "W2-b256"]
+KEYS = ["W1-sgd", "W1-adam", "W2-sgd", "W2-adam", "W3-mom", "W4-adamw", "W5-adam", "W1-b1", "W2-b1", "W1-b256", "W2-b256", "dispatch"]
+
+
+def us(seconds):
+    return f"{seconds * 1e6:.{0 if seconds > 1e-4 else 1}f}"
 
 
 def first_steps(a, names):
     print("| workload | ours, s | JAX, s | ratio | ours, processor s | JAX's | ratio |\n|---|---|---|---|---|---|---|")
-    for key in a.keys:
+    for key in [k for k in a.keys if k != "dispatch"]:
         best = {}
         for r in range(a.compile):
             for n in names if r % 2 else names[::-1]:
@@ -40,7 +46,11 @@ def main():
     plugin = os.environ["GOKERAS_PJRT_PLUGIN"]
     run.WORKERS["ours"] = ([os.environ["GO_WORKER"], "--device", "xla:0"], {})
     run.WORKERS["jax"] = ([os.environ["JAX_PY"], "peer_jax.py"], {"PEER_JAX_PLUGIN": plugin})
-    variant = lambda worker, key: key + ":" + ({"ours": "predict", "jax": "jit"} if "-b" in key else {"ours": "fit", "jax": "fed"})[worker]
+
+    def variant(worker, key):
+        if key == "dispatch":
+            return key + {"ours": ":launch", "jax": ":jit"}[worker]
+        return key + ":" + ({"ours": "predict", "jax": "jit"} if "-b" in key else {"ours": "fit", "jax": "fed"})[worker]
     names = ["ours", "jax"]
     if a.compile:
         return first_steps(a, names)
@@ -63,7 +73,7 @@ def main():
     print("| workload | ours, us | JAX, us | ratio | ours, processor us | JAX's | ratio |\n|---|---|---|---|---|---|---|")
     for key in a.keys:
         (ow, oc), (jw, jc) = best[key, "ours"], best[key, "jax"]
-        print(f"| {key} | {ow * 1e6:.0f} | {jw * 1e6:.0f} | {ow / jw:.2f} | {oc * 1e6:.0f} | {jc * 1e6:.0f} | {oc / jc:.2f} |")
+        print(f"| {key} | {us(ow)} | {us(jw)} | {ow / jw:.2f} | {us(oc)} | {us(jc)} | {oc / jc:.2f} |")
     for w in workers.values():
         w.close()
 

@@ -30,6 +30,7 @@ type Backend struct {
 	loaded  atomic.Int64   // programs that came from the cache
 	hosts   *kernels.Hosts // that the devices belong to; nil: this process. See [Backend.Join]
 	dead    unreachable.List
+	lent    lent
 
 	once     sync.Once
 	client   *capi.Client
@@ -177,7 +178,7 @@ func (b *Backend) Close() error {
 		return nil
 	}
 	b.dead.Collect()
-	err := errors.Join(b.meshes.close(), b.client.Close())
+	err := errors.Join(b.meshes.close(), b.lent.close(), b.client.Close())
 	b.client, b.err = nil, errors.New("pjrt: the backend is closed")
 	return err
 }

@@ -21,12 +21,18 @@ type object struct {
 	client *capi.Client
 	handle uintptr
 	memory uintptr // that it lies in; 0: the default one of its device
+	lent   bool    // its contents are in memory of the host that is not the plugin's, and must not be replaced
 	users  atomic.Int32
 	remote atomic.Pointer[link] // of a run with other processes that makes or reads it; nil where there was none
 }
 
+// objects are used again: each step makes one for each of its results.
+var objects = sync.Pool{New: func() any { return &object{} }}
+
 func newObject(client *capi.Client, handle uintptr) *object {
-	o := &object{client: client, handle: handle}
+	o := objects.Get().(*object)
+	o.client, o.handle, o.memory, o.lent = client, handle, 0, false
+	o.remote.Store(nil)
 	o.users.Store(1)
 	return o
 }
@@ -36,12 +42,14 @@ func (o *object) share() *object {
 	return o
 }
 
-// release gives up one use; nil is no object.
+// release gives up one use; nil is no object. Who made it does not touch the object any more.
 func (o *object) release() error {
-	if o == nil || o.users.Add(-1) > 0 {
+	if o == nil || o.users.Add(-1) != 0 {
 		return nil
 	}
-	return o.client.Free(o.handle)
+	client, handle := o.client, o.handle
+	objects.Put(o)
+	return client.Free(handle)
 }
 
 // read copies the contents to host memory when they are there.
@@ -91,6 +99,8 @@ type buffer struct {
 	object *object // nil while nothing but zeros has been written
 	// meeting is the launch of several replicas that will replace the object when all have come; nil otherwise.
 	meeting *meeting
+
+	stages atomic.Pointer[stages] // nil before the first
 }
 
 // NewBuffer returns memory filled with zeros, which is taken when it is first used.
@@ -306,4 +316,7 @@ func (b *buffer) Discard() {
 	defer b.mu.Unlock()
 	b.settle()
 	b.replace(nil)
+	if s := b.stages.Swap(noStages); s != nil {
+		s.close(b.backend)
+	}
 }

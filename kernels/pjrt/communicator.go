@@ -106,6 +106,7 @@ func (g *group) bring(ctx context.Context, p *part) kernels.Event {
 	for _, stop := range m.stop {
 		stop()
 	}
+	event := p.event
 	if g.remote == nil {
 		m.err = p.session.run(g.place, m.parts, nil)
 	} else {
@@ -116,9 +117,12 @@ func (g *group) bring(ctx context.Context, p *part) kernels.Event {
 	if m.err != nil && g.err == nil {
 		g.err = m.err
 	}
+	for _, p := range m.parts {
+		p.over()
+	}
 	m.parts = nil // they hold what the buffers hold that wait for the meeting, in a circle
 	close(m.over)
-	return p.event
+	return event
 }
 
 // fits checks that a replica comes once, from its device, with the others' program.

@@ -198,6 +198,9 @@ type session struct {
 	replica int
 	alone   *placement // of a program for one replica
 	once    sync.Once
+
+	idle sync.Mutex
+	free []*part // of earlier launches
 }
 
 // NewSession checks the place.
@@ -250,6 +253,34 @@ type part struct {
 	inputs, outputs []*buffer // outputs has the input's buffer where that is replaced
 	objects         []*object // of the inputs, and the flag
 	keep            []int     // inputs whose memory the run must not take
+	alone           [1]*part  // itself
+}
+
+// newPart returns one whose lists have room.
+func (s *session) newPart() *part {
+	s.idle.Lock()
+	defer s.idle.Unlock()
+	if n := len(s.free); n > 0 {
+		p := s.free[n-1]
+		s.free, p.session = s.free[:n-1], s
+		return p
+	}
+	p := &part{session: s}
+	p.alone[0] = p
+	return p
+}
+
+// over makes the part available for another launch.
+func (p *part) over() {
+	clear(p.inputs)
+	clear(p.outputs)
+	clear(p.objects)
+	p.inputs, p.outputs, p.objects, p.keep = p.inputs[:0], p.outputs[:0], p.objects[:0], p.keep[:0]
+	s := p.session
+	p.session, p.queue, p.event = nil, nil, nil // what idles must not hold the session, which the collector looks for
+	s.idle.Lock()
+	defer s.idle.Unlock()
+	s.free = append(s.free, p)
 }
 
 // Launch hands a run to the plugin, or brings this replica's part to where it meets the others.
@@ -265,9 +296,13 @@ func (s *session) Launch(ctx context.Context, l kernels.Launch) kernels.Event {
 		return kernels.Completed(err)
 	}
 	if s.replicas == 1 {
-		err = s.run(s.alone, []*part{p}, nil)
-		p.event.err, p.event.known = err, err != nil
-		return p.event
+		event := p.event
+		err = s.run(s.alone, p.alone[:], nil)
+		event.mu.Lock()
+		defer event.mu.Unlock()
+		event.err, event.known = err, err != nil
+		p.over()
+		return event
 	}
 	c, ok := l.Communicator.(*communicator)
 	if !ok || c.Replicas() != s.replicas || c.Replica() != s.replica {
@@ -291,7 +326,14 @@ func (s *session) part(l kernels.Launch) (*part, error) {
 	if !ok || mine.device != s.device {
 		return nil, fmt.Errorf("pjrt: program %q runs on %v, the queue is one of %v", s.program.Name, s.device, q.Device())
 	}
-	p := &part{session: s, queue: mine, event: newLaunched(mine, own)}
+	p := s.newPart()
+	p.queue = mine
+	if own {
+		p.event = &launched{told: mine.told, own: mine}
+		s.backend.dead.Watch(p.event)
+	} else {
+		p.event = mine.event()
+	}
 	if err := p.bind(l.Inputs, l.Outputs); err != nil {
 		p.drop()
 		if !own {
@@ -337,20 +379,19 @@ func (p *part) bind(inputs, outputs []kernels.Buffer) error {
 		return err
 	}
 	p.objects = append(p.objects, flag)
-	p.keep = p.kept()
+	p.keep = p.kept(p.keep[:0])
 	return nil
 }
 
 // kept lists the inputs whose memory the run must not take although an output replaces them: their contents are wanted
 // elsewhere.
-func (p *part) kept() []int {
-	var keep []int
+func (p *part) kept(keep []int) []int {
 	for i, out := range p.session.program.Outputs {
 		if out.Alias < 0 {
 			continue
 		}
 		// The buffer and this part use the object; anybody else is one too many.
-		if p.outputs[i] != p.inputs[out.Alias] || p.objects[out.Alias].users.Load() > 2 {
+		if o := p.objects[out.Alias]; o.lent || p.outputs[i] != p.inputs[out.Alias] || o.users.Load() > 2 {
 			keep = append(keep, out.Alias)
 		}
 	}
@@ -377,7 +418,7 @@ func (p *part) drop() {
 		o.release()
 	}
 	p.objects = nil
-	if p.event.own {
+	if p.event.own != nil {
 		p.queue.Close()
 	}
 }
@@ -385,14 +426,16 @@ func (p *part) drop() {
 // run hands a run of the replicas of this process to the plugin, and puts its results into their buffers.
 func (e *executable) run(at *placement, parts []*part, remote *link) (err error) {
 	defer func() {
-		if errors.As(err, new(givenUp)) {
+		if isGivenUp(err) {
 			return // the plugin may still use what the run was given
 		}
 		for _, p := range parts {
 			for _, o := range p.objects {
-				err = errors.Join(err, o.release())
+				if failed := o.release(); failed != nil {
+					err = errors.Join(err, failed)
+				}
 			}
-			p.objects = nil
+			p.objects = p.objects[:0]
 		}
 	}()
 	c, err := e.on(at)
@@ -402,7 +445,7 @@ func (e *executable) run(at *placement, parts []*part, remote *link) (err error)
 	}
 	inputs := len(e.program.Inputs) + 1
 	l := c.launch(len(parts), inputs)
-	var keep []int
+	keep := parts[0].keep
 	for i, p := range parts {
 		for j, o := range p.objects {
 			if remote != nil {
@@ -410,19 +453,16 @@ func (e *executable) run(at *placement, parts []*part, remote *link) (err error)
 			}
 			l.Arguments(i)[j] = uint64(o.handle)
 		}
-		keep = append(keep, p.keep...)
+		if i > 0 {
+			keep = append(keep, p.keep...)
+		}
 	}
 	slices.Sort(keep)
-	keep = slices.Compact(keep)
-	if remote == nil {
-		err = e.backend.withRoom(func() error { return l.Run(keep) })
-	} else {
-		err = remote.run(l, keep)
-	}
+	err = e.start(l, slices.Compact(keep), remote)
 	if err != nil {
 		err = fmt.Errorf("pjrt: program %q on %v: %w", e.program.Name, at.devices, err)
 		e.failed(parts, err)
-		if !errors.As(err, new(givenUp)) {
+		if !isGivenUp(err) {
 			c.giveBack(l)
 		}
 		return err
@@ -439,17 +479,31 @@ func (e *executable) run(at *placement, parts []*part, remote *link) (err error)
 		results := l.Results(i)
 		var lost error
 		for j, b := range p.outputs {
-			lost = errors.Join(lost, b.keep(made(results[j])))
+			if failed := b.keep(made(results[j])); failed != nil {
+				lost = errors.Join(lost, failed)
+			}
 		}
 		own := made(results[len(p.outputs)])
 		p.queue.put(e.module, e.number, own, e.ahead, nil)
 		p.event.flag = own
 		if lost != nil {
 			p.queue.put(e.module, e.number, nil, 0, lost)
+			err = errors.Join(err, lost)
 		}
-		err = errors.Join(err, lost)
 	}
 	return err
+}
+
+// start makes the plugin's call, a second time where there was too little memory at first.
+func (e *executable) start(l *capi.Launch, keep []int, remote *link) error {
+	if remote != nil {
+		return remote.run(l, keep)
+	}
+	err := l.Run(keep)
+	if err == nil {
+		return nil
+	}
+	return e.backend.again(err, func() error { return l.Run(keep) })
 }
 
 // failed records in the replicas' queues that the plugin refused a run.

@@ -100,6 +100,8 @@ type givenUp struct{ error }
 
 func (e givenUp) Unwrap() error { return e.error }
 
+func isGivenUp(err error) bool { return err != nil && errors.As(err, new(givenUp)) }
+
 // await makes a call of the plugin, and gives it up where the others do not come. The call must own what it uses.
 func (l *link) await(ctx context.Context, call func() error) error {
 	done := make(chan error, 1)

@@ -27,11 +27,26 @@ type queue struct {
 	mu   sync.Mutex
 	flag *object // of the last launch; nil stands for zeros
 	err  error   // of the host's side: the plugin refused a launch, or its replicas did not meet
-	// modules that were launched since the last Wait, for the meaning of the flag.
-	modules map[int32]*stablehlo.Module
+	told *told
 	// meeting is the last launch that several replicas take part in; nil where it has been handed to the plugin.
 	meeting *meeting
 	under   []*object // way: the flags of the last launches, the oldest first
+	ring    []*launched
+	next    int // place in the ring of the next launch's event
+
+	data flagBytes // of Wait, which one goroutine at a time calls
+}
+
+// ringSize is how many launches of a queue are told apart. An event that is waited for after so many later launches
+// has become that of a later one.
+const ringSize = 256
+
+// told are the modules that a queue has launched since its last Wait, for the meaning of the flag. Events hold it and
+// not the queue, which holds them, so that the collector finds both.
+type told struct {
+	device  kernels.Device
+	mu      sync.Mutex
+	modules map[int32]*stablehlo.Module
 }
 
 // NewQueue opens a queue.
@@ -40,7 +55,7 @@ func (b *Backend) NewQueue(d kernels.Device) (kernels.Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &queue{backend: b, client: client, place: place, device: d, modules: map[int32]*stablehlo.Module{}}
+	q := &queue{backend: b, client: client, place: place, device: d, told: &told{device: d, modules: map[int32]*stablehlo.Module{}}}
 	b.dead.Watch(q)
 	return q, nil
 }
@@ -96,7 +111,7 @@ func (q *queue) put(m *stablehlo.Module, number int32, flag *object, ahead int, 
 		}
 		return
 	}
-	q.modules[number] = m
+	q.told.add(number, m)
 	q.flag.release()
 	q.flag = flag.share()
 	q.under = append(q.under, flag.share())
@@ -114,11 +129,25 @@ func (q *queue) forget(n int) {
 	q.under = slices.Delete(q.under, 0, n)
 }
 
-// failure waits for a launch and reads its flag.
-func (q *queue) failure(ctx context.Context, flag *object) error {
-	data := make([]byte, stablehlo.FlagType.Bytes())
-	if err := flag.read(ctx, data); err != nil {
-		return fmt.Errorf("pjrt: %v: %w", q.device, err)
+func (t *told) add(number int32, m *stablehlo.Module) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.modules[number] = m
+}
+
+func (t *told) clear() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	clear(t.modules)
+}
+
+// flagBytes is memory for a failure flag.
+type flagBytes [12]byte
+
+// failure waits for a launch and reads its flag into data.
+func (t *told) failure(ctx context.Context, flag *object, data *flagBytes) error {
+	if err := flag.read(ctx, data[:]); err != nil {
+		return fmt.Errorf("pjrt: %v: %w", t.device, err)
 	}
 	var words [3]int32
 	for i := range words {
@@ -127,9 +156,9 @@ func (q *queue) failure(ctx context.Context, flag *object) error {
 	if words[1] == 0 {
 		return nil
 	}
-	q.mu.Lock()
-	m := q.modules[words[0]]
-	q.mu.Unlock()
+	t.mu.Lock()
+	m := t.modules[words[0]]
+	t.mu.Unlock()
 	if m == nil {
 		return errors.New("pjrt: an earlier launch of this queue failed")
 	}
@@ -150,7 +179,7 @@ func (q *queue) Wait(ctx context.Context) error {
 	if flag == nil {
 		return err
 	}
-	failed := q.failure(ctx, flag)
+	failed := q.told.failure(ctx, flag, &q.data)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if failed == nil && q.flag == nil {
@@ -159,7 +188,7 @@ func (q *queue) Wait(ctx context.Context) error {
 		flag.release()
 	}
 	if failed != nil {
-		clear(q.modules)
+		q.told.clear()
 	}
 	if err == nil {
 		err = failed
@@ -173,7 +202,7 @@ func (q *queue) Close() {
 	q.Discard()
 }
 
-// Discard is Close of a queue that nobody can reach.
+// Discard is Close of a queue that nobody can reach. Events of it may still be waited for.
 func (q *queue) Discard() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -181,30 +210,52 @@ func (q *queue) Discard() {
 	q.forget(len(q.under))
 	q.flag.release()
 	q.flag = nil
+	for _, e := range q.ring {
+		e.mu.Lock()
+		if e.flag != nil || e.meeting != nil {
+			q.backend.dead.Watch(e)
+		}
+		e.mu.Unlock()
+	}
+	q.ring = nil
+}
+
+// event returns that of the next launch.
+func (q *queue) event() *launched {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.ring) < ringSize {
+		e := &launched{told: q.told}
+		q.ring = append(q.ring, e)
+		return e
+	}
+	e := q.ring[q.next]
+	q.next = (q.next + 1) % ringSize
+	e.Discard()
+	return e
 }
 
 // launched is the event of a launch.
 type launched struct {
-	queue *queue
-	own   bool   // the queue was made for this launch
+	told  *told
+	own   *queue // that was made for this launch; nil: another
 	group *group // that the launch met the other replicas in; nil for a single one
 
 	mu      sync.Mutex
 	meeting *meeting // that the launch waits for; nil where it has been handed to the plugin
 	flag    *object
+	data    flagBytes
 	known   bool
 	err     error
 }
 
-// newLaunched watches a launch. Who never waits for it leaves its flag to the collector.
-func newLaunched(q *queue, own bool) *launched {
-	e := &launched{queue: q, own: own}
-	q.backend.dead.Watch(e)
-	return e
+// Discard lets go of the flag of a launch that nobody will wait for, and makes the event that of another.
+func (e *launched) Discard() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_ = e.flag.release()
+	e.flag, e.meeting, e.group, e.known, e.err = nil, nil, nil, false, nil
 }
-
-// Discard lets go of the flag of a launch that nobody will wait for.
-func (e *launched) Discard() { _ = e.flag.release() }
 
 // Wait returns when the launch is over, with its error.
 func (e *launched) Wait(ctx context.Context) error {
@@ -222,7 +273,7 @@ func (e *launched) Wait(ctx context.Context) error {
 		e.err = e.meeting.err
 	}
 	if e.err == nil && e.flag != nil {
-		e.err = e.queue.failure(ctx, e.flag)
+		e.err = e.told.failure(ctx, e.flag, &e.data)
 	}
 	if e.err != nil && e.group != nil {
 		e.group.end(e.err)
@@ -230,8 +281,8 @@ func (e *launched) Wait(ctx context.Context) error {
 	e.known = true
 	e.flag.release()
 	e.flag = nil
-	if e.own {
-		e.queue.Close()
+	if e.own != nil {
+		e.own.Close()
 	}
 	return e.err
 }

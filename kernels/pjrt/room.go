@@ -11,9 +11,13 @@ import (
 // withRoom makes a call that takes memory of a device. Where there is too little, what belongs to models that nobody
 // can reach is given back, and the call is made once more.
 func (b *Backend) withRoom(call func() error) error {
-	err := call()
+	return b.again(call(), call)
+}
+
+// again is the second half of withRoom: err is that of the first call.
+func (b *Backend) again(err error, call func() error) error {
 	var e *capi.Error
-	if !errors.As(err, &e) || e.Code != capi.ResourceExhausted {
+	if err == nil || !errors.As(err, &e) || e.Code != capi.ResourceExhausted {
 		return err
 	}
 	b.dead.Collect()

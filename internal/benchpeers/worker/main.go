@@ -12,6 +12,8 @@
 // Variants of training: fit (Model.Fit, callbacks and history included, one epoch from its first to its last hook),
 // batch (Model.TrainOnBatch). Variant of prediction: predict (Model.PredictOnBatch, arrays in and out).
 //
+// dispatch:launch launches a program that does nearly nothing.
+//
 // The protocol: when every key is built and warm, the worker prints {"ready": [keys], "failed": {key: error}, "setup":
 // {key: seconds}, "first": {key: [seconds, processor time] of the first run, which compiles}}; then it answers each
 // line "KEY SECONDS" of its input with one line {"key", "steps", "wall", "real", "rate", "cpu", "flops", "rss", "peak",

@@ -60,6 +60,13 @@ func newJob(key string) (*job, error) {
 
 // newJobUnder builds the model under a strategy. Training has as many examples for each replica as it has on one.
 func newJobUnder(key string, s distribute.Strategy) (*job, error) {
+	if key == "dispatch:launch" {
+		name := device
+		if name == "" {
+			name = "cpu:0"
+		}
+		return newDispatch(name)
+	}
 	if strings.Contains(key, "@b") {
 		return newModelJob(key)
 	}

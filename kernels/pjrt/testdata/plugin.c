@@ -101,6 +101,7 @@ static error *error_code(uint64_t *a) { *(int *)&a[3] = ((error *)object(a[2]))-
 CALL(initialize, 64, 16) END
 CALL(attributes, 72, 32) a[2] = 0, a[3] = 0; END
 CALL(event_destroy, 80, 24) gone(EVENTS, object(a[2])); END
+CALL(event_ready, 88, 25) *(char *)&a[3] = 1; END
 CALL(event_await, 104, 24) END
 CALL(client_create, 120, 72) a[8] = (uint64_t)(uintptr_t)made(CLIENTS, 1); END
 CALL(client_destroy, 128, 24) gone(CLIENTS, object(a[2])); END
@@ -228,7 +229,7 @@ int64_t fake_calls(int64_t entry) { return calls[entry / 8]; }
 
 void *GetPjrtApi(void) {
 	const struct { int offset; void *function; } all[] = {
-		{40, error_destroy}, {48, error_message}, {56, error_code}, {64, initialize}, {72, attributes}, {80, event_destroy}, {104, event_await},
+		{40, error_destroy}, {48, error_message}, {56, error_code}, {64, initialize}, {72, attributes}, {80, event_destroy}, {88, event_ready}, {104, event_await},
 		{120, client_create}, {128, client_destroy}, {136, platform_name}, {152, platform_version}, {168, addressable}, {200, compile}, {216, from_host},
 		{224, description_id}, {232, description_process}, {240, description_attributes}, {248, description_kind}, {256, description_debug},
 		{272, device_description}, {296, device_memories}, {304, default_memory}, {320, memory_id}, {328, memory_kind}, {336, memory_debug},

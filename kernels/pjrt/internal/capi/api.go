@@ -20,6 +20,7 @@ const (
 	pluginInitialize         = 64
 	pluginAttributes         = 72
 	eventDestroy             = 80
+	eventIsReady             = 88
 	eventAwait               = 104
 	clientCreate             = 120
 	clientDestroy            = 128

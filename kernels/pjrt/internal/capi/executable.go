@@ -280,6 +280,8 @@ func (l *Launch) Run(keep []int) error {
 // nothing moves.
 func addressOf(w []uint64) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(w)))) }
 
+func addressOfBytes(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
+
 // Topology is a set of devices that need not be here.
 type Topology struct {
 	plugin *Plugin
