@@ -5,6 +5,7 @@ package pjrt_test
 import (
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -44,7 +45,12 @@ func TestSteadyLaunch(t *testing.T) {
 	}
 	batch, ctx := launch.Inputs[0].(kernels.Stager), t.Context()
 	step := func() {
-		if s := batch.Stage(); s == nil || batch.WriteStaged(s) != nil {
+		s := batch.Stage()
+		for s == nil { // a thread of the plugin that has not come to say that it is done
+			time.Sleep(time.Millisecond)
+			s = batch.Stage()
+		}
+		if batch.WriteStaged(s) != nil {
 			t.Fail()
 		}
 		if l.Session.Launch(ctx, launch).Wait(ctx) != nil {
