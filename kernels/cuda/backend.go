@@ -59,6 +59,7 @@ type backend struct {
 	measure func(way string, bytes int, run func(times int) error) (time.Duration, error)
 
 	pick   func(lower.Question) int // which kernel of several is taken; nil: those that were measured
+	stages int                      // see [lower.Options]
 	tuning *tuning                  // nil: nothing is measured
 
 	findBLAS func(driver int) libraries.Found // cuBLASLt; nil: it is not looked for

@@ -37,7 +37,8 @@ type session struct {
 	args            []uint64
 	loops           []int64
 	replica         int
-	timing          *timing       // of the launch that is being put into the stream
+	timing          *timing // of the launch that is being put into the stream
+	maps            map[*lower.Arg]tensorMap
 	called          []called      // of libraries, by number; nil where none was prepared yet
 	lane            driver.Handle // the stream of a small program; 0 is the device's first
 	aside           *aside        // for collectives beside the kernels; nil where there are none
@@ -351,6 +352,7 @@ func (s *session) while(step *lower.Step) error {
 
 func (s *session) kernel(step *lower.Step) (failed error) {
 	s.args = s.args[:0]
+	maps := 0
 	for i := range step.Args {
 		a := &step.Args[i]
 		switch a.Kind {
@@ -362,9 +364,16 @@ func (s *session) kernel(step *lower.Step) (failed error) {
 			s.args = append(s.args, uint64(s.executable.number))
 		case lower.Replica:
 			s.args = append(s.args, uint64(s.replica))
+		case lower.TensorMap:
+			m, err := s.tensorMap(step, a)
+			if err != nil {
+				return err
+			}
+			s.args = append(s.args, m[:]...)
+			maps++
 		}
 	}
-	c := driver.Config{Grid: [3]uint32{uint32(step.Grid[0]), uint32(step.Grid[1]), uint32(step.Grid[2])}, Block: uint32(step.Block), Shared: uint32(step.Shared), Stream: s.stream()}
+	c := driver.Config{Grid: [3]uint32{uint32(step.Grid[0]), uint32(step.Grid[1]), uint32(step.Grid[2])}, Block: uint32(step.Block), Shared: uint32(step.Shared), Maps: maps, Stream: s.stream()}
 	if t := s.timing; t != nil {
 		if err := t.start(s.device, step, c.Stream); err != nil {
 			return err

@@ -106,6 +106,11 @@ func candidates(q lower.Question) []int {
 			all = append(all, i)
 		}
 	}
+	for _, i := range slices.Clone(all) { // the same tiles with operands copied in bulk
+		if twin := slices.Index(q.Ways, q.Ways[i]+lower.BulkMark); twin >= 0 && !slices.Contains(all, twin) {
+			all = append(all, twin)
+		}
+	}
 	return all
 }
 

@@ -60,6 +60,7 @@ type Config struct {
 	Grid   [3]uint32
 	Block  uint32 // threads
 	Shared uint32 // bytes besides those of the kernel
+	Maps   int    // parameters that are tensor maps: the last words of the arguments
 	Stream Handle
 }
 
@@ -129,6 +130,9 @@ type API interface {
 	// AllowShared lets launches of the function take so much shared memory, where that is more than DefaultShared.
 	AllowShared(function Handle, bytes int) Result
 	Launch(function Handle, c Config, args []uint64) Result
+	// EncodeTensorMap describes memory to kernels that copy in bulk. Drivers before CUDA 12.0 cannot, which is
+	// NotFound.
+	EncodeTensorMap(a Address, t Tiled) (TensorMap, Result)
 
 	BeginCapture(stream Handle) Result
 	EndCapture(stream Handle) (graph Handle, r Result)

@@ -75,6 +75,7 @@ type library struct {
 	errorName, errorString                                       func(Result, **byte) Result
 
 	eventElapsed func(*float32, Handle, Handle) Result
+	encodeTiled  func(unsafe.Pointer, int32, uint32, Address, *uint64, *uint64, *uint32, *uint32, int32, int32, int32, int32) Result // nil: the driver has none
 
 	hot [hotCalls]uintptr
 	mu  sync.Mutex
@@ -136,6 +137,9 @@ func bind(handle uintptr, path string) (API, error) {
 			continue
 		}
 		purego.RegisterFunc(to, symbol)
+	}
+	if symbol, err := purego.Dlsym(handle, "cuTensorMapEncodeTiled"); err == nil {
+		purego.RegisterFunc(&l.encodeTiled, symbol)
 	}
 	for i, name := range hotNames {
 		symbol, err := purego.Dlsym(handle, name)
@@ -411,9 +415,13 @@ func (l *library) Launch(f Handle, c Config, args []uint64) Result {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	pointers, values := l.block[:maxArgs], l.block[maxArgs:2*maxArgs]
-	for i, a := range args {
-		values[i] = a
-		pointers[i] = uint64(uintptr(unsafe.Pointer(&values[i])))
+	copy(values, args)
+	n := 0
+	for at := 0; at < len(args); n++ {
+		pointers[n] = uint64(uintptr(unsafe.Pointer(&values[at])))
+		if at++; at > len(args)-c.Maps*TensorMapWords {
+			at += TensorMapWords - 1
+		}
 	}
 	k := l.args[launchKernel][:11]
 	k[0] = uintptr(f)

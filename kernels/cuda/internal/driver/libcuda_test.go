@@ -133,6 +133,46 @@ func TestBinding(t *testing.T) {
 	require.NoError(t, d.Close())
 }
 
+// Descriptions of matrices arrive in the library, and what it makes of them in kernels, behind the other arguments.
+func TestTensorMaps(t *testing.T) {
+	api := library(t)
+	d, err := driver.NewDevice(api, 1)
+	require.NoError(t, err)
+	require.NoError(t, d.Enter())
+	defer func() { d.Leave(); require.NoError(t, d.Close()) }()
+	a := ok[driver.Address](t)(api.Alloc(512, d.Stream))
+	matrix := driver.Tiled{Rank: 2, Lengths: [3]int{100, 70}, Strides: [2]int{208}, Box: [3]int{64, 128}}
+	batch := driver.Tiled{BFloat16: true, Rank: 3, Lengths: [3]int{64, 9, 5}, Strides: [2]int{128, 1152}, Box: [3]int{64, 256, 1}}
+	one := ok[driver.TensorMap](t)(api.EncodeTensorMap(a, matrix))
+	other := ok[driver.TensorMap](t)(api.EncodeTensorMap(a+16, batch))
+	assert.Equal(t, []uint64{uint64(a), 6, 2, 100, 70, 0, 208, 0, 64, 128, 0}, one[:11])
+	assert.Equal(t, []uint64{uint64(a) + 16, 9, 3, 64, 9, 5, 128, 1152, 64, 256, 1}, other[:11])
+	for _, wrong := range []func(t *driver.Tiled){
+		func(t *driver.Tiled) { t.Rank = 1 }, func(t *driver.Tiled) { t.Lengths[1] = 0 }, func(t *driver.Tiled) { t.Strides[0] = 200 },
+		func(t *driver.Tiled) { t.Strides[0] = 1 << 40 }, func(t *driver.Tiled) { t.Box[1] = 257 }, func(t *driver.Tiled) { t.Box[0] = 32 },
+	} {
+		m := matrix
+		wrong(&m)
+		_, r := api.EncodeTensorMap(a, m)
+		assert.Equal(t, driver.InvalidValue, r, "%+v", m)
+	}
+	_, r := api.EncodeTensorMap(a+8, matrix)
+	assert.Equal(t, driver.InvalidValue, r, "an address between chunks")
+
+	module, _, r := api.LoadModule("good")
+	require.Equal(t, driver.Success, r)
+	function := ok[driver.Handle](t)(api.Function(module, "kernel_0"))
+	args := append(append([]uint64{uint64(a)}, one[:]...), other[:]...)
+	require.Equal(t, driver.Success, api.Launch(function, driver.Config{Grid: [3]uint32{1, 1, 1}, Block: 32, Shared: 128, Maps: 2, Stream: d.Stream}, args))
+	host := ok[[]byte](t)(api.HostAlloc(256))
+	require.Equal(t, driver.Success, api.CopyToHost(host, a, d.Stream))
+	for i, want := range args[1:] {
+		assert.Equal(t, want, binary.LittleEndian.Uint64(host[8*i:]), "word %d", i)
+	}
+	require.Equal(t, driver.Success, api.HostFree(host))
+	require.Equal(t, driver.Success, api.Free(a, d.Stream))
+}
+
 func TestNoDriver(t *testing.T) {
 	t.Setenv("GOKERAS_CUDA_PATH", t.TempDir())
 	if _, err := driver.Open(); err != nil {

@@ -17,16 +17,17 @@ import (
 
 // Options describe the fake.
 type Options struct {
-	Devices    int // 0 is 1
-	Version    int // of the driver; 0 is 12.4
-	Capability int // major·10+minor; 0 is 9.0
-	Memory     int64
-	NoPools    bool          // allocations in the order of a stream are not supported
-	Refuse     driver.Result // of cuInit
-	Order      ptxsim.Order
-	AnyContext bool // calls do not look for a context
-	Bus        int  // of device 0, after FirstBus
-	Clock      int  // in kHz; 0 is unknown
+	Devices      int // 0 is 1
+	Version      int // of the driver; 0 is 12.4
+	Capability   int // major·10+minor; 0 is 9.0
+	Memory       int64
+	NoPools      bool          // allocations in the order of a stream are not supported
+	Refuse       driver.Result // of cuInit
+	Order        ptxsim.Order
+	NoTensorMaps bool // as drivers before CUDA 12.0
+	AnyContext   bool // calls do not look for a context
+	Bus          int  // of device 0, after FirstBus
+	Clock        int  // in kHz; 0 is unknown
 	// MemoryClock is in kHz, of a bus of 5120 bits; 0 is unknown.
 	MemoryClock int
 	Races       bool // kernels whose threads race in global memory are wrong

@@ -147,6 +147,30 @@ func (f *Fake) Launch(h driver.Handle, c driver.Config, args []uint64) driver.Re
 	}))
 }
 
+// EncodeTensorMap looks at what is asked as a driver does, and that the matrix lies in one allocation.
+func (f *Fake) EncodeTensorMap(a driver.Address, t driver.Tiled) (driver.TensorMap, driver.Result) {
+	if f.options.NoTensorMaps {
+		return driver.TensorMap{}, driver.NotFound
+	}
+	if t == (driver.Tiled{}) { // asked only whether there is the call
+		return driver.TensorMap{}, driver.InvalidValue
+	}
+	r := f.enter("cuTensorMapEncodeTiled")
+	f.mu.Unlock()
+	if r != 0 {
+		return driver.TensorMap{}, r
+	}
+	end := 2 * (t.Lengths[0] - 1)
+	for i := 1; i < t.Rank; i++ {
+		end += (t.Lengths[i] - 1) * t.Strides[i-1]
+	}
+	if !t.Valid(a) || len(f.Memory.At(uint64(a))) < end+2 {
+		return driver.TensorMap{}, driver.InvalidValue
+	}
+	m := ptxsim.TensorMap{Address: uint64(a), Rank: t.Rank, Lengths: t.Lengths, Strides: t.Strides, Box: t.Box}
+	return driver.TensorMap(m.Words()), 0
+}
+
 // reaches checks that the device of a stream may use what arguments that are addresses point to.
 func (f *Fake) reaches(h driver.Handle, args []uint64) error {
 	f.mu.Lock()

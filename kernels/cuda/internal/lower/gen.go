@@ -16,6 +16,7 @@ type gen struct {
 	k        *ptx.Kernel
 	node     *ir.Node // that the kernel is for
 	args     []Arg
+	maps     []Arg // behind the others
 	pointers map[ir.Value]ptx.Operand
 	memo     map[read]ptx.Operand
 	exit     string // label of the end
@@ -92,7 +93,7 @@ func (g *gen) launch(grid [3]int, block int) {
 		g.failf(g.node, "its kernel reads and writes %d places, more than the %d parameters that a kernel may have", len(g.args), maxArgs)
 	}
 	g.k.MaxThreads = block
-	step := Step{Kind: Launch, Kernel: g.module.Add(g.k), Scope: g.node.Scope, Op: g.node.Op, Grid: grid, Block: block, Shared: g.k.Dynamic, Args: g.args, FLOPs: g.flops}
+	step := Step{Kind: Launch, Kernel: g.module.Add(g.k), Scope: g.node.Scope, Op: g.node.Op, Grid: grid, Block: block, Shared: g.k.Dynamic, Args: append(g.args, g.maps...), FLOPs: g.flops}
 	step.Name, step.Bytes = g.describe()
 	if step.Tensor = g.k.Ampere; step.Tensor && g.p.Type(g.node.Inputs[0]).DType == ir.Float32 {
 		step.Tensor, step.TF32 = false, true

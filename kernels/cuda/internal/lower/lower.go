@@ -20,6 +20,11 @@ type Options struct {
 	TF32 bool
 	// Hopper says that all devices are of compute capability 9.0: warp groups of them multiply 16-bit floats.
 	Hopper bool
+	// Bulk says that the driver describes matrices for bulk copies, which devices of 9.0 have.
+	Bulk bool
+	// Stages, if not 0, is how many stages of operands kernels for warp groups have at most. Tests take few, so that
+	// they are filled again.
+	Stages int
 	// Pick says which of several kernels is fastest for a product or a convolution; nil: the usual one is taken.
 	Pick func(q Question) int
 	// Library names the library that is faster than the kernel which the question names, "" for none; nil: there is

@@ -37,18 +37,30 @@ type Stride struct {
 type ArgKind uint8
 
 // The kinds of arguments: the address of a place, the address of the queue's failure flag, the number that tells the
-// program apart in it, the number of the replica.
+// program apart in it, the number of the replica, the description of a matrix.
 const (
 	Address ArgKind = iota
 	Flag
 	Number
 	Replica
+	TensorMap // of a matrix at a place; such arguments come last
 )
 
 // Arg is an argument of a kernel.
 type Arg struct {
 	Kind  ArgKind
 	Place Place
+	Tiled Tiled
+}
+
+// Tiled is a matrix of elements of 16 bits, or a batch of them, and the part that kernels copy at once. Lists begin
+// with what is fastest in memory.
+type Tiled struct {
+	BFloat16 bool
+	Rank     int
+	Lengths  [3]int
+	Strides  [2]int // bytes from line to line, and from matrix to matrix
+	Box      [3]int
 }
 
 // StepKind says what a step is.

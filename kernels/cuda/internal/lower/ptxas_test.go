@@ -123,11 +123,11 @@ func TestAssemblerOfWarpGroups(t *testing.T) {
 	ptxas := assembler(t)
 	var kernels []string
 	for i, p := range tensorPrograms(t) {
-		for way := range 6 {
+		for way := range 12 {
 			if i%5 != way%5 && (testing.Short() || i%5 > 2) {
 				continue
 			}
-			o := lower.Options{Capability: 90, Hopper: true, Pick: func(lower.Question) int { return way }}
+			o := lower.Options{Capability: 90, Hopper: true, Bulk: true, Pick: func(lower.Question) int { return way }}
 			if plan, err := lower.Program(p, o); err == nil && strings.Contains(plan.Text, "wgmma") {
 				kernels = appendKernels(t, kernels, p, o)
 			}

@@ -76,6 +76,9 @@ func (t *tensor) columns() int { return (t.c.n + t.n - 1) / t.n }
 // sharedBytes is what the launch gives.
 func (t *tensor) sharedBytes() int {
 	bytes := max(t.stages*t.stage, t.staged())
+	if t.bulk {
+		bytes += t.stages * 2 * mbarrierBytes
+	}
 	if t.group {
 		bytes += patternBytes // to begin where a pattern does
 	}
@@ -92,7 +95,7 @@ func (s *scope) multiply(g *gen, c contraction, u *unit, out ir.Type, n *ir.Node
 		parts := c.splits(blocks)
 		s.addUp(g, c, parts, out, n, root, func(to outcome) {
 			t.write(parts, to)
-			g.launch([3]int{blocks * c.batch * parts, 1, 1}, t.block)
+			g.launch([3]int{blocks * c.batch * parts, 1, 1}, t.threads())
 		})
 	}
 	if !s.byLibrary(g, c, way.String(), n, root, write) {
@@ -118,9 +121,29 @@ func (t *tensor) write(parts int, to outcome) {
 	length = (length + t.depth - 1) / t.depth * t.depth
 	first := g.mov(ptx.B32, g.times(t.part, length))
 	limit := k.Op(ptx.B32, "min.u32", g.mov(ptx.B32, g.add(first, ptx.Int32(int64(length)))), ptx.Int32(int64(t.c.k)))
+	summing, add := t.addSums()
+	if t.bulk {
+		t.writeBulk(first, limit, add)
+	} else {
+		t.writeCopies(first, limit, add)
+	}
+	t.results(to.element)
+	g.handOut(summing, t.part, to.side)
+}
+
+// threads is how many a block has: those that multiply, and the warp that copies in bulk.
+func (t *tensor) threads() int {
+	if t.bulk {
+		return t.block + 32
+	}
+	return t.block
+}
+
+// writeCopies writes the loop over k where all threads copy.
+func (t *tensor) writeCopies(first, limit ptx.Operand, add func(stage ptx.Operand)) {
+	g, k := t.gen, t.k
 	fillA, fillB := t.fill(&t.a, t.c.a, t.firstM), t.fill(&t.b, t.c.b, t.firstN)
 	multiply := t.products()
-	summing, add := t.addSums()
 	ahead := t.ahead()
 	writing, reading := g.mov(ptx.B32, ptx.Int32(0)), g.mov(ptx.B32, ptx.Int32(0))
 	fill := func(at ptx.Operand) {
@@ -155,8 +178,6 @@ func (t *tensor) write(parts int, to outcome) {
 	}
 	k.Line("cp.async.wait_group 0")
 	k.Barrier()
-	t.results(to.element)
-	g.handOut(summing, t.part, to.side)
 }
 
 // next moves the offset of a stage to the next one.

@@ -137,12 +137,19 @@ func multiplied(t *testing.T, text string, plan *lower.Plan, m, n, k int, order 
 	}
 	require.Len(t, plan.Steps, 1)
 	s := plan.Steps[0]
-	args := make([]uint64, len(s.Args))
-	for i, a := range s.Args {
-		args[i] = []uint64{x, y}[a.Place.Index]
+	var args []uint64
+	for _, a := range s.Args {
+		at := []uint64{x, y}[a.Place.Index]
 		if a.Place.Space == lower.Output {
-			args[i] = out
+			at = out
 		}
+		if a.Kind == lower.TensorMap {
+			m := ptxsim.TensorMap{Address: at, Rank: a.Tiled.Rank, Lengths: a.Tiled.Lengths, Strides: a.Tiled.Strides, Box: a.Tiled.Box}
+			words := m.Words()
+			args = append(args, words[:]...)
+			continue
+		}
+		args = append(args, at)
 	}
 	if err := module.Kernels[s.Kernel].Run(ptxsim.Launch{Grid: s.Grid, Block: s.Block, Shared: s.Shared, Args: args, Memory: &memory, Order: order}); err != nil {
 		return nil, err
@@ -157,14 +164,22 @@ func multiplied(t *testing.T, text string, plan *lower.Plan, m, n, k int, order 
 // Each barrier of the kernel, each wait for copies and products and each fence is needed: without any one of them the
 // interpreter finds threads that touch what others have not finished.
 func TestTensorBarriers(t *testing.T) {
-	const m, n, k = 128, 128, 248
+	const m, n = 128, 128
 	for _, turned := range []bool{false, true} {
-		for _, o := range []lower.Options{{Capability: 80}, {Capability: 90, Hopper: true, Pick: func(lower.Question) int { return 0 }}} {
+		for _, o := range []lower.Options{{Capability: 80}, {Capability: 90, Hopper: true, Pick: func(lower.Question) int { return 0 }}, {Capability: 90, Hopper: true, Bulk: true, Stages: 2, Pick: func(lower.Question) int { return 8 }}} {
+			const k = 248
+			if o.Bulk && !turned {
+				continue
+			}
 			plan, err := lower.Program(product(t, ir.BFloat16, m, n, k, turned, !turned, false), o)
 			require.NoError(t, err)
 			want, err := multiplied(t, plan.Text, plan, m, n, k, ptxsim.Up)
 			require.NoError(t, err)
 			lines := []string{"\tbar.sync 0;\n", "\tcp.async.wait_group "}
+			if o.Bulk {
+				require.Contains(t, plan.Text, "cp.async.bulk")
+				lines = []string{"\tbar.sync ", "\tmbarrier.init", "\tmbarrier.arrive.expect_tx", "mbarrier.arrive.shared", "\tmbarrier.try_wait", "\tcp.async.bulk"}
+			}
 			if o.Hopper {
 				require.Contains(t, plan.Text, "wgmma.mma_async")
 				lines = append(lines, "\twgmma.fence", "\twgmma.commit_group", "\twgmma.wait_group", "\tfence.proxy.async")
@@ -176,6 +191,9 @@ func TestTensorBarriers(t *testing.T) {
 					rest := parts[i]
 					if !strings.HasSuffix(line, "\n") {
 						_, rest, _ = strings.Cut(rest, "\n")
+					}
+					if line[0] != '\t' { // behind a guard
+						rest = "mov.b32 %r1, %r1;\n" + rest
 					}
 					broken := strings.Join(parts[:i], line) + rest
 					if i+1 < len(parts) {

@@ -8,6 +8,7 @@ type way struct {
 	warpM, warpN int // of a warp's part of it; of a warp group, where those multiply
 	stages       int // of shared memory, each of which holds operands for some k
 	group        bool
+	bulk         bool // a warp of its own copies the operands in bulk, for warp groups
 }
 
 // String names the way: the tile, the part of a warp or of a warp group, the stages.
@@ -16,10 +17,16 @@ func (w way) String() string {
 	if w.group {
 		name += "g"
 	}
+	if w.bulk {
+		name += BulkMark
+	}
 	return name
 }
 
-// block is the number of threads.
+// BulkMark ends the name of a way that differs from the one without it in how operands are copied.
+const BulkMark = "b"
+
+// block is the number of threads that multiply.
 func (w way) block() int {
 	threads := 32
 	if w.group {
@@ -59,25 +66,33 @@ func (s *scope) ways(g *gen, c contraction, u *unit) []way {
 	}
 	var all []way
 	add := func(w way) {
+		if w.group && s.options.Stages > 0 {
+			w.stages = min(w.stages, s.options.Stages)
+		}
 		if t := g.newTensor(c, u, w); t.sharedBytes() <= limit {
 			all = append(all, w)
 		}
 	}
 	if s.options.Hopper && u.size == 2 && c.m >= 64 && c.n >= 64 && s.byChunks(c.a) && s.byChunks(c.b) {
-		add(way{128, 256, 64, 256, 4, true})
-		add(way{256, 128, 128, 128, 4, true})
-		add(way{128, 128, 64, 128, 4, true})
-		add(way{64, 256, 64, 256, 4, true})
-		add(way{64, 128, 64, 128, 5, true})
-		add(way{64, 64, 64, 64, 6, true})
+		for _, bulk := range []bool{false, true} {
+			if bulk && !s.boxes(c) {
+				break
+			}
+			add(way{128, 256, 64, 256, 4, true, bulk})
+			add(way{256, 128, 128, 128, 4, true, bulk})
+			add(way{128, 128, 64, 128, 4, true, bulk})
+			add(way{64, 256, 64, 256, 4, true, bulk})
+			add(way{64, 128, 64, 128, 5, true, bulk})
+			add(way{64, 64, 64, 64, 6, true, bulk})
+		}
 	}
 	if u.size == 2 {
-		add(way{128, 256, 64, 64, stages, false})
+		add(way{128, 256, 64, 64, stages, false, false})
 	}
-	add(way{128, 128, 64, 32, stages, false})
-	add(way{128, 64, 32, 32, stages, false})
-	add(way{64, 128, 32, 32, stages, false})
-	add(way{64, 64, 32, 32, stages, false})
+	add(way{128, 128, 64, 32, stages, false, false})
+	add(way{128, 64, 32, 32, stages, false, false})
+	add(way{64, 128, 32, 32, stages, false, false})
+	add(way{64, 64, 32, 32, stages, false, false})
 	return all
 }
 
@@ -95,7 +110,7 @@ func usual(ways []way, c contraction) int {
 	tiles := func(w way) int { return (c.m + w.m - 1) / w.m * ((c.n + w.n - 1) / w.n) * c.batch }
 	best := 0
 	for i, w := range ways {
-		if w.group != ways[0].group {
+		if w.group != ways[0].group || w.bulk {
 			break
 		}
 		if wasted := w.m >= 2*c.m || w.n >= 2*c.n; !wasted && tiles(w) >= fullDevice {

@@ -8,6 +8,7 @@ import (
 // Kernel is an entry point being written.
 type Kernel struct {
 	params int
+	maps   int // parameters behind the others that are tensor maps
 	counts [classes]int32
 	head   strings.Builder // loads of parameters, before everything else
 	body   strings.Builder
@@ -21,6 +22,8 @@ type Kernel struct {
 	// Dynamic is how many bytes of shared memory the launch gives, besides those taken by Shared; see
 	// [Kernel.DynamicBase].
 	Dynamic int
+	// Team is how many threads barriers are for, where the others of the block have something else to do; 0: all are.
+	Team int
 }
 
 // Param adds a parameter of 64 bits and returns the register that holds it.
@@ -35,6 +38,15 @@ func (k *Kernel) Param() Operand {
 func (k *Kernel) Pointer() Operand {
 	p, r := k.Param(), k.Reg(B64)
 	fmt.Fprintf(&k.head, "\tcvta.to.global.u64 %v, %v;\n", r, p)
+	return r
+}
+
+// TensorMap adds a parameter that describes a matrix, of 128 bytes, and returns the register that holds its address.
+// Such parameters come behind the others.
+func (k *Kernel) TensorMap() Operand {
+	r := k.Reg(B64)
+	fmt.Fprintf(&k.head, "\tmov.b64 %v, map_%d;\n\tcvta.param.u64 %v, %v;\n", r, k.maps, r, r)
+	k.maps++
 	return r
 }
 
@@ -90,8 +102,14 @@ func (k *Kernel) BranchIf(p Operand, label string) { k.Line("@%v bra %s", p, lab
 // BranchUnless jumps to a label where the predicate does not hold.
 func (k *Kernel) BranchUnless(p Operand, label string) { k.Line("@!%v bra %s", p, label) }
 
-// Barrier makes the threads of a block wait for each other.
-func (k *Kernel) Barrier() { k.Line("bar.sync 0") }
+// Barrier makes the threads of a block, or of its team, wait for each other.
+func (k *Kernel) Barrier() {
+	if k.Team > 0 {
+		k.Line("bar.sync 1, %d", k.Team)
+		return
+	}
+	k.Line("bar.sync 0")
+}
 
 // Shared takes bytes of the block's shared memory and returns their offset in it; see [Kernel.SharedBase].
 func (k *Kernel) Shared(bytes int) int {
@@ -127,6 +145,9 @@ func (k *Kernel) Text(name string) string {
 			b.WriteString(", ")
 		}
 		fmt.Fprintf(&b, ".param .u64 param_%d", i)
+	}
+	for i := range k.maps {
+		fmt.Fprintf(&b, ", .param .align 64 .b8 map_%d[128]", i)
 	}
 	b.WriteString(")\n")
 	if k.MaxThreads > 0 {

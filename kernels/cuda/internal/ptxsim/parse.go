@@ -25,6 +25,7 @@ func (m *Module) RunsOn(capability int) bool {
 type Kernel struct {
 	Name   string
 	Params int
+	Maps   int // parameters behind the others that are tensor maps
 	Shared int
 
 	code     []instruction
@@ -110,7 +111,8 @@ var specialNames = [6]string{"%tid.x", "%ctaid.x", "%ctaid.y", "%ctaid.z", "%nti
 func newParser(line string) *parser {
 	head := strings.TrimPrefix(line, ".visible .entry ")
 	name, rest, _ := strings.Cut(head, "(")
-	k := &Kernel{Name: name, Params: strings.Count(rest, ".param")}
+	k := &Kernel{Name: name, Maps: strings.Count(rest, ".b8 map_")}
+	k.Params = strings.Count(rest, ".param") - k.Maps
 	p := &parser{kernel: k, slots: map[string]int32{}, labels: map[string]int32{}, jumps: map[int]string{}, sizes: map[string]int{}}
 	for i := range k.Params {
 		p.slot("param_"+strconv.Itoa(i), 0)
@@ -197,6 +199,11 @@ func (p *parser) instruction(in *instruction, name string, operands []string) er
 	case "bar.sync":
 		in.kind = barrier
 		p.kernel.barriers = true
+		if len(operands) > 1 { // so many threads of the block
+			n, err := strconv.ParseInt(operands[1], 10, 64)
+			in.offset = n
+			return err
+		}
 		return nil
 	case "ret":
 		in.kind = leave
@@ -225,8 +232,8 @@ func (p *parser) instruction(in *instruction, name string, operands []string) er
 	typ := parts[len(parts)-1]
 	slots := []*int32{&in.d, &in.a, &in.b, &in.c}
 	for i, o := range operands {
-		if o = strings.Trim(o, "{}"); strings.HasPrefix(o, "[") {
-			base, offset, found := strings.Cut(strings.Trim(o, "[]"), "+")
+		if o = strings.TrimLeft(strings.TrimRight(o, "}]"), "{"); strings.HasPrefix(o, "[") {
+			base, offset, found := strings.Cut(o[1:], "+")
 			if found {
 				n, err := strconv.ParseInt(offset, 10, 64)
 				if err != nil {
@@ -255,6 +262,14 @@ func (p *parser) operand(o, typ string) (int32, error) {
 	case o == "dynamic_memory":
 		p.kernel.barriers = true
 		return p.slot(o, uint64(dynamicAfter(p.kernel.Shared))), nil
+	case o == "_": // a result that nobody needs
+		return p.slot(o, 0), nil
+	case strings.HasPrefix(o, "map_"):
+		i, err := strconv.Atoi(o[len("map_"):])
+		if err != nil || i >= p.kernel.Maps {
+			return 0, fmt.Errorf("there is no parameter %s", o)
+		}
+		return p.slot(o, addressOfMap(i)), nil
 	case strings.HasPrefix(o, "param_"):
 		if s, ok := p.slots[o]; ok {
 			return s, nil

@@ -2,6 +2,7 @@ package ptxsim
 
 import (
 	"fmt"
+	"slices"
 )
 
 // Order says in which order the threads of a block run between barriers.
@@ -47,6 +48,8 @@ type thread struct {
 	drawn  []arrival // what it has seen of others at a ticket, and not fenced
 	dirty  []uint32  // words of shared memory that were written since the last fence for warp groups
 	group  *warpGroup
+	read   []uint32 // words of bulk copies that it has read and not told anybody
+	polls  polls
 }
 
 // state is where a thread stands.
@@ -56,6 +59,7 @@ const (
 	running state = iota
 	waiting       // at a barrier
 	meeting       // at an instruction that a warp executes together
+	polling       // for the phase of an mbarrier
 	done
 )
 
@@ -69,6 +73,10 @@ type block struct {
 	epoch  int32
 	sees   map[int]acquired // by block: what it has written before it drew a ticket
 	fences bool             // for warp groups: who has written what is kept
+
+	maps     []TensorMap
+	barriers map[uint64]*barrierWord // by address
+	bulk     []bulkCopy              // under way
 }
 
 // dynamicAfter is where the shared memory that a launch gives begins: nowhere in particular, but at a multiple of 16.
@@ -82,13 +90,14 @@ type word struct {
 	copied                bool // by a copy that is under way
 	dirty                 bool // written since its writer's last fence for warp groups
 	fenceEpoch            int32
-	reading               int32 // products of warp groups that are under way
+	reading               int32 // products of warp groups that are under way, and threads that have not arrived since
+	bulk                  bool  // came by a bulk copy
 }
 
 // Run runs a kernel to its end.
 func (k *Kernel) Run(l Launch) error {
-	if len(l.Args) != k.Params {
-		return fmt.Errorf("ptxsim: kernel %s takes %d parameters, received %d", k.Name, k.Params, len(l.Args))
+	if len(l.Args) != k.Params+k.Maps*mapWords {
+		return fmt.Errorf("ptxsim: kernel %s takes %d parameters and %d tensor maps, received %d words", k.Name, k.Params, k.Maps, len(l.Args))
 	}
 	l.Memory.mu.RLock()
 	defer l.Memory.mu.RUnlock()
@@ -96,7 +105,14 @@ func (k *Kernel) Run(l Launch) error {
 	if l.Shared > 0 {
 		size = dynamicAfter(k.Shared) + l.Shared
 	}
-	b := &block{memory: l.Memory, shared: make([]byte, size), words: make([]word, size/4), fences: k.fences}
+	b := &block{memory: l.Memory, shared: make([]byte, size), words: make([]word, size/4), fences: k.fences, barriers: map[uint64]*barrierWord{}}
+	for i := range k.Maps {
+		m, err := mapOf(l.Args[k.Params+i*mapWords:])
+		if err != nil {
+			return fmt.Errorf("ptxsim: kernel %s: %w", k.Name, err)
+		}
+		b.maps = append(b.maps, m)
+	}
 	if l.Races {
 		b.races, b.sees = newRaces(), map[int]acquired{}
 	}
@@ -143,7 +159,7 @@ func sequence(n int, o Order) []int {
 
 func (k *Kernel) prepare(t *thread, id int, l Launch, at [3]int) {
 	copy(t.regs, k.initial)
-	copy(t.regs, l.Args) // parameters have the first slots
+	copy(t.regs, l.Args[:k.Params]) // parameters have the first slots
 	for i, x := range [6]int{id, at[0], at[1], at[2], l.Block, l.Grid[0]} {
 		t.regs[k.special[i]] = uint64(x)
 	}
@@ -151,6 +167,7 @@ func (k *Kernel) prepare(t *thread, id int, l Launch, at [3]int) {
 	t.copies, t.groups = t.copies[:0], 0
 	t.fenced, t.drawn = 0, nil
 	t.dirty, t.group = t.dirty[:0], nil
+	t.read, t.polls = t.read[:0], polls{}
 }
 
 func (k *Kernel) runBlock(b *block, threads []thread, order []int, l Launch, at [3]int) error {
@@ -168,59 +185,112 @@ func (k *Kernel) runBlock(b *block, threads []thread, order []int, l Launch, at 
 		b.shared[i] = 0xff // NaN
 	}
 	clear(b.words)
-	b.epoch = 0
+	clear(b.barriers)
+	b.epoch, b.bulk = 1, b.bulk[:0]
 	clear(b.sees)
 	for i := range threads {
 		k.prepare(&threads[i], i, l, at)
 	}
 	for {
-		b.epoch++
 		if err := k.reach(threads, order); err != nil {
 			return err
 		}
-		at := int32(-1)
-		ended := 0
-		for _, id := range order {
-			t := &threads[id]
-			if t.state == done {
-				ended++
-				continue
-			}
-			if at >= 0 && at != t.pc {
-				return fmt.Errorf("threads wait at different barriers, in lines %d and %d", k.code[at-1].line, k.code[t.pc-1].line)
-			}
-			at = t.pc
+		released, err := k.release(threads, order)
+		if err != nil {
+			return err
 		}
-		if ended == len(threads) {
-			return nil
+		if released {
+			b.epoch++
+			continue
 		}
-		if ended > 0 {
-			return fmt.Errorf("%d of %d threads do not reach the barrier in line %d", ended, len(threads), k.code[at-1].line)
+		if len(b.bulk) > 0 && !slices.ContainsFunc(threads, func(t thread) bool { return t.state != done }) {
+			return fmt.Errorf("the block ends while bulk copies of its are under way")
 		}
-		for i := range threads {
-			threads[i].state = running
+		delivered, err := b.deliver(l.Order)
+		if err != nil {
+			return err
+		}
+		if !delivered {
+			return k.stand(threads, order)
 		}
 	}
+}
+
+// release lets those threads go on that wait at a barrier which enough of them have reached.
+func (k *Kernel) release(threads []thread, order []int) (bool, error) {
+	at, here := int32(-1), 0
+	for _, id := range order {
+		t := &threads[id]
+		if t.state != waiting {
+			continue
+		}
+		if at >= 0 && at != t.pc {
+			return false, fmt.Errorf("threads wait at different barriers, in lines %d and %d", k.code[at-1].line, k.code[t.pc-1].line)
+		}
+		at = t.pc
+		here++
+	}
+	if at < 0 {
+		return false, nil
+	}
+	count := int(k.code[at-1].offset)
+	if count == 0 {
+		count = len(threads)
+	}
+	if here < count {
+		return false, nil
+	}
+	for i := range threads {
+		if t := &threads[i]; t.state == waiting {
+			t.state = running
+			t.release()
+		}
+	}
+	return true, nil
+}
+
+// stand is where a block stands that does not go on: at its end, or nowhere.
+func (k *Kernel) stand(threads []thread, order []int) error {
+	ended, barrier := 0, int32(-1)
+	for _, id := range order {
+		switch t := &threads[id]; t.state {
+		case done:
+			ended++
+		case waiting:
+			barrier = t.pc
+		case polling:
+			return fmt.Errorf("thread %d waits forever in line %d, %q", t.id, k.code[t.pc-1].line, k.code[t.pc-1].text)
+		case meeting:
+			return fmt.Errorf("thread %d waits forever for others in line %d, %q", t.id, k.code[t.pc-1].line, k.code[t.pc-1].text)
+		}
+	}
+	if ended < len(threads) {
+		return fmt.Errorf("%d of %d threads do not reach the barrier in line %d", ended, len(threads), k.code[barrier-1].line)
+	}
+	return nil
 }
 
 // reach runs all threads to the next barrier or to their ends, and the instructions of whole warps on the way.
 func (k *Kernel) reach(threads []thread, order []int) error {
 	for {
-		met := false
+		met, moved := false, false
 		for _, id := range order {
 			t := &threads[id]
+			if t.state == polling && t.polls.on.over(t.polls.parity) {
+				t.state = running
+			}
 			if t.state != running {
 				continue
 			}
 			if err := k.advance(t); err != nil {
 				return err
 			}
-			met = met || t.state == meeting
+			met, moved = met || t.state == meeting, true
 		}
-		if !met {
+		if !met && !moved {
 			return nil
 		}
-		if err := k.meetGroups(threads); err != nil {
+		if err := k.meetGroups(threads, order[0] > 0); err != nil {
 			return err
 		}
 		for first := 0; first < len(threads); first += warpSize {
@@ -248,6 +318,10 @@ func (k *Kernel) advance(t *thread) error {
 			in.run(t, in)
 			if t.err != nil {
 				return fmt.Errorf("thread %d, line %d, %q: %w", t.id, in.line, in.text, t.err)
+			}
+			if t.polls.failed > 1 && t.polls.pc == t.pc {
+				t.state = polling
+				return nil
 			}
 		case branch:
 			t.pc = in.target
@@ -315,6 +389,11 @@ func (t *thread) local(address uint64, size int, write bool) []byte {
 				t.err = fmt.Errorf("thread %d writes shared address %d, which thread %d has read, without a barrier in between", me, w*4, u.reader)
 			}
 			u.writeEpoch, u.writer, u.written = b.epoch, me, true
+			continue
+		}
+		if u.bulk {
+			u.reading++
+			t.read = append(t.read, uint32(w))
 			continue
 		}
 		if !u.written {

@@ -56,6 +56,9 @@ func init() {
 	}
 	instructions[fenceForGroups] = func(t *thread, _ *instruction) {
 		b := t.block
+		for _, w := range b.barriers {
+			w.fenced = w.fenced || w.by == t.id
+		}
 		for _, at := range t.dirty {
 			if u := &b.words[at]; u.writer == int32(t.id) {
 				u.dirty, u.fenceEpoch = false, b.epoch
@@ -65,11 +68,16 @@ func init() {
 	}
 }
 
-// meetGroups executes the instructions at which whole warp groups have met. Those of which some warps are still
-// elsewhere wait, as long as any thread can go on.
-func (k *Kernel) meetGroups(threads []thread) error {
+// meetGroups executes the instruction at which a whole warp group has met, the first one in the order of threads: it
+// may be far ahead of the others. Groups of which some warps are still elsewhere wait, as long as any thread can go on.
+func (k *Kernel) meetGroups(threads []thread, down bool) error {
 	stuck, progress := -1, false
-	for first := 0; first < len(threads); first += groupWarps * warpSize {
+	const size = groupWarps * warpSize
+	for i := 0; i < len(threads) && !progress; i += size {
+		first := i
+		if down {
+			first = (len(threads)-1)/size*size - i
+		}
 		w := threads[first:min(first+groupWarps*warpSize, len(threads))]
 		if !slices.ContainsFunc(w, func(t thread) bool { return t.state == meeting && k.code[t.pc-1].group != nil }) {
 			continue
@@ -94,7 +102,7 @@ func (k *Kernel) meetGroups(threads []thread) error {
 		}
 		progress = true
 	}
-	if stuck >= 0 && !progress && !slices.ContainsFunc(threads, func(t thread) bool { return t.state == meeting && k.code[t.pc-1].group == nil }) {
+	if stuck >= 0 && !progress && !slices.ContainsFunc(threads, func(t thread) bool { return t.state == polling }) && !slices.ContainsFunc(threads, func(t thread) bool { return t.state == meeting && k.code[t.pc-1].group == nil }) {
 		return fmt.Errorf("the four warps from thread %d on do not execute the same instruction of a warp group", stuck)
 	}
 	return nil
@@ -167,6 +175,10 @@ func (p *product) read(t *thread, at uint64) (uint16, error) {
 	m := t.local(at, 2, false)
 	if m == nil || t.err != nil {
 		return 0, t.err
+	}
+	if n := len(t.read); n > 0 && t.read[n-1] == uint32(at/4) { // it is the product that reads
+		t.block.words[at/4].reading--
+		t.read = t.read[:n-1]
 	}
 	word := uint32(at / 4)
 	u := &t.block.words[word]

@@ -88,8 +88,24 @@ R cuFuncSetAttribute(H f, int what, int value) { return f == &function_ && what 
 R cuLaunchKernel(H f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, H s, void **params, void **extra) {
 	if (f != &function_ || s != &stream_ || extra || by != 1 || bz != 1) return 1;
 	uint64_t *out = *(uint64_t **)params[0];
+	if (shared == 128) { /* two tensor maps after a pointer */
+		memcpy(out, params[1], 128);
+		memcpy(out + 16, params[2], 128);
+		return 0;
+	}
 	uint64_t v[] = {gx, gy, gz, bx, shared, *(uint64_t *)params[1], *(uint64_t *)params[2]};
 	memcpy(out, v, sizeof v);
+	return 0;
+}
+/* A map holds what it was made of. The strides of a matrix are one fewer than its axes. */
+R cuTensorMapEncodeTiled(uint64_t *map, int type, unsigned rank, void *address, const uint64_t *lengths, const uint64_t *strides, const unsigned *box, const unsigned *steps,
+                         int interleave, int swizzle, int promotion, int fill) {
+	if ((uintptr_t)map % 64 || (type != 6 && type != 9) || rank < 2 || rank > 3 || (uintptr_t)address % 16 || interleave || swizzle != 3 || promotion != 3 || fill) return 1;
+	for (unsigned i = 0; i < rank; i++)
+		if (lengths[i] == 0 || lengths[i] > 1ull << 32 || box[i] == 0 || box[i] > 256 || steps[i] != 1 || (i && (strides[i - 1] % 16 || strides[i - 1] >= 1ull << 40))) return 1;
+	if (box[0] * 2 > 128) return 1;
+	uint64_t v[16] = {(uintptr_t)address, type, rank, lengths[0], lengths[1], rank > 2 ? lengths[2] : 0, strides[0], rank > 2 ? strides[1] : 0, box[0], box[1], rank > 2 ? box[2] : 0};
+	memcpy(map, v, sizeof v);
 	return 0;
 }
 R cuStreamBeginCapture_v2(H s, int mode) { captured = s == &stream_ && mode == 1; return captured ? 0 : 1; }

@@ -1,0 +1,42 @@
+package driver
+
+// TensorMap is a matrix in a device's memory, or a batch of them, as kernels know it that copy parts of it, boxes, in
+// bulk: CUtensorMap. It depends on the address.
+type TensorMap [TensorMapWords]uint64
+
+// TensorMapWords is how many words of 64 bits a TensorMap has.
+const TensorMapWords = 16
+
+// Tiled describes a TensorMap of elements of 16 bits. Lists begin with what is fastest in memory. Where a box lies
+// partly outside of the matrix, its elements there are 0.
+type Tiled struct {
+	BFloat16 bool // else float16
+	Rank     int  // 2, or 3 for a batch
+	Lengths  [3]int
+	Strides  [2]int // bytes from line to line, and from matrix to matrix
+	// Box is what is copied at once: lines of 128 bytes, in eight of which pieces of 16 bytes are exchanged.
+	Box [3]int
+}
+
+// What a driver takes.
+const (
+	tensorMapAlign = 16
+	maxBox         = 256
+	boxLineBytes   = 128
+)
+
+// Valid reports whether a driver takes a description for a matrix at an address.
+func (t Tiled) Valid(a Address) bool {
+	if t.Rank < 2 || t.Rank > 3 || a%tensorMapAlign != 0 || t.Box[0]*2 != boxLineBytes {
+		return false
+	}
+	for i := range t.Rank {
+		if t.Lengths[i] < 1 || t.Lengths[i] > 1<<32 || t.Box[i] < 1 || t.Box[i] > maxBox {
+			return false
+		}
+		if i > 0 && (t.Strides[i-1]%tensorMapAlign != 0 || t.Strides[i-1] < 1 || t.Strides[i-1] >= 1<<40) {
+			return false
+		}
+	}
+	return true
+}
