@@ -13,6 +13,14 @@ func init() {
 			lowerings[op] = sameType(op.StableHLO())
 		}
 	}
+	lowerings[ir.Neg] = one(func(e *emitter, x value) value {
+		y := e.unary("negate", x)
+		if e.negated == nil {
+			e.negated = map[string]value{}
+		}
+		e.negated[y.name] = x
+		return y
+	})
 	lowerings[ir.Abs] = forSigned("abs", func(e *emitter, x value) value { return x })
 	lowerings[ir.Sign] = forSigned("sign", func(e *emitter, x value) value {
 		return e.convert(e.compare(ir.Ne, x, e.like(x, 0)), x.dtype())
@@ -95,6 +103,9 @@ func forSigned(name string, unsigned func(e *emitter, x value) value) lowering {
 	return one(func(e *emitter, x value) value {
 		if !x.dtype().IsSigned() {
 			return unsigned(e, x)
+		}
+		if y, ok := e.negated[x.name]; ok && name == "abs" {
+			x = y // so that functions of a number and of its negative, as losses have them, become one
 		}
 		return e.unary(name, x)
 	})

@@ -33,6 +33,11 @@ type emitter struct {
 	// looks are the checks of the current region that the flag does not tell of yet.
 	looks []look
 
+	// written are the operations of the current region with one result, by their text: who asks for one again gets it.
+	written map[string]value
+	// negated are operands of negations of the current region, by the name of the result.
+	negated map[string]value
+
 	locations map[string]int
 	scopes    []string
 	// functions other than main, which operations call.
@@ -123,12 +128,26 @@ func (e *emitter) location() string {
 	return fmt.Sprintf(" loc(#loc%d)", number)
 }
 
-// definef writes an operation with one result.
+// definef writes an operation with one result, unless it has been written in this region.
 func (e *emitter) definef(t ir.Type, format string, arguments ...any) value {
+	text := fmt.Sprintf(format, arguments...)
+	if v, ok := e.written[text]; ok {
+		return v
+	}
 	v := value{e.fresh(), t}
-	e.linef("%s = %s%s", v.name, fmt.Sprintf(format, arguments...), e.location())
+	e.linef("%s = %s%s", v.name, text, e.location())
+	if len(text) <= longText {
+		if e.written == nil {
+			e.written = map[string]value{}
+		}
+		e.written[text] = v
+	}
 	return v
 }
+
+// longText is the length of an operation that is not looked for among those that were written: a constant of many
+// elements.
+const longText = 1000
 
 // defineAllf writes an operation with any number of results.
 func (e *emitter) defineAllf(types []ir.Type, format string, arguments ...any) []value {
@@ -152,8 +171,8 @@ func (e *emitter) fresh() string {
 // region writes the body of a region with the given arguments: "({ ^bb0(...): ... stablehlo.return ... })" without its
 // parentheses.
 func (e *emitter) region(types []ir.Type, body func(arguments []value) []value) string {
-	outer, indent, looks := e.text, e.indent, e.looks
-	e.text, e.indent, e.looks = &strings.Builder{}, indent+1, nil
+	outer, indent, looks, written, negated := e.text, e.indent, e.looks, e.written, e.negated
+	e.text, e.indent, e.looks, e.written, e.negated = &strings.Builder{}, indent+1, nil, nil, nil
 	arguments, declared := make([]value, len(types)), make([]string, len(types))
 	for i, t := range types {
 		arguments[i] = value{e.fresh(), t}
@@ -162,7 +181,7 @@ func (e *emitter) region(types []ir.Type, body func(arguments []value) []value) 
 	results := body(arguments)
 	e.linef("stablehlo.return %s : %s", names(results), tensors(typesOf(results)))
 	inner := e.text.String()
-	e.text, e.indent, e.looks = outer, indent, looks
+	e.text, e.indent, e.looks, e.written, e.negated = outer, indent, looks, written, negated
 	head := "{\n"
 	if len(types) > 0 {
 		head = fmt.Sprintf("{\n%s^bb0(%s):\n", strings.Repeat("  ", indent), strings.Join(declared, ", "))

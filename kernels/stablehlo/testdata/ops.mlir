@@ -54,202 +54,165 @@ module @rng_bits__4__stream_0 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_
     %v26 = stablehlo.convert %v15 : (tensor<1xui32>) -> tensor<1xui64>
     %v27 = stablehlo.multiply %v25, %v26 : tensor<1xui64>
     %v28 = stablehlo.multiply %v10, %v15 : tensor<1xui32>
-    %v29 = stablehlo.constant dense<"0x2000000000000000"> : tensor<1xui64>
-    %v30 = stablehlo.shift_right_logical %v27, %v29 : tensor<1xui64>
-    %v31 = stablehlo.convert %v30 : (tensor<1xui64>) -> tensor<1xui32>
-    %v32 = stablehlo.xor %v31, %v7 : tensor<1xui32>
-    %v33 = stablehlo.xor %v32, %v2 : tensor<1xui32>
-    %v34 = stablehlo.xor %v24, %v13 : tensor<1xui32>
-    %v35 = stablehlo.xor %v34, %v5 : tensor<1xui32>
-    %v36 = stablehlo.add %v2, %v16 : tensor<1xui32>
-    %v37 = stablehlo.add %v5, %v17 : tensor<1xui32>
-    %v38 = stablehlo.convert %v33 : (tensor<1xui32>) -> tensor<1xui64>
-    %v39 = stablehlo.convert %v14 : (tensor<1xui32>) -> tensor<1xui64>
-    %v40 = stablehlo.multiply %v38, %v39 : tensor<1xui64>
-    %v41 = stablehlo.multiply %v33, %v14 : tensor<1xui32>
-    %v42 = stablehlo.constant dense<"0x2000000000000000"> : tensor<1xui64>
-    %v43 = stablehlo.shift_right_logical %v40, %v42 : tensor<1xui64>
-    %v44 = stablehlo.convert %v43 : (tensor<1xui64>) -> tensor<1xui32>
-    %v45 = stablehlo.convert %v35 : (tensor<1xui32>) -> tensor<1xui64>
-    %v46 = stablehlo.convert %v15 : (tensor<1xui32>) -> tensor<1xui64>
-    %v47 = stablehlo.multiply %v45, %v46 : tensor<1xui64>
-    %v48 = stablehlo.multiply %v35, %v15 : tensor<1xui32>
-    %v49 = stablehlo.constant dense<"0x2000000000000000"> : tensor<1xui64>
-    %v50 = stablehlo.shift_right_logical %v47, %v49 : tensor<1xui64>
-    %v51 = stablehlo.convert %v50 : (tensor<1xui64>) -> tensor<1xui32>
-    %v52 = stablehlo.xor %v51, %v28 : tensor<1xui32>
-    %v53 = stablehlo.xor %v52, %v36 : tensor<1xui32>
-    %v54 = stablehlo.xor %v44, %v21 : tensor<1xui32>
-    %v55 = stablehlo.xor %v54, %v37 : tensor<1xui32>
-    %v56 = stablehlo.add %v36, %v16 : tensor<1xui32>
-    %v57 = stablehlo.add %v37, %v17 : tensor<1xui32>
-    %v58 = stablehlo.convert %v53 : (tensor<1xui32>) -> tensor<1xui64>
-    %v59 = stablehlo.convert %v14 : (tensor<1xui32>) -> tensor<1xui64>
-    %v60 = stablehlo.multiply %v58, %v59 : tensor<1xui64>
-    %v61 = stablehlo.multiply %v53, %v14 : tensor<1xui32>
-    %v62 = stablehlo.constant dense<"0x2000000000000000"> : tensor<1xui64>
-    %v63 = stablehlo.shift_right_logical %v60, %v62 : tensor<1xui64>
-    %v64 = stablehlo.convert %v63 : (tensor<1xui64>) -> tensor<1xui32>
-    %v65 = stablehlo.convert %v55 : (tensor<1xui32>) -> tensor<1xui64>
-    %v66 = stablehlo.convert %v15 : (tensor<1xui32>) -> tensor<1xui64>
-    %v67 = stablehlo.multiply %v65, %v66 : tensor<1xui64>
-    %v68 = stablehlo.multiply %v55, %v15 : tensor<1xui32>
-    %v69 = stablehlo.constant dense<"0x2000000000000000"> : tensor<1xui64>
-    %v70 = stablehlo.shift_right_logical %v67, %v69 : tensor<1xui64>
-    %v71 = stablehlo.convert %v70 : (tensor<1xui64>) -> tensor<1xui32>
-    %v72 = stablehlo.xor %v71, %v48 : tensor<1xui32>
-    %v73 = stablehlo.xor %v72, %v56 : tensor<1xui32>
-    %v74 = stablehlo.xor %v64, %v41 : tensor<1xui32>
-    %v75 = stablehlo.xor %v74, %v57 : tensor<1xui32>
-    %v76 = stablehlo.add %v56, %v16 : tensor<1xui32>
-    %v77 = stablehlo.add %v57, %v17 : tensor<1xui32>
-    %v78 = stablehlo.convert %v73 : (tensor<1xui32>) -> tensor<1xui64>
-    %v79 = stablehlo.convert %v14 : (tensor<1xui32>) -> tensor<1xui64>
-    %v80 = stablehlo.multiply %v78, %v79 : tensor<1xui64>
-    %v81 = stablehlo.multiply %v73, %v14 : tensor<1xui32>
-    %v82 = stablehlo.constant dense<"0x2000000000000000"> : tensor<1xui64>
-    %v83 = stablehlo.shift_right_logical %v80, %v82 : tensor<1xui64>
-    %v84 = stablehlo.convert %v83 : (tensor<1xui64>) -> tensor<1xui32>
-    %v85 = stablehlo.convert %v75 : (tensor<1xui32>) -> tensor<1xui64>
-    %v86 = stablehlo.convert %v15 : (tensor<1xui32>) -> tensor<1xui64>
-    %v87 = stablehlo.multiply %v85, %v86 : tensor<1xui64>
-    %v88 = stablehlo.multiply %v75, %v15 : tensor<1xui32>
-    %v89 = stablehlo.constant dense<"0x2000000000000000"> : tensor<1xui64>
-    %v90 = stablehlo.shift_right_logical %v87, %v89 : tensor<1xui64>
-    %v91 = stablehlo.convert %v90 : (tensor<1xui64>) -> tensor<1xui32>
-    %v92 = stablehlo.xor %v91, %v68 : tensor<1xui32>
-    %v93 = stablehlo.xor %v92, %v76 : tensor<1xui32>
-    %v94 = stablehlo.xor %v84, %v61 : tensor<1xui32>
-    %v95 = stablehlo.xor %v94, %v77 : tensor<1xui32>
-    %v96 = stablehlo.add %v76, %v16 : tensor<1xui32>
-    %v97 = stablehlo.add %v77, %v17 : tensor<1xui32>
-    %v98 = stablehlo.convert %v93 : (tensor<1xui32>) -> tensor<1xui64>
-    %v99 = stablehlo.convert %v14 : (tensor<1xui32>) -> tensor<1xui64>
-    %v100 = stablehlo.multiply %v98, %v99 : tensor<1xui64>
-    %v101 = stablehlo.multiply %v93, %v14 : tensor<1xui32>
-    %v102 = stablehlo.constant dense<"0x2000000000000000"> : tensor<1xui64>
-    %v103 = stablehlo.shift_right_logical %v100, %v102 : tensor<1xui64>
-    %v104 = stablehlo.convert %v103 : (tensor<1xui64>) -> tensor<1xui32>
-    %v105 = stablehlo.convert %v95 : (tensor<1xui32>) -> tensor<1xui64>
-    %v106 = stablehlo.convert %v15 : (tensor<1xui32>) -> tensor<1xui64>
-    %v107 = stablehlo.multiply %v105, %v106 : tensor<1xui64>
-    %v108 = stablehlo.multiply %v95, %v15 : tensor<1xui32>
-    %v109 = stablehlo.constant dense<"0x2000000000000000"> : tensor<1xui64>
-    %v110 = stablehlo.shift_right_logical %v107, %v109 : tensor<1xui64>
-    %v111 = stablehlo.convert %v110 : (tensor<1xui64>) -> tensor<1xui32>
-    %v112 = stablehlo.xor %v111, %v88 : tensor<1xui32>
-    %v113 = stablehlo.xor %v112, %v96 : tensor<1xui32>
-    %v114 = stablehlo.xor %v104, %v81 : tensor<1xui32>
-    %v115 = stablehlo.xor %v114, %v97 : tensor<1xui32>
-    %v116 = stablehlo.add %v96, %v16 : tensor<1xui32>
-    %v117 = stablehlo.add %v97, %v17 : tensor<1xui32>
-    %v118 = stablehlo.convert %v113 : (tensor<1xui32>) -> tensor<1xui64>
-    %v119 = stablehlo.convert %v14 : (tensor<1xui32>) -> tensor<1xui64>
-    %v120 = stablehlo.multiply %v118, %v119 : tensor<1xui64>
-    %v121 = stablehlo.multiply %v113, %v14 : tensor<1xui32>
-    %v122 = stablehlo.constant dense<"0x2000000000000000"> : tensor<1xui64>
-    %v123 = stablehlo.shift_right_logical %v120, %v122 : tensor<1xui64>
-    %v124 = stablehlo.convert %v123 : (tensor<1xui64>) -> tensor<1xui32>
-    %v125 = stablehlo.convert %v115 : (tensor<1xui32>) -> tensor<1xui64>
-    %v126 = stablehlo.convert %v15 : (tensor<1xui32>) -> tensor<1xui64>
-    %v127 = stablehlo.multiply %v125, %v126 : tensor<1xui64>
-    %v128 = stablehlo.multiply %v115, %v15 : tensor<1xui32>
-    %v129 = stablehlo.constant dense<"0x2000000000000000"> : tensor<1xui64>
-    %v130 = stablehlo.shift_right_logical %v127, %v129 : tensor<1xui64>
-    %v131 = stablehlo.convert %v130 : (tensor<1xui64>) -> tensor<1xui32>
-    %v132 = stablehlo.xor %v131, %v108 : tensor<1xui32>
-    %v133 = stablehlo.xor %v132, %v116 : tensor<1xui32>
-    %v134 = stablehlo.xor %v124, %v101 : tensor<1xui32>
-    %v135 = stablehlo.xor %v134, %v117 : tensor<1xui32>
-    %v136 = stablehlo.add %v116, %v16 : tensor<1xui32>
-    %v137 = stablehlo.add %v117, %v17 : tensor<1xui32>
-    %v138 = stablehlo.convert %v133 : (tensor<1xui32>) -> tensor<1xui64>
-    %v139 = stablehlo.convert %v14 : (tensor<1xui32>) -> tensor<1xui64>
-    %v140 = stablehlo.multiply %v138, %v139 : tensor<1xui64>
-    %v141 = stablehlo.multiply %v133, %v14 : tensor<1xui32>
-    %v142 = stablehlo.constant dense<"0x2000000000000000"> : tensor<1xui64>
-    %v143 = stablehlo.shift_right_logical %v140, %v142 : tensor<1xui64>
-    %v144 = stablehlo.convert %v143 : (tensor<1xui64>) -> tensor<1xui32>
-    %v145 = stablehlo.convert %v135 : (tensor<1xui32>) -> tensor<1xui64>
-    %v146 = stablehlo.convert %v15 : (tensor<1xui32>) -> tensor<1xui64>
-    %v147 = stablehlo.multiply %v145, %v146 : tensor<1xui64>
-    %v148 = stablehlo.multiply %v135, %v15 : tensor<1xui32>
-    %v149 = stablehlo.constant dense<"0x2000000000000000"> : tensor<1xui64>
-    %v150 = stablehlo.shift_right_logical %v147, %v149 : tensor<1xui64>
-    %v151 = stablehlo.convert %v150 : (tensor<1xui64>) -> tensor<1xui32>
-    %v152 = stablehlo.xor %v151, %v128 : tensor<1xui32>
-    %v153 = stablehlo.xor %v152, %v136 : tensor<1xui32>
-    %v154 = stablehlo.xor %v144, %v121 : tensor<1xui32>
-    %v155 = stablehlo.xor %v154, %v137 : tensor<1xui32>
-    %v156 = stablehlo.add %v136, %v16 : tensor<1xui32>
-    %v157 = stablehlo.add %v137, %v17 : tensor<1xui32>
-    %v158 = stablehlo.convert %v153 : (tensor<1xui32>) -> tensor<1xui64>
-    %v159 = stablehlo.convert %v14 : (tensor<1xui32>) -> tensor<1xui64>
-    %v160 = stablehlo.multiply %v158, %v159 : tensor<1xui64>
-    %v161 = stablehlo.multiply %v153, %v14 : tensor<1xui32>
-    %v162 = stablehlo.constant dense<"0x2000000000000000"> : tensor<1xui64>
-    %v163 = stablehlo.shift_right_logical %v160, %v162 : tensor<1xui64>
-    %v164 = stablehlo.convert %v163 : (tensor<1xui64>) -> tensor<1xui32>
-    %v165 = stablehlo.convert %v155 : (tensor<1xui32>) -> tensor<1xui64>
-    %v166 = stablehlo.convert %v15 : (tensor<1xui32>) -> tensor<1xui64>
-    %v167 = stablehlo.multiply %v165, %v166 : tensor<1xui64>
-    %v168 = stablehlo.multiply %v155, %v15 : tensor<1xui32>
-    %v169 = stablehlo.constant dense<"0x2000000000000000"> : tensor<1xui64>
-    %v170 = stablehlo.shift_right_logical %v167, %v169 : tensor<1xui64>
-    %v171 = stablehlo.convert %v170 : (tensor<1xui64>) -> tensor<1xui32>
-    %v172 = stablehlo.xor %v171, %v148 : tensor<1xui32>
-    %v173 = stablehlo.xor %v172, %v156 : tensor<1xui32>
-    %v174 = stablehlo.xor %v164, %v141 : tensor<1xui32>
-    %v175 = stablehlo.xor %v174, %v157 : tensor<1xui32>
-    %v176 = stablehlo.add %v156, %v16 : tensor<1xui32>
-    %v177 = stablehlo.add %v157, %v17 : tensor<1xui32>
-    %v178 = stablehlo.convert %v173 : (tensor<1xui32>) -> tensor<1xui64>
-    %v179 = stablehlo.convert %v14 : (tensor<1xui32>) -> tensor<1xui64>
-    %v180 = stablehlo.multiply %v178, %v179 : tensor<1xui64>
-    %v181 = stablehlo.multiply %v173, %v14 : tensor<1xui32>
-    %v182 = stablehlo.constant dense<"0x2000000000000000"> : tensor<1xui64>
-    %v183 = stablehlo.shift_right_logical %v180, %v182 : tensor<1xui64>
-    %v184 = stablehlo.convert %v183 : (tensor<1xui64>) -> tensor<1xui32>
-    %v185 = stablehlo.convert %v175 : (tensor<1xui32>) -> tensor<1xui64>
-    %v186 = stablehlo.convert %v15 : (tensor<1xui32>) -> tensor<1xui64>
-    %v187 = stablehlo.multiply %v185, %v186 : tensor<1xui64>
-    %v188 = stablehlo.multiply %v175, %v15 : tensor<1xui32>
-    %v189 = stablehlo.constant dense<"0x2000000000000000"> : tensor<1xui64>
-    %v190 = stablehlo.shift_right_logical %v187, %v189 : tensor<1xui64>
-    %v191 = stablehlo.convert %v190 : (tensor<1xui64>) -> tensor<1xui32>
-    %v192 = stablehlo.xor %v191, %v168 : tensor<1xui32>
-    %v193 = stablehlo.xor %v192, %v176 : tensor<1xui32>
-    %v194 = stablehlo.xor %v184, %v161 : tensor<1xui32>
-    %v195 = stablehlo.xor %v194, %v177 : tensor<1xui32>
-    %v196 = stablehlo.add %v176, %v16 : tensor<1xui32>
-    %v197 = stablehlo.add %v177, %v17 : tensor<1xui32>
-    %v198 = stablehlo.convert %v193 : (tensor<1xui32>) -> tensor<1xui64>
-    %v199 = stablehlo.convert %v14 : (tensor<1xui32>) -> tensor<1xui64>
-    %v200 = stablehlo.multiply %v198, %v199 : tensor<1xui64>
-    %v201 = stablehlo.multiply %v193, %v14 : tensor<1xui32>
-    %v202 = stablehlo.constant dense<"0x2000000000000000"> : tensor<1xui64>
-    %v203 = stablehlo.shift_right_logical %v200, %v202 : tensor<1xui64>
-    %v204 = stablehlo.convert %v203 : (tensor<1xui64>) -> tensor<1xui32>
-    %v205 = stablehlo.convert %v195 : (tensor<1xui32>) -> tensor<1xui64>
-    %v206 = stablehlo.convert %v15 : (tensor<1xui32>) -> tensor<1xui64>
-    %v207 = stablehlo.multiply %v205, %v206 : tensor<1xui64>
-    %v208 = stablehlo.multiply %v195, %v15 : tensor<1xui32>
-    %v209 = stablehlo.constant dense<"0x2000000000000000"> : tensor<1xui64>
-    %v210 = stablehlo.shift_right_logical %v207, %v209 : tensor<1xui64>
-    %v211 = stablehlo.convert %v210 : (tensor<1xui64>) -> tensor<1xui32>
-    %v212 = stablehlo.xor %v211, %v188 : tensor<1xui32>
-    %v213 = stablehlo.xor %v212, %v196 : tensor<1xui32>
-    %v214 = stablehlo.xor %v204, %v181 : tensor<1xui32>
-    %v215 = stablehlo.xor %v214, %v197 : tensor<1xui32>
-    %v216 = stablehlo.add %v196, %v16 : tensor<1xui32>
-    %v217 = stablehlo.add %v197, %v17 : tensor<1xui32>
-    %v218 = stablehlo.reshape %v213 : (tensor<1xui32>) -> tensor<1x1xui32>
-    %v219 = stablehlo.reshape %v208 : (tensor<1xui32>) -> tensor<1x1xui32>
-    %v220 = stablehlo.reshape %v215 : (tensor<1xui32>) -> tensor<1x1xui32>
-    %v221 = stablehlo.reshape %v201 : (tensor<1xui32>) -> tensor<1x1xui32>
-    %v222 = stablehlo.concatenate %v218, %v219, %v220, %v221, dim = 1 : (tensor<1x1xui32>, tensor<1x1xui32>, tensor<1x1xui32>, tensor<1x1xui32>) -> tensor<1x4xui32>
-    %v223 = stablehlo.reshape %v222 : (tensor<1x4xui32>) -> tensor<4xui32>
-    return %v223 : tensor<4xui32>
+    %v29 = stablehlo.shift_right_logical %v27, %v22 : tensor<1xui64>
+    %v30 = stablehlo.convert %v29 : (tensor<1xui64>) -> tensor<1xui32>
+    %v31 = stablehlo.xor %v30, %v7 : tensor<1xui32>
+    %v32 = stablehlo.xor %v31, %v2 : tensor<1xui32>
+    %v33 = stablehlo.xor %v24, %v13 : tensor<1xui32>
+    %v34 = stablehlo.xor %v33, %v5 : tensor<1xui32>
+    %v35 = stablehlo.add %v2, %v16 : tensor<1xui32>
+    %v36 = stablehlo.add %v5, %v17 : tensor<1xui32>
+    %v37 = stablehlo.convert %v32 : (tensor<1xui32>) -> tensor<1xui64>
+    %v38 = stablehlo.multiply %v37, %v19 : tensor<1xui64>
+    %v39 = stablehlo.multiply %v32, %v14 : tensor<1xui32>
+    %v40 = stablehlo.shift_right_logical %v38, %v22 : tensor<1xui64>
+    %v41 = stablehlo.convert %v40 : (tensor<1xui64>) -> tensor<1xui32>
+    %v42 = stablehlo.convert %v34 : (tensor<1xui32>) -> tensor<1xui64>
+    %v43 = stablehlo.multiply %v42, %v26 : tensor<1xui64>
+    %v44 = stablehlo.multiply %v34, %v15 : tensor<1xui32>
+    %v45 = stablehlo.shift_right_logical %v43, %v22 : tensor<1xui64>
+    %v46 = stablehlo.convert %v45 : (tensor<1xui64>) -> tensor<1xui32>
+    %v47 = stablehlo.xor %v46, %v28 : tensor<1xui32>
+    %v48 = stablehlo.xor %v47, %v35 : tensor<1xui32>
+    %v49 = stablehlo.xor %v41, %v21 : tensor<1xui32>
+    %v50 = stablehlo.xor %v49, %v36 : tensor<1xui32>
+    %v51 = stablehlo.add %v35, %v16 : tensor<1xui32>
+    %v52 = stablehlo.add %v36, %v17 : tensor<1xui32>
+    %v53 = stablehlo.convert %v48 : (tensor<1xui32>) -> tensor<1xui64>
+    %v54 = stablehlo.multiply %v53, %v19 : tensor<1xui64>
+    %v55 = stablehlo.multiply %v48, %v14 : tensor<1xui32>
+    %v56 = stablehlo.shift_right_logical %v54, %v22 : tensor<1xui64>
+    %v57 = stablehlo.convert %v56 : (tensor<1xui64>) -> tensor<1xui32>
+    %v58 = stablehlo.convert %v50 : (tensor<1xui32>) -> tensor<1xui64>
+    %v59 = stablehlo.multiply %v58, %v26 : tensor<1xui64>
+    %v60 = stablehlo.multiply %v50, %v15 : tensor<1xui32>
+    %v61 = stablehlo.shift_right_logical %v59, %v22 : tensor<1xui64>
+    %v62 = stablehlo.convert %v61 : (tensor<1xui64>) -> tensor<1xui32>
+    %v63 = stablehlo.xor %v62, %v44 : tensor<1xui32>
+    %v64 = stablehlo.xor %v63, %v51 : tensor<1xui32>
+    %v65 = stablehlo.xor %v57, %v39 : tensor<1xui32>
+    %v66 = stablehlo.xor %v65, %v52 : tensor<1xui32>
+    %v67 = stablehlo.add %v51, %v16 : tensor<1xui32>
+    %v68 = stablehlo.add %v52, %v17 : tensor<1xui32>
+    %v69 = stablehlo.convert %v64 : (tensor<1xui32>) -> tensor<1xui64>
+    %v70 = stablehlo.multiply %v69, %v19 : tensor<1xui64>
+    %v71 = stablehlo.multiply %v64, %v14 : tensor<1xui32>
+    %v72 = stablehlo.shift_right_logical %v70, %v22 : tensor<1xui64>
+    %v73 = stablehlo.convert %v72 : (tensor<1xui64>) -> tensor<1xui32>
+    %v74 = stablehlo.convert %v66 : (tensor<1xui32>) -> tensor<1xui64>
+    %v75 = stablehlo.multiply %v74, %v26 : tensor<1xui64>
+    %v76 = stablehlo.multiply %v66, %v15 : tensor<1xui32>
+    %v77 = stablehlo.shift_right_logical %v75, %v22 : tensor<1xui64>
+    %v78 = stablehlo.convert %v77 : (tensor<1xui64>) -> tensor<1xui32>
+    %v79 = stablehlo.xor %v78, %v60 : tensor<1xui32>
+    %v80 = stablehlo.xor %v79, %v67 : tensor<1xui32>
+    %v81 = stablehlo.xor %v73, %v55 : tensor<1xui32>
+    %v82 = stablehlo.xor %v81, %v68 : tensor<1xui32>
+    %v83 = stablehlo.add %v67, %v16 : tensor<1xui32>
+    %v84 = stablehlo.add %v68, %v17 : tensor<1xui32>
+    %v85 = stablehlo.convert %v80 : (tensor<1xui32>) -> tensor<1xui64>
+    %v86 = stablehlo.multiply %v85, %v19 : tensor<1xui64>
+    %v87 = stablehlo.multiply %v80, %v14 : tensor<1xui32>
+    %v88 = stablehlo.shift_right_logical %v86, %v22 : tensor<1xui64>
+    %v89 = stablehlo.convert %v88 : (tensor<1xui64>) -> tensor<1xui32>
+    %v90 = stablehlo.convert %v82 : (tensor<1xui32>) -> tensor<1xui64>
+    %v91 = stablehlo.multiply %v90, %v26 : tensor<1xui64>
+    %v92 = stablehlo.multiply %v82, %v15 : tensor<1xui32>
+    %v93 = stablehlo.shift_right_logical %v91, %v22 : tensor<1xui64>
+    %v94 = stablehlo.convert %v93 : (tensor<1xui64>) -> tensor<1xui32>
+    %v95 = stablehlo.xor %v94, %v76 : tensor<1xui32>
+    %v96 = stablehlo.xor %v95, %v83 : tensor<1xui32>
+    %v97 = stablehlo.xor %v89, %v71 : tensor<1xui32>
+    %v98 = stablehlo.xor %v97, %v84 : tensor<1xui32>
+    %v99 = stablehlo.add %v83, %v16 : tensor<1xui32>
+    %v100 = stablehlo.add %v84, %v17 : tensor<1xui32>
+    %v101 = stablehlo.convert %v96 : (tensor<1xui32>) -> tensor<1xui64>
+    %v102 = stablehlo.multiply %v101, %v19 : tensor<1xui64>
+    %v103 = stablehlo.multiply %v96, %v14 : tensor<1xui32>
+    %v104 = stablehlo.shift_right_logical %v102, %v22 : tensor<1xui64>
+    %v105 = stablehlo.convert %v104 : (tensor<1xui64>) -> tensor<1xui32>
+    %v106 = stablehlo.convert %v98 : (tensor<1xui32>) -> tensor<1xui64>
+    %v107 = stablehlo.multiply %v106, %v26 : tensor<1xui64>
+    %v108 = stablehlo.multiply %v98, %v15 : tensor<1xui32>
+    %v109 = stablehlo.shift_right_logical %v107, %v22 : tensor<1xui64>
+    %v110 = stablehlo.convert %v109 : (tensor<1xui64>) -> tensor<1xui32>
+    %v111 = stablehlo.xor %v110, %v92 : tensor<1xui32>
+    %v112 = stablehlo.xor %v111, %v99 : tensor<1xui32>
+    %v113 = stablehlo.xor %v105, %v87 : tensor<1xui32>
+    %v114 = stablehlo.xor %v113, %v100 : tensor<1xui32>
+    %v115 = stablehlo.add %v99, %v16 : tensor<1xui32>
+    %v116 = stablehlo.add %v100, %v17 : tensor<1xui32>
+    %v117 = stablehlo.convert %v112 : (tensor<1xui32>) -> tensor<1xui64>
+    %v118 = stablehlo.multiply %v117, %v19 : tensor<1xui64>
+    %v119 = stablehlo.multiply %v112, %v14 : tensor<1xui32>
+    %v120 = stablehlo.shift_right_logical %v118, %v22 : tensor<1xui64>
+    %v121 = stablehlo.convert %v120 : (tensor<1xui64>) -> tensor<1xui32>
+    %v122 = stablehlo.convert %v114 : (tensor<1xui32>) -> tensor<1xui64>
+    %v123 = stablehlo.multiply %v122, %v26 : tensor<1xui64>
+    %v124 = stablehlo.multiply %v114, %v15 : tensor<1xui32>
+    %v125 = stablehlo.shift_right_logical %v123, %v22 : tensor<1xui64>
+    %v126 = stablehlo.convert %v125 : (tensor<1xui64>) -> tensor<1xui32>
+    %v127 = stablehlo.xor %v126, %v108 : tensor<1xui32>
+    %v128 = stablehlo.xor %v127, %v115 : tensor<1xui32>
+    %v129 = stablehlo.xor %v121, %v103 : tensor<1xui32>
+    %v130 = stablehlo.xor %v129, %v116 : tensor<1xui32>
+    %v131 = stablehlo.add %v115, %v16 : tensor<1xui32>
+    %v132 = stablehlo.add %v116, %v17 : tensor<1xui32>
+    %v133 = stablehlo.convert %v128 : (tensor<1xui32>) -> tensor<1xui64>
+    %v134 = stablehlo.multiply %v133, %v19 : tensor<1xui64>
+    %v135 = stablehlo.multiply %v128, %v14 : tensor<1xui32>
+    %v136 = stablehlo.shift_right_logical %v134, %v22 : tensor<1xui64>
+    %v137 = stablehlo.convert %v136 : (tensor<1xui64>) -> tensor<1xui32>
+    %v138 = stablehlo.convert %v130 : (tensor<1xui32>) -> tensor<1xui64>
+    %v139 = stablehlo.multiply %v138, %v26 : tensor<1xui64>
+    %v140 = stablehlo.multiply %v130, %v15 : tensor<1xui32>
+    %v141 = stablehlo.shift_right_logical %v139, %v22 : tensor<1xui64>
+    %v142 = stablehlo.convert %v141 : (tensor<1xui64>) -> tensor<1xui32>
+    %v143 = stablehlo.xor %v142, %v124 : tensor<1xui32>
+    %v144 = stablehlo.xor %v143, %v131 : tensor<1xui32>
+    %v145 = stablehlo.xor %v137, %v119 : tensor<1xui32>
+    %v146 = stablehlo.xor %v145, %v132 : tensor<1xui32>
+    %v147 = stablehlo.add %v131, %v16 : tensor<1xui32>
+    %v148 = stablehlo.add %v132, %v17 : tensor<1xui32>
+    %v149 = stablehlo.convert %v144 : (tensor<1xui32>) -> tensor<1xui64>
+    %v150 = stablehlo.multiply %v149, %v19 : tensor<1xui64>
+    %v151 = stablehlo.multiply %v144, %v14 : tensor<1xui32>
+    %v152 = stablehlo.shift_right_logical %v150, %v22 : tensor<1xui64>
+    %v153 = stablehlo.convert %v152 : (tensor<1xui64>) -> tensor<1xui32>
+    %v154 = stablehlo.convert %v146 : (tensor<1xui32>) -> tensor<1xui64>
+    %v155 = stablehlo.multiply %v154, %v26 : tensor<1xui64>
+    %v156 = stablehlo.multiply %v146, %v15 : tensor<1xui32>
+    %v157 = stablehlo.shift_right_logical %v155, %v22 : tensor<1xui64>
+    %v158 = stablehlo.convert %v157 : (tensor<1xui64>) -> tensor<1xui32>
+    %v159 = stablehlo.xor %v158, %v140 : tensor<1xui32>
+    %v160 = stablehlo.xor %v159, %v147 : tensor<1xui32>
+    %v161 = stablehlo.xor %v153, %v135 : tensor<1xui32>
+    %v162 = stablehlo.xor %v161, %v148 : tensor<1xui32>
+    %v163 = stablehlo.add %v147, %v16 : tensor<1xui32>
+    %v164 = stablehlo.add %v148, %v17 : tensor<1xui32>
+    %v165 = stablehlo.convert %v160 : (tensor<1xui32>) -> tensor<1xui64>
+    %v166 = stablehlo.multiply %v165, %v19 : tensor<1xui64>
+    %v167 = stablehlo.multiply %v160, %v14 : tensor<1xui32>
+    %v168 = stablehlo.shift_right_logical %v166, %v22 : tensor<1xui64>
+    %v169 = stablehlo.convert %v168 : (tensor<1xui64>) -> tensor<1xui32>
+    %v170 = stablehlo.convert %v162 : (tensor<1xui32>) -> tensor<1xui64>
+    %v171 = stablehlo.multiply %v170, %v26 : tensor<1xui64>
+    %v172 = stablehlo.multiply %v162, %v15 : tensor<1xui32>
+    %v173 = stablehlo.shift_right_logical %v171, %v22 : tensor<1xui64>
+    %v174 = stablehlo.convert %v173 : (tensor<1xui64>) -> tensor<1xui32>
+    %v175 = stablehlo.xor %v174, %v156 : tensor<1xui32>
+    %v176 = stablehlo.xor %v175, %v163 : tensor<1xui32>
+    %v177 = stablehlo.xor %v169, %v151 : tensor<1xui32>
+    %v178 = stablehlo.xor %v177, %v164 : tensor<1xui32>
+    %v179 = stablehlo.add %v163, %v16 : tensor<1xui32>
+    %v180 = stablehlo.add %v164, %v17 : tensor<1xui32>
+    %v181 = stablehlo.reshape %v176 : (tensor<1xui32>) -> tensor<1x1xui32>
+    %v182 = stablehlo.reshape %v172 : (tensor<1xui32>) -> tensor<1x1xui32>
+    %v183 = stablehlo.reshape %v178 : (tensor<1xui32>) -> tensor<1x1xui32>
+    %v184 = stablehlo.reshape %v167 : (tensor<1xui32>) -> tensor<1x1xui32>
+    %v185 = stablehlo.concatenate %v181, %v182, %v183, %v184, dim = 1 : (tensor<1x1xui32>, tensor<1x1xui32>, tensor<1x1xui32>, tensor<1x1xui32>) -> tensor<1x4xui32>
+    %v186 = stablehlo.reshape %v185 : (tensor<1x4xui32>) -> tensor<4xui32>
+    return %v186 : tensor<4xui32>
   }
 }
 #loc0 = loc("layer")
@@ -687,31 +650,30 @@ module @check_finite_float16_67_ attributes {mhlo.num_replicas = 1 : i32, mhlo.n
       %v14 = stablehlo.minimum %v12, %v13 : tensor<i64>
       stablehlo.return %v14 : tensor<i64>
     }) : (tensor<67xi64>, tensor<i64>) -> (tensor<i64>)
-    %v16 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
-    %v17 = stablehlo.compare NE, %v15, %v16, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-    %v18 = stablehlo.constant dense<"0x2700000000000000"> : tensor<i64>
-    %v19 = stablehlo.shift_right_logical %v15, %v18 : tensor<i64>
-    %v20 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
-    %v21 = stablehlo.add %v19, %v20 : tensor<i64>
-    %v22 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
-    %v23 = stablehlo.and %v15, %v22 : tensor<i64>
-    %v24 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
-    %v25 = stablehlo.subtract %v23, %v24 : tensor<i64>
-    %v26 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
-    %v27 = stablehlo.convert %v21 : (tensor<i64>) -> tensor<i32>
-    %v28 = stablehlo.reshape %v27 : (tensor<i32>) -> tensor<1xi32>
-    %v29 = stablehlo.convert %v25 : (tensor<i64>) -> tensor<i32>
-    %v30 = stablehlo.reshape %v29 : (tensor<i32>) -> tensor<1xi32>
-    %v31 = stablehlo.concatenate %v26, %v28, %v30, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
-    %v32 = "stablehlo.slice"(%arg1) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
-    %v33 = stablehlo.reshape %v32 : (tensor<1xi32>) -> tensor<i32>
-    %v34 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
-    %v35 = stablehlo.compare NE, %v33, %v34, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    %v36 = stablehlo.not %v35 : tensor<i1>
-    %v37 = stablehlo.and %v17, %v36 : tensor<i1>
-    %v38 = stablehlo.broadcast_in_dim %v37, dims = [] : (tensor<i1>) -> tensor<3xi1>
-    %v39 = stablehlo.select %v38, %v31, %arg1 : tensor<3xi1>, tensor<3xi32>
-    return %arg0, %v39 : tensor<67xf16>, tensor<3xi32>
+    %v16 = stablehlo.compare NE, %v15, %v11, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %v17 = stablehlo.constant dense<"0x2700000000000000"> : tensor<i64>
+    %v18 = stablehlo.shift_right_logical %v15, %v17 : tensor<i64>
+    %v19 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
+    %v20 = stablehlo.add %v18, %v19 : tensor<i64>
+    %v21 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
+    %v22 = stablehlo.and %v15, %v21 : tensor<i64>
+    %v23 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
+    %v24 = stablehlo.subtract %v22, %v23 : tensor<i64>
+    %v25 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
+    %v26 = stablehlo.convert %v20 : (tensor<i64>) -> tensor<i32>
+    %v27 = stablehlo.reshape %v26 : (tensor<i32>) -> tensor<1xi32>
+    %v28 = stablehlo.convert %v24 : (tensor<i64>) -> tensor<i32>
+    %v29 = stablehlo.reshape %v28 : (tensor<i32>) -> tensor<1xi32>
+    %v30 = stablehlo.concatenate %v25, %v27, %v29, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+    %v31 = "stablehlo.slice"(%arg1) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
+    %v32 = stablehlo.reshape %v31 : (tensor<1xi32>) -> tensor<i32>
+    %v33 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
+    %v34 = stablehlo.compare NE, %v32, %v33, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %v35 = stablehlo.not %v34 : tensor<i1>
+    %v36 = stablehlo.and %v16, %v35 : tensor<i1>
+    %v37 = stablehlo.broadcast_in_dim %v36, dims = [] : (tensor<i1>) -> tensor<3xi1>
+    %v38 = stablehlo.select %v37, %v30, %arg1 : tensor<3xi1>, tensor<3xi32>
+    return %arg0, %v38 : tensor<67xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -829,51 +791,49 @@ module @gather_float16 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partiti
     %v2 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
     %v3 = stablehlo.compare GE, %arg1, %v2, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
     %v4 = stablehlo.and %v1, %v3 : tensor<4xi1> loc(#loc0)
-    %v5 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
-    %v6 = stablehlo.maximum %arg1, %v5 : tensor<4xi32> loc(#loc0)
-    %v7 = stablehlo.constant dense<"0x04000000"> : tensor<4xi32> loc(#loc0)
-    %v8 = stablehlo.minimum %v6, %v7 : tensor<4xi32> loc(#loc0)
-    %v9 = "stablehlo.gather"(%arg0, %v8) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 2], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 3, 1, 2>}> : (tensor<3x5x2xf16>, tensor<4xi32>) -> (tensor<3x4x2xf16>) loc(#loc0)
-    %v10 = stablehlo.convert %arg1 : (tensor<4xi32>) -> tensor<4xi64>
-    %v11 = stablehlo.iota dim = 0 : tensor<4xi64>
-    %v12 = stablehlo.constant dense<"0x0000000001000000"> : tensor<4xi64>
-    %v13 = stablehlo.multiply %v11, %v12 : tensor<4xi64>
-    %v14 = stablehlo.constant dense<"0x0000008000000000"> : tensor<4xi64>
-    %v15 = stablehlo.add %v13, %v14 : tensor<4xi64>
-    %v16 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<4xi64>
-    %v17 = stablehlo.add %v15, %v10 : tensor<4xi64>
-    %v18 = stablehlo.select %v4, %v16, %v17 : tensor<4xi1>, tensor<4xi64>
-    %v19 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
-    %v23 = "stablehlo.reduce"(%v18, %v19) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v20: tensor<i64>, %v21: tensor<i64>):
-      %v22 = stablehlo.minimum %v20, %v21 : tensor<i64>
-      stablehlo.return %v22 : tensor<i64>
+    %v5 = stablehlo.maximum %arg1, %v2 : tensor<4xi32> loc(#loc0)
+    %v6 = stablehlo.constant dense<"0x04000000"> : tensor<4xi32> loc(#loc0)
+    %v7 = stablehlo.minimum %v5, %v6 : tensor<4xi32> loc(#loc0)
+    %v8 = "stablehlo.gather"(%arg0, %v7) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 2], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 3, 1, 2>}> : (tensor<3x5x2xf16>, tensor<4xi32>) -> (tensor<3x4x2xf16>) loc(#loc0)
+    %v9 = stablehlo.convert %arg1 : (tensor<4xi32>) -> tensor<4xi64>
+    %v10 = stablehlo.iota dim = 0 : tensor<4xi64>
+    %v11 = stablehlo.constant dense<"0x0000000001000000"> : tensor<4xi64>
+    %v12 = stablehlo.multiply %v10, %v11 : tensor<4xi64>
+    %v13 = stablehlo.constant dense<"0x0000008000000000"> : tensor<4xi64>
+    %v14 = stablehlo.add %v12, %v13 : tensor<4xi64>
+    %v15 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<4xi64>
+    %v16 = stablehlo.add %v14, %v9 : tensor<4xi64>
+    %v17 = stablehlo.select %v4, %v15, %v16 : tensor<4xi1>, tensor<4xi64>
+    %v18 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v22 = "stablehlo.reduce"(%v17, %v18) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v19: tensor<i64>, %v20: tensor<i64>):
+      %v21 = stablehlo.minimum %v19, %v20 : tensor<i64>
+      stablehlo.return %v21 : tensor<i64>
     }) : (tensor<4xi64>, tensor<i64>) -> (tensor<i64>)
-    %v24 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
-    %v25 = stablehlo.compare NE, %v23, %v24, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-    %v26 = stablehlo.constant dense<"0x2200000000000000"> : tensor<i64>
-    %v27 = stablehlo.shift_right_logical %v23, %v26 : tensor<i64>
-    %v28 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
-    %v29 = stablehlo.add %v27, %v28 : tensor<i64>
-    %v30 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
-    %v31 = stablehlo.and %v23, %v30 : tensor<i64>
-    %v32 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
-    %v33 = stablehlo.subtract %v31, %v32 : tensor<i64>
-    %v34 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
-    %v35 = stablehlo.convert %v29 : (tensor<i64>) -> tensor<i32>
+    %v23 = stablehlo.compare NE, %v22, %v18, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %v24 = stablehlo.constant dense<"0x2200000000000000"> : tensor<i64>
+    %v25 = stablehlo.shift_right_logical %v22, %v24 : tensor<i64>
+    %v26 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
+    %v27 = stablehlo.add %v25, %v26 : tensor<i64>
+    %v28 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
+    %v29 = stablehlo.and %v22, %v28 : tensor<i64>
+    %v30 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
+    %v31 = stablehlo.subtract %v29, %v30 : tensor<i64>
+    %v32 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
+    %v33 = stablehlo.convert %v27 : (tensor<i64>) -> tensor<i32>
+    %v34 = stablehlo.reshape %v33 : (tensor<i32>) -> tensor<1xi32>
+    %v35 = stablehlo.convert %v31 : (tensor<i64>) -> tensor<i32>
     %v36 = stablehlo.reshape %v35 : (tensor<i32>) -> tensor<1xi32>
-    %v37 = stablehlo.convert %v33 : (tensor<i64>) -> tensor<i32>
-    %v38 = stablehlo.reshape %v37 : (tensor<i32>) -> tensor<1xi32>
-    %v39 = stablehlo.concatenate %v34, %v36, %v38, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
-    %v40 = "stablehlo.slice"(%arg2) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
-    %v41 = stablehlo.reshape %v40 : (tensor<1xi32>) -> tensor<i32>
-    %v42 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
-    %v43 = stablehlo.compare NE, %v41, %v42, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    %v44 = stablehlo.not %v43 : tensor<i1>
-    %v45 = stablehlo.and %v25, %v44 : tensor<i1>
-    %v46 = stablehlo.broadcast_in_dim %v45, dims = [] : (tensor<i1>) -> tensor<3xi1>
-    %v47 = stablehlo.select %v46, %v39, %arg2 : tensor<3xi1>, tensor<3xi32>
-    return %v9, %v47 : tensor<3x4x2xf16>, tensor<3xi32>
+    %v37 = stablehlo.concatenate %v32, %v34, %v36, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+    %v38 = "stablehlo.slice"(%arg2) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
+    %v39 = stablehlo.reshape %v38 : (tensor<1xi32>) -> tensor<i32>
+    %v40 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
+    %v41 = stablehlo.compare NE, %v39, %v40, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %v42 = stablehlo.not %v41 : tensor<i1>
+    %v43 = stablehlo.and %v23, %v42 : tensor<i1>
+    %v44 = stablehlo.broadcast_in_dim %v43, dims = [] : (tensor<i1>) -> tensor<3xi1>
+    %v45 = stablehlo.select %v44, %v37, %arg2 : tensor<3xi1>, tensor<3xi32>
+    return %v8, %v45 : tensor<3x4x2xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -886,66 +846,62 @@ module @scatter_float16_set attributes {mhlo.num_replicas = 1 : i32, mhlo.num_pa
     %v2 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
     %v3 = stablehlo.compare GE, %arg1, %v2, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
     %v4 = stablehlo.and %v1, %v3 : tensor<4xi1> loc(#loc0)
-    %v5 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
-    %v6 = stablehlo.maximum %arg1, %v5 : tensor<4xi32> loc(#loc0)
-    %v7 = stablehlo.constant dense<"0x04000000"> : tensor<4xi32> loc(#loc0)
-    %v8 = stablehlo.minimum %v6, %v7 : tensor<4xi32> loc(#loc0)
-    %v9 = stablehlo.constant dense<"0x05000000"> : tensor<4xi32> loc(#loc0)
-    %v10 = stablehlo.select %v4, %v8, %v9 : tensor<4xi1>, tensor<4xi32> loc(#loc0)
-    %v11 = stablehlo.iota dim = 0 : tensor<4xi32> loc(#loc0)
-    %v12 = stablehlo.constant dense<"0xFFFFFFFF"> : tensor<5xi32> loc(#loc0)
-    %v16 = "stablehlo.scatter"(%v12, %v10, %v11) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
-    ^bb0(%v13: tensor<i32>, %v14: tensor<i32>):
-      %v15 = stablehlo.maximum %v13, %v14 : tensor<i32> loc(#loc0)
-      stablehlo.return %v15 : tensor<i32>
+    %v5 = stablehlo.maximum %arg1, %v2 : tensor<4xi32> loc(#loc0)
+    %v6 = stablehlo.constant dense<"0x04000000"> : tensor<4xi32> loc(#loc0)
+    %v7 = stablehlo.minimum %v5, %v6 : tensor<4xi32> loc(#loc0)
+    %v8 = stablehlo.select %v4, %v7, %v0 : tensor<4xi1>, tensor<4xi32> loc(#loc0)
+    %v9 = stablehlo.iota dim = 0 : tensor<4xi32> loc(#loc0)
+    %v10 = stablehlo.constant dense<"0xFFFFFFFF"> : tensor<5xi32> loc(#loc0)
+    %v14 = "stablehlo.scatter"(%v10, %v8, %v9) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%v11: tensor<i32>, %v12: tensor<i32>):
+      %v13 = stablehlo.maximum %v11, %v12 : tensor<i32> loc(#loc0)
+      stablehlo.return %v13 : tensor<i32>
     }) : (tensor<5xi32>, tensor<4xi32>, tensor<4xi32>) -> (tensor<5xi32>) loc(#loc0)
-    %v17 = stablehlo.constant dense<"0x00000000"> : tensor<5xi32> loc(#loc0)
-    %v18 = stablehlo.maximum %v16, %v17 : tensor<5xi32> loc(#loc0)
-    %v19 = "stablehlo.gather"(%arg2, %v18) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 2], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 3, 1, 2>}> : (tensor<3x4x2xf16>, tensor<5xi32>) -> (tensor<3x5x2xf16>) loc(#loc0)
-    %v20 = stablehlo.constant dense<"0x00000000"> : tensor<5xi32> loc(#loc0)
-    %v21 = stablehlo.compare GE, %v16, %v20, SIGNED : (tensor<5xi32>, tensor<5xi32>) -> tensor<5xi1> loc(#loc0)
-    %v22 = stablehlo.broadcast_in_dim %v21, dims = [1] : (tensor<5xi1>) -> tensor<3x5x2xi1> loc(#loc0)
-    %v23 = stablehlo.select %v22, %v19, %arg0 : tensor<3x5x2xi1>, tensor<3x5x2xf16> loc(#loc0)
-    %v24 = stablehlo.convert %arg1 : (tensor<4xi32>) -> tensor<4xi64>
-    %v25 = stablehlo.iota dim = 0 : tensor<4xi64>
-    %v26 = stablehlo.constant dense<"0x0000000001000000"> : tensor<4xi64>
-    %v27 = stablehlo.multiply %v25, %v26 : tensor<4xi64>
-    %v28 = stablehlo.constant dense<"0x0000008000000000"> : tensor<4xi64>
-    %v29 = stablehlo.add %v27, %v28 : tensor<4xi64>
-    %v30 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<4xi64>
-    %v31 = stablehlo.add %v29, %v24 : tensor<4xi64>
-    %v32 = stablehlo.select %v4, %v30, %v31 : tensor<4xi1>, tensor<4xi64>
-    %v33 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
-    %v37 = "stablehlo.reduce"(%v32, %v33) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v34: tensor<i64>, %v35: tensor<i64>):
-      %v36 = stablehlo.minimum %v34, %v35 : tensor<i64>
-      stablehlo.return %v36 : tensor<i64>
+    %v15 = stablehlo.constant dense<"0x00000000"> : tensor<5xi32> loc(#loc0)
+    %v16 = stablehlo.maximum %v14, %v15 : tensor<5xi32> loc(#loc0)
+    %v17 = "stablehlo.gather"(%arg2, %v16) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 2], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 3, 1, 2>}> : (tensor<3x4x2xf16>, tensor<5xi32>) -> (tensor<3x5x2xf16>) loc(#loc0)
+    %v18 = stablehlo.compare GE, %v14, %v15, SIGNED : (tensor<5xi32>, tensor<5xi32>) -> tensor<5xi1> loc(#loc0)
+    %v19 = stablehlo.broadcast_in_dim %v18, dims = [1] : (tensor<5xi1>) -> tensor<3x5x2xi1> loc(#loc0)
+    %v20 = stablehlo.select %v19, %v17, %arg0 : tensor<3x5x2xi1>, tensor<3x5x2xf16> loc(#loc0)
+    %v21 = stablehlo.convert %arg1 : (tensor<4xi32>) -> tensor<4xi64>
+    %v22 = stablehlo.iota dim = 0 : tensor<4xi64>
+    %v23 = stablehlo.constant dense<"0x0000000001000000"> : tensor<4xi64>
+    %v24 = stablehlo.multiply %v22, %v23 : tensor<4xi64>
+    %v25 = stablehlo.constant dense<"0x0000008000000000"> : tensor<4xi64>
+    %v26 = stablehlo.add %v24, %v25 : tensor<4xi64>
+    %v27 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<4xi64>
+    %v28 = stablehlo.add %v26, %v21 : tensor<4xi64>
+    %v29 = stablehlo.select %v4, %v27, %v28 : tensor<4xi1>, tensor<4xi64>
+    %v30 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v34 = "stablehlo.reduce"(%v29, %v30) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v31: tensor<i64>, %v32: tensor<i64>):
+      %v33 = stablehlo.minimum %v31, %v32 : tensor<i64>
+      stablehlo.return %v33 : tensor<i64>
     }) : (tensor<4xi64>, tensor<i64>) -> (tensor<i64>)
-    %v38 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
-    %v39 = stablehlo.compare NE, %v37, %v38, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-    %v40 = stablehlo.constant dense<"0x2200000000000000"> : tensor<i64>
-    %v41 = stablehlo.shift_right_logical %v37, %v40 : tensor<i64>
-    %v42 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
-    %v43 = stablehlo.add %v41, %v42 : tensor<i64>
-    %v44 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
-    %v45 = stablehlo.and %v37, %v44 : tensor<i64>
-    %v46 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
-    %v47 = stablehlo.subtract %v45, %v46 : tensor<i64>
-    %v48 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
-    %v49 = stablehlo.convert %v43 : (tensor<i64>) -> tensor<i32>
-    %v50 = stablehlo.reshape %v49 : (tensor<i32>) -> tensor<1xi32>
-    %v51 = stablehlo.convert %v47 : (tensor<i64>) -> tensor<i32>
-    %v52 = stablehlo.reshape %v51 : (tensor<i32>) -> tensor<1xi32>
-    %v53 = stablehlo.concatenate %v48, %v50, %v52, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
-    %v54 = "stablehlo.slice"(%arg3) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
-    %v55 = stablehlo.reshape %v54 : (tensor<1xi32>) -> tensor<i32>
-    %v56 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
-    %v57 = stablehlo.compare NE, %v55, %v56, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    %v58 = stablehlo.not %v57 : tensor<i1>
-    %v59 = stablehlo.and %v39, %v58 : tensor<i1>
-    %v60 = stablehlo.broadcast_in_dim %v59, dims = [] : (tensor<i1>) -> tensor<3xi1>
-    %v61 = stablehlo.select %v60, %v53, %arg3 : tensor<3xi1>, tensor<3xi32>
-    return %v23, %v61 : tensor<3x5x2xf16>, tensor<3xi32>
+    %v35 = stablehlo.compare NE, %v34, %v30, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %v36 = stablehlo.constant dense<"0x2200000000000000"> : tensor<i64>
+    %v37 = stablehlo.shift_right_logical %v34, %v36 : tensor<i64>
+    %v38 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
+    %v39 = stablehlo.add %v37, %v38 : tensor<i64>
+    %v40 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
+    %v41 = stablehlo.and %v34, %v40 : tensor<i64>
+    %v42 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
+    %v43 = stablehlo.subtract %v41, %v42 : tensor<i64>
+    %v44 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
+    %v45 = stablehlo.convert %v39 : (tensor<i64>) -> tensor<i32>
+    %v46 = stablehlo.reshape %v45 : (tensor<i32>) -> tensor<1xi32>
+    %v47 = stablehlo.convert %v43 : (tensor<i64>) -> tensor<i32>
+    %v48 = stablehlo.reshape %v47 : (tensor<i32>) -> tensor<1xi32>
+    %v49 = stablehlo.concatenate %v44, %v46, %v48, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+    %v50 = "stablehlo.slice"(%arg3) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
+    %v51 = stablehlo.reshape %v50 : (tensor<1xi32>) -> tensor<i32>
+    %v52 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
+    %v53 = stablehlo.compare NE, %v51, %v52, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %v54 = stablehlo.not %v53 : tensor<i1>
+    %v55 = stablehlo.and %v35, %v54 : tensor<i1>
+    %v56 = stablehlo.broadcast_in_dim %v55, dims = [] : (tensor<i1>) -> tensor<3xi1>
+    %v57 = stablehlo.select %v56, %v49, %arg3 : tensor<3xi1>, tensor<3xi32>
+    return %v20, %v57 : tensor<3x5x2xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -1207,26 +1163,24 @@ module @batch_norm_float16_5_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_
     %v10 = stablehlo.broadcast_in_dim %v9, dims = [0] : (tensor<5xf32>) -> tensor<5xf32> loc(#loc0)
     %v11 = stablehlo.subtract %v0, %v10 : tensor<5xf32> loc(#loc0)
     %v12 = stablehlo.multiply %v11, %v11 : tensor<5xf32> loc(#loc0)
-    %v13 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-    %v17 = "stablehlo.reduce"(%v12, %v13) <{dimensions = array<i64>}> ({
-    ^bb0(%v14: tensor<f32>, %v15: tensor<f32>):
-      %v16 = stablehlo.add %v14, %v15 : tensor<f32> loc(#loc0)
-      stablehlo.return %v16 : tensor<f32>
+    %v16 = "stablehlo.reduce"(%v12, %v3) <{dimensions = array<i64>}> ({
+    ^bb0(%v13: tensor<f32>, %v14: tensor<f32>):
+      %v15 = stablehlo.add %v13, %v14 : tensor<f32> loc(#loc0)
+      stablehlo.return %v15 : tensor<f32>
     }) : (tensor<5xf32>, tensor<f32>) -> (tensor<5xf32>) loc(#loc0)
-    %v18 = stablehlo.constant dense<"0x0000803F"> : tensor<5xf32> loc(#loc0)
-    %v19 = stablehlo.divide %v17, %v18 : tensor<5xf32> loc(#loc0)
-    %v20 = stablehlo.constant dense<"0x6F12833A"> : tensor<5xf32> loc(#loc0)
-    %v21 = stablehlo.add %v19, %v20 : tensor<5xf32> loc(#loc0)
-    %v22 = stablehlo.rsqrt %v21 : tensor<5xf32> loc(#loc0)
-    %v23 = stablehlo.multiply %v1, %v22 : tensor<5xf32> loc(#loc0)
-    %v24 = stablehlo.broadcast_in_dim %v23, dims = [0] : (tensor<5xf32>) -> tensor<5xf32> loc(#loc0)
-    %v25 = stablehlo.multiply %v11, %v24 : tensor<5xf32> loc(#loc0)
-    %v26 = stablehlo.broadcast_in_dim %v2, dims = [0] : (tensor<5xf32>) -> tensor<5xf32> loc(#loc0)
-    %v27 = stablehlo.add %v25, %v26 : tensor<5xf32> loc(#loc0)
-    %v28 = stablehlo.convert %v27 : (tensor<5xf32>) -> tensor<5xf16> loc(#loc0)
-    %v29 = stablehlo.convert %v9 : (tensor<5xf32>) -> tensor<5xf16> loc(#loc0)
-    %v30 = stablehlo.convert %v19 : (tensor<5xf32>) -> tensor<5xf16> loc(#loc0)
-    return %v28, %v29, %v30, %arg3 : tensor<5xf16>, tensor<5xf16>, tensor<5xf16>, tensor<3xi32>
+    %v17 = stablehlo.divide %v16, %v8 : tensor<5xf32> loc(#loc0)
+    %v18 = stablehlo.constant dense<"0x6F12833A"> : tensor<5xf32> loc(#loc0)
+    %v19 = stablehlo.add %v17, %v18 : tensor<5xf32> loc(#loc0)
+    %v20 = stablehlo.rsqrt %v19 : tensor<5xf32> loc(#loc0)
+    %v21 = stablehlo.multiply %v1, %v20 : tensor<5xf32> loc(#loc0)
+    %v22 = stablehlo.broadcast_in_dim %v21, dims = [0] : (tensor<5xf32>) -> tensor<5xf32> loc(#loc0)
+    %v23 = stablehlo.multiply %v11, %v22 : tensor<5xf32> loc(#loc0)
+    %v24 = stablehlo.broadcast_in_dim %v2, dims = [0] : (tensor<5xf32>) -> tensor<5xf32> loc(#loc0)
+    %v25 = stablehlo.add %v23, %v24 : tensor<5xf32> loc(#loc0)
+    %v26 = stablehlo.convert %v25 : (tensor<5xf32>) -> tensor<5xf16> loc(#loc0)
+    %v27 = stablehlo.convert %v9 : (tensor<5xf32>) -> tensor<5xf16> loc(#loc0)
+    %v28 = stablehlo.convert %v17 : (tensor<5xf32>) -> tensor<5xf16> loc(#loc0)
+    return %v26, %v27, %v28, %arg3 : tensor<5xf16>, tensor<5xf16>, tensor<5xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -1258,36 +1212,32 @@ module @batch_norm_grad_float16_5_ attributes {mhlo.num_replicas = 1 : i32, mhlo
     %v20 = stablehlo.divide %v18, %v19 : tensor<5xf32> loc(#loc0)
     %v21 = stablehlo.broadcast_in_dim %v20, dims = [0] : (tensor<5xf32>) -> tensor<5xf32> loc(#loc0)
     %v22 = stablehlo.multiply %v13, %v11 : tensor<5xf32> loc(#loc0)
-    %v23 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-    %v27 = "stablehlo.reduce"(%v22, %v23) <{dimensions = array<i64>}> ({
-    ^bb0(%v24: tensor<f32>, %v25: tensor<f32>):
-      %v26 = stablehlo.add %v24, %v25 : tensor<f32> loc(#loc0)
-      stablehlo.return %v26 : tensor<f32>
+    %v26 = "stablehlo.reduce"(%v22, %v14) <{dimensions = array<i64>}> ({
+    ^bb0(%v23: tensor<f32>, %v24: tensor<f32>):
+      %v25 = stablehlo.add %v23, %v24 : tensor<f32> loc(#loc0)
+      stablehlo.return %v25 : tensor<f32>
     }) : (tensor<5xf32>, tensor<f32>) -> (tensor<5xf32>) loc(#loc0)
-    %v28 = stablehlo.constant dense<"0x0000803F"> : tensor<5xf32> loc(#loc0)
-    %v29 = stablehlo.divide %v27, %v28 : tensor<5xf32> loc(#loc0)
-    %v30 = stablehlo.broadcast_in_dim %v29, dims = [0] : (tensor<5xf32>) -> tensor<5xf32> loc(#loc0)
-    %v31 = stablehlo.subtract %v13, %v21 : tensor<5xf32> loc(#loc0)
-    %v32 = stablehlo.multiply %v11, %v30 : tensor<5xf32> loc(#loc0)
-    %v33 = stablehlo.subtract %v31, %v32 : tensor<5xf32> loc(#loc0)
-    %v34 = stablehlo.multiply %v8, %v33 : tensor<5xf32> loc(#loc0)
-    %v35 = stablehlo.multiply %v4, %v11 : tensor<5xf32> loc(#loc0)
-    %v36 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-    %v40 = "stablehlo.reduce"(%v35, %v36) <{dimensions = array<i64>}> ({
-    ^bb0(%v37: tensor<f32>, %v38: tensor<f32>):
-      %v39 = stablehlo.add %v37, %v38 : tensor<f32> loc(#loc0)
-      stablehlo.return %v39 : tensor<f32>
+    %v27 = stablehlo.divide %v26, %v19 : tensor<5xf32> loc(#loc0)
+    %v28 = stablehlo.broadcast_in_dim %v27, dims = [0] : (tensor<5xf32>) -> tensor<5xf32> loc(#loc0)
+    %v29 = stablehlo.subtract %v13, %v21 : tensor<5xf32> loc(#loc0)
+    %v30 = stablehlo.multiply %v11, %v28 : tensor<5xf32> loc(#loc0)
+    %v31 = stablehlo.subtract %v29, %v30 : tensor<5xf32> loc(#loc0)
+    %v32 = stablehlo.multiply %v8, %v31 : tensor<5xf32> loc(#loc0)
+    %v33 = stablehlo.multiply %v4, %v11 : tensor<5xf32> loc(#loc0)
+    %v37 = "stablehlo.reduce"(%v33, %v14) <{dimensions = array<i64>}> ({
+    ^bb0(%v34: tensor<f32>, %v35: tensor<f32>):
+      %v36 = stablehlo.add %v34, %v35 : tensor<f32> loc(#loc0)
+      stablehlo.return %v36 : tensor<f32>
     }) : (tensor<5xf32>, tensor<f32>) -> (tensor<5xf32>) loc(#loc0)
-    %v41 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-    %v45 = "stablehlo.reduce"(%v4, %v41) <{dimensions = array<i64>}> ({
-    ^bb0(%v42: tensor<f32>, %v43: tensor<f32>):
-      %v44 = stablehlo.add %v42, %v43 : tensor<f32> loc(#loc0)
-      stablehlo.return %v44 : tensor<f32>
+    %v41 = "stablehlo.reduce"(%v4, %v14) <{dimensions = array<i64>}> ({
+    ^bb0(%v38: tensor<f32>, %v39: tensor<f32>):
+      %v40 = stablehlo.add %v38, %v39 : tensor<f32> loc(#loc0)
+      stablehlo.return %v40 : tensor<f32>
     }) : (tensor<5xf32>, tensor<f32>) -> (tensor<5xf32>) loc(#loc0)
-    %v46 = stablehlo.convert %v34 : (tensor<5xf32>) -> tensor<5xf16> loc(#loc0)
-    %v47 = stablehlo.convert %v40 : (tensor<5xf32>) -> tensor<5xf16> loc(#loc0)
-    %v48 = stablehlo.convert %v45 : (tensor<5xf32>) -> tensor<5xf16> loc(#loc0)
-    return %v46, %v47, %v48, %arg5 : tensor<5xf16>, tensor<5xf16>, tensor<5xf16>, tensor<3xi32>
+    %v42 = stablehlo.convert %v32 : (tensor<5xf32>) -> tensor<5xf16> loc(#loc0)
+    %v43 = stablehlo.convert %v37 : (tensor<5xf32>) -> tensor<5xf16> loc(#loc0)
+    %v44 = stablehlo.convert %v41 : (tensor<5xf32>) -> tensor<5xf16> loc(#loc0)
+    return %v42, %v43, %v44, %arg5 : tensor<5xf16>, tensor<5xf16>, tensor<5xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -1309,27 +1259,25 @@ module @layer_norm_float16_4_3_ attributes {mhlo.num_replicas = 1 : i32, mhlo.nu
     %v10 = stablehlo.broadcast_in_dim %v9, dims = [0] : (tensor<4xf32>) -> tensor<4x3xf32> loc(#loc0)
     %v11 = stablehlo.subtract %v0, %v10 : tensor<4x3xf32> loc(#loc0)
     %v12 = stablehlo.multiply %v11, %v11 : tensor<4x3xf32> loc(#loc0)
-    %v13 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-    %v17 = "stablehlo.reduce"(%v12, %v13) <{dimensions = array<i64: 1>}> ({
-    ^bb0(%v14: tensor<f32>, %v15: tensor<f32>):
-      %v16 = stablehlo.add %v14, %v15 : tensor<f32> loc(#loc0)
-      stablehlo.return %v16 : tensor<f32>
+    %v16 = "stablehlo.reduce"(%v12, %v3) <{dimensions = array<i64: 1>}> ({
+    ^bb0(%v13: tensor<f32>, %v14: tensor<f32>):
+      %v15 = stablehlo.add %v13, %v14 : tensor<f32> loc(#loc0)
+      stablehlo.return %v15 : tensor<f32>
     }) : (tensor<4x3xf32>, tensor<f32>) -> (tensor<4xf32>) loc(#loc0)
-    %v18 = stablehlo.constant dense<"0x00004040"> : tensor<4xf32> loc(#loc0)
-    %v19 = stablehlo.divide %v17, %v18 : tensor<4xf32> loc(#loc0)
-    %v20 = stablehlo.constant dense<"0x6F12833A"> : tensor<4xf32> loc(#loc0)
-    %v21 = stablehlo.add %v19, %v20 : tensor<4xf32> loc(#loc0)
-    %v22 = stablehlo.rsqrt %v21 : tensor<4xf32> loc(#loc0)
-    %v23 = stablehlo.broadcast_in_dim %v22, dims = [0] : (tensor<4xf32>) -> tensor<4x3xf32> loc(#loc0)
-    %v24 = stablehlo.multiply %v11, %v23 : tensor<4x3xf32> loc(#loc0)
-    %v25 = stablehlo.broadcast_in_dim %v1, dims = [1] : (tensor<3xf32>) -> tensor<4x3xf32> loc(#loc0)
-    %v26 = stablehlo.multiply %v24, %v25 : tensor<4x3xf32> loc(#loc0)
-    %v27 = stablehlo.broadcast_in_dim %v2, dims = [1] : (tensor<3xf32>) -> tensor<4x3xf32> loc(#loc0)
-    %v28 = stablehlo.add %v26, %v27 : tensor<4x3xf32> loc(#loc0)
-    %v29 = stablehlo.convert %v28 : (tensor<4x3xf32>) -> tensor<4x3xf16> loc(#loc0)
-    %v30 = stablehlo.convert %v9 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
-    %v31 = stablehlo.convert %v22 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
-    return %v29, %v30, %v31, %arg3 : tensor<4x3xf16>, tensor<4xf16>, tensor<4xf16>, tensor<3xi32>
+    %v17 = stablehlo.divide %v16, %v8 : tensor<4xf32> loc(#loc0)
+    %v18 = stablehlo.constant dense<"0x6F12833A"> : tensor<4xf32> loc(#loc0)
+    %v19 = stablehlo.add %v17, %v18 : tensor<4xf32> loc(#loc0)
+    %v20 = stablehlo.rsqrt %v19 : tensor<4xf32> loc(#loc0)
+    %v21 = stablehlo.broadcast_in_dim %v20, dims = [0] : (tensor<4xf32>) -> tensor<4x3xf32> loc(#loc0)
+    %v22 = stablehlo.multiply %v11, %v21 : tensor<4x3xf32> loc(#loc0)
+    %v23 = stablehlo.broadcast_in_dim %v1, dims = [1] : (tensor<3xf32>) -> tensor<4x3xf32> loc(#loc0)
+    %v24 = stablehlo.multiply %v22, %v23 : tensor<4x3xf32> loc(#loc0)
+    %v25 = stablehlo.broadcast_in_dim %v2, dims = [1] : (tensor<3xf32>) -> tensor<4x3xf32> loc(#loc0)
+    %v26 = stablehlo.add %v24, %v25 : tensor<4x3xf32> loc(#loc0)
+    %v27 = stablehlo.convert %v26 : (tensor<4x3xf32>) -> tensor<4x3xf16> loc(#loc0)
+    %v28 = stablehlo.convert %v9 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
+    %v29 = stablehlo.convert %v20 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
+    return %v27, %v28, %v29, %arg3 : tensor<4x3xf16>, tensor<4xf16>, tensor<4xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -1358,36 +1306,32 @@ module @layer_norm_grad_float16_4_3_ attributes {mhlo.num_replicas = 1 : i32, mh
     %v17 = stablehlo.divide %v15, %v16 : tensor<4xf32> loc(#loc0)
     %v18 = stablehlo.broadcast_in_dim %v17, dims = [0] : (tensor<4xf32>) -> tensor<4x3xf32> loc(#loc0)
     %v19 = stablehlo.multiply %v10, %v8 : tensor<4x3xf32> loc(#loc0)
-    %v20 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-    %v24 = "stablehlo.reduce"(%v19, %v20) <{dimensions = array<i64: 1>}> ({
-    ^bb0(%v21: tensor<f32>, %v22: tensor<f32>):
-      %v23 = stablehlo.add %v21, %v22 : tensor<f32> loc(#loc0)
-      stablehlo.return %v23 : tensor<f32>
+    %v23 = "stablehlo.reduce"(%v19, %v11) <{dimensions = array<i64: 1>}> ({
+    ^bb0(%v20: tensor<f32>, %v21: tensor<f32>):
+      %v22 = stablehlo.add %v20, %v21 : tensor<f32> loc(#loc0)
+      stablehlo.return %v22 : tensor<f32>
     }) : (tensor<4x3xf32>, tensor<f32>) -> (tensor<4xf32>) loc(#loc0)
-    %v25 = stablehlo.constant dense<"0x00004040"> : tensor<4xf32> loc(#loc0)
-    %v26 = stablehlo.divide %v24, %v25 : tensor<4xf32> loc(#loc0)
-    %v27 = stablehlo.broadcast_in_dim %v26, dims = [0] : (tensor<4xf32>) -> tensor<4x3xf32> loc(#loc0)
-    %v28 = stablehlo.subtract %v10, %v18 : tensor<4x3xf32> loc(#loc0)
-    %v29 = stablehlo.multiply %v8, %v27 : tensor<4x3xf32> loc(#loc0)
-    %v30 = stablehlo.subtract %v28, %v29 : tensor<4x3xf32> loc(#loc0)
-    %v31 = stablehlo.multiply %v5, %v30 : tensor<4x3xf32> loc(#loc0)
-    %v32 = stablehlo.multiply %v4, %v8 : tensor<4x3xf32> loc(#loc0)
-    %v33 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-    %v37 = "stablehlo.reduce"(%v32, %v33) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v34: tensor<f32>, %v35: tensor<f32>):
-      %v36 = stablehlo.add %v34, %v35 : tensor<f32> loc(#loc0)
-      stablehlo.return %v36 : tensor<f32>
+    %v24 = stablehlo.divide %v23, %v16 : tensor<4xf32> loc(#loc0)
+    %v25 = stablehlo.broadcast_in_dim %v24, dims = [0] : (tensor<4xf32>) -> tensor<4x3xf32> loc(#loc0)
+    %v26 = stablehlo.subtract %v10, %v18 : tensor<4x3xf32> loc(#loc0)
+    %v27 = stablehlo.multiply %v8, %v25 : tensor<4x3xf32> loc(#loc0)
+    %v28 = stablehlo.subtract %v26, %v27 : tensor<4x3xf32> loc(#loc0)
+    %v29 = stablehlo.multiply %v5, %v28 : tensor<4x3xf32> loc(#loc0)
+    %v30 = stablehlo.multiply %v4, %v8 : tensor<4x3xf32> loc(#loc0)
+    %v34 = "stablehlo.reduce"(%v30, %v11) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v31: tensor<f32>, %v32: tensor<f32>):
+      %v33 = stablehlo.add %v31, %v32 : tensor<f32> loc(#loc0)
+      stablehlo.return %v33 : tensor<f32>
     }) : (tensor<4x3xf32>, tensor<f32>) -> (tensor<3xf32>) loc(#loc0)
-    %v38 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-    %v42 = "stablehlo.reduce"(%v4, %v38) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v39: tensor<f32>, %v40: tensor<f32>):
-      %v41 = stablehlo.add %v39, %v40 : tensor<f32> loc(#loc0)
-      stablehlo.return %v41 : tensor<f32>
+    %v38 = "stablehlo.reduce"(%v4, %v11) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v35: tensor<f32>, %v36: tensor<f32>):
+      %v37 = stablehlo.add %v35, %v36 : tensor<f32> loc(#loc0)
+      stablehlo.return %v37 : tensor<f32>
     }) : (tensor<4x3xf32>, tensor<f32>) -> (tensor<3xf32>) loc(#loc0)
-    %v43 = stablehlo.convert %v31 : (tensor<4x3xf32>) -> tensor<4x3xf16> loc(#loc0)
-    %v44 = stablehlo.convert %v37 : (tensor<3xf32>) -> tensor<3xf16> loc(#loc0)
-    %v45 = stablehlo.convert %v42 : (tensor<3xf32>) -> tensor<3xf16> loc(#loc0)
-    return %v43, %v44, %v45, %arg5 : tensor<4x3xf16>, tensor<3xf16>, tensor<3xf16>, tensor<3xi32>
+    %v39 = stablehlo.convert %v29 : (tensor<4x3xf32>) -> tensor<4x3xf16> loc(#loc0)
+    %v40 = stablehlo.convert %v34 : (tensor<3xf32>) -> tensor<3xf16> loc(#loc0)
+    %v41 = stablehlo.convert %v38 : (tensor<3xf32>) -> tensor<3xf16> loc(#loc0)
+    return %v39, %v40, %v41, %arg5 : tensor<4x3xf16>, tensor<3xf16>, tensor<3xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -1410,30 +1354,28 @@ module @group_norm_float16_4_3__in_1_groups attributes {mhlo.num_replicas = 1 : 
     %v11 = stablehlo.broadcast_in_dim %v10, dims = [0, 2] : (tensor<4x1xf32>) -> tensor<4x1x1x3xf32> loc(#loc0)
     %v12 = stablehlo.subtract %v3, %v11 : tensor<4x1x1x3xf32> loc(#loc0)
     %v13 = stablehlo.multiply %v12, %v12 : tensor<4x1x1x3xf32> loc(#loc0)
-    %v14 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-    %v18 = "stablehlo.reduce"(%v13, %v14) <{dimensions = array<i64: 1, 3>}> ({
-    ^bb0(%v15: tensor<f32>, %v16: tensor<f32>):
-      %v17 = stablehlo.add %v15, %v16 : tensor<f32> loc(#loc0)
-      stablehlo.return %v17 : tensor<f32>
+    %v17 = "stablehlo.reduce"(%v13, %v4) <{dimensions = array<i64: 1, 3>}> ({
+    ^bb0(%v14: tensor<f32>, %v15: tensor<f32>):
+      %v16 = stablehlo.add %v14, %v15 : tensor<f32> loc(#loc0)
+      stablehlo.return %v16 : tensor<f32>
     }) : (tensor<4x1x1x3xf32>, tensor<f32>) -> (tensor<4x1xf32>) loc(#loc0)
-    %v19 = stablehlo.constant dense<"0x00004040"> : tensor<4x1xf32> loc(#loc0)
-    %v20 = stablehlo.divide %v18, %v19 : tensor<4x1xf32> loc(#loc0)
-    %v21 = stablehlo.constant dense<"0x6F12833A"> : tensor<4x1xf32> loc(#loc0)
-    %v22 = stablehlo.add %v20, %v21 : tensor<4x1xf32> loc(#loc0)
-    %v23 = stablehlo.rsqrt %v22 : tensor<4x1xf32> loc(#loc0)
-    %v24 = stablehlo.broadcast_in_dim %v23, dims = [0, 2] : (tensor<4x1xf32>) -> tensor<4x1x1x3xf32> loc(#loc0)
-    %v25 = stablehlo.multiply %v12, %v24 : tensor<4x1x1x3xf32> loc(#loc0)
-    %v26 = stablehlo.reshape %v1 : (tensor<3xf32>) -> tensor<1x3xf32> loc(#loc0)
-    %v27 = stablehlo.broadcast_in_dim %v26, dims = [2, 3] : (tensor<1x3xf32>) -> tensor<4x1x1x3xf32> loc(#loc0)
-    %v28 = stablehlo.multiply %v25, %v27 : tensor<4x1x1x3xf32> loc(#loc0)
-    %v29 = stablehlo.reshape %v2 : (tensor<3xf32>) -> tensor<1x3xf32> loc(#loc0)
-    %v30 = stablehlo.broadcast_in_dim %v29, dims = [2, 3] : (tensor<1x3xf32>) -> tensor<4x1x1x3xf32> loc(#loc0)
-    %v31 = stablehlo.add %v28, %v30 : tensor<4x1x1x3xf32> loc(#loc0)
-    %v32 = stablehlo.reshape %v31 : (tensor<4x1x1x3xf32>) -> tensor<4x3xf32> loc(#loc0)
-    %v33 = stablehlo.convert %v32 : (tensor<4x3xf32>) -> tensor<4x3xf16> loc(#loc0)
-    %v34 = stablehlo.convert %v10 : (tensor<4x1xf32>) -> tensor<4x1xf16> loc(#loc0)
-    %v35 = stablehlo.convert %v23 : (tensor<4x1xf32>) -> tensor<4x1xf16> loc(#loc0)
-    return %v33, %v34, %v35, %arg3 : tensor<4x3xf16>, tensor<4x1xf16>, tensor<4x1xf16>, tensor<3xi32>
+    %v18 = stablehlo.divide %v17, %v9 : tensor<4x1xf32> loc(#loc0)
+    %v19 = stablehlo.constant dense<"0x6F12833A"> : tensor<4x1xf32> loc(#loc0)
+    %v20 = stablehlo.add %v18, %v19 : tensor<4x1xf32> loc(#loc0)
+    %v21 = stablehlo.rsqrt %v20 : tensor<4x1xf32> loc(#loc0)
+    %v22 = stablehlo.broadcast_in_dim %v21, dims = [0, 2] : (tensor<4x1xf32>) -> tensor<4x1x1x3xf32> loc(#loc0)
+    %v23 = stablehlo.multiply %v12, %v22 : tensor<4x1x1x3xf32> loc(#loc0)
+    %v24 = stablehlo.reshape %v1 : (tensor<3xf32>) -> tensor<1x3xf32> loc(#loc0)
+    %v25 = stablehlo.broadcast_in_dim %v24, dims = [2, 3] : (tensor<1x3xf32>) -> tensor<4x1x1x3xf32> loc(#loc0)
+    %v26 = stablehlo.multiply %v23, %v25 : tensor<4x1x1x3xf32> loc(#loc0)
+    %v27 = stablehlo.reshape %v2 : (tensor<3xf32>) -> tensor<1x3xf32> loc(#loc0)
+    %v28 = stablehlo.broadcast_in_dim %v27, dims = [2, 3] : (tensor<1x3xf32>) -> tensor<4x1x1x3xf32> loc(#loc0)
+    %v29 = stablehlo.add %v26, %v28 : tensor<4x1x1x3xf32> loc(#loc0)
+    %v30 = stablehlo.reshape %v29 : (tensor<4x1x1x3xf32>) -> tensor<4x3xf32> loc(#loc0)
+    %v31 = stablehlo.convert %v30 : (tensor<4x3xf32>) -> tensor<4x3xf16> loc(#loc0)
+    %v32 = stablehlo.convert %v10 : (tensor<4x1xf32>) -> tensor<4x1xf16> loc(#loc0)
+    %v33 = stablehlo.convert %v21 : (tensor<4x1xf32>) -> tensor<4x1xf16> loc(#loc0)
+    return %v31, %v32, %v33, %arg3 : tensor<4x3xf16>, tensor<4x1xf16>, tensor<4x1xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -1465,39 +1407,35 @@ module @group_norm_grad_float16_4_3__in_1_groups attributes {mhlo.num_replicas =
     %v20 = stablehlo.divide %v18, %v19 : tensor<4x1xf32> loc(#loc0)
     %v21 = stablehlo.broadcast_in_dim %v20, dims = [0, 2] : (tensor<4x1xf32>) -> tensor<4x1x1x3xf32> loc(#loc0)
     %v22 = stablehlo.multiply %v13, %v11 : tensor<4x1x1x3xf32> loc(#loc0)
-    %v23 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-    %v27 = "stablehlo.reduce"(%v22, %v23) <{dimensions = array<i64: 1, 3>}> ({
-    ^bb0(%v24: tensor<f32>, %v25: tensor<f32>):
-      %v26 = stablehlo.add %v24, %v25 : tensor<f32> loc(#loc0)
-      stablehlo.return %v26 : tensor<f32>
+    %v26 = "stablehlo.reduce"(%v22, %v14) <{dimensions = array<i64: 1, 3>}> ({
+    ^bb0(%v23: tensor<f32>, %v24: tensor<f32>):
+      %v25 = stablehlo.add %v23, %v24 : tensor<f32> loc(#loc0)
+      stablehlo.return %v25 : tensor<f32>
     }) : (tensor<4x1x1x3xf32>, tensor<f32>) -> (tensor<4x1xf32>) loc(#loc0)
-    %v28 = stablehlo.constant dense<"0x00004040"> : tensor<4x1xf32> loc(#loc0)
-    %v29 = stablehlo.divide %v27, %v28 : tensor<4x1xf32> loc(#loc0)
-    %v30 = stablehlo.broadcast_in_dim %v29, dims = [0, 2] : (tensor<4x1xf32>) -> tensor<4x1x1x3xf32> loc(#loc0)
-    %v31 = stablehlo.subtract %v13, %v21 : tensor<4x1x1x3xf32> loc(#loc0)
-    %v32 = stablehlo.multiply %v11, %v30 : tensor<4x1x1x3xf32> loc(#loc0)
-    %v33 = stablehlo.subtract %v31, %v32 : tensor<4x1x1x3xf32> loc(#loc0)
-    %v34 = stablehlo.multiply %v8, %v33 : tensor<4x1x1x3xf32> loc(#loc0)
-    %v35 = stablehlo.multiply %v6, %v11 : tensor<4x1x1x3xf32> loc(#loc0)
-    %v36 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-    %v40 = "stablehlo.reduce"(%v35, %v36) <{dimensions = array<i64: 0, 1>}> ({
-    ^bb0(%v37: tensor<f32>, %v38: tensor<f32>):
-      %v39 = stablehlo.add %v37, %v38 : tensor<f32> loc(#loc0)
-      stablehlo.return %v39 : tensor<f32>
+    %v27 = stablehlo.divide %v26, %v19 : tensor<4x1xf32> loc(#loc0)
+    %v28 = stablehlo.broadcast_in_dim %v27, dims = [0, 2] : (tensor<4x1xf32>) -> tensor<4x1x1x3xf32> loc(#loc0)
+    %v29 = stablehlo.subtract %v13, %v21 : tensor<4x1x1x3xf32> loc(#loc0)
+    %v30 = stablehlo.multiply %v11, %v28 : tensor<4x1x1x3xf32> loc(#loc0)
+    %v31 = stablehlo.subtract %v29, %v30 : tensor<4x1x1x3xf32> loc(#loc0)
+    %v32 = stablehlo.multiply %v8, %v31 : tensor<4x1x1x3xf32> loc(#loc0)
+    %v33 = stablehlo.multiply %v6, %v11 : tensor<4x1x1x3xf32> loc(#loc0)
+    %v37 = "stablehlo.reduce"(%v33, %v14) <{dimensions = array<i64: 0, 1>}> ({
+    ^bb0(%v34: tensor<f32>, %v35: tensor<f32>):
+      %v36 = stablehlo.add %v34, %v35 : tensor<f32> loc(#loc0)
+      stablehlo.return %v36 : tensor<f32>
     }) : (tensor<4x1x1x3xf32>, tensor<f32>) -> (tensor<1x3xf32>) loc(#loc0)
-    %v41 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-    %v45 = "stablehlo.reduce"(%v6, %v41) <{dimensions = array<i64: 0, 1>}> ({
-    ^bb0(%v42: tensor<f32>, %v43: tensor<f32>):
-      %v44 = stablehlo.add %v42, %v43 : tensor<f32> loc(#loc0)
-      stablehlo.return %v44 : tensor<f32>
+    %v41 = "stablehlo.reduce"(%v6, %v14) <{dimensions = array<i64: 0, 1>}> ({
+    ^bb0(%v38: tensor<f32>, %v39: tensor<f32>):
+      %v40 = stablehlo.add %v38, %v39 : tensor<f32> loc(#loc0)
+      stablehlo.return %v40 : tensor<f32>
     }) : (tensor<4x1x1x3xf32>, tensor<f32>) -> (tensor<1x3xf32>) loc(#loc0)
-    %v46 = stablehlo.reshape %v34 : (tensor<4x1x1x3xf32>) -> tensor<4x3xf32> loc(#loc0)
-    %v47 = stablehlo.reshape %v40 : (tensor<1x3xf32>) -> tensor<3xf32> loc(#loc0)
-    %v48 = stablehlo.reshape %v45 : (tensor<1x3xf32>) -> tensor<3xf32> loc(#loc0)
-    %v49 = stablehlo.convert %v46 : (tensor<4x3xf32>) -> tensor<4x3xf16> loc(#loc0)
-    %v50 = stablehlo.convert %v47 : (tensor<3xf32>) -> tensor<3xf16> loc(#loc0)
-    %v51 = stablehlo.convert %v48 : (tensor<3xf32>) -> tensor<3xf16> loc(#loc0)
-    return %v49, %v50, %v51, %arg5 : tensor<4x3xf16>, tensor<3xf16>, tensor<3xf16>, tensor<3xi32>
+    %v42 = stablehlo.reshape %v32 : (tensor<4x1x1x3xf32>) -> tensor<4x3xf32> loc(#loc0)
+    %v43 = stablehlo.reshape %v37 : (tensor<1x3xf32>) -> tensor<3xf32> loc(#loc0)
+    %v44 = stablehlo.reshape %v41 : (tensor<1x3xf32>) -> tensor<3xf32> loc(#loc0)
+    %v45 = stablehlo.convert %v42 : (tensor<4x3xf32>) -> tensor<4x3xf16> loc(#loc0)
+    %v46 = stablehlo.convert %v43 : (tensor<3xf32>) -> tensor<3xf16> loc(#loc0)
+    %v47 = stablehlo.convert %v44 : (tensor<3xf32>) -> tensor<3xf16> loc(#loc0)
+    return %v45, %v46, %v47, %arg5 : tensor<4x3xf16>, tensor<3xf16>, tensor<3xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -1767,66 +1705,62 @@ module @sparse_softmax_cross_entropy_float16_4_1_ attributes {mhlo.num_replicas 
     %v18 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
     %v19 = stablehlo.compare GE, %arg1, %v18, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
     %v20 = stablehlo.and %v17, %v19 : tensor<4xi1> loc(#loc0)
-    %v21 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
-    %v22 = stablehlo.maximum %arg1, %v21 : tensor<4xi32> loc(#loc0)
-    %v23 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
-    %v24 = stablehlo.minimum %v22, %v23 : tensor<4xi32> loc(#loc0)
-    %v25 = "stablehlo.gather"(%v15, %v24) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<1xi32>, tensor<4xi32>) -> (tensor<4xi32>) loc(#loc0)
-    %v26 = stablehlo.iota dim = 1 : tensor<4x1xi32> loc(#loc0)
-    %v27 = stablehlo.broadcast_in_dim %v25, dims = [0] : (tensor<4xi32>) -> tensor<4x1xi32> loc(#loc0)
-    %v28 = stablehlo.compare EQ, %v26, %v27, SIGNED : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x1xi1> loc(#loc0)
-    %v29 = stablehlo.constant dense<"0x00000000"> : tensor<4x1xf32> loc(#loc0)
-    %v30 = stablehlo.select %v28, %v7, %v29 : tensor<4x1xi1>, tensor<4x1xf32> loc(#loc0)
-    %v31 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-    %v35 = "stablehlo.reduce"(%v30, %v31) <{dimensions = array<i64: 1>}> ({
-    ^bb0(%v32: tensor<f32>, %v33: tensor<f32>):
-      %v34 = stablehlo.add %v32, %v33 : tensor<f32> loc(#loc0)
-      stablehlo.return %v34 : tensor<f32>
+    %v21 = stablehlo.maximum %arg1, %v18 : tensor<4xi32> loc(#loc0)
+    %v22 = stablehlo.minimum %v21, %v18 : tensor<4xi32> loc(#loc0)
+    %v23 = "stablehlo.gather"(%v15, %v22) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<1xi32>, tensor<4xi32>) -> (tensor<4xi32>) loc(#loc0)
+    %v24 = stablehlo.iota dim = 1 : tensor<4x1xi32> loc(#loc0)
+    %v25 = stablehlo.broadcast_in_dim %v23, dims = [0] : (tensor<4xi32>) -> tensor<4x1xi32> loc(#loc0)
+    %v26 = stablehlo.compare EQ, %v24, %v25, SIGNED : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x1xi1> loc(#loc0)
+    %v27 = stablehlo.constant dense<"0x00000000"> : tensor<4x1xf32> loc(#loc0)
+    %v28 = stablehlo.select %v26, %v7, %v27 : tensor<4x1xi1>, tensor<4x1xf32> loc(#loc0)
+    %v32 = "stablehlo.reduce"(%v28, %v9) <{dimensions = array<i64: 1>}> ({
+    ^bb0(%v29: tensor<f32>, %v30: tensor<f32>):
+      %v31 = stablehlo.add %v29, %v30 : tensor<f32> loc(#loc0)
+      stablehlo.return %v31 : tensor<f32>
     }) : (tensor<4x1xf32>, tensor<f32>) -> (tensor<4xf32>) loc(#loc0)
-    %v36 = stablehlo.subtract %v14, %v35 : tensor<4xf32> loc(#loc0)
-    %v37 = stablehlo.add %v5, %v14 : tensor<4xf32> loc(#loc0)
-    %v38 = stablehlo.convert %v36 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
-    %v39 = stablehlo.convert %v37 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
-    %v40 = stablehlo.convert %arg1 : (tensor<4xi32>) -> tensor<4xi64>
-    %v41 = stablehlo.iota dim = 0 : tensor<4xi64>
-    %v42 = stablehlo.constant dense<"0x0000000001000000"> : tensor<4xi64>
-    %v43 = stablehlo.multiply %v41, %v42 : tensor<4xi64>
-    %v44 = stablehlo.constant dense<"0x0000008000000000"> : tensor<4xi64>
-    %v45 = stablehlo.add %v43, %v44 : tensor<4xi64>
-    %v46 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<4xi64>
-    %v47 = stablehlo.add %v45, %v40 : tensor<4xi64>
-    %v48 = stablehlo.select %v20, %v46, %v47 : tensor<4xi1>, tensor<4xi64>
-    %v49 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
-    %v53 = "stablehlo.reduce"(%v48, %v49) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v50: tensor<i64>, %v51: tensor<i64>):
-      %v52 = stablehlo.minimum %v50, %v51 : tensor<i64>
-      stablehlo.return %v52 : tensor<i64>
+    %v33 = stablehlo.subtract %v14, %v32 : tensor<4xf32> loc(#loc0)
+    %v34 = stablehlo.add %v5, %v14 : tensor<4xf32> loc(#loc0)
+    %v35 = stablehlo.convert %v33 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
+    %v36 = stablehlo.convert %v34 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
+    %v37 = stablehlo.convert %arg1 : (tensor<4xi32>) -> tensor<4xi64>
+    %v38 = stablehlo.iota dim = 0 : tensor<4xi64>
+    %v39 = stablehlo.constant dense<"0x0000000001000000"> : tensor<4xi64>
+    %v40 = stablehlo.multiply %v38, %v39 : tensor<4xi64>
+    %v41 = stablehlo.constant dense<"0x0000008000000000"> : tensor<4xi64>
+    %v42 = stablehlo.add %v40, %v41 : tensor<4xi64>
+    %v43 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<4xi64>
+    %v44 = stablehlo.add %v42, %v37 : tensor<4xi64>
+    %v45 = stablehlo.select %v20, %v43, %v44 : tensor<4xi1>, tensor<4xi64>
+    %v46 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v50 = "stablehlo.reduce"(%v45, %v46) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v47: tensor<i64>, %v48: tensor<i64>):
+      %v49 = stablehlo.minimum %v47, %v48 : tensor<i64>
+      stablehlo.return %v49 : tensor<i64>
     }) : (tensor<4xi64>, tensor<i64>) -> (tensor<i64>)
-    %v54 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
-    %v55 = stablehlo.compare NE, %v53, %v54, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-    %v56 = stablehlo.constant dense<"0x2200000000000000"> : tensor<i64>
-    %v57 = stablehlo.shift_right_logical %v53, %v56 : tensor<i64>
-    %v58 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
-    %v59 = stablehlo.add %v57, %v58 : tensor<i64>
-    %v60 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
-    %v61 = stablehlo.and %v53, %v60 : tensor<i64>
-    %v62 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
-    %v63 = stablehlo.subtract %v61, %v62 : tensor<i64>
-    %v64 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
-    %v65 = stablehlo.convert %v59 : (tensor<i64>) -> tensor<i32>
-    %v66 = stablehlo.reshape %v65 : (tensor<i32>) -> tensor<1xi32>
-    %v67 = stablehlo.convert %v63 : (tensor<i64>) -> tensor<i32>
-    %v68 = stablehlo.reshape %v67 : (tensor<i32>) -> tensor<1xi32>
-    %v69 = stablehlo.concatenate %v64, %v66, %v68, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
-    %v70 = "stablehlo.slice"(%arg2) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
-    %v71 = stablehlo.reshape %v70 : (tensor<1xi32>) -> tensor<i32>
-    %v72 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
-    %v73 = stablehlo.compare NE, %v71, %v72, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    %v74 = stablehlo.not %v73 : tensor<i1>
-    %v75 = stablehlo.and %v55, %v74 : tensor<i1>
-    %v76 = stablehlo.broadcast_in_dim %v75, dims = [] : (tensor<i1>) -> tensor<3xi1>
-    %v77 = stablehlo.select %v76, %v69, %arg2 : tensor<3xi1>, tensor<3xi32>
-    return %v38, %v39, %v77 : tensor<4xf16>, tensor<4xf16>, tensor<3xi32>
+    %v51 = stablehlo.compare NE, %v50, %v46, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %v52 = stablehlo.constant dense<"0x2200000000000000"> : tensor<i64>
+    %v53 = stablehlo.shift_right_logical %v50, %v52 : tensor<i64>
+    %v54 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
+    %v55 = stablehlo.add %v53, %v54 : tensor<i64>
+    %v56 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
+    %v57 = stablehlo.and %v50, %v56 : tensor<i64>
+    %v58 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
+    %v59 = stablehlo.subtract %v57, %v58 : tensor<i64>
+    %v60 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
+    %v61 = stablehlo.convert %v55 : (tensor<i64>) -> tensor<i32>
+    %v62 = stablehlo.reshape %v61 : (tensor<i32>) -> tensor<1xi32>
+    %v63 = stablehlo.convert %v59 : (tensor<i64>) -> tensor<i32>
+    %v64 = stablehlo.reshape %v63 : (tensor<i32>) -> tensor<1xi32>
+    %v65 = stablehlo.concatenate %v60, %v62, %v64, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+    %v66 = "stablehlo.slice"(%arg2) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
+    %v67 = stablehlo.reshape %v66 : (tensor<1xi32>) -> tensor<i32>
+    %v68 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
+    %v69 = stablehlo.compare NE, %v67, %v68, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %v70 = stablehlo.not %v69 : tensor<i1>
+    %v71 = stablehlo.and %v51, %v70 : tensor<i1>
+    %v72 = stablehlo.broadcast_in_dim %v71, dims = [] : (tensor<i1>) -> tensor<3xi1>
+    %v73 = stablehlo.select %v72, %v65, %arg2 : tensor<3xi1>, tensor<3xi32>
+    return %v35, %v36, %v73 : tensor<4xf16>, tensor<4xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -1846,63 +1780,60 @@ module @sparse_softmax_cross_entropy_grad_float16_4_1_ attributes {mhlo.num_repl
     %v9 = stablehlo.constant dense<"0x0000000000000000"> : tensor<4xi64> loc(#loc0)
     %v10 = stablehlo.compare GE, %arg1, %v9, SIGNED : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi1> loc(#loc0)
     %v11 = stablehlo.and %v8, %v10 : tensor<4xi1> loc(#loc0)
-    %v12 = stablehlo.constant dense<"0x0000000000000000"> : tensor<4xi64> loc(#loc0)
-    %v13 = stablehlo.maximum %arg1, %v12 : tensor<4xi64> loc(#loc0)
-    %v14 = stablehlo.constant dense<"0x0000000000000000"> : tensor<4xi64> loc(#loc0)
-    %v15 = stablehlo.minimum %v13, %v14 : tensor<4xi64> loc(#loc0)
-    %v16 = stablehlo.convert %v15 : (tensor<4xi64>) -> tensor<4xi32> loc(#loc0)
-    %v17 = "stablehlo.gather"(%v6, %v16) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<1xi32>, tensor<4xi32>) -> (tensor<4xi32>) loc(#loc0)
-    %v18 = stablehlo.iota dim = 1 : tensor<4x1xi32> loc(#loc0)
-    %v19 = stablehlo.broadcast_in_dim %v17, dims = [0] : (tensor<4xi32>) -> tensor<4x1xi32> loc(#loc0)
-    %v20 = stablehlo.compare EQ, %v18, %v19, SIGNED : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x1xi1> loc(#loc0)
-    %v21 = stablehlo.convert %v20 : (tensor<4x1xi1>) -> tensor<4x1xf32> loc(#loc0)
-    %v22 = stablehlo.subtract %v5, %v21 : tensor<4x1xf32> loc(#loc0)
-    %v23 = stablehlo.broadcast_in_dim %v2, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32> loc(#loc0)
-    %v24 = stablehlo.multiply %v22, %v23 : tensor<4x1xf32> loc(#loc0)
-    %v25 = stablehlo.convert %v24 : (tensor<4x1xf32>) -> tensor<4x1xf16> loc(#loc0)
-    %v26 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<4xi64>
-    %v27 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<4xi64>
-    %v28 = stablehlo.minimum %v27, %arg1 : tensor<4xi64>
-    %v29 = stablehlo.maximum %v26, %v28 : tensor<4xi64>
-    %v30 = stablehlo.iota dim = 0 : tensor<4xi64>
-    %v31 = stablehlo.constant dense<"0x0000000001000000"> : tensor<4xi64>
-    %v32 = stablehlo.multiply %v30, %v31 : tensor<4xi64>
-    %v33 = stablehlo.constant dense<"0x0000008000000000"> : tensor<4xi64>
-    %v34 = stablehlo.add %v32, %v33 : tensor<4xi64>
-    %v35 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<4xi64>
-    %v36 = stablehlo.add %v34, %v29 : tensor<4xi64>
-    %v37 = stablehlo.select %v11, %v35, %v36 : tensor<4xi1>, tensor<4xi64>
-    %v38 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
-    %v42 = "stablehlo.reduce"(%v37, %v38) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v39: tensor<i64>, %v40: tensor<i64>):
-      %v41 = stablehlo.minimum %v39, %v40 : tensor<i64>
-      stablehlo.return %v41 : tensor<i64>
+    %v12 = stablehlo.maximum %arg1, %v9 : tensor<4xi64> loc(#loc0)
+    %v13 = stablehlo.minimum %v12, %v9 : tensor<4xi64> loc(#loc0)
+    %v14 = stablehlo.convert %v13 : (tensor<4xi64>) -> tensor<4xi32> loc(#loc0)
+    %v15 = "stablehlo.gather"(%v6, %v14) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<1xi32>, tensor<4xi32>) -> (tensor<4xi32>) loc(#loc0)
+    %v16 = stablehlo.iota dim = 1 : tensor<4x1xi32> loc(#loc0)
+    %v17 = stablehlo.broadcast_in_dim %v15, dims = [0] : (tensor<4xi32>) -> tensor<4x1xi32> loc(#loc0)
+    %v18 = stablehlo.compare EQ, %v16, %v17, SIGNED : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x1xi1> loc(#loc0)
+    %v19 = stablehlo.convert %v18 : (tensor<4x1xi1>) -> tensor<4x1xf32> loc(#loc0)
+    %v20 = stablehlo.subtract %v5, %v19 : tensor<4x1xf32> loc(#loc0)
+    %v21 = stablehlo.broadcast_in_dim %v2, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32> loc(#loc0)
+    %v22 = stablehlo.multiply %v20, %v21 : tensor<4x1xf32> loc(#loc0)
+    %v23 = stablehlo.convert %v22 : (tensor<4x1xf32>) -> tensor<4x1xf16> loc(#loc0)
+    %v24 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<4xi64>
+    %v25 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<4xi64>
+    %v26 = stablehlo.minimum %v25, %arg1 : tensor<4xi64>
+    %v27 = stablehlo.maximum %v24, %v26 : tensor<4xi64>
+    %v28 = stablehlo.iota dim = 0 : tensor<4xi64>
+    %v29 = stablehlo.constant dense<"0x0000000001000000"> : tensor<4xi64>
+    %v30 = stablehlo.multiply %v28, %v29 : tensor<4xi64>
+    %v31 = stablehlo.constant dense<"0x0000008000000000"> : tensor<4xi64>
+    %v32 = stablehlo.add %v30, %v31 : tensor<4xi64>
+    %v33 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<4xi64>
+    %v34 = stablehlo.add %v32, %v27 : tensor<4xi64>
+    %v35 = stablehlo.select %v11, %v33, %v34 : tensor<4xi1>, tensor<4xi64>
+    %v36 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v40 = "stablehlo.reduce"(%v35, %v36) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v37: tensor<i64>, %v38: tensor<i64>):
+      %v39 = stablehlo.minimum %v37, %v38 : tensor<i64>
+      stablehlo.return %v39 : tensor<i64>
     }) : (tensor<4xi64>, tensor<i64>) -> (tensor<i64>)
-    %v43 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
-    %v44 = stablehlo.compare NE, %v42, %v43, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-    %v45 = stablehlo.constant dense<"0x2200000000000000"> : tensor<i64>
-    %v46 = stablehlo.shift_right_logical %v42, %v45 : tensor<i64>
-    %v47 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
-    %v48 = stablehlo.add %v46, %v47 : tensor<i64>
-    %v49 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
-    %v50 = stablehlo.and %v42, %v49 : tensor<i64>
-    %v51 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
-    %v52 = stablehlo.subtract %v50, %v51 : tensor<i64>
-    %v53 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
-    %v54 = stablehlo.convert %v48 : (tensor<i64>) -> tensor<i32>
-    %v55 = stablehlo.reshape %v54 : (tensor<i32>) -> tensor<1xi32>
-    %v56 = stablehlo.convert %v52 : (tensor<i64>) -> tensor<i32>
-    %v57 = stablehlo.reshape %v56 : (tensor<i32>) -> tensor<1xi32>
-    %v58 = stablehlo.concatenate %v53, %v55, %v57, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
-    %v59 = "stablehlo.slice"(%arg4) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
-    %v60 = stablehlo.reshape %v59 : (tensor<1xi32>) -> tensor<i32>
-    %v61 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
-    %v62 = stablehlo.compare NE, %v60, %v61, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    %v63 = stablehlo.not %v62 : tensor<i1>
-    %v64 = stablehlo.and %v44, %v63 : tensor<i1>
-    %v65 = stablehlo.broadcast_in_dim %v64, dims = [] : (tensor<i1>) -> tensor<3xi1>
-    %v66 = stablehlo.select %v65, %v58, %arg4 : tensor<3xi1>, tensor<3xi32>
-    return %v25, %v66 : tensor<4x1xf16>, tensor<3xi32>
+    %v41 = stablehlo.compare NE, %v40, %v36, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %v42 = stablehlo.constant dense<"0x2200000000000000"> : tensor<i64>
+    %v43 = stablehlo.shift_right_logical %v40, %v42 : tensor<i64>
+    %v44 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
+    %v45 = stablehlo.add %v43, %v44 : tensor<i64>
+    %v46 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
+    %v47 = stablehlo.and %v40, %v46 : tensor<i64>
+    %v48 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
+    %v49 = stablehlo.subtract %v47, %v48 : tensor<i64>
+    %v50 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
+    %v51 = stablehlo.convert %v45 : (tensor<i64>) -> tensor<i32>
+    %v52 = stablehlo.reshape %v51 : (tensor<i32>) -> tensor<1xi32>
+    %v53 = stablehlo.convert %v49 : (tensor<i64>) -> tensor<i32>
+    %v54 = stablehlo.reshape %v53 : (tensor<i32>) -> tensor<1xi32>
+    %v55 = stablehlo.concatenate %v50, %v52, %v54, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+    %v56 = "stablehlo.slice"(%arg4) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
+    %v57 = stablehlo.reshape %v56 : (tensor<1xi32>) -> tensor<i32>
+    %v58 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
+    %v59 = stablehlo.compare NE, %v57, %v58, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %v60 = stablehlo.not %v59 : tensor<i1>
+    %v61 = stablehlo.and %v41, %v60 : tensor<i1>
+    %v62 = stablehlo.broadcast_in_dim %v61, dims = [] : (tensor<i1>) -> tensor<3xi1>
+    %v63 = stablehlo.select %v62, %v55, %arg4 : tensor<3xi1>, tensor<3xi32>
+    return %v23, %v63 : tensor<4x1xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -1954,202 +1885,165 @@ module @dropout_float16_3_5_7__rate_0 attributes {mhlo.num_replicas = 1 : i32, m
     %v26 = stablehlo.convert %v15 : (tensor<27xui32>) -> tensor<27xui64>
     %v27 = stablehlo.multiply %v25, %v26 : tensor<27xui64>
     %v28 = stablehlo.multiply %v10, %v15 : tensor<27xui32>
-    %v29 = stablehlo.constant dense<"0x2000000000000000"> : tensor<27xui64>
-    %v30 = stablehlo.shift_right_logical %v27, %v29 : tensor<27xui64>
-    %v31 = stablehlo.convert %v30 : (tensor<27xui64>) -> tensor<27xui32>
-    %v32 = stablehlo.xor %v31, %v7 : tensor<27xui32>
-    %v33 = stablehlo.xor %v32, %v2 : tensor<27xui32>
-    %v34 = stablehlo.xor %v24, %v13 : tensor<27xui32>
-    %v35 = stablehlo.xor %v34, %v5 : tensor<27xui32>
-    %v36 = stablehlo.add %v2, %v16 : tensor<27xui32>
-    %v37 = stablehlo.add %v5, %v17 : tensor<27xui32>
-    %v38 = stablehlo.convert %v33 : (tensor<27xui32>) -> tensor<27xui64>
-    %v39 = stablehlo.convert %v14 : (tensor<27xui32>) -> tensor<27xui64>
-    %v40 = stablehlo.multiply %v38, %v39 : tensor<27xui64>
-    %v41 = stablehlo.multiply %v33, %v14 : tensor<27xui32>
-    %v42 = stablehlo.constant dense<"0x2000000000000000"> : tensor<27xui64>
-    %v43 = stablehlo.shift_right_logical %v40, %v42 : tensor<27xui64>
-    %v44 = stablehlo.convert %v43 : (tensor<27xui64>) -> tensor<27xui32>
-    %v45 = stablehlo.convert %v35 : (tensor<27xui32>) -> tensor<27xui64>
-    %v46 = stablehlo.convert %v15 : (tensor<27xui32>) -> tensor<27xui64>
-    %v47 = stablehlo.multiply %v45, %v46 : tensor<27xui64>
-    %v48 = stablehlo.multiply %v35, %v15 : tensor<27xui32>
-    %v49 = stablehlo.constant dense<"0x2000000000000000"> : tensor<27xui64>
-    %v50 = stablehlo.shift_right_logical %v47, %v49 : tensor<27xui64>
-    %v51 = stablehlo.convert %v50 : (tensor<27xui64>) -> tensor<27xui32>
-    %v52 = stablehlo.xor %v51, %v28 : tensor<27xui32>
-    %v53 = stablehlo.xor %v52, %v36 : tensor<27xui32>
-    %v54 = stablehlo.xor %v44, %v21 : tensor<27xui32>
-    %v55 = stablehlo.xor %v54, %v37 : tensor<27xui32>
-    %v56 = stablehlo.add %v36, %v16 : tensor<27xui32>
-    %v57 = stablehlo.add %v37, %v17 : tensor<27xui32>
-    %v58 = stablehlo.convert %v53 : (tensor<27xui32>) -> tensor<27xui64>
-    %v59 = stablehlo.convert %v14 : (tensor<27xui32>) -> tensor<27xui64>
-    %v60 = stablehlo.multiply %v58, %v59 : tensor<27xui64>
-    %v61 = stablehlo.multiply %v53, %v14 : tensor<27xui32>
-    %v62 = stablehlo.constant dense<"0x2000000000000000"> : tensor<27xui64>
-    %v63 = stablehlo.shift_right_logical %v60, %v62 : tensor<27xui64>
-    %v64 = stablehlo.convert %v63 : (tensor<27xui64>) -> tensor<27xui32>
-    %v65 = stablehlo.convert %v55 : (tensor<27xui32>) -> tensor<27xui64>
-    %v66 = stablehlo.convert %v15 : (tensor<27xui32>) -> tensor<27xui64>
-    %v67 = stablehlo.multiply %v65, %v66 : tensor<27xui64>
-    %v68 = stablehlo.multiply %v55, %v15 : tensor<27xui32>
-    %v69 = stablehlo.constant dense<"0x2000000000000000"> : tensor<27xui64>
-    %v70 = stablehlo.shift_right_logical %v67, %v69 : tensor<27xui64>
-    %v71 = stablehlo.convert %v70 : (tensor<27xui64>) -> tensor<27xui32>
-    %v72 = stablehlo.xor %v71, %v48 : tensor<27xui32>
-    %v73 = stablehlo.xor %v72, %v56 : tensor<27xui32>
-    %v74 = stablehlo.xor %v64, %v41 : tensor<27xui32>
-    %v75 = stablehlo.xor %v74, %v57 : tensor<27xui32>
-    %v76 = stablehlo.add %v56, %v16 : tensor<27xui32>
-    %v77 = stablehlo.add %v57, %v17 : tensor<27xui32>
-    %v78 = stablehlo.convert %v73 : (tensor<27xui32>) -> tensor<27xui64>
-    %v79 = stablehlo.convert %v14 : (tensor<27xui32>) -> tensor<27xui64>
-    %v80 = stablehlo.multiply %v78, %v79 : tensor<27xui64>
-    %v81 = stablehlo.multiply %v73, %v14 : tensor<27xui32>
-    %v82 = stablehlo.constant dense<"0x2000000000000000"> : tensor<27xui64>
-    %v83 = stablehlo.shift_right_logical %v80, %v82 : tensor<27xui64>
-    %v84 = stablehlo.convert %v83 : (tensor<27xui64>) -> tensor<27xui32>
-    %v85 = stablehlo.convert %v75 : (tensor<27xui32>) -> tensor<27xui64>
-    %v86 = stablehlo.convert %v15 : (tensor<27xui32>) -> tensor<27xui64>
-    %v87 = stablehlo.multiply %v85, %v86 : tensor<27xui64>
-    %v88 = stablehlo.multiply %v75, %v15 : tensor<27xui32>
-    %v89 = stablehlo.constant dense<"0x2000000000000000"> : tensor<27xui64>
-    %v90 = stablehlo.shift_right_logical %v87, %v89 : tensor<27xui64>
-    %v91 = stablehlo.convert %v90 : (tensor<27xui64>) -> tensor<27xui32>
-    %v92 = stablehlo.xor %v91, %v68 : tensor<27xui32>
-    %v93 = stablehlo.xor %v92, %v76 : tensor<27xui32>
-    %v94 = stablehlo.xor %v84, %v61 : tensor<27xui32>
-    %v95 = stablehlo.xor %v94, %v77 : tensor<27xui32>
-    %v96 = stablehlo.add %v76, %v16 : tensor<27xui32>
-    %v97 = stablehlo.add %v77, %v17 : tensor<27xui32>
-    %v98 = stablehlo.convert %v93 : (tensor<27xui32>) -> tensor<27xui64>
-    %v99 = stablehlo.convert %v14 : (tensor<27xui32>) -> tensor<27xui64>
-    %v100 = stablehlo.multiply %v98, %v99 : tensor<27xui64>
-    %v101 = stablehlo.multiply %v93, %v14 : tensor<27xui32>
-    %v102 = stablehlo.constant dense<"0x2000000000000000"> : tensor<27xui64>
-    %v103 = stablehlo.shift_right_logical %v100, %v102 : tensor<27xui64>
-    %v104 = stablehlo.convert %v103 : (tensor<27xui64>) -> tensor<27xui32>
-    %v105 = stablehlo.convert %v95 : (tensor<27xui32>) -> tensor<27xui64>
-    %v106 = stablehlo.convert %v15 : (tensor<27xui32>) -> tensor<27xui64>
-    %v107 = stablehlo.multiply %v105, %v106 : tensor<27xui64>
-    %v108 = stablehlo.multiply %v95, %v15 : tensor<27xui32>
-    %v109 = stablehlo.constant dense<"0x2000000000000000"> : tensor<27xui64>
-    %v110 = stablehlo.shift_right_logical %v107, %v109 : tensor<27xui64>
-    %v111 = stablehlo.convert %v110 : (tensor<27xui64>) -> tensor<27xui32>
-    %v112 = stablehlo.xor %v111, %v88 : tensor<27xui32>
-    %v113 = stablehlo.xor %v112, %v96 : tensor<27xui32>
-    %v114 = stablehlo.xor %v104, %v81 : tensor<27xui32>
-    %v115 = stablehlo.xor %v114, %v97 : tensor<27xui32>
-    %v116 = stablehlo.add %v96, %v16 : tensor<27xui32>
-    %v117 = stablehlo.add %v97, %v17 : tensor<27xui32>
-    %v118 = stablehlo.convert %v113 : (tensor<27xui32>) -> tensor<27xui64>
-    %v119 = stablehlo.convert %v14 : (tensor<27xui32>) -> tensor<27xui64>
-    %v120 = stablehlo.multiply %v118, %v119 : tensor<27xui64>
-    %v121 = stablehlo.multiply %v113, %v14 : tensor<27xui32>
-    %v122 = stablehlo.constant dense<"0x2000000000000000"> : tensor<27xui64>
-    %v123 = stablehlo.shift_right_logical %v120, %v122 : tensor<27xui64>
-    %v124 = stablehlo.convert %v123 : (tensor<27xui64>) -> tensor<27xui32>
-    %v125 = stablehlo.convert %v115 : (tensor<27xui32>) -> tensor<27xui64>
-    %v126 = stablehlo.convert %v15 : (tensor<27xui32>) -> tensor<27xui64>
-    %v127 = stablehlo.multiply %v125, %v126 : tensor<27xui64>
-    %v128 = stablehlo.multiply %v115, %v15 : tensor<27xui32>
-    %v129 = stablehlo.constant dense<"0x2000000000000000"> : tensor<27xui64>
-    %v130 = stablehlo.shift_right_logical %v127, %v129 : tensor<27xui64>
-    %v131 = stablehlo.convert %v130 : (tensor<27xui64>) -> tensor<27xui32>
-    %v132 = stablehlo.xor %v131, %v108 : tensor<27xui32>
-    %v133 = stablehlo.xor %v132, %v116 : tensor<27xui32>
-    %v134 = stablehlo.xor %v124, %v101 : tensor<27xui32>
-    %v135 = stablehlo.xor %v134, %v117 : tensor<27xui32>
-    %v136 = stablehlo.add %v116, %v16 : tensor<27xui32>
-    %v137 = stablehlo.add %v117, %v17 : tensor<27xui32>
-    %v138 = stablehlo.convert %v133 : (tensor<27xui32>) -> tensor<27xui64>
-    %v139 = stablehlo.convert %v14 : (tensor<27xui32>) -> tensor<27xui64>
-    %v140 = stablehlo.multiply %v138, %v139 : tensor<27xui64>
-    %v141 = stablehlo.multiply %v133, %v14 : tensor<27xui32>
-    %v142 = stablehlo.constant dense<"0x2000000000000000"> : tensor<27xui64>
-    %v143 = stablehlo.shift_right_logical %v140, %v142 : tensor<27xui64>
-    %v144 = stablehlo.convert %v143 : (tensor<27xui64>) -> tensor<27xui32>
-    %v145 = stablehlo.convert %v135 : (tensor<27xui32>) -> tensor<27xui64>
-    %v146 = stablehlo.convert %v15 : (tensor<27xui32>) -> tensor<27xui64>
-    %v147 = stablehlo.multiply %v145, %v146 : tensor<27xui64>
-    %v148 = stablehlo.multiply %v135, %v15 : tensor<27xui32>
-    %v149 = stablehlo.constant dense<"0x2000000000000000"> : tensor<27xui64>
-    %v150 = stablehlo.shift_right_logical %v147, %v149 : tensor<27xui64>
-    %v151 = stablehlo.convert %v150 : (tensor<27xui64>) -> tensor<27xui32>
-    %v152 = stablehlo.xor %v151, %v128 : tensor<27xui32>
-    %v153 = stablehlo.xor %v152, %v136 : tensor<27xui32>
-    %v154 = stablehlo.xor %v144, %v121 : tensor<27xui32>
-    %v155 = stablehlo.xor %v154, %v137 : tensor<27xui32>
-    %v156 = stablehlo.add %v136, %v16 : tensor<27xui32>
-    %v157 = stablehlo.add %v137, %v17 : tensor<27xui32>
-    %v158 = stablehlo.convert %v153 : (tensor<27xui32>) -> tensor<27xui64>
-    %v159 = stablehlo.convert %v14 : (tensor<27xui32>) -> tensor<27xui64>
-    %v160 = stablehlo.multiply %v158, %v159 : tensor<27xui64>
-    %v161 = stablehlo.multiply %v153, %v14 : tensor<27xui32>
-    %v162 = stablehlo.constant dense<"0x2000000000000000"> : tensor<27xui64>
-    %v163 = stablehlo.shift_right_logical %v160, %v162 : tensor<27xui64>
-    %v164 = stablehlo.convert %v163 : (tensor<27xui64>) -> tensor<27xui32>
-    %v165 = stablehlo.convert %v155 : (tensor<27xui32>) -> tensor<27xui64>
-    %v166 = stablehlo.convert %v15 : (tensor<27xui32>) -> tensor<27xui64>
-    %v167 = stablehlo.multiply %v165, %v166 : tensor<27xui64>
-    %v168 = stablehlo.multiply %v155, %v15 : tensor<27xui32>
-    %v169 = stablehlo.constant dense<"0x2000000000000000"> : tensor<27xui64>
-    %v170 = stablehlo.shift_right_logical %v167, %v169 : tensor<27xui64>
-    %v171 = stablehlo.convert %v170 : (tensor<27xui64>) -> tensor<27xui32>
-    %v172 = stablehlo.xor %v171, %v148 : tensor<27xui32>
-    %v173 = stablehlo.xor %v172, %v156 : tensor<27xui32>
-    %v174 = stablehlo.xor %v164, %v141 : tensor<27xui32>
-    %v175 = stablehlo.xor %v174, %v157 : tensor<27xui32>
-    %v176 = stablehlo.add %v156, %v16 : tensor<27xui32>
-    %v177 = stablehlo.add %v157, %v17 : tensor<27xui32>
-    %v178 = stablehlo.convert %v173 : (tensor<27xui32>) -> tensor<27xui64>
-    %v179 = stablehlo.convert %v14 : (tensor<27xui32>) -> tensor<27xui64>
-    %v180 = stablehlo.multiply %v178, %v179 : tensor<27xui64>
-    %v181 = stablehlo.multiply %v173, %v14 : tensor<27xui32>
-    %v182 = stablehlo.constant dense<"0x2000000000000000"> : tensor<27xui64>
-    %v183 = stablehlo.shift_right_logical %v180, %v182 : tensor<27xui64>
-    %v184 = stablehlo.convert %v183 : (tensor<27xui64>) -> tensor<27xui32>
-    %v185 = stablehlo.convert %v175 : (tensor<27xui32>) -> tensor<27xui64>
-    %v186 = stablehlo.convert %v15 : (tensor<27xui32>) -> tensor<27xui64>
-    %v187 = stablehlo.multiply %v185, %v186 : tensor<27xui64>
-    %v188 = stablehlo.multiply %v175, %v15 : tensor<27xui32>
-    %v189 = stablehlo.constant dense<"0x2000000000000000"> : tensor<27xui64>
-    %v190 = stablehlo.shift_right_logical %v187, %v189 : tensor<27xui64>
-    %v191 = stablehlo.convert %v190 : (tensor<27xui64>) -> tensor<27xui32>
-    %v192 = stablehlo.xor %v191, %v168 : tensor<27xui32>
-    %v193 = stablehlo.xor %v192, %v176 : tensor<27xui32>
-    %v194 = stablehlo.xor %v184, %v161 : tensor<27xui32>
-    %v195 = stablehlo.xor %v194, %v177 : tensor<27xui32>
-    %v196 = stablehlo.add %v176, %v16 : tensor<27xui32>
-    %v197 = stablehlo.add %v177, %v17 : tensor<27xui32>
-    %v198 = stablehlo.convert %v193 : (tensor<27xui32>) -> tensor<27xui64>
-    %v199 = stablehlo.convert %v14 : (tensor<27xui32>) -> tensor<27xui64>
-    %v200 = stablehlo.multiply %v198, %v199 : tensor<27xui64>
-    %v201 = stablehlo.multiply %v193, %v14 : tensor<27xui32>
-    %v202 = stablehlo.constant dense<"0x2000000000000000"> : tensor<27xui64>
-    %v203 = stablehlo.shift_right_logical %v200, %v202 : tensor<27xui64>
-    %v204 = stablehlo.convert %v203 : (tensor<27xui64>) -> tensor<27xui32>
-    %v205 = stablehlo.convert %v195 : (tensor<27xui32>) -> tensor<27xui64>
-    %v206 = stablehlo.convert %v15 : (tensor<27xui32>) -> tensor<27xui64>
-    %v207 = stablehlo.multiply %v205, %v206 : tensor<27xui64>
-    %v208 = stablehlo.multiply %v195, %v15 : tensor<27xui32>
-    %v209 = stablehlo.constant dense<"0x2000000000000000"> : tensor<27xui64>
-    %v210 = stablehlo.shift_right_logical %v207, %v209 : tensor<27xui64>
-    %v211 = stablehlo.convert %v210 : (tensor<27xui64>) -> tensor<27xui32>
-    %v212 = stablehlo.xor %v211, %v188 : tensor<27xui32>
-    %v213 = stablehlo.xor %v212, %v196 : tensor<27xui32>
-    %v214 = stablehlo.xor %v204, %v181 : tensor<27xui32>
-    %v215 = stablehlo.xor %v214, %v197 : tensor<27xui32>
-    %v216 = stablehlo.add %v196, %v16 : tensor<27xui32>
-    %v217 = stablehlo.add %v197, %v17 : tensor<27xui32>
-    %v218 = stablehlo.reshape %v213 : (tensor<27xui32>) -> tensor<27x1xui32>
-    %v219 = stablehlo.reshape %v208 : (tensor<27xui32>) -> tensor<27x1xui32>
-    %v220 = stablehlo.reshape %v215 : (tensor<27xui32>) -> tensor<27x1xui32>
-    %v221 = stablehlo.reshape %v201 : (tensor<27xui32>) -> tensor<27x1xui32>
-    %v222 = stablehlo.concatenate %v218, %v219, %v220, %v221, dim = 1 : (tensor<27x1xui32>, tensor<27x1xui32>, tensor<27x1xui32>, tensor<27x1xui32>) -> tensor<27x4xui32>
-    %v223 = stablehlo.reshape %v222 : (tensor<27x4xui32>) -> tensor<108xui32>
-    return %v223 : tensor<108xui32>
+    %v29 = stablehlo.shift_right_logical %v27, %v22 : tensor<27xui64>
+    %v30 = stablehlo.convert %v29 : (tensor<27xui64>) -> tensor<27xui32>
+    %v31 = stablehlo.xor %v30, %v7 : tensor<27xui32>
+    %v32 = stablehlo.xor %v31, %v2 : tensor<27xui32>
+    %v33 = stablehlo.xor %v24, %v13 : tensor<27xui32>
+    %v34 = stablehlo.xor %v33, %v5 : tensor<27xui32>
+    %v35 = stablehlo.add %v2, %v16 : tensor<27xui32>
+    %v36 = stablehlo.add %v5, %v17 : tensor<27xui32>
+    %v37 = stablehlo.convert %v32 : (tensor<27xui32>) -> tensor<27xui64>
+    %v38 = stablehlo.multiply %v37, %v19 : tensor<27xui64>
+    %v39 = stablehlo.multiply %v32, %v14 : tensor<27xui32>
+    %v40 = stablehlo.shift_right_logical %v38, %v22 : tensor<27xui64>
+    %v41 = stablehlo.convert %v40 : (tensor<27xui64>) -> tensor<27xui32>
+    %v42 = stablehlo.convert %v34 : (tensor<27xui32>) -> tensor<27xui64>
+    %v43 = stablehlo.multiply %v42, %v26 : tensor<27xui64>
+    %v44 = stablehlo.multiply %v34, %v15 : tensor<27xui32>
+    %v45 = stablehlo.shift_right_logical %v43, %v22 : tensor<27xui64>
+    %v46 = stablehlo.convert %v45 : (tensor<27xui64>) -> tensor<27xui32>
+    %v47 = stablehlo.xor %v46, %v28 : tensor<27xui32>
+    %v48 = stablehlo.xor %v47, %v35 : tensor<27xui32>
+    %v49 = stablehlo.xor %v41, %v21 : tensor<27xui32>
+    %v50 = stablehlo.xor %v49, %v36 : tensor<27xui32>
+    %v51 = stablehlo.add %v35, %v16 : tensor<27xui32>
+    %v52 = stablehlo.add %v36, %v17 : tensor<27xui32>
+    %v53 = stablehlo.convert %v48 : (tensor<27xui32>) -> tensor<27xui64>
+    %v54 = stablehlo.multiply %v53, %v19 : tensor<27xui64>
+    %v55 = stablehlo.multiply %v48, %v14 : tensor<27xui32>
+    %v56 = stablehlo.shift_right_logical %v54, %v22 : tensor<27xui64>
+    %v57 = stablehlo.convert %v56 : (tensor<27xui64>) -> tensor<27xui32>
+    %v58 = stablehlo.convert %v50 : (tensor<27xui32>) -> tensor<27xui64>
+    %v59 = stablehlo.multiply %v58, %v26 : tensor<27xui64>
+    %v60 = stablehlo.multiply %v50, %v15 : tensor<27xui32>
+    %v61 = stablehlo.shift_right_logical %v59, %v22 : tensor<27xui64>
+    %v62 = stablehlo.convert %v61 : (tensor<27xui64>) -> tensor<27xui32>
+    %v63 = stablehlo.xor %v62, %v44 : tensor<27xui32>
+    %v64 = stablehlo.xor %v63, %v51 : tensor<27xui32>
+    %v65 = stablehlo.xor %v57, %v39 : tensor<27xui32>
+    %v66 = stablehlo.xor %v65, %v52 : tensor<27xui32>
+    %v67 = stablehlo.add %v51, %v16 : tensor<27xui32>
+    %v68 = stablehlo.add %v52, %v17 : tensor<27xui32>
+    %v69 = stablehlo.convert %v64 : (tensor<27xui32>) -> tensor<27xui64>
+    %v70 = stablehlo.multiply %v69, %v19 : tensor<27xui64>
+    %v71 = stablehlo.multiply %v64, %v14 : tensor<27xui32>
+    %v72 = stablehlo.shift_right_logical %v70, %v22 : tensor<27xui64>
+    %v73 = stablehlo.convert %v72 : (tensor<27xui64>) -> tensor<27xui32>
+    %v74 = stablehlo.convert %v66 : (tensor<27xui32>) -> tensor<27xui64>
+    %v75 = stablehlo.multiply %v74, %v26 : tensor<27xui64>
+    %v76 = stablehlo.multiply %v66, %v15 : tensor<27xui32>
+    %v77 = stablehlo.shift_right_logical %v75, %v22 : tensor<27xui64>
+    %v78 = stablehlo.convert %v77 : (tensor<27xui64>) -> tensor<27xui32>
+    %v79 = stablehlo.xor %v78, %v60 : tensor<27xui32>
+    %v80 = stablehlo.xor %v79, %v67 : tensor<27xui32>
+    %v81 = stablehlo.xor %v73, %v55 : tensor<27xui32>
+    %v82 = stablehlo.xor %v81, %v68 : tensor<27xui32>
+    %v83 = stablehlo.add %v67, %v16 : tensor<27xui32>
+    %v84 = stablehlo.add %v68, %v17 : tensor<27xui32>
+    %v85 = stablehlo.convert %v80 : (tensor<27xui32>) -> tensor<27xui64>
+    %v86 = stablehlo.multiply %v85, %v19 : tensor<27xui64>
+    %v87 = stablehlo.multiply %v80, %v14 : tensor<27xui32>
+    %v88 = stablehlo.shift_right_logical %v86, %v22 : tensor<27xui64>
+    %v89 = stablehlo.convert %v88 : (tensor<27xui64>) -> tensor<27xui32>
+    %v90 = stablehlo.convert %v82 : (tensor<27xui32>) -> tensor<27xui64>
+    %v91 = stablehlo.multiply %v90, %v26 : tensor<27xui64>
+    %v92 = stablehlo.multiply %v82, %v15 : tensor<27xui32>
+    %v93 = stablehlo.shift_right_logical %v91, %v22 : tensor<27xui64>
+    %v94 = stablehlo.convert %v93 : (tensor<27xui64>) -> tensor<27xui32>
+    %v95 = stablehlo.xor %v94, %v76 : tensor<27xui32>
+    %v96 = stablehlo.xor %v95, %v83 : tensor<27xui32>
+    %v97 = stablehlo.xor %v89, %v71 : tensor<27xui32>
+    %v98 = stablehlo.xor %v97, %v84 : tensor<27xui32>
+    %v99 = stablehlo.add %v83, %v16 : tensor<27xui32>
+    %v100 = stablehlo.add %v84, %v17 : tensor<27xui32>
+    %v101 = stablehlo.convert %v96 : (tensor<27xui32>) -> tensor<27xui64>
+    %v102 = stablehlo.multiply %v101, %v19 : tensor<27xui64>
+    %v103 = stablehlo.multiply %v96, %v14 : tensor<27xui32>
+    %v104 = stablehlo.shift_right_logical %v102, %v22 : tensor<27xui64>
+    %v105 = stablehlo.convert %v104 : (tensor<27xui64>) -> tensor<27xui32>
+    %v106 = stablehlo.convert %v98 : (tensor<27xui32>) -> tensor<27xui64>
+    %v107 = stablehlo.multiply %v106, %v26 : tensor<27xui64>
+    %v108 = stablehlo.multiply %v98, %v15 : tensor<27xui32>
+    %v109 = stablehlo.shift_right_logical %v107, %v22 : tensor<27xui64>
+    %v110 = stablehlo.convert %v109 : (tensor<27xui64>) -> tensor<27xui32>
+    %v111 = stablehlo.xor %v110, %v92 : tensor<27xui32>
+    %v112 = stablehlo.xor %v111, %v99 : tensor<27xui32>
+    %v113 = stablehlo.xor %v105, %v87 : tensor<27xui32>
+    %v114 = stablehlo.xor %v113, %v100 : tensor<27xui32>
+    %v115 = stablehlo.add %v99, %v16 : tensor<27xui32>
+    %v116 = stablehlo.add %v100, %v17 : tensor<27xui32>
+    %v117 = stablehlo.convert %v112 : (tensor<27xui32>) -> tensor<27xui64>
+    %v118 = stablehlo.multiply %v117, %v19 : tensor<27xui64>
+    %v119 = stablehlo.multiply %v112, %v14 : tensor<27xui32>
+    %v120 = stablehlo.shift_right_logical %v118, %v22 : tensor<27xui64>
+    %v121 = stablehlo.convert %v120 : (tensor<27xui64>) -> tensor<27xui32>
+    %v122 = stablehlo.convert %v114 : (tensor<27xui32>) -> tensor<27xui64>
+    %v123 = stablehlo.multiply %v122, %v26 : tensor<27xui64>
+    %v124 = stablehlo.multiply %v114, %v15 : tensor<27xui32>
+    %v125 = stablehlo.shift_right_logical %v123, %v22 : tensor<27xui64>
+    %v126 = stablehlo.convert %v125 : (tensor<27xui64>) -> tensor<27xui32>
+    %v127 = stablehlo.xor %v126, %v108 : tensor<27xui32>
+    %v128 = stablehlo.xor %v127, %v115 : tensor<27xui32>
+    %v129 = stablehlo.xor %v121, %v103 : tensor<27xui32>
+    %v130 = stablehlo.xor %v129, %v116 : tensor<27xui32>
+    %v131 = stablehlo.add %v115, %v16 : tensor<27xui32>
+    %v132 = stablehlo.add %v116, %v17 : tensor<27xui32>
+    %v133 = stablehlo.convert %v128 : (tensor<27xui32>) -> tensor<27xui64>
+    %v134 = stablehlo.multiply %v133, %v19 : tensor<27xui64>
+    %v135 = stablehlo.multiply %v128, %v14 : tensor<27xui32>
+    %v136 = stablehlo.shift_right_logical %v134, %v22 : tensor<27xui64>
+    %v137 = stablehlo.convert %v136 : (tensor<27xui64>) -> tensor<27xui32>
+    %v138 = stablehlo.convert %v130 : (tensor<27xui32>) -> tensor<27xui64>
+    %v139 = stablehlo.multiply %v138, %v26 : tensor<27xui64>
+    %v140 = stablehlo.multiply %v130, %v15 : tensor<27xui32>
+    %v141 = stablehlo.shift_right_logical %v139, %v22 : tensor<27xui64>
+    %v142 = stablehlo.convert %v141 : (tensor<27xui64>) -> tensor<27xui32>
+    %v143 = stablehlo.xor %v142, %v124 : tensor<27xui32>
+    %v144 = stablehlo.xor %v143, %v131 : tensor<27xui32>
+    %v145 = stablehlo.xor %v137, %v119 : tensor<27xui32>
+    %v146 = stablehlo.xor %v145, %v132 : tensor<27xui32>
+    %v147 = stablehlo.add %v131, %v16 : tensor<27xui32>
+    %v148 = stablehlo.add %v132, %v17 : tensor<27xui32>
+    %v149 = stablehlo.convert %v144 : (tensor<27xui32>) -> tensor<27xui64>
+    %v150 = stablehlo.multiply %v149, %v19 : tensor<27xui64>
+    %v151 = stablehlo.multiply %v144, %v14 : tensor<27xui32>
+    %v152 = stablehlo.shift_right_logical %v150, %v22 : tensor<27xui64>
+    %v153 = stablehlo.convert %v152 : (tensor<27xui64>) -> tensor<27xui32>
+    %v154 = stablehlo.convert %v146 : (tensor<27xui32>) -> tensor<27xui64>
+    %v155 = stablehlo.multiply %v154, %v26 : tensor<27xui64>
+    %v156 = stablehlo.multiply %v146, %v15 : tensor<27xui32>
+    %v157 = stablehlo.shift_right_logical %v155, %v22 : tensor<27xui64>
+    %v158 = stablehlo.convert %v157 : (tensor<27xui64>) -> tensor<27xui32>
+    %v159 = stablehlo.xor %v158, %v140 : tensor<27xui32>
+    %v160 = stablehlo.xor %v159, %v147 : tensor<27xui32>
+    %v161 = stablehlo.xor %v153, %v135 : tensor<27xui32>
+    %v162 = stablehlo.xor %v161, %v148 : tensor<27xui32>
+    %v163 = stablehlo.add %v147, %v16 : tensor<27xui32>
+    %v164 = stablehlo.add %v148, %v17 : tensor<27xui32>
+    %v165 = stablehlo.convert %v160 : (tensor<27xui32>) -> tensor<27xui64>
+    %v166 = stablehlo.multiply %v165, %v19 : tensor<27xui64>
+    %v167 = stablehlo.multiply %v160, %v14 : tensor<27xui32>
+    %v168 = stablehlo.shift_right_logical %v166, %v22 : tensor<27xui64>
+    %v169 = stablehlo.convert %v168 : (tensor<27xui64>) -> tensor<27xui32>
+    %v170 = stablehlo.convert %v162 : (tensor<27xui32>) -> tensor<27xui64>
+    %v171 = stablehlo.multiply %v170, %v26 : tensor<27xui64>
+    %v172 = stablehlo.multiply %v162, %v15 : tensor<27xui32>
+    %v173 = stablehlo.shift_right_logical %v171, %v22 : tensor<27xui64>
+    %v174 = stablehlo.convert %v173 : (tensor<27xui64>) -> tensor<27xui32>
+    %v175 = stablehlo.xor %v174, %v156 : tensor<27xui32>
+    %v176 = stablehlo.xor %v175, %v163 : tensor<27xui32>
+    %v177 = stablehlo.xor %v169, %v151 : tensor<27xui32>
+    %v178 = stablehlo.xor %v177, %v164 : tensor<27xui32>
+    %v179 = stablehlo.add %v163, %v16 : tensor<27xui32>
+    %v180 = stablehlo.add %v164, %v17 : tensor<27xui32>
+    %v181 = stablehlo.reshape %v176 : (tensor<27xui32>) -> tensor<27x1xui32>
+    %v182 = stablehlo.reshape %v172 : (tensor<27xui32>) -> tensor<27x1xui32>
+    %v183 = stablehlo.reshape %v178 : (tensor<27xui32>) -> tensor<27x1xui32>
+    %v184 = stablehlo.reshape %v167 : (tensor<27xui32>) -> tensor<27x1xui32>
+    %v185 = stablehlo.concatenate %v181, %v182, %v183, %v184, dim = 1 : (tensor<27x1xui32>, tensor<27x1xui32>, tensor<27x1xui32>, tensor<27x1xui32>) -> tensor<27x4xui32>
+    %v186 = stablehlo.reshape %v185 : (tensor<27x4xui32>) -> tensor<108xui32>
+    return %v186 : tensor<108xui32>
   }
 }
 #loc0 = loc("layer")
@@ -2184,17 +2078,16 @@ module @attention_float16_plain attributes {mhlo.num_replicas = 1 : i32, mhlo.nu
     }) : (tensor<2x2x3x5xf32>, tensor<f32>) -> (tensor<2x2x3xf32>) loc(#loc0)
     %v23 = stablehlo.log %v22 : tensor<2x2x3xf32> loc(#loc0)
     %v24 = stablehlo.add %v14, %v23 : tensor<2x2x3xf32> loc(#loc0)
-    %v25 = stablehlo.constant dense<"0x00000000"> : tensor<2x2x3xf32> loc(#loc0)
-    %v26 = stablehlo.compare EQ, %v22, %v25, FLOAT : (tensor<2x2x3xf32>, tensor<2x2x3xf32>) -> tensor<2x2x3xi1> loc(#loc0)
-    %v27 = stablehlo.constant dense<"0x0000803F"> : tensor<2x2x3xf32> loc(#loc0)
-    %v28 = stablehlo.select %v26, %v27, %v22 : tensor<2x2x3xi1>, tensor<2x2x3xf32> loc(#loc0)
-    %v29 = stablehlo.broadcast_in_dim %v28, dims = [0, 1, 2] : (tensor<2x2x3xf32>) -> tensor<2x2x3x5xf32> loc(#loc0)
-    %v30 = stablehlo.divide %v17, %v29 : tensor<2x2x3x5xf32> loc(#loc0)
-    %v31 = stablehlo.dot_general %v30, %v2, batching_dims = [0, 1] x [0, 2], contracting_dims = [3] x [1], precision = [HIGHEST, HIGHEST] : (tensor<2x2x3x5xf32>, tensor<2x5x2x3xf32>) -> tensor<2x2x3x3xf32> loc(#loc0)
-    %v32 = stablehlo.transpose %v31, dims = [0, 2, 1, 3] : (tensor<2x2x3x3xf32>) -> tensor<2x3x2x3xf32> loc(#loc0)
-    %v33 = stablehlo.convert %v32 : (tensor<2x3x2x3xf32>) -> tensor<2x3x2x3xf16> loc(#loc0)
-    %v34 = stablehlo.convert %v24 : (tensor<2x2x3xf32>) -> tensor<2x2x3xf16> loc(#loc0)
-    return %v33, %v34, %arg3 : tensor<2x3x2x3xf16>, tensor<2x2x3xf16>, tensor<3xi32>
+    %v25 = stablehlo.compare EQ, %v22, %v13, FLOAT : (tensor<2x2x3xf32>, tensor<2x2x3xf32>) -> tensor<2x2x3xi1> loc(#loc0)
+    %v26 = stablehlo.constant dense<"0x0000803F"> : tensor<2x2x3xf32> loc(#loc0)
+    %v27 = stablehlo.select %v25, %v26, %v22 : tensor<2x2x3xi1>, tensor<2x2x3xf32> loc(#loc0)
+    %v28 = stablehlo.broadcast_in_dim %v27, dims = [0, 1, 2] : (tensor<2x2x3xf32>) -> tensor<2x2x3x5xf32> loc(#loc0)
+    %v29 = stablehlo.divide %v17, %v28 : tensor<2x2x3x5xf32> loc(#loc0)
+    %v30 = stablehlo.dot_general %v29, %v2, batching_dims = [0, 1] x [0, 2], contracting_dims = [3] x [1], precision = [HIGHEST, HIGHEST] : (tensor<2x2x3x5xf32>, tensor<2x5x2x3xf32>) -> tensor<2x2x3x3xf32> loc(#loc0)
+    %v31 = stablehlo.transpose %v30, dims = [0, 2, 1, 3] : (tensor<2x2x3x3xf32>) -> tensor<2x3x2x3xf32> loc(#loc0)
+    %v32 = stablehlo.convert %v31 : (tensor<2x3x2x3xf32>) -> tensor<2x3x2x3xf16> loc(#loc0)
+    %v33 = stablehlo.convert %v24 : (tensor<2x2x3xf32>) -> tensor<2x2x3xf16> loc(#loc0)
+    return %v32, %v33, %arg3 : tensor<2x3x2x3xf16>, tensor<2x2x3xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -2230,18 +2123,17 @@ module @attention_grad_float16_plain attributes {mhlo.num_replicas = 1 : i32, mh
     %v24 = stablehlo.broadcast_in_dim %v23, dims = [0, 1, 2] : (tensor<2x2x3xf32>) -> tensor<2x2x3x5xf32> loc(#loc0)
     %v25 = stablehlo.subtract %v16, %v24 : tensor<2x2x3x5xf32> loc(#loc0)
     %v26 = stablehlo.multiply %v15, %v25 : tensor<2x2x3x5xf32> loc(#loc0)
-    %v27 = stablehlo.constant dense<"0x0000003F"> : tensor<2x2x3x5xf32> loc(#loc0)
-    %v28 = stablehlo.multiply %v26, %v27 : tensor<2x2x3x5xf32> loc(#loc0)
-    %v29 = stablehlo.dot_general %v28, %v1, batching_dims = [0, 1] x [0, 2], contracting_dims = [3] x [1], precision = [HIGHEST, HIGHEST] : (tensor<2x2x3x5xf32>, tensor<2x5x2x4xf32>) -> tensor<2x2x3x4xf32> loc(#loc0)
-    %v30 = stablehlo.transpose %v29, dims = [0, 2, 1, 3] : (tensor<2x2x3x4xf32>) -> tensor<2x3x2x4xf32> loc(#loc0)
-    %v31 = stablehlo.dot_general %v28, %v0, batching_dims = [0, 1] x [0, 2], contracting_dims = [2] x [1], precision = [HIGHEST, HIGHEST] : (tensor<2x2x3x5xf32>, tensor<2x3x2x4xf32>) -> tensor<2x2x5x4xf32> loc(#loc0)
-    %v32 = stablehlo.transpose %v31, dims = [0, 2, 1, 3] : (tensor<2x2x5x4xf32>) -> tensor<2x5x2x4xf32> loc(#loc0)
-    %v33 = stablehlo.dot_general %v15, %v5, batching_dims = [0, 1] x [0, 2], contracting_dims = [2] x [1], precision = [HIGHEST, HIGHEST] : (tensor<2x2x3x5xf32>, tensor<2x3x2x3xf32>) -> tensor<2x2x5x3xf32> loc(#loc0)
-    %v34 = stablehlo.transpose %v33, dims = [0, 2, 1, 3] : (tensor<2x2x5x3xf32>) -> tensor<2x5x2x3xf32> loc(#loc0)
-    %v35 = stablehlo.convert %v30 : (tensor<2x3x2x4xf32>) -> tensor<2x3x2x4xf16> loc(#loc0)
-    %v36 = stablehlo.convert %v32 : (tensor<2x5x2x4xf32>) -> tensor<2x5x2x4xf16> loc(#loc0)
-    %v37 = stablehlo.convert %v34 : (tensor<2x5x2x3xf32>) -> tensor<2x5x2x3xf16> loc(#loc0)
-    return %v35, %v36, %v37, %arg6 : tensor<2x3x2x4xf16>, tensor<2x5x2x4xf16>, tensor<2x5x2x3xf16>, tensor<3xi32>
+    %v27 = stablehlo.multiply %v26, %v7 : tensor<2x2x3x5xf32> loc(#loc0)
+    %v28 = stablehlo.dot_general %v27, %v1, batching_dims = [0, 1] x [0, 2], contracting_dims = [3] x [1], precision = [HIGHEST, HIGHEST] : (tensor<2x2x3x5xf32>, tensor<2x5x2x4xf32>) -> tensor<2x2x3x4xf32> loc(#loc0)
+    %v29 = stablehlo.transpose %v28, dims = [0, 2, 1, 3] : (tensor<2x2x3x4xf32>) -> tensor<2x3x2x4xf32> loc(#loc0)
+    %v30 = stablehlo.dot_general %v27, %v0, batching_dims = [0, 1] x [0, 2], contracting_dims = [2] x [1], precision = [HIGHEST, HIGHEST] : (tensor<2x2x3x5xf32>, tensor<2x3x2x4xf32>) -> tensor<2x2x5x4xf32> loc(#loc0)
+    %v31 = stablehlo.transpose %v30, dims = [0, 2, 1, 3] : (tensor<2x2x5x4xf32>) -> tensor<2x5x2x4xf32> loc(#loc0)
+    %v32 = stablehlo.dot_general %v15, %v5, batching_dims = [0, 1] x [0, 2], contracting_dims = [2] x [1], precision = [HIGHEST, HIGHEST] : (tensor<2x2x3x5xf32>, tensor<2x3x2x3xf32>) -> tensor<2x2x5x3xf32> loc(#loc0)
+    %v33 = stablehlo.transpose %v32, dims = [0, 2, 1, 3] : (tensor<2x2x5x3xf32>) -> tensor<2x5x2x3xf32> loc(#loc0)
+    %v34 = stablehlo.convert %v29 : (tensor<2x3x2x4xf32>) -> tensor<2x3x2x4xf16> loc(#loc0)
+    %v35 = stablehlo.convert %v31 : (tensor<2x5x2x4xf32>) -> tensor<2x5x2x4xf16> loc(#loc0)
+    %v36 = stablehlo.convert %v33 : (tensor<2x5x2x3xf32>) -> tensor<2x5x2x3xf16> loc(#loc0)
+    return %v34, %v35, %v36, %arg6 : tensor<2x3x2x4xf16>, tensor<2x5x2x4xf16>, tensor<2x5x2x3xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -2261,18 +2153,16 @@ module @resample_float16_5__axis_0_to_9_from_2 attributes {mhlo.num_replicas = 1
     %v9 = stablehlo.broadcast_in_dim %v8, dims = [0] : (tensor<9xf32>) -> tensor<9xf32> loc(#loc0)
     %v10 = stablehlo.multiply %v7, %v9 : tensor<9xf32> loc(#loc0)
     %v11 = stablehlo.constant dense<"0x020000000300000004000000040000000100000004000000010000000200000000000000"> : tensor<9xui32> loc(#loc0)
-    %v12 = stablehlo.constant dense<"0x05000000"> : tensor<9xui32> loc(#loc0)
-    %v13 = stablehlo.compare LT, %v11, %v12, UNSIGNED : (tensor<9xui32>, tensor<9xui32>) -> tensor<9xi1> loc(#loc0)
-    %v14 = stablehlo.constant dense<"0x04000000"> : tensor<9xui32> loc(#loc0)
-    %v15 = stablehlo.minimum %v11, %v14 : tensor<9xui32> loc(#loc0)
-    %v16 = stablehlo.convert %v15 : (tensor<9xui32>) -> tensor<9xi32> loc(#loc0)
-    %v17 = "stablehlo.gather"(%v0, %v16) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<5xf32>, tensor<9xi32>) -> (tensor<9xf32>) loc(#loc0)
-    %v18 = stablehlo.constant dense<"0x84697D3E8E4A24BFF8972DBD4A1F09403133123F3D7791BF319441BEAE1C23BB41CBB1BC"> : tensor<9xf32> loc(#loc0)
-    %v19 = stablehlo.broadcast_in_dim %v18, dims = [0] : (tensor<9xf32>) -> tensor<9xf32> loc(#loc0)
-    %v20 = stablehlo.multiply %v17, %v19 : tensor<9xf32> loc(#loc0)
-    %v21 = stablehlo.add %v10, %v20 : tensor<9xf32> loc(#loc0)
-    %v22 = stablehlo.convert %v21 : (tensor<9xf32>) -> tensor<9xf16> loc(#loc0)
-    return %v22, %arg1 : tensor<9xf16>, tensor<3xi32>
+    %v12 = stablehlo.compare LT, %v11, %v2, UNSIGNED : (tensor<9xui32>, tensor<9xui32>) -> tensor<9xi1> loc(#loc0)
+    %v13 = stablehlo.minimum %v11, %v4 : tensor<9xui32> loc(#loc0)
+    %v14 = stablehlo.convert %v13 : (tensor<9xui32>) -> tensor<9xi32> loc(#loc0)
+    %v15 = "stablehlo.gather"(%v0, %v14) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<5xf32>, tensor<9xi32>) -> (tensor<9xf32>) loc(#loc0)
+    %v16 = stablehlo.constant dense<"0x84697D3E8E4A24BFF8972DBD4A1F09403133123F3D7791BF319441BEAE1C23BB41CBB1BC"> : tensor<9xf32> loc(#loc0)
+    %v17 = stablehlo.broadcast_in_dim %v16, dims = [0] : (tensor<9xf32>) -> tensor<9xf32> loc(#loc0)
+    %v18 = stablehlo.multiply %v15, %v17 : tensor<9xf32> loc(#loc0)
+    %v19 = stablehlo.add %v10, %v18 : tensor<9xf32> loc(#loc0)
+    %v20 = stablehlo.convert %v19 : (tensor<9xf32>) -> tensor<9xf16> loc(#loc0)
+    return %v20, %arg1 : tensor<9xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -2308,7 +2198,7 @@ module @eliminate_float16_4_7_7__of__4_7_3_ attributes {mhlo.num_replicas = 1 : 
     %v4 = stablehlo.iota dim = 0 : tensor<7xi32> loc(#loc0)
     %v5 = stablehlo.constant dense<"0x00000000"> : tensor<4xf32> loc(#loc0)
     %v6 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
-    %v118:5 = "stablehlo.while"(%v6, %v3, %v2, %v5, %v4) ({
+    %v111:5 = "stablehlo.while"(%v6, %v3, %v2, %v5, %v4) ({
     ^bb0(%v7: tensor<i32>, %v8: tensor<4x7x10xf32>, %v9: tensor<4xf32>, %v10: tensor<4xf32>, %v11: tensor<7xi32>):
       %v12 = stablehlo.constant dense<"0x07000000"> : tensor<i32> loc(#loc0)
       %v13 = stablehlo.compare LT, %v7, %v12, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
@@ -2361,70 +2251,63 @@ module @eliminate_float16_4_7_7__of__4_7_3_ attributes {mhlo.num_replicas = 1 : 
       %v62 = stablehlo.broadcast_in_dim %v61#1, dims = [0] : (tensor<4xi32>) -> tensor<4x7xi32> loc(#loc0)
       %v63 = stablehlo.compare EQ, %v23, %v62, SIGNED : (tensor<4x7xi32>, tensor<4x7xi32>) -> tensor<4x7xi1> loc(#loc0)
       %v64 = stablehlo.select %v63, %v34, %v35 : tensor<4x7xi1>, tensor<4x7xf32> loc(#loc0)
-      %v65 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-      %v69 = "stablehlo.reduce"(%v64, %v65) <{dimensions = array<i64: 1>}> ({
-      ^bb0(%v66: tensor<f32>, %v67: tensor<f32>):
-        %v68 = stablehlo.add %v66, %v67 : tensor<f32> loc(#loc0)
-        stablehlo.return %v68 : tensor<f32>
+      %v68 = "stablehlo.reduce"(%v64, %v30) <{dimensions = array<i64: 1>}> ({
+      ^bb0(%v65: tensor<f32>, %v66: tensor<f32>):
+        %v67 = stablehlo.add %v65, %v66 : tensor<f32> loc(#loc0)
+        stablehlo.return %v67 : tensor<f32>
       }) : (tensor<4x7xf32>, tensor<f32>) -> (tensor<4xf32>) loc(#loc0)
-      %v70 = stablehlo.broadcast_in_dim %v21, dims = [] : (tensor<i32>) -> tensor<4xi32> loc(#loc0)
-      %v71 = stablehlo.compare NE, %v61#1, %v70, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
-      %v72 = stablehlo.sign %v69 : tensor<4xf32> loc(#loc0)
-      %v73 = stablehlo.constant dense<"0x000080BF"> : tensor<4xf32> loc(#loc0)
-      %v74 = stablehlo.constant dense<"0x0000803F"> : tensor<4xf32> loc(#loc0)
-      %v75 = stablehlo.select %v71, %v73, %v74 : tensor<4xi1>, tensor<4xf32> loc(#loc0)
-      %v76 = stablehlo.multiply %v72, %v75 : tensor<4xf32> loc(#loc0)
-      %v77 = stablehlo.multiply %v16, %v76 : tensor<4xf32> loc(#loc0)
-      %v78 = stablehlo.abs %v69 : tensor<4xf32> loc(#loc0)
-      %v79 = stablehlo.log %v78 : tensor<4xf32> loc(#loc0)
-      %v80 = stablehlo.add %v17, %v79 : tensor<4xf32> loc(#loc0)
-      %v81 = stablehlo.broadcast_in_dim %v63, dims = [0, 1] : (tensor<4x7xi1>) -> tensor<4x7x10xi1> loc(#loc0)
-      %v82 = stablehlo.constant dense<"0x00000000"> : tensor<4x7x10xf32> loc(#loc0)
-      %v83 = stablehlo.select %v81, %v15, %v82 : tensor<4x7x10xi1>, tensor<4x7x10xf32> loc(#loc0)
-      %v84 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-      %v88 = "stablehlo.reduce"(%v83, %v84) <{dimensions = array<i64: 1>}> ({
-      ^bb0(%v85: tensor<f32>, %v86: tensor<f32>):
-        %v87 = stablehlo.add %v85, %v86 : tensor<f32> loc(#loc0)
-        stablehlo.return %v87 : tensor<f32>
+      %v69 = stablehlo.broadcast_in_dim %v21, dims = [] : (tensor<i32>) -> tensor<4xi32> loc(#loc0)
+      %v70 = stablehlo.compare NE, %v61#1, %v69, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
+      %v71 = stablehlo.sign %v68 : tensor<4xf32> loc(#loc0)
+      %v72 = stablehlo.constant dense<"0x000080BF"> : tensor<4xf32> loc(#loc0)
+      %v73 = stablehlo.constant dense<"0x0000803F"> : tensor<4xf32> loc(#loc0)
+      %v74 = stablehlo.select %v70, %v72, %v73 : tensor<4xi1>, tensor<4xf32> loc(#loc0)
+      %v75 = stablehlo.multiply %v71, %v74 : tensor<4xf32> loc(#loc0)
+      %v76 = stablehlo.multiply %v16, %v75 : tensor<4xf32> loc(#loc0)
+      %v77 = stablehlo.abs %v68 : tensor<4xf32> loc(#loc0)
+      %v78 = stablehlo.log %v77 : tensor<4xf32> loc(#loc0)
+      %v79 = stablehlo.add %v17, %v78 : tensor<4xf32> loc(#loc0)
+      %v80 = stablehlo.broadcast_in_dim %v63, dims = [0, 1] : (tensor<4x7xi1>) -> tensor<4x7x10xi1> loc(#loc0)
+      %v81 = stablehlo.constant dense<"0x00000000"> : tensor<4x7x10xf32> loc(#loc0)
+      %v82 = stablehlo.select %v80, %v15, %v81 : tensor<4x7x10xi1>, tensor<4x7x10xf32> loc(#loc0)
+      %v86 = "stablehlo.reduce"(%v82, %v30) <{dimensions = array<i64: 1>}> ({
+      ^bb0(%v83: tensor<f32>, %v84: tensor<f32>):
+        %v85 = stablehlo.add %v83, %v84 : tensor<f32> loc(#loc0)
+        stablehlo.return %v85 : tensor<f32>
       }) : (tensor<4x7x10xf32>, tensor<f32>) -> (tensor<4x10xf32>) loc(#loc0)
-      %v89 = stablehlo.broadcast_in_dim %v69, dims = [0] : (tensor<4xf32>) -> tensor<4x10xf32> loc(#loc0)
-      %v90 = stablehlo.divide %v88, %v89 : tensor<4x10xf32> loc(#loc0)
-      %v91 = stablehlo.broadcast_in_dim %v90, dims = [0, 2] : (tensor<4x10xf32>) -> tensor<4x7x10xf32> loc(#loc0)
-      %v92 = stablehlo.broadcast_in_dim %v63, dims = [0, 1] : (tensor<4x7xi1>) -> tensor<4x7x10xi1> loc(#loc0)
-      %v93 = stablehlo.broadcast_in_dim %v26, dims = [0, 1] : (tensor<4x7xi1>) -> tensor<4x7x10xi1> loc(#loc0)
-      %v94 = stablehlo.constant dense<"0x00000000"> : tensor<4x7x10xf32> loc(#loc0)
-      %v95 = stablehlo.select %v93, %v15, %v94 : tensor<4x7x10xi1>, tensor<4x7x10xf32> loc(#loc0)
-      %v96 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-      %v100 = "stablehlo.reduce"(%v95, %v96) <{dimensions = array<i64: 1>}> ({
-      ^bb0(%v97: tensor<f32>, %v98: tensor<f32>):
-        %v99 = stablehlo.add %v97, %v98 : tensor<f32> loc(#loc0)
-        stablehlo.return %v99 : tensor<f32>
+      %v87 = stablehlo.broadcast_in_dim %v68, dims = [0] : (tensor<4xf32>) -> tensor<4x10xf32> loc(#loc0)
+      %v88 = stablehlo.divide %v86, %v87 : tensor<4x10xf32> loc(#loc0)
+      %v89 = stablehlo.broadcast_in_dim %v88, dims = [0, 2] : (tensor<4x10xf32>) -> tensor<4x7x10xf32> loc(#loc0)
+      %v90 = stablehlo.broadcast_in_dim %v26, dims = [0, 1] : (tensor<4x7xi1>) -> tensor<4x7x10xi1> loc(#loc0)
+      %v91 = stablehlo.select %v90, %v15, %v81 : tensor<4x7x10xi1>, tensor<4x7x10xf32> loc(#loc0)
+      %v95 = "stablehlo.reduce"(%v91, %v30) <{dimensions = array<i64: 1>}> ({
+      ^bb0(%v92: tensor<f32>, %v93: tensor<f32>):
+        %v94 = stablehlo.add %v92, %v93 : tensor<f32> loc(#loc0)
+        stablehlo.return %v94 : tensor<f32>
       }) : (tensor<4x7x10xf32>, tensor<f32>) -> (tensor<4x10xf32>) loc(#loc0)
-      %v101 = stablehlo.broadcast_in_dim %v100, dims = [0, 2] : (tensor<4x10xf32>) -> tensor<4x7x10xf32> loc(#loc0)
-      %v102 = stablehlo.select %v92, %v101, %v15 : tensor<4x7x10xi1>, tensor<4x7x10xf32> loc(#loc0)
-      %v103 = stablehlo.select %v26, %v34, %v35 : tensor<4x7xi1>, tensor<4x7xf32> loc(#loc0)
-      %v104 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-      %v108 = "stablehlo.reduce"(%v103, %v104) <{dimensions = array<i64: 1>}> ({
-      ^bb0(%v105: tensor<f32>, %v106: tensor<f32>):
-        %v107 = stablehlo.add %v105, %v106 : tensor<f32> loc(#loc0)
-        stablehlo.return %v107 : tensor<f32>
+      %v96 = stablehlo.broadcast_in_dim %v95, dims = [0, 2] : (tensor<4x10xf32>) -> tensor<4x7x10xf32> loc(#loc0)
+      %v97 = stablehlo.select %v80, %v96, %v15 : tensor<4x7x10xi1>, tensor<4x7x10xf32> loc(#loc0)
+      %v98 = stablehlo.select %v26, %v34, %v35 : tensor<4x7xi1>, tensor<4x7xf32> loc(#loc0)
+      %v102 = "stablehlo.reduce"(%v98, %v30) <{dimensions = array<i64: 1>}> ({
+      ^bb0(%v99: tensor<f32>, %v100: tensor<f32>):
+        %v101 = stablehlo.add %v99, %v100 : tensor<f32> loc(#loc0)
+        stablehlo.return %v101 : tensor<f32>
       }) : (tensor<4x7xf32>, tensor<f32>) -> (tensor<4xf32>) loc(#loc0)
-      %v109 = stablehlo.broadcast_in_dim %v108, dims = [0] : (tensor<4xf32>) -> tensor<4x7xf32> loc(#loc0)
-      %v110 = stablehlo.select %v63, %v109, %v34 : tensor<4x7xi1>, tensor<4x7xf32> loc(#loc0)
-      %v111 = stablehlo.broadcast_in_dim %v26, dims = [0, 1] : (tensor<4x7xi1>) -> tensor<4x7x10xi1> loc(#loc0)
-      %v112 = stablehlo.broadcast_in_dim %v110, dims = [0, 1] : (tensor<4x7xf32>) -> tensor<4x7x10xf32> loc(#loc0)
-      %v113 = stablehlo.multiply %v112, %v91 : tensor<4x7x10xf32> loc(#loc0)
-      %v114 = stablehlo.subtract %v102, %v113 : tensor<4x7x10xf32> loc(#loc0)
-      %v115 = stablehlo.select %v111, %v91, %v114 : tensor<4x7x10xi1>, tensor<4x7x10xf32> loc(#loc0)
-      %v116 = stablehlo.constant dense<"0x01000000"> : tensor<i32> loc(#loc0)
-      %v117 = stablehlo.add %v14, %v116 : tensor<i32> loc(#loc0)
-      stablehlo.return %v117, %v115, %v77, %v80, %v18 : tensor<i32>, tensor<4x7x10xf32>, tensor<4xf32>, tensor<4xf32>, tensor<7xi32>
+      %v103 = stablehlo.broadcast_in_dim %v102, dims = [0] : (tensor<4xf32>) -> tensor<4x7xf32> loc(#loc0)
+      %v104 = stablehlo.select %v63, %v103, %v34 : tensor<4x7xi1>, tensor<4x7xf32> loc(#loc0)
+      %v105 = stablehlo.broadcast_in_dim %v104, dims = [0, 1] : (tensor<4x7xf32>) -> tensor<4x7x10xf32> loc(#loc0)
+      %v106 = stablehlo.multiply %v105, %v89 : tensor<4x7x10xf32> loc(#loc0)
+      %v107 = stablehlo.subtract %v97, %v106 : tensor<4x7x10xf32> loc(#loc0)
+      %v108 = stablehlo.select %v90, %v89, %v107 : tensor<4x7x10xi1>, tensor<4x7x10xf32> loc(#loc0)
+      %v109 = stablehlo.constant dense<"0x01000000"> : tensor<i32> loc(#loc0)
+      %v110 = stablehlo.add %v14, %v109 : tensor<i32> loc(#loc0)
+      stablehlo.return %v110, %v108, %v76, %v79, %v18 : tensor<i32>, tensor<4x7x10xf32>, tensor<4xf32>, tensor<4xf32>, tensor<7xi32>
     }) : (tensor<i32>, tensor<4x7x10xf32>, tensor<4xf32>, tensor<4xf32>, tensor<7xi32>) -> (tensor<i32>, tensor<4x7x10xf32>, tensor<4xf32>, tensor<4xf32>, tensor<7xi32>) loc(#loc0)
-    %v119 = "stablehlo.slice"(%v118#1) <{limit_indices = array<i64: 4, 7, 10>, start_indices = array<i64: 0, 0, 7>, strides = array<i64: 1, 1, 1>}> : (tensor<4x7x10xf32>) -> (tensor<4x7x3xf32>) loc(#loc0)
-    %v120 = stablehlo.convert %v119 : (tensor<4x7x3xf32>) -> tensor<4x7x3xf16> loc(#loc0)
-    %v121 = stablehlo.convert %v118#2 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
-    %v122 = stablehlo.convert %v118#3 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
-    return %v120, %v121, %v122, %arg2 : tensor<4x7x3xf16>, tensor<4xf16>, tensor<4xf16>, tensor<3xi32>
+    %v112 = "stablehlo.slice"(%v111#1) <{limit_indices = array<i64: 4, 7, 10>, start_indices = array<i64: 0, 0, 7>, strides = array<i64: 1, 1, 1>}> : (tensor<4x7x10xf32>) -> (tensor<4x7x3xf32>) loc(#loc0)
+    %v113 = stablehlo.convert %v112 : (tensor<4x7x3xf32>) -> tensor<4x7x3xf16> loc(#loc0)
+    %v114 = stablehlo.convert %v111#2 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
+    %v115 = stablehlo.convert %v111#3 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
+    return %v113, %v114, %v115, %arg2 : tensor<4x7x3xf16>, tensor<4xf16>, tensor<4xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -2504,51 +2387,49 @@ module @embedding_float16_7_1__of__9_ attributes {mhlo.num_replicas = 1 : i32, m
     %v2 = stablehlo.constant dense<"0x00000000"> : tensor<9xi32> loc(#loc0)
     %v3 = stablehlo.compare GE, %arg1, %v2, SIGNED : (tensor<9xi32>, tensor<9xi32>) -> tensor<9xi1> loc(#loc0)
     %v4 = stablehlo.and %v1, %v3 : tensor<9xi1> loc(#loc0)
-    %v5 = stablehlo.constant dense<"0x00000000"> : tensor<9xi32> loc(#loc0)
-    %v6 = stablehlo.maximum %arg1, %v5 : tensor<9xi32> loc(#loc0)
-    %v7 = stablehlo.constant dense<"0x06000000"> : tensor<9xi32> loc(#loc0)
-    %v8 = stablehlo.minimum %v6, %v7 : tensor<9xi32> loc(#loc0)
-    %v9 = "stablehlo.gather"(%arg0, %v8) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1>}> : (tensor<7x1xf16>, tensor<9xi32>) -> (tensor<9x1xf16>) loc(#loc0)
-    %v10 = stablehlo.convert %arg1 : (tensor<9xi32>) -> tensor<9xi64>
-    %v11 = stablehlo.iota dim = 0 : tensor<9xi64>
-    %v12 = stablehlo.constant dense<"0x0000000001000000"> : tensor<9xi64>
-    %v13 = stablehlo.multiply %v11, %v12 : tensor<9xi64>
-    %v14 = stablehlo.constant dense<"0x0000008000000000"> : tensor<9xi64>
-    %v15 = stablehlo.add %v13, %v14 : tensor<9xi64>
-    %v16 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<9xi64>
-    %v17 = stablehlo.add %v15, %v10 : tensor<9xi64>
-    %v18 = stablehlo.select %v4, %v16, %v17 : tensor<9xi1>, tensor<9xi64>
-    %v19 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
-    %v23 = "stablehlo.reduce"(%v18, %v19) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v20: tensor<i64>, %v21: tensor<i64>):
-      %v22 = stablehlo.minimum %v20, %v21 : tensor<i64>
-      stablehlo.return %v22 : tensor<i64>
+    %v5 = stablehlo.maximum %arg1, %v2 : tensor<9xi32> loc(#loc0)
+    %v6 = stablehlo.constant dense<"0x06000000"> : tensor<9xi32> loc(#loc0)
+    %v7 = stablehlo.minimum %v5, %v6 : tensor<9xi32> loc(#loc0)
+    %v8 = "stablehlo.gather"(%arg0, %v7) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1>}> : (tensor<7x1xf16>, tensor<9xi32>) -> (tensor<9x1xf16>) loc(#loc0)
+    %v9 = stablehlo.convert %arg1 : (tensor<9xi32>) -> tensor<9xi64>
+    %v10 = stablehlo.iota dim = 0 : tensor<9xi64>
+    %v11 = stablehlo.constant dense<"0x0000000001000000"> : tensor<9xi64>
+    %v12 = stablehlo.multiply %v10, %v11 : tensor<9xi64>
+    %v13 = stablehlo.constant dense<"0x0000008000000000"> : tensor<9xi64>
+    %v14 = stablehlo.add %v12, %v13 : tensor<9xi64>
+    %v15 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<9xi64>
+    %v16 = stablehlo.add %v14, %v9 : tensor<9xi64>
+    %v17 = stablehlo.select %v4, %v15, %v16 : tensor<9xi1>, tensor<9xi64>
+    %v18 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v22 = "stablehlo.reduce"(%v17, %v18) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v19: tensor<i64>, %v20: tensor<i64>):
+      %v21 = stablehlo.minimum %v19, %v20 : tensor<i64>
+      stablehlo.return %v21 : tensor<i64>
     }) : (tensor<9xi64>, tensor<i64>) -> (tensor<i64>)
-    %v24 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
-    %v25 = stablehlo.compare NE, %v23, %v24, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-    %v26 = stablehlo.constant dense<"0x2400000000000000"> : tensor<i64>
-    %v27 = stablehlo.shift_right_logical %v23, %v26 : tensor<i64>
-    %v28 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
-    %v29 = stablehlo.add %v27, %v28 : tensor<i64>
-    %v30 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
-    %v31 = stablehlo.and %v23, %v30 : tensor<i64>
-    %v32 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
-    %v33 = stablehlo.subtract %v31, %v32 : tensor<i64>
-    %v34 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
-    %v35 = stablehlo.convert %v29 : (tensor<i64>) -> tensor<i32>
+    %v23 = stablehlo.compare NE, %v22, %v18, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %v24 = stablehlo.constant dense<"0x2400000000000000"> : tensor<i64>
+    %v25 = stablehlo.shift_right_logical %v22, %v24 : tensor<i64>
+    %v26 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
+    %v27 = stablehlo.add %v25, %v26 : tensor<i64>
+    %v28 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
+    %v29 = stablehlo.and %v22, %v28 : tensor<i64>
+    %v30 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
+    %v31 = stablehlo.subtract %v29, %v30 : tensor<i64>
+    %v32 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
+    %v33 = stablehlo.convert %v27 : (tensor<i64>) -> tensor<i32>
+    %v34 = stablehlo.reshape %v33 : (tensor<i32>) -> tensor<1xi32>
+    %v35 = stablehlo.convert %v31 : (tensor<i64>) -> tensor<i32>
     %v36 = stablehlo.reshape %v35 : (tensor<i32>) -> tensor<1xi32>
-    %v37 = stablehlo.convert %v33 : (tensor<i64>) -> tensor<i32>
-    %v38 = stablehlo.reshape %v37 : (tensor<i32>) -> tensor<1xi32>
-    %v39 = stablehlo.concatenate %v34, %v36, %v38, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
-    %v40 = "stablehlo.slice"(%arg2) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
-    %v41 = stablehlo.reshape %v40 : (tensor<1xi32>) -> tensor<i32>
-    %v42 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
-    %v43 = stablehlo.compare NE, %v41, %v42, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    %v44 = stablehlo.not %v43 : tensor<i1>
-    %v45 = stablehlo.and %v25, %v44 : tensor<i1>
-    %v46 = stablehlo.broadcast_in_dim %v45, dims = [] : (tensor<i1>) -> tensor<3xi1>
-    %v47 = stablehlo.select %v46, %v39, %arg2 : tensor<3xi1>, tensor<3xi32>
-    return %v9, %v47 : tensor<9x1xf16>, tensor<3xi32>
+    %v37 = stablehlo.concatenate %v32, %v34, %v36, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+    %v38 = "stablehlo.slice"(%arg2) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
+    %v39 = stablehlo.reshape %v38 : (tensor<1xi32>) -> tensor<i32>
+    %v40 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
+    %v41 = stablehlo.compare NE, %v39, %v40, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %v42 = stablehlo.not %v41 : tensor<i1>
+    %v43 = stablehlo.and %v23, %v42 : tensor<i1>
+    %v44 = stablehlo.broadcast_in_dim %v43, dims = [] : (tensor<i1>) -> tensor<3xi1>
+    %v45 = stablehlo.select %v44, %v37, %arg2 : tensor<3xi1>, tensor<3xi32>
+    return %v8, %v45 : tensor<9x1xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -2563,58 +2444,55 @@ module @embedding_grad_float16_7_1__of__9_ attributes {mhlo.num_replicas = 1 : i
     %v4 = stablehlo.constant dense<"0x00000000"> : tensor<9xi32> loc(#loc0)
     %v5 = stablehlo.compare GE, %arg1, %v4, SIGNED : (tensor<9xi32>, tensor<9xi32>) -> tensor<9xi1> loc(#loc0)
     %v6 = stablehlo.and %v3, %v5 : tensor<9xi1> loc(#loc0)
-    %v7 = stablehlo.constant dense<"0x00000000"> : tensor<9xi32> loc(#loc0)
-    %v8 = stablehlo.maximum %arg1, %v7 : tensor<9xi32> loc(#loc0)
-    %v9 = stablehlo.constant dense<"0x06000000"> : tensor<9xi32> loc(#loc0)
-    %v10 = stablehlo.minimum %v8, %v9 : tensor<9xi32> loc(#loc0)
-    %v11 = stablehlo.constant dense<"0x07000000"> : tensor<9xi32> loc(#loc0)
-    %v12 = stablehlo.select %v6, %v10, %v11 : tensor<9xi1>, tensor<9xi32> loc(#loc0)
-    %v16 = "stablehlo.scatter"(%v1, %v12, %v0) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
-    ^bb0(%v13: tensor<f32>, %v14: tensor<f32>):
-      %v15 = stablehlo.add %v13, %v14 : tensor<f32> loc(#loc0)
-      stablehlo.return %v15 : tensor<f32>
+    %v7 = stablehlo.maximum %arg1, %v4 : tensor<9xi32> loc(#loc0)
+    %v8 = stablehlo.constant dense<"0x06000000"> : tensor<9xi32> loc(#loc0)
+    %v9 = stablehlo.minimum %v7, %v8 : tensor<9xi32> loc(#loc0)
+    %v10 = stablehlo.select %v6, %v9, %v2 : tensor<9xi1>, tensor<9xi32> loc(#loc0)
+    %v14 = "stablehlo.scatter"(%v1, %v10, %v0) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%v11: tensor<f32>, %v12: tensor<f32>):
+      %v13 = stablehlo.add %v11, %v12 : tensor<f32> loc(#loc0)
+      stablehlo.return %v13 : tensor<f32>
     }) : (tensor<7x1xf32>, tensor<9xi32>, tensor<9x1xf32>) -> (tensor<7x1xf32>) loc(#loc0)
-    %v17 = stablehlo.convert %v16 : (tensor<7x1xf32>) -> tensor<7x1xf16> loc(#loc0)
-    %v18 = stablehlo.convert %arg1 : (tensor<9xi32>) -> tensor<9xi64>
-    %v19 = stablehlo.iota dim = 0 : tensor<9xi64>
-    %v20 = stablehlo.constant dense<"0x0000000001000000"> : tensor<9xi64>
-    %v21 = stablehlo.multiply %v19, %v20 : tensor<9xi64>
-    %v22 = stablehlo.constant dense<"0x0000008000000000"> : tensor<9xi64>
-    %v23 = stablehlo.add %v21, %v22 : tensor<9xi64>
-    %v24 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<9xi64>
-    %v25 = stablehlo.add %v23, %v18 : tensor<9xi64>
-    %v26 = stablehlo.select %v6, %v24, %v25 : tensor<9xi1>, tensor<9xi64>
-    %v27 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
-    %v31 = "stablehlo.reduce"(%v26, %v27) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v28: tensor<i64>, %v29: tensor<i64>):
-      %v30 = stablehlo.minimum %v28, %v29 : tensor<i64>
-      stablehlo.return %v30 : tensor<i64>
+    %v15 = stablehlo.convert %v14 : (tensor<7x1xf32>) -> tensor<7x1xf16> loc(#loc0)
+    %v16 = stablehlo.convert %arg1 : (tensor<9xi32>) -> tensor<9xi64>
+    %v17 = stablehlo.iota dim = 0 : tensor<9xi64>
+    %v18 = stablehlo.constant dense<"0x0000000001000000"> : tensor<9xi64>
+    %v19 = stablehlo.multiply %v17, %v18 : tensor<9xi64>
+    %v20 = stablehlo.constant dense<"0x0000008000000000"> : tensor<9xi64>
+    %v21 = stablehlo.add %v19, %v20 : tensor<9xi64>
+    %v22 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<9xi64>
+    %v23 = stablehlo.add %v21, %v16 : tensor<9xi64>
+    %v24 = stablehlo.select %v6, %v22, %v23 : tensor<9xi1>, tensor<9xi64>
+    %v25 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
+    %v29 = "stablehlo.reduce"(%v24, %v25) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v26: tensor<i64>, %v27: tensor<i64>):
+      %v28 = stablehlo.minimum %v26, %v27 : tensor<i64>
+      stablehlo.return %v28 : tensor<i64>
     }) : (tensor<9xi64>, tensor<i64>) -> (tensor<i64>)
-    %v32 = stablehlo.constant dense<"0xFFFFFFFFFFFFFF7F"> : tensor<i64>
-    %v33 = stablehlo.compare NE, %v31, %v32, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-    %v34 = stablehlo.constant dense<"0x2400000000000000"> : tensor<i64>
-    %v35 = stablehlo.shift_right_logical %v31, %v34 : tensor<i64>
-    %v36 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
-    %v37 = stablehlo.add %v35, %v36 : tensor<i64>
-    %v38 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
-    %v39 = stablehlo.and %v31, %v38 : tensor<i64>
-    %v40 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
-    %v41 = stablehlo.subtract %v39, %v40 : tensor<i64>
-    %v42 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
-    %v43 = stablehlo.convert %v37 : (tensor<i64>) -> tensor<i32>
-    %v44 = stablehlo.reshape %v43 : (tensor<i32>) -> tensor<1xi32>
-    %v45 = stablehlo.convert %v41 : (tensor<i64>) -> tensor<i32>
-    %v46 = stablehlo.reshape %v45 : (tensor<i32>) -> tensor<1xi32>
-    %v47 = stablehlo.concatenate %v42, %v44, %v46, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
-    %v48 = "stablehlo.slice"(%arg3) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
-    %v49 = stablehlo.reshape %v48 : (tensor<1xi32>) -> tensor<i32>
-    %v50 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
-    %v51 = stablehlo.compare NE, %v49, %v50, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    %v52 = stablehlo.not %v51 : tensor<i1>
-    %v53 = stablehlo.and %v33, %v52 : tensor<i1>
-    %v54 = stablehlo.broadcast_in_dim %v53, dims = [] : (tensor<i1>) -> tensor<3xi1>
-    %v55 = stablehlo.select %v54, %v47, %arg3 : tensor<3xi1>, tensor<3xi32>
-    return %v17, %v55 : tensor<7x1xf16>, tensor<3xi32>
+    %v30 = stablehlo.compare NE, %v29, %v25, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %v31 = stablehlo.constant dense<"0x2400000000000000"> : tensor<i64>
+    %v32 = stablehlo.shift_right_logical %v29, %v31 : tensor<i64>
+    %v33 = stablehlo.constant dense<"0x0100000000000000"> : tensor<i64>
+    %v34 = stablehlo.add %v32, %v33 : tensor<i64>
+    %v35 = stablehlo.constant dense<"0xFFFFFFFF00000000"> : tensor<i64>
+    %v36 = stablehlo.and %v29, %v35 : tensor<i64>
+    %v37 = stablehlo.constant dense<"0x0000008000000000"> : tensor<i64>
+    %v38 = stablehlo.subtract %v36, %v37 : tensor<i64>
+    %v39 = stablehlo.constant dense<"0x00000000"> : tensor<1xi32>
+    %v40 = stablehlo.convert %v34 : (tensor<i64>) -> tensor<i32>
+    %v41 = stablehlo.reshape %v40 : (tensor<i32>) -> tensor<1xi32>
+    %v42 = stablehlo.convert %v38 : (tensor<i64>) -> tensor<i32>
+    %v43 = stablehlo.reshape %v42 : (tensor<i32>) -> tensor<1xi32>
+    %v44 = stablehlo.concatenate %v39, %v41, %v43, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+    %v45 = "stablehlo.slice"(%arg3) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>)
+    %v46 = stablehlo.reshape %v45 : (tensor<1xi32>) -> tensor<i32>
+    %v47 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
+    %v48 = stablehlo.compare NE, %v46, %v47, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %v49 = stablehlo.not %v48 : tensor<i1>
+    %v50 = stablehlo.and %v30, %v49 : tensor<i1>
+    %v51 = stablehlo.broadcast_in_dim %v50, dims = [] : (tensor<i1>) -> tensor<3xi1>
+    %v52 = stablehlo.select %v51, %v44, %arg3 : tensor<3xi1>, tensor<3xi32>
+    return %v15, %v52 : tensor<7x1xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
@@ -2655,26 +2533,24 @@ module @rnn_scan_float16__2_4_3___simple_tanh_sigmoid_false_false_false_ attribu
 module @scan_swapped_carries attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
   func.func public @main(%arg0: tensor<2x3xf32>, %arg1: tensor<2x3xf32>, %arg2: tensor<3xi32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<4x2x3xf32>, tensor<4x2x3xf32>, tensor<3xi32>) {
     %v0 = stablehlo.constant dense<"0x00000000"> : tensor<4x2x3xf32> loc(#loc0)
-    %v1 = stablehlo.constant dense<"0x00000000"> : tensor<4x2x3xf32> loc(#loc0)
-    %v2 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
-    %v23:5 = "stablehlo.while"(%v2, %arg0, %arg1, %v0, %v1) ({
-    ^bb0(%v3: tensor<i32>, %v4: tensor<2x3xf32>, %v5: tensor<2x3xf32>, %v6: tensor<4x2x3xf32>, %v7: tensor<4x2x3xf32>):
-      %v8 = stablehlo.constant dense<"0x04000000"> : tensor<i32> loc(#loc0)
-      %v9 = stablehlo.compare LT, %v3, %v8, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-      stablehlo.return %v9 : tensor<i1>
+    %v1 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
+    %v21:5 = "stablehlo.while"(%v1, %arg0, %arg1, %v0, %v0) ({
+    ^bb0(%v2: tensor<i32>, %v3: tensor<2x3xf32>, %v4: tensor<2x3xf32>, %v5: tensor<4x2x3xf32>, %v6: tensor<4x2x3xf32>):
+      %v7 = stablehlo.constant dense<"0x04000000"> : tensor<i32> loc(#loc0)
+      %v8 = stablehlo.compare LT, %v2, %v7, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
+      stablehlo.return %v8 : tensor<i1>
     }, {
-    ^bb0(%v10: tensor<i32>, %v11: tensor<2x3xf32>, %v12: tensor<2x3xf32>, %v13: tensor<4x2x3xf32>, %v14: tensor<4x2x3xf32>):
-      %v15 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
-      %v16 = stablehlo.add %v11, %v12 : tensor<2x3xf32> loc(#loc0)
-      %v17 = stablehlo.constant dense<"0x01000000"> : tensor<i32> loc(#loc0)
-      %v18 = stablehlo.add %v10, %v17 : tensor<i32> loc(#loc0)
-      %v19 = stablehlo.reshape %v11 : (tensor<2x3xf32>) -> tensor<1x2x3xf32> loc(#loc0)
-      %v20 = "stablehlo.dynamic_update_slice"(%v13, %v19, %v10, %v15, %v15) : (tensor<4x2x3xf32>, tensor<1x2x3xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> (tensor<4x2x3xf32>) loc(#loc0)
-      %v21 = stablehlo.reshape %v11 : (tensor<2x3xf32>) -> tensor<1x2x3xf32> loc(#loc0)
-      %v22 = "stablehlo.dynamic_update_slice"(%v14, %v21, %v10, %v15, %v15) : (tensor<4x2x3xf32>, tensor<1x2x3xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> (tensor<4x2x3xf32>) loc(#loc0)
-      stablehlo.return %v18, %v12, %v16, %v20, %v22 : tensor<i32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<4x2x3xf32>, tensor<4x2x3xf32>
+    ^bb0(%v9: tensor<i32>, %v10: tensor<2x3xf32>, %v11: tensor<2x3xf32>, %v12: tensor<4x2x3xf32>, %v13: tensor<4x2x3xf32>):
+      %v14 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
+      %v15 = stablehlo.add %v10, %v11 : tensor<2x3xf32> loc(#loc0)
+      %v16 = stablehlo.constant dense<"0x01000000"> : tensor<i32> loc(#loc0)
+      %v17 = stablehlo.add %v9, %v16 : tensor<i32> loc(#loc0)
+      %v18 = stablehlo.reshape %v10 : (tensor<2x3xf32>) -> tensor<1x2x3xf32> loc(#loc0)
+      %v19 = "stablehlo.dynamic_update_slice"(%v12, %v18, %v9, %v14, %v14) : (tensor<4x2x3xf32>, tensor<1x2x3xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> (tensor<4x2x3xf32>) loc(#loc0)
+      %v20 = "stablehlo.dynamic_update_slice"(%v13, %v18, %v9, %v14, %v14) : (tensor<4x2x3xf32>, tensor<1x2x3xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> (tensor<4x2x3xf32>) loc(#loc0)
+      stablehlo.return %v17, %v11, %v15, %v19, %v20 : tensor<i32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<4x2x3xf32>, tensor<4x2x3xf32>
     }) : (tensor<i32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<4x2x3xf32>, tensor<4x2x3xf32>) -> (tensor<i32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<4x2x3xf32>, tensor<4x2x3xf32>) loc(#loc0)
-    return %v23#1, %v23#2, %v23#3, %v23#4, %arg2 : tensor<2x3xf32>, tensor<2x3xf32>, tensor<4x2x3xf32>, tensor<4x2x3xf32>, tensor<3xi32>
+    return %v21#1, %v21#2, %v21#3, %v21#4, %arg2 : tensor<2x3xf32>, tensor<2x3xf32>, tensor<4x2x3xf32>, tensor<4x2x3xf32>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
