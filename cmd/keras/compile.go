@@ -129,7 +129,7 @@ func (f *compileFlags) run(ctx context.Context, path string) (*compilation, erro
 func (f *compileFlags) compileFor(ctx context.Context, t target, path string) (*compilation, error) {
 	n := t.Devices()
 	if f.batchSize%n != 0 {
-		return nil, usagef("--batch-size %d: %s has %d cores, which need equal parts of a batch", f.batchSize, f.target, n)
+		return nil, usagef("--batch-size %d: %s has %d cores, which need equal parts of a batch: choose a multiple of %d", f.batchSize, f.target, n, n)
 	}
 	devices := make([]kernels.Device, n)
 	for i := range devices {

@@ -186,6 +186,8 @@ func TestMeshMistakes(t *testing.T) {
 	mesh, err := distribution.NewDeviceMesh([]int{1}, []string{"batch"})
 	require.NoError(t, err, "without devices: those that there are")
 	require.Equal(t, distribution.ListDevices("cpu"), []string{mesh.Devices()[0].String()})
+	_, err = distribution.NewDeviceMesh([]int{1}, []string{"batch"}, distribution.ListDevices("nowhere")...)
+	require.ErrorContains(t, err, "a mesh of shape [1] without devices", "not the CPU, which nobody asked for")
 	gone, err := distribution.NewDeviceMesh([]int{1}, []string{"batch"}, "nowhere:0")
 	require.NoError(t, err)
 	_, err = distribution.NewDataParallel(gone)

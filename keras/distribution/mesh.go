@@ -10,7 +10,8 @@ import (
 )
 
 // ListDevices names the devices of a kind ("cpu", "gpu", "tpu", "xla"), "tpu:0" and so on. "" is the kind of the
-// accelerators of imported backends, or else "cpu".
+// accelerators of imported backends, or else "cpu". The list is empty where there is no such device; opening one says
+// why (distribute.NewOneDeviceStrategy, or the command keras devices).
 func ListDevices(kind string) []string {
 	all := kernels.Devices()
 	if kind == "" {
@@ -22,7 +23,7 @@ func ListDevices(kind string) []string {
 			}
 		}
 	}
-	var names []string
+	names := []string{} // not nil, which is all devices of the default kind for NewDeviceMesh
 	for _, d := range all {
 		if d.Kind == strings.ToLower(kind) {
 			names = append(names, d.String())
@@ -47,6 +48,9 @@ func NewDeviceMesh(shape []int, axisNames []string, devices ...string) (*DeviceM
 	}
 	if devices == nil {
 		devices = ListDevices("")
+	}
+	if len(devices) == 0 {
+		return nil, fmt.Errorf("distribution: a mesh of shape %v without devices; expected %d: ListDevices has found none of the kind asked for, and distribute.NewOneDeviceStrategy(\"tpu:0\") says why", shape, places)
 	}
 	if places != len(devices) {
 		return nil, fmt.Errorf("distribution: a mesh of shape %v has %d places; received %d devices", shape, places, len(devices))

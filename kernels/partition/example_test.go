@@ -49,5 +49,5 @@ func ExampleBackend() {
 func ExampleLayout() {
 	_, err := partition.Layout("dense/kernel", ir.Type{DType: ir.Float32, Shape: ir.Shape{4, 3}}, []int{2}, []int{-1, 0})
 	fmt.Println(err)
-	// Output: partition: axis 1 of dense/kernel has length 3 and cannot be divided into 2 equal parts
+	// Output: partition: axis 1 of dense/kernel has length 3 and cannot be divided into 2 equal parts; leave that axis whole in its layout, or choose a mesh whose axis divides the length
 }

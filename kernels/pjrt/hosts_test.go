@@ -141,7 +141,11 @@ func podLoop(ctx context.Context, s distribute.Strategy) (any, error) {
 			return nil, err
 		}
 		out, err := s.Run(ctx, s.Function(func(r *distribute.Replica, b distribute.Batch) *ops.Tensor {
-			own := ops.Sum(b.X)
+			x := b.X
+			if cores, ok := s.(*tpu.Strategy); ok && cores.DeviceAssignment().NumCoresPerReplica() > 1 {
+				x = cores.SplitToLogicalDevices(x, cores.DeviceAssignment().NumCoresPerReplica())
+			}
+			own := ops.Sum(x)
 			sum := r.AllReduce(ir.Sum, own)[0]
 			half := tpu.CrossReplicaSum(r, own, groups)
 			return ops.Stack(0, sum, half, ops.Cast(r.ID(), ir.Float32))
@@ -297,6 +301,12 @@ func results[T any](p *pod) []T {
 	all := make([]T, len(p.commands))
 	for i := range all {
 		last, err := p.end(i)
+		if err != nil { // the reason may be another host's
+			for j := range all[i+1:] {
+				other, _ := p.end(i + 1 + j)
+				last += fmt.Sprintf("; host %d: %s", i+1+j, other)
+			}
+		}
 		require.NoError(p.t, err, "host %d: %s", i, last)
 		text, err := os.ReadFile(filepath.Join(p.out, fmt.Sprint(i)))
 		require.NoError(p.t, err)
@@ -346,12 +356,18 @@ func TestPodTrains(t *testing.T) {
 }
 
 // A custom loop over two hosts with two devices each: sums of all replicas, of groups that span hosts, and the numbers
-// of replicas host by host.
+// of replicas host by host. Replicas of two cores, of a host or of both, divide their batch between them.
 func TestPodLoop(t *testing.T) {
-	p := startPod(t, 2, 2, "loop")
-	p.start(0, 1)
-	for _, got := range results[[]float64](p) {
-		require.Equal(t, []float64{36, 14, 0, 36, 22, 1, 36, 14, 2, 36, 22, 3}, got)
+	for strategy, want := range map[string][]float64{
+		"": {36, 14, 0, 36, 22, 1, 36, 14, 2, 36, 22, 3}, "pairs": {10, 3, 0, 10, 7, 1}, "across": {10, 3, 0, 10, 7, 1},
+	} {
+		t.Run(strategy, func(t *testing.T) {
+			p := startPod(t, 2, 2, "loop", "POD_STRATEGY="+strategy)
+			p.start(0, 1)
+			for _, got := range results[[]float64](p) {
+				require.Equal(t, want, got)
+			}
+		})
 	}
 }
 

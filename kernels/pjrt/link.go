@@ -131,6 +131,11 @@ func (l *link) run(launch *capi.Launch, keep []int) error {
 	if l == nil {
 		return launch.Run(keep)
 	}
+	select {
+	case <-l.over: // a call would never return
+		return l.err
+	default:
+	}
 	return l.await(context.Background(), func() error { return launch.Run(keep) })
 }
 

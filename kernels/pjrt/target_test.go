@@ -116,12 +116,17 @@ func aheadProgram(t *testing.T, build func(distribute.Strategy) (*keras.Model, *
 // of the host, and little memory.
 func TestTargets(t *testing.T) {
 	path := libtpu(t)
-	for _, c := range []struct{ model, target string }{
-		{"dense", "v4:2x2x1"}, {"dense", "v5e:2x2"}, {"dense", "v6e:2x2"}, {"convolution", "v5e:2x2"}, {"lstm", "v6e:1x1"}, {"gpt", "v5e:2x2"},
-	} {
-		if testing.Short() && (c.model == "lstm" || c.model == "gpt" || c.target == "v6e:2x2") {
-			continue // they take the compiler longest
+	type step struct{ model, target string }
+	steps := []step{{"dense", "v4:2x2x1"}, {"dense", "v5e:2x2"}, {"convolution", "v5e:2x2"}} // the compiler takes longest for the others
+	if !testing.Short() {
+		steps = nil
+		for _, target := range []string{"v4:2x2x1", "v5e:2x2", "v6e:2x2"} {
+			for _, model := range []string{"dense", "convolution", "lstm", "gpt"} {
+				steps = append(steps, step{model, target})
+			}
 		}
+	}
+	for _, c := range steps {
 		t.Run(c.model+" "+c.target, func(t *testing.T) {
 			target, err := pjrt.NewTarget(path, c.target)
 			require.NoError(t, err)

@@ -58,7 +58,7 @@ func (m Mesh) Layout(name string, t ir.Type, layout []int) ([]int, error) {
 		case axis >= len(m) || slices.Contains(layout[:i], axis):
 			return nil, fmt.Errorf("the layout %v of %s: each axis of a mesh of shape %v can divide one axis", layout, name, []int(m))
 		case t.Shape[i]%m[axis] != 0:
-			return nil, fmt.Errorf("axis %d of %s has length %d and cannot be divided into %d equal parts", i, name, t.Shape[i], m[axis])
+			return nil, fmt.Errorf("axis %d of %s has length %d and cannot be divided into %d equal parts; leave that axis whole in its layout, or choose a mesh whose axis divides the length", i, name, t.Shape[i], m[axis])
 		case m[axis] > 1:
 			at[i] = axis
 		}
