@@ -57,6 +57,12 @@ func collectivesOf(t *testing.T, client *capi.Client, text string) (total int, c
 	t.Helper()
 	code, err := client.Compile([]byte(text), capi.CompileOptions{Replicas: 1, Partitions: 4, Devices: []int{0, 1, 2, 3}, Shardy: pjrt.TakesShardy(client.Plugin)})
 	require.NoError(t, err)
+	return collectivesIn(t, code)
+}
+
+// collectivesIn counts what a step exchanges.
+func collectivesIn(t *testing.T, code *capi.Executable) (total int, counts map[string]int) {
+	t.Helper()
 	defer func() { require.NoError(t, code.Close()) }()
 	program, format, err := code.Optimized()
 	require.NoError(t, err)
@@ -89,6 +95,45 @@ func TestCollectivesJAX(t *testing.T) {
 			t.Logf("ours %d: %v; JAX's %d: %v", total, ours, most, theirs)
 			require.NotZero(t, total)
 			require.LessOrEqual(t, total, most, "ours %v, JAX's %v", ours, theirs)
+		})
+	}
+}
+
+// The same for four TPUs: the passes of their compiler before the partitioner are others.
+func TestTargetCollectivesJAX(t *testing.T) {
+	path := libtpu(t)
+	target, err := pjrt.NewTarget(path, "v5e:2x2") // which tells libtpu that there is no TPU
+	require.NoError(t, err)
+	require.NoError(t, target.Close())
+	plugin, err := capi.Open(path)
+	require.NoError(t, err)
+	topology, err := plugin.NewTopology("v5e:2x2")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, topology.Close()) }()
+	devices, err := topology.Devices()
+	require.NoError(t, err)
+	var ids []int
+	for _, d := range devices {
+		ids = append(ids, d.ID)
+	}
+	for name, step := range meshSteps(t) {
+		if testing.Short() && name != "cnn_4x1" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			p, layouts := divided(t, step.mesh, step.keys, step.build)
+			text, err := pjrt.MeshText(plugin, p, step.mesh, layouts)
+			require.NoError(t, err)
+			var totals []int
+			for _, module := range []string{text, jaxStep(t, name)} {
+				code, err := topology.Compile([]byte(module), capi.CompileOptions{Replicas: 1, Partitions: 4, Devices: ids, Shardy: true})
+				require.NoError(t, err)
+				total, counts := collectivesIn(t, code)
+				t.Logf("%d: %v", total, counts)
+				totals = append(totals, total)
+			}
+			require.NotZero(t, totals[0])
+			require.LessOrEqual(t, totals[0], totals[1])
 		})
 	}
 }

@@ -3,6 +3,7 @@
 package pjrt_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -45,4 +46,23 @@ func TestSelectAndScatter(t *testing.T) {
 		}
 	}
 	require.Greater(t, n, 60)
+
+	p := ir.New("maxima")
+	x := p.AddInput("x", ir.Type{DType: ir.Float32, Shape: ir.Shape{4, 6, 1}})
+	windows := ir.Type{DType: ir.Float32, Shape: ir.Shape{4, 3, 1}}
+	y, dy := p.AddInput("y", windows), p.AddInput("dy", windows)
+	dx, err := p.Add("pool", ir.MaxPoolGrad, ir.PoolAttrs{Window: []int{2}, Strides: []int{2}, PadLow: []int{0}, PadHigh: []int{0}}, x, y, dy)
+	require.NoError(t, err)
+	p.AddOutput("dx", dx[0])
+	nan, inf, zero := math.NaN(), math.Inf(1), math.Copysign(0, -1)
+	inputs := []reference.Value{
+		{Type: p.Type(x), F: []float64{1, 1, nan, 2, 2, nan, inf, nan, nan, inf, nan, nan, zero, 0, 0, zero, -inf, -inf, inf, inf, -1, zero, -nan, inf}},
+		{Type: windows, F: []float64{1, nan, nan, nan, nan, nan, 0, 0, -inf, inf, 0, nan}},
+		{Type: windows, F: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
+	}
+	want, err := reference.Run(p, inputs)
+	require.NoError(t, err)
+	got, err := runOnce(t, mesh, device, p, inputs)
+	require.NoError(t, err)
+	require.NoError(t, kernelstest.Compare(got[0], want[0], 0, false))
 }

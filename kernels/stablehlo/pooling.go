@@ -1,6 +1,7 @@
 package stablehlo
 
 import (
+	"math"
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -118,13 +119,17 @@ func (e *emitter) maxPoolGrad(n *ir.Node, in []value) []value {
 	if dy.shape().Size() == 0 {
 		return []value{e.splat(x.typ, 0)}
 	}
-	if overlap(a) { // shares are summed
+	divided := e.partitions > 1 && x.dtype().IsFloat()
+	if divided || overlap(a) { // shares are summed
 		x, dy = e.wide(x), e.wide(dy)
+	}
+	if divided { // XLA divides the op where the region is one comparison, and gathers its operands otherwise
+		x = e.below(x)
 	}
 	scalar := ir.Type{DType: x.dtype()}
 	first := e.region([]ir.Type{scalar, scalar}, func(pair []value) []value {
 		stays := e.compare(ir.Ge, pair[0], pair[1])
-		if x.dtype().IsFloat() {
+		if x.dtype().IsFloat() && !divided {
 			stays = e.or(stays, e.isNaN(pair[0]))
 		}
 		return []value{stays}
@@ -132,6 +137,21 @@ func (e *emitter) maxPoolGrad(n *ir.Node, in []value) []value {
 	properties := "padding = " + pairs(around(0, a.PadLow), around(0, a.PadHigh)) + ", window_dimensions = " + array(around(1, a.Window)) + ", window_strides = " + array(around(1, a.Strides))
 	dx := e.general("select_and_scatter", []value{x, dy, e.splat(scalar, 0)}, properties, first+", "+e.combine(ir.Sum, x.dtype()), []ir.Type{x.typ})[0]
 	return []value{e.convert(dx, in[0].dtype())}
+}
+
+// below has numbers in the order of x that are no NaN: each positive one becomes the next below it, so that infinity is
+// left for NaN. Of different numbers only the smallest above 0, which many devices flush to 0, becomes equal to
+// another.
+func (e *emitter) below(x value) value {
+	to := ir.Int32
+	if x.dtype() == ir.Float64 {
+		to = ir.Int64
+	}
+	bits := ir.Type{DType: to, Shape: x.shape()}
+	bit := e.definef(bits, "stablehlo.bitcast_convert %s : (%s) -> %s", x.name, tensor(x.typ), tensor(bits))
+	less := e.binary("subtract", bit, e.splat(bits, 1))
+	next := e.definef(x.typ, "stablehlo.bitcast_convert %s : (%s) -> %s", less.name, tensor(bits), tensor(x.typ))
+	return e.choose(e.isNaN(x), e.splat(x.typ, math.Inf(1)), e.choose(e.compare(ir.Gt, x, e.splat(x.typ, 0)), next, x))
 }
 
 // overlap reports whether windows have elements in common.
