@@ -2,7 +2,6 @@ package lower
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
@@ -186,6 +185,7 @@ func (s *scope) contract(n *ir.Node, root ir.Value, describe func(g *gen, n *ir.
 			g.tiles(c, out, tile, rows, columns, parts, to)
 			g.launch([3]int{rows * columns * c.batch * parts, 1, 1}, 256)
 		})
+		s.laterStatistics(g, root)
 	}
 	if !s.byLibrary(g, c, fmt.Sprintf("%dx%d", tile, tile), n, root, write) {
 		write()
@@ -215,6 +215,10 @@ func (g *gen) tiles(c contraction, out ir.Type, tile, rows, columns, parts int, 
 	}
 	length := (c.k + parts - 1) / parts
 	length = (length + depth - 1) / depth * depth
+	st := g.statisticsOf(c, tile, rows, columns, 256, parts)
+	if st != nil {
+		st.table = g.shared(k.Shared(tile * pitch * size))
+	}
 	first := g.times(part, length)
 	limit := g.add(first, ptx.Int32(int64(length)))
 	if parts*length != c.k || parts > 1 {
@@ -230,36 +234,52 @@ func (g *gen) tiles(c contraction, out ir.Type, tile, rows, columns, parts int, 
 		loadA(tid, at, limit)
 		loadB(tid, at, limit)
 		k.Barrier()
-		for step := range depth {
-			a, b := make([]ptx.Operand, each), make([]ptx.Operand, each)
-			for i := range each {
-				offset := "+" + itoa((step*pitch+16*i)*size) + "]"
-				a[i] = k.Op(class, "ld.shared."+sharedType(class), ptx.Raw("["+readA.String()+offset))
-				b[i] = k.Op(class, "ld.shared."+sharedType(class), ptx.Raw("["+readB.String()+offset))
-			}
-			for i := range each {
-				for j := range each {
-					g.k.To(sums[i*each+j], multiplyAdd(class), a[i], b[j], sums[i*each+j])
-				}
-			}
-		}
+		g.multiplyStrips(sums, each, readA, readB, pitch, class)
 		g.addStrips(summing, baseA, baseB, pitch, class)
 		k.Barrier()
 	})
 	for i := range each {
-		m := g.add(firstM, g.add(ty, ptx.Int32(int64(16*i))))
-		insideM := g.compare("lt", "u32", g.mov(ptx.B32, m), ptx.Int32(int64(c.m)))
 		for j := range each {
-			n := g.add(firstN, g.add(tx, ptx.Int32(int64(16*j))))
-			skip := k.Label()
-			k.BranchUnless(g.both(insideM, g.compare("lt", "u32", g.mov(ptx.B32, n), ptx.Int32(int64(c.n)))), skip)
-			saved := maps.Clone(g.memo)
-			to.element(batch, m, n, part, g.wrap(out.DType, sums[i*each+j]))
-			g.memo = saved
-			k.Place(skip)
+			down, across := g.add(ty, ptx.Int32(int64(16*i))), g.add(tx, ptx.Int32(int64(16*j)))
+			m, n := g.mov(ptx.B32, g.add(firstM, down)), g.mov(ptx.B32, g.add(firstN, across))
+			g.where(g.both(g.compare("lt", "u32", m, ptx.Int32(int64(c.m))), g.compare("lt", "u32", n, ptx.Int32(int64(c.n)))), func() {
+				stored := to.element(batch, m, n, part, g.wrap(out.DType, sums[i*each+j]))
+				if st != nil {
+					st.keep(g, down, across, stored)
+				}
+			})
 		}
 	}
 	g.handOut(summing, part, to.side)
+	if st != nil {
+		st.ofTile(g, tid, firstM, firstN, row, column)
+	}
+}
+
+// multiplyStrips adds the products of what lies in the strips from two addresses on to a square of sums.
+func (g *gen) multiplyStrips(sums []ptx.Operand, each int, readA, readB ptx.Operand, pitch int, class ptx.Class) {
+	k, size := g.k, sizeOf(class)
+	for step := range depth {
+		a, b := make([]ptx.Operand, each), make([]ptx.Operand, each)
+		for i := range each {
+			offset := "+" + itoa((step*pitch+16*i)*size) + "]"
+			a[i] = k.Op(class, "ld.shared."+sharedType(class), ptx.Raw("["+readA.String()+offset))
+			b[i] = k.Op(class, "ld.shared."+sharedType(class), ptx.Raw("["+readB.String()+offset))
+		}
+		for i := range each {
+			for j := range each {
+				k.To(sums[i*each+j], multiplyAdd(class), a[i], b[j], sums[i*each+j])
+			}
+		}
+	}
+}
+
+// where writes what only threads for which p holds do.
+func (g *gen) where(p ptx.Operand, body func()) {
+	skip := g.k.Label()
+	g.k.BranchUnless(p, skip)
+	g.apart(body)
+	g.k.Place(skip)
 }
 
 func (g *gen) constantOf(c ptx.Class) ptx.Operand {

@@ -9,7 +9,8 @@ import (
 
 // outcome is what is done with the sums that a kernel of a contraction makes, over all of k or parts of it.
 type outcome struct {
-	element func(b, m, n, part, sum ptx.Operand)
+	// element returns the number as memory has it, where it is a result.
+	element func(b, m, n, part, sum ptx.Operand) ptx.Operand
 	side    func(q sideSum, part, number, sum ptx.Operand)
 }
 
@@ -27,7 +28,7 @@ func (s *scope) addUp(g *gen, c contraction, parts int, out ir.Type, n *ir.Node,
 			r.to = g.place(g.places[r.root])
 		}
 		write(outcome{
-			func(b, m, n, _, sum ptx.Operand) { all[0].finish(g, c.number(b, m, n), sum) },
+			func(b, m, n, _, sum ptx.Operand) ptx.Operand { return all[0].finish(g, c.number(b, m, n), sum) },
 			func(q sideSum, _, number, sum ptx.Operand) { of(q).finish(g, number, sum) },
 		})
 		return
@@ -37,7 +38,10 @@ func (s *scope) addUp(g *gen, c contraction, parts int, out ir.Type, n *ir.Node,
 		r.to = g.place(r.partial)
 	}
 	write(outcome{
-		func(b, m, n, part, sum ptx.Operand) { all[0].keep(g, part, c.number(b, m, n), sum) },
+		func(b, m, n, part, sum ptx.Operand) ptx.Operand {
+			all[0].keep(g, part, c.number(b, m, n), sum)
+			return ptx.Operand{}
+		},
 		func(q sideSum, part, number, sum ptx.Operand) { of(q).keep(g, part, number, sum) },
 	})
 	g = s.kernel(n)
@@ -74,14 +78,16 @@ func (g *gen) writes(all []*resulting) {
 		} else {
 			g.commit(r.root)
 		}
-		if len(all) > 1 {
+		if len(all) > 1 || g.statistics != nil {
 			g.roots = append(g.roots, r.root)
 		}
 	}
 }
 
-func (r *resulting) finish(g *gen, number, sum ptx.Operand) {
-	g.finish(r.n.Outputs[0], r.root, at(r.typ.Shape, number), sum, r.to)
+func (r *resulting) finish(g *gen, number, sum ptx.Operand) ptx.Operand {
+	x := at(r.typ.Shape, number)
+	g.finish(r.n.Outputs[0], r.root, x, sum, r.to)
+	return g.memo[read{r.root, x}]
 }
 
 // parts takes the memory of parts.

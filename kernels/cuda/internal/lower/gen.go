@@ -25,6 +25,7 @@ type gen struct {
 	rooted   bool       // root is what the kernel writes; else it is the node's results
 	flops    int64      // of products
 	copied   int64      // bytes of a region that the kernel only copies
+	found    bool       // it finds the statistics of its results
 }
 
 // read is a value at an index.

@@ -110,6 +110,9 @@ func (s *scope) afterBytes(c contraction, n *ir.Node, root ir.Value) (bytes int6
 	for _, sum := range c.sums {
 		bytes += int64(s.p.Type(sum.n.Inputs[0]).Bytes())
 	}
+	if s.statistics != nil {
+		bytes += int64(s.p.Type(root).Bytes())
+	}
 	return bytes
 }
 
@@ -178,4 +181,5 @@ func (s *scope) afterLibrary(n *ir.Node, root ir.Value, from Place, result ir.Ty
 	for _, q := range sums {
 		s.reduce(q.n, q.root)
 	}
+	s.statisticsOnTheirOwn(root)
 }

@@ -125,8 +125,14 @@ func (s *scope) convolved(g *gen, c contraction, n *ir.Node, root ir.Value, writ
 			from, to := g.place(s.places[n.Inputs[1]]), g.place(turned)
 			g.turn(out.DType, call.W.Size()/columns, columns, from, func(number, x ptx.Operand) { g.store(out.DType, g.element(to, number, out.DType.Size()), x) })
 		})
+		step.Head = s.collected(func() {
+			if chain {
+				s.afterLibrary(n, root, result, out, nil)
+			} else {
+				s.statisticsOnTheirOwn(root)
+			}
+		})
 		if chain {
-			step.Head = s.collected(func() { s.afterLibrary(n, root, result, out, nil) })
 			s.arena.give(result.Offset, out.Bytes())
 		}
 	}

@@ -72,7 +72,9 @@ type scope struct {
 	moments   bool              // beside is the sum of squares of what differs from the mean that the kernel finds
 	followers []ir.Value        // what the kernel that is being written computes from its results
 	sums      []sideSum         // that the kernel of a product finds too
-	underWay  *underWay         // of the program itself; nil inside of it
+	// statistics is the mean that the kernel of a product finds of its results, with beside and followers; nil: none.
+	statistics *total
+	underWay   *underWay // of the program itself; nil inside of it
 }
 
 // Program lowers a program. One that does not verify, or asks for what there is no kernel for, is an error that names
@@ -308,6 +310,7 @@ func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
 	s.findBeside(f, i)
 	s.findFollowers(f, i)
 	s.findSums(f, i)
+	s.findStatistics(f, i)
 	s.settle(n, direct)
 	also := slices.Clone(s.followers)
 	for _, q := range s.sums {
@@ -315,6 +318,9 @@ func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
 	}
 	for _, t := range s.beside {
 		also = append(also, t.root)
+	}
+	if s.statistics != nil {
+		also = append(also, s.statistics.root)
 	}
 	for _, v := range also {
 		s.settle(s.makers[v], direct)
@@ -336,7 +342,7 @@ func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
 		for _, v := range also {
 			s.inMemory[v] = true
 		}
-		s.beside, s.followers, s.moments, s.sums = nil, nil, false, nil
+		s.beside, s.followers, s.moments, s.sums, s.statistics = nil, nil, false, nil, nil
 	} else {
 		s.inMemory[n.Outputs[0]] = false
 		s.elements(n.Outputs[0])

@@ -47,7 +47,7 @@ func (g *gen) mergeMoments(sums, theirs []ptx.Operand) {
 // both.
 func (s *scope) findMoments(f *fusion, i int) bool {
 	n, root := s.reduces(f, i), s.p.Nodes[i].Outputs[0]
-	if !s.isMean(n, root) {
+	if n == nil || !s.isMean(n, root) {
 		return false
 	}
 	for j := i + 1; j < min(len(s.p.Nodes), i+lookAhead); j++ {

@@ -167,6 +167,57 @@ func TestAssemblerBesideLibraries(t *testing.T) {
 	}
 }
 
+// The assembler takes kernels of products and convolutions that find statistics of their results, with tiles of every
+// size.
+func TestAssemblerOfStatistics(t *testing.T) {
+	ptxas := assembler(t)
+	var kernels, plain, groups []string
+	for _, d := range []ir.DType{ir.BFloat16, ir.Float32} {
+		for _, rows := range []int{1000, 100000} {
+			p := statistics(t, d, rows)
+			plain = appendKernels(t, plain, p, lower.Options{})
+			for way := range 6 {
+				o := lower.Options{Capability: 80, TF32: true, Pick: func(lower.Question) int { return way }}
+				if way < 5 {
+					kernels = appendKernels(t, kernels, p, o)
+				}
+				if o.Capability, o.Hopper = 90, true; d.IsHalf() && (!testing.Short() || way == 0 || way == 3) {
+					groups = appendKernels(t, groups, p, o)
+				}
+			}
+		}
+	}
+	inBatches(t, ptxas, "sm_75", ptx.Header, plain, 128)
+	inBatches(t, ptxas, "sm_80", ptx.HeaderAmpere+ptx.Dynamic, kernels, 255)
+	inBatches(t, ptxas, "sm_90a", ptx.HeaderHopper+ptx.Dynamic, groups, 255)
+}
+
+// statistics is a product, and the mean and the variance of its columns.
+func statistics(t testing.TB, d ir.DType, rows int) *ir.Program {
+	p := ir.New("statistics")
+	add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
+		v, err := p.Add("layer", op, attrs, in...)
+		require.NoError(t, err)
+		return v[0]
+	}
+	y := add(ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, p.AddInput("x", ir.Type{DType: d, Shape: ir.Shape{rows, 64}}), p.AddInput("w", ir.Type{DType: d, Shape: ir.Shape{64, 512}}))
+	p.AddOutput("y", y)
+	if d.IsHalf() {
+		y = add(ir.Convert, ir.ConvertAttrs{DType: ir.Float32}, y)
+	}
+	mean := func(x ir.Value) ir.Value {
+		n := add(ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(ir.Float32, float64(rows), 512)})
+		return add(ir.Div, nil, add(ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: []int{0}}, x), n)
+	}
+	m := mean(y)
+	d2 := add(ir.Sub, nil, y, add(ir.Broadcast, ir.BroadcastAttrs{Shape: p.Type(y).Shape, Axes: []int{1}}, m))
+	v := mean(add(ir.Mul, nil, d2, d2))
+	for _, x := range []ir.Value{m, v, add(ir.Rsqrt, nil, v)} {
+		p.AddOutput("", x)
+	}
+	return p
+}
+
 // pooling is pooling by windows that overlap, with its gradients.
 func pooling(t testing.TB, d ir.DType, window int) *ir.Program {
 	p := ir.New("pooling")

@@ -37,8 +37,9 @@ type reduction struct {
 	shape, out      ir.Shape
 	kept, reduced   ir.Shape
 	outputs, length int
-	inner           int  // distance of neighbours among the reduced elements in memory; 0 where they have none
-	along           bool // neighbours among the reduced ones are neighbours in memory
+	inner           int           // distance of neighbours among the reduced elements in memory; 0 where they have none
+	slots           []ptx.Operand // of a thread, through which its sums meet those of others
+	along           bool          // neighbours among the reduced ones are neighbours in memory
 }
 
 // reduce combines elements in an order that the shape alone decides.
@@ -212,11 +213,11 @@ type joining struct {
 }
 
 // join combines parts from a number on, in steps: several are read at once.
-func (r *reduction) join(g *gen, j *joining, x *index, first ptx.Operand, parts, step int) []ptx.Operand {
+func (r *reduction) join(g *gen, j *joining, x *index, first, limit ptx.Operand, step int) []ptx.Operand {
 	const many = 4
 	sums := r.begin(g)
 	first = g.mov(ptx.B32, first)
-	g.loopOn(first, ptx.Int32(int64(max(parts-(many-1)*step, 0))), many*step, func(i ptx.Operand) {
+	g.loopOn(first, g.lessThan(limit, (many-1)*step), many*step, func(i ptx.Operand) {
 		var read [many][]ptx.Operand
 		for e := range read {
 			read[e] = j.load(g.add(i, ptx.Int32(int64(e*step))), x)
@@ -225,8 +226,14 @@ func (r *reduction) join(g *gen, j *joining, x *index, first ptx.Operand, parts,
 			r.merge(g, sums, e)
 		}
 	})
-	g.loopOn(first, ptx.Int32(int64(parts)), step, func(i ptx.Operand) { r.merge(g, sums, j.load(i, x)) })
+	g.loopOn(first, limit, step, func(i ptx.Operand) { r.merge(g, sums, j.load(i, x)) })
 	return sums
+}
+
+// lessThan is a limit less n, or 0.
+func (g *gen) lessThan(limit ptx.Operand, n int) ptx.Operand {
+	enough := g.k.Op(ptx.B32, "max.u32", g.mov(ptx.B32, limit), ptx.Int32(int64(n)))
+	return g.k.Op(ptx.B32, "sub.s32", enough, ptx.Int32(int64(n)))
 }
 
 // inBlocks lets lanes of a block each combine some elements of an output's part, and combines what they have in shared
@@ -266,8 +273,8 @@ func (r *reduction) inBlocks(g *gen, lanes, parts, length int, accumulate accumu
 		k.BranchUnless(leads, skip)
 		g.apart(func() { done(part, x, sums) })
 		k.Place(skip)
-		g.lastBlock(tid, cta, groups, parts)
-		sums = r.join(g, last, x, lane, parts, lanes)
+		g.lastBlock(tid, cta, groups, ptx.Int32(int64(parts)))
+		sums = r.join(g, last, x, lane, ptx.Int32(int64(parts)), lanes)
 		r.meet(g, sums, tid, lane, lanes, distance, block)
 		g.commit(r.all[0].root)
 		done = last.done
@@ -283,9 +290,13 @@ func (r *reduction) meet(g *gen, sums []ptx.Operand, tid, lane ptx.Operand, lane
 		return
 	}
 	k := g.k
-	slots := make([]ptx.Operand, len(sums))
+	if r.slots == nil { // else there was a barrier since they were read
+		for _, t := range r.sums {
+			r.slots = append(r.slots, k.Op(ptx.B32, "mad.lo.s32", tid, ptx.Int32(int64(sizeOf(t.class))), g.shared(k.Shared(block*sizeOf(t.class)))))
+		}
+	}
+	slots := r.slots
 	for i, t := range r.sums {
-		slots[i] = k.Op(ptx.B32, "mad.lo.s32", tid, ptx.Int32(int64(sizeOf(t.class))), g.shared(k.Shared(block*sizeOf(t.class))))
 		k.To(address(slots[i]), "st.shared."+sharedType(t.class), sums[i])
 	}
 	for half := lanes / 2; half > 0; half /= 2 {

@@ -129,10 +129,7 @@ func (r *reduction) accumulate(g *gen, several bool) accumulating {
 		if several || r.moments {
 			first = g.mov(ptx.B32, first)
 			const many = 4
-			ahead := (many - 1) * step
-			enough := g.k.Op(ptx.B32, "max.u32", g.mov(ptx.B32, limit), ptx.Int32(int64(ahead)))
-			end := g.k.Op(ptx.B32, "sub.s32", enough, ptx.Int32(int64(ahead)))
-			g.loopOn(first, end, many*step, func(i ptx.Operand) {
+			g.loopOn(first, g.lessThan(limit, (many-1)*step), many*step, func(i ptx.Operand) {
 				var read [many][]ptx.Operand
 				for e := range read {
 					read[e] = elements(r.index(g, x, g.add(i, ptx.Int32(int64(e*step)))))

@@ -102,7 +102,7 @@ func (s *scope) columnSums(n *ir.Node, shape ir.Shape, outputs []ir.Value, terms
 	for i, sum := range sums {
 		fold(sum, func(total ptx.Operand) { g.store(ir.Float32, element(i, part), total) })
 	}
-	g.lastBlock(tid, g.mov(ptx.B32, g.mod(cta, across)), across, parts)
+	g.lastBlock(tid, g.mov(ptx.B32, g.mod(cta, across)), across, ptx.Int32(int64(parts)))
 	for i, v := range outputs {
 		total := g.mov(ptx.F32, ptx.Float32(0))
 		g.loop(y, ptx.Int32(int64(parts)), tall, func(part ptx.Operand) {

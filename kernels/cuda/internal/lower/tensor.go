@@ -1,8 +1,6 @@
 package lower
 
 import (
-	"maps"
-
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -55,6 +53,7 @@ type tensor struct {
 	base   ptx.Operand
 
 	batch, part, firstM, firstN ptx.Operand
+	row, column                 ptx.Operand // of the tile
 	lane, warp                  ptx.Operand
 	sums                        []ptx.Operand // four for each product of 16 by 8
 }
@@ -97,6 +96,7 @@ func (s *scope) multiply(g *gen, c contraction, u *unit, out ir.Type, n *ir.Node
 			t.write(parts, to)
 			g.launch([3]int{blocks * c.batch * parts, 1, 1}, t.threads())
 		})
+		s.laterStatistics(g, root)
 	}
 	if !s.byLibrary(g, c, way.String(), n, root, write) {
 		write()
@@ -127,8 +127,12 @@ func (t *tensor) write(parts int, to outcome) {
 	} else {
 		t.writeCopies(first, limit, add)
 	}
-	t.results(to.element)
+	st := g.statisticsOf(t.c, t.n, t.rows(), t.columns(), t.block, parts)
+	t.results(to.element, st)
 	g.handOut(summing, t.part, to.side)
+	if st != nil {
+		st.finish(g, k.Op(ptx.B32, "mov.u32", special("%tid.x")), t.firstN, t.row, t.column)
+	}
 }
 
 // threads is how many a block has: those that multiply, and the warp that copies in bulk.
@@ -205,6 +209,7 @@ func (t *tensor) locate() {
 	row = g.add(row, g.times(g.mod(rest, rows/band), band))
 	rest = g.over(rest, rows/band)
 	t.batch, t.part = g.mod(rest, t.c.batch), g.over(rest, t.c.batch)
+	t.row, t.column = row, column
 	t.firstM, t.firstN = g.mov(ptx.B32, g.times(row, t.m)), g.mov(ptx.B32, g.times(column, t.n))
 }
 
@@ -258,7 +263,7 @@ func (t *tensor) stripRow(strip ptx.Operand, i int) ptx.Operand {
 
 // results hands out the sums, 16 rows of each warp at a time: they go through shared memory, so that neighbouring
 // threads have neighbours in a row, and what follows the product is written once for all.
-func (t *tensor) results(result func(b, m, n, part, sum ptx.Operand)) {
+func (t *tensor) results(result func(b, m, n, part, sum ptx.Operand) ptx.Operand, st *statistics) {
 	g, k := t.gen, t.k
 	pitch := t.n + 8
 	tid := k.Op(ptx.B32, "mov.u32", special("%tid.x"))
@@ -279,18 +284,27 @@ func (t *tensor) results(result func(b, m, n, part, sum ptx.Operand)) {
 			}
 		}
 		k.Barrier()
-		g.loop(tid, ptx.Int32(int64(strips*16*t.n)), t.block, func(e ptx.Operand) {
-			r, c := g.over(e, t.n), g.mod(e, t.n)
-			m := g.add(g.add(t.firstM, t.stripRow(g.over(r, 16), i)), g.mod(r, 16))
-			n := g.mov(ptx.B32, g.add(t.firstN, c))
-			skip := k.Label()
-			k.BranchUnless(g.both(g.compare("lt", "u32", g.mov(ptx.B32, m), ptx.Int32(int64(t.c.m))), g.compare("lt", "u32", n, ptx.Int32(int64(t.c.n)))), skip)
-			from := k.Op(ptx.B32, "mad.lo.s32", g.mov(ptx.B32, g.add(g.times(r, pitch), c)), ptx.Int32(4), t.base)
-			sum := k.Op(ptx.F32, "ld.shared.f32", address(from))
-			saved := maps.Clone(g.memo)
-			result(t.batch, m, n, t.part, sum)
-			g.memo = saved
-			k.Place(skip)
+		// each goes through some elements of the strips: where they lie in shared memory, their row and column.
+		each := func(first ptx.Operand, step int, body func(from, m, n ptx.Operand)) {
+			g.loop(first, ptx.Int32(int64(strips*16*t.n)), step, func(e ptx.Operand) {
+				r, c := g.over(e, t.n), g.mod(e, t.n)
+				m := g.add(g.add(t.firstM, t.stripRow(g.over(r, 16), i)), g.mod(r, 16))
+				n := g.mov(ptx.B32, g.add(t.firstN, c))
+				skip := k.Label()
+				k.BranchUnless(g.both(g.compare("lt", "u32", g.mov(ptx.B32, m), ptx.Int32(int64(t.c.m))), g.compare("lt", "u32", n, ptx.Int32(int64(t.c.n)))), skip)
+				from := k.Op(ptx.B32, "mad.lo.s32", g.mov(ptx.B32, g.add(g.times(r, pitch), c)), ptx.Int32(4), t.base)
+				g.apart(func() { body(from, m, n) })
+				k.Place(skip)
+			})
+		}
+		if st != nil {
+			st.ofStrips(g, tid, each, func(from, m, n ptx.Operand) ptx.Operand {
+				return result(t.batch, m, n, t.part, k.Op(ptx.F32, "ld.shared.f32", address(from)))
+			})
+			continue
+		}
+		each(tid, t.block, func(from, m, n ptx.Operand) {
+			result(t.batch, m, n, t.part, k.Op(ptx.F32, "ld.shared.f32", address(from)))
 		})
 	}
 }

@@ -8,9 +8,10 @@ import "github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
 // themselves.
 
 // lastBlock ends the kernel for all blocks of a group but the last one to come here, which sees what the others have
-// written. All threads of the block come here.
-func (g *gen) lastBlock(tid, group ptx.Operand, groups, blocks int) {
+// written. All threads of the block come here. Where the group has one block, that is the last one.
+func (g *gen) lastBlock(tid, group ptx.Operand, groups int, blocks ptx.Operand) {
 	k := g.k
+	others := g.mov(ptx.B32, g.sub(blocks, ptx.Int32(1)))
 	g.plan.Tickets = max(g.plan.Tickets, groups)
 	drawn := g.shared(k.Shared(4))
 	tickets := g.place(Place{Space: Tickets})
@@ -18,10 +19,10 @@ func (g *gen) lastBlock(tid, group ptx.Operand, groups, blocks int) {
 	skip := k.Label()
 	k.BranchIf(g.compare("ne", "s32", tid, ptx.Int32(0)), skip)
 	k.Line("fence.acq_rel.gpu") // what the block has written comes before its ticket
-	before := k.Op(ptx.B32, "atom.global.inc.u32", g.element(tickets, g.mov(ptx.B32, group), 4), ptx.Int32(int64(blocks-1)))
+	before := k.Op(ptx.B32, "atom.global.inc.u32", g.element(tickets, g.mov(ptx.B32, group), 4), others)
 	k.Line("fence.acq_rel.gpu") // and the other tickets before what it reads
 	k.To(address(drawn), "st.shared.b32", before)
 	k.Place(skip)
 	k.Barrier()
-	k.BranchIf(g.compare("ne", "s32", k.Op(ptx.B32, "ld.shared.b32", address(drawn)), ptx.Int32(int64(blocks-1))), g.exit)
+	k.BranchIf(g.compare("ne", "s32", k.Op(ptx.B32, "ld.shared.b32", address(drawn)), others), g.exit)
 }

@@ -60,6 +60,9 @@ func sharedLimit(capability int) int {
 // ways are those in which a device can make a contraction, larger tiles first. There is at least one.
 func (s *scope) ways(g *gen, c contraction, u *unit) []way {
 	limit := sharedLimit(s.options.Capability)
+	if s.statistics != nil {
+		limit -= statisticsBytes
+	}
 	stages := 4
 	if limit < 128<<10 {
 		stages = 3
