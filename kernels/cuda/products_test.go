@@ -84,12 +84,14 @@ func TestLibraryIsNotUsed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, _, l, warnings := withBLAS(t, t.TempDir(), "cuBLASLt")
+			b.pick = func(q lower.Question) int { return q.Usual }
 			change(t, b, l)
 			assert.False(t, multiplied(t, b, p))
 			assert.LessOrEqual(t, len(*warnings), 1)
 		})
 	}
 	b, _, l, _ := withBLAS(t, t.TempDir(), "cuBLASLt")
+	b.pick = func(q lower.Question) int { return q.Usual } // only libraries are measured
 	assert.False(t, multiplied(t, b, wideConvolution(t, rand.New(rand.NewPCG(1, 1)), ir.BFloat16, ir.Conv)))
 	assert.False(t, multiplied(t, b, product(t, ir.Float64, 64, 72, 64, false, true, false)))
 	assert.Zero(t, l.Calls("cublasLtCreate"))

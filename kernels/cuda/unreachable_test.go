@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -67,10 +68,18 @@ func wholeRun(t *testing.T, kind string, devices int) error {
 
 // vacate waits until all that is garbage is given back.
 func vacate(b *backend) error {
-	for range 6 {
-		b.dead.Collect()
-	}
+	collect(b, func() bool { return false })
 	return b.close()
+}
+
+// collect has garbage given back, in several rounds, since some of it belongs to other garbage; fewer where enough is
+// given back.
+func collect(b *backend, enough func() bool) {
+	for range 6 {
+		if b.dead.Collect(); enough() {
+			return
+		}
+	}
 }
 
 // What belongs to a model is given back when the model is garbage, for one device and for several.
@@ -99,6 +108,9 @@ func TestRoomForAnotherModel(t *testing.T) {
 	}
 	require.NoError(t, f.Fault())
 }
+
+// modelless is a device without models: it keeps memory of the host and events, to use them again.
+var modelless = regexp.MustCompile(`^0 allocations of 0 bytes, .* 0 modules, 0 graphs, 0 executable graphs, `)
 
 // Whichever call fails while a model trains, is evaluated and predicts: the error names the call, the process lives on,
 // another model works, and nothing is left of either.
@@ -139,7 +151,8 @@ func TestEveryCallFailsInKeras(t *testing.T) {
 			}
 			require.NoError(t, wholeRun(t, kind, 1), said)
 			require.NoError(t, f.Fault(), said)
-			err = vacate(b)
+			collect(b, func() bool { return modelless.MatchString(f.Alive()) })
+			err = b.close()
 			if slices.Contains(quiet, name) || name == "cuGraphDestroy" {
 				continue // what could not be given back
 			}
