@@ -22,6 +22,14 @@ func (b *build) convolution(x, kernel ir.Shape, a ir.ConvAttrs) (*conv.Shape, er
 }
 
 func buildConv(b *build) (func(), error) {
+	if halfOf[b.in(0).Typ.DType] != nil {
+		if !convolvesPairs(b) {
+			if run, err := buildHalfImages(b); run != nil || err != nil {
+				return run, err
+			}
+		}
+		return byExamplesOf(b, buildConv)
+	}
 	s, err := b.convolution(b.in(0).Typ.Shape, b.kernel().Typ.Shape, b.n.Attrs.(ir.ConvAttrs))
 	if err != nil {
 		return nil, err

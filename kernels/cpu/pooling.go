@@ -59,6 +59,12 @@ func imageLines(p *geometry.Pooling, b *build, g *geometry.Gather, body func(w *
 }
 
 func buildMaxPool(b *build) (func(), error) {
+	if run := buildHalfMaxPool(b); run != nil {
+		return run, nil
+	}
+	if halfOf[b.in(0).Typ.DType] != nil {
+		return byExamplesOf(b, buildMaxPool)
+	}
 	p, err := b.pooling(b.in(0).Typ.Shape, b.out(0).Typ.Shape, b.n.Attrs.(ir.PoolAttrs))
 	if err != nil {
 		return nil, err
@@ -91,6 +97,12 @@ func maxPool[T block.Float](b *build, p *geometry.Pooling) func() {
 }
 
 func buildMaxPoolGrad(b *build) (func(), error) {
+	if run := buildHalfMaxPoolGrad(b); run != nil {
+		return run, nil
+	}
+	if halfOf[b.in(0).Typ.DType] != nil {
+		return byExamplesOf(b, buildMaxPoolGrad)
+	}
 	p, err := b.pooling(b.in(0).Typ.Shape, b.in(1).Typ.Shape, b.n.Attrs.(ir.PoolAttrs))
 	if err != nil {
 		return nil, err
@@ -107,7 +119,7 @@ func maxPoolGrad[T block.Float](b *build, p *geometry.Pooling) func() {
 	if p.Halves2x2() {
 		relu := b.u.Fused != nil
 		size := grain(4 * ny)
-		add, finish := poolGradientSums[T](b, p, size)
+		add, finish := poolGradientSums[T](b, p, p.Batch, size)
 		loop := b.rt().parallel(p.Batch, size, func(_ *worker, lo, hi int) {
 			for i := lo; i < hi; i++ {
 				dx := plan.Data[T](out)[i*nx : (i+1)*nx]
@@ -134,18 +146,18 @@ func maxPoolGrad[T block.Float](b *build, p *geometry.Pooling) func() {
 	})
 }
 
-// poolGradientSums sums the gradient over all but the channels, if the unit has such a sink: add takes an image, and
-// finish combines the chunks of images.
-func poolGradientSums[T block.Float](b *build, p *geometry.Pooling, chunk int) (add func(dx []T, image int), finish func()) {
+// poolGradientSums sums the gradient over all but the channels, if the unit has such a sink: add takes one of so many
+// parts, images or rows of windows, and finish combines the chunks of parts.
+func poolGradientSums[T block.Float](b *build, p *geometry.Pooling, parts, chunk int) (add func(dx []T, part int), finish func()) {
 	if len(b.u.Sinks) == 0 {
 		return func([]T, int) {}, func() {}
 	}
 	out := &b.Operands[b.Program.Nodes[b.u.Sinks[0]].Outputs[0]]
-	partial := b.scratch(out.Typ.DType, (p.Batch+chunk-1)/chunk*p.Channels)
-	add = func(dx []T, image int) {
-		k := image / chunk
+	partial := b.scratch(out.Typ.DType, (parts+chunk-1)/chunk*p.Channels)
+	add = func(dx []T, part int) {
+		k := part / chunk
 		acc := plan.Data[T](partial)[k*p.Channels : (k+1)*p.Channels]
-		if image%chunk == 0 {
+		if part%chunk == 0 {
 			clear(acc)
 		}
 		addRows(acc, dx)

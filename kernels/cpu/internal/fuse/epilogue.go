@@ -155,7 +155,7 @@ func (g *Graph) fuse(u *Unit) {
 // and a sum over all but the channels of it, which is the gradient of a bias. One kernel does it all.
 func (g *Graph) findPoolGradient(i int) {
 	n := &g.Program.Nodes[i]
-	c, mask, ok := g.ReluGradient(n)
+	c, mask, ok := g.keptWherePositive(n)
 	if !ok || g.constant[i] || len(g.Users[g.Program.Nodes[mask].Outputs[0]]) != 1 || g.IsOutput[g.Program.Nodes[mask].Outputs[0]] {
 		return
 	}
@@ -175,10 +175,19 @@ func (g *Graph) findPoolGradient(i int) {
 	e.Relu = true
 	u := &Unit{Nodes: []int{j, mask, i}, position: i, Fused: e}
 	for _, r := range g.Users[n.Outputs[0]] {
+		nodes := u.Nodes
+		if half := g.Program.Type(n.Outputs[0]).DType.IsHalf(); half {
+			widened := g.Program.Nodes[r].Outputs[0] // the numbers of a sum of 16-bit floats are converted first
+			next, ok := g.onlyReader(widened)
+			if g.Program.Nodes[r].Op != ir.Convert || g.Program.Type(widened).DType != ir.Float32 || !ok || g.UnitOf[r] != nil {
+				continue
+			}
+			nodes, r = append(nodes, r), next
+		}
 		reader := &g.Program.Nodes[r]
 		s, ok := g.SinkOf(reader)
 		if ok && s.Leading && s.Columns == p.Channels && reader.Attrs.(ir.ReduceAttrs).Kind == ir.Sum && u.Sinks == nil {
-			u.Sinks = []int{r}
+			u.Nodes, u.Sinks = nodes, []int{r}
 		}
 	}
 	g.fuse(u)

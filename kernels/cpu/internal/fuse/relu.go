@@ -9,7 +9,15 @@ import (
 // ReluGradient reports whether the node is select(y > 0, dy, 0) on float32 or float64, and returns y and the
 // comparison's node.
 func (g *Graph) ReluGradient(n *ir.Node) (y ir.Value, mask int, ok bool) {
-	if n.Op != ir.Select || !g.Program.Type(n.Outputs[0]).DType.IsWideFloat() || !g.isZero(n.Inputs[2]) || g.Def[n.Inputs[0]] < 0 {
+	if !g.Program.Type(n.Outputs[0]).DType.IsWideFloat() {
+		return 0, 0, false
+	}
+	return g.keptWherePositive(n)
+}
+
+// keptWherePositive is ReluGradient for any floats.
+func (g *Graph) keptWherePositive(n *ir.Node) (y ir.Value, mask int, ok bool) {
+	if n.Op != ir.Select || !g.Program.Type(n.Outputs[0]).DType.IsFloat() || !g.isZero(n.Inputs[2]) || g.Def[n.Inputs[0]] < 0 {
 		return 0, 0, false
 	}
 	mask = g.Def[n.Inputs[0]]
