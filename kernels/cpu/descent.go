@@ -10,6 +10,9 @@ import (
 
 // buildDescent compiles a unit that joinDescent has made.
 func buildDescent(b *build) (func(), error) {
+	if halfOf[b.in(0).Typ.DType] != nil {
+		return descendHalf(b)
+	}
 	if b.in(0).Typ.DType == ir.Float64 {
 		return descend[float64](b)
 	}
@@ -17,7 +20,7 @@ func buildDescent(b *build) (func(), error) {
 }
 
 func descend[T block.Float](b *build) (func(), error) {
-	update := &b.Program.Nodes[b.u.Nodes[1]]
+	update := &b.Program.Nodes[b.u.Nodes[len(b.u.Nodes)-1]]
 	product, err := b.planDot()
 	if err != nil {
 		return nil, err
@@ -44,5 +47,31 @@ func descend[T block.Float](b *build) (func(), error) {
 		args.A, args.B, args.C = plan.Data[T](x), plan.Data[T](y), plan.Data[T](w)
 		gemm.Run(rt.pool, args, plan.Data[T](scratch))
 		args.A, args.B, args.C = nil, nil, nil
+	}, nil
+}
+
+// descendHalf subtracts the gradient, a product of 16-bit floats, each time as many of its numbers as have been added
+// up and rounded.
+func descendHalf(b *build) (func(), error) {
+	update := &b.Program.Nodes[b.u.Nodes[len(b.u.Nodes)-1]]
+	product, err := b.planDot()
+	if err != nil {
+		return nil, err
+	}
+	w, old, rate := &b.Operands[update.Outputs[0]], &b.Operands[update.Inputs[0]], &b.Operands[update.Inputs[2]]
+	x, y, rt := product.a.o, product.b.o, b.rt()
+	args := &gemm.HalfArgs{Type: *halfOf[x.Typ.DType], M: product.a.rows, N: product.b.cols, K: product.a.cols, LDC: product.c.RowStride}
+	args.LDA, args.TransA = product.a.layout()
+	args.LDB, args.TransB = product.b.layout()
+	scratch := b.scratch(ir.Float32, gemm.HalfScratch(args, rt.pool.Size()))
+	return func() {
+		for _, f := range product.prepare {
+			f()
+		}
+		copyOperand(w, old)
+		args.A, args.B = plan.Data[uint16](x), plan.Data[uint16](y)
+		args.Variable, args.Rate = plan.Data[float32](w), plan.Data[float32](rate)[0]
+		gemm.RunHalf(rt.pool, args, plan.Data[float32](scratch))
+		args.A, args.B, args.Variable = nil, nil, nil
 	}, nil
 }

@@ -164,8 +164,11 @@ func (c *compiler) lower(p *placement, u *fuse.Unit, s *schedule) (step, error) 
 	special := false
 	switch {
 	case c.plain:
-	case b.n.Op == ir.Dot && u.Fused == nil && len(u.Nodes) == 2:
+	case b.n.Op == ir.Dot && u.Fused == nil && len(u.Nodes) > 1:
 		st.run, err = buildDescent(b)
+		return st, err
+	case b.n.Op == ir.Convert: // of the gradient that an update reads
+		st.run, err = buildOptimizerUpdate(b)
 		return st, err
 	case b.n.Op == ir.Dot:
 		st.run, special = b.specialDot()

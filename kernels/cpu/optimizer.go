@@ -19,20 +19,23 @@ type update struct {
 
 // buildOptimizerUpdate updates one variable, or a bucket of them in one loop over all their elements.
 func buildOptimizerUpdate(b *build) (func(), error) {
-	updates, ends, total := make([]update, len(b.u.Nodes)), make([]int, len(b.u.Nodes)), 0
-	for i, node := range b.u.Nodes {
-		b.n = &b.Program.Nodes[node]
-		var err error
-		if b.in(0).Typ.DType == ir.Float64 {
-			updates[i], err = optimizerUpdate[float64](b)
-		} else {
-			updates[i], err = optimizerUpdate[float32](b)
+	var updates []update
+	var ends []int
+	total := 0
+	for _, node := range b.u.Nodes {
+		if b.n = &b.Program.Nodes[node]; b.n.Op == ir.Convert {
+			continue
 		}
+		build := optimizerUpdate[float32]
+		if b.in(0).Typ.DType == ir.Float64 {
+			build = optimizerUpdate[float64]
+		}
+		u, err := build(b)
 		if err != nil {
 			return nil, err
 		}
-		total += updates[i].n
-		ends[i] = total
+		total += u.n
+		updates, ends = append(updates, u), append(ends, total)
 	}
 	const block = 1 << 13
 	loop := b.rt().parallel(total, block, func(w *worker, lo, hi int) {
@@ -91,6 +94,9 @@ func optimizerUpdate[T block.Float](b *build) (update, error) {
 	if len(n.Inputs) > 3+results {
 		return update{w.N, begin, gatedUpdate(b, run)}, nil
 	}
+	if len(b.u.Nodes) > 1 && b.UnitOf[b.Def[n.Inputs[1]]] == b.u {
+		return update{w.N, begin, widenedUpdate(b, &b.Operands[b.Node(n.Inputs[1]).Inputs[0]], run)}, nil
+	}
 	return update{w.N, begin, func(lo, hi int, _ *worker) { run(lo, hi, plan.Data[T](gradient)[lo:hi]) }}, nil
 }
 
@@ -128,6 +134,21 @@ func gatedUpdate[T block.Float](b *build, run func(lo, hi int, g []T)) func(lo, 
 				vec.Div(g, from, scratch[piece:][:len(g)])
 			}
 			run(lo, end, g)
+		}
+	}
+}
+
+// widenedUpdate is an update by a gradient of 16 bits, which is widened a piece at a time.
+func widenedUpdate[T block.Float](b *build, gradient *plan.Operand, run func(lo, hi int, g []T)) func(lo, hi int, of *worker) {
+	half := halfOf[gradient.Typ.DType]
+	const piece = 1 << 11
+	b.rt().need(4 * piece)
+	return func(lo, hi int, of *worker) {
+		for ; lo < hi; lo += piece {
+			end := min(lo+piece, hi)
+			g := scratchOf[float32](of, end-lo)
+			half.Widen(g, plan.Data[uint16](gradient)[lo:end])
+			run(lo, end, block.View[T](unsafe.Pointer(&g[0]), len(g)))
 		}
 	}
 }

@@ -7,6 +7,46 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
+// JoinWidening joins the update of a large variable with the conversion of its gradient from 16 bits, if that is all
+// that is done with the gradient: it is widened a piece at a time on its way into the update.
+func (g *Graph) JoinWidening() {
+	gone := map[*Unit]bool{}
+	for _, u := range g.Units {
+		n := &g.Program.Nodes[u.Nodes[0]]
+		if len(u.Nodes) != 1 || n.Op != ir.OptimizerUpdate || len(n.Inputs) != 3+len(n.Outputs) || u.Constant || g.updated(u) <= BucketVariable {
+			continue
+		}
+		v := n.Inputs[1]
+		c := g.Node(v)
+		if c == nil || c.Op != ir.Convert || !g.Program.Type(c.Inputs[0]).DType.IsHalf() || g.Program.Type(v).DType != ir.Float32 {
+			continue
+		}
+		conversion := g.UnitOf[g.Def[v]]
+		if only, ok := g.onlyReader(v); !ok || only != u.Nodes[0] || conversion == nil || len(conversion.Nodes) != 1 || len(conversion.Sinks) > 0 || conversion.Constant {
+			continue
+		}
+		g.absorb(u, conversion, v)
+		gone[conversion] = true
+	}
+	g.Units = slices.DeleteFunc(g.Units, func(u *Unit) bool { return gone[u] })
+}
+
+// absorb makes the nodes of a unit that computes v, which u alone reads, nodes of u; v is not stored.
+func (g *Graph) absorb(u, from *Unit, v ir.Value) {
+	for _, i := range from.Nodes {
+		g.UnitOf[i] = u
+	}
+	u.Nodes = append(u.Nodes, from.Nodes...)
+	slices.Sort(u.Nodes)
+	u.Reads = slices.DeleteFunc(u.Reads, func(x ir.Value) bool { return x == v })
+	for _, x := range from.Reads {
+		if !slices.Contains(u.Reads, x) {
+			u.Reads = append(u.Reads, x)
+		}
+	}
+	g.Needed[v] = false
+}
+
 // JoinDescent joins a product that is the gradient of a variable, and nothing else, with the step of plain gradient
 // descent that it is for. The kernels then add -rate·gradient to the variable, w + Aᵀ·(-rate·B), and the gradient is
 // never stored.
@@ -14,17 +54,7 @@ func (g *Graph) JoinDescent() {
 	kept := g.Units[:0]
 	for _, u := range g.Units {
 		if product := g.descent(u); product != nil {
-			v := g.Program.Nodes[product.Nodes[0]].Outputs[0]
-			g.UnitOf[product.Nodes[0]] = u
-			u.Nodes = append(u.Nodes, product.Nodes[0])
-			slices.Sort(u.Nodes)
-			u.Reads = slices.DeleteFunc(u.Reads, func(x ir.Value) bool { return x == v })
-			for _, x := range product.Reads {
-				if !slices.Contains(u.Reads, x) {
-					u.Reads = append(u.Reads, x)
-				}
-			}
-			g.Needed[v] = false
+			g.absorb(u, product, g.Program.Nodes[product.Nodes[0]].Outputs[0])
 			kept = slices.DeleteFunc(kept, func(other *Unit) bool { return other == product })
 		}
 		kept = append(kept, u)
@@ -35,11 +65,18 @@ func (g *Graph) JoinDescent() {
 
 // descent returns the unit of the product that unit u may be joined with, or nil.
 func (g *Graph) descent(u *Unit) *Unit {
-	n := &g.Program.Nodes[u.Nodes[0]]
-	if len(u.Nodes) != 1 || n.Op != ir.OptimizerUpdate || n.Attrs.(ir.OptimizerAttrs).Rule != "sgd" || len(n.Inputs) > 4 || u.Constant {
+	n := &g.Program.Nodes[u.Nodes[len(u.Nodes)-1]]
+	if n.Op != ir.OptimizerUpdate || n.Attrs.(ir.OptimizerAttrs).Rule != "sgd" || len(n.Inputs) > 4 || u.Constant {
 		return nil
 	}
 	v := n.Inputs[1]
+	switch len(u.Nodes) {
+	case 1:
+	case 2: // with the conversion of the gradient
+		v = g.Node(v).Inputs[0]
+	default:
+		return nil
+	}
 	d := g.Node(v)
 	if d == nil || d.Op != ir.Dot || len(g.Users[v]) != 1 || g.IsOutput[v] || v == n.Inputs[0] || slices.Contains(d.Inputs, n.Inputs[0]) {
 		return nil

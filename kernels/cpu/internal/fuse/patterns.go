@@ -15,6 +15,7 @@ var patterns = []func(g *Graph, node int){
 
 // schedules change the units of a program that updates variables, in order.
 var schedules = []func(g *Graph){
+	(*Graph).JoinWidening,
 	(*Graph).JoinDescent,
 	(*Graph).ScheduleUpdates,
 	(*Graph).BucketUpdates,

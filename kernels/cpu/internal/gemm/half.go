@@ -29,7 +29,9 @@ type HalfArgs struct {
 	Bias           []uint16
 	ReLU           bool
 	Packed         []float32 // if not nil, B as [PackHalf] writes it; B itself is not read
-	Narrow         bool      // panels keep the numbers in 16 bits where those are widened: to read less memory
+	Variable       []float32 // if not nil, the product goes there instead of to C, which is nil: Rate times its numbers, rounded, is subtracted
+	Rate           float32
+	Narrow         bool // panels keep the numbers in 16 bits where those are widened: to read less memory
 
 	Batch                     [2]int
 	StrideA, StrideB, StrideC [2]int
@@ -153,7 +155,11 @@ func (a *HalfArgs) check() {
 			panic(fmt.Sprintf("gemm: the panels have %d numbers, the product needs %d: ask HalfPanels", len(a.Packed), need))
 		}
 	}
-	f.checkLengths(len(a.A), lengthB, len(a.C))
+	lengthC := len(a.C)
+	if a.Variable != nil {
+		lengthC = len(a.Variable)
+	}
+	f.checkLengths(len(a.A), lengthB, lengthC)
 	if a.Bias != nil && len(a.Bias) < a.N {
 		panic(fmt.Sprintf("gemm: bias has %d elements, expected N = %d", len(a.Bias), a.N))
 	}
@@ -301,6 +307,10 @@ func (j *halfJob) nextPanel(src []uint16, k, k1, n int) (next []float32, step in
 // finish rounds a chunk of C and stores it at an offset, with the bias and relu.
 func (j *halfJob) finish(sums, bias []float32, at, rows, n, cols int) {
 	a := &j.args
+	if a.Variable != nil {
+		a.Type.SubtractRows(a.Variable[at:], sums, a.Rate, cols, rows, a.LDC, j.plan.cols)
+		return
+	}
 	out := a.C[at:][:(rows-1)*a.LDC+cols]
 	if a.Bias != nil {
 		bias = bias[:cols]

@@ -90,3 +90,18 @@ func (h Half) RoundAddRows(dst []uint16, x, y []float32, columns, rows, to, from
 		}
 	}
 }
+
+// SubtractRows rounds rows of x, from numbers apart, and subtracts rate times them from rows of dst, to numbers apart.
+// X is overwritten.
+func (h Half) SubtractRows(dst, x []float32, rate float32, columns, rows, to, from int) {
+	var rounded [256]uint16
+	for r := range rows {
+		for c := 0; c < columns; c += len(rounded) {
+			n := min(len(rounded), columns-c)
+			part := x[r*from+c:][:n]
+			h.Narrow(rounded[:n], part)
+			h.Widen(part, rounded[:n])
+			Axpy(dst[r*to+c:][:n], -rate, part)
+		}
+	}
+}

@@ -81,6 +81,21 @@ func TestNarrowRows(t *testing.T) {
 					h.RoundAddRows(dst, slices.Clone(x), y, columns, rows, to, from, relu)
 					require.Equal(t, want, dst, "%d columns, with a bias, relu %v", columns, relu)
 				}
+				w := make([]float32, rows*to)
+				for i := range w {
+					w[i] = float32(math.Cos(float64(i)))
+				}
+				less := slices.Clone(w)
+				for r := range rows {
+					row, rounded := make([]float32, columns), make([]uint16, columns)
+					h.Narrow(rounded, x[r*from:][:columns])
+					h.Widen(row, rounded)
+					Axpy(less[r*to:][:columns], -0.3, row)
+				}
+				h.SubtractRows(w, slices.Clone(x), 0.3, columns, rows, to, from)
+				for i := range w {
+					require.Equal(t, math.Float32bits(less[i]), math.Float32bits(w[i]), "%d columns, subtracted", columns)
+				}
 			}
 		}
 	})
