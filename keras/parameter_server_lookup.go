@@ -349,11 +349,14 @@ func (w *serverWorker) run(ctx context.Context, s serverStep, memory *stepMemory
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, w.release(w.fn, inst, extras)) }()
-	outputs := slices.Clone(memory.grads) // where gradients are sent from
+	var outputs [][]float32 // where gradients are sent from
+	if !w.inPlace() {
+		outputs = slices.Clone(memory.grads)
+	}
 	for i := range f.tables {
 		t := &f.tables[i]
-		outputs = append(outputs, t.memory.output(t.read.Variable))
-		t.grad = outputs[len(w.trained)+i][:len(t.read.IDs)*t.read.Variable.Width]
+		out := t.memory.output(t.read.Variable)
+		outputs, t.grad = append(outputs, out), out[:len(t.read.IDs)*t.read.Variable.Width]
 	}
 	for i, to := range outputs { // the step writes them there
 		if b, ok := inst.Output(0, i).(kernels.Borrower); ok {
@@ -375,8 +378,31 @@ func (w *serverWorker) run(ctx context.Context, s serverStep, memory *stepMemory
 			return nil, err
 		}
 	}
+	if err := w.gather(memory); err != nil {
+		return nil, err
+	}
 	f.updates, err = w.t.m.rowUpdates(inst, &w.t.parts, len(outputs), []int{w.t.parts.rows()})
 	return f, err
+}
+
+// gather reads the gradients that a step has left in weights, from devices that have memory of their own.
+func (w *serverWorker) gather(memory *stepMemory) error {
+	for i, one := range w.trained {
+		if !w.inPlace() {
+			break
+		}
+		b, err := one.local.Buffer(0)
+		if err != nil {
+			return err
+		}
+		if _, ok := b.(kernels.Borrower); ok {
+			continue
+		}
+		if err := b.Read(bytesOfFloats(memory.grads[i])); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func bytesOfInts(v []int64) []byte {

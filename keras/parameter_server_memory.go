@@ -13,11 +13,35 @@ import (
 // and so does the step on a device that shares the memory of the host.
 type stepMemory struct {
 	reads []*parameters.Read // of dense
-	grads [][]float32        // of trained
+	grads [][]float32        // of trained, perhaps where their values were
 	rows  []*rowMemory       // of the tables that are looked up in
 
 	values, gradients *parameters.Room
 	watch             *stepWatch // of the step that uses it
+
+	// ready is the last arrival among the steps that may begin with the values that are here: they waited when these
+	// were asked for. 0: no step may.
+	ready uint64
+}
+
+// next returns what a step that waits reads, to be filled while this one sends what it changes. Nobody waits: nothing,
+// since values that lie here until a step is scheduled would be older than it may expect.
+func (m *stepMemory) next(own, last uint64) []*parameters.Read {
+	m.ready = 0
+	if last <= own {
+		return nil
+	}
+	m.ready = last
+	return m.reads
+}
+
+// filled notes whether the values have come.
+func (m *stepMemory) filled() {
+	for _, r := range m.reads {
+		if !r.Came {
+			m.ready = 0
+		}
+	}
 }
 
 // spoiled reports whether a message about the memory went wrong.
@@ -27,7 +51,9 @@ func (m *stepMemory) spoiled() bool {
 
 func (m *stepMemory) close() {
 	m.values.Close()
-	m.gradients.Close()
+	if m.gradients != m.values {
+		m.gradients.Close()
+	}
 	for _, r := range m.rows {
 		r.close()
 	}
@@ -70,7 +96,7 @@ func (w *serverWorker) memory() *stepMemory {
 		}
 		return n
 	}
-	m := &stepMemory{values: parameters.NewRoom(size(w.dense)), gradients: parameters.NewRoom(size(w.trained))}
+	m := &stepMemory{values: parameters.NewRoom(size(w.dense))}
 	rest := m.values.Floats
 	take := func(one *serverWeight) []float32 {
 		n := one.local.Type().Shape.Size()
@@ -81,6 +107,16 @@ func (w *serverWorker) memory() *stepMemory {
 	for _, one := range w.dense {
 		m.reads = append(m.reads, &parameters.Read{Variable: one.remote, Values: take(one), Room: m.values})
 	}
+	if w.inPlace() {
+		m.gradients = m.values
+		for i, one := range w.dense {
+			if one.trained {
+				m.grads = append(m.grads, m.reads[i].Values)
+			}
+		}
+		return m
+	}
+	m.gradients = parameters.NewRoom(size(w.trained))
 	rest = m.gradients.Floats
 	for _, one := range w.trained {
 		m.grads = append(m.grads, take(one))

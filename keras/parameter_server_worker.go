@@ -37,6 +37,7 @@ type serverWorker struct {
 	memories stepMemories
 	near     atomic.Bool   // the servers are on this host
 	turn     chan struct{} // has room for one step, which takes it then
+	arrivals atomic.Uint64 // counts steps
 }
 
 // work is Fit on a worker: it computes what the coordinator asks for until this call is over.
@@ -179,7 +180,11 @@ func (w *serverWorker) prepare() error {
 				grads[i] = ops.ZerosLike(rows[i-len(w.trained)])
 			}
 		}
-		return optimizers.ServerGradients(w.optimizer(), grads)
+		grads = optimizers.ServerGradients(w.optimizer(), grads)
+		for i, one := range w.trained { // the weights are not needed any more
+			r.AssignMirrored(one.local, grads[i])
+		}
+		return grads[len(w.trained):]
 	})
 	return nil
 }
@@ -230,6 +235,7 @@ func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (paramet
 		return parameters.Outcome{}, err
 	}
 	watch := newStepWatch(w.t.c.callbacks)
+	arrival := w.arrivals.Add(1)
 	leave, err := w.takeTurn(ctx)
 	if err != nil {
 		return parameters.Outcome{}, err
@@ -247,8 +253,10 @@ func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (paramet
 			over()
 		}
 	}()
-	if err := w.pull(ctx, memory); err != nil {
-		return parameters.Outcome{}, err
+	if memory.ready < arrival {
+		if err := w.pull(ctx, memory); err != nil {
+			return parameters.Outcome{}, err
+		}
 	}
 	watch.lap(&watch.communication)
 	o, err := w.computeStep(ctx, s, memory)
@@ -258,7 +266,11 @@ func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (paramet
 	watch.lap(&watch.compute)
 	end := over
 	over = nil
+	if memory.ready = 0; w.near.Load() {
+		o.Next = memory.next(arrival, w.arrivals.Load())
+	}
 	o.Round, o.Part, o.Release = s.Round, s.Part, func() {
+		memory.filled()
 		watch.lap(&watch.communication)
 		watch.end()
 		end()
@@ -296,10 +308,12 @@ func (w *serverWorker) pull(ctx context.Context, memory *stepMemory) error {
 	return nil
 }
 
-// lends reports whether a weight may stand for what was read: the step does not assign it.
-func (w *serverWorker) lends(one *serverWeight) bool {
-	return one.trained && w.t.m.compiled.trainStep == nil
-}
+// inPlace reports whether the step leaves gradients where the weights were: half as much memory fits the caches better.
+// A step of the user's may need its weights to the end.
+func (w *serverWorker) inPlace() bool { return w.t.m.compiled.trainStep == nil }
+
+// lends reports whether a weight may stand for what was read: nobody reads it after the step.
+func (w *serverWorker) lends(one *serverWeight) bool { return one.trained && w.inPlace() }
 
 // leave lets the weights stand for their own memory again, and gives that of the steps back.
 func (w *serverWorker) leave() error {

@@ -157,6 +157,7 @@ type Read struct {
 	Room *Room
 	// InPlace reports that the servers are on this host and have written all values into Room.
 	InPlace bool
+	Came    bool // of [Outcome].Next: Values have come
 	// Seen is, for each shard, how many gradients had been applied; it goes into Change, for the staleness.
 	Seen []uint64
 }
@@ -198,6 +199,10 @@ type Outcome struct {
 	// until [Job.Settle]. 0: none.
 	Round uint64
 	Part  int
+	// Next are reads of whole variables that the next closure of this worker begins with. They are filled with the values
+	// right after the changes, by the same message to each server: then Came is true when Release is called. In a round,
+	// where a server holds none of the changed variables, and where there are copies, they are not.
+	Next []*Read
 	// Release is called when the changes have been sent, or given up: their memory may be used again. nil: nothing
 	// waits for that.
 	Release func()

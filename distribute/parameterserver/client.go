@@ -102,14 +102,7 @@ func (c *client) execute(ctx context.Context, server int, command protocol.Comma
 
 // executeIn is execute of a command whose values lie in rooms, as far as its updates say so.
 func (c *client) executeIn(ctx context.Context, server int, command protocol.Command, rooms []*shared.Room) (protocol.Reply, error) {
-	e := &exchange{link: c.links[server], method: "Execute", rooms: rooms, build: func(w *protocol.Writer, inPlace bool) {
-		if push, ok := command.(*protocol.Push); ok && !inPlace {
-			for i := range push.Updates {
-				push.Updates[i].Away = nil
-			}
-		}
-		protocol.EncodeCommand(w, command)
-	}}
+	e := &exchange{link: c.links[server], method: "Execute", rooms: rooms, build: func(w *protocol.Writer, inPlace bool) { encodeIn(w, command, inPlace) }}
 	r, done, err := e.do(ctx, protocol.SizeOf(command), 0, c.s.ServerTimeout)
 	defer done()
 	if err != nil {

@@ -374,9 +374,9 @@ func (s *Server) base() *Server {
 
 // name lists the methods.
 func (s *Server) name() {
-	s.methods = map[string]method{"Execute": s.execute, "Read": s.read, "List": plain(s.list), "Slots": plain(s.slots), "Rows": plain(s.rows), "Note": plain(s.note),
+	s.methods = map[string]method{"Execute": s.execute, "Read": s.read, "ExecuteRead": s.executeRead, "List": plain(s.list), "Slots": plain(s.slots), "Rows": plain(s.rows), "Note": plain(s.note),
 		"Stop": plain(s.end), "Attend": plain(s.attend), "Forward": plain(s.forward), "Restore": plain(s.restore)}
 }
 
 // shareable are the methods whose messages may lie in lanes.
-var shareable = map[string]bool{"Execute": true, "Read": true, "Forward": true, "Restore": true}
+var shareable = map[string]bool{"Execute": true, "Read": true, "ExecuteRead": true, "Forward": true, "Restore": true}

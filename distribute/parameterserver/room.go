@@ -51,15 +51,6 @@ func (v *visited) find(p protocol.Place) ([]float32, error) {
 	return unsafe.Slice((*float32)(unsafe.Pointer(&m.Bytes[p.Offset])), p.Count), nil
 }
 
-// fill copies rows of a table to a place.
-func (v *visited) fill(p protocol.Place, t *protocol.Table, ids []int64) error {
-	out, err := v.find(p)
-	if err != nil {
-		return err
-	}
-	return t.CopyTo(out, ids)
-}
-
 // leave gives the rooms up.
 func (v *visited) leave() {
 	for _, m := range v.open {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -244,31 +243,15 @@ func (s *Server) answerShared(ctx context.Context, c *connection, request []byte
 // logError is a log that cannot be written: the server cannot keep its promise.
 type logError struct{ error }
 
-func (s *Server) execute(from *connection, w *protocol.Writer, b []byte) error {
-	rooms := visited{c: from}
-	defer rooms.leave()
-	c, err := protocol.DecodeCommandIn(b, rooms.find)
-	if err != nil {
-		return err
-	}
-	if len(rooms.open) > 0 && (s.copied != nil || s.store != nil) { // others read it later, as a whole
-		var whole protocol.Writer
-		protocol.EncodeCommand(&whole, c)
-		b = whole.B
-	} else {
-		s.bytesWritten.Add(uint64(rooms.bytes))
-	}
-	if s.copied != nil {
-		return s.copied.execute(w, b, c)
-	}
-	_, err = s.change(w, b, c)
-	return err
-}
-
 // change makes a command in this process. The number is that of the command where it has to go to a backup too, else 0.
 func (s *Server) change(w *protocol.Writer, b []byte, c protocol.Command) (number uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.changeLocked(w, b, c)
+}
+
+// changeLocked is change with the lock held.
+func (s *Server) changeLocked(w *protocol.Writer, b []byte, c protocol.Command) (number uint64, err error) {
 	if s.broken != nil {
 		return 0, &logError{s.broken}
 	}
@@ -333,73 +316,6 @@ func (s *Server) count(c protocol.Command, bytes int, reply protocol.Reply) {
 			}
 		}
 	}
-}
-
-// read answers with values: for each table asked for its version, step and rows, or no rows where the caller has this
-// version.
-func (s *Server) read(from *connection, w *protocol.Writer, b []byte) error {
-	rooms := visited{c: from}
-	defer rooms.leave()
-	r := protocol.NewReader(b)
-	n := r.Int()
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for range n {
-		number, version, sparse := uint32(r.Uint()), r.Uint(), r.Bool()
-		var ids []int64
-		if sparse {
-			if ids = r.Ints(); ids == nil {
-				ids = []int64{}
-			}
-		}
-		var where *protocol.Place
-		if r.Bool() {
-			where = &protocol.Place{}
-			where.Decode(r)
-		}
-		if r.Err() != nil {
-			return r.Err()
-		}
-		t, err := s.state.Table(number)
-		if err != nil {
-			return err
-		}
-		size := 4 * t.Rows * t.Width
-		if sparse {
-			size = 4 * len(ids) * t.Width
-		}
-		if where != nil {
-			s.bytesRead.Add(uint64(size))
-			size = 0
-		}
-		if size > maxMessage-len(w.B)-(1<<16) {
-			return fmt.Errorf("parameterserver: an answer of more than %d bytes; read fewer rows at a time, or cut the variable with a partitioner", maxMessage)
-		}
-		w.B = slices.Grow(w.B, size+64)
-		w.Uint(t.Version)
-		w.Uint(t.Step)
-		if !sparse && version == t.Version+1 {
-			w.Bool(false)
-			continue
-		}
-		w.Bool(true)
-		if sparse {
-			s.rowsRead.Add(uint64(len(ids)))
-		} else {
-			s.rowsRead.Add(uint64(t.Rows))
-		}
-		w.Bool(where != nil)
-		if where == nil {
-			err = t.ReadTo(w, ids)
-		} else {
-			err = rooms.fill(*where, t, ids)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	s.bytesRead.Add(uint64(len(w.B)))
-	return r.End()
 }
 
 // list answers with the coordinator's term and all tables.

@@ -2,6 +2,7 @@ package parameterserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -25,34 +26,9 @@ type piece struct {
 
 // pull fills reads, with one message to each server.
 func (c *client) pull(ctx context.Context, reads ...*parameters.Read) error {
-	pieces := make([][]piece, len(c.links))
-	for _, r := range reads {
-		v := r.Variable
-		if v == nil {
-			return fmt.Errorf("parameterserver: a read without a variable")
-		}
-		rows := v.Rows()
-		var places [][]int32
-		var ids [][]int64
-		if r.IDs != nil || v.Dynamic {
-			var err error
-			if places, ids, err = split(v, r.IDs); err != nil {
-				return err
-			}
-			rows = len(r.IDs)
-		}
-		r.Values = slices.Grow(r.Values[:0], rows*v.Width)[:rows*v.Width]
-		r.InPlace = rows > 0
-		r.Seen = slices.Grow(r.Seen[:0], len(v.Shards))[:len(v.Shards)]
-		for i, s := range v.Shards {
-			p := piece{read: r, shard: i, number: s.Number}
-			if ids != nil {
-				if p.places, p.ids = places[i], ids[i]; len(p.ids) == 0 {
-					continue
-				}
-			}
-			pieces[s.Server] = append(pieces[s.Server], p)
-		}
+	pieces, err := c.pieces(reads)
+	if err != nil {
+		return err
 	}
 	var busy []int
 	for server := range pieces {
@@ -66,20 +42,75 @@ func (c *client) pull(ctx context.Context, reads ...*parameters.Read) error {
 	if err := c.each(busy, func(server int) error { return c.pullFrom(ctx, server, pieces[server]) }); err != nil {
 		return err
 	}
+	filled(pieces)
+	return nil
+}
+
+// pieces gives the parts of reads to the servers.
+func (c *client) pieces(reads []*parameters.Read) ([][]piece, error) {
+	pieces := make([][]piece, len(c.links))
+	for _, r := range reads {
+		v := r.Variable
+		if v == nil {
+			return nil, errors.New("parameterserver: a read without a variable")
+		}
+		rows := v.Rows()
+		var places [][]int32
+		var ids [][]int64
+		if r.IDs != nil || v.Dynamic {
+			var err error
+			if places, ids, err = split(v, r.IDs); err != nil {
+				return nil, err
+			}
+			rows = len(r.IDs)
+		}
+		r.Values = slices.Grow(r.Values[:0], rows*v.Width)[:rows*v.Width]
+		r.InPlace = false
+		r.Seen = slices.Grow(r.Seen[:0], len(v.Shards))[:len(v.Shards)]
+		for i, s := range v.Shards {
+			p := piece{read: r, shard: i, number: s.Number}
+			if ids != nil {
+				if p.places, p.ids = places[i], ids[i]; len(p.ids) == 0 {
+					continue
+				}
+			}
+			pieces[s.Server] = append(pieces[s.Server], p)
+		}
+	}
+	return pieces, nil
+}
+
+// filled is called when all parts of reads have come.
+func filled(pieces [][]piece) {
 	for _, of := range pieces {
 		for i := range of {
 			of[i].mend()
+			of[i].read.InPlace = true
+		}
+	}
+	for _, of := range pieces {
+		for i := range of {
 			of[i].read.InPlace = of[i].read.InPlace && of[i].placed
 		}
 	}
-	return nil
 }
 
 // pullFrom fills parts of reads.
 func (c *client) pullFrom(ctx context.Context, server int, pieces []piece) error {
 	l := c.links[server]
-	size, answer := 16, headerBytes
-	var rooms []*shared.Room
+	size, answer, rooms := l.measure(pieces)
+	e := &exchange{link: l, method: "Read", rooms: rooms, build: func(w *protocol.Writer, inPlace bool) { encodePieces(w, pieces, inPlace) }}
+	r, done, err := e.do(ctx, size, answer, c.s.ServerTimeout)
+	defer done()
+	if err != nil {
+		return err
+	}
+	return decodePieces(r, pieces)
+}
+
+// measure decides which parts of reads lie in rooms, and returns how many bytes the request and the answer have about.
+func (l *link) measure(pieces []piece) (size, answer int, rooms []*shared.Room) {
+	size, answer = 16, headerBytes
 	for i := range pieces {
 		p := &pieces[i]
 		rows := p.read.Variable.Shards[p.shard].Rows
@@ -97,17 +128,17 @@ func (c *client) pullFrom(ctx context.Context, server int, pieces []piece) error
 		}
 		answer += 4 * rows * p.read.Variable.Width
 	}
-	e := &exchange{link: l, method: "Read", rooms: rooms, build: func(w *protocol.Writer, inPlace bool) {
-		w.Uint(uint64(len(pieces)))
-		for _, p := range pieces {
-			p.encode(w, inPlace)
-		}
-	}}
-	r, done, err := e.do(ctx, size, answer, c.s.ServerTimeout)
-	defer done()
-	if err != nil {
-		return err
+	return size, answer, rooms
+}
+
+func encodePieces(w *protocol.Writer, pieces []piece, inPlace bool) {
+	w.Uint(uint64(len(pieces)))
+	for i := range pieces {
+		pieces[i].encode(w, inPlace)
 	}
+}
+
+func decodePieces(r *protocol.Reader, pieces []piece) error {
 	for i := range pieces {
 		if err := pieces[i].decode(r); err != nil {
 			return err
@@ -248,34 +279,6 @@ func rowsOf(values []float32, places []int32, width int) []float32 {
 		out = append(out, values[int(at)*width:(int(at)+1)*width]...)
 	}
 	return out
-}
-
-// push sends what a closure changes, with one message to each server that it concerns.
-func (c *client) push(ctx context.Context, id protocol.ClosureID, low uint64, o *parameters.Outcome) error {
-	updates, err := c.updates(o.Changes)
-	if err != nil {
-		return err
-	}
-	var busy []int
-	for server := range updates {
-		if len(updates[server]) > 0 || o.Round > 0 {
-			busy = append(busy, server)
-		}
-	}
-	if len(busy) == 0 {
-		return nil
-	}
-	return c.each(busy, func(server int) error {
-		var rooms []*shared.Room
-		for i := range updates[server] {
-			if updates[server][i].Away != nil {
-				rooms = roomsOf(o.Changes)
-				break
-			}
-		}
-		_, err := c.executeIn(ctx, server, &protocol.Push{Closure: id, Low: low, Round: o.Round, Part: o.Part, Updates: updates[server]}, rooms)
-		return err
-	})
 }
 
 // slots returns the optimizer's state of a variable.

@@ -15,8 +15,10 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/collective"
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
 	"github.com/gokeras/gokeras/distribute/parameters"
+	"github.com/gokeras/gokeras/internal/processors"
 	"github.com/gokeras/gokeras/internal/supervisor"
 )
 
@@ -29,6 +31,7 @@ type worker struct {
 	listener    net.Listener
 	news        broadcast
 	over        chan struct{}
+	unshare     func()
 	ending      sync.Once
 
 	mu        sync.Mutex
@@ -50,6 +53,7 @@ func newWorker(s *settings, c *client) (*worker, error) {
 	w.server.RegisterService(&grpc.ServiceDesc{ServiceName: workerService, HandlerType: (*any)(nil), Streams: []grpc.StreamDesc{
 		{StreamName: "Work", ClientStreams: true, ServerStreams: true, Handler: w.work},
 	}}, w)
+	w.unshare = processors.Share(s.neighbours())
 	go func() { _ = w.server.Serve(w.listener) }() // it ends with close
 	return w, nil
 }
@@ -97,8 +101,27 @@ const overEvery = 200 * time.Millisecond
 // over reports whether the program that has started this worker says that the job is over.
 func (s *settings) over() bool { return s.task.Type == cluster.Worker && supervisor.Over() }
 
+// neighbours is how many workers there are on the host of this one, itself included.
+func (s *settings) neighbours() (n int) {
+	host := func(address string) string {
+		name, _, _ := net.SplitHostPort(address) // checked when the options were
+		if collective.IsLoopback(address) {
+			return "localhost"
+		}
+		return name
+	}
+	own := host(s.workers[s.task.Index].Address)
+	for _, m := range s.workers {
+		if host(m.Address) == own {
+			n++
+		}
+	}
+	return n
+}
+
 func (w *worker) close() {
 	w.ending.Do(func() { close(w.over) })
+	w.unshare()
 	w.server.Stop()
 	_ = w.listener.Close() // it is open where Serve has not come to it
 }

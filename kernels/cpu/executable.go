@@ -2,9 +2,9 @@ package cpu
 
 import (
 	"fmt"
-	goruntime "runtime"
 	"sync"
 
+	"github.com/gokeras/gokeras/internal/processors"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
@@ -142,7 +142,7 @@ func (e *executable) session(o kernels.SessionOptions) (*session, error) {
 // poolFor returns the workers of a replica. Replicas that are as many as the processors keep each to one, the goroutine
 // that runs them: to help each other would only move their data from cache to cache.
 func poolFor(replicas int) *pool.Pool {
-	if replicas > 1 && replicas >= goruntime.GOMAXPROCS(0) {
+	if replicas > 1 && replicas >= processors.Count() {
 		return nil
 	}
 	return pool.Shared()

@@ -368,6 +368,15 @@ func DecodeCommand(b []byte) (Command, error) { return DecodeCommandIn(b, nil) }
 // change while the command is used. Its errors are returned as they are.
 func DecodeCommandIn(b []byte, find func(Place) ([]float32, error)) (Command, error) {
 	r := NewReader(b)
+	c, err := ReadCommand(r, find)
+	if err != nil {
+		return nil, err
+	}
+	return c, r.End()
+}
+
+// ReadCommand is DecodeCommandIn for a message that goes on after the command.
+func ReadCommand(r *Reader, find func(Place) ([]float32, error)) (Command, error) {
 	r.find = find
 	var c Command
 	switch commandKind(r.Byte()) {
@@ -390,7 +399,7 @@ func DecodeCommandIn(b []byte, find func(Place) ([]float32, error)) (Command, er
 		return nil, r.Err()
 	}
 	c.decode(r)
-	return c, r.End()
+	return c, r.Err()
 }
 
 // EncodeSnapshot appends everything.

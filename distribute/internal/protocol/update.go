@@ -31,6 +31,11 @@ type Update struct {
 	Values []float32
 	Names  []string // of Naming
 	Away   *Place   // of Values, where the message does not have them; nil again once they are found
+
+	// After is where a gradient of all rows leaves the values that it has led to, if Left says that it did. It is not
+	// part of a message.
+	After []float32
+	Left  bool
 }
 
 // Place says where numbers lie that are not in a message: in memory that both sides have mapped.
@@ -205,7 +210,11 @@ func (t *Table) gradient(u *Update) {
 	}
 	defer t.constrain()
 	if !u.Sparse {
-		update(0, len(t.values), u.Values)
+		if u.Left = len(u.After) == len(t.values) && t.Constraint.Kind == NoConstraint; u.Left {
+			t.leave(u, update)
+		} else {
+			update(0, len(t.values), u.Values)
+		}
 		return
 	}
 	all, next := t.Rule.touchesAll(), 0
@@ -228,6 +237,18 @@ func (t *Table) gradient(u *Update) {
 		next = r + 1
 	}
 	rest(t.Rows)
+}
+
+// leftBlock is how many numbers are updated, and copied while they lie in a cache.
+const leftBlock = 32 << 10
+
+// leave updates all rows and copies them.
+func (t *Table) leave(u *Update, update func(from, to int, g []float32)) {
+	for from := 0; from < len(t.values); from += leftBlock {
+		to := min(from+leftBlock, len(t.values))
+		update(from, to, u.Values[from:to])
+		copy(u.After[from:to], t.values[from:to])
+	}
 }
 
 // Staleness counts how many other updates came between reading a table and its gradient.

@@ -2,9 +2,9 @@ package gemm
 
 import (
 	"fmt"
-	"runtime"
 	"unsafe"
 
+	"github.com/gokeras/gokeras/internal/processors"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
@@ -49,7 +49,7 @@ func (l *Tall[T]) Run(p *pool.Pool, a *Args[T]) {
 	if l.Sums != nil && len(l.Sums) < a.N {
 		panic(fmt.Sprintf("gemm: room for %d sums, expected N = %d", len(l.Sums), a.N))
 	}
-	workers := min(p.Size(), runtime.GOMAXPROCS(0))
+	workers := min(p.Size(), processors.Count())
 	l.chunk(workers)
 	if size := p.Size() * tallPanel[T](); len(l.panels) < size {
 		l.panels = make([]T, size)

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gokeras/gokeras/internal/processors"
 )
 
 // Task is the body of a parallel region.
@@ -27,7 +29,7 @@ const (
 // both some hundred nanoseconds.
 type Pool struct {
 	size    int          // bound of worker numbers, the caller's 0 included
-	dynamic bool         // follow GOMAXPROCS, up to size
+	dynamic bool         // follow processors.Count, up to size
 	active  atomic.Int32 // workers with a number below this one may claim
 	parked  atomic.Int32
 	closed  atomic.Bool
@@ -58,8 +60,8 @@ var shared = sync.OnceValue(func() *Pool {
 	return p
 })
 
-// Shared returns the pool of the process. It uses GOMAXPROCS workers, the caller included, and follows later changes of
-// GOMAXPROCS up to its [Pool.Size]. It starts its goroutines when first needed and is never closed.
+// Shared returns the pool of the process. It uses as many workers, the caller included, as [processors.Count] says, and
+// follows later changes of it up to its [Pool.Size]. It starts its goroutines when first needed and is never closed.
 func Shared() *Pool { return shared() }
 
 // New returns a pool of its own with the given number of workers, the caller included; a number below 1 counts as 1.
@@ -116,7 +118,7 @@ func (p *Pool) available(chunks int) int {
 	if !p.dynamic {
 		return min(p.size, chunks)
 	}
-	procs := min(runtime.GOMAXPROCS(0), p.size)
+	procs := min(processors.Count(), p.size)
 	if int(p.active.Load()) != procs {
 		p.active.Store(int32(procs))
 	}
