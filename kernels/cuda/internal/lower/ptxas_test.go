@@ -181,7 +181,8 @@ func TestAssemblerOfStatistics(t *testing.T) {
 				if way < 5 {
 					kernels = appendKernels(t, kernels, p, o)
 				}
-				if o.Capability, o.Hopper = 90, true; d.IsHalf() && (!testing.Short() || way == 0 || way == 3) {
+				if o.Capability, o.Hopper, o.Bulk = 90, true, true; d.IsHalf() && (!testing.Short() || way == 0 || way == 3) {
+					o.Pick = func(lower.Question) int { return way + 6*(way%2) } // odd ones with bulk copies
 					groups = appendKernels(t, groups, p, o)
 				}
 			}
