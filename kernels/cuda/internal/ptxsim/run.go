@@ -388,7 +388,7 @@ func (t *thread) local(address uint64, size int, write bool) []byte {
 			if u.readEpoch == b.epoch && (u.reader != me || u.many) {
 				t.err = fmt.Errorf("thread %d writes shared address %d, which thread %d has read, without a barrier in between", me, w*4, u.reader)
 			}
-			u.writeEpoch, u.writer, u.written = b.epoch, me, true
+			u.writeEpoch, u.writer, u.written, u.bulk = b.epoch, me, true, false
 			continue
 		}
 		if u.bulk {
