@@ -3,12 +3,16 @@
 package cuda
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/fakedriver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/ptxsim"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -57,6 +61,26 @@ func randomAttention(t *testing.T, rng *rand.Rand, d ir.DType, gradient bool) *i
 // Attention of 16-bit floats is one kernel, which agrees with the reference.
 func TestFlashAttention(t *testing.T) {
 	inHalves(t, 20, 4, func(t *testing.T, rng *rand.Rand, d ir.DType) *ir.Program { return randomAttention(t, rng, d, false) })
+}
+
+// So is that of float32, strictly or with TF32, on every order of threads; and its gradients.
+func TestFlashAttentionOfFloats(t *testing.T) {
+	orders := ptxsim.Orders()
+	for i := range 24 {
+		if testing.Short() && i%8 > 3 {
+			continue
+		}
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			units := 16.0
+			if i%4 >= 2 {
+				kernels.AllowTF32(true)
+				defer kernels.AllowTF32(false)
+				units = 8192 // of float32, which TF32 has 13 bits less than
+			}
+			rng := rand.New(rand.NewPCG(uint64(i), 43))
+			agrees(t, on(t, fakedriver.New(fakedriver.Options{Order: orders[i%3]})), randomAttention(t, rng, ir.Float32, i%2 > 0), rng, units)
+		})
+	}
 }
 
 // Its gradients are made of the scores again, by queries and by keys.

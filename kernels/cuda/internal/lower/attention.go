@@ -7,8 +7,6 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-const flashKeys = 32 // of a round
-
 // flash is a kernel for attention with tensor cores that never writes the scores: each warp has 16 queries, and goes
 // through the keys in rounds. It keeps the largest score of a query so far, and the sums of exp(score - largest) and of
 // the values times that, which it scales down where a larger score comes. As with products, the keys and values of the
@@ -22,6 +20,8 @@ type flash struct {
 	batch, queries, keys, heads, size, wide int // wide is the size of a value
 	pitchK, pitchV                          int // bytes from row to row in shared memory
 	warps                                   int
+	bytes                                   int  // of an element
+	round                                   int  // keys of a round
 	byKeys                                  bool // for gradients: a block has keys, and meets queries
 
 	base, tid, lane, warp ptx.Operand
@@ -32,13 +32,13 @@ type flash struct {
 	out                   [][]ptx.Operand
 }
 
-// hasFlash reports whether the kernel is for an attention: of 16-bit floats, with heads whose rows can be copied in
-// pieces of 16 bytes and fit into shared memory.
+// hasFlash reports whether the kernel is for an attention: of floats of 16 or 32 bits, with heads whose rows can be
+// copied in pieces of 16 bytes and fit into shared memory.
 func (o Options) hasFlash(p *ir.Program, n *ir.Node) bool {
 	q, v := p.Type(n.Inputs[0]), p.Type(n.Inputs[2])
 	size, wide := q.Shape[3], v.Shape[3]
 	small := func(n int) bool { return n > 0 && n%8 == 0 && n <= 128 }
-	return o.Capability >= 80 && q.DType.Size() == 2 && small(size) && small(wide) && q.Shape.Size() > 0 && v.Shape.Size() > 0
+	return o.Capability >= 80 && q.DType.Size() <= 4 && small(size) && small(wide) && q.Shape.Size() > 0 && v.Shape.Size() > 0
 }
 
 func (s *scope) newFlash(n *ir.Node) *flash {
@@ -47,7 +47,11 @@ func (s *scope) newFlash(n *ir.Node) *flash {
 		gen: s.kernel(n), attrs: n.Attrs.(ir.AttentionAttrs), dtype: q.DType, unit: units[q.DType], q: n.Inputs[0], k: n.Inputs[1], v: n.Inputs[2],
 		warps: 4, batch: q.Shape[0], queries: q.Shape[1], heads: q.Shape[2], size: q.Shape[3], keys: v.Shape[1], wide: v.Shape[3],
 	}
-	f.pitchK, f.pitchV = padded(f.size)*2+16, padded(f.wide)*2+16
+	f.bytes, f.round = f.dtype.Size(), 32
+	if f.isFloat() {
+		f.round = 16
+	}
+	f.pitchK, f.pitchV = padded(f.size)*f.bytes+16, padded(f.wide)*f.bytes+16
 	return f
 }
 
@@ -58,17 +62,23 @@ func padded(n int) int { return (n + 15) &^ 15 }
 func (s *scope) attention(n *ir.Node) {
 	f := s.newFlash(n)
 	f.gen.k.Ampere = true
-	stage := flashKeys * (f.pitchK + f.pitchV)
-	f.locate(f.queries, max(2*stage, f.block()*f.pitchK))
-	query := f.loadQueries()
+	stage := f.round * (f.pitchK + f.pitchV)
+	var query [][]ptx.Operand
+	if own := f.block() * f.pitchK; f.isFloat() { // queries stay behind the stages
+		f.locate(f.queries, 2*stage+own)
+		f.rowsInto(f.q, f.queries, f.size, f.block(), f.pitchK, 2*stage)(f.first, f.mov(ptx.B32, ptx.Int32(0)))
+	} else {
+		f.locate(f.queries, max(2*stage, own))
+		query = f.loadQueries()
+	}
 	f.start()
 	limit := f.limit()
 	g, k := f.gen, f.gen.k
-	fillK := f.rowsInto(f.k, f.keys, f.size, flashKeys, f.pitchK, 0)
-	fillV := f.rowsInto(f.v, f.keys, f.wide, flashKeys, f.pitchV, flashKeys*f.pitchK)
+	fillK := f.rowsInto(f.k, f.keys, f.size, f.round, f.pitchK, 0)
+	fillV := f.rowsInto(f.v, f.keys, f.wide, f.round, f.pitchV, f.round*f.pitchK)
 	writing := g.mov(ptx.B32, ptx.Int32(0))
-	last := k.Op(ptx.B32, "add.s32", limit, ptx.Int32(flashKeys))
-	g.loop(ptx.Int32(0), last, flashKeys, func(at ptx.Operand) {
+	last := k.Op(ptx.B32, "add.s32", limit, ptx.Int32(int64(f.round)))
+	g.loop(ptx.Int32(0), last, f.round, func(at ptx.Operand) {
 		filled, empty := k.Label(), k.Label()
 		k.BranchIf(g.compare("ge", "u32", at, limit), filled)
 		fillK(at, writing)
@@ -77,8 +87,14 @@ func (s *scope) attention(n *ir.Node) {
 		k.Line("cp.async.commit_group")
 		k.To(writing, "sub.s32", g.mov(ptx.B32, ptx.Int32(int64(stage))), writing)
 		k.BranchIf(g.compare("eq", "s32", at, ptx.Int32(0)), empty)
-		scores := f.scores(query, writing)
-		f.hide(n.Inputs[3:], scores, k.Op(ptx.B32, "sub.s32", at, ptx.Int32(flashKeys)))
+		var scores [][]ptx.Operand
+		if f.isFloat() {
+			own := k.Op(ptx.B32, "add.s32", f.base, ptx.Int32(int64(2*stage)))
+			scores = f.dots(own, k.Op(ptx.B32, "add.s32", f.base, writing), f.pitchK, f.pitchK, f.size, f.round/8)
+		} else {
+			scores = f.scores(query, writing)
+		}
+		f.hide(n.Inputs[3:], scores, k.Op(ptx.B32, "sub.s32", at, ptx.Int32(int64(f.round))))
 		f.weigh(scores)
 		f.add(scores, writing)
 		k.Place(empty)
@@ -107,7 +123,12 @@ func (f *flash) launchFor(rows, overSize, overWide int) {
 // come first.
 func (f *flash) locate(rows, shared int) {
 	g := f.gen
-	f.base = g.shared(g.k.Shared(shared))
+	if f.isFloat() {
+		g.k.Dynamic = shared
+		f.base = g.k.DynamicBase()
+	} else {
+		f.base = g.shared(g.k.Shared(shared))
+	}
 	f.tid = g.k.Op(ptx.B32, "mov.u32", special("%tid.x"))
 	cta := g.mov(ptx.B32, special("%ctaid.x"))
 	tiles := (rows + f.block() - 1) / f.block()
@@ -136,15 +157,16 @@ func (f *flash) limit() ptx.Operand {
 func (f *flash) rowsInto(v ir.Value, length, size, rows, pitch, offset int) func(first, stage ptx.Operand) {
 	g, k := f.gen, f.gen.k
 	memory := g.pointer(v)
-	chunks := padded(size) / 8
+	each := chunkBytes / f.bytes
+	chunks := padded(size) / each
 	start := g.mov(ptx.B32, g.add(g.times(f.example, length*f.heads*size), g.times(f.head, size)))
 	type chunk struct{ there, row, from, to ptx.Operand }
 	var all []chunk
 	for e := 0; e*32*f.warps < rows*chunks; e++ {
 		id := g.mov(ptx.B32, g.add(f.tid, ptx.Int32(int64(e*32*f.warps))))
-		row, column := g.mov(ptx.B32, g.over(id, chunks)), g.times(g.mod(id, chunks), 8)
+		row, column := g.mov(ptx.B32, g.over(id, chunks)), g.times(g.mod(id, chunks), each)
 		c := chunk{row: row, from: g.add(start, column)}
-		c.to = g.mov(ptx.B32, g.add(g.add(g.times(row, pitch), g.times(column, 2)), g.add(f.base, ptx.Int32(int64(offset)))))
+		c.to = g.mov(ptx.B32, g.add(g.add(g.times(row, pitch), g.times(column, f.bytes)), g.add(f.base, ptx.Int32(int64(offset)))))
 		c.there = g.compare("lt", "u32", id, ptx.Int32(int64(rows*chunks)))
 		if size%16 != 0 {
 			c.row = g.pick(g.compare("lt", "u32", g.mov(ptx.B32, column), ptx.Int32(int64(size))), row, ptx.Int32(int64(length))) // none
@@ -163,7 +185,7 @@ func (f *flash) rowsInto(v ir.Value, length, size, rows, pitch, offset int) func
 			number := g.pick(valid, g.mov(ptx.B32, g.add(g.times(row, f.heads*size), c.from)), ptx.Int32(0))
 			bytes := g.pick(valid, ptx.Int32(chunkBytes), ptx.Int32(0))
 			to := k.Op(ptx.B32, "add.s32", c.to, stage)
-			k.Line("cp.async.cg.shared.global [%v+0], %v, %d, %v", to, g.element(memory, number, 2), chunkBytes, bytes)
+			k.Line("cp.async.cg.shared.global [%v+0], %v, %d, %v", to, g.element(memory, number, f.bytes), chunkBytes, bytes)
 			if skip != "" {
 				k.Place(skip)
 			}
@@ -213,10 +235,18 @@ func (f *flash) zeros(tiles int) [][]ptx.Operand {
 // start begins with no key seen.
 func (f *flash) start() {
 	f.out = f.zeros(padded(f.wide) / 8)
-	f.factor = ptx.Float32(float32(f.attrs.Scale * math.Log2E))
+	f.scale()
 	for range 2 { // rows of a lane
 		f.largest = append(f.largest, f.mov(ptx.F32, ptx.Float32(float32(math.Inf(-1)))))
 		f.sum = append(f.sum, f.mov(ptx.F32, ptx.Float32(0)))
+	}
+}
+
+// scale says what scores are multiplied by.
+func (f *flash) scale() {
+	f.factor = ptx.Float32(float32(f.attrs.Scale * math.Log2E))
+	if f.isFloat() {
+		f.factor = ptx.Float32(float32(f.attrs.Scale))
 	}
 }
 
@@ -226,9 +256,9 @@ func (f *flash) scores(query [][]ptx.Operand, stage ptx.Operand) [][]ptx.Operand
 	row := g.add(g.mod(f.lane, 8), g.times(g.over(f.lane, 16), 8))
 	own := g.add(g.times(row, f.pitchK), g.times(g.mod(g.over(f.lane, 8), 2), 16))
 	from := g.k.Op(ptx.B32, "add.s32", g.mov(ptx.B32, g.add(own, f.base)), stage)
-	scores := f.zeros(flashKeys / 8)
+	scores := f.zeros(f.round / 8)
 	for step, a := range query {
-		for pair := range flashKeys / 16 {
+		for pair := range f.round / 16 {
 			b := f.matrices("ldmatrix.sync.aligned.m8n8.x4.shared.b16", from, pair*16*f.pitchK+step*32)
 			f.multiply(scores[2*pair], a, b[:2])
 			f.multiply(scores[2*pair+1], a, b[2:])
@@ -302,12 +332,12 @@ func (f *flash) weigh(scores [][]ptx.Operand) {
 		}
 		most = f.across("max.f32", most)
 		safe := f.safe(most)
-		down := f.exp2(k.Op(ptx.F32, "sub.rn.f32", f.largest[r], safe))
+		down := f.power(k.Op(ptx.F32, "sub.rn.f32", f.largest[r], safe))
 		f.gen.assign(f.largest[r], most)
 		k.To(f.sum[r], "mul.rn.f32", f.sum[r], down)
 		for _, tile := range scores {
 			for e := 2 * r; e < 2*r+2; e++ {
-				f.gen.assign(tile[e], f.exp2(k.Op(ptx.F32, "sub.rn.f32", tile[e], safe)))
+				f.gen.assign(tile[e], f.power(k.Op(ptx.F32, "sub.rn.f32", tile[e], safe)))
 				k.To(f.sum[r], "add.rn.f32", f.sum[r], tile[e])
 			}
 		}
@@ -340,13 +370,18 @@ func (f *flash) exp2(x ptx.Operand) ptx.Operand {
 
 // add adds weights times values of a stage.
 func (f *flash) add(weights [][]ptx.Operand, stage ptx.Operand) {
-	f.weighted(f.out, weights, stage, f.pitchV, flashKeys*f.pitchK)
+	f.weighted(f.out, weights, stage, f.pitchV, f.round*f.pitchK)
 }
 
 // weighted adds weights times rows that lie at an offset in a stage. Two tiles of weights lie in registers as a tile of
 // the left operand does.
 func (f *flash) weighted(out, weights [][]ptx.Operand, stage ptx.Operand, pitch, offset int) {
 	g := f.gen
+	if f.isFloat() {
+		from := g.mov(ptx.B32, g.add(f.base, ptx.Int32(int64(offset))))
+		f.weightedFloat(out, weights, g.k.Op(ptx.B32, "add.s32", from, stage), pitch)
+		return
+	}
 	own := g.add(g.times(g.mod(f.lane, 16), pitch), g.times(g.over(f.lane, 16), 16))
 	from := g.k.Op(ptx.B32, "add.s32", g.mov(ptx.B32, g.add(own, g.add(f.base, ptx.Int32(int64(offset))))), stage)
 	for step := range len(weights) / 2 {
@@ -384,12 +419,16 @@ func (f *flash) finish(n *ir.Node) {
 				break
 			}
 			number := g.add(g.add(g.times(row, f.wide), f.column), ptx.Int32(int64(8*j)))
-			k.To(g.element(y, g.mov(ptx.B32, number), 2), "st.global.b32", f.pack(m.mul(tile[2*r], over), m.mul(tile[2*r+1], over)))
+			f.put(y, number, m.mul(tile[2*r], over), m.mul(tile[2*r+1], over))
 		}
 		k.BranchIf(g.compare("ne", "s32", g.mov(ptx.B32, f.column), ptx.Int32(0)), skip)
-		logarithm := m.fma(f.safe(f.largest[r]), m.num(math.Ln2), m.log(sum))
+		unit := math.Ln2 // of scores
+		if f.isFloat() {
+			unit = 1
+		}
+		logarithm := m.fma(f.safe(f.largest[r]), m.num(unit), m.log(sum))
 		number := g.add(g.times(g.add(g.times(f.example, f.heads), f.head), f.queries), query)
-		g.store(f.dtype, g.element(total, g.mov(ptx.B32, number), 2), logarithm)
+		g.store(f.dtype, g.element(total, g.mov(ptx.B32, number), f.bytes), logarithm)
 		k.Place(skip)
 	}
 }

@@ -143,8 +143,10 @@ func (f *flashGrad) statistics(query ptx.Operand) (total, delta ptx.Operand) {
 	g, k := f.gen, f.gen.k
 	query = k.Op(ptx.B32, "min.u32", query, ptx.Int32(int64(f.queries-1)))
 	at := g.add(g.times(g.add(g.times(f.example, f.heads), f.head), f.queries), query)
-	total = f.safe(g.load(f.dtype, g.element(g.pointer(f.total), g.mov(ptx.B32, at), 2)))
-	total = k.Op(ptx.F32, "mul.rn.f32", total, ptx.Float32(float32(math.Log2E)))
+	total = f.safe(g.load(f.dtype, g.element(g.pointer(f.total), g.mov(ptx.B32, at), f.bytes)))
+	if !f.isFloat() {
+		total = k.Op(ptx.F32, "mul.rn.f32", total, ptx.Float32(float32(math.Log2E)))
+	}
 	if f.deltas.IsZero() {
 		f.deltas = g.place(f.delta)
 	}
@@ -157,6 +159,10 @@ func (f *flashGrad) product(i int, stage ptx.Operand) [][]ptx.Operand {
 	const name = "ldmatrix.sync.aligned.m8n8.x4.shared.b16"
 	g := f.gen
 	own, other := f.own[i], f.other[i]
+	if f.isFloat() {
+		place := func(t flashTile) ptx.Operand { return g.mov(ptx.B32, g.add(f.base, ptx.Int32(int64(t.offset)))) }
+		return f.dots(place(own), g.k.Op(ptx.B32, "add.s32", place(other), stage), own.pitch, other.pitch, own.size, f.step/8)
+	}
 	row := g.add(g.times(f.warp, 16), g.mod(f.lane, 16))
 	mine := g.mov(ptx.B32, g.add(g.add(g.times(row, own.pitch), g.times(g.over(f.lane, 16), 16)), g.add(f.base, ptx.Int32(int64(own.offset)))))
 	line := g.add(g.mod(f.lane, 8), g.times(g.over(f.lane, 16), 8))
@@ -178,7 +184,7 @@ func (f *flashGrad) product(i int, stage ptx.Operand) [][]ptx.Operand {
 func (f *flashGrad) round(n *ir.Node, at, stage ptx.Operand) {
 	g, k := f.gen, f.gen.k
 	p := f.product(0, stage)
-	f.factor = ptx.Float32(float32(f.attrs.Scale * math.Log2E))
+	f.scale()
 	f.hide(n.Inputs[6:], p, at)
 	ds := f.product(1, stage)
 	for j, tile := range p {
@@ -194,7 +200,7 @@ func (f *flashGrad) round(n *ir.Node, at, stage ptx.Operand) {
 			if f.byKeys {
 				a, b = total[e%2], delta[e%2]
 			}
-			g.assign(tile[e], f.exp2(k.Op(ptx.F32, "sub.rn.f32", tile[e], a)))
+			g.assign(tile[e], f.power(k.Op(ptx.F32, "sub.rn.f32", tile[e], a)))
 			d := k.Op(ptx.F32, "sub.rn.f32", ds[j][e], b)
 			d = k.Op(ptx.F32, "mul.rn.f32", k.Op(ptx.F32, "mul.rn.f32", tile[e], d), ptx.Float32(float32(f.attrs.Scale)))
 			g.assign(ds[j][e], d)
@@ -223,7 +229,7 @@ func (f *flashGrad) store(n *ir.Node) {
 			for j, tile := range f.outs[i] {
 				if size := f.other[i].size; 8*j < size {
 					number := g.add(g.add(g.times(line, size), f.column), ptx.Int32(int64(8*j)))
-					k.To(g.element(to, g.mov(ptx.B32, number), 2), "st.global.b32", f.pack(tile[2*r], tile[2*r+1]))
+					f.put(to, number, tile[2*r], tile[2*r+1])
 				}
 			}
 			k.Place(skip)

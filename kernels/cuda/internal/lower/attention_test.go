@@ -33,8 +33,8 @@ func attention(t testing.TB, d ir.DType, steps, size int, masked, gradient bool)
 	return p
 }
 
-// Attention of 16-bit floats is one kernel that needs no memory for scores; other types, heads and devices get a
-// decomposition.
+// Attention of floats of 16 and 32 bits is one kernel that needs no memory for scores; other types, heads and devices
+// get a decomposition.
 func TestFlash(t *testing.T) {
 	for _, c := range []struct {
 		d          ir.DType
@@ -43,20 +43,19 @@ func TestFlash(t *testing.T) {
 		want       bool
 	}{
 		{ir.BFloat16, 80, 64, true}, {ir.Float16, 90, 128, true}, {ir.BFloat16, 80, 40, true},
-		{ir.BFloat16, 75, 64, false}, {ir.BFloat16, 80, 136, false}, {ir.BFloat16, 80, 33, false}, {ir.Float32, 80, 64, false},
+		{ir.Float32, 80, 64, true}, {ir.Float32, 90, 128, true}, {ir.Float32, 75, 64, false},
+		{ir.BFloat16, 75, 64, false}, {ir.BFloat16, 80, 136, false}, {ir.BFloat16, 80, 33, false}, {ir.Float64, 80, 64, false},
 	} {
 		plan, err := lower.Program(attention(t, c.d, 100, c.size, false, false), lower.Options{Capability: c.capability})
 		require.NoError(t, err)
-		assert.Equal(t, c.want, strings.Contains(plan.Text, "ex2.approx"), "%+v", c)
+		assert.Equal(t, c.want, plan.Launches == 1, "%+v", c)
 		if c.want {
 			assert.Equal(t, 1, plan.Launches, "%+v", c)
-			assert.LessOrEqual(t, plan.ArenaBytes, int64(8<<10), "%+v: the sums that nobody asked for", c)
+			assert.LessOrEqual(t, plan.ArenaBytes, int64(10<<10), "%+v: the sums that nobody asked for", c)
 		}
 		plan, err = lower.Program(attention(t, c.d, 100, c.size, false, true), lower.Options{Capability: c.capability})
 		require.NoError(t, err)
-		assert.Equal(t, c.want, strings.Contains(plan.Text, "ex2.approx"), "%+v", c)
-		if c.want {
-			assert.Equal(t, 3, plan.Launches, "%+v: Σ y∘dy, by queries, by keys", c)
-		}
+		assert.Equal(t, c.want, plan.Launches == 3, "%+v: Σ y∘dy, by queries, by keys", c)
+		assert.Equal(t, c.want && c.d.IsHalf(), strings.Contains(plan.Text, "ex2.approx"), "%+v", c)
 	}
 }

@@ -77,12 +77,25 @@ func TestAssemblerOfAttention(t *testing.T) {
 	for _, c := range []struct {
 		size, most int
 		gradient   bool
-	}{{40, 128, false}, {64, 128, false}, {128, 192, false}, {40, 192, true}, {64, 192, true}, {128, 255, true}} {
+		float      bool
+		tf32       bool
+	}{
+		{40, 128, false, false, false}, {64, 128, false, false, false}, {128, 192, false, false, false}, {40, 192, true, false, false}, {64, 192, true, false, false}, {128, 255, true, false, false},
+		{64, 128, false, true, false}, {128, 192, false, true, false}, {64, 192, true, true, false}, {128, 255, true, true, false},
+		{64, 128, false, true, true}, {128, 192, false, true, true}, {64, 192, true, true, true}, {128, 255, true, true, true},
+	} {
 		var kernels []string
-		for _, masked := range []bool{false, true} {
-			kernels = appendKernels(t, kernels, attention(t, ir.BFloat16, 1000, c.size, masked, c.gradient), lower.Options{Capability: 80})
+		d := ir.BFloat16
+		if c.float {
+			d = ir.Float32
 		}
-		for _, architecture := range architectures[1:] {
+		for _, masked := range []bool{false, true} {
+			kernels = appendKernels(t, kernels, attention(t, d, 1000, c.size, masked, c.gradient), lower.Options{Capability: 80, TF32: c.tf32})
+		}
+		for i, architecture := range architectures[1:] {
+			if c.float && i > 0 && (testing.Short() || c.size < 128) {
+				continue
+			}
 			inBatches(t, ptxas, architecture, ptx.HeaderAmpere, kernels, c.most)
 		}
 	}

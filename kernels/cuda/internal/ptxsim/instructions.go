@@ -2,6 +2,7 @@ package ptxsim
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/bits"
 
@@ -361,6 +362,15 @@ func comparisons(two func(string, func(a, b uint64) uint64)) {
 
 func memory() {
 	little := binary.LittleEndian
+	for _, n := range []int{2, 4} { // neighbours
+		instructions[fmt.Sprintf("ld.shared.v%d.f32", n)] = func(t *thread, in *instruction) {
+			if m := t.local(t.regs[in.list[n]]+uint64(in.offset), 4*n, false); m != nil {
+				for i := range n {
+					t.regs[in.list[i]] = uint64(little.Uint32(m[4*i:]))
+				}
+			}
+		}
+	}
 	for typ, size := range map[string]int{"u8": 1, "s8": 1, "u16": 2, "s16": 2, "u32": 4, "s32": 4, "b32": 4, "f32": 4, "u64": 8, "s64": 8, "b64": 8, "f64": 8} {
 		load := func(m []byte) uint64 {
 			switch size {
