@@ -201,7 +201,7 @@ var (
 )
 
 // onlyAMD64 are the functions that arm64 has no use for.
-var onlyAMD64 = []string{"chain", "chain64", "addLanes64", "largest64", "smallest64", "pairRows", "narrowRowsAddedF16", "narrowRowsAddedBF16", "strided2", "strided3", "strided4", "strided5", "strided6", "strided7", "strided8", "turns2", "turns3", "turns4", "reversed"}
+var onlyAMD64 = []string{"chain", "chain64", "addLanes64", "largest64", "smallest64", "pairRows", "narrowRowsAddedF16", "narrowRowsAddedBF16", "subtractRowsF16", "subtractRowsBF16", "strided2", "strided3", "strided4", "strided5", "strided6", "strided7", "strided8", "turns2", "turns3", "turns4", "reversed"}
 
 // tablesOfAMD64 are dispatches of which that is true.
 var tablesOfAMD64 = []string{"packed", "packedUnary", "widening"}

@@ -129,5 +129,35 @@ func (m machine) narrowRows() {
 			Countdown(rows, 1, "row")
 			End()
 		}
+		m.subtractRows("subtractRows"+f.name, f.round)
 	}
+}
+
+// subtractRows emits the loop that adds to rows of float32, to bytes apart, a factor times rows of x, from bytes apart,
+// that are rounded first.
+func (m machine) subtractRows(name string, round func(v Vector)) {
+	m.begin("", name, "dst, x, factor *float32, columns, rows, to, from uintptr", "")
+	dst, x := param("dst"), param("x")
+	rows, to, from := param("rows"), param("to"), param("from")
+	d, source, left := NewScalar(), NewScalar(), NewScalar()
+	factor := m.broadcast(param("factor"), 0)
+	Label("row")
+	Assign(source, x)
+	Assign(d, dst)
+	Reload(left, "columns")
+	Label("column")
+	v, w := m.vector(), m.vector()
+	Load(v, Memory{Base: source})
+	Load(w, Memory{Base: d})
+	PrefetchNear(Memory{Base: d}.Indexed(to, 1))
+	round(v)
+	AddProduct(w, factor, v)
+	Store(Memory{Base: d}, w)
+	Increase(source, Number(m.bytes()))
+	Increase(d, Number(m.bytes()))
+	Countdown(left, m.bytes()/4, "column")
+	Increase(dst, to)
+	Increase(x, from)
+	Countdown(rows, 1, "row")
+	End()
 }

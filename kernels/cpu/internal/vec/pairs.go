@@ -92,11 +92,12 @@ func (h Half) RoundAddRows(dst []uint16, x, y []float32, columns, rows, to, from
 }
 
 // SubtractRows rounds rows of x, from numbers apart, and subtracts rate times them from rows of dst, to numbers apart.
-// X is overwritten.
+// X may be overwritten.
 func (h Half) SubtractRows(dst, x []float32, rate float32, columns, rows, to, from int) {
-	var rounded [256]uint16
+	done := h.subtractRows(dst, x, rate, columns, rows, to, from)
+	var rounded [64]uint16
 	for r := range rows {
-		for c := 0; c < columns; c += len(rounded) {
+		for c := done; c < columns; c += len(rounded) {
 			n := min(len(rounded), columns-c)
 			part := x[r*from+c:][:n]
 			h.Narrow(rounded[:n], part)

@@ -68,3 +68,22 @@ func (h Half) roundAddRows(dst []uint16, x, y []float32, columns, rows, to, from
 	}
 	return whole
 }
+
+// subtractRows does the whole vectors of SubtractRows, and returns how many columns those are.
+func (h Half) subtractRows(dst, x []float32, rate float32, columns, rows, to, from int) int {
+	whole, wide, ok := wholeVectors(columns, rows)
+	if !ok {
+		return 0
+	}
+	_, _ = dst[(rows-1)*to+whole-1], x[(rows-1)*from+whole-1]
+	factor, most := -rate, max(callElements/whole, 1)
+	for i := 0; i < rows; i += most {
+		n := uintptr(min(most, rows-i))
+		if h == f16 {
+			callSubtractRowsF16(wide, &dst[i*to], &x[i*from], &factor, uintptr(whole), n, uintptr(4*to), uintptr(4*from))
+		} else {
+			callSubtractRowsBF16(wide, &dst[i*to], &x[i*from], &factor, uintptr(whole), n, uintptr(4*to), uintptr(4*from))
+		}
+	}
+	return whole
+}

@@ -16718,6 +16718,41 @@ column:
 	VZEROUPPER
 	RET
 
+// func subtractRowsF16AVX2(dst uintptr, x uintptr, factor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·subtractRowsF16AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+32(FP), DX
+	MOVQ         to+40(FP), BX
+	MOVQ         from+48(FP), SI
+	MOVQ         factor+16(FP), DI
+	VBROADCASTSS (DI), Y0
+
+row:
+	MOVQ CX, R8
+	MOVQ AX, DI
+	MOVQ columns+24(FP), R9
+
+column:
+	VMOVUPS     (R8), Y1
+	VMOVUPS     (DI), Y2
+	PREFETCHT0  (DI)(BX*1)
+	VCVTPS2PH   $0x00, Y1, X1
+	VCVTPH2PS   X1, Y1
+	VFMADD231PS Y1, Y0, Y2
+	VMOVUPS     Y2, (DI)
+	ADDQ        $0x00000020, R8
+	ADDQ        $0x00000020, DI
+	SUBQ        $0x00000008, R9
+	JNE         column
+	ADDQ        BX, AX
+	ADDQ        SI, CX
+	DECQ        DX
+	JNE         row
+	VZEROUPPER
+	RET
+
 // func narrowRowsBF16AVX2(dst uintptr, x uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
 // Requires: AVX, AVX2
 TEXT ·narrowRowsBF16AVX2(SB), NOSPLIT, $0-48
@@ -16808,6 +16843,47 @@ column:
 	ADDQ         SI, CX
 	DECQ         DX
 	JNE          row
+	VZEROUPPER
+	RET
+
+// func subtractRowsBF16AVX2(dst uintptr, x uintptr, factor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·subtractRowsBF16AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+32(FP), DX
+	MOVQ         to+40(FP), BX
+	MOVQ         from+48(FP), SI
+	MOVQ         factor+16(FP), DI
+	VBROADCASTSS (DI), Y0
+
+row:
+	MOVQ CX, R8
+	MOVQ AX, DI
+	MOVQ columns+24(FP), R9
+
+column:
+	VMOVUPS     (R8), Y1
+	VMOVUPS     (DI), Y2
+	PREFETCHT0  (DI)(BX*1)
+	VORPS       quietBit<>+0(SB), Y1, Y4
+	VCMPPS      $0x03, Y1, Y1, Y5
+	VPSLLD      $0x0f, Y1, Y3
+	VPSRLD      $0x1f, Y3, Y3
+	VPADDD      belowHalf<>+0(SB), Y1, Y1
+	VPADDD      Y3, Y1, Y1
+	VBLENDVPS   Y5, Y4, Y1, Y1
+	VPAND       upperHalf<>+0(SB), Y1, Y1
+	VFMADD231PS Y1, Y0, Y2
+	VMOVUPS     Y2, (DI)
+	ADDQ        $0x00000020, R8
+	ADDQ        $0x00000020, DI
+	SUBQ        $0x00000008, R9
+	JNE         column
+	ADDQ        BX, AX
+	ADDQ        SI, CX
+	DECQ        DX
+	JNE         row
 	VZEROUPPER
 	RET
 
@@ -37906,6 +37982,41 @@ column:
 	VZEROUPPER
 	RET
 
+// func subtractRowsF16AVX512(dst uintptr, x uintptr, factor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·subtractRowsF16AVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+32(FP), DX
+	MOVQ         to+40(FP), BX
+	MOVQ         from+48(FP), SI
+	MOVQ         factor+16(FP), DI
+	VBROADCASTSS (DI), Z0
+
+row:
+	MOVQ CX, R8
+	MOVQ AX, DI
+	MOVQ columns+24(FP), R9
+
+column:
+	VMOVUPS     (R8), Z1
+	VMOVUPS     (DI), Z2
+	PREFETCHT0  (DI)(BX*1)
+	VCVTPS2PH   $0x00, Z1, Y1
+	VCVTPH2PS   Y1, Z1
+	VFMADD231PS Z1, Z0, Z2
+	VMOVUPS     Z2, (DI)
+	ADDQ        $0x00000040, R8
+	ADDQ        $0x00000040, DI
+	SUBQ        $0x00000010, R9
+	JNE         column
+	ADDQ        BX, AX
+	ADDQ        SI, CX
+	DECQ        DX
+	JNE         row
+	VZEROUPPER
+	RET
+
 // func narrowRowsBF16AVX512(dst uintptr, x uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·narrowRowsBF16AVX512(SB), NOSPLIT, $0-48
@@ -37984,6 +38095,47 @@ column:
 	VPMOVDW     Z1, (DI)
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000020, DI
+	SUBQ        $0x00000010, R9
+	JNE         column
+	ADDQ        BX, AX
+	ADDQ        SI, CX
+	DECQ        DX
+	JNE         row
+	VZEROUPPER
+	RET
+
+// func subtractRowsBF16AVX512(dst uintptr, x uintptr, factor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·subtractRowsBF16AVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+32(FP), DX
+	MOVQ         to+40(FP), BX
+	MOVQ         from+48(FP), SI
+	MOVQ         factor+16(FP), DI
+	VBROADCASTSS (DI), Z0
+
+row:
+	MOVQ CX, R8
+	MOVQ AX, DI
+	MOVQ columns+24(FP), R9
+
+column:
+	VMOVUPS     (R8), Z1
+	VMOVUPS     (DI), Z2
+	PREFETCHT0  (DI)(BX*1)
+	VORPS.BCST  quietBit<>+0(SB), Z1, Z4
+	VCMPPS      $0x03, Z1, Z1, K1
+	VPSLLD      $0x0f, Z1, Z3
+	VPSRLD      $0x1f, Z3, Z3
+	VPADDD.BCST belowHalf<>+0(SB), Z1, Z1
+	VPADDD      Z3, Z1, Z1
+	VMOVUPS     Z4, K1, Z1
+	VPANDD.BCST upperHalf<>+0(SB), Z1, Z1
+	VFMADD231PS Z1, Z0, Z2
+	VMOVUPS     Z2, (DI)
+	ADDQ        $0x00000040, R8
+	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000010, R9
 	JNE         column
 	ADDQ        BX, AX

@@ -1009,6 +1009,15 @@ func callNarrowRowsAddedF16(wide bool, dst unsafe.Pointer, x, bias, floor *float
 }
 
 //go:noinline
+func callSubtractRowsF16(wide bool, dst, x, factor *float32, columns, rows, to, from uintptr) {
+	if wide {
+		subtractRowsF16AVX512(dst, x, factor, columns, rows, to, from)
+	} else {
+		subtractRowsF16AVX2(dst, x, factor, columns, rows, to, from)
+	}
+}
+
+//go:noinline
 func callNarrowRowsBF16(wide bool, dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr) {
 	if wide {
 		narrowRowsBF16AVX512(dst, x, columns, rows, to, from)
@@ -1023,6 +1032,15 @@ func callNarrowRowsAddedBF16(wide bool, dst unsafe.Pointer, x, bias, floor *floa
 		narrowRowsAddedBF16AVX512(dst, x, bias, floor, columns, rows, to, from)
 	} else {
 		narrowRowsAddedBF16AVX2(dst, x, bias, floor, columns, rows, to, from)
+	}
+}
+
+//go:noinline
+func callSubtractRowsBF16(wide bool, dst, x, factor *float32, columns, rows, to, from uintptr) {
+	if wide {
+		subtractRowsBF16AVX512(dst, x, factor, columns, rows, to, from)
+	} else {
+		subtractRowsBF16AVX2(dst, x, factor, columns, rows, to, from)
 	}
 }
 
@@ -2540,6 +2558,12 @@ func narrowRowsAddedF16AVX2(dst unsafe.Pointer, x, bias, floor *float32, columns
 func narrowRowsAddedF16AVX512(dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from uintptr)
 
 //go:noescape
+func subtractRowsF16AVX2(dst, x, factor *float32, columns, rows, to, from uintptr)
+
+//go:noescape
+func subtractRowsF16AVX512(dst, x, factor *float32, columns, rows, to, from uintptr)
+
+//go:noescape
 func narrowRowsBF16AVX2(dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr)
 
 //go:noescape
@@ -2550,6 +2574,12 @@ func narrowRowsAddedBF16AVX2(dst unsafe.Pointer, x, bias, floor *float32, column
 
 //go:noescape
 func narrowRowsAddedBF16AVX512(dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from uintptr)
+
+//go:noescape
+func subtractRowsBF16AVX2(dst, x, factor *float32, columns, rows, to, from uintptr)
+
+//go:noescape
+func subtractRowsBF16AVX512(dst, x, factor *float32, columns, rows, to, from uintptr)
 
 //go:noescape
 func maxPoolRowAVX2(dst, x0, x1 *float32, windows, length, size uintptr)
