@@ -40,7 +40,8 @@ type serverFit struct {
 	begun     int64       // updates before this call
 	resumedAt int64       // updates of this call by an earlier coordinator
 	pending   []pendingStep
-	watched   bool // by hooks of batches
+	watched   bool      // by hooks of batches
+	fetched   []float32 // memory for the values of a weight
 }
 
 // serverWeight is a weight of the model and its variable on the servers.
@@ -267,8 +268,9 @@ func (f *serverFit) updates(ctx context.Context) (int64, error) {
 // fetch brings the values of the weights here, and with slots also the state of the optimizer.
 func (f *serverFit) fetch(ctx context.Context, slots bool) error {
 	for _, w := range f.weights {
-		r := &parameters.Read{Variable: w.remote}
+		r := &parameters.Read{Variable: w.remote, Values: f.fetched}
 		err := f.job.Pull(ctx, r)
+		f.fetched = r.Values // for the next one
 		if err == nil {
 			err = setFloats(w.local, r.Values)
 		}
@@ -339,7 +341,5 @@ func floats(a kernels.Array) []float32 {
 }
 
 func setFloats(v *distribute.Variable, values []float32) error {
-	a := kernels.NewArray(v.Type())
-	copy(a.Data, bytesOfFloats(values))
-	return v.SetValue(a)
+	return v.SetValue(kernels.Array{Type: v.Type(), Data: bytesOfFloats(values)})
 }

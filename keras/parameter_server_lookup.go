@@ -25,6 +25,7 @@ type tableLookups struct {
 	found  []*distribute.Variable // table of each of its results
 
 	updates *serverUpdates // of the trace of a user-defined TrainStep; nil: there is none
+	whole   wholeTables
 }
 
 // lookupTable is one table, with the lookups of a step in the order of the trace.
@@ -220,6 +221,7 @@ func (l *tableLookups) begin(r *distribute.Replica, in []*ops.Tensor) (rest, row
 	r.SetLookup(func(v *distribute.Variable, ids *ops.Tensor) *ops.Tensor {
 		t := l.tables[v]
 		if t == nil {
+			l.whole.note(l.w.t, v)
 			return nil
 		}
 		if t.next >= len(places[t]) {

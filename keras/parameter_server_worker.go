@@ -227,6 +227,7 @@ func (w *serverWorker) sources(rows []*ops.Tensor) ops.Sources {
 
 // step is a closure: it fetches values, computes the gradients of a batch, and returns them as changes.
 func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (parameters.Outcome, error) {
+	arrival := w.arrivals.Add(1) // first, since all that follows may wait for the step that computes
 	var s serverStep
 	if err := gob.NewDecoder(bytes.NewReader(c.Argument)).Decode(&s); err != nil {
 		return parameters.Outcome{}, fmt.Errorf("the argument of a step: %w", err)
@@ -235,7 +236,6 @@ func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (paramet
 		return parameters.Outcome{}, err
 	}
 	watch := newStepWatch(w.t.c.callbacks)
-	arrival := w.arrivals.Add(1)
 	leave, err := w.takeTurn(ctx)
 	if err != nil {
 		return parameters.Outcome{}, err

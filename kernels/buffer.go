@@ -28,8 +28,9 @@ type Buffer interface {
 // copied.
 type Borrower interface {
 	Buffer
-	// Borrow makes the buffer use the given memory, which must be as long and must not change while a program runs; a
-	// program reads it and does not write it. nil, and Write, restore the buffer's own memory.
+	// Borrow makes the buffer use the given memory, which must be as long and must not change while a program runs. A
+	// program writes it only where it is told to replace the buffer's value. nil, and Write, restore the buffer's own
+	// memory.
 	Borrow(memory []byte) error
 }
 

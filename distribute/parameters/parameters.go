@@ -199,9 +199,9 @@ type Outcome struct {
 	// until [Job.Settle]. 0: none.
 	Round uint64
 	Part  int
-	// Next are reads of whole variables that the next closure of this worker begins with. They are filled with the values
-	// right after the changes, by the same message to each server: then Came is true when Release is called. In a round,
-	// where a server holds none of the changed variables, and where there are copies, they are not.
+	// Next are reads of whole variables that the next closure of this worker begins with. They are filled with the
+	// values right after the changes, by the same message to each server: then Came is true when Release is called. In
+	// a round, where a server holds none of the changed variables, and where there are copies, they are not.
 	Next []*Read
 	// Release is called when the changes have been sent, or given up: their memory may be used again. nil: nothing
 	// waits for that.

@@ -240,7 +240,7 @@ func (t *Table) gradient(u *Update) {
 }
 
 // leftBlock is how many numbers are updated, and copied while they lie in a cache.
-const leftBlock = 32 << 10
+const leftBlock = 4 << 10
 
 // leave updates all rows and copies them.
 func (t *Table) leave(u *Update, update func(from, to int, g []float32)) {

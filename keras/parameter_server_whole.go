@@ -1,0 +1,43 @@
+package keras
+
+import (
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/gokeras/gokeras/distribute"
+)
+
+// wholeTables are tables that are looked up and transferred as a whole all the same, in every step.
+type wholeTables struct {
+	mu    sync.Mutex
+	known map[*distribute.Variable]bool
+}
+
+// largeTable is the size in bytes from which users are told so.
+const largeTable = 1 << 20
+
+// note prints, once for each table, why that is so and what to do.
+func (t *wholeTables) note(run *trainer, v *distribute.Variable) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if v.Type().Bytes() < largeTable || t.known[v] {
+		return
+	}
+	if t.known == nil {
+		t.known = map[*distribute.Variable]bool{}
+	}
+	t.known[v] = true
+	m, out := run.m, run.c.output
+	if out == nil {
+		out = os.Stdout
+	}
+	why := "it is regularized, or its rows decide what else is looked up, or that happens within a loop or branch"
+	switch {
+	case m.compiled.trainStep != nil && m.compiled.config.CheckNumerics:
+		why = "CheckNumerics looks at all of it; leave it out, or train without a TrainStep of your own"
+	case m.compiled.trainStep != nil:
+		why = "TrainStep takes its gradient itself; call Minimize, which fetches and sends the rows of a batch alone"
+	}
+	_, _ = fmt.Fprintf(out, "Every step transfers the table %s, of %.1f MB, to the worker and its gradient to the parameter servers as a whole: %s.\n", v.Path(), float64(v.Type().Bytes())/1e6, why)
+}
