@@ -18,8 +18,10 @@ build: ## build all packages and the programs, static
 mnist: ## train the tutorial's convolutional network on handwritten digits, on two replicas
 	$(GO) run ./examples/mnist
 
+PACKAGES = ./...
+
 test: ## run all tests
-	$(GO) test $(TESTFLAGS) -timeout 30m ./kernels/cuda ./... # the package that takes longest begins first, so that none waits for it
+	$(GO) test $(TESTFLAGS) -timeout 30m $(PACKAGES)
 
 test-python: ## the tests that compare with Keras, h5py, TensorBoard and ONNX Runtime; downloads them into a cache folder
 	./internal/test-python.sh
@@ -86,7 +88,8 @@ platforms: ## compile everything for other platforms
 
 ci: ## what CI runs, in 15 minutes on two processors: make check and make test, and a selection of each of the suites below
 	$(MAKE) check SHORT=1
-	$(MAKE) test TESTFLAGS='$(TESTFLAGS) -vet=off -p 4' # make check has vetted the tests; many of them wait
+	# make check has vetted the tests, and many of them wait. The package that takes longest begins first; what the others print waits for it.
+	$(MAKE) test TESTFLAGS='$(TESTFLAGS) -vet=off -p 4' PACKAGES='./kernels/cuda ./...'
 	$(MAKE) bench-ops-copies
 	SHORT=1 ./internal/test-outside.sh
 	$(MAKE) test-paths SHORT=1
