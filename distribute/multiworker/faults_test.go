@@ -143,6 +143,16 @@ func (e *ending) describe(err error) {
 
 // left returns the stacks of goroutines of the group and of Fit.
 func left() string {
+	var out string
+	for end := time.Now().Add(2 * time.Second); ; time.Sleep(10 * time.Millisecond) { // gRPC's own end a little after a connection is closed
+		if out = running(); out == "" || time.Now().After(end) {
+			return out
+		}
+	}
+}
+
+// running lists goroutines of this library's jobs and of gRPC.
+func running() string {
 	stacks := make([]byte, 1<<20)
 	var out string
 	for _, s := range strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {

@@ -94,7 +94,7 @@ func optimizerUpdate[T block.Float](b *build) (update, error) {
 	if len(n.Inputs) > 3+results {
 		return update{w.N, begin, gatedUpdate(b, run)}, nil
 	}
-	if len(b.u.Nodes) > 1 && b.UnitOf[b.Def[n.Inputs[1]]] == b.u {
+	if def := b.Def[n.Inputs[1]]; len(b.u.Nodes) > 1 && def >= 0 && b.UnitOf[def] == b.u { // an input of the program has no node
 		return update{w.N, begin, widenedUpdate(b, &b.Operands[b.Node(n.Inputs[1]).Inputs[0]], run)}, nil
 	}
 	return update{w.N, begin, func(lo, hi int, _ *worker) { run(lo, hi, plan.Data[T](gradient)[lo:hi]) }}, nil
