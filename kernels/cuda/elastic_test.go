@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -48,6 +49,12 @@ const jobVariable = "GOKERAS_CUDA_TEST_JOB"
 func TestMain(m *testing.M) {
 	text := os.Getenv(jobVariable)
 	if text == "" {
+		flag.Parse()
+		if os.Getenv("SHORT") != "" { // as make ci asks of suites that it takes a part of
+			if err := flag.Set("test.short", "true"); err != nil {
+				panic(err)
+			}
+		}
 		os.Exit(m.Run())
 	}
 	var j gpuJob
