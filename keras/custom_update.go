@@ -28,12 +28,11 @@ func (s *Step) Minimize(optimizer optimizers.Optimizer, loss *ops.Tensor, variab
 	}
 	var gradients ops.Gradients
 	if rows := s.m.rowsOf(s.X); len(rows) > 0 && optimizer == s.m.compiled.optimizer {
-		all := s.m.compiled.checkGradients(s.Replica, variables, ops.NewTape(s).Gradients(loss, s.sources(variables, rows))).Values
+		all := s.m.compiled.checkGradients(s.Replica, variables, ops.NewTape(s).Gradients(loss, rowSources{variables, rows})).Values
 		gradients = ops.Gradients{Of: variables, Values: all[:len(variables)]}
 		s.addRows(all[len(variables):])
 	} else {
-		gradients = s.m.compiled.checkGradients(s.Replica, variables, ops.NewTape(s).Gradients(optimizer.ScaleLoss(s.Replica, loss), s.sources(variables, nil)))
-		gradients.Of = variables
+		gradients = s.m.compiled.checkGradients(s.Replica, variables, ops.NewTape(s).Gradients(optimizer.ScaleLoss(s.Replica, loss), variables))
 	}
 	var none []string
 	for i, g := range gradients.Values {
@@ -46,14 +45,6 @@ func (s *Step) Minimize(optimizer optimizers.Optimizer, loss *ops.Tensor, variab
 			strings.Join(none, ", "))
 	}
 	s.Apply(optimizer, gradients)
-}
-
-func (s *Step) sources(variables distribute.Variables, rows []*ops.Tensor) rowSources {
-	sources := rowSources{variables: variables, rows: rows}
-	if s.servers != nil {
-		sources.tables = s.servers.tables
-	}
-	return sources
 }
 
 // addRows adds gradients of the rows of dynamic embeddings.

@@ -175,33 +175,16 @@ func (m *Model) tableRule(l *layers.Embedding) (parameters.Rule, error) {
 type rowSources struct {
 	variables distribute.Variables
 	rows      []*ops.Tensor
-	tables    map[*distribute.Variable]*ops.Tensor // what stands for variables of which some rows alone are here
 }
 
 // Tensors implements [ops.Sources].
 func (s rowSources) Tensors(g *ops.Graph) []*ops.Tensor {
-	var out []*ops.Tensor
-	for _, v := range s.variables {
-		if rows := s.tables[v]; rows != nil {
-			out = append(out, rows)
-		} else {
-			out = append(out, distribute.ReplicaOf(g).Read(v))
-		}
-	}
-	return append(out, s.rows...)
+	return append(s.variables.Tensors(g), s.rows...)
 }
 
 // EarlierTensors are the values of the variables before they were assigned; see [distribute.Variables.EarlierTensors].
 func (s rowSources) EarlierTensors(g *ops.Graph) [][]*ops.Tensor {
-	var out [][]*ops.Tensor
-	for _, v := range s.variables {
-		var earlier []*ops.Tensor
-		if s.tables[v] == nil {
-			earlier = distribute.Variables{v}.EarlierTensors(g)[0]
-		}
-		out = append(out, earlier)
-	}
-	return out
+	return s.variables.EarlierTensors(g)
 }
 
 // rowsOf picks the rows among the inputs of the program.

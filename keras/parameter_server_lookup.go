@@ -41,9 +41,6 @@ func (w *serverWorker) findLookups() (*tableLookups, error) {
 	m := w.t.m
 	l := &tableLookups{w: w, tables: map[*distribute.Variable]*lookupTable{}}
 	own := m.compiled.trainStep != nil
-	if own && m.compiled.config.CheckNumerics { // which would look at what is computed of no rows
-		return l, nil
-	}
 	candidates := map[*distribute.Variable]*serverWeight{}
 	for _, one := range w.weights {
 		if one.trained && len(one.local.Type().Shape) == 2 && one.local.Spec().Regularizer == nil {
@@ -51,21 +48,25 @@ func (w *serverWorker) findLookups() (*tableLookups, error) {
 		}
 	}
 	for len(candidates) > 0 {
-		probe := &lookupProbe{l: l, candidates: candidates}
-		fn := distribute.NewFunction(m.strategy, "look-ups", probe.record)
-		inst, err := w.load(fn, nil)
-		if err == nil {
-			fn.Release(inst)
+		probe := &lookupProbe{l: l, candidates: candidates, rows: 2}
+		err := probe.run()
+		var dense []*distribute.Variable
+		if err == nil && own {
+			dense, err = probe.denseGradients()
 		}
-		fn.Close()
-		if err != nil && own { // such as one that takes gradients of weights itself: it needs the whole of them
+		if err != nil && own { // such as one that computes with gradients and what has the shape of the weights
 			return l, nil
 		}
 		if err != nil {
 			return nil, err
 		}
 		if probe.deciding != nil { // then others are looked up
-			delete(candidates, probe.deciding)
+			dense = append(dense, probe.deciding)
+		}
+		if len(dense) > 0 {
+			for _, v := range dense {
+				delete(candidates, v)
+			}
 			continue
 		}
 		for _, v := range l.found {
@@ -77,7 +78,7 @@ func (w *serverWorker) findLookups() (*tableLookups, error) {
 			}
 		}
 		if len(l.order) > 0 {
-			l.ids = distribute.NewFunction(m.strategy, "look-ups", (&lookupProbe{l: l, candidates: candidates}).record)
+			l.ids = distribute.NewFunction(m.strategy, "look-ups", (&lookupProbe{l: l, candidates: candidates, rows: 1}).record)
 		}
 		break
 	}
@@ -88,9 +89,23 @@ func (w *serverWorker) findLookups() (*tableLookups, error) {
 type lookupProbe struct {
 	l          *tableLookups
 	candidates map[*distribute.Variable]*serverWeight
+	rows       int // of each table
 
+	program  *ir.Program
+	updates  *serverUpdates
 	read     map[*distribute.Variable]bool
 	deciding *distribute.Variable // a table on whose rows it depends what is looked up; nil: none
+}
+
+// run traces the model for the current batch.
+func (p *lookupProbe) run() error {
+	fn := distribute.NewFunction(p.l.w.t.m.strategy, "look-ups", p.record)
+	defer fn.Close()
+	types, err := p.l.w.types(nil)
+	if err == nil {
+		_, err = fn.Program([][]ir.Type{types}, []int{p.l.w.t.parts.rows()})
+	}
+	return err
 }
 
 // record returns what is looked up. It is that of training, where layers may hide words or normalize by the batch; what
@@ -107,11 +122,12 @@ func (p *lookupProbe) record(r *distribute.Replica, in []*ops.Tensor) []*ops.Ten
 		p.l.found, ids = append(p.l.found, v), append(ids, ops.Cast(x, ir.Int64))
 		one := updates.tables[v]
 		if one == nil {
-			one = ops.Zeros(r, ir.Float32, 1, v.Type().Shape[1])
+			one = ops.Zeros(r, ir.Float32, p.rows, v.Type().Shape[1])
 			rows[one.Value()], updates.tables[v] = v, one
 		}
 		return ops.Embedding(one, ops.Zeros(r, ir.Int32, x.Shape()...))
 	})
+	r.SetRows(func(v *distribute.Variable) *ops.Tensor { return updates.tables[v] })
 	x, rest := in[:m.compiled.inputs], in[m.compiled.inputs:]
 	if step := m.compiled.trainStep; step != nil {
 		y, weights := rest[:m.compiled.targets], rest[m.compiled.targets:]
@@ -121,6 +137,7 @@ func (p *lookupProbe) record(r *distribute.Replica, in []*ops.Tensor) []*ops.Ten
 		m.outputs(m.context(r, true), x)
 	}
 	r.DropAssignments()
+	p.program, p.updates = r.Graph().Program(), updates
 	for _, v := range r.Variables() {
 		p.read[v] = true
 	}
@@ -148,8 +165,8 @@ type extra struct {
 	lent  bool // data may stand for the input until the step has run
 }
 
-// load takes an instance of a function for the current batch and fills in its inputs. The caller releases it.
-func (w *serverWorker) load(fn *distribute.Function, extras []extra) (*distribute.Instance, error) {
+// types are those of the inputs for the current batch.
+func (w *serverWorker) types(extras []extra) ([]ir.Type, error) {
 	p := &w.t.parts
 	var types []ir.Type
 	for i := range p.len() {
@@ -164,6 +181,16 @@ func (w *serverWorker) load(fn *distribute.Function, extras []extra) (*distribut
 	}
 	for _, e := range extras {
 		types = append(types, e.types)
+	}
+	return types, nil
+}
+
+// load takes an instance of a function for the current batch and fills in its inputs. The caller releases it.
+func (w *serverWorker) load(fn *distribute.Function, extras []extra) (*distribute.Instance, error) {
+	p := &w.t.parts
+	types, err := w.types(extras)
+	if err != nil {
+		return nil, err
 	}
 	inst, err := fn.Acquire([][]ir.Type{types}, []int{p.rows()})
 	if err != nil {
@@ -233,6 +260,7 @@ func (l *tableLookups) begin(r *distribute.Replica, in []*ops.Tensor) (rest, row
 		}
 		return ops.Embedding(table[t], places[t][t.next-1])
 	})
+	r.SetRows(func(v *distribute.Variable) *ops.Tensor { return table[l.tables[v]] })
 	return rest, rows
 }
 

@@ -125,24 +125,28 @@ func (l *rounded) Forward(_ *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.Cast(ops.Clip(ops.Round(ops.AddScalar(ops.MultiplyScalar(in[0], 2), 5)), 0, 10), ir.Int32)}
 }
 
-// TestParameterServerRowsAlone: Fit, and a step of the user's that minimizes, fetch the rows that a batch looks up; one
-// that takes gradients of the whole table itself fetches the whole, and trains all the same.
+// TestParameterServerRowsAlone: Fit fetches the rows that a batch looks up, and so does a step of the user's that
+// minimizes, with CheckNumerics too, or takes gradients and scales and clips them. One that needs the gradient of the
+// whole table fetches the whole, and trains all the same.
 func TestParameterServerRowsAlone(t *testing.T) {
 	const all, steps, epochs = 20_000, 6, 3
-	whole := func(s *keras.Step) keras.StepLogs {
-		y := s.Model().Call(s.Training(), s.X[0])
-		gradients := ops.NewTape(s).Gradients(s.ComputeLoss(y), s.Model().TrainableVariables())
-		gradients.Values[0] = ops.MultiplyScalar(gradients.Values[0], 1)
-		s.Apply(s.Optimizer(), gradients)
-		return s.ComputeMetrics(y)
+	taking := func(change func(s *keras.Step, g *ops.Tensor) *ops.Tensor) keras.StepFunc {
+		return func(s *keras.Step) keras.StepLogs {
+			y := s.Model().Call(s.Training(), s.X[0])
+			gradients := ops.NewTape(s).Gradients(s.ComputeLoss(y), s.Model().TrainableVariables())
+			gradients.Values[0] = change(s, gradients.Values[0])
+			s.Apply(s.Optimizer(), gradients)
+			return s.ComputeMetrics(y)
+		}
 	}
-	fit := func(ctx context.Context, s distribute.Strategy, step keras.StepFunc) ([][]float64, error) {
-		m, err := keras.NewSequential([]layers.Layer{&layers.Embedding{InputDim: all, OutputDim: 2}, &layers.Flatten{}, &layers.Dense{Units: 1}}, keras.InputShape(2), keras.Seed(3), distribute.Scope(s))
+	norm := func(g *ops.Tensor) *ops.Tensor { return ops.Sqrt(ops.Sum(ops.Square(g))) }
+	fit := func(ctx context.Context, s distribute.Strategy, step keras.StepFunc, check bool) ([][]float64, error) {
+		m, err := keras.NewSequential([]layers.Layer{&layers.Embedding{InputDim: all, OutputDim: 2}, &positive{}, &layers.Flatten{}, &layers.Dense{Units: 1}}, keras.InputShape(2), keras.Seed(3), distribute.Scope(s))
 		if err != nil {
 			return nil, err
 		}
 		clip := optimizers.Options{GlobalClipNorm: pointer(0.3)}
-		if err := m.Compile(keras.CompileConfig{Optimizer: &optimizers.SGD{LearningRate: 0.1, Momentum: 0.5, Options: clip}, Loss: "mse", TrainStep: step}); err != nil {
+		if err := m.Compile(keras.CompileConfig{Optimizer: &optimizers.SGD{LearningRate: 0.1, Momentum: 0.5, Options: clip}, Loss: "mse", TrainStep: step, CheckNumerics: check}); err != nil {
 			return nil, err
 		}
 		_, err = m.Fit(ctx, serverData(), keras.BatchSize(16), keras.StepsPerEpoch(steps), keras.Epochs(epochs), keras.Shuffle(false))
@@ -150,10 +154,41 @@ func TestParameterServerRowsAlone(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		step  keras.StepFunc
-		alone bool
-	}{"Fit": {nil, true}, "minimize": {minimizing, true}, "gradients": {whole, false}} {
+		check bool
+		whole bool
+	}{
+		"Fit":               {},
+		"Fit checked":       {check: true},
+		"minimized":         {step: minimizing},
+		"minimized checked": {step: minimizing, check: true},
+		"taken":             {step: taking(func(_ *keras.Step, g *ops.Tensor) *ops.Tensor { return g })},
+		"taken checked":     {step: taking(func(_ *keras.Step, g *ops.Tensor) *ops.Tensor { return ops.CheckNumerics(g, "it") }), check: true},
+		"scaled":            {step: taking(func(_ *keras.Step, g *ops.Tensor) *ops.Tensor { return ops.MultiplyScalar(g, 3) })},
+		"scaled by columns": {step: taking(func(s *keras.Step, g *ops.Tensor) *ops.Tensor {
+			return ops.Multiply(g, ops.Constant(s, ir.Float32, ir.Shape{2}, []float64{2, 3}))
+		})},
+		"clipped":    {step: taking(func(_ *keras.Step, g *ops.Tensor) *ops.Tensor { return ops.Clip(g, -0.01, 0.02) })},
+		"normalized": {step: taking(func(_ *keras.Step, g *ops.Tensor) *ops.Tensor { return ops.Divide(g, ops.AddScalar(norm(g), 1)) })},
+		"clipped by norm": {step: taking(func(_ *keras.Step, g *ops.Tensor) *ops.Tensor {
+			n := norm(g)
+			return ops.Where(ops.CompareScalar(ir.Gt, n, 0.1), ops.Multiply(g, ops.Divide(ops.Scalar(n, 0.1), n)), g)
+		})},
+		"and its signs": {step: taking(func(_ *keras.Step, g *ops.Tensor) *ops.Tensor {
+			return ops.Subtract(g, ops.MultiplyScalar(ops.Sign(g), 0.001))
+		})},
+		"its mean":       {step: taking(func(_ *keras.Step, g *ops.Tensor) *ops.Tensor { return ops.Multiply(g, ops.Mean(ops.Abs(g))) }), whole: true},
+		"its size":       {step: taking(func(_ *keras.Step, g *ops.Tensor) *ops.Tensor { return ops.DivideScalar(g, float64(g.Dim(0))) }), whole: true},
+		"its largest":    {step: taking(func(_ *keras.Step, g *ops.Tensor) *ops.Tensor { return ops.Multiply(g, ops.Max(g)) }), whole: true},
+		"shifted":        {step: taking(func(_ *keras.Step, g *ops.Tensor) *ops.Tensor { return ops.AddScalar(g, 0.1) }), whole: true},
+		"clipped beside": {step: taking(func(_ *keras.Step, g *ops.Tensor) *ops.Tensor { return ops.Clip(g, 0.01, 0.02) }), whole: true},
+		"reversed":       {step: taking(func(_ *keras.Step, g *ops.Tensor) *ops.Tensor { return ops.Flip(g, 0) }), whole: true},
+		"with the table": {step: taking(func(s *keras.Step, g *ops.Tensor) *ops.Tensor {
+			return ops.Add(g, ops.MultiplyScalar(s.Read(s.Model().TrainableVariables()[0]), 0.1))
+		}), whole: true},
+		"another one": {step: taking(func(s *keras.Step, g *ops.Tensor) *ops.Tensor { return ops.OnesLike(g) }), whole: true},
+	} {
 		t.Run(name, func(t *testing.T) {
-			want, err := fit(t.Context(), distribute.Default(), c.step)
+			want, err := fit(t.Context(), distribute.Default(), c.step, c.check)
 			require.NoError(t, err)
 			spec := clustertest.Jobs(t, map[string]int{"worker": 1, "ps": 1})
 			options := func(task *cluster.Task) parameterserver.Options {
@@ -166,7 +201,7 @@ func TestParameterServerRowsAlone(t *testing.T) {
 			ends := make(chan error, 2)
 			go func() { ends <- server.Serve(t.Context()) }()
 			program := func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
-				got, err := fit(ctx, s, c.step)
+				got, err := fit(ctx, s, c.step, c.check)
 				for i := range got {
 					if s.IsCoordinator() {
 						require.InDeltaSlice(t, want[i], got[i], 2e-5)
@@ -179,12 +214,23 @@ func TestParameterServerRowsAlone(t *testing.T) {
 			}()
 			require.NoError(t, parameterserver.RunStrategy(t.Context(), options(nil), program))
 			require.NoError(t, errors.Join(<-ends, <-ends))
-			fetched := float64(server.Stats().RowsRead) / all
-			if c.alone {
-				require.Less(t, fetched, 2*epochs+2.5, "after each epoch, and at the beginning and the end, all rows")
-			} else {
+			stats := server.Stats()
+			fetched, sent := float64(stats.RowsRead)/all, float64(stats.BytesWritten)/(4*2*all)
+			if c.whole {
 				require.Greater(t, fetched, float64(epochs*steps))
+				require.Greater(t, sent, float64(epochs*steps))
+			} else {
+				require.Less(t, fetched, 2*epochs+2.5, "after each epoch, and at the beginning and the end, all rows")
+				require.Less(t, sent, 1.1, "once, when the table is made")
 			}
 		})
 	}
+}
+
+// positive makes numbers of rows that those of no row, zeros, would not give.
+type positive struct{ layers.Base }
+
+func (l *positive) Forward(_ *layers.Context, in []*ops.Tensor) []*ops.Tensor {
+	x := in[0]
+	return []*ops.Tensor{ops.Multiply(x, ops.Divide(x, x))}
 }

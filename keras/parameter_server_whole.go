@@ -33,11 +33,8 @@ func (t *wholeTables) note(run *trainer, v *distribute.Variable) {
 		out = os.Stdout
 	}
 	why := "it is regularized, or its rows decide what else is looked up, or that happens within a loop or branch"
-	switch {
-	case m.compiled.trainStep != nil && m.compiled.config.CheckNumerics:
-		why = "CheckNumerics looks at all of it; leave it out, or train without a TrainStep of your own"
-	case m.compiled.trainStep != nil:
-		why = "TrainStep takes its gradient itself; call Minimize, which fetches and sends the rows of a batch alone"
+	if m.compiled.trainStep != nil {
+		why = "TrainStep reads it, or does with its gradient what takes more than the rows of the batch; scale and clip gradients alone, or call Minimize. Otherwise " + why
 	}
 	_, _ = fmt.Fprintf(out, "Every step transfers the table %s, of %.1f MB, to the worker and its gradient to the parameter servers as a whole: %s.\n", v.Path(), float64(v.Type().Bytes())/1e6, why)
 }

@@ -83,7 +83,7 @@ func (m *Model) trainStep(r *distribute.Replica, x, y, w []*ops.Tensor) []*ops.T
 	}
 	rows := m.rowsOf(x)
 	if len(rows) > 0 {
-		grads := c.checkGradients(r, c.trainable, ops.NewTape(r).Gradients(total, rowSources{c.trainable, rows, nil}))
+		grads := c.checkGradients(r, c.trainable, ops.NewTape(r).Gradients(total, rowSources{c.trainable, rows}))
 		if n := len(c.trainable); n > 0 {
 			c.optimizer.Apply(r, ops.Gradients{Of: c.trainable, Values: grads.Values[:n]})
 		}

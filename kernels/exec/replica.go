@@ -34,6 +34,7 @@ type Replica struct {
 	result  any          // structure of the results of a NestFunction
 
 	lookup func(table *Variable, ids *ops.Tensor) *ops.Tensor // answers Lookup; nil: nobody does
+	rows   func(table *Variable) *ops.Tensor                  // what gradients of tables are taken of; nil: of the tables
 }
 
 // tracedVariable is a variable inside one trace: the input it came in as and the value it has by now.

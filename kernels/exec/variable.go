@@ -446,12 +446,15 @@ func (v *Variable) Free() {
 // Variables is an ordered set of variables; it serves as the sources of gradients.
 type Variables []*Variable
 
-// Tensors returns the tensors that stand for the variables in the trace of g.
+// Tensors returns the tensors that stand for the variables in the trace of g: of a table on parameter servers the rows
+// that are here, where the step needs no others.
 func (vs Variables) Tensors(g *ops.Graph) []*ops.Tensor {
 	r := ReplicaOf(g)
 	out := make([]*ops.Tensor, len(vs))
 	for i, v := range vs {
-		out[i] = r.Read(v)
+		if out[i] = r.rowsOf(v); out[i] == nil {
+			out[i] = r.Read(v)
+		}
 	}
 	return out
 }
@@ -461,7 +464,9 @@ func (vs Variables) EarlierTensors(g *ops.Graph) [][]*ops.Tensor {
 	r := ReplicaOf(g)
 	out := make([][]*ops.Tensor, len(vs))
 	for i, v := range vs {
-		out[i] = r.entry(v).earlier
+		if r.rowsOf(v) == nil {
+			out[i] = r.entry(v).earlier
+		}
 	}
 	return out
 }
