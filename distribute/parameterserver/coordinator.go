@@ -35,14 +35,15 @@ type coordinator struct {
 	round    uint64 // that was settled last
 	d        *protocol.Dispatcher
 	pending  map[uint64]*pending
-	devices  map[int]int // of each worker
+	devices  map[int]int  // of each worker
+	told     map[int]bool // workers that know that the job is over
 	fatal    error
 	workless time.Time // since when there is no worker; zero: there is one
 }
 
 func newCoordinator(ctx context.Context, s *settings, c *client) (*coordinator, error) {
 	life, end := context.WithCancel(context.Background())
-	co := &coordinator{s: s, client: c, over: make(chan struct{}), pending: map[uint64]*pending{}, devices: map[int]int{}, ctx: life, cancel: end}
+	co := &coordinator{s: s, client: c, over: make(chan struct{}), pending: map[uint64]*pending{}, devices: map[int]int{}, told: map[int]bool{}, ctx: life, cancel: end}
 	if err := co.begin(ctx); err != nil {
 		end()
 		co.wait.Wait()
@@ -339,7 +340,11 @@ func (c *coordinator) feed(ctx context.Context, stream grpc.ClientStream, w prot
 		case <-ctx.Done():
 			return
 		case <-c.over:
-			_ = stream.SendMsg(&message{[]byte{overMessage}}) // if it does not come, the worker learns from its supervisor
+			if stream.SendMsg(&message{[]byte{overMessage}}) == nil {
+				c.mu.Lock()
+				c.told[w.Task] = true
+				c.mu.Unlock()
+			}
 			return
 		}
 	}
@@ -447,6 +452,7 @@ func (c *coordinator) close() error {
 	defer cancel()
 	var w protocol.Writer
 	w.Uint(c.term)
+	w.Uint(uint64(c.linger()))
 	if c.client.routes != nil {
 		return c.client.each(c.client.all(), func(server int) error {
 			_, _ = c.client.links[server].invoke(c.s.introduce(ctx), "Stop", w.B) // who does not answer is lost, and belongs to nobody

@@ -204,7 +204,7 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 			return nil, ctx.Err()
 		}
 		switch status.Code(err) {
-		case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
+		case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, ended:
 		case codes.Aborted:
 			if l.routes == nil {
 				return nil, fmt.Errorf("parameterserver: %v at %s: %s", l.member.Task, l.member.Address, status.Convert(err).Message())
@@ -212,7 +212,7 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 		default:
 			return nil, fmt.Errorf("parameterserver: %v at %s: %s", l.member.Task, l.member.Address, status.Convert(err).Message())
 		}
-		if l.s.over() {
+		if l.ended(err) {
 			return nil, parameters.ErrOver
 		}
 		silent := time.Since(began)

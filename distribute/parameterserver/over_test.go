@@ -2,6 +2,8 @@ package parameterserver_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -47,4 +49,56 @@ func TestWorkerAfterTheEnd(t *testing.T) {
 		return err
 	}))
 	require.Less(t, time.Since(began), 5*time.Second)
+}
+
+// TestWorkerAfterTheServersWereTold: where some worker was not told of the end, servers tell those who come, whether
+// they look for variables or wait for a coordinator, with one copy of everything and with two. Otherwise they end at
+// once.
+func TestWorkerAfterTheServersWereTold(t *testing.T) {
+	for name, replicas := range map[string]int{"one copy": 1, "two copies": 2} {
+		for _, absent := range []int{0, 1} {
+			t.Run(fmt.Sprint(name, ", ", absent, " absent"), func(t *testing.T) {
+				t.Parallel()
+				spec := clustertest.Jobs(t, map[string]int{"worker": 1 + absent, "ps": 2})
+				run := func(task *cluster.Task, program func(ctx context.Context, j parameters.Job) error) error {
+					o := parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec, Task: task}, Replicas: replicas, Deadline: 500 * time.Millisecond, ServerTimeout: 20 * time.Second, JoinTimeout: 20 * time.Second}
+					return parameterserver.Run(t.Context(), o, program)
+				}
+				ends := make(chan error, 3)
+				for i := range 2 {
+					go func() { ends <- run(&cluster.Task{Type: "ps", Index: i}, nil) }()
+				}
+				answers := func(ctx context.Context, j parameters.Job) error {
+					j.Register("f", func(context.Context, *parameters.Closure) (parameters.Outcome, error) { return parameters.Outcome{}, nil })
+					return j.Over(ctx)
+				}
+				waits := func(ctx context.Context, j parameters.Job) error { return j.Over(ctx) }
+				go func() { ends <- run(&cluster.Task{Type: "worker"}, answers) }()
+				require.NoError(t, run(nil, func(ctx context.Context, j parameters.Job) error {
+					p, err := j.Schedule(ctx, "f", nil, -1)
+					if err != nil {
+						return err
+					}
+					_, err = p.Fetch(ctx)
+					return err
+				}))
+				began := time.Now()
+				if absent > 0 {
+					finds := func(ctx context.Context, j parameters.Job) error {
+						_, err := j.Find(ctx, "v")
+						require.ErrorIs(t, err, parameters.ErrOver)
+						return err
+					}
+					for _, program := range []func(ctx context.Context, j parameters.Job) error{finds, waits} {
+						require.NoError(t, run(&cluster.Task{Type: "worker", Index: 1}, program))
+					}
+					require.Less(t, time.Since(began), 3*time.Second)
+				}
+				require.NoError(t, errors.Join(<-ends, <-ends, <-ends))
+				if absent == 0 {
+					require.Less(t, time.Since(began), 1900*time.Millisecond)
+				}
+			})
+		}
+	}
 }

@@ -27,6 +27,8 @@ type Server struct {
 	stopped  chan struct{} // closed when the coordinator says that the job is over
 	stop     sync.Once
 	methods  map[string]method
+	// lingering is how long, as a time.Duration, workers are told so after that.
+	lingering atomic.Int64
 
 	// With two copies of everything; see copied.
 	root      *Server // that owns the port; nil: this one
@@ -103,6 +105,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	select {
 	case <-s.stopped:
 		time.Sleep(20 * time.Millisecond) // the answer to the call that ended it is on its way
+		s.farewell(ctx)
 	case <-ctx.Done():
 		err = ctx.Err()
 	case err = <-done:
@@ -146,6 +149,9 @@ func (s *Server) handler(method string) grpc.MethodHandler {
 		}
 		var in message
 		if err := decode(&in); err != nil {
+			return nil, err
+		}
+		if err := s.goesOn(); err != nil && method != "Stop" {
 			return nil, err
 		}
 		one, err := s.copyFor(ctx, method)
@@ -193,6 +199,9 @@ func (s *Server) answer(handle method, c *connection, w *protocol.Writer, reques
 // shared answers a request that lies in a lane.
 func (s *Server) shared(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 	if err := s.settings.recognize(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.goesOn(); err != nil {
 		return nil, err
 	}
 	var in message
@@ -385,7 +394,7 @@ func (s *Server) note(w *protocol.Writer, b []byte) error {
 // end is the coordinator that says that the job is over.
 func (s *Server) end(_ *protocol.Writer, b []byte) error {
 	r := protocol.NewReader(b)
-	term := r.Uint()
+	term, linger := r.Uint(), r.Uint()
 	if err := r.End(); err != nil {
 		return err
 	}
@@ -394,6 +403,9 @@ func (s *Server) end(_ *protocol.Writer, b []byte) error {
 	if term != s.term() {
 		return fmt.Errorf("%w: the coordinator has term %d, received %d", protocol.ErrStale, s.term(), term)
 	}
-	s.stop.Do(func() { close(s.stopped) })
+	s.stop.Do(func() {
+		s.lingering.Store(int64(min(linger, uint64(time.Hour))))
+		close(s.stopped)
+	})
 	return nil
 }

@@ -70,6 +70,7 @@ func (w *worker) register(name string, f parameters.Function) {
 }
 
 func (w *worker) waitOver(ctx context.Context) error {
+	var asked time.Time
 	for {
 		w.mu.Lock()
 		alone := w.alone
@@ -79,6 +80,12 @@ func (w *worker) waitOver(ctx context.Context) error {
 		if !alone.IsZero() {
 			if w.s.over() {
 				return nil
+			}
+			if time.Since(asked) > askEvery {
+				if w.client.heardEnd(ctx) {
+					return nil
+				}
+				asked = time.Now()
 			}
 			timeout, look = time.After(max(w.s.JoinTimeout-time.Since(alone), 0)), time.After(overEvery)
 		}
@@ -97,6 +104,9 @@ func (w *worker) waitOver(ctx context.Context) error {
 
 // overEvery is how often a worker without a coordinator looks whether the job is over.
 const overEvery = 200 * time.Millisecond
+
+// askEvery is how often it asks the servers.
+const askEvery = time.Second
 
 // over reports whether the program that has started this worker says that the job is over.
 func (s *settings) over() bool { return s.task.Type == cluster.Worker && supervisor.Over() }
