@@ -60,6 +60,24 @@ func (l *routed) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.Add(rows, chosen)}
 }
 
+// twice looks everything up two times, and other words once, in a second table.
+type twice struct {
+	layers.Base
+	first, second *layers.Embedding
+}
+
+func (l *twice) Build(b *layers.Builder, _ []ir.Shape) {
+	l.first = &layers.Embedding{InputDim: 30, OutputDim: 3}
+	l.second = &layers.Embedding{InputDim: 11, OutputDim: 3}
+	b.Adopt(l.first, l.second)
+}
+
+func (l *twice) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
+	other := ops.AddScalar(ops.MultiplyScalar(in[0], 2), 1)
+	x := ops.Multiply(layers.Invoke(l.first, c, in[0]), layers.Invoke(l.first, c, other))
+	return []*ops.Tensor{ops.Add(x, layers.Invoke(l.second, c, in[0]))}
+}
+
 // looped looks each example up by itself.
 type looped struct {
 	layers.Base
@@ -82,6 +100,18 @@ func minimizing(s *keras.Step) keras.StepLogs {
 	return s.ComputeMetrics(y)
 }
 
+// scaling is a step of the user's that takes gradients, and makes them smaller by what their norm says.
+func scaling(s *keras.Step) keras.StepLogs {
+	y := s.Model().Call(s.Training(), s.X[0])
+	gradients := ops.NewTape(s).Gradients(s.ComputeLoss(y), s.Model().TrainableVariables())
+	for i, g := range gradients.Values {
+		norm := ops.Sqrt(ops.Sum(ops.Square(g)))
+		gradients.Values[i] = ops.Divide(g, ops.AddScalar(norm, 1))
+	}
+	s.Apply(s.Optimizer(), gradients)
+	return s.ComputeMetrics(y)
+}
+
 // TestParameterServerLookups: rows on servers are those that the step looks up, also where these are others in training
 // than in inference, drawn at random, or chosen by other rows, under Fit and in a step of the user's.
 func TestParameterServerLookups(t *testing.T) {
@@ -93,13 +123,14 @@ func TestParameterServerLookups(t *testing.T) {
 			return []layers.Layer{&otherIDs{random: true}, &layers.Embedding{InputDim: 11, OutputDim: 3}}
 		},
 		"chosen by rows":           func() []layers.Layer { return []layers.Layer{&routed{}} },
+		"twice":                    func() []layers.Layer { return []layers.Layer{&twice{}} },
 		"in a loop":                func() []layers.Layer { return []layers.Layer{&looped{}} },
 		"chosen by rows in a loop": func() []layers.Layer { return []layers.Layer{&routed{loop: true}} },
 		"after moving statistics": func() []layers.Layer {
 			return []layers.Layer{&layers.BatchNormalization{Momentum: pointer(0.5), NoScale: true, NoCenter: true}, &rounded{}, &layers.Embedding{InputDim: 11, OutputDim: 3}}
 		},
 	} {
-		for step, f := range map[string]keras.StepFunc{"": nil, " own step": minimizing} {
+		for step, f := range map[string]keras.StepFunc{"": nil, " own step": minimizing, " own gradients": scaling} {
 			t.Run(name+step, func(t *testing.T) {
 				trainsAlike(t, func(ctx context.Context, s distribute.Strategy) (*keras.Model, *keras.History, error) {
 					stack := append(first(), &layers.Flatten{}, &layers.Dense{Units: 1})
