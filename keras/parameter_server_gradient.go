@@ -2,6 +2,7 @@ package keras
 
 import (
 	"bytes"
+	"math"
 	"slices"
 
 	"github.com/gokeras/gokeras/distribute"
@@ -22,189 +23,141 @@ func (p *lookupProbe) denseGradients() ([]*distribute.Variable, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := newGradientFlow(p.program, other.program)
-	for v, rows := range p.updates.tables {
-		f.rows[rows.Value()] = v
-	}
-	f.follow()
+	// One whose trace has another length makes something else of the numbers of rows.
+	alike := len(p.program.Nodes) == len(other.program.Nodes) && p.program.NumValues() == other.program.NumValues()
 	var dense []*distribute.Variable
-	for v := range p.updates.tables {
-		if g := p.updates.gradients[v]; f.dense[v] || g != nil && f.of[g.Value()] != v {
+	for v, rows := range p.updates.tables {
+		f := &gradientFlow{program: p.program, other: other.program, values: make([]gradientValue, p.program.NumValues())}
+		if g := p.updates.gradients[v]; !alike || !f.follow(rows.Value()) || g != nil && !f.values[g.Value()].of {
 			dense = append(dense, v)
 		}
 	}
 	return dense, nil
 }
 
-// gradientFlow is where gradients of the rows of tables go in a program.
+// gradientFlow is where the gradient of the rows of a table goes in a program.
 type gradientFlow struct {
 	program *ir.Program
 	other   *ir.Program // of the same step, with another number of rows
-	made    []int       // node of each value; -1: an input
-
-	rows   map[ir.Value]*distribute.Variable   // the rows
-	of     map[ir.Value]*distribute.Variable   // their gradients, and what is zero in the same rows
-	sums   map[ir.Value][]*distribute.Variable // what is computed of sums over these
-	shared map[ir.Value]bool                   // values that both programs compute from the same constants, or not
-	dense  map[*distribute.Variable]bool       // tables of which the whole is needed
+	values  []gradientValue
 }
 
-func newGradientFlow(program, other *ir.Program) *gradientFlow {
-	f := &gradientFlow{
-		program: program, other: other, made: make([]int, program.NumValues()), rows: map[ir.Value]*distribute.Variable{}, of: map[ir.Value]*distribute.Variable{},
-		sums: map[ir.Value][]*distribute.Variable{}, shared: map[ir.Value]bool{}, dense: map[*distribute.Variable]bool{},
-	}
-	for i := range f.made {
-		f.made[i] = -1
-	}
-	for i, n := range program.Nodes {
-		for _, v := range n.Outputs {
-			f.made[v] = i
-		}
-	}
-	return f
+// gradientValue is what is known of a value.
+type gradientValue struct {
+	made    int  // number of its node, from 1; 0: an input
+	of      bool // the gradient, or zero in the same rows
+	sum     bool // computed of a sum over the rows of such
+	visited bool
+	same    bool // of the constants of the other program
 }
 
-// follow goes through the program.
-func (f *gradientFlow) follow() {
+// follow goes through the program, and reports whether the rows are enough.
+func (f *gradientFlow) follow(rows ir.Value) bool {
 	for i := range f.program.Nodes {
 		n := &f.program.Nodes[i]
-		var of, all []*distribute.Variable
+		of, sum, same := false, false, true // same: for any number of rows, beside the gradient
 		for _, x := range n.Inputs {
-			for _, v := range append(slices.Clip(f.sums[x]), f.of[x]) {
-				if v != nil && !slices.Contains(all, v) {
-					all = append(all, v)
-				}
-			}
-			if v := f.of[x]; v != nil && !slices.Contains(of, v) {
-				of = append(of, v)
-			}
+			of, sum = of || f.values[x].of, sum || f.values[x].sum
 		}
+		for _, x := range n.Inputs {
+			v := f.values[x]
+			same = same && (!of && !sum || v.of || v.sum || f.same(x))
+		}
+		to := gradientValue{made: i + 1}
 		switch {
-		case n.Op == ir.EmbeddingGrad && len(all) == 0:
-			if v := f.rows[n.Inputs[0]]; v != nil {
-				f.of[n.Outputs[0]] = v
-			}
-		case len(all) == 0:
-		case !f.alike(n):
-			f.need(all)
-		case len(of) == 0 || f.isSum(n):
-			for _, x := range n.Outputs {
-				f.sums[x] = all
-			}
-		case len(of) == 1 && f.keepsZeros(n, of[0]):
-			f.of[n.Outputs[0]] = of[0]
+		case !of && !sum:
+			to.of = n.Op == ir.EmbeddingGrad && n.Inputs[0] == rows
+		case !same:
+			return false
+		case !of || n.Op == ir.Reduce && n.Attrs.(ir.ReduceAttrs).Kind == ir.Sum && slices.Contains(n.Attrs.(ir.ReduceAttrs).Axes, 0):
+			to.sum = true
+		case f.keepsZeros(n):
+			to.of = true
 		default:
-			f.need(all)
+			return false
+		}
+		for _, x := range n.Outputs {
+			f.values[x] = to
 		}
 	}
+	return true
 }
 
-func (f *gradientFlow) need(tables []*distribute.Variable) {
-	for _, v := range tables {
-		f.dense[v] = true
-	}
-}
-
-// isSum reports whether a node sums gradients over the rows.
-func (f *gradientFlow) isSum(n *ir.Node) bool {
-	a, ok := n.Attrs.(ir.ReduceAttrs)
-	return ok && a.Kind == ir.Sum && slices.Contains(a.Axes, 0)
-}
-
-// keepsZeros reports whether the result of a node is zero where the gradient of v is.
-func (f *gradientFlow) keepsZeros(n *ir.Node, v *distribute.Variable) bool {
-	in := func(i int) bool { return f.of[n.Inputs[i]] == v }
-	zero := func(i int) bool {
-		c, ok := f.constant(n.Inputs[i])
-		return in(i) || ok && c == 0
-	}
+// keepsZeros reports whether the result of a node is zero where the gradient is.
+func (f *gradientFlow) keepsZeros(n *ir.Node) bool {
 	switch n.Op {
 	case ir.Neg, ir.Abs, ir.Sign, ir.Floor, ir.Ceil, ir.Round, ir.Sqrt, ir.Tanh, ir.Relu, ir.Convert, ir.CheckFinite:
 		return true
 	case ir.Identity:
 		return n.Attrs == nil
 	case ir.Add, ir.Sub:
-		return zero(0) && zero(1)
+		return f.within(n, 0, 0, 0) && f.within(n, 1, 0, 0)
 	case ir.Mul:
-		return (in(0) || f.equalInRows(n.Inputs[0])) && (in(1) || f.equalInRows(n.Inputs[1]))
+		return f.equalInRows(n.Inputs[0]) && f.equalInRows(n.Inputs[1])
 	case ir.Div:
-		return in(0) && f.equalInRows(n.Inputs[1])
-	case ir.Maximum, ir.Minimum:
-		for i := range 2 {
-			c, ok := f.constant(n.Inputs[i])
-			if !in(i) && (!ok || n.Op == ir.Maximum && c > 0 || n.Op == ir.Minimum && c < 0) {
-				return false
-			}
-		}
-		return true
+		return f.values[n.Inputs[0]].of && !f.values[n.Inputs[1]].of && f.equalInRows(n.Inputs[1])
+	case ir.Maximum:
+		return f.within(n, 0, math.Inf(-1), 0) && f.within(n, 1, math.Inf(-1), 0)
+	case ir.Minimum:
+		return f.within(n, 0, 0, math.Inf(1)) && f.within(n, 1, 0, math.Inf(1))
 	case ir.Select:
-		return f.equalInRows(n.Inputs[0]) && zero(1) && zero(2)
+		return !f.values[n.Inputs[0]].of && f.equalInRows(n.Inputs[0]) && f.within(n, 1, 0, 0) && f.within(n, 2, 0, 0)
 	}
 	return false
+}
+
+// within reports whether an operand is the gradient, or a constant between low and high.
+//
+//go:noinline
+func (f *gradientFlow) within(n *ir.Node, i int, low, high float64) bool {
+	c, ok := f.constant(n.Inputs[i])
+	return f.values[n.Inputs[i]].of || ok && c >= low && c <= high
+}
+
+// node is what made x; nil: it is an input.
+func (f *gradientFlow) node(x ir.Value) *ir.Node {
+	if i := f.values[x].made; i > 0 {
+		return &f.program.Nodes[i-1]
+	}
+	return nil
 }
 
 // constant is what all numbers of x are.
 func (f *gradientFlow) constant(x ir.Value) (float64, bool) {
-	i := f.made[x]
-	if i < 0 {
+	n := f.node(x)
+	for n != nil && (n.Op == ir.Broadcast || n.Op == ir.Convert) {
+		n = f.node(n.Inputs[0])
+	}
+	if n == nil || n.Op != ir.Constant {
 		return 0, false
 	}
-	switch n := &f.program.Nodes[i]; n.Op {
-	case ir.Broadcast, ir.Convert, ir.Reshape:
-		return f.constant(n.Inputs[0])
-	case ir.Constant:
-		l := n.Attrs.(ir.ConstantAttrs).Literal
-		if l.Splat || l.Type.Shape.Size() == 1 {
-			return l.At(0), true
-		}
+	l := n.Attrs.(ir.ConstantAttrs).Literal
+	if !l.Splat && l.Type.Shape.Size() != 1 {
+		return 0, false
 	}
-	return 0, false
+	return l.At(0), true
 }
 
-// equalInRows reports whether x, which has the shape of a gradient, is the same in all rows.
+// equalInRows reports whether x, which has the shape of the gradient, is the same in all rows, or zero where it is.
 func (f *gradientFlow) equalInRows(x ir.Value) bool {
-	if f.of[x] != nil {
-		return false
-	}
-	if _, ok := f.constant(x); ok {
-		return true
-	}
-	if i := f.made[x]; i >= 0 && f.program.Nodes[i].Op == ir.Broadcast {
-		from := f.program.Nodes[i].Inputs[0]
-		return int(from) < f.other.NumValues() && f.program.Type(from).Equal(f.other.Type(from))
-	}
-	return false
-}
-
-// alike reports whether a node computes the same for any number of rows, beside what it computes of gradients.
-func (f *gradientFlow) alike(n *ir.Node) bool {
-	for _, x := range n.Inputs {
-		if f.of[x] == nil && f.sums[x] == nil && !f.same(x) {
-			return false
-		}
-	}
-	return true
+	n := f.node(x)
+	return f.values[x].of || n != nil && (n.Op == ir.Constant || n.Op == ir.Broadcast && f.program.Type(n.Inputs[0]).Equal(f.other.Type(n.Inputs[0])))
 }
 
 // same reports whether all constants that x is computed of are those of the other program.
 func (f *gradientFlow) same(x ir.Value) bool {
-	i := f.made[x]
-	if i < 0 {
-		return true
+	v, n := &f.values[x], f.node(x)
+	if n == nil || v.visited {
+		return n == nil || v.same
 	}
-	if known, ok := f.shared[x]; ok {
-		return known
-	}
-	n := &f.program.Nodes[i]
-	same := i < len(f.other.Nodes) && f.other.Nodes[i].Op == n.Op
-	if same && n.Op == ir.Constant {
-		a, b := n.Attrs.(ir.ConstantAttrs).Literal, f.other.Nodes[i].Attrs.(ir.ConstantAttrs).Literal
-		same = a.Type.DType == b.Type.DType && a.Splat == b.Splat && bytes.Equal(a.Data, b.Data)
+	o := &f.other.Nodes[v.made-1]
+	v.visited, v.same = true, o.Op == n.Op
+	if v.same && n.Op == ir.Constant {
+		a, b := n.Attrs.(ir.ConstantAttrs).Literal, o.Attrs.(ir.ConstantAttrs).Literal
+		v.same = a.Type.DType == b.Type.DType && a.Splat == b.Splat && bytes.Equal(a.Data, b.Data)
 	}
 	for _, y := range n.Inputs {
-		same = same && f.same(y)
+		v.same = v.same && f.same(y)
 	}
-	f.shared[x] = same
-	return same
+	return v.same
 }

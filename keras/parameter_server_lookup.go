@@ -101,9 +101,9 @@ type lookupProbe struct {
 func (p *lookupProbe) run() error {
 	fn := distribute.NewFunction(p.l.w.t.m.strategy, "look-ups", p.record)
 	defer fn.Close()
-	types, err := p.l.w.types(nil)
+	inst, err := p.l.w.load(fn, nil)
 	if err == nil {
-		_, err = fn.Program([][]ir.Type{types}, []int{p.l.w.t.parts.rows()})
+		fn.Release(inst)
 	}
 	return err
 }
@@ -137,7 +137,8 @@ func (p *lookupProbe) record(r *distribute.Replica, in []*ops.Tensor) []*ops.Ten
 		m.outputs(m.context(r, true), x)
 	}
 	r.DropAssignments()
-	p.program, p.updates = r.Graph().Program(), updates
+	program := *r.Graph().Program() // as it is now, whatever is made of it
+	p.program, p.updates = &program, updates
 	for _, v := range r.Variables() {
 		p.read[v] = true
 	}
@@ -165,8 +166,8 @@ type extra struct {
 	lent  bool // data may stand for the input until the step has run
 }
 
-// types are those of the inputs for the current batch.
-func (w *serverWorker) types(extras []extra) ([]ir.Type, error) {
+// load takes an instance of a function for the current batch and fills in its inputs. The caller releases it.
+func (w *serverWorker) load(fn *distribute.Function, extras []extra) (*distribute.Instance, error) {
 	p := &w.t.parts
 	var types []ir.Type
 	for i := range p.len() {
@@ -181,16 +182,6 @@ func (w *serverWorker) types(extras []extra) ([]ir.Type, error) {
 	}
 	for _, e := range extras {
 		types = append(types, e.types)
-	}
-	return types, nil
-}
-
-// load takes an instance of a function for the current batch and fills in its inputs. The caller releases it.
-func (w *serverWorker) load(fn *distribute.Function, extras []extra) (*distribute.Instance, error) {
-	p := &w.t.parts
-	types, err := w.types(extras)
-	if err != nil {
-		return nil, err
 	}
 	inst, err := fn.Acquire([][]ir.Type{types}, []int{p.rows()})
 	if err != nil {

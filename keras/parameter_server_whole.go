@@ -34,7 +34,7 @@ func (t *wholeTables) note(run *trainer, v *distribute.Variable) {
 	}
 	why := "it is regularized, or its rows decide what else is looked up, or that happens within a loop or branch"
 	if m.compiled.trainStep != nil {
-		why = "TrainStep reads it, or does with its gradient what takes more than the rows of the batch; scale and clip gradients alone, or call Minimize. Otherwise " + why
+		why = "TrainStep reads it, or does more with its gradient than scale and clip it; call Minimize. Otherwise " + why
 	}
 	_, _ = fmt.Fprintf(out, "Every step transfers the table %s, of %.1f MB, to the worker and its gradient to the parameter servers as a whole: %s.\n", v.Path(), float64(v.Type().Bytes())/1e6, why)
 }

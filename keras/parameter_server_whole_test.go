@@ -38,7 +38,7 @@ func TestParameterServerWholeTables(t *testing.T) {
 		want  string
 	}{
 		{nil, false, 70000, ""}, {rows, false, 70000, ""}, {whole, false, 1000, ""},
-		{whole, false, 70000, "table/embeddings, of 1.1 MB, to the worker and its gradient to the parameter servers as a whole: TrainStep reads it, or does with its gradient what takes more than the rows of the batch; scale and clip gradients alone"},
+		{whole, false, 70000, "table/embeddings, of 1.1 MB, to the worker and its gradient to the parameter servers as a whole: TrainStep reads it, or does more with its gradient than scale and clip it; call Minimize"},
 		{rows, true, 70000, ""},
 	} {
 		var mu sync.Mutex

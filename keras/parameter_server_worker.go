@@ -169,7 +169,7 @@ func (w *serverWorker) prepare() error {
 		if !m.hasLoss(r) {
 			ops.Failf(r.Graph(), "there is no loss to train on: Compile was given none, and no layer adds one or regularizes; set CompileConfig.Loss")
 		}
-		grads := m.compiled.checkGradients(r, w.variables(), ops.NewTape(r).Gradients(total, w.sources(rows))).Values
+		grads := m.compiled.checkGradients(r, w.variables(), ops.NewTape(r).Gradients(total, rowSources{w.variables(), rows})).Values
 		for i, g := range grads {
 			if g != nil {
 				continue
@@ -189,40 +189,12 @@ func (w *serverWorker) prepare() error {
 	return nil
 }
 
-// gradientSources are weights that are here as a whole, and rows of tables.
-type gradientSources struct {
-	weights []*serverWeight
-	rows    []*ops.Tensor
-}
-
-// Tensors implements [ops.Sources].
-func (s gradientSources) Tensors(g *ops.Graph) []*ops.Tensor {
-	var out []*ops.Tensor
-	for _, w := range s.weights {
-		out = append(out, distribute.ReplicaOf(g).Read(w.local))
-	}
-	return append(out, s.rows...)
-}
-
-// EarlierTensors are the values of the weights before they were assigned; see [distribute.Variables.EarlierTensors].
-func (s gradientSources) EarlierTensors(g *ops.Graph) [][]*ops.Tensor {
-	var out [][]*ops.Tensor
-	for _, w := range s.weights {
-		out = append(out, distribute.Variables{w.local}.EarlierTensors(g)...)
-	}
-	return out
-}
-
 // variables are the weights that gradients are computed of.
 func (w *serverWorker) variables() (all distribute.Variables) {
 	for _, t := range w.trained {
 		all = append(all, t.local)
 	}
 	return all
-}
-
-func (w *serverWorker) sources(rows []*ops.Tensor) ops.Sources {
-	return gradientSources{w.trained, rows}
 }
 
 // step is a closure: it fetches values, computes the gradients of a batch, and returns them as changes.
