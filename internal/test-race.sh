@@ -28,7 +28,7 @@ kernels/exec .
 kernels/cpu ConcurrentExecutables|ManyRounds|Abort|Overlapped|SameBitsForAnyWorkers
 kernels/cpu/internal/pool .
 kernels/cuda/internal/nvml Survey
-keras PredictConcurrently|PredictDuringFit|ConcurrentPredictions|ProgramsAreCompiledOnce|FailedCollective
+keras PredictConcurrently|PredictDuringFit|ConcurrentPredictions|ProgramsAreCompiledOnce|FailedCollective|Fed
 END
 }
 one() { # folder, tests: fails where there is none of them, too

@@ -129,7 +129,11 @@ func fedRun(t *testing.T, seed uint64, kind string) (numbers []float64, asked in
 // Datasets of every kind go ahead of time to devices with memory of their own, with the numbers of a run on the CPU,
 // and no batch beyond an epoch is asked for.
 func TestFedDatasets(t *testing.T) {
-	for seed := range uint64(24) {
+	seeds := uint64(24)
+	if testing.Short() {
+		seeds = 8
+	}
+	for seed := range seeds {
 		before := runtime.NumGoroutine()
 		want, asked := fedRun(t, seed, cpu.Kind)
 		got, alike := fedRun(t, seed, async.Shared().Kind())

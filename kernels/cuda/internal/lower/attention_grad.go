@@ -75,11 +75,17 @@ func (f *flashGrad) shape(dy ir.Value) (shared int) {
 	return f.block()*(f.pitchK+f.pitchV) + 2*f.stage
 }
 
+// multiprocessorShared is the most that a multiprocessor has for its blocks, of compute capability 9.0 and 10.0.
+const multiprocessorShared = 227 << 10
+
 func (f *flashGrad) write(n *ir.Node, dy ir.Value) {
 	g, k := f.gen, f.gen.k
 	k.Ampere = true
 	shared := f.shape(dy)
 	f.locate(f.rows, shared)
+	if f.isFloat() { // as many as there is shared memory for: the compiler would save registers for more
+		k.MinBlocks = min(multiprocessorShared/shared, 8)
+	}
 	f.stages = g.mov(ptx.B32, ptx.Int32(int64(shared-2*f.stage)))
 	none := g.mov(ptx.B32, ptx.Int32(0))
 	for _, t := range f.own {

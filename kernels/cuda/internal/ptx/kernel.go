@@ -16,6 +16,9 @@ type Kernel struct {
 	labels int
 	// MaxThreads is the number of threads of a block, which the compiler may count on.
 	MaxThreads int
+	// MinBlocks is how many blocks a multiprocessor is going to have at once, for which the compiler leaves registers; 0:
+	// as it thinks best.
+	MinBlocks int
 	// Ampere says that there are instructions for compute capability 8.0 and later, Hopper that there are some for 9.0
 	// alone.
 	Ampere, Hopper bool
@@ -152,6 +155,9 @@ func (k *Kernel) Text(name string) string {
 	b.WriteString(")\n")
 	if k.MaxThreads > 0 {
 		fmt.Fprintf(&b, ".maxntid %d, 1, 1\n", k.MaxThreads)
+	}
+	if k.MinBlocks > 0 {
+		fmt.Fprintf(&b, ".minnctapersm %d\n", k.MinBlocks)
 	}
 	b.WriteString("{\n")
 	for c := range classes {

@@ -82,7 +82,7 @@ func Parse(text string) (*Module, error) {
 		switch {
 		case strings.HasPrefix(line, ".target "):
 			m.target = strings.TrimPrefix(line, ".target ")
-		case line == "" || strings.HasPrefix(line, ".extern .shared") || line == "{" || strings.HasPrefix(line, "//") || strings.HasPrefix(line, ".maxntid") || strings.HasPrefix(line, ".version") || strings.HasPrefix(line, ".address_size"):
+		case line == "" || strings.HasPrefix(line, ".extern .shared") || line == "{" || strings.HasPrefix(line, "//") || strings.HasPrefix(line, ".maxntid") || strings.HasPrefix(line, ".minnctapersm") || strings.HasPrefix(line, ".version") || strings.HasPrefix(line, ".address_size"):
 		case strings.HasPrefix(line, ".visible .entry "):
 			p = newParser(line)
 		case p == nil:
