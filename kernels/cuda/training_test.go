@@ -73,10 +73,16 @@ var networks = map[string]func() []layers.Layer{
 		}
 	},
 	"augmentation": func() []layers.Layer {
-		return []layers.Layer{
+		first, err := keras.NewSequential([]layers.Layer{
 			&layers.RandomFlip{},
 			&layers.RandomTranslation{HeightFactor: []float64{-0.2, 0.2}, WidthFactor: []float64{-0.2, 0.2}},
 			&layers.RandomRotation{Factor: []float64{-0.1, 0.1}},
+		})
+		if err != nil {
+			panic(err)
+		}
+		return []layers.Layer{
+			first,
 			&layers.RandomContrast{Factor: []float64{0.3, 0.3}, ValueRange: []float64{0, 1}},
 			&layers.Flatten{},
 			&layers.Dense{Units: 3},

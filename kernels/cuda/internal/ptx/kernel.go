@@ -16,8 +16,8 @@ type Kernel struct {
 	labels int
 	// MaxThreads is the number of threads of a block, which the compiler may count on.
 	MaxThreads int
-	// MinBlocks is how many blocks a multiprocessor is going to have at once, for which the compiler leaves registers; 0:
-	// as it thinks best.
+	// MinBlocks is how many blocks a multiprocessor is going to have at once, for which the compiler leaves registers;
+	// 0: as it thinks best.
 	MinBlocks int
 	// Ampere says that there are instructions for compute capability 8.0 and later, Hopper that there are some for 9.0
 	// alone.
