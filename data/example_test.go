@@ -93,6 +93,25 @@ func ExamplePass() {
 	// Output: [1 2] <nil>
 }
 
+// Rows are gathered in memory of the program's.
+func ExamplePlace() {
+	memory := make([]byte, 8)
+	place := data.Place(func(batch *data.Batch) {
+		if len(batch.X.Arrays) > 0 { // it knows its types from the batch before
+			batch.X.Arrays[0].Data = memory
+		}
+	})
+	loader := data.Arrays([]float32{1, 2, 3, 4, 5, 6, 7, 8}, nil).Loader(2, false, 0, place)
+	for _, err := range loader.Batches(context.Background(), 0) {
+		if err != nil {
+			fmt.Println(err)
+		}
+	}
+	last, err := data.ArrayOf(memory, 8)
+	fmt.Println(last.Elements(), err)
+	// Output: [0 0 224 64 0 0 0 65] <nil>
+}
+
 // The next batch is looked at while the loop works on the one before.
 func ExamplePrepare() {
 	look := data.Prepare(func(batch *data.Batch) {

@@ -31,6 +31,14 @@ func ShuffleInsideBatches() LoaderOption {
 	return loaderOption(func(l *Loader) { l.insideBatches = true })
 }
 
+// Place calls f with each batch before it is filled, in the goroutine of the pass: f may let its arrays lie in other
+// memory of the same length, which the rows are then copied to, and must give them their own again before that memory
+// goes away. The batch has the arrays that it had when it was filled last, none at first. A panic of f continues in
+// Next as a [PanicError].
+func Place(f func(batch *Batch)) LoaderOption {
+	return loaderOption(func(l *Loader) { l.place = f })
+}
+
 // Prepare calls f with each batch when it has been filled, in the goroutine of the pass: while a step works on one
 // batch, f may look at the next, or send it ahead. f must not keep the batch beyond the time when the consumer is done
 // with it; the same address comes again with other examples. A panic of f continues in Next as a [PanicError].
@@ -49,6 +57,7 @@ type Loader struct {
 	insideBatches bool
 	dropRemainder bool
 	buffers       int
+	place         func(*Batch)
 	prepare       func(*Batch)
 	err           error
 
@@ -149,7 +158,7 @@ type Pass struct {
 	free    chan *buffer
 	stopped chan struct{}
 	held    int
-	grave   *grave // of what Prepare was given
+	grave   *grave // of what Place and Prepare were given
 	err     error
 }
 
@@ -203,6 +212,9 @@ func (p *Pass) fill(epoch, first int) {
 		b.current = &b.full
 		if hi-lo < l.batchSize {
 			b.current = &b.tail
+		}
+		if l.place != nil {
+			l.place(b.current)
 		}
 		if l.shuffle {
 			l.source.gather(p.memory.order[lo:hi], b.current)

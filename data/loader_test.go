@@ -375,6 +375,44 @@ func BenchmarkLoaderStartAt(b *testing.B) {
 	}
 }
 
+// Place is told of each batch before it is filled, and the rows go where it lets the arrays lie.
+func TestPlace(t *testing.T) {
+	x := []float32{1, 2, 3, 4, 5, 6, 7}
+	var place []byte // of the batch that is being filled
+	var empty, placed int
+	loader := data.Arrays(x, nil).Loader(2, true, 3, data.Place(func(b *data.Batch) {
+		if place = nil; len(b.X.Arrays) == 0 {
+			empty++
+			return
+		}
+		placed++
+		place = make([]byte, len(b.X.Arrays[0].Data))
+		b.X.Arrays[0].Data = place
+	}), data.Prepare(func(b *data.Batch) {
+		if place != nil && &place[0] != &b.X.Arrays[0].Data[0] {
+			panic("the rows went elsewhere")
+		}
+	}))
+	plain := data.Arrays(x, nil).Loader(2, true, 3)
+	for epoch := range 3 {
+		var got, want []float32
+		for b, err := range loader.Batches(t.Context(), epoch) {
+			require.NoError(t, err)
+			got = append(got, data.Values[float32](b.X.Single())...)
+		}
+		for b, err := range plain.Batches(t.Context(), epoch) {
+			require.NoError(t, err)
+			want = append(want, data.Values[float32](b.X.Single())...)
+		}
+		require.Equal(t, want, got)
+	}
+	require.Equal(t, 12, empty+placed)
+	require.LessOrEqual(t, empty, 4, "two buffers, each for whole batches and a shorter one")
+	pass := data.Arrays(x, nil).Loader(1, false, 0, data.Place(func(*data.Batch) { panic("no place") })).Start(t.Context(), 0)
+	defer pass.Close()
+	require.Panics(t, func() { _, _ = pass.Next() })
+}
+
 // Prepare sees each batch once, filled, before the consumer does; its panic comes to the consumer.
 func TestPrepare(t *testing.T) {
 	var mu sync.Mutex

@@ -15,6 +15,8 @@ type ahead struct {
 	look atomic.Bool // for NaN
 	to   atomic.Pointer[[]*staging]
 
+	lends bool // batches may lie in that memory: nobody reads them when they have been sent. It is set between passes.
+
 	mu      sync.Mutex
 	batches []*preparedBatch
 }
@@ -26,6 +28,8 @@ type preparedBatch struct {
 	clean  bool     // no array has a NaN
 	to     *staging // nil: nothing is staged
 	staged []kernels.Staged
+	placed *staging // whose memory the batch lies in; nil: its own
+	own    [][]byte // what each column has for its own meanwhile; nil: it has not moved
 }
 
 // staging says where the parts of a batch go: those of one instance of a function.
@@ -36,6 +40,7 @@ type staging struct {
 	sizes   []int              // examples on each replica
 	skip    int                // examples before them
 	rows    int
+	whole   bool // each array goes to one place
 }
 
 // stagedColumn is an array of a batch: of its inputs, targets or weights.
@@ -59,8 +64,8 @@ func (a *ahead) of(b *data.Batch) *preparedBatch {
 	return nil
 }
 
-// prepare is called with each batch that has been filled.
-func (a *ahead) prepare(b *data.Batch) {
+// entry is of, and begins what is known of a batch where that is nothing.
+func (a *ahead) entry(b *data.Batch) *preparedBatch {
 	p := a.of(b)
 	if p == nil {
 		p = &preparedBatch{batch: b}
@@ -68,8 +73,18 @@ func (a *ahead) prepare(b *data.Batch) {
 		a.batches = append(a.batches, p)
 		a.mu.Unlock()
 	}
-	p.drop() // what nobody took
+	return p
+}
+
+// prepare is called with each batch that has been filled.
+func (a *ahead) prepare(b *data.Batch) {
+	p := a.entry(b)
 	p.clean = a.look.Load() && isClean(b)
+	if p.placed != nil {
+		p.complete()
+		return
+	}
+	p.drop() // what nobody took
 	if to := a.stagingFor(func(s *staging) bool { return s.fits(b) }); to != nil {
 		p.stage(to)
 	}
@@ -155,6 +170,7 @@ func (p *preparedBatch) stage(to *staging) {
 
 // drop gives back what is staged.
 func (p *preparedBatch) drop() {
+	p.restore()
 	for i, s := range p.staged {
 		s.Drop()
 		p.staged[i] = nil
@@ -165,6 +181,7 @@ func (p *preparedBatch) drop() {
 // send makes the staged parts the contents of the inputs that they are for.
 func (p *preparedBatch) send() error {
 	to := p.to
+	p.restore()
 	for k, s := range p.staged {
 		p.staged[k] = nil
 		if err := to.inputs[k/len(to.columns)][k%len(to.columns)].WriteStaged(s); err != nil {
@@ -203,6 +220,7 @@ func (f *binder) stagingOf(p *parts, b *data.Batch) *staging {
 		}
 		s.columns = append(s.columns, stagedColumn{c, kind, index})
 	}
+	s.whole = s.isWhole()
 	return s
 }
 

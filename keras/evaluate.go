@@ -8,6 +8,7 @@ import (
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
 )
 
 // Evaluate returns the loss and metrics of the model on data, by name: scores["loss"], scores["accuracy"].
@@ -80,6 +81,7 @@ func (e *evaluator) close() {
 func (e *evaluator) run(ctx context.Context) (*callbacks.Logs, error) {
 	e.source.close() // always from the beginning
 	looksForNaN(e.source, !e.nan.told || e.nan.refuse)
+	lendsMemory(e.source, distribute.WorkersOf(e.m.strategy) == nil)
 	if err := e.source.begin(ctx, 0); err != nil {
 		return nil, err
 	}

@@ -242,6 +242,7 @@ func (t *trainer) params() callbacks.Params {
 // peek reads the first batch, builds the model for it and prepares the functions.
 func (t *trainer) peek(ctx context.Context) error {
 	looksForNaN(t.source, t.servers == nil)
+	lendsMemory(t.source, t.workers == nil && t.servers == nil) // which may do a step again
 	if err := t.source.begin(ctx, t.c.initialEpoch); err != nil {
 		return err
 	}

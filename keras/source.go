@@ -65,7 +65,7 @@ func (m *Model) newSource(ds data.Dataset, c *fitConfig, batchSize, steps int, s
 		options = append(options, data.ShuffleInsideBatches())
 	}
 	src := &loaderSource{arrays: arrays, batchSize: batchSize, limit: steps}
-	options = append(options, data.Prepare(src.ahead.prepare))
+	options = append(options, data.Place(src.ahead.place), data.Prepare(src.ahead.prepare))
 	loader := arrays.Loader(min(batchSize, arrays.N()), c.shuffle, seed, options...)
 	if err := loader.Err(); err != nil {
 		return nil, fmt.Errorf("keras: %s: %w", c.what, err)

@@ -95,6 +95,7 @@ var functions = map[string]any{
 	"data.PadToAspectRatio":                         data.PadToAspectRatio,
 	"data.PadValue":                                 data.PadValue,
 	"data.Padding":                                  data.Padding,
+	"data.Place":                                    data.Place,
 	"data.Prepare":                                  data.Prepare,
 	"data.Range":                                    data.Range,
 	"data.ReadCSV":                                  data.ReadCSV,

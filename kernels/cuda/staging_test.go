@@ -88,7 +88,7 @@ func TestStagedBatches(t *testing.T) {
 	var ahead [2]bool // of examples in memory, and of pipelines
 	for seed := range uint64(6) {
 		devices := 1 + int(seed)%3
-		f := fakedriver.New(fakedriver.Options{Devices: devices, Lag: time.Duration(seed%2) * 20 * time.Microsecond})
+		f := fakedriver.New(fakedriver.Options{Devices: devices, Lag: time.Duration(seed/2%2) * 20 * time.Microsecond})
 		kind := fmt.Sprint("staged", seed, "of")
 		b := newBackend(kind, func() (driver.API, error) { return f, nil })
 		kernels.Register(b)
