@@ -188,7 +188,7 @@ func (s *scope) needsMemory(f *fusion, v ir.Value, n *ir.Node) bool {
 				return true // each element is read several times
 			}
 		case ir.Broadcast, ir.Gather, ir.Resample, ir.Scatter:
-			if w > 4 && s.p.Type(u.Outputs[0]).Shape.Size() > s.p.Type(v).Shape.Size() || w > 0 && u.Op != ir.Broadcast && u.Inputs[0] == v {
+			if wider := s.p.Type(u.Outputs[0]).Shape.Size() > s.p.Type(v).Shape.Size(); wider && (w > 4 || w > 0 && s.endsKernel(f, n)) || w > 0 && u.Op != ir.Broadcast && u.Inputs[0] == v {
 				return true
 			}
 		}

@@ -19,7 +19,8 @@ type gen struct {
 	maps     []Arg // behind the others
 	pointers map[ir.Value]ptx.Operand
 	memo     map[read]ptx.Operand
-	exit     string // label of the end
+	reduced  map[ir.Value]ptx.Operand // of the output that the thread works for
+	exit     string                   // label of the end
 	root     ir.Value
 	roots    []ir.Value // of a joint kernel, instead of root
 	rooted   bool       // root is what the kernel writes; else it is the node's results

@@ -71,6 +71,7 @@ type scope struct {
 	beside    []*total          // of the kernel that is being written: reductions that it computes too
 	moments   bool              // beside is the sum of squares of what differs from the mean that the kernel finds
 	followers []ir.Value        // what the kernel that is being written computes from its results
+	spread    []ir.Value        // and at the elements that they are reduced from
 	sums      []sideSum         // that the kernel of a product finds too
 	// statistics is the mean that the kernel of a product finds of its results, with beside and followers; nil: none.
 	statistics *total
@@ -309,10 +310,11 @@ func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
 	before := s.arena.max
 	s.findBeside(f, i)
 	s.findFollowers(f, i)
+	s.findSpread(f, i)
 	s.findSums(f, i)
 	s.findStatistics(f, i)
 	s.settle(n, direct)
-	also := slices.Clone(s.followers)
+	also := slices.Concat(s.followers, s.spread)
 	for _, q := range s.sums {
 		also = append(also, q.root)
 	}
@@ -342,7 +344,7 @@ func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
 		for _, v := range also {
 			s.inMemory[v] = true
 		}
-		s.beside, s.followers, s.moments, s.sums, s.statistics = nil, nil, false, nil, nil
+		s.beside, s.followers, s.spread, s.moments, s.sums, s.statistics = nil, nil, nil, false, nil, nil
 	} else {
 		s.inMemory[n.Outputs[0]] = false
 		s.elements(n.Outputs[0])

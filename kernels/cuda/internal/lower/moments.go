@@ -179,28 +179,25 @@ const maxFollowers = 4
 // findFollowers finds nodes that are computed element by element from what the kernel of node i makes, like the
 // reciprocal root of a variance: the same threads compute them.
 func (s *scope) findFollowers(f *fusion, i int) {
-	if s.reduces(f, i) == nil || s.committed[s.p.Nodes[i].Outputs[0]] {
+	reduce, root := s.reduces(f, i), s.p.Nodes[i].Outputs[0]
+	if reduce == nil || s.committed[root] {
 		return
 	}
-	shape := s.p.Type(s.p.Nodes[i].Outputs[0]).Shape
-	here := map[ir.Value]bool{s.p.Nodes[i].Outputs[0]: true}
+	here := []ir.Value{root}
 	for _, t := range s.beside {
-		here[t.root] = true
+		here = append(here, t.root)
 	}
+	r := s.reductionOf(reduce, root)
+	w := r.spreading(f, here)
 	for j := i + 1; j < min(len(s.p.Nodes), i+lookAhead) && len(s.followers) < maxFollowers; j++ {
 		n := &s.p.Nodes[j]
 		v := n.Outputs[0]
-		if !f.kernel[j] || s.early[j] || f.anchor[j] != nil || roots[n.Op] != nil || !n.Op.IsElementwise() || s.committed[v] || len(f.checks[j]) > 0 || !s.p.Type(v).Shape.Equal(shape) {
+		if !f.kernel[j] || s.early[j] || f.anchor[j] != nil || roots[n.Op] != nil || s.committed[v] || len(f.checks[j]) > 0 || s.p.Type(v).Shape.Size() != r.outputs {
 			continue
 		}
-		follows, ready := false, true
-		for u, inPlace := range s.readsOf(f, n).inPlace {
-			follows = follows || here[u]
-			ready = ready && (here[u] && inPlace || !here[u] && s.inMemory[u] && !s.underWay.brings(u))
-		}
-		if follows && ready {
-			here[v] = true
-			s.followers, s.early[j] = append(s.followers, v), true
+		w.follows = false
+		if w.computes(n, false) && w.follows {
+			s.followers, s.early[j], w.here[v] = append(s.followers, v), true, true
 		}
 	}
 }

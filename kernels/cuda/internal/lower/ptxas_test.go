@@ -168,6 +168,35 @@ func TestAssemblerOfReductions(t *testing.T) {
 	}
 }
 
+// The assembler takes group normalization and its gradient, of groups that lie along memory and across.
+func TestAssemblerOfNormalizations(t *testing.T) {
+	ptxas := assembler(t)
+	var kernels []string
+	for _, d := range []ir.DType{ir.Float32, ir.BFloat16, ir.Float64} {
+		for _, groups := range []int{4, 64} {
+			p := ir.New("normalization")
+			in := func(shape ...int) ir.Value { return p.AddInput("in", ir.Type{DType: d, Shape: shape}) }
+			a := ir.GroupNormAttrs{Groups: groups, Epsilon: 1e-3}
+			x, scale := in(16, 7, 7, 64), in(64)
+			out, err := p.Add("layer", ir.GroupNorm, a, x, scale, in(64))
+			require.NoError(t, err)
+			gradients, err := p.Add("layer", ir.GroupNormGrad, a, x, scale, out[1], out[2], in(16, 7, 7, 64))
+			require.NoError(t, err)
+			for _, v := range append(gradients, out[0]) {
+				p.AddOutput("out", v)
+			}
+			kernels = appendKernels(t, kernels, p, lower.Options{})
+		}
+	}
+	of := architectures
+	if testing.Short() {
+		of = of[:2]
+	}
+	for _, architecture := range of {
+		inBatches(t, ptxas, architecture, ptx.Header, kernels, 128)
+	}
+}
+
 // The assembler takes what goes before and after calls of libraries.
 func TestAssemblerBesideLibraries(t *testing.T) {
 	ptxas := assembler(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// finish stores the value root at an index, where the anchor of the kernel is known there.
-func (g *gen) finish(anchor, root ir.Value, x *index, result ptx.Operand, to ptx.Operand) {
+// finish stores the value root at an index, where the anchor of the kernel is known there. It returns what memory has.
+func (g *gen) finish(anchor, root ir.Value, x *index, result ptx.Operand, to ptx.Operand) ptx.Operand {
 	g.memo[read{anchor, x}] = result
 	r := result
 	if root != anchor {
@@ -17,7 +17,9 @@ func (g *gen) finish(anchor, root ir.Value, x *index, result ptx.Operand, to ptx
 	d := g.p.Type(root).DType
 	r = g.register(d, r)
 	g.store(d, g.element(to, g.number(x), d.Size()), r)
-	g.memo[read{root, x}] = g.asStored(d, r)
+	r = g.asStored(d, r)
+	g.memo[read{root, x}] = r
+	return r
 }
 
 // asStored is a number rounded as memory would have it.
@@ -44,31 +46,10 @@ type reduction struct {
 
 // reduce combines elements in an order that the shape alone decides.
 func (s *scope) reduce(n *ir.Node, root ir.Value) {
-	axes := n.Attrs.(ir.ReduceAttrs).Axes
-	r := &reduction{scope: s, all: append([]*total{s.total(n, root)}, s.beside...), axes: axes, shape: s.p.Type(n.Inputs[0]).Shape, out: s.p.Type(n.Outputs[0]).Shape}
-	r.findSums()
-	last := -1
-	r.inner = 1
-	for i, d := range r.shape {
-		if !slices.Contains(axes, i) {
-			r.kept = append(r.kept, d)
-			continue
-		}
-		r.reduced = append(r.reduced, d)
-		if last >= 0 && last != i-1 {
-			r.inner = 0
-		}
-		last = i
-	}
-	if r.inner > 0 && last >= 0 {
-		r.inner = r.shape[last+1:].Size()
-	}
-	r.outputs, r.length = r.kept.Size(), r.reduced.Size()
+	r := s.reductionOf(n, root)
 	if r.outputs == 0 {
 		return
 	}
-	rank := len(r.shape)
-	r.along = rank > 0 && slices.Contains(axes, rank-1) && r.shape[rank-1] > 1
 	lanes, parts := r.share()
 	if parts > 1 {
 		r.inParts(lanes, parts)
@@ -77,8 +58,8 @@ func (s *scope) reduce(n *ir.Node, root ir.Value) {
 	g := r.kernel(r.all[0].n)
 	done := r.finishing(g)
 	g.commit(r.all[0].root)
-	if lanes > 1 {
-		r.inBlocks(g, lanes, 1, r.length, r.accumulate(g, false), done, nil)
+	if lanes > 1 || len(r.spread) > 0 {
+		r.inBlocks(g, lanes, 1, r.length, r.accumulate(g, len(r.spread) > 0), done, nil)
 		return
 	}
 	thread, grid, block := g.threads(r.outputs)
@@ -103,17 +84,20 @@ func (r *reduction) finishing(g *gen) finishing {
 		after[i] = g.place(g.places[v])
 		g.roots = append(g.roots, v)
 	}
+	g.roots = append(g.roots, r.spread...)
 	if len(g.roots) > 0 && len(r.all) == 1 {
 		g.roots = append(g.roots, first.root)
 	}
 	return func(_ ptx.Operand, x *index, sums []ptx.Operand) {
+		g.reduced = map[ir.Value]ptx.Operand{}
 		for i, total := range r.totals(g, sums) {
 			t := r.all[i]
-			g.finish(t.n.Outputs[0], t.root, x, g.fromAccumulator(t.dtype, total), to[i])
+			g.reduced[t.root] = g.finish(t.n.Outputs[0], t.root, x, g.fromAccumulator(t.dtype, total), to[i])
 		}
 		for i, v := range r.followers {
-			n := g.makers[v]
-			g.finish(v, v, x, g.register(g.p.Type(v).DType, inlined[n.Op](g, n, x)), after[i])
+			n, t := g.makers[v], g.p.Type(v)
+			here := g.reshaped(x, t.Shape)
+			g.reduced[v] = g.finish(v, v, here, g.register(t.DType, inlined[n.Op](g, n, here)), after[i])
 		}
 	}
 }
@@ -132,6 +116,8 @@ const (
 func (r *reduction) share() (lanes, parts int) {
 	lanes, parts = lanesFor(r.outputs, r.length), 1
 	switch {
+	case len(r.spread) > 0:
+		return r.spreadLanes(), 1
 	case slices.ContainsFunc(r.all, func(t *total) bool { return t.kind == ir.Prod && t.dtype == ir.Float64 }):
 		return 1, 1 // errors of products do not cancel: nothing is gained by another order than that of rows
 	case r.outputs*r.length < manyElements || r.length < 512:
@@ -279,8 +265,12 @@ func (r *reduction) inBlocks(g *gen, lanes, parts, length int, accumulate accumu
 		g.commit(r.all[0].root)
 		done = last.done
 	}
-	k.BranchUnless(leads, g.exit)
-	done(part, x, sums)
+	if len(r.spread) > 0 {
+		r.spreadOver(g, x, mine, lane, leads, inside, lanes, func() { done(part, x, sums) })
+	} else {
+		k.BranchUnless(leads, g.exit)
+		done(part, x, sums)
+	}
 	g.launch([3]int{groups * parts, 1, 1}, block)
 }
 

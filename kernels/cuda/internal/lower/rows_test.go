@@ -11,7 +11,7 @@ import (
 )
 
 // Ops on rows of float32 are one kernel, with what makes their operand, besides the one that checks labels and those
-// that add up by columns. Rows of float64 are decomposed.
+// that add up by columns. Rows of float64 are decomposed: the maximum is one kernel, what follows it another.
 func TestRowKernels(t *testing.T) {
 	for _, c := range []struct {
 		op    ir.Op
@@ -21,7 +21,7 @@ func TestRowKernels(t *testing.T) {
 		in    []ir.Shape
 	}{
 		{ir.Softmax, ir.Float32, 1, nil, []ir.Shape{{32, 1000}}},
-		{ir.Softmax, ir.Float64, 4, nil, []ir.Shape{{32, 1000}}},
+		{ir.Softmax, ir.Float64, 2, nil, []ir.Shape{{32, 1000}}},
 		{ir.LogSoftmax, ir.BFloat16, 1, nil, []ir.Shape{{32, 10}}},
 		{ir.SoftmaxGrad, ir.Float32, 1, nil, []ir.Shape{{32, 1000}, {32, 1000}}},
 		{ir.LogSoftmaxGrad, ir.Float16, 1, nil, []ir.Shape{{32, 1000}, {32, 1000}}},

@@ -12,6 +12,9 @@ func (g *gen) value(v ir.Value, x *index) ptx.Operand {
 	if r, ok := g.memo[read{v, x}]; ok {
 		return r
 	}
+	if r, ok := g.reduced[v]; ok {
+		return r
+	}
 	var r ptx.Operand
 	t := g.p.Type(v)
 	if g.stored(v) {
