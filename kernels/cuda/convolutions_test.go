@@ -5,6 +5,7 @@ package cuda
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,12 +25,17 @@ import (
 func withDNN(t *testing.T, folder, fast string) (*backend, *fakedriver.Fake, fakeDNN, *[]string) {
 	b, f, _, warnings := withBLAS(t, folder, fast)
 	b.findBLAS = nil
+	return b, f, findsDNN(b, f), warnings
+}
+
+// findsDNN lets a backend find a cuDNN.
+func findsDNN(b *backend, f *fakedriver.Fake) fakeDNN {
 	l := fakeDNN{newFakeLibrary(f)}
 	b.findDNN = func(int) libraries.Found {
 		return libraries.Found{Path: "libcudnn.so.9", Version: "9.20.0"}
 	}
 	b.openDNN = l.Open
-	return b, f, l, warnings
+	return l
 }
 
 // chained is a convolution along one to three axes, or a gradient of one, and what may follow it.
@@ -208,5 +214,44 @@ func TestConvolutionFails(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// The kernel of a convolution finds the statistics of its results; after cuDNN a kernel reads them once more. The time
+// that the memory needs for this counts: cuDNN is taken where it is faster by more.
+func TestStatisticsCountAgainstLibrary(t *testing.T) {
+	plain := func() *ir.Program { return normalized(t, ir.Float32, 40, 24, 8, true, false) }
+	bare := func() *ir.Program {
+		p := plain()
+		p.Outputs = p.Outputs[:1]
+		return p
+	}
+	slow := fakedriver.Options{MemoryClock: 2_619} // kHz
+	b, _, _ := measured(t, t.TempDir(), slow, "")
+	d, err := b.device(kernels.Device{Kind: Kind})
+	require.NoError(t, err)
+	p := plain()
+	pass := time.Duration(float64(p.Type(p.Outputs[0].Value).Bytes()) / d.bandwidth() * float64(time.Second))
+	require.Greater(t, pass, time.Microsecond)
+	for _, c := range []struct {
+		name    string
+		program *ir.Program
+		saves   time.Duration // cuDNN, beside our kernel
+		library bool
+	}{
+		{"statistics, less than a pass", plain(), pass / 2, false},
+		{"statistics, more than a pass", plain(), pass * 3 / 2, true},
+		{"no statistics", bare(), pass / 2, true},
+	} {
+		b, f, _ := measured(t, t.TempDir(), slow, "")
+		findsDNN(b, f)
+		b.tuning.measure = func(way string, run func(times int) error) (time.Duration, error) {
+			took := time.Millisecond
+			if strings.Contains(way, lower.DNN) {
+				took -= c.saves
+			}
+			return took, run(1)
+		}
+		assert.Equal(t, c.library, multiplied(t, b, c.program), c.name)
 	}
 }
