@@ -17,6 +17,8 @@ const (
 	maxSpread   = 2       // results that one reduction is spread over
 	busyBlocks  = 256     // blocks that keep the memory busy
 	spreadAlone = 1 << 13 // elements of a block, where there are fewer blocks
+	sectorBytes = 32      // that memory reads at once
+	manyCached  = 1 << 21 // elements that a cache no longer holds
 )
 
 // reductionOf describes the reduction that a node is, with what is found beside it.
@@ -62,13 +64,20 @@ func (r *reduction) spreadLanes() int {
 	return lanes
 }
 
-// canSpread reports whether blocks that have all elements of their outputs keep a device busy, or are done soon.
+// canSpread reports whether blocks that have all elements of their outputs keep a device busy, or are done soon. Where
+// other blocks have most of each sector of memory, and the cache does not hold all of it, elements are better gone
+// through in their order.
 func (r *reduction) canSpread() bool {
 	if r.outputs == 0 || r.length < 2 || slices.ContainsFunc(r.all, func(t *total) bool { return t.kind == ir.Prod }) {
 		return false
 	}
 	each := 256 / r.spreadLanes()
-	return (r.outputs+each-1)/each >= busyBlocks || each*r.length <= spreadAlone
+	if (r.outputs+each-1)/each < busyBlocks && each*r.length > spreadAlone {
+		return false
+	}
+	runs := runsOf(r.shape, func(axis int) bool { return slices.Contains(r.axes, axis) })
+	bytes := runs[len(runs)-1].length * r.all[0].dtype.Size()
+	return !r.along || bytes >= sectorBytes || r.shape.Size() < manyCached
 }
 
 // reducedHere are the floats that the kernel of a reduction makes for each output.

@@ -11,7 +11,8 @@ import (
 )
 
 // Group normalization is one kernel, and its gradient two: one for that of the operand, one for those of the scale and
-// the offset. Where few groups are large, many blocks share each, and what they find is applied by another kernel.
+// the offset. Where few groups are large, many blocks share each, and what they find is applied by another kernel;
+// so are the means of narrow groups of much memory.
 func TestSpreadKernels(t *testing.T) {
 	for _, c := range []struct {
 		op    ir.Op
@@ -26,6 +27,7 @@ func TestSpreadKernels(t *testing.T) {
 		{ir.GroupNorm, ir.Float64, 1, ir.GroupNormAttrs{Groups: 4, Epsilon: 1e-3}, []ir.Shape{{8, 5, 5, 32}, {32}, {32}}},
 		{ir.GroupNorm, ir.Float32, 1, ir.GroupNormAttrs{Groups: 32, Epsilon: 1e-3}, []ir.Shape{{8, 5, 5, 32}, {32}, {32}}},
 		{ir.GroupNorm, ir.Float32, 2, ir.GroupNormAttrs{Groups: 2, Epsilon: 1e-3}, []ir.Shape{{1, 256, 256, 32}, {32}, {32}}},
+		{ir.GroupNorm, ir.Float32, 2, ir.GroupNormAttrs{Groups: 32, Epsilon: 1e-3}, []ir.Shape{{64, 56, 56, 64}, {64}, {64}}},
 		{ir.GroupNormGrad, ir.Float32, 2, ir.GroupNormAttrs{Groups: 4, Epsilon: 1e-3}, []ir.Shape{{8, 5, 5, 32}, {32}, {8, 4}, {8, 4}, {8, 5, 5, 32}}},
 		{ir.GroupNormGrad, ir.BFloat16, 2, ir.GroupNormAttrs{Groups: 4, Epsilon: 1e-3}, []ir.Shape{{8, 5, 5, 32}, {32}, {8, 4}, {8, 4}, {8, 5, 5, 32}}},
 		{ir.LayerNorm, ir.Float64, 1, ir.NormAttrs{Epsilon: 1e-3}, []ir.Shape{{32, 768}, {768}, {768}}},
