@@ -188,7 +188,7 @@ func (s *scope) needsMemory(f *fusion, v ir.Value, n *ir.Node) bool {
 				return true // each element is read several times
 			}
 		case ir.Broadcast, ir.Gather, ir.Resample, ir.Scatter:
-			if wider := s.p.Type(u.Outputs[0]).Shape.Size() > s.p.Type(v).Shape.Size(); wider && (w > 4 || w > 0 && s.endsKernel(f, n)) || w > 0 && u.Op != ir.Broadcast && u.Inputs[0] == v {
+			if w > 4 && s.p.Type(u.Outputs[0]).Shape.Size() > s.p.Type(v).Shape.Size() || w > 0 && u.Op != ir.Broadcast && u.Inputs[0] == v {
 				return true
 			}
 		}
@@ -200,6 +200,9 @@ func (s *scope) needsMemory(f *fusion, v ir.Value, n *ir.Node) bool {
 			}
 		}
 	}
+	if w > 0 && s.isRepeated(f, v) && s.endsKernel(f, n) {
+		return true // the kernel that it follows computes it once
+	}
 	if isWidening(s.p, n) {
 		return false // what it converts is smaller
 	}
@@ -209,6 +212,18 @@ func (s *scope) needsMemory(f *fusion, v ir.Value, n *ir.Node) bool {
 		again = 4
 	}
 	return w > again && s.readers(f, v) > 1
+}
+
+// isRepeated reports whether a value is read by broadcasting it.
+func (s *scope) isRepeated(f *fusion, v ir.Value) bool {
+	for user := range f.users[v] {
+		u := &s.p.Nodes[user]
+		switch to := u.Outputs[0]; {
+		case u.Op == ir.Broadcast && s.p.Type(to).Shape.Size() > s.p.Type(v).Shape.Size(), u.Op == ir.Reshape && s.isRepeated(f, to):
+			return true
+		}
+	}
+	return false
 }
 
 // readers counts the nodes that read a value, or what conversions to more bits make of it.

@@ -14,9 +14,10 @@ import (
 // own.
 
 const (
-	maxSpread   = 2       // results that one reduction is spread over
-	busyBlocks  = 256     // blocks that keep the memory busy
-	spreadAlone = 1 << 13 // elements of a block, where there are fewer blocks
+	maxSpread   = 2   // results that one reduction is spread over
+	busyBlocks  = 256 // blocks that keep the memory busy
+	shortSum    = 64
+	spreadAlone = 1 << 14 // elements of a block, where there are fewer blocks
 	sectorBytes = 32      // that memory reads at once
 	manyCached  = 1 << 21 // elements that a cache no longer holds
 )
@@ -48,8 +49,12 @@ func (s *scope) reductionOf(n *ir.Node, root ir.Value) *reduction {
 	return r
 }
 
-// spreadLanes is how many threads of a block share the elements of an output that is spread over them.
+// spreadLanes is how many threads of a block share the elements of an output that is spread over them. Short sums are
+// made by one, in their order, as they are where nothing is spread.
 func (r *reduction) spreadLanes() int {
+	if r.length < shortSum {
+		return 1
+	}
 	if r.along {
 		return rowLanes(r.length)
 	}
@@ -57,11 +62,7 @@ func (r *reduction) spreadLanes() int {
 	for each > 16 && r.outputs/each < busyBlocks || each > r.outputs {
 		each /= 2
 	}
-	lanes := 256 / each
-	for lanes > r.length {
-		lanes /= 2
-	}
-	return lanes
+	return min(256/each, shortSum)
 }
 
 // canSpread reports whether blocks that have all elements of their outputs keep a device busy, or are done soon. Where
@@ -77,7 +78,7 @@ func (r *reduction) canSpread() bool {
 	}
 	runs := runsOf(r.shape, func(axis int) bool { return slices.Contains(r.axes, axis) })
 	bytes := runs[len(runs)-1].length * r.all[0].dtype.Size()
-	return !r.along || bytes >= sectorBytes || r.shape.Size() < manyCached
+	return !r.along || each < 256 && bytes >= sectorBytes || r.shape.Size() < manyCached
 }
 
 // reducedHere are the floats that the kernel of a reduction makes for each output.
