@@ -349,12 +349,7 @@ func (b *vmBuilder) stored(i, last int) bool {
 			held = false // the register was loaded with another operand
 		}
 	}
-	for _, s := range b.prog.sinks {
-		if s.ptr == ptr {
-			return true
-		}
-	}
-	return false
+	return b.readLast(ptr)
 }
 
 // unusedReads counts the operands that the operation does not have, whose pointers are 0, as is ptr.

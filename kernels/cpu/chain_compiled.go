@@ -159,12 +159,7 @@ func (b *vmBuilder) leaves(i, last int) bool {
 			return false
 		}
 	}
-	for _, s := range b.prog.sinks {
-		if s.ptr == ptr {
-			return true
-		}
-	}
-	return false
+	return b.readLast(ptr)
 }
 
 // runCompiled computes a block of n elements.

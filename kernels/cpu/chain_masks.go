@@ -80,10 +80,7 @@ func (b *vmBuilder) maskUses(i, last int) (stored, taken bool) {
 		}
 		held = held && !op.chain.makesMask()
 	}
-	for _, s := range b.prog.sinks {
-		stored = stored || s.ptr == ptr
-	}
-	return stored, taken
+	return stored || b.readLast(ptr), taken
 }
 
 // onlyLacks reports whether an operation has the pointer's number only in place of operands that it does not have.

@@ -31,22 +31,27 @@ func interleave(dst unsafe.Pointer, sources []*plan.Operand, size, first, n int)
 	for i, s := range sources {
 		from[i] = s.Ptr()
 	}
-	m := vec.Turns(dst, from[:len(sources)], size, first, n)
-	dst, first, n = unsafe.Add(dst, m*size*len(sources)), first+m, n-m
+	interleaveFrom(dst, from[:len(sources)], size, first, n)
+}
+
+// interleaveFrom is interleave of sources at the given addresses.
+func interleaveFrom(dst unsafe.Pointer, from []unsafe.Pointer, size, first, n int) {
+	m := vec.Turns(dst, from, size, first, n)
+	dst, first, n = unsafe.Add(dst, m*size*len(from)), first+m, n-m
 	if size == 4 {
-		interleaveElements[uint32](dst, sources, first, n)
+		interleaveElements[uint32](dst, from, first, n)
 	} else {
-		interleaveElements[uint64](dst, sources, first, n)
+		interleaveElements[uint64](dst, from, first, n)
 	}
 }
 
-func interleaveElements[T uint32 | uint64](dst unsafe.Pointer, sources []*plan.Operand, first, n int) {
+func interleaveElements[T uint32 | uint64](dst unsafe.Pointer, from []unsafe.Pointer, first, n int) {
 	var x [4][]T
-	for i, s := range sources {
-		x[i] = block.View[T](s.Ptr(), s.N)[first : first+n]
+	for i, p := range from {
+		x[i] = block.View[T](p, first+n)[first:]
 	}
 	a, b := x[0], x[1][:n]
-	switch len(sources) {
+	switch len(from) {
 	case 2:
 		y := block.View[[2]T](dst, n)[:len(a)]
 		for i, v := range a {

@@ -138,9 +138,10 @@ func (c *compiler) compile(source *ir.Program, aliases bool) (*schedule, error) 
 
 // lower compiles one unit.
 func (c *compiler) lower(p *placement, u *fuse.Unit, s *schedule) (step, error) {
-	st := step{scope: p.Program.Nodes[u.Nodes[len(u.Nodes)-1]].Scope}
+	nodes := slices.Concat(u.Nodes, u.Sinks)
+	st := step{scope: p.Program.Nodes[nodes[max(len(u.Nodes)-1, 0)]].Scope}
 	var names []string
-	for _, i := range slices.Concat(u.Nodes, u.Sinks) {
+	for _, i := range nodes {
 		names = append(names, p.Program.Nodes[i].Op.String())
 	}
 	st.name = strings.Join(names, "+")

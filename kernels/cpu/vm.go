@@ -44,6 +44,7 @@ type vmProgram struct {
 	compiled  []vmSegment // the operations again, those that follow each other as code
 	registers []vmRegister
 	sinks     []vmSink
+	places    []vmPlace
 	scratch   int // bytes
 	grain     int // blocks of a chunk
 }
@@ -68,6 +69,7 @@ type vmBuilder struct {
 
 	reluMask map[int]ir.Value   // selects that are the gradient of a relu: dy where this value is positive, else 0
 	shares   map[int]fuse.Share // selects that are the gradient of an extreme
+	narrowed map[ir.Value]uint8 // values of 16 bits as they lie in memory
 	splats   map[uint8]bool     // pointers to registers that hold copies of one number
 	skip     map[int]bool       // the comparisons of those, and what else nothing reads then
 }
@@ -90,7 +92,9 @@ func (p *placement) compileElementwise(u *fuse.Unit, rt *runtime) func() {
 	// anew.
 	b.prog.grain = grain(max(b.prog.block*(len(b.prog.ops)+len(b.prog.each)+len(u.Sinks))/4, 1))
 	for _, i := range u.Sinks {
-		b.compileSink(i, rt)
+		if p.Program.Nodes[i].Op != ir.Concat {
+			b.compileSink(i, rt)
+		}
 	}
 	return b.finish(rt)
 }
@@ -98,7 +102,7 @@ func (p *placement) compileElementwise(u *fuse.Unit, rt *runtime) func() {
 func newVMBuilder(p *placement, u *fuse.Unit) *vmBuilder {
 	b := &vmBuilder{placement: p, u: u, ptrOf: map[ir.Value]uint8{}, source: map[string]uint8{}, lastUse: map[ir.Value]int{},
 		free: map[int][]vmRegister{}, held: map[ir.Value]vmRegister{}, reluMask: map[int]ir.Value{}, shares: map[int]fuse.Share{}, skip: map[int]bool{},
-		splats: map[uint8]bool{}}
+		splats: map[uint8]bool{}, narrowed: map[ir.Value]uint8{}}
 	b.prog.n = u.Size
 	b.findReluGradients()
 	b.findShares()
@@ -114,7 +118,9 @@ func newVMBuilder(p *placement, u *fuse.Unit) *vmBuilder {
 		}
 	}
 	for _, i := range u.Sinks {
-		b.lastUse[b.SinkOperand(i)] = math.MaxInt
+		for _, v := range b.SinkOperands(u, i) {
+			b.lastUse[v] = math.MaxInt
+		}
 	}
 	return b
 }
@@ -122,6 +128,11 @@ func newVMBuilder(p *placement, u *fuse.Unit) *vmBuilder {
 func (b *vmBuilder) compileNodes() {
 	for _, i := range b.u.Nodes {
 		b.compileNode(i)
+	}
+	for _, i := range b.u.Sinks {
+		if b.Program.Nodes[i].Op == ir.Concat {
+			b.compilePlaces(i)
+		}
 	}
 }
 
@@ -142,6 +153,11 @@ func (b *vmBuilder) chooseBlock(bytes int) {
 	for _, a := range b.u.Accesses {
 		if d, _ := a.Repetition(); d > 0 && d <= block && lcm(unit, d) <= block {
 			unit = lcm(unit, d)
+		}
+	}
+	for _, i := range b.u.Sinks {
+		if row := b.placedRow(i); row > 0 && row <= block && lcm(unit, row) <= block {
+			unit = lcm(unit, row)
 		}
 	}
 	// Blocks of whole vectors begin where vectors do, and leave no rest: that is worth rows that lie in the
@@ -230,7 +246,7 @@ func (b *vmBuilder) compileNode(i int) {
 		b.prog.ops = appendKernel(b.prog.ops, b.Program, n, dst, args)
 	}
 	if inMemory && d.IsHalf() {
-		b.prog.ops = append(b.prog.ops, narrowOp(d, b.memory(b.Operands[v]), dst))
+		b.narrow(v, b.memory(b.Operands[v]))
 	}
 	b.release(n, i)
 }
@@ -342,22 +358,15 @@ func accessKey(a *fuse.Access) string {
 // load fills a register, which stays reserved, by an access pattern.
 func (b *vmBuilder) load(o plan.Operand, a *fuse.Access) uint8 {
 	d := o.Typ.DType
-	size := d.Size()
 	r := b.newRegister(block.ComputeType(d).Size()) // loads run before all operations of a block
-	o.Off += a.Offset * size
-	l := vmLoad{o: o, size: size, ptr: r.ptr, dims: a.Dims}
-	l.period, l.count = a.Repetition()
-	for _, s := range a.Strides {
-		l.strides = append(l.strides, s*size)
-	}
-	once := a.Scalar() || l.period > 0 && b.prog.block%l.period == 0 && l.period*l.count >= b.prog.n
+	o.Off += a.Offset * d.Size()
+	l, once := b.loadOf(o, a, r.ptr)
 	if a.Scalar() {
-		l.dims, l.strides = nil, nil
 		b.splats[r.ptr] = true
 	}
 	op := widenOp(d, r.ptr, 0)
 	if d.IsHalf() {
-		op.a = b.newRegister(size).ptr
+		op.a = b.newRegister(d.Size()).ptr
 		l.ptr = op.a
 	}
 	if once {
@@ -373,6 +382,21 @@ func (b *vmBuilder) load(o plan.Operand, a *fuse.Access) uint8 {
 		b.prog.ops = append(b.prog.ops, op)
 	}
 	return r.ptr
+}
+
+// loadOf returns the load of an access into a register, and whether it is the same for every block.
+func (b *vmBuilder) loadOf(o plan.Operand, a *fuse.Access, ptr uint8) (l vmLoad, once bool) {
+	size := o.Typ.DType.Size()
+	l = vmLoad{o: o, size: size, ptr: ptr, dims: a.Dims}
+	l.period, l.count = a.Repetition()
+	for _, s := range a.Strides {
+		l.strides = append(l.strides, s*size)
+	}
+	once = a.Scalar() || l.period > 0 && b.prog.block%l.period == 0 && l.period*l.count >= b.prog.n
+	if a.Scalar() {
+		l.dims, l.strides = nil, nil
+	}
+	return l, once
 }
 
 // finish returns the function that runs the program.
@@ -436,6 +460,9 @@ func (p *vmProgram) run(w *worker, lo, hi int) {
 		for i := range p.sinks {
 			s := &p.sinks[i]
 			s.take(ptrs[s.ptr], k, k == lo, n)
+		}
+		for i := range p.places {
+			p.places[i].put(ptrs, first, n)
 		}
 	}
 }

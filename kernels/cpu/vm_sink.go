@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
@@ -13,6 +14,12 @@ type vmSink struct {
 	ptr    uint8
 	take   func(p unsafe.Pointer, k int, first bool, n int)
 	finish func()
+}
+
+// readLast reports whether a sink reads what the pointer stands for.
+func (b *vmBuilder) readLast(ptr uint8) bool {
+	return slices.ContainsFunc(b.prog.sinks, func(s vmSink) bool { return s.ptr == ptr }) ||
+		slices.ContainsFunc(b.prog.places, func(p vmPlace) bool { return slices.Contains(p.parts, ptr) })
 }
 
 // compileSink adds the sink that computes reduction node i.

@@ -43,8 +43,11 @@ func (g *Graph) BucketUpdates() {
 
 // bucketRule names what the updates of a bucket have in common, if the unit is the update of a small variable.
 func (g *Graph) bucketRule(u *Unit) (string, bool) {
+	if len(u.Nodes) != 1 {
+		return "", false
+	}
 	n := &g.Program.Nodes[u.Nodes[0]]
-	if len(u.Nodes) != 1 || n.Op != ir.OptimizerUpdate || u.Constant || g.updated(u) > BucketVariable {
+	if n.Op != ir.OptimizerUpdate || u.Constant || g.updated(u) > BucketVariable {
 		return "", false
 	}
 	return fmt.Sprint(n.Attrs, g.Program.Type(n.Inputs[0]).DType, n.Inputs[2:4], n.Inputs[3+len(n.Outputs):]), true

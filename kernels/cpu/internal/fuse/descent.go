@@ -12,8 +12,11 @@ import (
 func (g *Graph) JoinWidening() {
 	gone := map[*Unit]bool{}
 	for _, u := range g.Units {
+		if len(u.Nodes) != 1 {
+			continue
+		}
 		n := &g.Program.Nodes[u.Nodes[0]]
-		if len(u.Nodes) != 1 || n.Op != ir.OptimizerUpdate || len(n.Inputs) != 3+len(n.Outputs) || u.Constant || g.updated(u) <= BucketVariable {
+		if n.Op != ir.OptimizerUpdate || len(n.Inputs) != 3+len(n.Outputs) || u.Constant || g.updated(u) <= BucketVariable {
 			continue
 		}
 		v := n.Inputs[1]
@@ -65,6 +68,9 @@ func (g *Graph) JoinDescent() {
 
 // descent returns the unit of the product that unit u may be joined with, or nil.
 func (g *Graph) descent(u *Unit) *Unit {
+	if len(u.Nodes) == 0 {
+		return nil
+	}
 	n := &g.Program.Nodes[u.Nodes[len(u.Nodes)-1]]
 	if n.Op != ir.OptimizerUpdate || n.Attrs.(ir.OptimizerAttrs).Rule != "sgd" || len(n.Inputs) > 4 || u.Constant {
 		return nil

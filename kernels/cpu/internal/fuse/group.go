@@ -30,7 +30,7 @@ type Unit struct {
 	Elementwise bool
 	Constant    bool
 	Size        int   // index space of an elementwise unit
-	Sinks       []int // reductions of values that the unit computes
+	Sinks       []int // reductions and concatenations of values that the unit computes
 	Columns     int   // row length that all sinks but total reductions have; 0 without such sinks
 
 	Accesses map[ir.Value]Access // of an elementwise unit's operands
@@ -138,6 +138,8 @@ func (g *Graph) Group() {
 		case (n.Op == ir.Broadcast || n.Op == ir.Slice) && !g.Needed[n.Outputs[0]] && g.dense[n.Outputs[0]] == nil:
 		case n.Op.IsElementwise():
 			g.groupElementwise(i, n)
+		case g.mayJoin(i, n):
+			g.groupConcat(i, n)
 		case g.mayBeSink(i, n):
 			v := g.SinkOperand(i)
 			g.sinks[v] = append(g.sinks[v], i)
@@ -151,6 +153,7 @@ func (g *Graph) Group() {
 	}
 	if !g.Plain {
 		g.mergeNeighbours()
+		g.leaveConcats()
 	}
 	g.collectMemory()
 }
@@ -261,7 +264,7 @@ func (g *Graph) groupElementwise(i int, n *ir.Node) {
 		}
 	}
 	size := g.Program.Type(v).Shape.Size()
-	if u != nil && !g.Plain && u.position < g.before[v] && u.Size == size && u.Constant == g.constant[i] && fits(len(u.Nodes)+1, len(u.Accesses)+len(n.Inputs)) &&
+	if u != nil && !g.Plain && u.position < g.before[v] && u.Size == size && u.Constant == g.constant[i] && fits(len(u.Nodes)+g.joined(u)+1, len(u.Accesses)+len(n.Inputs)) &&
 		len(u.Sinks)+len(g.sinks[v]) <= maxSinks && g.takesSinks(u, g.sinks[v]) {
 		for _, reader := range g.dense[v] {
 			if reader != u {

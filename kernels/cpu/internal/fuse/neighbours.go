@@ -26,7 +26,7 @@ func (g *Graph) mergeNeighbours() {
 
 // mayMerge reports whether unit a, which runs right before b, can run as part of it.
 func (g *Graph) mayMerge(a, b *Unit) bool {
-	if !a.Elementwise || !b.Elementwise || a.Size != b.Size || a.Constant != b.Constant || !fits(len(a.Nodes)+len(b.Nodes), len(a.Accesses)+len(b.Accesses)) ||
+	if !a.Elementwise || !b.Elementwise || a.Size != b.Size || a.Constant != b.Constant || !fits(len(a.Nodes)+len(b.Nodes)+g.joined(a)+g.joined(b), len(a.Accesses)+len(b.Accesses)) ||
 		len(a.Sinks)+len(b.Sinks) > maxSinks || a.Columns > 0 && b.Columns > 0 && a.Columns != b.Columns {
 		return false
 	}

@@ -288,6 +288,11 @@ func (p *Placement) elementwiseOverwrites(u *fuse.Unit, v, old ir.Value) bool {
 			return false
 		}
 	}
+	for _, i := range u.Sinks { // a concatenation reads what the unit does not compute at the end of each block
+		if slices.ContainsFunc(p.SinkOperands(u, i), func(x ir.Value) bool { r, _ := p.Root(x); return r == old }) {
+			return false
+		}
+	}
 	for _, i := range u.Nodes {
 		if i <= p.Def[v] {
 			continue

@@ -1,0 +1,101 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// vmPlace is a concatenation that is a sink: it puts the operands of each block in their places in the result.
+type vmPlace struct {
+	out       *plan.Operand
+	parts     []uint8 // the pointers of the operands
+	size, row int     // bytes of an element, elements of a row of an operand
+	turns     bool    // rows are single elements, which are stored in turn
+}
+
+// compilePlaces adds the concatenation node i.
+func (b *vmBuilder) compilePlaces(i int) {
+	n := &b.Program.Nodes[i]
+	out := &b.Operands[n.Outputs[0]]
+	size := out.Typ.DType.Size()
+	s := vmPlace{out: out, size: size, row: b.placedRow(i)}
+	s.turns = s.row == 1 && len(n.Inputs) <= 4 && (size == 4 || size == 8)
+	for _, x := range n.Inputs {
+		s.parts = append(s.parts, b.asStored(b.u.Accesses[x]))
+	}
+	b.prog.places = append(b.prog.places, s)
+}
+
+// placedRow is the length of a row of an operand of the concatenation node i; 0 if the sink is none.
+func (b *vmBuilder) placedRow(i int) int {
+	n := &b.Program.Nodes[i]
+	if n.Op != ir.Concat {
+		return 0
+	}
+	return b.Program.Type(n.Inputs[0]).Shape[n.Attrs.(ir.AxisAttrs).Axis:].Size()
+}
+
+// asStored returns the pointer to a block of what the access yields, as it lies in memory.
+func (b *vmBuilder) asStored(a fuse.Access) uint8 {
+	d := b.Program.Type(a.Source).DType
+	if !d.IsHalf() {
+		return b.operand(a)
+	}
+	if _, computed := b.ptrOf[a.Source]; computed && a.Dense {
+		if _, ok := b.narrowed[a.Source]; !ok {
+			b.narrow(a.Source, b.register(d.Size()).ptr)
+		}
+		return b.narrowed[a.Source]
+	}
+	// What is only moved keeps its bits: widening would lose those of the smallest numbers.
+	o := b.Operands[a.Source]
+	if o.Off += a.Offset * d.Size(); a.Dense && !(o.Mem.Bytes == d.Size() && o.N > 1) {
+		return b.memory(o)
+	}
+	l, once := b.loadOf(o, &a, b.newRegister(d.Size()).ptr)
+	if once {
+		b.prog.once = append(b.prog.once, l)
+	} else {
+		b.prog.each = append(b.prog.each, l)
+	}
+	return l.ptr
+}
+
+// narrow stores a computed value of 16 bits at a pointer.
+func (b *vmBuilder) narrow(v ir.Value, ptr uint8) {
+	b.prog.ops = append(b.prog.ops, narrowOp(b.Program.Type(v).DType, ptr, b.ptrOf[v]))
+	b.narrowed[v] = ptr
+}
+
+// put stores the elements [first, first+n) of the operands.
+func (s *vmPlace) put(ptrs *[maxPointers]unsafe.Pointer, first, n int) {
+	count, bytes := len(s.parts), s.row*s.size
+	if s.turns {
+		var from [4]unsafe.Pointer
+		for i, p := range s.parts {
+			from[i] = ptrs[p]
+		}
+		interleaveFrom(unsafe.Add(s.out.Ptr(), first*s.size*count), from[:count], s.size, 0, n)
+		return
+	}
+	row, at := first/s.row, first%s.row
+	for i, p := range s.parts {
+		dst, src, rest := unsafe.Add(s.out.Ptr(), (row*count+i)*bytes+at*s.size), ptrs[p], n
+		if at > 0 { // the rest of a row
+			m := min(rest, s.row-at)
+			copy(plan.BytesAt(dst, m*s.size), plan.BytesAt(src, m*s.size))
+			if rest -= m; rest == 0 {
+				continue
+			}
+			dst, src = unsafe.Add(dst, m*s.size+(count-1)*bytes), unsafe.Add(src, m*s.size)
+		}
+		whole := rest / s.row
+		moveRows(dst, src, whole, bytes, count*bytes, bytes)
+		if rest -= whole * s.row; rest > 0 {
+			copy(plan.BytesAt(unsafe.Add(dst, whole*count*bytes), rest*s.size), plan.BytesAt(unsafe.Add(src, whole*bytes), rest*s.size))
+		}
+	}
+}
