@@ -6,9 +6,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Access says how an elementwise operation reads an operand: through reshapes, broadcasts and slices, which are then
-// never computed. Element i of the index space is element offset + Σ_d strides[d]·index_d of source, where index_d are
-// the coordinates of i in dims. A dense access, the common case, has no dims: it reads element i of the source.
+// Access says how an elementwise operation reads an operand: through reshapes, broadcasts, slices and bit casts, which
+// are then never computed. Element i of the index space is element offset + Σ_d strides[d]·index_d of source, where
+// index_d are the coordinates of i in dims. A dense access, the common case, has no dims: it reads element i of the
+// source.
 type Access struct {
 	Source  ir.Value
 	Dense   bool
@@ -44,6 +45,8 @@ func resolve(p *ir.Program, def []int, v ir.Value) Access {
 		switch attrs := n.Attrs.(type) {
 		case ir.ReshapeAttrs:
 			ok = a.Dense
+		case ir.ConvertAttrs:
+			ok = n.Op == ir.BitCast && keepsWords(p.Type(n.Inputs[0]).DType, p.Type(a.Source).DType)
 		case ir.BroadcastAttrs:
 			w.begin(&a, p.Type(a.Source).Shape)
 			w.broadcast(attrs, p.Type(n.Inputs[0]).Shape)
@@ -66,6 +69,10 @@ func resolve(p *ir.Program, def []int, v ir.Value) Access {
 	}
 	return a
 }
+
+// keepsWords reports whether a register holds the same bits for elements of both types: it does unless they are of 16
+// bits, which floats leave in registers.
+func keepsWords(from, to ir.DType) bool { return from.Size() == to.Size() && from.Size() >= 4 }
 
 // slicesInRuns reports whether a slice keeps long contiguous runs, or elements of 4 or 8 bytes that lie a few elements
 // apart, of which kernels make vectors.
