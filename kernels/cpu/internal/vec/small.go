@@ -209,6 +209,10 @@ func bytesOf32(x []uint32) []uint8 {
 func CompareSmalls[T Small](r Relation, dst []uint8, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	l := smallLanesOf[T]()
+	if len(dst) >= leastPacked && packs() {
+		compareVectors(r, dst, a, b)
+		return
+	}
 	p, q := bytesOf(a), bytesOf(b)
 	x, y := words(p), words(q)
 	y = y[:len(x)]

@@ -2,6 +2,12 @@ package vec
 
 import "unsafe"
 
+// packs reports whether packedBytes computes anything.
+func packs() bool {
+	_, ok := vectors()
+	return ok
+}
+
 // packedBytes computes as many bytes as make whole vectors, and returns their number.
 func packedBytes(op packedOp, dst, a, b []uint8) int {
 	wide, ok := vectors()

@@ -122,7 +122,7 @@ func testSmalls[T Small](t *testing.T) {
 
 // TestSmallsInPlace: results take the place of either operand, and bytes of comparisons too.
 func TestSmallsInPlace(t *testing.T) {
-	for n := range 40 {
+	for _, n := range append([]int{64, 77, 511, 512, 513, 1100}, rand.Perm(40)...) {
 		a, b, want := make([]uint8, n), make([]uint8, n), make([]uint8, n)
 		for i := range a {
 			a[i], b[i] = uint8(rand.IntN(5)), uint8(rand.IntN(5))
