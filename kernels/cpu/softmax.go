@@ -99,6 +99,9 @@ func buildLogSoftmaxGrad(b *build) (func(), error) {
 // logSoftmaxGrad is dx = dy - exp(y)·Σ dy.
 func logSoftmaxGrad[T block.Float](b *build) func() {
 	y, dy, dx := b.in(0), b.in(1), b.out(0)
+	if n, ok := shortRowsOf(y); ok {
+		return logSoftmaxGradShort[T](b, n)
+	}
 	n := b.needRow(y)
 	return b.rowLoop(y, 4, func(w *worker, _, lo, hi int) {
 		e, g := scratchOf[T](w, n), plan.Data[T](dy)[lo:hi]

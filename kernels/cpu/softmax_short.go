@@ -188,3 +188,42 @@ func softmaxGradShort[T block.Float](b *build, n int) func() {
 		r.store(plan.Data[T](dx)[first*n:], g, rows)
 	})
 }
+
+// logSoftmaxGradRow is the gradient for one short row, with scratch for the exponentials.
+func logSoftmaxGradRow[T block.Float](dx, y, dy, scratch []T) {
+	sum := dy[0]
+	for _, v := range dy[1:] {
+		sum += v
+	}
+	vec.Exp(scratch, y)
+	vec.Scale(scratch, scratch, sum)
+	vec.Sub(dx, dy, scratch)
+}
+
+// logSoftmaxGradShort is dx = dy - exp(y)·Σ dy.
+func logSoftmaxGradShort[T block.Float](b *build, n int) func() {
+	y, dy, dx := b.in(0), b.in(1), b.out(0)
+	r := newColumnsOfRows[T](n)
+	return r.loop(b, y, 2, func(scratch []T, first, rows int) {
+		e, g, sums := scratch[:n*rows], scratch[n*r.most:][:n*rows], scratch[2*n*r.most:][:rows]
+		if rows < fewShort {
+			for k := first; k < first+rows; k++ {
+				logSoftmaxGradRow(plan.Data[T](dx)[k*n:][:n], plan.Data[T](y)[k*n:][:n], plan.Data[T](dy)[k*n:][:n], e[:n])
+			}
+			return
+		}
+		r.load(g, plan.Data[T](dy)[first*n:], rows)
+		copy(sums, column(g, 0, rows))
+		for k := 1; k < n; k++ {
+			vec.Add(sums, sums, column(g, k, rows))
+		}
+		r.load(e, plan.Data[T](y)[first*n:], rows)
+		vec.Exp(e, e)
+		for k := range n {
+			c := column(e, k, rows)
+			vec.Mul(c, c, sums)
+		}
+		vec.Sub(g, g, e)
+		r.store(plan.Data[T](dx)[first*n:], g, rows)
+	})
+}

@@ -56,13 +56,48 @@ func TestShortSoftmax(t *testing.T) {
 	}
 }
 
+// TestShortLogSoftmaxGradient compares the gradient for rows of every short length with float64, and its bits with
+// those of the same rows among fewer.
+func TestShortLogSoftmaxGradient(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 5))
+	for n := 1; n <= 40; n++ {
+		rows := 1 + r.IntN(300)
+		x, dy := make([]float32, rows*n), make([]float32, rows*n)
+		for i := range x {
+			x[i], dy[i] = float32(r.NormFloat64()), float32(r.NormFloat64())
+		}
+		y, dx := rowsOf(t, ir.LogSoftmax, ir.LogSoftmaxGrad, x, dy, rows, n)
+		for k := range rows {
+			exponentials, sum := 0.0, 0.0
+			for i := k * n; i < k*n+n; i++ {
+				exponentials += math.Exp(float64(x[i]))
+				sum += float64(dy[i])
+			}
+			for i := k * n; i < k*n+n; i++ {
+				require.InDelta(t, float64(x[i])-math.Log(exponentials), y[i], 1e-5)
+				require.InDelta(t, float64(dy[i])-math.Exp(float64(x[i]))/exponentials*sum, dx[i], 1e-5)
+			}
+		}
+		few := min(rows, 5)
+		_, d := rowsOf(t, ir.LogSoftmax, ir.LogSoftmaxGrad, x[:few*n], dy[:few*n], few, n)
+		for i, v := range d {
+			require.Equal(t, math.Float32bits(v), math.Float32bits(dx[i]), "row %d of %d", i/n, n)
+		}
+	}
+}
+
 // softmaxOf returns the softmax of rows and its gradient.
 func softmaxOf(t *testing.T, x, dy []float32, rows, n int) (y, dx []float32) {
+	return rowsOf(t, ir.Softmax, ir.SoftmaxGrad, x, dy, rows, n)
+}
+
+// rowsOf returns an op of rows and its gradient.
+func rowsOf(t *testing.T, op, gradient ir.Op, x, dy []float32, rows, n int) (y, dx []float32) {
 	g := tape{p: &ir.Program{}}
 	a, b := g.input("x", ir.Float32, rows, n), g.input("dy", ir.Float32, rows, n)
-	p := g.op(ir.Softmax, nil, a)
+	p := g.op(op, nil, a)
 	g.p.AddOutput("y", p)
-	g.p.AddOutput("dx", g.op(ir.SoftmaxGrad, nil, p, b))
+	g.p.AddOutput("dx", g.op(gradient, nil, p, b))
 	s := newSession(t, g.p)
 	for i, values := range [][]float32{x, dy} {
 		_, err := binary.Encode(s.inputs[i].Bytes(), binary.NativeEndian, values)
