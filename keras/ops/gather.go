@@ -99,14 +99,11 @@ func flatPositions(shape ir.Shape, positions *Tensor, axis int, fromEnd bool) *T
 		count = 1
 	}
 	first := Add(MultiplyByLength(Iota(p, d, 0, outer, count, inner), dim.Mul(n, inner)), Iota(p, d, 2, outer, count, inner))
-	base, least := BroadcastTo(first, p.Shape()...), p
 	if fromEnd && positions.DType().IsSigned() {
-		behind := BroadcastTo(AddLength(first, dim.Mul(n, inner)), p.Shape()...)
-		base = Where(CompareScalar(ir.Lt, p, 0), behind, base)
-		least = AddLength(p, n)
+		p = Where(CompareScalar(ir.Lt, p, 0), AddLength(p, n), p)
 	}
-	valid := LogicalAnd(CompareLength(ir.Lt, p, n), CompareScalar(ir.Ge, least, 0))
-	flat := Add(MultiplyByLength(p, inner), base)
+	valid := LogicalAnd(CompareLength(ir.Lt, p, n), CompareScalar(ir.Ge, p, 0))
+	flat := Add(MultiplyByLength(p, inner), BroadcastTo(first, p.Shape()...))
 	return Reshape(Where(valid, flat, FullLike(flat, -1)), positions.Shape()...)
 }
 

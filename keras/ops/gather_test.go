@@ -141,6 +141,8 @@ func TestGatherErrors(t *testing.T) {
 		{binary(func(x, i *ops.Tensor) *ops.Tensor { return ops.Take(x, i, 0) }), opstest.Floats(nil, 1), "positions must be integers"},
 		{binary(ops.Embedding), opstest.Ints(nil, -1), "index -1"},
 		{binary(func(x, i *ops.Tensor) *ops.Tensor { return ops.TakeAlongAxis(x, i, 0) }), outside, "is outside"},
+		{binary(func(x, i *ops.Tensor) *ops.Tensor { return ops.TakeAlongAxis(x, i, 1) }), opstest.Ints([]int{3, 1}, 0, -3, 0), "is outside"}, // would be in the row before
+		{binary(func(x, i *ops.Tensor) *ops.Tensor { return ops.TakeAlongAxis(x, i, 1) }), opstest.Ints([]int{3, 1}, 0, 2, 0), "is outside"},  // in the next one
 		{binary(func(x, i *ops.Tensor) *ops.Tensor { return ops.TakeAlongAxis(x, i, 0) }), opstest.Ints(nil, 0), "must have the same rank"},
 		{binary(func(x, i *ops.Tensor) *ops.Tensor { return ops.TakeAlongAxis(x, i, 0) }), opstest.Ints([]int{1, 3}, 0, 0, 0), "do not broadcast"},
 		{binary(func(x, i *ops.Tensor) *ops.Tensor { return ops.ScatterAdd(x, i, x, 0) }), opstest.Ints([]int{2}, 0, 0), "cannot broadcast"},
