@@ -85,6 +85,9 @@ func (b *build) needRow(o *plan.Operand) int {
 
 func logSoftmax[T block.Float](b *build) func() {
 	x, y := b.in(0), b.out(0)
+	if n, ok := shortRowsOf(x); ok {
+		return logSoftmaxShort[T](b, n)
+	}
 	n := b.needRow(x)
 	return b.rowLoop(x, 4, func(w *worker, _, lo, hi int) {
 		row := plan.Data[T](x)[lo:hi]

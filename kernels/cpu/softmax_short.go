@@ -189,6 +189,47 @@ func softmaxGradShort[T block.Float](b *build, n int) func() {
 	})
 }
 
+// logSoftmaxRow is the logarithm of the softmax of one short row, with scratch for the exponentials.
+func logSoftmaxRow[T block.Float](y, x, scratch []T) {
+	largest := x[0]
+	for _, v := range x[1:] {
+		if v > largest || v != v {
+			largest = v
+		}
+	}
+	vec.AddScalar(scratch, x, -largest)
+	vec.Exp(scratch, scratch)
+	total := [1]T{sumOne(scratch)}
+	vec.Log(total[:], total[:])
+	vec.AddScalar(y, x, -(total[0] + largest))
+}
+
+// logSoftmaxShort is x - log Σ exp(x), computed around the largest element.
+func logSoftmaxShort[T block.Float](b *build, n int) func() {
+	x, y := b.in(0), b.out(0)
+	r := newColumnsOfRows[T](n)
+	return r.loop(b, x, 2, func(scratch []T, first, rows int) {
+		columns, e, sums := scratch[:n*rows], scratch[n*r.most:][:n*rows], scratch[2*n*r.most:][:rows]
+		largest := scratch[2*n*r.most+r.most:][:rows]
+		if rows < fewShort {
+			for k := first; k < first+rows; k++ {
+				logSoftmaxRow(plan.Data[T](y)[k*n:][:n], plan.Data[T](x)[k*n:][:n], e[:n])
+			}
+			return
+		}
+		r.load(columns, plan.Data[T](x)[first*n:], rows)
+		copy(e, columns)
+		softmaxColumns(e, sums, largest, n, rows)
+		vec.Log(sums, sums)
+		vec.Add(sums, sums, largest)
+		for k := range n {
+			c := column(columns, k, rows)
+			vec.Sub(c, c, sums)
+		}
+		r.store(plan.Data[T](y)[first*n:], columns, rows)
+	})
+}
+
 // logSoftmaxGradRow is the gradient for one short row, with scratch for the exponentials.
 func logSoftmaxGradRow[T block.Float](dx, y, dy, scratch []T) {
 	sum := dy[0]
