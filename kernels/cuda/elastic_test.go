@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -42,32 +41,6 @@ import (
 
 // These tests run workers as processes: this test binary, started again, with devices of its own. The workers' group is
 // the real one; the world of package fakenccl, in which their devices meet, is served by the test.
-
-// jobVariable holds the job of a worker, as JSON.
-const jobVariable = "GOKERAS_CUDA_TEST_JOB"
-
-func TestMain(m *testing.M) {
-	text := os.Getenv(jobVariable)
-	if text == "" {
-		flag.Parse()
-		if os.Getenv("SHORT") != "" { // as make ci asks of suites that it takes a part of
-			if err := flag.Set("test.short", "true"); err != nil {
-				panic(err)
-			}
-		}
-		os.Exit(m.Run())
-	}
-	var j gpuJob
-	err := json.Unmarshal([]byte(text), &j)
-	if err == nil {
-		err = j.work()
-	}
-	if err != nil {
-		fmt.Println("worker:", err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
 
 // gpuJob says what the workers do.
 type gpuJob struct {
