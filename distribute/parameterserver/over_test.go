@@ -69,7 +69,9 @@ func TestWorkerAfterTheServersWereTold(t *testing.T) {
 					go func() { ends <- run(&cluster.Task{Type: "ps", Index: i}, nil) }()
 				}
 				answers := func(ctx context.Context, j parameters.Job) error {
-					j.Register("f", func(context.Context, *parameters.Closure) (parameters.Outcome, error) { return parameters.Outcome{}, nil })
+					j.Register("f", func(context.Context, *parameters.Closure) (parameters.Outcome, error) {
+						return parameters.Outcome{}, nil
+					})
 					return j.Over(ctx)
 				}
 				waits := func(ctx context.Context, j parameters.Job) error { return j.Over(ctx) }
