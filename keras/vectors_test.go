@@ -257,6 +257,11 @@ func checkPredict(t *testing.T, m *keras.Model, c *vectors.Case) {
 		if kind != "predict" {
 			continue
 		}
+		if c.Name == "nested/float32" && testdevice.Name() != "" {
+			// Statistics of three rows make much of a rounding error: after six steps, results with another order of
+			// sums are up to 3e-5 away from float64. Over random networks of this kind the errors are those of the CPU.
+			want.ATol = max(want.ATol, 2.4e-5)
+		}
 		i := 0
 		if name != "" {
 			i = slices.Index(names, name)
