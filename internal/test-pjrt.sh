@@ -7,22 +7,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# library FOLDER LIST NAME OPTIONS...: the file of the given name in the package that a list of requirements names
 library() {
-	local folder=${PJRT_TEST_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}}/$1 list=$2 name=$3 file
-	shift 3
-	if ! cmp -s "$list" "$folder/installed.txt"; then
-		rm -rf "$folder"
-		mkdir -p "$folder"
-		python3 -m pip download --quiet --no-deps --only-binary=:all: "$@" --require-hashes --dest "$folder" -r "$list" >"$folder/log" 2>&1 ||
-			{ echo "$name cannot be downloaded: $(tail -n 1 "$folder/log")" >&2; exit 1; }
-		python3 -m zipfile -e "$folder"/*.whl "$folder"
-		rm -f "$folder"/*.whl
-		cp "$list" "$folder/installed.txt"
-	fi
-	file=$(find "$folder" -name "$name" | head -n 1)
-	[ -n "$file" ] || { echo "there is no $name in $folder" >&2; exit 1; }
-	echo "$file"
+	./internal/python-library.sh "${PJRT_TEST_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}}/$1" "${@:2}"
 }
 plugin() { library gokeras-pjrt internal/requirements-pjrt.txt 'pjrt_c_api_cpu_plugin.so' --platform manylinux_2_27_x86_64; }
 oldest() { library gokeras-pjrt-oldest internal/requirements-pjrt-oldest.txt 'xla_cpu_pjrt.so' --platform manylinux_2_27_x86_64; }

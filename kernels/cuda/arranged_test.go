@@ -82,7 +82,7 @@ func TestArrangedConformance(t *testing.T) {
 func TestEveryCallFailsArranged(t *testing.T) {
 	const n = 3
 	for name, arrange := range arrangements {
-		if testing.Short() && name != "ring, 2 packs" && name != "pairs, 3 packs" {
+		if brief() && name != "ring, 2 packs" && name != "pairs, 3 packs" {
 			continue
 		}
 		next := 0 // another place for each arrangement and call

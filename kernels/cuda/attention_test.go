@@ -67,7 +67,7 @@ func TestFlashAttention(t *testing.T) {
 func TestFlashAttentionOfFloats(t *testing.T) {
 	orders := ptxsim.Orders()
 	for i := range 24 {
-		if testing.Short() && i%8 > 3 {
+		if brief() && i%8 > 3 {
 			continue
 		}
 		t.Run(fmt.Sprint(i), func(t *testing.T) {

@@ -263,7 +263,7 @@ func TestEntangledCollectives(t *testing.T) {
 	cpu, err := kernels.Lookup("cpu")
 	require.NoError(t, err)
 	programs := 30
-	if testing.Short() {
+	if brief() {
 		programs = 6
 	}
 	for seed := range programs {

@@ -85,7 +85,7 @@ func chained(t *testing.T, rng *rand.Rand, d ir.DType, op ir.Op, axes int) *ir.P
 // steps that are captured, and leave nothing behind. A bias and an activation are part of the library's call.
 func TestConvolutionsByLibrary(t *testing.T) {
 	rounds := 72
-	if testing.Short() {
+	if brief() {
 		rounds = 18
 	}
 	used, fused := 0, 0

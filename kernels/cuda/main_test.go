@@ -4,7 +4,6 @@ package cuda
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -16,12 +15,6 @@ const jobVariable = "GOKERAS_CUDA_TEST_JOB"
 func TestMain(m *testing.M) {
 	text := os.Getenv(jobVariable)
 	if text == "" {
-		flag.Parse()
-		if os.Getenv("SHORT") != "" { // as make ci asks of suites that it takes a part of
-			if err := flag.Set("test.short", "true"); err != nil {
-				panic(err)
-			}
-		}
 		os.Exit(m.Run())
 	}
 	var j gpuJob
@@ -35,3 +28,7 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(0)
 }
+
+// brief reports whether tests of many rounds take a part of them: with -short, and with SHORT, which make ci sets for
+// suites that take long. Tests that start processes are left out by -short alone.
+func brief() bool { return testing.Short() || os.Getenv("SHORT") != "" }

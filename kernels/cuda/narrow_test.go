@@ -33,7 +33,7 @@ func TestNarrow(t *testing.T) {
 		{"windows", usual, usualWindow, nil}, {"windows", 1, usualWindow, nil}, {"windows", 1, 4096, nil}, {"windows", usual, 1 << 10, nil},
 	} {
 		for _, narrow := range []ir.DType{ir.BFloat16, ir.Float16} {
-			if testing.Short() && narrow == ir.Float16 && c.shares == 1 {
+			if brief() && narrow == ir.Float16 && c.shares == 1 {
 				continue
 			}
 			t.Run(fmt.Sprint(c.how, ", shares from ", c.shares, ", windows of ", c.window, ", ", narrow), func(t *testing.T) {

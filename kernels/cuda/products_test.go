@@ -103,7 +103,7 @@ func TestLibraryIsNotUsed(t *testing.T) {
 // them, in steps that are captured, and leave nothing behind.
 func TestLibraryProducts(t *testing.T) {
 	rounds := 24
-	if testing.Short() {
+	if brief() {
 		rounds = 8
 	}
 	used := 0

@@ -241,7 +241,7 @@ func TestRandomShapes(t *testing.T) {
 	f := fakedriver.New(fakedriver.Options{})
 	b := on(t, f)
 	n := uint64(100)
-	if testing.Short() {
+	if brief() {
 		n = 20
 	}
 	for seed := range n {

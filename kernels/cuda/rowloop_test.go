@@ -86,7 +86,7 @@ func repeated(v ir.Value, n int) (all []ir.Value) {
 // races, in any order of threads.
 func TestRowLoops(t *testing.T) {
 	rounds := 40
-	if testing.Short() {
+	if brief() {
 		rounds = 8
 	}
 	for i := range rounds {

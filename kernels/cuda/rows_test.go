@@ -20,7 +20,7 @@ func TestRows(t *testing.T) {
 	orders := ptxsim.Orders()
 	for i, length := range []int{1, 2, 3, 10, 31, 64, 100, 200, 1000, 4097} {
 		for _, op := range []ir.Op{ir.Softmax, ir.LogSoftmax, ir.SoftmaxGrad, ir.LogSoftmaxGrad, ir.SparseSoftmaxCrossEntropy, ir.LayerNorm, ir.LayerNormGrad} {
-			if testing.Short() && (i+int(op))%4 != 0 {
+			if brief() && (i+int(op))%4 != 0 {
 				continue
 			}
 			t.Run(fmt.Sprint(op, " ", length), func(t *testing.T) {

@@ -87,7 +87,7 @@ func TestLargeScatter(t *testing.T) {
 // order.
 func TestSortedScatter(t *testing.T) {
 	rounds := 24
-	if testing.Short() {
+	if brief() {
 		rounds = 4
 	}
 	for i := range rounds {

@@ -73,7 +73,7 @@ func normalizingProgram(which int, d ir.DType, shape ir.Shape, groups int, gradi
 // and offset are one more.
 func TestNormalizing(t *testing.T) {
 	rounds := 72
-	if testing.Short() {
+	if brief() {
 		rounds = 18
 	}
 	for i := range rounds {

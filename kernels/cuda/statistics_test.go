@@ -143,7 +143,7 @@ func statisticsAgree(t *testing.T, b *backend, p *ir.Program, rng *rand.Rand, bi
 // cores, with plain tiles of both sizes, of every type, for few rows and for so many that they are joined twice.
 func TestStatistics(t *testing.T) {
 	rounds := 90
-	if testing.Short() {
+	if brief() {
 		rounds = 8
 	}
 	taken := map[string]int{}
@@ -187,7 +187,7 @@ func TestStatistics(t *testing.T) {
 	}
 	t.Log(taken, found)
 	assert.Greater(t, found, rounds*2/3)
-	if !testing.Short() {
+	if !brief() {
 		assert.GreaterOrEqual(t, len(taken), 12)
 	}
 }

@@ -127,7 +127,7 @@ func randomProduct(t *testing.T, rng *rand.Rand, d ir.DType) *ir.Program {
 func inHalves(t *testing.T, seed uint64, units float64, program func(t *testing.T, rng *rand.Rand, d ir.DType) *ir.Program) {
 	orders := ptxsim.Orders()
 	for i := range 24 {
-		if testing.Short() && i%6 != 0 {
+		if brief() && i%6 != 0 {
 			continue
 		}
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestTF32(t *testing.T) {
 	t.Cleanup(func() { kernels.AllowTF32(false) })
 	orders := ptxsim.Orders()
 	for i := range 12 {
-		if testing.Short() && i%6 != 0 {
+		if brief() && i%6 != 0 {
 			continue
 		}
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestTensorConvolutions(t *testing.T) {
 	b := on(t, fakedriver.New(fakedriver.Options{Order: ptxsim.Shuffled}))
 	for _, op := range []ir.Op{ir.Conv, ir.ConvInputGrad, ir.ConvKernelGrad} {
 		for i := range 8 {
-			if testing.Short() && i%4 != 0 {
+			if brief() && i%4 != 0 {
 				continue
 			}
 			t.Run(fmt.Sprint(op, " ", i), func(t *testing.T) {

@@ -21,7 +21,7 @@ func TestNoRaces(t *testing.T) {
 	b := on(t, f)
 	d := kernels.Device{Kind: Kind}
 	for seed := range uint64(kernelstest.RandomPrograms) {
-		if testing.Short() && seed%10 != 0 {
+		if brief() && seed%10 != 0 {
 			continue
 		}
 		p, inputs := kernelstest.RandomProgram(seed)

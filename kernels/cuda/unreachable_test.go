@@ -121,7 +121,7 @@ func TestEveryCallFailsInKeras(t *testing.T) {
 	require.NoError(t, vacate(b))
 	r := rand.New(rand.NewPCG(*drawSeed, 8))
 	places := 3
-	if testing.Short() {
+	if brief() {
 		places = 1
 	}
 	var names []string

@@ -140,7 +140,7 @@ func TestRecordedFit(t *testing.T) {
 		parts := strings.Split(c.ID, ".")
 		kind, what := parts[1], parts[2]
 		if stack, _ := recordedModel(kind); stack == nil || !strings.HasSuffix(c.ID, "keras2") && !strings.Contains(c.ID, "mirrored3") ||
-			what != "sgd" && what != "adam" && what != "momentum" || testing.Short() && ran > 3 {
+			what != "sgd" && what != "adam" && what != "momentum" || brief() && ran > 3 {
 			continue
 		}
 		ran++

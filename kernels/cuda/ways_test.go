@@ -23,7 +23,7 @@ import (
 // chains and architectures.
 func TestRandomWays(t *testing.T) {
 	rounds := 140
-	if testing.Short() {
+	if brief() {
 		rounds = 12
 	}
 	taken := map[string]int{}
@@ -64,7 +64,7 @@ func TestRandomWays(t *testing.T) {
 		})
 	}
 	t.Log(taken)
-	if !testing.Short() {
+	if !brief() {
 		assert.GreaterOrEqual(t, len(taken), 21)
 	}
 }

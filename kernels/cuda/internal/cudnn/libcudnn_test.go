@@ -227,7 +227,7 @@ func TestFailures(t *testing.T) {
 func TestRealLibrary(t *testing.T) {
 	path := os.Getenv("GOKERAS_CUDNN")
 	if path == "" {
-		t.Skip("GOKERAS_CUDNN does not name a libcudnn.so.9")
+		t.Skip("GOKERAS_CUDNN does not name a libcudnn.so.9; internal/test-cuda.sh downloads one")
 	}
 	l, err := load(path)
 	require.NoError(t, err)
