@@ -114,13 +114,16 @@ func (a *ahead) stageFor(s *staging) {
 	a.to.Store(&list)
 }
 
-// close gives back what nobody took. The goroutine that fills batches has ended.
+// close gives back what nobody took, and forgets the batches: the next pass may have others. The goroutine that fills
+// them has ended.
 func (a *ahead) close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, p := range a.batches {
 		p.drop()
 	}
+	clear(a.batches)
+	a.batches = a.batches[:0]
 }
 
 // isClean reports whether no array of a batch has a NaN.

@@ -93,6 +93,7 @@ func TestBatchesLieInStagedMemory(t *testing.T) {
 	a.place(b)
 	require.Equal(t, [2]int{1, 1}, [2]int{x.out, y.out}, "what nobody took is given back")
 	a.close()
+	require.Nil(t, a.of(b), "nothing keeps the batches of a pass that is over")
 	require.True(t, lies(own))
 	require.Zero(t, x.out+y.out)
 

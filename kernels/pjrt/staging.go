@@ -96,19 +96,17 @@ func (s *stages) take() *stage {
 
 // collect finds what the plugin is done with. The caller holds mu.
 func (s *stages) collect() error {
-	n := 0
-	for ; n < len(s.sent); n++ {
-		done, err := s.sent[n].lent.Done()
-		if err != nil {
-			return err
-		}
-		if !done {
+	n, done := 0, true
+	var err error
+	for n < len(s.sent) {
+		if done, err = s.sent[n].lent.Done(); !done || err != nil {
 			break
 		}
 		s.idle = append(s.idle, s.sent[n])
+		n++
 	}
 	s.sent = slices.Delete(s.sent, 0, n)
-	return nil
+	return err
 }
 
 // WriteStaged lets the plugin read the memory.

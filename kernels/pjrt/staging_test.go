@@ -91,3 +91,31 @@ func TestStagesAreBounded(t *testing.T) {
 	require.NoError(t, b.Close())
 	require.Empty(t, f.leaks(""))
 }
+
+// Memory is lent to one at a time, also after the plugin could not say whether it is done with some of it.
+func TestStagesAreLentOnce(t *testing.T) {
+	f := fake(t)
+	f.reset(-1, 0, 115, 0)
+	b := pjrt.New("fake", f.path)
+	made, err := b.NewBuffer(kernels.Device{Kind: "fake"}, ir.Type{DType: ir.Uint8, Shape: ir.Shape{16}})
+	require.NoError(t, err)
+	x := made.(kernels.Stager)
+	sent := []kernels.Staged{x.Stage(), x.Stage(), x.Stage()}
+	for _, s := range sent {
+		require.NoError(t, x.WriteStaged(s))
+	}
+	f.reset(88, 2, 115, 0)
+	require.Nil(t, x.Stage(), "the plugin has not said that it is done with the second")
+	f.reset(-1, 0, 115, 0)
+	lent := map[*byte]bool{}
+	for range 40 {
+		s := x.Stage()
+		require.NotNil(t, s)
+		require.False(t, lent[&s.Bytes()[0]], "two have the same memory")
+		lent[&s.Bytes()[0]] = true
+	}
+	require.Nil(t, x.Stage())
+	x.Free()
+	require.NoError(t, b.Close())
+	require.Empty(t, f.leaks(""))
+}
