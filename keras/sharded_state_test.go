@@ -158,6 +158,11 @@ func TestShardedStateOverWorkers(t *testing.T) {
 			if err := m.Save(filepath.Join(own, "end.keras")); err != nil {
 				return err
 			}
+			for _, file := range []string{"end.weights.h5", "end.weights.json", "end.safetensors"} {
+				if err := m.SaveWeights(filepath.Join(own, file)); err != nil {
+					return err
+				}
+			}
 			if shard {
 				if cut, _, _ := sharedOut(t, m); cut == 0 {
 					return fmt.Errorf("worker %d holds everything", rank)
@@ -184,6 +189,13 @@ func TestShardedStateOverWorkers(t *testing.T) {
 	}
 	require.Equal(t, whole[0], load("pieces", "end.keras"))
 	require.Equal(t, load("whole", "m.keras"), load("pieces", "m.keras"))
+	for _, file := range []string{"end.weights.h5", "end.weights.json"} { // which have the optimizer's state
+		m, err := LoadModel(filepath.Join(dir, "pieces", "m.keras"), distribute.Scope(distribute.Default()))
+		require.NoError(t, err)
+		require.NoError(t, m.LoadWeights(filepath.Join(dir, "pieces", file)))
+		require.Equal(t, whole[0], mustVariables(t, m))
+		require.NoFileExists(t, filepath.Join(dir, "pieces", "no files of worker 1", file))
+	}
 	// Two workers, of which only the chief has the backup, continue where three stopped.
 	later, laterPieces := train(2, false, "whole", 4), train(2, true, "pieces", 4)
 	for rank := range later {
@@ -213,4 +225,17 @@ func TestShardedStateAndLostWorkers(t *testing.T) {
 	})
 	require.ErrorIs(t, errs[1], dead)
 	require.ErrorContains(t, errs[0], "caught fire")
+}
+
+// TestShardedStateAndFullDisks: what the chief cannot write is an error of all, who wait to hand over their pieces.
+func TestShardedStateAndFullDisks(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "no such folder", "m.weights.h5")
+	errs := onWorkers(t, 2, distribute.MirroredOptions{Devices: []string{"cpu:0"}, ShardOptimizerState: true}, func(_ int, m *Model) error {
+		if _, err := m.Fit(context.Background(), recoveryData(14), BatchSize(6)); err != nil {
+			return err
+		}
+		return m.SaveWeights(file)
+	})
+	require.ErrorIs(t, errs[0], os.ErrNotExist)
+	require.ErrorContains(t, errs[1], "no such folder")
 }

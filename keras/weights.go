@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -27,7 +26,8 @@ func weightsForms() string {
 //     ("dense/kernel").
 //
 // Files are written under a temporary name and renamed, so a crash leaves the old ones. With several workers only the
-// chief writes. Under a distribution over the hosts of a TPU all must call it.
+// chief writes, and as with [Model.Save] all must call it where the optimizer's state is sharded, and under a
+// distribution over the hosts of a TPU.
 func (m *Model) SaveWeights(path string) error {
 	return prefixed("SaveWeights", m.saveWeights(path, saving.DefaultShardSize))
 }
@@ -46,16 +46,12 @@ func (m *Model) saveWeights(path string, maxShardSize int64) error {
 	if !m.isBuilt() {
 		return fmt.Errorf("model %q has no weights; build it first, with InputShape, Build or Fit", m.Name())
 	}
+	write := atomicfile.Write
 	if !m.WritesFiles() {
-		if !m.onManyHosts() {
+		if !m.readingMeets() {
 			return nil
 		}
-		folder, err := os.MkdirTemp("", "weights") // what the chief writes lies on all hosts, which read it together
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(folder)
-		path = filepath.Join(folder, filepath.Base(path))
+		write = discard // what the chief writes lies on all workers, which read it together
 	}
 	if err := saving.CheckComplete(m, m.fileObjects()); err != nil {
 		return err
@@ -65,21 +61,32 @@ func (m *Model) saveWeights(path string, maxShardSize int64) error {
 	}
 	m.values.RLock()
 	defer m.values.RUnlock()
+	err := m.writeWeights(path, maxShardSize, write)
+	if err != nil && m.readingMeets() {
+		m.failTogether(err) // the others wait to hand over their pieces
+	}
+	return err
+}
+
+// discard reads what a file would have, and writes none.
+func discard(_ string, contents func(io.Writer) error) error { return contents(io.Discard) }
+
+func (m *Model) writeWeights(path string, maxShardSize int64, write func(path string, contents func(io.Writer) error) error) error {
 	switch {
 	case strings.HasSuffix(path, ".weights.json"):
-		return saving.WriteShards(path, m.fileObjects(), maxShardSize)
+		return saving.WriteShards(path, m.fileObjects(), maxShardSize, write)
 	case strings.HasSuffix(path, ".weights.h5"):
 		w, err := saving.Weights(m.fileObjects())
 		if err != nil {
 			return err
 		}
-		return atomicfile.Write(path, func(out io.Writer) error {
+		return write(path, func(out io.Writer) error {
 			_, err := w.WriteTo(out)
 			return err
 		})
 	}
 	if format, ok := saving.FormatOf(path); ok {
-		return atomicfile.Write(path, func(w io.Writer) error { return format.Write(w, m.Weights()) })
+		return write(path, func(w io.Writer) error { return format.Write(w, m.Weights()) })
 	}
 	return fmt.Errorf("the extension of %q is not known; expected %s", path, weightsForms())
 }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gokeras/gokeras/internal/atomicfile"
 	"github.com/gokeras/gokeras/internal/hdf5"
 )
 
@@ -53,8 +52,8 @@ type shard struct {
 }
 
 // WriteShards writes objects to a sharded set: an index at path, which ends in .weights.json, and files of at most
-// limit bytes of values beside it, in Keras's form. The index is written last.
-func WriteShards(path string, objects []Object, limit int64) error {
+// limit bytes of values beside it, in Keras's form. The index is written last. write makes each file.
+func WriteShards(path string, objects []Object, limit int64, write func(path string, contents func(io.Writer) error) error) error {
 	if limit <= 0 {
 		return fmt.Errorf("the largest size of a shard is %d bytes; expected more than 0", limit)
 	}
@@ -64,7 +63,7 @@ func WriteShards(path string, objects []Object, limit int64) error {
 		return err
 	}
 	for _, s := range shards {
-		err := atomicfile.Write(filepath.Join(filepath.Dir(path), s.name), func(w io.Writer) error {
+		err := write(filepath.Join(filepath.Dir(path), s.name), func(w io.Writer) error {
 			_, err := s.writer.WriteTo(w)
 			return err
 		})
@@ -76,7 +75,7 @@ func WriteShards(path string, objects []Object, limit int64) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(path, func(w io.Writer) error {
+	return write(path, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})
