@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -230,11 +231,23 @@ func TestShardedStateAndLostWorkers(t *testing.T) {
 // TestShardedStateAndFullDisks: what the chief cannot write is an error of all, who wait to hand over their pieces.
 func TestShardedStateAndFullDisks(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "no such folder", "m.weights.h5")
-	errs := onWorkers(t, 2, distribute.MirroredOptions{Devices: []string{"cpu:0"}, ShardOptimizerState: true}, func(_ int, m *Model) error {
+	told := make(chan struct{})
+	errs := onWorkers(t, 2, distribute.MirroredOptions{Devices: []string{"cpu:0"}, ShardOptimizerState: true}, func(rank int, m *Model) error {
+		if rank > 0 {
+			defer close(told)
+		}
 		if _, err := m.Fit(context.Background(), recoveryData(14), BatchSize(6)); err != nil {
 			return err
 		}
-		return m.SaveWeights(file)
+		err := m.SaveWeights(file)
+		if rank == 0 { // stays until the other has been told
+			select {
+			case <-told:
+			case <-time.After(10 * time.Second):
+				return fmt.Errorf("the other waits")
+			}
+		}
+		return err
 	})
 	require.ErrorIs(t, errs[0], os.ErrNotExist)
 	require.ErrorContains(t, errs[1], "no such folder")
