@@ -131,7 +131,7 @@ func fedRun(t *testing.T, seed uint64, kind string) (numbers []float64, asked in
 func TestFedDatasets(t *testing.T) {
 	seeds := uint64(24)
 	if testing.Short() {
-		seeds = 8
+		seeds = 12
 	}
 	for seed := range seeds {
 		before := runtime.NumGoroutine()
