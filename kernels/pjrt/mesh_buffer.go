@@ -54,14 +54,16 @@ func (m *mesh) gather(name string, t ir.Type, s *spread, into []byte) error {
 	if !parts.Divided(s.layout) {
 		return m.download(s, 0, into)
 	}
-	part := m.shape.Part(t, s.layout).Bytes()
-	all := make([]byte, part*len(s.handles))
+	own := make([]byte, m.shape.Part(t, s.layout).Bytes())
+	var all []byte // parts for other processes
 	for i := range s.handles {
-		own := all[i*part : (i+1)*part]
 		if err := m.download(s, i, own); err != nil {
 			return fmt.Errorf("pjrt: reading %v from %v: %w", t, m.name, err)
 		}
 		m.shape.Paste(t, s.layout, m.own[i], own, into)
+		if m.span != nil {
+			all = append(all, own...)
+		}
 	}
 	return m.span.complete(m, name, t, s.layout, all, into)
 }

@@ -112,14 +112,14 @@ func (s *stages) collect() error {
 // WriteStaged lets the plugin read the memory.
 func (b *buffer) WriteStaged(from kernels.Staged) error {
 	s, ok := from.(*stage)
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if !ok || s.of != b.stages.Load() {
 		return fmt.Errorf("pjrt: writing a buffer %v on %v from memory that was not staged for it", b.typ, b.device)
 	}
 	if !s.held {
 		return fmt.Errorf("pjrt: writing a buffer %v on %v from memory that was written or dropped already", b.typ, b.device)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.settle()
 	handle, err := s.lent.Send(b.place, b.memory)
 	if err != nil {
