@@ -29,12 +29,14 @@ const (
 	typePointer    = 6
 	typeConvMode   = 7
 	typeHeurMode   = 8
+	typeNaN        = 10
 	typeNote       = 11
 	typePointMode  = 14
 	typeDescriptor = 15
 
 	pointMode      = 0
 	pointPrecision = 1
+	pointNaN       = 2
 
 	convType      = 100
 	convMode      = 101
@@ -65,6 +67,7 @@ const (
 	pointY     = 753
 	pointAdd   = 0
 	pointReLU  = 100
+	passNaN    = 1
 	crossCorr  = 1
 	heurNow    = 0
 	heurOthers = 2
@@ -219,6 +222,9 @@ func (c *convolution) pointwise(b *builder, operations []uintptr, mode int32, x,
 	what := b.create(pointwise)
 	set(b, what, pointMode, typePointMode, mode)
 	set(b, what, pointPrecision, typeDataType, int32(Float32))
+	if mode == pointReLU { // which makes 0 of NaN otherwise
+		set(b, what, pointNaN, typeNaN, int32(passNaN))
+	}
 	b.finalize(what)
 	result, id := p.y(), int64(3)
 	if !last {

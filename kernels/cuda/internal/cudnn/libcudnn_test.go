@@ -2,6 +2,7 @@ package cudnn
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -169,6 +170,23 @@ func TestConvolutions(t *testing.T) {
 	assert.Equal(t, 1, alive())
 	require.NoError(t, l.Close())
 	assert.Zero(t, alive())
+}
+
+// NaN goes through an activation, as in our kernels: it is how users see that training has failed.
+func TestNaN(t *testing.T) {
+	path, _, _ := fake(t)
+	l, err := Open(path)
+	require.NoError(t, err)
+	one := []int64{1}
+	p := Problem{Kind: Forward, Type: Float32, Batch: 1, Groups: 1, In: 1, Out: 1, X: one, Y: one, Taps: one, Stride: one, Dilation: one, PadLow: []int64{0}, PadHigh: []int64{0}, ReLU: true}
+	c, err := l.Prepare(p)
+	require.NoError(t, err)
+	x, w, y := float32(math.NaN()), float32(1), float32(0)
+	at := func(v *float32) uint64 { return uint64(uintptr(unsafe.Pointer(v))) }
+	require.NoError(t, c.Run(Places{X: at(&x), W: at(&w), Y: at(&y), Workspace: 77}, 99))
+	assert.True(t, math.IsNaN(float64(y)), y)
+	c.Close()
+	require.NoError(t, l.Close())
 }
 
 // Engines that round more, or differ from run to run, are not taken.

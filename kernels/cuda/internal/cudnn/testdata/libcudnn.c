@@ -52,11 +52,11 @@ int cudnnBackendDestroyDescriptor(struct desc *d) {
 	return 0;
 }
 
-static const int sizes[] = {[0] = 8, [1] = 4, [2] = 1, [3] = 8, [4] = 4, [6] = 8, [7] = 4, [8] = 4, [11] = 4, [14] = 4, [15] = 8};
+static const int sizes[] = {[0] = 8, [1] = 4, [2] = 1, [3] = 8, [4] = 4, [6] = 8, [7] = 4, [8] = 4, [10] = 4, [11] = 4, [14] = 4, [15] = 8};
 
 // known is an attribute of a kind of descriptor, with its type and the number of its elements, -1 for any.
 static const struct { int kind, name, type, count; } known[] = {
-	{POINTWISE, 0, 14, 1}, {POINTWISE, 1, 1, 1}, {CONVOLUTION, 100, 1, 1}, {CONVOLUTION, 101, 7, 1}, {CONVOLUTION, 102, 3, -1}, {CONVOLUTION, 103, 3, -1}, {CONVOLUTION, 104, 3, -1},
+	{POINTWISE, 0, 14, 1}, {POINTWISE, 1, 1, 1}, {POINTWISE, 2, 10, 1}, {CONVOLUTION, 100, 1, 1}, {CONVOLUTION, 101, 7, 1}, {CONVOLUTION, 102, 3, -1}, {CONVOLUTION, 103, 3, -1}, {CONVOLUTION, 104, 3, -1},
 	{CONVOLUTION, 105, 3, -1}, {CONVOLUTION, 106, 3, 1}, {HEURISTICS, 200, 8, 1}, {HEURISTICS, 201, 15, 1}, {PLAN, 400, 0, 1}, {PLAN, 401, 15, 1},
 	{FORWARD, 700, 4, 1}, {FORWARD, 701, 4, 1}, {FORWARD, 702, 15, 1}, {FORWARD, 703, 15, 1}, {FORWARD, 704, 15, 1}, {FORWARD, 705, 15, 1},
 	{DATA, 706, 4, 1}, {DATA, 707, 4, 1}, {DATA, 708, 15, 1}, {DATA, 709, 15, 1}, {DATA, 710, 15, 1}, {DATA, 711, 15, 1},
@@ -245,12 +245,13 @@ int cudnnBackendExecute(struct handle *h, struct desc *plan, struct desc *pack) 
 	for (int i = 1; i < operations; i++) {
 		const struct desc *a = other(plan->graph, 801, i);
 		if (a->kind != APPLY || number(other(a, 750, 0), 1) != 0) return BAD;
+		int passes = find(other(a, 750, 0), 2) && number(other(a, 750, 0), 2) == 1; // NaN
 		for (int64_t n = 0; n < size(p.y); n++) {
 			int64_t y[5];
 			split(p.y, n, y);
 			float *s = &sums[element(p.y, y)];
 			if (number(other(a, 750, 0), 0) == 0) *s += get(type, at[4], y[1] * integer(other(a, 752, 0), 903, 1));
-			else if (*s < 0) *s = 0;
+			else if (*s < 0 || (*s != *s && !passes)) *s = 0;
 		}
 	}
 	if (operations > 1 && integer(other(other(plan->graph, 801, operations - 1), 753, 0), 906, 0) != 3) return BAD;
