@@ -128,6 +128,27 @@ func TestConvolutionsByLibrary(t *testing.T) {
 	assert.Greater(t, fused, rounds/24)
 }
 
+// A bias that is not in memory is no part of cuDNN's call.
+func TestBiasThatIsComputed(t *testing.T) {
+	f := fakedriver.New(fakedriver.Options{Capability: 90})
+	b := newBackend(Kind, func() (driver.API, error) { return f, nil })
+	l := findsDNN(b, f)
+	b.pickLibrary = func(lower.Question) string { return lower.DNN }
+	p := ir.New("biased")
+	input := func(s ...int) ir.Value { return p.AddInput("in", ir.Type{DType: ir.BFloat16, Shape: s}) }
+	add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
+		v, err := p.Add("layer", op, attrs, in...)
+		require.NoError(t, err)
+		return v[0]
+	}
+	y := add(ir.Conv, ir.ConvAttrs{Strides: []int{1, 1}, Dilation: []int{1, 1}, PadLow: []int{1, 0}, PadHigh: []int{0, 0}, Groups: 1}, input(2, 6, 6, 8), input(3, 3, 8, 8))
+	bias := add(ir.Broadcast, ir.BroadcastAttrs{Shape: p.Type(y).Shape, Axes: []int{3}}, add(ir.Neg, nil, input(8)))
+	p.AddOutput("out", add(ir.Add, nil, y, bias))
+	agrees(t, b, p, rand.New(rand.NewPCG(1, 44)), 4)
+	assert.Positive(t, l.Calls("cudnnBackendExecute"))
+	require.NoError(t, f.Fault())
+}
+
 // cuDNN makes convolutions where it is measured to be faster; that is found out once, for each of its versions, and
 // remembered. It is not taken where it is missing, too old, wrong or fails.
 func TestConvolutionsAreMeasured(t *testing.T) {
@@ -139,6 +160,7 @@ func TestConvolutionsAreMeasured(t *testing.T) {
 	assert.Positive(t, n)
 	assert.True(t, multiplied(t, b, p))
 	assert.Equal(t, n, l.Calls("cudnnBackendExecute"), "it is known now")
+	assert.Nil(t, b.libraryPicker(kernels.Device{Kind: Kind}, lower.Options{Replicas: 2}), "replicas must all choose alike")
 	again, _, l, _ := withDNN(t, folder, "never")
 	assert.True(t, multiplied(t, again, p), "another process")
 	assert.Zero(t, l.Calls("cudnnCreate"))
