@@ -81,6 +81,12 @@ func TestBulkCopies(t *testing.T) {
 			p = pointwise(t, d, []ir.Op{ir.Conv, ir.ConvInputGrad, ir.ConvKernelGrad}[i-8])
 		}
 		require.NotContains(t, plainText(t, b, p), "cp.async.cg")
+		if i < 4 && i%2 == 0 { // all threads read the stages
+			outputs := len(p.Outputs)
+			withSums(t, rand.New(rand.NewPCG(1, 41)), p)
+			require.Greater(t, len(p.Outputs), outputs)
+			require.Equal(t, 1, strings.Count(plainText(t, b, p), ".visible .entry"))
+		}
 		agrees(t, b, p, rand.New(rand.NewPCG(uint64(i), 41)), 4)
 	}
 }

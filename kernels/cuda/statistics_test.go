@@ -220,3 +220,17 @@ func TestStatisticsOnTheirOwn(t *testing.T) {
 		}
 	}
 }
+
+// So they are where a convolution has groups, whose columns lie beside each other.
+func TestStatisticsOfGroups(t *testing.T) {
+	p := ir.New("grouped")
+	in := func(shape ...int) ir.Value {
+		return p.AddInput("", ir.Type{DType: ir.Float32, Shape: shape})
+	}
+	one, zero := []int{1, 1}, []int{0, 0}
+	y, err := p.Add("layer", ir.Conv, ir.ConvAttrs{Strides: one, Dilation: one, PadLow: zero, PadHigh: zero, Groups: 2}, in(2, 8, 7, 8), in(3, 3, 4, 12))
+	require.NoError(t, err)
+	p.AddOutput("y", y[0])
+	withStatistics(t, p, y[0])
+	statisticsAgree(t, on(t, fakedriver.New(fakedriver.Options{})), p, rand.New(rand.NewPCG(1, 59)), 0)
+}

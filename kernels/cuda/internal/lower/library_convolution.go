@@ -31,8 +31,7 @@ func (w window) call(op ir.Op) *Convolution {
 // fits reports whether the library knows such convolutions.
 func (c *Convolution) fits() bool {
 	axes := len(c.X) - 2
-	negative := func(pads []int) bool { return slices.ContainsFunc(pads, func(p int) bool { return p < 0 }) }
-	return axes >= 1 && axes <= 3 && !negative(c.PadLow) && !negative(c.PadHigh) && c.X.Size() > 0 && c.W.Size() > 0
+	return axes >= 1 && axes <= 3 && c.X.Size() > 0 && c.W.Size() > 0
 }
 
 // biasAndReLU reports whether the chain after a convolution is a bias in memory, an activation, or both, and no more.
