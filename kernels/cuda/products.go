@@ -85,7 +85,8 @@ func (s *session) multiply(step *lower.Step) error {
 	return s.steps(step.Body)
 }
 
-// prepared is the call of a step; nil where the library cannot make it. The caller has the context.
+// prepared makes the call of a step ready, unless the library cannot, and returns its number and what does without the
+// library from then on. The caller has the context.
 func (s *session) prepared(step *lower.Step) (number int, refuse func(error), ready bool) {
 	d, b := s.device, s.executable.backend
 	if s.called == nil {
