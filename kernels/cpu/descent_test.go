@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -99,22 +98,8 @@ func TestDescentIsJoined(t *testing.T) {
 			for i := range want {
 				require.NoError(t, kernelstest.Compare(got[i], want[i], 0, true), "output %d", i)
 			}
-			inPlace := newBuffer(testDevice, inputs[2].Type)
-			e, err := Backend{}.load(p, kernels.CompileOptions{Device: testDevice}, false)
-			require.NoError(t, err)
-			defer e.Close()
-			var in, out []kernels.Buffer
-			for _, v := range inputs {
-				in = append(in, newBuffer(testDevice, v.Type))
-				require.NoError(t, in[len(in)-1].Write(v.Bytes()))
-			}
-			for _, v := range want[:len(want)-1] {
-				out = append(out, newBuffer(testDevice, v.Type))
-			}
-			in[2] = inPlace
-			require.NoError(t, inPlace.Write(inputs[2].Bytes()))
-			require.NoError(t, e.Run(t.Context(), in, append(out, nil)))
-			require.Equal(t, want[len(want)-1].Bytes(), inPlace.Bytes())
+			inPlace := runInPlace(t, p, inputs)
+			require.Equal(t, want[len(want)-1].Bytes(), inPlace[len(want)-1].Bytes())
 		})
 	}
 }

@@ -28,6 +28,9 @@ func (g *Graph) JoinWidening() {
 		if only, ok := g.onlyReader(v); !ok || only != u.Nodes[0] || conversion == nil || len(conversion.Nodes) != 1 || len(conversion.Sinks) > 0 || conversion.Constant {
 			continue
 		}
+		if !conversion.Accesses[c.Inputs[0]].Dense { // a slice or broadcast, which is never computed
+			continue
+		}
 		g.absorb(u, conversion, v)
 		gone[conversion] = true
 	}
