@@ -27,7 +27,6 @@ type stepMemory struct {
 // next returns what a step that waits reads, to be filled while this one sends what it changes. Nobody waits: nothing,
 // since values that lie here until a step is scheduled would be older than it may expect.
 func (m *stepMemory) next(own, last uint64) []*parameters.Read {
-	m.ready = 0
 	if last <= own {
 		return nil
 	}

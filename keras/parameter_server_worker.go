@@ -225,7 +225,8 @@ func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (paramet
 			over()
 		}
 	}()
-	if memory.ready < arrival {
+	ready := memory.ready >= arrival
+	if memory.ready = 0; !ready { // whatever happens, what follows writes over the values
 		if err := w.pull(ctx, memory); err != nil {
 			return parameters.Outcome{}, err
 		}
@@ -238,7 +239,7 @@ func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (paramet
 	watch.lap(&watch.compute)
 	end := over
 	over = nil
-	if memory.ready = 0; w.near.Load() {
+	if w.near.Load() {
 		o.Next = memory.next(arrival, w.arrivals.Load())
 	}
 	o.Round, o.Part, o.Release = s.Round, s.Part, func() {
