@@ -151,6 +151,17 @@ func TestNextOfCopies(t *testing.T) {
 	p.check(false)
 }
 
+// TestNextOfOtherServers: where a server holds none of what a closure changes, values come with a message of their own.
+func TestNextOfOtherServers(t *testing.T) {
+	p := newPushTest(t, 1)
+	one, _, err := p.j.Create(t.Context(), parameters.Spec{Name: "one", Shape: ir.Shape{1}, Rule: parameters.Rule{Kind: parameters.SGD}})
+	require.NoError(t, err)
+	require.Len(t, one.Shards, 1)
+	o := &parameters.Outcome{Next: p.reads, Changes: []parameters.Change{{Variable: one, Op: parameters.Gradient, Rate: 1, Values: []float32{1}}}}
+	require.NoError(t, p.j.client.push(t.Context(), protocol.ClosureID{Term: p.j.coordinator.term, Sequence: p.sequence}, 1, o))
+	p.check(false)
+}
+
 // TestNextFaults: a server that is lost at any moment of a message, also when it has written values over the gradients
 // that it would be sent again, has made the change once.
 func TestNextFaults(t *testing.T) {
