@@ -49,9 +49,12 @@ func TestFlash(t *testing.T) {
 		plan, err := lower.Program(attention(t, c.d, 100, c.size, false, false), lower.Options{Capability: c.capability})
 		require.NoError(t, err)
 		assert.Equal(t, c.want, plan.Launches == 1, "%+v", c)
+		limit := int64(8 << 10)
+		if c.d == ir.Float32 {
+			limit = 10 << 10
+		}
 		if c.want {
-			assert.Equal(t, 1, plan.Launches, "%+v", c)
-			assert.LessOrEqual(t, plan.ArenaBytes, int64(10<<10), "%+v: the sums that nobody asked for", c)
+			assert.LessOrEqual(t, plan.ArenaBytes, limit, "%+v: the sums that nobody asked for", c)
 		}
 		plan, err = lower.Program(attention(t, c.d, 100, c.size, false, true), lower.Options{Capability: c.capability})
 		require.NoError(t, err)
