@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs tests under the race detector: those of packages that start goroutines, share memory or use unsafe code; with "all" those of every package below
-# the same folders. SHORT=1 takes the tests that the table below names: where goroutines meet, one test of each way in which they do.
+# the same folders. SHORT=1 takes the tests that the table below names: where goroutines meet, one test of each way in which they do, and what moves elements
+# by unsafe pointers, which the race detector's build checks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=1
@@ -25,7 +26,8 @@ distribute/parameterserver ThreadsSchedule|ServerComesBack|RoundOnTwoServers|Lan
 distribute/multiworker WorkersEqualOneReplica|Restart
 callbacks NoGoroutineIsLeft|TraceShowsOverlap
 kernels/exec .
-kernels/cpu ConcurrentExecutables|ManyRounds|Abort|Overlapped|SameBitsForAnyWorkers
+kernels/cpu ConcurrentExecutables|ManyRounds|Abort|Overlapped|SameBitsForAnyWorkers|MoveRows|FillElement|GatherE|CopyAgainstLoops|ConcatenationsKeepBits
+kernels/cpu/internal/block InPlace
 kernels/cpu/internal/pool .
 kernels/cuda/internal/nvml Survey
 keras PredictConcurrently|PredictDuringFit|ConcurrentPredictions|ProgramsAreCompiledOnce|FailedCollective|Fed

@@ -111,9 +111,9 @@ func (b *build) concatRows(axis int) func() {
 	return b.rt().parallel((rows+piece-1)/piece, grain(piece*whole/8), func(_ *worker, lo, hi int) {
 		for first := lo * piece; first < min(hi*piece, rows); first += piece {
 			n := min(piece, rows-first)
-			to := unsafe.Add(out.Ptr(), first*whole)
+			to := first * whole
 			if single {
-				interleave(to, sources, size, first, n)
+				interleave(unsafe.Add(out.Ptr(), to), sources, size, first, n)
 				continue
 			}
 			for _, in := range sources {
@@ -121,8 +121,8 @@ func (b *build) concatRows(axis int) func() {
 					continue
 				}
 				bytes := in.N / rows * in.Typ.DType.Size()
-				moveRows(to, unsafe.Add(in.Ptr(), first*bytes), n, bytes, whole, bytes)
-				to = unsafe.Add(to, bytes)
+				moveRows(unsafe.Add(out.Ptr(), to), unsafe.Add(in.Ptr(), first*bytes), n, bytes, whole, bytes)
+				to += bytes
 			}
 		}
 	})

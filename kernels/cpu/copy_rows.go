@@ -18,32 +18,33 @@ const (
 	mostRow  = 1024
 )
 
-// copyRows copies n rows of leastRow bytes or more that lie to bytes apart, from rows that lie from bytes apart.
+// copyRows copies n rows of leastRow bytes or more that lie to bytes apart, from rows that lie from bytes apart. Like
+// all loops over rows it counts bytes: a pointer that goes on from row to row would end beyond the memory, where the
+// garbage collector must not see one.
 func copyRows(dst, src unsafe.Pointer, n, bytes, to, from int) {
 	if bytes == 64 {
-		for range n {
-			v, w := *(*words4)(src), *(*words4)(unsafe.Add(src, 32))
-			*(*words4)(dst), *(*words4)(unsafe.Add(dst, 32)) = v, w
-			dst, src = unsafe.Add(dst, to), unsafe.Add(src, from)
+		for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
+			row, of := unsafe.Add(dst, d), unsafe.Add(src, s)
+			v, w := *(*words4)(of), *(*words4)(unsafe.Add(of, 32))
+			*(*words4)(row), *(*words4)(unsafe.Add(row, 32)) = v, w
 		}
 		return
 	}
 	if bytes > 256 {
-		for range n {
-			copy(plan.BytesAt(dst, bytes), plan.BytesAt(src, bytes))
-			dst, src = unsafe.Add(dst, to), unsafe.Add(src, from)
+		for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
+			copy(plan.BytesAt(unsafe.Add(dst, d), bytes), plan.BytesAt(unsafe.Add(src, s), bytes))
 		}
 		return
 	}
 	last := bytes - 32 // the last piece may overlap the one before
-	for range n {
+	for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
+		row, of := unsafe.Add(dst, d), unsafe.Add(src, s)
 		for at := 0; at < last; at += 32 {
-			v := *(*words4)(unsafe.Add(src, at))
-			*(*words4)(unsafe.Add(dst, at)) = v
+			v := *(*words4)(unsafe.Add(of, at))
+			*(*words4)(unsafe.Add(row, at)) = v
 		}
-		v := *(*words4)(unsafe.Add(src, last))
-		*(*words4)(unsafe.Add(dst, last)) = v
-		dst, src = unsafe.Add(dst, to), unsafe.Add(src, from)
+		v := *(*words4)(unsafe.Add(of, last))
+		*(*words4)(unsafe.Add(row, last)) = v
 	}
 }
 
@@ -52,31 +53,26 @@ func moveRows(dst, src unsafe.Pointer, n, bytes, to, from int) {
 	switch {
 	case bytes >= leastRow:
 		copyRows(dst, src, n, bytes, to, from)
-	case bytes >= 16: // two pieces, which may overlap
-		for range n {
-			head, tail := *(*words2)(src), *(*words2)(unsafe.Add(src, bytes-16))
-			*(*words2)(dst), *(*words2)(unsafe.Add(dst, bytes-16)) = head, tail
-			dst, src = unsafe.Add(dst, to), unsafe.Add(src, from)
-		}
+	case bytes >= 16:
+		moveEnds[words2](dst, src, n, bytes-16, to, from)
 	case bytes >= 8:
-		for range n {
-			head, tail := *(*uint64)(src), *(*uint64)(unsafe.Add(src, bytes-8))
-			*(*uint64)(dst), *(*uint64)(unsafe.Add(dst, bytes-8)) = head, tail
-			dst, src = unsafe.Add(dst, to), unsafe.Add(src, from)
-		}
+		moveEnds[uint64](dst, src, n, bytes-8, to, from)
 	case bytes >= 4:
-		for range n {
-			head, tail := *(*uint32)(src), *(*uint32)(unsafe.Add(src, bytes-4))
-			*(*uint32)(dst), *(*uint32)(unsafe.Add(dst, bytes-4)) = head, tail
-			dst, src = unsafe.Add(dst, to), unsafe.Add(src, from)
-		}
+		moveEnds[uint32](dst, src, n, bytes-4, to, from)
 	default:
-		for range n {
+		for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
 			for k := range bytes {
-				*(*uint8)(unsafe.Add(dst, k)) = *(*uint8)(unsafe.Add(src, k))
+				*(*uint8)(unsafe.Add(dst, d+k)) = *(*uint8)(unsafe.Add(src, s+k))
 			}
-			dst, src = unsafe.Add(dst, to), unsafe.Add(src, from)
 		}
+	}
+}
+
+// moveEnds copies n rows in two pieces each, the second of which begins at the byte last and may overlap the first.
+func moveEnds[T uint32 | uint64 | words2](dst, src unsafe.Pointer, n, last, to, from int) {
+	for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
+		head, tail := *(*T)(unsafe.Add(src, s)), *(*T)(unsafe.Add(src, s+last))
+		*(*T)(unsafe.Add(dst, d)), *(*T)(unsafe.Add(dst, d+last)) = head, tail
 	}
 }
 
@@ -115,13 +111,12 @@ func wordOf(src unsafe.Pointer, size int) uint64 {
 // fillShort fills n rows of 8 bytes or more with an element each.
 func fillShort(dst, src unsafe.Pointer, size, n, bytes, to, from int) {
 	last := bytes - 8 // the last word may overlap the one before
-	for range n {
-		word := wordOf(src, size)
+	for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
+		row, word := unsafe.Add(dst, d), wordOf(unsafe.Add(src, s), size)
 		for at := 0; at < last; at += 8 {
-			*(*uint64)(unsafe.Add(dst, at)) = word
+			*(*uint64)(unsafe.Add(row, at)) = word
 		}
-		*(*uint64)(unsafe.Add(dst, last)) = word
-		dst, src = unsafe.Add(dst, to), unsafe.Add(src, from)
+		*(*uint64)(unsafe.Add(row, last)) = word
 	}
 }
 
@@ -158,49 +153,52 @@ func fillWith[T any](dst []T, v T) {
 
 // gatherElements copies n elements that lie stride bytes apart.
 func gatherElements(dst, src unsafe.Pointer, size, stride, n int) {
-	if stride == -size && n >= 8 {
-		m := vec.Reversed(dst, src, size, n)
-		dst, src, n = unsafe.Add(dst, m*size), unsafe.Add(src, -m*size), n-m
+	done := 0
+	switch {
+	case n < 8:
+	case stride == -size:
+		done = vec.Reversed(dst, src, size, n)
+	case stride > size && stride%size == 0:
+		done = vec.Strided(dst, src, size, stride/size, n)
 	}
-	if stride > size && stride%size == 0 && n >= 8 {
-		m := vec.Strided(dst, src, size, stride/size, n)
-		dst, src, n = unsafe.Add(dst, m*size), unsafe.Add(src, m*stride), n-m
+	if n -= done; n == 0 {
+		return // a pointer to what follows may be beyond the memory
 	}
+	dst, src = unsafe.Add(dst, done*size), unsafe.Add(src, done*stride)
+	done = 0
 	switch size {
 	case 1:
 		if stride == -1 {
-			m := n &^ 7
-			reverseBytes(dst, src, m)
-			dst, src, n = unsafe.Add(dst, m), unsafe.Add(src, -m), n-m
+			done = n &^ 7
+			reverseBytes(dst, src, done)
 		}
-		gatherStrided[uint8](dst, src, stride, n)
+		gatherStrided[uint8](dst, src, stride, done, n)
 	case 2:
-		m := 0
 		if stride == -2 {
-			m = n &^ 3
-			reverseHalves(dst, src, m)
+			done = n &^ 3
+			reverseHalves(dst, src, done)
 		}
-		gatherStrided[uint16](unsafe.Add(dst, 2*m), unsafe.Add(src, m*stride), stride, n-m)
+		gatherStrided[uint16](dst, src, stride, done, n)
 	case 4:
-		m := n &^ 7
-		if stride == -4 {
-			reverseWords(dst, src, m)
+		if done = n &^ 7; stride == -4 {
+			reverseWords(dst, src, done)
 		} else {
-			gatherWords(dst, src, stride, m)
+			gatherWords(dst, src, stride, done)
 		}
-		gatherStrided[uint32](unsafe.Add(dst, 4*m), unsafe.Add(src, m*stride), stride, n-m)
+		gatherStrided[uint32](dst, src, stride, done, n)
 	case 8:
-		gatherStrided[uint64](dst, src, stride, n)
+		gatherStrided[uint64](dst, src, stride, 0, n)
 	case 16:
-		gatherStrided[words2](dst, src, stride, n)
+		gatherStrided[words2](dst, src, stride, 0, n)
 	default:
-		gatherStrided[words4](dst, src, stride, n)
+		gatherStrided[words4](dst, src, stride, 0, n)
 	}
 }
 
-func gatherStrided[T any](dst, src unsafe.Pointer, stride, n int) {
+// gatherStrided copies the elements from first on to n.
+func gatherStrided[T any](dst, src unsafe.Pointer, stride, first, n int) {
 	d := block.View[T](dst, n)
-	for i := range d {
+	for i := first; i < len(d); i++ {
 		d[i] = *(*T)(unsafe.Add(src, i*stride))
 	}
 }
@@ -244,10 +242,11 @@ var bigEndian = *(*uint8)(unsafe.Pointer(&one)) == 0
 
 // gatherWords is gatherStrided of a multiple of eight elements of 32 bits, two of which are stored together.
 func gatherWords(dst, src unsafe.Pointer, stride, n int) {
+	at := 0
 	for i := 0; i < 4*n; i += 16 {
-		p, q := unsafe.Add(src, stride), unsafe.Add(src, 2*stride)
+		p, q := unsafe.Add(src, at+stride), unsafe.Add(src, at+2*stride)
 		r := unsafe.Add(q, stride)
-		*(*words2)(unsafe.Add(dst, i)) = words2{pair(*(*uint32)(src), *(*uint32)(p)), pair(*(*uint32)(q), *(*uint32)(r))}
-		src = unsafe.Add(q, 2*stride)
+		*(*words2)(unsafe.Add(dst, i)) = words2{pair(*(*uint32)(unsafe.Add(src, at)), *(*uint32)(p)), pair(*(*uint32)(q), *(*uint32)(r))}
+		at += 4 * stride
 	}
 }

@@ -53,16 +53,17 @@ func gatherAt[T any](y, x []T, at []int32) {
 	base := unsafe.Pointer(unsafe.SliceData(x))
 	size := unsafe.Sizeof(x[0])
 	to := unsafe.Pointer(unsafe.SliceData(y[:len(at)]))
+	next := uintptr(0)
 	for ; len(at) >= 4; at = at[4:] { // a jump for each element would take as long as the rest
 		a, b, c, d := at[0], at[1], at[2], at[3]
-		*(*T)(to) = *(*T)(unsafe.Add(base, uintptr(a)*size))
-		*(*T)(unsafe.Add(to, size)) = *(*T)(unsafe.Add(base, uintptr(b)*size))
-		*(*T)(unsafe.Add(to, 2*size)) = *(*T)(unsafe.Add(base, uintptr(c)*size))
-		*(*T)(unsafe.Add(to, 3*size)) = *(*T)(unsafe.Add(base, uintptr(d)*size))
-		to = unsafe.Add(to, 4*size)
+		*(*T)(unsafe.Add(to, next)) = *(*T)(unsafe.Add(base, uintptr(a)*size))
+		*(*T)(unsafe.Add(to, next+size)) = *(*T)(unsafe.Add(base, uintptr(b)*size))
+		*(*T)(unsafe.Add(to, next+2*size)) = *(*T)(unsafe.Add(base, uintptr(c)*size))
+		*(*T)(unsafe.Add(to, next+3*size)) = *(*T)(unsafe.Add(base, uintptr(d)*size))
+		next += 4 * size
 	}
 	for _, k := range at {
-		*(*T)(to) = *(*T)(unsafe.Add(base, uintptr(k)*size))
-		to = unsafe.Add(to, size)
+		*(*T)(unsafe.Add(to, next)) = *(*T)(unsafe.Add(base, uintptr(k)*size))
+		next += size
 	}
 }

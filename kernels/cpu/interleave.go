@@ -37,6 +37,9 @@ func interleave(dst unsafe.Pointer, sources []*plan.Operand, size, first, n int)
 // interleaveFrom is interleave of sources at the given addresses.
 func interleaveFrom(dst unsafe.Pointer, from []unsafe.Pointer, size, first, n int) {
 	m := vec.Turns(dst, from, size, first, n)
+	if m == n {
+		return
+	}
 	dst, first, n = unsafe.Add(dst, m*size*len(from)), first+m, n-m
 	if size == 4 {
 		interleaveElements[uint32](dst, from, first, n)

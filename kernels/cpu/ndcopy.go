@@ -203,24 +203,22 @@ func (c *ndCopy) box(dst, src unsafe.Pointer, n, dstRow, srcRow int) {
 func copyNarrow[T any](dst, src unsafe.Pointer, m, n, dstRow, srcRow, dstCol, srcCol int) {
 	switch m {
 	case 2:
-		for range n {
-			v, w := *(*T)(src), *(*T)(unsafe.Add(src, srcCol))
-			*(*T)(dst), *(*T)(unsafe.Add(dst, dstCol)) = v, w
-			dst, src = unsafe.Add(dst, dstRow), unsafe.Add(src, srcRow)
+		for d, s := 0, 0; n > 0; d, s, n = d+dstRow, s+srcRow, n-1 {
+			v, w := *(*T)(unsafe.Add(src, s)), *(*T)(unsafe.Add(src, s+srcCol))
+			*(*T)(unsafe.Add(dst, d)), *(*T)(unsafe.Add(dst, d+dstCol)) = v, w
 		}
 	case 3:
-		for range n {
-			u, v, w := *(*T)(src), *(*T)(unsafe.Add(src, srcCol)), *(*T)(unsafe.Add(src, 2*srcCol))
-			*(*T)(dst), *(*T)(unsafe.Add(dst, dstCol)), *(*T)(unsafe.Add(dst, 2*dstCol)) = u, v, w
-			dst, src = unsafe.Add(dst, dstRow), unsafe.Add(src, srcRow)
+		for d, s := 0, 0; n > 0; d, s, n = d+dstRow, s+srcRow, n-1 {
+			u, v, w := *(*T)(unsafe.Add(src, s)), *(*T)(unsafe.Add(src, s+srcCol)), *(*T)(unsafe.Add(src, s+2*srcCol))
+			*(*T)(unsafe.Add(dst, d)), *(*T)(unsafe.Add(dst, d+dstCol)), *(*T)(unsafe.Add(dst, d+2*dstCol)) = u, v, w
 		}
 	default:
-		for range n {
-			t, u := *(*T)(src), *(*T)(unsafe.Add(src, srcCol))
-			v, w := *(*T)(unsafe.Add(src, 2*srcCol)), *(*T)(unsafe.Add(src, 3*srcCol))
-			*(*T)(dst), *(*T)(unsafe.Add(dst, dstCol)) = t, u
-			*(*T)(unsafe.Add(dst, 2*dstCol)), *(*T)(unsafe.Add(dst, 3*dstCol)) = v, w
-			dst, src = unsafe.Add(dst, dstRow), unsafe.Add(src, srcRow)
+		for d, s := 0, 0; n > 0; d, s, n = d+dstRow, s+srcRow, n-1 {
+			row, of := unsafe.Add(dst, d), unsafe.Add(src, s)
+			t, u := *(*T)(of), *(*T)(unsafe.Add(of, srcCol))
+			v, w := *(*T)(unsafe.Add(of, 2*srcCol)), *(*T)(unsafe.Add(of, 3*srcCol))
+			*(*T)(row), *(*T)(unsafe.Add(row, dstCol)) = t, u
+			*(*T)(unsafe.Add(row, 2*dstCol)), *(*T)(unsafe.Add(row, 3*dstCol)) = v, w
 		}
 	}
 }

@@ -63,7 +63,7 @@ func (r *columnsOfRows[T]) transpose(dst, src []T, rows, columns, to, from int) 
 		}
 		done = vec.Turns(d, sources[:columns], size, 0, rows)
 	}
-	for k := range columns {
+	for k := 0; k < columns && done < rows; k++ {
 		scatterElements(unsafe.Add(d, (done*to+k)*size), unsafe.Add(s, (k*from+done)*size), size, to*size, size, rows-done)
 	}
 }

@@ -64,14 +64,12 @@ const shortRow = 64
 // fillShortRows is fill for rows of one number each, which are short.
 func fillShortRows[T any](l *vmLoad, dst unsafe.Pointer, first, n int) {
 	row, at := first/l.count, first%l.count
-	src, y := unsafe.Add(l.o.Ptr(), row*l.strides[0]), block.View[T](dst, n)
-	for len(y) > 0 {
-		v, m := *(*T)(src), min(l.count-at, len(y))
+	for y := block.View[T](dst, n); len(y) > 0; row++ {
+		v, m := *(*T)(unsafe.Add(l.o.Ptr(), row*l.strides[0])), min(l.count-at, len(y))
 		for i := range y[:m] {
 			y[i] = v
 		}
 		y, at = y[m:], 0
-		src = unsafe.Add(src, l.strides[0])
 	}
 }
 
@@ -82,7 +80,10 @@ func (l *vmLoad) fillRows(dst unsafe.Pointer, first, n int) {
 	if at > 0 { // the rest of a row
 		m := min(n, l.count-at)
 		fillElement(dst, src, 4, m)
-		dst, src, n = unsafe.Add(dst, 4*m), unsafe.Add(src, l.strides[0]), n-m
+		if n -= m; n == 0 {
+			return
+		}
+		dst, src = unsafe.Add(dst, 4*m), unsafe.Add(src, l.strides[0])
 	}
 	whole := n / l.count
 	vec.FillRows(block.View[uint32](dst, whole*l.count), src, l.count, l.strides[0])

@@ -222,7 +222,7 @@ func CompareSmalls[T Small](r Relation, dst []uint8, a, b []T) {
 			d[i] = l.holds(r, v, y[i]) >> 7
 		}
 	} else {
-		d := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(dst))), len(x))
+		d := fours(dst, len(x))
 		for i, v := range x {
 			d[i] = narrowed(l.holds(r, v, y[i]) >> 15)
 		}
@@ -268,7 +268,7 @@ func ChooseSmalls[T uint8 | uint16](dst []T, where []uint8, a, b []T) {
 			z[i] = x[i]&m | y[i]&^m
 		}
 	} else {
-		for i, k := range unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(where))), len(z)) {
+		for i, k := range fours(where, len(z)) {
 			m := widened(k) * math.MaxUint16
 			z[i] = x[i]&m | y[i]&^m
 		}

@@ -127,6 +127,10 @@ var reversedTables = func() (t [2]laneTables) {
 	return t
 }()
 
+// reversed is Reversed by vectors, as far as they go. The kernel takes the place behind the last element, which may be
+// behind the memory, too: nothing but the kernel, in which no stack is looked at, ever holds that pointer.
+//
+//go:nocheckptr
 func reversed(dst, src unsafe.Pointer, size, n int) int {
 	wide, ok := vectors()
 	if !ok {

@@ -23,5 +23,16 @@ func nan[T Float]() T { return T(math.NaN()) }
 
 // words views the whole eights of x as numbers of 64 bits.
 func words(x []uint8) []uint64 {
+	if len(x) < 8 {
+		return nil
+	}
 	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(x))), len(x)/8)
+}
+
+// fours views n times four bytes of x as numbers of 32 bits.
+func fours(x []uint8, n int) []uint32 {
+	if n == 0 {
+		return nil
+	}
+	return unsafe.Slice((*uint32)(unsafe.Pointer(&x[:4*n][0])), n)
 }
