@@ -15,6 +15,7 @@ import (
 	"github.com/gokeras/gokeras/callbacks"
 	_ "github.com/gokeras/gokeras/callbacks/remote"
 	"github.com/gokeras/gokeras/internal/httppost"
+	"github.com/gokeras/gokeras/internal/ports"
 )
 
 // listen starts a server on this machine and returns its address; each request's header and body go to seen.
@@ -74,10 +75,9 @@ func TestRemoteMonitorSends(t *testing.T) {
 }
 
 func TestRemoteMonitorWarnsOnce(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := ports.Free(1)
 	require.NoError(t, err)
-	address := "http://" + l.Addr().String()
-	require.NoError(t, l.Close()) // nobody listens there now
+	address := "http://" + free[0] // where nobody listens
 	m := newFakeModel()
 	c := &callbacks.RemoteMonitor{Root: address}
 	c.SetModel(m)

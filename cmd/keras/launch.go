@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -21,6 +20,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/distribute/collective"
 	"github.com/gokeras/gokeras/distribute/parameterserver"
+	"github.com/gokeras/gokeras/internal/ports"
 	"github.com/gokeras/gokeras/internal/supervisor"
 )
 
@@ -165,14 +165,9 @@ func (f *launchFlags) tasks() []cluster.Task {
 // there are any.
 func localCluster(workers, servers int) (*cluster.Spec, error) {
 	chiefs := min(servers, 1)
-	var addresses []string
-	for range workers + servers + chiefs {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("launch: %w", err)
-		}
-		defer l.Close() // all are held until the last is chosen
-		addresses = append(addresses, l.Addr().String())
+	addresses, err := ports.Free(workers + servers + chiefs)
+	if err != nil {
+		return nil, fmt.Errorf("launch: %w", err)
 	}
 	jobs := map[string][]string{cluster.Worker: addresses[:workers]}
 	if servers > 0 {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/distribute/internal/numbers"
+	"github.com/gokeras/gokeras/internal/ports"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -39,16 +40,8 @@ func BenchmarkAllReduce(b *testing.B) {
 }
 
 func benchmarkProcesses(b *testing.B, n int, path string, bytes int) {
-	var addresses []string
-	var held []net.Listener
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(b, err)
-		addresses, held = append(addresses, l.Addr().String()), append(held, l)
-	}
-	for _, l := range held {
-		require.NoError(b, l.Close())
-	}
+	addresses, err := ports.Free(n)
+	require.NoError(b, err)
 	spec, err := cluster.NewSpec(map[string][]string{"worker": addresses})
 	require.NoError(b, err)
 	var outputs []*bufio.Scanner

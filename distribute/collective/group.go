@@ -59,7 +59,7 @@ func Join(ctx context.Context, o Options) (*Group, error) {
 	g.machine = membership.New(membership.Config{Task: s.self, Size: len(s.members), Incarnation: uint64(g.start.UnixNano()), About: s.About, Heartbeat: s.Heartbeat,
 		Deadline: s.Deadline, Describe: g.describe}, 0)
 	g.mu.Lock() // until everything is in place
-	g.transport, err = newTransport(s, g)
+	g.transport, err = newTransport(ctx, s, g)
 	g.mu.Unlock()
 	if err != nil {
 		if o.Listener != nil {

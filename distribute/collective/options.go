@@ -10,6 +10,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/distribute/collective/internal/membership"
+	"github.com/gokeras/gokeras/internal/ports"
 )
 
 // Options say which worker this is and how the group behaves. Cluster and Task are required.
@@ -52,7 +53,8 @@ type Options struct {
 	// must return soon and must not call methods of the group. nil: not reported
 	Unheard func(tasks []cluster.Task)
 
-	version int // of the protocol that this worker claims to speak; 0: membership.Version. For tests
+	version      int           // of the protocol that this worker claims to speak; 0: membership.Version. For tests
+	portPatience time.Duration // wait for its address while another has it; 0: ports.Patience. For tests
 }
 
 const (
@@ -100,6 +102,7 @@ func (o Options) resolve() (*settings, error) {
 	defaults(&s.Timeout, 10*time.Minute)
 	defaults(&s.SlowAfter, time.Second)
 	defaults(&s.version, membership.Version)
+	defaults(&s.portPatience, ports.Patience)
 	defaults(&s.SegmentBytes, 512<<10)
 	switch {
 	case s.MinMembers < 1 || s.MaxMembers > len(members) || s.MinMembers > s.MaxMembers:

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -25,6 +24,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/internal/fairclock"
+	"github.com/gokeras/gokeras/internal/ports"
 )
 
 // These tests run workers as processes: this test binary, started again with TF_CONFIG set. A worker "trains": in step
@@ -189,17 +189,8 @@ func startJob(t *testing.T, n int, env ...string) *jobs {
 		t.Skip("starts processes: not with -short")
 	}
 	// Processes listen themselves, so the ports must be free and known before.
-	var addresses []string
-	var held []net.Listener
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		addresses = append(addresses, l.Addr().String())
-		held = append(held, l)
-	}
-	for _, l := range held {
-		require.NoError(t, l.Close())
-	}
+	addresses, err := ports.Free(n)
+	require.NoError(t, err)
 	spec, err := cluster.NewSpec(map[string][]string{"worker": addresses})
 	require.NoError(t, err)
 	j := &jobs{t: t, spec: spec, env: env}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute/collective/internal/membership"
 	"github.com/gokeras/gokeras/distribute/internal/recycle"
+	"github.com/gokeras/gokeras/internal/ports"
 )
 
 // The service has two streams, both from client to server: states of the membership protocol, and frames of
@@ -76,7 +77,7 @@ type peerLink struct {
 	stream atomic.Int64              // number of the newest control stream from that worker
 }
 
-func newTransport(s *settings, h handler) (*transport, error) {
+func newTransport(ctx context.Context, s *settings, h handler) (*transport, error) {
 	t := &transport{settings: s, handler: h, peers: make([]*peerLink, len(s.members)), leaving: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	server, client := credentials.TransportCredentials(insecure.NewCredentials()), credentials.TransportCredentials(insecure.NewCredentials())
@@ -104,9 +105,9 @@ func newTransport(s *settings, h handler) (*transport, error) {
 	listener := s.Listener
 	if listener == nil {
 		var err error
-		if listener, err = net.Listen("tcp", s.members[s.self].Address); err != nil {
+		if listener, err = ports.Listen(ctx, s.members[s.self].Address, min(s.portPatience, s.JoinTimeout)); err != nil {
 			t.abandon()
-			return nil, fmt.Errorf("collective: worker %v cannot listen on its address: %w", s.Task, err)
+			return nil, fmt.Errorf("collective: %v cannot listen on its address: %w", s.Task, err)
 		}
 	}
 	t.listener, t.creds, t.servers = listener, server, map[*grpc.Server]struct{}{}

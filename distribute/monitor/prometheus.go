@@ -2,12 +2,15 @@ package monitor
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/gokeras/gokeras/internal/ports"
 )
 
 // ContentType is that of the text format for metrics, version 0.0.4.
@@ -96,7 +99,7 @@ func Serve(address string, metrics http.Handler) (*Server, error) {
 	if host == "" {
 		host = "127.0.0.1"
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	l, err := ports.Listen(context.Background(), net.JoinHostPort(host, port), time.Second) // a predecessor may be about to end
 	if err != nil {
 		return nil, fmt.Errorf("monitor: cannot listen on %s: %w", address, err)
 	}

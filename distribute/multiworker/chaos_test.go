@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +25,7 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/internal/fairclock"
+	"github.com/gokeras/gokeras/internal/ports"
 )
 
 // faults is the number of faults of each run of TestChaos.
@@ -62,16 +62,8 @@ type chaosProcess struct {
 
 func newChaos(t *testing.T, n int, c chaosConfig, seed uint64) *chaos {
 	t.Helper()
-	var addresses []string
-	var held []net.Listener
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		addresses, held = append(addresses, l.Addr().String()), append(held, l)
-	}
-	for _, l := range held {
-		require.NoError(t, l.Close())
-	}
+	addresses, err := ports.Free(n)
+	require.NoError(t, err)
 	return startChaos(t, addresses, func(_ int, c *exec.Cmd) error { return c.Start() }, c, seed)
 }
 

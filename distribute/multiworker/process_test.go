@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +20,7 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/distribute/multiworker"
+	"github.com/gokeras/gokeras/internal/ports"
 )
 
 // These tests run workers as processes: this test binary, started again with TF_CONFIG set. A worker plays a role and
@@ -134,16 +134,8 @@ func start(t *testing.T, n int, name, dir string) *job {
 		t.Skip("starts processes: not with -short")
 	}
 	require.Contains(t, roles(), name)
-	var addresses []string
-	var held []net.Listener
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		addresses, held = append(addresses, l.Addr().String()), append(held, l)
-	}
-	for _, l := range held {
-		require.NoError(t, l.Close())
-	}
+	addresses, err := ports.Free(n)
+	require.NoError(t, err)
 	return startAt(t, addresses, func(_ int, c *exec.Cmd) error { return c.Start() }, name, dir)
 }
 

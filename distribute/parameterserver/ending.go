@@ -27,8 +27,8 @@ func (c *coordinator) linger() time.Duration {
 	return lingering
 }
 
-// lingering is shorter than the time for which a server of the next job tries to open the port.
-const lingering = portPatience - time.Second
+// lingering is shorter than ports.Patience, for which a server of the next job tries to open the port.
+const lingering = 2 * time.Second
 
 // farewell says to those who come that the job is over, for as long as the coordinator asked for.
 func (s *Server) farewell(ctx context.Context) {

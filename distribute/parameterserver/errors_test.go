@@ -164,8 +164,21 @@ func TestPortInUse(t *testing.T) {
 	w, err := parameterserver.Join(t.Context(), c.options(&cluster.Task{Type: "worker"}))
 	require.NoError(t, err)
 	defer w.Close()
-	_, err = parameterserver.Join(t.Context(), c.options(&cluster.Task{Type: "worker"}))
+	o := c.options(&cluster.Task{Type: "worker"})
+	o.JoinTimeout = 50 * time.Millisecond
+	_, err = parameterserver.Join(t.Context(), o)
 	require.ErrorContains(t, err, "worker:0 cannot listen on its address: listen tcp "+address)
+	require.ErrorContains(t, err, "give this task another port")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = parameterserver.Join(ctx, c.options(&cluster.Task{Type: "worker"}))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, "worker:0 cannot listen on its address: listen tcp "+address)
+	ps, err := c.spec.Address(cluster.Task{Type: "ps"})
+	require.NoError(t, err)
+	o = c.options(&cluster.Task{Type: "ps"})
+	o.Directory, o.JoinTimeout = t.TempDir(), 50*time.Millisecond
+	require.ErrorContains(t, parameterserver.Serve(t.Context(), o), "ps:0 cannot listen on its address: listen tcp "+ps)
 }
 
 // TestStrangers: what comes from another job, another version or somebody without the secret is refused, and the job

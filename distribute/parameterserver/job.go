@@ -40,7 +40,7 @@ func Join(ctx context.Context, o Options) (parameters.Job, error) {
 	}
 	j := &job{s: s, client: client}
 	if s.task.Type == cluster.Worker {
-		j.worker, err = newWorker(s, client)
+		j.worker, err = newWorker(ctx, s, client)
 	} else {
 		j.coordinator, err = newCoordinator(ctx, s, client)
 	}
@@ -239,7 +239,7 @@ func Run(ctx context.Context, o Options, program func(ctx context.Context, job p
 
 // Serve is NewServer and Serve.
 func Serve(ctx context.Context, o Options) error {
-	server, err := NewServer(o)
+	server, err := openServer(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,10 @@ type Server struct {
 
 // NewServer opens a parameter server: it reads what Directory has of an earlier run, and takes connections once Serve
 // is called.
-func NewServer(o Options) (*Server, error) {
+func NewServer(o Options) (*Server, error) { return openServer(context.Background(), o) }
+
+// openServer is NewServer; the end of ctx ends the wait for the address.
+func openServer(ctx context.Context, o Options) (*Server, error) {
 	s, err := o.resolve()
 	if err != nil {
 		return nil, err
@@ -72,7 +75,7 @@ func NewServer(o Options) (*Server, error) {
 	if server.grpc, err = s.newServer(); err != nil {
 		return nil, err
 	}
-	if server.listener, err = s.listen(s.servers[s.task.Index].Address); err != nil {
+	if server.listener, err = s.listen(ctx, s.servers[s.task.Index].Address); err != nil {
 		return nil, err
 	}
 	if server.name(); s.Replicas > 1 {

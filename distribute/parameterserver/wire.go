@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
 	"github.com/gokeras/gokeras/distribute/internal/recycle"
+	"github.com/gokeras/gokeras/internal/ports"
 )
 
 // The service has calls of one message and one answer, to servers, and a stream from the coordinator to each worker.
@@ -94,26 +94,17 @@ func (s *settings) newServer() (*grpc.Server, error) {
 		experimental.BufferPool(recycle.Buffers)), nil
 }
 
-// listen opens the port of this process.
-func (s *settings) listen(address string) (net.Listener, error) {
+// listen opens the port of this process, for which one that was started again may have to wait.
+func (s *settings) listen(ctx context.Context, address string) (net.Listener, error) {
 	if s.Listener != nil {
 		return s.Listener, nil
 	}
-	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		l, err := net.Listen("tcp", address)
-		if err == nil {
-			return l, nil
-		}
-		if !errors.Is(err, syscall.EADDRINUSE) || time.Since(began) > portPatience {
-			return nil, fmt.Errorf("parameterserver: %v cannot listen on its address: %w", s.task, err)
-		}
+	l, err := ports.Listen(ctx, address, min(ports.Patience, s.JoinTimeout))
+	if err != nil {
+		return nil, fmt.Errorf("parameterserver: %v cannot listen on its address: %w", s.task, err)
 	}
+	return l, nil
 }
-
-// portPatience is how long a process that is started again tries to open its port: its predecessor may be about to end,
-// and who calls a port of this machine where nobody listens can, for a moment, have been given that very port for its
-// own end.
-const portPatience = 3 * time.Second
 
 func (s *settings) dial(address string) (*grpc.ClientConn, error) {
 	_, creds, err := s.credentials()

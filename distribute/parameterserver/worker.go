@@ -41,13 +41,13 @@ type worker struct {
 	alone     time.Time          // since when there is no coordinator; zero: there is one
 }
 
-func newWorker(s *settings, c *client) (*worker, error) {
+func newWorker(ctx context.Context, s *settings, c *client) (*worker, error) {
 	w := &worker{s: s, client: c, incarnation: rand.Uint64(), over: make(chan struct{}), functions: map[string]parameters.Function{}, alone: time.Now()}
 	var err error
 	if w.server, err = s.newServer(); err != nil {
 		return nil, err
 	}
-	if w.listener, err = s.listen(s.workers[s.task.Index].Address); err != nil {
+	if w.listener, err = s.listen(ctx, s.workers[s.task.Index].Address); err != nil {
 		return nil, err
 	}
 	w.server.RegisterService(&grpc.ServiceDesc{ServiceName: workerService, HandlerType: (*any)(nil), Streams: []grpc.StreamDesc{

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/internal/ports"
 )
 
 // field returns what stands after a key in a manifest; it must stand there once, or alike wherever it does.
@@ -100,21 +101,14 @@ func checkScript(t *testing.T, name string) {
 
 // The environment of two tasks of a Slurm step on one node is enough to train.
 func TestSlurmEnvironment(t *testing.T) {
-	var port int
-	for free := false; !free; { // two free ports side by side
-		first, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		port = first.Addr().(*net.TCPAddr).Port
-		second, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+1))
-		if free = err == nil; free {
-			require.NoError(t, second.Close())
-		}
-		require.NoError(t, first.Close())
-	}
+	addresses, err := ports.Free(2) // side by side
+	require.NoError(t, err)
+	_, port, err := net.SplitHostPort(addresses[0])
+	require.NoError(t, err)
 	var workers []*exec.Cmd
 	outputs := make([]bytes.Buffer, 2)
 	for i := range 2 {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-cluster", "slurm", "-port", fmt.Sprint(port), "-epochs", "2", "-backup", t.TempDir())
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-cluster", "slurm", "-port", port, "-epochs", "2", "-backup", t.TempDir())
 		cmd.Env = append(os.Environ(), "EXAMPLE_WORKER=1", "KERAS_SECRET=b8b7b265c39dc822f029ed29780e8a1b02335b8a254367c4b2fdfaf6b3cc75c8", "SLURM_JOB_ID=4711", "SLURM_JOB_NUM_NODES=1", "SLURM_NTASKS=2",
 			fmt.Sprintf("SLURM_PROCID=%d", i), fmt.Sprintf("SLURM_LOCALID=%d", i), "SLURM_STEP_NUM_TASKS=2", "SLURM_STEP_NUM_NODES=1", "SLURM_STEP_NODELIST=127.0.0.1",
 			"SLURM_STEP_TASKS_PER_NODE=2", "SLURM_STEP_ID=0")

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/internal/ports"
 )
 
 // contestant is one way to reduce, in n processes.
@@ -133,20 +134,6 @@ func (c *contestant) kill() {
 	}
 }
 
-// addresses are n free addresses of the loopback interface.
-func addresses(n int) ([]string, error) {
-	list := make([]string, n)
-	for i := range list {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = l.Close() }() // all are held until all are known
-		list[i] = l.Addr().String()
-	}
-	return list, nil
-}
-
 // attempts to start a contestant: between the choice of a free port and its use another program may take it.
 const attempts = 3
 
@@ -162,7 +149,7 @@ func launch(name string, n int, peers string) (c *contestant, err error) {
 // tryLaunch starts the contestant of a name with n workers, or returns nil if its Python is not there. "tcp@PROGRAM" is
 // the contestant of another build.
 func tryLaunch(name string, n int, peers string) (*contestant, error) {
-	list, err := addresses(n)
+	list, err := ports.Free(n)
 	if err != nil {
 		return nil, err
 	}

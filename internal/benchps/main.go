@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +27,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/parameters"
 	"github.com/gokeras/gokeras/distribute/parameterserver"
 	"github.com/gokeras/gokeras/distribute/partitioners"
+	"github.com/gokeras/gokeras/internal/ports"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -100,16 +100,9 @@ func profiled() (stop func(), err error) {
 func start(ctx context.Context) error {
 	jobs := map[string][]string{}
 	for job, n := range map[string]int{"ps": 2, "worker": *workers, "chief": 1} {
-		for range n {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				return err
-			}
-			defer l.Close()
-			jobs[job] = append(jobs[job], l.Addr().String())
-			if err := l.Close(); err != nil {
-				return err
-			}
+		var err error
+		if jobs[job], err = ports.Free(n); err != nil {
+			return err
 		}
 	}
 	directory := ""

@@ -1,11 +1,16 @@
 """TensorFlow's ParameterServerStrategy on this machine: 2 servers, workers, a coordinator. Prints examples or steps a second."""
-import json, multiprocessing as mp, os, socket, sys, time
+import json, multiprocessing as mp, os, random, socket, sys, time
 kind, workers, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
-def port():
-    s = socket.socket(); s.bind(("127.0.0.1", 0)); p = s.getsockname()[1]; s.close(); return p
+def port():  # not one that the system gives to outgoing connections meanwhile
+    while True:
+        with socket.socket() as s:
+            try:
+                p = random.randrange(10000, 30000); s.bind(("127.0.0.1", p)); return p
+            except OSError:
+                pass
 
 def serve(cluster, job, index):
     import tensorflow as tf

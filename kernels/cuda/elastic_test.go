@@ -28,6 +28,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/distribute/collective"
 	"github.com/gokeras/gokeras/distribute/multiworker"
+	"github.com/gokeras/gokeras/internal/ports"
 	"github.com/gokeras/gokeras/internal/tracing"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/kernels"
@@ -248,13 +249,8 @@ func startCluster(t *testing.T, workers int, job gpuJob) *gpuCluster {
 	go fakenccl.NewWorld().Serve(l)
 	c := &gpuCluster{t: t, job: job, lives: make([]*exec.Cmd, workers), reached: make([]int, workers), outcomes: make([]*outcome, workers)}
 	c.changed.L = &c.mu
-	var addresses []string
-	for range workers {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		addresses = append(addresses, l.Addr().String())
-		defer l.Close()
-	}
+	addresses, err := ports.Free(workers)
+	require.NoError(t, err)
 	c.spec, err = cluster.NewSpec(map[string][]string{cluster.Worker: addresses})
 	require.NoError(t, err)
 	return c

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +24,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/distribute/multiworker"
 	"github.com/gokeras/gokeras/distribute/tpu"
+	"github.com/gokeras/gokeras/internal/ports"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
@@ -244,16 +244,8 @@ func startPod(t *testing.T, hosts, devices int, role string, settings ...string)
 	path := filepath.Join(p.out, "pod.so")
 	text, err := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", path, "testdata/pod.c", "-lpthread", "-ldl").CombinedOutput()
 	require.NoError(t, err, "%s", text)
-	var addresses []string
-	var held []net.Listener
-	for range hosts {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		addresses, held = append(addresses, l.Addr().String()), append(held, l)
-	}
-	for _, l := range held {
-		require.NoError(t, l.Close())
-	}
+	addresses, err := ports.Free(hosts)
+	require.NoError(t, err)
 	for i := range hosts {
 		c := exec.Command(os.Args[0], "-test.run=^TestHostOfPod$", "-test.v")
 		c.Env = append(append(os.Environ(), "POD_PLUGIN="+real, "GOKERAS_PJRT_PLUGIN="+path, fmt.Sprint("POD_DEVICES=", devices), "POD_ROLE="+role, "POD_PATIENCE=60",

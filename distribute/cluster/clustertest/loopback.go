@@ -2,12 +2,12 @@
 package clustertest
 
 import (
-	"net"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/internal/ports"
 )
 
 // Workers describes a cluster of n workers on free ports of the loopback interface.
@@ -17,16 +17,10 @@ func Workers(t testing.TB, n int) *cluster.Spec { return Jobs(t, map[string]int{
 func Jobs(t testing.TB, tasks map[string]int) *cluster.Spec {
 	t.Helper()
 	addresses := map[string][]string{}
-	var held []net.Listener // until all are chosen, so that no port comes twice
 	for job, n := range tasks {
-		for range n {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			addresses[job], held = append(addresses[job], l.Addr().String()), append(held, l)
-		}
-	}
-	for _, l := range held {
-		require.NoError(t, l.Close())
+		var err error
+		addresses[job], err = ports.Free(n)
+		require.NoError(t, err)
 	}
 	spec, err := cluster.NewSpec(addresses)
 	require.NoError(t, err)

@@ -4,7 +4,6 @@ package conformance_test
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/distribute/multiworker"
+	"github.com/gokeras/gokeras/internal/ports"
 	"github.com/gokeras/gokeras/internal/tfvectors"
 )
 
@@ -114,16 +114,8 @@ func TestMultiWorkerVectors(t *testing.T) {
 
 // run starts n worker processes and returns what they say.
 func run(t *testing.T, n int, path string) []string {
-	var addresses []string
-	var held []net.Listener
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		addresses, held = append(addresses, l.Addr().String()), append(held, l)
-	}
-	for _, l := range held {
-		require.NoError(t, l.Close())
-	}
+	addresses, err := ports.Free(n)
+	require.NoError(t, err)
 	spec, err := cluster.NewSpec(map[string][]string{cluster.Worker: addresses})
 	require.NoError(t, err)
 	outputs, failures, done := make([]string, n), make([]error, n), make(chan struct{})

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/multiworker"
+	"github.com/gokeras/gokeras/internal/ports"
 )
 
 // scalingKeys are the workloads that replicas and workers are measured on.
@@ -107,7 +107,7 @@ func (j *job) epochs(n int) (float64, error) {
 
 // startMembers starts two processes that train one key together, one processor each.
 func startMembers(key string) (contestant, func() error, error) {
-	addresses, err := freeAddresses(2)
+	addresses, err := ports.Free(2)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -153,20 +153,6 @@ func startMembers(key string) (contestant, func() error, error) {
 		return all
 	}
 	return train, stop, nil
-}
-
-// freeAddresses returns addresses of the loopback interface that nobody listens on.
-func freeAddresses(n int) ([]string, error) {
-	var all []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = l.Close() }() // at the end, so that all differ
-		all = append(all, l.Addr().String())
-	}
-	return all, nil
 }
 
 // beMember is one of the processes of startMembers.

@@ -1,0 +1,58 @@
+package ports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// Patience is how long processes wait for an address that is in use: who had it before may be about to end, as a worker
+// that was killed while its memory is given back.
+const Patience = 5 * time.Second
+
+// Listen opens a TCP address. While another socket has it, it tries again, for patience at most. The error then says
+// for how long, which process has the address where that can be found out, and what to do.
+func Listen(ctx context.Context, address string, patience time.Duration) (net.Listener, error) {
+	const pause = 20 * time.Millisecond
+	var config net.ListenConfig
+	var busy error
+	for began := time.Now(); ; {
+		l, err := config.Listen(ctx, "tcp", address)
+		if err == nil {
+			return l, nil
+		}
+		if inUse(err) {
+			busy = err
+		} else if busy == nil || ctx.Err() == nil {
+			return nil, err
+		}
+		waited := time.Since(began)
+		if waited+pause > patience {
+			return nil, fmt.Errorf("%w, for %v so far; %s", busy, waited.Round(time.Millisecond), advice(address))
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w, for %v until %w; %s", busy, waited.Round(time.Millisecond), context.Cause(ctx), advice(address))
+		}
+	}
+}
+
+// inUse reports whether an address could not be opened because it is open.
+func inUse(err error) bool {
+	const windows = syscall.Errno(10_048) // WSAEADDRINUSE
+	return errors.Is(err, syscall.EADDRINUSE) || runtime.GOOS == "windows" && errors.Is(err, windows)
+}
+
+// advice says who has the address and what to do.
+func advice(address string) string {
+	who := holder(address)
+	if who == "" {
+		who = "another process has it, perhaps of another user or container"
+	}
+	return who + ": a task of the same job that was given the same address, one of a job that has not ended, or another program; end that, or give this task another port"
+}
