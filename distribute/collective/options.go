@@ -119,7 +119,7 @@ func (o Options) resolve() (*settings, error) {
 	s.SegmentBytes &^= 15
 	s.About = strings.ToValidUTF8(s.About[:min(len(s.About), maxAbout)], "?")
 	for _, m := range members {
-		if s.Security == nil && !isLoopback(m.Address) {
+		if s.Security == nil && !ports.Loopback(m.Address) {
 			return nil, fmt.Errorf("collective: the address %s of %v is not a loopback address: workers of several machines need Options.Security, "+
 				"with certificate files or a shared secret", m.Address, m.Task)
 		}

@@ -12,10 +12,11 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"net"
 	"os"
 	"slices"
 	"time"
+
+	"github.com/gokeras/gokeras/internal/ports"
 )
 
 // Security makes workers prove to each other that they belong to the job, and encrypts what they say: mutual TLS 1.3.
@@ -147,23 +148,10 @@ func derive(secret []byte, name string, own *tls.Certificate) (*x509.Certificate
 	return authority, nil
 }
 
-// isLoopback reports whether an address, HOST:PORT, can be reached from this machine alone.
-func isLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
-}
-
 // TLS returns the configuration of connections that both sides prove themselves on, for services beside those of this
 // package.
 func (s *Security) TLS() (*tls.Config, error) { return s.config() }
 
 // IsLoopback reports whether an address, HOST:PORT, can be reached from this machine alone, so that it needs no
 // [Security].
-func IsLoopback(address string) bool { return isLoopback(address) }
+func IsLoopback(address string) bool { return ports.Loopback(address) }

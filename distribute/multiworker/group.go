@@ -10,6 +10,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/collective"
+	"github.com/gokeras/gokeras/internal/ports"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -23,6 +24,7 @@ type group struct {
 	wire        ir.DType      // of the sums of gradients; Invalid: their own
 
 	rank, size atomic.Int64
+	sharing    sharing
 
 	mu      sync.Mutex // guards what follows: a strategy makes one call at a time, so nobody waits here
 	options map[optionKey][]collective.CallOption
@@ -44,10 +46,16 @@ func newGroup(g *collective.Group, e *distribute.Elastic, workers int, wire ir.D
 	return w
 }
 
-// look notes the place in the group, which changes when that does.
+// look notes the place in the group, which changes when that does, and who computes on this host beside this worker.
 func (w *group) look() {
 	w.rank.Store(int64(w.g.Rank()))
 	w.size.Store(int64(w.g.Size()))
+	v := w.g.View()
+	all := make([]string, len(v.Members))
+	for i, m := range v.Members {
+		all[i] = m.Address
+	}
+	w.sharing.set(ports.Neighbours(all[v.Rank], all), false)
 }
 
 func (w *group) Rank() int { return int(w.rank.Load()) }
@@ -251,6 +259,7 @@ func known(err error) bool {
 
 // Close implements [distribute.WorkerGroup]. A second call does nothing.
 func (w *group) Close() error {
+	w.sharing.set(0, true)
 	if err := w.g.Close(); !errors.Is(err, collective.ErrClosed) {
 		return err
 	}

@@ -106,7 +106,7 @@ func NewStrategy(ctx context.Context, o Options) (*distribute.MultiWorkerMirrore
 	s, err := distribute.NewMultiWorkerMirroredStrategyOver(m)
 	if err != nil {
 		m.Group.Fail(err)
-		_ = g.Close() // the first error is the one to report
+		_ = m.Group.Close() // the first error is the one to report
 		return nil, err
 	}
 	return s, nil
@@ -127,10 +127,11 @@ func refuse(ctx context.Context, o Options, spec *cluster.Spec, task cluster.Tas
 	if err != nil {
 		return
 	}
-	if w := newGroup(g, nil, g.Size(), o.Communication.Wire); w.Roster().Source < 0 {
+	w := newGroup(g, nil, g.Size(), o.Communication.Wire)
+	if w.Roster().Source < 0 {
 		w.Fail(wrong)
 	}
-	_ = g.Close() // what is wrong is the error to report
+	_ = w.Close() // what is wrong is the error to report
 }
 
 const usualDeadline = 5 * time.Second

@@ -15,9 +15,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
-	"github.com/gokeras/gokeras/distribute/collective"
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
 	"github.com/gokeras/gokeras/distribute/parameters"
+	"github.com/gokeras/gokeras/internal/ports"
 	"github.com/gokeras/gokeras/internal/processors"
 	"github.com/gokeras/gokeras/internal/supervisor"
 )
@@ -112,21 +112,12 @@ const askEvery = time.Second
 func (s *settings) over() bool { return s.task.Type == cluster.Worker && supervisor.Over() }
 
 // neighbours is how many workers there are on the host of this one, itself included.
-func (s *settings) neighbours() (n int) {
-	host := func(address string) string {
-		name, _, _ := net.SplitHostPort(address) // checked when the options were
-		if collective.IsLoopback(address) {
-			return "localhost"
-		}
-		return name
+func (s *settings) neighbours() int {
+	all := make([]string, len(s.workers))
+	for i, m := range s.workers {
+		all[i] = m.Address
 	}
-	own := host(s.workers[s.task.Index].Address)
-	for _, m := range s.workers {
-		if host(m.Address) == own {
-			n++
-		}
-	}
-	return n
+	return ports.Neighbours(all[s.task.Index], all)
 }
 
 func (w *worker) close() {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -21,8 +23,9 @@ var (
 )
 
 // Share says that so many processes, this one among them, compute on this machine all the time. Each then computes with
-// its part of the processors: threads that wait for each other's parts of one product take processors from processes
-// that would compute. Where the environment variable GOMAXPROCS is set nothing changes. The returned function takes
+// its part of the machine's processors at most: threads that wait for each other's parts of one product take processors
+// from processes that would compute. A process that is bound to fewer, as Slurm does, or whose container may use fewer,
+// keeps these. Where the environment variable GOMAXPROCS is set nothing changes. The returned function takes
 // it back.
 func Share(processes int) (restore func()) {
 	if os.Getenv(Variable) != "" {
@@ -44,11 +47,40 @@ func Share(processes int) (restore func()) {
 	})
 }
 
-// Count is how many processors to compute with, at least 1: GOMAXPROCS, or this process's part of them.
+// Count is how many processors to compute with, at least 1: GOMAXPROCS, or this process's part of the machine's if that
+// is less.
 func Count() int {
-	all := runtime.GOMAXPROCS(0)
+	own := runtime.GOMAXPROCS(0)
 	if n := int(sharers.Load()); n > 1 {
-		return max(all/n, 1)
+		return min(own, max(max(Machine(), own)/n, 1))
 	}
-	return all
+	return own
+}
+
+// Machine is how many processors the machine has, also those that this process may not use.
+func Machine() int { return machine() }
+
+var machine = sync.OnceValue(func() int {
+	text, err := os.ReadFile("/sys/devices/system/cpu/online")
+	if n := listed(string(text)); err == nil && n > 0 {
+		return n
+	}
+	return runtime.NumCPU()
+})
+
+// listed counts the numbers of a list such as "0-3,8,10-11"; 0: it is none.
+func listed(list string) (n int) {
+	for part := range strings.SplitSeq(strings.TrimSpace(list), ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		from, err := strconv.Atoi(first)
+		to := from
+		if err == nil && isRange {
+			to, err = strconv.Atoi(last)
+		}
+		if err != nil || to < from {
+			return 0
+		}
+		n += to - from + 1
+	}
+	return n
 }

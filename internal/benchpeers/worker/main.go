@@ -51,7 +51,9 @@ func main() {
 	mnist := flag.String("epoch", "", "train one epoch on the MNIST files of this directory")
 	folder := flag.String("make", "", "write the models that the arguments name into this folder")
 	scaling := flag.Bool("scaling", false, "print what a second replica and a second worker gain")
-	member := flag.String("member", "", "be one of two workers that train this key whenever a line with a number of epochs comes")
+	workers := flag.Int("workers", 2, "processes of the workers of --scaling")
+	workerThreads := flag.Int("worker-threads", runtime.NumCPU(), "processors that each of them may use")
+	member := flag.String("member", "", "be one of the workers that train this key whenever a line with a number of epochs comes")
 	flag.StringVar(&device, "device", "", "train and predict on this device, such as xla:0 in a worker built with -tags pjrt")
 	profile := flag.Bool("profile", false, "print where the time of the table's keys goes")
 	samples := flag.String("cpuprofile", "", "write a profile of the process to this file")
@@ -79,7 +81,7 @@ func main() {
 	} else if *member != "" {
 		err = beMember(os.Stdin, os.Stdout, *member)
 	} else if *scaling {
-		err = printScaling(os.Stdout, *secs, *rounds)
+		err = printScaling(os.Stdout, *secs, *rounds, *workers, *workerThreads)
 	} else if *table {
 		var measurement *cpu.Measurement
 		if *profile {

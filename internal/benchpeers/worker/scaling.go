@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/multiworker"
@@ -23,20 +25,20 @@ var scalingKeys = []string{"W3-mom:fit", "W4-adamw:fit"}
 // contestant is one way to train a key: it trains some epochs and returns the units that it trained in a second.
 type contestant func(epochs int) (rate float64, err error)
 
-// printScaling measures one replica on one processor, two replicas on two and two processes of one replica each in
+// printScaling measures one replica on one processor, two replicas on two and so many processes of one replica each in
 // turn, and prints the medians of the rates and of the ratios of each round. Every replica has as many examples a step
-// as the one.
-func printScaling(w io.Writer, secs float64, rounds int) error {
-	fmt.Fprintf(w, "| workload | one replica on one core | two replicas | ratio | two workers | ratio |\n|---|---|---|---|---|---|\n")
+// as the one. The processes share the processors as they do in any job, or are told how many to use.
+func printScaling(w io.Writer, secs float64, rounds, workers, threads int) error {
+	fmt.Fprintf(w, "| workload | one replica on one core | two replicas | ratio | %d workers | ratio |\n|---|---|---|---|---|---|\n", workers)
 	for _, key := range scalingKeys {
-		if err := scale(w, key, secs, rounds); err != nil {
+		if err := scale(w, key, secs, rounds, workers, threads); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 	}
 	return nil
 }
 
-func scale(w io.Writer, key string, secs float64, rounds int) (err error) {
+func scale(w io.Writer, key string, secs float64, rounds, members, threads int) (err error) {
 	mirrored, err := distribute.NewMirroredStrategy("cpu:0", "cpu:1")
 	if err != nil {
 		return err
@@ -49,7 +51,7 @@ func scale(w io.Writer, key string, secs float64, rounds int) (err error) {
 	if err != nil {
 		return err
 	}
-	workers, stop, err := startMembers(key)
+	workers, stop, err := startMembers(key, members, threads)
 	if err != nil {
 		return err
 	}
@@ -105,18 +107,22 @@ func (j *job) epochs(n int) (float64, error) {
 	return steps * j.units / wall, nil
 }
 
-// startMembers starts two processes that train one key together, one processor each.
-func startMembers(key string) (contestant, func() error, error) {
-	addresses, err := ports.Free(2)
+// startMembers starts processes that train one key together.
+func startMembers(key string, n, threads int) (contestant, func() error, error) {
+	addresses, err := ports.Free(n)
 	if err != nil {
 		return nil, nil, err
 	}
 	var processes []*exec.Cmd
 	var orders []io.WriteCloser
 	var answers []io.Reader
+	list, err := json.Marshal(addresses)
+	if err != nil {
+		return nil, nil, err
+	}
 	for i := range addresses {
-		c := exec.Command(os.Args[0], "--member", key, "--threads", "1")
-		c.Env = append(os.Environ(), fmt.Sprintf(`TF_CONFIG={"cluster": {"worker": [%q, %q]}, "task": {"type": "worker", "index": %d}}`, addresses[0], addresses[1], i))
+		c := exec.Command(os.Args[0], "--member", key, "--threads", strconv.Itoa(threads))
+		c.Env = append(os.Environ(), fmt.Sprintf(`TF_CONFIG={"cluster": {"worker": %s}, "task": {"type": "worker", "index": %d}}`, list, i))
 		c.Stderr = os.Stderr
 		in, err := c.StdinPipe()
 		if err != nil {

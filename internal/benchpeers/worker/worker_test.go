@@ -68,7 +68,7 @@ func TestScaling(t *testing.T) {
 	require.NoError(t, err)
 	assert.Positive(t, rate)
 
-	train, stop, err := startMembers("W10-sgd:fit")
+	train, stop, err := startMembers("W10-sgd:fit", 2, 2)
 	require.NoError(t, err)
 	rate, err = train(2)
 	require.NoError(t, err)

@@ -1,0 +1,38 @@
+package ports
+
+import "net"
+
+// Loopback reports whether an address, HOST:PORT, can be reached from this machine alone.
+func Loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// Neighbours is how many of all addresses are on the host of one of them, that one included: the names of their hosts
+// are equal, or both are of this machine alone.
+func Neighbours(own string, all []string) (n int) {
+	for _, address := range all {
+		if hostOf(address) == hostOf(own) {
+			n++
+		}
+	}
+	return n
+}
+
+func hostOf(address string) string {
+	if Loopback(address) {
+		return "localhost"
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	return host
+}
