@@ -34,7 +34,7 @@ func TestFitDiskFull(t *testing.T) {
 		}
 	}
 	require.Contains(t, said[0], "no space left on device", r.out.String())
-	require.Contains(t, said[1], "worker:0 failed: ", r.out.String())
+	require.Regexp(t, `worker:0 \(127\.0\.0\.1:\d+\) failed: `, said[1])
 	require.Contains(t, said[1], "no space left on device")
 	require.NotContains(t, r.out.String(), "disagree")
 	left, err := os.ReadDir(filepath.Join(disk, "backup"))

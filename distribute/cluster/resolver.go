@@ -44,7 +44,11 @@ func Resolve(r Resolver) (*Spec, Task, error) {
 		return nil, Unknown, err
 	}
 	if !t.Known() {
-		return nil, Unknown, fmt.Errorf("cluster: the cluster %v is given, so the type and index of this task are needed too; known is %q", s, t.String())
+		index := "no index"
+		if t.Index != NoIndex {
+			index = fmt.Sprintf("index %d", t.Index)
+		}
+		return nil, Unknown, fmt.Errorf("cluster: the cluster is %v, but which of its tasks this process is, is not said: received the type %q and %s; expected both, as in \"task\" of TF_CONFIG", s, t.Type, index)
 	}
 	return s, t, Validate(s, t)
 }

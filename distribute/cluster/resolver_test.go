@@ -225,3 +225,16 @@ func TestTPU(t *testing.T) {
 	_, err = ParseWorkerEndpoints("a:b")
 	require.Error(t, err)
 }
+
+// A cluster alone does not say which of its tasks this process is.
+func TestTaskIsMissing(t *testing.T) {
+	for config, want := range map[string]string{
+		`{"cluster": {"worker": ["a:1", "b:1"]}}`:                             `received the type "" and no index; expected both`,
+		`{"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker"}}`: `received the type "worker" and no index; expected both`,
+		`{"cluster": {"worker": ["a:1", "b:1"]}, "task": {"index": 1}}`:       `received the type "" and index 1; expected both`,
+	} {
+		t.Setenv(TFConfigVariable, config)
+		_, _, err := Resolve(&TFConfig{})
+		require.ErrorContains(t, err, want, config)
+	}
+}

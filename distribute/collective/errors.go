@@ -115,18 +115,19 @@ func (e *OrderError) ProgramsDiffer() bool {
 // FailedError says that a worker could not go on and has told so: a full disk, bad data. All workers get it. It holds
 // the *OrderError that it is otherwise, as the others called something else.
 type FailedError struct {
-	Task cluster.Task
-	Why  string
+	Task    cluster.Task
+	Address string // where it listens
+	Why     string
 	*OrderError
 }
 
-// Error names the worker and the cause.
+// Error names the worker, with its address, and the cause.
 func (e *FailedError) Error() string {
 	about := e.AboutA
 	if e.OrderError.B == e.Task {
 		about = e.AboutB
 	}
-	return fmt.Sprintf("collective: %v failed: %s%s", e.Task, e.Why, whereabouts([]Lost{{Task: e.Task, About: about}}))
+	return fmt.Sprintf("collective: %v (%s) failed: %s%s", e.Task, e.Address, e.Why, whereabouts([]Lost{{Task: e.Task, About: about}}))
 }
 
 // ProgramsDiffer is false: the worker has made another call.
@@ -135,19 +136,19 @@ func (e *FailedError) ProgramsDiffer() bool { return false }
 // Unwrap returns the difference between the workers.
 func (e *FailedError) Unwrap() error { return e.OrderError }
 
-// failed looks for a worker that failed in a difference between two.
-func failed(e *OrderError) error {
+// failed looks for a worker that failed in a difference between two, which have these addresses.
+func failed(e *OrderError, a, b string) error {
 	for _, side := range []struct {
-		task cluster.Task
-		call string
-	}{{e.A, e.CallA}, {e.B, e.CallB}} {
+		task          cluster.Task
+		address, call string
+	}{{e.A, a, e.CallA}, {e.B, b, e.CallB}} {
 		quoted, found := strings.CutPrefix(side.call, failureWord+" ")
 		if !found {
 			continue
 		}
 		if quoted, err := strconv.QuotedPrefix(quoted); err == nil {
 			if why, err := strconv.Unquote(quoted); err == nil {
-				return &FailedError{side.task, why, e}
+				return &FailedError{side.task, side.address, why, e}
 			}
 		}
 	}

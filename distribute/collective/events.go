@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
@@ -167,8 +168,9 @@ func (g *Group) verdictError(v *membership.Verdict) error {
 		if !valid(d.A) || !valid(d.B) {
 			return fmt.Errorf("collective: group %d ended in disorder", v.View.Generation)
 		}
-		return failed(&OrderError{Generation: v.View.Generation, Sequence: d.Sequence, A: g.settings.members[d.A].Task, B: g.settings.members[d.B].Task,
-			CallA: d.CallA, CallB: d.CallB, AboutA: g.told[d.A], AboutB: g.told[d.B]})
+		a, b := g.settings.members[d.A], g.settings.members[d.B]
+		return failed(&OrderError{Generation: v.View.Generation, Sequence: d.Sequence, A: a.Task, B: b.Task,
+			CallA: d.CallA, CallB: d.CallB, AboutA: g.told[d.A], AboutB: g.told[d.B]}, a.Address, b.Address)
 	}
 	e := &MemberError{Generation: v.View.Generation}
 	for _, a := range v.Removed {
@@ -217,6 +219,20 @@ func (g *Group) joinError(e *membership.JoinError) *JoinError {
 		out.Missing = append(out.Missing, Lost{m.Task, m.Address, "is there", fmt.Sprintf("but %v does not hear it", g.settings.members[a.By].Task), g.told[a.Who]})
 	}
 	return out
+}
+
+// unheard says of which workers nothing has been heard, and why. It is called with g.mu locked.
+func (g *Group) unheard() string {
+	var lines []string
+	for task, m := range g.settings.members {
+		if task != g.settings.self && g.machine.Peer(task) == nil {
+			lines = append(lines, Lost{m.Task, m.Address, didNotCome, g.lastSeen[task], ""}.String())
+		}
+	}
+	if lines == nil {
+		return ""
+	}
+	return ", in which " + strings.Join(lines, "; ")
 }
 
 // received implements handler.

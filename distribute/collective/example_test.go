@@ -88,10 +88,10 @@ func ExampleFailedError() {
 		err := g.Barrier(ctx)
 		var failed *collective.FailedError
 		if errors.As(err, &failed) {
-			fmt.Println(failed)
+			fmt.Println(failed.Task, "failed:", failed.Why)
 		}
 	})
-	// Output: collective: worker:0 failed: no space left on device
+	// Output: worker:0 failed: no space left on device
 }
 
 func ExampleNewSecret() {

@@ -296,6 +296,7 @@ func TestJoinErrors(t *testing.T) {
 	o.JoinTimeout = time.Minute
 	_, err = Join(ctx, o)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, "waiting for a group, in which worker:1 ("+address+"): did not come")
 
 	remote, err := cluster.NewSpec(map[string][]string{"worker": {"10.0.0.1:1", "10.0.0.2:1"}, "ps": {"10.0.0.3:1"}})
 	require.NoError(t, err)
@@ -480,7 +481,7 @@ func TestFail(t *testing.T) {
 					require.ErrorAs(t, err, &failed, "worker %d", rank)
 					require.Equal(t, cluster.Task{Type: cluster.Worker, Index: victim}, failed.Task)
 					require.True(t, strings.HasPrefix(why, failed.Why) && len(failed.Why) > maxFailure-4, failed.Why)
-					require.True(t, strings.HasPrefix(err.Error(), fmt.Sprintf("collective: worker:%d failed: write model.keras: no space left", victim)), err)
+					require.True(t, strings.HasPrefix(err.Error(), fmt.Sprintf("collective: worker:%d (%s) failed: write model.keras: no space left", victim, groups[victim].settings.members[victim].Address)), err)
 					var order *OrderError
 					require.ErrorAs(t, err, &order)
 				}

@@ -166,14 +166,17 @@ func (g *Group) form(ctx context.Context, least, most int, patience time.Duratio
 				err = fmt.Errorf("collective: waiting for a group: %w", ErrLeft)
 			}
 		case <-ctx.Done():
-			err = fmt.Errorf("collective: waiting for a group: %w", ctx.Err())
+			err = ctx.Err()
 		case <-g.stop:
 			err = ErrClosed
 		}
 		g.mu.Lock()
 		if err != nil {
+			if errors.Is(err, ctx.Err()) {
+				err = fmt.Errorf("collective: waiting for a group%s: %w", g.unheard(), err)
+			}
 			if !g.closed {
-				g.machine.Abandon(g.now(), err.Error())
+				g.machine.Abandon(g.now(), bounded(err.Error()))
 				g.update()
 			}
 			return err

@@ -149,6 +149,9 @@ func (s stopwatch) report(closures, examples int, more map[string]any) error {
 	d := time.Since(s.began).Seconds()
 	out := map[string]any{"ours": *kind, "closures": closures, "seconds": d, "per_second": float64(closures*examples) / d, "ms_per_closure": 1000 * d / float64(closures),
 		"cpu_ms_per_closure": 1000 * (processorSeconds() - s.cpu) / float64(closures)}
+	if *log {
+		out["log"] = true
+	}
 	for k, v := range more {
 		out[k] = v
 	}

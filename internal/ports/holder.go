@@ -40,7 +40,7 @@ func holder(address string) string {
 		if listens {
 			what = "listens on it"
 		}
-		return fmt.Sprintf("%s (%s), %s", pid, strings.TrimSpace(string(name)), what)
+		return fmt.Sprintf("%s (%s) %s", pid, strings.TrimSpace(string(name)), what)
 	}
 	return ""
 }

@@ -27,6 +27,8 @@ func Listen(ctx context.Context, address string, patience time.Duration) (net.Li
 		}
 		if inUse(err) {
 			busy = err
+		} else if errors.Is(err, syscall.EADDRNOTAVAIL) {
+			return nil, fmt.Errorf("%w: this machine has no such address; is it that of a task which runs elsewhere?", err)
 		} else if busy == nil || ctx.Err() == nil {
 			return nil, err
 		}
@@ -54,5 +56,5 @@ func advice(address string) string {
 	if who == "" {
 		who = "another process has it, perhaps of another user or container"
 	}
-	return who + ": a task of the same job that was given the same address, one of a job that has not ended, or another program; end that, or give this task another port"
+	return who + "; perhaps a task of the same job that was given the same address, one of a job that has not ended, or another program; end that, or give this task another port"
 }

@@ -146,7 +146,7 @@ func TestListenGivesUp(t *testing.T) {
 	_, err = Listen(t.Context(), address, 100*time.Millisecond)
 	require.ErrorIs(t, err, syscall.EADDRINUSE)
 	require.Regexp(t, `address already in use, for \d+ms so far; .* end that, or give this task another port`, err.Error())
-	who := "this process, " + strconv.Itoa(os.Getpid())
+	who := "this process, " + strconv.Itoa(os.Getpid()) + " ("
 	if runtime.GOOS == "linux" {
 		require.ErrorContains(t, err, who)
 		require.ErrorContains(t, err, "listens on it")
@@ -161,6 +161,7 @@ func TestListenGivesUp(t *testing.T) {
 		_, err = Listen(t.Context(), wrong, time.Hour)
 		require.Error(t, err)
 	}
+	require.ErrorContains(t, err, "is it that of a task which runs elsewhere?")
 	require.Less(t, time.Since(began), time.Minute)
 
 	// An outgoing connection that was given the port.

@@ -106,7 +106,7 @@ func drawJob(r *rand.Rand) (job gpuJob, workers int) {
 }
 
 var (
-	accused = regexp.MustCompile(`worker:(\d+)(?: \(127\.0\.0\.1:\d+\): | failed: )`)
+	accused = regexp.MustCompile(`worker:(\d+) \(127\.0\.0\.1:\d+\)(?:: | failed: )`)
 	ownFall = "it lost the connections to most of the others"
 )
 
