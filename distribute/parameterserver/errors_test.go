@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/cluster/clustertest"
 	"github.com/gokeras/gokeras/distribute/collective"
 	"github.com/gokeras/gokeras/distribute/parameters"
 	"github.com/gokeras/gokeras/distribute/parameterserver"
@@ -153,6 +154,18 @@ func TestDifferentDevices(t *testing.T) {
 	}, time.Minute, 5*time.Millisecond)
 	_, err := j.Schedule(t.Context(), "x", nil, -1)
 	require.ErrorContains(t, err, "all workers need the same number")
+}
+
+// TestInterruptedWait: a wait for a server that the caller ends says for which.
+func TestInterruptedWait(t *testing.T) {
+	spec := clustertest.Jobs(t, map[string]int{"worker": 1, "ps": 1})
+	address, err := spec.Address(cluster.Task{Type: "ps"})
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, err = parameterserver.Join(ctx, parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec}, Deadline: 50 * time.Millisecond})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, "waiting for ps:0 at "+address+", which has not answered for ")
 }
 
 // TestPortInUse: a process waits for its port, as that of a predecessor that is about to end, for some time.

@@ -201,7 +201,7 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 			return l.answer(out)
 		}
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, l.interrupted(ctx, began)
 		}
 		switch status.Code(err) {
 		case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, ended:
@@ -231,11 +231,20 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 		}
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, l.interrupted(ctx, began)
 		case <-time.After(pause):
 		}
 		pause = min(2*pause, 100*time.Millisecond)
 	}
+}
+
+// interrupted is the error of a wait that the caller ends: it says for whom, if that took long.
+func (l *link) interrupted(ctx context.Context, began time.Time) error {
+	silent := time.Since(began)
+	if silent < l.s.Deadline {
+		return ctx.Err()
+	}
+	return fmt.Errorf("parameterserver: waiting for %v at %s, which has not answered for %v: %w", l.member.Task, l.member.Address, silent.Round(time.Millisecond), ctx.Err())
 }
 
 // answer takes an answer apart. A server with another state than before has lost what was on it.
