@@ -196,22 +196,22 @@ func (h *hostStage) transform(arrays []data.Array, into *parts) ([]data.Array, e
 			continue
 		}
 		if fed[i] = given[t]; fed[i].IsZero() {
-			fed[i] = arrayOfHost(values[t])
+			fed[i] = arrayOfHost(values[t], t.DType())
 		}
 	}
 	return fed, nil
 }
 
 // arrayOfHost is an array of numbers as the program takes it.
-func arrayOfHost(a layers.HostArray) data.Array {
+func arrayOfHost(a layers.HostArray, d ir.DType) data.Array {
 	if a.Floats == nil {
-		return data.Must(data.ArrayOf(a.Ints, a.Shape...))
+		return data.Must(data.Must(data.ArrayOf(a.Ints, a.Shape...)).Convert(d))
 	}
 	values := make([]float32, len(a.Floats))
 	for i, v := range a.Floats {
 		values[i] = float32(v)
 	}
-	return data.Must(data.ArrayOf(values, a.Shape...))
+	return data.Must(data.Must(data.ArrayOf(values, a.Shape...)).Convert(d))
 }
 
 // hostArray reads an array of the batch for input t, in its declared rank.

@@ -141,6 +141,8 @@ func keysOfCall(n *layers.Node) layers.Arguments {
 			named["initial_state"] = all[1:]
 		}
 		return layers.Arguments{Positional: all[:1], Keywords: named}
+	case class == "CategoryEncoding" && len(all) == 2:
+		return layers.Arguments{Positional: all[:1], Keywords: layers.Keywords{"count_weights": all[1]}}
 	case len(all) > 1 || slices.Contains(takesList, class):
 		return layers.Arguments{Positional: []any{all}}
 	}

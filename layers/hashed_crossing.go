@@ -23,7 +23,7 @@ type HashedCrossing struct {
 	Base
 
 	Name  string `keras:"name"`
-	DType string `keras:"dtype,plain"` // policy name; has no effect
+	DType string `keras:"dtype,plain"` // type of the result; "" is int64 for bins and float32 for rows
 
 	NumBins    int        `keras:"num_bins"`                // required
 	OutputMode OutputMode `keras:"output_mode,default=int"` // "int" or "one_hot"; "" is "int"
@@ -95,7 +95,7 @@ func (l *HashedCrossing) HostType(inputs ...ir.Type) (ir.Type, error) {
 	if err := l.check(shapes); err != nil {
 		return ir.Type{}, err
 	}
-	return encodedType(inputs[0].Shape, outputMode(l.OutputMode, IntMode), l.NumBins, hashedRows(l.DType))
+	return hashedRows(inputs[0].Shape, outputMode(l.OutputMode, IntMode), l.NumBins, l.DType)
 }
 
 // Forward reports that the layer cannot be part of a program.

@@ -3,6 +3,7 @@ package layers
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/gokeras/gokeras/keras/ops"
@@ -27,7 +28,7 @@ type Hashing struct {
 	Base
 
 	Name   string `keras:"name"`
-	DType  string `keras:"dtype"`         // policy name; has no effect
+	DType  string `keras:"dtype"`         // type of the result; "" is int64 for bins and float32 for rows
 	Frozen bool   `keras:"trainable,not"` // has no effect
 
 	NumBins    int        `keras:"num_bins"`                // required
@@ -48,17 +49,22 @@ func (l *Hashing) check() error {
 	return checkSalt(l.Salt)
 }
 
-// mask returns the MaskValue as the text that is hashed.
-func (l *Hashing) mask() (string, bool) {
+// masks returns which elements of x are the MaskValue; floats before they are truncated.
+func (l *Hashing) masks(x HostArray, words []string) func(i int) bool {
 	switch v := l.MaskValue.(type) {
-	case nil:
-		return "", false
 	case string:
-		return v, true
+		return func(i int) bool { return words[i] == v }
 	case float64:
-		return strconv.FormatInt(int64(v), 10), true
+		if len(x.Floats) > 0 {
+			return func(i int) bool { return x.Floats[i] == v }
+		}
+		return func(i int) bool { return words[i] == strconv.FormatFloat(v, 'f', -1, 64) }
 	default:
-		return fmt.Sprint(v), true
+		text := fmt.Sprint(v)
+		if n, err := strconv.ParseFloat(text, 64); err == nil && len(x.Floats) > 0 {
+			return func(i int) bool { return x.Floats[i] == n }
+		}
+		return func(i int) bool { return words[i] == text }
 	}
 }
 
@@ -80,14 +86,15 @@ func (l *Hashing) Transform(inputs ...HostArray) (HostArray, error) {
 
 func (l *Hashing) transform(x HostArray) (HostArray, error) {
 	bins, first := l.NumBins, int64(0)
-	mask, masked := l.mask()
-	if masked = masked && bins > 1; masked {
+	words := x.texts()
+	masked := func(int) bool { return false }
+	if l.MaskValue != nil && bins > 1 {
+		masked = l.masks(x, words)
 		bins, first = bins-1, 1
 	}
-	words := x.texts()
 	out := make([]int64, len(words))
 	for i, w := range words {
-		if !masked || w != mask {
+		if !masked(i) {
 			out[i] = first + bucket(w, bins, l.Salt)
 		}
 	}
@@ -122,7 +129,7 @@ func (l *Hashing) HostType(inputs ...ir.Type) (ir.Type, error) {
 	if n := len(shape); mode == OneHotMode && n > 0 && shape[n-1] == 1 {
 		shape = shape[:n-1]
 	}
-	return encodedType(shape, mode, l.NumBins, hashedRows(l.DType))
+	return hashedRows(shape, mode, l.NumBins, l.DType)
 }
 
 // Forward reports that the layer cannot be part of a program.
@@ -141,6 +148,9 @@ func (l *Hashing) AmendConfig(keys map[string]any) error {
 	keys["sparse"] = false
 	if l.DType == "" && outputMode(l.OutputMode, IntMode) == IntMode {
 		keys["dtype"] = map[string]any{"module": "keras", "class_name": "DTypePolicy", "config": map[string]any{"name": "int64"}, "registered_name": nil}
+	}
+	if v, ok := l.MaskValue.(float64); ok && v == math.Trunc(v) && math.Abs(v) < 1<<53 { // as read from a file
+		keys["mask_value"] = int64(v)
 	}
 	if len(l.Salt) == 1 {
 		keys["salt"] = []any{int64(l.Salt[0]), int64(l.Salt[0])}

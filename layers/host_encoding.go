@@ -101,12 +101,23 @@ func lookupRows(mode OutputMode) ir.DType {
 	return ir.Int64
 }
 
-// hashedRows is the type of the rows that hashing layers give: floats, unless their policy names integers.
-func hashedRows(policy string) ir.DType {
-	if d, err := ir.ParseDType(policy); err == nil && d.IsInteger() {
+// hashedType is the type of what hashing layers give: that of their policy, else int64 for bins and float32 for rows.
+func hashedType(policy string, mode OutputMode) ir.DType {
+	d, err := ir.ParseDType(policy)
+	switch {
+	case err == nil && (d.IsInteger() || d.IsFloat() && mode != IntMode):
+		return d
+	case mode == IntMode:
 		return ir.Int64
 	}
 	return ir.Float32
+}
+
+// hashedRows is encodedType for hashing layers.
+func hashedRows(shape ir.Shape, mode OutputMode, depth int, policy string) (ir.Type, error) {
+	t, err := encodedType(shape, mode, depth, ir.Float32)
+	t.DType = hashedType(policy, mode)
+	return t, err
 }
 
 // floats is the array with its integers as floats.
@@ -118,10 +129,10 @@ func (a HostArray) floats() HostArray {
 	return out
 }
 
-// hashed gives the bins of a hashing layer, or rows of the type that hashedRows says.
+// hashed gives the bins of a hashing layer, or rows of the kind that hashedType says.
 func hashed(bins []int64, shape []int, mode OutputMode, depth int, policy string) (HostArray, error) {
 	y, err := encodeHost(bins, shape, mode, depth)
-	if err == nil && mode != IntMode && hashedRows(policy).IsFloat() {
+	if err == nil && hashedType(policy, mode).IsFloat() {
 		y = y.floats()
 	}
 	return y, err

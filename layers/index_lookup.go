@@ -115,6 +115,8 @@ func (l *lookup[T]) make(vocabulary []T, idf []float64) (*table[T], error) {
 	switch {
 	case len(vocabulary) == 0:
 		return nil, fmt.Errorf("the vocabulary is empty; expected at least one token")
+	case len(tokens) == 0:
+		return nil, fmt.Errorf("the vocabulary has none but the special tokens %v; expected at least one other", special)
 	case l.maxTokens > 0 && len(special)+len(tokens) > l.maxTokens:
 		return nil, fmt.Errorf("the vocabulary has %d entries with the special ones, MaxTokens is %d", len(special)+len(tokens), l.maxTokens)
 	case (l.mode == TFIDFMode) != (idf != nil):
@@ -199,10 +201,13 @@ func (l *lookup[T]) learn(c *counter[T]) (*table[T], error) {
 		return cmp.Or(cmp.Compare(c.counts[b], c.counts[a]), cmp.Compare(b, a))
 	})
 	if room := l.maxTokens - l.firstBucket() - l.oov; l.maxTokens > 0 && len(tokens) > room {
-		tokens = tokens[:max(room, 0)]
+		if room <= 0 {
+			return nil, fmt.Errorf("MaxTokens is %d and counts the special tokens, of which there are %d, so that no other one has a place; set it to at least %d", l.maxTokens, l.maxTokens-room, l.maxTokens-room+1)
+		}
+		tokens = tokens[:room]
 	}
 	if len(tokens) == 0 {
-		return &table[T]{}, nil
+		return nil, fmt.Errorf("the data have no token besides the special ones %v; expected at least one", l.special())
 	}
 	var idf []float64
 	if l.mode == TFIDFMode {

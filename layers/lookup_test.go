@@ -26,6 +26,7 @@ func TestLookupErrors(t *testing.T) {
 		{&layers.StringLookup{OutputMode: layers.CountMode, Invert: true}, []layers.HostArray{words}, `OutputMode must be "int" with Invert`},
 		{&layers.StringLookup{Vocabulary: []string{"a", "a"}}, []layers.HostArray{words}, `has the token "a" twice`},
 		{&layers.StringLookup{Vocabulary: []string{}}, []layers.HostArray{words}, "the vocabulary is empty"},
+		{&layers.StringLookup{Vocabulary: []string{"[UNK]"}}, []layers.HostArray{words}, "none but the special tokens"},
 		{&layers.StringLookup{Vocabulary: []string{"a", "m"}, MaskToken: new("m")}, []layers.HostArray{words}, `has the special token "m" at place 1`},
 		{&layers.StringLookup{Vocabulary: []string{"a", "b", "c"}, MaxTokens: 3}, []layers.HostArray{words}, "has 4 entries with the special ones, MaxTokens is 3"},
 		{&layers.StringLookup{Vocabulary: []string{"a"}, NumOOVIndices: new(0)}, []layers.HostArray{words}, `the token "b" is not in the vocabulary`},
@@ -52,6 +53,8 @@ func TestLookupErrors(t *testing.T) {
 	}
 	assert.ErrorContains(t, (&layers.StringLookup{Vocabulary: []string{"a"}}).Adapt(words), "the vocabulary is fixed by the field")
 	assert.ErrorContains(t, (&layers.StringLookup{}).Adapt(), "received no data")
+	assert.ErrorContains(t, (&layers.StringLookup{MaxTokens: 2, MaskToken: new("")}).Adapt(words), "MaxTokens is 2 and counts the special tokens, of which there are 2")
+	assert.ErrorContains(t, (&layers.StringLookup{MaskToken: new("a")}).Adapt(layers.HostStrings([]string{"a"})), "no token besides the special ones")
 	assert.ErrorContains(t, (&layers.IntegerLookup{}).Adapt(), "received no data")
 	assert.ErrorContains(t, (&layers.Discretization{BinBoundaries: []float64{1}}).Adapt(), "fixed by the field BinBoundaries")
 	assert.ErrorContains(t, (&layers.Discretization{NumBins: 2}).Adapt(), "received no data")

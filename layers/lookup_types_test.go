@@ -31,8 +31,8 @@ func TestTypesOfRows(t *testing.T) {
 				requireRows(t, rows, &layers.TextVectorization{Vocabulary: []string{"a", "b"}, IDFWeights: idf, OutputMode: mode, DType: policy}, ir.Type{Shape: ir.Shape{layers.Unknown, 1}})
 				continue
 			}
-			requireRows(t, ir.Float32, &layers.Hashing{NumBins: 5, OutputMode: mode, DType: policy}, text)
 			of := map[string]ir.DType{"": ir.Float32, "float32": ir.Float32, "float64": ir.Float64, "float16": ir.Float16}[policy]
+			requireRows(t, of, &layers.Hashing{NumBins: 5, OutputMode: mode, DType: policy}, text)
 			requireRows(t, of, &layers.Discretization{BinBoundaries: []float64{1, 3}, OutputMode: mode, DType: policy}, ir.Type{DType: ir.Float32, Shape: numbers.Shape})
 			requireRows(t, of, &layers.CategoryEncoding{NumTokens: 5, OutputMode: mode, DType: policy}, numbers)
 			if mode != "one_hot" {
@@ -47,6 +47,7 @@ func TestTypesOfRows(t *testing.T) {
 		requireRows(t, ir.Int32, &layers.Discretization{BinBoundaries: []float64{1, 3}, OutputMode: mode, DType: "int32"}, ir.Type{DType: ir.Float32, Shape: shape})
 		requireRows(t, ir.Int32, &layers.CategoryEncoding{NumTokens: 5, OutputMode: mode, DType: "int32"}, ir.Type{DType: ir.Int64, Shape: shape})
 		if mode == "one_hot" {
+			requireRows(t, ir.Float64, &layers.HashedCrossing{NumBins: 5, OutputMode: mode, DType: "float64"}, ir.Type{DType: ir.Int64, Shape: shape}, ir.Type{DType: ir.Int64, Shape: shape})
 			requireRows(t, ir.Float32, &layers.HashedCrossing{NumBins: 5, OutputMode: mode}, ir.Type{DType: ir.Int64, Shape: shape}, ir.Type{DType: ir.Int64, Shape: shape})
 		}
 	}

@@ -160,12 +160,12 @@ func (l *StringLookup) HostType(inputs ...ir.Type) (ir.Type, error) {
 	if (x.DType == ir.Invalid) == l.Invert {
 		return ir.Type{}, fmt.Errorf("takes strings, or with Invert whole numbers; received an input of the other kind")
 	}
-	if l.Invert {
-		return ir.Type{Shape: x.Shape.Clone()}, nil
-	}
 	k, t, err := l.ready()
 	if err != nil {
 		return ir.Type{}, err
+	}
+	if l.Invert {
+		return ir.Type{Shape: x.Shape.Clone()}, nil
 	}
 	return encodedType(x.Shape, k.mode, k.depth(t), lookupRows(k.mode))
 }

@@ -30,8 +30,9 @@ import (
 //
 // The layer works on the host ([HostLayer]): in a model it stands right after an input of strings.
 //
-// Input shape: (batch) or (batch, 1), strings. Output shape: (batch, OutputSequenceLength), int64, or (batch) where
-// texts (batch) are not split; with rows (batch, vocabulary), int64, and with "tf_idf" float32.
+// Input shape: (batch) or (batch, 1), strings; with Split "none" also (batch, words). Output shape: (batch,
+// OutputSequenceLength), int64, or (batch) where texts (batch) are not split; with rows (batch, vocabulary), int64, and
+// with "tf_idf" float32.
 type TextVectorization struct {
 	Base
 
@@ -42,7 +43,7 @@ type TextVectorization struct {
 	MaxTokens            int        `keras:"max_tokens"`                                      // size of the vocabulary with special tokens; 0 is no limit
 	Standardize          string     `keras:"standardize,default=lower_and_strip_punctuation"` // see above
 	Split                string     `keras:"split,default=whitespace"`                        // see above
-	NGrams               []int      `keras:"ngrams,scalar"`                                   // lengths; one number n stands for 1 ... n; nil is words alone
+	NGrams               []int      `keras:"ngrams,scalar"`                                   // lengths; one number n stands for 1 ... n, unless a file has it as a list; nil is words alone
 	OutputMode           OutputMode `keras:"output_mode,default=int"`                         // see above; "" is "int"
 	OutputSequenceLength int        `keras:"output_sequence_length"`                          // of "int"; 0 is the longest of the batch
 	PadToMaxTokens       bool       `keras:"pad_to_max_tokens"`                               // rows have MaxTokens entries
@@ -52,6 +53,7 @@ type TextVectorization struct {
 
 	inner  *StringLookup
 	frozen int
+	alone  bool // a file has NGrams as a list of one length, which stands for that length alone
 }
 
 // words returns the lookup of the last step.
@@ -86,8 +88,18 @@ func (l *TextVectorization) ready() (*StringLookup, error) {
 
 const punctuation = "!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~'"
 
-// tokens are the words of a text, after standardizing, splitting and joining to n-grams.
-func (l *TextVectorization) tokens(text string) []string {
+// tokens are the words of an example, which is one text unless texts are not split, after standardizing, splitting and
+// joining to n-grams.
+func (l *TextVectorization) tokens(example []string) []string {
+	var words []string
+	for _, text := range example {
+		words = append(words, l.parts(text)...)
+	}
+	return l.joined(words)
+}
+
+// parts are the words of a text.
+func (l *TextVectorization) parts(text string) []string {
 	lower := l.Standardize != "none" && l.Standardize != "strip_punctuation"
 	strip := l.Standardize != "none" && l.Standardize != "lower"
 	if lower || strip {
@@ -103,20 +115,34 @@ func (l *TextVectorization) tokens(text string) []string {
 		}
 		text = string(out)
 	}
-	var words []string
 	switch l.Split {
 	case "none":
-		words = []string{text}
+		return []string{text}
 	case "character":
+		var words []string
 		for len(text) > 0 {
 			r, n := utf8.DecodeRuneInString(text)
+			if r == utf8.RuneError && n == 1 {
+				n = brokenRune(text)
+			}
 			words = append(words, string(r)) // what is no UTF-8 becomes U+FFFD
 			text = text[n:]
 		}
+		return words
 	default:
-		words = strings.FieldsFunc(text, isSpace)
+		return strings.FieldsFunc(text, isSpace)
 	}
-	return l.joined(words)
+}
+
+// brokenRune is the number of bytes at the beginning of a text, which are no UTF-8, that become one U+FFFD: as many as
+// could have been the beginning of a character (Unicode's "maximal subpart").
+func brokenRune(text string) int {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if utf8.FullRuneInString(text[:n]) { // no character begins like this
+			return max(n-1, 1)
+		}
+	}
+	return min(len(text), utf8.UTFMax-1)
 }
 
 // isSpace reports what TensorFlow splits at: blanks of ASCII.
@@ -128,7 +154,7 @@ func (l *TextVectorization) joined(words []string) []string {
 		return words
 	}
 	lengths := l.NGrams
-	if len(lengths) == 1 && !l.ngramsAreList() {
+	if len(lengths) == 1 && !l.alone {
 		lengths = nil
 		for n := 1; n <= l.NGrams[0]; n++ {
 			lengths = append(lengths, n)
@@ -143,9 +169,6 @@ func (l *TextVectorization) joined(words []string) []string {
 	return out
 }
 
-// ngramsAreList: a list of one length cannot be told from a number, which is what Keras's users mean.
-func (l *TextVectorization) ngramsAreList() bool { return len(l.NGrams) > 1 }
-
 // Transform vectorizes texts.
 func (l *TextVectorization) Transform(inputs ...HostArray) (HostArray, error) {
 	out, err := l.transform(inputs)
@@ -155,18 +178,38 @@ func (l *TextVectorization) Transform(inputs ...HostArray) (HostArray, error) {
 	return out, nil
 }
 
-// texts returns the texts of an input, one for each example.
-func (l *TextVectorization) texts(inputs []HostArray) ([]string, error) {
+// examples returns the tokens of each example of an input.
+func (l *TextVectorization) examples(inputs []HostArray) ([][]string, error) {
 	x, err := single(inputs)
 	switch {
 	case err != nil:
 		return nil, err
 	case len(x.Ints) > 0 || len(x.Floats) > 0:
 		return nil, fmt.Errorf("takes strings, received numbers")
-	case len(x.Shape) == 0 || len(x.Shape) > 2 || len(x.Shape) == 2 && x.Shape[1] != 1:
-		return nil, fmt.Errorf("takes texts of shape (batch) or (batch, 1), received %v", x.Shape)
 	}
-	return x.Strings, nil
+	if err := l.checkShape(x.Shape); err != nil {
+		return nil, err
+	}
+	width := 1
+	if len(x.Shape) == 2 {
+		width = x.Shape[1]
+	}
+	rows := make([][]string, x.Shape[0])
+	for i := range rows {
+		rows[i] = l.tokens(x.Strings[i*width : (i+1)*width]) //dim:known the shapes of data
+	}
+	return rows, nil
+}
+
+// checkShape reports a shape that is none of texts.
+func (l *TextVectorization) checkShape(shape []int) error {
+	switch {
+	case len(shape) == 1 || len(shape) == 2 && (shape[1] == 1 || l.Split == "none"):
+		return nil
+	case l.Split == "none":
+		return fmt.Errorf("takes words of shape (batch) or (batch, words), received %s", ShapeString(shape))
+	}
+	return fmt.Errorf("takes texts of shape (batch) or (batch, 1), received %s; with Split \"none\" it takes words of shape (batch, words)", ShapeString(shape))
 }
 
 func (l *TextVectorization) transform(inputs []HostArray) (HostArray, error) {
@@ -174,14 +217,13 @@ func (l *TextVectorization) transform(inputs []HostArray) (HostArray, error) {
 	if err != nil {
 		return HostArray{}, err
 	}
-	texts, err := l.texts(inputs)
+	rows, err := l.examples(inputs)
 	if err != nil {
 		return HostArray{}, err
 	}
-	rows, longest := make([][]string, len(texts)), 0
-	for i, text := range texts {
-		rows[i] = l.tokens(text)
-		longest = max(longest, len(rows[i]))
+	longest := 0
+	for _, row := range rows {
+		longest = max(longest, len(row))
 	}
 	k, t, err := inner.ready()
 	if err != nil {
@@ -201,7 +243,7 @@ func (l *TextVectorization) transform(inputs []HostArray) (HostArray, error) {
 	if k.mode != IntMode {
 		fill = -1
 	}
-	numbers := slices.Repeat([]int64{fill}, len(texts)*length)
+	numbers := slices.Repeat([]int64{fill}, len(rows)*length)
 	for i, row := range rows {
 		for j, word := range row[:min(len(row), length)] {
 			if numbers[i*length+j], err = k.numberOf(t, word); err != nil {
@@ -209,7 +251,25 @@ func (l *TextVectorization) transform(inputs []HostArray) (HostArray, error) {
 			}
 		}
 	}
-	return encodeLookup(k, t, numbers, []int{len(texts), length})
+	if k.mode == OneHotMode && l.length(inputs[0].Shape) == Unknown { // also where each text of the batch has one word
+		y, err := encodeLookup(k, t, numbers, []int{len(numbers)})
+		y.Shape = []int{len(rows), length, k.depth(t)}
+		return y, err
+	}
+	return encodeLookup(k, t, numbers, []int{len(rows), length})
+}
+
+// length is the number of words of each text, as far as it is known beforehand.
+func (l *TextVectorization) length(x ir.Shape) int {
+	switch {
+	case l.OutputSequenceLength > 0:
+		return l.OutputSequenceLength
+	case l.Split == "none" && len(l.NGrams) == 0 && len(x) == 2:
+		return x[1]
+	case l.Split == "none" && len(l.NGrams) == 0:
+		return 1
+	}
+	return Unknown
 }
 
 // flat reports whether each text of a batch (batch) gives one number and no row: where it is not split, as in Keras.
@@ -239,8 +299,8 @@ func (l *TextVectorization) HostType(inputs ...ir.Type) (ir.Type, error) {
 		return ir.Type{}, fmt.Errorf("takes one input of strings")
 	}
 	x := inputs[0].Shape
-	if len(x) == 0 || len(x) > 2 || len(x) == 2 && x[1] != 1 {
-		return ir.Type{}, fmt.Errorf("takes texts of shape (batch) or (batch, 1), received %s", ShapeString(x))
+	if err := l.checkShape(x); err != nil {
+		return ir.Type{}, err
 	}
 	k, t, err := inner.ready()
 	if err != nil {
@@ -249,11 +309,7 @@ func (l *TextVectorization) HostType(inputs ...ir.Type) (ir.Type, error) {
 	if l.flat(len(x)) {
 		return encodedType(x, k.mode, k.depth(t), lookupRows(k.mode))
 	}
-	length := Unknown
-	if l.OutputSequenceLength > 0 {
-		length = l.OutputSequenceLength
-	}
-	return encodedType(ir.Shape{x[0], length}, k.mode, k.depth(t), lookupRows(k.mode))
+	return encodedType(ir.Shape{x[0], l.length(x)}, k.mode, k.depth(t), lookupRows(k.mode))
 }
 
 // Adapt learns the vocabulary of texts as [StringLookup.Adapt] does, after standardizing and splitting.
@@ -267,15 +323,15 @@ func (l *TextVectorization) AdaptBatches(batches iter.Seq2[HostArray, error]) er
 	}
 	var c counter[string]
 	for b, err := range batches {
-		var texts []string
+		var rows [][]string
 		if err == nil {
-			texts, err = l.texts([]HostArray{b})
+			rows, err = l.examples([]HostArray{b})
 		}
 		if err != nil {
 			return fmt.Errorf("layers: %s: Adapt: %w", Name(l), err)
 		}
-		for _, text := range texts {
-			c.add(l.tokens(text))
+		for _, row := range rows {
+			c.add(row)
 		}
 	}
 	k, _, err := inner.ready()
@@ -348,6 +404,8 @@ func (l *TextVectorization) MigrateConfig(keys map[string]json.RawMessage) error
 			return fmt.Errorf("key %q holds a Python function, which is not run; the names of Keras's own ones can be read", key)
 		}
 	}
+	var list []int
+	l.alone = json.Unmarshal(keys["ngrams"], &list) == nil && len(list) == 1
 	return migrateLookup(keys, &l.frozen)
 }
 
@@ -366,6 +424,9 @@ func (l *TextVectorization) AmendConfig(keys map[string]any) error {
 		if n == 0 {
 			keys[key] = nil
 		}
+	}
+	if l.alone && len(l.NGrams) == 1 {
+		keys["ngrams"] = []any{int64(l.NGrams[0])}
 	}
 	keys["sparse"], keys["ragged"] = false, false
 	size := inner.VocabularySize()

@@ -1,3 +1,4 @@
 // Package randomnets compares random networks with open axes with Keras: shapes, parameters, and which networks are
-// refused. It contains only tests: randomnets.py draws the networks and records Keras's results.
+// refused. Other scripts draw models, functions, layers, and layers of words with vocabularies. It contains only tests:
+// the scripts record Keras's results.
 package randomnets
