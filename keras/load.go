@@ -11,6 +11,7 @@ import (
 
 	"github.com/gokeras/gokeras/keras/saving"
 	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/optimizers"
 )
 
 // LoadModel reads a whole model: a .keras file of Keras 3 or 2, the folder that Keras writes with zipped=False, or a
@@ -144,6 +145,25 @@ func (m *Model) loadFrom(source saving.Source, objects []saving.Object, c *fileC
 	}
 	m.resumeSteps(report)
 	c.done(report)
+	return m.resumeOptimizers(report)
+}
+
+// resumeOptimizers computes what optimizers know and files do not have.
+func (m *Model) resumeOptimizers(report *LoadReport) error {
+	if m.compiled == nil || len(report.Matched) == 0 {
+		return nil
+	}
+	list := m.compiled.optimized
+	if m.compiled.trainStep == nil {
+		list = []optimized{{optimizer: m.compiled.optimizer}}
+	}
+	for _, o := range list {
+		if scaled, ok := o.optimizer.(*optimizers.LossScaleOptimizer); ok && len(scaled.Variables()) > 0 {
+			if err := scaled.Resume(); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 

@@ -165,11 +165,14 @@ func (m *Model) optimizerObjects() []saving.Object {
 		if len(o.optimizer.Variables()) == 0 {
 			continue
 		}
-		objects = append(objects, saving.Object{Path: o.name, Name: optimizerName(o.optimizer), Variables: o.optimizer.Variables(), Lenient: true})
 		if scaled, ok := o.optimizer.(*optimizers.LossScaleOptimizer); ok {
-			inner := scaled.Inner
-			objects = append(objects, saving.Object{Path: o.name + "/inner_optimizer", Name: optimizerName(inner), Variables: inner.Variables(), Lenient: true})
+			all, inner := scaled.FileVariables()
+			objects = append(objects,
+				saving.Object{Path: o.name, Name: optimizerName(scaled), Variables: all, Older: scaled.Variables(), Lenient: true},
+				saving.Object{Path: o.name + "/inner_optimizer", Name: optimizerName(scaled.Inner), Variables: inner, Older: scaled.Inner.Variables(), Lenient: true})
+			continue
 		}
+		objects = append(objects, saving.Object{Path: o.name, Name: optimizerName(o.optimizer), Variables: o.optimizer.Variables(), Lenient: true})
 		if several, ok := o.optimizer.(*optimizers.MultiOptimizer); ok {
 			taken := map[string]bool{}
 			for _, inner := range several.Map.Optimizers() {

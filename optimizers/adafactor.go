@@ -53,7 +53,7 @@ func (o *Adafactor) Apply(r *distribute.Replica, g ops.Gradients) { o.ApplyRule(
 // Slots implements [Rule].
 func (o *Adafactor) Slots(w *distribute.Variable) []Slot {
 	shape := w.Type().Shape
-	r, c := Slot{Name: "r", DType: ir.Int32}, Slot{Name: "c", DType: ir.Int32}
+	r, c := Slot{Name: "r", DType: ir.Int32, placeholder: true}, Slot{Name: "c", DType: ir.Int32, placeholder: true}
 	if n := len(shape); n >= 2 {
 		r = Slot{Name: "r", Shape: shape.Without(n - 1)}
 		c = Slot{Name: "c", Shape: shape.Without(n - 2)}

@@ -30,6 +30,7 @@ type Base struct {
 	slots        []distribute.Variables // of each weight, in the order of the rule's Slots
 	shared       distribute.Variables
 	all          distribute.Variables
+	unlisted     distribute.Variables // which Keras lists only where no LossScaleOptimizer is around the optimizer
 
 	excluded      map[*distribute.Variable]bool
 	excludedNames *regexp.Regexp
@@ -174,7 +175,7 @@ func (b *Base) known(weights distribute.Variables) error {
 // makeVariables makes all variables in file order.
 func (b *Base) makeVariables() {
 	o := b.settings.Options
-	b.all, b.shared = nil, nil // those made for no weights
+	b.all, b.shared, b.unlisted = nil, nil, nil // those made for no weights
 	b.iteration = b.add("iteration", ir.Int64, nil, 0)
 	if b.schedule == nil {
 		b.learningRate = b.add("learning_rate", b.float(), nil, b.rate)
@@ -200,6 +201,9 @@ func (b *Base) makeVariables() {
 			for j, s := range list {
 				if s.Run == run {
 					b.slots[i][j] = b.slot(w, s)
+					if s.placeholder {
+						b.unlisted = append(b.unlisted, b.slots[i][j])
+					}
 				}
 				more = more || s.Run > run
 			}
@@ -213,6 +217,7 @@ func (b *Base) makeVariables() {
 		for _, slot := range s.sharedSlots() {
 			b.shared = append(b.shared, b.add(slot.Name, d, slot.Shape, slot.Value))
 		}
+		b.unlisted = append(b.unlisted, b.shared...)
 	}
 }
 

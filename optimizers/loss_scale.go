@@ -2,9 +2,11 @@ package optimizers
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -140,6 +142,37 @@ func (o *LossScaleOptimizer) Variables() distribute.Variables {
 		return nil
 	}
 	return append(append(distribute.Variables{}, o.own.all...), o.Inner.Variables()...)
+}
+
+// FileVariables are the variables that Keras has in files, of this optimizer and of the inner one: without the product
+// of a [Nadam] and the placeholders of an [Adafactor], which Keras overlooks where they are inside.
+func (o *LossScaleOptimizer) FileVariables() (all, inner distribute.Variables) {
+	if o.scale == nil {
+		return nil, nil
+	}
+	inner = o.Inner.Variables()
+	if b, ok := o.Inner.(based); ok {
+		inner = slices.DeleteFunc(slices.Clone(inner), func(v *distribute.Variable) bool { return slices.Contains(b.base().unlisted, v) })
+	}
+	return slices.Concat(o.own.all, inner), inner
+}
+
+// Resume computes what files lack, see FileVariables, after variables have been read from one.
+func (o *LossScaleOptimizer) Resume() error {
+	n, ok := o.Inner.(*Nadam)
+	if !ok || len(n.shared) == 0 {
+		return nil
+	}
+	updates, err := n.Updates()
+	if err != nil {
+		return err
+	}
+	product := n.shared[0]
+	value, err := kernels.FromFloat64s(product.Type().DType, nil, []float64{n.productAfter(updates)})
+	if err != nil {
+		return err
+	}
+	return product.SetValue(value)
 }
 
 // Averages implements [Optimizer]: those of the inner optimizer.

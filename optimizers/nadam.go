@@ -1,6 +1,8 @@
 package optimizers
 
 import (
+	"math"
+
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
 )
@@ -49,6 +51,15 @@ func (o *Nadam) decayOfMomentum(s *Step, like *ops.Tensor, later float64) *ops.T
 	t := ops.AddScalar(s.Number(like), later)
 	share := ops.MultiplyScalar(ops.Power(ops.Scalar(t, 0.96), t), -0.5)
 	return ops.MultiplyScalar(ops.AddScalar(share, 1), or(o.Beta1, 0.9))
+}
+
+// productAfter is P after a number of updates.
+func (o *Nadam) productAfter(updates int64) float64 {
+	product := 1.0
+	for t := int64(1); t <= updates && product != 0; t++ {
+		product *= or(o.Beta1, 0.9) * (1 - math.Pow(0.96, float64(t))/2)
+	}
+	return product
 }
 
 func (o *Nadam) advance(s *Step, shared []*ops.Tensor) []*ops.Tensor {

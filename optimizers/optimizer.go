@@ -72,6 +72,8 @@ type Slot struct {
 	// Run orders the file: the slots of run 0 of all weights come before those of run 1; within a run slots go weight
 	// by weight.
 	Run int
+
+	placeholder bool // see Base.unlisted
 }
 
 // like describes a slot of the shape of the weight.

@@ -1,3 +1,4 @@
-// Package randomtraining compares random losses, metrics, schedules of learning rates, optimizers, callbacks and
-// training runs with Keras. It contains only tests: the scripts draw them and record Keras's results.
+// Package randomtraining compares random losses, metrics, schedules of learning rates, optimizers, callbacks, training
+// runs, and files with which training goes on, with Keras. It contains only tests: the scripts draw them and record
+// Keras's results.
 package randomtraining

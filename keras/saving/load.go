@@ -137,6 +137,9 @@ func match(source Source, o Object, used map[string]bool) ([]assignment, string,
 	for i := range datasets {
 		used[tensorPath(o, i)] = true
 	}
+	if len(o.Older) > 0 && len(datasets) == len(o.Older) {
+		o.Variables = o.Older
+	}
 	if len(datasets) != len(o.Variables) {
 		return nil, countMistake(o, len(datasets)), nil
 	}

@@ -21,6 +21,8 @@ type Object struct {
 	Variables distribute.Variables
 	// Merged are variables without a dataset: those of others contain their values.
 	Merged distribute.Variables
+	// Older are the variables in the order of files of earlier versions, where those had others.
+	Older distribute.Variables
 	// Lenient objects are left as they are where the file has another number of variables, as Keras does with
 	// optimizers.
 	Lenient bool

@@ -1,0 +1,161 @@
+package randomtraining
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/keras"
+)
+
+// written is a model that files.py trained two steps, with what Keras makes of a third and a fourth.
+type written struct {
+	Number, Seed  int
+	Optimizer     string
+	X, Y          []spec
+	Kinds         []string
+	Third, Fourth struct {
+		Loss        number
+		Predictions []result
+	}
+}
+
+// TestFreshFiles draws models and optimizers: Keras writes files of every kind after two steps, this program reads them
+// and takes the third step, writes files, and Keras takes the fourth. RANDOM_FILES_COUNT is how many models,
+// RANDOM_FILES_SEED the first seed, RANDOM_FILES a folder that was drawn before.
+func TestFreshFiles(t *testing.T) {
+	python := os.Getenv("GOKERAS_PYTHON")
+	if python == "" {
+		t.Skip("needs GOKERAS_PYTHON, a Python with Keras")
+	}
+	folder := os.Getenv("RANDOM_FILES")
+	if folder == "" {
+		folder = t.TempDir()
+		out, err := exec.CommandContext(t.Context(), python, "files.py", "draw", "--count", environment("RANDOM_FILES_COUNT", "15"), "--seed", environment("RANDOM_FILES_SEED", "1000000"), "--out", folder).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	files := trainOn(t, folder)
+	out, err := exec.CommandContext(t.Context(), python, "files.py", "check", "--out", folder).Output()
+	require.NoError(t, err, "%s", out)
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	for _, line := range lines[:len(lines)-1] {
+		t.Error("Keras, with our file: ", line)
+	}
+	assert.Equal(t, fmt.Sprintf("opened %d", files), lines[len(lines)-1])
+}
+
+func environment(name, other string) string {
+	if v := os.Getenv(name); v != "" {
+		return v
+	}
+	return other
+}
+
+// trainOn takes the third step from each file of a folder and writes files of the same kind; it returns how many.
+func trainOn(t *testing.T, folder string) (files int) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, "cases.json"))
+	require.NoError(t, err)
+	var all []written
+	require.NoError(t, json.Unmarshal(text, &all))
+	for _, c := range all {
+		for _, kind := range c.Kinds {
+			if err := c.third(t, folder, kind); err != nil {
+				t.Errorf("case of seed %d, %s, %s: %v", c.Seed, c.Optimizer, kind, err)
+			} else {
+				files++
+			}
+		}
+	}
+	t.Logf("%d models, %d files", len(all), files)
+	return files
+}
+
+func (c *written) third(t *testing.T, folder, kind string) error {
+	base := filepath.Join(folder, fmt.Sprint(c.Number)) + "."
+	path, weights := base+kind, strings.HasPrefix(kind, "weights")
+	if weights {
+		path = base + "start.keras"
+	}
+	m, err := keras.LoadModel(path)
+	if err != nil {
+		return err
+	}
+	var inputs []string
+	for _, in := range m.Inputs() {
+		inputs = append(inputs, in.Name())
+	}
+	ds := data.Arrays(tensors(t, c.X, inputs), tensors(t, c.Y, m.OutputNames()))
+	if weights {
+		if _, err := m.TrainOnBatch(context.Background(), ds); err != nil {
+			return err
+		}
+		if err := m.LoadWeights(base + kind); err != nil {
+			return err
+		}
+	}
+	scores, err := m.TrainOnBatch(context.Background(), ds)
+	if err != nil {
+		return err
+	}
+	if got, want := scores["loss"], float64(c.Third.Loss); !(math.Abs(got-want) <= 1e-3*(math.Abs(want)+1e-2)) {
+		return fmt.Errorf("the loss of the step is %g, Keras's %g", got, want)
+	}
+	out, err := m.PredictAll(context.Background(), ds)
+	if err != nil {
+		return err
+	}
+	for i, y := range out {
+		if text := c.Third.Predictions[i].differs(y.Shape(), y.Float64s(), trained); text != "" {
+			return fmt.Errorf("prediction %d after the step: %s", i, text)
+		}
+	}
+	return c.write(m, base+"ours.", kind)
+}
+
+func (c *written) write(m *keras.Model, base, kind string) error {
+	switch kind {
+	case "keras":
+		return m.Save(base + kind)
+	case "weights.json":
+		return m.SaveShardedWeights(base+kind, 600)
+	case "weights.h5":
+		return m.SaveWeights(base + kind)
+	}
+	return nil
+}
+
+// TestRecordedFiles trains on from files that were drawn and recorded before.
+func TestRecordedFiles(t *testing.T) {
+	folder := t.TempDir()
+	f, err := os.Open("testdata/files.tar.gz")
+	require.NoError(t, err)
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		content, err := io.ReadAll(r)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(folder, filepath.Base(h.Name)), content, 0o600))
+	}
+	require.Equal(t, 12, trainOn(t, folder))
+}
