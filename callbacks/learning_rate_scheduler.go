@@ -14,6 +14,9 @@ type LearningRateScheduler struct {
 	Schedule func(epoch int, rate float64) float64
 	// Verbose 1 prints each rate.
 	Verbose int `keras:"verbose"`
+
+	next int     // the epoch after the one whose rate is known
+	rate float64 // of that epoch
 }
 
 // OnTrainBegin checks that there is a function.
@@ -21,16 +24,21 @@ func (c *LearningRateScheduler) OnTrainBegin() error {
 	if c.Schedule == nil {
 		return errors.New("callbacks: LearningRateScheduler: Schedule is nil; set it to a function of the epoch and the rate before it")
 	}
+	c.next = 0
 	return nil
 }
 
-// OnEpochBegin sets the rate.
+// OnEpochBegin sets the rate. An epoch that goes on from a backup has had its rate already.
 func (c *LearningRateScheduler) OnEpochBegin(epoch int) error {
-	rate, err := c.Model().LearningRate()
-	if err != nil {
-		return err
+	rate := c.rate
+	if epoch+1 != c.next {
+		before, err := c.Model().LearningRate()
+		if err != nil {
+			return err
+		}
+		rate = c.Schedule(epoch, before)
 	}
-	rate = c.Schedule(epoch, rate)
+	c.next, c.rate = epoch+1, rate
 	if err := c.Model().SetLearningRate(rate); err != nil {
 		return fmt.Errorf("callbacks: LearningRateScheduler: %w", err)
 	}

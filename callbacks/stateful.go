@@ -19,6 +19,7 @@ var (
 	_ Stateful = (*History)(nil)
 	_ Stateful = (*EarlyStopping)(nil)
 	_ Stateful = (*ReduceLROnPlateau)(nil)
+	_ Stateful = (*LearningRateScheduler)(nil)
 	_ Stateful = (*ModelCheckpoint)(nil)
 	_ Stateful = (*BackupAndRestore)(nil)
 	_ Stateful = (*CSVLogger)(nil)
@@ -117,6 +118,15 @@ func (c *ReduceLROnPlateau) SetState(state []byte) error {
 	}
 	c.monitor.setState(&m)
 	return nil
+}
+
+// State returns the rate of the epoch, and of which.
+func (c *LearningRateScheduler) State() ([]byte, error) { return pack(&c.next, &c.rate) }
+
+// SetState replaces them.
+func (c *LearningRateScheduler) SetState(state []byte) error {
+	c.next, c.rate = 0, 0
+	return unpack(state, &c.next, &c.rate)
 }
 
 // State returns the best value so far and the batches since the last file.
