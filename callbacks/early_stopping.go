@@ -50,7 +50,7 @@ func (c *EarlyStopping) OnTrainBegin() error {
 
 // OnEpochEnd checks the value.
 func (c *EarlyStopping) OnEpochEnd(epoch int, logs *Logs) error {
-	if err := c.monitor.resolve(c.Model()); err != nil {
+	if err := c.monitor.resolve(c.Model(), logs); err != nil {
 		return err
 	}
 	current, ok, err := c.monitor.value(logs)

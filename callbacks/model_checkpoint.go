@@ -121,7 +121,7 @@ func (c *ModelCheckpoint) OnTrainBatchEnd(batch int, logs *Logs) error {
 	if c.SaveFreq == 0 || !c.counter.due(batch) {
 		return nil
 	}
-	if err := c.monitor.resolve(c.Model()); err != nil {
+	if err := c.monitor.resolve(c.Model(), logs); err != nil {
 		return err
 	}
 	return c.save(c.epoch, batch, logs)
@@ -129,7 +129,7 @@ func (c *ModelCheckpoint) OnTrainBatchEnd(batch int, logs *Logs) error {
 
 // OnEpochEnd saves where SaveFreq is 0.
 func (c *ModelCheckpoint) OnEpochEnd(epoch int, logs *Logs) error {
-	if err := c.monitor.resolve(c.Model()); err != nil || c.SaveFreq != 0 {
+	if err := c.monitor.resolve(c.Model(), logs); err != nil || c.SaveFreq != 0 {
 		return err
 	}
 	return c.save(epoch, -1, logs)

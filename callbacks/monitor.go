@@ -39,7 +39,7 @@ func (m *monitor) start(owner, name, mode string, delta float64, model Model) {
 }
 
 // resolve finds the direction. It waits for the end of the first epoch, because only then all metrics are known.
-func (m *monitor) resolve(model Model) error {
+func (m *monitor) resolve(model Model, logs *Logs) error {
 	if m.resolved {
 		return nil
 	}
@@ -53,6 +53,10 @@ func (m *monitor) resolve(model Model) error {
 	case "max":
 		m.larger = true
 	default:
+		if _, there := logs.Get(m.name); !there {
+			return fmt.Errorf("callbacks: %s received Monitor %q, but it is not known whether that metric should be maximized or minimized, and no value has that name; there are %s. Set Mode to \"max\" or \"min\" for one that comes later",
+				m.owner, m.name, strings.Join(logs.Names(), ", "))
+		}
 		return fmt.Errorf("callbacks: %s received Monitor %q, but it is not known whether that metric should be maximized or minimized; set Mode to \"max\" to look for the highest value, or to \"min\" for the lowest", m.owner, m.name)
 	}
 	m.resolved = true

@@ -55,7 +55,7 @@ func (c *ReduceLROnPlateau) OnTrainBegin() error {
 
 // OnEpochEnd checks the value.
 func (c *ReduceLROnPlateau) OnEpochEnd(epoch int, logs *Logs) error {
-	if err := c.monitor.resolve(c.Model()); err != nil {
+	if err := c.monitor.resolve(c.Model(), logs); err != nil {
 		return err
 	}
 	rate, err := c.Model().LearningRate()

@@ -49,15 +49,15 @@ type fit struct {
 		Checked      int             `json:"validation_steps"`
 	}
 	Answer struct {
-		Error      string
-		History    map[string][][]number
-		Epochs     []int
-		Calls      []string
-		Weights    []result
-		Saved      map[string][]result
-		Rate       float64
-		Files      []string
-		Log        []string
+		Error   string
+		History map[string][][]number
+		Epochs  []int
+		Calls   []string
+		Weights []result
+		Saved   map[string][]result
+		Rate    float64
+		Files   []string
+		Log     []string
 	}
 }
 
