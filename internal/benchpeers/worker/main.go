@@ -58,6 +58,9 @@ func main() {
 	profile := flag.Bool("profile", false, "print where the time of the table's keys goes")
 	samples := flag.String("cpuprofile", "", "write a profile of the process to this file")
 	flag.StringVar(&policy, "policy", "", "the dtype policy of all models, for example mixed_bfloat16")
+	halves := flag.Bool("halves", false, "measure the workloads (the keys, or all) in 16-bit floats beside float32")
+	small := flag.Int("drawn", 0, "with --halves: so many small networks of each kind, drawn at random, instead of the workloads")
+	seed := flag.Uint64("seed", 0, "the first of the numbers that draw them")
 	flag.Parse()
 	if *samples != "" {
 		f, err := os.Create(*samples)
@@ -80,6 +83,10 @@ func main() {
 		err = epoch(os.Stdout, *mnist)
 	} else if *member != "" {
 		err = beMember(os.Stdin, os.Stdout, *member)
+	} else if *halves && *small > 0 {
+		err = comparePolicies(os.Stdout, drawnSmall(*seed, *small), *secs, *rounds)
+	} else if *halves {
+		err = comparePolicies(os.Stdout, policyKeys(flag.Args()), *secs, *rounds)
 	} else if *scaling {
 		err = printScaling(os.Stdout, *secs, *rounds, *workers, *workerThreads)
 	} else if *table {

@@ -73,6 +73,9 @@ func newJobUnder(key string, s distribute.Strategy) (*job, error) {
 	name, variant, ok := strings.Cut(key, ":")
 	work, kind, ok2 := strings.Cut(name, "-")
 	w := workloads[work]
+	if number, err := strconv.ParseUint(kind, 10, 32); work == "small" && err == nil {
+		return smallJob(number, variant)
+	}
 	if !ok || !ok2 || w == nil {
 		return nil, fmt.Errorf("unknown key %q, expected for example W1-sgd:fit or W1-b1:predict", key)
 	}

@@ -72,22 +72,22 @@ func (h Half) WidenRows(dst []float32, x []uint16, columns, rows, to, from int) 
 
 // NarrowRows rounds rows of float32, from numbers apart, to rows of dst, to numbers apart.
 func (h Half) NarrowRows(dst []uint16, x []float32, columns, rows, to, from int) {
-	done := h.narrowRows(dst, x, columns, rows, to, from)
-	for r := range rows {
-		if done < columns {
-			h.Narrow(dst[r*to+done:r*to+columns], x[r*from+done:][:columns-done])
-		}
+	if columns <= 0 {
+		return
+	}
+	for r := h.narrowRows(dst, x, columns, rows, to, from); r < rows; r++ {
+		h.Narrow(dst[r*to:][:columns], x[r*from:][:columns])
 	}
 }
 
 // RoundAddRows is [Half.RoundAdd] for rows of x, from numbers apart, and of dst, to numbers apart, with the same y for
 // all of them. X may be overwritten.
 func (h Half) RoundAddRows(dst []uint16, x, y []float32, columns, rows, to, from int, relu bool) {
-	done := h.roundAddRows(dst, x, y, columns, rows, to, from, relu)
-	for r := range rows {
-		if done < columns {
-			h.RoundAdd(dst[r*to+done:r*to+columns], x[r*from+done:][:columns-done], y[done:columns], relu)
-		}
+	if columns <= 0 {
+		return
+	}
+	for r := h.roundAddRows(dst, x, y, columns, rows, to, from, relu); r < rows; r++ {
+		h.RoundAdd(dst[r*to:][:columns], x[r*from:][:columns], y[:columns], relu)
 	}
 }
 

@@ -46,44 +46,81 @@ func (h Half) roundAdd(dst []uint16, x, y []float32, relu bool) bool {
 
 var floors = [2]float32{float32(math.Inf(-1)), 0}
 
-// roundAddRows does so with a bias.
+// roundAddRows does so with a bias, and returns how many rows it could read in whole vectors.
 func (h Half) roundAddRows(dst []uint16, x, y []float32, columns, rows, to, from int, relu bool) int {
-	whole, wide, ok := wholeVectors(columns, rows)
-	if !ok {
+	wide, ok := vectors()
+	if !ok || rows <= 0 {
 		return 0
 	}
-	_, _, _ = dst[(rows-1)*to+whole-1], x[(rows-1)*from+whole-1], y[whole-1]
+	_, _, _ = dst[(rows-1)*to+columns-1], x[(rows-1)*from+columns-1], y[columns-1]
+	if columnsOf(columns, wide, func(wide bool, first, n int) {
+		h.roundAddVectors(wide, dst[first:], x[first:], &y[first], n, rows, to, from, relu)
+	}) {
+		return rows
+	}
+	var s staged
+	var bias [stagedLine]float32
+	copy(bias[:], y[:columns])
+	return s.rows(dst, len(x), columns, rows, to, from, func(first, n int) {
+		h.roundAddVectors(false, s[:], x[first*from:], &bias[0], stagedLine, n, stagedLine, from, relu)
+	})
+}
+
+// roundAddVectors is RoundAddRows for rows of whole vectors.
+func (h Half) roundAddVectors(wide bool, dst []uint16, x []float32, y *float32, columns, rows, to, from int, relu bool) {
 	floor := &floors[0]
 	if relu {
 		floor = &floors[1]
 	}
-	most := max(callElements/whole, 1)
+	most := max(callElements/columns, 1)
 	for i := 0; i < rows; i += most {
 		n := uintptr(min(most, rows-i))
 		if h == f16 {
-			callNarrowRowsAddedF16(wide, unsafe.Pointer(&dst[i*to]), &x[i*from], &y[0], floor, uintptr(whole), n, uintptr(2*to), uintptr(4*from))
+			callNarrowRowsAddedF16(wide, unsafe.Pointer(&dst[i*to]), &x[i*from], y, floor, uintptr(columns), n, uintptr(2*to), uintptr(4*from))
 		} else {
-			callNarrowRowsAddedBF16(wide, unsafe.Pointer(&dst[i*to]), &x[i*from], &y[0], floor, uintptr(whole), n, uintptr(2*to), uintptr(4*from))
+			callNarrowRowsAddedBF16(wide, unsafe.Pointer(&dst[i*to]), &x[i*from], y, floor, uintptr(columns), n, uintptr(2*to), uintptr(4*from))
 		}
 	}
-	return whole
 }
 
-// subtractRows does the whole vectors of SubtractRows, and returns how many columns those are.
+const subtractedRows = 32 // whose last columns, fewer than a vector, are subtracted together
+
+// subtractRows does SubtractRows and returns how many columns it did.
 func (h Half) subtractRows(dst, x []float32, rate float32, columns, rows, to, from int) int {
-	whole, wide, ok := wholeVectors(columns, rows)
-	if !ok {
+	wide, ok := vectors()
+	if !ok || rows <= 0 || columns <= 0 {
 		return 0
 	}
-	_, _ = dst[(rows-1)*to+whole-1], x[(rows-1)*from+whole-1]
-	factor, most := -rate, max(callElements/whole, 1)
+	_, _ = dst[(rows-1)*to+columns-1], x[(rows-1)*from+columns-1]
+	whole := columns / 16 * 16
+	if whole > 0 {
+		h.subtractVectors(wide, dst, x, -rate, whole, rows, to, from)
+	}
+	var variable, gradient [16 * subtractedRows]float32
+	left := columns - whole
+	for i := 0; i < rows && left > 0; i += subtractedRows {
+		n := min(subtractedRows, rows-i)
+		for r := range n {
+			copy(variable[16*r:][:left], dst[(i+r)*to+whole:])
+			copy(gradient[16*r:][:left], x[(i+r)*from+whole:])
+		}
+		h.subtractVectors(wide, variable[:], gradient[:], -rate, 16, n, 16, 16)
+		for r := range n {
+			copy(dst[(i+r)*to+whole:][:left], variable[16*r:])
+		}
+	}
+	return columns
+}
+
+// subtractVectors adds factor times rows of whole vectors that are rounded first.
+func (h Half) subtractVectors(wide bool, dst, x []float32, factor float32, columns, rows, to, from int) {
+	most := max(callElements/columns, 1)
 	for i := 0; i < rows; i += most {
 		n := uintptr(min(most, rows-i))
 		if h == f16 {
-			callSubtractRowsF16(wide, &dst[i*to], &x[i*from], &factor, uintptr(whole), n, uintptr(4*to), uintptr(4*from))
+			callSubtractRowsF16(wide, &dst[i*to], &x[i*from], &factor, uintptr(columns), n, uintptr(4*to), uintptr(4*from))
 		} else {
-			callSubtractRowsBF16(wide, &dst[i*to], &x[i*from], &factor, uintptr(whole), n, uintptr(4*to), uintptr(4*from))
+			callSubtractRowsBF16(wide, &dst[i*to], &x[i*from], &factor, uintptr(columns), n, uintptr(4*to), uintptr(4*from))
 		}
 	}
-	return whole
 }

@@ -26,30 +26,82 @@ func (h Half) widenRows(dst []float32, x []uint16, columns, rows, to, from int) 
 	return rows
 }
 
-// wholeVectors is how many of the columns of rows the kernels take, which have whole vectors only.
-func wholeVectors(columns, rows int) (whole int, wide, ok bool) {
-	wide, ok = vectors()
-	if whole = columns / 16 * 16; whole == 0 || rows <= 0 {
-		ok = false
+// columnsOf calls f for pieces of so many columns, all of them whole vectors: the last one ends with the last column and
+// overlaps the one before it. It reports false for fewer columns than a vector of eight.
+func columnsOf(columns int, wide bool, f func(wide bool, first, n int)) bool {
+	if columns < 8 {
+		return false
 	}
-	return whole, wide, ok
+	width := 8
+	if wide = wide && columns >= 16; wide {
+		width = 16
+	}
+	whole := columns / width * width
+	f(wide, 0, whole)
+	switch left := columns - whole; {
+	case left > 8:
+		f(wide, columns-width, width)
+	case left > 0:
+		f(false, columns-8, 8)
+	}
+	return true
 }
 
-// narrowRows rounds whole vectors of the rows, and returns how many columns those are.
+const (
+	stagedRows = 64
+	stagedLine = 8 // numbers of a row on its way
+)
+
+// staged are rows of fewer numbers than a vector has, on their way: kernels write vectors here.
+type staged [stagedRows * stagedLine]uint16
+
+// rows rounds rows of fewer than eight columns with f, which rounds n rows from row first on, whole vectors of them,
+// to rows of stagedLine numbers. It returns how many rows could be read in vectors.
+func (s *staged) rows(dst []uint16, length, columns, rows, to, from int, f func(first, n int)) int {
+	for rows > 0 && (rows-1)*from+stagedLine > length {
+		rows--
+	}
+	for i := 0; i < rows; i += stagedRows {
+		n := min(stagedRows, rows-i)
+		f(i, n)
+		for r := range n {
+			row := dst[(i+r)*to:][:columns]
+			line := s[r*stagedLine:][:stagedLine]
+			for c := range row {
+				row[c] = line[c]
+			}
+		}
+	}
+	return rows
+}
+
+// narrowRows rounds as many rows as can be read in whole vectors, and returns how many.
 func (h Half) narrowRows(dst []uint16, x []float32, columns, rows, to, from int) int {
-	whole, wide, ok := wholeVectors(columns, rows)
-	if !ok {
+	wide, ok := vectors()
+	if !ok || rows <= 0 {
 		return 0
 	}
-	_, _ = dst[(rows-1)*to+whole-1], x[(rows-1)*from+whole-1]
-	most := max(callElements/whole, 1)
+	_, _ = dst[(rows-1)*to+columns-1], x[(rows-1)*from+columns-1]
+	if columnsOf(columns, wide, func(wide bool, first, n int) {
+		h.narrowVectors(wide, dst[first:], x[first:], n, rows, to, from)
+	}) {
+		return rows
+	}
+	var s staged
+	return s.rows(dst, len(x), columns, rows, to, from, func(first, n int) {
+		h.narrowVectors(false, s[:], x[first*from:], stagedLine, n, stagedLine, from)
+	})
+}
+
+// narrowVectors rounds rows of whole vectors.
+func (h Half) narrowVectors(wide bool, dst []uint16, x []float32, columns, rows, to, from int) {
+	most := max(callElements/columns, 1)
 	for i := 0; i < rows; i += most {
 		n := uintptr(min(most, rows-i))
 		if h == f16 {
-			callNarrowRowsF16(wide, unsafe.Pointer(&dst[i*to]), &x[i*from], uintptr(whole), n, uintptr(2*to), uintptr(4*from))
+			callNarrowRowsF16(wide, unsafe.Pointer(&dst[i*to]), &x[i*from], uintptr(columns), n, uintptr(2*to), uintptr(4*from))
 		} else {
-			callNarrowRowsBF16(wide, unsafe.Pointer(&dst[i*to]), &x[i*from], uintptr(whole), n, uintptr(2*to), uintptr(4*from))
+			callNarrowRowsBF16(wide, unsafe.Pointer(&dst[i*to]), &x[i*from], uintptr(columns), n, uintptr(2*to), uintptr(4*from))
 		}
 	}
-	return whole
 }
