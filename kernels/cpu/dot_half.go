@@ -13,6 +13,10 @@ import (
 // halfOf are the types of 16 bits that kernels read and write as they are stored.
 var halfOf = map[ir.DType]*vec.Half{ir.BFloat16: new(vec.BFloat16), ir.Float16: new(vec.Float16)}
 
+// widePanels is how large kept panels of float32 may be: a part of the second-level cache, from which they are read as
+// fast as 16-bit numbers can be widened. Larger ones are kept in 16 bits.
+const widePanels = 512 << 10
+
 // buildHalfDot multiplies 16-bit floats with sums in float32.
 func buildHalfDot(b *build, product *dotPlan) func() {
 	x, y, out := product.a.o, product.b.o, b.out(0)
@@ -29,7 +33,7 @@ func buildHalfDot(b *build, product *dotPlan) func() {
 	rt := b.rt()
 	scratch := b.scratch(ir.Float32, gemm.HalfScratch(args, rt.pool.Size()))
 	kept := b.keptForm(product, &l)
-	args.Narrow = kept != nil
+	args.Narrow = kept != nil && 4*kept.k*kept.n > widePanels
 	return func() {
 		if bias != nil {
 			args.Bias = plan.Data[uint16](bias)

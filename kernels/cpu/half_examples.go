@@ -90,13 +90,21 @@ func (p *halfPort) widen() {
 	if p.size == 0 {
 		p.n = p.o.N
 	}
+	if p.n <= halfPiece {
+		p.half.Widen(plan.Data[float32](p.wide)[:p.n], plan.Data[uint16](p.o)[p.begin:])
+		return
+	}
 	p.rounds = false
 	p.move()
 }
 
 // narrow writes them.
 func (p *halfPort) narrow() {
-	if p.wide != nil {
+	switch {
+	case p.wide == nil:
+	case p.n <= halfPiece:
+		p.half.Narrow(plan.Data[uint16](p.o)[p.begin:][:p.n], plan.Data[float32](p.wide))
+	default:
 		p.rounds = true
 		p.move()
 	}

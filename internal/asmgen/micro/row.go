@@ -23,11 +23,12 @@ const panelParameters = "(dst, x, b unsafe.Pointer, groups, rest, stride, panels
 // has lanes.
 type panel struct {
 	kernel
-	narrow bool // one incomplete vector
+	narrow bool   // one incomplete vector
+	half   string // the type of 16-bit numbers, which are widened in registers: F16 or BF16, or none
 }
 
 func (p panel) name() string {
-	name := "rowPanel"
+	name := "rowPanel" + p.half
 	if p.narrow {
 		name = "rowNarrow"
 	}
@@ -44,7 +45,15 @@ func panels() []panel {
 		if wide {
 			vectors = 2
 		}
-		all = append(all, panel{kernel{wide: wide, vectors: vectors}, false}, panel{kernel{wide: wide, vectors: 1}, true})
+		all = append(all, panel{kernel{wide: wide, vectors: vectors}, false, ""}, panel{kernel{wide: wide, vectors: 1}, true, ""})
+	}
+	return all
+}
+
+func halfPanels() []panel {
+	var all []panel
+	for _, half := range []string{"F16", "BF16"} {
+		all = append(all, panel{kernel{wide: true, vectors: 2}, false, half}, panel{kernel{wide: false, vectors: 4}, false, half})
 	}
 	return all
 }
@@ -82,7 +91,12 @@ func rowStubs() string {
 		fmt.Fprintf(&s, "\t%s:\n\t\t%s(dst, x, b, groups, rest, stride, panels, mask, maskTable)\n", []string{"case wide && !narrow", "case wide", "case !narrow", "default"}[i], p.name())
 	}
 	s.WriteString("\t}\n}\n")
-	for _, p := range panels() {
+	s.WriteString("\n//go:noinline\nfunc callRowPanelHalf(wide, bfloat bool, dst, x, b unsafe.Pointer, groups, rest, stride, panels uintptr, mask uint64, maskTable unsafe.Pointer) {\n\tswitch {\n")
+	for i, p := range halfPanels() {
+		fmt.Fprintf(&s, "\t%s:\n\t\t%s(dst, x, b, groups, rest, stride, panels, mask, maskTable)\n", []string{"case wide && !bfloat", "case !bfloat", "case wide", "default"}[i], p.name())
+	}
+	s.WriteString("\t}\n}\n")
+	for _, p := range append(panels(), halfPanels()...) {
 		fmt.Fprintf(&s, "\n//go:noescape\nfunc %s%s\n", p.name(), panelParameters)
 	}
 	return s.String()
@@ -101,7 +115,7 @@ func emitRowProducts() {
 			emitRowProduct(kernel{wide: wide}, rows)
 		}
 	}
-	for _, p := range panels() {
+	for _, p := range append(panels(), halfPanels()...) {
 		p.emit()
 	}
 }
@@ -232,6 +246,18 @@ func emitRowProduct(k kernel, rows int) {
 	End()
 }
 
+// widened loads a vector of 16-bit numbers as float32.
+func (p panel) widened(from Memory) Vector {
+	v := p.vector()
+	if p.half == "F16" {
+		LoadFloat16(v, from)
+	} else {
+		WidenWords(v, from)
+		ShiftLeft(v, v, 16)
+	}
+	return v
+}
+
 func (p panel) emit() {
 	param := text(p.wide, p.name(), panelParameters)
 	dst, first, b, count, rest, stride, panels := param("dst"), param("x"), param("b"), param("groups"), param("rest"), param("stride"), param("panels")
@@ -248,7 +274,10 @@ func (p panel) emit() {
 		Broadcast(scalar, Memory{Base: x, Offset: 4 * r})
 		for j, s := range to {
 			var factor Operand = address.at(r, j*p.vectorBytes())
-			if p.narrow {
+			switch {
+			case p.half != "":
+				factor = p.widened(address.at(r, j*p.vectorBytes()/2))
+			case p.narrow:
 				v := p.vector()
 				load(factor.(Memory), v)
 				factor = v

@@ -55,6 +55,7 @@ type halfPlan struct {
 	inPlace              bool // A is read where it lies
 	row                  bool // one row in float32, whose sums are not cut into blocks
 	lda                  int  // of the copied block of A
+	swapped              bool // the transpose is computed: A is the B of the caller, and C is transposed on its way out
 }
 
 func newHalfPlan(a *HalfArgs, workers int) halfPlan {
@@ -117,15 +118,25 @@ func (p *halfPlan) sizes(a *HalfArgs) (c, blockA, panel, rows int) {
 	if panel = k * width; a.TransB {
 		rows = max(rows, k*width)
 	}
-	return c, blockA, panel, max(rows, p.cols)
+	if rows = max(rows, p.cols); p.swapped {
+		rows = max(rows, p.rows)
+	}
+	return c, blockA, panel, rows
 }
 
 // HalfScratch returns the number of float32 that [RunHalf] needs on a pool of the given Size.
 func HalfScratch(a *HalfArgs, workers int) int {
 	n := a.normal()
+	swapped := n.swap()
 	p := newHalfPlan(&n, workers)
-	c, blockA, panel, rows := p.sizes(&n)
-	return (c + blockA + panel + rows) * max(workers, 1)
+	p.swapped = swapped
+	return p.scratch(&n, workers)
+}
+
+// scratch is the number of float32 that the workers need.
+func (p *halfPlan) scratch(a *HalfArgs, workers int) int {
+	c, blockA, panel, rows := p.sizes(a)
+	return (c+blockA+panel+rows+p.turned())*max(workers, 1) + p.swappedPanels(a)
 }
 
 func (a *HalfArgs) normal() HalfArgs {
@@ -183,11 +194,18 @@ func RunHalf(p *pool.Pool, a *HalfArgs, scratch []float32) {
 	}
 	n := a.normal()
 	n.check()
-	if need := HalfScratch(a, p.Size()); len(scratch) < need {
+	swapped := n.swap()
+	plan := newHalfPlan(&n, p.Size())
+	plan.swapped = swapped
+	if need := plan.scratch(&n, p.Size()); len(scratch) < need {
 		panic(fmt.Sprintf("gemm: scratch has %d elements, the product needs %d: ask HalfScratch", len(scratch), need))
 	}
+	if size := plan.swappedPanels(&n); size > 0 {
+		PackHalf(p, scratch[:size], &n)
+		n.Packed, scratch = scratch[:size], scratch[size:]
+	}
 	j := halfJobs.Get()
-	j.args, j.plan, j.scratch = n, newHalfPlan(&n, p.Size()), scratch
+	j.args, j.plan, j.scratch = n, plan, scratch
 	chunks := n.Batch[0] * n.Batch[1] * j.plan.rowChunks * j.plan.colChunks
 	grain := 1
 	if flops := 2 * min(j.plan.rows, n.M) * min(j.plan.cols, n.N) * n.K; flops < chunkFlops/2 {
@@ -232,11 +250,12 @@ func (j *halfJob) setA(t *micro.Tile[float32], block, lines []float32, matrix []
 func (j *halfJob) block(worker, e0, e1, m, n int) {
 	a, p := &j.args, &j.plan
 	sizeC, sizeA, sizePanel, sizeRows := p.sizes(a)
-	size := sizeC + sizeA + sizePanel + sizeRows
+	size := sizeC + sizeA + sizePanel + sizeRows + p.turned()
 	mine := j.scratch[worker*size : (worker+1)*size]
 	sums, mine := mine[:sizeC], mine[sizeC:]
 	blockA, mine := mine[:sizeA], mine[sizeA:]
-	panel, lines := mine[:sizePanel], mine[sizePanel:]
+	panel, mine := mine[:sizePanel], mine[sizePanel:]
+	lines, turned := mine[:sizeRows], mine[sizeRows:]
 	matrixA, matrixB := a.A[e0*a.StrideA[0]+e1*a.StrideA[1]:], a.B
 	if a.Packed == nil {
 		matrixB = a.B[e0*a.StrideB[0]+e1*a.StrideB[1]:]
@@ -250,13 +269,7 @@ func (j *halfJob) block(worker, e0, e1, m, n int) {
 		t.K = (i+1)*p.k/blocks - k
 		t.Accumulate = i > 0
 		j.setA(&t, blockA, lines, matrixA, m, k)
-		if p.row && a.Packed != nil {
-			clear(sums[:cols])
-			if a.narrow() {
-				j.addRowNarrow(sums[:cols], blockA[:p.k], panel, n)
-			} else {
-				micro.AddRowPanels(sums[:cols], blockA[:p.k], a.Packed[n*p.k:])
-			}
+		if p.row && j.row(sums, blockA[:p.k], panel, matrixB, n, cols) {
 			continue
 		}
 		for c := 0; c < cols; c += width {
@@ -288,7 +301,33 @@ func (j *halfJob) block(worker, e0, e1, m, n int) {
 	if blocks == 0 {
 		clear(sums)
 	}
-	j.finish(sums, lines, e0*a.StrideC[0]+e1*a.StrideC[1]+m*a.LDC+n, rows, n, cols)
+	at, from := e0*a.StrideC[0]+e1*a.StrideC[1], p.cols
+	if p.swapped {
+		from = rows + turnedGap
+		micro.Transpose(turned, sums, rows, cols, from, p.cols)
+		sums, m, n, rows, cols = turned, n, m, cols, rows
+	}
+	j.finish(sums, lines, at+m*a.LDC+n, rows, n, cols, from)
+}
+
+// row computes the columns [n, n+cols) of a single row x, where the kernels can read B from panels or as it lies; it
+// reports false where they cannot. Wide is memory for a panel.
+func (j *halfJob) row(sums, x, wide []float32, matrix []uint16, n, cols int) bool {
+	a := &j.args
+	switch few := cols <= micro.PanelWidth[float32]() && a.LDB == cols && !a.TransB; {
+	case a.Packed != nil && a.narrow():
+		j.addRowNarrow(sums[:j.plan.cols], x, wide, n, cols)
+	case a.Packed != nil:
+		clear(sums[:cols])
+		micro.AddRowPanels(sums[:cols], x, a.Packed[n*a.K:])
+	case few: // the whole matrix follows without gaps
+		a.Type.Widen(wide[:a.K*cols], matrix)
+		clear(sums[:cols])
+		micro.AddRowProduct(sums[:cols], x, wide, cols)
+	default:
+		return false
+	}
+	return true
 }
 
 // nextPanel returns the memory of the panel at column n for a block of sums as in packB, and how far apart the parts
@@ -304,24 +343,24 @@ func (j *halfJob) nextPanel(src []uint16, k, k1, n int) (next []float32, step in
 	return words(src[k*a.LDB+n:]), a.LDB / 2
 }
 
-// finish rounds a chunk of C and stores it at an offset, with the bias and relu.
-func (j *halfJob) finish(sums, bias []float32, at, rows, n, cols int) {
+// finish rounds a chunk of C, whose rows are from numbers apart, and stores it at an offset, with the bias and relu.
+func (j *halfJob) finish(sums, bias []float32, at, rows, n, cols, from int) {
 	a := &j.args
 	if a.Variable != nil {
-		a.Type.SubtractRows(a.Variable[at:], sums, a.Rate, cols, rows, a.LDC, j.plan.cols)
+		a.Type.SubtractRows(a.Variable[at:], sums, a.Rate, cols, rows, a.LDC, from)
 		return
 	}
 	out := a.C[at:][:(rows-1)*a.LDC+cols]
 	if a.Bias != nil {
 		bias = bias[:cols]
 		a.Type.Widen(bias, a.Bias[n:n+cols])
-		a.Type.RoundAddRows(out, sums, bias, cols, rows, a.LDC, j.plan.cols, a.ReLU)
+		a.Type.RoundAddRows(out, sums, bias, cols, rows, a.LDC, from, a.ReLU)
 		return
 	}
 	if a.ReLU {
 		vec.Relu(sums, sums)
 	}
-	a.Type.NarrowRows(out, sums, cols, rows, a.LDC, j.plan.cols)
+	a.Type.NarrowRows(out, sums, cols, rows, a.LDC, from)
 }
 
 // words views 16-bit numbers as pairs.

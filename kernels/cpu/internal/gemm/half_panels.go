@@ -37,14 +37,20 @@ func (a *HalfArgs) narrowPanel(n, k, k1 int) []uint16 {
 // eight products begin where they do without panels.
 const narrowRows = 128
 
-// addRowNarrow is [micro.AddRowPanels] of panels of 16-bit numbers from column n on. Wide is memory for a panel.
-func (j *halfJob) addRowNarrow(dst, x, wide []float32, n int) {
+// addRowNarrow sets dst, of which so many columns are in use, to what [micro.AddRowPanels] adds, with panels of 16-bit
+// numbers from column n on. Wide is memory for a panel.
+func (j *halfJob) addRowNarrow(dst, x, wide []float32, n, columns int) {
 	a, width := &j.args, micro.PanelWidth[float32]()
-	for c := 0; c < len(dst); c += width {
+	dst = dst[:ceil(columns, width)*width]
+	clear(dst)
+	if micro.AddRowHalfPanels(dst, x, a.narrowPanel(n, 0, len(dst)/width*a.K), a.Type) {
+		return
+	}
+	for c := 0; c < columns; c += width {
 		for k := 0; k < len(x); k += narrowRows {
 			rows := min(narrowRows, len(x)-k)
 			a.Type.Widen(wide[:rows*width], a.narrowPanel(n+c, k, rows))
-			micro.AddRowProduct(dst[c:min(c+width, len(dst))], x[k:k+rows], wide, width)
+			micro.AddRowProduct(dst[c:min(c+width, columns)], x[k:k+rows], wide, width)
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package micro
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
 
 // rowProductElements bounds the part of b that one assembly call reads, which takes some tens of microseconds.
 const rowProductElements = 1 << 18
@@ -40,4 +44,18 @@ func AddRowPanels[T Float](dst, x, panels []T) {
 	for c := rowPanels(dst, x, panels); c < len(dst); c += width {
 		AddRowProduct(dst[c:min(c+width, len(dst))], x, panels[c*len(x):], width)
 	}
+}
+
+// AddRowHalfPanels is [AddRowPanels] of panels of 16-bit numbers, with the bits that it has for panels of the same
+// numbers in float32. It reports whether there are kernels for that; without, nothing is done. Columns are those of
+// whole panels.
+func AddRowHalfPanels(dst, x []float32, panels []uint16, h vec.Half) bool {
+	if len(dst) == 0 || len(x) == 0 {
+		return true
+	}
+	width := PanelWidth[float32]()
+	if need := len(dst) * len(x); need > len(panels) || len(dst)%width != 0 {
+		panic(fmt.Sprintf("micro: the panels have %d elements for %d columns, the product of a row needs %d in whole panels", len(panels), len(dst), need))
+	}
+	return rowHalfPanels(dst, x, panels, h)
 }

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
 // rowProduct adds x·b to dst; it reports whether it did.
@@ -52,4 +53,21 @@ func rowPanels[T Float](dst, x, panels []T) int {
 	}
 	runtime.KeepAlive(panels)
 	return whole * width
+}
+
+// rowHalfPanels is rowPanels of panels of 16-bit numbers, as many of which as dst has columns; it reports whether it
+// could.
+func rowHalfPanels(dst, x []float32, panels []uint16, h vec.Half) bool {
+	wide, width := isa.Active().Has(isa.Vectors512), PanelWidth[float32]()
+	perCall := rowProductElements / (width * len(x))
+	if lanes[float32]() == 1 || perCall == 0 {
+		return false
+	}
+	for i := 0; i < len(dst)/width; i += perCall {
+		n := min(perCall, len(dst)/width-i)
+		callRowPanelHalf(wide, h == vec.BFloat16, unsafe.Pointer(&dst[i*width]), unsafe.Pointer(&x[0]), unsafe.Pointer(&panels[i*width*len(x)]),
+			uintptr(len(x)/8), uintptr(len(x)%8), uintptr(2*width), uintptr(n), 0, unsafe.Pointer(&laneMasks))
+	}
+	runtime.KeepAlive(panels)
+	return true
 }

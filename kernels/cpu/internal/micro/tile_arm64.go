@@ -6,6 +6,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
 // call is the argument block of the assembly, one tile; internal/asmgen/micro knows its layout. Strides count bytes.
@@ -151,3 +152,5 @@ func copyPanel[T Float](_, _ []T, _, _ int) bool { return false }
 // rowPanels adds the products of x with whole panels to dst and returns how many columns it has computed: none, a panel
 // is as good as any other matrix.
 func rowPanels[T Float](_, _, _ []T) int { return 0 }
+
+func rowHalfPanels(_, _ []float32, _ []uint16, _ vec.Half) bool { return false }

@@ -1633,6 +1633,20 @@ func callRowPanel(wide, narrow bool, dst, x, b unsafe.Pointer, groups, rest, str
 	}
 }
 
+//go:noinline
+func callRowPanelHalf(wide, bfloat bool, dst, x, b unsafe.Pointer, groups, rest, stride, panels uintptr, mask uint64, maskTable unsafe.Pointer) {
+	switch {
+	case wide && !bfloat:
+		rowPanelF16AVX512(dst, x, b, groups, rest, stride, panels, mask, maskTable)
+	case !bfloat:
+		rowPanelF16AVX2(dst, x, b, groups, rest, stride, panels, mask, maskTable)
+	case wide:
+		rowPanelBF16AVX512(dst, x, b, groups, rest, stride, panels, mask, maskTable)
+	default:
+		rowPanelBF16AVX2(dst, x, b, groups, rest, stride, panels, mask, maskTable)
+	}
+}
+
 //go:noescape
 func rowPanelAVX512(dst, x, b unsafe.Pointer, groups, rest, stride, panels uintptr, mask uint64, maskTable unsafe.Pointer)
 
@@ -1644,3 +1658,15 @@ func rowPanelAVX2(dst, x, b unsafe.Pointer, groups, rest, stride, panels uintptr
 
 //go:noescape
 func rowNarrowAVX2(dst, x, b unsafe.Pointer, groups, rest, stride, panels uintptr, mask uint64, maskTable unsafe.Pointer)
+
+//go:noescape
+func rowPanelF16AVX512(dst, x, b unsafe.Pointer, groups, rest, stride, panels uintptr, mask uint64, maskTable unsafe.Pointer)
+
+//go:noescape
+func rowPanelF16AVX2(dst, x, b unsafe.Pointer, groups, rest, stride, panels uintptr, mask uint64, maskTable unsafe.Pointer)
+
+//go:noescape
+func rowPanelBF16AVX512(dst, x, b unsafe.Pointer, groups, rest, stride, panels uintptr, mask uint64, maskTable unsafe.Pointer)
+
+//go:noescape
+func rowPanelBF16AVX2(dst, x, b unsafe.Pointer, groups, rest, stride, panels uintptr, mask uint64, maskTable unsafe.Pointer)

@@ -2,7 +2,10 @@
 
 package micro
 
-import "github.com/gokeras/gokeras/kernels/cpu/internal/tile"
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
 
 // tiles are those in Go.
 var tiles = [...]tile.Tile{
@@ -32,3 +35,5 @@ func rowProduct[T Float](_, _, _ []T, _ int) bool { return false }
 
 // rowPanels adds the products of x with whole panels to dst and returns how many columns it has computed.
 func rowPanels[T Float](_, _, _ []T) int { return 0 }
+
+func rowHalfPanels(_, _ []float32, _ []uint16, _ vec.Half) bool { return false }

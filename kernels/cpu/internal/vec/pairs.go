@@ -72,7 +72,11 @@ func (h Half) WidenRows(dst []float32, x []uint16, columns, rows, to, from int) 
 
 // NarrowRows rounds rows of float32, from numbers apart, to rows of dst, to numbers apart.
 func (h Half) NarrowRows(dst []uint16, x []float32, columns, rows, to, from int) {
-	if columns <= 0 {
+	if columns <= 0 || rows <= 0 {
+		return
+	}
+	if columns == to && columns == from {
+		h.Narrow(dst[:rows*columns], x)
 		return
 	}
 	for r := h.narrowRows(dst, x, columns, rows, to, from); r < rows; r++ {
@@ -83,12 +87,32 @@ func (h Half) NarrowRows(dst []uint16, x []float32, columns, rows, to, from int)
 // RoundAddRows is [Half.RoundAdd] for rows of x, from numbers apart, and of dst, to numbers apart, with the same y for
 // all of them. X may be overwritten.
 func (h Half) RoundAddRows(dst []uint16, x, y []float32, columns, rows, to, from int, relu bool) {
-	if columns <= 0 {
+	if columns <= 0 || rows <= 0 {
 		return
+	}
+	if columns == to && columns == from && columns%16 != 0 && columns <= joinedColumns && rows >= joinedRows {
+		joined := h.roundAddJoined(dst, x, y, columns, rows, relu)
+		dst, x, rows = dst[joined*columns:], x[joined*columns:], rows-joined
 	}
 	for r := h.roundAddRows(dst, x, y, columns, rows, to, from, relu); r < rows; r++ {
 		h.RoundAdd(dst[r*to:][:columns], x[r*from:][:columns], y[:columns], relu)
 	}
+}
+
+// Short rows that follow each other without gaps are rounded many at a time, as rows of whole vectors.
+const (
+	joinedRows    = 16
+	joinedColumns = 64
+)
+
+// roundAddJoined is RoundAddRows for such rows; it returns how many it did.
+func (h Half) roundAddJoined(dst []uint16, x, y []float32, columns, rows int, relu bool) int {
+	var repeated [joinedRows * joinedColumns]float32
+	long := joinedRows * columns
+	for i := 0; i < long; i += columns {
+		copy(repeated[i:long], y[:columns])
+	}
+	return joinedRows * h.roundAddRows(dst, x, repeated[:long], long, rows/joinedRows, long, long, relu)
 }
 
 // SubtractRows rounds rows of x, from numbers apart, and subtracts rate times them from rows of dst, to numbers apart.

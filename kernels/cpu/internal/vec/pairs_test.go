@@ -55,9 +55,10 @@ func TestWidenRows(t *testing.T) {
 func TestNarrowRows(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, h := range []Half{Float16, BFloat16} {
-			for _, columns := range []int{1, 2, 7, 8, 9, 15, 16, 20, 31, 33, 48, 100} {
+			for _, columns := range []int{1, 2, 3, 6, 7, 8, 9, 15, 16, 20, 31, 33, 48, 100} {
 				rows := map[bool]int{true: 70, false: 5}[columns < 16]
-				from, to := columns+3, columns+5
+				gap := columns % 3 // none: rows that follow each other
+				from, to := columns+gap, columns+2*gap
 				x, y := make([]float32, rows*from), make([]float32, columns)
 				for i := range x {
 					x[i] = float32(math.Sin(float64(i))) * float32(math.Exp(float64(i%40-20)))

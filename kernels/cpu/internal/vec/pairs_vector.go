@@ -26,8 +26,8 @@ func (h Half) widenRows(dst []float32, x []uint16, columns, rows, to, from int) 
 	return rows
 }
 
-// columnsOf calls f for pieces of so many columns, all of them whole vectors: the last one ends with the last column and
-// overlaps the one before it. It reports false for fewer columns than a vector of eight.
+// columnsOf calls f for pieces of so many columns, all of them whole vectors: the last one ends with the last column
+// and overlaps the one before it. It reports false for fewer columns than a vector of eight.
 func columnsOf(columns int, wide bool, f func(wide bool, first, n int)) bool {
 	if columns < 8 {
 		return false

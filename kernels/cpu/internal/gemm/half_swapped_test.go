@@ -1,0 +1,43 @@
+package gemm
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// TestHalfSwapped: products of few rows with a transposed matrix, with a bias and relu, have the bits that they have
+// with that matrix stored the other way.
+func TestHalfSwapped(t *testing.T) {
+	for _, path := range halfPaths() {
+		t.Run(path.String(), func(t *testing.T) {
+			defer isa.Override(path)()
+			r := rand.New(rand.NewPCG(7, 8))
+			for _, s := range [][3]int{{2, 300, 700}, {33, 520, 40}, {64, 230, 90}} {
+				for _, h := range []vec.Half{vec.BFloat16, vec.Float16} {
+					a := HalfArgs{Type: h, M: s[0], N: s[1], K: s[2], TransB: true, ReLU: r.IntN(2) == 0, C: make([]uint16, s[0]*s[1])}
+					a.A, _ = halves(r, h, a.M*a.K)
+					a.B, _ = halves(r, h, a.K*a.N)
+					a.Bias, _ = halves(r, h, a.N)
+					n := a.normal()
+					pairs := newHalfPlan(&n, 1).pairs
+					require.Equal(t, !pairs, n.swap())
+					RunHalf(nil, &a, make([]float32, HalfScratch(&a, 1)))
+					plain := a
+					plain.TransB, plain.B, plain.C = false, make([]uint16, len(a.B)), make([]uint16, len(a.C))
+					for k := range a.K {
+						for c := range a.N {
+							plain.B[k*a.N+c] = a.B[c*a.K+k]
+						}
+					}
+					RunHalf(nil, &plain, make([]float32, HalfScratch(&plain, 1)))
+					require.Equal(t, plain.C, a.C, describeHalf(&a))
+				}
+			}
+		})
+	}
+}
