@@ -47,11 +47,16 @@ func NewWinograd(s *Shape) *Winograd {
 	w.out = n.Out()
 	if n.Kernel != [3]int{1, 3, 3} || n.Strides != [3]int{1, 1, 1} || n.Dilation != [3]int{1, 1, 1} || n.Groups != 1 ||
 		n.In[0] != 1 || n.PadLow[0] != 0 || n.PadHigh[0] != 0 || n.InChannels < winogradChannels || n.OutChannels < winogradChannels ||
-		n.InChannels%16 != 0 || n.OutChannels%16 != 0 || min(w.out[1], w.out[2]) < winogradPixels || n.Batch == 0 {
+		min(w.out[1], w.out[2]) < winogradPixels || n.Batch == 0 {
 		return nil
 	}
-	if w.setSide(2); ceil(w.out[1], 4)*ceil(w.out[2], 4) >= winogradLarge {
+	switch {
+	case ceil(w.out[1], 4)*ceil(w.out[2], 4) >= winogradLarge:
 		w.setSide(4)
+	case n.InChannels%16 == 0 && n.OutChannels%16 == 0: // the transformations of small tiles know whole vectors alone
+		w.setSide(2)
+	default:
+		return nil
 	}
 	w.strideV = gemm.SpacedRow[float32](n.InChannels)
 	return w
@@ -96,9 +101,10 @@ func (w *Winograd) Scratch(workers int) int {
 
 // inputSize and rowSize are the elements of the rows of pixels that a row of tiles sees, and of those that it gives,
 // with those in between.
-func (w *Winograd) inputSize() int {
-	return w.points() * (w.side*w.cols + 2) * w.shape.InChannels
-}
+func (w *Winograd) inputSize() int { return w.points() * w.line() }
+
+// line is the elements from one of the rows of pixels that a row of tiles sees to the next: whole vectors.
+func (w *Winograd) line() int { return ceil((w.side*w.cols+2)*w.shape.InChannels, 16) * 16 }
 
 func (w *Winograd) rowSize() int {
 	if w.side == 4 {
@@ -210,10 +216,10 @@ func (w *Winograd) pixels() (lo, hi, all int) {
 // readRows copies the rows of an image that a row of tiles sees, with zeros where it sees nothing of it.
 func (w *Winograd) readRows(rows []float32, image, row int) {
 	n := &w.shape
-	lo, hi, pixels := w.pixels()
-	c := n.InChannels
+	lo, hi, _ := w.pixels()
+	c, line := n.InChannels, w.line()
 	for i := range w.points() {
-		to := rows[i*pixels*c : (i+1)*pixels*c]
+		to := rows[i*line : (i+1)*line]
 		at := w.side*row + i - n.PadLow[1]
 		if at < 0 || at >= n.In[1] {
 			clear(to)

@@ -9,12 +9,11 @@ import "github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 func (w *Winograd) readSixes(v, rows []float32, image, row, plane int) {
 	n := &w.shape
 	lo, hi, pixels := w.pixels()
-	c := n.InChannels
-	line := pixels * c
+	c, line := n.InChannels, w.line()
 	if first := 4*row - n.PadLow[1]; first >= 0 && first+6 <= n.In[1] && lo < hi {
 		for i := range 6 {
 			clear(rows[i*line : i*line+lo*c])
-			clear(rows[i*line+hi*c : (i+1)*line])
+			clear(rows[i*line+hi*c : i*line+pixels*c])
 		}
 		x := w.x[((image*n.In[1]+first)*n.In[2]+lo-n.PadLow[2])*c:]
 		vec.WinogradSixes(rows[lo*c:], x, 1, (hi-lo)*c, 0, line, 0, n.In[2]*c)

@@ -15,7 +15,7 @@ const (
 //
 //	u·z0 − s·z2 + z4,   (z4 − q²z2) ± p(z3 − q²z1),   (z4 − p²z2) ± q(z3 − p²z1),   u·z1 − s·z3 + z5
 //
-// dst and x may be the same memory in the same order.
+// dst and x may be the same memory in the same order; vectors then need a multiple of 8 columns.
 func WinogradSixes(dst, x []float32, count, c, step, plane, xStep, xLine int) {
 	if count <= 0 || c <= 0 {
 		return

@@ -20,7 +20,7 @@ func TestWinogradSixes(t *testing.T) {
 	}
 	in := [][]float64{{p * p * q * q, 0, -p*p - q*q, 0, 1, 0}, rows(p, q), rows(-p, q), rows(q, p), rows(-q, p), {0, p * p * q * q, 0, -p*p - q*q, 0, 1}}
 	rng := rand.New(rand.NewPCG(5, 6))
-	for _, c := range []int{1, 8, 16, 24, 48, 1040} {
+	for _, c := range []int{1, 7, 8, 9, 16, 17, 24, 31, 48, 76, 1040, 2713} {
 		for _, count := range []int{1, 2, 7, 70} {
 			xLine, plane := c+rng.IntN(9), c+rng.IntN(9)
 			xStep, step := 6*xLine, 6*plane+rng.IntN(5)
@@ -34,7 +34,7 @@ func TestWinogradSixes(t *testing.T) {
 				WinogradFours(got[1], x, nil, false, count, c, step, plane, xStep, xLine)
 				WinogradFours(got[2], x, bias, count%2 == 1, count, c, step, plane, xStep, xLine)
 				if isa.Active() != isa.Portable && !vectors {
-					first, vectors = [3][]float32{}, c%8 == 0 // the portable kernels round after each operation
+					first, vectors = [3][]float32{}, c >= 8 // the portable kernels round after each operation
 				}
 				for i, y := range got {
 					if first[i] == nil {
@@ -90,7 +90,7 @@ func TestWinogradSixes(t *testing.T) {
 				for j := range 6 {
 					for k := range c {
 						at := time*xStep + j*xLine + k
-						if inPlace[at] != apart[at] && (inPlace[at] == inPlace[at] || apart[at] == apart[at]) {
+						if inPlace[at] != apart[at] && (inPlace[at] == inPlace[at] || apart[at] == apart[at]) && (c%8 == 0 || math.Abs(float64(inPlace[at]-apart[at])) > 1e-5) {
 							t.Fatalf("%v in place, %v apart", inPlace[at], apart[at])
 						}
 					}

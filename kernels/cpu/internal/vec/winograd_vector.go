@@ -27,34 +27,53 @@ func winogradOutput32(dst, x, bias []float32, relu bool, count, c, step, plane, 
 	return ok
 }
 
+// columnLanes returns how many columns a vector of the kernels below takes: c columns are whole vectors and, if the
+// source is not overwritten, a last vector that computes some columns a second time. It is 0 where there is no kernel.
+func columnLanes(c int, overwrites bool) (wide bool, lanes int) {
+	wide, ok := vectors()
+	switch {
+	case !ok || c < 8 || overwrites && c%8 != 0:
+		return false, 0
+	case wide && c >= 16 && (c%16 == 0 || !overwrites):
+		return true, 16
+	}
+	return false, 8
+}
+
 // callParts cuts count times c columns of six numbers, whose steps are given, into calls of assembly: f gets the first
 // time, their number, the first column and their number.
-func callParts(count, c int, f func(t, n, k, columns int)) {
-	columns := min(c, callElements/6/64*64)
+func callParts(count, c, lanes int, f func(t, n, k, columns int)) {
+	whole := c - c%lanes
+	columns := min(whole, callElements/6/64*64)
 	n := max(callElements/6/columns, 1)
 	for t := 0; t < count; t += n {
-		for k := 0; k < c; k += columns {
-			f(t, min(n, count-t), k, min(columns, c-k))
+		for k := 0; k < whole; k += columns {
+			f(t, min(n, count-t), k, min(columns, whole-k))
 		}
+	}
+	n = callElements / 6 / lanes
+	for t := 0; whole < c && t < count; t += n {
+		f(t, min(n, count-t), c-lanes, lanes)
 	}
 }
 
 func winogradSixes32(dst, x []float32, count, c, step, plane, xStep, xLine int) bool {
-	wide, ok := divides(c)
-	if ok {
-		callParts(count, c, func(t, n, k, columns int) {
-			callWinogradSixes(wide, &dst[t*step+k], &x[t*xStep+k], uintptr(n), uintptr(4*columns), uintptr(4*(step-columns)), uintptr(4*plane), uintptr(4*(xStep-columns)), uintptr(4*xLine))
-		})
+	wide, lanes := columnLanes(c, &dst[0] == &x[0])
+	if lanes == 0 {
+		return false
 	}
-	return ok
+	callParts(count, c, lanes, func(t, n, k, columns int) {
+		callWinogradSixes(wide, &dst[t*step+k], &x[t*xStep+k], uintptr(n), uintptr(4*columns), uintptr(4*(step-columns)), uintptr(4*plane), uintptr(4*(xStep-columns)), uintptr(4*xLine))
+	})
+	return true
 }
 
 func winogradFours32(dst, x, bias []float32, relu bool, count, c, step, plane, xStep, xLine int) bool {
-	wide, ok := divides(c)
-	if !ok {
+	wide, lanes := columnLanes(c, &dst[0] == &x[0])
+	if lanes == 0 {
 		return false
 	}
-	callParts(count, c, func(t, n, k, columns int) {
+	callParts(count, c, lanes, func(t, n, k, columns int) {
 		to, from := &dst[t*step+k], &x[t*xStep+k]
 		size, next, xNext := uintptr(4*columns), uintptr(4*(step-columns)), uintptr(4*(xStep-columns))
 		switch {
