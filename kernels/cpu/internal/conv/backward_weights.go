@@ -40,6 +40,8 @@ type kernelGradient[T Float] struct {
 	local   []T // scratch memory of the workers then
 
 	turned bool // the rows of x are by channels, see turned.go
+
+	copies gradientCopies // see gradient_copies.go
 }
 
 var (
@@ -120,9 +122,10 @@ func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
 		most, last := n.planesShapes()
 		return n.planesScratch() + max(BackwardWeightsScratch[T](&most, workers), BackwardWeightsScratch[T](&last, workers))
 	}
-	size := 0
+	copies := gradientCopiesOf[T](&n)
+	size := max(workers, 1) * copies.local()
 	if parts := imageParts[T](&n); parts > 1 {
-		size = parts * n.sizeKernel()
+		size += parts * n.sizeKernel()
 	}
 	if isWideGradient[T](&n) {
 		c := kernelGradient[T]{shape: n}
@@ -189,8 +192,9 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 	if c.parts > 1 {
 		c.partial, scratch = scratch[:c.parts*size], scratch[c.parts*size:]
 	}
+	c.copies, c.local = gradientCopiesOf[T](&n), scratch
 	if c.isWide = isWideGradient[T](&n); c.isWide {
-		c.wide, c.local = c.wideGeometry(), scratch
+		c.wide = c.wideGeometry()
 	}
 	if c.slides = slidesSums[T](&n); c.slides {
 		c.height, c.sliding = c.axes[1].spans(c.height[:0]), c.axes[2].sliding()
@@ -243,13 +247,13 @@ func (c *kernelGradient[T]) Run(worker, lo, hi int) {
 		case c.lanes > 0:
 			c.groupedUnit(part, h, end, column)
 		default:
-			c.unit(part, d, h, end, column)
+			c.unit(worker, part, d, h, end, column)
 		}
 	}
 }
 
 // unit computes dkernel[d, firstTap:endTap, all, all, block] over one block of images.
-func (c *kernelGradient[T]) unit(part, d, firstTap, endTap, column int) {
+func (c *kernelGradient[T]) unit(worker, part, d, firstTap, endTap, column int) {
 	s := &c.shape
 	inGroup, outGroup := s.InChannels/s.Groups, s.OutChannels/s.Groups
 	g, col := 0, column*c.width
@@ -275,6 +279,10 @@ func (c *kernelGradient[T]) unit(part, d, firstTap, endTap, column int) {
 		for od := firstD; od < endD; od++ {
 			planeX := n*s.In[0] + od*s.Strides[0] - s.PadLow[0] + d*s.Dilation[0]
 			planeY := n*c.out[0] + od
+			if size := c.copies.local(); size > 0 {
+				c.copiedPlane(c.local[worker*size:(worker+1)*size], dst, planeX, planeY, firstTap, endTap, col, cols)
+				continue
+			}
 			if c.slides {
 				for _, h := range c.height {
 					if h.tap, h.tapEnd = max(h.tap, firstTap), min(h.tapEnd, endTap); h.tap < h.tapEnd {

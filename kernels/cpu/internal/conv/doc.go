@@ -35,13 +35,14 @@
 //
 // # How
 //
-// No im2col but for small volumes, and no padded copy but for [Plan.RunPooled]. The outputs along each axis fall into
-// spans within which the same kernel taps lie inside the input: one long span and, at the padded ends, short ones.
-// Inside a span every output is the same strided sum, which the microkernel of package micro computes in place; taps
-// that would meet padding cost nothing. The kernel is repacked into panels first where that pays. The input gradient is
-// the same computation on dy with flipped, transposed kernel, once per residue of the input position modulo the stride.
-// The kernel gradient uses input channels as rows of the tile and output positions as the summation axis, over blocks
-// of images, whose partial results are added in order.
+// No im2col but for small volumes, and no padded copies but for [Plan.RunPooled] and some kernel gradients. The outputs
+// along each axis fall into spans within which the same kernel taps lie inside the input: one long span and, at the
+// padded ends, short ones. Inside a span every output is the same strided sum, which the microkernel of package micro
+// computes in place; taps that would meet padding cost nothing. The kernel is repacked into panels first where that
+// pays. The input gradient is the same computation on dy with flipped, transposed kernel, once per residue of the input
+// position modulo the stride. The kernel gradient uses input channels as rows of the tile and output positions as the
+// summation axis, over blocks of images, whose partial results are added in order. Where pixels are not whole vectors,
+// it copies a few rows of both operands first (gradient_copies.go).
 //
 // Depthwise convolutions of 3 or 5 taps along the width, without stride there, go row by row through all channels with
 // kernels that load an input once for all taps that meet it ([micro.Slide]); their loads, not their products, are what

@@ -1,0 +1,67 @@
+package conv
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// TestGradientCopies compares gradients of kernels that go by copies with sums in float64, over random shapes, strides,
+// dilations and paddings, also ones that cut rows off; and the bits with one worker and with three.
+func TestGradientCopies(t *testing.T) {
+	workers := pool.New(3)
+	defer workers.Close()
+	for _, path := range isa.Paths() {
+		defer isa.Override(path)()
+		rng := rand.New(rand.NewPCG(7, 8))
+		for range 12 {
+			checkGradientCopies[float32](t, rng, workers, 2e-5)
+			checkGradientCopies[float64](t, rng, workers, 1e-13)
+		}
+	}
+}
+
+func checkGradientCopies[T Float](t *testing.T, rng *rand.Rand, workers *pool.Pool, tolerance float64) {
+	t.Helper()
+	between := func(low, high int) int { return low + rng.IntN(high-low+1) }
+	s := Shape{Batch: between(1, 3), In: [3]int{between(2, 3), between(7, 13), between(7, 40)}, InChannels: between(10, 33), OutChannels: between(33, 70),
+		Kernel: [3]int{between(1, 2), between(1, 3), between(2, 4)}, Strides: [3]int{1, between(1, 2), between(1, 2)}, Dilation: [3]int{1, between(1, 2), between(1, 2)},
+		PadLow: [3]int{0, between(-1, 2), between(-1, 3)}, PadHigh: [3]int{0, between(-1, 2), between(-1, 3)}}
+	n := s.checked()
+	x, dy := random[T](rng, n.sizeX()), random[T](rng, n.sizeY())
+	want := make([]float64, n.sizeKernel())
+	visit(&s, func(i, k, o int) { want[k] += float64(x[i]) * float64(dy[o]) })
+	largest := 0.0
+	for _, v := range want {
+		largest = max(largest, math.Abs(v))
+	}
+	one, three := make([]T, len(want)), make([]T, len(want))
+	BackwardWeights(nil, &s, x, dy, one, scratchFor[T](BackwardWeightsScratch[T](&s, 1)))
+	BackwardWeights(workers, &s, x, dy, three, scratchFor[T](BackwardWeightsScratch[T](&s, workers.Size())))
+	for i, v := range want {
+		require.InDelta(t, v, float64(one[i]), tolerance*largest, "element %d of %+v", i, s)
+	}
+	assert.Equal(t, one, three, "workers change the result of %+v", s)
+}
+
+// TestGradientCopiesShapes: copies are made where vectors of dy cross cache lines and many tiles read them.
+func TestGradientCopiesShapes(t *testing.T) {
+	odd := Shape{Batch: 1, In: [3]int{1, 9, 9}, InChannels: 40, OutChannels: 76, Kernel: [3]int{1, 3, 3}}
+	n := odd.checked()
+	require.Positive(t, gradientCopiesOf[float32](&n).rows)
+	for _, change := range []func(s *Shape){
+		func(s *Shape) { s.OutChannels = 80 }, func(s *Shape) { s.OutChannels = 30 }, func(s *Shape) { s.InChannels = 4 }, func(s *Shape) { s.Groups = 4 },
+		func(s *Shape) { s.Kernel = [3]int{1, 1, 1} },
+	} {
+		s := odd
+		change(&s)
+		n := s.checked()
+		assert.Zero(t, gradientCopiesOf[float32](&n).rows, "%+v", s)
+	}
+}
