@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times models of files beside ONNX Runtime, OpenVINO and Keras's backends: python3 models.py [--batches 1,8] [--train 16] [--rounds N] NAME...
+"""Times models of files beside ONNX Runtime, OpenVINO and Keras's backends: python3 models.py [--batches 1,8] [--train 16] [--rounds N] [--together N] NAME...
 
 A NAME is a .keras file, an image network of keras.applications, the word applications for all of them, or drawn-N, a network drawn at random;
 drawn stands for the first thirty. Workers and rounds are those of run.py; --only names the peers. A ratio is the best other least time by ours, of the
@@ -31,12 +31,15 @@ def cases(model, batches, train):
         yield b, model.get("optimizer", "sgd")
 
 
-def measure(model, peers, a, sink):
-    """Measures the cases of a model in turn in all workers."""
+def measure(group, peers, a, sink):
+    """Measures the cases of some models in turn in all workers."""
     running = {}
     for name in ["gokeras"] + peers:
-        file = model.get("onnx") if name in ("onnxruntime", "openvino") else model["keras"]
-        keys = {f"{file}@b{b}:{what}": (b, what) for b, what in cases(model, a.batches, a.train) if what == "predict" or not file.endswith(".onnx")} if file else {}
+        keys = {}
+        for model in group:
+            file = model.get("onnx") if name in ("onnxruntime", "openvino") else model["keras"]
+            if file:
+                keys |= {f"{file}@b{b}:{what}": (model["name"], b, what) for b, what in cases(model, a.batches, a.train) if what == "predict" or not file.endswith(".onnx")}
         worker = name if name == "gokeras" else "file " + name
         if not keys or not run.available(worker):
             continue
@@ -44,18 +47,18 @@ def measure(model, peers, a, sink):
         try:
             info = w.read()
         except RuntimeError as e:
-            print(f"{model['name']}, {name}: {e}", file=sys.stderr)
+            print(f"{', '.join(m['name'] for m in group)}, {name}: {e}", file=sys.stderr)
             continue
         for key, why in info["failed"].items():
             print(f"{name} {key}: {why}", file=sys.stderr)
-        running[name] = w, {k: keys[k] for k in info["ready"]}
+        running[name] = w, {keys[k]: k for k in info["ready"]}
     for _ in range(a.rounds):
-        for case in cases(model, a.batches, a.train):
-            for name, (w, keys) in running.items():
-                for key, of in keys.items():
-                    if of == case:
+        for model in group:
+            for b, what in cases(model, a.batches, a.train):
+                for name, (w, keys) in running.items():
+                    if key := keys.get((model["name"], b, what)):
                         m = w.measure(key, a.secs)
-                        sink({"model": model["name"], "batch": case[0], "what": case[1], "worker": name, "least": m["least"], "rate": m["rate"]})
+                        sink({"model": model["name"], "batch": b, "what": what, "worker": name, "least": m["least"], "rate": m["rate"]})
     for w, _ in running.values():
         w.close()
 
@@ -91,6 +94,7 @@ def main():
     parser.add_argument("--train", type=numbers, default=[], help="sizes of batches to train on")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--secs", type=float, default=0.5)
+    parser.add_argument("--together", type=int, default=1, help="models that share their workers, which start once for all of them")
     parser.add_argument("--only", type=lambda t: t.split(","), default=PEERS, help="peers to compare with")
     parser.add_argument("--folder", default=os.path.join(os.environ.get("BENCH_DIR", "."), "models"))
     parser.add_argument("--out", default="")
@@ -106,8 +110,9 @@ def main():
         if a.out:
             with open(a.out, "a") as f:
                 f.write(json.dumps(s) + "\n")
-    for model in make(os.path.abspath(a.folder), a.names):
-        measure(model, a.only, a, sink)
+    models = make(os.path.abspath(a.folder), a.names)
+    for i in range(0, len(models), a.together):
+        measure(models[i:i + a.together], a.only, a, sink)
     table(samples)
 
 
