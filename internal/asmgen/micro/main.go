@@ -44,6 +44,7 @@ const (
 	argCLine
 	argNext
 	argNextStep
+	argNextEvery
 	argPair
 )
 
@@ -164,9 +165,9 @@ func (k kernel) emit() {
 	Doc(fmt.Sprintf("%s computes tiles of %d rows and %d vectors.", k.name(), k.rows, k.vectors))
 	args := Parameter("c")
 	arg := func(offset int) Memory { return Memory{Base: args, Offset: offset} }
-	local := Local(12*8 + k.waitingBytes())
+	local := Local(13*8 + k.waitingBytes())
 	lineA, lineC, linesLeft := local.Plus(56), local.Plus(64), local.Plus(72)
-	second, rest, waiting := local.Plus(80), local.Plus(88), local.Plus(96) // rest: products with which C is fetched
+	second, rest, waiting := local.Plus(80), local.Plus(88), local.Plus(104) // rest: products with which C is fetched
 	runA, runC, tilesLeft := local.Plus(0), local.Plus(8), local.Plus(16)
 	outerA, outerB, outerLeft, segmentsLeft := local.Plus(24), local.Plus(32), local.Plus(40), local.Plus(48)
 	move := func(dst, src Memory) {
@@ -192,9 +193,10 @@ func (k kernel) emit() {
 	Assign(stepA, arg(argAK))
 	Assign(stepB, arg(argBK))
 
-	next := NewScalar() // walks over the rows of the vector operand of the next call, during the first tile
-	if k.windows == 0 {
+	next, wait := NewScalar(), NewScalar() // walks over the rows of the vector operand of the next call; products until the next one
+	if k.fetches() {
 		Assign(next, arg(argNext))
+		Assign(wait, arg(argNextEvery))
 	}
 
 	Label("line")
@@ -213,9 +215,15 @@ func (k kernel) emit() {
 	move(outerLeft, arg(argOuter))
 
 	Label("outer")
-	segmentA, segmentB := NewScalar(), NewScalar()
+	segmentA := NewScalar()
 	Assign(segmentA, outerA)
-	Assign(segmentB, outerB)
+	var segmentB Operand = local.Plus(96)
+	if k.fetches() { // needs the register
+		move(local.Plus(96), outerB)
+	} else {
+		segmentB = NewScalar()
+		Assign(segmentB, outerB)
+	}
 	move(segmentsLeft, arg(argSegments))
 
 	Label("segment")
@@ -253,10 +261,13 @@ func (k kernel) emit() {
 	}
 	Increase(b, stepB)
 	if k.fetches() {
+		Countdown(wait, 1, "waits")
+		Assign(wait, arg(argNextEvery))
 		for line := 0; line < k.vectors*k.vectorBytes(); line += 64 {
 			Prefetch(Memory{Base: next, Offset: line})
 		}
 		Increase(next, arg(argNextStep))
+		Label("waits")
 	}
 	Countdown(left, 1, "product")
 	if k.fetches() {
@@ -268,14 +279,14 @@ func (k kernel) emit() {
 		Label("summed")
 	}
 
-	Increase(segmentA, arg(argASegment))
-	Increase(segmentB, arg(argBSegment))
-	Countdown(segmentsLeft, 1, "segment")
-	advance := func(dst, by Memory) {
+	advance := func(dst Operand, by Memory) {
 		r := NewScalar()
 		Assign(r, by)
 		Increase(dst, r)
 	}
+	Increase(segmentA, arg(argASegment))
+	advance(segmentB, arg(argBSegment))
+	Countdown(segmentsLeft, 1, "segment")
 	advance(outerA, arg(argAOuter))
 	advance(outerB, arg(argBOuter))
 	Countdown(outerLeft, 1, "outer")
@@ -287,9 +298,6 @@ func (k kernel) emit() {
 		k.maxima(sums, arg, runC, mask)
 	default:
 		k.epilogue(sums, arg, runC, mask)
-	}
-	if k.fetches() {
-		Assign(arg(argNextStep), Number(0))
 	}
 
 	advance(runA, arg(argATile))
@@ -305,7 +313,7 @@ func (k kernel) emit() {
 func (k kernel) fetches() bool { return !k.channels && k.vectors == 2 && k.rows > 2 && k.windows == 0 }
 
 // fetchSums is the number of products that remain when C is fetched: enough for it to arrive, too few for it to be
-// driven out again. They take 28 cycles each with AVX-512, 6 with AVX2.
+// driven out again. They take 14 to 28 cycles each with AVX-512, 6 with AVX2.
 func (k kernel) fetchSums() int {
 	if k.wide {
 		return 20
@@ -346,11 +354,9 @@ func (k kernel) products(sums [][]Vector, bases []Scalar, strides [3]Scalar, b S
 			for i, v := range vectors {
 				AddHalfPairsOf(sums[r][i], v, a)
 			}
-		case k.wide:
-			for i, v := range vectors {
-				AddProductOf(sums[r][i], v, a)
-			}
-		default:
+		case k.wide && k.vectors == 1:
+			AddProductOf(sums[r][0], vectors[0], a)
+		default: // one load for two products: a processor with two units does not load more than two numbers in a cycle
 			scalar := k.vector()
 			Broadcast(scalar, a)
 			for i, v := range vectors {

@@ -1,6 +1,7 @@
 package micro
 
 import (
+	"math"
 	"runtime"
 	"unsafe"
 
@@ -21,9 +22,10 @@ type call struct {
 	flags                      int
 	lines                      int
 	aLine, cLine               int
-	next                       unsafe.Pointer // what to fetch while the first tile is computed,
-	nextStep                   int            // a row of two vectors for each k; the assembly sets it to 0
-	pair                       int            // from the first line of a window to the second
+	next                       uintptr // what to fetch meanwhile: a row of two vectors,
+	nextStep                   int     // the one that is so far from it, and so on,
+	nextEvery                  int     // after so many products each
+	pair                       int     // from the first line of a window to the second
 }
 
 const (
@@ -115,13 +117,6 @@ func runColumns[T Float](k *tile.Tile, t *Tile[T], c *call, col, n, vectors int,
 	}
 	c.maskTable = unsafe.Pointer(&laneMasks[8-min(last*size/4, 8)])
 	c.b = unsafe.Pointer(&t.B[col])
-	c.next, c.nextStep = c.b, 0
-	if col < len(t.Next) {
-		c.next, c.nextStep = unsafe.Pointer(&t.Next[col]), c.bK
-		if t.NextStep != 0 {
-			c.nextStep = t.NextStep * size
-		}
-	}
 	if t.Bias != nil {
 		c.bias = unsafe.Pointer(&t.Bias[col])
 	}
@@ -132,6 +127,13 @@ func runColumns[T Float](k *tile.Tile, t *Tile[T], c *call, col, n, vectors int,
 	// All tiles get the same number of rows or one row more.
 	tiles := (t.Rows-1)/maxRows(k.Family, vectors, channels) + 1
 	rows, more := t.Rows/tiles, t.Rows%tiles
+	c.nextEvery = math.MaxInt
+	if col < len(t.Next) { // as many rows as a tile has products, spread over all tiles
+		c.next, c.nextStep, c.nextEvery = uintptr(unsafe.Pointer(&t.Next[col])), c.bK, tiles*max(t.Lines, 1)
+		if t.NextStep != 0 {
+			c.nextStep = t.NextStep * size
+		}
+	}
 	if more > 0 {
 		runTiles(k, t, c, 0, colA, col, rows+1, more, n, vectors, channels)
 	}
@@ -156,6 +158,7 @@ func runTiles[T Float](k *tile.Tile, t *Tile[T], c *call, row, colA, col, height
 			c.a = unsafe.Pointer(&t.A[line*t.ALine+(row+tile*height)*t.ARow+colA])
 			c.c = unsafe.Pointer(&t.C[line*t.CLine+(row+tile*height)*t.CRow+col])
 			dispatch(k.Family, vectors, channels, height, c)
+			c.next += uintptr(c.tiles * c.lines * t.K * t.Segments * t.Outer / c.nextEvery * c.nextStep)
 		}
 	}
 }

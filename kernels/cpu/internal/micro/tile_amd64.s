@@ -4,7 +4,7 @@
 
 // func f32AVX2V1R1(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R1(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2V1R1(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -17,7 +17,6 @@ TEXT ·f32AVX2V1R1(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), CX
 	MOVQ 64(AX), CX
 	MOVQ 88(AX), DX
-	MOVQ 192(AX), BX
 
 line:
 	MOVQ 56(SP), BX
@@ -67,7 +66,8 @@ product:
 	DECQ         R9
 	JNE          product
 	ADDQ         72(AX), BX
-	ADDQ         96(AX), SI
+	MOVQ         96(AX), DI
+	ADDQ         DI, SI
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), BX
@@ -137,7 +137,7 @@ stored:
 
 // func f32AVX2V1R2(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R2(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2V1R2(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -150,7 +150,6 @@ TEXT ·f32AVX2V1R2(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), DX
 	MOVQ 64(AX), DX
 	MOVQ 88(AX), BX
-	MOVQ 192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -204,7 +203,8 @@ product:
 	DECQ         R10
 	JNE          product
 	ADDQ         72(AX), SI
-	ADDQ         96(AX), DI
+	MOVQ         96(AX), R8
+	ADDQ         R8, DI
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), SI
@@ -286,7 +286,7 @@ stored:
 
 // func f32AVX2V1R3(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R3(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2V1R3(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -299,7 +299,6 @@ TEXT ·f32AVX2V1R3(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), DX
 	MOVQ 64(AX), DX
 	MOVQ 88(AX), BX
-	MOVQ 192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -357,7 +356,8 @@ product:
 	DECQ         R10
 	JNE          product
 	ADDQ         72(AX), SI
-	ADDQ         96(AX), DI
+	MOVQ         96(AX), R8
+	ADDQ         R8, DI
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), SI
@@ -451,7 +451,7 @@ stored:
 
 // func f32AVX2V1R4(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R4(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2V1R4(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -464,7 +464,6 @@ TEXT ·f32AVX2V1R4(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), BX
 	MOVQ 88(AX), SI
-	MOVQ 192(AX), DI
 
 line:
 	MOVQ 56(SP), DI
@@ -526,7 +525,8 @@ product:
 	DECQ         R11
 	JNE          product
 	ADDQ         72(AX), DI
-	ADDQ         96(AX), R8
+	MOVQ         96(AX), R9
+	ADDQ         R9, R8
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), DI
@@ -632,7 +632,7 @@ stored:
 
 // func f32AVX2V1R5(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R5(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2V1R5(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -645,7 +645,6 @@ TEXT ·f32AVX2V1R5(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), BX
 	MOVQ 88(AX), SI
-	MOVQ 192(AX), DI
 
 line:
 	MOVQ 56(SP), DI
@@ -711,7 +710,8 @@ product:
 	DECQ         R11
 	JNE          product
 	ADDQ         72(AX), DI
-	ADDQ         96(AX), R8
+	MOVQ         96(AX), R9
+	ADDQ         R9, R8
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), DI
@@ -829,7 +829,7 @@ stored:
 
 // func f32AVX2V1R6(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R6(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2V1R6(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -842,7 +842,6 @@ TEXT ·f32AVX2V1R6(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), SI
 	MOVQ 88(AX), DI
-	MOVQ 192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -912,7 +911,8 @@ product:
 	DECQ         R12
 	JNE          product
 	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
+	MOVQ         96(AX), R10
+	ADDQ         R10, R9
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), R8
@@ -1042,7 +1042,7 @@ stored:
 
 // func f32AVX2V1R7(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R7(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2V1R7(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -1055,7 +1055,6 @@ TEXT ·f32AVX2V1R7(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), SI
 	MOVQ 88(AX), DI
-	MOVQ 192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -1129,7 +1128,8 @@ product:
 	DECQ         R12
 	JNE          product
 	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
+	MOVQ         96(AX), R10
+	ADDQ         R10, R9
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), R8
@@ -1271,7 +1271,7 @@ stored:
 
 // func f32AVX2V1R8(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R8(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2V1R8(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -1284,7 +1284,6 @@ TEXT ·f32AVX2V1R8(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), SI
 	MOVQ 88(AX), DI
-	MOVQ 192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -1365,7 +1364,8 @@ product:
 	DECQ         R13
 	JNE          product
 	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
+	MOVQ         96(AX), R10
+	ADDQ         R10, R9
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), R8
@@ -1519,7 +1519,7 @@ stored:
 
 // func f32AVX2V1R9(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R9(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2V1R9(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -1532,7 +1532,6 @@ TEXT ·f32AVX2V1R9(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), SI
 	MOVQ 88(AX), DI
-	MOVQ 192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -1617,7 +1616,8 @@ product:
 	DECQ         R13
 	JNE          product
 	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
+	MOVQ         96(AX), R10
+	ADDQ         R10, R9
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), R8
@@ -1783,7 +1783,7 @@ stored:
 
 // func f32AVX2V1R10(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R10(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2V1R10(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -1796,7 +1796,6 @@ TEXT ·f32AVX2V1R10(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), SI
 	MOVQ 88(AX), DI
-	MOVQ 192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -1885,7 +1884,8 @@ product:
 	DECQ         R13
 	JNE          product
 	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
+	MOVQ         96(AX), R10
+	ADDQ         R10, R9
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), R8
@@ -2063,7 +2063,7 @@ stored:
 
 // func f32AVX2V1R11(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R11(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2V1R11(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -2076,7 +2076,6 @@ TEXT ·f32AVX2V1R11(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), SI
 	MOVQ 88(AX), DI
-	MOVQ 192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -2169,7 +2168,8 @@ product:
 	DECQ         R13
 	JNE          product
 	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
+	MOVQ         96(AX), R10
+	ADDQ         R10, R9
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), R8
@@ -2359,7 +2359,7 @@ stored:
 
 // func f32AVX2V1R12(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R12(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2V1R12(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -2372,7 +2372,6 @@ TEXT ·f32AVX2V1R12(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), SI
 	MOVQ 88(AX), DI
-	MOVQ 192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -2469,7 +2468,8 @@ product:
 	DECQ         R13
 	JNE          product
 	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
+	MOVQ         96(AX), R10
+	ADDQ         R10, R9
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), R8
@@ -2671,7 +2671,7 @@ stored:
 
 // func f32AVX2V2R1(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V2R1(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2V2R1(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -2684,7 +2684,6 @@ TEXT ·f32AVX2V2R1(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), CX
 	MOVQ 64(AX), CX
 	MOVQ 88(AX), DX
-	MOVQ 192(AX), BX
 
 line:
 	MOVQ 56(SP), BX
@@ -2738,7 +2737,8 @@ product:
 	DECQ         R9
 	JNE          product
 	ADDQ         72(AX), BX
-	ADDQ         96(AX), SI
+	MOVQ         96(AX), DI
+	ADDQ         DI, SI
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), BX
@@ -2816,7 +2816,7 @@ stored:
 
 // func f32AVX2V2R2(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V2R2(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2V2R2(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -2829,7 +2829,6 @@ TEXT ·f32AVX2V2R2(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), DX
 	MOVQ 64(AX), DX
 	MOVQ 88(AX), BX
-	MOVQ 192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -2890,7 +2889,8 @@ product:
 	DECQ         R10
 	JNE          product
 	ADDQ         72(AX), SI
-	ADDQ         96(AX), DI
+	MOVQ         96(AX), R8
+	ADDQ         R8, DI
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), SI
@@ -2988,7 +2988,7 @@ stored:
 
 // func f32AVX2V2R3(c uintptr)
 // Requires: AVX, FMA3, MMX+
-TEXT ·f32AVX2V2R3(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2V2R3(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -3002,23 +3002,24 @@ TEXT ·f32AVX2V2R3(SB), NOSPLIT, $96-8
 	MOVQ 64(AX), DX
 	MOVQ 88(AX), BX
 	MOVQ 192(AX), SI
+	MOVQ 208(AX), DI
 
 line:
-	MOVQ 56(SP), DI
-	MOVQ DI, (SP)
-	MOVQ 64(SP), DI
-	MOVQ DI, 8(SP)
-	MOVQ 120(AX), DI
-	MOVQ DI, 16(SP)
+	MOVQ 56(SP), R8
+	MOVQ R8, (SP)
+	MOVQ 64(SP), R8
+	MOVQ R8, 8(SP)
+	MOVQ 120(AX), R8
+	MOVQ R8, 16(SP)
 
 tile:
-	MOVQ       24(AX), DI
-	TESTQ      DI, DI
+	MOVQ       24(AX), R8
+	TESTQ      R8, R8
 	JE         noBias
-	VMOVUPS    (DI), Y0
-	MOVQ       152(AX), R8
-	VMOVDQU    (R8), Y1
-	VMASKMOVPS 32(DI), Y1, Y1
+	VMOVUPS    (R8), Y0
+	MOVQ       152(AX), R9
+	VMOVDQU    (R9), Y1
+	VMASKMOVPS 32(R8), Y1, Y1
 	VMOVAPS    Y0, Y2
 	VMOVAPS    Y1, Y3
 	VMOVAPS    Y0, Y4
@@ -3034,22 +3035,23 @@ noBias:
 	VXORPS Y5, Y5, Y5
 
 started:
-	MOVQ (SP), DI
-	MOVQ DI, 24(SP)
-	MOVQ 8(AX), DI
-	MOVQ DI, 32(SP)
-	MOVQ 48(AX), DI
-	MOVQ DI, 40(SP)
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
 
 outer:
-	MOVQ 24(SP), DI
-	MOVQ 32(SP), R8
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ R9, 96(SP)
 	MOVQ 40(AX), R9
 	MOVQ R9, 48(SP)
 
 segment:
-	MOVQ  DI, R9
-	MOVQ  R8, R10
+	MOVQ  R8, R9
+	MOVQ  96(SP), R10
 	MOVQ  32(AX), R11
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R12
@@ -3072,59 +3074,65 @@ product:
 	VFMADD231PS  Y8, Y7, Y5
 	ADDQ         DX, R9
 	ADDQ         BX, R10
+	DECQ         DI
+	JNE          waits
+	MOVQ         208(AX), DI
 	PREFETCHT1   (SI)
 	ADDQ         200(AX), SI
-	DECQ         R11
-	JNE          product
-	MOVQ         88(SP), R11
-	MOVQ         $0x00000000, 88(SP)
-	TESTQ        R11, R11
-	JE           summed
-	MOVQ         8(SP), R12
-	MOVQ         112(AX), R13
-	PREFETCHT0   (R12)
-	ADDQ         R13, R12
-	PREFETCHT0   (R12)
-	ADDQ         R13, R12
-	PREFETCHT0   (R12)
-	JMP          product
+
+waits:
+	DECQ       R11
+	JNE        product
+	MOVQ       88(SP), R11
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R11, R11
+	JE         summed
+	MOVQ       8(SP), R12
+	MOVQ       112(AX), R13
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	JMP        product
 
 summed:
-	ADDQ    72(AX), DI
-	ADDQ    96(AX), R8
+	ADDQ    72(AX), R8
+	MOVQ    96(AX), R9
+	ADDQ    R9, 96(SP)
 	DECQ    48(SP)
 	JNE     segment
-	MOVQ    80(AX), DI
-	ADDQ    DI, 24(SP)
-	MOVQ    104(AX), DI
-	ADDQ    DI, 32(SP)
+	MOVQ    80(AX), R8
+	ADDQ    R8, 24(SP)
+	MOVQ    104(AX), R8
+	ADDQ    R8, 32(SP)
 	DECQ    40(SP)
 	JNE     outer
-	MOVQ    160(AX), DI
-	TESTQ   $0x00000004, DI
+	MOVQ    160(AX), R8
+	TESTQ   $0x00000004, R8
 	JNE     masked
-	MOVQ    160(AX), DI
-	MOVQ    112(AX), R9
-	TESTQ   $0x00000001, DI
+	MOVQ    160(AX), R8
+	MOVQ    112(AX), R10
+	TESTQ   $0x00000001, R8
 	JE      overwrite
-	MOVQ    8(SP), R8
-	VMOVUPS (R8), Y6
+	MOVQ    8(SP), R9
+	VMOVUPS (R9), Y6
 	VADDPS  Y6, Y0, Y0
-	VMOVUPS 32(R8), Y6
+	VMOVUPS 32(R9), Y6
 	VADDPS  Y6, Y1, Y1
-	ADDQ    R9, R8
-	VMOVUPS (R8), Y6
+	ADDQ    R10, R9
+	VMOVUPS (R9), Y6
 	VADDPS  Y6, Y2, Y2
-	VMOVUPS 32(R8), Y6
+	VMOVUPS 32(R9), Y6
 	VADDPS  Y6, Y3, Y3
-	ADDQ    R9, R8
-	VMOVUPS (R8), Y6
+	ADDQ    R10, R9
+	VMOVUPS (R9), Y6
 	VADDPS  Y6, Y4, Y4
-	VMOVUPS 32(R8), Y6
+	VMOVUPS 32(R9), Y6
 	VADDPS  Y6, Y5, Y5
 
 overwrite:
-	TESTQ  $0x00000002, DI
+	TESTQ  $0x00000002, R8
 	JE     linear
 	VXORPS Y6, Y6, Y6
 	VMAXPS Y0, Y6, Y0
@@ -3135,42 +3143,42 @@ overwrite:
 	VMAXPS Y5, Y6, Y5
 
 linear:
-	MOVQ    8(SP), R8
-	VMOVUPS Y0, (R8)
-	VMOVUPS Y1, 32(R8)
-	ADDQ    R9, R8
-	VMOVUPS Y2, (R8)
-	VMOVUPS Y3, 32(R8)
-	ADDQ    R9, R8
-	VMOVUPS Y4, (R8)
-	VMOVUPS Y5, 32(R8)
+	MOVQ    8(SP), R9
+	VMOVUPS Y0, (R9)
+	VMOVUPS Y1, 32(R9)
+	ADDQ    R10, R9
+	VMOVUPS Y2, (R9)
+	VMOVUPS Y3, 32(R9)
+	ADDQ    R10, R9
+	VMOVUPS Y4, (R9)
+	VMOVUPS Y5, 32(R9)
 	JMP     stored
 
 masked:
-	MOVQ       152(AX), DI
-	VMOVDQU    (DI), Y6
-	MOVQ       160(AX), DI
-	MOVQ       112(AX), R9
-	TESTQ      $0x00000001, DI
+	MOVQ       152(AX), R8
+	VMOVDQU    (R8), Y6
+	MOVQ       160(AX), R8
+	MOVQ       112(AX), R10
+	TESTQ      $0x00000001, R8
 	JE         overwriteMasked
-	MOVQ       8(SP), R8
-	VMOVUPS    (R8), Y7
+	MOVQ       8(SP), R9
+	VMOVUPS    (R9), Y7
 	VADDPS     Y7, Y0, Y0
-	VMASKMOVPS 32(R8), Y6, Y7
+	VMASKMOVPS 32(R9), Y6, Y7
 	VADDPS     Y7, Y1, Y1
-	ADDQ       R9, R8
-	VMOVUPS    (R8), Y7
+	ADDQ       R10, R9
+	VMOVUPS    (R9), Y7
 	VADDPS     Y7, Y2, Y2
-	VMASKMOVPS 32(R8), Y6, Y7
+	VMASKMOVPS 32(R9), Y6, Y7
 	VADDPS     Y7, Y3, Y3
-	ADDQ       R9, R8
-	VMOVUPS    (R8), Y7
+	ADDQ       R10, R9
+	VMOVUPS    (R9), Y7
 	VADDPS     Y7, Y4, Y4
-	VMASKMOVPS 32(R8), Y6, Y7
+	VMASKMOVPS 32(R9), Y6, Y7
 	VADDPS     Y7, Y5, Y5
 
 overwriteMasked:
-	TESTQ  $0x00000002, DI
+	TESTQ  $0x00000002, R8
 	JE     linearMasked
 	VXORPS Y7, Y7, Y7
 	VMAXPS Y0, Y7, Y0
@@ -3181,28 +3189,27 @@ overwriteMasked:
 	VMAXPS Y5, Y7, Y5
 
 linearMasked:
-	MOVQ       8(SP), R8
-	VMOVUPS    Y0, (R8)
-	VMASKMOVPS Y1, Y6, 32(R8)
-	ADDQ       R9, R8
-	VMOVUPS    Y2, (R8)
-	VMASKMOVPS Y3, Y6, 32(R8)
-	ADDQ       R9, R8
-	VMOVUPS    Y4, (R8)
-	VMASKMOVPS Y5, Y6, 32(R8)
+	MOVQ       8(SP), R9
+	VMOVUPS    Y0, (R9)
+	VMASKMOVPS Y1, Y6, 32(R9)
+	ADDQ       R10, R9
+	VMOVUPS    Y2, (R9)
+	VMASKMOVPS Y3, Y6, 32(R9)
+	ADDQ       R10, R9
+	VMOVUPS    Y4, (R9)
+	VMASKMOVPS Y5, Y6, 32(R9)
 
 stored:
-	MOVQ $0x00000000, 200(AX)
-	MOVQ 128(AX), DI
-	ADDQ DI, (SP)
-	MOVQ 136(AX), DI
-	ADDQ DI, 8(SP)
+	MOVQ 128(AX), R8
+	ADDQ R8, (SP)
+	MOVQ 136(AX), R8
+	ADDQ R8, 8(SP)
 	DECQ 16(SP)
 	JNE  tile
-	MOVQ 176(AX), DI
-	ADDQ DI, 56(SP)
-	MOVQ 184(AX), DI
-	ADDQ DI, 64(SP)
+	MOVQ 176(AX), R8
+	ADDQ R8, 56(SP)
+	MOVQ 184(AX), R8
+	ADDQ R8, 64(SP)
 	DECQ 72(SP)
 	JNE  line
 	VZEROUPPER
@@ -3210,7 +3217,7 @@ stored:
 
 // func f32AVX2V2R4(c uintptr)
 // Requires: AVX, FMA3, MMX+
-TEXT ·f32AVX2V2R4(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2V2R4(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -3224,23 +3231,24 @@ TEXT ·f32AVX2V2R4(SB), NOSPLIT, $96-8
 	MOVQ 64(AX), BX
 	MOVQ 88(AX), SI
 	MOVQ 192(AX), DI
+	MOVQ 208(AX), R8
 
 line:
-	MOVQ 56(SP), R8
-	MOVQ R8, (SP)
-	MOVQ 64(SP), R8
-	MOVQ R8, 8(SP)
-	MOVQ 120(AX), R8
-	MOVQ R8, 16(SP)
+	MOVQ 56(SP), R9
+	MOVQ R9, (SP)
+	MOVQ 64(SP), R9
+	MOVQ R9, 8(SP)
+	MOVQ 120(AX), R9
+	MOVQ R9, 16(SP)
 
 tile:
-	MOVQ       24(AX), R8
-	TESTQ      R8, R8
+	MOVQ       24(AX), R9
+	TESTQ      R9, R9
 	JE         noBias
-	VMOVUPS    (R8), Y0
-	MOVQ       152(AX), R9
-	VMOVDQU    (R9), Y1
-	VMASKMOVPS 32(R8), Y1, Y1
+	VMOVUPS    (R9), Y0
+	MOVQ       152(AX), R10
+	VMOVDQU    (R10), Y1
+	VMASKMOVPS 32(R9), Y1, Y1
 	VMOVAPS    Y0, Y2
 	VMOVAPS    Y1, Y3
 	VMOVAPS    Y0, Y4
@@ -3260,22 +3268,23 @@ noBias:
 	VXORPS Y7, Y7, Y7
 
 started:
-	MOVQ (SP), R8
-	MOVQ R8, 24(SP)
-	MOVQ 8(AX), R8
-	MOVQ R8, 32(SP)
-	MOVQ 48(AX), R8
-	MOVQ R8, 40(SP)
+	MOVQ (SP), R9
+	MOVQ R9, 24(SP)
+	MOVQ 8(AX), R9
+	MOVQ R9, 32(SP)
+	MOVQ 48(AX), R9
+	MOVQ R9, 40(SP)
 
 outer:
-	MOVQ 24(SP), R8
-	MOVQ 32(SP), R9
+	MOVQ 24(SP), R9
+	MOVQ 32(SP), R10
+	MOVQ R10, 96(SP)
 	MOVQ 40(AX), R10
 	MOVQ R10, 48(SP)
 
 segment:
-	MOVQ  R8, R10
-	MOVQ  R9, R11
+	MOVQ  R9, R10
+	MOVQ  96(SP), R11
 	MOVQ  32(AX), R12
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R13
@@ -3301,66 +3310,72 @@ product:
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         BX, R10
 	ADDQ         SI, R11
+	DECQ         R8
+	JNE          waits
+	MOVQ         208(AX), R8
 	PREFETCHT1   (DI)
 	ADDQ         200(AX), DI
-	DECQ         R12
-	JNE          product
-	MOVQ         88(SP), R12
-	MOVQ         $0x00000000, 88(SP)
-	TESTQ        R12, R12
-	JE           summed
-	MOVQ         8(SP), R13
-	MOVQ         112(AX), R14
-	PREFETCHT0   (R13)
-	ADDQ         R14, R13
-	PREFETCHT0   (R13)
-	ADDQ         R14, R13
-	PREFETCHT0   (R13)
-	ADDQ         R14, R13
-	PREFETCHT0   (R13)
-	JMP          product
+
+waits:
+	DECQ       R12
+	JNE        product
+	MOVQ       88(SP), R12
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R12, R12
+	JE         summed
+	MOVQ       8(SP), R13
+	MOVQ       112(AX), R14
+	PREFETCHT0 (R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	JMP        product
 
 summed:
-	ADDQ    72(AX), R8
-	ADDQ    96(AX), R9
+	ADDQ    72(AX), R9
+	MOVQ    96(AX), R10
+	ADDQ    R10, 96(SP)
 	DECQ    48(SP)
 	JNE     segment
-	MOVQ    80(AX), R8
-	ADDQ    R8, 24(SP)
-	MOVQ    104(AX), R8
-	ADDQ    R8, 32(SP)
+	MOVQ    80(AX), R9
+	ADDQ    R9, 24(SP)
+	MOVQ    104(AX), R9
+	ADDQ    R9, 32(SP)
 	DECQ    40(SP)
 	JNE     outer
-	MOVQ    160(AX), R8
-	TESTQ   $0x00000004, R8
+	MOVQ    160(AX), R9
+	TESTQ   $0x00000004, R9
 	JNE     masked
-	MOVQ    160(AX), R8
-	MOVQ    112(AX), R10
-	TESTQ   $0x00000001, R8
+	MOVQ    160(AX), R9
+	MOVQ    112(AX), R11
+	TESTQ   $0x00000001, R9
 	JE      overwrite
-	MOVQ    8(SP), R9
-	VMOVUPS (R9), Y8
+	MOVQ    8(SP), R10
+	VMOVUPS (R10), Y8
 	VADDPS  Y8, Y0, Y0
-	VMOVUPS 32(R9), Y8
+	VMOVUPS 32(R10), Y8
 	VADDPS  Y8, Y1, Y1
-	ADDQ    R10, R9
-	VMOVUPS (R9), Y8
+	ADDQ    R11, R10
+	VMOVUPS (R10), Y8
 	VADDPS  Y8, Y2, Y2
-	VMOVUPS 32(R9), Y8
+	VMOVUPS 32(R10), Y8
 	VADDPS  Y8, Y3, Y3
-	ADDQ    R10, R9
-	VMOVUPS (R9), Y8
+	ADDQ    R11, R10
+	VMOVUPS (R10), Y8
 	VADDPS  Y8, Y4, Y4
-	VMOVUPS 32(R9), Y8
+	VMOVUPS 32(R10), Y8
 	VADDPS  Y8, Y5, Y5
-	ADDQ    R10, R9
-	VMOVUPS (R9), Y8
+	ADDQ    R11, R10
+	VMOVUPS (R10), Y8
 	VADDPS  Y8, Y6, Y6
-	VMOVUPS 32(R9), Y8
+	VMOVUPS 32(R10), Y8
 	VADDPS  Y8, Y7, Y7
 
 overwrite:
-	TESTQ  $0x00000002, R8
+	TESTQ  $0x00000002, R9
 	JE     linear
 	VXORPS Y8, Y8, Y8
 	VMAXPS Y0, Y8, Y0
@@ -3373,50 +3388,50 @@ overwrite:
 	VMAXPS Y7, Y8, Y7
 
 linear:
-	MOVQ    8(SP), R9
-	VMOVUPS Y0, (R9)
-	VMOVUPS Y1, 32(R9)
-	ADDQ    R10, R9
-	VMOVUPS Y2, (R9)
-	VMOVUPS Y3, 32(R9)
-	ADDQ    R10, R9
-	VMOVUPS Y4, (R9)
-	VMOVUPS Y5, 32(R9)
-	ADDQ    R10, R9
-	VMOVUPS Y6, (R9)
-	VMOVUPS Y7, 32(R9)
+	MOVQ    8(SP), R10
+	VMOVUPS Y0, (R10)
+	VMOVUPS Y1, 32(R10)
+	ADDQ    R11, R10
+	VMOVUPS Y2, (R10)
+	VMOVUPS Y3, 32(R10)
+	ADDQ    R11, R10
+	VMOVUPS Y4, (R10)
+	VMOVUPS Y5, 32(R10)
+	ADDQ    R11, R10
+	VMOVUPS Y6, (R10)
+	VMOVUPS Y7, 32(R10)
 	JMP     stored
 
 masked:
-	MOVQ       152(AX), R8
-	VMOVDQU    (R8), Y8
-	MOVQ       160(AX), R8
-	MOVQ       112(AX), R10
-	TESTQ      $0x00000001, R8
+	MOVQ       152(AX), R9
+	VMOVDQU    (R9), Y8
+	MOVQ       160(AX), R9
+	MOVQ       112(AX), R11
+	TESTQ      $0x00000001, R9
 	JE         overwriteMasked
-	MOVQ       8(SP), R9
-	VMOVUPS    (R9), Y9
+	MOVQ       8(SP), R10
+	VMOVUPS    (R10), Y9
 	VADDPS     Y9, Y0, Y0
-	VMASKMOVPS 32(R9), Y8, Y9
+	VMASKMOVPS 32(R10), Y8, Y9
 	VADDPS     Y9, Y1, Y1
-	ADDQ       R10, R9
-	VMOVUPS    (R9), Y9
+	ADDQ       R11, R10
+	VMOVUPS    (R10), Y9
 	VADDPS     Y9, Y2, Y2
-	VMASKMOVPS 32(R9), Y8, Y9
+	VMASKMOVPS 32(R10), Y8, Y9
 	VADDPS     Y9, Y3, Y3
-	ADDQ       R10, R9
-	VMOVUPS    (R9), Y9
+	ADDQ       R11, R10
+	VMOVUPS    (R10), Y9
 	VADDPS     Y9, Y4, Y4
-	VMASKMOVPS 32(R9), Y8, Y9
+	VMASKMOVPS 32(R10), Y8, Y9
 	VADDPS     Y9, Y5, Y5
-	ADDQ       R10, R9
-	VMOVUPS    (R9), Y9
+	ADDQ       R11, R10
+	VMOVUPS    (R10), Y9
 	VADDPS     Y9, Y6, Y6
-	VMASKMOVPS 32(R9), Y8, Y9
+	VMASKMOVPS 32(R10), Y8, Y9
 	VADDPS     Y9, Y7, Y7
 
 overwriteMasked:
-	TESTQ  $0x00000002, R8
+	TESTQ  $0x00000002, R9
 	JE     linearMasked
 	VXORPS Y9, Y9, Y9
 	VMAXPS Y0, Y9, Y0
@@ -3429,31 +3444,30 @@ overwriteMasked:
 	VMAXPS Y7, Y9, Y7
 
 linearMasked:
-	MOVQ       8(SP), R9
-	VMOVUPS    Y0, (R9)
-	VMASKMOVPS Y1, Y8, 32(R9)
-	ADDQ       R10, R9
-	VMOVUPS    Y2, (R9)
-	VMASKMOVPS Y3, Y8, 32(R9)
-	ADDQ       R10, R9
-	VMOVUPS    Y4, (R9)
-	VMASKMOVPS Y5, Y8, 32(R9)
-	ADDQ       R10, R9
-	VMOVUPS    Y6, (R9)
-	VMASKMOVPS Y7, Y8, 32(R9)
+	MOVQ       8(SP), R10
+	VMOVUPS    Y0, (R10)
+	VMASKMOVPS Y1, Y8, 32(R10)
+	ADDQ       R11, R10
+	VMOVUPS    Y2, (R10)
+	VMASKMOVPS Y3, Y8, 32(R10)
+	ADDQ       R11, R10
+	VMOVUPS    Y4, (R10)
+	VMASKMOVPS Y5, Y8, 32(R10)
+	ADDQ       R11, R10
+	VMOVUPS    Y6, (R10)
+	VMASKMOVPS Y7, Y8, 32(R10)
 
 stored:
-	MOVQ $0x00000000, 200(AX)
-	MOVQ 128(AX), R8
-	ADDQ R8, (SP)
-	MOVQ 136(AX), R8
-	ADDQ R8, 8(SP)
+	MOVQ 128(AX), R9
+	ADDQ R9, (SP)
+	MOVQ 136(AX), R9
+	ADDQ R9, 8(SP)
 	DECQ 16(SP)
 	JNE  tile
-	MOVQ 176(AX), R8
-	ADDQ R8, 56(SP)
-	MOVQ 184(AX), R8
-	ADDQ R8, 64(SP)
+	MOVQ 176(AX), R9
+	ADDQ R9, 56(SP)
+	MOVQ 184(AX), R9
+	ADDQ R9, 64(SP)
 	DECQ 72(SP)
 	JNE  line
 	VZEROUPPER
@@ -3461,7 +3475,7 @@ stored:
 
 // func f32AVX2V2R5(c uintptr)
 // Requires: AVX, FMA3, MMX+
-TEXT ·f32AVX2V2R5(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2V2R5(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -3475,23 +3489,24 @@ TEXT ·f32AVX2V2R5(SB), NOSPLIT, $96-8
 	MOVQ 64(AX), BX
 	MOVQ 88(AX), SI
 	MOVQ 192(AX), DI
+	MOVQ 208(AX), R8
 
 line:
-	MOVQ 56(SP), R8
-	MOVQ R8, (SP)
-	MOVQ 64(SP), R8
-	MOVQ R8, 8(SP)
-	MOVQ 120(AX), R8
-	MOVQ R8, 16(SP)
+	MOVQ 56(SP), R9
+	MOVQ R9, (SP)
+	MOVQ 64(SP), R9
+	MOVQ R9, 8(SP)
+	MOVQ 120(AX), R9
+	MOVQ R9, 16(SP)
 
 tile:
-	MOVQ       24(AX), R8
-	TESTQ      R8, R8
+	MOVQ       24(AX), R9
+	TESTQ      R9, R9
 	JE         noBias
-	VMOVUPS    (R8), Y0
-	MOVQ       152(AX), R9
-	VMOVDQU    (R9), Y1
-	VMASKMOVPS 32(R8), Y1, Y1
+	VMOVUPS    (R9), Y0
+	MOVQ       152(AX), R10
+	VMOVDQU    (R10), Y1
+	VMASKMOVPS 32(R9), Y1, Y1
 	VMOVAPS    Y0, Y2
 	VMOVAPS    Y1, Y3
 	VMOVAPS    Y0, Y4
@@ -3515,22 +3530,23 @@ noBias:
 	VXORPS Y9, Y9, Y9
 
 started:
-	MOVQ (SP), R8
-	MOVQ R8, 24(SP)
-	MOVQ 8(AX), R8
-	MOVQ R8, 32(SP)
-	MOVQ 48(AX), R8
-	MOVQ R8, 40(SP)
+	MOVQ (SP), R9
+	MOVQ R9, 24(SP)
+	MOVQ 8(AX), R9
+	MOVQ R9, 32(SP)
+	MOVQ 48(AX), R9
+	MOVQ R9, 40(SP)
 
 outer:
-	MOVQ 24(SP), R8
-	MOVQ 32(SP), R9
+	MOVQ 24(SP), R9
+	MOVQ 32(SP), R10
+	MOVQ R10, 96(SP)
 	MOVQ 40(AX), R10
 	MOVQ R10, 48(SP)
 
 segment:
-	MOVQ  R8, R10
-	MOVQ  R9, R11
+	MOVQ  R9, R10
+	MOVQ  96(SP), R11
 	MOVQ  32(AX), R12
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R13
@@ -3559,73 +3575,79 @@ product:
 	VFMADD231PS  Y12, Y11, Y9
 	ADDQ         BX, R10
 	ADDQ         SI, R11
+	DECQ         R8
+	JNE          waits
+	MOVQ         208(AX), R8
 	PREFETCHT1   (DI)
 	ADDQ         200(AX), DI
-	DECQ         R12
-	JNE          product
-	MOVQ         88(SP), R12
-	MOVQ         $0x00000000, 88(SP)
-	TESTQ        R12, R12
-	JE           summed
-	MOVQ         8(SP), R13
-	MOVQ         112(AX), R14
-	PREFETCHT0   (R13)
-	ADDQ         R14, R13
-	PREFETCHT0   (R13)
-	ADDQ         R14, R13
-	PREFETCHT0   (R13)
-	ADDQ         R14, R13
-	PREFETCHT0   (R13)
-	ADDQ         R14, R13
-	PREFETCHT0   (R13)
-	JMP          product
+
+waits:
+	DECQ       R12
+	JNE        product
+	MOVQ       88(SP), R12
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R12, R12
+	JE         summed
+	MOVQ       8(SP), R13
+	MOVQ       112(AX), R14
+	PREFETCHT0 (R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	JMP        product
 
 summed:
-	ADDQ    72(AX), R8
-	ADDQ    96(AX), R9
+	ADDQ    72(AX), R9
+	MOVQ    96(AX), R10
+	ADDQ    R10, 96(SP)
 	DECQ    48(SP)
 	JNE     segment
-	MOVQ    80(AX), R8
-	ADDQ    R8, 24(SP)
-	MOVQ    104(AX), R8
-	ADDQ    R8, 32(SP)
+	MOVQ    80(AX), R9
+	ADDQ    R9, 24(SP)
+	MOVQ    104(AX), R9
+	ADDQ    R9, 32(SP)
 	DECQ    40(SP)
 	JNE     outer
-	MOVQ    160(AX), R8
-	TESTQ   $0x00000004, R8
+	MOVQ    160(AX), R9
+	TESTQ   $0x00000004, R9
 	JNE     masked
-	MOVQ    160(AX), R8
-	MOVQ    112(AX), R10
-	TESTQ   $0x00000001, R8
+	MOVQ    160(AX), R9
+	MOVQ    112(AX), R11
+	TESTQ   $0x00000001, R9
 	JE      overwrite
-	MOVQ    8(SP), R9
-	VMOVUPS (R9), Y10
+	MOVQ    8(SP), R10
+	VMOVUPS (R10), Y10
 	VADDPS  Y10, Y0, Y0
-	VMOVUPS 32(R9), Y10
+	VMOVUPS 32(R10), Y10
 	VADDPS  Y10, Y1, Y1
-	ADDQ    R10, R9
-	VMOVUPS (R9), Y10
+	ADDQ    R11, R10
+	VMOVUPS (R10), Y10
 	VADDPS  Y10, Y2, Y2
-	VMOVUPS 32(R9), Y10
+	VMOVUPS 32(R10), Y10
 	VADDPS  Y10, Y3, Y3
-	ADDQ    R10, R9
-	VMOVUPS (R9), Y10
+	ADDQ    R11, R10
+	VMOVUPS (R10), Y10
 	VADDPS  Y10, Y4, Y4
-	VMOVUPS 32(R9), Y10
+	VMOVUPS 32(R10), Y10
 	VADDPS  Y10, Y5, Y5
-	ADDQ    R10, R9
-	VMOVUPS (R9), Y10
+	ADDQ    R11, R10
+	VMOVUPS (R10), Y10
 	VADDPS  Y10, Y6, Y6
-	VMOVUPS 32(R9), Y10
+	VMOVUPS 32(R10), Y10
 	VADDPS  Y10, Y7, Y7
-	ADDQ    R10, R9
-	VMOVUPS (R9), Y10
+	ADDQ    R11, R10
+	VMOVUPS (R10), Y10
 	VADDPS  Y10, Y8, Y8
-	VMOVUPS 32(R9), Y10
+	VMOVUPS 32(R10), Y10
 	VADDPS  Y10, Y9, Y9
 
 overwrite:
-	TESTQ  $0x00000002, R8
+	TESTQ  $0x00000002, R9
 	JE     linear
 	VXORPS Y10, Y10, Y10
 	VMAXPS Y0, Y10, Y0
@@ -3640,58 +3662,58 @@ overwrite:
 	VMAXPS Y9, Y10, Y9
 
 linear:
-	MOVQ    8(SP), R9
-	VMOVUPS Y0, (R9)
-	VMOVUPS Y1, 32(R9)
-	ADDQ    R10, R9
-	VMOVUPS Y2, (R9)
-	VMOVUPS Y3, 32(R9)
-	ADDQ    R10, R9
-	VMOVUPS Y4, (R9)
-	VMOVUPS Y5, 32(R9)
-	ADDQ    R10, R9
-	VMOVUPS Y6, (R9)
-	VMOVUPS Y7, 32(R9)
-	ADDQ    R10, R9
-	VMOVUPS Y8, (R9)
-	VMOVUPS Y9, 32(R9)
+	MOVQ    8(SP), R10
+	VMOVUPS Y0, (R10)
+	VMOVUPS Y1, 32(R10)
+	ADDQ    R11, R10
+	VMOVUPS Y2, (R10)
+	VMOVUPS Y3, 32(R10)
+	ADDQ    R11, R10
+	VMOVUPS Y4, (R10)
+	VMOVUPS Y5, 32(R10)
+	ADDQ    R11, R10
+	VMOVUPS Y6, (R10)
+	VMOVUPS Y7, 32(R10)
+	ADDQ    R11, R10
+	VMOVUPS Y8, (R10)
+	VMOVUPS Y9, 32(R10)
 	JMP     stored
 
 masked:
-	MOVQ       152(AX), R8
-	VMOVDQU    (R8), Y10
-	MOVQ       160(AX), R8
-	MOVQ       112(AX), R10
-	TESTQ      $0x00000001, R8
+	MOVQ       152(AX), R9
+	VMOVDQU    (R9), Y10
+	MOVQ       160(AX), R9
+	MOVQ       112(AX), R11
+	TESTQ      $0x00000001, R9
 	JE         overwriteMasked
-	MOVQ       8(SP), R9
-	VMOVUPS    (R9), Y11
+	MOVQ       8(SP), R10
+	VMOVUPS    (R10), Y11
 	VADDPS     Y11, Y0, Y0
-	VMASKMOVPS 32(R9), Y10, Y11
+	VMASKMOVPS 32(R10), Y10, Y11
 	VADDPS     Y11, Y1, Y1
-	ADDQ       R10, R9
-	VMOVUPS    (R9), Y11
+	ADDQ       R11, R10
+	VMOVUPS    (R10), Y11
 	VADDPS     Y11, Y2, Y2
-	VMASKMOVPS 32(R9), Y10, Y11
+	VMASKMOVPS 32(R10), Y10, Y11
 	VADDPS     Y11, Y3, Y3
-	ADDQ       R10, R9
-	VMOVUPS    (R9), Y11
+	ADDQ       R11, R10
+	VMOVUPS    (R10), Y11
 	VADDPS     Y11, Y4, Y4
-	VMASKMOVPS 32(R9), Y10, Y11
+	VMASKMOVPS 32(R10), Y10, Y11
 	VADDPS     Y11, Y5, Y5
-	ADDQ       R10, R9
-	VMOVUPS    (R9), Y11
+	ADDQ       R11, R10
+	VMOVUPS    (R10), Y11
 	VADDPS     Y11, Y6, Y6
-	VMASKMOVPS 32(R9), Y10, Y11
+	VMASKMOVPS 32(R10), Y10, Y11
 	VADDPS     Y11, Y7, Y7
-	ADDQ       R10, R9
-	VMOVUPS    (R9), Y11
+	ADDQ       R11, R10
+	VMOVUPS    (R10), Y11
 	VADDPS     Y11, Y8, Y8
-	VMASKMOVPS 32(R9), Y10, Y11
+	VMASKMOVPS 32(R10), Y10, Y11
 	VADDPS     Y11, Y9, Y9
 
 overwriteMasked:
-	TESTQ  $0x00000002, R8
+	TESTQ  $0x00000002, R9
 	JE     linearMasked
 	VXORPS Y11, Y11, Y11
 	VMAXPS Y0, Y11, Y0
@@ -3706,34 +3728,33 @@ overwriteMasked:
 	VMAXPS Y9, Y11, Y9
 
 linearMasked:
-	MOVQ       8(SP), R9
-	VMOVUPS    Y0, (R9)
-	VMASKMOVPS Y1, Y10, 32(R9)
-	ADDQ       R10, R9
-	VMOVUPS    Y2, (R9)
-	VMASKMOVPS Y3, Y10, 32(R9)
-	ADDQ       R10, R9
-	VMOVUPS    Y4, (R9)
-	VMASKMOVPS Y5, Y10, 32(R9)
-	ADDQ       R10, R9
-	VMOVUPS    Y6, (R9)
-	VMASKMOVPS Y7, Y10, 32(R9)
-	ADDQ       R10, R9
-	VMOVUPS    Y8, (R9)
-	VMASKMOVPS Y9, Y10, 32(R9)
+	MOVQ       8(SP), R10
+	VMOVUPS    Y0, (R10)
+	VMASKMOVPS Y1, Y10, 32(R10)
+	ADDQ       R11, R10
+	VMOVUPS    Y2, (R10)
+	VMASKMOVPS Y3, Y10, 32(R10)
+	ADDQ       R11, R10
+	VMOVUPS    Y4, (R10)
+	VMASKMOVPS Y5, Y10, 32(R10)
+	ADDQ       R11, R10
+	VMOVUPS    Y6, (R10)
+	VMASKMOVPS Y7, Y10, 32(R10)
+	ADDQ       R11, R10
+	VMOVUPS    Y8, (R10)
+	VMASKMOVPS Y9, Y10, 32(R10)
 
 stored:
-	MOVQ $0x00000000, 200(AX)
-	MOVQ 128(AX), R8
-	ADDQ R8, (SP)
-	MOVQ 136(AX), R8
-	ADDQ R8, 8(SP)
+	MOVQ 128(AX), R9
+	ADDQ R9, (SP)
+	MOVQ 136(AX), R9
+	ADDQ R9, 8(SP)
 	DECQ 16(SP)
 	JNE  tile
-	MOVQ 176(AX), R8
-	ADDQ R8, 56(SP)
-	MOVQ 184(AX), R8
-	ADDQ R8, 64(SP)
+	MOVQ 176(AX), R9
+	ADDQ R9, 56(SP)
+	MOVQ 184(AX), R9
+	ADDQ R9, 64(SP)
 	DECQ 72(SP)
 	JNE  line
 	VZEROUPPER
@@ -3741,7 +3762,7 @@ stored:
 
 // func f32AVX2V2R6(c uintptr)
 // Requires: AVX, FMA3, MMX+
-TEXT ·f32AVX2V2R6(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2V2R6(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -3755,23 +3776,24 @@ TEXT ·f32AVX2V2R6(SB), NOSPLIT, $96-8
 	MOVQ 64(AX), SI
 	MOVQ 88(AX), DI
 	MOVQ 192(AX), R8
+	MOVQ 208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ       24(AX), R9
-	TESTQ      R9, R9
+	MOVQ       24(AX), R10
+	TESTQ      R10, R10
 	JE         noBias
-	VMOVUPS    (R9), Y0
-	MOVQ       152(AX), R10
-	VMOVDQU    (R10), Y1
-	VMASKMOVPS 32(R9), Y1, Y1
+	VMOVUPS    (R10), Y0
+	MOVQ       152(AX), R11
+	VMOVDQU    (R11), Y1
+	VMASKMOVPS 32(R10), Y1, Y1
 	VMOVAPS    Y0, Y2
 	VMOVAPS    Y1, Y3
 	VMOVAPS    Y0, Y4
@@ -3799,22 +3821,23 @@ noBias:
 	VXORPS Y11, Y11, Y11
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
-	MOVQ  R10, R12
+	MOVQ  R10, R11
+	MOVQ  96(SP), R12
 	MOVQ  32(AX), R13
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R14
@@ -3846,80 +3869,86 @@ product:
 	VFMADD231PS  Y14, Y13, Y11
 	ADDQ         SI, R11
 	ADDQ         DI, R12
+	DECQ         R9
+	JNE          waits
+	MOVQ         208(AX), R9
 	PREFETCHT1   (R8)
 	ADDQ         200(AX), R8
-	DECQ         R13
-	JNE          product
-	MOVQ         88(SP), R13
-	MOVQ         $0x00000000, 88(SP)
-	TESTQ        R13, R13
-	JE           summed
-	MOVQ         8(SP), R14
-	MOVQ         112(AX), R15
-	PREFETCHT0   (R14)
-	ADDQ         R15, R14
-	PREFETCHT0   (R14)
-	ADDQ         R15, R14
-	PREFETCHT0   (R14)
-	ADDQ         R15, R14
-	PREFETCHT0   (R14)
-	ADDQ         R15, R14
-	PREFETCHT0   (R14)
-	ADDQ         R15, R14
-	PREFETCHT0   (R14)
-	JMP          product
+
+waits:
+	DECQ       R13
+	JNE        product
+	MOVQ       88(SP), R13
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R13, R13
+	JE         summed
+	MOVQ       8(SP), R14
+	MOVQ       112(AX), R15
+	PREFETCHT0 (R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	JMP        product
 
 summed:
-	ADDQ    72(AX), R9
-	ADDQ    96(AX), R10
+	ADDQ    72(AX), R10
+	MOVQ    96(AX), R11
+	ADDQ    R11, 96(SP)
 	DECQ    48(SP)
 	JNE     segment
-	MOVQ    80(AX), R9
-	ADDQ    R9, 24(SP)
-	MOVQ    104(AX), R9
-	ADDQ    R9, 32(SP)
+	MOVQ    80(AX), R10
+	ADDQ    R10, 24(SP)
+	MOVQ    104(AX), R10
+	ADDQ    R10, 32(SP)
 	DECQ    40(SP)
 	JNE     outer
-	MOVQ    160(AX), R9
-	TESTQ   $0x00000004, R9
+	MOVQ    160(AX), R10
+	TESTQ   $0x00000004, R10
 	JNE     masked
-	MOVQ    160(AX), R9
-	MOVQ    112(AX), R11
-	TESTQ   $0x00000001, R9
+	MOVQ    160(AX), R10
+	MOVQ    112(AX), R12
+	TESTQ   $0x00000001, R10
 	JE      overwrite
-	MOVQ    8(SP), R10
-	VMOVUPS (R10), Y12
+	MOVQ    8(SP), R11
+	VMOVUPS (R11), Y12
 	VADDPS  Y12, Y0, Y0
-	VMOVUPS 32(R10), Y12
+	VMOVUPS 32(R11), Y12
 	VADDPS  Y12, Y1, Y1
-	ADDQ    R11, R10
-	VMOVUPS (R10), Y12
+	ADDQ    R12, R11
+	VMOVUPS (R11), Y12
 	VADDPS  Y12, Y2, Y2
-	VMOVUPS 32(R10), Y12
+	VMOVUPS 32(R11), Y12
 	VADDPS  Y12, Y3, Y3
-	ADDQ    R11, R10
-	VMOVUPS (R10), Y12
+	ADDQ    R12, R11
+	VMOVUPS (R11), Y12
 	VADDPS  Y12, Y4, Y4
-	VMOVUPS 32(R10), Y12
+	VMOVUPS 32(R11), Y12
 	VADDPS  Y12, Y5, Y5
-	ADDQ    R11, R10
-	VMOVUPS (R10), Y12
+	ADDQ    R12, R11
+	VMOVUPS (R11), Y12
 	VADDPS  Y12, Y6, Y6
-	VMOVUPS 32(R10), Y12
+	VMOVUPS 32(R11), Y12
 	VADDPS  Y12, Y7, Y7
-	ADDQ    R11, R10
-	VMOVUPS (R10), Y12
+	ADDQ    R12, R11
+	VMOVUPS (R11), Y12
 	VADDPS  Y12, Y8, Y8
-	VMOVUPS 32(R10), Y12
+	VMOVUPS 32(R11), Y12
 	VADDPS  Y12, Y9, Y9
-	ADDQ    R11, R10
-	VMOVUPS (R10), Y12
+	ADDQ    R12, R11
+	VMOVUPS (R11), Y12
 	VADDPS  Y12, Y10, Y10
-	VMOVUPS 32(R10), Y12
+	VMOVUPS 32(R11), Y12
 	VADDPS  Y12, Y11, Y11
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
 	VXORPS Y12, Y12, Y12
 	VMAXPS Y0, Y12, Y0
@@ -3936,66 +3965,66 @@ overwrite:
 	VMAXPS Y11, Y12, Y11
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPS Y0, (R10)
-	VMOVUPS Y1, 32(R10)
-	ADDQ    R11, R10
-	VMOVUPS Y2, (R10)
-	VMOVUPS Y3, 32(R10)
-	ADDQ    R11, R10
-	VMOVUPS Y4, (R10)
-	VMOVUPS Y5, 32(R10)
-	ADDQ    R11, R10
-	VMOVUPS Y6, (R10)
-	VMOVUPS Y7, 32(R10)
-	ADDQ    R11, R10
-	VMOVUPS Y8, (R10)
-	VMOVUPS Y9, 32(R10)
-	ADDQ    R11, R10
-	VMOVUPS Y10, (R10)
-	VMOVUPS Y11, 32(R10)
+	MOVQ    8(SP), R11
+	VMOVUPS Y0, (R11)
+	VMOVUPS Y1, 32(R11)
+	ADDQ    R12, R11
+	VMOVUPS Y2, (R11)
+	VMOVUPS Y3, 32(R11)
+	ADDQ    R12, R11
+	VMOVUPS Y4, (R11)
+	VMOVUPS Y5, 32(R11)
+	ADDQ    R12, R11
+	VMOVUPS Y6, (R11)
+	VMOVUPS Y7, 32(R11)
+	ADDQ    R12, R11
+	VMOVUPS Y8, (R11)
+	VMOVUPS Y9, 32(R11)
+	ADDQ    R12, R11
+	VMOVUPS Y10, (R11)
+	VMOVUPS Y11, 32(R11)
 	JMP     stored
 
 masked:
-	MOVQ       152(AX), R9
-	VMOVDQU    (R9), Y12
-	MOVQ       160(AX), R9
-	MOVQ       112(AX), R11
-	TESTQ      $0x00000001, R9
+	MOVQ       152(AX), R10
+	VMOVDQU    (R10), Y12
+	MOVQ       160(AX), R10
+	MOVQ       112(AX), R12
+	TESTQ      $0x00000001, R10
 	JE         overwriteMasked
-	MOVQ       8(SP), R10
-	VMOVUPS    (R10), Y13
+	MOVQ       8(SP), R11
+	VMOVUPS    (R11), Y13
 	VADDPS     Y13, Y0, Y0
-	VMASKMOVPS 32(R10), Y12, Y13
+	VMASKMOVPS 32(R11), Y12, Y13
 	VADDPS     Y13, Y1, Y1
-	ADDQ       R11, R10
-	VMOVUPS    (R10), Y13
+	ADDQ       R12, R11
+	VMOVUPS    (R11), Y13
 	VADDPS     Y13, Y2, Y2
-	VMASKMOVPS 32(R10), Y12, Y13
+	VMASKMOVPS 32(R11), Y12, Y13
 	VADDPS     Y13, Y3, Y3
-	ADDQ       R11, R10
-	VMOVUPS    (R10), Y13
+	ADDQ       R12, R11
+	VMOVUPS    (R11), Y13
 	VADDPS     Y13, Y4, Y4
-	VMASKMOVPS 32(R10), Y12, Y13
+	VMASKMOVPS 32(R11), Y12, Y13
 	VADDPS     Y13, Y5, Y5
-	ADDQ       R11, R10
-	VMOVUPS    (R10), Y13
+	ADDQ       R12, R11
+	VMOVUPS    (R11), Y13
 	VADDPS     Y13, Y6, Y6
-	VMASKMOVPS 32(R10), Y12, Y13
+	VMASKMOVPS 32(R11), Y12, Y13
 	VADDPS     Y13, Y7, Y7
-	ADDQ       R11, R10
-	VMOVUPS    (R10), Y13
+	ADDQ       R12, R11
+	VMOVUPS    (R11), Y13
 	VADDPS     Y13, Y8, Y8
-	VMASKMOVPS 32(R10), Y12, Y13
+	VMASKMOVPS 32(R11), Y12, Y13
 	VADDPS     Y13, Y9, Y9
-	ADDQ       R11, R10
-	VMOVUPS    (R10), Y13
+	ADDQ       R12, R11
+	VMOVUPS    (R11), Y13
 	VADDPS     Y13, Y10, Y10
-	VMASKMOVPS 32(R10), Y12, Y13
+	VMASKMOVPS 32(R11), Y12, Y13
 	VADDPS     Y13, Y11, Y11
 
 overwriteMasked:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linearMasked
 	VXORPS Y13, Y13, Y13
 	VMAXPS Y0, Y13, Y0
@@ -4012,37 +4041,36 @@ overwriteMasked:
 	VMAXPS Y11, Y13, Y11
 
 linearMasked:
-	MOVQ       8(SP), R10
-	VMOVUPS    Y0, (R10)
-	VMASKMOVPS Y1, Y12, 32(R10)
-	ADDQ       R11, R10
-	VMOVUPS    Y2, (R10)
-	VMASKMOVPS Y3, Y12, 32(R10)
-	ADDQ       R11, R10
-	VMOVUPS    Y4, (R10)
-	VMASKMOVPS Y5, Y12, 32(R10)
-	ADDQ       R11, R10
-	VMOVUPS    Y6, (R10)
-	VMASKMOVPS Y7, Y12, 32(R10)
-	ADDQ       R11, R10
-	VMOVUPS    Y8, (R10)
-	VMASKMOVPS Y9, Y12, 32(R10)
-	ADDQ       R11, R10
-	VMOVUPS    Y10, (R10)
-	VMASKMOVPS Y11, Y12, 32(R10)
+	MOVQ       8(SP), R11
+	VMOVUPS    Y0, (R11)
+	VMASKMOVPS Y1, Y12, 32(R11)
+	ADDQ       R12, R11
+	VMOVUPS    Y2, (R11)
+	VMASKMOVPS Y3, Y12, 32(R11)
+	ADDQ       R12, R11
+	VMOVUPS    Y4, (R11)
+	VMASKMOVPS Y5, Y12, 32(R11)
+	ADDQ       R12, R11
+	VMOVUPS    Y6, (R11)
+	VMASKMOVPS Y7, Y12, 32(R11)
+	ADDQ       R12, R11
+	VMOVUPS    Y8, (R11)
+	VMASKMOVPS Y9, Y12, 32(R11)
+	ADDQ       R12, R11
+	VMOVUPS    Y10, (R11)
+	VMASKMOVPS Y11, Y12, 32(R11)
 
 stored:
-	MOVQ $0x00000000, 200(AX)
-	MOVQ 128(AX), R9
-	ADDQ R9, (SP)
-	MOVQ 136(AX), R9
-	ADDQ R9, 8(SP)
+	MOVQ 128(AX), R10
+	ADDQ R10, (SP)
+	MOVQ 136(AX), R10
+	ADDQ R10, 8(SP)
 	DECQ 16(SP)
 	JNE  tile
-	MOVQ 176(AX), R9
-	ADDQ R9, 56(SP)
-	MOVQ 184(AX), R9
-	ADDQ R9, 64(SP)
+	MOVQ 176(AX), R10
+	ADDQ R10, 56(SP)
+	MOVQ 184(AX), R10
+	ADDQ R10, 64(SP)
 	DECQ 72(SP)
 	JNE  line
 	VZEROUPPER
@@ -4050,7 +4078,7 @@ stored:
 
 // func f32AVX2ChannelsV1R1(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2ChannelsV1R1(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2ChannelsV1R1(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -4063,7 +4091,6 @@ TEXT ·f32AVX2ChannelsV1R1(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), CX
 	MOVQ 64(AX), CX
 	MOVQ 88(AX), DX
-	MOVQ 192(AX), BX
 
 line:
 	MOVQ 56(SP), BX
@@ -4112,7 +4139,8 @@ product:
 	DECQ        R9
 	JNE         product
 	ADDQ        72(AX), BX
-	ADDQ        96(AX), SI
+	MOVQ        96(AX), DI
+	ADDQ        DI, SI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), BX
@@ -4182,7 +4210,7 @@ stored:
 
 // func f32AVX2ChannelsV1R2(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2ChannelsV1R2(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2ChannelsV1R2(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -4195,7 +4223,6 @@ TEXT ·f32AVX2ChannelsV1R2(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), DX
 	MOVQ 64(AX), DX
 	MOVQ 88(AX), BX
-	MOVQ 192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -4247,7 +4274,8 @@ product:
 	DECQ        R10
 	JNE         product
 	ADDQ        72(AX), SI
-	ADDQ        96(AX), DI
+	MOVQ        96(AX), R8
+	ADDQ        R8, DI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), SI
@@ -4329,7 +4357,7 @@ stored:
 
 // func f32AVX2ChannelsV1R3(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2ChannelsV1R3(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2ChannelsV1R3(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -4342,7 +4370,6 @@ TEXT ·f32AVX2ChannelsV1R3(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), DX
 	MOVQ 64(AX), DX
 	MOVQ 88(AX), BX
-	MOVQ 192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -4397,7 +4424,8 @@ product:
 	DECQ        R10
 	JNE         product
 	ADDQ        72(AX), SI
-	ADDQ        96(AX), DI
+	MOVQ        96(AX), R8
+	ADDQ        R8, DI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), SI
@@ -4491,7 +4519,7 @@ stored:
 
 // func f32AVX2ChannelsV1R4(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2ChannelsV1R4(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2ChannelsV1R4(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -4504,7 +4532,6 @@ TEXT ·f32AVX2ChannelsV1R4(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), BX
 	MOVQ 88(AX), SI
-	MOVQ 192(AX), DI
 
 line:
 	MOVQ 56(SP), DI
@@ -4562,7 +4589,8 @@ product:
 	DECQ        R11
 	JNE         product
 	ADDQ        72(AX), DI
-	ADDQ        96(AX), R8
+	MOVQ        96(AX), R9
+	ADDQ        R9, R8
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), DI
@@ -4668,7 +4696,7 @@ stored:
 
 // func f32AVX2ChannelsV2R1(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2ChannelsV2R1(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2ChannelsV2R1(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -4681,7 +4709,6 @@ TEXT ·f32AVX2ChannelsV2R1(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), CX
 	MOVQ 64(AX), CX
 	MOVQ 88(AX), DX
-	MOVQ 192(AX), BX
 
 line:
 	MOVQ 56(SP), BX
@@ -4734,7 +4761,8 @@ product:
 	DECQ        R9
 	JNE         product
 	ADDQ        72(AX), BX
-	ADDQ        96(AX), SI
+	MOVQ        96(AX), DI
+	ADDQ        DI, SI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), BX
@@ -4812,7 +4840,7 @@ stored:
 
 // func f32AVX2ChannelsV2R2(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2ChannelsV2R2(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2ChannelsV2R2(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -4825,7 +4853,6 @@ TEXT ·f32AVX2ChannelsV2R2(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), DX
 	MOVQ 64(AX), DX
 	MOVQ 88(AX), BX
-	MOVQ 192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -4884,7 +4911,8 @@ product:
 	DECQ        R10
 	JNE         product
 	ADDQ        72(AX), SI
-	ADDQ        96(AX), DI
+	MOVQ        96(AX), R8
+	ADDQ        R8, DI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), SI
@@ -4982,7 +5010,7 @@ stored:
 
 // func f32AVX2ChannelsV2R3(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2ChannelsV2R3(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2ChannelsV2R3(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -4995,7 +5023,6 @@ TEXT ·f32AVX2ChannelsV2R3(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), DX
 	MOVQ 64(AX), DX
 	MOVQ 88(AX), BX
-	MOVQ 192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -5060,7 +5087,8 @@ product:
 	DECQ        R10
 	JNE         product
 	ADDQ        72(AX), SI
-	ADDQ        96(AX), DI
+	MOVQ        96(AX), R8
+	ADDQ        R8, DI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), SI
@@ -5178,7 +5206,7 @@ stored:
 
 // func f32AVX2ChannelsV2R4(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2ChannelsV2R4(SB), NOSPLIT, $96-8
+TEXT ·f32AVX2ChannelsV2R4(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -5191,7 +5219,6 @@ TEXT ·f32AVX2ChannelsV2R4(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), BX
 	MOVQ 88(AX), SI
-	MOVQ 192(AX), DI
 
 line:
 	MOVQ 56(SP), DI
@@ -5262,7 +5289,8 @@ product:
 	DECQ        R11
 	JNE         product
 	ADDQ        72(AX), DI
-	ADDQ        96(AX), R8
+	MOVQ        96(AX), R9
+	ADDQ        R9, R8
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), DI
@@ -5400,7 +5428,7 @@ stored:
 
 // func f32AVX512V1R1(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R1(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V1R1(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -5414,7 +5442,6 @@ TEXT ·f32AVX512V1R1(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), CX
 	MOVQ  64(AX), CX
 	MOVQ  88(AX), DX
-	MOVQ  192(AX), BX
 
 line:
 	MOVQ 56(SP), BX
@@ -5461,7 +5488,8 @@ product:
 	DECQ             R9
 	JNE              product
 	ADDQ             72(AX), BX
-	ADDQ             96(AX), SI
+	MOVQ             96(AX), DI
+	ADDQ             DI, SI
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), BX
@@ -5504,7 +5532,7 @@ linear:
 
 // func f32AVX512V1R2(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R2(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V1R2(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -5518,7 +5546,6 @@ TEXT ·f32AVX512V1R2(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), DX
 	MOVQ  64(AX), DX
 	MOVQ  88(AX), BX
-	MOVQ  192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -5568,7 +5595,8 @@ product:
 	DECQ             R10
 	JNE              product
 	ADDQ             72(AX), SI
-	ADDQ             96(AX), DI
+	MOVQ             96(AX), R8
+	ADDQ             R8, DI
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), SI
@@ -5617,7 +5645,7 @@ linear:
 
 // func f32AVX512V1R3(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R3(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V1R3(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -5631,7 +5659,6 @@ TEXT ·f32AVX512V1R3(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), DX
 	MOVQ  64(AX), DX
 	MOVQ  88(AX), BX
-	MOVQ  192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -5684,7 +5711,8 @@ product:
 	DECQ             R10
 	JNE              product
 	ADDQ             72(AX), SI
-	ADDQ             96(AX), DI
+	MOVQ             96(AX), R8
+	ADDQ             R8, DI
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), SI
@@ -5739,7 +5767,7 @@ linear:
 
 // func f32AVX512V1R4(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R4(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V1R4(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -5753,7 +5781,6 @@ TEXT ·f32AVX512V1R4(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), BX
 	MOVQ  88(AX), SI
-	MOVQ  192(AX), DI
 
 line:
 	MOVQ 56(SP), DI
@@ -5809,7 +5836,8 @@ product:
 	DECQ             R11
 	JNE              product
 	ADDQ             72(AX), DI
-	ADDQ             96(AX), R8
+	MOVQ             96(AX), R9
+	ADDQ             R9, R8
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), DI
@@ -5870,7 +5898,7 @@ linear:
 
 // func f32AVX512V1R5(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R5(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V1R5(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -5884,7 +5912,6 @@ TEXT ·f32AVX512V1R5(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), BX
 	MOVQ  88(AX), SI
-	MOVQ  192(AX), DI
 
 line:
 	MOVQ 56(SP), DI
@@ -5943,7 +5970,8 @@ product:
 	DECQ             R11
 	JNE              product
 	ADDQ             72(AX), DI
-	ADDQ             96(AX), R8
+	MOVQ             96(AX), R9
+	ADDQ             R9, R8
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), DI
@@ -6010,7 +6038,7 @@ linear:
 
 // func f32AVX512V1R6(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R6(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V1R6(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -6024,7 +6052,6 @@ TEXT ·f32AVX512V1R6(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -6086,7 +6113,8 @@ product:
 	DECQ             R12
 	JNE              product
 	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
+	MOVQ             96(AX), R10
+	ADDQ             R10, R9
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), R8
@@ -6159,7 +6187,7 @@ linear:
 
 // func f32AVX512V1R7(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R7(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V1R7(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -6173,7 +6201,6 @@ TEXT ·f32AVX512V1R7(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -6238,7 +6265,8 @@ product:
 	DECQ             R12
 	JNE              product
 	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
+	MOVQ             96(AX), R10
+	ADDQ             R10, R9
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), R8
@@ -6317,7 +6345,7 @@ linear:
 
 // func f32AVX512V1R8(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R8(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V1R8(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -6331,7 +6359,6 @@ TEXT ·f32AVX512V1R8(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -6402,7 +6429,8 @@ product:
 	DECQ             R13
 	JNE              product
 	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
+	MOVQ             96(AX), R10
+	ADDQ             R10, R9
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), R8
@@ -6487,7 +6515,7 @@ linear:
 
 // func f32AVX512V1R9(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R9(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V1R9(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -6501,7 +6529,6 @@ TEXT ·f32AVX512V1R9(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -6575,7 +6602,8 @@ product:
 	DECQ             R13
 	JNE              product
 	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
+	MOVQ             96(AX), R10
+	ADDQ             R10, R9
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), R8
@@ -6666,7 +6694,7 @@ linear:
 
 // func f32AVX512V1R10(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R10(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V1R10(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -6680,7 +6708,6 @@ TEXT ·f32AVX512V1R10(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -6757,7 +6784,8 @@ product:
 	DECQ             R13
 	JNE              product
 	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
+	MOVQ             96(AX), R10
+	ADDQ             R10, R9
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), R8
@@ -6854,7 +6882,7 @@ linear:
 
 // func f32AVX512V1R11(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R11(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V1R11(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -6868,7 +6896,6 @@ TEXT ·f32AVX512V1R11(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -6948,7 +6975,8 @@ product:
 	DECQ             R13
 	JNE              product
 	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
+	MOVQ             96(AX), R10
+	ADDQ             R10, R9
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), R8
@@ -7051,7 +7079,7 @@ linear:
 
 // func f32AVX512V1R12(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R12(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V1R12(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -7065,7 +7093,6 @@ TEXT ·f32AVX512V1R12(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -7148,7 +7175,8 @@ product:
 	DECQ             R13
 	JNE              product
 	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
+	MOVQ             96(AX), R10
+	ADDQ             R10, R9
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), R8
@@ -7257,7 +7285,7 @@ linear:
 
 // func f32AVX512V1R13(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R13(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V1R13(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -7271,7 +7299,6 @@ TEXT ·f32AVX512V1R13(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -7357,7 +7384,8 @@ product:
 	DECQ             R13
 	JNE              product
 	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
+	MOVQ             96(AX), R10
+	ADDQ             R10, R9
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), R8
@@ -7472,7 +7500,7 @@ linear:
 
 // func f32AVX512V1R14(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R14(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V1R14(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -7486,7 +7514,6 @@ TEXT ·f32AVX512V1R14(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -7575,7 +7602,8 @@ product:
 	DECQ             R13
 	JNE              product
 	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
+	MOVQ             96(AX), R10
+	ADDQ             R10, R9
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), R8
@@ -7696,7 +7724,7 @@ linear:
 
 // func f32AVX512V2R1(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V2R1(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V2R1(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -7710,7 +7738,6 @@ TEXT ·f32AVX512V2R1(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), CX
 	MOVQ  64(AX), CX
 	MOVQ  88(AX), DX
-	MOVQ  192(AX), BX
 
 line:
 	MOVQ 56(SP), BX
@@ -7752,40 +7779,42 @@ segment:
 	MOVQ 32(AX), R9
 
 product:
-	VMOVUPS          (R8), Z2
-	VMOVUPS          64(R8), Z3
-	VFMADD231PS.BCST (DI), Z2, Z0
-	VFMADD231PS.BCST (DI), Z3, Z1
-	ADDQ             CX, DI
-	ADDQ             DX, R8
-	DECQ             R9
-	JNE              product
-	ADDQ             72(AX), BX
-	ADDQ             96(AX), SI
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), BX
-	ADDQ             BX, 24(SP)
-	MOVQ             104(AX), BX
-	ADDQ             BX, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), BX
-	MOVQ             112(AX), SI
-	TESTQ            $0x00000001, BX
-	JE               overwrite
-	MOVQ             8(SP), SI
-	VMOVUPS          (SI), Z2
-	VADDPS           Z2, Z0, Z0
-	VMOVUPS.Z        64(SI), K1, Z2
-	VADDPS           Z2, Z1, Z1
+	VMOVUPS      (R8), Z2
+	VMOVUPS      64(R8), Z3
+	VBROADCASTSS (DI), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNE          product
+	ADDQ         72(AX), BX
+	MOVQ         96(AX), DI
+	ADDQ         DI, SI
+	DECQ         48(SP)
+	JNE          segment
+	MOVQ         80(AX), BX
+	ADDQ         BX, 24(SP)
+	MOVQ         104(AX), BX
+	ADDQ         BX, 32(SP)
+	DECQ         40(SP)
+	JNE          outer
+	MOVQ         160(AX), BX
+	MOVQ         112(AX), SI
+	TESTQ        $0x00000001, BX
+	JE           overwrite
+	MOVQ         8(SP), SI
+	VMOVUPS      (SI), Z2
+	VADDPS       Z2, Z0, Z0
+	VMOVUPS.Z    64(SI), K1, Z2
+	VADDPS       Z2, Z1, Z1
 
 overwrite:
 	TESTQ  $0x00000002, BX
 	JE     linear
-	VPXORD Z4, Z4, Z4
-	VMAXPS Z0, Z4, Z0
-	VMAXPS Z1, Z4, Z1
+	VPXORD Z5, Z5, Z5
+	VMAXPS Z0, Z5, Z0
+	VMAXPS Z1, Z5, Z1
 
 linear:
 	MOVQ    8(SP), SI
@@ -7808,7 +7837,7 @@ linear:
 
 // func f32AVX512V2R2(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V2R2(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V2R2(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -7822,7 +7851,6 @@ TEXT ·f32AVX512V2R2(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), DX
 	MOVQ  64(AX), DX
 	MOVQ  88(AX), BX
-	MOVQ  192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -7868,49 +7896,52 @@ segment:
 	MOVQ 32(AX), R10
 
 product:
-	VMOVUPS          (R9), Z4
-	VMOVUPS          64(R9), Z5
-	VFMADD231PS.BCST (R8), Z4, Z0
-	VFMADD231PS.BCST (R8), Z5, Z1
-	VFMADD231PS.BCST (R8)(CX*1), Z4, Z2
-	VFMADD231PS.BCST (R8)(CX*1), Z5, Z3
-	ADDQ             DX, R8
-	ADDQ             BX, R9
-	DECQ             R10
-	JNE              product
-	ADDQ             72(AX), SI
-	ADDQ             96(AX), DI
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), SI
-	ADDQ             SI, 24(SP)
-	MOVQ             104(AX), SI
-	ADDQ             SI, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), SI
-	MOVQ             112(AX), R8
-	TESTQ            $0x00000001, SI
-	JE               overwrite
-	MOVQ             8(SP), DI
-	VMOVUPS          (DI), Z4
-	VADDPS           Z4, Z0, Z0
-	VMOVUPS.Z        64(DI), K1, Z4
-	VADDPS           Z4, Z1, Z1
-	ADDQ             R8, DI
-	VMOVUPS          (DI), Z4
-	VADDPS           Z4, Z2, Z2
-	VMOVUPS.Z        64(DI), K1, Z4
-	VADDPS           Z4, Z3, Z3
+	VMOVUPS      (R9), Z4
+	VMOVUPS      64(R9), Z5
+	VBROADCASTSS (R8), Z6
+	VFMADD231PS  Z6, Z4, Z0
+	VFMADD231PS  Z6, Z5, Z1
+	VBROADCASTSS (R8)(CX*1), Z6
+	VFMADD231PS  Z6, Z4, Z2
+	VFMADD231PS  Z6, Z5, Z3
+	ADDQ         DX, R8
+	ADDQ         BX, R9
+	DECQ         R10
+	JNE          product
+	ADDQ         72(AX), SI
+	MOVQ         96(AX), R8
+	ADDQ         R8, DI
+	DECQ         48(SP)
+	JNE          segment
+	MOVQ         80(AX), SI
+	ADDQ         SI, 24(SP)
+	MOVQ         104(AX), SI
+	ADDQ         SI, 32(SP)
+	DECQ         40(SP)
+	JNE          outer
+	MOVQ         160(AX), SI
+	MOVQ         112(AX), R8
+	TESTQ        $0x00000001, SI
+	JE           overwrite
+	MOVQ         8(SP), DI
+	VMOVUPS      (DI), Z4
+	VADDPS       Z4, Z0, Z0
+	VMOVUPS.Z    64(DI), K1, Z4
+	VADDPS       Z4, Z1, Z1
+	ADDQ         R8, DI
+	VMOVUPS      (DI), Z4
+	VADDPS       Z4, Z2, Z2
+	VMOVUPS.Z    64(DI), K1, Z4
+	VADDPS       Z4, Z3, Z3
 
 overwrite:
 	TESTQ  $0x00000002, SI
 	JE     linear
-	VPXORD Z6, Z6, Z6
-	VMAXPS Z0, Z6, Z0
-	VMAXPS Z1, Z6, Z1
-	VMAXPS Z2, Z6, Z2
-	VMAXPS Z3, Z6, Z3
+	VPXORD Z7, Z7, Z7
+	VMAXPS Z0, Z7, Z0
+	VMAXPS Z1, Z7, Z1
+	VMAXPS Z2, Z7, Z2
+	VMAXPS Z3, Z7, Z3
 
 linear:
 	MOVQ    8(SP), DI
@@ -7936,7 +7967,7 @@ linear:
 
 // func f32AVX512V2R3(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R3(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V2R3(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -7951,177 +7982,7 @@ TEXT ·f32AVX512V2R3(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), DX
 	MOVQ  88(AX), BX
 	MOVQ  192(AX), SI
-
-line:
-	MOVQ 56(SP), DI
-	MOVQ DI, (SP)
-	MOVQ 64(SP), DI
-	MOVQ DI, 8(SP)
-	MOVQ 120(AX), DI
-	MOVQ DI, 16(SP)
-
-tile:
-	MOVQ      24(AX), DI
-	TESTQ     DI, DI
-	JE        noBias
-	VMOVUPS   (DI), Z0
-	VMOVUPS.Z 64(DI), K1, Z1
-	VMOVAPS   Z0, Z2
-	VMOVAPS   Z1, Z3
-	VMOVAPS   Z0, Z4
-	VMOVAPS   Z1, Z5
-	JMP       started
-
-noBias:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-
-started:
-	MOVQ (SP), DI
-	MOVQ DI, 24(SP)
-	MOVQ 8(AX), DI
-	MOVQ DI, 32(SP)
-	MOVQ 48(AX), DI
-	MOVQ DI, 40(SP)
-
-outer:
-	MOVQ 24(SP), DI
-	MOVQ 32(SP), R8
-	MOVQ 40(AX), R9
-	MOVQ R9, 48(SP)
-
-segment:
-	MOVQ  DI, R9
-	MOVQ  R8, R10
-	MOVQ  32(AX), R11
-	MOVQ  $0x00000000, 88(SP)
-	MOVQ  160(AX), R12
-	TESTQ $0x00000008, R12
-	JE    product
-	MOVQ  $0x00000014, 88(SP)
-	SUBQ  $0x00000014, R11
-
-product:
-	VMOVUPS          (R10), Z6
-	VMOVUPS          64(R10), Z7
-	VFMADD231PS.BCST (R9), Z6, Z0
-	VFMADD231PS.BCST (R9), Z7, Z1
-	VFMADD231PS.BCST (R9)(CX*1), Z6, Z2
-	VFMADD231PS.BCST (R9)(CX*1), Z7, Z3
-	VFMADD231PS.BCST (R9)(CX*2), Z6, Z4
-	VFMADD231PS.BCST (R9)(CX*2), Z7, Z5
-	ADDQ             DX, R9
-	ADDQ             BX, R10
-	PREFETCHT1       (SI)
-	PREFETCHT1       64(SI)
-	ADDQ             200(AX), SI
-	DECQ             R11
-	JNE              product
-	MOVQ             88(SP), R11
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R11, R11
-	JE               summed
-	MOVQ             8(SP), R12
-	MOVQ             112(AX), R13
-	PREFETCHT0       (R12)
-	PREFETCHT0       64(R12)
-	ADDQ             R13, R12
-	PREFETCHT0       (R12)
-	PREFETCHT0       64(R12)
-	ADDQ             R13, R12
-	PREFETCHT0       (R12)
-	PREFETCHT0       64(R12)
-	JMP              product
-
-summed:
-	ADDQ      72(AX), DI
-	ADDQ      96(AX), R8
-	DECQ      48(SP)
-	JNE       segment
-	MOVQ      80(AX), DI
-	ADDQ      DI, 24(SP)
-	MOVQ      104(AX), DI
-	ADDQ      DI, 32(SP)
-	DECQ      40(SP)
-	JNE       outer
-	MOVQ      160(AX), DI
-	MOVQ      112(AX), R9
-	TESTQ     $0x00000001, DI
-	JE        overwrite
-	MOVQ      8(SP), R8
-	VMOVUPS   (R8), Z6
-	VADDPS    Z6, Z0, Z0
-	VMOVUPS.Z 64(R8), K1, Z6
-	VADDPS    Z6, Z1, Z1
-	ADDQ      R9, R8
-	VMOVUPS   (R8), Z6
-	VADDPS    Z6, Z2, Z2
-	VMOVUPS.Z 64(R8), K1, Z6
-	VADDPS    Z6, Z3, Z3
-	ADDQ      R9, R8
-	VMOVUPS   (R8), Z6
-	VADDPS    Z6, Z4, Z4
-	VMOVUPS.Z 64(R8), K1, Z6
-	VADDPS    Z6, Z5, Z5
-
-overwrite:
-	TESTQ  $0x00000002, DI
-	JE     linear
-	VPXORD Z8, Z8, Z8
-	VMAXPS Z0, Z8, Z0
-	VMAXPS Z1, Z8, Z1
-	VMAXPS Z2, Z8, Z2
-	VMAXPS Z3, Z8, Z3
-	VMAXPS Z4, Z8, Z4
-	VMAXPS Z5, Z8, Z5
-
-linear:
-	MOVQ    8(SP), R8
-	VMOVUPS Z0, (R8)
-	VMOVUPS Z1, K1, 64(R8)
-	ADDQ    R9, R8
-	VMOVUPS Z2, (R8)
-	VMOVUPS Z3, K1, 64(R8)
-	ADDQ    R9, R8
-	VMOVUPS Z4, (R8)
-	VMOVUPS Z5, K1, 64(R8)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), DI
-	ADDQ    DI, (SP)
-	MOVQ    136(AX), DI
-	ADDQ    DI, 8(SP)
-	DECQ    16(SP)
-	JNE     tile
-	MOVQ    176(AX), DI
-	ADDQ    DI, 56(SP)
-	MOVQ    184(AX), DI
-	ADDQ    DI, 64(SP)
-	DECQ    72(SP)
-	JNE     line
-	VZEROUPPER
-	RET
-
-// func f32AVX512V2R4(c uintptr)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R4(SB), NOSPLIT, $96-8
-	MOVQ  c+0(FP), AX
-	MOVQ  (AX), CX
-	MOVQ  CX, 56(SP)
-	MOVQ  16(AX), CX
-	MOVQ  CX, 64(SP)
-	MOVQ  168(AX), CX
-	MOVQ  CX, 72(SP)
-	KMOVW 144(AX), K1
-	MOVQ  56(AX), CX
-	LEAQ  (CX)(CX*2), DX
-	LEAQ  (CX)(CX*4), BX
-	MOVQ  64(AX), BX
-	MOVQ  88(AX), SI
-	MOVQ  192(AX), DI
+	MOVQ  208(AX), DI
 
 line:
 	MOVQ 56(SP), R8
@@ -8137,6 +7998,187 @@ tile:
 	JE        noBias
 	VMOVUPS   (R8), Z0
 	VMOVUPS.Z 64(R8), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ R9, 96(SP)
+	MOVQ 40(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	MOVQ  R8, R9
+	MOVQ  96(SP), R10
+	MOVQ  32(AX), R11
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R12
+	TESTQ $0x00000008, R12
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R11
+
+product:
+	VMOVUPS      (R10), Z6
+	VMOVUPS      64(R10), Z7
+	VBROADCASTSS (R9), Z8
+	VFMADD231PS  Z8, Z6, Z0
+	VFMADD231PS  Z8, Z7, Z1
+	VBROADCASTSS (R9)(CX*1), Z8
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	VBROADCASTSS (R9)(CX*2), Z8
+	VFMADD231PS  Z8, Z6, Z4
+	VFMADD231PS  Z8, Z7, Z5
+	ADDQ         DX, R9
+	ADDQ         BX, R10
+	DECQ         DI
+	JNE          waits
+	MOVQ         208(AX), DI
+	PREFETCHT1   (SI)
+	PREFETCHT1   64(SI)
+	ADDQ         200(AX), SI
+
+waits:
+	DECQ       R11
+	JNE        product
+	MOVQ       88(SP), R11
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R11, R11
+	JE         summed
+	MOVQ       8(SP), R12
+	MOVQ       112(AX), R13
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	JMP        product
+
+summed:
+	ADDQ      72(AX), R8
+	MOVQ      96(AX), R9
+	ADDQ      R9, 96(SP)
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R8
+	ADDQ      R8, 24(SP)
+	MOVQ      104(AX), R8
+	ADDQ      R8, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R8
+	MOVQ      112(AX), R10
+	TESTQ     $0x00000001, R8
+	JE        overwrite
+	MOVQ      8(SP), R9
+	VMOVUPS   (R9), Z6
+	VADDPS    Z6, Z0, Z0
+	VMOVUPS.Z 64(R9), K1, Z6
+	VADDPS    Z6, Z1, Z1
+	ADDQ      R10, R9
+	VMOVUPS   (R9), Z6
+	VADDPS    Z6, Z2, Z2
+	VMOVUPS.Z 64(R9), K1, Z6
+	VADDPS    Z6, Z3, Z3
+	ADDQ      R10, R9
+	VMOVUPS   (R9), Z6
+	VADDPS    Z6, Z4, Z4
+	VMOVUPS.Z 64(R9), K1, Z6
+	VADDPS    Z6, Z5, Z5
+
+overwrite:
+	TESTQ  $0x00000002, R8
+	JE     linear
+	VPXORD Z9, Z9, Z9
+	VMAXPS Z0, Z9, Z0
+	VMAXPS Z1, Z9, Z1
+	VMAXPS Z2, Z9, Z2
+	VMAXPS Z3, Z9, Z3
+	VMAXPS Z4, Z9, Z4
+	VMAXPS Z5, Z9, Z5
+
+linear:
+	MOVQ    8(SP), R9
+	VMOVUPS Z0, (R9)
+	VMOVUPS Z1, K1, 64(R9)
+	ADDQ    R10, R9
+	VMOVUPS Z2, (R9)
+	VMOVUPS Z3, K1, 64(R9)
+	ADDQ    R10, R9
+	VMOVUPS Z4, (R9)
+	VMOVUPS Z5, K1, 64(R9)
+	MOVQ    128(AX), R8
+	ADDQ    R8, (SP)
+	MOVQ    136(AX), R8
+	ADDQ    R8, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R8
+	ADDQ    R8, 56(SP)
+	MOVQ    184(AX), R8
+	ADDQ    R8, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func f32AVX512V2R4(c uintptr)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·f32AVX512V2R4(SB), NOSPLIT, $104-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), BX
+	MOVQ  88(AX), SI
+	MOVQ  192(AX), DI
+	MOVQ  208(AX), R8
+
+line:
+	MOVQ 56(SP), R9
+	MOVQ R9, (SP)
+	MOVQ 64(SP), R9
+	MOVQ R9, 8(SP)
+	MOVQ 120(AX), R9
+	MOVQ R9, 16(SP)
+
+tile:
+	MOVQ      24(AX), R9
+	TESTQ     R9, R9
+	JE        noBias
+	VMOVUPS   (R9), Z0
+	VMOVUPS.Z 64(R9), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -8156,22 +8198,23 @@ noBias:
 	VPXORD Z7, Z7, Z7
 
 started:
-	MOVQ (SP), R8
-	MOVQ R8, 24(SP)
-	MOVQ 8(AX), R8
-	MOVQ R8, 32(SP)
-	MOVQ 48(AX), R8
-	MOVQ R8, 40(SP)
+	MOVQ (SP), R9
+	MOVQ R9, 24(SP)
+	MOVQ 8(AX), R9
+	MOVQ R9, 32(SP)
+	MOVQ 48(AX), R9
+	MOVQ R9, 40(SP)
 
 outer:
-	MOVQ 24(SP), R8
-	MOVQ 32(SP), R9
+	MOVQ 24(SP), R9
+	MOVQ 32(SP), R10
+	MOVQ R10, 96(SP)
 	MOVQ 40(AX), R10
 	MOVQ R10, 48(SP)
 
 segment:
-	MOVQ  R8, R10
-	MOVQ  R9, R11
+	MOVQ  R9, R10
+	MOVQ  96(SP), R11
 	MOVQ  32(AX), R12
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R13
@@ -8181,115 +8224,124 @@ segment:
 	SUBQ  $0x00000014, R12
 
 product:
-	VMOVUPS          (R11), Z8
-	VMOVUPS          64(R11), Z9
-	VFMADD231PS.BCST (R10), Z8, Z0
-	VFMADD231PS.BCST (R10), Z9, Z1
-	VFMADD231PS.BCST (R10)(CX*1), Z8, Z2
-	VFMADD231PS.BCST (R10)(CX*1), Z9, Z3
-	VFMADD231PS.BCST (R10)(CX*2), Z8, Z4
-	VFMADD231PS.BCST (R10)(CX*2), Z9, Z5
-	VFMADD231PS.BCST (R10)(DX*1), Z8, Z6
-	VFMADD231PS.BCST (R10)(DX*1), Z9, Z7
-	ADDQ             BX, R10
-	ADDQ             SI, R11
-	PREFETCHT1       (DI)
-	PREFETCHT1       64(DI)
-	ADDQ             200(AX), DI
-	DECQ             R12
-	JNE              product
-	MOVQ             88(SP), R12
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R12, R12
-	JE               summed
-	MOVQ             8(SP), R13
-	MOVQ             112(AX), R14
-	PREFETCHT0       (R13)
-	PREFETCHT0       64(R13)
-	ADDQ             R14, R13
-	PREFETCHT0       (R13)
-	PREFETCHT0       64(R13)
-	ADDQ             R14, R13
-	PREFETCHT0       (R13)
-	PREFETCHT0       64(R13)
-	ADDQ             R14, R13
-	PREFETCHT0       (R13)
-	PREFETCHT0       64(R13)
-	JMP              product
+	VMOVUPS      (R11), Z8
+	VMOVUPS      64(R11), Z9
+	VBROADCASTSS (R10), Z10
+	VFMADD231PS  Z10, Z8, Z0
+	VFMADD231PS  Z10, Z9, Z1
+	VBROADCASTSS (R10)(CX*1), Z10
+	VFMADD231PS  Z10, Z8, Z2
+	VFMADD231PS  Z10, Z9, Z3
+	VBROADCASTSS (R10)(CX*2), Z10
+	VFMADD231PS  Z10, Z8, Z4
+	VFMADD231PS  Z10, Z9, Z5
+	VBROADCASTSS (R10)(DX*1), Z10
+	VFMADD231PS  Z10, Z8, Z6
+	VFMADD231PS  Z10, Z9, Z7
+	ADDQ         BX, R10
+	ADDQ         SI, R11
+	DECQ         R8
+	JNE          waits
+	MOVQ         208(AX), R8
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	ADDQ         200(AX), DI
+
+waits:
+	DECQ       R12
+	JNE        product
+	MOVQ       88(SP), R12
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R12, R12
+	JE         summed
+	MOVQ       8(SP), R13
+	MOVQ       112(AX), R14
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R8
-	ADDQ      96(AX), R9
+	ADDQ      72(AX), R9
+	MOVQ      96(AX), R10
+	ADDQ      R10, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R8
-	ADDQ      R8, 24(SP)
-	MOVQ      104(AX), R8
-	ADDQ      R8, 32(SP)
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R8
-	MOVQ      112(AX), R10
-	TESTQ     $0x00000001, R8
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
 	JE        overwrite
-	MOVQ      8(SP), R9
-	VMOVUPS   (R9), Z8
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z8
 	VADDPS    Z8, Z0, Z0
-	VMOVUPS.Z 64(R9), K1, Z8
+	VMOVUPS.Z 64(R10), K1, Z8
 	VADDPS    Z8, Z1, Z1
-	ADDQ      R10, R9
-	VMOVUPS   (R9), Z8
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z8
 	VADDPS    Z8, Z2, Z2
-	VMOVUPS.Z 64(R9), K1, Z8
+	VMOVUPS.Z 64(R10), K1, Z8
 	VADDPS    Z8, Z3, Z3
-	ADDQ      R10, R9
-	VMOVUPS   (R9), Z8
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z8
 	VADDPS    Z8, Z4, Z4
-	VMOVUPS.Z 64(R9), K1, Z8
+	VMOVUPS.Z 64(R10), K1, Z8
 	VADDPS    Z8, Z5, Z5
-	ADDQ      R10, R9
-	VMOVUPS   (R9), Z8
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z8
 	VADDPS    Z8, Z6, Z6
-	VMOVUPS.Z 64(R9), K1, Z8
+	VMOVUPS.Z 64(R10), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
 overwrite:
-	TESTQ  $0x00000002, R8
+	TESTQ  $0x00000002, R9
 	JE     linear
-	VPXORD Z10, Z10, Z10
-	VMAXPS Z0, Z10, Z0
-	VMAXPS Z1, Z10, Z1
-	VMAXPS Z2, Z10, Z2
-	VMAXPS Z3, Z10, Z3
-	VMAXPS Z4, Z10, Z4
-	VMAXPS Z5, Z10, Z5
-	VMAXPS Z6, Z10, Z6
-	VMAXPS Z7, Z10, Z7
+	VPXORD Z11, Z11, Z11
+	VMAXPS Z0, Z11, Z0
+	VMAXPS Z1, Z11, Z1
+	VMAXPS Z2, Z11, Z2
+	VMAXPS Z3, Z11, Z3
+	VMAXPS Z4, Z11, Z4
+	VMAXPS Z5, Z11, Z5
+	VMAXPS Z6, Z11, Z6
+	VMAXPS Z7, Z11, Z7
 
 linear:
-	MOVQ    8(SP), R9
-	VMOVUPS Z0, (R9)
-	VMOVUPS Z1, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPS Z2, (R9)
-	VMOVUPS Z3, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPS Z4, (R9)
-	VMOVUPS Z5, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPS Z6, (R9)
-	VMOVUPS Z7, K1, 64(R9)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R8
-	ADDQ    R8, (SP)
-	MOVQ    136(AX), R8
-	ADDQ    R8, 8(SP)
+	MOVQ    8(SP), R10
+	VMOVUPS Z0, (R10)
+	VMOVUPS Z1, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z2, (R10)
+	VMOVUPS Z3, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z4, (R10)
+	VMOVUPS Z5, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z6, (R10)
+	VMOVUPS Z7, K1, 64(R10)
+	MOVQ    128(AX), R9
+	ADDQ    R9, (SP)
+	MOVQ    136(AX), R9
+	ADDQ    R9, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R8
-	ADDQ    R8, 56(SP)
-	MOVQ    184(AX), R8
-	ADDQ    R8, 64(SP)
+	MOVQ    176(AX), R9
+	ADDQ    R9, 56(SP)
+	MOVQ    184(AX), R9
+	ADDQ    R9, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -8297,7 +8349,7 @@ linear:
 
 // func f32AVX512V2R5(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R5(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V2R5(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -8312,21 +8364,22 @@ TEXT ·f32AVX512V2R5(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), BX
 	MOVQ  88(AX), SI
 	MOVQ  192(AX), DI
+	MOVQ  208(AX), R8
 
 line:
-	MOVQ 56(SP), R8
-	MOVQ R8, (SP)
-	MOVQ 64(SP), R8
-	MOVQ R8, 8(SP)
-	MOVQ 120(AX), R8
-	MOVQ R8, 16(SP)
+	MOVQ 56(SP), R9
+	MOVQ R9, (SP)
+	MOVQ 64(SP), R9
+	MOVQ R9, 8(SP)
+	MOVQ 120(AX), R9
+	MOVQ R9, 16(SP)
 
 tile:
-	MOVQ      24(AX), R8
-	TESTQ     R8, R8
+	MOVQ      24(AX), R9
+	TESTQ     R9, R9
 	JE        noBias
-	VMOVUPS   (R8), Z0
-	VMOVUPS.Z 64(R8), K1, Z1
+	VMOVUPS   (R9), Z0
+	VMOVUPS.Z 64(R9), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -8350,22 +8403,23 @@ noBias:
 	VPXORD Z9, Z9, Z9
 
 started:
-	MOVQ (SP), R8
-	MOVQ R8, 24(SP)
-	MOVQ 8(AX), R8
-	MOVQ R8, 32(SP)
-	MOVQ 48(AX), R8
-	MOVQ R8, 40(SP)
+	MOVQ (SP), R9
+	MOVQ R9, 24(SP)
+	MOVQ 8(AX), R9
+	MOVQ R9, 32(SP)
+	MOVQ 48(AX), R9
+	MOVQ R9, 40(SP)
 
 outer:
-	MOVQ 24(SP), R8
-	MOVQ 32(SP), R9
+	MOVQ 24(SP), R9
+	MOVQ 32(SP), R10
+	MOVQ R10, 96(SP)
 	MOVQ 40(AX), R10
 	MOVQ R10, 48(SP)
 
 segment:
-	MOVQ  R8, R10
-	MOVQ  R9, R11
+	MOVQ  R9, R10
+	MOVQ  96(SP), R11
 	MOVQ  32(AX), R12
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R13
@@ -8375,130 +8429,140 @@ segment:
 	SUBQ  $0x00000014, R12
 
 product:
-	VMOVUPS          (R11), Z10
-	VMOVUPS          64(R11), Z11
-	VFMADD231PS.BCST (R10), Z10, Z0
-	VFMADD231PS.BCST (R10), Z11, Z1
-	VFMADD231PS.BCST (R10)(CX*1), Z10, Z2
-	VFMADD231PS.BCST (R10)(CX*1), Z11, Z3
-	VFMADD231PS.BCST (R10)(CX*2), Z10, Z4
-	VFMADD231PS.BCST (R10)(CX*2), Z11, Z5
-	VFMADD231PS.BCST (R10)(DX*1), Z10, Z6
-	VFMADD231PS.BCST (R10)(DX*1), Z11, Z7
-	VFMADD231PS.BCST (R10)(CX*4), Z10, Z8
-	VFMADD231PS.BCST (R10)(CX*4), Z11, Z9
-	ADDQ             BX, R10
-	ADDQ             SI, R11
-	PREFETCHT1       (DI)
-	PREFETCHT1       64(DI)
-	ADDQ             200(AX), DI
-	DECQ             R12
-	JNE              product
-	MOVQ             88(SP), R12
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R12, R12
-	JE               summed
-	MOVQ             8(SP), R13
-	MOVQ             112(AX), R14
-	PREFETCHT0       (R13)
-	PREFETCHT0       64(R13)
-	ADDQ             R14, R13
-	PREFETCHT0       (R13)
-	PREFETCHT0       64(R13)
-	ADDQ             R14, R13
-	PREFETCHT0       (R13)
-	PREFETCHT0       64(R13)
-	ADDQ             R14, R13
-	PREFETCHT0       (R13)
-	PREFETCHT0       64(R13)
-	ADDQ             R14, R13
-	PREFETCHT0       (R13)
-	PREFETCHT0       64(R13)
-	JMP              product
+	VMOVUPS      (R11), Z10
+	VMOVUPS      64(R11), Z11
+	VBROADCASTSS (R10), Z12
+	VFMADD231PS  Z12, Z10, Z0
+	VFMADD231PS  Z12, Z11, Z1
+	VBROADCASTSS (R10)(CX*1), Z12
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS (R10)(CX*2), Z12
+	VFMADD231PS  Z12, Z10, Z4
+	VFMADD231PS  Z12, Z11, Z5
+	VBROADCASTSS (R10)(DX*1), Z12
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	VBROADCASTSS (R10)(CX*4), Z12
+	VFMADD231PS  Z12, Z10, Z8
+	VFMADD231PS  Z12, Z11, Z9
+	ADDQ         BX, R10
+	ADDQ         SI, R11
+	DECQ         R8
+	JNE          waits
+	MOVQ         208(AX), R8
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	ADDQ         200(AX), DI
+
+waits:
+	DECQ       R12
+	JNE        product
+	MOVQ       88(SP), R12
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R12, R12
+	JE         summed
+	MOVQ       8(SP), R13
+	MOVQ       112(AX), R14
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R8
-	ADDQ      96(AX), R9
+	ADDQ      72(AX), R9
+	MOVQ      96(AX), R10
+	ADDQ      R10, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R8
-	ADDQ      R8, 24(SP)
-	MOVQ      104(AX), R8
-	ADDQ      R8, 32(SP)
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R8
-	MOVQ      112(AX), R10
-	TESTQ     $0x00000001, R8
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
 	JE        overwrite
-	MOVQ      8(SP), R9
-	VMOVUPS   (R9), Z10
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z10
 	VADDPS    Z10, Z0, Z0
-	VMOVUPS.Z 64(R9), K1, Z10
+	VMOVUPS.Z 64(R10), K1, Z10
 	VADDPS    Z10, Z1, Z1
-	ADDQ      R10, R9
-	VMOVUPS   (R9), Z10
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z10
 	VADDPS    Z10, Z2, Z2
-	VMOVUPS.Z 64(R9), K1, Z10
+	VMOVUPS.Z 64(R10), K1, Z10
 	VADDPS    Z10, Z3, Z3
-	ADDQ      R10, R9
-	VMOVUPS   (R9), Z10
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z10
 	VADDPS    Z10, Z4, Z4
-	VMOVUPS.Z 64(R9), K1, Z10
+	VMOVUPS.Z 64(R10), K1, Z10
 	VADDPS    Z10, Z5, Z5
-	ADDQ      R10, R9
-	VMOVUPS   (R9), Z10
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z10
 	VADDPS    Z10, Z6, Z6
-	VMOVUPS.Z 64(R9), K1, Z10
+	VMOVUPS.Z 64(R10), K1, Z10
 	VADDPS    Z10, Z7, Z7
-	ADDQ      R10, R9
-	VMOVUPS   (R9), Z10
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z10
 	VADDPS    Z10, Z8, Z8
-	VMOVUPS.Z 64(R9), K1, Z10
+	VMOVUPS.Z 64(R10), K1, Z10
 	VADDPS    Z10, Z9, Z9
 
 overwrite:
-	TESTQ  $0x00000002, R8
+	TESTQ  $0x00000002, R9
 	JE     linear
-	VPXORD Z12, Z12, Z12
-	VMAXPS Z0, Z12, Z0
-	VMAXPS Z1, Z12, Z1
-	VMAXPS Z2, Z12, Z2
-	VMAXPS Z3, Z12, Z3
-	VMAXPS Z4, Z12, Z4
-	VMAXPS Z5, Z12, Z5
-	VMAXPS Z6, Z12, Z6
-	VMAXPS Z7, Z12, Z7
-	VMAXPS Z8, Z12, Z8
-	VMAXPS Z9, Z12, Z9
+	VPXORD Z13, Z13, Z13
+	VMAXPS Z0, Z13, Z0
+	VMAXPS Z1, Z13, Z1
+	VMAXPS Z2, Z13, Z2
+	VMAXPS Z3, Z13, Z3
+	VMAXPS Z4, Z13, Z4
+	VMAXPS Z5, Z13, Z5
+	VMAXPS Z6, Z13, Z6
+	VMAXPS Z7, Z13, Z7
+	VMAXPS Z8, Z13, Z8
+	VMAXPS Z9, Z13, Z9
 
 linear:
-	MOVQ    8(SP), R9
-	VMOVUPS Z0, (R9)
-	VMOVUPS Z1, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPS Z2, (R9)
-	VMOVUPS Z3, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPS Z4, (R9)
-	VMOVUPS Z5, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPS Z6, (R9)
-	VMOVUPS Z7, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPS Z8, (R9)
-	VMOVUPS Z9, K1, 64(R9)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R8
-	ADDQ    R8, (SP)
-	MOVQ    136(AX), R8
-	ADDQ    R8, 8(SP)
+	MOVQ    8(SP), R10
+	VMOVUPS Z0, (R10)
+	VMOVUPS Z1, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z2, (R10)
+	VMOVUPS Z3, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z4, (R10)
+	VMOVUPS Z5, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z6, (R10)
+	VMOVUPS Z7, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z8, (R10)
+	VMOVUPS Z9, K1, 64(R10)
+	MOVQ    128(AX), R9
+	ADDQ    R9, (SP)
+	MOVQ    136(AX), R9
+	ADDQ    R9, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R8
-	ADDQ    R8, 56(SP)
-	MOVQ    184(AX), R8
-	ADDQ    R8, 64(SP)
+	MOVQ    176(AX), R9
+	ADDQ    R9, 56(SP)
+	MOVQ    184(AX), R9
+	ADDQ    R9, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -8506,7 +8570,7 @@ linear:
 
 // func f32AVX512V2R6(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R6(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V2R6(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -8521,21 +8585,22 @@ TEXT ·f32AVX512V2R6(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVUPS   (R10), Z0
+	VMOVUPS.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -8563,22 +8628,23 @@ noBias:
 	VPXORD Z11, Z11, Z11
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
-	MOVQ  R10, R12
+	MOVQ  R10, R11
+	MOVQ  96(SP), R12
 	MOVQ  32(AX), R13
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R14
@@ -8588,145 +8654,156 @@ segment:
 	SUBQ  $0x00000014, R13
 
 product:
-	VMOVUPS          (R12), Z12
-	VMOVUPS          64(R12), Z13
-	VFMADD231PS.BCST (R11), Z12, Z0
-	VFMADD231PS.BCST (R11), Z13, Z1
-	VFMADD231PS.BCST (R11)(CX*1), Z12, Z2
-	VFMADD231PS.BCST (R11)(CX*1), Z13, Z3
-	VFMADD231PS.BCST (R11)(CX*2), Z12, Z4
-	VFMADD231PS.BCST (R11)(CX*2), Z13, Z5
-	VFMADD231PS.BCST (R11)(DX*1), Z12, Z6
-	VFMADD231PS.BCST (R11)(DX*1), Z13, Z7
-	VFMADD231PS.BCST (R11)(CX*4), Z12, Z8
-	VFMADD231PS.BCST (R11)(CX*4), Z13, Z9
-	VFMADD231PS.BCST (R11)(BX*1), Z12, Z10
-	VFMADD231PS.BCST (R11)(BX*1), Z13, Z11
-	ADDQ             SI, R11
-	ADDQ             DI, R12
-	PREFETCHT1       (R8)
-	PREFETCHT1       64(R8)
-	ADDQ             200(AX), R8
-	DECQ             R13
-	JNE              product
-	MOVQ             88(SP), R13
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R13, R13
-	JE               summed
-	MOVQ             8(SP), R14
-	MOVQ             112(AX), R15
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	JMP              product
+	VMOVUPS      (R12), Z12
+	VMOVUPS      64(R12), Z13
+	VBROADCASTSS (R11), Z14
+	VFMADD231PS  Z14, Z12, Z0
+	VFMADD231PS  Z14, Z13, Z1
+	VBROADCASTSS (R11)(CX*1), Z14
+	VFMADD231PS  Z14, Z12, Z2
+	VFMADD231PS  Z14, Z13, Z3
+	VBROADCASTSS (R11)(CX*2), Z14
+	VFMADD231PS  Z14, Z12, Z4
+	VFMADD231PS  Z14, Z13, Z5
+	VBROADCASTSS (R11)(DX*1), Z14
+	VFMADD231PS  Z14, Z12, Z6
+	VFMADD231PS  Z14, Z13, Z7
+	VBROADCASTSS (R11)(CX*4), Z14
+	VFMADD231PS  Z14, Z12, Z8
+	VFMADD231PS  Z14, Z13, Z9
+	VBROADCASTSS (R11)(BX*1), Z14
+	VFMADD231PS  Z14, Z12, Z10
+	VFMADD231PS  Z14, Z13, Z11
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	DECQ         R9
+	JNE          waits
+	MOVQ         208(AX), R9
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         200(AX), R8
+
+waits:
+	DECQ       R13
+	JNE        product
+	MOVQ       88(SP), R13
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R13, R13
+	JE         summed
+	MOVQ       8(SP), R14
+	MOVQ       112(AX), R15
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPS   (R10), Z12
+	MOVQ      8(SP), R11
+	VMOVUPS   (R11), Z12
 	VADDPS    Z12, Z0, Z0
-	VMOVUPS.Z 64(R10), K1, Z12
+	VMOVUPS.Z 64(R11), K1, Z12
 	VADDPS    Z12, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z12
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z12
 	VADDPS    Z12, Z2, Z2
-	VMOVUPS.Z 64(R10), K1, Z12
+	VMOVUPS.Z 64(R11), K1, Z12
 	VADDPS    Z12, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z12
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z12
 	VADDPS    Z12, Z4, Z4
-	VMOVUPS.Z 64(R10), K1, Z12
+	VMOVUPS.Z 64(R11), K1, Z12
 	VADDPS    Z12, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z12
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z12
 	VADDPS    Z12, Z6, Z6
-	VMOVUPS.Z 64(R10), K1, Z12
+	VMOVUPS.Z 64(R11), K1, Z12
 	VADDPS    Z12, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z12
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z12
 	VADDPS    Z12, Z8, Z8
-	VMOVUPS.Z 64(R10), K1, Z12
+	VMOVUPS.Z 64(R11), K1, Z12
 	VADDPS    Z12, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z12
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z12
 	VADDPS    Z12, Z10, Z10
-	VMOVUPS.Z 64(R10), K1, Z12
+	VMOVUPS.Z 64(R11), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
-	VPXORD Z14, Z14, Z14
-	VMAXPS Z0, Z14, Z0
-	VMAXPS Z1, Z14, Z1
-	VMAXPS Z2, Z14, Z2
-	VMAXPS Z3, Z14, Z3
-	VMAXPS Z4, Z14, Z4
-	VMAXPS Z5, Z14, Z5
-	VMAXPS Z6, Z14, Z6
-	VMAXPS Z7, Z14, Z7
-	VMAXPS Z8, Z14, Z8
-	VMAXPS Z9, Z14, Z9
-	VMAXPS Z10, Z14, Z10
-	VMAXPS Z11, Z14, Z11
+	VPXORD Z15, Z15, Z15
+	VMAXPS Z0, Z15, Z0
+	VMAXPS Z1, Z15, Z1
+	VMAXPS Z2, Z15, Z2
+	VMAXPS Z3, Z15, Z3
+	VMAXPS Z4, Z15, Z4
+	VMAXPS Z5, Z15, Z5
+	VMAXPS Z6, Z15, Z6
+	VMAXPS Z7, Z15, Z7
+	VMAXPS Z8, Z15, Z8
+	VMAXPS Z9, Z15, Z9
+	VMAXPS Z10, Z15, Z10
+	VMAXPS Z11, Z15, Z11
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z2, (R10)
-	VMOVUPS Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z4, (R10)
-	VMOVUPS Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z8, (R10)
-	VMOVUPS Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z10, (R10)
-	VMOVUPS Z11, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z8, (R11)
+	VMOVUPS Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z10, (R11)
+	VMOVUPS Z11, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -8734,7 +8811,7 @@ linear:
 
 // func f32AVX512V2R7(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R7(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V2R7(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -8749,21 +8826,22 @@ TEXT ·f32AVX512V2R7(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVUPS   (R10), Z0
+	VMOVUPS.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -8795,22 +8873,23 @@ noBias:
 	VPXORD Z13, Z13, Z13
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
-	MOVQ  R10, R12
+	MOVQ  R10, R11
+	MOVQ  96(SP), R12
 	MOVQ  32(AX), R13
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R14
@@ -8820,160 +8899,172 @@ segment:
 	SUBQ  $0x00000014, R13
 
 product:
-	VMOVUPS          (R12), Z14
-	VMOVUPS          64(R12), Z15
-	VFMADD231PS.BCST (R11), Z14, Z0
-	VFMADD231PS.BCST (R11), Z15, Z1
-	VFMADD231PS.BCST (R11)(CX*1), Z14, Z2
-	VFMADD231PS.BCST (R11)(CX*1), Z15, Z3
-	VFMADD231PS.BCST (R11)(CX*2), Z14, Z4
-	VFMADD231PS.BCST (R11)(CX*2), Z15, Z5
-	VFMADD231PS.BCST (R11)(DX*1), Z14, Z6
-	VFMADD231PS.BCST (R11)(DX*1), Z15, Z7
-	VFMADD231PS.BCST (R11)(CX*4), Z14, Z8
-	VFMADD231PS.BCST (R11)(CX*4), Z15, Z9
-	VFMADD231PS.BCST (R11)(BX*1), Z14, Z10
-	VFMADD231PS.BCST (R11)(BX*1), Z15, Z11
-	VFMADD231PS.BCST (R11)(DX*2), Z14, Z12
-	VFMADD231PS.BCST (R11)(DX*2), Z15, Z13
-	ADDQ             SI, R11
-	ADDQ             DI, R12
-	PREFETCHT1       (R8)
-	PREFETCHT1       64(R8)
-	ADDQ             200(AX), R8
-	DECQ             R13
-	JNE              product
-	MOVQ             88(SP), R13
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R13, R13
-	JE               summed
-	MOVQ             8(SP), R14
-	MOVQ             112(AX), R15
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	JMP              product
+	VMOVUPS      (R12), Z14
+	VMOVUPS      64(R12), Z15
+	VBROADCASTSS (R11), Z16
+	VFMADD231PS  Z16, Z14, Z0
+	VFMADD231PS  Z16, Z15, Z1
+	VBROADCASTSS (R11)(CX*1), Z16
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS (R11)(CX*2), Z16
+	VFMADD231PS  Z16, Z14, Z4
+	VFMADD231PS  Z16, Z15, Z5
+	VBROADCASTSS (R11)(DX*1), Z16
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS (R11)(CX*4), Z16
+	VFMADD231PS  Z16, Z14, Z8
+	VFMADD231PS  Z16, Z15, Z9
+	VBROADCASTSS (R11)(BX*1), Z16
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	VBROADCASTSS (R11)(DX*2), Z16
+	VFMADD231PS  Z16, Z14, Z12
+	VFMADD231PS  Z16, Z15, Z13
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	DECQ         R9
+	JNE          waits
+	MOVQ         208(AX), R9
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         200(AX), R8
+
+waits:
+	DECQ       R13
+	JNE        product
+	MOVQ       88(SP), R13
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R13, R13
+	JE         summed
+	MOVQ       8(SP), R14
+	MOVQ       112(AX), R15
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPS   (R10), Z14
+	MOVQ      8(SP), R11
+	VMOVUPS   (R11), Z14
 	VADDPS    Z14, Z0, Z0
-	VMOVUPS.Z 64(R10), K1, Z14
+	VMOVUPS.Z 64(R11), K1, Z14
 	VADDPS    Z14, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z14
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z14
 	VADDPS    Z14, Z2, Z2
-	VMOVUPS.Z 64(R10), K1, Z14
+	VMOVUPS.Z 64(R11), K1, Z14
 	VADDPS    Z14, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z14
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z14
 	VADDPS    Z14, Z4, Z4
-	VMOVUPS.Z 64(R10), K1, Z14
+	VMOVUPS.Z 64(R11), K1, Z14
 	VADDPS    Z14, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z14
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z14
 	VADDPS    Z14, Z6, Z6
-	VMOVUPS.Z 64(R10), K1, Z14
+	VMOVUPS.Z 64(R11), K1, Z14
 	VADDPS    Z14, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z14
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z14
 	VADDPS    Z14, Z8, Z8
-	VMOVUPS.Z 64(R10), K1, Z14
+	VMOVUPS.Z 64(R11), K1, Z14
 	VADDPS    Z14, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z14
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z14
 	VADDPS    Z14, Z10, Z10
-	VMOVUPS.Z 64(R10), K1, Z14
+	VMOVUPS.Z 64(R11), K1, Z14
 	VADDPS    Z14, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z14
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z14
 	VADDPS    Z14, Z12, Z12
-	VMOVUPS.Z 64(R10), K1, Z14
+	VMOVUPS.Z 64(R11), K1, Z14
 	VADDPS    Z14, Z13, Z13
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
-	VPXORD Z16, Z16, Z16
-	VMAXPS Z0, Z16, Z0
-	VMAXPS Z1, Z16, Z1
-	VMAXPS Z2, Z16, Z2
-	VMAXPS Z3, Z16, Z3
-	VMAXPS Z4, Z16, Z4
-	VMAXPS Z5, Z16, Z5
-	VMAXPS Z6, Z16, Z6
-	VMAXPS Z7, Z16, Z7
-	VMAXPS Z8, Z16, Z8
-	VMAXPS Z9, Z16, Z9
-	VMAXPS Z10, Z16, Z10
-	VMAXPS Z11, Z16, Z11
-	VMAXPS Z12, Z16, Z12
-	VMAXPS Z13, Z16, Z13
+	VPXORD Z17, Z17, Z17
+	VMAXPS Z0, Z17, Z0
+	VMAXPS Z1, Z17, Z1
+	VMAXPS Z2, Z17, Z2
+	VMAXPS Z3, Z17, Z3
+	VMAXPS Z4, Z17, Z4
+	VMAXPS Z5, Z17, Z5
+	VMAXPS Z6, Z17, Z6
+	VMAXPS Z7, Z17, Z7
+	VMAXPS Z8, Z17, Z8
+	VMAXPS Z9, Z17, Z9
+	VMAXPS Z10, Z17, Z10
+	VMAXPS Z11, Z17, Z11
+	VMAXPS Z12, Z17, Z12
+	VMAXPS Z13, Z17, Z13
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z2, (R10)
-	VMOVUPS Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z4, (R10)
-	VMOVUPS Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z8, (R10)
-	VMOVUPS Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z10, (R10)
-	VMOVUPS Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z12, (R10)
-	VMOVUPS Z13, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z8, (R11)
+	VMOVUPS Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z10, (R11)
+	VMOVUPS Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z12, (R11)
+	VMOVUPS Z13, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -8981,7 +9072,7 @@ linear:
 
 // func f32AVX512V2R8(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R8(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V2R8(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -8996,21 +9087,22 @@ TEXT ·f32AVX512V2R8(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVUPS   (R10), Z0
+	VMOVUPS.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -9046,24 +9138,25 @@ noBias:
 	VPXORD Z15, Z15, Z15
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -9073,176 +9166,189 @@ segment:
 	SUBQ  $0x00000014, R14
 
 product:
-	VMOVUPS          (R13), Z16
-	VMOVUPS          64(R13), Z17
-	VFMADD231PS.BCST (R11), Z16, Z0
-	VFMADD231PS.BCST (R11), Z17, Z1
-	VFMADD231PS.BCST (R11)(CX*1), Z16, Z2
-	VFMADD231PS.BCST (R11)(CX*1), Z17, Z3
-	VFMADD231PS.BCST (R11)(CX*2), Z16, Z4
-	VFMADD231PS.BCST (R11)(CX*2), Z17, Z5
-	VFMADD231PS.BCST (R11)(DX*1), Z16, Z6
-	VFMADD231PS.BCST (R11)(DX*1), Z17, Z7
-	VFMADD231PS.BCST (R11)(CX*4), Z16, Z8
-	VFMADD231PS.BCST (R11)(CX*4), Z17, Z9
-	VFMADD231PS.BCST (R11)(BX*1), Z16, Z10
-	VFMADD231PS.BCST (R11)(BX*1), Z17, Z11
-	VFMADD231PS.BCST (R11)(DX*2), Z16, Z12
-	VFMADD231PS.BCST (R11)(DX*2), Z17, Z13
-	VFMADD231PS.BCST (R12), Z16, Z14
-	VFMADD231PS.BCST (R12), Z17, Z15
-	ADDQ             SI, R11
-	ADDQ             SI, R12
-	ADDQ             DI, R13
-	PREFETCHT1       (R8)
-	PREFETCHT1       64(R8)
-	ADDQ             200(AX), R8
-	DECQ             R14
-	JNE              product
-	MOVQ             88(SP), R14
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R14, R14
-	JE               summed
-	MOVQ             8(SP), R15
-	MOVQ             112(AX), BP
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	JMP              product
+	VMOVUPS      (R13), Z16
+	VMOVUPS      64(R13), Z17
+	VBROADCASTSS (R11), Z18
+	VFMADD231PS  Z18, Z16, Z0
+	VFMADD231PS  Z18, Z17, Z1
+	VBROADCASTSS (R11)(CX*1), Z18
+	VFMADD231PS  Z18, Z16, Z2
+	VFMADD231PS  Z18, Z17, Z3
+	VBROADCASTSS (R11)(CX*2), Z18
+	VFMADD231PS  Z18, Z16, Z4
+	VFMADD231PS  Z18, Z17, Z5
+	VBROADCASTSS (R11)(DX*1), Z18
+	VFMADD231PS  Z18, Z16, Z6
+	VFMADD231PS  Z18, Z17, Z7
+	VBROADCASTSS (R11)(CX*4), Z18
+	VFMADD231PS  Z18, Z16, Z8
+	VFMADD231PS  Z18, Z17, Z9
+	VBROADCASTSS (R11)(BX*1), Z18
+	VFMADD231PS  Z18, Z16, Z10
+	VFMADD231PS  Z18, Z17, Z11
+	VBROADCASTSS (R11)(DX*2), Z18
+	VFMADD231PS  Z18, Z16, Z12
+	VFMADD231PS  Z18, Z17, Z13
+	VBROADCASTSS (R12), Z18
+	VFMADD231PS  Z18, Z16, Z14
+	VFMADD231PS  Z18, Z17, Z15
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         DI, R13
+	DECQ         R9
+	JNE          waits
+	MOVQ         208(AX), R9
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         200(AX), R8
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPS   (R10), Z16
+	MOVQ      8(SP), R11
+	VMOVUPS   (R11), Z16
 	VADDPS    Z16, Z0, Z0
-	VMOVUPS.Z 64(R10), K1, Z16
+	VMOVUPS.Z 64(R11), K1, Z16
 	VADDPS    Z16, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z16
 	VADDPS    Z16, Z2, Z2
-	VMOVUPS.Z 64(R10), K1, Z16
+	VMOVUPS.Z 64(R11), K1, Z16
 	VADDPS    Z16, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z16
 	VADDPS    Z16, Z4, Z4
-	VMOVUPS.Z 64(R10), K1, Z16
+	VMOVUPS.Z 64(R11), K1, Z16
 	VADDPS    Z16, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z16
 	VADDPS    Z16, Z6, Z6
-	VMOVUPS.Z 64(R10), K1, Z16
+	VMOVUPS.Z 64(R11), K1, Z16
 	VADDPS    Z16, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z16
 	VADDPS    Z16, Z8, Z8
-	VMOVUPS.Z 64(R10), K1, Z16
+	VMOVUPS.Z 64(R11), K1, Z16
 	VADDPS    Z16, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z16
 	VADDPS    Z16, Z10, Z10
-	VMOVUPS.Z 64(R10), K1, Z16
+	VMOVUPS.Z 64(R11), K1, Z16
 	VADDPS    Z16, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z16
 	VADDPS    Z16, Z12, Z12
-	VMOVUPS.Z 64(R10), K1, Z16
+	VMOVUPS.Z 64(R11), K1, Z16
 	VADDPS    Z16, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z16
 	VADDPS    Z16, Z14, Z14
-	VMOVUPS.Z 64(R10), K1, Z16
+	VMOVUPS.Z 64(R11), K1, Z16
 	VADDPS    Z16, Z15, Z15
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
-	VPXORD Z18, Z18, Z18
-	VMAXPS Z0, Z18, Z0
-	VMAXPS Z1, Z18, Z1
-	VMAXPS Z2, Z18, Z2
-	VMAXPS Z3, Z18, Z3
-	VMAXPS Z4, Z18, Z4
-	VMAXPS Z5, Z18, Z5
-	VMAXPS Z6, Z18, Z6
-	VMAXPS Z7, Z18, Z7
-	VMAXPS Z8, Z18, Z8
-	VMAXPS Z9, Z18, Z9
-	VMAXPS Z10, Z18, Z10
-	VMAXPS Z11, Z18, Z11
-	VMAXPS Z12, Z18, Z12
-	VMAXPS Z13, Z18, Z13
-	VMAXPS Z14, Z18, Z14
-	VMAXPS Z15, Z18, Z15
+	VPXORD Z19, Z19, Z19
+	VMAXPS Z0, Z19, Z0
+	VMAXPS Z1, Z19, Z1
+	VMAXPS Z2, Z19, Z2
+	VMAXPS Z3, Z19, Z3
+	VMAXPS Z4, Z19, Z4
+	VMAXPS Z5, Z19, Z5
+	VMAXPS Z6, Z19, Z6
+	VMAXPS Z7, Z19, Z7
+	VMAXPS Z8, Z19, Z8
+	VMAXPS Z9, Z19, Z9
+	VMAXPS Z10, Z19, Z10
+	VMAXPS Z11, Z19, Z11
+	VMAXPS Z12, Z19, Z12
+	VMAXPS Z13, Z19, Z13
+	VMAXPS Z14, Z19, Z14
+	VMAXPS Z15, Z19, Z15
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z2, (R10)
-	VMOVUPS Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z4, (R10)
-	VMOVUPS Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z8, (R10)
-	VMOVUPS Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z10, (R10)
-	VMOVUPS Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z12, (R10)
-	VMOVUPS Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z14, (R10)
-	VMOVUPS Z15, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z8, (R11)
+	VMOVUPS Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z10, (R11)
+	VMOVUPS Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z12, (R11)
+	VMOVUPS Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z14, (R11)
+	VMOVUPS Z15, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -9250,7 +9356,7 @@ linear:
 
 // func f32AVX512V2R9(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R9(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V2R9(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -9265,21 +9371,22 @@ TEXT ·f32AVX512V2R9(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVUPS   (R10), Z0
+	VMOVUPS.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -9319,24 +9426,25 @@ noBias:
 	VPXORD Z17, Z17, Z17
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -9346,191 +9454,205 @@ segment:
 	SUBQ  $0x00000014, R14
 
 product:
-	VMOVUPS          (R13), Z18
-	VMOVUPS          64(R13), Z19
-	VFMADD231PS.BCST (R11), Z18, Z0
-	VFMADD231PS.BCST (R11), Z19, Z1
-	VFMADD231PS.BCST (R11)(CX*1), Z18, Z2
-	VFMADD231PS.BCST (R11)(CX*1), Z19, Z3
-	VFMADD231PS.BCST (R11)(CX*2), Z18, Z4
-	VFMADD231PS.BCST (R11)(CX*2), Z19, Z5
-	VFMADD231PS.BCST (R11)(DX*1), Z18, Z6
-	VFMADD231PS.BCST (R11)(DX*1), Z19, Z7
-	VFMADD231PS.BCST (R11)(CX*4), Z18, Z8
-	VFMADD231PS.BCST (R11)(CX*4), Z19, Z9
-	VFMADD231PS.BCST (R11)(BX*1), Z18, Z10
-	VFMADD231PS.BCST (R11)(BX*1), Z19, Z11
-	VFMADD231PS.BCST (R11)(DX*2), Z18, Z12
-	VFMADD231PS.BCST (R11)(DX*2), Z19, Z13
-	VFMADD231PS.BCST (R12), Z18, Z14
-	VFMADD231PS.BCST (R12), Z19, Z15
-	VFMADD231PS.BCST (R12)(CX*1), Z18, Z16
-	VFMADD231PS.BCST (R12)(CX*1), Z19, Z17
-	ADDQ             SI, R11
-	ADDQ             SI, R12
-	ADDQ             DI, R13
-	PREFETCHT1       (R8)
-	PREFETCHT1       64(R8)
-	ADDQ             200(AX), R8
-	DECQ             R14
-	JNE              product
-	MOVQ             88(SP), R14
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R14, R14
-	JE               summed
-	MOVQ             8(SP), R15
-	MOVQ             112(AX), BP
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	JMP              product
+	VMOVUPS      (R13), Z18
+	VMOVUPS      64(R13), Z19
+	VBROADCASTSS (R11), Z20
+	VFMADD231PS  Z20, Z18, Z0
+	VFMADD231PS  Z20, Z19, Z1
+	VBROADCASTSS (R11)(CX*1), Z20
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS (R11)(CX*2), Z20
+	VFMADD231PS  Z20, Z18, Z4
+	VFMADD231PS  Z20, Z19, Z5
+	VBROADCASTSS (R11)(DX*1), Z20
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS (R11)(CX*4), Z20
+	VFMADD231PS  Z20, Z18, Z8
+	VFMADD231PS  Z20, Z19, Z9
+	VBROADCASTSS (R11)(BX*1), Z20
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS (R11)(DX*2), Z20
+	VFMADD231PS  Z20, Z18, Z12
+	VFMADD231PS  Z20, Z19, Z13
+	VBROADCASTSS (R12), Z20
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	VBROADCASTSS (R12)(CX*1), Z20
+	VFMADD231PS  Z20, Z18, Z16
+	VFMADD231PS  Z20, Z19, Z17
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         DI, R13
+	DECQ         R9
+	JNE          waits
+	MOVQ         208(AX), R9
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         200(AX), R8
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPS   (R10), Z18
+	MOVQ      8(SP), R11
+	VMOVUPS   (R11), Z18
 	VADDPS    Z18, Z0, Z0
-	VMOVUPS.Z 64(R10), K1, Z18
+	VMOVUPS.Z 64(R11), K1, Z18
 	VADDPS    Z18, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z18
 	VADDPS    Z18, Z2, Z2
-	VMOVUPS.Z 64(R10), K1, Z18
+	VMOVUPS.Z 64(R11), K1, Z18
 	VADDPS    Z18, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z18
 	VADDPS    Z18, Z4, Z4
-	VMOVUPS.Z 64(R10), K1, Z18
+	VMOVUPS.Z 64(R11), K1, Z18
 	VADDPS    Z18, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z18
 	VADDPS    Z18, Z6, Z6
-	VMOVUPS.Z 64(R10), K1, Z18
+	VMOVUPS.Z 64(R11), K1, Z18
 	VADDPS    Z18, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z18
 	VADDPS    Z18, Z8, Z8
-	VMOVUPS.Z 64(R10), K1, Z18
+	VMOVUPS.Z 64(R11), K1, Z18
 	VADDPS    Z18, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z18
 	VADDPS    Z18, Z10, Z10
-	VMOVUPS.Z 64(R10), K1, Z18
+	VMOVUPS.Z 64(R11), K1, Z18
 	VADDPS    Z18, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z18
 	VADDPS    Z18, Z12, Z12
-	VMOVUPS.Z 64(R10), K1, Z18
+	VMOVUPS.Z 64(R11), K1, Z18
 	VADDPS    Z18, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z18
 	VADDPS    Z18, Z14, Z14
-	VMOVUPS.Z 64(R10), K1, Z18
+	VMOVUPS.Z 64(R11), K1, Z18
 	VADDPS    Z18, Z15, Z15
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z18
 	VADDPS    Z18, Z16, Z16
-	VMOVUPS.Z 64(R10), K1, Z18
+	VMOVUPS.Z 64(R11), K1, Z18
 	VADDPS    Z18, Z17, Z17
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
-	VPXORD Z20, Z20, Z20
-	VMAXPS Z0, Z20, Z0
-	VMAXPS Z1, Z20, Z1
-	VMAXPS Z2, Z20, Z2
-	VMAXPS Z3, Z20, Z3
-	VMAXPS Z4, Z20, Z4
-	VMAXPS Z5, Z20, Z5
-	VMAXPS Z6, Z20, Z6
-	VMAXPS Z7, Z20, Z7
-	VMAXPS Z8, Z20, Z8
-	VMAXPS Z9, Z20, Z9
-	VMAXPS Z10, Z20, Z10
-	VMAXPS Z11, Z20, Z11
-	VMAXPS Z12, Z20, Z12
-	VMAXPS Z13, Z20, Z13
-	VMAXPS Z14, Z20, Z14
-	VMAXPS Z15, Z20, Z15
-	VMAXPS Z16, Z20, Z16
-	VMAXPS Z17, Z20, Z17
+	VPXORD Z21, Z21, Z21
+	VMAXPS Z0, Z21, Z0
+	VMAXPS Z1, Z21, Z1
+	VMAXPS Z2, Z21, Z2
+	VMAXPS Z3, Z21, Z3
+	VMAXPS Z4, Z21, Z4
+	VMAXPS Z5, Z21, Z5
+	VMAXPS Z6, Z21, Z6
+	VMAXPS Z7, Z21, Z7
+	VMAXPS Z8, Z21, Z8
+	VMAXPS Z9, Z21, Z9
+	VMAXPS Z10, Z21, Z10
+	VMAXPS Z11, Z21, Z11
+	VMAXPS Z12, Z21, Z12
+	VMAXPS Z13, Z21, Z13
+	VMAXPS Z14, Z21, Z14
+	VMAXPS Z15, Z21, Z15
+	VMAXPS Z16, Z21, Z16
+	VMAXPS Z17, Z21, Z17
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z2, (R10)
-	VMOVUPS Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z4, (R10)
-	VMOVUPS Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z8, (R10)
-	VMOVUPS Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z10, (R10)
-	VMOVUPS Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z12, (R10)
-	VMOVUPS Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z14, (R10)
-	VMOVUPS Z15, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z16, (R10)
-	VMOVUPS Z17, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z8, (R11)
+	VMOVUPS Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z10, (R11)
+	VMOVUPS Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z12, (R11)
+	VMOVUPS Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z14, (R11)
+	VMOVUPS Z15, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z16, (R11)
+	VMOVUPS Z17, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -9538,7 +9660,7 @@ linear:
 
 // func f32AVX512V2R10(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R10(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V2R10(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -9553,21 +9675,22 @@ TEXT ·f32AVX512V2R10(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVUPS   (R10), Z0
+	VMOVUPS.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -9611,24 +9734,25 @@ noBias:
 	VPXORD Z19, Z19, Z19
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -9638,206 +9762,221 @@ segment:
 	SUBQ  $0x00000014, R14
 
 product:
-	VMOVUPS          (R13), Z20
-	VMOVUPS          64(R13), Z21
-	VFMADD231PS.BCST (R11), Z20, Z0
-	VFMADD231PS.BCST (R11), Z21, Z1
-	VFMADD231PS.BCST (R11)(CX*1), Z20, Z2
-	VFMADD231PS.BCST (R11)(CX*1), Z21, Z3
-	VFMADD231PS.BCST (R11)(CX*2), Z20, Z4
-	VFMADD231PS.BCST (R11)(CX*2), Z21, Z5
-	VFMADD231PS.BCST (R11)(DX*1), Z20, Z6
-	VFMADD231PS.BCST (R11)(DX*1), Z21, Z7
-	VFMADD231PS.BCST (R11)(CX*4), Z20, Z8
-	VFMADD231PS.BCST (R11)(CX*4), Z21, Z9
-	VFMADD231PS.BCST (R11)(BX*1), Z20, Z10
-	VFMADD231PS.BCST (R11)(BX*1), Z21, Z11
-	VFMADD231PS.BCST (R11)(DX*2), Z20, Z12
-	VFMADD231PS.BCST (R11)(DX*2), Z21, Z13
-	VFMADD231PS.BCST (R12), Z20, Z14
-	VFMADD231PS.BCST (R12), Z21, Z15
-	VFMADD231PS.BCST (R12)(CX*1), Z20, Z16
-	VFMADD231PS.BCST (R12)(CX*1), Z21, Z17
-	VFMADD231PS.BCST (R12)(CX*2), Z20, Z18
-	VFMADD231PS.BCST (R12)(CX*2), Z21, Z19
-	ADDQ             SI, R11
-	ADDQ             SI, R12
-	ADDQ             DI, R13
-	PREFETCHT1       (R8)
-	PREFETCHT1       64(R8)
-	ADDQ             200(AX), R8
-	DECQ             R14
-	JNE              product
-	MOVQ             88(SP), R14
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R14, R14
-	JE               summed
-	MOVQ             8(SP), R15
-	MOVQ             112(AX), BP
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	JMP              product
+	VMOVUPS      (R13), Z20
+	VMOVUPS      64(R13), Z21
+	VBROADCASTSS (R11), Z22
+	VFMADD231PS  Z22, Z20, Z0
+	VFMADD231PS  Z22, Z21, Z1
+	VBROADCASTSS (R11)(CX*1), Z22
+	VFMADD231PS  Z22, Z20, Z2
+	VFMADD231PS  Z22, Z21, Z3
+	VBROADCASTSS (R11)(CX*2), Z22
+	VFMADD231PS  Z22, Z20, Z4
+	VFMADD231PS  Z22, Z21, Z5
+	VBROADCASTSS (R11)(DX*1), Z22
+	VFMADD231PS  Z22, Z20, Z6
+	VFMADD231PS  Z22, Z21, Z7
+	VBROADCASTSS (R11)(CX*4), Z22
+	VFMADD231PS  Z22, Z20, Z8
+	VFMADD231PS  Z22, Z21, Z9
+	VBROADCASTSS (R11)(BX*1), Z22
+	VFMADD231PS  Z22, Z20, Z10
+	VFMADD231PS  Z22, Z21, Z11
+	VBROADCASTSS (R11)(DX*2), Z22
+	VFMADD231PS  Z22, Z20, Z12
+	VFMADD231PS  Z22, Z21, Z13
+	VBROADCASTSS (R12), Z22
+	VFMADD231PS  Z22, Z20, Z14
+	VFMADD231PS  Z22, Z21, Z15
+	VBROADCASTSS (R12)(CX*1), Z22
+	VFMADD231PS  Z22, Z20, Z16
+	VFMADD231PS  Z22, Z21, Z17
+	VBROADCASTSS (R12)(CX*2), Z22
+	VFMADD231PS  Z22, Z20, Z18
+	VFMADD231PS  Z22, Z21, Z19
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         DI, R13
+	DECQ         R9
+	JNE          waits
+	MOVQ         208(AX), R9
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         200(AX), R8
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPS   (R10), Z20
+	MOVQ      8(SP), R11
+	VMOVUPS   (R11), Z20
 	VADDPS    Z20, Z0, Z0
-	VMOVUPS.Z 64(R10), K1, Z20
+	VMOVUPS.Z 64(R11), K1, Z20
 	VADDPS    Z20, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z20
 	VADDPS    Z20, Z2, Z2
-	VMOVUPS.Z 64(R10), K1, Z20
+	VMOVUPS.Z 64(R11), K1, Z20
 	VADDPS    Z20, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z20
 	VADDPS    Z20, Z4, Z4
-	VMOVUPS.Z 64(R10), K1, Z20
+	VMOVUPS.Z 64(R11), K1, Z20
 	VADDPS    Z20, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z20
 	VADDPS    Z20, Z6, Z6
-	VMOVUPS.Z 64(R10), K1, Z20
+	VMOVUPS.Z 64(R11), K1, Z20
 	VADDPS    Z20, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z20
 	VADDPS    Z20, Z8, Z8
-	VMOVUPS.Z 64(R10), K1, Z20
+	VMOVUPS.Z 64(R11), K1, Z20
 	VADDPS    Z20, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z20
 	VADDPS    Z20, Z10, Z10
-	VMOVUPS.Z 64(R10), K1, Z20
+	VMOVUPS.Z 64(R11), K1, Z20
 	VADDPS    Z20, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z20
 	VADDPS    Z20, Z12, Z12
-	VMOVUPS.Z 64(R10), K1, Z20
+	VMOVUPS.Z 64(R11), K1, Z20
 	VADDPS    Z20, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z20
 	VADDPS    Z20, Z14, Z14
-	VMOVUPS.Z 64(R10), K1, Z20
+	VMOVUPS.Z 64(R11), K1, Z20
 	VADDPS    Z20, Z15, Z15
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z20
 	VADDPS    Z20, Z16, Z16
-	VMOVUPS.Z 64(R10), K1, Z20
+	VMOVUPS.Z 64(R11), K1, Z20
 	VADDPS    Z20, Z17, Z17
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z20
 	VADDPS    Z20, Z18, Z18
-	VMOVUPS.Z 64(R10), K1, Z20
+	VMOVUPS.Z 64(R11), K1, Z20
 	VADDPS    Z20, Z19, Z19
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
-	VPXORD Z22, Z22, Z22
-	VMAXPS Z0, Z22, Z0
-	VMAXPS Z1, Z22, Z1
-	VMAXPS Z2, Z22, Z2
-	VMAXPS Z3, Z22, Z3
-	VMAXPS Z4, Z22, Z4
-	VMAXPS Z5, Z22, Z5
-	VMAXPS Z6, Z22, Z6
-	VMAXPS Z7, Z22, Z7
-	VMAXPS Z8, Z22, Z8
-	VMAXPS Z9, Z22, Z9
-	VMAXPS Z10, Z22, Z10
-	VMAXPS Z11, Z22, Z11
-	VMAXPS Z12, Z22, Z12
-	VMAXPS Z13, Z22, Z13
-	VMAXPS Z14, Z22, Z14
-	VMAXPS Z15, Z22, Z15
-	VMAXPS Z16, Z22, Z16
-	VMAXPS Z17, Z22, Z17
-	VMAXPS Z18, Z22, Z18
-	VMAXPS Z19, Z22, Z19
+	VPXORD Z23, Z23, Z23
+	VMAXPS Z0, Z23, Z0
+	VMAXPS Z1, Z23, Z1
+	VMAXPS Z2, Z23, Z2
+	VMAXPS Z3, Z23, Z3
+	VMAXPS Z4, Z23, Z4
+	VMAXPS Z5, Z23, Z5
+	VMAXPS Z6, Z23, Z6
+	VMAXPS Z7, Z23, Z7
+	VMAXPS Z8, Z23, Z8
+	VMAXPS Z9, Z23, Z9
+	VMAXPS Z10, Z23, Z10
+	VMAXPS Z11, Z23, Z11
+	VMAXPS Z12, Z23, Z12
+	VMAXPS Z13, Z23, Z13
+	VMAXPS Z14, Z23, Z14
+	VMAXPS Z15, Z23, Z15
+	VMAXPS Z16, Z23, Z16
+	VMAXPS Z17, Z23, Z17
+	VMAXPS Z18, Z23, Z18
+	VMAXPS Z19, Z23, Z19
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z2, (R10)
-	VMOVUPS Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z4, (R10)
-	VMOVUPS Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z8, (R10)
-	VMOVUPS Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z10, (R10)
-	VMOVUPS Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z12, (R10)
-	VMOVUPS Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z14, (R10)
-	VMOVUPS Z15, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z16, (R10)
-	VMOVUPS Z17, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z18, (R10)
-	VMOVUPS Z19, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z8, (R11)
+	VMOVUPS Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z10, (R11)
+	VMOVUPS Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z12, (R11)
+	VMOVUPS Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z14, (R11)
+	VMOVUPS Z15, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z16, (R11)
+	VMOVUPS Z17, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z18, (R11)
+	VMOVUPS Z19, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -9845,7 +9984,7 @@ linear:
 
 // func f32AVX512V2R11(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R11(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V2R11(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -9860,21 +9999,22 @@ TEXT ·f32AVX512V2R11(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVUPS   (R10), Z0
+	VMOVUPS.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -9922,24 +10062,25 @@ noBias:
 	VPXORD Z21, Z21, Z21
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -9949,221 +10090,237 @@ segment:
 	SUBQ  $0x00000014, R14
 
 product:
-	VMOVUPS          (R13), Z22
-	VMOVUPS          64(R13), Z23
-	VFMADD231PS.BCST (R11), Z22, Z0
-	VFMADD231PS.BCST (R11), Z23, Z1
-	VFMADD231PS.BCST (R11)(CX*1), Z22, Z2
-	VFMADD231PS.BCST (R11)(CX*1), Z23, Z3
-	VFMADD231PS.BCST (R11)(CX*2), Z22, Z4
-	VFMADD231PS.BCST (R11)(CX*2), Z23, Z5
-	VFMADD231PS.BCST (R11)(DX*1), Z22, Z6
-	VFMADD231PS.BCST (R11)(DX*1), Z23, Z7
-	VFMADD231PS.BCST (R11)(CX*4), Z22, Z8
-	VFMADD231PS.BCST (R11)(CX*4), Z23, Z9
-	VFMADD231PS.BCST (R11)(BX*1), Z22, Z10
-	VFMADD231PS.BCST (R11)(BX*1), Z23, Z11
-	VFMADD231PS.BCST (R11)(DX*2), Z22, Z12
-	VFMADD231PS.BCST (R11)(DX*2), Z23, Z13
-	VFMADD231PS.BCST (R12), Z22, Z14
-	VFMADD231PS.BCST (R12), Z23, Z15
-	VFMADD231PS.BCST (R12)(CX*1), Z22, Z16
-	VFMADD231PS.BCST (R12)(CX*1), Z23, Z17
-	VFMADD231PS.BCST (R12)(CX*2), Z22, Z18
-	VFMADD231PS.BCST (R12)(CX*2), Z23, Z19
-	VFMADD231PS.BCST (R12)(DX*1), Z22, Z20
-	VFMADD231PS.BCST (R12)(DX*1), Z23, Z21
-	ADDQ             SI, R11
-	ADDQ             SI, R12
-	ADDQ             DI, R13
-	PREFETCHT1       (R8)
-	PREFETCHT1       64(R8)
-	ADDQ             200(AX), R8
-	DECQ             R14
-	JNE              product
-	MOVQ             88(SP), R14
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R14, R14
-	JE               summed
-	MOVQ             8(SP), R15
-	MOVQ             112(AX), BP
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	JMP              product
+	VMOVUPS      (R13), Z22
+	VMOVUPS      64(R13), Z23
+	VBROADCASTSS (R11), Z24
+	VFMADD231PS  Z24, Z22, Z0
+	VFMADD231PS  Z24, Z23, Z1
+	VBROADCASTSS (R11)(CX*1), Z24
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS (R11)(CX*2), Z24
+	VFMADD231PS  Z24, Z22, Z4
+	VFMADD231PS  Z24, Z23, Z5
+	VBROADCASTSS (R11)(DX*1), Z24
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS (R11)(CX*4), Z24
+	VFMADD231PS  Z24, Z22, Z8
+	VFMADD231PS  Z24, Z23, Z9
+	VBROADCASTSS (R11)(BX*1), Z24
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS (R11)(DX*2), Z24
+	VFMADD231PS  Z24, Z22, Z12
+	VFMADD231PS  Z24, Z23, Z13
+	VBROADCASTSS (R12), Z24
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS (R12)(CX*1), Z24
+	VFMADD231PS  Z24, Z22, Z16
+	VFMADD231PS  Z24, Z23, Z17
+	VBROADCASTSS (R12)(CX*2), Z24
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	VBROADCASTSS (R12)(DX*1), Z24
+	VFMADD231PS  Z24, Z22, Z20
+	VFMADD231PS  Z24, Z23, Z21
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         DI, R13
+	DECQ         R9
+	JNE          waits
+	MOVQ         208(AX), R9
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         200(AX), R8
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPS   (R10), Z22
+	MOVQ      8(SP), R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z0, Z0
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z2, Z2
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z4, Z4
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z6, Z6
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z8, Z8
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z10, Z10
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z12, Z12
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z14, Z14
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z15, Z15
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z16, Z16
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z17, Z17
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z18, Z18
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z19, Z19
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z20, Z20
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z21, Z21
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
-	VPXORD Z24, Z24, Z24
-	VMAXPS Z0, Z24, Z0
-	VMAXPS Z1, Z24, Z1
-	VMAXPS Z2, Z24, Z2
-	VMAXPS Z3, Z24, Z3
-	VMAXPS Z4, Z24, Z4
-	VMAXPS Z5, Z24, Z5
-	VMAXPS Z6, Z24, Z6
-	VMAXPS Z7, Z24, Z7
-	VMAXPS Z8, Z24, Z8
-	VMAXPS Z9, Z24, Z9
-	VMAXPS Z10, Z24, Z10
-	VMAXPS Z11, Z24, Z11
-	VMAXPS Z12, Z24, Z12
-	VMAXPS Z13, Z24, Z13
-	VMAXPS Z14, Z24, Z14
-	VMAXPS Z15, Z24, Z15
-	VMAXPS Z16, Z24, Z16
-	VMAXPS Z17, Z24, Z17
-	VMAXPS Z18, Z24, Z18
-	VMAXPS Z19, Z24, Z19
-	VMAXPS Z20, Z24, Z20
-	VMAXPS Z21, Z24, Z21
+	VPXORD Z25, Z25, Z25
+	VMAXPS Z0, Z25, Z0
+	VMAXPS Z1, Z25, Z1
+	VMAXPS Z2, Z25, Z2
+	VMAXPS Z3, Z25, Z3
+	VMAXPS Z4, Z25, Z4
+	VMAXPS Z5, Z25, Z5
+	VMAXPS Z6, Z25, Z6
+	VMAXPS Z7, Z25, Z7
+	VMAXPS Z8, Z25, Z8
+	VMAXPS Z9, Z25, Z9
+	VMAXPS Z10, Z25, Z10
+	VMAXPS Z11, Z25, Z11
+	VMAXPS Z12, Z25, Z12
+	VMAXPS Z13, Z25, Z13
+	VMAXPS Z14, Z25, Z14
+	VMAXPS Z15, Z25, Z15
+	VMAXPS Z16, Z25, Z16
+	VMAXPS Z17, Z25, Z17
+	VMAXPS Z18, Z25, Z18
+	VMAXPS Z19, Z25, Z19
+	VMAXPS Z20, Z25, Z20
+	VMAXPS Z21, Z25, Z21
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z2, (R10)
-	VMOVUPS Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z4, (R10)
-	VMOVUPS Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z8, (R10)
-	VMOVUPS Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z10, (R10)
-	VMOVUPS Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z12, (R10)
-	VMOVUPS Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z14, (R10)
-	VMOVUPS Z15, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z16, (R10)
-	VMOVUPS Z17, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z18, (R10)
-	VMOVUPS Z19, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z20, (R10)
-	VMOVUPS Z21, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z8, (R11)
+	VMOVUPS Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z10, (R11)
+	VMOVUPS Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z12, (R11)
+	VMOVUPS Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z14, (R11)
+	VMOVUPS Z15, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z16, (R11)
+	VMOVUPS Z17, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z18, (R11)
+	VMOVUPS Z19, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z20, (R11)
+	VMOVUPS Z21, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -10171,7 +10328,7 @@ linear:
 
 // func f32AVX512V2R12(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R12(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V2R12(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -10186,21 +10343,22 @@ TEXT ·f32AVX512V2R12(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVUPS   (R10), Z0
+	VMOVUPS.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -10252,24 +10410,25 @@ noBias:
 	VPXORD Z23, Z23, Z23
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -10279,236 +10438,253 @@ segment:
 	SUBQ  $0x00000014, R14
 
 product:
-	VMOVUPS          (R13), Z24
-	VMOVUPS          64(R13), Z25
-	VFMADD231PS.BCST (R11), Z24, Z0
-	VFMADD231PS.BCST (R11), Z25, Z1
-	VFMADD231PS.BCST (R11)(CX*1), Z24, Z2
-	VFMADD231PS.BCST (R11)(CX*1), Z25, Z3
-	VFMADD231PS.BCST (R11)(CX*2), Z24, Z4
-	VFMADD231PS.BCST (R11)(CX*2), Z25, Z5
-	VFMADD231PS.BCST (R11)(DX*1), Z24, Z6
-	VFMADD231PS.BCST (R11)(DX*1), Z25, Z7
-	VFMADD231PS.BCST (R11)(CX*4), Z24, Z8
-	VFMADD231PS.BCST (R11)(CX*4), Z25, Z9
-	VFMADD231PS.BCST (R11)(BX*1), Z24, Z10
-	VFMADD231PS.BCST (R11)(BX*1), Z25, Z11
-	VFMADD231PS.BCST (R11)(DX*2), Z24, Z12
-	VFMADD231PS.BCST (R11)(DX*2), Z25, Z13
-	VFMADD231PS.BCST (R12), Z24, Z14
-	VFMADD231PS.BCST (R12), Z25, Z15
-	VFMADD231PS.BCST (R12)(CX*1), Z24, Z16
-	VFMADD231PS.BCST (R12)(CX*1), Z25, Z17
-	VFMADD231PS.BCST (R12)(CX*2), Z24, Z18
-	VFMADD231PS.BCST (R12)(CX*2), Z25, Z19
-	VFMADD231PS.BCST (R12)(DX*1), Z24, Z20
-	VFMADD231PS.BCST (R12)(DX*1), Z25, Z21
-	VFMADD231PS.BCST (R12)(CX*4), Z24, Z22
-	VFMADD231PS.BCST (R12)(CX*4), Z25, Z23
-	ADDQ             SI, R11
-	ADDQ             SI, R12
-	ADDQ             DI, R13
-	PREFETCHT1       (R8)
-	PREFETCHT1       64(R8)
-	ADDQ             200(AX), R8
-	DECQ             R14
-	JNE              product
-	MOVQ             88(SP), R14
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R14, R14
-	JE               summed
-	MOVQ             8(SP), R15
-	MOVQ             112(AX), BP
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	JMP              product
+	VMOVUPS      (R13), Z24
+	VMOVUPS      64(R13), Z25
+	VBROADCASTSS (R11), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (R11)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (R11)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (R11)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	VBROADCASTSS (R11)(CX*4), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (R11)(BX*1), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS (R11)(DX*2), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	VBROADCASTSS (R12), Z26
+	VFMADD231PS  Z26, Z24, Z14
+	VFMADD231PS  Z26, Z25, Z15
+	VBROADCASTSS (R12)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z16
+	VFMADD231PS  Z26, Z25, Z17
+	VBROADCASTSS (R12)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z18
+	VFMADD231PS  Z26, Z25, Z19
+	VBROADCASTSS (R12)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z20
+	VFMADD231PS  Z26, Z25, Z21
+	VBROADCASTSS (R12)(CX*4), Z26
+	VFMADD231PS  Z26, Z24, Z22
+	VFMADD231PS  Z26, Z25, Z23
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         DI, R13
+	DECQ         R9
+	JNE          waits
+	MOVQ         208(AX), R9
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         200(AX), R8
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPS   (R10), Z24
+	MOVQ      8(SP), R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z0, Z0
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z2, Z2
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z4, Z4
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z6, Z6
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z8, Z8
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z10, Z10
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z12, Z12
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z14, Z14
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z15, Z15
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z16, Z16
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z17, Z17
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z18, Z18
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z19, Z19
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z20, Z20
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z21, Z21
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z22, Z22
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z23, Z23
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
-	VPXORD Z26, Z26, Z26
-	VMAXPS Z0, Z26, Z0
-	VMAXPS Z1, Z26, Z1
-	VMAXPS Z2, Z26, Z2
-	VMAXPS Z3, Z26, Z3
-	VMAXPS Z4, Z26, Z4
-	VMAXPS Z5, Z26, Z5
-	VMAXPS Z6, Z26, Z6
-	VMAXPS Z7, Z26, Z7
-	VMAXPS Z8, Z26, Z8
-	VMAXPS Z9, Z26, Z9
-	VMAXPS Z10, Z26, Z10
-	VMAXPS Z11, Z26, Z11
-	VMAXPS Z12, Z26, Z12
-	VMAXPS Z13, Z26, Z13
-	VMAXPS Z14, Z26, Z14
-	VMAXPS Z15, Z26, Z15
-	VMAXPS Z16, Z26, Z16
-	VMAXPS Z17, Z26, Z17
-	VMAXPS Z18, Z26, Z18
-	VMAXPS Z19, Z26, Z19
-	VMAXPS Z20, Z26, Z20
-	VMAXPS Z21, Z26, Z21
-	VMAXPS Z22, Z26, Z22
-	VMAXPS Z23, Z26, Z23
+	VPXORD Z27, Z27, Z27
+	VMAXPS Z0, Z27, Z0
+	VMAXPS Z1, Z27, Z1
+	VMAXPS Z2, Z27, Z2
+	VMAXPS Z3, Z27, Z3
+	VMAXPS Z4, Z27, Z4
+	VMAXPS Z5, Z27, Z5
+	VMAXPS Z6, Z27, Z6
+	VMAXPS Z7, Z27, Z7
+	VMAXPS Z8, Z27, Z8
+	VMAXPS Z9, Z27, Z9
+	VMAXPS Z10, Z27, Z10
+	VMAXPS Z11, Z27, Z11
+	VMAXPS Z12, Z27, Z12
+	VMAXPS Z13, Z27, Z13
+	VMAXPS Z14, Z27, Z14
+	VMAXPS Z15, Z27, Z15
+	VMAXPS Z16, Z27, Z16
+	VMAXPS Z17, Z27, Z17
+	VMAXPS Z18, Z27, Z18
+	VMAXPS Z19, Z27, Z19
+	VMAXPS Z20, Z27, Z20
+	VMAXPS Z21, Z27, Z21
+	VMAXPS Z22, Z27, Z22
+	VMAXPS Z23, Z27, Z23
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z2, (R10)
-	VMOVUPS Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z4, (R10)
-	VMOVUPS Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z8, (R10)
-	VMOVUPS Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z10, (R10)
-	VMOVUPS Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z12, (R10)
-	VMOVUPS Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z14, (R10)
-	VMOVUPS Z15, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z16, (R10)
-	VMOVUPS Z17, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z18, (R10)
-	VMOVUPS Z19, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z20, (R10)
-	VMOVUPS Z21, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z22, (R10)
-	VMOVUPS Z23, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z8, (R11)
+	VMOVUPS Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z10, (R11)
+	VMOVUPS Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z12, (R11)
+	VMOVUPS Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z14, (R11)
+	VMOVUPS Z15, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z16, (R11)
+	VMOVUPS Z17, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z18, (R11)
+	VMOVUPS Z19, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z20, (R11)
+	VMOVUPS Z21, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z22, (R11)
+	VMOVUPS Z23, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -10516,7 +10692,7 @@ linear:
 
 // func f32AVX512V2R13(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R13(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V2R13(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -10531,21 +10707,22 @@ TEXT ·f32AVX512V2R13(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVUPS   (R10), Z0
+	VMOVUPS.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -10601,24 +10778,25 @@ noBias:
 	VPXORD Z25, Z25, Z25
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -10628,251 +10806,269 @@ segment:
 	SUBQ  $0x00000014, R14
 
 product:
-	VMOVUPS          (R13), Z26
-	VMOVUPS          64(R13), Z27
-	VFMADD231PS.BCST (R11), Z26, Z0
-	VFMADD231PS.BCST (R11), Z27, Z1
-	VFMADD231PS.BCST (R11)(CX*1), Z26, Z2
-	VFMADD231PS.BCST (R11)(CX*1), Z27, Z3
-	VFMADD231PS.BCST (R11)(CX*2), Z26, Z4
-	VFMADD231PS.BCST (R11)(CX*2), Z27, Z5
-	VFMADD231PS.BCST (R11)(DX*1), Z26, Z6
-	VFMADD231PS.BCST (R11)(DX*1), Z27, Z7
-	VFMADD231PS.BCST (R11)(CX*4), Z26, Z8
-	VFMADD231PS.BCST (R11)(CX*4), Z27, Z9
-	VFMADD231PS.BCST (R11)(BX*1), Z26, Z10
-	VFMADD231PS.BCST (R11)(BX*1), Z27, Z11
-	VFMADD231PS.BCST (R11)(DX*2), Z26, Z12
-	VFMADD231PS.BCST (R11)(DX*2), Z27, Z13
-	VFMADD231PS.BCST (R12), Z26, Z14
-	VFMADD231PS.BCST (R12), Z27, Z15
-	VFMADD231PS.BCST (R12)(CX*1), Z26, Z16
-	VFMADD231PS.BCST (R12)(CX*1), Z27, Z17
-	VFMADD231PS.BCST (R12)(CX*2), Z26, Z18
-	VFMADD231PS.BCST (R12)(CX*2), Z27, Z19
-	VFMADD231PS.BCST (R12)(DX*1), Z26, Z20
-	VFMADD231PS.BCST (R12)(DX*1), Z27, Z21
-	VFMADD231PS.BCST (R12)(CX*4), Z26, Z22
-	VFMADD231PS.BCST (R12)(CX*4), Z27, Z23
-	VFMADD231PS.BCST (R12)(BX*1), Z26, Z24
-	VFMADD231PS.BCST (R12)(BX*1), Z27, Z25
-	ADDQ             SI, R11
-	ADDQ             SI, R12
-	ADDQ             DI, R13
-	PREFETCHT1       (R8)
-	PREFETCHT1       64(R8)
-	ADDQ             200(AX), R8
-	DECQ             R14
-	JNE              product
-	MOVQ             88(SP), R14
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R14, R14
-	JE               summed
-	MOVQ             8(SP), R15
-	MOVQ             112(AX), BP
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	JMP              product
+	VMOVUPS      (R13), Z26
+	VMOVUPS      64(R13), Z27
+	VBROADCASTSS (R11), Z28
+	VFMADD231PS  Z28, Z26, Z0
+	VFMADD231PS  Z28, Z27, Z1
+	VBROADCASTSS (R11)(CX*1), Z28
+	VFMADD231PS  Z28, Z26, Z2
+	VFMADD231PS  Z28, Z27, Z3
+	VBROADCASTSS (R11)(CX*2), Z28
+	VFMADD231PS  Z28, Z26, Z4
+	VFMADD231PS  Z28, Z27, Z5
+	VBROADCASTSS (R11)(DX*1), Z28
+	VFMADD231PS  Z28, Z26, Z6
+	VFMADD231PS  Z28, Z27, Z7
+	VBROADCASTSS (R11)(CX*4), Z28
+	VFMADD231PS  Z28, Z26, Z8
+	VFMADD231PS  Z28, Z27, Z9
+	VBROADCASTSS (R11)(BX*1), Z28
+	VFMADD231PS  Z28, Z26, Z10
+	VFMADD231PS  Z28, Z27, Z11
+	VBROADCASTSS (R11)(DX*2), Z28
+	VFMADD231PS  Z28, Z26, Z12
+	VFMADD231PS  Z28, Z27, Z13
+	VBROADCASTSS (R12), Z28
+	VFMADD231PS  Z28, Z26, Z14
+	VFMADD231PS  Z28, Z27, Z15
+	VBROADCASTSS (R12)(CX*1), Z28
+	VFMADD231PS  Z28, Z26, Z16
+	VFMADD231PS  Z28, Z27, Z17
+	VBROADCASTSS (R12)(CX*2), Z28
+	VFMADD231PS  Z28, Z26, Z18
+	VFMADD231PS  Z28, Z27, Z19
+	VBROADCASTSS (R12)(DX*1), Z28
+	VFMADD231PS  Z28, Z26, Z20
+	VFMADD231PS  Z28, Z27, Z21
+	VBROADCASTSS (R12)(CX*4), Z28
+	VFMADD231PS  Z28, Z26, Z22
+	VFMADD231PS  Z28, Z27, Z23
+	VBROADCASTSS (R12)(BX*1), Z28
+	VFMADD231PS  Z28, Z26, Z24
+	VFMADD231PS  Z28, Z27, Z25
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         DI, R13
+	DECQ         R9
+	JNE          waits
+	MOVQ         208(AX), R9
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         200(AX), R8
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPS   (R10), Z26
+	MOVQ      8(SP), R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z0, Z0
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z2, Z2
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z4, Z4
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z6, Z6
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z8, Z8
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z10, Z10
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z12, Z12
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z14, Z14
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z15, Z15
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z16, Z16
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z17, Z17
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z18, Z18
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z19, Z19
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z20, Z20
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z21, Z21
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z22, Z22
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z23, Z23
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z24, Z24
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z25, Z25
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
-	VPXORD Z28, Z28, Z28
-	VMAXPS Z0, Z28, Z0
-	VMAXPS Z1, Z28, Z1
-	VMAXPS Z2, Z28, Z2
-	VMAXPS Z3, Z28, Z3
-	VMAXPS Z4, Z28, Z4
-	VMAXPS Z5, Z28, Z5
-	VMAXPS Z6, Z28, Z6
-	VMAXPS Z7, Z28, Z7
-	VMAXPS Z8, Z28, Z8
-	VMAXPS Z9, Z28, Z9
-	VMAXPS Z10, Z28, Z10
-	VMAXPS Z11, Z28, Z11
-	VMAXPS Z12, Z28, Z12
-	VMAXPS Z13, Z28, Z13
-	VMAXPS Z14, Z28, Z14
-	VMAXPS Z15, Z28, Z15
-	VMAXPS Z16, Z28, Z16
-	VMAXPS Z17, Z28, Z17
-	VMAXPS Z18, Z28, Z18
-	VMAXPS Z19, Z28, Z19
-	VMAXPS Z20, Z28, Z20
-	VMAXPS Z21, Z28, Z21
-	VMAXPS Z22, Z28, Z22
-	VMAXPS Z23, Z28, Z23
-	VMAXPS Z24, Z28, Z24
-	VMAXPS Z25, Z28, Z25
+	VPXORD Z29, Z29, Z29
+	VMAXPS Z0, Z29, Z0
+	VMAXPS Z1, Z29, Z1
+	VMAXPS Z2, Z29, Z2
+	VMAXPS Z3, Z29, Z3
+	VMAXPS Z4, Z29, Z4
+	VMAXPS Z5, Z29, Z5
+	VMAXPS Z6, Z29, Z6
+	VMAXPS Z7, Z29, Z7
+	VMAXPS Z8, Z29, Z8
+	VMAXPS Z9, Z29, Z9
+	VMAXPS Z10, Z29, Z10
+	VMAXPS Z11, Z29, Z11
+	VMAXPS Z12, Z29, Z12
+	VMAXPS Z13, Z29, Z13
+	VMAXPS Z14, Z29, Z14
+	VMAXPS Z15, Z29, Z15
+	VMAXPS Z16, Z29, Z16
+	VMAXPS Z17, Z29, Z17
+	VMAXPS Z18, Z29, Z18
+	VMAXPS Z19, Z29, Z19
+	VMAXPS Z20, Z29, Z20
+	VMAXPS Z21, Z29, Z21
+	VMAXPS Z22, Z29, Z22
+	VMAXPS Z23, Z29, Z23
+	VMAXPS Z24, Z29, Z24
+	VMAXPS Z25, Z29, Z25
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z2, (R10)
-	VMOVUPS Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z4, (R10)
-	VMOVUPS Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z8, (R10)
-	VMOVUPS Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z10, (R10)
-	VMOVUPS Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z12, (R10)
-	VMOVUPS Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z14, (R10)
-	VMOVUPS Z15, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z16, (R10)
-	VMOVUPS Z17, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z18, (R10)
-	VMOVUPS Z19, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z20, (R10)
-	VMOVUPS Z21, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z22, (R10)
-	VMOVUPS Z23, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z24, (R10)
-	VMOVUPS Z25, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z8, (R11)
+	VMOVUPS Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z10, (R11)
+	VMOVUPS Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z12, (R11)
+	VMOVUPS Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z14, (R11)
+	VMOVUPS Z15, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z16, (R11)
+	VMOVUPS Z17, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z18, (R11)
+	VMOVUPS Z19, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z20, (R11)
+	VMOVUPS Z21, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z22, (R11)
+	VMOVUPS Z23, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z24, (R11)
+	VMOVUPS Z25, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -10880,7 +11076,7 @@ linear:
 
 // func f32AVX512V2R14(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R14(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512V2R14(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -10895,21 +11091,22 @@ TEXT ·f32AVX512V2R14(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVUPS   (R10), Z0
+	VMOVUPS.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -10969,24 +11166,25 @@ noBias:
 	VPXORD Z27, Z27, Z27
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -10996,266 +11194,285 @@ segment:
 	SUBQ  $0x00000014, R14
 
 product:
-	VMOVUPS          (R13), Z28
-	VMOVUPS          64(R13), Z29
-	VFMADD231PS.BCST (R11), Z28, Z0
-	VFMADD231PS.BCST (R11), Z29, Z1
-	VFMADD231PS.BCST (R11)(CX*1), Z28, Z2
-	VFMADD231PS.BCST (R11)(CX*1), Z29, Z3
-	VFMADD231PS.BCST (R11)(CX*2), Z28, Z4
-	VFMADD231PS.BCST (R11)(CX*2), Z29, Z5
-	VFMADD231PS.BCST (R11)(DX*1), Z28, Z6
-	VFMADD231PS.BCST (R11)(DX*1), Z29, Z7
-	VFMADD231PS.BCST (R11)(CX*4), Z28, Z8
-	VFMADD231PS.BCST (R11)(CX*4), Z29, Z9
-	VFMADD231PS.BCST (R11)(BX*1), Z28, Z10
-	VFMADD231PS.BCST (R11)(BX*1), Z29, Z11
-	VFMADD231PS.BCST (R11)(DX*2), Z28, Z12
-	VFMADD231PS.BCST (R11)(DX*2), Z29, Z13
-	VFMADD231PS.BCST (R12), Z28, Z14
-	VFMADD231PS.BCST (R12), Z29, Z15
-	VFMADD231PS.BCST (R12)(CX*1), Z28, Z16
-	VFMADD231PS.BCST (R12)(CX*1), Z29, Z17
-	VFMADD231PS.BCST (R12)(CX*2), Z28, Z18
-	VFMADD231PS.BCST (R12)(CX*2), Z29, Z19
-	VFMADD231PS.BCST (R12)(DX*1), Z28, Z20
-	VFMADD231PS.BCST (R12)(DX*1), Z29, Z21
-	VFMADD231PS.BCST (R12)(CX*4), Z28, Z22
-	VFMADD231PS.BCST (R12)(CX*4), Z29, Z23
-	VFMADD231PS.BCST (R12)(BX*1), Z28, Z24
-	VFMADD231PS.BCST (R12)(BX*1), Z29, Z25
-	VFMADD231PS.BCST (R12)(DX*2), Z28, Z26
-	VFMADD231PS.BCST (R12)(DX*2), Z29, Z27
-	ADDQ             SI, R11
-	ADDQ             SI, R12
-	ADDQ             DI, R13
-	PREFETCHT1       (R8)
-	PREFETCHT1       64(R8)
-	ADDQ             200(AX), R8
-	DECQ             R14
-	JNE              product
-	MOVQ             88(SP), R14
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R14, R14
-	JE               summed
-	MOVQ             8(SP), R15
-	MOVQ             112(AX), BP
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	JMP              product
+	VMOVUPS      (R13), Z28
+	VMOVUPS      64(R13), Z29
+	VBROADCASTSS (R11), Z30
+	VFMADD231PS  Z30, Z28, Z0
+	VFMADD231PS  Z30, Z29, Z1
+	VBROADCASTSS (R11)(CX*1), Z30
+	VFMADD231PS  Z30, Z28, Z2
+	VFMADD231PS  Z30, Z29, Z3
+	VBROADCASTSS (R11)(CX*2), Z30
+	VFMADD231PS  Z30, Z28, Z4
+	VFMADD231PS  Z30, Z29, Z5
+	VBROADCASTSS (R11)(DX*1), Z30
+	VFMADD231PS  Z30, Z28, Z6
+	VFMADD231PS  Z30, Z29, Z7
+	VBROADCASTSS (R11)(CX*4), Z30
+	VFMADD231PS  Z30, Z28, Z8
+	VFMADD231PS  Z30, Z29, Z9
+	VBROADCASTSS (R11)(BX*1), Z30
+	VFMADD231PS  Z30, Z28, Z10
+	VFMADD231PS  Z30, Z29, Z11
+	VBROADCASTSS (R11)(DX*2), Z30
+	VFMADD231PS  Z30, Z28, Z12
+	VFMADD231PS  Z30, Z29, Z13
+	VBROADCASTSS (R12), Z30
+	VFMADD231PS  Z30, Z28, Z14
+	VFMADD231PS  Z30, Z29, Z15
+	VBROADCASTSS (R12)(CX*1), Z30
+	VFMADD231PS  Z30, Z28, Z16
+	VFMADD231PS  Z30, Z29, Z17
+	VBROADCASTSS (R12)(CX*2), Z30
+	VFMADD231PS  Z30, Z28, Z18
+	VFMADD231PS  Z30, Z29, Z19
+	VBROADCASTSS (R12)(DX*1), Z30
+	VFMADD231PS  Z30, Z28, Z20
+	VFMADD231PS  Z30, Z29, Z21
+	VBROADCASTSS (R12)(CX*4), Z30
+	VFMADD231PS  Z30, Z28, Z22
+	VFMADD231PS  Z30, Z29, Z23
+	VBROADCASTSS (R12)(BX*1), Z30
+	VFMADD231PS  Z30, Z28, Z24
+	VFMADD231PS  Z30, Z29, Z25
+	VBROADCASTSS (R12)(DX*2), Z30
+	VFMADD231PS  Z30, Z28, Z26
+	VFMADD231PS  Z30, Z29, Z27
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         DI, R13
+	DECQ         R9
+	JNE          waits
+	MOVQ         208(AX), R9
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         200(AX), R8
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPS   (R10), Z28
+	MOVQ      8(SP), R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z0, Z0
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z2, Z2
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z4, Z4
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z6, Z6
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z8, Z8
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z10, Z10
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z12, Z12
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z14, Z14
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z15, Z15
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z16, Z16
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z17, Z17
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z18, Z18
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z19, Z19
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z20, Z20
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z21, Z21
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z22, Z22
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z23, Z23
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z24, Z24
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z25, Z25
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z26, Z26
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z27, Z27
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
-	VPXORD Z30, Z30, Z30
-	VMAXPS Z0, Z30, Z0
-	VMAXPS Z1, Z30, Z1
-	VMAXPS Z2, Z30, Z2
-	VMAXPS Z3, Z30, Z3
-	VMAXPS Z4, Z30, Z4
-	VMAXPS Z5, Z30, Z5
-	VMAXPS Z6, Z30, Z6
-	VMAXPS Z7, Z30, Z7
-	VMAXPS Z8, Z30, Z8
-	VMAXPS Z9, Z30, Z9
-	VMAXPS Z10, Z30, Z10
-	VMAXPS Z11, Z30, Z11
-	VMAXPS Z12, Z30, Z12
-	VMAXPS Z13, Z30, Z13
-	VMAXPS Z14, Z30, Z14
-	VMAXPS Z15, Z30, Z15
-	VMAXPS Z16, Z30, Z16
-	VMAXPS Z17, Z30, Z17
-	VMAXPS Z18, Z30, Z18
-	VMAXPS Z19, Z30, Z19
-	VMAXPS Z20, Z30, Z20
-	VMAXPS Z21, Z30, Z21
-	VMAXPS Z22, Z30, Z22
-	VMAXPS Z23, Z30, Z23
-	VMAXPS Z24, Z30, Z24
-	VMAXPS Z25, Z30, Z25
-	VMAXPS Z26, Z30, Z26
-	VMAXPS Z27, Z30, Z27
+	VPXORD Z31, Z31, Z31
+	VMAXPS Z0, Z31, Z0
+	VMAXPS Z1, Z31, Z1
+	VMAXPS Z2, Z31, Z2
+	VMAXPS Z3, Z31, Z3
+	VMAXPS Z4, Z31, Z4
+	VMAXPS Z5, Z31, Z5
+	VMAXPS Z6, Z31, Z6
+	VMAXPS Z7, Z31, Z7
+	VMAXPS Z8, Z31, Z8
+	VMAXPS Z9, Z31, Z9
+	VMAXPS Z10, Z31, Z10
+	VMAXPS Z11, Z31, Z11
+	VMAXPS Z12, Z31, Z12
+	VMAXPS Z13, Z31, Z13
+	VMAXPS Z14, Z31, Z14
+	VMAXPS Z15, Z31, Z15
+	VMAXPS Z16, Z31, Z16
+	VMAXPS Z17, Z31, Z17
+	VMAXPS Z18, Z31, Z18
+	VMAXPS Z19, Z31, Z19
+	VMAXPS Z20, Z31, Z20
+	VMAXPS Z21, Z31, Z21
+	VMAXPS Z22, Z31, Z22
+	VMAXPS Z23, Z31, Z23
+	VMAXPS Z24, Z31, Z24
+	VMAXPS Z25, Z31, Z25
+	VMAXPS Z26, Z31, Z26
+	VMAXPS Z27, Z31, Z27
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z2, (R10)
-	VMOVUPS Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z4, (R10)
-	VMOVUPS Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z8, (R10)
-	VMOVUPS Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z10, (R10)
-	VMOVUPS Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z12, (R10)
-	VMOVUPS Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z14, (R10)
-	VMOVUPS Z15, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z16, (R10)
-	VMOVUPS Z17, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z18, (R10)
-	VMOVUPS Z19, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z20, (R10)
-	VMOVUPS Z21, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z22, (R10)
-	VMOVUPS Z23, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z24, (R10)
-	VMOVUPS Z25, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z26, (R10)
-	VMOVUPS Z27, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z8, (R11)
+	VMOVUPS Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z10, (R11)
+	VMOVUPS Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z12, (R11)
+	VMOVUPS Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z14, (R11)
+	VMOVUPS Z15, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z16, (R11)
+	VMOVUPS Z17, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z18, (R11)
+	VMOVUPS Z19, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z20, (R11)
+	VMOVUPS Z21, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z22, (R11)
+	VMOVUPS Z23, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z24, (R11)
+	VMOVUPS Z25, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z26, (R11)
+	VMOVUPS Z27, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -11263,7 +11480,7 @@ linear:
 
 // func f32AVX512ChannelsV1R1(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512ChannelsV1R1(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512ChannelsV1R1(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -11277,7 +11494,6 @@ TEXT ·f32AVX512ChannelsV1R1(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), CX
 	MOVQ  64(AX), CX
 	MOVQ  88(AX), DX
-	MOVQ  192(AX), BX
 
 line:
 	MOVQ 56(SP), BX
@@ -11324,7 +11540,8 @@ product:
 	DECQ        R9
 	JNE         product
 	ADDQ        72(AX), BX
-	ADDQ        96(AX), SI
+	MOVQ        96(AX), DI
+	ADDQ        DI, SI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), BX
@@ -11367,7 +11584,7 @@ linear:
 
 // func f32AVX512ChannelsV1R2(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512ChannelsV1R2(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512ChannelsV1R2(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -11381,7 +11598,6 @@ TEXT ·f32AVX512ChannelsV1R2(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), DX
 	MOVQ  64(AX), DX
 	MOVQ  88(AX), BX
-	MOVQ  192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -11431,7 +11647,8 @@ product:
 	DECQ        R10
 	JNE         product
 	ADDQ        72(AX), SI
-	ADDQ        96(AX), DI
+	MOVQ        96(AX), R8
+	ADDQ        R8, DI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), SI
@@ -11480,7 +11697,7 @@ linear:
 
 // func f32AVX512ChannelsV1R3(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512ChannelsV1R3(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512ChannelsV1R3(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -11494,7 +11711,6 @@ TEXT ·f32AVX512ChannelsV1R3(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), DX
 	MOVQ  64(AX), DX
 	MOVQ  88(AX), BX
-	MOVQ  192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -11547,7 +11763,8 @@ product:
 	DECQ        R10
 	JNE         product
 	ADDQ        72(AX), SI
-	ADDQ        96(AX), DI
+	MOVQ        96(AX), R8
+	ADDQ        R8, DI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), SI
@@ -11602,7 +11819,7 @@ linear:
 
 // func f32AVX512ChannelsV1R4(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512ChannelsV1R4(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512ChannelsV1R4(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -11616,7 +11833,6 @@ TEXT ·f32AVX512ChannelsV1R4(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), BX
 	MOVQ  88(AX), SI
-	MOVQ  192(AX), DI
 
 line:
 	MOVQ 56(SP), DI
@@ -11672,7 +11888,8 @@ product:
 	DECQ        R11
 	JNE         product
 	ADDQ        72(AX), DI
-	ADDQ        96(AX), R8
+	MOVQ        96(AX), R9
+	ADDQ        R9, R8
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), DI
@@ -11733,7 +11950,7 @@ linear:
 
 // func f32AVX512ChannelsV2R1(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512ChannelsV2R1(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512ChannelsV2R1(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -11747,7 +11964,6 @@ TEXT ·f32AVX512ChannelsV2R1(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), CX
 	MOVQ  64(AX), CX
 	MOVQ  88(AX), DX
-	MOVQ  192(AX), BX
 
 line:
 	MOVQ 56(SP), BX
@@ -11798,7 +12014,8 @@ product:
 	DECQ        R9
 	JNE         product
 	ADDQ        72(AX), BX
-	ADDQ        96(AX), SI
+	MOVQ        96(AX), DI
+	ADDQ        DI, SI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), BX
@@ -11845,7 +12062,7 @@ linear:
 
 // func f32AVX512ChannelsV2R2(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512ChannelsV2R2(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512ChannelsV2R2(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -11859,7 +12076,6 @@ TEXT ·f32AVX512ChannelsV2R2(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), DX
 	MOVQ  64(AX), DX
 	MOVQ  88(AX), BX
-	MOVQ  192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -11916,7 +12132,8 @@ product:
 	DECQ        R10
 	JNE         product
 	ADDQ        72(AX), SI
-	ADDQ        96(AX), DI
+	MOVQ        96(AX), R8
+	ADDQ        R8, DI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), SI
@@ -11973,7 +12190,7 @@ linear:
 
 // func f32AVX512ChannelsV2R3(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512ChannelsV2R3(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512ChannelsV2R3(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -11987,7 +12204,6 @@ TEXT ·f32AVX512ChannelsV2R3(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), DX
 	MOVQ  64(AX), DX
 	MOVQ  88(AX), BX
-	MOVQ  192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -12050,7 +12266,8 @@ product:
 	DECQ        R10
 	JNE         product
 	ADDQ        72(AX), SI
-	ADDQ        96(AX), DI
+	MOVQ        96(AX), R8
+	ADDQ        R8, DI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), SI
@@ -12117,7 +12334,7 @@ linear:
 
 // func f32AVX512ChannelsV2R4(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512ChannelsV2R4(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512ChannelsV2R4(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -12131,7 +12348,6 @@ TEXT ·f32AVX512ChannelsV2R4(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), BX
 	MOVQ  88(AX), SI
-	MOVQ  192(AX), DI
 
 line:
 	MOVQ 56(SP), DI
@@ -12200,7 +12416,8 @@ product:
 	DECQ        R11
 	JNE         product
 	ADDQ        72(AX), DI
-	ADDQ        96(AX), R8
+	MOVQ        96(AX), R9
+	ADDQ        R9, R8
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), DI
@@ -12277,7 +12494,7 @@ linear:
 
 // func f64AVX2V1R1(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R1(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2V1R1(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -12290,7 +12507,6 @@ TEXT ·f64AVX2V1R1(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), CX
 	MOVQ 64(AX), CX
 	MOVQ 88(AX), DX
-	MOVQ 192(AX), BX
 
 line:
 	MOVQ 56(SP), BX
@@ -12340,7 +12556,8 @@ product:
 	DECQ         R9
 	JNE          product
 	ADDQ         72(AX), BX
-	ADDQ         96(AX), SI
+	MOVQ         96(AX), DI
+	ADDQ         DI, SI
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), BX
@@ -12410,7 +12627,7 @@ stored:
 
 // func f64AVX2V1R2(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R2(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2V1R2(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -12423,7 +12640,6 @@ TEXT ·f64AVX2V1R2(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), DX
 	MOVQ 64(AX), DX
 	MOVQ 88(AX), BX
-	MOVQ 192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -12477,7 +12693,8 @@ product:
 	DECQ         R10
 	JNE          product
 	ADDQ         72(AX), SI
-	ADDQ         96(AX), DI
+	MOVQ         96(AX), R8
+	ADDQ         R8, DI
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), SI
@@ -12559,7 +12776,7 @@ stored:
 
 // func f64AVX2V1R3(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R3(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2V1R3(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -12572,7 +12789,6 @@ TEXT ·f64AVX2V1R3(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), DX
 	MOVQ 64(AX), DX
 	MOVQ 88(AX), BX
-	MOVQ 192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -12630,7 +12846,8 @@ product:
 	DECQ         R10
 	JNE          product
 	ADDQ         72(AX), SI
-	ADDQ         96(AX), DI
+	MOVQ         96(AX), R8
+	ADDQ         R8, DI
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), SI
@@ -12724,7 +12941,7 @@ stored:
 
 // func f64AVX2V1R4(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R4(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2V1R4(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -12737,7 +12954,6 @@ TEXT ·f64AVX2V1R4(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), BX
 	MOVQ 88(AX), SI
-	MOVQ 192(AX), DI
 
 line:
 	MOVQ 56(SP), DI
@@ -12799,7 +13015,8 @@ product:
 	DECQ         R11
 	JNE          product
 	ADDQ         72(AX), DI
-	ADDQ         96(AX), R8
+	MOVQ         96(AX), R9
+	ADDQ         R9, R8
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), DI
@@ -12905,7 +13122,7 @@ stored:
 
 // func f64AVX2V1R5(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R5(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2V1R5(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -12918,7 +13135,6 @@ TEXT ·f64AVX2V1R5(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), BX
 	MOVQ 88(AX), SI
-	MOVQ 192(AX), DI
 
 line:
 	MOVQ 56(SP), DI
@@ -12984,7 +13200,8 @@ product:
 	DECQ         R11
 	JNE          product
 	ADDQ         72(AX), DI
-	ADDQ         96(AX), R8
+	MOVQ         96(AX), R9
+	ADDQ         R9, R8
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), DI
@@ -13102,7 +13319,7 @@ stored:
 
 // func f64AVX2V1R6(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R6(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2V1R6(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -13115,7 +13332,6 @@ TEXT ·f64AVX2V1R6(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), SI
 	MOVQ 88(AX), DI
-	MOVQ 192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -13185,7 +13401,8 @@ product:
 	DECQ         R12
 	JNE          product
 	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
+	MOVQ         96(AX), R10
+	ADDQ         R10, R9
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), R8
@@ -13315,7 +13532,7 @@ stored:
 
 // func f64AVX2V1R7(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R7(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2V1R7(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -13328,7 +13545,6 @@ TEXT ·f64AVX2V1R7(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), SI
 	MOVQ 88(AX), DI
-	MOVQ 192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -13402,7 +13618,8 @@ product:
 	DECQ         R12
 	JNE          product
 	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
+	MOVQ         96(AX), R10
+	ADDQ         R10, R9
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), R8
@@ -13544,7 +13761,7 @@ stored:
 
 // func f64AVX2V1R8(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R8(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2V1R8(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -13557,7 +13774,6 @@ TEXT ·f64AVX2V1R8(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), SI
 	MOVQ 88(AX), DI
-	MOVQ 192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -13638,7 +13854,8 @@ product:
 	DECQ         R13
 	JNE          product
 	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
+	MOVQ         96(AX), R10
+	ADDQ         R10, R9
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), R8
@@ -13792,7 +14009,7 @@ stored:
 
 // func f64AVX2V1R9(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R9(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2V1R9(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -13805,7 +14022,6 @@ TEXT ·f64AVX2V1R9(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), SI
 	MOVQ 88(AX), DI
-	MOVQ 192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -13890,7 +14106,8 @@ product:
 	DECQ         R13
 	JNE          product
 	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
+	MOVQ         96(AX), R10
+	ADDQ         R10, R9
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), R8
@@ -14056,7 +14273,7 @@ stored:
 
 // func f64AVX2V1R10(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R10(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2V1R10(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -14069,7 +14286,6 @@ TEXT ·f64AVX2V1R10(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), SI
 	MOVQ 88(AX), DI
-	MOVQ 192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -14158,7 +14374,8 @@ product:
 	DECQ         R13
 	JNE          product
 	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
+	MOVQ         96(AX), R10
+	ADDQ         R10, R9
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), R8
@@ -14336,7 +14553,7 @@ stored:
 
 // func f64AVX2V1R11(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R11(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2V1R11(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -14349,7 +14566,6 @@ TEXT ·f64AVX2V1R11(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), SI
 	MOVQ 88(AX), DI
-	MOVQ 192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -14442,7 +14658,8 @@ product:
 	DECQ         R13
 	JNE          product
 	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
+	MOVQ         96(AX), R10
+	ADDQ         R10, R9
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), R8
@@ -14632,7 +14849,7 @@ stored:
 
 // func f64AVX2V1R12(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R12(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2V1R12(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -14645,7 +14862,6 @@ TEXT ·f64AVX2V1R12(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), SI
 	MOVQ 88(AX), DI
-	MOVQ 192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -14742,7 +14958,8 @@ product:
 	DECQ         R13
 	JNE          product
 	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
+	MOVQ         96(AX), R10
+	ADDQ         R10, R9
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), R8
@@ -14944,7 +15161,7 @@ stored:
 
 // func f64AVX2V2R1(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V2R1(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2V2R1(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -14957,7 +15174,6 @@ TEXT ·f64AVX2V2R1(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), CX
 	MOVQ 64(AX), CX
 	MOVQ 88(AX), DX
-	MOVQ 192(AX), BX
 
 line:
 	MOVQ 56(SP), BX
@@ -15011,7 +15227,8 @@ product:
 	DECQ         R9
 	JNE          product
 	ADDQ         72(AX), BX
-	ADDQ         96(AX), SI
+	MOVQ         96(AX), DI
+	ADDQ         DI, SI
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), BX
@@ -15089,7 +15306,7 @@ stored:
 
 // func f64AVX2V2R2(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V2R2(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2V2R2(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -15102,7 +15319,6 @@ TEXT ·f64AVX2V2R2(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), DX
 	MOVQ 64(AX), DX
 	MOVQ 88(AX), BX
-	MOVQ 192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -15163,7 +15379,8 @@ product:
 	DECQ         R10
 	JNE          product
 	ADDQ         72(AX), SI
-	ADDQ         96(AX), DI
+	MOVQ         96(AX), R8
+	ADDQ         R8, DI
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), SI
@@ -15261,7 +15478,7 @@ stored:
 
 // func f64AVX2V2R3(c uintptr)
 // Requires: AVX, FMA3, MMX+
-TEXT ·f64AVX2V2R3(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2V2R3(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -15275,23 +15492,24 @@ TEXT ·f64AVX2V2R3(SB), NOSPLIT, $96-8
 	MOVQ 64(AX), DX
 	MOVQ 88(AX), BX
 	MOVQ 192(AX), SI
+	MOVQ 208(AX), DI
 
 line:
-	MOVQ 56(SP), DI
-	MOVQ DI, (SP)
-	MOVQ 64(SP), DI
-	MOVQ DI, 8(SP)
-	MOVQ 120(AX), DI
-	MOVQ DI, 16(SP)
+	MOVQ 56(SP), R8
+	MOVQ R8, (SP)
+	MOVQ 64(SP), R8
+	MOVQ R8, 8(SP)
+	MOVQ 120(AX), R8
+	MOVQ R8, 16(SP)
 
 tile:
-	MOVQ       24(AX), DI
-	TESTQ      DI, DI
+	MOVQ       24(AX), R8
+	TESTQ      R8, R8
 	JE         noBias
-	VMOVUPD    (DI), Y0
-	MOVQ       152(AX), R8
-	VMOVDQU    (R8), Y1
-	VMASKMOVPD 32(DI), Y1, Y1
+	VMOVUPD    (R8), Y0
+	MOVQ       152(AX), R9
+	VMOVDQU    (R9), Y1
+	VMASKMOVPD 32(R8), Y1, Y1
 	VMOVAPS    Y0, Y2
 	VMOVAPS    Y1, Y3
 	VMOVAPS    Y0, Y4
@@ -15307,22 +15525,23 @@ noBias:
 	VXORPS Y5, Y5, Y5
 
 started:
-	MOVQ (SP), DI
-	MOVQ DI, 24(SP)
-	MOVQ 8(AX), DI
-	MOVQ DI, 32(SP)
-	MOVQ 48(AX), DI
-	MOVQ DI, 40(SP)
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
 
 outer:
-	MOVQ 24(SP), DI
-	MOVQ 32(SP), R8
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ R9, 96(SP)
 	MOVQ 40(AX), R9
 	MOVQ R9, 48(SP)
 
 segment:
-	MOVQ  DI, R9
-	MOVQ  R8, R10
+	MOVQ  R8, R9
+	MOVQ  96(SP), R10
 	MOVQ  32(AX), R11
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R12
@@ -15345,59 +15564,65 @@ product:
 	VFMADD231PD  Y8, Y7, Y5
 	ADDQ         DX, R9
 	ADDQ         BX, R10
+	DECQ         DI
+	JNE          waits
+	MOVQ         208(AX), DI
 	PREFETCHT1   (SI)
 	ADDQ         200(AX), SI
-	DECQ         R11
-	JNE          product
-	MOVQ         88(SP), R11
-	MOVQ         $0x00000000, 88(SP)
-	TESTQ        R11, R11
-	JE           summed
-	MOVQ         8(SP), R12
-	MOVQ         112(AX), R13
-	PREFETCHT0   (R12)
-	ADDQ         R13, R12
-	PREFETCHT0   (R12)
-	ADDQ         R13, R12
-	PREFETCHT0   (R12)
-	JMP          product
+
+waits:
+	DECQ       R11
+	JNE        product
+	MOVQ       88(SP), R11
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R11, R11
+	JE         summed
+	MOVQ       8(SP), R12
+	MOVQ       112(AX), R13
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	JMP        product
 
 summed:
-	ADDQ    72(AX), DI
-	ADDQ    96(AX), R8
+	ADDQ    72(AX), R8
+	MOVQ    96(AX), R9
+	ADDQ    R9, 96(SP)
 	DECQ    48(SP)
 	JNE     segment
-	MOVQ    80(AX), DI
-	ADDQ    DI, 24(SP)
-	MOVQ    104(AX), DI
-	ADDQ    DI, 32(SP)
+	MOVQ    80(AX), R8
+	ADDQ    R8, 24(SP)
+	MOVQ    104(AX), R8
+	ADDQ    R8, 32(SP)
 	DECQ    40(SP)
 	JNE     outer
-	MOVQ    160(AX), DI
-	TESTQ   $0x00000004, DI
+	MOVQ    160(AX), R8
+	TESTQ   $0x00000004, R8
 	JNE     masked
-	MOVQ    160(AX), DI
-	MOVQ    112(AX), R9
-	TESTQ   $0x00000001, DI
+	MOVQ    160(AX), R8
+	MOVQ    112(AX), R10
+	TESTQ   $0x00000001, R8
 	JE      overwrite
-	MOVQ    8(SP), R8
-	VMOVUPD (R8), Y6
+	MOVQ    8(SP), R9
+	VMOVUPD (R9), Y6
 	VADDPD  Y6, Y0, Y0
-	VMOVUPD 32(R8), Y6
+	VMOVUPD 32(R9), Y6
 	VADDPD  Y6, Y1, Y1
-	ADDQ    R9, R8
-	VMOVUPD (R8), Y6
+	ADDQ    R10, R9
+	VMOVUPD (R9), Y6
 	VADDPD  Y6, Y2, Y2
-	VMOVUPD 32(R8), Y6
+	VMOVUPD 32(R9), Y6
 	VADDPD  Y6, Y3, Y3
-	ADDQ    R9, R8
-	VMOVUPD (R8), Y6
+	ADDQ    R10, R9
+	VMOVUPD (R9), Y6
 	VADDPD  Y6, Y4, Y4
-	VMOVUPD 32(R8), Y6
+	VMOVUPD 32(R9), Y6
 	VADDPD  Y6, Y5, Y5
 
 overwrite:
-	TESTQ  $0x00000002, DI
+	TESTQ  $0x00000002, R8
 	JE     linear
 	VXORPS Y6, Y6, Y6
 	VMAXPD Y0, Y6, Y0
@@ -15408,42 +15633,42 @@ overwrite:
 	VMAXPD Y5, Y6, Y5
 
 linear:
-	MOVQ    8(SP), R8
-	VMOVUPD Y0, (R8)
-	VMOVUPD Y1, 32(R8)
-	ADDQ    R9, R8
-	VMOVUPD Y2, (R8)
-	VMOVUPD Y3, 32(R8)
-	ADDQ    R9, R8
-	VMOVUPD Y4, (R8)
-	VMOVUPD Y5, 32(R8)
+	MOVQ    8(SP), R9
+	VMOVUPD Y0, (R9)
+	VMOVUPD Y1, 32(R9)
+	ADDQ    R10, R9
+	VMOVUPD Y2, (R9)
+	VMOVUPD Y3, 32(R9)
+	ADDQ    R10, R9
+	VMOVUPD Y4, (R9)
+	VMOVUPD Y5, 32(R9)
 	JMP     stored
 
 masked:
-	MOVQ       152(AX), DI
-	VMOVDQU    (DI), Y6
-	MOVQ       160(AX), DI
-	MOVQ       112(AX), R9
-	TESTQ      $0x00000001, DI
+	MOVQ       152(AX), R8
+	VMOVDQU    (R8), Y6
+	MOVQ       160(AX), R8
+	MOVQ       112(AX), R10
+	TESTQ      $0x00000001, R8
 	JE         overwriteMasked
-	MOVQ       8(SP), R8
-	VMOVUPD    (R8), Y7
+	MOVQ       8(SP), R9
+	VMOVUPD    (R9), Y7
 	VADDPD     Y7, Y0, Y0
-	VMASKMOVPD 32(R8), Y6, Y7
+	VMASKMOVPD 32(R9), Y6, Y7
 	VADDPD     Y7, Y1, Y1
-	ADDQ       R9, R8
-	VMOVUPD    (R8), Y7
+	ADDQ       R10, R9
+	VMOVUPD    (R9), Y7
 	VADDPD     Y7, Y2, Y2
-	VMASKMOVPD 32(R8), Y6, Y7
+	VMASKMOVPD 32(R9), Y6, Y7
 	VADDPD     Y7, Y3, Y3
-	ADDQ       R9, R8
-	VMOVUPD    (R8), Y7
+	ADDQ       R10, R9
+	VMOVUPD    (R9), Y7
 	VADDPD     Y7, Y4, Y4
-	VMASKMOVPD 32(R8), Y6, Y7
+	VMASKMOVPD 32(R9), Y6, Y7
 	VADDPD     Y7, Y5, Y5
 
 overwriteMasked:
-	TESTQ  $0x00000002, DI
+	TESTQ  $0x00000002, R8
 	JE     linearMasked
 	VXORPS Y7, Y7, Y7
 	VMAXPD Y0, Y7, Y0
@@ -15454,28 +15679,27 @@ overwriteMasked:
 	VMAXPD Y5, Y7, Y5
 
 linearMasked:
-	MOVQ       8(SP), R8
-	VMOVUPD    Y0, (R8)
-	VMASKMOVPD Y1, Y6, 32(R8)
-	ADDQ       R9, R8
-	VMOVUPD    Y2, (R8)
-	VMASKMOVPD Y3, Y6, 32(R8)
-	ADDQ       R9, R8
-	VMOVUPD    Y4, (R8)
-	VMASKMOVPD Y5, Y6, 32(R8)
+	MOVQ       8(SP), R9
+	VMOVUPD    Y0, (R9)
+	VMASKMOVPD Y1, Y6, 32(R9)
+	ADDQ       R10, R9
+	VMOVUPD    Y2, (R9)
+	VMASKMOVPD Y3, Y6, 32(R9)
+	ADDQ       R10, R9
+	VMOVUPD    Y4, (R9)
+	VMASKMOVPD Y5, Y6, 32(R9)
 
 stored:
-	MOVQ $0x00000000, 200(AX)
-	MOVQ 128(AX), DI
-	ADDQ DI, (SP)
-	MOVQ 136(AX), DI
-	ADDQ DI, 8(SP)
+	MOVQ 128(AX), R8
+	ADDQ R8, (SP)
+	MOVQ 136(AX), R8
+	ADDQ R8, 8(SP)
 	DECQ 16(SP)
 	JNE  tile
-	MOVQ 176(AX), DI
-	ADDQ DI, 56(SP)
-	MOVQ 184(AX), DI
-	ADDQ DI, 64(SP)
+	MOVQ 176(AX), R8
+	ADDQ R8, 56(SP)
+	MOVQ 184(AX), R8
+	ADDQ R8, 64(SP)
 	DECQ 72(SP)
 	JNE  line
 	VZEROUPPER
@@ -15483,7 +15707,7 @@ stored:
 
 // func f64AVX2V2R4(c uintptr)
 // Requires: AVX, FMA3, MMX+
-TEXT ·f64AVX2V2R4(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2V2R4(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -15497,23 +15721,24 @@ TEXT ·f64AVX2V2R4(SB), NOSPLIT, $96-8
 	MOVQ 64(AX), BX
 	MOVQ 88(AX), SI
 	MOVQ 192(AX), DI
+	MOVQ 208(AX), R8
 
 line:
-	MOVQ 56(SP), R8
-	MOVQ R8, (SP)
-	MOVQ 64(SP), R8
-	MOVQ R8, 8(SP)
-	MOVQ 120(AX), R8
-	MOVQ R8, 16(SP)
+	MOVQ 56(SP), R9
+	MOVQ R9, (SP)
+	MOVQ 64(SP), R9
+	MOVQ R9, 8(SP)
+	MOVQ 120(AX), R9
+	MOVQ R9, 16(SP)
 
 tile:
-	MOVQ       24(AX), R8
-	TESTQ      R8, R8
+	MOVQ       24(AX), R9
+	TESTQ      R9, R9
 	JE         noBias
-	VMOVUPD    (R8), Y0
-	MOVQ       152(AX), R9
-	VMOVDQU    (R9), Y1
-	VMASKMOVPD 32(R8), Y1, Y1
+	VMOVUPD    (R9), Y0
+	MOVQ       152(AX), R10
+	VMOVDQU    (R10), Y1
+	VMASKMOVPD 32(R9), Y1, Y1
 	VMOVAPS    Y0, Y2
 	VMOVAPS    Y1, Y3
 	VMOVAPS    Y0, Y4
@@ -15533,22 +15758,23 @@ noBias:
 	VXORPS Y7, Y7, Y7
 
 started:
-	MOVQ (SP), R8
-	MOVQ R8, 24(SP)
-	MOVQ 8(AX), R8
-	MOVQ R8, 32(SP)
-	MOVQ 48(AX), R8
-	MOVQ R8, 40(SP)
+	MOVQ (SP), R9
+	MOVQ R9, 24(SP)
+	MOVQ 8(AX), R9
+	MOVQ R9, 32(SP)
+	MOVQ 48(AX), R9
+	MOVQ R9, 40(SP)
 
 outer:
-	MOVQ 24(SP), R8
-	MOVQ 32(SP), R9
+	MOVQ 24(SP), R9
+	MOVQ 32(SP), R10
+	MOVQ R10, 96(SP)
 	MOVQ 40(AX), R10
 	MOVQ R10, 48(SP)
 
 segment:
-	MOVQ  R8, R10
-	MOVQ  R9, R11
+	MOVQ  R9, R10
+	MOVQ  96(SP), R11
 	MOVQ  32(AX), R12
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R13
@@ -15574,66 +15800,72 @@ product:
 	VFMADD231PD  Y10, Y9, Y7
 	ADDQ         BX, R10
 	ADDQ         SI, R11
+	DECQ         R8
+	JNE          waits
+	MOVQ         208(AX), R8
 	PREFETCHT1   (DI)
 	ADDQ         200(AX), DI
-	DECQ         R12
-	JNE          product
-	MOVQ         88(SP), R12
-	MOVQ         $0x00000000, 88(SP)
-	TESTQ        R12, R12
-	JE           summed
-	MOVQ         8(SP), R13
-	MOVQ         112(AX), R14
-	PREFETCHT0   (R13)
-	ADDQ         R14, R13
-	PREFETCHT0   (R13)
-	ADDQ         R14, R13
-	PREFETCHT0   (R13)
-	ADDQ         R14, R13
-	PREFETCHT0   (R13)
-	JMP          product
+
+waits:
+	DECQ       R12
+	JNE        product
+	MOVQ       88(SP), R12
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R12, R12
+	JE         summed
+	MOVQ       8(SP), R13
+	MOVQ       112(AX), R14
+	PREFETCHT0 (R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	JMP        product
 
 summed:
-	ADDQ    72(AX), R8
-	ADDQ    96(AX), R9
+	ADDQ    72(AX), R9
+	MOVQ    96(AX), R10
+	ADDQ    R10, 96(SP)
 	DECQ    48(SP)
 	JNE     segment
-	MOVQ    80(AX), R8
-	ADDQ    R8, 24(SP)
-	MOVQ    104(AX), R8
-	ADDQ    R8, 32(SP)
+	MOVQ    80(AX), R9
+	ADDQ    R9, 24(SP)
+	MOVQ    104(AX), R9
+	ADDQ    R9, 32(SP)
 	DECQ    40(SP)
 	JNE     outer
-	MOVQ    160(AX), R8
-	TESTQ   $0x00000004, R8
+	MOVQ    160(AX), R9
+	TESTQ   $0x00000004, R9
 	JNE     masked
-	MOVQ    160(AX), R8
-	MOVQ    112(AX), R10
-	TESTQ   $0x00000001, R8
+	MOVQ    160(AX), R9
+	MOVQ    112(AX), R11
+	TESTQ   $0x00000001, R9
 	JE      overwrite
-	MOVQ    8(SP), R9
-	VMOVUPD (R9), Y8
+	MOVQ    8(SP), R10
+	VMOVUPD (R10), Y8
 	VADDPD  Y8, Y0, Y0
-	VMOVUPD 32(R9), Y8
+	VMOVUPD 32(R10), Y8
 	VADDPD  Y8, Y1, Y1
-	ADDQ    R10, R9
-	VMOVUPD (R9), Y8
+	ADDQ    R11, R10
+	VMOVUPD (R10), Y8
 	VADDPD  Y8, Y2, Y2
-	VMOVUPD 32(R9), Y8
+	VMOVUPD 32(R10), Y8
 	VADDPD  Y8, Y3, Y3
-	ADDQ    R10, R9
-	VMOVUPD (R9), Y8
+	ADDQ    R11, R10
+	VMOVUPD (R10), Y8
 	VADDPD  Y8, Y4, Y4
-	VMOVUPD 32(R9), Y8
+	VMOVUPD 32(R10), Y8
 	VADDPD  Y8, Y5, Y5
-	ADDQ    R10, R9
-	VMOVUPD (R9), Y8
+	ADDQ    R11, R10
+	VMOVUPD (R10), Y8
 	VADDPD  Y8, Y6, Y6
-	VMOVUPD 32(R9), Y8
+	VMOVUPD 32(R10), Y8
 	VADDPD  Y8, Y7, Y7
 
 overwrite:
-	TESTQ  $0x00000002, R8
+	TESTQ  $0x00000002, R9
 	JE     linear
 	VXORPS Y8, Y8, Y8
 	VMAXPD Y0, Y8, Y0
@@ -15646,50 +15878,50 @@ overwrite:
 	VMAXPD Y7, Y8, Y7
 
 linear:
-	MOVQ    8(SP), R9
-	VMOVUPD Y0, (R9)
-	VMOVUPD Y1, 32(R9)
-	ADDQ    R10, R9
-	VMOVUPD Y2, (R9)
-	VMOVUPD Y3, 32(R9)
-	ADDQ    R10, R9
-	VMOVUPD Y4, (R9)
-	VMOVUPD Y5, 32(R9)
-	ADDQ    R10, R9
-	VMOVUPD Y6, (R9)
-	VMOVUPD Y7, 32(R9)
+	MOVQ    8(SP), R10
+	VMOVUPD Y0, (R10)
+	VMOVUPD Y1, 32(R10)
+	ADDQ    R11, R10
+	VMOVUPD Y2, (R10)
+	VMOVUPD Y3, 32(R10)
+	ADDQ    R11, R10
+	VMOVUPD Y4, (R10)
+	VMOVUPD Y5, 32(R10)
+	ADDQ    R11, R10
+	VMOVUPD Y6, (R10)
+	VMOVUPD Y7, 32(R10)
 	JMP     stored
 
 masked:
-	MOVQ       152(AX), R8
-	VMOVDQU    (R8), Y8
-	MOVQ       160(AX), R8
-	MOVQ       112(AX), R10
-	TESTQ      $0x00000001, R8
+	MOVQ       152(AX), R9
+	VMOVDQU    (R9), Y8
+	MOVQ       160(AX), R9
+	MOVQ       112(AX), R11
+	TESTQ      $0x00000001, R9
 	JE         overwriteMasked
-	MOVQ       8(SP), R9
-	VMOVUPD    (R9), Y9
+	MOVQ       8(SP), R10
+	VMOVUPD    (R10), Y9
 	VADDPD     Y9, Y0, Y0
-	VMASKMOVPD 32(R9), Y8, Y9
+	VMASKMOVPD 32(R10), Y8, Y9
 	VADDPD     Y9, Y1, Y1
-	ADDQ       R10, R9
-	VMOVUPD    (R9), Y9
+	ADDQ       R11, R10
+	VMOVUPD    (R10), Y9
 	VADDPD     Y9, Y2, Y2
-	VMASKMOVPD 32(R9), Y8, Y9
+	VMASKMOVPD 32(R10), Y8, Y9
 	VADDPD     Y9, Y3, Y3
-	ADDQ       R10, R9
-	VMOVUPD    (R9), Y9
+	ADDQ       R11, R10
+	VMOVUPD    (R10), Y9
 	VADDPD     Y9, Y4, Y4
-	VMASKMOVPD 32(R9), Y8, Y9
+	VMASKMOVPD 32(R10), Y8, Y9
 	VADDPD     Y9, Y5, Y5
-	ADDQ       R10, R9
-	VMOVUPD    (R9), Y9
+	ADDQ       R11, R10
+	VMOVUPD    (R10), Y9
 	VADDPD     Y9, Y6, Y6
-	VMASKMOVPD 32(R9), Y8, Y9
+	VMASKMOVPD 32(R10), Y8, Y9
 	VADDPD     Y9, Y7, Y7
 
 overwriteMasked:
-	TESTQ  $0x00000002, R8
+	TESTQ  $0x00000002, R9
 	JE     linearMasked
 	VXORPS Y9, Y9, Y9
 	VMAXPD Y0, Y9, Y0
@@ -15702,31 +15934,30 @@ overwriteMasked:
 	VMAXPD Y7, Y9, Y7
 
 linearMasked:
-	MOVQ       8(SP), R9
-	VMOVUPD    Y0, (R9)
-	VMASKMOVPD Y1, Y8, 32(R9)
-	ADDQ       R10, R9
-	VMOVUPD    Y2, (R9)
-	VMASKMOVPD Y3, Y8, 32(R9)
-	ADDQ       R10, R9
-	VMOVUPD    Y4, (R9)
-	VMASKMOVPD Y5, Y8, 32(R9)
-	ADDQ       R10, R9
-	VMOVUPD    Y6, (R9)
-	VMASKMOVPD Y7, Y8, 32(R9)
+	MOVQ       8(SP), R10
+	VMOVUPD    Y0, (R10)
+	VMASKMOVPD Y1, Y8, 32(R10)
+	ADDQ       R11, R10
+	VMOVUPD    Y2, (R10)
+	VMASKMOVPD Y3, Y8, 32(R10)
+	ADDQ       R11, R10
+	VMOVUPD    Y4, (R10)
+	VMASKMOVPD Y5, Y8, 32(R10)
+	ADDQ       R11, R10
+	VMOVUPD    Y6, (R10)
+	VMASKMOVPD Y7, Y8, 32(R10)
 
 stored:
-	MOVQ $0x00000000, 200(AX)
-	MOVQ 128(AX), R8
-	ADDQ R8, (SP)
-	MOVQ 136(AX), R8
-	ADDQ R8, 8(SP)
+	MOVQ 128(AX), R9
+	ADDQ R9, (SP)
+	MOVQ 136(AX), R9
+	ADDQ R9, 8(SP)
 	DECQ 16(SP)
 	JNE  tile
-	MOVQ 176(AX), R8
-	ADDQ R8, 56(SP)
-	MOVQ 184(AX), R8
-	ADDQ R8, 64(SP)
+	MOVQ 176(AX), R9
+	ADDQ R9, 56(SP)
+	MOVQ 184(AX), R9
+	ADDQ R9, 64(SP)
 	DECQ 72(SP)
 	JNE  line
 	VZEROUPPER
@@ -15734,7 +15965,7 @@ stored:
 
 // func f64AVX2V2R5(c uintptr)
 // Requires: AVX, FMA3, MMX+
-TEXT ·f64AVX2V2R5(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2V2R5(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -15748,23 +15979,24 @@ TEXT ·f64AVX2V2R5(SB), NOSPLIT, $96-8
 	MOVQ 64(AX), BX
 	MOVQ 88(AX), SI
 	MOVQ 192(AX), DI
+	MOVQ 208(AX), R8
 
 line:
-	MOVQ 56(SP), R8
-	MOVQ R8, (SP)
-	MOVQ 64(SP), R8
-	MOVQ R8, 8(SP)
-	MOVQ 120(AX), R8
-	MOVQ R8, 16(SP)
+	MOVQ 56(SP), R9
+	MOVQ R9, (SP)
+	MOVQ 64(SP), R9
+	MOVQ R9, 8(SP)
+	MOVQ 120(AX), R9
+	MOVQ R9, 16(SP)
 
 tile:
-	MOVQ       24(AX), R8
-	TESTQ      R8, R8
+	MOVQ       24(AX), R9
+	TESTQ      R9, R9
 	JE         noBias
-	VMOVUPD    (R8), Y0
-	MOVQ       152(AX), R9
-	VMOVDQU    (R9), Y1
-	VMASKMOVPD 32(R8), Y1, Y1
+	VMOVUPD    (R9), Y0
+	MOVQ       152(AX), R10
+	VMOVDQU    (R10), Y1
+	VMASKMOVPD 32(R9), Y1, Y1
 	VMOVAPS    Y0, Y2
 	VMOVAPS    Y1, Y3
 	VMOVAPS    Y0, Y4
@@ -15788,22 +16020,23 @@ noBias:
 	VXORPS Y9, Y9, Y9
 
 started:
-	MOVQ (SP), R8
-	MOVQ R8, 24(SP)
-	MOVQ 8(AX), R8
-	MOVQ R8, 32(SP)
-	MOVQ 48(AX), R8
-	MOVQ R8, 40(SP)
+	MOVQ (SP), R9
+	MOVQ R9, 24(SP)
+	MOVQ 8(AX), R9
+	MOVQ R9, 32(SP)
+	MOVQ 48(AX), R9
+	MOVQ R9, 40(SP)
 
 outer:
-	MOVQ 24(SP), R8
-	MOVQ 32(SP), R9
+	MOVQ 24(SP), R9
+	MOVQ 32(SP), R10
+	MOVQ R10, 96(SP)
 	MOVQ 40(AX), R10
 	MOVQ R10, 48(SP)
 
 segment:
-	MOVQ  R8, R10
-	MOVQ  R9, R11
+	MOVQ  R9, R10
+	MOVQ  96(SP), R11
 	MOVQ  32(AX), R12
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R13
@@ -15832,73 +16065,79 @@ product:
 	VFMADD231PD  Y12, Y11, Y9
 	ADDQ         BX, R10
 	ADDQ         SI, R11
+	DECQ         R8
+	JNE          waits
+	MOVQ         208(AX), R8
 	PREFETCHT1   (DI)
 	ADDQ         200(AX), DI
-	DECQ         R12
-	JNE          product
-	MOVQ         88(SP), R12
-	MOVQ         $0x00000000, 88(SP)
-	TESTQ        R12, R12
-	JE           summed
-	MOVQ         8(SP), R13
-	MOVQ         112(AX), R14
-	PREFETCHT0   (R13)
-	ADDQ         R14, R13
-	PREFETCHT0   (R13)
-	ADDQ         R14, R13
-	PREFETCHT0   (R13)
-	ADDQ         R14, R13
-	PREFETCHT0   (R13)
-	ADDQ         R14, R13
-	PREFETCHT0   (R13)
-	JMP          product
+
+waits:
+	DECQ       R12
+	JNE        product
+	MOVQ       88(SP), R12
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R12, R12
+	JE         summed
+	MOVQ       8(SP), R13
+	MOVQ       112(AX), R14
+	PREFETCHT0 (R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	JMP        product
 
 summed:
-	ADDQ    72(AX), R8
-	ADDQ    96(AX), R9
+	ADDQ    72(AX), R9
+	MOVQ    96(AX), R10
+	ADDQ    R10, 96(SP)
 	DECQ    48(SP)
 	JNE     segment
-	MOVQ    80(AX), R8
-	ADDQ    R8, 24(SP)
-	MOVQ    104(AX), R8
-	ADDQ    R8, 32(SP)
+	MOVQ    80(AX), R9
+	ADDQ    R9, 24(SP)
+	MOVQ    104(AX), R9
+	ADDQ    R9, 32(SP)
 	DECQ    40(SP)
 	JNE     outer
-	MOVQ    160(AX), R8
-	TESTQ   $0x00000004, R8
+	MOVQ    160(AX), R9
+	TESTQ   $0x00000004, R9
 	JNE     masked
-	MOVQ    160(AX), R8
-	MOVQ    112(AX), R10
-	TESTQ   $0x00000001, R8
+	MOVQ    160(AX), R9
+	MOVQ    112(AX), R11
+	TESTQ   $0x00000001, R9
 	JE      overwrite
-	MOVQ    8(SP), R9
-	VMOVUPD (R9), Y10
+	MOVQ    8(SP), R10
+	VMOVUPD (R10), Y10
 	VADDPD  Y10, Y0, Y0
-	VMOVUPD 32(R9), Y10
+	VMOVUPD 32(R10), Y10
 	VADDPD  Y10, Y1, Y1
-	ADDQ    R10, R9
-	VMOVUPD (R9), Y10
+	ADDQ    R11, R10
+	VMOVUPD (R10), Y10
 	VADDPD  Y10, Y2, Y2
-	VMOVUPD 32(R9), Y10
+	VMOVUPD 32(R10), Y10
 	VADDPD  Y10, Y3, Y3
-	ADDQ    R10, R9
-	VMOVUPD (R9), Y10
+	ADDQ    R11, R10
+	VMOVUPD (R10), Y10
 	VADDPD  Y10, Y4, Y4
-	VMOVUPD 32(R9), Y10
+	VMOVUPD 32(R10), Y10
 	VADDPD  Y10, Y5, Y5
-	ADDQ    R10, R9
-	VMOVUPD (R9), Y10
+	ADDQ    R11, R10
+	VMOVUPD (R10), Y10
 	VADDPD  Y10, Y6, Y6
-	VMOVUPD 32(R9), Y10
+	VMOVUPD 32(R10), Y10
 	VADDPD  Y10, Y7, Y7
-	ADDQ    R10, R9
-	VMOVUPD (R9), Y10
+	ADDQ    R11, R10
+	VMOVUPD (R10), Y10
 	VADDPD  Y10, Y8, Y8
-	VMOVUPD 32(R9), Y10
+	VMOVUPD 32(R10), Y10
 	VADDPD  Y10, Y9, Y9
 
 overwrite:
-	TESTQ  $0x00000002, R8
+	TESTQ  $0x00000002, R9
 	JE     linear
 	VXORPS Y10, Y10, Y10
 	VMAXPD Y0, Y10, Y0
@@ -15913,58 +16152,58 @@ overwrite:
 	VMAXPD Y9, Y10, Y9
 
 linear:
-	MOVQ    8(SP), R9
-	VMOVUPD Y0, (R9)
-	VMOVUPD Y1, 32(R9)
-	ADDQ    R10, R9
-	VMOVUPD Y2, (R9)
-	VMOVUPD Y3, 32(R9)
-	ADDQ    R10, R9
-	VMOVUPD Y4, (R9)
-	VMOVUPD Y5, 32(R9)
-	ADDQ    R10, R9
-	VMOVUPD Y6, (R9)
-	VMOVUPD Y7, 32(R9)
-	ADDQ    R10, R9
-	VMOVUPD Y8, (R9)
-	VMOVUPD Y9, 32(R9)
+	MOVQ    8(SP), R10
+	VMOVUPD Y0, (R10)
+	VMOVUPD Y1, 32(R10)
+	ADDQ    R11, R10
+	VMOVUPD Y2, (R10)
+	VMOVUPD Y3, 32(R10)
+	ADDQ    R11, R10
+	VMOVUPD Y4, (R10)
+	VMOVUPD Y5, 32(R10)
+	ADDQ    R11, R10
+	VMOVUPD Y6, (R10)
+	VMOVUPD Y7, 32(R10)
+	ADDQ    R11, R10
+	VMOVUPD Y8, (R10)
+	VMOVUPD Y9, 32(R10)
 	JMP     stored
 
 masked:
-	MOVQ       152(AX), R8
-	VMOVDQU    (R8), Y10
-	MOVQ       160(AX), R8
-	MOVQ       112(AX), R10
-	TESTQ      $0x00000001, R8
+	MOVQ       152(AX), R9
+	VMOVDQU    (R9), Y10
+	MOVQ       160(AX), R9
+	MOVQ       112(AX), R11
+	TESTQ      $0x00000001, R9
 	JE         overwriteMasked
-	MOVQ       8(SP), R9
-	VMOVUPD    (R9), Y11
+	MOVQ       8(SP), R10
+	VMOVUPD    (R10), Y11
 	VADDPD     Y11, Y0, Y0
-	VMASKMOVPD 32(R9), Y10, Y11
+	VMASKMOVPD 32(R10), Y10, Y11
 	VADDPD     Y11, Y1, Y1
-	ADDQ       R10, R9
-	VMOVUPD    (R9), Y11
+	ADDQ       R11, R10
+	VMOVUPD    (R10), Y11
 	VADDPD     Y11, Y2, Y2
-	VMASKMOVPD 32(R9), Y10, Y11
+	VMASKMOVPD 32(R10), Y10, Y11
 	VADDPD     Y11, Y3, Y3
-	ADDQ       R10, R9
-	VMOVUPD    (R9), Y11
+	ADDQ       R11, R10
+	VMOVUPD    (R10), Y11
 	VADDPD     Y11, Y4, Y4
-	VMASKMOVPD 32(R9), Y10, Y11
+	VMASKMOVPD 32(R10), Y10, Y11
 	VADDPD     Y11, Y5, Y5
-	ADDQ       R10, R9
-	VMOVUPD    (R9), Y11
+	ADDQ       R11, R10
+	VMOVUPD    (R10), Y11
 	VADDPD     Y11, Y6, Y6
-	VMASKMOVPD 32(R9), Y10, Y11
+	VMASKMOVPD 32(R10), Y10, Y11
 	VADDPD     Y11, Y7, Y7
-	ADDQ       R10, R9
-	VMOVUPD    (R9), Y11
+	ADDQ       R11, R10
+	VMOVUPD    (R10), Y11
 	VADDPD     Y11, Y8, Y8
-	VMASKMOVPD 32(R9), Y10, Y11
+	VMASKMOVPD 32(R10), Y10, Y11
 	VADDPD     Y11, Y9, Y9
 
 overwriteMasked:
-	TESTQ  $0x00000002, R8
+	TESTQ  $0x00000002, R9
 	JE     linearMasked
 	VXORPS Y11, Y11, Y11
 	VMAXPD Y0, Y11, Y0
@@ -15979,34 +16218,33 @@ overwriteMasked:
 	VMAXPD Y9, Y11, Y9
 
 linearMasked:
-	MOVQ       8(SP), R9
-	VMOVUPD    Y0, (R9)
-	VMASKMOVPD Y1, Y10, 32(R9)
-	ADDQ       R10, R9
-	VMOVUPD    Y2, (R9)
-	VMASKMOVPD Y3, Y10, 32(R9)
-	ADDQ       R10, R9
-	VMOVUPD    Y4, (R9)
-	VMASKMOVPD Y5, Y10, 32(R9)
-	ADDQ       R10, R9
-	VMOVUPD    Y6, (R9)
-	VMASKMOVPD Y7, Y10, 32(R9)
-	ADDQ       R10, R9
-	VMOVUPD    Y8, (R9)
-	VMASKMOVPD Y9, Y10, 32(R9)
+	MOVQ       8(SP), R10
+	VMOVUPD    Y0, (R10)
+	VMASKMOVPD Y1, Y10, 32(R10)
+	ADDQ       R11, R10
+	VMOVUPD    Y2, (R10)
+	VMASKMOVPD Y3, Y10, 32(R10)
+	ADDQ       R11, R10
+	VMOVUPD    Y4, (R10)
+	VMASKMOVPD Y5, Y10, 32(R10)
+	ADDQ       R11, R10
+	VMOVUPD    Y6, (R10)
+	VMASKMOVPD Y7, Y10, 32(R10)
+	ADDQ       R11, R10
+	VMOVUPD    Y8, (R10)
+	VMASKMOVPD Y9, Y10, 32(R10)
 
 stored:
-	MOVQ $0x00000000, 200(AX)
-	MOVQ 128(AX), R8
-	ADDQ R8, (SP)
-	MOVQ 136(AX), R8
-	ADDQ R8, 8(SP)
+	MOVQ 128(AX), R9
+	ADDQ R9, (SP)
+	MOVQ 136(AX), R9
+	ADDQ R9, 8(SP)
 	DECQ 16(SP)
 	JNE  tile
-	MOVQ 176(AX), R8
-	ADDQ R8, 56(SP)
-	MOVQ 184(AX), R8
-	ADDQ R8, 64(SP)
+	MOVQ 176(AX), R9
+	ADDQ R9, 56(SP)
+	MOVQ 184(AX), R9
+	ADDQ R9, 64(SP)
 	DECQ 72(SP)
 	JNE  line
 	VZEROUPPER
@@ -16014,7 +16252,7 @@ stored:
 
 // func f64AVX2V2R6(c uintptr)
 // Requires: AVX, FMA3, MMX+
-TEXT ·f64AVX2V2R6(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2V2R6(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -16028,23 +16266,24 @@ TEXT ·f64AVX2V2R6(SB), NOSPLIT, $96-8
 	MOVQ 64(AX), SI
 	MOVQ 88(AX), DI
 	MOVQ 192(AX), R8
+	MOVQ 208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ       24(AX), R9
-	TESTQ      R9, R9
+	MOVQ       24(AX), R10
+	TESTQ      R10, R10
 	JE         noBias
-	VMOVUPD    (R9), Y0
-	MOVQ       152(AX), R10
-	VMOVDQU    (R10), Y1
-	VMASKMOVPD 32(R9), Y1, Y1
+	VMOVUPD    (R10), Y0
+	MOVQ       152(AX), R11
+	VMOVDQU    (R11), Y1
+	VMASKMOVPD 32(R10), Y1, Y1
 	VMOVAPS    Y0, Y2
 	VMOVAPS    Y1, Y3
 	VMOVAPS    Y0, Y4
@@ -16072,22 +16311,23 @@ noBias:
 	VXORPS Y11, Y11, Y11
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
-	MOVQ  R10, R12
+	MOVQ  R10, R11
+	MOVQ  96(SP), R12
 	MOVQ  32(AX), R13
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R14
@@ -16119,80 +16359,86 @@ product:
 	VFMADD231PD  Y14, Y13, Y11
 	ADDQ         SI, R11
 	ADDQ         DI, R12
+	DECQ         R9
+	JNE          waits
+	MOVQ         208(AX), R9
 	PREFETCHT1   (R8)
 	ADDQ         200(AX), R8
-	DECQ         R13
-	JNE          product
-	MOVQ         88(SP), R13
-	MOVQ         $0x00000000, 88(SP)
-	TESTQ        R13, R13
-	JE           summed
-	MOVQ         8(SP), R14
-	MOVQ         112(AX), R15
-	PREFETCHT0   (R14)
-	ADDQ         R15, R14
-	PREFETCHT0   (R14)
-	ADDQ         R15, R14
-	PREFETCHT0   (R14)
-	ADDQ         R15, R14
-	PREFETCHT0   (R14)
-	ADDQ         R15, R14
-	PREFETCHT0   (R14)
-	ADDQ         R15, R14
-	PREFETCHT0   (R14)
-	JMP          product
+
+waits:
+	DECQ       R13
+	JNE        product
+	MOVQ       88(SP), R13
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R13, R13
+	JE         summed
+	MOVQ       8(SP), R14
+	MOVQ       112(AX), R15
+	PREFETCHT0 (R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	JMP        product
 
 summed:
-	ADDQ    72(AX), R9
-	ADDQ    96(AX), R10
+	ADDQ    72(AX), R10
+	MOVQ    96(AX), R11
+	ADDQ    R11, 96(SP)
 	DECQ    48(SP)
 	JNE     segment
-	MOVQ    80(AX), R9
-	ADDQ    R9, 24(SP)
-	MOVQ    104(AX), R9
-	ADDQ    R9, 32(SP)
+	MOVQ    80(AX), R10
+	ADDQ    R10, 24(SP)
+	MOVQ    104(AX), R10
+	ADDQ    R10, 32(SP)
 	DECQ    40(SP)
 	JNE     outer
-	MOVQ    160(AX), R9
-	TESTQ   $0x00000004, R9
+	MOVQ    160(AX), R10
+	TESTQ   $0x00000004, R10
 	JNE     masked
-	MOVQ    160(AX), R9
-	MOVQ    112(AX), R11
-	TESTQ   $0x00000001, R9
+	MOVQ    160(AX), R10
+	MOVQ    112(AX), R12
+	TESTQ   $0x00000001, R10
 	JE      overwrite
-	MOVQ    8(SP), R10
-	VMOVUPD (R10), Y12
+	MOVQ    8(SP), R11
+	VMOVUPD (R11), Y12
 	VADDPD  Y12, Y0, Y0
-	VMOVUPD 32(R10), Y12
+	VMOVUPD 32(R11), Y12
 	VADDPD  Y12, Y1, Y1
-	ADDQ    R11, R10
-	VMOVUPD (R10), Y12
+	ADDQ    R12, R11
+	VMOVUPD (R11), Y12
 	VADDPD  Y12, Y2, Y2
-	VMOVUPD 32(R10), Y12
+	VMOVUPD 32(R11), Y12
 	VADDPD  Y12, Y3, Y3
-	ADDQ    R11, R10
-	VMOVUPD (R10), Y12
+	ADDQ    R12, R11
+	VMOVUPD (R11), Y12
 	VADDPD  Y12, Y4, Y4
-	VMOVUPD 32(R10), Y12
+	VMOVUPD 32(R11), Y12
 	VADDPD  Y12, Y5, Y5
-	ADDQ    R11, R10
-	VMOVUPD (R10), Y12
+	ADDQ    R12, R11
+	VMOVUPD (R11), Y12
 	VADDPD  Y12, Y6, Y6
-	VMOVUPD 32(R10), Y12
+	VMOVUPD 32(R11), Y12
 	VADDPD  Y12, Y7, Y7
-	ADDQ    R11, R10
-	VMOVUPD (R10), Y12
+	ADDQ    R12, R11
+	VMOVUPD (R11), Y12
 	VADDPD  Y12, Y8, Y8
-	VMOVUPD 32(R10), Y12
+	VMOVUPD 32(R11), Y12
 	VADDPD  Y12, Y9, Y9
-	ADDQ    R11, R10
-	VMOVUPD (R10), Y12
+	ADDQ    R12, R11
+	VMOVUPD (R11), Y12
 	VADDPD  Y12, Y10, Y10
-	VMOVUPD 32(R10), Y12
+	VMOVUPD 32(R11), Y12
 	VADDPD  Y12, Y11, Y11
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
 	VXORPS Y12, Y12, Y12
 	VMAXPD Y0, Y12, Y0
@@ -16209,66 +16455,66 @@ overwrite:
 	VMAXPD Y11, Y12, Y11
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPD Y0, (R10)
-	VMOVUPD Y1, 32(R10)
-	ADDQ    R11, R10
-	VMOVUPD Y2, (R10)
-	VMOVUPD Y3, 32(R10)
-	ADDQ    R11, R10
-	VMOVUPD Y4, (R10)
-	VMOVUPD Y5, 32(R10)
-	ADDQ    R11, R10
-	VMOVUPD Y6, (R10)
-	VMOVUPD Y7, 32(R10)
-	ADDQ    R11, R10
-	VMOVUPD Y8, (R10)
-	VMOVUPD Y9, 32(R10)
-	ADDQ    R11, R10
-	VMOVUPD Y10, (R10)
-	VMOVUPD Y11, 32(R10)
+	MOVQ    8(SP), R11
+	VMOVUPD Y0, (R11)
+	VMOVUPD Y1, 32(R11)
+	ADDQ    R12, R11
+	VMOVUPD Y2, (R11)
+	VMOVUPD Y3, 32(R11)
+	ADDQ    R12, R11
+	VMOVUPD Y4, (R11)
+	VMOVUPD Y5, 32(R11)
+	ADDQ    R12, R11
+	VMOVUPD Y6, (R11)
+	VMOVUPD Y7, 32(R11)
+	ADDQ    R12, R11
+	VMOVUPD Y8, (R11)
+	VMOVUPD Y9, 32(R11)
+	ADDQ    R12, R11
+	VMOVUPD Y10, (R11)
+	VMOVUPD Y11, 32(R11)
 	JMP     stored
 
 masked:
-	MOVQ       152(AX), R9
-	VMOVDQU    (R9), Y12
-	MOVQ       160(AX), R9
-	MOVQ       112(AX), R11
-	TESTQ      $0x00000001, R9
+	MOVQ       152(AX), R10
+	VMOVDQU    (R10), Y12
+	MOVQ       160(AX), R10
+	MOVQ       112(AX), R12
+	TESTQ      $0x00000001, R10
 	JE         overwriteMasked
-	MOVQ       8(SP), R10
-	VMOVUPD    (R10), Y13
+	MOVQ       8(SP), R11
+	VMOVUPD    (R11), Y13
 	VADDPD     Y13, Y0, Y0
-	VMASKMOVPD 32(R10), Y12, Y13
+	VMASKMOVPD 32(R11), Y12, Y13
 	VADDPD     Y13, Y1, Y1
-	ADDQ       R11, R10
-	VMOVUPD    (R10), Y13
+	ADDQ       R12, R11
+	VMOVUPD    (R11), Y13
 	VADDPD     Y13, Y2, Y2
-	VMASKMOVPD 32(R10), Y12, Y13
+	VMASKMOVPD 32(R11), Y12, Y13
 	VADDPD     Y13, Y3, Y3
-	ADDQ       R11, R10
-	VMOVUPD    (R10), Y13
+	ADDQ       R12, R11
+	VMOVUPD    (R11), Y13
 	VADDPD     Y13, Y4, Y4
-	VMASKMOVPD 32(R10), Y12, Y13
+	VMASKMOVPD 32(R11), Y12, Y13
 	VADDPD     Y13, Y5, Y5
-	ADDQ       R11, R10
-	VMOVUPD    (R10), Y13
+	ADDQ       R12, R11
+	VMOVUPD    (R11), Y13
 	VADDPD     Y13, Y6, Y6
-	VMASKMOVPD 32(R10), Y12, Y13
+	VMASKMOVPD 32(R11), Y12, Y13
 	VADDPD     Y13, Y7, Y7
-	ADDQ       R11, R10
-	VMOVUPD    (R10), Y13
+	ADDQ       R12, R11
+	VMOVUPD    (R11), Y13
 	VADDPD     Y13, Y8, Y8
-	VMASKMOVPD 32(R10), Y12, Y13
+	VMASKMOVPD 32(R11), Y12, Y13
 	VADDPD     Y13, Y9, Y9
-	ADDQ       R11, R10
-	VMOVUPD    (R10), Y13
+	ADDQ       R12, R11
+	VMOVUPD    (R11), Y13
 	VADDPD     Y13, Y10, Y10
-	VMASKMOVPD 32(R10), Y12, Y13
+	VMASKMOVPD 32(R11), Y12, Y13
 	VADDPD     Y13, Y11, Y11
 
 overwriteMasked:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linearMasked
 	VXORPS Y13, Y13, Y13
 	VMAXPD Y0, Y13, Y0
@@ -16285,37 +16531,36 @@ overwriteMasked:
 	VMAXPD Y11, Y13, Y11
 
 linearMasked:
-	MOVQ       8(SP), R10
-	VMOVUPD    Y0, (R10)
-	VMASKMOVPD Y1, Y12, 32(R10)
-	ADDQ       R11, R10
-	VMOVUPD    Y2, (R10)
-	VMASKMOVPD Y3, Y12, 32(R10)
-	ADDQ       R11, R10
-	VMOVUPD    Y4, (R10)
-	VMASKMOVPD Y5, Y12, 32(R10)
-	ADDQ       R11, R10
-	VMOVUPD    Y6, (R10)
-	VMASKMOVPD Y7, Y12, 32(R10)
-	ADDQ       R11, R10
-	VMOVUPD    Y8, (R10)
-	VMASKMOVPD Y9, Y12, 32(R10)
-	ADDQ       R11, R10
-	VMOVUPD    Y10, (R10)
-	VMASKMOVPD Y11, Y12, 32(R10)
+	MOVQ       8(SP), R11
+	VMOVUPD    Y0, (R11)
+	VMASKMOVPD Y1, Y12, 32(R11)
+	ADDQ       R12, R11
+	VMOVUPD    Y2, (R11)
+	VMASKMOVPD Y3, Y12, 32(R11)
+	ADDQ       R12, R11
+	VMOVUPD    Y4, (R11)
+	VMASKMOVPD Y5, Y12, 32(R11)
+	ADDQ       R12, R11
+	VMOVUPD    Y6, (R11)
+	VMASKMOVPD Y7, Y12, 32(R11)
+	ADDQ       R12, R11
+	VMOVUPD    Y8, (R11)
+	VMASKMOVPD Y9, Y12, 32(R11)
+	ADDQ       R12, R11
+	VMOVUPD    Y10, (R11)
+	VMASKMOVPD Y11, Y12, 32(R11)
 
 stored:
-	MOVQ $0x00000000, 200(AX)
-	MOVQ 128(AX), R9
-	ADDQ R9, (SP)
-	MOVQ 136(AX), R9
-	ADDQ R9, 8(SP)
+	MOVQ 128(AX), R10
+	ADDQ R10, (SP)
+	MOVQ 136(AX), R10
+	ADDQ R10, 8(SP)
 	DECQ 16(SP)
 	JNE  tile
-	MOVQ 176(AX), R9
-	ADDQ R9, 56(SP)
-	MOVQ 184(AX), R9
-	ADDQ R9, 64(SP)
+	MOVQ 176(AX), R10
+	ADDQ R10, 56(SP)
+	MOVQ 184(AX), R10
+	ADDQ R10, 64(SP)
 	DECQ 72(SP)
 	JNE  line
 	VZEROUPPER
@@ -16323,7 +16568,7 @@ stored:
 
 // func f64AVX2ChannelsV1R1(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2ChannelsV1R1(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2ChannelsV1R1(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -16336,7 +16581,6 @@ TEXT ·f64AVX2ChannelsV1R1(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), CX
 	MOVQ 64(AX), CX
 	MOVQ 88(AX), DX
-	MOVQ 192(AX), BX
 
 line:
 	MOVQ 56(SP), BX
@@ -16385,7 +16629,8 @@ product:
 	DECQ        R9
 	JNE         product
 	ADDQ        72(AX), BX
-	ADDQ        96(AX), SI
+	MOVQ        96(AX), DI
+	ADDQ        DI, SI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), BX
@@ -16455,7 +16700,7 @@ stored:
 
 // func f64AVX2ChannelsV1R2(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2ChannelsV1R2(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2ChannelsV1R2(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -16468,7 +16713,6 @@ TEXT ·f64AVX2ChannelsV1R2(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), DX
 	MOVQ 64(AX), DX
 	MOVQ 88(AX), BX
-	MOVQ 192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -16520,7 +16764,8 @@ product:
 	DECQ        R10
 	JNE         product
 	ADDQ        72(AX), SI
-	ADDQ        96(AX), DI
+	MOVQ        96(AX), R8
+	ADDQ        R8, DI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), SI
@@ -16602,7 +16847,7 @@ stored:
 
 // func f64AVX2ChannelsV1R3(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2ChannelsV1R3(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2ChannelsV1R3(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -16615,7 +16860,6 @@ TEXT ·f64AVX2ChannelsV1R3(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), DX
 	MOVQ 64(AX), DX
 	MOVQ 88(AX), BX
-	MOVQ 192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -16670,7 +16914,8 @@ product:
 	DECQ        R10
 	JNE         product
 	ADDQ        72(AX), SI
-	ADDQ        96(AX), DI
+	MOVQ        96(AX), R8
+	ADDQ        R8, DI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), SI
@@ -16764,7 +17009,7 @@ stored:
 
 // func f64AVX2ChannelsV1R4(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2ChannelsV1R4(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2ChannelsV1R4(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -16777,7 +17022,6 @@ TEXT ·f64AVX2ChannelsV1R4(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), BX
 	MOVQ 88(AX), SI
-	MOVQ 192(AX), DI
 
 line:
 	MOVQ 56(SP), DI
@@ -16835,7 +17079,8 @@ product:
 	DECQ        R11
 	JNE         product
 	ADDQ        72(AX), DI
-	ADDQ        96(AX), R8
+	MOVQ        96(AX), R9
+	ADDQ        R9, R8
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), DI
@@ -16941,7 +17186,7 @@ stored:
 
 // func f64AVX2ChannelsV2R1(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2ChannelsV2R1(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2ChannelsV2R1(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -16954,7 +17199,6 @@ TEXT ·f64AVX2ChannelsV2R1(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), CX
 	MOVQ 64(AX), CX
 	MOVQ 88(AX), DX
-	MOVQ 192(AX), BX
 
 line:
 	MOVQ 56(SP), BX
@@ -17007,7 +17251,8 @@ product:
 	DECQ        R9
 	JNE         product
 	ADDQ        72(AX), BX
-	ADDQ        96(AX), SI
+	MOVQ        96(AX), DI
+	ADDQ        DI, SI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), BX
@@ -17085,7 +17330,7 @@ stored:
 
 // func f64AVX2ChannelsV2R2(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2ChannelsV2R2(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2ChannelsV2R2(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -17098,7 +17343,6 @@ TEXT ·f64AVX2ChannelsV2R2(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), DX
 	MOVQ 64(AX), DX
 	MOVQ 88(AX), BX
-	MOVQ 192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -17157,7 +17401,8 @@ product:
 	DECQ        R10
 	JNE         product
 	ADDQ        72(AX), SI
-	ADDQ        96(AX), DI
+	MOVQ        96(AX), R8
+	ADDQ        R8, DI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), SI
@@ -17255,7 +17500,7 @@ stored:
 
 // func f64AVX2ChannelsV2R3(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2ChannelsV2R3(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2ChannelsV2R3(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -17268,7 +17513,6 @@ TEXT ·f64AVX2ChannelsV2R3(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), DX
 	MOVQ 64(AX), DX
 	MOVQ 88(AX), BX
-	MOVQ 192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -17333,7 +17577,8 @@ product:
 	DECQ        R10
 	JNE         product
 	ADDQ        72(AX), SI
-	ADDQ        96(AX), DI
+	MOVQ        96(AX), R8
+	ADDQ        R8, DI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), SI
@@ -17451,7 +17696,7 @@ stored:
 
 // func f64AVX2ChannelsV2R4(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2ChannelsV2R4(SB), NOSPLIT, $96-8
+TEXT ·f64AVX2ChannelsV2R4(SB), NOSPLIT, $104-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -17464,7 +17709,6 @@ TEXT ·f64AVX2ChannelsV2R4(SB), NOSPLIT, $96-8
 	LEAQ (CX)(CX*4), BX
 	MOVQ 64(AX), BX
 	MOVQ 88(AX), SI
-	MOVQ 192(AX), DI
 
 line:
 	MOVQ 56(SP), DI
@@ -17535,7 +17779,8 @@ product:
 	DECQ        R11
 	JNE         product
 	ADDQ        72(AX), DI
-	ADDQ        96(AX), R8
+	MOVQ        96(AX), R9
+	ADDQ        R9, R8
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), DI
@@ -17673,7 +17918,7 @@ stored:
 
 // func f64AVX512V1R1(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R1(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V1R1(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -17687,7 +17932,6 @@ TEXT ·f64AVX512V1R1(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), CX
 	MOVQ  64(AX), CX
 	MOVQ  88(AX), DX
-	MOVQ  192(AX), BX
 
 line:
 	MOVQ 56(SP), BX
@@ -17734,7 +17978,8 @@ product:
 	DECQ             R9
 	JNE              product
 	ADDQ             72(AX), BX
-	ADDQ             96(AX), SI
+	MOVQ             96(AX), DI
+	ADDQ             DI, SI
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), BX
@@ -17777,7 +18022,7 @@ linear:
 
 // func f64AVX512V1R2(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R2(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V1R2(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -17791,7 +18036,6 @@ TEXT ·f64AVX512V1R2(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), DX
 	MOVQ  64(AX), DX
 	MOVQ  88(AX), BX
-	MOVQ  192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -17841,7 +18085,8 @@ product:
 	DECQ             R10
 	JNE              product
 	ADDQ             72(AX), SI
-	ADDQ             96(AX), DI
+	MOVQ             96(AX), R8
+	ADDQ             R8, DI
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), SI
@@ -17890,7 +18135,7 @@ linear:
 
 // func f64AVX512V1R3(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R3(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V1R3(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -17904,7 +18149,6 @@ TEXT ·f64AVX512V1R3(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), DX
 	MOVQ  64(AX), DX
 	MOVQ  88(AX), BX
-	MOVQ  192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -17957,7 +18201,8 @@ product:
 	DECQ             R10
 	JNE              product
 	ADDQ             72(AX), SI
-	ADDQ             96(AX), DI
+	MOVQ             96(AX), R8
+	ADDQ             R8, DI
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), SI
@@ -18012,7 +18257,7 @@ linear:
 
 // func f64AVX512V1R4(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R4(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V1R4(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -18026,7 +18271,6 @@ TEXT ·f64AVX512V1R4(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), BX
 	MOVQ  88(AX), SI
-	MOVQ  192(AX), DI
 
 line:
 	MOVQ 56(SP), DI
@@ -18082,7 +18326,8 @@ product:
 	DECQ             R11
 	JNE              product
 	ADDQ             72(AX), DI
-	ADDQ             96(AX), R8
+	MOVQ             96(AX), R9
+	ADDQ             R9, R8
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), DI
@@ -18143,7 +18388,7 @@ linear:
 
 // func f64AVX512V1R5(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R5(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V1R5(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -18157,7 +18402,6 @@ TEXT ·f64AVX512V1R5(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), BX
 	MOVQ  88(AX), SI
-	MOVQ  192(AX), DI
 
 line:
 	MOVQ 56(SP), DI
@@ -18216,7 +18460,8 @@ product:
 	DECQ             R11
 	JNE              product
 	ADDQ             72(AX), DI
-	ADDQ             96(AX), R8
+	MOVQ             96(AX), R9
+	ADDQ             R9, R8
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), DI
@@ -18283,7 +18528,7 @@ linear:
 
 // func f64AVX512V1R6(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R6(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V1R6(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -18297,7 +18542,6 @@ TEXT ·f64AVX512V1R6(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -18359,7 +18603,8 @@ product:
 	DECQ             R12
 	JNE              product
 	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
+	MOVQ             96(AX), R10
+	ADDQ             R10, R9
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), R8
@@ -18432,7 +18677,7 @@ linear:
 
 // func f64AVX512V1R7(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R7(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V1R7(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -18446,7 +18691,6 @@ TEXT ·f64AVX512V1R7(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -18511,7 +18755,8 @@ product:
 	DECQ             R12
 	JNE              product
 	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
+	MOVQ             96(AX), R10
+	ADDQ             R10, R9
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), R8
@@ -18590,7 +18835,7 @@ linear:
 
 // func f64AVX512V1R8(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R8(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V1R8(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -18604,7 +18849,6 @@ TEXT ·f64AVX512V1R8(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -18675,7 +18919,8 @@ product:
 	DECQ             R13
 	JNE              product
 	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
+	MOVQ             96(AX), R10
+	ADDQ             R10, R9
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), R8
@@ -18760,7 +19005,7 @@ linear:
 
 // func f64AVX512V1R9(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R9(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V1R9(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -18774,7 +19019,6 @@ TEXT ·f64AVX512V1R9(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -18848,7 +19092,8 @@ product:
 	DECQ             R13
 	JNE              product
 	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
+	MOVQ             96(AX), R10
+	ADDQ             R10, R9
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), R8
@@ -18939,7 +19184,7 @@ linear:
 
 // func f64AVX512V1R10(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R10(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V1R10(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -18953,7 +19198,6 @@ TEXT ·f64AVX512V1R10(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -19030,7 +19274,8 @@ product:
 	DECQ             R13
 	JNE              product
 	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
+	MOVQ             96(AX), R10
+	ADDQ             R10, R9
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), R8
@@ -19127,7 +19372,7 @@ linear:
 
 // func f64AVX512V1R11(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R11(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V1R11(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -19141,7 +19386,6 @@ TEXT ·f64AVX512V1R11(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -19221,7 +19465,8 @@ product:
 	DECQ             R13
 	JNE              product
 	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
+	MOVQ             96(AX), R10
+	ADDQ             R10, R9
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), R8
@@ -19324,7 +19569,7 @@ linear:
 
 // func f64AVX512V1R12(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R12(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V1R12(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -19338,7 +19583,6 @@ TEXT ·f64AVX512V1R12(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -19421,7 +19665,8 @@ product:
 	DECQ             R13
 	JNE              product
 	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
+	MOVQ             96(AX), R10
+	ADDQ             R10, R9
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), R8
@@ -19530,7 +19775,7 @@ linear:
 
 // func f64AVX512V1R13(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R13(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V1R13(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -19544,7 +19789,6 @@ TEXT ·f64AVX512V1R13(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -19630,7 +19874,8 @@ product:
 	DECQ             R13
 	JNE              product
 	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
+	MOVQ             96(AX), R10
+	ADDQ             R10, R9
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), R8
@@ -19745,7 +19990,7 @@ linear:
 
 // func f64AVX512V1R14(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R14(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V1R14(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -19759,7 +20004,6 @@ TEXT ·f64AVX512V1R14(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -19848,7 +20092,8 @@ product:
 	DECQ             R13
 	JNE              product
 	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
+	MOVQ             96(AX), R10
+	ADDQ             R10, R9
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), R8
@@ -19969,7 +20214,7 @@ linear:
 
 // func f64AVX512V2R1(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V2R1(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V2R1(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -19983,7 +20228,6 @@ TEXT ·f64AVX512V2R1(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), CX
 	MOVQ  64(AX), CX
 	MOVQ  88(AX), DX
-	MOVQ  192(AX), BX
 
 line:
 	MOVQ 56(SP), BX
@@ -20025,40 +20269,42 @@ segment:
 	MOVQ 32(AX), R9
 
 product:
-	VMOVUPD          (R8), Z2
-	VMOVUPD          64(R8), Z3
-	VFMADD231PD.BCST (DI), Z2, Z0
-	VFMADD231PD.BCST (DI), Z3, Z1
-	ADDQ             CX, DI
-	ADDQ             DX, R8
-	DECQ             R9
-	JNE              product
-	ADDQ             72(AX), BX
-	ADDQ             96(AX), SI
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), BX
-	ADDQ             BX, 24(SP)
-	MOVQ             104(AX), BX
-	ADDQ             BX, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), BX
-	MOVQ             112(AX), SI
-	TESTQ            $0x00000001, BX
-	JE               overwrite
-	MOVQ             8(SP), SI
-	VMOVUPD          (SI), Z2
-	VADDPD           Z2, Z0, Z0
-	VMOVUPD.Z        64(SI), K1, Z2
-	VADDPD           Z2, Z1, Z1
+	VMOVUPD      (R8), Z2
+	VMOVUPD      64(R8), Z3
+	VBROADCASTSD (DI), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	ADDQ         CX, DI
+	ADDQ         DX, R8
+	DECQ         R9
+	JNE          product
+	ADDQ         72(AX), BX
+	MOVQ         96(AX), DI
+	ADDQ         DI, SI
+	DECQ         48(SP)
+	JNE          segment
+	MOVQ         80(AX), BX
+	ADDQ         BX, 24(SP)
+	MOVQ         104(AX), BX
+	ADDQ         BX, 32(SP)
+	DECQ         40(SP)
+	JNE          outer
+	MOVQ         160(AX), BX
+	MOVQ         112(AX), SI
+	TESTQ        $0x00000001, BX
+	JE           overwrite
+	MOVQ         8(SP), SI
+	VMOVUPD      (SI), Z2
+	VADDPD       Z2, Z0, Z0
+	VMOVUPD.Z    64(SI), K1, Z2
+	VADDPD       Z2, Z1, Z1
 
 overwrite:
 	TESTQ  $0x00000002, BX
 	JE     linear
-	VPXORD Z4, Z4, Z4
-	VMAXPD Z0, Z4, Z0
-	VMAXPD Z1, Z4, Z1
+	VPXORD Z5, Z5, Z5
+	VMAXPD Z0, Z5, Z0
+	VMAXPD Z1, Z5, Z1
 
 linear:
 	MOVQ    8(SP), SI
@@ -20081,7 +20327,7 @@ linear:
 
 // func f64AVX512V2R2(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V2R2(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V2R2(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -20095,7 +20341,6 @@ TEXT ·f64AVX512V2R2(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), DX
 	MOVQ  64(AX), DX
 	MOVQ  88(AX), BX
-	MOVQ  192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -20141,49 +20386,52 @@ segment:
 	MOVQ 32(AX), R10
 
 product:
-	VMOVUPD          (R9), Z4
-	VMOVUPD          64(R9), Z5
-	VFMADD231PD.BCST (R8), Z4, Z0
-	VFMADD231PD.BCST (R8), Z5, Z1
-	VFMADD231PD.BCST (R8)(CX*1), Z4, Z2
-	VFMADD231PD.BCST (R8)(CX*1), Z5, Z3
-	ADDQ             DX, R8
-	ADDQ             BX, R9
-	DECQ             R10
-	JNE              product
-	ADDQ             72(AX), SI
-	ADDQ             96(AX), DI
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), SI
-	ADDQ             SI, 24(SP)
-	MOVQ             104(AX), SI
-	ADDQ             SI, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), SI
-	MOVQ             112(AX), R8
-	TESTQ            $0x00000001, SI
-	JE               overwrite
-	MOVQ             8(SP), DI
-	VMOVUPD          (DI), Z4
-	VADDPD           Z4, Z0, Z0
-	VMOVUPD.Z        64(DI), K1, Z4
-	VADDPD           Z4, Z1, Z1
-	ADDQ             R8, DI
-	VMOVUPD          (DI), Z4
-	VADDPD           Z4, Z2, Z2
-	VMOVUPD.Z        64(DI), K1, Z4
-	VADDPD           Z4, Z3, Z3
+	VMOVUPD      (R9), Z4
+	VMOVUPD      64(R9), Z5
+	VBROADCASTSD (R8), Z6
+	VFMADD231PD  Z6, Z4, Z0
+	VFMADD231PD  Z6, Z5, Z1
+	VBROADCASTSD (R8)(CX*1), Z6
+	VFMADD231PD  Z6, Z4, Z2
+	VFMADD231PD  Z6, Z5, Z3
+	ADDQ         DX, R8
+	ADDQ         BX, R9
+	DECQ         R10
+	JNE          product
+	ADDQ         72(AX), SI
+	MOVQ         96(AX), R8
+	ADDQ         R8, DI
+	DECQ         48(SP)
+	JNE          segment
+	MOVQ         80(AX), SI
+	ADDQ         SI, 24(SP)
+	MOVQ         104(AX), SI
+	ADDQ         SI, 32(SP)
+	DECQ         40(SP)
+	JNE          outer
+	MOVQ         160(AX), SI
+	MOVQ         112(AX), R8
+	TESTQ        $0x00000001, SI
+	JE           overwrite
+	MOVQ         8(SP), DI
+	VMOVUPD      (DI), Z4
+	VADDPD       Z4, Z0, Z0
+	VMOVUPD.Z    64(DI), K1, Z4
+	VADDPD       Z4, Z1, Z1
+	ADDQ         R8, DI
+	VMOVUPD      (DI), Z4
+	VADDPD       Z4, Z2, Z2
+	VMOVUPD.Z    64(DI), K1, Z4
+	VADDPD       Z4, Z3, Z3
 
 overwrite:
 	TESTQ  $0x00000002, SI
 	JE     linear
-	VPXORD Z6, Z6, Z6
-	VMAXPD Z0, Z6, Z0
-	VMAXPD Z1, Z6, Z1
-	VMAXPD Z2, Z6, Z2
-	VMAXPD Z3, Z6, Z3
+	VPXORD Z7, Z7, Z7
+	VMAXPD Z0, Z7, Z0
+	VMAXPD Z1, Z7, Z1
+	VMAXPD Z2, Z7, Z2
+	VMAXPD Z3, Z7, Z3
 
 linear:
 	MOVQ    8(SP), DI
@@ -20209,7 +20457,7 @@ linear:
 
 // func f64AVX512V2R3(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R3(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V2R3(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -20224,177 +20472,7 @@ TEXT ·f64AVX512V2R3(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), DX
 	MOVQ  88(AX), BX
 	MOVQ  192(AX), SI
-
-line:
-	MOVQ 56(SP), DI
-	MOVQ DI, (SP)
-	MOVQ 64(SP), DI
-	MOVQ DI, 8(SP)
-	MOVQ 120(AX), DI
-	MOVQ DI, 16(SP)
-
-tile:
-	MOVQ      24(AX), DI
-	TESTQ     DI, DI
-	JE        noBias
-	VMOVUPD   (DI), Z0
-	VMOVUPD.Z 64(DI), K1, Z1
-	VMOVAPS   Z0, Z2
-	VMOVAPS   Z1, Z3
-	VMOVAPS   Z0, Z4
-	VMOVAPS   Z1, Z5
-	JMP       started
-
-noBias:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-
-started:
-	MOVQ (SP), DI
-	MOVQ DI, 24(SP)
-	MOVQ 8(AX), DI
-	MOVQ DI, 32(SP)
-	MOVQ 48(AX), DI
-	MOVQ DI, 40(SP)
-
-outer:
-	MOVQ 24(SP), DI
-	MOVQ 32(SP), R8
-	MOVQ 40(AX), R9
-	MOVQ R9, 48(SP)
-
-segment:
-	MOVQ  DI, R9
-	MOVQ  R8, R10
-	MOVQ  32(AX), R11
-	MOVQ  $0x00000000, 88(SP)
-	MOVQ  160(AX), R12
-	TESTQ $0x00000008, R12
-	JE    product
-	MOVQ  $0x00000014, 88(SP)
-	SUBQ  $0x00000014, R11
-
-product:
-	VMOVUPD          (R10), Z6
-	VMOVUPD          64(R10), Z7
-	VFMADD231PD.BCST (R9), Z6, Z0
-	VFMADD231PD.BCST (R9), Z7, Z1
-	VFMADD231PD.BCST (R9)(CX*1), Z6, Z2
-	VFMADD231PD.BCST (R9)(CX*1), Z7, Z3
-	VFMADD231PD.BCST (R9)(CX*2), Z6, Z4
-	VFMADD231PD.BCST (R9)(CX*2), Z7, Z5
-	ADDQ             DX, R9
-	ADDQ             BX, R10
-	PREFETCHT1       (SI)
-	PREFETCHT1       64(SI)
-	ADDQ             200(AX), SI
-	DECQ             R11
-	JNE              product
-	MOVQ             88(SP), R11
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R11, R11
-	JE               summed
-	MOVQ             8(SP), R12
-	MOVQ             112(AX), R13
-	PREFETCHT0       (R12)
-	PREFETCHT0       64(R12)
-	ADDQ             R13, R12
-	PREFETCHT0       (R12)
-	PREFETCHT0       64(R12)
-	ADDQ             R13, R12
-	PREFETCHT0       (R12)
-	PREFETCHT0       64(R12)
-	JMP              product
-
-summed:
-	ADDQ      72(AX), DI
-	ADDQ      96(AX), R8
-	DECQ      48(SP)
-	JNE       segment
-	MOVQ      80(AX), DI
-	ADDQ      DI, 24(SP)
-	MOVQ      104(AX), DI
-	ADDQ      DI, 32(SP)
-	DECQ      40(SP)
-	JNE       outer
-	MOVQ      160(AX), DI
-	MOVQ      112(AX), R9
-	TESTQ     $0x00000001, DI
-	JE        overwrite
-	MOVQ      8(SP), R8
-	VMOVUPD   (R8), Z6
-	VADDPD    Z6, Z0, Z0
-	VMOVUPD.Z 64(R8), K1, Z6
-	VADDPD    Z6, Z1, Z1
-	ADDQ      R9, R8
-	VMOVUPD   (R8), Z6
-	VADDPD    Z6, Z2, Z2
-	VMOVUPD.Z 64(R8), K1, Z6
-	VADDPD    Z6, Z3, Z3
-	ADDQ      R9, R8
-	VMOVUPD   (R8), Z6
-	VADDPD    Z6, Z4, Z4
-	VMOVUPD.Z 64(R8), K1, Z6
-	VADDPD    Z6, Z5, Z5
-
-overwrite:
-	TESTQ  $0x00000002, DI
-	JE     linear
-	VPXORD Z8, Z8, Z8
-	VMAXPD Z0, Z8, Z0
-	VMAXPD Z1, Z8, Z1
-	VMAXPD Z2, Z8, Z2
-	VMAXPD Z3, Z8, Z3
-	VMAXPD Z4, Z8, Z4
-	VMAXPD Z5, Z8, Z5
-
-linear:
-	MOVQ    8(SP), R8
-	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, K1, 64(R8)
-	ADDQ    R9, R8
-	VMOVUPD Z2, (R8)
-	VMOVUPD Z3, K1, 64(R8)
-	ADDQ    R9, R8
-	VMOVUPD Z4, (R8)
-	VMOVUPD Z5, K1, 64(R8)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), DI
-	ADDQ    DI, (SP)
-	MOVQ    136(AX), DI
-	ADDQ    DI, 8(SP)
-	DECQ    16(SP)
-	JNE     tile
-	MOVQ    176(AX), DI
-	ADDQ    DI, 56(SP)
-	MOVQ    184(AX), DI
-	ADDQ    DI, 64(SP)
-	DECQ    72(SP)
-	JNE     line
-	VZEROUPPER
-	RET
-
-// func f64AVX512V2R4(c uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R4(SB), NOSPLIT, $96-8
-	MOVQ  c+0(FP), AX
-	MOVQ  (AX), CX
-	MOVQ  CX, 56(SP)
-	MOVQ  16(AX), CX
-	MOVQ  CX, 64(SP)
-	MOVQ  168(AX), CX
-	MOVQ  CX, 72(SP)
-	KMOVB 144(AX), K1
-	MOVQ  56(AX), CX
-	LEAQ  (CX)(CX*2), DX
-	LEAQ  (CX)(CX*4), BX
-	MOVQ  64(AX), BX
-	MOVQ  88(AX), SI
-	MOVQ  192(AX), DI
+	MOVQ  208(AX), DI
 
 line:
 	MOVQ 56(SP), R8
@@ -20410,6 +20488,187 @@ tile:
 	JE        noBias
 	VMOVUPD   (R8), Z0
 	VMOVUPD.Z 64(R8), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ R9, 96(SP)
+	MOVQ 40(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	MOVQ  R8, R9
+	MOVQ  96(SP), R10
+	MOVQ  32(AX), R11
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R12
+	TESTQ $0x00000008, R12
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R11
+
+product:
+	VMOVUPD      (R10), Z6
+	VMOVUPD      64(R10), Z7
+	VBROADCASTSD (R9), Z8
+	VFMADD231PD  Z8, Z6, Z0
+	VFMADD231PD  Z8, Z7, Z1
+	VBROADCASTSD (R9)(CX*1), Z8
+	VFMADD231PD  Z8, Z6, Z2
+	VFMADD231PD  Z8, Z7, Z3
+	VBROADCASTSD (R9)(CX*2), Z8
+	VFMADD231PD  Z8, Z6, Z4
+	VFMADD231PD  Z8, Z7, Z5
+	ADDQ         DX, R9
+	ADDQ         BX, R10
+	DECQ         DI
+	JNE          waits
+	MOVQ         208(AX), DI
+	PREFETCHT1   (SI)
+	PREFETCHT1   64(SI)
+	ADDQ         200(AX), SI
+
+waits:
+	DECQ       R11
+	JNE        product
+	MOVQ       88(SP), R11
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R11, R11
+	JE         summed
+	MOVQ       8(SP), R12
+	MOVQ       112(AX), R13
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	JMP        product
+
+summed:
+	ADDQ      72(AX), R8
+	MOVQ      96(AX), R9
+	ADDQ      R9, 96(SP)
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R8
+	ADDQ      R8, 24(SP)
+	MOVQ      104(AX), R8
+	ADDQ      R8, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R8
+	MOVQ      112(AX), R10
+	TESTQ     $0x00000001, R8
+	JE        overwrite
+	MOVQ      8(SP), R9
+	VMOVUPD   (R9), Z6
+	VADDPD    Z6, Z0, Z0
+	VMOVUPD.Z 64(R9), K1, Z6
+	VADDPD    Z6, Z1, Z1
+	ADDQ      R10, R9
+	VMOVUPD   (R9), Z6
+	VADDPD    Z6, Z2, Z2
+	VMOVUPD.Z 64(R9), K1, Z6
+	VADDPD    Z6, Z3, Z3
+	ADDQ      R10, R9
+	VMOVUPD   (R9), Z6
+	VADDPD    Z6, Z4, Z4
+	VMOVUPD.Z 64(R9), K1, Z6
+	VADDPD    Z6, Z5, Z5
+
+overwrite:
+	TESTQ  $0x00000002, R8
+	JE     linear
+	VPXORD Z9, Z9, Z9
+	VMAXPD Z0, Z9, Z0
+	VMAXPD Z1, Z9, Z1
+	VMAXPD Z2, Z9, Z2
+	VMAXPD Z3, Z9, Z3
+	VMAXPD Z4, Z9, Z4
+	VMAXPD Z5, Z9, Z5
+
+linear:
+	MOVQ    8(SP), R9
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, K1, 64(R9)
+	ADDQ    R10, R9
+	VMOVUPD Z2, (R9)
+	VMOVUPD Z3, K1, 64(R9)
+	ADDQ    R10, R9
+	VMOVUPD Z4, (R9)
+	VMOVUPD Z5, K1, 64(R9)
+	MOVQ    128(AX), R8
+	ADDQ    R8, (SP)
+	MOVQ    136(AX), R8
+	ADDQ    R8, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R8
+	ADDQ    R8, 56(SP)
+	MOVQ    184(AX), R8
+	ADDQ    R8, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func f64AVX512V2R4(c uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·f64AVX512V2R4(SB), NOSPLIT, $104-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVB 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), BX
+	MOVQ  88(AX), SI
+	MOVQ  192(AX), DI
+	MOVQ  208(AX), R8
+
+line:
+	MOVQ 56(SP), R9
+	MOVQ R9, (SP)
+	MOVQ 64(SP), R9
+	MOVQ R9, 8(SP)
+	MOVQ 120(AX), R9
+	MOVQ R9, 16(SP)
+
+tile:
+	MOVQ      24(AX), R9
+	TESTQ     R9, R9
+	JE        noBias
+	VMOVUPD   (R9), Z0
+	VMOVUPD.Z 64(R9), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -20429,22 +20688,23 @@ noBias:
 	VPXORD Z7, Z7, Z7
 
 started:
-	MOVQ (SP), R8
-	MOVQ R8, 24(SP)
-	MOVQ 8(AX), R8
-	MOVQ R8, 32(SP)
-	MOVQ 48(AX), R8
-	MOVQ R8, 40(SP)
+	MOVQ (SP), R9
+	MOVQ R9, 24(SP)
+	MOVQ 8(AX), R9
+	MOVQ R9, 32(SP)
+	MOVQ 48(AX), R9
+	MOVQ R9, 40(SP)
 
 outer:
-	MOVQ 24(SP), R8
-	MOVQ 32(SP), R9
+	MOVQ 24(SP), R9
+	MOVQ 32(SP), R10
+	MOVQ R10, 96(SP)
 	MOVQ 40(AX), R10
 	MOVQ R10, 48(SP)
 
 segment:
-	MOVQ  R8, R10
-	MOVQ  R9, R11
+	MOVQ  R9, R10
+	MOVQ  96(SP), R11
 	MOVQ  32(AX), R12
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R13
@@ -20454,115 +20714,124 @@ segment:
 	SUBQ  $0x00000014, R12
 
 product:
-	VMOVUPD          (R11), Z8
-	VMOVUPD          64(R11), Z9
-	VFMADD231PD.BCST (R10), Z8, Z0
-	VFMADD231PD.BCST (R10), Z9, Z1
-	VFMADD231PD.BCST (R10)(CX*1), Z8, Z2
-	VFMADD231PD.BCST (R10)(CX*1), Z9, Z3
-	VFMADD231PD.BCST (R10)(CX*2), Z8, Z4
-	VFMADD231PD.BCST (R10)(CX*2), Z9, Z5
-	VFMADD231PD.BCST (R10)(DX*1), Z8, Z6
-	VFMADD231PD.BCST (R10)(DX*1), Z9, Z7
-	ADDQ             BX, R10
-	ADDQ             SI, R11
-	PREFETCHT1       (DI)
-	PREFETCHT1       64(DI)
-	ADDQ             200(AX), DI
-	DECQ             R12
-	JNE              product
-	MOVQ             88(SP), R12
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R12, R12
-	JE               summed
-	MOVQ             8(SP), R13
-	MOVQ             112(AX), R14
-	PREFETCHT0       (R13)
-	PREFETCHT0       64(R13)
-	ADDQ             R14, R13
-	PREFETCHT0       (R13)
-	PREFETCHT0       64(R13)
-	ADDQ             R14, R13
-	PREFETCHT0       (R13)
-	PREFETCHT0       64(R13)
-	ADDQ             R14, R13
-	PREFETCHT0       (R13)
-	PREFETCHT0       64(R13)
-	JMP              product
+	VMOVUPD      (R11), Z8
+	VMOVUPD      64(R11), Z9
+	VBROADCASTSD (R10), Z10
+	VFMADD231PD  Z10, Z8, Z0
+	VFMADD231PD  Z10, Z9, Z1
+	VBROADCASTSD (R10)(CX*1), Z10
+	VFMADD231PD  Z10, Z8, Z2
+	VFMADD231PD  Z10, Z9, Z3
+	VBROADCASTSD (R10)(CX*2), Z10
+	VFMADD231PD  Z10, Z8, Z4
+	VFMADD231PD  Z10, Z9, Z5
+	VBROADCASTSD (R10)(DX*1), Z10
+	VFMADD231PD  Z10, Z8, Z6
+	VFMADD231PD  Z10, Z9, Z7
+	ADDQ         BX, R10
+	ADDQ         SI, R11
+	DECQ         R8
+	JNE          waits
+	MOVQ         208(AX), R8
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	ADDQ         200(AX), DI
+
+waits:
+	DECQ       R12
+	JNE        product
+	MOVQ       88(SP), R12
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R12, R12
+	JE         summed
+	MOVQ       8(SP), R13
+	MOVQ       112(AX), R14
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R8
-	ADDQ      96(AX), R9
+	ADDQ      72(AX), R9
+	MOVQ      96(AX), R10
+	ADDQ      R10, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R8
-	ADDQ      R8, 24(SP)
-	MOVQ      104(AX), R8
-	ADDQ      R8, 32(SP)
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R8
-	MOVQ      112(AX), R10
-	TESTQ     $0x00000001, R8
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
 	JE        overwrite
-	MOVQ      8(SP), R9
-	VMOVUPD   (R9), Z8
+	MOVQ      8(SP), R10
+	VMOVUPD   (R10), Z8
 	VADDPD    Z8, Z0, Z0
-	VMOVUPD.Z 64(R9), K1, Z8
+	VMOVUPD.Z 64(R10), K1, Z8
 	VADDPD    Z8, Z1, Z1
-	ADDQ      R10, R9
-	VMOVUPD   (R9), Z8
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z8
 	VADDPD    Z8, Z2, Z2
-	VMOVUPD.Z 64(R9), K1, Z8
+	VMOVUPD.Z 64(R10), K1, Z8
 	VADDPD    Z8, Z3, Z3
-	ADDQ      R10, R9
-	VMOVUPD   (R9), Z8
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z8
 	VADDPD    Z8, Z4, Z4
-	VMOVUPD.Z 64(R9), K1, Z8
+	VMOVUPD.Z 64(R10), K1, Z8
 	VADDPD    Z8, Z5, Z5
-	ADDQ      R10, R9
-	VMOVUPD   (R9), Z8
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z8
 	VADDPD    Z8, Z6, Z6
-	VMOVUPD.Z 64(R9), K1, Z8
+	VMOVUPD.Z 64(R10), K1, Z8
 	VADDPD    Z8, Z7, Z7
 
 overwrite:
-	TESTQ  $0x00000002, R8
+	TESTQ  $0x00000002, R9
 	JE     linear
-	VPXORD Z10, Z10, Z10
-	VMAXPD Z0, Z10, Z0
-	VMAXPD Z1, Z10, Z1
-	VMAXPD Z2, Z10, Z2
-	VMAXPD Z3, Z10, Z3
-	VMAXPD Z4, Z10, Z4
-	VMAXPD Z5, Z10, Z5
-	VMAXPD Z6, Z10, Z6
-	VMAXPD Z7, Z10, Z7
+	VPXORD Z11, Z11, Z11
+	VMAXPD Z0, Z11, Z0
+	VMAXPD Z1, Z11, Z1
+	VMAXPD Z2, Z11, Z2
+	VMAXPD Z3, Z11, Z3
+	VMAXPD Z4, Z11, Z4
+	VMAXPD Z5, Z11, Z5
+	VMAXPD Z6, Z11, Z6
+	VMAXPD Z7, Z11, Z7
 
 linear:
-	MOVQ    8(SP), R9
-	VMOVUPD Z0, (R9)
-	VMOVUPD Z1, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPD Z2, (R9)
-	VMOVUPD Z3, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPD Z4, (R9)
-	VMOVUPD Z5, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPD Z6, (R9)
-	VMOVUPD Z7, K1, 64(R9)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R8
-	ADDQ    R8, (SP)
-	MOVQ    136(AX), R8
-	ADDQ    R8, 8(SP)
+	MOVQ    8(SP), R10
+	VMOVUPD Z0, (R10)
+	VMOVUPD Z1, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPD Z2, (R10)
+	VMOVUPD Z3, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPD Z4, (R10)
+	VMOVUPD Z5, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPD Z6, (R10)
+	VMOVUPD Z7, K1, 64(R10)
+	MOVQ    128(AX), R9
+	ADDQ    R9, (SP)
+	MOVQ    136(AX), R9
+	ADDQ    R9, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R8
-	ADDQ    R8, 56(SP)
-	MOVQ    184(AX), R8
-	ADDQ    R8, 64(SP)
+	MOVQ    176(AX), R9
+	ADDQ    R9, 56(SP)
+	MOVQ    184(AX), R9
+	ADDQ    R9, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -20570,7 +20839,7 @@ linear:
 
 // func f64AVX512V2R5(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R5(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V2R5(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -20585,21 +20854,22 @@ TEXT ·f64AVX512V2R5(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), BX
 	MOVQ  88(AX), SI
 	MOVQ  192(AX), DI
+	MOVQ  208(AX), R8
 
 line:
-	MOVQ 56(SP), R8
-	MOVQ R8, (SP)
-	MOVQ 64(SP), R8
-	MOVQ R8, 8(SP)
-	MOVQ 120(AX), R8
-	MOVQ R8, 16(SP)
+	MOVQ 56(SP), R9
+	MOVQ R9, (SP)
+	MOVQ 64(SP), R9
+	MOVQ R9, 8(SP)
+	MOVQ 120(AX), R9
+	MOVQ R9, 16(SP)
 
 tile:
-	MOVQ      24(AX), R8
-	TESTQ     R8, R8
+	MOVQ      24(AX), R9
+	TESTQ     R9, R9
 	JE        noBias
-	VMOVUPD   (R8), Z0
-	VMOVUPD.Z 64(R8), K1, Z1
+	VMOVUPD   (R9), Z0
+	VMOVUPD.Z 64(R9), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -20623,22 +20893,23 @@ noBias:
 	VPXORD Z9, Z9, Z9
 
 started:
-	MOVQ (SP), R8
-	MOVQ R8, 24(SP)
-	MOVQ 8(AX), R8
-	MOVQ R8, 32(SP)
-	MOVQ 48(AX), R8
-	MOVQ R8, 40(SP)
+	MOVQ (SP), R9
+	MOVQ R9, 24(SP)
+	MOVQ 8(AX), R9
+	MOVQ R9, 32(SP)
+	MOVQ 48(AX), R9
+	MOVQ R9, 40(SP)
 
 outer:
-	MOVQ 24(SP), R8
-	MOVQ 32(SP), R9
+	MOVQ 24(SP), R9
+	MOVQ 32(SP), R10
+	MOVQ R10, 96(SP)
 	MOVQ 40(AX), R10
 	MOVQ R10, 48(SP)
 
 segment:
-	MOVQ  R8, R10
-	MOVQ  R9, R11
+	MOVQ  R9, R10
+	MOVQ  96(SP), R11
 	MOVQ  32(AX), R12
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R13
@@ -20648,130 +20919,140 @@ segment:
 	SUBQ  $0x00000014, R12
 
 product:
-	VMOVUPD          (R11), Z10
-	VMOVUPD          64(R11), Z11
-	VFMADD231PD.BCST (R10), Z10, Z0
-	VFMADD231PD.BCST (R10), Z11, Z1
-	VFMADD231PD.BCST (R10)(CX*1), Z10, Z2
-	VFMADD231PD.BCST (R10)(CX*1), Z11, Z3
-	VFMADD231PD.BCST (R10)(CX*2), Z10, Z4
-	VFMADD231PD.BCST (R10)(CX*2), Z11, Z5
-	VFMADD231PD.BCST (R10)(DX*1), Z10, Z6
-	VFMADD231PD.BCST (R10)(DX*1), Z11, Z7
-	VFMADD231PD.BCST (R10)(CX*4), Z10, Z8
-	VFMADD231PD.BCST (R10)(CX*4), Z11, Z9
-	ADDQ             BX, R10
-	ADDQ             SI, R11
-	PREFETCHT1       (DI)
-	PREFETCHT1       64(DI)
-	ADDQ             200(AX), DI
-	DECQ             R12
-	JNE              product
-	MOVQ             88(SP), R12
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R12, R12
-	JE               summed
-	MOVQ             8(SP), R13
-	MOVQ             112(AX), R14
-	PREFETCHT0       (R13)
-	PREFETCHT0       64(R13)
-	ADDQ             R14, R13
-	PREFETCHT0       (R13)
-	PREFETCHT0       64(R13)
-	ADDQ             R14, R13
-	PREFETCHT0       (R13)
-	PREFETCHT0       64(R13)
-	ADDQ             R14, R13
-	PREFETCHT0       (R13)
-	PREFETCHT0       64(R13)
-	ADDQ             R14, R13
-	PREFETCHT0       (R13)
-	PREFETCHT0       64(R13)
-	JMP              product
+	VMOVUPD      (R11), Z10
+	VMOVUPD      64(R11), Z11
+	VBROADCASTSD (R10), Z12
+	VFMADD231PD  Z12, Z10, Z0
+	VFMADD231PD  Z12, Z11, Z1
+	VBROADCASTSD (R10)(CX*1), Z12
+	VFMADD231PD  Z12, Z10, Z2
+	VFMADD231PD  Z12, Z11, Z3
+	VBROADCASTSD (R10)(CX*2), Z12
+	VFMADD231PD  Z12, Z10, Z4
+	VFMADD231PD  Z12, Z11, Z5
+	VBROADCASTSD (R10)(DX*1), Z12
+	VFMADD231PD  Z12, Z10, Z6
+	VFMADD231PD  Z12, Z11, Z7
+	VBROADCASTSD (R10)(CX*4), Z12
+	VFMADD231PD  Z12, Z10, Z8
+	VFMADD231PD  Z12, Z11, Z9
+	ADDQ         BX, R10
+	ADDQ         SI, R11
+	DECQ         R8
+	JNE          waits
+	MOVQ         208(AX), R8
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	ADDQ         200(AX), DI
+
+waits:
+	DECQ       R12
+	JNE        product
+	MOVQ       88(SP), R12
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R12, R12
+	JE         summed
+	MOVQ       8(SP), R13
+	MOVQ       112(AX), R14
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R8
-	ADDQ      96(AX), R9
+	ADDQ      72(AX), R9
+	MOVQ      96(AX), R10
+	ADDQ      R10, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R8
-	ADDQ      R8, 24(SP)
-	MOVQ      104(AX), R8
-	ADDQ      R8, 32(SP)
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R8
-	MOVQ      112(AX), R10
-	TESTQ     $0x00000001, R8
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
 	JE        overwrite
-	MOVQ      8(SP), R9
-	VMOVUPD   (R9), Z10
+	MOVQ      8(SP), R10
+	VMOVUPD   (R10), Z10
 	VADDPD    Z10, Z0, Z0
-	VMOVUPD.Z 64(R9), K1, Z10
+	VMOVUPD.Z 64(R10), K1, Z10
 	VADDPD    Z10, Z1, Z1
-	ADDQ      R10, R9
-	VMOVUPD   (R9), Z10
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z10
 	VADDPD    Z10, Z2, Z2
-	VMOVUPD.Z 64(R9), K1, Z10
+	VMOVUPD.Z 64(R10), K1, Z10
 	VADDPD    Z10, Z3, Z3
-	ADDQ      R10, R9
-	VMOVUPD   (R9), Z10
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z10
 	VADDPD    Z10, Z4, Z4
-	VMOVUPD.Z 64(R9), K1, Z10
+	VMOVUPD.Z 64(R10), K1, Z10
 	VADDPD    Z10, Z5, Z5
-	ADDQ      R10, R9
-	VMOVUPD   (R9), Z10
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z10
 	VADDPD    Z10, Z6, Z6
-	VMOVUPD.Z 64(R9), K1, Z10
+	VMOVUPD.Z 64(R10), K1, Z10
 	VADDPD    Z10, Z7, Z7
-	ADDQ      R10, R9
-	VMOVUPD   (R9), Z10
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z10
 	VADDPD    Z10, Z8, Z8
-	VMOVUPD.Z 64(R9), K1, Z10
+	VMOVUPD.Z 64(R10), K1, Z10
 	VADDPD    Z10, Z9, Z9
 
 overwrite:
-	TESTQ  $0x00000002, R8
+	TESTQ  $0x00000002, R9
 	JE     linear
-	VPXORD Z12, Z12, Z12
-	VMAXPD Z0, Z12, Z0
-	VMAXPD Z1, Z12, Z1
-	VMAXPD Z2, Z12, Z2
-	VMAXPD Z3, Z12, Z3
-	VMAXPD Z4, Z12, Z4
-	VMAXPD Z5, Z12, Z5
-	VMAXPD Z6, Z12, Z6
-	VMAXPD Z7, Z12, Z7
-	VMAXPD Z8, Z12, Z8
-	VMAXPD Z9, Z12, Z9
+	VPXORD Z13, Z13, Z13
+	VMAXPD Z0, Z13, Z0
+	VMAXPD Z1, Z13, Z1
+	VMAXPD Z2, Z13, Z2
+	VMAXPD Z3, Z13, Z3
+	VMAXPD Z4, Z13, Z4
+	VMAXPD Z5, Z13, Z5
+	VMAXPD Z6, Z13, Z6
+	VMAXPD Z7, Z13, Z7
+	VMAXPD Z8, Z13, Z8
+	VMAXPD Z9, Z13, Z9
 
 linear:
-	MOVQ    8(SP), R9
-	VMOVUPD Z0, (R9)
-	VMOVUPD Z1, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPD Z2, (R9)
-	VMOVUPD Z3, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPD Z4, (R9)
-	VMOVUPD Z5, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPD Z6, (R9)
-	VMOVUPD Z7, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPD Z8, (R9)
-	VMOVUPD Z9, K1, 64(R9)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R8
-	ADDQ    R8, (SP)
-	MOVQ    136(AX), R8
-	ADDQ    R8, 8(SP)
+	MOVQ    8(SP), R10
+	VMOVUPD Z0, (R10)
+	VMOVUPD Z1, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPD Z2, (R10)
+	VMOVUPD Z3, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPD Z4, (R10)
+	VMOVUPD Z5, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPD Z6, (R10)
+	VMOVUPD Z7, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPD Z8, (R10)
+	VMOVUPD Z9, K1, 64(R10)
+	MOVQ    128(AX), R9
+	ADDQ    R9, (SP)
+	MOVQ    136(AX), R9
+	ADDQ    R9, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R8
-	ADDQ    R8, 56(SP)
-	MOVQ    184(AX), R8
-	ADDQ    R8, 64(SP)
+	MOVQ    176(AX), R9
+	ADDQ    R9, 56(SP)
+	MOVQ    184(AX), R9
+	ADDQ    R9, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -20779,7 +21060,7 @@ linear:
 
 // func f64AVX512V2R6(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R6(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V2R6(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -20794,21 +21075,22 @@ TEXT ·f64AVX512V2R6(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPD   (R9), Z0
-	VMOVUPD.Z 64(R9), K1, Z1
+	VMOVUPD   (R10), Z0
+	VMOVUPD.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -20836,22 +21118,23 @@ noBias:
 	VPXORD Z11, Z11, Z11
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
-	MOVQ  R10, R12
+	MOVQ  R10, R11
+	MOVQ  96(SP), R12
 	MOVQ  32(AX), R13
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R14
@@ -20861,145 +21144,156 @@ segment:
 	SUBQ  $0x00000014, R13
 
 product:
-	VMOVUPD          (R12), Z12
-	VMOVUPD          64(R12), Z13
-	VFMADD231PD.BCST (R11), Z12, Z0
-	VFMADD231PD.BCST (R11), Z13, Z1
-	VFMADD231PD.BCST (R11)(CX*1), Z12, Z2
-	VFMADD231PD.BCST (R11)(CX*1), Z13, Z3
-	VFMADD231PD.BCST (R11)(CX*2), Z12, Z4
-	VFMADD231PD.BCST (R11)(CX*2), Z13, Z5
-	VFMADD231PD.BCST (R11)(DX*1), Z12, Z6
-	VFMADD231PD.BCST (R11)(DX*1), Z13, Z7
-	VFMADD231PD.BCST (R11)(CX*4), Z12, Z8
-	VFMADD231PD.BCST (R11)(CX*4), Z13, Z9
-	VFMADD231PD.BCST (R11)(BX*1), Z12, Z10
-	VFMADD231PD.BCST (R11)(BX*1), Z13, Z11
-	ADDQ             SI, R11
-	ADDQ             DI, R12
-	PREFETCHT1       (R8)
-	PREFETCHT1       64(R8)
-	ADDQ             200(AX), R8
-	DECQ             R13
-	JNE              product
-	MOVQ             88(SP), R13
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R13, R13
-	JE               summed
-	MOVQ             8(SP), R14
-	MOVQ             112(AX), R15
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	JMP              product
+	VMOVUPD      (R12), Z12
+	VMOVUPD      64(R12), Z13
+	VBROADCASTSD (R11), Z14
+	VFMADD231PD  Z14, Z12, Z0
+	VFMADD231PD  Z14, Z13, Z1
+	VBROADCASTSD (R11)(CX*1), Z14
+	VFMADD231PD  Z14, Z12, Z2
+	VFMADD231PD  Z14, Z13, Z3
+	VBROADCASTSD (R11)(CX*2), Z14
+	VFMADD231PD  Z14, Z12, Z4
+	VFMADD231PD  Z14, Z13, Z5
+	VBROADCASTSD (R11)(DX*1), Z14
+	VFMADD231PD  Z14, Z12, Z6
+	VFMADD231PD  Z14, Z13, Z7
+	VBROADCASTSD (R11)(CX*4), Z14
+	VFMADD231PD  Z14, Z12, Z8
+	VFMADD231PD  Z14, Z13, Z9
+	VBROADCASTSD (R11)(BX*1), Z14
+	VFMADD231PD  Z14, Z12, Z10
+	VFMADD231PD  Z14, Z13, Z11
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	DECQ         R9
+	JNE          waits
+	MOVQ         208(AX), R9
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         200(AX), R8
+
+waits:
+	DECQ       R13
+	JNE        product
+	MOVQ       88(SP), R13
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R13, R13
+	JE         summed
+	MOVQ       8(SP), R14
+	MOVQ       112(AX), R15
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPD   (R10), Z12
+	MOVQ      8(SP), R11
+	VMOVUPD   (R11), Z12
 	VADDPD    Z12, Z0, Z0
-	VMOVUPD.Z 64(R10), K1, Z12
+	VMOVUPD.Z 64(R11), K1, Z12
 	VADDPD    Z12, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z12
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z12
 	VADDPD    Z12, Z2, Z2
-	VMOVUPD.Z 64(R10), K1, Z12
+	VMOVUPD.Z 64(R11), K1, Z12
 	VADDPD    Z12, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z12
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z12
 	VADDPD    Z12, Z4, Z4
-	VMOVUPD.Z 64(R10), K1, Z12
+	VMOVUPD.Z 64(R11), K1, Z12
 	VADDPD    Z12, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z12
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z12
 	VADDPD    Z12, Z6, Z6
-	VMOVUPD.Z 64(R10), K1, Z12
+	VMOVUPD.Z 64(R11), K1, Z12
 	VADDPD    Z12, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z12
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z12
 	VADDPD    Z12, Z8, Z8
-	VMOVUPD.Z 64(R10), K1, Z12
+	VMOVUPD.Z 64(R11), K1, Z12
 	VADDPD    Z12, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z12
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z12
 	VADDPD    Z12, Z10, Z10
-	VMOVUPD.Z 64(R10), K1, Z12
+	VMOVUPD.Z 64(R11), K1, Z12
 	VADDPD    Z12, Z11, Z11
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
-	VPXORD Z14, Z14, Z14
-	VMAXPD Z0, Z14, Z0
-	VMAXPD Z1, Z14, Z1
-	VMAXPD Z2, Z14, Z2
-	VMAXPD Z3, Z14, Z3
-	VMAXPD Z4, Z14, Z4
-	VMAXPD Z5, Z14, Z5
-	VMAXPD Z6, Z14, Z6
-	VMAXPD Z7, Z14, Z7
-	VMAXPD Z8, Z14, Z8
-	VMAXPD Z9, Z14, Z9
-	VMAXPD Z10, Z14, Z10
-	VMAXPD Z11, Z14, Z11
+	VPXORD Z15, Z15, Z15
+	VMAXPD Z0, Z15, Z0
+	VMAXPD Z1, Z15, Z1
+	VMAXPD Z2, Z15, Z2
+	VMAXPD Z3, Z15, Z3
+	VMAXPD Z4, Z15, Z4
+	VMAXPD Z5, Z15, Z5
+	VMAXPD Z6, Z15, Z6
+	VMAXPD Z7, Z15, Z7
+	VMAXPD Z8, Z15, Z8
+	VMAXPD Z9, Z15, Z9
+	VMAXPD Z10, Z15, Z10
+	VMAXPD Z11, Z15, Z11
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPD Z0, (R10)
-	VMOVUPD Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z2, (R10)
-	VMOVUPD Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z4, (R10)
-	VMOVUPD Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z6, (R10)
-	VMOVUPD Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z8, (R10)
-	VMOVUPD Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z10, (R10)
-	VMOVUPD Z11, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z2, (R11)
+	VMOVUPD Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z4, (R11)
+	VMOVUPD Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z6, (R11)
+	VMOVUPD Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z8, (R11)
+	VMOVUPD Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z10, (R11)
+	VMOVUPD Z11, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -21007,7 +21301,7 @@ linear:
 
 // func f64AVX512V2R7(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R7(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V2R7(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -21022,21 +21316,22 @@ TEXT ·f64AVX512V2R7(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPD   (R9), Z0
-	VMOVUPD.Z 64(R9), K1, Z1
+	VMOVUPD   (R10), Z0
+	VMOVUPD.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -21068,22 +21363,23 @@ noBias:
 	VPXORD Z13, Z13, Z13
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
-	MOVQ  R10, R12
+	MOVQ  R10, R11
+	MOVQ  96(SP), R12
 	MOVQ  32(AX), R13
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R14
@@ -21093,160 +21389,172 @@ segment:
 	SUBQ  $0x00000014, R13
 
 product:
-	VMOVUPD          (R12), Z14
-	VMOVUPD          64(R12), Z15
-	VFMADD231PD.BCST (R11), Z14, Z0
-	VFMADD231PD.BCST (R11), Z15, Z1
-	VFMADD231PD.BCST (R11)(CX*1), Z14, Z2
-	VFMADD231PD.BCST (R11)(CX*1), Z15, Z3
-	VFMADD231PD.BCST (R11)(CX*2), Z14, Z4
-	VFMADD231PD.BCST (R11)(CX*2), Z15, Z5
-	VFMADD231PD.BCST (R11)(DX*1), Z14, Z6
-	VFMADD231PD.BCST (R11)(DX*1), Z15, Z7
-	VFMADD231PD.BCST (R11)(CX*4), Z14, Z8
-	VFMADD231PD.BCST (R11)(CX*4), Z15, Z9
-	VFMADD231PD.BCST (R11)(BX*1), Z14, Z10
-	VFMADD231PD.BCST (R11)(BX*1), Z15, Z11
-	VFMADD231PD.BCST (R11)(DX*2), Z14, Z12
-	VFMADD231PD.BCST (R11)(DX*2), Z15, Z13
-	ADDQ             SI, R11
-	ADDQ             DI, R12
-	PREFETCHT1       (R8)
-	PREFETCHT1       64(R8)
-	ADDQ             200(AX), R8
-	DECQ             R13
-	JNE              product
-	MOVQ             88(SP), R13
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R13, R13
-	JE               summed
-	MOVQ             8(SP), R14
-	MOVQ             112(AX), R15
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	ADDQ             R15, R14
-	PREFETCHT0       (R14)
-	PREFETCHT0       64(R14)
-	JMP              product
+	VMOVUPD      (R12), Z14
+	VMOVUPD      64(R12), Z15
+	VBROADCASTSD (R11), Z16
+	VFMADD231PD  Z16, Z14, Z0
+	VFMADD231PD  Z16, Z15, Z1
+	VBROADCASTSD (R11)(CX*1), Z16
+	VFMADD231PD  Z16, Z14, Z2
+	VFMADD231PD  Z16, Z15, Z3
+	VBROADCASTSD (R11)(CX*2), Z16
+	VFMADD231PD  Z16, Z14, Z4
+	VFMADD231PD  Z16, Z15, Z5
+	VBROADCASTSD (R11)(DX*1), Z16
+	VFMADD231PD  Z16, Z14, Z6
+	VFMADD231PD  Z16, Z15, Z7
+	VBROADCASTSD (R11)(CX*4), Z16
+	VFMADD231PD  Z16, Z14, Z8
+	VFMADD231PD  Z16, Z15, Z9
+	VBROADCASTSD (R11)(BX*1), Z16
+	VFMADD231PD  Z16, Z14, Z10
+	VFMADD231PD  Z16, Z15, Z11
+	VBROADCASTSD (R11)(DX*2), Z16
+	VFMADD231PD  Z16, Z14, Z12
+	VFMADD231PD  Z16, Z15, Z13
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	DECQ         R9
+	JNE          waits
+	MOVQ         208(AX), R9
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         200(AX), R8
+
+waits:
+	DECQ       R13
+	JNE        product
+	MOVQ       88(SP), R13
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R13, R13
+	JE         summed
+	MOVQ       8(SP), R14
+	MOVQ       112(AX), R15
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPD   (R10), Z14
+	MOVQ      8(SP), R11
+	VMOVUPD   (R11), Z14
 	VADDPD    Z14, Z0, Z0
-	VMOVUPD.Z 64(R10), K1, Z14
+	VMOVUPD.Z 64(R11), K1, Z14
 	VADDPD    Z14, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z14
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z14
 	VADDPD    Z14, Z2, Z2
-	VMOVUPD.Z 64(R10), K1, Z14
+	VMOVUPD.Z 64(R11), K1, Z14
 	VADDPD    Z14, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z14
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z14
 	VADDPD    Z14, Z4, Z4
-	VMOVUPD.Z 64(R10), K1, Z14
+	VMOVUPD.Z 64(R11), K1, Z14
 	VADDPD    Z14, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z14
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z14
 	VADDPD    Z14, Z6, Z6
-	VMOVUPD.Z 64(R10), K1, Z14
+	VMOVUPD.Z 64(R11), K1, Z14
 	VADDPD    Z14, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z14
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z14
 	VADDPD    Z14, Z8, Z8
-	VMOVUPD.Z 64(R10), K1, Z14
+	VMOVUPD.Z 64(R11), K1, Z14
 	VADDPD    Z14, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z14
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z14
 	VADDPD    Z14, Z10, Z10
-	VMOVUPD.Z 64(R10), K1, Z14
+	VMOVUPD.Z 64(R11), K1, Z14
 	VADDPD    Z14, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z14
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z14
 	VADDPD    Z14, Z12, Z12
-	VMOVUPD.Z 64(R10), K1, Z14
+	VMOVUPD.Z 64(R11), K1, Z14
 	VADDPD    Z14, Z13, Z13
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
-	VPXORD Z16, Z16, Z16
-	VMAXPD Z0, Z16, Z0
-	VMAXPD Z1, Z16, Z1
-	VMAXPD Z2, Z16, Z2
-	VMAXPD Z3, Z16, Z3
-	VMAXPD Z4, Z16, Z4
-	VMAXPD Z5, Z16, Z5
-	VMAXPD Z6, Z16, Z6
-	VMAXPD Z7, Z16, Z7
-	VMAXPD Z8, Z16, Z8
-	VMAXPD Z9, Z16, Z9
-	VMAXPD Z10, Z16, Z10
-	VMAXPD Z11, Z16, Z11
-	VMAXPD Z12, Z16, Z12
-	VMAXPD Z13, Z16, Z13
+	VPXORD Z17, Z17, Z17
+	VMAXPD Z0, Z17, Z0
+	VMAXPD Z1, Z17, Z1
+	VMAXPD Z2, Z17, Z2
+	VMAXPD Z3, Z17, Z3
+	VMAXPD Z4, Z17, Z4
+	VMAXPD Z5, Z17, Z5
+	VMAXPD Z6, Z17, Z6
+	VMAXPD Z7, Z17, Z7
+	VMAXPD Z8, Z17, Z8
+	VMAXPD Z9, Z17, Z9
+	VMAXPD Z10, Z17, Z10
+	VMAXPD Z11, Z17, Z11
+	VMAXPD Z12, Z17, Z12
+	VMAXPD Z13, Z17, Z13
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPD Z0, (R10)
-	VMOVUPD Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z2, (R10)
-	VMOVUPD Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z4, (R10)
-	VMOVUPD Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z6, (R10)
-	VMOVUPD Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z8, (R10)
-	VMOVUPD Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z10, (R10)
-	VMOVUPD Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z12, (R10)
-	VMOVUPD Z13, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z2, (R11)
+	VMOVUPD Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z4, (R11)
+	VMOVUPD Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z6, (R11)
+	VMOVUPD Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z8, (R11)
+	VMOVUPD Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z10, (R11)
+	VMOVUPD Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z12, (R11)
+	VMOVUPD Z13, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -21254,7 +21562,7 @@ linear:
 
 // func f64AVX512V2R8(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R8(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V2R8(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -21269,21 +21577,22 @@ TEXT ·f64AVX512V2R8(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPD   (R9), Z0
-	VMOVUPD.Z 64(R9), K1, Z1
+	VMOVUPD   (R10), Z0
+	VMOVUPD.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -21319,24 +21628,25 @@ noBias:
 	VPXORD Z15, Z15, Z15
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -21346,176 +21656,189 @@ segment:
 	SUBQ  $0x00000014, R14
 
 product:
-	VMOVUPD          (R13), Z16
-	VMOVUPD          64(R13), Z17
-	VFMADD231PD.BCST (R11), Z16, Z0
-	VFMADD231PD.BCST (R11), Z17, Z1
-	VFMADD231PD.BCST (R11)(CX*1), Z16, Z2
-	VFMADD231PD.BCST (R11)(CX*1), Z17, Z3
-	VFMADD231PD.BCST (R11)(CX*2), Z16, Z4
-	VFMADD231PD.BCST (R11)(CX*2), Z17, Z5
-	VFMADD231PD.BCST (R11)(DX*1), Z16, Z6
-	VFMADD231PD.BCST (R11)(DX*1), Z17, Z7
-	VFMADD231PD.BCST (R11)(CX*4), Z16, Z8
-	VFMADD231PD.BCST (R11)(CX*4), Z17, Z9
-	VFMADD231PD.BCST (R11)(BX*1), Z16, Z10
-	VFMADD231PD.BCST (R11)(BX*1), Z17, Z11
-	VFMADD231PD.BCST (R11)(DX*2), Z16, Z12
-	VFMADD231PD.BCST (R11)(DX*2), Z17, Z13
-	VFMADD231PD.BCST (R12), Z16, Z14
-	VFMADD231PD.BCST (R12), Z17, Z15
-	ADDQ             SI, R11
-	ADDQ             SI, R12
-	ADDQ             DI, R13
-	PREFETCHT1       (R8)
-	PREFETCHT1       64(R8)
-	ADDQ             200(AX), R8
-	DECQ             R14
-	JNE              product
-	MOVQ             88(SP), R14
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R14, R14
-	JE               summed
-	MOVQ             8(SP), R15
-	MOVQ             112(AX), BP
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	JMP              product
+	VMOVUPD      (R13), Z16
+	VMOVUPD      64(R13), Z17
+	VBROADCASTSD (R11), Z18
+	VFMADD231PD  Z18, Z16, Z0
+	VFMADD231PD  Z18, Z17, Z1
+	VBROADCASTSD (R11)(CX*1), Z18
+	VFMADD231PD  Z18, Z16, Z2
+	VFMADD231PD  Z18, Z17, Z3
+	VBROADCASTSD (R11)(CX*2), Z18
+	VFMADD231PD  Z18, Z16, Z4
+	VFMADD231PD  Z18, Z17, Z5
+	VBROADCASTSD (R11)(DX*1), Z18
+	VFMADD231PD  Z18, Z16, Z6
+	VFMADD231PD  Z18, Z17, Z7
+	VBROADCASTSD (R11)(CX*4), Z18
+	VFMADD231PD  Z18, Z16, Z8
+	VFMADD231PD  Z18, Z17, Z9
+	VBROADCASTSD (R11)(BX*1), Z18
+	VFMADD231PD  Z18, Z16, Z10
+	VFMADD231PD  Z18, Z17, Z11
+	VBROADCASTSD (R11)(DX*2), Z18
+	VFMADD231PD  Z18, Z16, Z12
+	VFMADD231PD  Z18, Z17, Z13
+	VBROADCASTSD (R12), Z18
+	VFMADD231PD  Z18, Z16, Z14
+	VFMADD231PD  Z18, Z17, Z15
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         DI, R13
+	DECQ         R9
+	JNE          waits
+	MOVQ         208(AX), R9
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         200(AX), R8
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPD   (R10), Z16
+	MOVQ      8(SP), R11
+	VMOVUPD   (R11), Z16
 	VADDPD    Z16, Z0, Z0
-	VMOVUPD.Z 64(R10), K1, Z16
+	VMOVUPD.Z 64(R11), K1, Z16
 	VADDPD    Z16, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z16
 	VADDPD    Z16, Z2, Z2
-	VMOVUPD.Z 64(R10), K1, Z16
+	VMOVUPD.Z 64(R11), K1, Z16
 	VADDPD    Z16, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z16
 	VADDPD    Z16, Z4, Z4
-	VMOVUPD.Z 64(R10), K1, Z16
+	VMOVUPD.Z 64(R11), K1, Z16
 	VADDPD    Z16, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z16
 	VADDPD    Z16, Z6, Z6
-	VMOVUPD.Z 64(R10), K1, Z16
+	VMOVUPD.Z 64(R11), K1, Z16
 	VADDPD    Z16, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z16
 	VADDPD    Z16, Z8, Z8
-	VMOVUPD.Z 64(R10), K1, Z16
+	VMOVUPD.Z 64(R11), K1, Z16
 	VADDPD    Z16, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z16
 	VADDPD    Z16, Z10, Z10
-	VMOVUPD.Z 64(R10), K1, Z16
+	VMOVUPD.Z 64(R11), K1, Z16
 	VADDPD    Z16, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z16
 	VADDPD    Z16, Z12, Z12
-	VMOVUPD.Z 64(R10), K1, Z16
+	VMOVUPD.Z 64(R11), K1, Z16
 	VADDPD    Z16, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z16
 	VADDPD    Z16, Z14, Z14
-	VMOVUPD.Z 64(R10), K1, Z16
+	VMOVUPD.Z 64(R11), K1, Z16
 	VADDPD    Z16, Z15, Z15
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
-	VPXORD Z18, Z18, Z18
-	VMAXPD Z0, Z18, Z0
-	VMAXPD Z1, Z18, Z1
-	VMAXPD Z2, Z18, Z2
-	VMAXPD Z3, Z18, Z3
-	VMAXPD Z4, Z18, Z4
-	VMAXPD Z5, Z18, Z5
-	VMAXPD Z6, Z18, Z6
-	VMAXPD Z7, Z18, Z7
-	VMAXPD Z8, Z18, Z8
-	VMAXPD Z9, Z18, Z9
-	VMAXPD Z10, Z18, Z10
-	VMAXPD Z11, Z18, Z11
-	VMAXPD Z12, Z18, Z12
-	VMAXPD Z13, Z18, Z13
-	VMAXPD Z14, Z18, Z14
-	VMAXPD Z15, Z18, Z15
+	VPXORD Z19, Z19, Z19
+	VMAXPD Z0, Z19, Z0
+	VMAXPD Z1, Z19, Z1
+	VMAXPD Z2, Z19, Z2
+	VMAXPD Z3, Z19, Z3
+	VMAXPD Z4, Z19, Z4
+	VMAXPD Z5, Z19, Z5
+	VMAXPD Z6, Z19, Z6
+	VMAXPD Z7, Z19, Z7
+	VMAXPD Z8, Z19, Z8
+	VMAXPD Z9, Z19, Z9
+	VMAXPD Z10, Z19, Z10
+	VMAXPD Z11, Z19, Z11
+	VMAXPD Z12, Z19, Z12
+	VMAXPD Z13, Z19, Z13
+	VMAXPD Z14, Z19, Z14
+	VMAXPD Z15, Z19, Z15
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPD Z0, (R10)
-	VMOVUPD Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z2, (R10)
-	VMOVUPD Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z4, (R10)
-	VMOVUPD Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z6, (R10)
-	VMOVUPD Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z8, (R10)
-	VMOVUPD Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z10, (R10)
-	VMOVUPD Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z12, (R10)
-	VMOVUPD Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z14, (R10)
-	VMOVUPD Z15, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z2, (R11)
+	VMOVUPD Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z4, (R11)
+	VMOVUPD Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z6, (R11)
+	VMOVUPD Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z8, (R11)
+	VMOVUPD Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z10, (R11)
+	VMOVUPD Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z12, (R11)
+	VMOVUPD Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z14, (R11)
+	VMOVUPD Z15, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -21523,7 +21846,7 @@ linear:
 
 // func f64AVX512V2R9(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R9(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V2R9(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -21538,21 +21861,22 @@ TEXT ·f64AVX512V2R9(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPD   (R9), Z0
-	VMOVUPD.Z 64(R9), K1, Z1
+	VMOVUPD   (R10), Z0
+	VMOVUPD.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -21592,24 +21916,25 @@ noBias:
 	VPXORD Z17, Z17, Z17
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -21619,191 +21944,205 @@ segment:
 	SUBQ  $0x00000014, R14
 
 product:
-	VMOVUPD          (R13), Z18
-	VMOVUPD          64(R13), Z19
-	VFMADD231PD.BCST (R11), Z18, Z0
-	VFMADD231PD.BCST (R11), Z19, Z1
-	VFMADD231PD.BCST (R11)(CX*1), Z18, Z2
-	VFMADD231PD.BCST (R11)(CX*1), Z19, Z3
-	VFMADD231PD.BCST (R11)(CX*2), Z18, Z4
-	VFMADD231PD.BCST (R11)(CX*2), Z19, Z5
-	VFMADD231PD.BCST (R11)(DX*1), Z18, Z6
-	VFMADD231PD.BCST (R11)(DX*1), Z19, Z7
-	VFMADD231PD.BCST (R11)(CX*4), Z18, Z8
-	VFMADD231PD.BCST (R11)(CX*4), Z19, Z9
-	VFMADD231PD.BCST (R11)(BX*1), Z18, Z10
-	VFMADD231PD.BCST (R11)(BX*1), Z19, Z11
-	VFMADD231PD.BCST (R11)(DX*2), Z18, Z12
-	VFMADD231PD.BCST (R11)(DX*2), Z19, Z13
-	VFMADD231PD.BCST (R12), Z18, Z14
-	VFMADD231PD.BCST (R12), Z19, Z15
-	VFMADD231PD.BCST (R12)(CX*1), Z18, Z16
-	VFMADD231PD.BCST (R12)(CX*1), Z19, Z17
-	ADDQ             SI, R11
-	ADDQ             SI, R12
-	ADDQ             DI, R13
-	PREFETCHT1       (R8)
-	PREFETCHT1       64(R8)
-	ADDQ             200(AX), R8
-	DECQ             R14
-	JNE              product
-	MOVQ             88(SP), R14
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R14, R14
-	JE               summed
-	MOVQ             8(SP), R15
-	MOVQ             112(AX), BP
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	JMP              product
+	VMOVUPD      (R13), Z18
+	VMOVUPD      64(R13), Z19
+	VBROADCASTSD (R11), Z20
+	VFMADD231PD  Z20, Z18, Z0
+	VFMADD231PD  Z20, Z19, Z1
+	VBROADCASTSD (R11)(CX*1), Z20
+	VFMADD231PD  Z20, Z18, Z2
+	VFMADD231PD  Z20, Z19, Z3
+	VBROADCASTSD (R11)(CX*2), Z20
+	VFMADD231PD  Z20, Z18, Z4
+	VFMADD231PD  Z20, Z19, Z5
+	VBROADCASTSD (R11)(DX*1), Z20
+	VFMADD231PD  Z20, Z18, Z6
+	VFMADD231PD  Z20, Z19, Z7
+	VBROADCASTSD (R11)(CX*4), Z20
+	VFMADD231PD  Z20, Z18, Z8
+	VFMADD231PD  Z20, Z19, Z9
+	VBROADCASTSD (R11)(BX*1), Z20
+	VFMADD231PD  Z20, Z18, Z10
+	VFMADD231PD  Z20, Z19, Z11
+	VBROADCASTSD (R11)(DX*2), Z20
+	VFMADD231PD  Z20, Z18, Z12
+	VFMADD231PD  Z20, Z19, Z13
+	VBROADCASTSD (R12), Z20
+	VFMADD231PD  Z20, Z18, Z14
+	VFMADD231PD  Z20, Z19, Z15
+	VBROADCASTSD (R12)(CX*1), Z20
+	VFMADD231PD  Z20, Z18, Z16
+	VFMADD231PD  Z20, Z19, Z17
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         DI, R13
+	DECQ         R9
+	JNE          waits
+	MOVQ         208(AX), R9
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         200(AX), R8
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPD   (R10), Z18
+	MOVQ      8(SP), R11
+	VMOVUPD   (R11), Z18
 	VADDPD    Z18, Z0, Z0
-	VMOVUPD.Z 64(R10), K1, Z18
+	VMOVUPD.Z 64(R11), K1, Z18
 	VADDPD    Z18, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z18
 	VADDPD    Z18, Z2, Z2
-	VMOVUPD.Z 64(R10), K1, Z18
+	VMOVUPD.Z 64(R11), K1, Z18
 	VADDPD    Z18, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z18
 	VADDPD    Z18, Z4, Z4
-	VMOVUPD.Z 64(R10), K1, Z18
+	VMOVUPD.Z 64(R11), K1, Z18
 	VADDPD    Z18, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z18
 	VADDPD    Z18, Z6, Z6
-	VMOVUPD.Z 64(R10), K1, Z18
+	VMOVUPD.Z 64(R11), K1, Z18
 	VADDPD    Z18, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z18
 	VADDPD    Z18, Z8, Z8
-	VMOVUPD.Z 64(R10), K1, Z18
+	VMOVUPD.Z 64(R11), K1, Z18
 	VADDPD    Z18, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z18
 	VADDPD    Z18, Z10, Z10
-	VMOVUPD.Z 64(R10), K1, Z18
+	VMOVUPD.Z 64(R11), K1, Z18
 	VADDPD    Z18, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z18
 	VADDPD    Z18, Z12, Z12
-	VMOVUPD.Z 64(R10), K1, Z18
+	VMOVUPD.Z 64(R11), K1, Z18
 	VADDPD    Z18, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z18
 	VADDPD    Z18, Z14, Z14
-	VMOVUPD.Z 64(R10), K1, Z18
+	VMOVUPD.Z 64(R11), K1, Z18
 	VADDPD    Z18, Z15, Z15
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z18
 	VADDPD    Z18, Z16, Z16
-	VMOVUPD.Z 64(R10), K1, Z18
+	VMOVUPD.Z 64(R11), K1, Z18
 	VADDPD    Z18, Z17, Z17
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
-	VPXORD Z20, Z20, Z20
-	VMAXPD Z0, Z20, Z0
-	VMAXPD Z1, Z20, Z1
-	VMAXPD Z2, Z20, Z2
-	VMAXPD Z3, Z20, Z3
-	VMAXPD Z4, Z20, Z4
-	VMAXPD Z5, Z20, Z5
-	VMAXPD Z6, Z20, Z6
-	VMAXPD Z7, Z20, Z7
-	VMAXPD Z8, Z20, Z8
-	VMAXPD Z9, Z20, Z9
-	VMAXPD Z10, Z20, Z10
-	VMAXPD Z11, Z20, Z11
-	VMAXPD Z12, Z20, Z12
-	VMAXPD Z13, Z20, Z13
-	VMAXPD Z14, Z20, Z14
-	VMAXPD Z15, Z20, Z15
-	VMAXPD Z16, Z20, Z16
-	VMAXPD Z17, Z20, Z17
+	VPXORD Z21, Z21, Z21
+	VMAXPD Z0, Z21, Z0
+	VMAXPD Z1, Z21, Z1
+	VMAXPD Z2, Z21, Z2
+	VMAXPD Z3, Z21, Z3
+	VMAXPD Z4, Z21, Z4
+	VMAXPD Z5, Z21, Z5
+	VMAXPD Z6, Z21, Z6
+	VMAXPD Z7, Z21, Z7
+	VMAXPD Z8, Z21, Z8
+	VMAXPD Z9, Z21, Z9
+	VMAXPD Z10, Z21, Z10
+	VMAXPD Z11, Z21, Z11
+	VMAXPD Z12, Z21, Z12
+	VMAXPD Z13, Z21, Z13
+	VMAXPD Z14, Z21, Z14
+	VMAXPD Z15, Z21, Z15
+	VMAXPD Z16, Z21, Z16
+	VMAXPD Z17, Z21, Z17
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPD Z0, (R10)
-	VMOVUPD Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z2, (R10)
-	VMOVUPD Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z4, (R10)
-	VMOVUPD Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z6, (R10)
-	VMOVUPD Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z8, (R10)
-	VMOVUPD Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z10, (R10)
-	VMOVUPD Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z12, (R10)
-	VMOVUPD Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z14, (R10)
-	VMOVUPD Z15, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z16, (R10)
-	VMOVUPD Z17, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z2, (R11)
+	VMOVUPD Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z4, (R11)
+	VMOVUPD Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z6, (R11)
+	VMOVUPD Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z8, (R11)
+	VMOVUPD Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z10, (R11)
+	VMOVUPD Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z12, (R11)
+	VMOVUPD Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z14, (R11)
+	VMOVUPD Z15, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z16, (R11)
+	VMOVUPD Z17, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -21811,7 +22150,7 @@ linear:
 
 // func f64AVX512V2R10(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R10(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V2R10(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -21826,21 +22165,22 @@ TEXT ·f64AVX512V2R10(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPD   (R9), Z0
-	VMOVUPD.Z 64(R9), K1, Z1
+	VMOVUPD   (R10), Z0
+	VMOVUPD.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -21884,24 +22224,25 @@ noBias:
 	VPXORD Z19, Z19, Z19
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -21911,206 +22252,221 @@ segment:
 	SUBQ  $0x00000014, R14
 
 product:
-	VMOVUPD          (R13), Z20
-	VMOVUPD          64(R13), Z21
-	VFMADD231PD.BCST (R11), Z20, Z0
-	VFMADD231PD.BCST (R11), Z21, Z1
-	VFMADD231PD.BCST (R11)(CX*1), Z20, Z2
-	VFMADD231PD.BCST (R11)(CX*1), Z21, Z3
-	VFMADD231PD.BCST (R11)(CX*2), Z20, Z4
-	VFMADD231PD.BCST (R11)(CX*2), Z21, Z5
-	VFMADD231PD.BCST (R11)(DX*1), Z20, Z6
-	VFMADD231PD.BCST (R11)(DX*1), Z21, Z7
-	VFMADD231PD.BCST (R11)(CX*4), Z20, Z8
-	VFMADD231PD.BCST (R11)(CX*4), Z21, Z9
-	VFMADD231PD.BCST (R11)(BX*1), Z20, Z10
-	VFMADD231PD.BCST (R11)(BX*1), Z21, Z11
-	VFMADD231PD.BCST (R11)(DX*2), Z20, Z12
-	VFMADD231PD.BCST (R11)(DX*2), Z21, Z13
-	VFMADD231PD.BCST (R12), Z20, Z14
-	VFMADD231PD.BCST (R12), Z21, Z15
-	VFMADD231PD.BCST (R12)(CX*1), Z20, Z16
-	VFMADD231PD.BCST (R12)(CX*1), Z21, Z17
-	VFMADD231PD.BCST (R12)(CX*2), Z20, Z18
-	VFMADD231PD.BCST (R12)(CX*2), Z21, Z19
-	ADDQ             SI, R11
-	ADDQ             SI, R12
-	ADDQ             DI, R13
-	PREFETCHT1       (R8)
-	PREFETCHT1       64(R8)
-	ADDQ             200(AX), R8
-	DECQ             R14
-	JNE              product
-	MOVQ             88(SP), R14
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R14, R14
-	JE               summed
-	MOVQ             8(SP), R15
-	MOVQ             112(AX), BP
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	JMP              product
+	VMOVUPD      (R13), Z20
+	VMOVUPD      64(R13), Z21
+	VBROADCASTSD (R11), Z22
+	VFMADD231PD  Z22, Z20, Z0
+	VFMADD231PD  Z22, Z21, Z1
+	VBROADCASTSD (R11)(CX*1), Z22
+	VFMADD231PD  Z22, Z20, Z2
+	VFMADD231PD  Z22, Z21, Z3
+	VBROADCASTSD (R11)(CX*2), Z22
+	VFMADD231PD  Z22, Z20, Z4
+	VFMADD231PD  Z22, Z21, Z5
+	VBROADCASTSD (R11)(DX*1), Z22
+	VFMADD231PD  Z22, Z20, Z6
+	VFMADD231PD  Z22, Z21, Z7
+	VBROADCASTSD (R11)(CX*4), Z22
+	VFMADD231PD  Z22, Z20, Z8
+	VFMADD231PD  Z22, Z21, Z9
+	VBROADCASTSD (R11)(BX*1), Z22
+	VFMADD231PD  Z22, Z20, Z10
+	VFMADD231PD  Z22, Z21, Z11
+	VBROADCASTSD (R11)(DX*2), Z22
+	VFMADD231PD  Z22, Z20, Z12
+	VFMADD231PD  Z22, Z21, Z13
+	VBROADCASTSD (R12), Z22
+	VFMADD231PD  Z22, Z20, Z14
+	VFMADD231PD  Z22, Z21, Z15
+	VBROADCASTSD (R12)(CX*1), Z22
+	VFMADD231PD  Z22, Z20, Z16
+	VFMADD231PD  Z22, Z21, Z17
+	VBROADCASTSD (R12)(CX*2), Z22
+	VFMADD231PD  Z22, Z20, Z18
+	VFMADD231PD  Z22, Z21, Z19
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         DI, R13
+	DECQ         R9
+	JNE          waits
+	MOVQ         208(AX), R9
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         200(AX), R8
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPD   (R10), Z20
+	MOVQ      8(SP), R11
+	VMOVUPD   (R11), Z20
 	VADDPD    Z20, Z0, Z0
-	VMOVUPD.Z 64(R10), K1, Z20
+	VMOVUPD.Z 64(R11), K1, Z20
 	VADDPD    Z20, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z20
 	VADDPD    Z20, Z2, Z2
-	VMOVUPD.Z 64(R10), K1, Z20
+	VMOVUPD.Z 64(R11), K1, Z20
 	VADDPD    Z20, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z20
 	VADDPD    Z20, Z4, Z4
-	VMOVUPD.Z 64(R10), K1, Z20
+	VMOVUPD.Z 64(R11), K1, Z20
 	VADDPD    Z20, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z20
 	VADDPD    Z20, Z6, Z6
-	VMOVUPD.Z 64(R10), K1, Z20
+	VMOVUPD.Z 64(R11), K1, Z20
 	VADDPD    Z20, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z20
 	VADDPD    Z20, Z8, Z8
-	VMOVUPD.Z 64(R10), K1, Z20
+	VMOVUPD.Z 64(R11), K1, Z20
 	VADDPD    Z20, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z20
 	VADDPD    Z20, Z10, Z10
-	VMOVUPD.Z 64(R10), K1, Z20
+	VMOVUPD.Z 64(R11), K1, Z20
 	VADDPD    Z20, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z20
 	VADDPD    Z20, Z12, Z12
-	VMOVUPD.Z 64(R10), K1, Z20
+	VMOVUPD.Z 64(R11), K1, Z20
 	VADDPD    Z20, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z20
 	VADDPD    Z20, Z14, Z14
-	VMOVUPD.Z 64(R10), K1, Z20
+	VMOVUPD.Z 64(R11), K1, Z20
 	VADDPD    Z20, Z15, Z15
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z20
 	VADDPD    Z20, Z16, Z16
-	VMOVUPD.Z 64(R10), K1, Z20
+	VMOVUPD.Z 64(R11), K1, Z20
 	VADDPD    Z20, Z17, Z17
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z20
 	VADDPD    Z20, Z18, Z18
-	VMOVUPD.Z 64(R10), K1, Z20
+	VMOVUPD.Z 64(R11), K1, Z20
 	VADDPD    Z20, Z19, Z19
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
-	VPXORD Z22, Z22, Z22
-	VMAXPD Z0, Z22, Z0
-	VMAXPD Z1, Z22, Z1
-	VMAXPD Z2, Z22, Z2
-	VMAXPD Z3, Z22, Z3
-	VMAXPD Z4, Z22, Z4
-	VMAXPD Z5, Z22, Z5
-	VMAXPD Z6, Z22, Z6
-	VMAXPD Z7, Z22, Z7
-	VMAXPD Z8, Z22, Z8
-	VMAXPD Z9, Z22, Z9
-	VMAXPD Z10, Z22, Z10
-	VMAXPD Z11, Z22, Z11
-	VMAXPD Z12, Z22, Z12
-	VMAXPD Z13, Z22, Z13
-	VMAXPD Z14, Z22, Z14
-	VMAXPD Z15, Z22, Z15
-	VMAXPD Z16, Z22, Z16
-	VMAXPD Z17, Z22, Z17
-	VMAXPD Z18, Z22, Z18
-	VMAXPD Z19, Z22, Z19
+	VPXORD Z23, Z23, Z23
+	VMAXPD Z0, Z23, Z0
+	VMAXPD Z1, Z23, Z1
+	VMAXPD Z2, Z23, Z2
+	VMAXPD Z3, Z23, Z3
+	VMAXPD Z4, Z23, Z4
+	VMAXPD Z5, Z23, Z5
+	VMAXPD Z6, Z23, Z6
+	VMAXPD Z7, Z23, Z7
+	VMAXPD Z8, Z23, Z8
+	VMAXPD Z9, Z23, Z9
+	VMAXPD Z10, Z23, Z10
+	VMAXPD Z11, Z23, Z11
+	VMAXPD Z12, Z23, Z12
+	VMAXPD Z13, Z23, Z13
+	VMAXPD Z14, Z23, Z14
+	VMAXPD Z15, Z23, Z15
+	VMAXPD Z16, Z23, Z16
+	VMAXPD Z17, Z23, Z17
+	VMAXPD Z18, Z23, Z18
+	VMAXPD Z19, Z23, Z19
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPD Z0, (R10)
-	VMOVUPD Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z2, (R10)
-	VMOVUPD Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z4, (R10)
-	VMOVUPD Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z6, (R10)
-	VMOVUPD Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z8, (R10)
-	VMOVUPD Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z10, (R10)
-	VMOVUPD Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z12, (R10)
-	VMOVUPD Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z14, (R10)
-	VMOVUPD Z15, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z16, (R10)
-	VMOVUPD Z17, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z18, (R10)
-	VMOVUPD Z19, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z2, (R11)
+	VMOVUPD Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z4, (R11)
+	VMOVUPD Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z6, (R11)
+	VMOVUPD Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z8, (R11)
+	VMOVUPD Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z10, (R11)
+	VMOVUPD Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z12, (R11)
+	VMOVUPD Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z14, (R11)
+	VMOVUPD Z15, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z16, (R11)
+	VMOVUPD Z17, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z18, (R11)
+	VMOVUPD Z19, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -22118,7 +22474,7 @@ linear:
 
 // func f64AVX512V2R11(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R11(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V2R11(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -22133,21 +22489,22 @@ TEXT ·f64AVX512V2R11(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPD   (R9), Z0
-	VMOVUPD.Z 64(R9), K1, Z1
+	VMOVUPD   (R10), Z0
+	VMOVUPD.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -22195,24 +22552,25 @@ noBias:
 	VPXORD Z21, Z21, Z21
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -22222,221 +22580,237 @@ segment:
 	SUBQ  $0x00000014, R14
 
 product:
-	VMOVUPD          (R13), Z22
-	VMOVUPD          64(R13), Z23
-	VFMADD231PD.BCST (R11), Z22, Z0
-	VFMADD231PD.BCST (R11), Z23, Z1
-	VFMADD231PD.BCST (R11)(CX*1), Z22, Z2
-	VFMADD231PD.BCST (R11)(CX*1), Z23, Z3
-	VFMADD231PD.BCST (R11)(CX*2), Z22, Z4
-	VFMADD231PD.BCST (R11)(CX*2), Z23, Z5
-	VFMADD231PD.BCST (R11)(DX*1), Z22, Z6
-	VFMADD231PD.BCST (R11)(DX*1), Z23, Z7
-	VFMADD231PD.BCST (R11)(CX*4), Z22, Z8
-	VFMADD231PD.BCST (R11)(CX*4), Z23, Z9
-	VFMADD231PD.BCST (R11)(BX*1), Z22, Z10
-	VFMADD231PD.BCST (R11)(BX*1), Z23, Z11
-	VFMADD231PD.BCST (R11)(DX*2), Z22, Z12
-	VFMADD231PD.BCST (R11)(DX*2), Z23, Z13
-	VFMADD231PD.BCST (R12), Z22, Z14
-	VFMADD231PD.BCST (R12), Z23, Z15
-	VFMADD231PD.BCST (R12)(CX*1), Z22, Z16
-	VFMADD231PD.BCST (R12)(CX*1), Z23, Z17
-	VFMADD231PD.BCST (R12)(CX*2), Z22, Z18
-	VFMADD231PD.BCST (R12)(CX*2), Z23, Z19
-	VFMADD231PD.BCST (R12)(DX*1), Z22, Z20
-	VFMADD231PD.BCST (R12)(DX*1), Z23, Z21
-	ADDQ             SI, R11
-	ADDQ             SI, R12
-	ADDQ             DI, R13
-	PREFETCHT1       (R8)
-	PREFETCHT1       64(R8)
-	ADDQ             200(AX), R8
-	DECQ             R14
-	JNE              product
-	MOVQ             88(SP), R14
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R14, R14
-	JE               summed
-	MOVQ             8(SP), R15
-	MOVQ             112(AX), BP
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	JMP              product
+	VMOVUPD      (R13), Z22
+	VMOVUPD      64(R13), Z23
+	VBROADCASTSD (R11), Z24
+	VFMADD231PD  Z24, Z22, Z0
+	VFMADD231PD  Z24, Z23, Z1
+	VBROADCASTSD (R11)(CX*1), Z24
+	VFMADD231PD  Z24, Z22, Z2
+	VFMADD231PD  Z24, Z23, Z3
+	VBROADCASTSD (R11)(CX*2), Z24
+	VFMADD231PD  Z24, Z22, Z4
+	VFMADD231PD  Z24, Z23, Z5
+	VBROADCASTSD (R11)(DX*1), Z24
+	VFMADD231PD  Z24, Z22, Z6
+	VFMADD231PD  Z24, Z23, Z7
+	VBROADCASTSD (R11)(CX*4), Z24
+	VFMADD231PD  Z24, Z22, Z8
+	VFMADD231PD  Z24, Z23, Z9
+	VBROADCASTSD (R11)(BX*1), Z24
+	VFMADD231PD  Z24, Z22, Z10
+	VFMADD231PD  Z24, Z23, Z11
+	VBROADCASTSD (R11)(DX*2), Z24
+	VFMADD231PD  Z24, Z22, Z12
+	VFMADD231PD  Z24, Z23, Z13
+	VBROADCASTSD (R12), Z24
+	VFMADD231PD  Z24, Z22, Z14
+	VFMADD231PD  Z24, Z23, Z15
+	VBROADCASTSD (R12)(CX*1), Z24
+	VFMADD231PD  Z24, Z22, Z16
+	VFMADD231PD  Z24, Z23, Z17
+	VBROADCASTSD (R12)(CX*2), Z24
+	VFMADD231PD  Z24, Z22, Z18
+	VFMADD231PD  Z24, Z23, Z19
+	VBROADCASTSD (R12)(DX*1), Z24
+	VFMADD231PD  Z24, Z22, Z20
+	VFMADD231PD  Z24, Z23, Z21
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         DI, R13
+	DECQ         R9
+	JNE          waits
+	MOVQ         208(AX), R9
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         200(AX), R8
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPD   (R10), Z22
+	MOVQ      8(SP), R11
+	VMOVUPD   (R11), Z22
 	VADDPD    Z22, Z0, Z0
-	VMOVUPD.Z 64(R10), K1, Z22
+	VMOVUPD.Z 64(R11), K1, Z22
 	VADDPD    Z22, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z22
 	VADDPD    Z22, Z2, Z2
-	VMOVUPD.Z 64(R10), K1, Z22
+	VMOVUPD.Z 64(R11), K1, Z22
 	VADDPD    Z22, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z22
 	VADDPD    Z22, Z4, Z4
-	VMOVUPD.Z 64(R10), K1, Z22
+	VMOVUPD.Z 64(R11), K1, Z22
 	VADDPD    Z22, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z22
 	VADDPD    Z22, Z6, Z6
-	VMOVUPD.Z 64(R10), K1, Z22
+	VMOVUPD.Z 64(R11), K1, Z22
 	VADDPD    Z22, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z22
 	VADDPD    Z22, Z8, Z8
-	VMOVUPD.Z 64(R10), K1, Z22
+	VMOVUPD.Z 64(R11), K1, Z22
 	VADDPD    Z22, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z22
 	VADDPD    Z22, Z10, Z10
-	VMOVUPD.Z 64(R10), K1, Z22
+	VMOVUPD.Z 64(R11), K1, Z22
 	VADDPD    Z22, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z22
 	VADDPD    Z22, Z12, Z12
-	VMOVUPD.Z 64(R10), K1, Z22
+	VMOVUPD.Z 64(R11), K1, Z22
 	VADDPD    Z22, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z22
 	VADDPD    Z22, Z14, Z14
-	VMOVUPD.Z 64(R10), K1, Z22
+	VMOVUPD.Z 64(R11), K1, Z22
 	VADDPD    Z22, Z15, Z15
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z22
 	VADDPD    Z22, Z16, Z16
-	VMOVUPD.Z 64(R10), K1, Z22
+	VMOVUPD.Z 64(R11), K1, Z22
 	VADDPD    Z22, Z17, Z17
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z22
 	VADDPD    Z22, Z18, Z18
-	VMOVUPD.Z 64(R10), K1, Z22
+	VMOVUPD.Z 64(R11), K1, Z22
 	VADDPD    Z22, Z19, Z19
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z22
 	VADDPD    Z22, Z20, Z20
-	VMOVUPD.Z 64(R10), K1, Z22
+	VMOVUPD.Z 64(R11), K1, Z22
 	VADDPD    Z22, Z21, Z21
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
-	VPXORD Z24, Z24, Z24
-	VMAXPD Z0, Z24, Z0
-	VMAXPD Z1, Z24, Z1
-	VMAXPD Z2, Z24, Z2
-	VMAXPD Z3, Z24, Z3
-	VMAXPD Z4, Z24, Z4
-	VMAXPD Z5, Z24, Z5
-	VMAXPD Z6, Z24, Z6
-	VMAXPD Z7, Z24, Z7
-	VMAXPD Z8, Z24, Z8
-	VMAXPD Z9, Z24, Z9
-	VMAXPD Z10, Z24, Z10
-	VMAXPD Z11, Z24, Z11
-	VMAXPD Z12, Z24, Z12
-	VMAXPD Z13, Z24, Z13
-	VMAXPD Z14, Z24, Z14
-	VMAXPD Z15, Z24, Z15
-	VMAXPD Z16, Z24, Z16
-	VMAXPD Z17, Z24, Z17
-	VMAXPD Z18, Z24, Z18
-	VMAXPD Z19, Z24, Z19
-	VMAXPD Z20, Z24, Z20
-	VMAXPD Z21, Z24, Z21
+	VPXORD Z25, Z25, Z25
+	VMAXPD Z0, Z25, Z0
+	VMAXPD Z1, Z25, Z1
+	VMAXPD Z2, Z25, Z2
+	VMAXPD Z3, Z25, Z3
+	VMAXPD Z4, Z25, Z4
+	VMAXPD Z5, Z25, Z5
+	VMAXPD Z6, Z25, Z6
+	VMAXPD Z7, Z25, Z7
+	VMAXPD Z8, Z25, Z8
+	VMAXPD Z9, Z25, Z9
+	VMAXPD Z10, Z25, Z10
+	VMAXPD Z11, Z25, Z11
+	VMAXPD Z12, Z25, Z12
+	VMAXPD Z13, Z25, Z13
+	VMAXPD Z14, Z25, Z14
+	VMAXPD Z15, Z25, Z15
+	VMAXPD Z16, Z25, Z16
+	VMAXPD Z17, Z25, Z17
+	VMAXPD Z18, Z25, Z18
+	VMAXPD Z19, Z25, Z19
+	VMAXPD Z20, Z25, Z20
+	VMAXPD Z21, Z25, Z21
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPD Z0, (R10)
-	VMOVUPD Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z2, (R10)
-	VMOVUPD Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z4, (R10)
-	VMOVUPD Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z6, (R10)
-	VMOVUPD Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z8, (R10)
-	VMOVUPD Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z10, (R10)
-	VMOVUPD Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z12, (R10)
-	VMOVUPD Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z14, (R10)
-	VMOVUPD Z15, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z16, (R10)
-	VMOVUPD Z17, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z18, (R10)
-	VMOVUPD Z19, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z20, (R10)
-	VMOVUPD Z21, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z2, (R11)
+	VMOVUPD Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z4, (R11)
+	VMOVUPD Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z6, (R11)
+	VMOVUPD Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z8, (R11)
+	VMOVUPD Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z10, (R11)
+	VMOVUPD Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z12, (R11)
+	VMOVUPD Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z14, (R11)
+	VMOVUPD Z15, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z16, (R11)
+	VMOVUPD Z17, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z18, (R11)
+	VMOVUPD Z19, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z20, (R11)
+	VMOVUPD Z21, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -22444,7 +22818,7 @@ linear:
 
 // func f64AVX512V2R12(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R12(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V2R12(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -22459,21 +22833,22 @@ TEXT ·f64AVX512V2R12(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPD   (R9), Z0
-	VMOVUPD.Z 64(R9), K1, Z1
+	VMOVUPD   (R10), Z0
+	VMOVUPD.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -22525,24 +22900,25 @@ noBias:
 	VPXORD Z23, Z23, Z23
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -22552,236 +22928,253 @@ segment:
 	SUBQ  $0x00000014, R14
 
 product:
-	VMOVUPD          (R13), Z24
-	VMOVUPD          64(R13), Z25
-	VFMADD231PD.BCST (R11), Z24, Z0
-	VFMADD231PD.BCST (R11), Z25, Z1
-	VFMADD231PD.BCST (R11)(CX*1), Z24, Z2
-	VFMADD231PD.BCST (R11)(CX*1), Z25, Z3
-	VFMADD231PD.BCST (R11)(CX*2), Z24, Z4
-	VFMADD231PD.BCST (R11)(CX*2), Z25, Z5
-	VFMADD231PD.BCST (R11)(DX*1), Z24, Z6
-	VFMADD231PD.BCST (R11)(DX*1), Z25, Z7
-	VFMADD231PD.BCST (R11)(CX*4), Z24, Z8
-	VFMADD231PD.BCST (R11)(CX*4), Z25, Z9
-	VFMADD231PD.BCST (R11)(BX*1), Z24, Z10
-	VFMADD231PD.BCST (R11)(BX*1), Z25, Z11
-	VFMADD231PD.BCST (R11)(DX*2), Z24, Z12
-	VFMADD231PD.BCST (R11)(DX*2), Z25, Z13
-	VFMADD231PD.BCST (R12), Z24, Z14
-	VFMADD231PD.BCST (R12), Z25, Z15
-	VFMADD231PD.BCST (R12)(CX*1), Z24, Z16
-	VFMADD231PD.BCST (R12)(CX*1), Z25, Z17
-	VFMADD231PD.BCST (R12)(CX*2), Z24, Z18
-	VFMADD231PD.BCST (R12)(CX*2), Z25, Z19
-	VFMADD231PD.BCST (R12)(DX*1), Z24, Z20
-	VFMADD231PD.BCST (R12)(DX*1), Z25, Z21
-	VFMADD231PD.BCST (R12)(CX*4), Z24, Z22
-	VFMADD231PD.BCST (R12)(CX*4), Z25, Z23
-	ADDQ             SI, R11
-	ADDQ             SI, R12
-	ADDQ             DI, R13
-	PREFETCHT1       (R8)
-	PREFETCHT1       64(R8)
-	ADDQ             200(AX), R8
-	DECQ             R14
-	JNE              product
-	MOVQ             88(SP), R14
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R14, R14
-	JE               summed
-	MOVQ             8(SP), R15
-	MOVQ             112(AX), BP
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	JMP              product
+	VMOVUPD      (R13), Z24
+	VMOVUPD      64(R13), Z25
+	VBROADCASTSD (R11), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (R11)(CX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (R11)(CX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	VBROADCASTSD (R11)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z6
+	VFMADD231PD  Z26, Z25, Z7
+	VBROADCASTSD (R11)(CX*4), Z26
+	VFMADD231PD  Z26, Z24, Z8
+	VFMADD231PD  Z26, Z25, Z9
+	VBROADCASTSD (R11)(BX*1), Z26
+	VFMADD231PD  Z26, Z24, Z10
+	VFMADD231PD  Z26, Z25, Z11
+	VBROADCASTSD (R11)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z12
+	VFMADD231PD  Z26, Z25, Z13
+	VBROADCASTSD (R12), Z26
+	VFMADD231PD  Z26, Z24, Z14
+	VFMADD231PD  Z26, Z25, Z15
+	VBROADCASTSD (R12)(CX*1), Z26
+	VFMADD231PD  Z26, Z24, Z16
+	VFMADD231PD  Z26, Z25, Z17
+	VBROADCASTSD (R12)(CX*2), Z26
+	VFMADD231PD  Z26, Z24, Z18
+	VFMADD231PD  Z26, Z25, Z19
+	VBROADCASTSD (R12)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z20
+	VFMADD231PD  Z26, Z25, Z21
+	VBROADCASTSD (R12)(CX*4), Z26
+	VFMADD231PD  Z26, Z24, Z22
+	VFMADD231PD  Z26, Z25, Z23
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         DI, R13
+	DECQ         R9
+	JNE          waits
+	MOVQ         208(AX), R9
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         200(AX), R8
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPD   (R10), Z24
+	MOVQ      8(SP), R11
+	VMOVUPD   (R11), Z24
 	VADDPD    Z24, Z0, Z0
-	VMOVUPD.Z 64(R10), K1, Z24
+	VMOVUPD.Z 64(R11), K1, Z24
 	VADDPD    Z24, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z24
 	VADDPD    Z24, Z2, Z2
-	VMOVUPD.Z 64(R10), K1, Z24
+	VMOVUPD.Z 64(R11), K1, Z24
 	VADDPD    Z24, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z24
 	VADDPD    Z24, Z4, Z4
-	VMOVUPD.Z 64(R10), K1, Z24
+	VMOVUPD.Z 64(R11), K1, Z24
 	VADDPD    Z24, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z24
 	VADDPD    Z24, Z6, Z6
-	VMOVUPD.Z 64(R10), K1, Z24
+	VMOVUPD.Z 64(R11), K1, Z24
 	VADDPD    Z24, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z24
 	VADDPD    Z24, Z8, Z8
-	VMOVUPD.Z 64(R10), K1, Z24
+	VMOVUPD.Z 64(R11), K1, Z24
 	VADDPD    Z24, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z24
 	VADDPD    Z24, Z10, Z10
-	VMOVUPD.Z 64(R10), K1, Z24
+	VMOVUPD.Z 64(R11), K1, Z24
 	VADDPD    Z24, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z24
 	VADDPD    Z24, Z12, Z12
-	VMOVUPD.Z 64(R10), K1, Z24
+	VMOVUPD.Z 64(R11), K1, Z24
 	VADDPD    Z24, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z24
 	VADDPD    Z24, Z14, Z14
-	VMOVUPD.Z 64(R10), K1, Z24
+	VMOVUPD.Z 64(R11), K1, Z24
 	VADDPD    Z24, Z15, Z15
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z24
 	VADDPD    Z24, Z16, Z16
-	VMOVUPD.Z 64(R10), K1, Z24
+	VMOVUPD.Z 64(R11), K1, Z24
 	VADDPD    Z24, Z17, Z17
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z24
 	VADDPD    Z24, Z18, Z18
-	VMOVUPD.Z 64(R10), K1, Z24
+	VMOVUPD.Z 64(R11), K1, Z24
 	VADDPD    Z24, Z19, Z19
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z24
 	VADDPD    Z24, Z20, Z20
-	VMOVUPD.Z 64(R10), K1, Z24
+	VMOVUPD.Z 64(R11), K1, Z24
 	VADDPD    Z24, Z21, Z21
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z24
 	VADDPD    Z24, Z22, Z22
-	VMOVUPD.Z 64(R10), K1, Z24
+	VMOVUPD.Z 64(R11), K1, Z24
 	VADDPD    Z24, Z23, Z23
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
-	VPXORD Z26, Z26, Z26
-	VMAXPD Z0, Z26, Z0
-	VMAXPD Z1, Z26, Z1
-	VMAXPD Z2, Z26, Z2
-	VMAXPD Z3, Z26, Z3
-	VMAXPD Z4, Z26, Z4
-	VMAXPD Z5, Z26, Z5
-	VMAXPD Z6, Z26, Z6
-	VMAXPD Z7, Z26, Z7
-	VMAXPD Z8, Z26, Z8
-	VMAXPD Z9, Z26, Z9
-	VMAXPD Z10, Z26, Z10
-	VMAXPD Z11, Z26, Z11
-	VMAXPD Z12, Z26, Z12
-	VMAXPD Z13, Z26, Z13
-	VMAXPD Z14, Z26, Z14
-	VMAXPD Z15, Z26, Z15
-	VMAXPD Z16, Z26, Z16
-	VMAXPD Z17, Z26, Z17
-	VMAXPD Z18, Z26, Z18
-	VMAXPD Z19, Z26, Z19
-	VMAXPD Z20, Z26, Z20
-	VMAXPD Z21, Z26, Z21
-	VMAXPD Z22, Z26, Z22
-	VMAXPD Z23, Z26, Z23
+	VPXORD Z27, Z27, Z27
+	VMAXPD Z0, Z27, Z0
+	VMAXPD Z1, Z27, Z1
+	VMAXPD Z2, Z27, Z2
+	VMAXPD Z3, Z27, Z3
+	VMAXPD Z4, Z27, Z4
+	VMAXPD Z5, Z27, Z5
+	VMAXPD Z6, Z27, Z6
+	VMAXPD Z7, Z27, Z7
+	VMAXPD Z8, Z27, Z8
+	VMAXPD Z9, Z27, Z9
+	VMAXPD Z10, Z27, Z10
+	VMAXPD Z11, Z27, Z11
+	VMAXPD Z12, Z27, Z12
+	VMAXPD Z13, Z27, Z13
+	VMAXPD Z14, Z27, Z14
+	VMAXPD Z15, Z27, Z15
+	VMAXPD Z16, Z27, Z16
+	VMAXPD Z17, Z27, Z17
+	VMAXPD Z18, Z27, Z18
+	VMAXPD Z19, Z27, Z19
+	VMAXPD Z20, Z27, Z20
+	VMAXPD Z21, Z27, Z21
+	VMAXPD Z22, Z27, Z22
+	VMAXPD Z23, Z27, Z23
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPD Z0, (R10)
-	VMOVUPD Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z2, (R10)
-	VMOVUPD Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z4, (R10)
-	VMOVUPD Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z6, (R10)
-	VMOVUPD Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z8, (R10)
-	VMOVUPD Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z10, (R10)
-	VMOVUPD Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z12, (R10)
-	VMOVUPD Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z14, (R10)
-	VMOVUPD Z15, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z16, (R10)
-	VMOVUPD Z17, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z18, (R10)
-	VMOVUPD Z19, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z20, (R10)
-	VMOVUPD Z21, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z22, (R10)
-	VMOVUPD Z23, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z2, (R11)
+	VMOVUPD Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z4, (R11)
+	VMOVUPD Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z6, (R11)
+	VMOVUPD Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z8, (R11)
+	VMOVUPD Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z10, (R11)
+	VMOVUPD Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z12, (R11)
+	VMOVUPD Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z14, (R11)
+	VMOVUPD Z15, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z16, (R11)
+	VMOVUPD Z17, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z18, (R11)
+	VMOVUPD Z19, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z20, (R11)
+	VMOVUPD Z21, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z22, (R11)
+	VMOVUPD Z23, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -22789,7 +23182,7 @@ linear:
 
 // func f64AVX512V2R13(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R13(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V2R13(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -22804,21 +23197,22 @@ TEXT ·f64AVX512V2R13(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPD   (R9), Z0
-	VMOVUPD.Z 64(R9), K1, Z1
+	VMOVUPD   (R10), Z0
+	VMOVUPD.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -22874,24 +23268,25 @@ noBias:
 	VPXORD Z25, Z25, Z25
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -22901,251 +23296,269 @@ segment:
 	SUBQ  $0x00000014, R14
 
 product:
-	VMOVUPD          (R13), Z26
-	VMOVUPD          64(R13), Z27
-	VFMADD231PD.BCST (R11), Z26, Z0
-	VFMADD231PD.BCST (R11), Z27, Z1
-	VFMADD231PD.BCST (R11)(CX*1), Z26, Z2
-	VFMADD231PD.BCST (R11)(CX*1), Z27, Z3
-	VFMADD231PD.BCST (R11)(CX*2), Z26, Z4
-	VFMADD231PD.BCST (R11)(CX*2), Z27, Z5
-	VFMADD231PD.BCST (R11)(DX*1), Z26, Z6
-	VFMADD231PD.BCST (R11)(DX*1), Z27, Z7
-	VFMADD231PD.BCST (R11)(CX*4), Z26, Z8
-	VFMADD231PD.BCST (R11)(CX*4), Z27, Z9
-	VFMADD231PD.BCST (R11)(BX*1), Z26, Z10
-	VFMADD231PD.BCST (R11)(BX*1), Z27, Z11
-	VFMADD231PD.BCST (R11)(DX*2), Z26, Z12
-	VFMADD231PD.BCST (R11)(DX*2), Z27, Z13
-	VFMADD231PD.BCST (R12), Z26, Z14
-	VFMADD231PD.BCST (R12), Z27, Z15
-	VFMADD231PD.BCST (R12)(CX*1), Z26, Z16
-	VFMADD231PD.BCST (R12)(CX*1), Z27, Z17
-	VFMADD231PD.BCST (R12)(CX*2), Z26, Z18
-	VFMADD231PD.BCST (R12)(CX*2), Z27, Z19
-	VFMADD231PD.BCST (R12)(DX*1), Z26, Z20
-	VFMADD231PD.BCST (R12)(DX*1), Z27, Z21
-	VFMADD231PD.BCST (R12)(CX*4), Z26, Z22
-	VFMADD231PD.BCST (R12)(CX*4), Z27, Z23
-	VFMADD231PD.BCST (R12)(BX*1), Z26, Z24
-	VFMADD231PD.BCST (R12)(BX*1), Z27, Z25
-	ADDQ             SI, R11
-	ADDQ             SI, R12
-	ADDQ             DI, R13
-	PREFETCHT1       (R8)
-	PREFETCHT1       64(R8)
-	ADDQ             200(AX), R8
-	DECQ             R14
-	JNE              product
-	MOVQ             88(SP), R14
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R14, R14
-	JE               summed
-	MOVQ             8(SP), R15
-	MOVQ             112(AX), BP
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	JMP              product
+	VMOVUPD      (R13), Z26
+	VMOVUPD      64(R13), Z27
+	VBROADCASTSD (R11), Z28
+	VFMADD231PD  Z28, Z26, Z0
+	VFMADD231PD  Z28, Z27, Z1
+	VBROADCASTSD (R11)(CX*1), Z28
+	VFMADD231PD  Z28, Z26, Z2
+	VFMADD231PD  Z28, Z27, Z3
+	VBROADCASTSD (R11)(CX*2), Z28
+	VFMADD231PD  Z28, Z26, Z4
+	VFMADD231PD  Z28, Z27, Z5
+	VBROADCASTSD (R11)(DX*1), Z28
+	VFMADD231PD  Z28, Z26, Z6
+	VFMADD231PD  Z28, Z27, Z7
+	VBROADCASTSD (R11)(CX*4), Z28
+	VFMADD231PD  Z28, Z26, Z8
+	VFMADD231PD  Z28, Z27, Z9
+	VBROADCASTSD (R11)(BX*1), Z28
+	VFMADD231PD  Z28, Z26, Z10
+	VFMADD231PD  Z28, Z27, Z11
+	VBROADCASTSD (R11)(DX*2), Z28
+	VFMADD231PD  Z28, Z26, Z12
+	VFMADD231PD  Z28, Z27, Z13
+	VBROADCASTSD (R12), Z28
+	VFMADD231PD  Z28, Z26, Z14
+	VFMADD231PD  Z28, Z27, Z15
+	VBROADCASTSD (R12)(CX*1), Z28
+	VFMADD231PD  Z28, Z26, Z16
+	VFMADD231PD  Z28, Z27, Z17
+	VBROADCASTSD (R12)(CX*2), Z28
+	VFMADD231PD  Z28, Z26, Z18
+	VFMADD231PD  Z28, Z27, Z19
+	VBROADCASTSD (R12)(DX*1), Z28
+	VFMADD231PD  Z28, Z26, Z20
+	VFMADD231PD  Z28, Z27, Z21
+	VBROADCASTSD (R12)(CX*4), Z28
+	VFMADD231PD  Z28, Z26, Z22
+	VFMADD231PD  Z28, Z27, Z23
+	VBROADCASTSD (R12)(BX*1), Z28
+	VFMADD231PD  Z28, Z26, Z24
+	VFMADD231PD  Z28, Z27, Z25
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         DI, R13
+	DECQ         R9
+	JNE          waits
+	MOVQ         208(AX), R9
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         200(AX), R8
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPD   (R10), Z26
+	MOVQ      8(SP), R11
+	VMOVUPD   (R11), Z26
 	VADDPD    Z26, Z0, Z0
-	VMOVUPD.Z 64(R10), K1, Z26
+	VMOVUPD.Z 64(R11), K1, Z26
 	VADDPD    Z26, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z26
 	VADDPD    Z26, Z2, Z2
-	VMOVUPD.Z 64(R10), K1, Z26
+	VMOVUPD.Z 64(R11), K1, Z26
 	VADDPD    Z26, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z26
 	VADDPD    Z26, Z4, Z4
-	VMOVUPD.Z 64(R10), K1, Z26
+	VMOVUPD.Z 64(R11), K1, Z26
 	VADDPD    Z26, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z26
 	VADDPD    Z26, Z6, Z6
-	VMOVUPD.Z 64(R10), K1, Z26
+	VMOVUPD.Z 64(R11), K1, Z26
 	VADDPD    Z26, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z26
 	VADDPD    Z26, Z8, Z8
-	VMOVUPD.Z 64(R10), K1, Z26
+	VMOVUPD.Z 64(R11), K1, Z26
 	VADDPD    Z26, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z26
 	VADDPD    Z26, Z10, Z10
-	VMOVUPD.Z 64(R10), K1, Z26
+	VMOVUPD.Z 64(R11), K1, Z26
 	VADDPD    Z26, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z26
 	VADDPD    Z26, Z12, Z12
-	VMOVUPD.Z 64(R10), K1, Z26
+	VMOVUPD.Z 64(R11), K1, Z26
 	VADDPD    Z26, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z26
 	VADDPD    Z26, Z14, Z14
-	VMOVUPD.Z 64(R10), K1, Z26
+	VMOVUPD.Z 64(R11), K1, Z26
 	VADDPD    Z26, Z15, Z15
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z26
 	VADDPD    Z26, Z16, Z16
-	VMOVUPD.Z 64(R10), K1, Z26
+	VMOVUPD.Z 64(R11), K1, Z26
 	VADDPD    Z26, Z17, Z17
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z26
 	VADDPD    Z26, Z18, Z18
-	VMOVUPD.Z 64(R10), K1, Z26
+	VMOVUPD.Z 64(R11), K1, Z26
 	VADDPD    Z26, Z19, Z19
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z26
 	VADDPD    Z26, Z20, Z20
-	VMOVUPD.Z 64(R10), K1, Z26
+	VMOVUPD.Z 64(R11), K1, Z26
 	VADDPD    Z26, Z21, Z21
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z26
 	VADDPD    Z26, Z22, Z22
-	VMOVUPD.Z 64(R10), K1, Z26
+	VMOVUPD.Z 64(R11), K1, Z26
 	VADDPD    Z26, Z23, Z23
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z26
 	VADDPD    Z26, Z24, Z24
-	VMOVUPD.Z 64(R10), K1, Z26
+	VMOVUPD.Z 64(R11), K1, Z26
 	VADDPD    Z26, Z25, Z25
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
-	VPXORD Z28, Z28, Z28
-	VMAXPD Z0, Z28, Z0
-	VMAXPD Z1, Z28, Z1
-	VMAXPD Z2, Z28, Z2
-	VMAXPD Z3, Z28, Z3
-	VMAXPD Z4, Z28, Z4
-	VMAXPD Z5, Z28, Z5
-	VMAXPD Z6, Z28, Z6
-	VMAXPD Z7, Z28, Z7
-	VMAXPD Z8, Z28, Z8
-	VMAXPD Z9, Z28, Z9
-	VMAXPD Z10, Z28, Z10
-	VMAXPD Z11, Z28, Z11
-	VMAXPD Z12, Z28, Z12
-	VMAXPD Z13, Z28, Z13
-	VMAXPD Z14, Z28, Z14
-	VMAXPD Z15, Z28, Z15
-	VMAXPD Z16, Z28, Z16
-	VMAXPD Z17, Z28, Z17
-	VMAXPD Z18, Z28, Z18
-	VMAXPD Z19, Z28, Z19
-	VMAXPD Z20, Z28, Z20
-	VMAXPD Z21, Z28, Z21
-	VMAXPD Z22, Z28, Z22
-	VMAXPD Z23, Z28, Z23
-	VMAXPD Z24, Z28, Z24
-	VMAXPD Z25, Z28, Z25
+	VPXORD Z29, Z29, Z29
+	VMAXPD Z0, Z29, Z0
+	VMAXPD Z1, Z29, Z1
+	VMAXPD Z2, Z29, Z2
+	VMAXPD Z3, Z29, Z3
+	VMAXPD Z4, Z29, Z4
+	VMAXPD Z5, Z29, Z5
+	VMAXPD Z6, Z29, Z6
+	VMAXPD Z7, Z29, Z7
+	VMAXPD Z8, Z29, Z8
+	VMAXPD Z9, Z29, Z9
+	VMAXPD Z10, Z29, Z10
+	VMAXPD Z11, Z29, Z11
+	VMAXPD Z12, Z29, Z12
+	VMAXPD Z13, Z29, Z13
+	VMAXPD Z14, Z29, Z14
+	VMAXPD Z15, Z29, Z15
+	VMAXPD Z16, Z29, Z16
+	VMAXPD Z17, Z29, Z17
+	VMAXPD Z18, Z29, Z18
+	VMAXPD Z19, Z29, Z19
+	VMAXPD Z20, Z29, Z20
+	VMAXPD Z21, Z29, Z21
+	VMAXPD Z22, Z29, Z22
+	VMAXPD Z23, Z29, Z23
+	VMAXPD Z24, Z29, Z24
+	VMAXPD Z25, Z29, Z25
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPD Z0, (R10)
-	VMOVUPD Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z2, (R10)
-	VMOVUPD Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z4, (R10)
-	VMOVUPD Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z6, (R10)
-	VMOVUPD Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z8, (R10)
-	VMOVUPD Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z10, (R10)
-	VMOVUPD Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z12, (R10)
-	VMOVUPD Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z14, (R10)
-	VMOVUPD Z15, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z16, (R10)
-	VMOVUPD Z17, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z18, (R10)
-	VMOVUPD Z19, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z20, (R10)
-	VMOVUPD Z21, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z22, (R10)
-	VMOVUPD Z23, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z24, (R10)
-	VMOVUPD Z25, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z2, (R11)
+	VMOVUPD Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z4, (R11)
+	VMOVUPD Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z6, (R11)
+	VMOVUPD Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z8, (R11)
+	VMOVUPD Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z10, (R11)
+	VMOVUPD Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z12, (R11)
+	VMOVUPD Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z14, (R11)
+	VMOVUPD Z15, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z16, (R11)
+	VMOVUPD Z17, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z18, (R11)
+	VMOVUPD Z19, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z20, (R11)
+	VMOVUPD Z21, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z22, (R11)
+	VMOVUPD Z23, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z24, (R11)
+	VMOVUPD Z25, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -23153,7 +23566,7 @@ linear:
 
 // func f64AVX512V2R14(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R14(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512V2R14(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -23168,21 +23581,22 @@ TEXT ·f64AVX512V2R14(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPD   (R9), Z0
-	VMOVUPD.Z 64(R9), K1, Z1
+	VMOVUPD   (R10), Z0
+	VMOVUPD.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -23242,24 +23656,25 @@ noBias:
 	VPXORD Z27, Z27, Z27
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -23269,266 +23684,285 @@ segment:
 	SUBQ  $0x00000014, R14
 
 product:
-	VMOVUPD          (R13), Z28
-	VMOVUPD          64(R13), Z29
-	VFMADD231PD.BCST (R11), Z28, Z0
-	VFMADD231PD.BCST (R11), Z29, Z1
-	VFMADD231PD.BCST (R11)(CX*1), Z28, Z2
-	VFMADD231PD.BCST (R11)(CX*1), Z29, Z3
-	VFMADD231PD.BCST (R11)(CX*2), Z28, Z4
-	VFMADD231PD.BCST (R11)(CX*2), Z29, Z5
-	VFMADD231PD.BCST (R11)(DX*1), Z28, Z6
-	VFMADD231PD.BCST (R11)(DX*1), Z29, Z7
-	VFMADD231PD.BCST (R11)(CX*4), Z28, Z8
-	VFMADD231PD.BCST (R11)(CX*4), Z29, Z9
-	VFMADD231PD.BCST (R11)(BX*1), Z28, Z10
-	VFMADD231PD.BCST (R11)(BX*1), Z29, Z11
-	VFMADD231PD.BCST (R11)(DX*2), Z28, Z12
-	VFMADD231PD.BCST (R11)(DX*2), Z29, Z13
-	VFMADD231PD.BCST (R12), Z28, Z14
-	VFMADD231PD.BCST (R12), Z29, Z15
-	VFMADD231PD.BCST (R12)(CX*1), Z28, Z16
-	VFMADD231PD.BCST (R12)(CX*1), Z29, Z17
-	VFMADD231PD.BCST (R12)(CX*2), Z28, Z18
-	VFMADD231PD.BCST (R12)(CX*2), Z29, Z19
-	VFMADD231PD.BCST (R12)(DX*1), Z28, Z20
-	VFMADD231PD.BCST (R12)(DX*1), Z29, Z21
-	VFMADD231PD.BCST (R12)(CX*4), Z28, Z22
-	VFMADD231PD.BCST (R12)(CX*4), Z29, Z23
-	VFMADD231PD.BCST (R12)(BX*1), Z28, Z24
-	VFMADD231PD.BCST (R12)(BX*1), Z29, Z25
-	VFMADD231PD.BCST (R12)(DX*2), Z28, Z26
-	VFMADD231PD.BCST (R12)(DX*2), Z29, Z27
-	ADDQ             SI, R11
-	ADDQ             SI, R12
-	ADDQ             DI, R13
-	PREFETCHT1       (R8)
-	PREFETCHT1       64(R8)
-	ADDQ             200(AX), R8
-	DECQ             R14
-	JNE              product
-	MOVQ             88(SP), R14
-	MOVQ             $0x00000000, 88(SP)
-	TESTQ            R14, R14
-	JE               summed
-	MOVQ             8(SP), R15
-	MOVQ             112(AX), BP
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	ADDQ             BP, R15
-	PREFETCHT0       (R15)
-	PREFETCHT0       64(R15)
-	JMP              product
+	VMOVUPD      (R13), Z28
+	VMOVUPD      64(R13), Z29
+	VBROADCASTSD (R11), Z30
+	VFMADD231PD  Z30, Z28, Z0
+	VFMADD231PD  Z30, Z29, Z1
+	VBROADCASTSD (R11)(CX*1), Z30
+	VFMADD231PD  Z30, Z28, Z2
+	VFMADD231PD  Z30, Z29, Z3
+	VBROADCASTSD (R11)(CX*2), Z30
+	VFMADD231PD  Z30, Z28, Z4
+	VFMADD231PD  Z30, Z29, Z5
+	VBROADCASTSD (R11)(DX*1), Z30
+	VFMADD231PD  Z30, Z28, Z6
+	VFMADD231PD  Z30, Z29, Z7
+	VBROADCASTSD (R11)(CX*4), Z30
+	VFMADD231PD  Z30, Z28, Z8
+	VFMADD231PD  Z30, Z29, Z9
+	VBROADCASTSD (R11)(BX*1), Z30
+	VFMADD231PD  Z30, Z28, Z10
+	VFMADD231PD  Z30, Z29, Z11
+	VBROADCASTSD (R11)(DX*2), Z30
+	VFMADD231PD  Z30, Z28, Z12
+	VFMADD231PD  Z30, Z29, Z13
+	VBROADCASTSD (R12), Z30
+	VFMADD231PD  Z30, Z28, Z14
+	VFMADD231PD  Z30, Z29, Z15
+	VBROADCASTSD (R12)(CX*1), Z30
+	VFMADD231PD  Z30, Z28, Z16
+	VFMADD231PD  Z30, Z29, Z17
+	VBROADCASTSD (R12)(CX*2), Z30
+	VFMADD231PD  Z30, Z28, Z18
+	VFMADD231PD  Z30, Z29, Z19
+	VBROADCASTSD (R12)(DX*1), Z30
+	VFMADD231PD  Z30, Z28, Z20
+	VFMADD231PD  Z30, Z29, Z21
+	VBROADCASTSD (R12)(CX*4), Z30
+	VFMADD231PD  Z30, Z28, Z22
+	VFMADD231PD  Z30, Z29, Z23
+	VBROADCASTSD (R12)(BX*1), Z30
+	VFMADD231PD  Z30, Z28, Z24
+	VFMADD231PD  Z30, Z29, Z25
+	VBROADCASTSD (R12)(DX*2), Z30
+	VFMADD231PD  Z30, Z28, Z26
+	VFMADD231PD  Z30, Z29, Z27
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         DI, R13
+	DECQ         R9
+	JNE          waits
+	MOVQ         208(AX), R9
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         200(AX), R8
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPD   (R10), Z28
+	MOVQ      8(SP), R11
+	VMOVUPD   (R11), Z28
 	VADDPD    Z28, Z0, Z0
-	VMOVUPD.Z 64(R10), K1, Z28
+	VMOVUPD.Z 64(R11), K1, Z28
 	VADDPD    Z28, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z28
 	VADDPD    Z28, Z2, Z2
-	VMOVUPD.Z 64(R10), K1, Z28
+	VMOVUPD.Z 64(R11), K1, Z28
 	VADDPD    Z28, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z28
 	VADDPD    Z28, Z4, Z4
-	VMOVUPD.Z 64(R10), K1, Z28
+	VMOVUPD.Z 64(R11), K1, Z28
 	VADDPD    Z28, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z28
 	VADDPD    Z28, Z6, Z6
-	VMOVUPD.Z 64(R10), K1, Z28
+	VMOVUPD.Z 64(R11), K1, Z28
 	VADDPD    Z28, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z28
 	VADDPD    Z28, Z8, Z8
-	VMOVUPD.Z 64(R10), K1, Z28
+	VMOVUPD.Z 64(R11), K1, Z28
 	VADDPD    Z28, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z28
 	VADDPD    Z28, Z10, Z10
-	VMOVUPD.Z 64(R10), K1, Z28
+	VMOVUPD.Z 64(R11), K1, Z28
 	VADDPD    Z28, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z28
 	VADDPD    Z28, Z12, Z12
-	VMOVUPD.Z 64(R10), K1, Z28
+	VMOVUPD.Z 64(R11), K1, Z28
 	VADDPD    Z28, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z28
 	VADDPD    Z28, Z14, Z14
-	VMOVUPD.Z 64(R10), K1, Z28
+	VMOVUPD.Z 64(R11), K1, Z28
 	VADDPD    Z28, Z15, Z15
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z28
 	VADDPD    Z28, Z16, Z16
-	VMOVUPD.Z 64(R10), K1, Z28
+	VMOVUPD.Z 64(R11), K1, Z28
 	VADDPD    Z28, Z17, Z17
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z28
 	VADDPD    Z28, Z18, Z18
-	VMOVUPD.Z 64(R10), K1, Z28
+	VMOVUPD.Z 64(R11), K1, Z28
 	VADDPD    Z28, Z19, Z19
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z28
 	VADDPD    Z28, Z20, Z20
-	VMOVUPD.Z 64(R10), K1, Z28
+	VMOVUPD.Z 64(R11), K1, Z28
 	VADDPD    Z28, Z21, Z21
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z28
 	VADDPD    Z28, Z22, Z22
-	VMOVUPD.Z 64(R10), K1, Z28
+	VMOVUPD.Z 64(R11), K1, Z28
 	VADDPD    Z28, Z23, Z23
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z28
 	VADDPD    Z28, Z24, Z24
-	VMOVUPD.Z 64(R10), K1, Z28
+	VMOVUPD.Z 64(R11), K1, Z28
 	VADDPD    Z28, Z25, Z25
-	ADDQ      R11, R10
-	VMOVUPD   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z28
 	VADDPD    Z28, Z26, Z26
-	VMOVUPD.Z 64(R10), K1, Z28
+	VMOVUPD.Z 64(R11), K1, Z28
 	VADDPD    Z28, Z27, Z27
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
-	VPXORD Z30, Z30, Z30
-	VMAXPD Z0, Z30, Z0
-	VMAXPD Z1, Z30, Z1
-	VMAXPD Z2, Z30, Z2
-	VMAXPD Z3, Z30, Z3
-	VMAXPD Z4, Z30, Z4
-	VMAXPD Z5, Z30, Z5
-	VMAXPD Z6, Z30, Z6
-	VMAXPD Z7, Z30, Z7
-	VMAXPD Z8, Z30, Z8
-	VMAXPD Z9, Z30, Z9
-	VMAXPD Z10, Z30, Z10
-	VMAXPD Z11, Z30, Z11
-	VMAXPD Z12, Z30, Z12
-	VMAXPD Z13, Z30, Z13
-	VMAXPD Z14, Z30, Z14
-	VMAXPD Z15, Z30, Z15
-	VMAXPD Z16, Z30, Z16
-	VMAXPD Z17, Z30, Z17
-	VMAXPD Z18, Z30, Z18
-	VMAXPD Z19, Z30, Z19
-	VMAXPD Z20, Z30, Z20
-	VMAXPD Z21, Z30, Z21
-	VMAXPD Z22, Z30, Z22
-	VMAXPD Z23, Z30, Z23
-	VMAXPD Z24, Z30, Z24
-	VMAXPD Z25, Z30, Z25
-	VMAXPD Z26, Z30, Z26
-	VMAXPD Z27, Z30, Z27
+	VPXORD Z31, Z31, Z31
+	VMAXPD Z0, Z31, Z0
+	VMAXPD Z1, Z31, Z1
+	VMAXPD Z2, Z31, Z2
+	VMAXPD Z3, Z31, Z3
+	VMAXPD Z4, Z31, Z4
+	VMAXPD Z5, Z31, Z5
+	VMAXPD Z6, Z31, Z6
+	VMAXPD Z7, Z31, Z7
+	VMAXPD Z8, Z31, Z8
+	VMAXPD Z9, Z31, Z9
+	VMAXPD Z10, Z31, Z10
+	VMAXPD Z11, Z31, Z11
+	VMAXPD Z12, Z31, Z12
+	VMAXPD Z13, Z31, Z13
+	VMAXPD Z14, Z31, Z14
+	VMAXPD Z15, Z31, Z15
+	VMAXPD Z16, Z31, Z16
+	VMAXPD Z17, Z31, Z17
+	VMAXPD Z18, Z31, Z18
+	VMAXPD Z19, Z31, Z19
+	VMAXPD Z20, Z31, Z20
+	VMAXPD Z21, Z31, Z21
+	VMAXPD Z22, Z31, Z22
+	VMAXPD Z23, Z31, Z23
+	VMAXPD Z24, Z31, Z24
+	VMAXPD Z25, Z31, Z25
+	VMAXPD Z26, Z31, Z26
+	VMAXPD Z27, Z31, Z27
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPD Z0, (R10)
-	VMOVUPD Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z2, (R10)
-	VMOVUPD Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z4, (R10)
-	VMOVUPD Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z6, (R10)
-	VMOVUPD Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z8, (R10)
-	VMOVUPD Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z10, (R10)
-	VMOVUPD Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z12, (R10)
-	VMOVUPD Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z14, (R10)
-	VMOVUPD Z15, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z16, (R10)
-	VMOVUPD Z17, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z18, (R10)
-	VMOVUPD Z19, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z20, (R10)
-	VMOVUPD Z21, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z22, (R10)
-	VMOVUPD Z23, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z24, (R10)
-	VMOVUPD Z25, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPD Z26, (R10)
-	VMOVUPD Z27, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z2, (R11)
+	VMOVUPD Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z4, (R11)
+	VMOVUPD Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z6, (R11)
+	VMOVUPD Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z8, (R11)
+	VMOVUPD Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z10, (R11)
+	VMOVUPD Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z12, (R11)
+	VMOVUPD Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z14, (R11)
+	VMOVUPD Z15, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z16, (R11)
+	VMOVUPD Z17, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z18, (R11)
+	VMOVUPD Z19, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z20, (R11)
+	VMOVUPD Z21, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z22, (R11)
+	VMOVUPD Z23, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z24, (R11)
+	VMOVUPD Z25, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPD Z26, (R11)
+	VMOVUPD Z27, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -23536,7 +23970,7 @@ linear:
 
 // func f64AVX512ChannelsV2R1(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512ChannelsV2R1(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512ChannelsV2R1(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -23550,7 +23984,6 @@ TEXT ·f64AVX512ChannelsV2R1(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), CX
 	MOVQ  64(AX), CX
 	MOVQ  88(AX), DX
-	MOVQ  192(AX), BX
 
 line:
 	MOVQ 56(SP), BX
@@ -23601,7 +24034,8 @@ product:
 	DECQ        R9
 	JNE         product
 	ADDQ        72(AX), BX
-	ADDQ        96(AX), SI
+	MOVQ        96(AX), DI
+	ADDQ        DI, SI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), BX
@@ -23648,7 +24082,7 @@ linear:
 
 // func f64AVX512ChannelsV2R2(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512ChannelsV2R2(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512ChannelsV2R2(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -23662,7 +24096,6 @@ TEXT ·f64AVX512ChannelsV2R2(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), DX
 	MOVQ  64(AX), DX
 	MOVQ  88(AX), BX
-	MOVQ  192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -23719,7 +24152,8 @@ product:
 	DECQ        R10
 	JNE         product
 	ADDQ        72(AX), SI
-	ADDQ        96(AX), DI
+	MOVQ        96(AX), R8
+	ADDQ        R8, DI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), SI
@@ -23776,7 +24210,7 @@ linear:
 
 // func f64AVX512ChannelsV2R3(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512ChannelsV2R3(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512ChannelsV2R3(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -23790,7 +24224,6 @@ TEXT ·f64AVX512ChannelsV2R3(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), DX
 	MOVQ  64(AX), DX
 	MOVQ  88(AX), BX
-	MOVQ  192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -23853,7 +24286,8 @@ product:
 	DECQ        R10
 	JNE         product
 	ADDQ        72(AX), SI
-	ADDQ        96(AX), DI
+	MOVQ        96(AX), R8
+	ADDQ        R8, DI
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), SI
@@ -23920,7 +24354,7 @@ linear:
 
 // func f64AVX512ChannelsV2R4(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512ChannelsV2R4(SB), NOSPLIT, $96-8
+TEXT ·f64AVX512ChannelsV2R4(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -23934,7 +24368,6 @@ TEXT ·f64AVX512ChannelsV2R4(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), BX
 	MOVQ  88(AX), SI
-	MOVQ  192(AX), DI
 
 line:
 	MOVQ 56(SP), DI
@@ -24003,7 +24436,8 @@ product:
 	DECQ        R11
 	JNE         product
 	ADDQ        72(AX), DI
-	ADDQ        96(AX), R8
+	MOVQ        96(AX), R9
+	ADDQ        R9, R8
 	DECQ        48(SP)
 	JNE         segment
 	MOVQ        80(AX), DI
@@ -24080,7 +24514,7 @@ linear:
 
 // func bf16AVX512V1R1(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·bf16AVX512V1R1(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V1R1(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -24094,7 +24528,6 @@ TEXT ·bf16AVX512V1R1(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), CX
 	MOVQ  64(AX), CX
 	MOVQ  88(AX), DX
-	MOVQ  192(AX), BX
 
 line:
 	MOVQ 56(SP), BX
@@ -24141,7 +24574,8 @@ product:
 	DECQ          R9
 	JNE           product
 	ADDQ          72(AX), BX
-	ADDQ          96(AX), SI
+	MOVQ          96(AX), DI
+	ADDQ          DI, SI
 	DECQ          48(SP)
 	JNE           segment
 	MOVQ          80(AX), BX
@@ -24184,7 +24618,7 @@ linear:
 
 // func bf16AVX512V1R2(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·bf16AVX512V1R2(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V1R2(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -24198,7 +24632,6 @@ TEXT ·bf16AVX512V1R2(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), DX
 	MOVQ  64(AX), DX
 	MOVQ  88(AX), BX
-	MOVQ  192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -24248,7 +24681,8 @@ product:
 	DECQ          R10
 	JNE           product
 	ADDQ          72(AX), SI
-	ADDQ          96(AX), DI
+	MOVQ          96(AX), R8
+	ADDQ          R8, DI
 	DECQ          48(SP)
 	JNE           segment
 	MOVQ          80(AX), SI
@@ -24297,7 +24731,7 @@ linear:
 
 // func bf16AVX512V1R3(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·bf16AVX512V1R3(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V1R3(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -24311,7 +24745,6 @@ TEXT ·bf16AVX512V1R3(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), DX
 	MOVQ  64(AX), DX
 	MOVQ  88(AX), BX
-	MOVQ  192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -24364,7 +24797,8 @@ product:
 	DECQ          R10
 	JNE           product
 	ADDQ          72(AX), SI
-	ADDQ          96(AX), DI
+	MOVQ          96(AX), R8
+	ADDQ          R8, DI
 	DECQ          48(SP)
 	JNE           segment
 	MOVQ          80(AX), SI
@@ -24419,7 +24853,7 @@ linear:
 
 // func bf16AVX512V1R4(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·bf16AVX512V1R4(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V1R4(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -24433,7 +24867,6 @@ TEXT ·bf16AVX512V1R4(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), BX
 	MOVQ  88(AX), SI
-	MOVQ  192(AX), DI
 
 line:
 	MOVQ 56(SP), DI
@@ -24489,7 +24922,8 @@ product:
 	DECQ          R11
 	JNE           product
 	ADDQ          72(AX), DI
-	ADDQ          96(AX), R8
+	MOVQ          96(AX), R9
+	ADDQ          R9, R8
 	DECQ          48(SP)
 	JNE           segment
 	MOVQ          80(AX), DI
@@ -24550,7 +24984,7 @@ linear:
 
 // func bf16AVX512V1R5(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·bf16AVX512V1R5(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V1R5(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -24564,7 +24998,6 @@ TEXT ·bf16AVX512V1R5(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), BX
 	MOVQ  88(AX), SI
-	MOVQ  192(AX), DI
 
 line:
 	MOVQ 56(SP), DI
@@ -24623,7 +25056,8 @@ product:
 	DECQ          R11
 	JNE           product
 	ADDQ          72(AX), DI
-	ADDQ          96(AX), R8
+	MOVQ          96(AX), R9
+	ADDQ          R9, R8
 	DECQ          48(SP)
 	JNE           segment
 	MOVQ          80(AX), DI
@@ -24690,7 +25124,7 @@ linear:
 
 // func bf16AVX512V1R6(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·bf16AVX512V1R6(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V1R6(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -24704,7 +25138,6 @@ TEXT ·bf16AVX512V1R6(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -24766,7 +25199,8 @@ product:
 	DECQ          R12
 	JNE           product
 	ADDQ          72(AX), R8
-	ADDQ          96(AX), R9
+	MOVQ          96(AX), R10
+	ADDQ          R10, R9
 	DECQ          48(SP)
 	JNE           segment
 	MOVQ          80(AX), R8
@@ -24839,7 +25273,7 @@ linear:
 
 // func bf16AVX512V1R7(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·bf16AVX512V1R7(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V1R7(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -24853,7 +25287,6 @@ TEXT ·bf16AVX512V1R7(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -24918,7 +25351,8 @@ product:
 	DECQ          R12
 	JNE           product
 	ADDQ          72(AX), R8
-	ADDQ          96(AX), R9
+	MOVQ          96(AX), R10
+	ADDQ          R10, R9
 	DECQ          48(SP)
 	JNE           segment
 	MOVQ          80(AX), R8
@@ -24997,7 +25431,7 @@ linear:
 
 // func bf16AVX512V1R8(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·bf16AVX512V1R8(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V1R8(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -25011,7 +25445,6 @@ TEXT ·bf16AVX512V1R8(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -25082,7 +25515,8 @@ product:
 	DECQ          R13
 	JNE           product
 	ADDQ          72(AX), R8
-	ADDQ          96(AX), R9
+	MOVQ          96(AX), R10
+	ADDQ          R10, R9
 	DECQ          48(SP)
 	JNE           segment
 	MOVQ          80(AX), R8
@@ -25167,7 +25601,7 @@ linear:
 
 // func bf16AVX512V1R9(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·bf16AVX512V1R9(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V1R9(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -25181,7 +25615,6 @@ TEXT ·bf16AVX512V1R9(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -25255,7 +25688,8 @@ product:
 	DECQ          R13
 	JNE           product
 	ADDQ          72(AX), R8
-	ADDQ          96(AX), R9
+	MOVQ          96(AX), R10
+	ADDQ          R10, R9
 	DECQ          48(SP)
 	JNE           segment
 	MOVQ          80(AX), R8
@@ -25346,7 +25780,7 @@ linear:
 
 // func bf16AVX512V1R10(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·bf16AVX512V1R10(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V1R10(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -25360,7 +25794,6 @@ TEXT ·bf16AVX512V1R10(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -25437,7 +25870,8 @@ product:
 	DECQ          R13
 	JNE           product
 	ADDQ          72(AX), R8
-	ADDQ          96(AX), R9
+	MOVQ          96(AX), R10
+	ADDQ          R10, R9
 	DECQ          48(SP)
 	JNE           segment
 	MOVQ          80(AX), R8
@@ -25534,7 +25968,7 @@ linear:
 
 // func bf16AVX512V1R11(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·bf16AVX512V1R11(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V1R11(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -25548,7 +25982,6 @@ TEXT ·bf16AVX512V1R11(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -25628,7 +26061,8 @@ product:
 	DECQ          R13
 	JNE           product
 	ADDQ          72(AX), R8
-	ADDQ          96(AX), R9
+	MOVQ          96(AX), R10
+	ADDQ          R10, R9
 	DECQ          48(SP)
 	JNE           segment
 	MOVQ          80(AX), R8
@@ -25731,7 +26165,7 @@ linear:
 
 // func bf16AVX512V1R12(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·bf16AVX512V1R12(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V1R12(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -25745,7 +26179,6 @@ TEXT ·bf16AVX512V1R12(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -25828,7 +26261,8 @@ product:
 	DECQ          R13
 	JNE           product
 	ADDQ          72(AX), R8
-	ADDQ          96(AX), R9
+	MOVQ          96(AX), R10
+	ADDQ          R10, R9
 	DECQ          48(SP)
 	JNE           segment
 	MOVQ          80(AX), R8
@@ -25937,7 +26371,7 @@ linear:
 
 // func bf16AVX512V1R13(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·bf16AVX512V1R13(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V1R13(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -25951,7 +26385,6 @@ TEXT ·bf16AVX512V1R13(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -26037,7 +26470,8 @@ product:
 	DECQ          R13
 	JNE           product
 	ADDQ          72(AX), R8
-	ADDQ          96(AX), R9
+	MOVQ          96(AX), R10
+	ADDQ          R10, R9
 	DECQ          48(SP)
 	JNE           segment
 	MOVQ          80(AX), R8
@@ -26152,7 +26586,7 @@ linear:
 
 // func bf16AVX512V1R14(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·bf16AVX512V1R14(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V1R14(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -26166,7 +26600,6 @@ TEXT ·bf16AVX512V1R14(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), BX
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
-	MOVQ  192(AX), R8
 
 line:
 	MOVQ 56(SP), R8
@@ -26255,7 +26688,8 @@ product:
 	DECQ          R13
 	JNE           product
 	ADDQ          72(AX), R8
-	ADDQ          96(AX), R9
+	MOVQ          96(AX), R10
+	ADDQ          R10, R9
 	DECQ          48(SP)
 	JNE           segment
 	MOVQ          80(AX), R8
@@ -26376,7 +26810,7 @@ linear:
 
 // func bf16AVX512V2R1(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·bf16AVX512V2R1(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V2R1(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -26390,7 +26824,6 @@ TEXT ·bf16AVX512V2R1(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), CX
 	MOVQ  64(AX), CX
 	MOVQ  88(AX), DX
-	MOVQ  192(AX), BX
 
 line:
 	MOVQ 56(SP), BX
@@ -26441,7 +26874,8 @@ product:
 	DECQ          R9
 	JNE           product
 	ADDQ          72(AX), BX
-	ADDQ          96(AX), SI
+	MOVQ          96(AX), DI
+	ADDQ          DI, SI
 	DECQ          48(SP)
 	JNE           segment
 	MOVQ          80(AX), BX
@@ -26488,7 +26922,7 @@ linear:
 
 // func bf16AVX512V2R2(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·bf16AVX512V2R2(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V2R2(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -26502,7 +26936,6 @@ TEXT ·bf16AVX512V2R2(SB), NOSPLIT, $96-8
 	LEAQ  (CX)(CX*4), DX
 	MOVQ  64(AX), DX
 	MOVQ  88(AX), BX
-	MOVQ  192(AX), SI
 
 line:
 	MOVQ 56(SP), SI
@@ -26559,7 +26992,8 @@ product:
 	DECQ          R10
 	JNE           product
 	ADDQ          72(AX), SI
-	ADDQ          96(AX), DI
+	MOVQ          96(AX), R8
+	ADDQ          R8, DI
 	DECQ          48(SP)
 	JNE           segment
 	MOVQ          80(AX), SI
@@ -26616,7 +27050,7 @@ linear:
 
 // func bf16AVX512V2R3(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, MMX+
-TEXT ·bf16AVX512V2R3(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V2R3(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -26631,177 +27065,7 @@ TEXT ·bf16AVX512V2R3(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), DX
 	MOVQ  88(AX), BX
 	MOVQ  192(AX), SI
-
-line:
-	MOVQ 56(SP), DI
-	MOVQ DI, (SP)
-	MOVQ 64(SP), DI
-	MOVQ DI, 8(SP)
-	MOVQ 120(AX), DI
-	MOVQ DI, 16(SP)
-
-tile:
-	MOVQ      24(AX), DI
-	TESTQ     DI, DI
-	JE        noBias
-	VMOVUPS   (DI), Z0
-	VMOVUPS.Z 64(DI), K1, Z1
-	VMOVAPS   Z0, Z2
-	VMOVAPS   Z1, Z3
-	VMOVAPS   Z0, Z4
-	VMOVAPS   Z1, Z5
-	JMP       started
-
-noBias:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-
-started:
-	MOVQ (SP), DI
-	MOVQ DI, 24(SP)
-	MOVQ 8(AX), DI
-	MOVQ DI, 32(SP)
-	MOVQ 48(AX), DI
-	MOVQ DI, 40(SP)
-
-outer:
-	MOVQ 24(SP), DI
-	MOVQ 32(SP), R8
-	MOVQ 40(AX), R9
-	MOVQ R9, 48(SP)
-
-segment:
-	MOVQ  DI, R9
-	MOVQ  R8, R10
-	MOVQ  32(AX), R11
-	MOVQ  $0x00000000, 88(SP)
-	MOVQ  160(AX), R12
-	TESTQ $0x00000008, R12
-	JE    product
-	MOVQ  $0x00000014, 88(SP)
-	SUBQ  $0x00000014, R11
-
-product:
-	VMOVUPS       (R10), Z6
-	VMOVUPS       64(R10), Z7
-	BYTE $0x62; BYTE $0xd2; BYTE $0x4e; BYTE $0x58; BYTE $0x52; BYTE $0x01 // VDPBF16PS (R9), Z6, Z0
-	BYTE $0x62; BYTE $0xd2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x09 // VDPBF16PS (R9), Z7, Z1
-	BYTE $0x62; BYTE $0xd2; BYTE $0x4e; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x09 // VDPBF16PS (R9)(CX*1), Z6, Z2
-	BYTE $0x62; BYTE $0xd2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x09 // VDPBF16PS (R9)(CX*1), Z7, Z3
-	BYTE $0x62; BYTE $0xd2; BYTE $0x4e; BYTE $0x58; BYTE $0x52; BYTE $0x24; BYTE $0x49 // VDPBF16PS (R9)(CX*2), Z6, Z4
-	BYTE $0x62; BYTE $0xd2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x2c; BYTE $0x49 // VDPBF16PS (R9)(CX*2), Z7, Z5
-	ADDQ          DX, R9
-	ADDQ          BX, R10
-	PREFETCHT1    (SI)
-	PREFETCHT1    64(SI)
-	ADDQ          200(AX), SI
-	DECQ          R11
-	JNE           product
-	MOVQ          88(SP), R11
-	MOVQ          $0x00000000, 88(SP)
-	TESTQ         R11, R11
-	JE            summed
-	MOVQ          8(SP), R12
-	MOVQ          112(AX), R13
-	PREFETCHT0    (R12)
-	PREFETCHT0    64(R12)
-	ADDQ          R13, R12
-	PREFETCHT0    (R12)
-	PREFETCHT0    64(R12)
-	ADDQ          R13, R12
-	PREFETCHT0    (R12)
-	PREFETCHT0    64(R12)
-	JMP           product
-
-summed:
-	ADDQ      72(AX), DI
-	ADDQ      96(AX), R8
-	DECQ      48(SP)
-	JNE       segment
-	MOVQ      80(AX), DI
-	ADDQ      DI, 24(SP)
-	MOVQ      104(AX), DI
-	ADDQ      DI, 32(SP)
-	DECQ      40(SP)
-	JNE       outer
-	MOVQ      160(AX), DI
-	MOVQ      112(AX), R9
-	TESTQ     $0x00000001, DI
-	JE        overwrite
-	MOVQ      8(SP), R8
-	VMOVUPS   (R8), Z6
-	VADDPS    Z6, Z0, Z0
-	VMOVUPS.Z 64(R8), K1, Z6
-	VADDPS    Z6, Z1, Z1
-	ADDQ      R9, R8
-	VMOVUPS   (R8), Z6
-	VADDPS    Z6, Z2, Z2
-	VMOVUPS.Z 64(R8), K1, Z6
-	VADDPS    Z6, Z3, Z3
-	ADDQ      R9, R8
-	VMOVUPS   (R8), Z6
-	VADDPS    Z6, Z4, Z4
-	VMOVUPS.Z 64(R8), K1, Z6
-	VADDPS    Z6, Z5, Z5
-
-overwrite:
-	TESTQ  $0x00000002, DI
-	JE     linear
-	VPXORD Z8, Z8, Z8
-	VMAXPS Z0, Z8, Z0
-	VMAXPS Z1, Z8, Z1
-	VMAXPS Z2, Z8, Z2
-	VMAXPS Z3, Z8, Z3
-	VMAXPS Z4, Z8, Z4
-	VMAXPS Z5, Z8, Z5
-
-linear:
-	MOVQ    8(SP), R8
-	VMOVUPS Z0, (R8)
-	VMOVUPS Z1, K1, 64(R8)
-	ADDQ    R9, R8
-	VMOVUPS Z2, (R8)
-	VMOVUPS Z3, K1, 64(R8)
-	ADDQ    R9, R8
-	VMOVUPS Z4, (R8)
-	VMOVUPS Z5, K1, 64(R8)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), DI
-	ADDQ    DI, (SP)
-	MOVQ    136(AX), DI
-	ADDQ    DI, 8(SP)
-	DECQ    16(SP)
-	JNE     tile
-	MOVQ    176(AX), DI
-	ADDQ    DI, 56(SP)
-	MOVQ    184(AX), DI
-	ADDQ    DI, 64(SP)
-	DECQ    72(SP)
-	JNE     line
-	VZEROUPPER
-	RET
-
-// func bf16AVX512V2R4(c uintptr)
-// Requires: AVX, AVX512F, AVX512VNNI, MMX+
-TEXT ·bf16AVX512V2R4(SB), NOSPLIT, $96-8
-	MOVQ  c+0(FP), AX
-	MOVQ  (AX), CX
-	MOVQ  CX, 56(SP)
-	MOVQ  16(AX), CX
-	MOVQ  CX, 64(SP)
-	MOVQ  168(AX), CX
-	MOVQ  CX, 72(SP)
-	KMOVW 144(AX), K1
-	MOVQ  56(AX), CX
-	LEAQ  (CX)(CX*2), DX
-	LEAQ  (CX)(CX*4), BX
-	MOVQ  64(AX), BX
-	MOVQ  88(AX), SI
-	MOVQ  192(AX), DI
+	MOVQ  208(AX), DI
 
 line:
 	MOVQ 56(SP), R8
@@ -26821,6 +27085,184 @@ tile:
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
 	VMOVAPS   Z1, Z5
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ R9, 96(SP)
+	MOVQ 40(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	MOVQ  R8, R9
+	MOVQ  96(SP), R10
+	MOVQ  32(AX), R11
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R12
+	TESTQ $0x00000008, R12
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R11
+
+product:
+	VMOVUPS       (R10), Z6
+	VMOVUPS       64(R10), Z7
+	BYTE $0x62; BYTE $0xd2; BYTE $0x4e; BYTE $0x58; BYTE $0x52; BYTE $0x01 // VDPBF16PS (R9), Z6, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x09 // VDPBF16PS (R9), Z7, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x4e; BYTE $0x58; BYTE $0x52; BYTE $0x14; BYTE $0x09 // VDPBF16PS (R9)(CX*1), Z6, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x09 // VDPBF16PS (R9)(CX*1), Z7, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x4e; BYTE $0x58; BYTE $0x52; BYTE $0x24; BYTE $0x49 // VDPBF16PS (R9)(CX*2), Z6, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x2c; BYTE $0x49 // VDPBF16PS (R9)(CX*2), Z7, Z5
+	ADDQ          DX, R9
+	ADDQ          BX, R10
+	DECQ          DI
+	JNE           waits
+	MOVQ          208(AX), DI
+	PREFETCHT1    (SI)
+	PREFETCHT1    64(SI)
+	ADDQ          200(AX), SI
+
+waits:
+	DECQ       R11
+	JNE        product
+	MOVQ       88(SP), R11
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R11, R11
+	JE         summed
+	MOVQ       8(SP), R12
+	MOVQ       112(AX), R13
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	JMP        product
+
+summed:
+	ADDQ      72(AX), R8
+	MOVQ      96(AX), R9
+	ADDQ      R9, 96(SP)
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R8
+	ADDQ      R8, 24(SP)
+	MOVQ      104(AX), R8
+	ADDQ      R8, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R8
+	MOVQ      112(AX), R10
+	TESTQ     $0x00000001, R8
+	JE        overwrite
+	MOVQ      8(SP), R9
+	VMOVUPS   (R9), Z6
+	VADDPS    Z6, Z0, Z0
+	VMOVUPS.Z 64(R9), K1, Z6
+	VADDPS    Z6, Z1, Z1
+	ADDQ      R10, R9
+	VMOVUPS   (R9), Z6
+	VADDPS    Z6, Z2, Z2
+	VMOVUPS.Z 64(R9), K1, Z6
+	VADDPS    Z6, Z3, Z3
+	ADDQ      R10, R9
+	VMOVUPS   (R9), Z6
+	VADDPS    Z6, Z4, Z4
+	VMOVUPS.Z 64(R9), K1, Z6
+	VADDPS    Z6, Z5, Z5
+
+overwrite:
+	TESTQ  $0x00000002, R8
+	JE     linear
+	VPXORD Z8, Z8, Z8
+	VMAXPS Z0, Z8, Z0
+	VMAXPS Z1, Z8, Z1
+	VMAXPS Z2, Z8, Z2
+	VMAXPS Z3, Z8, Z3
+	VMAXPS Z4, Z8, Z4
+	VMAXPS Z5, Z8, Z5
+
+linear:
+	MOVQ    8(SP), R9
+	VMOVUPS Z0, (R9)
+	VMOVUPS Z1, K1, 64(R9)
+	ADDQ    R10, R9
+	VMOVUPS Z2, (R9)
+	VMOVUPS Z3, K1, 64(R9)
+	ADDQ    R10, R9
+	VMOVUPS Z4, (R9)
+	VMOVUPS Z5, K1, 64(R9)
+	MOVQ    128(AX), R8
+	ADDQ    R8, (SP)
+	MOVQ    136(AX), R8
+	ADDQ    R8, 8(SP)
+	DECQ    16(SP)
+	JNE     tile
+	MOVQ    176(AX), R8
+	ADDQ    R8, 56(SP)
+	MOVQ    184(AX), R8
+	ADDQ    R8, 64(SP)
+	DECQ    72(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func bf16AVX512V2R4(c uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
+TEXT ·bf16AVX512V2R4(SB), NOSPLIT, $104-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), BX
+	MOVQ  88(AX), SI
+	MOVQ  192(AX), DI
+	MOVQ  208(AX), R8
+
+line:
+	MOVQ 56(SP), R9
+	MOVQ R9, (SP)
+	MOVQ 64(SP), R9
+	MOVQ R9, 8(SP)
+	MOVQ 120(AX), R9
+	MOVQ R9, 16(SP)
+
+tile:
+	MOVQ      24(AX), R9
+	TESTQ     R9, R9
+	JE        noBias
+	VMOVUPS   (R9), Z0
+	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
 	VMOVAPS   Z0, Z6
 	VMOVAPS   Z1, Z7
 	JMP       started
@@ -26836,22 +27278,23 @@ noBias:
 	VPXORD Z7, Z7, Z7
 
 started:
-	MOVQ (SP), R8
-	MOVQ R8, 24(SP)
-	MOVQ 8(AX), R8
-	MOVQ R8, 32(SP)
-	MOVQ 48(AX), R8
-	MOVQ R8, 40(SP)
+	MOVQ (SP), R9
+	MOVQ R9, 24(SP)
+	MOVQ 8(AX), R9
+	MOVQ R9, 32(SP)
+	MOVQ 48(AX), R9
+	MOVQ R9, 40(SP)
 
 outer:
-	MOVQ 24(SP), R8
-	MOVQ 32(SP), R9
+	MOVQ 24(SP), R9
+	MOVQ 32(SP), R10
+	MOVQ R10, 96(SP)
 	MOVQ 40(AX), R10
 	MOVQ R10, 48(SP)
 
 segment:
-	MOVQ  R8, R10
-	MOVQ  R9, R11
+	MOVQ  R9, R10
+	MOVQ  96(SP), R11
 	MOVQ  32(AX), R12
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R13
@@ -26873,68 +27316,74 @@ product:
 	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x3c; BYTE $0x12 // VDPBF16PS (R10)(DX*1), Z9, Z7
 	ADDQ          BX, R10
 	ADDQ          SI, R11
+	DECQ          R8
+	JNE           waits
+	MOVQ          208(AX), R8
 	PREFETCHT1    (DI)
 	PREFETCHT1    64(DI)
 	ADDQ          200(AX), DI
-	DECQ          R12
-	JNE           product
-	MOVQ          88(SP), R12
-	MOVQ          $0x00000000, 88(SP)
-	TESTQ         R12, R12
-	JE            summed
-	MOVQ          8(SP), R13
-	MOVQ          112(AX), R14
-	PREFETCHT0    (R13)
-	PREFETCHT0    64(R13)
-	ADDQ          R14, R13
-	PREFETCHT0    (R13)
-	PREFETCHT0    64(R13)
-	ADDQ          R14, R13
-	PREFETCHT0    (R13)
-	PREFETCHT0    64(R13)
-	ADDQ          R14, R13
-	PREFETCHT0    (R13)
-	PREFETCHT0    64(R13)
-	JMP           product
+
+waits:
+	DECQ       R12
+	JNE        product
+	MOVQ       88(SP), R12
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R12, R12
+	JE         summed
+	MOVQ       8(SP), R13
+	MOVQ       112(AX), R14
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R8
-	ADDQ      96(AX), R9
+	ADDQ      72(AX), R9
+	MOVQ      96(AX), R10
+	ADDQ      R10, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R8
-	ADDQ      R8, 24(SP)
-	MOVQ      104(AX), R8
-	ADDQ      R8, 32(SP)
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R8
-	MOVQ      112(AX), R10
-	TESTQ     $0x00000001, R8
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
 	JE        overwrite
-	MOVQ      8(SP), R9
-	VMOVUPS   (R9), Z8
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z8
 	VADDPS    Z8, Z0, Z0
-	VMOVUPS.Z 64(R9), K1, Z8
+	VMOVUPS.Z 64(R10), K1, Z8
 	VADDPS    Z8, Z1, Z1
-	ADDQ      R10, R9
-	VMOVUPS   (R9), Z8
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z8
 	VADDPS    Z8, Z2, Z2
-	VMOVUPS.Z 64(R9), K1, Z8
+	VMOVUPS.Z 64(R10), K1, Z8
 	VADDPS    Z8, Z3, Z3
-	ADDQ      R10, R9
-	VMOVUPS   (R9), Z8
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z8
 	VADDPS    Z8, Z4, Z4
-	VMOVUPS.Z 64(R9), K1, Z8
+	VMOVUPS.Z 64(R10), K1, Z8
 	VADDPS    Z8, Z5, Z5
-	ADDQ      R10, R9
-	VMOVUPS   (R9), Z8
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z8
 	VADDPS    Z8, Z6, Z6
-	VMOVUPS.Z 64(R9), K1, Z8
+	VMOVUPS.Z 64(R10), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
 overwrite:
-	TESTQ  $0x00000002, R8
+	TESTQ  $0x00000002, R9
 	JE     linear
 	VPXORD Z10, Z10, Z10
 	VMAXPS Z0, Z10, Z0
@@ -26947,29 +27396,28 @@ overwrite:
 	VMAXPS Z7, Z10, Z7
 
 linear:
-	MOVQ    8(SP), R9
-	VMOVUPS Z0, (R9)
-	VMOVUPS Z1, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPS Z2, (R9)
-	VMOVUPS Z3, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPS Z4, (R9)
-	VMOVUPS Z5, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPS Z6, (R9)
-	VMOVUPS Z7, K1, 64(R9)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R8
-	ADDQ    R8, (SP)
-	MOVQ    136(AX), R8
-	ADDQ    R8, 8(SP)
+	MOVQ    8(SP), R10
+	VMOVUPS Z0, (R10)
+	VMOVUPS Z1, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z2, (R10)
+	VMOVUPS Z3, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z4, (R10)
+	VMOVUPS Z5, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z6, (R10)
+	VMOVUPS Z7, K1, 64(R10)
+	MOVQ    128(AX), R9
+	ADDQ    R9, (SP)
+	MOVQ    136(AX), R9
+	ADDQ    R9, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R8
-	ADDQ    R8, 56(SP)
-	MOVQ    184(AX), R8
-	ADDQ    R8, 64(SP)
+	MOVQ    176(AX), R9
+	ADDQ    R9, 56(SP)
+	MOVQ    184(AX), R9
+	ADDQ    R9, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -26977,7 +27425,7 @@ linear:
 
 // func bf16AVX512V2R5(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, MMX+
-TEXT ·bf16AVX512V2R5(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V2R5(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -26992,21 +27440,22 @@ TEXT ·bf16AVX512V2R5(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), BX
 	MOVQ  88(AX), SI
 	MOVQ  192(AX), DI
+	MOVQ  208(AX), R8
 
 line:
-	MOVQ 56(SP), R8
-	MOVQ R8, (SP)
-	MOVQ 64(SP), R8
-	MOVQ R8, 8(SP)
-	MOVQ 120(AX), R8
-	MOVQ R8, 16(SP)
+	MOVQ 56(SP), R9
+	MOVQ R9, (SP)
+	MOVQ 64(SP), R9
+	MOVQ R9, 8(SP)
+	MOVQ 120(AX), R9
+	MOVQ R9, 16(SP)
 
 tile:
-	MOVQ      24(AX), R8
-	TESTQ     R8, R8
+	MOVQ      24(AX), R9
+	TESTQ     R9, R9
 	JE        noBias
-	VMOVUPS   (R8), Z0
-	VMOVUPS.Z 64(R8), K1, Z1
+	VMOVUPS   (R9), Z0
+	VMOVUPS.Z 64(R9), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -27030,22 +27479,23 @@ noBias:
 	VPXORD Z9, Z9, Z9
 
 started:
-	MOVQ (SP), R8
-	MOVQ R8, 24(SP)
-	MOVQ 8(AX), R8
-	MOVQ R8, 32(SP)
-	MOVQ 48(AX), R8
-	MOVQ R8, 40(SP)
+	MOVQ (SP), R9
+	MOVQ R9, 24(SP)
+	MOVQ 8(AX), R9
+	MOVQ R9, 32(SP)
+	MOVQ 48(AX), R9
+	MOVQ R9, 40(SP)
 
 outer:
-	MOVQ 24(SP), R8
-	MOVQ 32(SP), R9
+	MOVQ 24(SP), R9
+	MOVQ 32(SP), R10
+	MOVQ R10, 96(SP)
 	MOVQ 40(AX), R10
 	MOVQ R10, 48(SP)
 
 segment:
-	MOVQ  R8, R10
-	MOVQ  R9, R11
+	MOVQ  R9, R10
+	MOVQ  96(SP), R11
 	MOVQ  32(AX), R12
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R13
@@ -27069,76 +27519,82 @@ product:
 	BYTE $0x62; BYTE $0x52; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x0c; BYTE $0x8a // VDPBF16PS (R10)(CX*4), Z11, Z9
 	ADDQ          BX, R10
 	ADDQ          SI, R11
+	DECQ          R8
+	JNE           waits
+	MOVQ          208(AX), R8
 	PREFETCHT1    (DI)
 	PREFETCHT1    64(DI)
 	ADDQ          200(AX), DI
-	DECQ          R12
-	JNE           product
-	MOVQ          88(SP), R12
-	MOVQ          $0x00000000, 88(SP)
-	TESTQ         R12, R12
-	JE            summed
-	MOVQ          8(SP), R13
-	MOVQ          112(AX), R14
-	PREFETCHT0    (R13)
-	PREFETCHT0    64(R13)
-	ADDQ          R14, R13
-	PREFETCHT0    (R13)
-	PREFETCHT0    64(R13)
-	ADDQ          R14, R13
-	PREFETCHT0    (R13)
-	PREFETCHT0    64(R13)
-	ADDQ          R14, R13
-	PREFETCHT0    (R13)
-	PREFETCHT0    64(R13)
-	ADDQ          R14, R13
-	PREFETCHT0    (R13)
-	PREFETCHT0    64(R13)
-	JMP           product
+
+waits:
+	DECQ       R12
+	JNE        product
+	MOVQ       88(SP), R12
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R12, R12
+	JE         summed
+	MOVQ       8(SP), R13
+	MOVQ       112(AX), R14
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R8
-	ADDQ      96(AX), R9
+	ADDQ      72(AX), R9
+	MOVQ      96(AX), R10
+	ADDQ      R10, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R8
-	ADDQ      R8, 24(SP)
-	MOVQ      104(AX), R8
-	ADDQ      R8, 32(SP)
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R8
-	MOVQ      112(AX), R10
-	TESTQ     $0x00000001, R8
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
 	JE        overwrite
-	MOVQ      8(SP), R9
-	VMOVUPS   (R9), Z10
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z10
 	VADDPS    Z10, Z0, Z0
-	VMOVUPS.Z 64(R9), K1, Z10
+	VMOVUPS.Z 64(R10), K1, Z10
 	VADDPS    Z10, Z1, Z1
-	ADDQ      R10, R9
-	VMOVUPS   (R9), Z10
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z10
 	VADDPS    Z10, Z2, Z2
-	VMOVUPS.Z 64(R9), K1, Z10
+	VMOVUPS.Z 64(R10), K1, Z10
 	VADDPS    Z10, Z3, Z3
-	ADDQ      R10, R9
-	VMOVUPS   (R9), Z10
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z10
 	VADDPS    Z10, Z4, Z4
-	VMOVUPS.Z 64(R9), K1, Z10
+	VMOVUPS.Z 64(R10), K1, Z10
 	VADDPS    Z10, Z5, Z5
-	ADDQ      R10, R9
-	VMOVUPS   (R9), Z10
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z10
 	VADDPS    Z10, Z6, Z6
-	VMOVUPS.Z 64(R9), K1, Z10
+	VMOVUPS.Z 64(R10), K1, Z10
 	VADDPS    Z10, Z7, Z7
-	ADDQ      R10, R9
-	VMOVUPS   (R9), Z10
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z10
 	VADDPS    Z10, Z8, Z8
-	VMOVUPS.Z 64(R9), K1, Z10
+	VMOVUPS.Z 64(R10), K1, Z10
 	VADDPS    Z10, Z9, Z9
 
 overwrite:
-	TESTQ  $0x00000002, R8
+	TESTQ  $0x00000002, R9
 	JE     linear
 	VPXORD Z12, Z12, Z12
 	VMAXPS Z0, Z12, Z0
@@ -27153,32 +27609,31 @@ overwrite:
 	VMAXPS Z9, Z12, Z9
 
 linear:
-	MOVQ    8(SP), R9
-	VMOVUPS Z0, (R9)
-	VMOVUPS Z1, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPS Z2, (R9)
-	VMOVUPS Z3, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPS Z4, (R9)
-	VMOVUPS Z5, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPS Z6, (R9)
-	VMOVUPS Z7, K1, 64(R9)
-	ADDQ    R10, R9
-	VMOVUPS Z8, (R9)
-	VMOVUPS Z9, K1, 64(R9)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R8
-	ADDQ    R8, (SP)
-	MOVQ    136(AX), R8
-	ADDQ    R8, 8(SP)
+	MOVQ    8(SP), R10
+	VMOVUPS Z0, (R10)
+	VMOVUPS Z1, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z2, (R10)
+	VMOVUPS Z3, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z4, (R10)
+	VMOVUPS Z5, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z6, (R10)
+	VMOVUPS Z7, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z8, (R10)
+	VMOVUPS Z9, K1, 64(R10)
+	MOVQ    128(AX), R9
+	ADDQ    R9, (SP)
+	MOVQ    136(AX), R9
+	ADDQ    R9, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R8
-	ADDQ    R8, 56(SP)
-	MOVQ    184(AX), R8
-	ADDQ    R8, 64(SP)
+	MOVQ    176(AX), R9
+	ADDQ    R9, 56(SP)
+	MOVQ    184(AX), R9
+	ADDQ    R9, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -27186,7 +27641,7 @@ linear:
 
 // func bf16AVX512V2R6(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, MMX+
-TEXT ·bf16AVX512V2R6(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V2R6(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -27201,21 +27656,22 @@ TEXT ·bf16AVX512V2R6(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVUPS   (R10), Z0
+	VMOVUPS.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -27243,22 +27699,23 @@ noBias:
 	VPXORD Z11, Z11, Z11
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
-	MOVQ  R10, R12
+	MOVQ  R10, R11
+	MOVQ  96(SP), R12
 	MOVQ  32(AX), R13
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R14
@@ -27284,84 +27741,90 @@ product:
 	BYTE $0x62; BYTE $0x52; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x1c; BYTE $0x1b // VDPBF16PS (R11)(BX*1), Z13, Z11
 	ADDQ          SI, R11
 	ADDQ          DI, R12
+	DECQ          R9
+	JNE           waits
+	MOVQ          208(AX), R9
 	PREFETCHT1    (R8)
 	PREFETCHT1    64(R8)
 	ADDQ          200(AX), R8
-	DECQ          R13
-	JNE           product
-	MOVQ          88(SP), R13
-	MOVQ          $0x00000000, 88(SP)
-	TESTQ         R13, R13
-	JE            summed
-	MOVQ          8(SP), R14
-	MOVQ          112(AX), R15
-	PREFETCHT0    (R14)
-	PREFETCHT0    64(R14)
-	ADDQ          R15, R14
-	PREFETCHT0    (R14)
-	PREFETCHT0    64(R14)
-	ADDQ          R15, R14
-	PREFETCHT0    (R14)
-	PREFETCHT0    64(R14)
-	ADDQ          R15, R14
-	PREFETCHT0    (R14)
-	PREFETCHT0    64(R14)
-	ADDQ          R15, R14
-	PREFETCHT0    (R14)
-	PREFETCHT0    64(R14)
-	ADDQ          R15, R14
-	PREFETCHT0    (R14)
-	PREFETCHT0    64(R14)
-	JMP           product
+
+waits:
+	DECQ       R13
+	JNE        product
+	MOVQ       88(SP), R13
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R13, R13
+	JE         summed
+	MOVQ       8(SP), R14
+	MOVQ       112(AX), R15
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPS   (R10), Z12
+	MOVQ      8(SP), R11
+	VMOVUPS   (R11), Z12
 	VADDPS    Z12, Z0, Z0
-	VMOVUPS.Z 64(R10), K1, Z12
+	VMOVUPS.Z 64(R11), K1, Z12
 	VADDPS    Z12, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z12
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z12
 	VADDPS    Z12, Z2, Z2
-	VMOVUPS.Z 64(R10), K1, Z12
+	VMOVUPS.Z 64(R11), K1, Z12
 	VADDPS    Z12, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z12
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z12
 	VADDPS    Z12, Z4, Z4
-	VMOVUPS.Z 64(R10), K1, Z12
+	VMOVUPS.Z 64(R11), K1, Z12
 	VADDPS    Z12, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z12
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z12
 	VADDPS    Z12, Z6, Z6
-	VMOVUPS.Z 64(R10), K1, Z12
+	VMOVUPS.Z 64(R11), K1, Z12
 	VADDPS    Z12, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z12
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z12
 	VADDPS    Z12, Z8, Z8
-	VMOVUPS.Z 64(R10), K1, Z12
+	VMOVUPS.Z 64(R11), K1, Z12
 	VADDPS    Z12, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z12
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z12
 	VADDPS    Z12, Z10, Z10
-	VMOVUPS.Z 64(R10), K1, Z12
+	VMOVUPS.Z 64(R11), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
 	VPXORD Z14, Z14, Z14
 	VMAXPS Z0, Z14, Z0
@@ -27378,35 +27841,34 @@ overwrite:
 	VMAXPS Z11, Z14, Z11
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z2, (R10)
-	VMOVUPS Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z4, (R10)
-	VMOVUPS Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z8, (R10)
-	VMOVUPS Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z10, (R10)
-	VMOVUPS Z11, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z8, (R11)
+	VMOVUPS Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z10, (R11)
+	VMOVUPS Z11, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -27414,7 +27876,7 @@ linear:
 
 // func bf16AVX512V2R7(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, MMX+
-TEXT ·bf16AVX512V2R7(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V2R7(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -27429,21 +27891,22 @@ TEXT ·bf16AVX512V2R7(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVUPS   (R10), Z0
+	VMOVUPS.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -27475,22 +27938,23 @@ noBias:
 	VPXORD Z13, Z13, Z13
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
-	MOVQ  R10, R12
+	MOVQ  R10, R11
+	MOVQ  96(SP), R12
 	MOVQ  32(AX), R13
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R14
@@ -27518,92 +27982,98 @@ product:
 	BYTE $0x62; BYTE $0x52; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x2c; BYTE $0x53 // VDPBF16PS (R11)(DX*2), Z15, Z13
 	ADDQ          SI, R11
 	ADDQ          DI, R12
+	DECQ          R9
+	JNE           waits
+	MOVQ          208(AX), R9
 	PREFETCHT1    (R8)
 	PREFETCHT1    64(R8)
 	ADDQ          200(AX), R8
-	DECQ          R13
-	JNE           product
-	MOVQ          88(SP), R13
-	MOVQ          $0x00000000, 88(SP)
-	TESTQ         R13, R13
-	JE            summed
-	MOVQ          8(SP), R14
-	MOVQ          112(AX), R15
-	PREFETCHT0    (R14)
-	PREFETCHT0    64(R14)
-	ADDQ          R15, R14
-	PREFETCHT0    (R14)
-	PREFETCHT0    64(R14)
-	ADDQ          R15, R14
-	PREFETCHT0    (R14)
-	PREFETCHT0    64(R14)
-	ADDQ          R15, R14
-	PREFETCHT0    (R14)
-	PREFETCHT0    64(R14)
-	ADDQ          R15, R14
-	PREFETCHT0    (R14)
-	PREFETCHT0    64(R14)
-	ADDQ          R15, R14
-	PREFETCHT0    (R14)
-	PREFETCHT0    64(R14)
-	ADDQ          R15, R14
-	PREFETCHT0    (R14)
-	PREFETCHT0    64(R14)
-	JMP           product
+
+waits:
+	DECQ       R13
+	JNE        product
+	MOVQ       88(SP), R13
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R13, R13
+	JE         summed
+	MOVQ       8(SP), R14
+	MOVQ       112(AX), R15
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPS   (R10), Z14
+	MOVQ      8(SP), R11
+	VMOVUPS   (R11), Z14
 	VADDPS    Z14, Z0, Z0
-	VMOVUPS.Z 64(R10), K1, Z14
+	VMOVUPS.Z 64(R11), K1, Z14
 	VADDPS    Z14, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z14
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z14
 	VADDPS    Z14, Z2, Z2
-	VMOVUPS.Z 64(R10), K1, Z14
+	VMOVUPS.Z 64(R11), K1, Z14
 	VADDPS    Z14, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z14
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z14
 	VADDPS    Z14, Z4, Z4
-	VMOVUPS.Z 64(R10), K1, Z14
+	VMOVUPS.Z 64(R11), K1, Z14
 	VADDPS    Z14, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z14
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z14
 	VADDPS    Z14, Z6, Z6
-	VMOVUPS.Z 64(R10), K1, Z14
+	VMOVUPS.Z 64(R11), K1, Z14
 	VADDPS    Z14, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z14
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z14
 	VADDPS    Z14, Z8, Z8
-	VMOVUPS.Z 64(R10), K1, Z14
+	VMOVUPS.Z 64(R11), K1, Z14
 	VADDPS    Z14, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z14
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z14
 	VADDPS    Z14, Z10, Z10
-	VMOVUPS.Z 64(R10), K1, Z14
+	VMOVUPS.Z 64(R11), K1, Z14
 	VADDPS    Z14, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z14
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z14
 	VADDPS    Z14, Z12, Z12
-	VMOVUPS.Z 64(R10), K1, Z14
+	VMOVUPS.Z 64(R11), K1, Z14
 	VADDPS    Z14, Z13, Z13
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
 	VPXORD Z16, Z16, Z16
 	VMAXPS Z0, Z16, Z0
@@ -27622,38 +28092,37 @@ overwrite:
 	VMAXPS Z13, Z16, Z13
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z2, (R10)
-	VMOVUPS Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z4, (R10)
-	VMOVUPS Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z8, (R10)
-	VMOVUPS Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z10, (R10)
-	VMOVUPS Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z12, (R10)
-	VMOVUPS Z13, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z8, (R11)
+	VMOVUPS Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z10, (R11)
+	VMOVUPS Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z12, (R11)
+	VMOVUPS Z13, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -27661,7 +28130,7 @@ linear:
 
 // func bf16AVX512V2R8(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, MMX+
-TEXT ·bf16AVX512V2R8(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V2R8(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -27676,21 +28145,22 @@ TEXT ·bf16AVX512V2R8(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVUPS   (R10), Z0
+	VMOVUPS.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -27726,24 +28196,25 @@ noBias:
 	VPXORD Z15, Z15, Z15
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -27774,100 +28245,106 @@ product:
 	ADDQ          SI, R11
 	ADDQ          SI, R12
 	ADDQ          DI, R13
+	DECQ          R9
+	JNE           waits
+	MOVQ          208(AX), R9
 	PREFETCHT1    (R8)
 	PREFETCHT1    64(R8)
 	ADDQ          200(AX), R8
-	DECQ          R14
-	JNE           product
-	MOVQ          88(SP), R14
-	MOVQ          $0x00000000, 88(SP)
-	TESTQ         R14, R14
-	JE            summed
-	MOVQ          8(SP), R15
-	MOVQ          112(AX), BP
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	JMP           product
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPS   (R10), Z16
+	MOVQ      8(SP), R11
+	VMOVUPS   (R11), Z16
 	VADDPS    Z16, Z0, Z0
-	VMOVUPS.Z 64(R10), K1, Z16
+	VMOVUPS.Z 64(R11), K1, Z16
 	VADDPS    Z16, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z16
 	VADDPS    Z16, Z2, Z2
-	VMOVUPS.Z 64(R10), K1, Z16
+	VMOVUPS.Z 64(R11), K1, Z16
 	VADDPS    Z16, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z16
 	VADDPS    Z16, Z4, Z4
-	VMOVUPS.Z 64(R10), K1, Z16
+	VMOVUPS.Z 64(R11), K1, Z16
 	VADDPS    Z16, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z16
 	VADDPS    Z16, Z6, Z6
-	VMOVUPS.Z 64(R10), K1, Z16
+	VMOVUPS.Z 64(R11), K1, Z16
 	VADDPS    Z16, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z16
 	VADDPS    Z16, Z8, Z8
-	VMOVUPS.Z 64(R10), K1, Z16
+	VMOVUPS.Z 64(R11), K1, Z16
 	VADDPS    Z16, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z16
 	VADDPS    Z16, Z10, Z10
-	VMOVUPS.Z 64(R10), K1, Z16
+	VMOVUPS.Z 64(R11), K1, Z16
 	VADDPS    Z16, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z16
 	VADDPS    Z16, Z12, Z12
-	VMOVUPS.Z 64(R10), K1, Z16
+	VMOVUPS.Z 64(R11), K1, Z16
 	VADDPS    Z16, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z16
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z16
 	VADDPS    Z16, Z14, Z14
-	VMOVUPS.Z 64(R10), K1, Z16
+	VMOVUPS.Z 64(R11), K1, Z16
 	VADDPS    Z16, Z15, Z15
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
 	VPXORD Z18, Z18, Z18
 	VMAXPS Z0, Z18, Z0
@@ -27888,41 +28365,40 @@ overwrite:
 	VMAXPS Z15, Z18, Z15
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z2, (R10)
-	VMOVUPS Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z4, (R10)
-	VMOVUPS Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z8, (R10)
-	VMOVUPS Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z10, (R10)
-	VMOVUPS Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z12, (R10)
-	VMOVUPS Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z14, (R10)
-	VMOVUPS Z15, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z8, (R11)
+	VMOVUPS Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z10, (R11)
+	VMOVUPS Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z12, (R11)
+	VMOVUPS Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z14, (R11)
+	VMOVUPS Z15, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -27930,7 +28406,7 @@ linear:
 
 // func bf16AVX512V2R9(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, MMX+
-TEXT ·bf16AVX512V2R9(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V2R9(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -27945,21 +28421,22 @@ TEXT ·bf16AVX512V2R9(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVUPS   (R10), Z0
+	VMOVUPS.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -27999,24 +28476,25 @@ noBias:
 	VPXORD Z17, Z17, Z17
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -28049,108 +28527,114 @@ product:
 	ADDQ          SI, R11
 	ADDQ          SI, R12
 	ADDQ          DI, R13
+	DECQ          R9
+	JNE           waits
+	MOVQ          208(AX), R9
 	PREFETCHT1    (R8)
 	PREFETCHT1    64(R8)
 	ADDQ          200(AX), R8
-	DECQ          R14
-	JNE           product
-	MOVQ          88(SP), R14
-	MOVQ          $0x00000000, 88(SP)
-	TESTQ         R14, R14
-	JE            summed
-	MOVQ          8(SP), R15
-	MOVQ          112(AX), BP
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	JMP           product
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPS   (R10), Z18
+	MOVQ      8(SP), R11
+	VMOVUPS   (R11), Z18
 	VADDPS    Z18, Z0, Z0
-	VMOVUPS.Z 64(R10), K1, Z18
+	VMOVUPS.Z 64(R11), K1, Z18
 	VADDPS    Z18, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z18
 	VADDPS    Z18, Z2, Z2
-	VMOVUPS.Z 64(R10), K1, Z18
+	VMOVUPS.Z 64(R11), K1, Z18
 	VADDPS    Z18, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z18
 	VADDPS    Z18, Z4, Z4
-	VMOVUPS.Z 64(R10), K1, Z18
+	VMOVUPS.Z 64(R11), K1, Z18
 	VADDPS    Z18, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z18
 	VADDPS    Z18, Z6, Z6
-	VMOVUPS.Z 64(R10), K1, Z18
+	VMOVUPS.Z 64(R11), K1, Z18
 	VADDPS    Z18, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z18
 	VADDPS    Z18, Z8, Z8
-	VMOVUPS.Z 64(R10), K1, Z18
+	VMOVUPS.Z 64(R11), K1, Z18
 	VADDPS    Z18, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z18
 	VADDPS    Z18, Z10, Z10
-	VMOVUPS.Z 64(R10), K1, Z18
+	VMOVUPS.Z 64(R11), K1, Z18
 	VADDPS    Z18, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z18
 	VADDPS    Z18, Z12, Z12
-	VMOVUPS.Z 64(R10), K1, Z18
+	VMOVUPS.Z 64(R11), K1, Z18
 	VADDPS    Z18, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z18
 	VADDPS    Z18, Z14, Z14
-	VMOVUPS.Z 64(R10), K1, Z18
+	VMOVUPS.Z 64(R11), K1, Z18
 	VADDPS    Z18, Z15, Z15
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z18
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z18
 	VADDPS    Z18, Z16, Z16
-	VMOVUPS.Z 64(R10), K1, Z18
+	VMOVUPS.Z 64(R11), K1, Z18
 	VADDPS    Z18, Z17, Z17
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
 	VPXORD Z20, Z20, Z20
 	VMAXPS Z0, Z20, Z0
@@ -28173,44 +28657,43 @@ overwrite:
 	VMAXPS Z17, Z20, Z17
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z2, (R10)
-	VMOVUPS Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z4, (R10)
-	VMOVUPS Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z8, (R10)
-	VMOVUPS Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z10, (R10)
-	VMOVUPS Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z12, (R10)
-	VMOVUPS Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z14, (R10)
-	VMOVUPS Z15, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z16, (R10)
-	VMOVUPS Z17, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z8, (R11)
+	VMOVUPS Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z10, (R11)
+	VMOVUPS Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z12, (R11)
+	VMOVUPS Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z14, (R11)
+	VMOVUPS Z15, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z16, (R11)
+	VMOVUPS Z17, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -28218,7 +28701,7 @@ linear:
 
 // func bf16AVX512V2R10(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, MMX+
-TEXT ·bf16AVX512V2R10(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V2R10(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -28233,21 +28716,22 @@ TEXT ·bf16AVX512V2R10(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVUPS   (R10), Z0
+	VMOVUPS.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -28291,24 +28775,25 @@ noBias:
 	VPXORD Z19, Z19, Z19
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -28343,116 +28828,122 @@ product:
 	ADDQ          SI, R11
 	ADDQ          SI, R12
 	ADDQ          DI, R13
+	DECQ          R9
+	JNE           waits
+	MOVQ          208(AX), R9
 	PREFETCHT1    (R8)
 	PREFETCHT1    64(R8)
 	ADDQ          200(AX), R8
-	DECQ          R14
-	JNE           product
-	MOVQ          88(SP), R14
-	MOVQ          $0x00000000, 88(SP)
-	TESTQ         R14, R14
-	JE            summed
-	MOVQ          8(SP), R15
-	MOVQ          112(AX), BP
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	JMP           product
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPS   (R10), Z20
+	MOVQ      8(SP), R11
+	VMOVUPS   (R11), Z20
 	VADDPS    Z20, Z0, Z0
-	VMOVUPS.Z 64(R10), K1, Z20
+	VMOVUPS.Z 64(R11), K1, Z20
 	VADDPS    Z20, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z20
 	VADDPS    Z20, Z2, Z2
-	VMOVUPS.Z 64(R10), K1, Z20
+	VMOVUPS.Z 64(R11), K1, Z20
 	VADDPS    Z20, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z20
 	VADDPS    Z20, Z4, Z4
-	VMOVUPS.Z 64(R10), K1, Z20
+	VMOVUPS.Z 64(R11), K1, Z20
 	VADDPS    Z20, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z20
 	VADDPS    Z20, Z6, Z6
-	VMOVUPS.Z 64(R10), K1, Z20
+	VMOVUPS.Z 64(R11), K1, Z20
 	VADDPS    Z20, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z20
 	VADDPS    Z20, Z8, Z8
-	VMOVUPS.Z 64(R10), K1, Z20
+	VMOVUPS.Z 64(R11), K1, Z20
 	VADDPS    Z20, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z20
 	VADDPS    Z20, Z10, Z10
-	VMOVUPS.Z 64(R10), K1, Z20
+	VMOVUPS.Z 64(R11), K1, Z20
 	VADDPS    Z20, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z20
 	VADDPS    Z20, Z12, Z12
-	VMOVUPS.Z 64(R10), K1, Z20
+	VMOVUPS.Z 64(R11), K1, Z20
 	VADDPS    Z20, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z20
 	VADDPS    Z20, Z14, Z14
-	VMOVUPS.Z 64(R10), K1, Z20
+	VMOVUPS.Z 64(R11), K1, Z20
 	VADDPS    Z20, Z15, Z15
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z20
 	VADDPS    Z20, Z16, Z16
-	VMOVUPS.Z 64(R10), K1, Z20
+	VMOVUPS.Z 64(R11), K1, Z20
 	VADDPS    Z20, Z17, Z17
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z20
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z20
 	VADDPS    Z20, Z18, Z18
-	VMOVUPS.Z 64(R10), K1, Z20
+	VMOVUPS.Z 64(R11), K1, Z20
 	VADDPS    Z20, Z19, Z19
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
 	VPXORD Z22, Z22, Z22
 	VMAXPS Z0, Z22, Z0
@@ -28477,47 +28968,46 @@ overwrite:
 	VMAXPS Z19, Z22, Z19
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z2, (R10)
-	VMOVUPS Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z4, (R10)
-	VMOVUPS Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z8, (R10)
-	VMOVUPS Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z10, (R10)
-	VMOVUPS Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z12, (R10)
-	VMOVUPS Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z14, (R10)
-	VMOVUPS Z15, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z16, (R10)
-	VMOVUPS Z17, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z18, (R10)
-	VMOVUPS Z19, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z8, (R11)
+	VMOVUPS Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z10, (R11)
+	VMOVUPS Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z12, (R11)
+	VMOVUPS Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z14, (R11)
+	VMOVUPS Z15, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z16, (R11)
+	VMOVUPS Z17, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z18, (R11)
+	VMOVUPS Z19, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -28525,7 +29015,7 @@ linear:
 
 // func bf16AVX512V2R11(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, MMX+
-TEXT ·bf16AVX512V2R11(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V2R11(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -28540,21 +29030,22 @@ TEXT ·bf16AVX512V2R11(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVUPS   (R10), Z0
+	VMOVUPS.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -28602,24 +29093,25 @@ noBias:
 	VPXORD Z21, Z21, Z21
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -28656,124 +29148,130 @@ product:
 	ADDQ          SI, R11
 	ADDQ          SI, R12
 	ADDQ          DI, R13
+	DECQ          R9
+	JNE           waits
+	MOVQ          208(AX), R9
 	PREFETCHT1    (R8)
 	PREFETCHT1    64(R8)
 	ADDQ          200(AX), R8
-	DECQ          R14
-	JNE           product
-	MOVQ          88(SP), R14
-	MOVQ          $0x00000000, 88(SP)
-	TESTQ         R14, R14
-	JE            summed
-	MOVQ          8(SP), R15
-	MOVQ          112(AX), BP
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	JMP           product
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPS   (R10), Z22
+	MOVQ      8(SP), R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z0, Z0
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z2, Z2
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z4, Z4
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z6, Z6
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z8, Z8
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z10, Z10
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z12, Z12
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z14, Z14
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z15, Z15
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z16, Z16
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z17, Z17
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z18, Z18
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z19, Z19
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z22
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z22
 	VADDPS    Z22, Z20, Z20
-	VMOVUPS.Z 64(R10), K1, Z22
+	VMOVUPS.Z 64(R11), K1, Z22
 	VADDPS    Z22, Z21, Z21
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
 	VPXORD Z24, Z24, Z24
 	VMAXPS Z0, Z24, Z0
@@ -28800,50 +29298,49 @@ overwrite:
 	VMAXPS Z21, Z24, Z21
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z2, (R10)
-	VMOVUPS Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z4, (R10)
-	VMOVUPS Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z8, (R10)
-	VMOVUPS Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z10, (R10)
-	VMOVUPS Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z12, (R10)
-	VMOVUPS Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z14, (R10)
-	VMOVUPS Z15, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z16, (R10)
-	VMOVUPS Z17, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z18, (R10)
-	VMOVUPS Z19, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z20, (R10)
-	VMOVUPS Z21, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z8, (R11)
+	VMOVUPS Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z10, (R11)
+	VMOVUPS Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z12, (R11)
+	VMOVUPS Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z14, (R11)
+	VMOVUPS Z15, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z16, (R11)
+	VMOVUPS Z17, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z18, (R11)
+	VMOVUPS Z19, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z20, (R11)
+	VMOVUPS Z21, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -28851,7 +29348,7 @@ linear:
 
 // func bf16AVX512V2R12(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, MMX+
-TEXT ·bf16AVX512V2R12(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V2R12(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -28866,21 +29363,22 @@ TEXT ·bf16AVX512V2R12(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVUPS   (R10), Z0
+	VMOVUPS.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -28932,24 +29430,25 @@ noBias:
 	VPXORD Z23, Z23, Z23
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -28988,132 +29487,138 @@ product:
 	ADDQ          SI, R11
 	ADDQ          SI, R12
 	ADDQ          DI, R13
+	DECQ          R9
+	JNE           waits
+	MOVQ          208(AX), R9
 	PREFETCHT1    (R8)
 	PREFETCHT1    64(R8)
 	ADDQ          200(AX), R8
-	DECQ          R14
-	JNE           product
-	MOVQ          88(SP), R14
-	MOVQ          $0x00000000, 88(SP)
-	TESTQ         R14, R14
-	JE            summed
-	MOVQ          8(SP), R15
-	MOVQ          112(AX), BP
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	JMP           product
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPS   (R10), Z24
+	MOVQ      8(SP), R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z0, Z0
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z2, Z2
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z4, Z4
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z6, Z6
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z8, Z8
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z10, Z10
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z12, Z12
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z14, Z14
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z15, Z15
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z16, Z16
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z17, Z17
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z18, Z18
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z19, Z19
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z20, Z20
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z21, Z21
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z24
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z24
 	VADDPS    Z24, Z22, Z22
-	VMOVUPS.Z 64(R10), K1, Z24
+	VMOVUPS.Z 64(R11), K1, Z24
 	VADDPS    Z24, Z23, Z23
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
 	VPXORD Z26, Z26, Z26
 	VMAXPS Z0, Z26, Z0
@@ -29142,53 +29647,52 @@ overwrite:
 	VMAXPS Z23, Z26, Z23
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z2, (R10)
-	VMOVUPS Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z4, (R10)
-	VMOVUPS Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z8, (R10)
-	VMOVUPS Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z10, (R10)
-	VMOVUPS Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z12, (R10)
-	VMOVUPS Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z14, (R10)
-	VMOVUPS Z15, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z16, (R10)
-	VMOVUPS Z17, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z18, (R10)
-	VMOVUPS Z19, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z20, (R10)
-	VMOVUPS Z21, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z22, (R10)
-	VMOVUPS Z23, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z8, (R11)
+	VMOVUPS Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z10, (R11)
+	VMOVUPS Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z12, (R11)
+	VMOVUPS Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z14, (R11)
+	VMOVUPS Z15, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z16, (R11)
+	VMOVUPS Z17, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z18, (R11)
+	VMOVUPS Z19, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z20, (R11)
+	VMOVUPS Z21, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z22, (R11)
+	VMOVUPS Z23, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -29196,7 +29700,7 @@ linear:
 
 // func bf16AVX512V2R13(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, MMX+
-TEXT ·bf16AVX512V2R13(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V2R13(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -29211,21 +29715,22 @@ TEXT ·bf16AVX512V2R13(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVUPS   (R10), Z0
+	VMOVUPS.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -29281,24 +29786,25 @@ noBias:
 	VPXORD Z25, Z25, Z25
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -29339,140 +29845,146 @@ product:
 	ADDQ          SI, R11
 	ADDQ          SI, R12
 	ADDQ          DI, R13
+	DECQ          R9
+	JNE           waits
+	MOVQ          208(AX), R9
 	PREFETCHT1    (R8)
 	PREFETCHT1    64(R8)
 	ADDQ          200(AX), R8
-	DECQ          R14
-	JNE           product
-	MOVQ          88(SP), R14
-	MOVQ          $0x00000000, 88(SP)
-	TESTQ         R14, R14
-	JE            summed
-	MOVQ          8(SP), R15
-	MOVQ          112(AX), BP
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	JMP           product
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPS   (R10), Z26
+	MOVQ      8(SP), R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z0, Z0
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z2, Z2
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z4, Z4
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z6, Z6
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z8, Z8
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z10, Z10
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z12, Z12
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z14, Z14
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z15, Z15
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z16, Z16
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z17, Z17
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z18, Z18
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z19, Z19
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z20, Z20
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z21, Z21
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z22, Z22
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z23, Z23
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z26
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z26
 	VADDPS    Z26, Z24, Z24
-	VMOVUPS.Z 64(R10), K1, Z26
+	VMOVUPS.Z 64(R11), K1, Z26
 	VADDPS    Z26, Z25, Z25
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
 	VPXORD Z28, Z28, Z28
 	VMAXPS Z0, Z28, Z0
@@ -29503,56 +30015,55 @@ overwrite:
 	VMAXPS Z25, Z28, Z25
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z2, (R10)
-	VMOVUPS Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z4, (R10)
-	VMOVUPS Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z8, (R10)
-	VMOVUPS Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z10, (R10)
-	VMOVUPS Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z12, (R10)
-	VMOVUPS Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z14, (R10)
-	VMOVUPS Z15, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z16, (R10)
-	VMOVUPS Z17, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z18, (R10)
-	VMOVUPS Z19, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z20, (R10)
-	VMOVUPS Z21, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z22, (R10)
-	VMOVUPS Z23, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z24, (R10)
-	VMOVUPS Z25, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z8, (R11)
+	VMOVUPS Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z10, (R11)
+	VMOVUPS Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z12, (R11)
+	VMOVUPS Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z14, (R11)
+	VMOVUPS Z15, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z16, (R11)
+	VMOVUPS Z17, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z18, (R11)
+	VMOVUPS Z19, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z20, (R11)
+	VMOVUPS Z21, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z22, (R11)
+	VMOVUPS Z23, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z24, (R11)
+	VMOVUPS Z25, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -29560,7 +30071,7 @@ linear:
 
 // func bf16AVX512V2R14(c uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, MMX+
-TEXT ·bf16AVX512V2R14(SB), NOSPLIT, $96-8
+TEXT ·bf16AVX512V2R14(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -29575,21 +30086,22 @@ TEXT ·bf16AVX512V2R14(SB), NOSPLIT, $96-8
 	MOVQ  64(AX), SI
 	MOVQ  88(AX), DI
 	MOVQ  192(AX), R8
+	MOVQ  208(AX), R9
 
 line:
-	MOVQ 56(SP), R9
-	MOVQ R9, (SP)
-	MOVQ 64(SP), R9
-	MOVQ R9, 8(SP)
-	MOVQ 120(AX), R9
-	MOVQ R9, 16(SP)
+	MOVQ 56(SP), R10
+	MOVQ R10, (SP)
+	MOVQ 64(SP), R10
+	MOVQ R10, 8(SP)
+	MOVQ 120(AX), R10
+	MOVQ R10, 16(SP)
 
 tile:
-	MOVQ      24(AX), R9
-	TESTQ     R9, R9
+	MOVQ      24(AX), R10
+	TESTQ     R10, R10
 	JE        noBias
-	VMOVUPS   (R9), Z0
-	VMOVUPS.Z 64(R9), K1, Z1
+	VMOVUPS   (R10), Z0
+	VMOVUPS.Z 64(R10), K1, Z1
 	VMOVAPS   Z0, Z2
 	VMOVAPS   Z1, Z3
 	VMOVAPS   Z0, Z4
@@ -29649,24 +30161,25 @@ noBias:
 	VPXORD Z27, Z27, Z27
 
 started:
-	MOVQ (SP), R9
-	MOVQ R9, 24(SP)
-	MOVQ 8(AX), R9
-	MOVQ R9, 32(SP)
-	MOVQ 48(AX), R9
-	MOVQ R9, 40(SP)
+	MOVQ (SP), R10
+	MOVQ R10, 24(SP)
+	MOVQ 8(AX), R10
+	MOVQ R10, 32(SP)
+	MOVQ 48(AX), R10
+	MOVQ R10, 40(SP)
 
 outer:
-	MOVQ 24(SP), R9
-	MOVQ 32(SP), R10
+	MOVQ 24(SP), R10
+	MOVQ 32(SP), R11
+	MOVQ R11, 96(SP)
 	MOVQ 40(AX), R11
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ  R9, R11
+	MOVQ  R10, R11
 	LEAQ  (R11)(DX*2), R12
 	ADDQ  CX, R12
-	MOVQ  R10, R13
+	MOVQ  96(SP), R13
 	MOVQ  32(AX), R14
 	MOVQ  $0x00000000, 88(SP)
 	MOVQ  160(AX), R15
@@ -29709,148 +30222,154 @@ product:
 	ADDQ          SI, R11
 	ADDQ          SI, R12
 	ADDQ          DI, R13
+	DECQ          R9
+	JNE           waits
+	MOVQ          208(AX), R9
 	PREFETCHT1    (R8)
 	PREFETCHT1    64(R8)
 	ADDQ          200(AX), R8
-	DECQ          R14
-	JNE           product
-	MOVQ          88(SP), R14
-	MOVQ          $0x00000000, 88(SP)
-	TESTQ         R14, R14
-	JE            summed
-	MOVQ          8(SP), R15
-	MOVQ          112(AX), BP
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	ADDQ          BP, R15
-	PREFETCHT0    (R15)
-	PREFETCHT0    64(R15)
-	JMP           product
+
+waits:
+	DECQ       R14
+	JNE        product
+	MOVQ       88(SP), R14
+	MOVQ       $0x00000000, 88(SP)
+	TESTQ      R14, R14
+	JE         summed
+	MOVQ       8(SP), R15
+	MOVQ       112(AX), BP
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	ADDQ       BP, R15
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R15)
+	JMP        product
 
 summed:
-	ADDQ      72(AX), R9
-	ADDQ      96(AX), R10
+	ADDQ      72(AX), R10
+	MOVQ      96(AX), R11
+	ADDQ      R11, 96(SP)
 	DECQ      48(SP)
 	JNE       segment
-	MOVQ      80(AX), R9
-	ADDQ      R9, 24(SP)
-	MOVQ      104(AX), R9
-	ADDQ      R9, 32(SP)
+	MOVQ      80(AX), R10
+	ADDQ      R10, 24(SP)
+	MOVQ      104(AX), R10
+	ADDQ      R10, 32(SP)
 	DECQ      40(SP)
 	JNE       outer
-	MOVQ      160(AX), R9
-	MOVQ      112(AX), R11
-	TESTQ     $0x00000001, R9
+	MOVQ      160(AX), R10
+	MOVQ      112(AX), R12
+	TESTQ     $0x00000001, R10
 	JE        overwrite
-	MOVQ      8(SP), R10
-	VMOVUPS   (R10), Z28
+	MOVQ      8(SP), R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z0, Z0
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z1, Z1
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z2, Z2
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z3, Z3
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z4, Z4
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z5, Z5
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z6, Z6
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z7, Z7
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z8, Z8
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z9, Z9
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z10, Z10
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z11, Z11
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z12, Z12
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z13, Z13
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z14, Z14
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z15, Z15
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z16, Z16
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z17, Z17
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z18, Z18
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z19, Z19
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z20, Z20
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z21, Z21
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z22, Z22
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z23, Z23
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z24, Z24
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z25, Z25
-	ADDQ      R11, R10
-	VMOVUPS   (R10), Z28
+	ADDQ      R12, R11
+	VMOVUPS   (R11), Z28
 	VADDPS    Z28, Z26, Z26
-	VMOVUPS.Z 64(R10), K1, Z28
+	VMOVUPS.Z 64(R11), K1, Z28
 	VADDPS    Z28, Z27, Z27
 
 overwrite:
-	TESTQ  $0x00000002, R9
+	TESTQ  $0x00000002, R10
 	JE     linear
 	VPXORD Z30, Z30, Z30
 	VMAXPS Z0, Z30, Z0
@@ -29883,59 +30402,58 @@ overwrite:
 	VMAXPS Z27, Z30, Z27
 
 linear:
-	MOVQ    8(SP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z1, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z2, (R10)
-	VMOVUPS Z3, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z4, (R10)
-	VMOVUPS Z5, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z8, (R10)
-	VMOVUPS Z9, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z10, (R10)
-	VMOVUPS Z11, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z12, (R10)
-	VMOVUPS Z13, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z14, (R10)
-	VMOVUPS Z15, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z16, (R10)
-	VMOVUPS Z17, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z18, (R10)
-	VMOVUPS Z19, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z20, (R10)
-	VMOVUPS Z21, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z22, (R10)
-	VMOVUPS Z23, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z24, (R10)
-	VMOVUPS Z25, K1, 64(R10)
-	ADDQ    R11, R10
-	VMOVUPS Z26, (R10)
-	VMOVUPS Z27, K1, 64(R10)
-	MOVQ    $0x00000000, 200(AX)
-	MOVQ    128(AX), R9
-	ADDQ    R9, (SP)
-	MOVQ    136(AX), R9
-	ADDQ    R9, 8(SP)
+	MOVQ    8(SP), R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z8, (R11)
+	VMOVUPS Z9, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z10, (R11)
+	VMOVUPS Z11, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z12, (R11)
+	VMOVUPS Z13, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z14, (R11)
+	VMOVUPS Z15, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z16, (R11)
+	VMOVUPS Z17, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z18, (R11)
+	VMOVUPS Z19, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z20, (R11)
+	VMOVUPS Z21, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z22, (R11)
+	VMOVUPS Z23, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z24, (R11)
+	VMOVUPS Z25, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z26, (R11)
+	VMOVUPS Z27, K1, 64(R11)
+	MOVQ    128(AX), R10
+	ADDQ    R10, (SP)
+	MOVQ    136(AX), R10
+	ADDQ    R10, 8(SP)
 	DECQ    16(SP)
 	JNE     tile
-	MOVQ    176(AX), R9
-	ADDQ    R9, 56(SP)
-	MOVQ    184(AX), R9
-	ADDQ    R9, 64(SP)
+	MOVQ    176(AX), R10
+	ADDQ    R10, 56(SP)
+	MOVQ    184(AX), R10
+	ADDQ    R10, 64(SP)
 	DECQ    72(SP)
 	JNE     line
 	VZEROUPPER
@@ -29943,7 +30461,7 @@ linear:
 
 // func f32AVX2PooledV1W1(c uintptr)
 // Requires: AVX, AVX2, FMA3
-TEXT ·f32AVX2PooledV1W1(SB), NOSPLIT, $128-8
+TEXT ·f32AVX2PooledV1W1(SB), NOSPLIT, $136-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -30012,7 +30530,8 @@ product:
 	DECQ         R10
 	JNE          product
 	ADDQ         72(AX), SI
-	ADDQ         96(AX), DI
+	MOVQ         96(AX), R8
+	ADDQ         R8, DI
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), SI
@@ -30021,13 +30540,13 @@ product:
 	ADDQ         SI, 32(SP)
 	DECQ         40(SP)
 	JNE          outer
-	MOVQ         208(AX), SI
+	MOVQ         216(AX), SI
 	CMPQ         80(SP), $0x00000000
 	JNE          both
 	VCMPPS       $0x03, Y0, Y1, Y2
 	VMAXPS       Y1, Y0, Y0
 	VORPS        Y2, Y0, Y0
-	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 104(SP)
 	ADDQ         SI, (SP)
 	MOVQ         $0x00000001, 80(SP)
 	JMP          half
@@ -30050,8 +30569,8 @@ pool:
 	VCMPPS  $0x03, Y0, Y1, Y3
 	VMAXPS  Y1, Y0, Y0
 	VORPS   Y3, Y0, Y0
-	VCMPPS  $0x03, 96(SP), Y0, Y1
-	VMAXPS  96(SP), Y0, Y0
+	VCMPPS  $0x03, 104(SP), Y0, Y1
+	VMAXPS  104(SP), Y0, Y0
 	VORPS   Y1, Y0, Y0
 	VMAXPS  Y0, Y2, Y0
 	VMOVUPS Y0, (SI)
@@ -30065,8 +30584,8 @@ masked:
 	VCMPPS     $0x03, Y0, Y1, Y4
 	VMAXPS     Y1, Y0, Y0
 	VORPS      Y4, Y0, Y0
-	VCMPPS     $0x03, 96(SP), Y0, Y1
-	VMAXPS     96(SP), Y0, Y0
+	VCMPPS     $0x03, 104(SP), Y0, Y1
+	VMAXPS     104(SP), Y0, Y0
 	VORPS      Y1, Y0, Y0
 	VMAXPS     Y0, Y2, Y0
 	VMASKMOVPS Y0, Y3, (SI)
@@ -30089,7 +30608,7 @@ stored:
 
 // func f32AVX2PooledV1W2(c uintptr)
 // Requires: AVX, AVX2, FMA3
-TEXT ·f32AVX2PooledV1W2(SB), NOSPLIT, $160-8
+TEXT ·f32AVX2PooledV1W2(SB), NOSPLIT, $168-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -30166,7 +30685,8 @@ product:
 	DECQ         R11
 	JNE          product
 	ADDQ         72(AX), DI
-	ADDQ         96(AX), R8
+	MOVQ         96(AX), R9
+	ADDQ         R9, R8
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), DI
@@ -30175,17 +30695,17 @@ product:
 	ADDQ         DI, 32(SP)
 	DECQ         40(SP)
 	JNE          outer
-	MOVQ         208(AX), DI
+	MOVQ         216(AX), DI
 	CMPQ         80(SP), $0x00000000
 	JNE          both
 	VCMPPS       $0x03, Y0, Y1, Y4
 	VMAXPS       Y1, Y0, Y0
 	VORPS        Y4, Y0, Y0
-	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 104(SP)
 	VCMPPS       $0x03, Y2, Y3, Y0
 	VMAXPS       Y3, Y2, Y2
 	VORPS        Y0, Y2, Y2
-	VMOVUPS      Y2, 128(SP)
+	VMOVUPS      Y2, 136(SP)
 	ADDQ         DI, (SP)
 	MOVQ         $0x00000001, 80(SP)
 	JMP          half
@@ -30208,8 +30728,8 @@ pool:
 	VCMPPS  $0x03, Y0, Y1, Y5
 	VMAXPS  Y1, Y0, Y0
 	VORPS   Y5, Y0, Y0
-	VCMPPS  $0x03, 96(SP), Y0, Y1
-	VMAXPS  96(SP), Y0, Y0
+	VCMPPS  $0x03, 104(SP), Y0, Y1
+	VMAXPS  104(SP), Y0, Y0
 	VORPS   Y1, Y0, Y0
 	VMAXPS  Y0, Y4, Y0
 	VMOVUPS Y0, (DI)
@@ -30217,8 +30737,8 @@ pool:
 	VCMPPS  $0x03, Y2, Y3, Y0
 	VMAXPS  Y3, Y2, Y2
 	VORPS   Y0, Y2, Y2
-	VCMPPS  $0x03, 128(SP), Y2, Y0
-	VMAXPS  128(SP), Y2, Y2
+	VCMPPS  $0x03, 136(SP), Y2, Y0
+	VMAXPS  136(SP), Y2, Y2
 	VORPS   Y0, Y2, Y2
 	VMAXPS  Y2, Y4, Y2
 	VMOVUPS Y2, (DI)
@@ -30232,8 +30752,8 @@ masked:
 	VCMPPS     $0x03, Y0, Y1, Y6
 	VMAXPS     Y1, Y0, Y0
 	VORPS      Y6, Y0, Y0
-	VCMPPS     $0x03, 96(SP), Y0, Y1
-	VMAXPS     96(SP), Y0, Y0
+	VCMPPS     $0x03, 104(SP), Y0, Y1
+	VMAXPS     104(SP), Y0, Y0
 	VORPS      Y1, Y0, Y0
 	VMAXPS     Y0, Y4, Y0
 	VMASKMOVPS Y0, Y5, (DI)
@@ -30241,8 +30761,8 @@ masked:
 	VCMPPS     $0x03, Y2, Y3, Y0
 	VMAXPS     Y3, Y2, Y2
 	VORPS      Y0, Y2, Y2
-	VCMPPS     $0x03, 128(SP), Y2, Y0
-	VMAXPS     128(SP), Y2, Y2
+	VCMPPS     $0x03, 136(SP), Y2, Y0
+	VMAXPS     136(SP), Y2, Y2
 	VORPS      Y0, Y2, Y2
 	VMAXPS     Y2, Y4, Y2
 	VMASKMOVPS Y2, Y5, (DI)
@@ -30265,7 +30785,7 @@ stored:
 
 // func f32AVX2PooledV1W3(c uintptr)
 // Requires: AVX, AVX2, FMA3
-TEXT ·f32AVX2PooledV1W3(SB), NOSPLIT, $192-8
+TEXT ·f32AVX2PooledV1W3(SB), NOSPLIT, $200-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -30350,7 +30870,8 @@ product:
 	DECQ         R12
 	JNE          product
 	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
+	MOVQ         96(AX), R10
+	ADDQ         R10, R9
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), R8
@@ -30359,21 +30880,21 @@ product:
 	ADDQ         R8, 32(SP)
 	DECQ         40(SP)
 	JNE          outer
-	MOVQ         208(AX), R8
+	MOVQ         216(AX), R8
 	CMPQ         80(SP), $0x00000000
 	JNE          both
 	VCMPPS       $0x03, Y0, Y1, Y6
 	VMAXPS       Y1, Y0, Y0
 	VORPS        Y6, Y0, Y0
-	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 104(SP)
 	VCMPPS       $0x03, Y2, Y3, Y0
 	VMAXPS       Y3, Y2, Y2
 	VORPS        Y0, Y2, Y2
-	VMOVUPS      Y2, 128(SP)
+	VMOVUPS      Y2, 136(SP)
 	VCMPPS       $0x03, Y4, Y5, Y0
 	VMAXPS       Y5, Y4, Y4
 	VORPS        Y0, Y4, Y4
-	VMOVUPS      Y4, 160(SP)
+	VMOVUPS      Y4, 168(SP)
 	ADDQ         R8, (SP)
 	MOVQ         $0x00000001, 80(SP)
 	JMP          half
@@ -30396,8 +30917,8 @@ pool:
 	VCMPPS  $0x03, Y0, Y1, Y7
 	VMAXPS  Y1, Y0, Y0
 	VORPS   Y7, Y0, Y0
-	VCMPPS  $0x03, 96(SP), Y0, Y1
-	VMAXPS  96(SP), Y0, Y0
+	VCMPPS  $0x03, 104(SP), Y0, Y1
+	VMAXPS  104(SP), Y0, Y0
 	VORPS   Y1, Y0, Y0
 	VMAXPS  Y0, Y6, Y0
 	VMOVUPS Y0, (R8)
@@ -30405,8 +30926,8 @@ pool:
 	VCMPPS  $0x03, Y2, Y3, Y0
 	VMAXPS  Y3, Y2, Y2
 	VORPS   Y0, Y2, Y2
-	VCMPPS  $0x03, 128(SP), Y2, Y0
-	VMAXPS  128(SP), Y2, Y2
+	VCMPPS  $0x03, 136(SP), Y2, Y0
+	VMAXPS  136(SP), Y2, Y2
 	VORPS   Y0, Y2, Y2
 	VMAXPS  Y2, Y6, Y2
 	VMOVUPS Y2, (R8)
@@ -30414,8 +30935,8 @@ pool:
 	VCMPPS  $0x03, Y4, Y5, Y0
 	VMAXPS  Y5, Y4, Y4
 	VORPS   Y0, Y4, Y4
-	VCMPPS  $0x03, 160(SP), Y4, Y0
-	VMAXPS  160(SP), Y4, Y4
+	VCMPPS  $0x03, 168(SP), Y4, Y0
+	VMAXPS  168(SP), Y4, Y4
 	VORPS   Y0, Y4, Y4
 	VMAXPS  Y4, Y6, Y4
 	VMOVUPS Y4, (R8)
@@ -30429,8 +30950,8 @@ masked:
 	VCMPPS     $0x03, Y0, Y1, Y8
 	VMAXPS     Y1, Y0, Y0
 	VORPS      Y8, Y0, Y0
-	VCMPPS     $0x03, 96(SP), Y0, Y1
-	VMAXPS     96(SP), Y0, Y0
+	VCMPPS     $0x03, 104(SP), Y0, Y1
+	VMAXPS     104(SP), Y0, Y0
 	VORPS      Y1, Y0, Y0
 	VMAXPS     Y0, Y6, Y0
 	VMASKMOVPS Y0, Y7, (R8)
@@ -30438,8 +30959,8 @@ masked:
 	VCMPPS     $0x03, Y2, Y3, Y0
 	VMAXPS     Y3, Y2, Y2
 	VORPS      Y0, Y2, Y2
-	VCMPPS     $0x03, 128(SP), Y2, Y0
-	VMAXPS     128(SP), Y2, Y2
+	VCMPPS     $0x03, 136(SP), Y2, Y0
+	VMAXPS     136(SP), Y2, Y2
 	VORPS      Y0, Y2, Y2
 	VMAXPS     Y2, Y6, Y2
 	VMASKMOVPS Y2, Y7, (R8)
@@ -30447,8 +30968,8 @@ masked:
 	VCMPPS     $0x03, Y4, Y5, Y0
 	VMAXPS     Y5, Y4, Y4
 	VORPS      Y0, Y4, Y4
-	VCMPPS     $0x03, 160(SP), Y4, Y0
-	VMAXPS     160(SP), Y4, Y4
+	VCMPPS     $0x03, 168(SP), Y4, Y0
+	VMAXPS     168(SP), Y4, Y4
 	VORPS      Y0, Y4, Y4
 	VMAXPS     Y4, Y6, Y4
 	VMASKMOVPS Y4, Y7, (R8)
@@ -30471,7 +30992,7 @@ stored:
 
 // func f32AVX2PooledV1W4(c uintptr)
 // Requires: AVX, AVX2, FMA3
-TEXT ·f32AVX2PooledV1W4(SB), NOSPLIT, $224-8
+TEXT ·f32AVX2PooledV1W4(SB), NOSPLIT, $232-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -30567,7 +31088,8 @@ product:
 	DECQ         R13
 	JNE          product
 	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
+	MOVQ         96(AX), R10
+	ADDQ         R10, R9
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), R8
@@ -30576,25 +31098,25 @@ product:
 	ADDQ         R8, 32(SP)
 	DECQ         40(SP)
 	JNE          outer
-	MOVQ         208(AX), R8
+	MOVQ         216(AX), R8
 	CMPQ         80(SP), $0x00000000
 	JNE          both
 	VCMPPS       $0x03, Y0, Y1, Y8
 	VMAXPS       Y1, Y0, Y0
 	VORPS        Y8, Y0, Y0
-	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 104(SP)
 	VCMPPS       $0x03, Y2, Y3, Y0
 	VMAXPS       Y3, Y2, Y2
 	VORPS        Y0, Y2, Y2
-	VMOVUPS      Y2, 128(SP)
+	VMOVUPS      Y2, 136(SP)
 	VCMPPS       $0x03, Y4, Y5, Y0
 	VMAXPS       Y5, Y4, Y4
 	VORPS        Y0, Y4, Y4
-	VMOVUPS      Y4, 160(SP)
+	VMOVUPS      Y4, 168(SP)
 	VCMPPS       $0x03, Y6, Y7, Y0
 	VMAXPS       Y7, Y6, Y6
 	VORPS        Y0, Y6, Y6
-	VMOVUPS      Y6, 192(SP)
+	VMOVUPS      Y6, 200(SP)
 	ADDQ         R8, (SP)
 	MOVQ         $0x00000001, 80(SP)
 	JMP          half
@@ -30617,8 +31139,8 @@ pool:
 	VCMPPS  $0x03, Y0, Y1, Y9
 	VMAXPS  Y1, Y0, Y0
 	VORPS   Y9, Y0, Y0
-	VCMPPS  $0x03, 96(SP), Y0, Y1
-	VMAXPS  96(SP), Y0, Y0
+	VCMPPS  $0x03, 104(SP), Y0, Y1
+	VMAXPS  104(SP), Y0, Y0
 	VORPS   Y1, Y0, Y0
 	VMAXPS  Y0, Y8, Y0
 	VMOVUPS Y0, (R8)
@@ -30626,8 +31148,8 @@ pool:
 	VCMPPS  $0x03, Y2, Y3, Y0
 	VMAXPS  Y3, Y2, Y2
 	VORPS   Y0, Y2, Y2
-	VCMPPS  $0x03, 128(SP), Y2, Y0
-	VMAXPS  128(SP), Y2, Y2
+	VCMPPS  $0x03, 136(SP), Y2, Y0
+	VMAXPS  136(SP), Y2, Y2
 	VORPS   Y0, Y2, Y2
 	VMAXPS  Y2, Y8, Y2
 	VMOVUPS Y2, (R8)
@@ -30635,8 +31157,8 @@ pool:
 	VCMPPS  $0x03, Y4, Y5, Y0
 	VMAXPS  Y5, Y4, Y4
 	VORPS   Y0, Y4, Y4
-	VCMPPS  $0x03, 160(SP), Y4, Y0
-	VMAXPS  160(SP), Y4, Y4
+	VCMPPS  $0x03, 168(SP), Y4, Y0
+	VMAXPS  168(SP), Y4, Y4
 	VORPS   Y0, Y4, Y4
 	VMAXPS  Y4, Y8, Y4
 	VMOVUPS Y4, (R8)
@@ -30644,8 +31166,8 @@ pool:
 	VCMPPS  $0x03, Y6, Y7, Y0
 	VMAXPS  Y7, Y6, Y6
 	VORPS   Y0, Y6, Y6
-	VCMPPS  $0x03, 192(SP), Y6, Y0
-	VMAXPS  192(SP), Y6, Y6
+	VCMPPS  $0x03, 200(SP), Y6, Y0
+	VMAXPS  200(SP), Y6, Y6
 	VORPS   Y0, Y6, Y6
 	VMAXPS  Y6, Y8, Y6
 	VMOVUPS Y6, (R8)
@@ -30659,8 +31181,8 @@ masked:
 	VCMPPS     $0x03, Y0, Y1, Y10
 	VMAXPS     Y1, Y0, Y0
 	VORPS      Y10, Y0, Y0
-	VCMPPS     $0x03, 96(SP), Y0, Y1
-	VMAXPS     96(SP), Y0, Y0
+	VCMPPS     $0x03, 104(SP), Y0, Y1
+	VMAXPS     104(SP), Y0, Y0
 	VORPS      Y1, Y0, Y0
 	VMAXPS     Y0, Y8, Y0
 	VMASKMOVPS Y0, Y9, (R8)
@@ -30668,8 +31190,8 @@ masked:
 	VCMPPS     $0x03, Y2, Y3, Y0
 	VMAXPS     Y3, Y2, Y2
 	VORPS      Y0, Y2, Y2
-	VCMPPS     $0x03, 128(SP), Y2, Y0
-	VMAXPS     128(SP), Y2, Y2
+	VCMPPS     $0x03, 136(SP), Y2, Y0
+	VMAXPS     136(SP), Y2, Y2
 	VORPS      Y0, Y2, Y2
 	VMAXPS     Y2, Y8, Y2
 	VMASKMOVPS Y2, Y9, (R8)
@@ -30677,8 +31199,8 @@ masked:
 	VCMPPS     $0x03, Y4, Y5, Y0
 	VMAXPS     Y5, Y4, Y4
 	VORPS      Y0, Y4, Y4
-	VCMPPS     $0x03, 160(SP), Y4, Y0
-	VMAXPS     160(SP), Y4, Y4
+	VCMPPS     $0x03, 168(SP), Y4, Y0
+	VMAXPS     168(SP), Y4, Y4
 	VORPS      Y0, Y4, Y4
 	VMAXPS     Y4, Y8, Y4
 	VMASKMOVPS Y4, Y9, (R8)
@@ -30686,8 +31208,8 @@ masked:
 	VCMPPS     $0x03, Y6, Y7, Y0
 	VMAXPS     Y7, Y6, Y6
 	VORPS      Y0, Y6, Y6
-	VCMPPS     $0x03, 192(SP), Y6, Y0
-	VMAXPS     192(SP), Y6, Y6
+	VCMPPS     $0x03, 200(SP), Y6, Y0
+	VMAXPS     200(SP), Y6, Y6
 	VORPS      Y0, Y6, Y6
 	VMAXPS     Y6, Y8, Y6
 	VMASKMOVPS Y6, Y9, (R8)
@@ -30710,7 +31232,7 @@ stored:
 
 // func f32AVX2PooledV1W5(c uintptr)
 // Requires: AVX, AVX2, FMA3
-TEXT ·f32AVX2PooledV1W5(SB), NOSPLIT, $256-8
+TEXT ·f32AVX2PooledV1W5(SB), NOSPLIT, $264-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -30814,7 +31336,8 @@ product:
 	DECQ         R13
 	JNE          product
 	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
+	MOVQ         96(AX), R10
+	ADDQ         R10, R9
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), R8
@@ -30823,29 +31346,29 @@ product:
 	ADDQ         R8, 32(SP)
 	DECQ         40(SP)
 	JNE          outer
-	MOVQ         208(AX), R8
+	MOVQ         216(AX), R8
 	CMPQ         80(SP), $0x00000000
 	JNE          both
 	VCMPPS       $0x03, Y0, Y1, Y10
 	VMAXPS       Y1, Y0, Y0
 	VORPS        Y10, Y0, Y0
-	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 104(SP)
 	VCMPPS       $0x03, Y2, Y3, Y0
 	VMAXPS       Y3, Y2, Y2
 	VORPS        Y0, Y2, Y2
-	VMOVUPS      Y2, 128(SP)
+	VMOVUPS      Y2, 136(SP)
 	VCMPPS       $0x03, Y4, Y5, Y0
 	VMAXPS       Y5, Y4, Y4
 	VORPS        Y0, Y4, Y4
-	VMOVUPS      Y4, 160(SP)
+	VMOVUPS      Y4, 168(SP)
 	VCMPPS       $0x03, Y6, Y7, Y0
 	VMAXPS       Y7, Y6, Y6
 	VORPS        Y0, Y6, Y6
-	VMOVUPS      Y6, 192(SP)
+	VMOVUPS      Y6, 200(SP)
 	VCMPPS       $0x03, Y8, Y9, Y0
 	VMAXPS       Y9, Y8, Y8
 	VORPS        Y0, Y8, Y8
-	VMOVUPS      Y8, 224(SP)
+	VMOVUPS      Y8, 232(SP)
 	ADDQ         R8, (SP)
 	MOVQ         $0x00000001, 80(SP)
 	JMP          half
@@ -30868,8 +31391,8 @@ pool:
 	VCMPPS  $0x03, Y0, Y1, Y11
 	VMAXPS  Y1, Y0, Y0
 	VORPS   Y11, Y0, Y0
-	VCMPPS  $0x03, 96(SP), Y0, Y1
-	VMAXPS  96(SP), Y0, Y0
+	VCMPPS  $0x03, 104(SP), Y0, Y1
+	VMAXPS  104(SP), Y0, Y0
 	VORPS   Y1, Y0, Y0
 	VMAXPS  Y0, Y10, Y0
 	VMOVUPS Y0, (R8)
@@ -30877,8 +31400,8 @@ pool:
 	VCMPPS  $0x03, Y2, Y3, Y0
 	VMAXPS  Y3, Y2, Y2
 	VORPS   Y0, Y2, Y2
-	VCMPPS  $0x03, 128(SP), Y2, Y0
-	VMAXPS  128(SP), Y2, Y2
+	VCMPPS  $0x03, 136(SP), Y2, Y0
+	VMAXPS  136(SP), Y2, Y2
 	VORPS   Y0, Y2, Y2
 	VMAXPS  Y2, Y10, Y2
 	VMOVUPS Y2, (R8)
@@ -30886,8 +31409,8 @@ pool:
 	VCMPPS  $0x03, Y4, Y5, Y0
 	VMAXPS  Y5, Y4, Y4
 	VORPS   Y0, Y4, Y4
-	VCMPPS  $0x03, 160(SP), Y4, Y0
-	VMAXPS  160(SP), Y4, Y4
+	VCMPPS  $0x03, 168(SP), Y4, Y0
+	VMAXPS  168(SP), Y4, Y4
 	VORPS   Y0, Y4, Y4
 	VMAXPS  Y4, Y10, Y4
 	VMOVUPS Y4, (R8)
@@ -30895,8 +31418,8 @@ pool:
 	VCMPPS  $0x03, Y6, Y7, Y0
 	VMAXPS  Y7, Y6, Y6
 	VORPS   Y0, Y6, Y6
-	VCMPPS  $0x03, 192(SP), Y6, Y0
-	VMAXPS  192(SP), Y6, Y6
+	VCMPPS  $0x03, 200(SP), Y6, Y0
+	VMAXPS  200(SP), Y6, Y6
 	VORPS   Y0, Y6, Y6
 	VMAXPS  Y6, Y10, Y6
 	VMOVUPS Y6, (R8)
@@ -30904,8 +31427,8 @@ pool:
 	VCMPPS  $0x03, Y8, Y9, Y0
 	VMAXPS  Y9, Y8, Y8
 	VORPS   Y0, Y8, Y8
-	VCMPPS  $0x03, 224(SP), Y8, Y0
-	VMAXPS  224(SP), Y8, Y8
+	VCMPPS  $0x03, 232(SP), Y8, Y0
+	VMAXPS  232(SP), Y8, Y8
 	VORPS   Y0, Y8, Y8
 	VMAXPS  Y8, Y10, Y8
 	VMOVUPS Y8, (R8)
@@ -30919,8 +31442,8 @@ masked:
 	VCMPPS     $0x03, Y0, Y1, Y12
 	VMAXPS     Y1, Y0, Y0
 	VORPS      Y12, Y0, Y0
-	VCMPPS     $0x03, 96(SP), Y0, Y1
-	VMAXPS     96(SP), Y0, Y0
+	VCMPPS     $0x03, 104(SP), Y0, Y1
+	VMAXPS     104(SP), Y0, Y0
 	VORPS      Y1, Y0, Y0
 	VMAXPS     Y0, Y10, Y0
 	VMASKMOVPS Y0, Y11, (R8)
@@ -30928,8 +31451,8 @@ masked:
 	VCMPPS     $0x03, Y2, Y3, Y0
 	VMAXPS     Y3, Y2, Y2
 	VORPS      Y0, Y2, Y2
-	VCMPPS     $0x03, 128(SP), Y2, Y0
-	VMAXPS     128(SP), Y2, Y2
+	VCMPPS     $0x03, 136(SP), Y2, Y0
+	VMAXPS     136(SP), Y2, Y2
 	VORPS      Y0, Y2, Y2
 	VMAXPS     Y2, Y10, Y2
 	VMASKMOVPS Y2, Y11, (R8)
@@ -30937,8 +31460,8 @@ masked:
 	VCMPPS     $0x03, Y4, Y5, Y0
 	VMAXPS     Y5, Y4, Y4
 	VORPS      Y0, Y4, Y4
-	VCMPPS     $0x03, 160(SP), Y4, Y0
-	VMAXPS     160(SP), Y4, Y4
+	VCMPPS     $0x03, 168(SP), Y4, Y0
+	VMAXPS     168(SP), Y4, Y4
 	VORPS      Y0, Y4, Y4
 	VMAXPS     Y4, Y10, Y4
 	VMASKMOVPS Y4, Y11, (R8)
@@ -30946,8 +31469,8 @@ masked:
 	VCMPPS     $0x03, Y6, Y7, Y0
 	VMAXPS     Y7, Y6, Y6
 	VORPS      Y0, Y6, Y6
-	VCMPPS     $0x03, 192(SP), Y6, Y0
-	VMAXPS     192(SP), Y6, Y6
+	VCMPPS     $0x03, 200(SP), Y6, Y0
+	VMAXPS     200(SP), Y6, Y6
 	VORPS      Y0, Y6, Y6
 	VMAXPS     Y6, Y10, Y6
 	VMASKMOVPS Y6, Y11, (R8)
@@ -30955,8 +31478,8 @@ masked:
 	VCMPPS     $0x03, Y8, Y9, Y0
 	VMAXPS     Y9, Y8, Y8
 	VORPS      Y0, Y8, Y8
-	VCMPPS     $0x03, 224(SP), Y8, Y0
-	VMAXPS     224(SP), Y8, Y8
+	VCMPPS     $0x03, 232(SP), Y8, Y0
+	VMAXPS     232(SP), Y8, Y8
 	VORPS      Y0, Y8, Y8
 	VMAXPS     Y8, Y10, Y8
 	VMASKMOVPS Y8, Y11, (R8)
@@ -30979,7 +31502,7 @@ stored:
 
 // func f32AVX2PooledV1W6(c uintptr)
 // Requires: AVX, AVX2, FMA3
-TEXT ·f32AVX2PooledV1W6(SB), NOSPLIT, $288-8
+TEXT ·f32AVX2PooledV1W6(SB), NOSPLIT, $296-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -31091,7 +31614,8 @@ product:
 	DECQ         R13
 	JNE          product
 	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
+	MOVQ         96(AX), R10
+	ADDQ         R10, R9
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), R8
@@ -31100,33 +31624,33 @@ product:
 	ADDQ         R8, 32(SP)
 	DECQ         40(SP)
 	JNE          outer
-	MOVQ         208(AX), R8
+	MOVQ         216(AX), R8
 	CMPQ         80(SP), $0x00000000
 	JNE          both
 	VCMPPS       $0x03, Y0, Y1, Y12
 	VMAXPS       Y1, Y0, Y0
 	VORPS        Y12, Y0, Y0
-	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 104(SP)
 	VCMPPS       $0x03, Y2, Y3, Y0
 	VMAXPS       Y3, Y2, Y2
 	VORPS        Y0, Y2, Y2
-	VMOVUPS      Y2, 128(SP)
+	VMOVUPS      Y2, 136(SP)
 	VCMPPS       $0x03, Y4, Y5, Y0
 	VMAXPS       Y5, Y4, Y4
 	VORPS        Y0, Y4, Y4
-	VMOVUPS      Y4, 160(SP)
+	VMOVUPS      Y4, 168(SP)
 	VCMPPS       $0x03, Y6, Y7, Y0
 	VMAXPS       Y7, Y6, Y6
 	VORPS        Y0, Y6, Y6
-	VMOVUPS      Y6, 192(SP)
+	VMOVUPS      Y6, 200(SP)
 	VCMPPS       $0x03, Y8, Y9, Y0
 	VMAXPS       Y9, Y8, Y8
 	VORPS        Y0, Y8, Y8
-	VMOVUPS      Y8, 224(SP)
+	VMOVUPS      Y8, 232(SP)
 	VCMPPS       $0x03, Y10, Y11, Y0
 	VMAXPS       Y11, Y10, Y10
 	VORPS        Y0, Y10, Y10
-	VMOVUPS      Y10, 256(SP)
+	VMOVUPS      Y10, 264(SP)
 	ADDQ         R8, (SP)
 	MOVQ         $0x00000001, 80(SP)
 	JMP          half
@@ -31149,8 +31673,8 @@ pool:
 	VCMPPS  $0x03, Y0, Y1, Y13
 	VMAXPS  Y1, Y0, Y0
 	VORPS   Y13, Y0, Y0
-	VCMPPS  $0x03, 96(SP), Y0, Y1
-	VMAXPS  96(SP), Y0, Y0
+	VCMPPS  $0x03, 104(SP), Y0, Y1
+	VMAXPS  104(SP), Y0, Y0
 	VORPS   Y1, Y0, Y0
 	VMAXPS  Y0, Y12, Y0
 	VMOVUPS Y0, (R8)
@@ -31158,8 +31682,8 @@ pool:
 	VCMPPS  $0x03, Y2, Y3, Y0
 	VMAXPS  Y3, Y2, Y2
 	VORPS   Y0, Y2, Y2
-	VCMPPS  $0x03, 128(SP), Y2, Y0
-	VMAXPS  128(SP), Y2, Y2
+	VCMPPS  $0x03, 136(SP), Y2, Y0
+	VMAXPS  136(SP), Y2, Y2
 	VORPS   Y0, Y2, Y2
 	VMAXPS  Y2, Y12, Y2
 	VMOVUPS Y2, (R8)
@@ -31167,8 +31691,8 @@ pool:
 	VCMPPS  $0x03, Y4, Y5, Y0
 	VMAXPS  Y5, Y4, Y4
 	VORPS   Y0, Y4, Y4
-	VCMPPS  $0x03, 160(SP), Y4, Y0
-	VMAXPS  160(SP), Y4, Y4
+	VCMPPS  $0x03, 168(SP), Y4, Y0
+	VMAXPS  168(SP), Y4, Y4
 	VORPS   Y0, Y4, Y4
 	VMAXPS  Y4, Y12, Y4
 	VMOVUPS Y4, (R8)
@@ -31176,8 +31700,8 @@ pool:
 	VCMPPS  $0x03, Y6, Y7, Y0
 	VMAXPS  Y7, Y6, Y6
 	VORPS   Y0, Y6, Y6
-	VCMPPS  $0x03, 192(SP), Y6, Y0
-	VMAXPS  192(SP), Y6, Y6
+	VCMPPS  $0x03, 200(SP), Y6, Y0
+	VMAXPS  200(SP), Y6, Y6
 	VORPS   Y0, Y6, Y6
 	VMAXPS  Y6, Y12, Y6
 	VMOVUPS Y6, (R8)
@@ -31185,8 +31709,8 @@ pool:
 	VCMPPS  $0x03, Y8, Y9, Y0
 	VMAXPS  Y9, Y8, Y8
 	VORPS   Y0, Y8, Y8
-	VCMPPS  $0x03, 224(SP), Y8, Y0
-	VMAXPS  224(SP), Y8, Y8
+	VCMPPS  $0x03, 232(SP), Y8, Y0
+	VMAXPS  232(SP), Y8, Y8
 	VORPS   Y0, Y8, Y8
 	VMAXPS  Y8, Y12, Y8
 	VMOVUPS Y8, (R8)
@@ -31194,8 +31718,8 @@ pool:
 	VCMPPS  $0x03, Y10, Y11, Y0
 	VMAXPS  Y11, Y10, Y10
 	VORPS   Y0, Y10, Y10
-	VCMPPS  $0x03, 256(SP), Y10, Y0
-	VMAXPS  256(SP), Y10, Y10
+	VCMPPS  $0x03, 264(SP), Y10, Y0
+	VMAXPS  264(SP), Y10, Y10
 	VORPS   Y0, Y10, Y10
 	VMAXPS  Y10, Y12, Y10
 	VMOVUPS Y10, (R8)
@@ -31209,8 +31733,8 @@ masked:
 	VCMPPS     $0x03, Y0, Y1, Y14
 	VMAXPS     Y1, Y0, Y0
 	VORPS      Y14, Y0, Y0
-	VCMPPS     $0x03, 96(SP), Y0, Y1
-	VMAXPS     96(SP), Y0, Y0
+	VCMPPS     $0x03, 104(SP), Y0, Y1
+	VMAXPS     104(SP), Y0, Y0
 	VORPS      Y1, Y0, Y0
 	VMAXPS     Y0, Y12, Y0
 	VMASKMOVPS Y0, Y13, (R8)
@@ -31218,8 +31742,8 @@ masked:
 	VCMPPS     $0x03, Y2, Y3, Y0
 	VMAXPS     Y3, Y2, Y2
 	VORPS      Y0, Y2, Y2
-	VCMPPS     $0x03, 128(SP), Y2, Y0
-	VMAXPS     128(SP), Y2, Y2
+	VCMPPS     $0x03, 136(SP), Y2, Y0
+	VMAXPS     136(SP), Y2, Y2
 	VORPS      Y0, Y2, Y2
 	VMAXPS     Y2, Y12, Y2
 	VMASKMOVPS Y2, Y13, (R8)
@@ -31227,8 +31751,8 @@ masked:
 	VCMPPS     $0x03, Y4, Y5, Y0
 	VMAXPS     Y5, Y4, Y4
 	VORPS      Y0, Y4, Y4
-	VCMPPS     $0x03, 160(SP), Y4, Y0
-	VMAXPS     160(SP), Y4, Y4
+	VCMPPS     $0x03, 168(SP), Y4, Y0
+	VMAXPS     168(SP), Y4, Y4
 	VORPS      Y0, Y4, Y4
 	VMAXPS     Y4, Y12, Y4
 	VMASKMOVPS Y4, Y13, (R8)
@@ -31236,8 +31760,8 @@ masked:
 	VCMPPS     $0x03, Y6, Y7, Y0
 	VMAXPS     Y7, Y6, Y6
 	VORPS      Y0, Y6, Y6
-	VCMPPS     $0x03, 192(SP), Y6, Y0
-	VMAXPS     192(SP), Y6, Y6
+	VCMPPS     $0x03, 200(SP), Y6, Y0
+	VMAXPS     200(SP), Y6, Y6
 	VORPS      Y0, Y6, Y6
 	VMAXPS     Y6, Y12, Y6
 	VMASKMOVPS Y6, Y13, (R8)
@@ -31245,8 +31769,8 @@ masked:
 	VCMPPS     $0x03, Y8, Y9, Y0
 	VMAXPS     Y9, Y8, Y8
 	VORPS      Y0, Y8, Y8
-	VCMPPS     $0x03, 224(SP), Y8, Y0
-	VMAXPS     224(SP), Y8, Y8
+	VCMPPS     $0x03, 232(SP), Y8, Y0
+	VMAXPS     232(SP), Y8, Y8
 	VORPS      Y0, Y8, Y8
 	VMAXPS     Y8, Y12, Y8
 	VMASKMOVPS Y8, Y13, (R8)
@@ -31254,8 +31778,8 @@ masked:
 	VCMPPS     $0x03, Y10, Y11, Y0
 	VMAXPS     Y11, Y10, Y10
 	VORPS      Y0, Y10, Y10
-	VCMPPS     $0x03, 256(SP), Y10, Y0
-	VMAXPS     256(SP), Y10, Y10
+	VCMPPS     $0x03, 264(SP), Y10, Y0
+	VMAXPS     264(SP), Y10, Y10
 	VORPS      Y0, Y10, Y10
 	VMAXPS     Y10, Y12, Y10
 	VMASKMOVPS Y10, Y13, (R8)
@@ -31278,7 +31802,7 @@ stored:
 
 // func f32AVX2PooledV2W1(c uintptr)
 // Requires: AVX, AVX2, FMA3
-TEXT ·f32AVX2PooledV2W1(SB), NOSPLIT, $160-8
+TEXT ·f32AVX2PooledV2W1(SB), NOSPLIT, $168-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -31354,7 +31878,8 @@ product:
 	DECQ         R10
 	JNE          product
 	ADDQ         72(AX), SI
-	ADDQ         96(AX), DI
+	MOVQ         96(AX), R8
+	ADDQ         R8, DI
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), SI
@@ -31363,17 +31888,17 @@ product:
 	ADDQ         SI, 32(SP)
 	DECQ         40(SP)
 	JNE          outer
-	MOVQ         208(AX), SI
+	MOVQ         216(AX), SI
 	CMPQ         80(SP), $0x00000000
 	JNE          both
 	VCMPPS       $0x03, Y0, Y2, Y4
 	VMAXPS       Y2, Y0, Y0
 	VORPS        Y4, Y0, Y0
-	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 104(SP)
 	VCMPPS       $0x03, Y1, Y3, Y0
 	VMAXPS       Y3, Y1, Y1
 	VORPS        Y0, Y1, Y1
-	VMOVUPS      Y1, 128(SP)
+	VMOVUPS      Y1, 136(SP)
 	ADDQ         SI, (SP)
 	MOVQ         $0x00000001, 80(SP)
 	JMP          half
@@ -31396,16 +31921,16 @@ pool:
 	VCMPPS  $0x03, Y0, Y2, Y5
 	VMAXPS  Y2, Y0, Y0
 	VORPS   Y5, Y0, Y0
-	VCMPPS  $0x03, 96(SP), Y0, Y2
-	VMAXPS  96(SP), Y0, Y0
+	VCMPPS  $0x03, 104(SP), Y0, Y2
+	VMAXPS  104(SP), Y0, Y0
 	VORPS   Y2, Y0, Y0
 	VMAXPS  Y0, Y4, Y0
 	VMOVUPS Y0, (SI)
 	VCMPPS  $0x03, Y1, Y3, Y0
 	VMAXPS  Y3, Y1, Y1
 	VORPS   Y0, Y1, Y1
-	VCMPPS  $0x03, 128(SP), Y1, Y0
-	VMAXPS  128(SP), Y1, Y1
+	VCMPPS  $0x03, 136(SP), Y1, Y0
+	VMAXPS  136(SP), Y1, Y1
 	VORPS   Y0, Y1, Y1
 	VMAXPS  Y1, Y4, Y1
 	VMOVUPS Y1, 32(SI)
@@ -31419,16 +31944,16 @@ masked:
 	VCMPPS     $0x03, Y0, Y2, Y6
 	VMAXPS     Y2, Y0, Y0
 	VORPS      Y6, Y0, Y0
-	VCMPPS     $0x03, 96(SP), Y0, Y2
-	VMAXPS     96(SP), Y0, Y0
+	VCMPPS     $0x03, 104(SP), Y0, Y2
+	VMAXPS     104(SP), Y0, Y0
 	VORPS      Y2, Y0, Y0
 	VMAXPS     Y0, Y4, Y0
 	VMOVUPS    Y0, (SI)
 	VCMPPS     $0x03, Y1, Y3, Y0
 	VMAXPS     Y3, Y1, Y1
 	VORPS      Y0, Y1, Y1
-	VCMPPS     $0x03, 128(SP), Y1, Y0
-	VMAXPS     128(SP), Y1, Y1
+	VCMPPS     $0x03, 136(SP), Y1, Y0
+	VMAXPS     136(SP), Y1, Y1
 	VORPS      Y0, Y1, Y1
 	VMAXPS     Y1, Y4, Y1
 	VMASKMOVPS Y1, Y5, 32(SI)
@@ -31451,7 +31976,7 @@ stored:
 
 // func f32AVX2PooledV2W2(c uintptr)
 // Requires: AVX, AVX2, FMA3
-TEXT ·f32AVX2PooledV2W2(SB), NOSPLIT, $224-8
+TEXT ·f32AVX2PooledV2W2(SB), NOSPLIT, $232-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -31541,7 +32066,8 @@ product:
 	DECQ         R11
 	JNE          product
 	ADDQ         72(AX), DI
-	ADDQ         96(AX), R8
+	MOVQ         96(AX), R9
+	ADDQ         R9, R8
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), DI
@@ -31550,25 +32076,25 @@ product:
 	ADDQ         DI, 32(SP)
 	DECQ         40(SP)
 	JNE          outer
-	MOVQ         208(AX), DI
+	MOVQ         216(AX), DI
 	CMPQ         80(SP), $0x00000000
 	JNE          both
 	VCMPPS       $0x03, Y0, Y2, Y8
 	VMAXPS       Y2, Y0, Y0
 	VORPS        Y8, Y0, Y0
-	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 104(SP)
 	VCMPPS       $0x03, Y1, Y3, Y0
 	VMAXPS       Y3, Y1, Y1
 	VORPS        Y0, Y1, Y1
-	VMOVUPS      Y1, 128(SP)
+	VMOVUPS      Y1, 136(SP)
 	VCMPPS       $0x03, Y4, Y6, Y0
 	VMAXPS       Y6, Y4, Y4
 	VORPS        Y0, Y4, Y4
-	VMOVUPS      Y4, 160(SP)
+	VMOVUPS      Y4, 168(SP)
 	VCMPPS       $0x03, Y5, Y7, Y0
 	VMAXPS       Y7, Y5, Y5
 	VORPS        Y0, Y5, Y5
-	VMOVUPS      Y5, 192(SP)
+	VMOVUPS      Y5, 200(SP)
 	ADDQ         DI, (SP)
 	MOVQ         $0x00000001, 80(SP)
 	JMP          half
@@ -31591,16 +32117,16 @@ pool:
 	VCMPPS  $0x03, Y0, Y2, Y9
 	VMAXPS  Y2, Y0, Y0
 	VORPS   Y9, Y0, Y0
-	VCMPPS  $0x03, 96(SP), Y0, Y2
-	VMAXPS  96(SP), Y0, Y0
+	VCMPPS  $0x03, 104(SP), Y0, Y2
+	VMAXPS  104(SP), Y0, Y0
 	VORPS   Y2, Y0, Y0
 	VMAXPS  Y0, Y8, Y0
 	VMOVUPS Y0, (DI)
 	VCMPPS  $0x03, Y1, Y3, Y0
 	VMAXPS  Y3, Y1, Y1
 	VORPS   Y0, Y1, Y1
-	VCMPPS  $0x03, 128(SP), Y1, Y0
-	VMAXPS  128(SP), Y1, Y1
+	VCMPPS  $0x03, 136(SP), Y1, Y0
+	VMAXPS  136(SP), Y1, Y1
 	VORPS   Y0, Y1, Y1
 	VMAXPS  Y1, Y8, Y1
 	VMOVUPS Y1, 32(DI)
@@ -31608,16 +32134,16 @@ pool:
 	VCMPPS  $0x03, Y4, Y6, Y0
 	VMAXPS  Y6, Y4, Y4
 	VORPS   Y0, Y4, Y4
-	VCMPPS  $0x03, 160(SP), Y4, Y0
-	VMAXPS  160(SP), Y4, Y4
+	VCMPPS  $0x03, 168(SP), Y4, Y0
+	VMAXPS  168(SP), Y4, Y4
 	VORPS   Y0, Y4, Y4
 	VMAXPS  Y4, Y8, Y4
 	VMOVUPS Y4, (DI)
 	VCMPPS  $0x03, Y5, Y7, Y0
 	VMAXPS  Y7, Y5, Y5
 	VORPS   Y0, Y5, Y5
-	VCMPPS  $0x03, 192(SP), Y5, Y0
-	VMAXPS  192(SP), Y5, Y5
+	VCMPPS  $0x03, 200(SP), Y5, Y0
+	VMAXPS  200(SP), Y5, Y5
 	VORPS   Y0, Y5, Y5
 	VMAXPS  Y5, Y8, Y5
 	VMOVUPS Y5, 32(DI)
@@ -31631,16 +32157,16 @@ masked:
 	VCMPPS     $0x03, Y0, Y2, Y10
 	VMAXPS     Y2, Y0, Y0
 	VORPS      Y10, Y0, Y0
-	VCMPPS     $0x03, 96(SP), Y0, Y2
-	VMAXPS     96(SP), Y0, Y0
+	VCMPPS     $0x03, 104(SP), Y0, Y2
+	VMAXPS     104(SP), Y0, Y0
 	VORPS      Y2, Y0, Y0
 	VMAXPS     Y0, Y8, Y0
 	VMOVUPS    Y0, (DI)
 	VCMPPS     $0x03, Y1, Y3, Y0
 	VMAXPS     Y3, Y1, Y1
 	VORPS      Y0, Y1, Y1
-	VCMPPS     $0x03, 128(SP), Y1, Y0
-	VMAXPS     128(SP), Y1, Y1
+	VCMPPS     $0x03, 136(SP), Y1, Y0
+	VMAXPS     136(SP), Y1, Y1
 	VORPS      Y0, Y1, Y1
 	VMAXPS     Y1, Y8, Y1
 	VMASKMOVPS Y1, Y9, 32(DI)
@@ -31648,16 +32174,16 @@ masked:
 	VCMPPS     $0x03, Y4, Y6, Y0
 	VMAXPS     Y6, Y4, Y4
 	VORPS      Y0, Y4, Y4
-	VCMPPS     $0x03, 160(SP), Y4, Y0
-	VMAXPS     160(SP), Y4, Y4
+	VCMPPS     $0x03, 168(SP), Y4, Y0
+	VMAXPS     168(SP), Y4, Y4
 	VORPS      Y0, Y4, Y4
 	VMAXPS     Y4, Y8, Y4
 	VMOVUPS    Y4, (DI)
 	VCMPPS     $0x03, Y5, Y7, Y0
 	VMAXPS     Y7, Y5, Y5
 	VORPS      Y0, Y5, Y5
-	VCMPPS     $0x03, 192(SP), Y5, Y0
-	VMAXPS     192(SP), Y5, Y5
+	VCMPPS     $0x03, 200(SP), Y5, Y0
+	VMAXPS     200(SP), Y5, Y5
 	VORPS      Y0, Y5, Y5
 	VMAXPS     Y5, Y8, Y5
 	VMASKMOVPS Y5, Y9, 32(DI)
@@ -31680,7 +32206,7 @@ stored:
 
 // func f32AVX2PooledV2W3(c uintptr)
 // Requires: AVX, AVX2, FMA3
-TEXT ·f32AVX2PooledV2W3(SB), NOSPLIT, $288-8
+TEXT ·f32AVX2PooledV2W3(SB), NOSPLIT, $296-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -31784,7 +32310,8 @@ product:
 	DECQ         R12
 	JNE          product
 	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
+	MOVQ         96(AX), R10
+	ADDQ         R10, R9
 	DECQ         48(SP)
 	JNE          segment
 	MOVQ         80(AX), R8
@@ -31793,33 +32320,33 @@ product:
 	ADDQ         R8, 32(SP)
 	DECQ         40(SP)
 	JNE          outer
-	MOVQ         208(AX), R8
+	MOVQ         216(AX), R8
 	CMPQ         80(SP), $0x00000000
 	JNE          both
 	VCMPPS       $0x03, Y0, Y2, Y12
 	VMAXPS       Y2, Y0, Y0
 	VORPS        Y12, Y0, Y0
-	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 104(SP)
 	VCMPPS       $0x03, Y1, Y3, Y0
 	VMAXPS       Y3, Y1, Y1
 	VORPS        Y0, Y1, Y1
-	VMOVUPS      Y1, 128(SP)
+	VMOVUPS      Y1, 136(SP)
 	VCMPPS       $0x03, Y4, Y6, Y0
 	VMAXPS       Y6, Y4, Y4
 	VORPS        Y0, Y4, Y4
-	VMOVUPS      Y4, 160(SP)
+	VMOVUPS      Y4, 168(SP)
 	VCMPPS       $0x03, Y5, Y7, Y0
 	VMAXPS       Y7, Y5, Y5
 	VORPS        Y0, Y5, Y5
-	VMOVUPS      Y5, 192(SP)
+	VMOVUPS      Y5, 200(SP)
 	VCMPPS       $0x03, Y8, Y10, Y0
 	VMAXPS       Y10, Y8, Y8
 	VORPS        Y0, Y8, Y8
-	VMOVUPS      Y8, 224(SP)
+	VMOVUPS      Y8, 232(SP)
 	VCMPPS       $0x03, Y9, Y11, Y0
 	VMAXPS       Y11, Y9, Y9
 	VORPS        Y0, Y9, Y9
-	VMOVUPS      Y9, 256(SP)
+	VMOVUPS      Y9, 264(SP)
 	ADDQ         R8, (SP)
 	MOVQ         $0x00000001, 80(SP)
 	JMP          half
@@ -31842,16 +32369,16 @@ pool:
 	VCMPPS  $0x03, Y0, Y2, Y13
 	VMAXPS  Y2, Y0, Y0
 	VORPS   Y13, Y0, Y0
-	VCMPPS  $0x03, 96(SP), Y0, Y2
-	VMAXPS  96(SP), Y0, Y0
+	VCMPPS  $0x03, 104(SP), Y0, Y2
+	VMAXPS  104(SP), Y0, Y0
 	VORPS   Y2, Y0, Y0
 	VMAXPS  Y0, Y12, Y0
 	VMOVUPS Y0, (R8)
 	VCMPPS  $0x03, Y1, Y3, Y0
 	VMAXPS  Y3, Y1, Y1
 	VORPS   Y0, Y1, Y1
-	VCMPPS  $0x03, 128(SP), Y1, Y0
-	VMAXPS  128(SP), Y1, Y1
+	VCMPPS  $0x03, 136(SP), Y1, Y0
+	VMAXPS  136(SP), Y1, Y1
 	VORPS   Y0, Y1, Y1
 	VMAXPS  Y1, Y12, Y1
 	VMOVUPS Y1, 32(R8)
@@ -31859,16 +32386,16 @@ pool:
 	VCMPPS  $0x03, Y4, Y6, Y0
 	VMAXPS  Y6, Y4, Y4
 	VORPS   Y0, Y4, Y4
-	VCMPPS  $0x03, 160(SP), Y4, Y0
-	VMAXPS  160(SP), Y4, Y4
+	VCMPPS  $0x03, 168(SP), Y4, Y0
+	VMAXPS  168(SP), Y4, Y4
 	VORPS   Y0, Y4, Y4
 	VMAXPS  Y4, Y12, Y4
 	VMOVUPS Y4, (R8)
 	VCMPPS  $0x03, Y5, Y7, Y0
 	VMAXPS  Y7, Y5, Y5
 	VORPS   Y0, Y5, Y5
-	VCMPPS  $0x03, 192(SP), Y5, Y0
-	VMAXPS  192(SP), Y5, Y5
+	VCMPPS  $0x03, 200(SP), Y5, Y0
+	VMAXPS  200(SP), Y5, Y5
 	VORPS   Y0, Y5, Y5
 	VMAXPS  Y5, Y12, Y5
 	VMOVUPS Y5, 32(R8)
@@ -31876,16 +32403,16 @@ pool:
 	VCMPPS  $0x03, Y8, Y10, Y0
 	VMAXPS  Y10, Y8, Y8
 	VORPS   Y0, Y8, Y8
-	VCMPPS  $0x03, 224(SP), Y8, Y0
-	VMAXPS  224(SP), Y8, Y8
+	VCMPPS  $0x03, 232(SP), Y8, Y0
+	VMAXPS  232(SP), Y8, Y8
 	VORPS   Y0, Y8, Y8
 	VMAXPS  Y8, Y12, Y8
 	VMOVUPS Y8, (R8)
 	VCMPPS  $0x03, Y9, Y11, Y0
 	VMAXPS  Y11, Y9, Y9
 	VORPS   Y0, Y9, Y9
-	VCMPPS  $0x03, 256(SP), Y9, Y0
-	VMAXPS  256(SP), Y9, Y9
+	VCMPPS  $0x03, 264(SP), Y9, Y0
+	VMAXPS  264(SP), Y9, Y9
 	VORPS   Y0, Y9, Y9
 	VMAXPS  Y9, Y12, Y9
 	VMOVUPS Y9, 32(R8)
@@ -31899,16 +32426,16 @@ masked:
 	VCMPPS     $0x03, Y0, Y2, Y14
 	VMAXPS     Y2, Y0, Y0
 	VORPS      Y14, Y0, Y0
-	VCMPPS     $0x03, 96(SP), Y0, Y2
-	VMAXPS     96(SP), Y0, Y0
+	VCMPPS     $0x03, 104(SP), Y0, Y2
+	VMAXPS     104(SP), Y0, Y0
 	VORPS      Y2, Y0, Y0
 	VMAXPS     Y0, Y12, Y0
 	VMOVUPS    Y0, (R8)
 	VCMPPS     $0x03, Y1, Y3, Y0
 	VMAXPS     Y3, Y1, Y1
 	VORPS      Y0, Y1, Y1
-	VCMPPS     $0x03, 128(SP), Y1, Y0
-	VMAXPS     128(SP), Y1, Y1
+	VCMPPS     $0x03, 136(SP), Y1, Y0
+	VMAXPS     136(SP), Y1, Y1
 	VORPS      Y0, Y1, Y1
 	VMAXPS     Y1, Y12, Y1
 	VMASKMOVPS Y1, Y13, 32(R8)
@@ -31916,16 +32443,16 @@ masked:
 	VCMPPS     $0x03, Y4, Y6, Y0
 	VMAXPS     Y6, Y4, Y4
 	VORPS      Y0, Y4, Y4
-	VCMPPS     $0x03, 160(SP), Y4, Y0
-	VMAXPS     160(SP), Y4, Y4
+	VCMPPS     $0x03, 168(SP), Y4, Y0
+	VMAXPS     168(SP), Y4, Y4
 	VORPS      Y0, Y4, Y4
 	VMAXPS     Y4, Y12, Y4
 	VMOVUPS    Y4, (R8)
 	VCMPPS     $0x03, Y5, Y7, Y0
 	VMAXPS     Y7, Y5, Y5
 	VORPS      Y0, Y5, Y5
-	VCMPPS     $0x03, 192(SP), Y5, Y0
-	VMAXPS     192(SP), Y5, Y5
+	VCMPPS     $0x03, 200(SP), Y5, Y0
+	VMAXPS     200(SP), Y5, Y5
 	VORPS      Y0, Y5, Y5
 	VMAXPS     Y5, Y12, Y5
 	VMASKMOVPS Y5, Y13, 32(R8)
@@ -31933,16 +32460,16 @@ masked:
 	VCMPPS     $0x03, Y8, Y10, Y0
 	VMAXPS     Y10, Y8, Y8
 	VORPS      Y0, Y8, Y8
-	VCMPPS     $0x03, 224(SP), Y8, Y0
-	VMAXPS     224(SP), Y8, Y8
+	VCMPPS     $0x03, 232(SP), Y8, Y0
+	VMAXPS     232(SP), Y8, Y8
 	VORPS      Y0, Y8, Y8
 	VMAXPS     Y8, Y12, Y8
 	VMOVUPS    Y8, (R8)
 	VCMPPS     $0x03, Y9, Y11, Y0
 	VMAXPS     Y11, Y9, Y9
 	VORPS      Y0, Y9, Y9
-	VCMPPS     $0x03, 256(SP), Y9, Y0
-	VMAXPS     256(SP), Y9, Y9
+	VCMPPS     $0x03, 264(SP), Y9, Y0
+	VMAXPS     264(SP), Y9, Y9
 	VORPS      Y0, Y9, Y9
 	VMAXPS     Y9, Y12, Y9
 	VMASKMOVPS Y9, Y13, 32(R8)
@@ -31965,7 +32492,7 @@ stored:
 
 // func f32AVX512PooledV1W1(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512PooledV1W1(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512PooledV1W1(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -32021,7 +32548,7 @@ outer:
 segment:
 	MOVQ SI, R8
 	MOVQ SI, R9
-	ADDQ 208(AX), R9
+	ADDQ 216(AX), R9
 	MOVQ DI, R10
 	MOVQ 32(AX), R11
 
@@ -32037,7 +32564,8 @@ product:
 	DECQ             R11
 	JNE              product
 	ADDQ             72(AX), SI
-	ADDQ             96(AX), DI
+	MOVQ             96(AX), R8
+	ADDQ             R8, DI
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), SI
@@ -32082,7 +32610,7 @@ pool:
 
 // func f32AVX512PooledV1W2(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512PooledV1W2(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512PooledV1W2(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -32146,7 +32674,7 @@ outer:
 segment:
 	MOVQ DI, R9
 	MOVQ DI, R10
-	ADDQ 208(AX), R10
+	ADDQ 216(AX), R10
 	MOVQ R8, R11
 	MOVQ 32(AX), R12
 
@@ -32166,7 +32694,8 @@ product:
 	DECQ             R12
 	JNE              product
 	ADDQ             72(AX), DI
-	ADDQ             96(AX), R8
+	MOVQ             96(AX), R9
+	ADDQ             R9, R8
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), DI
@@ -32221,7 +32750,7 @@ pool:
 
 // func f32AVX512PooledV1W3(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512PooledV1W3(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512PooledV1W3(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -32293,7 +32822,7 @@ outer:
 segment:
 	MOVQ R8, R10
 	MOVQ R8, R11
-	ADDQ 208(AX), R11
+	ADDQ 216(AX), R11
 	MOVQ R9, R12
 	MOVQ 32(AX), R13
 
@@ -32317,7 +32846,8 @@ product:
 	DECQ             R13
 	JNE              product
 	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
+	MOVQ             96(AX), R10
+	ADDQ             R10, R9
 	DECQ             48(SP)
 	JNE              segment
 	MOVQ             80(AX), R8
@@ -32382,7 +32912,7 @@ pool:
 
 // func f32AVX512PooledV2W1(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512PooledV2W1(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512PooledV2W1(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -32446,43 +32976,48 @@ outer:
 segment:
 	MOVQ SI, R8
 	MOVQ SI, R9
-	ADDQ 208(AX), R9
+	ADDQ 216(AX), R9
 	MOVQ DI, R10
 	MOVQ 32(AX), R11
 
 product:
-	VMOVUPS          (R10), Z8
-	VMOVUPS          64(R10), Z9
-	VFMADD231PS.BCST (R8), Z8, Z0
-	VFMADD231PS.BCST (R8), Z9, Z1
-	VFMADD231PS.BCST (R8)(CX*1), Z8, Z2
-	VFMADD231PS.BCST (R8)(CX*1), Z9, Z3
-	VFMADD231PS.BCST (R9), Z8, Z4
-	VFMADD231PS.BCST (R9), Z9, Z5
-	VFMADD231PS.BCST (R9)(CX*1), Z8, Z6
-	VFMADD231PS.BCST (R9)(CX*1), Z9, Z7
-	ADDQ             DX, R8
-	ADDQ             DX, R9
-	ADDQ             BX, R10
-	DECQ             R11
-	JNE              product
-	ADDQ             72(AX), SI
-	ADDQ             96(AX), DI
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), SI
-	ADDQ             SI, 24(SP)
-	MOVQ             104(AX), SI
-	ADDQ             SI, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), SI
-	MOVQ             112(AX), DI
-	VPXORD           Z10, Z10, Z10
-	TESTQ            $0x00000002, SI
-	JNE              pool
-	MOVL             $0xff800000, SI
-	VPBROADCASTD     SI, Z10
+	VMOVUPS      (R10), Z8
+	VMOVUPS      64(R10), Z9
+	VBROADCASTSS (R8), Z10
+	VFMADD231PS  Z10, Z8, Z0
+	VFMADD231PS  Z10, Z9, Z1
+	VBROADCASTSS (R8)(CX*1), Z10
+	VFMADD231PS  Z10, Z8, Z2
+	VFMADD231PS  Z10, Z9, Z3
+	VBROADCASTSS (R9), Z10
+	VFMADD231PS  Z10, Z8, Z4
+	VFMADD231PS  Z10, Z9, Z5
+	VBROADCASTSS (R9)(CX*1), Z10
+	VFMADD231PS  Z10, Z8, Z6
+	VFMADD231PS  Z10, Z9, Z7
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	ADDQ         BX, R10
+	DECQ         R11
+	JNE          product
+	ADDQ         72(AX), SI
+	MOVQ         96(AX), R8
+	ADDQ         R8, DI
+	DECQ         48(SP)
+	JNE          segment
+	MOVQ         80(AX), SI
+	ADDQ         SI, 24(SP)
+	MOVQ         104(AX), SI
+	ADDQ         SI, 32(SP)
+	DECQ         40(SP)
+	JNE          outer
+	MOVQ         160(AX), SI
+	MOVQ         112(AX), DI
+	VPXORD       Z11, Z11, Z11
+	TESTQ        $0x00000002, SI
+	JNE          pool
+	MOVL         $0xff800000, SI
+	VPBROADCASTD SI, Z11
 
 pool:
 	MOVQ       8(SP), SI
@@ -32492,7 +33027,7 @@ pool:
 	VMAXPS     Z0, Z2, Z0
 	VMAXPS     Z0, Z4, Z0
 	VMAXPS     Z0, Z6, Z0
-	VMAXPS     Z0, Z10, Z0
+	VMAXPS     Z0, Z11, Z0
 	VPTERNLOGD $0xff, Z0, Z0, K2, Z0
 	VMOVUPS    Z0, (SI)
 	VCMPPS     $0x03, Z1, Z3, K2
@@ -32501,7 +33036,7 @@ pool:
 	VMAXPS     Z1, Z3, Z1
 	VMAXPS     Z1, Z5, Z1
 	VMAXPS     Z1, Z7, Z1
-	VMAXPS     Z1, Z10, Z1
+	VMAXPS     Z1, Z11, Z1
 	VPTERNLOGD $0xff, Z1, Z1, K2, Z1
 	VMOVUPS    Z1, K1, 64(SI)
 	MOVQ       128(AX), SI
@@ -32521,7 +33056,7 @@ pool:
 
 // func f32AVX512PooledV2W2(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512PooledV2W2(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512PooledV2W2(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -32601,51 +33136,60 @@ outer:
 segment:
 	MOVQ DI, R9
 	MOVQ DI, R10
-	ADDQ 208(AX), R10
+	ADDQ 216(AX), R10
 	MOVQ R8, R11
 	MOVQ 32(AX), R12
 
 product:
-	VMOVUPS          (R11), Z16
-	VMOVUPS          64(R11), Z17
-	VFMADD231PS.BCST (R9), Z16, Z0
-	VFMADD231PS.BCST (R9), Z17, Z1
-	VFMADD231PS.BCST (R9)(CX*1), Z16, Z2
-	VFMADD231PS.BCST (R9)(CX*1), Z17, Z3
-	VFMADD231PS.BCST (R9)(CX*2), Z16, Z4
-	VFMADD231PS.BCST (R9)(CX*2), Z17, Z5
-	VFMADD231PS.BCST (R9)(DX*1), Z16, Z6
-	VFMADD231PS.BCST (R9)(DX*1), Z17, Z7
-	VFMADD231PS.BCST (R10), Z16, Z8
-	VFMADD231PS.BCST (R10), Z17, Z9
-	VFMADD231PS.BCST (R10)(CX*1), Z16, Z10
-	VFMADD231PS.BCST (R10)(CX*1), Z17, Z11
-	VFMADD231PS.BCST (R10)(CX*2), Z16, Z12
-	VFMADD231PS.BCST (R10)(CX*2), Z17, Z13
-	VFMADD231PS.BCST (R10)(DX*1), Z16, Z14
-	VFMADD231PS.BCST (R10)(DX*1), Z17, Z15
-	ADDQ             BX, R9
-	ADDQ             BX, R10
-	ADDQ             SI, R11
-	DECQ             R12
-	JNE              product
-	ADDQ             72(AX), DI
-	ADDQ             96(AX), R8
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), DI
-	ADDQ             DI, 24(SP)
-	MOVQ             104(AX), DI
-	ADDQ             DI, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), DI
-	MOVQ             112(AX), R8
-	VPXORD           Z18, Z18, Z18
-	TESTQ            $0x00000002, DI
-	JNE              pool
-	MOVL             $0xff800000, DI
-	VPBROADCASTD     DI, Z18
+	VMOVUPS      (R11), Z16
+	VMOVUPS      64(R11), Z17
+	VBROADCASTSS (R9), Z18
+	VFMADD231PS  Z18, Z16, Z0
+	VFMADD231PS  Z18, Z17, Z1
+	VBROADCASTSS (R9)(CX*1), Z18
+	VFMADD231PS  Z18, Z16, Z2
+	VFMADD231PS  Z18, Z17, Z3
+	VBROADCASTSS (R9)(CX*2), Z18
+	VFMADD231PS  Z18, Z16, Z4
+	VFMADD231PS  Z18, Z17, Z5
+	VBROADCASTSS (R9)(DX*1), Z18
+	VFMADD231PS  Z18, Z16, Z6
+	VFMADD231PS  Z18, Z17, Z7
+	VBROADCASTSS (R10), Z18
+	VFMADD231PS  Z18, Z16, Z8
+	VFMADD231PS  Z18, Z17, Z9
+	VBROADCASTSS (R10)(CX*1), Z18
+	VFMADD231PS  Z18, Z16, Z10
+	VFMADD231PS  Z18, Z17, Z11
+	VBROADCASTSS (R10)(CX*2), Z18
+	VFMADD231PS  Z18, Z16, Z12
+	VFMADD231PS  Z18, Z17, Z13
+	VBROADCASTSS (R10)(DX*1), Z18
+	VFMADD231PS  Z18, Z16, Z14
+	VFMADD231PS  Z18, Z17, Z15
+	ADDQ         BX, R9
+	ADDQ         BX, R10
+	ADDQ         SI, R11
+	DECQ         R12
+	JNE          product
+	ADDQ         72(AX), DI
+	MOVQ         96(AX), R9
+	ADDQ         R9, R8
+	DECQ         48(SP)
+	JNE          segment
+	MOVQ         80(AX), DI
+	ADDQ         DI, 24(SP)
+	MOVQ         104(AX), DI
+	ADDQ         DI, 32(SP)
+	DECQ         40(SP)
+	JNE          outer
+	MOVQ         160(AX), DI
+	MOVQ         112(AX), R8
+	VPXORD       Z19, Z19, Z19
+	TESTQ        $0x00000002, DI
+	JNE          pool
+	MOVL         $0xff800000, DI
+	VPBROADCASTD DI, Z19
 
 pool:
 	MOVQ       8(SP), DI
@@ -32655,7 +33199,7 @@ pool:
 	VMAXPS     Z0, Z2, Z0
 	VMAXPS     Z0, Z8, Z0
 	VMAXPS     Z0, Z10, Z0
-	VMAXPS     Z0, Z18, Z0
+	VMAXPS     Z0, Z19, Z0
 	VPTERNLOGD $0xff, Z0, Z0, K2, Z0
 	VMOVUPS    Z0, (DI)
 	VCMPPS     $0x03, Z1, Z3, K2
@@ -32664,7 +33208,7 @@ pool:
 	VMAXPS     Z1, Z3, Z1
 	VMAXPS     Z1, Z9, Z1
 	VMAXPS     Z1, Z11, Z1
-	VMAXPS     Z1, Z18, Z1
+	VMAXPS     Z1, Z19, Z1
 	VPTERNLOGD $0xff, Z1, Z1, K2, Z1
 	VMOVUPS    Z1, K1, 64(DI)
 	ADDQ       R8, DI
@@ -32674,7 +33218,7 @@ pool:
 	VMAXPS     Z4, Z6, Z4
 	VMAXPS     Z4, Z12, Z4
 	VMAXPS     Z4, Z14, Z4
-	VMAXPS     Z4, Z18, Z4
+	VMAXPS     Z4, Z19, Z4
 	VPTERNLOGD $0xff, Z4, Z4, K2, Z4
 	VMOVUPS    Z4, (DI)
 	VCMPPS     $0x03, Z5, Z7, K2
@@ -32683,7 +33227,7 @@ pool:
 	VMAXPS     Z5, Z7, Z5
 	VMAXPS     Z5, Z13, Z5
 	VMAXPS     Z5, Z15, Z5
-	VMAXPS     Z5, Z18, Z5
+	VMAXPS     Z5, Z19, Z5
 	VPTERNLOGD $0xff, Z5, Z5, K2, Z5
 	VMOVUPS    Z5, K1, 64(DI)
 	MOVQ       128(AX), DI
@@ -32703,7 +33247,7 @@ pool:
 
 // func f32AVX512PooledV2W3(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512PooledV2W3(SB), NOSPLIT, $96-8
+TEXT ·f32AVX512PooledV2W3(SB), NOSPLIT, $104-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -32799,59 +33343,72 @@ outer:
 segment:
 	MOVQ R8, R10
 	MOVQ R8, R11
-	ADDQ 208(AX), R11
+	ADDQ 216(AX), R11
 	MOVQ R9, R12
 	MOVQ 32(AX), R13
 
 product:
-	VMOVUPS          (R12), Z24
-	VMOVUPS          64(R12), Z25
-	VFMADD231PS.BCST (R10), Z24, Z0
-	VFMADD231PS.BCST (R10), Z25, Z1
-	VFMADD231PS.BCST (R10)(CX*1), Z24, Z2
-	VFMADD231PS.BCST (R10)(CX*1), Z25, Z3
-	VFMADD231PS.BCST (R10)(CX*2), Z24, Z4
-	VFMADD231PS.BCST (R10)(CX*2), Z25, Z5
-	VFMADD231PS.BCST (R10)(DX*1), Z24, Z6
-	VFMADD231PS.BCST (R10)(DX*1), Z25, Z7
-	VFMADD231PS.BCST (R10)(CX*4), Z24, Z8
-	VFMADD231PS.BCST (R10)(CX*4), Z25, Z9
-	VFMADD231PS.BCST (R10)(BX*1), Z24, Z10
-	VFMADD231PS.BCST (R10)(BX*1), Z25, Z11
-	VFMADD231PS.BCST (R11), Z24, Z12
-	VFMADD231PS.BCST (R11), Z25, Z13
-	VFMADD231PS.BCST (R11)(CX*1), Z24, Z14
-	VFMADD231PS.BCST (R11)(CX*1), Z25, Z15
-	VFMADD231PS.BCST (R11)(CX*2), Z24, Z16
-	VFMADD231PS.BCST (R11)(CX*2), Z25, Z17
-	VFMADD231PS.BCST (R11)(DX*1), Z24, Z18
-	VFMADD231PS.BCST (R11)(DX*1), Z25, Z19
-	VFMADD231PS.BCST (R11)(CX*4), Z24, Z20
-	VFMADD231PS.BCST (R11)(CX*4), Z25, Z21
-	VFMADD231PS.BCST (R11)(BX*1), Z24, Z22
-	VFMADD231PS.BCST (R11)(BX*1), Z25, Z23
-	ADDQ             SI, R10
-	ADDQ             SI, R11
-	ADDQ             DI, R12
-	DECQ             R13
-	JNE              product
-	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R8
-	ADDQ             R8, 24(SP)
-	MOVQ             104(AX), R8
-	ADDQ             R8, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R8
-	MOVQ             112(AX), R9
-	VPXORD           Z26, Z26, Z26
-	TESTQ            $0x00000002, R8
-	JNE              pool
-	MOVL             $0xff800000, R8
-	VPBROADCASTD     R8, Z26
+	VMOVUPS      (R12), Z24
+	VMOVUPS      64(R12), Z25
+	VBROADCASTSS (R10), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (R10)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (R10)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (R10)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	VBROADCASTSS (R10)(CX*4), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (R10)(BX*1), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS (R11), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	VBROADCASTSS (R11)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z14
+	VFMADD231PS  Z26, Z25, Z15
+	VBROADCASTSS (R11)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z16
+	VFMADD231PS  Z26, Z25, Z17
+	VBROADCASTSS (R11)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z18
+	VFMADD231PS  Z26, Z25, Z19
+	VBROADCASTSS (R11)(CX*4), Z26
+	VFMADD231PS  Z26, Z24, Z20
+	VFMADD231PS  Z26, Z25, Z21
+	VBROADCASTSS (R11)(BX*1), Z26
+	VFMADD231PS  Z26, Z24, Z22
+	VFMADD231PS  Z26, Z25, Z23
+	ADDQ         SI, R10
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	DECQ         R13
+	JNE          product
+	ADDQ         72(AX), R8
+	MOVQ         96(AX), R10
+	ADDQ         R10, R9
+	DECQ         48(SP)
+	JNE          segment
+	MOVQ         80(AX), R8
+	ADDQ         R8, 24(SP)
+	MOVQ         104(AX), R8
+	ADDQ         R8, 32(SP)
+	DECQ         40(SP)
+	JNE          outer
+	MOVQ         160(AX), R8
+	MOVQ         112(AX), R9
+	VPXORD       Z27, Z27, Z27
+	TESTQ        $0x00000002, R8
+	JNE          pool
+	MOVL         $0xff800000, R8
+	VPBROADCASTD R8, Z27
 
 pool:
 	MOVQ       8(SP), R8
@@ -32861,7 +33418,7 @@ pool:
 	VMAXPS     Z0, Z2, Z0
 	VMAXPS     Z0, Z12, Z0
 	VMAXPS     Z0, Z14, Z0
-	VMAXPS     Z0, Z26, Z0
+	VMAXPS     Z0, Z27, Z0
 	VPTERNLOGD $0xff, Z0, Z0, K2, Z0
 	VMOVUPS    Z0, (R8)
 	VCMPPS     $0x03, Z1, Z3, K2
@@ -32870,7 +33427,7 @@ pool:
 	VMAXPS     Z1, Z3, Z1
 	VMAXPS     Z1, Z13, Z1
 	VMAXPS     Z1, Z15, Z1
-	VMAXPS     Z1, Z26, Z1
+	VMAXPS     Z1, Z27, Z1
 	VPTERNLOGD $0xff, Z1, Z1, K2, Z1
 	VMOVUPS    Z1, K1, 64(R8)
 	ADDQ       R9, R8
@@ -32880,7 +33437,7 @@ pool:
 	VMAXPS     Z4, Z6, Z4
 	VMAXPS     Z4, Z16, Z4
 	VMAXPS     Z4, Z18, Z4
-	VMAXPS     Z4, Z26, Z4
+	VMAXPS     Z4, Z27, Z4
 	VPTERNLOGD $0xff, Z4, Z4, K2, Z4
 	VMOVUPS    Z4, (R8)
 	VCMPPS     $0x03, Z5, Z7, K2
@@ -32889,7 +33446,7 @@ pool:
 	VMAXPS     Z5, Z7, Z5
 	VMAXPS     Z5, Z17, Z5
 	VMAXPS     Z5, Z19, Z5
-	VMAXPS     Z5, Z26, Z5
+	VMAXPS     Z5, Z27, Z5
 	VPTERNLOGD $0xff, Z5, Z5, K2, Z5
 	VMOVUPS    Z5, K1, 64(R8)
 	ADDQ       R9, R8
@@ -32899,7 +33456,7 @@ pool:
 	VMAXPS     Z8, Z10, Z8
 	VMAXPS     Z8, Z20, Z8
 	VMAXPS     Z8, Z22, Z8
-	VMAXPS     Z8, Z26, Z8
+	VMAXPS     Z8, Z27, Z8
 	VPTERNLOGD $0xff, Z8, Z8, K2, Z8
 	VMOVUPS    Z8, (R8)
 	VCMPPS     $0x03, Z9, Z11, K2
@@ -32908,7 +33465,7 @@ pool:
 	VMAXPS     Z9, Z11, Z9
 	VMAXPS     Z9, Z21, Z9
 	VMAXPS     Z9, Z23, Z9
-	VMAXPS     Z9, Z26, Z9
+	VMAXPS     Z9, Z27, Z9
 	VPTERNLOGD $0xff, Z9, Z9, K2, Z9
 	VMOVUPS    Z9, K1, 64(R8)
 	MOVQ       128(AX), R8
