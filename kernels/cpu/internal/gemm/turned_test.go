@@ -29,18 +29,32 @@ func TestTurned(t *testing.T) {
 
 func testTurned[T Float](t *testing.T, p *pool.Pool) {
 	rng := rand.New(rand.NewPCG(13, 14))
-	for i := range 16 {
+	packed := 0
+	for i := range 20 {
 		a := &Args[T]{M: 200 + rng.IntN(400), TransA: true, ReLU: rng.IntN(3) == 0}
 		a.K = turnMinBytes/int(sizeOf[T]())/a.M + 1 + rng.IntN(300)
 		narrow := i%2 == 0
 		if narrow {
-			a.N = 1 + rng.IntN(narrowMaxCols-1)
+			a.N = 1 + rng.IntN(narrowMaxCols)
 		} else {
 			a.N, a.TransB, a.Accumulate = turnMinCols+rng.IntN(100), rng.IntN(3) == 0, rng.IntN(3) == 0
+			if !a.TransB && !a.Accumulate {
+				a.N += narrowMaxCols
+			}
 		}
-		fill(rng, a, rng.IntN(3), !narrow && rng.IntN(2) == 0)
+		gap := rng.IntN(3)
+		switch {
+		case narrow && i%8 == 0: // rows that compete for places in the cache
+			a.M, a.K, gap = 512, 300+rng.IntN(600), 0
+		case narrow && i%8 == 4: // several blocks, and not whole vectors
+			a.M, a.K, a.N = 800+rng.IntN(200), 700+rng.IntN(100), narrowPackCols-2+rng.IntN(5)
+		}
+		fill(rng, a, gap, !narrow && rng.IntN(2) == 0)
 		n := a.normal()
 		plan := newPlan(&n, p.Size())
+		if narrow && n.packsNarrow() {
+			packed++
+		}
 		require.Equal(t, narrow, plan.narrow)
 		require.Equal(t, !narrow, plan.turnA)
 		plain := *a
@@ -58,6 +72,7 @@ func testTurned[T Float](t *testing.T, p *pool.Pool) {
 		Run(p, a, scratch)
 		require.Equal(t, plain.C, a.C, "M %d, N %d, K %d", a.M, a.N, a.K)
 	}
+	require.GreaterOrEqual(t, packed, 2)
 }
 
 // TestTurnedNot has products for which transposing blocks of A does not pay.
