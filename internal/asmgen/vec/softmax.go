@@ -35,12 +35,16 @@ func (m machine) groups(name string, several int, n Scalar, pointers []Scalar, b
 
 // scoreRows emits a loop over rows.
 func scoreRows(rows, stride Scalar, pointers []Scalar, body func()) {
-	Label("row")
+	namedRows("row", rows, stride, pointers, body)
+}
+
+func namedRows(name string, rows, stride Scalar, pointers []Scalar, body func()) {
+	Label(name)
 	body()
 	for _, p := range pointers {
 		Increase(p, stride)
 	}
-	Countdown(rows, 1, "row")
+	Countdown(rows, 1, name)
 }
 
 // hidden returns the lanes that a mask in memory has all ones in.
@@ -48,6 +52,12 @@ func (m machine) hidden(at Memory) Mask { return Signs(m.load(at)) }
 
 // spread folds the vectors into one number, stores it, and returns it in all lanes.
 func (m machine) spread(v vectors, f operation, to Scalar) Vector {
+	m.gather(v, f, to)
+	return m.broadcast(to, 0)
+}
+
+// gather folds the vectors into one number and stores it.
+func (m machine) gather(v vectors, f operation, to Scalar) {
 	for len(v) > 1 {
 		half := len(v) / 2
 		for i := range half {
@@ -56,7 +66,6 @@ func (m machine) spread(v vectors, f operation, to Scalar) Vector {
 		v = v[:half]
 	}
 	StoreFirst(Memory{Base: to}, m.fold(v[0], f))
-	return m.broadcast(to, 0)
 }
 
 // clearGroups stores zeros in what follows the groups that a row sees something of.
@@ -73,7 +82,8 @@ func (m machine) clearGroups(pad Scalar, pointers []Scalar) {
 }
 
 // softmaxRows: for each row e^(scale·x − largest) / Σ of the same, in place, with the largest scale·x and the sum in
-// arrays.
+// arrays. Each step is made for all rows, few enough to stay in the first-level cache: within a row it would wait
+// for the one before it, which folds a vector into a number.
 func (m machine) softmaxRows() {
 	m.begin("", "softmaxRows", "x, largest, sums, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer", "")
 	x, largest, sums, hide := param("x"), param("largest"), param("sums"), param("mask")
@@ -84,30 +94,41 @@ func (m machine) softmaxRows() {
 		several = 1
 	}
 	p, k := NewScalar(), NewScalar()
-	scoreRows(rows, stride, []Scalar{x}, func() {
+	namedRows("top", rows, stride, []Scalar{x}, func() {
 		Address(p, Memory{Base: x, Index: n, Scale: 4, Offset: -4 * group})
-		top := m.vectors(m.groupVectors())
-		top.each(func(i int) {
+		top := m.vectors(max(several, m.groupVectors()))
+		for i := range top {
+			if i >= m.groupVectors() {
+				Copy(top[i], top[0])
+				continue
+			}
 			Load(top[i], m.place(p, i))
 			Blend(top[i], m.hidden(m.place(hide, i)), m.load(Constant("minusInfinity", 0xff800000)))
 			Store(m.place(p, i), top[i])
-		})
+		}
 		Increase(hide, maskStep)
 		Assign(p, x)
 		Address(k, Memory{Base: n, Offset: -group})
-		m.groups("largest", 1, k, []Scalar{p}, func(int) {
-			top.each(func(i int) { // NaN is passed over: the sum will have it
+		m.groups("largest", several, k, []Scalar{p}, func(n int) {
+			for i := range n { // NaN is passed over: the sum will have it
 				v := m.vector()
 				Load(v, m.place(p, i))
 				Max(top[i], v, top[i])
-			})
+			}
 		})
 		shift := m.spread(top, Max, largest)
 		Multiply(shift, shift, scale)
 		Max(shift, m.load(Constant("lowest", 0xff7fffff)), shift)
 		StoreFirst(Memory{Base: largest}, shift)
-		Xor(shift, shift, signBit())
+		Increase(largest, Number(4))
+	})
 
+	Reload(x, "x")
+	Reload(largest, "largest")
+	Reload(rows, "rows")
+	namedRows("power", rows, stride, []Scalar{x}, func() {
+		shift := m.broadcast(largest, 0)
+		Xor(shift, shift, signBit())
 		s := m.zeros(max(several, m.groupVectors()))
 		Assign(p, x)
 		Assign(k, n)
@@ -118,7 +139,16 @@ func (m machine) softmaxRows() {
 			v.each(func(i int) { Add(s[i], s[i], v[i]) })
 			m.store(v, p)
 		})
-		sum := m.spread(s, Add, sums)
+		m.gather(s, Add, sums)
+		Increase(largest, Number(4))
+		Increase(sums, Number(4))
+	})
+
+	Reload(x, "x")
+	Reload(sums, "sums")
+	Reload(rows, "rows")
+	namedRows("part", rows, stride, []Scalar{x}, func() {
+		sum := m.broadcast(sums, 0)
 		Max(sum, m.load(Constant("smallestNormal", 1<<23)), sum) // for NaN, the last source
 		factor := m.load(one())
 		Divide(factor, factor, sum)
@@ -132,14 +162,13 @@ func (m machine) softmaxRows() {
 			}
 		})
 		m.clearGroups(pad, []Scalar{p})
-		Increase(largest, Number(4))
 		Increase(sums, Number(4))
 	})
 	End()
 }
 
-// softmaxRowsGrad: for each row p = e^(scale·p + shift) and d = scale·p·(d − Σ p·d / Σ p), in place. The shifts are
-// lost.
+// softmaxRowsGrad: for each row p = e^(scale·p + shift) and d = scale·p·(d − Σ p·d / Σ p), in place, first the one and
+// then the other for all rows. The shifts are lost.
 func (m machine) softmaxRowsGrad() {
 	m.begin("", "softmaxRowsGrad", "p, d, shifts, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer", "")
 	x, d, shifts, hide := param("p"), param("d"), param("shifts"), param("mask")
@@ -150,7 +179,7 @@ func (m machine) softmaxRowsGrad() {
 		several = 1
 	}
 	p, q, k := NewScalar(), NewScalar(), NewScalar()
-	scoreRows(rows, stride, []Scalar{x, d}, func() {
+	namedRows("power", rows, stride, []Scalar{x, d}, func() {
 		Address(p, Memory{Base: x, Index: n, Scale: 4, Offset: -4 * group})
 		Address(q, Memory{Base: d, Index: n, Scale: 4, Offset: -4 * group})
 		for i := range m.groupVectors() {
@@ -182,6 +211,16 @@ func (m machine) softmaxRowsGrad() {
 		Max(sum, m.load(Constant("smallestNormal", 1<<23)), sum) // for NaN, the last source
 		Multiply(mean, mean, scale)
 		Divide(mean, mean, sum)
+		StoreFirst(Memory{Base: shifts}, mean)
+		Increase(shifts, Number(4))
+	})
+
+	Reload(x, "p")
+	Reload(d, "d")
+	Reload(shifts, "shifts")
+	Reload(rows, "rows")
+	namedRows("part", rows, stride, []Scalar{x, d}, func() {
+		mean := m.broadcast(shifts, 0)
 		Assign(p, x)
 		Assign(q, d)
 		Assign(k, n)

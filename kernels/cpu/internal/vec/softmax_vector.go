@@ -15,13 +15,17 @@ var hiddenLanes = func() (masks [scoreGroup][scoreGroup]uint32) {
 	return masks
 }()
 
-// scoreRows bounds the rows of one call of the assembly.
-const scoreRows = 64
+// The rows of one call of the assembly, which goes through them twice or three times: few enough to stay in the
+// first-level cache.
+const (
+	scoreRows     = 64
+	scoreElements = 6 << 10
+)
 
-// pieces calls f for runs of rows that see something of the same number of groups: the first row, how many there are,
+// pieces calls f for runs of rows of so many arrays that see something of the same number of groups: the first row, how many there are,
 // how many elements the groups have, the mask of the first row, and the bytes to the next row's.
-func (s *Scores) pieces(f func(first, rows, n int, mask *float32, step uintptr)) {
-	most := max(min(scoreRows, callElements/s.Stride), 1)
+func (s *Scores) pieces(arrays int, f func(first, rows, n int, mask *float32, step uintptr)) {
+	most := max(min(scoreRows, scoreElements/arrays/s.Stride), 1)
 	for first := 0; first < s.Rows; {
 		seen := s.Sees(first)
 		last := (seen - 1) % scoreGroup
@@ -53,7 +57,7 @@ func (s *Scores) softmax32(x, total []float32, scale float32) bool {
 		return false
 	}
 	var sums [scoreRows]float32
-	s.pieces(func(first, rows, n int, mask *float32, step uintptr) {
+	s.pieces(1, func(first, rows, n int, mask *float32, step uintptr) {
 		callSoftmaxRows(wide, at(x, first*s.Stride), at(total, first), &sums[0], mask, uintptr(rows), uintptr(n), uintptr(4*s.Stride), step,
 			uintptr(s.Stride-n), unsafe.Pointer(&scale))
 		Log(sums[:rows], sums[:rows])
@@ -68,7 +72,7 @@ func (s *Scores) softmaxGrad32(p, d, total []float32, scale float32) bool {
 		return false
 	}
 	var shifts [scoreRows]float32
-	s.pieces(func(first, rows, n int, mask *float32, step uintptr) {
+	s.pieces(2, func(first, rows, n int, mask *float32, step uintptr) {
 		for i, t := range total[first : first+rows] {
 			shifts[i] = shiftOf(t)
 		}

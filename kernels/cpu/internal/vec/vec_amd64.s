@@ -18457,7 +18457,7 @@ TEXT ·softmaxRowsAVX2(SB), NOSPLIT, $0-80
 	MOVQ         scalars+72(FP), R11
 	VBROADCASTSS (R11), Y0
 
-row:
+top:
 	LEAQ      -64(AX)(DI*4), R11
 	VMOVUPS   (R11), Y1
 	VMOVUPS   (BX), Y2
@@ -18500,6 +18500,16 @@ largestEnd1:
 	VMOVUPS      lowest<>+0(SB), Y2
 	VMAXPS       Y1, Y2, Y1
 	VMOVSS       X1, (CX)
+	ADDQ         $0x00000004, CX
+	ADDQ         R8, AX
+	DECQ         SI
+	JNE          top
+	MOVQ         x+0(FP), AX
+	MOVQ         largest+8(FP), CX
+	MOVQ         rows+32(FP), SI
+
+power:
+	VBROADCASTSS (CX), Y1
 	VXORPS       signBit<>+0(SB), Y1, Y1
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
@@ -18582,44 +18592,53 @@ expEnd1:
 	VPERMILPS    $0xb1, X1, X2
 	VADDPS       X2, X1, X1
 	VMOVSS       X1, (DX)
-	VBROADCASTSS (DX), Y1
-	VMOVUPS      smallestNormal<>+0(SB), Y2
-	VMAXPS       Y1, Y2, Y1
-	VMOVUPS      one<>+0(SB), Y2
-	VDIVPS       Y1, Y2, Y2
+	ADDQ         $0x00000004, CX
+	ADDQ         $0x00000004, DX
+	ADDQ         R8, AX
+	DECQ         SI
+	JNE          power
+	MOVQ         x+0(FP), AX
+	MOVQ         sums+16(FP), DX
+	MOVQ         rows+32(FP), SI
+
+part:
+	VBROADCASTSS (DX), Y0
+	VMOVUPS      smallestNormal<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      one<>+0(SB), Y1
+	VDIVPS       Y0, Y1, Y1
 	MOVQ         AX, R11
 	MOVQ         DI, R12
 
 scale1:
 	CMPQ    R12, $0x00000010
 	JB      scaleEnd1
-	VMULPS  (R11), Y2, Y1
-	VMOVUPS Y1, (R11)
-	VMULPS  32(R11), Y2, Y1
-	VMOVUPS Y1, 32(R11)
+	VMULPS  (R11), Y1, Y0
+	VMOVUPS Y0, (R11)
+	VMULPS  32(R11), Y1, Y0
+	VMOVUPS Y0, 32(R11)
 	ADDQ    $0x00000040, R11
 	SUBQ    $0x00000010, R12
 	JMP     scale1
 
 scaleEnd1:
-	VXORPS Y1, Y1, Y1
-	MOVQ   R10, R12
+	VXORPS Y0, Y0, Y0
+	MOVQ   R10, CX
 
 clear1:
-	CMPQ    R12, $0x00000010
+	CMPQ    CX, $0x00000010
 	JB      clearEnd1
-	VMOVUPS Y1, (R11)
-	VMOVUPS Y1, 32(R11)
+	VMOVUPS Y0, (R11)
+	VMOVUPS Y0, 32(R11)
 	ADDQ    $0x00000040, R11
-	SUBQ    $0x00000010, R12
+	SUBQ    $0x00000010, CX
 	JMP     clear1
 
 clearEnd1:
-	ADDQ $0x00000004, CX
 	ADDQ $0x00000004, DX
 	ADDQ R8, AX
 	DECQ SI
-	JNE  row
+	JNE  part
 	VZEROUPPER
 	RET
 
@@ -18656,7 +18675,7 @@ TEXT ·softmaxRowsGradAVX2(SB), NOSPLIT, $0-80
 	MOVQ         scalars+72(FP), R11
 	VBROADCASTSS (R11), Y0
 
-row:
+power:
 	LEAQ         -64(AX)(DI*4), R11
 	LEAQ         -64(CX)(DI*4), R12
 	VMOVUPS      (R11), Y1
@@ -18782,6 +18801,19 @@ expEnd1:
 	VMAXPS       Y2, Y3, Y2
 	VMULPS       Y0, Y1, Y1
 	VDIVPS       Y2, Y1, Y1
+	VMOVSS       X1, (DX)
+	ADDQ         $0x00000004, DX
+	ADDQ         R8, AX
+	ADDQ         R8, CX
+	DECQ         SI
+	JNE          power
+	MOVQ         p+0(FP), AX
+	MOVQ         d+8(FP), CX
+	MOVQ         shifts+16(FP), DX
+	MOVQ         rows+32(FP), SI
+
+part:
+	VBROADCASTSS (DX), Y1
 	MOVQ         AX, R11
 	MOVQ         CX, R12
 	MOVQ         DI, R13
@@ -18804,10 +18836,10 @@ scale1:
 
 scaleEnd1:
 	VXORPS Y1, Y1, Y1
-	MOVQ   R10, R13
+	MOVQ   R10, BX
 
 clear1:
-	CMPQ    R13, $0x00000010
+	CMPQ    BX, $0x00000010
 	JB      clearEnd1
 	VMOVUPS Y1, (R11)
 	VMOVUPS Y1, 32(R11)
@@ -18815,7 +18847,7 @@ clear1:
 	VMOVUPS Y1, 32(R12)
 	ADDQ    $0x00000040, R11
 	ADDQ    $0x00000040, R12
-	SUBQ    $0x00000010, R13
+	SUBQ    $0x00000010, BX
 	JMP     clear1
 
 clearEnd1:
@@ -18823,7 +18855,7 @@ clearEnd1:
 	ADDQ R8, AX
 	ADDQ R8, CX
 	DECQ SI
-	JNE  row
+	JNE  part
 	VZEROUPPER
 	RET
 
@@ -39583,7 +39615,7 @@ TEXT ·softmaxRowsAVX512(SB), NOSPLIT, $0-80
 	MOVQ         scalars+72(FP), R11
 	VBROADCASTSS (R11), Z0
 
-row:
+top:
 	LEAQ         -64(AX)(DI*4), R11
 	VMOVUPS      (R11), Z1
 	VMOVUPS      (BX), Z2
@@ -39591,20 +39623,42 @@ row:
 	VBROADCASTSS minusInfinity<>+0(SB), Z2
 	VMOVUPS      Z2, K1, Z1
 	VMOVUPS      Z1, (R11)
+	VMOVAPS      Z1, Z2
+	VMOVAPS      Z1, Z3
+	VMOVAPS      Z1, Z4
 	ADDQ         R9, BX
 	MOVQ         AX, R11
 	LEAQ         -16(DI), R12
 
+largest4:
+	CMPQ    R12, $0x00000040
+	JB      largestEnd4
+	VMOVUPS (R11), Z5
+	VMAXPS  Z1, Z5, Z1
+	VMOVUPS 64(R11), Z5
+	VMAXPS  Z2, Z5, Z2
+	VMOVUPS 128(R11), Z5
+	VMAXPS  Z3, Z5, Z3
+	VMOVUPS 192(R11), Z5
+	VMAXPS  Z4, Z5, Z4
+	ADDQ    $0x00000100, R11
+	SUBQ    $0x00000040, R12
+	JMP     largest4
+
+largestEnd4:
 largest1:
 	CMPQ    R12, $0x00000010
 	JB      largestEnd1
-	VMOVUPS (R11), Z2
-	VMAXPS  Z1, Z2, Z1
+	VMOVUPS (R11), Z5
+	VMAXPS  Z1, Z5, Z1
 	ADDQ    $0x00000040, R11
 	SUBQ    $0x00000010, R12
 	JMP     largest1
 
 largestEnd1:
+	VMAXPS        Z3, Z1, Z1
+	VMAXPS        Z4, Z2, Z2
+	VMAXPS        Z2, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VEXTRACTF64X4 $0x00, Z1, Y1
 	VMAXPS        Y2, Y1, Y1
@@ -39621,13 +39675,23 @@ largestEnd1:
 	VBROADCASTSS  lowest<>+0(SB), Z2
 	VMAXPS        Z1, Z2, Z1
 	VMOVSS        X1, (CX)
-	VXORPS.BCST   signBit<>+0(SB), Z1, Z1
-	VXORPS        Z2, Z2, Z2
-	VXORPS        Z3, Z3, Z3
-	VXORPS        Z4, Z4, Z4
-	VXORPS        Z5, Z5, Z5
-	MOVQ          AX, R11
-	MOVQ          DI, R12
+	ADDQ          $0x00000004, CX
+	ADDQ          R8, AX
+	DECQ          SI
+	JNE           top
+	MOVQ          x+0(FP), AX
+	MOVQ          largest+8(FP), CX
+	MOVQ          rows+32(FP), SI
+
+power:
+	VBROADCASTSS (CX), Z1
+	VXORPS.BCST  signBit<>+0(SB), Z1, Z1
+	VXORPS       Z2, Z2, Z2
+	VXORPS       Z3, Z3, Z3
+	VXORPS       Z4, Z4, Z4
+	VXORPS       Z5, Z5, Z5
+	MOVQ         AX, R11
+	MOVQ         DI, R12
 
 exp4:
 	CMPQ              R12, $0x00000040
@@ -39763,41 +39827,50 @@ expEnd1:
 	VPERMILPS     $0xb1, X2, X1
 	VADDPS        X1, X2, X2
 	VMOVSS        X2, (DX)
-	VBROADCASTSS  (DX), Z1
-	VBROADCASTSS  smallestNormal<>+0(SB), Z2
-	VMAXPS        Z1, Z2, Z1
-	VBROADCASTSS  one<>+0(SB), Z2
-	VDIVPS        Z1, Z2, Z2
-	MOVQ          AX, R11
-	MOVQ          DI, R12
+	ADDQ          $0x00000004, CX
+	ADDQ          $0x00000004, DX
+	ADDQ          R8, AX
+	DECQ          SI
+	JNE           power
+	MOVQ          x+0(FP), AX
+	MOVQ          sums+16(FP), DX
+	MOVQ          rows+32(FP), SI
+
+part:
+	VBROADCASTSS (DX), Z0
+	VBROADCASTSS smallestNormal<>+0(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VBROADCASTSS one<>+0(SB), Z1
+	VDIVPS       Z0, Z1, Z1
+	MOVQ         AX, R11
+	MOVQ         DI, R12
 
 scale1:
 	CMPQ    R12, $0x00000010
 	JB      scaleEnd1
-	VMULPS  (R11), Z2, Z1
-	VMOVUPS Z1, (R11)
+	VMULPS  (R11), Z1, Z0
+	VMOVUPS Z0, (R11)
 	ADDQ    $0x00000040, R11
 	SUBQ    $0x00000010, R12
 	JMP     scale1
 
 scaleEnd1:
-	VXORPS Z1, Z1, Z1
-	MOVQ   R10, R12
+	VXORPS Z0, Z0, Z0
+	MOVQ   R10, CX
 
 clear1:
-	CMPQ    R12, $0x00000010
+	CMPQ    CX, $0x00000010
 	JB      clearEnd1
-	VMOVUPS Z1, (R11)
+	VMOVUPS Z0, (R11)
 	ADDQ    $0x00000040, R11
-	SUBQ    $0x00000010, R12
+	SUBQ    $0x00000010, CX
 	JMP     clear1
 
 clearEnd1:
-	ADDQ $0x00000004, CX
 	ADDQ $0x00000004, DX
 	ADDQ R8, AX
 	DECQ SI
-	JNE  row
+	JNE  part
 	VZEROUPPER
 	RET
 
@@ -39816,7 +39889,7 @@ TEXT ·softmaxRowsGradAVX512(SB), NOSPLIT, $0-80
 	MOVQ         scalars+72(FP), R11
 	VBROADCASTSS (R11), Z0
 
-row:
+power:
 	LEAQ         -64(AX)(DI*4), R11
 	LEAQ         -64(CX)(DI*4), R12
 	VMOVUPS      (R11), Z1
@@ -40004,9 +40077,22 @@ expEnd1:
 	VMAXPS        Z2, Z3, Z2
 	VMULPS        Z0, Z1, Z1
 	VDIVPS        Z2, Z1, Z1
-	MOVQ          AX, R11
-	MOVQ          CX, R12
-	MOVQ          DI, R13
+	VMOVSS        X1, (DX)
+	ADDQ          $0x00000004, DX
+	ADDQ          R8, AX
+	ADDQ          R8, CX
+	DECQ          SI
+	JNE           power
+	MOVQ          p+0(FP), AX
+	MOVQ          d+8(FP), CX
+	MOVQ          shifts+16(FP), DX
+	MOVQ          rows+32(FP), SI
+
+part:
+	VBROADCASTSS (DX), Z1
+	MOVQ         AX, R11
+	MOVQ         CX, R12
+	MOVQ         DI, R13
 
 scale1:
 	CMPQ        R13, $0x00000010
@@ -40022,16 +40108,16 @@ scale1:
 
 scaleEnd1:
 	VXORPS Z1, Z1, Z1
-	MOVQ   R10, R13
+	MOVQ   R10, BX
 
 clear1:
-	CMPQ    R13, $0x00000010
+	CMPQ    BX, $0x00000010
 	JB      clearEnd1
 	VMOVUPS Z1, (R11)
 	VMOVUPS Z1, (R12)
 	ADDQ    $0x00000040, R11
 	ADDQ    $0x00000040, R12
-	SUBQ    $0x00000010, R13
+	SUBQ    $0x00000010, BX
 	JMP     clear1
 
 clearEnd1:
@@ -40039,7 +40125,7 @@ clearEnd1:
 	ADDQ R8, AX
 	ADDQ R8, CX
 	DECQ SI
-	JNE  row
+	JNE  part
 	VZEROUPPER
 	RET
 

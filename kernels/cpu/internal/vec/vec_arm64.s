@@ -15799,7 +15799,7 @@ TEXT ·softmaxRowsNEON(SB), NOSPLIT, $0-80
 	ADD $0, R9, R19
 	VLD1R (R19), [V0.S4]
 	VMOV V0.B16, V1.B16
-row:
+top:
 	ADD R5<<2, R0, R19
 	ADD $-64, R19, R9
 	FLDPQ 0(R9), (F2, F3)
@@ -15877,6 +15877,17 @@ largestEnd1:
 	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
 	VMOV V31.B16, V3.B16
 	FMOVS F2, 0(R1)
+	ADD $4, R1
+	ADD R6, R0
+	SUBS $1, R4
+	BNE top
+	MOVD x+0(FP), R0
+	MOVD largest+8(FP), R1
+	MOVD rows+32(FP), R4
+power:
+	ADD $0, R1, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
 	MOVD $signBit<>(SB), R20
 	FMOVQ (R20), F22
 	WORD $0x6e361c42 // eor v2.4S, v2.4S, v22.4S
@@ -16138,57 +16149,65 @@ expEnd1:
 	VREV64 V2.S4, V4.S4
 	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
 	FMOVS F2, 0(R2)
+	ADD $4, R1
+	ADD $4, R2
+	ADD R6, R0
+	SUBS $1, R4
+	BNE power
+	MOVD x+0(FP), R0
+	MOVD sums+16(FP), R2
+	MOVD rows+32(FP), R4
+part:
 	ADD $0, R2, R19
-	VLD1R (R19), [V2.S4]
-	VMOV V2.B16, V3.B16
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
 	MOVD $smallestNormal<>(SB), R20
-	FMOVQ (R20), F4
-	VMOV V4.B16, V5.B16
-	WORD $0x6ea2e49f // fcmgt v31.4S, v4.4S, v2.4S
-	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
-	VMOV V31.B16, V2.B16
-	WORD $0x6ea3e4bf // fcmgt v31.4S, v5.4S, v3.4S
-	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
-	VMOV V31.B16, V3.B16
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6ea0e45f // fcmgt v31.4S, v2.4S, v0.4S
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e47f // fcmgt v31.4S, v3.4S, v1.4S
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V1.B16
 	MOVD $one<>(SB), R20
-	FMOVQ (R20), F4
-	VMOV V4.B16, V5.B16
-	WORD $0x6e22fc84 // fdiv v4.4S, v4.4S, v2.4S
-	WORD $0x6e23fca5 // fdiv v5.4S, v5.4S, v3.4S
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6e20fc42 // fdiv v2.4S, v2.4S, v0.4S
+	WORD $0x6e21fc63 // fdiv v3.4S, v3.4S, v1.4S
 	MOVD R0, R9
 	MOVD R5, R10
 scale1:
 	CMP $16, R10
 	BLO scaleEnd1
 	FLDPQ 0(R9), (F22, F23)
-	WORD $0x6e36dc82 // fmul v2.4S, v4.4S, v22.4S
-	WORD $0x6e37dca3 // fmul v3.4S, v5.4S, v23.4S
-	FSTPQ (F2, F3), 0(R9)
+	WORD $0x6e36dc40 // fmul v0.4S, v2.4S, v22.4S
+	WORD $0x6e37dc61 // fmul v1.4S, v3.4S, v23.4S
+	FSTPQ (F0, F1), 0(R9)
 	FLDPQ 32(R9), (F22, F23)
-	WORD $0x6e36dc82 // fmul v2.4S, v4.4S, v22.4S
-	WORD $0x6e37dca3 // fmul v3.4S, v5.4S, v23.4S
-	FSTPQ (F2, F3), 32(R9)
+	WORD $0x6e36dc40 // fmul v0.4S, v2.4S, v22.4S
+	WORD $0x6e37dc61 // fmul v1.4S, v3.4S, v23.4S
+	FSTPQ (F0, F1), 32(R9)
 	ADD $64, R9
 	SUBS $16, R10
 	B scale1
 scaleEnd1:
-	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
-	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
-	MOVD R8, R10
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	MOVD R8, R1
 clear1:
-	CMP $16, R10
+	CMP $16, R1
 	BLO clearEnd1
-	FSTPQ (F2, F3), 0(R9)
-	FSTPQ (F2, F3), 32(R9)
+	FSTPQ (F0, F1), 0(R9)
+	FSTPQ (F0, F1), 32(R9)
 	ADD $64, R9
-	SUBS $16, R10
+	SUBS $16, R1
 	B clear1
 clearEnd1:
-	ADD $4, R1
 	ADD $4, R2
 	ADD R6, R0
 	SUBS $1, R4
-	BNE row
+	BNE part
 	RET
 
 // softmaxRowsGradNEON is softmaxRowsGradAVX2 with two registers for one.
@@ -16206,7 +16225,7 @@ TEXT ·softmaxRowsGradNEON(SB), NOSPLIT, $0-80
 	ADD $0, R9, R19
 	VLD1R (R19), [V0.S4]
 	VMOV V0.B16, V1.B16
-row:
+power:
 	ADD R5<<2, R0, R19
 	ADD $-64, R19, R9
 	ADD R5<<2, R1, R19
@@ -16543,6 +16562,20 @@ expEnd1:
 	WORD $0x6e21dc63 // fmul v3.4S, v3.4S, v1.4S
 	WORD $0x6e24fc42 // fdiv v2.4S, v2.4S, v4.4S
 	WORD $0x6e25fc63 // fdiv v3.4S, v3.4S, v5.4S
+	FMOVS F2, 0(R2)
+	ADD $4, R2
+	ADD R6, R0
+	ADD R6, R1
+	SUBS $1, R4
+	BNE power
+	MOVD p+0(FP), R0
+	MOVD d+8(FP), R1
+	MOVD shifts+16(FP), R2
+	MOVD rows+32(FP), R4
+part:
+	ADD $0, R2, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
 	MOVD R0, R9
 	MOVD R1, R10
 	MOVD R5, R11
@@ -16578,9 +16611,9 @@ scale1:
 scaleEnd1:
 	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
 	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
-	MOVD R8, R11
+	MOVD R8, R3
 clear1:
-	CMP $16, R11
+	CMP $16, R3
 	BLO clearEnd1
 	FSTPQ (F2, F3), 0(R9)
 	FSTPQ (F2, F3), 32(R9)
@@ -16588,14 +16621,14 @@ clear1:
 	FSTPQ (F2, F3), 32(R10)
 	ADD $64, R9
 	ADD $64, R10
-	SUBS $16, R11
+	SUBS $16, R3
 	B clear1
 clearEnd1:
 	ADD $4, R2
 	ADD R6, R0
 	ADD R6, R1
 	SUBS $1, R4
-	BNE row
+	BNE part
 	RET
 
 // softmaxLinesNEON is softmaxLinesAVX2 with two registers for one.
