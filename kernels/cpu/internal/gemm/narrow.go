@@ -7,8 +7,8 @@ import (
 
 // A product with few columns, C[M, N] = A[K, M]ᵀ·B[K, N], is the gradient of weights with few outputs: A is the large
 // input of a layer. Tiles would read columns of it, each line from another page, for panels of B that are mostly
-// padding. It is computed as Cᵀ = Bᵀ·A: A is the operand of vectors, read in place or copied into panels block by block,
-// blocks of B are transposed, and blocks of Cᵀ are transposed into C. The sums are the same, number by number.
+// padding. It is computed as Cᵀ = Bᵀ·A: A is the operand of vectors, read in place or copied into panels block by
+// block, blocks of B are transposed, and blocks of Cᵀ are transposed into C. The sums are the same, number by number.
 
 const (
 	narrowMinCols = 24  // fewer columns are always computed so:

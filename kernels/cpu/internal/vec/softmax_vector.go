@@ -22,8 +22,8 @@ const (
 	scoreElements = 6 << 10
 )
 
-// pieces calls f for runs of rows of so many arrays that see something of the same number of groups: the first row, how many there are,
-// how many elements the groups have, the mask of the first row, and the bytes to the next row's.
+// pieces calls f for runs of rows of so many arrays that see something of the same number of groups: the first row, how
+// many there are, how many elements the groups have, the mask of the first row, and the bytes to the next row's.
 func (s *Scores) pieces(arrays int, f func(first, rows, n int, mask *float32, step uintptr)) {
 	most := max(min(scoreRows, scoreElements/arrays/s.Stride), 1)
 	for first := 0; first < s.Rows; {
