@@ -46,6 +46,7 @@ const (
 	argNextStep
 	argNextEvery
 	argPair
+	argBLine
 )
 
 const (
@@ -165,9 +166,9 @@ func (k kernel) emit() {
 	Doc(fmt.Sprintf("%s computes tiles of %d rows and %d vectors.", k.name(), k.rows, k.vectors))
 	args := Parameter("c")
 	arg := func(offset int) Memory { return Memory{Base: args, Offset: offset} }
-	local := Local(13*8 + k.waitingBytes())
+	local := Local(14*8 + k.waitingBytes())
 	lineA, lineC, linesLeft := local.Plus(56), local.Plus(64), local.Plus(72)
-	second, rest, waiting := local.Plus(80), local.Plus(88), local.Plus(104) // rest: products with which C is fetched
+	second, rest, waiting := local.Plus(80), local.Plus(88), local.Plus(112) // rest: products with which C is fetched
 	runA, runC, tilesLeft := local.Plus(0), local.Plus(8), local.Plus(16)
 	outerA, outerB, outerLeft, segmentsLeft := local.Plus(24), local.Plus(32), local.Plus(40), local.Plus(48)
 	move := func(dst, src Memory) {
@@ -178,6 +179,11 @@ func (k kernel) emit() {
 	move(lineA, arg(argA))
 	move(lineC, arg(argC))
 	move(linesLeft, arg(argLines))
+	runB := arg(argB)
+	if k.fetches() {
+		runB = local.Plus(104)
+		move(runB, arg(argB))
+	}
 	var mask Mask
 	if k.wide {
 		mask = MaskBits(arg(argMask))
@@ -211,7 +217,7 @@ func (k kernel) emit() {
 	}
 	sums := k.start(arg, mask)
 	move(outerA, runA)
-	move(outerB, arg(argB))
+	move(outerB, runB)
 	move(outerLeft, arg(argOuter))
 
 	Label("outer")
@@ -305,6 +311,9 @@ func (k kernel) emit() {
 	Countdown(tilesLeft, 1, "tile")
 	advance(lineA, arg(argALine))
 	advance(lineC, arg(argCLine))
+	if k.fetches() {
+		advance(runB, arg(argBLine))
+	}
 	Countdown(linesLeft, 1, "line")
 	End()
 }

@@ -116,7 +116,11 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 		t.Accumulate = a.Accumulate || i > 0
 		t.FetchC = p.fetchC
 		t.ReLU = a.ReLU && i == blocks-1
-		for c := n; c < endN; c += width {
+		first := n
+		if p.sweeps {
+			first = j.sweep(&t, matrixB, matrixC, m, n, endN)
+		}
+		for c := first; c < endN; c += width {
 			t.Cols = min(width, endN-c)
 			t.Next = nil
 			t.C = matrixC[m*a.LDC+c:]
@@ -128,6 +132,29 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 			micro.Run(&t)
 		}
 	}
+}
+
+// sweep computes the whole panels of the columns [n, end), whose sums are short: few rows at a time through all panels,
+// so that C is written in long runs, of few rows, by few calls. It returns the first column that is left.
+func (j *job[T]) sweep(t *micro.Tile[T], matrixB, matrixC []T, m, n, end int) int {
+	a, width := &j.args, micro.PanelWidth[T]()
+	panels := (end - n) / width
+	if panels < 2 {
+		return n
+	}
+	if b := j.plan.shared; a.Packed {
+		t.B = matrixB[n*a.K:]
+	} else {
+		t.B = b[n*a.K:]
+	}
+	u := *t
+	u.BK, u.Cols, u.Lines, u.BLine, u.CLine = width, width, panels, width*a.K, width
+	for r := 0; r < t.Rows; r += sweepRows {
+		u.Rows = min(sweepRows, t.Rows-r)
+		u.A, u.C = t.A[r*t.ARow:], matrixC[(m+r)*a.LDC+n:]
+		micro.Run(&u)
+	}
+	return n + panels*width
 }
 
 // setA sets a tile's operand of single numbers, from row m and sum k on, which is copied to packed where the plan says

@@ -175,19 +175,23 @@ func TestLines(t *testing.T) {
 			lines, cols, k := 1+rng.IntN(5), 1+rng.IntN(32), rng.IntN(20)
 			tile := Tile[float32]{Rows: rows, Cols: cols, K: k, Segments: 1, Outer: 1, ARow: 7, AK: 1, BK: 32, CRow: cols + 1,
 				Lines: lines, ALine: 3, CLine: rows*(cols+1) + 2, Accumulate: rng.IntN(2) == 0}
-			tile.A, tile.B = random[float32](rng, lines*3+rows*7+64, 0), random[float32](rng, 32*32, 0)
+			panel := rng.IntN(2) * 32 * 20
+			tile.A, tile.B = random[float32](rng, lines*3+rows*7+64, 0), random[float32](rng, 32*32+lines*panel, 0)
 			tile.C = random[float32](rng, lines*tile.CLine, 0)
-			for _, run := range []func(*Tile[float32]){Run[float32], RunChannels[float32]} {
+			for i, run := range []func(*Tile[float32]){Run[float32], RunChannels[float32]} {
+				if tile.BLine = panel; i > 0 {
+					tile.BLine = 0
+				}
 				want, got := append([]float32(nil), tile.C...), append([]float32(nil), tile.C...)
 				u := tile
 				u.C = got
 				run(&u)
 				for line := range lines {
 					u := tile
-					u.Lines, u.A, u.C = 0, tile.A[3*line:], want[line*tile.CLine:]
+					u.Lines, u.A, u.B, u.C = 0, tile.A[3*line:], tile.B[line*tile.BLine:], want[line*tile.CLine:]
 					run(&u)
 				}
-				require.Equal(t, want, got, "rows %d lines %d cols %d k %d", rows, lines, cols, k)
+				require.Equal(t, want, got, "rows %d lines %d of panels %d apart, cols %d k %d", rows, lines, tile.BLine, cols, k)
 			}
 		}
 	})

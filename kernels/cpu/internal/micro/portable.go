@@ -8,7 +8,7 @@ func portable[T Float](t *Tile[T], from int) {
 		u := *t
 		u.C = t.C[line*t.CLine:]
 		if t.K > 0 {
-			u.A = t.A[line*t.ALine:]
+			u.A, u.B = t.A[line*t.ALine:], t.B[line*t.BLine:]
 		}
 		portableLine(&u, from)
 	}

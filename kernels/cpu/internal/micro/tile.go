@@ -26,6 +26,7 @@ type Tile[T Float] struct {
 
 	Lines        int // 0 means 1: the tile is repeated with A and C moved on by
 	ALine, CLine int // these strides
+	BLine        int // and B, if it is a panel of several of the same A, without Bias
 
 	Next     []T // the B of a later call: K of its rows are brought into the second-level cache meanwhile
 	NextStep int // from one row of Next to the one after it; 0 means BK
@@ -104,6 +105,10 @@ func Run[T Float](t *Tile[T]) {
 		return
 	}
 	k := best[T]()
+	if t.BLine > 0 && !sweeps(k) {
+		t.lineByLine()
+		return
+	}
 	if t.Pairs {
 		if k = pairs(); k.Needs.Has(isa.AMXTile) && t.fitsMatrices() {
 			matrix((*Tile[float32])(unsafe.Pointer(t)))
@@ -130,9 +135,19 @@ func Run[T Float](t *Tile[T]) {
 	}
 }
 
+// lineByLine computes lines that have panels of their own.
+func (t *Tile[T]) lineByLine() {
+	for line := range max(t.Lines, 1) {
+		u := *t
+		u.Lines, u.BLine = 1, 0
+		u.A, u.B, u.C = t.A[line*t.ALine:], t.B[line*t.BLine:], t.C[line*t.CLine:]
+		Run(&u)
+	}
+}
+
 // lastB is the index of the first column of the last row of B.
 func (t *Tile[T]) lastB() int {
-	return (t.Outer-1)*t.BOuter + (t.Segments-1)*t.BSegment + (t.K-1)*t.BK
+	return (max(t.Lines, 1)-1)*t.BLine + (t.Outer-1)*t.BOuter + (t.Segments-1)*t.BSegment + (t.K-1)*t.BK
 }
 
 // check panics unless every element the tile touches exists: assembly does not check bounds.
@@ -148,7 +163,7 @@ func (t *Tile[T]) checkChannels() { t.checkExtents(t.Cols) }
 
 // checkExtents checks the operands' lengths; A is read in runs of the given number of columns.
 func (t *Tile[T]) checkExtents(colsA int) {
-	if t.ARow|t.AK|t.ASegment|t.AOuter|t.BK|t.BSegment|t.BOuter|t.CRow|t.ALine|t.CLine < 0 {
+	if t.ARow|t.AK|t.ASegment|t.AOuter|t.BK|t.BSegment|t.BOuter|t.CRow|t.ALine|t.BLine|t.CLine < 0 {
 		panic("micro: negative stride")
 	}
 	lines := max(t.Lines, 1) - 1

@@ -26,6 +26,7 @@ type call struct {
 	nextStep                   int     // the one that is so far from it, and so on,
 	nextEvery                  int     // after so many products each
 	pair                       int     // from the first line of a window to the second
+	bLine                      int     // functions of more than two rows of two vectors move b, others do not know it
 }
 
 const (
@@ -92,7 +93,7 @@ func fill[T Float](c *call, t *Tile[T]) {
 	c.aRow, c.aK, c.aSegment, c.aOuter = t.ARow*size, t.AK*size, t.ASegment*size, t.AOuter*size
 	c.bK, c.bSegment, c.bOuter = t.BK*size, t.BSegment*size, t.BOuter*size
 	c.cRow = t.CRow * size
-	c.aLine, c.cLine = t.ALine*size, t.CLine*size
+	c.aLine, c.cLine, c.bLine = t.ALine*size, t.CLine*size, t.BLine*size
 	if t.FetchC && t.K > fetchSums {
 		c.flags |= flagFetchC
 	}
@@ -116,7 +117,6 @@ func runColumns[T Float](k *tile.Tile, t *Tile[T], c *call, col, n, vectors int,
 		c.flags |= flagMasked
 	}
 	c.maskTable = unsafe.Pointer(&laneMasks[8-min(last*size/4, 8)])
-	c.b = unsafe.Pointer(&t.B[col])
 	if t.Bias != nil {
 		c.bias = unsafe.Pointer(&t.Bias[col])
 	}
@@ -148,7 +148,7 @@ func runTiles[T Float](k *tile.Tile, t *Tile[T], c *call, row, colA, col, height
 	perCall := max(maxCallFlops/(2*height*n*t.K*t.Segments*t.Outer), 1) // tiles
 	c.tiles = min(tiles, perCall)
 	c.lines = 1
-	if c.tiles == tiles {
+	if c.tiles == tiles && (t.BLine == 0 || height > 2 && vectors == 2) {
 		c.lines = min(lines, perCall/tiles)
 	}
 	for line := 0; line < lines; line += c.lines {
@@ -156,9 +156,13 @@ func runTiles[T Float](k *tile.Tile, t *Tile[T], c *call, row, colA, col, height
 		for tile := 0; tile < tiles; tile += c.tiles {
 			c.tiles = min(perCall, tiles-tile)
 			c.a = unsafe.Pointer(&t.A[line*t.ALine+(row+tile*height)*t.ARow+colA])
+			c.b = unsafe.Pointer(&t.B[line*t.BLine+col])
 			c.c = unsafe.Pointer(&t.C[line*t.CLine+(row+tile*height)*t.CRow+col])
 			dispatch(k.Family, vectors, channels, height, c)
 			c.next += uintptr(c.tiles * c.lines * t.K * t.Segments * t.Outer / c.nextEvery * c.nextStep)
 		}
 	}
 }
+
+// sweeps reports whether the tile goes through lines of several panels.
+func sweeps(k *tile.Tile) bool { return k.Lanes > 1 }
