@@ -74,6 +74,8 @@ def prepare_layer(case, gradients):
     layer(*args)  # makes the weights
     if BACKEND == "torch":
         tensors = [from_numpy(v) for v in flat]
+        operands.clear()
+        operands.update(t.untyped_storage().data_ptr() for t in tensors)
         args, at = [], 0
         for a in case["arguments"]:
             n = len(a["tensors"])

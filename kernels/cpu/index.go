@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
-	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -279,29 +278,25 @@ func scatterInto(b *build, in, indices, updates *plan.Operand, axis int, kind ir
 	size := in.Typ.DType.Size()
 	positions, find := b.lookup(indices, axis, g.Length, mode)
 	count := indices.N
-	share := newScatterShare(g, count, size, b.rt().pool.Size())
-	scatter := b.rt().parallel(share.pieces(), 1, func(_ *worker, lo, hi int) {
+	scatter := b.rt().scattering(g, count, size, func(o, row, end, first, n int) {
 		at := plan.Data[int64](positions)
-		for k := lo; k < hi; k++ {
-			o, row, end, first, n := share.piece(k)
-			base := unsafe.Add(out.Ptr(), (o*g.Length*g.Inner+first)*size)
-			if zeros {
-				clearColumns(unsafe.Add(base, row*g.Inner*size), end-row, n*size, g.Inner*size)
-			}
-			src := unsafe.Add(updates.Ptr(), (o*count*g.Inner+first)*size)
-			if each != nil && g.Inner == 1 {
-				each(base, src, at, row, end)
-				continue
-			}
-			if addRows != nil {
-				addRows(base, src, at, row, end, g.Inner, n)
-				continue
-			}
-			for i, p := range at {
-				if int(p) >= row && int(p) < end { // not if dropped
-					dst := unsafe.Add(base, int(p)*g.Inner*size)
-					combine(dst, dst, unsafe.Add(src, i*g.Inner*size), nil, n)
-				}
+		base := unsafe.Add(out.Ptr(), (o*g.Length*g.Inner+first)*size)
+		if zeros {
+			clearColumns(unsafe.Add(base, row*g.Inner*size), end-row, n*size, g.Inner*size)
+		}
+		src := unsafe.Add(updates.Ptr(), (o*count*g.Inner+first)*size)
+		if each != nil && g.Inner == 1 {
+			each(base, src, at, row, end)
+			return
+		}
+		if addRows != nil {
+			addRows(base, src, at, row, end, g.Inner, n)
+			return
+		}
+		for i, p := range at {
+			if int(p) >= row && int(p) < end { // not if dropped
+				dst := unsafe.Add(base, int(p)*g.Inner*size)
+				combine(dst, dst, unsafe.Add(src, i*g.Inner*size), nil, n)
 			}
 		}
 	})
@@ -336,44 +331,6 @@ func scatterEachOf(kind ir.Kind, d ir.DType) func(line, src unsafe.Pointer, at [
 		return addEach[int32]
 	}
 	return nil
-}
-
-// scatterShare is how a scatter is shared out. Rows are independent, and so are columns; updates that meet are combined
-// in the order of their indices, so the result does not depend on it.
-type scatterShare struct {
-	g               geometry.AxisGroup
-	rows, rowPieces int
-	cols, colPieces int
-}
-
-// scatterRows is the fewest rows in a piece. Every piece goes through all indices.
-const scatterRows = 16
-
-// newScatterShare cuts rows into pieces for the workers, and columns where there are too few rows.
-func newScatterShare(g geometry.AxisGroup, count, size, workers int) scatterShare {
-	want := 1
-	if workers > 1 {
-		want = min(2*workers, max(g.Outer*count*g.Inner/chunkWork, 1))
-	}
-	want = max(want/max(g.Outer, 1), 1)
-	s := scatterShare{g: g, rowPieces: max(min(want, g.Length/scatterRows), 1)}
-	s.rows = max((g.Length+s.rowPieces-1)/s.rowPieces, 1)
-	width := max(64/size, 1)
-	lines := (g.Inner + width - 1) / width
-	s.cols = max((lines+want/s.rowPieces-1)/max(want/s.rowPieces, 1), 1) * width
-	s.rowPieces, s.colPieces = (g.Length+s.rows-1)/s.rows, (g.Inner+s.cols-1)/s.cols
-	return s
-}
-
-func (s *scatterShare) pieces() int { return s.g.Outer * s.rowPieces * s.colPieces }
-
-// piece returns the rows [row, end) and the n columns from the first on that make up piece k, which belongs to entry o
-// of the axes in front.
-func (s *scatterShare) piece(k int) (o, row, end, first, n int) {
-	col, rest := k%s.colPieces, k/s.colPieces
-	row, o = rest%s.rowPieces*s.rows, rest/s.rowPieces
-	first = col * s.cols
-	return o, row, min(row+s.rows, s.g.Length), first, min(s.cols, s.g.Inner-first)
 }
 
 // clearColumns clears the first bytes of rows that lie stride bytes apart.

@@ -114,14 +114,7 @@ func buildPad(b *build) (func(), error) {
 		to += at * dst[i]
 		dst[i] *= step
 	}
-	move, err := b.move(newCopy(size, dims, dst, src), out, in, to, from)
-	if err != nil || out.N == 0 {
-		return func() {}, err
-	}
-	fill := b.rt().parallel(out.N, 2*chunkWork, func(_ *worker, lo, hi int) {
-		fillElement(unsafe.Add(out.Ptr(), lo*size), value.Ptr(), size, hi-lo)
-	})
-	return func() { fill(); move() }, nil
+	return b.padded(newCopy(size, dims, dst, src), out, in, value, to, from)
 }
 
 // starts returns a function that reads the start operands from number first on, clamps them so that sizes fit into

@@ -48,11 +48,11 @@ func addRowsAt[T block.Float](base, src unsafe.Pointer, at []int64, row, end, in
 	var pairs [64][2]int
 	count := 0
 	for i, p := range at {
-		if int(p) < row || int(p) >= end { // dropped, or of another worker
-			continue
-		}
 		pairs[count] = [2]int{int(p) * inner, i * inner}
-		if count++; count == len(pairs) {
+		above := p - int64(row)
+		below := int64(end-row) - 1 - above
+		count += int(^uint64(above|below) >> 63) // 0 if it is dropped, or of another worker: which is not to be guessed
+		if count == len(pairs) {
 			vec.AddRowsAt(y, x, pairs[:], n)
 			count = 0
 		}

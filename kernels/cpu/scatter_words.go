@@ -18,13 +18,8 @@ func (b *build) scatterWords(g geometry.AxisGroup, in, indices, updates *plan.Op
 	}
 	check := b.validWords(g, indices)
 	out, size := b.out(0), in.Typ.DType.Size()
-	share := newScatterShare(g, indices.N, size, b.rt().pool.Size())
-	scatter := b.rt().parallel(share.pieces(), 1, func(_ *worker, lo, hi int) {
-		at := plan.Data[int32](indices)
-		for k := lo; k < hi; k++ {
-			_, row, end, _, _ := share.piece(k)
-			each(out.Ptr(), updates.Ptr(), at, row, end, row == 0 && end == g.Length)
-		}
+	scatter := b.rt().scattering(g, indices.N, size, func(_, row, end, _, _ int) {
+		each(out.Ptr(), updates.Ptr(), plan.Data[int32](indices), row, end, row == 0 && end == g.Length)
 	})
 	return func() {
 		if !check() {

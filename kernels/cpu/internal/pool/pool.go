@@ -81,6 +81,9 @@ func (p *Pool) Size() int {
 	return p.size
 }
 
+// Workers returns how many goroutines would work on a large region now, the caller included: at most [Pool.Size].
+func (p *Pool) Workers() int { return p.available(maxChunks) }
+
 // Parallel runs task on [0, n) in chunks of grain indices and returns when all of it is done. A grain below 1 counts as
 // 1. A nil or closed pool, a pool of one worker and a region of one chunk run on the caller's goroutine alone.
 //

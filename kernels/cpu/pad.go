@@ -1,0 +1,89 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+)
+
+// Paddings. The result is written from its beginning to its end, once: what surrounds the elements is filled just
+// before or after they are copied, while the memory around them is in the cache.
+
+// padPiece is how many bytes of the result of a padding are finished at a time.
+const padPiece = 16 << 10
+
+// padded returns a function that fills a result with a value, except for the box of elements that c copies, to and from
+// bytes into the operands.
+func (b *build) padded(c *ndCopy, out, in, value *plan.Operand, to, from int) (func(), error) {
+	if len(c.dims) > maxAxes {
+		return nil, b.unsupported("moves data along %d axes; at most %d are supported", len(c.dims), maxAxes)
+	}
+	size := out.Typ.DType.Size()
+	if c.elements() == 0 || out.N == 0 {
+		return b.rt().parallel(out.N, 2*chunkWork, func(_ *worker, lo, hi int) {
+			fillElement(unsafe.Add(out.Ptr(), lo*size), value.Ptr(), size, hi-lo)
+		}), nil
+	}
+	n, whole := c.dims[0], c.dst[0]
+	piece := min(max(padPiece/whole, 1), n)
+	rows := c.inOrder()
+	return b.rt().parallel((n+piece-1)/piece, grain(piece*whole/8), func(_ *worker, lo, hi int) {
+		fill := func(first, end int) {
+			if first < end {
+				fillElement(unsafe.Add(out.Ptr(), first), value.Ptr(), size, (end-first)/size)
+			}
+		}
+		for first := lo * piece; first < min(hi*piece, n); first += piece {
+			last := min(first+piece, n)
+			begin, end := to+first*whole, to+last*whole
+			if first == 0 {
+				fill(0, to)
+			}
+			if last == n {
+				end = out.N * size
+			}
+			if rows {
+				c.runFilling(out.Ptr(), unsafe.Add(in.Ptr(), from), begin, end, first, last, fill)
+				continue
+			}
+			fill(begin, end)
+			c.run(unsafe.Add(out.Ptr(), to), unsafe.Add(in.Ptr(), from), first, last)
+		}
+	}), nil
+}
+
+// inOrder tells whether the elements are rows without gaps, long enough to be copied one by one.
+func (c *ndCopy) inOrder() bool {
+	last := len(c.dims) - 1
+	return c.src[last] == c.size && c.dst[last] == c.size && c.dims[last]*c.size >= leastRow
+}
+
+// runFilling copies the rows of indices [lo, hi) of the outermost axis to places from begin on, and fills what is
+// behind each of them, as far as the next one or the end.
+func (c *ndCopy) runFilling(dst, src unsafe.Pointer, begin, end, lo, hi int, fill func(first, end int)) {
+	last := len(c.dims) - 1
+	src = unsafe.Add(src, lo*c.src[0])
+	var o odometer
+	bytes := c.dims[last] * c.size
+	if last == 0 {
+		bytes = (hi - lo) * c.size
+	} else {
+		o.n = copy(o.dims[:], c.dims[:last])
+		copy(o.dst[:], c.dst)
+		copy(o.src[:], c.src)
+		o.dims[0] = hi - lo
+	}
+	at, from := begin, 0
+	for more := true; more; {
+		moveRow(unsafe.Add(dst, at), unsafe.Add(src, from), bytes)
+		next := end
+		if more = o.next(); more {
+			next = begin + o.to
+		}
+		fill(at+bytes, next)
+		at, from = next, o.from
+	}
+}
+
+// moveRow copies a row of leastRow bytes or more.
+func moveRow(dst, src unsafe.Pointer, bytes int) { copyRows(dst, src, 1, bytes, 0, 0) }
