@@ -35,7 +35,7 @@ func (b *build) lines(o *plan.Operand, work int, body func(n, lo, hi int)) func(
 
 // byFloat picks the float64 or float32 form of a kernel builder.
 func byFloat(b *build, wide, single func(b *build) func()) (func(), error) {
-	if b.in(0).Typ.DType == ir.Float64 {
+	if b.Program.Type(b.n.Inputs[0]).DType == ir.Float64 {
 		return wide(b), nil
 	}
 	return single(b), nil
@@ -44,9 +44,12 @@ func byFloat(b *build, wide, single func(b *build) func()) (func(), error) {
 func buildSoftmax(b *build) (func(), error) { return byFloat(b, softmax[float64], softmax[float32]) }
 
 func softmax[T block.Float](b *build) func() {
-	x, y := b.in(0), b.out(0)
-	if n, ok := shortRowsOf(x); ok {
-		return softmaxShort[T](b, n)
+	in, out, moved := softmaxOperands[T](b)
+	x, y := in[0].Operand, out.Operand
+	if n := out.n; isShort(n) {
+		return softmaxShort(b, in[0], out)
+	} else if moved {
+		return longColumns(b, in, out, func(y []T, x [2][]T, _ []T) { vec.SoftmaxLines(y, x[0], n) })
 	}
 	return b.lines(x, 4, func(n, lo, hi int) { vec.SoftmaxLines(plan.Data[T](y)[lo:hi], plan.Data[T](x)[lo:hi], n) })
 }
@@ -57,9 +60,12 @@ func buildSoftmaxGrad(b *build) (func(), error) {
 
 // softmaxGrad is dx = y·(dy - Σ y·dy).
 func softmaxGrad[T block.Float](b *build) func() {
-	y, dy, dx := b.in(0), b.in(1), b.out(0)
-	if n, ok := shortRowsOf(y); ok {
-		return softmaxGradShort[T](b, n)
+	in, out, moved := softmaxOperands[T](b)
+	y, dy, dx := in[0].Operand, in[1].Operand, out.Operand
+	if n := out.n; isShort(n) {
+		return softmaxGradShort(b, in, out)
+	} else if moved {
+		return longColumns(b, in, out, func(dx []T, x [2][]T, _ []T) { vec.SoftmaxLinesGrad(dx, x[0], x[1], n) })
 	}
 	return b.lines(y, 4, func(n, lo, hi int) {
 		vec.SoftmaxLinesGrad(plan.Data[T](dx)[lo:hi], plan.Data[T](y)[lo:hi], plan.Data[T](dy)[lo:hi], n)
@@ -84,11 +90,21 @@ func (b *build) needRow(o *plan.Operand) int {
 }
 
 func logSoftmax[T block.Float](b *build) func() {
-	x, y := b.in(0), b.out(0)
-	if n, ok := shortRowsOf(x); ok {
-		return logSoftmaxShort[T](b, n)
+	in, out, moved := softmaxOperands[T](b)
+	n := out.n
+	if isShort(n) {
+		return logSoftmaxShort(b, in[0], out)
 	}
-	n := b.needRow(x)
+	if moved {
+		return longColumns(b, in, out, func(y []T, x [2][]T, scratch []T) {
+			for at := 0; at < len(y); at += n {
+				row := x[0][at : at+n]
+				vec.AddScalar(y[at:at+n], row, -logSumExp(scratch, row))
+			}
+		})
+	}
+	x, y := in[0].Operand, out.Operand
+	b.needRow(x)
 	return b.rowLoop(x, 4, func(w *worker, _, lo, hi int) {
 		row := plan.Data[T](x)[lo:hi]
 		vec.AddScalar(plan.Data[T](y)[lo:hi], row, -logSumExp(scratchOf[T](w, n), row))
@@ -101,15 +117,26 @@ func buildLogSoftmaxGrad(b *build) (func(), error) {
 
 // logSoftmaxGrad is dx = dy - exp(y)·Σ dy.
 func logSoftmaxGrad[T block.Float](b *build) func() {
-	y, dy, dx := b.in(0), b.in(1), b.out(0)
-	if n, ok := shortRowsOf(y); ok {
-		return logSoftmaxGradShort[T](b, n)
+	in, out, moved := softmaxOperands[T](b)
+	n := out.n
+	if isShort(n) {
+		return logSoftmaxGradShort(b, in, out)
 	}
-	n := b.needRow(y)
+	row := func(dx, y, g, e []T) {
+		vec.ExpAffine(e, y, 1, 0, vec.Sum(g))
+		vec.Sub(dx, g, e)
+	}
+	if moved {
+		return longColumns(b, in, out, func(dx []T, x [2][]T, scratch []T) {
+			for at := 0; at < len(dx); at += n {
+				row(dx[at:at+n], x[0][at:at+n], x[1][at:at+n], scratch)
+			}
+		})
+	}
+	y, dy, dx := in[0].Operand, in[1].Operand, out.Operand
+	b.needRow(y)
 	return b.rowLoop(y, 4, func(w *worker, _, lo, hi int) {
-		e, g := scratchOf[T](w, n), plan.Data[T](dy)[lo:hi]
-		vec.ExpAffine(e, plan.Data[T](y)[lo:hi], 1, 0, vec.Sum(g))
-		vec.Sub(plan.Data[T](dx)[lo:hi], g, e)
+		row(plan.Data[T](dx)[lo:hi], plan.Data[T](y)[lo:hi], plan.Data[T](dy)[lo:hi], scratchOf[T](w, n))
 	})
 }
 

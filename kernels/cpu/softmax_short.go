@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
@@ -22,7 +23,7 @@ const (
 type columnsOfRows[T block.Float] struct{ n, most int }
 
 func newColumnsOfRows[T block.Float](n int) columnsOfRows[T] {
-	return columnsOfRows[T]{n, max(softmaxBlock/n, 16)}
+	return columnsOfRows[T]{n, max(softmaxBlock/n&^15, 16)} // whole vectors
 }
 
 func (r *columnsOfRows[T]) bytes() int {
@@ -44,6 +45,10 @@ func (r *columnsOfRows[T]) store(y, columns []T, rows int) {
 func (r *columnsOfRows[T]) transpose(dst, src []T, rows, columns, to, from int) {
 	var zero T
 	size := int(unsafe.Sizeof(zero))
+	if rows == 1 && from == 1 || columns == 1 && to == 1 {
+		copy(dst[:rows*columns], src)
+		return
+	}
 	d, s := unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(src))
 	if size == 4 && rows >= shortPlane && columns >= shortPlane {
 		transposeWords(d, s, rows, columns, to, from)
@@ -106,25 +111,27 @@ func softmaxColumns[T block.Float](columns, sums, largest []T, n, rows int) {
 // fewShort is the number of rows of a block from which on they are transposed; fewer give the same bits one by one.
 const fewShort = 12
 
-// shortRowsOf reports whether rows of an operand are short, and returns their length.
-func shortRowsOf(o *plan.Operand) (n int, ok bool) {
-	s := o.Typ.Shape
-	n = s[len(s)-1]
-	return n, n > 0 && n <= shortSoftmax
+// isShort reports whether rows of n elements are short.
+func isShort(n int) bool { return n > 0 && n <= shortSoftmax }
+
+// together reports whether rows lie one behind the other in all operands.
+func together[T block.Float](operands ...softmaxOperand[T]) bool {
+	return !slices.ContainsFunc(operands, func(x softmaxOperand[T]) bool { return x.inner > 0 })
 }
 
-func softmaxShort[T block.Float](b *build, n int) func() {
-	x, y := b.in(0), b.out(0)
+func softmaxShort[T block.Float](b *build, x, y softmaxOperand[T]) func() {
+	n, whole := x.n, together(x, y)
 	r := newColumnsOfRows[T](n)
-	return r.loop(b, x, 1, func(scratch []T, first, rows int) {
+	return r.loop(b, x.Operand, 1, func(scratch []T, first, rows int) {
 		columns, sums, largest := scratch[:n*rows], scratch[n*r.most:][:rows], scratch[n*r.most+r.most:][:rows]
-		if from, to := plan.Data[T](x)[first*n:], plan.Data[T](y)[first*n:]; rows < fewShort {
+		if rows < fewShort && whole {
+			from, to := plan.Data[T](x.Operand)[first*n:], plan.Data[T](y.Operand)[first*n:]
 			for k := range rows {
 				softmaxRow(to[k*n:][:n], from[k*n:][:n])
 			}
 			return
 		}
-		r.load(columns, plan.Data[T](x)[first*n:], rows)
+		x.load(&r, columns, first, rows)
 		softmaxColumns(columns, sums, largest, n, rows)
 		for i, s := range sums {
 			sums[i] = 1 / s
@@ -133,7 +140,7 @@ func softmaxShort[T block.Float](b *build, n int) func() {
 			c := column(columns, k, rows)
 			vec.Mul(c, c, sums)
 		}
-		r.store(plan.Data[T](y)[first*n:], columns, rows)
+		y.store(&r, columns, first, rows)
 	})
 }
 
@@ -161,20 +168,21 @@ func softmaxGradRow[T block.Float](dx, y, dy []T) {
 }
 
 // softmaxGradShort is dx = y·(dy - Σ y·dy).
-func softmaxGradShort[T block.Float](b *build, n int) func() {
-	y, dy, dx := b.in(0), b.in(1), b.out(0)
+func softmaxGradShort[T block.Float](b *build, in []softmaxOperand[T], dx softmaxOperand[T]) func() {
+	y, dy := in[0], in[1]
+	n, whole := y.n, together(y, dy, dx)
 	r := newColumnsOfRows[T](n)
-	return r.loop(b, y, 2, func(scratch []T, first, rows int) {
-		if rows < fewShort {
+	return r.loop(b, y.Operand, 2, func(scratch []T, first, rows int) {
+		if rows < fewShort && whole {
 			for k := first; k < first+rows; k++ {
-				softmaxGradRow(plan.Data[T](dx)[k*n:][:n], plan.Data[T](y)[k*n:][:n], plan.Data[T](dy)[k*n:][:n])
+				softmaxGradRow(plan.Data[T](dx.Operand)[k*n:][:n], plan.Data[T](y.Operand)[k*n:][:n], plan.Data[T](dy.Operand)[k*n:][:n])
 			}
 			return
 		}
 		p, g, sums := scratch[:n*rows], scratch[n*r.most:][:n*rows], scratch[2*n*r.most:][:rows]
 		product := scratch[2*n*r.most+r.most:][:rows]
-		r.load(p, plan.Data[T](y)[first*n:], rows)
-		r.load(g, plan.Data[T](dy)[first*n:], rows)
+		y.load(&r, p, first, rows)
+		dy.load(&r, g, first, rows)
 		vec.Mul(sums, column(p, 0, rows), column(g, 0, rows))
 		for k := 1; k < n; k++ {
 			vec.Mul(product, column(p, k, rows), column(g, k, rows))
@@ -185,7 +193,7 @@ func softmaxGradShort[T block.Float](b *build, n int) func() {
 			vec.Sub(c, c, sums)
 		}
 		vec.Mul(g, g, p)
-		r.store(plan.Data[T](dx)[first*n:], g, rows)
+		dx.store(&r, g, first, rows)
 	})
 }
 
@@ -205,19 +213,19 @@ func logSoftmaxRow[T block.Float](y, x, scratch []T) {
 }
 
 // logSoftmaxShort is x - log Σ exp(x), computed around the largest element.
-func logSoftmaxShort[T block.Float](b *build, n int) func() {
-	x, y := b.in(0), b.out(0)
+func logSoftmaxShort[T block.Float](b *build, x, y softmaxOperand[T]) func() {
+	n, whole := x.n, together(x, y)
 	r := newColumnsOfRows[T](n)
-	return r.loop(b, x, 2, func(scratch []T, first, rows int) {
+	return r.loop(b, x.Operand, 2, func(scratch []T, first, rows int) {
 		columns, e, sums := scratch[:n*rows], scratch[n*r.most:][:n*rows], scratch[2*n*r.most:][:rows]
 		largest := scratch[2*n*r.most+r.most:][:rows]
-		if rows < fewShort {
+		if rows < fewShort && whole {
 			for k := first; k < first+rows; k++ {
-				logSoftmaxRow(plan.Data[T](y)[k*n:][:n], plan.Data[T](x)[k*n:][:n], e[:n])
+				logSoftmaxRow(plan.Data[T](y.Operand)[k*n:][:n], plan.Data[T](x.Operand)[k*n:][:n], e[:n])
 			}
 			return
 		}
-		r.load(columns, plan.Data[T](x)[first*n:], rows)
+		x.load(&r, columns, first, rows)
 		copy(e, columns)
 		softmaxColumns(e, sums, largest, n, rows)
 		vec.Log(sums, sums)
@@ -226,7 +234,7 @@ func logSoftmaxShort[T block.Float](b *build, n int) func() {
 			c := column(columns, k, rows)
 			vec.Sub(c, c, sums)
 		}
-		r.store(plan.Data[T](y)[first*n:], columns, rows)
+		y.store(&r, columns, first, rows)
 	})
 }
 
@@ -242,29 +250,30 @@ func logSoftmaxGradRow[T block.Float](dx, y, dy, scratch []T) {
 }
 
 // logSoftmaxGradShort is dx = dy - exp(y)·Σ dy.
-func logSoftmaxGradShort[T block.Float](b *build, n int) func() {
-	y, dy, dx := b.in(0), b.in(1), b.out(0)
+func logSoftmaxGradShort[T block.Float](b *build, in []softmaxOperand[T], dx softmaxOperand[T]) func() {
+	y, dy := in[0], in[1]
+	n, whole := y.n, together(y, dy, dx)
 	r := newColumnsOfRows[T](n)
-	return r.loop(b, y, 2, func(scratch []T, first, rows int) {
+	return r.loop(b, y.Operand, 2, func(scratch []T, first, rows int) {
 		e, g, sums := scratch[:n*rows], scratch[n*r.most:][:n*rows], scratch[2*n*r.most:][:rows]
-		if rows < fewShort {
+		if rows < fewShort && whole {
 			for k := first; k < first+rows; k++ {
-				logSoftmaxGradRow(plan.Data[T](dx)[k*n:][:n], plan.Data[T](y)[k*n:][:n], plan.Data[T](dy)[k*n:][:n], e[:n])
+				logSoftmaxGradRow(plan.Data[T](dx.Operand)[k*n:][:n], plan.Data[T](y.Operand)[k*n:][:n], plan.Data[T](dy.Operand)[k*n:][:n], e[:n])
 			}
 			return
 		}
-		r.load(g, plan.Data[T](dy)[first*n:], rows)
+		dy.load(&r, g, first, rows)
 		copy(sums, column(g, 0, rows))
 		for k := 1; k < n; k++ {
 			vec.Add(sums, sums, column(g, k, rows))
 		}
-		r.load(e, plan.Data[T](y)[first*n:], rows)
+		y.load(&r, e, first, rows)
 		vec.Exp(e, e)
 		for k := range n {
 			c := column(e, k, rows)
 			vec.Mul(c, c, sums)
 		}
 		vec.Sub(g, g, e)
-		r.store(plan.Data[T](dx)[first*n:], g, rows)
+		dx.store(&r, g, first, rows)
 	})
 }

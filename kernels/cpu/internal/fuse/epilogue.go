@@ -25,11 +25,13 @@ type Epilogue struct {
 	// Of a batch normalization's gradient after that of a relu: the gradient of the relu's result; bias is then the
 	// normalization's beta. Or -1.
 	Upstream ir.Value
+
+	Axis int // of a softmax whose unit has transposes: the axis of the values outside that they put last, else -1
 }
 
 // NewEpilogue returns one that does nothing yet.
 func NewEpilogue(anchor int, result ir.Value) *Epilogue {
-	return &Epilogue{Anchor: anchor, Bias: -1, Addend: -1, Kernel: -1, Scale: -1, Upstream: -1, Result: result}
+	return &Epilogue{Anchor: anchor, Bias: -1, Addend: -1, Kernel: -1, Scale: -1, Upstream: -1, Axis: -1, Result: result}
 }
 
 // findProduct looks for a product or convolution whose only reader adds a bias, and for a relu, a transpose or 2x2
@@ -275,6 +277,11 @@ func (g *Graph) readEpilogue(u *Unit) {
 	for _, v := range g.Program.Nodes[u.Fused.Anchor].Inputs {
 		if !slices.Contains(u.Nodes, g.Def[v]) {
 			g.read(u, v, u.position)
+		}
+	}
+	for _, i := range u.Nodes {
+		if n := &g.Program.Nodes[i]; u.Fused.Axis >= 0 && n.Op == ir.Transpose && i < u.Fused.Anchor {
+			g.read(u, n.Inputs[0], u.position)
 		}
 	}
 	for _, v := range g.Program.Nodes[u.Fused.Anchor].Outputs[1:] {

@@ -11,6 +11,7 @@ var patterns = []func(g *Graph, node int){
 	(*Graph).findNormGradient,
 	(*Graph).findProduct,
 	(*Graph).findAllFinite,
+	(*Graph).findSoftmax,
 }
 
 // schedules change the units of a program that updates variables, in order.

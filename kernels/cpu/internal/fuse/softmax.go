@@ -1,0 +1,71 @@
+package fuse
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// findSoftmax looks for a softmax, its logarithm or the gradient of one of them along another axis than the last: what
+// it reads is transposed for it, and what it computes is transposed back. The kernel moves a few rows at a time.
+func (g *Graph) findSoftmax(i int) {
+	n := &g.Program.Nodes[i]
+	switch n.Op {
+	case ir.Softmax, ir.SoftmaxGrad, ir.LogSoftmax, ir.LogSoftmaxGrad:
+	default:
+		return
+	}
+	if t := g.Program.Type(n.Outputs[0]); g.constant[i] || !t.DType.IsWideFloat() || t.Shape.Size() == 0 {
+		return
+	}
+	e, nodes := NewEpilogue(i, n.Outputs[0]), []int{}
+	moves := func(node int, back bool) bool {
+		axis, ok := movedAxis(g.Program.Nodes[node].Attrs.(ir.TransposeAttrs).Perm, back)
+		if !ok || e.Axis >= 0 && axis != e.Axis || slices.Contains(nodes, node) {
+			return false
+		}
+		e.Axis, nodes = axis, append(nodes, node)
+		return true
+	}
+	for _, v := range n.Inputs {
+		j := g.Def[v]
+		if j < 0 || g.Program.Nodes[j].Op != ir.Transpose || g.constant[j] || g.UnitOf[j] != nil {
+			continue
+		}
+		if _, only := g.onlyReader(v); only {
+			moves(j, false)
+		}
+	}
+	nodes = append(nodes, i)
+	if next, ok := g.onlyReader(n.Outputs[0]); ok && g.Program.Nodes[next].Op == ir.Transpose && moves(next, true) {
+		e.Result = g.Program.Nodes[next].Outputs[0]
+	}
+	if len(nodes) > 1 {
+		g.fuse(&Unit{Nodes: nodes, position: i, Fused: e})
+	}
+}
+
+// movedAxis returns the axis that a transposition puts last, or that one back puts in its place, where it only moves
+// that one.
+func movedAxis(perm []int, back bool) (axis int, ok bool) {
+	last := len(perm) - 1
+	if axis = slices.Index(perm, last); !back {
+		axis = perm[last]
+	}
+	for k, p := range perm {
+		want := k
+		switch {
+		case k < axis:
+		case back && k == axis, !back && k == last:
+			continue
+		case back:
+			want = k - 1
+		default:
+			want = k + 1
+		}
+		if p != want {
+			return 0, false
+		}
+	}
+	return axis, axis < last
+}

@@ -1,0 +1,123 @@
+package cpu
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+)
+
+// Softmax along another axis than the last: the transposes around it are part of its unit, and the rows of a block are
+// put together in scratch memory. They have the bits that they have where they lie one behind the other.
+
+// softmaxOperand is an operand or the result of a softmax: rows one behind the other, or, where inner is not 0, rows
+// along an axis of which the elements lie inner elements apart.
+type softmaxOperand[T block.Float] struct {
+	*plan.Operand
+	n, inner int
+}
+
+// softmaxOperands returns the operands and the result, and whether transposes are part of the unit.
+func softmaxOperands[T block.Float](b *build) (in []softmaxOperand[T], out softmaxOperand[T], moved bool) {
+	s := b.Program.Type(b.n.Inputs[0]).Shape
+	n, inner := s[len(s)-1], 0
+	e := b.u.Fused
+	if moved = e != nil; moved {
+		inner = s[e.Axis : len(s)-1].Size()
+	}
+	for _, v := range b.n.Inputs {
+		x := softmaxOperand[T]{&b.Operands[v], n, 0}
+		if moved && slices.Contains(b.u.Nodes, b.Def[v]) {
+			x = softmaxOperand[T]{&b.Operands[b.Node(v).Inputs[0]], n, inner}
+		}
+		in = append(in, x)
+	}
+	if out = (softmaxOperand[T]{b.out(0), n, 0}); moved && e.Result != b.n.Outputs[0] {
+		out.inner = inner
+	}
+	return in, out, moved
+}
+
+// pieces calls body for the rows [first, first+rows), those together of which the elements lie side by side: count rows
+// from row at of them on, of which the first element is element base.
+func (x *softmaxOperand[T]) pieces(first, rows int, body func(base, at, count int)) {
+	for at := 0; at < rows; {
+		outer, i := (first+at)/x.inner, (first+at)%x.inner
+		count := min(rows-at, x.inner-i)
+		body(outer*x.n*x.inner+i, at, count)
+		at += count
+	}
+}
+
+// load puts rows into columns.
+func (x *softmaxOperand[T]) load(r *columnsOfRows[T], columns []T, first, rows int) {
+	data := plan.Data[T](x.Operand)
+	if x.inner == 0 {
+		r.load(columns, data[first*x.n:], rows)
+		return
+	}
+	size := int(unsafe.Sizeof(data[0]))
+	x.pieces(first, rows, func(base, at, count int) {
+		moveRows(unsafe.Pointer(&columns[at]), unsafe.Pointer(&data[base]), x.n, count*size, rows*size, x.inner*size)
+	})
+}
+
+// store puts columns where the rows are.
+func (x *softmaxOperand[T]) store(r *columnsOfRows[T], columns []T, first, rows int) {
+	data := plan.Data[T](x.Operand)
+	if x.inner == 0 {
+		r.store(data[first*x.n:], columns, rows)
+		return
+	}
+	size := int(unsafe.Sizeof(data[0]))
+	x.pieces(first, rows, func(base, at, count int) {
+		moveRows(unsafe.Pointer(&data[base]), unsafe.Pointer(&columns[at]), x.n, count*size, x.inner*size, rows*size)
+	})
+}
+
+// rows returns rows one behind the other, in scratch memory where they are not.
+func (x *softmaxOperand[T]) rows(scratch []T, first, rows int) []T {
+	data := plan.Data[T](x.Operand)
+	if x.inner == 0 {
+		return data[first*x.n:][:rows*x.n]
+	}
+	var r columnsOfRows[T]
+	x.pieces(first, rows, func(base, at, count int) { r.transpose(scratch[at*x.n:], data[base:], count, x.n, x.n, x.inner) })
+	return scratch[:rows*x.n]
+}
+
+// put stores rows that [softmaxOperand.rows] returned.
+func (x *softmaxOperand[T]) put(rows []T, first int) {
+	if x.inner == 0 {
+		return
+	}
+	data := plan.Data[T](x.Operand)
+	var r columnsOfRows[T]
+	x.pieces(first, len(rows)/x.n, func(base, at, count int) { r.transpose(data[base:], rows[at*x.n:], x.n, count, x.inner, x.n) })
+}
+
+// longColumns returns a function that runs body, which computes rows one behind the other, for blocks of rows that are
+// transposed in scratch memory; body has scratch memory for one more row.
+func longColumns[T block.Float](b *build, in []softmaxOperand[T], out softmaxOperand[T], body func(y []T, x [2][]T, scratch []T)) func() {
+	n := out.n
+	rows, most := out.N/n, max(2*softmaxBlock/n, 16)
+	b.rt().need((3*most + 1) * n * out.Typ.DType.Size())
+	return b.rt().parallel((rows+most-1)/most, grain(4*n*most), func(w *worker, lo, hi int) {
+		scratch := scratchOf[T](w, (3*most+1)*n)
+		for k := lo; k < hi; k++ {
+			first := k * most
+			count := min(most, rows-first)
+			var x [2][]T
+			for i := range in {
+				x[i] = in[i].rows(scratch[i*most*n:][:count*n], first, count)
+			}
+			y := scratch[2*most*n:][:count*n]
+			if out.inner == 0 {
+				y = out.rows(nil, first, count)
+			}
+			body(y, x, scratch[3*most*n:][:n])
+			out.put(y, first)
+		}
+	})
+}
