@@ -51,6 +51,9 @@ func (c *ndCopy) findTile() {
 	if last := len(c.dims) - 1; c.src[last] != c.size && c.src[last] != 0 && c.dst[last] == c.size {
 		c.tile = slices.Index(c.src, c.size)
 	}
+	if c.tile >= 0 && len(c.dims) > 2 && max(c.dims[c.tile], c.dims[len(c.dims)-1]) < shortPlane {
+		c.tile = -1 // planes of a few elements: the other axes make longer loops
+	}
 }
 
 // widen makes one large element of a short innermost axis without gaps, for which a call would take longer than the
@@ -361,6 +364,9 @@ func (c *ndCopy) plane(dst, src unsafe.Pointer, rowsFrom, rowsTo int) {
 		return
 	case c.size == 4 && dstRow > 0 && srcCol > 0:
 		transposeWords(unsafe.Add(dst, rowsFrom*dstRow), unsafe.Add(src, rowsFrom*4), rows, cols, dstRow/4, srcCol/4)
+		return
+	case c.size <= 2 && !bigEndian:
+		transposeParts(unsafe.Add(dst, rowsFrom*dstRow), unsafe.Add(src, rowsFrom*c.size), c.size, rows, cols, dstRow, srcCol)
 		return
 	}
 	switch c.size {
