@@ -17,6 +17,7 @@ func main() {
 		os.Exit(2)
 	}
 	p := NewProgram()
+	p.ShareLines = true
 	for _, rows := range []int{1, 2, 4, 6} {
 		vnni(rows)
 	}

@@ -11,13 +11,7 @@ import (
 // double is the place of a number of 64 bits repeated over a vector.
 func double(v float64) Memory { return doublePattern(math.Float64bits(v)) }
 
-func doublePattern(bits uint64) Memory {
-	words := make([]uint32, AVX512.Bytes/4)
-	for i := range words {
-		words[i] = uint32(bits >> (32 * (i % 2)))
-	}
-	return Table(fmt.Sprintf("d%016x", bits), words)
-}
+func doublePattern(bits uint64) Memory { return Constant64(fmt.Sprintf("d%016x", bits), bits) }
 
 // notOfDoubles are the steps that a chain of floats of 64 bits has not: those on integers and on 16 bits.
 var notOfDoubles = regexp.MustCompile(`F16|Int($|[^o])|^(And|Or|Xor)$`)

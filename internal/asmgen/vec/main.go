@@ -122,6 +122,7 @@ func main() {
 // write writes the files of both architectures to the package's directory.
 func write(dir string) error {
 	p := NewProgram()
+	p.ShareLines = true
 	for _, m := range machines {
 		m.record()
 	}
@@ -185,6 +186,7 @@ func (m machine) record() {
 	m.lanes()
 	m.stridedKernels()
 	m.doubles()
+	m.doubleKernels()
 	m.smalls()
 }
 
@@ -204,7 +206,7 @@ var (
 var onlyAMD64 = []string{"chain", "chain64", "addLanes64", "largest64", "smallest64", "pairRows", "narrowRowsAddedF16", "narrowRowsAddedBF16", "subtractRowsF16", "subtractRowsBF16", "strided2", "strided3", "strided4", "strided5", "strided6", "strided7", "strided8", "turns2", "turns3", "turns4", "reversed"}
 
 // tablesOfAMD64 are dispatches of which that is true.
-var tablesOfAMD64 = []string{"packed", "packedUnary", "widening"}
+var tablesOfAMD64 = []string{"packed", "packedUnary", "widening", "unary64", "binary64"}
 
 // leftOut lists the functions of those, too.
 func leftOut() []string {

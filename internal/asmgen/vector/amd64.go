@@ -27,6 +27,9 @@ func (p *Program) AMD64(file, generator, pkg string) error {
 	if text, err = encodeHalfPairs(text); err != nil {
 		return err
 	}
+	if p.ShareLines {
+		text = shareLines(text)
+	}
 	return os.WriteFile(file, text, 0o644)
 }
 
@@ -212,7 +215,11 @@ func (l *amd64) instruction(i *instruction) {
 			b.VROUNDPS(operand.U8(i.number|8), ops[0], ops[1])
 		}
 	case opFraction:
-		b.VGETMANTPS(number, ops[0], ops[1])
+		if l.double {
+			b.VGETMANTPD(number, ops[0], ops[1])
+		} else {
+			b.VGETMANTPS(number, ops[0], ops[1])
+		}
 	case opLoadInt, opStoreInt:
 		if l.wide() {
 			b.VMOVDQU32(ops...)
@@ -226,9 +233,17 @@ func (l *amd64) instruction(i *instruction) {
 	case opPacked:
 		packed[Packed(i.number)](b, ops...)
 	case opShiftLeft:
-		b.VPSLLD(number, ops[0], ops[1])
+		if l.double {
+			b.VPSLLQ(number, ops[0], ops[1])
+		} else {
+			b.VPSLLD(number, ops[0], ops[1])
+		}
 	case opShiftRight:
-		b.VPSRLD(number, ops[0], ops[1])
+		if l.double {
+			b.VPSRLQ(number, ops[0], ops[1])
+		} else {
+			b.VPSRLD(number, ops[0], ops[1])
+		}
 	case opShiftRightSigned:
 		b.VPSRAD(number, ops[0], ops[1])
 	case opAndInt:

@@ -42,7 +42,10 @@ var broadcasts = map[op]func(b *build.Context, ops ...operand.Op){
 // broadcast lowers an operation on a constant whose numbers are all the same, and reports false for what cannot read
 // one number only.
 func (l *amd64) broadcast(i *instruction, ops []operand.Op) bool {
-	if !l.wide() || l.double || !repeatsConstant(i) {
+	if l.wide() && l.double {
+		return l.broadcastDouble(i, ops)
+	}
+	if !l.wide() || !repeatsConstant(i) {
 		return false
 	}
 	switch i.op {

@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -26,10 +27,13 @@ func (l *amd64) maskDoubles(i *instruction, ops []operand.Op) bool {
 		}
 		b.VPMOVM2Q(ops[0], ops[1])
 	case opBlend:
-		if !l.wide() {
-			return false
+		if l.wide() {
+			b.VMOVUPD(ops[1], ops[0], ops[2])
+		} else {
+			b.VBLENDVPD(ops[0], ops[1], ops[2], ops[2])
 		}
-		b.VMOVUPD(ops[1], ops[0], ops[2])
+	case opChoose:
+		b.VBLENDVPD(ops[0], ops[1], ops[2], ops[3])
 	case opKeep:
 		if !l.wide() {
 			return false
@@ -99,4 +103,47 @@ func (l *amd64) widenDoubles(i *instruction, ops []operand.Op) bool {
 		return false
 	}
 	return true
+}
+
+// broadcastDoubles are [broadcasts] of floats and integers of 64 bits.
+var broadcastDoubles = map[op]func(b *build.Context, ops ...operand.Op){
+	opLoad:                (*build.Context).VBROADCASTSD,
+	opAdd:                 (*build.Context).VADDPD_BCST,
+	opSubtract:            (*build.Context).VSUBPD_BCST,
+	opMultiply:            (*build.Context).VMULPD_BCST,
+	opDivide:              (*build.Context).VDIVPD_BCST,
+	opMax:                 (*build.Context).VMAXPD_BCST,
+	opMin:                 (*build.Context).VMINPD_BCST,
+	opAnd:                 (*build.Context).VANDPD_BCST,
+	opOr:                  (*build.Context).VORPD_BCST,
+	opXor:                 (*build.Context).VXORPD_BCST,
+	opAddProduct:          (*build.Context).VFMADD231PD_BCST,
+	opSubtractProduct:     (*build.Context).VFNMADD231PD_BCST,
+	opMultiplyAdd:         (*build.Context).VFMADD213PD_BCST,
+	opMultiplyAddConstant: (*build.Context).VFMADD213PD_BCST,
+	opMultiplySubtract:    (*build.Context).VFMSUB213PD_BCST,
+	opSubtractScaled:      (*build.Context).VFNMADD213PD_BCST,
+	opAddInt:              (*build.Context).VPADDQ_BCST,
+	opSubtractInt:         (*build.Context).VPSUBQ_BCST,
+	opAndInt:              (*build.Context).VPANDQ_BCST,
+	opOrInt:               (*build.Context).VPORQ_BCST,
+	opBlend:               func(b *build.Context, ops ...operand.Op) { b.VBROADCASTSD(ops[1], ops[0], ops[2]) },
+	opKeep:                func(b *build.Context, ops ...operand.Op) { b.VBROADCASTSD_Z(ops[0], ops[1], ops[2]) },
+}
+
+// broadcastDouble lowers an operation on a constant of 64 bits, which is shorter than a vector.
+func (l *amd64) broadcastDouble(i *instruction, ops []operand.Op) bool {
+	for _, o := range i.operands {
+		m, ok := o.(Memory)
+		if !ok || m.constant == nil || !m.constant.pairs {
+			continue
+		}
+		if i.op == opCompare {
+			l.b.VCMPPD_BCST(append([]operand.Op{operand.U8(i.number)}, ops...)...)
+		} else {
+			broadcastDoubles[i.op](l.b, ops...)
+		}
+		return true
+	}
+	return false
 }

@@ -82,4 +82,14 @@ var plainFloat64 = map[op]func(b *build.Context, ops ...operand.Op){
 	opSqrt:         (*build.Context).VSQRTPD,
 	opAddProduct:   (*build.Context).VFMADD231PD,
 	opAddProductOf: (*build.Context).VFMADD231PD_BCST,
+
+	opSubtractProduct:     (*build.Context).VFNMADD231PD,
+	opMultiplyAdd:         (*build.Context).VFMADD213PD,
+	opMultiplyAddConstant: (*build.Context).VFMADD213PD,
+	opMultiplySubtract:    (*build.Context).VFMSUB213PD,
+	opSubtractScaled:      (*build.Context).VFNMADD213PD,
+	opScale:               func(b *build.Context, ops ...operand.Op) { b.VSCALEFPD(ops...) },
+	opExponent:            func(b *build.Context, ops ...operand.Op) { b.VGETEXPPD(ops...) },
+	opAddInt:              (*build.Context).VPADDQ,
+	opSubtractInt:         (*build.Context).VPSUBQ,
 }

@@ -119,10 +119,13 @@ type constant struct {
 	name  string
 	words []uint32
 	same  bool // all words are
+	pairs bool // all pairs of them are: a float of 64 bits
 }
 
 // Program is what a generator has recorded.
 type Program struct {
+	ShareLines bool // write several instructions on a line for amd64, which makes programs smaller
+
 	sections  []any // *function or *constant, in the order in which they were asked for
 	constants map[string]*constant
 	current   *function
@@ -147,6 +150,18 @@ func Constant(name string, pattern uint32) Memory {
 	}
 	m := Table(name, words)
 	m.constant.same = true
+	return m
+}
+
+// Constant64 is Constant for a pattern of 64 bits, in functions whose floats have as many. It is no longer than vectors
+// of 256 bits: longer ones are made of one number.
+func Constant64(name string, pattern uint64) Memory {
+	words := make([]uint32, AVX2.Bytes/4)
+	for i := range words {
+		words[i] = uint32(pattern >> (32 * (i % 2)))
+	}
+	m := Table(name, words)
+	m.constant.pairs = true
 	return m
 }
 

@@ -1,6 +1,9 @@
 package vec
 
-import "unsafe"
+import (
+	"math"
+	"unsafe"
+)
 
 // Floats of 64 bits, of which chains have vector instructions.
 
@@ -24,4 +27,69 @@ func number64[T Float](op ChainOp, dst, x []T, a T) int {
 // as64 views a slice of T as float64; only where T is that.
 func as64[T Float](s []T) []float64 {
 	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(s))), len(s))
+}
+
+// functions64 are the kernels of functions of one operand of float64, 0 where there is none.
+var functions64 = [opErfInv + 1]unary64Op{opExp: opExp64, opLog: opLog64, opTanh: opTanh64, opSigmoid: opSigmoid64, opErf: opErf64, opRsqrt: opRsqrt64, opGelu: opGelu64,
+	opExpm1: opExpm164, opLog1p: opLog1p64, opSin: opSin64, opCos: opCos64, opTan: opTan64, opAsin: opAsin64, opAcos: opAcos64, opAtan: opAtan64,
+	opSinh: opSinh64, opCosh: opCosh64, opAsinh: opAsinh64, opAcosh: opAcosh64, opAtanh: opAtanh64, opErfInv: opErfInv64}
+
+// function64 computes a function of float64 and reports whether there is assembly for it in force.
+func function64[T Float](op unaryOp, dst, x []T) bool {
+	return !single[T]() && functions64[op] != 0 && unary64(functions64[op], as64(dst), as64(x))
+}
+
+// circularMax64 is the largest operand of the assembly for sines, cosines and tangents of float64.
+const circularMax64 = 1 << 29
+
+// maxQuotient64 is the largest quotient of the assembly for remainders of float64.
+const maxQuotient64 = 1 << 51
+
+// circular64 is function64 for functions that have assembly for magnitudes up to [circularMax64]; f computes others.
+func circular64(op unaryOp, f func(float64) float64, dst, x []float64) bool {
+	var kept [guardBlock]float64 // dst may be x
+	for i := 0; i < len(dst); i += guardBlock {
+		d, s := dst[i:min(i+guardBlock, len(dst))], x[i:min(i+guardBlock, len(dst))]
+		high, n := extreme64(true, s)
+		low, _ := extreme64(false, s)
+		within := high <= circularMax64 && low >= -circularMax64
+		for _, v := range s[n:] {
+			within = within && v <= circularMax64 && v >= -circularMax64
+		}
+		if !within {
+			copy(kept[:], s)
+		}
+		if !unary64(functions64[op], d, s) {
+			return false
+		}
+		if within {
+			continue
+		}
+		for j, v := range kept[:len(d)] {
+			if v > circularMax64 || v < -circularMax64 {
+				d[j] = f(v)
+			}
+		}
+	}
+	return true
+}
+
+// rem64 stores remainders of float64, those of large quotients one by one.
+func rem64(dst, a, b []float64) bool {
+	var x, y, q [guardBlock]float64 // dst may be one of them
+	for i := 0; i < len(dst); i += guardBlock {
+		d := dst[i:min(i+guardBlock, len(dst))]
+		copy(x[:], a[i:i+len(d)])
+		copy(y[:], b[i:i+len(d)])
+		if !binary64(opRem64, d, x[:len(d)], y[:len(d)]) {
+			return false
+		}
+		Div(q[:len(d)], x[:len(d)], y[:len(d)])
+		for j, v := range q[:len(d)] {
+			if v > maxQuotient64 || v < -maxQuotient64 {
+				d[j] = math.Mod(x[j], y[j])
+			}
+		}
+	}
+	return true
 }

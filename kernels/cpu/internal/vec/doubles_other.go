@@ -11,6 +11,8 @@ import (
 func Chain64(steps []ChainStep, n int) { panic("vec: no chains on this platform") }
 
 func double2(_ ChainOp, _, _, _ unsafe.Pointer, _ int) int { return 0 }
+func unary64(_ unary64Op, _, _ []float64) bool             { return false }
+func binary64(_ binary64Op, _, _, _ []float64) bool        { return false }
 func lanes64(_ *[8]float64, _ []float64) int               { return 0 }
 
 func extreme64(largest bool, _ []float64) (float64, int) {

@@ -2,8 +2,7 @@ package vec
 
 import "math"
 
-// The kernels of this file have no portable twins in float32: without assembly, and in float64, they are Go's math
-// functions, rounded once.
+// The kernels of this file have no portable twins: without assembly they are Go's math functions, rounded once.
 
 // apply stores f(x): with the assembly for op where magnitudes are at most limit (0 stands for any).
 func apply[T Float](op unaryOp, limit float32, f func(float64) float64, dst, x []T) {
@@ -13,6 +12,11 @@ func apply[T Float](op unaryOp, limit float32, f func(float64) float64, dst, x [
 		for i := 0; i < len(d); i += guardBlock {
 			applyBlock(op, limit, f, d[i:min(i+guardBlock, len(d))], s[i:min(i+guardBlock, len(d))])
 		}
+		return
+	}
+	switch {
+	case single[T]():
+	case limit != 0 && circular64(op, f, as64(dst), as64(x)), limit == 0 && function64(op, dst, x):
 		return
 	}
 	first := 0
@@ -124,10 +128,13 @@ func Atanh[T Float](dst, x []T) { apply(opAtanh, 0, math.Atanh, dst, x) }
 // ErfInv stores the number whose error function is x: NaN beyond −1 and 1.
 func ErfInv[T Float](dst, x []T) { apply(opErfInv, 0, math.Erfinv, dst, x) }
 
-// pairs stores f(a, b), with the assembly for op if there is any.
-func pairs[T Float](op binaryOp, f func(a, b float64) float64, dst, a, b []T) {
+// pairs stores f(a, b), with the assembly if there is any.
+func pairs[T Float](op binaryOp, op64 binary64Op, f func(a, b float64) float64, dst, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	if single[T]() && binary32(op, as32(dst), as32(a), as32(b)) {
+		return
+	}
+	if !single[T]() && binary64(op64, as64(dst), as64(a), as64(b)) {
 		return
 	}
 	for i, v := range a {
@@ -136,16 +143,24 @@ func pairs[T Float](op binaryOp, f func(a, b float64) float64, dst, a, b []T) {
 }
 
 // Pow stores a to the power b, as C's pow does for special operands.
-func Pow[T Float](dst, a, b []T) { pairs(opPow, math.Pow, dst, a, b) }
+func Pow[T Float](dst, a, b []T) { pairs(opPow, opPow64, math.Pow, dst, a, b) }
 
 // Atan2 stores the angle of the point with abscissa b and ordinate a.
-func Atan2[T Float](dst, a, b []T) { pairs(opAtan2, math.Atan2, dst, a, b) }
+func Atan2[T Float](dst, a, b []T) { pairs(opAtan2, opAtan264, atan2, dst, a, b) }
+
+// atan2 has the sign of y where y/x is 0 too.
+func atan2(y, x float64) float64 { return math.Copysign(math.Atan2(math.Abs(y), x), y) }
 
 // Rem stores the remainder of a/b with the sign of a, as C's fmod.
 func Rem[T Float](dst, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
+	if !single[T]() && rem64(as64(dst), as64(a), as64(b)) {
+		return
+	}
 	if !single[T]() || !vectorized() {
-		pairs(opRem, math.Mod, dst, a, b)
+		for i, v := range a {
+			dst[i] = T(math.Mod(float64(v), float64(b[i])))
+		}
 		return
 	}
 	d, x, y := as32(dst), as32(a), as32(b)

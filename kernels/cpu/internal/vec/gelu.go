@@ -71,6 +71,9 @@ func Gelu[T Float](dst, x []T) {
 		}
 		return
 	}
+	if function64(opGelu, dst, x) {
+		return
+	}
 	for i := range dst {
 		dst[i] = T(float64(x[i]) * math.Erfc(-float64(x[i])/math.Sqrt2) / 2)
 	}
@@ -86,6 +89,9 @@ func GeluGrad[T Float](dst, dy, x []T) {
 				d[i] = g[i] * geluSlope32(s[i])
 			}
 		}
+		return
+	}
+	if !single[T]() && binary64(opGeluGrad64, as64(dst), as64(dy), as64(x)) {
 		return
 	}
 	for i := range dst {

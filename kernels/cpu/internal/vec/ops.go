@@ -14,6 +14,8 @@ type (
 	packedOp            int
 	packedUnaryOp       int
 	wideningOp          int
+	unary64Op           int
+	binary64Op          int
 )
 
 const (
@@ -153,4 +155,35 @@ const (
 	opInt16ToFloat
 	opUint16ToInt
 	opUint16ToFloat
+)
+
+const (
+	opExp64 unary64Op = iota + 1
+	opLog64
+	opTanh64
+	opSigmoid64
+	opErf64
+	opGelu64
+	opExpm164
+	opLog1p64
+	opSin64
+	opCos64
+	opTan64
+	opAsin64
+	opAcos64
+	opAtan64
+	opSinh64
+	opCosh64
+	opAsinh64
+	opAcosh64
+	opAtanh64
+	opErfInv64
+	opRsqrt64
+)
+
+const (
+	opGeluGrad64 binary64Op = iota + 1
+	opPow64
+	opRem64
+	opAtan264
 )

@@ -64,6 +64,9 @@ func Rsqrt[T Float](dst, x []T) {
 	if single[T]() && unary32(opRsqrt, as32(dst), as32(x)) {
 		return
 	}
+	if function64(opRsqrt, dst, x) {
+		return
+	}
 	for i := range dst {
 		dst[i] = 1 / T(math.Sqrt(float64(x[i])))
 	}
@@ -78,6 +81,9 @@ func Exp[T Float](dst, x []T) {
 				d[i] = exp32(s[i])
 			}
 		}
+		return
+	}
+	if function64(opExp, dst, x) {
 		return
 	}
 	for i := range dst {
@@ -96,6 +102,9 @@ func Log[T Float](dst, x []T) {
 		}
 		return
 	}
+	if function64(opLog, dst, x) {
+		return
+	}
 	for i := range dst {
 		dst[i] = T(math.Log(float64(x[i])))
 	}
@@ -112,6 +121,9 @@ func Tanh[T Float](dst, x []T) {
 		}
 		return
 	}
+	if function64(opTanh, dst, x) {
+		return
+	}
 	for i := range dst {
 		dst[i] = T(math.Tanh(float64(x[i])))
 	}
@@ -126,6 +138,9 @@ func Sigmoid[T Float](dst, x []T) {
 				d[i] = sigmoid32(s[i])
 			}
 		}
+		return
+	}
+	if function64(opSigmoid, dst, x) {
 		return
 	}
 	for i := range dst {
@@ -148,6 +163,9 @@ func Erf[T Float](dst, x []T) {
 				d[i] = erf32(s[i])
 			}
 		}
+		return
+	}
+	if function64(opErf, dst, x) {
 		return
 	}
 	for i := range dst {

@@ -1556,6 +1556,168 @@ func callSmallest64(wide bool, x unsafe.Pointer, n uintptr) float64 {
 }
 
 //go:noinline
+func callUnary64(wide bool, op unary64Op, dst, x unsafe.Pointer, n uintptr) {
+	switch op {
+	case opExp64:
+		if wide {
+			exp64AVX512(dst, x, n)
+		} else {
+			exp64AVX2(dst, x, n)
+		}
+	case opLog64:
+		if wide {
+			log64AVX512(dst, x, n)
+		} else {
+			log64AVX2(dst, x, n)
+		}
+	case opTanh64:
+		if wide {
+			tanh64AVX512(dst, x, n)
+		} else {
+			tanh64AVX2(dst, x, n)
+		}
+	case opSigmoid64:
+		if wide {
+			sigmoid64AVX512(dst, x, n)
+		} else {
+			sigmoid64AVX2(dst, x, n)
+		}
+	case opErf64:
+		if wide {
+			erf64AVX512(dst, x, n)
+		} else {
+			erf64AVX2(dst, x, n)
+		}
+	case opGelu64:
+		if wide {
+			gelu64AVX512(dst, x, n)
+		} else {
+			gelu64AVX2(dst, x, n)
+		}
+	case opExpm164:
+		if wide {
+			expm164AVX512(dst, x, n)
+		} else {
+			expm164AVX2(dst, x, n)
+		}
+	case opLog1p64:
+		if wide {
+			log1p64AVX512(dst, x, n)
+		} else {
+			log1p64AVX2(dst, x, n)
+		}
+	case opSin64:
+		if wide {
+			sin64AVX512(dst, x, n)
+		} else {
+			sin64AVX2(dst, x, n)
+		}
+	case opCos64:
+		if wide {
+			cos64AVX512(dst, x, n)
+		} else {
+			cos64AVX2(dst, x, n)
+		}
+	case opTan64:
+		if wide {
+			tan64AVX512(dst, x, n)
+		} else {
+			tan64AVX2(dst, x, n)
+		}
+	case opAsin64:
+		if wide {
+			asin64AVX512(dst, x, n)
+		} else {
+			asin64AVX2(dst, x, n)
+		}
+	case opAcos64:
+		if wide {
+			acos64AVX512(dst, x, n)
+		} else {
+			acos64AVX2(dst, x, n)
+		}
+	case opAtan64:
+		if wide {
+			atan64AVX512(dst, x, n)
+		} else {
+			atan64AVX2(dst, x, n)
+		}
+	case opSinh64:
+		if wide {
+			sinh64AVX512(dst, x, n)
+		} else {
+			sinh64AVX2(dst, x, n)
+		}
+	case opCosh64:
+		if wide {
+			cosh64AVX512(dst, x, n)
+		} else {
+			cosh64AVX2(dst, x, n)
+		}
+	case opAsinh64:
+		if wide {
+			asinh64AVX512(dst, x, n)
+		} else {
+			asinh64AVX2(dst, x, n)
+		}
+	case opAcosh64:
+		if wide {
+			acosh64AVX512(dst, x, n)
+		} else {
+			acosh64AVX2(dst, x, n)
+		}
+	case opAtanh64:
+		if wide {
+			atanh64AVX512(dst, x, n)
+		} else {
+			atanh64AVX2(dst, x, n)
+		}
+	case opErfInv64:
+		if wide {
+			erfInv64AVX512(dst, x, n)
+		} else {
+			erfInv64AVX2(dst, x, n)
+		}
+	case opRsqrt64:
+		if wide {
+			rsqrt64AVX512(dst, x, n)
+		} else {
+			rsqrt64AVX2(dst, x, n)
+		}
+	}
+}
+
+//go:noinline
+func callBinary64(wide bool, op binary64Op, dst, a, b unsafe.Pointer, n uintptr) {
+	switch op {
+	case opGeluGrad64:
+		if wide {
+			geluGrad64AVX512(dst, a, b, n)
+		} else {
+			geluGrad64AVX2(dst, a, b, n)
+		}
+	case opPow64:
+		if wide {
+			pow64AVX512(dst, a, b, n)
+		} else {
+			pow64AVX2(dst, a, b, n)
+		}
+	case opRem64:
+		if wide {
+			rem64AVX512(dst, a, b, n)
+		} else {
+			rem64AVX2(dst, a, b, n)
+		}
+	case opAtan264:
+		if wide {
+			atan264AVX512(dst, a, b, n)
+		} else {
+			atan264AVX2(dst, a, b, n)
+		}
+	}
+}
+
+//go:noinline
 func callPacked(wide bool, op packedOp, dst, a, b unsafe.Pointer, n uintptr) {
 	switch op {
 	case opAddBytes:
@@ -2922,6 +3084,156 @@ func smallest64AVX2(x unsafe.Pointer, n uintptr) float64
 
 //go:noescape
 func smallest64AVX512(x unsafe.Pointer, n uintptr) float64
+
+//go:noescape
+func exp64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func exp64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func log64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func log64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func tanh64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func tanh64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func sigmoid64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func sigmoid64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func erf64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func erf64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func gelu64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func gelu64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func expm164AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func expm164AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func log1p64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func log1p64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func sin64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func sin64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func cos64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func cos64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func tan64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func tan64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func asin64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func asin64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func acos64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func acos64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func atan64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func atan64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func sinh64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func sinh64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func cosh64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func cosh64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func asinh64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func asinh64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func acosh64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func acosh64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func atanh64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func atanh64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func erfInv64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func erfInv64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func rsqrt64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func rsqrt64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func geluGrad64AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func geluGrad64AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func pow64AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func pow64AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func rem64AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func rem64AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func atan264AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func atan264AVX512(dst, a, b unsafe.Pointer, n uintptr)
 
 //go:noescape
 func addBytesAVX2(dst, a, b unsafe.Pointer, n uintptr)

@@ -1,0 +1,46 @@
+package main
+
+import . "github.com/gokeras/gokeras/internal/asmgen/vector"
+
+// doubleKernels emits functions of floats of 64 bits: dst = f(x), dst = f(a, b).
+func (m machine) doubleKernels() {
+	p := precise{m}
+	for _, k := range []struct {
+		name string
+		f    func(x vector) vector
+	}{
+		{"exp", p.exp}, {"log", p.log}, {"tanh", p.tanh}, {"sigmoid", p.sigmoid}, {"erf", p.erf}, {"gelu", p.gelu}, {"expm1", p.expm1},
+		{"log1p", p.log1p}, {"sin", p.sin}, {"cos", p.cos}, {"tan", p.tan}, {"asin", p.asin}, {"acos", p.acos}, {"atan", p.atan},
+		{"sinh", p.sinh}, {"cosh", p.cosh}, {"asinh", p.asinh}, {"acosh", p.acosh}, {"atanh", p.atanh}, {"erfInv", p.erfInv},
+		{"rsqrt", func(x vector) vector { return p.div(p.one(), p.sqrt(x)) }},
+	} {
+		m.begin("unary64", k.name+"64", "dst, x unsafe.Pointer, n uintptr", "")
+		Float64()
+		dst, x, n := param("dst"), param("x"), param("n")
+		m.doubleLoop(n, []Scalar{dst, x}, func() {
+			Store(Memory{Base: dst}, k.f(p.copy(Memory{Base: x})))
+		})
+	}
+	for _, k := range []struct {
+		name string
+		f    func(a, b vector) vector
+	}{{"geluGrad", p.geluGrad}, {"pow", p.pow}, {"rem", p.rem}, {"atan2", p.atan2}} {
+		m.begin("binary64", k.name+"64", "dst, a, b unsafe.Pointer, n uintptr", "")
+		Float64()
+		dst, a, b, n := param("dst"), param("a"), param("b"), param("n")
+		m.doubleLoop(n, []Scalar{dst, a, b}, func() {
+			Store(Memory{Base: dst}, k.f(p.copy(Memory{Base: a}), p.copy(Memory{Base: b})))
+		})
+	}
+}
+
+// doubleLoop emits a loop over n elements of 64 bits, a multiple of a vector's that is not 0, and the end.
+func (m machine) doubleLoop(n Scalar, pointers []Scalar, body func()) {
+	Label("next")
+	body()
+	for _, p := range pointers {
+		Increase(p, Number(m.bytes()))
+	}
+	Countdown(n, m.bytes()/8, "next")
+	End()
+}

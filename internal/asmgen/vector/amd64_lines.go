@@ -1,0 +1,39 @@
+package vector
+
+import "strings"
+
+// instructionsPerLine is how many instructions share a line. Programs have a table of the lines of all code, which
+// takes two bytes for each instruction that begins one.
+const instructionsPerLine = 12
+
+// shareLines puts instructions that follow each other onto one line. Those that name parameters keep lines of their
+// own, for go vet.
+func shareLines(text []byte) []byte {
+	var out strings.Builder
+	onLine := 0
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "\t//") || strings.Contains(line, "(FP)") {
+			if onLine > 0 {
+				out.WriteByte('\n')
+			}
+			out.WriteString(line)
+			onLine = 0
+			continue
+		}
+		if onLine == instructionsPerLine {
+			out.WriteByte('\n')
+			onLine = 0
+		}
+		if onLine == 0 {
+			out.WriteByte('\t')
+		} else {
+			out.WriteString("; ")
+		}
+		out.WriteString(strings.Join(strings.Fields(line), " "))
+		onLine++
+	}
+	if onLine > 0 {
+		out.WriteByte('\n')
+	}
+	return []byte(out.String())
+}
