@@ -84,6 +84,25 @@ func (t *Text) AddDots(d, n, m V) {
 	t.Asm("WORD $0x%08x // sdot v%d.4s, v%d.16b, v%d.16b", 0x4e809400|uint32(m)<<16|uint32(n)<<5|uint32(d), d, n, m)
 }
 
+// Multiply is d = n·m.
+func (t *Text) Multiply(k Kind, d, n, m V) { t.Three(k, "fmul", 0x6e20dc00, d, n, m) }
+
+// ToFloat is d = the floats of the integers of 32 bits in n.
+func (t *Text) ToFloat(d, n V) { t.Two(Float32s, "scvtf", 0x4e21d800, d, n) }
+
+// SubtractIntProduct is d −= n·m, of integers of 32 bits.
+func (t *Text) SubtractIntProduct(d, n, m V) { t.Three(Float32s, "mls", 0x6ea09400, d, n, m) }
+
+// WidenSigned makes integers of twice as many bytes of the lower or the upper half of n, whose integers have so many
+// bytes.
+func (t *Text) WidenSigned(d, n V, bytes int, upper bool) {
+	code, name := uint32(0x0f00a400)|uint32(bytes)<<19, "sshll"
+	if upper {
+		code, name = code|1<<30, "sshll2"
+	}
+	t.Asm("WORD $0x%08x // %s v%d, v%d, #0, of %d bytes", code|uint32(n)<<5|uint32(d), name, d, n, bytes)
+}
+
 // Zero is d = 0.
 func (t *Text) Zero(d V) { t.Asm("VEOR %v.B16, %v.B16, %v.B16", d, d, d) }
 

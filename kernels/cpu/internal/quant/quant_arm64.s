@@ -202,3 +202,260 @@ group:
 	VST1 [V28.S4, V29.S4, V30.S4, V31.S4], (R10)
 	ADD R4, R8
 	RET
+
+// nibbles1Dots sets sums to 1 rows of digits times a panel of four bits.
+// func nibbles1Dots(sums, x, w unsafe.Pointer, groups, ldx uintptr)
+TEXT ·nibbles1Dots(SB), NOSPLIT, $0-40
+	MOVD sums+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD w+16(FP), R2
+	MOVD groups+24(FP), R3
+	MOVD ldx+32(FP), R4
+	MOVD $15, R9
+	VDUP R9, V7.B16
+	MOVD $4, R12
+quarter:
+	MOVD R1, R5
+	MOVD R2, R7
+	MOVD R3, R8
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+group:
+	VLD1 (R7), [V0.B16, V1.B16]
+	VUSHR $4, V0.B16, V2.B16
+	VAND V7.B16, V0.B16, V0.B16
+	VUSHR $4, V1.B16, V3.B16
+	VAND V7.B16, V1.B16, V1.B16
+	VLD1R.P 4(R5), [V4.S4]
+	WORD $0x4e849408 // sdot v8.4s, v0.16b, v4.16b
+	WORD $0x4e849429 // sdot v9.4s, v1.16b, v4.16b
+	WORD $0x4e84944a // sdot v10.4s, v2.16b, v4.16b
+	WORD $0x4e84946b // sdot v11.4s, v3.16b, v4.16b
+	VLD1R.P 4(R5), [V4.S4]
+	WORD $0x4e84940c // sdot v12.4s, v0.16b, v4.16b
+	WORD $0x4e84942d // sdot v13.4s, v1.16b, v4.16b
+	WORD $0x4e84944e // sdot v14.4s, v2.16b, v4.16b
+	WORD $0x4e84946f // sdot v15.4s, v3.16b, v4.16b
+	VLD1R.P 4(R5), [V4.S4]
+	WORD $0x4e849410 // sdot v16.4s, v0.16b, v4.16b
+	WORD $0x4e849431 // sdot v17.4s, v1.16b, v4.16b
+	WORD $0x4e849452 // sdot v18.4s, v2.16b, v4.16b
+	WORD $0x4e849473 // sdot v19.4s, v3.16b, v4.16b
+	ADD $128, R7
+	SUBS $1, R8
+	BNE group
+	MOVD R0, R10
+	VST1 [V8.S4, V9.S4], (R10)
+	ADD $128, R10, R11
+	VST1 [V10.S4, V11.S4], (R11)
+	ADD $256, R10
+	VST1 [V12.S4, V13.S4], (R10)
+	ADD $128, R10, R11
+	VST1 [V14.S4, V15.S4], (R11)
+	ADD $256, R10
+	VST1 [V16.S4, V17.S4], (R10)
+	ADD $128, R10, R11
+	VST1 [V18.S4, V19.S4], (R11)
+	ADD $256, R10
+	ADD $32, R0
+	ADD $32, R2
+	SUBS $1, R12
+	BNE quarter
+	RET
+
+// nibbles2Dots sets sums to 2 rows of digits times a panel of four bits.
+// func nibbles2Dots(sums, x, w unsafe.Pointer, groups, ldx uintptr)
+TEXT ·nibbles2Dots(SB), NOSPLIT, $0-40
+	MOVD sums+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD w+16(FP), R2
+	MOVD groups+24(FP), R3
+	MOVD ldx+32(FP), R4
+	MOVD $15, R9
+	VDUP R9, V7.B16
+	MOVD $4, R12
+quarter:
+	MOVD R1, R5
+	ADD R4, R1, R6
+	MOVD R2, R7
+	MOVD R3, R8
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	VEOR V24.B16, V24.B16, V24.B16
+	VEOR V25.B16, V25.B16, V25.B16
+	VEOR V26.B16, V26.B16, V26.B16
+	VEOR V27.B16, V27.B16, V27.B16
+	VEOR V28.B16, V28.B16, V28.B16
+	VEOR V29.B16, V29.B16, V29.B16
+	VEOR V30.B16, V30.B16, V30.B16
+	VEOR V31.B16, V31.B16, V31.B16
+group:
+	VLD1 (R7), [V0.B16, V1.B16]
+	VUSHR $4, V0.B16, V2.B16
+	VAND V7.B16, V0.B16, V0.B16
+	VUSHR $4, V1.B16, V3.B16
+	VAND V7.B16, V1.B16, V1.B16
+	VLD1R.P 4(R5), [V4.S4]
+	WORD $0x4e849408 // sdot v8.4s, v0.16b, v4.16b
+	WORD $0x4e849429 // sdot v9.4s, v1.16b, v4.16b
+	WORD $0x4e84944a // sdot v10.4s, v2.16b, v4.16b
+	WORD $0x4e84946b // sdot v11.4s, v3.16b, v4.16b
+	VLD1R.P 4(R5), [V4.S4]
+	WORD $0x4e84940c // sdot v12.4s, v0.16b, v4.16b
+	WORD $0x4e84942d // sdot v13.4s, v1.16b, v4.16b
+	WORD $0x4e84944e // sdot v14.4s, v2.16b, v4.16b
+	WORD $0x4e84946f // sdot v15.4s, v3.16b, v4.16b
+	VLD1R.P 4(R5), [V4.S4]
+	WORD $0x4e849410 // sdot v16.4s, v0.16b, v4.16b
+	WORD $0x4e849431 // sdot v17.4s, v1.16b, v4.16b
+	WORD $0x4e849452 // sdot v18.4s, v2.16b, v4.16b
+	WORD $0x4e849473 // sdot v19.4s, v3.16b, v4.16b
+	VLD1R.P 4(R6), [V4.S4]
+	WORD $0x4e849414 // sdot v20.4s, v0.16b, v4.16b
+	WORD $0x4e849435 // sdot v21.4s, v1.16b, v4.16b
+	WORD $0x4e849456 // sdot v22.4s, v2.16b, v4.16b
+	WORD $0x4e849477 // sdot v23.4s, v3.16b, v4.16b
+	VLD1R.P 4(R6), [V4.S4]
+	WORD $0x4e849418 // sdot v24.4s, v0.16b, v4.16b
+	WORD $0x4e849439 // sdot v25.4s, v1.16b, v4.16b
+	WORD $0x4e84945a // sdot v26.4s, v2.16b, v4.16b
+	WORD $0x4e84947b // sdot v27.4s, v3.16b, v4.16b
+	VLD1R.P 4(R6), [V4.S4]
+	WORD $0x4e84941c // sdot v28.4s, v0.16b, v4.16b
+	WORD $0x4e84943d // sdot v29.4s, v1.16b, v4.16b
+	WORD $0x4e84945e // sdot v30.4s, v2.16b, v4.16b
+	WORD $0x4e84947f // sdot v31.4s, v3.16b, v4.16b
+	ADD $128, R7
+	SUBS $1, R8
+	BNE group
+	MOVD R0, R10
+	VST1 [V8.S4, V9.S4], (R10)
+	ADD $128, R10, R11
+	VST1 [V10.S4, V11.S4], (R11)
+	ADD $256, R10
+	VST1 [V12.S4, V13.S4], (R10)
+	ADD $128, R10, R11
+	VST1 [V14.S4, V15.S4], (R11)
+	ADD $256, R10
+	VST1 [V16.S4, V17.S4], (R10)
+	ADD $128, R10, R11
+	VST1 [V18.S4, V19.S4], (R11)
+	ADD $256, R10
+	VST1 [V20.S4, V21.S4], (R10)
+	ADD $128, R10, R11
+	VST1 [V22.S4, V23.S4], (R11)
+	ADD $256, R10
+	VST1 [V24.S4, V25.S4], (R10)
+	ADD $128, R10, R11
+	VST1 [V26.S4, V27.S4], (R11)
+	ADD $256, R10
+	VST1 [V28.S4, V29.S4], (R10)
+	ADD $128, R10, R11
+	VST1 [V30.S4, V31.S4], (R11)
+	ADD $256, R10
+	ADD $32, R0
+	ADD $32, R2
+	SUBS $1, R12
+	BNE quarter
+	RET
+
+// combineNEON adds what the sums of a block stand for to y.
+// func combineNEON(y, sums, zero, scale, digits, factor unsafe.Pointer)
+TEXT ·combineNEON(SB), NOSPLIT, $0-48
+	MOVD y+0(FP), R0
+	MOVD sums+8(FP), R1
+	MOVD zero+16(FP), R2
+	MOVD scale+24(FP), R3
+	MOVD digits+32(FP), R4
+	MOVD factor+40(FP), R5
+	VLD1R (R5), [V16.S4]
+	VLD1R.P 4(R4), [V19.S4]
+	VLD1R.P 4(R4), [V20.S4]
+	VLD1R.P 4(R4), [V21.S4]
+	MOVD $0x43800000, R9
+	VDUP R9, V17.S4
+	MOVD $8, R9
+	VDUP R9, V18.S4
+	MOVD $8, R12
+eight:
+	VLD1.P 8(R2), [V0.B8]
+	WORD $0x0f08a400 // sshll v0, v0, #0, of 1 bytes
+	WORD $0x0f10a401 // sshll v1, v0, #0, of 2 bytes
+	WORD $0x4f10a402 // sshll2 v2, v0, #0, of 2 bytes
+	VADD V18.S4, V1.S4, V1.S4
+	ADD $512, R1, R10
+	VLD1 (R10), [V4.S4]
+	WORD $0x6eb59424 // mls v4.4S, v1.4S, v21.4S
+	WORD $0x4e21d884 // scvtf v4.4S, v4.4S
+	VMOV V4.B16, V3.B16
+	ADD $256, R1, R10
+	VLD1 (R10), [V4.S4]
+	WORD $0x6eb49424 // mls v4.4S, v1.4S, v20.4S
+	WORD $0x4e21d884 // scvtf v4.4S, v4.4S
+	WORD $0x6e31dc63 // fmul v3.4S, v3.4S, v17.4S
+	WORD $0x4e24d463 // fadd v3.4S, v3.4S, v4.4S
+	ADD $0, R1, R10
+	VLD1 (R10), [V4.S4]
+	WORD $0x6eb39424 // mls v4.4S, v1.4S, v19.4S
+	WORD $0x4e21d884 // scvtf v4.4S, v4.4S
+	WORD $0x6e31dc63 // fmul v3.4S, v3.4S, v17.4S
+	WORD $0x4e24d463 // fadd v3.4S, v3.4S, v4.4S
+	VLD1.P 16(R3), [V5.S4]
+	WORD $0x6e30dca5 // fmul v5.4S, v5.4S, v16.4S
+	WORD $0x6e25dc63 // fmul v3.4S, v3.4S, v5.4S
+	VLD1 (R0), [V4.S4]
+	WORD $0x4e24d463 // fadd v3.4S, v3.4S, v4.4S
+	VST1.P [V3.S4], 16(R0)
+	ADD $16, R1
+	VADD V18.S4, V2.S4, V2.S4
+	ADD $512, R1, R10
+	VLD1 (R10), [V4.S4]
+	WORD $0x6eb59444 // mls v4.4S, v2.4S, v21.4S
+	WORD $0x4e21d884 // scvtf v4.4S, v4.4S
+	VMOV V4.B16, V3.B16
+	ADD $256, R1, R10
+	VLD1 (R10), [V4.S4]
+	WORD $0x6eb49444 // mls v4.4S, v2.4S, v20.4S
+	WORD $0x4e21d884 // scvtf v4.4S, v4.4S
+	WORD $0x6e31dc63 // fmul v3.4S, v3.4S, v17.4S
+	WORD $0x4e24d463 // fadd v3.4S, v3.4S, v4.4S
+	ADD $0, R1, R10
+	VLD1 (R10), [V4.S4]
+	WORD $0x6eb39444 // mls v4.4S, v2.4S, v19.4S
+	WORD $0x4e21d884 // scvtf v4.4S, v4.4S
+	WORD $0x6e31dc63 // fmul v3.4S, v3.4S, v17.4S
+	WORD $0x4e24d463 // fadd v3.4S, v3.4S, v4.4S
+	VLD1.P 16(R3), [V5.S4]
+	WORD $0x6e30dca5 // fmul v5.4S, v5.4S, v16.4S
+	WORD $0x6e25dc63 // fmul v3.4S, v3.4S, v5.4S
+	VLD1 (R0), [V4.S4]
+	WORD $0x4e24d463 // fadd v3.4S, v3.4S, v4.4S
+	VST1.P [V3.S4], 16(R0)
+	ADD $16, R1
+	SUBS $1, R12
+	BNE eight
+	RET

@@ -1,0 +1,55 @@
+package quant
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+)
+
+// nibbleRows is the number of rows that the next kernel takes where n are left.
+func (f family) nibbleRows(n int) int {
+	if f == familyDots {
+		return min(n, 2)
+	}
+	return 1
+}
+
+// nibbles sets the sums of n rows of digits times a block of a panel.
+func (f family) nibbles(n int, sums []int32, x []byte, ldx int, w []byte, groups int) {
+	if f == familyGo {
+		nibblesGo(sums, x, w, groups)
+		return
+	}
+	_, _, _ = sums[n*digits*Width-1], x[(n-1)*ldx+groups*digitBytes-1], w[groups*group*halfWidth-1]
+	callNibbles(n, unsafe.Pointer(&sums[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&w[0]), uintptr(groups), uintptr(ldx))
+}
+
+// callNibbles is neither inlined nor a leaf, as callDots.
+//
+//go:noinline
+func callNibbles(n int, sums, x, w unsafe.Pointer, groups, ldx uintptr) {
+	if n == 2 {
+		nibbles2Dots(sums, x, w, groups, ldx)
+	} else {
+		nibbles1Dots(sums, x, w, groups, ldx)
+	}
+}
+
+// combine adds what the sums of a block stand for to y.
+func (f family) combine(y []float32, sums []int32, zero []int8, scale []float32, h *head) {
+	if !isa.Active().Has(isa.NEON) {
+		combineGo(y, sums, zero, scale, h)
+		return
+	}
+	_, _, _, _ = y[Width-1], sums[digits*Width-1], zero[Width-1], scale[Width-1]
+	combineNEON(unsafe.Pointer(&y[0]), unsafe.Pointer(&sums[0]), unsafe.Pointer(&zero[0]), unsafe.Pointer(&scale[0]), unsafe.Pointer(&h.sums), unsafe.Pointer(&h.factor))
+}
+
+//go:noescape
+func nibbles1Dots(sums, x, w unsafe.Pointer, groups, ldx uintptr)
+
+//go:noescape
+func nibbles2Dots(sums, x, w unsafe.Pointer, groups, ldx uintptr)
+
+//go:noescape
+func combineNEON(y, sums, zero, scale, digits, factor unsafe.Pointer)
