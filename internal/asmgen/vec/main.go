@@ -188,6 +188,7 @@ func (m machine) record() {
 	m.doubles()
 	m.doubleKernels()
 	m.smalls()
+	m.smallPairs()
 }
 
 // target is an architecture, with the ends of the names of its functions: for wide vectors and for others, or for all.
@@ -206,7 +207,7 @@ var (
 var onlyAMD64 = []string{"chain", "chain64", "addLanes64", "largest64", "smallest64", "pairRows", "narrowRowsAddedF16", "narrowRowsAddedBF16", "subtractRowsF16", "subtractRowsBF16", "strided2", "strided3", "strided4", "strided5", "strided6", "strided7", "strided8", "turns2", "turns3", "turns4", "reversed"}
 
 // tablesOfAMD64 are dispatches of which that is true.
-var tablesOfAMD64 = []string{"packed", "packedUnary", "widening", "unary64", "binary64"}
+var tablesOfAMD64 = []string{"packed", "packedUnary", "widening", "unary64", "binary64", "smallPair", "power"}
 
 // leftOut lists the functions of those, too.
 func leftOut() []string {

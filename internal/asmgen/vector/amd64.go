@@ -260,6 +260,8 @@ func (l *amd64) instruction(i *instruction) {
 		}
 	case opStoreLowWords:
 		l.storeLowWords(ops[0], ops[1])
+	case opStoreLowBytes:
+		l.storeLowBytes(ops[0], ops[1])
 	case opStoreFloat16:
 		b.VCVTPS2PH(operand.U8(0), ops[0], ops[1])
 	case opRoundFloat16:
@@ -287,6 +289,18 @@ func (l *amd64) storeLowWords(v, to operand.Op) {
 	h := b.XMM()
 	b.VEXTRACTI128(operand.U8(0), v, h)
 	b.VMOVDQU(h, to)
+}
+
+func (l *amd64) storeLowBytes(v, to operand.Op) {
+	b := l.b
+	if l.wide() {
+		b.VPMOVDB(v, to)
+		return
+	}
+	b.VPACKUSDW(v, v, v)
+	b.VPERMQ(operand.U8(0x08), v, v)
+	b.VPACKUSWB(v, v, v)
+	b.VMOVQ(first(v), to)
 }
 
 // control lowers what is about numbers and the order of things.

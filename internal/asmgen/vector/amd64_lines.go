@@ -4,7 +4,7 @@ import "strings"
 
 // instructionsPerLine is how many instructions share a line. Programs have a table of the lines of all code, which
 // takes two bytes for each instruction that begins one.
-const instructionsPerLine = 12
+const instructionsPerLine = 32
 
 // shareLines puts instructions that follow each other onto one line. Those that name parameters keep lines of their
 // own, for go vet.

@@ -90,6 +90,10 @@ func WidenWords(dst Vector, from Memory) { record(opWidenWords, dst, from) }
 // StoreLowWords stores the lower 16 bits of each integer, the upper ones of which are 0. It destroys v.
 func StoreLowWords(to Memory, v Vector) { record(opStoreLowWords, to, v) }
 
+// StoreLowBytes stores the lowest byte of each integer, the other ones of which are 0 in vectors of 256 bits. It
+// destroys v. For amd64.
+func StoreLowBytes(to Memory, v Vector) { record(opStoreLowBytes, to, v) }
+
 // LoadFloat16 makes floats of numbers of half precision.
 func LoadFloat16(dst Vector, from Memory) { record(opLoadFloat16, dst, from) }
 

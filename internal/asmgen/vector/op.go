@@ -95,6 +95,7 @@ const (
 	opWidenBytes
 	opWidenWords
 	opStoreLowWords
+	opStoreLowBytes
 	opLoadFloat16
 	opStoreFloat16
 	opRoundFloat16

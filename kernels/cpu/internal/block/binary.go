@@ -9,6 +9,14 @@ import (
 
 // Binary returns the kernel of a two-operand op on type d (a compute type).
 func Binary(op ir.Op, d ir.DType) Func {
+	f := binary(op, d)
+	if g := pairKernel(op, d, f); g != nil {
+		return g
+	}
+	return f
+}
+
+func binary(op ir.Op, d ir.DType) Func {
 	switch d {
 	case ir.Float32:
 		return floatBinary[float32](op)
@@ -352,7 +360,7 @@ func Compare(dir ir.Direction, d ir.DType) Func {
 	case ir.Float32:
 		return compareVectors(dir, vec.CompareFloats)
 	case ir.Float64:
-		return compareBlock[float64](dir)
+		return compareVectors(dir, vec.CompareDoubles)
 	case ir.Bool:
 		if dir == ir.Eq || dir == ir.Ne {
 			return compareBools(dir)
@@ -371,6 +379,9 @@ func Compare(dir ir.Direction, d ir.DType) Func {
 	case ir.Uint16:
 		return compareVectors(dir, vec.CompareSmalls[uint16])
 	case ir.Uint32:
+		if dir == ir.Eq || dir == ir.Ne {
+			return Compare(dir, ir.Int32)
+		}
 		return compareBlock[uint32](dir)
 	case ir.Uint64:
 		return compareBlock[uint64](dir)
@@ -448,13 +459,9 @@ func lessEqualBlock[T Number](dst, a, b, _ unsafe.Pointer, n int) {
 	}
 }
 
-// selectWords picks elements of 8 bytes, without a branch: operands are the predicate, on true, on false.
+// selectWords picks elements of 8 bytes: operands are the predicate, on true, on false.
 func selectWords(dst, a, b, c unsafe.Pointer, n int) {
-	z, p, x, y := View[uint64](dst, n), View[uint8](a, n), View[uint64](b, n), View[uint64](c, n)
-	for i, v := range p {
-		m := -uint64(v)
-		z[i] = x[i]&m | y[i]&^m
-	}
+	vec.ChooseWords(View[uint64](dst, n), View[uint8](a, n), View[uint64](b, n), View[uint64](c, n))
 }
 
 func chooseSmalls[T uint8 | uint16](dst, a, b, c unsafe.Pointer, n int) {

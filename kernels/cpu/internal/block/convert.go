@@ -132,6 +132,8 @@ func Convert(from, to ir.DType) Func {
 		return f
 	}
 	switch {
+	case to == ir.Bool && !from.IsFloat() && from != ir.Bool && from.Size() <= 4:
+		return withZero(Compare(ir.Ne, from), from.Size(), 1)
 	case sameBits(from, to):
 		return copyBytes(to.Size())
 	case from == ir.Uint8 && to.IsHalf():

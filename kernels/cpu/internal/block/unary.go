@@ -36,6 +36,9 @@ func ComputeType(d ir.DType) ir.DType {
 
 // Unary returns the kernel of a one-operand op on type d (a compute type).
 func Unary(op ir.Op, d ir.DType) Func {
+	if f := byNumber(op, d); f != nil {
+		return f
+	}
 	switch d {
 	case ir.Float32:
 		return floatUnary[float32](op)
@@ -244,7 +247,5 @@ func finiteBlock[T Float](dst, a, _, _ unsafe.Pointer, n int) {
 		vec.Finite(y, f)
 		return
 	}
-	for i, v := range x {
-		y[i] = Bit(v-v == 0)
-	}
+	vec.FiniteDoubles(y, View[float64](a, n))
 }

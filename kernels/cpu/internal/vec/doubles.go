@@ -93,3 +93,33 @@ func rem64(dst, a, b []float64) bool {
 	}
 	return true
 }
+
+// CompareDoubles stores 1 where the relation holds and 0 elsewhere.
+func CompareDoubles(r Relation, dst []uint8, a, b []float64) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	op := [...]ChainOp{Equal: ChainEqual, NotEqual: ChainNotEqual, Less: ChainLess, LessEqual: ChainLessEqual}[r]
+	for i := bytes64(op, dst, a, b); i < len(dst); i++ {
+		less, equal := a[i] < b[i], a[i] == b[i]
+		dst[i] = r.of(less, equal)
+	}
+}
+
+// FiniteDoubles stores 1 where x is neither infinite nor NaN and 0 elsewhere.
+func FiniteDoubles(dst []uint8, x []float64) {
+	x = x[:len(dst)]
+	for i := bytes64(ChainFinite, dst, x, x); i < len(dst); i++ {
+		dst[i] = 0
+		if x[i]-x[i] == 0 {
+			dst[i] = 1
+		}
+	}
+}
+
+// ChooseWords stores elements of a where the byte is 1, and of b where it is 0. dst may be one of the operands.
+func ChooseWords(dst []uint64, where []uint8, a, b []uint64) {
+	where, a, b = where[:len(dst)], a[:len(dst)], b[:len(dst)]
+	for i := choose64(dst, where, a, b); i < len(dst); i++ {
+		m := -uint64(where[i])
+		dst[i] = a[i]&m | b[i]&^m
+	}
+}

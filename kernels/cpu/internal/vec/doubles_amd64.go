@@ -91,6 +91,35 @@ func double2(op ChainOp, dst, a, b unsafe.Pointer, n int) int {
 	return n
 }
 
+// bytes64 computes the bytes of a step of a chain for whole vectors; it returns how many elements it computed.
+func bytes64(op ChainOp, dst []uint8, a, b []float64) int {
+	wide, ok := vectors()
+	n := len(dst) &^ 7
+	if !ok {
+		return 0
+	}
+	for i := 0; i < n; i += callElements {
+		steps := [2]ChainStep{{Op: ChainLoad, X: unsafe.Pointer(&a[i])}, {Op: op, X: unsafe.Pointer(&b[i]), Y: unsafe.Pointer(&dst[i])}}
+		callChain64(wide, unsafe.Pointer(&steps), 2, uintptr(min(callElements, n-i)))
+	}
+	return n
+}
+
+// choose64 is ChooseWords of whole vectors; it returns how many elements it computed.
+func choose64(dst []uint64, where []uint8, a, b []uint64) int {
+	wide, ok := vectors()
+	n := len(dst) &^ 7
+	if !ok {
+		return 0
+	}
+	for i := 0; i < n; i += callElements {
+		steps := [3]ChainStep{{Op: ChainLoad, X: unsafe.Pointer(&a[i])}, {Op: ChainChoose, X: unsafe.Pointer(&b[i]), Y: unsafe.Pointer(&where[i])},
+			{Op: ChainStore, X: unsafe.Pointer(&dst[i])}}
+		callChain64(wide, unsafe.Pointer(&steps), 3, uintptr(min(callElements, n-i)))
+	}
+	return n
+}
+
 // lanes64 adds the first elements of x, a multiple of 8 whose number it returns, to eight sums.
 func lanes64(sums *[8]float64, x []float64) int {
 	wide, ok := vectors()

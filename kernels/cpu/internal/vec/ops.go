@@ -16,6 +16,8 @@ type (
 	wideningOp          int
 	unary64Op           int
 	binary64Op          int
+	smallPairOp         int
+	powerOp             int
 )
 
 const (
@@ -186,4 +188,33 @@ const (
 	opPow64
 	opRem64
 	opAtan264
+)
+
+// Of each operation there is one for int8, uint8, int16 and uint16 each.
+const (
+	opDivInt8 smallPairOp = iota
+	opRemInt8
+	opShiftLeftInt8
+	opShiftRightInt8
+	opDivUint8
+	opRemUint8
+	opShiftLeftUint8
+	opShiftRightUint8
+	opDivInt16
+	opRemInt16
+	opShiftLeftInt16
+	opShiftRightInt16
+	opDivUint16
+	opRemUint16
+	opShiftLeftUint16
+	opShiftRightUint16
+)
+
+const (
+	opPowerInt8 powerOp = iota
+	opPowerUint8
+	opPowerInt16
+	opPowerUint16
+	opPowerInt32
+	opPowerUint32
 )

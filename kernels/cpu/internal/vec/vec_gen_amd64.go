@@ -1933,6 +1933,150 @@ func callWidening(wide bool, op wideningOp, dst, x unsafe.Pointer, n uintptr) {
 	}
 }
 
+//go:noinline
+func callSmallPair(wide bool, op smallPairOp, dst, a, b unsafe.Pointer, n uintptr) {
+	switch op {
+	case opDivInt8:
+		if wide {
+			divInt8AVX512(dst, a, b, n)
+		} else {
+			divInt8AVX2(dst, a, b, n)
+		}
+	case opRemInt8:
+		if wide {
+			remInt8AVX512(dst, a, b, n)
+		} else {
+			remInt8AVX2(dst, a, b, n)
+		}
+	case opShiftLeftInt8:
+		if wide {
+			shiftLeftInt8AVX512(dst, a, b, n)
+		} else {
+			shiftLeftInt8AVX2(dst, a, b, n)
+		}
+	case opShiftRightInt8:
+		if wide {
+			shiftRightInt8AVX512(dst, a, b, n)
+		} else {
+			shiftRightInt8AVX2(dst, a, b, n)
+		}
+	case opDivUint8:
+		if wide {
+			divUint8AVX512(dst, a, b, n)
+		} else {
+			divUint8AVX2(dst, a, b, n)
+		}
+	case opRemUint8:
+		if wide {
+			remUint8AVX512(dst, a, b, n)
+		} else {
+			remUint8AVX2(dst, a, b, n)
+		}
+	case opShiftLeftUint8:
+		if wide {
+			shiftLeftUint8AVX512(dst, a, b, n)
+		} else {
+			shiftLeftUint8AVX2(dst, a, b, n)
+		}
+	case opShiftRightUint8:
+		if wide {
+			shiftRightUint8AVX512(dst, a, b, n)
+		} else {
+			shiftRightUint8AVX2(dst, a, b, n)
+		}
+	case opDivInt16:
+		if wide {
+			divInt16AVX512(dst, a, b, n)
+		} else {
+			divInt16AVX2(dst, a, b, n)
+		}
+	case opRemInt16:
+		if wide {
+			remInt16AVX512(dst, a, b, n)
+		} else {
+			remInt16AVX2(dst, a, b, n)
+		}
+	case opShiftLeftInt16:
+		if wide {
+			shiftLeftInt16AVX512(dst, a, b, n)
+		} else {
+			shiftLeftInt16AVX2(dst, a, b, n)
+		}
+	case opShiftRightInt16:
+		if wide {
+			shiftRightInt16AVX512(dst, a, b, n)
+		} else {
+			shiftRightInt16AVX2(dst, a, b, n)
+		}
+	case opDivUint16:
+		if wide {
+			divUint16AVX512(dst, a, b, n)
+		} else {
+			divUint16AVX2(dst, a, b, n)
+		}
+	case opRemUint16:
+		if wide {
+			remUint16AVX512(dst, a, b, n)
+		} else {
+			remUint16AVX2(dst, a, b, n)
+		}
+	case opShiftLeftUint16:
+		if wide {
+			shiftLeftUint16AVX512(dst, a, b, n)
+		} else {
+			shiftLeftUint16AVX2(dst, a, b, n)
+		}
+	case opShiftRightUint16:
+		if wide {
+			shiftRightUint16AVX512(dst, a, b, n)
+		} else {
+			shiftRightUint16AVX2(dst, a, b, n)
+		}
+	}
+}
+
+//go:noinline
+func callPower(wide bool, op powerOp, dst, a, b unsafe.Pointer, n, bits uintptr) {
+	switch op {
+	case opPowerInt8:
+		if wide {
+			powerInt8AVX512(dst, a, b, n, bits)
+		} else {
+			powerInt8AVX2(dst, a, b, n, bits)
+		}
+	case opPowerUint8:
+		if wide {
+			powerUint8AVX512(dst, a, b, n, bits)
+		} else {
+			powerUint8AVX2(dst, a, b, n, bits)
+		}
+	case opPowerInt16:
+		if wide {
+			powerInt16AVX512(dst, a, b, n, bits)
+		} else {
+			powerInt16AVX2(dst, a, b, n, bits)
+		}
+	case opPowerUint16:
+		if wide {
+			powerUint16AVX512(dst, a, b, n, bits)
+		} else {
+			powerUint16AVX2(dst, a, b, n, bits)
+		}
+	case opPowerInt32:
+		if wide {
+			powerInt32AVX512(dst, a, b, n, bits)
+		} else {
+			powerInt32AVX2(dst, a, b, n, bits)
+		}
+	case opPowerUint32:
+		if wide {
+			powerUint32AVX512(dst, a, b, n, bits)
+		} else {
+			powerUint32AVX2(dst, a, b, n, bits)
+		}
+	}
+}
+
 //go:noescape
 func addAVX2(dst, a, b *float32, n uintptr)
 
@@ -3432,3 +3576,135 @@ func uint16ToFloatAVX2(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func uint16ToFloatAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func divInt8AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func divInt8AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func remInt8AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func remInt8AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftLeftInt8AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftLeftInt8AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftRightInt8AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftRightInt8AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func divUint8AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func divUint8AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func remUint8AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func remUint8AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftLeftUint8AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftLeftUint8AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftRightUint8AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftRightUint8AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func divInt16AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func divInt16AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func remInt16AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func remInt16AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftLeftInt16AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftLeftInt16AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftRightInt16AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftRightInt16AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func divUint16AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func divUint16AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func remUint16AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func remUint16AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftLeftUint16AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftLeftUint16AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftRightUint16AVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftRightUint16AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func powerInt8AVX2(dst, a, b unsafe.Pointer, n, bits uintptr)
+
+//go:noescape
+func powerInt8AVX512(dst, a, b unsafe.Pointer, n, bits uintptr)
+
+//go:noescape
+func powerUint8AVX2(dst, a, b unsafe.Pointer, n, bits uintptr)
+
+//go:noescape
+func powerUint8AVX512(dst, a, b unsafe.Pointer, n, bits uintptr)
+
+//go:noescape
+func powerInt16AVX2(dst, a, b unsafe.Pointer, n, bits uintptr)
+
+//go:noescape
+func powerInt16AVX512(dst, a, b unsafe.Pointer, n, bits uintptr)
+
+//go:noescape
+func powerUint16AVX2(dst, a, b unsafe.Pointer, n, bits uintptr)
+
+//go:noescape
+func powerUint16AVX512(dst, a, b unsafe.Pointer, n, bits uintptr)
+
+//go:noescape
+func powerInt32AVX2(dst, a, b unsafe.Pointer, n, bits uintptr)
+
+//go:noescape
+func powerInt32AVX512(dst, a, b unsafe.Pointer, n, bits uintptr)
+
+//go:noescape
+func powerUint32AVX2(dst, a, b unsafe.Pointer, n, bits uintptr)
+
+//go:noescape
+func powerUint32AVX512(dst, a, b unsafe.Pointer, n, bits uintptr)

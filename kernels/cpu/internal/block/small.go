@@ -1,0 +1,87 @@
+package block
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// intTypes are the types of integers of one to four bytes as package vec has them.
+var intTypes = map[ir.DType]vec.IntType{ir.Int8: vec.Int8Type, ir.Uint8: vec.Uint8Type, ir.Int16: vec.Int16Type, ir.Uint16: vec.Uint16Type,
+	ir.Int32: vec.Int32Type, ir.Uint32: vec.Uint32Type}
+
+// pairKernel is the kernel of an operation on integers of one or two bytes that vectors compute in 32 bits, or of a
+// power of integers of up to four bytes, or nil; rest is the one without vectors.
+func pairKernel(op ir.Op, d ir.DType, rest Func) Func {
+	k, ok := map[ir.Op]vec.SmallPair{ir.Div: vec.SmallDiv, ir.Rem: vec.SmallRem, ir.ShiftLeft: vec.SmallShiftLeft, ir.ShiftRight: vec.SmallShiftRight}[op]
+	t, small := intTypes[d]
+	size := d.Size()
+	if !small || !(op == ir.Pow || ok && size <= 2) {
+		return nil
+	}
+	return func(dst, a, b, _ unsafe.Pointer, n int) {
+		var done int
+		if op == ir.Pow {
+			done = vec.PowInts(t, dst, a, b, n)
+		} else {
+			done = vec.SmallPairs(k, t, dst, a, b, n)
+		}
+		if at := done * size; done < n {
+			rest(unsafe.Add(dst, at), unsafe.Add(a, at), unsafe.Add(b, at), nil, n-done)
+		}
+	}
+}
+
+// numbers are what [withNumber] compares and combines with: copies of 0, and of 1 in integers of 1, 2 and 4 bytes.
+var numbers = func() (n struct {
+	zero  [numberPiece]uint32
+	bytes [numberPiece]uint8
+	words [numberPiece]uint16
+	longs [numberPiece]uint32
+}) {
+	for i := range numberPiece {
+		n.bytes[i], n.words[i], n.longs[i] = 1, 1, 1
+	}
+	return n
+}()
+
+const numberPiece = 512
+
+// withZero is an operation whose second operand is 0, withOne one whose second operand is 1, of elements of so many
+// bytes with results of so many.
+func withZero(f Func, size, result int) Func {
+	return withNumber(f, unsafe.Pointer(&numbers.zero), size, result)
+}
+
+func withOne(f Func, size int) Func {
+	return withNumber(f, map[int]unsafe.Pointer{1: unsafe.Pointer(&numbers.bytes), 2: unsafe.Pointer(&numbers.words), 4: unsafe.Pointer(&numbers.longs)}[size], size, size)
+}
+
+//go:noinline
+func withNumber(f Func, number unsafe.Pointer, size, result int) Func {
+	return func(dst, a, _, _ unsafe.Pointer, n int) {
+		for i := 0; i < n; i += numberPiece {
+			f(unsafe.Add(dst, i*result), unsafe.Add(a, i*size), number, nil, min(numberPiece, n-i))
+		}
+	}
+}
+
+// byNumber is the kernel of a unary operation on integers of up to 4 bytes that is one with a number, or one of the
+// type with a sign; nil for others.
+func byNumber(op ir.Op, d ir.DType) Func {
+	signed := map[ir.DType]ir.DType{ir.Uint8: ir.Int8, ir.Uint16: ir.Int16, ir.Uint32: ir.Int32}[d]
+	switch {
+	case signed == ir.Invalid && (d == ir.Int8 || d == ir.Int16 || d == ir.Int32) && op == ir.Relu:
+		return withZero(Binary(ir.Maximum, d), d.Size(), d.Size())
+	case signed == ir.Invalid:
+		return nil
+	case op == ir.Relu:
+		return copyBytes(d.Size())
+	case op == ir.Sign:
+		return withOne(Binary(ir.Minimum, d), d.Size())
+	case op == ir.Neg:
+		return vectorUnary(ir.Neg, d.Size())
+	}
+	return nil
+}
