@@ -50,7 +50,7 @@ func (f *chainForm) isCode() bool { return f.ok || f.compiled }
 // worthCode reports whether code is faster than kernels one by one.
 func worthCode(ops []vmOp) bool {
 	f := &ops[0].chain
-	return len(ops) > 1 || f.half || f.compiled && f.first < jit.Rsqrt // kernels of functions compute several vectors at a time
+	return len(ops) > 1 || f.half || f.double || f.compiled && f.first < jit.Rsqrt // kernels of functions compute several vectors at a time
 }
 
 // jitStep is operation i of a segment that ends before last.
@@ -67,7 +67,7 @@ func compiledForm(n *ir.Node, from, to ir.DType) chainForm {
 	f := chainForm{compiled: true, unary: len(n.Inputs) == 1, double: from.Size() == 8 || to.Size() == 8}
 	switch n.Op {
 	case ir.Convert:
-		if f.first, f.from, f.to = jit.Convert, from, to; rounded && from.Size() == 4 && !from.IsFloat() {
+		if f.first, f.from, f.to = jit.Convert, from, to; rounded && (from.Size() == 8 || from.Size() == 4 && !from.IsFloat()) {
 			f.first = jit.ConvertOdd
 			return f
 		}
@@ -135,11 +135,26 @@ func compiledInteger(op ir.Op, t ir.DType) vec.ChainOp {
 		return jit.MinUint
 	case signed && chainIntUnary[op] != 0:
 		return chainIntUnary[op]
+	case op == ir.Not:
+		return jit.NotInt
+	case op == ir.ShiftLeft:
+		return jit.ShiftLeft
+	case signed || t == ir.Int32:
+		if f := signedIntegers[op]; f != 0 {
+			return f
+		}
+		return chainIntBinary[op][0]
+	case op == ir.Sign:
+		return jit.SignUint
+	case op == ir.ShiftRight:
+		return jit.ShiftRightUint
 	default:
 		return chainIntBinary[op][0]
 	}
 	return 0
 }
+
+var signedIntegers = map[ir.Op]vec.ChainOp{ir.Relu: jit.ReluInt, ir.Sign: jit.SignInt, ir.ShiftRight: jit.ShiftRightInt}
 
 var compiledDivisions = map[ir.DType]map[ir.Op]vec.ChainOp{ir.Int32: {ir.Div: jit.DivInt, ir.Rem: jit.RemInt},
 	ir.Uint32: {ir.Div: jit.DivUint, ir.Rem: jit.RemUint}}

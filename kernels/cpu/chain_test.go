@@ -156,16 +156,20 @@ var allTypes = []ir.DType{ir.Bool, ir.Int8, ir.Int16, ir.Int32, ir.Int64, ir.Uin
 
 // wholeSteps adds operations on integers without signs or of 64 bits, and on bools, that end in a float or a mask.
 func wholeSteps(r *rand.Rand, g *tape, floats, masks []ir.Value, pick func() ir.Value) (moreFloats, moreMasks []ir.Value) {
-	t := ir.ConvertAttrs{DType: []ir.DType{ir.Int64, ir.Uint32, ir.Uint64}[r.IntN(3)]}
+	t := ir.ConvertAttrs{DType: []ir.DType{ir.Int64, ir.Uint32, ir.Uint64, ir.Int32}[r.IntN(4)]}
 	x, y := g.op(ir.Convert, t, pick()), g.op(ir.Convert, t, pick())
 	direction := func() ir.CompareAttrs {
 		return ir.CompareAttrs{Direction: []ir.Direction{ir.Eq, ir.Ne, ir.Lt, ir.Le, ir.Gt, ir.Ge}[r.IntN(6)]}
 	}
-	binary := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Maximum, ir.Minimum, ir.BitAnd, ir.BitOr, ir.BitXor, ir.Div, ir.Rem}
+	binary := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Maximum, ir.Minimum, ir.BitAnd, ir.BitOr, ir.BitXor, ir.Div, ir.Rem, ir.ShiftLeft, ir.ShiftRight}
+	unary := []ir.Op{ir.Relu, ir.Sign, ir.Not}
 	for range 1 + r.IntN(4) {
 		x, y = g.op(binary[r.IntN(len(binary))], nil, x, y), x
 		if t.DType == ir.Int64 && r.IntN(3) == 0 {
 			x = g.op([]ir.Op{ir.Neg, ir.Abs}[r.IntN(2)], nil, x)
+		}
+		if r.IntN(3) == 0 {
+			x = g.op(unary[r.IntN(len(unary))], nil, x)
 		}
 	}
 	m := g.op(ir.Compare, direction(), x, y)

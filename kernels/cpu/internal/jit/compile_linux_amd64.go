@@ -209,6 +209,10 @@ func (c *compiler) emit(s *Step) {
 		c.narrow(s, in[0])
 		return
 	}
+	if result == words && s.Op == ConvertOdd {
+		c.narrowOdd(s, in[0])
+		return
+	}
 	if result == words {
 		c.storeWords(s, in[0])
 		return

@@ -122,6 +122,28 @@ func (c *compiler) convertOdd(s *Step, r, a int) {
 	c.registers(map0F|with66|0xeb, r, r, c.constantRegister(twice(1)), predicate{register: k})
 }
 
+// narrowOdd writes a number of 64 bits as a float of 32, as convertOdd does.
+func (c *compiler) narrowOdd(s *Step, a int) {
+	t, whole, k := c.temporary(), c.temporary(), c.temporaryMask()
+	one := c.constantRegister(twice(1))
+	switch {
+	case s.From.IsFloat():
+		c.registers(map0F|with66|wide|cutOff|0x5a, t, 0, a, predicate{})
+		c.registers(map0F|0x5a, whole, 0, t, predicate{})
+		c.compare(k, 4, whole, a)
+	case signless(s.From):
+		c.registers(map0F|withF2|wide|cutOff|0x7a, t, 0, a, predicate{})
+		c.registers(map0F|with66|0x78, whole, 0, t, predicate{})
+		c.compareIntegers(k+firstMask, 4, 0, whole, a)
+	default:
+		c.registers(map0F|wide|cutOff|0x5b, t, 0, a, predicate{})
+		c.registers(map0F|with66|0x7a, whole, 0, t, predicate{})
+		c.compareIntegers(k+firstMask, 4, 0, whole, a)
+	}
+	c.registers(map0F|with66|middle|0xeb, t, t, one, predicate{register: k})
+	c.memory(map0F|middle|0x11, t, 0, c.elements(s.Dst, 4), c.under(false))
+}
+
 // narrow writes the conversion of an operand, which register a holds if it has the elements' size, to a type of fewer
 // bytes.
 func (c *compiler) narrow(s *Step, a int) {

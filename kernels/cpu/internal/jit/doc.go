@@ -21,8 +21,8 @@ import (
 // Operations that chains have not. Those on integers of 32 bits are also on ones of 64 bits here.
 const (
 	Convert vec.ChainOp = vec.ChainSameBytes + 1 + iota // of type From to type To, as kernels convert
-	// ConvertOdd makes a float of 32 bits of an integer of 32 that is then rounded to 16: what does not fit exactly
-	// gets an odd last bit, so that it is rounded once.
+	// ConvertOdd makes a float of 32 bits of an integer of 32, or of a number of 64, that is then rounded to 16: what
+	// does not fit exactly gets an odd last bit, so that it is rounded once.
 	ConvertOdd
 	MaxUint  // without signs from here on
 	MinUint  //
@@ -39,6 +39,13 @@ const (
 	RemInt            // with the sign of the first operand
 	DivUint
 	RemUint
+	ShiftLeft // by the bits that the second operand says, as many as there are or more: 0
+	ShiftRightInt
+	ShiftRightUint
+	ReluInt // of one operand from here on
+	SignInt
+	SignUint
+	NotInt
 	Rsqrt // functions of floats of 32 bits from here on, with the bits of package vec on AVX-512
 	Exp
 	Log
@@ -84,7 +91,9 @@ const (
 // operands returns the kinds of what a step on elements of size bytes reads, and of its result.
 func (s *Step) operands(size int) (reads string, result byte) {
 	switch op := s.Op; {
-	case op == ConvertOdd, op >= firstFunction && op < Pow:
+	case op == ConvertOdd:
+		return "v", kindOf(ir.Float32, size)
+	case op >= ReluInt && op <= NotInt, op >= firstFunction && op < Pow:
 		return "v", vector
 	case op == Convert:
 		return string(kindOf(s.From, size)), kindOf(s.To, size)

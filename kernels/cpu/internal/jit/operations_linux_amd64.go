@@ -49,6 +49,10 @@ var forms = [operations]form{
 	vec.ChainOr:     {plain, [2]instruction{map0F | with66 | 0xeb, map0F | with66 | wide | 0xeb}},
 	vec.ChainXor:    {plain, [2]instruction{map0F | with66 | 0xef, map0F | with66 | wide | 0xef}},
 
+	ShiftLeft:      {plain, [2]instruction{map0F38 | with66 | 0x47, map0F38 | with66 | wide | 0x47}},
+	ShiftRightInt:  {plain, [2]instruction{map0F38 | with66 | 0x46, map0F38 | with66 | wide | 0x46}},
+	ShiftRightUint: {plain, [2]instruction{map0F38 | with66 | 0x45, map0F38 | with66 | wide | 0x45}},
+
 	vec.ChainEqual: {compares, [2]instruction{0}}, vec.ChainNotEqual: {compares, [2]instruction{4}}, vec.ChainLess: {compares, [2]instruction{less}},
 	vec.ChainLessEqual: {compares, [2]instruction{18}}, vec.ChainGreater: {compares, [2]instruction{greater}},
 	vec.ChainGreaterEqual: {compares, [2]instruction{29}},
@@ -99,8 +103,10 @@ func (c *compiler) constantsOf(s *Step) []uint64 {
 		return []uint64{c.signBit()}
 	case vec.ChainAbs:
 		return []uint64{^c.signBit()}
-	case vec.ChainRelu, vec.ChainNegInt, vec.ChainKeepPositive, DivInt, RemInt, DivUint, RemUint:
+	case vec.ChainRelu, vec.ChainNegInt, vec.ChainKeepPositive, DivInt, RemInt, DivUint, RemUint, ReluInt:
 		return []uint64{0}
+	case SignInt, SignUint, NotInt:
+		return []uint64{math.MaxUint64, c.wholeOne()}
 	case vec.ChainSign:
 		return []uint64{0, c.bits(1), c.bits(-1)}
 	case vec.ChainShare:
@@ -245,6 +251,15 @@ func (c *compiler) computeOne(s *Step, r, a int) {
 		c.registers(c.sized(map0F|with66|0xfa, map0F|with66|wide|0xfb), r, c.constantRegister(0), a, predicate{})
 	case vec.ChainAbsInt:
 		c.registers(c.sized(map0F38|with66|0x1e, map0F38|with66|wide|0x1f), r, 0, a, predicate{})
+	case ReluInt:
+		c.atLeast(r, a, 0)
+	case SignInt:
+		c.atLeast(r, a, math.MaxUint64)
+		c.registers(c.sized(map0F38|with66|0x39, map0F38|with66|wide|0x39), r, r, c.constantRegister(c.wholeOne()), predicate{})
+	case SignUint:
+		c.registers(c.sized(map0F38|with66|0x3b, map0F38|with66|wide|0x3b), r, a, c.constantRegister(c.wholeOne()), predicate{})
+	case NotInt:
+		c.registers(map0F|with66|0xef, r, a, c.constantRegister(math.MaxUint64), predicate{})
 	case vec.ChainIntToFloat:
 		c.registers(map0F|0x5b, r, 0, a, predicate{})
 	case vec.ChainFloatToInt:
@@ -256,6 +271,19 @@ func (c *compiler) computeOne(s *Step, r, a int) {
 	default:
 		c.computeHalf(s, r, a)
 	}
+}
+
+// atLeast is the larger one of an integer with a sign and a constant.
+func (c *compiler) atLeast(r, a int, bits uint64) {
+	c.registers(c.sized(map0F38|with66|0x3d, map0F38|with66|wide|0x3d), r, a, c.constantRegister(bits), predicate{})
+}
+
+// wholeOne is the integer 1, of the elements' size.
+func (c *compiler) wholeOne() uint64 {
+	if c.size == 8 {
+		return 1
+	}
+	return twice(1)
 }
 
 // computeHalf is compute for what reads and rounds floats of 16 bits.
