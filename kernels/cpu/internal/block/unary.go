@@ -214,16 +214,7 @@ func floatUnary[T Float](op ir.Op) Func {
 	case ir.IsFinite:
 		return finiteBlock[T]
 	case ir.Lgamma:
-		return func(dst, a, _, _ unsafe.Pointer, n int) {
-			y, x := View[T](dst, n), View[T](a, n)
-			for i, v := range x {
-				f, _ := math.Lgamma(float64(v))
-				if v < -math.MaxFloat32 && math.IsInf(f, -1) {
-					f = math.Inf(1) // as in C
-				}
-				y[i] = T(f)
-			}
-		}
+		return mapUnary(vec.Lgamma[T])
 	}
 	if f := floatFunctions[T]()[op]; f != nil {
 		return mapUnary(f)

@@ -71,6 +71,7 @@ var accurate = []struct {
 	{"Acosh", Acosh[float32], math.Acosh, 2},
 	{"Atanh", Atanh[float32], math.Atanh, 2},
 	{"ErfInv", ErfInv[float32], math.Erfinv, 2},
+	{"Lgamma", Lgamma[float32], lgamma, 1},
 }
 
 // visit calls f with all float32, or with a sample, which is denser where functions have their edges.

@@ -181,6 +181,7 @@ const (
 	opAtanh64
 	opErfInv64
 	opRsqrt64
+	opLogGamma64
 )
 
 const (

@@ -1678,6 +1678,12 @@ func callUnary64(wide bool, op unary64Op, dst, x unsafe.Pointer, n uintptr) {
 		} else {
 			erfInv64AVX2(dst, x, n)
 		}
+	case opLogGamma64:
+		if wide {
+			logGamma64AVX512(dst, x, n)
+		} else {
+			logGamma64AVX2(dst, x, n)
+		}
 	case opRsqrt64:
 		if wide {
 			rsqrt64AVX512(dst, x, n)
@@ -3348,6 +3354,12 @@ func erfInv64AVX2(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func erfInv64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func logGamma64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func logGamma64AVX512(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func rsqrt64AVX2(dst, x unsafe.Pointer, n uintptr)
