@@ -19,14 +19,14 @@ func Lgamma[T Float](dst, x []T) {
 		y, special := wide[:n], false
 		for i, v := range x[:n] {
 			y[i] = float64(v)
-			special = special || !(v > 0 && v <= math.MaxFloat32) // or NaN
+			special = special || lgammaSpecial(float64(v))
 		}
 		if !unary64(opLogGamma64, y, y) {
 			lgammas(dst, x)
 			return
 		}
 		for i, v := range y {
-			if special && !(x[i] > 0 && x[i] <= math.MaxFloat32) {
+			if special && lgammaSpecial(float64(x[i])) {
 				v = lgamma(float64(x[i]))
 			}
 			dst[i] = T(v)
@@ -34,6 +34,10 @@ func Lgamma[T Float](dst, x []T) {
 		dst, x = dst[n:], x[n:]
 	}
 }
+
+// lgammaSpecial reports whether the assembly does not serve x: what is not positive and finite, and 1 and 2, whose
+// logarithms are exactly 0.
+func lgammaSpecial(x float64) bool { return !(x > 0 && x <= math.MaxFloat32) || x == 1 || x == 2 }
 
 func lgammas[T Float](dst, x []T) {
 	for i, v := range x {
