@@ -391,6 +391,7 @@ func main() {
 // writeAMD64 writes the assembly for amd64 and the Go file that declares it.
 func writeAMD64(dir string) error {
 	p := NewProgram()
+	p.ShareLines = true
 	var calls, stubs strings.Builder
 	for _, family := range append(families(), pooledFamilies()...) {
 		name, count := family[0].family(), "rows"
