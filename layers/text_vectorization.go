@@ -194,7 +194,7 @@ func (l *TextVectorization) examples(inputs []HostArray) ([][]string, error) {
 	if len(x.Shape) == 2 {
 		width = x.Shape[1]
 	}
-	rows := make([][]string, x.Shape[0])
+	rows := make([][]string, x.Shape[0]) //dim:known the shapes of data
 	for i := range rows {
 		rows[i] = l.tokens(x.Strings[i*width : (i+1)*width]) //dim:known the shapes of data
 	}

@@ -387,7 +387,7 @@ func TestDiskFull(t *testing.T) {
 	require.Contains(t, endings[0].Text, "BackupAndRestore")
 	require.Contains(t, endings[0].Text, "file too large")
 	require.Equal(t, "order", endings[1].Kind, endings[1].Text)
-	require.Contains(t, endings[1].Text, "worker:0 failed")
+	require.Regexp(t, `worker:0 \(127\.0\.0\.1:\d+\) failed`, endings[1].Text)
 	require.Contains(t, endings[1].Text, "file too large", "the cause on all workers")
 	require.Equal(t, []int{3, 3}, []int{endings[0].Epochs, endings[1].Epochs})
 	entries, err := os.ReadDir(dir)
