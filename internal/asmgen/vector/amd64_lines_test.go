@@ -12,6 +12,10 @@ func TestShareLines(t *testing.T) {
 	if got := string(shareLines([]byte(text))); got != want {
 		t.Errorf("%q, not %q", got, want)
 	}
+	commented := shareLines([]byte("\tINCQ AX\n\tBYTE $0x90 // NOP\n\tDECQ AX\n\tRET\n"))
+	if want := "\tINCQ AX; BYTE $0x90 // NOP\n\tDECQ AX; RET\n"; string(commented) != want {
+		t.Errorf("%q, not %q", commented, want)
+	}
 	long := "TEXT ·f(SB), NOSPLIT, $0\n" + strings.Repeat("\tNOP\n", 2*instructionsPerLine+1)
 	if got := string(shareLines([]byte(long))); strings.Count(got, "\n") != 4 || strings.Count(got, "NOP") != 2*instructionsPerLine+1 {
 		t.Error(got)
