@@ -314,7 +314,7 @@ func (j *halfJob) block(worker, e0, e1, m, n int) {
 // reports false where they cannot. Wide is memory for a panel.
 func (j *halfJob) row(sums, x, wide []float32, matrix []uint16, n, cols int) bool {
 	a := &j.args
-	switch few := cols <= micro.PanelWidth[float32]() && a.LDB == cols && !a.TransB; {
+	switch few := a.N <= micro.PanelWidth[float32]() && a.LDB == a.N && !a.TransB; {
 	case a.Packed != nil && a.narrow():
 		j.addRowNarrow(sums[:j.plan.cols], x, wide, n, cols)
 	case a.Packed != nil:

@@ -80,40 +80,42 @@ func PackHalf(p *pool.Pool, dst []float32, a *HalfArgs) {
 	j.args = a.normal()
 	j.plan = newHalfPlan(&j.args, 1)
 	j.packing.job, j.packing.dst = j, dst
-	if need := j.plan.k * micro.PanelWidth[float32]() * max(p.Size(), 1); a.TransB && len(j.packing.lines) < need {
+	if need := min(j.plan.k, BlockK) * micro.PanelWidth[float32]() * max(p.Size(), 1); a.TransB && len(j.packing.lines) < need {
 		j.packing.lines = make([]float32, need)
 	}
 	p.Parallel(ceil(a.N, micro.PanelWidth[float32]()), 1, &j.packing)
 	lines := j.packing.lines
-	if *j = (halfJob{}); len(lines) <= keptLines {
-		j.packing.lines = lines
-	}
+	*j = halfJob{}
+	j.packing.lines = lines
 	halfJobs.Put(j)
 }
 
-// keptLines is how much memory, in numbers, a job keeps for the next matrix that it packs: loops pack theirs at every
-// step of training.
-const keptLines = 1 << 18
-
 // halfPacking makes panels.
 type halfPacking struct {
-	job   *halfJob
-	dst   []float32
-	lines []float32 // for each worker, rows of a transposed matrix
+	job *halfJob
+	dst []float32
+
+	// Lines are, for each worker, a block of the rows of a transposed matrix. They are kept for the next one: steps of
+	// training pack theirs each time.
+	lines []float32
 }
 
 // Run makes the panels [lo, hi).
 func (t *halfPacking) Run(worker, lo, hi int) {
 	a, k, width := &t.job.args, t.job.plan.k, micro.PanelWidth[float32]()
+	block := min(k, BlockK)
 	var lines []float32
 	if a.TransB {
-		lines = t.lines[worker*k*width:][:k*width]
+		lines = t.lines[worker*block*width:][:block*width]
 	}
 	for i := lo; i < hi; i++ {
 		if a.narrow() {
 			a.packNarrow(halvesOf(t.dst)[i*k*width:][:k*width], i*width, min(width, a.N-i*width))
 			continue
 		}
-		t.job.packB(t.dst[i*k*width:][:k*width], lines, a.B, 0, k, i*width, min(width, a.N-i*width))
+		for first := 0; first < k; first += block {
+			rows := min(block, k-first)
+			t.job.packB(t.dst[(i*k+first)*width:][:rows*width], lines, a.B, first, rows, i*width, min(width, a.N-i*width))
+		}
 	}
 }

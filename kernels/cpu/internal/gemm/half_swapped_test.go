@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
@@ -40,4 +41,17 @@ func TestHalfSwapped(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestHalfSwappedAllocates nothing: the gradient of the input of a layer with many outputs is such a product, at every
+// step.
+func TestHalfSwappedAllocates(t *testing.T) {
+	p := pool.New(2)
+	defer p.Close()
+	const m, n, k = 4, 300, 9000
+	a := HalfArgs{Type: vec.Float16, M: m, N: n, K: k, TransB: true, A: make([]uint16, m*k), B: make([]uint16, n*k), C: make([]uint16, m*n)}
+	normal := a.normal()
+	require.True(t, normal.swap())
+	scratch := make([]float32, HalfScratch(&a, p.Size()))
+	require.Zero(t, testing.AllocsPerRun(5, func() { RunHalf(p, &a, scratch) }))
 }
