@@ -26,7 +26,7 @@ type Tile[T Float] struct {
 
 	Lines        int // 0 means 1: the tile is repeated with A and C moved on by
 	ALine, CLine int // these strides
-	BLine        int // and B, if it is a panel of several of the same A, without Bias
+	BLine        int // and B, for Run without Bias and Pairs, if it is a panel of several of the same A
 
 	Next     []T // the B of a later call: K of its rows are brought into the second-level cache meanwhile
 	NextStep int // from one row of Next to the one after it; 0 means BK
@@ -105,10 +105,6 @@ func Run[T Float](t *Tile[T]) {
 		return
 	}
 	k := best[T]()
-	if t.BLine > 0 && !sweeps(k) {
-		t.lineByLine()
-		return
-	}
 	if t.Pairs {
 		if k = pairs(); k.Needs.Has(isa.AMXTile) && t.fitsMatrices() {
 			matrix((*Tile[float32])(unsafe.Pointer(t)))
@@ -132,16 +128,6 @@ func Run[T Float](t *Tile[T]) {
 	}
 	if full < t.Cols {
 		portable(t, full)
-	}
-}
-
-// lineByLine computes lines that have panels of their own.
-func (t *Tile[T]) lineByLine() {
-	for line := range max(t.Lines, 1) {
-		u := *t
-		u.Lines, u.BLine = 1, 0
-		u.A, u.B, u.C = t.A[line*t.ALine:], t.B[line*t.BLine:], t.C[line*t.CLine:]
-		Run(&u)
 	}
 }
 

@@ -163,6 +163,3 @@ func runTiles[T Float](k *tile.Tile, t *Tile[T], c *call, row, colA, col, height
 		}
 	}
 }
-
-// sweeps reports whether the tile goes through lines of several panels.
-func sweeps(k *tile.Tile) bool { return k.Lanes > 1 }

@@ -46,7 +46,7 @@ func vector[T Float](k *tile.Tile, t *Tile[T], cols int) {
 	for line := range max(t.Lines, 1) {
 		for row := 0; row < t.Rows; row += edgeRows {
 			rows := min(edgeRows, t.Rows-row)
-			c.a, c.b, c.c = unsafe.Pointer(&t.A[line*t.ALine+row*t.ARow]), unsafe.Pointer(&t.B[whole]), unsafe.Pointer(&sums[0])
+			c.a, c.b, c.c = unsafe.Pointer(&t.A[line*t.ALine+row*t.ARow]), unsafe.Pointer(&t.B[line*t.BLine+whole]), unsafe.Pointer(&sums[0])
 			dispatch(k.Family, 1, false, rows, &c)
 			u := *t
 			u.C = t.C[line*t.CLine:]
@@ -93,7 +93,6 @@ func computeColumns[T Float](k *tile.Tile, t *Tile[T], cols int, channels bool) 
 		for vectors*l > cols-col {
 			vectors /= 2
 		}
-		c.b = unsafe.Pointer(&t.B[col])
 		if t.Bias != nil {
 			c.bias = unsafe.Pointer(&t.Bias[col])
 		}
@@ -106,6 +105,7 @@ func computeColumns[T Float](k *tile.Tile, t *Tile[T], cols int, channels bool) 
 			for tile := range tiles {
 				row, end := tile*t.Rows/tiles, (tile+1)*t.Rows/tiles
 				c.a = unsafe.Pointer(&t.A[line*t.ALine+row*t.ARow+colA])
+				c.b = unsafe.Pointer(&t.B[line*t.BLine+col])
 				c.c = unsafe.Pointer(&t.C[line*t.CLine+row*t.CRow+col])
 				dispatch(k.Family, vectors, channels, end-row, &c)
 			}
@@ -154,6 +154,3 @@ func copyPanel[T Float](_, _ []T, _, _ int) bool { return false }
 func rowPanels[T Float](_, _, _ []T) int { return 0 }
 
 func rowHalfPanels(_, _ []float32, _ []uint16, _ vec.Half) bool { return false }
-
-// sweeps reports whether the tile goes through lines of several panels.
-func sweeps(*tile.Tile) bool { return false }

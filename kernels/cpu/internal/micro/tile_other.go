@@ -37,6 +37,3 @@ func rowProduct[T Float](_, _, _ []T, _ int) bool { return false }
 func rowPanels[T Float](_, _, _ []T) int { return 0 }
 
 func rowHalfPanels(_, _ []float32, _ []uint16, _ vec.Half) bool { return false }
-
-// sweeps reports whether the tile goes through lines of several panels.
-func sweeps(*tile.Tile) bool { return false }
