@@ -70,15 +70,15 @@ func Run[T Float](p *pool.Pool, a *Args[T], scratch []T) {
 		runRow(p, &n)
 		return
 	}
+	if p.Size() > 1 {
+		n.Ahead = nil
+	}
 	plan := newPlan(&n, p.Size())
 	if need := plan.scratchSize(&n, p.Size()); len(scratch) < need {
 		panic(fmt.Sprintf("gemm: scratch has %d elements, the product needs %d: ask ScratchSize", len(scratch), need))
 	}
 	j := getJob[T]()
 	j.args, j.plan, j.scratch = n, plan, scratch
-	if p.Size() > 1 {
-		j.args.Ahead = nil
-	}
 	j.run(p)
 	putJob(j)
 }

@@ -142,12 +142,11 @@ func (j *job[T]) sweep(t *micro.Tile[T], matrixB, matrixC []T, m, n, end int) in
 	if panels < 2 {
 		return n
 	}
-	if b := j.plan.shared; a.Packed {
-		t.B = matrixB[n*a.K:]
-	} else {
-		t.B = b[n*a.K:]
-	}
 	u := *t
+	if !a.Packed {
+		matrixB = j.plan.shared
+	}
+	u.B = matrixB[n*a.K:]
 	u.BK, u.Cols, u.Lines, u.BLine, u.CLine = width, width, panels, width*a.K, width
 	for r := 0; r < t.Rows; r += sweepRows {
 		u.Rows = min(sweepRows, t.Rows-r)

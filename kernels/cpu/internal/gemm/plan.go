@@ -70,7 +70,7 @@ type plan[T Float] struct {
 	turnA      bool // and transposed on the way: a tile would read each of its columns of a large A from another page
 	fetchB     bool // the rows of B are too far apart for the processor to fetch them ahead by itself
 	fetchC     bool // C is too large to be in the cache
-	sweeps     bool // sums are short, and rows go through all panels
+	sweeps     bool // sums are short, and rows go through all panels; nothing is fetched ahead
 
 	shared []T // packed B or its last panel
 }
@@ -114,7 +114,7 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	var zero T
 	p.fetchB = a.K >= fetchMinSums && a.LDB*int(unsafe.Sizeof(zero)) >= fetchMinStride
 	p.fetchC = a.K >= fetchMinSums && p.batch*a.M*a.N*int(unsafe.Sizeof(zero)) >= fetchMinBytes
-	p.sweeps = a.K <= sweepSums && a.Bias == nil && (p.source == shared || a.Packed)
+	p.sweeps = a.K <= sweepSums && a.Bias == nil && (p.source == shared || a.Packed) && len(a.Ahead) == 0
 	return p
 }
 

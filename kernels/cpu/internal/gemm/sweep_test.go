@@ -28,7 +28,7 @@ func TestSweep(t *testing.T) {
 
 func testSweep[T Float](t *testing.T, p *pool.Pool) {
 	rng := rand.New(rand.NewPCG(21, 22))
-	for range 30 {
+	for range 20 {
 		a := &Args[T]{M: packMinRows + rng.IntN(100), N: 40 + rng.IntN(700), K: 1 + rng.IntN(sweepSums), TransA: rng.IntN(2) == 0, TransB: rng.IntN(2) == 0,
 			Accumulate: rng.IntN(2) == 0, ReLU: rng.IntN(3) == 0}
 		fill(rng, a, rng.IntN(3), false)
@@ -40,6 +40,14 @@ func testSweep[T Float](t *testing.T, p *pool.Pool) {
 		}
 		plan := newPlan(&b, p.Size())
 		require.False(t, plan.sweeps)
+		n.Ahead = [][]T{a.A}
+		plan = newPlan(&n, p.Size())
+		require.False(t, plan.sweeps, "what is to be fetched ahead has to be")
+		if rng.IntN(3) == 0 {
+			packed := make([]T, PackedSize[T](a.N, a.K))
+			PackB(p, packed, a.B, a.K, a.N, a.LDB, a.TransB)
+			a.B, a.LDB, a.TransB, a.Packed = packed, 0, false, true
+		}
 		Run(p, a, make([]T, ScratchSize(a, p.Size())))
 		Run(p, &biased, make([]T, ScratchSize(&biased, p.Size())))
 		require.Equal(t, biased.C, a.C, "M %d, N %d, K %d", a.M, a.N, a.K)
