@@ -142,6 +142,14 @@ func (f *launchFlags) run(ctx context.Context, command []string, stdout, stderr 
 	return l.wait(ctx)
 }
 
+// computing is how many of the processes compute all the time: parameter servers and their coordinator mostly wait.
+func (f *launchFlags) computing() int {
+	if f.evaluator {
+		return f.workers + 1
+	}
+	return f.workers
+}
+
 // tasks lists the processes: the workers first.
 func (f *launchFlags) tasks() []cluster.Task {
 	var all []cluster.Task
@@ -228,7 +236,7 @@ func (l *launcher) start(i int) error {
 	c := exec.Command(l.command[0], l.command[1:]...)
 	c.Env = append(os.Environ(), cluster.TFConfigVariable+"="+config, restartsVariable+"="+strconv.Itoa(l.starts[i]))
 	if os.Getenv(processorsVariable) == "" {
-		c.Env = append(c.Env, processorsVariable+"="+strconv.Itoa(max(runtime.GOMAXPROCS(0)/len(l.running), 1)))
+		c.Env = append(c.Env, processorsVariable+"="+strconv.Itoa(max(runtime.GOMAXPROCS(0)/l.computing(), 1)))
 	}
 	if os.Getenv(secretVariable) == "" {
 		c.Env = append(c.Env, secretVariable+"="+l.secret)

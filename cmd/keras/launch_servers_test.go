@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,21 @@ func TestLaunchEndsServersLast(t *testing.T) {
 			require.Equal(t, 3, strings.Count(text, "ended"), text)
 			require.Less(t, strings.LastIndex(text, "ended"), strings.Index(text, "told"), text)
 		})
+	}
+}
+
+// TestLaunchDividesByWorkers: workers and an evaluator divide the processors; parameter servers and the coordinator, which
+// mostly wait, take none from them.
+func TestLaunchDividesByWorkers(t *testing.T) {
+	t.Setenv(processorsVariable, "")
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16))
+	for _, c := range []struct {
+		evaluator []string
+		share     string
+	}{{nil, "on 8"}, {[]string{"--evaluator"}, "on 5"}} {
+		status, stdout, stderr := launch(t, t.Context(), "work", append([]string{"--ps", "2", "-n", "2"}, c.evaluator...)...)
+		require.Zero(t, status, stderr)
+		require.Equal(t, 5+len(c.evaluator), strings.Count(stdout, c.share), stdout)
 	}
 }
 
