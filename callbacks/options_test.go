@@ -67,6 +67,38 @@ func TestVectorsCannotBeMonitored(t *testing.T) {
 	}
 }
 
+// TestUnknownDirection: a value whose direction is not known is an error, which says what there is where none has that
+// name; with Mode it may come later.
+func TestUnknownDirection(t *testing.T) {
+	for _, monitoring := range []func(name string, mode callbacks.MonitorMode) callbacks.Callback{
+		func(name string, mode callbacks.MonitorMode) callbacks.Callback {
+			return &callbacks.EarlyStopping{Monitor: name, Mode: mode}
+		},
+		func(name string, mode callbacks.MonitorMode) callbacks.Callback {
+			return &callbacks.ReduceLROnPlateau{Monitor: name, Mode: mode}
+		},
+		func(name string, mode callbacks.MonitorMode) callbacks.Callback {
+			return &callbacks.ModelCheckpoint{FilePath: filepath.Join(t.TempDir(), "best.weights.npz"), Monitor: name, Mode: mode, SaveBestOnly: true, SaveWeightsOnly: true}
+		},
+	} {
+		check := func(name string, mode callbacks.MonitorMode) error {
+			logs := callbacks.NewLogs(nil)
+			logs.Set("loss", 1)
+			logs.Set("rank", 1)
+			c := monitoring(name, mode)
+			c.SetModel(newFakeModel())
+			require.NoError(t, c.OnTrainBegin())
+			return c.OnEpochEnd(0, logs)
+		}
+		missing, known := check("val_rank", ""), check("rank", "")
+		require.ErrorContains(t, missing, `received Monitor "val_rank"`)
+		require.ErrorContains(t, missing, `no value has that name; there are loss, rank. Set Mode to "max" or "min" for one that comes later`)
+		require.ErrorContains(t, known, `received Monitor "rank", but it is not known whether`)
+		require.NotContains(t, known.Error(), "no value has that name")
+		require.NoError(t, check("val_rank", "max"))
+	}
+}
+
 // Logs that cannot be computed end the run with that error.
 func TestErrorsOfLogsArePassedOn(t *testing.T) {
 	boom := errors.New("boom")

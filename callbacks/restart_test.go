@@ -64,6 +64,7 @@ func restartable(t *testing.T, dir string, saveFreq int, stop bool, crash func(e
 				return nil
 			},
 		},
+		&callbacks.LearningRateScheduler{Schedule: func(_ int, rate float64) float64 { return 0.9 * rate }},
 		&callbacks.ReduceLROnPlateau{Monitor: "noise", Mode: "min", Patience: 1, Factor: 0.5},
 		&callbacks.EarlyStopping{Monitor: "noise", Mode: "min", Patience: 2, RestoreBestWeights: true},
 		&callbacks.ModelCheckpoint{FilePath: path("{epoch}.weights.npz"), Monitor: "noise", Mode: "min", SaveBestOnly: true, SaveWeightsOnly: true},
