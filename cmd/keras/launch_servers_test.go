@@ -53,8 +53,8 @@ func TestLaunchEndsServersLast(t *testing.T) {
 	}
 }
 
-// TestLaunchDividesByWorkers: workers and an evaluator divide the processors; parameter servers and the coordinator, which
-// mostly wait, take none from them.
+// TestLaunchDividesByWorkers: workers and an evaluator divide the processors; parameter servers and the coordinator,
+// which mostly wait, take none from them.
 func TestLaunchDividesByWorkers(t *testing.T) {
 	t.Setenv(processorsVariable, "")
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16))
