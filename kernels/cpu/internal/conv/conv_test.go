@@ -63,6 +63,23 @@ func scratchFor[T Float](n int) []T {
 	return x
 }
 
+// framed returns a copy of x between numbers that are NaN, and a function that says whether those are still there:
+// whatever reads or writes beside an operand shows.
+func framed[T Float](x []T) (inside []T, intact func() bool) {
+	const frame = 64
+	all := scratchFor[T](len(x) + 2*frame)
+	inside = all[frame : frame+len(x)]
+	copy(inside, x)
+	return inside, func() bool {
+		for i := range frame {
+			if all[i] == all[i] || all[frame+len(x)+i] == all[frame+len(x)+i] {
+				return false
+			}
+		}
+		return true
+	}
+}
+
 // compare checks got against the float64 sums want, where size holds the sums of absolute values.
 func compare[T Float](t *testing.T, what string, s *Shape, got []T, want, size []float64) {
 	t.Helper()

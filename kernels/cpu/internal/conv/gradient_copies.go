@@ -9,7 +9,8 @@ import (
 // Where pixels of dy are not whole vectors and many tiles read the same rows, the gradient of a kernel copies them
 // first: a block of columns of dy side by side, since vectors in place lie in two cache lines each, and the rows of the
 // input with the zeros around them, so that all taps see all pixels in one sum, and the processor foresees what is
-// read. An infinite dy at the edge of an image makes the sums of the taps beyond it NaN.
+// read. An infinite dy at the left or right edge of an image makes the sums of the taps beyond it NaN, as it does in
+// XLA, which adds products with the zeros too; oneDNN, as the other ways here, leaves them out.
 
 const (
 	copiedTiles = 8        // that read columns of dy, from which on copying them pays,

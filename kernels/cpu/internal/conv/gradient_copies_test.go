@@ -34,20 +34,56 @@ func checkGradientCopies[T Float](t *testing.T, rng *rand.Rand, workers *pool.Po
 		Kernel: [3]int{between(1, 2), between(1, 3), between(2, 4)}, Strides: [3]int{1, between(1, 2), between(1, 2)}, Dilation: [3]int{1, between(1, 2), between(1, 2)},
 		PadLow: [3]int{0, between(-1, 2), between(-1, 3)}, PadHigh: [3]int{0, between(-1, 2), between(-1, 3)}}
 	n := s.checked()
-	x, dy := random[T](rng, n.sizeX()), random[T](rng, n.sizeY())
+	x, _ := framed(random[T](rng, n.sizeX()))
+	dy, _ := framed(random[T](rng, n.sizeY()))
 	want := make([]float64, n.sizeKernel())
 	visit(&s, func(i, k, o int) { want[k] += float64(x[i]) * float64(dy[o]) })
 	largest := 0.0
 	for _, v := range want {
 		largest = max(largest, math.Abs(v))
 	}
-	one, three := make([]T, len(want)), make([]T, len(want))
+	one, intact := framed(make([]T, len(want)))
+	three := make([]T, len(want))
 	BackwardWeights(nil, &s, x, dy, one, scratchFor[T](BackwardWeightsScratch[T](&s, 1)))
 	BackwardWeights(workers, &s, x, dy, three, scratchFor[T](BackwardWeightsScratch[T](&s, workers.Size())))
 	for i, v := range want {
 		require.InDelta(t, v, float64(one[i]), tolerance*largest, "element %d of %+v", i, s)
 	}
+	assert.True(t, intact(), "something beside the gradient of %+v is written", s)
 	assert.Equal(t, one, three, "workers change the result of %+v", s)
+}
+
+// TestGradientCopiesInfinite: an infinite dy at the upper edge leaves the taps above it alone. Those beside one at the
+// left edge are NaN, as XLA has them, since zeros are multiplied with it; taps that see it are infinite.
+func TestGradientCopiesInfinite(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	s := Shape{Batch: 2, In: [3]int{1, 9, 9}, InChannels: 40, OutChannels: 76, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
+	n := s.checked()
+	require.Positive(t, gradientCopiesOf[float32](&n).rows)
+	for _, left := range []bool{false, true} {
+		x, dy, kernel := random[float32](rng, n.sizeX()), random[float32](rng, n.sizeY()), make([]float32, n.sizeKernel())
+		at := 4 // of the pixels of the first image
+		if left {
+			at = 4 * 9
+		}
+		dy[at*s.OutChannels+1] = float32(math.Inf(1))
+		BackwardWeights(nil, &s, x, dy, kernel, scratchFor[float32](BackwardWeightsScratch[float32](&s, 1)))
+		for i, v := range kernel {
+			tap, channel := i/(s.InChannels*s.OutChannels), i%s.OutChannels
+			beyond := tap < 3
+			if left {
+				beyond = tap%3 == 0
+			}
+			switch {
+			case channel == 1 && !beyond:
+				require.True(t, math.IsInf(float64(v), 0), "element %d: %v", i, v)
+			case channel == 1 && left:
+				require.True(t, v != v, "element %d: %v", i, v)
+			default:
+				require.False(t, v != v || math.IsInf(float64(v), 0), "element %d: %v", i, v)
+			}
+		}
+	}
 }
 
 // TestGradientCopiesShapes: copies are made where vectors of dy cross cache lines and many tiles read them.

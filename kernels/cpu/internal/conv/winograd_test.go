@@ -20,8 +20,10 @@ func winograd(t *testing.T, p *pool.Pool, s *Shape, x, kernel, bias []float32, r
 	require.NotNil(t, w, "%+v", *s)
 	panels := scratchFor[float32](w.KernelSize())
 	w.Transform(panels, kernel, scratchFor[float32](w.TransformScratch()))
-	y := scratchFor[float32](s.sizeY())
+	x, _ = framed(x)
+	y, intact := framed(scratchFor[float32](s.sizeY()))
 	w.Forward(p, x, panels, bias, relu, y, scratchFor[float32](w.Scratch(p.Size())))
+	require.True(t, intact(), "something beside the result of %+v is written", *s)
 	return y
 }
 
