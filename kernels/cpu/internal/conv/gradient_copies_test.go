@@ -20,20 +20,26 @@ func TestGradientCopies(t *testing.T) {
 	for _, path := range isa.Paths() {
 		defer isa.Override(path)()
 		rng := rand.New(rand.NewPCG(7, 8))
-		for range 12 {
-			checkGradientCopies[float32](t, rng, workers, 2e-5)
-			checkGradientCopies[float64](t, rng, workers, 1e-13)
+		for i := range 10 {
+			checkGradientCopies[float32](t, rng, workers, 2e-5, i == 0)
+			checkGradientCopies[float64](t, rng, workers, 1e-13, i == 1)
 		}
 	}
 }
 
-func checkGradientCopies[T Float](t *testing.T, rng *rand.Rand, workers *pool.Pool, tolerance float64) {
+func checkGradientCopies[T Float](t *testing.T, rng *rand.Rand, workers *pool.Pool, tolerance float64, blocks bool) {
 	t.Helper()
 	between := func(low, high int) int { return low + rng.IntN(high-low+1) }
 	s := Shape{Batch: between(1, 3), In: [3]int{between(2, 3), between(7, 13), between(7, 40)}, InChannels: between(10, 33), OutChannels: between(33, 70),
 		Kernel: [3]int{between(1, 2), between(1, 3), between(2, 4)}, Strides: [3]int{1, between(1, 2), between(1, 2)}, Dilation: [3]int{1, between(1, 2), between(1, 2)},
 		PadLow: [3]int{0, between(-1, 2), between(-1, 3)}, PadHigh: [3]int{0, between(-1, 2), between(-1, 3)}}
 	n := s.checked()
+	if blocks { // of rows, several in an image
+		s.In, s.InChannels, s.Kernel, s.Strides = [3]int{1, 13, 40}, 20, [3]int{1, 3, 3}, [3]int{1, 1, 1}
+		n = s.checked()
+		require.Less(t, gradientCopiesOf[T](&n).rows, n.Out()[1]-1)
+		require.Positive(t, gradientCopiesOf[T](&n).rows)
+	}
 	x, _ := framed(random[T](rng, n.sizeX()))
 	dy, _ := framed(random[T](rng, n.sizeY()))
 	want := make([]float64, n.sizeKernel())

@@ -55,3 +55,22 @@ func TestHalfSwappedAllocates(t *testing.T) {
 	scratch := make([]float32, HalfScratch(&a, p.Size()))
 	require.Zero(t, testing.AllocsPerRun(5, func() { RunHalf(p, &a, scratch) }))
 }
+
+// TestHalfRowTransposed: a row with a small square matrix, stored the other way.
+func TestHalfRowTransposed(t *testing.T) {
+	for _, path := range halfPaths() {
+		defer isa.Override(path)()
+		r := rand.New(rand.NewPCG(9, 10))
+		a := HalfArgs{Type: vec.Float16, M: 1, N: 20, K: 20, TransB: true, C: make([]uint16, 20)}
+		a.A, _ = halves(r, a.Type, 20)
+		a.B, _ = halves(r, a.Type, 400)
+		RunHalf(nil, &a, make([]float32, HalfScratch(&a, 1)))
+		plain := a
+		plain.TransB, plain.B, plain.C = false, make([]uint16, 400), make([]uint16, 20)
+		for i, v := range a.B {
+			plain.B[i%20*20+i/20] = v
+		}
+		RunHalf(nil, &plain, make([]float32, HalfScratch(&plain, 1)))
+		require.Equal(t, plain.C, a.C, path)
+	}
+}
