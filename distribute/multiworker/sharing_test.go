@@ -50,13 +50,20 @@ func TestWorkersShare(t *testing.T) {
 	})
 	require.Equal(t, all/workers, processors.Count())
 	require.NoError(t, groups[0].Close())
-	each(1, func(rank int) error {
-		g := groups[rank].(*group)
-		g.least = 2
-		return g.Regroup(context.Background(), distribute.Standing{})
-	})
+	regroup := func(from, least int) {
+		t.Helper()
+		each(from, func(rank int) error {
+			g := groups[rank].(*group)
+			g.least = least
+			return g.Regroup(context.Background(), distribute.Standing{})
+		})
+	}
+	regroup(1, 2)
 	require.Equal(t, all/2, processors.Count())
-	each(1, func(rank int) error { return groups[rank].Close() })
+	require.NoError(t, groups[1].Close())
+	regroup(2, 1)
+	require.Equal(t, all, processors.Count(), "the last one has all of them")
+	require.NoError(t, groups[2].Close())
 	require.Equal(t, all, processors.Count())
 	groups[1].(*group).sharing.set(3, false) // a change that is noticed after the end
 	require.Equal(t, all, processors.Count())
