@@ -97,6 +97,8 @@ func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 	switch p.lda = min(p.k, p.blockK) + halfGap; {
 	case a.TransA && p.matrices:
 		p.lda = turnedPairs
+	case a.TransA && p.row: // without gaps, for the kernels of rows
+		p.lda = 1
 	case a.TransA:
 		p.lda = ceil(p.rows, 16)*16 + halfGap
 	}

@@ -234,3 +234,33 @@ func benchmarkHalf(b *testing.B, s [3]int, trans string) {
 		b.ReportMetric(rate, name)
 	}
 }
+
+// TestHalfRowApart: a row whose numbers lie apart, as those of one entry of a batch may, gives the bits of the same row
+// without gaps, with B as it lies, transposed, and in panels.
+func TestHalfRowApart(t *testing.T) {
+	for _, path := range halfPaths() {
+		t.Run(path.String(), func(t *testing.T) {
+			defer isa.Override(path)()
+			r := rand.New(rand.NewPCG(7, 8))
+			for try := range 48 {
+				a := HalfArgs{Type: vec.Half(r.IntN(2)), M: 1, N: 1 + r.IntN(300), K: 1 + r.IntN(600), TransA: true, LDA: 1 + r.IntN(4)}
+				a.A, _ = halves(r, a.Type, a.K*a.LDA)
+				a.B, _ = halves(r, a.Type, a.K*a.N)
+				a.TransB, a.Narrow, a.C = try%3 == 0, r.IntN(2) == 0, make([]uint16, a.N)
+				if try%3 == 1 {
+					_, size := HalfPanels(&a)
+					a.Packed = make([]float32, size)
+					PackHalf(nil, a.Packed, &a)
+				}
+				row := a
+				row.TransA, row.LDA, row.A, row.C = false, a.K, make([]uint16, a.K), make([]uint16, a.N)
+				for k := range row.A {
+					row.A[k] = a.A[k*a.LDA]
+				}
+				RunHalf(nil, &a, make([]float32, HalfScratch(&a, 1)))
+				RunHalf(nil, &row, make([]float32, HalfScratch(&row, 1)))
+				require.Equal(t, row.C, a.C, describeHalf(&a))
+			}
+		})
+	}
+}
