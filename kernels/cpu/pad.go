@@ -75,7 +75,7 @@ func (c *ndCopy) runFilling(dst, src unsafe.Pointer, begin, end, lo, hi int, fil
 	}
 	at, from := begin, 0
 	for more := true; more; {
-		moveRow(unsafe.Add(dst, at), unsafe.Add(src, from), bytes)
+		copyRows(unsafe.Add(dst, at), unsafe.Add(src, from), 1, bytes, 0, 0)
 		next := end
 		if more = o.next(); more {
 			next = begin + o.to
@@ -84,6 +84,3 @@ func (c *ndCopy) runFilling(dst, src unsafe.Pointer, begin, end, lo, hi int, fil
 		at, from = next, o.from
 	}
 }
-
-// moveRow copies a row of leastRow bytes or more.
-func moveRow(dst, src unsafe.Pointer, bytes int) { copyRows(dst, src, 1, bytes, 0, 0) }

@@ -6,7 +6,7 @@ import "github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
 // every piece costs a look at all indices. The function piece combines the updates that meet rows [row, end) of entry o
 // of the axes in front, in n columns from the first on.
 func (r *runtime) scattering(g geometry.AxisGroup, count, size int, piece func(o, row, end, first, n int)) func() {
-	share := newScatterShare(g, count, size, 1)
+	var share scatterShare // of the run
 	pieces := &loop{r, func(_ *worker, lo, hi int) {
 		for k := lo; k < hi; k++ {
 			piece(share.piece(k))

@@ -30,6 +30,10 @@ func TestScattersAreShared(t *testing.T) {
 			shape, axis, d = ir.Shape{400, []int{1, 16, 33}[r.IntN(3)]}, 0, ir.Float32
 			count = 3 * chunkWork / shape[1]
 		}
+		words := try%10 == 5 // sums of single elements whose indices are read as they are
+		if words {
+			shape[1], count, kind, mode = 1, 3*chunkWork, ir.Sum, ir.IndexError
+		}
 		if shape.Size()/shape[axis]*max(count, shape[axis]) > 1<<17 {
 			count, shape = min(count, 5), shape[:1]
 			axis = 0
@@ -64,7 +68,11 @@ func TestScattersAreShared(t *testing.T) {
 			inputs = append(inputs, v)
 			return p.AddInput(name, v.Type)
 		}
-		x, i := input("x", d, shape, nil), input("at", []ir.DType{ir.Int32, ir.Int32, ir.Int64}[r.IntN(3)], ir.Shape{count}, at)
+		whole := []ir.DType{ir.Int32, ir.Int32, ir.Int64}[r.IntN(3)]
+		if words {
+			whole = ir.Int32
+		}
+		x, i := input("x", d, shape, nil), input("at", whole, ir.Shape{count}, at)
 		y, err := p.Add("", ir.Scatter, ir.ScatterAttrs{Axis: axis, Kind: kind, Mode: mode}, x, i, input("dy", d, updates, nil))
 		require.NoError(t, err)
 		p.AddOutput("y", y[0])
@@ -81,4 +89,34 @@ func TestScattersAreShared(t *testing.T) {
 		pieces += share.rowPieces*share.colPieces - 1
 	}
 	require.Greater(t, pieces, 8)
+}
+
+// TestScattersSumInOrder: sums that are rounded have the same bits for any number of workers.
+func TestScattersSumInOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 3))
+	for _, inner := range []int{1, 16, 33} {
+		for _, d := range []ir.DType{ir.Float32, ir.Float64, ir.BFloat16} {
+			count := 3 * chunkWork / inner
+			p, inputs := ir.New(fmt.Sprint("scatter", inner, d)), []reference.Value{}
+			input := func(d ir.DType, shape ir.Shape, draw func() float64) ir.Value {
+				values := make([]float64, shape.Size())
+				for i := range values {
+					values[i] = draw()
+				}
+				v, err := reference.New(d, shape, values...)
+				require.NoError(t, err)
+				inputs = append(inputs, v)
+				return p.AddInput(fmt.Sprint("in", len(inputs)), v.Type)
+			}
+			x := input(d, ir.Shape{64, inner}, r.NormFloat64)
+			at := input(ir.Int32, ir.Shape{count}, func() float64 { return float64(r.IntN(64)) })
+			y, err := p.Add("", ir.Scatter, ir.ScatterAttrs{Kind: ir.Sum}, x, at, input(d, ir.Shape{count, inner}, r.NormFloat64))
+			require.NoError(t, err)
+			p.AddOutput("y", y[0])
+			want := runWith(t, p, inputs, 1)
+			for _, workers := range []int{2, 3, 5} {
+				require.Equal(t, want, runWith(t, p, inputs, workers), "%d workers\n%v", workers, p)
+			}
+		}
+	}
 }

@@ -25,8 +25,8 @@ type form struct {
 // only read it, for batches of any size, use the same copy.
 //
 // They are made for one form, the first that asks twice for the same contents: weights that change with each step are
-// never copied, and those that are kept take their memory twice, not more. They are read by tiles of the layout they
-// were made for, and by no others.
+// never copied, and those that are kept take their memory twice, not more, but for small ones of 16 bits, which are
+// kept in float32 (dot_half.go). They are read by tiles of the layout they were made for, and by no others.
 type panels struct {
 	holds atomic.Uint64 // the version of the buffer's contents that memory holds; 0: none
 
