@@ -13,14 +13,18 @@ const (
 	halfPi2 = -1.4973849048591833e-33
 )
 
-// quadrant reduces x, up to 2²⁹ in magnitude, to r + low = x − n·π/2; count holds n in its lowest bits.
+// quadrant reduces x, up to 2²⁹ in magnitude, to r + low = x − n·π/2; count holds n in its lowest bits. Near multiples
+// of π/2, the first two parts leave so little that what is rounded off after them counts.
 func (p precise) quadrant(x vector) (r, low, count vector) {
 	count = p.add(p.mul(x, double(2/math.Pi)), double(counter))
 	n := p.sub(count, double(counter))
-	first := p.fnma(n, double(halfPi0), x)
-	r = p.fnma(n, double(halfPi1), first)
-	low = p.fnma(n, double(halfPi1), p.sub(first, r))
-	return r, p.fnma(n, double(halfPi2), low), count
+	first := p.fnma(n, double(halfPi0), x) // exact
+	second := p.mul(n, double(halfPi1))
+	lost := p.fms(n, p.copy(double(halfPi1)), second)
+	r = p.sub(first, second)
+	less := p.sub(r, first)
+	low = p.sub(p.sub(first, p.sub(r, less)), p.add(second, less))
+	return r, p.fnma(n, double(halfPi2), p.sub(low, lost)), count
 }
 
 // sine is sin(r + low).

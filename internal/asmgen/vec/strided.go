@@ -23,15 +23,15 @@ func (m machine) stridedKernels() {
 	m.reversed()
 }
 
-// reversed emits the loop that stores count vectors in the opposite order; src is the place behind the last one. The
-// table says how elements lie in a vector.
+// reversed emits the loop that stores count vectors in the opposite order; src is the last one. The table says how
+// elements lie in a vector.
 func (m machine) reversed() {
 	m.begin("", "reversed", "dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer", "")
 	dst, src, count, table := param("dst"), param("src"), param("count"), param("table")
 	at, _ := m.tables(table, 1, 0)
 	Label("next")
 	v := m.vector()
-	Lookup(v, at[0], Memory{Base: src, Offset: -m.bytes()})
+	Lookup(v, at[0], Memory{Base: src})
 	Store(Memory{Base: dst}, v)
 	Decrease(src, Number(m.bytes()))
 	Increase(dst, Number(m.bytes()))

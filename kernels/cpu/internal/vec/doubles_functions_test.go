@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -235,6 +236,70 @@ func TestPairsOfDoubles(t *testing.T) {
 			p := bigDiv(bigExp(bigNeg(bigTimes(bigMul(bigOf(x), bigOf(x)), -1))), bigRoot(bigTimes(bigPi, 1)))
 			want, _ := bigAdd(bigNormal(bigOf(x)), bigMul(bigOf(x), p)).Float64()
 			require.InDelta(t, want, got[i], 8e-16*(math.Exp(-x*x/2)*(1+math.Abs(x))+math.Abs(want)), "GeluGrad(%v)", x)
+		}
+	})
+}
+
+// TestCircularDoubles looks at the functions near large multiples of π/2, of which little is left.
+func TestCircularDoubles(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		if isa.Active() == isa.Portable || !Chains() {
+			t.Skip("these are Go's own functions")
+		}
+		r := rand.New(rand.NewPCG(3, 64))
+		x := []float64{3.164047124249473e+08, 8.280453622097461e+07, 0x1p29, -0x1p29}
+		for len(x) < 40 {
+			x = append(x, float64(1+r.IntN(1<<28))*(math.Pi/2))
+		}
+		for _, c := range functions64Cases {
+			if c.name != "Sin" && c.name != "Cos" && c.name != "Tan" {
+				continue
+			}
+			got := make([]float64, len(x))
+			c.run(got, x)
+			for i, v := range x {
+				require.LessOrEqual(t, c.distance(v, got[i]), c.ulps, "%s(%v) = %v", c.name, v, got[i])
+			}
+		}
+	})
+}
+
+// TestPlacesOfDoubles requires the same bits of a number wherever it lies, and where results replace operands.
+func TestPlacesOfDoubles(t *testing.T) {
+	pairs := map[string]func(dst, a, b []float64){"Pow": Pow[float64], "Atan2": Atan2[float64], "Rem": Rem[float64], "GeluGrad": GeluGrad[float64]}
+	for _, c := range functions64Cases {
+		pairs[c.name] = func(dst, a, _ []float64) { c.run(dst, a) }
+	}
+	forLevels(t, func(t *testing.T) {
+		a := append(numbers64(rand.New(rand.NewPCG(5, 64)), 64), special64...)
+		b := append(append([]float64{}, special64...), numbers64(rand.New(rand.NewPCG(6, 64)), 64)...)
+		for name, f := range pairs {
+			want := make([]float64, len(a))
+			f(want, a, b)
+			check := func(first int, got []float64) {
+				t.Helper()
+				for i, v := range got {
+					if math.Float64bits(want[first+i]) != math.Float64bits(v) {
+						t.Fatalf("%s(%v, %v): %v, not %v", name, a[first+i], b[first+i], v, want[first+i])
+					}
+				}
+			}
+			for n := 1; n <= 17; n++ {
+				for first := 0; first+n <= len(a); first += n {
+					x, y := append([]float64{}, a[first:first+n]...), append([]float64{}, b[first:first+n]...)
+					f(x, x, y)
+					check(first, x)
+				}
+			}
+			y := append([]float64{}, b...)
+			f(y, a, y)
+			check(0, y)
+			many := 1<<12/len(a) + 2 // more than a call of the assembly takes
+			x, z := slices.Repeat(a, many), slices.Repeat(b, many)
+			f(x, x, z)
+			for i := range many {
+				check(0, x[i*len(a):][:len(a)])
+			}
 		}
 	})
 }

@@ -127,10 +127,7 @@ var reversedTables = func() (t [2]laneTables) {
 	return t
 }()
 
-// reversed is Reversed by vectors, as far as they go. The kernel takes the place behind the last element, which may be
-// behind the memory, too: nothing but the kernel, in which no stack is looked at, ever holds that pointer.
-//
-//go:nocheckptr
+// reversed is Reversed by vectors, as far as they go.
 func reversed(dst, src unsafe.Pointer, size, n int) int {
 	wide, ok := vectors()
 	if !ok {
@@ -143,7 +140,7 @@ func reversed(dst, src unsafe.Pointer, size, n int) int {
 	whole, table := n/per, reversedTables[size/4-1].of(wide)
 	for at := 0; at < whole; {
 		m := min(whole-at, callElements/per)
-		callReversed(wide, unsafe.Add(dst, at*per*size), unsafe.Add(src, size-at*per*size), uintptr(m), table)
+		callReversed(wide, unsafe.Add(dst, at*per*size), unsafe.Add(src, size-(at+1)*per*size), uintptr(m), table)
 		at += m
 	}
 	return whole * per
