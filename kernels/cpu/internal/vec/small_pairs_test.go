@@ -114,14 +114,38 @@ func TestSmallPairs(t *testing.T) {
 		requirePowers(t, int32s, by32)
 		uint32s, to32 := drawPairs[uint32](r, 5003)
 		requirePowers(t, uint32s, to32)
+		requireEdges[uint8](t)
+		requireEdges[uint16](t)
+		requireEdges[int32](t)
 	})
+}
+
+// requireEdges compares powers of which one exponent in any place is larger than the others, at the end of memory.
+func requireEdges[T uint8 | uint16 | int32](t *testing.T) {
+	for n := 1; n <= 40; n++ {
+		a, b := guarded[T](t, n), guarded[T](t, n)
+		for i := range n {
+			a[i], b[i] = T(i+2), 1
+		}
+		for i := range n {
+			b[i] = 5
+			requirePowers(t, a, b)
+			b[i] = 1
+		}
+		if x, ok := any(a).([]uint8); ok {
+			requirePairs(t, x, any(b).([]uint8))
+		}
+		if x, ok := any(a).([]uint16); ok {
+			requirePairs(t, x, any(b).([]uint16))
+		}
+	}
 }
 
 // TestBytesOfDoubles compares comparisons and choices of float64 with plain Go.
 func TestBytesOfDoubles(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(8, 64))
-		for _, n := range []int{0, 1, 7, 8, 9, 100, 1003} {
+		for _, n := range []int{0, 1, 7, 8, 9, 100, 1003, 1<<14 + 9} {
 			x, y, bytes := make([]float64, n), make([]float64, n), make([]uint8, n)
 			for i := range x {
 				x[i], y[i] = special64[r.IntN(len(special64))], special64[r.IntN(len(special64))]
