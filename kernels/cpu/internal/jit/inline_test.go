@@ -123,3 +123,41 @@ func TestDivisions(t *testing.T) {
 		}
 	}
 }
+
+// TestShiftsAndSigns: shifts, by more bits than there are too, relu, signs and complements of integers of 32 and 64
+// bits are Go's.
+func TestShiftsAndSigns(t *testing.T) {
+	needsCode(t)
+	requireIntegers[int32, uint32](t, 4)
+	requireIntegers[int64, uint64](t, 8)
+}
+
+func requireIntegers[S int32 | int64, U uint32 | uint64](t *testing.T, size int) {
+	const n = 1<<10 + 7
+	r := rand.New(rand.NewPCG(9, uint64(size)))
+	a, b, c := make([]U, n), make([]U, n), make([]U, n)
+	for i := range a {
+		a[i], b[i] = U(r.Uint64())>>r.IntN(64), U(r.IntN(8*size+3))
+		if i%8 == 0 {
+			a[i], b[i] = U(r.IntN(2)), -b[i]
+		}
+	}
+	pointers := [...]unsafe.Pointer{unsafe.Pointer(&a[0]), unsafe.Pointer(&b[0]), unsafe.Pointer(&c[0])}
+	for op, f := range map[vec.ChainOp]func(a, b U) U{
+		jit.ShiftLeft:      func(a, b U) U { return a << b },
+		jit.ShiftRightInt:  func(a, b U) U { return U(S(a) >> b) },
+		jit.ShiftRightUint: func(a, b U) U { return a >> b },
+		jit.ReluInt:        func(a, _ U) U { return U(max(S(a), 0)) },
+		jit.SignInt:        func(a, _ U) U { return U(max(min(S(a), 1), -1)) },
+		jit.SignUint:       func(a, _ U) U { return min(a, 1) },
+		jit.NotInt:         func(a, _ U) U { return ^a },
+	} {
+		code := jit.Compile([]jit.Step{{Op: op, Dst: 2, In: [3]uint8{0, 1}, Stored: true}}, size, func(uint8) bool { return false })
+		code.Run(unsafe.Pointer(&pointers), n)
+		for i := range a {
+			if want := f(a[i], b[i]); want != c[i] {
+				t.Fatalf("operation %d of %#x and %#x, %d bytes: %#x, want %#x", op, a[i], b[i], size, c[i], want)
+			}
+		}
+	}
+}
