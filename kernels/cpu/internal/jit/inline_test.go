@@ -3,6 +3,7 @@ package jit_test
 import (
 	"flag"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 	"unsafe"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/jit"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 var everyFloat = flag.Bool("every-float", false, "functions of all floats, not one of some thousands")
@@ -157,6 +159,42 @@ func requireIntegers[S int32 | int64, U uint32 | uint64](t *testing.T, size int)
 		for i := range a {
 			if want := f(a[i], b[i]); want != c[i] {
 				t.Fatalf("operation %d of %#x and %#x, %d bytes: %#x, want %#x", op, a[i], b[i], size, c[i], want)
+			}
+		}
+	}
+}
+
+// TestConversionsWithOddBits: numbers of 64 bits that no float of 32 is are cut off and get an odd last bit.
+func TestConversionsWithOddBits(t *testing.T) {
+	needsCode(t)
+	const n = 1<<10 + 7
+	r := rand.New(rand.NewPCG(10, 64))
+	a, c := make([]uint64, n), make([]float32, n)
+	pointers := [...]unsafe.Pointer{unsafe.Pointer(&a[0]), nil, unsafe.Pointer(&c[0])}
+	for from, value := range map[ir.DType]func(x uint64) *big.Float{
+		ir.Int64:   func(x uint64) *big.Float { return new(big.Float).SetInt64(int64(x)) },
+		ir.Uint64:  func(x uint64) *big.Float { return new(big.Float).SetUint64(x) },
+		ir.Float64: func(x uint64) *big.Float { return big.NewFloat(math.Float64frombits(x)) },
+	} {
+		for i := range a {
+			a[i] = r.Uint64() >> r.IntN(64)
+			switch {
+			case from == ir.Float64:
+				a[i] = math.Float64bits(r.NormFloat64() * math.Ldexp(1, r.IntN(40)))
+			case i%2 == 0:
+				a[i] = -a[i]
+			}
+		}
+		code := jit.Compile([]jit.Step{{Op: jit.ConvertOdd, From: from, Dst: 2, In: [3]uint8{0}, Stored: true}}, 8, func(uint8) bool { return false })
+		code.Run(unsafe.Pointer(&pointers), n)
+		for i, x := range a {
+			f := new(big.Float).SetPrec(24).SetMode(big.ToZero).Set(value(x))
+			want, _ := f.Float32()
+			if f.Cmp(value(x)) != 0 {
+				want = math.Float32frombits(math.Float32bits(want) | 1)
+			}
+			if want != c[i] {
+				t.Fatalf("%v %#x: %v, want %v", from, x, c[i], want)
 			}
 		}
 	}
