@@ -70,11 +70,12 @@ func withNumber(f Func, number unsafe.Pointer, size, result int) Func {
 // byNumber is the kernel of a unary operation on integers of up to 4 bytes that is one with a number, or one of the
 // type with a sign; nil for others.
 func byNumber(op ir.Op, d ir.DType) Func {
-	signed := map[ir.DType]ir.DType{ir.Uint8: ir.Int8, ir.Uint16: ir.Int16, ir.Uint32: ir.Int32}[d]
 	switch {
-	case signed == ir.Invalid && (d == ir.Int8 || d == ir.Int16 || d == ir.Int32) && op == ir.Relu:
+	case !d.IsInteger() || d.Size() > 4:
+		return nil
+	case d.IsSigned() && op == ir.Relu:
 		return withZero(Binary(ir.Maximum, d), d.Size(), d.Size())
-	case signed == ir.Invalid:
+	case d.IsSigned():
 		return nil
 	case op == ir.Relu:
 		return copyBytes(d.Size())
