@@ -7,7 +7,7 @@ export CGO_ENABLED ?= 0
 SHORT ?=
 export SHORT
 
-.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-models bench-pjrt bench-shapes bench-collective bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies bench-ops-random mutants random-networks test-cuda gpu gpu-many tpu test-tpu-models api race-all ci nightly platforms walkthroughs
+.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-models bench-pjrt bench-shapes bench-collective bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-elementwise bench-ops-copies bench-ops-random mutants random-networks test-cuda gpu gpu-many tpu test-tpu-models api race-all ci nightly platforms walkthroughs
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -99,6 +99,7 @@ ci: ## what CI runs, in 15 minutes on two processors: make check and make test, 
 nightly: ## everything that checks the library by itself, whole: hours
 	$(MAKE) check test bench-ops-copies race-all platforms walkthroughs test-paths amx SHORT=
 	SHORT= ./internal/test-outside.sh
+	for seed in 1 2 3 4 5 6 7 8; do $(GO) test ./kernels/cpu -run TestElementwiseTypes -count=1 -elementwise $$(( $(SEED) + seed )) || exit 1; done
 	$(GO) test ./kernels/cuda -run 'Arranged|TestRandomFailures|TestWorkerNeverComes|TestEveryCallFails|TestCulprits' -failures 0 -culprits 300 -count=1 -timeout 60m
 	$(MAKE) test-tpu-models
 	$(MAKE) chaos chaos-ps fuzz test-tables
@@ -128,6 +129,9 @@ bench-shapes: ## layers of many shapes, with the percentage of the peak, beside 
 
 bench-ops: ## every function of keras.ops and layer beside PyTorch and JAX at three sizes, into docs/operations.md; BENCH_PYTHON names a Python that has keras, torch and jax
 	$(GO) run ./internal/benchops -out docs/operations.md
+
+bench-elementwise: ## every elementwise operation on every type that it accepts, in copies of the same bytes, the slowest first; half a minute
+	$(GO) test ./kernels/cpu -run TestElementwiseInventory -count=1 -v -inventory
 
 bench-ops-copies: ## the same, ours alone: fails where an operation takes many times as many copies of its bytes as were recorded
 	$(GO) run ./internal/benchops -copies -budget 2ms

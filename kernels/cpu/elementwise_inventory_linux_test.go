@@ -19,51 +19,6 @@ import (
 
 var inventory = flag.Bool("inventory", false, "time every elementwise operation on every type that it accepts, and list the slowest")
 
-// elementwiseCase is an operation on operands of a type.
-type elementwiseCase struct {
-	name    string
-	program *ir.Program
-}
-
-// elementwiseCases lists every elementwise operation on every type that it accepts, so that neither a new operation nor
-// a new type can be forgotten. Operands have about so many bytes.
-func elementwiseCases(bytes int) (list []elementwiseCase) {
-	add := func(op ir.Op, d ir.DType, attrs ir.Attrs, suffix string, in ...ir.DType) {
-		g := tape{p: &ir.Program{}}
-		var operands []ir.Value
-		for i, t := range in {
-			operands = append(operands, g.input([]string{"a", "b", "c"}[i], t, bytes/d.Size()))
-		}
-		y, err := g.p.Add("layer", op, attrs, operands...)
-		if err != nil {
-			return
-		}
-		g.p.AddOutput("y", y[0])
-		list = append(list, elementwiseCase{fmt.Sprintf("%v %v%s", op, d, suffix), g.p})
-	}
-	for _, op := range ir.Ops() {
-		for _, d := range ir.DTypes() {
-			switch {
-			case !op.IsElementwise():
-			case op == ir.Convert:
-				for _, to := range ir.DTypes() {
-					add(op, d, ir.ConvertAttrs{DType: to}, " to "+to.String(), d)
-				}
-			case op == ir.Compare:
-				for _, dir := range []ir.Direction{ir.Eq, ir.Lt, ir.Ge} {
-					add(op, d, ir.CompareAttrs{Direction: dir}, " "+string(dir), d, d)
-				}
-			case op == ir.Select:
-				add(op, d, nil, "", ir.Bool, d, d)
-			default:
-				add(op, d, nil, "", d)
-				add(op, d, nil, "", d, d)
-			}
-		}
-	}
-	return list
-}
-
 // fillElements writes numbers that every operation is defined for: those of b are no larger than the bits of a type.
 func fillElements(op string, name string, t ir.Type, data []byte) {
 	r := rand.New(rand.NewPCG(3, 9))
@@ -126,7 +81,7 @@ func fastest(within time.Duration, f func()) float64 {
 // one thread, with and without vector instructions, and lists what takes longest.
 func TestElementwiseInventory(t *testing.T) {
 	if !*inventory {
-		t.Skip("a measurement: -inventory")
+		t.Skip("a measurement of half a minute, not a test: make bench-elementwise")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	type row struct {
@@ -136,7 +91,7 @@ func TestElementwiseInventory(t *testing.T) {
 	}
 	var rows []row
 	const within = 3 * time.Millisecond
-	for _, c := range elementwiseCases(1 << 18) {
+	for _, c := range elementwiseCases(false, func(d ir.DType) int { return (1 << 18) / d.Size() }) {
 		active := isa.Active()
 		ours, bytes := elementwiseTime(t, c, within)
 		restore := isa.Override(isa.Portable)

@@ -26,7 +26,7 @@ var (
 		ir.Cos:   math.Cos,
 		ir.Tan:   math.Tan,
 		ir.Asin:  math.Asin,
-		ir.Acos:  math.Acos,
+		ir.Acos:  func(x float64) float64 { return 2 * math.Atan2(math.Sqrt(1-x), math.Sqrt(1+x)) }, // math.Acos has few digits near 1
 		ir.Atan:  math.Atan,
 		ir.Sinh:  math.Sinh,
 		ir.Cosh:  math.Cosh,

@@ -88,14 +88,16 @@ func numbers64(r *rand.Rand, n int) []float64 {
 	return x
 }
 
-// TestFunctionsOfDoubles compares the vectors' functions of float64 with series of many digits, and looks that both
-// lengths of vectors compute the same bits.
+// ownOfGo are errors, in units of the last place, of what package math computes where there is no assembly: of those
+// beyond 2.
+var ownOfGo = map[string]float64{"Tan": 10, "Sinh": 2.5, "Gelu": 64}
+
+// TestFunctionsOfDoubles compares the functions of float64 with series of many digits, and looks that both lengths of
+// vectors compute the same bits.
 func TestFunctionsOfDoubles(t *testing.T) {
 	before := map[string][]float64{}
 	forLevels(t, func(t *testing.T) {
-		if isa.Active() == isa.Portable || !Chains() {
-			t.Skip("these are Go's own functions")
-		}
+		vectors := isa.Active() != isa.Portable && Chains()
 		for _, c := range functions64Cases {
 			r := rand.New(rand.NewPCG(uint64(len(c.name)), 64))
 			x := numbers64(r, 203)
@@ -104,23 +106,26 @@ func TestFunctionsOfDoubles(t *testing.T) {
 			}
 			got := make([]float64, len(x))
 			c.run(got, x)
-			if want := before[c.name]; want != nil {
+			allowed := c.ulps
+			if !vectors {
+				allowed = max(allowed, 2, ownOfGo[c.name])
+			} else if want := before[c.name]; want != nil {
 				require.Equal(t, want, got, c.name)
 				continue
+			} else {
+				before[c.name] = got
 			}
-			before[c.name] = got
 			worst, at := 0.0, 0
 			for i, v := range x {
 				if v == 0 {
 					continue
 				}
-				d := c.distance(v, got[i])
-				if d > worst {
+				if d := c.distance(v, got[i]); d > worst {
 					worst, at = d, i
 				}
 			}
 			t.Logf("%s: at most %.2f units of the last place", c.name, worst)
-			require.LessOrEqual(t, worst, c.ulps, "%s(%v) = %v", c.name, x[at], got[at])
+			require.LessOrEqual(t, worst, allowed, "%s(%v) = %v", c.name, x[at], got[at])
 		}
 	})
 }
@@ -197,7 +202,7 @@ func requireNear64(t *testing.T, want, got float64, format string, args ...any) 
 func TestPairsOfDoubles(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		if isa.Active() == isa.Portable || !Chains() {
-			t.Skip("these are Go's own functions")
+			t.Skip("package math has its own digits here: its powers of numbers near 1 are off by a hundred units")
 		}
 		r := rand.New(rand.NewPCG(2, 64))
 		a, b := numbers64(r, 305), numbers64(r, 303)[:303]
@@ -244,7 +249,7 @@ func TestPairsOfDoubles(t *testing.T) {
 func TestCircularDoubles(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		if isa.Active() == isa.Portable || !Chains() {
-			t.Skip("these are Go's own functions")
+			t.Skip("package math has its own digits here: near large multiples of π/2 it is off by thousands of units")
 		}
 		r := rand.New(rand.NewPCG(3, 64))
 		x := []float64{3.164047124249473e+08, 8.280453622097461e+07, 0x1p29, -0x1p29}
@@ -300,6 +305,20 @@ func TestPlacesOfDoubles(t *testing.T) {
 			for i := range many {
 				check(0, x[i*len(a):][:len(a)])
 			}
+		}
+	})
+}
+
+// Near 1 the arc cosine has as many digits as elsewhere, also where Go computes it.
+func TestAcosNearOne(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		for k := 10; k <= 50; k++ {
+			h := math.Ldexp(1, -k)
+			want := math.Sqrt(2*h) * (1 + h/12 + 3*h*h/160 + 5*h*h*h/896 + 35*h*h*h*h/18432)
+			y := make([]float64, 9)
+			x := slices.Repeat([]float64{1 - h}, len(y))
+			Acos(y, x)
+			require.InEpsilonSlice(t, slices.Repeat([]float64{want}, len(y)), y, 1e-15, "1 - 2^-%d", k)
 		}
 	})
 }

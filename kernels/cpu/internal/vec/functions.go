@@ -97,7 +97,10 @@ func Tan[T Float](dst, x []T) { apply(opTan, tangentMax, math.Tan, dst, x) }
 func Asin[T Float](dst, x []T) { apply(opAsin, 0, math.Asin, dst, x) }
 
 // Acos stores the angle in radians whose cosine is x.
-func Acos[T Float](dst, x []T) { apply(opAcos, 0, math.Acos, dst, x) }
+func Acos[T Float](dst, x []T) { apply(opAcos, 0, acos, dst, x) }
+
+// acos is the arc cosine. That of package math is a difference from π/2, which has few digits near 1.
+func acos(x float64) float64 { return 2 * math.Atan2(math.Sqrt(1-x), math.Sqrt(1+x)) }
 
 // Atan stores the angle in radians whose tangent is x.
 func Atan[T Float](dst, x []T) { apply(opAtan, 0, math.Atan, dst, x) }
