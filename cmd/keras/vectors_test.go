@@ -1,13 +1,10 @@
 package main
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"os"
@@ -22,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/internal/recorded"
 )
 
 // testdata/vectors.tar.gz holds small models saved by real Keras, inputs, and what Keras computes from them; case.json
@@ -60,32 +58,6 @@ type refusal struct {
 	MaxSeconds float64  `json:"max_seconds"`
 }
 
-// unpack puts the cases of an archive into a folder.
-func unpack(t *testing.T, archive string) string {
-	t.Helper()
-	f, err := os.Open(archive)
-	require.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	dir := t.TempDir()
-	for files := tar.NewReader(z); ; {
-		h, err := files.Next()
-		if err == io.EOF {
-			return dir
-		}
-		require.NoError(t, err)
-		path := filepath.Join(dir, h.Name)
-		if h.Typeflag == tar.TypeDir {
-			require.NoError(t, os.MkdirAll(path, 0o755))
-			continue
-		}
-		content, err := io.ReadAll(files)
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(path, content, 0o644))
-	}
-}
-
 // TestKeras runs every case.
 func TestKeras(t *testing.T) { runCases(t, "testdata/vectors.tar.gz", 361) }
 
@@ -94,7 +66,7 @@ func TestDifferences(t *testing.T) { runCases(t, "testdata/differences.tar.gz", 
 
 // runCases runs the cases of an archive, which must be that many at least.
 func runCases(t *testing.T, archive string, least int) {
-	dir := unpack(t, archive)
+	dir := recorded.Folder(t, archive)
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*", "case.json"))
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(files), least)

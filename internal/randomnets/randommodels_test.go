@@ -32,18 +32,18 @@ type modelCase struct {
 		Rate, Momentum float64
 		Nesterov       bool
 	}
-	X                 recorded
-	Y, Targets, After []recorded
+	X                 floats
+	Y, Targets, After []floats
 	Loss              float64
 }
 
-type recorded struct {
+type floats struct {
 	Shape []int
 	Data  []float32
 }
 
-func (r recorded) dense() data.Array {
-	return data.Must(data.ArrayOf(slices.Clone(r.Data), r.Shape...))
+func (f floats) dense() data.Array {
+	return data.Must(data.ArrayOf(slices.Clone(f.Data), f.Shape...))
 }
 
 // Chain is the subclassed model of randommodels.py.
@@ -166,7 +166,7 @@ func (c *modelCase) open(folder string) (*keras.Model, error) {
 }
 
 // predict compares predictions, as far as float32 computed in other orders agrees.
-func (c *modelCase) predict(m *keras.Model, want []recorded) error {
+func (c *modelCase) predict(m *keras.Model, want []floats) error {
 	got, err := m.PredictAll(context.Background(), data.Arrays(c.X.dense(), nil))
 	if err != nil {
 		return err

@@ -1,13 +1,9 @@
 package randomnets
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/internal/recorded"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -56,29 +53,8 @@ func (a typed) array() (data.Array, error) {
 func TestRecordedModels(t *testing.T) {
 	for _, name := range []string{"graphs", "layers"} {
 		t.Run(name, func(t *testing.T) {
-			folder := t.TempDir()
-			unpack(t, "testdata/"+name+".tar.gz", folder)
-			compareAll(t, folder)
+			compareAll(t, recorded.Folder(t, "testdata/"+name+".tar.gz"))
 		})
-	}
-}
-
-func unpack(t *testing.T, path, folder string) {
-	t.Helper()
-	f, err := os.Open(path)
-	require.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		require.NoError(t, err)
-		content, err := io.ReadAll(r)
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(folder, filepath.Base(h.Name)), content, 0o600))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/internal/recorded"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/layers"
 )
@@ -73,9 +74,7 @@ func TestFreshTables(t *testing.T) {
 
 // TestRecordedTables compares with layers that were drawn and recorded before.
 func TestRecordedTables(t *testing.T) {
-	folder := t.TempDir()
-	unpack(t, "testdata/tables.tar.gz", folder)
-	compareTables(t, folder)
+	compareTables(t, recorded.Folder(t, "testdata/tables.tar.gz"))
 }
 
 func compareTables(t *testing.T, folder string) {

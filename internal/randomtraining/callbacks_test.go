@@ -102,18 +102,10 @@ func (i *interrupt) OnTrainBatchEnd(int, *callbacks.Logs) error {
 
 // TestCallbacks runs fits with callbacks that were drawn by callbacks.py. RANDOM_CALLBACKS is another file of cases.
 func TestCallbacks(t *testing.T) {
-	for i, c := range load[fit](t, "RANDOM_CALLBACKS", "testdata/callbacks.json.gz") {
-		if testing.Short() && i%3 > 0 {
-			continue
-		}
-		t.Run(fmt.Sprint(c.Number), func(t *testing.T) {
-			t.Parallel()
-			if text := c.check(t); text != "" {
-				t.Error(text)
-			}
-		})
-	}
+	checkAll[*fit](t, "RANDOM_CALLBACKS", "testdata/callbacks.json.gz")
 }
+
+func (c *fit) number() int { return c.Number }
 
 func (c *fit) network(t *testing.T) *keras.Model {
 	t.Helper()

@@ -1,13 +1,9 @@
 package randomtraining
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -19,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/internal/recorded"
 	"github.com/gokeras/gokeras/keras"
 )
 
@@ -141,21 +138,5 @@ func (c *written) write(m *keras.Model, base, kind string) error {
 
 // TestRecordedFiles trains on from files that were drawn and recorded before.
 func TestRecordedFiles(t *testing.T) {
-	folder := t.TempDir()
-	f, err := os.Open("testdata/files.tar.gz")
-	require.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		require.NoError(t, err)
-		content, err := io.ReadAll(r)
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(folder, filepath.Base(h.Name)), content, 0o600))
-	}
-	require.Equal(t, 12, trainOn(t, folder))
+	require.Equal(t, 12, trainOn(t, recorded.Folder(t, "testdata/files.tar.gz")))
 }

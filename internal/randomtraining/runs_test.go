@@ -18,6 +18,7 @@ import (
 	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // training is a model with its configuration of Compile, data, arguments of Fit, and what Keras makes of them.
@@ -131,23 +132,10 @@ func tensors(t *testing.T, specs []spec, names []string) any {
 	t.Helper()
 	var out data.Tensors
 	for i, s := range specs {
-		var a data.Array
-		switch v := s.values(); s.DType {
-		case "int32":
-			n := make([]int32, len(v))
-			for i, x := range v {
-				n[i] = int32(x)
-			}
-			a = data.Must(data.ArrayOf(n, s.Shape...))
-		case "float32":
-			f := make([]float32, len(v))
-			for i, x := range v {
-				f[i] = float32(x)
-			}
-			a = data.Must(data.ArrayOf(f, s.Shape...))
-		default:
-			t.Fatal(s.DType)
-		}
+		d, err := ir.ParseDType(s.DType)
+		require.NoError(t, err)
+		a, err := kernels.FromFloat64s(d, s.Shape, s.values())
+		require.NoError(t, err)
 		if len(specs) == 1 {
 			return a
 		}
@@ -159,18 +147,10 @@ func tensors(t *testing.T, specs []spec, names []string) any {
 // TestRuns trains, evaluates and predicts; then it trains on, with a model that was read from a file. RANDOM_RUNS is
 // another file of cases.
 func TestRuns(t *testing.T) {
-	for i, c := range load[training](t, "RANDOM_RUNS", "testdata/runs.json.gz") {
-		if testing.Short() && i%3 > 0 {
-			continue
-		}
-		t.Run(fmt.Sprint(c.Number), func(t *testing.T) {
-			t.Parallel()
-			if text := c.check(t); text != "" {
-				t.Error(text)
-			}
-		})
-	}
+	checkAll[*training](t, "RANDOM_RUNS", "testdata/runs.json.gz")
 }
+
+func (c *training) number() int { return c.Number }
 
 const trained = 2e-3
 

@@ -1,7 +1,6 @@
 package randomtraining
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/internal/recorded"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -132,16 +132,32 @@ func near(got []float64, want []number, tolerance float64) string {
 	return ""
 }
 
-func load[T any](t testing.TB, environment, file string) (cases []T) {
+func load[T any](t testing.TB, environment, file string) []T {
 	t.Helper()
 	if other := os.Getenv(environment); other != "" {
 		file = other
 	}
-	f, err := os.Open(file)
-	require.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	require.NoError(t, json.NewDecoder(z).Decode(&cases))
-	return cases
+	return recorded.JSON[[]T](t, file)
+}
+
+// drawn is a case with the number of its draw. check returns what is not as in Keras.
+type drawn interface {
+	number() int
+	check(t *testing.T) string
+}
+
+// checkAll checks the cases of a file, one in three of them if time is short.
+func checkAll[T drawn](t *testing.T, environment, file string) {
+	t.Helper()
+	for i, c := range load[T](t, environment, file) {
+		if testing.Short() && i%3 > 0 {
+			continue
+		}
+		t.Run(fmt.Sprint(c.number()), func(t *testing.T) {
+			t.Parallel()
+			if text := c.check(t); text != "" {
+				t.Error(text)
+			}
+		})
+	}
 }
