@@ -231,6 +231,16 @@ func (s *ArraySource) gatherRange(lo, hi int, into *Batch) {
 	}
 }
 
+// rowBytes is the size of an example.
+func (s *ArraySource) rowBytes() (n int) {
+	for _, columns := range s.columns {
+		for _, c := range columns {
+			n += c.row
+		}
+	}
+	return n
+}
+
 // shape makes the arrays of a batch fit n examples of s, keeping those that do already.
 func (s *ArraySource) shape(into *Batch, n int) {
 	for i, t := range into.components() {

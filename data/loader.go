@@ -2,7 +2,6 @@ package data
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -31,7 +30,7 @@ func ShuffleInsideBatches() LoaderOption {
 	return loaderOption(func(l *Loader) { l.insideBatches = true })
 }
 
-// Place calls f with each batch before it is filled, in the goroutine of the pass: f may let its arrays lie in other
+// Place calls f with each batch before it is filled, in the goroutine that fills it: f may let its arrays lie in other
 // memory of the same length, which the rows are then copied to, and must give them their own again before that memory
 // goes away. The batch has the arrays that it had when it was filled last, none at first. A panic of f continues in
 // Next as a [PanicError].
@@ -39,7 +38,7 @@ func Place(f func(batch *Batch)) LoaderOption {
 	return loaderOption(func(l *Loader) { l.place = f })
 }
 
-// Prepare calls f with each batch when it has been filled, in the goroutine of the pass: while a step works on one
+// Prepare calls f with each batch when it has been filled, in the goroutine that fills it: while a step works on one
 // batch, f may look at the next, or send it ahead. f must not keep the batch beyond the time when the consumer is done
 // with it; the same address comes again with other examples. A panic of f continues in Next as a [PanicError].
 func Prepare(f func(batch *Batch)) LoaderOption {
@@ -47,7 +46,8 @@ func Prepare(f func(batch *Batch)) LoaderOption {
 }
 
 // Loader divides an ArraySource into batches, in buffers that it reuses. While a step works on one batch, a goroutine
-// of the pass copies the rows of the next. It is safe for concurrent use, but passes that overlap in time each allocate
+// of the pass copies the rows of the next; batches of a few kilobytes, which are copied sooner than they are handed
+// over, are filled when they are asked for. It is safe for concurrent use, but passes that overlap in time each allocate
 // their own buffers.
 type Loader struct {
 	source        *ArraySource
@@ -57,6 +57,7 @@ type Loader struct {
 	insideBatches bool
 	dropRemainder bool
 	buffers       int
+	direct        bool // Next fills the batches: there is no goroutine
 	place         func(*Batch)
 	prepare       func(*Batch)
 	err           error
@@ -64,6 +65,10 @@ type Loader struct {
 	mu   sync.Mutex
 	idle *scratch // memory of a finished pass, for the next one
 }
+
+// smallBatch is up to how many bytes a batch is filled by Next itself: to hand a buffer to a goroutine and back takes
+// one to two microseconds, longer than to copy so many.
+const smallBatch = 16 << 10
 
 // scratch is the memory of a pass.
 type scratch struct {
@@ -86,7 +91,7 @@ type buffer struct {
 // n-1 with stream epoch of the Philox generator with key seed: every epoch has its own order, and a resumed run repeats
 // it. Without shuffle the examples keep their order and seed is ignored.
 func (s *ArraySource) Loader(batchSize int, shuffle bool, seed uint64, options ...LoaderOption) *Loader {
-	l := &Loader{source: s, batchSize: batchSize, shuffle: shuffle, seed: seed, buffers: 2, err: s.err}
+	l := &Loader{source: s, batchSize: batchSize, shuffle: shuffle, seed: seed, buffers: 2, direct: batchSize*s.rowBytes() <= smallBatch, err: s.err}
 	for _, o := range options {
 		if o != nil {
 			o.applyLoader(l)
@@ -147,87 +152,6 @@ func (l *Loader) Batches(ctx context.Context, epoch int) iter.Seq2[Batch, error]
 	}
 }
 
-// Pass is one pass of a Loader under the control of its consumer, for loops that keep a batch longer than one iteration
-// or that continue a pass over the end of an epoch. Its methods must be called from one goroutine at a time.
-type Pass struct {
-	ctx     context.Context // of this pass alone: Start to Close
-	loader  *Loader
-	memory  *scratch
-	cancel  context.CancelFunc
-	ready   chan *buffer
-	free    chan *buffer
-	stopped chan struct{}
-	held    int
-	grave   *grave // of what Place and Prepare were given
-	err     error
-}
-
-// Start begins a pass. The caller must Close it.
-func (l *Loader) Start(ctx context.Context, epoch int) *Pass { return l.StartAt(ctx, epoch, 0) }
-
-// StartAt is Start at a later batch of the pass; those before it are skipped at no cost.
-func (l *Loader) StartAt(ctx context.Context, epoch, batch int) *Pass {
-	if l.err != nil {
-		return &Pass{err: l.err}
-	}
-	p := &Pass{
-		loader:  l,
-		memory:  l.acquire(),
-		ready:   make(chan *buffer, l.buffers),
-		free:    make(chan *buffer, l.buffers),
-		stopped: make(chan struct{}),
-		grave:   new(grave),
-	}
-	p.ctx, p.cancel = context.WithCancel(ctx)
-	for _, b := range p.memory.buffers {
-		p.free <- b
-	}
-	go p.fill(epoch, batch)
-	return p
-}
-
-// fill runs in the pass's goroutine.
-func (p *Pass) fill(epoch, first int) {
-	defer close(p.stopped)
-	defer close(p.ready)
-	defer p.grave.bury()
-	l := p.loader
-	if m := p.memory; !m.ordered || m.epoch != epoch { // one who goes about in a pass starts it often
-		l.permute(m.order, epoch)
-		m.epoch, m.ordered = epoch, true
-	}
-	for step := first; step < l.steps(); step++ {
-		lo := step * l.batchSize
-		hi := min(lo+l.batchSize, l.source.n)
-		var b *buffer
-		select { // one channel alone is cheaper to look at
-		case b = <-p.free:
-		default:
-			select {
-			case b = <-p.free:
-			case <-p.ctx.Done():
-				return
-			}
-		}
-		b.current = &b.full
-		if hi-lo < l.batchSize {
-			b.current = &b.tail
-		}
-		if l.place != nil {
-			l.place(b.current)
-		}
-		if l.shuffle {
-			l.source.gather(p.memory.order[lo:hi], b.current)
-		} else {
-			l.source.gatherRange(lo, hi, b.current)
-		}
-		if l.prepare != nil {
-			l.prepare(b.current)
-		}
-		p.ready <- b // never blocks: as many places as buffers
-	}
-}
-
 // permute writes the order of a pass.
 func (l *Loader) permute(order []int, epoch int) {
 	if !l.shuffle {
@@ -248,71 +172,6 @@ func (l *Loader) permute(order []int, epoch int) {
 			block[i], block[j] = block[j], block[i]
 		}
 	}
-}
-
-// Next returns the next batch, io.EOF after the last one, or the context's error. The batch belongs to the caller until
-// it is returned with Done.
-func (p *Pass) Next() (*Batch, error) {
-	if p.err != nil {
-		return nil, p.err
-	}
-	if p.err = canceled(p.ctx); p.err != nil {
-		return nil, p.err
-	}
-	if p.held == len(p.memory.buffers) {
-		return nil, fmt.Errorf("data: Next: all %d batches of the pass are in use; call Done, or ask for more with Buffers", p.held)
-	}
-	var b *buffer
-	var ok bool
-	select { // one channel alone is cheaper to look at
-	case b, ok = <-p.ready:
-	default:
-		select {
-		case b, ok = <-p.ready:
-		case <-p.ctx.Done():
-			p.err = canceled(p.ctx)
-			return nil, p.err
-		}
-	}
-	if !ok {
-		p.grave.rise()
-		if p.err = canceled(p.ctx); p.err == nil {
-			p.err = io.EOF
-		}
-		return nil, p.err
-	}
-	b.held = true
-	p.held++
-	return b.current, nil
-}
-
-// Done returns a batch of Next for reuse. A batch that is not of this pass, or was already returned, is ignored.
-func (p *Pass) Done(batch *Batch) {
-	if p.held == 0 {
-		return
-	}
-	for _, b := range p.memory.buffers {
-		if b.held && b.current == batch {
-			b.held = false
-			p.held--
-			p.free <- b // never blocks: as many places as buffers
-			return
-		}
-	}
-}
-
-// errClosed is what Next returns after Close.
-var errClosed = errors.New("data: Next: the pass is closed")
-
-// Close ends the pass and waits for its goroutine. All its batches become invalid. Closing twice is allowed.
-func (p *Pass) Close() {
-	if p.cancel == nil {
-		return
-	}
-	p.cancel()
-	<-p.stopped
-	p.loader.release(p.memory)
-	*p = Pass{err: errClosed}
 }
 
 func (l *Loader) acquire() *scratch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -13,6 +14,12 @@ import (
 
 	"github.com/gokeras/gokeras/data"
 )
+
+// eachWay runs a test with batches that Next fills and with those of a goroutine.
+func eachWay(t *testing.T, test func(t *testing.T, way data.LoaderOption)) {
+	t.Run("by Next", func(t *testing.T) { test(t, nil) })
+	t.Run("by a goroutine", func(t *testing.T) { test(t, data.ByGoroutine()) })
+}
 
 // pairs is a source whose y and weight follow from x, so that a test sees rows that were mixed up.
 func pairs(n int) *data.ArraySource {
@@ -47,7 +54,9 @@ func passOf(t *testing.T, l *data.Loader, epoch int) (sizes []int, order []int64
 	return sizes, order
 }
 
-func TestLoaderInOrder(t *testing.T) {
+func TestLoaderInOrder(t *testing.T) { eachWay(t, testLoaderInOrder) }
+
+func testLoaderInOrder(t *testing.T, way data.LoaderOption) {
 	noLeak(t)
 	for _, c := range []struct {
 		n, size int
@@ -61,7 +70,7 @@ func TestLoaderInOrder(t *testing.T) {
 		{10, 4, []data.LoaderOption{data.DropRemainder()}, []int{4, 4}},
 		{10, 3, []data.LoaderOption{data.Buffers(5)}, []int{3, 3, 3, 1}},
 	} {
-		l := pairs(c.n).Loader(c.size, false, 0, c.options...)
+		l := pairs(c.n).Loader(c.size, false, 0, append(c.options, way)...)
 		require.NoError(t, l.Err())
 		for epoch := range 2 { // the second pass takes over the buffers of the first
 			sizes, order := passOf(t, l, epoch)
@@ -74,15 +83,17 @@ func TestLoaderInOrder(t *testing.T) {
 	}
 }
 
-func TestLoaderShuffles(t *testing.T) {
+func TestLoaderShuffles(t *testing.T) { eachWay(t, testLoaderShuffles) }
+
+func testLoaderShuffles(t *testing.T, way data.LoaderOption) {
 	noLeak(t)
-	l := pairs(100).Loader(32, true, 7)
+	l := pairs(100).Loader(32, true, 7, way)
 	sizes, first := passOf(t, l, 0)
 	assert.Equal(t, []int{32, 32, 32, 4}, sizes)
 	_, second := passOf(t, l, 1)
 	_, again := passOf(t, l, 0)
-	_, other := passOf(t, pairs(100).Loader(32, true, 8), 0)
-	_, otherSize := passOf(t, pairs(100).Loader(9, true, 7), 0)
+	_, other := passOf(t, pairs(100).Loader(32, true, 8, way), 0)
+	_, otherSize := passOf(t, pairs(100).Loader(9, true, 7, way), 0)
 	assert.Equal(t, first, again, "the same epoch has the same order")
 	assert.Equal(t, first, otherSize, "the order does not depend on the batch size")
 	assert.NotEqual(t, first, second)
@@ -94,8 +105,10 @@ func TestLoaderShuffles(t *testing.T) {
 	}
 }
 
-func TestLoaderShufflesInsideBatches(t *testing.T) {
-	l := pairs(50).Loader(20, true, 1, data.ShuffleInsideBatches())
+func TestLoaderShufflesInsideBatches(t *testing.T) { eachWay(t, testLoaderShufflesInsideBatches) }
+
+func testLoaderShufflesInsideBatches(t *testing.T, way data.LoaderOption) {
+	l := pairs(50).Loader(20, true, 1, way, data.ShuffleInsideBatches())
 	_, order := passOf(t, l, 0)
 	assert.NotEqual(t, upTo(50), order)
 	for lo := 0; lo < 50; lo += 20 {
@@ -123,9 +136,11 @@ func TestLoaderRejects(t *testing.T) {
 	}
 }
 
-func TestLoaderPassesMayOverlap(t *testing.T) {
+func TestLoaderPassesMayOverlap(t *testing.T) { eachWay(t, testLoaderPassesMayOverlap) }
+
+func testLoaderPassesMayOverlap(t *testing.T, way data.LoaderOption) {
 	noLeak(t)
-	l := pairs(20).Loader(3, true, 3)
+	l := pairs(20).Loader(3, true, 3, way)
 	_, alone := passOf(t, l, 0)
 	outer := []int64{}
 	for batch, err := range l.Batches(t.Context(), 0) {
@@ -137,9 +152,11 @@ func TestLoaderPassesMayOverlap(t *testing.T) {
 	assert.Equal(t, alone, outer)
 }
 
-func TestLoaderEndsWithItsLoop(t *testing.T) {
+func TestLoaderEndsWithItsLoop(t *testing.T) { eachWay(t, testLoaderEndsWithItsLoop) }
+
+func testLoaderEndsWithItsLoop(t *testing.T, way data.LoaderOption) {
 	noLeak(t)
-	l := pairs(100).Loader(5, true, 0)
+	l := pairs(100).Loader(5, true, 0, way)
 	for range 3 {
 		for _, err := range l.Batches(t.Context(), 0) {
 			require.NoError(t, err)
@@ -156,11 +173,13 @@ func TestLoaderEndsWithItsLoop(t *testing.T) {
 	})
 }
 
-func TestLoaderStopsWhenItsContextEnds(t *testing.T) {
+func TestLoaderStopsWhenItsContextEnds(t *testing.T) { eachWay(t, testLoaderStopsWhenItsContextEnds) }
+
+func testLoaderStopsWhenItsContextEnds(t *testing.T, way data.LoaderOption) {
 	noLeak(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	l := pairs(100).Loader(1, false, 0)
+	l := pairs(100).Loader(1, false, 0, way)
 	n := 0
 	var failure error
 	for _, err := range l.Batches(ctx, 0) {
@@ -180,9 +199,11 @@ func TestLoaderStopsWhenItsContextEnds(t *testing.T) {
 }
 
 // A consumer may hold several batches; none changes before it is given back.
-func TestPassHoldsBatches(t *testing.T) {
+func TestPassHoldsBatches(t *testing.T) { eachWay(t, testPassHoldsBatches) }
+
+func testPassHoldsBatches(t *testing.T, way data.LoaderOption) {
 	noLeak(t)
-	l := pairs(20).Loader(4, false, 0, data.Buffers(3))
+	l := pairs(20).Loader(4, false, 0, way, data.Buffers(3))
 	p := l.Start(t.Context(), 0)
 	defer p.Close()
 	var held []*data.Batch
@@ -227,8 +248,10 @@ func TestPassHoldsBatches(t *testing.T) {
 }
 
 // A batch that was held when its pass was closed must not be taken for one of the next pass.
-func TestDoneOfAnEarlierPassIsIgnored(t *testing.T) {
-	l := pairs(20).Loader(4, false, 0)
+func TestDoneOfAnEarlierPassIsIgnored(t *testing.T) { eachWay(t, testDoneOfAnEarlierPassIsIgnored) }
+
+func testDoneOfAnEarlierPassIsIgnored(t *testing.T, way data.LoaderOption) {
+	l := pairs(20).Loader(4, false, 0, way)
 	first := l.Start(t.Context(), 0)
 	var old *data.Batch
 	for range 2 {
@@ -249,8 +272,10 @@ func TestDoneOfAnEarlierPassIsIgnored(t *testing.T) {
 }
 
 // Passes one after another use the same arrays: two of full size and at most two for the shorter last batch.
-func TestLoaderReusesItsArrays(t *testing.T) {
-	l := pairs(10).Loader(4, true, 0)
+func TestLoaderReusesItsArrays(t *testing.T) { eachWay(t, testLoaderReusesItsArrays) }
+
+func testLoaderReusesItsArrays(t *testing.T, way data.LoaderOption) {
+	l := pairs(10).Loader(4, true, 0, way)
 	arrays := map[*byte]bool{}
 	for epoch := range 5 {
 		for batch, err := range l.Batches(t.Context(), epoch) {
@@ -261,8 +286,10 @@ func TestLoaderReusesItsArrays(t *testing.T) {
 	assert.LessOrEqual(t, len(arrays), 4)
 }
 
-func TestLoaderStepDoesNotAllocate(t *testing.T) {
-	l := pairs(1<<14).Loader(8, true, 0)
+func TestLoaderStepDoesNotAllocate(t *testing.T) { eachWay(t, testLoaderStepDoesNotAllocate) }
+
+func testLoaderStepDoesNotAllocate(t *testing.T, way data.LoaderOption) {
+	l := pairs(1<<14).Loader(8, true, 0, way)
 	p := l.Start(t.Context(), 0)
 	defer p.Close()
 	step := func() {
@@ -329,12 +356,14 @@ func BenchmarkLoader(b *testing.B) {
 }
 
 // StartAt continues where a pass was, in the same order.
-func TestLoaderStartAt(t *testing.T) {
+func TestLoaderStartAt(t *testing.T) { eachWay(t, testLoaderStartAt) }
+
+func testLoaderStartAt(t *testing.T, way data.LoaderOption) {
 	x := make([]float32, 23)
 	for i := range x {
 		x[i] = float32(i)
 	}
-	l := data.Arrays(x, x).Loader(4, true, 9)
+	l := data.Arrays(x, x).Loader(4, true, 9, way)
 	read := func(p *data.Pass) (all [][]float32) {
 		defer p.Close()
 		for {
@@ -353,7 +382,7 @@ func TestLoaderStartAt(t *testing.T) {
 		require.Equal(t, want[first:], append([][]float32{}, read(l.StartAt(t.Context(), 3, first))...), "from batch %d", first)
 	}
 	for _, epoch := range []int{3, 0, 3, 3, 4} { // the memory of another pass is used again
-		other := data.Arrays(x, x).Loader(4, true, 9)
+		other := data.Arrays(x, x).Loader(4, true, 9, way)
 		require.Equal(t, read(other.Start(t.Context(), epoch)), read(l.Start(t.Context(), epoch)), "pass %d", epoch)
 	}
 }
@@ -376,11 +405,13 @@ func BenchmarkLoaderStartAt(b *testing.B) {
 }
 
 // Place is told of each batch before it is filled, and the rows go where it lets the arrays lie.
-func TestPlace(t *testing.T) {
+func TestPlace(t *testing.T) { eachWay(t, testPlace) }
+
+func testPlace(t *testing.T, way data.LoaderOption) {
 	x := []float32{1, 2, 3, 4, 5, 6, 7}
 	var place []byte // of the batch that is being filled
 	var empty, placed int
-	loader := data.Arrays(x, nil).Loader(2, true, 3, data.Place(func(b *data.Batch) {
+	loader := data.Arrays(x, nil).Loader(2, true, 3, way, data.Place(func(b *data.Batch) {
 		if place = nil; len(b.X.Arrays) == 0 {
 			empty++
 			return
@@ -393,7 +424,7 @@ func TestPlace(t *testing.T) {
 			panic("the rows went elsewhere")
 		}
 	}))
-	plain := data.Arrays(x, nil).Loader(2, true, 3)
+	plain := data.Arrays(x, nil).Loader(2, true, 3, way)
 	for epoch := range 3 {
 		var got, want []float32
 		for b, err := range loader.Batches(t.Context(), epoch) {
@@ -408,16 +439,18 @@ func TestPlace(t *testing.T) {
 	}
 	require.Equal(t, 12, empty+placed)
 	require.LessOrEqual(t, empty, 4, "two buffers, each for whole batches and a shorter one")
-	pass := data.Arrays(x, nil).Loader(1, false, 0, data.Place(func(*data.Batch) { panic("no place") })).Start(t.Context(), 0)
+	pass := data.Arrays(x, nil).Loader(1, false, 0, way, data.Place(func(*data.Batch) { panic("no place") })).Start(t.Context(), 0)
 	defer pass.Close()
 	require.Panics(t, func() { _, _ = pass.Next() })
 }
 
 // Prepare sees each batch once, filled, before the consumer does; its panic comes to the consumer.
-func TestPrepare(t *testing.T) {
+func TestPrepare(t *testing.T) { eachWay(t, testPrepare) }
+
+func testPrepare(t *testing.T, way data.LoaderOption) {
 	var mu sync.Mutex
 	var seen [][]float32
-	loader := data.Arrays([]float32{1, 2, 3, 4, 5}, nil).Loader(2, true, 3, data.Prepare(func(b *data.Batch) {
+	loader := data.Arrays([]float32{1, 2, 3, 4, 5}, nil).Loader(2, true, 3, way, data.Prepare(func(b *data.Batch) {
 		mu.Lock()
 		defer mu.Unlock()
 		seen = append(seen, slices.Clone(data.Values[float32](b.X.Single())))
@@ -431,7 +464,7 @@ func TestPrepare(t *testing.T) {
 		mu.Unlock()
 	}
 	require.Len(t, seen, 3)
-	loader = data.Arrays([]float32{1, 2, 3}, nil).Loader(1, false, 0, data.Prepare(func(b *data.Batch) {
+	loader = data.Arrays([]float32{1, 2, 3}, nil).Loader(1, false, 0, way, data.Prepare(func(b *data.Batch) {
 		if data.Values[float32](b.X.Single())[0] == 2 {
 			panic("two")
 		}
@@ -440,11 +473,34 @@ func TestPrepare(t *testing.T) {
 	defer pass.Close()
 	_, err := pass.Next()
 	require.NoError(t, err)
-	var died *data.PanicError
-	require.True(t, func() (is bool) {
-		defer func() { died, is = recover().(*data.PanicError) }()
-		_, _ = pass.Next()
-		return false
-	}())
-	require.Equal(t, "two", died.Value)
+	for range 2 { // it stays so
+		var died *data.PanicError
+		require.True(t, func() (is bool) {
+			defer func() { died, is = recover().(*data.PanicError) }()
+			_, _ = pass.Next()
+			return false
+		}())
+		require.Equal(t, "two", died.Value)
+	}
+}
+
+// Small batches are not filled before somebody asks for them: no goroutine is worth its while.
+func TestSmallBatchesAreFilledByNext(t *testing.T) {
+	for _, c := range []struct {
+		examples int // of 8 bytes
+		direct   bool
+	}{{1, true}, {2048, true}, {2049, false}} {
+		before, filled := runtime.NumGoroutine(), make(chan int, 3)
+		loader := data.Arrays(make([]float32, 5000), make([]float32, 5000)).Loader(c.examples, true, 1, data.Prepare(func(b *data.Batch) { filled <- b.Size() }))
+		pass := loader.Start(t.Context(), 0)
+		if c.direct {
+			require.LessOrEqual(t, runtime.NumGoroutine(), before)
+			_, err := pass.Next()
+			require.NoError(t, err)
+			require.Len(t, filled, 1)
+		} else {
+			require.Equal(t, c.examples, <-filled)
+		}
+		pass.Close()
+	}
 }
