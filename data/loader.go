@@ -47,8 +47,8 @@ func Prepare(f func(batch *Batch)) LoaderOption {
 
 // Loader divides an ArraySource into batches, in buffers that it reuses. While a step works on one batch, a goroutine
 // of the pass copies the rows of the next; batches of a few kilobytes, which are copied sooner than they are handed
-// over, are filled when they are asked for. It is safe for concurrent use, but passes that overlap in time each allocate
-// their own buffers.
+// over, are filled when they are asked for. It is safe for concurrent use, but passes that overlap in time each
+// allocate their own buffers.
 type Loader struct {
 	source        *ArraySource
 	batchSize     int

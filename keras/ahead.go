@@ -144,7 +144,7 @@ func (s *staging) fits(b *data.Batch) bool {
 	for i := range s.columns {
 		c := &s.columns[i]
 		arrays := all[c.kind].Arrays
-		if c.index >= len(arrays) || !c.holds(arrays[c.index], s.rows) {
+		if c.index >= len(arrays) || !c.holds(&arrays[c.index], s.rows) {
 			return false
 		}
 	}
@@ -217,7 +217,7 @@ func (f *binder) stagingOf(p *parts, b *data.Batch) *staging {
 		s.inputs = append(s.inputs, inputs)
 	}
 	for i, c := range f.columns {
-		kind, index := placeIn(b, p.at(i))
+		kind, index := placeIn(b, *p.at(i))
 		if index < 0 {
 			return nil
 		}
@@ -253,7 +253,8 @@ func (p *parts) from(src source, b *data.Batch) {
 
 // load makes a batch the inputs of an instance, and returns it. What was prepared of the batch is used.
 func (f *binder) load(p *parts) (*distribute.Instance, error) {
-	if n := p.rows(); p.ahead != nil && !f.fits(p, n) {
+	n := p.rows()
+	if !f.fits(p, n) {
 		if err := f.acquire(p, n); err != nil {
 			return nil, err
 		}
@@ -264,7 +265,7 @@ func (f *binder) load(p *parts) (*distribute.Instance, error) {
 	if f.takes(p) {
 		return f.inst, p.prepared.send()
 	}
-	return f.loadRows(p, 0, p.rows())
+	return f.copyRows(p, 0, n)
 }
 
 // plan has the batches that fit the current instance staged for it.
@@ -285,7 +286,7 @@ func (f *binder) takes(p *parts) bool {
 	}
 	all := components(p.batch)
 	for i, c := range f.staging.columns {
-		if !shareMemory(p.at(i), all[c.kind].Arrays[c.index]) {
+		if !shareMemory(*p.at(i), all[c.kind].Arrays[c.index]) {
 			return false
 		}
 	}

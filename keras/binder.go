@@ -78,20 +78,23 @@ func (p *parts) len() int { return len(p.x) + len(p.y) + len(p.w) }
 
 // rows is the number of examples; 0 where there is no array that says so.
 func (p *parts) rows() int {
-	if p.len() == 0 || p.at(0).IsZero() || len(p.at(0).Shape()) == 0 {
+	if p.len() == 0 {
 		return 0
 	}
-	return p.at(0).Shape()[0]
+	if shape := p.at(0).Type.Shape; len(shape) > 0 {
+		return shape[0]
+	}
+	return 0
 }
 
-func (p *parts) at(i int) data.Array {
+func (p *parts) at(i int) *data.Array {
 	if i < len(p.x) {
-		return p.x[i]
+		return &p.x[i]
 	}
 	if i -= len(p.x); i < len(p.y) {
-		return p.y[i]
+		return &p.y[i]
 	}
-	return p.w[i-len(p.y)]
+	return &p.w[i-len(p.y)]
 }
 
 // unequalRows is the error for an array of n examples beside an input of others.
@@ -107,7 +110,7 @@ func (p *parts) unequalRows(i, n int) error {
 func (p *parts) types(float ir.DType) (x, y []ir.Type, err error) {
 	all := make([]ir.Type, len(p.x)+len(p.y))
 	for i := range all {
-		if all[i], err = deviceType(p.at(i), float); err != nil {
+		if all[i], err = deviceType(*p.at(i), float); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", p.label(i), err)
 		}
 	}
@@ -121,14 +124,18 @@ func (f *binder) loadRows(p *parts, first, n int) (*distribute.Instance, error) 
 			return nil, err
 		}
 	}
+	return f.copyRows(p, first, n)
+}
+
+// copyRows is loadRows for examples that fit.
+func (f *binder) copyRows(p *parts, first, n int) (*distribute.Instance, error) {
 	if f.filled {
 		if err := f.tellRows(n); err != nil {
 			return nil, err
 		}
 	}
 	for i := range f.columns {
-		a := p.at(i)
-		raw := a.Data
+		raw := p.at(i).Data
 		if n < f.rows && (f.pads || f.filled) {
 			if err := f.columns[i].write(f.inst.Input(0, i), f.fill(i, raw[first*f.columns[i].row:(first+n)*f.columns[i].row])); err != nil {
 				return nil, err
@@ -165,9 +172,9 @@ func (f *binder) fits(p *parts, n int) bool {
 }
 
 // holds reports whether an array has so many examples of the column's type.
-func (c *column) holds(a data.Array, rows int) bool {
-	shape := a.Shape()
-	return a.DType() == c.host && len(a.Data) == rows*c.row && len(shape) == len(c.shape)+1 && shape[0] == rows && slices.Equal(shape[1:], c.shape)
+func (c *column) holds(a *data.Array, rows int) bool {
+	shape := a.Type.Shape
+	return a.Type.DType == c.host && len(a.Data) == rows*c.row && len(shape) == len(c.shape)+1 && shape[0] == rows && slices.Equal(shape[1:], c.shape)
 }
 
 // layout is how a batch lies on the replicas.
@@ -193,7 +200,7 @@ func (f *binder) layout(p *parts, n int) (*layout, error) {
 	rows := p.rows()
 	for i := range l.columns {
 		a := p.at(i)
-		t, err := deviceType(a, f.float)
+		t, err := deviceType(*a, f.float)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.label(i), err)
 		}

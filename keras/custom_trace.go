@@ -134,7 +134,7 @@ func (m *Model) explore(steps []*customStep, p *parts) error {
 		types := make([]ir.Type, p.len())
 		for i := range types {
 			var err error
-			if types[i], err = deviceType(p.at(i), m.policy.Float()); err != nil {
+			if types[i], err = deviceType(*p.at(i), m.policy.Float()); err != nil {
 				return fmt.Errorf("%s: %w", p.label(i), err)
 			}
 		}

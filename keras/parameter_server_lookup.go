@@ -171,7 +171,7 @@ func (w *serverWorker) load(fn *distribute.Function, extras []extra) (*distribut
 	p := &w.t.parts
 	var types []ir.Type
 	for i := range p.len() {
-		t, err := deviceType(p.at(i), w.t.m.policy.Float())
+		t, err := deviceType(*p.at(i), w.t.m.policy.Float())
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.label(i), err)
 		}

@@ -269,34 +269,41 @@ func buildGemm[T gemm.Float](b *build, product *dotPlan) func() {
 	args.LDB, args.TransB = product.b.layout()
 	bias, relu := b.addedToProduct()
 	args.ReLU = relu
+	if bias != nil {
+		args.Bias = []T{} // there is one
+	}
 	if out.N == 0 {
 		return func() {}
 	}
 	start, adds := b.startSum()
 	args.Accumulate = adds
 	rt := b.rt()
-	size := gemm.ScratchSize(args, rt.pool.Size())
+	plain := gemm.Prepare(args, rt.pool.Size())
+	packed, size := plain, plain.ScratchSize()
 	kept := b.keptForm(product, &l)
 	if kept != nil {
 		args.Packed = true
-		size = max(size, gemm.ScratchSize(args, rt.pool.Size()))
+		packed = gemm.Prepare(args, rt.pool.Size())
+		size = max(size, packed.ScratchSize())
 	}
 	scratch := b.scratch(out.Typ.DType, size)
 	w := weightsOf[T](b, y, kept)
 	return func() {
+		var added []T
 		if bias != nil {
-			args.Bias = plan.Data[T](bias)
+			added = plan.Data[T](bias)
 		}
 		start()
 		s := plan.Data[T](scratch)
 		xs, zs := plan.Data[T](x), plan.Data[T](out)
-		var ys []T
-		ys, args.Packed = w.read()
-		for _, o := range l.outer {
-			args.A, args.B, args.C = xs[o[0]:], ys[o[1]:], zs[o[2]:]
-			gemm.Run(rt.pool, args, s)
+		run := plain
+		ys, inPanels := w.read()
+		if inPanels {
+			run = packed
 		}
-		args.A, args.B, args.C, args.Bias = nil, nil, nil, nil
+		for _, o := range l.outer {
+			run.Run(rt.pool, xs[o[0]:], ys[o[1]:], zs[o[2]:], added, s)
+		}
 	}
 }
 

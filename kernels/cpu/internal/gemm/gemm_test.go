@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -72,6 +73,7 @@ func check[T Float](t *testing.T, p *pool.Pool, a *Args[T]) {
 		PackB(p, packed.B, a.B, a.K, a.N, a.LDB, a.TransB)
 	}
 	Run(p, &packed, scratch)
+	checkProduct(t, p, &packed, before)
 	g := a.normal()
 	touched := make([]bool, len(a.C))
 	for e0 := range g.Batch[0] {
@@ -93,6 +95,20 @@ func check[T Float](t *testing.T, p *pool.Pool, a *Args[T]) {
 	for i, ok := range touched {
 		if !ok && before[i] != a.C[i] {
 			t.Fatalf("element %d outside C changed", i)
+		}
+	}
+}
+
+// checkProduct compares a prepared product, twice, with what Run has made of c.
+func checkProduct[T Float](t *testing.T, p *pool.Pool, a *Args[T], c []T) {
+	t.Helper()
+	product := Prepare(a, p.Size())
+	require.Equal(t, ScratchSize(a, p.Size()), product.ScratchSize())
+	for range 2 {
+		again, scratch := slices.Clone(c), slices.Repeat([]T{T(math.NaN())}, product.ScratchSize())
+		product.Run(p, a.A, a.B, again, a.Bias, scratch)
+		if !slices.Equal(a.C, again) {
+			t.Fatalf("a prepared product of M %d, N %d, K %d differs", a.M, a.N, a.K)
 		}
 	}
 }
@@ -244,7 +260,22 @@ func TestMistakesPanic(t *testing.T) {
 			defer func() { assert.Contains(t, fmt.Sprint(recover()), text) }()
 			Run(nil, a, nil)
 		}()
+		func() {
+			defer func() { assert.Contains(t, fmt.Sprint(recover()), text) }()
+			Prepare(a, 1).Run(nil, a.A, a.B, a.C, a.Bias, nil)
+		}()
 	}
+}
+
+// A prepared product refuses another pool, and another kind of call.
+func TestProductRefuses(t *testing.T) {
+	two := pool.New(2)
+	defer two.Close()
+	a := &Args[float32]{M: 3, N: 5, K: 4}
+	fill(rand.New(rand.NewPCG(1, 1)), a, 0, true)
+	product := Prepare(a, 1)
+	require.PanicsWithValue(t, "gemm: the product was prepared for 1 workers and bias true, received 2 and true", func() { product.Run(two, a.A, a.B, a.C, a.Bias, nil) })
+	require.PanicsWithValue(t, "gemm: the product was prepared for 1 workers and bias true, received 1 and false", func() { product.Run(nil, a.A, a.B, a.C, nil, nil) })
 }
 
 func TestNoAllocation(t *testing.T) {
@@ -256,6 +287,8 @@ func TestNoAllocation(t *testing.T) {
 		fill(rng, a, 0, true)
 		scratch := make([]float32, ScratchSize(a, p.Size()))
 		require.Zero(t, testing.AllocsPerRun(20, func() { Run(p, a, scratch) }))
+		product := Prepare(a, p.Size())
+		require.Zero(t, testing.AllocsPerRun(20, func() { product.Run(p, a.A, a.B, a.C, a.Bias, scratch) }))
 	}
 }
 

@@ -35,9 +35,12 @@ func getJob[T Float]() *job[T] {
 	} else {
 		j = (*job[T])(unsafe.Pointer(jobs64.Get()))
 	}
-	j.packing.job, j.row.job, j.transposed.job, j.narrow.job = j, j, j, j
+	j.link()
 	return j
 }
+
+// link lets the parts know the job.
+func (j *job[T]) link() { j.packing.job, j.row.job, j.transposed.job, j.narrow.job = j, j, j, j }
 
 func putJob[T Float](j *job[T]) {
 	j.args, j.plan, j.scratch, j.ahead = Args[T]{}, plan[T]{}, nil, fetched{} // let go of the caller's memory

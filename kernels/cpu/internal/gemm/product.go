@@ -1,0 +1,62 @@
+package gemm
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// Product is a product, or a batch of them, that is computed again and again with operands in other places: what
+// follows from the sizes is worked out once, which takes longer than a small product itself. It must not run twice at
+// the same time.
+type Product[T Float] struct {
+	job     job[T]
+	workers int
+	scratch int
+	bias    bool
+}
+
+// Prepare returns the product that a describes, for pools of so many workers. Of the operands only the strides count,
+// and whether Bias is nil; Run is given their memory.
+func Prepare[T Float](a *Args[T], workers int) *Product[T] {
+	p := &Product[T]{workers: workers, bias: a.Bias != nil}
+	j := &p.job
+	j.link()
+	j.args = a.normal()
+	j.args.Ahead = nil
+	if a.M > 0 && a.N > 0 && a.K > 0 && !j.args.isRow() {
+		j.plan = newPlan(&j.args, workers)
+		p.scratch = j.plan.scratchSize(&j.args, workers)
+	}
+	j.args.A, j.args.B, j.args.C, j.args.Bias = nil, nil, nil, nil
+	return p
+}
+
+// ScratchSize returns the number of elements of scratch memory that Run needs.
+func (p *Product[T]) ScratchSize() int { return p.scratch }
+
+// Run computes the product, as the function Run does. A nil bias is none.
+func (p *Product[T]) Run(workers *pool.Pool, a, b, c, bias, scratch []T) {
+	j := &p.job
+	n := &j.args
+	if n.M <= 0 || n.N <= 0 {
+		return
+	}
+	if workers.Size() != p.workers || (bias != nil) != p.bias {
+		panic(fmt.Sprintf("gemm: the product was prepared for %d workers and bias %v, received %d and %v", p.workers, p.bias, workers.Size(), bias != nil))
+	}
+	n.A, n.B, n.C, n.Bias = a, b, c, bias
+	n.check()
+	switch {
+	case n.K <= 0:
+		n.emptySum()
+	case n.isRow():
+		runRow(workers, n)
+	case len(scratch) < p.scratch:
+		panic(fmt.Sprintf("gemm: scratch has %d elements, the product needs %d: ask ScratchSize", len(scratch), p.scratch))
+	default:
+		j.scratch = scratch
+		j.run(workers)
+	}
+	n.A, n.B, n.C, n.Bias, j.scratch, j.plan.shared = nil, nil, nil, nil, nil, nil // let go of the caller's memory
+}
