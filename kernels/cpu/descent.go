@@ -37,16 +37,15 @@ func descend[T block.Float](b *build) (func(), error) {
 	args.LDA, args.TransA = product.a.layout()
 	args.LDB, args.TransB = product.b.layout()
 	x, y, rt := product.a.o, product.b.o, b.rt()
-	scratch := b.scratch(w.Typ.DType, gemm.ScratchSize(args, rt.pool.Size()))
+	gradient := gemm.Prepare(args, rt.pool.Size())
+	scratch := b.scratch(w.Typ.DType, gradient.ScratchSize())
 	return func() {
 		for _, f := range product.prepare {
 			f()
 		}
 		copyOperand(w, old)
 		vec.Scale(plan.Data[T](to), plan.Data[T](from), -plan.Data[T](rate)[0])
-		args.A, args.B, args.C = plan.Data[T](x), plan.Data[T](y), plan.Data[T](w)
-		gemm.Run(rt.pool, args, plan.Data[T](scratch))
-		args.A, args.B, args.C = nil, nil, nil
+		gradient.Run(rt.pool, plan.Data[T](x), plan.Data[T](y), plan.Data[T](w), nil, plan.Data[T](scratch))
 	}, nil
 }
 
