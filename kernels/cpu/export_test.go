@@ -54,3 +54,13 @@ func WithoutChains(f func()) {
 	defer func() { withChains = true }()
 	f()
 }
+
+// InTurns lets replicas of small programs take turns, also under the race detector, until the function is called.
+func InTurns() (restore func()) {
+	before := mostInTurns
+	mostInTurns = 8e-6
+	return func() { mostInTurns = before }
+}
+
+// Writing is how many buffers a session's run is writing.
+func Writing(s kernels.Session) int { return len(s.(*session).written) }

@@ -29,6 +29,8 @@ type session struct {
 	written  []*buffer // by the call that runs, of this backend
 	meets    bool      // other replicas wait for this one
 	overlaps bool      // its all-reduces go on while it computes
+	turns    uint64    // of the schedule
+	turn     int       // the next step, of a run in turns
 	closed   bool
 
 	timing   bool         // Profiling is on
@@ -55,6 +57,9 @@ func newSession(p *ir.Program, s *schedule, rt *runtime, o kernels.CompileOption
 	e.written = make([]*buffer, 0, len(e.outputs))
 	e.meets = o.Replicas > 1 && hasCollectives(p)
 	e.overlaps = e.meets && o.Overlap
+	if !e.meets || e.overlaps {
+		e.turns = s.turns()
+	}
 	s.place(plan.PointerTo(e.arena))
 	func() {
 		defer flush.EnterZero().Leave()
@@ -107,6 +112,26 @@ func (e *session) run(ctx context.Context, inputs, outputs []kernels.Buffer, com
 			}
 		}()
 	}
+	if err := e.begin(ctx, inputs, outputs, comm); err != nil {
+		return err
+	}
+	defer e.wrote()
+	defer flush.EnterZero().Leave()
+	if m := measurementOf(ctx); m != e.measured {
+		e.measure(m)
+	}
+	if rec := tracing.Active(ctx); rec != nil {
+		e.traced(rec)
+	} else {
+		e.schedule.execute(e.rt)
+	}
+	e.rt.ctx = nil
+	completed = true
+	return e.rt.err
+}
+
+// begin makes the program ready to run. Afterwards wrote has to be called.
+func (e *session) begin(ctx context.Context, inputs, outputs []kernels.Buffer, comm kernels.Communicator) error {
 	if e.closed {
 		return errClosed
 	}
@@ -120,20 +145,8 @@ func (e *session) run(ctx context.Context, inputs, outputs []kernels.Buffer, com
 		return err
 	}
 	e.writes(inputs, outputs)
-	defer e.wrote()
 	e.rt.ctx, e.rt.err = ctx, nil
-	defer flush.EnterZero().Leave()
-	if m := measurementOf(ctx); m != e.measured {
-		e.measure(m)
-	}
-	if rec := tracing.Active(ctx); rec != nil {
-		e.traced(rec)
-	} else {
-		e.schedule.execute(e.rt)
-	}
-	e.rt.ctx = nil
-	completed = true
-	return e.rt.err
+	return nil
 }
 
 // connect takes the replica's end of a communicator for this run.

@@ -21,6 +21,8 @@ type Instance struct {
 	replicas []replicaInstance
 	run      []func() // of the replicas but the first
 	wait     sync.WaitGroup
+	sessions []kernels.Session // of the current run, where the replicas take turns
+	launches []kernels.Launch
 	remote   bool // replicas of other processes take part
 	first    int  // global number of the first replica
 	// sameDraws makes all replicas draw the same random numbers.

@@ -187,6 +187,11 @@ func (inst *Instance) enqueue(ctx context.Context, seed uint64, step uint32) err
 
 // launch starts one replica.
 func (inst *Instance) launch(i int) kernels.Event {
+	session, l := inst.launchOf(i)
+	return session.Launch(inst.ctx, l)
+}
+
+func (inst *Instance) launchOf(i int) (kernels.Session, kernels.Launch) {
 	r := &inst.replicas[i]
 	session, l := r.session, kernels.Launch{Queue: inst.lane.queues[i], Inputs: r.inputs, Outputs: r.outputs}
 	if inst.loop != nil && inst.loop.running {
@@ -196,7 +201,23 @@ func (inst *Instance) launch(i int) kernels.Event {
 	if inst.set != nil {
 		l.Communicator = inst.set.ends[i]
 	}
-	return session.Launch(inst.ctx, l)
+	return session, l
+}
+
+// inTurns runs the replicas on this goroutine, if they can and do better so.
+func (inst *Instance) inTurns() bool {
+	first, ok := inst.replicas[0].session.(kernels.TurnTaker)
+	if !ok || inst.remote {
+		return false
+	}
+	inst.sessions, inst.launches = inst.sessions[:0], inst.launches[:0]
+	for i := range inst.replicas {
+		session, l := inst.launchOf(i)
+		inst.sessions, inst.launches = append(inst.sessions, session), append(inst.launches, l)
+	}
+	done := first.LaunchInTurns(inst.ctx, inst.sessions, inst.launches, inst.errs)
+	clear(inst.launches)
+	return done
 }
 
 // runAll runs the replicas at the same time where the queue is the caller.
@@ -204,12 +225,14 @@ func (inst *Instance) runAll() error {
 	if len(inst.replicas) == 1 {
 		return inst.runReplica(0)
 	}
-	inst.wait.Add(len(inst.run))
-	for _, run := range inst.run {
-		go run() // no allocation: the runtime keeps finished goroutines for the next ones
+	if !inst.inTurns() {
+		inst.wait.Add(len(inst.run))
+		for _, run := range inst.run {
+			go run() // no allocation: the runtime keeps finished goroutines for the next ones
+		}
+		inst.errs[0] = inst.runReplica(0)
+		inst.wait.Wait()
 	}
-	inst.errs[0] = inst.runReplica(0)
-	inst.wait.Wait()
 	var failed error
 	for _, err := range inst.errs {
 		failed = firstCause(failed, err)

@@ -163,6 +163,9 @@ func (c *communicator) giveUp(err error) error {
 	return c.group.round.failure()
 }
 
+// Progress does this replica's share of what all replicas have started.
+func (c *communicator) Progress() error { return c.group.round.progress(c) }
+
 // Abort makes current and later calls of all replicas return err, for good. The first error stays.
 func (c *communicator) Abort(err error) { c.group.round.fail(err) }
 

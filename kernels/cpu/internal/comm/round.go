@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/flush"
 )
 
 // slots is the number of calls that a replica may have published while others have still to do their share of them.
@@ -122,10 +124,8 @@ func (r *round) finish(ctx context.Context, c *communicator, n uint64) error {
 		if err := r.failure(); err != nil {
 			return err
 		}
-		if !r.spin(c, n) {
-			if err := r.park(ctx, c, n); err != nil {
-				return err
-			}
+		if err := r.await(ctx, c, n); err != nil {
+			return err
 		}
 	}
 }
@@ -137,6 +137,15 @@ func (r *round) ready(c *communicator, n uint64) bool {
 
 // meetSpin is how long a replica looks for the others before it parks.
 const meetSpin = 100 * time.Microsecond
+
+// await returns when there may be something to do: it looks for a while, and then sleeps.
+func (r *round) await(ctx context.Context, c *communicator, n uint64) error {
+	defer flush.Rest().End()
+	if r.spin(c, n) {
+		return nil
+	}
+	return r.park(ctx, c, n)
+}
 
 func (r *round) spin(c *communicator, n uint64) bool {
 	until := time.Now().Add(meetSpin)

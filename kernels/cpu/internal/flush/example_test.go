@@ -12,3 +12,11 @@ func ExampleEnterZero() {
 	fmt.Println(flush.Current() == flush.Default)
 	// Output: true
 }
+
+func ExampleRest() {
+	defer flush.EnterZero().Leave()
+	rest := flush.Rest()
+	fmt.Println(flush.Current() == flush.Default) // a good time to sleep
+	rest.End()
+	// Output: true
+}

@@ -43,3 +43,26 @@ func (s Section) Leave() {
 	s.before.Set()
 	runtime.UnlockOSThread()
 }
+
+// Pause is a stretch of waiting inside a [Section].
+type Pause struct{ mode Mode }
+
+// Rest begins a stretch in which the goroutine only waits: the thread is in Go's own mode, and the goroutine may leave
+// it. A goroutine that yields or sleeps while it is locked has its thread sleep with it, and both threads change twice.
+// Outside a section nothing happens.
+func Rest() Pause {
+	p := Pause{Current()}
+	if p.mode != Default {
+		Default.Set()
+		runtime.UnlockOSThread()
+	}
+	return p
+}
+
+// End returns to the mode from before Rest, on the thread where the goroutine is now.
+func (p Pause) End() {
+	if p.mode != Default {
+		runtime.LockOSThread()
+		p.mode.Set()
+	}
+}

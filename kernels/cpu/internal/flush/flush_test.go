@@ -33,7 +33,12 @@ func TestMode(t *testing.T) {
 			require.NotZero(t, multiply(tiny, 0.5))
 		}()
 		require.Zero(t, multiply(tiny, 0.5), "sections nest")
+		rest := Rest()
+		require.NotZero(t, multiply(tiny, 0.5))
+		rest.End()
+		require.Zero(t, multiply(tiny, 0.5))
 	}()
+	Rest().End()
 	require.NotZero(t, multiply(tiny, 0.5))
 	require.Equal(t, Default, Current())
 }
@@ -42,7 +47,7 @@ func TestMode(t *testing.T) {
 func TestModeStays(t *testing.T) {
 	var flushing, others sync.WaitGroup
 	stop := make(chan struct{})
-	for range 4 {
+	for i := range 4 {
 		flushing.Go(func() {
 			for {
 				select {
@@ -57,7 +62,16 @@ func TestModeStays(t *testing.T) {
 							t.Error("a locked goroutine lost its mode")
 							return
 						}
+						if i%2 == 0 {
+							runtime.Gosched()
+							continue
+						}
+						rest := Rest() // the goroutine may go on on another thread
 						runtime.Gosched()
+						if Current() != Default {
+							t.Error("a resting goroutine has a mode")
+						}
+						rest.End()
 					}
 				}()
 			}
