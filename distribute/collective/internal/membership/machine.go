@@ -245,8 +245,13 @@ func (m *Machine) Receive(now time.Duration, s *State) {
 		return
 	}
 	p := &m.peers[s.Task]
-	if old := p.state; old != nil && (s.Incarnation < old.Incarnation || s.Incarnation == old.Incarnation && s.Serial <= old.Serial) {
-		return // overtaken by a newer one
+	if old := p.state; old != nil {
+		before := s.Incarnation < old.Incarnation
+		// Where nothing has come of the process that is known it is gone, and the clock with which this one began is
+		// behind: that of another machine, or one that was set back.
+		if before && now-p.heard < m.config.Deadline || s.Incarnation == old.Incarnation && s.Serial <= old.Serial {
+			return // overtaken by a newer one
+		}
 	}
 	p.state, p.heard, p.down = s, now, false
 	m.adopt(now, s)

@@ -284,6 +284,17 @@ func TestOldIncarnation(t *testing.T) {
 	require.Equal(t, Failed, m.Peer(1).Phase)
 }
 
+// A process whose clock is behind that of the one before it, as on another machine, is taken for a new one when nothing
+// has come of the other for the deadline.
+func TestClockBehind(t *testing.T) {
+	m := newScript(t, 2).machines[0]
+	m.Receive(0, &State{Task: 1, Incarnation: 9, Serial: 7, Phase: Serving})
+	for now := range 6 {
+		m.Receive(time.Duration(now)*time.Second, &State{Task: 1, Incarnation: 8, Serial: uint64(1 + now), Phase: Gathering})
+		require.Equal(t, now == 5, m.Peer(1).Phase == Gathering, "after %d of 5 seconds", now)
+	}
+}
+
 // A proposal is above all that anybody has promised or worked in.
 func TestGenerations(t *testing.T) {
 	for _, s := range []*State{

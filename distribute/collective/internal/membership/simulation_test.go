@@ -76,6 +76,7 @@ type simulation struct {
 	links     map[[4]uint64]time.Duration // from when there is a connection between two processes (task and incarnation of both)
 	faulty    bool
 	streams   bool // a member that sees the end of a view ends its streams to the others
+	clocks    bool // that of each process is another one
 	terms     Terms
 	deadline  time.Duration
 	views     map[ViewID]string
@@ -112,7 +113,11 @@ func (s *simulation) start(task int) {
 }
 
 func (s *simulation) create(task int) {
-	p := &process{sim: s, task: task, incarnation: uint64(s.now) + 1, others: map[int]begun{}, mapped: map[int]string{}, tried: map[int]string{}}
+	incarnation := uint64(s.now) + 1
+	if s.clocks {
+		incarnation += uint64(s.rng.Int64N(int64(time.Hour)))
+	}
+	p := &process{sim: s, task: task, incarnation: incarnation, others: map[int]begun{}, mapped: map[int]string{}, tried: map[int]string{}}
 	p.machine = New(Config{Task: task, Size: len(s.nodes), Incarnation: p.incarnation, Heartbeat: s.deadline / 10, Deadline: s.deadline}, s.now)
 	s.nodes[task] = p
 	s.logf("start %d", task)
@@ -661,6 +666,26 @@ func TestRandomSchedules(t *testing.T) {
 				require.True(t, s.together(), "all work together once the faults stop")
 				require.Greater(t, s.steps, steps+100)
 			})
+		}
+	}
+}
+
+// Processes are started by clocks that are an hour apart, as on machines that replace each other, or where one was set:
+// a new process may seem older than the one before it. It is taken in all the same.
+func TestClocksApart(t *testing.T) {
+	for seed := range 10 {
+		for _, c := range []struct{ size, least int }{{3, 3}, {3, 2}, {5, 3}} {
+			s := newSimulation(t, uint64(seed), c.size, terms(c.least, c.size))
+			s.clocks = true
+			s.chaos(c.least > c.size/2)
+			s.heal()
+			steps := s.steps
+			s.run(10 * time.Second)
+			if !s.together() || s.steps < steps+100 {
+				t.Errorf("size %d, at least %d, seed %d: %d steps after the faults", c.size, c.least, seed, s.steps-steps)
+				s.dump()
+				t.FailNow()
+			}
 		}
 	}
 }

@@ -34,7 +34,7 @@ type ViewID struct {
 // Member is one worker of a view.
 type Member struct {
 	Task        int    // number in the cluster
-	Incarnation uint64 // of the process: greater after each restart
+	Incarnation uint64 // of the process: another one after each restart
 	HasState    bool   // brings the state of the training
 	Step        uint64 // the last step it completed, if it has state
 	Note        NoteID // of the note that it gave when it gathered
@@ -220,7 +220,7 @@ type State struct {
 type Config struct {
 	Task        int           // own number
 	Size        int           // number of tasks in the cluster
-	Incarnation uint64        // greater than that of any earlier process of this task
+	Incarnation uint64        // greater than that of any earlier process of this task; else others take this one in after the deadline
 	About       string        // what this process says of itself, which all other workers learn when it gathers
 	Heartbeat   time.Duration // between states when nothing changes
 	Deadline    time.Duration // silence after which a worker is accused
