@@ -197,6 +197,7 @@ type launcher struct {
 	directory string         // where parameter servers keep their variables; "": elsewhere
 	over      string         // a file that exists when the coordinator of parameter servers has ended the job
 	done      bool           // it has
+	served    bool           // a server has ended well
 	out, err  *lineWriter
 
 	ends     chan ended
@@ -248,6 +249,9 @@ func (l *launcher) start(i int) error {
 		c.Env = append(c.Env, parameterserver.DirectoryVariable+"="+l.directory)
 	}
 	if l.over != "" {
+		if task.Type == cluster.Chief {
+			_ = os.Remove(l.over) // of one that was killed when it had just said so; the servers go on
+		}
 		c.Env = append(c.Env, supervisor.OverVariable+"="+l.over)
 	}
 	if l.replicas > 0 {
@@ -355,7 +359,7 @@ func (l *launcher) workerEnded(w *waiting, e ended) {
 			l.finished++
 		}
 		l.jobDone(e)
-		l.jobOver(w, e)
+		l.serverDone(w, e)
 		return
 	case isStatus(e.err, statusStopped):
 		if w.paused = true; !l.ending { // a signal to one of them stops all, which need no other one
@@ -367,7 +371,7 @@ func (l *launcher) workerEnded(w *waiting, e ended) {
 		w.failed = keep(w.failed, fmt.Errorf("launch: %s: %w", l.name(e.worker), e.err))
 		return
 	case l.mayBeOver(e):
-		w.decided, w.undecided = time.After(overPatience), &e
+		l.coordinatorEnded(w, e)
 		return
 	}
 	l.again(w, e)
@@ -379,7 +383,7 @@ func (l *launcher) again(w *waiting, e ended) {
 		w.failed = keep(w.failed, fmt.Errorf("launch: %s: %w", l.name(e.worker), e.err))
 		return
 	}
-	if l.done && l.tasks[e.worker].Type == cluster.Worker {
+	if (l.done || l.toldOver()) && l.tasks[e.worker].Type == cluster.Worker {
 		fmt.Fprintf(l.err.prefixed("[launch] "), "%s ended: %v; the coordinator has ended the job, which needs it no more\n", l.name(e.worker), e.err)
 		return
 	}

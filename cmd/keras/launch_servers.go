@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -49,25 +50,46 @@ func (l *launcher) onlyServers() bool {
 }
 
 // A coordinator whose program returns an error tells the servers that the job is over. Then there is nothing that it
-// could be started again for: it would wait for them. One that was killed, or that exits at once, has told them
+// could be started again for: it would wait for them. One that was killed before, or that exits at once, has told them
 // nothing.
 
-// overPatience is how long servers take to end that were told to.
-const overPatience = 300 * time.Millisecond
+// overPatience is how long servers take to end that were told to, on a busy machine.
+const overPatience = time.Second
+
+// toldOver reports whether the coordinator has said that it ends the job.
+func (l *launcher) toldOver() bool {
+	_, err := os.Stat(l.over)
+	return l.over != "" && err == nil
+}
 
 // mayBeOver reports whether a process is a coordinator that may have ended the job.
 func (l *launcher) mayBeOver(e ended) bool {
 	var exit *exec.ExitError
-	servers := false
-	for _, t := range l.tasks {
-		servers = servers || t.Type == cluster.ParameterServer
-	}
-	return servers && l.tasks[e.worker].Type == cluster.Chief && errors.As(e.err, &exit) && exit.Exited()
+	servers := slices.ContainsFunc(l.tasks, func(t cluster.Task) bool { return t.Type == cluster.ParameterServer })
+	return servers && l.tasks[e.worker].Type == cluster.Chief && (l.served || l.toldOver() || errors.As(e.err, &exit) && exit.Exited())
 }
 
-// jobOver ends the others when a server has ended well beside a coordinator that has not.
-func (l *launcher) jobOver(w *waiting, e ended) {
-	if w.undecided == nil || l.tasks[e.worker].Type != cluster.ParameterServer {
+// coordinatorEnded ends the job where the coordinator has told the servers to end before it failed, and waits a moment
+// for the sign of it where it may have.
+func (l *launcher) coordinatorEnded(w *waiting, e ended) {
+	w.decided, w.undecided = time.After(overPatience), &e
+	var exit *exec.ExitError
+	if l.served || l.toldOver() && errors.As(e.err, &exit) && exit.Exited() {
+		l.jobOver(w)
+	}
+}
+
+// serverDone notes that a server has ended well, which is the sign.
+func (l *launcher) serverDone(w *waiting, e ended) {
+	if l.tasks[e.worker].Type == cluster.ParameterServer {
+		l.served = true
+		l.jobOver(w)
+	}
+}
+
+// jobOver ends the others if the coordinator has failed.
+func (l *launcher) jobOver(w *waiting) {
+	if w.undecided == nil {
 		return
 	}
 	w.failed = keep(w.failed, fmt.Errorf("launch: %s: %w; it has ended the job", l.name(w.undecided.worker), w.undecided.err))

@@ -81,9 +81,13 @@ func TestLaunchCoordinatorEndsTheJob(t *testing.T) {
 		status      int
 		says        string
 	}{
-		"fails":  {`touch over; exit 1`, 1, 1, "coordinator: exit status 1; it has ended the job"},
-		"exits":  {`[ $(wc -l < began) = 2 ] || exit 1; touch over`, 2, 0, "coordinator ended: exit status 1; starting it again (1 of 3)"},
-		"killed": {`[ $(wc -l < began) = 2 ] || kill -9 $$; touch over`, 2, 0, "coordinator ended: signal: killed; starting it again (1 of 3)"},
+		"fails":         {`touch over; exit 1`, 1, 1, "coordinator: exit status 1; it has ended the job"},
+		"slow servers":  {`touch "$GOKERAS_OVER"; (sleep 1.3; touch over) & exit 1`, 1, 1, "coordinator: exit status 1; it has ended the job"},
+		"servers first": {`touch over; sleep 0.5; exit 1`, 1, 1, "coordinator: exit status 1; it has ended the job"},
+		"killed after":  {`touch over; sleep 0.5; kill -9 $$`, 1, 1, "coordinator: signal: killed; it has ended the job"},
+		"killed within": {`[ $(wc -l < began) = 2 ] || { touch "$GOKERAS_OVER"; kill -9 $$; }; [ ! -e "$GOKERAS_OVER" ] && touch over`, 2, 0, "coordinator ended: signal: killed; starting it again (1 of 3)"},
+		"exits":         {`[ $(wc -l < began) = 2 ] || exit 1; touch over`, 2, 0, "coordinator ended: exit status 1; starting it again (1 of 3)"},
+		"killed":        {`[ $(wc -l < began) = 2 ] || kill -9 $$; touch over`, 2, 0, "coordinator ended: signal: killed; starting it again (1 of 3)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())

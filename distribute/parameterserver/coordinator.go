@@ -15,6 +15,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
 	"github.com/gokeras/gokeras/distribute/parameters"
+	"github.com/gokeras/gokeras/internal/supervisor"
 )
 
 // coordinator is the shell around the dispatcher: a stream to each worker.
@@ -431,6 +432,9 @@ func (c *coordinator) results(w protocol.Worker, r *protocol.Reader) error {
 
 // close ends the job.
 func (c *coordinator) close() error {
+	if err := supervisor.End(); err != nil {
+		c.s.Observe(fmt.Sprintf("%v cannot tell the end of the job to who started it: %v", c.s.task, err))
+	}
 	c.mu.Lock()
 	c.d.Cancel(fmt.Errorf("%w: the coordinator was closed", protocol.ErrCancelled))
 	c.changed()

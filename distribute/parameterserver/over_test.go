@@ -51,6 +51,17 @@ func TestWorkerAfterTheEnd(t *testing.T) {
 	require.Less(t, time.Since(began), 5*time.Second)
 }
 
+// TestCoordinatorTellsTheEnd: who started the processes learns that the coordinator has ended the job, whatever its own
+// end is.
+func TestCoordinatorTellsTheEnd(t *testing.T) {
+	note := filepath.Join(t.TempDir(), "over")
+	t.Setenv(supervisor.OverVariable, note)
+	j := newCluster(t, 1, 1, nil).coordinate()
+	require.NoFileExists(t, note)
+	require.NoError(t, j.Close())
+	require.FileExists(t, note)
+}
+
 // TestWorkerAfterTheServersWereTold: where some worker was not told of the end, servers tell those who come, whether
 // they look for variables or wait for a coordinator, with one copy of everything and with two. Otherwise they end at
 // once.

@@ -21,8 +21,8 @@ const FinishedVariable = "GOKERAS_FINISHED"
 // OthersFinished reports whether it is set.
 func OthersFinished() bool { return os.Getenv(FinishedVariable) != "" }
 
-// OverVariable names a file that exists once the coordinator of a job with parameter servers has ended it: a worker
-// that is started again after that finds nobody to ask.
+// OverVariable names a file that exists once the coordinator of a job with parameter servers has ended it, well or with
+// an error: a worker that is started again after that finds nobody to ask, and neither does a coordinator.
 const OverVariable = "GOKERAS_OVER"
 
 // Over reports whether the job has ended.
@@ -33,6 +33,15 @@ func Over() bool {
 	}
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// End says so, to those who look at that file. Without one it does nothing.
+func End() error {
+	path := os.Getenv(OverVariable)
+	if path == "" {
+		return nil
+	}
+	return os.WriteFile(path, nil, 0o600)
 }
 
 // What a worker says.
