@@ -93,15 +93,17 @@ type OrderError struct {
 	Generation uint64
 	Sequence   uint64 // which collective of the group, counted from 1
 	A, B       cluster.Task
+	AddressA   string // where A listens
+	AddressB   string
 	CallA      string
 	CallB      string
 	AboutA     string // what A has told of itself when it joined; see Options.About
 	AboutB     string
 }
 
-// Error shows both calls.
+// Error shows both workers, with their addresses, and both calls.
 func (e *OrderError) Error() string {
-	return fmt.Sprintf("collective: workers disagree about collective %d: %v calls %s, but %v calls %s%s", e.Sequence, e.A, e.CallA, e.B, e.CallB,
+	return fmt.Sprintf("collective: workers disagree about collective %d: %v (%s) calls %s, but %v (%s) calls %s%s", e.Sequence, e.A, e.AddressA, e.CallA, e.B, e.AddressB, e.CallB,
 		whereabouts([]Lost{{Task: e.A, About: e.AboutA}, {Task: e.B, About: e.AboutB}}))
 }
 
@@ -136,12 +138,12 @@ func (e *FailedError) ProgramsDiffer() bool { return false }
 // Unwrap returns the difference between the workers.
 func (e *FailedError) Unwrap() error { return e.OrderError }
 
-// failed looks for a worker that failed in a difference between two, which have these addresses.
-func failed(e *OrderError, a, b string) error {
+// failed looks for a worker that failed in a difference between two.
+func failed(e *OrderError) error {
 	for _, side := range []struct {
 		task          cluster.Task
 		address, call string
-	}{{e.A, a, e.CallA}, {e.B, b, e.CallB}} {
+	}{{e.A, e.AddressA, e.CallA}, {e.B, e.AddressB, e.CallB}} {
 		quoted, found := strings.CutPrefix(side.call, failureWord+" ")
 		if !found {
 			continue

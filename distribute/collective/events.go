@@ -169,8 +169,8 @@ func (g *Group) verdictError(v *membership.Verdict) error {
 			return fmt.Errorf("collective: group %d ended in disorder", v.View.Generation)
 		}
 		a, b := g.settings.members[d.A], g.settings.members[d.B]
-		return failed(&OrderError{Generation: v.View.Generation, Sequence: d.Sequence, A: a.Task, B: b.Task,
-			CallA: d.CallA, CallB: d.CallB, AboutA: g.told[d.A], AboutB: g.told[d.B]}, a.Address, b.Address)
+		return failed(&OrderError{Generation: v.View.Generation, Sequence: d.Sequence, A: a.Task, B: b.Task, AddressA: a.Address, AddressB: b.Address,
+			CallA: d.CallA, CallB: d.CallB, AboutA: g.told[d.A], AboutB: g.told[d.B]})
 	}
 	e := &MemberError{Generation: v.View.Generation}
 	for _, a := range v.Removed {
@@ -215,8 +215,8 @@ func (g *Group) joinError(e *membership.JoinError) *JoinError {
 		out.Missing = append(out.Missing, l)
 	}
 	for _, a := range e.Apart {
-		m := g.settings.members[a.Who]
-		out.Missing = append(out.Missing, Lost{m.Task, m.Address, "is there", fmt.Sprintf("but %v does not hear it", g.settings.members[a.By].Task), g.told[a.Who]})
+		m, by := g.settings.members[a.Who], g.settings.members[a.By]
+		out.Missing = append(out.Missing, Lost{m.Task, m.Address, "is there", fmt.Sprintf("but %v (%s) does not hear it", by.Task, by.Address), g.told[a.Who]})
 	}
 	return out
 }

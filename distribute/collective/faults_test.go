@@ -120,7 +120,9 @@ func TestOrderErrorText(t *testing.T) {
 	errs := together(groups, func(rank int, g *Group) error {
 		return g.AllReduce(background(), Sum, []Tensor{Of(make([]float32, 10+rank), 10+rank)}, Name("dense/kernel"))
 	})
-	for _, part := range []string{"collective 1", `worker:0 calls AllReduce sum "dense/kernel" float32[10]`, `worker:1 calls AllReduce sum "dense/kernel" float32[11]`} {
+	members := groups[0].View().Members
+	for _, part := range []string{"collective 1", fmt.Sprintf(`worker:0 (%s) calls AllReduce sum "dense/kernel" float32[10]`, members[0].Address),
+		fmt.Sprintf(`worker:1 (%s) calls AllReduce sum "dense/kernel" float32[11]`, members[1].Address)} {
 		require.ErrorContains(t, errs[1], part)
 	}
 }
