@@ -50,7 +50,7 @@ func doubling(t *testing.T, count int, apart bool, open func() (driver.API, erro
 
 func TestReplicasOnOneDevice(t *testing.T) {
 	f := fakedriver.New(fakedriver.Options{})
-	doubling(t, 2, false, func() (driver.API, error) { return f, nil })
+	doubling(t, 4, false, func() (driver.API, error) { return f, nil })
 	require.NoError(t, f.Fault())
 }
 
