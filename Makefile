@@ -157,9 +157,9 @@ chaos: ## train on 3 and 5 workers under random kills, freezes and restarts, sta
 
 chaos-ps: FAULTS = 300
 chaos-ps: ## train a recommender on parameter servers under FAULTS random kills and freezes of real processes, and under a quarter of that in synchronous rounds, with each variable on two servers and with a table that grows; tables that evict across restarts; how soon jobs go on after each kind of fault
-	$(GO) test ./distribute/parameterserver -run 'TestThousandKills|TestEvictionAcrossRestarts' -count=1 -v -timeout 60m -kills 1000 -evictions 20
-	$(GO) test ./examples/parameterserver -run TestFaultTimes -count=1 -v -timeout 60m -faults $(FAULTS)
-	$(GO) test ./examples/parameterserver -run TestChaos -count=1 -v -timeout 120m -faults $(FAULTS)
+	$(GO) test ./distribute/parameterserver -run 'TestThousandKills|TestEvictionAcrossRestarts' -count=1 -v -timeout 60m -kills 1000 -evictions 20 -schedule $(SCHEDULE)
+	$(GO) test ./examples/parameterserver -run TestFaultTimes -count=1 -v -timeout 60m -faults $(FAULTS) -schedule $(SCHEDULE)
+	$(GO) test ./examples/parameterserver -run TestChaos -count=1 -v -timeout 120m -faults $(FAULTS) -schedule $(SCHEDULE)
 
 PLACES ?= 60
 FROM ?= 1

@@ -413,6 +413,7 @@ func TestChaos(t *testing.T) {
 			for i := range *faults {
 				kind := kinds[i%len(kinds)]
 				took := j.fault(kind, c.elastic != nil, deadline)
+				t.Logf("fault %d, %s: the next step after %v", i, kind, took.Round(time.Millisecond))
 				if times[kind] = append(times[kind], took); took > deadline+2*time.Second {
 					t.Logf("fault %d, %s: the next step took %v. The workers said:\n%s", i, kind, took, j.tail(40))
 					late++

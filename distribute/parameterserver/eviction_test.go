@@ -22,6 +22,9 @@ import (
 
 var evictions = flag.Int("evictions", 1, "random sequences of each kind in TestEvictionAcrossRestarts; make chaos-ps runs many")
 
+// order is the seed of the sequences in TestEvictionAcrossRestarts.
+var order = flag.Uint64("schedule", 1, "seed of the sequences in TestEvictionAcrossRestarts")
+
 // grace is for how many updates an evicted row is kept, as the guide to dynamic tables says.
 const grace = 128
 
@@ -126,7 +129,7 @@ func TestEvictionAcrossRestarts(t *testing.T) {
 				t.Parallel()
 				spec.Name, spec.Shape, spec.Dynamic = "t", ir.Shape{2}, true
 				spec.Rule, spec.Init = parameters.Rule{Kind: parameters.SGD}, parameters.Init{A: 0.5}
-				evictionRun(t, spec, name == "disk", rand.New(rand.NewPCG(uint64(n), 9)))
+				evictionRun(t, spec, name == "disk", rand.New(rand.NewPCG(*order, uint64(n))))
 			})
 		}
 	}

@@ -169,7 +169,7 @@ func TestFaultTimes(t *testing.T) {
 			clock := fairclock.Start()
 			defer clock.Stop()
 			c.wait(clock, "the start", func() bool { return c.ended() > 0 })
-			r := rand.New(rand.NewPCG(4, 5))
+			r := rand.New(rand.NewPCG(*schedule, 5))
 			var all []time.Duration
 			for i := range 7 {
 				c.step(clock, "before the next fault")
