@@ -6,6 +6,7 @@
 # get a library and print its file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. internal/passes.sh
 
 library() {
 	./internal/python-library.sh "${PJRT_TEST_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}}/$1" "${@:2}"
@@ -25,28 +26,10 @@ left='Hardware|TargetModels|OpenerOfTPU|HostOfPod' # for a TPU: make tpu; for ho
 [ -n "$GOKERAS_LIBTPU" ] || left='Hardware|Target|OpenerOfTPU|HostOfPod|TwoProcesses'
 leave=(-skip "^Test($left)")
 [ -z "${SHORT:-}" ] || leave=(-short -skip "^Test($left|PodResumes)")
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-
-# passes ARGUMENTS...: go test must pass and skip nothing
-passes() {
-	local status=0
-	go test -count=1 -v -timeout 40m "$@" >"$log" 2>&1 || status=$?
-	if [ $status != 0 ]; then
-		grep -vE '^ *(=== |--- PASS)' "$log" || true
-		exit $status
-	fi
-	if grep -q -- '--- SKIP' "$log"; then
-		echo "these tests were skipped, in whole or in part:" >&2
-		grep -A 2 -- '--- SKIP' "$log" >&2
-		exit 1
-	fi
-	grep -E '^(---|ok )' "$log"
-}
-passes "${leave[@]}" ./kernels/pjrt ./keras/distribution
+passes -timeout 40m "${leave[@]}" ./kernels/pjrt ./keras/distribution
 if [ -n "$GOKERAS_PJRT_OLDEST" ]; then
 	tests='^Test(Training|Replicas|TPUStrategy|ModelParallelGPT)$'
 	[ -n "${SHORT:-}" ] || tests='^Test(Conformance|Training|Replicas|TPU|ModelParallel|DataParallel|Mesh|Cache|Loop|Devices).*'
 	echo "with the oldest plugin:"
-	GOKERAS_PJRT_CPU=$GOKERAS_PJRT_OLDEST passes -short -run "$tests" ./kernels/pjrt
+	GOKERAS_PJRT_CPU=$GOKERAS_PJRT_OLDEST passes -timeout 40m -short -run "$tests" ./kernels/pjrt
 fi

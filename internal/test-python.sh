@@ -4,6 +4,7 @@
 # some of the tests, and SHORT=1 those of the list below. "test-python.sh environment" only makes the environment and prints its Python, "test-python.sh list" prints the tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. internal/passes.sh
 
 environment() {
 	./internal/python-environment.sh "${PYTHON_TEST_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/gokeras-python}/venv" internal/requirements-test.txt
@@ -56,27 +57,16 @@ fi
 tests=$(list | grep -E -e "${TESTS:-.}") || { echo "no test that needs Python matches ${TESTS:-.}" >&2; exit 1; }
 folders=$(echo "$tests" | sed 's/^/.\//; s/ .*//' | sort -u)
 pattern=$(echo "$tests" | sed 's/.* //' | sort -u | paste -sd '|')
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-status=0
 # shellcheck disable=SC2086
-go test -count=1 -vet=off -v -timeout 15m -run "^($pattern)\$" $folders >"$log" 2>&1 || status=$?
-if [ $status != 0 ]; then
-	grep -vE '^ *(=== |--- PASS)' "$log" || true
-	exit $status
-fi
-grep -E '^(---|ok )' "$log"
+passes -vet=off -timeout 15m -run "^($pattern)\$" $folders
 module=$(go list -m)
-# A test has run when it passed, with none of its subtests skipped.
 ran=$(awk -v module="$module/" '
 	/^--- PASS: / { passed[$3] }
-	/^ +--- SKIP: / { split($3, path, "/"); skipped[path[1]] }
-	/^ok / { for (name in passed) if (!(name in skipped)) print substr($2, length(module) + 1), name; split("", passed); split("", skipped) }' "$log" | sort)
+	/^ok / { for (name in passed) print substr($2, length(module) + 1), name; split("", passed) }' "$log" | sort)
 missing=$(comm -23 <(echo "$tests") <(echo "$ran"))
 if [ -n "$missing" ]; then
-	echo "these tests were skipped, in whole or in part, with GOKERAS_PYTHON=$GOKERAS_PYTHON:" >&2
+	echo "these tests did not run:" >&2
 	echo "$missing" >&2
-	grep -B 1 -A 3 -E '^ *--- SKIP' "$log" >&2 || true
 	exit 1
 fi
 echo "$(echo "$tests" | wc -l) tests with Python passed, none skipped"

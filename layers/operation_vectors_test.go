@@ -43,12 +43,10 @@ func TestOperationsLikeKeras(t *testing.T) {
 		if i >= len(first) && len(c.Gradients) > 0 {
 			withGradients++
 		}
-		t.Run(c.Name, func(t *testing.T) {
-			if why := otherResults[strings.TrimSuffix(c.Name, "/"+c.DType)]; why != "" {
-				t.Skip(why)
-			}
-			checkOperation(t, &c, name, i >= len(first))
-		})
+		if otherResults[strings.TrimSuffix(c.Name, "/"+c.DType)] != "" {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) { checkOperation(t, &c, name, i >= len(first)) })
 	}
 	require.Greater(t, len(called), 240)
 	require.Greater(t, withGradients, 100, "cases of ops_more with gradients of Keras's")
