@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Variable names the environment variable with which users decide for themselves.
@@ -20,13 +21,19 @@ var (
 
 	// sharers is the largest of them; 0: this process computes alone.
 	sharers atomic.Int32
+
+	// inQuota is how many of them have this process's quota of processors.
+	inQuota atomic.Int32
 )
+
+// settled is after how long all processes of a job have been started.
+const settled = 10 * time.Second
 
 // Share says that so many processes, this one among them, compute on this machine all the time. Each then computes with
 // its part of the machine's processors at most: threads that wait for each other's parts of one product take processors
 // from processes that would compute. A process that is bound to fewer, as Slurm does, or whose container may use fewer,
-// keeps these. Where the environment variable GOMAXPROCS is set nothing changes. The returned function takes
-// it back.
+// keeps these, except that those that run in one container divide its quota. Where the environment variable GOMAXPROCS
+// is set nothing changes. The returned function takes it back.
 func Share(processes int) (restore func()) {
 	if os.Getenv(Variable) != "" {
 		return func() {}
@@ -34,17 +41,38 @@ func Share(processes int) (restore func()) {
 	mu.Lock()
 	defer mu.Unlock()
 	claims = append(claims, processes)
-	sharers.Store(int32(slices.Max(claims)))
+	divide()
+	var later *time.Timer
+	if processes > 1 { // others may be about to start
+		later = time.AfterFunc(settled, func() {
+			mu.Lock()
+			defer mu.Unlock()
+			divide()
+		})
+	}
 	return sync.OnceFunc(func() {
 		mu.Lock()
 		defer mu.Unlock()
+		if later != nil {
+			later.Stop()
+		}
 		at := slices.Index(claims, processes)
 		claims = slices.Delete(claims, at, at+1)
-		sharers.Store(0)
-		if len(claims) > 0 {
-			sharers.Store(int32(slices.Max(claims)))
-		}
+		divide()
 	})
+}
+
+// divide notes with how many this process shares. mu is held.
+func divide() {
+	n := 0
+	if len(claims) > 0 {
+		n = slices.Max(claims)
+	}
+	sharers.Store(int32(n))
+	inQuota.Store(1)
+	if n > 1 {
+		inQuota.Store(int32(quotaSharers(n)))
+	}
 }
 
 // Count is how many processors to compute with, at least 1: GOMAXPROCS, or this process's part of the machine's if that
@@ -52,7 +80,7 @@ func Share(processes int) (restore func()) {
 func Count() int {
 	own := runtime.GOMAXPROCS(0)
 	if n := int(sharers.Load()); n > 1 {
-		return min(own, max(max(Machine(), own)/n, 1))
+		return min(max(own/int(max(inQuota.Load(), 1)), 1), max(max(Machine(), own)/n, 1))
 	}
 	return own
 }

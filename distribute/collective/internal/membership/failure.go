@@ -168,7 +168,7 @@ func (m *Machine) decide(now time.Duration) {
 	removed := Remove(m.view.Tasks(), m.accusations)
 	if slices.Contains(removed, m.config.Task) {
 		own := slices.ContainsFunc(m.accusations, func(a Accusation) bool { return a.By == m.config.Task && a.Who == m.config.Task })
-		if own || now-m.accused >= m.config.Deadline || now-m.accused >= m.config.Heartbeat && m.unheard(removed) { // nobody told the verdict in time
+		if own || now-m.accused >= m.config.Deadline || now-m.accused >= m.config.Heartbeat && m.unheard(now, removed) { // nobody told the verdict in time
 			m.conclude(removed)
 		}
 		return
@@ -192,12 +192,13 @@ func (m *Machine) decide(now time.Duration) {
 	m.conclude(removed)
 }
 
-// unheard reports whether none of those that would survive can tell a verdict: the connections to them are broken, or
-// there are other processes in their place.
-func (m *Machine) unheard(removed []int) bool {
+// unheard reports whether none of those that would survive can tell a verdict: the connections to them are broken,
+// nothing has come of them for the deadline, or there are other processes in their place.
+func (m *Machine) unheard(now time.Duration, removed []int) bool {
 	return !slices.ContainsFunc(m.view.Members, func(member Member) bool {
 		p := &m.peers[member.Task]
-		return !slices.Contains(removed, member.Task) && !p.down && (p.state == nil || p.state.Incarnation == member.Incarnation)
+		silent := p.down || member.Task != m.config.Task && now-p.heard >= m.config.Deadline
+		return !slices.Contains(removed, member.Task) && !silent && (p.state == nil || p.state.Incarnation == member.Incarnation)
 	})
 }
 

@@ -559,6 +559,28 @@ func TestScripted(t *testing.T) {
 			}
 		}
 	})
+	// So it is where most are stopped at once: the silence shows that nobody will tell a verdict.
+	t.Run("most frozen at once", func(t *testing.T) {
+		for _, c := range []struct{ size, frozen, least int }{{3, 2, 3}, {3, 2, 1}, {5, 3, 2}, {5, 4, 1}} {
+			for first := range c.size {
+				s := newSimulation(t, 8, c.size, terms(c.least, c.size))
+				s.run(2 * time.Second)
+				require.True(t, s.together())
+				for i := range c.frozen {
+					s.freeze((first+i)%c.size, 3*time.Second)
+				}
+				frozen, left := s.now, s.nodes[(first+c.frozen)%c.size]
+				view := left.view
+				for s.now-frozen < 3*s.deadline && left.machine.Phase() == Serving && left.view == view {
+					s.run(time.Millisecond)
+				}
+				require.Less(t, s.now-frozen, s.deadline*13/10, "%+v: one that is left looks for the next group", c)
+				s.run(6 * time.Second)
+				require.True(t, s.together())
+				s.dump()
+			}
+		}
+	})
 	t.Run("frozen", func(t *testing.T) {
 		for victim := range 3 {
 			s := newSimulation(t, 2, 3, terms(2, 3))
@@ -673,7 +695,11 @@ func TestRandomSchedules(t *testing.T) {
 // Processes are started by clocks that are an hour apart, as on machines that replace each other, or where one was set:
 // a new process may seem older than the one before it. It is taken in all the same.
 func TestClocksApart(t *testing.T) {
-	for seed := range 10 {
+	runs := 10
+	if testing.Short() {
+		runs = 3
+	}
+	for seed := range runs {
 		for _, c := range []struct{ size, least int }{{3, 3}, {3, 2}, {5, 3}} {
 			s := newSimulation(t, uint64(seed), c.size, terms(c.least, c.size))
 			s.clocks = true

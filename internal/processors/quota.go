@@ -1,0 +1,101 @@
+package processors
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// root is the folder of the system's files; tests have another one.
+var root = "/"
+
+// quotaSharers is how many of n processes, this one among them, have one quota of processors, as in a container: of
+// those that it bounds the ones that run this program, n at most. It is 1 where there is no quota, or one of this
+// process's own.
+func quotaSharers(n int) int {
+	own, err := os.Readlink(filepath.Join(root, "proc/self/exe"))
+	folder := bounded()
+	if err != nil || folder == "" {
+		return 1
+	}
+	list, err := os.ReadFile(filepath.Join(folder, "cgroup.procs"))
+	if err != nil {
+		return 1
+	}
+	count := 0
+	for id := range strings.FieldsSeq(string(list)) {
+		if program, err := os.Readlink(filepath.Join(root, "proc", id, "exe")); err == nil && program == own {
+			count++
+		}
+	}
+	return max(min(count, n), 1)
+}
+
+// bounded is the folder of the control group with the least quota among those that this process is in; "": none has
+// one. Inside a container the paths may be those of the host: then the container's group is the root of what is seen.
+func bounded() string {
+	text, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
+	if err != nil {
+		return ""
+	}
+	folder, least := "", 0.0
+	for line := range strings.Lines(string(text)) {
+		part := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(part) < 3 {
+			continue
+		}
+		for _, mount := range mountsOf(part[1]) {
+			base := filepath.Join(root, "sys/fs/cgroup", mount)
+			for path := filepath.Join("/", part[2]); ; path = filepath.Dir(path) {
+				if q := quotaOf(filepath.Join(base, path)); q > 0 && (folder == "" || q < least) {
+					folder, least = filepath.Join(base, path), q
+				}
+				if path == "/" {
+					break
+				}
+			}
+		}
+	}
+	return folder
+}
+
+// mountsOf lists where the groups of some controllers may be seen, in the field of /proc/self/cgroup, which is empty
+// for version 2.
+func mountsOf(controllers string) []string {
+	if controllers == "" {
+		return []string{"", "unified"}
+	}
+	for c := range strings.SplitSeq(controllers, ",") {
+		if c == "cpu" {
+			return []string{"cpu", controllers}
+		}
+	}
+	return nil
+}
+
+// quotaOf is how many processors a control group may use; 0: all.
+func quotaOf(folder string) float64 {
+	number := func(text string) float64 {
+		x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		if err != nil || x <= 0 { // max, -1
+			return 0
+		}
+		return x
+	}
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			return ""
+		}
+		return string(text)
+	}
+	quota, period, _ := strings.Cut(strings.TrimSpace(read("cpu.max")), " ")
+	if quota == "" {
+		quota, period = read("cpu.cfs_quota_us"), read("cpu.cfs_period_us")
+	}
+	if number(period) == 0 {
+		return 0
+	}
+	return number(quota) / number(period)
+}
