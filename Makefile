@@ -150,7 +150,7 @@ bench-ps: ## parameter servers beside TensorFlow's
 
 FAULTS ?= 42
 SCHEDULE ?= 1
-chaos: ## train on 3 and 5 workers under random kills, freezes and restarts, started by hand and by keras launch: FAULTS of them in each of five runs, drawn by SCHEDULE
+chaos: ## train on 3 and 5 workers under random kills, freezes, restarts and, 40 at most, broken links, started by hand and by keras launch: FAULTS of them in each run, drawn by SCHEDULE
 	$(GO) test ./distribute/multiworker -run TestChaos -count=1 -v -timeout 60m -faults $(FAULTS) -schedule $(SCHEDULE)
 	$(GO) test ./kernels/cuda -run TestChaos -count=1 -v -timeout 60m -faults $(FAULTS) -schedule $(SCHEDULE)
 	$(GO) test ./cmd/keras -run TestLaunchChaos -count=1 -v -timeout 60m -faults $(FAULTS) -schedule $(SCHEDULE)

@@ -50,13 +50,13 @@ func hosts(t *testing.T, n int) (*namespaces.Network, []string, func(int, *exec.
 func apart(t *testing.T, n int, c chaosConfig) (*namespaces.Network, *chaos) {
 	t.Helper()
 	network, addresses, run := hosts(t, n)
-	return network, chaosOn(t, network, addresses, run, c)
+	return network, chaosOn(t, network, addresses, run, c, 1)
 }
 
-func chaosOn(t *testing.T, network *namespaces.Network, addresses []string, run func(int, *exec.Cmd) error, c chaosConfig) *chaos {
+func chaosOn(t *testing.T, network *namespaces.Network, addresses []string, run func(int, *exec.Cmd) error, c chaosConfig, seed uint64) *chaos {
 	t.Helper()
 	c.Secret, c.Stream = networkSecret, true // their memory could be shared all the same
-	j := startChaos(t, addresses, run, c, 1)
+	j := startChaos(t, addresses, run, c, seed)
 	t.Cleanup(func() {
 		if t.Failed() {
 			j.mu.Lock()
@@ -132,7 +132,7 @@ func TestNetworkSlow(t *testing.T) {
 	network, addresses, run := hosts(t, 3)
 	network.SetAll(namespaces.Link{Delay: 20 * time.Millisecond, Jitter: 4 * time.Millisecond, Loss: 0.015, Reorder: 0.01})
 	began := time.Now()
-	j := chaosOn(t, network, addresses, run, config)
+	j := chaosOn(t, network, addresses, run, config, 1)
 	first := j.await(1)
 	results := j.end()
 	counts := network.Counts()

@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -42,7 +43,8 @@ func chaosFlags(kind, output string) flags {
 		panic(err)
 	}
 	f := flags{users: 300, items: 100, examples: 200_000, epochs: epochs, steps: 20, batch: 64, noise: 0.1, synchronous: words[0] == "synchronous", deadline: time.Second, output: output,
-		fit: []keras.FitOption{keras.Callbacks(&progress{directory: filepath.Dir(output)}), keras.Verbose(0)}}
+		logBytes: 40_000, // some steps: servers are killed in the midst of snapshots too
+		fit:      []keras.FitOption{keras.Callbacks(&progress{directory: filepath.Dir(output)}), keras.Verbose(0)}}
 	if slices.Contains(words, "copies") { // a server that is only slow on a busy machine must not count as lost when the other one is killed
 		f.replicas, f.deadline = 2, 5*time.Second
 	}
@@ -151,28 +153,54 @@ func (c *chaos) doubled() {
 	}
 }
 
-// fault lets something happen to a task: it is killed and started again, or stopped for some time, which is longer than
-// the deadline or not.
+// fault lets something happen to a task, or to several at once: they are killed and started again, or stopped for some
+// time, which is longer than the deadline or not.
 func (c *chaos) fault(r *rand.Rand) string {
 	names := []string{"worker:0", "worker:1", "worker:2", "worker:0", "worker:1", "worker:2", "ps:0", "ps:1", "chief:0"}
 	if c.replicas == 2 {
 		names = []string{"worker:0", "worker:1", "worker:2", "ps:0", "ps:1", "ps:2", "ps:0", "ps:1", "ps:2", "chief:0", "chief:0"}
 	}
-	name := names[r.IntN(len(names))]
-	p := c.tasks[name]
-	if c.replicas == 2 && p.Type == cluster.ParameterServer {
+	victims := []string{names[r.IntN(len(names))]}
+	if r.IntN(5) == 0 {
+		victims = c.several(r)
+	}
+	server := func(name string) bool { return strings.HasPrefix(name, "ps") }
+	if c.replicas == 2 && slices.ContainsFunc(victims, server) {
 		c.doubled()
 	}
-	if r.IntN(4) == 0 {
-		d := time.Duration(1+r.IntN(1500)) * c.deadline / 1000
-		require.NoError(c.t, p.command.Process.Signal(syscall.SIGSTOP), "%s has ended: %s", name, p.out.String())
-		time.AfterFunc(d, func() { _ = p.command.Process.Signal(syscall.SIGCONT) }) // it may have been killed
-		return fmt.Sprint(name, " stopped for ", d)
+	stopped, d := r.IntN(4) == 0, time.Duration(1+r.IntN(1500))*c.deadline/1000
+	for _, name := range victims {
+		if p := c.tasks[name]; stopped {
+			require.NoError(c.t, p.command.Process.Signal(syscall.SIGSTOP), "%s has ended: %s", name, p.out.String())
+			time.AfterFunc(d, func() { _ = p.command.Process.Signal(syscall.SIGCONT) }) // it may have been killed
+		} else {
+			require.NoError(c.t, p.command.Process.Kill(), "%s has ended: %s", name, p.out.String())
+		}
 	}
-	require.NoError(c.t, p.command.Process.Kill(), "%s has ended: %s", name, p.out.String())
-	_ = p.command.Wait() // it was killed
-	c.tasks[name] = start(c.t, c.spec, p.Task, c.dir, c.kind)
-	return name + " killed"
+	if stopped {
+		return fmt.Sprint(strings.Join(victims, "+"), " stopped for ", d)
+	}
+	for _, name := range victims {
+		p := c.tasks[name]
+		_ = p.command.Wait() // it was killed
+		c.tasks[name] = start(c.t, c.spec, p.Task, c.dir, c.kind)
+	}
+	return strings.Join(victims, "+") + " killed"
+}
+
+// several chooses tasks, of the servers with copies one at most.
+func (c *chaos) several(r *rand.Rand) []string {
+	all := slices.Sorted(maps.Keys(c.tasks))
+	r.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
+	if c.replicas == 2 {
+		one := false
+		all = slices.DeleteFunc(all, func(name string) bool {
+			other := strings.HasPrefix(name, "ps") && one
+			one = one || strings.HasPrefix(name, "ps")
+			return other
+		})
+	}
+	return all[:2+r.IntN(len(all)-1)]
 }
 
 // end waits for all and returns the trained model.

@@ -37,6 +37,7 @@ type flags struct {
 	deadline               time.Duration
 	output                 string
 	fit                    []keras.FitOption // for tests
+	logBytes               int64             // for tests: after how many a server writes a snapshot
 }
 
 func main() {
@@ -68,6 +69,7 @@ func run(ctx context.Context, f flags, out io.Writer) error {
 		Consistency:         parameterserver.Consistency{Synchronous: f.synchronous},
 		Replicas:            f.replicas,
 		Deadline:            f.deadline,
+		LogBytes:            f.logBytes,
 		Observe:             func(text string) { fmt.Fprintln(os.Stderr, text) },
 	}
 	if secret := strings.TrimSpace(os.Getenv("KERAS_SECRET")); secret != "" { // keras launch makes one for the job
